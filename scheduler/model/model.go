@@ -1,0 +1,181 @@
+// Package model is the vocabulary that the scheduler, the simulated world and
+// the live shells share: time, dense ids, requests, placements, facts,
+// proposals, states and reasons. It holds plain values and the pure checks on
+// them; it knows no policy, no clock and no file.
+package model
+
+// JobID is the dense index of a job: its row in the trace, from 0, in input
+// order. It is the last key of every order among jobs. The id that people
+// know (the log's own job number) travels beside it as an int64.
+type JobID int32
+
+// Ref is a dense handle for a job while it is in the system. Whoever submits
+// the job chooses it, and may use it again once the job has left, so tables
+// indexed by Ref grow with the jobs in the system and not with the trace.
+type Ref int32
+
+// NodeID is the dense index of a node of the cluster, from 0.
+type NodeID int32
+
+// Shape says how a request is laid out over nodes.
+type Shape uint8
+
+const (
+	// Anywhere asks for Units units wherever they are free: processors of a
+	// plain log, which names no nodes.
+	Anywhere Shape = iota
+	// PerNode asks for Nodes distinct nodes and PerNode units on each.
+	PerNode
+)
+
+// Request is what a job asks of the cluster, in units: one unit is one
+// schedulable processor (or GPU) of a node, see cluster.Config.
+type Request struct {
+	Shape   Shape
+	Nodes   int32 // distinct nodes, 0 when Shape is Anywhere
+	PerNode int32 // units on each node, 0 when Shape is Anywhere
+	Units   int32 // units in all: Nodes*PerNode, or the processors
+}
+
+// NodeWord names up to 64 whole nodes: bit b of Mask is node 64*Word+b.
+type NodeWord struct {
+	Word int32
+	Mask uint64
+}
+
+// NodeShare is a part of one node.
+type NodeShare struct {
+	Node  NodeID
+	Units int32
+}
+
+// Placement is the set of (node, share) pairs of one assignment, ascending by
+// node. Clusters that hand out whole nodes fill Words, others fill Shares;
+// exactly one of the two is non-empty.
+type Placement struct {
+	Words  []NodeWord
+	Shares []NodeShare
+}
+
+// JobState is where a job is in its life.
+type JobState uint8
+
+const (
+	Pending   JobState = iota // submitted, waiting
+	Running                   // assignment committed
+	Completed                 // ended by itself
+	Timeout                   // killed at its walltime
+	Cancelled                 // left the queue without starting, as recorded
+	Rejected                  // refused at submission: it could never run
+)
+
+var jobStates = [...]string{"PENDING", "RUNNING", "COMPLETED", "TIMEOUT", "CANCELLED", "REJECTED"}
+
+// String is the spelling in result files.
+func (s JobState) String() string { return jobStates[s] }
+
+// Terminal says whether no transition leads out of s.
+func (s JobState) Terminal() bool { return s >= Completed }
+
+// CanBecome is the table of legal transitions.
+func (s JobState) CanBecome(next JobState) bool {
+	switch s {
+	case Pending:
+		return next == Running || next == Cancelled || next == Rejected
+	case Running:
+		return next == Completed || next == Timeout
+	}
+	return false
+}
+
+// Reason says why a job is in its state or why a proposal was refused.
+type Reason uint8
+
+const (
+	ReasonNone          Reason = iota
+	ReasonTooLarge             // asks for more than the cluster ever has
+	ReasonWalltimeLimit        // reached its requested walltime
+	ReasonCancelled            // withdrawn by its owner while it waited
+	ReasonNotPending           // refused: the job was no longer waiting
+	ReasonNodesTaken           // refused: a node had no room any more
+	ReasonUnknownNode          // refused: the placement names no such node
+	ReasonBadPlacement         // refused: the placement does not fit the request
+	ReasonEndOfRun             // still waiting or running when the replay stopped
+)
+
+var reasons = [...]string{"", "TOO_LARGE", "WALLTIME_LIMIT", "CANCELLED", "NOT_PENDING", "NODES_TAKEN", "UNKNOWN_NODE", "BAD_PLACEMENT", "END_OF_RUN"}
+
+// String is the spelling in result files; the empty string is no reason.
+func (r Reason) String() string { return reasons[r] }
+
+// FactKind tags a Fact.
+type FactKind uint8
+
+const (
+	FactSubmitted FactKind = iota // Job, Ref, Request, Walltime, Submit
+	FactCancelled                 // Ref: withdrawn while pending
+	FactEnded                     // Ref: the running job is over, its nodes are free
+	FactAssigned                  // Ref, Seq: the quorum granted the proposal
+	FactRefused                   // Ref, Seq, Reason: it did not
+)
+
+var factKinds = [...]string{"submitted", "cancelled", "ended", "assigned", "refused"}
+
+// String is the spelling in facts.parquet.
+func (k FactKind) String() string { return factKinds[k] }
+
+// Fact is one entry of the committed log: something that has happened and
+// that every observer sees in the same order. Fields not named beside the kind
+// above are zero.
+type Fact struct {
+	Kind     FactKind
+	Reason   Reason
+	Job      JobID
+	Ref      Ref
+	Seq      uint64 // of the proposal this answers
+	Submit   Time
+	Walltime Duration // requested; Forever when none was stated
+	Request  Request
+}
+
+// Proposal asks the quorum to grant nodes to a pending job. Placement is valid
+// until the next Plan of the core that made it.
+type Proposal struct {
+	Seq       uint64
+	Job       JobID
+	Ref       Ref
+	Request   Request
+	Placement Placement
+}
+
+// JobRecord is one row of the result table jobs: a job that has left the
+// system.
+type JobRecord struct {
+	Job      JobID
+	ID       int64 // the log's own job number
+	User     int32 // index into the trace's user names, -1 when unknown
+	Submit   Time
+	Eligible Time
+	Start    Time // first start, AbsentTime when it never started
+	End      Time // when it left the system
+	Runtime  Duration
+	Walltime Duration // requested, Forever when none was stated
+	Procs    int32    // units asked for
+	Nodes    int32    // distinct nodes held by the last attempt, 0 when none
+	Attempts int32
+	State    JobState
+	Reason   Reason
+}
+
+// AttemptRecord is one row of the result table attempts. Placement is valid
+// during the call that hands the record over only.
+type AttemptRecord struct {
+	Job       JobID
+	ID        int64
+	Attempt   int32 // from 1
+	Start     Time
+	End       Time
+	Outcome   JobState
+	Procs     int32
+	Placement Placement
+}

@@ -1,0 +1,73 @@
+// Package traces reads and writes the trace bundle: Parquet tables that
+// describe a workload and the cluster it ran on. It is the only package below
+// the shells that touches files; what a replay makes of a row is not its
+// business.
+package traces
+
+import "orrery/scheduler/model"
+
+// Absent marks a missing integer in a Batch; on disk it is null.
+const Absent int32 = -1 << 31
+
+// Batch holds consecutive rows of the jobs table as columns of equal length,
+// restricted to what a replay needs. Times are relative to Info.Epoch. A
+// consumer must not keep the slices: the next call to Source.Next reuses them.
+type Batch struct {
+	First          model.JobID // row index of element 0
+	ID             []int64
+	Submit         []model.Time
+	Start          []model.Time     // recorded, AbsentTime when unknown
+	Runtime        []model.Duration // truth, AbsentDuration when it never ran
+	Walltime       []model.Duration // requested, AbsentDuration when not stated
+	CancelledAt    []model.Time     // AbsentTime when not cancelled
+	ProcsRequested []int32
+	ProcsAllocated []int32
+	NodesMin       []int32
+	CPUsPerNode    []int32
+	GPUsPerNode    []int32
+	User           []int32 // index into Source.Users, -1 when unknown
+}
+
+// Len is the number of rows in the batch.
+func (b *Batch) Len() int { return len(b.ID) }
+
+// Info describes a trace as a whole.
+type Info struct {
+	Name       string     // base name without the extension
+	Hash       string     // SHA-256 of the content, hex
+	Rows       int64      // jobs
+	Epoch      model.Time // UTC, in µs since 1970-01-01: the zero of every Time in a Batch
+	EpochKnown bool       // false for logs whose clock starts at an arbitrary zero
+	TimeZone   string     // IANA name or "" when the log does not say
+	MaxProcs   int32      // machine size by the log's own word, 0 when it does not say
+	MaxNodes   int32
+	Sorted     bool // rows ascend by (submit, input order)
+}
+
+// Source streams the jobs table in order. Memory does not grow with the number
+// of rows.
+type Source interface {
+	Info() Info
+	// Next fills b with the next rows, at most the source's batch size, and
+	// returns io.EOF when there are none left.
+	Next(b *Batch) error
+	// Users lists the user names seen so far; Batch.User indexes it.
+	Users() []string
+	// Nodes is the bundle's nodes table, nil when it has none.
+	Nodes() []Node
+	Close() error
+}
+
+// Node is one row of the nodes table.
+type Node struct {
+	Name        string
+	Group       string
+	Type        string
+	GPUModel    string
+	GPUs        int32
+	CPUs        int32
+	Memory      int64 // bytes
+	Fingerprint string
+	VCluster    string
+	Up          bool // at the start
+}
