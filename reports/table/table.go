@@ -1,0 +1,182 @@
+// Package table is the one small table that everything printed goes through:
+// named columns, rows of typed cells, written as aligned text, Markdown or
+// JSON. It knows how to lay cells out and nothing of what they mean; whether
+// the reader is a terminal, how wide it is and whether colour is welcome are
+// its caller's findings.
+package table
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"unicode"
+)
+
+// Format names an output form by the word users type after -o.
+type Format string
+
+// The forms a table can take.
+const (
+	Text     Format = "table"
+	Markdown Format = "markdown"
+	JSON     Format = "json"
+)
+
+// ParseFormat checks a word given by a user.
+func ParseFormat(s string) (Format, error) {
+	switch f := Format(s); f {
+	case Text, Markdown, JSON:
+		return f, nil
+	}
+	return "", fmt.Errorf("output format %q is not known: write table, markdown or json", s)
+}
+
+// Tone is a hint for coloured output. It never carries meaning alone: the
+// words of the cell must say the same.
+type Tone uint8
+
+// The tones; Plain is the terminal's own colour.
+const (
+	Plain Tone = iota
+	Good
+	Bad
+	Faint
+)
+
+// Cell is one value with its three spellings. The zero Cell is a missing
+// value: "-" in text and Markdown, null in JSON.
+type Cell struct {
+	Text   string // what people read
+	JSON   any    // what programs read: string, bool, int64, float64 or nil
+	Number bool   // aligned right
+	Tone   Tone
+}
+
+// Float is a cell with prec digits after the point in text and the full value
+// in JSON. NaN and infinities are missing values, since JSON has no word for
+// them.
+func Float(v float64, prec int) Cell {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Cell{}
+	}
+	return Cell{Text: strconv.FormatFloat(v, 'f', prec, 64), JSON: v, Number: true}
+}
+
+// Int is a cell holding an integer.
+func Int(v int64) Cell {
+	return Cell{Text: strconv.FormatInt(v, 10), JSON: v, Number: true}
+}
+
+// Quantity is a number whose reading form differs from its bare value, such as
+// a span printed as 2d03:15:07 and kept as seconds.
+func Quantity(text string, value any) Cell {
+	return Cell{Text: text, JSON: value, Number: true}
+}
+
+// In returns the cell in the given tone.
+func (c Cell) In(t Tone) Cell {
+	c.Tone = t
+	return c
+}
+
+// Table collects rows. Columns and rows keep the order in which they were
+// given.
+type Table struct {
+	cols []string
+	rows [][]Cell
+}
+
+// New makes an empty table. Column names double as the keys in JSON, so they
+// should be short, stable and distinct.
+func New(cols ...string) *Table { return &Table{cols: cols} }
+
+// Row appends one row. Values may be Cell, string, bool, any integer type,
+// float64 (shortest form), a fmt.Stringer or nil for a missing value; missing
+// trailing values are nil. Row panics when it is handed more values than there
+// are columns or another type: both are mistakes of the programmer.
+func (t *Table) Row(values ...any) {
+	if len(values) > len(t.cols) {
+		panic(fmt.Sprintf("table: %d values for %d columns", len(values), len(t.cols)))
+	}
+	row := make([]Cell, len(t.cols))
+	for i, v := range values {
+		row[i] = cellOf(v)
+	}
+	t.rows = append(t.rows, row)
+}
+
+// Len is the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Columns returns the column names; the caller must not change them.
+func (t *Table) Columns() []string { return t.cols }
+
+// Rows returns the cells; the caller must not change them.
+func (t *Table) Rows() [][]Cell { return t.rows }
+
+func cellOf(v any) Cell {
+	switch v := v.(type) {
+	case nil:
+		return Cell{}
+	case Cell:
+		return v
+	case string:
+		return Cell{Text: clean(v), JSON: v}
+	case bool:
+		return Cell{Text: strconv.FormatBool(v), JSON: v}
+	case int:
+		return Int(int64(v))
+	case int32:
+		return Int(int64(v))
+	case int64:
+		return Int(v)
+	case uint32:
+		return Int(int64(v))
+	case float64:
+		return Float(v, -1)
+	case fmt.Stringer:
+		return Cell{Text: clean(v.String()), JSON: v.String()}
+	}
+	panic(fmt.Sprintf("table: no cell can hold a %T", v))
+}
+
+// clean keeps control characters of foreign names (escape sequences, line
+// ends) from reaching a terminal.
+func clean(s string) string {
+	for i, r := range s {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			out := []rune(s[:i])
+			for _, r := range s[i:] {
+				if unicode.IsControl(r) || r == unicode.ReplacementChar {
+					r = '?'
+				}
+				out = append(out, r)
+			}
+			return string(out)
+		}
+	}
+	return s
+}
+
+// Options say what the reader of a text table is like. The zero value suits a
+// pipe: no limit on width, no colour, Unicode.
+type Options struct {
+	Width int  // columns of the terminal; text columns shrink to fit; 0 is no limit
+	Color bool // ANSI colours; the caller honours NO_COLOR by leaving it false
+	ASCII bool // three dots instead of an ellipsis
+}
+
+// Write renders the table to w in the given format.
+func (t *Table) Write(w io.Writer, f Format, o Options) error {
+	switch f {
+	case Text:
+		return t.writeText(w, o)
+	case Markdown:
+		return t.writeMarkdown(w)
+	case JSON:
+		return t.writeJSON(w)
+	}
+	_, err := ParseFormat(string(f))
+	return err
+}

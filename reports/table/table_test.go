@@ -1,0 +1,102 @@
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+)
+
+func sample() *Table {
+	t := New("metric", "value", "unit", "note")
+	t.Row("wait_mean", Float(12.3456, 2), "s", nil)
+	t.Row("jobs", 28481, "1", "a note that is rather long for a narrow terminal")
+	t.Row("utilisation", Float(math.NaN(), 2), "%", "a|b <x>")
+	return t
+}
+
+func write(t *testing.T, tab *Table, f Format, o Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, tab.Write(&b, f, o))
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	require.Equal(t, ""+
+		"metric       value  unit  note\n"+
+		"wait_mean    12.35  s     -\n"+
+		"jobs         28481  1     a note that is rather long for a narrow terminal\n"+
+		"utilisation      -  %     a|b <x>\n", write(t, sample(), Text, Options{}))
+}
+
+func TestTextFitsTheTerminalWithoutCuttingNumbers(t *testing.T) {
+	for _, width := range []int{40, 60} {
+		out := write(t, sample(), Text, Options{Width: width})
+		for line := range strings.Lines(out) {
+			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), width)
+		}
+		require.Contains(t, out, "28481")
+		require.Contains(t, out, "…")
+	}
+	require.Contains(t, write(t, sample(), Text, Options{Width: 44, ASCII: true}), "...")
+}
+
+func TestColourIsOnlyWhereAsked(t *testing.T) {
+	tab := New("a", "b")
+	tab.Row(Cell{Text: "better", JSON: "better", Tone: Good}, Int(1).In(Bad))
+	require.NotContains(t, write(t, tab, Text, Options{}), "\x1b")
+	require.Contains(t, write(t, tab, Text, Options{Color: true}), "\x1b[32mbetter\x1b[0m")
+	require.NotContains(t, write(t, tab, Markdown, Options{Color: true}), "\x1b")
+}
+
+func TestMarkdown(t *testing.T) {
+	require.Equal(t, ""+
+		"| metric | value | unit | note |\n"+
+		"|---|---:|---|---|\n"+
+		"| wait_mean | 12.35 | s | - |\n"+
+		"| jobs | 28481 | 1 | a note that is rather long for a narrow terminal |\n"+
+		"| utilisation | - | % | a\\|b &lt;x> |\n", write(t, sample(), Markdown, Options{}))
+}
+
+func TestJSONKeepsFullValuesAndOrder(t *testing.T) {
+	out := write(t, sample(), JSON, Options{})
+	var rows []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &rows))
+	require.Len(t, rows, 3)
+	require.Equal(t, 12.3456, rows[0]["value"])
+	require.Nil(t, rows[2]["value"])
+	require.Less(t, strings.Index(out, `"metric"`), strings.Index(out, `"value"`))
+	require.Equal(t, "[]\n", write(t, New("a"), JSON, Options{}))
+}
+
+func TestForeignTextCannotDriveTheTerminal(t *testing.T) {
+	tab := New("user")
+	tab.Row("eve\x1b[2Jil\nx")
+	require.Equal(t, "user\neve?[2Jil?x\n", write(t, tab, Text, Options{}))
+}
+
+func TestCells(t *testing.T) {
+	tab := New("a", "b", "c", "d")
+	tab.Row(model.Duration(90e6), true, int32(4))
+	require.Equal(t, "00:01:30", tab.Rows()[0][0].Text)
+	require.Equal(t, Cell{}, tab.Rows()[0][3])
+	require.Panics(t, func() { tab.Row(1, 2, 3, 4, 5) })
+	require.Panics(t, func() { tab.Row(struct{}{}) })
+}
+
+func TestParseFormat(t *testing.T) {
+	for _, s := range []string{"table", "markdown", "json"} {
+		f, err := ParseFormat(s)
+		require.NoError(t, err)
+		require.Equal(t, Format(s), f)
+	}
+	_, err := ParseFormat("xml")
+	require.ErrorContains(t, err, "table, markdown or json")
+	require.Error(t, New("a").Write(&bytes.Buffer{}, "xml", Options{}))
+}
