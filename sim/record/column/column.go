@@ -1,0 +1,144 @@
+// Package column holds the shapes in which finished results travel between
+// the recorder that stores them and the code that reduces them: batches of
+// columns of equal length, and time bins. It knows neither files nor
+// formulas, so that metrics need not know Parquet.
+package column
+
+import (
+	"math"
+
+	"orrery/scheduler/model"
+)
+
+// Absent marks a missing instant or span in a column; on disk it is null. It
+// equals model.AbsentTime and model.AbsentDuration.
+const Absent int64 = math.MinInt64
+
+// Jobs is a batch of rows of the result table jobs, in order of leaving the
+// system (ties by Job). Times are microseconds since the trace's epoch, spans
+// are microseconds. All slices have the same length; a consumer must not keep
+// them, the next batch reuses them.
+type Jobs struct {
+	Job      []int32 // row of the trace
+	ID       []int64 // the log's own job number
+	User     []int32 // index into the user names, -1 when unknown
+	Submit   []int64
+	Eligible []int64
+	Start    []int64 // first start, Absent when it never started
+	End      []int64 // when it left the system
+	Runtime  []int64 // time it ran in the replay, 0 when it never did
+	Walltime []int64 // requested, Absent when none was stated
+	Procs    []int32 // units asked for
+	Nodes    []int32 // distinct nodes held by the last attempt
+	Wait     []int64 // Start-Submit, Absent when it never started
+	State    []uint8 // model.JobState
+	Reason   []uint8 // model.Reason
+	Attempts []int32
+}
+
+// Len is the number of rows in the batch.
+func (c *Jobs) Len() int { return len(c.Job) }
+
+// Append adds one row. It allocates only when a column has to grow.
+func (c *Jobs) Append(r *model.JobRecord) {
+	start, wait, wall := int64(r.Start), Absent, int64(r.Walltime)
+	if start != Absent {
+		wait = start - int64(r.Submit)
+	}
+	if r.Walltime == model.Forever {
+		wall = Absent
+	}
+	c.Job = append(c.Job, int32(r.Job))
+	c.ID = append(c.ID, r.ID)
+	c.User = append(c.User, r.User)
+	c.Submit = append(c.Submit, int64(r.Submit))
+	c.Eligible = append(c.Eligible, int64(r.Eligible))
+	c.Start = append(c.Start, start)
+	c.End = append(c.End, int64(r.End))
+	c.Runtime = append(c.Runtime, int64(r.Runtime))
+	c.Walltime = append(c.Walltime, wall)
+	c.Procs = append(c.Procs, r.Procs)
+	c.Nodes = append(c.Nodes, r.Nodes)
+	c.Wait = append(c.Wait, wait)
+	c.State = append(c.State, uint8(r.State))
+	c.Reason = append(c.Reason, uint8(r.Reason))
+	c.Attempts = append(c.Attempts, r.Attempts)
+}
+
+// Slice is the sub-batch of rows [i, j); it shares memory with c.
+func (c *Jobs) Slice(i, j int) Jobs {
+	return Jobs{
+		Job: c.Job[i:j], ID: c.ID[i:j], User: c.User[i:j],
+		Submit: c.Submit[i:j], Eligible: c.Eligible[i:j], Start: c.Start[i:j], End: c.End[i:j],
+		Runtime: c.Runtime[i:j], Walltime: c.Walltime[i:j],
+		Procs: c.Procs[i:j], Nodes: c.Nodes[i:j], Wait: c.Wait[i:j],
+		State: c.State[i:j], Reason: c.Reason[i:j], Attempts: c.Attempts[i:j],
+	}
+}
+
+// Attempts is a batch of rows of the result table attempts, in order of
+// ending. The rules of Jobs apply. Nodes and Shares are the texts of the
+// file: ascending node ranges like "0-3,7", and units per node, run-length
+// encoded in node order, like "4x3,1" (empty when whole nodes are held).
+type Attempts struct {
+	Job     []int32
+	ID      []int64
+	Attempt []int32 // from 1
+	Start   []int64
+	End     []int64
+	Outcome []uint8 // model.JobState
+	Procs   []int32
+	Nodes   []string
+	Shares  []string
+}
+
+// Len is the number of rows in the batch.
+func (c *Attempts) Len() int { return len(c.Job) }
+
+// Append adds one row whose node texts are given. It allocates only when a
+// column has to grow.
+func (c *Attempts) Append(r *model.AttemptRecord, nodes, shares string) {
+	c.Job = append(c.Job, int32(r.Job))
+	c.ID = append(c.ID, r.ID)
+	c.Attempt = append(c.Attempt, r.Attempt)
+	c.Start = append(c.Start, int64(r.Start))
+	c.End = append(c.End, int64(r.End))
+	c.Outcome = append(c.Outcome, uint8(r.Outcome))
+	c.Procs = append(c.Procs, r.Procs)
+	c.Nodes = append(c.Nodes, nodes)
+	c.Shares = append(c.Shares, shares)
+}
+
+// Slice is the sub-batch of rows [i, j); it shares memory with c.
+func (c *Attempts) Slice(i, j int) Attempts {
+	return Attempts{
+		Job: c.Job[i:j], ID: c.ID[i:j], Attempt: c.Attempt[i:j],
+		Start: c.Start[i:j], End: c.End[i:j], Outcome: c.Outcome[i:j], Procs: c.Procs[i:j],
+		Nodes: c.Nodes[i:j], Shares: c.Shares[i:j],
+	}
+}
+
+// Scanner hands out all rows of the table jobs in order, batch by batch. Scan
+// may be called any number of times and delivers the same rows each time; it
+// stops at the first error fn returns and returns it.
+type Scanner interface {
+	Scan(fn func(*Jobs) error) error
+}
+
+// Bin is the state of the system summed over [Time, Time+Width): unit·µs and
+// job·µs as integers, so that two neighbours add up exactly to the bin that
+// covers both. The sums saturate at the largest int64.
+type Bin struct {
+	Time           model.Time
+	Width          model.Duration
+	BusyUnitUS     int64
+	QueuedJobUS    int64
+	QueuedUnitUS   int64
+	RunningJobUS   int64
+	QueuedUnitsMax int64
+	QueuedJobsMax  int32
+	BusyUnitsMax   int32
+	Starts         int32
+	Ends           int32
+	Submits        int32
+}

@@ -1,0 +1,89 @@
+// Package record turns what a replay produces into files: it writes the tables
+// and documents of a run directory and reads them back as columns, and it
+// exports tables as Arrow and CSV. It must not know what the numbers mean:
+// formulas live in sim/metric, decisions in the scheduler.
+package record
+
+import (
+	"orrery/scheduler/model"
+	"orrery/sim/record/column"
+)
+
+// The shapes of results in memory; see package column.
+type (
+	Columns        = column.Jobs
+	AttemptColumns = column.Attempts
+	Bin            = column.Bin
+	Scanner        = column.Scanner
+)
+
+// Sink takes the results of a replay as they arise. A record is read during
+// the call only. Errors are sticky: the calls cannot fail, Flush returns the
+// first thing that went wrong, and nothing is stored after it.
+type Sink interface {
+	// Job takes a job that has left the system.
+	Job(*model.JobRecord)
+	// Attempt takes an attempt that has ended.
+	Attempt(*model.AttemptRecord)
+	// Flush hands buffered rows to the file and returns the first error so far.
+	Flush() error
+}
+
+// Null is a Sink that forgets everything.
+type Null struct{}
+
+// Job does nothing.
+func (Null) Job(*model.JobRecord) {}
+
+// Attempt does nothing.
+func (Null) Attempt(*model.AttemptRecord) {}
+
+// Flush returns nil.
+func (Null) Flush() error { return nil }
+
+// Memory is a Sink that keeps the columns, for tests and for metrics without
+// files: 73 bytes per job, and per attempt 33 bytes and its node texts. It is
+// a Scanner over its jobs.
+type Memory struct {
+	Jobs     Columns
+	Attempts AttemptColumns
+	text     []byte
+}
+
+// NewMemory returns an empty Memory.
+func NewMemory() *Memory { return &Memory{} }
+
+// Reset forgets all rows and keeps the space.
+func (m *Memory) Reset() {
+	m.Jobs = m.Jobs.Slice(0, 0)
+	m.Attempts = m.Attempts.Slice(0, 0)
+}
+
+// Job appends a row; it allocates only when the columns have to grow.
+func (m *Memory) Job(r *model.JobRecord) { m.Jobs.Append(r) }
+
+// Flush returns nil.
+func (m *Memory) Flush() error { return nil }
+
+// scanBatch is the number of rows of one batch handed out by Scan.
+const scanBatch = 8192
+
+// Scan implements Scanner.
+func (m *Memory) Scan(fn func(*Columns) error) error {
+	for i := 0; i < m.Jobs.Len(); i += scanBatch {
+		c := m.Jobs.Slice(i, min(i+scanBatch, m.Jobs.Len()))
+		if err := fn(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Attempt appends a row. It allocates when the columns have to grow, and for
+// the node text.
+func (m *Memory) Attempt(r *model.AttemptRecord) {
+	m.text = AppendNodes(m.text[:0], &r.Placement)
+	nodes := string(m.text)
+	m.text = AppendShares(m.text[:0], &r.Placement)
+	m.Attempts.Append(r, nodes, string(m.text))
+}
