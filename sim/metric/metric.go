@@ -107,4 +107,4 @@ type Definition struct {
 func Definitions() []Definition { return nil }
 
 // Compute reduces the jobs and the series to the table of metrics.
-func Compute(jobs column.Scanner, s *Series, cfg Config) (Table, error) { return Table{Schema: 1}, nil }
+func Compute(jobs column.Scanner, s *Series) (Table, error) { return Table{Schema: 1}, nil }
