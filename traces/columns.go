@@ -1,0 +1,96 @@
+package traces
+
+import "orrery/scheduler/model"
+
+// The tables below are the only place where columns are listed. The writer,
+// the reader, the schema check, the content hash and the test of
+// docs/TRACE-FORMAT.md all walk them. Appending an optional column is
+// compatible; anything else raises SchemaVersion.
+
+const (
+	us    = "µs"
+	bytes = "B"
+)
+
+var jobFields = []field[Job]{
+	numberField("id", "", "job number in the source; unique", delta, func(j *Job) *int64 { return &j.ID }),
+	textField("name", true, "job or executable name", func(j *Job) *string { return &j.Name }),
+	textField("user", true, "who submitted it", func(j *Job) *string { return &j.User }),
+	textField("tenant", true, "tenant it is charged to", func(j *Job) *string { return &j.Tenant }),
+	textField("vcluster", true, "vCluster it was submitted to", func(j *Job) *string { return &j.VCluster }),
+	textField("kind", false, "bounded, service, reactive or session", func(j *Job) *string { return &j.Kind }),
+	numberField("submit", us, "submission", delta, func(j *Job) *model.Time { return &j.Submit }),
+	optField("start", us, "recorded start; null when it never started", delta, func(j *Job) *Opt[model.Time] { return &j.Start }),
+	optField("end", us, "recorded end", delta, func(j *Job) *Opt[model.Time] { return &j.End }),
+	optField("runtime", us, "true run time; null when it never ran", delta, func(j *Job) *Opt[model.Duration] { return &j.Runtime }),
+	optField("walltime", us, "requested run time; null when not stated", dict, func(j *Job) *Opt[model.Duration] { return &j.Walltime }),
+	optField("nodes_min", "nodes", "fewest nodes requested; null when only processors are known", dict, func(j *Job) *Opt[int32] { return &j.NodesMin }),
+	optField("nodes_max", "nodes", "most nodes requested", dict, func(j *Job) *Opt[int32] { return &j.NodesMax }),
+	optField("gpus_per_node", "GPUs", "GPUs requested on each node", dict, func(j *Job) *Opt[int32] { return &j.GPUsPerNode }),
+	textField("gpu_type", true, "GPU model requested", func(j *Job) *string { return &j.GPUType }),
+	optField("gpu_mem", bytes, "memory requested on each GPU", dict, func(j *Job) *Opt[int64] { return &j.GPUMem }),
+	optField("cpus_per_node", "processors", "processors requested on each node", dict, func(j *Job) *Opt[int32] { return &j.CPUsPerNode }),
+	optField("mem_per_node", bytes, "memory requested on each node", dict, func(j *Job) *Opt[int64] { return &j.MemPerNode }),
+	textField("features", true, "node features requested, as the source writes them", func(j *Job) *string { return &j.Features }),
+	textField("topology", true, "tight, spread or any", func(j *Job) *string { return &j.Topology }),
+	optField("class", "", "priority class, 0 to 10", dict, func(j *Job) *Opt[int32] { return &j.Class }),
+	boolField("sensitive", "must run on nodes of one known fingerprint", func(j *Job) *Opt[bool] { return &j.Sensitive }),
+	textField("checkpoint", true, "auto, manual or none", func(j *Job) *string { return &j.Checkpoint }),
+	optField("ckpt_bytes", bytes, "size of a checkpoint", delta, func(j *Job) *Opt[int64] { return &j.CkptBytes }),
+	textField("requeue", true, "requeue policy, as the source writes it", func(j *Job) *string { return &j.Requeue }),
+	optField("requeue_max", "", "most requeues", dict, func(j *Job) *Opt[int32] { return &j.RequeueMax }),
+	textField("mounts", true, "JSON object: bytes staged in by storage tier", func(j *Job) *string { return &j.Mounts }),
+	optField("io_demand", "B/s", "storage bandwidth while running", delta, func(j *Job) *Opt[int64] { return &j.IODemand }),
+	optField("power", "W", "mean power while running", delta, func(j *Job) *Opt[int64] { return &j.Power }),
+	doubleField("comm_fraction", "", "share of the run time spent communicating, 0 to 1", func(j *Job) *Opt[float64] { return &j.CommFraction }),
+	textField("group", true, "task group", func(j *Job) *string { return &j.Group }),
+	optField("index", "", "index within the task group", delta, func(j *Job) *Opt[int32] { return &j.Index }),
+	optField("max_concurrent", "jobs", "most jobs of the group that run at once", dict, func(j *Job) *Opt[int32] { return &j.MaxConcurrent }),
+	textField("dag", true, "workflow it belongs to", func(j *Job) *string { return &j.DAG }),
+	textField("exit_state", true, "how it ended: COMPLETED, FAILED, CANCELLED, PARTIAL or another word of the source", func(j *Job) *string { return &j.ExitState }),
+	optField("exit_code", "", "exit code", dict, func(j *Job) *Opt[int32] { return &j.ExitCode }),
+	optField("procs_requested", "processors", "processors requested in all", dict, func(j *Job) *Opt[int32] { return &j.ProcsRequested }),
+	optField("procs_allocated", "processors", "processors held in all", dict, func(j *Job) *Opt[int32] { return &j.ProcsAllocated }),
+	optField("eligible", us, "recorded instant from which it could have started", delta, func(j *Job) *Opt[model.Time] { return &j.Eligible }),
+	optField("cancelled_at", us, "withdrawn while it waited", delta, func(j *Job) *Opt[model.Time] { return &j.CancelledAt }),
+	textField("partition", true, "partition", func(j *Job) *string { return &j.Partition }),
+	textField("qos", true, "quality of service or queue", func(j *Job) *string { return &j.QOS }),
+	textField("account", true, "account or group", func(j *Job) *string { return &j.Account }),
+	optField("priority", "", "priority recorded by the source's scheduler", delta, func(j *Job) *Opt[int64] { return &j.Priority }),
+	textField("recorded_nodes", true, "nodes it ran on, as the source writes them", func(j *Job) *string { return &j.RecordedNodes }),
+	textField("reservation", true, "reservation it ran in", func(j *Job) *string { return &j.Reservation }),
+	boolField("exclusive", "shares no node with other jobs", func(j *Job) *Opt[bool] { return &j.Exclusive }),
+	textField("node_include", true, "nodes it must have", func(j *Job) *string { return &j.NodeInclude }),
+	textField("node_exclude", true, "nodes it must not have", func(j *Job) *string { return &j.NodeExclude }),
+	optField("after_job", "", "id of the job it follows (SWF field 17)", delta, func(j *Job) *Opt[int64] { return &j.AfterJob }),
+	optField("think_time", us, "pause between the end of after_job and this submission", delta, func(j *Job) *Opt[model.Duration] { return &j.ThinkTime }),
+	textField("extra", true, "JSON object: what the source says beyond these columns, keys ascending", func(j *Job) *string { return &j.Extra }),
+}
+
+var depFields = []field[Dep]{
+	numberField("job", "", "id of the job that waits", delta, func(d *Dep) *int64 { return &d.Job }),
+	numberField("on", "", "id of the job it waits for", delta, func(d *Dep) *int64 { return &d.On }),
+	textField("condition", false, "success, failure, any, corresponding or mutex", func(d *Dep) *string { return &d.Condition }),
+}
+
+var nodeFields = []field[Node]{
+	textField("name", false, "node name; the row's place in the table is its dense id", func(n *Node) *string { return &n.Name }),
+	textField("group", true, "topology group", func(n *Node) *string { return &n.Group }),
+	textField("type", true, "node type", func(n *Node) *string { return &n.Type }),
+	textField("gpu_model", true, "GPU model", func(n *Node) *string { return &n.GPUModel }),
+	numberField("gpus", "GPUs", "GPUs", dict, func(n *Node) *int32 { return &n.GPUs }),
+	numberField("cpus", "processors", "processors", dict, func(n *Node) *int32 { return &n.CPUs }),
+	numberField("memory", bytes, "main memory; 0 when not known", dict, func(n *Node) *int64 { return &n.Memory }),
+	textField("fingerprint", true, "conformance fingerprint", func(n *Node) *string { return &n.Fingerprint }),
+	textField("vcluster", true, "home vCluster", func(n *Node) *string { return &n.VCluster }),
+	upField(),
+}
+
+func upField() field[Node] {
+	return field[Node]{
+		Column: Column{Name: "up", Type: Bool, Doc: "up at the start"},
+		layout: plain,
+		load:   func(n *Node) cell { return cell{n: boolBit(n.Up)} },
+		store:  func(n *Node, c cell) { n.Up = c.n != 0 },
+	}
+}

@@ -1,0 +1,55 @@
+package traces
+
+import (
+	"strconv"
+
+	"orrery/scheduler/model"
+)
+
+// SchemaVersion is raised whenever a reader of the previous version could
+// misread a file.
+const SchemaVersion = 1
+
+// Keys of the Parquet key-value metadata of each table.
+const (
+	keySchema     = "orrery.schema"
+	keySource     = "orrery.source"
+	keyEpoch      = "orrery.epoch_us"
+	keyEpochKnown = "orrery.epoch_known"
+	keyTimeZone   = "orrery.timezone"
+	keyMaxProcs   = "orrery.max_procs"
+	keyMaxNodes   = "orrery.max_nodes"
+	keySorted     = "orrery.sorted"
+	keyRecipe     = "orrery.recipe"
+	keyImport     = "orrery.import"
+	keyContent    = "orrery.content"
+)
+
+// Meta is what a bundle says about itself beside its rows.
+type Meta struct {
+	Source     string     // where the rows come from, in words: a file name, a generator
+	Epoch      model.Time // UTC, µs since 1970-01-01: the zero of every instant in memory
+	EpochKnown bool       // false when the source's clock starts at an arbitrary zero
+	TimeZone   string     // IANA name, "" when the source does not say
+	MaxProcs   int32      // machine size by the source's own word, 0 when it does not say
+	MaxNodes   int32
+	Sorted     bool   // demand that jobs ascend by submit; the writer refuses others
+	Recipe     string // JSON: the transforms that made this trace
+	Import     string // JSON of the Report of the import
+}
+
+// pairs lists the metadata in the order in which it is written.
+func (m *Meta) pairs() [][2]string {
+	return [][2]string{
+		{keySchema, strconv.Itoa(SchemaVersion)},
+		{keySource, m.Source},
+		{keyEpoch, strconv.FormatInt(int64(m.Epoch), 10)},
+		{keyEpochKnown, strconv.FormatBool(m.EpochKnown)},
+		{keyTimeZone, m.TimeZone},
+		{keyMaxProcs, strconv.FormatInt(int64(m.MaxProcs), 10)},
+		{keyMaxNodes, strconv.FormatInt(int64(m.MaxNodes), 10)},
+		{keySorted, strconv.FormatBool(m.Sorted)},
+		{keyRecipe, m.Recipe},
+		{keyImport, m.Import},
+	}
+}

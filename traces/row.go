@@ -1,0 +1,90 @@
+package traces
+
+import "orrery/scheduler/model"
+
+// Opt is a field that may be null: V counts only when OK.
+type Opt[T any] struct {
+	V  T
+	OK bool
+}
+
+// Some wraps a value that is there; the zero Opt is null.
+func Some[T any](v T) Opt[T] { return Opt[T]{V: v, OK: true} }
+
+// Job is one whole row of the jobs table, for importers, exports and tools; a
+// replay reads Batch instead. Instants are relative to the bundle's epoch, as
+// everywhere in memory; on disk they are absolute. An empty string is null.
+// The unit and meaning of every field stand in the table of columns
+// (JobColumns) and in docs/TRACE-FORMAT.md.
+type Job struct {
+	ID       int64
+	Name     string
+	User     string
+	Tenant   string
+	VCluster string
+	Kind     string // bounded, service, reactive or session; written as bounded when empty
+
+	Submit   model.Time
+	Start    Opt[model.Time]
+	End      Opt[model.Time]
+	Runtime  Opt[model.Duration]
+	Walltime Opt[model.Duration]
+
+	NodesMin    Opt[int32]
+	NodesMax    Opt[int32]
+	GPUsPerNode Opt[int32]
+	GPUType     string
+	GPUMem      Opt[int64]
+	CPUsPerNode Opt[int32]
+	MemPerNode  Opt[int64]
+	Features    string
+	Topology    string
+
+	Class      Opt[int32]
+	Sensitive  Opt[bool]
+	Checkpoint string
+	CkptBytes  Opt[int64]
+	Requeue    string
+	RequeueMax Opt[int32]
+
+	Mounts       string
+	IODemand     Opt[int64]
+	Power        Opt[int64]
+	CommFraction Opt[float64]
+
+	Group         string
+	Index         Opt[int32]
+	MaxConcurrent Opt[int32]
+	DAG           string
+
+	ExitState string
+	ExitCode  Opt[int32]
+
+	ProcsRequested Opt[int32]
+	ProcsAllocated Opt[int32]
+	Eligible       Opt[model.Time]
+	CancelledAt    Opt[model.Time]
+	Partition      string
+	QOS            string
+	Account        string
+	Priority       Opt[int64]
+
+	RecordedNodes string
+	Reservation   string
+	Exclusive     Opt[bool]
+	NodeInclude   string
+	NodeExclude   string
+
+	AfterJob  Opt[int64]
+	ThinkTime Opt[model.Duration]
+	Extra     string
+}
+
+// Dep is one row of the deps table: Job may not start before On has reached
+// the state that Condition names (success, failure, any, corresponding or
+// mutex). Both are job ids.
+type Dep struct {
+	Job       int64
+	On        int64
+	Condition string
+}

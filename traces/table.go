@@ -1,0 +1,147 @@
+package traces
+
+import (
+	"bufio"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"orrery/scheduler/model"
+)
+
+const (
+	groupRows    = 64 << 10 // rows in a row group
+	batchRows    = 256      // rows handed to the library at a time
+	maxDictBytes = 1 << 20  // a column with more distinct text than this is stored plain
+)
+
+// tableWriter writes one table. Memory is bounded by one row group.
+type tableWriter[R any] struct {
+	name   string
+	epoch  model.Time
+	fields []field[R]
+	file   *os.File
+	buf    *bufio.Writer
+	out    *parquet.GenericWriter[any]
+	hash   tableHash
+	values []parquet.Value // backing store of rows
+	rows   []parquet.Row
+}
+
+func newTableWriter[R any](name, path string, fields []field[R]) (*tableWriter[R], error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	t := &tableWriter[R]{
+		name: name, fields: fields, file: f, buf: bufio.NewWriterSize(f, 1<<18),
+		hash:   tableHash{columns: make([]columnHash, len(fields))},
+		values: make([]parquet.Value, 0, batchRows*len(fields)),
+	}
+	t.out = parquet.NewGenericWriter[any](t.buf,
+		schemaOf(name, fields),
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
+		parquet.MaxRowsPerRowGroup(groupRows),
+		parquet.DictionaryMaxBytes(maxDictBytes),
+		parquet.CreatedBy("orrery", fmt.Sprint(SchemaVersion), ""),
+	)
+	return t, nil
+}
+
+// write appends a row. An error names the column whose value has no place on
+// disk.
+func (t *tableWriter[R]) write(r *R) error {
+	at := len(t.values)
+	for i := range t.fields {
+		f := &t.fields[i]
+		v, err := f.value(f.load(r), t.epoch, &t.hash.columns[i])
+		if err != nil {
+			return &DataError{File: t.name + " table", Row: t.hash.rows + 1, Column: f.Name,
+				Found: err.Error(), Expected: "a value of type " + f.Type.String()}
+		}
+		level := 0
+		if f.Optional && !v.IsNull() {
+			level = 1
+		}
+		t.values = append(t.values, v.Level(0, level, i))
+	}
+	t.rows = append(t.rows, t.values[at:len(t.values):len(t.values)])
+	t.hash.rows++
+	if len(t.rows) == batchRows {
+		return t.flush()
+	}
+	return nil
+}
+
+// value converts a cell to what the file holds and feeds the content hash.
+func (f *field[R]) value(c cell, epoch model.Time, h *columnHash) (parquet.Value, error) {
+	if c.null {
+		h.null()
+		return parquet.NullValue(), nil
+	}
+	n := c.n
+	switch f.Type {
+	case String:
+		h.text(c.s)
+		return parquet.ByteArrayValue([]byte(c.s)), nil
+	case Timestamp:
+		if !finite(n) || !finite(n+int64(epoch)) {
+			return parquet.Value{}, fmt.Errorf("the instant %d µs", n)
+		}
+		n += int64(epoch)
+	case Int32:
+		if n == int64(Absent) {
+			return parquet.Value{}, fmt.Errorf("the reserved number %d", n)
+		}
+		h.number(n)
+		return parquet.Int32Value(int32(n)), nil
+	case Double:
+		h.number(n)
+		return parquet.DoubleValue(math.Float64frombits(uint64(n))), nil
+	case Bool:
+		h.number(n)
+		return parquet.BooleanValue(n != 0), nil
+	case Int64:
+		if n == math.MinInt64 {
+			return parquet.Value{}, fmt.Errorf("the reserved number %d", n)
+		}
+	}
+	h.number(n)
+	return parquet.Int64Value(n), nil
+}
+
+// finite bounds instants to about 73,000 years around 1970, so that sums and
+// differences of two of them cannot overflow.
+func finite(n int64) bool { return n > -maxInstant && n < maxInstant }
+
+const maxInstant = 1 << 61
+
+func (t *tableWriter[R]) flush() error {
+	_, err := t.out.WriteRows(t.rows)
+	t.rows, t.values = t.rows[:0], t.values[:0]
+	return err
+}
+
+// close finishes the file with the metadata of m.
+func (t *tableWriter[R]) close(m *Meta, content string) error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	for _, p := range m.pairs() {
+		t.out.SetKeyValueMetadata(p[0], p[1])
+	}
+	t.out.SetKeyValueMetadata(keyContent, content)
+	if err := t.out.Close(); err != nil {
+		return err
+	}
+	if err := t.buf.Flush(); err != nil {
+		return err
+	}
+	if err := t.file.Sync(); err != nil {
+		return err
+	}
+	return t.file.Close()
+}

@@ -1,0 +1,244 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"orrery/scheduler/model"
+)
+
+// Names of the tables inside a bundle.
+const (
+	jobsFile  = "jobs.parquet"
+	depsFile  = "deps.parquet"
+	nodesFile = "nodes.parquet"
+)
+
+// Writer writes a bundle beside its destination and renames it when it is
+// whole, so a reader never meets half a bundle. The same rows and the same
+// metadata give the same bytes. Memory does not grow with the number of rows.
+// A Writer is used by one goroutine; after an error only Abort is useful.
+type Writer struct {
+	path   string // destination
+	tmp    string // directory the tables are written in
+	bare   bool   // destination is one jobs.parquet file
+	meta   Meta
+	jobs   *tableWriter[Job]
+	deps   *tableWriter[Dep]
+	nodes  *tableWriter[Node]
+	last   model.Time // submit of the last job
+	sorted bool
+	err    error
+	done   bool
+}
+
+// NewWriter starts a bundle at path, which ends in .trace (a directory of
+// tables) or .parquet (the jobs table alone). An existing bundle or file there
+// is replaced by Close, not before; a directory that holds anything else is
+// refused.
+func NewWriter(path string, meta Meta) (*Writer, error) {
+	path = filepath.Clean(path)
+	bare := strings.HasSuffix(path, ".parquet")
+	if !bare && !strings.HasSuffix(path, ".trace") {
+		return nil, fmt.Errorf("writing a trace to %s: the name must end in .trace (a directory) or .parquet (one file)", path)
+	}
+	if err := replaceable(path, bare); err != nil {
+		return nil, err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*")
+	if err != nil {
+		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
+	}
+	w := &Writer{path: path, tmp: tmp, bare: bare, meta: meta, sorted: true, last: model.AbsentTime}
+	w.jobs, err = newTableWriter("jobs", filepath.Join(tmp, jobsFile), jobFields)
+	if err != nil {
+		w.Abort()
+		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
+	}
+	return w, nil
+}
+
+// replaceable says whether Close may put something at path.
+func replaceable(path string, bare bool) error {
+	st, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if bare {
+		if st.IsDir() {
+			return fmt.Errorf("writing a trace to %s: this is a directory; choose another name", path)
+		}
+		return nil
+	}
+	if !st.IsDir() {
+		return fmt.Errorf("writing a trace to %s: this is a file; choose another name or remove it", path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".parquet") {
+			return fmt.Errorf("writing a trace to %s: the directory holds %s, which is no table of a bundle; choose another name", path, e.Name())
+		}
+	}
+	return nil
+}
+
+// Meta is the metadata as it stands.
+func (w *Writer) Meta() Meta { return w.meta }
+
+// SetMeta replaces the metadata, for importers that learn it while they read.
+// The epoch is fixed once a job is written.
+func (w *Writer) SetMeta(m Meta) error {
+	if w.jobs.hash.rows > 0 && m.Epoch != w.meta.Epoch {
+		return w.fail(errors.New("the epoch cannot change once a job is written"))
+	}
+	w.meta = m
+	return nil
+}
+
+// Jobs is the number of jobs written.
+func (w *Writer) Jobs() int64 { return w.jobs.hash.rows }
+
+// Sorted says whether the jobs so far ascend by submission.
+func (w *Writer) Sorted() bool { return w.sorted }
+
+// WriteJob appends a job. Rows keep their order; when Meta.Sorted is set, a
+// job submitted before its predecessor is refused with a DataError.
+func (w *Writer) WriteJob(j *Job) error {
+	if w.err != nil {
+		return w.err
+	}
+	if j.Submit < w.last {
+		w.sorted = false
+		if w.meta.Sorted {
+			return w.fail(&DataError{File: w.path, Row: w.jobs.hash.rows + 1, Column: "submit",
+				Found: j.Submit.String(), Expected: "no earlier than the row before, " + w.last.String(),
+				Mend: "sort the jobs by submission first"})
+		}
+	}
+	w.last = j.Submit
+	w.jobs.epoch = w.meta.Epoch
+	row := *j
+	if row.Kind == "" {
+		row.Kind = "bounded"
+	}
+	return w.fail(w.jobs.write(&row))
+}
+
+// WriteDep appends an edge between two jobs of the bundle.
+func (w *Writer) WriteDep(d Dep) error {
+	return addRow(w, &w.deps, "deps", depsFile, depFields, &d)
+}
+
+// WriteNode appends a node; its place in the table is its dense id.
+func (w *Writer) WriteNode(n Node) error {
+	return addRow(w, &w.nodes, "nodes", nodesFile, nodeFields, &n)
+}
+
+func addRow[R any](w *Writer, t **tableWriter[R], name, file string, fields []field[R], r *R) error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.bare {
+		return w.fail(fmt.Errorf("writing the trace %s: one file holds jobs only; name the output *.trace to keep its %s", w.path, name))
+	}
+	if *t == nil {
+		var err error
+		if *t, err = newTableWriter(name, filepath.Join(w.tmp, file), fields); err != nil {
+			return w.fail(fmt.Errorf("writing the trace %s: %w", w.path, err))
+		}
+	}
+	return w.fail((*t).write(r))
+}
+
+// fail remembers the first error: what follows it would be incomplete.
+func (w *Writer) fail(err error) error {
+	if w.err == nil {
+		w.err = err
+	}
+	return err
+}
+
+// Close finishes the bundle, puts it in its place and returns its content
+// hash, 64 hex digits. After an error nothing new stands at the destination.
+func (w *Writer) Close() (hash string, err error) {
+	if w.done {
+		return "", errors.New("the trace writer is closed")
+	}
+	defer w.Abort()
+	if w.err != nil {
+		return "", w.err
+	}
+	w.meta.Sorted = w.sorted
+	var deps, nodes tableHash
+	if w.deps != nil {
+		deps = w.deps.hash
+	}
+	if w.nodes != nil {
+		nodes = w.nodes.hash
+	}
+	hash = contentHash(&w.meta, &w.jobs.hash, &deps, &nodes)
+	err = w.jobs.close(&w.meta, hash)
+	if err == nil && w.deps != nil {
+		err = w.deps.close(&w.meta, hash)
+	}
+	if err == nil && w.nodes != nil {
+		err = w.nodes.close(&w.meta, hash)
+	}
+	if err == nil {
+		err = w.publish()
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing the trace %s: %w", w.path, err)
+	}
+	return hash, nil
+}
+
+// publish renames what was written into place.
+func (w *Writer) publish() error {
+	if w.bare {
+		return os.Rename(filepath.Join(w.tmp, jobsFile), w.path)
+	}
+	if err := os.Chmod(w.tmp, 0o755); err != nil {
+		return err
+	}
+	old := w.tmp + "-old"
+	err := os.Rename(w.path, old)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	replaced := err == nil
+	if err := os.Rename(w.tmp, w.path); err != nil {
+		if replaced {
+			return errors.Join(err, os.Rename(old, w.path))
+		}
+		return err
+	}
+	return os.RemoveAll(old)
+}
+
+// Abort throws away what was written. After Close it does nothing.
+func (w *Writer) Abort() {
+	if w.done {
+		return
+	}
+	w.done = true
+	closeTable(w.jobs)
+	closeTable(w.deps)
+	closeTable(w.nodes)
+	_ = os.RemoveAll(w.tmp) // what cannot be removed is named .partial and hidden
+}
+
+func closeTable[R any](t *tableWriter[R]) {
+	if t != nil {
+		_ = t.file.Close() // closed already after a success
+	}
+}
