@@ -1,0 +1,179 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Load is the state of the system over one stretch of time, as means and one
+// maximum.
+type Load struct {
+	StartUS   int64   // µs since the trace's epoch
+	WidthUS   int64   // µs
+	Busy      float64 // mean share of the units that were allocated, 0 to 1
+	Queued    float64 // mean number of jobs waiting
+	QueuedMax float64 // largest number of jobs waiting
+}
+
+// Window is a span of time in microseconds since the trace's epoch; empty when
+// To is not after From.
+type Window struct{ FromUS, ToUS int64 }
+
+func (w Window) empty() bool { return w.ToUS <= w.FromUS }
+
+// stateColumns bounds the number of points of a curve over time.
+const stateColumns = 600
+
+// State draws utilisation above and the queue below on one time axis. Loads
+// ascend and touch; the steady window is marked when it is not empty. Cost is
+// linear in the loads; the figure holds at most 600 points a curve, each the
+// exact mean (or maximum) of what it covers.
+func State(loads []Load, clock Clock, steady Window) *Figure {
+	loads = reduceLoads(loads, stateColumns)
+	f := &Figure{
+		Name:   "utilisation",
+		Title:  "Utilisation and queue over time",
+		height: 420 * pt,
+		legend: []entry{
+			{text: "units allocated (mean)", color: alpha(Blue, 110), area: true},
+			{text: "jobs waiting (mean)", color: Vermilion},
+			{text: "jobs waiting (most)", color: alpha(Orange, 110), area: true},
+		},
+	}
+	busy, width, most := 0.0, 0.0, 0.0
+	for _, l := range loads {
+		busy += l.Busy * float64(l.WidthUS)
+		width += float64(l.WidthUS)
+		most = max(most, l.QueuedMax)
+	}
+	if width > 0 {
+		each := Span(width / secondUS / float64(len(loads)))
+		f.Note = fmt.Sprintf("mean utilisation %s over the whole run; at most %s jobs waiting; each point covers about %s", percent(busy/width), Count(int64(most)), each)
+	}
+	if !steady.empty() {
+		f.legend = append(f.legend, entry{text: "steady window", color: Green, dashes: windowDashes})
+	}
+	f.Alt = f.Title + ": " + f.Note
+	f.body = func(c draw.Canvas) { drawState(c, loads, clock, steady, most) }
+	return f
+}
+
+// reduceLoads joins runs of neighbours so that at most n remain.
+func reduceLoads(in []Load, n int) []Load {
+	per := (len(in) + n - 1) / n
+	if per <= 1 {
+		return in
+	}
+	var out []Load
+	for i := 0; i < len(in); i += per {
+		group := in[i:min(i+per, len(in))]
+		sum := Load{StartUS: group[0].StartUS}
+		for _, l := range group {
+			w := float64(l.WidthUS)
+			sum.WidthUS += l.WidthUS
+			sum.Busy += l.Busy * w
+			sum.Queued += l.Queued * w
+			sum.QueuedMax = max(sum.QueuedMax, l.QueuedMax)
+		}
+		if w := float64(sum.WidthUS); w > 0 {
+			sum.Busy /= w
+			sum.Queued /= w
+		}
+		out = append(out, sum)
+	}
+	return out
+}
+
+func drawState(c draw.Canvas, loads []Load, clock Clock, steady Window, most float64) {
+	lo, hi := loadSpan(loads)
+	ticks := plot.TickerFunc(clock.Ticks)
+	top := newPlot("", "units allocated")
+	top.Y.Max, top.Y.Tick.Marker = 1, percentTicks(5)
+	top.X.Tick.Marker = unlabelled(clock)
+	bottom := newPlot(clock.Label(hi-lo), "jobs waiting")
+	bottom.Y.Max, bottom.Y.Tick.Marker = max(1, most*1.05), linearTicks(5, true)
+	bottom.X.Tick.Marker = ticks
+	for _, p := range []*plot.Plot{top, bottom} {
+		p.X.Min, p.X.Max = lo, hi
+		p.Add(grid{x: true, y: true})
+	}
+	top.Add(steps{loads, func(l Load) float64 { return l.Busy }, alpha(Blue, 110), Blue})
+	bottom.Add(
+		steps{loads, func(l Load) float64 { return l.QueuedMax }, alpha(Orange, 110), nil},
+		steps{loads, func(l Load) float64 { return l.Queued }, nil, Vermilion},
+	)
+	if !steady.empty() {
+		marks := windowMarks{float64(steady.FromUS) / secondUS, float64(steady.ToUS) / secondUS}
+		top.Add(marks)
+		bottom.Add(marks)
+	}
+	tiles := draw.Tiles{Rows: 2, Cols: 1, PadY: 8 * pt}
+	canvases := plot.Align([][]*plot.Plot{{top}, {bottom}}, tiles, c)
+	top.Draw(canvases[0][0])
+	bottom.Draw(canvases[1][0])
+}
+
+// unlabelled ticks stand over labelled ones of the plot below.
+func unlabelled(clock Clock) plot.Ticker {
+	return plot.TickerFunc(func(lo, hi float64) []plot.Tick {
+		ticks := clock.Ticks(lo, hi)
+		for i := range ticks {
+			ticks[i].Label = ""
+		}
+		return ticks
+	})
+}
+
+func loadSpan(loads []Load) (lo, hi float64) {
+	if len(loads) == 0 {
+		return 0, 1
+	}
+	last := loads[len(loads)-1]
+	return float64(loads[0].StartUS) / secondUS, float64(last.StartUS+last.WidthUS) / secondUS
+}
+
+// steps draws one value of the loads as a step curve, as an area, or both.
+type steps struct {
+	loads []Load
+	value func(Load) float64
+	area  color.Color // nil: no area
+	line  color.Color // nil: no line
+}
+
+func (s steps) Plot(c draw.Canvas, p *plot.Plot) {
+	if len(s.loads) == 0 {
+		return
+	}
+	tx, ty := p.Transforms(&c)
+	pts := make([]vg.Point, 0, 2*len(s.loads)+2)
+	for _, l := range s.loads {
+		y := ty(s.value(l))
+		pts = append(pts, vg.Point{X: tx(float64(l.StartUS) / secondUS), Y: y},
+			vg.Point{X: tx(float64(l.StartUS+l.WidthUS) / secondUS), Y: y})
+	}
+	if s.area != nil {
+		base := []vg.Point{{X: pts[len(pts)-1].X, Y: ty(0)}, {X: pts[0].X, Y: ty(0)}}
+		c.FillPolygon(s.area, append(pts[:len(pts):len(pts)], base...))
+	}
+	if s.line != nil {
+		c.StrokeLines(draw.LineStyle{Color: s.line, Width: 0.9 * pt}, pts)
+	}
+}
+
+var windowDashes = []vg.Length{4 * pt, 3 * pt}
+
+// windowMarks draws the borders of a window, in seconds.
+type windowMarks [2]float64
+
+func (m windowMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, _ := p.Transforms(&c)
+	for _, x := range m {
+		if x >= p.X.Min && x <= p.X.Max {
+			c.StrokeLine2(draw.LineStyle{Color: Green, Width: pt, Dashes: windowDashes}, tx(x), c.Min.Y, tx(x), c.Max.Y)
+		}
+	}
+}
