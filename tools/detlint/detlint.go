@@ -1,0 +1,33 @@
+// Package detlint holds the rules of the house and checks the repository
+// against them in an ordinary go test: what may decide and what may not
+// (determinism), which package may import which (walls), how long a file or
+// function grows (size), and that every dependency is accounted for. Each rule
+// carries its reason; docs/DETERMINISM.md is printed from the same tables. It
+// knows names and shapes of code only, nothing of what the code computes.
+//
+// A finding that is no danger is silenced where it stands, on the same line or
+// the line above, by the word of its rule and a reason:
+//
+//	//detlint:ordered the sum does not depend on the order
+//	for _, n := range counts {
+//
+// A word without a reason, an unknown word and a word that silences nothing
+// are findings themselves, so the exceptions stay few and true.
+package detlint
+
+import (
+	"fmt"
+	"go/token"
+)
+
+// Finding is one place that breaks a rule.
+type Finding struct {
+	Pos  token.Position
+	Rule string
+	What string // what was found and how to mend it
+}
+
+// String is file:line: [rule] what, the form that editors jump to.
+func (f Finding) String() string {
+	return fmt.Sprintf("%s:%d: [%s] %s", f.Pos.Filename, f.Pos.Line, f.Rule, f.What)
+}

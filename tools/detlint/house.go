@@ -1,0 +1,127 @@
+package detlint
+
+import (
+	"fmt"
+	"go/token"
+	"slices"
+	"strings"
+)
+
+// room is one package of the house: what it may import besides the standard
+// library, and the rules that do not bind it.
+type room struct {
+	dir  string
+	may  []string    // folders of this module, or paths of others; "x/..." is all below x, "..." everything
+	free []exemption // every other rule holds
+}
+
+// exemption says why some rules do not bind a package.
+type exemption struct {
+	rules  []string
+	reason string
+}
+
+// The pictures that several rooms share.
+var (
+	files = exemption{[]string{"outside"}, "it reads and writes files; what is in them still depends on its arguments alone"}
+	shell = exemption{
+		[]string{"clock", "outside", "concurrency", "float", "global", "quiet"},
+		"a shell: it turns flags, files and the wall clock into values for the packages below, and decides nothing about schedules",
+	}
+	drawn = exemption{[]string{"float"}, "pictures and generated workloads are byte-equal per architecture, not across them"}
+)
+
+// house is the table of all packages, from the bottom up. A package that is
+// not in it is an error: a new package states here what it is allowed to know.
+var house = []room{
+	{dir: "scheduler/model"},
+	{dir: "scheduler/model/draw", may: []string{"scheduler/model"}},
+	{dir: "scheduler/cluster", may: []string{"scheduler/model"}},
+	{dir: "scheduler/backfill", may: []string{"scheduler/model", "scheduler/cluster"}},
+	{dir: "scheduler/quorum", may: []string{"scheduler/model"}},
+	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/cluster", "scheduler/backfill"}},
+	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
+
+	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
+		"github.com/klauspost/compress/..."}, free: []exemption{files}},
+	{dir: "traces/importer", may: []string{"scheduler/model", "traces", "traces/importer/...", "github.com/ulikunitz/xz/..."},
+		free: []exemption{files}},
+	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
+	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
+
+	{dir: "sim/des", may: []string{"scheduler/model"}},
+	{dir: "sim/record/column", may: []string{"scheduler/model"}},
+	{dir: "sim/record", may: []string{"scheduler/model", "sim/record/column", "github.com/parquet-go/parquet-go/...",
+		"github.com/apache/arrow/go/v17/arrow/..."}, free: []exemption{files}},
+	{dir: "sim/metric", may: []string{"scheduler/model", "sim/record/column"}},
+	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
+		"scheduler/drive", "traces", "sim/des"}},
+	{dir: "sim", may: []string{"scheduler", "scheduler/...", "traces", "sim/..."}, free: []exemption{files}},
+
+	{dir: "reports/table", may: []string{"scheduler/model"}},
+	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
+		"golang.org/x/image/..."}, free: []exemption{drawn}},
+	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/record", "sim/record/column", "reports/..."},
+		free: []exemption{files, drawn}},
+
+	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/testdata", free: []exemption{shell}},
+	{dir: "tools/detlint", free: []exemption{shell}},
+	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
+}
+
+func roomOf(dir string) (room, bool) {
+	i := slices.IndexFunc(house, func(r room) bool { return r.dir == dir })
+	if i < 0 {
+		return room{}, false
+	}
+	return house[i], true
+}
+
+// excused says whether a rule does not bind the package.
+func (r room) excused(rule string) bool {
+	return slices.ContainsFunc(r.free, func(e exemption) bool { return slices.Contains(e.rules, rule) })
+}
+
+// admits says whether the package may import path, which lies in the folder
+// dir of this module when inside is set.
+func (r room) admits(path, dir string, inside bool) bool {
+	if !inside && !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") {
+		return true // the standard library; the rules say which parts of it
+	}
+	if inside {
+		path = dir
+	}
+	return slices.ContainsFunc(r.may, func(pattern string) bool {
+		return pattern == "..." || matches(pattern, path) || strings.TrimSuffix(pattern, "/...") == path && !inside
+	})
+}
+
+// walls reports the packages that are not in the table and the imports that
+// it does not allow.
+func (r *repository) walls() []Finding {
+	var found []Finding
+	for _, dir := range r.packages() {
+		own, known := roomOf(dir)
+		if !known {
+			found = append(found, Finding{token.Position{Filename: dir}, "walls",
+				"the package is not in the table of tools/detlint/house.go: add its row, with what it may import"})
+			continue
+		}
+		for _, path := range r.imports(dir) {
+			below, inside := r.inside(path)
+			if !own.admits(path, below, inside) {
+				found = append(found, Finding{token.Position{Filename: dir}, "walls",
+					fmt.Sprintf("imports %s, and may import %s", path, list(own.may))})
+			}
+		}
+	}
+	return found
+}
+
+func list(may []string) string {
+	if len(may) == 0 {
+		return "the standard library only"
+	}
+	return "the standard library, " + strings.Join(may, ", ")
+}
