@@ -2,65 +2,131 @@ package record
 
 import (
 	"encoding/json"
-	"io"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"orrery/scheduler/model"
 )
 
-// Run reads a run directory. It is a Scanner over its jobs.
-type Run struct{}
+// Run reads a run directory. It is a Scanner over its jobs. It is not safe for
+// concurrent use.
+type Run struct {
+	dir  string
+	info json.RawMessage
+	jobs *tableFile
+}
 
-// Open opens a run directory.
-func Open(dir string) (*Run, error) { return nil, errUnbuilt }
+// Open opens the run directory dir and checks that it holds a finished run
+// whose table jobs has the columns this version reads. Errors about the
+// content are a *DataError.
+func Open(dir string) (*Run, error) {
+	path := filepath.Join(dir, FileRun)
+	info, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, derr := os.Stat(dir); derr != nil {
+			return nil, fmt.Errorf("opening run: %w", derr)
+		}
+		return nil, &DataError{
+			File: dir, Row: -1, Found: "no " + FileRun, Expected: "the directory of a finished run",
+			Mend: "name a directory written by orrery replay --out, or replay again if that run was cut off",
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening run: %w", err)
+	}
+	if !json.Valid(info) {
+		return nil, &DataError{File: path, Row: -1, Found: "text that is not JSON", Expected: "a JSON object", Mend: mendReplay}
+	}
+	jobs, err := openTable(filepath.Join(dir, TableJobs+".parquet"), TableJobs)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{dir: dir, info: info, jobs: jobs}, nil
+}
 
 // Dir is the directory.
-func (r *Run) Dir() string { return "" }
+func (r *Run) Dir() string { return r.dir }
 
 // Epoch is the zero of all times handed out, UTC in µs since 1970-01-01.
-func (r *Run) Epoch() model.Time { return 0 }
+func (r *Run) Epoch() model.Time { return r.jobs.epoch }
 
 // SpecID is the id of the spec that was run.
-func (r *Run) SpecID() string { return "" }
+func (r *Run) SpecID() string { return r.jobs.spec }
 
 // Rows is the number of jobs.
-func (r *Run) Rows() int64 { return 0 }
+func (r *Run) Rows() int64 { return r.jobs.file.NumRows() }
 
-// Users lists the user names that Columns.User indexes, as far as Scan has
-// met them: complete after one full Scan.
-func (r *Run) Users() []string { return nil }
+// Users lists the user names that Columns.User indexes, in order of first
+// appearance, as far as Scan has met them: complete after one full Scan.
+func (r *Run) Users() []string { return r.jobs.users() }
 
 // Jobs is the table jobs.
-func (r *Run) Jobs() Scanner { return r }
+func (r *Run) Jobs() Scanner { return r.jobs }
 
-// Scan implements Scanner.
-func (r *Run) Scan(fn func(*Columns) error) error { return nil }
-
-// ScanAttempts hands out all attempts in order of ending.
-func (r *Run) ScanAttempts(fn func(*AttemptColumns) error) error { return nil }
-
-// Series reads the time bins.
-func (r *Run) Series() ([]Bin, error) { return nil, nil }
+// Scan implements Scanner. Memory is that of one row group.
+func (r *Run) Scan(fn func(*Columns) error) error { return r.jobs.Scan(fn) }
 
 // Info is run.json as it stands in the directory.
-func (r *Run) Info() json.RawMessage { return nil }
+func (r *Run) Info() json.RawMessage { return r.info }
 
 // Metrics is metrics.json as it stands in the directory.
-func (r *Run) Metrics() (json.RawMessage, error) { return nil, nil }
+func (r *Run) Metrics() (json.RawMessage, error) {
+	b, err := os.ReadFile(filepath.Join(r.dir, FileMetrics))
+	if err != nil {
+		return nil, fmt.Errorf("reading metrics of run: %w", err)
+	}
+	return b, nil
+}
 
 // Close releases the files.
-func (r *Run) Close() error { return nil }
+func (r *Run) Close() error { return r.jobs.Close() }
 
-// Tables that can be exported.
-const (
-	TableJobs     = "jobs"
-	TableAttempts = "attempts"
-	TableSeries   = "series"
-	TableFacts    = "facts"
-)
+// ScanAttempts hands out all attempts in the order of the file, batch by
+// batch; fn must not keep the slices.
+func (r *Run) ScanAttempts(fn func(*AttemptColumns) error) error {
+	t, err := openTable(filepath.Join(r.dir, TableAttempts+".parquet"), TableAttempts)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var c AttemptColumns
+	return t.scan(nil, func(v []vector, n int) error {
+		c.Job, c.ID, c.Attempt = v[0].i32, v[1].i64, v[2].i32
+		c.Start, c.End, c.Procs = v[3].i64, v[4].i64, v[6].i32
+		c.Nodes, c.Shares = v[7].text, v[8].text
+		t.relative(c.Start)
+		t.relative(c.End)
+		if err := t.codes(&c.Outcome, 5, &v[5], stateCodes); err != nil {
+			return err
+		}
+		return fn(&c)
+	})
+}
 
-// ExportArrow writes a table of the run directory dir as an uncompressed
-// Arrow IPC file.
-func ExportArrow(dir, table string, w io.Writer) error { return errUnbuilt }
-
-// ExportCSV writes a table of the run directory dir as CSV with a header row.
-func ExportCSV(dir, table string, w io.Writer) error { return errUnbuilt }
+// Series reads the time bins; a run without the table has none.
+func (r *Run) Series() ([]Bin, error) {
+	t, err := openTable(filepath.Join(r.dir, TableSeries+".parquet"), TableSeries)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	var bins []Bin
+	err = t.scan(nil, func(v []vector, n int) error {
+		for i := range n {
+			bins = append(bins, Bin{
+				Time: model.Time(v[0].i64[i]) - t.epoch, Width: model.Duration(v[1].i64[i]),
+				BusyUnitUS: v[2].i64[i], QueuedJobUS: v[3].i64[i],
+				QueuedUnitUS: v[4].i64[i], RunningJobUS: v[5].i64[i],
+				QueuedJobsMax: v[6].i32[i], BusyUnitsMax: v[7].i32[i], QueuedUnitsMax: v[8].i64[i],
+				Starts: v[9].i32[i], Ends: v[10].i32[i], Submits: v[11].i32[i],
+			})
+		}
+		return nil
+	})
+	return bins, err
+}

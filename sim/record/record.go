@@ -17,6 +17,9 @@ type (
 	Scanner        = column.Scanner
 )
 
+// Absent marks a missing instant or span in a column; on disk it is null.
+const Absent = column.Absent
+
 // Sink takes the results of a replay as they arise. A record is read during
 // the call only. Errors are sticky: the calls cannot fail, Flush returns the
 // first thing that went wrong, and nothing is stored after it.
@@ -42,8 +45,8 @@ func (Null) Attempt(*model.AttemptRecord) {}
 func (Null) Flush() error { return nil }
 
 // Memory is a Sink that keeps the columns, for tests and for metrics without
-// files: 73 bytes per job, and per attempt 33 bytes and its node texts. It is
-// a Scanner over its jobs.
+// files, in the order in which they came: 86 bytes per job, and per attempt 69
+// bytes and its node texts. It is a Scanner over its jobs.
 type Memory struct {
 	Jobs     Columns
 	Attempts AttemptColumns

@@ -2,6 +2,10 @@ package record
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"orrery/scheduler/model"
 )
@@ -10,47 +14,287 @@ import (
 type Meta struct {
 	Epoch  model.Time      // UTC, µs since 1970-01-01: added to every time that is stored
 	SpecID string          // of the spec that is run
-	Users  func() []string // names by user index, as far as they are known now; nil when the trace has none
+	Users  func() []string // names by user index, as far as they are known by now; nil when the trace has none
 	Facts  bool            // keep the log of facts too
 }
 
-// Writer writes a run directory; it is a Sink.
-type Writer struct{}
+// Writer writes a run directory; it is a Sink. It holds one batch and one row
+// group per table, so memory does not grow with the number of rows, and the
+// hot calls Job, Attempt and Fact do not allocate once their buffers have
+// grown (writing a batch allocates a few times per thousand rows).
+//
+// Everything is written to the folder .partial inside the run directory and
+// moved into place by Close, run.json last: a directory with run.json holds a
+// finished run. A folder left by a run that was killed is replaced by the next
+// one; of two runs writing to one directory the later wins, and the earlier
+// gets an error from Close.
+type Writer struct {
+	dir     string
+	stage   string
+	made    []string // directories created here, outermost first
+	meta    Meta
+	err     error
+	sealed  bool
+	closed  bool
+	written map[string]bool // names in stage besides the tables
 
-var errUnbuilt = errors.New("record: not built yet")
+	jobs    *table[jobRow]
+	opt     []optional        // of the rows in jobs
+	users   []int32           // of the rows in jobs
+	leaving []model.JobRecord // at lastEnd
+	mixed   bool              // leaving is not ascending by job
+	lastEnd model.Time
 
-// Create starts a run directory.
-func Create(dir string, meta Meta) (*Writer, error) { return nil, errUnbuilt }
+	attempts *table[attemptRow]
+	facts    *table[factRow]
+	factWall []int64 // of the rows in facts
+	aText    texts
+	fText    texts
+}
 
-// Job implements Sink.
-func (w *Writer) Job(*model.JobRecord) {}
+// optional holds the values that a jobRow points to.
+type optional struct{ start, walltime, wait int64 }
 
-// Attempt implements Sink.
-func (w *Writer) Attempt(*model.AttemptRecord) {}
+// stageName is the folder in which a run is prepared.
+const stageName = ".partial"
 
-// Fact stores entry index of the committed log; p is the placement granted by
-// a FactAssigned, nil for the other kinds.
-func (w *Writer) Fact(index int64, now model.Time, f *model.Fact, p *model.Placement) {}
+// resultFiles are the names that a run directory may hold; replacing a run
+// removes those of the old one. The last three are drawn by reports.
+var resultFiles = []string{
+	"jobs.parquet", "attempts.parquet", "series.parquet", "facts.parquet",
+	FileMetrics, FileHost,
+	"report.html", "summary.md", "figures",
+}
 
-// Flush implements Sink.
-func (w *Writer) Flush() error { return nil }
+// Create starts a run directory. dir may be missing, empty, or a finished run,
+// which Close replaces; anything else is refused, so that no other data is
+// overwritten. Nothing appears in dir before Close but the folder .partial.
+func Create(dir string, meta Meta) (*Writer, error) {
+	if err := checkTarget(dir); err != nil {
+		return nil, err
+	}
+	w := &Writer{
+		dir: dir, stage: filepath.Join(dir, stageName), meta: meta,
+		written: map[string]bool{},
+		opt:     make([]optional, batchRows), users: make([]int32, batchRows),
+		lastEnd: model.AbsentTime,
+	}
+	if err := w.open(); err != nil {
+		w.Abort()
+		return nil, fmt.Errorf("starting run directory %s: %w", dir, err)
+	}
+	return w, nil
+}
+
+// checkTarget says whether a run may be written to dir.
+func checkTarget(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking into run directory: %w", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, FileRun)); err == nil {
+		return nil
+	}
+	for _, e := range entries {
+		if e.Name() != stageName {
+			return fmt.Errorf("%s holds %s but no %s: it is not a run directory, and nothing in it is overwritten; choose a new or empty directory",
+				dir, e.Name(), FileRun)
+		}
+	}
+	return nil
+}
+
+func (w *Writer) open() error {
+	for d := w.dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		w.made = append(w.made, d)
+	}
+	slices.Reverse(w.made)
+	if err := os.RemoveAll(w.stage); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(w.stage, 0o777); err != nil {
+		return err
+	}
+	var err error
+	if w.jobs, err = newTable[jobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
+		return err
+	}
+	if w.attempts, err = newTable[attemptRow](w.path(TableAttempts), TableAttempts, w.meta); err != nil {
+		return err
+	}
+	if !w.meta.Facts {
+		return nil
+	}
+	w.factWall = make([]int64, batchRows)
+	w.facts, err = newTable[factRow](w.path(TableFacts), TableFacts, w.meta)
+	return err
+}
+
+// path is where a table is prepared.
+func (w *Writer) path(table string) string {
+	return filepath.Join(w.stage, table+".parquet")
+}
 
 // Seal ends the tables jobs, attempts and facts and returns the jobs for
-// reading, so that metrics can be computed before the directory appears.
-func (w *Writer) Seal() (Scanner, error) { return nil, nil }
+// reading, so that metrics can be computed before the directory appears. The
+// scanner is valid until Close or Abort. No row may follow.
+func (w *Writer) Seal() (Scanner, error) {
+	if w.sealed || w.closed {
+		return nil, errors.New("record: the tables are sealed already")
+	}
+	w.sealed = true
+	w.leave()
+	w.fillUsers()
+	w.keep(w.jobs.close())
+	w.fillAttemptTexts()
+	w.keep(w.attempts.close())
+	if w.facts != nil {
+		w.fillFactTexts()
+		w.keep(w.facts.close())
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	return openTable(w.path(TableJobs), TableJobs)
+}
 
-// WriteSeries writes series.parquet.
-func (w *Writer) WriteSeries(bins []Bin) error { return nil }
+// keep remembers the first error.
+func (w *Writer) keep(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
 
-// WriteJSON writes a document (run.json, metrics.json, host.json) in canonical
-// form.
-func (w *Writer) WriteJSON(name string, v any) error { return nil }
+// Flush returns the first error so far. Rows stay buffered until a row group
+// is full, so that the bytes of the files do not depend on when it is called.
+func (w *Writer) Flush() error { return w.err }
 
-// Close makes the run directory appear.
-func (w *Writer) Close() error { return nil }
+// WriteSeries writes series.parquet. Bins must ascend.
+func (w *Writer) WriteSeries(bins []Bin) error {
+	if w.err != nil {
+		return w.err
+	}
+	t, err := newTable[seriesRow](w.path(TableSeries), TableSeries, w.meta)
+	if err != nil {
+		w.keep(err)
+		return err
+	}
+	w.written[TableSeries+".parquet"] = true
+	for _, b := range bins {
+		*t.next() = seriesRow{
+			Time: int64(b.Time + w.meta.Epoch), Width: int64(b.Width),
+			BusyUnitUS: b.BusyUnitUS, QueuedJobUS: b.QueuedJobUS,
+			QueuedUnitUS: b.QueuedUnitUS, RunningJobUS: b.RunningJobUS,
+			QueuedJobsMax: b.QueuedJobsMax, BusyUnitsMax: b.BusyUnitsMax, QueuedUnitsMax: b.QueuedUnitsMax,
+			Starts: b.Starts, Ends: b.Ends, Submits: b.Submits,
+		}
+		if t.full() {
+			w.keep(t.spill())
+		}
+	}
+	w.keep(t.close())
+	return w.err
+}
 
-// Abort removes everything written.
-func (w *Writer) Abort() {}
+// WriteJSON writes the document name (FileRun, FileMetrics or FileHost) in
+// canonical form; see AppendJSON.
+func (w *Writer) WriteJSON(name string, v any) error {
+	if w.err != nil {
+		return w.err
+	}
+	if name != FileRun && !slices.Contains(resultFiles, name) {
+		return fmt.Errorf("record: %s is not a file of a run directory", name)
+	}
+	b, err := AppendJSON(nil, v)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(w.stage, name), b, 0o666)
+	}
+	if err != nil {
+		err = fmt.Errorf("writing %s: %w", name, err)
+		w.keep(err)
+		return err
+	}
+	w.written[name] = true
+	return nil
+}
 
-// WriteJSON writes v to path in canonical form, beside and renamed.
-func WriteJSON(path string, v any) error { return errUnbuilt }
+// Close moves the run into place, replacing an earlier one, and returns the
+// first error of the whole life of w; after an error it leaves nothing. Run.json
+// must have been written.
+func (w *Writer) Close() error {
+	if w.closed {
+		return w.err
+	}
+	if !w.sealed {
+		if sc, err := w.Seal(); err == nil {
+			w.keep(sc.(*tableFile).Close())
+		}
+	}
+	if w.err == nil && !w.written[FileRun] {
+		w.err = fmt.Errorf("record: closing %s without %s", w.dir, FileRun)
+	}
+	if w.err == nil {
+		w.err = w.publish()
+	}
+	if w.err != nil {
+		w.Abort()
+		return w.err
+	}
+	w.closed = true
+	return nil
+}
+
+// publish replaces an old run by the staged one. Run.json goes first and comes
+// last, so that a crash in between leaves a directory without it.
+func (w *Writer) publish() error {
+	if err := os.RemoveAll(filepath.Join(w.dir, FileRun)); err != nil {
+		return err
+	}
+	for _, name := range resultFiles {
+		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range append(resultFiles[:len(resultFiles):len(resultFiles)], FileRun) {
+		from := filepath.Join(w.stage, name)
+		if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) && !w.written[name] {
+			continue
+		}
+		if err := os.Rename(from, filepath.Join(w.dir, name)); err != nil {
+			return fmt.Errorf("moving %s into place (does another run write to this directory?): %w", name, err)
+		}
+	}
+	return os.Remove(w.stage)
+}
+
+// Abort drops everything written and removes the directories that Create made.
+// It does nothing after Close.
+func (w *Writer) Abort() {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	w.keep(errors.New("record: the run was aborted"))
+	if !w.sealed {
+		w.sealed = true
+		if w.jobs != nil {
+			w.jobs.drop()
+		}
+		if w.attempts != nil {
+			w.attempts.drop()
+		}
+		if w.facts != nil {
+			w.facts.drop()
+		}
+	}
+	_ = os.RemoveAll(w.stage)
+	for _, d := range slices.Backward(w.made) {
+		_ = os.Remove(d) // fails, as it should, when something else has come in
+	}
+}

@@ -1,0 +1,340 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
+
+	"orrery/scheduler/model"
+)
+
+// kind is how a column is decoded.
+type kind uint8
+
+const (
+	kindInt32 kind = iota
+	kindInt64
+	kindTime // int64, µs UTC
+	kindWord // text of few distinct values: codes into a list of words
+	kindText // text
+)
+
+// field is a column of a table as this version expects it.
+type field struct {
+	name     string
+	kind     kind
+	optional bool
+	spelling string // of type and repetition, as describe gives it
+}
+
+// fieldsOf lists the columns of a table, in the order of its schema.
+func fieldsOf(table string) []field {
+	var out []field
+	for _, c := range schemas[table].Fields() {
+		f := field{name: c.Name(), optional: c.Optional(), spelling: describe(c)}
+		switch {
+		case c.Type().Kind() == parquet.Int32:
+			f.kind = kindInt32
+		case c.Type().Kind() == parquet.Int64 && c.Type().String() == timestamp:
+			f.kind = kindTime
+		case c.Type().Kind() == parquet.Int64:
+			f.kind = kindInt64
+		case c.Encoding() != nil && c.Encoding().Encoding() == parquet.RLEDictionary.Encoding():
+			f.kind = kindWord
+		default:
+			f.kind = kindText
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// vector is a decoded column of one row group. Which slice is filled depends
+// on the kind; a missing number is the smallest of its type, a missing word
+// has code -1, a missing text is empty.
+type vector struct {
+	i32  []int32 // kindInt32, and the codes of kindWord
+	i64  []int64
+	text []string
+}
+
+// tableFile is an open table.
+type tableFile struct {
+	path   string
+	f      *os.File
+	file   *parquet.File
+	fields []field
+	leaf   []int // column index in the file of each field
+	epoch  model.Time
+	spec   string
+	words  []words // of each field
+	vecs   []vector
+	cols   Columns
+}
+
+// words interns the texts of a column over all row groups.
+type words struct {
+	list  []string
+	index map[string]int32
+}
+
+func (w *words) code(s string) int32 {
+	if c, ok := w.index[s]; ok {
+		return c
+	}
+	if w.index == nil {
+		w.index = map[string]int32{}
+	}
+	c := int32(len(w.list))
+	w.list = append(w.list, s)
+	w.index[s] = c
+	return c
+}
+
+// openTable opens a table and checks version and columns.
+func openTable(path, table string) (*tableFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening table %s: %w", table, err)
+	}
+	t := &tableFile{path: path, f: f, fields: fieldsOf(table)}
+	t.words = make([]words, len(t.fields))
+	t.vecs = make([]vector, len(t.fields))
+	if err := guard(path, t.readFooter); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close releases the file.
+func (t *tableFile) Close() error { return t.f.Close() }
+
+func (t *tableFile) readFooter() error {
+	st, err := t.f.Stat()
+	if err != nil {
+		return err
+	}
+	t.file, err = parquet.OpenFile(t.f, st.Size(),
+		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<16))
+	if err != nil {
+		return damaged(t.path, err)
+	}
+	version, _ := t.file.Lookup(keySchema)
+	if version != strconv.Itoa(SchemaVersion) {
+		return &DataError{
+			File: t.path, Row: -1, Found: fmt.Sprintf("schema version %q in the metadata", version),
+			Expected: strconv.Itoa(SchemaVersion), Mend: "use the version of orrery that wrote it, or " + mendReplay,
+		}
+	}
+	epoch, _ := t.file.Lookup(keyEpoch)
+	us, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return &DataError{File: t.path, Row: -1, Found: fmt.Sprintf("%s %q in the metadata", keyEpoch, epoch), Expected: "an integer of µs", Mend: mendReplay}
+	}
+	t.epoch = model.Time(us)
+	t.spec, _ = t.file.Lookup(keySpec)
+	return t.checkColumns()
+}
+
+func (t *tableFile) checkColumns() error {
+	var have []string
+	for _, c := range t.file.Schema().Fields() {
+		have = append(have, c.Name())
+	}
+	for _, want := range t.fields {
+		i := slices.Index(have, want.name)
+		if i < 0 {
+			return &DataError{File: t.path, Column: want.name, Row: -1, Found: "no such column among " + strings.Join(have, ", "), Expected: want.spelling, Mend: mendReplay}
+		}
+		c := t.file.Schema().Fields()[i]
+		if found := describe(c); found != want.spelling {
+			return &DataError{File: t.path, Column: want.name, Row: -1, Found: found, Expected: want.spelling, Mend: mendReplay}
+		}
+		leaf, _ := t.file.Schema().Lookup(want.name)
+		t.leaf = append(t.leaf, leaf.ColumnIndex)
+	}
+	return nil
+}
+
+var timestamp = parquet.Timestamp(parquet.Microsecond).Type().String()
+
+// describe spells repetition and type of a column.
+func describe(c parquet.Field) string {
+	switch {
+	case !c.Leaf():
+		return "a nested group"
+	case c.Repeated():
+		return "repeated " + c.Type().String()
+	case c.Optional():
+		return "optional " + c.Type().String()
+	}
+	return "required " + c.Type().String()
+}
+
+// scan decodes the wanted fields (nil: all) row group by row group into one
+// vector per field and calls fn with them and the number of rows.
+func (t *tableFile) scan(want []bool, fn func(v []vector, n int) error) error {
+	for _, rg := range t.file.RowGroups() {
+		n := 0
+		err := guard(t.path, func() error {
+			chunks := rg.ColumnChunks()
+			n = int(rg.NumRows())
+			for i, f := range t.fields {
+				if want != nil && !want[i] {
+					continue
+				}
+				if err := t.readColumn(i, chunks[t.leaf[i]]); err != nil {
+					return t.in(f.name, err)
+				}
+				if got := t.vecs[i].len(f.kind); got != n {
+					return t.in(f.name, fmt.Errorf("%d values for %d rows", got, n))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		if err := fn(t.vecs, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// in says in which column decoding failed.
+func (t *tableFile) in(column string, cause error) error {
+	var d *DataError
+	if errors.As(cause, &d) {
+		return cause
+	}
+	d = damaged(t.path, cause)
+	d.Column = column
+	return d
+}
+
+func (v *vector) len(k kind) int {
+	switch k {
+	case kindInt32, kindWord:
+		return len(v.i32)
+	case kindText:
+		return len(v.text)
+	}
+	return len(v.i64)
+}
+
+// readColumn decodes column i of a row group into its vector.
+func (t *tableFile) readColumn(i int, chunk parquet.ColumnChunk) error {
+	v := &t.vecs[i]
+	v.i32, v.i64, v.text = v.i32[:0], v.i64[:0], v.text[:0]
+	pages := chunk.Pages()
+	defer pages.Close()
+	for {
+		p, err := pages.ReadPage()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.readPage(i, p); err != nil {
+			return err
+		}
+		parquet.Release(p)
+	}
+}
+
+// readPage appends the values of a page. The typed data of an optional page
+// holds the values that are there; its definition levels say where.
+func (t *tableFile) readPage(i int, p parquet.Page) error {
+	v, data, dict := &t.vecs[i], p.Data(), p.Dictionary()
+	var levels []byte
+	if t.fields[i].optional {
+		levels = p.DefinitionLevels()
+	}
+	switch t.fields[i].kind {
+	case kindInt32:
+		vals := data.Int32()
+		if dict != nil {
+			d := dict.Page().Data()
+			lookup := d.Int32()
+			v.i32 = spread(v.i32, levels, len(vals), math.MinInt32, func(k int) int32 { return lookup[vals[k]] })
+			return nil
+		}
+		v.i32 = spread(v.i32, levels, len(vals), math.MinInt32, func(k int) int32 { return vals[k] })
+	case kindInt64, kindTime:
+		if dict != nil {
+			d := dict.Page().Data()
+			codes, lookup := data.Int32(), d.Int64()
+			v.i64 = spread(v.i64, levels, len(codes), math.MinInt64, func(k int) int64 { return lookup[codes[k]] })
+			return nil
+		}
+		vals := data.Int64()
+		if levels == nil {
+			v.i64 = append(v.i64, vals...)
+			return nil
+		}
+		v.i64 = spread(v.i64, levels, len(vals), math.MinInt64, func(k int) int64 { return vals[k] })
+	case kindWord:
+		return t.readWords(i, &data, dict, levels)
+	case kindText:
+		if dict != nil {
+			return errors.New("a dictionary where plain text was written")
+		}
+		bytes, ends := data.ByteArray()
+		all := string(bytes) // one copy of the page, which its rows share
+		v.text = spread(v.text, levels, max(len(ends)-1, 0), "", func(k int) string { return all[ends[k]:ends[k+1]] })
+	}
+	return nil
+}
+
+func (t *tableFile) readWords(i int, data *encoding.Values, dict parquet.Dictionary, levels []byte) error {
+	v, w := &t.vecs[i], &t.words[i]
+	if dict == nil {
+		bytes, ends := data.ByteArray()
+		v.i32 = spread(v.i32, levels, max(len(ends)-1, 0), -1, func(k int) int32 { return w.code(string(bytes[ends[k]:ends[k+1]])) })
+		return nil
+	}
+	d := dict.Page().Data()
+	bytes, ends := d.ByteArray()
+	codes := make([]int32, max(len(ends)-1, 0))
+	for k := range codes {
+		codes[k] = w.code(string(bytes[ends[k]:ends[k+1]]))
+	}
+	vals := data.Int32()
+	v.i32 = spread(v.i32, levels, len(vals), -1, func(k int) int32 { return codes[vals[k]] })
+	return nil
+}
+
+// spread appends n present values at the rows where levels is not zero (all
+// rows when levels is nil) and missing elsewhere.
+func spread[T any](dst []T, levels []byte, n int, missing T, at func(int) T) []T {
+	if levels == nil {
+		for k := range n {
+			dst = append(dst, at(k))
+		}
+		return dst
+	}
+	k := 0
+	for _, l := range levels {
+		if l == 0 {
+			dst = append(dst, missing)
+			continue
+		}
+		dst = append(dst, at(k))
+		k++
+	}
+	return dst
+}
