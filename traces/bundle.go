@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"orrery/scheduler/model"
 )
 
 // Bundle is an open trace: a .trace directory or one Parquet file of jobs. It
@@ -128,8 +126,5 @@ func (b *Bundle) Close() error {
 // Jobs starts a stream over the jobs table. The source does not own the
 // bundle: closing the one leaves the other open.
 func (b *Bundle) Jobs() (Source, error) {
-	return newJobSource(b)
+	return newJobSource(b), nil
 }
-
-// absTime converts an instant of a row.
-func relative(abs int64, epoch model.Time) int64 { return abs - int64(epoch) }

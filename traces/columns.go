@@ -8,6 +8,8 @@ import "orrery/scheduler/model"
 // compatible; anything else raises SchemaVersion.
 
 const (
+	kindBounded = "bounded"
+
 	us    = "µs"
 	bytes = "B"
 )
@@ -18,7 +20,7 @@ var jobFields = []field[Job]{
 	textField("user", true, "who submitted it", func(j *Job) *string { return &j.User }),
 	textField("tenant", true, "tenant it is charged to", func(j *Job) *string { return &j.Tenant }),
 	textField("vcluster", true, "vCluster it was submitted to", func(j *Job) *string { return &j.VCluster }),
-	textField("kind", false, "bounded, service, reactive or session", func(j *Job) *string { return &j.Kind }),
+	kindField(),
 	numberField("submit", us, "submission", delta, func(j *Job) *model.Time { return &j.Submit }),
 	optField("start", us, "recorded start; null when it never started", delta, func(j *Job) *Opt[model.Time] { return &j.Start }),
 	optField("end", us, "recorded end", delta, func(j *Job) *Opt[model.Time] { return &j.End }),
@@ -84,6 +86,12 @@ var nodeFields = []field[Node]{
 	textField("fingerprint", true, "conformance fingerprint", func(n *Node) *string { return &n.Fingerprint }),
 	textField("vcluster", true, "home vCluster", func(n *Node) *string { return &n.VCluster }),
 	upField(),
+}
+
+func kindField() field[Job] {
+	f := textField("kind", false, "bounded, service, reactive or session", func(j *Job) *string { return &j.Kind })
+	f.fallback = &cell{s: kindBounded}
+	return f
 }
 
 func upField() field[Node] {

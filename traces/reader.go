@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"math"
 	"os"
 	"strconv"
 
@@ -14,15 +12,22 @@ import (
 	"orrery/scheduler/model"
 )
 
+const readBuffer = 64 << 10 // bytes read ahead in each open column
+
 // tableReader is one open Parquet file whose columns fit the table's fields.
 type tableReader[R any] struct {
+	name   string
 	path   string
 	fields []field[R]
-	at     []int // column index in the file of each field, -1 when it lacks it
+	lays   []lay // where each field lies in the file
 	osfile *os.File
+	size   int64
 	file   *parquet.File
+	ours   bool // carries our metadata
 }
 
+// openTable opens a file and checks its footer and its schema. It reads no
+// row.
 func openTable[R any](name, path string, fields []field[R]) (t *tableReader[R], err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,27 +35,91 @@ func openTable[R any](name, path string, fields []field[R]) (t *tableReader[R], 
 	}
 	defer func() {
 		if err != nil {
-			_ = f.Close()
+			_ = f.Close() // the first error says more
 		}
 	}()
-	defer guard(path, "in the footer", &err)
 	st, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	file, err := parquet.OpenFile(f, st.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<17))
-	if err != nil {
-		return nil, corrupt(path, "in the footer", err)
+	t = &tableReader[R]{name: name, path: path, fields: fields, osfile: f, size: st.Size()}
+	if err := t.openFile(); err != nil {
+		return nil, err
 	}
-	t = &tableReader[R]{path: path, fields: fields, osfile: f, file: file}
-	t.at = make([]int, len(fields))
-	for i := range fields {
-		t.at[i] = -1
-		if leaf, ok := file.Schema().Lookup(fields[i].Name); ok {
-			t.at[i] = leaf.ColumnIndex
-		}
+	_, t.ours = t.file.Lookup(keySchema)
+	if err := t.checkVersion(); err != nil {
+		return nil, err
+	}
+	if err := t.checkSchema(); err != nil {
+		return nil, err
 	}
 	return t, nil
+}
+
+func (t *tableReader[R]) openFile() (err error) {
+	defer guard(t.path, "in the footer", &err)
+	var magic [4]byte
+	if n, _ := t.osfile.ReadAt(magic[:], 0); n < 4 || string(magic[:]) != "PAR1" {
+		return &DataError{File: t.path, Found: fmt.Sprintf("a file that begins with %q", magic[:n]),
+			Expected: "a Parquet file (PAR1)", Mend: "import the log first, or name the Parquet file"}
+	}
+	if err := checkFooter(t.osfile, t.size); err != nil {
+		return corrupt(t.path, "in the footer", err)
+	}
+	t.file, err = parquet.OpenFile(t.osfile, t.size,
+		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(readBuffer))
+	if err == nil {
+		err = checkGroups(t.file)
+	}
+	if err != nil {
+		return corrupt(t.path, "in the footer", err)
+	}
+	return nil
+}
+
+func (t *tableReader[R]) checkVersion() error {
+	if !t.ours {
+		return nil
+	}
+	s, _ := t.file.Lookup(keySchema)
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return t.badMeta(keySchema, s, "a version number")
+	}
+	if n > SchemaVersion {
+		return &DataError{File: t.path, Found: fmt.Sprintf("schema version %d", n),
+			Expected: fmt.Sprintf("version %d or older", SchemaVersion), Mend: "read it with the newer orrery that wrote it"}
+	}
+	return nil
+}
+
+func (t *tableReader[R]) badMeta(key, found, expected string) error {
+	return &DataError{File: t.path, Found: fmt.Sprintf("metadata %s = %q", key, found), Expected: expected,
+		Mend: "the metadata was edited: import the log again"}
+}
+
+// checkSchema compares the columns of the file with the table's.
+func (t *tableReader[R]) checkSchema() (err error) {
+	defer guard(t.path, "in the schema", &err)
+	t.lays = make([]lay, len(t.fields))
+	for i := range t.fields {
+		f := &t.fields[i]
+		l, found := layOf(t.file, &f.Column)
+		if found != "" {
+			return &DataError{File: t.path, Column: f.Name, Found: found, Expected: wanted(f.Type),
+				Mend: mendType(f.Type, f.Name)}
+		}
+		if l.index < 0 && !f.Optional && (t.ours || f.fallback == nil) {
+			return &DataError{File: t.path, Column: f.Name, Found: "no such column", Expected: wanted(f.Type),
+				Mend: fmt.Sprintf("the %s table needs %s: add the column or rename the one that holds it", t.name, f.Name)}
+		}
+		t.lays[i] = l
+	}
+	return nil
+}
+
+func (t *tableReader[R]) checker() *pageChecker {
+	return &pageChecker{r: t.osfile, size: t.size, file: t.file}
 }
 
 func (t *tableReader[R]) close() error { return t.osfile.Close() }
@@ -60,86 +129,59 @@ func (t *tableReader[R]) content() string {
 	return s
 }
 
-func (t *tableReader[R]) meta() (Meta, error) {
+// meta decodes the metadata; for a file that is not ours it is the zero Meta.
+func (t *tableReader[R]) meta() (m Meta, err error) {
 	get := func(key string) string { s, _ := t.file.Lookup(key); return s }
-	num := func(key string) int64 {
-		n, _ := strconv.ParseInt(get(key), 10, 64)
+	num := func(key string, bits int) int64 {
+		s := get(key)
+		if s == "" {
+			return 0
+		}
+		n, e := strconv.ParseInt(s, 10, bits)
+		if e != nil && err == nil {
+			err = t.badMeta(key, s, "a whole number")
+		}
 		return n
 	}
-	return Meta{
-		Source: get(keySource), Epoch: model.Time(num(keyEpoch)), EpochKnown: get(keyEpochKnown) == "true",
-		TimeZone: get(keyTimeZone), MaxProcs: int32(num(keyMaxProcs)), MaxNodes: int32(num(keyMaxNodes)),
+	m = Meta{
+		Source: get(keySource), Epoch: model.Time(num(keyEpoch, 64)), EpochKnown: get(keyEpochKnown) == "true",
+		TimeZone: get(keyTimeZone), MaxProcs: int32(num(keyMaxProcs, 32)), MaxNodes: int32(num(keyMaxNodes, 32)),
 		Sorted: get(keySorted) == "true", Recipe: get(keyRecipe), Import: get(keyImport),
-	}, nil
+	}
+	if err == nil && !finite(int64(m.Epoch)) {
+		err = t.badMeta(keyEpoch, get(keyEpoch), "an instant within 73,000 years of 1970")
+	}
+	return m, err
 }
 
-// rows iterates over whole rows.
-func (t *tableReader[R]) rows(epoch model.Time) iter.Seq2[*R, error] {
-	return func(yield func(*R, error) bool) {
-		buf := make([]parquet.Row, 64)
-		for _, g := range t.file.RowGroups() {
-			rows := g.Rows()
-			for {
-				n, err := readRows(t.path, rows, buf)
-				for _, row := range buf[:n] {
-					r := new(R)
-					t.fill(r, row, epoch)
-					if !yield(r, nil) {
-						_ = rows.Close()
-						return
-					}
-				}
-				if errors.Is(err, io.EOF) {
-					break
-				}
-				if err != nil {
-					_ = rows.Close()
-					yield(nil, err)
-					return
-				}
-			}
-			_ = rows.Close()
-		}
+// chunkPages opens the pages of one column of one row group after they have
+// been checked.
+func chunkPages(k *pageChecker, group int, l *lay, path, column string) (p parquet.Pages, err error) {
+	defer guard(path, "in column "+column, &err)
+	if err := k.chunk(group, l.index, l.optional); err != nil {
+		return nil, corrupt(path, "in column "+column, err)
 	}
+	return k.file.RowGroups()[group].ColumnChunks()[l.index].Pages(), nil
 }
 
-func readRows(path string, rows parquet.Rows, buf []parquet.Row) (n int, err error) {
-	defer guard(path, "in a page", &err)
-	n, err = rows.ReadRows(buf)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = corrupt(path, "in a page", err)
+// readPage reads the next page; io.EOF ends the chunk.
+func readPage(pages parquet.Pages, path, column string) (p parquet.Page, err error) {
+	defer guard(path, "in column "+column, &err)
+	p, err = pages.ReadPage()
+	if err != nil && !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = corrupt(path, "in column "+column, err)
 	}
-	return n, err
+	return p, err
 }
 
-func (t *tableReader[R]) fill(r *R, row parquet.Row, epoch model.Time) {
-	for i := range t.fields {
-		f := &t.fields[i]
-		c := cell{null: true}
-		if k := t.at[i]; k >= 0 {
-			c = toCell(f.Type, row[k], epoch)
-		}
-		f.store(r, c)
-	}
+// nullError complains about a null in a column that may not hold one.
+func nullError(path, column string, row int64) error {
+	return &DataError{File: path, Row: row, Column: column, Found: "a null", Expected: "a value",
+		Mend: "fill the column or drop the row"}
 }
 
-func toCell(typ ColumnType, v parquet.Value, epoch model.Time) cell {
-	if v.IsNull() {
-		return cell{null: true}
-	}
-	switch typ {
-	case String:
-		return cell{s: string(v.ByteArray())}
-	case Double:
-		return cell{n: int64(math.Float64bits(v.Double()))}
-	case Bool:
-		return cell{n: boolBit(v.Boolean())}
-	case Int32:
-		return cell{n: int64(v.Int32())}
-	case Timestamp:
-		return cell{n: relative(v.Int64(), epoch)}
-	}
-	return cell{n: v.Int64()}
+// rangeError complains about a number that does not fit its column.
+func rangeError(path string, c *Column, row int64, raw string) error {
+	return &DataError{File: path, Row: row, Column: c.Name, Found: raw, Expected: "a value in the range of " + c.Type.String(),
+		Mend: "correct the value or drop the row"}
 }
-
-var errClosed = fmt.Errorf("the trace source is closed")

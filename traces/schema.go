@@ -61,6 +61,9 @@ type field[R any] struct {
 	layout layout
 	load   func(*R) cell
 	store  func(*R, cell)
+	// fallback stands for a value of a required column in a file that is not
+	// ours and has none; nil when the column must be there.
+	fallback *cell
 }
 
 func textField[R any](name string, optional bool, doc string, at func(*R) *string) field[R] {

@@ -1,83 +1,178 @@
 package traces
 
 import (
+	"errors"
 	"io"
-	"iter"
+	"slices"
 
 	"orrery/scheduler/model"
 )
 
 const sourceRows = 8192 // rows in a Batch
 
-// jobSource implements Source over a bundle.
+// jobSource implements Source over the typed pages of a bundle. Memory is
+// bounded by a page of each column it reads plus the distinct user names.
 type jobSource struct {
-	b     *Bundle
-	next  func() (*Job, error, bool)
-	stop  func()
-	row   int64
-	users []string
-	ids   map[string]int32
+	b       *Bundle
+	columns map[string]*cursor
+	users   interner
+	row     int64
+	last    model.Time
+	wide    []int64
+	err     error // sticky
 }
 
-func newJobSource(b *Bundle) (Source, error) {
-	s := &jobSource{b: b, ids: map[string]int32{}}
-	s.next, s.stop = iter.Pull2(b.Rows())
-	return s, nil
+// batchColumns are the columns of a Batch.
+var batchColumns = []string{"id", "submit", "start", "runtime", "walltime", "cancelled_at", "procs_requested",
+	"procs_allocated", "nodes_min", "cpus_per_node", "gpus_per_node", "user"}
+
+func newJobSource(b *Bundle) *jobSource {
+	s := &jobSource{b: b, columns: map[string]*cursor{}, last: model.AbsentTime,
+		users: interner{ids: map[string]int32{}}, wide: make([]int64, sourceRows)}
+	check := b.jobs.checker()
+	for _, name := range batchColumns {
+		i := slices.IndexFunc(jobFields, func(f field[Job]) bool { return f.Name == name })
+		s.columns[name] = &cursor{file: b.jobs.file, path: b.jobs.path, column: jobFields[i].Column,
+			lay: b.jobs.lays[i], check: check}
+	}
+	return s
 }
 
 func (s *jobSource) Info() Info      { return s.b.info }
-func (s *jobSource) Users() []string { return s.users }
+func (s *jobSource) Users() []string { return s.users.names }
 func (s *jobSource) Nodes() []Node   { return s.b.nodes }
-func (s *jobSource) Close() error    { s.stop(); return nil }
 
-// Next implements Source.
-func (s *jobSource) Next(b *Batch) error {
-	*b = Batch{First: model.JobID(s.row)}
-	for b.Len() < sourceRows {
-		j, err, ok := s.next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		s.add(b, j)
-		s.row++
+// Close implements Source; the bundle stays open.
+func (s *jobSource) Close() error {
+	for _, name := range batchColumns {
+		s.columns[name].closePages()
 	}
-	if b.Len() == 0 {
-		return io.EOF
+	if s.err == nil {
+		s.err = errClosed
 	}
 	return nil
 }
 
-func (s *jobSource) add(b *Batch, j *Job) {
-	b.ID = append(b.ID, j.ID)
-	b.Submit = append(b.Submit, j.Submit)
-	b.Start = append(b.Start, orElse(j.Start, model.AbsentTime))
-	b.Runtime = append(b.Runtime, orElse(j.Runtime, model.AbsentDuration))
-	b.Walltime = append(b.Walltime, orElse(j.Walltime, model.AbsentDuration))
-	b.CancelledAt = append(b.CancelledAt, orElse(j.CancelledAt, model.AbsentTime))
-	b.ProcsRequested = append(b.ProcsRequested, orElse(j.ProcsRequested, Absent))
-	b.ProcsAllocated = append(b.ProcsAllocated, orElse(j.ProcsAllocated, Absent))
-	b.NodesMin = append(b.NodesMin, orElse(j.NodesMin, Absent))
-	b.CPUsPerNode = append(b.CPUsPerNode, orElse(j.CPUsPerNode, Absent))
-	b.GPUsPerNode = append(b.GPUsPerNode, orElse(j.GPUsPerNode, Absent))
-	user := int32(-1)
-	if j.User != "" {
-		id, ok := s.ids[j.User]
-		if !ok {
-			id = int32(len(s.users))
-			s.users = append(s.users, j.User)
-			s.ids[j.User] = id
-		}
-		user = id
+var errClosed = errors.New("the trace source is closed")
+
+// Next implements Source. An error is final.
+func (s *jobSource) Next(b *Batch) error {
+	if s.err == nil {
+		s.err = s.next(b)
 	}
-	b.User = append(b.User, user)
+	return s.err
 }
 
-func orElse[T any](o Opt[T], absent T) T {
-	if o.OK {
-		return o.V
+func (s *jobSource) next(b *Batch) error {
+	n := int(min(s.b.info.Rows-s.row, sourceRows))
+	if n == 0 {
+		b.resize(0)
+		return io.EOF
 	}
-	return absent
+	b.resize(n)
+	b.First = model.JobID(s.row)
+	if err := int64s(s.columns["id"], b.ID); err != nil {
+		return err
+	}
+	if err := s.times(b); err != nil {
+		return err
+	}
+	if err := s.counts(b); err != nil {
+		return err
+	}
+	if s.b.info.Sorted {
+		if err := s.ascending(b); err != nil {
+			return err
+		}
+	}
+	s.row += int64(n)
+	return nil
+}
+
+func (s *jobSource) times(b *Batch) error {
+	if err := s.instants("submit", b.Submit); err != nil {
+		return err
+	}
+	if err := s.instants("start", b.Start); err != nil {
+		return err
+	}
+	if err := s.instants("cancelled_at", b.CancelledAt); err != nil {
+		return err
+	}
+	if err := int64s(s.columns["runtime"], b.Runtime); err != nil {
+		return err
+	}
+	return int64s(s.columns["walltime"], b.Walltime)
+}
+
+// instants reads a column of instants and makes them relative.
+func (s *jobSource) instants(name string, dst []model.Time) error {
+	if err := int64s(s.columns[name], dst); err != nil {
+		return err
+	}
+	epoch := s.b.info.Epoch
+	if epoch == 0 {
+		return nil
+	}
+	for i, t := range dst {
+		if t != model.AbsentTime {
+			dst[i] = t - epoch
+		}
+	}
+	return nil
+}
+
+func (s *jobSource) counts(b *Batch) error {
+	for _, c := range []struct {
+		name string
+		dst  []int32
+	}{
+		{"procs_requested", b.ProcsRequested}, {"procs_allocated", b.ProcsAllocated}, {"nodes_min", b.NodesMin},
+		{"cpus_per_node", b.CPUsPerNode}, {"gpus_per_node", b.GPUsPerNode},
+	} {
+		if err := s.columns[c.name].int32s(c.dst, s.wide); err != nil {
+			return err
+		}
+	}
+	return s.columns["user"].ids(b.User, &s.users)
+}
+
+// ascending holds the trace to its claim.
+func (s *jobSource) ascending(b *Batch) error {
+	for i, t := range b.Submit {
+		if t < s.last {
+			return orderError(s.b.jobs.path, s.row+int64(i)+1, t, s.last)
+		}
+		s.last = t
+	}
+	return nil
+}
+
+func orderError(path string, row int64, t, before model.Time) error {
+	return &DataError{File: path, Row: row, Column: "submit", Found: t.String() + " after the epoch",
+		Expected: "no earlier than the row before, " + before.String() + ", since the trace claims to be sorted",
+		Mend:     "sort the jobs by submission and import them again"}
+}
+
+// resize makes every column n long, keeping memory.
+func (b *Batch) resize(n int) {
+	resizeTo(&b.ID, n)
+	resizeTo(&b.Submit, n)
+	resizeTo(&b.Start, n)
+	resizeTo(&b.Runtime, n)
+	resizeTo(&b.Walltime, n)
+	resizeTo(&b.CancelledAt, n)
+	resizeTo(&b.ProcsRequested, n)
+	resizeTo(&b.ProcsAllocated, n)
+	resizeTo(&b.NodesMin, n)
+	resizeTo(&b.CPUsPerNode, n)
+	resizeTo(&b.GPUsPerNode, n)
+	resizeTo(&b.User, n)
+}
+
+func resizeTo[T any](s *[]T, n int) {
+	if cap(*s) < n {
+		*s = make([]T, n, sourceRows)
+	}
+	*s = (*s)[:n]
 }

@@ -128,7 +128,7 @@ func (w *Writer) WriteJob(j *Job) error {
 	w.jobs.epoch = w.meta.Epoch
 	row := *j
 	if row.Kind == "" {
-		row.Kind = "bounded"
+		row.Kind = kindBounded
 	}
 	return w.fail(w.jobs.write(&row))
 }

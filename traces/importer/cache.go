@@ -1,0 +1,128 @@
+package importer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"orrery/traces"
+	"orrery/traces/importer/swf"
+)
+
+// The cache is a directory with one directory for each import, named by the
+// SHA-256 of the raw file and the versions of what made it. An entry is made
+// beside its place and renamed when it is whole, so processes that import the
+// same log at once meet either none or a whole one. Each open compares the
+// table with the digest in the entry's label; one that differs is made again.
+const (
+	entryTable = "jobs.parquet"
+	entryLabel = "label.json"
+)
+
+// label is what an entry says about itself.
+type label struct {
+	SHA256 string        `json:"sha256"` // of the table's bytes
+	Report traces.Report `json:"report"`
+}
+
+// cacheKey names the entry of a raw log.
+func cacheKey(path string) (string, error) {
+	sum, err := digest(path)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s-%s%d-schema%d", sum, swf.Name, swf.Version, traces.SchemaVersion), nil
+}
+
+// digest is the SHA-256 of a file, hex.
+func digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// cacheRoot is the directory of the cache, made if need be.
+func cacheRoot(opts Options) (string, error) {
+	dir := opts.CacheDir
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(user, "orrery")
+	}
+	dir = filepath.Join(dir, "imports")
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// loadEntry reads the label of an entry and checks the table against it.
+func loadEntry(dir string) (label, error) {
+	var l label
+	text, err := os.ReadFile(filepath.Join(dir, entryLabel))
+	if err != nil {
+		return l, err
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return l, fmt.Errorf("reading the label of the cached import %s: %w", dir, err)
+	}
+	sum, err := digest(filepath.Join(dir, entryTable))
+	if err == nil && sum != l.SHA256 {
+		err = fmt.Errorf("the cached import %s was altered", dir)
+	}
+	return l, err
+}
+
+// makeEntry imports the log into a new directory under root, named after
+// pattern.
+func (f *file) makeEntry(root, pattern string, opts Options) (dir string, l label, err error) {
+	dir, err = os.MkdirTemp(root, pattern)
+	if err != nil {
+		return "", l, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	table := filepath.Join(dir, entryTable)
+	if l.Report, err = f.importTo(table, opts); err != nil {
+		return "", l, err
+	}
+	if l.SHA256, err = digest(table); err != nil {
+		return "", l, err
+	}
+	text, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return "", l, err
+	}
+	return dir, l, os.WriteFile(filepath.Join(dir, entryLabel), append(text, '\n'), 0o644)
+}
+
+// publish renames a new entry into its place. When another process was faster
+// its entry stays, if it is sound.
+func publish(made, place string) error {
+	err := os.Rename(made, place)
+	if err == nil {
+		return nil
+	}
+	if _, bad := loadEntry(place); bad == nil {
+		return os.RemoveAll(made)
+	}
+	aside := made + "-old"
+	if moved := os.Rename(place, aside); moved != nil && !errors.Is(moved, os.ErrNotExist) {
+		return err
+	}
+	return errors.Join(os.Rename(made, place), os.RemoveAll(aside))
+}

@@ -1,0 +1,152 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"orrery/traces"
+)
+
+// Opened says what OpenAny did.
+type Opened struct {
+	Format Format
+	// Table is the bundle or Parquet file that is read: the user's own, a
+	// cached import, or a temporary one.
+	Table string
+	// Report is that of the import, nil when nothing was imported.
+	Report *traces.Report
+	// Cached says that an earlier import was used.
+	Cached bool
+	// Note tells the user in a sentence what happened beside their back: what
+	// was imported and where it is kept. "" when there is nothing to tell.
+	Note string
+}
+
+// OpenAny opens whatever holds a workload: a bundle, a Parquet table of jobs,
+// or a raw log, plain or compressed. A raw log is imported first, into the
+// cache when it can be written, else into a temporary file that closing the
+// source removes. Whichever way, the same log gives the same Info but for its
+// Name, which is that of the file as the user named it.
+func OpenAny(path string, opts Options) (traces.Source, *Opened, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.close()
+	o := &Opened{Format: f.format, Table: f.path}
+	if f.format != SWF {
+		src, err := openTable(f.path, traceName(path), nil)
+		return src, o, err
+	}
+	dir, l, err := f.cached(opts, o)
+	if err == nil {
+		err = opts.check(l.Report)
+	}
+	var remove func() error
+	var data *traces.DataError
+	if err != nil && !errors.As(err, &data) {
+		why := err
+		dir, l, err = f.makeEntry(os.TempDir(), "orrery-import-*", opts)
+		remove = func() error { return os.RemoveAll(dir) }
+		o.Cached = false
+		o.Note = fmt.Sprintf("imported %s into a temporary file, to be removed at the end: no cache (%v)", path, why)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	l.Report.File = path
+	o.Report, o.Table = &l.Report, filepath.Join(dir, entryTable)
+	src, err := openTable(o.Table, traceName(path), remove)
+	return src, o, err
+}
+
+var errNoCache = errors.New("as asked")
+
+// cached finds or makes the cache entry of the log. An error that is no
+// DataError means that there is no cache to be had.
+func (f *file) cached(opts Options, o *Opened) (dir string, l label, err error) {
+	if opts.NoCache {
+		return "", l, errNoCache
+	}
+	key, err := cacheKey(f.path)
+	if err != nil {
+		return "", l, err
+	}
+	root, err := cacheRoot(opts)
+	if err != nil {
+		return "", l, err
+	}
+	place := filepath.Join(root, key)
+	l, err = loadEntry(place)
+	if err == nil {
+		o.Cached = true
+		o.Note = fmt.Sprintf("%s was imported before: reading %s", f.name, place)
+		return place, l, nil
+	}
+	again := ""
+	if !errors.Is(err, os.ErrNotExist) {
+		again = " again, since the earlier import is damaged"
+	}
+	made, l, err := f.makeEntry(root, ".partial-*", opts)
+	if err != nil {
+		return "", l, err
+	}
+	o.Note = fmt.Sprintf("imported %s%s, kept in %s", f.name, again, place)
+	return place, l, publish(made, place)
+}
+
+// openTable opens a bundle as a source that owns it. remove, if any, is called
+// when the source is closed or cannot be opened.
+func openTable(path, name string, remove func() error) (traces.Source, error) {
+	s := &owned{name: name, remove: remove}
+	var err error
+	if s.bundle, err = traces.Open(path); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if s.Source, err = s.bundle.Jobs(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// owned is a source that closes its bundle and removes its temporary file.
+type owned struct {
+	traces.Source
+	name   string
+	bundle *traces.Bundle
+	remove func() error
+}
+
+// Info implements traces.Source.
+func (s *owned) Info() traces.Info {
+	info := s.Source.Info()
+	info.Name = s.name
+	return info
+}
+
+// Close implements traces.Source.
+func (s *owned) Close() error {
+	var err error
+	if s.Source != nil {
+		err = s.Source.Close()
+	}
+	if s.bundle != nil {
+		err = errors.Join(err, s.bundle.Close())
+	}
+	if s.remove != nil {
+		err = errors.Join(err, s.remove())
+	}
+	return err
+}
+
+// traceName is the base name without the extensions of formats and packings.
+func traceName(path string) string {
+	name := filepath.Base(path)
+	for _, ext := range []string{".gz", ".xz", ".swf", ".trace", ".parquet"} {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name
+}
