@@ -1,0 +1,38 @@
+# Short names for the commands of this repository; `make` lists them. The checks
+# themselves are in .ci/run, which runs all of them.
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint vuln fuzz bench ci generate clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the binary, in bin/orrery
+	go build -trimpath -o bin/orrery ./cmd/orrery
+
+test: ## all tests, the rules of the house among them
+	go test ./... ./tools/testdata
+
+race: ## the short tests under the race detector
+	bash .ci/run race
+
+lint: ## golangci-lint, as pinned in tools/lint.mod
+	bash .ci/run format vet lint
+
+vuln: ## known vulnerabilities in what the code calls
+	bash .ci/run vuln
+
+fuzz: ## every fuzz target, FUZZTIME=5s each
+	bash .ci/run fuzz
+
+bench: ## the speed table
+	go run ./tools/bench
+
+ci: ## everything that a change must pass
+	bash .ci/run
+
+generate: ## the parts of the documents that are printed from code
+	go generate ./...
+
+clean: ## what build and replay left in this folder
+	rm -rf bin out dist
