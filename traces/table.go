@@ -27,8 +27,7 @@ type tableWriter[R any] struct {
 	buf    *bufio.Writer
 	out    *parquet.GenericWriter[any]
 	hash   tableHash
-	values []parquet.Value // backing store of rows
-	rows   []parquet.Row
+	values [][]parquet.Value // by column: rows not yet handed to the library
 }
 
 func newTableWriter[R any](name, path string, fields []field[R]) (*tableWriter[R], error) {
@@ -39,12 +38,14 @@ func newTableWriter[R any](name, path string, fields []field[R]) (*tableWriter[R
 	t := &tableWriter[R]{
 		name: name, fields: fields, file: f, buf: bufio.NewWriterSize(f, 1<<18),
 		hash:   tableHash{columns: make([]columnHash, len(fields))},
-		values: make([]parquet.Value, 0, batchRows*len(fields)),
+		values: make([][]parquet.Value, len(fields)),
+	}
+	for i := range t.values {
+		t.values[i] = make([]parquet.Value, 0, batchRows)
 	}
 	t.out = parquet.NewGenericWriter[any](t.buf,
 		schemaOf(name, fields),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
-		parquet.MaxRowsPerRowGroup(groupRows),
 		parquet.DictionaryMaxBytes(maxDictBytes),
 		parquet.CreatedBy("orrery", fmt.Sprint(SchemaVersion), ""),
 	)
@@ -52,9 +53,8 @@ func newTableWriter[R any](name, path string, fields []field[R]) (*tableWriter[R
 }
 
 // write appends a row. An error names the column whose value has no place on
-// disk.
+// disk; the row is then half written and the table useless.
 func (t *tableWriter[R]) write(r *R) error {
-	at := len(t.values)
 	for i := range t.fields {
 		f := &t.fields[i]
 		v, err := f.value(f.load(r), t.epoch, &t.hash.columns[i])
@@ -62,15 +62,13 @@ func (t *tableWriter[R]) write(r *R) error {
 			return &DataError{File: t.name + " table", Row: t.hash.rows + 1, Column: f.Name,
 				Found: err.Error(), Expected: "a value of type " + f.Type.String()}
 		}
-		level := 0
 		if f.Optional && !v.IsNull() {
-			level = 1
+			v = v.Level(0, 1, i)
 		}
-		t.values = append(t.values, v.Level(0, level, i))
+		t.values[i] = append(t.values[i], v)
 	}
-	t.rows = append(t.rows, t.values[at:len(t.values):len(t.values)])
 	t.hash.rows++
-	if len(t.rows) == batchRows {
+	if len(t.values[0]) == batchRows {
 		return t.flush()
 	}
 	return nil
@@ -119,10 +117,21 @@ func finite(n int64) bool { return n > -maxInstant && n < maxInstant }
 
 const maxInstant = 1 << 61
 
+// flush hands the rows to the library and ends the row group when it is full.
 func (t *tableWriter[R]) flush() error {
-	_, err := t.out.WriteRows(t.rows)
-	t.rows, t.values = t.rows[:0], t.values[:0]
-	return err
+	for i, c := range t.out.ColumnWriters() {
+		if len(t.values[i]) == 0 {
+			return nil
+		}
+		if _, err := c.WriteRowValues(t.values[i]); err != nil {
+			return err
+		}
+		t.values[i] = t.values[i][:0]
+	}
+	if t.hash.rows%groupRows == 0 {
+		return t.out.Flush()
+	}
+	return nil
 }
 
 // close finishes the file with the metadata of m.

@@ -71,8 +71,8 @@ func TestExportOfWhatSWFHasNoFieldFor(t *testing.T) {
 	require.Contains(t, out, "\n1 0.5 -1 1 -1 -1 -1 16 -1 -1 -1 1 ")
 	require.Contains(t, out, "\n2 0.5 -1 -1 -1 -1 -1 1 -1 -1 -1 2 ")
 	require.Contains(t, out, "\n3 0.5 -1 -1 -1 -1 -1 2 -1 -1 -1 1 ")
-	require.Equal(t, "left-out=2 processors-from-nodes=2", rules(r.Repaired))
-	require.Equal(t, "job 1: tenant, nodes, gpus_per_node, extra.avg_cpu_s, extra.carbon_weight, exit_state TIMEOUT", r.Repaired[0].Example)
+	require.Equal(t, "processors-from-nodes=2 left-out=2", rules(r.Repaired))
+	require.Equal(t, "job 1: tenant, nodes, gpus_per_node, extra.avg_cpu_s, extra.carbon_weight, exit_state TIMEOUT", r.Repaired[1].Example)
 
 	_, err := Export(&bytes.Buffer{}, traces.Info{}, rowsOf([]traces.Job{{ID: 1, Submit: -1}}))
 	require.ErrorContains(t, err, "before the epoch")
