@@ -65,7 +65,7 @@ const (
 	Running                   // assignment committed
 	Completed                 // ended by itself
 	Timeout                   // killed at its walltime
-	Cancelled                 // left the queue without starting, as recorded
+	Cancelled                 // withdrawn by its owner
 	Rejected                  // refused at submission: it could never run
 )
 
@@ -83,7 +83,7 @@ func (s JobState) CanBecome(next JobState) bool {
 	case Pending:
 		return next == Running || next == Cancelled || next == Rejected
 	case Running:
-		return next == Completed || next == Timeout
+		return next == Completed || next == Timeout || next == Cancelled
 	}
 	return false
 }
@@ -95,7 +95,7 @@ const (
 	ReasonNone          Reason = iota
 	ReasonTooLarge             // asks for more than the cluster ever has
 	ReasonWalltimeLimit        // reached its requested walltime
-	ReasonCancelled            // withdrawn by its owner while it waited
+	ReasonCancelled            // withdrawn by its owner
 	ReasonNotPending           // refused: the job was no longer waiting
 	ReasonNodesTaken           // refused: a node had no room any more
 	ReasonUnknownNode          // refused: the placement names no such node

@@ -1,0 +1,280 @@
+// Package backfill knows the future that the scheduler counts on: when running
+// jobs are predicted to give their nodes back, when a blocked job can
+// therefore start, and what may run in front of it without delaying it. It
+// decides nothing about order; it answers questions about time and capacity.
+package backfill
+
+import "orrery/scheduler/model"
+
+// blockSize bounds the entries moved by an insertion.
+const blockSize = 128
+
+type end struct {
+	at   model.Time
+	ref  model.Ref
+	need int32
+}
+
+// block is a run of consecutive ends with the sum of their capacity, so that
+// the search for a shadow time skips it whole.
+type block struct {
+	sum int32
+	n   int32
+	e   [blockSize]end
+}
+
+// Ends holds the predicted ends of the running jobs in ascending order, equal
+// instants in any order (nothing depends on it). Insertion and removal cost a
+// binary search and a move of at most blockSize entries; Shadow costs a step
+// per block. Steady state allocates nothing.
+type Ends struct {
+	blocks []*block
+	spare  []*block
+	n      int
+}
+
+// Len is the number of running jobs.
+func (s *Ends) Len() int { return s.n }
+
+// Insert adds a running job that will give back need at the instant at.
+func (s *Ends) Insert(at model.Time, ref model.Ref, need int32) {
+	if len(s.blocks) == 0 {
+		s.blocks = append(s.blocks, s.take())
+	}
+	i := s.blockFor(at)
+	b := s.blocks[i]
+	if b.n == blockSize {
+		s.split(i)
+		if at > s.blocks[i].last() {
+			i++
+		}
+		b = s.blocks[i]
+	}
+	j := b.search(at)
+	copy(b.e[j+1:b.n+1], b.e[j:b.n])
+	b.e[j] = end{at, ref, need}
+	b.n++
+	b.sum += need
+	s.n++
+}
+
+// Remove takes out the job that was inserted with the same at and ref.
+func (s *Ends) Remove(at model.Time, ref model.Ref) {
+	for i := s.blockFor(at); i < len(s.blocks); i++ {
+		b := s.blocks[i]
+		for j := b.search(at); j < b.n; j++ {
+			if b.e[j].ref != ref {
+				continue
+			}
+			b.sum -= b.e[j].need
+			copy(b.e[j:b.n-1], b.e[j+1:b.n])
+			b.n--
+			s.n--
+			if b.n == 0 {
+				s.drop(i)
+			}
+			return
+		}
+	}
+	panic("backfill: removal of an end that is not there")
+}
+
+// Shadow returns the earliest instant at which need is free, given that free
+// is free now, and what is left over at that instant once need is taken (jobs
+// that end at the same instant all count). A job overdue at now is predicted
+// to end one second later. When even the last end does not suffice, the
+// instant is Never.
+func (s *Ends) Shadow(now model.Time, need, free int32) (model.Time, int32) {
+	overdue, late := s.overdue(now)
+	if late > 0 {
+		return s.shadowLate(now, need, free, overdue, late)
+	}
+	i := 0
+	for ; i < len(s.blocks); i++ {
+		if free+s.blocks[i].sum >= need {
+			break
+		}
+		free += s.blocks[i].sum
+	}
+	at := model.Never
+	for ; i < len(s.blocks); i++ {
+		b := s.blocks[i]
+		for j := range b.n {
+			if free >= need && b.e[j].at != at {
+				return at, free - need
+			}
+			at = b.e[j].at
+			free += b.e[j].need
+		}
+	}
+	if free < need {
+		return model.Never, 0
+	}
+	return at, free - need
+}
+
+// overdue counts the entries at or before now and their capacity.
+func (s *Ends) overdue(now model.Time) (count int, capacity int32) {
+	for _, b := range s.blocks {
+		for j := range b.n {
+			if b.e[j].at > now {
+				return count, capacity
+			}
+			count++
+			capacity += b.e[j].need
+		}
+	}
+	return count, capacity
+}
+
+// shadowLate is Shadow with the first skip entries moved to one second from
+// now. It is used only where jobs may outlive their request.
+func (s *Ends) shadowLate(now model.Time, need, free int32, skip int, late int32) (model.Time, int32) {
+	lateAt := now.Add(model.Second)
+	at, seen := model.Never, 0
+	for _, b := range s.blocks {
+		for j := range b.n {
+			seen++
+			if seen <= skip {
+				continue
+			}
+			if late > 0 && b.e[j].at >= lateAt {
+				if free >= need && at != lateAt {
+					return at, free - need
+				}
+				at, free, late = lateAt, free+late, 0
+			}
+			if free >= need && b.e[j].at != at {
+				return at, free - need
+			}
+			at = b.e[j].at
+			free += b.e[j].need
+		}
+	}
+	if late > 0 {
+		if free >= need {
+			return at, free - need
+		}
+		at, free = lateAt, free+late
+	}
+	if free < need {
+		return model.Never, 0
+	}
+	return at, free - need
+}
+
+// Ascend calls f for the running jobs in ascending order of predicted end until
+// it returns false. Jobs overdue at now come at one second from now.
+func (s *Ends) Ascend(now model.Time, f func(at model.Time, ref model.Ref) bool) {
+	late, _ := s.overdue(now)
+	lateAt := now.Add(model.Second)
+	seen := 0
+	for _, b := range s.blocks {
+		for j := range b.n {
+			seen++
+			if seen <= late {
+				continue
+			}
+			if late > 0 && b.e[j].at >= lateAt {
+				if !s.ascendLate(late, lateAt, f) {
+					return
+				}
+				late = 0
+			}
+			if !f(b.e[j].at, b.e[j].ref) {
+				return
+			}
+		}
+	}
+	s.ascendLate(late, lateAt, f)
+}
+
+func (s *Ends) ascendLate(n int, at model.Time, f func(model.Time, model.Ref) bool) bool {
+	for _, b := range s.blocks {
+		for j := range b.n {
+			if n == 0 {
+				return true
+			}
+			n--
+			if !f(at, b.e[j].ref) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Overdue appends to dst the jobs whose predicted end is not after now.
+func (s *Ends) Overdue(now model.Time, dst []model.Ref) []model.Ref {
+	for _, b := range s.blocks {
+		for j := range b.n {
+			if b.e[j].at > now {
+				return dst
+			}
+			dst = append(dst, b.e[j].ref)
+		}
+	}
+	return dst
+}
+
+// blockFor is the block into which an entry at the given instant belongs.
+func (s *Ends) blockFor(at model.Time) int {
+	lo, hi := 0, len(s.blocks)-1
+	for lo < hi {
+		m := (lo + hi) / 2
+		if s.blocks[m].last() < at {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+func (s *Ends) split(i int) {
+	b, c := s.blocks[i], s.take()
+	half := b.n / 2
+	copy(c.e[:], b.e[half:b.n])
+	c.n = b.n - half
+	b.n = half
+	for j := range c.n {
+		c.sum += c.e[j].need
+	}
+	b.sum -= c.sum
+	s.blocks = append(s.blocks, nil)
+	copy(s.blocks[i+2:], s.blocks[i+1:])
+	s.blocks[i+1] = c
+}
+
+func (s *Ends) take() *block {
+	if n := len(s.spare); n > 0 {
+		b := s.spare[n-1]
+		s.spare = s.spare[:n-1]
+		return b
+	}
+	return new(block)
+}
+
+func (s *Ends) drop(i int) {
+	b := s.blocks[i]
+	b.sum, b.n = 0, 0
+	s.spare = append(s.spare, b)
+	copy(s.blocks[i:], s.blocks[i+1:])
+	s.blocks = s.blocks[:len(s.blocks)-1]
+}
+
+func (b *block) last() model.Time { return b.e[b.n-1].at }
+
+// search is the position of the first entry at or after the given instant.
+func (b *block) search(at model.Time) int32 {
+	lo, hi := int32(0), b.n
+	for lo < hi {
+		m := (lo + hi) / 2
+		if b.e[m].at < at {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}

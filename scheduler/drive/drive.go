@@ -1,0 +1,201 @@
+// Package drive holds the one loop around the scheduler core. The simulator
+// and a live scheduler both step it; they differ in the ports they hand over
+// and in who says what time it is. Nothing else calls the core.
+package drive
+
+import (
+	"slices"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+)
+
+// Quorum commits proposals.
+type Quorum interface {
+	// Submit hands over proposals in the order in which they were decided and
+	// appends to dst the answers that are known at once. Every proposal is
+	// answered exactly once, here or later as a fact of a Step; a quorum that
+	// cannot be reached answers late. The proposals are valid during the call.
+	Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact
+}
+
+// NodeAgents run jobs on nodes.
+type NodeAgents interface {
+	// Start begins a job on the nodes granted to it. A start that fails is
+	// reported by a later fact.
+	Start(now model.Time, ref model.Ref)
+}
+
+// Recorder sees the log and the plans as they come. It must not fail; what it
+// cannot keep it reports when it is closed.
+type Recorder interface {
+	Fact(now model.Time, f *model.Fact)
+	Proposed(now model.Time, p *model.Proposal)
+}
+
+// EventOrder says how the facts of one instant meet the passes.
+type EventOrder uint8
+
+const (
+	// Batch takes in all facts of the instant and then makes one pass.
+	Batch EventOrder = iota
+	// Sequential is the order of pyss: jobs whose predicted end is this
+	// instant count as free at once; then a pass follows each submission and,
+	// in the order in which the jobs started, each end. Conservative
+	// backfilling works the facts off in that order too, and starts jobs at
+	// the end of the instant. The quorum must answer at once.
+	Sequential
+)
+
+// Loop is a core with its ports.
+type Loop struct {
+	Core   *scheduler.Core
+	Quorum Quorum
+	Agents NodeAgents
+	Record Recorder
+	Order  EventOrder
+	// PassPerFact is set for the policies that make a pass after every fact
+	// under Sequential: all but conservative.
+	PassPerFact bool
+
+	due      model.Time
+	quiet    model.Time
+	answers  []model.Fact
+	pending  []model.Proposal
+	words    []model.NodeWord
+	shares   []model.NodeShare
+	observed bool
+}
+
+// Observe feeds facts without a pass, for a scheduler that runs in cycles.
+func (l *Loop) Observe(now model.Time, facts []model.Fact) {
+	for i := range facts {
+		l.Record.Fact(now, &facts[i])
+	}
+	l.start(now, facts)
+	l.Core.Observe(now, facts)
+	l.observed = l.observed || len(facts) > 0
+}
+
+// Step feeds the facts of the instant now, makes the passes that the event
+// order asks for, and submits what they propose. facts may be empty: a cycle,
+// or an instant at which something is Due.
+func (l *Loop) Step(now model.Time, facts []model.Fact) {
+	if l.Order == Sequential && l.PassPerFact {
+		l.stepSequential(now, facts)
+		return
+	}
+	if l.Order == Sequential {
+		slices.SortStableFunc(facts, submissionsFirst)
+	}
+	l.Observe(now, facts)
+	l.Pass(now)
+}
+
+// Pass makes one pass and submits what it proposes. A refusal that is known at
+// once triggers one more.
+func (l *Loop) Pass(now model.Time) {
+	for again := true; again; {
+		plan := l.Core.Plan(now)
+		l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
+		again = l.submit(now, plan.Proposals)
+	}
+}
+
+// Due is the instant to which the core is committed, model.Never when none.
+func (l *Loop) Due() model.Time { return l.due }
+
+// QuietUntil is a lower bound on the next instant at which a pass could answer
+// anything new; facts observed since the last pass make it the past.
+func (l *Loop) QuietUntil() model.Time {
+	if l.observed {
+		return 0
+	}
+	return l.quiet
+}
+
+// submit hands the proposals to the quorum, feeds back the answers that came
+// at once, and says whether one of them was a refusal.
+func (l *Loop) submit(now model.Time, proposals []model.Proposal) bool {
+	if len(proposals) == 0 {
+		return false
+	}
+	for i := range proposals {
+		l.Record.Proposed(now, &proposals[i])
+	}
+	l.answers = l.Quorum.Submit(now, proposals, l.answers[:0])
+	refused := false
+	for i := range l.answers {
+		f := &l.answers[i]
+		l.Record.Fact(now, f)
+		refused = refused || f.Kind == model.FactRefused
+	}
+	l.start(now, l.answers)
+	l.Core.Observe(now, l.answers)
+	return refused
+}
+
+// start tells the node agents of granted jobs.
+func (l *Loop) start(now model.Time, facts []model.Fact) {
+	for i := range facts {
+		if facts[i].Kind == model.FactAssigned {
+			l.Agents.Start(now, facts[i].Ref)
+		}
+	}
+}
+
+// stepSequential is Step in the order of pyss. The proposals of all passes are
+// put to the quorum at the end of the instant, when every end is committed.
+func (l *Loop) stepSequential(now model.Time, facts []model.Fact) {
+	slices.SortStableFunc(facts, submissionsFirst)
+	onTime := l.Core.Predicted
+	for i := range facts {
+		if f := &facts[i]; f.Kind == model.FactEnded && onTime(f.Ref) == now {
+			l.Observe(now, facts[i:i+1])
+		}
+	}
+	l.pending, l.words, l.shares = l.pending[:0], l.words[:0], l.shares[:0]
+	for i := range facts {
+		f := &facts[i]
+		if f.Kind != model.FactEnded || l.Core.Runs(f.Ref) {
+			l.Observe(now, facts[i:i+1])
+		}
+		l.keep(l.Core.Plan(now))
+	}
+	if len(facts) == 0 {
+		l.keep(l.Core.Plan(now))
+	}
+	if l.submit(now, l.pending) {
+		l.Pass(now)
+	}
+}
+
+// keep copies the proposals of a plan, for they are not submitted before the
+// next one is made.
+func (l *Loop) keep(plan *scheduler.Plan) {
+	l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
+	for _, p := range plan.Proposals {
+		w, s := len(l.words), len(l.shares)
+		l.words = append(l.words, p.Placement.Words...)
+		l.shares = append(l.shares, p.Placement.Shares...)
+		p.Placement = model.Placement{Words: l.words[w:len(l.words):len(l.words)], Shares: l.shares[s:len(l.shares):len(l.shares)]}
+		l.pending = append(l.pending, p)
+	}
+}
+
+// submissionsFirst orders the facts of an instant as pyss meets them:
+// submissions in input order, then ends in the order of the starts.
+func submissionsFirst(a, b model.Fact) int {
+	ea, eb := a.Kind == model.FactEnded, b.Kind == model.FactEnded
+	switch {
+	case ea != eb && eb:
+		return -1
+	case ea != eb:
+		return 1
+	case ea && a.Seq < b.Seq:
+		return -1
+	case ea && a.Seq > b.Seq:
+		return 1
+	}
+	return 0
+}

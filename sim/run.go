@@ -1,0 +1,377 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"orrery/scheduler"
+	"orrery/scheduler/drive"
+	"orrery/scheduler/model"
+	"orrery/sim/des"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+	"orrery/sim/world"
+	"orrery/traces"
+)
+
+// Options are what a run can be watched and hurried with; none of them changes
+// a result.
+type Options struct {
+	// Sink takes the finished jobs and attempts; nil forgets them.
+	Sink record.Sink
+	// Observer sees the log and the plans; nil sees nothing.
+	Observer drive.Recorder
+	// Progress is called now and then with what is done, nil for never.
+	Progress func(Progress)
+	// EveryCycle makes a pass at every tick of the cycle, also where the core
+	// has said that nothing can change. It is the referee of the skipping.
+	EveryCycle bool
+}
+
+// Progress of a run.
+type Progress struct {
+	Now       model.Time
+	Submitted int64
+	Rows      int64 // of the trace
+}
+
+// Result of a run, beside what the sink took.
+type Result struct {
+	Spec        Spec // with the cluster resolved
+	Units       int64
+	Nodes       int
+	Fingerprint string
+	Awkward     world.Awkward
+	State       world.State
+	First       model.Time // submission
+	Last        model.Time // event
+	Unfinished  int64      // jobs that still waited when nothing could happen any more
+	Work        Work
+	Series      *metric.Series
+}
+
+// Work counts what the run cost, in things that can be counted.
+type Work struct {
+	Instants uint64 `json:"instants"` // at which something happened
+	Cycles   uint64 `json:"cycles"`   // passes made by the clock alone
+	Passes   uint64 `json:"passes"`
+	Examined uint64 `json:"examined"` // waiting jobs looked at
+	Words    uint64 `json:"fingerprint_words"`
+}
+
+// InfeasibleError lists jobs that can never run, under the policy error.
+type InfeasibleError struct {
+	Count int64
+	IDs   []int64 // the first few
+}
+
+// Error names them.
+func (e *InfeasibleError) Error() string {
+	return fmt.Sprintf("%d jobs can never run on this cluster (first ids: %d): give a larger cluster, or --infeasible reject to have them refused at submission", e.Count, e.IDs)
+}
+
+// Run replays the trace that open yields under spec. open is called a second
+// time where the policy needs to know all jobs beforehand. A cancelled ctx ends
+// the run with its error; what the sink has taken by then stands.
+func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt Options) (*Result, error) {
+	src, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	p, err := spec.resolve(src.Info(), src.Nodes())
+	if err != nil {
+		return nil, err
+	}
+	last := model.AbsentTime
+	if p.strict || p.spec.Cooldown > 0 {
+		if last, err = prescan(ctx, p, open); err != nil {
+			return nil, err
+		}
+	}
+	r, err := newRun(p, src, last, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.replay(ctx); err != nil {
+		return nil, err
+	}
+	return r.finish()
+}
+
+// prescan reads the trace once: it finds the last submission and, under the
+// policy error, the jobs that can never run.
+func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (model.Time, error) {
+	src, err := open()
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	core := scheduler.New(p.core)
+	w := world.New(p.world, record.Null{})
+	last := model.AbsentTime
+	var b traces.Batch
+	for {
+		if err := src.Next(&b); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return 0, err
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		for i := range b.Len() {
+			last = max(last, b.Submit[i])
+			w.Inspect(&b, i, core.Possible)
+		}
+	}
+	if n := w.Awkward.Count[world.RuleTooLarge]; p.strict && n > 0 {
+		return 0, &InfeasibleError{n, w.Awkward.Examples[world.RuleTooLarge]}
+	}
+	return last, nil
+}
+
+// run is a replay under way.
+type run struct {
+	plan    plan
+	opt     Options
+	src     traces.Source
+	batch   traces.Batch
+	pos     int // in batch
+	drained bool
+
+	core   *scheduler.Core
+	loop   drive.Loop
+	world  *world.World
+	series *metric.Series
+	print  des.Fingerprint
+	facts  []model.Fact
+	res    Result
+	begun  bool
+	passed model.Time // last pass of the cycle
+}
+
+func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
+	if opt.Sink == nil {
+		opt.Sink = record.Null{}
+	}
+	r := &run{plan: p, opt: opt, src: src, passed: model.AbsentTime, core: scheduler.New(p.core), world: world.New(p.world, opt.Sink)}
+	r.res.Spec, r.res.Units, r.res.Nodes = p.spec, p.world.Cluster.Total(), len(p.world.Cluster.Units)
+	cfg := metric.Config{Units: r.res.Units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
+	if cfg.WarmupJobs == defaultWarmup {
+		cfg.WarmupJobs = 0
+		if cfg.Warmup == 0 {
+			cfg.WarmupJobs = src.Info().Rows / 100
+		}
+	}
+	var err error
+	if r.series, err = metric.NewSeries(cfg); err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	r.loop = drive.Loop{
+		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.order,
+		PassPerFact: p.core.Backfill != scheduler.Conservative,
+	}
+	return r, nil
+}
+
+// Fact implements drive.Recorder: it rolls the fingerprint on.
+func (r *run) Fact(now model.Time, f *model.Fact) {
+	r.print.Add(uint64(now))
+	r.print.Add(uint64(f.Kind)<<40 | uint64(f.Reason)<<32 | uint64(uint32(f.Job)))
+	if f.Kind == model.FactSubmitted {
+		r.print.Add(uint64(f.Walltime))
+		r.print.Add(uint64(f.Request.Units)<<32 | uint64(f.Request.Nodes))
+	}
+	if r.opt.Observer != nil {
+		r.opt.Observer.Fact(now, f)
+	}
+}
+
+// Proposed implements drive.Recorder.
+func (r *run) Proposed(now model.Time, p *model.Proposal) {
+	r.print.Add(uint64(now))
+	r.print.Add(1<<48 | uint64(uint32(p.Job)))
+	for _, w := range p.Placement.Words {
+		r.print.Add(uint64(w.Word))
+		r.print.Add(w.Mask)
+	}
+	for _, s := range p.Placement.Shares {
+		r.print.Add(uint64(s.Node)<<32 | uint64(s.Units))
+	}
+	if r.opt.Observer != nil {
+		r.opt.Observer.Proposed(now, p)
+	}
+}
+
+// progressEvery is the number of instants between two looks at the context and
+// two calls of Progress.
+const progressEvery = 1 << 14
+
+func (r *run) replay(ctx context.Context) error {
+	for {
+		now, err := r.next()
+		if err != nil || now == model.Never {
+			return err
+		}
+		if err := r.instant(now); err != nil {
+			return err
+		}
+		if r.res.Work.Instants%progressEvery != 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.opt.Sink.Flush(); err != nil {
+			return err
+		}
+		if r.opt.Progress != nil {
+			r.opt.Progress(Progress{now, r.world.State.Submitted, r.src.Info().Rows})
+		}
+	}
+}
+
+// next is the earliest instant at which there is anything to do.
+func (r *run) next() (model.Time, error) {
+	arrival, err := r.arrival()
+	if err != nil {
+		return 0, err
+	}
+	now := min(arrival, r.world.Next())
+	switch {
+	case !r.begun:
+		r.begun, r.res.First = true, now
+		return now, nil
+	case r.plan.spec.Cycle == 0:
+		return min(now, r.loop.Due()), nil
+	case r.opt.EveryCycle && now != model.Never:
+		return min(now, r.tick(r.res.Last+1)), nil
+	case r.world.State.Waiting == 0:
+		return now, nil
+	}
+	from := max(r.loop.QuietUntil(), r.res.Last)
+	if r.passed == from {
+		from++
+	}
+	return min(now, r.tick(from)), nil
+}
+
+// tick is the first instant of the cycle at or after t.
+func (r *run) tick(t model.Time) model.Time {
+	if t == model.Never {
+		return t
+	}
+	cycle, phase := r.plan.spec.Cycle, r.plan.spec.Phase
+	n := max(0, (t.Sub(model.Time(phase))+cycle-1)/cycle)
+	return model.Time(phase).Add(n * cycle)
+}
+
+// arrival is the submission of the next row, model.Never after the last.
+func (r *run) arrival() (model.Time, error) {
+	for r.pos == r.batch.Len() {
+		if r.drained {
+			return model.Never, nil
+		}
+		r.pos = 0
+		err := r.src.Next(&r.batch)
+		if errors.Is(err, io.EOF) {
+			r.drained = true
+			return model.Never, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return r.batch.Submit[r.pos], nil
+}
+
+// instant handles everything that happens at now, round by round: what is
+// created at now for now makes the next round. Under a cycle the pass comes
+// once, after the first round.
+func (r *run) instant(now model.Time) error {
+	r.res.Work.Instants++
+	before := r.world.State
+	r.res.Last = now
+	for round := 0; ; round++ {
+		if err := r.collect(now); err != nil {
+			return err
+		}
+		if round > 0 && len(r.facts) == 0 {
+			break
+		}
+		if r.plan.spec.Cycle == 0 {
+			r.loop.Step(now, r.facts)
+			continue
+		}
+		r.loop.Observe(now, r.facts)
+		if round == 0 && r.tick(now) == now && (r.opt.EveryCycle || r.loop.QuietUntil() <= now) {
+			r.passed = now
+			r.res.Work.Cycles++
+			r.loop.Pass(now)
+		}
+	}
+	r.world.Close()
+	r.observe(now, before)
+	return nil
+}
+
+// collect gathers the facts of the next round at now.
+func (r *run) collect(now model.Time) error {
+	r.facts = r.facts[:0]
+	if r.world.Next() == now {
+		r.facts = append(r.facts, r.world.Take(now)...)
+	}
+	for {
+		at, err := r.arrival()
+		switch {
+		case err != nil:
+			return err
+		case at > now:
+			return nil
+		case at < now:
+			return &traces.DataError{
+				File: r.src.Info().Name, Row: int64(r.batch.First) + int64(r.pos) + 1, Column: "submit",
+				Found: "a submission at " + at.String() + " after one at " + now.String(), Expected: "rows in order of submission", Mend: "import the trace again, or sort it",
+			}
+		}
+		if f, ok := r.world.Submission(&r.batch, r.pos, r.core.Possible); ok {
+			r.facts = append(r.facts, f)
+		}
+		r.pos++
+	}
+}
+
+// observe tells the series what the instant has left behind.
+func (r *run) observe(now model.Time, before world.State) {
+	st := &r.world.State
+	if n := st.Submitted - before.Submitted; n > 0 {
+		r.series.CountSubmit(now, int32(n))
+	}
+	if n := st.Started - before.Started; n > 0 {
+		r.series.CountStart(now, int32(n))
+	}
+	if n := st.Ended - before.Ended; n > 0 {
+		r.series.CountEnd(now, int32(n))
+	}
+	state := metric.State{BusyUnits: st.BusyUnits, QueuedUnits: st.QueuedUnits, QueuedJobs: st.Waiting, RunningJobs: st.Running}
+	if st.Waiting > 0 && st.BusyUnits < r.res.Units {
+		state.MinQueuedUnits = r.core.Least()
+	}
+	r.series.Observe(now, state)
+}
+
+func (r *run) finish() (*Result, error) {
+	if err := r.opt.Sink.Flush(); err != nil {
+		return nil, err
+	}
+	w := r.core.Work()
+	r.res.Work.Passes, r.res.Work.Examined, r.res.Work.Words = w.Passes, w.Examined, r.print.Words()
+	r.res.Fingerprint = r.print.String()
+	r.res.Awkward, r.res.State = r.world.Awkward, r.world.State
+	r.res.Unfinished = int64(r.world.State.Waiting) + int64(r.world.State.Running)
+	r.res.Series = r.series
+	return &r.res, nil
+}

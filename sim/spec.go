@@ -1,0 +1,288 @@
+// Package sim replays a trace: it turns a Spec into a run, by driving the
+// production scheduler core with simulated time against the simulated world.
+// It draws nothing and parses no flags.
+package sim
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"orrery/scheduler"
+	"orrery/scheduler/cluster"
+	"orrery/scheduler/drive"
+	"orrery/scheduler/model"
+	"orrery/sim/world"
+	"orrery/traces"
+)
+
+// Semantics is raised whenever any schedule may change, so that results of
+// different meaning never share an id.
+const Semantics = 1
+
+// Spec says everything that a result depends on, and nothing else: no path, no
+// number of workers. Its canonical JSON, fields at their default left out, is
+// what ID hashes. Times are in microseconds.
+type Spec struct {
+	Semantics int         `json:"semantics"`
+	Trace     string      `json:"trace"` // content hash of the bundle
+	Cluster   ClusterSpec `json:"cluster"`
+
+	Order      string `json:"order,omitempty"`       // default fcfs
+	Backfill   string `json:"backfill,omitempty"`    // default easy
+	Depth      int    `json:"depth,omitempty"`       // of conservative; 0 is all
+	EventOrder string `json:"event_order,omitempty"` // batch (default) or sequential
+
+	Cycle model.Duration `json:"cycle_us,omitempty"` // 0: a pass whenever something changed
+	Phase model.Duration `json:"phase_us,omitempty"` // of the first cycle
+
+	Overrun        string         `json:"overrun,omitempty"`         // kill (default) or extend
+	MissingRequest string         `json:"missing_request,omitempty"` // infinite (default), recorded or default
+	DefaultRequest model.Duration `json:"default_request_us,omitempty"`
+	Infeasible     string         `json:"infeasible,omitempty"` // reject (default) or error
+
+	QuorumLatency model.Duration `json:"quorum_latency_us,omitempty"`
+
+	WarmupJobs int64          `json:"warmup_jobs,omitempty"` // of the steady window; -1 is 1 % of the jobs
+	Warmup     model.Duration `json:"warmup_us,omitempty"`
+	Cooldown   model.Duration `json:"cooldown_us,omitempty"`
+}
+
+// ClusterSpec says how many nodes there are. All zero means the bundle's own
+// nodes table, or the machine size that the log states.
+type ClusterSpec struct {
+	Procs        int32 `json:"procs,omitempty"` // one-core nodes
+	Nodes        int32 `json:"nodes,omitempty"`
+	CoresPerNode int32 `json:"cores_per_node,omitempty"` // with Nodes
+	Exclusive    bool  `json:"exclusive,omitempty"`      // whole nodes only
+	// Table is set when the bundle's nodes table is the cluster.
+	Table bool `json:"table,omitempty"`
+}
+
+// DefaultSpec is fcfs, easy, batch order, event cycle; the steady window
+// leaves out the first 1 % of the jobs.
+func DefaultSpec() Spec {
+	return Spec{Semantics: Semantics, WarmupJobs: defaultWarmup}.canonical()
+}
+
+const defaultWarmup = -1
+
+// canonical writes every field at its default as the empty value.
+func (s Spec) canonical() Spec {
+	drop := func(field *string, def string) {
+		if *field = strings.ToLower(*field); *field == def {
+			*field = ""
+		}
+	}
+	if o, err := scheduler.ParseOrder(s.Order); err == nil {
+		s.Order = o.String()
+	}
+	drop(&s.Order, "fcfs")
+	drop(&s.Backfill, "easy")
+	drop(&s.EventOrder, "batch")
+	drop(&s.Overrun, "kill")
+	drop(&s.MissingRequest, "infinite")
+	drop(&s.Infeasible, "reject")
+	return s
+}
+
+// JSON is the canonical form.
+func (s Spec) JSON() []byte {
+	b, err := json.Marshal(s.canonical())
+	if err != nil {
+		panic(err) // a struct of strings and integers
+	}
+	return b
+}
+
+// ParseSpec reads the canonical form; an unknown field is an error.
+func ParseSpec(b []byte) (Spec, error) {
+	var s Spec
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return s, fmt.Errorf("spec: %w", err)
+	}
+	return s, nil
+}
+
+// ID is the SHA-256 of the canonical JSON, in hexadecimal.
+func (s Spec) ID() string {
+	sum := sha256.Sum256(s.JSON())
+	return hex.EncodeToString(sum[:])
+}
+
+// UsageError says that a setting is wrong or does not apply: exit code 2.
+type UsageError struct{ Text string }
+
+// Error is the text.
+func (e *UsageError) Error() string { return e.Text }
+
+func usagef(format string, args ...any) error {
+	return &UsageError{fmt.Sprintf(format, args...)}
+}
+
+// plan is a Spec in the words of the packages that run it.
+type plan struct {
+	spec   Spec
+	core   scheduler.Config
+	world  world.Config
+	order  drive.EventOrder
+	strict bool // infeasible jobs fail the run
+}
+
+// resolve checks every setting and derives the configurations. nodes is the
+// bundle's nodes table.
+func (s Spec) resolve(info traces.Info, nodes []traces.Node) (plan, error) {
+	p := plan{spec: s}
+	var err error
+	if s.Semantics != Semantics {
+		return p, usagef("the spec is of semantics %d, this binary has %d: replay it with the version that made it", s.Semantics, Semantics)
+	}
+	if p.core.Order, err = scheduler.ParseOrder(or(s.Order, "fcfs")); err != nil {
+		return p, &UsageError{err.Error()}
+	}
+	if p.core.Backfill, err = scheduler.ParseBackfill(or(s.Backfill, "easy")); err != nil {
+		return p, &UsageError{err.Error()}
+	}
+	p.core.Depth = s.Depth
+	switch or(s.EventOrder, "batch") {
+	case "batch":
+	case "sequential":
+		p.order, p.core.Sequential = drive.Sequential, true
+	default:
+		return p, usagef("unknown event order %q: want batch or sequential", s.EventOrder)
+	}
+	if err := s.timing(); err != nil {
+		return p, err
+	}
+	if err := s.policies(&p); err != nil {
+		return p, err
+	}
+	p.world.Latency = s.QuorumLatency
+	if err := s.cluster(&p, info, nodes); err != nil {
+		return p, err
+	}
+	p.core.Cluster = p.world.Cluster
+	if err := p.core.Validate(); err != nil {
+		return p, &UsageError{err.Error()}
+	}
+	return p, nil
+}
+
+func or(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+// timing checks what must not be negative and what excludes what.
+func (s Spec) timing() error {
+	switch {
+	case s.Cycle < 0 || s.Phase < 0 || s.QuorumLatency < 0 || s.Warmup < 0 || s.Cooldown < 0:
+		return usagef("a negative duration: cycle %s, phase %s, quorum latency %s, warm-up %s, cool-down %s", s.Cycle, s.Phase, s.QuorumLatency, s.Warmup, s.Cooldown)
+	case s.Phase > 0 && s.Cycle == 0:
+		return usagef("a phase needs a cycle")
+	case s.Phase >= s.Cycle && s.Cycle > 0:
+		return usagef("the phase %s is not below the cycle %s", s.Phase, s.Cycle)
+	case s.EventOrder == "sequential" && s.Cycle > 0:
+		return usagef("the sequential event order makes a pass at every event and has no cycle")
+	case s.EventOrder == "sequential" && s.QuorumLatency > 0:
+		return usagef("the sequential event order needs a quorum that answers at once")
+	case s.WarmupJobs < defaultWarmup:
+		return usagef("the warm-up is %d jobs, want 0 or more", s.WarmupJobs)
+	case s.WarmupJobs > 0 && s.Warmup > 0:
+		return usagef("the warm-up is given both as jobs and as a duration")
+	}
+	return nil
+}
+
+func (s Spec) policies(p *plan) error {
+	switch or(s.Overrun, "kill") {
+	case "kill":
+	case "extend":
+		p.world.Policy.Overrun, p.core.Extend = world.Extend, true
+	default:
+		return usagef("unknown overrun policy %q: want kill or extend", s.Overrun)
+	}
+	switch or(s.MissingRequest, "infinite") {
+	case "infinite":
+	case "recorded":
+		p.world.Policy.Missing = world.Recorded
+	case "default":
+		p.world.Policy.Missing, p.world.Policy.Default = world.Default, s.DefaultRequest
+		if s.DefaultRequest <= 0 {
+			return usagef("a default for missing requests must be positive, for example default:12h")
+		}
+	default:
+		return usagef("unknown policy for missing requests %q: want infinite, recorded or default:DURATION", s.MissingRequest)
+	}
+	if s.DefaultRequest != 0 && s.MissingRequest != "default" {
+		return usagef("a default request applies to the policy default only")
+	}
+	switch or(s.Infeasible, "reject") {
+	case "reject":
+	case "error":
+		p.strict = true
+	default:
+		return usagef("unknown policy for infeasible jobs %q: want reject or error", s.Infeasible)
+	}
+	return nil
+}
+
+// Resolve fills in a cluster that was left to the trace.
+func (c ClusterSpec) Resolve(info traces.Info, nodes []traces.Node) (ClusterSpec, error) {
+	switch {
+	case c.Procs < 0 || c.Nodes < 0 || c.CoresPerNode < 0:
+		return c, usagef("a cluster of negative size: %d processors, %d nodes, %d cores per node", c.Procs, c.Nodes, c.CoresPerNode)
+	case c.Procs > 0 && (c.Nodes > 0 || c.CoresPerNode > 0 || c.Exclusive || c.Table):
+		return c, usagef("--procs is a cluster of one-core nodes: leave out --nodes, --cores-per-node and --exclusive")
+	case (c.Nodes > 0) != (c.CoresPerNode > 0):
+		return c, usagef("--nodes and --cores-per-node go together")
+	case c.Table && len(nodes) == 0:
+		return c, usagef("the spec takes its cluster from the nodes table of the trace, which has none")
+	case c.Procs > 0 || c.Nodes > 0 || c.Table:
+		return c, nil
+	case len(nodes) > 0:
+		c.Table = true
+	case c.Exclusive:
+		return c, usagef("--exclusive needs nodes: give --nodes and --cores-per-node")
+	case info.MaxProcs > 0:
+		c.Procs = info.MaxProcs
+	default:
+		return c, usagef("the trace %s does not say how large the machine was: give --procs, or --nodes and --cores-per-node", info.Name)
+	}
+	return c, nil
+}
+
+func (s Spec) cluster(p *plan, info traces.Info, nodes []traces.Node) error {
+	c, err := s.Cluster.Resolve(info, nodes)
+	if err != nil {
+		return err
+	}
+	p.spec.Cluster = c
+	switch {
+	case c.Procs > 0:
+		p.world.Cluster = cluster.Uniform(c.Procs, 1, false)
+		return nil
+	case c.Nodes > 0:
+		if int64(c.Nodes)*int64(c.CoresPerNode) > 1<<31-1 {
+			return usagef("a cluster of %d nodes of %d cores is larger than 2^31-1 cores", c.Nodes, c.CoresPerNode)
+		}
+		p.world.Cluster = cluster.Uniform(c.Nodes, c.CoresPerNode, c.Exclusive)
+		return nil
+	}
+	units, u, err := world.ClusterOf(nodes)
+	if err != nil {
+		return &traces.DataError{File: info.Name, Found: err.Error(), Expected: "processors or GPUs on every node", Mend: "correct the nodes table"}
+	}
+	p.world.Cluster, p.world.Units = cluster.Config{Units: units, Whole: c.Exclusive}, u
+	if p.core.Backfill == scheduler.Conservative && !c.Exclusive {
+		return usagef("conservative backfilling plans with counts and cannot reserve shares of single nodes: use easy, or --exclusive for whole nodes")
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+// Package world is the simulated world behind the scheduler's ports: it turns
+// rows of a trace into submissions, runs the jobs that the quorum granted for
+// as long as they truly run, delays the quorum's answers, and hands what has
+// ended to the recorder. It makes no scheduling decision.
+package world
+
+import (
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/cluster"
+	"orrery/scheduler/model"
+	"orrery/scheduler/quorum"
+	"orrery/sim/des"
+	"orrery/sim/record"
+	"orrery/traces"
+)
+
+// Config of a world.
+type Config struct {
+	Cluster cluster.Config
+	Units   Units
+	Policy  Policy
+	// Latency is the time from a proposal to its answer; 0 answers at once.
+	Latency model.Duration
+}
+
+// World implements drive.Quorum and drive.NodeAgents.
+type World struct {
+	cfg     Config
+	sink    record.Sink
+	events  des.Queue
+	quorum  *quorum.State
+	jobs    []job // by Ref
+	unused  []model.Ref
+	vacated []model.Ref // become unused when the instant is over
+	batch   []des.Event
+	facts   []model.Fact
+	left    []model.JobRecord // at this instant
+
+	Awkward Awkward
+	State   State
+}
+
+// State counts what the world holds now.
+type State struct {
+	BusyUnits   int64 // units of allocated nodes
+	QueuedUnits int64 // units asked for by waiting jobs
+	Waiting     int32
+	Running     int32
+	Started     int64 // jobs, since the beginning
+	Ended       int64 // running jobs that came to an end
+	Submitted   int64 // rejected ones included
+	Left        int64 // jobs that left the system in any way
+}
+
+// job is the truth about a job in the system.
+type job struct {
+	rec      model.JobRecord
+	proposal model.Proposal // in flight, when the quorum is not immediate
+	request  model.Request
+	runtime  model.Duration // truth; AbsentDuration when it never ran in the log
+	cancel   model.Time     // AbsentTime when it is not withdrawn
+	seq      uint64         // of the granted proposal
+	units    int32          // held
+	busy     int32          // units of the nodes held
+	inFlight bool           // proposal waits for its answer
+}
+
+// New returns a world with an idle cluster that reports to sink.
+func New(cfg Config, sink record.Sink) *World {
+	return &World{cfg: cfg, sink: sink, quorum: quorum.New(cfg.Cluster)}
+}
+
+// Next is the instant of the next event, model.Never when nothing is under way.
+func (w *World) Next() model.Time { return w.events.Next() }
+
+// Submission turns row i of b into a fact. ok is false when the row is dropped
+// by a rule or rejected because possible says that it can never fit.
+func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) bool) (f model.Fact, ok bool) {
+	id, runtime, cancel := b.ID[i], b.Runtime[i], b.CancelledAt[i]
+	req, how, asks := w.cfg.Units.request(b, i)
+	switch {
+	case !asks:
+		w.Awkward.note(RuleNoProcessors, id)
+		return f, false
+	case runtime == model.AbsentDuration && cancel == model.AbsentTime:
+		w.Awkward.note(RuleNeverRan, id)
+		return f, false
+	}
+	if how != numRules {
+		w.Awkward.note(how, id)
+	}
+	j := job{
+		rec: model.JobRecord{
+			Job: b.First + model.JobID(i), ID: id, User: b.User[i], Submit: b.Submit[i], Eligible: b.Submit[i],
+			Start: model.AbsentTime, Procs: req.Units, Walltime: model.Forever,
+		},
+		request: req, runtime: runtime, cancel: model.AbsentTime,
+	}
+	j.rec.Walltime = w.walltime(b.Walltime[i], runtime, id)
+	if runtime == model.AbsentDuration {
+		w.Awkward.note(RuleWithdrawn, id)
+		j.cancel = max(cancel, b.Submit[i])
+	}
+	w.State.Submitted++
+	if !possible(req) {
+		w.Awkward.note(RuleTooLarge, id)
+		j.rec.State, j.rec.Reason = model.Rejected, model.ReasonTooLarge
+		w.leave(&j, b.Submit[i])
+		return f, false
+	}
+	if runtime == 0 {
+		w.Awkward.note(RuleZeroRuntime, id)
+	}
+	if runtime > j.rec.Walltime {
+		w.Awkward.note(RuleOverrun, id)
+	}
+	return w.enter(&j), true
+}
+
+// Inspect counts row i of b as too large if it could never fit; it submits
+// nothing.
+func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) bool) {
+	if req, _, asks := w.cfg.Units.request(b, i); asks && !possible(req) {
+		w.Awkward.note(RuleTooLarge, b.ID[i])
+	}
+}
+
+// walltime is what the scheduler is told about a job's request.
+func (w *World) walltime(stated, runtime model.Duration, id int64) model.Duration {
+	if stated != model.AbsentDuration {
+		return stated
+	}
+	w.Awkward.note(RuleMissing, id)
+	switch {
+	case w.cfg.Policy.Missing == Default:
+		return w.cfg.Policy.Default
+	case w.cfg.Policy.Missing == Recorded && runtime != model.AbsentDuration:
+		return runtime
+	}
+	return model.Forever
+}
+
+// enter gives a job a ref and commits its submission.
+func (w *World) enter(j *job) model.Fact {
+	var ref model.Ref
+	if n := len(w.unused); n > 0 {
+		ref = w.unused[n-1]
+		w.unused = w.unused[:n-1]
+	} else {
+		ref = model.Ref(len(w.jobs))
+		w.jobs = append(w.jobs, job{})
+	}
+	j.proposal.Placement = w.jobs[ref].proposal.Placement // keeps its space
+	w.jobs[ref] = *j
+	if j.cancel != model.AbsentTime {
+		w.events.Push(des.NewEvent(j.cancel, des.RankCancel, j.rec.Job, ref))
+	}
+	w.State.Waiting++
+	w.State.QueuedUnits += int64(j.request.Units)
+	f := model.Fact{
+		Kind: model.FactSubmitted, Job: j.rec.Job, Ref: ref,
+		Submit: j.rec.Submit, Walltime: j.rec.Walltime, Request: j.request,
+	}
+	w.quorum.Apply(&f)
+	return f
+}
+
+// Take returns the facts of the instant t in order: ends, answers of the
+// quorum, withdrawals. They are valid until the next Take.
+func (w *World) Take(t model.Time) []model.Fact {
+	w.batch = w.events.Take(t, w.batch[:0])
+	w.facts = w.facts[:0]
+	for _, e := range w.batch {
+		j := &w.jobs[e.Ref()]
+		switch e.Rank() {
+		case des.RankEnd:
+			w.end(t, e.Ref())
+		case des.RankQuorum:
+			w.answer(e.Ref())
+		case des.RankCancel:
+			// The job may have started, or left and its ref been used again.
+			if j.rec.Job == e.Job() && j.rec.State == model.Pending {
+				w.withdraw(t, e.Ref())
+			}
+		}
+	}
+	return w.facts
+}
+
+// Submit implements drive.Quorum.
+func (w *World) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {
+	for i := range proposals {
+		p := &proposals[i]
+		if w.cfg.Latency == 0 {
+			dst = append(dst, w.decide(p))
+			continue
+		}
+		held := &w.jobs[p.Ref].proposal
+		words := append(held.Placement.Words[:0], p.Placement.Words...)
+		shares := append(held.Placement.Shares[:0], p.Placement.Shares...)
+		*held = *p
+		w.jobs[p.Ref].inFlight = true
+		held.Placement = model.Placement{Words: words, Shares: shares}
+		w.events.Push(des.NewEvent(now.Add(w.cfg.Latency), des.RankQuorum, p.Job, p.Ref))
+	}
+	return dst
+}
+
+// answer lets the quorum decide a proposal that was under way. A job that was
+// withdrawn in the meantime has waited for its refusal.
+func (w *World) answer(ref model.Ref) {
+	j := &w.jobs[ref]
+	w.facts = append(w.facts, w.decide(&j.proposal))
+	j.inFlight = false
+	if j.rec.State.Terminal() {
+		w.vacated = append(w.vacated, ref)
+	}
+}
+
+func (w *World) decide(p *model.Proposal) model.Fact {
+	f := w.quorum.Decide(p)
+	if f.Kind == model.FactAssigned {
+		w.jobs[p.Ref].seq = p.Seq
+	}
+	return f
+}
+
+// Start implements drive.NodeAgents: the job under ref begins on the nodes that
+// the quorum granted, and its end becomes an event.
+func (w *World) Start(now model.Time, ref model.Ref) {
+	j := &w.jobs[ref]
+	j.rec.State = model.Running
+	j.rec.Attempts++
+	if j.rec.Start == model.AbsentTime {
+		j.rec.Start = now
+	}
+	j.rec.Nodes, j.busy = w.extent(w.quorum.Held(ref))
+	w.State.Waiting--
+	w.State.Running++
+	w.State.Started++
+	w.State.QueuedUnits -= int64(j.request.Units)
+	w.State.BusyUnits += int64(j.busy)
+	w.events.Push(des.NewEvent(now.Add(w.lasts(now, j)), des.RankEnd, j.rec.Job, ref))
+}
+
+// lasts says for how long the job runs from now on, and settles how it ends.
+func (w *World) lasts(now model.Time, j *job) model.Duration {
+	d := j.runtime
+	j.rec.State = model.Running
+	j.rec.Reason = model.ReasonNone
+	if d == model.AbsentDuration {
+		// It never ran in the log and its owner withdrew it then: started
+		// here, it runs until its owner does the same.
+		d, j.rec.Reason = j.cancel.Sub(now), model.ReasonCancelled
+	}
+	if w.cfg.Policy.Overrun == Kill && d > j.rec.Walltime {
+		d, j.rec.Reason = j.rec.Walltime, model.ReasonWalltimeLimit
+	}
+	return d
+}
+
+// extent counts the nodes of a placement and the units they take up.
+func (w *World) extent(p *model.Placement) (nodes, units int32) {
+	for _, m := range p.Words {
+		nodes += int32(bits.OnesCount64(m.Mask))
+	}
+	units = nodes * w.cfg.Cluster.Units[0]
+	for _, s := range p.Shares {
+		nodes++
+		units += s.Units
+	}
+	return nodes, units
+}
+
+func (w *World) end(t model.Time, ref model.Ref) {
+	j := &w.jobs[ref]
+	outcome := model.Completed
+	switch j.rec.Reason {
+	case model.ReasonWalltimeLimit:
+		outcome = model.Timeout
+	case model.ReasonCancelled:
+		outcome = model.Cancelled
+	}
+	start := j.rec.Start
+	w.sink.Attempt(&model.AttemptRecord{
+		Job: j.rec.Job, ID: j.rec.ID, Attempt: j.rec.Attempts, Start: start, End: t,
+		Outcome: outcome, Procs: j.rec.Procs, Placement: *w.quorum.Held(ref),
+	})
+	j.rec.State, j.rec.Runtime = outcome, t.Sub(start)
+	w.State.Running--
+	w.State.Ended++
+	w.State.BusyUnits -= int64(j.busy)
+	w.depart(t, ref, model.FactEnded)
+}
+
+func (w *World) withdraw(t model.Time, ref model.Ref) {
+	j := &w.jobs[ref]
+	j.rec.State, j.rec.Reason = model.Cancelled, model.ReasonCancelled
+	w.State.Waiting--
+	w.State.QueuedUnits -= int64(j.request.Units)
+	w.depart(t, ref, model.FactCancelled)
+}
+
+// depart commits that the job under ref left, and vacates the ref.
+func (w *World) depart(t model.Time, ref model.Ref, kind model.FactKind) {
+	j := &w.jobs[ref]
+	f := model.Fact{Kind: kind, Job: j.rec.Job, Ref: ref, Seq: j.seq, Reason: j.rec.Reason}
+	w.quorum.Apply(&f)
+	w.facts = append(w.facts, f)
+	w.leave(j, t)
+	if !j.inFlight {
+		w.vacated = append(w.vacated, ref)
+	}
+}
+
+func (w *World) leave(j *job, t model.Time) {
+	j.rec.End = t
+	w.State.Left++
+	w.left = append(w.left, j.rec)
+}
+
+// Close ends an instant: it hands the jobs that left at it to the recorder, by
+// id, and lets their refs be used again.
+func (w *World) Close() {
+	if len(w.left) > 1 {
+		slices.SortFunc(w.left, func(a, b model.JobRecord) int { return int(a.Job) - int(b.Job) })
+	}
+	for i := range w.left {
+		w.sink.Job(&w.left[i])
+	}
+	w.left = w.left[:0]
+	w.unused = append(w.unused, w.vacated...)
+	w.vacated = w.vacated[:0]
+}
