@@ -87,16 +87,16 @@ func loadEntry(dir string) (label, error) {
 // makeEntry imports the log into a new directory under root, named after
 // pattern.
 func (f *file) makeEntry(root, pattern string, opts Options) (dir string, l label, err error) {
-	dir, err = os.MkdirTemp(root, pattern)
+	made, err := os.MkdirTemp(root, pattern)
 	if err != nil {
 		return "", l, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(dir))
+			err = errors.Join(err, os.RemoveAll(made))
 		}
 	}()
-	table := filepath.Join(dir, entryTable)
+	table := filepath.Join(made, entryTable)
 	if l.Report, err = f.importTo(table, opts); err != nil {
 		return "", l, err
 	}
@@ -107,7 +107,7 @@ func (f *file) makeEntry(root, pattern string, opts Options) (dir string, l labe
 	if err != nil {
 		return "", l, err
 	}
-	return dir, l, os.WriteFile(filepath.Join(dir, entryLabel), append(text, '\n'), 0o644)
+	return made, l, os.WriteFile(filepath.Join(made, entryLabel), append(text, '\n'), 0o644)
 }
 
 // publish renames a new entry into its place. When another process was faster
