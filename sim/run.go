@@ -278,7 +278,7 @@ func (r *run) arrival() (model.Time, error) {
 		r.pos = 0
 		err := r.src.Next(&r.batch)
 		if errors.Is(err, io.EOF) {
-			r.drained = true
+			r.drained, r.batch = true, traces.Batch{}
 			return model.Never, nil
 		}
 		if err != nil {
