@@ -17,13 +17,20 @@ type Bundle struct {
 	meta  Meta
 	info  Info
 	jobs  *tableReader[Job]
-	deps  *tableReader[Dep]
+	deps  *tableReader[Dep] // nil when there is none
 	nodes []Node
+
+	nodeTable *tableReader[Node] // nil when there is none
 }
 
 // Open opens the trace at path and checks the schema of every table before any
 // row is read: a required column that is missing, or a column of another type,
 // is a DataError that says how to mend it.
+//
+// A Parquet file that does not carry our metadata is accepted when its columns
+// fit: id and submit at least. Its epoch is 1970 and not known, and since it
+// claims nothing, Open reads it once to find its content hash and whether it
+// is sorted; a bundle of ours opens without reading a row.
 func Open(path string) (*Bundle, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -54,21 +61,8 @@ func (b *Bundle) open(dir string) (err error) {
 		return err
 	}
 	if dir != "" {
-		if b.deps, err = openOptional("deps", filepath.Join(dir, depsFile), depFields); err != nil {
+		if err := b.openSides(dir); err != nil {
 			return err
-		}
-		nodes, err := openOptional("nodes", filepath.Join(dir, nodesFile), nodeFields)
-		if err != nil {
-			return err
-		}
-		if nodes != nil {
-			defer nodes.close()
-			for n, err := range nodes.rows(0) {
-				if err != nil {
-					return err
-				}
-				b.nodes = append(b.nodes, *n)
-			}
 		}
 	}
 	name := filepath.Base(b.path)
@@ -78,7 +72,49 @@ func (b *Bundle) open(dir string) (err error) {
 		EpochKnown: b.meta.EpochKnown, TimeZone: b.meta.TimeZone,
 		MaxProcs: b.meta.MaxProcs, MaxNodes: b.meta.MaxNodes, Sorted: b.meta.Sorted,
 	}
+	if b.jobs.ours {
+		if len(b.info.Hash) != 64 {
+			return b.jobs.badMeta(keyContent, b.info.Hash, "64 hex digits")
+		}
+		return nil
+	}
+	s, err := b.survey()
+	if err != nil {
+		return err
+	}
+	b.info.Hash, b.info.Sorted, b.meta.Sorted = s.content(&b.meta), s.sorted, s.sorted
 	return nil
+}
+
+// openSides opens the tables beside jobs and reads the nodes.
+func (b *Bundle) openSides(dir string) (err error) {
+	if b.deps, err = openOptional("deps", filepath.Join(dir, depsFile), depFields); err != nil {
+		return err
+	}
+	if b.nodeTable, err = openOptional("nodes", filepath.Join(dir, nodesFile), nodeFields); err != nil {
+		return err
+	}
+	if b.deps != nil && b.deps.content() != b.jobs.content() {
+		return mixed(b.deps.path)
+	}
+	if b.nodeTable == nil {
+		return nil
+	}
+	if b.nodeTable.content() != b.jobs.content() {
+		return mixed(b.nodeTable.path)
+	}
+	for n, err := range b.nodeTable.rows(0) {
+		if err != nil {
+			return err
+		}
+		b.nodes = append(b.nodes, *n)
+	}
+	return nil
+}
+
+func mixed(path string) error {
+	return &DataError{File: path, Found: "a table of another bundle", Expected: "the content hash of " + jobsFile + " beside it",
+		Mend: "keep the tables of a bundle together, or import the log again"}
 }
 
 func openOptional[R any](name, path string, fields []field[R]) (*tableReader[R], error) {
@@ -119,6 +155,9 @@ func (b *Bundle) Close() error {
 	}
 	if b.deps != nil {
 		errs = append(errs, b.deps.close())
+	}
+	if b.nodeTable != nil {
+		errs = append(errs, b.nodeTable.close())
 	}
 	return errors.Join(errs...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -17,6 +18,7 @@ type cursor struct {
 	path   string
 	column Column
 	lay    lay
+	base   int64 // the epoch for instants, else 0: subtracted from every value
 	check  *pageChecker
 
 	group int   // next row group
@@ -39,6 +41,8 @@ type pageView struct {
 	dict32 []int32
 	text   texts
 	dict   parquet.Dictionary // whose values dict64, dict32 or text holds
+
+	oddPage, oddDict bool // some value is reserved or out of range: look at each
 }
 
 // texts is a run of byte strings.
@@ -124,8 +128,10 @@ func (c *cursor) open(page parquet.Page) (err error) {
 	switch c.lay.kind {
 	case parquet.Int64:
 		v.i64 = data.Int64()[:filled]
+		v.oddPage = c.odd64(v.i64)
 	case parquet.Int32:
 		v.i32 = data.Int32()[:filled]
+		v.oddPage = slices.Contains(v.i32, Absent)
 	case parquet.ByteArray:
 		v.dict = nil
 		v.text.data, v.text.offsets = data.ByteArray()
@@ -143,12 +149,27 @@ func (c *cursor) openDictionary(d parquet.Dictionary) {
 	switch c.lay.kind {
 	case parquet.Int64:
 		v.dict64 = data.Int64()[:d.Len()]
+		v.oddDict = c.odd64(v.dict64)
 	case parquet.Int32:
 		v.dict32 = data.Int32()[:d.Len()]
+		v.oddDict = slices.Contains(v.dict32, Absent)
 	case parquet.ByteArray:
 		v.text.data, v.text.offsets = data.ByteArray()
 		v.text.unassign(d.Len())
 	}
+}
+
+// odd64 says whether some value needs a closer look.
+func (c *cursor) odd64(values []int64) bool {
+	if c.column.Type != Timestamp {
+		return slices.Contains(values, math.MinInt64)
+	}
+	for _, n := range values {
+		if !finite(n) {
+			return true
+		}
+	}
+	return false
 }
 
 const unassigned int32 = -2
@@ -197,19 +218,28 @@ func int64s[T ~int64](c *cursor, dst []T) (err error) {
 		}
 		v := &c.view
 		n := min(len(dst), v.rows)
+		base, look := T(c.base), c.look()
+		if look {
+			base = 0 // settle subtracts it
+		}
 		var used int
 		switch {
 		case v.index != nil && c.lay.kind == parquet.Int64:
-			used = lookup(dst[:n], v.dict64, v.index, v.levels, absent)
+			used = lookup(dst[:n], v.dict64, v.index, v.levels, base, absent)
 		case v.index != nil:
-			used = lookup(dst[:n], v.dict32, v.index, v.levels, absent)
+			used = lookup(dst[:n], v.dict32, v.index, v.levels, base, absent)
 		case c.lay.kind == parquet.Int64:
-			used = spread(dst[:n], v.i64, v.levels, absent)
+			used = spread(dst[:n], v.i64, v.levels, base, absent)
 		default:
-			used = spread(dst[:n], v.i32, v.levels, absent)
+			used = spread(dst[:n], v.i32, v.levels, base, absent)
 		}
-		if err := settle(c, dst[:n], used); err != nil {
+		if err := c.required(n - used); err != nil {
 			return err
+		}
+		if look {
+			if err := settle(c, dst[:n]); err != nil {
+				return err
+			}
 		}
 		c.take(n, used)
 		dst = dst[n:]
@@ -217,57 +247,34 @@ func int64s[T ~int64](c *cursor, dst []T) (err error) {
 	return nil
 }
 
-// settle refuses nulls where there may be none and numbers out of range, and
-// converts units.
-func settle[T ~int64](c *cursor, dst []T, used int) error {
-	if used < len(dst) && !c.column.Optional {
-		for i, l := range c.view.levels {
-			if l == 0 {
-				return nullError(c.path, c.column.Name, c.row+int64(i)+1)
-			}
-		}
+// look says whether the values of the open page need settle.
+func (c *cursor) look() bool {
+	l, v := &c.lay, &c.view
+	if v.index != nil && v.oddDict || v.index == nil && v.oddPage {
+		return true
 	}
-	l := &c.lay
-	if l.mul == 1 && l.div == 1 && !l.unsigned && c.column.Type != Int32 {
-		return settlePlain(c, dst, used)
+	return l.mul != 1 || l.div != 1 || l.unsigned || (c.column.Type == Int32) != (l.kind == parquet.Int32)
+}
+
+// required refuses nulls where there may be none.
+func (c *cursor) required(nulls int) error {
+	if nulls == 0 || c.column.Optional {
+		return nil
 	}
+	return nullError(c.path, c.column.Name, c.row+int64(slices.Index(c.view.levels, 0))+1)
+}
+
+// settle converts units and signs and refuses what is out of range.
+func settle[T ~int32 | ~int64](c *cursor, dst []T) error {
 	for i, raw := range dst {
-		if raw == math.MinInt64 && c.isNull(i) {
+		if c.isNull(i) {
 			continue
 		}
-		n, ok := l.number(int64(raw), c.column.Type)
+		n, ok := c.lay.number(int64(raw), c.column.Type)
 		if !ok {
 			return rangeError(c.path, &c.column, c.row+int64(i)+1, strconv.FormatInt(int64(raw), 10))
 		}
-		dst[i] = T(n)
-	}
-	return nil
-}
-
-// settlePlain is settle where no conversion is needed: it looks for the
-// reserved number and for instants beyond all sense.
-func settlePlain[T ~int64](c *cursor, dst []T, used int) error {
-	bad := 0
-	if c.column.Type == Timestamp {
-		for _, n := range dst {
-			if uint64(n+maxInstant-1) > 2*maxInstant-2 {
-				bad++
-			}
-		}
-	} else {
-		for _, n := range dst {
-			if n == math.MinInt64 {
-				bad++
-			}
-		}
-	}
-	if bad <= len(dst)-used { // the nulls themselves
-		return nil
-	}
-	for i, n := range dst {
-		if _, ok := c.lay.number(int64(n), c.column.Type); !ok && !c.isNull(i) {
-			return rangeError(c.path, &c.column, c.row+int64(i)+1, strconv.FormatInt(int64(n), 10))
-		}
+		dst[i] = T(n - c.base)
 	}
 	return nil
 }
@@ -303,34 +310,17 @@ func (c *cursor) int32s(dst []int32, wide []int64) (err error) {
 		n := min(len(dst), v.rows)
 		var used int
 		if v.index != nil {
-			used = lookup(dst[:n], v.dict32, v.index, v.levels, Absent)
+			used = lookup(dst[:n], v.dict32, v.index, v.levels, 0, Absent)
 		} else {
-			used = spread(dst[:n], v.i32, v.levels, Absent)
+			used = spread(dst[:n], v.i32, v.levels, 0, Absent)
 		}
-		if err := c.settle32(dst[:n], used); err != nil {
-			return err
+		if c.look() {
+			if err := settle(c, dst[:n]); err != nil {
+				return err
+			}
 		}
 		c.take(n, used)
 		dst = dst[n:]
-	}
-	return nil
-}
-
-// settle32 looks for the reserved number.
-func (c *cursor) settle32(dst []int32, used int) error {
-	reserved := 0
-	for _, n := range dst {
-		if n == Absent {
-			reserved++
-		}
-	}
-	if reserved == len(dst)-used {
-		return nil
-	}
-	for i, n := range dst {
-		if n == Absent && !c.isNull(i) {
-			return rangeError(c.path, &c.column, c.row+int64(i)+1, strconv.Itoa(int(Absent)))
-		}
 	}
 	return nil
 }
@@ -404,13 +394,13 @@ func fill[T any](dst []T, v T) {
 	}
 }
 
-// spread copies values to the rows that are not null and returns how many it
-// used.
-func spread[D, S ~int32 | ~int64](dst []D, values []S, levels []byte, absent D) int {
+// spread copies values, less base, to the rows that are not null and returns
+// how many it used.
+func spread[D, S ~int32 | ~int64](dst []D, values []S, levels []byte, base, absent D) int {
 	if levels == nil {
 		values = values[:len(dst)]
 		for i := range dst {
-			dst[i] = D(values[i])
+			dst[i] = D(values[i]) - base
 		}
 		return len(dst)
 	}
@@ -420,18 +410,18 @@ func spread[D, S ~int32 | ~int64](dst []D, values []S, levels []byte, absent D) 
 			dst[i] = absent
 			continue
 		}
-		dst[i] = D(values[used])
+		dst[i] = D(values[used]) - base
 		used++
 	}
 	return used
 }
 
 // lookup is spread for values behind a dictionary.
-func lookup[D, S ~int32 | ~int64](dst []D, values []S, index []int32, levels []byte, absent D) int {
+func lookup[D, S ~int32 | ~int64](dst []D, values []S, index []int32, levels []byte, base, absent D) int {
 	if levels == nil {
 		index = index[:len(dst)]
 		for i := range dst {
-			dst[i] = D(values[index[i]])
+			dst[i] = D(values[index[i]]) - base
 		}
 		return len(dst)
 	}
@@ -441,7 +431,7 @@ func lookup[D, S ~int32 | ~int64](dst []D, values []S, index []int32, levels []b
 			dst[i] = absent
 			continue
 		}
-		dst[i] = D(values[index[used]])
+		dst[i] = D(values[index[used]]) - base
 		used++
 	}
 	return used

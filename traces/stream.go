@@ -32,8 +32,12 @@ func newJobSource(b *Bundle) *jobSource {
 	check := b.jobs.checker()
 	for _, name := range batchColumns {
 		i := slices.IndexFunc(jobFields, func(f field[Job]) bool { return f.Name == name })
-		s.columns[name] = &cursor{file: b.jobs.file, path: b.jobs.path, column: jobFields[i].Column,
+		c := &cursor{file: b.jobs.file, path: b.jobs.path, column: jobFields[i].Column,
 			lay: b.jobs.lays[i], check: check}
+		if c.column.Type == Timestamp {
+			c.base = int64(b.info.Epoch)
+		}
+		s.columns[name] = c
 	}
 	return s
 }
@@ -90,36 +94,19 @@ func (s *jobSource) next(b *Batch) error {
 }
 
 func (s *jobSource) times(b *Batch) error {
-	if err := s.instants("submit", b.Submit); err != nil {
+	if err := int64s(s.columns["submit"], b.Submit); err != nil {
 		return err
 	}
-	if err := s.instants("start", b.Start); err != nil {
+	if err := int64s(s.columns["start"], b.Start); err != nil {
 		return err
 	}
-	if err := s.instants("cancelled_at", b.CancelledAt); err != nil {
+	if err := int64s(s.columns["cancelled_at"], b.CancelledAt); err != nil {
 		return err
 	}
 	if err := int64s(s.columns["runtime"], b.Runtime); err != nil {
 		return err
 	}
 	return int64s(s.columns["walltime"], b.Walltime)
-}
-
-// instants reads a column of instants and makes them relative.
-func (s *jobSource) instants(name string, dst []model.Time) error {
-	if err := int64s(s.columns[name], dst); err != nil {
-		return err
-	}
-	epoch := s.b.info.Epoch
-	if epoch == 0 {
-		return nil
-	}
-	for i, t := range dst {
-		if t != model.AbsentTime {
-			dst[i] = t - epoch
-		}
-	}
-	return nil
 }
 
 func (s *jobSource) counts(b *Batch) error {

@@ -1,0 +1,74 @@
+package traces
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"orrery/scheduler/model"
+)
+
+// Words that the schema fixes. A null is legal wherever a column is optional.
+var (
+	kinds       = []string{kindBounded, "service", "reactive", "session"}
+	topologies  = []string{"", "tight", "spread", "any"}
+	checkpoints = []string{"", "auto", "manual", "none"}
+	conditions  = []string{"success", "failure", "any", "corresponding", "mutex"}
+)
+
+// rule is one thing that cannot be true of a job.
+type rule struct {
+	name   string
+	broken func(*Job) bool
+}
+
+// jobRules are tried in order; the first that a row breaks counts it.
+var jobRules = []rule{
+	{"negative span", func(j *Job) bool { return below(j.Runtime, 0) || below(j.Walltime, 0) || below(j.ThinkTime, 0) }},
+	{"start before submission", func(j *Job) bool { return j.Start.OK && j.Start.V < j.Submit }},
+	{"end before start", func(j *Job) bool { return j.Start.OK && j.End.OK && j.End.V < j.Start.V }},
+	{"end before submission", func(j *Job) bool { return j.End.OK && j.End.V < j.Submit }},
+	{"cancelled before submission", func(j *Job) bool { return j.CancelledAt.OK && j.CancelledAt.V < j.Submit }},
+	{"negative count", func(j *Job) bool {
+		for _, n := range []Opt[int32]{j.NodesMin, j.NodesMax, j.GPUsPerNode, j.CPUsPerNode, j.ProcsRequested,
+			j.ProcsAllocated, j.RequeueMax, j.MaxConcurrent, j.Index} {
+			if below(n, 0) {
+				return true
+			}
+		}
+		return false
+	}},
+	{"nodes_max below nodes_min", func(j *Job) bool { return j.NodesMax.OK && j.NodesMin.OK && j.NodesMax.V < j.NodesMin.V }},
+	{"negative size", func(j *Job) bool {
+		for _, n := range []Opt[int64]{j.GPUMem, j.MemPerNode, j.CkptBytes, j.IODemand, j.Power} {
+			if below(n, 0) {
+				return true
+			}
+		}
+		return false
+	}},
+	{"class outside 0 to 10", func(j *Job) bool { return j.Class.OK && (j.Class.V < 0 || j.Class.V > 10) }},
+	{"comm_fraction outside 0 to 1", func(j *Job) bool {
+		return j.CommFraction.OK && !(j.CommFraction.V >= 0 && j.CommFraction.V <= 1)
+	}},
+	{"unknown kind", func(j *Job) bool { return !slices.Contains(kinds, j.Kind) }},
+	{"unknown topology", func(j *Job) bool { return !slices.Contains(topologies, j.Topology) }},
+	{"unknown checkpoint", func(j *Job) bool { return !slices.Contains(checkpoints, j.Checkpoint) }},
+	{"text that is not UTF-8", func(j *Job) bool {
+		for i := range jobFields {
+			if jobFields[i].Type == String && !utf8.ValidString(jobFields[i].load(j).s) {
+				return true
+			}
+		}
+		return false
+	}},
+	{"mounts or extra is no JSON object", func(j *Job) bool { return !isObject(j.Mounts) || !isObject(j.Extra) }},
+}
+
+func below[T int32 | int64 | model.Duration](o Opt[T], n T) bool { return o.OK && o.V < n }
+
+// isObject accepts a null and a JSON object.
+func isObject(s string) bool {
+	return s == "" || strings.HasPrefix(s, "{") && json.Valid([]byte(s))
+}
