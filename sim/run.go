@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"orrery/scheduler"
+	"orrery/scheduler/cluster"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/sim/des"
@@ -23,11 +24,19 @@ type Options struct {
 	Sink record.Sink
 	// Observer sees the log and the plans; nil sees nothing.
 	Observer drive.Recorder
+	// Facts takes the committed log with the placements granted; nil does not.
+	Facts FactWriter
 	// Progress is called now and then with what is done, nil for never.
 	Progress func(Progress)
 	// EveryCycle makes a pass at every tick of the cycle, also where the core
 	// has said that nothing can change. It is the referee of the skipping.
 	EveryCycle bool
+}
+
+// FactWriter stores the committed log. p is the placement of a FactAssigned and
+// nil otherwise; both are valid during the call.
+type FactWriter interface {
+	Fact(index int64, now model.Time, f *model.Fact, p *model.Placement)
 }
 
 // Progress of a run.
@@ -40,8 +49,7 @@ type Progress struct {
 // Result of a run, beside what the sink took.
 type Result struct {
 	Spec        Spec // with the cluster resolved
-	Units       int64
-	Nodes       int
+	Cluster     cluster.Config
 	Fingerprint string
 	Awkward     world.Awkward
 	State       world.State
@@ -151,6 +159,8 @@ type run struct {
 	res    Result
 	begun  bool
 	passed model.Time // last pass of the cycle
+	units  int64      // of the cluster
+	index  int64      // of the next fact
 }
 
 func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
@@ -158,8 +168,8 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		opt.Sink = record.Null{}
 	}
 	r := &run{plan: p, opt: opt, src: src, passed: model.AbsentTime, core: scheduler.New(p.core), world: world.New(p.world, opt.Sink)}
-	r.res.Spec, r.res.Units, r.res.Nodes = p.spec, p.world.Cluster.Total(), len(p.world.Cluster.Units)
-	cfg := metric.Config{Units: r.res.Units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
+	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
+	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
 	if cfg.WarmupJobs == defaultWarmup {
 		cfg.WarmupJobs = 0
 		if cfg.Warmup == 0 {
@@ -185,6 +195,14 @@ func (r *run) Fact(now model.Time, f *model.Fact) {
 		r.print.Add(uint64(f.Walltime))
 		r.print.Add(uint64(f.Request.Units)<<32 | uint64(f.Request.Nodes))
 	}
+	if r.opt.Facts != nil {
+		var p *model.Placement
+		if f.Kind == model.FactAssigned {
+			p = r.world.Held(f.Ref)
+		}
+		r.opt.Facts.Fact(r.index, now, f, p)
+	}
+	r.index++
 	if r.opt.Observer != nil {
 		r.opt.Observer.Fact(now, f)
 	}
@@ -357,7 +375,7 @@ func (r *run) observe(now model.Time, before world.State) {
 		r.series.CountEnd(now, int32(n))
 	}
 	state := metric.State{BusyUnits: st.BusyUnits, QueuedUnits: st.QueuedUnits, QueuedJobs: st.Waiting, RunningJobs: st.Running}
-	if st.Waiting > 0 && st.BusyUnits < r.res.Units {
+	if st.Waiting > 0 && st.BusyUnits < r.units {
 		state.MinQueuedUnits = r.core.Least()
 	}
 	r.series.Observe(now, state)

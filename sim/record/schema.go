@@ -28,6 +28,7 @@ const (
 const (
 	FileRun     = "run.json"     // what was run; its presence marks a finished run
 	FileMetrics = "metrics.json" // what came out
+	FileWork    = "work.json"    // what it cost, in things that can be counted
 	FileHost    = "host.json"    // where and how fast; the only file that differs between two runs of a spec
 )
 

@@ -62,7 +62,7 @@ const stageName = ".partial"
 // removes those of the old one. The last three are drawn by reports.
 var resultFiles = []string{
 	"jobs.parquet", "attempts.parquet", "series.parquet", "facts.parquet",
-	FileMetrics, FileHost,
+	FileMetrics, FileWork, FileHost,
 	"report.html", "summary.md", "figures",
 }
 

@@ -72,6 +72,9 @@ func New(cfg Config, sink record.Sink) *World {
 	return &World{cfg: cfg, sink: sink, quorum: quorum.New(cfg.Cluster)}
 }
 
+// Held is what the running job under ref holds; valid until it ends.
+func (w *World) Held(ref model.Ref) *model.Placement { return w.quorum.Held(ref) }
+
 // Next is the instant of the next event, model.Never when nothing is under way.
 func (w *World) Next() model.Time { return w.events.Next() }
 

@@ -1,0 +1,216 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+
+	"orrery/scheduler/cluster"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+	"orrery/sim/world"
+	"orrery/traces"
+)
+
+// Input is a trace to replay.
+type Input struct {
+	// Open starts a stream over the trace; it may be called more than once.
+	Open func() (traces.Source, error)
+}
+
+// ReplayOptions say where results go. None of them changes a result.
+type ReplayOptions struct {
+	// Dir is the run directory to write; empty writes nothing and keeps the
+	// finished jobs in memory until the metrics are computed.
+	Dir      string
+	Facts    bool           // write facts.parquet too
+	Progress func(Progress) // called now and then, nil for never
+	Version  string         // of the program, for run.json
+	// Host yields the content of host.json (machine, wall time) when the run is
+	// over; nil writes none. It is the only file that differs between two runs.
+	Host func() any
+}
+
+// Outcome is a finished replay.
+type Outcome struct {
+	Result   *Result
+	Table    metric.Table
+	Document Document // as in run.json
+}
+
+// Document is the content of run.json: everything that says what was run, how
+// awkward rows were met and what identifies the result.
+type Document struct {
+	Schema      int             `json:"schema"`
+	Version     string          `json:"version,omitempty"`
+	SpecID      string          `json:"spec_id"`
+	Spec        json.RawMessage `json:"spec"`
+	Trace       DocumentTrace   `json:"trace"`
+	Cluster     DocumentCluster `json:"cluster"`
+	Fingerprint string          `json:"fingerprint"`
+	Verdict     metric.Verdict  `json:"verdict"`
+	Jobs        DocumentJobs    `json:"jobs"`
+	FirstUS     model.Time      `json:"first_us"` // since the epoch of the trace
+	LastUS      model.Time      `json:"last_us"`
+	Awkward     []AwkwardRule   `json:"awkward"`
+}
+
+// DocumentTrace names the trace.
+type DocumentTrace struct {
+	Name       string     `json:"name"`
+	Hash       string     `json:"hash"`
+	Rows       int64      `json:"rows"`
+	EpochUS    model.Time `json:"epoch_us"`
+	EpochKnown bool       `json:"epoch_known"`
+	TimeZone   string     `json:"timezone,omitempty"`
+}
+
+// DocumentCluster is the cluster as it was resolved.
+type DocumentCluster struct {
+	Nodes     int     `json:"nodes"`
+	Units     int64   `json:"units"`
+	Whole     bool    `json:"whole_nodes"`
+	NodeUnits []int32 `json:"node_units,omitempty"` // where nodes differ
+}
+
+// DocumentJobs accounts for every row of the trace: rows = submitted + dropped.
+type DocumentJobs struct {
+	Submitted  int64 `json:"submitted"`
+	Dropped    int64 `json:"dropped"`
+	Started    int64 `json:"started"`
+	Left       int64 `json:"left"`
+	Unfinished int64 `json:"unfinished"`
+}
+
+// AwkwardRule counts the rows that met one rule.
+type AwkwardRule struct {
+	Rule     string  `json:"rule"`
+	Doc      string  `json:"doc"`
+	Count    int64   `json:"count"`
+	Examples []int64 `json:"examples,omitempty"` // ids of the first few
+}
+
+// Replay runs spec over a trace, computes the metrics and, where a directory
+// is named, writes it: whole, or not at all.
+func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outcome, error) {
+	src, err := in.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	info := src.Info()
+	if spec, err = spec.Bind(info, src.Nodes()); err != nil {
+		return nil, err
+	}
+	if opt.Dir == "" {
+		sink := record.NewMemory()
+		res, err := Run(ctx, spec, in.Open, Options{Sink: sink, Progress: opt.Progress})
+		if err != nil {
+			return nil, err
+		}
+		return conclude(res, info, sink, opt)
+	}
+	users := src.Users
+	w, err := record.Create(opt.Dir, record.Meta{
+		Epoch: info.Epoch, SpecID: spec.ID(), Facts: opt.Facts,
+		Users: func() []string { return users() },
+	})
+	if err != nil {
+		return nil, &UsageError{err.Error()}
+	}
+	defer w.Abort() // without effect after Close
+	open := func() (traces.Source, error) {
+		s, err := in.Open()
+		if err == nil {
+			users = s.Users
+		}
+		return s, err
+	}
+	o := Options{Sink: w, Progress: opt.Progress}
+	if opt.Facts {
+		o.Facts = w
+	}
+	res, err := Run(ctx, spec, open, o)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := w.Seal()
+	if err != nil {
+		return nil, err
+	}
+	out, err := conclude(res, info, jobs, opt)
+	if err != nil {
+		return nil, err
+	}
+	return out, write(w, out, opt)
+}
+
+// Bind ties a spec to a trace: it enters the content hash and the cluster that
+// was left to the trace, and checks the rest.
+func (s Spec) Bind(info traces.Info, nodes []traces.Node) (Spec, error) {
+	if s.Trace != "" && s.Trace != info.Hash {
+		return s, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
+	}
+	s.Trace = info.Hash
+	p, err := s.resolve(info, nodes)
+	return p.spec, err
+}
+
+func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOptions) (*Outcome, error) {
+	table, err := metric.Compute(jobs, res.Series)
+	if err != nil {
+		return nil, err
+	}
+	a := &res.Awkward
+	dropped := a.Count[world.RuleNoProcessors] + a.Count[world.RuleNeverRan]
+	d := Document{
+		Schema: record.SchemaVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),
+		Trace: DocumentTrace{
+			Name: info.Name, Hash: info.Hash, Rows: info.Rows, EpochUS: info.Epoch, EpochKnown: info.EpochKnown, TimeZone: info.TimeZone,
+		},
+		Cluster:     describe(res.Cluster),
+		Fingerprint: res.Fingerprint, Verdict: table.Verdict,
+		Jobs: DocumentJobs{
+			Submitted: res.State.Submitted, Dropped: dropped, Started: res.State.Started, Left: res.State.Left, Unfinished: res.Unfinished,
+		},
+		FirstUS: res.First, LastUS: res.Last, Awkward: []AwkwardRule{},
+	}
+	for _, r := range world.Rules() {
+		if a.Count[r] > 0 {
+			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), r.Doc(), a.Count[r], a.Examples[r]})
+		}
+	}
+	return &Outcome{res, table, d}, nil
+}
+
+func describe(c cluster.Config) DocumentCluster {
+	d := DocumentCluster{Nodes: len(c.Units), Units: c.Total(), Whole: c.Whole}
+	for _, u := range c.Units {
+		if u != c.Units[0] {
+			d.NodeUnits = c.Units
+			break
+		}
+	}
+	return d
+}
+
+func write(w *record.Writer, out *Outcome, opt ReplayOptions) error {
+	if err := w.WriteSeries(out.Result.Series.Bins()); err != nil {
+		return err
+	}
+	if err := w.WriteJSON(record.FileMetrics, out.Table); err != nil {
+		return err
+	}
+	if err := w.WriteJSON(record.FileWork, out.Result.Work); err != nil {
+		return err
+	}
+	if opt.Host != nil {
+		if err := w.WriteJSON(record.FileHost, opt.Host()); err != nil {
+			return err
+		}
+	}
+	if err := w.WriteJSON(record.FileRun, out.Document); err != nil {
+		return err
+	}
+	return w.Close()
+}
