@@ -1,0 +1,110 @@
+package metric
+
+import (
+	"math"
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/sim/record/column"
+)
+
+// maxBins bounds the series table and the memory of a Series.
+const maxBins = 8192
+
+// bins are consecutive time bins of one width, counted from the first call.
+// When the run outgrows them, neighbours merge and the width doubles; the sums
+// are integers, so the result is the same as if the larger width had been used
+// from the start.
+type bins struct {
+	origin model.Time
+	width  model.Duration // a power of two seconds
+	n      int            // bins begun
+	bin    [maxBins]column.Bin
+}
+
+// at returns the bin that holds t, widening until there is one.
+func (b *bins) at(t model.Time) *column.Bin {
+	i := int64(t-b.origin) / int64(b.width)
+	for i >= maxBins {
+		b.merge()
+		i = int64(t-b.origin) / int64(b.width)
+	}
+	b.n = max(b.n, int(i)+1)
+	return &b.bin[i]
+}
+
+// integrate adds the state st over [from, to).
+func (b *bins) integrate(from, to model.Time, st *State) {
+	b.at(to - 1) // widens first, so that no bin is walked twice
+	for from < to {
+		i := int64(from-b.origin) / int64(b.width)
+		end := min(to, b.origin+model.Time((i+1)*int64(b.width)))
+		c, d := &b.bin[i], uint64(end-from)
+		accrue(&c.BusyUnitUS, uint64(st.BusyUnits), d)
+		accrue(&c.QueuedJobUS, uint64(st.QueuedJobs), d)
+		accrue(&c.QueuedUnitUS, uint64(st.QueuedUnits), d)
+		accrue(&c.RunningJobUS, uint64(st.RunningJobs), d)
+		c.QueuedJobsMax = max(c.QueuedJobsMax, st.QueuedJobs)
+		c.BusyUnitsMax = max(c.BusyUnitsMax, int32(st.BusyUnits))
+		c.QueuedUnitsMax = max(c.QueuedUnitsMax, st.QueuedUnits)
+		from = end
+	}
+}
+
+// accrue adds x·y to *sum, saturating: sums of non-negative numbers that
+// saturate still do not depend on the order or the grouping.
+func accrue(sum *int64, x, y uint64) {
+	hi, lo := bits.Mul64(x, y)
+	if hi != 0 || lo > math.MaxInt64 {
+		lo = math.MaxInt64
+	}
+	*sum = addSaturating(*sum, int64(lo))
+}
+
+func addSaturating(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// merge halves the number of bins and doubles their width.
+func (b *bins) merge() {
+	for i := 0; i < b.n; i += 2 {
+		c := b.bin[i]
+		if i+1 < b.n {
+			c = joined(&c, &b.bin[i+1])
+		}
+		b.bin[i/2] = c
+	}
+	half := (b.n + 1) / 2
+	clear(b.bin[half:b.n])
+	b.n, b.width = half, 2*b.width
+}
+
+// joined is the bin that covers a and its right neighbour c.
+func joined(a, c *column.Bin) column.Bin {
+	return column.Bin{
+		BusyUnitUS:     addSaturating(a.BusyUnitUS, c.BusyUnitUS),
+		QueuedJobUS:    addSaturating(a.QueuedJobUS, c.QueuedJobUS),
+		QueuedUnitUS:   addSaturating(a.QueuedUnitUS, c.QueuedUnitUS),
+		RunningJobUS:   addSaturating(a.RunningJobUS, c.RunningJobUS),
+		QueuedUnitsMax: max(a.QueuedUnitsMax, c.QueuedUnitsMax),
+		QueuedJobsMax:  max(a.QueuedJobsMax, c.QueuedJobsMax),
+		BusyUnitsMax:   max(a.BusyUnitsMax, c.BusyUnitsMax),
+		Starts:         a.Starts + c.Starts,
+		Ends:           a.Ends + c.Ends,
+		Submits:        a.Submits + c.Submits,
+	}
+}
+
+// copy returns the bins with their places in time.
+func (b *bins) copy() []column.Bin {
+	out := make([]column.Bin, b.n)
+	for i := range out {
+		out[i] = b.bin[i]
+		out[i].Time = b.origin + model.Time(int64(i)*int64(b.width))
+		out[i].Width = b.width
+	}
+	return out
+}

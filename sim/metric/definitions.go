@@ -1,0 +1,78 @@
+package metric
+
+import "orrery/scheduler/model"
+
+// Sources of the formulas.
+const (
+	srcFeitelson = "Feitelson, Rudolph, Schwiegelshohn, Sevcik, Wong: Theory and practice in parallel job scheduling, JSSPP 1997"
+	srcMetrics   = "Feitelson, Rudolph: Metrics and benchmarking for parallel job scheduling, JSSPP 1998"
+	srcZotkin    = "Zotkin, Keleher: Job-length estimation and performance in backfilling schedulers, HPDC 1999"
+	srcSchwieg   = "Schwiegelshohn, Yahyapour: Fairness in parallel job scheduling, Journal of Scheduling 3(5), 2000"
+	srcLoss      = "Leung, Sabin, Sadayappan: Parallel job scheduling policies to improve fairness, ICPP Workshops 2010"
+	srcJain      = "Jain, Chiu, Hawe: A quantitative measure of fairness, DEC-TR-301, 1984"
+	srcOurs      = "defined here"
+)
+
+// Edge cases that several metrics share.
+const (
+	edgeStarted  = "jobs that never started are left out and counted in the note; null without a started job"
+	edgeFinished = "over jobs that completed or hit their walltime; others are left out and counted in the note; null without one"
+	edgeSlowdown = edgeFinished + "; runtime 0 has no slowdown and is left out too; fixed point 2^-20, rounded half up"
+	edgeBounded  = edgeFinished + "; fixed point 2^-20, rounded half up"
+	edgeWindow   = "null when the window has no length"
+)
+
+var definitions = []definition{
+	{Definition{"jobs_submitted", "jobs", "count of jobs with t in the window", "", "never null", nil}, false, (*reduction).countAll},
+	{Definition{"jobs_completed", "jobs", "of these, ended by themselves", "", "never null", nil}, false, countOf(model.Completed)},
+	{Definition{"jobs_timeout", "jobs", "of these, killed at their walltime", "", "never null", nil}, false, countOf(model.Timeout)},
+	{Definition{"jobs_cancelled", "jobs", "of these, withdrawn before they started", "", "never null", nil}, false, countOf(model.Cancelled)},
+	{Definition{"jobs_rejected", "jobs", "of these, refused at submission", "", "never null", nil}, false, countOf(model.Rejected)},
+	{Definition{"jobs_unfinished", "jobs", "of these, waiting or running when the replay stopped", "", "never null", nil}, false, countOf(model.Pending, model.Running)},
+
+	{Definition{"wait_mean", "s", "sum(w) / N", srcMetrics, edgeStarted, nil}, false, (*reduction).waitMean},
+	{Definition{"wait_sd", "s", "sqrt(sum(w^2)/N - (sum(w)/N)^2)", "", edgeStarted + "; of the population, so 0 for one job", nil}, false, (*reduction).waitDeviation},
+	{Definition{"wait_p50", "s", "p50 of w", "", edgeStarted, nil}, false, spanPercentile(qWait, 50)},
+	{Definition{"wait_p90", "s", "p90 of w", "", edgeStarted, nil}, false, spanPercentile(qWait, 90)},
+	{Definition{"wait_p95", "s", "p95 of w", "", edgeStarted, nil}, false, spanPercentile(qWait, 95)},
+	{Definition{"wait_p99", "s", "p99 of w", "", edgeStarted, nil}, false, spanPercentile(qWait, 99)},
+	{Definition{"wait_max", "s", "max(w)", "", edgeStarted, nil}, false, (*reduction).waitMax},
+	{Definition{"waited_fraction", "1", "count(w > 0) / N", "", edgeStarted, nil}, false, (*reduction).waitedFraction},
+
+	{Definition{"turnaround_mean", "s", "sum(R) / N", srcMetrics, edgeFinished, nil}, false, (*reduction).turnMean},
+	{Definition{"turnaround_p50", "s", "p50 of R", "", edgeFinished, nil}, false, spanPercentile(qTurnaround, 50)},
+	{Definition{"turnaround_p90", "s", "p90 of R", "", edgeFinished, nil}, false, spanPercentile(qTurnaround, 90)},
+	{Definition{"turnaround_p95", "s", "p95 of R", "", edgeFinished, nil}, false, spanPercentile(qTurnaround, 95)},
+	{Definition{"turnaround_p99", "s", "p99 of R", "", edgeFinished, nil}, false, spanPercentile(qTurnaround, 99)},
+	{Definition{"turnaround_max", "s", "max(R)", "", edgeFinished, nil}, false, (*reduction).turnMax},
+
+	{Definition{"slowdown_mean", "1", "sum(R/r) / N", srcMetrics, edgeSlowdown, nil}, false, (*reduction).slowMean},
+	{Definition{"slowdown_p50", "1", "p50 of R/r", "", edgeSlowdown, nil}, false, ratioPercentile(qSlowdown, 50)},
+	{Definition{"slowdown_p95", "1", "p95 of R/r", "", edgeSlowdown, nil}, false, ratioPercentile(qSlowdown, 95)},
+	{Definition{"slowdown_p99", "1", "p99 of R/r", "", edgeSlowdown, nil}, false, ratioPercentile(qSlowdown, 99)},
+	{Definition{"slowdown_max", "1", "max(R/r)", "", edgeSlowdown, nil}, false, (*reduction).slowMax},
+
+	{Definition{"bounded_slowdown_mean", "1", "sum(max(1, R/max(r, 10 s))) / N", srcFeitelson, edgeBounded, nil}, false, (*reduction).boundedMean},
+	{Definition{"bounded_slowdown_p50", "1", "p50 of max(1, R/max(r, 10 s))", "", edgeBounded, nil}, false, ratioPercentile(qBounded, 50)},
+	{Definition{"bounded_slowdown_p95", "1", "p95 of max(1, R/max(r, 10 s))", "", edgeBounded, nil}, false, ratioPercentile(qBounded, 95)},
+	{Definition{"bounded_slowdown_p99", "1", "p99 of max(1, R/max(r, 10 s))", "", edgeBounded, nil}, false, ratioPercentile(qBounded, 99)},
+	{Definition{"bounded_slowdown_max", "1", "max(max(1, R/max(r, 10 s)))", "", edgeBounded, nil}, false, (*reduction).boundedMax},
+	{Definition{"per_processor_bounded_slowdown_mean", "1", "sum(max(1, R/(n*max(r, 10 s)))) / N", srcZotkin, edgeBounded, nil}, false, (*reduction).perProcMean},
+	{Definition{"per_processor_bounded_slowdown_max", "1", "max(max(1, R/(n*max(r, 10 s))))", srcZotkin, edgeBounded, nil}, false, (*reduction).perProcMax},
+
+	{Definition{"area_weighted_wait", "s", "sum(n*r*w) / sum(n*r)", srcSchwieg, edgeFinished + "; null when all runtimes are 0", nil}, false, (*reduction).weightedWait},
+	{Definition{"area_weighted_response", "s", "sum(n*r*R) / sum(n*r)", srcSchwieg, edgeFinished + "; null when all runtimes are 0", nil}, false, (*reduction).weightedResponse},
+
+	{Definition{"makespan", "s", "max(e) - min(t), over jobs that ran and all jobs", srcMetrics, "null when nothing ran; window all only", nil}, true, (*reduction).makespan},
+	{Definition{"window_begin", "s", "a, from the epoch of the trace", "", "null when the window has no length", nil}, false, (*reduction).windowBegin},
+	{Definition{"window_length", "s", "b - a", "", edgeWindow, nil}, false, (*reduction).windowLength},
+	{Definition{"throughput", "jobs/h", "count of finished jobs with a <= e <= b, / (b - a)", srcMetrics, edgeWindow + "; finished is completed or killed at the walltime, whenever submitted", nil}, false, (*reduction).throughput},
+	{Definition{"utilisation", "1", "integral of B over [a, b] / (P*(b - a))", srcMetrics, edgeWindow + "; allocated units, whether or not they compute", nil}, false, (*reduction).utilisation},
+	{Definition{"loss_of_capacity", "1", "integral of (P - B) over the instants of [a, b] at which the smallest waiting request is at most P - B, / (P*(b - a))", srcLoss, edgeWindow + "; fit is by count of units, not by placement", nil}, false, (*reduction).lossOfCapacity},
+	{Definition{"queue_length_mean", "jobs", "integral of q over [a, b] / (b - a)", "", edgeWindow, nil}, false, (*reduction).queueMean},
+	{Definition{"queue_length_max", "jobs", "max of q over [a, b]", "", edgeWindow + "; states that last no time do not count", nil}, false, (*reduction).queueMax},
+	{Definition{"queue_growth", "machines", "(mean of Q in the last quarter of [a, b] - mean of Q in the first) / P", srcOurs, edgeWindow + "; from the time bins, within a bin Q is taken as level; window steady only, null in all", nil}, false, (*reduction).queueGrowth},
+
+	{Definition{"jain_wait", "1", "(sum x)^2 / (m*sum(x^2)), x the mean wait of each of the m users", srcJain, "over started jobs with a user, others are counted in the note; 1 when all means are 0; null without a user", nil}, false, (*reduction).jainWait},
+	{Definition{"jain_bounded_slowdown", "1", "(sum x)^2 / (m*sum(x^2)), x the mean bounded slowdown of each of the m users", srcJain, "over finished jobs with a user, others are counted in the note; null without a user", nil}, false, (*reduction).jainBounded},
+}

@@ -1,0 +1,208 @@
+package metric
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"orrery/scheduler/model"
+	"orrery/sim/record/column"
+)
+
+// Config says what the machine is and which part of a run counts as steady.
+//
+// The steady window begins at the warm-up boundary: the submission of the job
+// with rank WarmupJobs in order of submission (from 0), or the instant Warmup
+// after the first submission. It ends Cooldown before the last submission. A
+// run that is shorter than its warm-up has no steady window.
+type Config struct {
+	Units      int64          // of the machine, at least 1
+	WarmupJobs int64          // at most one of WarmupJobs and Warmup is set
+	Warmup     model.Duration // at least 0
+	Cooldown   model.Duration // at least 0
+	LastSubmit model.Time     // the last submission of the trace; read only when Cooldown > 0
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Units < 1 || c.Units > math.MaxInt32:
+		return fmt.Errorf("metric: machine of %d units; it must have at least 1 and at most %d", c.Units, math.MaxInt32)
+	case c.WarmupJobs < 0 || c.Warmup < 0 || c.Cooldown < 0:
+		return errors.New("metric: warm-up and cool-down must not be negative")
+	case c.WarmupJobs > 0 && c.Warmup > 0:
+		return errors.New("metric: warm-up is given both as jobs and as a duration; give one")
+	}
+	return nil
+}
+
+// State is the system between two instants.
+type State struct {
+	BusyUnits      int64
+	QueuedUnits    int64 // asked for by the jobs that wait
+	QueuedJobs     int32
+	RunningJobs    int32
+	MinQueuedUnits int32 // smallest request that waits, 0 when nobody does
+}
+
+// Series accumulates the state of the system over time: sums for the windows
+// all and steady, and at most maxBins time bins for figures. No call
+// allocates; a call costs constant time, plus the bins it passes over.
+//
+// The calls must come in order of time. Within an instant the counts may come
+// before or after Observe.
+type Series struct {
+	cfg   Config
+	begun bool
+	now   model.Time // integrated up to here
+	cur   State      // since now
+	total integrals  // since the first call
+
+	first     model.Time // submission; AbsentTime before any
+	lastEnd   model.Time // end of a running job; AbsentTime before any
+	submits   int64
+	atFirst   integrals // at the first submission
+	atLastEnd integrals
+	warm      model.Time // the warm-up boundary, AbsentTime until known
+	cool      model.Time // the end of the steady window, as far as known
+	atWarm    integrals
+	atCool    integrals
+	windowMax int32 // longest queue since the warm-up boundary
+	warmed    bool  // now has reached warm
+	cooled    bool  // now has reached a cool that is known in advance
+
+	bins bins
+}
+
+// integrals are sums over time of the state, with the longest queue seen.
+type integrals struct {
+	busy, queuedJobs, lost sum // unit·µs, job·µs, unit·µs
+	queuedMax              int32
+}
+
+// NewSeries returns an empty accumulator.
+func NewSeries(cfg Config) (*Series, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	s := &Series{cfg: cfg, first: model.AbsentTime, lastEnd: model.AbsentTime, warm: model.AbsentTime, cool: model.AbsentTime}
+	if cfg.Cooldown > 0 {
+		s.cool = cfg.LastSubmit.Add(-cfg.Cooldown)
+	}
+	s.bins.width = model.Second
+	return s, nil
+}
+
+// Observe says that the state is st from now on, until the next call. It is
+// called at the end of each instant at which something changed.
+func (s *Series) Observe(now model.Time, st State) {
+	s.advance(now)
+	s.cur = st
+}
+
+// CountSubmit counts n submissions at now, refused ones included.
+func (s *Series) CountSubmit(now model.Time, n int32) {
+	if n <= 0 {
+		return
+	}
+	s.advance(now)
+	if s.first == model.AbsentTime {
+		s.first, s.atFirst = now, s.total
+		if s.cfg.WarmupJobs == 0 {
+			s.warm = now.Add(s.cfg.Warmup)
+		}
+	}
+	s.submits += int64(n)
+	if s.warm == model.AbsentTime && s.submits > s.cfg.WarmupJobs {
+		s.warm = now
+	}
+	s.reachWarm()
+	if s.cfg.Cooldown == 0 {
+		s.cool = now
+		s.reachCool()
+	}
+	s.bins.at(now).Submits += n
+}
+
+// CountStart counts n starts at now.
+func (s *Series) CountStart(now model.Time, n int32) {
+	if n <= 0 {
+		return
+	}
+	s.advance(now)
+	s.bins.at(now).Starts += n
+}
+
+// CountEnd counts n ends of running jobs at now; jobs that leave without
+// having run are not counted.
+func (s *Series) CountEnd(now model.Time, n int32) {
+	if n <= 0 {
+		return
+	}
+	s.advance(now)
+	s.lastEnd, s.atLastEnd = now, s.total
+	s.bins.at(now).Ends += n
+}
+
+// Bins returns a copy of the time bins so far. All have the same width; the
+// last one is covered only up to the last call.
+func (s *Series) Bins() []column.Bin { return s.bins.copy() }
+
+// advance integrates the current state up to now, stopping at the boundaries
+// of the steady window to remember the sums there.
+func (s *Series) advance(now model.Time) {
+	if !s.begun {
+		s.begun, s.now, s.bins.origin = true, now, now
+	}
+	if now < s.now {
+		panic(fmt.Sprintf("metric: series goes back from %v to %v", s.now, now))
+	}
+	if now == s.now {
+		return
+	}
+	if s.warm != model.AbsentTime && !s.warmed && s.warm <= now {
+		s.integrate(s.warm)
+		s.reachWarm()
+	}
+	if s.cfg.Cooldown > 0 && !s.cooled && s.cool <= now {
+		if s.cool >= s.now {
+			s.integrate(s.cool)
+		}
+		s.cooled = true
+		s.reachCool()
+	}
+	s.integrate(now)
+}
+
+// reachWarm remembers the sums at the warm-up boundary when now is there.
+func (s *Series) reachWarm() {
+	if s.warmed || s.warm == model.AbsentTime || s.warm > s.now {
+		return
+	}
+	s.warmed, s.atWarm = true, s.total
+}
+
+// reachCool remembers the sums at the end of the steady window.
+func (s *Series) reachCool() {
+	s.atCool = s.total
+	s.atCool.queuedMax = s.windowMax
+}
+
+// integrate adds the current state over [s.now, to).
+func (s *Series) integrate(to model.Time) {
+	if to <= s.now {
+		return
+	}
+	d, st := uint64(to-s.now), &s.cur
+	t := &s.total
+	t.busy.addProduct(uint64(st.BusyUnits), d)
+	t.queuedJobs.addProduct(uint64(st.QueuedJobs), d)
+	if idle := s.cfg.Units - st.BusyUnits; st.MinQueuedUnits > 0 && int64(st.MinQueuedUnits) <= idle {
+		t.lost.addProduct(uint64(idle), d)
+	}
+	t.queuedMax = max(t.queuedMax, st.QueuedJobs)
+	if s.warmed {
+		s.windowMax = max(s.windowMax, st.QueuedJobs)
+	}
+	s.bins.integrate(s.now, to, st)
+	s.now = to
+}

@@ -1,0 +1,90 @@
+package metric
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// TableSchema is the version of metrics.json.
+const TableSchema = 1
+
+// Verdict says whether the queue was bounded; see docs/METRICS.md.
+type Verdict string
+
+// Verdicts, from the mildest.
+const (
+	Stable     Verdict = "STABLE"
+	Backlogged Verdict = "BACKLOGGED"
+	Overloaded Verdict = "OVERLOADED"
+)
+
+// Metric is one measured number.
+type Metric struct {
+	Name   string   `json:"name"`
+	Unit   string   `json:"unit"`
+	Window string   `json:"window"`
+	Value  *float64 `json:"value"` // finite; nil when undefined, Note says why
+	Count  int64    `json:"count"` // of the jobs behind Value
+	Note   string   `json:"note,omitempty"`
+}
+
+// Table is the content of metrics.json.
+type Table struct {
+	Schema  int      `json:"schema"` // TableSchema
+	Verdict Verdict  `json:"verdict"`
+	Metrics []Metric `json:"metrics"` // window by window in the order of Definitions
+}
+
+// Get finds a metric by name and window.
+func (t *Table) Get(name, window string) (Metric, bool) {
+	for _, m := range t.Metrics {
+		if m.Name == name && m.Window == window {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// Value is the value of a metric; false when it is undefined or unknown.
+func (t *Table) Value(name, window string) (float64, bool) {
+	m, ok := t.Get(name, window)
+	if !ok || m.Value == nil {
+		return 0, false
+	}
+	return *m.Value, true
+}
+
+// ParseTable reads the content of metrics.json.
+func ParseTable(b []byte) (Table, error) {
+	var t Table
+	if err := json.Unmarshal(b, &t); err != nil {
+		return Table{}, fmt.Errorf("reading metrics: %w", err)
+	}
+	if t.Schema != TableSchema {
+		return Table{}, fmt.Errorf("reading metrics: found schema %d, expected %d; replay the trace again to measure it anew", t.Schema, TableSchema)
+	}
+	return t, nil
+}
+
+// metrics evaluates all definitions on a window.
+func (r *reduction) metrics() []Metric {
+	var out []Metric
+	for i := range definitions {
+		d := &definitions[i]
+		if d.onlyAll && r.name != All {
+			continue
+		}
+		m := Metric{Name: d.Name, Unit: d.Unit, Window: r.name}
+		if !r.open {
+			m.Note = "the run has no such window"
+		} else {
+			v := d.eval(r)
+			m.Count, m.Note = v.count, v.note
+			if v.ok {
+				m.Value = &v.x
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}

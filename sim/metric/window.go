@@ -1,0 +1,99 @@
+package metric
+
+import (
+	"math/big"
+
+	"orrery/scheduler/model"
+	"orrery/sim/record/column"
+)
+
+// hasSteady says whether the run reached its steady window and did not leave
+// it before it began. A window may be a single instant.
+func (s *Series) hasSteady() bool {
+	return s.warmed && s.cool != model.AbsentTime && s.warm <= s.cool && (s.cfg.Cooldown == 0 || s.cooled)
+}
+
+// minus subtracts what had been summed up at an earlier instant.
+func (a integrals) minus(b *integrals) integrals {
+	a.busy = a.busy.minus(b.busy)
+	a.queuedJobs = a.queuedJobs.minus(b.queuedJobs)
+	a.lost = a.lost.minus(b.lost)
+	return a
+}
+
+// allIntegrals are the sums from the first submission to the last end of a
+// job that ran, and that window; a run in which nothing ran has an empty one.
+// Jobs that still ran when the replay stopped end with the series.
+func (s *Series) allIntegrals(lastEnd int64) (integrals, int64, int64) {
+	switch {
+	case s.first == model.AbsentTime || lastEnd == column.Absent:
+		return integrals{}, 0, 0
+	case lastEnd > int64(s.lastEnd):
+		return s.total.minus(&s.atFirst), int64(s.first), int64(s.now)
+	}
+	return s.atLastEnd.minus(&s.atFirst), int64(s.first), int64(s.lastEnd)
+}
+
+func (s *Series) steadyIntegrals() (integrals, int64, int64) {
+	return s.atCool.minus(&s.atWarm), int64(s.warm), int64(s.cool)
+}
+
+// queuedUntil is the integral of the queued units up to t, from the bins. It is
+// exact at the edges of bins; within one the queue is taken as level.
+func (s *Series) queuedUntil(t model.Time) *big.Rat {
+	b, total, part := &s.bins, new(big.Int), new(big.Rat)
+	for i := range b.n {
+		begin := b.origin + model.Time(int64(i)*int64(b.width))
+		end := min(begin+model.Time(b.width), s.now)
+		q := big.NewInt(b.bin[i].QueuedUnitUS)
+		switch {
+		case end <= t:
+			total.Add(total, q)
+		case begin < t:
+			part.SetFrac(product(q, big.NewInt(int64(t-begin))), big.NewInt(int64(end-begin)))
+		}
+	}
+	return part.Add(part, new(big.Rat).SetInt(total))
+}
+
+// quarters are the mean numbers of queued units in the four quarters of the
+// steady window; false when it is shorter than 4 µs.
+func (s *Series) quarters() (q [4]*big.Rat, ok bool) {
+	if !s.hasSteady() || s.cool-s.warm < 4 {
+		return q, false
+	}
+	length := int64(s.cool - s.warm)
+	at := s.warm
+	before := s.queuedUntil(at)
+	for i := range q {
+		next := s.warm + model.Time(length/4*int64(i+1)+length%4*int64(i+1)/4)
+		until := s.queuedUntil(next)
+		q[i] = new(big.Rat).Sub(until, before)
+		q[i].Quo(q[i], big.NewRat(int64(next-at), 1))
+		at, before = next, until
+	}
+	return q, true
+}
+
+// judge is the saturation verdict on the quarters of the queue of a machine:
+//
+//   - OVERLOADED: the queue rises from each quarter to the next, and from the
+//     first to the last by more than the machine holds. Work came faster than
+//     it could be done, so waits measure the length of the log.
+//   - BACKLOGGED: otherwise, when on average more waits than the machine holds.
+//   - STABLE: otherwise.
+func judge(q [4]*big.Rat, units int64) Verdict {
+	machine := big.NewRat(units, 1)
+	rising := q[0].Cmp(q[1]) < 0 && q[1].Cmp(q[2]) < 0 && q[2].Cmp(q[3]) < 0
+	if rising && new(big.Rat).Sub(q[3], q[0]).Cmp(machine) > 0 {
+		return Overloaded
+	}
+	mean := new(big.Rat)
+	for _, m := range q {
+		mean.Add(mean, m)
+	}
+	if mean.Cmp(machine.Mul(machine, big.NewRat(4, 1))) > 0 {
+		return Backlogged
+	}
+	return Stable
+}
