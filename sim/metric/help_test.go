@@ -1,0 +1,63 @@
+package metric
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the table in docs/METRICS.md")
+
+const (
+	docPath  = "../../docs/METRICS.md"
+	docBegin = "<!-- definitions: go test ./sim/metric -update -->\n"
+	docEnd   = "<!-- end of definitions -->\n"
+)
+
+// The table in the document is the table in the code.
+func TestDocumentHoldsTheDefinitions(t *testing.T) {
+	doc, err := os.ReadFile(docPath)
+	require.NoError(t, err)
+	before, rest, ok := strings.Cut(string(doc), docBegin)
+	require.True(t, ok, "the document has lost the line %q", docBegin)
+	have, after, ok := strings.Cut(rest, docEnd)
+	require.True(t, ok, "the document has lost the line %q", docEnd)
+	var want bytes.Buffer
+	require.NoError(t, WriteMarkdown(&want))
+	if *update {
+		require.NoError(t, os.WriteFile(docPath, []byte(before+docBegin+want.String()+docEnd+after), 0o666))
+		return
+	}
+	require.Equal(t, want.String(), have, "run: go test ./sim/metric -update")
+}
+
+func TestDefinitionsAreComplete(t *testing.T) {
+	seen := map[string]bool{}
+	for _, d := range Definitions() {
+		require.False(t, seen[d.Name], "%s is defined twice", d.Name)
+		seen[d.Name] = true
+		for _, text := range []string{d.Name, d.Unit, d.Formula, d.Edge} {
+			require.NotEmpty(t, text, d.Name)
+			require.NotContains(t, text, "|", "it would break the table")
+		}
+	}
+	tab := compute(t, byHand, Config{Units: 4})
+	n := 0
+	for _, d := range Definitions() {
+		for _, w := range d.Windows {
+			_, ok := tab.Get(d.Name, w)
+			require.True(t, ok, "%s %s is not computed", d.Name, w)
+			n++
+		}
+	}
+	require.Len(t, tab.Metrics, n)
+	var text bytes.Buffer
+	require.NoError(t, WriteText(&text))
+	for name := range seen {
+		require.Contains(t, text.String(), "\n"+name+" (")
+	}
+}
