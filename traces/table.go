@@ -20,7 +20,7 @@ const (
 
 // tableWriter writes one table. Memory is bounded by one row group.
 type tableWriter[R any] struct {
-	name   string
+	dest   string // destination and table, for messages
 	epoch  model.Time
 	fields []field[R]
 	file   *os.File
@@ -30,13 +30,13 @@ type tableWriter[R any] struct {
 	values [][]parquet.Value // by column: rows not yet handed to the library
 }
 
-func newTableWriter[R any](name, path string, fields []field[R]) (*tableWriter[R], error) {
+func newTableWriter[R any](name, dest, path string, fields []field[R]) (*tableWriter[R], error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	t := &tableWriter[R]{
-		name: name, fields: fields, file: f, buf: bufio.NewWriterSize(f, 1<<18),
+		dest: dest + " (" + name + ")", fields: fields, file: f, buf: bufio.NewWriterSize(f, 1<<18),
 		hash:   tableHash{columns: make([]columnHash, len(fields))},
 		values: make([][]parquet.Value, len(fields)),
 	}
@@ -59,7 +59,7 @@ func (t *tableWriter[R]) write(r *R) error {
 		f := &t.fields[i]
 		v, err := f.value(f.load(r), t.epoch, &t.hash.columns[i])
 		if err != nil {
-			return &DataError{File: t.name + " table", Row: t.hash.rows + 1, Column: f.Name,
+			return &DataError{File: t.dest, Row: t.hash.rows + 1, Column: f.Name,
 				Found: err.Error(), Expected: "a value of type " + f.Type.String()}
 		}
 		if f.Optional && !v.IsNull() {

@@ -48,17 +48,27 @@ func NewWriter(path string, meta Meta) (*Writer, error) {
 	if err := replaceable(path, bare); err != nil {
 		return nil, err
 	}
+	if err := checkEpoch(meta); err != nil {
+		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
+	}
 	tmp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*")
 	if err != nil {
 		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
 	}
 	w := &Writer{path: path, tmp: tmp, bare: bare, meta: meta, sorted: true, last: model.AbsentTime}
-	w.jobs, err = newTableWriter("jobs", filepath.Join(tmp, jobsFile), jobFields)
+	w.jobs, err = newTableWriter("jobs", path, filepath.Join(tmp, jobsFile), jobFields)
 	if err != nil {
 		w.Abort()
 		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
 	}
 	return w, nil
+}
+
+func checkEpoch(m Meta) error {
+	if !finite(int64(m.Epoch)) {
+		return fmt.Errorf("the epoch %d µs lies more than 73,000 years from 1970", int64(m.Epoch))
+	}
+	return nil
 }
 
 // replaceable says whether Close may put something at path.
@@ -99,6 +109,9 @@ func (w *Writer) Meta() Meta { return w.meta }
 func (w *Writer) SetMeta(m Meta) error {
 	if w.jobs.hash.rows > 0 && m.Epoch != w.meta.Epoch {
 		return w.fail(errors.New("the epoch cannot change once a job is written"))
+	}
+	if err := checkEpoch(m); err != nil {
+		return w.fail(err)
 	}
 	w.meta = m
 	return nil
@@ -152,7 +165,7 @@ func addRow[R any](w *Writer, t **tableWriter[R], name, file string, fields []fi
 	}
 	if *t == nil {
 		var err error
-		if *t, err = newTableWriter(name, filepath.Join(w.tmp, file), fields); err != nil {
+		if *t, err = newTableWriter(name, w.path, filepath.Join(w.tmp, file), fields); err != nil {
 			return w.fail(fmt.Errorf("writing the trace %s: %w", w.path, err))
 		}
 	}
@@ -171,7 +184,7 @@ func (w *Writer) fail(err error) error {
 // hash, 64 hex digits. After an error nothing new stands at the destination.
 func (w *Writer) Close() (hash string, err error) {
 	if w.done {
-		return "", errors.New("the trace writer is closed")
+		return "", errWriterClosed
 	}
 	defer w.Abort()
 	if w.err != nil {
@@ -231,11 +244,16 @@ func (w *Writer) Abort() {
 		return
 	}
 	w.done = true
+	if w.err == nil {
+		w.err = errWriterClosed
+	}
 	closeTable(w.jobs)
 	closeTable(w.deps)
 	closeTable(w.nodes)
 	_ = os.RemoveAll(w.tmp) // what cannot be removed is named .partial and hidden
 }
+
+var errWriterClosed = errors.New("the trace writer is closed")
 
 func closeTable[R any](t *tableWriter[R]) {
 	if t != nil {
