@@ -37,6 +37,7 @@ type World struct {
 	batch   []des.Event
 	facts   []model.Fact
 	left    []model.JobRecord // at this instant
+	attempt model.AttemptRecord
 
 	Awkward Awkward
 	State   State
@@ -287,10 +288,11 @@ func (w *World) end(t model.Time, ref model.Ref) {
 		outcome = model.Cancelled
 	}
 	start := j.rec.Start
-	w.sink.Attempt(&model.AttemptRecord{
+	w.attempt = model.AttemptRecord{
 		Job: j.rec.Job, ID: j.rec.ID, Attempt: j.rec.Attempts, Start: start, End: t,
 		Outcome: outcome, Procs: j.rec.Procs, Placement: *w.quorum.Held(ref),
-	})
+	}
+	w.sink.Attempt(&w.attempt)
 	j.rec.State, j.rec.Runtime = outcome, t.Sub(start)
 	w.State.Running--
 	w.State.Ended++
