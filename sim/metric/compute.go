@@ -110,13 +110,14 @@ func newReduction(name string) *reduction {
 // firstPass gathers everything but the percentiles, and their first digit.
 func firstPass(jobs column.Scanner, windows []*reduction) error {
 	var o observation
-	return jobs.Scan(func(c *column.Jobs) error {
-		for i := range c.Job {
+	return column.ScanOnly(jobs, keyColumns|column.Job|column.User|column.Procs, func(c *column.Jobs) error {
+		for i := range c.Submit {
 			if c.Start[i] != column.Absent && (c.Start[i] < c.Submit[i] || c.End[i] < c.Start[i] || c.Runtime[i] < 0) {
-				return fmt.Errorf("measuring job %d (id %d): submit %v, start %v, end %v, runtime %v are not in order",
-					c.Job[i], c.ID[i], model.Time(c.Submit[i]), model.Time(c.Start[i]), model.Time(c.End[i]), model.Duration(c.Runtime[i]))
+				return fmt.Errorf("measuring job %d: submit %v, start %v, end %v, runtime %v are not in order",
+					c.Job[i], model.Time(c.Submit[i]), model.Time(c.Start[i]), model.Time(c.End[i]), model.Duration(c.Runtime[i]))
 			}
 			o.observe(c, i)
+			o.user, o.procs = c.User[i], uint64(c.Procs[i])
 			for _, r := range windows {
 				if r.holds(o.submit) {
 					r.add(&o)
@@ -133,8 +134,8 @@ func firstPass(jobs column.Scanner, windows []*reduction) error {
 // nextPass gives the percentiles another look at the keys.
 func nextPass(jobs column.Scanner, windows []*reduction) error {
 	var o observation
-	return jobs.Scan(func(c *column.Jobs) error {
-		for i := range c.Job {
+	return column.ScanOnly(jobs, keyColumns, func(c *column.Jobs) error {
+		for i := range c.Submit {
 			o.observe(c, i)
 			for _, r := range windows {
 				if r.holds(o.submit) {

@@ -21,12 +21,12 @@ type job struct {
 	state              model.JobState
 }
 
-// batch is a Scanner over hand-made jobs, in batches of two.
+// batch is a Scanner over hand-made jobs, in batches.
 type batch struct{ column.Jobs }
 
 func (b *batch) Scan(fn func(*column.Jobs) error) error {
-	for i := 0; i < b.Len(); i += 2 {
-		c := b.Slice(i, min(i+2, b.Len()))
+	for i := 0; i < b.Len(); i += 1024 {
+		c := b.Slice(i, min(i+1024, b.Len()))
 		if err := fn(&c); err != nil {
 			return err
 		}
@@ -220,5 +220,5 @@ func TestImpossibleRowsAreRefused(t *testing.T) {
 	b := jobsOf(byHand)
 	b.Submit[3] = 7 * sec
 	_, err := Compute(b, replay(t, byHand, Config{Units: 4}))
-	require.ErrorContains(t, err, "job 3 (id 4)")
+	require.ErrorContains(t, err, "job 3: submit")
 }

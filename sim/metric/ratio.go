@@ -60,19 +60,22 @@ const (
 // observation is a job as the reductions see it.
 type observation struct {
 	submit, end int64
-	user        int32
 	state       model.JobState
 	started     bool
 	finished    bool // completed or killed at its walltime
-	procs       uint64
 	runtime     uint64
+	user        int32              // in the first pass only
+	procs       uint64             // in the first pass only
 	key         [quantities]uint64 // valid where has
 	has         [quantities]bool
 }
 
+// keyColumns are what observe needs.
+const keyColumns = column.Submit | column.Start | column.End | column.Runtime | column.State
+
 // observe reads row i of a batch.
 func (o *observation) observe(c *column.Jobs, i int) {
-	*o = observation{submit: c.Submit[i], end: c.End[i], user: c.User[i], state: model.JobState(c.State[i]), procs: uint64(c.Procs[i]), runtime: uint64(c.Runtime[i])}
+	*o = observation{submit: c.Submit[i], end: c.End[i], state: model.JobState(c.State[i]), runtime: uint64(c.Runtime[i])}
 	if o.started = c.Start[i] != column.Absent; !o.started {
 		return
 	}

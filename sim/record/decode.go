@@ -78,6 +78,9 @@ type tableFile struct {
 	words  []words // of each field
 	vecs   []vector
 	cols   Columns
+
+	strings []string // scratch
+	codesOf []int32  // scratch
 }
 
 // words interns the texts of a column over all row groups.
@@ -182,14 +185,14 @@ func describe(c parquet.Field) string {
 
 // scan decodes the wanted fields (nil: all) row group by row group into one
 // vector per field and calls fn with them and the number of rows.
-func (t *tableFile) scan(want []bool, fn func(v []vector, n int) error) error {
+func (t *tableFile) scan(want func(i int) bool, fn func(v []vector, n int) error) error {
 	for _, rg := range t.file.RowGroups() {
 		n := 0
 		err := guard(t.path, func() error {
 			chunks := rg.ColumnChunks()
 			n = int(rg.NumRows())
 			for i, f := range t.fields {
-				if want != nil && !want[i] {
+				if want != nil && !want(i) {
 					continue
 				}
 				if err := t.readColumn(i, chunks[t.leaf[i]]); err != nil {
@@ -264,77 +267,81 @@ func (t *tableFile) readPage(i int, p parquet.Page) error {
 	if t.fields[i].optional {
 		levels = p.DefinitionLevels()
 	}
-	switch t.fields[i].kind {
-	case kindInt32:
-		vals := data.Int32()
-		if dict != nil {
-			d := dict.Page().Data()
-			lookup := d.Int32()
-			v.i32 = spread(v.i32, levels, len(vals), math.MinInt32, func(k int) int32 { return lookup[vals[k]] })
-			return nil
-		}
-		v.i32 = spread(v.i32, levels, len(vals), math.MinInt32, func(k int) int32 { return vals[k] })
-	case kindInt64, kindTime:
-		if dict != nil {
-			d := dict.Page().Data()
-			codes, lookup := data.Int32(), d.Int64()
-			v.i64 = spread(v.i64, levels, len(codes), math.MinInt64, func(k int) int64 { return lookup[codes[k]] })
-			return nil
-		}
-		vals := data.Int64()
-		if levels == nil {
-			v.i64 = append(v.i64, vals...)
-			return nil
-		}
-		v.i64 = spread(v.i64, levels, len(vals), math.MinInt64, func(k int) int64 { return vals[k] })
-	case kindWord:
-		return t.readWords(i, &data, dict, levels)
-	case kindText:
-		if dict != nil {
-			return errors.New("a dictionary where plain text was written")
-		}
-		bytes, ends := data.ByteArray()
-		all := string(bytes) // one copy of the page, which its rows share
-		v.text = spread(v.text, levels, max(len(ends)-1, 0), "", func(k int) string { return all[ends[k]:ends[k+1]] })
+	var words encoding.Values // of the dictionary
+	if dict != nil {
+		words = dict.Page().Data()
+	}
+	switch k := t.fields[i].kind; {
+	case k == kindInt32 && dict != nil:
+		v.i32 = lookup(v.i32, data.Int32(), words.Int32(), levels, math.MinInt32)
+	case k == kindInt32:
+		v.i32 = place(v.i32, data.Int32(), levels, math.MinInt32)
+	case (k == kindInt64 || k == kindTime) && dict != nil:
+		v.i64 = lookup(v.i64, data.Int32(), words.Int64(), levels, math.MinInt64)
+	case k == kindInt64 || k == kindTime:
+		v.i64 = place(v.i64, data.Int64(), levels, math.MinInt64)
+	case k == kindWord && dict != nil:
+		v.i32 = lookup(v.i32, data.Int32(), t.intern(i, &words), levels, -1)
+	case k == kindWord:
+		v.i32 = place(v.i32, t.intern(i, &data), levels, -1)
+	case dict != nil:
+		return errors.New("a dictionary where plain text was written")
+	default:
+		t.strings = split(t.strings[:0], &data)
+		v.text = place(v.text, t.strings, levels, "")
 	}
 	return nil
 }
 
-func (t *tableFile) readWords(i int, data *encoding.Values, dict parquet.Dictionary, levels []byte) error {
-	v, w := &t.vecs[i], &t.words[i]
-	if dict == nil {
-		bytes, ends := data.ByteArray()
-		v.i32 = spread(v.i32, levels, max(len(ends)-1, 0), -1, func(k int) int32 { return w.code(string(bytes[ends[k]:ends[k+1]])) })
-		return nil
+// intern returns the codes of texts of column i.
+func (t *tableFile) intern(i int, texts *encoding.Values) []int32 {
+	t.strings, t.codesOf = split(t.strings[:0], texts), t.codesOf[:0]
+	for _, s := range t.strings {
+		t.codesOf = append(t.codesOf, t.words[i].code(s))
 	}
-	d := dict.Page().Data()
-	bytes, ends := d.ByteArray()
-	codes := make([]int32, max(len(ends)-1, 0))
-	for k := range codes {
-		codes[k] = w.code(string(bytes[ends[k]:ends[k+1]]))
-	}
-	vals := data.Int32()
-	v.i32 = spread(v.i32, levels, len(vals), -1, func(k int) int32 { return codes[vals[k]] })
-	return nil
+	return t.codesOf
 }
 
-// spread appends n present values at the rows where levels is not zero (all
-// rows when levels is nil) and missing elsewhere.
-func spread[T any](dst []T, levels []byte, n int, missing T, at func(int) T) []T {
-	if levels == nil {
-		for k := range n {
-			dst = append(dst, at(k))
-		}
-		return dst
+// split appends the texts; they share one copy of the page.
+func split(dst []string, texts *encoding.Values) []string {
+	bytes, ends := texts.ByteArray()
+	all := string(bytes)
+	for k := 1; k < len(ends); k++ {
+		dst = append(dst, all[ends[k-1]:ends[k]])
 	}
-	k := 0
+	return dst
+}
+
+// place appends vals at the rows where levels is not zero (all rows when
+// levels is nil) and missing elsewhere.
+func place[T any](dst, vals []T, levels []byte, missing T) []T {
+	if levels == nil || len(vals) == len(levels) {
+		return append(dst, vals...)
+	}
 	for _, l := range levels {
 		if l == 0 {
 			dst = append(dst, missing)
 			continue
 		}
-		dst = append(dst, at(k))
-		k++
+		dst, vals = append(dst, vals[0]), vals[1:]
+	}
+	return dst
+}
+
+// lookup is place with the values table[codes[...]].
+func lookup[T any](dst []T, codes []int32, table []T, levels []byte, missing T) []T {
+	if levels == nil || len(codes) == len(levels) {
+		for _, c := range codes {
+			dst = append(dst, table[c])
+		}
+		return dst
+	}
+	for _, l := range levels {
+		if l == 0 {
+			dst = append(dst, missing)
+			continue
+		}
+		dst, codes = append(dst, table[codes[0]]), codes[1:]
 	}
 	return dst
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"orrery/scheduler/model"
+	"orrery/sim/record/column"
 )
 
 // Run reads a run directory. It is a Scanner over its jobs. It is not safe for
@@ -67,6 +68,11 @@ func (r *Run) Jobs() Scanner { return r.jobs }
 
 // Scan implements Scanner. Memory is that of one row group.
 func (r *Run) Scan(fn func(*Columns) error) error { return r.jobs.Scan(fn) }
+
+// ScanOnly implements column.Selector.
+func (r *Run) ScanOnly(want column.Set, fn func(*Columns) error) error {
+	return r.jobs.ScanOnly(want, fn)
+}
 
 // Info is run.json as it stands in the directory.
 func (r *Run) Info() json.RawMessage { return r.info }

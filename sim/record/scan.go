@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
+	"orrery/sim/record/column"
 )
 
 // stateCodes and reasonCodes are the words of the files, in the order of the
@@ -23,48 +24,54 @@ func wordsOf[T interface {
 	return out
 }
 
-// Places of the columns in jobSchema.
-const (
-	colJob = iota
-	colID
-	colUser
-	colSubmit
-	colEligible
-	colStart
-	colEnd
-	colRuntime
-	colWalltime
-	colProcs
-	colNodes
-	colWait
-	colState
-	colAttempts
-	colReason
-)
+// colUser is the place of the column user in jobSchema.
+const colUser = 2
 
 // users lists the user names met so far.
 func (t *tableFile) users() []string { return t.words[colUser].list }
 
 // Scan implements Scanner for the table jobs. Memory is that of one row group.
 func (t *tableFile) Scan(fn func(*Columns) error) error {
-	c := &t.cols
-	return t.scan(nil, func(v []vector, n int) error {
-		c.Job, c.ID, c.User = v[colJob].i32, v[colID].i64, v[colUser].i32
-		c.Submit, c.Eligible = v[colSubmit].i64, v[colEligible].i64
-		c.Start, c.End = v[colStart].i64, v[colEnd].i64
-		c.Runtime, c.Walltime, c.Wait = v[colRuntime].i64, v[colWalltime].i64, v[colWait].i64
-		c.Procs, c.Nodes, c.Attempts = v[colProcs].i32, v[colNodes].i32, v[colAttempts].i32
-		for _, times := range [...][]int64{c.Submit, c.Eligible, c.Start, c.End} {
-			t.relative(times)
-		}
-		if err := t.codes(&c.State, colState, &v[colState], stateCodes); err != nil {
-			return err
-		}
-		if err := t.codes(&c.Reason, colReason, &v[colReason], reasonCodes); err != nil {
-			return err
+	return t.ScanOnly(column.Every, fn)
+}
+
+// ScanOnly implements column.Selector for the table jobs.
+func (t *tableFile) ScanOnly(want column.Set, fn func(*Columns) error) error {
+	has := func(i int) bool { return want>>i&1 != 0 }
+	return t.scan(has, func(v []vector, _ int) error {
+		c := &t.cols
+		*c = Columns{State: c.State[:0], Reason: c.Reason[:0]}
+		for i, set := range t.fillers(c) {
+			if has(i) {
+				if err := set(i, &v[i]); err != nil {
+					return err
+				}
+			}
 		}
 		return fn(c)
 	})
+}
+
+// fillers set the columns of c, in the order of jobSchema and column.Set.
+func (t *tableFile) fillers(c *Columns) [15]func(i int, v *vector) error {
+	i32 := func(dst *[]int32) func(int, *vector) error {
+		return func(_ int, v *vector) error { *dst = v.i32; return nil }
+	}
+	i64 := func(dst *[]int64) func(int, *vector) error {
+		return func(_ int, v *vector) error { *dst = v.i64; return nil }
+	}
+	instant := func(dst *[]int64) func(int, *vector) error {
+		return func(_ int, v *vector) error { t.relative(v.i64); *dst = v.i64; return nil }
+	}
+	code := func(dst *[]uint8, list []string) func(int, *vector) error {
+		return func(i int, v *vector) error { return t.codes(dst, i, v, list) }
+	}
+	return [...]func(int, *vector) error{
+		i32(&c.Job), i64(&c.ID), i32(&c.User),
+		instant(&c.Submit), instant(&c.Eligible), instant(&c.Start), instant(&c.End),
+		i64(&c.Runtime), i64(&c.Walltime), i32(&c.Procs), i32(&c.Nodes), i64(&c.Wait),
+		code(&c.State, stateCodes), i32(&c.Attempts), code(&c.Reason, reasonCodes),
+	}
 }
 
 // relative turns absolute times into times since the epoch, in place.

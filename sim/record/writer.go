@@ -35,6 +35,7 @@ type Writer struct {
 	meta    Meta
 	err     error
 	sealed  bool
+	reading *tableFile // handed out by Seal
 	closed  bool
 	written map[string]bool // names in stage besides the tables
 
@@ -161,7 +162,12 @@ func (w *Writer) Seal() (Scanner, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	return openTable(w.path(TableJobs), TableJobs)
+	t, err := openTable(w.path(TableJobs), TableJobs)
+	if err != nil {
+		return nil, err
+	}
+	w.reading = t
+	return t, nil
 }
 
 // keep remembers the first error.
@@ -232,9 +238,8 @@ func (w *Writer) Close() error {
 		return w.err
 	}
 	if !w.sealed {
-		if sc, err := w.Seal(); err == nil {
-			w.keep(sc.(*tableFile).Close())
-		}
+		_, err := w.Seal()
+		w.keep(err)
 	}
 	if w.err == nil && !w.written[FileRun] {
 		w.err = fmt.Errorf("record: closing %s without %s", w.dir, FileRun)
@@ -247,7 +252,14 @@ func (w *Writer) Close() error {
 		return w.err
 	}
 	w.closed = true
+	w.stopReading()
 	return nil
+}
+
+func (w *Writer) stopReading() {
+	if w.reading != nil {
+		_ = w.reading.Close()
+	}
 }
 
 // publish replaces an old run by the staged one. Run.json goes first and comes
@@ -293,6 +305,7 @@ func (w *Writer) Abort() {
 			w.facts.drop()
 		}
 	}
+	w.stopReading()
 	_ = os.RemoveAll(w.stage)
 	for _, d := range slices.Backward(w.made) {
 		_ = os.Remove(d) // fails, as it should, when something else has come in

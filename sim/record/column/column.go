@@ -125,6 +125,45 @@ type Scanner interface {
 	Scan(fn func(*Jobs) error) error
 }
 
+// Set is a set of columns of Jobs.
+type Set uint32
+
+// The columns of Jobs, in the order of the file.
+const (
+	Job Set = 1 << iota
+	ID
+	User
+	Submit
+	Eligible
+	Start
+	End
+	Runtime
+	Walltime
+	Procs
+	Nodes
+	Wait
+	State
+	NumAttempts
+	Reason
+	Every = 1<<iota - 1
+)
+
+// Selector is a Scanner that can leave out columns, which saves their
+// decoding. The slices of columns that are not wanted may be empty, so a
+// consumer counts rows by a column it has asked for.
+type Selector interface {
+	Scanner
+	ScanOnly(want Set, fn func(*Jobs) error) error
+}
+
+// ScanOnly hands out at least the wanted columns of s.
+func ScanOnly(s Scanner, want Set, fn func(*Jobs) error) error {
+	if sel, ok := s.(Selector); ok {
+		return sel.ScanOnly(want, fn)
+	}
+	return s.Scan(fn)
+}
+
 // Bin is the state of the system summed over [Time, Time+Width): unit·µs and
 // job·µs as integers, so that two neighbours add up exactly to the bin that
 // covers both. The sums saturate at the largest int64.
