@@ -116,7 +116,8 @@ func line(c draw.Canvas, s string, sty text.Style) draw.Canvas {
 }
 
 func drawLegend(c draw.Canvas, entries []entry) draw.Canvas {
-	const swatch, space, between = 18 * pt, 5 * pt, 22 * pt
+	// A viewer without our font may set text wider: leave it a seventh more.
+	const swatch, space, between, slack = 18 * pt, 5 * pt, 14 * pt, 1.15
 	sty := sans(noteSize, Ink, false)
 	sty.YAlign = text.YCenter
 	x, y := c.Min.X, c.Max.Y-7*pt
@@ -127,7 +128,7 @@ func drawLegend(c draw.Canvas, entries []entry) draw.Canvas {
 			c.StrokeLine2(draw.LineStyle{Color: e.color, Width: 1.6 * pt, Dashes: e.dashes}, x, y, x+swatch, y)
 		}
 		c.FillText(sty, vg.Point{X: x + swatch + space, Y: y}, e.text)
-		x += swatch + space + sty.Width(e.text) + between
+		x += swatch + space + slack*sty.Width(e.text) + between
 	}
 	return draw.Crop(c, 0, 0, 0, -16*pt)
 }

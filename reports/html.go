@@ -1,0 +1,285 @@
+package reports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed" // the parts of the page
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"image/color"
+	"io"
+	"math"
+	"strings"
+
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/sim/metric"
+)
+
+// The page is one file: style, script and data stand in it, and its security
+// policy forbids it to ask for anything else. uPlot draws the time series,
+// since panning, zooming and cursors of curves are what it is for and it is
+// small; the Gantt is drawn by page.js.
+//
+//go:embed assets/page.html
+var pageHTML string
+
+//go:embed assets/page.css
+var pageCSS string
+
+//go:embed assets/page.js
+var pageJS string
+
+//go:embed assets/uplot/uPlot.iife.min.js
+var uplotJS string
+
+//go:embed assets/uplot/uPlot.min.css
+var uplotCSS string
+
+//go:embed assets/uplot/LICENSE
+var uplotLicence string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+
+// page is what assets/page.html shows.
+type page struct {
+	Policy      string // of security
+	Title       string
+	Style       template.CSS
+	Verdict     string
+	Good        bool
+	VerdictSays string
+	Summary     []string
+	Warnings    []string
+	Tiles       []tile
+	Metrics     htmlTable
+	Figures     []htmlFigure
+	Gantt       *htmlFigure
+	Series      *htmlFigure
+	Sections    []htmlSection
+	Glossary    []metric.Definition
+	Legend      string
+	Meta        template.JS
+	SeriesData  template.JS
+	GanttData   template.JS
+	GanttNote   string
+	Script      template.JS
+}
+
+type htmlSection struct {
+	ID, Title string
+	Table     htmlTable
+}
+
+type htmlFigure struct {
+	Name, Title, Note, Alt string
+	SVG                    template.HTML
+}
+
+// htmlTable is a table.Table with the alignment of each cell decided.
+type htmlTable struct {
+	Heads []htmlCell
+	Rows  [][]htmlCell
+}
+
+type htmlCell struct{ Text, Class string }
+
+func toHTML(t *table.Table) htmlTable {
+	var out htmlTable
+	rows := t.Rows()
+	for i, name := range t.Columns() {
+		class := ""
+		if len(rows) > 0 && rows[0][i].Number {
+			class = "n"
+		}
+		out.Heads = append(out.Heads, htmlCell{name, class})
+	}
+	for _, row := range rows {
+		cells := make([]htmlCell, len(row))
+		for i, c := range row {
+			cells[i].Text = c.Text
+			if c.Number || out.Heads[i].Class == "n" {
+				cells[i].Class = "n"
+			}
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}
+
+// writeHTML writes report.html.
+func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
+	p := page{
+		Title: o.Title, Style: template.CSS(uplotCSS + pageCSS), //nolint:gosec // our own files
+		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: verdictWords(r.table.Verdict),
+		Summary: r.summary(), Warnings: r.warnings(), Tiles: r.tiles(),
+		Metrics: toHTML(metricTable(&r.table)), Glossary: metric.Definitions(), Legend: metric.Legend,
+	}
+	for _, f := range figures {
+		h, err := inline(f)
+		if err != nil {
+			return err
+		}
+		switch f.Name {
+		case "utilisation":
+			p.Series = &h
+		case "gantt":
+			p.Gantt = &h
+		default:
+			p.Figures = append(p.Figures, h)
+		}
+	}
+	for _, s := range []struct {
+		id, title string
+		table     *table.Table
+	}{
+		{"policy", "Policy and cluster", r.policyTable()},
+		{"states", "Jobs by final state", r.stateTable()},
+		{"awkward", "Awkward rows by rule", r.awkwardTable()},
+		{"provenance", "Provenance", r.provenanceTable()},
+	} {
+		if s.table.Len() > 0 {
+			p.Sections = append(p.Sections, htmlSection{s.id, s.title, toHTML(s.table)})
+		}
+	}
+	if err := r.addData(&p); err != nil {
+		return err
+	}
+	script := "/*\n" + uplotLicence + "*/\n" + uplotJS + "\n" + pageJS
+	sum := sha256.Sum256([]byte(script))
+	p.Script = template.JS(script) //nolint:gosec // our own files
+	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	if err := pageTemplate.Execute(w, p); err != nil {
+		return fmt.Errorf("filling the page: %w", err)
+	}
+	return nil
+}
+
+// inline makes an SVG part of the page: its size is left to the page, and its
+// colours become the page's variables, so that it follows light and dark.
+func inline(f *plot.Figure) (htmlFigure, error) {
+	var b bytes.Buffer
+	if err := f.WriteSVG(&b); err != nil {
+		return htmlFigure{}, err
+	}
+	svg := b.String()
+	svg = svg[strings.Index(svg, "<svg"):]
+	head, rest, _ := strings.Cut(svg, ">")
+	view := head[strings.Index(head, "viewBox"):]
+	view = view[:strings.Index(view[9:], `"`)+10]
+	label := template.HTMLEscapeString(f.Alt)
+	svg = `<svg role="img" aria-label="` + label + `" ` + view + `>` + themed.Replace(rest)
+	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(svg)}, nil //nolint:gosec // drawn here, text escaped by the canvas
+}
+
+var themed = themeReplacer(map[string]color.NRGBA{
+	"paper": plot.Paper, "ink": plot.Ink, "muted": plot.Muted, "line": plot.Grid, "blue": plot.Blue, "vermilion": plot.Vermilion,
+	"sky": plot.Sky, "orange": plot.Orange, "green": plot.Green, "purple": plot.Purple,
+})
+
+func themeReplacer(names map[string]color.NRGBA) *strings.Replacer {
+	var pairs []string
+	for name, c := range names { // the keys are distinct texts, so their order changes nothing
+		pairs = append(pairs, fmt.Sprintf(":#%02X%02X%02X", c.R, c.G, c.B), ":var(--"+name+")")
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// pageMeta is the head of the page's data.
+type pageMeta struct {
+	Epoch float64   `json:"epoch"` // seconds since 1970
+	Known bool      `json:"known"` // whether that is a date
+	Gantt ganttMeta `json:"gantt"`
+}
+
+// ganttMeta describes the Gantt's data: columns of allocations when Layout is
+// there, cells of occupancy from 0 to 255, row by row from node 0, otherwise.
+type ganttMeta struct {
+	T0       float64      `json:"t0"` // seconds since the epoch
+	T1       float64      `json:"t1"`
+	Nodes    int32        `json:"nodes"`
+	Users    []string     `json:"users,omitempty"`
+	Layout   []pageColumn `json:"layout,omitempty"`
+	Cols     int          `json:"cols,omitempty"`
+	Rows     int          `json:"rows,omitempty"`
+	ColSec   float64      `json:"colSec,omitempty"`
+	RowNodes int32        `json:"rowNodes,omitempty"`
+}
+
+// addData puts the series and the Gantt into the page.
+func (r *run) addData(p *page) error {
+	const us = 1e6
+	meta := pageMeta{Epoch: float64(r.files.Epoch()) / us, Known: r.about.epochKnown}
+	meta.Gantt = ganttMeta{T0: float64(r.span.FromUS) / us, T1: float64(r.span.ToUS) / us, Nodes: int32(len(r.about.units))}
+	var raw []byte
+	if r.detail != nil {
+		if cols, ok := r.detail.columns(); ok {
+			meta.Gantt.Layout, meta.Gantt.Users, raw = cols, r.files.Users(), planes(cols)
+			p.GanttNote = "Times are rounded to whole seconds."
+		}
+	}
+	if raw == nil {
+		meta.Gantt.Cols, meta.Gantt.Rows, meta.Gantt.ColSec, meta.Gantt.RowNodes = r.raster.Cols, r.raster.Rows, float64(r.raster.ColUS)/us, r.raster.RowNodes
+		raw = cells(r.raster)
+		p.GanttNote = "There are too many allocations (" + plot.Count(r.attempts) + ") to embed each; they are summed up."
+	}
+	head, err := json.Marshal(meta)
+	if err != nil {
+		return err
+	}
+	series, err := json.Marshal(r.pageSeries())
+	if err != nil {
+		return err
+	}
+	p.Meta = template.JS(head) //nolint:gosec // made by encoding/json, which escapes < and >
+	for _, part := range []struct {
+		to  *template.JS
+		raw []byte
+	}{{&p.SeriesData, series}, {&p.GanttData, raw}} {
+		s, err := packed(part.raw)
+		if err != nil {
+			return err
+		}
+		*part.to = template.JS(`"` + s + `"`) //nolint:gosec // base64
+	}
+	return nil
+}
+
+func cells(r *plot.Raster) []byte {
+	out := make([]byte, 0, r.Rows*r.Cols)
+	for y := range r.Rows {
+		for x := range r.Cols {
+			v := r.Occupancy(x, y)
+			k := byte(min(255, math.Round(v*255)))
+			if v > 0 {
+				k = max(k, 1)
+			}
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// pageSeries are the time bins as the page draws them, rounded to what can be
+// seen.
+func (r *run) pageSeries() map[string][]float64 {
+	loads := r.loads()
+	out := map[string][]float64{}
+	for _, l := range loads {
+		out["t"] = append(out["t"], float64(l.StartUS)/1e6)
+		out["busy"] = append(out["busy"], rounded(100*l.Busy))
+		out["queued"] = append(out["queued"], rounded(l.Queued))
+		out["queuedMax"] = append(out["queuedMax"], l.QueuedMax)
+	}
+	for _, key := range []string{"t", "busy", "queued", "queuedMax"} {
+		if out[key] == nil {
+			out[key] = []float64{}
+		}
+	}
+	return out
+}
+
+func rounded(v float64) float64 { return math.Round(v*100) / 100 }

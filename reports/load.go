@@ -1,0 +1,171 @@
+package reports
+
+import (
+	"fmt"
+
+	"orrery/reports/plot"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+)
+
+// run is a run directory digested for drawing: sums, bins and rasters, and the
+// single allocations only while there are few.
+type run struct {
+	files *record.Run
+	about about
+	table metric.Table
+	bins  []record.Bin
+
+	jobs      int64
+	states    [model.Rejected + 1]int64
+	unstarted int64
+	span      plot.Window
+	waits     plot.Waits
+	slowdowns plot.Slowdowns
+
+	nodes    nodeMap
+	raster   *plot.Raster
+	attempts int64
+	detail   *detail // nil when there were too many
+}
+
+func (r *run) close() { r.files.Close() }
+
+// load opens dir and reads every table once.
+func load(dir string, most int) (*run, error) {
+	files, err := record.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{files: files}
+	if err := r.read(most); err != nil {
+		files.Close()
+		return nil, fmt.Errorf("reading run %s: %w", dir, err)
+	}
+	return r, nil
+}
+
+func (r *run) read(most int) error {
+	var err error
+	if r.about, err = readAbout(r.files); err != nil {
+		return err
+	}
+	raw, err := r.files.Metrics()
+	if err != nil {
+		return err
+	}
+	if r.table, err = metric.ParseTable(raw); err != nil {
+		return fmt.Errorf("%s: %w", record.FileMetrics, err)
+	}
+	if r.bins, err = r.files.Series(); err != nil {
+		return err
+	}
+	r.detail = newDetail(most, r.files.Rows())
+	if err := r.files.Scan(r.addJobs); err != nil {
+		return err
+	}
+	if r.about.units == nil {
+		if err := r.guessNodes(); err != nil {
+			return err
+		}
+	}
+	r.nodes = newNodeMap(r.about.units)
+	if r.span.ToUS <= r.span.FromUS {
+		r.span.ToUS = r.span.FromUS + 1
+	}
+	if r.raster, err = plot.NewRaster(r.span, r.about.units, plot.GanttCols, plot.GanttRows); err != nil {
+		return err
+	}
+	if err := r.files.ScanAttempts(r.addAttempts); err != nil {
+		return err
+	}
+	r.raster.Finish()
+	r.detail = r.detail.finish()
+	return nil
+}
+
+// guessNodes takes the highest node in use for the last of the cluster, for
+// runs that do not describe theirs.
+func (r *run) guessNodes() error {
+	last := int32(0)
+	top := newNodeMap(make([]int32, 1<<20))
+	err := r.files.ScanAttempts(func(c *record.AttemptColumns) error {
+		for _, text := range c.Nodes {
+			if err := top.each(text, "", func(_, hi, _ int32) error { last = max(last, hi); return nil }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.about.units = make([]int32, last+1)
+	for i := range r.about.units {
+		r.about.units[i] = 1
+	}
+	return err
+}
+
+func (r *run) addJobs(c *record.Columns) error {
+	for i := range c.Len() {
+		if r.jobs == 0 {
+			r.span = plot.Window{FromUS: c.Submit[i], ToUS: c.End[i]}
+		}
+		r.jobs++
+		r.states[c.State[i]]++
+		r.span.FromUS, r.span.ToUS = min(r.span.FromUS, c.Submit[i]), max(r.span.ToUS, c.End[i])
+		if c.Wait[i] == record.Absent {
+			r.unstarted++
+			r.waits.Absent++
+		} else {
+			r.waits.Add(c.Wait[i])
+			r.slowdowns.Add(c.Procs[i], c.Wait[i], c.Runtime[i])
+		}
+	}
+	r.detail.addJobs(c)
+	return nil
+}
+
+func (r *run) addAttempts(c *record.AttemptColumns) error {
+	for i := range c.Len() {
+		r.attempts++
+		r.detail.addAttempt(c, i)
+		err := r.nodes.each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
+			r.detail.addRange(lo, hi)
+			return r.raster.Add(c.Start[i], c.End[i], lo, hi, units)
+		})
+		if err != nil {
+			return fmt.Errorf("attempt %d of job %d: %w", c.Attempt[i], c.ID[i], err)
+		}
+	}
+	return nil
+}
+
+func (r *run) clock() plot.Clock {
+	return plot.Clock{EpochUS: int64(r.files.Epoch()), Known: r.about.epochKnown}
+}
+
+// loads turns the bins into shares and means.
+func (r *run) loads() []plot.Load {
+	out := make([]plot.Load, len(r.bins))
+	units := 0.0
+	for _, u := range r.about.units {
+		units += float64(u)
+	}
+	for i, b := range r.bins {
+		w := float64(b.Width)
+		out[i] = plot.Load{StartUS: int64(b.Time), WidthUS: int64(b.Width), QueuedMax: float64(b.QueuedJobsMax)}
+		if w > 0 && units > 0 {
+			out[i].Busy = float64(b.BusyUnitUS) / w / units
+			out[i].Queued = float64(b.QueuedJobUS) / w
+		}
+	}
+	return out
+}
+
+func (r *run) gantt() *plot.Figure {
+	var bars []plot.Bar
+	if r.attempts <= plot.GanttSingly {
+		bars = r.detail.bars()
+	}
+	return plot.Gantt(r.raster, bars, r.attempts, r.clock())
+}

@@ -1,0 +1,55 @@
+package reports
+
+import (
+	"strings"
+
+	"orrery/reports/plot"
+	"orrery/sim/metric"
+)
+
+// Names of the metrics that reports speak of by themselves.
+const (
+	metricUtilisation  = "utilisation"
+	metricWaitMean     = "wait_mean"
+	metricWaitMedian   = "wait_p50"
+	metricWaitP95      = "wait_p95"
+	metricSlowdown     = "bounded_slowdown_mean"
+	metricWindowBegin  = "window_begin"
+	metricWindowLength = "window_length"
+)
+
+// shares are metrics of unit 1 that people read in percent.
+var shares = map[string]bool{metricUtilisation: true, "loss_of_capacity": true, "waited_fraction": true}
+
+// directions says which way a metric is better, by the beginning of its name:
+// -1 when less is, +1 when more is, 0 when it is neither. A test holds it
+// against all definitions.
+var directions = []struct {
+	prefix string
+	better int
+}{
+	{"jobs_completed", +1}, {"jobs_timeout", -1}, {"jobs_unfinished", -1}, {"jobs_", 0},
+	{"wait", -1}, {"turnaround_", -1}, {"slowdown_", -1}, {"bounded_slowdown_", -1}, {"per_processor_bounded_slowdown_", -1},
+	{"area_weighted_", -1}, {"makespan", -1}, {"window_", 0}, {"throughput", +1}, {metricUtilisation, +1},
+	{"loss_of_capacity", -1}, {"queue_", -1}, {"jain_", +1},
+}
+
+// direction is the entry of directions; known is false when there is none.
+func direction(name string) (better int, known bool) {
+	for _, d := range directions {
+		if strings.HasPrefix(name, d.prefix) {
+			return d.better, true
+		}
+	}
+	return 0, false
+}
+
+// steady is the steady window, empty when the run has none.
+func (r *run) steady() plot.Window {
+	begin, ok := r.table.Value(metricWindowBegin, metric.Steady)
+	length, also := r.table.Value(metricWindowLength, metric.Steady)
+	if !ok || !also {
+		return plot.Window{}
+	}
+	return plot.Window{FromUS: int64(begin * 1e6), ToUS: int64((begin + length) * 1e6)}
+}

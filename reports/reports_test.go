@@ -1,0 +1,216 @@
+package reports
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"flag"
+	"image/png"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/reports/plot"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func read(t testing.TB, parts ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(parts...))
+	require.NoError(t, err)
+	return b
+}
+
+var figureNames = []string{"utilisation", "wait-cdf", "slowdown-by-size", "gantt"}
+
+func TestWriteDrawsEverythingTwiceAlike(t *testing.T) {
+	dir := tempRun(t, tiny("fcfs"))
+	names := []string{FileHTML, FileMarkdown}
+	for _, f := range figureNames {
+		names = append(names, DirFigures+"/"+f+".svg", DirFigures+"/"+f+".png")
+	}
+	first := map[string][]byte{}
+	require.NoError(t, Write(dir, Options{}))
+	for _, n := range names {
+		first[n] = read(t, dir, n)
+	}
+	require.NoError(t, Write(dir, Options{}))
+	for _, n := range names {
+		require.True(t, bytes.Equal(first[n], read(t, dir, n)), n)
+		if strings.HasSuffix(n, ".png") {
+			img, err := png.Decode(bytes.NewReader(first[n]))
+			require.NoError(t, err)
+			require.Equal(t, 1440, img.Bounds().Dx())
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "no temporary file stays")
+}
+
+func TestMarkdownGolden(t *testing.T) {
+	dir := tempRun(t, tiny("fcfs"))
+	require.NoError(t, Write(dir, Options{}))
+	got := read(t, dir, FileMarkdown)
+	golden := filepath.Join("testdata", "tiny.md")
+	if *update {
+		require.NoError(t, os.WriteFile(golden, got, 0o644))
+	}
+	require.Equal(t, string(read(t, golden)), string(got))
+}
+
+func TestPageIsSelfContained(t *testing.T) {
+	dir := tempRun(t, tiny("fcfs"))
+	require.NoError(t, Write(dir, Options{Title: `a <b> & "c"`}))
+	page := string(read(t, dir, FileHTML))
+
+	script := between(t, page, "<script>", "</script>")
+	sum := sha256.Sum256([]byte(script))
+	policy := between(t, page, `http-equiv="Content-Security-Policy" content="`, `"`)
+	policy = strings.ReplaceAll(policy, "&#43;", "+")
+	policy = strings.ReplaceAll(policy, "&#39;", "'")
+	require.Contains(t, policy, "default-src 'none'")
+	require.Contains(t, policy, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+
+	body := strings.Replace(page, script, "", 1)
+	for _, m := range regexp.MustCompile(`(?:src|href|xlink:href|action|data)="([^"]*)"|url\(([^)]*)\)|@import`).FindAllStringSubmatch(body, -1) {
+		target := m[1] + m[2]
+		require.True(t, strings.HasPrefix(target, "#") || strings.HasPrefix(target, "data:"), "reference %q", m[0])
+	}
+	require.NotRegexp(t, `\son[a-z]+=`, body, "inline handlers")
+	require.Contains(t, body, "a &lt;b&gt; &amp;")
+	require.Contains(t, script, "MIT License")
+	for _, words := range []string{"Replayed 5 jobs", "1 job was rejected", "1 job left the queue", "too-large", "0123456789abcdef", "utilisation", "<svg role"} {
+		require.Contains(t, body, words)
+	}
+	require.NotContains(t, body, "#1F242A", "ink follows the theme")
+}
+
+func between(t *testing.T, s, a, b string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(s, a)
+	require.True(t, ok, a)
+	mid, _, ok := strings.Cut(rest, b)
+	require.True(t, ok, b)
+	return mid
+}
+
+// TestHundredThousandJobs bounds the size of the page, and by it the work of
+// drawing: the raster takes a constant number of additions per range.
+func TestHundredThousandJobs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes a run of 100,000 jobs")
+	}
+	dir := tempRun(t, synthetic(100_000, 100, 0.8, 7))
+	require.NoError(t, Write(dir, Options{}))
+	page := read(t, dir, FileHTML)
+	t.Logf("report.html has %d bytes", len(page))
+	require.Less(t, len(page), 5_000_000)
+	require.Contains(t, string(page), `"layout"`, "every allocation is embedded")
+
+	require.NoError(t, Write(dir, Options{MostJobs: 50_000}))
+	summed := read(t, dir, FileHTML)
+	t.Logf("summed up it has %d bytes", len(summed))
+	require.Less(t, len(summed), 3_000_000)
+	require.NotContains(t, string(summed), `"layout"`)
+}
+
+func TestDetailGivesUpForGood(t *testing.T) {
+	d := newDetail(2, 1)
+	c := record.AttemptColumns{Job: []int32{0, 1, 2}, ID: []int64{1, 2, 3}, Start: []int64{5, 4, 3}, End: []int64{6, 6, 6}, Procs: []int32{1, 1, 1}}
+	for i := range 3 {
+		d.addAttempt(&c, i)
+		d.addRange(0, 3)
+		d.addRange(4, 5)
+	}
+	require.True(t, d.gaveUp)
+	require.Nil(t, d.finish())
+	require.Nil(t, newDetail(1, 2).finish())
+	require.Nil(t, (*detail)(nil).bars())
+
+	d = newDetail(2, 2)
+	d.addAttempt(&c, 0)
+	d.addRange(0, 3)
+	d.addRange(4, 5)
+	d.addAttempt(&c, 1)
+	d.addRange(7, 7)
+	require.Equal(t, []plot.Bar{{Job: 1, StartUS: 4, EndUS: 6, Lo: 7, Hi: 7}, {Job: 0, StartUS: 5, EndUS: 6, Lo: 0, Hi: 5}}, d.finish().bars())
+}
+
+func TestNodeTexts(t *testing.T) {
+	type piece struct{ lo, hi, units int32 }
+	m := newNodeMap([]int32{1, 1, 1, 4, 4, 2, 2, 2})
+	for _, c := range []struct {
+		nodes, shares string
+		want          []piece
+		err           string
+	}{
+		{"", "", nil, ""},
+		{"0-2", "", []piece{{0, 2, 1}}, ""},
+		{"1-4,7", "", []piece{{1, 2, 1}, {3, 4, 4}, {7, 7, 2}}, ""},
+		{"0-3,5", "1x2,3,1,2", []piece{{0, 1, 1}, {2, 2, 3}, {3, 3, 1}, {5, 5, 2}}, ""},
+		{"0-1,3", "2x3", []piece{{0, 1, 2}, {3, 3, 2}}, ""},
+		{"0-9", "", nil, "not among the 8 nodes"},
+		{"3-1", "", nil, "not like"},
+		{"x", "", nil, "not like"},
+		{"0-2", "1x2", nil, "more nodes than shares"},
+		{"0", "0", nil, "not like"},
+	} {
+		var got []piece
+		err := m.each(c.nodes, c.shares, func(lo, hi, units int32) error { got = append(got, piece{lo, hi, units}); return nil })
+		if c.err != "" {
+			require.ErrorContains(t, err, c.err, "%q %q", c.nodes, c.shares)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%q %q", c.nodes, c.shares)
+	}
+}
+
+func TestPlanesRoundTrip(t *testing.T) {
+	cols := []pageColumn{{Name: "a", Delta: true, values: []int32{5, 3, 1 << 30}}, {Name: "b", values: []int32{-1, 7, 0}}}
+	raw := planes(cols)
+	require.Len(t, raw, 2*3*4)
+	for c, col := range cols {
+		sum := int32(0)
+		for i, want := range col.values {
+			v := uint32(0)
+			for p := range 4 {
+				v |= uint32(raw[c*12+p*3+i]) << (8 * p)
+			}
+			sum = int32(v) + sum*map[bool]int32{true: 1, false: 0}[col.Delta]
+			require.Equal(t, want, sum)
+		}
+	}
+}
+
+func TestEveryMetricHasADirection(t *testing.T) {
+	for _, d := range metric.Definitions() {
+		_, known := direction(d.Name)
+		require.True(t, known, d.Name)
+	}
+	better, _ := direction("wait_p95")
+	require.Equal(t, -1, better)
+	better, _ = direction("waited_fraction")
+	require.Equal(t, -1, better)
+	for _, name := range []string{metricUtilisation, metricWaitMean, metricWaitMedian, metricWaitP95, metricSlowdown, metricWindowBegin, metricWindowLength} {
+		known := false
+		for _, d := range metric.Definitions() {
+			known = known || d.Name == name
+		}
+		require.True(t, known, name)
+	}
+}
+
+func TestWriteRefusesWhatIsNoRun(t *testing.T) {
+	var data *record.DataError
+	require.ErrorAs(t, Write(t.TempDir(), Options{}), &data)
+	require.Error(t, Write(filepath.Join(t.TempDir(), "missing"), Options{}))
+}
