@@ -44,7 +44,9 @@ type Spec struct {
 	DefaultRequest model.Duration `json:"default_request_us,omitempty"`
 	Infeasible     string         `json:"infeasible,omitempty"` // reject (default) or error
 
-	QuorumLatency model.Duration `json:"quorum_latency_us,omitempty"`
+	QuorumLatency model.Duration `json:"quorum_latency_us,omitempty"` // 0: proposals are answered at once
+	QuorumJitter  model.Duration `json:"quorum_jitter_us,omitempty"`  // uniform, on top of the latency
+	Seed          uint64         `json:"seed,omitempty"`              // of every random draw
 
 	WarmupJobs int64          `json:"warmup_jobs,omitempty"` // of the steady window; -1 is 1 % of the jobs
 	Warmup     model.Duration `json:"warmup_us,omitempty"`
@@ -162,7 +164,7 @@ func (s Spec) resolve(info traces.Info, nodes []traces.Node) (plan, error) {
 	if err := s.policies(&p); err != nil {
 		return p, err
 	}
-	p.world.Latency = s.QuorumLatency
+	p.world.Latency, p.world.Jitter, p.world.Seed = s.QuorumLatency, s.QuorumJitter, s.Seed
 	if err := s.cluster(&p, info, nodes); err != nil {
 		return p, err
 	}
@@ -183,16 +185,18 @@ func or(s, def string) string {
 // timing checks what must not be negative and what excludes what.
 func (s Spec) timing() error {
 	switch {
-	case s.Cycle < 0 || s.Phase < 0 || s.QuorumLatency < 0 || s.Warmup < 0 || s.Cooldown < 0:
-		return usagef("a negative duration: cycle %s, phase %s, quorum latency %s, warm-up %s, cool-down %s", s.Cycle, s.Phase, s.QuorumLatency, s.Warmup, s.Cooldown)
+	case s.Cycle < 0 || s.Phase < 0 || s.QuorumLatency < 0 || s.QuorumJitter < 0 || s.Warmup < 0 || s.Cooldown < 0:
+		return usagef("a negative duration: cycle %s, phase %s, quorum latency %s and jitter %s, warm-up %s, cool-down %s", s.Cycle, s.Phase, s.QuorumLatency, s.QuorumJitter, s.Warmup, s.Cooldown)
 	case s.Phase > 0 && s.Cycle == 0:
 		return usagef("a phase needs a cycle")
 	case s.Phase >= s.Cycle && s.Cycle > 0:
 		return usagef("the phase %s is not below the cycle %s", s.Phase, s.Cycle)
 	case s.EventOrder == "sequential" && s.Cycle > 0:
 		return usagef("the sequential event order makes a pass at every event and has no cycle")
-	case s.EventOrder == "sequential" && s.QuorumLatency > 0:
+	case s.EventOrder == "sequential" && s.QuorumLatency+s.QuorumJitter > 0:
 		return usagef("the sequential event order needs a quorum that answers at once")
+	case s.Seed != 0 && s.QuorumJitter == 0:
+		return usagef("the seed %d is drawn from by nothing: only a quorum jitter is random", s.Seed)
 	case s.WarmupJobs < defaultWarmup:
 		return usagef("the warm-up is %d jobs, want 0 or more", s.WarmupJobs)
 	case s.WarmupJobs > 0 && s.Warmup > 0:

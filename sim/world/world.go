@@ -10,6 +10,7 @@ import (
 
 	"orrery/scheduler/cluster"
 	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
 	"orrery/sim/record"
@@ -21,9 +22,14 @@ type Config struct {
 	Cluster cluster.Config
 	Units   Units
 	Policy  Policy
-	// Latency is the time from a proposal to its answer; 0 answers at once.
+	// The answer to a proposal comes after Latency and a uniform part of
+	// Jitter, drawn by Seed, job and try; 0 and 0 answer at once.
 	Latency model.Duration
+	Jitter  model.Duration
+	Seed    uint64
 }
+
+var latencyStream = draw.StreamOf("quorum latency")
 
 // World implements drive.Quorum and drive.NodeAgents.
 type World struct {
@@ -66,6 +72,7 @@ type job struct {
 	units    int32          // held
 	busy     int32          // units of the nodes held
 	inFlight bool           // proposal waits for its answer
+	tries    uint32         // proposals so far
 }
 
 // New returns a world with an idle cluster that reports to sink.
@@ -197,19 +204,30 @@ func (w *World) Take(t model.Time) []model.Fact {
 func (w *World) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {
 	for i := range proposals {
 		p := &proposals[i]
-		if w.cfg.Latency == 0 {
+		if w.cfg.Latency == 0 && w.cfg.Jitter == 0 {
 			dst = append(dst, w.decide(p))
 			continue
 		}
-		held := &w.jobs[p.Ref].proposal
+		j := &w.jobs[p.Ref]
+		held := &j.proposal
 		words := append(held.Placement.Words[:0], p.Placement.Words...)
 		shares := append(held.Placement.Shares[:0], p.Placement.Shares...)
 		*held = *p
-		w.jobs[p.Ref].inFlight = true
+		j.inFlight = true
 		held.Placement = model.Placement{Words: words, Shares: shares}
-		w.events.Push(des.NewEvent(now.Add(w.cfg.Latency), des.RankQuorum, p.Job, p.Ref))
+		w.events.Push(des.NewEvent(now.Add(w.latency(j)), des.RankQuorum, p.Job, p.Ref))
 	}
 	return dst
+}
+
+func (w *World) latency(j *job) model.Duration {
+	d := w.cfg.Latency
+	if w.cfg.Jitter > 0 {
+		src := draw.New(w.cfg.Seed, latencyStream, uint64(j.rec.Job), uint64(j.tries))
+		d += model.Duration(src.IntN(int64(w.cfg.Jitter) + 1))
+	}
+	j.tries++
+	return d
 }
 
 // answer lets the quorum decide a proposal that was under way. A job that was
