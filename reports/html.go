@@ -11,6 +11,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 
 	"orrery/reports/plot"
@@ -114,7 +115,7 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	p := page{
 		Title: o.Title, Style: template.CSS(uplotCSS + pageCSS), //nolint:gosec // our own files
 		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: verdictWords(r.table.Verdict),
-		Summary: r.summary(), Warnings: r.warnings(), Tiles: r.tiles(),
+		Summary: unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
 		Metrics: toHTML(metricTable(&r.table)), Glossary: metric.Definitions(), Legend: metric.Legend,
 	}
 	for _, f := range figures {
@@ -156,6 +157,16 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 		return fmt.Errorf("filling the page: %w", err)
 	}
 	return nil
+}
+
+var quantity = regexp.MustCompile(`(\d) (s\b|min\b|h\b|d\b|%)`)
+
+// unbroken keeps numbers and their units on one line.
+func unbroken(lines []string) []string {
+	for i, s := range lines {
+		lines[i] = quantity.ReplaceAllString(s, "$1\u00a0$2")
+	}
+	return lines
 }
 
 // inline makes an SVG part of the page: its size is left to the page, and its

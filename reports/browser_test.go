@@ -1,0 +1,140 @@
+package reports
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// browser starts a headless Chromium and collects what the page complains of
+// and asks for. The test is skipped where there is none.
+func browser(t *testing.T) (ctx context.Context, complaints, requests func() []string) {
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium in PATH: the page is not opened (install chromium to have it tested)")
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1200, 900))
+	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewExecAllocator(ctx, opts...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	var mu sync.Mutex
+	var bad, asked []string
+	note := func(list *[]string, s string) { mu.Lock(); defer mu.Unlock(); *list = append(*list, s) }
+	chromedp.ListenTarget(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *runtime.EventConsoleAPICalled:
+			note(&bad, "console: "+string(ev.Type))
+		case *runtime.EventExceptionThrown:
+			note(&bad, "exception: "+ev.ExceptionDetails.Error())
+		case *log.EventEntryAdded:
+			note(&bad, "log: "+ev.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(ev.Request.URL, "data:") {
+				note(&asked, ev.Request.URL)
+			}
+		}
+	})
+	list := func(l *[]string) func() []string {
+		return func() []string { mu.Lock(); defer mu.Unlock(); return append([]string(nil), *l...) }
+	}
+	require.NoError(t, chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable()))
+	return ctx, list(&bad), list(&asked)
+}
+
+// colorsOnCanvas counts the distinct colours that the Gantt shows.
+const colorsOnCanvas = `(() => {
+  const c = document.getElementById("gantt-canvas"), g = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+  g.drawImage(c, 0, 0);
+  return new Set(new Uint32Array(g.getImageData(0, 0, c.width, c.height).data.buffer)).size;
+})()`
+
+func TestPageInABrowser(t *testing.T) {
+	ctx, complaints, requests := browser(t)
+	dir := tempRun(t, synthetic(4000, 64, 0.7, 3))
+	require.NoError(t, Write(dir, Options{Title: "browser test"}))
+	url := "file://" + filepath.Join(dir, FileHTML)
+	var title, background, says, mode string
+	var colors, charts int
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Navigate(url),
+		chromedp.WaitVisible(`html[data-ready="1"] #gantt-canvas[data-drawn]`, chromedp.ByQuery),
+		chromedp.Title(&title),
+		chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &background),
+		chromedp.Evaluate(colorsOnCanvas, &colors),
+		chromedp.Evaluate(`document.querySelectorAll(".uplot canvas").length`, &charts),
+	))
+	require.Equal(t, "browser test: replay report", title)
+	require.Equal(t, "rgb(255, 255, 255)", background)
+	require.Greater(t, colors, 8, "the Gantt is not blank")
+	require.Equal(t, 2, charts)
+
+	// Zoomed in, jobs are told apart and named.
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Evaluate(`for (let i = 0; i < 6; i++) document.getElementById("gantt-in").click()`, nil),
+		chromedp.Poll(`document.getElementById("gantt-mode").textContent === "each colour is one job"`, nil),
+		chromedp.Text("#gantt-mode", &mode, chromedp.ByQuery),
+		chromedp.Evaluate(`(() => {
+			const c = document.getElementById("gantt-canvas"), r = c.getBoundingClientRect(), says = document.getElementById("gantt-says");
+			for (let x = 80; x < r.width; x += 20) {
+				c.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + x, clientY: r.top + 200, bubbles: true }));
+				if (says.textContent.includes("job ")) break;
+			}
+			return says.textContent;
+		})()`, &says),
+	))
+	require.Regexp(t, `node \d+: job \d+, user user\d\d, \d+ processors, COMPLETED: waited .*, ran .* UTC`, says)
+
+	// Dark.
+	require.NoError(t, chromedp.Run(ctx,
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}),
+		chromedp.Evaluate(`getComputedStyle(document.body).backgroundColor`, &background),
+		chromedp.Evaluate(colorsOnCanvas, &colors),
+	))
+	require.Equal(t, "rgb(20, 24, 29)", background)
+	require.Greater(t, colors, 4)
+
+	require.Empty(t, complaints())
+	require.Equal(t, []string{url}, requests())
+}
+
+// TestPageWithoutScript shows the still figures and the tables.
+func TestPageWithoutScript(t *testing.T) {
+	ctx, complaints, _ := browser(t)
+	dir := tempRun(t, tiny("fcfs"))
+	require.NoError(t, Write(dir, Options{}))
+	var shown, hidden, rows int
+	require.NoError(t, chromedp.Run(ctx,
+		emulation.SetScriptExecutionDisabled(true),
+		chromedp.Navigate("file://"+filepath.Join(dir, FileHTML)),
+		chromedp.WaitVisible("#gantt-static figure svg", chromedp.ByQuery),
+		emulation.SetScriptExecutionDisabled(false),
+		chromedp.Evaluate(`[...document.querySelectorAll("figure svg")].filter((e) => e.getBoundingClientRect().height > 100).length`, &shown),
+		chromedp.Evaluate(`[...document.querySelectorAll(".panel")].filter((e) => e.hidden).length`, &hidden),
+		chromedp.Evaluate(`document.querySelectorAll("#metrics tbody tr").length`, &rows),
+	))
+	require.Equal(t, len(figureNames), shown)
+	require.Equal(t, 2, hidden)
+	require.Greater(t, rows, 20)
+	require.Empty(t, complaints())
+}
