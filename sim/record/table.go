@@ -34,6 +34,7 @@ func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 		parquet.Compression(codec),
 		parquet.CreatedBy("orrery", strconv.Itoa(SchemaVersion), ""),
 		parquet.MaxRowsPerRowGroup(rowGroupRows),
+		parquet.DataPageStatistics(false), // the column index holds them already
 		parquet.KeyValueMetadata(keySchema, strconv.Itoa(SchemaVersion)),
 		parquet.KeyValueMetadata(keyEpoch, strconv.FormatInt(int64(meta.Epoch), 10)),
 		parquet.KeyValueMetadata(keySpec, meta.SpecID),
