@@ -1,0 +1,191 @@
+// Package synth generates workloads: the model of Lublin and Feitelson for
+// parallel batch machines, and a variant for clusters of GPU nodes. A workload
+// is a pure function of its parameters, its number of jobs and its seed. It
+// can be iterated, written as a trace, or replayed as it is made, in memory
+// that does not grow with the number of jobs. It knows nothing of schedulers.
+//
+// Instants and spans are whole seconds, as in the logs the models were fitted
+// to. The rounding also hides the last bits in which logarithms and powers
+// differ between processor architectures.
+package synth
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// Version is raised whenever the same parameters and seed make other rows.
+const Version = 1
+
+// Workload is a generated trace that has not been written anywhere.
+type Workload struct {
+	name     string
+	recipe   string
+	jobs     int64
+	maxProcs int32
+	maxNodes int32
+	nodes    []traces.Node
+	users    []string
+	// begin starts the rows from the first: each call of what it returns
+	// overwrites the row with the next and returns the index of its user.
+	begin func() func(*traces.Job) int
+}
+
+// recipe is what a workload is a function of.
+type recipe struct {
+	Generator string `json:"generator"`
+	Version   int    `json:"version"`
+	Jobs      int64  `json:"jobs"`
+	Seed      uint64 `json:"seed"`
+	Params    any    `json:"params"`
+}
+
+func newWorkload(name string, n int64, seed uint64, params any) (*Workload, error) {
+	if n < 1 || n > math.MaxInt32 {
+		return nil, fmt.Errorf("generating %s: %d jobs asked for; ask for 1 to %d", name, n, math.MaxInt32)
+	}
+	text, err := json.Marshal(recipe{Generator: name, Version: Version, Jobs: n, Seed: seed, Params: params})
+	if err != nil {
+		return nil, fmt.Errorf("generating %s: %w", name, err)
+	}
+	return &Workload{name: name, recipe: string(text), jobs: n}, nil
+}
+
+// numbered lists the names "1" to "n": users are numbers, as in SWF.
+func numbered(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = strconv.Itoa(i + 1)
+	}
+	return names
+}
+
+// Recipe is the parameters, the number of jobs and the seed, as JSON.
+func (w *Workload) Recipe() string { return w.recipe }
+
+// Info describes the workload. Its Hash is that of the recipe, since the
+// content is not known before it is made; the trace that Write makes has the
+// hash of its content.
+func (w *Workload) Info() traces.Info {
+	sum := sha256.Sum256([]byte(w.recipe))
+	return traces.Info{
+		Name: w.name, Hash: hex.EncodeToString(sum[:]), Rows: w.jobs,
+		MaxProcs: w.maxProcs, MaxNodes: w.maxNodes, Sorted: true,
+	}
+}
+
+// Rows iterates over the jobs in order of submission; the error is always nil.
+// A row is valid until the next one.
+func (w *Workload) Rows() iter.Seq2[*traces.Job, error] {
+	return func(yield func(*traces.Job, error) bool) {
+		var row traces.Job
+		next := w.begin()
+		for range w.jobs {
+			next(&row)
+			if !yield(&row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Write writes the workload as a trace to path, which ends in .trace or, when
+// there is no table of nodes, .parquet. It returns the content hash.
+func (w *Workload) Write(path string) (hash string, err error) {
+	out, err := traces.NewWriter(path, traces.Meta{
+		Source: w.name, MaxProcs: w.maxProcs, MaxNodes: w.maxNodes, Sorted: true, Recipe: w.recipe,
+	})
+	if err != nil {
+		return "", err
+	}
+	defer out.Abort()
+	for _, n := range w.nodes {
+		if err := out.WriteNode(n); err != nil {
+			return "", err
+		}
+	}
+	for row := range w.Rows() {
+		if err := out.WriteJob(row); err != nil {
+			return "", err
+		}
+	}
+	return out.Close()
+}
+
+// Source streams the workload into a replay as it is made. It makes about a
+// million jobs a second.
+func (w *Workload) Source() traces.Source { return &source{w: w, next: w.begin()} }
+
+// batchRows is the number of rows in a batch.
+const batchRows = 8192
+
+type source struct {
+	w    *Workload
+	next func(*traces.Job) int
+	row  traces.Job
+	made int64
+}
+
+// Info implements traces.Source.
+func (s *source) Info() traces.Info { return s.w.Info() }
+
+// Users implements traces.Source.
+func (s *source) Users() []string { return s.w.users }
+
+// Nodes implements traces.Source.
+func (s *source) Nodes() []traces.Node { return s.w.nodes }
+
+// Close implements traces.Source.
+func (s *source) Close() error { return nil }
+
+// Next implements traces.Source.
+func (s *source) Next(b *traces.Batch) error {
+	n := min(batchRows, s.w.jobs-s.made)
+	if n == 0 {
+		return io.EOF
+	}
+	*b = traces.Batch{
+		First: model.JobID(s.made),
+		ID:    b.ID[:0], Submit: b.Submit[:0], Start: b.Start[:0], Runtime: b.Runtime[:0], Walltime: b.Walltime[:0],
+		CancelledAt: b.CancelledAt[:0], ProcsRequested: b.ProcsRequested[:0], ProcsAllocated: b.ProcsAllocated[:0],
+		NodesMin: b.NodesMin[:0], CPUsPerNode: b.CPUsPerNode[:0], GPUsPerNode: b.GPUsPerNode[:0], User: b.User[:0],
+	}
+	for range n {
+		user := s.next(&s.row)
+		s.append(b, int32(user))
+	}
+	s.made += n
+	return nil
+}
+
+func (s *source) append(b *traces.Batch, user int32) {
+	j := &s.row
+	b.ID = append(b.ID, j.ID)
+	b.Submit = append(b.Submit, j.Submit)
+	b.Start = append(b.Start, model.AbsentTime)
+	b.Runtime = append(b.Runtime, orElse(j.Runtime, model.AbsentDuration))
+	b.Walltime = append(b.Walltime, orElse(j.Walltime, model.AbsentDuration))
+	b.CancelledAt = append(b.CancelledAt, model.AbsentTime)
+	b.ProcsRequested = append(b.ProcsRequested, orElse(j.ProcsRequested, traces.Absent))
+	b.ProcsAllocated = append(b.ProcsAllocated, traces.Absent)
+	b.NodesMin = append(b.NodesMin, orElse(j.NodesMin, traces.Absent))
+	b.CPUsPerNode = append(b.CPUsPerNode, orElse(j.CPUsPerNode, traces.Absent))
+	b.GPUsPerNode = append(b.GPUsPerNode, orElse(j.GPUsPerNode, traces.Absent))
+	b.User = append(b.User, user)
+}
+
+func orElse[T any](o traces.Opt[T], absent T) T {
+	if o.OK {
+		return o.V
+	}
+	return absent
+}
