@@ -11,8 +11,12 @@ import (
 type conservative struct {
 	profile backfill.Profile
 	agenda  []step
-	order   []model.Ref // scratch: the queue in order
+	order   []model.Ref // the queue in order, during a pass
+	late    []model.Ref // scratch
 	planned int         // waiting jobs that hold a reservation
+	due     model.Time  // earliest slot
+	stale   bool        // due must be found again
+	arrived bool        // somebody may be in the window without a reservation
 }
 
 type stepKind uint8
@@ -65,10 +69,28 @@ func (c *Core) passConservative(now model.Time) {
 			compress = true
 		}
 	}
-	for _, ref := range c.q.ref {
-		c.plan.Due = min(c.plan.Due, c.jobs[ref].slot)
-	}
+	c.plan.Due = c.due()
 	c.plan.QuietUntil = c.plan.Due
+}
+
+// due is the start of the earliest reservation.
+func (c *Core) due() model.Time {
+	k := &c.cons
+	if k.stale {
+		k.stale, k.due = false, model.Never
+		for _, ref := range c.holders() {
+			k.due = min(k.due, c.jobs[ref].slot)
+		}
+	}
+	return k.due
+}
+
+// holders are the waiting jobs among which the reservations are.
+func (c *Core) holders() []model.Ref {
+	if c.cfg.Order.static() {
+		return c.q.ref[:c.window()]
+	}
+	return c.q.ref
 }
 
 // window is the number of waiting jobs that hold a reservation.
@@ -108,7 +130,10 @@ func (c *Core) absorb(now model.Time) bool {
 	k := &c.cons
 	compress := false
 	for _, s := range k.agenda {
-		if s.kind != stepInsert && s.until > s.from {
+		switch {
+		case s.kind == stepInsert:
+			k.arrived = true
+		case s.until > s.from:
 			c.account(s)
 			compress = true
 		}
@@ -117,12 +142,7 @@ func (c *Core) absorb(now model.Time) bool {
 	if c.cfg.Extend {
 		compress = c.postpone(now) || compress
 	}
-	for _, ref := range c.q.ref {
-		if c.jobs[ref].slot < now {
-			compress = true
-		}
-	}
-	return compress
+	return compress || c.due() < now
 }
 
 func (c *Core) account(s step) {
@@ -134,7 +154,7 @@ func (c *Core) account(s step) {
 
 // postpone predicts every overdue end as one second from now.
 func (c *Core) postpone(now model.Time) bool {
-	late := c.ends.Overdue(now, c.cons.order[:0])
+	late := c.ends.Overdue(now, c.cons.late[:0])
 	for _, ref := range late {
 		j := &c.jobs[ref]
 		end := now.Add(model.Second)
@@ -143,7 +163,7 @@ func (c *Core) postpone(now model.Time) bool {
 		c.cons.profile.Add(now, end, -j.need)
 		j.predicted = end
 	}
-	c.cons.order = late[:0]
+	c.cons.late = late[:0]
 	return len(late) > 0
 }
 
@@ -153,22 +173,32 @@ func (c *Core) postpone(now model.Time) bool {
 // for a compression after capacity was lost).
 func (c *Core) replan(now model.Time, compress bool) {
 	k := &c.cons
-	if !compress && k.planned == c.window() {
+	steady := c.cfg.Order.static() || c.cfg.Depth == 0
+	if !compress && !k.arrived && steady && k.planned == c.window() {
 		return
 	}
+	k.arrived = false
 	c.work.Passes++
 	c.sorted(now)
-	for i, ref := range k.order {
+	holding := 0
+	for _, ref := range k.order[:c.window()] {
 		c.work.Examined++
-		switch {
-		case i >= c.window():
+		if compress {
 			c.unreserve(now, ref)
-		case compress:
-			c.unreserve(now, ref)
-			c.reserve(now, ref)
-		case c.jobs[ref].slot == model.Never:
+		}
+		if c.jobs[ref].slot == model.Never {
 			c.reserve(now, ref)
 		}
+		if c.jobs[ref].slot != model.Never {
+			holding++
+		}
+	}
+	// Arrivals may have pushed jobs out of the window.
+	for _, ref := range k.order[c.window():] {
+		if k.planned == holding {
+			break
+		}
+		c.unreserve(now, ref)
 	}
 }
 
@@ -180,6 +210,7 @@ func (c *Core) reserve(now model.Time, ref model.Ref) {
 	}
 	c.cons.profile.Add(j.slot, j.slot.Add(j.walltime), -j.need)
 	c.cons.planned++
+	c.cons.due = min(c.cons.due, j.slot)
 }
 
 func (c *Core) unreserve(now model.Time, ref model.Ref) {
@@ -189,12 +220,16 @@ func (c *Core) unreserve(now model.Time, ref model.Ref) {
 	}
 	c.cons.profile.Add(max(j.slot, now), j.slot.Add(j.walltime), j.need)
 	c.cons.planned--
+	c.cons.stale = true
 	j.slot = model.Never
 }
 
 // startDue starts the jobs whose reservation begins now.
 func (c *Core) startDue(now model.Time) {
-	started := false
+	if c.due() != now {
+		return
+	}
+	before := len(c.plan.Proposals)
 	c.sorted(now)
 	for _, ref := range c.cons.order {
 		if c.jobs[ref].slot != now {
@@ -203,21 +238,19 @@ func (c *Core) startDue(now model.Time) {
 		c.start(now, ref)
 		c.jobs[ref].slot = model.Never
 		c.cons.planned--
-		started = true
+		c.cons.stale = true
 	}
-	if started {
-		c.sweep(0)
-	}
+	c.sweep(len(c.plan.Proposals) - before)
 }
 
 // sorted lists the waiting jobs in queue order.
 func (c *Core) sorted(now model.Time) {
 	k := &c.cons
-	k.order = k.order[:0]
 	if c.cfg.Order.static() {
-		k.order = append(k.order, c.q.ref...)
+		k.order = c.q.ref
 		return
 	}
+	k.order = k.order[:0]
 	c.heap = append(c.heap[:0], c.q.ref...)
 	for _, ref := range c.q.ref {
 		j := &c.jobs[ref]

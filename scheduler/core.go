@@ -129,6 +129,7 @@ type job struct {
 func New(cfg Config) *Core {
 	c := &Core{cfg: cfg, view: cluster.NewView(cfg.Cluster)}
 	c.cons.profile.Reset(0, c.view.Total())
+	c.cons.stale = true
 	return c
 }
 
@@ -200,6 +201,7 @@ func (c *Core) cancelled(now model.Time, ref model.Ref) {
 	c.drop(ref)
 	if j.slot != model.Never {
 		c.cons.planned--
+		c.cons.stale = true
 		c.note(step{kind: stepRelease, from: max(j.slot, now), until: j.slot.Add(j.walltime), need: j.need})
 	}
 	j.phase = gone

@@ -45,10 +45,9 @@ func (c *Core) passFull(now model.Time) {
 		if c.cfg.Backfill != None {
 			c.scan(now, i)
 		}
-		again = c.shaped && len(c.plan.Proposals) > before
-		if len(c.plan.Proposals) > before {
-			c.sweep(0)
-		}
+		started := len(c.plan.Proposals) - before
+		c.sweep(started)
+		again = c.shaped && started > 0
 	}
 }
 
@@ -151,7 +150,7 @@ func (c *Core) passHeap(now model.Time) {
 	c.work.Passes++
 	c.work.Examined += uint64(len(c.q.ref))
 	c.easy.known = false
-	heap, started := heapOf{c, now}, false
+	heap, before := heapOf{c, now}, len(c.plan.Proposals)
 	heap.init()
 	for len(c.heap) > 0 {
 		best := c.heap[0]
@@ -164,18 +163,14 @@ func (c *Core) passHeap(now model.Time) {
 				break
 			}
 			c.start(now, best)
-			started = true
 		case c.cfg.Backfill == None:
 			c.heap = c.heap[:1]
 		case fits && c.mayBackfill(now, blocked, best):
 			c.start(now, best)
-			started = true
 		}
 		heap.pop()
 	}
-	if started {
-		c.sweep(0)
-	}
+	c.sweep(len(c.plan.Proposals) - before)
 }
 
 // split puts the waiting jobs that fit into c.heap and returns the best of the
