@@ -168,7 +168,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		Trace: DocumentTrace{
 			Name: info.Name, Hash: info.Hash, Rows: info.Rows, EpochUS: info.Epoch, EpochKnown: info.EpochKnown, TimeZone: info.TimeZone,
 		},
-		Cluster:     describe(res.Cluster),
+		Cluster:     clusterDocument(res.Cluster),
 		Fingerprint: res.Fingerprint, Verdict: table.Verdict,
 		Jobs: DocumentJobs{
 			Submitted: res.State.Submitted, Dropped: dropped, Started: res.State.Started, Left: res.State.Left, Unfinished: res.Unfinished,
@@ -183,7 +183,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 	return &Outcome{res, table, d}, nil
 }
 
-func describe(c cluster.Config) DocumentCluster {
+func clusterDocument(c cluster.Config) DocumentCluster {
 	d := DocumentCluster{Nodes: len(c.Units), Units: c.Total(), Whole: c.Whole}
 	for _, u := range c.Units {
 		if u != c.Units[0] {
