@@ -10,8 +10,8 @@ import "orrery/scheduler/model"
 const (
 	kindBounded = "bounded"
 
-	us    = "µs"
-	bytes = "B"
+	microseconds = "µs"
+	byteCount    = "B"
 )
 
 var jobFields = []field[Job]{
@@ -21,24 +21,24 @@ var jobFields = []field[Job]{
 	textField("tenant", true, "tenant it is charged to", func(j *Job) *string { return &j.Tenant }),
 	textField("vcluster", true, "vCluster it was submitted to", func(j *Job) *string { return &j.VCluster }),
 	kindField(),
-	numberField("submit", us, "submission", delta, func(j *Job) *model.Time { return &j.Submit }),
-	optField("start", us, "recorded start; null when it never started", delta, func(j *Job) *Opt[model.Time] { return &j.Start }),
-	optField("end", us, "recorded end", delta, func(j *Job) *Opt[model.Time] { return &j.End }),
-	optField("runtime", us, "true run time; null when it never ran", delta, func(j *Job) *Opt[model.Duration] { return &j.Runtime }),
-	optField("walltime", us, "requested run time; null when not stated", dict, func(j *Job) *Opt[model.Duration] { return &j.Walltime }),
+	numberField("submit", microseconds, "submission", delta, func(j *Job) *model.Time { return &j.Submit }),
+	optField("start", microseconds, "recorded start; null when it never started", delta, func(j *Job) *Opt[model.Time] { return &j.Start }),
+	optField("end", microseconds, "recorded end", delta, func(j *Job) *Opt[model.Time] { return &j.End }),
+	optField("runtime", microseconds, "true run time; null when it never ran", delta, func(j *Job) *Opt[model.Duration] { return &j.Runtime }),
+	optField("walltime", microseconds, "requested run time; null when not stated", dict, func(j *Job) *Opt[model.Duration] { return &j.Walltime }),
 	optField("nodes_min", "nodes", "fewest nodes requested; null when only processors are known", dict, func(j *Job) *Opt[int32] { return &j.NodesMin }),
 	optField("nodes_max", "nodes", "most nodes requested", dict, func(j *Job) *Opt[int32] { return &j.NodesMax }),
 	optField("gpus_per_node", "GPUs", "GPUs requested on each node", dict, func(j *Job) *Opt[int32] { return &j.GPUsPerNode }),
 	textField("gpu_type", true, "GPU model requested", func(j *Job) *string { return &j.GPUType }),
-	optField("gpu_mem", bytes, "memory requested on each GPU", dict, func(j *Job) *Opt[int64] { return &j.GPUMem }),
+	optField("gpu_mem", byteCount, "memory requested on each GPU", dict, func(j *Job) *Opt[int64] { return &j.GPUMem }),
 	optField("cpus_per_node", "processors", "processors requested on each node", dict, func(j *Job) *Opt[int32] { return &j.CPUsPerNode }),
-	optField("mem_per_node", bytes, "memory requested on each node", dict, func(j *Job) *Opt[int64] { return &j.MemPerNode }),
+	optField("mem_per_node", byteCount, "memory requested on each node", dict, func(j *Job) *Opt[int64] { return &j.MemPerNode }),
 	textField("features", true, "node features requested, as the source writes them", func(j *Job) *string { return &j.Features }),
 	textField("topology", true, "tight, spread or any", func(j *Job) *string { return &j.Topology }),
 	optField("class", "", "priority class, 0 to 10", dict, func(j *Job) *Opt[int32] { return &j.Class }),
 	boolField("sensitive", "must run on nodes of one known fingerprint", func(j *Job) *Opt[bool] { return &j.Sensitive }),
 	textField("checkpoint", true, "auto, manual or none", func(j *Job) *string { return &j.Checkpoint }),
-	optField("ckpt_bytes", bytes, "size of a checkpoint", delta, func(j *Job) *Opt[int64] { return &j.CkptBytes }),
+	optField("ckpt_bytes", byteCount, "size of a checkpoint", delta, func(j *Job) *Opt[int64] { return &j.CkptBytes }),
 	textField("requeue", true, "requeue policy, as the source writes it", func(j *Job) *string { return &j.Requeue }),
 	optField("requeue_max", "", "most requeues", dict, func(j *Job) *Opt[int32] { return &j.RequeueMax }),
 	textField("mounts", true, "JSON object: bytes staged in by storage tier", func(j *Job) *string { return &j.Mounts }),
@@ -53,8 +53,8 @@ var jobFields = []field[Job]{
 	optField("exit_code", "", "exit code", dict, func(j *Job) *Opt[int32] { return &j.ExitCode }),
 	optField("procs_requested", "processors", "processors requested in all", dict, func(j *Job) *Opt[int32] { return &j.ProcsRequested }),
 	optField("procs_allocated", "processors", "processors held in all", dict, func(j *Job) *Opt[int32] { return &j.ProcsAllocated }),
-	optField("eligible", us, "recorded instant from which it could have started", delta, func(j *Job) *Opt[model.Time] { return &j.Eligible }),
-	optField("cancelled_at", us, "withdrawn while it waited", delta, func(j *Job) *Opt[model.Time] { return &j.CancelledAt }),
+	optField("eligible", microseconds, "recorded instant from which it could have started", delta, func(j *Job) *Opt[model.Time] { return &j.Eligible }),
+	optField("cancelled_at", microseconds, "withdrawn while it waited", delta, func(j *Job) *Opt[model.Time] { return &j.CancelledAt }),
 	textField("partition", true, "partition", func(j *Job) *string { return &j.Partition }),
 	textField("qos", true, "quality of service or queue", func(j *Job) *string { return &j.QOS }),
 	textField("account", true, "account or group", func(j *Job) *string { return &j.Account }),
@@ -65,7 +65,7 @@ var jobFields = []field[Job]{
 	textField("node_include", true, "nodes it must have", func(j *Job) *string { return &j.NodeInclude }),
 	textField("node_exclude", true, "nodes it must not have", func(j *Job) *string { return &j.NodeExclude }),
 	optField("after_job", "", "id of the job it follows (SWF field 17)", delta, func(j *Job) *Opt[int64] { return &j.AfterJob }),
-	optField("think_time", us, "pause between the end of after_job and this submission", delta, func(j *Job) *Opt[model.Duration] { return &j.ThinkTime }),
+	optField("think_time", microseconds, "pause between the end of after_job and this submission", delta, func(j *Job) *Opt[model.Duration] { return &j.ThinkTime }),
 	textField("extra", true, "JSON object: what the source says beyond these columns, keys ascending", func(j *Job) *string { return &j.Extra }),
 }
 
@@ -82,7 +82,7 @@ var nodeFields = []field[Node]{
 	textField("gpu_model", true, "GPU model", func(n *Node) *string { return &n.GPUModel }),
 	numberField("gpus", "GPUs", "GPUs", dict, func(n *Node) *int32 { return &n.GPUs }),
 	numberField("cpus", "processors", "processors", dict, func(n *Node) *int32 { return &n.CPUs }),
-	numberField("memory", bytes, "main memory; 0 when not known", dict, func(n *Node) *int64 { return &n.Memory }),
+	numberField("memory", byteCount, "main memory; 0 when not known", dict, func(n *Node) *int64 { return &n.Memory }),
 	textField("fingerprint", true, "conformance fingerprint", func(n *Node) *string { return &n.Fingerprint }),
 	textField("vcluster", true, "home vCluster", func(n *Node) *string { return &n.VCluster }),
 	upField(),

@@ -1,13 +1,18 @@
 package traces
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"math/bits"
 
+	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
 )
 
 var errCounts = errors.New("the counts inside a page disagree with its header")
@@ -15,7 +20,8 @@ var errCounts = errors.New("the counts inside a page disagree with its header")
 // payload checks the body of a page that carries no checksum, as files of
 // other writers do: every count inside it must agree with the page header
 // before the library allocates by it.
-func (k *pageChecker) payload(h *pageHeader, at int64, codec format.CompressionCodec, optional bool) error {
+func (k *pageChecker) payload(h *pageHeader, at int64, meta *format.ColumnMetaData, optional bool) error {
+	codec := meta.Codec
 	if int64(cap(k.body)) < h.compressed {
 		k.body = make([]byte, h.compressed)
 	}
@@ -29,17 +35,18 @@ func (k *pageChecker) payload(h *pageHeader, at int64, codec format.CompressionC
 		if err != nil {
 			return err
 		}
+		present := h.values
 		if optional {
-			if body, err = levelsV1(body, h.values); err != nil {
+			if body, present, err = levelsV1(body, h.values); err != nil {
 				return err
 			}
 		}
-		return h.bodyValues(body)
+		return checkValues(body, h.encoding, meta.Type, present)
 	case format.DataPageV2:
 		levels, body := body[:h.levels], body[h.levels:]
 		if optional {
-			if err := hybrid(levels, 1, h.values); err != nil {
-				return err
+			if present, err := hybrid(levels, 1, h.values); err != nil || present != h.values-h.nulls {
+				return errCounts
 			}
 		}
 		if !h.plainBody {
@@ -48,26 +55,30 @@ func (k *pageChecker) payload(h *pageHeader, at int64, codec format.CompressionC
 				return err
 			}
 		}
-		return h.bodyValues(body)
+		return checkValues(body, h.encoding, meta.Type, h.values-h.nulls)
 	case format.DictionaryPage:
-		_, err := k.unpack.all(codec, body, h.uncompressed)
-		return err
+		body, err := k.unpack.all(codec, body, h.uncompressed)
+		if err != nil {
+			return err
+		}
+		return checkValues(body, format.Plain, meta.Type, h.values)
 	}
 	return fmt.Errorf("a page of unknown type %d", h.kind)
 }
 
 // levelsV1 checks the definition levels before the values of a v1 data page
-// and returns what follows them.
-func levelsV1(body []byte, values int64) ([]byte, error) {
+// and returns what follows them and how many values are not null.
+func levelsV1(body []byte, values int64) (rest []byte, present int64, err error) {
 	if len(body) < 4 {
-		return nil, errCounts
+		return nil, 0, errCounts
 	}
 	n := int64(binary.LittleEndian.Uint32(body))
 	body = body[4:]
 	if n > int64(len(body)) {
-		return nil, errCounts
+		return nil, 0, errCounts
 	}
-	return body[n:], hybrid(body[:n], 1, values)
+	present, err = hybrid(body[:n], 1, values)
+	return body[n:], present, err
 }
 
 // unpacker decompresses pages into memory that it keeps.
@@ -88,96 +99,166 @@ func (u *unpacker) all(codec format.CompressionCodec, body []byte, want int64) (
 	if int64(cap(u.out)) < want {
 		u.out = make([]byte, want)
 	}
-	var err error
+	out, err := u.into(u.out[:want], codec, body)
+	if err == nil && int64(len(out)) != want {
+		err = errCounts
+	}
+	return out, err
+}
+
+// into decompresses into out and no further: the library's own decoders grow
+// their output as long as a damaged input asks for it.
+func (u *unpacker) into(out []byte, codec format.CompressionCodec, body []byte) ([]byte, error) {
 	switch codec {
 	case format.Zstd:
 		if u.zstd == nil {
-			u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+			d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
 			if err != nil {
 				return nil, err
 			}
+			u.zstd = d
 		}
-		body, err = u.zstd.DecodeAll(body, u.out[:0:want])
+		return u.zstd.DecodeAll(body, out[:0:len(out)])
 	case format.Snappy:
-		if n, _ := binary.Uvarint(body); n != uint64(want) {
+		if n, err := snappy.DecodedLen(body); err != nil || n != len(out) {
 			return nil, errCounts
 		}
-		fallthrough
-	default:
-		body, err = parquet.LookupCompressionCodec(codec).Decode(u.out[:want], body)
+		return snappy.Decode(out, body)
+	case format.Lz4Raw:
+		n, err := lz4.UncompressBlock(body, out)
+		return out[:max(n, 0)], err
+	case format.Gzip:
+		r, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.ReadFull(r, out); err != nil {
+			return nil, err
+		}
+		if n, _ := r.Read(make([]byte, 1)); n > 0 {
+			return nil, errCounts
+		}
+		return out, nil
 	}
-	if err == nil && int64(len(body)) != want {
-		err = errCounts
-	}
-	return body, err
+	return nil, fmt.Errorf("pages compressed by %s, which is not supported: write the file with zstd, snappy, gzip or lz4_raw", codec)
 }
 
-// bodyValues checks the counts of an encoded run of at most h.values values.
-func (h *pageHeader) bodyValues(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	switch h.encoding {
+// checkValues checks the counts of n encoded values.
+func checkValues(b []byte, encoding format.Encoding, typ format.Type, n int64) error {
+	switch encoding {
 	case format.RLEDictionary, format.PlainDictionary:
+		if len(b) == 0 {
+			return nil
+		}
 		if b[0] > 32 {
 			return errCounts
 		}
-		return hybrid(b[1:], uint(b[0]), h.values)
+		_, err := hybrid(b[1:], uint(b[0]), n)
+		return err
 	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
-		pos := 0
-		for i := range 3 { // block size, miniblocks per block, values
-			u, n := binary.Uvarint(b[pos:])
-			if n <= 0 {
+		if len(b) == 0 && n == 0 {
+			return nil
+		}
+		total := uint64(0)
+		for range 3 { // block size, miniblocks in a block, values
+			u, k := binary.Uvarint(b)
+			if k <= 0 {
 				return errCounts
 			}
-			pos += n
-			if i == 2 && u > uint64(h.values) {
-				return errCounts
-			}
+			total, b = u, b[k:]
+		}
+		if total != uint64(n) {
+			return errCounts
+		}
+	case format.Plain:
+		if typ == format.ByteArray {
+			return plainTexts(b, n)
 		}
 	}
 	return nil
 }
 
-// hybrid walks the runs of the RLE and bit-packing hybrid encoding. Bit-packed
-// runs come in groups of eight, so the last may pass the count by seven.
-func hybrid(b []byte, width uint, values int64) error {
+// plainTexts walks n byte strings, each behind its length.
+func plainTexts(b []byte, n int64) error {
+	for ; n > 0; n-- {
+		if len(b) < 4 {
+			return errCounts
+		}
+		size := int64(binary.LittleEndian.Uint32(b))
+		if b = b[4:]; size > int64(len(b)) {
+			return errCounts
+		}
+		b = b[size:]
+	}
+	if len(b) > 0 {
+		return errCounts
+	}
+	return nil
+}
+
+// hybrid walks the runs of the RLE and bit-packing hybrid encoding, which must
+// hold the given number of values of width bits, and counts the ones among
+// them when width is 1. Bit-packed runs come in groups of eight, so the last
+// one may pass the count by seven.
+func hybrid(b []byte, width uint, values int64) (ones int64, err error) {
 	left := values
 	for len(b) > 0 && left > 0 {
 		u, n := binary.Uvarint(b)
 		if n <= 0 {
-			return errCounts
+			return 0, errCounts
 		}
 		b = b[n:]
 		count, size := u>>1, uint64(width+7)/8
-		if u&1 != 0 {
+		if count == 0 {
+			continue
+		}
+		packed := u&1 != 0
+		if packed {
 			if count > uint64(values) {
-				return errCounts
+				return 0, errCounts
 			}
 			size = count * uint64(width)
 			count *= 8
 		}
-		if count > uint64(left)+7 {
-			return errCounts
+		if count > uint64(left)+7 || !packed && count > uint64(left) {
+			return 0, errCounts
+		}
+		size = min(size, uint64(len(b))) // some writers cut the padding off
+		if width == 1 {
+			if !packed && size == 1 && b[0] > 1 {
+				return 0, errCounts
+			}
+			ones += countOnes(b[:size], packed, min(int64(count), left))
 		}
 		left -= int64(count)
-		if size > uint64(len(b)) {
-			size = uint64(len(b)) // some writers cut the padding off
-		}
 		b = b[size:]
 	}
-	if len(b) > 0 && left <= 0 {
-		return trailing(b)
+	if width == 1 && left > 0 {
+		return 0, errCounts
 	}
-	return nil
-}
-
-// trailing accepts padding only: the library would decode further runs.
-func trailing(b []byte) error {
-	for _, c := range b {
+	for _, c := range b { // the library would decode further runs; padding is none
 		if c != 0 {
-			return errCounts
+			return 0, errCounts
 		}
 	}
-	return nil
+	return ones, nil
+}
+
+// countOnes counts the ones of a run of n bits.
+func countOnes(b []byte, packed bool, n int64) (ones int64) {
+	if len(b) == 0 {
+		return 0
+	}
+	if !packed {
+		return int64(b[0]&1) * n
+	}
+	for i := 0; i < len(b) && n > 0; i++ {
+		c := b[i]
+		if n < 8 {
+			c &= 1<<n - 1
+		}
+		ones += int64(bits.OnesCount8(c))
+		n -= 8
+	}
+	return ones
 }
