@@ -27,7 +27,8 @@ type Finding struct {
 	What string // what was found and how to mend it
 }
 
-// String is file:line: [rule] what, the form that editors jump to.
+// String is file:line: [rule] what, the form that editors jump to; findings
+// about a whole file or package have no line.
 func (f Finding) String() string {
-	return fmt.Sprintf("%s:%d: [%s] %s", f.Pos.Filename, f.Pos.Line, f.Rule, f.What)
+	return fmt.Sprintf("%s: [%s] %s", f.Pos, f.Rule, f.What)
 }
