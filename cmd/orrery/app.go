@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Main is the program with everything it takes from its surroundings, so that a
+// test can run it in its own process.
+type Main struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	// Executable is the program that verify starts twice; "" is the running one.
+	Executable string
+}
+
+// newMain is Main in the process it runs in.
+func newMain() *Main {
+	return &Main{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv}
+}
+
+// Run runs the program with the arguments after its name and returns the exit
+// code. A cancelled ctx ends it cleanly with code 130.
+func (m *Main) Run(ctx context.Context, args []string) int {
+	root, began := m.root()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if !*began { // cobra refused the arguments before a verb saw them
+		err = &codedError{exitUsage, err}
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = &codedError{exitInterrupted, errors.New("interrupted; nothing was left half-written")}
+	}
+	m.complain(cmd, err)
+	return exitCode(err)
+}
+
+// complain prints an error with the verb that it comes from. Errors that have
+// been said already are empty.
+func (m *Main) complain(cmd *cobra.Command, err error) {
+	text := strings.TrimRight(err.Error(), "\n")
+	if text == "" {
+		return
+	}
+	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), text)
+	if exitCode(err) == exitUsage {
+		fmt.Fprintf(m.Stderr, "run '%s --help' for its flags and examples\n", cmd.CommandPath())
+	}
+}
+
+// root builds the tree of verbs. began is set once a verb has been handed its
+// arguments, that is when the command line itself is in order.
+func (m *Main) root() (root *cobra.Command, began *bool) {
+	began = new(bool)
+	root = &cobra.Command{
+		Use:   "orrery",
+		Short: "Replay workload logs through a production cluster scheduler",
+		Long: `Orrery replays a captured workload log through the production scheduler core,
+with simulated time, and measures the schedule that comes out. The same input
+gives the same bytes on every machine.
+
+Start with 'orrery replay': it replays a small sample that is part of the
+program. Then name a log of your own.`,
+		Example: `  orrery replay
+  orrery replay log.swf.gz --procs 100 --out run --report
+  orrery help exit-codes`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			*began = true
+		},
+		RunE: group,
+	}
+	root.SetOut(m.Stdout)
+	root.SetErr(m.Stderr)
+	root.SetIn(m.Stdin)
+	root.SuggestionsMinimumDistance = 2
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(m.helpCommand())
+	root.AddCommand(
+		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
+		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.versionCommand(),
+	)
+	root.AddCommand(m.topics()...)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Additional help topics:", "Help topics:"))
+	return root, began
+}
+
+// group is the run of a command that only holds others: without arguments it
+// shows its help, and a word that none of them answers to is refused.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += ": did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usagef("%s", text)
+}
+
+// flagError explains an error of the flag parser and suggests the flag that was
+// meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := closest(unknown.GetSpecifiedName(), names); near != "" {
+			return usagef("unknown flag --%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
+		}
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return usagef("--%s %s: %v", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
+	}
+	return usagef("%v", err)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports"
+)
+
+// compareVerb holds the flags of compare.
+type compareVerb struct {
+	m        *Main
+	print    *printer
+	schedule string
+	figures  string
+}
+
+func (m *Main) compareCommand() *cobra.Command {
+	v := &compareVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "compare A B | compare DIR --schedule FILE",
+		Short: "Compare two runs, or a run with a schedule made elsewhere",
+		Long: `Compare the runs in directories A and B of one trace: every metric with its
+difference, how many jobs started earlier and later, and the jobs that moved
+most. Spans are in seconds in the metrics and D d HH:MM:SS in the list of jobs.
+
+With --schedule, compare the start of every job in DIR with a CSV file, plain or
+gzipped, that has the columns job_id and start (seconds since the epoch of the
+trace; submit, end and procs may be there too). The first line printed is
+
+    jobs N differing M
+
+Exit codes: 0 compared (with --schedule: M is 0), 1 failed, 2 usage (also runs of
+different traces), 3 bad input, 4 some start differs from the schedule.`,
+		Example: `  orrery compare before after
+  orrery compare before after -o markdown --figures figures
+  orrery compare run --schedule schedule.csv`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: twoDirectories,
+		RunE:              v.run,
+	}
+	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV file of starts to hold one run against")
+	cmd.Flags().StringVar(&v.figures, "figures", "", "directory to draw the waits of both runs into")
+	v.print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+func twoDirectories(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
+	switch bySchedule := cmd.Flags().Changed("schedule"); {
+	case bySchedule && len(args) == 2:
+		return usagef("--schedule holds one run against a file: leave out %s", args[1])
+	case bySchedule && v.figures != "":
+		return usagef("--figures draws two runs: leave out --schedule, or name two runs")
+	case bySchedule:
+		return v.withSchedule(args[0])
+	case len(args) == 1:
+		return usagef("one run given: name a second one, or a schedule with --schedule FILE.csv")
+	}
+	c, err := reports.Compare(args[0], args[1])
+	if err != nil {
+		return readError(err)
+	}
+	if v.figures != "" {
+		if err := reports.WriteFigures(v.figures, c.Figures()...); err != nil {
+			return err
+		}
+	}
+	if v.print.json() {
+		return v.print.document(c)
+	}
+	if err := v.print.table(c.MetricTable()); err != nil {
+		return err
+	}
+	if err := v.print.section("Starts", c.CountTable()); err != nil {
+		return err
+	}
+	return v.print.section("Jobs that moved most", c.MovedTable())
+}
+
+func (v *compareVerb) withSchedule(dir string) error {
+	c, err := reports.CompareSchedule(dir, v.schedule)
+	if err != nil {
+		return readError(err)
+	}
+	if v.print.json() {
+		err = v.print.document(c)
+	} else {
+		fmt.Fprintf(v.m.Stdout, "jobs %d differing %d\n", c.Jobs, c.Differing)
+		err = v.print.section("First differing jobs", c.Table())
+	}
+	if err != nil || c.Differing == 0 {
+		return err
+	}
+	hint := ""
+	if c.Submits > 0 {
+		hint = fmt.Sprintf("; %d of them were not even submitted at the same time: is it a schedule of another log?", c.Submits)
+	}
+	return &codedError{exitMismatch, fmt.Errorf("%d of %d starts in %s differ from %s%s",
+		c.Differing, c.Jobs, filepath.Clean(dir), v.schedule, hint)}
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"orrery/reports"
+	"orrery/sim"
+	"orrery/sim/record"
+	"orrery/traces"
+)
+
+// Exit codes. They are part of the interface: scripts and CI rely on them.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInput       = 3
+	exitMismatch    = 4
+	exitEvidence    = 5
+	exitPartial     = 6
+	exitInterrupted = 130
+)
+
+// exitCodes is what help exit-codes prints.
+var exitCodes = []struct {
+	code    int
+	meaning string
+}{
+	{exitOK, "done; a comparison found no difference"},
+	{exitFailed, "the run failed: a disk that is full, a file that cannot be written, a fault in the program"},
+	{exitUsage, "usage or configuration: an unknown verb or flag, a value out of range, settings that exclude each other"},
+	{exitInput, "bad input data: a file that is missing, damaged, not what it claims or holds impossible values"},
+	{exitMismatch, "regression or mismatch: the results differ from those they were held against"},
+	{exitEvidence, "not enough evidence for a verdict"},
+	{exitPartial, "partial: some of several runs failed, the others are there"},
+	{exitInterrupted, "interrupted by Ctrl-C or a termination signal; nothing half-written is left"},
+}
+
+// codedError is an error with the exit code that it calls for.
+type codedError struct {
+	code int
+	err  error
+}
+
+// Error is the text of the error inside; it is empty when everything has been
+// said already.
+func (e *codedError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+// Unwrap gives the error inside.
+func (e *codedError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &codedError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// input marks an error met while reading what the user named, so that a missing
+// file counts as bad input and not as a failed run.
+func input(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &codedError{exitInput, err}
+}
+
+// exitCode is the exit code that an error calls for.
+func exitCode(err error) int {
+	var (
+		coded      *codedError
+		usage      *sim.UsageError
+		different  *reports.MismatchError
+		data       *traces.DataError
+		result     *record.DataError
+		infeasible *sim.InfeasibleError
+	)
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case errors.As(err, &usage), errors.As(err, &different):
+		return exitUsage
+	case errors.As(err, &data), errors.As(err, &result), errors.As(err, &infeasible):
+		return exitInput
+	case errors.As(err, &coded):
+		return coded.code
+	}
+	return exitFailed
+}

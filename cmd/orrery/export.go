@@ -1,0 +1,51 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"orrery/sim/record"
+)
+
+func (m *Main) exportCommand() *cobra.Command {
+	var (
+		out    string
+		format = "csv"
+		which  = record.TableJobs
+	)
+	formats := []string{"arrow", "csv"}
+	tables := []string{record.TableJobs, record.TableAttempts, record.TableSeries, record.TableFacts}
+	cmd := &cobra.Command{
+		Use:   "export RUN --format arrow|csv",
+		Short: "Write a table of a run as Arrow or CSV",
+		Long: `Write a table of the run directory RUN as an uncompressed Arrow IPC file, which
+pandas, Polars and DuckDB map without copying, or as CSV, to standard output or
+to -o FILE. The tables are those of the directory; 'orrery help formats' lists
+them. Times are in UTC, spans in microseconds.
+
+Exit codes: 0 written, 1 failed, 2 usage, 3 bad input (RUN is no run, damaged, or
+has no such table).`,
+		Example: `  orrery export run --format csv
+  orrery export run --format arrow --table attempts -o attempts.arrow`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneDirectory,
+		RunE: func(_ *cobra.Command, args []string) error {
+			write := record.ExportCSV
+			if format == "arrow" {
+				write = record.ExportArrow
+				if (out == "" || out == "-") && m.screen(m.Stdout).terminal {
+					return usagef("Arrow is not for a terminal: name a file with -o, or redirect standard output")
+				}
+			}
+			return readError(m.create(out, func(w io.Writer) error { return write(args[0], which, w) }))
+		},
+	}
+	f := cmd.Flags()
+	f.Var(choice{word: &format, of: formats, what: "format"}, "format", "format to write")
+	f.Var(choice{word: &which, of: tables, what: "table"}, "table", "table to write")
+	f.StringVarP(&out, "out", "o", "", "file to write; standard output without it")
+	completeWith(cmd, "format", formats...)
+	completeWith(cmd, "table", tables...)
+	return cmd
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/table"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+	"orrery/traces"
+)
+
+// topics are pages of help that belong to no verb.
+func (m *Main) topics() []*cobra.Command {
+	return []*cobra.Command{
+		m.topic("exit-codes", "What the exit codes mean", exitCodesPage),
+		m.topic("metrics", "What is measured, by which formula", metricsPage),
+		m.topic("formats", "What is read and written", formatsPage),
+		m.topic("environment", "Environment variables, files and signals", environmentPage),
+	}
+}
+
+// topic is a command that only has help. Its text is made when it is asked for.
+func (m *Main) topic(name, short string, page func() string) *cobra.Command {
+	cmd := &cobra.Command{Use: name, Short: short}
+	cmd.SetHelpFunc(func(*cobra.Command, []string) { fmt.Fprint(m.Stdout, page()) })
+	return cmd
+}
+
+// helpCommand is cobra's, but a topic that does not exist is a usage error.
+func (m *Main) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB | TOPIC]",
+		Short: "Help about a verb or a topic",
+		Long: `Print the help of a verb or a topic: exit-codes, metrics, formats, environment.
+
+Exit codes: 0 printed, 2 no such verb or topic.`,
+		Example: `  orrery help replay
+  orrery help exit-codes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			found, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, c := range found.Commands() {
+				names = append(names, c.Name()+"\t"+c.Short)
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) == 0 {
+				found.InitDefaultHelpFlag()
+				return found.Help()
+			}
+			text := fmt.Sprintf("no help on %q", strings.Join(args, " "))
+			var names []string
+			for _, c := range cmd.Root().Commands() {
+				names = append(names, c.Name())
+			}
+			return usagef("%s%s", text, didYouMean(args[0], names))
+		},
+	}
+}
+
+func exitCodesPage() string {
+	var b strings.Builder
+	b.WriteString("Exit codes\n\n")
+	for _, c := range exitCodes {
+		fmt.Fprintf(&b, "  %3d  %s\n", c.code, c.meaning)
+	}
+	b.WriteString(`
+Errors go to standard error: what is wrong, where, what was found, what was
+expected, and how to mend it. Standard output carries results only.
+`)
+	return b.String()
+}
+
+func metricsPage() string {
+	var b strings.Builder
+	b.WriteString("Metrics, as in metrics.json and replay -o json\n\n")
+	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
+		b.WriteString("  " + line + "\n")
+	}
+	for _, d := range metric.Definitions() {
+		fmt.Fprintf(&b, "\n%s [%s], windows: %s\n  %s\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula)
+		if d.Edge != "" {
+			fmt.Fprintf(&b, "  %s\n", d.Edge)
+		}
+		if d.Source != "" {
+			fmt.Fprintf(&b, "  source: %s\n", d.Source)
+		}
+	}
+	return b.String()
+}
+
+func formatsPage() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `What is read and written
+
+Traces. A bundle is a directory NAME.trace of Parquet tables: jobs.parquet and,
+where there are such rows, deps.parquet and nodes.parquet. One Parquet table of
+jobs is a trace too. Raw logs in the Standard Workload Format (SWF), plain or
+compressed by gzip or xz, are recognised by content. Schema version %d.
+
+Columns of the table jobs (? may be null):
+
+`, traces.SchemaVersion)
+	t := table.New("column", "type", "unit", "meaning")
+	for _, c := range traces.JobColumns() {
+		name := c.Name
+		if c.Optional {
+			name += "?"
+		}
+		t.Row(name, c.Type, c.Unit, c.Doc)
+	}
+	if err := t.Write(&b, table.Text, table.Options{}); err != nil {
+		panic(err) // a strings.Builder takes everything
+	}
+	fmt.Fprintf(&b, `
+Runs. A directory with the tables %s as NAME.parquet, and the documents
+  %s      what was run: spec, hashes, versions, fingerprint, verdict
+  %s  what was measured
+  %s     what it cost, in things that can be counted
+  %s     where and how fast; the only file that differs between equal runs
+report.html, summary.md and figures are drawn by 'orrery report'. Times are
+microseconds, UTC. Schema version %d.
+
+Schedules, for 'orrery compare --schedule': CSV with a header row and the columns
+job_id and start, in seconds since the epoch of the trace; submit, end and procs
+may be there too.
+`, strings.Join([]string{record.TableJobs, record.TableAttempts, record.TableSeries, record.TableFacts}, ", "),
+		record.FileRun, record.FileMetrics, record.FileWork, record.FileHost, record.SchemaVersion)
+	return b.String()
+}
+
+func environmentPage() string {
+	names := []struct{ name, what string }{
+		{"NO_COLOR", "when not empty, tables have no colours"},
+		{"TERM", "dumb: no colours, no progress line, ASCII only"},
+		{"XDG_CACHE_HOME", "raw logs that were imported are kept in orrery below it (without it, below the user's cache directory); safe to remove at any time"},
+		{"TMPDIR", "where an import goes when the cache cannot be written, and the two runs of verify"},
+		{"GOMAXPROCS, GOMEMLIMIT, GOGC", "limits of the Go runtime; no result depends on them"},
+	}
+	slices.SortStableFunc(names, func(a, b struct{ name, what string }) int { return strings.Compare(a.name, b.name) })
+	var b strings.Builder
+	b.WriteString("Environment\n\n")
+	for _, n := range names {
+		fmt.Fprintf(&b, "  %s\n      %s\n", n.name, n.what)
+	}
+	b.WriteString(`
+No variable changes a result: settings are flags only, and --print-config shows
+where each comes from.
+
+Signals. The first interrupt (Ctrl-C) or termination stops the work, removes what
+is half-written and exits with 130; the second aborts at once.
+
+Orrery opens no network connection and reports nothing to anybody.
+`)
+	return b.String()
+}

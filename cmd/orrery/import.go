@@ -1,0 +1,107 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/table"
+	"orrery/traces"
+	"orrery/traces/importer"
+)
+
+func (m *Main) importCommand() *cobra.Command {
+	var (
+		print  *printer
+		out    string
+		strict bool
+		quiet  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "import FILE -o OUT",
+		Short: "Turn a workload log into a trace",
+		Long: `Read a workload log in the Standard Workload Format (every dialect, plain or
+compressed by gzip or xz; the name does not matter) and write it as a trace:
+OUT is NAME.trace, a directory of tables, or NAME.parquet, the table of jobs
+alone. "-" reads standard input. OUT appears whole or not at all, and replaces an
+earlier trace.
+
+What becomes of each row is printed: rows read = kept + dropped. A token that is
+not a number of its field's type refuses the file; a readable row that cannot be
+is dropped under a named rule. Times in logs are seconds, in traces microseconds.
+
+Here -o is the path, as for every verb that writes one file; the form of what is
+printed is chosen by --print, which replay and others also call -o.
+
+Exit codes: 0 imported, 1 failed, 2 usage, 3 bad input (with --strict also rows
+that would be dropped), 130 interrupted.`,
+		Example: `  orrery import log.swf.gz -o log.trace
+  orrery import log.swf.gz --strict --print json -o log.parquet`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkTraceName(out); err != nil {
+				return err
+			}
+			t := &trace{path: args[0], label: args[0]}
+			defer t.close()
+			if t.path == "-" {
+				t.label = "standard input"
+				if err := m.spool(t); err != nil {
+					return input(err)
+				}
+			}
+			report, err := importer.Import(t.path, out, importer.Options{Strict: strict})
+			if err != nil {
+				return input(err)
+			}
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			report.File = t.label
+			if quiet && !print.json() {
+				return nil
+			}
+			if err := print.account(report); err != nil || print.json() {
+				return err
+			}
+			m.say("Wrote %s\nNext: orrery replay %s", out, quoted(out))
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "trace to write: NAME.trace or NAME.parquet (required)")
+	cmd.Flags().BoolVar(&strict, "strict", false, "refuse the log if any row would be dropped")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and --print json)")
+	print = m.printFlag(cmd, "")
+	return cmd
+}
+
+// checkTraceName refuses a path that no trace can have, before anything is read.
+func checkTraceName(out string) error {
+	switch {
+	case out == "":
+		return usagef("no output named: give -o NAME.trace or -o NAME.parquet")
+	case out == "json" || out == "table" || out == "markdown":
+		return usagef("-o %s: on this verb -o is the trace to write; the form of what is printed is --print %s", out, out)
+	case !strings.HasSuffix(strings.TrimRight(out, "/"), ".trace") && !strings.HasSuffix(out, ".parquet"):
+		return usagef("-o %s: expected a name that ends in .trace (a directory of tables) or .parquet (the jobs alone)", out)
+	}
+	return nil
+}
+
+// account prints what became of the rows of a log.
+func (p *printer) account(r traces.Report) error {
+	if p.json() {
+		return p.document(r)
+	}
+	t := table.New("rows", "rule", "count", "first")
+	t.Row("read", "", r.Read, r.File)
+	for _, d := range r.Repaired {
+		t.Row("repaired", d.Rule, d.Count, d.Example)
+	}
+	for _, d := range r.Dropped {
+		t.Row("dropped", d.Rule, d.Count, d.Example)
+	}
+	t.Row("kept", "", r.Kept, "")
+	return p.table(t)
+}

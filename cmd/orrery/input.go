@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"orrery/traces"
+	"orrery/traces/importer"
+	"orrery/traces/synth"
+)
+
+// trace is the opened LOG of a verb.
+type trace struct {
+	label  string // for people
+	path   string // that another process can open
+	table  string // the bundle or Parquet file that is read
+	sample bool   // it is the one that is part of the program
+	info   traces.Info
+	nodes  []traces.Node
+
+	report *traces.Report // of the import, nil when nothing was imported
+	note   string         // what was done beside the user's back
+	open   func() (traces.Source, error)
+	undo   []func() error
+}
+
+// close releases the files and removes what was temporary. A file that was
+// only read and does not close has no consequence for the result.
+func (t *trace) close() {
+	for i := len(t.undo) - 1; i >= 0; i-- {
+		_ = t.undo[i]() // see above
+	}
+}
+
+// openTrace opens LOG, the sample when there is none. Whatever is wrong with it
+// is bad input.
+func (m *Main) openTrace(args []string) (*trace, error) {
+	if len(args) == 0 {
+		return m.openSample()
+	}
+	t := &trace{label: args[0], path: args[0]}
+	if err := m.openFile(t); err != nil {
+		t.close()
+		return nil, input(err)
+	}
+	return t, nil
+}
+
+// openSample opens the sample by way of a temporary file.
+func (m *Main) openSample() (t *trace, err error) {
+	t = &trace{label: "the sample", sample: true}
+	defer func() {
+		if err != nil {
+			t.close()
+		}
+	}()
+	if t.path, err = t.temporary("sample.parquet", bytes.NewReader(synth.Sample())); err != nil {
+		return nil, fmt.Errorf("opening the sample: %w", err)
+	}
+	if err = m.openFile(t); err != nil {
+		return nil, fmt.Errorf("opening the sample: %w", err)
+	}
+	t.note = "no LOG given: replaying the sample that is part of the program"
+	return t, nil
+}
+
+func (m *Main) openFile(t *trace) error {
+	if t.path == "-" {
+		t.label = "standard input"
+		if err := m.spool(t); err != nil {
+			return err
+		}
+	}
+	first, opened, err := importer.OpenAny(t.path, importer.Options{})
+	if err != nil {
+		return err
+	}
+	t.undo = append(t.undo, first.Close)
+	t.info, t.nodes = first.Info(), first.Nodes()
+	t.table, t.report, t.note = opened.Table, opened.Report, opened.Note
+	bundle, err := traces.Open(opened.Table)
+	if err != nil {
+		return err
+	}
+	t.undo = append(t.undo, bundle.Close)
+	t.open = func() (traces.Source, error) {
+		src, err := bundle.Jobs()
+		return named{src, t.info}, err
+	}
+	return nil
+}
+
+// named is a source under the name that the user knows the trace by.
+type named struct {
+	traces.Source
+	info traces.Info
+}
+
+// Info implements traces.Source.
+func (n named) Info() traces.Info { return n.info }
+
+// spool copies standard input to a temporary file, since an import reads twice.
+func (m *Main) spool(t *trace) (err error) {
+	if t.path, err = t.temporary("stdin", m.Stdin); err != nil {
+		return fmt.Errorf("reading standard input: %w", err)
+	}
+	return nil
+}
+
+// temporary copies from into a file of that name, which close removes.
+func (t *trace) temporary(name string, from io.Reader) (path string, err error) {
+	dir, err := os.MkdirTemp("", "orrery-*")
+	if err != nil {
+		return "", err
+	}
+	t.undo = append(t.undo, func() error { return os.RemoveAll(dir) })
+	path = filepath.Join(dir, name)
+	f, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(f, from)
+	return path, errors.Join(err, f.Close())
+}
+
+// remark says what was done to open the trace.
+func (m *Main) remark(t *trace, quiet bool) {
+	if t.note != "" && !quiet {
+		m.say("orrery: %s", t.note)
+	}
+}
+
+// readError is for verbs that read a run directory: a missing one is bad input.
+func readError(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
+		return input(err)
+	}
+	return err
+}
+
+// until ends the rows with the error of ctx when it is cancelled.
+func until(ctx context.Context, rows iter.Seq2[*traces.Job, error]) iter.Seq2[*traces.Job, error] {
+	return func(yield func(*traces.Job, error) bool) {
+		n := 0
+		for row, err := range rows {
+			if n++; n%4096 == 0 && err == nil {
+				err = ctx.Err()
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}

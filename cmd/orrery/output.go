@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"orrery/reports/table"
+	"orrery/sim/record"
+)
+
+// printer prints tables in the form that -o asks for. Standard output carries
+// results only; everything else goes to standard error.
+type printer struct {
+	m      *Main
+	format string
+}
+
+// printFlag adds the flag for the form of what a verb prints. Verbs that write
+// a file call the path -o, and spell this one --print alone.
+func (m *Main) printFlag(cmd *cobra.Command, short string) *printer {
+	p := &printer{m, string(table.Text)}
+	forms := []string{string(table.Text), string(table.JSON), string(table.Markdown)}
+	v := choice{word: &p.format, of: forms, what: "form of output"}
+	cmd.Flags().VarP(v, "print", short, "form of what is printed to standard output")
+	completeWith(cmd, "print", forms...)
+	return p
+}
+
+func completeWith(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag does not exist: a mistake in this package
+	}
+}
+
+// json says that programs read the output.
+func (p *printer) json() bool { return p.format == string(table.JSON) }
+
+// table prints t.
+func (p *printer) table(t *table.Table) error {
+	f, err := table.ParseFormat(p.format)
+	if err != nil {
+		return err
+	}
+	s := p.m.screen(p.m.Stdout)
+	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color, ASCII: s.ascii})
+}
+
+// section prints t under a heading, which JSON output, one document, leaves out.
+func (p *printer) section(heading string, t *table.Table) error {
+	if t.Len() == 0 {
+		return nil
+	}
+	switch p.format {
+	case string(table.Markdown):
+		fmt.Fprintf(p.m.Stdout, "\n## %s\n\n", heading)
+	case string(table.Text):
+		fmt.Fprintf(p.m.Stdout, "\n%s\n", heading)
+	}
+	return p.table(t)
+}
+
+// document prints v as the one JSON document of the output.
+func (p *printer) document(v any) error {
+	b, err := record.AppendJSON(nil, v)
+	if err != nil {
+		return err
+	}
+	_, err = p.m.Stdout.Write(b)
+	return err
+}
+
+// say prints a remark to standard error.
+func (m *Main) say(format string, args ...any) {
+	fmt.Fprintf(m.Stderr, format+"\n", args...)
+}
+
+// screen is what is known about where text goes. The zero value is a pipe.
+type screen struct {
+	terminal bool
+	width    int // columns, 0 when not known
+	color    bool
+	ascii    bool
+}
+
+// screen looks at w: only a terminal has a width and may have colours, which
+// NO_COLOR (when not empty) and TERM=dumb switch off.
+func (m *Main) screen(w io.Writer) screen {
+	dumb := m.Getenv("TERM") == "dumb"
+	s := screen{ascii: dumb}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return s
+	}
+	s.terminal = true
+	s.color = !dumb && m.Getenv("NO_COLOR") == ""
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		s.width = width
+	}
+	return s
+}
+
+// create writes the file at path by fill, beside its place and renamed when it
+// is whole; "" or "-" is standard output.
+func (m *Main) create(path string, fill func(io.Writer) error) (err error) {
+	if path == "" || path == "-" {
+		return fill(m.Stdout)
+	}
+	f, err := os.CreateTemp(dirOf(path), ".orrery-*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // it may be gone already
+		}
+	}()
+	err = fill(f)
+	if err == nil {
+		err = f.Chmod(0o644) // CreateTemp makes it private
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func dirOf(path string) string {
+	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
+		return path[:i+1]
+	}
+	return "."
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports"
+	"orrery/sim"
+)
+
+// replayVerb holds the flags of replay.
+type replayVerb struct {
+	settings
+	m           *Main
+	print       *printer
+	out         string
+	facts       bool
+	report      bool
+	quiet       bool
+	printConfig bool
+}
+
+func (m *Main) replayCommand() *cobra.Command {
+	v := &replayVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "replay [LOG]",
+		Short: "Replay a workload log and measure the schedule",
+		Long: `Replay a workload log through the production scheduler core, with simulated time,
+and print what came out. With --out the results become a run directory, which is
+there as a whole or not at all; an earlier run in it is replaced.
+
+` + settingsHelp + `
+
+-o json prints the metrics as in metrics.json: times in seconds, shares from 0
+to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
+
+Exit codes: 0 replayed, 1 failed, 2 usage, 3 bad input (with --infeasible error
+also jobs that can never run), 130 interrupted.`,
+		Example: `  orrery replay
+  orrery replay log.swf.gz --procs 100 --order fcfs --backfill easy --out run
+  orrery replay log.swf.gz --nodes 25 --cores-per-node 4 --order sjf --backfill conservative:50 -o json
+  orrery replay month.trace --procs 100 --cycle 30s --phase 10s --overrun extend --print-config`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE:              v.run,
+	}
+	v.register(cmd)
+	v.print = m.printFlag(cmd, "o")
+	f := cmd.Flags()
+	f.StringVar(&v.out, "out", "", "run directory to write; without it nothing is written")
+	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log (with --out)")
+	f.BoolVar(&v.report, "report", false, "also draw report.html, summary.md and figures (with --out)")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
+	f.BoolVar(&v.printConfig, "print-config", false, "print the settings with their origins, and run nothing")
+	return cmd
+}
+
+// oneFile completes the first argument with files.
+func oneFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}
+
+func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
+	if err := v.check(); err != nil {
+		return err
+	}
+	t, err := v.m.openTrace(args)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	spec, err := v.bound(t)
+	if err != nil {
+		return err
+	}
+	if v.printConfig {
+		return v.settings.printConfig(v.print, spec, t)
+	}
+	v.m.remark(t, v.quiet)
+	bar := v.m.progress("replaying", v.quiet)
+	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Version: version(), Host: host(time.Now())}
+	if bar != nil {
+		o.Progress = bar.replay
+	}
+	out, err := sim.Replay(cmd.Context(), spec, sim.Input{Open: t.open}, o)
+	bar.done()
+	if err != nil {
+		return err
+	}
+	if v.report {
+		if err := reports.Write(v.out, reports.Options{}); err != nil {
+			return fmt.Errorf("drawing the report: %w", err)
+		}
+	}
+	return v.show(t, out)
+}
+
+// check refuses flags that do not apply to each other, before anything is read.
+func (v *replayVerb) check() error {
+	switch {
+	case v.out == "" && v.report:
+		return usagef("--report draws into the run directory: name one with --out")
+	case v.out == "" && v.facts:
+		return usagef("--facts writes into the run directory: name one with --out")
+	}
+	return nil
+}
+
+// show prints the outcome in the form that was asked for.
+func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
+	switch {
+	case v.print.json():
+		return v.print.document(out.Table)
+	case v.quiet && v.print.format == "table":
+		return nil
+	}
+	s := summary{trace: t, out: out, dir: v.out, report: v.report}
+	if err := v.print.table(s.table()); err != nil {
+		return err
+	}
+	if err := v.print.section("rows that a replay cannot take as they are", s.awkward()); err != nil {
+		return err
+	}
+	if v.print.format == "table" {
+		s.next(v.m.Stdout)
+	}
+	return nil
+}
+
+// host returns the content of host.json: where the replay ran and how long it
+// took. It stays out of everything that is compared.
+func host(begin time.Time) func() any {
+	return func() any {
+		name, err := os.Hostname()
+		if err != nil {
+			name = ""
+		}
+		return map[string]any{
+			"started":      begin.UTC().Format(time.RFC3339),
+			"wall_seconds": time.Since(begin).Seconds(),
+			"host":         name,
+			"system":       runtime.GOOS + "/" + runtime.GOARCH,
+			"cpus":         runtime.NumCPU(),
+			"go":           runtime.Version(),
+			"revision":     revision(),
+			"arguments":    os.Args[1:],
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports"
+	"orrery/reports/table"
+)
+
+func (m *Main) reportCommand() *cobra.Command {
+	var (
+		print *printer
+		o     reports.Options
+		quiet bool
+	)
+	cmd := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Draw the report of a run: one HTML page, a summary, figures",
+		Long: `Draw the run in DIR: report.html (one page that opens without a network),
+summary.md and figures as SVG and PNG, all written into DIR. The bytes depend on
+the run alone. Times on figures carry their units: s, min, h, d.
+
+Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).`,
+		Example: `  orrery report run
+  orrery report run --title "Before the change" -o json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneDirectory,
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := args[0]
+			if err := reports.Write(dir, o); err != nil {
+				return readError(err)
+			}
+			if quiet && !print.json() {
+				return nil
+			}
+			t := table.New("file", "what")
+			t.Row(filepath.Join(dir, reports.FileHTML), "the report, for a browser")
+			t.Row(filepath.Join(dir, reports.FileMarkdown), "the same in short, as Markdown")
+			t.Row(filepath.Join(dir, reports.DirFigures), "its figures as SVG and PNG")
+			return print.table(t)
+		},
+	}
+	cmd.Flags().StringVar(&o.Title, "title", "", "heading of the report; without it the name of the trace")
+	cmd.Flags().IntVar(&o.MostJobs, "most-jobs", 0, "allocations to embed one by one, more are summed by pixel; 0 is 100,000")
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+// oneDirectory completes the first argument with directories.
+func oneDirectory(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}

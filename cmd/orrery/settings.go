@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"orrery/scheduler"
+	"orrery/sim"
+)
+
+// settings are the flags that say what a replay is: those of replay and verify.
+type settings struct {
+	spec   sim.Spec
+	warmup warmup
+	flags  *pflag.FlagSet // only the flags below
+}
+
+// settingsHelp is the part of the help that replay and verify share.
+const settingsHelp = `LOG is a trace bundle, a Parquet table of jobs, or a raw log (SWF), plain or
+compressed by gzip or xz; "-" is standard input. A raw log is imported first and
+kept in the cache. Without LOG the sample that is part of the program is
+replayed, on its own machine.
+
+The cluster is --procs one-core nodes, or --nodes of --cores-per-node cores
+(shared by jobs unless --exclusive), or what the trace says the machine was.
+
+Units: durations (DUR) are written 90s, 1h30m, 02:30:00 or 1-02:03:04; a bare
+number is refused. Processors and nodes are counts.`
+
+// register adds the flags to a verb.
+func (s *settings) register(cmd *cobra.Command) {
+	s.spec = sim.DefaultSpec()
+	s.warmup = warmup{percent: 1}
+	f := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	c := &s.spec.Cluster
+	f.Int32Var(&c.Procs, "procs", 0, "cluster of this many one-core nodes")
+	f.Int32Var(&c.Nodes, "nodes", 0, "number of nodes, with --cores-per-node")
+	f.Int32Var(&c.CoresPerNode, "cores-per-node", 0, "cores of each node, with --nodes")
+	f.BoolVar(&c.Exclusive, "exclusive", false, "a job has its nodes alone")
+
+	f.Var(orderValue(&s.spec), "order", "order of the queue: "+oneOf(scheduler.OrderNames()))
+	f.Var(backfillValue(&s.spec), "backfill", "who may overtake a job that waits: none, first-fit, easy or conservative[:DEPTH]")
+	s.spec.EventOrder = "batch"
+	f.Var(choice{word: &s.spec.EventOrder, of: []string{"batch", "sequential"}, what: "event order"}, "event-order",
+		"events of one instant: all of them and then one pass, or a pass after each")
+	f.Var(cycleValue(&s.spec), "cycle", "when the scheduler looks: at every event, or every DUR")
+	f.Var(span(&s.spec.Phase, "0s"), "phase", "first pass of the cycle, below --cycle")
+
+	s.spec.Overrun, s.spec.Infeasible = "kill", "reject"
+	f.Var(choice{word: &s.spec.Overrun, of: []string{"kill", "extend"}, what: "policy"}, "overrun", "what happens to jobs that outlive their request")
+	f.Var(missingValue(&s.spec), "missing-request", "what the scheduler is told of jobs that state no requested time")
+	f.Var(choice{word: &s.spec.Infeasible, of: []string{"reject", "error"}, what: "policy"}, "infeasible",
+		"jobs that can never run: refuse them at submission, or refuse the replay")
+	f.Var(span(&s.spec.QuorumLatency, "0s"), "quorum-latency", "time from a decision to its commitment")
+	f.Var(span(&s.spec.QuorumJitter, "0s"), "quorum-jitter", "added to the latency, uniformly from 0 to DUR by a keyed draw")
+	f.Uint64Var(&s.spec.Seed, "seed", 0, "of the random draws, with --quorum-jitter")
+	f.Var(s.warmup.value(), "warmup", "what the steady window leaves out at the beginning: jobs, a time, or a part of the jobs")
+	f.Var(span(&s.spec.Cooldown, "0s"), "cooldown", "what the steady window leaves out before the last submission")
+	s.flags = f
+	cmd.Flags().AddFlagSet(f)
+
+	completeWith(cmd, "order", scheduler.OrderNames()...)
+	completeWith(cmd, "backfill", scheduler.BackfillNames()...)
+	completeWith(cmd, "event-order", "batch", "sequential")
+	completeWith(cmd, "overrun", "kill", "extend")
+	completeWith(cmd, "missing-request", "infinite", "recorded", "default:")
+	completeWith(cmd, "infeasible", "reject", "error")
+}
+
+// bound is the spec for a trace, checked as a whole.
+func (s *settings) bound(t *trace) (sim.Spec, error) {
+	spec := s.spec
+	s.warmup.enter(&spec, t.info)
+	return spec.Bind(t.info, t.nodes)
+}
+
+// given lists the flags that the user has set, in a form to hand on.
+func (s *settings) given() []string {
+	var out []string
+	s.flags.Visit(func(f *pflag.Flag) { out = append(out, fmt.Sprintf("--%s=%s", f.Name, f.Value)) })
+	return out
+}
+
+// origin says who has set a flag.
+func (s *settings) origin(name string) string {
+	if s.flags.Changed(name) {
+		return "--" + name
+	}
+	return "default"
+}
+
+// clusterOrigin says where the size of the cluster comes from.
+func (s *settings) clusterOrigin(c sim.ClusterSpec, t *trace) string {
+	switch {
+	case s.flags.Changed("procs"):
+		return "--procs"
+	case s.flags.Changed("nodes"):
+		return "--nodes"
+	case c.Table:
+		return "nodes table of " + t.label
+	}
+	return "machine size stated by " + t.label
+}
+
+// setting is one line of --print-config.
+type setting struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Origin string `json:"origin"`
+	Doc    string `json:"doc"`
+}
+
+// effective lists every setting of a bound spec with its origin.
+func (s *settings) effective(spec sim.Spec, t *trace) []setting {
+	c := spec.Cluster
+	from := s.clusterOrigin(c, t)
+	out := []setting{
+		{"semantics", spec.Semantics, "this program", "meaning of the settings; another number may schedule otherwise"},
+		{"trace", spec.Trace, t.label, "SHA-256 of the content of the trace"},
+	}
+	switch {
+	case c.Table:
+		out = append(out, setting{"nodes", len(t.nodes), from, "nodes of the cluster"})
+	case c.Procs > 0:
+		out = append(out, setting{"procs", c.Procs, from, "one-core nodes of the cluster"})
+	default:
+		out = append(out,
+			setting{"nodes", c.Nodes, s.origin("nodes"), "nodes of the cluster"},
+			setting{"cores_per_node", c.CoresPerNode, s.origin("cores-per-node"), "cores of each node"})
+	}
+	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), s.flags.Lookup("exclusive").Usage})
+	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
+		"quorum-latency", "quorum-jitter", "seed", "warmup", "cooldown"} {
+		f := s.flags.Lookup(name)
+		out = append(out, setting{strings.ReplaceAll(name, "-", "_"), f.Value.String(), s.origin(name), f.Usage})
+	}
+	return out
+}
+
+// configuration is what --print-config -o json prints.
+type configuration struct {
+	Schema   int       `json:"schema"`
+	SpecID   string    `json:"spec_id"`
+	Settings []setting `json:"settings"`
+}
+
+// printConfig prints the effective settings, and runs nothing.
+func (s *settings) printConfig(p *printer, spec sim.Spec, t *trace) error {
+	list := s.effective(spec, t)
+	if p.json() {
+		return p.document(configuration{1, spec.ID(), list})
+	}
+	w := p.m.Stdout
+	fmt.Fprintf(w, "# Effective configuration, spec %s\n", spec.ID())
+	for _, e := range list {
+		fmt.Fprintf(w, "\n# %s (from: %s)\n%s: %v\n", e.Doc, e.Origin, e.Key, e.Value)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"orrery/reports"
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/sim/metric"
+)
+
+// summary is what an operator wants to know of a replay in ten seconds.
+type summary struct {
+	trace  *trace
+	out    *sim.Outcome
+	dir    string
+	report bool
+}
+
+// table has one line a question: its value, and what one should know about it.
+func (s *summary) table() *table.Table {
+	t := table.New("result", "value", "remark")
+	d := s.out.Document
+	t.Row("trace", d.Trace.Name, fmt.Sprintf("%s rows, %s", plot.Count(d.Trace.Rows), s.began()))
+	t.Row("cluster", s.cluster(), "")
+	t.Row("policy", s.policy(), s.cycle())
+	t.Row("jobs", s.count("jobs_submitted"), s.outcomes())
+	for _, p := range []struct{ name, label string }{
+		{"wait_mean", "wait, mean"}, {"wait_p50", "wait, half at most"}, {"wait_p95", "wait, 95 in 100 at most"}, {"wait_max", "wait, longest"},
+		{"bounded_slowdown_mean", "bounded slowdown, mean"}, {"bounded_slowdown_p95", "bounded slowdown, 95 in 100"},
+		{"makespan", "makespan"},
+	} {
+		t.Row(p.label, s.cell(p.name, metric.All), s.note(p.name))
+	}
+	for _, p := range []struct{ name, label string }{{"utilisation", "utilisation"}, {"loss_of_capacity", "loss of capacity"}} {
+		t.Row(p.label, s.cell(p.name, metric.All), s.steady(p.name))
+	}
+	v := s.out.Table.Verdict
+	t.Row("verdict", table.Quantity(string(v), string(v)).In(tone(v)), verdictWords(v))
+	t.Row("fingerprint", d.Fingerprint, "of every event and decision; equal runs have equal ones")
+	return t
+}
+
+func tone(v metric.Verdict) table.Tone {
+	if v == metric.Stable {
+		return table.Good
+	}
+	return table.Bad
+}
+
+func (s *summary) began() string {
+	d := s.out.Document
+	if !d.Trace.EpochKnown {
+		return "of unknown date"
+	}
+	at := time.UnixMicro(int64(d.Trace.EpochUS) + int64(d.FirstUS)).UTC()
+	return "from " + at.Format("2006-01-02 15:04") + " UTC"
+}
+
+func (s *summary) cluster() string {
+	c := s.out.Document.Cluster
+	text := fmt.Sprintf("%s nodes, %s units", plot.Count(int64(c.Nodes)), plot.Count(c.Units))
+	if int64(c.Nodes) == c.Units {
+		text = plot.Count(c.Units) + " processors"
+	}
+	if c.Whole {
+		text += ", whole nodes"
+	}
+	return text
+}
+
+func (s *summary) policy() string {
+	spec := s.out.Result.Spec
+	text := or(spec.Order, "fcfs") + ", " + or(spec.Backfill, "easy")
+	if spec.Depth > 0 {
+		text += fmt.Sprintf(":%d", spec.Depth)
+	}
+	return text
+}
+
+func (s *summary) cycle() string {
+	spec := s.out.Result.Spec
+	text := or(spec.EventOrder, "batch") + " events"
+	if spec.Cycle > 0 {
+		text += ", a pass every " + spec.Cycle.String()
+	}
+	return text
+}
+
+func or(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+func (s *summary) value(name string) int64 {
+	v, _ := s.out.Table.Value(name, metric.All) // counts are never undefined
+	return int64(v)
+}
+
+func (s *summary) count(name string) table.Cell {
+	n := s.value(name)
+	return table.Quantity(plot.Count(n), n)
+}
+
+// outcomes says how the jobs left the system, leaving out what did not occur.
+func (s *summary) outcomes() string {
+	var parts []string
+	for _, o := range []string{"completed", "timeout", "cancelled", "rejected", "unfinished"} {
+		if n := s.value("jobs_" + o); n > 0 {
+			parts = append(parts, plot.Count(n)+" "+o)
+		}
+	}
+	if n := s.out.Document.Jobs.Dropped; n > 0 {
+		parts = append(parts, plot.Count(n)+" more rows dropped")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// cell spells a metric as people read it.
+func (s *summary) cell(name, window string) table.Cell {
+	m, _ := s.out.Table.Get(name, window)
+	if m.Value == nil {
+		return table.Cell{}
+	}
+	v := *m.Value
+	switch {
+	case m.Unit == "s":
+		return table.Quantity(spanText(v), v)
+	case name == "utilisation" || name == "loss_of_capacity":
+		return table.Quantity(fmt.Sprintf("%.1f %%", 100*v), v)
+	}
+	return table.Float(v, 2)
+}
+
+// spanText spells seconds like 2d03:15:07, with hundredths below a minute.
+func spanText(seconds float64) string {
+	step := model.Second
+	if math.Abs(seconds) < 60 {
+		step = 10 * model.Millisecond
+	}
+	return (model.Duration(math.Round(seconds*float64(model.Second)/float64(step))) * step).String()
+}
+
+// verdictWords explains a verdict in a line.
+func verdictWords(v metric.Verdict) string {
+	switch v {
+	case metric.Stable:
+		return "the queue did not grow over the run"
+	case metric.Backlogged:
+		return "more work was left over at the end than is usual for this machine"
+	case metric.Overloaded:
+		return "more work arrived than the machine can do: mean waits depend on the length of the log"
+	}
+	return ""
+}
+
+func (s *summary) note(name string) string {
+	m, _ := s.out.Table.Get(name, metric.All)
+	return m.Note
+}
+
+func (s *summary) steady(name string) string {
+	c := s.cell(name, metric.Steady)
+	if c.Text == "" {
+		return "no steady window"
+	}
+	return c.Text + " without warm-up and cool-down"
+}
+
+// awkward lists the rows that a replay had to decide about.
+func (s *summary) awkward() *table.Table {
+	t := table.New("rule", "rows", "what was done", "first ids")
+	for _, r := range s.out.Document.Awkward {
+		t.Row(r.Rule, r.Count, r.Doc, strings.Trim(fmt.Sprint(r.Examples), "[]"))
+	}
+	return t
+}
+
+// next says where the results are and what to type now.
+func (s *summary) next(w io.Writer) {
+	log := ""
+	if !s.trace.sample {
+		log = " " + quoted(s.trace.label)
+	}
+	switch {
+	case s.dir == "":
+		fmt.Fprintf(w, "\nNothing was written. To keep the results: orrery replay%s --out run --report\n", log)
+	case s.report:
+		fmt.Fprintf(w, "\nResults are in %s, for people in %s\nNext: orrery compare %s OTHER-RUN\n",
+			s.dir, filepath.Join(s.dir, reports.FileHTML), quoted(s.dir))
+	default:
+		fmt.Fprintf(w, "\nResults are in %s\nNext: orrery report %s\n", s.dir, quoted(s.dir))
+	}
+}
+
+// quoted is a path as a shell takes it.
+func quoted(path string) string {
+	if path != "" && !strings.ContainsFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:=@%,", r)
+	}) {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

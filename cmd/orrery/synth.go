@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/traces"
+	"orrery/traces/synth"
+)
+
+// Models of workloads, by the names that users type.
+const (
+	modelLublin  = "lublin"
+	modelClasses = "lublin-classes"
+	modelGPU     = "gpu"
+)
+
+// synthVerb holds the flags of synth. Those that are not given leave the
+// model's own values.
+type synthVerb struct {
+	m     *Main
+	print *printer
+	out   string
+	model string
+	jobs  int64
+	seed  uint64
+	quiet bool
+	only  bool // the parameters
+
+	procs, nodes     int32
+	load, skew       float64
+	startHour, users int
+	tenants          int
+	services         float64
+}
+
+// synthFlags says which models a flag applies to; the others take any.
+var synthFlags = map[string][]string{
+	"procs": {modelLublin, modelClasses}, "users": {modelLublin, modelClasses}, "user-skew": {modelLublin, modelClasses},
+	"nodes": {modelGPU}, "tenants": {modelGPU}, "service-share": {modelGPU},
+}
+
+func (m *Main) synthCommand() *cobra.Command {
+	v := &synthVerb{m: m, model: modelLublin}
+	models := []string{modelLublin, modelClasses, modelGPU}
+	cmd := &cobra.Command{
+		Use:   "synth -o OUT",
+		Short: "Generate a workload from a published model",
+		Long: `Generate a workload as a trace. The models:
+
+  lublin          Lublin and Feitelson, JPDC 63(11), 2003: rigid parallel jobs
+  lublin-classes  the same with batch and interactive jobs told apart
+  gpu             a cluster of nodes with eight GPUs, tenants and services
+
+The same parameters and seed give the same bytes. OUT is NAME.trace, a directory
+of tables, or NAME.parquet, the table of jobs alone (not for gpu, which has
+nodes); it appears whole or not at all. The defaults of a model are its authors';
+--print-config prints every parameter as JSON, spans in microseconds.
+
+Here -o is the path, as for every verb that writes one file; the form of what is
+printed is chosen by --print.
+
+Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
+		Example: `  orrery synth -o small.trace --jobs 1000 --procs 128 --seed 7
+  orrery synth -o busy.parquet --model lublin-classes --jobs 500 --procs 256 --load 0.9
+  orrery synth -o gpus.trace --model gpu --jobs 500 --nodes 16
+  orrery synth --print-config --model gpu --jobs 10 --nodes 4`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              v.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&v.out, "out", "o", "", "trace to write: NAME.trace or NAME.parquet (required)")
+	f.Var(choice{word: &v.model, of: models, what: "model"}, "model", "model of the workload")
+	f.Int64Var(&v.jobs, "jobs", 10_000, "number of jobs")
+	f.Uint64Var(&v.seed, "seed", 1, "of every random draw")
+	f.Int32Var(&v.procs, "procs", 128, "processors of the machine (lublin models)")
+	f.Int32Var(&v.nodes, "nodes", 16, "nodes with eight GPUs each (gpu)")
+	f.Float64Var(&v.load, "load", 0, "offered load, 1 fills the machine; without it the model's own")
+	f.IntVar(&v.startHour, "start-hour", 0, "hour of the day at which the trace starts, 0 to 23")
+	f.IntVar(&v.users, "users", 0, "number of users (lublin models)")
+	f.Float64Var(&v.skew, "user-skew", 0, "exponent of the Zipf law of jobs over users (lublin models)")
+	f.IntVar(&v.tenants, "tenants", 0, "number of tenants (gpu)")
+	f.Float64Var(&v.services, "service-share", 0, "share of the rows that are services, 0 to 1 (gpu)")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and --print json)")
+	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
+	v.print = m.printFlag(cmd, "")
+	completeWith(cmd, "model", models...)
+	return cmd
+}
+
+func (v *synthVerb) run(cmd *cobra.Command, _ []string) error {
+	for _, name := range []string{"procs", "users", "user-skew", "nodes", "tenants", "service-share"} {
+		if cmd.Flags().Changed(name) && !slices.Contains(synthFlags[name], v.model) {
+			return usagef("--%s does not apply to the model %s, only to %s", name, v.model, oneOf(synthFlags[name]))
+		}
+	}
+	if !v.only {
+		if err := checkTraceName(v.out); err != nil {
+			return err
+		}
+		if v.model == modelGPU && strings.HasSuffix(v.out, ".parquet") {
+			return usagef("-o %s: the model gpu makes a table of nodes too, which a single Parquet file cannot hold; name it .trace", v.out)
+		}
+	}
+	w, err := v.workload(cmd.Flags().Changed)
+	if err != nil {
+		return usagef("%w", err)
+	}
+	if v.only {
+		_, err := fmt.Fprintln(v.m.Stdout, w.Recipe())
+		return err
+	}
+	hash, err := v.write(cmd.Context(), w)
+	if err != nil {
+		return err
+	}
+	return v.show(w, hash)
+}
+
+// workload sets the parameters that were given on the model's own.
+func (v *synthVerb) workload(given func(string) bool) (*synth.Workload, error) {
+	if v.model == modelGPU {
+		p := synth.DefaultGPU(v.nodes)
+		set(&p.Load, v.load, given("load"))
+		set(&p.StartHour, v.startHour, given("start-hour"))
+		set(&p.Tenants, v.tenants, given("tenants"))
+		set(&p.ServiceShare, v.services, given("service-share"))
+		return synth.GPU(p, v.jobs, v.seed)
+	}
+	p := synth.DefaultLublin(v.procs)
+	if v.model == modelClasses {
+		p = synth.DefaultLublinClasses(v.procs)
+	}
+	set(&p.Load, v.load, given("load"))
+	set(&p.StartHour, v.startHour, given("start-hour"))
+	set(&p.Users, v.users, given("users"))
+	set(&p.UserSkew, v.skew, given("user-skew"))
+	return synth.Lublin(p, v.jobs, v.seed)
+}
+
+func set[T any](field *T, v T, given bool) {
+	if given {
+		*field = v
+	}
+}
+
+// write writes the workload, and nothing when ctx ends first.
+func (v *synthVerb) write(ctx context.Context, w *synth.Workload) (hash string, err error) {
+	info, src := w.Info(), w.Source()
+	out, err := traces.NewWriter(v.out, traces.Meta{
+		Source: info.Name, MaxProcs: info.MaxProcs, MaxNodes: info.MaxNodes, Sorted: info.Sorted, Recipe: w.Recipe(),
+	})
+	if err != nil {
+		return "", err
+	}
+	defer out.Abort() // without effect after Close
+	for _, n := range src.Nodes() {
+		if err := out.WriteNode(n); err != nil {
+			return "", err
+		}
+	}
+	bar := v.m.progress("generating", v.quiet)
+	defer bar.done()
+	made := int64(0)
+	for row, err := range until(ctx, w.Rows()) {
+		if err == nil {
+			err = out.WriteJob(row)
+		}
+		if err != nil {
+			return "", err
+		}
+		if made++; made%4096 == 0 {
+			bar.draw(made, info.Rows, "")
+		}
+	}
+	return out.Close()
+}
+
+// show prints what was made.
+func (v *synthVerb) show(w *synth.Workload, hash string) error {
+	if v.quiet && !v.print.json() {
+		return nil
+	}
+	i := w.Info()
+	t := table.New("what", "value")
+	t.Row("trace", v.out)
+	t.Row("model", v.model)
+	t.Row("jobs", table.Quantity(plot.Count(i.Rows), i.Rows))
+	t.Row("seed", int64(v.seed))
+	t.Row("processors", i.MaxProcs)
+	t.Row("nodes", i.MaxNodes)
+	t.Row("hash", hash)
+	if err := v.print.table(t); err != nil || v.print.json() {
+		return err
+	}
+	v.m.say("Next: orrery replay %s", quoted(v.out))
+	return nil
+}

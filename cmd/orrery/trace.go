@@ -1,0 +1,290 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/importer/swf"
+)
+
+func (m *Main) traceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "trace",
+		Short: "Look into traces, check them, export them",
+		Long: `Look into a trace: a bundle, a Parquet table of jobs, or a raw log, which is
+imported first and kept in the cache. Times are microseconds since the epoch of
+the trace in files, D d HH:MM:SS on the screen.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 bad input or a trace that is not valid.`,
+		Example: `  orrery trace info log.swf.gz
+  orrery trace head month.trace -n 3`,
+		Args: cobra.ArbitraryArgs,
+		RunE: group,
+	}
+	cmd.AddCommand(m.traceInfoCommand(), m.traceValidateCommand(), m.traceHeadCommand(), m.traceExportCommand())
+	return cmd
+}
+
+// opened runs a verb on one trace, opened.
+func (m *Main) opened(run func(cmd *cobra.Command, t *trace, b *traces.Bundle) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		t, err := m.openTrace(args)
+		if err != nil {
+			return err
+		}
+		defer t.close()
+		m.remark(t, false)
+		b, err := traces.Open(t.table)
+		if err != nil {
+			return input(err)
+		}
+		defer b.Close()
+		return run(cmd, t, b)
+	}
+}
+
+func (m *Main) traceInfoCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "info TRACE",
+		Short: "Say what a trace is: size, epoch, machine, origin",
+		Long: `Print what a trace says about itself: its content hash, the number of jobs, its
+epoch (the zero of all its times, UTC), the machine it was recorded on, where it
+comes from and what its import dropped and repaired (rows).
+
+Exit codes: 0 printed, 2 usage, 3 bad input.`,
+		Example: `  orrery trace info log.swf.gz
+  orrery trace info month.trace -o json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
+			rows := table.New("what", "value")
+			describe(rows, t, b.Meta())
+			return print.table(rows)
+		}),
+	}
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+func describe(rows *table.Table, t *trace, meta traces.Meta) {
+	i := t.info
+	known := func(n int32) table.Cell {
+		if n == 0 {
+			return table.Cell{}
+		}
+		return table.Int(int64(n))
+	}
+	text := func(s string) table.Cell {
+		if s == "" {
+			return table.Cell{}
+		}
+		return table.Cell{Text: s, JSON: s}
+	}
+	rows.Row("name", i.Name)
+	rows.Row("hash", i.Hash)
+	rows.Row("jobs", i.Rows)
+	epoch := text("")
+	if i.EpochKnown {
+		epoch = text(time.UnixMicro(int64(i.Epoch)).UTC().Format(time.RFC3339Nano))
+	}
+	rows.Row("epoch", epoch)
+	rows.Row("time zone", text(i.TimeZone))
+	rows.Row("processors", known(i.MaxProcs))
+	rows.Row("nodes", known(i.MaxNodes))
+	rows.Row("rows in nodes table", len(t.nodes))
+	rows.Row("sorted", i.Sorted)
+	rows.Row("source", text(meta.Source))
+	rows.Row("recipe", text(meta.Recipe))
+	var r traces.Report
+	if json.Unmarshal([]byte(meta.Import), &r) != nil {
+		return // a trace that was not imported has no report
+	}
+	rows.Row("imported by", text(r.Importer))
+	rows.Row("rows read", r.Read)
+	rows.Row("rows kept", r.Kept)
+	for _, d := range r.Dropped {
+		rows.Row("dropped: "+d.Rule, d.Count)
+	}
+	for _, d := range r.Repaired {
+		rows.Row("repaired: "+d.Rule, d.Count)
+	}
+}
+
+func (m *Main) traceValidateCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "validate TRACE",
+		Short: "Check every row of a trace",
+		Long: `Read a whole trace and check what is otherwise taken on trust: that submissions
+ascend, that ids are unique, that no row is impossible, and that the content has
+the hash that the trace states. A raw log is imported and the import is checked.
+Rows are counts; examples name the first row that breaks a rule.
+
+Exit codes: 0 valid, 2 usage, 3 not valid.`,
+		Example: `  orrery trace validate month.trace
+  orrery trace validate log.swf.gz -o json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			t, err := m.openTrace(args)
+			if err != nil {
+				return err
+			}
+			defer t.close()
+			m.remark(t, false)
+			report, err := traces.Validate(t.table)
+			report.File = t.label
+			if err != nil && report.Read == 0 {
+				return input(err)
+			}
+			if printing := print.account(report); printing != nil {
+				return printing
+			}
+			return input(err)
+		},
+	}
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+func (m *Main) traceHeadCommand() *cobra.Command {
+	var (
+		print *printer
+		n     int
+	)
+	cmd := &cobra.Command{
+		Use:   "head TRACE",
+		Short: "Print the first jobs of a trace",
+		Long: `Print the first jobs of a trace in the order of submission. Times are written
+D d HH:MM:SS since the epoch of the trace, in JSON microseconds; a dash (null in
+JSON) is a value that the trace does not have.
+
+Exit codes: 0 printed, 2 usage, 3 bad input.`,
+		Example: `  orrery trace head log.swf.gz
+  orrery trace head month.trace -n 3 -o markdown`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE: m.opened(func(_ *cobra.Command, _ *trace, b *traces.Bundle) error {
+			if n < 1 {
+				return usagef("-n %d: want 1 job or more", n)
+			}
+			rows, left := newHead(), n
+			for job, err := range b.Rows() {
+				if err != nil {
+					return input(err)
+				}
+				headRow(rows, job)
+				if left--; left == 0 {
+					break
+				}
+			}
+			return print.table(rows)
+		}),
+	}
+	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "number of jobs")
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+func newHead() *table.Table {
+	return table.New("id", "user", "submit", "start", "runtime", "walltime", "procs", "allocated", "nodes", "gpus per node", "kind", "state")
+}
+
+func headRow(t *table.Table, j *traces.Job) {
+	text := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	instant := func(o traces.Opt[model.Time]) any {
+		if !o.OK {
+			return nil
+		}
+		return table.Quantity(o.V.String(), int64(o.V))
+	}
+	span := func(o traces.Opt[model.Duration]) any {
+		if !o.OK {
+			return nil
+		}
+		return table.Quantity(o.V.String(), int64(o.V))
+	}
+	count := func(o traces.Opt[int32]) any {
+		if !o.OK {
+			return nil
+		}
+		return o.V
+	}
+	t.Row(j.ID, text(j.User), instant(traces.Some(j.Submit)), instant(j.Start), span(j.Runtime), span(j.Walltime),
+		count(j.ProcsRequested), count(j.ProcsAllocated), count(j.NodesMin), count(j.GPUsPerNode), text(j.Kind), text(j.ExitState))
+}
+
+func (m *Main) traceExportCommand() *cobra.Command {
+	var (
+		out    string
+		format string
+		quiet  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "export TRACE",
+		Short: "Write a trace as a Standard Workload Format log",
+		Long: `Write a trace as a log in the Standard Workload Format (SWF, 18 fields, times in
+seconds), to standard output or to -o FILE, compressed when FILE ends in .gz.
+What SWF has no field for is left out; what had to be changed is counted.
+
+Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
+		Example: `  orrery trace export month.trace -o month.swf.gz
+  orrery trace export log.swf.gz`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE: m.opened(func(cmd *cobra.Command, t *trace, b *traces.Bundle) error {
+			rows := func() iter.Seq2[*traces.Job, error] { return until(cmd.Context(), b.Rows()) }
+			var report traces.Report
+			err := m.create(out, func(w io.Writer) (err error) {
+				if !strings.HasSuffix(out, ".gz") {
+					report, err = swf.Export(w, t.info, rows)
+					return err
+				}
+				z := gzip.NewWriter(w)
+				if report, err = swf.Export(z, t.info, rows); err != nil {
+					return err
+				}
+				return z.Close()
+			})
+			if err != nil || quiet {
+				return err
+			}
+			m.say("%s", exported(report))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write; standard output without it")
+	cmd.Flags().Var(&choice{word: &format, of: []string{"swf"}, what: "format"}, "format", "format to write")
+	format = "swf"
+	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "do not say what was changed")
+	return cmd
+}
+
+// exported says in one sentence what an export did.
+func exported(r traces.Report) string {
+	var parts []string
+	for _, c := range append(r.Repaired, r.Dropped...) {
+		parts = append(parts, fmt.Sprintf("%s: %d", c.Rule, c.Count))
+	}
+	text := fmt.Sprintf("orrery: exported %d of %d jobs", r.Kept, r.Read)
+	if len(parts) > 0 {
+		text += "; " + strings.Join(parts, ", ")
+	}
+	return text
+}

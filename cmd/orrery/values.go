@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/traces"
+)
+
+// parsed is a flag whose text a function turns into fields of a spec. It keeps
+// the text, for verify to hand on and for --print-config to show.
+type parsed struct {
+	text  string
+	kind  string // what help shows for the value
+	parse func(string) error
+}
+
+// Set implements pflag.Value.
+func (p *parsed) Set(s string) error {
+	s = strings.TrimSpace(s)
+	if err := p.parse(s); err != nil {
+		return err
+	}
+	p.text = s
+	return nil
+}
+
+// String implements pflag.Value.
+func (p *parsed) String() string { return p.text }
+
+// Type implements pflag.Value.
+func (p *parsed) Type() string { return p.kind }
+
+// span returns a value that reads a duration of at least 0.
+func span(d *model.Duration, text string) *parsed {
+	return &parsed{text, "DUR", func(s string) (err error) {
+		*d, err = parseSpan(s)
+		return err
+	}}
+}
+
+func parseSpan(s string) (model.Duration, error) {
+	d, err := model.ParseDuration(s)
+	if err == nil && (d < 0 || d == model.Forever) {
+		err = fmt.Errorf("want a duration that is finite and not negative, such as 90s or 1h30m")
+	}
+	return d, err
+}
+
+// orderValue reads the order of the queue. The alias of an order is the order.
+func orderValue(spec *sim.Spec) *parsed {
+	return &parsed{"fcfs", "ORDER", func(s string) error {
+		o, err := scheduler.ParseOrder(s)
+		if err != nil {
+			return fmt.Errorf("unknown order%s: want %s", didYouMean(s, scheduler.OrderNames()), oneOf(scheduler.OrderNames()))
+		}
+		spec.Order = o.String()
+		return nil
+	}}
+}
+
+// backfillValue reads none, first-fit, easy or conservative[:DEPTH].
+func backfillValue(spec *sim.Spec) *parsed {
+	return &parsed{"easy", "RULE", func(s string) error {
+		name, depth, given := strings.Cut(s, ":")
+		b, err := scheduler.ParseBackfill(name)
+		if err != nil {
+			return fmt.Errorf("unknown rule%s: want none, first-fit, easy or conservative[:DEPTH]", didYouMean(name, scheduler.BackfillNames()))
+		}
+		spec.Backfill, spec.Depth = b.String(), 0
+		if !given {
+			return nil
+		}
+		if b != scheduler.Conservative {
+			return fmt.Errorf("%s backfilling has no depth: only conservative[:DEPTH] does", b)
+		}
+		if spec.Depth, err = strconv.Atoi(depth); err != nil || spec.Depth < 1 {
+			return fmt.Errorf("want a depth of 1 or more, such as conservative:50; leave it out to reserve for every job")
+		}
+		return nil
+	}}
+}
+
+// cycleValue reads event or the time between two passes.
+func cycleValue(spec *sim.Spec) *parsed {
+	return &parsed{"event", "event|DUR", func(s string) (err error) {
+		if s == "event" {
+			spec.Cycle = 0
+			return nil
+		}
+		if spec.Cycle, err = parseSpan(s); err == nil && spec.Cycle == 0 {
+			err = errors.New("want the word event, or a duration above 0 such as 30s")
+		}
+		return err
+	}}
+}
+
+// missingValue reads what is told of jobs without a request.
+func missingValue(spec *sim.Spec) *parsed {
+	return &parsed{"infinite", "infinite|recorded|default:DUR", func(s string) (err error) {
+		rule, text, given := strings.Cut(s, ":")
+		switch rule {
+		case "infinite", "recorded":
+			if given {
+				return fmt.Errorf("%s takes no duration: only default:DUR does", rule)
+			}
+			spec.MissingRequest, spec.DefaultRequest = rule, 0
+			return nil
+		case "default":
+			spec.MissingRequest = rule
+			if spec.DefaultRequest, err = parseSpan(text); err == nil && spec.DefaultRequest == 0 {
+				err = errors.New("want a default above 0, such as default:12h")
+			}
+			return err
+		}
+		return fmt.Errorf("unknown rule%s: want infinite, recorded or default:DUR", didYouMean(rule, []string{"infinite", "recorded", "default"}))
+	}}
+}
+
+// warmup is the part of a run before its steady window: a number of jobs, a
+// part of them in percent, or a duration.
+type warmup struct {
+	jobs    int64
+	percent float64 // of the jobs, when above 0
+	span    model.Duration
+}
+
+func (w *warmup) value() *parsed {
+	return &parsed{"1%", "N|DUR|PERCENT%", func(s string) (err error) {
+		*w = warmup{}
+		if text, ok := strings.CutSuffix(s, "%"); ok {
+			w.percent, err = strconv.ParseFloat(text, 64)
+			if err != nil || !(w.percent >= 0 && w.percent < 100) {
+				return errors.New("want 0% or more and less than 100%")
+			}
+			return nil
+		}
+		if w.jobs, err = strconv.ParseInt(s, 10, 64); err == nil {
+			if w.jobs < 0 {
+				return errors.New("want a number of jobs of 0 or more")
+			}
+			return nil
+		}
+		w.jobs = 0
+		if w.span, err = parseSpan(s); err != nil {
+			return fmt.Errorf("want a number of jobs, a part of them such as 1%%, or a duration such as 6h")
+		}
+		return nil
+	}}
+}
+
+// enter writes the warm-up into a spec. The default of 1 % keeps its own
+// spelling there, other parts become a number of the trace's jobs.
+func (w *warmup) enter(spec *sim.Spec, info traces.Info) {
+	spec.Warmup, spec.WarmupJobs = w.span, w.jobs
+	switch {
+	case w.percent == 1:
+		spec.WarmupJobs = sim.DefaultSpec().WarmupJobs
+	case w.percent > 0:
+		spec.WarmupJobs = int64(float64(info.Rows) * w.percent / 100)
+	}
+}

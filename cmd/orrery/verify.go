@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/sim"
+	"orrery/sim/record"
+)
+
+// verifyVerb holds the flags of verify.
+type verifyVerb struct {
+	settings
+	m       *Main
+	print   *printer
+	against string
+	keep    string
+	quiet   bool
+}
+
+func (m *Main) verifyCommand() *cobra.Command {
+	v := &verifyVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "verify [LOG]",
+		Short: "Replay twice in separate processes and compare every byte",
+		Long: `Replay the same settings in two processes, the second on one processor, and
+compare every byte of the run directories but host.json, and the fingerprints.
+When they differ, the first diverging event of the committed log is named, with
+what each process did. --against takes another build of orrery for the second
+process; the version in run.json may then differ.
+
+` + settingsHelp + `
+
+Exit codes: 0 identical, 1 failed, 2 usage, 3 bad input, 4 the runs differ,
+130 interrupted.`,
+		Example: `  orrery verify
+  orrery verify log.swf.gz --procs 100 --order sjf --backfill easy
+  orrery verify log.swf.gz --procs 100 -o json`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE:              v.run,
+	}
+	v.register(cmd)
+	v.print = m.printFlag(cmd, "o")
+	cmd.Flags().StringVar(&v.against, "against", "", "program to run as the second process; without it this one")
+	cmd.Flags().StringVar(&v.keep, "out", "", "new directory to keep both runs in, as first and second")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when the runs are identical (but -o json)")
+	return cmd
+}
+
+func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
+	t, err := v.m.openTrace(args)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if _, err := v.bound(t); err != nil {
+		return err
+	}
+	v.m.remark(t, v.quiet)
+	programs, err := v.programs()
+	if err != nil {
+		return err
+	}
+	scratch, dirs, err := v.directories()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	if err := v.replays(cmd.Context(), t, programs, dirs); err != nil {
+		return err
+	}
+	var runs [2]sim.Recorded
+	for i, dir := range dirs {
+		r, err := record.Open(dir)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		runs[i] = sim.Recorded{Files: os.DirFS(dir), Epoch: r.Epoch(), Jobs: r, Facts: func() (io.ReadCloser, error) {
+			return factsOf(dir, filepath.Join(scratch, fmt.Sprintf("facts-%d.csv", i)))
+		}}
+	}
+	found, err := sim.Verify(runs[0], runs[1], v.against != "")
+	if err != nil {
+		return err
+	}
+	return v.show(found)
+}
+
+// programs are the executables of the two processes.
+func (v *verifyVerb) programs() (p [2]string, err error) {
+	if p[0] = v.m.Executable; p[0] == "" {
+		if p[0], err = os.Executable(); err != nil {
+			return p, fmt.Errorf("finding the running program: %w", err)
+		}
+	}
+	if p[1] = v.against; p[1] == "" {
+		p[1] = p[0]
+		return p, nil
+	}
+	if p[1], err = exec.LookPath(v.against); err != nil {
+		return p, usagef("--against %s: %w; name a build of orrery", v.against, err)
+	}
+	return p, nil
+}
+
+// directories are where the two runs go, and what is removed in the end.
+func (v *verifyVerb) directories() (scratch string, dirs [2]string, err error) {
+	if scratch, err = os.MkdirTemp("", "orrery-verify-*"); err != nil {
+		return "", dirs, err
+	}
+	parent := scratch
+	if v.keep != "" {
+		parent = v.keep
+	}
+	return scratch, [2]string{filepath.Join(parent, "first"), filepath.Join(parent, "second")}, nil
+}
+
+// replays runs both processes side by side, and ends both when one fails.
+func (v *verifyVerb) replays(ctx context.Context, t *trace, programs, dirs [2]string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type end struct {
+		which int
+		err   error
+	}
+	ends := make(chan end)
+	for i := range programs {
+		go func() { ends <- end{i, v.replay(ctx, t, programs[i], dirs[i], i == 1)} }()
+	}
+	var first error
+	for range programs {
+		if e := <-ends; e.err != nil && first == nil {
+			cancel()
+			first = e.err
+			if !errors.Is(e.err, context.Canceled) {
+				first = fmt.Errorf("the %s process: %w", [2]string{"first", "second"}[e.which], e.err)
+			}
+		}
+	}
+	return first
+}
+
+// replay runs one process to its end. The exit code of a replay that refuses
+// its input is handed on.
+func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, alone bool) error {
+	args := []string{"replay"}
+	if !t.sample {
+		args = append(args, t.path)
+	}
+	args = append(append(args, v.given()...), "--facts", "--quiet", "--out", dir)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = os.Environ()
+	if alone {
+		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var exit *exec.ExitError
+	said := strings.TrimSpace(stderr.String())
+	if errors.As(err, &exit) && (exit.ExitCode() == exitUsage || exit.ExitCode() == exitInput) {
+		return &codedError{exit.ExitCode(), errors.New(said)}
+	}
+	return fmt.Errorf("%w: %s", err, said)
+}
+
+// factsOf writes the committed log of a run as CSV and opens it.
+func factsOf(dir, path string) (io.ReadCloser, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := record.ExportCSV(dir, record.TableFacts, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// show prints what was compared and, when the runs differ, where first.
+func (v *verifyVerb) show(found *sim.Verification) error {
+	if v.print.json() {
+		if err := v.print.document(found); err != nil {
+			return err
+		}
+	}
+	if found.Equal() && (v.quiet || v.print.json()) {
+		return nil
+	}
+	if !v.print.json() {
+		if err := v.tables(found); err != nil {
+			return err
+		}
+	}
+	if found.Equal() {
+		return nil
+	}
+	return &codedError{exitMismatch, errors.New(difference(found))}
+}
+
+func (v *verifyVerb) tables(found *sim.Verification) error {
+	files := table.New("file", "equal bytes", "result")
+	for _, f := range found.Files {
+		result := table.Cell{Text: "identical", JSON: "identical", Tone: table.Good}
+		if !f.Equal {
+			result = table.Cell{Text: "DIFFERS", JSON: "differs", Tone: table.Bad}
+		}
+		files.Row(f.Name, table.Quantity(plot.Count(f.Bytes), f.Bytes), result)
+	}
+	if err := v.print.table(files); err != nil {
+		return err
+	}
+	if found.Equal() {
+		fmt.Fprintf(v.m.Stdout, "\nidentical in two processes, fingerprint %s\n", found.Fingerprints[0])
+	}
+	return nil
+}
+
+// difference tells what each process did at the first event that differs.
+func difference(found *sim.Verification) string {
+	d := found.Divergence
+	if d == nil {
+		return fmt.Sprintf("the runs differ, though their logs of events are equal: fingerprints %s and %s",
+			found.Fingerprints[0], found.Fingerprints[1])
+	}
+	return fmt.Sprintf("the runs differ; first diverging event: number %d of the log\n  first process:  %s\n  second process: %s",
+		d.Index, d.Sides[0], d.Sides[1])
+}

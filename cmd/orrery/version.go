@@ -1,0 +1,82 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/table"
+	"orrery/sim"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+	"orrery/traces"
+)
+
+// buildVersion may be set by the linker, for a release.
+var buildVersion string
+
+// version is the version of the program: that of the release, of the module, or
+// "devel" in a working tree.
+func version() string {
+	if buildVersion != "" {
+		return buildVersion
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// revision is the commit that was built, with "+changes" when the working tree
+// was not clean; "" when the build does not say.
+func revision() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	commit, changed := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "+changes"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + changed
+}
+
+func (m *Main) versionCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of the program, its formats and its semantics",
+		Long: `Print the version of the program, the commit it was built from, and the numbers
+that say what it reads and writes. Results of different semantics may schedule
+differently and are never mixed. All numbers count from 1.
+
+Exit codes: 0 printed, 2 usage.`,
+		Example: `  orrery version
+  orrery version -o json`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			t := table.New("what", "value")
+			t.Row("orrery", version())
+			t.Row("revision", table.Quantity(or(revision(), "unknown"), revision()))
+			t.Row("semantics", sim.Semantics)
+			t.Row("trace schema", traces.SchemaVersion)
+			t.Row("run schema", record.SchemaVersion)
+			t.Row("metrics schema", metric.TableSchema)
+			t.Row("go", runtime.Version())
+			t.Row("system", runtime.GOOS+"/"+runtime.GOARCH)
+			return print.table(t)
+		},
+	}
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
