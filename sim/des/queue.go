@@ -13,15 +13,14 @@ import (
 // Rank orders events of one instant, lowest first.
 type Rank uint8
 
-// The ranks, in the order in which events of one instant are handled. One
-// planning pass follows them all. An end frees capacity before a submission
-// asks for it; the answer of the quorum comes between, so that a job granted
-// and a job submitted at one instant meet as they would a microsecond apart.
+// The ranks, in the order in which events of one instant are handled.
+// Submissions follow them, from the trace, and then one planning pass: what
+// frees capacity comes before what asks for it.
 const (
-	RankEnd Rank = iota
-	RankQuorum
-	RankCancel
-	RankSubmit
+	RankEnd    Rank = iota // a job ends by itself
+	RankExpiry             // a job is killed at its walltime
+	RankQuorum             // the quorum answers a proposal
+	RankCancel             // a waiting job is withdrawn
 )
 
 // Event is a value in the queue: an instant and a word that carries the rank,

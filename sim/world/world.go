@@ -186,7 +186,7 @@ func (w *World) Take(t model.Time) []model.Fact {
 	for _, e := range w.batch {
 		j := &w.jobs[e.Ref()]
 		switch e.Rank() {
-		case des.RankEnd:
+		case des.RankEnd, des.RankExpiry:
 			w.end(t, e.Ref())
 		case des.RankQuorum:
 			w.answer(e.Ref())
@@ -264,7 +264,11 @@ func (w *World) Start(now model.Time, ref model.Ref) {
 	w.State.Started++
 	w.State.QueuedUnits -= int64(j.request.Units)
 	w.State.BusyUnits += int64(j.busy)
-	w.events.Push(des.NewEvent(now.Add(w.lasts(now, j)), des.RankEnd, j.rec.Job, ref))
+	end, rank := now.Add(w.lasts(now, j)), des.RankEnd
+	if j.rec.Reason == model.ReasonWalltimeLimit {
+		rank = des.RankExpiry
+	}
+	w.events.Push(des.NewEvent(end, rank, j.rec.Job, ref))
 }
 
 // lasts says for how long the job runs from now on, and settles how it ends.
