@@ -6,6 +6,8 @@ import (
 	"strings"
 )
 
+//go:generate go test . -run Document -update
+
 // WriteMarkdown writes the legend and the table of all definitions as
 // Markdown, the form in which docs/METRICS.md holds it.
 func WriteMarkdown(w io.Writer) error {

@@ -77,18 +77,6 @@ func compute(t require.TestingT, list []job, cfg Config) Table {
 	return tab
 }
 
-// values lists a table with undefined values as NaN.
-func values(tab Table) map[string]float64 {
-	out := map[string]float64{}
-	for _, m := range tab.Metrics {
-		out[m.Name+" "+m.Window] = math.NaN()
-		if m.Value != nil {
-			out[m.Name+" "+m.Window] = *m.Value
-		}
-	}
-	return out
-}
-
 func TestRanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := schedules(t)

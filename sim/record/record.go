@@ -9,13 +9,17 @@ import (
 	"orrery/sim/record/column"
 )
 
-// The shapes of results in memory; see package column.
-type (
-	Columns        = column.Jobs
-	AttemptColumns = column.Attempts
-	Bin            = column.Bin
-	Scanner        = column.Scanner
-)
+// Columns is a batch of rows of the table jobs.
+type Columns = column.Jobs
+
+// AttemptColumns is a batch of rows of the table attempts.
+type AttemptColumns = column.Attempts
+
+// Bin is a row of the table series.
+type Bin = column.Bin
+
+// Scanner hands out the rows of the table jobs.
+type Scanner = column.Scanner
 
 // Absent marks a missing instant or span in a column; on disk it is null.
 const Absent = column.Absent
