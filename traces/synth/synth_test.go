@@ -63,7 +63,7 @@ func TestFormulasAgainstGonum(t *testing.T) {
 // TestLublinMoments compares samples with the formulas of the model, for the
 // class of all jobs and for batch and interactive jobs apart.
 func TestLublinMoments(t *testing.T) {
-	const n = 200_000
+	const n = 100_000
 	for _, c := range []LublinClass{wholeSample, batchSample, interactiveSample} {
 		for _, procs := range []int32{128, 100, 1024} {
 			p := DefaultLublin(procs)
@@ -356,6 +356,22 @@ func TestReproducible(t *testing.T) {
 		i++
 	}
 	require.Equal(t, 5000, i)
+}
+
+// TestSourceAllocatesNothing: memory does not grow with the jobs made.
+func TestSourceAllocatesNothing(t *testing.T) {
+	for _, w := range []*Workload{
+		mustLublin(t, DefaultLublinClasses(1024), math.MaxInt32, 1),
+		mustGPU(t, DefaultGPU(64), math.MaxInt32, 1),
+	} {
+		s, b := w.Source(), &traces.Batch{}
+		require.NoError(t, s.Next(b))
+		require.Zero(t, testing.AllocsPerRun(3, func() {
+			if s.Next(b) != nil {
+				panic("a source that ends early")
+			}
+		}))
+	}
 }
 
 func TestRowsStopEarly(t *testing.T) {
