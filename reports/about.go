@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -167,12 +167,7 @@ func readAwkward(d document) []awkward {
 func flatten(prefix string, v any, out []fact) []fact {
 	switch v := v.(type) {
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		sort.Strings(keys)
-		for _, k := range keys {
+		for _, k := range slices.Sorted(maps.Keys(v)) {
 			out = flatten(strings.TrimPrefix(prefix+"."+k, "."), v[k], out)
 		}
 	case []any:

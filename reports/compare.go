@@ -294,8 +294,10 @@ func magnitude(d model.Duration) model.Duration {
 
 // Figures draws the waits of both runs over one another, and their difference.
 func (c *Comparison) Figures() []*plot.Figure {
-	a, b := plot.Named{Name: "A: " + c.A.Policy, Waits: &c.waitsA}, plot.Named{Name: "B: " + c.B.Policy, Waits: &c.waitsB}
-	return []*plot.Figure{plot.WaitCDF(a, b), plot.WaitDifference(a, b)}
+	a, b := plot.Named{Name: "A", About: c.A.Policy, Waits: &c.waitsA}, plot.Named{Name: "B", About: c.B.Policy, Waits: &c.waitsB}
+	both := plot.WaitCDF(a, b)
+	both.Name = "wait-cdf-compared"
+	return []*plot.Figure{both, plot.WaitDifference(a, b)}
 }
 
 // MetricTable shows the metrics of both runs with their differences.

@@ -182,22 +182,40 @@ func inline(f *plot.Figure) (htmlFigure, error) {
 	view := head[strings.Index(head, "viewBox"):]
 	view = view[:strings.Index(view[9:], `"`)+10]
 	label := template.HTMLEscapeString(f.Alt)
-	svg = `<svg role="img" aria-label="` + label + `" ` + view + `>` + themed.Replace(rest)
+	svg = `<svg role="img" aria-label="` + label + `" ` + view + `>` + themed(rest)
 	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(svg)}, nil //nolint:gosec // drawn here, text escaped by the canvas
 }
 
-var themed = themeReplacer(map[string]color.NRGBA{
-	"paper": plot.Paper, "ink": plot.Ink, "muted": plot.Muted, "line": plot.Grid, "blue": plot.Blue, "vermilion": plot.Vermilion,
-	"sky": plot.Sky, "orange": plot.Orange, "green": plot.Green, "purple": plot.Purple,
-})
-
-func themeReplacer(names map[string]color.NRGBA) *strings.Replacer {
-	var pairs []string
-	for name, c := range names { // the keys are distinct texts, so their order changes nothing
-		pairs = append(pairs, fmt.Sprintf(":#%02X%02X%02X", c.R, c.G, c.B), ":var(--"+name+")")
-	}
-	return strings.NewReplacer(pairs...)
+// themeColors are the palette of the figures and the page's variables of the
+// same meaning.
+var themeColors = []struct {
+	name  string
+	color color.NRGBA
+}{
+	{"paper", plot.Paper}, {"ink", plot.Ink}, {"muted", plot.Muted}, {"line", plot.Grid}, {"blue", plot.Blue},
+	{"vermilion", plot.Vermilion}, {"sky", plot.Sky}, {"orange", plot.Orange}, {"green", plot.Green}, {"purple", plot.Purple},
 }
+
+var svgColor = regexp.MustCompile(`:#[0-9A-F]{6}\b`)
+
+// themed turns the palette into variables. The canvas loses up to one step of
+// a channel on translucent colours, so neighbours count as equal.
+func themed(svg string) string {
+	return svgColor.ReplaceAllStringFunc(svg, func(s string) string {
+		var r, g, b int
+		if _, err := fmt.Sscanf(s, ":#%02X%02X%02X", &r, &g, &b); err != nil {
+			return s
+		}
+		for _, t := range themeColors {
+			if near(r, t.color.R) && near(g, t.color.G) && near(b, t.color.B) {
+				return ":var(--" + t.name + ")"
+			}
+		}
+		return s
+	})
+}
+
+func near(v int, c uint8) bool { return v-int(c) <= 1 && int(c)-v <= 1 }
 
 // pageMeta is the head of the page's data.
 type pageMeta struct {

@@ -31,7 +31,7 @@ var directions = []struct {
 	{"jobs_completed", +1}, {"jobs_timeout", -1}, {"jobs_unfinished", -1}, {"jobs_", 0},
 	{"wait", -1}, {"turnaround_", -1}, {"slowdown_", -1}, {"bounded_slowdown_", -1}, {"per_processor_bounded_slowdown_", -1},
 	{"area_weighted_", -1}, {"makespan", -1}, {"window_", 0}, {"throughput", +1}, {metricUtilisation, +1},
-	{"loss_of_capacity", -1}, {"queue_", -1}, {"jain_", +1},
+	{"loss_of_capacity", -1}, {"queue_growth", 0}, {"queue_", -1}, {"jain_", +1},
 }
 
 // direction is the entry of directions; known is false when there is none.

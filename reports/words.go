@@ -94,7 +94,7 @@ func verdictWords(v metric.Verdict) string {
 	case metric.Stable:
 		return "the queue stayed within what the machine can hold"
 	case metric.Backlogged:
-		return "on average more work waited than the machine holds, but the queue did not keep growing"
+		return "on average the waiting jobs asked for more than the whole machine, but the queue did not keep growing"
 	case metric.Overloaded:
 		return "more work arrived than the machine can do, so the queue kept growing and waits measure the length of the log: do not rank this run by them"
 	}

@@ -23,7 +23,8 @@
   // A clock labels seconds since the trace's epoch.
   function makeClock(meta) {
     const date = (sec) => new Date(meta.epoch * 1000 + sec * 1000);
-    const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2592000, 7776000, 15552000, 31536000];
+    const day = 86400, dates = [1, 2, 4, 7, 14, 30, 91, 182, 365, 730], counts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+    const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200].concat((meta.known ? dates : counts).map((n) => n * day));
     return {
       full: (sec) => meta.known ? date(sec).toISOString().slice(0, 19).replace("T", " ") + " UTC" : "day " + Math.floor(sec / 86400) + " " + span(((sec % 86400) + 86400) % 86400),
       ticks(lo, hi, most) {
@@ -239,28 +240,50 @@
     dark.addEventListener("change", () => { colors = palette(); show(view); });
   }
 
+  // Bins are of equal width; neighbours are joined so far that a curve has about
+  // one point for two pixels, whatever the zoom.
+  function joined(s, by) {
+    const n = Math.ceil(s.t.length / by), out = { t: new Array(n), busy: new Array(n), queued: new Array(n), queuedMax: new Array(n) };
+    for (let i = 0; i < n; i++) {
+      const a = i * by, b = Math.min(s.t.length, a + by);
+      let busy = 0, queued = 0, most = 0;
+      for (let k = a; k < b; k++) { busy += s.busy[k]; queued += s.queued[k]; most = Math.max(most, s.queuedMax[k]); }
+      out.t[i] = s.t[a]; out.busy[i] = busy / (b - a); out.queued[i] = queued / (b - a); out.queuedMax[i] = most;
+    }
+    return out;
+  }
+
   function series(meta, s, clock) {
-    const charts = [], sync = { key: "time" };
+    const charts = [], sync = { key: "time" }, total = s.t.length;
     const axis = (extra) => ({ stroke: () => css("--muted"), grid: { stroke: () => css("--line"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1 }, ...extra });
+    const places = (u, lo, hi) => clock.ticks(lo, hi, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 110)));
     const time = axis({
       space: 110,
-      splits: (u, i, lo, hi) => clock.ticks(lo, hi, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 110))).map((t) => t.v),
-      values: (u, splits) => { const text = new Map(clock.ticks(u.scales.x.min, u.scales.x.max, Math.max(2, Math.floor(u.bbox.width / devicePixelRatio / 110))).map((t) => [t.v, t.text])); return splits.map((v) => text.get(v)); },
+      splits: (u, i, lo, hi) => places(u, lo, hi).map((t) => t.v),
+      values: (u, splits) => { const text = new Map(places(u, u.scales.x.min, u.scales.x.max).map((t) => [t.v, t.text])); return splits.map((v) => text.get(v)); },
     });
     const stepped = uPlot.paths.stepped({ align: 1 });
-    const chart = (id, height, label, range, lines, format) => {
-      const el = $(id);
+    const chart = (id, label, range, lines, format) => {
+      const el = $(id), height = 220;
+      let by = 0;
+      const data = (of) => { const d = joined(s, of); return [d.t].concat(lines.map((l) => d[l.data])); };
+      const fit = (u) => {
+        const lo = u.scales.x.min, hi = u.scales.x.max, all = s.t[total - 1] - s.t[0] || 1;
+        const want = Math.max(1, Math.floor(total * Math.min(1, (hi - lo) / all) / Math.max(100, el.clientWidth / 2)));
+        if (want !== by) { by = want; queueMicrotask(() => u.setData(data(by), false)); }
+      };
       const u = new uPlot({
         width: el.clientWidth, height, padding: [10, 44, 0, 0], scales: { x: { time: false }, y: { range } }, cursor: { sync, y: false },
+        hooks: { setScale: [(u, key) => { if (key === "x") fit(u); }] },
         axes: [time, axis({ label, labelSize: 18, size: 60, values: (_, v) => v.map(format) })],
         series: [{ label: "time", value: (_, v) => v == null ? "-" : clock.full(v) }].concat(lines.map((l) => ({
           label: l.label, paths: stepped, width: 1.2, points: { show: false }, stroke: () => css(l.color), fill: l.fill ? () => css(l.color) + "44" : undefined, value: (_, v) => v == null ? "-" : format(v),
         }))),
-      }, [s.t].concat(lines.map((l) => l.data)), el);
+      }, data(Math.max(1, Math.floor(total / Math.max(100, el.clientWidth / 2)))), el);
       charts.push([u, el, height]);
     };
-    chart("series-busy", 220, "% of units allocated", () => [0, 100], [{ label: "allocated (mean)", data: s.busy, color: "--blue", fill: true }], (v) => (Math.round(v * 10) / 10) + " %");
-    chart("series-queue", 220, "jobs waiting", (_, lo, hi) => [0, Math.max(1, hi * 1.05)], [{ label: "waiting (most)", data: s.queuedMax, color: "--orange", fill: true }, { label: "waiting (mean)", data: s.queued, color: "--vermilion" }], (v) => v >= 100 ? grouped(v) : String(Math.round(v * 10) / 10));
+    chart("series-busy", "% of units allocated", () => [0, 100], [{ label: "allocated (mean)", data: "busy", color: "--blue", fill: true }], (v) => (Math.round(v * 10) / 10) + " %");
+    chart("series-queue", "jobs waiting", (_, lo, hi) => [0, Math.max(1, hi * 1.05)], [{ label: "waiting (most)", data: "queuedMax", color: "--orange", fill: true }, { label: "waiting (mean)", data: "queued", color: "--vermilion" }], (v) => v >= 100 ? grouped(v) : String(Math.round(v * 10) / 10));
     new ResizeObserver(() => { for (const [u, el, height] of charts) if (el.clientWidth && el.clientWidth !== u.width) u.setSize({ width: el.clientWidth, height }); }).observe($("series-panel"));
     dark.addEventListener("change", () => { for (const [u] of charts) u.redraw(false, true); });
   }
@@ -276,7 +299,6 @@
       }],
     ]) {
       const panel = $(part + "-panel"), still = $(part + "-static");
-      if (!panel) continue;
       panel.hidden = false;
       await start();
       still.open = false;

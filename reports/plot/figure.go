@@ -8,9 +8,11 @@
 package plot
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"io"
+	"strings"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -76,11 +78,23 @@ type entry struct {
 func (f *Figure) WriteSVG(w io.Writer) error {
 	c := vgsvg.New(figureWidth, f.height)
 	f.render(draw.New(c))
-	if _, err := c.WriteTo(w); err != nil {
+	var b bytes.Buffer
+	_, err := c.WriteTo(&b)
+	if err == nil {
+		_, err = rasterInSVG.WriteString(w, b.String())
+	}
+	if err != nil {
 		return fmt.Errorf("figure %s: writing SVG: %w", f.Name, err)
 	}
 	return nil
 }
+
+// rasterInSVG corrects what vgsvg says of an image: it is a PNG, and it fills
+// its rectangle, where viewers would keep its proportions and leave margins.
+var rasterInSVG = strings.NewReplacer(
+	"<image ", `<image preserveAspectRatio="none" style="image-rendering:pixelated" `,
+	"data:image/jpg;", "data:image/png;",
+)
 
 // WritePNG writes the figure as PNG, 1440 pixels wide.
 func (f *Figure) WritePNG(w io.Writer) error {
@@ -123,7 +137,9 @@ func drawLegend(c draw.Canvas, entries []entry) draw.Canvas {
 	x, y := c.Min.X, c.Max.Y-7*pt
 	for _, e := range entries {
 		if e.area {
-			c.FillPolygon(e.color, []vg.Point{{X: x, Y: y - 4}, {X: x + swatch, Y: y - 4}, {X: x + swatch, Y: y + 4}, {X: x, Y: y + 4}})
+			corners := []vg.Point{{X: x, Y: y - 4}, {X: x + swatch, Y: y - 4}, {X: x + swatch, Y: y + 4}, {X: x, Y: y + 4}, {X: x, Y: y - 4}}
+			c.FillPolygon(e.color, corners)
+			c.StrokeLines(draw.LineStyle{Color: Grid, Width: 0.5 * pt}, corners)
 		} else {
 			c.StrokeLine2(draw.LineStyle{Color: e.color, Width: 1.6 * pt, Dashes: e.dashes}, x, y, x+swatch, y)
 		}

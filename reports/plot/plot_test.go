@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,12 +92,12 @@ func allFigures(t *testing.T) []*Figure {
 	many, _ := sampleGantt(t, 20000)
 	dense := Gantt(many, nil, 20000, Clock{})
 	dense.Name = "gantt-dense"
-	both := WaitCDF(Named{"easy", sampleWaits(1, 4000)}, Named{"conservative", sampleWaits(0.5, 4000)})
+	both := WaitCDF(Named{Name: "easy", Waits: sampleWaits(1, 4000)}, Named{Name: "conservative", Waits: sampleWaits(0.5, 4000)})
 	both.Name = "wait-cdf-both"
 	return []*Figure{
 		State(sampleLoads(), clock, Window{12 * hourUS, 150 * hourUS}),
-		WaitCDF(Named{"easy", sampleWaits(1, 4000)}), both,
-		WaitDifference(Named{"easy", sampleWaits(1, 4000)}, Named{"conservative", sampleWaits(0.5, 4000)}),
+		WaitCDF(Named{Name: "easy", Waits: sampleWaits(1, 4000)}), both,
+		WaitDifference(Named{Name: "easy", Waits: sampleWaits(1, 4000)}, Named{Name: "conservative", Waits: sampleWaits(0.5, 4000)}),
 		SlowdownBySize(sampleSlowdowns()),
 		Gantt(few, bars, int64(len(bars)), clock), dense,
 	}
@@ -125,6 +126,10 @@ func TestFigures(t *testing.T) {
 			require.Greater(t, distinctColors(img), 8)
 			require.NotEmpty(t, f.Alt)
 			require.Contains(t, svg.String(), "<svg")
+			if strings.Contains(svg.String(), "<image") {
+				require.Contains(t, svg.String(), `<image preserveAspectRatio="none"`, "the raster fills its axes")
+				require.Contains(t, svg.String(), "data:image/png;base64,")
+			}
 		})
 	}
 }
@@ -144,8 +149,8 @@ func TestFiguresOfNothing(t *testing.T) {
 	r, err := NewRaster(Window{0, 10}, ones(1), 5, 5)
 	require.NoError(t, err)
 	for _, f := range []*Figure{
-		State(nil, Clock{}, Window{}), WaitCDF(Named{"a", &Waits{}}), SlowdownBySize(&Slowdowns{}), Gantt(r, nil, 0, Clock{}),
-		WaitDifference(Named{"a", &Waits{}}, Named{"b", &Waits{}}),
+		State(nil, Clock{}, Window{}), WaitCDF(Named{Name: "a", Waits: &Waits{}}), SlowdownBySize(&Slowdowns{}), Gantt(r, nil, 0, Clock{}),
+		WaitDifference(Named{Name: "a", Waits: &Waits{}}, Named{Name: "b", Waits: &Waits{}}),
 	} {
 		require.NoError(t, f.WriteSVG(&bytes.Buffer{}), f.Name)
 	}

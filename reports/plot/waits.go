@@ -74,10 +74,19 @@ func (w *Waits) shares() []float64 {
 	return out
 }
 
-// Named is a distribution of waits with the name of its run.
+// Named is a distribution of waits with a short name of its run, such as A,
+// and what it is, which only the legend says.
 type Named struct {
 	Name  string
+	About string
 	Waits *Waits
+}
+
+func (n Named) label() string {
+	if n.About == "" {
+		return n.Name
+	}
+	return n.Name + ": " + n.About
 }
 
 var curveColors = [...]color.NRGBA{Blue, Vermilion, Green, Purple}
@@ -99,7 +108,7 @@ func WaitCDF(runs ...Named) *Figure {
 			f.Note = text
 			continue
 		}
-		f.legend = append(f.legend, entry{text: r.Name, color: curveColors[i], dashes: curveDashes(i)})
+		f.legend = append(f.legend, entry{text: r.label(), color: curveColors[i], dashes: curveDashes(i)})
 		if i > 0 {
 			f.Note += "; "
 		}
@@ -134,8 +143,8 @@ func WaitDifference(a, b Named) *Figure {
 		Note:   "difference of the two curves of waits; above zero " + b.Name + " does better, below " + a.Name,
 		height: 260 * pt,
 		legend: []entry{
-			{text: "better in " + b.Name, color: alpha(Blue, 140), area: true},
-			{text: "better in " + a.Name, color: alpha(Vermilion, 140), area: true},
+			{text: "better in " + b.label(), color: alpha(Blue, 140), area: true},
+			{text: "better in " + a.label(), color: alpha(Vermilion, 140), area: true},
 		},
 	}
 	f.Alt = f.Title + ": " + f.Note
