@@ -4,6 +4,8 @@
 // files, figures or how a schedule came about.
 package metric
 
+//go:generate go test . -run Document -update
+
 // Windows of a metric.
 const (
 	All    = "all"    // every job; the series from the first submission to the last end
