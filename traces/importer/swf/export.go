@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -163,7 +164,7 @@ func (e *exporter) row(j *traces.Job) error {
 	v[fJob] = j.ID
 	v[fSubmit] = int64(j.Submit) + e.shift
 	if j.Submit == model.AbsentTime || v[fSubmit] < 0 || j.ID < 0 {
-		return fmt.Errorf("job %d cannot be written as SWF: it was submitted at %s, before the epoch of the trace, and a negative number means missing there", j.ID, j.Submit)
+		return fmt.Errorf("job %d, submitted at %s, cannot be written as SWF, where numbers below zero mean missing", j.ID, j.Submit)
 	}
 	lost := lostColumns(j)
 	more := e.extra(j, &lost)
@@ -251,12 +252,9 @@ func (e *exporter) extra(j *traces.Job, lost *[]string) (more [standardFields]st
 			delete(x, known.key)
 		}
 	}
-	keys := make([]string, 0, len(x))
-	for k := range x {
-		keys = append(keys, "extra."+k)
+	for _, k := range slices.Sorted(maps.Keys(x)) {
+		*lost = append(*lost, "extra."+k)
 	}
-	slices.Sort(keys)
-	*lost = append(*lost, keys...)
 	return more
 }
 

@@ -75,5 +75,5 @@ func TestExportOfWhatSWFHasNoFieldFor(t *testing.T) {
 	require.Equal(t, "job 1: tenant, nodes, gpus_per_node, extra.avg_cpu_s, extra.carbon_weight, exit_state TIMEOUT", r.Repaired[1].Example)
 
 	_, err := Export(&bytes.Buffer{}, traces.Info{}, rowsOf([]traces.Job{{ID: 1, Submit: -1}}))
-	require.ErrorContains(t, err, "before the epoch")
+	require.ErrorContains(t, err, "numbers below zero mean missing")
 }

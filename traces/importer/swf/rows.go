@@ -75,9 +75,7 @@ func (h *held) add(submit int64, line []byte) {
 // drain hands the lines to fn by submission; those of one instant in the order
 // in which they were added.
 func (h *held) drain(fn func(line []byte) error) error {
-	slices.SortFunc(h.lines, func(a, b heldLine) int {
-		return cmp.Or(cmp.Compare(a.submit, b.submit), cmp.Compare(a.from, b.from))
-	})
+	slices.SortStableFunc(h.lines, func(a, b heldLine) int { return cmp.Compare(a.submit, b.submit) })
 	for _, l := range h.lines {
 		if err := fn(h.text[l.from:l.to]); err != nil {
 			return err
