@@ -8,7 +8,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the binary, in bin/orrery
-	go build -trimpath -o bin/orrery ./cmd/orrery
+	go build -o bin/orrery ./cmd/orrery
 
 test: ## all tests, the rules of the house among them
 	go test ./... ./tools/testdata
