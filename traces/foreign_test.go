@@ -69,7 +69,7 @@ func othersAsJobs() []traces.Job {
 func TestForeignFiles(t *testing.T) {
 	hashes := map[string]bool{}
 	encodings := map[int64]encoding.Encoding{1: &parquet.Plain, 3: &parquet.DeltaBinaryPacked, 100: &parquet.RLEDictionary}
-	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd, &parquet.Lz4Raw} {
+	for _, codec := range []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Gzip, &parquet.Zstd} {
 		for version := 1; version <= 2; version++ {
 			for _, group := range []int64{1, 3, 100} {
 				path := writeForeign(t, others(), parquet.Compression(codec), parquet.DataPageVersion(version), parquet.MaxRowsPerRowGroup(group),
@@ -98,6 +98,12 @@ func TestForeignFiles(t *testing.T) {
 	// The same rows through our writer have the same hash.
 	jobs := othersAsJobs()
 	require.True(t, hashes[write(t, filepath.Join(t.TempDir(), "x.trace"), &content{jobs: jobs})])
+}
+
+func TestForeignCodecsRefused(t *testing.T) {
+	for _, codec := range []compress.Codec{&parquet.Lz4Raw, &parquet.Brotli} {
+		require.ErrorContains(t, openError(t, writeForeign(t, others(), parquet.Compression(codec))), "column id: found pages compressed with "+codec.String())
+	}
 }
 
 func TestForeignSortedFileIsFoundSorted(t *testing.T) {

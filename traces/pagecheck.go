@@ -150,9 +150,6 @@ type pageChecker struct {
 // Pages without a checksum have the counts of their body checked too.
 func (k *pageChecker) chunk(group, column int, optional bool) error {
 	m := k.file.Metadata()
-	if column >= len(m.RowGroups[group].Columns) {
-		return fmt.Errorf("row group %d has no column %d", group, column)
-	}
 	meta := &m.RowGroups[group].Columns[column].MetaData
 	start := meta.DataPageOffset
 	if meta.DictionaryPageOffset != 0 {

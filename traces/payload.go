@@ -12,7 +12,6 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
-	"github.com/pierrec/lz4/v4"
 )
 
 var errCounts = errors.New("the counts inside a page disagree with its header")
@@ -124,9 +123,6 @@ func (u *unpacker) into(out []byte, codec format.CompressionCodec, body []byte) 
 			return nil, errCounts
 		}
 		return snappy.Decode(out, body)
-	case format.Lz4Raw:
-		n, err := lz4.UncompressBlock(body, out)
-		return out[:max(n, 0)], err
 	case format.Gzip:
 		r, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
@@ -140,7 +136,7 @@ func (u *unpacker) into(out []byte, codec format.CompressionCodec, body []byte) 
 		}
 		return out, nil
 	}
-	return nil, fmt.Errorf("pages compressed by %s, which is not supported: write the file with zstd, snappy, gzip or lz4_raw", codec)
+	return nil, fmt.Errorf("pages compressed by %s", codec)
 }
 
 // checkValues checks the counts of n encoded values.
@@ -196,10 +192,14 @@ func plainTexts(b []byte, n int64) error {
 	return nil
 }
 
+// maxPadding is the most values by which a bit-packed run may pass the end of
+// its page; DuckDB always writes 256.
+const maxPadding = 1024
+
 // hybrid walks the runs of the RLE and bit-packing hybrid encoding, which must
 // hold the given number of values of width bits, and counts the ones among
-// them when width is 1. Bit-packed runs come in groups of eight, so the last
-// one may pass the count by seven.
+// them when width is 1. Bit-packed runs come in groups of eight and some
+// writers fill the last one up, so it may pass the count by maxPadding.
 func hybrid(b []byte, width uint, values int64) (ones int64, err error) {
 	left := values
 	for len(b) > 0 && left > 0 {
@@ -214,13 +214,13 @@ func hybrid(b []byte, width uint, values int64) (ones int64, err error) {
 		}
 		packed := u&1 != 0
 		if packed {
-			if count > uint64(values) {
+			if count > uint64(values)+maxPadding {
 				return 0, errCounts
 			}
 			size = count * uint64(width)
 			count *= 8
 		}
-		if count > uint64(left)+7 || !packed && count > uint64(left) {
+		if count > uint64(left)+maxPadding || !packed && count > uint64(left) {
 			return 0, errCounts
 		}
 		size = min(size, uint64(len(b))) // some writers cut the padding off

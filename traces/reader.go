@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"orrery/scheduler/model"
 )
@@ -113,7 +114,32 @@ func (t *tableReader[R]) checkSchema() (err error) {
 			return &DataError{File: t.path, Column: f.Name, Found: "no such column", Expected: wanted(f.Type),
 				Mend: fmt.Sprintf("the %s table needs %s: add the column or rename the one that holds it", t.name, f.Name)}
 		}
+		if err := t.checkCodec(f.Name, l.index); err != nil {
+			return err
+		}
 		t.lays[i] = l
+	}
+	return nil
+}
+
+// checkCodec refuses codecs that we cannot unpack within bounds or that the
+// library gets wrong: of lz4_raw, parquet-go 0.32.0 can drop the output and
+// decode what was in the buffer before (its issue 608).
+func (t *tableReader[R]) checkCodec(name string, index int) error {
+	if index < 0 {
+		return nil
+	}
+	for i := range t.file.Metadata().RowGroups {
+		columns := t.file.Metadata().RowGroups[i].Columns
+		if index >= len(columns) {
+			return corrupt(t.path, "in the footer", fmt.Errorf("row group %d has no column %d", i, index))
+		}
+		switch codec := columns[index].MetaData.Codec; codec {
+		case format.Uncompressed, format.Snappy, format.Gzip, format.Zstd:
+		default:
+			return &DataError{File: t.path, Column: name, Found: "pages compressed with " + codec.String(),
+				Expected: "zstd, snappy, gzip or none", Mend: "write the file again with zstd"}
+		}
 	}
 	return nil
 }
