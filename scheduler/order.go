@@ -101,10 +101,11 @@ func (o Order) staticKey(j *job) wide {
 	return wide{} // fcfs: the id decides
 }
 
-// logSubmit is c * log10(s) with log2Bits fraction bits.
+// logSubmit is c * log10(s) with log2Bits fraction bits. At s = 1 it may lie
+// below zero by its error.
 func logSubmit(t model.Time, c uint64) wide {
 	s := uint64(max(t, model.Time(model.Second)))
-	return wideMul(log10Fixed(s)-6<<log2Bits, c)
+	return wideMul(log10Fixed(s), c).sub(wideMul(6<<log2Bits, c))
 }
 
 // log2Units prepares log2(n) for unicef as a fraction num/den: the logarithm

@@ -47,6 +47,21 @@ func (b *bitset) next(word int32) int32 {
 	return s<<6 + int32(bits.TrailingZeros64(m))
 }
 
+// atLeast returns the lowest member that is not below i, or -1.
+func (b *bitset) atLeast(i int32) int32 {
+	w := i >> 6
+	if int(w) >= len(b.words) {
+		return -1
+	}
+	if m := b.words[w] &^ (1<<(i&63) - 1); m != 0 {
+		return w<<6 + int32(bits.TrailingZeros64(m))
+	}
+	if w = b.next(w + 1); w < 0 {
+		return -1
+	}
+	return w<<6 + int32(bits.TrailingZeros64(b.words[w]))
+}
+
 // lowest returns the lowest member, or -1 for the empty set.
 func (b *bitset) lowest() int32 {
 	w := b.next(0)

@@ -176,10 +176,7 @@ func (v *View) Take(r model.Request, p *model.Placement) {
 	case v.whole:
 		v.takeWhole(v.Need(r), p)
 	case r.Shape == model.PerNode:
-		for n := r.Nodes; n > 0; n-- {
-			v.takeShare(v.tightest(r.PerNode), r.PerNode, p)
-		}
-		sortShares(p.Shares)
+		v.takePerNode(r.Nodes, r.PerNode, p)
 	default:
 		v.takeUnits(r.Units, p)
 		sortShares(p.Shares)
@@ -226,6 +223,22 @@ func (v *View) takeUnits(u int32, p *model.Placement) {
 		v.takeShare(v.levels[l].lowest(), l, p)
 		u -= l
 	}
+}
+
+// takePerNode takes u units on each of n nodes: those with the fewest free
+// units that still hold u, the lowest ids first. The nodes are chosen before any
+// is changed, lest one be chosen twice.
+func (v *View) takePerNode(n, u int32, p *model.Placement) {
+	for l := u; n > 0; l++ {
+		for i := v.levels[l].atLeast(0); i >= 0 && n > 0; i = v.levels[l].atLeast(i + 1) {
+			p.Shares = append(p.Shares, model.NodeShare{Node: model.NodeID(i), Units: u})
+			n--
+		}
+	}
+	for _, s := range p.Shares {
+		v.shift(int32(s.Node), -u)
+	}
+	sortShares(p.Shares)
 }
 
 // tightest is the lowest node among those with the fewest free units that
