@@ -48,6 +48,9 @@ type file struct {
 	path   string // what is read: another file when the user's is a pipe
 	format Format
 	temp   bool // path is a copy to be removed
+
+	watch func(done, total int64) error // of the import under way, may be nil
+	read  int64                         // bytes of the passes over the file so far
 }
 
 // open finds the format of an input. A pipe is copied to a temporary file,
@@ -156,7 +159,7 @@ func (f *file) content() (io.ReadCloser, error) {
 		return nil, err
 	}
 	in := &content{name: f.name, file: raw}
-	buffered := bufio.NewReaderSize(raw, headBytes)
+	buffered := bufio.NewReaderSize(f.watched(raw), headBytes)
 	head, err := buffered.Peek(8)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", f.name, err), raw.Close())
@@ -181,6 +184,45 @@ func (f *file) content() (io.ReadCloser, error) {
 		return nil, errors.Join(in.damaged(err), raw.Close())
 	}
 	return in, nil
+}
+
+// watchBytes is how often a watcher is called.
+const watchBytes = 2 << 20
+
+// watched counts what is read of the raw file for the import's watcher.
+func (f *file) watched(raw *os.File) io.Reader {
+	st, err := raw.Stat()
+	if f.watch == nil || err != nil {
+		return raw
+	}
+	return &watched{f: f, raw: raw, total: 2 * st.Size(), next: f.read}
+}
+
+// watched is a file that tells how far it is read.
+type watched struct {
+	f     *file
+	raw   *os.File
+	total int64 // bytes of both passes
+	next  int64 // when to call the watcher again
+}
+
+// stopped is the watcher's error, told apart from damage to the data.
+type stopped struct{ error }
+
+// Unwrap gives the watcher's error.
+func (s stopped) Unwrap() error { return s.error }
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	if w.f.read >= w.next {
+		w.next = w.f.read + watchBytes
+		if err := w.f.watch(min(w.f.read, w.total), w.total); err != nil {
+			return 0, stopped{err}
+		}
+	}
+	n, err := w.raw.Read(p)
+	w.f.read += int64(n)
+	return n, err
 }
 
 // content is the decompressed input.
@@ -214,7 +256,8 @@ func (c *content) Close() error { return c.file.Close() }
 // damaged says that the compressed data cannot be read.
 func (c *content) damaged(err error) error {
 	var path *fs.PathError
-	if c.packing == "" || errors.As(err, &path) {
+	var stop stopped
+	if c.packing == "" || errors.As(err, &path) || errors.As(err, &stop) {
 		return err
 	}
 	return &traces.DataError{File: c.name, Found: "damaged or cut short " + c.packing + " data", Expected: "a whole " + c.packing + " file",

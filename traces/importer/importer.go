@@ -20,6 +20,11 @@ type Options struct {
 	// CacheDir holds the imports of OpenAny; "" means orrery in the user's
 	// cache directory.
 	CacheDir string
+	// Watch, if not nil, is called every few megabytes of an import with how
+	// much of the work is done, in bytes of the raw log; an import reads it
+	// twice. An error stops the import, which leaves nothing behind and
+	// answers that error.
+	Watch func(done, total int64) error
 	// NoCache makes OpenAny import to a temporary file that Close removes.
 	NoCache bool
 }
@@ -51,6 +56,7 @@ type parsed interface {
 // importTo writes the bundle out of a raw log. It reads the whole log before
 // it writes anything.
 func (f *file) importTo(out string, opts Options) (traces.Report, error) {
+	f.watch = opts.Watch
 	log, err := swf.Scan(f.name, func() (io.ReadCloser, error) { return f.content() })
 	if err != nil {
 		return traces.Report{}, err

@@ -184,6 +184,38 @@ func TestStrict(t *testing.T) {
 	require.ErrorAs(t, err, &data, "a cached import is judged too")
 }
 
+func TestWatch(t *testing.T) {
+	rows := strings.Repeat(tiny[strings.Index(tiny, "\n1 "):], 12_000)
+	for _, content := range []string{rows, gz(t, rows), xzed(t, rows)} {
+		path := save(t, "log.swf", content)
+		dir := t.TempDir()
+		last, calls := int64(-1), 0
+		_, err := Import(path, filepath.Join(dir, "out.parquet"), Options{Watch: func(done, total int64) error {
+			require.Equal(t, int64(2*len(content)), total)
+			require.Greater(t, done, last)
+			require.LessOrEqual(t, done, total)
+			last = done
+			calls++
+			return nil
+		}})
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, calls, 2)
+
+		enough := errors.New("enough")
+		for _, after := range []int{1, 2} { // in the first pass, in the second
+			cache, n := t.TempDir(), 0
+			_, _, err = OpenAny(path, Options{CacheDir: cache, Watch: func(done, _ int64) error {
+				if n++; n == after || done >= int64(len(content)) {
+					return enough
+				}
+				return nil
+			}})
+			require.ErrorIs(t, err, enough)
+			require.Equal(t, []string{"imports"}, inventory(t, cache))
+		}
+	}
+}
+
 func TestDetect(t *testing.T) {
 	log := save(t, "log.swf", tiny)
 	bundle := filepath.Join(t.TempDir(), "b.trace")

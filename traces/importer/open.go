@@ -47,7 +47,8 @@ func OpenAny(path string, opts Options) (traces.Source, *Opened, error) {
 	}
 	var remove func() error
 	var data *traces.DataError
-	if err != nil && !errors.As(err, &data) {
+	var stop stopped
+	if err != nil && !errors.As(err, &data) && !errors.As(err, &stop) {
 		why := err
 		dir, l, err = f.makeEntry(os.TempDir(), "orrery-import-*", opts)
 		remove = func() error { return os.RemoveAll(dir) }
@@ -65,8 +66,8 @@ func OpenAny(path string, opts Options) (traces.Source, *Opened, error) {
 
 var errNoCache = errors.New("as asked")
 
-// cached finds or makes the cache entry of the log. An error that is no
-// DataError means that there is no cache to be had.
+// cached finds or makes the cache entry of the log. An error that is neither a
+// DataError nor the watcher's means that there is no cache to be had.
 func (f *file) cached(opts Options, o *Opened) (dir string, l label, err error) {
 	if opts.NoCache {
 		return "", l, errNoCache

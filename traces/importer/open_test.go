@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,7 +20,7 @@ func rows(t testing.TB, src traces.Source) int {
 	var b traces.Batch
 	for {
 		err := src.Next(&b)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return n
 		}
 		require.NoError(t, err)

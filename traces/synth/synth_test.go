@@ -1,7 +1,9 @@
 package synth
 
 import (
+	"errors"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"testing"
@@ -42,6 +44,17 @@ func mustGPU(t testing.TB, p GPUParams, n int64, seed uint64) *Workload {
 	return w
 }
 
+// jobs iterates over a workload, whose error is always nil.
+func jobs(w *Workload) iter.Seq[*traces.Job] {
+	return func(yield func(*traces.Job) bool) {
+		for j, err := range w.Rows() {
+			if err != nil || !yield(j) {
+				return
+			}
+		}
+	}
+}
+
 func TestFormulasAgainstGonum(t *testing.T) {
 	for _, g := range [][2]float64{{4.2, 0.94}, {312, 0.03}, {639.1, 0.0156}, {10.46, 0.4871}, {1, 2}} {
 		p, e := bounded(g[0], g[1], 12)
@@ -79,7 +92,7 @@ func TestLublinMoments(t *testing.T) {
 			var size, run, area, serial, power sample
 			counts := make([]float64, len(probability))
 			var last model.Time
-			for j := range mustLublin(t, p, n, 7).Rows() {
+			for j := range jobs(mustLublin(t, p, n, 7)) {
 				procs := j.ProcsRequested.V
 				size.add(float64(procs))
 				run.add(j.Runtime.V.Seconds())
@@ -120,7 +133,7 @@ func TestDailyCycle(t *testing.T) {
 	p.StartHour = 13
 	c := wholeSample.cycle()
 	var counts [daySlots]float64
-	for j := range mustLublin(t, p, n, 3).Rows() {
+	for j := range jobs(mustLublin(t, p, n, 3)) {
 		slot := (int64(j.Submit) + 13*2*slotMicros) / slotMicros % daySlots
 		counts[slot]++
 	}
@@ -153,7 +166,7 @@ func TestCycle(t *testing.T) {
 func offered(w *Workload) float64 {
 	area := 0.0
 	var last model.Time
-	for j := range w.Rows() {
+	for j := range jobs(w) {
 		area += float64(j.ProcsRequested.V) * j.Runtime.V.Seconds()
 		last = j.Submit
 	}
@@ -179,14 +192,14 @@ func TestLoad(t *testing.T) {
 func TestRequests(t *testing.T) {
 	p := DefaultLublin(128)
 	used := map[model.Duration]int{}
-	for j := range mustLublin(t, p, 50_000, 1).Rows() {
+	for j := range jobs(mustLublin(t, p, 50_000, 1)) {
 		require.True(t, j.Walltime.OK)
 		require.GreaterOrEqual(t, j.Walltime.V, j.Runtime.V)
 		used[j.Walltime.V]++
 	}
 	require.Len(t, used, len(p.Requests.Values))
 	p.Requests.Values = nil
-	for j := range mustLublin(t, p, 10, 1).Rows() {
+	for j := range jobs(mustLublin(t, p, 10, 1)) {
 		require.False(t, j.Walltime.OK)
 	}
 }
@@ -197,7 +210,7 @@ func TestClassesAreIndependent(t *testing.T) {
 	p := DefaultLublinClasses(128)
 	var batch []traces.Job
 	last := model.Time(0)
-	for j := range mustLublin(t, p, 2000, 9).Rows() {
+	for j := range jobs(mustLublin(t, p, 2000, 9)) {
 		require.GreaterOrEqual(t, j.Submit, last)
 		last = j.Submit
 		if j.QOS == "batch" {
@@ -208,7 +221,7 @@ func TestClassesAreIndependent(t *testing.T) {
 	require.Less(t, len(batch), 2000)
 	p.Classes = p.Classes[:1]
 	i := 0
-	for j := range mustLublin(t, p, int64(len(batch)), 9).Rows() {
+	for j := range jobs(mustLublin(t, p, int64(len(batch)), 9)) {
 		j.ID = batch[i].ID
 		require.Equal(t, batch[i], *j)
 		i++
@@ -220,7 +233,7 @@ func TestUsersAreZipf(t *testing.T) {
 	p.Users, p.UserSkew = 4, 1
 	counts := map[string]float64{}
 	const n = 50_000
-	for j := range mustLublin(t, p, n, 1).Rows() {
+	for j := range jobs(mustLublin(t, p, n, 1)) {
 		counts[j.User]++
 	}
 	for user, rank := range map[string]float64{"1": 1, "2": 2, "3": 3, "4": 4} {
@@ -238,7 +251,7 @@ func TestGPURows(t *testing.T) {
 	var service, one, logRun sample
 	tenants := map[string]int{}
 	last := model.Time(0)
-	for j := range w.Rows() {
+	for j := range jobs(w) {
 		require.GreaterOrEqual(t, j.Submit, last)
 		last = j.Submit
 		gpus := j.NodesMin.V * j.GPUsPerNode.V
@@ -309,7 +322,7 @@ func drain(t *testing.T, s traces.Source) *traces.Batch {
 	all, b := &traces.Batch{}, &traces.Batch{}
 	for {
 		err := s.Next(b)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		require.NoError(t, err)
@@ -347,11 +360,11 @@ func TestReproducible(t *testing.T) {
 	require.Equal(t, hash(g), hash(mustGPU(t, DefaultGPU(8), 5000, 1)))
 
 	var long []traces.Job
-	for j := range mustLublin(t, p, 6000, 1).Rows() {
+	for j := range jobs(mustLublin(t, p, 6000, 1)) {
 		long = append(long, *j)
 	}
 	i := 0
-	for j := range a.Rows() {
+	for j := range jobs(a) {
 		require.Equal(t, long[i], *j)
 		i++
 	}
@@ -376,7 +389,7 @@ func TestSourceAllocatesNothing(t *testing.T) {
 
 func TestRowsStopEarly(t *testing.T) {
 	n := 0
-	for range mustGPU(t, DefaultGPU(8), 100, 1).Rows() {
+	for range jobs(mustGPU(t, DefaultGPU(8), 100, 1)) {
 		if n++; n == 3 {
 			break
 		}

@@ -113,8 +113,11 @@ func (w *Workload) Write(path string) (hash string, err error) {
 			return "", err
 		}
 	}
-	for row := range w.Rows() {
-		if err := out.WriteJob(row); err != nil {
+	for row, err := range w.Rows() {
+		if err == nil {
+			err = out.WriteJob(row)
+		}
+		if err != nil {
 			return "", err
 		}
 	}

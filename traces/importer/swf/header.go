@@ -48,7 +48,7 @@ func (h *header) add(file string, n int64, line []byte) error {
 	}
 	if err != nil {
 		return &traces.DataError{File: file, Line: n, Column: key, Found: excerpt([]byte(value)),
-			Expected: "a whole number", Mend: "correct the header line or take it out"}
+			Expected: "a whole number that fits", Mend: "correct the header line or take it out"}
 	}
 	return nil
 }
@@ -65,18 +65,21 @@ func headerField(text string) (key, value string, ok bool) {
 }
 
 // headerNumber reads the first word of a value, unless an earlier line gave
-// one. Words and negative numbers count as unknown: people write them there.
-// A number that does not fit is an error.
+// one. What is no number counts as unknown, since people write words there, and
+// so do negative numbers; a number that does not fit is an error.
 func headerNumber[T int32 | int64](to *T, value string, most int64) error {
 	word, _, _ := strings.Cut(value, " ")
-	if *to != 0 || word == "" || word[0] < '0' || word[0] > '9' {
+	word = strings.TrimRight(word, ".,;")
+	if *to != 0 || word == "" || !digits([]byte(word)) {
 		return nil
 	}
-	v, err := strconv.ParseInt(strings.TrimRight(word, ".,;"), 10, 64)
+	v, err := strconv.ParseInt(word, 10, 64)
 	if err == nil && v > most {
 		err = strconv.ErrRange
 	}
-	*to = T(v)
+	if err == nil {
+		*to = T(v)
+	}
 	return err
 }
 

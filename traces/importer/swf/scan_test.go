@@ -204,6 +204,8 @@ func TestHeader(t *testing.T) {
 		"; MaxNodes: 5544",
 		"; MaxNodes: 1",
 		"; MaxProcs: unknown",
+		"; MaxProcs: 12-ish",
+		"; UnixStartTime: 2014-05-22T00:00:00",
 		"; MaxProcs: 93312",
 		"; Partition:  1  caf\xe9",
 		";    #   sub   runtime",
