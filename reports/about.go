@@ -20,6 +20,9 @@ type about struct {
 	traceHash string
 	rows      int64 // jobs in the trace
 
+	dropped    int64 // rows that did not become jobs
+	unfinished int64 // jobs that still waited or ran when the replay stopped
+
 	epochKnown bool
 	units      []int32 // of each node; nil when run.json does not say
 	order      string
@@ -91,6 +94,8 @@ func readAbout(f *record.Run) (about, error) {
 		traceName:  d.text("", "trace.name"),
 		traceHash:  d.text("", "trace.hash", "spec.trace"),
 		rows:       d.integer("trace.rows"),
+		dropped:    d.integer("jobs.dropped"),
+		unfinished: d.integer("jobs.unfinished"),
 		order:      d.text("fcfs", "spec.order"),
 		backfill:   d.text("easy", "spec.backfill"),
 		eventOrder: d.text("batch", "spec.event_order"),

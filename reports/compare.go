@@ -176,7 +176,8 @@ const gone = record.Absent + 1
 
 // diffJobs keeps the starts of A by job and streams B past them.
 func (c *Comparison) diffJobs(a, b *record.Run, rows int64) error {
-	var starts []int64
+	// The file bounds what is asked for at once, whatever run.json claims.
+	starts := make([]int64, 0, min(rows, 2*a.Rows()+1024))
 	err := a.Scan(func(j *record.Columns) error {
 		for i, job := range j.Job {
 			if job < 0 || rows > 0 && int64(job) >= rows {

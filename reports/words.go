@@ -69,14 +69,15 @@ func (r *run) summary() []string {
 		parts = append(parts, "the machine was "+s+" busy")
 	}
 	if s := said(&r.table, metricWaitMedian, metric.All); s != "" {
-		s = "at most " + s
-		if s == "at most 0" {
-			s = "not at all"
+		if s == "0" {
+			s = "half of the jobs did not wait"
+		} else {
+			s = "half of the jobs waited at most " + s
 		}
 		if p := said(&r.table, metricWaitP95, metric.All); p != "" {
-			s += " and 95 of 100 at most " + p
+			s += ", 95 of 100 at most " + p
 		}
-		parts = append(parts, "half of the jobs waited "+s)
+		parts = append(parts, s)
 	}
 	if s := said(&r.table, metricWaitMean, metric.All); s != "" {
 		parts = append(parts, "the mean wait was "+s)
@@ -111,14 +112,14 @@ func (r *run) warnings() []string {
 	if n := r.states[model.Cancelled]; n > 0 {
 		out = append(out, count(n, "job", "jobs")+" left the queue without starting, as recorded in the log.")
 	}
-	if n := r.states[model.Pending] + r.states[model.Running]; n > 0 {
+	if n := max(r.states[model.Pending]+r.states[model.Running], r.about.unfinished); n > 0 {
 		out = append(out, count(n, "job", "jobs")+" had not ended when the replay stopped.")
 	}
 	if n := r.states[model.Timeout]; n > 0 {
 		out = append(out, count(n, "job was", "jobs were")+" killed at the requested time.")
 	}
-	if d := r.about.rows - r.jobs; d > 0 {
-		out = append(out, count(d, "row", "rows")+" of the trace did not become jobs: see the table of awkward rows.")
+	if n := r.about.dropped; n > 0 {
+		out = append(out, count(n, "row", "rows")+" of the trace did not become jobs: see the table of awkward rows.")
 	}
 	return out
 }

@@ -23,12 +23,23 @@
   // A clock labels seconds since the trace's epoch.
   function makeClock(meta) {
     const date = (sec) => new Date(meta.epoch * 1000 + sec * 1000);
-    const day = 86400, dates = [1, 2, 4, 7, 14, 30, 91, 182, 365, 730], counts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+    const day = 86400, dates = [1, 2, 4, 7, 14], counts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
     const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200].concat((meta.known ? dates : counts).map((n) => n * day));
+    // Spans too long for days are labelled at the first of a month.
+    function months(lo, hi, most) {
+      const month = 30.44 * day, by = [1, 2, 3, 6, 12, 24, 60, 120, 240].find((m) => (hi - lo) / (m * month) <= most) || 1200, out = [];
+      for (let m = 0; ; m += by) {
+        const at = Date.UTC(date(lo).getUTCFullYear(), m, 1), v = at / 1000 - meta.epoch;
+        if (v > hi) return out;
+        if (v >= lo) out.push({ v, text: new Date(at).toISOString().slice(0, by < 12 ? 7 : 4) });
+      }
+    }
     return {
       full: (sec) => meta.known ? date(sec).toISOString().slice(0, 19).replace("T", " ") + " UTC" : "day " + Math.floor(sec / 86400) + " " + span(((sec % 86400) + 86400) % 86400),
       ticks(lo, hi, most) {
-        const step = steps.find((s) => (hi - lo) / s <= most) || (hi - lo) / most;
+        const fits = steps.find((s) => (hi - lo) / s <= most);
+        if (meta.known && !fits) return months(lo, hi, most);
+        const step = fits || (hi - lo) / most;
         const shift = meta.known ? meta.epoch % step : 0;
         const out = [];
         for (let v = Math.ceil((lo + shift) / step) * step - shift; v <= hi; v += step) {
