@@ -29,7 +29,8 @@ func TestNothingAppearsBeforeClose(t *testing.T) {
 	w, err := Create(dir, testMeta())
 	require.NoError(t, err)
 	require.NoError(t, w.WriteJSON(FileRun, 1))
-	require.Equal(t, []string{stageName}, names(t, dir))
+	require.Len(t, names(t, dir), 1)
+	require.Contains(t, names(t, dir)[0], stagePrefix)
 	_, err = Open(dir)
 	var data *DataError
 	require.ErrorAs(t, err, &data)
@@ -98,19 +99,29 @@ func TestOtherDataIsNotOverwritten(t *testing.T) {
 }
 
 func TestTheLaterOfTwoWritersWins(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	first, err := Create(dir, testMeta())
-	require.NoError(t, err)
-	require.NoError(t, first.WriteJSON(FileRun, "first"))
-	second, err := Create(dir, testMeta())
-	require.NoError(t, err)
-	require.NoError(t, second.WriteJSON(FileRun, "second"))
-	require.NoError(t, second.Close())
-	require.Error(t, first.Close())
-	run, err := Open(dir)
-	require.NoError(t, err)
-	defer run.Close()
-	require.JSONEq(t, `"second"`, string(run.Info()))
+	for _, sooner := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "run")
+		first, err := Create(dir, testMeta())
+		require.NoError(t, err)
+		require.NoError(t, first.WriteJSON(FileRun, "first"))
+		_, err = first.Seal()
+		require.NoError(t, err)
+		second, err := Create(dir, testMeta())
+		require.NoError(t, err)
+		require.NoError(t, second.WriteJSON(FileRun, "second"))
+		if sooner {
+			require.ErrorContains(t, first.Close(), "another run")
+			require.NoError(t, second.Close())
+		} else {
+			require.NoError(t, second.Close())
+			require.ErrorContains(t, first.Close(), "another run")
+		}
+		require.Len(t, names(t, dir), 4)
+		run, err := Open(dir)
+		require.NoError(t, err)
+		require.JSONEq(t, `"second"`, string(run.Info()))
+		require.NoError(t, run.Close())
+	}
 }
 
 func TestJobsThatLeaveTogetherAreSorted(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"orrery/scheduler/model"
 )
@@ -23,11 +24,11 @@ type Meta struct {
 // hot calls Job, Attempt and Fact do not allocate once their buffers have
 // grown (writing a batch allocates a few times per thousand rows).
 //
-// Everything is written to the folder .partial inside the run directory and
+// Everything is written to a folder .partial-… inside the run directory and
 // moved into place by Close, run.json last: a directory with run.json holds a
-// finished run. A folder left by a run that was killed is replaced by the next
-// one; of two runs writing to one directory the later wins, and the earlier
-// gets an error from Close.
+// finished run. Create removes such folders, which a run that was killed has
+// left; so of two runs writing to one directory at a time the later one wins,
+// and the earlier gets an error from Close.
 type Writer struct {
 	dir     string
 	stage   string
@@ -37,7 +38,7 @@ type Writer struct {
 	sealed  bool
 	reading *tableFile // handed out by Seal
 	closed  bool
-	written map[string]bool // names in stage besides the tables
+	written map[string]bool // names in stage
 
 	jobs    *table[jobRow]
 	opt     []optional        // of the rows in jobs
@@ -56,8 +57,8 @@ type Writer struct {
 // optional holds the values that a jobRow points to.
 type optional struct{ start, walltime, wait int64 }
 
-// stageName is the folder in which a run is prepared.
-const stageName = ".partial"
+// stagePrefix begins the name of a folder in which a run is prepared.
+const stagePrefix = ".partial-"
 
 // resultFiles are the names that a run directory may hold; replacing a run
 // removes those of the old one. The last three are drawn by reports.
@@ -69,13 +70,14 @@ var resultFiles = []string{
 
 // Create starts a run directory. dir may be missing, empty, or a finished run,
 // which Close replaces; anything else is refused, so that no other data is
-// overwritten. Nothing appears in dir before Close but the folder .partial.
+// overwritten. Nothing appears in dir before Close but the
+// folder in which the run is prepared.
 func Create(dir string, meta Meta) (*Writer, error) {
 	if err := checkTarget(dir); err != nil {
 		return nil, err
 	}
 	w := &Writer{
-		dir: dir, stage: filepath.Join(dir, stageName), meta: meta,
+		dir: dir, meta: meta,
 		written: map[string]bool{},
 		opt:     make([]optional, batchRows), users: make([]int32, batchRows),
 		lastEnd: model.AbsentTime,
@@ -100,7 +102,7 @@ func checkTarget(dir string) error {
 		return nil
 	}
 	for _, e := range entries {
-		if e.Name() != stageName {
+		if !strings.HasPrefix(e.Name(), stagePrefix) {
 			return fmt.Errorf("%s holds %s but no %s: it is not a run directory, and nothing in it is overwritten; choose a new or empty directory",
 				dir, e.Name(), FileRun)
 		}
@@ -116,13 +118,21 @@ func (w *Writer) open() error {
 		w.made = append(w.made, d)
 	}
 	slices.Reverse(w.made)
-	if err := os.RemoveAll(w.stage); err != nil {
+	if err := os.MkdirAll(w.dir, 0o777); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(w.stage, 0o777); err != nil {
+	entries, err := os.ReadDir(w.dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), stagePrefix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(w.dir, e.Name())))
+		}
+	}
+	if err != nil {
 		return err
 	}
-	var err error
+	if w.stage, err = os.MkdirTemp(w.dir, stagePrefix); err != nil {
+		return err
+	}
 	if w.jobs, err = newTable[jobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
 		return err
 	}
@@ -155,9 +165,11 @@ func (w *Writer) Seal() (Scanner, error) {
 	w.keep(w.jobs.close())
 	w.fillAttemptTexts()
 	w.keep(w.attempts.close())
+	w.written["jobs.parquet"], w.written["attempts.parquet"] = true, true
 	if w.facts != nil {
 		w.fillFactTexts()
 		w.keep(w.facts.close())
+		w.written["facts.parquet"] = true
 	}
 	if w.err != nil {
 		return nil, w.err
@@ -265,21 +277,21 @@ func (w *Writer) stopReading() {
 // publish replaces an old run by the staged one. Run.json goes first and comes
 // last, so that a crash in between leaves a directory without it.
 func (w *Writer) publish() error {
-	if err := os.RemoveAll(filepath.Join(w.dir, FileRun)); err != nil {
-		return err
+	names := append(resultFiles[:len(resultFiles):len(resultFiles)], FileRun)
+	names = slices.DeleteFunc(names, func(name string) bool { return !w.written[name] })
+	for _, name := range names { // before anything is removed
+		if _, err := os.Stat(filepath.Join(w.stage, name)); err != nil {
+			return fmt.Errorf("the files of this run are gone; has another run been started in the same directory? %w", err)
+		}
 	}
-	for _, name := range resultFiles {
+	for _, name := range append([]string{FileRun}, resultFiles...) {
 		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
 			return err
 		}
 	}
-	for _, name := range append(resultFiles[:len(resultFiles):len(resultFiles)], FileRun) {
-		from := filepath.Join(w.stage, name)
-		if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) && !w.written[name] {
-			continue
-		}
-		if err := os.Rename(from, filepath.Join(w.dir, name)); err != nil {
-			return fmt.Errorf("moving %s into place (does another run write to this directory?): %w", name, err)
+	for _, name := range names {
+		if err := os.Rename(filepath.Join(w.stage, name), filepath.Join(w.dir, name)); err != nil {
+			return fmt.Errorf("moving %s into place: %w", name, err)
 		}
 	}
 	return os.Remove(w.stage)
@@ -306,7 +318,9 @@ func (w *Writer) Abort() {
 		}
 	}
 	w.stopReading()
-	_ = os.RemoveAll(w.stage)
+	if w.stage != "" {
+		_ = os.RemoveAll(w.stage)
+	}
 	for _, d := range slices.Backward(w.made) {
 		_ = os.Remove(d) // fails, as it should, when something else has come in
 	}
