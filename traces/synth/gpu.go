@@ -56,9 +56,10 @@ type GPUParams struct {
 	StartHour int // hour of the day at which the trace starts, 0 to 23
 
 	// Tenants is the number of tenants, TenantSkew the exponent of the Zipf law
-	// by which a job is one of theirs: 15 and 1.3 come near Philly, whose
-	// largest virtual cluster has half of the jobs and whose four largest have
-	// nine tenths. Users of a tenant are drawn likewise; an assumption.
+	// by which a job is one of theirs. With 15 and 1.6 the largest has half of
+	// the jobs and the four largest have four fifths; of Philly's 15 virtual
+	// clusters they have a half and nine tenths. Users of a tenant are drawn
+	// likewise; an assumption.
 	Tenants        int
 	TenantSkew     float64
 	UsersPerTenant int
@@ -78,7 +79,7 @@ func DefaultGPU(nodes int32) GPUParams {
 		},
 		ServiceShare: 0.01, ServiceMu: math.Log(3 * 86400), ServiceSigma: 1, ServiceClass: 8, BoundedClass: 4,
 		MaxRuntime: 30 * model.Day, Load: 0.8,
-		Tenants: 15, TenantSkew: 1.3, UsersPerTenant: 20, UserSkew: 1,
+		Tenants: 15, TenantSkew: 1.6, UsersPerTenant: 20, UserSkew: 1,
 		Requests: Requests{MinAccuracy: 0.1},
 	}
 	for _, hours := range []model.Duration{1, 2, 4, 8, 12, 24, 48, 72, 96, 168, 336, 720} {
