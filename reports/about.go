@@ -88,7 +88,7 @@ func readAbout(f *record.Run) (about, error) {
 	dec.UseNumber()
 	var d document
 	if err := dec.Decode(&d); err != nil {
-		return about{}, &record.DataError{File: record.FileRun, Row: -1, Found: "text that is not a JSON object", Expected: "the description of a run", Mend: "replay the trace again to write it anew"}
+		return about{}, damaged(f, record.FileRun, "text that is not a JSON object")
 	}
 	a := about{
 		traceName:  d.text("", "trace.name"),

@@ -113,12 +113,8 @@ func Compare(a, b string) (*Comparison, error) {
 		if err != nil {
 			return nil, err
 		}
-		raw, err := f.Metrics()
-		if err != nil {
+		if tables[i], err = readMetrics(f); err != nil {
 			return nil, err
-		}
-		if tables[i], err = metric.ParseTable(raw); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", side.Dir, record.FileMetrics, err)
 		}
 		side.Policy, side.Verdict = about.policy(), tables[i].Verdict
 		hashes[i], rows = about.traceHash, max(rows, about.rows)
@@ -224,10 +220,7 @@ func (c *Comparison) diffJobs(a, b *record.Run, rows int64) error {
 }
 
 func badJob(r *record.Run, job int32, rows int64) error {
-	return &record.DataError{
-		File: r.Dir() + "/jobs.parquet", Column: "job", Row: -1, Found: fmt.Sprintf("row %d of the trace", job),
-		Expected: fmt.Sprintf("one of its %d rows, from 0", rows), Mend: "replay the trace again to write it anew",
-	}
+	return damaged(r, "jobs.parquet", fmt.Sprintf("row %d of a trace of %d rows", job, rows))
 }
 
 func addWait(w *plot.Waits, us int64) {

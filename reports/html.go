@@ -113,7 +113,7 @@ func toHTML(t *table.Table) htmlTable {
 // writeHTML writes report.html.
 func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	p := page{
-		Title: o.Title, Style: template.CSS(uplotCSS + pageCSS), //nolint:gosec // our own files
+		Title: o.Title, Style: template.CSS(uplotCSS + pageCSS), // our own files
 		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: verdictWords(r.table.Verdict),
 		Summary: unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
 		Metrics: toHTML(metricTable(&r.table)), Glossary: metric.Definitions(), Legend: metric.Legend,
@@ -150,7 +150,7 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	}
 	script := "/*\n" + uplotLicence + "*/\n" + uplotJS + "\n" + pageJS
 	sum := sha256.Sum256([]byte(script))
-	p.Script = template.JS(script) //nolint:gosec // our own files
+	p.Script = template.JS(script) // our own files
 	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	if err := pageTemplate.Execute(w, p); err != nil {
@@ -183,7 +183,7 @@ func inline(f *plot.Figure) (htmlFigure, error) {
 	view = view[:strings.Index(view[9:], `"`)+10]
 	label := template.HTMLEscapeString(f.Alt)
 	svg = `<svg role="img" aria-label="` + label + `" ` + view + `>` + themed(rest)
-	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(svg)}, nil //nolint:gosec // drawn here, text escaped by the canvas
+	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(svg)}, nil // drawn here, text escaped by the canvas
 }
 
 // themeColors are the palette of the figures and the page's variables of the
@@ -263,7 +263,7 @@ func (r *run) addData(p *page) error {
 	if err != nil {
 		return err
 	}
-	p.Meta = template.JS(head) //nolint:gosec // made by encoding/json, which escapes < and >
+	p.Meta = template.JS(head) // made by encoding/json, which escapes < and >
 	for _, part := range []struct {
 		to  *template.JS
 		raw []byte
@@ -272,7 +272,7 @@ func (r *run) addData(p *page) error {
 		if err != nil {
 			return err
 		}
-		*part.to = template.JS(`"` + s + `"`) //nolint:gosec // base64
+		*part.to = template.JS(`"` + s + `"`) // base64
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"orrery/reports/plot"
 	"orrery/scheduler/model"
@@ -51,12 +52,8 @@ func (r *run) read(most int) error {
 	if r.about, err = readAbout(r.files); err != nil {
 		return err
 	}
-	raw, err := r.files.Metrics()
-	if err != nil {
+	if r.table, err = readMetrics(r.files); err != nil {
 		return err
-	}
-	if r.table, err = metric.ParseTable(raw); err != nil {
-		return fmt.Errorf("%s: %w", record.FileMetrics, err)
 	}
 	if r.bins, err = r.files.Series(); err != nil {
 		return err
@@ -85,6 +82,26 @@ func (r *run) read(most int) error {
 	return nil
 }
 
+// readMetrics decodes metrics.json.
+func readMetrics(f *record.Run) (metric.Table, error) {
+	raw, err := f.Metrics()
+	if err != nil {
+		return metric.Table{}, err
+	}
+	t, err := metric.ParseTable(raw)
+	if err != nil {
+		return t, damaged(f, record.FileMetrics, err.Error())
+	}
+	return t, nil
+}
+
+// damaged is the complaint about a file of a run that contradicts itself.
+func damaged(f *record.Run, file, found string) error {
+	return &record.DataError{
+		File: filepath.Join(f.Dir(), file), Row: -1, Found: found, Expected: "what the recorder writes", Mend: "replay the trace again to write it anew",
+	}
+}
+
 // guessNodes takes the highest node in use for the last of the cluster, for
 // runs that do not describe theirs.
 func (r *run) guessNodes() error {
@@ -93,7 +110,7 @@ func (r *run) guessNodes() error {
 	err := r.files.ScanAttempts(func(c *record.AttemptColumns) error {
 		for _, text := range c.Nodes {
 			if err := top.each(text, "", func(_, hi, _ int32) error { last = max(last, hi); return nil }); err != nil {
-				return err
+				return damaged(r.files, "attempts.parquet", err.Error())
 			}
 		}
 		return nil
@@ -134,7 +151,7 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 			return r.raster.Add(c.Start[i], c.End[i], lo, hi, units)
 		})
 		if err != nil {
-			return fmt.Errorf("attempt %d of job %d: %w", c.Attempt[i], c.ID[i], err)
+			return damaged(r.files, "attempts.parquet", fmt.Sprintf("%v in attempt %d of job %d", err, c.Attempt[i], c.ID[i]))
 		}
 	}
 	return nil

@@ -213,6 +213,27 @@ func TestEveryMetricHasADirection(t *testing.T) {
 
 func TestWriteRefusesWhatIsNoRun(t *testing.T) {
 	var data *record.DataError
+	for _, c := range []struct{ file, text, want string }{
+		{record.FileMetrics, "{", "metrics.json"},
+		{record.FileMetrics, `{"schema":9}`, "schema 9"},
+		{record.FileRun, "[]", "not a JSON object"},
+		{record.FileRun, `{"cluster":{"nodes":2}}`, "node 3 is not among the 2 nodes of the cluster in attempt 1 of job 12"},
+	} {
+		dir := tempRun(t, tiny("fcfs"))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o644))
+		err := Write(dir, Options{})
+		require.ErrorAs(t, err, &data, c.want)
+		require.ErrorContains(t, err, c.want)
+	}
 	require.ErrorAs(t, Write(t.TempDir(), Options{}), &data)
 	require.Error(t, Write(filepath.Join(t.TempDir(), "missing"), Options{}))
+}
+
+// TestRunThatSaysLittle draws a run whose run.json has no cluster: the nodes in
+// use are taken for all.
+func TestRunThatSaysLittle(t *testing.T) {
+	dir := tempRun(t, tiny("fcfs"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, record.FileRun), []byte("{}"), 0o644))
+	require.NoError(t, Write(dir, Options{}))
+	require.Contains(t, string(read(t, dir, FileMarkdown)), "Replayed 5 jobs of replay on 4 processors")
 }

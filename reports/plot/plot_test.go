@@ -189,6 +189,32 @@ func TestRasterIsExact(t *testing.T) {
 	})
 }
 
+// TestWorkDoesNotGrowWithTheRectangle counts what adding costs: at most sixteen
+// additions for a raster, however large the rectangle, and no allocation.
+func TestWorkDoesNotGrowWithTheRectangle(t *testing.T) {
+	for _, c := range [][4]int64{{0, 1, 0, 0}, {3, 99_997, 1, 900}, {0, 100_000, 0, 999}} {
+		r, err := NewRaster(Window{0, 100_000}, ones(1000), 500, 300)
+		require.NoError(t, err)
+		require.NoError(t, r.Add(c[0], c[1], int32(c[2]), int32(c[3]), 1))
+		touched := 0
+		for _, v := range r.sum {
+			if v != 0 {
+				touched++
+			}
+		}
+		require.LessOrEqual(t, touched, 16)
+	}
+	r, err := NewRaster(Window{0, 100_000}, ones(1000), 500, 300)
+	require.NoError(t, err)
+	w, s := &Waits{}, &Slowdowns{}
+	s.Add(3, 0, 0)
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		_ = r.Add(7, 77_777, 5, 700, 2)
+		w.Add(12_345_678)
+		s.Add(4, 12_345_678, 99_999)
+	}))
+}
+
 func TestRasterRefusesUnknownNodes(t *testing.T) {
 	r, err := NewRaster(Window{0, 10}, ones(4), 5, 5)
 	require.NoError(t, err)
