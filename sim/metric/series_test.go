@@ -1,0 +1,105 @@
+package metric
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// brute is the state over the window [a, b] of a schedule, second by second.
+type brute struct {
+	busy, lost, queued, ended float64
+	longest                   float64
+}
+
+func bruteForce(list []job, a, b int64) brute {
+	var out brute
+	for t := a; t < b; t++ {
+		idle, smallest, waiting := int32(machine), int32(0), 0.0
+		for _, j := range list {
+			ran := j.start >= 0
+			if ran && j.start <= t && t < j.end {
+				idle -= j.procs
+			}
+			if j.submit <= t && (ran && t < j.start || !ran && t < j.end) {
+				waiting++
+				if smallest == 0 || j.procs < smallest {
+					smallest = j.procs
+				}
+			}
+		}
+		out.busy += float64(machine - idle)
+		out.queued += waiting
+		out.longest = max(out.longest, waiting)
+		if smallest > 0 && smallest <= idle {
+			out.lost += float64(idle)
+		}
+	}
+	for _, j := range list {
+		if j.start >= 0 && a <= j.end && j.end <= b {
+			out.ended++
+		}
+	}
+	return out
+}
+
+// steadyBounds is the steady window by its definition, from the whole list.
+func steadyBounds(list []job, cfg Config) (a, b int64, ok bool) {
+	if int(cfg.WarmupJobs) >= len(list) {
+		return 0, 0, false
+	}
+	a = list[cfg.WarmupJobs].submit // lists are in order of submission
+	if cfg.WarmupJobs == 0 {
+		a = list[0].submit + int64(cfg.Warmup)/sec
+	}
+	b = list[len(list)-1].submit - int64(cfg.Cooldown)/sec
+	return a, b, a <= b
+}
+
+func TestSeriesAgainstBruteForce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := schedules(t)
+		cfg := configs(t, list)
+		tab := compute(t, list, cfg)
+		check := func(window string, a, b int64) {
+			want, length := bruteForce(list, a, b), float64(b-a)
+			for name, x := range map[string]float64{
+				"utilisation": want.busy / length / machine, "loss_of_capacity": want.lost / length / machine,
+				"queue_length_mean": want.queued / length, "queue_length_max": want.longest,
+				"throughput": want.ended / length * 3600, "window_length": length, "window_begin": float64(a),
+			} {
+				got, ok := tab.Value(name, window)
+				if length <= 0 {
+					require.False(t, ok, "%s %s of an empty window is %v", name, window, got)
+					continue
+				}
+				require.True(t, ok, "%s %s", name, window)
+				require.InDelta(t, x, got, 1e-9, "%s %s", name, window)
+			}
+		}
+		last, first := int64(-1), int64(0)
+		for i, j := range list {
+			if i == 0 {
+				first = j.submit
+			}
+			if j.start >= 0 {
+				last = max(last, j.end)
+			}
+		}
+		check(All, first, max(first, last))
+		a, b, ok := steadyBounds(list, cfg)
+		inside := 0.0
+		if ok {
+			check(Steady, a, b)
+			for _, j := range list {
+				if a <= j.submit && j.submit <= b {
+					inside++
+				}
+			}
+		}
+		got, defined := tab.Value("jobs_submitted", Steady)
+		require.Equal(t, ok, defined)
+		require.Equal(t, inside, got)
+	})
+}
