@@ -36,9 +36,11 @@ func Open(path string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := ""
-	jobs := path
-	if st.IsDir() {
+	if !st.IsDir() && filepath.Base(path) == jobsFile && strings.HasSuffix(filepath.Dir(path), ".trace") {
+		path, st = filepath.Dir(path), nil // the whole bundle is meant
+	}
+	dir, jobs := "", path
+	if st == nil || st.IsDir() {
 		dir, jobs = path, filepath.Join(path, jobsFile)
 	}
 	b := &Bundle{path: path}
@@ -64,6 +66,9 @@ func (b *Bundle) open(dir string) (err error) {
 		if err := b.openSides(dir); err != nil {
 			return err
 		}
+	}
+	if err := b.missesTable(); err != nil {
+		return err
 	}
 	name := filepath.Base(b.path)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".parquet"), ".trace")
@@ -108,6 +113,18 @@ func (b *Bundle) openSides(dir string) (err error) {
 			return err
 		}
 		b.nodes = append(b.nodes, *n)
+	}
+	return nil
+}
+
+// missesTable complains when the metadata speak of a table that is not there.
+func (b *Bundle) missesTable() error {
+	list, _ := b.jobs.file.Lookup(keyTables)
+	for _, name := range strings.Fields(list) {
+		if name == "deps" && b.deps == nil || name == "nodes" && b.nodeTable == nil {
+			return &DataError{File: b.path, Found: "no " + name + ".parquet", Expected: "the bundle's tables " + list,
+				Mend: "keep the tables of a bundle together, or import the log again"}
+		}
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ const (
 	keyRecipe     = "orrery.recipe"
 	keyImport     = "orrery.import"
 	keyContent    = "orrery.content"
+	keyTables     = "orrery.tables" // of the bundle, so that a lost one is missed
 )
 
 // Meta is what a bundle says about itself beside its rows.
@@ -33,7 +34,7 @@ type Meta struct {
 	TimeZone   string     // IANA name, "" when the source does not say
 	MaxProcs   int32      // machine size by the source's own word, 0 when it does not say
 	MaxNodes   int32
-	Sorted     bool   // demand that jobs ascend by submit; the writer refuses others
+	Sorted     bool   // jobs ascend by submit; a Writer that is told so refuses others
 	Recipe     string // JSON: the transforms that made this trace
 	Import     string // JSON of the Report of the import
 }

@@ -194,12 +194,11 @@ func columnsOf[R any](fields []field[R]) []Column {
 	return out
 }
 
-// JobColumns, DepColumns and NodeColumns list the columns of the tables in
-// file order.
+// JobColumns lists the columns of the jobs table in file order.
 func JobColumns() []Column { return columnsOf(jobFields) }
 
-// DepColumns lists the columns of the deps table.
+// DepColumns lists those of the deps table.
 func DepColumns() []Column { return columnsOf(depFields) }
 
-// NodeColumns lists the columns of the nodes table.
+// NodeColumns lists those of the nodes table.
 func NodeColumns() []Column { return columnsOf(nodeFields) }

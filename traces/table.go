@@ -134,8 +134,9 @@ func (t *tableWriter[R]) flush() error {
 	return nil
 }
 
-// close finishes the file with the metadata of m.
-func (t *tableWriter[R]) close(m *Meta, content string) error {
+// close finishes the file with the metadata of m, the content hash and the
+// names of the bundle's tables.
+func (t *tableWriter[R]) close(m *Meta, content, tables string) error {
 	if err := t.flush(); err != nil {
 		return err
 	}
@@ -143,6 +144,7 @@ func (t *tableWriter[R]) close(m *Meta, content string) error {
 		t.out.SetKeyValueMetadata(p[0], p[1])
 	}
 	t.out.SetKeyValueMetadata(keyContent, content)
+	t.out.SetKeyValueMetadata(keyTables, tables)
 	if err := t.out.Close(); err != nil {
 		return err
 	}

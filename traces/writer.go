@@ -191,20 +191,21 @@ func (w *Writer) Close() (hash string, err error) {
 		return "", w.err
 	}
 	w.meta.Sorted = w.sorted
+	tables := "jobs"
 	var deps, nodes tableHash
 	if w.deps != nil {
-		deps = w.deps.hash
+		deps, tables = w.deps.hash, tables+" deps"
 	}
 	if w.nodes != nil {
-		nodes = w.nodes.hash
+		nodes, tables = w.nodes.hash, tables+" nodes"
 	}
 	hash = contentHash(&w.meta, &w.jobs.hash, &deps, &nodes)
-	err = w.jobs.close(&w.meta, hash)
+	err = w.jobs.close(&w.meta, hash, tables)
 	if err == nil && w.deps != nil {
-		err = w.deps.close(&w.meta, hash)
+		err = w.deps.close(&w.meta, hash, tables)
 	}
 	if err == nil && w.nodes != nil {
-		err = w.nodes.close(&w.meta, hash)
+		err = w.nodes.close(&w.meta, hash, tables)
 	}
 	if err == nil {
 		err = w.publish()
