@@ -10,9 +10,8 @@ import (
 	"orrery/traces"
 )
 
-// sample.parquet is 2,000 jobs on 128 processors, batch and interactive, made
-// by this package; the recipe is in the file's metadata and in the test that
-// makes it.
+// sample.parquet is 2,000 jobs in three weeks on 128 processors, made by this
+// package; the recipe is in the file's metadata and in the test that makes it.
 //
 //go:generate go test -run TestSampleIsCurrent . -args -write-sample
 //go:embed sample.parquet
