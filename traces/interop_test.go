@@ -14,14 +14,22 @@ import (
 	"orrery/traces"
 )
 
+// nodeModules is where npm put @duckdb/node-api; without it the test is
+// skipped.
+func nodeModules(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("ORRERY_NODE_MODULES")
+	if dir == "" {
+		t.Skip("ORRERY_NODE_MODULES names no node_modules folder with @duckdb/node-api: npm install @duckdb/node-api")
+	}
+	return dir
+}
+
 // duckdb runs SQL in DuckDB, an implementation of Parquet that shares nothing
 // with ours.
 func duckdb(t *testing.T, sql ...string) (rows [][]any) {
 	t.Helper()
-	modules := os.Getenv("ORRERY_NODE_MODULES")
-	if modules == "" {
-		t.Skip("ORRERY_NODE_MODULES names no node_modules folder with @duckdb/node-api: npm install @duckdb/node-api")
-	}
+	modules := nodeModules(t)
 	cmd := exec.Command("node", append([]string{"testdata/duckdb.cjs"}, sql...)...)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
 	cmd.Stderr = os.Stderr
@@ -55,6 +63,7 @@ func TestDuckDBReadsOurs(t *testing.T) {
 
 // A long trace, by sums: many pages and row groups.
 func TestDuckDBSumsOurs(t *testing.T) {
+	nodeModules(t)
 	path := filepath.Join(t.TempDir(), "long.parquet")
 	writeMany(t, path, 150_000)
 	var ids, procs, run, nulls int64
@@ -76,6 +85,7 @@ func TestDuckDBSumsOurs(t *testing.T) {
 // What DuckDB makes of a trace (every column optional, its own encodings) is
 // the same trace, but for the metadata.
 func TestWeReadDuckDB(t *testing.T) {
+	nodeModules(t)
 	dir := t.TempDir()
 	for i, options := range []string{"", "COMPRESSION zstd", "COMPRESSION uncompressed, ROW_GROUP_SIZE 5000", "COMPRESSION gzip",
 		"PARQUET_VERSION v2", "PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE 1000000"} {
