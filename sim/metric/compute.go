@@ -11,9 +11,9 @@ import (
 
 // Compute reduces the jobs and the series of a finished run to the table of
 // metrics. It reads the jobs three times (a few times more when spans exceed
-// nine years) and holds about 10 MB, plus 128 bytes per user and window,
-// however many jobs there are. The result depends neither on the order of the
-// jobs nor on the numbering of users.
+// nine years or slowdowns 2^28) and holds about 10 MB, plus 80 bytes per user
+// and window, however many jobs there are. The result depends neither on the
+// order of the jobs nor on the numbering of users.
 func Compute(jobs column.Scanner, s *Series) (Table, error) {
 	all, steady := newReduction(All), newReduction(Steady)
 	windows := []*reduction{all, steady}
@@ -58,7 +58,6 @@ type reduction struct {
 	started   int64
 	waited    int64 // longer than 0
 	finished  int64
-	unrun     int64 // finished with runtime 0
 	endedIn   int64 // finished with an end inside the window
 	wait      moments
 	squares   sum // of waits
@@ -72,7 +71,6 @@ type reduction struct {
 
 	firstSubmit, lastEnd int64 // lastEnd over started jobs
 	users                []perUser
-	nameless             int64 // started jobs without a user
 	pick                 [quantities]*selection
 
 	over    integrals
@@ -187,11 +185,9 @@ func (r *reduction) add(o *observation) {
 	if u != nil {
 		u.bounded.add(o.key[qBounded])
 	}
-	if !o.has[qSlowdown] {
-		r.unrun++
-		return
+	if o.has[qSlowdown] {
+		r.slow.add(o.key[qSlowdown])
 	}
-	r.slow.add(o.key[qSlowdown])
 }
 
 func (r *reduction) addKeys(o *observation) {
@@ -205,7 +201,6 @@ func (r *reduction) addKeys(o *observation) {
 // user returns the sums of a user, nil for none.
 func (r *reduction) user(u int32) *perUser {
 	if u < 0 {
-		r.nameless++
 		return nil
 	}
 	for int(u) >= len(r.users) {

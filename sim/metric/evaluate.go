@@ -58,7 +58,6 @@ func (r *reduction) startedNote() string { return left(r.submitted-r.started, "n
 
 func (r *reduction) finishedNote() string { return left(r.submitted-r.finished, "did not finish") }
 
-// spans is total/(n·µs per s) over started or finished jobs.
 func (r *reduction) waitMean() value {
 	return ratio(r.wait.total.big(), product(big.NewInt(r.wait.n), bigSecond), r.wait.n, r.startedNote(), noneStarted)
 }
@@ -67,6 +66,7 @@ func (r *reduction) waitMax() value {
 	return r.largest(&r.wait, bigSecond, r.startedNote(), noneStarted)
 }
 
+// largest is the largest key over scale.
 func (r *reduction) largest(m *moments, scale *big.Int, note, without string) value {
 	if m.n == 0 {
 		return undefined(without)
@@ -144,6 +144,7 @@ func ratioPercentile(q quantity, p int) func(*reduction) value {
 	}
 }
 
+// percentile is a percentile of a quantity over scale.
 func (r *reduction) percentile(q quantity, p int, scale *big.Int, note, without string) value {
 	if r.pick[q].n == 0 {
 		return undefined(without)
