@@ -96,7 +96,10 @@ program. Then name a log of your own.`,
 		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.versionCommand(),
 	)
 	root.AddCommand(m.topics()...)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Additional help topics:", "Help topics:"))
+	root.SetUsageTemplate(strings.NewReplacer(
+		"Additional help topics:", "Help topics:",
+		"{{rpad .CommandPath .CommandPathPadding}} {{.Short}}", "help {{rpad .Name 12}} {{.Short}}",
+	).Replace(root.UsageTemplate()))
 	return root, began
 }
 

@@ -45,7 +45,7 @@ func oneOf(words []string) string {
 
 func didYouMean(word string, of []string) string {
 	if near := closest(word, of); near != "" {
-		return ", did you mean " + near + "?"
+		return " (did you mean " + near + "?)"
 	}
 	return ""
 }

@@ -38,7 +38,7 @@ has no such table).`,
 					return usagef("Arrow is not for a terminal: name a file with -o, or redirect standard output")
 				}
 			}
-			return readError(m.create(out, func(w io.Writer) error { return write(args[0], which, w) }))
+			return m.create(out, func(w io.Writer) error { return readError(write(args[0], which, w)) })
 		},
 	}
 	f := cmd.Flags()

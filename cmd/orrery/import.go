@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +55,7 @@ that would be dropped), 130 interrupted.`,
 			}
 			report, err := importer.Import(t.path, out, importer.Options{Strict: strict})
 			if err != nil {
-				return input(err)
+				return importError(t, err)
 			}
 			if err := cmd.Context().Err(); err != nil {
 				return err
@@ -74,6 +76,16 @@ that would be dropped), 130 interrupted.`,
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and --print json)")
 	print = m.printFlag(cmd, "")
 	return cmd
+}
+
+// importError tells a log that cannot be read, which is bad input, from a trace
+// that cannot be written.
+func importError(t *trace, err error) error {
+	f, opening := os.Open(t.path)
+	if opening != nil {
+		return input(missing(t.label, opening))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // checkTraceName refuses a path that no trace can have, before anything is read.

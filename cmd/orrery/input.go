@@ -48,9 +48,17 @@ func (m *Main) openTrace(args []string) (*trace, error) {
 	t := &trace{label: args[0], path: args[0]}
 	if err := m.openFile(t); err != nil {
 		t.close()
-		return nil, input(err)
+		return nil, input(missing(t.label, err))
 	}
 	return t, nil
+}
+
+// missing explains that a trace is not there.
+func missing(path string, err error) error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%s: there is no such file, expected a trace bundle, a Parquet table of jobs or a workload log; check the path", path)
 }
 
 // openSample opens the sample by way of a temporary file.

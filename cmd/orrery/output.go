@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"strings"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -111,8 +113,12 @@ func (m *Main) create(path string, fill func(io.Writer) error) (err error) {
 	if path == "" || path == "-" {
 		return fill(m.Stdout)
 	}
-	f, err := os.CreateTemp(dirOf(path), ".orrery-*")
+	f, err := os.CreateTemp(filepath.Dir(path), ".orrery-*")
 	if err != nil {
+		var beside *fs.PathError // it names the temporary file, which means nothing to the user
+		if errors.As(err, &beside) {
+			err = beside.Err
+		}
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	defer func() {
@@ -131,11 +137,4 @@ func (m *Main) create(path string, fill func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), path)
-}
-
-func dirOf(path string) string {
-	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
-		return path[:i+1]
-	}
-	return "."
 }

@@ -80,7 +80,11 @@ func (s *settings) bound(t *trace) (sim.Spec, error) {
 // given lists the flags that the user has set, in a form to hand on.
 func (s *settings) given() []string {
 	var out []string
-	s.flags.Visit(func(f *pflag.Flag) { out = append(out, fmt.Sprintf("--%s=%s", f.Name, f.Value)) })
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			out = append(out, fmt.Sprintf("--%s=%s", f.Name, f.Value))
+		}
+	})
 	return out
 }
 

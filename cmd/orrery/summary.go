@@ -14,6 +14,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/traces"
 )
 
 // summary is what an operator wants to know of a replay in ten seconds.
@@ -29,6 +30,9 @@ func (s *summary) table() *table.Table {
 	t := table.New("result", "value", "remark")
 	d := s.out.Document
 	t.Row("trace", d.Trace.Name, fmt.Sprintf("%s rows, %s", plot.Count(d.Trace.Rows), s.began()))
+	if r := s.trace.report; r != nil {
+		t.Row("import", table.Quantity(plot.Count(r.Kept), r.Kept), imported(r))
+	}
 	t.Row("cluster", s.cluster(), "")
 	t.Row("policy", s.policy(), s.cycle())
 	t.Row("jobs", s.count("jobs_submitted"), s.outcomes())
@@ -46,6 +50,18 @@ func (s *summary) table() *table.Table {
 	t.Row("verdict", table.Quantity(string(v), string(v)).In(tone(v)), verdictWords(v))
 	t.Row("fingerprint", d.Fingerprint, "of every event and decision; equal runs have equal ones")
 	return t
+}
+
+// imported says what became of the rows of a raw log.
+func imported(r *traces.Report) string {
+	text := fmt.Sprintf("of %s rows of the log kept", plot.Count(r.Read))
+	for _, d := range r.Dropped {
+		text += fmt.Sprintf(", %s dropped: %s", plot.Count(d.Count), d.Rule)
+	}
+	for _, d := range r.Repaired {
+		text += fmt.Sprintf(", %s repaired: %s", plot.Count(d.Count), d.Rule)
+	}
+	return text
 }
 
 func tone(v metric.Verdict) table.Tone {
@@ -70,7 +86,7 @@ func (s *summary) cluster() string {
 	if int64(c.Nodes) == c.Units {
 		text = plot.Count(c.Units) + " processors"
 	}
-	if c.Whole {
+	if c.Whole && int64(c.Nodes) != c.Units {
 		text += ", whole nodes"
 	}
 	return text

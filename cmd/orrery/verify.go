@@ -80,6 +80,7 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	defer os.RemoveAll(scratch)
 	if err := v.replays(cmd.Context(), t, programs, dirs); err != nil {
+		_ = os.Remove(v.keep) // when it is empty: both processes have taken away what they made
 		return err
 	}
 	var runs [2]sim.Recorded

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// outcome is what a run of the program in this process left behind.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// inProcess runs Main as a user would, without a process.
+func inProcess(t testing.TB, args ...string) outcome {
+	t.Helper()
+	program, err := exec.LookPath("orrery") // TestMain has put it there
+	require.NoError(t, err)
+	var stdout, stderr bytes.Buffer
+	m := &Main{Stdin: strings.NewReader(smallLog()), Stdout: &stdout, Stderr: &stderr, Getenv: os.Getenv, Executable: program}
+	return outcome{m.Run(context.Background(), args), stdout.String(), stderr.String()}
+}
+
+// workplace changes into a directory with the files that examples name.
+func workplace(t *testing.T) {
+	t.Helper()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	f, err := os.Create("log.swf.gz")
+	require.NoError(t, err)
+	z := gzip.NewWriter(f)
+	_, err = io.WriteString(z, smallLog())
+	require.NoError(t, errors.Join(err, z.Close(), f.Close()))
+	for _, line := range []string{
+		"import log.swf.gz --quiet -o month.trace",
+		"replay log.swf.gz --procs 1000 --quiet --facts --out run",
+		"replay log.swf.gz --procs 8 --quiet --out before",
+		"replay log.swf.gz --procs 8 --order sjf --quiet --out after",
+	} {
+		require.Zero(t, inProcess(t, strings.Fields(line)...).code, line)
+	}
+	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
+}
+
+// promptly is the schedule of smallLog on a machine that is large enough for
+// all jobs to start at once.
+func promptly() string {
+	var b strings.Builder
+	b.WriteString("job_id,start\n")
+	for line := range strings.Lines(smallLog()) {
+		if f := strings.Fields(line); f[0] != ";" {
+			b.WriteString(f[0] + "," + f[1] + "\n")
+		}
+	}
+	return b.String()
+}
+
+// TestExamplesOfHelp runs every example of every verb as it is written.
+func TestExamplesOfHelp(t *testing.T) {
+	workplace(t)
+	root, _ := newMain().root()
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+		lines := commands(cmd.Example)
+		if cmd.Example == "" {
+			return
+		}
+		require.GreaterOrEqual(t, len(lines), 2, "examples of %s", cmd.CommandPath())
+		for _, line := range lines {
+			t.Run(line, func(t *testing.T) { runExample(t, line) })
+		}
+	}
+	visit(root)
+}
+
+// TestEveryVerbExplainsItself asks for the parts of a help text.
+func TestEveryVerbExplainsItself(t *testing.T) {
+	root, _ := newMain().root()
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Runnable() && cmd.HasParent() {
+			require.NotEmpty(t, cmd.Short, cmd.CommandPath())
+			require.Contains(t, cmd.Long, "Exit codes: 0 ", cmd.CommandPath())
+			require.NotEmpty(t, cmd.Example, cmd.CommandPath())
+		}
+		for _, sub := range cmd.Commands() {
+			visit(sub)
+		}
+	}
+	visit(root)
+}
+
+// TestExamplesOfReadme runs the commands of README.md, one after the other in
+// one directory, as a reader would.
+func TestExamplesOfReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if os.IsNotExist(err) {
+		t.Skip("there is no README.md")
+	}
+	require.NoError(t, err)
+	workplace(t)
+	var lines []string
+	for _, block := range fenced(string(text)) {
+		lines = append(lines, commands(block)...)
+	}
+	require.NotEmpty(t, lines)
+	for _, line := range lines {
+		t.Run(line, func(t *testing.T) { runExample(t, line) })
+	}
+}
+
+// fenced lists the contents of the blocks fenced as console or sh.
+func fenced(markdown string) []string {
+	var blocks []string
+	inside := false
+	for line := range strings.Lines(markdown) {
+		switch fence := strings.TrimSpace(line); {
+		case !inside && (fence == "```console" || fence == "```sh"):
+			inside = true
+			blocks = append(blocks, "")
+		case inside && fence == "```":
+			inside = false
+		case inside:
+			blocks[len(blocks)-1] += line
+		}
+	}
+	return blocks
+}
+
+// commands are the lines that call orrery, with or without a prompt.
+func commands(block string) []string {
+	var lines []string
+	for line := range strings.Lines(block) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
+		line, _, _ = strings.Cut(line, " #")
+		line = strings.TrimPrefix(line, "bin/")
+		if line == "orrery" || strings.HasPrefix(line, "orrery ") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// runExample runs a line without a shell: words, and double quotes around some.
+func runExample(t *testing.T, line string) {
+	var args []string
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 {
+			args = append(args, part)
+			continue
+		}
+		args = append(args, strings.Fields(part)...)
+	}
+	got := inProcess(t, args[1:]...)
+	require.Zero(t, got.code, got.stderr)
+	require.NotContains(t, got.stderr, "\x1b")
+}

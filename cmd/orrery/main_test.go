@@ -1,0 +1,125 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain lets the test binary be orrery: scripts and verify start it by that
+// name.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"orrery": main})
+}
+
+// smallLog is 60 jobs on 8 processors that queue, with two requested times, so
+// that ties decide most of a shortest-first schedule.
+func smallLog() string {
+	var b strings.Builder
+	b.WriteString("; Version: 2.2\n; UnixStartTime: 843480031\n; TimeZoneString: UTC\n; MaxProcs: 8\n")
+	for i := 1; i <= 60; i++ {
+		fmt.Fprintf(&b, "%d %d 0 %d %d -1 -1 %d %d -1 1 %d 1 1 1 1 -1 -1\n",
+			i, 60*(i/3), 300+i*7919%600, 1+i*31%8, 1+i*31%8, 1000+600*(i%2), 1+i%5)
+	}
+	return b.String()
+}
+
+// small writes smallLog to a file and returns its path.
+func small(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "log.swf")
+	require.NoError(t, os.WriteFile(path, []byte(smallLog()), 0o600))
+	return path
+}
+
+// TestScripts runs the program as users do. Beside the commands of testscript
+// there are
+//
+//	code N PROGRAM ARGS...   run and ask for the exit code N
+//	json [FILE]              ask for one JSON document, by default in stdout
+//	silent                   ask for an empty stderr
+//	gz FILE                  compress to FILE.gz
+//	cut FILE N               keep the first N bytes
+//	empty DIR                ask for a directory that holds nothing
+//
+// and every script finds log.swf in its directory.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("TERM", "xterm")
+			return os.WriteFile(filepath.Join(env.WorkDir, "log.swf"), []byte(smallLog()), 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": scriptCode, "json": scriptJSON, "silent": scriptSilent, "gz": scriptGzip, "cut": scriptCut, "empty": scriptEmpty,
+		},
+	})
+}
+
+func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, expected %d\n%s", got, want, ts.ReadFile("stderr"))
+	}
+}
+
+func scriptJSON(ts *testscript.TestScript, _ bool, args []string) {
+	name := "stdout"
+	if len(args) > 0 {
+		name = args[0]
+	}
+	var v any
+	if err := json.Unmarshal([]byte(ts.ReadFile(name)), &v); err != nil {
+		ts.Fatalf("%s is no JSON document: %v", name, err)
+	}
+}
+
+func scriptSilent(ts *testscript.TestScript, _ bool, _ []string) {
+	if text := ts.ReadFile("stderr"); text != "" {
+		ts.Fatalf("stderr is not empty: %s", text)
+	}
+}
+
+func scriptGzip(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.Create(ts.MkAbs(args[0] + ".gz"))
+	ts.Check(err)
+	z := gzip.NewWriter(f)
+	_, err = z.Write([]byte(ts.ReadFile(args[0])))
+	ts.Check(errors.Join(err, z.Close(), f.Close()))
+}
+
+func scriptCut(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+func scriptEmpty(ts *testscript.TestScript, _ bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(entries) > 0 {
+		ts.Fatalf("%s holds %s", args[0], entries[0].Name())
+	}
+}

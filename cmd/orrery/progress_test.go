@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/sim"
+)
+
+func TestProgressLine(t *testing.T) {
+	for _, c := range []struct {
+		done, all int64
+		took      time.Duration
+		where     string
+		want      string
+	}{
+		{0, 1000, 0, "", "replaying   0 %  0 of 1,000 jobs"},
+		{250, 1000, time.Second, "at 01:00:00", "replaying  25 %  250 of 1,000 jobs  250/s  0:03 left  at 01:00:00"},
+		{1_000_000, 100_000_000, 2 * time.Second, "", "replaying   1 %  1,000,000 of 100,000,000 jobs  500,000/s  3:18 left"},
+		{1000, 1000, time.Second, "", "replaying 100 %  1,000 of 1,000 jobs  1,000/s"},
+		{500, 0, time.Second, "", "replaying 500 jobs  500/s"},
+	} {
+		require.Equal(t, c.want, progressLine("replaying", c.done, c.all, c.took, c.where))
+	}
+}
+
+// TestProgressIsOneLineTenTimesASecond draws on a narrow screen with a clock of
+// its own.
+func TestProgressIsOneLineTenTimesASecond(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(1000, 0)
+	p := &progress{w: &b, verb: "replaying", width: 30, clock: func() time.Time { return now }, begin: now, drawn: now}
+	for range 1000 {
+		now = now.Add(time.Millisecond)
+		p.replay(sim.Progress{Now: model.Time(90 * model.Second), Submitted: 10, Rows: 100})
+	}
+	p.done()
+	lines := strings.Split(b.String(), "\r")[1:]
+	require.Len(t, lines, 11) // ten, and the one that clears
+	for _, line := range lines {
+		require.True(t, strings.HasSuffix(line, "\x1b[K"), "%q", line)
+		require.Less(t, len(strings.TrimSuffix(line, "\x1b[K")), 30)
+		require.NotContains(t, line, "\n")
+	}
+	require.Equal(t, "\x1b[K", lines[10])
+}
+
+func TestNoProgressIsSilent(t *testing.T) {
+	var p *progress
+	p.replay(sim.Progress{})
+	p.done()
+	var b bytes.Buffer
+	m := &Main{Stderr: &b, Getenv: func(string) string { return "" }}
+	require.Nil(t, m.progress("replaying", false)) // b is no terminal
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/traces"
+)
+
+func parseSettings(t *testing.T, args ...string) *settings {
+	t.Helper()
+	s := &settings{}
+	cmd := &cobra.Command{Use: "test"}
+	s.register(cmd)
+	require.NoError(t, cmd.ParseFlags(args))
+	return s
+}
+
+var hundred = &trace{label: "log", info: traces.Info{Name: "log", Hash: "abc", Rows: 1000, MaxProcs: 100}}
+
+// flagCases sets every flag to something else than its default and says which
+// spec that is.
+var flagCases = []struct {
+	args []string
+	want func(*sim.Spec)
+}{
+	{nil, func(*sim.Spec) {}},
+	{[]string{"--procs=7"}, func(s *sim.Spec) { s.Cluster.Procs = 7 }},
+	{[]string{"--nodes=3", "--cores-per-node=4"}, func(s *sim.Spec) { s.Cluster = sim.ClusterSpec{Nodes: 3, CoresPerNode: 4} }},
+	{[]string{"--nodes=3", "--cores-per-node=4", "--exclusive=true"}, func(s *sim.Spec) {
+		s.Cluster = sim.ClusterSpec{Nodes: 3, CoresPerNode: 4, Exclusive: true}
+	}},
+	{[]string{"--order=exp"}, func(s *sim.Spec) { s.Order = "expansion" }},
+	{[]string{"--backfill=conservative:9"}, func(s *sim.Spec) { s.Backfill, s.Depth = "conservative", 9 }},
+	{[]string{"--event-order=sequential"}, func(s *sim.Spec) { s.EventOrder = "sequential" }},
+	{[]string{"--cycle=30s", "--phase=5s"}, func(s *sim.Spec) { s.Cycle, s.Phase = 30*model.Second, 5*model.Second }},
+	{[]string{"--overrun=extend"}, func(s *sim.Spec) { s.Overrun = "extend" }},
+	{[]string{"--missing-request=recorded"}, func(s *sim.Spec) { s.MissingRequest = "recorded" }},
+	{[]string{"--missing-request=default:12h"}, func(s *sim.Spec) { s.MissingRequest, s.DefaultRequest = "default", 12*model.Hour }},
+	{[]string{"--infeasible=error"}, func(s *sim.Spec) { s.Infeasible = "error" }},
+	{[]string{"--quorum-latency=2s"}, func(s *sim.Spec) { s.QuorumLatency = 2 * model.Second }},
+	{[]string{"--quorum-jitter=1s", "--seed=9"}, func(s *sim.Spec) { s.QuorumJitter, s.Seed = model.Second, 9 }},
+	{[]string{"--warmup=0"}, func(s *sim.Spec) { s.WarmupJobs = 0 }},
+	{[]string{"--warmup=25"}, func(s *sim.Spec) { s.WarmupJobs = 25 }},
+	{[]string{"--warmup=2.5%"}, func(s *sim.Spec) { s.WarmupJobs = 25 }},
+	{[]string{"--warmup=1%"}, func(*sim.Spec) {}},
+	{[]string{"--warmup=6h"}, func(s *sim.Spec) { s.WarmupJobs, s.Warmup = 0, 6*model.Hour }},
+	{[]string{"--cooldown=1-00:00:00"}, func(s *sim.Spec) { s.Cooldown = model.Day }},
+}
+
+// TestEveryFlagReachesTheSpec is there because a flag that reaches nothing is
+// not noticed by looking at results.
+func TestEveryFlagReachesTheSpec(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range flagCases {
+		s := parseSettings(t, c.args...)
+		got, err := s.bound(hundred)
+		require.NoError(t, err, c.args)
+		want := sim.DefaultSpec()
+		c.want(&want)
+		want, err = want.Bind(hundred.info, nil)
+		require.NoError(t, err)
+		require.Equal(t, string(want.JSON()), string(got.JSON()), c.args)
+		s.flags.Visit(func(*pflag.Flag) { t.Error("flags are parsed as those of the verb") })
+		s.flags.VisitAll(func(f *pflag.Flag) { seen[f.Name] = seen[f.Name] || f.Changed })
+	}
+	for name, was := range seen {
+		require.True(t, was, "no case sets --%s", name)
+	}
+}
+
+// TestSettingsCanBeHandedOn: what verify gives its processes is the same spec.
+func TestSettingsCanBeHandedOn(t *testing.T) {
+	for _, c := range flagCases {
+		first := parseSettings(t, c.args...)
+		second := parseSettings(t, first.given()...)
+		a, err := first.bound(hundred)
+		require.NoError(t, err)
+		b, err := second.bound(hundred)
+		require.NoError(t, err)
+		require.Equal(t, a, b, c.args)
+		require.Len(t, first.given(), len(c.args))
+	}
+}
+
+// TestEffectiveNamesEveryFlag: --print-config leaves nothing out.
+func TestEffectiveNamesEveryFlag(t *testing.T) {
+	for _, args := range [][]string{nil, {"--nodes=3", "--cores-per-node=4"}} {
+		s := parseSettings(t, args...)
+		spec, err := s.bound(hundred)
+		require.NoError(t, err)
+		n := 0
+		for _, e := range s.effective(spec, hundred) {
+			require.NotEmpty(t, e.Origin, e.Key)
+			require.NotEmpty(t, e.Doc, e.Key)
+			n++
+		}
+		flags := 0
+		s.flags.VisitAll(func(*pflag.Flag) { flags++ })
+		// semantics and trace are no flags; of procs, nodes and cores per node
+		// those that apply are shown.
+		require.Equal(t, flags+2-map[bool]int{true: 2, false: 1}[args == nil], n)
+	}
+}

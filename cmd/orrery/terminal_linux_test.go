@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// terminal opens a pseudo-terminal of 80 columns: what is written to the one
+// end is read from the other.
+func terminal(t *testing.T) (screen, keyboard *os.File) {
+	t.Helper()
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	control := func(request uintptr, arg unsafe.Pointer) {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, keyboard.Fd(), request, uintptr(arg))
+		require.Zero(t, errno)
+	}
+	var number, unlock int32
+	control(syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
+	control(syscall.TIOCGPTN, unsafe.Pointer(&number))
+	size := [4]uint16{24, 80}
+	control(syscall.TIOCSWINSZ, unsafe.Pointer(&size))
+	screen, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	return screen, keyboard
+}
+
+// onTerminal runs the program with both outputs on a terminal and returns what
+// appears there.
+func onTerminal(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	screen, keyboard := terminal(t)
+	defer keyboard.Close()
+	cmd := exec.Command("orrery", args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = screen, screen
+	require.NoError(t, cmd.Start())
+	require.NoError(t, screen.Close())
+	var seen bytes.Buffer
+	_, _ = io.Copy(&seen, keyboard) // ends with EIO when the last writer is gone
+	require.NoError(t, cmd.Wait(), seen.String())
+	return seen.String()
+}
+
+func TestOnATerminal(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	log := small(t)
+	xterm, dumb := "TERM=xterm", "TERM=dumb"
+
+	seen := onTerminal(t, []string{xterm, "NO_COLOR="}, "replay", log)
+	require.Contains(t, seen, "\x1b[1mresult", "the heading is bold")
+	for line := range bytes.Lines([]byte(seen)) {
+		if bytes.Contains(line, []byte("verdict")) {
+			require.Contains(t, string(line), "…", "remarks are cut to the width")
+		}
+	}
+	require.NotContains(t, onTerminal(t, []string{xterm, "NO_COLOR=1"}, "replay", log), "\x1b")
+	require.NotContains(t, onTerminal(t, []string{dumb, "NO_COLOR="}, "replay", log), "\x1b")
+	require.Contains(t, onTerminal(t, []string{dumb}, "replay", log), "...")
+}
+
+func TestProgressOnATerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays for half a second")
+	}
+	big := filepath.Join(t.TempDir(), "big.trace")
+	require.Zero(t, inProcess(t, "synth", "-o", big, "--jobs", "300000", "--load", "0.7", "--quiet").code)
+	seen := onTerminal(t, []string{"TERM=xterm"}, "replay", big, "-o", "json")
+	require.Regexp(t, `\rreplaying +\d+ %  [0-9,]+ of 300,000 jobs  [0-9,]+/s  \d+:\d\d left  at `, seen)
+	require.Contains(t, seen, "\r\x1b[K{", "the line is gone before results are printed")
+	require.NotContains(t, onTerminal(t, []string{"TERM=xterm"}, "replay", big, "-o", "json", "--quiet"), "replaying")
+	require.NotContains(t, onTerminal(t, []string{"TERM=dumb"}, "replay", big, "-o", "json"), "replaying")
+}

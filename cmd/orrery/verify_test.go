@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/sim"
+)
+
+// TestVerifyCatchesABrokenScheduler builds a copy of the program in which ties
+// of the queue fall the wrong way, and asks verify to name the first event at
+// which the two part.
+func TestVerifyCatchesABrokenScheduler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	broken, log := brokenBuild(t), small(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // not before: the compiler keeps its cache there too
+
+	got := inProcess(t, "verify", log, "--order", "sjf", "--against", broken)
+	require.Equal(t, exitMismatch, got.code, got.stderr)
+	require.Contains(t, got.stderr, "first diverging event")
+	require.Contains(t, got.stderr, "first process:  at 00:")
+	require.Contains(t, got.stderr, "second process: at 00:")
+	require.Contains(t, got.stdout, "DIFFERS")
+
+	got = inProcess(t, "verify", log, "--order", "sjf", "--against", broken, "-o", "json")
+	require.Equal(t, exitMismatch, got.code)
+	var v sim.Verification
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &v))
+	require.NotEqual(t, v.Fingerprints[0], v.Fingerprints[1])
+	requireFirstWrongTie(t, v.Divergence)
+}
+
+// requireFirstWrongTie says what goes wrong first: of two jobs that ask for as
+// much time, the copy starts the younger one.
+func requireFirstWrongTie(t *testing.T, d *sim.Divergence) {
+	t.Helper()
+	require.NotNil(t, d)
+	right, wrong := d.Sides[0], d.Sides[1]
+	require.Equal(t, right.Time, wrong.Time)
+	require.Equal(t, "assigned", right.Kind)
+	require.Less(t, right.ID, wrong.ID)
+	require.Equal(t, int64(right.Job)+1, right.ID)
+}
+
+// brokenBuild builds the program with one comparison of the scheduler turned
+// around.
+func brokenBuild(t *testing.T) string {
+	t.Helper()
+	source, err := filepath.Abs(filepath.Join("..", "..", "scheduler", "order.go"))
+	require.NoError(t, err)
+	text, err := os.ReadFile(source)
+	require.NoError(t, err)
+	const tie, wrong = "return c < 0\n\t\t}\n\t\treturn a.id < b.id", "return c < 0\n\t\t}\n\t\treturn a.id > b.id"
+	require.Equal(t, 1, strings.Count(string(text), tie), "the tie-break of static orders has moved: patch it where it is now")
+	dir := t.TempDir()
+	patched := filepath.Join(dir, "order.go")
+	require.NoError(t, os.WriteFile(patched, []byte(strings.Replace(string(text), tie, wrong, 1)), 0o600))
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: patched}})
+	require.NoError(t, err)
+	file := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(file, overlay, 0o600))
+	program := filepath.Join(dir, "broken")
+	out, err := exec.Command("go", "build", "-overlay", file, "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program
+}
