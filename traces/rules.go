@@ -17,14 +17,14 @@ var (
 	conditions  = []string{"success", "failure", "any", "corresponding", "mutex"}
 )
 
-// rule is one thing that cannot be true of a job.
-type rule struct {
+// jobRule is one thing that cannot be true of a job.
+type jobRule struct {
 	name   string
 	broken func(*Job) bool
 }
 
 // jobRules are tried in order; the first that a row breaks counts it.
-var jobRules = []rule{
+var jobRules = []jobRule{
 	{"negative span", func(j *Job) bool { return below(j.Runtime, 0) || below(j.Walltime, 0) || below(j.ThinkTime, 0) }},
 	{"start before submission", func(j *Job) bool { return j.Start.OK && j.Start.V < j.Submit }},
 	{"end before start", func(j *Job) bool { return j.Start.OK && j.End.OK && j.End.V < j.Start.V }},
