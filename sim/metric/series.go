@@ -164,9 +164,7 @@ func (s *Series) advance(now model.Time) {
 		s.reachWarm()
 	}
 	if s.cfg.Cooldown > 0 && !s.cooled && s.cool <= now {
-		if s.cool >= s.now {
-			s.integrate(s.cool)
-		}
+		s.integrate(s.cool)
 		s.cooled = true
 		s.reachCool()
 	}

@@ -35,6 +35,8 @@ func TestVerdictByShape(t *testing.T) {
 		{"more than a machine, level", func(int64) int64 { return 101 }, Backlogged},
 		{"rising by less than a machine", func(i int64) int64 { return i * 3 }, Stable},
 		{"rising by more than a machine", func(i int64) int64 { return i * 4 }, Overloaded},
+		{"rising by a machine exactly", func(i int64) int64 { return []int64{0, 30, 60, 100}[i/10] }, Stable},
+		{"rising by a unit more", func(i int64) int64 { return []int64{0, 30, 60, 101}[i/10] }, Overloaded},
 		{"bathtub", func(i int64) int64 { return (i - 20) * (i - 20) }, Backlogged},
 		{"hump", func(i int64) int64 { return 4 * i * (40 - i) }, Backlogged},
 		{"falling", func(i int64) int64 { return 4000 - 100*i }, Backlogged},
