@@ -2,6 +2,7 @@ package reports
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,9 @@ import (
 // browser starts a headless Chromium and collects what the page complains of
 // and asks for. The test is skipped where there is none.
 func browser(t *testing.T) (ctx context.Context, complaints, requests func() []string) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"} {
 		if p, err := exec.LookPath(name); err == nil {
@@ -62,6 +66,11 @@ func browser(t *testing.T) (ctx context.Context, complaints, requests func() []s
 	return ctx, list(&bad), list(&asked)
 }
 
+func writePage(t *testing.T, dir string, o Options) {
+	page, _ := pages(t, dir, o)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FileHTML), []byte(page), 0o644))
+}
+
 // colorsOnCanvas counts the distinct colours that the Gantt shows.
 const colorsOnCanvas = `(() => {
   const c = document.getElementById("gantt-canvas"), g = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
@@ -72,7 +81,7 @@ const colorsOnCanvas = `(() => {
 func TestPageInABrowser(t *testing.T) {
 	ctx, complaints, requests := browser(t)
 	dir := tempRun(t, synthetic(4000, 64, 0.7, 3))
-	require.NoError(t, Write(dir, Options{Title: "browser test"}))
+	writePage(t, dir, Options{Title: "browser test"})
 	url := "file://" + filepath.Join(dir, FileHTML)
 	var title, background, says, mode string
 	var colors, charts int
@@ -122,7 +131,7 @@ func TestPageInABrowser(t *testing.T) {
 func TestPageWithoutScript(t *testing.T) {
 	ctx, complaints, _ := browser(t)
 	dir := tempRun(t, tiny("fcfs"))
-	require.NoError(t, Write(dir, Options{}))
+	writePage(t, dir, Options{})
 	var shown, hidden, rows int
 	require.NoError(t, chromedp.Run(ctx,
 		emulation.SetScriptExecutionDisabled(true),

@@ -28,9 +28,32 @@ func read(t testing.TB, parts ...string) []byte {
 	return b
 }
 
+// pages draws what people read of a run, without the PNG files, which take
+// most of the time.
+func pages(t testing.TB, dir string, o Options) (html, markdown string) {
+	t.Helper()
+	if o.MostJobs == 0 {
+		o.MostJobs = defaultMostJobs
+	}
+	r, err := load(dir, o.MostJobs)
+	require.NoError(t, err)
+	defer r.close()
+	if o.Title == "" {
+		o.Title = r.about.title()
+	}
+	var h, m bytes.Buffer
+	figures := r.figures()
+	require.NoError(t, r.writeHTML(&h, o, figures))
+	require.NoError(t, r.writeMarkdown(&m, o, figures))
+	return h.String(), m.String()
+}
+
 var figureNames = []string{"utilisation", "wait-cdf", "slowdown-by-size", "gantt"}
 
 func TestWriteDrawsEverythingTwiceAlike(t *testing.T) {
+	if testing.Short() {
+		t.Skip("draws sixteen figures")
+	}
 	dir := tempRun(t, tiny("fcfs"))
 	names := []string{FileHTML, FileMarkdown}
 	for _, f := range figureNames {
@@ -56,20 +79,16 @@ func TestWriteDrawsEverythingTwiceAlike(t *testing.T) {
 }
 
 func TestMarkdownGolden(t *testing.T) {
-	dir := tempRun(t, tiny("fcfs"))
-	require.NoError(t, Write(dir, Options{}))
-	got := read(t, dir, FileMarkdown)
+	_, got := pages(t, tempRun(t, tiny("fcfs")), Options{})
 	golden := filepath.Join("testdata", "tiny.md")
 	if *update {
-		require.NoError(t, os.WriteFile(golden, got, 0o644))
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
-	require.Equal(t, string(read(t, golden)), string(got))
+	require.Equal(t, string(read(t, golden)), got)
 }
 
 func TestPageIsSelfContained(t *testing.T) {
-	dir := tempRun(t, tiny("fcfs"))
-	require.NoError(t, Write(dir, Options{Title: `a <b> & "c"`}))
-	page := string(read(t, dir, FileHTML))
+	page, _ := pages(t, tempRun(t, tiny("fcfs")), Options{Title: `a <b> & "c"`})
 
 	script := between(t, page, "<script>", "</script>")
 	sum := sha256.Sum256([]byte(script))
@@ -111,17 +130,15 @@ func TestHundredThousandJobs(t *testing.T) {
 		t.Skip("writes a run of 100,000 jobs")
 	}
 	dir := tempRun(t, synthetic(100_000, 100, 0.8, 7))
-	require.NoError(t, Write(dir, Options{}))
-	page := read(t, dir, FileHTML)
+	page, _ := pages(t, dir, Options{})
 	t.Logf("report.html has %d bytes", len(page))
 	require.Less(t, len(page), 5_000_000)
-	require.Contains(t, string(page), `"layout"`, "every allocation is embedded")
+	require.Contains(t, page, `"layout"`, "every allocation is embedded")
 
-	require.NoError(t, Write(dir, Options{MostJobs: 50_000}))
-	summed := read(t, dir, FileHTML)
+	summed, _ := pages(t, dir, Options{MostJobs: 50_000})
 	t.Logf("summed up it has %d bytes", len(summed))
 	require.Less(t, len(summed), 3_000_000)
-	require.NotContains(t, string(summed), `"layout"`)
+	require.NotContains(t, summed, `"layout"`)
 }
 
 func TestDetailGivesUpForGood(t *testing.T) {
@@ -234,6 +251,6 @@ func TestWriteRefusesWhatIsNoRun(t *testing.T) {
 func TestRunThatSaysLittle(t *testing.T) {
 	dir := tempRun(t, tiny("fcfs"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, record.FileRun), []byte("{}"), 0o644))
-	require.NoError(t, Write(dir, Options{}))
-	require.Contains(t, string(read(t, dir, FileMarkdown)), "Replayed 5 jobs of replay on 4 processors")
+	_, markdown := pages(t, dir, Options{})
+	require.Contains(t, markdown, "Replayed 5 jobs of replay on 4 processors")
 }
