@@ -27,21 +27,21 @@ func TestInterrupt(t *testing.T) {
 	require.Zero(t, inProcess(t, "synth", "-o", big, "--jobs", "1000000", "--load", "0.7", "--quiet").code)
 
 	t.Run("replay", func(t *testing.T) {
-		interrupt(t, dir, filepath.Join(dir, "made", "run", ".partial"), "replay", big, "--out", filepath.Join(dir, "made", "run"))
+		interrupt(t, dir, filepath.Join(dir, "made", "run", ".partial-*"), "replay", big, "--out", filepath.Join(dir, "made", "run"))
 	})
 	t.Run("replay into an earlier run", func(t *testing.T) {
 		run := filepath.Join(dir, "earlier")
 		require.Zero(t, inProcess(t, "replay", small(t), "--quiet", "--out", run).code)
 		before, err := os.ReadFile(filepath.Join(run, "run.json"))
 		require.NoError(t, err)
-		interrupt(t, dir, filepath.Join(run, ".partial"), "replay", big, "--out", run)
+		interrupt(t, dir, filepath.Join(run, ".partial-*"), "replay", big, "--out", run)
 		after, err := os.ReadFile(filepath.Join(run, "run.json"))
 		require.NoError(t, err)
 		require.Equal(t, before, after)
 		require.NoError(t, os.RemoveAll(run))
 	})
 	t.Run("verify", func(t *testing.T) {
-		interrupt(t, dir, filepath.Join(dir, "kept", "second", ".partial"), "verify", big, "--out", filepath.Join(dir, "kept"))
+		interrupt(t, dir, filepath.Join(dir, "kept", "second", ".partial-*"), "verify", big, "--out", filepath.Join(dir, "kept"))
 	})
 	t.Run("synth", func(t *testing.T) {
 		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "synth", "-o", filepath.Join(dir, "other.trace"), "--jobs", "50000000")

@@ -51,6 +51,7 @@ func small(t testing.TB) string {
 //	gz FILE                  compress to FILE.gz
 //	cut FILE N               keep the first N bytes
 //	empty DIR                ask for a directory that holds nothing
+//	whole DIR                ask for a directory that holds nothing half-written
 //
 // and every script finds log.swf in its directory.
 func TestScripts(t *testing.T) {
@@ -64,7 +65,7 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(env.WorkDir, "log.swf"), []byte(smallLog()), 0o600)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": scriptCode, "json": scriptJSON, "silent": scriptSilent, "gz": scriptGzip, "cut": scriptCut, "empty": scriptEmpty,
+			"code": scriptCode, "json": scriptJSON, "silent": scriptSilent, "gz": scriptGzip, "cut": scriptCut, "empty": scriptEmpty, "whole": scriptWhole,
 		},
 	})
 }
@@ -121,5 +122,15 @@ func scriptEmpty(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if len(entries) > 0 {
 		ts.Fatalf("%s holds %s", args[0], entries[0].Name())
+	}
+}
+
+func scriptWhole(ts *testscript.TestScript, _ bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			ts.Fatalf("%s holds %s", args[0], e.Name())
+		}
 	}
 }
