@@ -47,6 +47,6 @@ func TestTruncatedAnywhere(t *testing.T) {
 	cut := filepath.Join(t.TempDir(), "cut.parquet")
 	for n := 0; n < len(b); n += 97 {
 		require.NoError(t, os.WriteFile(cut, b[:n], 0o644))
-		openError(t, cut)
+		require.Error(t, openError(t, cut))
 	}
 }

@@ -215,7 +215,7 @@ func (h *pageHeader) trusted(codec format.CompressionCodec) bool {
 		return false
 	}
 	switch h.encoding {
-	case format.Plain, format.PlainDictionary, format.RLEDictionary, format.DeltaBinaryPacked, format.RLE:
+	case format.Plain, plainDictionary, format.RLEDictionary, format.DeltaBinaryPacked, format.RLE:
 		return true
 	}
 	return false

@@ -139,10 +139,13 @@ func (u *unpacker) into(out []byte, codec format.CompressionCodec, body []byte) 
 	return nil, fmt.Errorf("pages compressed by %s", codec)
 }
 
+// plainDictionary is how older writers call RLEDictionary.
+const plainDictionary format.Encoding = 2
+
 // checkValues checks the counts of n encoded values.
 func checkValues(b []byte, encoding format.Encoding, typ format.Type, n int64) error {
 	switch encoding {
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary, plainDictionary:
 		if len(b) == 0 {
 			return nil
 		}
