@@ -59,8 +59,12 @@ type MetricDiff struct {
 	B        *float64 `json:"b"`
 	Diff     *float64 `json:"difference"` // B-A
 	Relative *float64 `json:"relative"`   // (B-A)/|A|, nil when A is 0
-	Change   string   `json:"change"`     // better, worse, same, or "" where more is neither
+	Change   string   `json:"change"`     // better, worse, same, unranked (see NotRanked), or "" where more is neither
 }
+
+// NotRanked is the change of a metric that depends on the length of the log,
+// since one of the runs is overloaded.
+const NotRanked = "unranked"
 
 // JobCounts says how the starts moved. Times are compared to the microsecond.
 type JobCounts struct {
@@ -123,6 +127,13 @@ func Compare(a, b string) (*Comparison, error) {
 		return nil, &MismatchError{A: a, B: b, HashA: hashes[0], HashB: hashes[1]}
 	}
 	c.Metrics = diffMetrics(&tables[0], &tables[1])
+	if c.A.Verdict == metric.Overloaded || c.B.Verdict == metric.Overloaded {
+		for i := range c.Metrics {
+			if m := &c.Metrics[i]; lengthens(m.Name) && (m.Change == "better" || m.Change == "worse") {
+				m.Change = NotRanked
+			}
+		}
+	}
 	if err := c.diffJobs(runs[0], runs[1], rows); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"orrery/reports/table"
 	"orrery/scheduler/model"
+	"orrery/sim/metric"
 	"orrery/sim/record"
 )
 
@@ -47,7 +48,8 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, 150.0, *wait.B)
 	require.Equal(t, 70.0, *wait.Diff)
 	require.Equal(t, 0.875, *wait.Relative)
-	require.Equal(t, "worse", wait.Change)
+	require.Equal(t, metric.Overloaded, c.B.Verdict)
+	require.Equal(t, NotRanked, wait.Change)
 	require.Equal(t, "better", byName["jobs_completed"].Change)
 	require.Equal(t, "", byName["jobs_cancelled"].Change, "neither better nor worse")
 	require.Equal(t, "same", byName["jobs_rejected"].Change)
@@ -66,6 +68,28 @@ func TestCompare(t *testing.T) {
 	require.NoError(t, c.MetricTable().Write(&b, table.JSON, table.Options{}))
 }
 
+func TestMetricDifferences(t *testing.T) {
+	v := func(x float64) *float64 { return &x }
+	for _, c := range []struct {
+		name           string
+		a, b           *float64
+		diff, relative *float64
+		change         string
+	}{
+		{"wait_mean", v(80), v(100), v(20), v(0.25), "worse"},
+		{"wait_mean", v(100), v(80), v(-20), v(-0.2), "better"},
+		{"utilisation", v(0.5), v(0.75), v(0.25), v(0.5), "better"},
+		{"utilisation", v(0.5), v(0.5), v(0), v(0), "same"},
+		{"queue_growth", v(-2), v(1), v(3), v(1.5), ""},
+		{"wait_p50", v(0), v(7), v(7), nil, "worse"},
+		{"wait_p50", nil, v(7), nil, nil, ""},
+		{"makespan", v(5), nil, nil, nil, ""},
+	} {
+		d := diffMetric(metric.Metric{Name: c.name, Value: c.a}, metric.Metric{Name: c.name, Value: c.b})
+		require.Equal(t, MetricDiff{Name: c.name, A: c.a, B: c.b, Diff: c.diff, Relative: c.relative, Change: c.change}, d, c.name)
+	}
+}
+
 func TestCompareWithItself(t *testing.T) {
 	dir := tempRun(t, tiny("fcfs"))
 	c, err := Compare(dir, dir)
@@ -75,6 +99,22 @@ func TestCompareWithItself(t *testing.T) {
 	for _, m := range c.Metrics {
 		require.NotContains(t, []string{"better", "worse"}, m.Change, m.Name)
 	}
+}
+
+// TestOverloadedRunsAreNotRanked compares a machine that cannot keep up with
+// one that has all nodes it wants: waits say little, utilisation still does.
+func TestOverloadedRunsAreNotRanked(t *testing.T) {
+	a, b := synthetic(3000, 32, 2, 1), synthetic(3000, 256, 2, 1)
+	c, err := Compare(tempRun(t, a), tempRun(t, b))
+	require.NoError(t, err)
+	require.Equal(t, metric.Overloaded, c.A.Verdict)
+	changes := map[string]string{}
+	for _, m := range c.Metrics {
+		changes[m.Name+" "+m.Window] = m.Change
+	}
+	require.Equal(t, NotRanked, changes["wait_mean all"])
+	require.Equal(t, NotRanked, changes["bounded_slowdown_p95 steady"])
+	require.Contains(t, []string{"better", "worse"}, changes["utilisation all"])
 }
 
 func TestCompareCountsJobsOfOneRunOnly(t *testing.T) {

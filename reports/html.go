@@ -114,7 +114,7 @@ func toHTML(t *table.Table) htmlTable {
 func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	p := page{
 		Title: o.Title, Style: template.CSS(uplotCSS + pageCSS), // our own files
-		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: verdictWords(r.table.Verdict),
+		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.table.Verdict),
 		Summary: unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
 		Metrics: toHTML(metricTable(&r.table)), Glossary: metric.Definitions(), Legend: metric.Legend,
 	}

@@ -27,7 +27,7 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 	}
 	line("# Replay of ", o.Title, "\n")
 	if r.table.Verdict != "" {
-		line("**", string(r.table.Verdict), "**: ", verdictWords(r.table.Verdict), ".\n")
+		line("**", string(r.table.Verdict), "**: ", VerdictWords(r.table.Verdict), ".\n")
 	}
 	for _, s := range r.summary() {
 		line(s)

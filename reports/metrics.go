@@ -44,6 +44,17 @@ func direction(name string) (better int, known bool) {
 	return 0, false
 }
 
+// lengthens says whether a metric grows with the length of the log when the
+// machine is overloaded, so that such a run is not ranked by it.
+func lengthens(name string) bool {
+	for _, prefix := range []string{"wait", "turnaround_", "slowdown_", "bounded_slowdown_", "per_processor_bounded_slowdown_", "area_weighted_", "queue_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // steady is the steady window, empty when the run has none.
 func (r *run) steady() plot.Window {
 	begin, ok := r.table.Value(metricWindowBegin, metric.Steady)

@@ -89,8 +89,8 @@ func (r *run) summary() []string {
 	return out
 }
 
-// verdictWords explains the verdict.
-func verdictWords(v metric.Verdict) string {
+// VerdictWords explains a verdict in one clause without a full stop.
+func VerdictWords(v metric.Verdict) string {
 	switch v {
 	case metric.Stable:
 		return "the queue stayed within what the machine can hold"
