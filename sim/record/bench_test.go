@@ -15,6 +15,18 @@ import (
 //	go test ./sim/record -run xxx -bench Writer -benchtime 1000000x
 func BenchmarkWriter(b *testing.B) {
 	jobs, attempts := testRows(1 << 16)
+	for i := range jobs { // as in most logs, few values are missing
+		j := &jobs[i]
+		if j.User = int32(i % 3); i%100 != 0 && j.Attempts == 0 {
+			j.Start, j.Attempts, j.State, j.Reason = j.End, 1, model.Completed, model.ReasonNone
+		}
+		if i%20 != 0 {
+			j.State, j.Reason = model.Completed, model.ReasonNone
+		}
+		if i%50 != 0 {
+			j.Walltime = model.Duration(1+i%7) * model.Hour
+		}
+	}
 	for i := range attempts { // one to three ranges of nodes, as packing leaves them
 		lo := i % 40
 		attempts[i].Placement = model.Placement{Words: []model.NodeWord{{Word: int32(i % 4), Mask: 0xf << lo}}}
