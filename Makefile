@@ -13,7 +13,7 @@ build: ## the binary, in bin/orrery
 test: ## all tests, the rules of the house among them
 	go test ./... ./tools/testdata
 
-race: ## the short tests under the race detector
+race: ## the short tests of the packages with concurrency, under the race detector
 	bash .ci/run race
 
 lint: ## golangci-lint, as pinned in tools/lint.mod
