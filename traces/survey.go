@@ -1,7 +1,10 @@
 package traces
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -71,8 +74,9 @@ func digest[R any](t *tableReader[R], epoch model.Time, h *tableHash, visit func
 // no row is impossible, that dependencies name jobs of the trace, and that the
 // content has the hash that the metadata states. Report.Dropped counts the
 // faulty rows under the first rule that each one breaks, with an example; a
-// valid trace has none. The error is nil only for a valid trace. Memory is 8
-// bytes for each job.
+// valid trace has none. The error is nil only for a valid trace. Memory does not
+// grow with the jobs when their ids ascend and there are no dependencies; else
+// it is 8 bytes for each job.
 func Validate(path string) (Report, error) {
 	r := Report{File: path, Format: "trace bundle", Importer: fmt.Sprintf("orrery trace validate, schema %d", SchemaVersion)}
 	b, err := Open(path)
@@ -80,16 +84,19 @@ func Validate(path string) (Report, error) {
 		return r, err
 	}
 	defer b.Close() // read only
-	v := validator{report: &r, names: map[string]bool{}}
+	v := validator{bundle: b, report: &r, names: map[string]bool{}, ascending: true, last: math.MinInt64}
 	var s survey
-	if err := s.read(b, v.job, v.dep, v.node); err != nil {
+	err = s.read(b, v.job, v.dep, v.node)
+	if err == nil {
+		err = v.uniqueIDs()
+	}
+	if err != nil {
 		return r, err
 	}
 	if got := s.content(&b.meta); got != b.info.Hash {
 		return r, &DataError{File: path, Found: "content with the hash " + got, Expected: b.info.Hash + ", as the metadata states",
 			Mend: "the rows were altered after the trace was written: import the log again"}
 	}
-	v.uniqueIDs()
 	if len(r.Dropped) > 0 {
 		n := r.Read - r.Kept
 		return r, &DataError{File: path, Found: fmt.Sprintf("%d faulty rows, the first by the rule %q: %s", n, r.Dropped[0].Rule, r.Dropped[0].Example),
@@ -100,10 +107,13 @@ func Validate(path string) (Report, error) {
 
 // validator applies the rules to each row.
 type validator struct {
-	report *Report
-	ids    []int64 // of all jobs; sorted once the first dependency is met
-	sorted bool
-	names  map[string]bool // of nodes
+	bundle    *Bundle
+	report    *Report
+	ascending bool  // so far every job has a higher id than the one before
+	last      int64 // id
+	ids       []int64
+	names     map[string]bool // of nodes
+	err       error
 }
 
 // verdict counts a row that breaks rule; "" is none.
@@ -117,7 +127,8 @@ func (v *validator) verdict(rule, example string) {
 }
 
 func (v *validator) job(row int64, j *Job) {
-	v.ids = append(v.ids, j.ID)
+	v.ascending = v.ascending && j.ID > v.last
+	v.last = j.ID
 	for i := range jobRules {
 		if jobRules[i].broken(j) {
 			v.verdict(jobRules[i].name, fmt.Sprintf("jobs row %d, id %d", row, j.ID))
@@ -142,9 +153,10 @@ func (v *validator) node(row int64, n *Node) {
 }
 
 func (v *validator) dep(row int64, d *Dep) {
-	v.sortIDs()
+	v.loadIDs()
 	rule := ""
 	switch {
+	case v.err != nil:
 	case !v.known(d.Job) || !v.known(d.On):
 		rule = "dependency on a job that is not in the trace"
 	case d.Job == d.On:
@@ -155,11 +167,26 @@ func (v *validator) dep(row int64, d *Dep) {
 	v.verdict(rule, fmt.Sprintf("deps row %d, %d on %d", row, d.Job, d.On))
 }
 
-func (v *validator) sortIDs() {
-	if !v.sorted {
-		slices.Sort(v.ids)
-		v.sorted = true
+// loadIDs reads the ids of all jobs, which have been seen once, and sorts them.
+func (v *validator) loadIDs() {
+	if v.ids != nil || v.err != nil {
+		return
 	}
+	src := newJobSource(v.bundle)
+	defer src.Close() // never fails
+	v.ids = make([]int64, 0, v.bundle.info.Rows)
+	for b := (Batch{}); ; {
+		err := src.Next(&b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			v.err = err
+			return
+		}
+		v.ids = append(v.ids, b.ID...)
+	}
+	slices.Sort(v.ids)
 }
 
 func (v *validator) known(id int64) bool {
@@ -168,12 +195,15 @@ func (v *validator) known(id int64) bool {
 }
 
 // uniqueIDs moves one row for each repeated id from kept to faulty.
-func (v *validator) uniqueIDs() {
-	v.sortIDs()
+func (v *validator) uniqueIDs() error {
+	if !v.ascending {
+		v.loadIDs()
+	}
 	for i := 1; i < len(v.ids); i++ {
 		if v.ids[i] == v.ids[i-1] && v.report.Kept > 0 {
 			v.report.Kept--
 			v.report.Drop("job id used twice", fmt.Sprintf("id %d", v.ids[i]))
 		}
 	}
+	return v.err
 }
