@@ -1,0 +1,179 @@
+// Command bench prints the speed table: for each log the engine's jobs per CPU
+// second, the whole program's, its peak memory, the allocations per job and,
+// where valgrind is there, the instructions per job.
+//
+// It measures counted work and CPU time, never wall time, and takes the best of
+// several repetitions, since a busy machine only ever slows a run down. Nothing
+// imports it.
+//
+//	go run ./tools/bench                    # the logs of $ORRERY_DATA, and a generated one
+//	go run ./tools/bench my.swf.gz:128      # a log and its machine size
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"orrery/reports/table"
+)
+
+// load is a log and the machine it is replayed on.
+type load struct {
+	name   string
+	path   string // "" for a generated one
+	procs  int32
+	bundle string // once imported
+}
+
+type options struct {
+	binary string
+	reps   int
+	count  bool // instructions, under valgrind
+	format table.Format
+	policy policy
+}
+
+type policy struct{ order, backfill string }
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.StringVar(&o.binary, "binary", "", "the orrery `program` to measure (default: built from this tree)")
+	f.IntVar(&o.reps, "n", 5, "repetitions, of which the best counts")
+	f.BoolVar(&o.count, "instructions", true, "count instructions per job where valgrind is installed")
+	f.StringVar(&o.policy.order, "order", "fcfs", "queue order")
+	f.StringVar(&o.policy.backfill, "backfill", "easy", "backfill policy")
+	format := f.String("o", string(table.Markdown), "table, markdown or json")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	var err error
+	if o.format, err = table.ParseFormat(*format); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp("", "orrery-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if o.binary == "" {
+		if o.binary, err = build(tmp, "orrery"); err != nil {
+			return err
+		}
+	}
+	loads, err := choose(f.Args())
+	if err != nil {
+		return err
+	}
+	t, err := measure(loads, o, tmp)
+	if err != nil {
+		return err
+	}
+	return t.Write(os.Stdout, o.format, table.Options{})
+}
+
+// choose takes the logs named by the user, or the default ones that are there.
+func choose(args []string) ([]load, error) {
+	var loads []load
+	for _, a := range args {
+		path, size, ok := cutLast(a, ":")
+		n, err := strconv.ParseInt(size, 10, 32)
+		if !ok || err != nil || n < 1 {
+			return nil, fmt.Errorf("%q is not LOG:PROCS, for example month.swf.gz:128", a)
+		}
+		loads = append(loads, load{name: base(path), path: path, procs: int32(n)})
+	}
+	if len(loads) > 0 {
+		return loads, nil
+	}
+	data := os.Getenv("ORRERY_DATA")
+	if data == "" {
+		data = filepath.Join("..", "shared")
+	}
+	for _, l := range []load{
+		{path: "KTH-SP2-1996-2.1-cln.swf.gz", procs: 100},
+		{path: "SDSC-SP2-1998-4.2-cln.swf.gz", procs: 128},
+		{path: "CEA-Curie-2011-2.1-cln.swf.gz", procs: 93312},
+	} {
+		l.name, l.path = base(l.path), filepath.Join(data, "traces", "swf", l.path)
+		if _, err := os.Stat(l.path); err == nil {
+			loads = append(loads, l)
+		} else {
+			fmt.Fprintf(os.Stderr, "bench: left out %s: %v\n", l.name, err)
+		}
+	}
+	return append(loads, load{name: "lublin-100k", procs: 256}), nil
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func base(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".swf")
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".trace"), ".parquet")
+}
+
+func build(dir, name string, flags ...string) (string, error) {
+	out := filepath.Join(dir, name)
+	cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", out, "./cmd/orrery")...)
+	cmd.Stderr = os.Stderr
+	return out, cmd.Run()
+}
+
+// countedJobs bounds the logs that are run under valgrind, fifty times slower.
+const countedJobs = 30_000
+
+// measure runs the programs before the engine: a child process inherits the
+// peak memory of the process that starts it, so this one must still be small.
+func measure(loads []load, o options, tmp string) (*table.Table, error) {
+	t := table.New("log", "jobs", "procs", "policy", "engine jobs/CPU s", "program jobs/CPU s", "peak RSS MB", "allocations/job", "instructions/job")
+	start, err := startUp(o)
+	if err != nil {
+		return nil, err
+	}
+	programs := make([]usage, len(loads))
+	for i := range loads {
+		if err := importLog(&loads[i], o, tmp); err != nil {
+			return nil, err
+		}
+		if programs[i], err = program(loads[i], o, start, tmp); err != nil {
+			return nil, err
+		}
+	}
+	for i, l := range loads {
+		e, err := engine(l, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", l.name, err)
+		}
+		instructions := any(nil)
+		if o.count && e.jobs <= countedJobs {
+			if n, ok, err := instructionsPerJob(e.jobs, l, o, tmp); err != nil {
+				return nil, fmt.Errorf("%s: %w", l.name, err)
+			} else if ok {
+				instructions = n
+			}
+		}
+		p := programs[i]
+		t.Row(l.name, e.jobs, int64(l.procs), o.policy.order+"+"+o.policy.backfill,
+			int64(float64(e.jobs)/e.cpu.Seconds()), int64(float64(e.jobs)/p.cpu.Seconds()),
+			table.Float(float64(p.rss)/(1<<20), 1), table.Float(e.allocs, 4), instructions)
+	}
+	return t, nil
+}
