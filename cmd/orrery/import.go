@@ -53,12 +53,11 @@ that would be dropped), 130 interrupted.`,
 					return input(err)
 				}
 			}
-			report, err := importer.Import(t.path, out, importer.Options{Strict: strict})
+			watch, done := m.watchImport(cmd.Context(), quiet)
+			report, err := importer.Import(t.path, out, importer.Options{Strict: strict, Watch: watch})
+			done()
 			if err != nil {
 				return importError(t, err)
-			}
-			if err := cmd.Context().Err(); err != nil {
-				return err
 			}
 			report.File = t.label
 			if quiet && !print.json() {

@@ -41,12 +41,14 @@ func (t *trace) close() {
 
 // openTrace opens LOG, the sample when there is none. Whatever is wrong with it
 // is bad input.
-func (m *Main) openTrace(args []string) (*trace, error) {
+func (m *Main) openTrace(ctx context.Context, args []string, quiet bool) (*trace, error) {
 	if len(args) == 0 {
 		return m.openSample()
 	}
 	t := &trace{label: args[0], path: args[0]}
-	if err := m.openFile(t); err != nil {
+	watch, done := m.watchImport(ctx, quiet)
+	defer done()
+	if err := m.openFile(t, importer.Options{Watch: watch}); err != nil {
 		t.close()
 		return nil, input(missing(t.label, err))
 	}
@@ -72,21 +74,31 @@ func (m *Main) openSample() (t *trace, err error) {
 	if t.path, err = t.temporary("sample.parquet", bytes.NewReader(synth.Sample())); err != nil {
 		return nil, fmt.Errorf("opening the sample: %w", err)
 	}
-	if err = m.openFile(t); err != nil {
+	if err = m.openFile(t, importer.Options{}); err != nil {
 		return nil, fmt.Errorf("opening the sample: %w", err)
 	}
 	t.note = "no LOG given: replaying the sample that is part of the program"
 	return t, nil
 }
 
-func (m *Main) openFile(t *trace) error {
+// watchImport returns what an import calls as it goes on: it ends the import
+// when ctx ends, and draws its progress until done is called.
+func (m *Main) watchImport(ctx context.Context, quiet bool) (watch func(int64, int64) error, done func()) {
+	bar := m.progress("importing", "MB", quiet)
+	return func(read, all int64) error {
+		bar.draw(read/1e6, all/1e6, "")
+		return ctx.Err()
+	}, bar.done
+}
+
+func (m *Main) openFile(t *trace, o importer.Options) error {
 	if t.path == "-" {
 		t.label = "standard input"
 		if err := m.spool(t); err != nil {
 			return err
 		}
 	}
-	first, opened, err := importer.OpenAny(t.path, importer.Options{})
+	first, opened, err := importer.OpenAny(t.path, o)
 	if err != nil {
 		return err
 	}

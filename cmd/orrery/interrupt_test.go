@@ -22,6 +22,8 @@ func TestInterrupt(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "cache", "orrery", "imports"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o700))
 	big := filepath.Join(dir, "big.trace")
 	require.Zero(t, inProcess(t, "synth", "-o", big, "--jobs", "1000000", "--load", "0.7", "--quiet").code)
@@ -42,6 +44,12 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("verify", func(t *testing.T) {
 		interrupt(t, dir, filepath.Join(dir, "kept", "second", ".partial-*"), "verify", big, "--out", filepath.Join(dir, "kept"))
+	})
+	t.Run("import", func(t *testing.T) {
+		raw := filepath.Join(dir, "big.swf")
+		require.Zero(t, inProcess(t, "trace", "export", big, "--quiet", "-o", raw).code)
+		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "import", raw, "-o", filepath.Join(dir, "other.trace"))
+		interrupt(t, dir, filepath.Join(dir, "cache", "orrery", "imports", "*"), "replay", raw)
 	})
 	t.Run("synth", func(t *testing.T) {
 		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "synth", "-o", filepath.Join(dir, "other.trace"), "--jobs", "50000000")

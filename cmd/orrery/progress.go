@@ -18,6 +18,7 @@ const progressEvery = 100 * time.Millisecond
 type progress struct {
 	w     io.Writer
 	verb  string
+	unit  string // of what is counted
 	width int
 	clock func() time.Time
 	begin time.Time
@@ -25,13 +26,13 @@ type progress struct {
 }
 
 // progress returns nil unless standard error is a terminal.
-func (m *Main) progress(verb string, quiet bool) *progress {
+func (m *Main) progress(verb, unit string, quiet bool) *progress {
 	s := m.screen(m.Stderr)
 	if quiet || !s.terminal || s.ascii {
 		return nil
 	}
 	now := time.Now()
-	return &progress{w: m.Stderr, verb: verb, width: s.width, clock: time.Now, begin: now, drawn: now}
+	return &progress{w: m.Stderr, verb: verb, unit: unit, width: s.width, clock: time.Now, begin: now, drawn: now}
 }
 
 // replay draws the state of a replay.
@@ -39,7 +40,7 @@ func (p *progress) replay(s sim.Progress) {
 	p.draw(s.Submitted, s.Rows, "at "+(model.Duration(s.Now)/model.Second*model.Second).String())
 }
 
-// draw shows done of all jobs (0 when not known), the rate and the time left,
+// draw shows done of all (0 when not known), the rate and the time left,
 // at most every progressEvery.
 func (p *progress) draw(done, all int64, where string) {
 	if p == nil {
@@ -50,7 +51,7 @@ func (p *progress) draw(done, all int64, where string) {
 		return
 	}
 	p.drawn = now
-	line := progressLine(p.verb, done, all, now.Sub(p.begin), where)
+	line := progressLine(p.verb, p.unit, done, all, now.Sub(p.begin), where)
 	if p.width > 0 && len(line) >= p.width {
 		line = line[:p.width-1]
 	}
@@ -58,12 +59,12 @@ func (p *progress) draw(done, all int64, where string) {
 }
 
 // progressLine spells the state after a time.
-func progressLine(verb string, done, all int64, took time.Duration, where string) string {
+func progressLine(verb, unit string, done, all int64, took time.Duration, where string) string {
 	line := verb
 	if all > 0 {
-		line += fmt.Sprintf(" %3d %%  %s of %s jobs", 100*done/all, plot.Count(done), plot.Count(all))
+		line += fmt.Sprintf(" %3d %%  %s of %s %s", 100*done/all, plot.Count(done), plot.Count(all), unit)
 	} else {
-		line += fmt.Sprintf(" %s jobs", plot.Count(done))
+		line += fmt.Sprintf(" %s %s", plot.Count(done), unit)
 	}
 	if s := took.Seconds(); s > 0 && done > 0 {
 		rate := float64(done) / s

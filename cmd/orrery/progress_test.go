@@ -25,7 +25,7 @@ func TestProgressLine(t *testing.T) {
 		{1000, 1000, time.Second, "", "replaying 100 %  1,000 of 1,000 jobs  1,000/s"},
 		{500, 0, time.Second, "", "replaying 500 jobs  500/s"},
 	} {
-		require.Equal(t, c.want, progressLine("replaying", c.done, c.all, c.took, c.where))
+		require.Equal(t, c.want, progressLine("replaying", "jobs", c.done, c.all, c.took, c.where))
 	}
 }
 
@@ -34,7 +34,7 @@ func TestProgressLine(t *testing.T) {
 func TestProgressIsOneLineTenTimesASecond(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(1000, 0)
-	p := &progress{w: &b, verb: "replaying", width: 30, clock: func() time.Time { return now }, begin: now, drawn: now}
+	p := &progress{w: &b, verb: "replaying", unit: "jobs", width: 30, clock: func() time.Time { return now }, begin: now, drawn: now}
 	for range 1000 {
 		now = now.Add(time.Millisecond)
 		p.replay(sim.Progress{Now: model.Time(90 * model.Second), Submitted: 10, Rows: 100})
@@ -56,5 +56,5 @@ func TestNoProgressIsSilent(t *testing.T) {
 	p.done()
 	var b bytes.Buffer
 	m := &Main{Stderr: &b, Getenv: func(string) string { return "" }}
-	require.Nil(t, m.progress("replaying", false)) // b is no terminal
+	require.Nil(t, m.progress("replaying", "jobs", false)) // b is no terminal
 }

@@ -71,7 +71,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	t, err := v.m.openTrace(args)
+	t, err := v.m.openTrace(cmd.Context(), args, v.quiet)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		return v.settings.printConfig(v.print, spec, t)
 	}
 	v.m.remark(t, v.quiet)
-	bar := v.m.progress("replaying", v.quiet)
+	bar := v.m.progress("replaying", "jobs", v.quiet)
 	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Version: version(), Host: host(time.Now())}
 	if bar != nil {
 		o.Progress = bar.replay

@@ -166,7 +166,7 @@ func (v *synthVerb) write(ctx context.Context, w *synth.Workload) (hash string, 
 			return "", err
 		}
 	}
-	bar := v.m.progress("generating", v.quiet)
+	bar := v.m.progress("generating", "jobs", v.quiet)
 	defer bar.done()
 	made := int64(0)
 	for row, err := range until(ctx, w.Rows()) {

@@ -38,7 +38,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 bad input or a trace that is not valid.
 // opened runs a verb on one trace, opened.
 func (m *Main) opened(run func(cmd *cobra.Command, t *trace, b *traces.Bundle) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		t, err := m.openTrace(args)
+		t, err := m.openTrace(cmd.Context(), args, false)
 		if err != nil {
 			return err
 		}
@@ -136,8 +136,8 @@ Exit codes: 0 valid, 2 usage, 3 not valid.`,
   orrery trace validate log.swf.gz -o json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
-		RunE: func(_ *cobra.Command, args []string) error {
-			t, err := m.openTrace(args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := m.openTrace(cmd.Context(), args, false)
 			if err != nil {
 				return err
 			}

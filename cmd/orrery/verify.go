@@ -61,7 +61,7 @@ Exit codes: 0 identical, 1 failed, 2 usage, 3 bad input, 4 the runs differ,
 }
 
 func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
-	t, err := v.m.openTrace(args)
+	t, err := v.m.openTrace(cmd.Context(), args, v.quiet)
 	if err != nil {
 		return err
 	}
