@@ -13,10 +13,10 @@ type conservative struct {
 	agenda  []step
 	order   []model.Ref // the queue in order, during a pass
 	late    []model.Ref // scratch
-	planned int         // waiting jobs that hold a reservation
+	fresh   []model.Ref // arrived since the last pass
+	planned int         // waiting jobs in the window
 	due     model.Time  // earliest slot
 	stale   bool        // due must be found again
-	arrived bool        // somebody may be in the window without a reservation
 }
 
 type stepKind uint8
@@ -62,15 +62,27 @@ func (c *Core) passConservative(now model.Time) {
 		compress := c.absorb(now)
 		for more := true; more; {
 			c.replan(now, compress)
-			before := len(c.q.ref)
-			c.startDue(now)
-			// Jobs that move up into the window force a re-plan.
-			more = len(c.q.ref) < before && k.planned < c.window()
-			compress = true
+			// With a depth, others may have moved up into the window.
+			more = c.startDue(now) && c.cfg.Depth > 0
+			compress = false
 		}
 	}
 	c.plan.Due = c.due()
-	c.plan.QuietUntil = c.plan.Due
+	// A job may be overdue from its predicted end on, and the window may
+	// change whenever the order does.
+	c.plan.QuietUntil = min(c.plan.Due, c.ends.First())
+	if !c.cfg.Order.static() && c.window() < len(c.q.ref) {
+		c.plan.QuietUntil = now
+	}
+}
+
+// span is for how long a job is expected to hold its nodes. One that asks for no
+// time is overdue as soon as it starts: it is predicted to end a second later.
+func (c *Core) span(j *job) model.Duration {
+	if j.walltime == 0 && c.cfg.Backfill == Conservative {
+		return model.Second
+	}
+	return j.walltime
 }
 
 // due is the start of the earliest reservation.
@@ -104,23 +116,35 @@ func (c *Core) window() int {
 
 // workOff handles the agenda in the manner of pyss: a job gets the earliest
 // slot when it arrives; after each end all waiting jobs, in queue order, move
-// to their earliest slots.
+// to their earliest slots. Jobs that are overdue are postponed first.
 func (c *Core) workOff(now model.Time) {
 	k := &c.cons
+	if c.postpone(now) {
+		c.compress(now)
+	}
 	for _, s := range k.agenda {
-		switch s.kind {
-		case stepInsert:
+		if s.kind == stepInsert {
+			c.jobs[s.ref].inside = true
+			k.planned++
 			c.reserve(now, s.ref)
-		default:
-			c.account(s)
-			c.sorted(now)
-			for _, ref := range k.order {
-				c.unreserve(now, ref)
-				c.reserve(now, ref)
-			}
+			continue
 		}
+		c.account(now, s)
+		c.compress(now)
 	}
 	k.agenda = k.agenda[:0]
+}
+
+// compress moves all jobs whose arrival has been worked off, in queue order, to
+// their earliest slots.
+func (c *Core) compress(now model.Time) {
+	c.sorted(now)
+	for _, ref := range c.cons.order {
+		if c.jobs[ref].inside {
+			c.unreserve(now, ref)
+			c.reserve(now, ref)
+		}
+	}
 }
 
 // absorb enters the agenda into the profile and says whether the reservations
@@ -132,27 +156,42 @@ func (c *Core) absorb(now model.Time) bool {
 	for _, s := range k.agenda {
 		switch {
 		case s.kind == stepInsert:
-			k.arrived = true
+			k.fresh = append(k.fresh, s.ref)
+			c.jobs[s.ref].fresh = true
 		case s.until > s.from:
-			c.account(s)
+			c.account(now, s)
 			compress = true
 		}
 	}
 	k.agenda = k.agenda[:0]
-	if c.cfg.Extend {
-		compress = c.postpone(now) || compress
-	}
-	return compress || c.due() < now
+	compress = c.postpone(now) || compress
+	return c.void(now) || compress
 }
 
-func (c *Core) account(s step) {
+// void drops the reservations whose start was missed: nobody holds back for
+// them any more, or they would hold each other up for ever.
+func (c *Core) void(now model.Time) bool {
+	if c.due() >= now {
+		return false
+	}
+	for _, ref := range c.holders() {
+		if c.jobs[ref].slot < now {
+			c.unreserve(now, ref)
+		}
+	}
+	return true
+}
+
+// account enters a change of the capacity to come; a cycle may learn of it late.
+func (c *Core) account(now model.Time, s step) {
 	if s.kind == stepDelay {
 		s.need = -s.need
 	}
-	c.cons.profile.Add(s.from, s.until, s.need)
+	c.cons.profile.Add(max(s.from, now), s.until, s.need)
 }
 
-// postpone predicts every overdue end as one second from now.
+// postpone predicts every overdue end as one second from now: that of a job
+// that outlives its request, or whose start the quorum has not granted yet.
 func (c *Core) postpone(now model.Time) bool {
 	late := c.ends.Overdue(now, c.cons.late[:0])
 	for _, ref := range late {
@@ -167,20 +206,19 @@ func (c *Core) postpone(now model.Time) bool {
 	return len(late) > 0
 }
 
-// replan gives the jobs of the window their earliest slots in queue order:
-// all of them when compress is set, else those that have none yet. A job
-// keeps its reservation until its turn, so none moves to a later slot (but
-// for a compression after capacity was lost).
+// replan gives the jobs of the window their earliest slots in queue order: all
+// of them when compress is set or a job that waited outside has moved in, else
+// those that have none yet. A job keeps its reservation until its turn, so none
+// moves to a later slot (but for a compression after capacity was lost).
 func (c *Core) replan(now model.Time, compress bool) {
 	k := &c.cons
-	steady := c.cfg.Order.static() || c.cfg.Depth == 0
-	if !compress && !k.arrived && steady && k.planned == c.window() {
+	steady := c.window() == len(c.q.ref) || c.cfg.Order.static() && len(k.fresh) == 0
+	if !compress && steady && k.planned == c.window() {
 		return
 	}
-	k.arrived = false
 	c.work.Passes++
 	c.sorted(now)
-	holding := 0
+	compress = c.admit(now) || compress
 	for _, ref := range k.order[:c.window()] {
 		c.work.Examined++
 		if compress {
@@ -189,27 +227,41 @@ func (c *Core) replan(now model.Time, compress bool) {
 		if c.jobs[ref].slot == model.Never {
 			c.reserve(now, ref)
 		}
-		if c.jobs[ref].slot != model.Never {
-			holding++
+	}
+}
+
+// admit settles who is in the window. Those who are no longer lose their
+// reservation. It says whether somebody moved in who had waited outside.
+func (c *Core) admit(now model.Time) (moved bool) {
+	k, n := &c.cons, c.window()
+	for _, ref := range k.order[:n] {
+		if j := &c.jobs[ref]; !j.inside {
+			j.inside = true
+			k.planned++
+			moved = moved || !j.fresh
 		}
 	}
-	// Arrivals may have pushed jobs out of the window.
-	for _, ref := range k.order[c.window():] {
-		if k.planned == holding {
-			break
+	for i := n; k.planned > n; i++ {
+		if j := &c.jobs[k.order[i]]; j.inside {
+			c.unreserve(now, k.order[i])
+			j.inside = false
+			k.planned--
 		}
-		c.unreserve(now, ref)
 	}
+	for _, ref := range k.fresh {
+		c.jobs[ref].fresh = false
+	}
+	k.fresh = k.fresh[:0]
+	return moved
 }
 
 func (c *Core) reserve(now model.Time, ref model.Ref) {
 	j := &c.jobs[ref]
-	j.slot = c.cons.profile.Earliest(now, j.need, j.walltime)
+	j.slot = c.cons.profile.Earliest(now, j.need, c.span(j))
 	if j.slot == model.Never {
 		return
 	}
-	c.cons.profile.Add(j.slot, j.slot.Add(j.walltime), -j.need)
-	c.cons.planned++
+	c.cons.profile.Add(j.slot, j.slot.Add(c.span(j)), -j.need)
 	c.cons.due = min(c.cons.due, j.slot)
 }
 
@@ -218,29 +270,29 @@ func (c *Core) unreserve(now model.Time, ref model.Ref) {
 	if j.slot == model.Never {
 		return
 	}
-	c.cons.profile.Add(max(j.slot, now), j.slot.Add(j.walltime), j.need)
-	c.cons.planned--
+	c.cons.profile.Add(max(j.slot, now), j.slot.Add(c.span(j)), j.need)
 	c.cons.stale = true
 	j.slot = model.Never
 }
 
-// startDue starts the jobs whose reservation begins now.
-func (c *Core) startDue(now model.Time) {
+// startDue starts the jobs whose reservation begins now and says whether there
+// were any.
+func (c *Core) startDue(now model.Time) bool {
 	if c.due() != now {
-		return
+		return false
 	}
 	before := len(c.plan.Proposals)
 	c.sorted(now)
-	for _, ref := range c.cons.order {
-		if c.jobs[ref].slot != now {
-			continue
+	for _, ref := range c.cons.order[:c.window()] {
+		if j := &c.jobs[ref]; j.slot == now {
+			c.start(now, ref)
+			j.slot, j.inside = model.Never, false
+			c.cons.planned--
+			c.cons.stale = true
 		}
-		c.start(now, ref)
-		c.jobs[ref].slot = model.Never
-		c.cons.planned--
-		c.cons.stale = true
 	}
 	c.sweep(len(c.plan.Proposals) - before)
+	return true
 }
 
 // sorted lists the waiting jobs in queue order.

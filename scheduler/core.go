@@ -122,6 +122,8 @@ type job struct {
 	seq       uint64     // of the last proposal
 	predicted model.Time // end of the running or in-flight job
 	slot      model.Time // reservation under Conservative; Never when none
+	inside    bool       // in the window of Conservative
+	fresh     bool       // not seen by a pass of Conservative yet
 	placement model.Placement
 }
 
@@ -199,10 +201,12 @@ func (c *Core) cancelled(now model.Time, ref model.Ref) {
 		c.full = true
 	}
 	c.drop(ref)
-	if j.slot != model.Never {
+	if j.inside {
 		c.cons.planned--
+	}
+	if j.slot != model.Never {
 		c.cons.stale = true
-		c.note(step{kind: stepRelease, from: max(j.slot, now), until: j.slot.Add(j.walltime), need: j.need})
+		c.note(step{kind: stepRelease, from: max(j.slot, now), until: j.slot.Add(c.span(j)), need: j.need})
 	}
 	j.phase = gone
 }
@@ -239,14 +243,16 @@ func (c *Core) giveBack(now model.Time, ref model.Ref) {
 func (c *Core) assigned(now model.Time, ref model.Ref) {
 	j := &c.jobs[ref]
 	j.phase = running
-	end := now.Add(j.walltime)
+	end := now.Add(c.span(j))
 	if end == j.predicted {
 		return
 	}
-	// The answer came late: the job ends later than was planned with.
+	// The answer came late: the job ends later than was planned with, or
+	// sooner where its start was overdue.
 	c.ends.Remove(j.predicted, ref)
 	c.ends.Insert(end, ref, j.need)
 	c.note(step{kind: stepDelay, from: j.predicted, until: end, need: j.need})
+	c.note(step{kind: stepRelease, from: end, until: j.predicted, need: j.need})
 	j.predicted = end
 	c.full = true
 }
@@ -287,7 +293,7 @@ func (c *Core) start(now model.Time, ref model.Ref) {
 	c.view.Take(j.request, &j.placement)
 	c.seq++
 	j.phase, j.seq = inFlight, c.seq
-	j.predicted = now.Add(j.walltime)
+	j.predicted = now.Add(c.span(j))
 	c.ends.Insert(j.predicted, ref, j.need)
 	c.plan.Proposals = append(c.plan.Proposals, model.Proposal{
 		Seq: c.seq, Job: j.id, Ref: ref, Request: j.request, Placement: j.placement,

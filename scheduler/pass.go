@@ -19,13 +19,15 @@ type reservation struct {
 // first-fit or easy.
 func (c *Core) passStatic(now model.Time) {
 	switch {
-	case c.full || c.cfg.Extend:
+	case c.full || c.ends.First() <= now:
 		c.passFull(now)
 	case len(c.fresh) > 0 && c.cfg.Backfill != None:
 		c.passFresh(now)
 	}
-	if c.cfg.Extend && len(c.q.ref) > 0 {
-		c.plan.QuietUntil = now // predicted ends of overdue jobs move with time
+	if c.cfg.Backfill == Easy && len(c.q.ref) > 0 {
+		// The predicted ends of overdue jobs, and of jobs whose start the
+		// quorum has not granted yet, move with time.
+		c.plan.QuietUntil = max(c.ends.First(), now)
 	}
 }
 

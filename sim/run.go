@@ -321,7 +321,10 @@ func (r *run) instant(now model.Time) error {
 			break
 		}
 		if r.plan.spec.Cycle == 0 {
-			r.loop.Step(now, r.facts)
+			// A row that was dropped or rejected is no fact and causes no pass.
+			if len(r.facts) > 0 || r.loop.Due() <= now {
+				r.loop.Step(now, r.facts)
+			}
 			continue
 		}
 		r.loop.Observe(now, r.facts)

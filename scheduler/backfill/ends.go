@@ -36,6 +36,14 @@ type Ends struct {
 // Len is the number of running jobs.
 func (s *Ends) Len() int { return s.n }
 
+// First is the earliest predicted end, Never when nothing runs.
+func (s *Ends) First() model.Time {
+	if s.n == 0 {
+		return model.Never
+	}
+	return s.blocks[0].e[0].at
+}
+
 // Insert adds a running job that will give back need at the instant at.
 func (s *Ends) Insert(at model.Time, ref model.Ref, need int32) {
 	if len(s.blocks) == 0 {

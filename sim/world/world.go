@@ -244,7 +244,8 @@ func (w *World) answer(ref model.Ref) {
 func (w *World) decide(p *model.Proposal) model.Fact {
 	f := w.quorum.Decide(p)
 	if f.Kind == model.FactAssigned {
-		w.jobs[p.Ref].seq = p.Seq
+		j := &w.jobs[p.Ref]
+		j.seq, j.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
 	}
 	return f
 }
