@@ -109,8 +109,13 @@ func (r *run) warnings() []string {
 	if n := r.states[model.Rejected]; n > 0 {
 		out = append(out, count(n, "job was", "jobs were")+" rejected at submission: they ask for more than the cluster has.")
 	}
-	if n := r.states[model.Cancelled]; n > 0 {
-		out = append(out, count(n, "job", "jobs")+" left the queue without starting, as recorded in the log.")
+	// Whoever never started was rejected or withdrawn.
+	withdrawn := r.unstarted - r.states[model.Rejected]
+	if withdrawn > 0 {
+		out = append(out, count(withdrawn, "job", "jobs")+" left the queue without starting, as recorded in the log.")
+	}
+	if n := r.states[model.Cancelled] - withdrawn; n > 0 {
+		out = append(out, count(n, "job", "jobs")+" that never ran in the log started here, and ran until the owner withdrew them there: how long they would have run is not known.")
 	}
 	if n := max(r.states[model.Pending]+r.states[model.Running], r.about.unfinished); n > 0 {
 		out = append(out, count(n, "job", "jobs")+" had not ended when the replay stopped.")

@@ -47,7 +47,7 @@ func (s *summary) table() *table.Table {
 		t.Row(p.label, s.cell(p.name, metric.All), s.steady(p.name))
 	}
 	v := s.out.Table.Verdict
-	t.Row("verdict", table.Quantity(string(v), string(v)).In(tone(v)), verdictWords(v))
+	t.Row("verdict", table.Quantity(string(v), string(v)).In(tone(v)), reports.VerdictWords(v))
 	t.Row("fingerprint", d.Fingerprint, "of every event and decision; equal runs have equal ones")
 	return t
 }
@@ -164,19 +164,6 @@ func spanText(seconds float64) string {
 		step = 10 * model.Millisecond
 	}
 	return (model.Duration(math.Round(seconds*float64(model.Second)/float64(step))) * step).String()
-}
-
-// verdictWords explains a verdict in a line.
-func verdictWords(v metric.Verdict) string {
-	switch v {
-	case metric.Stable:
-		return "the queue did not grow over the run"
-	case metric.Backlogged:
-		return "more work was left over at the end than is usual for this machine"
-	case metric.Overloaded:
-		return "more work arrived than the machine can do: mean waits depend on the length of the log"
-	}
-	return ""
 }
 
 func (s *summary) note(name string) string {
