@@ -45,7 +45,7 @@ var house = []room{
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
 	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
-		"github.com/klauspost/compress/...", "github.com/pierrec/lz4/..."}, free: []exemption{files}},
+		"github.com/klauspost/compress/..."}, free: []exemption{files}},
 	{dir: "traces/importer", may: []string{"scheduler/model", "traces", "traces/importer/...", "github.com/ulikunitz/xz/..."},
 		free: []exemption{files}},
 	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
