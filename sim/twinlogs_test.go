@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/tools/testdata"
+	"orrery/traces"
+	"orrery/traces/importer"
+)
+
+// envLong, when "1", replays whole logs under every policy: about an hour.
+const envLong = "ORRERY_LONG"
+
+// first is a copy of m with its first n rows.
+func (m *memory) first(n int) *memory {
+	out := *m
+	out.all = traces.Batch{}
+	add(&out.all, &m.all, min(n, m.all.Len()))
+	out.info.Rows = int64(out.all.Len())
+	return &out
+}
+
+// add appends the first n rows of b to dst.
+func add(dst, b *traces.Batch, n int) {
+	dst.ID = append(dst.ID, b.ID[:n]...)
+	dst.Submit = append(dst.Submit, b.Submit[:n]...)
+	dst.Start = append(dst.Start, b.Start[:n]...)
+	dst.Runtime = append(dst.Runtime, b.Runtime[:n]...)
+	dst.Walltime = append(dst.Walltime, b.Walltime[:n]...)
+	dst.CancelledAt = append(dst.CancelledAt, b.CancelledAt[:n]...)
+	dst.ProcsRequested = append(dst.ProcsRequested, b.ProcsRequested[:n]...)
+	dst.ProcsAllocated = append(dst.ProcsAllocated, b.ProcsAllocated[:n]...)
+	dst.NodesMin = append(dst.NodesMin, b.NodesMin[:n]...)
+	dst.CPUsPerNode = append(dst.CPUsPerNode, b.CPUsPerNode[:n]...)
+	dst.GPUsPerNode = append(dst.GPUsPerNode, b.GPUsPerNode[:n]...)
+	dst.User = append(dst.User, b.User[:n]...)
+}
+
+// imported reads the first rows of a raw log.
+func imported(t *testing.T, path string, rows int) *memory {
+	src, _, err := importer.OpenAny(path, importer.Options{CacheDir: t.TempDir()})
+	require.NoError(t, err)
+	defer src.Close()
+	m := &memory{info: src.Info(), size: 1000}
+	var b traces.Batch
+	for m.all.Len() < rows {
+		if err := src.Next(&b); errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		add(&m.all, &b, min(b.Len(), rows-m.all.Len()))
+	}
+	m.info.Rows = int64(m.all.Len())
+	return m
+}
+
+// logSpecs are the policies that a log is replayed under, with the number of
+// rows for which the twin is quick enough.
+func logSpecs() map[string]struct {
+	spec Spec
+	rows int
+} {
+	out := map[string]struct {
+		spec Spec
+		rows int
+	}{}
+	add := func(rows int, s Spec) {
+		s.Semantics = Semantics
+		out[fmt.Sprintf("%s/%s/%d/%s/cycle%d", or(s.Order, "fcfs"), or(s.Backfill, "easy"), s.Depth, or(s.EventOrder, "batch"), s.Cycle/model.Second)] = struct {
+			spec Spec
+			rows int
+		}{s, rows}
+	}
+	for _, b := range scheduler.BackfillNames() {
+		for _, o := range scheduler.OrderNames() {
+			add(500, Spec{Order: o, Backfill: b})
+		}
+		add(1200, Spec{Backfill: b, EventOrder: "sequential"})
+		for _, cycle := range []model.Duration{1, 5, 30} {
+			add(100, Spec{Backfill: b, Cycle: cycle * model.Second})
+			add(100, Spec{Order: "wfp3", Backfill: b, Cycle: cycle * model.Second, Phase: cycle * model.Second / 3})
+		}
+	}
+	add(500, Spec{Backfill: "conservative", Depth: 10})
+	add(500, Spec{Order: "wfp3", Backfill: "conservative", Depth: 5})
+	return out
+}
+
+// TestTwinOnOracleLogs holds the core against the twin on the three normalised
+// logs under every combination of policies.
+func TestTwinOnOracleLogs(t *testing.T) {
+	for _, log := range oracleLogs {
+		m := normalised(t, testdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
+		for name, c := range logSpecs() {
+			rows := c.rows
+			switch {
+			case os.Getenv(envLong) == "1" && c.spec.Cycle == 0:
+				rows = m.all.Len()
+			case testing.Short():
+				rows /= 5
+			}
+			t.Run(log.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				res := requireTwin(t, m.first(rows), c.spec, Options{})
+				if res != nil && c.spec.Cycle > 0 {
+					_, all, err := runCore(m.first(rows), c.spec, Options{EveryCycle: true})
+					require.NoError(t, err)
+					require.Equal(t, all.Fingerprint, res.Fingerprint, "with and without the skipping of cycles")
+				}
+			})
+		}
+	}
+}
+
+// TestTwinOnRawLogs does it on real logs as they are, awkward rows included.
+func TestTwinOnRawLogs(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		rows int
+	}{{"KTH-SP2-1996-2.1-cln.swf.gz", 1500}, {"SDSC-SP2-1998-4.2-cln.swf.gz", 1500}, {"CEA-Curie-2011-2.1-cln.swf.gz", 60}} {
+		if testing.Short() {
+			c.rows /= 10
+		}
+		m := imported(t, testdata.Path(t, "traces/swf/"+c.file), c.rows)
+		for _, s := range []Spec{{}, {EventOrder: "sequential"}, {Backfill: "conservative"}, {Order: "wfp3"}, {Overrun: "extend"}, {QuorumLatency: 7 * model.Second}} {
+			s.Semantics = Semantics
+			t.Run(fmt.Sprintf("%s/%s", c.file, s.JSON()), func(t *testing.T) {
+				requireTwin(t, m, s, Options{})
+			})
+		}
+	}
+}
+
+// TestResultsDoNotHangOnTheRun: batches of the source of any size, and many
+// replays at once over one trace, give the same bytes.
+func TestResultsDoNotHangOnTheRun(t *testing.T) {
+	m := normalised(t, testdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).first(5000)
+	want := map[string]string{}
+	specs := []Spec{{}, {Order: "wfp3"}, {Backfill: "conservative"}, {Cycle: 30 * model.Second}}
+	for _, s := range specs {
+		s.Semantics = Semantics
+		for _, size := range []int{1, 7, 1000, 5000} {
+			n := *m
+			n.size = size
+			res, err := Run(context.Background(), s, n.open, Options{})
+			require.NoError(t, err)
+			if old, ok := want[s.ID()]; ok {
+				require.Equal(t, old, res.Fingerprint, "in batches of %d", size)
+			}
+			want[s.ID()] = res.Fingerprint
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		s := specs[i%len(specs)]
+		s.Semantics = Semantics
+		wg.Go(func() {
+			res, err := Run(context.Background(), s, m.open, Options{})
+			if err != nil || res.Fingerprint != want[s.ID()] {
+				t.Errorf("beside others: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+}

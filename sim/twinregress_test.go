@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"testing"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// TestTwinFoundThese replays the smallest worlds on which the core once
+// differed from the twin, each under the name of what was wrong.
+func TestTwinFoundThese(t *testing.T) {
+	sec := model.Second
+	procs := func(n int32) ClusterSpec { return ClusterSpec{Procs: n} }
+	none := int64(-1)
+	for _, c := range []struct {
+		name string
+		spec Spec
+		rows []row
+	}{
+		{"one node chosen twice", Spec{Cluster: ClusterSpec{Table: true}}, []row{{runtime: 2, walltime: 6, nodes: 3, cpus: 1}}},
+		{"logarithm of the first second", Spec{Cluster: procs(2), Order: "f1", Cycle: 5 * sec},
+			[]row{{submit: 1, runtime: 3, walltime: 8, procs: 2}, {submit: 3, runtime: 1, walltime: 1, procs: 1}}},
+		{"slots of jobs that ask for no time", Spec{Cluster: procs(1), Backfill: "conservative"},
+			[]row{{procs: 1}, {procs: 1}, {runtime: 5, walltime: 5, procs: 1}}},
+		{"in flight beyond the walltime", Spec{Cluster: procs(2), Backfill: "conservative", QuorumLatency: 5 * sec},
+			[]row{{runtime: 2, walltime: 2, procs: 2}, {submit: 3, runtime: 4, walltime: 4, procs: 1}, {submit: 4, runtime: 1, walltime: 1, procs: 2}}},
+		{"withdrawn at the instant of the grant", Spec{Cluster: procs(1), QuorumLatency: 4 * sec},
+			[]row{{submit: 1, runtime: none, cancel: 5, walltime: 9, procs: 1}, {submit: 5, runtime: 1, walltime: 1, procs: 1}}},
+		{"missed slots hold each other up", Spec{Cluster: procs(2), Backfill: "conservative", Cycle: 30 * sec},
+			[]row{{submit: 1, runtime: 3, walltime: 40, procs: 1}, {submit: 1, runtime: 4, walltime: 33, procs: 2}, {submit: 2, runtime: 5, walltime: 70, procs: 1}, {submit: 2, runtime: 5, walltime: 45, procs: 2}}},
+		{"an arrival at the front of the window", Spec{Cluster: procs(2), Order: "sjf", Backfill: "conservative", Depth: 1},
+			[]row{{runtime: 9, walltime: 9, procs: 1}, {submit: 1, runtime: 8, walltime: 8, procs: 2}, {submit: 2, runtime: 3, walltime: 3, procs: 1}}},
+		{"withdrawal and submission of one instant", Spec{Cluster: procs(2), Backfill: "conservative", EventOrder: "sequential"},
+			[]row{{runtime: 9, walltime: 9, procs: 2}, {submit: 1, runtime: none, cancel: 3, walltime: 5, procs: 2}, {submit: 3, runtime: 4, walltime: 4, procs: 1}, {submit: 4, runtime: 4, walltime: 4, procs: 1}}},
+		{"overdue in the sequential order", Spec{Cluster: procs(1), Backfill: "conservative", EventOrder: "sequential", Overrun: "extend"},
+			[]row{{runtime: 9, walltime: 2, procs: 1}, {submit: 1, runtime: 4, walltime: 4, procs: 1}}},
+		{"a rejected row is no fact", Spec{Cluster: procs(3), Order: "unicef", Backfill: "none"},
+			[]row{{runtime: 3, walltime: 36, procs: 2}, {submit: 15, runtime: 30, walltime: 120, procs: 2}, {submit: 18, runtime: 24, walltime: 36, procs: 1}, {submit: 24, runtime: 1, walltime: 1, procs: 6}, {submit: 25, runtime: 1, walltime: 1, procs: 1}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := &memory{info: traces.Info{Name: c.name, Sorted: true}, size: 3}
+			for _, units := range []int32{2, 1, 1, 2} {
+				m.nodes = append(m.nodes, traces.Node{CPUs: units, Up: true})
+			}
+			for _, r := range c.rows {
+				m.add(r)
+			}
+			c.spec.Semantics = Semantics
+			res := requireTwin(t, m, c.spec, Options{})
+			if res.Unfinished != 0 {
+				t.Errorf("%d jobs never left", res.Unfinished)
+			}
+		})
+	}
+}
