@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,6 +22,8 @@ type Main struct {
 	Getenv func(string) string
 	// Executable is the program that verify starts twice; "" is the running one.
 	Executable string
+
+	args []string // of this run
 }
 
 // newMain is Main in the process it runs in.
@@ -30,7 +33,15 @@ func newMain() *Main {
 
 // Run runs the program with the arguments after its name and returns the exit
 // code. A cancelled ctx ends it cleanly with code 130.
-func (m *Main) Run(ctx context.Context, args []string) int {
+func (m *Main) Run(ctx context.Context, args []string) (code int) {
+	defer func() {
+		// The runtime's own exit code for a panic is that of a usage error.
+		if p := recover(); p != nil {
+			fmt.Fprintf(m.Stderr, "orrery: a fault in the program, please report it: %v\n%s", p, debug.Stack())
+			code = exitFailed
+		}
+	}()
+	m.args = args
 	root, began := m.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

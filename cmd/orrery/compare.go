@@ -41,8 +41,8 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 		ValidArgsFunction: twoDirectories,
 		RunE:              v.run,
 	}
-	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV file of starts to hold one run against")
-	cmd.Flags().StringVar(&v.figures, "figures", "", "directory to draw the waits of both runs into")
+	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV `FILE` of starts to hold one run against")
+	cmd.Flags().StringVar(&v.figures, "figures", "", "directory `DIR` to draw the waits of both runs into")
 	v.print = m.printFlag(cmd, "o")
 	return cmd
 }

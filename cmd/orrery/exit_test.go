@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,4 +43,13 @@ func TestExitCodesAreListed(t *testing.T) {
 		require.NotEmpty(t, c.meaning)
 	}
 	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 130}, codes)
+}
+
+// TestPanicIsAFailedRun: the runtime would exit with 2, which means usage.
+func TestPanicIsAFailedRun(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	m := &Main{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { panic("no environment") }}
+	require.Equal(t, exitFailed, m.Run(context.Background(), []string{"version"}))
+	require.Contains(t, stderr.String(), "fault in the program")
+	require.Contains(t, stderr.String(), "no environment")
 }

@@ -44,7 +44,7 @@ has no such table).`,
 	f := cmd.Flags()
 	f.Var(choice{word: &format, of: formats, what: "format"}, "format", "format to write")
 	f.Var(choice{word: &which, of: tables, what: "table"}, "table", "table to write")
-	f.StringVarP(&out, "out", "o", "", "file to write; standard output without it")
+	f.StringVarP(&out, "out", "o", "", "`FILE` to write; standard output without it")
 	completeWith(cmd, "format", formats...)
 	completeWith(cmd, "table", tables...)
 	return cmd

@@ -12,13 +12,17 @@ import (
 	"orrery/traces/importer"
 )
 
+// importVerb holds the flags of import.
+type importVerb struct {
+	m      *Main
+	print  *printer
+	out    string
+	strict bool
+	quiet  bool
+}
+
 func (m *Main) importCommand() *cobra.Command {
-	var (
-		print  *printer
-		out    string
-		strict bool
-		quiet  bool
-	)
+	v := &importVerb{m: m}
 	cmd := &cobra.Command{
 		Use:   "import FILE -o OUT",
 		Short: "Turn a workload log into a trace",
@@ -41,40 +45,49 @@ that would be dropped), 130 interrupted.`,
   orrery import log.swf.gz --strict --print json -o log.parquet`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkTraceName(out); err != nil {
-				return err
-			}
-			t := &trace{path: args[0], label: args[0]}
-			defer t.close()
-			if t.path == "-" {
-				t.label = "standard input"
-				if err := m.spool(t); err != nil {
-					return input(err)
-				}
-			}
-			watch, done := m.watchImport(cmd.Context(), quiet)
-			report, err := importer.Import(t.path, out, importer.Options{Strict: strict, Watch: watch})
-			done()
-			if err != nil {
-				return importError(t, err)
-			}
-			report.File = t.label
-			if quiet && !print.json() {
-				return nil
-			}
-			if err := print.account(report); err != nil || print.json() {
-				return err
-			}
-			m.say("Wrote %s\nNext: orrery replay %s", out, quoted(out))
-			return nil
-		},
+		RunE:              v.run,
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "trace to write: NAME.trace or NAME.parquet (required)")
-	cmd.Flags().BoolVar(&strict, "strict", false, "refuse the log if any row would be dropped")
-	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and --print json)")
-	print = m.printFlag(cmd, "")
+	cmd.Flags().StringVarP(&v.out, "out", "o", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
+	cmd.Flags().BoolVar(&v.strict, "strict", false, "refuse the log if any row would be dropped")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and --print json)")
+	v.print = m.printFlag(cmd, "")
 	return cmd
+}
+
+func (v *importVerb) run(cmd *cobra.Command, args []string) error {
+	if err := checkTraceName(v.out); err != nil {
+		return err
+	}
+	t := &trace{path: args[0], label: args[0]}
+	defer t.close()
+	if t.path == "-" {
+		t.label = "standard input"
+		if err := v.m.spool(t); err != nil {
+			return input(err)
+		}
+	}
+	format, err := importer.Detect(t.path)
+	switch {
+	case err != nil:
+		return importError(t, err)
+	case format != importer.SWF:
+		return usagef("%s is a %s already: name it where a trace is asked for", t.label, format)
+	}
+	watch, done := v.m.watchImport(cmd.Context(), v.quiet)
+	report, err := importer.Import(t.path, v.out, importer.Options{Strict: v.strict, Watch: watch})
+	done()
+	if err != nil {
+		return importError(t, err)
+	}
+	report.File = t.label
+	if v.quiet && !v.print.json() {
+		return nil
+	}
+	if err := v.print.account(report); err != nil || v.print.json() {
+		return err
+	}
+	v.m.say("Wrote %s\nNext: orrery replay %s", v.out, quoted(v.out))
+	return nil
 }
 
 // importError tells a log that cannot be read, which is bad input, from a trace

@@ -22,8 +22,7 @@ func TestInterrupt(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "cache", "orrery", "imports"), 0o700))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o700))
 	big := filepath.Join(dir, "big.trace")
 	require.Zero(t, inProcess(t, "synth", "-o", big, "--jobs", "1000000", "--load", "0.7", "--quiet").code)
@@ -49,7 +48,10 @@ func TestInterrupt(t *testing.T) {
 		raw := filepath.Join(dir, "big.swf")
 		require.Zero(t, inProcess(t, "trace", "export", big, "--quiet", "-o", raw).code)
 		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "import", raw, "-o", filepath.Join(dir, "other.trace"))
-		interrupt(t, dir, filepath.Join(dir, "cache", "orrery", "imports", "*"), "replay", raw)
+		t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
+		imports := filepath.Join(dir, "cache", "orrery", "imports")
+		require.NoError(t, os.MkdirAll(imports, 0o700))
+		interrupt(t, dir, filepath.Join(imports, "*"), "replay", raw)
 	})
 	t.Run("synth", func(t *testing.T) {
 		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "synth", "-o", filepath.Join(dir, "other.trace"), "--jobs", "50000000")

@@ -51,7 +51,7 @@ also jobs that can never run), 130 interrupted.`,
 	v.register(cmd)
 	v.print = m.printFlag(cmd, "o")
 	f := cmd.Flags()
-	f.StringVar(&v.out, "out", "", "run directory to write; without it nothing is written")
+	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it nothing is written")
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log (with --out)")
 	f.BoolVar(&v.report, "report", false, "also draw report.html, summary.md and figures (with --out)")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
@@ -85,7 +85,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	v.m.remark(t, v.quiet)
 	bar := v.m.progress("replaying", "jobs", v.quiet)
-	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Version: version(), Host: host(time.Now())}
+	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now())}
 	if bar != nil {
 		o.Progress = bar.replay
 	}
@@ -136,7 +136,7 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 
 // host returns the content of host.json: where the replay ran and how long it
 // took. It stays out of everything that is compared.
-func host(begin time.Time) func() any {
+func (m *Main) host(begin time.Time) func() any {
 	return func() any {
 		name, err := os.Hostname()
 		if err != nil {
@@ -150,7 +150,7 @@ func host(begin time.Time) func() any {
 			"cpus":         runtime.NumCPU(),
 			"go":           runtime.Version(),
 			"revision":     revision(),
-			"arguments":    os.Args[1:],
+			"arguments":    m.args,
 		}
 	}
 }

@@ -36,9 +36,9 @@ func (s *settings) register(cmd *cobra.Command) {
 	s.warmup = warmup{percent: 1}
 	f := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	c := &s.spec.Cluster
-	f.Int32Var(&c.Procs, "procs", 0, "cluster of this many one-core nodes")
-	f.Int32Var(&c.Nodes, "nodes", 0, "number of nodes, with --cores-per-node")
-	f.Int32Var(&c.CoresPerNode, "cores-per-node", 0, "cores of each node, with --nodes")
+	f.Int32Var(&c.Procs, "procs", 0, "cluster of `P` one-core nodes")
+	f.Int32Var(&c.Nodes, "nodes", 0, "cluster of `N` nodes, with --cores-per-node")
+	f.Int32Var(&c.CoresPerNode, "cores-per-node", 0, "`C` cores on each node, with --nodes")
 	f.BoolVar(&c.Exclusive, "exclusive", false, "a job has its nodes alone")
 
 	f.Var(orderValue(&s.spec), "order", "order of the queue: "+oneOf(scheduler.OrderNames()))
@@ -56,7 +56,7 @@ func (s *settings) register(cmd *cobra.Command) {
 		"jobs that can never run: refuse them at submission, or refuse the replay")
 	f.Var(span(&s.spec.QuorumLatency, "0s"), "quorum-latency", "time from a decision to its commitment")
 	f.Var(span(&s.spec.QuorumJitter, "0s"), "quorum-jitter", "added to the latency, uniformly from 0 to DUR by a keyed draw")
-	f.Uint64Var(&s.spec.Seed, "seed", 0, "of the random draws, with --quorum-jitter")
+	f.Uint64Var(&s.spec.Seed, "seed", 0, "seed `S` of the random draws, with --quorum-jitter")
 	f.Var(s.warmup.value(), "warmup", "what the steady window leaves out at the beginning: jobs, a time, or a part of the jobs")
 	f.Var(span(&s.spec.Cooldown, "0s"), "cooldown", "what the steady window leaves out before the last submission")
 	s.flags = f
@@ -135,14 +135,17 @@ func (s *settings) effective(spec sim.Spec, t *trace) []setting {
 			setting{"nodes", c.Nodes, s.origin("nodes"), "nodes of the cluster"},
 			setting{"cores_per_node", c.CoresPerNode, s.origin("cores-per-node"), "cores of each node"})
 	}
-	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), s.flags.Lookup("exclusive").Usage})
+	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
 		"quorum-latency", "quorum-jitter", "seed", "warmup", "cooldown"} {
 		f := s.flags.Lookup(name)
-		out = append(out, setting{strings.ReplaceAll(name, "-", "_"), f.Value.String(), s.origin(name), f.Usage})
+		out = append(out, setting{strings.ReplaceAll(name, "-", "_"), f.Value.String(), s.origin(name), usage(f)})
 	}
 	return out
 }
+
+// usage is the help of a flag as plain text.
+func usage(f *pflag.Flag) string { return strings.ReplaceAll(f.Usage, "`", "") }
 
 // configuration is what --print-config -o json prints.
 type configuration struct {

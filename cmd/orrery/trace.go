@@ -192,7 +192,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 			return print.table(rows)
 		}),
 	}
-	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "number of jobs")
+	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "`N` jobs")
 	print = m.printFlag(cmd, "o")
 	return cmd
 }
@@ -269,7 +269,7 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write; standard output without it")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`FILE` to write; standard output without it")
 	cmd.Flags().Var(&choice{word: &format, of: []string{"swf"}, what: "format"}, "format", "format to write")
 	format = "swf"
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "do not say what was changed")

@@ -54,8 +54,8 @@ Exit codes: 0 identical, 1 failed, 2 usage, 3 bad input, 4 the runs differ,
 	}
 	v.register(cmd)
 	v.print = m.printFlag(cmd, "o")
-	cmd.Flags().StringVar(&v.against, "against", "", "program to run as the second process; without it this one")
-	cmd.Flags().StringVar(&v.keep, "out", "", "new directory to keep both runs in, as first and second")
+	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
+	cmd.Flags().StringVar(&v.keep, "out", "", "directory `DIR` to keep both runs in, as first and second")
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when the runs are identical (but -o json)")
 	return cmd
 }
