@@ -82,7 +82,8 @@ type DocumentJobs struct {
 	Unfinished int64 `json:"unfinished"`
 }
 
-// AwkwardRule counts the rows that met one rule.
+// AwkwardRule counts the rows that met one rule of the replay, or that ask for
+// something it does not heed.
 type AwkwardRule struct {
 	Rule     string  `json:"rule"`
 	Doc      string  `json:"doc"`
@@ -180,6 +181,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), r.Doc(), a.Count[r], a.Examples[r]})
 		}
 	}
+	d.Awkward = append(d.Awkward, ignored(info)...)
 	return &Outcome{res, table, d}, nil
 }
 

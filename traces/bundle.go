@@ -77,7 +77,11 @@ func (b *Bundle) open(dir string) (err error) {
 		EpochKnown: b.meta.EpochKnown, TimeZone: b.meta.TimeZone,
 		MaxProcs: b.meta.MaxProcs, MaxNodes: b.meta.MaxNodes, Sorted: b.meta.Sorted,
 	}
+	if b.deps != nil {
+		b.info.Deps = b.deps.file.NumRows()
+	}
 	if b.jobs.ours {
+		b.info.Filled = b.jobs.filled()
 		if len(b.info.Hash) != 64 {
 			return b.jobs.badMeta(keyContent, b.info.Hash, "64 hex digits")
 		}

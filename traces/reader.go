@@ -211,3 +211,23 @@ func rangeError(path string, c *Column, row int64, raw string) error {
 	return &DataError{File: path, Row: row, Column: c.Name, Found: raw, Expected: "a value in the range of " + c.Type.String(),
 		Mend: "correct the value or drop the row"}
 }
+
+// filled counts the values of the optional columns by the null counts in the
+// footer, which our writer always states. It reads no row.
+func (t *tableReader[R]) filled() []Filled {
+	values := map[string]int64{}
+	for _, g := range t.file.Metadata().RowGroups {
+		for _, c := range g.Columns {
+			if len(c.MetaData.PathInSchema) == 1 {
+				values[c.MetaData.PathInSchema[0]] += c.MetaData.NumValues - c.MetaData.Statistics.NullCount
+			}
+		}
+	}
+	var out []Filled
+	for i := range t.fields {
+		if f := &t.fields[i]; f.Optional && values[f.Name] > 0 {
+			out = append(out, Filled{f.Name, values[f.Name]})
+		}
+	}
+	return out
+}

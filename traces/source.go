@@ -42,6 +42,17 @@ type Info struct {
 	MaxProcs   int32      // machine size by the log's own word, 0 when it does not say
 	MaxNodes   int32
 	Sorted     bool // rows ascend by (submit, input order)
+	// Filled counts the rows of jobs that have a value in each optional column,
+	// in the order of JobColumns, columns without any left out. It is nil for
+	// files that others wrote, whose statistics are not relied on.
+	Filled []Filled
+	Deps   int64 // rows of the deps table
+}
+
+// Filled says in how many rows an optional column has a value.
+type Filled struct {
+	Column string
+	Rows   int64
 }
 
 // Source streams the jobs table in order. Memory does not grow with the number

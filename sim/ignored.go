@@ -1,0 +1,49 @@
+package sim
+
+import "orrery/traces"
+
+// ignoredColumns are the optional columns of the jobs table that ask something
+// of a scheduler and have no effect on a replay. A replay of a trace that fills
+// them says so, for its schedule is then not the one the rows asked for.
+var ignoredColumns = map[string]string{
+	"nodes_max":      "the job starts on nodes_min nodes",
+	"gpu_type":       "any GPU serves the job",
+	"gpu_mem":        "any GPU serves the job",
+	"mem_per_node":   "memory is not shared out",
+	"features":       "any node serves the job",
+	"topology":       "the job is placed without regard to groups of nodes",
+	"class":          "the queue order alone decides",
+	"sensitive":      "the job shares the machine with any other",
+	"requeue":        "no job is requeued",
+	"mounts":         "data is on every node",
+	"io_demand":      "storage bandwidth is not shared out",
+	"power":          "power is not bounded",
+	"group":          "jobs of a group are independent",
+	"max_concurrent": "jobs of a group are independent",
+	"dag":            "jobs of a workflow are independent",
+	"eligible":       "the job may start from its submission on",
+	"partition":      "the job may use every node",
+	"qos":            "no limits apply",
+	"priority":       "the queue order alone decides",
+	"reservation":    "no nodes are set aside",
+	"exclusive":      "the cluster says whether nodes are shared",
+	"node_include":   "any node serves the job",
+	"node_exclude":   "any node serves the job",
+	"after_job":      "the job does not wait for another",
+	"think_time":     "the job does not wait for another",
+}
+
+// ignored lists what a trace asks for and a replay does not heed, in the order
+// of the columns.
+func ignored(info traces.Info) []AwkwardRule {
+	var out []AwkwardRule
+	for _, f := range info.Filled {
+		if doc, ok := ignoredColumns[f.Column]; ok {
+			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "kept, without heed to the column " + f.Column + ": " + doc, Count: f.Rows})
+		}
+	}
+	if info.Deps > 0 {
+		out = append(out, AwkwardRule{Rule: "ignored-deps", Doc: "kept, without heed to the table deps: no job waits for another", Count: info.Deps})
+	}
+	return out
+}

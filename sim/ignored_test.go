@@ -1,0 +1,49 @@
+package sim
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// TestIgnoredColumnsExist keeps the names in step with the table.
+func TestIgnoredColumnsExist(t *testing.T) {
+	optional := map[string]bool{}
+	for _, c := range traces.JobColumns() {
+		optional[c.Name] = c.Optional
+	}
+	for name := range ignoredColumns {
+		require.True(t, optional[name], "%s is no optional column of jobs", name)
+	}
+}
+
+// TestReplaySaysWhatItIgnores fills one column that a replay heeds and two that
+// it does not, and a dependency.
+func TestReplaySaysWhatItIgnores(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "wishes.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", MaxProcs: 8, Sorted: true})
+	require.NoError(t, err)
+	for i := range int64(3) {
+		j := traces.Job{ID: i + 1, Submit: model.Time(i), ProcsRequested: traces.Some[int32](1), Runtime: traces.Some(model.Second), Topology: "tight"}
+		if i == 2 {
+			j.AfterJob = traces.Some[int64](1)
+		}
+		require.NoError(t, w.WriteJob(&j))
+	}
+	require.NoError(t, w.WriteDep(traces.Dep{Job: 2, On: 1, Condition: "success"}))
+	_, err = w.Close()
+	require.NoError(t, err)
+
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	got := map[string]int64{}
+	for _, r := range ignored(b.Info()) {
+		got[r.Rule] = r.Count
+	}
+	require.Equal(t, map[string]int64{"ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1}, got)
+}
