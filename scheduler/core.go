@@ -16,7 +16,7 @@ import (
 
 // Config selects the policies of a Core.
 type Config struct {
-	Cluster  cluster.Config
+	Cluster  model.Cluster
 	Order    Order
 	Backfill Backfill
 	// Depth bounds the jobs that hold a reservation under Conservative: the

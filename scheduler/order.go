@@ -124,7 +124,7 @@ func (o Order) floatKey(j *job, now model.Time) float64 {
 	switch o {
 	case WFP3:
 		x := w / r
-		return x * x * x * float64(j.request.Units)
+		return float64(x * x * x * float64(j.request.Units))
 	case Unicef:
 		return w * float64(j.logDen) / (float64(j.logNum) * r)
 	}

@@ -71,6 +71,7 @@ func (c *Core) scan(now model.Time, i int) {
 func (c *Core) passFresh(now model.Time) {
 	c.work.Passes++
 	if len(c.fresh) > 1 {
+		//detlint:total every order ends in the job's id
 		slices.SortFunc(c.fresh, func(a, b model.Ref) int {
 			if c.cfg.Order.before(&c.jobs[a], &c.jobs[b], now) {
 				return -1

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"orrery/scheduler/cluster"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/record"
@@ -185,7 +184,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 	return &Outcome{res, table, d}, nil
 }
 
-func clusterDocument(c cluster.Config) DocumentCluster {
+func clusterDocument(c model.Cluster) DocumentCluster {
 	d := DocumentCluster{Nodes: len(c.Units), Units: c.Total(), Whole: c.Whole}
 	for _, u := range c.Units {
 		if u != c.Units[0] {

@@ -7,7 +7,6 @@ import (
 	"io"
 
 	"orrery/scheduler"
-	"orrery/scheduler/cluster"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/sim/des"
@@ -49,7 +48,7 @@ type Progress struct {
 // Result of a run, beside what the sink took.
 type Result struct {
 	Spec        Spec // with the cluster resolved
-	Cluster     cluster.Config
+	Cluster     model.Cluster
 	Fingerprint string
 	Awkward     world.Awkward
 	State       world.State

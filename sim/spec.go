@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"orrery/scheduler"
-	"orrery/scheduler/cluster"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/sim/world"
@@ -271,20 +270,20 @@ func (s Spec) cluster(p *plan, info traces.Info, nodes []traces.Node) error {
 	p.spec.Cluster = c
 	switch {
 	case c.Procs > 0:
-		p.world.Cluster = cluster.Uniform(c.Procs, 1, false)
+		p.world.Cluster = model.UniformCluster(c.Procs, 1, false)
 		return nil
 	case c.Nodes > 0:
 		if int64(c.Nodes)*int64(c.CoresPerNode) > 1<<31-1 {
 			return usagef("a cluster of %d nodes of %d cores is larger than 2^31-1 cores", c.Nodes, c.CoresPerNode)
 		}
-		p.world.Cluster = cluster.Uniform(c.Nodes, c.CoresPerNode, c.Exclusive)
+		p.world.Cluster = model.UniformCluster(c.Nodes, c.CoresPerNode, c.Exclusive)
 		return nil
 	}
 	units, u, err := world.ClusterOf(nodes)
 	if err != nil {
 		return &traces.DataError{File: info.Name, Found: err.Error(), Expected: "processors or GPUs on every node", Mend: "correct the nodes table"}
 	}
-	p.world.Cluster, p.world.Units = cluster.Config{Units: units, Whole: c.Exclusive}, u
+	p.world.Cluster, p.world.Units = model.Cluster{Units: units, Whole: c.Exclusive}, u
 	if p.core.Backfill == scheduler.Conservative && !c.Exclusive {
 		return usagef("conservative backfilling plans with counts and cannot reserve shares of single nodes: use easy, or --exclusive for whole nodes")
 	}

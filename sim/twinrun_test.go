@@ -73,7 +73,10 @@ func (c *collector) Attempt(r *model.AttemptRecord) {
 	c.sets[int(r.Job)] = c.nodes(&r.Placement)
 }
 
-func (c *collector) nodes(p *model.Placement) string {
+func (c *collector) nodes(p *model.Placement) string { return nodeText(c.held(p)) }
+
+// held spreads a placement over the nodes.
+func (c *collector) held(p *model.Placement) map[int]int32 {
 	held := map[int]int32{}
 	for _, w := range p.Words {
 		for m := w.Mask; m != 0; m &= m - 1 {
@@ -84,7 +87,7 @@ func (c *collector) nodes(p *model.Placement) string {
 	for _, s := range p.Shares {
 		held[int(s.Node)] += s.Units
 	}
-	return nodeText(held)
+	return held
 }
 
 func (c *collector) Fact(now model.Time, f *model.Fact) {

@@ -4,56 +4,11 @@
 package cluster
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 
 	"orrery/scheduler/model"
 )
-
-// Config describes the nodes. A unit is one schedulable processor, or one GPU
-// where GPUs are what is shared out.
-type Config struct {
-	// Units of each node, indexed by NodeID; all at least 1.
-	Units []int32
-	// Whole hands out whole nodes only. All nodes must then have equal Units,
-	// and a request for processors is rounded up to nodes.
-	Whole bool
-}
-
-// Uniform is a cluster of n nodes of u units each.
-func Uniform(n, u int32, whole bool) Config {
-	c := Config{Units: make([]int32, n), Whole: whole || u == 1}
-	for i := range c.Units {
-		c.Units[i] = u
-	}
-	return c
-}
-
-// Validate says what is wrong with c, or nil.
-func (c Config) Validate() error {
-	if len(c.Units) == 0 {
-		return fmt.Errorf("cluster: no nodes")
-	}
-	for i, u := range c.Units {
-		if u < 1 {
-			return fmt.Errorf("cluster: node %d has %d units, want at least 1", i, u)
-		}
-		if c.Whole && u != c.Units[0] {
-			return fmt.Errorf("cluster: whole nodes must be equal, but node %d has %d units and node 0 has %d", i, u, c.Units[0])
-		}
-	}
-	return nil
-}
-
-// Total is the number of units in the cluster.
-func (c Config) Total() int64 {
-	var t int64
-	for _, u := range c.Units {
-		t += int64(u)
-	}
-	return t
-}
 
 // View is the free capacity of a cluster. Every method costs time in
 // proportion to the nodes it names, not to the size of the cluster, and
@@ -71,7 +26,7 @@ type View struct {
 }
 
 // NewView returns the view of an idle cluster; cfg must be valid.
-func NewView(cfg Config) *View {
+func NewView(cfg model.Cluster) *View {
 	n := len(cfg.Units)
 	v := &View{whole: cfg.Whole, per: cfg.Units[0], size: cfg.Units}
 	if v.whole {
@@ -282,5 +237,6 @@ func (v *View) Release(p *model.Placement) {
 
 // sortShares orders by node; a node occurs once, so the order is total.
 func sortShares(s []model.NodeShare) {
+	//detlint:total a node occurs once
 	slices.SortFunc(s, func(a, b model.NodeShare) int { return int(a.Node) - int(b.Node) })
 }

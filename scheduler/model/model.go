@@ -29,7 +29,7 @@ const (
 )
 
 // Request is what a job asks of the cluster, in units: one unit is one
-// schedulable processor (or GPU) of a node, see cluster.Config.
+// schedulable processor (or GPU) of a node, see model.Cluster.
 type Request struct {
 	Shape   Shape
 	Nodes   int32 // distinct nodes, 0 when Shape is Anywhere

@@ -7,7 +7,6 @@ package quorum
 import (
 	"math/bits"
 
-	"orrery/scheduler/cluster"
 	"orrery/scheduler/model"
 )
 
@@ -29,7 +28,7 @@ type entry struct {
 }
 
 // New returns the state machine of an idle cluster; cfg must be valid.
-func New(cfg cluster.Config) *State {
+func New(cfg model.Cluster) *State {
 	n := len(cfg.Units)
 	s := &State{whole: cfg.Whole, per: cfg.Units[0], size: cfg.Units}
 	if !s.whole {

@@ -118,6 +118,7 @@ func (q *Queue) Take(t model.Time, dst []Event) []Event {
 	q.n -= len(q.buckets[0])
 	q.buckets[0] = q.buckets[0][:0]
 	q.used &^= 1
+	//detlint:total the word ends in the job and its ref
 	slices.SortFunc(dst[n:], func(a, b Event) int {
 		if a.Word < b.Word {
 			return -1

@@ -8,18 +8,16 @@ import (
 	"math/bits"
 	"slices"
 
-	"orrery/scheduler/cluster"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
-	"orrery/sim/record"
 	"orrery/traces"
 )
 
 // Config of a world.
 type Config struct {
-	Cluster cluster.Config
+	Cluster model.Cluster
 	Units   Units
 	Policy  Policy
 	// The answer to a proposal comes after Latency and a uniform part of
@@ -31,10 +29,17 @@ type Config struct {
 
 var latencyStream = draw.StreamOf("quorum latency")
 
+// Sink takes what has ended. A record is valid during the call only; a sink
+// that fails says so when it is closed.
+type Sink interface {
+	Job(*model.JobRecord)
+	Attempt(*model.AttemptRecord)
+}
+
 // World implements drive.Quorum and drive.NodeAgents.
 type World struct {
 	cfg     Config
-	sink    record.Sink
+	sink    Sink
 	events  des.Queue
 	quorum  *quorum.State
 	jobs    []job // by Ref
@@ -69,14 +74,13 @@ type job struct {
 	runtime  model.Duration // truth; AbsentDuration when it never ran in the log
 	cancel   model.Time     // AbsentTime when it is not withdrawn
 	seq      uint64         // of the granted proposal
-	units    int32          // held
 	busy     int32          // units of the nodes held
 	inFlight bool           // proposal waits for its answer
 	tries    uint32         // proposals so far
 }
 
 // New returns a world with an idle cluster that reports to sink.
-func New(cfg Config, sink record.Sink) *World {
+func New(cfg Config, sink Sink) *World {
 	return &World{cfg: cfg, sink: sink, quorum: quorum.New(cfg.Cluster)}
 }
 
@@ -353,6 +357,7 @@ func (w *World) leave(j *job, t model.Time) {
 // id, and lets their refs be used again.
 func (w *World) Close() {
 	if len(w.left) > 1 {
+		//detlint:total a job leaves once
 		slices.SortFunc(w.left, func(a, b model.JobRecord) int { return int(a.Job) - int(b.Job) })
 	}
 	for i := range w.left {
