@@ -77,8 +77,10 @@ var collected = regexp.MustCompile(`Collected : (\d+)`)
 // instructionsPerJob counts the whole program's instructions under callgrind,
 // less those of its start-up. ok is false where valgrind is not installed.
 func instructionsPerJob(jobs int64, l load, o options, tmp string) (perJob int64, ok bool, err error) {
-	if _, err := exec.LookPath("valgrind"); err != nil {
+	if _, err := exec.LookPath("valgrind"); errors.Is(err, exec.ErrNotFound) {
 		return 0, false, nil
+	} else if err != nil {
+		return 0, false, err
 	}
 	binary := filepath.Join(tmp, "orrery-valgrind")
 	if _, err := os.Stat(binary); err != nil {
