@@ -112,7 +112,8 @@ func TestExamplesOfReadme(t *testing.T) {
 		t.Skip("there is no README.md")
 	}
 	require.NoError(t, err)
-	workplace(t)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(t.TempDir()) // a reader begins with nothing
 	var lines []string
 	for _, block := range fenced(string(text)) {
 		lines = append(lines, commands(block)...)
@@ -147,7 +148,9 @@ func commands(block string) []string {
 	for line := range strings.Lines(block) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
 		line, _, _ = strings.Cut(line, " #")
-		line = strings.TrimPrefix(line, "bin/")
+		if rest, ok := strings.CutPrefix(line, "go run ./cmd/orrery"); ok {
+			line = "orrery" + rest
+		}
 		if line == "orrery" || strings.HasPrefix(line, "orrery ") {
 			lines = append(lines, strings.TrimSpace(line))
 		}
