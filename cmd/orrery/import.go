@@ -62,7 +62,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 	defer t.close()
 	if t.path == "-" {
 		t.label = "standard input"
-		if err := v.m.spool(t); err != nil {
+		if err := v.m.spool(cmd.Context(), t); err != nil {
 			return input(err)
 		}
 	}

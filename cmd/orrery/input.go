@@ -43,12 +43,12 @@ func (t *trace) close() {
 // is bad input.
 func (m *Main) openTrace(ctx context.Context, args []string, quiet bool) (*trace, error) {
 	if len(args) == 0 {
-		return m.openSample()
+		return m.openSample(ctx)
 	}
 	t := &trace{label: args[0], path: args[0]}
 	watch, done := m.watchImport(ctx, quiet)
 	defer done()
-	if err := m.openFile(t, importer.Options{Watch: watch}); err != nil {
+	if err := m.openFile(ctx, t, importer.Options{Watch: watch}); err != nil {
 		t.close()
 		return nil, input(missing(t.label, err))
 	}
@@ -64,7 +64,7 @@ func missing(path string, err error) error {
 }
 
 // openSample opens the sample by way of a temporary file.
-func (m *Main) openSample() (t *trace, err error) {
+func (m *Main) openSample(ctx context.Context) (t *trace, err error) {
 	t = &trace{label: "the sample", sample: true}
 	defer func() {
 		if err != nil {
@@ -74,7 +74,7 @@ func (m *Main) openSample() (t *trace, err error) {
 	if t.path, err = t.temporary("sample.parquet", bytes.NewReader(synth.Sample())); err != nil {
 		return nil, fmt.Errorf("opening the sample: %w", err)
 	}
-	if err = m.openFile(t, importer.Options{}); err != nil {
+	if err = m.openFile(ctx, t, importer.Options{}); err != nil {
 		return nil, fmt.Errorf("opening the sample: %w", err)
 	}
 	t.note = "no LOG given: replaying the sample that is part of the program"
@@ -91,10 +91,10 @@ func (m *Main) watchImport(ctx context.Context, quiet bool) (watch func(int64, i
 	}, bar.done
 }
 
-func (m *Main) openFile(t *trace, o importer.Options) error {
+func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error {
 	if t.path == "-" {
 		t.label = "standard input"
-		if err := m.spool(t); err != nil {
+		if err := m.spool(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -127,11 +127,39 @@ type named struct {
 func (n named) Info() traces.Info { return n.info }
 
 // spool copies standard input to a temporary file, since an import reads twice.
-func (m *Main) spool(t *trace) (err error) {
-	if t.path, err = t.temporary("stdin", m.Stdin); err != nil {
+func (m *Main) spool(ctx context.Context, t *trace) (err error) {
+	if t.path, err = t.temporary("stdin", &interruptedReader{ctx, m.Stdin}); err != nil {
 		return fmt.Errorf("reading standard input: %w", err)
 	}
 	return nil
+}
+
+// interruptedReader ends a read that waits, for a person or a slow pipe, when
+// ctx does. The read itself cannot be called back: it is left alone until the
+// process ends.
+type interruptedReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (i *interruptedReader) Read(p []byte) (int, error) {
+	type result struct {
+		n   int
+		err error
+	}
+	own := make([]byte, len(p)) // a read that is left alone must not write to p
+	done := make(chan result, 1)
+	go func() {
+		n, err := i.r.Read(own)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		return copy(p, own[:r.n]), r.err
+	case <-i.ctx.Done():
+		return 0, i.ctx.Err()
+	}
 }
 
 // temporary copies from into a file of that name, which close removes.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +58,24 @@ func TestInterrupt(t *testing.T) {
 	t.Run("synth", func(t *testing.T) {
 		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "synth", "-o", filepath.Join(dir, "other.trace"), "--jobs", "50000000")
 	})
+}
+
+// TestInterruptWhileStandardInputWaits: nobody types, and the first interrupt
+// is enough.
+func TestInterruptWhileStandardInputWaits(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(context.Background())
+	nobody, types := io.Pipe()
+	defer types.Close()
+	var stderr bytes.Buffer
+	m := &Main{Stdin: nobody, Stdout: io.Discard, Stderr: &stderr, Getenv: os.Getenv}
+	code := make(chan int)
+	go func() { code <- m.Run(ctx, []string{"replay", "-"}) }()
+	_, err := types.Write([]byte("; MaxProcs: 4\n")) // returns once it was read
+	require.NoError(t, err)
+	cancel()
+	require.Equal(t, exitInterrupted, <-code, stderr.String())
+	require.Empty(t, inventory(t, os.Getenv("TMPDIR"))[1:])
 }
 
 // interrupt starts the program, sends SIGINT when a file of the pattern is
