@@ -83,7 +83,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 	if v.quiet && !v.print.json() {
 		return nil
 	}
-	if err := v.print.account(report); err != nil || v.print.json() {
+	if err := v.print.account(report, "dropped", "kept"); err != nil || v.print.json() {
 		return err
 	}
 	v.m.say("Wrote %s\nNext: orrery replay %s", v.out, quoted(v.out))
@@ -113,8 +113,9 @@ func checkTraceName(out string) error {
 	return nil
 }
 
-// account prints what became of the rows of a log.
-func (p *printer) account(r traces.Report) error {
+// account prints what became of the rows of a log: dropped and kept are the
+// words for those that did not pass and those that did.
+func (p *printer) account(r traces.Report, dropped, kept string) error {
 	if p.json() {
 		return p.document(r)
 	}
@@ -124,8 +125,8 @@ func (p *printer) account(r traces.Report) error {
 		t.Row("repaired", d.Rule, d.Count, d.Example)
 	}
 	for _, d := range r.Dropped {
-		t.Row("dropped", d.Rule, d.Count, d.Example)
+		t.Row(dropped, d.Rule, d.Count, d.Example)
 	}
-	t.Row("kept", "", r.Kept, "")
+	t.Row(kept, "", r.Kept, "")
 	return p.table(t)
 }

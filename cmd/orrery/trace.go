@@ -148,7 +148,7 @@ Exit codes: 0 valid, 2 usage, 3 not valid.`,
 			if err != nil && report.Read == 0 {
 				return input(err)
 			}
-			if printing := print.account(report); printing != nil {
+			if printing := print.account(report, "faulty", "valid"); printing != nil {
 				return printing
 			}
 			return input(err)

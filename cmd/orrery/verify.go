@@ -220,7 +220,11 @@ func (v *verifyVerb) show(found *sim.Verification) error {
 	if found.Equal() {
 		return nil
 	}
-	return &codedError{exitMismatch, errors.New(difference(found))}
+	text := difference(found)
+	if v.keep == "" {
+		text += "\nto look closer, keep both runs with --out DIR"
+	}
+	return &codedError{exitMismatch, errors.New(text)}
 }
 
 func (v *verifyVerb) tables(found *sim.Verification) error {
