@@ -17,6 +17,7 @@ type conservative struct {
 	planned int         // waiting jobs in the window
 	due     model.Time  // earliest slot
 	stale   bool        // due must be found again
+	lost    bool        // capacity was lost, so that reservations may overlap
 }
 
 type stepKind uint8
@@ -141,10 +142,22 @@ func (c *Core) compress(now model.Time) {
 	c.sorted(now)
 	for _, ref := range c.cons.order {
 		if c.jobs[ref].inside {
-			c.unreserve(now, ref)
-			c.reserve(now, ref)
+			c.move(now, ref)
 		}
 	}
+	c.cons.lost = false
+}
+
+// move takes a job out of the profile and puts it back at its earliest slot.
+// While no capacity was lost that slot is its own or an earlier one, which most
+// often leaves nothing to do.
+func (c *Core) move(now model.Time, ref model.Ref) {
+	j := &c.jobs[ref]
+	if !c.cons.lost && j.slot != model.Never && c.cons.profile.Sooner(now, j.slot, j.need, c.span(j)) == j.slot {
+		return
+	}
+	c.unreserve(now, ref)
+	c.reserve(now, ref)
 }
 
 // absorb enters the agenda into the profile and says whether the reservations
@@ -186,6 +199,7 @@ func (c *Core) void(now model.Time) bool {
 func (c *Core) account(now model.Time, s step) {
 	if s.kind == stepDelay {
 		s.need = -s.need
+		c.cons.lost = true
 	}
 	c.cons.profile.Add(max(s.from, now), s.until, s.need)
 }
@@ -200,6 +214,7 @@ func (c *Core) postpone(now model.Time) bool {
 		c.ends.Remove(j.predicted, ref)
 		c.ends.Insert(end, ref, j.need)
 		c.cons.profile.Add(now, end, -j.need)
+		c.cons.lost = true
 		j.predicted = end
 	}
 	c.cons.late = late[:0]
@@ -222,11 +237,13 @@ func (c *Core) replan(now model.Time, compress bool) {
 	for _, ref := range k.order[:c.window()] {
 		c.work.Examined++
 		if compress {
-			c.unreserve(now, ref)
-		}
-		if c.jobs[ref].slot == model.Never {
+			c.move(now, ref)
+		} else if c.jobs[ref].slot == model.Never {
 			c.reserve(now, ref)
 		}
+	}
+	if compress {
+		k.lost = false
 	}
 }
 

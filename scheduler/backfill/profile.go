@@ -50,6 +50,34 @@ func (p *Profile) Earliest(now model.Time, need int32, d model.Duration) model.T
 	return model.Never
 }
 
+// Sooner is Earliest for a job that holds need over the d from slot on, as if it
+// did not: the first instant before slot from which need is free throughout,
+// else slot. The profile must not be negative anywhere in its hold.
+func (p *Profile) Sooner(now, slot model.Time, need int32, d model.Duration) model.Time {
+	end := slot.Add(d)
+	start := model.Never
+	for i := max(p.step(now), 0); i < len(p.at); i++ {
+		at := p.at[i]
+		if start == model.Never && at >= slot {
+			return slot
+		}
+		if p.free[i] < need && (at < slot || at >= end) {
+			if at >= end || i+1 == len(p.at) || p.at[i+1] > slot {
+				return slot // before slot there is no room, and there is no way around it
+			}
+			start = model.Never
+			continue
+		}
+		if start == model.Never {
+			start = max(at, now)
+		}
+		if i+1 == len(p.at) || p.at[i+1] >= start.Add(d) {
+			return start
+		}
+	}
+	return slot
+}
+
 // Add changes the free capacity by delta over [from, until).
 func (p *Profile) Add(from, until model.Time, delta int32) {
 	if from >= until {
