@@ -1,0 +1,140 @@
+package des
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+)
+
+// TestQueueAgainstASortedList pushes and takes at random, near and far, and
+// compares with a list that is sorted whenever it is asked.
+func TestQueueAgainstASortedList(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var q Queue
+		var l []Event
+		now := model.Time(rng.Int64N(1 << 40))
+		_ = q.Take(now, nil)
+		for i := range model.JobID(3000) {
+			if rng.IntN(5) < 3 {
+				at := now + model.Time(rng.Int64N(1<<uint(1+rng.IntN(40))))
+				if rng.IntN(100) == 0 {
+					at = model.Never
+				}
+				e := NewEvent(at, Rank(rng.IntN(4)), i, model.Ref(rng.IntN(1000)))
+				q.Push(e)
+				l = append(l, e)
+				continue
+			}
+			slices.SortFunc(l, func(a, b Event) int {
+				if a.At != b.At {
+					return int(min(1, max(-1, a.At-b.At)))
+				}
+				if a.Word < b.Word {
+					return -1
+				}
+				return 1
+			})
+			next := model.Never
+			if len(l) > 0 {
+				next = l[0].At
+			}
+			require.Equal(t, next, q.Next())
+			require.Equal(t, len(l), q.Len())
+			if next == model.Never {
+				continue
+			}
+			// Sometimes stop short of the next event, as a cycle does.
+			if rng.IntN(4) == 0 {
+				now += (next - now) / 2
+			} else {
+				now = next
+			}
+			got := q.Take(now, nil)
+			n := 0
+			for n < len(l) && l[n].At == now {
+				n++
+			}
+			require.Equal(t, l[:n], append([]Event{}, got...))
+			l = slices.Delete(l, 0, n)
+		}
+	}
+}
+
+// TestEventsOfOneInstantAscend: ranks in the order of their declaration, and
+// within a rank by job.
+func TestEventsOfOneInstantAscend(t *testing.T) {
+	var q Queue
+	want := []Event{
+		NewEvent(7, RankEnd, 3, 9), NewEvent(7, RankEnd, 4, 1), NewEvent(7, RankExpiry, 1, 5),
+		NewEvent(7, RankQuorum, 2, 2), NewEvent(7, RankCancel, 0, 3), NewEvent(7, RankCancel, math.MaxInt32, MaxRefs-1),
+	}
+	for _, i := range []int{4, 2, 5, 0, 3, 1} {
+		q.Push(want[i])
+	}
+	require.Equal(t, want, q.Take(7, nil))
+	e := want[5]
+	require.Equal(t, RankCancel, e.Rank())
+	require.Equal(t, model.JobID(math.MaxInt32), e.Job())
+	require.Equal(t, model.Ref(MaxRefs-1), e.Ref())
+}
+
+func TestPastEventsPanic(t *testing.T) {
+	var q Queue
+	_ = q.Take(10, nil)
+	require.Panics(t, func() { q.Push(NewEvent(9, RankEnd, 0, 0)) })
+}
+
+// TestFingerprintSeesEveryChange: order, value, length and trailing zeros.
+func TestFingerprintSeesEveryChange(t *testing.T) {
+	of := func(words ...uint64) string {
+		var f Fingerprint
+		for _, w := range words {
+			f.Add(w)
+		}
+		return f.String()
+	}
+	seen := map[string][]uint64{}
+	for _, words := range [][]uint64{{}, {0}, {0, 0}, {1}, {1, 0}, {0, 1}, {1, 2}, {2, 1}, {1 << 63}, {1 << 62}, {1, 2, 3}, {3, 2, 1}, {1, 3, 2}} {
+		s := of(words...)
+		require.Len(t, s, 32)
+		require.Equal(t, s, of(words...))
+		require.NotContains(t, seen, s)
+		seen[s] = words
+	}
+	// One bit anywhere in a long sequence.
+	base := make([]uint64, 100)
+	for bit := range 64 {
+		for i := 0; i < len(base); i += 9 {
+			base[i] ^= 1 << bit
+			s := of(base...)
+			require.NotContains(t, seen, s)
+			seen[s] = nil
+			base[i] ^= 1 << bit
+		}
+	}
+}
+
+func TestQueueSteadyStateAllocatesNothing(t *testing.T) {
+	var q Queue
+	var buf []Event
+	now := model.Time(0)
+	churn := func() {
+		for i := range model.JobID(200) {
+			q.Push(NewEvent(now+model.Time(i*37%101), RankEnd, i, 0))
+		}
+		for q.Len() > 0 {
+			now = q.Next()
+			buf = q.Take(now, buf[:0])
+		}
+	}
+	for range 1000 {
+		churn()
+	}
+	require.Less(t, testing.AllocsPerRun(100, churn), 1.0)
+}
