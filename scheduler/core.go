@@ -119,6 +119,7 @@ type job struct {
 	float     float64 // dynamic orders, at the last pass
 	logNum    uint64  // log2(units) as a fraction, for unicef
 	logDen    uint64
+	slope     float64    // dynamic orders: the key grows with slope*wait
 	seq       uint64     // of the last proposal
 	predicted model.Time // end of the running or in-flight job
 	slot      model.Time // reservation under Conservative; Never when none
@@ -180,6 +181,7 @@ func (c *Core) submitted(now model.Time, f *model.Fact) {
 		j.key = c.cfg.Order.staticKey(j)
 	} else {
 		j.logNum, j.logDen = log2Units(f.Request.Units)
+		j.slope = c.cfg.Order.slope(j)
 	}
 	if f.Request.Shape == model.PerNode && !c.view.Whole() {
 		c.shaped = true

@@ -131,6 +131,21 @@ func (o Order) floatKey(j *job, now model.Time) float64 {
 	return w / r // expansion: (w+r)/r = 1 + w/r
 }
 
+// slope is the factor of the waiting time in a monotone function of the key of
+// a dynamic order: cbrt(n)/r for wfp3, 1/(log2(n)*r), and 1/r. It is used for
+// bounds only.
+func (o Order) slope(j *job) float64 {
+	r := float64(keySpan(j.walltime))
+	switch o {
+	case WFP3:
+		//detlint:inexact it enters bounds with a margin, and no decision
+		return math.Cbrt(float64(j.request.Units)) / r
+	case Unicef:
+		return float64(j.logDen) / (float64(j.logNum) * r)
+	}
+	return 1 / r
+}
+
 // floatSlack bounds the relative error of floatKey generously: eight roundings
 // of 2^-53 each stay below 1e-15.
 const floatSlack = 1e-14

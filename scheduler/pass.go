@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -133,22 +134,49 @@ func (c *Core) harmless(now model.Time, head model.Ref, need int32, wall model.D
 // never sorted: a heap of the jobs that fit yields them in order, and the best
 // of the others is the first blocked one.
 func (c *Core) passDynamic(now model.Time) {
+	blocked := model.Ref(-1)
 	for again := true; again; {
 		before := len(c.plan.Proposals)
-		c.passHeap(now)
+		blocked = c.passHeap(now)
 		again = c.shaped && len(c.plan.Proposals) > before
 	}
-	if len(c.q.ref) > 0 && slices.Min(c.q.need) <= c.view.Free() {
-		// Somebody who fits is held back by a reservation alone, and another
-		// job may overtake its holder at any time.
-		c.plan.QuietUntil = now
+	if blocked >= 0 && slices.Min(c.q.need) <= c.view.Free() {
+		// Somebody who fits is held back by the blocked job alone. What was
+		// refused only gets worse with time, so that nothing changes until
+		// another job overtakes the blocked one, or an end is overdue.
+		c.plan.QuietUntil = min(c.overtaken(now, blocked), max(c.ends.First(), now))
 	}
 }
 
-func (c *Core) passHeap(now model.Time) {
+// overtaken is a lower bound on the instant at which another job comes before
+// the blocked one. Under every order that changes with time a job's key is a
+// monotone function of slope*wait, so two keys meet after the time
+// (slope1*wait1 - slope2*wait2) / (slope2 - slope1); both differences are
+// taken with a margin for the errors of float64.
+func (c *Core) overtaken(now model.Time, blocked model.Ref) model.Time {
+	const margin = 1e-9
+	h := &c.jobs[blocked]
+	lead := float64(h.slope * float64(waited(h, now)) * (1 - margin))
+	least := math.Inf(1)
+	for _, ref := range c.q.ref {
+		j := &c.jobs[ref]
+		if closing := float64(j.slope*(1+margin)) - h.slope; closing > 0 && ref != blocked {
+			least = min(least, (lead-float64(j.slope*float64(waited(j, now))*(1+margin)))/closing)
+		}
+	}
+	const farthest = 1 << 60
+	if least >= farthest {
+		return model.Never
+	}
+	return now.Add(model.Duration(max(least, 0)))
+}
+
+// passHeap makes the pass and returns the first blocked job, -1 when nobody
+// fits or nobody is blocked.
+func (c *Core) passHeap(now model.Time) model.Ref {
 	blocked, candidates := c.split(now)
 	if !candidates {
-		return
+		return -1
 	}
 	c.work.Passes++
 	c.work.Examined += uint64(len(c.q.ref))
@@ -174,6 +202,7 @@ func (c *Core) passHeap(now model.Time) {
 		heap.pop()
 	}
 	c.sweep(len(c.plan.Proposals) - before)
+	return blocked
 }
 
 // split puts the waiting jobs that fit into c.heap and returns the best of the
