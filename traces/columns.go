@@ -15,7 +15,7 @@ const (
 )
 
 var jobFields = []field[Job]{
-	numberField("id", "", "job number in the source; unique", delta, func(j *Job) *int64 { return &j.ID }),
+	numberField("id", "", "job number in the source; most often unique", delta, func(j *Job) *int64 { return &j.ID }),
 	textField("name", true, "job or executable name", func(j *Job) *string { return &j.Name }),
 	textField("user", true, "who submitted it", func(j *Job) *string { return &j.User }),
 	textField("tenant", true, "tenant it is charged to", func(j *Job) *string { return &j.Tenant }),

@@ -70,11 +70,12 @@ func digest[R any](t *tableReader[R], epoch model.Time, h *tableHash, visit func
 }
 
 // Validate reads the whole trace at path and checks what Open takes on trust:
-// that submissions ascend when the trace claims so, that ids are unique, that
+// that submissions ascend when the trace claims so, that
 // no row is impossible, that dependencies name jobs of the trace, and that the
 // content has the hash that the metadata states. Report.Dropped counts the
 // faulty rows under the first rule that each one breaks, with an example; a
-// valid trace has none. The error is nil only for a valid trace. Memory does not
+// valid trace has none. Report.Repaired notes ids that are used twice, which is
+// no fault. The error is nil only for a valid trace. Memory does not
 // grow with the jobs when their ids ascend and there are no dependencies; else
 // it is 8 bytes for each job.
 func Validate(path string) (Report, error) {
@@ -159,6 +160,8 @@ func (v *validator) dep(row int64, d *Dep) {
 	case v.err != nil:
 	case !v.known(d.Job) || !v.known(d.On):
 		rule = "dependency on a job that is not in the trace"
+	case v.twice(d.Job) || v.twice(d.On):
+		rule = "dependency on a job id that is used twice"
 	case d.Job == d.On:
 		rule = "dependency of a job on itself"
 	case !slices.Contains(conditions, d.Condition):
@@ -194,15 +197,21 @@ func (v *validator) known(id int64) bool {
 	return ok
 }
 
-// uniqueIDs moves one row for each repeated id from kept to faulty.
+// twice says whether two jobs have the id; somebody must.
+func (v *validator) twice(id int64) bool {
+	i, _ := slices.BinarySearch(v.ids, id)
+	return i+1 < len(v.ids) && v.ids[i+1] == id
+}
+
+// uniqueIDs notes repeated ids: real logs have them (jobs that were requeued,
+// numbers that wrapped), and rows are told apart by their position.
 func (v *validator) uniqueIDs() error {
 	if !v.ascending {
 		v.loadIDs()
 	}
 	for i := 1; i < len(v.ids); i++ {
-		if v.ids[i] == v.ids[i-1] && v.report.Kept > 0 {
-			v.report.Kept--
-			v.report.Drop("job id used twice", fmt.Sprintf("id %d", v.ids[i]))
+		if v.ids[i] == v.ids[i-1] {
+			v.report.Repair("job id used twice", fmt.Sprintf("id %d", v.ids[i]))
 		}
 	}
 	return v.err

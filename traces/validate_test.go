@@ -48,7 +48,7 @@ func TestValidateRules(t *testing.T) {
 		{"unknown checkpoint", "jobs row 1, id 1", func(c *content) { c.jobs[0].Checkpoint = "often" }},
 		{"text that is not UTF-8", "jobs row 1, id 1", func(c *content) { c.jobs[0].Name = "\xff" }},
 		{"mounts or extra is no JSON object", "jobs row 2, id 2", func(c *content) { c.jobs[1].Extra = "[1]" }},
-		{"job id used twice", "id 1", func(c *content) { c.jobs[2].ID = 1 }},
+		{"dependency on a job id that is used twice", "deps row 1, 2 on 1", func(c *content) { c.jobs[2].ID = 1 }},
 		{"dependency on a job that is not in the trace", "deps row 1, 2 on 9", func(c *content) { c.deps[0].On = 9 }},
 		{"dependency of a job on itself", "deps row 1, 2 on 2", func(c *content) { c.deps[0].On = 2 }},
 		{"unknown condition of a dependency", "deps row 1, 2 on 1", func(c *content) { c.deps[0].Condition = "maybe" }},
@@ -67,6 +67,18 @@ func TestValidateRules(t *testing.T) {
 		var data *traces.DataError
 		require.ErrorAs(t, err, &data)
 	}
+}
+
+// Real logs use job numbers twice; that is noted and no fault.
+func TestValidateNotesRepeatedIDs(t *testing.T) {
+	s := sample()
+	s.deps, s.jobs[2].ID = nil, 1
+	path := filepath.Join(t.TempDir(), "x.trace")
+	write(t, path, s)
+	r, err := traces.Validate(path)
+	require.NoError(t, err)
+	require.Empty(t, r.Dropped)
+	require.Equal(t, []traces.Rule{{Rule: "job id used twice", Count: 1, Example: "id 1"}}, r.Repaired)
 }
 
 // A table that was rewritten with other rows but kept its metadata is found by
