@@ -83,12 +83,12 @@ func logSpecs() map[string]struct {
 	}
 	for _, b := range scheduler.BackfillNames() {
 		for _, o := range scheduler.OrderNames() {
-			add(500, Spec{Order: o, Backfill: b})
+			add(250, Spec{Order: o, Backfill: b})
 		}
-		add(1200, Spec{Backfill: b, EventOrder: "sequential"})
+		add(800, Spec{Backfill: b, EventOrder: "sequential"})
 		for _, cycle := range []model.Duration{1, 5, 30} {
-			add(100, Spec{Backfill: b, Cycle: cycle * model.Second})
-			add(100, Spec{Order: "wfp3", Backfill: b, Cycle: cycle * model.Second, Phase: cycle * model.Second / 3})
+			add(60, Spec{Backfill: b, Cycle: cycle * model.Second})
+			add(60, Spec{Order: "wfp3", Backfill: b, Cycle: cycle * model.Second, Phase: cycle * model.Second / 3})
 		}
 	}
 	add(500, Spec{Backfill: "conservative", Depth: 10})
