@@ -75,6 +75,7 @@ type twin struct {
 	keys      *twinKeys
 	proposals []*twinJob // of this pass
 	idle      bool       // the last pass proposed nothing
+	slips     int        // reservations that moved to a later instant
 }
 
 func (w *twin) note(kind string, j *twinJob) {

@@ -112,8 +112,11 @@ func (w *twin) plan(again bool) {
 	}
 	for _, j := range window {
 		if again || j.slot == model.AbsentTime {
+			old := j.slot
 			j.slot = model.AbsentTime
-			j.slot = w.earliest(j)
+			if j.slot = w.earliest(j); old != model.AbsentTime && j.slot > old {
+				w.slips++
+			}
 		}
 	}
 }

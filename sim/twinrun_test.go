@@ -22,6 +22,7 @@ type outcome struct {
 	// undecided counts comparisons of keys within the core's stated error: the
 	// core may order such a pair either way.
 	undecided int
+	slips     int // reservations that moved to a later instant
 }
 
 // hash sums up the whole outcome.
@@ -161,7 +162,7 @@ func runTwin(m *memory, spec Spec) *outcome {
 			o.jobs = append(o.jobs, jobLine(j.id, j.state, start, j.end, set))
 		}
 	}
-	o.log, o.undecided = w.log, w.keys.close
+	o.log, o.undecided, o.slips = w.log, w.keys.close, w.slips
 	return &o
 }
 
