@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 
 	"orrery/reports/plot"
+	"orrery/sim/record"
 )
 
 // Names of what Write puts into a run directory.
@@ -95,23 +96,5 @@ func writeFile(path string, fill func(io.Writer) error) error {
 	if err := fill(&b); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	_, err = f.Write(b.Bytes())
-	if err == nil {
-		err = f.Chmod(0o644) // CreateTemp makes it private
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
+	return record.WriteFile(path, b.Bytes())
 }
