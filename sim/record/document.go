@@ -33,15 +33,6 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// WriteJSON writes v to path in the form of AppendJSON, by WriteFile.
-func WriteJSON(path string, v any) error {
-	b, err := AppendJSON(nil, v)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return WriteFile(path, b)
-}
-
 // WriteFile writes a file beside and renames it, so that path holds the old
 // content or the new, never a part.
 func WriteFile(path string, content []byte) error {
