@@ -10,7 +10,6 @@ import (
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
-	"orrery/traces"
 	"orrery/traces/synth"
 )
 
@@ -153,34 +152,12 @@ func set[T any](field *T, v T, given bool) {
 
 // write writes the workload, and nothing when ctx ends first.
 func (v *synthVerb) write(ctx context.Context, w *synth.Workload) (hash string, err error) {
-	info, src := w.Info(), w.Source()
-	out, err := traces.NewWriter(v.out, traces.Meta{
-		Source: info.Name, MaxProcs: info.MaxProcs, MaxNodes: info.MaxNodes, Sorted: info.Sorted, Recipe: w.Recipe(),
-	})
-	if err != nil {
-		return "", err
-	}
-	defer out.Abort() // without effect after Close
-	for _, n := range src.Nodes() {
-		if err := out.WriteNode(n); err != nil {
-			return "", err
-		}
-	}
 	bar := v.m.progress("generating", "jobs", v.quiet)
 	defer bar.done()
-	made := int64(0)
-	for row, err := range until(ctx, w.Rows()) {
-		if err == nil {
-			err = out.WriteJob(row)
-		}
-		if err != nil {
-			return "", err
-		}
-		if made++; made%4096 == 0 {
-			bar.draw(made, info.Rows, "")
-		}
-	}
-	return out.Close()
+	return w.Write(v.out, func(made int64) error {
+		bar.draw(made, w.Info().Rows, "")
+		return ctx.Err()
+	})
 }
 
 // show prints what was made.

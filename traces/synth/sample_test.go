@@ -27,7 +27,7 @@ func sampleWorkload(t *testing.T) *Workload {
 
 func TestSampleIsCurrent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.parquet")
-	_, err := sampleWorkload(t).Write(path)
+	_, err := sampleWorkload(t).Write(path, nil)
 	require.NoError(t, err)
 	made, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -39,18 +39,20 @@ func TestSampleIsCurrent(t *testing.T) {
 	require.Less(t, len(made), 200_000)
 }
 
-func TestOpenSample(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	src, err := OpenSample()
+// The sample must show what a scheduler is for: jobs that wait, and a queue
+// that empties.
+func TestSampleQueues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.parquet")
+	require.NoError(t, os.WriteFile(path, Sample(), 0o600))
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	src, err := b.Jobs()
 	require.NoError(t, err)
 	require.Equal(t, int64(2000), src.Info().Rows)
 	require.Equal(t, "sample", src.Info().Name)
 	require.Equal(t, int32(128), src.Info().MaxProcs)
 	waits := firstComeFirstServed(drain(t, src), 128)
-	require.NoError(t, src.Close())
-	left, err := os.ReadDir(os.TempDir())
-	require.NoError(t, err)
-	require.Empty(t, left)
 
 	slices.Sort(waits)
 	t.Logf("waits without backfilling: median %v, 90th percentile %v, longest %v", waits[1000], waits[1800], waits[1999])

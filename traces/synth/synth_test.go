@@ -289,7 +289,7 @@ func TestSourceEqualsTrace(t *testing.T) {
 		"gpu.trace":      mustGPU(t, DefaultGPU(16), 20_000, 4),
 	} {
 		path := filepath.Join(t.TempDir(), name)
-		_, err := w.Write(path)
+		_, err := w.Write(path, nil)
 		require.NoError(t, err)
 		b, err := traces.Open(path)
 		require.NoError(t, err)
@@ -346,7 +346,7 @@ func drain(t *testing.T, s traces.Source) *traces.Batch {
 // and a longer workload begins with the shorter one.
 func TestReproducible(t *testing.T) {
 	hash := func(w *Workload) string {
-		h, err := w.Write(filepath.Join(t.TempDir(), "w.trace"))
+		h, err := w.Write(filepath.Join(t.TempDir(), "w.trace"), nil)
 		require.NoError(t, err)
 		return h
 	}

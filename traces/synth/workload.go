@@ -99,8 +99,10 @@ func (w *Workload) Rows() iter.Seq2[*traces.Job, error] {
 }
 
 // Write writes the workload as a trace to path, which ends in .trace or, when
-// there is no table of nodes, .parquet. It returns the content hash.
-func (w *Workload) Write(path string) (hash string, err error) {
+// there is no table of nodes, .parquet. It returns the content hash. watch, if
+// not nil, is called every few thousand rows with the number made so far; an
+// error from it ends the writing, and nothing is left.
+func (w *Workload) Write(path string, watch func(made int64) error) (hash string, err error) {
 	out, err := traces.NewWriter(path, traces.Meta{
 		Source: w.name, MaxProcs: w.maxProcs, MaxNodes: w.maxNodes, Sorted: true, Recipe: w.recipe,
 	})
@@ -113,9 +115,13 @@ func (w *Workload) Write(path string) (hash string, err error) {
 			return "", err
 		}
 	}
+	made := int64(0)
 	for row, err := range w.Rows() {
 		if err == nil {
 			err = out.WriteJob(row)
+		}
+		if made++; err == nil && watch != nil && made%4096 == 0 {
+			err = watch(made)
 		}
 		if err != nil {
 			return "", err
