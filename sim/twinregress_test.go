@@ -36,7 +36,9 @@ func TestTwinFoundThese(t *testing.T) {
 		{"overdue in the sequential order", Spec{Cluster: procs(1), Backfill: "conservative", EventOrder: "sequential", Overrun: "extend"},
 			[]row{{runtime: 9, walltime: 2, procs: 1}, {submit: 1, runtime: 4, walltime: 4, procs: 1}}},
 		{"a rejected row is no fact", Spec{Cluster: procs(3), Order: "unicef", Backfill: "none"},
-			[]row{{runtime: 3, walltime: 36, procs: 2}, {submit: 15, runtime: 30, walltime: 120, procs: 2}, {submit: 18, runtime: 24, walltime: 36, procs: 1}, {submit: 24, runtime: 1, walltime: 1, procs: 6}, {submit: 25, runtime: 1, walltime: 1, procs: 1}}},
+			[]row{{submit: 10, runtime: 10, walltime: 12, procs: 2}, {submit: 15, runtime: 1, walltime: 4, procs: 2}, {submit: 16, runtime: 8, walltime: 12, procs: 1}, {submit: 18, runtime: 1, walltime: 1, procs: 6}}},
+		{"a reservation behind a job whose grant is overdue", Spec{Cluster: procs(3), QuorumLatency: 5 * sec},
+			[]row{{runtime: 1, walltime: 1, procs: 2}, {runtime: 9, walltime: 9, procs: 3}, {runtime: 5, walltime: 5, procs: 1}, {submit: 3, runtime: 1, walltime: 1, procs: 1}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := &memory{info: traces.Info{Name: c.name, Sorted: true}, size: 3}
