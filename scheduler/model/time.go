@@ -128,24 +128,29 @@ func ParseDuration(s string) (Duration, error) {
 	return d, nil
 }
 
+// maxDays bounds what is read, so that sums of parts do not overflow.
+const maxDays = 50_000_000
+
+var errLong = errors.New("too long: at most 50,000,000 days")
+
 var errSpan = errors.New("not a duration: write for example 90s, 1h30m, 02:30:00 or 1-02:03:04")
 
 func parseSpan(s string) (Duration, error) {
 	days, rest := int64(0), s
 	dashed := false
 	if i := strings.IndexByte(s, 'd'); i > 0 && isDigits(s[:i]) {
-		n, err := strconv.ParseInt(s[:i], 10, 32)
+		n, err := parseDays(s[:i])
 		if err != nil {
-			return 0, errSpan
+			return 0, err
 		}
 		days, rest = n, s[i+1:]
 		if rest == "" {
 			return Duration(days) * Day, nil
 		}
 	} else if i := strings.IndexByte(s, '-'); i > 0 && isDigits(s[:i]) {
-		n, err := strconv.ParseInt(s[:i], 10, 32)
+		n, err := parseDays(s[:i])
 		if err != nil {
-			return 0, errSpan
+			return 0, err
 		}
 		days, rest, dashed = n, s[i+1:], true
 	}
@@ -163,6 +168,14 @@ func parseSpan(s string) (Duration, error) {
 	return Duration(days)*Day + Duration(g/time.Microsecond), nil
 }
 
+func parseDays(s string) (int64, error) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n > maxDays {
+		return 0, errLong
+	}
+	return n, nil
+}
+
 // parseClock reads HH, HH:MM (after a day count), MM:SS or HH:MM:SS, with an
 // optional fraction of a second.
 func parseClock(s string, dashed bool) (Duration, error) {
@@ -177,11 +190,16 @@ func parseClock(s string, dashed bool) (Duration, error) {
 	}
 	var d Duration
 	for i, p := range parts {
-		n, err := strconv.ParseInt(p, 10, 32)
+		n, err := strconv.ParseInt(p, 10, 64)
 		if err != nil || n < 0 || !isDigits(p) {
 			return 0, errSpan
 		}
-		d += Duration(n) * unit[i]
+		if n > int64(maxDays*Day/unit[i]) {
+			return 0, errLong
+		}
+		if d += Duration(n) * unit[i]; d > maxDays*Day {
+			return 0, errLong
+		}
 	}
 	if hasFrac {
 		if !isDigits(frac) || len(frac) > 6 {
