@@ -66,6 +66,7 @@ type twin struct {
 	nodes     []twinNode
 	jobs      []*twinJob // all that were submitted
 	events    []twinEvent
+	arrivals  []twinEvent // submissions to come, in order
 	now       model.Time
 	starts    int
 	waiting   []*twinJob // in order of submission
@@ -86,6 +87,9 @@ func (w *twin) note(kind string, j *twinJob) {
 func (w *twin) run() {
 	for {
 		t := model.Never
+		if len(w.arrivals) > 0 {
+			t = w.arrivals[0].at
+		}
 		for _, e := range w.events {
 			t = min(t, e.at)
 		}
@@ -100,6 +104,9 @@ func (w *twin) run() {
 			return
 		}
 		w.now = t
+		for len(w.arrivals) > 0 && w.arrivals[0].at == t {
+			w.events, w.arrivals = append(w.events, w.arrivals[0]), w.arrivals[1:]
+		}
 		w.instant()
 	}
 }

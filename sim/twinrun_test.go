@@ -201,7 +201,7 @@ func (w *twin) enter(b *traces.Batch, i int) {
 		j.state, j.end = model.Rejected, j.submit
 		return
 	}
-	w.events = append(w.events, twinEvent{j.submit, twinSubmission, j})
+	w.arrivals = append(w.arrivals, twinEvent{j.submit, twinSubmission, j})
 }
 
 // requireTwin holds the core against the twin and returns the core's result, nil
