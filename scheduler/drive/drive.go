@@ -93,12 +93,26 @@ func (l *Loop) Step(now model.Time, facts []model.Fact) {
 }
 
 // Pass makes one pass and submits what it proposes. A refusal that is known at
-// once triggers one more.
+// once triggers one later pass; if that is refused as well, the scheduler and
+// the quorum disagree about something no pass can mend, and the next one waits
+// for the next instant.
 func (l *Loop) Pass(now model.Time) {
-	for again := true; again; {
-		plan := l.Core.Plan(now)
-		l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
-		again = l.submit(now, plan.Proposals)
+	if l.attempt(now) {
+		l.retry(now)
+	}
+}
+
+// attempt makes one pass and says whether the quorum refused any of it.
+func (l *Loop) attempt(now model.Time) (refused bool) {
+	plan := l.Core.Plan(now)
+	l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
+	return l.submit(now, plan.Proposals)
+}
+
+// retry is the one pass more.
+func (l *Loop) retry(now model.Time) {
+	if l.attempt(now) {
+		l.observed = true // the jobs that were refused wait again
 	}
 }
 
@@ -166,7 +180,7 @@ func (l *Loop) stepSequential(now model.Time, facts []model.Fact) {
 		l.keep(l.Core.Plan(now))
 	}
 	if l.submit(now, l.pending) {
-		l.Pass(now)
+		l.retry(now)
 	}
 }
 

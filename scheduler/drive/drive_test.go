@@ -117,13 +117,17 @@ func TestConservativeIsDue(t *testing.T) {
 	}
 }
 
-// TestRefusalMakesOneMorePass: the job is waiting again and is tried again.
+// TestRefusalMakesOneMorePass: the job is waiting again and is tried again,
+// once at this instant, and again at the next.
 func TestRefusalMakesOneMorePass(t *testing.T) {
 	for _, order := range []EventOrder{Batch, Sequential} {
 		l, p := newLoop(order, scheduler.Easy, 1)
-		p.refuse[0] = 2
+		p.refuse[0] = 3
 		l.Step(0, []model.Fact{submitted(0, 0, 1, 10)})
-		require.Equal(t, "submitted 0, propose 0 on 1, refused 0, propose 0 on 1, refused 0, propose 0 on 1, assigned 0, start 0", p.taken())
+		require.Equal(t, "submitted 0, propose 0 on 1, refused 0, propose 0 on 1, refused 0", p.taken())
+		require.Zero(t, l.QuietUntil(), "a cycle tries again at its next tick")
+		l.Step(1, nil)
+		require.Equal(t, "propose 0 on 1, refused 0, propose 0 on 1, assigned 0, start 0", p.taken())
 	}
 }
 
