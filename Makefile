@@ -11,7 +11,7 @@ build: ## the binary, in bin/orrery
 	go build -o bin/orrery ./cmd/orrery
 
 test: ## all tests, the rules of the house among them
-	go test ./... ./tools/testdata
+	go test ./...
 
 race: ## the short tests of the packages with concurrency, under the race detector
 	bash .ci/run race

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/sim/record"
-	"orrery/tools/testdata"
+	"orrery/tools/refdata"
 )
 
 // oracleLogs are the normalised logs with published schedules, and the
@@ -25,7 +25,7 @@ var oracleLogs = []struct {
 // published its schedule and asks for the same start of every job.
 func TestPublishedSchedules(t *testing.T) {
 	for _, log := range oracleLogs {
-		m := normalised(t, testdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
+		m := normalised(t, refdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
 		for _, c := range []struct{ file, order, backfill, events string }{
 			{"pyss-%-easy", "fcfs", "easy", "sequential"},
 			{"pyss-%-cons", "fcfs", "conservative", "sequential"},
@@ -48,7 +48,7 @@ func TestPublishedSchedules(t *testing.T) {
 }
 
 func requireSchedule(t *testing.T, m *memory, pattern, log string, spec Spec) {
-	want := published(t, testdata.Path(t, "oracle/swf/"+replacePercent(pattern, log)+".csv.gz"))
+	want := published(t, refdata.Path(t, "oracle/swf/"+replacePercent(pattern, log)+".csv.gz"))
 	sink := record.NewMemory()
 	res, err := Run(context.Background(), spec, m.open, Options{Sink: sink})
 	require.NoError(t, err)

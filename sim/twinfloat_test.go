@@ -12,7 +12,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/record"
-	"orrery/tools/testdata"
+	"orrery/tools/refdata"
 )
 
 // floatPairs lists every pair of jobs that waited at one pass of a replay of an
@@ -61,7 +61,7 @@ func floatScore(order string, j *twinJob, now model.Time) float64 {
 func TestFloatScores(t *testing.T) {
 	var found []string
 	for _, log := range oracleLogs {
-		m := normalised(t, testdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
+		m := normalised(t, refdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
 		if testing.Short() {
 			m = m.first(3000)
 		}

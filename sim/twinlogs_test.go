@@ -13,7 +13,7 @@ import (
 
 	"orrery/scheduler"
 	"orrery/scheduler/model"
-	"orrery/tools/testdata"
+	"orrery/tools/refdata"
 	"orrery/traces"
 	"orrery/traces/importer"
 )
@@ -100,7 +100,7 @@ func logSpecs() map[string]struct {
 // logs under every combination of policies.
 func TestTwinOnOracleLogs(t *testing.T) {
 	for _, log := range oracleLogs {
-		m := normalised(t, testdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
+		m := normalised(t, refdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
 		for name, c := range logSpecs() {
 			rows := c.rows
 			switch {
@@ -133,7 +133,7 @@ func TestTwinOnRawLogs(t *testing.T) {
 				continue // the import alone takes a while
 			}
 		}
-		m := imported(t, testdata.Path(t, "traces/swf/"+c.file), c.rows)
+		m := imported(t, refdata.Path(t, "traces/swf/"+c.file), c.rows)
 		for _, s := range []Spec{{}, {EventOrder: "sequential"}, {Backfill: "conservative"}, {Order: "wfp3"}, {Overrun: "extend"}, {QuorumLatency: 7 * model.Second}} {
 			s.Semantics = Semantics
 			t.Run(fmt.Sprintf("%s/%s", c.file, s.JSON()), func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestTwinOnRawLogs(t *testing.T) {
 // TestResultsDoNotHangOnTheRun: batches of the source of any size, and many
 // replays at once over one trace, give the same bytes.
 func TestResultsDoNotHangOnTheRun(t *testing.T) {
-	m := normalised(t, testdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).first(5000)
+	m := normalised(t, refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).first(5000)
 	want := map[string]string{}
 	specs := []Spec{{}, {Order: "wfp3"}, {Backfill: "conservative"}, {Cycle: 30 * model.Second}}
 	for _, s := range specs {

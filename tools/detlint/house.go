@@ -67,7 +67,7 @@ var house = []room{
 		free: []exemption{files, drawn}},
 
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "tools/testdata", free: []exemption{shell}},
+	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 }

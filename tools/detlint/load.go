@@ -42,9 +42,6 @@ type repository struct {
 	outside types.Importer
 }
 
-// testdataPackage is an ordinary package in spite of its name.
-const testdataPackage = "tools/testdata"
-
 // open parses the Go files of the module that holds dir.
 func open(dir string) (*repository, error) {
 	root, err := filepath.Abs(dir)
@@ -75,7 +72,7 @@ func (r *repository) visit(name string, entry fs.DirEntry, err error) error {
 	if entry.IsDir() {
 		base := entry.Name()
 		hidden := strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") || base == "node_modules"
-		if rel != "." && (hidden || (base == "testdata" && rel != testdataPackage)) {
+		if rel != "." && (hidden || base == "testdata") {
 			return fs.SkipDir
 		}
 		return nil

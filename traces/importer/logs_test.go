@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/tools/testdata"
+	"orrery/tools/refdata"
 	"orrery/traces"
 	"orrery/traces/importer/swf"
 )
@@ -41,7 +41,7 @@ var publicLogs = map[string]struct {
 
 // TestPublicLogs imports every file of the folder of public logs.
 func TestPublicLogs(t *testing.T) {
-	folder := testdata.Path(t, "traces", "swf")
+	folder := refdata.Path(t, "traces", "swf")
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	var names []string
@@ -117,7 +117,7 @@ func roundTrip(t *testing.T, table string) {
 // with those of the log it came from, for logs of which no row is mended.
 func TestExportEqualsLog(t *testing.T) {
 	for _, name := range []string{"KTH-SP2-1996-2.1-cln.swf.gz", "SDSC-SP2-1998-4.2-cln.swf.gz"} {
-		path := testdata.Path(t, "traces", "swf", name)
+		path := refdata.Path(t, "traces", "swf", name)
 		out := filepath.Join(t.TempDir(), "out.parquet")
 		_, err := Import(path, out, Options{})
 		require.NoError(t, err)

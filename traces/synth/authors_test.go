@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
-	"orrery/tools/testdata"
+	"orrery/tools/refdata"
 	"orrery/traces/importer"
 )
 
@@ -16,7 +16,7 @@ import (
 // of 256 processors that the authors' own program made: sizes, run times, and
 // gaps on the clock of the daily cycle have the same distributions.
 func TestAgainstTheAuthorsLog(t *testing.T) {
-	path := testdata.Path(t, "traces", "swf", "lublin_256.swf.gz")
+	path := refdata.Path(t, "traces", "swf", "lublin_256.swf.gz")
 	src, _, err := importer.OpenAny(path, importer.Options{NoCache: true})
 	require.NoError(t, err)
 	theirs := drain(t, src)

@@ -1,7 +1,7 @@
-// Package testdata finds the logs and oracle schedules that the larger tests
+// Package refdata finds the logs and oracle schedules that the larger tests
 // read and that do not live in the repository. It knows where the folder may
 // be and nothing of what is in it.
-package testdata
+package refdata
 
 import (
 	"errors"
