@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
@@ -115,8 +116,10 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		Epoch: info.Epoch, SpecID: spec.ID(), Facts: opt.Facts,
 		Users: func() []string { return users() },
 	})
-	if err != nil {
+	if errors.Is(err, record.ErrNotRun) {
 		return nil, &UsageError{err.Error()}
+	} else if err != nil {
+		return nil, err
 	}
 	defer w.Abort() // without effect after Close
 	open := func() (traces.Source, error) {
@@ -162,7 +165,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		return nil, err
 	}
 	a := &res.Awkward
-	dropped := a.Count[world.RuleNoProcessors] + a.Count[world.RuleNeverRan]
+	dropped := a.Count[world.RuleNoProcessors] + a.Count[world.RuleImpossible] + a.Count[world.RuleNeverRan]
 	d := Document{
 		Schema: record.SchemaVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),
 		Trace: DocumentTrace{
@@ -177,7 +180,11 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 	}
 	for _, r := range world.Rules() {
 		if a.Count[r] > 0 {
-			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), r.Doc(), a.Count[r], a.Examples[r]})
+			doc := r.Doc()
+			if r == world.RuleMissing && or(res.Spec.MissingRequest, "infinite") == "infinite" {
+				doc = "kept: the row states no requested time and is taken to run for ever, so that nobody can hold a reservation behind it: see --missing-request"
+			}
+			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), doc, a.Count[r], a.Examples[r]})
 		}
 	}
 	d.Awkward = append(d.Awkward, ignored(info)...)

@@ -54,7 +54,7 @@ type Result struct {
 	State       world.State
 	First       model.Time // submission
 	Last        model.Time // event
-	Unfinished  int64      // jobs that still waited when nothing could happen any more
+	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
 	Series      *metric.Series
 }
@@ -169,11 +169,11 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	r := &run{plan: p, opt: opt, src: src, passed: model.AbsentTime, core: scheduler.New(p.core), world: world.New(p.world, opt.Sink)}
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
 	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
-	if cfg.WarmupJobs == defaultWarmup {
+	switch {
+	case cfg.WarmupJobs == NoWarmup:
 		cfg.WarmupJobs = 0
-		if cfg.Warmup == 0 {
-			cfg.WarmupJobs = src.Info().Rows / 100
-		}
+	case cfg.WarmupJobs == 0 && cfg.Warmup == 0:
+		cfg.WarmupJobs = src.Info().Rows / 100
 	}
 	var err error
 	if r.series, err = metric.NewSeries(cfg); err != nil {
@@ -384,14 +384,15 @@ func (r *run) observe(now model.Time, before world.State) {
 }
 
 func (r *run) finish() (*Result, error) {
+	r.res.State = r.world.State
+	r.res.Unfinished = r.world.Abandon(r.res.Last)
 	if err := r.opt.Sink.Flush(); err != nil {
 		return nil, err
 	}
 	w := r.core.Work()
 	r.res.Work.Passes, r.res.Work.Examined, r.res.Work.Words = w.Passes, w.Examined, r.print.Words()
 	r.res.Fingerprint = r.print.String()
-	r.res.Awkward, r.res.State = r.world.Awkward, r.world.State
-	r.res.Unfinished = int64(r.world.State.Waiting) + int64(r.world.State.Running)
+	r.res.Awkward = r.world.Awkward
 	r.res.Series = r.series
 	return &r.res, nil
 }

@@ -47,7 +47,7 @@ type Spec struct {
 	QuorumJitter  model.Duration `json:"quorum_jitter_us,omitempty"`  // uniform, on top of the latency
 	Seed          uint64         `json:"seed,omitempty"`              // of every random draw
 
-	WarmupJobs int64          `json:"warmup_jobs,omitempty"` // of the steady window; -1 is 1 % of the jobs
+	WarmupJobs int64          `json:"warmup_jobs,omitempty"` // of the steady window; 0 is 1 % of the jobs, -1 none
 	Warmup     model.Duration `json:"warmup_us,omitempty"`
 	Cooldown   model.Duration `json:"cooldown_us,omitempty"`
 }
@@ -66,10 +66,11 @@ type ClusterSpec struct {
 // DefaultSpec is fcfs, easy, batch order, event cycle; the steady window
 // leaves out the first 1 % of the jobs.
 func DefaultSpec() Spec {
-	return Spec{Semantics: Semantics, WarmupJobs: defaultWarmup}.canonical()
+	return Spec{Semantics: Semantics}
 }
 
-const defaultWarmup = -1
+// NoWarmup as Spec.WarmupJobs leaves out nothing.
+const NoWarmup = -1
 
 // canonical writes every field at its default as the empty value.
 func (s Spec) canonical() Spec {
@@ -196,7 +197,7 @@ func (s Spec) timing() error {
 		return usagef("the sequential event order needs a quorum that answers at once")
 	case s.Seed != 0 && s.QuorumJitter == 0:
 		return usagef("the seed %d is drawn from by nothing: only a quorum jitter is random", s.Seed)
-	case s.WarmupJobs < defaultWarmup:
+	case s.WarmupJobs < NoWarmup:
 		return usagef("the warm-up is %d jobs, want 0 or more", s.WarmupJobs)
 	case s.WarmupJobs > 0 && s.Warmup > 0:
 		return usagef("the warm-up is given both as jobs and as a duration")
@@ -237,6 +238,29 @@ func (s Spec) policies(p *plan) error {
 	return nil
 }
 
+// Limits of a cluster, far above any machine there is and below what a mistyped
+// number would ask of the memory of the one that replays: nodes, processors on
+// one of them, and nodes times processors on each (the view keeps a bit for
+// each node and number of free processors).
+const (
+	maxNodes        = 1 << 22
+	maxCoresPerNode = 1 << 14
+	maxNodeCores    = 1 << 31
+)
+
+// tooLarge says what exceeds the limits, "" when nothing does.
+func tooLarge(nodes, cores int64) string {
+	switch {
+	case nodes > maxNodes:
+		return fmt.Sprintf("%d nodes, at most %d", nodes, maxNodes)
+	case cores > maxCoresPerNode:
+		return fmt.Sprintf("%d processors on a node, at most %d", cores, maxCoresPerNode)
+	case nodes*cores > maxNodeCores-1:
+		return fmt.Sprintf("%d nodes of %d processors, at most %d processors in all", nodes, cores, int64(maxNodeCores-1))
+	}
+	return ""
+}
+
 // Resolve fills in a cluster that was left to the trace.
 func (c ClusterSpec) Resolve(info traces.Info, nodes []traces.Node) (ClusterSpec, error) {
 	switch {
@@ -248,13 +272,26 @@ func (c ClusterSpec) Resolve(info traces.Info, nodes []traces.Node) (ClusterSpec
 		return c, usagef("--nodes and --cores-per-node go together")
 	case c.Table && len(nodes) == 0:
 		return c, usagef("the spec takes its cluster from the nodes table of the trace, which has none")
-	case c.Procs > 0 || c.Nodes > 0 || c.Table:
+	case c.Table:
+		return c, nil
+	case c.Procs > 0:
+		if why := tooLarge(int64(c.Procs), 1); why != "" {
+			return c, usagef("a cluster of %s", why)
+		}
+		return c, nil
+	case c.Nodes > 0:
+		if why := tooLarge(int64(c.Nodes), int64(c.CoresPerNode)); why != "" {
+			return c, usagef("a cluster of %s", why)
+		}
 		return c, nil
 	case len(nodes) > 0:
 		c.Table = true
 	case c.Exclusive:
 		return c, usagef("--exclusive needs nodes: give --nodes and --cores-per-node")
 	case info.MaxProcs > 0:
+		if why := tooLarge(int64(info.MaxProcs), 1); why != "" {
+			return c, &traces.DataError{File: info.Name, Found: "a machine of " + why, Expected: "the size of the machine that the log is from", Mend: "give --procs"}
+		}
 		c.Procs = info.MaxProcs
 	default:
 		return c, usagef("the trace %s does not say how large the machine was: give --procs, or --nodes and --cores-per-node", info.Name)
@@ -273,15 +310,19 @@ func (s Spec) cluster(p *plan, info traces.Info, nodes []traces.Node) error {
 		p.world.Cluster = model.UniformCluster(c.Procs, 1, false)
 		return nil
 	case c.Nodes > 0:
-		if int64(c.Nodes)*int64(c.CoresPerNode) > 1<<31-1 {
-			return usagef("a cluster of %d nodes of %d cores is larger than 2^31-1 cores", c.Nodes, c.CoresPerNode)
-		}
 		p.world.Cluster = model.UniformCluster(c.Nodes, c.CoresPerNode, c.Exclusive)
 		return nil
 	}
 	units, u, err := world.ClusterOf(nodes)
 	if err != nil {
 		return &traces.DataError{File: info.Name, Found: err.Error(), Expected: "processors or GPUs on every node", Mend: "correct the nodes table"}
+	}
+	most := int64(0)
+	for _, n := range units {
+		most = max(most, int64(n))
+	}
+	if why := tooLarge(int64(len(units)), most); why != "" {
+		return &traces.DataError{File: info.Name, Found: "a nodes table of " + why, Expected: "the nodes of one cluster", Mend: "correct the nodes table"}
 	}
 	p.world.Cluster, p.world.Units = model.Cluster{Units: units, Whole: c.Exclusive}, u
 	if p.core.Backfill == scheduler.Conservative && !c.Exclusive {

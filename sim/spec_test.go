@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+	"orrery/sim/world"
 	"orrery/traces"
 )
 
@@ -18,7 +21,7 @@ func TestSpecID(t *testing.T) {
 	spelled.Order, spelled.Backfill, spelled.EventOrder = "FCFS", "easy", "batch"
 	spelled.Overrun, spelled.MissingRequest, spelled.Infeasible = "kill", "infinite", "reject"
 	require.Equal(t, base.ID(), spelled.ID())
-	require.JSONEq(t, `{"semantics":1,"trace":"","cluster":{},"warmup_jobs":-1}`, string(spelled.JSON()))
+	require.JSONEq(t, `{"semantics":1,"trace":"","cluster":{}}`, string(spelled.JSON()))
 
 	alias, name := base, base
 	alias.Order, name.Order = "f1", "dirlab-f1"
@@ -31,7 +34,7 @@ func TestSpecID(t *testing.T) {
 		func(s *Spec) { s.Cycle = 1 }, func(s *Spec) { s.Phase = 1 }, func(s *Spec) { s.Overrun = "extend" },
 		func(s *Spec) { s.MissingRequest = "recorded" }, func(s *Spec) { s.DefaultRequest = 1 }, func(s *Spec) { s.Infeasible = "error" },
 		func(s *Spec) { s.QuorumLatency = 1 }, func(s *Spec) { s.QuorumJitter = 1 }, func(s *Spec) { s.Seed = 1 },
-		func(s *Spec) { s.WarmupJobs = 0 }, func(s *Spec) { s.Warmup = 1 }, func(s *Spec) { s.Cooldown = 1 },
+		func(s *Spec) { s.WarmupJobs = NoWarmup }, func(s *Spec) { s.Warmup = 1 }, func(s *Spec) { s.Cooldown = 1 },
 	} {
 		s := base
 		change(&s)
@@ -72,7 +75,9 @@ func TestSpecRefusals(t *testing.T) {
 		"leave out --nodes":             func(s *Spec) { s.Cluster.Nodes, s.Cluster.CoresPerNode = 5, 5 },
 		"go together":                   func(s *Spec) { s.Cluster = ClusterSpec{Nodes: 5} },
 		"--exclusive needs nodes":       func(s *Spec) { s.Cluster = ClusterSpec{Exclusive: true} },
-		"larger than 2^31-1":            func(s *Spec) { s.Cluster = ClusterSpec{Nodes: 1 << 20, CoresPerNode: 1 << 20} },
+		"at most 2147483647 processors": func(s *Spec) { s.Cluster = ClusterSpec{Nodes: 1 << 20, CoresPerNode: 1 << 12} },
+		"on a node, at most 16384":      func(s *Spec) { s.Cluster = ClusterSpec{Nodes: 1, CoresPerNode: 1<<31 - 1} },
+		"nodes, at most 4194304":        func(s *Spec) { s.Cluster.Procs = 1<<31 - 1 },
 		"which has none":                func(s *Spec) { s.Cluster = ClusterSpec{Table: true} },
 		"how large the machine was":     func(s *Spec) { s.Cluster = ClusterSpec{} },
 	} {
@@ -143,4 +148,48 @@ func TestRunIsCancelled(t *testing.T) {
 	}})
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, calls)
+}
+
+// Jobs that can never end, for want of time itself, are not lost: they are
+// recorded as unfinished, and every row is accounted for.
+func TestUnfinishedJobsAreRecorded(t *testing.T) {
+	m := &memory{size: 8, info: traces.Info{Name: "log"}}
+	for i := range int64(4) {
+		m.add(row{submit: i, runtime: 5, walltime: 5, procs: 1})
+	}
+	for i := range m.all.Runtime {
+		m.all.Runtime[i], m.all.Walltime[i] = 1<<62, 1<<62
+	}
+	s := DefaultSpec()
+	s.Cluster.Procs = 1
+	sink := record.NewMemory()
+	res, err := Run(context.Background(), s, m.open, Options{Sink: sink})
+	require.NoError(t, err)
+	require.EqualValues(t, 4, sink.Jobs.Len())
+	require.EqualValues(t, 3, res.Unfinished, "the second would end after the end of time")
+	states := map[model.JobState]int{}
+	for i, state := range sink.Jobs.State {
+		states[model.JobState(state)]++
+		require.Equal(t, model.JobState(state).Terminal(), model.Reason(sink.Jobs.Reason[i]) != model.ReasonEndOfRun)
+	}
+	require.Equal(t, map[model.JobState]int{model.Completed: 1, model.Running: 1, model.Pending: 2}, states)
+	table, err := metric.Compute(sink, res.Series)
+	require.NoError(t, err)
+	unfinished, _ := table.Get("jobs_unfinished", metric.All)
+	require.EqualValues(t, 3, *unfinished.Value)
+}
+
+// A row that states what cannot be is dropped under a rule and counted.
+func TestImpossibleRowsAreDropped(t *testing.T) {
+	m := &memory{size: 8, info: traces.Info{Name: "log"}}
+	for i := range int64(4) {
+		m.add(row{submit: i, runtime: 5, walltime: 5, procs: 1})
+	}
+	m.all.Submit[0], m.all.Runtime[1], m.all.Walltime[2] = -1, -2, -3
+	s := DefaultSpec()
+	s.Cluster.Procs = 1
+	res, err := Run(context.Background(), s, m.open, Options{})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, res.Awkward.Count[world.RuleImpossible])
+	require.EqualValues(t, 1, res.State.Left)
 }

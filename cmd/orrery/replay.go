@@ -68,7 +68,7 @@ func oneFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 }
 
 func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
-	if err := v.check(); err != nil {
+	if err := v.check(cmd.Flags().Changed("out")); err != nil {
 		return err
 	}
 	t, err := v.m.openTrace(cmd.Context(), args, v.quiet)
@@ -103,8 +103,10 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 }
 
 // check refuses flags that do not apply to each other, before anything is read.
-func (v *replayVerb) check() error {
+func (v *replayVerb) check(outGiven bool) error {
 	switch {
+	case v.out == "" && outGiven:
+		return usagef("--out is empty: name a run directory")
 	case v.out == "" && v.report:
 		return usagef("--report draws into the run directory: name one with --out")
 	case v.out == "" && v.facts:

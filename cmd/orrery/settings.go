@@ -72,6 +72,12 @@ func (s *settings) register(cmd *cobra.Command) {
 
 // bound is the spec for a trace, checked as a whole.
 func (s *settings) bound(t *trace) (sim.Spec, error) {
+	// A zero that was typed is not the zero of a flag left out.
+	for _, name := range []string{"procs", "nodes", "cores-per-node"} {
+		if f := s.flags.Lookup(name); f.Changed && f.Value.String() == "0" {
+			return s.spec, &sim.UsageError{Text: "--" + name + " is 0: want at least 1"}
+		}
+	}
 	spec := s.spec
 	s.warmup.enter(&spec, t.info)
 	return spec.Bind(t.info, t.nodes)

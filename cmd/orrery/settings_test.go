@@ -45,11 +45,11 @@ var flagCases = []struct {
 	{[]string{"--infeasible=error"}, func(s *sim.Spec) { s.Infeasible = "error" }},
 	{[]string{"--quorum-latency=2s"}, func(s *sim.Spec) { s.QuorumLatency = 2 * model.Second }},
 	{[]string{"--quorum-jitter=1s", "--seed=9"}, func(s *sim.Spec) { s.QuorumJitter, s.Seed = model.Second, 9 }},
-	{[]string{"--warmup=0"}, func(s *sim.Spec) { s.WarmupJobs = 0 }},
+	{[]string{"--warmup=0"}, func(s *sim.Spec) { s.WarmupJobs = sim.NoWarmup }},
 	{[]string{"--warmup=25"}, func(s *sim.Spec) { s.WarmupJobs = 25 }},
 	{[]string{"--warmup=2.5%"}, func(s *sim.Spec) { s.WarmupJobs = 25 }},
 	{[]string{"--warmup=1%"}, func(*sim.Spec) {}},
-	{[]string{"--warmup=6h"}, func(s *sim.Spec) { s.WarmupJobs, s.Warmup = 0, 6*model.Hour }},
+	{[]string{"--warmup=6h"}, func(s *sim.Spec) { s.Warmup = 6 * model.Hour }},
 	{[]string{"--cooldown=1-00:00:00"}, func(s *sim.Spec) { s.Cooldown = model.Day }},
 }
 

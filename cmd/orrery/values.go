@@ -158,10 +158,13 @@ func (w *warmup) value() *parsed {
 // spelling there, other parts become a number of the trace's jobs.
 func (w *warmup) enter(spec *sim.Spec, info traces.Info) {
 	spec.Warmup, spec.WarmupJobs = w.span, w.jobs
-	switch {
-	case w.percent == 1:
-		spec.WarmupJobs = sim.DefaultSpec().WarmupJobs
-	case w.percent > 0:
+	if w.percent == 1 {
+		return
+	}
+	if w.percent > 0 {
 		spec.WarmupJobs = int64(float64(info.Rows) * w.percent / 100)
+	}
+	if spec.WarmupJobs == 0 && w.span == 0 {
+		spec.WarmupJobs = sim.NoWarmup
 	}
 }

@@ -89,11 +89,17 @@ func Create(dir string, meta Meta) (*Writer, error) {
 	return w, nil
 }
 
+// ErrNotRun says that a directory named for results holds something else.
+var ErrNotRun = errors.New("it is not a run directory")
+
 // checkTarget says whether a run may be written to dir.
 func checkTarget(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
+	}
+	if st, e := os.Stat(dir); e == nil && !st.IsDir() {
+		return fmt.Errorf("%s is a file: %w; choose a new or empty directory", dir, ErrNotRun)
 	}
 	if err != nil {
 		return fmt.Errorf("looking into run directory: %w", err)
@@ -103,8 +109,8 @@ func checkTarget(dir string) error {
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), stagePrefix) {
-			return fmt.Errorf("%s holds %s but no %s: it is not a run directory, and nothing in it is overwritten; choose a new or empty directory",
-				dir, e.Name(), FileRun)
+			return fmt.Errorf("%s holds %s but no %s: %w, and nothing in it is overwritten; choose a new or empty directory",
+				dir, e.Name(), FileRun, ErrNotRun)
 		}
 	}
 	return nil

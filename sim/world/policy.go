@@ -36,6 +36,7 @@ type Rule uint8
 
 const (
 	RuleNoProcessors  Rule = iota // dropped: asks for no processors, nodes or GPUs
+	RuleImpossible                // dropped: a negative instant or span
 	RuleNeverRan                  // dropped: never ran, and when it left is not known
 	RuleTooLarge                  // rejected at submission: can never fit
 	RuleWithdrawn                 // kept: never ran; leaves when it was cancelled
@@ -48,15 +49,16 @@ const (
 )
 
 var ruleNames = [numRules]string{
-	"no-processors", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up",
+	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up",
 }
 
 var ruleDocs = [numRules]string{
 	"dropped: the row asks for no processors, nodes or GPUs",
+	"dropped: the submission, the runtime or the request is negative",
 	"dropped: the job never ran and the row does not say when it left",
 	"rejected at submission: it could never fit the cluster",
 	"kept: the job never ran; it leaves when it was cancelled in the log",
-	"kept: the row states no requested time",
+	"kept: the row states no requested time; --missing-request says what is assumed",
 	"kept: the true runtime exceeds the requested time",
 	"kept: the runtime is zero",
 	"kept: the row states no requested processors, those it was allocated count",

@@ -77,6 +77,7 @@ type job struct {
 	busy     int32          // units of the nodes held
 	inFlight bool           // proposal waits for its answer
 	tries    uint32         // proposals so far
+	present  bool           // in the system
 }
 
 // New returns a world with an idle cluster that reports to sink.
@@ -98,6 +99,9 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 	switch {
 	case !asks:
 		w.Awkward.note(RuleNoProcessors, id)
+		return f, false
+	case impossible(b, i):
+		w.Awkward.note(RuleImpossible, id)
 		return f, false
 	case runtime == model.AbsentDuration && cancel == model.AbsentTime:
 		w.Awkward.note(RuleNeverRan, id)
@@ -134,6 +138,13 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 	return w.enter(&j), true
 }
 
+// impossible says whether row i states what cannot be. Importers drop such
+// rows by rules of their own; a table that others wrote has seen none.
+func impossible(b *traces.Batch, i int) bool {
+	return b.Submit[i] < 0 || (b.Runtime[i] < 0 && b.Runtime[i] != model.AbsentDuration) ||
+		(b.Walltime[i] < 0 && b.Walltime[i] != model.AbsentDuration)
+}
+
 // Inspect counts row i of b as too large if it could never fit; it submits
 // nothing.
 func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) bool) {
@@ -168,6 +179,7 @@ func (w *World) enter(j *job) model.Fact {
 		w.jobs = append(w.jobs, job{})
 	}
 	j.proposal.Placement = w.jobs[ref].proposal.Placement // keeps its space
+	j.present = true
 	w.jobs[ref] = *j
 	if j.cancel != model.AbsentTime {
 		w.events.Push(des.NewEvent(j.cancel, des.RankCancel, j.rec.Job, ref))
@@ -342,6 +354,7 @@ func (w *World) depart(t model.Time, ref model.Ref, kind model.FactKind) {
 	w.quorum.Apply(&f)
 	w.facts = append(w.facts, f)
 	w.leave(j, t)
+	j.present = false
 	if !j.inFlight {
 		w.vacated = append(w.vacated, ref)
 	}
@@ -351,6 +364,26 @@ func (w *World) leave(j *job, t model.Time) {
 	j.rec.End = t
 	w.State.Left++
 	w.left = append(w.left, j.rec)
+}
+
+// Abandon hands the jobs that are still in the system to the recorder, as they
+// are, because nothing can happen any more. It returns their number.
+func (w *World) Abandon(now model.Time) int64 {
+	n := int64(0)
+	for ref := range w.jobs {
+		j := &w.jobs[ref]
+		if !j.present {
+			continue
+		}
+		n++
+		j.rec.Reason = model.ReasonEndOfRun
+		if j.rec.State == model.Running {
+			j.rec.Runtime = now.Sub(j.rec.Start)
+		}
+		w.leave(j, now)
+	}
+	w.Close()
+	return n
 }
 
 // Close ends an instant: it hands the jobs that left at it to the recorder, by
