@@ -96,6 +96,8 @@ func VerdictWords(v metric.Verdict) string {
 		return "the queue stayed within what the machine can hold"
 	case metric.Backlogged:
 		return "on average the waiting jobs asked for more than the whole machine, but the queue did not keep growing"
+	case metric.Unknown:
+		return "there is no steady window to judge the queue by, or no job started"
 	case metric.Overloaded:
 		return "more work arrived than the machine can do, so the queue kept growing and waits measure the length of the log: do not rank this run by them"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
@@ -165,6 +166,12 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		return nil, err
 	}
 	a := &res.Awkward
+	if res.State.Submitted == 0 {
+		return nil, &traces.DataError{
+			File: info.Name, Found: fmt.Sprintf("%d rows, of which none can be replayed", info.Rows),
+			Expected: "jobs with a submission, a size and a runtime", Mend: "orrery trace validate says what is wrong with the rows",
+		}
+	}
 	dropped := a.Count[world.RuleNoProcessors] + a.Count[world.RuleImpossible] + a.Count[world.RuleNeverRan]
 	d := Document{
 		Schema: record.SchemaVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),

@@ -33,11 +33,11 @@ func Compute(jobs column.Scanner, s *Series) (Table, error) {
 			return Table{}, err
 		}
 	}
-	t := Table{Schema: TableSchema, Verdict: Stable}
+	t := Table{Schema: TableSchema, Verdict: Unknown}
 	for _, r := range windows {
 		r.units = s.cfg.Units
 	}
-	if q, ok := s.quarters(); ok {
+	if q, ok := s.quarters(); ok && all.started > 0 {
 		t.Verdict = judge(q, s.cfg.Units)
 		steady.growth = new(big.Rat).Sub(q[3], q[0])
 	}

@@ -16,6 +16,8 @@ const (
 	Stable     Verdict = "STABLE"
 	Backlogged Verdict = "BACKLOGGED"
 	Overloaded Verdict = "OVERLOADED"
+	// Unknown: there is no steady window to judge, or no job started.
+	Unknown Verdict = "UNKNOWN"
 )
 
 // Metric is one measured number.

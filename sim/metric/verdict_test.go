@@ -19,7 +19,7 @@ func judged(t require.TestingT, units int64, queue func(i int64) int64) Verdict 
 		s.CountSubmit(model.Time(i*sec), 1)
 	}
 	s.CountSubmit(model.Time(40*sec), 1)
-	tab, err := Compute(jobsOf(nil), s)
+	tab, err := Compute(jobsOf([]job{{0, 0, 1, 1, 0, model.Completed}}), s)
 	require.NoError(t, err)
 	return tab.Verdict
 }
