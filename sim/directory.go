@@ -189,7 +189,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		if a.Count[r] > 0 {
 			doc := r.Doc()
 			if r == world.RuleMissing && or(res.Spec.MissingRequest, "infinite") == "infinite" {
-				doc = "kept: the row states no requested time and is taken to run for ever, so that nobody can hold a reservation behind it: see --missing-request"
+				doc = "kept: no requested time, taken as endless: nobody can hold a reservation behind it (see --missing-request)"
 			}
 			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), doc, a.Count[r], a.Examples[r]})
 		}

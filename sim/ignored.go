@@ -6,6 +6,9 @@ import "orrery/traces"
 // of a scheduler and have no effect on a replay. A replay of a trace that fills
 // them says so, for its schedule is then not the one the rows asked for.
 var ignoredColumns = map[string]string{
+	"kind":           "every job is bounded, and ends after its recorded runtime",
+	"tenant":         "tenants have no limits and no shares",
+	"vcluster":       "all jobs are in one queue",
 	"nodes_max":      "the job starts on nodes_min nodes",
 	"gpu_type":       "any GPU serves the job",
 	"gpu_mem":        "any GPU serves the job",
@@ -14,10 +17,12 @@ var ignoredColumns = map[string]string{
 	"topology":       "the job is placed without regard to groups of nodes",
 	"class":          "the queue order alone decides",
 	"sensitive":      "the job shares the machine with any other",
+	"checkpoint":     "no job is preempted",
 	"requeue":        "no job is requeued",
 	"mounts":         "data is on every node",
 	"io_demand":      "storage bandwidth is not shared out",
 	"power":          "power is not bounded",
+	"comm_fraction":  "the runtime does not depend on the placement",
 	"group":          "jobs of a group are independent",
 	"max_concurrent": "jobs of a group are independent",
 	"dag":            "jobs of a workflow are independent",
@@ -33,12 +38,16 @@ var ignoredColumns = map[string]string{
 	"think_time":     "the job does not wait for another",
 }
 
+// matterOnlyApart are the columns that ask for nothing while all jobs agree:
+// real logs often have a single queue or class.
+var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class": true, "partition": true, "qos": true, "priority": true}
+
 // ignored lists what a trace asks for and a replay does not heed, in the order
 // of the columns.
 func ignored(info traces.Info) []AwkwardRule {
 	var out []AwkwardRule
 	for _, f := range info.Filled {
-		if doc, ok := ignoredColumns[f.Column]; ok {
+		if doc, ok := ignoredColumns[f.Column]; ok && (f.Varies || !matterOnlyApart[f.Column]) {
 			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "kept, without heed to the column " + f.Column + ": " + doc, Count: f.Rows})
 		}
 	}

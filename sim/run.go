@@ -354,7 +354,7 @@ func (r *run) collect(now model.Time) error {
 		case at < now:
 			return &traces.DataError{
 				File: r.src.Info().Name, Row: int64(r.batch.First) + int64(r.pos) + 1, Column: "submit",
-				Found: "a submission at " + at.String() + " after one at " + now.String(), Expected: "rows in order of submission", Mend: "import the trace again, or sort it",
+				Found: "a submission at " + at.String() + " after one at " + now.String(), Expected: "rows in order of submission", Mend: "sort the table by submit, then by id",
 			}
 		}
 		if f, ok := r.world.Submission(&r.batch, r.pos, r.core.Possible); ok {

@@ -8,6 +8,7 @@ import "orrery/scheduler/model"
 // compatible; anything else raises SchemaVersion.
 
 const (
+	columnKind  = "kind"
 	kindBounded = "bounded"
 
 	microseconds = "µs"
@@ -89,7 +90,7 @@ var nodeFields = []field[Node]{
 }
 
 func kindField() field[Job] {
-	f := textField("kind", false, "bounded, service, reactive or session", func(j *Job) *string { return &j.Kind })
+	f := textField(columnKind, false, "bounded, service, reactive or session", func(j *Job) *string { return &j.Kind })
 	f.fallback = &cell{s: kindBounded}
 	return f
 }

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -212,21 +213,40 @@ func rangeError(path string, c *Column, row int64, raw string) error {
 		Mend: "correct the value or drop the row"}
 }
 
-// filled counts the values of the optional columns by the null counts in the
+// filled counts the values of the optional columns by the statistics in the
 // footer, which our writer always states. It reads no row.
 func (t *tableReader[R]) filled() []Filled {
-	values := map[string]int64{}
+	type stat struct {
+		rows     int64
+		min, max []byte
+		varies   bool
+	}
+	stats := map[string]*stat{}
 	for _, g := range t.file.Metadata().RowGroups {
 		for _, c := range g.Columns {
-			if len(c.MetaData.PathInSchema) == 1 {
-				values[c.MetaData.PathInSchema[0]] += c.MetaData.NumValues - c.MetaData.Statistics.NullCount
+			m := &c.MetaData
+			values := m.NumValues - m.Statistics.NullCount
+			if len(m.PathInSchema) != 1 || values == 0 {
+				continue
 			}
+			name, low, high := m.PathInSchema[0], m.Statistics.MinValue, m.Statistics.MaxValue
+			if name == columnKind && string(low) == kindBounded && string(high) == kindBounded {
+				continue
+			}
+			s := stats[name]
+			if s == nil {
+				s = &stat{min: low, max: high}
+				stats[name] = s
+			}
+			s.rows += values
+			s.varies = s.varies || !bytes.Equal(low, high) || !bytes.Equal(low, s.min) || !bytes.Equal(high, s.max)
 		}
 	}
 	var out []Filled
 	for i := range t.fields {
-		if f := &t.fields[i]; f.Optional && values[f.Name] > 0 {
-			out = append(out, Filled{f.Name, values[f.Name]})
+		f := &t.fields[i]
+		if s := stats[f.Name]; s != nil && (f.Optional || f.Name == columnKind) {
+			out = append(out, Filled{f.Name, s.rows, s.varies})
 		}
 	}
 	return out

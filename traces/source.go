@@ -49,10 +49,13 @@ type Info struct {
 	Deps   int64 // rows of the deps table
 }
 
-// Filled says in how many rows an optional column has a value.
+// Filled says in how many rows an optional column has a value. For kind, which
+// every row has, it counts the rows of the row groups that hold other kinds
+// than bounded.
 type Filled struct {
 	Column string
 	Rows   int64
+	Varies bool // not all values are the same
 }
 
 // Source streams the jobs table in order. Memory does not grow with the number

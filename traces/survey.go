@@ -94,6 +94,9 @@ func Validate(path string) (Report, error) {
 	if err != nil {
 		return r, err
 	}
+	if !b.info.Sorted {
+		r.Repair("not sorted by submission", "a replay needs the rows in order")
+	}
 	if got := s.content(&b.meta); got != b.info.Hash {
 		return r, &DataError{File: path, Found: "content with the hash " + got, Expected: b.info.Hash + ", as the metadata states",
 			Mend: "the rows were altered after the trace was written: import the log again"}

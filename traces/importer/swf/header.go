@@ -2,6 +2,7 @@ package swf
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -23,17 +24,17 @@ type header struct {
 // maxHeader bounds what of the comments is kept; logs have a few kilobytes.
 const maxHeader = 64 << 10
 
-// add takes a comment line, which starts with ';'.
-func (h *header) add(file string, n int64, line []byte) error {
+// add takes a comment line, which starts with ';'. unread quotes a value that
+// was not understood and therefore counts as unknown.
+func (h *header) add(file string, n int64, line []byte) (unread string, err error) {
 	text := string(bytes.TrimRight(line, " \t\r"))
 	if h.bytes += len(text); h.bytes <= maxHeader {
 		h.lines = append(h.lines, strings.ToValidUTF8(text, "?"))
 	}
 	key, value, ok := headerField(text)
 	if !ok {
-		return nil
+		return "", nil
 	}
-	var err error
 	switch key {
 	case "UnixStartTime":
 		err = headerNumber(&h.unixStart, value, maxSeconds)
@@ -45,12 +46,33 @@ func (h *header) add(file string, n int64, line []byte) error {
 		if h.zone == "" && isZone(value) {
 			h.zone = value
 		}
+	default:
+		return "", nil
 	}
 	if err != nil {
-		return &traces.DataError{File: file, Line: n, Column: key, Found: excerpt([]byte(value)),
+		return "", &traces.DataError{File: file, Line: n, Column: key, Found: excerpt([]byte(value)),
 			Expected: "a whole number that fits", Mend: "correct the header line or take it out"}
 	}
-	return nil
+	if !understood(key, value) {
+		unread = fmt.Sprintf("line %d: %s: %s", n, key, excerpt([]byte(value)))
+	}
+	return unread, nil
+}
+
+// understood says whether a value that people may write words in was taken; an
+// empty one, and -1 for a number, say that it is not known.
+func understood(key, value string) bool {
+	word := firstWord(value)
+	if key == "TimeZoneString" {
+		return value == "" || isZone(value)
+	}
+	return word == "" || word == "-1" || digits([]byte(word))
+}
+
+// firstWord is the first word of a value, without the punctuation behind it.
+func firstWord(value string) string {
+	word, _, _ := strings.Cut(value, " ")
+	return strings.TrimRight(word, ".,;")
 }
 
 // headerField splits "; Key: value". Lines that are indented further continue
@@ -68,8 +90,7 @@ func headerField(text string) (key, value string, ok bool) {
 // one. What is no number counts as unknown, since people write words there, and
 // so do negative numbers; a number that does not fit is an error.
 func headerNumber[T int32 | int64](to *T, value string, most int64) error {
-	word, _, _ := strings.Cut(value, " ")
-	word = strings.TrimRight(word, ".,;")
+	word := firstWord(value)
 	if *to != 0 || word == "" || !digits([]byte(word)) {
 		return nil
 	}

@@ -34,7 +34,8 @@ const (
 	repairNegative                // any other field below -1: null
 	repairPrecision               // a time finer than a microsecond: rounded
 	numRepairs
-	repairSorted = numRepairs // of the order of rows, not of one row
+	repairSorted = numRepairs     // of the order of rows, not of one row
+	repairHeader = numRepairs + 1 // of a header line whose value is no number or time zone: unknown
 )
 
 var repairNames = [...]string{
@@ -47,6 +48,7 @@ var repairNames = [...]string{
 	repairNegative:  "negative-value",
 	repairPrecision: "rounded-to-microsecond",
 	repairSorted:    "sorted",
+	repairHeader:    "unreadable-header",
 }
 
 // missing is -1 in the unit that a field has in memory.

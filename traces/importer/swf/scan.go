@@ -102,8 +102,15 @@ func (l *Log) each(headers bool, fn func(n int64, line []byte, r *record) error)
 			if !headers {
 				continue
 			}
-			if err := l.header.add(l.name, lines.n, comment); err != nil {
+			unread, err := l.header.add(l.name, lines.n, comment)
+			if err != nil {
 				return err
+			}
+			if unread != "" {
+				h := &l.repaired[repairHeader]
+				if h.Count++; h.Count == 1 {
+					h.Rule, h.Example = repairNames[repairHeader], unread
+				}
 			}
 			continue
 		}

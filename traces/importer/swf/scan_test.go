@@ -139,6 +139,16 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Words in the header count as unknown, and are counted.
+func TestHeaderWordsAreCounted(t *testing.T) {
+	l, _ := read(t, "; MaxProcs: many\n; MaxNodes: -1\n; UnixStartTime: -7\n; TimeZoneString: ?\n; TimeZoneString: Europe/Oslo\n; Note: words\n"+line(nil))
+	require.Equal(t, []traces.Rule{{Rule: "unreadable-header", Count: 3, Example: "line 1: MaxProcs: \"many\""}}, l.Report().Repaired)
+	m, err := l.Meta()
+	require.NoError(t, err)
+	require.Equal(t, "Europe/Oslo", m.TimeZone)
+	require.Zero(t, m.MaxProcs)
+}
+
 func TestExamplesNameTheFirstRow(t *testing.T) {
 	l, _ := read(t, "; Version: 2\n"+line(nil)+"\n\n"+line(map[int]string{1: "77", 4: "-5"})+"\n"+line(map[int]string{4: "-6"}))
 	require.Equal(t, []traces.Rule{{Rule: "negative-run-time", Count: 2, Example: "line 4: job 77, run time -5"}}, l.Report().Dropped)
