@@ -4,20 +4,9 @@
 // codes; it must not know how a schedule, a metric or a trace comes about.
 package main
 
-import (
-	"os"
-	"runtime/debug"
-)
-
-// gcPercent lets the heap grow by half between collections instead of doubling.
-// A replay keeps little: that costs 3 % of its time and saves a sixth of its
-// memory. GOGC overrides it.
-const gcPercent = 50
+import "os"
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	ctx, stop := interruptible(os.Stderr)
 	code := newMain().Run(ctx, os.Args[1:])
 	stop()

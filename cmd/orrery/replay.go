@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,14 @@ func oneFile(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCo
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
+// Replays of manyRows and more collect garbage when the heap has grown by half
+// instead of doubled: their memory is buffers that do not grow with the rows,
+// and that saves a sixth of it for a twentieth of the time. GOGC overrides it.
+const (
+	manyRows  = 1 << 20
+	gcPercent = 50
+)
+
 func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.check(cmd.Flags().Changed("out")); err != nil {
 		return err
@@ -84,6 +93,9 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		return v.settings.printConfig(v.print, spec, t)
 	}
 	v.m.remark(t, v.quiet)
+	if t.info.Rows >= manyRows && v.m.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	bar := v.m.progress("replaying", "jobs", v.quiet)
 	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now())}
 	if bar != nil {
