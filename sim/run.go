@@ -160,6 +160,8 @@ type run struct {
 	passed model.Time // last pass of the cycle
 	units  int64      // of the cluster
 	index  int64      // of the next fact
+	// examined is Work.Examined at the last look at the context.
+	examined uint64
 }
 
 func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
@@ -223,8 +225,9 @@ func (r *run) Proposed(now model.Time, p *model.Proposal) {
 	}
 }
 
-// progressEvery is the number of instants between two looks at the context and
-// two calls of Progress.
+// progressEvery is the number of instants, or of hundreds of waiting jobs
+// examined, between two looks at the context and two calls of Progress: a few
+// milliseconds either way.
 const progressEvery = 1 << 14
 
 func (r *run) replay(ctx context.Context) error {
@@ -236,9 +239,10 @@ func (r *run) replay(ctx context.Context) error {
 		if err := r.instant(now); err != nil {
 			return err
 		}
-		if r.res.Work.Instants%progressEvery != 0 {
+		if r.res.Work.Instants%progressEvery != 0 && r.core.Work().Examined-r.examined < 100*progressEvery {
 			continue
 		}
+		r.examined = r.core.Work().Examined
 		if err := ctx.Err(); err != nil {
 			return err
 		}
