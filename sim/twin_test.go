@@ -232,7 +232,7 @@ func (w *twin) grant(j *twinJob) {
 		j.predicted, w.compress = end, true
 	}
 	j.state, j.start, j.outcome = model.Running, w.now, model.Completed
-	end := model.Never
+	var end model.Time
 	switch {
 	case j.runtime == model.AbsentDuration:
 		end, j.outcome = max(j.leaves, w.now), model.Cancelled
