@@ -4,7 +4,6 @@
 package sim
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -98,17 +97,6 @@ func (s Spec) JSON() []byte {
 		panic(err) // a struct of strings and integers
 	}
 	return b
-}
-
-// ParseSpec reads the canonical form; an unknown field is an error.
-func ParseSpec(b []byte) (Spec, error) {
-	var s Spec
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return s, fmt.Errorf("spec: %w", err)
-	}
-	return s, nil
 }
 
 // ID is the SHA-256 of the canonical JSON, in hexadecimal.
