@@ -2,7 +2,7 @@
 # themselves are in .ci/run, which runs all of them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint vuln fuzz bench ci generate clean
+.PHONY: help build test race lint vuln fuzz twin bench ci generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ vuln: ## known vulnerabilities in what the code calls
 
 fuzz: ## every fuzz target, FUZZTIME=5s each
 	bash .ci/run fuzz
+
+twin: ## the naive twin on whole logs under every policy, about an hour
+	ORRERY_LONG=1 go test ./sim -run TestTwinOnOracleLogs -timeout 0 -v
 
 bench: ## the speed table
 	go run ./tools/bench
