@@ -22,7 +22,7 @@ lint: ## golangci-lint, as pinned in tools/lint.mod
 vuln: ## known vulnerabilities in what the code calls
 	bash .ci/run vuln
 
-fuzz: ## every fuzz target, FUZZTIME=5s each
+fuzz: ## every fuzz target, FUZZTIME=1000x (inputs) or 60s each
 	bash .ci/run fuzz
 
 twin: ## the naive twin on whole logs under every policy, about an hour
