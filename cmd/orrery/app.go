@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,7 +141,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		return usagef("--%s %s: %v", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
+		why := errors.Unwrap(invalid)
+		var number *strconv.NumError
+		if errors.As(why, &number) {
+			why = fmt.Errorf("want a number that fits %s", invalid.GetFlag().Value.Type())
+		}
+		return usagef("--%s %s: %v", invalid.GetFlag().Name, invalid.GetValue(), why)
 	}
 	return usagef("%v", err)
 }
