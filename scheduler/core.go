@@ -120,7 +120,6 @@ type job struct {
 	logNum    uint64  // log2(units) as a fraction, for unicef
 	logDen    uint64
 	slope     float64    // dynamic orders: the key grows with slope*wait
-	seq       uint64     // of the last proposal
 	predicted model.Time // end of the running or in-flight job
 	slot      model.Time // reservation under Conservative; Never when none
 	inside    bool       // in the window of Conservative
@@ -294,7 +293,7 @@ func (c *Core) start(now model.Time, ref model.Ref) {
 	j := &c.jobs[ref]
 	c.view.Take(j.request, &j.placement)
 	c.seq++
-	j.phase, j.seq = inFlight, c.seq
+	j.phase = inFlight
 	j.predicted = now.Add(c.span(j))
 	c.ends.Insert(j.predicted, ref, j.need)
 	c.plan.Proposals = append(c.plan.Proposals, model.Proposal{

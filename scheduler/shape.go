@@ -32,7 +32,7 @@ func (c *Core) harmlessShape(now model.Time, head model.Ref, j *job) bool {
 func (c *Core) foresee(now model.Time, r model.Request) model.Time {
 	c.forecast.Reset(c.view)
 	at, fits := model.Never, false
-	c.ends.Ascend(now, func(t model.Time, ref model.Ref) bool {
+	c.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
 		if t != at && c.forecast.Fits(r) {
 			fits = true
 			return false

@@ -95,7 +95,7 @@ func compareEnds(t *testing.T, s *Ends, l list, now model.Time, rng *rand.Rand) 
 		byRef[e.ref] = e
 	}
 	seen, last := 0, model.Time(0)
-	s.Ascend(now, func(at model.Time, ref model.Ref) bool {
+	s.Ascend(now, func(at model.Time, ref model.Ref, _ int32) bool {
 		if at < last || at != byRef[ref].predicted(now) {
 			t.Fatalf("job %d comes at %v after %v, predicted %v", ref, at, last, byRef[ref].predicted(now))
 		}

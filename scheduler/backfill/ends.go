@@ -93,9 +93,8 @@ func (s *Ends) Remove(at model.Time, ref model.Ref) {
 // to end one second later. When even the last end does not suffice, the
 // instant is Never.
 func (s *Ends) Shadow(now model.Time, need, free int32) (model.Time, int32) {
-	overdue, late := s.overdue(now)
-	if late > 0 {
-		return s.shadowLate(now, need, free, overdue, late)
+	if s.First() <= now {
+		return s.shadowLate(now, need, free)
 	}
 	i := 0
 	for ; i < len(s.blocks); i++ {
@@ -121,60 +120,42 @@ func (s *Ends) Shadow(now model.Time, need, free int32) (model.Time, int32) {
 	return at, free - need
 }
 
-// overdue counts the entries at or before now and their capacity.
-func (s *Ends) overdue(now model.Time) (count int, capacity int32) {
+// overdue counts the entries at or before now.
+func (s *Ends) overdue(now model.Time) (count int) {
 	for _, b := range s.blocks {
 		for j := range b.n {
 			if b.e[j].at > now {
-				return count, capacity
+				return count
 			}
 			count++
-			capacity += b.e[j].need
 		}
 	}
-	return count, capacity
+	return count
 }
 
-// shadowLate is Shadow with the first skip entries moved to one second from
-// now. It is used only where jobs may outlive their request.
-func (s *Ends) shadowLate(now model.Time, need, free int32, skip int, late int32) (model.Time, int32) {
-	lateAt := now.Add(model.Second)
-	at, seen := model.Never, 0
-	for _, b := range s.blocks {
-		for j := range b.n {
-			seen++
-			if seen <= skip {
-				continue
-			}
-			if late > 0 && b.e[j].at >= lateAt {
-				if free >= need && at != lateAt {
-					return at, free - need
-				}
-				at, free, late = lateAt, free+late, 0
-			}
-			if free >= need && b.e[j].at != at {
-				return at, free - need
-			}
-			at = b.e[j].at
-			free += b.e[j].need
+// shadowLate is Shadow while somebody is overdue, which is rare enough to walk
+// the ends one by one.
+func (s *Ends) shadowLate(now model.Time, need, free int32) (model.Time, int32) {
+	at := model.Never
+	s.Ascend(now, func(t model.Time, _ model.Ref, n int32) bool {
+		if free >= need && t != at {
+			return false
 		}
-	}
-	if late > 0 {
-		if free >= need {
-			return at, free - need
-		}
-		at, free = lateAt, free+late
-	}
+		at = t
+		free += n
+		return true
+	})
 	if free < need {
 		return model.Never, 0
 	}
 	return at, free - need
 }
 
-// Ascend calls f for the running jobs in ascending order of predicted end until
-// it returns false. Jobs overdue at now come at one second from now.
-func (s *Ends) Ascend(now model.Time, f func(at model.Time, ref model.Ref) bool) {
-	late, _ := s.overdue(now)
+// Ascend calls f for the running jobs, with what they give back, in ascending
+// order of predicted end until it returns false. Jobs overdue at now come at
+// one second from now.
+func (s *Ends) Ascend(now model.Time, f func(at model.Time, ref model.Ref, need int32) bool) {
+	late := s.overdue(now)
 	lateAt := now.Add(model.Second)
 	seen := 0
 	for _, b := range s.blocks {
@@ -189,7 +170,7 @@ func (s *Ends) Ascend(now model.Time, f func(at model.Time, ref model.Ref) bool)
 				}
 				late = 0
 			}
-			if !f(b.e[j].at, b.e[j].ref) {
+			if !f(b.e[j].at, b.e[j].ref, b.e[j].need) {
 				return
 			}
 		}
@@ -197,14 +178,15 @@ func (s *Ends) Ascend(now model.Time, f func(at model.Time, ref model.Ref) bool)
 	s.ascendLate(late, lateAt, f)
 }
 
-func (s *Ends) ascendLate(n int, at model.Time, f func(model.Time, model.Ref) bool) bool {
+// ascendLate calls f for the first n ends, as if they were at the given instant.
+func (s *Ends) ascendLate(n int, at model.Time, f func(model.Time, model.Ref, int32) bool) bool {
 	for _, b := range s.blocks {
 		for j := range b.n {
 			if n == 0 {
 				return true
 			}
 			n--
-			if !f(at, b.e[j].ref) {
+			if !f(at, b.e[j].ref, b.e[j].need) {
 				return false
 			}
 		}

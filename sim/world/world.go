@@ -270,7 +270,6 @@ func (w *World) decide(p *model.Proposal) model.Fact {
 // the quorum granted, and its end becomes an event.
 func (w *World) Start(now model.Time, ref model.Ref) {
 	j := &w.jobs[ref]
-	j.rec.State = model.Running
 	j.rec.Attempts++
 	if j.rec.Start == model.AbsentTime {
 		j.rec.Start = now
@@ -291,7 +290,6 @@ func (w *World) Start(now model.Time, ref model.Ref) {
 // lasts says for how long the job runs from now on, and settles how it ends.
 func (w *World) lasts(now model.Time, j *job) model.Duration {
 	d := j.runtime
-	j.rec.State = model.Running
 	j.rec.Reason = model.ReasonNone
 	if d == model.AbsentDuration {
 		// It never ran in the log and its owner withdrew it then: started
