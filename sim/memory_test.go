@@ -41,12 +41,7 @@ func (s *memorySource) Next(b *traces.Batch) error {
 		return io.EOF
 	}
 	s.pos = hi
-	*b = traces.Batch{
-		First: model.JobID(lo), ID: s.all.ID[lo:hi], Submit: s.all.Submit[lo:hi], Start: s.all.Start[lo:hi],
-		Runtime: s.all.Runtime[lo:hi], Walltime: s.all.Walltime[lo:hi], CancelledAt: s.all.CancelledAt[lo:hi],
-		ProcsRequested: s.all.ProcsRequested[lo:hi], ProcsAllocated: s.all.ProcsAllocated[lo:hi],
-		NodesMin: s.all.NodesMin[lo:hi], CPUsPerNode: s.all.CPUsPerNode[lo:hi], GPUsPerNode: s.all.GPUsPerNode[lo:hi], User: s.all.User[lo:hi],
-	}
+	*b = s.all.Slice(lo, hi)
 	return nil
 }
 

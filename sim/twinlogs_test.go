@@ -32,18 +32,8 @@ func (m *memory) first(n int) *memory {
 
 // add appends the first n rows of b to dst.
 func add(dst, b *traces.Batch, n int) {
-	dst.ID = append(dst.ID, b.ID[:n]...)
-	dst.Submit = append(dst.Submit, b.Submit[:n]...)
-	dst.Start = append(dst.Start, b.Start[:n]...)
-	dst.Runtime = append(dst.Runtime, b.Runtime[:n]...)
-	dst.Walltime = append(dst.Walltime, b.Walltime[:n]...)
-	dst.CancelledAt = append(dst.CancelledAt, b.CancelledAt[:n]...)
-	dst.ProcsRequested = append(dst.ProcsRequested, b.ProcsRequested[:n]...)
-	dst.ProcsAllocated = append(dst.ProcsAllocated, b.ProcsAllocated[:n]...)
-	dst.NodesMin = append(dst.NodesMin, b.NodesMin[:n]...)
-	dst.CPUsPerNode = append(dst.CPUsPerNode, b.CPUsPerNode[:n]...)
-	dst.GPUsPerNode = append(dst.GPUsPerNode, b.GPUsPerNode[:n]...)
-	dst.User = append(dst.User, b.User[:n]...)
+	part := b.Slice(0, n)
+	dst.Append(&part)
 }
 
 // imported reads the first rows of a raw log.

@@ -31,6 +31,41 @@ type Batch struct {
 // Len is the number of rows in the batch.
 func (b *Batch) Len() int { return len(b.ID) }
 
+// Append adds the rows of o to b. It does not touch First.
+func (b *Batch) Append(o *Batch) {
+	b.ID = append(b.ID, o.ID...)
+	b.Submit = append(b.Submit, o.Submit...)
+	b.Start = append(b.Start, o.Start...)
+	b.Runtime = append(b.Runtime, o.Runtime...)
+	b.Walltime = append(b.Walltime, o.Walltime...)
+	b.CancelledAt = append(b.CancelledAt, o.CancelledAt...)
+	b.ProcsRequested = append(b.ProcsRequested, o.ProcsRequested...)
+	b.ProcsAllocated = append(b.ProcsAllocated, o.ProcsAllocated...)
+	b.NodesMin = append(b.NodesMin, o.NodesMin...)
+	b.CPUsPerNode = append(b.CPUsPerNode, o.CPUsPerNode...)
+	b.GPUsPerNode = append(b.GPUsPerNode, o.GPUsPerNode...)
+	b.User = append(b.User, o.User...)
+}
+
+// Slice is the rows i to j of b, without a copy.
+func (b *Batch) Slice(i, j int) Batch {
+	return Batch{
+		First:          b.First + model.JobID(i),
+		ID:             b.ID[i:j],
+		Submit:         b.Submit[i:j],
+		Start:          b.Start[i:j],
+		Runtime:        b.Runtime[i:j],
+		Walltime:       b.Walltime[i:j],
+		CancelledAt:    b.CancelledAt[i:j],
+		ProcsRequested: b.ProcsRequested[i:j],
+		ProcsAllocated: b.ProcsAllocated[i:j],
+		NodesMin:       b.NodesMin[i:j],
+		CPUsPerNode:    b.CPUsPerNode[i:j],
+		GPUsPerNode:    b.GPUsPerNode[i:j],
+		User:           b.User[i:j],
+	}
+}
+
 // Info describes a trace as a whole.
 type Info struct {
 	Name       string     // base name without the extension

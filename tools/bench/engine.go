@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/record"
 	"orrery/traces"
@@ -98,19 +97,6 @@ func decode(src traces.Source) (*memory, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		a := &m.all
-		a.First = model.JobID(0)
-		a.ID = append(a.ID, b.ID...)
-		a.Submit = append(a.Submit, b.Submit...)
-		a.Start = append(a.Start, b.Start...)
-		a.Runtime = append(a.Runtime, b.Runtime...)
-		a.Walltime = append(a.Walltime, b.Walltime...)
-		a.CancelledAt = append(a.CancelledAt, b.CancelledAt...)
-		a.ProcsRequested = append(a.ProcsRequested, b.ProcsRequested...)
-		a.ProcsAllocated = append(a.ProcsAllocated, b.ProcsAllocated...)
-		a.NodesMin = append(a.NodesMin, b.NodesMin...)
-		a.CPUsPerNode = append(a.CPUsPerNode, b.CPUsPerNode...)
-		a.GPUsPerNode = append(a.GPUsPerNode, b.GPUsPerNode...)
-		a.User = append(a.User, b.User...)
+		m.all.Append(&b)
 	}
 }

@@ -327,18 +327,7 @@ func drain(t *testing.T, s traces.Source) *traces.Batch {
 		}
 		require.NoError(t, err)
 		require.Equal(t, model.JobID(all.Len()), b.First)
-		all.ID = append(all.ID, b.ID...)
-		all.Submit = append(all.Submit, b.Submit...)
-		all.Start = append(all.Start, b.Start...)
-		all.Runtime = append(all.Runtime, b.Runtime...)
-		all.Walltime = append(all.Walltime, b.Walltime...)
-		all.CancelledAt = append(all.CancelledAt, b.CancelledAt...)
-		all.ProcsRequested = append(all.ProcsRequested, b.ProcsRequested...)
-		all.ProcsAllocated = append(all.ProcsAllocated, b.ProcsAllocated...)
-		all.NodesMin = append(all.NodesMin, b.NodesMin...)
-		all.CPUsPerNode = append(all.CPUsPerNode, b.CPUsPerNode...)
-		all.GPUsPerNode = append(all.GPUsPerNode, b.GPUsPerNode...)
-		all.User = append(all.User, b.User...)
+		all.Append(b)
 	}
 }
 

@@ -162,12 +162,8 @@ func (s *source) Next(b *traces.Batch) error {
 	if n == 0 {
 		return io.EOF
 	}
-	*b = traces.Batch{
-		First: model.JobID(s.made),
-		ID:    b.ID[:0], Submit: b.Submit[:0], Start: b.Start[:0], Runtime: b.Runtime[:0], Walltime: b.Walltime[:0],
-		CancelledAt: b.CancelledAt[:0], ProcsRequested: b.ProcsRequested[:0], ProcsAllocated: b.ProcsAllocated[:0],
-		NodesMin: b.NodesMin[:0], CPUsPerNode: b.CPUsPerNode[:0], GPUsPerNode: b.GPUsPerNode[:0], User: b.User[:0],
-	}
+	*b = b.Slice(0, 0)
+	b.First = model.JobID(s.made)
 	for range n {
 		user := s.next(&s.row)
 		s.append(b, int32(user))
