@@ -92,18 +92,48 @@ func (s JobState) CanBecome(next JobState) bool {
 type Reason uint8
 
 const (
-	ReasonNone          Reason = iota
-	ReasonTooLarge             // asks for more than the cluster ever has
-	ReasonWalltimeLimit        // reached its requested walltime
-	ReasonCancelled            // withdrawn by its owner
-	ReasonNotPending           // refused: the job was no longer waiting
-	ReasonNodesTaken           // refused: a node had no room any more
-	ReasonUnknownNode          // refused: the placement names no such node
-	ReasonBadPlacement         // refused: the placement does not fit the request
-	ReasonEndOfRun             // still waiting or running when the replay stopped
+	ReasonNone            Reason = iota
+	ReasonTooLarge               // asks for more than the cluster ever has
+	ReasonWalltimeLimit          // reached its requested walltime
+	ReasonCancelled              // withdrawn by its owner
+	ReasonNotPending             // refused: the job was no longer waiting
+	ReasonNodesTaken             // refused: a node had no room any more
+	ReasonUnknownNode            // refused: the placement names no such node
+	ReasonBadPlacement           // refused: the placement does not fit the request
+	ReasonEndOfRun               // still waiting or running when the replay stopped
+	ReasonQuotaNodes             // waits: the tenant's node limit
+	ReasonQuotaConcurrent        // waits: the tenant's limit of running jobs
+	ReasonQOSLimit               // waits: a limit of the quality of service
+	ReasonPartitionLimit         // waits: a limit of the partition
+	ReasonGroupLimit             // waits: running members of its task group
+	ReasonMutex                  // waits: another job holds the mutex
+	ReasonDependency             // waits for a predecessor
+	ReasonDependencyNever        // a condition on a predecessor cannot hold any more
+	ReasonHeld                   // on hold until released
+	ReasonNotEligible            // its eligible time has not come
+	ReasonMinScore               // its score is below min_score
+	ReasonResources              // waits: too few free nodes
+	ReasonPower                  // waits: the power cap
+	ReasonBandwidth              // waits: the storage bandwidth cap
+	ReasonConformance            // waits: free nodes are not of one conformance group
+	ReasonReserved               // waits: free nodes are in a reservation
+	ReasonPriority               // waits: it would delay a reservation of a job before it
+	ReasonPreempted              // lost its nodes to other work
+	ReasonNodeFailure            // lost its nodes to a failure
+	ReasonReclaimed              // lost borrowed nodes to their home
+	ReasonNodeNotReady           // refused: a node takes no new work
+	ReasonNotOwned               // refused: a node belongs to another vCluster
+	ReasonLendLimit              // refused: the lender lends no more
+	ReasonVictimGone             // refused: a victim no longer runs
 )
 
-var reasons = [...]string{"", "TOO_LARGE", "WALLTIME_LIMIT", "CANCELLED", "NOT_PENDING", "NODES_TAKEN", "UNKNOWN_NODE", "BAD_PLACEMENT", "END_OF_RUN"}
+var reasons = [...]string{
+	"", "TOO_LARGE", "WALLTIME_LIMIT", "CANCELLED", "NOT_PENDING", "NODES_TAKEN", "UNKNOWN_NODE", "BAD_PLACEMENT", "END_OF_RUN",
+	"QUOTA_NODES", "QUOTA_CONCURRENT", "QOS_LIMIT", "PARTITION_LIMIT", "GROUP_LIMIT", "MUTEX",
+	"DEPENDENCY", "DEPENDENCY_NEVER", "HELD", "NOT_ELIGIBLE", "MIN_SCORE", "RESOURCES",
+	"POWER", "BANDWIDTH", "CONFORMANCE", "RESERVED", "PRIORITY", "PREEMPTED",
+	"NODE_FAILURE", "RECLAIMED", "NODE_NOT_READY", "NOT_OWNED", "LEND_LIMIT", "VICTIM_GONE",
+}
 
 // String is the spelling in result files; the empty string is no reason.
 func (r Reason) String() string { return reasons[r] }
