@@ -67,23 +67,42 @@ const (
 	Timeout                   // killed at its walltime
 	Cancelled                 // withdrawn by its owner
 	Rejected                  // refused at submission: it could never run
+
+	Checkpointing // asked to give its nodes up, still on them
+	Suspended     // gave its nodes up and goes on later from its checkpoint
+	Failed        // killed or crashed; over, unless its requeue policy takes it back
 )
 
-var jobStates = [...]string{"PENDING", "RUNNING", "COMPLETED", "TIMEOUT", "CANCELLED", "REJECTED"}
+var jobStates = [...]string{"PENDING", "RUNNING", "COMPLETED", "TIMEOUT", "CANCELLED", "REJECTED",
+	"CHECKPOINTING", "SUSPENDED", "FAILED"}
 
 // String is the spelling in result files.
 func (s JobState) String() string { return jobStates[s] }
 
-// Terminal says whether no transition leads out of s.
-func (s JobState) Terminal() bool { return s >= Completed }
+// Terminal says whether no transition leads out of s, but for the requeue of a
+// failed job.
+func (s JobState) Terminal() bool {
+	switch s {
+	case Completed, Timeout, Cancelled, Rejected, Failed:
+		return true
+	}
+	return false
+}
 
-// CanBecome is the table of legal transitions.
+// CanBecome is the table of legal transitions. A running job is not suspended
+// but through Checkpointing, and a failed one is pending again by requeue only.
 func (s JobState) CanBecome(next JobState) bool {
 	switch s {
 	case Pending:
-		return next == Running || next == Cancelled || next == Rejected
+		return next == Running || next == Cancelled || next == Rejected || next == Failed
 	case Running:
-		return next == Completed || next == Timeout || next == Cancelled
+		return next == Checkpointing || next == Completed || next == Timeout || next == Cancelled || next == Failed
+	case Checkpointing:
+		return next == Suspended || next == Completed || next == Timeout || next == Cancelled || next == Failed
+	case Suspended:
+		return next == Pending || next == Cancelled || next == Failed
+	case Failed:
+		return next == Pending
 	}
 	return false
 }

@@ -52,17 +52,18 @@ func TestTimeSaturates(t *testing.T) {
 	require.Equal(t, "-00:00:01", (-Second).String())
 }
 
-// A job leaves a terminal state never, and gets from pending to every other.
+// A job leaves a terminal state never, unless it failed and is requeued, and gets
+// from pending to every other.
 func TestTransitions(t *testing.T) {
 	reached := map[JobState]bool{Pending: true}
 	for grown := true; grown; {
 		grown = false
-		for from := Pending; from <= Rejected; from++ {
-			for to := Pending; to <= Rejected; to++ {
+		for from := Pending; from <= Failed; from++ {
+			for to := Pending; to <= Failed; to++ {
 				if !from.CanBecome(to) {
 					continue
 				}
-				require.False(t, from.Terminal(), "%s leads to %s", from, to)
+				require.True(t, !from.Terminal() || from == Failed && to == Pending, "%s leads to %s", from, to)
 				require.NotEqual(t, from, to)
 				if reached[from] && !reached[to] {
 					reached[to], grown = true, true
@@ -70,7 +71,11 @@ func TestTransitions(t *testing.T) {
 			}
 		}
 	}
-	require.Len(t, reached, int(Rejected)+1)
+	require.Len(t, reached, int(Failed)+1)
+	require.False(t, Running.CanBecome(Suspended), "suspended without a checkpoint")
+	for _, from := range []JobState{Pending, Running, Suspended} {
+		require.False(t, from.Terminal(), from)
+	}
 }
 
 func TestClusterValidate(t *testing.T) {
