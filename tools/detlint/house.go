@@ -51,6 +51,9 @@ var house = []room{
 	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
 	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
 
+	{dir: "profiles", may: []string{"scheduler/model", "scheduler/score", "scheduler", "github.com/goccy/go-yaml/..."},
+		free: []exemption{files}},
+
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"scheduler/model", "sim/record/column", "github.com/parquet-go/parquet-go/...",
