@@ -17,10 +17,13 @@ type Rank uint8
 // Submissions follow them, from the trace, and then one planning pass: what
 // frees capacity comes before what asks for it.
 const (
-	RankEnd    Rank = iota // a job ends by itself
-	RankExpiry             // a job is killed at its walltime
-	RankQuorum             // the quorum answers a proposal
-	RankCancel             // a waiting job is withdrawn
+	RankNodeUp     Rank = iota // a node takes work again
+	RankEnd                    // a job ends by itself
+	RankExpiry                 // a job is killed at its walltime
+	RankCheckpoint             // a job that is to give its nodes up has got further
+	RankNodeDown               // a node fails, degrades or is drained
+	RankQuorum                 // the quorum answers a proposal
+	RankCancel                 // a waiting job is withdrawn
 )
 
 // Event is a value in the queue: an instant and a word that carries the rank,

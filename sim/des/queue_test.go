@@ -26,7 +26,7 @@ func TestQueueAgainstASortedList(t *testing.T) {
 				if rng.IntN(100) == 0 {
 					at = model.Never
 				}
-				e := NewEvent(at, Rank(rng.IntN(4)), i, model.Ref(rng.IntN(1000)))
+				e := NewEvent(at, Rank(rng.IntN(7)), i, model.Ref(rng.IntN(1000)))
 				q.Push(e)
 				l = append(l, e)
 				continue
@@ -71,14 +71,14 @@ func TestQueueAgainstASortedList(t *testing.T) {
 func TestEventsOfOneInstantAscend(t *testing.T) {
 	var q Queue
 	want := []Event{
-		NewEvent(7, RankEnd, 3, 9), NewEvent(7, RankEnd, 4, 1), NewEvent(7, RankExpiry, 1, 5),
-		NewEvent(7, RankQuorum, 2, 2), NewEvent(7, RankCancel, 0, 3), NewEvent(7, RankCancel, math.MaxInt32, MaxRefs-1),
+		NewEvent(7, RankNodeUp, 8, 0), NewEvent(7, RankEnd, 3, 9), NewEvent(7, RankEnd, 4, 1), NewEvent(7, RankExpiry, 1, 5),
+		NewEvent(7, RankCheckpoint, 0, 0), NewEvent(7, RankNodeDown, 0, 0), NewEvent(7, RankQuorum, 2, 2), NewEvent(7, RankCancel, 0, 3), NewEvent(7, RankCancel, math.MaxInt32, MaxRefs-1),
 	}
-	for _, i := range []int{4, 2, 5, 0, 3, 1} {
+	for _, i := range []int{4, 8, 2, 7, 5, 0, 3, 6, 1} {
 		q.Push(want[i])
 	}
 	require.Equal(t, want, q.Take(7, nil))
-	e := want[5]
+	e := want[8]
 	require.Equal(t, RankCancel, e.Rank())
 	require.Equal(t, model.JobID(math.MaxInt32), e.Job())
 	require.Equal(t, model.Ref(MaxRefs-1), e.Ref())
