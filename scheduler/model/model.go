@@ -144,6 +144,9 @@ const (
 	ReasonNotOwned               // refused: a node belongs to another vCluster
 	ReasonLendLimit              // refused: the lender lends no more
 	ReasonVictimGone             // refused: a victim no longer runs
+	ReasonNotPreemptible         // refused: a victim may not lose its nodes
+	ReasonNotRunning             // refused: the job does not run, or is leaving
+	ReasonSensitivePool          // waits: the bound on nodes of sensitive work
 )
 
 var reasons = [...]string{
@@ -152,6 +155,7 @@ var reasons = [...]string{
 	"DEPENDENCY", "DEPENDENCY_NEVER", "HELD", "NOT_ELIGIBLE", "MIN_SCORE", "RESOURCES",
 	"POWER", "BANDWIDTH", "CONFORMANCE", "RESERVED", "PRIORITY", "PREEMPTED",
 	"NODE_FAILURE", "RECLAIMED", "NODE_NOT_READY", "NOT_OWNED", "LEND_LIMIT", "VICTIM_GONE",
+	"NOT_PREEMPTIBLE", "NOT_RUNNING", "SENSITIVE_POOL",
 }
 
 // String is the spelling in result files; the empty string is no reason.
@@ -161,39 +165,93 @@ func (r Reason) String() string { return reasons[r] }
 type FactKind uint8
 
 const (
-	FactSubmitted FactKind = iota // Job, Ref, Request, Walltime, Submit
-	FactCancelled                 // Ref: withdrawn while pending
-	FactEnded                     // Ref: the running job is over, its nodes are free
-	FactAssigned                  // Ref, Seq: the quorum granted the proposal
+	FactSubmitted FactKind = iota // Job, Ref, Request, Walltime, Submit; Alloc on a site
+	FactCancelled                 // Ref: withdrawn while pending; Seq and Reason when it was proposed
+	FactEnded                     // Ref, Outcome, Reason: the running job is over, its nodes are free
+	FactAssigned                  // Ref, Seq: the quorum granted the proposal; Placement on a site
 	FactRefused                   // Ref, Seq, Reason: it did not
+	FactPreempted                 // Ref, Seq, Reason: the victim begins to leave, still on its nodes
+	FactSuspended                 // Ref: the victim has left its nodes and waits again, to go on later
+	FactRequeued                  // Ref, Reason: the run failed; its nodes are free and it waits again
+	FactResized                   // Ref, Seq, Placement: the running job now holds these nodes
+	FactReleased                  // Ref: it is on hold no more
+	FactNode                      // Node, State
+	FactLimits                    // Tenant, Limits: they hold from now on
+	FactPrice                     // Value: price of energy, a Fixed
+	FactPower                     // Value: cap in W, 0 for none
+	FactBandwidth                 // Value: cap in B/s, 0 for none
 )
 
-var factKinds = [...]string{"submitted", "cancelled", "ended", "assigned", "refused"}
+var factKinds = [...]string{
+	"submitted", "cancelled", "ended", "assigned", "refused", "preempted", "suspended", "requeued", "resized",
+	"released", "node", "limits", "price", "power", "bandwidth",
+}
 
 // String is the spelling in facts.parquet.
 func (k FactKind) String() string { return factKinds[k] }
 
 // Fact is one entry of the committed log: something that has happened and
 // that every observer sees in the same order. Fields not named beside the kind
-// above are zero.
+// above are zero, but for Job, which goes with every Ref. What the pointers
+// name is valid during the call that hands the fact over only.
 type Fact struct {
-	Kind     FactKind
-	Reason   Reason
-	Job      JobID
-	Ref      Ref
-	Seq      uint64 // of the proposal this answers
-	Submit   Time
-	Walltime Duration // requested; Forever when none was stated
-	Request  Request
+	Kind      FactKind
+	Reason    Reason
+	Outcome   JobState // terminal
+	State     NodeState
+	Job       JobID
+	Ref       Ref
+	Node      NodeID
+	Tenant    TenantID
+	Seq       uint64 // of the proposal this answers, 0 when it answers none
+	Value     int64
+	Submit    Time
+	Walltime  Duration // requested; Forever when none was stated
+	Request   Request
+	Alloc     *Allocation
+	Limits    *Limits
+	Placement *Placement
 }
 
-// Proposal asks the quorum to grant nodes to a pending job. Placement is valid
-// until the next Plan of the core that made it.
+// ProposalKind says what a proposal asks for.
+type ProposalKind uint8
+
+const (
+	// ProposeAssign starts the pending job Ref on Placement. Answer:
+	// FactAssigned.
+	ProposeAssign ProposalKind = iota
+	// ProposePreempt makes the running job Victim leave its nodes to the pending
+	// job Ref. Answer: FactPreempted, with the victim as Ref.
+	ProposePreempt
+	// ProposeRequeue puts the running job Ref, whose processes are gone, back
+	// into the queue for Reason. Answer: FactRequeued.
+	ProposeRequeue
+	// ProposeCancel withdraws the pending job Ref for Reason. Answer: FactCancelled.
+	ProposeCancel
+	// ProposeResize gives the running job Ref exactly Placement, which may share
+	// nodes with what it holds. Answer: FactResized.
+	ProposeResize
+)
+
+var proposalKinds = [...]string{"assign", "preempt", "requeue", "cancel", "resize"}
+
+// String is the spelling in messages.
+func (k ProposalKind) String() string { return proposalKinds[k] }
+
+// Proposal asks the quorum to change what a job holds, or whether it waits.
+// The answer is the fact named beside its kind, or FactRefused with Ref and Seq
+// of the proposal. Placement is valid until the next Plan of the core that made
+// it. On a cluster of equal nodes there is only ProposeAssign, and VCluster is 0.
 type Proposal struct {
+	Kind      ProposalKind
+	Borrowed  bool   // Assign, Resize: Placement has home nodes of other vClusters
+	Reason    Reason // Requeue, Cancel
+	VCluster  VClusterID
 	Seq       uint64
 	Job       JobID
 	Ref       Ref
-	Request   Request
+	Victim    Ref     // Preempt
+	Request   Request // Assign on a cluster of equal nodes; a site goes by the submission
 	Placement Placement
 }
 

@@ -1,0 +1,43 @@
+package model
+
+import "math/bits"
+
+// Lendable is how many of home nodes v lends at a time: floor(home x MaxLent),
+// 0 when it does not lend. The product is rounded up by what a fraction that
+// people write loses as a Fixed, so that a fifth of ten nodes is two.
+func (v *VCluster) Lendable(home int32) int32 {
+	if !v.Lend || v.MaxLent <= 0 || home <= 0 {
+		return 0
+	}
+	share := min(v.MaxLent, One)
+	return min(home, int32((int64(home)*int64(share)+int64(home))>>FractionBits))
+}
+
+// Draw is the power in W that a is reckoned with on p: what it states, else the
+// BusyPower of its whole nodes, or the part of it that its GPUs are of the
+// node's, rounded up. Cost: the nodes of p.
+func (s *Site) Draw(a *Allocation, p *Placement) int64 {
+	if a.Power > 0 {
+		return a.Power
+	}
+	sum := int64(0)
+	for _, w := range p.Words {
+		for n := range w.Nodes {
+			sum += s.Nodes[n].BusyPower
+		}
+	}
+	for _, h := range p.Shares {
+		node := &s.Nodes[h.Node]
+		sum += (node.BusyPower*int64(h.Units) + int64(node.GPUs) - 1) / max(int64(node.GPUs), 1)
+	}
+	return sum
+}
+
+// Nodes goes over the nodes that w names, ascending.
+func (w NodeWord) Nodes(yield func(NodeID) bool) {
+	for m := w.Mask; m != 0; m &= m - 1 {
+		if !yield(NodeID(w.Word)<<6 + NodeID(bits.TrailingZeros64(m))) {
+			return
+		}
+	}
+}
