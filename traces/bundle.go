@@ -9,18 +9,26 @@ import (
 )
 
 // Bundle is an open trace: a .trace directory or one Parquet file of jobs. It
-// holds the schema and the nodes table in memory and reads everything else
-// when asked. It is used by one goroutine; its sources are independent of each
+// holds the schema and the small tables (nodes, tenants, events, prices) in
+// memory and reads jobs and dependencies when asked. It is used by one goroutine; its sources are independent of each
 // other.
 type Bundle struct {
-	path  string
-	meta  Meta
-	info  Info
-	jobs  *tableReader[Job]
-	deps  *tableReader[Dep] // nil when there is none
-	nodes []Node
+	path string
+	meta Meta
+	info Info
+	jobs *tableReader[Job]
+	deps *tableReader[Dep] // nil when there is none
 
-	nodeTable *tableReader[Node] // nil when there is none
+	nodes   side[Node]
+	tenants side[Tenant]
+	events  side[Event]
+	prices  side[Price]
+}
+
+// side is a small table, whole in memory.
+type side[R any] struct {
+	table *tableReader[R] // nil when there is none
+	rows  []R
 }
 
 // Open opens the trace at path and checks the schema of every table before any
@@ -95,28 +103,39 @@ func (b *Bundle) open(dir string) (err error) {
 	return nil
 }
 
-// openSides opens the tables beside jobs and reads the nodes.
+// openSides opens the tables beside jobs and reads the small ones.
 func (b *Bundle) openSides(dir string) (err error) {
 	if b.deps, err = openOptional("deps", filepath.Join(dir, depsFile), depFields); err != nil {
-		return err
-	}
-	if b.nodeTable, err = openOptional("nodes", filepath.Join(dir, nodesFile), nodeFields); err != nil {
 		return err
 	}
 	if b.deps != nil && b.deps.content() != b.jobs.content() {
 		return mixed(b.deps.path)
 	}
-	if b.nodeTable == nil {
-		return nil
+	if err := b.nodes.open(b, "nodes", filepath.Join(dir, nodesFile), nodeFields); err != nil {
+		return err
 	}
-	if b.nodeTable.content() != b.jobs.content() {
-		return mixed(b.nodeTable.path)
+	if err := b.tenants.open(b, "tenants", filepath.Join(dir, tenantsFile), tenantFields); err != nil {
+		return err
 	}
-	for n, err := range b.nodeTable.rows(0) {
+	if err := b.events.open(b, "events", filepath.Join(dir, eventsFile), eventFields); err != nil {
+		return err
+	}
+	return b.prices.open(b, "prices", filepath.Join(dir, pricesFile), priceFields)
+}
+
+// open reads the table if there is one.
+func (s *side[R]) open(b *Bundle, name, path string, fields []field[R]) (err error) {
+	if s.table, err = openOptional(name, path, fields); err != nil || s.table == nil {
+		return err
+	}
+	if s.table.content() != b.jobs.content() {
+		return mixed(path)
+	}
+	for r, err := range s.table.rows(b.meta.Epoch) {
 		if err != nil {
 			return err
 		}
-		b.nodes = append(b.nodes, *n)
+		s.rows = append(s.rows, *r)
 	}
 	return nil
 }
@@ -124,8 +143,12 @@ func (b *Bundle) openSides(dir string) (err error) {
 // missesTable complains when the metadata speak of a table that is not there.
 func (b *Bundle) missesTable() error {
 	list, _ := b.jobs.file.Lookup(keyTables)
+	missing := map[string]bool{
+		"deps": b.deps == nil, "nodes": b.nodes.table == nil, "tenants": b.tenants.table == nil,
+		"events": b.events.table == nil, "prices": b.prices.table == nil,
+	}
 	for _, name := range strings.Fields(list) {
-		if name == "deps" && b.deps == nil || name == "nodes" && b.nodeTable == nil {
+		if missing[name] {
 			return &DataError{File: b.path, Found: "no " + name + ".parquet", Expected: "the bundle's tables " + list,
 				Mend: "keep the tables of a bundle together, or import the log again"}
 		}
@@ -153,7 +176,16 @@ func (b *Bundle) Info() Info { return b.info }
 func (b *Bundle) Meta() Meta { return b.meta }
 
 // Nodes is the nodes table, nil when there is none.
-func (b *Bundle) Nodes() []Node { return b.nodes }
+func (b *Bundle) Nodes() []Node { return b.nodes.rows }
+
+// Tenants is the tenants table, nil when there is none.
+func (b *Bundle) Tenants() []Tenant { return b.tenants.rows }
+
+// Events is the events table, ascending by time, nil when there is none.
+func (b *Bundle) Events() []Event { return b.events.rows }
+
+// Prices is the prices table, ascending by time, nil when there is none.
+func (b *Bundle) Prices() []Price { return b.prices.rows }
 
 // Rows iterates over the whole rows of the jobs table in file order. The
 // iteration ends after the first error. A row is valid until the next one.
@@ -170,17 +202,8 @@ func (b *Bundle) Deps() iter.Seq2[*Dep, error] {
 
 // Close closes the files. Sources of the bundle cannot be read afterwards.
 func (b *Bundle) Close() error {
-	var errs []error
-	if b.jobs != nil {
-		errs = append(errs, b.jobs.close())
-	}
-	if b.deps != nil {
-		errs = append(errs, b.deps.close())
-	}
-	if b.nodeTable != nil {
-		errs = append(errs, b.nodeTable.close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(b.jobs.close(), b.deps.close(), b.nodes.table.close(), b.tenants.table.close(),
+		b.events.table.close(), b.prices.table.close())
 }
 
 // Jobs starts a stream over the jobs table. The source does not own the

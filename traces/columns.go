@@ -89,6 +89,29 @@ var nodeFields = []field[Node]{
 	upField(),
 }
 
+var tenantFields = []field[Tenant]{
+	textField("name", false, "tenant name, as in the jobs table", func(t *Tenant) *string { return &t.Name }),
+	optField("max_nodes", "nodes", "most nodes held at once; null when not limited", dict, func(t *Tenant) *Opt[int32] { return &t.MaxNodes }),
+	optField("max_concurrent", "jobs", "most running jobs; null when not limited", dict, func(t *Tenant) *Opt[int32] { return &t.MaxConcurrent }),
+	doubleField("fair_share", "", "share of the nodes it is entitled to, 0 to 1", func(t *Tenant) *Opt[float64] { return &t.FairShare }),
+	doubleField("burst", "", "multiple of its share while the site is idle, 1 or more", func(t *Tenant) *Opt[float64] { return &t.Burst }),
+	doubleField("gpu_hours", "h", "GPU time budget of a budget window", func(t *Tenant) *Opt[float64] { return &t.GPUHours }),
+	doubleField("node_hours", "h", "node time budget of a budget window", func(t *Tenant) *Opt[float64] { return &t.NodeHours }),
+}
+
+var eventFields = []field[Event]{
+	numberField("time", microseconds, "when it happens", delta, func(e *Event) *model.Time { return &e.Time }),
+	textField("kind", false, "what happens, see below", func(e *Event) *string { return &e.Kind }),
+	textField("subject", true, "name of what it happens to", func(e *Event) *string { return &e.Subject }),
+	textField("value", true, "what changes, written as the kind says", func(e *Event) *string { return &e.Value }),
+}
+
+var priceFields = []field[Price]{
+	numberField("time", microseconds, "from when it holds, until the next row", delta, func(p *Price) *model.Time { return &p.Time }),
+	realField("price", "EUR/kWh", "price of energy, below zero when one is paid to use it", func(p *Price) *float64 { return &p.Price }),
+	doubleField("carbon", "g/kWh", "carbon dioxide emitted for the energy", func(p *Price) *Opt[float64] { return &p.Carbon }),
+}
+
 func kindField() field[Job] {
 	f := textField(columnKind, false, "bounded, service, reactive or session", func(j *Job) *string { return &j.Kind })
 	f.fallback = &cell{s: kindBounded}

@@ -17,6 +17,7 @@ func TestFormatDocumentListsTheColumns(t *testing.T) {
 	require.NoError(t, err)
 	for table, columns := range map[string][]traces.Column{
 		"jobs": traces.JobColumns(), "deps": traces.DepColumns(), "nodes": traces.NodeColumns(),
+		"tenants": traces.TenantColumns(), "events": traces.EventColumns(), "prices": traces.PriceColumns(),
 	} {
 		_, section, found := strings.Cut(string(text), "\n### "+table+"\n")
 		require.True(t, found, table)

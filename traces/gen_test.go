@@ -27,6 +27,8 @@ var (
 	any64   = rapid.Int64Min(math.MinInt64 + 1)
 	any32   = rapid.Int32Min(math.MinInt32 + 1)
 	anyReal = rapid.Float64()
+
+	finiteReal = rapid.Float64Range(-1e300, 1e300)
 )
 
 // anyJob draws a row with every column at its extremes; it need not make
@@ -58,6 +60,20 @@ func anyNode(t *rapid.T) traces.Node {
 	return traces.Node{Name: text(t, "name"), Group: text(t, "group"), Type: text(t, "type"), GPUModel: text(t, "model"),
 		GPUs: any32.Draw(t, "gpus"), CPUs: any32.Draw(t, "cpus"), Memory: any64.Draw(t, "memory"),
 		Fingerprint: text(t, "print"), VCluster: text(t, "vcluster"), Up: rapid.Bool().Draw(t, "up")}
+}
+
+func anyTenant(t *rapid.T) traces.Tenant {
+	return traces.Tenant{Name: text(t, "name"), MaxNodes: opt(t, "max_nodes", any32), MaxConcurrent: opt(t, "max_concurrent", any32),
+		FairShare: opt(t, "share", finiteReal), Burst: opt(t, "burst", finiteReal),
+		GPUHours: opt(t, "gpu_hours", finiteReal), NodeHours: opt(t, "node_hours", finiteReal)}
+}
+
+func anyEvent(t *rapid.T) traces.Event {
+	return traces.Event{Time: anyTime.Draw(t, "time"), Kind: text(t, "kind"), Subject: text(t, "subject"), Value: text(t, "value")}
+}
+
+func anyPrice(t *rapid.T) traces.Price {
+	return traces.Price{Time: anyTime.Draw(t, "time"), Price: finiteReal.Draw(t, "price"), Carbon: opt(t, "carbon", finiteReal)}
 }
 
 // reader is the naive twin of the column path: it makes the batch that a

@@ -85,13 +85,21 @@ func (t *tableHash) line(w io.Writer, name string, columns []Column) {
 	}
 }
 
-// contentHash combines the tables with what of the metadata changes their
+// tableHashes are the digests of the tables of a bundle.
+type tableHashes struct {
+	jobs, deps, nodes, tenants, events, prices tableHash
+}
+
+// content combines the tables with what of the metadata changes their
 // meaning. docs/TRACE-FORMAT.md defines it.
-func contentHash(m *Meta, jobs, deps, nodes *tableHash) string {
+func (h *tableHashes) content(m *Meta) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "orrery content 1\nepoch_us %d\ntimezone %s\n", int64(m.Epoch), m.TimeZone)
-	jobs.line(sum, "jobs", JobColumns())
-	deps.line(sum, "deps", DepColumns())
-	nodes.line(sum, "nodes", NodeColumns())
+	h.jobs.line(sum, "jobs", JobColumns())
+	h.deps.line(sum, "deps", DepColumns())
+	h.nodes.line(sum, "nodes", NodeColumns())
+	h.tenants.line(sum, "tenants", TenantColumns())
+	h.events.line(sum, "events", EventColumns())
+	h.prices.line(sum, "prices", PriceColumns())
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -27,6 +27,9 @@ func naiveHash(c *content) string {
 	naiveTable(&lines, "jobs", traces.JobColumns(), c.jobs, c.meta.Epoch)
 	naiveTable(&lines, "deps", traces.DepColumns(), c.deps, 0)
 	naiveTable(&lines, "nodes", traces.NodeColumns(), c.nodes, 0)
+	naiveTable(&lines, "tenants", traces.TenantColumns(), c.tenants, 0)
+	naiveTable(&lines, "events", traces.EventColumns(), c.events, c.meta.Epoch)
+	naiveTable(&lines, "prices", traces.PriceColumns(), c.prices, c.meta.Epoch)
 	sum := sha256.Sum256(lines.Bytes())
 	return hex.EncodeToString(sum[:])
 }
@@ -90,6 +93,10 @@ func TestHashFollowsTheDocument(t *testing.T) {
 			meta:  traces.Meta{Epoch: anyTime.Draw(t, "epoch"), TimeZone: text(t, "zone")},
 			jobs:  rapid.SliceOfN(rapid.Custom(anyJob), 0, 20).Draw(t, "jobs"),
 			nodes: rapid.SliceOfN(rapid.Custom(anyNode), 0, 3).Draw(t, "nodes"),
+		}
+		if rapid.Bool().Draw(t, "site") {
+			c.tenants, c.events = []traces.Tenant{anyTenant(t)}, []traces.Event{anyEvent(t)}
+			c.prices = []traces.Price{anyPrice(t), anyPrice(t)}
 		}
 		n++
 		require.Equal(t, naiveHash(c), write(t, filepath.Join(dir, strconv.Itoa(n)+".trace"), c))

@@ -149,7 +149,13 @@ func (t *tableReader[R]) checker() *pageChecker {
 	return &pageChecker{r: t.osfile, size: t.size, file: t.file}
 }
 
-func (t *tableReader[R]) close() error { return t.osfile.Close() }
+// close closes the file of a table, nil when there is none.
+func (t *tableReader[R]) close() error {
+	if t == nil {
+		return nil
+	}
+	return t.osfile.Close()
+}
 
 func (t *tableReader[R]) content() string {
 	s, _ := t.file.Lookup(keyContent)

@@ -27,6 +27,10 @@ type content struct {
 	jobs  []traces.Job
 	deps  []traces.Dep
 	nodes []traces.Node
+
+	tenants []traces.Tenant
+	events  []traces.Event
+	prices  []traces.Price
 }
 
 func write(t testingT, path string, c *content) string {
@@ -43,6 +47,15 @@ func write(t testingT, path string, c *content) string {
 	for _, n := range c.nodes {
 		require.NoError(t, w.WriteNode(n))
 	}
+	for _, r := range c.tenants {
+		require.NoError(t, w.WriteTenant(r))
+	}
+	for _, r := range c.events {
+		require.NoError(t, w.WriteEvent(r))
+	}
+	for _, r := range c.prices {
+		require.NoError(t, w.WritePrice(r))
+	}
 	hash, err := w.Close()
 	require.NoError(t, err)
 	return hash
@@ -53,7 +66,7 @@ func read(t testingT, path string) *content {
 	b, err := traces.Open(path)
 	require.NoError(t, err)
 	defer b.Close()
-	c := &content{meta: b.Meta(), nodes: b.Nodes()}
+	c := &content{meta: b.Meta(), nodes: b.Nodes(), tenants: b.Tenants(), events: b.Events(), prices: b.Prices()}
 	for j, err := range b.Rows() {
 		require.NoError(t, err)
 		c.jobs = append(c.jobs, *j)
@@ -109,6 +122,11 @@ func TestRoundTripIsLossless(t *testing.T) {
 			jobs:  rapid.SliceOfN(rapid.Custom(anyJob), 0, 40).Draw(t, "jobs"),
 			nodes: rapid.SliceOfN(rapid.Custom(anyNode), 0, 3).Draw(t, "node rows"),
 		}
+		for range rapid.IntRange(0, 2).Draw(t, "site rows") {
+			c.tenants = append(c.tenants, anyTenant(t))
+			c.events = append(c.events, anyEvent(t))
+			c.prices = append(c.prices, anyPrice(t))
+		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "deps") {
 			c.deps = append(c.deps, traces.Dep{Job: any64.Draw(t, "job"), On: int64(i), Condition: text(t, "condition")})
 		}
@@ -149,6 +167,9 @@ func requireSame(t testingT, want, got *content) {
 	for i := range want.nodes {
 		require.Equal(t, want.nodes[i], got.nodes[i])
 	}
+	require.Equal(t, want.tenants, got.tenants)
+	require.Equal(t, want.events, got.events)
+	require.Equal(t, want.prices, got.prices)
 	require.Equal(t, want.meta, got.meta)
 }
 

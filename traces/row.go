@@ -88,3 +88,30 @@ type Dep struct {
 	On        int64
 	Condition string
 }
+
+// Tenant is one row of the tenants table: what a site grants to who shares it.
+type Tenant struct {
+	Name          string
+	MaxNodes      Opt[int32]
+	MaxConcurrent Opt[int32]
+	FairShare     Opt[float64]
+	Burst         Opt[float64]
+	GPUHours      Opt[float64]
+	NodeHours     Opt[float64]
+}
+
+// Event is one row of the events table: a change of the site that is no job.
+// The words for Kind and how each writes Value stand in docs/TRACE-FORMAT.md.
+type Event struct {
+	Time    model.Time
+	Kind    string
+	Subject string
+	Value   string
+}
+
+// Price is one row of the prices table; it holds until the next one.
+type Price struct {
+	Time   model.Time
+	Price  float64      // EUR/kWh
+	Carbon Opt[float64] // gCO2/kWh
+}

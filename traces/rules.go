@@ -2,7 +2,9 @@ package traces
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -71,4 +73,51 @@ func below[T int32 | int64 | model.Duration](o Opt[T], n T) bool { return o.OK &
 // isObject accepts a null and a JSON object.
 func isObject(s string) bool {
 	return s == "" || strings.HasPrefix(s, "{") && json.Valid([]byte(s))
+}
+
+// atLeast accepts a null and a finite number of low or more.
+func atLeast(o Opt[float64], low float64) bool {
+	return !o.OK || o.V >= low && !math.IsInf(o.V, 0)
+}
+
+// What the subject of an event names; any other non-empty word is a name that
+// no table lists.
+const (
+	subjectNode   = "node"
+	subjectTenant = "tenant"
+)
+
+// eventKind says what an event of a kind must hold.
+type eventKind struct {
+	subject string // what it names, "" when it needs none
+	value   func(string) bool
+}
+
+var eventKinds = map[string]eventKind{
+	"fail":          {subjectNode, isEmpty},
+	"repair":        {subjectNode, isEmpty},
+	"drain":         {subjectNode, isEmpty},
+	"undrain":       {subjectNode, isEmpty},
+	"quota":         {subjectTenant, isFilledObject},
+	"power_cap":     {"", isCount},
+	"price":         {"", isReal},
+	"weights":       {"vCluster", isFilledObject},
+	"reservation":   {"reservation", isFilledObject},
+	"quorum_outage": {"", isCount},
+	"metric_gap":    {"", isCount},
+}
+
+func isEmpty(s string) bool { return s == "" }
+
+func isFilledObject(s string) bool { return s != "" && isObject(s) }
+
+// isCount accepts a whole number of 0 or more.
+func isCount(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && n >= 0
+}
+
+func isReal(s string) bool {
+	x, err := strconv.ParseFloat(s, 64)
+	return err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
 }

@@ -105,6 +105,16 @@ func boolField[R any](name, doc string, at func(*R) *Opt[bool]) field[R] {
 	}
 }
 
+// realField is a double that every row has.
+func realField[R any](name, unit, doc string, at func(*R) *float64) field[R] {
+	return field[R]{
+		Column: Column{Name: name, Type: Double, Unit: unit, Doc: doc},
+		layout: plain,
+		load:   func(r *R) cell { return cell{n: int64(math.Float64bits(*at(r)))} },
+		store:  func(r *R, c cell) { *at(r) = math.Float64frombits(uint64(c.n)) },
+	}
+}
+
 func doubleField[R any](name, unit, doc string, at func(*R) *Opt[float64]) field[R] {
 	return field[R]{
 		Column: Column{Name: name, Type: Double, Optional: true, Unit: unit, Doc: doc},
@@ -202,3 +212,12 @@ func DepColumns() []Column { return columnsOf(depFields) }
 
 // NodeColumns lists those of the nodes table.
 func NodeColumns() []Column { return columnsOf(nodeFields) }
+
+// TenantColumns lists those of the tenants table.
+func TenantColumns() []Column { return columnsOf(tenantFields) }
+
+// EventColumns lists those of the events table.
+func EventColumns() []Column { return columnsOf(eventFields) }
+
+// PriceColumns lists those of the prices table.
+func PriceColumns() []Column { return columnsOf(priceFields) }

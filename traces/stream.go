@@ -44,7 +44,7 @@ func newJobSource(b *Bundle) *jobSource {
 
 func (s *jobSource) Info() Info      { return s.b.info }
 func (s *jobSource) Users() []string { return s.users.names }
-func (s *jobSource) Nodes() []Node   { return s.b.nodes }
+func (s *jobSource) Nodes() []Node   { return s.b.nodes.rows }
 
 // Close implements Source; the bundle stays open.
 func (s *jobSource) Close() error {

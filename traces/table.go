@@ -20,6 +20,7 @@ const (
 
 // tableWriter writes one table. Memory is bounded by one row group.
 type tableWriter[R any] struct {
+	name   string
 	dest   string // destination and table, for messages
 	epoch  model.Time
 	fields []field[R]
@@ -36,7 +37,7 @@ func newTableWriter[R any](name, dest, path string, fields []field[R]) (*tableWr
 		return nil, err
 	}
 	t := &tableWriter[R]{
-		dest: dest + " (" + name + ")", fields: fields, file: f, buf: bufio.NewWriterSize(f, 1<<18),
+		name: name, dest: dest + " (" + name + ")", fields: fields, file: f, buf: bufio.NewWriterSize(f, 1<<18),
 		hash:   tableHash{columns: make([]columnHash, len(fields))},
 		values: make([][]parquet.Value, len(fields)),
 	}
@@ -135,8 +136,11 @@ func (t *tableWriter[R]) flush() error {
 }
 
 // close finishes the file with the metadata of m, the content hash and the
-// names of the bundle's tables.
+// names of the bundle's tables. A table without rows is nil and has no file.
 func (t *tableWriter[R]) close(m *Meta, content, tables string) error {
+	if t == nil {
+		return nil
+	}
 	if err := t.flush(); err != nil {
 		return err
 	}

@@ -12,9 +12,12 @@ import (
 
 // Names of the tables inside a bundle.
 const (
-	jobsFile  = "jobs.parquet"
-	depsFile  = "deps.parquet"
-	nodesFile = "nodes.parquet"
+	jobsFile    = "jobs.parquet"
+	depsFile    = "deps.parquet"
+	nodesFile   = "nodes.parquet"
+	tenantsFile = "tenants.parquet"
+	eventsFile  = "events.parquet"
+	pricesFile  = "prices.parquet"
 )
 
 // Writer writes a bundle beside its destination and renames it when it is
@@ -22,17 +25,20 @@ const (
 // metadata give the same bytes. Memory does not grow with the number of rows.
 // A Writer is used by one goroutine; after an error only Abort is useful.
 type Writer struct {
-	path   string // destination
-	tmp    string // directory the tables are written in
-	bare   bool   // destination is one jobs.parquet file
-	meta   Meta
-	jobs   *tableWriter[Job]
-	deps   *tableWriter[Dep]
-	nodes  *tableWriter[Node]
-	last   model.Time // submit of the last job
-	sorted bool
-	err    error
-	done   bool
+	path    string // destination
+	tmp     string // directory the tables are written in
+	bare    bool   // destination is one jobs.parquet file
+	meta    Meta
+	jobs    *tableWriter[Job]
+	deps    *tableWriter[Dep] // this and the next: nil without rows
+	nodes   *tableWriter[Node]
+	tenants *tableWriter[Tenant]
+	events  *tableWriter[Event]
+	prices  *tableWriter[Price]
+	last    model.Time // submit of the last job
+	sorted  bool
+	err     error
+	done    bool
 }
 
 // NewWriter starts a bundle at path, which ends in .trace (a directory of
@@ -105,10 +111,10 @@ func replaceable(path string, bare bool) error {
 func (w *Writer) Meta() Meta { return w.meta }
 
 // SetMeta replaces the metadata, for importers that learn it while they read.
-// The epoch is fixed once a job is written.
+// The epoch is fixed once a row with an instant is written.
 func (w *Writer) SetMeta(m Meta) error {
-	if w.jobs.hash.rows > 0 && m.Epoch != w.meta.Epoch {
-		return w.fail(errors.New("the epoch cannot change once a job is written"))
+	if m.Epoch != w.meta.Epoch && (w.jobs.hash.rows > 0 || w.events != nil || w.prices != nil) {
+		return w.fail(errors.New("the epoch cannot change once a job, an event or a price is written"))
 	}
 	if err := checkEpoch(m); err != nil {
 		return w.fail(err)
@@ -156,6 +162,21 @@ func (w *Writer) WriteNode(n Node) error {
 	return addRow(w, &w.nodes, "nodes", nodesFile, nodeFields, &n)
 }
 
+// WriteTenant appends a tenant.
+func (w *Writer) WriteTenant(t Tenant) error {
+	return addRow(w, &w.tenants, "tenants", tenantsFile, tenantFields, &t)
+}
+
+// WriteEvent appends a change of the site, no earlier than the one before.
+func (w *Writer) WriteEvent(e Event) error {
+	return addRow(w, &w.events, "events", eventsFile, eventFields, &e)
+}
+
+// WritePrice appends a price, later than the one before.
+func (w *Writer) WritePrice(p Price) error {
+	return addRow(w, &w.prices, "prices", pricesFile, priceFields, &p)
+}
+
 func addRow[R any](w *Writer, t **tableWriter[R], name, file string, fields []field[R], r *R) error {
 	if w.err != nil {
 		return w.err
@@ -169,6 +190,7 @@ func addRow[R any](w *Writer, t **tableWriter[R], name, file string, fields []fi
 			return w.fail(fmt.Errorf("writing the trace %s: %w", w.path, err))
 		}
 	}
+	(*t).epoch = w.meta.Epoch
 	return w.fail((*t).write(r))
 }
 
@@ -191,22 +213,7 @@ func (w *Writer) Close() (hash string, err error) {
 		return "", w.err
 	}
 	w.meta.Sorted = w.sorted
-	tables := "jobs"
-	var deps, nodes tableHash
-	if w.deps != nil {
-		deps, tables = w.deps.hash, tables+" deps"
-	}
-	if w.nodes != nil {
-		nodes, tables = w.nodes.hash, tables+" nodes"
-	}
-	hash = contentHash(&w.meta, &w.jobs.hash, &deps, &nodes)
-	err = w.jobs.close(&w.meta, hash, tables)
-	if err == nil && w.deps != nil {
-		err = w.deps.close(&w.meta, hash, tables)
-	}
-	if err == nil && w.nodes != nil {
-		err = w.nodes.close(&w.meta, hash, tables)
-	}
+	hash, err = w.finish()
 	if err == nil {
 		err = w.publish()
 	}
@@ -214,6 +221,45 @@ func (w *Writer) Close() (hash string, err error) {
 		return "", fmt.Errorf("writing the trace %s: %w", w.path, err)
 	}
 	return hash, nil
+}
+
+// finish writes the end of every table.
+func (w *Writer) finish() (hash string, err error) {
+	h := tableHashes{
+		jobs: w.jobs.hash, deps: hashOf(w.deps), nodes: hashOf(w.nodes),
+		tenants: hashOf(w.tenants), events: hashOf(w.events), prices: hashOf(w.prices),
+	}
+	tables := "jobs" + nameOf(w.deps) + nameOf(w.nodes) + nameOf(w.tenants) + nameOf(w.events) + nameOf(w.prices)
+	hash = h.content(&w.meta)
+	for _, finish := range []func() error{
+		func() error { return w.jobs.close(&w.meta, hash, tables) },
+		func() error { return w.deps.close(&w.meta, hash, tables) },
+		func() error { return w.nodes.close(&w.meta, hash, tables) },
+		func() error { return w.tenants.close(&w.meta, hash, tables) },
+		func() error { return w.events.close(&w.meta, hash, tables) },
+		func() error { return w.prices.close(&w.meta, hash, tables) },
+	} {
+		if err := finish(); err != nil {
+			return "", err
+		}
+	}
+	return hash, nil
+}
+
+// hashOf is the digest of a table that may have no rows.
+func hashOf[R any](t *tableWriter[R]) tableHash {
+	if t == nil {
+		return tableHash{}
+	}
+	return t.hash
+}
+
+// nameOf is the name of a table with a space before it, "" without rows.
+func nameOf[R any](t *tableWriter[R]) string {
+	if t == nil {
+		return ""
+	}
+	return " " + t.name
 }
 
 // publish renames what was written into place.
@@ -251,6 +297,9 @@ func (w *Writer) Abort() {
 	closeTable(w.jobs)
 	closeTable(w.deps)
 	closeTable(w.nodes)
+	closeTable(w.tenants)
+	closeTable(w.events)
+	closeTable(w.prices)
 	_ = os.RemoveAll(w.tmp) // what cannot be removed is named .partial and hidden
 }
 

@@ -1,0 +1,219 @@
+package traces
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// Validate reads the whole trace at path and checks what Open takes on trust:
+// that submissions ascend when the trace claims so, that
+// no row is impossible, that dependencies name jobs of the trace, and that the
+// content has the hash that the metadata states. Report.Dropped counts the
+// faulty rows under the first rule that each one breaks, with an example; a
+// valid trace has none. Report.Repaired notes ids that are used twice, which is
+// no fault. The error is nil only for a valid trace. Memory does not
+// grow with the jobs when their ids ascend and there are no dependencies; else
+// it is 8 bytes for each job.
+func Validate(path string) (Report, error) {
+	r := Report{File: path, Format: "trace bundle", Importer: fmt.Sprintf("orrery trace validate, schema %d", SchemaVersion)}
+	b, err := Open(path)
+	if err != nil {
+		return r, err
+	}
+	defer b.Close() // read only
+	v := validator{bundle: b, report: &r, names: map[string]bool{}, tenants: map[string]bool{},
+		lastEvent: model.AbsentTime, lastPrice: model.AbsentTime, ascending: true, last: math.MinInt64}
+	var s survey
+	err = s.read(b, &v)
+	if err == nil {
+		err = v.uniqueIDs()
+	}
+	if err != nil {
+		return r, err
+	}
+	if !b.info.Sorted {
+		r.Repair("not sorted by submission", "a replay needs the rows in order")
+	}
+	if got := s.content(&b.meta); got != b.info.Hash {
+		return r, &DataError{File: path, Found: "content with the hash " + got, Expected: b.info.Hash + ", as the metadata states",
+			Mend: "the rows were altered after the trace was written: import the log again"}
+	}
+	if len(r.Dropped) > 0 {
+		n := r.Read - r.Kept
+		return r, &DataError{File: path, Found: fmt.Sprintf("%d faulty rows, the first by the rule %q: %s", n, r.Dropped[0].Rule, r.Dropped[0].Example),
+			Expected: "none", Mend: "correct the rows, or import the log again, which drops and counts them"}
+	}
+	return r, nil
+}
+
+// validator applies the rules to each row.
+type validator struct {
+	bundle    *Bundle
+	report    *Report
+	ascending bool  // so far every job has a higher id than the one before
+	last      int64 // id
+	ids       []int64
+	names     map[string]bool // of nodes
+	tenants   map[string]bool
+	lastEvent model.Time
+	lastPrice model.Time
+	err       error
+}
+
+// verdict counts a row that breaks rule; "" is none.
+func (v *validator) verdict(rule, example string) {
+	v.report.Read++
+	if rule == "" {
+		v.report.Kept++
+		return
+	}
+	v.report.Drop(rule, example)
+}
+
+func (v *validator) job(row int64, j *Job) {
+	v.ascending = v.ascending && j.ID > v.last
+	v.last = j.ID
+	for i := range jobRules {
+		if jobRules[i].broken(j) {
+			v.verdict(jobRules[i].name, fmt.Sprintf("jobs row %d, id %d", row, j.ID))
+			return
+		}
+	}
+	v.verdict("", "")
+}
+
+func (v *validator) node(row int64, n *Node) {
+	rule := ""
+	switch {
+	case n.Name == "":
+		rule = "node without a name"
+	case v.names[n.Name]:
+		rule = "node name used twice"
+	case n.GPUs < 0 || n.CPUs < 0 || n.Memory < 0:
+		rule = "negative size of a node"
+	}
+	v.names[n.Name] = true
+	v.verdict(rule, fmt.Sprintf("nodes row %d, %s", row, n.Name))
+}
+
+func (v *validator) tenant(row int64, t *Tenant) {
+	rule := ""
+	switch {
+	case t.Name == "":
+		rule = "tenant without a name"
+	case v.tenants[t.Name]:
+		rule = "tenant name used twice"
+	case below(t.MaxNodes, 0) || below(t.MaxConcurrent, 0) || !atLeast(t.GPUHours, 0) || !atLeast(t.NodeHours, 0):
+		rule = "negative limit of a tenant"
+	case !atLeast(t.FairShare, 0) || t.FairShare.V > 1:
+		rule = "fair_share outside 0 to 1"
+	case !atLeast(t.Burst, 1):
+		rule = "burst below 1"
+	}
+	v.tenants[t.Name] = true
+	v.verdict(rule, fmt.Sprintf("tenants row %d, %s", row, t.Name))
+}
+
+func (v *validator) event(row int64, e *Event) {
+	rule := ""
+	kind, known := eventKinds[e.Kind]
+	switch {
+	case e.Time < v.lastEvent:
+		rule = "event earlier than the one before it"
+	case !known:
+		rule = "unknown kind of an event"
+	case kind.subject != "" && e.Subject == "":
+		rule = "event without a subject"
+	case kind.subject == subjectNode && v.bundle.nodes.table != nil && !v.names[e.Subject]:
+		rule = "event of a node that is not in the nodes table"
+	case kind.subject == subjectTenant && v.bundle.tenants.table != nil && !v.tenants[e.Subject]:
+		rule = "event of a tenant that is not in the tenants table"
+	case !kind.value(e.Value):
+		rule = "value that does not fit the kind of the event"
+	}
+	v.lastEvent = e.Time
+	v.verdict(rule, fmt.Sprintf("events row %d, %s", row, e.Kind))
+}
+
+func (v *validator) price(row int64, p *Price) {
+	rule := ""
+	switch {
+	case p.Time <= v.lastPrice:
+		rule = "price not later than the one before it"
+	case math.IsNaN(p.Price) || math.IsInf(p.Price, 0):
+		rule = "price that is no number"
+	case !atLeast(p.Carbon, 0):
+		rule = "carbon below 0"
+	}
+	v.lastPrice = p.Time
+	v.verdict(rule, fmt.Sprintf("prices row %d", row))
+}
+
+func (v *validator) dep(row int64, d *Dep) {
+	v.loadIDs()
+	rule := ""
+	switch {
+	case v.err != nil:
+	case !v.known(d.Job) || !v.known(d.On):
+		rule = "dependency on a job that is not in the trace"
+	case v.twice(d.Job) || v.twice(d.On):
+		rule = "dependency on a job id that is used twice"
+	case d.Job == d.On:
+		rule = "dependency of a job on itself"
+	case !slices.Contains(conditions, d.Condition):
+		rule = "unknown condition of a dependency"
+	}
+	v.verdict(rule, fmt.Sprintf("deps row %d, %d on %d", row, d.Job, d.On))
+}
+
+// loadIDs reads the ids of all jobs, which have been seen once, and sorts them.
+func (v *validator) loadIDs() {
+	if v.ids != nil || v.err != nil {
+		return
+	}
+	src := newJobSource(v.bundle)
+	defer src.Close() // never fails
+	v.ids = make([]int64, 0, v.bundle.info.Rows)
+	for b := (Batch{}); ; {
+		err := src.Next(&b)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			v.err = err
+			return
+		}
+		v.ids = append(v.ids, b.ID...)
+	}
+	slices.Sort(v.ids)
+}
+
+func (v *validator) known(id int64) bool {
+	_, ok := slices.BinarySearch(v.ids, id)
+	return ok
+}
+
+// twice says whether two jobs have the id; somebody must.
+func (v *validator) twice(id int64) bool {
+	i, _ := slices.BinarySearch(v.ids, id)
+	return i+1 < len(v.ids) && v.ids[i+1] == id
+}
+
+// uniqueIDs notes repeated ids: real logs have them (jobs that were requeued,
+// numbers that wrapped), and rows are told apart by their position.
+func (v *validator) uniqueIDs() error {
+	if !v.ascending {
+		v.loadIDs()
+	}
+	for i := 1; i < len(v.ids); i++ {
+		if v.ids[i] == v.ids[i-1] {
+			v.report.Repair("job id used twice", fmt.Sprintf("id %d", v.ids[i]))
+		}
+	}
+	return v.err
+}
