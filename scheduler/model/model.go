@@ -47,6 +47,7 @@ type NodeWord struct {
 type NodeShare struct {
 	Node  NodeID
 	Units int32
+	GPUs  uint64 // which GPUs of the node, by index, where units are GPUs of a site; else 0
 }
 
 // Placement is the set of (node, share) pairs of one assignment, ascending by
