@@ -39,8 +39,11 @@ var house = []room{
 	{dir: "scheduler/model"},
 	{dir: "scheduler/model/draw", may: []string{"scheduler/model"}, free: []exemption{draws}},
 	{dir: "scheduler/cluster", may: []string{"scheduler/model"}},
+	{dir: "scheduler/place", may: []string{"scheduler/model"}},
 	{dir: "scheduler/backfill", may: []string{"scheduler/model", "scheduler/cluster"}},
 	{dir: "scheduler/quorum", may: []string{"scheduler/model"}},
+	{dir: "scheduler/quota/halflife"},
+	{dir: "scheduler/quota", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
 	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/cluster", "scheduler/backfill"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
