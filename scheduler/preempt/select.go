@@ -1,0 +1,181 @@
+package preempt
+
+import (
+	"cmp"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// Trial is the cluster as it would be without some of its jobs; whoever selects
+// nodes makes it. Fits must be monotone: a job that fits when some victims are
+// gone fits when more are. Nothing is kept of v after a call.
+type Trial interface {
+	// Give frees the nodes of v.
+	Give(v *Victim)
+	// Take undoes Give for the same v.
+	Take(v *Victim)
+	// Fits says whether the pending job has room, within its constraints, its
+	// topology and its limits.
+	Fits() bool
+}
+
+// Select chooses who of candidates, all of them running, makes room for a
+// pending job of the given class: dst, overwritten, with their indices in the
+// order of preference, and whether the job fits then. It takes, by class, cost
+// per usable node at cfg.Bandwidth, latest start and id, as many as are needed,
+// spares those of them without which it still fits, the last first, and gives
+// up when more than cfg.MaxVictims remain. When the job fits as it is, nobody is
+// chosen. The trial is left as it was found.
+//
+// n candidates of whom the first k are needed cost n log n comparisons, fewer
+// than 4k calls each of Give and Take, and k + 2 log k of Fits; of the latter log
+// n when all are not enough. Without a large enough dst it allocates.
+func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
+	candidates []Victim, trial Trial, dst []int) ([]int, bool) {
+	dst = dst[:0]
+	if trial.Fits() {
+		return dst, true
+	}
+	for i := range candidates {
+		v := &candidates[i]
+		if cfg.admits(v, trigger, pendingClass) {
+			v.cost = cfg.Cost(v, now, cfg.Bandwidth)
+			dst = append(dst, i)
+		}
+	}
+	//detlint:total the comparison ends in the job id
+	slices.SortFunc(dst, func(a, b int) int { return compare(&candidates[a], &candidates[b]) })
+	t := taking{candidates: candidates, order: dst, trial: trial}
+	if !t.enough() {
+		return dst[:0], false
+	}
+	return t.prune(int(cfg.MaxVictims))
+}
+
+// admits says whether v may lose its nodes to a job of class pending.
+func (c *Config) admits(v *Victim, trigger Trigger, pending int32) bool {
+	if v.Sensitive || !v.Preemptible || v.Usable <= 0 {
+		return false
+	}
+	if !unbounded(v) && v.Walltime-v.Elapsed <= c.NearCompletion {
+		return false
+	}
+	switch trigger {
+	case Reclaim:
+		return v.Borrowed
+	case Sensitive:
+		pending = model.SensitiveClass
+	}
+	return c.Rule.Over(pending, v.Class)
+}
+
+// Over says whether work of class pending may preempt work of class victim.
+func (r Rule) Over(pending, victim int32) bool {
+	if r == Banded {
+		return band(victim) < band(pending)
+	}
+	return victim < pending
+}
+
+// band is 0, 1 to 3, 4 to 6, 7 to 9, and 10.
+func band(class int32) int32 { return (class + 2) / 3 }
+
+func compare(a, b *Victim) int {
+	return cmp.Or(
+		cmp.Compare(a.Class, b.Class),
+		cmp.Compare(a.cost, b.cost),
+		cmp.Compare(b.Start, a.Start),
+		cmp.Compare(a.Job, b.Job))
+}
+
+// taking is a trial in which the first given of order are gone.
+type taking struct {
+	candidates []Victim
+	order      []int
+	trial      Trial
+	given      int
+}
+
+func (t *taking) move(to int) {
+	for ; t.given < to; t.given++ {
+		t.trial.Give(&t.candidates[t.order[t.given]])
+	}
+	for ; t.given > to; t.given-- {
+		t.trial.Take(&t.candidates[t.order[t.given-1]])
+	}
+}
+
+// enough gives the fewest of order, from its beginning, with which the job fits;
+// none when it never does. It doubles until it fits and then halves the step,
+// since Fits is the dear part.
+func (t *taking) enough() bool {
+	low := 0 // too few
+	for fits := false; !fits; {
+		if t.given == len(t.order) {
+			t.move(0)
+			return false
+		}
+		low = t.given
+		t.move(min(max(2*low, 1), len(t.order)))
+		fits = t.trial.Fits()
+	}
+	high := t.given
+	for high-low > 1 {
+		t.move((low + high) / 2)
+		if t.trial.Fits() {
+			high = t.given
+		} else {
+			low = t.given
+		}
+	}
+	t.move(high)
+	return true
+}
+
+// prune keeps of the given those that are needed, and takes all back.
+func (t *taking) prune(most int) ([]int, bool) {
+	kept := t.given // from here to the end of what was given
+	end := t.given
+	for i := end - 1; i >= 0 && end-kept <= most; i-- {
+		v := &t.candidates[t.order[i]]
+		t.trial.Take(v)
+		if i == end-1 || !t.trial.Fits() {
+			t.trial.Give(v)
+			kept--
+			t.order[kept] = t.order[i]
+		}
+		t.given = i
+	}
+	for _, i := range t.order[kept:end] {
+		t.trial.Take(&t.candidates[i])
+	}
+	t.move(0)
+	if end-kept > most {
+		return t.order[:0], false
+	}
+	return t.order[:copy(t.order, t.order[kept:end])], true
+}
+
+// CodedSelect chooses as Lattice's code does: by cost alone, the cheapest first,
+// until the nodes they hold, usable or not, are as many as the pending job asks
+// for, whatever is free; at most cfg.MaxVictims. dst is overwritten with their
+// indices; equal costs stay in the order of candidates.
+func CodedSelect(cfg *Config, pendingClass, need int32, candidates []Victim, dst []int) ([]int, bool) {
+	dst = dst[:0]
+	for i := range candidates {
+		v := &candidates[i]
+		if v.Class < pendingClass && !v.Sensitive {
+			v.cost = int64(CodedCost(v))
+			dst = append(dst, i)
+		}
+	}
+	slices.SortStableFunc(dst, func(a, b int) int { return cmp.Compare(candidates[a].cost, candidates[b].cost) })
+	freed := int64(0)
+	for n := 0; n < min(len(dst), int(cfg.MaxVictims)); n++ {
+		if freed += int64(candidates[dst[n]].Nodes); freed >= int64(need) {
+			return dst[:n+1], true
+		}
+	}
+	return dst[:0], false
+}
