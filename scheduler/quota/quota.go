@@ -1,0 +1,265 @@
+// Package quota keeps the books of the tenants: what each holds and may hold,
+// what it has consumed since the books were opened, and the figures that bend
+// scores, frozen between two ticks of the accounts. It decides nothing about
+// order or place and knows neither scores nor nodes, only how many.
+package quota
+
+import (
+	"orrery/scheduler/model"
+)
+
+// Defaults of Config.
+const (
+	DefaultTick     = 300 * model.Second
+	DefaultWindow   = 90 * model.Day
+	DefaultHalfLife = 7 * model.Day
+)
+
+// Config is what the books are about. Zero durations mean the defaults above.
+type Config struct {
+	Tenants    []model.Tenant
+	QOS        []model.QOS
+	Partitions []model.Partition
+	Nodes      int32 // of the site
+	GPUs       int64 // of the site
+
+	Tick     model.Duration // between two accountings
+	Window   model.Duration // of budgets, and of rolling usage
+	Usage    Usage
+	HalfLife model.Duration // of decaying usage
+	Unknown  Unknown
+}
+
+// Usage says what the share of a tenant is a share of.
+type Usage uint8
+
+const (
+	Instantaneous Usage = iota // nodes held now, of the nodes of the site
+	Rolling                    // node time within the window, of the site's in it
+	Decay                      // node time that loses half its weight per half-life, of the site's
+)
+
+var usages = [...]string{"instantaneous", "rolling", "decay"}
+
+// String is the spelling in files.
+func (u Usage) String() string { return usages[u] }
+
+// Unknown says what becomes of work that names no tenant of the site.
+type Unknown uint8
+
+const (
+	UnknownNone    Unknown = iota // it may run, and comes after everybody who has a share left: f3 is 0
+	UnknownNeutral                // as a tenant without a share: f3 is 0.5, better than a tenant at its share
+	UnknownReject                 // it never runs
+)
+
+var unknowns = [...]string{"none", "neutral", "reject"}
+
+// String is the spelling in files.
+func (u Unknown) String() string { return unknowns[u] }
+
+// Claim is what one attempt of a job holds, or wants to hold. Ids of -1 are
+// bound by no limit of that kind. A job of parts of nodes counts each node
+// that it touches.
+type Claim struct {
+	Tenant    model.TenantID
+	QOS       model.QOSID
+	Partition model.PartitionID
+	User      int32
+	Nodes     int32
+	GPUs      int32 // in all, as its nodes have them when it starts
+}
+
+// Book is the account of every tenant. It is opened at the first instant that it
+// is told; from then on the same facts at the same instants make the same book,
+// however often it is read or accrued. Check, Never and the
+// readers take constant time; Start, Stop and Resize do too, but for the
+// accounting of the ticks since the tenant's last change; Accrue and Freeze take
+// time in proportion to the tenants. A tenant's first start allocates its
+// history (64 KiB at most), nothing else does in steady state.
+type Book struct {
+	cfg     Config
+	limits  []model.Limits // of the tenants, then of the unknown
+	tenants []account      // likewise
+	site    account        // as if a tenant had held the whole site since the books were opened
+	qos     []pool
+	clock   clock
+	frozen  frozen
+}
+
+// pool is what is in use of a quality of service.
+type pool struct {
+	all   held
+	users []held // by user, as far as users were met
+}
+
+// held is what is in use, in flight included.
+type held struct {
+	nodes, jobs int32
+	queued      int32 // jobs in the system, of users only
+}
+
+// New opens the books.
+func New(cfg *Config) *Book {
+	b := &Book{cfg: *cfg}
+	setDefault(&b.cfg.Tick, DefaultTick)
+	setDefault(&b.cfg.Window, DefaultWindow)
+	setDefault(&b.cfg.HalfLife, DefaultHalfLife)
+	b.clock = newClock(&b.cfg)
+	n := len(cfg.Tenants) + 1
+	b.limits = make([]model.Limits, n)
+	for i := range cfg.Tenants {
+		b.limits[i] = cfg.Tenants[i].Limits
+	}
+	b.tenants = make([]account, n)
+	b.site.nodes, b.site.gpus = int64(cfg.Nodes), cfg.GPUs
+	b.qos = make([]pool, len(cfg.QOS))
+	b.frozen = newFrozen(n)
+	b.frozen.take(b)
+	return b
+}
+
+func setDefault(d *model.Duration, to model.Duration) {
+	if *d <= 0 {
+		*d = to
+	}
+}
+
+// index of the account of tenant t; the last is that of the unknown.
+func (b *Book) index(t model.TenantID) int {
+	if t < 0 || int(t) >= len(b.tenants)-1 {
+		return len(b.tenants) - 1
+	}
+	return int(t)
+}
+
+// user is what user u holds in quality of service q, for change; nil when either
+// is unknown.
+func (b *Book) user(q model.QOSID, u int32) *held {
+	if q < 0 || u < 0 {
+		return nil
+	}
+	p := &b.qos[q]
+	for int(u) >= len(p.users) {
+		p.users = append(p.users, held{})
+	}
+	return &p.users[u]
+}
+
+// Reserve counts c, a proposal in flight, against the limits. It is not charged
+// for any time.
+func (b *Book) Reserve(c *Claim) { b.use(c, c.Nodes, 1) }
+
+// Unreserve is the answer to Reserve, whatever it was: a granted proposal is
+// then started.
+func (b *Book) Unreserve(c *Claim) { b.use(c, -c.Nodes, -1) }
+
+// Start says that c holds its nodes from now on. A resumed job starts again.
+func (b *Book) Start(c *Claim, now model.Time) {
+	b.use(c, c.Nodes, 1)
+	b.charge(c, c.Nodes, c.GPUs, now)
+}
+
+// Stop says that c, as it was started or resized, has given back its nodes: at
+// its end, or because it was suspended. What it consumed stays on the books.
+func (b *Book) Stop(c *Claim, now model.Time) {
+	b.use(c, -c.Nodes, -1)
+	b.charge(c, -c.Nodes, -c.GPUs, now)
+}
+
+// Resize says that c, which holds its nodes, holds these many from now on, and
+// notes it in c.
+func (b *Book) Resize(c *Claim, nodes, gpus int32, now model.Time) {
+	b.use(c, nodes-c.Nodes, 0)
+	b.charge(c, nodes-c.Nodes, gpus-c.GPUs, now)
+	c.Nodes, c.GPUs = nodes, gpus
+}
+
+func (b *Book) use(c *Claim, nodes, jobs int32) {
+	b.tenants[b.index(c.Tenant)].use.add(nodes, jobs)
+	if c.QOS < 0 {
+		return
+	}
+	b.qos[c.QOS].all.add(nodes, jobs)
+	if u := b.user(c.QOS, c.User); u != nil {
+		u.add(nodes, jobs)
+	}
+}
+
+func (h *held) add(nodes, jobs int32) {
+	h.nodes += nodes
+	h.jobs += jobs
+	if h.nodes < 0 || h.jobs < 0 {
+		panic("quota: a claim gives back more than is held")
+	}
+}
+
+func (b *Book) charge(c *Claim, nodes, gpus int32, now model.Time) {
+	b.open(now)
+	a := &b.tenants[b.index(c.Tenant)]
+	b.clock.advance(a, now)
+	b.clock.keep(a)
+	a.nodes += int64(nodes)
+	a.gpus += int64(gpus)
+}
+
+// Enter counts a job of c's user that was admitted into the system; Leave
+// takes it off when it has left.
+func (b *Book) Enter(c *Claim) {
+	if u := b.user(c.QOS, c.User); u != nil {
+		u.queued++
+	}
+}
+
+// Leave undoes Enter.
+func (b *Book) Leave(c *Claim) {
+	if u := b.user(c.QOS, c.User); u != nil {
+		u.queued--
+	}
+}
+
+// SetLimits replaces the limits of tenant t. The hard ones hold at once, for
+// what starts from now on; the ones that bend scores, from the next Freeze.
+func (b *Book) SetLimits(t model.TenantID, l *model.Limits) { b.limits[b.index(t)] = *l }
+
+// Limits of tenant t, the last ones set; those of the unknown are empty.
+func (b *Book) Limits(t model.TenantID) model.Limits { return b.limits[b.index(t)] }
+
+// InUse is what tenant t holds, its proposals in flight included.
+func (b *Book) InUse(t model.TenantID) (nodes, jobs int32) {
+	u := &b.tenants[b.index(t)].use
+	return u.nodes, u.jobs
+}
+
+// Clone is an independent copy, for asking what would be if.
+func (b *Book) Clone() *Book {
+	c := &Book{}
+	c.CopyFrom(b)
+	return c
+}
+
+// CopyFrom makes b equal to src. It allocates only while b is smaller than src
+// and takes time in proportion to the history kept.
+func (b *Book) CopyFrom(src *Book) {
+	b.cfg, b.clock = src.cfg, src.clock
+	b.limits = append(b.limits[:0], src.limits...)
+	b.tenants = grown(b.tenants, len(src.tenants))
+	for i := range b.tenants {
+		b.tenants[i].copyFrom(&src.tenants[i])
+	}
+	b.site.copyFrom(&src.site)
+	b.qos = grown(b.qos, len(src.qos))
+	for i := range b.qos {
+		b.qos[i].all = src.qos[i].all
+		b.qos[i].users = append(b.qos[i].users[:0], src.qos[i].users...)
+	}
+	b.frozen.copyFrom(&src.frozen)
+}
+
+// grown is s with the length n, what it holds kept for its memory.
+func grown[T any](s []T, n int) []T {
+	if n <= cap(s) {
+		return s[:n]
+	}
+	return append(s[:cap(s)], make([]T, n-cap(s))...)
+}

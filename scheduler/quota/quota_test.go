@@ -1,0 +1,225 @@
+package quota
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+)
+
+const (
+	hour = model.Hour
+	day  = model.Day
+)
+
+// limited is a site of 100 nodes with one tenant, one quality of service and
+// three partitions, all with limits.
+func limited() *Book {
+	return New(&Config{
+		Nodes: 100,
+		GPUs:  400,
+		Tenants: []model.Tenant{
+			{Name: "a", Limits: model.Limits{MaxNodes: 10, MaxConcurrent: 3}},
+			{Name: "b"},
+		},
+		QOS: []model.QOS{{
+			MaxWall: 24 * hour, MaxNodes: 8, GroupNodes: 14, GroupJobs: 4, UserJobs: 2, UserNodes: 9, UserPending: 5,
+		}},
+		Partitions: []model.Partition{
+			{Name: "small", MaxNodes: 4, MaxWall: hour, Up: true},
+			{Name: "large", MinNodes: 5, Up: true},
+			{Name: "down"},
+		},
+	})
+}
+
+// free names tenant t and nothing else that has limits.
+func free(t model.TenantID, nodes int32) Claim {
+	return Claim{Tenant: t, QOS: -1, Partition: -1, User: -1, Nodes: nodes, GPUs: 4 * nodes}
+}
+
+// TestCheck has a row per limit: what runs, and what another job meets.
+func TestCheck(t *testing.T) {
+	a := func(nodes int32) Claim { return free(0, nodes) }
+	b := func(user, nodes int32) Claim {
+		return Claim{Tenant: 1, QOS: 0, Partition: -1, User: user, Nodes: nodes}
+	}
+	in := func(p model.PartitionID, nodes int32) Claim {
+		return Claim{Tenant: -1, QOS: -1, Partition: p, User: -1, Nodes: nodes}
+	}
+	for _, c := range []struct {
+		name string
+		runs []Claim
+		asks Claim
+		want model.Reason
+	}{
+		{"the tenant's last node", []Claim{a(6)}, a(4), model.ReasonNone},
+		{"a node too many", []Claim{a(6)}, a(5), model.ReasonQuotaNodes},
+		{"a job too many", []Claim{a(1), a(1), a(1)}, a(1), model.ReasonQuotaConcurrent},
+		{"nodes before jobs", []Claim{a(1), a(1), a(1)}, a(9), model.ReasonQuotaNodes},
+		{"no limits", []Claim{free(1, 90)}, free(1, 90), model.ReasonNone},
+		{"no tenant", []Claim{free(-1, 90)}, free(-1, 90), model.ReasonNone},
+		{"large for the quality", nil, b(1, 9), model.ReasonQOSLimit},
+		{"nodes of the quality", []Claim{b(1, 8)}, b(2, 7), model.ReasonQOSLimit},
+		{"the last of them", []Claim{b(1, 8)}, b(2, 6), model.ReasonNone},
+		{"jobs of the quality", []Claim{b(1, 1), b(1, 1), b(2, 1), b(2, 1)}, b(3, 1), model.ReasonQOSLimit},
+		{"jobs of the user", []Claim{b(1, 1), b(1, 1)}, b(1, 1), model.ReasonQOSLimit},
+		{"jobs of another user", []Claim{b(1, 1), b(1, 1)}, b(2, 1), model.ReasonNone},
+		{"nodes of the user", []Claim{b(1, 5)}, b(1, 5), model.ReasonQOSLimit},
+		{"no user", []Claim{b(-1, 4), b(-1, 4), b(-1, 4)}, b(-1, 2), model.ReasonNone},
+		{"tenant before quality", []Claim{a(10)}, Claim{QOS: 0, Partition: -1, User: 1, Nodes: 9}, model.ReasonQuotaNodes},
+		{"large for the partition", nil, in(0, 5), model.ReasonPartitionLimit},
+		{"small for the partition", nil, in(1, 4), model.ReasonPartitionLimit},
+		{"partition down", nil, in(2, 1), model.ReasonPartitionLimit},
+		{"partition", nil, in(1, 50), model.ReasonNone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, inFlight := range []bool{false, true} {
+				book := limited()
+				for i := range c.runs {
+					if inFlight {
+						book.Reserve(&c.runs[i])
+					} else {
+						book.Start(&c.runs[i], 0)
+					}
+				}
+				require.Equal(t, c.want, book.Check(&c.asks))
+				for i := range c.runs {
+					if inFlight {
+						book.Unreserve(&c.runs[i])
+					} else {
+						book.Stop(&c.runs[i], 0)
+					}
+				}
+				require.Equal(t, limited().Check(&c.asks), book.Check(&c.asks), "all is given back")
+			}
+		})
+	}
+}
+
+// TestNever has a row per limit that no waiting mends.
+func TestNever(t *testing.T) {
+	qos := Claim{Tenant: 1, QOS: 0, Partition: -1, User: 1, Nodes: 8}
+	for _, c := range []struct {
+		name string
+		asks Claim
+		wall model.Duration
+		want model.Reason
+	}{
+		{"the tenant's nodes", free(0, 10), model.Forever, model.ReasonNone},
+		{"one more", free(0, 11), hour, model.ReasonQuotaNodes},
+		{"the quality's walltime", qos, 24 * hour, model.ReasonNone},
+		{"a microsecond more", qos, 24*hour + 1, model.ReasonQOSLimit},
+		{"no walltime stated", qos, model.Forever, model.ReasonQOSLimit},
+		{"one node more", Claim{Tenant: 1, User: 1, Partition: -1, Nodes: 9}, hour, model.ReasonQOSLimit},
+		{"the partition's walltime", Claim{Tenant: 1, QOS: -1, Nodes: 4}, hour, model.ReasonNone},
+		{"more", Claim{Tenant: 1, QOS: -1, Nodes: 4}, 2 * hour, model.ReasonPartitionLimit},
+		{"more nodes", Claim{Tenant: 1, QOS: -1, Nodes: 5}, hour, model.ReasonPartitionLimit},
+		{"fewer nodes", Claim{Tenant: 1, QOS: -1, Partition: 1, Nodes: 4}, hour, model.ReasonPartitionLimit},
+		{"partition down for now", Claim{Tenant: 1, QOS: -1, Partition: 2, Nodes: 4}, hour, model.ReasonNone},
+		{"no tenant", free(-1, 1000), model.Forever, model.ReasonNone},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			book := limited()
+			full := free(0, 10)
+			book.Start(&full, 0)
+			require.Equal(t, c.want, book.Never(&c.asks, c.wall), "whatever is in use")
+		})
+	}
+}
+
+// TestAdmit counts the jobs of a user in the system.
+func TestAdmit(t *testing.T) {
+	book := limited()
+	c := Claim{Tenant: 1, QOS: 0, Partition: -1, User: 3, Nodes: 1}
+	for range 5 {
+		require.Equal(t, model.ReasonNone, book.Admit(&c))
+		book.Enter(&c)
+	}
+	require.Equal(t, model.ReasonQOSLimit, book.Admit(&c))
+	other := c
+	other.User = 4
+	require.Equal(t, model.ReasonNone, book.Admit(&other))
+	other.User = -1
+	book.Enter(&other)
+	require.Equal(t, model.ReasonNone, book.Admit(&other))
+	book.Leave(&c)
+	require.Equal(t, model.ReasonNone, book.Admit(&c))
+}
+
+// TestResize: a job of a range grows within the limits and is charged for what
+// it holds, when it holds it.
+func TestResize(t *testing.T) {
+	book := limited()
+	c := free(0, 4)
+	book.Start(&c, 0)
+	other := free(0, 2)
+	book.Start(&other, 0)
+	require.Equal(t, model.ReasonNone, book.CheckResize(&c, 8))
+	require.Equal(t, model.ReasonQuotaNodes, book.CheckResize(&c, 9))
+	require.Equal(t, model.ReasonNone, book.CheckResize(&c, 1))
+	book.Resize(&c, 8, 32, model.Time(hour))
+	nodes, jobs := book.InUse(0)
+	require.Equal(t, [2]int32{10, 2}, [2]int32{nodes, jobs})
+	book.Stop(&c, model.Time(2*hour))
+	node, gpu := book.Consumed(0, model.Time(3*hour))
+	require.Equal(t, 4*hour+8*hour+3*2*hour, node)
+	require.Equal(t, 4*node, gpu)
+}
+
+// TestSetLimits: lowering touches nothing that runs, raising holds at once, and
+// what bends scores waits for the tick.
+func TestSetLimits(t *testing.T) {
+	book := limited()
+	c := free(0, 6)
+	book.Start(&c, 0)
+	low := model.Limits{MaxNodes: 4, FairShare: model.One / 4, NodeBudget: 12 * hour}
+	book.SetLimits(0, &low)
+	require.Equal(t, low, book.Limits(0))
+	one := free(0, 1)
+	require.Equal(t, model.ReasonQuotaNodes, book.Check(&one))
+	nodes, jobs := book.InUse(0)
+	require.Equal(t, [2]int32{6, 1}, [2]int32{nodes, jobs}, "still runs")
+	require.Equal(t, model.ReasonNone, book.CheckResize(&c, 5), "and may shrink")
+
+	require.Zero(t, book.Budget(0))
+	book.Freeze(model.Time(hour))
+	require.Equal(t, model.One/2, book.Budget(0))
+	share, _ := book.Target(0)
+	require.Equal(t, model.One/4, share)
+
+	low.MaxNodes = 7
+	book.SetLimits(0, &low)
+	require.Equal(t, model.ReasonNone, book.Check(&one))
+}
+
+// TestUnknown: work without a tenant is never better off than a tenant at its
+// share, unless the operator says so.
+func TestUnknown(t *testing.T) {
+	for _, c := range []struct {
+		unknown Unknown
+		name    string
+		f3      model.Fixed
+		check   model.Reason
+	}{
+		{UnknownNone, "none", 0, model.ReasonNone},
+		{UnknownNeutral, "neutral", model.One / 2, model.ReasonNone},
+		{UnknownReject, "reject", 0, model.ReasonQuotaNodes},
+	} {
+		book := New(&Config{Nodes: 10, Tenants: make([]model.Tenant, 1), Unknown: c.unknown})
+		require.Equal(t, c.name, c.unknown.String())
+		require.Equal(t, c.f3, book.Neutral(-1))
+		require.Equal(t, c.f3, book.Neutral(7))
+		require.Equal(t, model.One/2, book.Neutral(0), "a tenant without a share")
+		claim := free(-1, 1)
+		require.Equal(t, c.check, book.Check(&claim))
+		require.Equal(t, c.check, book.Never(&claim, hour))
+	}
+}
+
+func TestGiveBackTooMuch(t *testing.T) {
+	book := limited()
+	c := free(0, 1)
+	require.Panics(t, func() { book.Stop(&c, 0) })
+}

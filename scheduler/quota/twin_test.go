@@ -1,0 +1,214 @@
+package quota
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/scheduler/model"
+)
+
+// span is a stretch of time in which a tenant held this much.
+type span struct {
+	tenant      model.TenantID
+	from, to    model.Time
+	nodes, gpus int64
+}
+
+// twin is the naive ledger: a list of all that was ever held, from which every
+// figure is computed anew. Tenant -2 is the whole site.
+type twin struct {
+	cfg    Config
+	bucket model.Duration
+	keeps  int64
+	spans  []span
+}
+
+// within is the time consumed in [from, to).
+func (w *twin) within(t model.TenantID, from, to model.Time) (node, gpu int64) {
+	for _, s := range w.spans {
+		if s.tenant == t {
+			d := max(0, int64(min(s.to, to)-max(s.from, from)))
+			node, gpu = node+s.nodes*d, gpu+s.gpus*d
+		}
+	}
+	return node, gpu
+}
+
+func floorTo(t model.Time, d model.Duration) model.Time {
+	return model.Time(math.Floor(float64(t)/float64(d))) * model.Time(d)
+}
+
+// window begins with the oldest bucket that the window touches.
+func (w *twin) window(t model.TenantID, now model.Time) (node, gpu int64) {
+	return w.within(t, floorTo(now, w.bucket)-model.Time(w.keeps)*model.Time(w.bucket), now)
+}
+
+// decayed weighs every tick by its age in real numbers.
+func (w *twin) decayed(t model.TenantID, now model.Time) float64 {
+	var sum float64
+	last := floorTo(now, w.cfg.Tick)
+	first := now
+	for _, s := range w.spans {
+		first = min(first, s.from)
+	}
+	for from := floorTo(first, w.cfg.Tick); from < last; from += model.Time(w.cfg.Tick) {
+		node, _ := w.within(t, from, from+model.Time(w.cfg.Tick))
+		age := last - from - model.Time(w.cfg.Tick)
+		sum += float64(node) * math.Exp2(-float64(age)/float64(w.cfg.HalfLife))
+	}
+	node, _ := w.within(t, last, now)
+	return sum + float64(node)
+}
+
+func (w *twin) held(t model.TenantID, now model.Time) (nodes int64) {
+	for _, s := range w.spans {
+		if s.tenant == t && s.to == now {
+			nodes += s.nodes
+		}
+	}
+	return nodes
+}
+
+func (w *twin) usage(t model.TenantID, now model.Time) float64 {
+	whole := float64(w.cfg.Nodes)
+	switch w.cfg.Usage {
+	case Rolling:
+		if node, _ := w.window(-2, now); node > 0 {
+			part, _ := w.window(t, now)
+			return float64(part) / float64(node)
+		}
+	case Decay:
+		if d := w.decayed(-2, now); d > 0 {
+			return w.decayed(t, now) / d
+		}
+	}
+	return float64(w.held(t, now)) / whole
+}
+
+// play is a run of random starts, ends, resizes and ticks on both ledgers.
+type play struct {
+	*rapid.T
+	book   *Book
+	other  *Book // the same, accrued more often
+	twin   twin
+	now    model.Time
+	claims []Claim
+	open   []int // span of each claim
+}
+
+func (p *play) both(f func(b *Book)) {
+	f(p.book)
+	f(p.other)
+}
+
+// pass lets time go on: what is open ends later.
+func (p *play) pass(d model.Duration) {
+	p.now = p.now.Add(d)
+	for _, i := range p.open {
+		p.twin.spans[i].to = p.now
+	}
+	p.twin.spans[0].to = p.now
+}
+
+func (p *play) record(c *Claim) int {
+	p.twin.spans = append(p.twin.spans, span{c.Tenant, p.now, p.now, int64(c.Nodes), int64(c.GPUs)})
+	return len(p.twin.spans) - 1
+}
+
+func (p *play) start() {
+	c := Claim{
+		Tenant: model.TenantID(rapid.IntRange(-1, 2).Draw(p.T, "tenant")), QOS: 0, Partition: -1,
+		User: rapid.Int32Range(-1, 3).Draw(p.T, "user"), Nodes: rapid.Int32Range(0, 20).Draw(p.T, "nodes"),
+	}
+	c.GPUs = c.Nodes * rapid.Int32Range(0, 8).Draw(p.T, "gpus")
+	p.both(func(b *Book) { b.Start(&c, p.now) })
+	p.claims, p.open = append(p.claims, c), append(p.open, p.record(&c))
+}
+
+func (p *play) stop(i int) {
+	p.both(func(b *Book) { b.Stop(&p.claims[i], p.now) })
+	// A span of zero nodes marks the end, so that held finds only what is open.
+	p.pass(0)
+	if s := &p.twin.spans[p.open[i]]; s.to == p.now {
+		p.twin.spans = append(p.twin.spans, span{s.tenant, p.now, p.now, -s.nodes, -s.gpus})
+	}
+	p.claims = append(p.claims[:i], p.claims[i+1:]...)
+	p.open = append(p.open[:i], p.open[i+1:]...)
+}
+
+func (p *play) resize(i int) {
+	was := p.claims[i]
+	nodes := rapid.Int32Range(0, 20).Draw(p.T, "resized")
+	p.other.Resize(&was, nodes, 2*nodes, p.now)
+	p.book.Resize(&p.claims[i], nodes, 2*nodes, p.now)
+	s := &p.twin.spans[p.open[i]]
+	p.twin.spans = append(p.twin.spans, span{s.tenant, p.now, p.now, -s.nodes, -s.gpus})
+	p.open[i] = p.record(&p.claims[i])
+}
+
+// tick compares all figures of the two ledgers.
+func (p *play) tick() {
+	p.both(func(b *Book) { b.Freeze(p.now) })
+	require.Equal(p, p.book, p.other, "reading changes nothing")
+	var busy int64
+	for t := model.TenantID(-1); t < 3; t++ {
+		node, gpu := p.book.Consumed(t, p.now)
+		wantNode, wantGPU := p.twin.within(t, math.MinInt64/2, math.MaxInt64/2)
+		require.Equal(p, [2]int64{wantNode, wantGPU}, [2]int64{int64(node), int64(gpu)}, "consumed by %d", t)
+		nodes, _ := p.book.InUse(t)
+		require.Equal(p, p.twin.held(t, p.now), int64(nodes))
+		require.InDelta(p, p.twin.usage(t, p.now), p.book.Share(t).Float(), 1e-7, "share of %d", t)
+		winNode, winGPU := p.twin.window(t, p.now)
+		l := p.book.Limits(t)
+		want := max(ratio(winNode, int64(l.NodeBudget)), ratio(winGPU, int64(l.GPUBudget)))
+		require.Equal(p, want, p.book.Budget(t), "budget of %d", t)
+		busy += p.twin.held(t, p.now)
+	}
+	require.InDelta(p, min(1, float64(busy)/float64(p.twin.cfg.Nodes)), p.book.Utilisation().Float(), 1e-9)
+	node, gpu := p.book.Capacity(p.now)
+	wantNode, wantGPU := p.twin.within(-2, math.MinInt64/2, math.MaxInt64/2)
+	require.Equal(p, [2]int64{wantNode, wantGPU}, [2]int64{int64(node), int64(gpu)})
+}
+
+// TestTwin compares the book with the list of all attempts after every change.
+// Ticks, windows and half-lives are short, so that runs cross many of them.
+func TestTwin(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		cfg := Config{
+			Nodes: 50, GPUs: 200, Usage: Usage(rapid.IntRange(0, 2).Draw(rt, "usage")),
+			Tick:     model.Second * model.Duration(rapid.IntRange(1, 9).Draw(rt, "tick")),
+			Window:   model.Second * model.Duration(rapid.IntRange(1, 60).Draw(rt, "window")),
+			HalfLife: model.Second * model.Duration(rapid.IntRange(1, 90).Draw(rt, "half-life")),
+			QOS:      make([]model.QOS, 1),
+			Tenants: []model.Tenant{
+				{Limits: model.Limits{NodeBudget: 500 * model.Second}},
+				{Limits: model.Limits{NodeBudget: 500 * model.Second, GPUBudget: 900 * model.Second}},
+				{},
+			},
+		}
+		if rapid.Bool().Draw(rt, "long") {
+			cfg.Tick, cfg.Window = model.Second, (3*buckets-2)*model.Second
+		}
+		begin := model.Time(rapid.Int64Range(-5e7, 5e7).Draw(rt, "begin"))
+		p := play{T: rt, book: New(&cfg), other: New(&cfg), now: begin}
+		p.twin = twin{cfg: cfg, bucket: p.book.clock.bucket, keeps: int64(p.book.clock.keeps)}
+		p.record(&Claim{Tenant: -2, Nodes: cfg.Nodes, GPUs: int32(cfg.GPUs)})
+		p.both(func(b *Book) { b.Accrue(begin) })
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			p.pass(model.Duration(rapid.Int64Range(0, 3e7).Draw(rt, "later")))
+			p.other.Accrue(p.now)
+			switch k := rapid.IntRange(0, 5).Draw(rt, "what"); {
+			case k == 0 && len(p.claims) > 0:
+				p.resize(rapid.IntRange(0, len(p.claims)-1).Draw(rt, "which"))
+			case k < 3 && len(p.claims) > 0:
+				p.stop(rapid.IntRange(0, len(p.claims)-1).Draw(rt, "which"))
+			case k < 5:
+				p.start()
+			}
+			p.tick()
+		}
+	})
+}
