@@ -285,5 +285,7 @@ type AttemptRecord struct {
 	End       Time
 	Outcome   JobState
 	Procs     int32
+	Kept      Duration // on a site: work done that counted, or that a checkpoint saved
+	Lost      Duration // on a site: work done that was thrown away
 	Placement Placement
 }
