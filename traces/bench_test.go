@@ -122,3 +122,33 @@ func BenchmarkWriter(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/rows, "ns/row")
 }
+
+// BenchmarkAttributes is BenchmarkSource with the attributes asked for.
+func BenchmarkAttributes(b *testing.B) {
+	const rows = 200_000
+	path := filepath.Join(b.TempDir(), "busy.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Sorted: true})
+	require.NoError(b, err)
+	for i := range rows {
+		j := busy(i)
+		require.NoError(b, w.WriteJob(&j))
+	}
+	_, err = w.Close()
+	require.NoError(b, err)
+	b.ReportAllocs()
+	b.ResetTimer()
+	cpu := cpuTime(b)
+	for range b.N {
+		bundle, err := traces.Open(path)
+		require.NoError(b, err)
+		src, err := bundle.Jobs()
+		require.NoError(b, err)
+		batch := traces.Batch{Attr: &traces.Attributes{}}
+		for err == nil {
+			err = src.Next(&batch)
+		}
+		require.ErrorIs(b, err, io.EOF)
+		require.NoError(b, bundle.Close())
+	}
+	b.ReportMetric(float64((cpuTime(b)-cpu).Nanoseconds())/float64(b.N)/rows, "cpu-ns/row")
+}

@@ -57,16 +57,18 @@ func readEverything(path string) ([]traces.Job, error) {
 		}
 		jobs = append(jobs, *j)
 	}
-	src, err := b.Jobs()
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	for batch := (traces.Batch{}); ; {
-		if err := src.Next(&batch); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
+	for _, attr := range []*traces.Attributes{nil, {}} {
+		src, err := b.Jobs()
+		if err != nil {
 			return nil, err
+		}
+		defer src.Close()
+		for batch := (traces.Batch{Attr: attr}); ; {
+			if err := src.Next(&batch); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, err
+			}
 		}
 	}
 	_, err = traces.Validate(path)

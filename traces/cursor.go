@@ -27,6 +27,9 @@ type cursor struct {
 	page  parquet.Page
 	view  pageView
 	row   int64 // rows delivered
+
+	values parquet.ValueReader // of the open page, of kinds that pageView does not hold
+	buf    []parquet.Value
 }
 
 // pageView is the open page, taken apart once. Values and indexes count the
@@ -108,6 +111,10 @@ func (c *cursor) open(page parquet.Page) (err error) {
 	defer guard(c.path, "in column "+c.column.Name, &err)
 	v := &c.view
 	v.rows, v.levels = int(page.NumRows()), nil
+	if c.column.Type == Bool || c.column.Type == Double {
+		c.values = page.Values()
+		return nil
+	}
 	filled := v.rows
 	if c.lay.optional {
 		if nulls := int(page.NumNulls()); nulls > 0 {

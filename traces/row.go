@@ -11,6 +11,14 @@ type Opt[T any] struct {
 // Some wraps a value that is there; the zero Opt is null.
 func Some[T any](v T) Opt[T] { return Opt[T]{V: v, OK: true} }
 
+// or is the value, or absent when it is null.
+func (o Opt[T]) or(absent T) T {
+	if o.OK {
+		return o.V
+	}
+	return absent
+}
+
 // Job is one whole row of the jobs table, for importers, exports and tools; a
 // replay reads Batch instead. Instants are relative to the bundle's epoch, as
 // everywhere in memory; on disk they are absolute. An empty string is null.

@@ -26,12 +26,18 @@ type Batch struct {
 	CPUsPerNode    []int32
 	GPUsPerNode    []int32
 	User           []int32 // index into Source.Users, -1 when unknown
+
+	// Attr is filled when the caller has set it before the first call to
+	// Source.Next, and nil else: reading the columns of a plain replay costs
+	// no more for it.
+	Attr *Attributes
 }
 
 // Len is the number of rows in the batch.
 func (b *Batch) Len() int { return len(b.ID) }
 
-// Append adds the rows of o to b. It does not touch First.
+// Append adds the rows of o, which is of the same source, to b. It does not
+// touch First.
 func (b *Batch) Append(o *Batch) {
 	b.ID = append(b.ID, o.ID...)
 	b.Submit = append(b.Submit, o.Submit...)
@@ -45,11 +51,17 @@ func (b *Batch) Append(o *Batch) {
 	b.CPUsPerNode = append(b.CPUsPerNode, o.CPUsPerNode...)
 	b.GPUsPerNode = append(b.GPUsPerNode, o.GPUsPerNode...)
 	b.User = append(b.User, o.User...)
+	if o.Attr != nil {
+		if b.Attr == nil {
+			b.Attr = &Attributes{}
+		}
+		b.Attr.Append(o.Attr)
+	}
 }
 
 // Slice is the rows i to j of b, without a copy.
 func (b *Batch) Slice(i, j int) Batch {
-	return Batch{
+	s := Batch{
 		First:          b.First + model.JobID(i),
 		ID:             b.ID[i:j],
 		Submit:         b.Submit[i:j],
@@ -64,6 +76,10 @@ func (b *Batch) Slice(i, j int) Batch {
 		GPUsPerNode:    b.GPUsPerNode[i:j],
 		User:           b.User[i:j],
 	}
+	if b.Attr != nil {
+		s.Attr = b.Attr.Slice(i, j)
+	}
+	return s
 }
 
 // Info describes a trace as a whole.
@@ -94,11 +110,13 @@ type Filled struct {
 }
 
 // Source streams the jobs table in order. Memory does not grow with the number
-// of rows.
+// of rows, only with distinct texts in the columns that are read.
 type Source interface {
 	Info() Info
 	// Next fills b with the next rows, at most the source's batch size, and
-	// returns io.EOF when there are none left.
+	// returns io.EOF when there are none left. Whoever wants Batch.Attr sets it
+	// before the first call and leaves it there; a source without attributes
+	// leaves it empty.
 	Next(b *Batch) error
 	// Users lists the user names seen so far; Batch.User indexes it.
 	Users() []string

@@ -15,6 +15,9 @@ const sourceRows = 8192 // rows in a Batch
 type jobSource struct {
 	b       *Bundle
 	columns map[string]*cursor
+	opened  []*cursor // the same in the order of opening
+	check   *pageChecker
+	texts   *Texts // nil when attributes were not asked for
 	users   interner
 	row     int64
 	last    model.Time
@@ -29,17 +32,28 @@ var batchColumns = []string{"id", "submit", "start", "runtime", "walltime", "can
 func newJobSource(b *Bundle) *jobSource {
 	s := &jobSource{b: b, columns: map[string]*cursor{}, last: model.AbsentTime,
 		users: interner{ids: map[string]int32{}}, wide: make([]int64, sourceRows)}
-	check := b.jobs.checker()
+	s.check = b.jobs.checker()
 	for _, name := range batchColumns {
-		i := slices.IndexFunc(jobFields, func(f field[Job]) bool { return f.Name == name })
-		c := &cursor{file: b.jobs.file, path: b.jobs.path, column: jobFields[i].Column,
-			lay: b.jobs.lays[i], check: check}
-		if c.column.Type == Timestamp {
-			c.base = int64(b.info.Epoch)
-		}
-		s.columns[name] = c
+		s.open(name)
 	}
 	return s
+}
+
+// open puts a cursor before the first row of a column.
+func (s *jobSource) open(name string) {
+	c := s.b.cursor(name, s.check)
+	s.columns[name] = c
+	s.opened = append(s.opened, c)
+}
+
+// cursor is one before the first row of a column of the jobs table.
+func (b *Bundle) cursor(name string, check *pageChecker) *cursor {
+	i := slices.IndexFunc(jobFields, func(f field[Job]) bool { return f.Name == name })
+	c := &cursor{file: b.jobs.file, path: b.jobs.path, column: jobFields[i].Column, lay: b.jobs.lays[i], check: check}
+	if c.column.Type == Timestamp {
+		c.base = int64(b.info.Epoch)
+	}
+	return c
 }
 
 func (s *jobSource) Info() Info      { return s.b.info }
@@ -48,8 +62,8 @@ func (s *jobSource) Nodes() []Node   { return s.b.nodes.rows }
 
 // Close implements Source; the bundle stays open.
 func (s *jobSource) Close() error {
-	for _, name := range batchColumns {
-		s.columns[name].closePages()
+	for _, c := range s.opened {
+		c.closePages()
 	}
 	if s.err == nil {
 		s.err = errClosed
@@ -57,7 +71,10 @@ func (s *jobSource) Close() error {
 	return nil
 }
 
-var errClosed = errors.New("the trace source is closed")
+var (
+	errClosed = errors.New("the trace source is closed")
+	errAttr   = errors.New("attributes of a trace are asked for before its first batch, and then for every batch")
+)
 
 // Next implements Source. An error is final.
 func (s *jobSource) Next(b *Batch) error {
@@ -68,6 +85,12 @@ func (s *jobSource) Next(b *Batch) error {
 }
 
 func (s *jobSource) next(b *Batch) error {
+	if s.row == 0 && b.Attr != nil && s.texts == nil {
+		s.openAttributes()
+	}
+	if (b.Attr != nil) != (s.texts != nil) {
+		return errAttr
+	}
 	n := int(min(s.b.info.Rows-s.row, sourceRows))
 	if n == 0 {
 		b.resize(0)
@@ -84,6 +107,11 @@ func (s *jobSource) next(b *Batch) error {
 	if err := s.counts(b); err != nil {
 		return err
 	}
+	if b.Attr != nil {
+		if err := s.attributes(b.Attr); err != nil {
+			return err
+		}
+	}
 	if s.b.info.Sorted {
 		if err := s.ascending(b); err != nil {
 			return err
@@ -91,6 +119,55 @@ func (s *jobSource) next(b *Batch) error {
 	}
 	s.row += int64(n)
 	return nil
+}
+
+// openAttributes opens the columns of Attributes.
+func (s *jobSource) openAttributes() {
+	s.texts = newTexts()
+	for _, names := range [][]string{textColumns[:], countColumns[:], sizeColumns[:],
+		{"eligible", "think_time", "comm_fraction", "sensitive", "exclusive"}} {
+		for _, name := range names {
+			s.open(name)
+		}
+	}
+}
+
+// attributes fills the columns of a, which have the length of the batch.
+func (s *jobSource) attributes(a *Attributes) error {
+	a.Texts = s.texts
+	for i, name := range textColumns {
+		if err := s.columns[name].ids(a.Text[i], &s.texts.tables[i]); err != nil {
+			return err
+		}
+	}
+	for i, id := range a.Text[TextKind] {
+		if id < 0 { // in a file that others wrote
+			a.Text[TextKind][i] = s.texts.tables[TextKind].id([]byte(kindBounded))
+		}
+	}
+	for i, c := range a.counts() {
+		if err := s.columns[countColumns[i]].int32s(*c, s.wide); err != nil {
+			return err
+		}
+	}
+	for i, c := range a.sizes() {
+		if err := int64s(s.columns[sizeColumns[i]], *c); err != nil {
+			return err
+		}
+	}
+	if err := int64s(s.columns["eligible"], a.Eligible); err != nil {
+		return err
+	}
+	if err := int64s(s.columns["think_time"], a.ThinkTime); err != nil {
+		return err
+	}
+	if err := s.columns["comm_fraction"].shares(a.CommFraction); err != nil {
+		return err
+	}
+	if err := s.columns["sensitive"].bools(a.Sensitive); err != nil {
+		return err
+	}
+	return s.columns["exclusive"].bools(a.Exclusive)
 }
 
 func (s *jobSource) times(b *Batch) error {
@@ -155,6 +232,9 @@ func (b *Batch) resize(n int) {
 	resizeTo(&b.CPUsPerNode, n)
 	resizeTo(&b.GPUsPerNode, n)
 	resizeTo(&b.User, n)
+	if b.Attr != nil {
+		b.Attr.resize(n)
+	}
 }
 
 func resizeTo[T any](s *[]T, n int) {

@@ -142,6 +142,8 @@ type source struct {
 	next func(*traces.Job) int
 	row  traces.Job
 	made int64
+
+	texts *traces.Texts // of the attributes, nil until they are asked for
 }
 
 // Info implements traces.Source.
@@ -164,9 +166,15 @@ func (s *source) Next(b *traces.Batch) error {
 	}
 	*b = b.Slice(0, 0)
 	b.First = model.JobID(s.made)
+	if b.Attr != nil {
+		b.Attr.Texts = s.texts
+	}
 	for range n {
 		user := s.next(&s.row)
 		s.append(b, int32(user))
+	}
+	if b.Attr != nil {
+		s.texts = b.Attr.Texts
 	}
 	s.made += n
 	return nil
@@ -186,6 +194,9 @@ func (s *source) append(b *traces.Batch, user int32) {
 	b.CPUsPerNode = append(b.CPUsPerNode, orElse(j.CPUsPerNode, traces.Absent))
 	b.GPUsPerNode = append(b.GPUsPerNode, orElse(j.GPUsPerNode, traces.Absent))
 	b.User = append(b.User, user)
+	if b.Attr != nil {
+		b.Attr.AppendJob(j)
+	}
 }
 
 func orElse[T any](o traces.Opt[T], absent T) T {
