@@ -28,9 +28,10 @@ type Trial interface {
 // up when more than cfg.MaxVictims remain. When the job fits as it is, nobody is
 // chosen. The trial is left as it was found.
 //
-// n candidates of whom the first k are needed cost n log n comparisons, fewer
-// than 4k calls each of Give and Take, and k + 2 log k of Fits; of the latter log
-// n when all are not enough. Without a large enough dst it allocates.
+// When all n candidates are not enough, that is n calls each of Give and Take and
+// two of Fits. Else, when the first k of them fit, it is also n log n comparisons,
+// up to 4k more calls of Give and Take, and k + 2 log k of Fits. It allocates
+// only to make dst large enough.
 func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 	candidates []Victim, trial Trial, dst []int) ([]int, bool) {
 	dst = dst[:0]
@@ -44,12 +45,16 @@ func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 			dst = append(dst, i)
 		}
 	}
-	//detlint:total the comparison ends in the job id
-	slices.SortFunc(dst, func(a, b int) int { return compare(&candidates[a], &candidates[b]) })
 	t := taking{candidates: candidates, order: dst, trial: trial}
-	if !t.enough() {
+	t.move(len(dst))
+	possible := trial.Fits()
+	t.move(0)
+	if !possible {
 		return dst[:0], false
 	}
+	//detlint:total the comparison ends in the job id
+	slices.SortFunc(dst, func(a, b int) int { return compare(&candidates[a], &candidates[b]) })
+	t.enough()
 	return t.prune(int(cfg.MaxVictims))
 }
 
@@ -82,11 +87,15 @@ func (r Rule) Over(pending, victim int32) bool {
 func band(class int32) int32 { return (class + 2) / 3 }
 
 func compare(a, b *Victim) int {
-	return cmp.Or(
-		cmp.Compare(a.Class, b.Class),
-		cmp.Compare(a.cost, b.cost),
-		cmp.Compare(b.Start, a.Start),
-		cmp.Compare(a.Job, b.Job))
+	switch {
+	case a.Class != b.Class:
+		return cmp.Compare(a.Class, b.Class)
+	case a.cost != b.cost:
+		return cmp.Compare(a.cost, b.cost)
+	case a.Start != b.Start:
+		return cmp.Compare(b.Start, a.Start)
+	}
+	return cmp.Compare(a.Job, b.Job)
 }
 
 // taking is a trial in which the first given of order are gone.
@@ -107,20 +116,13 @@ func (t *taking) move(to int) {
 }
 
 // enough gives the fewest of order, from its beginning, with which the job fits;
-// none when it never does. It doubles until it fits and then halves the step,
+// all of them are enough. It doubles until it fits and then halves the step,
 // since Fits is the dear part.
-func (t *taking) enough() bool {
-	low := 0 // too few
-	for fits := false; !fits; {
-		if t.given == len(t.order) {
-			t.move(0)
-			return false
-		}
-		low = t.given
-		t.move(min(max(2*low, 1), len(t.order)))
-		fits = t.trial.Fits()
+func (t *taking) enough() {
+	low, high := 0, 1 // low are too few
+	for t.move(high); high < len(t.order) && !t.trial.Fits(); t.move(high) {
+		low, high = high, min(2*high, len(t.order))
 	}
-	high := t.given
 	for high-low > 1 {
 		t.move((low + high) / 2)
 		if t.trial.Fits() {
@@ -130,7 +132,6 @@ func (t *taking) enough() bool {
 		}
 	}
 	t.move(high)
-	return true
 }
 
 // prune keeps of the given those that are needed, and takes all back.
