@@ -43,6 +43,7 @@ var house = []room{
 	{dir: "scheduler/backfill", may: []string{"scheduler/model", "scheduler/cluster"}},
 	{dir: "scheduler/preempt", may: []string{"scheduler/model"}},
 	{dir: "scheduler/quorum", may: []string{"scheduler/model"}},
+	{dir: "scheduler/workflow", may: []string{"scheduler/model"}},
 	{dir: "scheduler/score", may: []string{"scheduler/model"}},
 	{dir: "scheduler/quota/halflife"},
 	{dir: "scheduler/quota", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
