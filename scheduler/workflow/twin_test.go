@@ -1,0 +1,230 @@
+package workflow
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/scheduler/model"
+)
+
+// twin says the same in the simplest way: it keeps every job for good and goes
+// over all of them for each answer.
+type twin struct{ jobs []*twinJob }
+
+type twinJob struct {
+	model.Allocation
+	ref     model.Ref
+	phase   string // "to come", "blocked", "free", "doomed", "started", "gone"
+	outcome model.JobState
+	met     []Status // of each dependency when it was looked at last
+}
+
+// verdict of a condition: it holds, it cannot hold any more, or it is open.
+func (w *twin) verdict(of *twinJob, d model.Dependency) Status {
+	on := w.jobs[d.On]
+	switch {
+	case d.Condition == model.Mutex:
+		return Free
+	case on == of:
+		return Never
+	case on.phase == "to come":
+		return Blocked
+	case d.Condition == model.AfterCorr && on.TaskGroup >= 0 && of.TaskGroup >= 0 && on.Index != of.Index:
+		return Free
+	case on.phase != "gone":
+		return Blocked
+	}
+	holds := map[model.Condition][]model.JobState{
+		model.AfterOK:    {model.Completed},
+		model.AfterCorr:  {model.Completed},
+		model.AfterNotOK: {model.Failed, model.Timeout},
+		model.AfterAny:   {model.Completed, model.Failed, model.Timeout, model.Cancelled, model.Rejected},
+	}
+	for _, s := range holds[d.Condition] {
+		if s == on.outcome {
+			return Free
+		}
+	}
+	return Never
+}
+
+// look takes in what the dependencies of j on one job, or on all, have become.
+// They are looked at when j is submitted and when the other ends.
+func (w *twin) look(j *twinJob, on model.JobID) Status {
+	if j.met == nil {
+		j.met = make([]Status, len(j.Deps))
+	}
+	status := Free
+	for i, d := range j.Deps {
+		if on == all || d.On == on {
+			j.met[i] = w.verdict(j, d)
+		}
+		status = max(status, j.met[i])
+	}
+	return status
+}
+
+const all = -1
+
+func (w *twin) gate(of *twinJob) model.Reason {
+	running := int32(0)
+	locked := false
+	for _, j := range w.jobs {
+		if j.phase != "started" {
+			continue
+		}
+		if j.TaskGroup == of.TaskGroup {
+			running++
+		}
+		for _, d := range j.Deps {
+			for _, e := range of.Deps {
+				locked = locked || d.Condition == model.Mutex && e.Condition == model.Mutex && d.Mutex == e.Mutex
+			}
+		}
+	}
+	switch {
+	case of.TaskGroup >= 0 && of.MaxConcurrent > 0 && running >= of.MaxConcurrent:
+		return model.ReasonGroupLimit
+	case locked:
+		return model.ReasonMutex
+	}
+	return model.ReasonNone
+}
+
+// ended marks a job and says whom it releases or dooms.
+func (w *twin) ended(job *twinJob, outcome model.JobState) (c Changes) {
+	job.phase, job.outcome = "gone", outcome
+	for _, j := range w.jobs {
+		concerned := false
+		for _, d := range j.Deps {
+			concerned = concerned || d.Condition != model.Mutex && d.On == job.Job
+		}
+		if j.phase != "blocked" || !concerned {
+			continue
+		}
+		switch w.look(j, job.Job) {
+		case Free:
+			j.phase = "free"
+			c.Released = append(c.Released, j.ref)
+		case Never:
+			j.phase = "doomed"
+			c.Never = append(c.Never, j.ref)
+		}
+	}
+	return c
+}
+
+// pick is the jobs in one of phases.
+func (w *twin) pick(phases ...string) (found []*twinJob) {
+	for _, j := range w.jobs {
+		for _, p := range phases {
+			if j.phase == p {
+				found = append(found, j)
+			}
+		}
+	}
+	return found
+}
+
+// drawJobs draws jobs whose dependencies may point anywhere, which gives
+// cycles and jobs that wait for themselves as well.
+func drawJobs(t *rapid.T, w *twin) {
+	n := rapid.IntRange(1, 30).Draw(t, "jobs")
+	for id := range n {
+		j := &twinJob{phase: "to come", Allocation: model.Allocation{Job: model.JobID(id), Awaited: true}}
+		j.TaskGroup = rapid.Int32Range(-1, 1).Draw(t, "group")
+		j.Index = rapid.Int32Range(0, 2).Draw(t, "index")
+		j.MaxConcurrent = rapid.Int32Range(0, 2).Draw(t, "bound")
+		for range rapid.IntRange(0, 2).Draw(t, "deps") {
+			d := model.Dependency{
+				On:        model.JobID(rapid.IntRange(0, n-1).Draw(t, "on")),
+				Condition: model.Condition(rapid.IntRange(0, int(model.Mutex)).Draw(t, "condition")),
+			}
+			if d.Condition == model.Mutex {
+				d.Mutex = rapid.Int32Range(0, 1).Draw(t, "mutex")
+			}
+			j.Deps = append(j.Deps, d)
+		}
+		w.jobs = append(w.jobs, j)
+	}
+}
+
+// TestAgainstTwin submits, starts and ends random jobs in a random order, in
+// which some fail and are requeued, and compares every answer.
+func TestAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w, g := &twin{}, New()
+		drawJobs(t, w)
+		spare := []model.Ref{}
+		next := model.Ref(0)
+		submit := func(j *twinJob) {
+			if n := len(spare); n > 0 {
+				j.ref, spare = spare[n-1], spare[:n-1]
+			} else {
+				j.ref, next = next, next+1
+			}
+			j.phase = "blocked" // not to come any more, for a job that waits for itself
+			status := w.look(j, all)
+			require.Equal(t, status, g.Submit(&j.Allocation, j.ref))
+			j.phase = [...]string{Free: "free", Blocked: "blocked", Never: "doomed"}[status]
+		}
+		end := func(j *twinJob, outcome model.JobState) {
+			var got Changes
+			spare = append(spare, j.ref)
+			g.Ended(j.Job, j.ref, outcome, false, &got)
+			require.Equal(t, w.ended(j, outcome), got)
+		}
+		one := func(then func(*twinJob), phases ...string) {
+			if jobs := w.pick(phases...); len(jobs) > 0 {
+				then(rapid.SampledFrom(jobs).Draw(t, "job"))
+			}
+		}
+		actions := []func(){
+			func() { one(submit, "to come") },
+			func() { one(submit, "to come") },
+			func() {
+				one(func(j *twinJob) {
+					if g.Gate(j.ref) == model.ReasonNone {
+						g.Started(j.ref)
+						j.phase = "started"
+					}
+				}, "free")
+			},
+			func() {
+				outcomes := []model.JobState{model.Completed, model.Completed, model.Failed, model.Timeout, model.Cancelled}
+				one(func(j *twinJob) { end(j, rapid.SampledFrom(outcomes).Draw(t, "outcome")) }, "started")
+			},
+			func() { one(func(j *twinJob) { end(j, model.Cancelled) }, "doomed") },
+			func() { one(func(j *twinJob) { end(j, model.Cancelled) }, "free", "blocked") },
+			func() {
+				one(func(j *twinJob) {
+					var got Changes
+					g.Stopped(j.ref)
+					g.Ended(j.Job, j.ref, model.Failed, true, &got)
+					require.Empty(t, got)
+					j.phase = "free"
+				}, "started")
+			},
+			func() {
+				one(func(j *twinJob) {
+					var got Changes
+					j.TaskGroup = -1 // nobody has heard of it
+					g.Ended(j.Job, -1, model.Rejected, false, &got)
+					require.Equal(t, w.ended(j, model.Rejected), got)
+				}, "to come")
+			},
+		}
+		weights := []int{0, 1, 2, 2, 3, 3, 4, 0, 1, 2, 3, 5, 6, 7}
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			actions[rapid.SampledFrom(weights).Draw(t, "action")]()
+			for _, j := range w.pick("free", "blocked", "doomed") {
+				require.Equal(t, w.gate(j), g.Gate(j.ref), "gate of %d", j.Job)
+			}
+			require.LessOrEqual(t, len(g.byJob), len(w.jobs))
+			require.Len(t, g.records, len(g.byJob)+len(g.spare))
+			require.Len(t, g.locks.all, len(g.locks.slots)+len(g.locks.spare))
+		}
+	})
+}
