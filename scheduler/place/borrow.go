@@ -1,0 +1,92 @@
+package place
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+)
+
+// Lowest adds the lowest idle nodes of among that are not in avoid (nil for none)
+// to into, at most that many, and says how many. It is for putting together what
+// lenders offer, one lender after the other. Cost: the words of among up to the
+// last node added.
+func (f *Free) Lowest(among, avoid, into model.NodeSet, most int32) int32 {
+	n := int32(0)
+	for w := 0; w < len(among) && n < most; w++ {
+		m := among[w] & f.idle[w] &^ into[w]
+		if avoid != nil {
+			m &^= avoid[w]
+		}
+		if m == 0 {
+			continue
+		}
+		k := int32(bits.OnesCount64(m))
+		if k > most-n {
+			m, k = lowestBits(m, most-n), most-n
+		}
+		into[w] |= m
+		n += k
+	}
+	return n
+}
+
+// SelectExtra is Select for a job that may borrow: if its own nodes do not hold
+// it, all of them that qualify are used, and the rest are the lowest idle nodes
+// of extra. Nodes of extra must meet the job's constraint; those of its class
+// count as its own. Sensitive work borrows nothing.
+func (f *Free) SelectExtra(q *Query, extra model.NodeSet, p *model.Placement) bool {
+	if f.Select(q, p) || q.Sensitive || q.Nodes < 1 {
+		return len(p.Words)+len(p.Shares) > 0
+	}
+	own, lent := int32(0), int32(0)
+	for w := range f.idle {
+		own += int32(bits.OnesCount64(f.own(q, w)))
+		lent += int32(bits.OnesCount64(f.offered(q, extra, w)))
+	}
+	rest := q.Nodes - own
+	if rest <= 0 || lent < rest {
+		return false
+	}
+	for w := range f.idle {
+		m := f.offered(q, extra, w)
+		if k := int32(bits.OnesCount64(m)); k > rest {
+			m = lowestBits(m, rest)
+		}
+		rest -= int32(bits.OnesCount64(m))
+		m |= f.own(q, w)
+		if q.GPUs > 0 {
+			f.addShares(p, w, m, q.GPUs, q.Nodes)
+		} else {
+			addWord(p, int32(w), m, q.Nodes)
+		}
+	}
+	return true
+}
+
+// own is the nodes of word w that q may use and that hold its part of a node, or
+// are idle where it asks for whole nodes.
+func (f *Free) own(q *Query, w int) uint64 {
+	if q.GPUs > 0 {
+		return f.usable(q, w, q.GPUs)
+	}
+	m := f.idle[w] & f.sp.classes[q.Class].nodes[w]
+	if q.Avoid != nil {
+		m &^= q.Avoid[w]
+	}
+	return m
+}
+
+// offered is the nodes of word w that q may borrow.
+func (f *Free) offered(q *Query, extra model.NodeSet, w int) uint64 {
+	m := extra[w] & f.idle[w] &^ f.sp.classes[q.Class].nodes[w]
+	if q.Avoid != nil {
+		m &^= q.Avoid[w]
+	}
+	if q.GPUs > 0 {
+		if int(q.GPUs) >= len(f.least) {
+			return 0
+		}
+		m &= f.least[q.GPUs][w]
+	}
+	return m
+}

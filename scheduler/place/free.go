@@ -1,0 +1,231 @@
+package place
+
+import (
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// Free is which nodes and GPUs of a Space are held by nobody. Nodes held whole,
+// GPUs held and nodes out of service are three marks of a node that do not touch
+// each other: a node is idle when it has none of them.
+//
+// Changes cost their words, questions the words changed since the class was last
+// asked for. Nothing allocates but the first question for a class.
+type Free struct {
+	sp     *Space
+	unheld model.NodeSet   // not held whole
+	up     model.NodeSet   // in service
+	part   model.NodeSet   // some GPU is held
+	idle   model.NodeSet   // unheld, up and not part
+	taken  []uint64        // held GPUs of each node
+	least  []model.NodeSet // least[g]: nodes with at least g GPUs that are not held
+	shared bool            // part is not empty, or was not
+
+	tallies []*tally // by class, nil before the first question
+	log     []int32  // changed words of idle since base, in order
+	base    int64
+
+	// Of one question.
+	used, near, pool, ends groupSet
+	perRow                 []int32
+}
+
+// NewFree has all nodes and GPUs free; nodes that the site says are Ready are in
+// service.
+func (sp *Space) NewFree() *Free {
+	f := &Free{
+		sp: sp, unheld: slices.Clone(sp.every), up: model.NewNodeSet(sp.nodes), part: model.NewNodeSet(sp.nodes),
+		idle: model.NewNodeSet(sp.nodes), log: make([]int32, 0, max(16, len(sp.every))),
+		used: newGroupSet(sp.groups), near: newGroupSet(sp.groups),
+		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
+		perRow: make([]int32, len(sp.layout.rows)),
+	}
+	for n := range sp.site.Nodes {
+		if sp.site.Nodes[n].State == model.Ready {
+			f.up.Add(model.NodeID(n))
+		}
+	}
+	if len(sp.least) > 1 {
+		f.taken = make([]uint64, sp.nodes)
+		for _, s := range sp.least {
+			f.least = append(f.least, slices.Clone(s))
+		}
+	}
+	copy(f.idle, f.up)
+	return f
+}
+
+// CopyFrom makes f equal to o, which must be of the same Space. Cost: the words
+// of the node sets, and the nodes of which GPUs are held.
+func (f *Free) CopyFrom(o *Free) {
+	copy(f.unheld, o.unheld)
+	copy(f.up, o.up)
+	if f.shared || o.shared {
+		f.copyGPUs(o)
+	}
+	for w, m := range o.idle {
+		if f.idle[w] != m {
+			f.idle[w] = m
+			f.touch(int32(w))
+		}
+	}
+}
+
+func (f *Free) copyGPUs(o *Free) {
+	for w := range f.part {
+		for m := f.part[w] | o.part[w]; m != 0; m &= m - 1 {
+			n := w<<6 + bits.TrailingZeros64(m)
+			f.taken[n] = o.taken[n]
+		}
+	}
+	copy(f.part, o.part)
+	for g := range f.least {
+		copy(f.least[g], o.least[g])
+	}
+	f.shared = o.shared
+}
+
+// Take marks what p names as held; what is held already stays so.
+func (f *Free) Take(p *model.Placement) {
+	for _, w := range p.Words {
+		f.unheld[w.Word] &^= w.Mask
+		f.refresh(w.Word)
+	}
+	for _, s := range p.Shares {
+		f.hold(s.Node, f.taken[s.Node]|s.GPUs&f.sp.gpus[s.Node])
+	}
+}
+
+// Give marks what p names as free; what is free already stays so.
+func (f *Free) Give(p *model.Placement) {
+	for _, w := range p.Words {
+		f.unheld[w.Word] |= w.Mask & f.sp.every[w.Word]
+		f.refresh(w.Word)
+	}
+	for _, s := range p.Shares {
+		f.hold(s.Node, f.taken[s.Node]&^s.GPUs)
+	}
+}
+
+// GiveWhere marks as free what p names and committed does not hold.
+func (f *Free) GiveWhere(p *model.Placement, committed *Free) {
+	for _, w := range p.Words {
+		f.unheld[w.Word] |= w.Mask & committed.unheld[w.Word]
+		f.refresh(w.Word)
+	}
+	for _, s := range p.Shares {
+		f.hold(s.Node, f.taken[s.Node]&^(s.GPUs&^committed.taken[s.Node]))
+	}
+}
+
+// SetAvailable takes node n out of service or back. Who holds it is not changed
+// by that.
+func (f *Free) SetAvailable(n model.NodeID, up bool) {
+	if up {
+		f.up.Add(n)
+	} else {
+		f.up.Remove(n)
+	}
+	f.refresh(int32(n >> 6))
+}
+
+// Has says whether node n is idle: in service, and nobody holds it or a GPU of
+// it.
+func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
+
+// Idle is the set of idle nodes, for reading until the next change.
+func (f *Free) Idle() model.NodeSet { return f.idle }
+
+// Count is the number of idle nodes of the class.
+func (f *Free) Count(class ClassID) int32 { return f.tally(class).rows[f.sp.layout.all()] }
+
+// CountGPUs is the number of nodes of the class with at least gpus free GPUs.
+// Cost: the words of a node set.
+func (f *Free) CountGPUs(class ClassID, gpus int32) int32 {
+	q := Query{Class: class, GPUs: gpus}
+	return f.countParts(&q, int32(f.sp.nodes)+1)
+}
+
+// Largest is the number of idle nodes in the largest conformance group of the
+// class, where a node of unknown fingerprint is a group of its own.
+func (f *Free) Largest(class ClassID) int32 {
+	t := f.tally(class)
+	best := min(1, t.rows[f.sp.layout.unknown()])
+	for _, n := range t.rows[:f.sp.layout.known()] {
+		best = max(best, n)
+	}
+	return best
+}
+
+// LargestAsCoded is Largest where all nodes of unknown fingerprint are one group.
+func (f *Free) LargestAsCoded(class ClassID) int32 {
+	t := f.tally(class)
+	return t.rows[f.largestRow(t)]
+}
+
+// refresh works out the idle nodes of word w.
+func (f *Free) refresh(w int32) {
+	now := f.unheld[w] & f.up[w] &^ f.part[w]
+	if now != f.idle[w] {
+		f.idle[w] = now
+		f.touch(w)
+	}
+}
+
+// touch notes a change for the tallies. A full log is dropped: tallies that have
+// not read it walk all words instead, which costs no more.
+func (f *Free) touch(w int32) {
+	if len(f.log) == cap(f.log) {
+		f.base += int64(len(f.log))
+		f.log = f.log[:0]
+	}
+	f.log = append(f.log, w)
+}
+
+// hold makes taken the held GPUs of node n.
+func (f *Free) hold(n model.NodeID, taken uint64) {
+	all := f.sp.gpus[n]
+	was, now := bits.OnesCount64(all&^f.taken[n]), bits.OnesCount64(all&^taken)
+	f.taken[n] = taken
+	for g := now + 1; g <= was; g++ {
+		f.least[g].Remove(n)
+	}
+	for g := was + 1; g <= now; g++ {
+		f.least[g].Add(n)
+	}
+	if taken != 0 {
+		f.part.Add(n)
+		f.shared = true
+	} else {
+		f.part.Remove(n)
+	}
+	f.refresh(int32(n >> 6))
+}
+
+// tally is the counts of the class as of now.
+func (f *Free) tally(class ClassID) *tally {
+	for int(class) >= len(f.tallies) {
+		f.tallies = append(f.tallies, nil)
+	}
+	t := f.tallies[class]
+	if t == nil {
+		t = newTally(&f.sp.layout, f.sp.classes[class].nodes)
+		f.tallies[class] = t
+	}
+	end := f.base + int64(len(f.log))
+	switch {
+	case t.at == end:
+	case t.at < f.base:
+		for w := range f.idle {
+			t.set(&f.sp.layout, int32(w), f.idle[w]&t.nodes[w])
+		}
+	default:
+		for _, w := range f.log[t.at-f.base:] {
+			t.set(&f.sp.layout, w, f.idle[w]&t.nodes[w])
+		}
+	}
+	t.at = end
+	return t
+}

@@ -1,0 +1,336 @@
+package place
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// Query asks for nodes.
+type Query struct {
+	Class ClassID
+	Nodes int32
+	GPUs  int32 // on each node; 0 takes whole nodes
+	// Topology is what the job prefers of the groups of whole nodes.
+	Topology model.Topology
+	// Sensitive work uses nodes of one known fingerprint only.
+	Sensitive bool
+	Avoid     model.NodeSet // nodes not to use; nil for none
+	// ConformanceFirst selects as the as-coded mode does.
+	ConformanceFirst bool
+}
+
+// Fits says whether Select would find nodes. Cost: the words changed since the
+// class was last asked for, and those of Avoid; for sensitive work and the
+// as-coded mode the rows and groups as well, for parts of nodes the words of a
+// node set.
+func (f *Free) Fits(q *Query) bool {
+	if q.Nodes < 1 {
+		return false
+	}
+	if q.GPUs > 0 {
+		return f.fitsParts(q)
+	}
+	t := f.tally(q.Class)
+	all := t.rows[f.sp.layout.all()]
+	if all < q.Nodes {
+		return false
+	}
+	if !q.Sensitive && !q.ConformanceFirst {
+		return q.Avoid == nil || all-t.shared(q.Avoid) >= q.Nodes
+	}
+	hidden := f.hide(t, q.Avoid)
+	ok := false
+	switch {
+	case q.ConformanceFirst:
+		ok = f.fitsAsCoded(t, q)
+	default:
+		ok = f.row(t, q) >= 0
+	}
+	if hidden {
+		f.show(t, q.Avoid)
+	}
+	return ok
+}
+
+// Select chooses nodes for q and writes them into p, reusing its slices; it
+// does not take them. It says whether there are enough; if not, p is empty. Cost:
+// that of Fits, one look at each conformance group and at the groups of the
+// chosen one, and the words of the nodes chosen.
+func (f *Free) Select(q *Query, p *model.Placement) bool {
+	p.Words, p.Shares = p.Words[:0], p.Shares[:0]
+	if q.Nodes < 1 {
+		return false
+	}
+	if q.GPUs > 0 {
+		return f.selectParts(q, p)
+	}
+	t := f.tally(q.Class)
+	if t.rows[f.sp.layout.all()] < q.Nodes {
+		return false
+	}
+	hidden := f.hide(t, q.Avoid)
+	var ok bool
+	if q.ConformanceFirst {
+		ok = f.selectAsCoded(t, q, p)
+	} else {
+		ok = f.choose(t, q, p)
+	}
+	if hidden {
+		f.show(t, q.Avoid)
+	}
+	return ok
+}
+
+// shared is the number of counted nodes that are in set.
+func (t *tally) shared(set model.NodeSet) int32 {
+	n := 0
+	for w, m := range set {
+		n += bits.OnesCount64(t.free[w] & m)
+	}
+	return int32(n)
+}
+
+// hide leaves the nodes of avoid out of t and says whether that changed it.
+func (f *Free) hide(t *tally, avoid model.NodeSet) bool {
+	changed := false
+	for w, m := range avoid {
+		if t.free[w]&m != 0 {
+			t.set(&f.sp.layout, int32(w), t.free[w]&^m)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// show undoes hide.
+func (f *Free) show(t *tally, avoid model.NodeSet) {
+	for w, m := range avoid {
+		if f.idle[w]&t.nodes[w]&m != 0 {
+			t.set(&f.sp.layout, int32(w), f.idle[w]&t.nodes[w])
+		}
+	}
+}
+
+// row is the row of cells that q chooses from, or -1 when it does not fit.
+func (f *Free) row(t *tally, q *Query) int {
+	l := &f.sp.layout
+	tight := q.Topology == model.Tight
+	best, groups, size := -1, int32(math.MaxInt32), int32(math.MaxInt32)
+	if tight || q.Sensitive {
+		for r, s := range t.rows[:l.known()] {
+			if s < q.Nodes {
+				continue
+			}
+			g := int32(0)
+			if tight {
+				g = t.groups(&l.rows[r], q.Nodes, groups)
+			}
+			if g < groups || g == groups && s < size {
+				best, groups, size = r, g, s
+			}
+		}
+	}
+	switch {
+	case q.Sensitive:
+		return best
+	case tight && q.Nodes == 1 && size > 1 && t.rows[l.unknown()] > 0:
+		return l.unknown()
+	case best < 0 && t.rows[l.all()] >= q.Nodes:
+		return l.all()
+	}
+	return best
+}
+
+func (f *Free) choose(t *tally, q *Query, p *model.Placement) bool {
+	r := f.row(t, q)
+	switch {
+	case r < 0:
+		return false
+	case r == f.sp.layout.unknown() || q.Topology == model.Any:
+		f.lowest(t, r, q.Nodes, p)
+	case q.Topology == model.Spread:
+		f.spread(t, r, q.Nodes, p)
+	default:
+		f.pack(t, r, q.Nodes, p)
+	}
+	f.finish(p)
+	return true
+}
+
+// pack adds the n nodes of row r that tight asks for: of one cell if one holds
+// them, the best fit; else of the fullest cells, and of the one that fits the
+// rest best.
+func (f *Free) pack(t *tally, r int, n int32, p *model.Placement) {
+	l := &f.sp.layout
+	row := &l.rows[r]
+	v := t.atLeast(row, n)
+	if v < 0 {
+		f.several(t, r, n, p)
+		return
+	}
+	c := row.first + int32(slices.Index(t.cells[row.first:row.end], v))
+	f.addCell(t, c, n, p)
+}
+
+// several is pack where no cell holds n. All cells with more than v free nodes
+// are used, some with v, and one for the rest. Cost: the cells of the row.
+func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
+	l := &f.sp.layout
+	row := &l.rows[r]
+	v, rest := t.top(row), n
+	some := (rest - 1) / v
+	for h := t.hist[row.hist+v]; some >= h; h = t.hist[row.hist+v] {
+		rest -= h * v
+		v = t.below(row, v)
+		some = (rest - 1) / v
+	}
+	rest -= some * v
+	last := t.atLeast(row, rest)
+	clear(f.used)
+	clear(f.near)
+	clear(f.pool)
+	clear(f.ends)
+	for c := row.first; c < row.end; c++ {
+		g := l.cells[c].group
+		switch k := t.cells[c]; {
+		case k > v:
+			f.use(g)
+		case k == v:
+			f.pool.add(g)
+		case k == last:
+			f.ends.add(g)
+		}
+	}
+	for range some {
+		g := f.pool.nearest(f.near)
+		f.pool.remove(g)
+		f.use(g)
+	}
+	end := f.ends
+	if last == v {
+		end = f.pool
+	}
+	f.addUsed(t, r, end.nearest(f.near), rest, p)
+}
+
+// use notes that all of group g is chosen.
+func (f *Free) use(g int32) {
+	f.used.add(g)
+	f.near.or(f.sp.adjacent[g])
+}
+
+// addUsed adds the nodes of row r in the used groups, and rest nodes of the last
+// group.
+func (f *Free) addUsed(t *tally, r int, last, rest int32, p *model.Placement) {
+	l := &f.sp.layout
+	for c := l.rows[r].first; c < l.rows[r].end; c++ {
+		switch g := l.cells[c].group; {
+		case f.used.has(g):
+			f.addCell(t, c, t.cells[c], p)
+		case g == last:
+			f.addCell(t, c, rest, p)
+		}
+	}
+}
+
+// spread adds n nodes of row r, dealt to its cells in turn.
+func (f *Free) spread(t *tally, r int, n int32, p *model.Placement) {
+	row := &f.sp.layout.rows[r]
+	level, extra := t.rounds(row, n)
+	for c := row.first; c < row.end; c++ {
+		k := t.cells[c]
+		if k > level {
+			k = level
+			if extra > 0 {
+				k, extra = k+1, extra-1
+			}
+		}
+		f.addCell(t, c, k, p)
+	}
+}
+
+// lowest adds the n lowest nodes of row r.
+func (f *Free) lowest(t *tally, r int, n int32, p *model.Placement) {
+	l := &f.sp.layout
+	for w := int32(0); n > 0; w++ {
+		m := t.free[w]
+		if r != l.all() && m != 0 {
+			m &= l.within(w, int32(r))
+		}
+		n -= addWord(p, w, m, n)
+	}
+}
+
+// within is the nodes of row r in word w.
+func (l *layout) within(w, r int32) uint64 {
+	m := uint64(0)
+	for _, s := range l.segs[l.first[w]:l.first[w+1]] {
+		if l.cells[s.cell].row == r {
+			m |= s.mask
+		}
+	}
+	return m
+}
+
+// addCell adds the n lowest free nodes of cell c, which has as many.
+func (f *Free) addCell(t *tally, c, n int32, p *model.Placement) {
+	l := &f.sp.layout
+	for i := l.cells[c].first; n > 0; i++ {
+		w := &l.words[i]
+		n -= addWord(p, w.Word, t.free[w.Word]&w.Mask, n)
+	}
+}
+
+// addWord adds the lowest nodes of m, n at most, and says how many.
+func addWord(p *model.Placement, w int32, m uint64, n int32) int32 {
+	if m == 0 {
+		return 0
+	}
+	k := int32(bits.OnesCount64(m))
+	if k > n {
+		m, k = lowestBits(m, n), n
+	}
+	if last := len(p.Words) - 1; last >= 0 && p.Words[last].Word == w {
+		p.Words[last].Mask |= m
+	} else {
+		p.Words = append(p.Words, model.NodeWord{Word: w, Mask: m})
+	}
+	return k
+}
+
+// lowestBits keeps the n lowest of the at least n bits of m: it looks for the
+// n-th by halves.
+func lowestBits(m uint64, n int32) uint64 {
+	if n == 0 {
+		return 0
+	}
+	at, k := 0, int(n)
+	for half := 32; half > 0; half >>= 1 {
+		if c := bits.OnesCount64(m >> at & (1<<half - 1)); c < k {
+			k -= c
+			at += half
+		}
+	}
+	return m & (2<<at - 1)
+}
+
+// finish brings the words of p into order where groups are interleaved.
+func (f *Free) finish(p *model.Placement) {
+	if f.sp.layout.ordered {
+		return
+	}
+	//detlint:total equal words are joined, in whatever order
+	slices.SortFunc(p.Words, func(a, b model.NodeWord) int { return int(a.Word - b.Word) })
+	kept := p.Words[:0]
+	for _, w := range p.Words {
+		if last := len(kept) - 1; last >= 0 && kept[last].Word == w.Word {
+			kept[last].Mask |= w.Mask
+		} else {
+			kept = append(kept, w)
+		}
+	}
+	p.Words = kept
+}
