@@ -1,0 +1,150 @@
+package profiles
+
+import "orrery/scheduler/model"
+
+// Cluster is a cluster file: the nodes of a site, those who share it, and what
+// changes with time. Its tags describe cluster.yaml as those of Profile describe
+// profile.yaml.
+type Cluster struct {
+	Name        string `yaml:"name" unit:"name" doc:"what the site is called in results; the name of the file where it is left out"`
+	Description string `yaml:"description" unit:"text" doc:"what it models"`
+
+	Sharing          string `yaml:"sharing" of:"whole,gpus" default:"whole" doc:"what is handed out: whole nodes, or GPUs of nodes that several jobs may share"`
+	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
+	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
+	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
+	SensitivePool    int32  `yaml:"sensitive_pool" zero:"none" default:"none" min:"0" unit:"nodes" doc:"most nodes that sensitive jobs hold together"`
+
+	NodeTypes    []NodeType    `yaml:"node_types" doc:"kinds of nodes"`
+	Groups       []Group       `yaml:"groups" doc:"dragonfly groups and their nodes; a group of several kinds of nodes is written once for each kind"`
+	VClusters    []VCluster    `yaml:"vclusters" doc:"parts of the site with a queue and a profile of their own; without any there is one, default, at home on all nodes"`
+	Tenants      []Tenant      `yaml:"tenants" doc:"customers and their limits, over all vClusters"`
+	QOS          []QOS         `yaml:"qos" doc:"qualities of service, as Slurm has them"`
+	Partitions   []Partition   `yaml:"partitions" doc:"named sets of nodes with limits; they may overlap"`
+	Reservations []Reservation `yaml:"reservations" doc:"nodes set aside for a time"`
+	Quorum       Quorum        `yaml:"quorum" doc:"the replicated state that grants nodes"`
+	Agents       Agents        `yaml:"agents" doc:"how long nodes take for what they are told"`
+	Events       []Event       `yaml:"events" doc:"changes at stated instants; those of one instant happen in the order of the file"`
+
+	src  *source
+	rows []NodeRow // instead of Groups
+}
+
+// NodeType is what nodes of one kind have.
+type NodeType struct {
+	Name        string      `yaml:"name" unit:"name" doc:"that groups refer to"`
+	GPU         string      `yaml:"gpu" unit:"name" doc:"model of its GPUs, that jobs ask for"`
+	GPUs        int32       `yaml:"gpus" default:"0" min:"0" max:"64" unit:"GPUs" doc:"on each node"`
+	GPUMemory   Bytes       `yaml:"gpu_memory" default:"0" min:"0" unit:"size" doc:"of one GPU"`
+	CPUs        int32       `yaml:"cpus" default:"0" min:"0" max:"16384" unit:"cores" doc:"on each node"`
+	Memory      Bytes       `yaml:"memory" default:"0" min:"0" unit:"size" doc:"of the node"`
+	Features    []string    `yaml:"features" unit:"names" doc:"that jobs may ask for"`
+	Unified     bool        `yaml:"unified" default:"false" doc:"CPU and GPU share one memory"`
+	CXLOnly     bool        `yaml:"cxl_only" default:"false" doc:"all its memory is attached by CXL; only jobs that allow it go there"`
+	IdlePower   Power       `yaml:"idle_power" default:"0" min:"0" unit:"power" doc:"drawn without work"`
+	BusyPower   Power       `yaml:"busy_power" default:"0" min:"0" unit:"power" doc:"drawn with all GPUs at work"`
+	GPUTopology GPUTopology `yaml:"gpu_topology" doc:"how near its GPUs are; without it they are all alike"`
+}
+
+// GPUTopology is written as islands, or as the whole matrix.
+type GPUTopology struct {
+	Islands         [][]int32 `yaml:"islands" unit:"GPU numbers" doc:"GPUs from 0 that are joined by fast links; each in at most one list"`
+	IslandBandwidth int64     `yaml:"island_bandwidth" default:"450" min:"1" max:"1000000" unit:"GB/s" doc:"between two GPUs of one island"`
+	OtherBandwidth  int64     `yaml:"other_bandwidth" default:"64" min:"0" max:"1000000" unit:"GB/s" doc:"between GPUs of different islands"`
+	NUMA            []int32   `yaml:"numa" unit:"domains" doc:"NUMA domain of each GPU"`
+	Bandwidth       [][]int64 `yaml:"bandwidth" unit:"GB/s" doc:"between GPU i and GPU j, all pairs, instead of islands"`
+}
+
+// Group is some nodes of one kind in one dragonfly group.
+type Group struct {
+	Name        string   `yaml:"name" unit:"name" doc:"of the dragonfly group"`
+	Nodes       Nodes    `yaml:"nodes" doc:"a number of nodes, which are then called GROUP-1 and so on, or names like n[001-256]"`
+	Type        string   `yaml:"type" unit:"name" doc:"the kind of these nodes; needed where there are several"`
+	Fingerprint string   `yaml:"fingerprint" unit:"name" doc:"conformance group of these nodes; without it each is a group of its own"`
+	Adjacent    []string `yaml:"adjacent" unit:"names" when:"topology=listed" doc:"groups one hop away; it holds both ways"`
+}
+
+// VCluster is a part of the site with a queue of its own.
+type VCluster struct {
+	Name    string         `yaml:"name" unit:"name" doc:"that jobs name"`
+	Profile ProfileRef     `yaml:"profile" default:"default" doc:"a profile of the program, the path of a file beside this one, or the keys of a profile"`
+	Home    Nodes          `yaml:"home" doc:"nodes it owns: groups, names, all, or a number of nodes that nobody else has; nodes at home nowhere are for everybody"`
+	Lend    bool           `yaml:"lend" default:"true" doc:"others may borrow its idle nodes"`
+	Borrow  bool           `yaml:"borrow" default:"true" doc:"its preemptible jobs may use borrowed nodes"`
+	MaxLent float64        `yaml:"max_lent" default:"0.2" min:"0" max:"1" unit:"of home" doc:"most of its nodes that are lent at a time, rounded down"`
+	Grace   model.Duration `yaml:"grace" default:"1m" min:"0s" unit:"span" doc:"that its jobs have on borrowed nodes before they must checkpoint"`
+}
+
+// Tenant is a customer.
+type Tenant struct {
+	Name          string  `yaml:"name" unit:"name" doc:"that jobs name"`
+	MaxNodes      int32   `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"held at a time; hard"`
+	MaxConcurrent int32   `yaml:"max_concurrent" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time; hard"`
+	FairShare     float64 `yaml:"fair_share" default:"0" min:"0" max:"1" unit:"of the nodes" doc:"its target; 0 is none, which is neutral"`
+	Burst         float64 `yaml:"burst" zero:"none" default:"none" min:"1" max:"1000" unit:"of fair_share" doc:"1.5 raises its target to at most 150 % while the site is idle"`
+	GPUHours      float64 `yaml:"gpu_hours" zero:"none" default:"none" min:"0" max:"1e9" unit:"h" doc:"budget of GPU time within the window; soft"`
+	NodeHours     float64 `yaml:"node_hours" zero:"none" default:"none" min:"0" max:"1e9" unit:"h" doc:"budget of node time within the window; soft"`
+}
+
+// QOS bounds the jobs of a quality of service.
+type QOS struct {
+	Name         string         `yaml:"name" unit:"name" doc:"that jobs name"`
+	Priority     int64          `yaml:"priority" default:"0" min:"0" max:"4294967295" unit:"points" doc:"for the order multifactor, relative to the highest there is"`
+	Class        int32          `yaml:"class" default:"-1" min:"-1" max:"10" unit:"class" doc:"preemption class of its jobs; -1 leaves them their own"`
+	MaxWall      model.Duration `yaml:"max_wall" zero:"none" default:"none" min:"0s" unit:"span" doc:"longest requested time of a job"`
+	MaxNodes     int32          `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of a job"`
+	GroupNodes   int32          `yaml:"group_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of all its running jobs"`
+	GroupJobs    int32          `yaml:"group_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time"`
+	UserJobs     int32          `yaml:"user_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running jobs of a user"`
+	UserNodes    int32          `yaml:"user_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of the running jobs of a user"`
+	UserPending  int32          `yaml:"user_pending" zero:"none" default:"none" min:"0" unit:"jobs" doc:"of a user in the system, waiting or running"`
+	Preempts     []string       `yaml:"preempts" unit:"names" doc:"qualities of service whose jobs it may preempt"`
+	UsageFactor  float64        `yaml:"usage_factor" default:"1" min:"0" max:"1000" unit:"factor" doc:"that its usage counts by"`
+	PreemptGrace model.Duration `yaml:"preempt_grace" default:"0s" min:"0s" unit:"span" doc:"that its jobs have when preempted"`
+}
+
+// Partition is a named set of nodes.
+type Partition struct {
+	Name     string         `yaml:"name" unit:"name" doc:"that jobs name"`
+	Nodes    Nodes          `yaml:"nodes" default:"all" doc:"groups, names, or all"`
+	Tier     int32          `yaml:"tier" default:"1" min:"0" max:"65535" unit:"tier" doc:"jobs of higher tiers come first, whatever their score"`
+	Priority int64          `yaml:"priority" default:"1" min:"0" max:"65535" unit:"points" doc:"for the order multifactor, relative to the highest there is"`
+	MaxWall  model.Duration `yaml:"max_wall" zero:"none" default:"none" min:"0s" unit:"span" doc:"longest requested time of a job"`
+	MinNodes int32          `yaml:"min_nodes" default:"0" min:"0" unit:"nodes" doc:"of a job"`
+	MaxNodes int32          `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of a job"`
+	Up       bool           `yaml:"up" default:"true" doc:"whether its jobs may start"`
+}
+
+// Reservation sets nodes aside.
+type Reservation struct {
+	Name        string         `yaml:"name" unit:"name" doc:"that jobs name to run in it"`
+	Nodes       Nodes          `yaml:"nodes" default:"all" doc:"groups, names, or all"`
+	Start       model.Duration `yaml:"start" default:"0s" min:"0s" unit:"span" doc:"since the epoch of the trace"`
+	End         model.Duration `yaml:"end" default:"0s" min:"0s" unit:"span" doc:"since the epoch of the trace, after start"`
+	Maintenance bool           `yaml:"maintenance" default:"false" doc:"nothing runs in it"`
+}
+
+// Quorum says how long a proposal takes.
+type Quorum struct {
+	Latency model.Duration `yaml:"latency" default:"0s" min:"0s" max:"1h" unit:"span" doc:"from a proposal to its answer"`
+	Jitter  model.Duration `yaml:"jitter" default:"0s" min:"0s" max:"1h" unit:"span" doc:"uniform, on top of the latency"`
+}
+
+// Agents says how long nodes take.
+type Agents struct {
+	StartDelay          model.Duration `yaml:"start_delay" default:"0s" min:"0s" max:"1d" unit:"span" doc:"from the assignment to the start of the work"`
+	BootDelay           model.Duration `yaml:"boot_delay" default:"5m" min:"0s" max:"1d" unit:"span" doc:"from up or undrain of a node that was down until it takes work"`
+	Wipe                model.Duration `yaml:"wipe" default:"10m" min:"0s" max:"1d" unit:"span" doc:"cleaning a node after sensitive work"`
+	KillGrace           model.Duration `yaml:"kill_grace" default:"30s" min:"0s" max:"1d" unit:"span" doc:"from asking a job to end until it is killed"`
+	CheckpointBandwidth Rate           `yaml:"checkpoint_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job writes its checkpoint"`
+	RestoreBandwidth    Rate           `yaml:"restore_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job reads it back"`
+}
+
+// Event is a change at an instant.
+type Event struct {
+	Time    model.Duration `yaml:"time" default:"0s" min:"0s" unit:"span" doc:"since the epoch of the trace"`
+	Kind    string         `yaml:"kind" of:"drain,undrain,degraded,down,up,quota,power_cap,storage_bandwidth,sensitive_pool,price" doc:"what changes"`
+	Subject Nodes          `yaml:"subject" doc:"nodes (groups, names, or all) of drain, undrain, degraded, down and up; the tenant of quota"`
+	Limit   string         `yaml:"limit" unit:"key" doc:"of quota: the key of the tenant that changes"`
+	Value   string         `yaml:"value" any:"scalar" unit:"of what changes" doc:"the new limit, cap, or price (0 to 1); none lifts a limit"`
+}

@@ -1,0 +1,348 @@
+package profiles
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// decoder fills a struct from a parsed file. It is strict: each key must exist,
+// each value must be of its kind, and nothing is said twice.
+type decoder struct {
+	src *source
+	problems
+}
+
+// decode reads text into the struct that into points to, on top of the
+// defaults, and returns where everything stands. The error lists all problems.
+func decode(file string, text []byte, into any) (*source, error) {
+	src := &source{file: file, at: map[string]place{}}
+	d := &decoder{src: src, problems: problems{src: src}}
+	if why := tooWild(text); why != "" {
+		return nil, &Error{[]Problem{{File: file, Text: why}}}
+	}
+	src.lines = strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	root, problem := parse(file, text)
+	if problem != nil {
+		if problem.Line > 0 {
+			problem.Excerpt = src.excerpt(place{problem.Line, problem.Column})
+		}
+		return nil, &Error{[]Problem{*problem}}
+	}
+	v := reflect.ValueOf(into).Elem()
+	setDefaults(v)
+	if root != nil {
+		d.mark("", root)
+		d.block(root, v, "")
+	}
+	return src, d.err()
+}
+
+// parse turns text into a tree. The parser is not ours: what it cannot stand
+// must not end the program.
+func parse(file string, text []byte) (root ast.Node, problem *Problem) {
+	defer func() {
+		if p := recover(); p != nil {
+			root, problem = nil, &Problem{File: file, Text: "is not YAML that can be read"}
+		}
+	}()
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		problem = &Problem{File: file, Text: "not valid YAML: " + err.Error()}
+		var located yaml.Error
+		if errors.As(err, &located) {
+			problem.Text = "not valid YAML: " + located.GetMessage()
+			if t := located.GetToken(); t != nil && t.Position != nil {
+				problem.Line, problem.Column = max(t.Position.Line, 1), max(t.Position.Column, 1)
+			}
+		}
+		return nil, problem
+	}
+	for _, doc := range tree.Docs {
+		switch body := doc.Body.(type) {
+		case nil, *ast.CommentGroupNode, *ast.DirectiveNode:
+		default:
+			if root != nil {
+				return nil, &Problem{File: file, Text: "holds several YAML documents, want one: split it at ---"}
+			}
+			root = body
+		}
+	}
+	return root, nil
+}
+
+// mark notes where the value at path stands.
+func (d *decoder) mark(path string, n ast.Node) {
+	w := place{1, 1}
+	if t := first(n); t != nil && t.Position != nil {
+		w = place{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+	}
+	d.src.at[path] = w
+}
+
+// first is the token at which a value begins.
+func first(n ast.Node) *token.Token {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return first(n.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return first(n.Key)
+	case *ast.SequenceNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return first(n.Values[0])
+		}
+	}
+	return n.GetToken()
+}
+
+// pairs are the keys of a block, in the order of the file.
+func (d *decoder) pairs(n ast.Node, path string) ([]*ast.MappingValueNode, bool) {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		return n.Values, true
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{n}, true
+	}
+	d.add(path, "found %s, want a block of keys", describe(n))
+	return nil, false
+}
+
+// block reads the keys of a struct.
+func (d *decoder) block(n ast.Node, v reflect.Value, path string) {
+	pairs, ok := d.pairs(n, path)
+	if !ok {
+		return
+	}
+	fields := fieldsOf(v.Type())
+	for _, pair := range pairs {
+		key, ok := word(pair.Key)
+		at := join(path, key)
+		if !ok {
+			d.mark(at, pair.Key)
+			d.add(at, "a key must be one plain word; anchors and merged keys are not supported")
+			continue
+		}
+		f, known := findField(fields, key)
+		switch {
+		case !known:
+			d.mark(at, pair.Key)
+			d.add(at, "there is no such key%s: %s", didYouMean(key, keysIn(fields)), d.allowed(path, fields))
+		case d.src.has(at):
+			d.mark(at, pair.Key)
+			d.add(at, "is there twice: leave one out")
+		default:
+			d.mark(at, pair.Value)
+			d.value(pair.Value, v.FieldByIndex(f.Index), at, f)
+		}
+	}
+}
+
+func (d *decoder) allowed(path string, fields []field) string {
+	where := "here"
+	if path != "" {
+		where = "in " + path
+	}
+	return "the keys " + where + " are " + oneOf(keysIn(fields))
+}
+
+func findField(fields []field, key string) (field, bool) {
+	for _, f := range fields {
+		if f.key == key {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+func keysIn(fields []field) []string {
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = f.key
+	}
+	return out
+}
+
+// value reads one value of a key.
+func (d *decoder) value(n ast.Node, v reflect.Value, path string, f field) {
+	switch kindOf(v.Type()) {
+	case aBlock:
+		v.SetZero()
+		for _, sub := range fieldsOf(v.Type()) {
+			setDefault(v.FieldByIndex(sub.Index), sub)
+		}
+		d.block(n, v, path)
+	case blocks:
+		d.list(n, v, path, func(item ast.Node, x reflect.Value, at string) {
+			setDefaults(x)
+			d.block(item, x, at)
+		})
+	case aList, aTable:
+		d.list(n, v, path, func(item ast.Node, x reflect.Value, at string) { d.value(item, x, at, field{}) })
+	case aNodes:
+		d.nodes(n, v, path)
+	case aRef:
+		d.ref(n, v, path)
+	default:
+		text, ok := word(n)
+		if !ok {
+			d.add(path, "found %s, want %s", describe(n), kindNames[kindOf(v.Type())])
+			return
+		}
+		if err := d.scalar(n, text, v, f); err != nil {
+			d.add(path, "%v", err)
+		}
+	}
+}
+
+// scalar refuses what only looks like a value of the kind: a number in quotes,
+// a number for a word.
+func (d *decoder) scalar(n ast.Node, text string, v reflect.Value, f field) error {
+	_, quoted := n.(*ast.StringNode)
+	quoted = quoted && n.GetToken().Type != token.StringType
+	switch kindOf(v.Type()) {
+	case aBool, aWhole, aNumber:
+		if quoted && text != f.tag("zero") {
+			return fmt.Errorf("found the text %q, want %s: leave the quotes out", text, kindNames[kindOf(v.Type())])
+		}
+	case aText:
+		switch n.(type) {
+		case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+			if f.words() == nil && f.tag("any") == "" {
+				return fmt.Errorf("found %s, want text: put it in quotes", text)
+			}
+		}
+	}
+	return parseScalar(text, v, f)
+}
+
+// list reads a list into a slice, item by item.
+func (d *decoder) list(n ast.Node, v reflect.Value, path string, read func(ast.Node, reflect.Value, string)) {
+	seq, ok := n.(*ast.SequenceNode)
+	if !ok {
+		d.add(path, "found %s, want a list", describe(n))
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(seq.Values), len(seq.Values))
+	for i, item := range seq.Values {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		d.mark(at, item)
+		read(item, out.Index(i), at)
+	}
+	v.Set(out)
+}
+
+// nodes reads one term or a list of terms.
+func (d *decoder) nodes(n ast.Node, v reflect.Value, path string) {
+	items := []ast.Node{n}
+	if seq, ok := n.(*ast.SequenceNode); ok {
+		items = seq.Values
+	}
+	out := make(Nodes, 0, len(items))
+	for _, item := range items {
+		text, ok := word(item)
+		if !ok {
+			d.add(path, "found %s, want a number of nodes, names like n[001-256], or a list of them", describe(item))
+			return
+		}
+		out = append(out, text)
+	}
+	v.Set(reflect.ValueOf(out))
+}
+
+// ref reads the name of a profile, or a profile.
+func (d *decoder) ref(n ast.Node, v reflect.Value, path string) {
+	if text, ok := word(n); ok {
+		v.Set(reflect.ValueOf(ProfileRef{Name: text}))
+		return
+	}
+	p := Profile{src: d.src, base: path}
+	x := reflect.ValueOf(&p).Elem()
+	setDefaults(x)
+	d.block(n, x, path)
+	v.Set(reflect.ValueOf(ProfileRef{Inline: &p}))
+}
+
+// word is the text of a plain or quoted value.
+func word(n ast.Node) (string, bool) {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return n.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+func describe(n ast.Node) string {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "a block of keys"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.NullNode:
+		return "nothing"
+	case *ast.AnchorNode, *ast.AliasNode:
+		return "an anchor or alias, which are not supported"
+	case *ast.TagNode:
+		return "a tag, which are not supported"
+	}
+	if text, ok := word(n); ok && len(text) < 40 {
+		return fmt.Sprintf("%q", text)
+	}
+	return "a value"
+}
+
+// Limits of a file, so that no file costs more than its size: the parser
+// descends once for each level.
+const (
+	maxFile   = 4 << 20 // bytes
+	maxIndent = 200     // columns
+	maxDepth  = 60      // levels opened on one line, or by brackets
+)
+
+// tooWild says why a text is not even parsed, "" when it is.
+func tooWild(text []byte) string {
+	switch {
+	case len(text) > maxFile:
+		return fmt.Sprintf("a file of %d bytes, want at most %d", len(text), maxFile)
+	case !utf8.Valid(text):
+		return "is not UTF-8 text"
+	}
+	open, line, indent, dashes := 0, 1, 0, 0
+	start := true // nothing but indentation and dashes so far
+	for _, c := range text {
+		switch c {
+		case '\n':
+			line, indent, dashes, start = line+1, 0, 0, true
+			continue
+		case '\r', 0:
+			if c == 0 {
+				return fmt.Sprintf("line %d holds a zero byte: not a YAML file", line)
+			}
+		case '{', '[':
+			open++
+		case '}', ']':
+			open = max(open-1, 0)
+		case '-', '?', ':', '!', '&', '*':
+			dashes++
+		}
+		if start = start && (c == ' ' || c == '\t' || c == '-'); start {
+			indent++
+		}
+		if indent > maxIndent || open > maxDepth {
+			return fmt.Sprintf("line %d is nested too deeply to be a file of this kind", line)
+		}
+	}
+	return ""
+}

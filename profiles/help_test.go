@@ -1,0 +1,5 @@
+package profiles
+
+import "reflect"
+
+func fieldsOfProfile() []field { return fieldsOf(reflect.TypeFor[Profile]()) }

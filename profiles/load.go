@@ -1,0 +1,146 @@
+package profiles
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+//go:embed library/*.yaml
+var library embed.FS
+
+// Default is a profile with every key at its default.
+func Default() Profile {
+	var p Profile
+	setDefaults(reflect.ValueOf(&p).Elem())
+	return p
+}
+
+// Names lists the profiles that are part of the program, the balanced default
+// first.
+func Names() []string {
+	entries, err := library.ReadDir("library")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	names := []string{"default"}
+	for _, e := range entries {
+		if name := strings.TrimSuffix(e.Name(), ".yaml"); name != "default" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Load reads the profile that is part of the program under this name, or else
+// the file at this path.
+func Load(nameOrPath string) (Profile, error) {
+	if slices.Contains(Names(), nameOrPath) {
+		text, err := library.ReadFile("library/" + nameOrPath + ".yaml")
+		if err != nil {
+			return Profile{}, err
+		}
+		return Parse(nameOrPath, text)
+	}
+	text, err := read(nameOrPath)
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
+		return Profile{}, fmt.Errorf("there is no profile %q%s: want one of %s, or the path of a file", nameOrPath, didYouMean(nameOrPath, Names()), oneOf(Names()))
+	}
+	if err != nil {
+		return Profile{}, err
+	}
+	return Parse(nameOrPath, text)
+}
+
+// read reads a file that is not larger than a file of this kind may be.
+func read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("%s: a file of %d bytes, want at most %d", path, info.Size(), maxFile)
+	}
+	return os.ReadFile(path)
+}
+
+// Parse reads a profile; file is what errors call it, and names the profile
+// when the text does not. The error is an *Error that lists every problem.
+func Parse(file string, text []byte) (Profile, error) {
+	var p Profile
+	src, err := decode(file, text, &p)
+	if err != nil {
+		return Profile{}, err
+	}
+	p.src = src
+	if p.Name == "" {
+		p.Name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(file)), filepath.Ext(file))
+	}
+	if err := p.Validate(); err != nil {
+		return Profile{}, err
+	}
+	return p, nil
+}
+
+// Validate says everything that is wrong with p as one *Error, nil when
+// nothing is.
+func (p *Profile) Validate() error {
+	c := p.checker()
+	c.check()
+	p.rules(c)
+	return c.err()
+}
+
+func (p *Profile) checker() *checker {
+	return &checker{problems{src: p.src}, reflect.ValueOf(p).Elem(), p.base}
+}
+
+// rules are those that tie several keys together.
+func (p *Profile) rules(c *checker) {
+	if why := goodName(p.Name); why != "" && p.Name != "" {
+		c.add(join(p.base, "name"), "%s", why)
+	}
+	if p.Mode == "as-coded" && p.Order != "score" {
+		c.add(join(p.base, "order"), "found %s, but the as-coded mode orders by score only: leave it out, or use mode: documented", p.Order)
+	}
+	if p.Order == "score" && p.Weights == (Weights{}) {
+		c.add(join(p.base, "weights"), "are all zero, which orders nothing: give at least one of them a value, or name another order")
+	}
+	if p.Cycle > 0 && p.Phase >= p.Cycle {
+		c.add(join(p.base, "phase"), "found %s, want less than the cycle of %s", formatSpan(p.Phase), formatSpan(p.Cycle))
+	}
+	if p.BFResolution > 0 && p.BFWindow > 0 && p.BFResolution > p.BFWindow {
+		c.add(join(p.base, "bf_resolution"), "found %s, want at most bf_window, %s", formatSpan(p.BFResolution), formatSpan(p.BFWindow))
+	}
+}
+
+// JSON is the canonical form for inlining in a spec: defaults and remarks left
+// out, keys in their documented order, each value in its one spelling. Parse
+// reads it back. Equal bytes mean equal schedules.
+func (p *Profile) JSON() []byte { return canonical(reflect.ValueOf(p).Elem()) }
+
+// FullJSON holds every key that applies, defaults included.
+func (p *Profile) FullJSON() []byte {
+	w := jsonWriter{applies: p.applies()}
+	w.object(reflect.ValueOf(p).Elem())
+	return w.b.Bytes()
+}
+
+// YAML prints every key that applies, defaults included. Parse reads it back.
+func (p *Profile) YAML() []byte {
+	w := yamlWriter{applies: p.applies()}
+	w.block(reflect.ValueOf(p).Elem(), "", false)
+	return []byte(w.b.String())
+}
+
+// applies says which keys have an effect in p.
+func (p *Profile) applies() func(field) bool {
+	c := p.checker()
+	return func(f field) bool { return c.inert(f) == "" }
+}

@@ -1,0 +1,194 @@
+package profiles
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problem is one thing that is wrong with a file, or that deserves a remark.
+type Problem struct {
+	File    string // "" when the value was built in memory
+	Line    int    // from 1, 0 when not known
+	Column  int    // from 1, in characters
+	Key     string // path of the key, groups[2].type
+	Text    string // what was found, what was expected, how to mend it
+	Excerpt string // the lines around it with a mark, "" when there are none
+}
+
+// String is the problem on one line, without the excerpt.
+func (p Problem) String() string {
+	var b strings.Builder
+	switch {
+	case p.Line > 0:
+		fmt.Fprintf(&b, "%s:%d:%d: ", p.File, p.Line, p.Column)
+	case p.File != "":
+		b.WriteString(p.File + ": ")
+	}
+	if p.Key != "" {
+		b.WriteString(p.Key + ": ")
+	}
+	return b.String() + p.Text
+}
+
+// Error is everything that is wrong with one file, in the order of its lines.
+type Error struct{ Problems []Problem }
+
+// maxProblems that one error lists; more are rarely read.
+const maxProblems = 20
+
+// Error is one paragraph for each problem.
+func (e *Error) Error() string {
+	var b strings.Builder
+	for i, p := range e.Problems {
+		if i == maxProblems {
+			fmt.Fprintf(&b, "and %d more", len(e.Problems)-i)
+			break
+		}
+		b.WriteString(p.String() + "\n" + p.Excerpt)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// place is where a value stands in a file, both from 1.
+type place struct{ line, column int }
+
+// source is a file that was read: where each key stands in it. A key that is
+// not in the file has no place.
+type source struct {
+	file  string
+	lines []string
+	at    map[string]place
+}
+
+// has says whether the file sets the key.
+func (s *source) has(path string) bool {
+	if s == nil {
+		return false
+	}
+	_, ok := s.at[path]
+	return ok
+}
+
+// problem describes what is wrong with the value at path, or with the nearest
+// block around it that is in the file.
+func (s *source) problem(path, text string) Problem {
+	p := Problem{Key: path, Text: text}
+	if s == nil {
+		return p
+	}
+	p.File = s.file
+	for at := path; ; at = parent(at) {
+		if w, ok := s.at[at]; ok {
+			p.Line, p.Column, p.Excerpt = w.line, w.column, s.excerpt(w)
+			return p
+		}
+		if at == "" {
+			return p
+		}
+	}
+}
+
+// parent is the path of the block around a key: of groups[2].type groups[2],
+// of that groups.
+func parent(path string) string {
+	return path[:max(strings.LastIndexByte(path, '.'), strings.LastIndexByte(path, '['), 0)]
+}
+
+// excerpt shows the line before w, the line of w, and a mark under the place.
+func (s *source) excerpt(w place) string {
+	const width = 100
+	var b strings.Builder
+	for n := max(w.line-1, 1); n <= w.line && n <= len(s.lines); n++ {
+		sign, text := ' ', []rune(s.lines[n-1])
+		if n == w.line {
+			sign = '>'
+		}
+		if len(text) > width {
+			text = append(text[:width:width], '…')
+		}
+		fmt.Fprintf(&b, "%c %5d | %s\n", sign, n, string(text))
+	}
+	if w.column <= width {
+		fmt.Fprintf(&b, "        | %s^\n", strings.Repeat(" ", w.column-1))
+	}
+	return b.String()
+}
+
+// problems collects what is wrong with one file.
+type problems struct {
+	src  *source
+	list []Problem
+}
+
+// add notes a problem with the value at path.
+func (p *problems) add(path, format string, args ...any) {
+	if len(p.list) < 1000 { // a file that is wrong all over
+		p.list = append(p.list, p.src.problem(path, fmt.Sprintf(format, args...)))
+	}
+}
+
+// err is everything noted, in the order of the file, nil when there is nothing.
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.list, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &Error{p.list}
+}
+
+// oneOf joins words like "a, b or c".
+func oneOf(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// didYouMean suggests the word that differs in the fewest letters, if they are
+// few.
+func didYouMean(word string, of []string) string {
+	best, least := "", 0
+	for _, w := range of {
+		d := distance(word, w)
+		if strings.HasPrefix(w, word) && len(word) > 1 {
+			d = 1
+		}
+		if d <= max(1, len(w)/3) && (best == "" || d < least) {
+			best, least = w, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return " (did you mean " + best + "?)"
+}
+
+// distance counts the letters that are missing, too many, wrong or swapped with
+// their neighbour; a text of any length costs no more than a long word.
+func distance(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	var older, old []int
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		older, old, row = old, row, make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			wrong := 0
+			if a[i-1] != b[j-1] {
+				wrong = 1
+			}
+			row[j] = min(old[j]+1, row[j-1]+1, old[j-1]+wrong)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], older[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,250 @@
+package profiles
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+)
+
+// Sizes, written with their unit: 96GiB, 200GB/s, 1.2kW.
+type (
+	Bytes int64 // bytes
+	Rate  int64 // bytes a second
+	Power int64 // watts
+)
+
+// unit is a suffix and what it multiplies by.
+type unit struct {
+	suffix string
+	scale  int64
+}
+
+// unitsOf lists the suffixes of a type of size, the largest first, and an
+// example for errors.
+func unitsOf(t reflect.Type) (units []unit, example string) {
+	if t == reflect.TypeFor[Power]() {
+		return []unit{{"MW", 1e6}, {"kW", 1e3}, {"W", 1}}, "700W or 1.2kW"
+	}
+	units = []unit{{"PiB", 1 << 50}, {"PB", 1e15}, {"TiB", 1 << 40}, {"TB", 1e12}, {"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"kB", 1e3}, {"B", 1}}
+	if t == reflect.TypeFor[Bytes]() {
+		return units, "80GiB or 512GB"
+	}
+	for i := range units {
+		units[i].suffix += "/s"
+	}
+	return units, "200GB/s or 10GiB/s"
+}
+
+// parseScalar reads text into v. It accepts what formatScalar writes, and the
+// other spellings of the same.
+func parseScalar(text string, v reflect.Value, f field) error {
+	if zero := f.tag("zero"); zero != "" && text == zero {
+		v.SetZero()
+		return nil
+	}
+	switch kindOf(v.Type()) {
+	case aBool:
+		return parseBool(text, v)
+	case aWhole:
+		return parseWhole(text, v, f)
+	case aNumber:
+		return parseNumber(text, v, f)
+	case aSpan:
+		return parseSpan(text, v, f)
+	case aSize:
+		return parseSize(text, v)
+	}
+	return parseText(text, v, f)
+}
+
+func parseBool(text string, v reflect.Value) error {
+	if text != "true" && text != "false" {
+		return fmt.Errorf("found %q, want true or false", text)
+	}
+	v.SetBool(text == "true")
+	return nil
+}
+
+func parseWhole(text string, v reflect.Value, f field) error {
+	digits := strings.TrimPrefix(text, "-")
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && v.OverflowInt(n):
+		return fmt.Errorf("found %s, which is out of range", text)
+	case err != nil, len(digits) > 1 && digits[0] == '0', strings.HasPrefix(text, "+"):
+		return fmt.Errorf("found %q, want a whole number%s", text, orZero(f))
+	}
+	v.SetInt(n)
+	return nil
+}
+
+func parseNumber(text string, v reflect.Value, f field) error {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) || strings.ContainsAny(text, "xXpP_+") {
+		return fmt.Errorf("found %q, want a number%s", text, orZero(f))
+	}
+	if x == 0 {
+		x = 0 // without a sign
+	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.ValueOf(&x))
+		return nil
+	}
+	v.SetFloat(x)
+	return nil
+}
+
+func parseSpan(text string, v reflect.Value, f field) error {
+	if text == "0" {
+		text = "0s"
+	}
+	d, err := model.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%w%s", err, orZero(f))
+	}
+	if d == model.Forever {
+		return fmt.Errorf("found %q, want a span that ends%s", text, orZero(f))
+	}
+	v.SetInt(int64(d))
+	return nil
+}
+
+func parseSize(text string, v reflect.Value) error {
+	units, example := unitsOf(v.Type())
+	number, scale := text, int64(0)
+	for _, u := range units {
+		if n, ok := strings.CutSuffix(text, u.suffix); ok {
+			number, scale = strings.TrimSpace(n), u.scale
+			break
+		}
+	}
+	if text == "0" {
+		scale = 1
+	}
+	if strings.Trim(number, "0123456789.") != "" || len(number) > 24 || scale == 0 {
+		return fmt.Errorf("found %q, want a number and its unit, for example %s", text, example)
+	}
+	r, ok := new(big.Rat).SetString(number)
+	if !ok {
+		return fmt.Errorf("found %q, want a number and its unit, for example %s", text, example)
+	}
+	r.Mul(r, new(big.Rat).SetInt64(scale))
+	if !r.IsInt() || !r.Num().IsInt64() {
+		return fmt.Errorf("found %q, want a whole multiple of %s below 2^63", text, units[len(units)-1].suffix)
+	}
+	v.SetInt(r.Num().Int64())
+	return nil
+}
+
+// maxText bounds a text, in bytes.
+const maxText = 4096
+
+func parseText(text string, v reflect.Value, f field) error {
+	if len(text) > maxText {
+		return fmt.Errorf("a text of %d bytes, want at most %d", len(text), maxText)
+	}
+	for _, r := range text {
+		if !unicode.IsPrint(r) && r != '\n' {
+			return fmt.Errorf("a text with the character %U, want printable ones", r)
+		}
+	}
+	if f.tag("of") == "orders" {
+		if o, err := scheduler.ParseOrder(text); err == nil {
+			text = o.String()
+		}
+	}
+	if words := f.words(); words != nil && !slices.Contains(words, text) {
+		return fmt.Errorf("found %q%s, want %s", text, didYouMean(text, words), oneOf(words))
+	}
+	v.SetString(text)
+	return nil
+}
+
+func orZero(f field) string {
+	if z := f.tag("zero"); z != "" {
+		return ", or " + z
+	}
+	return ""
+}
+
+// formatScalar is the one way in which a value is written.
+func formatScalar(v reflect.Value, f field) string {
+	if zero := f.tag("zero"); zero != "" && v.IsZero() {
+		return zero
+	}
+	switch kindOf(v.Type()) {
+	case aBool:
+		return strconv.FormatBool(v.Bool())
+	case aWhole:
+		return strconv.FormatInt(v.Int(), 10)
+	case aNumber:
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case aSpan:
+		return formatSpan(model.Duration(v.Int()))
+	case aSize:
+		return formatSize(v)
+	}
+	return v.String()
+}
+
+// formatSpan writes 90d, 1h30m, 1d2h or 1.5s.
+func formatSpan(d model.Duration) string {
+	if d == 0 {
+		return "0s"
+	}
+	var b strings.Builder
+	if d < 0 {
+		b.WriteByte('-')
+		d = -d
+	}
+	for _, u := range []struct {
+		of   model.Duration
+		name string
+	}{{model.Day, "d"}, {model.Hour, "h"}, {model.Minute, "m"}} {
+		if n := d / u.of; n > 0 {
+			fmt.Fprintf(&b, "%d%s", n, u.name)
+			d %= u.of
+		}
+	}
+	if d > 0 {
+		fraction := strings.TrimRight(fmt.Sprintf("%06d", d%model.Second), "0")
+		if fraction != "" {
+			fraction = "." + fraction
+		}
+		fmt.Fprintf(&b, "%d%ss", d/model.Second, fraction)
+	}
+	return b.String()
+}
+
+// formatSize uses the largest unit of which v is a whole multiple.
+func formatSize(v reflect.Value) string {
+	units, _ := unitsOf(v.Type())
+	n := v.Int()
+	for _, u := range units {
+		if n != 0 && n%u.scale == 0 {
+			return strconv.FormatInt(n/u.scale, 10) + u.suffix
+		}
+	}
+	return "0"
+}
+
+// literal says whether a value stands in JSON without quotes.
+func literal(v reflect.Value, text string) bool {
+	switch kindOf(v.Type()) {
+	case aBool, aWhole, aNumber:
+		return text == "true" || text == "false" || strings.Trim(text, "-0123456789.e+") == ""
+	}
+	return false
+}

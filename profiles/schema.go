@@ -1,0 +1,207 @@
+package profiles
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+)
+
+// field is one key of a file, as the tags of a struct describe it.
+type field struct {
+	reflect.StructField
+	key string
+}
+
+func (f field) tag(name string) string { return f.Tag.Get(name) }
+
+// fieldsOf lists the keys of a struct in the order of its declaration.
+func fieldsOf(t reflect.Type) []field {
+	var out []field
+	for i := range t.NumField() {
+		if sf := t.Field(i); sf.IsExported() {
+			out = append(out, field{sf, sf.Tag.Get("yaml")})
+		}
+	}
+	return out
+}
+
+// block is a struct whose default is more than those of its keys: it applies
+// when the whole key is absent, while a block that is there starts from the
+// defaults of its keys.
+type block interface{ setDefault() }
+
+// kind is how a value is written.
+type kind uint8
+
+const (
+	aText   kind = iota
+	aBool        // true or false
+	aWhole       // int32, int64
+	aNumber      // float64, or *float64 that may be off
+	aSpan        // model.Duration
+	aSize        // Bytes, Rate, Power
+	aNodes       // Nodes: one term or a list of them
+	aList        // of words or whole numbers
+	aTable       // a list of lists of whole numbers
+	aBlock       // keys of its own
+	blocks       // a list of blocks
+	aRef         // ProfileRef: a name, or a block
+)
+
+func kindOf(t reflect.Type) kind {
+	switch t {
+	case reflect.TypeFor[model.Duration]():
+		return aSpan
+	case reflect.TypeFor[Bytes](), reflect.TypeFor[Rate](), reflect.TypeFor[Power]():
+		return aSize
+	case reflect.TypeFor[Nodes]():
+		return aNodes
+	case reflect.TypeFor[ProfileRef]():
+		return aRef
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return aBool
+	case reflect.Int32, reflect.Int64:
+		return aWhole
+	case reflect.Float64, reflect.Pointer:
+		return aNumber
+	case reflect.Struct:
+		return aBlock
+	case reflect.Slice:
+		switch t.Elem().Kind() {
+		case reflect.Struct:
+			return blocks
+		case reflect.Slice:
+			return aTable
+		}
+		return aList
+	}
+	return aText
+}
+
+// setDefaults fills every key below v, which is a struct, with its default.
+func setDefaults(v reflect.Value) {
+	for _, f := range fieldsOf(v.Type()) {
+		setDefault(v.FieldByIndex(f.Index), f)
+	}
+}
+
+func setDefault(v reflect.Value, f field) {
+	switch k := kindOf(f.Type); {
+	case k == aBlock:
+		setDefaults(v)
+		if b, ok := v.Addr().Interface().(block); ok {
+			b.setDefault()
+		}
+	case k == aRef:
+		v.Set(reflect.ValueOf(ProfileRef{Name: f.tag("default")}))
+	case k < aNodes && f.tag("default") != "":
+		if err := parseScalar(f.tag("default"), v, f); err != nil {
+			panic(fmt.Sprintf("profiles: the default of %s: %v", f.key, err)) // a tag of this package
+		}
+	case k == aNodes && f.tag("default") != "":
+		v.Set(reflect.ValueOf(Nodes{f.tag("default")}))
+	default:
+		v.SetZero()
+	}
+}
+
+// isDefault says whether v is what the key has when it is left out.
+func isDefault(v reflect.Value, f field) bool {
+	def := reflect.New(f.Type).Elem()
+	setDefault(def, f)
+	if kindOf(f.Type) < aNodes {
+		return formatScalar(v, f) == formatScalar(def, f)
+	}
+	if v.Kind() == reflect.Slice && v.Len() == 0 {
+		return def.Len() == 0
+	}
+	return reflect.DeepEqual(v.Interface(), def.Interface())
+}
+
+// words that a key may be, nil when any will do.
+func (f field) words() []string {
+	switch of := f.tag("of"); of {
+	case "":
+		return nil
+	case "orders":
+		return append([]string{"score", "multifactor"}, scheduler.OrderNames()...)
+	default:
+		return strings.Split(of, ",")
+	}
+}
+
+// visit calls see for every key below v, which is a struct: blocks before what
+// is in them, which is passed over when see says so. path is v's own, "" for a
+// whole file.
+func visit(v reflect.Value, path string, see func(path string, v reflect.Value, f field) (descend bool)) {
+	for _, f := range fieldsOf(v.Type()) {
+		at, x := join(path, f.key), v.FieldByIndex(f.Index)
+		if !see(at, x, f) {
+			continue
+		}
+		switch kindOf(f.Type) {
+		case aBlock:
+			visit(x, at, see)
+		case blocks:
+			for i := range x.Len() {
+				visit(x.Index(i), fmt.Sprintf("%s[%d]", at, i), see)
+			}
+		}
+	}
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// Key describes one key of a file for documents and help.
+type Key struct {
+	Path    string // weights.priority; a list has [] behind its name
+	Type    string
+	Unit    string
+	Default string
+	Words   []string // that it may be
+	When    string   // other keys that it depends on
+	Doc     string
+}
+
+// ProfileKeys lists every key of profile.yaml.
+func ProfileKeys() []Key { return keysOf(reflect.TypeFor[Profile](), "") }
+
+// ClusterKeys lists every key of cluster.yaml.
+func ClusterKeys() []Key { return keysOf(reflect.TypeFor[Cluster](), "") }
+
+func keysOf(t reflect.Type, path string) []Key {
+	var out []Key
+	for _, f := range fieldsOf(t) {
+		k := kindOf(f.Type)
+		key := Key{
+			Path: join(path, f.key), Type: kindNames[k], Unit: f.tag("unit"), Default: f.tag("default"),
+			Words: f.words(), When: f.tag("when"), Doc: f.tag("doc"),
+		}
+		if z := f.tag("zero"); z != "" && key.Default != z {
+			key.Words = append(key.Words, z)
+		}
+		if k == blocks {
+			key.Path += "[]"
+		}
+		out = append(out, key)
+		switch k {
+		case aBlock:
+			out = append(out, keysOf(f.Type, key.Path)...)
+		case blocks:
+			out = append(out, keysOf(f.Type.Elem(), key.Path)...)
+		}
+	}
+	return out
+}
+
+var kindNames = [...]string{"text", "true or false", "whole number", "number", "span", "size", "nodes", "list", "list of lists", "block", "list of blocks", "profile"}
