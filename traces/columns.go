@@ -40,7 +40,7 @@ var jobFields = []field[Job]{
 	boolField("sensitive", "must run on nodes of one known fingerprint", func(j *Job) *Opt[bool] { return &j.Sensitive }),
 	textField("checkpoint", true, "auto, manual or none", func(j *Job) *string { return &j.Checkpoint }),
 	optField("ckpt_bytes", byteCount, "size of a checkpoint", delta, func(j *Job) *Opt[int64] { return &j.CkptBytes }),
-	textField("requeue", true, "requeue policy, as the source writes it", func(j *Job) *string { return &j.Requeue }),
+	textField("requeue", true, "requeue policy: never, on-node-failure, always or another word of the source", func(j *Job) *string { return &j.Requeue }),
 	optField("requeue_max", "", "most requeues", dict, func(j *Job) *Opt[int32] { return &j.RequeueMax }),
 	textField("mounts", true, "JSON object: bytes staged in by storage tier", func(j *Job) *string { return &j.Mounts }),
 	optField("io_demand", "B/s", "storage bandwidth while running", delta, func(j *Job) *Opt[int64] { return &j.IODemand }),
