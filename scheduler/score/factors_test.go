@@ -1,0 +1,211 @@
+package score
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/scheduler/model"
+)
+
+func fixed(x float64) model.Fixed { return model.FixedOf(x) }
+
+func TestPriorityOf(t *testing.T) {
+	for class, want := range map[int32]float64{-1: 0, 0: 0, 1: .1, 5: .5, 9: .9, 10: 1, 11: 1} {
+		near(t, want, PriorityOf(class), class)
+	}
+}
+
+func TestFairShareOf(t *testing.T) {
+	for _, c := range []struct{ share, usage, b, utilisation, want float64 }{
+		{.3, .1, 0, .5, .666667},
+		{.3, .3, .5, 0, .333333},
+		{.3, .3, .5, .2, .272727},
+		{.3, .3, .5, .4, .2},
+		{.3, .3, .5, .8, 0},
+		{.3, .3, 1.5, 0, .6},
+		{.3, .45, 1.5, 0, .4},
+		{0, .4, 0, .5, .5},
+		{-1, 0, 1, 0, .5},
+		{.3, .3, 0, 0, 0},
+		{.3, 2, 0, 0, 0},
+		{.3, 0, .5, .9, 1},
+		{.3, -1, 0, 0, 1},
+	} {
+		share, usage, u := fixed(c.share), fixed(c.usage), fixed(c.utilisation)
+		near(t, c.want, CodedFairShareOf(share, fixed(c.b), usage, u), c)
+		near(t, c.want, FairShareOf(share, fixed(1+c.b), usage, u), "%v: the limit is what is allowed in all", c)
+	}
+	for burst, want := range map[float64]float64{0: 0, .5: 0, 1: 0, 1.5: .5, 2: 1} {
+		near(t, want, Allowance(fixed(burst)), burst)
+	}
+	near(t, 1, FairShareOf(math.MaxInt64, math.MaxInt64, 0, 0), "saturates")
+}
+
+func TestTopologyOf(t *testing.T) {
+	for _, c := range []struct {
+		needed, groups int32
+		want           float64
+	}{
+		{1, 0, .5}, {9, 0, .5},
+		{1, 1, 0}, {2, 1, 0},
+		{1, 2, .5}, {2, 2, 0},
+		{0, 4, .75}, {1, 4, .75}, {2, 4, .5}, {3, 4, .25}, {4, 4, 0}, {5, 4, 0},
+		{1, 40, .975}, {20, 40, .5},
+		{1, 3, .666667}, {2, 3, .333333},
+	} {
+		near(t, c.want, TopologyOf(c.needed, c.groups), c)
+	}
+}
+
+func TestDataOf(t *testing.T) {
+	for ready, want := range map[float64]float64{-1: .5, 0: 0, .7: .7, 1: 1, 1.5: 1} {
+		near(t, want, DataOf(fixed(ready)), ready)
+	}
+}
+
+func TestBacklogOf(t *testing.T) {
+	for _, c := range []struct {
+		queued, running model.Duration
+		want            float64
+	}{
+		{model.Hour, 0, 0}, {model.Hour, -1, 0}, {0, model.Hour, 0}, {-1, model.Hour, 0},
+		{model.Minute, 2 * model.Minute, .5}, {model.Day, model.Day, 1}, {model.Day, 1, 1},
+		{model.Forever, 1, 1}, {model.Forever, model.Forever, 1}, {1, model.Forever, 0},
+		{20 * model.Minute, model.Hour, .333333},
+	} {
+		near(t, c.want, BacklogOf(c.queued, c.running), c)
+	}
+}
+
+func TestEnergyOf(t *testing.T) {
+	for price, want := range map[float64]float64{-1: 1, 0: 1, .25: .75, .9: .1, 1: 0, 7: 0} {
+		near(t, want, EnergyOf(fixed(price)), price)
+	}
+}
+
+func TestCheckpointOf(t *testing.T) {
+	const gib = 1 << 30
+	for _, c := range []struct {
+		kind             model.Checkpoint
+		bytes, bandwidth int64
+		want             float64
+	}{
+		{model.CheckpointAuto, 0, 0, .166667}, {model.CheckpointAuto, 5, 0, .166667}, {model.CheckpointAuto, 0, 5, .166667},
+		{model.CheckpointManual, 0, 0, .090909}, {model.CheckpointManual, -1, -1, .090909},
+		{model.CheckpointNone, 0, 0, 0}, {model.CheckpointNone, 600 * gib, 10 * gib, 0},
+		{model.CheckpointAuto, 600 * gib, 10 * gib, .5},   // one minute
+		{model.CheckpointManual, 600 * gib, 10 * gib, .5}, // whoever writes it
+		{model.CheckpointAuto, 1800 * gib, 10 * gib, .25},
+		{model.CheckpointAuto, 10 * gib, 10 * gib, .983607}, // one second
+		{model.CheckpointAuto, math.MaxInt64, 1, 0},
+		{model.CheckpointAuto, 1, math.MaxInt64, 1},
+		{model.CheckpointAuto, math.MaxInt64, math.MaxInt64, .5},
+	} {
+		near(t, c.want, CheckpointOf(c.kind, c.bytes, c.bandwidth), c)
+	}
+}
+
+func TestConformanceOf(t *testing.T) {
+	for _, c := range []struct {
+		largest, nodes   int32
+		documented, code float64
+	}{
+		{0, 1, 0, 0}, {5, 0, 1, 1}, {1, 2, .5, .5}, {128, 128, 1, 1},
+		{1000, 1, 1, 1000}, {256, 128, 1, 2}, {2, 3, .666667, .666667},
+		{math.MaxInt32, 1, 1, 1 << 20},
+	} {
+		near(t, c.documented, ConformanceOf(c.largest, c.nodes), c)
+		near(t, c.code, CodedConformanceOf(c.largest, c.nodes), c)
+	}
+	near(t, 0, ConformanceOf(-1, 4))
+	near(t, .5, CodedConformanceOf(-1, 4), "not known")
+}
+
+// f4 by the number of groups, memory one half: rows are groups, columns nodes.
+func TestCodedTopologyOf(t *testing.T) {
+	columns := []int32{1, 2, 4, 5, 8, 10, 16, 17, 64, 65}
+	for _, row := range []struct {
+		groups int32
+		want   [10]float64
+	}{
+		{0, [...]float64{.5, .5, .5, .5, .5, .5, .5, .5, .5, .5}},
+		{1, [...]float64{.35, .15, .15, .15, .15, .15, .15, .15, .15, .15}},
+		{2, [...]float64{.5, .5, .15, .15, .15, .15, .15, .15, .15, .15}},
+		{4, [...]float64{.575, .675, .675, .5, .5, .325, .15, .15, .15, .15}},
+		{8, [...]float64{.6125, .7625, .7625, .7625, .7625, .675, .675, .5875, .15, .15}},
+		{16, [...]float64{.63125, .80625, .80625, .80625, .80625, .80625, .80625, .7625, .675, .63125}},
+	} {
+		for i, nodes := range columns {
+			near(t, row.want[i], CodedTopologyOf(nodes, row.groups, -1, true), "%d groups, %d nodes", row.groups, nodes)
+			near(t, row.want[i], CodedTopologyOf(nodes, row.groups, half, false), "%d groups, %d nodes", row.groups, nodes)
+		}
+	}
+	// the memory part: a fifth better in one NUMA domain, and never above 1
+	for _, c := range []struct {
+		nodes  int32
+		memory float64
+		same   bool
+		want   float64
+	}{
+		{1, 1, false, .925}, {1, .5, true, .645}, {1, .9, true, .925}, {8, 1, false, .65}, {8, .5, true, .53}, {8, 0, true, .35}, {0, 1, false, .925},
+	} {
+		near(t, c.want, CodedTopologyOf(c.nodes, 4, fixed(c.memory), c.same), c)
+	}
+}
+
+func TestCodedBacklog(t *testing.T) {
+	for _, c := range []struct {
+		kind     model.Kind
+		nodes    int32
+		walltime model.Duration
+		want     int64
+	}{
+		{model.Bounded, 8, model.Hour, 8},
+		{model.Bounded, 8, 59 * model.Minute, 0},
+		{model.Bounded, 8, 119 * model.Minute, 8},
+		{model.Bounded, 2, model.Forever, 48},
+		{model.Service, 3, model.Forever, 72},
+		{model.Session, 1, 3 * model.Hour, 3},
+		{model.Reactive, 4, model.Forever, 384},
+	} {
+		require.Equal(t, c.want, CodedBacklogHours(c.kind, c.nodes, c.walltime), c)
+	}
+	for _, c := range []struct {
+		queued, running int64
+		want            float64
+	}{
+		{0, 0, 0}, {1, 0, 1}, {5, 10, .5}, {10, 5, 1}, {-1, 5, 0}, {math.MaxInt64, 1, 1},
+	} {
+		near(t, c.want, CodedBacklogOf(c.queued, c.running), c)
+	}
+}
+
+// Whatever goes in, the documented factors are from 0 to 1, better inputs never
+// lower them, and those of the wait and the as-coded mode keep their bounds.
+func TestFactorsKeepTheirRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int32()
+		x := rapid.Custom(func(t *rapid.T) model.Fixed {
+			return model.Fixed(rapid.Int64().Draw(t, "x") >> rapid.IntRange(0, 63).Draw(t, "shift"))
+		})
+		d := rapid.Map(x, func(x model.Fixed) model.Duration { return model.Duration(x) })
+		kind := rapid.SampledFrom([]model.Checkpoint{model.CheckpointAuto, model.CheckpointManual, model.CheckpointNone}).Draw(t, "kind")
+		a, b := n.Draw(t, "a"), n.Draw(t, "b")
+		p, q, r, s := x.Draw(t, "p"), x.Draw(t, "q"), x.Draw(t, "r"), x.Draw(t, "s")
+		for f, v := range []model.Fixed{
+			PriorityOf(a), 0, FairShareOf(p, q, r, s), TopologyOf(a, b), DataOf(p), BacklogOf(d.Draw(t, "d"), d.Draw(t, "e")),
+			EnergyOf(p), CheckpointOf(kind, int64(p), int64(q)), ConformanceOf(a, b),
+			CodedFairShareOf(p, q, r, s), CodedTopologyOf(a, b, p, true), CodedBacklogOf(int64(p), int64(q)), Penalty(p),
+		} {
+			require.True(t, 0 <= v && v <= model.One, "%d: %s", f, v)
+		}
+		require.LessOrEqual(t, CodedConformanceOf(a, b), 1<<20*model.One)
+		require.Less(t, WaitOf(d.Draw(t, "waited"), d.Draw(t, "reference")), 45*model.One)
+		require.LessOrEqual(t, TopologyOf(max(a, b), 40), TopologyOf(min(a, b), 40))
+		require.LessOrEqual(t, ConformanceOf(min(a, b), 40), ConformanceOf(max(a, b), 40))
+		require.LessOrEqual(t, FairShareOf(p, q, max(r, s), 0), FairShareOf(p, q, min(r, s), 0))
+	})
+}
