@@ -157,11 +157,12 @@ func TestDefectD21DueForeverAfterSixHours(t *testing.T) {
 	require.True(t, documented.Due(&d, PolicyOf(auto, false), written.Add(6*model.Hour)))
 }
 
-// Young and Daly against their formulas in floating point, over microseconds to
+// Young and Daly against their formulas in floating point, from microseconds to
 // years.
 func TestIntervalsLikeFloat(t *testing.T) {
 	span := rapid.Custom(func(t *rapid.T) model.Duration {
-		return model.Duration(math.Exp2(rapid.Float64Range(0, 45).Draw(t, "log")))
+		unit := rapid.SampledFrom([]model.Duration{model.Microsecond, model.Millisecond, model.Second, model.Hour, model.Day})
+		return unit.Draw(t, "unit") * model.Duration(rapid.IntRange(1, 1000).Draw(t, "units"))
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		write, mtbf := span.Draw(t, "write"), span.Draw(t, "mtbf")
@@ -174,6 +175,8 @@ func TestIntervalsLikeFloat(t *testing.T) {
 		}
 		require.InDelta(t, daly, float64(Daly(write, mtbf)), 3+young*4e-15)
 	})
+	require.Equal(t, 2*model.Hour, Young(5*model.Minute, model.Day))
+	require.InDelta(t, 7200-200+7200./(18*288), Daly(5*model.Minute, model.Day).Seconds(), 3e-6)
 	require.Equal(t, model.Forever, Young(model.Second, model.Forever))
 	require.Equal(t, model.Forever, Young(model.Forever, model.Second))
 	require.Equal(t, model.Forever, Daly(model.Second, model.Forever))
@@ -197,5 +200,6 @@ func TestNumbersLikeBig(t *testing.T) {
 		require.Equal(t, cut(product), times(a, b))
 		require.Equal(t, cut(new(big.Int).Add(big.NewInt(a), big.NewInt(b))), plus(a, b))
 		require.Equal(t, new(big.Int).Sqrt(product).Uint64(), rootOfProduct(uint64(a), uint64(b)))
+		require.Equal(t, uint64(a), rootOfProduct(uint64(a), uint64(a)))
 	})
 }

@@ -176,6 +176,28 @@ func TestSelectCap(t *testing.T) {
 	}
 }
 
+// Of 60 victims with a node each go exactly the first ones, and Fits is asked as
+// seldom as Select says.
+func TestSelectFewest(t *testing.T) {
+	victims := make([]Victim, 60)
+	for i := range victims {
+		victims[i] = victim(model.JobID(i), 1, 1)
+	}
+	cfg := DefaultConfig()
+	cfg.MaxVictims = 60
+	for need := 1; need <= 60; need++ {
+		b := lined(t, 0, need, victims)
+		got, ok := Select(&cfg, Priority, 5, 0, victims, b, nil)
+		require.True(t, ok)
+		require.Equal(t, numbers(need), got)
+		require.LessOrEqual(t, b.fits, 2+need+2*bits.Len(uint(need)), need)
+	}
+	b := lined(t, 0, 61, victims)
+	_, ok := Select(&cfg, Priority, 5, 0, victims, b, nil)
+	require.False(t, ok)
+	require.Equal(t, 2, b.fits)
+}
+
 func TestCodedSelect(t *testing.T) {
 	cfg := DefaultConfig()
 	cheap, dear, high, marked := victim(0, 4, 4), victim(1, 0, 4), victim(2, 5, 8), victim(3, 0, 8)
@@ -302,40 +324,54 @@ func naive(cfg *Config, pending int32, now model.Time, victims []Victim, b *boar
 	return taken, len(taken) <= int(cfg.MaxVictims)
 }
 
+func numbers(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // Select does what the naive twin does, leaves the trial as it found it, and
 // every victim it names is needed.
 func TestSelectLikeTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 12).Draw(t, "jobs")
 		b := &board{t: t, need: rapid.IntRange(1, 16).Draw(t, "need")}
 		per := rapid.IntRange(8, 32).Draw(t, "nodes of a group")
 		for at := 0; at+per <= 64; at += per {
 			b.groups = append(b.groups, (1<<per-1)<<at)
 		}
-		victims := make([]Victim, n)
-		left := ^uint64(0)
-		for i := range victims {
-			held := left & rapid.Uint64().Draw(t, "held") & rapid.Uint64().Draw(t, "of")
-			left &^= held
-			v := victim(model.JobID(i), rapid.Int32Range(0, 6).Draw(t, "class"), int32(bits.OnesCount64(held)))
-			v.Usable = max(0, v.Nodes-rapid.Int32Range(0, 1).Draw(t, "of no use"))
-			v.Elapsed = model.Duration(rapid.IntRange(1, 24).Draw(t, "elapsed")) * 10 * model.Minute
-			v.Start = -model.Time(v.Elapsed)
-			v.Checkpoint = model.Checkpoint(rapid.IntRange(0, 2).Draw(t, "checkpoint"))
-			v.Burst, v.Preemptible = rapid.Bool().Draw(t, "burst"), rapid.IntRange(0, 9).Draw(t, "preemptible") > 0
-			victims[i] = v
-			b.held = append(b.held, held)
+		nodes := rapid.Permutation(numbers(64)).Draw(t, "nodes")
+		some := func(most int, what string) (held uint64) {
+			n := min(rapid.IntRange(0, most).Draw(t, what), len(nodes))
+			for _, node := range nodes[:n] {
+				held |= 1 << node
+			}
+			nodes = nodes[n:]
+			return held
 		}
-		b.free = left & rapid.Uint64().Draw(t, "free")
+		b.free = some(16, "free")
+		now := model.Time(model.Day)
+		victims := make([]Victim, rapid.IntRange(0, 16).Draw(t, "jobs"))
+		for i := range victims {
+			b.held = append(b.held, some(4, "held"))
+			v := victim(model.JobID(i), rapid.SampledFrom([]int32{1, 1, 1, 3, 5}).Draw(t, "class"), int32(bits.OnesCount64(b.held[i])))
+			v.Usable = max(0, v.Nodes-rapid.SampledFrom([]int32{0, 0, 1}).Draw(t, "of no use"))
+			v.Elapsed = model.Duration(rapid.SampledFrom([]int{1, 2, 8, 23, 24}).Draw(t, "elapsed")) * 10 * model.Minute
+			v.Start = now - model.Time(v.Elapsed)
+			v.Checkpoint = model.Checkpoint(rapid.IntRange(0, 2).Draw(t, "checkpoint"))
+			v.Burst, v.Preemptible = rapid.Bool().Draw(t, "burst"), rapid.IntRange(0, 9).Draw(t, "preemptible") < 9
+			victims[i] = v
+		}
 		cfg := DefaultConfig()
-		cfg.MaxVictims = rapid.Int32Range(1, 5).Draw(t, "most")
+		cfg.MaxVictims = rapid.Int32Range(1, 9).Draw(t, "most")
 
-		want, wantOK := naive(&cfg, 5, 0, victims, b)
+		want, wantOK := naive(&cfg, 5, now, victims, b)
 		if !wantOK {
 			want = nil
 		}
 		before := b.free
-		got, ok := Select(&cfg, Priority, 5, 0, victims, b, make([]int, 3))
+		got, ok := Select(&cfg, Priority, 5, now, victims, b, make([]int, 3))
 		require.Equal(t, wantOK, ok)
 		require.Equal(t, before, b.free)
 		require.Equal(t, append([]int{}, want...), append([]int{}, got...))

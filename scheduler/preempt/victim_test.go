@@ -73,6 +73,7 @@ func TestCost(t *testing.T) {
 		{none, 120, 240, -1, 0, 1, 1, false, 0, 120, 50, 170 * 4},
 		{none, 120, 240, 90, 0, 1, 1, false, 0, 30, 50, 80 * 4},       // lost since the last checkpoint only
 		{auto, 10, 240, -1, 0, 1, 1, false, 5, 0, 1, 6 * 4},           // hardly begun
+		{auto, 24, 240, -1, 0, 1, 1, false, 5, 0, 10, 15 * 4},         // in proportion from a tenth on
 		{auto, 216, 240, -1, 0, 1, 1, false, 5, 0, 1000, 1005 * 4},    // the surcharge at 90 %
 		{auto, 120, 240, -1, 1200, 1, 1, false, 2, 0, 50, 52 * 4},     // 1200 GiB at 10 GiB/s
 		{manual, 120, 240, -1, 12000, 1, 1, false, 20, 0, 50, 70 * 4}, // a stated size counts for both
