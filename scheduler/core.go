@@ -55,6 +55,8 @@ func (c Config) Validate() error {
 type Plan struct {
 	// Proposals to start jobs, in the order in which they were decided.
 	Proposals []model.Proposal
+	// Notes explain decisions, where they are asked for.
+	Notes []Note
 	// Due is an instant to which the core has committed itself: the start of a
 	// reservation. A pass must be made then, whatever else happens. Never when
 	// there is none.

@@ -33,6 +33,21 @@ type Recorder interface {
 	Proposed(now model.Time, p *model.Proposal)
 }
 
+// Noter is a Recorder that also takes what explains the decisions.
+type Noter interface {
+	Note(now model.Time, n *scheduler.Note)
+}
+
+// Scheduler is the core that the loop drives: scheduler.Core or
+// scheduler.Site.
+type Scheduler interface {
+	Observe(now model.Time, facts []model.Fact)
+	Plan(now model.Time) *scheduler.Plan
+	// Predicted and Runs are asked under the sequential event order only.
+	Predicted(ref model.Ref) model.Time
+	Runs(ref model.Ref) bool
+}
+
 // EventOrder says how the facts of one instant meet the passes.
 type EventOrder uint8
 
@@ -49,10 +64,11 @@ const (
 
 // Loop is a core with its ports.
 type Loop struct {
-	Core   *scheduler.Core
+	Core   Scheduler
 	Quorum Quorum
 	Agents NodeAgents
 	Record Recorder
+	Notes  Noter // may be nil
 	Order  EventOrder
 	// PassPerFact is set for the policies that make a pass after every fact
 	// under Sequential: all but conservative.
@@ -106,6 +122,11 @@ func (l *Loop) Pass(now model.Time) {
 func (l *Loop) attempt(now model.Time) (refused bool) {
 	plan := l.Core.Plan(now)
 	l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
+	if l.Notes != nil {
+		for i := range plan.Notes {
+			l.Notes.Note(now, &plan.Notes[i])
+		}
+	}
 	return l.submit(now, plan.Proposals)
 }
 

@@ -1,0 +1,361 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+
+	"orrery/scheduler/backfill"
+	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
+	"orrery/scheduler/place"
+	"orrery/scheduler/preempt"
+	"orrery/scheduler/quota"
+	"orrery/scheduler/score"
+	"orrery/scheduler/workflow"
+)
+
+// Ranking says what a vCluster orders its queue by.
+type Ranking uint8
+
+const (
+	ByScore       Ranking = iota // the nine factors and their weights
+	ByOrder                      // a baseline order
+	ByMultifactor                // Slurm's priority
+)
+
+// Policy is the profile of one vCluster in the words of the core.
+type Policy struct {
+	// AsCoded reproduces the public sources of Lattice instead of what they
+	// document, see docs/SCHEDULING.md.
+	AsCoded bool
+
+	Ranking     Ranking
+	Order       Order // for ByOrder
+	Weights     score.Weights
+	Reference   model.Duration // of the wait factor
+	MinScore    model.Fixed    // jobs below it are held; 0 holds nobody
+	Multifactor multifactor.Weights
+
+	Backfill Backfill
+	Depth    int // jobs with a reservation under Conservative, at least 1 there
+	Window   backfill.Window
+	// MaxUserTests bounds the jobs of one user that a pass may plan for under
+	// Conservative (Slurm's bf_max_job_user), 0 for no bound.
+	MaxUserTests int
+
+	// Cycle is the time between two passes, the first at Phase; 0 makes a pass
+	// whenever something changed.
+	Cycle, Phase model.Duration
+
+	Preempts   bool
+	Preemption preempt.Config
+	// Expected scores the price of energy over the job's own requested time
+	// instead of the instant.
+	Expected bool
+}
+
+// SiteConfig is what a Site is made of. All of it must outlive the core.
+type SiteConfig struct {
+	Site     *model.Site
+	Policies []Policy // by vCluster
+	Quota    quota.Config
+	// Shared says that nodes may be divided by GPU.
+	Shared bool
+	// Bandwidth for checkpoints in B/s, 0 when it is not known.
+	CheckpointBandwidth int64
+	// Price of energy until the first fact about it, 0 to 1.
+	Price  model.Fixed
+	Prices PriceSeries
+	// Explain asks for notes: of all jobs, or of those for which it is true.
+	Explain func(model.JobID) bool
+	// Extend says that running jobs may outlive their request.
+	Extend bool
+}
+
+// Validate says what is wrong with c, or nil.
+func (c *SiteConfig) Validate() error {
+	if c.Site == nil || len(c.Site.Nodes) == 0 {
+		return errors.New("scheduler: a site without nodes")
+	}
+	if len(c.Policies) != len(c.Site.VClusters) {
+		return fmt.Errorf("scheduler: %d policies for %d vClusters", len(c.Policies), len(c.Site.VClusters))
+	}
+	for i := range c.Policies {
+		if err := c.Policies[i].validate(c); err != nil {
+			return fmt.Errorf("vCluster %s: %w", c.Site.VClusters[i].Name, err)
+		}
+	}
+	return nil
+}
+
+func (p *Policy) validate(c *SiteConfig) error {
+	switch {
+	case p.Backfill == Conservative && p.Depth < 1:
+		return errors.New("conservative backfilling on a site needs a depth: the number of jobs that hold reservations, for example 50")
+	case p.Backfill == Conservative && c.Shared:
+		return errors.New("conservative backfilling reserves whole nodes and cannot divide them: use easy, or sharing: whole")
+	case p.Backfill != Conservative && p.Depth != 0:
+		return fmt.Errorf("a depth applies to conservative backfilling only, not to %s", p.Backfill)
+	case p.Reference <= 0 && p.Ranking == ByScore:
+		return fmt.Errorf("the reference wait is %s, want more than 0", p.Reference)
+	case p.Cycle < 0 || p.Phase < 0 || (p.Cycle > 0 && p.Phase >= p.Cycle) || (p.Cycle == 0 && p.Phase > 0):
+		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", p.Cycle, p.Phase)
+	case p.AsCoded && p.Ranking != ByScore:
+		return errors.New("the as-coded mode orders by score")
+	}
+	return nil
+}
+
+// Site is the scheduler core of a site: one committed view of nodes that
+// differ, and for each vCluster a queue, a policy and the proposals it has in
+// flight. Like Core it reads no clock and allocates nothing once its tables
+// have grown. It is not safe for concurrent use.
+type Site struct {
+	cfg   SiteConfig
+	site  *model.Site
+	space *place.Space
+	free  *place.Free // what the committed log leaves
+	ready model.NodeSet
+	lanes []lane
+	jobs  []siteJob // by Ref
+	active []model.Ref // running
+	book  *quota.Book
+	graph *workflow.Graph
+	kinds []*kind // distinct (vCluster, constraint, partition, reservation)
+
+	claims  []claim // nodes kept for jobs that preempted others
+	doomed  []model.Ref
+	later   []model.Ref // wait for their eligible time
+	changes workflow.Changes
+
+	price          model.Fixed
+	powerCap, used usage
+	queued, running int64 // GPU seconds asked for by waiting and by running jobs
+	lent           []int32        // home nodes of each vCluster that others hold
+	homes          []int32        // home nodes of each vCluster
+	home           []model.NodeSet
+
+	mostFactor, mostQOS int64 // highest of all partitions and qualities of service
+
+	now   model.Time
+	ticks int64 // accounting ticks so far
+	seq  uint64
+	plan Plan
+	work Work
+	siteScratch
+}
+
+// usage is what is shared out beside the nodes.
+type usage struct {
+	power     int64 // W
+	bandwidth int64 // B/s
+}
+
+// lane is one vCluster at work.
+type lane struct {
+	id     model.VClusterID
+	policy *Policy
+	free   *place.Free // committed, less its own proposals in flight
+	queue  []model.Ref // candidates and held jobs, in no order
+	flying []model.Ref // proposed, not answered
+	ends   backfill.Ends
+
+	dirty   bool       // something changed since the last pass
+	quiet   model.Time // nothing changes before, if nothing is observed
+	release model.Time // a job held by min_score reaches it
+	passed  model.Time // last pass
+	blocked bool       // somebody waits for room
+
+	hold     siteHold
+	plans    planning
+	timeline *backfill.Timeline
+	tenant   []model.Fixed // weighted f3, at the last accounting tick
+	penalty  []model.Fixed
+	ticked   int64
+	global   model.Fixed // weighted f6 and f7, in this pass
+}
+
+// siteJob is what the core knows of a job in the system.
+type siteJob struct {
+	job
+	model.Allocation
+	lane   *lane
+	kind   *kind
+	claim  quota.Claim
+	static model.Fixed // the terms of the score that never change
+	ask    usage
+	waits  int64 // GPU seconds in Site.queued
+	runs   int64 // GPU seconds in Site.running
+	pos    int32 // in the lane's queue, or in Site.runs while running
+
+	started  model.Time
+	left     model.Duration // requested time from the next start on
+	borrowed bool
+	leaving  bool      // preempted, still on its nodes
+	cause    model.Ref // that it was preempted for
+	note     noted
+}
+
+// Phases of a job of a site, beside those of job.
+const (
+	dependent phase = running + 1 + iota // waits for others
+	early                                // waits for its eligible time, or is on hold
+	never                                // can never start; its withdrawal is proposed
+)
+
+// kind is a distinct set of nodes that jobs may use.
+type kind struct {
+	vcluster    model.VClusterID
+	constraint  model.ConstraintID
+	partition   model.PartitionID
+	reservation model.ReservationID
+
+	mask    model.NodeSet // nodes of the vCluster or of nobody
+	class   place.ClassID
+	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
+	gpus    int32         // of the largest node, at least 1
+	watts   int64         // of the hungriest node at work
+	all     bool          // every node of the site
+}
+
+// NewSite returns the core of an idle site. cfg must be valid.
+func NewSite(cfg SiteConfig) *Site {
+	s := &Site{cfg: cfg, site: cfg.Site, space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
+	n := len(cfg.Site.Nodes)
+	s.free = s.space.NewFree()
+	s.ready = model.NewNodeSet(n)
+	s.book = quota.New(&cfg.Quota)
+	s.powerCap = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}
+	s.homes = make([]int32, len(cfg.Site.VClusters))
+	s.lent = make([]int32, len(cfg.Site.VClusters))
+	s.home = make([]model.NodeSet, len(cfg.Site.VClusters))
+	for i := range s.home {
+		s.home[i] = model.NewNodeSet(n)
+	}
+	for i := range cfg.Site.Nodes {
+		node := &cfg.Site.Nodes[i]
+		if node.Home >= 0 {
+			s.home[node.Home].Add(model.NodeID(i))
+			s.homes[node.Home]++
+		}
+		if node.State == model.Ready {
+			s.ready.Add(model.NodeID(i))
+		} else {
+			s.free.SetAvailable(model.NodeID(i), false)
+		}
+	}
+	s.lanes = make([]lane, len(cfg.Policies))
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		*l = lane{
+			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
+			quiet: model.Never, release: model.Never, passed: model.AbsentTime, ticked: -1,
+			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
+		}
+		l.free.CopyFrom(s.free)
+		l.hold.forecast = s.space.NewFree()
+		l.plans.planned, l.plans.due = model.AbsentTime, model.Never
+		if l.policy.Backfill == Conservative {
+			l.timeline = backfill.NewTimeline(n)
+		}
+	}
+	for i := range cfg.Site.Partitions {
+		s.mostFactor = max(s.mostFactor, cfg.Site.Partitions[i].Factor)
+	}
+	for i := range cfg.Site.QOS {
+		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
+	}
+	s.siteScratch = newSiteScratch(s.space, n)
+	return s
+}
+
+// Work returns the counters.
+func (s *Site) Work() Work { return s.work }
+
+// Predicted is the predicted end of the running job under ref.
+func (s *Site) Predicted(ref model.Ref) model.Time { return s.jobs[ref].predicted }
+
+// Runs says whether the job under ref is running.
+func (s *Site) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
+
+// Book is the ledger of the tenants, to be read only.
+func (s *Site) Book() *quota.Book { return s.book }
+
+// Never says why an allocation could not run even on the idle site, ReasonNone
+// when it could. Such allocations must not be submitted.
+func (s *Site) Never(a *model.Allocation) model.Reason {
+	k := s.kindOf(a)
+	if s.space.Most(k.class, a.GPUs) < a.NodesMin || a.NodesMin < 1 {
+		return model.ReasonTooLarge
+	}
+	if u := (usage{a.Power, a.IODemand}); !s.fitsCaps(&u, usage{}) {
+		return model.ReasonTooLarge
+	}
+	c := s.claimOf(a, k, a.NodesMin)
+	return s.book.Never(&c, a.Walltime)
+}
+
+// kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
+// few, so they are searched one by one.
+func (s *Site) kindOf(a *model.Allocation) *kind {
+	for _, k := range s.kinds {
+		if k.vcluster == a.VCluster && k.constraint == a.Constraint && k.partition == a.Partition && k.reservation == a.Reservation {
+			return k
+		}
+	}
+	return s.newKind(a)
+}
+
+func (s *Site) newKind(a *model.Allocation) *kind {
+	k := &kind{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
+	may := s.space.Eligible(&s.site.Constraints[a.Constraint])
+	if a.Partition >= 0 {
+		may.And(s.site.Partitions[a.Partition].Nodes)
+	}
+	if a.Reservation >= 0 {
+		may.And(s.site.Reservations[a.Reservation].Nodes)
+	}
+	k.mask = append(model.NodeSet(nil), may...)
+	for v := range s.home {
+		if model.VClusterID(v) == a.VCluster {
+			continue
+		}
+		k.mask.AndNot(s.home[v])
+		if s.site.VClusters[a.VCluster].Borrow && s.site.VClusters[v].Lend && !s.cfg.Shared {
+			if k.foreign == nil {
+				k.foreign = model.NewNodeSet(len(s.site.Nodes))
+			}
+			k.foreign.Or(s.home[v])
+		}
+	}
+	if k.foreign != nil {
+		k.foreign.And(may)
+	}
+	k.class = s.space.Class(k.mask)
+	k.all = int(k.mask.Len()) == len(s.site.Nodes)
+	for n := k.mask.Next(0); n >= 0; n = k.mask.Next(n + 1) {
+		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
+		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
+	}
+	s.kinds = append(s.kinds, k)
+	return k
+}
+
+// claimOf is what a takes from its tenant's limits on n nodes.
+func (s *Site) claimOf(a *model.Allocation, k *kind, n int32) quota.Claim {
+	per := a.GPUs
+	if per == 0 {
+		per = k.gpus
+	}
+	return quota.Claim{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * per}
+}
+
+// demand is what a asks for before its nodes are known: the power that it
+// states, else what as many of the hungriest nodes it may use can draw.
+func demand(a *model.Allocation, k *kind) usage {
+	u := usage{a.Power, a.IODemand}
+	if u.power == 0 {
+		u.power = k.watts * int64(a.NodesMin)
+	}
+	return u
+}

@@ -1,0 +1,341 @@
+package scheduler
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/workflow"
+)
+
+// Observe takes in facts in the order of the log; now must not decrease. A fact
+// that contradicts the state is a fault of the caller and panics.
+func (s *Site) Observe(now model.Time, facts []model.Fact) {
+	s.advance(now)
+	for i := range facts {
+		f := &facts[i]
+		switch f.Kind {
+		case model.FactSubmitted:
+			s.submitted(f)
+		case model.FactCancelled:
+			s.withdrawn(f.Ref)
+		case model.FactEnded:
+			s.over(f.Ref, f.Outcome)
+		case model.FactAssigned:
+			s.granted(f)
+		case model.FactRefused:
+			s.refused(f)
+		case model.FactPreempted:
+			s.jobs[f.Ref].leaving = true
+		case model.FactSuspended:
+			s.returns(f.Ref, model.Duration(f.Value))
+		case model.FactRequeued:
+			s.returns(f.Ref, s.jobs[f.Ref].Walltime)
+		case model.FactReleased:
+			s.jobs[f.Ref].Hold = false
+			s.admit(f.Ref)
+		default:
+			s.changed(f)
+		}
+	}
+}
+
+// changed takes in a change of the site.
+func (s *Site) changed(f *model.Fact) {
+	switch f.Kind {
+	case model.FactNode:
+		up := f.State == model.Ready
+		if up {
+			s.ready.Add(f.Node)
+		} else {
+			s.ready.Remove(f.Node)
+		}
+		s.free.SetAvailable(f.Node, up)
+		for i := range s.lanes {
+			s.lanes[i].free.SetAvailable(f.Node, up)
+		}
+	case model.FactLimits:
+		s.book.SetLimits(f.Tenant, f.Limits)
+	case model.FactPrice:
+		s.price = model.Fixed(f.Value)
+	case model.FactPower:
+		s.powerCap.power = f.Value
+	case model.FactBandwidth:
+		s.powerCap.bandwidth = f.Value
+	}
+	s.stir()
+}
+
+// stir makes every vCluster look at its queue again.
+func (s *Site) stir() {
+	for i := range s.lanes {
+		s.lanes[i].dirty = true
+	}
+}
+
+// advance brings the books to now: what the accounting ticks up to then froze.
+func (s *Site) advance(now model.Time) {
+	for t := s.book.NextTick(s.now); t <= now; t = s.book.NextTick(t) {
+		s.book.Freeze(t)
+		s.ticks++
+	}
+	s.now = now
+}
+
+func (s *Site) submitted(f *model.Fact) {
+	for int(f.Ref) >= len(s.jobs) {
+		s.jobs = append(s.jobs, siteJob{})
+	}
+	j, a := &s.jobs[f.Ref], f.Alloc
+	if j.phase != gone {
+		panic("scheduler: submission under a ref that is in use")
+	}
+	k := s.kindOf(a)
+	placement := model.Placement{Words: j.placement.Words[:0], Shares: j.placement.Shares[:0]}
+	*j = siteJob{
+		job: job{
+			id: a.Job, request: f.Request, submit: a.Submit, walltime: a.Walltime, placement: placement,
+		},
+		Allocation: *a, lane: &s.lanes[a.VCluster], kind: k, claim: s.claimOf(a, k, a.NodesMin), left: a.Walltime, cause: -1,
+	}
+	j.Deps = nil // the graph has them
+	s.rank(j)
+	s.queue(j, j.gpuTime())
+	s.book.Enter(&j.claim)
+	status := s.graph.Submit(a, f.Ref)
+	switch status {
+	case workflow.Blocked:
+		j.phase = dependent
+		s.note(f.Ref, model.ReasonDependency)
+	case workflow.Never:
+		s.doom(f.Ref)
+	default:
+		s.admit(f.Ref)
+	}
+}
+
+// doom proposes to withdraw a job that can never start.
+func (s *Site) doom(ref model.Ref) {
+	s.jobs[ref].phase = never
+	s.doomed = append(s.doomed, ref)
+	s.note(ref, model.ReasonDependencyNever)
+	s.jobs[ref].lane.dirty = true
+}
+
+// admit lets a job whose dependencies hold into the queue, or makes it wait
+// for its eligible time or its release.
+func (s *Site) admit(ref model.Ref) {
+	j := &s.jobs[ref]
+	if j.Hold || j.Eligible > s.now {
+		if j.phase != early {
+			j.phase = early
+			s.later = append(s.later, ref)
+		}
+		if j.Hold {
+			s.note(ref, model.ReasonHeld)
+		} else {
+			s.note(ref, model.ReasonNotEligible)
+		}
+		return
+	}
+	if j.phase == early {
+		s.later = without(s.later, ref)
+	}
+	s.enter(ref)
+}
+
+// wake admits the jobs whose eligible time has come.
+func (s *Site) wake() {
+	for i := 0; i < len(s.later); {
+		ref := s.later[i]
+		if j := &s.jobs[ref]; j.Hold || j.Eligible > s.now {
+			i++
+			continue
+		}
+		s.admit(ref) // takes it out of s.later
+	}
+}
+
+// enter puts a job into the queue of its vCluster.
+func (s *Site) enter(ref model.Ref) {
+	j := &s.jobs[ref]
+	j.phase, j.pos = waiting, int32(len(j.lane.queue))
+	j.lane.queue = append(j.lane.queue, ref)
+	j.lane.dirty = true
+}
+
+// leave takes a job out of the queue.
+func (s *Site) leave(ref model.Ref) {
+	j := &s.jobs[ref]
+	q := j.lane.queue
+	last := q[len(q)-1]
+	q[j.pos] = last
+	s.jobs[last].pos = j.pos
+	j.lane.queue = q[:len(q)-1]
+}
+
+// withdrawn takes out a job that its owner, or the graph, withdrew.
+func (s *Site) withdrawn(ref model.Ref) {
+	j := &s.jobs[ref]
+	switch j.phase {
+	case inFlight: // the refusal will follow
+		j.phase = withdrawn
+		return
+	case waiting:
+		s.leave(ref)
+		j.lane.dirty = true
+	case early:
+		s.later = without(s.later, ref)
+	case never:
+		s.doomed = without(s.doomed, ref)
+	}
+	s.depart(ref, model.Cancelled)
+}
+
+// depart forgets a job that has left and releases those that waited for it.
+func (s *Site) depart(ref model.Ref, outcome model.JobState) {
+	j := &s.jobs[ref]
+	s.queue(j, 0)
+	s.book.Leave(&j.claim)
+	s.unclaim(ref)
+	s.unreserve(ref)
+	j.phase = gone
+	s.changes.Reset()
+	s.graph.Ended(j.Job, ref, outcome, false, &s.changes)
+	for _, r := range s.changes.Released {
+		s.admit(r)
+	}
+	for _, r := range s.changes.Never {
+		s.doom(r)
+	}
+}
+
+// queue sets what a job that is not running counts for in the backlog.
+func (s *Site) queue(j *siteJob, work int64) {
+	s.queued += work - j.waits
+	j.waits = work
+}
+
+// over takes in the end of a running job.
+func (s *Site) over(ref model.Ref, outcome model.JobState) {
+	s.vacate(ref)
+	s.depart(ref, outcome)
+}
+
+// returns puts a job that was suspended or requeued back into the queue; left
+// is the requested time it still has.
+func (s *Site) returns(ref model.Ref, left model.Duration) {
+	s.vacate(ref)
+	j := &s.jobs[ref]
+	j.left, j.walltime, j.leaving, j.borrowed = left, left, false, false
+	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	s.rank(j)
+	s.queue(j, j.gpuTime())
+	s.enter(ref)
+}
+
+// vacate gives the nodes of a running job back.
+func (s *Site) vacate(ref model.Ref) {
+	j := &s.jobs[ref]
+	if j.phase != running {
+		panic("scheduler: end of a job that does not run")
+	}
+	s.running -= j.runs
+	s.book.Stop(&j.claim, s.now)
+	s.graph.Stopped(ref)
+	s.used.power -= j.ask.power
+	s.used.bandwidth -= j.ask.bandwidth
+	s.lend(j, -1)
+	s.free.Give(&j.placement)
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.ends.Remove(j.predicted, ref)
+		l.free.Give(&j.placement)
+		for _, r := range l.flying { // proposed before it knew of this job
+			l.free.Take(&s.jobs[r].placement)
+		}
+	}
+	last := s.active[len(s.active)-1]
+	s.active[j.pos] = last
+	s.jobs[last].pos = j.pos
+	s.active = s.active[:len(s.active)-1]
+	s.left(ref)
+	s.stir()
+}
+
+// granted takes in that the quorum granted a proposal.
+func (s *Site) granted(f *model.Fact) {
+	ref := f.Ref
+	j := &s.jobs[ref]
+	j.lane.flying = without(j.lane.flying, ref)
+	end := s.now.Add(s.span(j))
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		if l == j.lane {
+			l.ends.Remove(j.predicted, ref)
+		} else {
+			l.free.Take(&j.placement)
+		}
+		l.ends.Insert(end, ref, sizeOf(&j.placement))
+	}
+	s.free.Take(&j.placement)
+	j.predicted, j.started, j.phase = end, s.now, running
+	j.pos = int32(len(s.active))
+	s.active = append(s.active, ref)
+	s.queue(j, 0)
+	j.runs = j.gpuTime()
+	s.running += j.runs
+	s.book.Unreserve(&j.claim)
+	s.book.Start(&j.claim, s.now)
+	s.unclaim(ref)
+}
+
+// refused takes in that the quorum did not grant a proposal.
+func (s *Site) refused(f *model.Fact) {
+	if s.unasked(f.Seq) { // it was to preempt another
+		return
+	}
+	j := &s.jobs[f.Ref]
+	if j.phase == never { // it left by itself meanwhile
+		return
+	}
+	j.lane.flying = without(j.lane.flying, f.Ref)
+	j.lane.ends.Remove(j.predicted, f.Ref)
+	s.book.Unreserve(&j.claim)
+	s.graph.Stopped(f.Ref)
+	s.used.power -= j.ask.power
+	s.used.bandwidth -= j.ask.bandwidth
+	s.lend(j, -1)
+	j.borrowed = false
+	j.lane.free.GiveWhere(&j.placement, s.free)
+	for _, r := range j.lane.flying {
+		j.lane.free.Take(&s.jobs[r].placement)
+	}
+	if j.phase == withdrawn {
+		s.depart(f.Ref, model.Cancelled)
+		return
+	}
+	s.enter(f.Ref)
+}
+
+// span is for how long a job is expected to hold its nodes.
+func (s *Site) span(j *siteJob) model.Duration { return j.left }
+
+// lend counts the nodes of other vClusters that j holds, sign times.
+func (s *Site) lend(j *siteJob, sign int32) {
+	if !j.borrowed {
+		return
+	}
+	for v := range s.home {
+		if model.VClusterID(v) != j.VCluster {
+			s.lent[v] += sign * within(&j.placement, s.home[v])
+		}
+	}
+}
+
+// without is refs less ref, in order.
+func without(refs []model.Ref, ref model.Ref) []model.Ref {
+	for i, r := range refs {
+		if r == ref {
+			return append(refs[:i], refs[i+1:]...)
+		}
+	}
+	return refs
+}

@@ -1,0 +1,406 @@
+package scheduler
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/score"
+)
+
+// candidate is a waiting job in the order of one pass.
+type candidate struct {
+	key  int64
+	tier int32
+	ref  model.Ref
+}
+
+// Plan makes the passes that are due at now, in the order of the vClusters,
+// and returns what they decided; it is valid until the next Plan.
+func (s *Site) Plan(now model.Time) *Plan {
+	s.advance(now)
+	s.plan.Proposals, s.plan.Notes = s.plan.Proposals[:0], s.plan.Notes[:0]
+	s.plan.Due, s.plan.QuietUntil = model.Never, model.Never
+	s.wake()
+	s.withdraw()
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		if s.turn(l, now) {
+			l.passed, l.dirty = now, false
+			s.pass(l, now)
+		}
+	}
+	for i := range s.lanes {
+		s.plan.Due = min(s.plan.Due, s.due(&s.lanes[i], now))
+	}
+	for _, ref := range s.later {
+		if j := &s.jobs[ref]; !j.Hold {
+			s.plan.Due = min(s.plan.Due, j.Eligible)
+		}
+	}
+	return &s.plan
+}
+
+// turn says whether l makes a pass now.
+func (s *Site) turn(l *lane, now model.Time) bool {
+	p := l.policy
+	if p.Cycle == 0 {
+		return l.dirty || l.release <= now || s.boundary(now)
+	}
+	return now != l.passed && grid(now, p.Cycle, p.Phase) == now && (l.dirty || l.quiet <= now)
+}
+
+// due is the next instant at which l must look at its queue.
+func (s *Site) due(l *lane, now model.Time) model.Time {
+	if len(l.queue) == 0 {
+		return model.Never
+	}
+	p := l.policy
+	if p.Cycle == 0 {
+		if l.dirty {
+			return now
+		}
+		at := min(l.release, s.nextBoundary(now))
+		if l.timeline != nil {
+			at = min(at, l.timelineDue(now))
+		}
+		return at
+	}
+	from := l.quiet
+	if l.dirty {
+		from = now
+	}
+	if from == model.Never {
+		return model.Never
+	}
+	from = max(from, now)
+	if l.passed == from {
+		from++
+	}
+	return grid(from, p.Cycle, p.Phase)
+}
+
+// grid is the first instant phase + n*cycle at or after t.
+func grid(t model.Time, cycle, phase model.Duration) model.Time {
+	if t == model.Never {
+		return t
+	}
+	n := max(0, (t.Sub(model.Time(phase))+cycle-1)/cycle)
+	return model.Time(phase).Add(n * cycle)
+}
+
+// boundary says whether an advance reservation ends at now, which may open
+// nodes; nextBoundary is the next such instant.
+func (s *Site) boundary(now model.Time) bool {
+	for i := range s.site.Reservations {
+		if r := &s.site.Reservations[i]; r.End == now || r.Start == now {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Site) nextBoundary(now model.Time) model.Time {
+	at := model.Never
+	for i := range s.site.Reservations {
+		r := &s.site.Reservations[i]
+		if r.Start > now {
+			at = min(at, r.Start)
+		}
+		if r.End > now {
+			at = min(at, r.End)
+		}
+	}
+	return at
+}
+
+// withdraw proposes to cancel the jobs that can never start.
+func (s *Site) withdraw() {
+	for _, ref := range s.doomed {
+		j := &s.jobs[ref]
+		s.seq++
+		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
+			Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
+		})
+	}
+	s.doomed = s.doomed[:0]
+}
+
+// pass looks through the queue of one vCluster, best job first. Jobs that have
+// room now and jobs that have none wait in two heaps: of the latter only the
+// best is of interest, for it is the one that holds a reservation.
+func (s *Site) pass(l *lane, now model.Time) {
+	l.quiet, l.release = model.Never, model.Never
+	wasBlocked := l.blocked
+	l.blocked = false
+	if len(l.queue) == 0 {
+		return
+	}
+	s.freeze(l)
+	l.hold.reset()
+	first := len(s.plan.Proposals)
+	if l.policy.AsCoded {
+		s.passAsCoded(l, now)
+	} else if l.timeline != nil {
+		s.passTimeline(l, now)
+	} else {
+		s.passQueue(l, now)
+	}
+	s.grow(l, now, first)
+	s.lapse(l)
+	if len(s.plan.Proposals) > first {
+		l.quiet = now // what is free has changed, and f9 with it
+	}
+	if wasBlocked && !l.blocked {
+		s.stir() // others may borrow what nobody here waits for
+	}
+}
+
+// passQueue is the pass under none, first-fit and easy.
+func (s *Site) passQueue(l *lane, now model.Time) {
+	if !s.split(l, now) {
+		return
+	}
+	s.work.Passes++
+	s.work.Examined += uint64(len(l.queue))
+	room, tight := candidates{s, l, now, s.room}, candidates{s, l, now, s.tight}
+	room.init()
+	tight.init()
+	for len(room.h) > 0 || len(tight.h) > 0 {
+		if len(room.h) == 0 || (len(tight.h) > 0 && room.before(tight.h[0], room.h[0])) {
+			s.meetTight(l, now, tight.h[0])
+			tight.pop()
+		} else {
+			s.meet(l, now, room.h[0])
+			room.pop()
+		}
+		if l.blocked && s.cfg.Explain == nil { // else the others want to know why
+			tight.h = tight.h[:0]
+			if b := l.policy.Backfill; b == None || b == Conservative {
+				break
+			}
+		}
+	}
+	s.quieten(l, now)
+}
+
+// split puts the candidates into the two heaps; it says whether a pass is worth
+// making: whether anybody has room, or the first blocked job may do something
+// about it.
+func (s *Site) split(l *lane, now model.Time) bool {
+	s.room, s.tight = s.room[:0], s.tight[:0]
+	any, p := false, l.policy
+	for _, ref := range l.queue {
+		j := &s.jobs[ref]
+		c := candidate{0, s.tier(j), ref}
+		if s.mayFit(l, j) {
+			any = true
+			s.room = append(s.room, c)
+		} else {
+			s.tight = append(s.tight, c)
+		}
+	}
+	if !any && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
+		// Nobody starts, whoever is first: the blocked one would only keep
+		// its own vCluster from lending.
+		l.blocked = true
+		return false
+	}
+	for i := range s.room {
+		s.room[i].key = s.keyOf(l, &s.jobs[s.room[i].ref], now)
+	}
+	for i := range s.tight {
+		s.tight[i].key = s.keyOf(l, &s.jobs[s.tight[i].ref], now)
+	}
+	return true
+}
+
+func (s *Site) tier(j *siteJob) int32 {
+	if j.Partition < 0 {
+		return 0
+	}
+	return s.site.Partitions[j.Partition].Tier
+}
+
+// meet is the turn of a job that had room when the pass began.
+func (s *Site) meet(l *lane, now model.Time, c candidate) {
+	j := &s.jobs[c.ref]
+	if r := s.held(l, c, now); r != model.ReasonNone {
+		s.note(c.ref, r)
+		return
+	}
+	if r := s.choose(l, c.ref, now); r != model.ReasonNone {
+		s.block(l, now, c.ref, r)
+		return
+	}
+	if l.blocked && !s.mayPass(l, now, j) {
+		s.note(c.ref, model.ReasonPriority)
+		return
+	}
+	s.propose(l, c.ref, now)
+}
+
+// mayPass says whether a job about to start on s.chosen may do so although one
+// before it is blocked. Between two plans of Conservative nobody may.
+func (s *Site) mayPass(l *lane, now model.Time, j *siteJob) bool {
+	switch l.policy.Backfill {
+	case FirstFit:
+		return true
+	case Easy:
+		return s.harmless(l, now, j, &s.chosen)
+	}
+	return false
+}
+
+// meetTight is the turn of a job that had no room when the pass began.
+func (s *Site) meetTight(l *lane, now model.Time, c candidate) {
+	if r := s.held(l, c, now); r != model.ReasonNone {
+		s.note(c.ref, r)
+		return
+	}
+	s.block(l, now, c.ref, s.choose(l, c.ref, now))
+}
+
+// held says which limit keeps j from starting now, whatever is free.
+func (s *Site) held(l *lane, c candidate, now model.Time) model.Reason {
+	p, j := l.policy, &s.jobs[c.ref]
+	if p.MinScore > 0 && p.Ranking == ByScore && model.Fixed(c.key) < p.MinScore {
+		l.release = min(l.release, s.reaches(l, j, model.Fixed(c.key), now))
+		return model.ReasonMinScore
+	}
+	if r := s.book.Check(&j.claim); r != model.ReasonNone {
+		return r
+	}
+	return s.graph.Gate(c.ref)
+}
+
+// reaches is the instant at which the wait alone has lifted j to min_score; a
+// pass is made then. Never when it does not within what is left of the clock.
+func (s *Site) reaches(l *lane, j *siteJob, have model.Fixed, now model.Time) model.Time {
+	w2, pen := l.policy.Weights[score.Wait], l.penalty[j.Tenant+1]
+	if w2 <= 0 || pen <= 0 {
+		return model.Never
+	}
+	step := w2.Mul(pen)
+	if step <= 0 {
+		return model.Never
+	}
+	// Below the exact instant by rounding at most, so that the pass repeats
+	// until it is reached; each lies at least a millisecond later.
+	wait := score.WaitOf(now.Sub(j.submit), l.policy.Reference)
+	lack := model.Ratio(int64(l.policy.MinScore-have), int64(step))
+	return max(j.submit.Add(score.WaitUntil(wait+lack, l.policy.Reference)), now.Add(model.Millisecond))
+}
+
+// block makes ref the first blocked job of the pass, when there is none yet.
+func (s *Site) block(l *lane, now model.Time, ref model.Ref, r model.Reason) {
+	s.note(ref, r)
+	if l.blocked {
+		return
+	}
+	l.blocked = true
+	l.hold.ref = ref
+	if l.policy.Preempts {
+		s.preempt(l, now, ref)
+	}
+}
+
+// propose asks for the nodes in s.chosen for the job under ref.
+func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
+	j := &s.jobs[ref]
+	s.leave(ref)
+	j.placement.Words = append(j.placement.Words[:0], s.chosen.Words...)
+	j.placement.Shares = append(j.placement.Shares[:0], s.chosen.Shares...)
+	j.borrowed = s.chosenBorrows
+	j.phase = inFlight
+	l.free.Take(&j.placement)
+	l.flying = append(l.flying, ref)
+	j.predicted = now.Add(s.span(j))
+	l.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
+	s.book.Reserve(&j.claim)
+	s.graph.Started(ref)
+	s.use(j)
+	s.lend(j, 1)
+	s.seq++
+	s.note(ref, model.ReasonNone)
+	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
+		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
+		Request: j.request, Placement: j.placement,
+	})
+}
+
+// quieten bounds from below the instant at which the next pass could decide
+// anything else, when all that keeps jobs from starting is the reservation.
+func (s *Site) quieten(l *lane, now model.Time) {
+	p := l.policy
+	if p.MinScore == 0 && (!l.blocked || (len(s.room) == 0 && !s.mayPreempt(l))) {
+		return
+	}
+	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || p.Preempts || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
+		l.quiet = now
+		return
+	}
+	l.quiet = min(max(l.ends.First(), now), s.book.NextTick(now))
+	h := &s.jobs[l.hold.ref]
+	w2, ref := p.Weights[score.Wait], p.Reference
+	top := s.scoreOf(l, h, now)
+	for _, r := range l.queue {
+		j := &s.jobs[r]
+		if r == l.hold.ref || s.tier(j) < s.tier(h) {
+			continue
+		}
+		gap := top - s.scoreOf(l, j, now)
+		if gap < 0 { // held by a limit: it is before h already
+			continue
+		}
+		d := score.Overtake(gap, w2, l.penalty[j.Tenant+1], l.penalty[h.Tenant+1], now.Sub(j.submit), now.Sub(h.submit), ref)
+		l.quiet = min(l.quiet, now.Add(d))
+	}
+}
+
+// candidates is a binary heap, best job first.
+type candidates struct {
+	s   *Site
+	l   *lane
+	now model.Time
+	h   []candidate
+}
+
+func (q *candidates) before(a, b candidate) bool {
+	switch {
+	case a.tier != b.tier:
+		return a.tier > b.tier
+	case q.l.policy.Ranking == ByOrder:
+		return q.l.policy.Order.before(&q.s.jobs[a.ref].job, &q.s.jobs[b.ref].job, q.now)
+	case a.key != b.key:
+		return a.key > b.key
+	}
+	return q.s.jobs[a.ref].id < q.s.jobs[b.ref].id
+}
+
+func (q *candidates) init() {
+	for i := len(q.h)/2 - 1; i >= 0; i-- {
+		q.down(i)
+	}
+}
+
+func (q *candidates) pop() {
+	n := len(q.h) - 1
+	q.h[0] = q.h[n]
+	q.h = q.h[:n]
+	q.down(0)
+}
+
+func (q *candidates) down(i int) {
+	for {
+		l := 2*i + 1
+		if l >= len(q.h) {
+			return
+		}
+		if r := l + 1; r < len(q.h) && q.before(q.h[r], q.h[l]) {
+			l = r
+		}
+		if !q.before(q.h[l], q.h[i]) {
+			return
+		}
+		q.h[i], q.h[l] = q.h[l], q.h[i]
+		i = l
+	}
+}

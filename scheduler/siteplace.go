@@ -1,0 +1,231 @@
+package scheduler
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+	"orrery/scheduler/preempt"
+)
+
+// siteScratch is reused from pass to pass.
+type siteScratch struct {
+	room, tight   []candidate
+	suspects      []preempt.Victim
+	largest       []int32 // by eligibility class, -1 until asked for in a pass
+	chosen        model.Placement
+	chosenBorrows bool
+	avoid, extra  model.NodeSet
+	trial, idle   *place.Free // for questions; all nodes of idle are free
+	victims       []int
+}
+
+func newSiteScratch(space *place.Space, nodes int) siteScratch {
+	x := siteScratch{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), trial: space.NewFree(), idle: space.NewFree()}
+	for n := range nodes {
+		x.idle.SetAvailable(model.NodeID(n), true)
+	}
+	return x
+}
+
+// sizeOf counts the nodes of a placement.
+func sizeOf(p *model.Placement) int32 {
+	n := len(p.Shares)
+	for _, w := range p.Words {
+		n += bits.OnesCount64(w.Mask)
+	}
+	return int32(n)
+}
+
+// within counts the nodes of a placement that are in the set.
+func within(p *model.Placement, set model.NodeSet) int32 {
+	n := 0
+	for _, w := range p.Words {
+		n += bits.OnesCount64(w.Mask & set[w.Word])
+	}
+	for _, h := range p.Shares {
+		if set.Has(h.Node) {
+			n++
+		}
+	}
+	return int32(n)
+}
+
+// query is the search for the nodes of j on n nodes; avoid is what avoids said.
+func (s *Site) query(l *lane, j *siteJob, n int32, avoid model.NodeSet) place.Query {
+	return place.Query{
+		Class: j.kind.class, Nodes: n, GPUs: j.GPUs, Topology: j.Topology,
+		Sensitive: j.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded,
+	}
+}
+
+// avoids gathers in s.avoid the nodes that j must not use if it ran over
+// [from, until): those kept for others and those set aside; nil when there are
+// none.
+func (s *Site) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
+	if len(s.claims) == 0 && len(s.site.Reservations) == 0 {
+		return nil
+	}
+	clear(s.avoid)
+	for i := range s.claims {
+		if s.claims[i].ref != ref {
+			s.avoid.Or(s.claims[i].nodes)
+		}
+	}
+	j := &s.jobs[ref]
+	for i := range s.site.Reservations {
+		r := &s.site.Reservations[i]
+		if (r.Maintenance || j.Reservation != model.ReservationID(i)) && from < r.End && until > r.Start {
+			s.avoid.Or(r.Nodes)
+		}
+	}
+	return s.avoid
+}
+
+// mayFit says whether the free nodes would do for j by their number. It is
+// cheap and errs on the side of yes.
+func (s *Site) mayFit(l *lane, j *siteJob) bool {
+	if stated := (usage{j.Power, j.IODemand}); !s.fitsCaps(&stated, s.used) {
+		return false
+	}
+	if j.GPUs > 0 || l.free.Count(j.kind.class) >= j.NodesMin {
+		return true
+	}
+	return j.kind.foreign != nil && j.Preemptible()
+}
+
+// fitsCaps says whether ask fits under the caps when used is in use.
+func (s *Site) fitsCaps(ask *usage, used usage) bool {
+	return (s.powerCap.power == 0 || ask.power == 0 || used.power+ask.power <= s.powerCap.power) &&
+		(s.powerCap.bandwidth == 0 || ask.bandwidth == 0 || used.bandwidth+ask.bandwidth <= s.powerCap.bandwidth)
+}
+
+// choose selects nodes for j into s.chosen, or says why there are none.
+func (s *Site) choose(l *lane, ref model.Ref, now model.Time) model.Reason {
+	j := &s.jobs[ref]
+	s.chosenBorrows = false
+	q := s.query(l, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
+	if !l.free.Select(&q, &s.chosen) {
+		if !s.borrow(l, j, &q) {
+			return s.why(l, j, &q)
+		}
+		s.chosenBorrows = true
+	}
+	return s.overCap(j)
+}
+
+// overCap says which cap the job would break on the nodes in s.chosen.
+func (s *Site) overCap(j *siteJob) model.Reason {
+	power := usage{power: s.site.Draw(&j.Allocation, &s.chosen)}
+	switch {
+	case !s.fitsCaps(&power, s.used):
+		return model.ReasonPower
+	case !s.fitsCaps(&usage{bandwidth: j.IODemand}, s.used):
+		return model.ReasonBandwidth
+	}
+	return model.ReasonNone
+}
+
+// why finds what is short when no nodes could be selected.
+func (s *Site) why(l *lane, j *siteJob, q *place.Query) model.Reason {
+	if q.Avoid != nil {
+		free := *q
+		free.Avoid = nil
+		if l.free.Fits(&free) {
+			return model.ReasonReserved
+		}
+	}
+	if j.GPUs == 0 && l.free.Count(j.kind.class) >= j.NodesMin {
+		return model.ReasonConformance
+	}
+	return model.ReasonResources
+}
+
+// borrow completes the nodes of j with idle ones of vClusters that lend.
+func (s *Site) borrow(l *lane, j *siteJob, q *place.Query) bool {
+	if j.kind.foreign == nil || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 {
+		return false
+	}
+	clear(s.extra)
+	idle, found := l.free.Idle(), false
+	for v := range s.home {
+		vc := &s.site.VClusters[v]
+		if v == int(l.id) || !vc.Lend || s.lanes[v].blocked {
+			continue
+		}
+		room := vc.Lendable(s.homes[v]) - s.lent[v]
+		for w := 0; w < len(s.extra) && room > 0; w++ {
+			for m := s.home[v][w] & j.kind.foreign[w] & idle[w]; m != 0 && room > 0; room-- {
+				s.extra[w] |= m & -m
+				m &= m - 1
+				found = true
+			}
+		}
+	}
+	return found && l.free.SelectExtra(q, s.extra, &s.chosen)
+}
+
+// use books what j takes of the caps on the nodes in s.chosen.
+func (s *Site) use(j *siteJob) {
+	j.ask = usage{s.site.Draw(&j.Allocation, &s.chosen), j.IODemand}
+	s.used.power += j.ask.power
+	s.used.bandwidth += j.ask.bandwidth
+}
+
+// grow offers the jobs proposed since first that take a range of nodes what
+// nobody else could use, in the order in which they were proposed.
+func (s *Site) grow(l *lane, now model.Time, first int) {
+	for i := first; i < len(s.plan.Proposals); i++ {
+		p := &s.plan.Proposals[i]
+		if p.Kind != model.ProposeAssign || p.Borrowed {
+			continue
+		}
+		j := &s.jobs[p.Ref]
+		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && s.mayGrow(l, now, j) {
+			s.growJob(l, now, p)
+		}
+	}
+}
+
+// growJob finds the largest size at which the job of p has room, keeps the
+// limits and delays nobody, and moves its proposal there.
+func (s *Site) growJob(l *lane, now model.Time, p *model.Proposal) {
+	j := &s.jobs[p.Ref]
+	have := sizeOf(&j.placement)
+	l.free.Give(&j.placement)
+	for n := min(j.NodesMax, l.free.Count(j.kind.class)); n > have; n-- {
+		if s.larger(l, now, p.Ref, n) {
+			break
+		}
+	}
+	l.free.Take(&j.placement)
+	l.ends.Remove(j.predicted, p.Ref)
+	l.ends.Insert(j.predicted, p.Ref, sizeOf(&j.placement))
+	p.Placement = j.placement
+}
+
+// larger tries size n for a job that is in flight; its nodes are given back
+// for the trial.
+func (s *Site) larger(l *lane, now model.Time, ref model.Ref, n int32) bool {
+	j := &s.jobs[ref]
+	fits := s.book.CheckResize(&j.claim, n) == model.ReasonNone
+	q := s.query(l, j, n, s.avoids(ref, now, now.Add(j.left)))
+	if !fits || !l.free.Select(&q, &s.chosen) {
+		return false
+	}
+	have := j.ask
+	s.used.power -= have.power
+	s.used.bandwidth -= have.bandwidth
+	if s.overCap(j) != model.ReasonNone {
+		s.used.power += have.power
+		s.used.bandwidth += have.bandwidth
+		return false
+	}
+	s.book.Unreserve(&j.claim)
+	j.claim = s.claimOf(&j.Allocation, j.kind, n)
+	s.book.Reserve(&j.claim)
+	s.use(j)
+	j.placement.Words = append(j.placement.Words[:0], s.chosen.Words...)
+	j.placement.Shares = append(j.placement.Shares[:0], s.chosen.Shares...)
+	return true
+}

@@ -1,0 +1,219 @@
+package scheduler
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
+)
+
+// claim keeps nodes for a job that makes others leave them.
+type claim struct {
+	ref     model.Ref
+	nodes   model.NodeSet
+	victims []asked
+}
+
+// asked is a victim and the proposal to preempt it.
+type asked struct {
+	ref model.Ref
+	seq uint64
+}
+
+// mayPreempt says whether anybody who runs is of a class below that of the
+// blocked job, so that a later pass may preempt where this one did not.
+func (s *Site) mayPreempt(l *lane) bool {
+	if !l.policy.Preempts || l.hold.ref < 0 || s.claimed(l.hold.ref) {
+		return false
+	}
+	if s.lent[l.id] > 0 {
+		return true
+	}
+	j := &s.jobs[l.hold.ref]
+	for _, ref := range s.active {
+		if r := &s.jobs[ref]; !r.leaving && r.Class < j.Class && r.Preemptible() {
+			return true
+		}
+	}
+	return false
+}
+
+// preempt looks for running jobs whose nodes would make room for the blocked
+// one, and proposes that they leave.
+func (s *Site) preempt(l *lane, now model.Time, ref model.Ref) {
+	if s.claimed(ref) {
+		return // it waits for victims already
+	}
+	j := &s.jobs[ref]
+	trigger := preempt.Priority
+	if j.IsSensitive() {
+		trigger = preempt.Sensitive
+	}
+	if s.lent[l.id] > 0 && s.take(l, now, ref, preempt.Reclaim) {
+		return
+	}
+	s.take(l, now, ref, trigger)
+}
+
+// take proposes the victims of one trigger; it says whether there are any.
+func (s *Site) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trigger) bool {
+	j := &s.jobs[ref]
+	s.suspect(l, j, now, trigger)
+	if len(s.suspects) == 0 {
+		return false
+	}
+	t := trial{s: s, l: l, ref: ref, now: now, used: s.used}
+	s.trial.CopyFrom(l.free)
+	cfg := &l.policy.Preemption
+	var ok bool
+	if s.victims, ok = preempt.Select(cfg, trigger, j.Class, now, s.suspects, &t, s.victims); !ok || len(s.victims) == 0 {
+		return false
+	}
+	c := claim{ref: ref, nodes: model.NewNodeSet(len(s.site.Nodes))}
+	reason := model.ReasonPreempted
+	if trigger == preempt.Reclaim {
+		reason = model.ReasonReclaimed
+	}
+	for _, i := range s.victims {
+		v := &s.suspects[i]
+		t.Give(v)
+		s.seq++
+		c.victims = append(c.victims, asked{v.Ref, s.seq})
+		s.jobs[v.Ref].leaving = true
+		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
+			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
+		})
+	}
+	q := s.query(l, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
+	if s.trial.Select(&q, &s.chosen) {
+		for _, w := range s.chosen.Words {
+			c.nodes[w.Word] |= w.Mask
+		}
+		for _, h := range s.chosen.Shares {
+			c.nodes.Add(h.Node)
+		}
+	}
+	s.claims = append(s.claims, c)
+	return true
+}
+
+// suspect lists in s.suspects who runs and might leave.
+func (s *Site) suspect(l *lane, j *siteJob, now model.Time, trigger preempt.Trigger) {
+	s.suspects = s.suspects[:0]
+	for _, ref := range s.active {
+		r := &s.jobs[ref]
+		lent := r.borrowed && within(&r.placement, s.home[l.id]) > 0
+		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && r.Class >= j.Class) {
+			continue
+		}
+		usable := within(&r.placement, j.kind.mask)
+		if usable == 0 {
+			continue
+		}
+		per := r.GPUs
+		if per == 0 {
+			per = r.kind.gpus
+		}
+		share, burst := s.book.Target(r.Tenant)
+		s.suspects = append(s.suspects, preempt.Victim{
+			Ref: ref, Job: r.Job, Class: r.Class, Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
+			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: per,
+			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: model.AbsentTime,
+			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
+			Burst: burst > model.One && share > 0 && s.book.Share(r.Tenant) > share,
+		})
+	}
+}
+
+// trial implements preempt.Trial for the blocked job ref.
+type trial struct {
+	s    *Site
+	l    *lane
+	ref  model.Ref
+	now  model.Time
+	used usage
+}
+
+func (t *trial) Give(v *preempt.Victim) {
+	r := &t.s.jobs[v.Ref]
+	t.s.trial.Give(&r.placement)
+	t.used.power -= r.ask.power
+	t.used.bandwidth -= r.ask.bandwidth
+}
+
+func (t *trial) Take(v *preempt.Victim) {
+	r := &t.s.jobs[v.Ref]
+	t.s.trial.Take(&r.placement)
+	t.used.power += r.ask.power
+	t.used.bandwidth += r.ask.bandwidth
+}
+
+func (t *trial) Fits() bool {
+	j := &t.s.jobs[t.ref]
+	if !t.s.fitsCaps(&j.ask, t.used) {
+		return false
+	}
+	q := t.s.query(t.l, j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
+	return t.s.trial.Fits(&q)
+}
+
+// claimed says whether nodes are kept for ref.
+func (s *Site) claimed(ref model.Ref) bool {
+	for i := range s.claims {
+		if s.claims[i].ref == ref {
+			return true
+		}
+	}
+	return false
+}
+
+// unclaim stops keeping nodes for ref: it has started or left.
+func (s *Site) unclaim(ref model.Ref) {
+	for i := range s.claims {
+		if s.claims[i].ref == ref {
+			s.claims = append(s.claims[:i], s.claims[i+1:]...)
+			s.stir()
+			return
+		}
+	}
+}
+
+// lapse gives up the claims of jobs of l that could not start although all
+// their victims have left: a limit holds them now.
+func (s *Site) lapse(l *lane) {
+	for i := 0; i < len(s.claims); {
+		c := &s.claims[i]
+		if j := &s.jobs[c.ref]; len(c.victims) == 0 && j.lane == l && j.phase == waiting {
+			s.unclaim(c.ref)
+			continue
+		}
+		i++
+	}
+}
+
+// left takes a victim off the claims: it has given its nodes back. A claim
+// whose victims are all gone holds until its job starts.
+func (s *Site) left(ref model.Ref) {
+	for i := range s.claims {
+		c := &s.claims[i]
+		for k := range c.victims {
+			if c.victims[k].ref == ref {
+				c.victims = append(c.victims[:k], c.victims[k+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// unasked takes in the refusal of a proposal to preempt: the claim is given up,
+// and the next pass looks for other victims. It says whether seq was one.
+func (s *Site) unasked(seq uint64) bool {
+	for i := range s.claims {
+		for _, v := range s.claims[i].victims {
+			if v.seq == seq {
+				s.jobs[v.ref].leaving = false
+				s.unclaim(s.claims[i].ref)
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,177 @@
+package scheduler
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
+	"orrery/scheduler/score"
+)
+
+// unboundedWork is the time that services count with in the backlog, and
+// shareOfUnknown their claim of one day; both are Lattice's.
+const unboundedWork = 24 * model.Hour
+
+// gpuTime is the GPU time that j asks for, in GPU seconds rounded up.
+func (j *siteJob) gpuTime() int64 {
+	d := j.left
+	if d == model.Forever {
+		d = unboundedWork
+	}
+	return (int64(d)/int64(model.Second) + 1) * int64(j.claim.GPUs)
+}
+
+// rank prepares what never changes in the order of j while it waits.
+func (s *Site) rank(j *siteJob) {
+	p := j.lane.policy
+	j.ask = demand(&j.Allocation, j.kind)
+	j.walltime = j.left
+	switch p.Ranking {
+	case ByScore:
+		needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
+		v := s.values(j, needed, groups)
+		j.static = 0
+		for _, f := range [...]score.Factor{score.Priority, score.Topology, score.Data, score.Checkpoint} {
+			j.static += p.Weights[f].Mul(v[f])
+		}
+	case ByOrder:
+		j.request.Units = j.claim.GPUs
+		if p.Order.static() {
+			j.key = p.Order.staticKey(&j.job)
+		} else {
+			j.logNum, j.logDen = log2Units(j.request.Units)
+			j.slope = p.Order.slope(&j.job)
+		}
+	}
+}
+
+// values are the factors of j that never change while it waits.
+func (s *Site) values(j *siteJob, needed, groups int32) (v score.Values) {
+	p := j.lane.policy
+	v[score.Priority] = score.PriorityOf(j.Class)
+	v[score.Data] = score.DataOf(j.DataReady)
+	if p.AsCoded {
+		v[score.Topology] = score.CodedTopologyOf(j.NodesMin, groups, -1, false)
+		v[score.Checkpoint] = score.CodedCheckpointOf(j.Checkpoint)
+		return v
+	}
+	v[score.Topology] = score.TopologyOf(needed, groups)
+	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)
+	return v
+}
+
+// freeze fixes everything that the scores of one pass have in common.
+func (s *Site) freeze(l *lane) {
+	if l.policy.Ranking != ByScore {
+		return
+	}
+	w := &l.policy.Weights
+	if l.ticked != s.ticks {
+		l.ticked = s.ticks
+		u := s.book.Utilisation()
+		for t := range l.tenant {
+			id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
+			l.tenant[t] = w[score.FairShare].Mul(s.fairShare(id, u))
+			l.penalty[t] = score.Penalty(s.book.Budget(id))
+		}
+	}
+	l.global = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)))
+	if !l.policy.Expected {
+		l.global += w[score.Energy].Mul(score.EnergyOf(s.price))
+	}
+	for i := range s.largest {
+		s.largest[i] = -1
+	}
+}
+
+func (s *Site) fairShare(t model.TenantID, utilisation model.Fixed) model.Fixed {
+	share, burst := s.book.Target(t)
+	if share <= 0 {
+		return s.book.Neutral(t)
+	}
+	return score.FairShareOf(share, burst, s.book.Share(t), utilisation)
+}
+
+// conformance is the factor f9 of j, frozen for the pass.
+func (s *Site) conformance(l *lane, j *siteJob) model.Fixed {
+	c := int(j.kind.class)
+	for c >= len(s.largest) {
+		s.largest = append(s.largest, -1)
+	}
+	if s.largest[c] < 0 {
+		s.largest[c] = l.free.Largest(j.kind.class)
+	}
+	if s.largest[c] >= j.NodesMin {
+		return model.One
+	}
+	return score.ConformanceOf(s.largest[c], j.NodesMin)
+}
+
+// scoreOf is the score of a waiting job in this pass.
+func (s *Site) scoreOf(l *lane, j *siteJob, now model.Time) model.Fixed {
+	w := &l.policy.Weights
+	sum := j.static + l.tenant[j.Tenant+1] + l.global +
+		w[score.Wait].Mul(score.WaitOf(now.Sub(j.submit), l.policy.Reference)) +
+		w[score.Conformance].Mul(s.conformance(l, j))
+	if l.policy.Expected {
+		sum += w[score.Energy].Mul(score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price)))
+	}
+	if p := l.penalty[j.Tenant+1]; p != model.One {
+		return p.Mul(sum)
+	}
+	return sum
+}
+
+// explained is the score of j with its factors, for those who ask.
+func (s *Site) explained(l *lane, j *siteJob, now model.Time) score.Explanation {
+	w := &l.policy.Weights
+	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
+	v := s.values(j, needed, groups)
+	v[score.Wait] = score.WaitOf(now.Sub(j.submit), l.policy.Reference)
+	v[score.FairShare] = s.fairShare(j.Tenant, s.book.Utilisation())
+	v[score.Backlog] = score.BacklogOf(model.Duration(s.queued), model.Duration(s.running))
+	v[score.Energy] = score.EnergyOf(s.price)
+	if l.policy.Expected {
+		v[score.Energy] = score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price))
+	}
+	v[score.Conformance] = s.conformance(l, j)
+	return score.Explain(w, &v, l.penalty[j.Tenant+1])
+}
+
+// keyOf is what l orders by, largest first; orders of ByOrder have none.
+func (s *Site) keyOf(l *lane, j *siteJob, now model.Time) int64 {
+	switch l.policy.Ranking {
+	case ByScore:
+		return int64(s.scoreOf(l, j, now))
+	case ByMultifactor:
+		return s.priority(l, j, now)
+	}
+	if !l.policy.Order.static() {
+		j.float = l.policy.Order.floatKey(&j.job, now)
+	}
+	return 0
+}
+
+// priority is Slurm's multifactor priority of j.
+func (s *Site) priority(l *lane, j *siteJob, now model.Time) int64 {
+	in := s.factors(j, now)
+	return multifactor.Priority(&l.policy.Multifactor, &in)
+}
+
+// factors are the inputs of Slurm's priority of j: its age counts from its
+// eligible time, its units stand for CPUs.
+func (s *Site) factors(j *siteJob, now model.Time) multifactor.Inputs {
+	in := multifactor.Inputs{
+		Age: now.Sub(j.Eligible), Site: j.Priority,
+		Size: multifactor.Size{
+			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
+			CPUs:  multifactor.Part{Amount: int64(j.claim.GPUs), Whole: s.cfg.Quota.GPUs},
+			Limit: j.Walltime,
+		},
+	}
+	if j.Partition >= 0 {
+		in.Partition = multifactor.Part{Amount: s.site.Partitions[j.Partition].Factor, Whole: s.mostFactor}
+	}
+	if j.QOS >= 0 {
+		in.QOS = multifactor.Part{Amount: s.site.QOS[j.QOS].Priority, Whole: s.mostQOS}
+	}
+	return in
+}
