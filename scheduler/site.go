@@ -111,37 +111,37 @@ func (p *Policy) validate(c *SiteConfig) error {
 // flight. Like Core it reads no clock and allocates nothing once its tables
 // have grown. It is not safe for concurrent use.
 type Site struct {
-	cfg   SiteConfig
-	site  *model.Site
-	space *place.Space
-	free  *place.Free // what the committed log leaves
-	ready model.NodeSet
-	lanes []lane
-	jobs  []siteJob // by Ref
+	cfg    SiteConfig
+	site   *model.Site
+	space  *place.Space
+	free   *place.Free // what the committed log leaves
+	ready  model.NodeSet
+	lanes  []lane
+	jobs   []siteJob   // by Ref
 	active []model.Ref // running
-	book  *quota.Book
-	graph *workflow.Graph
-	kinds []*kind // distinct (vCluster, constraint, partition, reservation)
+	book   *quota.Book
+	graph  *workflow.Graph
+	kinds  []*kind // distinct (vCluster, constraint, partition, reservation)
 
 	claims  []claim // nodes kept for jobs that preempted others
 	doomed  []model.Ref
 	later   []model.Ref // wait for their eligible time
 	changes workflow.Changes
 
-	price          model.Fixed
-	powerCap, used usage
-	queued, running int64 // GPU seconds asked for by waiting and by running jobs
-	lent           []int32        // home nodes of each vCluster that others hold
-	homes          []int32        // home nodes of each vCluster
-	home           []model.NodeSet
+	price           model.Fixed
+	powerCap, used  usage
+	queued, running int64   // GPU seconds asked for by waiting and by running jobs
+	lent            []int32 // home nodes of each vCluster that others hold
+	homes           []int32 // home nodes of each vCluster
+	home            []model.NodeSet
 
 	mostFactor, mostQOS int64 // highest of all partitions and qualities of service
 
 	now   model.Time
 	ticks int64 // accounting ticks so far
-	seq  uint64
-	plan Plan
-	work Work
+	seq   uint64
+	plan  Plan
+	work  Work
 	siteScratch
 }
 

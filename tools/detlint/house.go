@@ -47,7 +47,8 @@ var house = []room{
 	{dir: "scheduler/score", may: []string{"scheduler/model"}},
 	{dir: "scheduler/quota/halflife"},
 	{dir: "scheduler/quota", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
-	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/cluster", "scheduler/backfill"}},
+	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/cluster", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
+		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
 	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
