@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"math/bits"
 
 	"orrery/scheduler/model"
@@ -38,42 +39,43 @@ func (f *Free) SelectExtra(q *Query, extra model.NodeSet, p *model.Placement) bo
 	if f.Select(q, p) || q.Sensitive || q.Nodes < 1 {
 		return len(p.Words)+len(p.Shares) > 0
 	}
-	own, lent := int32(0), int32(0)
-	for w := range f.idle {
-		own += int32(bits.OnesCount64(f.own(q, w)))
+	own, lent := f.own(q), int32(0)
+	for w := range f.room {
 		lent += int32(bits.OnesCount64(f.offered(q, extra, w)))
 	}
 	rest := q.Nodes - own
 	if rest <= 0 || lent < rest {
 		return false
 	}
-	for w := range f.idle {
-		m := f.offered(q, extra, w)
-		if k := int32(bits.OnesCount64(m)); k > rest {
-			m = lowestBits(m, rest)
+	for w, m := range f.room {
+		o := f.offered(q, extra, w)
+		if k := int32(bits.OnesCount64(o)); k > rest {
+			o = lowestBits(o, rest)
 		}
-		rest -= int32(bits.OnesCount64(m))
-		m |= f.own(q, w)
+		rest -= int32(bits.OnesCount64(o))
 		if q.GPUs > 0 {
-			f.addShares(p, w, m, q.GPUs, q.Nodes)
+			f.addShares(p, w, m|o, q.GPUs, q.Nodes)
 		} else {
-			addWord(p, int32(w), m, q.Nodes)
+			addWord(p, int32(w), m|o, q.Nodes)
 		}
 	}
 	return true
 }
 
-// own is the nodes of word w that q may use and that hold its part of a node, or
-// are idle where it asks for whole nodes.
-func (f *Free) own(q *Query, w int) uint64 {
+// own puts the nodes that q may use and that hold its part of a node, or are
+// idle where it asks for whole nodes, into f.room and returns their number.
+func (f *Free) own(q *Query) int32 {
 	if q.GPUs > 0 {
-		return f.usable(q, w, q.GPUs)
+		return f.gather(q, math.MaxInt32)
 	}
-	m := f.idle[w] & f.sp.classes[q.Class].nodes[w]
+	class := f.sp.classes[q.Class].nodes
+	for w := range f.room {
+		f.room[w] = f.idle[w] & class[w]
+	}
 	if q.Avoid != nil {
-		m &^= q.Avoid[w]
+		f.room.AndNot(q.Avoid)
 	}
-	return m
+	return f.room.Len()
 }
 
 // offered is the nodes of word w that q may borrow.

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -30,6 +31,7 @@ type Free struct {
 	// Of one question.
 	used, near, pool, ends groupSet
 	perRow                 []int32
+	room                   model.NodeSet
 }
 
 // NewFree has all nodes and GPUs free; nodes that the site says are Ready are in
@@ -40,7 +42,7 @@ func (sp *Space) NewFree() *Free {
 		idle: model.NewNodeSet(sp.nodes), log: make([]int32, 0, max(16, len(sp.every))),
 		used: newGroupSet(sp.groups), near: newGroupSet(sp.groups),
 		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
-		perRow: make([]int32, len(sp.layout.rows)),
+		perRow: make([]int32, len(sp.layout.rows)), room: model.NewNodeSet(sp.nodes),
 	}
 	for n := range sp.site.Nodes {
 		if sp.site.Nodes[n].State == model.Ready {
@@ -135,9 +137,6 @@ func (f *Free) SetAvailable(n model.NodeID, up bool) {
 // it.
 func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
 
-// Idle is the set of idle nodes, for reading until the next change.
-func (f *Free) Idle() model.NodeSet { return f.idle }
-
 // Count is the number of idle nodes of the class.
 func (f *Free) Count(class ClassID) int32 { return f.tally(class).rows[f.sp.layout.all()] }
 
@@ -145,7 +144,7 @@ func (f *Free) Count(class ClassID) int32 { return f.tally(class).rows[f.sp.layo
 // Cost: the words of a node set.
 func (f *Free) CountGPUs(class ClassID, gpus int32) int32 {
 	q := Query{Class: class, GPUs: gpus}
-	return f.countParts(&q, int32(f.sp.nodes)+1)
+	return f.gather(&q, math.MaxInt32)
 }
 
 // Largest is the number of idle nodes in the largest conformance group of the

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -114,49 +115,49 @@ func tightest(sets []uint64, free uint64, n int32) uint64 {
 	return best
 }
 
-// usable is the nodes of word w that q may use and that have at least gpus free
-// GPUs.
-func (f *Free) usable(q *Query, w int, gpus int32) uint64 {
-	if int(gpus) >= len(f.least) {
+// gather puts the nodes that could give the GPUs of q into f.room and returns
+// their number. It may stop at enough. Cost: the words of a node set.
+func (f *Free) gather(q *Query, enough int32) int32 {
+	if int(q.GPUs) >= len(f.least) {
+		clear(f.room)
 		return 0
 	}
-	m := f.unheld[w] & f.up[w] & f.least[gpus][w] & f.sp.classes[q.Class].nodes[w]
-	if q.Avoid != nil {
-		m &^= q.Avoid[w]
-	}
-	return m
-}
-
-// countParts is the number of nodes that could give the GPUs of q, or enough.
-func (f *Free) countParts(q *Query, enough int32) int32 {
+	least, class := f.least[q.GPUs], f.sp.classes[q.Class].nodes
 	n := 0
-	for w := 0; w < len(f.idle) && n < int(enough); w++ {
-		n += bits.OnesCount64(f.usable(q, w, q.GPUs))
+	for w := range f.room {
+		m := f.unheld[w] & f.up[w] & least[w] & class[w]
+		if q.Avoid != nil {
+			m &^= q.Avoid[w]
+		}
+		f.room[w] = m
+		if n += bits.OnesCount64(m); n >= int(enough) {
+			break
+		}
 	}
 	return int32(n)
 }
 
 func (f *Free) fitsParts(q *Query) bool {
 	if q.Sensitive {
-		return f.alike(q) >= 0
+		f.gather(q, math.MaxInt32)
+		return f.alike(q.Nodes) >= 0
 	}
-	return f.countParts(q, q.Nodes) >= q.Nodes
+	return f.gather(q, q.Nodes) >= q.Nodes
 }
 
-// alike is the conformance group for a sensitive q: that with the fewest nodes
-// that could give its GPUs, of those with enough, the first of several; -1 when
-// there is none.
-func (f *Free) alike(q *Query) int32 {
+// alike is the conformance group with the fewest nodes in f.room of those with n
+// or more, the first of several; -1 when there is none.
+func (f *Free) alike(n int32) int32 {
 	l := &f.sp.layout
 	clear(f.perRow)
-	for w := range f.idle {
-		for m := f.usable(q, w, q.GPUs); m != 0; m &= m - 1 {
+	for w, m := range f.room {
+		for ; m != 0; m &= m - 1 {
 			f.perRow[l.cells[l.of[w<<6+bits.TrailingZeros64(m)][0]].row]++
 		}
 	}
 	best := int32(-1)
 	for r, k := range f.perRow[:l.known()] {
-		if k >= q.Nodes && (best < 0 || k < f.perRow[best]) {
+		if k >= n && (best < 0 || k < f.perRow[best]) {
 			best = int32(r)
 		}
 	}
@@ -166,22 +167,35 @@ func (f *Free) alike(q *Query) int32 {
 // selectParts chooses the nodes with the fewest free GPUs that hold the request,
 // the lowest first.
 func (f *Free) selectParts(q *Query, p *model.Placement) bool {
-	only := int32(-1)
-	if q.Sensitive {
-		if only = f.alike(q); only < 0 {
-			return false
-		}
-	} else if f.countParts(q, q.Nodes) < q.Nodes {
+	if f.gather(q, math.MaxInt32) < q.Nodes {
 		return false
 	}
-	n := q.Nodes
-	for g := q.GPUs; n > 0; g++ {
-		for w := 0; w < len(f.idle) && n > 0; w++ {
-			m := f.usable(q, w, g) &^ f.usable(q, w, g+1)
-			if only >= 0 && m != 0 {
-				m &= f.sp.layout.within(int32(w), only)
+	if q.Sensitive {
+		r := f.alike(q.Nodes)
+		if r < 0 {
+			return false
+		}
+		for w, m := range f.room {
+			if m != 0 {
+				f.room[w] = m & f.sp.layout.within(int32(w), r)
 			}
-			n -= f.addShares(p, w, m, q.GPUs, n)
+		}
+	}
+	n := q.Nodes
+	for g := int(q.GPUs) + 1; n > 0; g++ {
+		var more model.NodeSet
+		if g < len(f.least) {
+			more = f.least[g]
+		}
+		for w := 0; w < len(f.room) && n > 0; w++ {
+			m := f.room[w]
+			if more != nil {
+				f.room[w] &= more[w]
+				m &^= more[w]
+			}
+			if m != 0 {
+				n -= f.addShares(p, w, m, q.GPUs, n)
+			}
 		}
 	}
 	sortShares(p.Shares)

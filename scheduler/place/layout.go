@@ -49,6 +49,15 @@ func (l *layout) all() int     { return len(l.rows) - 1 }
 
 func (l *layout) group(n model.NodeID) int32 { return l.cells[l.of[n][1]].group }
 
+// cell is the cell of r in group g, which r has.
+func (l *layout) cell(r *row, g int32) int32 {
+	if c := r.first + g; c < r.end && l.cells[c].group == g {
+		return c // r has all groups below g
+	}
+	i, _ := slices.BinarySearchFunc(l.cells[r.first:r.end], g, func(c cell, g int32) int { return int(c.group - g) })
+	return r.first + int32(i)
+}
+
 func newLayout(site *model.Site, group []int32) layout {
 	prints := site.Fingerprints
 	l := layout{rows: make([]row, prints+2), of: make([][2]int32, len(group)), ordered: true}

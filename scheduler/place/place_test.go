@@ -189,6 +189,14 @@ func compare(t *rapid.T, sp *Space, v *view, q *Query) model.Placement {
 	require.Equal(t, len(want.Words)+len(want.Shares) > 0, v.free.SelectExtra(q, extra, &borrowed), "%+v borrows", q)
 	require.Equal(t, want, borrowed, "%+v borrows", q)
 
+	most, offer := rapid.Int32Range(0, 20).Draw(t, "most"), model.NewNodeSet(sp.Nodes())
+	idle := v.twin.usable(&Query{Avoid: q.Avoid}, extra)
+	require.EqualValues(t, min(int(most), len(idle)), v.free.Lowest(extra, q.Avoid, offer, most))
+	for _, n := range idle[:min(int(most), len(idle))] {
+		require.True(t, offer.Has(model.NodeID(n)))
+	}
+	require.EqualValues(t, min(int(most), len(idle)), offer.Len())
+
 	require.EqualValues(t, len(v.twin.usable(&Query{}, class)), v.free.Count(q.Class))
 	require.EqualValues(t, len(v.twin.usable(&Query{GPUs: 2}, class)), v.free.CountGPUs(q.Class, 2))
 	require.Equal(t, v.twin.largest(class, false), v.free.Largest(q.Class))

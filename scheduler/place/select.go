@@ -193,15 +193,15 @@ func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
 	clear(f.near)
 	clear(f.pool)
 	clear(f.ends)
-	for c := row.first; c < row.end; c++ {
-		g := l.cells[c].group
-		switch k := t.cells[c]; {
+	cells := l.cells[row.first:row.end]
+	for i, k := range t.cells[row.first:row.end] {
+		switch {
 		case k > v:
-			f.use(g)
+			f.use(cells[i].group)
 		case k == v:
-			f.pool.add(g)
+			f.pool.add(cells[i].group)
 		case k == last:
-			f.ends.add(g)
+			f.ends.add(cells[i].group)
 		}
 	}
 	for range some {
@@ -226,12 +226,16 @@ func (f *Free) use(g int32) {
 // group.
 func (f *Free) addUsed(t *tally, r int, last, rest int32, p *model.Placement) {
 	l := &f.sp.layout
-	for c := l.rows[r].first; c < l.rows[r].end; c++ {
-		switch g := l.cells[c].group; {
-		case f.used.has(g):
-			f.addCell(t, c, t.cells[c], p)
-		case g == last:
-			f.addCell(t, c, rest, p)
+	f.used.add(last)
+	for i, set := range f.used {
+		for ; set != 0; set &= set - 1 {
+			g := int32(i<<6 + bits.TrailingZeros64(set))
+			c := l.cell(&l.rows[r], g)
+			n := t.cells[c]
+			if g == last {
+				n = rest
+			}
+			f.addCell(t, c, n, p)
 		}
 	}
 }
