@@ -6,7 +6,8 @@ import "orrery/scheduler/model"
 type Phase uint8
 
 const (
-	HintSent    Phase = iota // asked to write, no answer yet
+	Unasked     Phase = iota // runs, and nobody wants its nodes
+	HintSent                 // asked to write, no answer yet
 	Deferred                 // asked to be left alone for a while
 	Writing                  // answered, and writes
 	Extended                 // late, and writes on the second time it was given
@@ -14,7 +15,7 @@ const (
 	Done                     // its nodes are free
 )
 
-var phases = [...]string{"hint-sent", "deferred", "writing", "extended", "terminating", "done"}
+var phases = [...]string{"unasked", "hint-sent", "deferred", "writing", "extended", "terminating", "done"}
 
 // String is the spelling in logs and tests.
 func (p Phase) String() string { return phases[p] }
@@ -54,7 +55,8 @@ const (
 	Release                     // free its nodes
 )
 
-// Machine is a victim on its way out. The zero value is none; Begin makes one.
+// Machine is a victim on its way out, as Begin makes it. The zero value is a
+// running job that may still end or reach its walltime before it is asked.
 type Machine struct {
 	Phase Phase
 	// Job is CHECKPOINTING from the hint on, and RUNNING in a victim that is
@@ -66,8 +68,8 @@ type Machine struct {
 	// Cause is why it is Terminating, or Done: Written with a checkpoint. A
 	// requeue policy asks whether it is NodeLost.
 	Cause Event
-	// Deadline of the phase: the caller brings DeadlinePassed then. Never when
-	// Done.
+	// Deadline of the phase: the caller brings DeadlinePassed then. None while
+	// Unasked, and Never when Done.
 	Deadline model.Time
 }
 
@@ -93,6 +95,8 @@ func Begin(ck model.Checkpoint, cfg *Config, now model.Time) (Machine, Action, m
 //	any --write failed, node lost, gone--> FAILED
 //	any --finished--> COMPLETED
 //	Terminating --deadline--> FAILED
+//	Unasked --walltime reached, withdrawn--> Terminating
+//	Unasked --finished, node lost, gone--> as above
 //
 // A checkpoint that is whole before KILL counts. Once the walltime is reached or
 // the job withdrawn, what else would have been FAILED or COMPLETED is TIMEOUT or
@@ -100,8 +104,14 @@ func Begin(ck model.Checkpoint, cfg *Config, now model.Time) (Machine, Action, m
 // name changes nothing, so late and repeated answers do no harm. From Begin to
 // Done it takes at most cfg.Longest when deadlines are kept.
 func Next(m Machine, e Event, cfg *Config, now model.Time) (Machine, Action, model.Time) {
-	if m.Phase == Done {
+	switch m.Phase {
+	case Done:
 		return m.stay()
+	case Unasked:
+		m.Job, m.Deadline = model.Running, model.Never
+		if e == Unresponsive {
+			return m.stay()
+		}
 	}
 	switch e {
 	case Written:
@@ -197,7 +207,7 @@ func (m Machine) end(state model.JobState, cause Event, do Action) (Machine, Act
 	default:
 		m.Cause = cause
 	}
-	if m.Phase != Terminating {
+	if m.Phase != Terminating && m.Phase != Unasked {
 		do |= DropHint
 	}
 	m.Job = state

@@ -109,6 +109,16 @@ func TestNext(t *testing.T) {
 		{because(Withdrawn), Finished, Done, cancelled, Release, ever},
 		{because(Withdrawn), DeadlinePassed, Done, cancelled, Kill | Release, ever},
 
+		{Machine{}, Acked, Unasked, running, 0, ever},
+		{Machine{}, Written, Unasked, running, 0, ever},
+		{Machine{}, Unresponsive, Unasked, running, 0, ever},
+		{Machine{}, DeadlinePassed, Unasked, running, 0, ever},
+		{Machine{}, WalltimeReached, Terminating, running, Term, 30},
+		{Machine{}, Withdrawn, Terminating, running, Term, 30},
+		{Machine{}, Finished, Done, completed, Release, ever},
+		{Machine{}, Gone, Done, failed, Release, ever},
+		{Machine{}, NodeLost, Done, failed, Kill | Release, ever},
+
 		{killed(), Written, Terminating, running, 0, keep},
 		{killed(), WriteFailed, Terminating, running, 0, keep},
 		{killed(), Gone, Done, failed, Release, ever},
