@@ -67,7 +67,7 @@ var house = []room{
 		"github.com/apache/arrow/go/v17/arrow/..."}, free: []exemption{files}},
 	{dir: "sim/metric", may: []string{"scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
-		"scheduler/drive", "traces", "sim/des"}},
+		"scheduler/preempt", "scheduler/drive", "traces", "sim/des"}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "traces", "sim/..."}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},
