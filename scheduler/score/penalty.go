@@ -14,8 +14,8 @@ const (
 	floor     = (model.One + 10) / 20
 )
 
-// Penalty is the factor by which a tenant's use of its budget (1 is all of it)
-// divides its scores: 1 up to 0.8, 0.05 from 1.2 on, and between them
+// Penalty is what the scores of a tenant are multiplied by that has used so much
+// of its budget (1 is all of it): 1 up to 0.8, 0.05 from 1.2 on, and between them
 // 0.05 + 0.95 (1 + cos(π (used-0.8)/0.4))/2. It never rises, and differs from the
 // exact value by less than 0.51 units of the last place. A tenant without a
 // budget has used 0. It is for the accounting tick: some 35 ns.
