@@ -13,12 +13,32 @@ func (v *VCluster) Lendable(home int32) int32 {
 	return min(home, int32((int64(home)*int64(share)+int64(home))>>FractionBits))
 }
 
-// Draw is the power in W that a is reckoned with on p: what it states, else the
-// BusyPower of its whole nodes, or the part of it that its GPUs are of the
-// node's, rounded up. Cost: the nodes of p.
+// Nodes is the number of distinct nodes of p. Cost: its words.
+func (p *Placement) Nodes() int32 {
+	n := len(p.Shares)
+	for _, w := range p.Words {
+		n += bits.OnesCount64(w.Mask)
+	}
+	return int32(n)
+}
+
+// Demand is the storage bandwidth in B/s that a is reckoned with on so many
+// nodes: it states it for NodesMin.
+func (a *Allocation) Demand(nodes int32) int64 { return inProportion(a.IODemand, nodes, a.NodesMin) }
+
+func inProportion(x int64, n, of int32) int64 {
+	if n == of || of < 1 {
+		return x
+	}
+	return x * int64(n) / int64(of)
+}
+
+// Draw is the power in W that a is reckoned with on p: what it states for
+// NodesMin in proportion, else the BusyPower of its whole nodes, or the part of
+// it that its GPUs are of the node's, rounded up. Cost: the nodes of p.
 func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	if a.Power > 0 {
-		return a.Power
+		return inProportion(a.Power, p.Nodes(), a.NodesMin)
 	}
 	sum := int64(0)
 	for _, w := range p.Words {

@@ -32,7 +32,11 @@ func TestDraw(t *testing.T) {
 	part := Placement{Shares: []NodeShare{{Node: 1, Units: 3}, {Node: 3, Units: 4}}}
 	require.EqualValues(t, 1000+1069, s.Draw(&Allocation{}, &two))
 	require.EqualValues(t, 751+1003, s.Draw(&Allocation{}, &part), "three quarters of 1001 W, rounded up")
-	require.EqualValues(t, 5, s.Draw(&Allocation{Power: 5}, &two), "as stated")
+	require.EqualValues(t, 2, two.Nodes())
+	require.EqualValues(t, 2, part.Nodes())
+	require.EqualValues(t, 5, s.Draw(&Allocation{Power: 5, NodesMin: 2}, &two), "as stated")
+	require.EqualValues(t, 10, s.Draw(&Allocation{Power: 5, NodesMin: 1}, &two), "in proportion")
+	require.EqualValues(t, 6, (&Allocation{IODemand: 8, NodesMin: 4}).Demand(3))
 }
 
 func TestNodesOfAWord(t *testing.T) {

@@ -246,7 +246,7 @@ func (k ProposalKind) String() string { return proposalKinds[k] }
 type Proposal struct {
 	Kind      ProposalKind
 	Borrowed  bool   // Assign, Resize: Placement has home nodes of other vClusters
-	Reason    Reason // Requeue, Cancel
+	Reason    Reason // Preempt, Requeue, Cancel: why
 	VCluster  VClusterID
 	Seq       uint64
 	Job       JobID

@@ -1,7 +1,8 @@
 // Package quorum is the replicated state machine that owns the nodes: it sees
 // every fact of the committed log, checks each proposal against what is
 // committed, and grants or refuses it with a reason. It holds no policy and
-// does not trust the scheduler's view.
+// does not trust the scheduler's view. State is for a cluster of equal nodes,
+// Site for nodes that differ, belong to vClusters and are shared by tenants.
 package quorum
 
 import (
@@ -10,7 +11,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// State is one replica. It is not safe for concurrent use.
+// State is one replica of the books of a cluster. It is not safe for concurrent use.
 type State struct {
 	whole bool
 	per   int32

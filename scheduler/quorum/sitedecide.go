@@ -1,0 +1,318 @@
+package quorum
+
+import (
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// Decide checks a proposal, commits it if it holds and returns the fact that
+// answers it. Cost: the nodes named, or held by the job that is to change.
+func (s *Site) Decide(p *model.Proposal) model.Fact {
+	f := model.Fact{Kind: model.FactRefused, Job: p.Job, Ref: p.Ref, Seq: p.Seq}
+	switch p.Kind {
+	case model.ProposeAssign:
+		s.assign(p, &f)
+	case model.ProposePreempt:
+		s.preempt(p, &f)
+	case model.ProposeRequeue:
+		if f.Reason = s.mayChange(p, model.Running); f.Reason == model.ReasonNone {
+			f.Kind, f.Reason = model.FactRequeued, p.Reason
+			s.vacate(p.Ref, p.Job, model.Failed)
+			s.become(p.Ref, p.Job, model.Pending)
+		}
+	case model.ProposeCancel:
+		if f.Reason = s.mayChange(p, model.Pending); f.Reason == model.ReasonNone {
+			f.Kind, f.Reason = model.FactCancelled, p.Reason
+			s.withdraw(p.Ref, p.Job)
+		}
+	case model.ProposeResize:
+		s.resize(p, &f)
+	}
+	return f
+}
+
+// mayChange says why the job of p is not in the state that p takes for granted,
+// or is not the proposer's to change.
+func (s *Site) mayChange(p *model.Proposal, want model.JobState) model.Reason {
+	switch {
+	case !s.present(p.Ref) || s.jobs[p.Ref].Job != p.Job || s.jobs[p.Ref].state != want:
+		if want == model.Pending {
+			return model.ReasonNotPending
+		}
+		return model.ReasonNotRunning
+	case s.jobs[p.Ref].VCluster != p.VCluster:
+		return model.ReasonNotOwned
+	}
+	return model.ReasonNone
+}
+
+func (s *Site) assign(p *model.Proposal, f *model.Fact) {
+	f.Reason = s.mayChange(p, model.Pending)
+	if f.Reason == model.ReasonNone && s.jobs[p.Ref].Hold {
+		f.Reason = model.ReasonHeld
+	}
+	if f.Reason != model.ReasonNone {
+		return
+	}
+	var a ask
+	if f.Reason = s.check(p, &a); f.Reason == model.ReasonNone {
+		s.become(p.Ref, p.Job, model.Running)
+		s.grant(p, f, model.FactAssigned, a)
+	}
+}
+
+// grant books the placement of p and completes the answer.
+func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a ask) {
+	j := &s.jobs[p.Ref]
+	j.held.Words = append(j.held.Words[:0], p.Placement.Words...)
+	j.held.Shares = append(j.held.Shares[:0], p.Placement.Shares...)
+	j.ask = a
+	s.take(p.Ref)
+	f.Kind, f.Placement = kind, &j.held
+}
+
+// resize checks a placement as if the job held nothing, except that nodes which
+// it holds need not be Ready, and that limits do not bind it where it asks for
+// no more than it has.
+func (s *Site) resize(p *model.Proposal, f *model.Fact) {
+	if f.Reason = s.mayChange(p, model.Running); f.Reason != model.ReasonNone {
+		return
+	}
+	j := &s.jobs[p.Ref]
+	copy(s.had, s.lent)
+	s.drop(p.Ref)
+	for v := range s.had {
+		s.had[v] -= s.lent[v]
+	}
+	s.keep(&j.held, true)
+	var a ask
+	f.Reason = s.check(p, &a)
+	s.keep(&j.held, false)
+	clear(s.had)
+	if f.Reason != model.ReasonNone {
+		s.take(p.Ref)
+		return
+	}
+	s.grant(p, f, model.FactResized, a)
+}
+
+// keep marks the nodes of p in s.kept, or unmarks them.
+func (s *Site) keep(p *model.Placement, mark bool) {
+	for _, w := range p.Words {
+		s.kept[w.Word] |= w.Mask
+		if !mark {
+			s.kept[w.Word] = 0
+		}
+	}
+	for _, h := range p.Shares {
+		if s.kept.Add(h.Node); !mark {
+			s.kept.Remove(h.Node)
+		}
+	}
+}
+
+func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
+	if f.Reason = s.mayChange(p, model.Pending); f.Reason != model.ReasonNone {
+		return
+	}
+	if !s.present(p.Victim) || s.jobs[p.Victim].state != model.Running {
+		f.Reason = model.ReasonVictimGone
+		return
+	}
+	cause, victim := &s.jobs[p.Ref], &s.jobs[p.Victim]
+	home, common := s.within(victim, p.VCluster)
+	reclaims := home > 0 && victim.VCluster != p.VCluster
+	switch {
+	case victim.VCluster != p.VCluster && home+common == 0:
+		f.Reason = model.ReasonNotOwned
+	case !victim.Preemptible() || !(reclaims || victim.Class < cause.Class || s.outranks(cause, victim)):
+		f.Reason = model.ReasonNotPreemptible
+	default:
+		s.become(p.Victim, victim.Job, model.Checkpointing)
+		*f = model.Fact{Kind: model.FactPreempted, Reason: p.Reason, Job: victim.Job, Ref: p.Victim, Seq: p.Seq}
+		if f.Reason == model.ReasonNone {
+			f.Reason = model.ReasonPreempted
+			if reclaims {
+				f.Reason = model.ReasonReclaimed
+			}
+		}
+	}
+}
+
+// within counts the nodes of j that are at home in v, and those that are at
+// home nowhere.
+func (s *Site) within(j *resident, v model.VClusterID) (home, common int32) {
+	count := func(n model.NodeID) bool {
+		switch s.site.Nodes[n].Home {
+		case -1:
+			common++
+		case v:
+			home++
+		}
+		return true
+	}
+	for _, w := range j.held.Words {
+		w.Nodes(count)
+	}
+	for _, h := range j.held.Shares {
+		count(h.Node)
+	}
+	return home, common
+}
+
+// outranks says whether the quality of service of a preempts that of b.
+func (s *Site) outranks(a, b *resident) bool {
+	return a.IsSensitive() || (a.QOS >= 0 && b.QOS >= 0 && slices.Contains(s.site.QOS[a.QOS].PreemptsQOS, b.QOS))
+}
+
+// check says why the placement of p is refused to its job, which holds nothing,
+// and works out what it takes.
+func (s *Site) check(p *model.Proposal, a *ask) model.Reason {
+	j := &s.jobs[p.Ref]
+	clear(s.need)
+	own, why := s.checkWords(j, p)
+	if why == model.ReasonNone {
+		var more int32
+		more, why = s.checkShares(j, p)
+		own += more
+	}
+	if why != model.ReasonNone {
+		return why
+	}
+	a.nodes = p.Placement.Nodes()
+	switch {
+	case a.nodes < 1 || a.nodes < j.NodesMin || a.nodes > j.NodesMax:
+		return model.ReasonBadPlacement
+	case j.Kind == model.Reactive && own < j.NodesMin:
+		return model.ReasonNotOwned // its least size must not depend on lenders
+	case j.IsSensitive() && !s.conform(&p.Placement):
+		return model.ReasonConformance
+	}
+	a.power, a.bandwidth = s.site.Draw(&j.Allocation, &p.Placement), j.Demand(a.nodes)
+	return s.checkLimits(j, a)
+}
+
+// checkLimits says which limit a exceeds. What the job has already, when it is
+// resized, it may keep under limits that were lowered since.
+func (s *Site) checkLimits(j *resident, a *ask) model.Reason {
+	for v := range s.need {
+		if s.need[v] > s.had[v] && s.lent[v]+s.need[v] > s.site.VClusters[v].Lendable(s.homes[v]) {
+			return model.ReasonLendLimit
+		}
+	}
+	if j.Tenant >= 0 {
+		t := &s.tenants[j.Tenant]
+		if l := t.limits.MaxNodes; l > 0 && a.nodes > j.ask.nodes && t.nodes+a.nodes > l {
+			return model.ReasonQuotaNodes
+		}
+		if l := t.limits.MaxConcurrent; l > 0 && j.ask.nodes == 0 && t.jobs >= l {
+			return model.ReasonQuotaConcurrent
+		}
+	}
+	switch {
+	case s.power.exceeded(a.power, j.ask.power):
+		return model.ReasonPower
+	case s.bandwidth.exceeded(a.bandwidth, j.ask.bandwidth):
+		return model.ReasonBandwidth
+	case j.IsSensitive() && s.site.SensitivePool > 0 && a.nodes > j.ask.nodes && s.sensitive+a.nodes > s.site.SensitivePool:
+		return model.ReasonSensitivePool
+	}
+	return model.ReasonNone
+}
+
+// exceeded says whether ask, where before was held, is too much.
+func (h share) exceeded(ask, before int64) bool {
+	return h.limit > 0 && ask > before && h.used+ask > h.limit
+}
+
+// checkWords says what is wrong with the whole nodes of p, and how many of them
+// are not borrowed.
+func (s *Site) checkWords(j *resident, p *model.Proposal) (own int32, why model.Reason) {
+	last := int32(-1)
+	for _, w := range p.Placement.Words {
+		switch {
+		case w.Word < 0 || int(w.Word)<<6+bits.Len64(w.Mask) > len(s.nodes):
+			return 0, model.ReasonUnknownNode
+		case w.Word <= last || w.Mask == 0 || j.GPUs > 0:
+			return 0, model.ReasonBadPlacement
+		}
+		last = w.Word
+		for n := range w.Nodes {
+			t := &s.nodes[n]
+			if t.owner != nobody || t.taken != 0 {
+				return 0, model.ReasonNodesTaken
+			}
+			if why = s.checkNode(j, p, n, &own); why != model.ReasonNone {
+				return 0, why
+			}
+		}
+	}
+	return own, model.ReasonNone
+}
+
+// checkShares says what is wrong with the parts of nodes of p, and on how many
+// nodes they are not borrowed.
+func (s *Site) checkShares(j *resident, p *model.Proposal) (own int32, why model.Reason) {
+	last := model.NodeID(-1)
+	for _, h := range p.Placement.Shares {
+		if h.Node < 0 || int(h.Node) >= len(s.nodes) {
+			return 0, model.ReasonUnknownNode
+		}
+		t := &s.nodes[h.Node]
+		switch {
+		case h.Node <= last || j.GPUs == 0 || h.Units != j.GPUs || bits.OnesCount64(h.GPUs) != int(h.Units) ||
+			bits.Len64(h.GPUs) > int(s.site.Nodes[h.Node].GPUs):
+			return 0, model.ReasonBadPlacement
+		case t.owner != nobody || t.taken&h.GPUs != 0:
+			return 0, model.ReasonNodesTaken
+		}
+		last = h.Node
+		if why = s.checkNode(j, p, h.Node, &own); why != model.ReasonNone {
+			return 0, why
+		}
+	}
+	return own, model.ReasonNone
+}
+
+// checkNode says why j may not be on node n although it is free, counts it in
+// own when it is not borrowed, and in s.need when it is and nobody else
+// borrows it.
+func (s *Site) checkNode(j *resident, p *model.Proposal, n model.NodeID, own *int32) model.Reason {
+	if s.nodes[n].state != model.Ready && !s.kept.Has(n) {
+		return model.ReasonNodeNotReady
+	}
+	if !s.foreign(j, n) {
+		*own++
+		return model.ReasonNone
+	}
+	home := s.site.Nodes[n].Home
+	if !p.Borrowed || j.VCluster < 0 || !s.site.VClusters[j.VCluster].Borrow || !s.site.VClusters[home].Lend || !j.Preemptible() {
+		return model.ReasonNotOwned
+	}
+	if s.nodes[n].foreign == 0 {
+		s.need[home]++
+	}
+	return model.ReasonNone
+}
+
+// conform says whether all nodes of p are of one conformance group.
+func (s *Site) conform(p *model.Placement) bool {
+	print, known := int32(-1), true
+	same := func(n model.NodeID) bool {
+		f := s.site.Nodes[n].Fingerprint
+		if print < 0 {
+			print = f
+		}
+		known = known && f >= 0 && f == print
+		return known
+	}
+	for _, w := range p.Words {
+		w.Nodes(same)
+	}
+	for _, h := range p.Shares {
+		known = known && same(h.Node)
+	}
+	return known
+}
