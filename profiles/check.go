@@ -43,7 +43,7 @@ func (c *checker) within(path string, v reflect.Value, f field) {
 	}
 	below, above := c.beyond(v, f, low) < 0, c.beyond(v, f, high) > 0
 	switch found := formatScalar(v, f); {
-	case below && high != "":
+	case (below || above) && low != "" && high != "":
 		c.add(path, "found %s, want %s to %s", found, low, high)
 	case below:
 		c.add(path, "found %s, want %s or more", found, low)

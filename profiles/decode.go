@@ -96,10 +96,6 @@ func first(n ast.Node) *token.Token {
 		}
 	case *ast.MappingValueNode:
 		return first(n.Key)
-	case *ast.SequenceNode:
-		if !n.IsFlowStyle && len(n.Values) > 0 {
-			return first(n.Values[0])
-		}
 	}
 	return n.GetToken()
 }
@@ -124,6 +120,9 @@ func (d *decoder) block(n ast.Node, v reflect.Value, path string) {
 	}
 	fields := fieldsOf(v.Type())
 	for _, pair := range pairs {
+		if len(d.problems.list) == maxNoted {
+			return
+		}
 		key, ok := word(pair.Key)
 		at := join(path, key)
 		if !ok {

@@ -38,6 +38,9 @@ type Error struct{ Problems []Problem }
 // maxProblems that one error lists; more are rarely read.
 const maxProblems = 20
 
+// maxNoted problems end the search: the file is wrong all over.
+const maxNoted = 1000
+
 // Error is one paragraph for each problem.
 func (e *Error) Error() string {
 	var b strings.Builder
@@ -124,7 +127,7 @@ type problems struct {
 
 // add notes a problem with the value at path.
 func (p *problems) add(path, format string, args ...any) {
-	if len(p.list) < 1000 { // a file that is wrong all over
+	if len(p.list) < maxNoted {
 		p.list = append(p.list, p.src.problem(path, fmt.Sprintf(format, args...)))
 	}
 }

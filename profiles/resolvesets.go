@@ -1,0 +1,221 @@
+package profiles
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+
+	"orrery/scheduler/model"
+)
+
+// limits takes over everything that has no nodes in it.
+func (r *resolver) limits() {
+	s, c := r.site, r.c
+	s.PowerCap, s.Bandwidth, s.SensitivePool = int64(c.PowerCap), int64(c.StorageBandwidth), c.SensitivePool
+	for i := range c.Tenants {
+		s.Tenants = append(s.Tenants, model.Tenant{Name: c.Tenants[i].Name, Limits: c.Tenants[i].limits()})
+	}
+	for i := range c.QOS {
+		q := &c.QOS[i]
+		out := model.QOS{
+			Name: q.Name, Priority: q.Priority, Class: q.Class, MaxWall: q.MaxWall, MaxNodes: q.MaxNodes,
+			GroupNodes: q.GroupNodes, GroupJobs: q.GroupJobs, UserJobs: q.UserJobs, UserNodes: q.UserNodes,
+			UserPending: q.UserPending, UsageFactor: model.FixedOf(q.UsageFactor), PreemptGrace: q.PreemptGrace,
+		}
+		for j := range c.QOS {
+			if slices.Contains(q.Preempts, c.QOS[j].Name) {
+				out.PreemptsQOS = append(out.PreemptsQOS, model.QOSID(j))
+			}
+		}
+		s.QOS = append(s.QOS, out)
+	}
+}
+
+func (t *Tenant) limits() model.Limits {
+	return model.Limits{
+		MaxNodes: t.MaxNodes, MaxConcurrent: t.MaxConcurrent,
+		FairShare: model.FixedOf(t.FairShare), Burst: model.FixedOf(t.Burst),
+		GPUBudget: hours(t.GPUHours), NodeBudget: hours(t.NodeHours),
+	}
+}
+
+// vclusters takes over the vClusters and gives each its home.
+func (r *resolver) vclusters() {
+	list := r.c.VClusters
+	if len(list) == 0 {
+		one := VCluster{}
+		setDefaults(reflect.ValueOf(&one).Elem())
+		one.Name, one.Home = "default", Nodes{"all"}
+		p, err := Load(one.Profile.Name)
+		if err != nil {
+			panic(err) // it is part of the program
+		}
+		one.Profile.Inline = &p
+		list = []VCluster{one}
+	}
+	var counted []int // vClusters that take what is left
+	for i := range list {
+		v := &list[i]
+		r.site.Profiles = append(r.site.Profiles, *v.Profile.Inline)
+		r.site.VClusters = append(r.site.VClusters, model.VCluster{
+			Name: v.Name, Lend: v.Lend, Borrow: v.Borrow, MaxLent: model.FixedOf(v.MaxLent), Grace: v.Grace,
+		})
+		for _, term := range v.Home {
+			if _, ok := count(term); ok {
+				if len(counted) == 0 || counted[len(counted)-1] != i {
+					counted = append(counted, i)
+				}
+				continue
+			}
+			r.settle(i, term)
+		}
+	}
+	next := model.NodeID(0)
+	for _, i := range counted {
+		for _, term := range list[i].Home {
+			if n, ok := count(term); ok {
+				next = r.take(i, n, next)
+			}
+		}
+	}
+}
+
+// settle makes the nodes of a term the home of vCluster i.
+func (r *resolver) settle(i int, term string) {
+	path := fmt.Sprintf("vclusters[%d].home", i)
+	for n := range r.members(path, term) {
+		node := &r.site.Nodes[n]
+		if node.Home >= 0 && node.Home != model.VClusterID(i) {
+			r.problems.add(path, "names the node %s, which is home of %s: each node has one home", node.Name, r.owner(node.Home))
+			return
+		}
+		node.Home = model.VClusterID(i)
+	}
+}
+
+// owner is the name of a vCluster that may not be taken over yet.
+func (r *resolver) owner(id model.VClusterID) string {
+	if int(id) < len(r.c.VClusters) {
+		return r.c.VClusters[id].Name
+	}
+	return "another vCluster"
+}
+
+// take gives vCluster i the n first nodes from next on that have no home.
+func (r *resolver) take(i, n int, next model.NodeID) model.NodeID {
+	wanted := n
+	for ; n > 0 && int(next) < len(r.site.Nodes); next++ {
+		if r.site.Nodes[next].Home < 0 {
+			r.site.Nodes[next].Home = model.VClusterID(i)
+			n--
+		}
+	}
+	if n > 0 {
+		r.problems.add(fmt.Sprintf("vclusters[%d].home", i), "found %d, but only %d nodes are left without a home", wanted, wanted-n)
+	}
+	return next
+}
+
+// members yields the nodes of a term: all, a group, or names. A term that names
+// nothing is noted.
+func (r *resolver) members(path, term string) iter.Seq[model.NodeID] {
+	return func(yield func(model.NodeID) bool) {
+		group, isGroup := r.groups[term]
+		switch {
+		case term == "all" || isGroup:
+			for n := range r.site.Nodes {
+				if (!isGroup || r.site.Nodes[n].Group == group) && !yield(model.NodeID(n)) {
+					return
+				}
+			}
+			return
+		case strings.Trim(term, "0123456789") == "":
+			r.problems.add(path, "found %q, want groups, names like n[001-256], or all", term)
+			return
+		}
+		names, err := expand(term, MaxNodes)
+		if err != nil {
+			r.problems.add(path, "%v", err)
+			return
+		}
+		for _, name := range names {
+			n, ok := r.nodes[name]
+			if !ok {
+				r.problems.add(path, "found %q: there is no group and no node %s", term, name)
+				return
+			}
+			if !yield(n) {
+				return
+			}
+		}
+	}
+}
+
+// set is the nodes of several terms.
+func (r *resolver) set(path string, terms Nodes) model.NodeSet {
+	if r.named += len(r.site.Nodes); r.named > maxNamed {
+		r.problems.add(path, "is one set of nodes too many for a site of %d nodes", len(r.site.Nodes))
+		return nil
+	}
+	s := model.NewNodeSet(len(r.site.Nodes))
+	for _, term := range terms {
+		for n := range r.members(path, term) {
+			s.Add(n)
+		}
+	}
+	return s
+}
+
+// sets takes over what names sets of nodes.
+func (r *resolver) sets() {
+	for i := range r.c.Partitions {
+		p, path := &r.c.Partitions[i], fmt.Sprintf("partitions[%d].nodes", i)
+		r.site.Partitions = append(r.site.Partitions, model.Partition{
+			Name: p.Name, Nodes: r.set(path, p.Nodes), Tier: p.Tier, Factor: p.Priority,
+			MaxWall: p.MaxWall, MinNodes: p.MinNodes, MaxNodes: p.MaxNodes, Up: p.Up,
+		})
+	}
+	for i := range r.c.Reservations {
+		v, path := &r.c.Reservations[i], fmt.Sprintf("reservations[%d].nodes", i)
+		r.site.Reservations = append(r.site.Reservations, model.Reservation{
+			Name: v.Name, Nodes: r.set(path, v.Nodes), Start: model.Time(v.Start), End: model.Time(v.End), Maintenance: v.Maintenance,
+		})
+	}
+}
+
+// changes takes over the events, in the order of their instants.
+func (r *resolver) changes() {
+	order := make([]int, len(r.c.Events))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.c.Events[a].Time, r.c.Events[b].Time) })
+	tenants := slices.Clone(r.c.Tenants)
+	for _, i := range order {
+		e, path := &r.c.Events[i], fmt.Sprintf("events[%d]", i)
+		out := Change{At: model.Time(e.Time), Kind: e.Kind, Tenant: -1}
+		if slices.Contains(nodeEvents, e.Kind) {
+			out.Nodes = r.set(path+".subject", e.Subject)
+			r.site.Changes = append(r.site.Changes, out)
+			continue
+		}
+		v, _, err := e.read()
+		switch {
+		case err != nil:
+			r.problems.add(path+".value", "%v", err)
+		case e.Kind == "quota":
+			id := slices.IndexFunc(tenants, func(t Tenant) bool { return t.Name == e.Subject[0] })
+			f, _ := findField(fieldsOf(reflect.TypeFor[Tenant]()), e.Limit)
+			reflect.ValueOf(&tenants[id]).Elem().FieldByIndex(f.Index).Set(v)
+			out.Tenant, out.Limits = model.TenantID(id), tenants[id].limits()
+		case e.Kind == "price":
+			out.Price = model.FixedOf(v.Float())
+		default:
+			out.Amount = v.Int()
+		}
+		r.site.Changes = append(r.site.Changes, out)
+	}
+}
