@@ -24,6 +24,7 @@ const (
 	RankNodeDown               // a node fails, degrades or is drained
 	RankQuorum                 // the quorum answers a proposal
 	RankCancel                 // a waiting job is withdrawn
+	RankChange                 // a limit or a price changes
 )
 
 // Event is a value in the queue: an instant and a word that carries the rank,

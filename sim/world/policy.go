@@ -31,6 +31,21 @@ type Policy struct {
 	Default model.Duration // with Missing == Default
 }
 
+// walltime is what the scheduler is told about a job's request.
+func (p Policy) walltime(stated, runtime model.Duration, id int64, awkward *Awkward) model.Duration {
+	if stated != model.AbsentDuration {
+		return stated
+	}
+	awkward.note(RuleMissing, id)
+	switch {
+	case p.Missing == Default:
+		return p.Default
+	case p.Missing == Recorded && runtime != model.AbsentDuration:
+		return runtime
+	}
+	return model.Forever
+}
+
 // Rule names one kind of awkward row and what was done with it.
 type Rule uint8
 

@@ -117,7 +117,7 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 		},
 		request: req, runtime: runtime, cancel: model.AbsentTime,
 	}
-	j.rec.Walltime = w.walltime(b.Walltime[i], runtime, id)
+	j.rec.Walltime = w.cfg.Policy.walltime(b.Walltime[i], runtime, id, &w.Awkward)
 	if runtime == model.AbsentDuration {
 		w.Awkward.note(RuleWithdrawn, id)
 		j.cancel = max(cancel, b.Submit[i])
@@ -151,21 +151,6 @@ func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) boo
 	if req, _, asks := w.cfg.Units.request(b, i); asks && !possible(req) {
 		w.Awkward.note(RuleTooLarge, b.ID[i])
 	}
-}
-
-// walltime is what the scheduler is told about a job's request.
-func (w *World) walltime(stated, runtime model.Duration, id int64) model.Duration {
-	if stated != model.AbsentDuration {
-		return stated
-	}
-	w.Awkward.note(RuleMissing, id)
-	switch {
-	case w.cfg.Policy.Missing == Default:
-		return w.cfg.Policy.Default
-	case w.cfg.Policy.Missing == Recorded && runtime != model.AbsentDuration:
-		return runtime
-	}
-	return model.Forever
 }
 
 // enter gives a job a ref and commits its submission.

@@ -1,0 +1,411 @@
+package world
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/scheduler/quorum"
+	"orrery/sim/des"
+	"orrery/traces"
+)
+
+// Site is the simulated world of a site whose nodes differ and fail, whose jobs
+// lose their nodes and come back, and whose limits change. It implements
+// drive.Quorum and drive.NodeAgents, makes no scheduling decision and allocates
+// nothing once its tables have grown.
+type Site struct {
+	cfg      SiteConfig
+	site     *model.Site
+	rows     *Translator
+	sink     Sink
+	events   des.Queue
+	quorum   *quorum.Site
+	now      model.Time
+	lives    []life // by Ref
+	allocs   [][]model.Allocation
+	nodes    []node
+	unused   []model.Ref
+	vacated  []model.Ref // become unused when the instant is over
+	flights  []model.Proposal
+	landed   []int32 // rows of flights that are unused
+	batch    []des.Event
+	facts    []model.Fact
+	left     []model.JobRecord // at this instant
+	attempt  model.AttemptRecord
+	draining int32 // nodes that are
+	begun    bool  // now is an instant of the replay
+
+	freed     []model.NodeID
+	hit       []model.Ref
+	inspected model.Allocation
+
+	Awkward Awkward
+	State   SiteState
+}
+
+// life is the truth about a job in the system.
+type life struct {
+	rec     model.JobRecord
+	alloc   *model.Allocation
+	holds   holding
+	runtime model.Duration // truth; AbsentDuration when it never ran in the log
+	outcome model.JobState // with which it ends by itself
+	cancel  model.Time     // AbsentTime when it is not withdrawn
+	seq     uint64         // of the granted proposal
+
+	kept     model.Duration // work saved by checkpoints
+	saved    int64          // bytes of the last one
+	limit    model.Duration // requested time from the next start on
+	began    model.Time     // of the running attempt
+	opens    model.Time     // when its requested time begins
+	works    model.Time     // when its work begins, or goes on
+	ends     model.Time     // the end that counts; AbsentTime when it is called off
+	ending   model.JobState // with which the running attempt ends
+	exit     exit           // how it gives its nodes up
+	tries    uint32         // proposals so far
+	flying   int32          // proposals that wait for an answer
+	requeues int32
+	present  bool // in the system
+}
+
+// NewSite returns a world with an idle site that reports to sink. cfg must be
+// valid.
+func NewSite(cfg SiteConfig, sink Sink) *Site {
+	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site)}
+	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
+	s.State.VClusters = make([]Share, len(cfg.Site.VClusters))
+	s.State.Tenants = make([]Share, len(cfg.Site.Tenants))
+	s.nodes = make([]node, len(cfg.Site.Nodes))
+	for i := range s.nodes {
+		n := &cfg.Site.Nodes[i]
+		s.nodes[i].state = n.State
+		if n.State != model.Down {
+			s.State.Power += n.IdlePower
+		}
+		s.nodes[i].back = model.AbsentTime
+		s.breaks(model.NodeID(i))
+	}
+	for i := range cfg.Changes {
+		c := &cfg.Changes[i]
+		s.events.Push(des.NewEvent(c.At, c.rank(), model.JobID(i), byChange))
+	}
+	return s
+}
+
+// Held is what the running job under ref holds; valid until it ends.
+func (s *Site) Held(ref model.Ref) *model.Placement { return s.quorum.Held(ref) }
+
+// Next is the instant of the next event, model.Never when nothing is under way.
+func (s *Site) Next() model.Time { return s.events.Next() }
+
+// Inspect counts row i of b as too large if never says why it could never run;
+// it submits nothing.
+func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) error {
+	ok, err := s.rows.Allocation(b, i, &s.inspected)
+	if ok && never(&s.inspected) != model.ReasonNone {
+		s.Awkward.note(RuleTooLarge, b.ID[i])
+	}
+	return err
+}
+
+// Submission turns row i of b into a fact. ok is false when the row is dropped
+// by a rule or rejected because never says why it could never run. The error is
+// a traces.DataError: the row names what the site does not have.
+func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
+	s.advance(b.Submit[i])
+	ref := s.ref()
+	l := &s.lives[ref]
+	a := s.alloc(ref)
+	*l = life{alloc: a, ends: model.AbsentTime, exit: exit{at: model.AbsentTime}, cancel: model.AbsentTime, runtime: b.Runtime[i]}
+	if ok, err = s.admit(b, i, l); !ok {
+		s.unused = append(s.unused, ref)
+		return f, false, err
+	}
+	s.State.Submitted++
+	if why := never(a); why != model.ReasonNone {
+		s.Awkward.note(RuleTooLarge, a.ID)
+		l.rec.State, l.rec.Reason = model.Rejected, why
+		s.leave(l)
+		s.unused = append(s.unused, ref)
+		return f, false, nil
+	}
+	return s.enter(ref), true, nil
+}
+
+// admit fills in l from row i of b. ok is false when a rule drops the row.
+func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
+	a, id, cancel := l.alloc, b.ID[i], b.CancelledAt[i]
+	switch {
+	case impossible(b, i):
+		s.Awkward.note(RuleImpossible, id)
+		return false, nil
+	case l.runtime == model.AbsentDuration && cancel == model.AbsentTime:
+		s.Awkward.note(RuleNeverRan, id)
+		return false, nil
+	}
+	if ok, err = s.rows.Allocation(b, i, a); !ok {
+		return false, err
+	}
+	l.outcome = s.rows.outcome(b, i)
+	if l.runtime == model.AbsentDuration {
+		s.Awkward.note(RuleWithdrawn, id)
+		l.cancel, l.outcome = max(cancel, a.Submit), model.Cancelled
+	}
+	if l.runtime == 0 {
+		s.Awkward.note(RuleZeroRuntime, id)
+	}
+	if l.runtime > a.Walltime {
+		s.Awkward.note(RuleOverrun, id)
+	}
+	l.limit = a.Walltime
+	l.rec = model.JobRecord{
+		Job: a.Job, ID: id, User: a.User, Submit: a.Submit, Eligible: a.Eligible,
+		Start: model.AbsentTime, Procs: s.rows.Units(a), Walltime: a.Walltime,
+	}
+	return true, nil
+}
+
+// allocChunk is the number of allocations in one piece of Site.allocs, which
+// stay where they are as long as their refs are in use.
+const allocChunk = 256
+
+func (s *Site) alloc(ref model.Ref) *model.Allocation {
+	return &s.allocs[ref/allocChunk][ref%allocChunk]
+}
+
+// ref takes a ref that nobody uses.
+func (s *Site) ref() model.Ref {
+	if n := len(s.unused); n > 0 {
+		ref := s.unused[n-1]
+		s.unused = s.unused[:n-1]
+		return ref
+	}
+	ref := model.Ref(len(s.lives))
+	s.lives = append(s.lives, life{})
+	if ref%allocChunk == 0 {
+		s.allocs = append(s.allocs, make([]model.Allocation, allocChunk))
+	}
+	return ref
+}
+
+// enter commits the submission of a job.
+func (s *Site) enter(ref model.Ref) model.Fact {
+	l := &s.lives[ref]
+	l.present = true
+	if l.cancel != model.AbsentTime {
+		s.events.Push(des.NewEvent(l.cancel, des.RankCancel, l.rec.Job, ref))
+	}
+	s.queue(l, 1)
+	f := model.Fact{
+		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
+		Request: model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
+	}
+	s.quorum.Apply(&f)
+	return f
+}
+
+// Take returns the facts of the instant t in order of the ranks of package des.
+// They are valid until the next Take.
+func (s *Site) Take(t model.Time) []model.Fact {
+	s.advance(t)
+	s.batch = s.events.Take(t, s.batch[:0])
+	s.facts = s.facts[:0]
+	for _, e := range s.batch {
+		switch e.Rank() {
+		case des.RankNodeUp, des.RankNodeDown, des.RankChange:
+			s.nodeEvent(e)
+		case des.RankQuorum:
+			s.answer(int32(e.Ref()))
+		default:
+			s.jobEvent(e)
+		}
+	}
+	return s.facts
+}
+
+// jobEvent handles an event of a job that may have been overtaken: the job was
+// preempted or failed, or left and its ref was used again.
+func (s *Site) jobEvent(e des.Event) {
+	ref := e.Ref()
+	l := &s.lives[ref]
+	if !l.present || l.rec.Job != e.Job() {
+		return
+	}
+	switch e.Rank() {
+	case des.RankEnd, des.RankExpiry:
+		if l.ends == e.At {
+			s.end(ref)
+		}
+	case des.RankCheckpoint:
+		if l.exit.at == e.At {
+			s.exitStep(ref)
+		}
+	case des.RankCancel:
+		if l.rec.State == model.Pending && l.cancel == e.At {
+			s.withdraw(ref, model.ReasonCancelled)
+		}
+	}
+}
+
+// emit commits a fact that did not come from a proposal.
+func (s *Site) emit(f model.Fact) {
+	s.quorum.Apply(&f)
+	s.facts = append(s.facts, f)
+}
+
+// Submit implements drive.Quorum.
+func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {
+	s.advance(now)
+	for i := range proposals {
+		p := &proposals[i]
+		if s.cfg.Latency == 0 && s.cfg.Jitter == 0 {
+			dst = append(dst, s.decide(p))
+			continue
+		}
+		l := &s.lives[p.Ref]
+		l.flying++
+		s.events.Push(des.NewEvent(now.Add(s.latency(l)), des.RankQuorum, p.Job, model.Ref(s.board(p))))
+	}
+	return dst
+}
+
+// board copies a proposal into a row of flights.
+func (s *Site) board(p *model.Proposal) int32 {
+	row := int32(len(s.flights))
+	if n := len(s.landed); n > 0 {
+		row = s.landed[n-1]
+		s.landed = s.landed[:n-1]
+	} else {
+		s.flights = append(s.flights, model.Proposal{})
+	}
+	f := &s.flights[row]
+	words := append(f.Placement.Words[:0], p.Placement.Words...)
+	shares := append(f.Placement.Shares[:0], p.Placement.Shares...)
+	*f = *p
+	f.Placement = model.Placement{Words: words, Shares: shares}
+	return row
+}
+
+func (s *Site) latency(l *life) model.Duration {
+	d := s.cfg.Latency
+	if s.cfg.Jitter > 0 {
+		src := draw.New(s.cfg.Seed, latencyStream, uint64(l.rec.Job), uint64(l.tries))
+		d += model.Duration(src.IntN(int64(s.cfg.Jitter) + 1))
+	}
+	l.tries++
+	return d
+}
+
+// answer lets the quorum decide a proposal that was under way. A job that left
+// in the meantime has waited for its refusal.
+func (s *Site) answer(row int32) {
+	p := &s.flights[row]
+	l := &s.lives[p.Ref]
+	l.flying--
+	if !l.present && l.flying == 0 {
+		s.vacated = append(s.vacated, p.Ref)
+	}
+	s.facts = append(s.facts, s.decide(p))
+	s.landed = append(s.landed, row)
+}
+
+// decide commits a proposal or refuses it, and lets happen what follows.
+func (s *Site) decide(p *model.Proposal) model.Fact {
+	if p.Kind == model.ProposeResize {
+		return s.resize(p)
+	}
+	f := s.quorum.Decide(p)
+	l := &s.lives[f.Ref]
+	switch f.Kind {
+	case model.FactAssigned:
+		l.seq, l.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
+	case model.FactPreempted:
+		s.preempt(f.Ref, f.Reason)
+	case model.FactCancelled:
+		s.queue(l, -1)
+		l.rec.State, l.rec.Reason = model.Cancelled, f.Reason
+		s.gone(f.Ref)
+	}
+	return f
+}
+
+// resize books what a running job holds anew when the quorum grants it other
+// nodes.
+func (s *Site) resize(p *model.Proposal) model.Fact {
+	l := &s.lives[p.Ref]
+	runs := l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing)
+	if runs {
+		s.hold(p.Ref, -1)
+	}
+	f := s.quorum.Decide(p)
+	if runs {
+		l.holds = s.measure(l.alloc, s.quorum.Held(p.Ref))
+		l.rec.Nodes = l.holds.nodes
+		s.hold(p.Ref, 1)
+	}
+	return f
+}
+
+// withdraw takes out a job that waits.
+func (s *Site) withdraw(ref model.Ref, why model.Reason) {
+	l := &s.lives[ref]
+	s.queue(l, -1)
+	l.rec.State, l.rec.Reason = model.Cancelled, why
+	s.emit(model.Fact{Kind: model.FactCancelled, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
+	s.gone(ref)
+}
+
+// gone hands in the record of a job that left, and vacates its ref once no
+// proposal names it any more.
+func (s *Site) gone(ref model.Ref) {
+	l := &s.lives[ref]
+	s.leave(l)
+	l.present = false
+	if l.flying == 0 {
+		s.vacated = append(s.vacated, ref)
+	}
+}
+
+func (s *Site) leave(l *life) {
+	l.rec.End = s.now
+	s.State.Left++
+	s.left = append(s.left, l.rec)
+}
+
+// Abandon hands the jobs that are still in the system to the recorder, as they
+// are, because nothing can happen any more. It returns their number.
+func (s *Site) Abandon(now model.Time) int64 {
+	s.advance(now)
+	n := int64(0)
+	for ref := range s.lives {
+		l := &s.lives[ref]
+		if !l.present {
+			continue
+		}
+		n++
+		l.rec.Reason = model.ReasonEndOfRun
+		if l.rec.State == model.Running || l.rec.State == model.Checkpointing {
+			l.rec.Runtime = l.kept + l.gained(l.worked(now))
+		}
+		s.leave(l)
+	}
+	s.settle()
+	s.Close()
+	return n
+}
+
+// Close ends an instant: it hands the jobs that left at it to the recorder, by
+// id, and lets their refs be used again.
+func (s *Site) Close() {
+	if len(s.left) > 1 {
+		//detlint:total a job leaves once
+		slices.SortFunc(s.left, func(a, b model.JobRecord) int { return int(a.Job) - int(b.Job) })
+	}
+	for i := range s.left {
+		s.sink.Job(&s.left[i])
+	}
+	s.left = s.left[:0]
+	s.unused = append(s.unused, s.vacated...)
+	s.vacated = s.vacated[:0]
+}

@@ -1,0 +1,118 @@
+package world
+
+import (
+	"orrery/scheduler/model"
+	"orrery/sim/des"
+)
+
+// ChangeKind says what changes at a site from outside.
+type ChangeKind uint8
+
+const (
+	NodeFails       ChangeKind = iota // Node: down with all its jobs
+	NodeRepaired                      // Node: a node that is down or degraded is ready, or drained if it was
+	NodeDrains                        // Node: running work ends, nothing starts, then it is drained
+	NodeUndrained                     // Node: a draining or drained node is ready
+	NodeDegrades                      // Node: running work goes on, nothing starts
+	LimitsChange                      // Tenant, Limits
+	PriceChange                       // Value: a Fixed from 0 to 1
+	PowerChange                       // Value: the cap in W, 0 for none
+	BandwidthChange                   // Value: the cap in B/s, 0 for none
+	JobReleased                       // Job: on hold no more
+)
+
+// Change is a change of the site that no job causes: a row of the events table
+// in the words of the site. A change that finds nothing to change, such as the
+// repair of a node that works, is counted and does nothing.
+type Change struct {
+	At     model.Time
+	Kind   ChangeKind
+	Node   model.NodeID
+	Tenant model.TenantID
+	Job    model.JobID
+	Value  int64
+	Limits model.Limits
+}
+
+// rank is the place of c within its instant.
+func (c *Change) rank() des.Rank {
+	switch c.Kind {
+	case NodeRepaired, NodeUndrained:
+		return des.RankNodeUp
+	case NodeFails, NodeDrains, NodeDegrades:
+		return des.RankNodeDown
+	}
+	return des.RankChange
+}
+
+var changeFacts = map[ChangeKind]model.FactKind{
+	PriceChange: model.FactPrice, PowerChange: model.FactPower, BandwidthChange: model.FactBandwidth,
+}
+
+// change lets c happen.
+func (s *Site) change(c *Change) {
+	happens := true
+	switch c.Kind {
+	case NodeFails:
+		happens = s.down(c.Node)
+	case NodeRepaired:
+		happens = s.repair(c.Node)
+	case NodeDrains:
+		happens = s.drain(c.Node)
+	case NodeUndrained:
+		happens = s.undrain(c.Node)
+	case NodeDegrades:
+		if happens = s.nodes[c.Node].state == model.Ready; happens {
+			s.set(c.Node, model.Degraded)
+		}
+	case LimitsChange:
+		s.emit(model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
+	case JobReleased:
+		happens = s.unhold(c.Job)
+	default:
+		s.emit(model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
+	}
+	if !happens {
+		s.State.Moot++
+	}
+}
+
+func (s *Site) repair(id model.NodeID) bool {
+	n := &s.nodes[id]
+	switch n.state {
+	case model.Down:
+		n.back = s.now.Add(s.cfg.BootDelay)
+		s.events.Push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
+	case model.Degraded:
+		s.set(id, model.Ready)
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Site) undrain(id model.NodeID) bool {
+	n := &s.nodes[id]
+	switch {
+	case n.state == model.Draining || n.state == model.Drained:
+		s.set(id, model.Ready)
+	case (n.state == model.Wiping || n.state == model.Down) && n.then == model.Drained:
+		n.then = model.Ready
+	default:
+		return false
+	}
+	return true
+}
+
+// unhold releases a job that is on hold. Cost: the jobs in the system.
+func (s *Site) unhold(job model.JobID) bool {
+	for ref := range s.lives {
+		l := &s.lives[ref]
+		if l.present && l.rec.Job == job && l.alloc.Hold {
+			l.alloc.Hold = false
+			s.emit(model.Fact{Kind: model.FactReleased, Job: job, Ref: model.Ref(ref)})
+			return true
+		}
+	}
+	return false
+}

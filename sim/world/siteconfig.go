@@ -1,0 +1,110 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/scheduler/preempt"
+)
+
+// SiteConfig is what a simulated site is made of. What no log tells (how long a
+// checkpoint is written and read, how often agents fall silent, how often nodes
+// fail) is an assumption, and the zero value assumes that it takes no time and
+// never happens.
+type SiteConfig struct {
+	// Site is the site as the scheduler knows it. Site.Constraints grows when a
+	// row brings a set of constraints that is new.
+	Site *model.Site
+	Rows Rows   // how rows of the trace are read
+	Seed uint64 // of every draw
+	// The answer to a proposal comes after Latency and a uniform part of
+	// Jitter, drawn by Seed, job and try; 0 and 0 answer at once.
+	Latency, Jitter model.Duration
+	// Visible bounds how long after an end the quorum learns of it: a uniform
+	// draw by job and attempt. Until then the job holds its nodes.
+	Visible model.Duration
+
+	// Exit is how jobs give their nodes up. Its KillGrace lies between TERM and
+	// KILL at the walltime as well: a job that exceeds its walltime ends by
+	// itself within the grace or is killed, and is TIMEOUT either way. With a
+	// grace of 0 it ends at its walltime.
+	Exit preempt.Config
+	// StartDelay lies between the grant of nodes and the start of the work, and
+	// BootDelay before a node that was down takes work again.
+	StartDelay, BootDelay model.Duration
+	// ReadBandwidth is at what a job reads its checkpoint when it goes on, in B/s;
+	// 0 takes no time. Exit.Bandwidth is at what it writes.
+	ReadBandwidth int64
+	// Wipe is how long the nodes of sensitive work are cleaned afterwards.
+	Wipe model.Duration
+	Luck Luck
+	// Changes of the site, ascending.
+	Changes []Change
+}
+
+// Luck is what goes wrong. Every draw is keyed by Seed and the job and attempt,
+// or the node and its count of failures, so that two profiles replayed with one
+// seed meet the same.
+type Luck struct {
+	// MTBF and MTTR are the means of the exponentially distributed times that a
+	// node works and is down. An MTBF of 0 breaks nothing. No node breaks after
+	// Until, so that a replay in which a job waits for ever comes to an end.
+	MTBF, MTTR model.Duration
+	Until      model.Time
+	// Slow is the probability that a checkpoint takes SlowBy times as long.
+	Slow   float64
+	SlowBy int64
+	// Unresponsive is the probability that a victim does not answer the hint,
+	// Partial that a node fails to write its part of a checkpoint, and Defers
+	// that a victim answers a hint by asking to be left alone for a while.
+	Unresponsive, Partial, Defers float64
+}
+
+var (
+	visibleStream = draw.StreamOf("completion visible")
+	exitStream    = draw.StreamOf("victim's exit")
+	breakStream   = draw.StreamOf("node failure")
+)
+
+// Validate says what is wrong with c and how to mend it, or nil.
+func (c *SiteConfig) Validate() error {
+	if c.Site == nil || len(c.Site.Nodes) == 0 || len(c.Site.VClusters) == 0 {
+		return errors.New("world: a site needs at least one node and one vCluster")
+	}
+	for _, d := range []struct {
+		name string
+		d    model.Duration
+	}{
+		{"latency", c.Latency}, {"jitter", c.Jitter}, {"completion visibility", c.Visible}, {"wipe", c.Wipe},
+		{"start delay", c.StartDelay}, {"boot delay", c.BootDelay},
+		{"mean time between failures", c.Luck.MTBF}, {"mean time to repair", c.Luck.MTTR},
+	} {
+		if d.d < 0 {
+			return fmt.Errorf("world: the %s is %s: give 0 or more", d.name, d.d)
+		}
+	}
+	for _, p := range []struct {
+		name string
+		p    float64
+	}{
+		{"slow", c.Luck.Slow}, {"unresponsive", c.Luck.Unresponsive}, {"partial", c.Luck.Partial}, {"defers", c.Luck.Defers},
+	} {
+		if !(p.p >= 0 && p.p <= 1) {
+			return fmt.Errorf("world: the probability %s is %v: give 0 to 1", p.name, p.p)
+		}
+	}
+	if c.Luck.Slow > 0 && c.Luck.SlowBy < 1 {
+		return fmt.Errorf("world: slow checkpoints take %d times as long: give 1 or more", c.Luck.SlowBy)
+	}
+	if c.ReadBandwidth < 0 {
+		return fmt.Errorf("world: the read bandwidth is %d B/s: give 0 or more", c.ReadBandwidth)
+	}
+	for i := 1; i < len(c.Changes); i++ {
+		if c.Changes[i].At < c.Changes[i-1].At {
+			return fmt.Errorf("world: change %d at %s comes after one at %s: sort them by time", i, c.Changes[i].At, c.Changes[i-1].At)
+		}
+	}
+	return c.Exit.Validate()
+}

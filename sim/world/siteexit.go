@@ -1,0 +1,166 @@
+package world
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/scheduler/preempt"
+	"orrery/sim/des"
+)
+
+// exit is how a running job gives its nodes up: the machine that the site's
+// agents follow, and what the job will do by itself.
+type exit struct {
+	machine preempt.Machine
+	at      model.Time // the next step; AbsentTime when nobody asked the job to leave
+	hint    model.Time // when the machine begins
+	begun   bool
+	acts    model.Time // when the job does what follows; Never
+	act     preempt.Event
+	expires model.Time // its walltime, until the machine has heard of it
+	frozen  model.Time // when it began to write, and did no work any more
+	writes  bool
+
+	slow, silent, partial bool // the job's luck
+}
+
+// preempt asks the job under ref to leave, after the grace that its vCluster or
+// its quality of service grants it.
+func (s *Site) preempt(ref model.Ref, why model.Reason) {
+	l := &s.lives[ref]
+	a := l.alloc
+	grace := model.Duration(0)
+	if why == model.ReasonReclaimed {
+		grace = s.site.VClusters[a.VCluster].Grace
+	}
+	if a.QOS >= 0 {
+		grace = max(grace, s.site.QOS[a.QOS].PreemptGrace)
+	}
+	s.State.Preempted++
+	l.rec.State = model.Checkpointing
+	l.exit = exit{hint: s.now.Add(grace), acts: model.Never, expires: s.expiry(l)}
+	if luck := &s.cfg.Luck; luck.Slow > 0 || luck.Unresponsive > 0 || luck.Partial > 0 {
+		src := draw.New(s.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
+		l.exit.slow, l.exit.silent, l.exit.partial = src.Bool(luck.Slow), src.Bool(luck.Unresponsive), src.Bool(luck.Partial)
+	}
+	l.ends = model.AbsentTime // the exit heeds it from now on
+	s.await(ref)
+}
+
+// await sets the next step of an exit.
+func (s *Site) await(ref model.Ref) {
+	l := &s.lives[ref]
+	x := &l.exit
+	at := min(x.acts, x.expires)
+	if x.begun {
+		at = min(at, x.machine.Deadline)
+	} else {
+		at = min(at, x.hint)
+	}
+	if !x.writes {
+		at = min(at, l.finish())
+	}
+	x.at = max(at, s.now)
+	if x.at != model.Never {
+		s.events.Push(des.NewEvent(x.at, des.RankCheckpoint, l.rec.Job, ref))
+	}
+}
+
+// exitStep takes the step of an exit that is due. Of several at one instant the
+// job's own end comes first, then its checkpoint, the walltime, and deadlines
+// last.
+func (s *Site) exitStep(ref model.Ref) {
+	l := &s.lives[ref]
+	x := &l.exit
+	var e preempt.Event
+	switch now := s.now; {
+	case !x.writes && l.finish() <= now:
+		e, x.begun = preempt.Finished, true
+	case x.acts <= now:
+		e, x.acts = x.act, model.Never
+	case x.expires <= now:
+		// A job that has not been told to write yet meets its walltime like any
+		// other.
+		e, x.expires, x.begun = preempt.WalltimeReached, model.Never, true
+	case !x.begun:
+		s.beginExit(ref)
+		return
+	default:
+		e = preempt.DeadlinePassed
+	}
+	s.tell(ref, e)
+}
+
+// beginExit sends the hint, or TERM.
+func (s *Site) beginExit(ref model.Ref) {
+	l := &s.lives[ref]
+	var do preempt.Action
+	l.exit.begun = true
+	l.exit.machine, do, _ = preempt.Begin(l.alloc.Checkpoint, &s.cfg.Exit, s.now)
+	s.follow(ref, do)
+}
+
+// tell brings an event to the machine.
+func (s *Site) tell(ref model.Ref, e preempt.Event) {
+	x := &s.lives[ref].exit
+	var do preempt.Action
+	x.machine, do, _ = preempt.Next(x.machine, e, &s.cfg.Exit, s.now)
+	s.follow(ref, do)
+}
+
+// follow does what the machine asks for.
+func (s *Site) follow(ref model.Ref, do preempt.Action) {
+	switch {
+	case do&preempt.Release != 0:
+		s.exited(ref)
+	case do&preempt.Hint != 0:
+		s.hinted(ref)
+	default:
+		s.await(ref)
+	}
+}
+
+// hinted is how a job answers the hint: not at all, by a deferral, or by writing
+// its checkpoint, which stops its work.
+func (s *Site) hinted(ref model.Ref) {
+	l := &s.lives[ref]
+	x := &l.exit
+	if x.silent {
+		s.await(ref)
+		return
+	}
+	if p := s.cfg.Luck.Defers; p > 0 {
+		src := draw.New(s.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts)<<32|uint64(x.machine.Deferrals+1))
+		if src.Bool(p) {
+			before := x.machine.Deferrals
+			if s.tell(ref, preempt.Defers); x.machine.Deferrals > before {
+				return
+			}
+		}
+	}
+	d := transfer(l.holds.image, s.cfg.Exit.Bandwidth)
+	if x.slow {
+		d = model.Duration(min(int64(d), int64(model.Forever)/s.cfg.Luck.SlowBy) * s.cfg.Luck.SlowBy)
+	}
+	x.writes, x.frozen, x.acts, x.act = true, s.now, s.now.Add(d), preempt.Written
+	if x.partial {
+		x.act = preempt.WriteFailed
+	}
+	s.tell(ref, preempt.Acked)
+}
+
+// exited lets a job leave its nodes as the machine says.
+func (s *Site) exited(ref model.Ref) {
+	l := &s.lives[ref]
+	switch l.exit.machine.Job {
+	case model.Suspended:
+		s.suspend(ref)
+	case model.Completed:
+		l.ending, l.rec.Reason = l.outcome, l.cause()
+		s.end(ref)
+	case model.Timeout:
+		l.rec.Reason = model.ReasonWalltimeLimit
+		s.over(ref, model.Timeout, l.gained(l.worked(s.now)))
+	default:
+		s.fail(ref, model.ReasonPreempted, true)
+	}
+}

@@ -1,0 +1,204 @@
+package world
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/sim/des"
+)
+
+// Start implements drive.NodeAgents: the job under ref begins on the nodes that
+// the quorum granted, or goes on there once its checkpoint is read.
+func (s *Site) Start(now model.Time, ref model.Ref) {
+	s.advance(now)
+	l := &s.lives[ref]
+	l.rec.Attempts++
+	if l.rec.Start == model.AbsentTime {
+		l.rec.Start = now
+	}
+	l.holds = s.measure(l.alloc, s.quorum.Held(ref))
+	l.rec.Nodes = l.holds.nodes
+	l.began, l.opens = now, now.Add(s.cfg.StartDelay)
+	l.works = l.opens
+	if l.kept > 0 {
+		l.works = l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
+	}
+	s.queue(l, -1)
+	s.hold(ref, 1)
+	s.State.Started++
+	end := l.finish()
+	l.ending, l.rec.Reason = l.outcome, l.cause()
+	rank := des.RankEnd
+	if expiry := s.expiry(l); end > expiry {
+		end, rank = min(end, expiry.Add(s.cfg.Exit.KillGrace)), des.RankExpiry
+		l.ending, l.rec.Reason = model.Timeout, model.ReasonWalltimeLimit
+	}
+	l.ends = end.Add(s.unseen(l))
+	s.events.Push(des.NewEvent(l.ends, rank, l.rec.Job, ref))
+}
+
+// finish is when the work of the running attempt is done, if nothing comes
+// between.
+func (l *life) finish() model.Time {
+	if l.runtime == model.AbsentDuration {
+		// It never ran in the log and its owner withdrew it then: started here, it
+		// runs until its owner does the same.
+		return max(l.cancel, l.began)
+	}
+	return l.works.Add(l.runtime - l.kept)
+}
+
+// cause is the reason of the job's own end.
+func (l *life) cause() model.Reason {
+	switch l.outcome {
+	case model.Cancelled:
+		return model.ReasonCancelled
+	case model.Timeout:
+		return model.ReasonWalltimeLimit
+	}
+	return model.ReasonNone
+}
+
+// expiry is when the running attempt reaches its walltime.
+func (s *Site) expiry(l *life) model.Time {
+	if s.cfg.Rows.Policy.Overrun == Extend {
+		return model.Never
+	}
+	return l.opens.Add(l.limit)
+}
+
+// unseen is for how long nobody sees that the attempt is over.
+func (s *Site) unseen(l *life) model.Duration {
+	if s.cfg.Visible == 0 {
+		return 0
+	}
+	src := draw.New(s.cfg.Seed, visibleStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
+	return model.Duration(src.IntN(int64(s.cfg.Visible) + 1))
+}
+
+// gained is the work that the running attempt has done by t.
+func (l *life) gained(t model.Time) model.Duration {
+	d := max(0, t.Sub(l.works))
+	if l.runtime != model.AbsentDuration {
+		d = min(d, l.runtime-l.kept)
+	}
+	return d
+}
+
+// worked is until when the running attempt has worked: not while it writes a
+// checkpoint.
+func (l *life) worked(now model.Time) model.Time {
+	if l.exit.writes {
+		return l.exit.frozen
+	}
+	return now
+}
+
+// transfer is the time that size bytes take at rate B/s, rounded up; a rate of 0
+// takes none.
+func transfer(size, rate int64) model.Duration {
+	if rate <= 0 || size <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(size), uint64(model.Second))
+	lo, carry := bits.Add64(lo, uint64(rate-1), 0)
+	if hi += carry; hi >= uint64(rate) {
+		return model.Forever
+	}
+	d, _ := bits.Div64(hi, lo, uint64(rate))
+	return model.Duration(min(d, uint64(model.Forever)))
+}
+
+// end lets the running attempt under ref end by itself, or at its walltime.
+func (s *Site) end(ref model.Ref) {
+	l := &s.lives[ref]
+	if l.ending == model.Failed {
+		s.fail(ref, model.ReasonNone, false)
+		return
+	}
+	s.over(ref, l.ending, l.gained(s.now))
+}
+
+// over ends the job with its running attempt, of whose work kept counts.
+func (s *Site) over(ref model.Ref, outcome model.JobState, kept model.Duration) {
+	l := &s.lives[ref]
+	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
+	s.stop(ref, outcome, kept)
+	l.rec.State = outcome
+	if outcome == model.Failed {
+		s.State.Failed++
+	}
+	s.release(ref, model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
+	s.gone(ref)
+}
+
+// fail ends the running attempt because it crashed or lost its nodes; hardware
+// says that the job is not to blame. It goes back to the queue by its requeue
+// policy, to begin at its last checkpoint.
+func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
+	l := &s.lives[ref]
+	l.rec.Reason = why
+	if !l.alloc.Requeues(hardware, l.requeues) {
+		kept := model.Duration(0)
+		if !hardware {
+			kept = l.gained(s.now) // it got as far as it ever would
+		}
+		s.over(ref, model.Failed, kept)
+		return
+	}
+	l.requeues++
+	s.State.Requeued++
+	s.stop(ref, model.Failed, 0)
+	l.limit = l.rec.Walltime
+	l.rec.State = model.Pending
+	s.queue(l, 1)
+	s.release(ref, model.Fact{Kind: model.FactRequeued, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
+}
+
+// suspend lets the running attempt go with a checkpoint of what it had done
+// when it began to write.
+func (s *Site) suspend(ref model.Ref) {
+	l := &s.lives[ref]
+	work := l.gained(l.exit.frozen)
+	l.saved = l.holds.image
+	s.stop(ref, model.Suspended, work)
+	s.State.Suspended++
+	l.kept += work
+	if l.rec.Walltime != model.Forever {
+		l.limit = max(0, l.rec.Walltime-l.kept) + transfer(l.saved, s.cfg.ReadBandwidth)
+	}
+	l.rec.State = model.Pending
+	s.queue(l, 1)
+	s.release(ref, model.Fact{Kind: model.FactSuspended, Job: l.rec.Job, Ref: ref, Seq: l.seq, Value: int64(l.limit)})
+}
+
+// stop writes the record of the running attempt, of whose work kept counts, and
+// takes it off the books.
+func (s *Site) stop(ref model.Ref, outcome model.JobState, kept model.Duration) {
+	l := &s.lives[ref]
+	lost := l.gained(l.worked(s.now)) - kept
+	s.State.Lost += int64(lost) * int64(l.holds.gpus)
+	s.attempt = model.AttemptRecord{
+		Job: l.rec.Job, ID: l.rec.ID, Attempt: l.rec.Attempts, Start: l.began, End: s.now,
+		Outcome: outcome, Procs: l.rec.Procs, Placement: *s.quorum.Held(ref), Kept: kept, Lost: lost,
+	}
+	s.sink.Attempt(&s.attempt)
+	l.ends, l.exit = model.AbsentTime, exit{at: model.AbsentTime}
+	s.State.Ended++
+	s.hold(ref, -1)
+}
+
+// release commits the fact that frees the nodes under ref, and lets those that
+// were waiting for that be wiped or count as drained.
+func (s *Site) release(ref model.Ref, f model.Fact) {
+	sensitive := s.lives[ref].alloc.IsSensitive()
+	s.freed = s.freed[:0]
+	if sensitive && s.cfg.Wipe > 0 || s.draining > 0 {
+		s.freed = appendNodes(s.freed, s.quorum.Held(ref))
+	}
+	s.emit(f)
+	for _, n := range s.freed {
+		s.emptied(n, sensitive)
+	}
+}

@@ -1,0 +1,186 @@
+package world
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+)
+
+// SiteState counts what a site holds now and what has come to pass.
+type SiteState struct {
+	State           // its units are those of Rows.Shared
+	Preempted int64 // victims asked to leave
+	Suspended int64 // of them, left with a checkpoint
+	Requeued  int64 // failed attempts whose jobs went back to the queue
+	Failed    int64 // jobs that ended as FAILED
+	NodesLost int64 // nodes that went down
+	Moot      int64 // changes that found nothing to change
+	Lost      int64 // GPU time of work thrown away, µs
+	Power     int64 // W drawn now, idle nodes included
+	Energy    Energy
+
+	All       Share
+	VClusters []Share // by VClusterID
+	Tenants   []Share // by TenantID
+}
+
+// Share is what the running jobs of one vCluster, of one tenant, or of all
+// hold now, and have held.
+type Share struct {
+	Waiting, Running int32
+	Nodes, GPUs      int64 // a node of which a job holds a part counts whole for it
+	Borrowed         int64 // of Nodes: at home in another vCluster
+
+	NodeTime, GPUTime, BorrowedTime int64 // µs, up to the last change
+	at                              model.Time
+}
+
+// advance integrates h up to now.
+func (h *Share) advance(now model.Time) {
+	d := int64(now - h.at)
+	h.NodeTime += h.Nodes * d
+	h.GPUTime += h.GPUs * d
+	h.BorrowedTime += h.Borrowed * d
+	h.at = now
+}
+
+// hold adds an attempt's holding to h, or takes it away with sign -1.
+func (h *Share) hold(now model.Time, g *holding, sign int64) {
+	h.advance(now)
+	h.Nodes += sign * int64(g.nodes)
+	h.GPUs += sign * int64(g.gpus)
+	h.Borrowed += sign * int64(g.borrowed)
+}
+
+// Energy is an amount of energy: joules and millionths of one.
+type Energy struct {
+	Joules, Micro int64
+}
+
+// add adds the energy of power, in W and not negative, over the span d.
+func (e *Energy) add(power int64, d model.Duration) {
+	hi, lo := bits.Mul64(uint64(power), uint64(d))
+	lo, carry := bits.Add64(lo, uint64(e.Micro), 0)
+	joules, micro := bits.Div64(hi+carry, lo, 1_000_000)
+	e.Joules += int64(joules)
+	e.Micro = int64(micro)
+}
+
+// holding is what an attempt holds.
+type holding struct {
+	nodes, gpus, units, borrowed int32
+	power                        int64 // W beyond what its nodes draw idle
+	image                        int64 // bytes of a checkpoint
+}
+
+// measure says what a job holds with placement p. A checkpoint whose size is not
+// stated takes all the memory of the GPUs held, or of a node without GPUs: what
+// is in use of it no log tells.
+func (s *Site) measure(a *model.Allocation, p *model.Placement) holding {
+	g := holding{power: s.site.Draw(a, p)}
+	for _, w := range p.Words {
+		for id := range w.Nodes {
+			n := &s.site.Nodes[id]
+			s.take(&g, a, n, n.GPUs, s.unitsOf(n))
+			g.power -= n.IdlePower
+		}
+	}
+	for _, h := range p.Shares {
+		n := &s.site.Nodes[h.Node]
+		s.take(&g, a, n, h.Units, h.Units)
+		g.power -= n.IdlePower * int64(h.Units) / int64(max(n.GPUs, 1))
+	}
+	if a.CkptBytes > 0 {
+		g.image = a.CkptBytes
+	}
+	return g
+}
+
+// take adds a node, or so much of one, to g.
+func (s *Site) take(g *holding, a *model.Allocation, n *model.Node, gpus, units int32) {
+	g.nodes++
+	g.gpus += gpus
+	g.units += units
+	if n.Home != -1 && n.Home != a.VCluster {
+		g.borrowed++
+	}
+	if gpus > 0 {
+		g.image += int64(gpus) * n.GPUMemory
+	} else {
+		g.image += n.Memory
+	}
+}
+
+// unitsOf a whole node: 1, or its GPUs where jobs share nodes.
+func (s *Site) unitsOf(n *model.Node) int32 {
+	if s.cfg.Rows.Shared {
+		return max(n.GPUs, 1)
+	}
+	return 1
+}
+
+// hold books what the job under ref holds, with sign 1 when it starts and -1
+// when it leaves its nodes, while the quorum still knows them.
+func (s *Site) hold(ref model.Ref, sign int64) {
+	l := &s.lives[ref]
+	g, st := &l.holds, &s.State
+	st.Running += int32(sign)
+	st.BusyUnits += sign * int64(g.units)
+	st.Power += sign * g.power
+	for _, h := range [...]*Share{&st.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
+		if h != nil {
+			h.hold(s.now, g, sign)
+			h.Running += int32(sign)
+		}
+	}
+	p := s.quorum.Held(ref)
+	for _, w := range p.Words {
+		for n := range w.Nodes {
+			s.nodes[n].jobs += int32(sign)
+		}
+	}
+	for _, h := range p.Shares {
+		s.nodes[h.Node].jobs += int32(sign)
+	}
+}
+
+// queue books a job that waits, with sign 1, or waits no longer, with sign -1.
+func (s *Site) queue(l *life, sign int64) {
+	s.State.Waiting += int32(sign)
+	s.State.QueuedUnits += sign * int64(l.rec.Procs)
+	for _, h := range [...]*Share{&s.State.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
+		if h != nil {
+			h.Waiting += int32(sign)
+		}
+	}
+}
+
+func (s *Site) vcluster(a *model.Allocation) *Share { return &s.State.VClusters[a.VCluster] }
+
+// tenant is nil for a job that is charged to nobody.
+func (s *Site) tenant(a *model.Allocation) *Share {
+	if a.Tenant < 0 {
+		return nil
+	}
+	return &s.State.Tenants[a.Tenant]
+}
+
+// advance integrates what is drawn from the first event up to now.
+func (s *Site) advance(now model.Time) {
+	if s.begun && now > s.now {
+		s.State.Energy.add(max(s.State.Power, 0), now.Sub(s.now))
+	}
+	s.begun, s.now = true, now
+}
+
+// settle integrates every share up to now.
+func (s *Site) settle() {
+	st := &s.State
+	st.All.advance(s.now)
+	for i := range st.VClusters {
+		st.VClusters[i].advance(s.now)
+	}
+	for i := range st.Tenants {
+		st.Tenants[i].advance(s.now)
+	}
+}

@@ -1,0 +1,190 @@
+package world
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/sim/des"
+)
+
+// node is what a site knows of one of its nodes beside the site file.
+type node struct {
+	state    model.NodeState
+	then     model.NodeState // what it becomes when it is repaired or wiped
+	jobs     int32           // that hold it, or a part of it
+	failures int32           // so far, by luck
+	back     model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
+}
+
+// What an event of a node is about, in the place of its ref.
+const (
+	byChange model.Ref = iota // job is the row of SiteConfig.Changes
+	byLuck                    // job is the node, which breaks or is repaired
+	byReturn                  // job is the node, which is clean or has booted
+)
+
+func (s *Site) nodeEvent(e des.Event) {
+	if e.Ref() == byChange {
+		s.change(&s.cfg.Changes[e.Job()])
+		return
+	}
+	id := model.NodeID(e.Job())
+	n := &s.nodes[id]
+	switch {
+	case e.Rank() == des.RankNodeDown:
+		s.broken(id)
+	case n.back == e.At:
+		n.back = model.AbsentTime
+		s.set(id, n.then)
+	}
+	if e.Ref() == byLuck && e.Rank() == des.RankNodeUp {
+		n.failures++
+		s.breaks(id)
+	}
+}
+
+// breaks draws when a node that works breaks next.
+func (s *Site) breaks(id model.NodeID) {
+	luck := &s.cfg.Luck
+	if luck.MTBF == 0 {
+		return
+	}
+	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
+	if at := s.now.Add(spread(&src, luck.MTBF)); at <= luck.Until {
+		s.events.Push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byLuck))
+	}
+}
+
+// broken breaks a node and draws when it is repaired. Both happen when they were
+// drawn, whatever else befell the node, so that one profile's drains move no
+// other failure.
+func (s *Site) broken(id model.NodeID) {
+	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
+	_ = src.Uint64() // when it broke
+	at := s.now.Add(spread(&src, s.cfg.Luck.MTTR)).Add(s.cfg.BootDelay)
+	s.events.Push(des.NewEvent(at, des.RankNodeUp, model.JobID(id), byLuck))
+	if s.down(id) {
+		s.nodes[id].back = at
+	}
+}
+
+// spread draws from the exponential distribution of a mean, at least 1 µs.
+func spread(src *draw.Source, mean model.Duration) model.Duration {
+	x := float64(src.Exponential() * float64(mean))
+	return model.Duration(max(1, min(x, float64(100*365*model.Day))))
+}
+
+// set changes the state of a node and says so.
+func (s *Site) set(id model.NodeID, state model.NodeState) {
+	n := &s.nodes[id]
+	idle := s.site.Nodes[id].IdlePower
+	if n.state == model.Down {
+		s.State.Power += idle
+	}
+	if state == model.Down {
+		s.State.Power -= idle
+	}
+	if n.state == model.Draining {
+		s.draining--
+	}
+	if state == model.Draining {
+		s.draining++
+	}
+	n.state = state
+	s.emit(model.Fact{Kind: model.FactNode, Node: id, State: state})
+}
+
+// down takes a node and all jobs on it down, unless it is down already.
+func (s *Site) down(id model.NodeID) bool {
+	n := &s.nodes[id]
+	if n.state == model.Down {
+		return false
+	}
+	n.back = model.AbsentTime
+	if n.state == model.Draining || n.state == model.Drained || n.state == model.Wiping && n.then == model.Drained {
+		n.then = model.Drained
+	} else {
+		n.then = model.Ready
+	}
+	s.State.NodesLost++
+	s.set(id, model.Down)
+	if n.jobs > 0 {
+		s.evict(id)
+	}
+	return true
+}
+
+// evict fails the jobs that hold a node or a part of it, by job. Cost: the jobs
+// in the system.
+func (s *Site) evict(id model.NodeID) {
+	s.hit = s.hit[:0]
+	for ref := range s.lives {
+		l := &s.lives[ref]
+		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holds(s.quorum.Held(model.Ref(ref)), id) {
+			s.hit = append(s.hit, model.Ref(ref))
+		}
+	}
+	//detlint:total a job has one ref
+	slices.SortFunc(s.hit, func(a, b model.Ref) int { return int(s.lives[a].rec.Job) - int(s.lives[b].rec.Job) })
+	for _, ref := range s.hit {
+		s.fail(ref, model.ReasonNodeFailure, true)
+	}
+}
+
+func holds(p *model.Placement, id model.NodeID) bool {
+	for _, w := range p.Words {
+		if w.Word == int32(id>>6) {
+			return w.Mask>>(id&63)&1 != 0
+		}
+	}
+	for _, h := range p.Shares {
+		if h.Node == id {
+			return true
+		}
+	}
+	return false
+}
+
+// appendNodes appends the nodes of p.
+func appendNodes(dst []model.NodeID, p *model.Placement) []model.NodeID {
+	for _, w := range p.Words {
+		for n := range w.Nodes {
+			dst = append(dst, n)
+		}
+	}
+	for _, h := range p.Shares {
+		dst = append(dst, h.Node)
+	}
+	return dst
+}
+
+// drain lets no new work on a node, and calls it drained when there is none on
+// it: neither running nor writing a checkpoint.
+func (s *Site) drain(id model.NodeID) bool {
+	n := &s.nodes[id]
+	switch n.state {
+	case model.Ready, model.Degraded:
+		s.set(id, model.Draining)
+		s.emptied(id, false)
+	case model.Wiping, model.Down:
+		n.then = model.Drained
+	default:
+		return false
+	}
+	return true
+}
+
+// emptied looks at a node that a job has left, sensitive or not.
+func (s *Site) emptied(id model.NodeID, sensitive bool) {
+	n := &s.nodes[id]
+	switch {
+	case n.jobs > 0:
+	case n.state == model.Draining:
+		s.set(id, model.Drained)
+	case sensitive && s.cfg.Wipe > 0 && (n.state == model.Ready || n.state == model.Degraded):
+		n.then, n.back = n.state, s.now.Add(s.cfg.Wipe)
+		s.set(id, model.Wiping)
+		s.events.Push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
+	}
+}

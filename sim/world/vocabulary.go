@@ -1,0 +1,276 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// vocabulary is what the texts of one column mean at a site.
+type vocabulary struct {
+	read    func(text string) (meaning int32, err error) // nil for a column that is not read
+	meaning []int32                                      // by index of the text, unread until it is met
+}
+
+const unread int32 = -1 << 31
+
+// unknown is the error of a text that means nothing here.
+type unknown struct{ found, expected, mend string }
+
+func (u *unknown) Error() string { return u.found }
+
+// speak sets how each column is read. Columns of names mean a dense id, others
+// a value or a row of a table of the translator.
+func (t *Translator) speak() {
+	named := func(c traces.TextColumn, what string, n int, name func(int) string) {
+		ids := map[string]int32{}
+		var all []string
+		for i := range n {
+			all = append(all, name(i))
+			ids[name(i)] = int32(i)
+		}
+		t.words[c].read = func(text string) (int32, error) {
+			if id, ok := ids[text]; ok {
+				return id, nil
+			}
+			return 0, &unknown{strconv.Quote(text), what + " of the site: " + list(all), "add it to the cluster file, or correct the row"}
+		}
+	}
+	s := t.site
+	named(traces.TextVCluster, "a vCluster", len(s.VClusters), func(i int) string { return s.VClusters[i].Name })
+	named(traces.TextTenant, "a tenant", len(s.Tenants), func(i int) string { return s.Tenants[i].Name })
+	named(traces.TextQOS, "a quality of service", len(s.QOS), func(i int) string { return s.QOS[i].Name })
+	named(traces.TextPartition, "a partition", len(s.Partitions), func(i int) string { return s.Partitions[i].Name })
+	named(traces.TextReservation, "a reservation", len(s.Reservations), func(i int) string { return s.Reservations[i].Name })
+	named(traces.TextGPUType, "a GPU type", len(t.rows.GPUTypes), func(i int) string { return t.rows.GPUTypes[i] })
+
+	spelled := func(c traces.TextColumn, words ...string) {
+		t.words[c].read = func(text string) (int32, error) {
+			if i := slices.Index(words, strings.ReplaceAll(strings.ToLower(text), "_", "-")); i >= 0 {
+				return int32(i), nil
+			}
+			return 0, &unknown{strconv.Quote(text), list(words), "correct the row"}
+		}
+	}
+	spelled(traces.TextKind, model.Bounded.String(), model.Service.String(), model.Reactive.String(), model.Session.String())
+	spelled(traces.TextTopology, model.Tight.String(), model.Spread.String(), model.Any.String())
+	spelled(traces.TextCheckpoint, model.CheckpointAuto.String(), model.CheckpointManual.String(), model.CheckpointNone.String())
+	spelled(traces.TextRequeue, model.RequeueNever.String(), model.RequeueOnNodeFailure.String(), model.RequeueAlways.String())
+	t.words[traces.TextFeatures].read = t.readFeatures
+	t.words[traces.TextNodeInclude].read = t.readNodes
+	t.words[traces.TextNodeExclude].read = t.readNodes
+	t.words[traces.TextMounts].read = t.readMounts
+	t.words[traces.TextExitState].read = readExit
+}
+
+// list shows at most twelve names.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none, for the site has none"
+	}
+	const most = 12
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// mean is the meaning of the text in column c of row i, or missing.
+func (t *Translator) mean(b *traces.Batch, i int, c traces.TextColumn, missing int32) (int32, error) {
+	k := b.Attr.Text[c][i]
+	if k < 0 {
+		return missing, nil
+	}
+	v := &t.words[c]
+	for int(k) >= len(v.meaning) {
+		v.meaning = append(v.meaning, unread)
+	}
+	if v.meaning[k] != unread {
+		return v.meaning[k], nil
+	}
+	m, err := v.read(b.Attr.Texts.Of(c)[k])
+	if err != nil {
+		u := err.(*unknown)
+		return 0, t.wrong(b, i, c.String(), u.found, u.expected, u.mend)
+	}
+	v.meaning[k] = m
+	return m, nil
+}
+
+func (t *Translator) wrong(b *traces.Batch, i int, column, found, expected, mend string) error {
+	return &traces.DataError{
+		File: t.rows.File, Row: int64(b.First) + int64(i) + 1, Column: column,
+		Found: found, Expected: expected, Mend: mend,
+	}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// texts takes over what row i says in words.
+func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) error {
+	var first error
+	get := func(c traces.TextColumn, missing int32) int32 {
+		m, err := t.mean(b, i, c, missing)
+		if first == nil {
+			first = err
+		}
+		return m
+	}
+	a.VCluster = model.VClusterID(get(traces.TextVCluster, 0))
+	a.Tenant = model.TenantID(get(traces.TextTenant, -1))
+	a.QOS = model.QOSID(get(traces.TextQOS, -1))
+	a.Partition = model.PartitionID(get(traces.TextPartition, -1))
+	a.Reservation = model.ReservationID(get(traces.TextReservation, -1))
+	a.Kind = model.Kind(get(traces.TextKind, int32(model.Bounded)))
+	a.Topology = model.Topology(get(traces.TextTopology, int32(model.Tight)))
+	a.Checkpoint = model.Checkpoint(get(traces.TextCheckpoint, int32(model.CheckpointAuto)))
+	a.Requeue = model.Requeue(get(traces.TextRequeue, int32(model.RequeueOnNodeFailure)))
+	if m := get(traces.TextMounts, -1); m >= 0 && first == nil {
+		a.DataReady = t.hot[m]
+	}
+	key.gpuType = get(traces.TextGPUType, -1)
+	key.features = get(traces.TextFeatures, -1)
+	key.include = get(traces.TextNodeInclude, -1)
+	key.exclude = get(traces.TextNodeExclude, -1)
+	get(traces.TextExitState, 0)
+	attr := b.Attr
+	key.gpuMemory, key.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
+	a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
+	return first
+}
+
+// Words for a feature that no node has and that ask for a constraint of
+// another kind.
+const (
+	featureUnified = "unified_memory"
+	featureCXL     = "allow_cxl_memory"
+)
+
+// readFeatures reads features that must all be there, apart by & or a comma.
+func (t *Translator) readFeatures(text string) (int32, error) {
+	set := strings.FieldsFunc(text, func(r rune) bool { return r == '&' || r == ',' || r == ' ' })
+	slices.Sort(set)
+	set = slices.Compact(set)
+	for _, f := range set {
+		if _, ok := slices.BinarySearch(t.known, f); !ok && f != featureUnified && f != featureCXL {
+			return 0, &unknown{strconv.Quote(f), "features that must all be there, apart by &, of: " + list(t.known), "add it to the cluster file, or correct the row"}
+		}
+	}
+	t.feature = append(t.feature, set)
+	return int32(len(t.feature) - 1), nil
+}
+
+// readNodes reads names of nodes, apart by commas.
+func (t *Translator) readNodes(text string) (int32, error) {
+	set := model.NewNodeSet(len(t.site.Nodes))
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		i := slices.IndexFunc(t.site.Nodes, func(n model.Node) bool { return n.Name == name })
+		if i < 0 {
+			return 0, &unknown{strconv.Quote(name), "names of nodes, apart by commas", "write each name as the cluster file has it"}
+		}
+		set.Add(model.NodeID(i))
+	}
+	t.nodes = append(t.nodes, set)
+	return int32(len(t.nodes) - 1), nil
+}
+
+// readMounts reads bytes by tier; what is ready is the part on the tier hot.
+func (t *Translator) readMounts(text string) (int32, error) {
+	var tiers map[string]int64
+	if err := json.Unmarshal([]byte(text), &tiers); err != nil {
+		return 0, &unknown{strconv.Quote(text), "a JSON object of bytes by storage tier", "correct the row"}
+	}
+	all := int64(0)
+	//detlint:ordered a sum of integers does not depend on the order
+	for _, n := range tiers {
+		all += max(n, 0)
+	}
+	ready := model.One
+	if all > 0 {
+		ready = model.Ratio(max(tiers["hot"], 0), all)
+	}
+	t.hot = append(t.hot, ready)
+	return int32(len(t.hot) - 1), nil
+}
+
+// readExit reads how a job ended where the trace was taken. Only its own
+// failure, its walltime and its owner are causes that would return in a replay;
+// whatever else ended it counts as an end by itself.
+func readExit(text string) (int32, error) {
+	switch word := strings.ToUpper(text); {
+	case word == "FAILED", word == "OUT_OF_MEMORY", word == "DEADLINE":
+		return int32(model.Failed), nil
+	case word == "TIMEOUT":
+		return int32(model.Timeout), nil
+	case strings.HasPrefix(word, "CANCELLED"):
+		return int32(model.Cancelled), nil
+	}
+	return int32(model.Completed), nil
+}
+
+// outcome is the recorded end of row i.
+func (t *Translator) outcome(b *traces.Batch, i int) model.JobState {
+	if b.Attr == nil || b.Attr.Len() == 0 {
+		return model.Completed
+	}
+	m, _ := t.mean(b, i, traces.TextExitState, int32(model.Completed))
+	return model.JobState(m)
+}
+
+// intern is the id of a set of constraints.
+func (t *Translator) intern(key constraintKey) model.ConstraintID {
+	if id, ok := t.sets[key]; ok {
+		return id
+	}
+	c := model.Constraint{GPUType: key.gpuType, GPUMemory: key.gpuMemory, Memory: key.memory, CPUs: key.cpus}
+	if key.features >= 0 {
+		for _, f := range t.feature[key.features] {
+			switch _, is := slices.BinarySearch(t.known, f); {
+			case is:
+				c.Features = append(c.Features, f)
+			case f == featureUnified:
+				c.Unified = true
+			case f == featureCXL:
+				c.AllowCXL = true
+			}
+		}
+	}
+	if key.include >= 0 {
+		c.Include = slices.Clone(t.nodes[key.include])
+	}
+	if key.exclude >= 0 {
+		c.Exclude = t.nodes[key.exclude]
+	}
+	if key.gpus > 0 {
+		c.Include = t.withGPUs(c.Include, key.gpus)
+	}
+	id := model.ConstraintID(len(t.site.Constraints))
+	t.site.Constraints = append(t.site.Constraints, c)
+	t.sets[key] = id
+	return id
+}
+
+// withGPUs is the nodes of include, or all when it is nil, that have n GPUs.
+func (t *Translator) withGPUs(include model.NodeSet, n int32) model.NodeSet {
+	have, all := model.NewNodeSet(len(t.site.Nodes)), true
+	for i := range t.site.Nodes {
+		if t.site.Nodes[i].GPUs >= n {
+			have.Add(model.NodeID(i))
+		} else {
+			all = false
+		}
+	}
+	switch {
+	case include != nil:
+		have.And(include)
+		return have
+	case all:
+		return nil
+	}
+	return have
+}
