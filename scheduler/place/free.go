@@ -137,6 +137,9 @@ func (f *Free) SetAvailable(n model.NodeID, up bool) {
 // it.
 func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
 
+// Idle is the set of idle nodes, for reading until the next change.
+func (f *Free) Idle() model.NodeSet { return f.idle }
+
 // Count is the number of idle nodes of the class.
 func (f *Free) Count(class ClassID) int32 { return f.tally(class).rows[f.sp.layout.all()] }
 

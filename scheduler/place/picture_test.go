@@ -195,3 +195,16 @@ func TestOverlap(t *testing.T) {
 	own.SetAvailable(0, true)
 	require.False(t, own.Has(0), "back in service, but held")
 }
+
+// TestCopyOfShares: a copy of a site with shared nodes forgets them again when
+// it becomes a copy of one without.
+func TestCopyOfShares(t *testing.T) {
+	sp := NewSpace(&model.Site{Nodes: []model.Node{{GPUs: 4, Topology: -1, Fingerprint: -1}}})
+	all, shared, bare, c := sp.Class(nil), sp.NewFree(), sp.NewFree(), sp.NewFree()
+	shared.Take(&model.Placement{Shares: []model.NodeShare{{Node: 0, Units: 3, GPUs: 0b0111}}})
+	c.CopyFrom(shared)
+	require.Zero(t, c.CountGPUs(all, 2))
+	c.CopyFrom(bare)
+	require.EqualValues(t, 1, c.CountGPUs(all, 4))
+	require.EqualValues(t, 1, c.Count(all))
+}
