@@ -47,6 +47,7 @@ var house = []room{
 	{dir: "scheduler/score", may: []string{"scheduler/model"}},
 	{dir: "scheduler/quota/halflife"},
 	{dir: "scheduler/quota", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
+	{dir: "scheduler/multifactor", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
 	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/cluster", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
