@@ -25,11 +25,8 @@ type decoder struct {
 func decode(file string, text []byte, into any) (*source, error) {
 	src := &source{file: file, at: map[string]place{}}
 	d := &decoder{src: src, problems: problems{src: src}}
-	if why := tooWild(text); why != "" {
-		return nil, &Error{[]Problem{{File: file, Text: why}}}
-	}
 	src.lines = strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
-	root, problem := parse(file, text)
+	root, problem := guarded(file, text)
 	if problem != nil {
 		if problem.Line > 0 {
 			problem.Excerpt = src.excerpt(place{problem.Line, problem.Column})
@@ -43,6 +40,14 @@ func decode(file string, text []byte, into any) (*source, error) {
 		d.block(root, v, "")
 	}
 	return src, d.err()
+}
+
+// guarded is parse for a text that may be anything.
+func guarded(file string, text []byte) (ast.Node, *Problem) {
+	if why := tooWild(text); why != "" {
+		return nil, &Problem{File: file, Text: why}
+	}
+	return parse(file, text)
 }
 
 // parse turns text into a tree. The parser is not ours: what it cannot stand

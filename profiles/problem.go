@@ -160,7 +160,7 @@ func didYouMean(word string, of []string) string {
 		if strings.HasPrefix(w, word) && len(word) > 1 {
 			d = 1
 		}
-		if d <= max(1, len(w)/3) && (best == "" || d < least) {
+		if d <= max(1, len(w)/3) && d < len(w) && (best == "" || d < least) {
 			best, least = w, d
 		}
 	}
