@@ -273,6 +273,27 @@ type JobRecord struct {
 	Attempts int32
 	State    JobState
 	Reason   Reason
+
+	// On a site; elsewhere not read.
+	VCluster    VClusterID
+	Tenant      TenantID // -1 none
+	Class       int32    // preemption class
+	Kind        Kind
+	GPUs        int32 // asked for on each node
+	Requeues    int32 // failed attempts after which it went back to the queue
+	Preemptions int32 // times it was asked to leave its nodes
+	// What all its attempts came to. Kept and lost GPU time are of work alone;
+	// allocated time is longer by what starts, checkpoints and their reading take.
+	Allocated Holding
+	KeptGPU   int64 // µs of GPU time
+	LostGPU   int64 // µs of GPU time
+}
+
+// Holding is what was held, and how long: µs, summed over what is counted.
+type Holding struct {
+	Nodes    int64 // a node of which a job holds a part counts whole for it
+	GPUs     int64
+	Borrowed int64 // of Nodes: at home in another vCluster
 }
 
 // AttemptRecord is one row of the result table attempts. Placement is valid
@@ -285,7 +306,13 @@ type AttemptRecord struct {
 	End       Time
 	Outcome   JobState
 	Procs     int32
-	Kept      Duration // on a site: work done that counted, or that a checkpoint saved
-	Lost      Duration // on a site: work done that was thrown away
 	Placement Placement
+
+	// On a site; elsewhere zero.
+	Kept     Duration // work done that counted, or that a checkpoint saved
+	Lost     Duration // work done that was thrown away
+	Reason   Reason   // why it ended, where there is something to say
+	Nodes    int32    // held
+	GPUs     int32    // held in all
+	Borrowed int32    // of Nodes: at home in another vCluster
 }
