@@ -21,6 +21,9 @@ type memory struct {
 	all   traces.Batch
 	nodes []traces.Node
 	size  int
+
+	tenants []traces.Tenant
+	edges   []traces.Edge
 }
 
 func (m *memory) open() (traces.Source, error) { return &memorySource{memory: m}, nil }
@@ -34,6 +37,11 @@ func (s *memorySource) Info() traces.Info    { return s.info }
 func (s *memorySource) Users() []string      { return nil }
 func (s *memorySource) Nodes() []traces.Node { return s.nodes }
 func (s *memorySource) Close() error         { return nil }
+
+func (s *memorySource) Tenants() []traces.Tenant { return s.tenants }
+func (s *memorySource) Dependencies(bool) (*traces.Dependencies, error) {
+	return &traces.Dependencies{Edges: s.edges}, nil
+}
 
 func (s *memorySource) Next(b *traces.Batch) error {
 	lo, hi := s.pos, min(s.pos+s.size, s.all.Len())

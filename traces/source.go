@@ -122,6 +122,11 @@ type Source interface {
 	Users() []string
 	// Nodes is the bundle's nodes table, nil when it has none.
 	Nodes() []Node
+	// Tenants is the bundle's tenants table, nil when it has none.
+	Tenants() []Tenant
+	// Dependencies resolves what jobs wait for to rows, see
+	// Bundle.Dependencies.
+	Dependencies(afterJob bool) (*Dependencies, error)
 	Close() error
 }
 

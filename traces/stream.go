@@ -60,6 +60,14 @@ func (s *jobSource) Info() Info      { return s.b.info }
 func (s *jobSource) Users() []string { return s.users.names }
 func (s *jobSource) Nodes() []Node   { return s.b.nodes.rows }
 
+// Tenants implements Source.
+func (s *jobSource) Tenants() []Tenant { return s.b.Tenants() }
+
+// Dependencies implements Source.
+func (s *jobSource) Dependencies(afterJob bool) (*Dependencies, error) {
+	return s.b.Dependencies(afterJob)
+}
+
 // Close implements Source; the bundle stays open.
 func (s *jobSource) Close() error {
 	for _, c := range s.opened {

@@ -34,7 +34,9 @@ type Workload struct {
 	maxProcs int32
 	maxNodes int32
 	nodes    []traces.Node
+	tenants  []traces.Tenant
 	users    []string
+	deps     func() iter.Seq[traces.Dep] // nil when there are none
 	// begin starts the rows from the first: each call of what it returns
 	// overwrites the row with the next and returns the index of its user.
 	begin func() func(*traces.Job) int
@@ -98,8 +100,19 @@ func (w *Workload) Rows() iter.Seq2[*traces.Job, error] {
 	}
 }
 
+// Tenants lists the limits of tenants, nil when there are none.
+func (w *Workload) Tenants() []traces.Tenant { return w.tenants }
+
+// Deps iterates over the dependencies between jobs.
+func (w *Workload) Deps() iter.Seq[traces.Dep] {
+	if w.deps == nil {
+		return func(func(traces.Dep) bool) {}
+	}
+	return w.deps()
+}
+
 // Write writes the workload as a trace to path, which ends in .trace or, when
-// there is no table of nodes, .parquet. It returns the content hash. watch, if
+// there are jobs alone, .parquet. It returns the content hash. watch, if
 // not nil, is called every few thousand rows with the number made so far; an
 // error from it ends the writing, and nothing is left.
 func (w *Workload) Write(path string, watch func(made int64) error) (hash string, err error) {
@@ -110,10 +123,8 @@ func (w *Workload) Write(path string, watch func(made int64) error) (hash string
 		return "", err
 	}
 	defer out.Abort()
-	for _, n := range w.nodes {
-		if err := out.WriteNode(n); err != nil {
-			return "", err
-		}
+	if err := w.writeTables(out); err != nil {
+		return "", err
 	}
 	made := int64(0)
 	for row, err := range w.Rows() {
@@ -128,6 +139,26 @@ func (w *Workload) Write(path string, watch func(made int64) error) (hash string
 		}
 	}
 	return out.Close()
+}
+
+// writeTables writes what stands beside the jobs.
+func (w *Workload) writeTables(out *traces.Writer) error {
+	for _, n := range w.nodes {
+		if err := out.WriteNode(n); err != nil {
+			return err
+		}
+	}
+	for _, t := range w.tenants {
+		if err := out.WriteTenant(t); err != nil {
+			return err
+		}
+	}
+	for d := range w.Deps() {
+		if err := out.WriteDep(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Source streams the workload into a replay as it is made. It makes about a
@@ -154,6 +185,12 @@ func (s *source) Users() []string { return s.w.users }
 
 // Nodes implements traces.Source.
 func (s *source) Nodes() []traces.Node { return s.w.nodes }
+
+// Tenants implements traces.Source: a stream of jobs alone has none.
+func (s *source) Tenants() []traces.Tenant { return nil }
+
+// Dependencies implements traces.Source: a stream of jobs alone has none.
+func (s *source) Dependencies(bool) (*traces.Dependencies, error) { return &traces.Dependencies{}, nil }
 
 // Close implements traces.Source.
 func (s *source) Close() error { return nil }
@@ -184,7 +221,7 @@ func (s *source) append(b *traces.Batch, user int32) {
 	j := &s.row
 	b.ID = append(b.ID, j.ID)
 	b.Submit = append(b.Submit, j.Submit)
-	b.Start = append(b.Start, model.AbsentTime)
+	b.Start = append(b.Start, model.AbsentTime) // nothing has run yet
 	b.Runtime = append(b.Runtime, orElse(j.Runtime, model.AbsentDuration))
 	b.Walltime = append(b.Walltime, orElse(j.Walltime, model.AbsentDuration))
 	b.CancelledAt = append(b.CancelledAt, model.AbsentTime)
