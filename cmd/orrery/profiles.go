@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports/table"
+)
+
+func (m *Main) profilesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "profiles",
+		Short: "List, show, compare and check profiles",
+		Long: `A profile says how a vCluster is scheduled: the weights of the nine factors, or
+another order of the queue, backfilling, cycle, preemption. Some are part of the
+program; others are files. A PROFILE is a name from the list, or a path.
+
+Exit codes: 0 done, 1 failed, 2 usage or a profile that is not valid, 3 no such
+file.`,
+		Example: `  orrery profiles list
+  orrery profiles diff hpc-batch service`,
+		Args: cobra.ArbitraryArgs,
+		RunE: group,
+	}
+	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(), m.profilesLintCommand())
+	return cmd
+}
+
+// profileNames completes the names of profiles, and files.
+func profileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return profiles.Names(), cobra.ShellCompDirectiveDefault
+}
+
+// loadProfile reads a profile that the user named.
+func loadProfile(name string) (profiles.Profile, error) {
+	p, err := profiles.Load(name)
+	return p, profileError(err)
+}
+
+// profileError says how bad an error of a file that people write is: one that
+// is not there is bad input, one that says something wrong is bad usage.
+func profileError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return input(fmt.Errorf("%w: check the path, or see 'orrery profiles list' for those of the program", err))
+	}
+	return &codedError{exitUsage, err}
+}
+
+func (m *Main) profilesListCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the profiles that are part of the program",
+		Long: `List the profiles that are part of the program, what each is for, and where its
+numbers come from.
+
+Exit codes: 0 printed, 2 usage.`,
+		Example: `  orrery profiles list
+  orrery profiles list -o markdown`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			rows := table.New("name", "source", "description")
+			for _, name := range profiles.Names() {
+				p, err := profiles.Load(name)
+				if err != nil {
+					return err
+				}
+				rows.Row(p.Name, p.Source, p.Description)
+			}
+			return print.table(rows)
+		},
+	}
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+func (m *Main) profilesShowCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "show PROFILE",
+		Short: "Print a profile with every default",
+		Long: `Print a profile with every key that applies to it, those at their default too,
+as a file that can be edited and used in its place. What each key means is in
+docs/PROFILE-FORMAT.md.
+
+Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,
+		Example: `  orrery profiles show hpc-batch
+  orrery profiles show service --format json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: profileNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := loadProfile(args[0])
+			if err != nil {
+				return err
+			}
+			text := p.YAML()
+			if format == "json" {
+				text = append(p.FullJSON(), '\n')
+			}
+			_, err = m.Stdout.Write(text)
+			return err
+		},
+	}
+	forms := []string{"yaml", "json"}
+	format = forms[0]
+	cmd.Flags().Var(&choice{word: &format, of: forms, what: "format"}, "format", "format to print")
+	completeWith(cmd, "format", forms...)
+	return cmd
+}
+
+func (m *Main) profilesDiffCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Show where two profiles differ",
+		Long: `Print the keys in which two profiles differ: + applies to B only, - to A only,
+~ is another value. Weights are shown as scores see them, divided by their sum
+(as written in as-coded mode), so a change of their scale is no difference; nor
+are names and remarks.
+
+Exit codes: 0 printed, differences or none, 2 usage or not valid, 3 no such file.`,
+		Example: `  orrery profiles diff hpc-batch ml-training
+  orrery profiles diff default service -o json`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: profileNames,
+		RunE: func(_ *cobra.Command, args []string) error {
+			a, err := loadProfile(args[0])
+			if err != nil {
+				return err
+			}
+			b, err := loadProfile(args[1])
+			if err != nil {
+				return err
+			}
+			return m.printDiff(print, &a, &b)
+		},
+	}
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+func (m *Main) printDiff(print *printer, a, b *profiles.Profile) error {
+	found := profiles.Diff(a, b)
+	if print.format != string(table.Text) {
+		rows := table.New("sign", "key", "before", "after")
+		or := func(text string) any {
+			if text == "" {
+				return nil
+			}
+			return text
+		}
+		for _, d := range found {
+			rows.Row(d.Sign(), d.Key, or(d.Before), or(d.After))
+		}
+		return print.table(rows)
+	}
+	width := 0
+	for _, d := range found {
+		width = max(width, len(d.Key))
+	}
+	fmt.Fprintf(m.Stdout, "--- %s\n+++ %s\n", a.Name, b.Name)
+	for _, d := range found {
+		text := d.Before + " -> " + d.After
+		switch d.Sign() {
+		case "+":
+			text = d.After
+		case "-":
+			text = d.Before
+		}
+		fmt.Fprintf(m.Stdout, "%s %-*s  %s\n", d.Sign(), width, d.Key, text)
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(m.Stdout, "no difference that a schedule could show")
+	}
+	return nil
+}
