@@ -159,6 +159,7 @@ func (r *resolver) index() {
 	for i := range r.follows {
 		r.ids = append(r.ids, named{id: r.follows[i].on})
 	}
+	//detlint:total equal entries are of one id and become one
 	slices.SortFunc(r.ids, func(a, b named) int { return cmp.Compare(a.id, b.id) })
 	r.ids = slices.Clip(slices.CompactFunc(r.ids, func(a, b named) bool { return a.id == b.id }))
 	for i := range r.ids {
@@ -221,6 +222,7 @@ func (r *resolver) result() *Dependencies {
 		}
 		d.Edges = append(d.Edges, e.Edge)
 	}
+	//detlint:total all members are compared, and equal edges become one
 	slices.SortFunc(d.Edges, func(a, b Edge) int {
 		return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.On, b.On), cmp.Compare(a.Condition, b.Condition), cmp.Compare(a.Think, b.Think))
 	})

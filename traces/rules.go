@@ -94,17 +94,20 @@ type eventKind struct {
 }
 
 var eventKinds = map[string]eventKind{
-	"fail":          {subjectNode, isEmpty},
-	"repair":        {subjectNode, isEmpty},
-	"drain":         {subjectNode, isEmpty},
-	"undrain":       {subjectNode, isEmpty},
-	"quota":         {subjectTenant, isFilledObject},
-	"power_cap":     {"", isCount},
-	"price":         {"", isReal},
-	"weights":       {"vCluster", isFilledObject},
-	"reservation":   {"reservation", isFilledObject},
-	"quorum_outage": {"", isCount},
-	"metric_gap":    {"", isCount},
+	"down":              {subjectNode, isEmpty},
+	"up":                {subjectNode, isEmpty},
+	"degraded":          {subjectNode, isEmpty},
+	"drain":             {subjectNode, isEmpty},
+	"undrain":           {subjectNode, isEmpty},
+	"quota":             {subjectTenant, isFilledObject},
+	"power_cap":         {"", isCount},
+	"storage_bandwidth": {"", isCount},
+	"sensitive_pool":    {"", isCount},
+	"price":             {"", isReal},
+	"weights":           {"vCluster", isFilledObject},
+	"reservation":       {"reservation", isFilledObject},
+	"quorum_outage":     {"", isCount},
+	"metric_gap":        {"", isCount},
 }
 
 func isEmpty(s string) bool { return s == "" }

@@ -22,9 +22,9 @@ func siteSample() *content {
 	}
 	c.events = []traces.Event{
 		{Time: 0, Kind: "power_cap", Value: "250000"},
-		{Time: 5, Kind: "fail", Subject: "n1"},
+		{Time: 5, Kind: "down", Subject: "n1"},
 		{Time: 5, Kind: "quota", Subject: "physics", Value: `{"max_nodes":50}`},
-		{Time: 9, Kind: "repair", Subject: "n1"},
+		{Time: 9, Kind: "up", Subject: "n1"},
 	}
 	c.prices = []traces.Price{
 		{Time: 0, Price: 0.21, Carbon: traces.Some(350.0)},
@@ -69,10 +69,10 @@ func TestValidateSiteRules(t *testing.T) {
 		{"negative limit of a tenant", "tenants row 2, biology", func(c *content) { c.tenants[1].GPUHours.V = math.NaN() }},
 		{"fair_share outside 0 to 1", "tenants row 1, physics", func(c *content) { c.tenants[0].FairShare.V = 1.01 }},
 		{"burst below 1", "tenants row 1, physics", func(c *content) { c.tenants[0].Burst.V = 0.5 }},
-		{"event earlier than the one before it", "events row 4, repair", func(c *content) { c.events[3].Time = 4 }},
+		{"event earlier than the one before it", "events row 4, up", func(c *content) { c.events[3].Time = 4 }},
 		{"unknown kind of an event", "events row 2, explode", func(c *content) { c.events[1].Kind = "explode" }},
-		{"event without a subject", "events row 2, fail", func(c *content) { c.events[1].Subject = "" }},
-		{"event of a node that is not in the nodes table", "events row 2, fail", func(c *content) { c.events[1].Subject = "n9" }},
+		{"event without a subject", "events row 2, down", func(c *content) { c.events[1].Subject = "" }},
+		{"event of a node that is not in the nodes table", "events row 2, down", func(c *content) { c.events[1].Subject = "n9" }},
 		{"event of a tenant that is not in the tenants table", "events row 3, quota", func(c *content) { c.events[2].Subject = "art" }},
 		{"value that does not fit the kind of the event", "events row 1, power_cap", func(c *content) { c.events[0].Value = "-5" }},
 		{"value that does not fit the kind of the event", "events row 2, drain", func(c *content) { c.events[1].Kind, c.events[1].Value = "drain", "1" }},

@@ -91,6 +91,7 @@ Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
 	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
 	v.print = m.printFlag(cmd, "")
 	completeWith(cmd, "model", models...)
+	cmd.AddCommand(m.synthSiteCommand())
 	return cmd
 }
 

@@ -1,8 +1,10 @@
 // Package synth generates workloads: the model of Lublin and Feitelson for
-// parallel batch machines, and a variant for clusters of GPU nodes. A workload
-// is a pure function of its parameters, its number of jobs and its seed. It
-// can be iterated, written as a trace, or replayed as it is made, in memory
-// that does not grow with the number of jobs. It knows nothing of schedulers.
+// parallel batch machines, a variant for clusters of GPU nodes, and a site of
+// several vClusters. A workload is a pure function of its parameters, its
+// number of jobs (which a site derives from its load) and its seed. It can be
+// iterated, written as a trace, or replayed as it is made, in memory that does
+// not grow with the number of jobs, but for the 24 bytes that a site keeps of
+// each submission. It knows nothing of schedulers.
 //
 // Instants and spans are whole seconds, as in the logs the models were fitted
 // to. The rounding also hides the last bits in which logarithms and powers

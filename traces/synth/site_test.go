@@ -1,0 +1,330 @@
+package synth
+
+import (
+	"errors"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+func mustSite(t testing.TB, p SiteParams, seed uint64) *Workload {
+	t.Helper()
+	w, err := Site(p, seed)
+	require.NoError(t, err)
+	return w
+}
+
+// smallSite is a week of 64 nodes.
+func smallSite() SiteParams {
+	p := DefaultSite(64)
+	p.Days = 7
+	return p
+}
+
+// writeSite writes a site and opens it.
+func writeSite(t *testing.T, w *Workload) (*traces.Bundle, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "site.trace")
+	hash, err := w.Write(path, nil)
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b, hash
+}
+
+// The load of a trace is the one asked for, in all and in each vCluster, by
+// what its rows and its nodes say.
+func TestSiteLoad(t *testing.T) {
+	for _, nodes := range []int32{64, 1024} {
+		for _, load := range []float64{0.5, 0.9, 1.3} {
+			for seed := range uint64(3) {
+				p := DefaultSite(nodes)
+				p.Load, p.Days = load, 14
+				w := mustSite(t, p, seed)
+				end := model.Time(p.Days) * model.Time(model.Day)
+				home, gpus := map[string]float64{}, map[string]float64{}
+				for _, n := range w.nodes {
+					home[n.VCluster]++
+					gpus[n.VCluster] = float64(n.GPUs)
+				}
+				held, all := map[string]float64{}, 0.0
+				for j := range jobs(w) {
+					seconds := min(j.Runtime.V, end.Sub(j.Submit)).Seconds()
+					area := seconds * float64(j.NodesMin.V) * float64(j.GPUsPerNode.V) / gpus[j.VCluster]
+					held[j.VCluster] += area
+					all += area
+				}
+				span := end.Sub(0).Seconds()
+				require.InEpsilon(t, load, all/span/float64(nodes), 0.05, "seed %d", seed)
+				if nodes == 1024 {
+					require.InEpsilon(t, 0.8*load, held["service"]/span/home["service"], 0.05)
+					require.InEpsilon(t, 0.6*load, held["sensitive"]/span/home["sensitive"], 0.1)
+					require.InEpsilon(t, held["hpc"]/home["hpc"], held["ml"]/home["ml"], 0.05)
+				}
+			}
+		}
+	}
+}
+
+func TestSiteMonth(t *testing.T) {
+	w := mustSite(t, DefaultSite(1024), 1)
+	rows := w.Info().Rows
+	require.Greater(t, rows, int64(30_000))
+	require.Less(t, rows, int64(60_000))
+	count, of := map[string]int{}, map[string]int{}
+	var weekend, classes, submit float64
+	for j := range jobs(w) {
+		count[j.VCluster+" "+j.Name]++
+		of[j.VCluster]++
+		require.GreaterOrEqual(t, float64(j.Submit), submit)
+		submit = float64(j.Submit)
+		require.Less(t, j.Submit, model.Time(30*model.Day))
+		if day := j.Submit / model.Time(model.Day); day%7 >= 5 {
+			weekend++
+		}
+		classes += float64(j.Class.V)
+		require.GreaterOrEqual(t, j.NodesMax.V, j.NodesMin.V)
+		if j.Kind == "service" {
+			require.False(t, j.Walltime.OK)
+		} else {
+			require.GreaterOrEqual(t, j.Walltime.V, j.Runtime.V)
+		}
+		require.Equal(t, j.VCluster == "sensitive", j.Class.V == model.SensitiveClass)
+		require.Equal(t, j.VCluster == "sensitive", j.Sensitive.V)
+	}
+	// 8 of 30 days at half rate: 4 of 26.
+	require.InDelta(t, 4.0/26, weekend/float64(rows), 0.02)
+	for _, name := range []string{"hpc batch", "ml train", "ml sweep", "ml preprocess", "ml eval", "ml recover", "service service", "service session", "sensitive claim"} {
+		require.Greater(t, count[name], 100, name)
+	}
+	require.Less(t, of["sensitive"], of["hpc"]/10)
+	require.InDelta(t, 0.05, float64(count["service service"])/float64(of["service"]), 0.02)
+}
+
+// Moments of batch jobs are those of the model they are drawn from.
+func TestSiteBatchMoments(t *testing.T) {
+	w := mustSite(t, DefaultSite(1024), 5)
+	var size, area sample
+	for j := range jobs(w) {
+		if j.VCluster == "hpc" {
+			size.add(float64(j.NodesMin.V))
+			area.add(float64(j.NodesMin.V) * j.Runtime.V.Seconds())
+		}
+	}
+	p := DefaultLublin(128)
+	p.MaxRuntimeLog = math.Log(86400)
+	c := wholeSample
+	wantSize, _, wantArea := c.means(&p)
+	size.near(t, wantSize, 0, "nodes")
+	area.near(t, wantArea, wantSize, "node-seconds")
+}
+
+// Workflows: edges lead to earlier tasks of the same workflow, every task but
+// the first waits for one, training waits for preparation and recovery for a
+// failure.
+func TestSiteWorkflows(t *testing.T) {
+	w := mustSite(t, DefaultSite(256), 2)
+	b, _ := writeSite(t, w)
+	d, err := b.Dependencies(false)
+	require.NoError(t, err)
+	require.Empty(t, d.Left)
+	var rows []traces.Job
+	tasks := map[string]int{}
+	for j := range jobs(w) {
+		rows = append(rows, *j)
+		if j.DAG != "" {
+			tasks[j.DAG]++
+		}
+	}
+	waits := map[model.JobID]int{}
+	for _, e := range d.Edges {
+		job, on := &rows[e.Job], &rows[e.On]
+		require.Less(t, e.On, e.Job) // so there is no circle
+		require.Equal(t, on.DAG, job.DAG)
+		require.NotEmpty(t, job.DAG)
+		waits[e.Job]++
+		switch job.Name {
+		case "train":
+			require.Equal(t, "preprocess", on.Name)
+			require.Equal(t, model.AfterOK, e.Condition)
+		case "eval":
+			require.Equal(t, "train", on.Name)
+			require.Equal(t, model.AfterOK, e.Condition)
+		case "recover":
+			require.Equal(t, "train", on.Name)
+			require.Equal(t, model.AfterNotOK, e.Condition)
+		default:
+			require.Fail(t, "waits", job.Name)
+		}
+	}
+	for row := range rows {
+		first := rows[row].Name == "preprocess" || rows[row].DAG == ""
+		require.Equal(t, first, waits[model.JobID(row)] == 0)
+	}
+	sizes := map[int]bool{}
+	for _, n := range tasks {
+		sizes[n] = true
+		require.GreaterOrEqual(t, n, 3)
+		require.LessOrEqual(t, n, 12)
+	}
+	require.Len(t, sizes, 10)
+}
+
+func TestSiteTaskGroups(t *testing.T) {
+	type group struct{ n, most, nodes, gpus int32 }
+	groups := map[string]*group{}
+	for j := range jobs(mustSite(t, DefaultSite(256), 3)) {
+		if j.Group == "" {
+			require.False(t, j.Index.OK || j.MaxConcurrent.OK)
+			continue
+		}
+		g := groups[j.Group]
+		if g == nil {
+			g = &group{0, j.MaxConcurrent.V, j.NodesMin.V, j.GPUsPerNode.V}
+			groups[j.Group] = g
+		}
+		require.Equal(t, g.n, j.Index.V, "ascending, side by side")
+		require.Equal(t, *g, group{g.n, j.MaxConcurrent.V, j.NodesMin.V, j.GPUsPerNode.V})
+		require.GreaterOrEqual(t, j.MaxConcurrent.V, int32(2))
+		require.LessOrEqual(t, j.MaxConcurrent.V, int32(8))
+		g.n++
+	}
+	require.NotEmpty(t, groups)
+	for _, g := range groups {
+		require.GreaterOrEqual(t, g.n, int32(4))
+		require.LessOrEqual(t, g.n, int32(32))
+	}
+}
+
+// siteColumns are the optional columns that a site fills, as
+// docs/TRACE-FORMAT.md says.
+var siteColumns = []string{"name", "user", "tenant", "vcluster", "kind", "runtime", "walltime", "nodes_min", "nodes_max",
+	"gpus_per_node", "gpu_type", "gpu_mem", "cpus_per_node", "mem_per_node", "features", "topology", "class", "sensitive", "checkpoint",
+	"ckpt_bytes", "requeue", "requeue_max", "mounts", "io_demand", "power", "comm_fraction", "group", "index", "max_concurrent", "dag",
+	"exit_state", "exit_code", "procs_requested", "eligible", "qos", "account", "exclusive"}
+
+func TestSiteIsAWholeBundle(t *testing.T) {
+	w := mustSite(t, smallSite(), 4)
+	b, _ := writeSite(t, w)
+	var filled []string
+	for _, f := range b.Info().Filled {
+		filled = append(filled, f.Column)
+		if f.Column != "gpu_type" && f.Column != "gpu_mem" {
+			require.True(t, f.Varies, f.Column)
+		}
+	}
+	require.Equal(t, siteColumns, filled)
+	require.Len(t, b.Nodes(), 64)
+	require.Equal(t, w.Tenants(), b.Tenants())
+	require.Len(t, b.Tenants(), 12)
+	require.Positive(t, b.Info().Deps)
+	sum := 0.0
+	known := map[string]bool{}
+	for _, tenant := range b.Tenants() {
+		sum += tenant.FairShare.V
+		known[tenant.Name] = true
+	}
+	require.InDelta(t, 1, sum, 0.01)
+	// The largest job of every tenant fits what it may hold.
+	most := map[string]int32{}
+	for j := range jobs(w) {
+		most[j.Tenant] = max(most[j.Tenant], j.NodesMin.V)
+		require.True(t, known[j.Tenant])
+		require.Equal(t, j.Tenant+"-", j.User[:len(j.Tenant)+1])
+	}
+	for _, tenant := range b.Tenants() {
+		require.LessOrEqual(t, most[tenant.Name], tenant.MaxNodes.V)
+	}
+	prints := map[string]bool{}
+	for _, n := range b.Nodes() {
+		prints[n.Fingerprint] = true
+		if n.VCluster == "sensitive" {
+			require.NotEmpty(t, n.Fingerprint)
+		}
+	}
+	require.True(t, prints[""])
+}
+
+func TestSiteValidates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "site.trace")
+	_, err := mustSite(t, smallSite(), 9).Write(path, nil)
+	require.NoError(t, err)
+	r, err := traces.Validate(path)
+	require.NoError(t, err)
+	require.Empty(t, r.Dropped)
+	require.Empty(t, r.Repaired)
+}
+
+// The same parameters and seed make the same content, others make another.
+func TestSiteIsDeterministic(t *testing.T) {
+	_, one := writeSite(t, mustSite(t, smallSite(), 1))
+	_, again := writeSite(t, mustSite(t, smallSite(), 1))
+	require.Equal(t, one, again)
+	_, other := writeSite(t, mustSite(t, smallSite(), 2))
+	require.NotEqual(t, one, other)
+	p := smallSite()
+	p.Load = 0.8
+	_, other = writeSite(t, mustSite(t, p, 1))
+	require.NotEqual(t, one, other)
+}
+
+// A replay of the generator sees what a replay of the written trace sees.
+func TestSiteSourceEqualsTrace(t *testing.T) {
+	w := mustSite(t, smallSite(), 6)
+	b, _ := writeSite(t, w)
+	written, err := b.Jobs()
+	require.NoError(t, err)
+	all := func(s traces.Source) (out traces.Batch) {
+		defer s.Close()
+		for b := (traces.Batch{Attr: &traces.Attributes{}}); ; {
+			err := s.Next(&b)
+			if errors.Is(err, io.EOF) {
+				return out
+			}
+			require.NoError(t, err)
+			out.Append(&b)
+		}
+	}
+	x, y := all(w.Source()), all(written)
+	for c := range traces.TextColumns {
+		require.Equal(t, x.Attr.Texts.Of(c), y.Attr.Texts.Of(c))
+	}
+	x.Attr.Texts, y.Attr.Texts = nil, nil
+	x.User, y.User = nil, nil // tables of their own, compared with other generators
+	require.Equal(t, x, y)
+	var deps []traces.Dep
+	for d, err := range b.Deps() {
+		require.NoError(t, err)
+		deps = append(deps, *d)
+	}
+	require.Equal(t, deps, slices.Collect(w.Deps()))
+}
+
+func TestSiteRefusals(t *testing.T) {
+	for want, change := range map[string]func(*SiteParams){
+		"Nodes is 63":                  func(p *SiteParams) { p.Nodes = 63 },
+		"Days is 0":                    func(p *SiteParams) { p.Days = 0 },
+		"Load is 0, ":                  func(p *SiteParams) { p.Load = 0 },
+		"Load is NaN":                  func(p *SiteParams) { p.Load = math.NaN() },
+		"HPC+ML+Service is":            func(p *SiteParams) { p.ML = 0.5 },
+		"Groups+DAGs is":               func(p *SiteParams) { p.Groups = 0.97 },
+		"Tenants is 1":                 func(p *SiteParams) { p.Tenants = 1 },
+		"ServiceLife is":               func(p *SiteParams) { p.ServiceLife.Mu = 40 },
+		"number of MLRequests is 0":    func(p *SiteParams) { p.MLRequests.Values = nil },
+		"GPUs of TrainSizes is 12":     func(p *SiteParams) { p.TrainSizes[0].GPUs = 12 },
+		"weight of TrainSizes of one ": func(p *SiteParams) { p.TrainSizes = p.TrainSizes[5:] },
+	} {
+		p := DefaultSite(64)
+		change(&p)
+		_, err := Site(p, 1)
+		require.ErrorContains(t, err, want)
+	}
+}
