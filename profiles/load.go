@@ -35,6 +35,7 @@ func Names() []string {
 			names = append(names, name)
 		}
 	}
+	slices.Sort(names[1:])
 	return names
 }
 

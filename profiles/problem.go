@@ -100,22 +100,25 @@ func parent(path string) string {
 }
 
 // excerpt shows the line before w, the line of w, and a mark under the place.
+// Of long lines it shows the part around w.
 func (s *source) excerpt(w place) string {
 	const width = 100
+	from := 0
+	if w.column > width-20 {
+		from = w.column - width/2
+	}
 	var b strings.Builder
 	for n := max(w.line-1, 1); n <= w.line && n <= len(s.lines); n++ {
 		sign, text := ' ', []rune(s.lines[n-1])
 		if n == w.line {
 			sign = '>'
 		}
-		if len(text) > width {
+		if text = text[min(from, len(text)):]; len(text) > width {
 			text = append(text[:width:width], '…')
 		}
 		fmt.Fprintf(&b, "%c %5d | %s\n", sign, n, string(text))
 	}
-	if w.column <= width {
-		fmt.Fprintf(&b, "        | %s^\n", strings.Repeat(" ", w.column-1))
-	}
+	fmt.Fprintf(&b, "        | %s^\n", strings.Repeat(" ", w.column-1-from))
 	return b.String()
 }
 

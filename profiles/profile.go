@@ -9,6 +9,8 @@ package profiles
 
 import "orrery/scheduler/model"
 
+//go:generate go test . -run Document -update
+
 // Profile says how one vCluster orders, backfills and preempts. The tags of its
 // fields are the one description of profile.yaml: the decoder, the printer, the
 // canonical JSON and docs/PROFILE-FORMAT.md all read them.

@@ -168,6 +168,7 @@ type Key struct {
 	Type    string
 	Unit    string
 	Default string
+	Range   string   // 0 to 1, at least 0
 	Words   []string // that it may be
 	When    string   // other keys that it depends on
 	Doc     string
@@ -179,13 +180,25 @@ func ProfileKeys() []Key { return keysOf(reflect.TypeFor[Profile](), "") }
 // ClusterKeys lists every key of cluster.yaml.
 func ClusterKeys() []Key { return keysOf(reflect.TypeFor[Cluster](), "") }
 
+// span is the range of a key in words, "" when it has none.
+func (f field) span() string {
+	low, high := f.tag("min"), f.tag("max")
+	switch {
+	case low != "" && high != "":
+		return low + " to " + high
+	case low != "" && low != "0" && low != "0s":
+		return "at least " + low
+	}
+	return ""
+}
+
 func keysOf(t reflect.Type, path string) []Key {
 	var out []Key
 	for _, f := range fieldsOf(t) {
 		k := kindOf(f.Type)
 		key := Key{
 			Path: join(path, f.key), Type: kindNames[k], Unit: f.tag("unit"), Default: f.tag("default"),
-			Words: f.words(), When: f.tag("when"), Doc: f.tag("doc"),
+			Range: f.span(), Words: f.words(), When: f.tag("when"), Doc: f.tag("doc"),
 		}
 		if z := f.tag("zero"); z != "" && key.Default != z {
 			key.Words = append(key.Words, z)

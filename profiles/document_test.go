@@ -1,0 +1,117 @@
+package profiles
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the tables of keys into the documents")
+
+const (
+	docBegin = "<!-- printed: keys, by go generate ./profiles -->\n"
+	docEnd   = "<!-- end -->"
+)
+
+func fieldsOfProfile() []field { return fieldsOf(reflect.TypeFor[Profile]()) }
+
+// TestDocumentsListTheKeys compares the tables of the documents with the keys
+// that exist.
+func TestDocumentsListTheKeys(t *testing.T) {
+	for path, keys := range map[string][]Key{
+		"../docs/PROFILE-FORMAT.md": ProfileKeys(),
+		"../docs/CLUSTER-FORMAT.md": ClusterKeys(),
+	} {
+		doc, err := os.ReadFile(path)
+		require.NoError(t, err)
+		before, rest, ok := strings.Cut(string(doc), docBegin)
+		require.True(t, ok, "%s has lost the line %q", path, docBegin)
+		have, after, ok := strings.Cut(rest, docEnd)
+		require.True(t, ok, "%s has lost the line %q", path, docEnd)
+		want := keyTable(keys)
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(before+docBegin+want+docEnd+after), 0o666))
+			continue
+		}
+		require.Equal(t, want, have, "run: go test ./profiles -run Document -update")
+	}
+}
+
+func keyTable(keys []Key) string {
+	var b strings.Builder
+	b.WriteString("\n| key | value | default | applies | meaning |\n|---|---|---|---|---|\n")
+	code := func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return "`" + text + "`"
+	}
+	for _, k := range keys {
+		value := k.Type
+		if k.Unit != "" && k.Unit != k.Type {
+			value += ", " + k.Unit
+		}
+		switch {
+		case k.Words != nil && k.Type == "text":
+			value = ""
+		case k.Words != nil:
+			value += ", "
+		}
+		if k.Range != "" {
+			value += ", " + k.Range
+		}
+		for i, w := range k.Words {
+			if i > 0 {
+				value += ", "
+			}
+			value += code(w)
+		}
+		when := strings.NewReplacer("!=", " is not ", "=", ": ", "|", " or ", ",", ", ").Replace(k.When)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(k.Path), value, code(k.Default), when, k.Doc)
+	}
+	return b.String() + "\n"
+}
+
+func TestKeysAreComplete(t *testing.T) {
+	for _, k := range append(ProfileKeys(), ClusterKeys()...) {
+		require.NotEmpty(t, k.Doc, k.Path)
+		require.NotContains(t, k.Doc, "|", k.Path)
+		if k.Type == "number" || k.Type == "whole number" {
+			require.NotEmpty(t, k.Unit, k.Path)
+			require.NotEmpty(t, k.Default, k.Path)
+		}
+	}
+}
+
+// TestDocumentExamples reads the examples of the documents as they are written.
+func TestDocumentExamples(t *testing.T) {
+	for path, read := range map[string]func(string) error{
+		"../docs/PROFILE-FORMAT.md": func(text string) error {
+			_, err := Parse("example", []byte(text))
+			return err
+		},
+		"../docs/CLUSTER-FORMAT.md": func(text string) error {
+			c, err := ParseCluster("example", []byte(text))
+			if err != nil {
+				return err
+			}
+			_, err = c.Resolve()
+			return err
+		},
+	} {
+		doc, err := os.ReadFile(path)
+		require.NoError(t, err)
+		blocks := strings.Split(string(doc), "```yaml\n")
+		require.Greater(t, len(blocks), 1, path)
+		for _, block := range blocks[1:] {
+			text, _, ok := strings.Cut(block, "```")
+			require.True(t, ok, path)
+			require.NoError(t, read(text), "%s:\n%s", path, text)
+		}
+	}
+}

@@ -1,5 +1,0 @@
-package profiles
-
-import "reflect"
-
-func fieldsOfProfile() []field { return fieldsOf(reflect.TypeFor[Profile]()) }
