@@ -27,8 +27,9 @@ type Site struct {
 	nodes    []node
 	unused   []model.Ref
 	vacated  []model.Ref // become unused when the instant is over
-	flights  []model.Proposal
-	landed   []int32 // rows of flights that are unused
+	flights  []flight
+	landed   []model.Ref // rows of flights that are unused
+	flown    uint32      // flights so far: answers of one instant come in the order of the proposals
 	batch    []des.Event
 	facts    []model.Fact
 	left     []model.JobRecord // at this instant
@@ -42,6 +43,14 @@ type Site struct {
 
 	Awkward Awkward
 	State   SiteState
+}
+
+// flight is a proposal that waits for its answer.
+type flight struct {
+	model.Proposal
+	// Its job and its victim keep their refs until the answer, if they were in
+	// the system when it was made.
+	keepsJob, keepsVictim bool
 }
 
 // life is the truth about a job in the system.
@@ -216,7 +225,7 @@ func (s *Site) Take(t model.Time) []model.Fact {
 		case des.RankNodeUp, des.RankNodeDown, des.RankChange:
 			s.nodeEvent(e)
 		case des.RankQuorum:
-			s.answer(int32(e.Ref()))
+			s.answer(e.Ref())
 		default:
 			s.jobEvent(e)
 		}
@@ -263,28 +272,42 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 			dst = append(dst, s.decide(p))
 			continue
 		}
-		l := &s.lives[p.Ref]
-		l.flying++
-		s.events.Push(des.NewEvent(now.Add(s.latency(l)), des.RankQuorum, p.Job, model.Ref(s.board(p))))
+		s.events.Push(des.NewEvent(now.Add(s.latency(&s.lives[p.Ref])), des.RankQuorum, model.JobID(s.flown), s.board(p)))
+		s.flown++
 	}
 	return dst
 }
 
-// board copies a proposal into a row of flights.
-func (s *Site) board(p *model.Proposal) int32 {
-	row := int32(len(s.flights))
+// board copies a proposal into a row of flights, which it returns in the place
+// of an event's ref.
+func (s *Site) board(p *model.Proposal) model.Ref {
+	row := model.Ref(len(s.flights))
 	if n := len(s.landed); n > 0 {
 		row = s.landed[n-1]
 		s.landed = s.landed[:n-1]
 	} else {
-		s.flights = append(s.flights, model.Proposal{})
+		s.flights = append(s.flights, flight{})
 	}
-	f := &s.flights[row]
+	f, l := &s.flights[row], &s.lives[p.Ref]
 	words := append(f.Placement.Words[:0], p.Placement.Words...)
 	shares := append(f.Placement.Shares[:0], p.Placement.Shares...)
-	*f = *p
+	f.Proposal = *p
 	f.Placement = model.Placement{Words: words, Shares: shares}
+	if f.keepsJob = l.present && l.rec.Job == p.Job; f.keepsJob {
+		l.flying++
+	}
+	if f.keepsVictim = p.Kind == model.ProposePreempt && s.lives[p.Victim].present; f.keepsVictim {
+		s.lives[p.Victim].flying++
+	}
 	return row
+}
+
+// land lets go of a ref that a proposal kept.
+func (s *Site) land(ref model.Ref) {
+	l := &s.lives[ref]
+	if l.flying--; !l.present && l.flying == 0 {
+		s.vacated = append(s.vacated, ref)
+	}
 }
 
 func (s *Site) latency(l *life) model.Duration {
@@ -299,14 +322,15 @@ func (s *Site) latency(l *life) model.Duration {
 
 // answer lets the quorum decide a proposal that was under way. A job that left
 // in the meantime has waited for its refusal.
-func (s *Site) answer(row int32) {
-	p := &s.flights[row]
-	l := &s.lives[p.Ref]
-	l.flying--
-	if !l.present && l.flying == 0 {
-		s.vacated = append(s.vacated, p.Ref)
+func (s *Site) answer(row model.Ref) {
+	f := &s.flights[row]
+	if f.keepsJob {
+		s.land(f.Ref)
 	}
-	s.facts = append(s.facts, s.decide(p))
+	if f.keepsVictim {
+		s.land(f.Victim)
+	}
+	s.facts = append(s.facts, s.decide(&f.Proposal))
 	s.landed = append(s.landed, row)
 }
 

@@ -25,7 +25,8 @@ type unknown struct{ found, expected, mend string }
 func (u *unknown) Error() string { return u.found }
 
 // speak sets how each column is read. Columns of names mean a dense id, others
-// a value or a row of a table of the translator.
+// a value or a row of a table of the translator. Names of what the site has none
+// of mean nothing, and a single vCluster takes the jobs of all.
 func (t *Translator) speak() {
 	named := func(c traces.TextColumn, what string, n int, name func(int) string) {
 		ids := map[string]int32{}
@@ -35,6 +36,12 @@ func (t *Translator) speak() {
 			ids[name(i)] = int32(i)
 		}
 		t.words[c].read = func(text string) (int32, error) {
+			switch {
+			case n == 0:
+				return -1, nil
+			case n == 1 && c == traces.TextVCluster:
+				return 0, nil
+			}
 			if id, ok := ids[text]; ok {
 				return id, nil
 			}
