@@ -15,12 +15,14 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Sizes, written with their unit: 96GiB, 200GB/s, 1.2kW.
-type (
-	Bytes int64 // bytes
-	Rate  int64 // bytes a second
-	Power int64 // watts
-)
+// Bytes is a size, written with its unit: 96GiB.
+type Bytes int64
+
+// Rate is in bytes a second, written 200GB/s.
+type Rate int64
+
+// Power is in watts, written 1.2kW.
+type Power int64
 
 // unit is a suffix and what it multiplies by.
 type unit struct {
