@@ -25,6 +25,7 @@ const (
 	kindTime // int64, µs UTC
 	kindWord // text of few distinct values: codes into a list of words
 	kindText // text
+	kindFloat
 )
 
 // field is a column of a table as this version expects it.
@@ -38,11 +39,13 @@ type field struct {
 // fieldsOf lists the columns of a table, in the order of its schema.
 func fieldsOf(table string) []field {
 	var out []field
-	for _, c := range schemas[table].Fields() {
+	for _, c := range schemaOf(table).Fields() {
 		f := field{name: c.Name(), optional: c.Optional(), spelling: describe(c)}
 		switch {
 		case c.Type().Kind() == parquet.Int32:
 			f.kind = kindInt32
+		case c.Type().Kind() == parquet.Double:
+			f.kind = kindFloat
 		case c.Type().Kind() == parquet.Int64 && c.Type().String() == timestamp:
 			f.kind = kindTime
 		case c.Type().Kind() == parquet.Int64:
@@ -63,11 +66,13 @@ func fieldsOf(table string) []field {
 type vector struct {
 	i32  []int32 // kindInt32, and the codes of kindWord
 	i64  []int64
+	f64  []float64
 	text []string
 }
 
 // tableFile is an open table.
 type tableFile struct {
+	name   string
 	path   string
 	f      *os.File
 	file   *parquet.File
@@ -108,7 +113,7 @@ func openTable(path, table string) (*tableFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening table %s: %w", table, err)
 	}
-	t := &tableFile{path: path, f: f, fields: fieldsOf(table)}
+	t := &tableFile{name: table, path: path, f: f, fields: fieldsOf(table)}
 	t.words = make([]words, len(t.fields))
 	t.vecs = make([]vector, len(t.fields))
 	if err := guard(path, t.readFooter); err != nil {
@@ -145,7 +150,17 @@ func (t *tableFile) readFooter() error {
 	}
 	t.epoch = model.Time(us)
 	t.spec, _ = t.file.Lookup(keySpec)
+	t.dropSite()
 	return t.checkColumns()
+}
+
+// dropSite forgets the columns that only runs of a site have, where this is
+// none.
+func (t *tableFile) dropSite() {
+	n := len(schemas[t.name].Fields())
+	if n < len(t.fields) && !slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
+		t.fields = t.fields[:n]
+	}
 }
 
 func (t *tableFile) checkColumns() error {
@@ -234,6 +249,8 @@ func (v *vector) len(k kind) int {
 		return len(v.i32)
 	case kindText:
 		return len(v.text)
+	case kindFloat:
+		return len(v.f64)
 	}
 	return len(v.i64)
 }
@@ -241,7 +258,7 @@ func (v *vector) len(k kind) int {
 // readColumn decodes column i of a row group into its vector.
 func (t *tableFile) readColumn(i int, chunk parquet.ColumnChunk) error {
 	v := &t.vecs[i]
-	v.i32, v.i64, v.text = v.i32[:0], v.i64[:0], v.text[:0]
+	v.i32, v.i64, v.f64, v.text = v.i32[:0], v.i64[:0], v.f64[:0], v.text[:0]
 	pages := chunk.Pages()
 	defer pages.Close()
 	for {
@@ -280,6 +297,8 @@ func (t *tableFile) readPage(i int, p parquet.Page) error {
 		v.i64 = lookup(v.i64, data.Int32(), words.Int64(), levels, math.MinInt64)
 	case k == kindInt64 || k == kindTime:
 		v.i64 = place(v.i64, data.Int64(), levels, math.MinInt64)
+	case k == kindFloat && dict == nil:
+		v.f64 = place(v.f64, data.Double(), levels, math.NaN())
 	case k == kindWord && dict != nil:
 		v.i32 = lookup(v.i32, data.Int32(), t.intern(i, &words), levels, -1)
 	case k == kindWord:

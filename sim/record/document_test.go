@@ -25,7 +25,7 @@ func TestDocumentDescribesTheColumns(t *testing.T) {
 			}
 		}
 		for _, f := range fieldsOf(table) {
-			s := fmt.Sprintf("`%s` %s", f.name, [...]string{"int32", "int64", "timestamp", "text", "text"}[f.kind])
+			s := fmt.Sprintf("`%s` %s", f.name, [...]string{"int32", "int64", "timestamp", "text", "text", "double"}[f.kind])
 			if f.optional {
 				s += "?"
 			}

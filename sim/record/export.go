@@ -19,7 +19,9 @@ import (
 )
 
 // Tables lists the tables that a run directory may hold.
-func Tables() []string { return []string{TableJobs, TableAttempts, TableSeries, TableFacts} }
+func Tables() []string {
+	return []string{TableJobs, TableAttempts, TableSeries, TableFacts, TableTenants, TableVClusters, TableShares, TableDecisions}
+}
 
 // exported opens a table for export.
 func exported(dir, table string) (*tableFile, error) {
@@ -92,6 +94,10 @@ func (t *tableFile) appendCell(dst []byte, i int, v *vector, row int) []byte {
 		if x := v.i64[row]; x != math.MinInt64 || !t.fields[i].optional {
 			return time.UnixMicro(x).UTC().AppendFormat(dst, "2006-01-02T15:04:05.000000Z07:00")
 		}
+	case kindFloat:
+		if x := v.f64[row]; !math.IsNaN(x) {
+			return strconv.AppendFloat(dst, x, 'g', -1, 64)
+		}
 	case kindWord:
 		if c := v.i32[row]; c >= 0 {
 			return appendQuoted(dst, t.words[i].list[c])
@@ -154,6 +160,7 @@ func (t *tableFile) arrowSchema() *arrow.Schema {
 		kindTime:  &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"},
 		kindWord:  arrow.BinaryTypes.String,
 		kindText:  arrow.BinaryTypes.String,
+		kindFloat: arrow.PrimitiveTypes.Float64,
 	}
 	var fields []arrow.Field
 	for _, f := range t.fields {
@@ -183,6 +190,12 @@ func (t *tableFile) fill(b array.Builder, i int, v *vector) {
 			ts[k] = arrow.Timestamp(x)
 		}
 		b.AppendValues(ts, present(v.i64, math.MinInt64, optional))
+	case *array.Float64Builder:
+		for _, x := range v.f64 {
+			if b.Append(x); math.IsNaN(x) {
+				b.SetNull(b.Len() - 1)
+			}
+		}
 	case *array.StringBuilder:
 		if t.fields[i].kind == kindText {
 			b.AppendValues(v.text, present(v.text, "", optional))

@@ -42,8 +42,21 @@ func (w *Writer) leave() {
 }
 
 func (w *Writer) storeJob(r *model.JobRecord) {
-	i, epoch := len(w.jobs.rows), int64(w.meta.Epoch)
-	row, opt := w.jobs.next(), &w.opt[i]
+	if w.meta.site() {
+		w.storeSiteJob(r)
+		return
+	}
+	i := len(w.jobs.rows)
+	w.fillJob(w.jobs.next(), i, r)
+	if w.jobs.full() {
+		w.fillUsers()
+		w.keep(w.jobs.spill())
+	}
+}
+
+// fillJob fills row i of the batch, but for the name of the user.
+func (w *Writer) fillJob(row *jobRow, i int, r *model.JobRecord) {
+	epoch, opt := int64(w.meta.Epoch), &w.opt[i]
 	w.users[i] = r.User
 	row.Job = int32(r.Job)
 	row.ID = r.ID
@@ -66,10 +79,6 @@ func (w *Writer) storeJob(r *model.JobRecord) {
 	row.State = r.State.String()
 	row.Attempts = r.Attempts
 	row.Reason = r.Reason.String()
-	if w.jobs.full() {
-		w.fillUsers()
-		w.keep(w.jobs.spill())
-	}
 }
 
 // fillUsers writes the names into the batch of jobs. They are looked up once
@@ -79,8 +88,14 @@ func (w *Writer) fillUsers() {
 	if w.meta.Users != nil {
 		names = w.meta.Users()
 	}
-	for i := range w.jobs.rows {
-		row := &w.jobs.rows[i]
+	rows := 0
+	if w.jobs != nil {
+		rows = len(w.jobs.rows)
+	} else {
+		rows = len(w.siteJobs.rows)
+	}
+	for i := range rows {
+		row := w.jobAt(i)
 		row.User = ""
 		if u := w.users[i]; int(u) < len(names) && u >= 0 {
 			row.User = names[u]
@@ -90,13 +105,32 @@ func (w *Writer) fillUsers() {
 	}
 }
 
+// jobAt is row i of the batch of jobs.
+func (w *Writer) jobAt(i int) *jobRow {
+	if w.jobs != nil {
+		return &w.jobs.rows[i]
+	}
+	return &w.siteJobs.rows[i].jobRow
+}
+
 // Attempt implements Sink.
 func (w *Writer) Attempt(r *model.AttemptRecord) {
-	if w.err != nil {
-		return
+	switch {
+	case w.err != nil:
+	case w.meta.site():
+		w.siteAttempt(r)
+	default:
+		w.fillAttempt(w.attempts.next(), r)
+		if w.attempts.full() {
+			w.fillAttemptTexts()
+			w.keep(w.attempts.spill())
+		}
 	}
+}
+
+// fillAttempt fills a row, but for the node texts, which it gathers.
+func (w *Writer) fillAttempt(row *attemptRow, r *model.AttemptRecord) {
 	epoch := int64(w.meta.Epoch)
-	row := w.attempts.next()
 	row.Job = int32(r.Job)
 	row.ID = r.ID
 	row.Attempt = r.Attempt
@@ -105,10 +139,6 @@ func (w *Writer) Attempt(r *model.AttemptRecord) {
 	row.Outcome = r.Outcome.String()
 	row.Procs = r.Procs
 	w.aText.add(&r.Placement)
-	if w.attempts.full() {
-		w.fillAttemptTexts()
-		w.keep(w.attempts.spill())
-	}
 }
 
 // Fact stores entry index of the committed log at the instant now; p is the
@@ -170,7 +200,13 @@ func (t *texts) take(give func(row int, nodes, shares string)) {
 
 func (w *Writer) fillAttemptTexts() {
 	w.aText.take(func(i int, nodes, shares string) {
-		w.attempts.rows[i].Nodes, w.attempts.rows[i].Shares = nodes, shares
+		row := (*attemptRow)(nil)
+		if w.attempts != nil {
+			row = &w.attempts.rows[i]
+		} else {
+			row = &w.siteAttempts.rows[i].attemptRow
+		}
+		row.Nodes, row.Shares = nodes, shares
 	})
 }
 

@@ -10,8 +10,9 @@ import (
 
 // stateCodes and reasonCodes are the words of the files, in the order of the
 // constants.
-var stateCodes = wordsOf(model.Pending, model.Rejected)
-var reasonCodes = wordsOf(model.ReasonNone, model.ReasonEndOfRun)
+var stateCodes = wordsOf(model.Pending, model.Failed)
+var reasonCodes = wordsOf(model.ReasonNone, model.ReasonSensitivePool)
+var kindCodes = wordsOf(model.Bounded, model.Session)
 
 func wordsOf[T interface {
 	~uint8
@@ -24,8 +25,25 @@ func wordsOf[T interface {
 	return out
 }
 
-// colUser is the place of the column user in jobSchema.
-const colUser = 2
+// Places of columns of names in siteJobSchema.
+const (
+	colUser     = 2
+	colVCluster = 15
+	colTenant   = 16
+)
+
+// know numbers the names of a site by their ids.
+func (t *tableFile) know(vclusters, tenants []string) {
+	if len(t.fields) <= colVCluster {
+		return
+	}
+	for _, name := range vclusters {
+		t.words[colVCluster].code(name)
+	}
+	for _, name := range tenants {
+		t.words[colTenant].code(name)
+	}
+}
 
 // users lists the user names met so far.
 func (t *tableFile) users() []string { return t.words[colUser].list }
@@ -37,10 +55,10 @@ func (t *tableFile) Scan(fn func(*Columns) error) error {
 
 // ScanOnly implements column.Selector for the table jobs.
 func (t *tableFile) ScanOnly(want column.Set, fn func(*Columns) error) error {
-	has := func(i int) bool { return want>>i&1 != 0 }
+	has := func(i int) bool { return i < len(t.fields) && want>>i&1 != 0 }
 	return t.scan(has, func(v []vector, _ int) error {
 		c := &t.cols
-		*c = Columns{State: c.State[:0], Reason: c.Reason[:0]}
+		*c = Columns{State: c.State[:0], Reason: c.Reason[:0], OfSite: len(t.fields) > colVCluster, Site: column.Site{Kind: c.Kind[:0]}}
 		for i, set := range t.fillers(c) {
 			if has(i) {
 				if err := set(i, &v[i]); err != nil {
@@ -53,7 +71,7 @@ func (t *tableFile) ScanOnly(want column.Set, fn func(*Columns) error) error {
 }
 
 // fillers set the columns of c, in the order of jobSchema and column.Set.
-func (t *tableFile) fillers(c *Columns) [15]func(i int, v *vector) error {
+func (t *tableFile) fillers(c *Columns) [27]func(i int, v *vector) error {
 	i32 := func(dst *[]int32) func(int, *vector) error {
 		return func(_ int, v *vector) error { *dst = v.i32; return nil }
 	}
@@ -71,6 +89,8 @@ func (t *tableFile) fillers(c *Columns) [15]func(i int, v *vector) error {
 		instant(&c.Submit), instant(&c.Eligible), instant(&c.Start), instant(&c.End),
 		i64(&c.Runtime), i64(&c.Walltime), i32(&c.Procs), i32(&c.Nodes), i64(&c.Wait),
 		code(&c.State, stateCodes), i32(&c.Attempts), code(&c.Reason, reasonCodes),
+		i32(&c.VCluster), i32(&c.Tenant), i32(&c.Class), code(&c.Kind, kindCodes), i32(&c.GPUs), i32(&c.Requeues), i32(&c.Preemptions),
+		i64(&c.NodeUS), i64(&c.GPUUS), i64(&c.BorrowedUS), i64(&c.KeptUS), i64(&c.LostUS),
 	}
 }
 

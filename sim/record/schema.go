@@ -22,6 +22,11 @@ const (
 	TableAttempts = "attempts"
 	TableSeries   = "series"
 	TableFacts    = "facts"
+
+	TableTenants   = "tenants"
+	TableVClusters = "vclusters"
+	TableShares    = "vcluster_series"
+	TableDecisions = "decisions"
 )
 
 // Documents of a run directory.
@@ -132,6 +137,25 @@ var schemas = map[string]*parquet.Schema{
 	TableAttempts: parquet.NewSchema(TableAttempts, parquet.SchemaOf(attemptRow{})),
 	TableSeries:   parquet.NewSchema(TableSeries, parquet.SchemaOf(seriesRow{})),
 	TableFacts:    parquet.NewSchema(TableFacts, parquet.SchemaOf(factSchema{})),
+
+	TableTenants:   parquet.NewSchema(TableTenants, parquet.SchemaOf(groupSchema{})),
+	TableVClusters: parquet.NewSchema(TableVClusters, parquet.SchemaOf(groupSchema{})),
+	TableShares:    parquet.NewSchema(TableShares, parquet.SchemaOf(shareSchema{})),
+	TableDecisions: parquet.NewSchema(TableDecisions, parquet.SchemaOf(decisionSchema{})),
+}
+
+// siteSchemas are the tables that have more columns when the run is of a site.
+var siteSchemas = map[string]*parquet.Schema{
+	TableJobs:     parquet.NewSchema(TableJobs, parquet.SchemaOf(siteJobSchema{})),
+	TableAttempts: parquet.NewSchema(TableAttempts, parquet.SchemaOf(siteAttemptSchema{})),
+}
+
+// schemaOf is the layout of a table, whole.
+func schemaOf(table string) *parquet.Schema {
+	if s, ok := siteSchemas[table]; ok {
+		return s
+	}
+	return schemas[table]
 }
 
 // codec compresses at the fastest level: the tables are delta-coded first, and

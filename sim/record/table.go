@@ -29,6 +29,9 @@ func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 		return nil, fmt.Errorf("creating table %s: %w", name, err)
 	}
 	schema := schemas[name]
+	if meta.site() {
+		schema = schemaOf(name)
+	}
 	opts := []parquet.WriterOption{
 		schema,
 		parquet.Compression(codec),
@@ -87,5 +90,9 @@ func (t *table[T]) close() error {
 	return nil
 }
 
-// drop closes the file without finishing it.
-func (t *table[T]) drop() { _ = t.f.Close() }
+// drop closes the file without finishing it; a nil table has none.
+func (t *table[T]) drop() {
+	if t != nil {
+		_ = t.f.Close()
+	}
+}

@@ -17,7 +17,15 @@ type Meta struct {
 	SpecID string          // of the spec that is run
 	Users  func() []string // names by user index, as far as they are known by now; nil when the trace has none
 	Facts  bool            // keep the log of facts too
+
+	// Of a site, by id; a run that names no vCluster is of no site.
+	VClusters []string
+	Tenants   []string
+	// Decisions keeps why jobs wait and start too.
+	Decisions bool
 }
+
+func (m *Meta) site() bool { return len(m.VClusters) > 0 }
 
 // Writer writes a run directory; it is a Sink. It holds one batch and one row
 // group per table, so memory does not grow with the number of rows, and the
@@ -48,10 +56,15 @@ type Writer struct {
 	lastEnd model.Time
 
 	attempts *table[attemptRow]
-	facts    *table[factRow]
-	factWall []int64 // of the rows in facts
-	aText    texts
-	fText    texts
+	// In place of jobs and attempts for a site.
+	siteJobs     *table[siteJobRow]
+	siteAttempts *table[siteAttemptRow]
+	decisions    *table[decisionRow]
+	numbers      [][decisionNumbers]float64 // of the rows in decisions
+	facts        *table[factRow]
+	factWall     []int64 // of the rows in facts
+	aText        texts
+	fText        texts
 }
 
 // optional holds the values that a jobRow points to.
@@ -64,6 +77,7 @@ const stagePrefix = ".partial-"
 // removes those of the old one. The last three are drawn by reports.
 var resultFiles = []string{
 	"jobs.parquet", "attempts.parquet", "series.parquet", "facts.parquet",
+	"tenants.parquet", "vclusters.parquet", "vcluster_series.parquet", "decisions.parquet",
 	FileMetrics, FileWork, FileHost,
 	"report.html", "summary.md", "figures",
 }
@@ -139,10 +153,7 @@ func (w *Writer) open() error {
 	if w.stage, err = os.MkdirTemp(w.dir, stagePrefix); err != nil {
 		return err
 	}
-	if w.jobs, err = newTable[jobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
-		return err
-	}
-	if w.attempts, err = newTable[attemptRow](w.path(TableAttempts), TableAttempts, w.meta); err != nil {
+	if err := w.openResults(); err != nil {
 		return err
 	}
 	if !w.meta.Facts {
@@ -150,6 +161,18 @@ func (w *Writer) open() error {
 	}
 	w.factWall = make([]int64, batchRows)
 	w.facts, err = newTable[factRow](w.path(TableFacts), TableFacts, w.meta)
+	return err
+}
+
+// openResults starts the tables of finished jobs.
+func (w *Writer) openResults() (err error) {
+	if w.meta.site() {
+		return w.openSite()
+	}
+	if w.jobs, err = newTable[jobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
+		return err
+	}
+	w.attempts, err = newTable[attemptRow](w.path(TableAttempts), TableAttempts, w.meta)
 	return err
 }
 
@@ -168,9 +191,13 @@ func (w *Writer) Seal() (Scanner, error) {
 	w.sealed = true
 	w.leave()
 	w.fillUsers()
-	w.keep(w.jobs.close())
 	w.fillAttemptTexts()
-	w.keep(w.attempts.close())
+	if w.meta.site() {
+		w.closeSite()
+	} else {
+		w.keep(w.jobs.close())
+		w.keep(w.attempts.close())
+	}
 	w.written["jobs.parquet"], w.written["attempts.parquet"] = true, true
 	if w.facts != nil {
 		w.fillFactTexts()
@@ -184,6 +211,7 @@ func (w *Writer) Seal() (Scanner, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.know(w.meta.VClusters, w.meta.Tenants)
 	w.reading = t
 	return t, nil
 }
@@ -313,15 +341,12 @@ func (w *Writer) Abort() {
 	w.keep(errors.New("record: the run was aborted"))
 	if !w.sealed {
 		w.sealed = true
-		if w.jobs != nil {
-			w.jobs.drop()
-		}
-		if w.attempts != nil {
-			w.attempts.drop()
-		}
-		if w.facts != nil {
-			w.facts.drop()
-		}
+		w.jobs.drop()
+		w.attempts.drop()
+		w.facts.drop()
+		w.siteJobs.drop()
+		w.siteAttempts.drop()
+		w.decisions.drop()
 	}
 	w.stopReading()
 	if w.stage != "" {

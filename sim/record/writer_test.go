@@ -95,6 +95,12 @@ func TestRowsMatchSchemas(t *testing.T) {
 	for name, row := range map[string]any{TableJobs: jobRow{}, TableAttempts: attemptRow{}, TableSeries: seriesRow{}, TableFacts: factRow{}} {
 		require.True(t, parquet.EqualNodes(schemas[name], parquet.SchemaOf(row)), "rows of %s take the slow path", name)
 	}
+	for name, row := range map[string]any{
+		TableJobs: siteJobRow{}, TableAttempts: siteAttemptRow{}, TableTenants: groupRow{}, TableVClusters: groupRow{},
+		TableShares: shareSchema{}, TableDecisions: decisionRow{},
+	} {
+		require.True(t, parquet.EqualNodes(schemaOf(name), parquet.SchemaOf(row)), "rows of %s take the slow path", name)
+	}
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -149,6 +155,16 @@ func TestRoundTrip(t *testing.T) {
 func appendColumns[T any](dst, src *T) {
 	d, s := reflect.ValueOf(dst).Elem(), reflect.ValueOf(src).Elem()
 	for i := range d.NumField() {
+		switch d.Field(i).Kind() {
+		case reflect.Bool:
+			d.Field(i).Set(s.Field(i))
+			continue
+		case reflect.Struct:
+			for k := range d.Field(i).NumField() {
+				d.Field(i).Field(k).Set(reflect.AppendSlice(d.Field(i).Field(k), s.Field(i).Field(k)))
+			}
+			continue
+		}
 		d.Field(i).Set(reflect.AppendSlice(d.Field(i), s.Field(i)))
 	}
 }

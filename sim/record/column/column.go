@@ -34,6 +34,26 @@ type Jobs struct {
 	State    []uint8 // model.JobState
 	Reason   []uint8 // model.Reason
 	Attempts []int32
+
+	// Of a site; empty for other clusters.
+	OfSite bool // Append fills them
+	Site
+}
+
+// Site is what the table jobs says more of jobs at a site.
+type Site struct {
+	VCluster    []int32 // index into the names of the vClusters, -1 when unknown
+	Tenant      []int32 // index into the names of the tenants, -1 when it has none
+	Class       []int32 // preemption class
+	Kind        []uint8 // model.Kind
+	GPUs        []int32 // asked for on each node
+	Requeues    []int32
+	Preemptions []int32
+	NodeUS      []int64 // nodes held by all attempts, in node·µs
+	GPUUS       []int64 // GPUs held, in GPU·µs
+	BorrowedUS  []int64 // of NodeUS, on nodes of other vClusters
+	KeptUS      []int64 // of GPUUS, work that counted
+	LostUS      []int64 // of GPUUS, work thrown away
 }
 
 // Len is the number of rows in the batch.
@@ -63,17 +83,48 @@ func (c *Jobs) Append(r *model.JobRecord) {
 	c.State = append(c.State, uint8(r.State))
 	c.Reason = append(c.Reason, uint8(r.Reason))
 	c.Attempts = append(c.Attempts, r.Attempts)
+	if c.OfSite {
+		c.Site.add(r)
+	}
+}
+
+func (c *Site) add(r *model.JobRecord) {
+	c.VCluster = append(c.VCluster, int32(r.VCluster))
+	c.Tenant = append(c.Tenant, int32(r.Tenant))
+	c.Class = append(c.Class, r.Class)
+	c.Kind = append(c.Kind, uint8(r.Kind))
+	c.GPUs = append(c.GPUs, r.GPUs)
+	c.Requeues = append(c.Requeues, r.Requeues)
+	c.Preemptions = append(c.Preemptions, r.Preemptions)
+	c.NodeUS = append(c.NodeUS, r.Allocated.Nodes)
+	c.GPUUS = append(c.GPUUS, r.Allocated.GPUs)
+	c.BorrowedUS = append(c.BorrowedUS, r.Allocated.Borrowed)
+	c.KeptUS = append(c.KeptUS, r.KeptGPU)
+	c.LostUS = append(c.LostUS, r.LostGPU)
+}
+
+func (c *Site) slice(i, j int) Site {
+	return Site{
+		VCluster: c.VCluster[i:j], Tenant: c.Tenant[i:j], Class: c.Class[i:j], Kind: c.Kind[i:j], GPUs: c.GPUs[i:j],
+		Requeues: c.Requeues[i:j], Preemptions: c.Preemptions[i:j],
+		NodeUS: c.NodeUS[i:j], GPUUS: c.GPUUS[i:j], BorrowedUS: c.BorrowedUS[i:j], KeptUS: c.KeptUS[i:j], LostUS: c.LostUS[i:j],
+	}
 }
 
 // Slice is the sub-batch of rows [i, j); it shares memory with c.
 func (c *Jobs) Slice(i, j int) Jobs {
-	return Jobs{
+	out := Jobs{
 		Job: c.Job[i:j], ID: c.ID[i:j], User: c.User[i:j],
 		Submit: c.Submit[i:j], Eligible: c.Eligible[i:j], Start: c.Start[i:j], End: c.End[i:j],
 		Runtime: c.Runtime[i:j], Walltime: c.Walltime[i:j],
 		Procs: c.Procs[i:j], Nodes: c.Nodes[i:j], Wait: c.Wait[i:j],
 		State: c.State[i:j], Reason: c.Reason[i:j], Attempts: c.Attempts[i:j],
+		OfSite: c.OfSite,
 	}
+	if c.OfSite {
+		out.Site = c.Site.slice(i, j)
+	}
+	return out
 }
 
 // Attempts is a batch of rows of the result table attempts, in order of
@@ -145,6 +196,18 @@ const (
 	State
 	NumAttempts
 	Reason
+	VCluster
+	Tenant
+	Class
+	Kind
+	GPUs
+	Requeues
+	Preemptions
+	NodeUS
+	GPUUS
+	BorrowedUS
+	KeptUS
+	LostUS
 	Every = 1<<iota - 1
 )
 
@@ -180,4 +243,50 @@ type Bin struct {
 	Starts         int32
 	Ends           int32
 	Submits        int32
+}
+
+// VClusterBin is what the running jobs of a vCluster held over [Time,
+// Time+Width), and how many of its jobs waited; its widths are those of Bin.
+type VClusterBin struct {
+	Time        model.Time
+	Width       model.Duration
+	VCluster    int32
+	NodeUS      int64 // nodes held, in node·µs
+	BorrowedUS  int64 // of them, at home in other vClusters
+	LentUS      int64 // home nodes held by jobs of other vClusters
+	GPUUS       int64
+	QueuedJobUS int64
+}
+
+// Group is what came of the jobs of one vCluster, tenant or class in one
+// window. Values that are not defined are nil.
+type Group struct {
+	By     string `json:"by"` // vcluster, tenant or class
+	Name   string `json:"name"`
+	Window string `json:"window"`
+
+	Jobs        int64 `json:"jobs"` // submitted in the window, as all that follows
+	Started     int64 `json:"started"`
+	Preemptions int64 `json:"preemptions"`
+	Requeues    int64 `json:"requeues"`
+	NodeUS      int64 `json:"node_us"`
+	GPUUS       int64 `json:"gpu_us"`
+	BorrowedUS  int64 `json:"borrowed_us"`
+	KeptUS      int64 `json:"kept_gpu_us"`
+	LostUS      int64 `json:"lost_gpu_us"`
+
+	WaitMean *float64 `json:"wait_mean"` // s, as the percentiles
+	WaitP50  *float64 `json:"wait_p50"`
+	WaitP90  *float64 `json:"wait_p90"`
+	WaitP95  *float64 `json:"wait_p95"`
+	WaitP99  *float64 `json:"wait_p99"`
+	WaitMax  *float64 `json:"wait_max"`
+	Within   *float64 `json:"within_target"` // share that started within its target
+	Starved  *float64 `json:"starved"`       // share that waited longer than the limit
+
+	Share     *float64 `json:"share"` // of all node time held within the window
+	Target    *float64 `json:"target"`
+	Deviation *float64 `json:"deviation"`     // Share - Target
+	LentUS    *int64   `json:"lent_us"`       // home nodes held by others within the window
+	HeldUS    *int64   `json:"quota_hold_us"` // job time spent waiting for a limit
 }

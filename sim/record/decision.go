@@ -1,0 +1,143 @@
+package record
+
+import "orrery/scheduler/model"
+
+// Factors is the number of factors of a score.
+const Factors = 9
+
+// Decision is a row of the table decisions: why a job waits from Time on, or
+// that it was proposed.
+type Decision struct {
+	Time   model.Time
+	Job    model.JobID
+	ID     int64
+	Kind   string       // wait, start or preempt
+	Reason model.Reason // ReasonNone when it is proposed
+	Behind model.JobID  // the job whose reservation is in the way, -1 for none
+	Until  model.Time   // of that reservation; AbsentTime
+	Nodes  int32        // proposed, or free of those it may use
+	// Scored says that the job's vCluster orders by score, and that what follows
+	// is set.
+	Scored  bool
+	Score   model.Fixed
+	Penalty model.Fixed
+	Values  [Factors]model.Fixed
+	Terms   [Factors]model.Fixed // weight times value
+}
+
+// decisionNumbers are the fractions of a row: score, penalty, values, terms.
+const decisionNumbers = 2 + 2*Factors
+
+// decisionSchema is the layout of decisions.parquet, written as decisionRow.
+type decisionSchema struct {
+	Time    int64   `parquet:"time,delta,timestamp(microsecond)"`
+	Job     int32   `parquet:"job,delta"`
+	ID      int64   `parquet:"id,delta"`
+	Kind    string  `parquet:"kind,dict"`
+	Reason  string  `parquet:"reason,optional,dict"`
+	Behind  int32   `parquet:"behind,optional,delta"`
+	Until   int64   `parquet:"until,optional,delta,timestamp(microsecond)"`
+	Nodes   int32   `parquet:"nodes,dict"`
+	Score   float64 `parquet:"score,optional"`
+	Penalty float64 `parquet:"penalty,optional"`
+	F1      float64 `parquet:"f1,optional"`
+	F2      float64 `parquet:"f2,optional"`
+	F3      float64 `parquet:"f3,optional"`
+	F4      float64 `parquet:"f4,optional"`
+	F5      float64 `parquet:"f5,optional"`
+	F6      float64 `parquet:"f6,optional"`
+	F7      float64 `parquet:"f7,optional"`
+	F8      float64 `parquet:"f8,optional"`
+	F9      float64 `parquet:"f9,optional"`
+	T1      float64 `parquet:"t1,optional"`
+	T2      float64 `parquet:"t2,optional"`
+	T3      float64 `parquet:"t3,optional"`
+	T4      float64 `parquet:"t4,optional"`
+	T5      float64 `parquet:"t5,optional"`
+	T6      float64 `parquet:"t6,optional"`
+	T7      float64 `parquet:"t7,optional"`
+	T8      float64 `parquet:"t8,optional"`
+	T9      float64 `parquet:"t9,optional"`
+}
+
+type decisionRow struct {
+	Time    int64    `parquet:"time,timestamp(microsecond)"`
+	Job     int32    `parquet:"job"`
+	ID      int64    `parquet:"id"`
+	Kind    string   `parquet:"kind"`
+	Reason  string   `parquet:"reason,optional"`
+	Behind  *int32   `parquet:"behind,optional"`
+	Until   *int64   `parquet:"until,optional,timestamp(microsecond)"`
+	Nodes   int32    `parquet:"nodes"`
+	Score   *float64 `parquet:"score,optional"`
+	Penalty *float64 `parquet:"penalty,optional"`
+	F1      *float64 `parquet:"f1,optional"`
+	F2      *float64 `parquet:"f2,optional"`
+	F3      *float64 `parquet:"f3,optional"`
+	F4      *float64 `parquet:"f4,optional"`
+	F5      *float64 `parquet:"f5,optional"`
+	F6      *float64 `parquet:"f6,optional"`
+	F7      *float64 `parquet:"f7,optional"`
+	F8      *float64 `parquet:"f8,optional"`
+	F9      *float64 `parquet:"f9,optional"`
+	T1      *float64 `parquet:"t1,optional"`
+	T2      *float64 `parquet:"t2,optional"`
+	T3      *float64 `parquet:"t3,optional"`
+	T4      *float64 `parquet:"t4,optional"`
+	T5      *float64 `parquet:"t5,optional"`
+	T6      *float64 `parquet:"t6,optional"`
+	T7      *float64 `parquet:"t7,optional"`
+	T8      *float64 `parquet:"t8,optional"`
+	T9      *float64 `parquet:"t9,optional"`
+
+	behind int32
+	until  int64
+}
+
+// numbers are the places of the fractions of a row, as decisionNumbers orders
+// them.
+func (r *decisionRow) numbers() [decisionNumbers]**float64 {
+	return [...]**float64{
+		&r.Score, &r.Penalty,
+		&r.F1, &r.F2, &r.F3, &r.F4, &r.F5, &r.F6, &r.F7, &r.F8, &r.F9,
+		&r.T1, &r.T2, &r.T3, &r.T4, &r.T5, &r.T6, &r.T7, &r.T8, &r.T9,
+	}
+}
+
+// Decision stores a decision; they must come in order of time. It does nothing
+// unless Meta.Decisions is set and the run is of a site.
+func (w *Writer) Decision(d *Decision) {
+	if w.err != nil || w.decisions == nil {
+		return
+	}
+	i, epoch := len(w.decisions.rows), int64(w.meta.Epoch)
+	row := w.decisions.next()
+	row.Time, row.Job, row.ID = int64(d.Time)+epoch, int32(d.Job), d.ID
+	row.Kind, row.Reason, row.Nodes = d.Kind, d.Reason.String(), d.Nodes
+	row.Behind, row.Until = nil, nil
+	if d.Behind >= 0 {
+		row.behind = int32(d.Behind)
+		row.Behind = &row.behind
+	}
+	if d.Until != model.AbsentTime {
+		row.until = int64(d.Until) + epoch
+		row.Until = &row.until
+	}
+	to := row.numbers()
+	for k := range to {
+		*to[k] = nil
+	}
+	if d.Scored {
+		at := &w.numbers[i]
+		at[0], at[1] = d.Score.Float(), d.Penalty.Float()
+		for k := range Factors {
+			at[2+k], at[2+Factors+k] = d.Values[k].Float(), d.Terms[k].Float()
+		}
+		for k := range to {
+			*to[k] = &at[k]
+		}
+	}
+	if w.decisions.full() {
+		w.keep(w.decisions.spill())
+	}
+}
