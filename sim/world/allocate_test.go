@@ -1,0 +1,257 @@
+package world
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// namedSite has two of everything that rows name. n0 and n1 have 4 GPUs of one
+// type and 8 CPUs, n2 has 2 of another and 16 CPUs, n3 has none.
+func namedSite() *model.Site {
+	s := smallSite(4)
+	s.VClusters = append(s.VClusters, model.VCluster{Name: "ml"})
+	s.QOS = []model.QOS{{Name: "normal", Class: -1}, {Name: "urgent", Class: 9}}
+	s.Partitions = []model.Partition{{Name: "small"}, {Name: "large"}}
+	s.Reservations = []model.Reservation{{Name: "course"}}
+	s.Nodes[0].Features, s.Nodes[1].Features = []string{"ib", "nvme"}, []string{"nvme"}
+	s.Nodes[2].GPUs, s.Nodes[2].GPUType, s.Nodes[2].CPUs = 2, 1, 16
+	s.Nodes[3].GPUs, s.Nodes[3].GPUType = 0, -1
+	return s
+}
+
+var gpuTypes = []string{"GH200", "A100"}
+
+// translate turns one row into an allocation.
+func translate(t *testing.T, rows Rows, change func(*traces.Job)) (*model.Site, *Awkward, model.Allocation, error) {
+	t.Helper()
+	site, awkward := namedSite(), &Awkward{}
+	rows.File, rows.GPUTypes = "log", gpuTypes
+	var a model.Allocation
+	ok, err := NewTranslator(site, rows, awkward).Allocation(batchOf(row(77, 10*at, change)), 0, &a)
+	require.Equal(t, err == nil && awkward.Count[RuleNoProcessors] == 0, ok)
+	return site, awkward, a, err
+}
+
+// TestAllocation: what a row says changes the allocation of a row that says
+// nothing.
+func TestAllocation(t *testing.T) {
+	plain := model.Allocation{
+		ID: 77, Submit: 10 * at, Eligible: 10 * at, Walltime: 20 * sec, VCluster: 0, Tenant: -1, User: -1, Account: -1, QOS: -1, Partition: -1,
+		Reservation: -1, NodesMin: 1, NodesMax: 1, Class: 5, Requeue: model.RequeueOnNodeFailure, MaxRequeue: 3, DataReady: -1, TaskGroup: -1, DAG: -1,
+	}
+	number := func(n int32) traces.Opt[int32] { return traces.Some(n) }
+	size := func(n int64) traces.Opt[int64] { return traces.Some(n) }
+	for _, c := range []struct {
+		says string
+		row  func(*traces.Job)
+		want func(*model.Allocation)
+	}{
+		{"nothing", func(*traces.Job) {}, func(*model.Allocation) {}},
+		{"a vCluster", func(j *traces.Job) { j.VCluster = "ml" }, func(a *model.Allocation) { a.VCluster = 1 }},
+		{"a tenant", func(j *traces.Job) { j.Tenant = "bob" }, func(a *model.Allocation) { a.Tenant = 1 }},
+		{"a partition", func(j *traces.Job) { j.Partition = "large" }, func(a *model.Allocation) { a.Partition = 1 }},
+		{"a reservation", func(j *traces.Job) { j.Reservation = "course" }, func(a *model.Allocation) { a.Reservation = 0 }},
+		{"a class", func(j *traces.Job) { j.Class = number(0) }, func(a *model.Allocation) { a.Class = 0 }},
+		{"a QOS without a class", func(j *traces.Job) { j.QOS, j.Class = "normal", number(2) }, func(a *model.Allocation) { a.QOS, a.Class = 0, 2 }},
+		{"a QOS with a class", func(j *traces.Job) { j.QOS, j.Class = "urgent", number(2) }, func(a *model.Allocation) { a.QOS, a.Class = 1, 9 }},
+		{"a kind", func(j *traces.Job) { j.Kind = "session" }, func(a *model.Allocation) { a.Kind = model.Session }},
+		{"a service without a request", func(j *traces.Job) { j.Kind, j.Walltime = "service", traces.Opt[model.Duration]{} }, func(a *model.Allocation) {
+			a.Kind, a.Walltime = model.Service, model.Forever
+		}},
+		{"a range", func(j *traces.Job) { j.NodesMin, j.NodesMax = number(2), number(5) }, func(a *model.Allocation) { a.NodesMin, a.NodesMax = 2, 5 }},
+		{"a range backwards", func(j *traces.Job) { j.NodesMin, j.NodesMax = number(2), number(1) }, func(a *model.Allocation) { a.NodesMin, a.NodesMax = 2, 2 }},
+		{"a topology", func(j *traces.Job) { j.Topology = "spread" }, func(a *model.Allocation) { a.Topology = model.Spread }},
+		{"no checkpoints", func(j *traces.Job) { j.Checkpoint, j.CkptBytes = "none", size(9) }, func(a *model.Allocation) {
+			a.Checkpoint, a.CkptBytes = model.CheckpointNone, 9
+		}},
+		{"a requeue policy", func(j *traces.Job) { j.Requeue, j.RequeueMax = "always", number(7) }, func(a *model.Allocation) {
+			a.Requeue, a.MaxRequeue = model.RequeueAlways, 7
+		}},
+		{"a requeue policy in other letters", func(j *traces.Job) { j.Requeue = "On_Node_Failure" }, func(*model.Allocation) {}},
+		{"that it is sensitive", func(j *traces.Job) { j.Sensitive = traces.Some(true) }, func(a *model.Allocation) { a.Sensitive = true }},
+		{"demands", func(j *traces.Job) { j.Power, j.IODemand, j.Priority = size(1), size(2), size(-3) }, func(a *model.Allocation) {
+			a.Power, a.IODemand, a.Priority = 1, 2, -3
+		}},
+		{"where its data is", func(j *traces.Job) { j.Mounts = `{"cold":1,"hot":3}` }, func(a *model.Allocation) { a.DataReady = model.One / 4 * 3 }},
+		{"a task group", func(j *traces.Job) { j.Group, j.Index, j.MaxConcurrent = "g", number(4), number(2) }, func(a *model.Allocation) {
+			a.TaskGroup, a.Index, a.MaxConcurrent = 0, 4, 2
+		}},
+		{"an account and a workflow", func(j *traces.Job) { j.Account, j.DAG = "x", "w" }, func(a *model.Allocation) { a.Account, a.DAG = 0, 0 }},
+		{"when it is eligible", func(j *traces.Job) { j.Eligible = traces.Some(15 * at) }, func(a *model.Allocation) { a.Eligible = 15 * at }},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			_, _, got, err := translate(t, Rows{}, c.row)
+			require.NoError(t, err)
+			want := plain
+			c.want(&want)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+// TestNodesOfProcessors: the largest node of the site has 16 CPUs.
+func TestNodesOfProcessors(t *testing.T) {
+	for _, c := range []struct {
+		requested, allocated int32
+		nodes                int32
+		rules                []Rule
+	}{
+		{16, 0, 1, nil},
+		{17, 0, 2, []Rule{RuleRoundedUp}},
+		{160, 3, 10, nil},
+		{0, 32, 2, []Rule{RuleUsesAllocated}},
+		{0, 1, 1, []Rule{RuleUsesAllocated, RuleRoundedUp}},
+		{0, 0, 0, []Rule{RuleNoProcessors}},
+	} {
+		_, awkward, a, err := translate(t, Rows{}, func(j *traces.Job) {
+			j.NodesMin, j.ProcsRequested, j.ProcsAllocated = traces.Opt[int32]{}, traces.Some(c.requested), traces.Some(c.allocated)
+		})
+		require.NoError(t, err)
+		require.Equal(t, max(c.nodes, 0), max(a.NodesMin, 0))
+		want := Awkward{}
+		for _, r := range c.rules {
+			want.note(r, 77)
+		}
+		require.Equal(t, want, *awkward, "%+v", c)
+	}
+}
+
+// TestConstraints: which nodes a row may use, and what of each it takes.
+func TestConstraints(t *testing.T) {
+	gpus := func(n int32) func(*traces.Job) {
+		return func(j *traces.Job) { j.GPUsPerNode = traces.Some(n) }
+	}
+	for _, c := range []struct {
+		says   string
+		shared bool
+		row    func(*traces.Job)
+		nodes  string
+		takes  int32 // GPUs of each, 0 for whole nodes
+	}{
+		{"nothing", false, func(*traces.Job) {}, "0123", 0},
+		{"a GPU type", false, func(j *traces.Job) { j.GPUType = "A100" }, "2", 0},
+		{"a feature", false, func(j *traces.Job) { j.Features = "nvme" }, "01", 0},
+		{"features", false, func(j *traces.Job) { j.Features = "nvme&ib" }, "0", 0},
+		{"processors on each node", false, func(j *traces.Job) { j.CPUsPerNode = traces.Some[int32](9) }, "2", 0},
+		{"more memory than there is", false, func(j *traces.Job) { j.MemPerNode = traces.Some[int64](1001) }, "", 0},
+		{"GPU memory", false, func(j *traces.Job) { j.GPUMem = traces.Some[int64](25) }, "0123", 0},
+		{"some nodes", false, func(j *traces.Job) { j.NodeInclude = "n1,n3" }, "13", 0},
+		{"no such nodes", false, func(j *traces.Job) { j.NodeExclude = "n1 n3" }, "02", 0},
+		{"GPUs on whole nodes", false, gpus(3), "01", 0},
+		{"GPUs on some whole nodes", false, func(j *traces.Job) { gpus(2)(j); j.NodeInclude = "n2,n3" }, "2", 0},
+		{"GPUs of shared nodes", true, gpus(3), "01", 3},
+		{"GPUs of shared nodes for itself", true, func(j *traces.Job) { gpus(2)(j); j.Exclusive = traces.Some(true) }, "012", 0},
+		{"one memory", false, func(j *traces.Job) { j.Features = "unified_memory" }, "", 0},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			site, _, a, err := translate(t, Rows{Shared: c.shared}, c.row)
+			require.NoError(t, err)
+			got := ""
+			for i := range site.Nodes {
+				if site.Constraints[a.Constraint].Holds(model.NodeID(i), &site.Nodes[i]) {
+					got += fmt.Sprint(i)
+				}
+			}
+			require.Equal(t, c.nodes, got)
+			require.Equal(t, c.takes, a.GPUs)
+		})
+	}
+}
+
+// TestInterned: rows that ask for the same get one constraint, whatever the
+// spelling of their texts in the source is.
+func TestInterned(t *testing.T) {
+	site := namedSite()
+	tr := NewTranslator(site, Rows{GPUTypes: gpuTypes}, &Awkward{})
+	b := batchOf(row(1, 0), row(2, 0, func(j *traces.Job) { j.Features = "ib" }), row(3, 0), row(4, 0, func(j *traces.Job) { j.Features = "ib" }))
+	var ids []model.ConstraintID
+	for i := range b.Len() {
+		var a model.Allocation
+		_, err := tr.Allocation(b, i, &a)
+		require.NoError(t, err)
+		ids = append(ids, a.Constraint)
+	}
+	require.Equal(t, []model.ConstraintID{0, 1, 0, 1}, ids)
+	require.Len(t, site.Constraints, 2)
+	var a model.Allocation
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = tr.Allocation(b, 1, &a) }))
+}
+
+// TestUnknownNames: the error names the row, the column, and what there is.
+func TestUnknownNames(t *testing.T) {
+	for _, c := range []struct {
+		row  func(*traces.Job)
+		want string
+	}{
+		{func(j *traces.Job) { j.VCluster = "x" }, `log: row 1, column vcluster: found "x", expected a vCluster of the site: batch, ml; add it to the cluster file, or correct the row`},
+		{func(j *traces.Job) { j.Tenant = "x" }, `column tenant: found "x", expected a tenant of the site: ada, bob`},
+		{func(j *traces.Job) { j.QOS = "x" }, `column qos: found "x", expected a quality of service of the site: normal, urgent`},
+		{func(j *traces.Job) { j.Partition = "x" }, `column partition: found "x", expected a partition of the site: small, large`},
+		{func(j *traces.Job) { j.Reservation = "x" }, `column reservation: found "x", expected a reservation of the site: course`},
+		{func(j *traces.Job) { j.GPUType = "x" }, `column gpu_type: found "x", expected a GPU type of the site: GH200, A100`},
+		{func(j *traces.Job) { j.Features = "ib&x" }, `column features: found "x", expected features that must all be there, apart by &, of: ib, nvme`},
+		{func(j *traces.Job) { j.NodeInclude = "n1,x" }, `column node_include: found "x", expected names of nodes`},
+		{func(j *traces.Job) { j.Topology = "x" }, `column topology: found "x", expected tight, spread, any`},
+		{func(j *traces.Job) { j.Requeue = "x" }, `column requeue: found "x", expected never, on-node-failure, always`},
+		{func(j *traces.Job) { j.Mounts = "x" }, `column mounts: found "x", expected a JSON object of bytes by storage tier`},
+		{func(j *traces.Job) { j.Class = traces.Some[int32](11) }, `column class: found 11, expected a class from 0 to 10`},
+	} {
+		_, _, _, err := translate(t, Rows{}, c.row)
+		require.ErrorContains(t, err, c.want)
+		var data *traces.DataError
+		require.ErrorAs(t, err, &data)
+	}
+}
+
+// TestWaits: edges become dependencies of the row that waits, and rows that
+// mutex edges join share one lock.
+//
+//	1 after 0, 2 corresponds to 0, 3 - 4 - 6 share a lock
+func TestWaits(t *testing.T) {
+	d := &traces.Dependencies{Edges: []traces.Edge{
+		{Job: 1, On: 0, Condition: model.AfterOK}, {Job: 2, On: 0, Condition: model.AfterCorr}, {Job: 2, On: 1, Condition: model.AfterAny},
+		{Job: 4, On: 3, Condition: model.Mutex}, {Job: 6, On: 4, Condition: model.Mutex},
+	}}
+	tr := NewTranslator(namedSite(), Rows{Dependencies: d}, &Awkward{})
+	b := batchOf(row(10, 0), row(11, 0), row(12, 0, func(j *traces.Job) { j.Eligible = traces.Some(99 * at) }), row(13, 0), row(14, 0), row(15, 0), row(16, 0))
+	lock := model.Dependency{On: -1, Condition: model.Mutex, Mutex: 3}
+	var a model.Allocation
+	for i, want := range [][]model.Dependency{
+		{}, {{On: 0, Condition: model.AfterOK}}, {{On: 0, Condition: model.AfterCorr}, {On: 1, Condition: model.AfterAny}}, {lock}, {lock}, {}, {lock},
+	} {
+		_, err := tr.Allocation(b, i, &a)
+		require.NoError(t, err)
+		require.Equal(t, want, append([]model.Dependency{}, a.Deps...), "row %d", i)
+		require.Equal(t, i < 2, a.Awaited)
+		require.Equal(t, model.Time(0), a.Eligible, "when a job that waits became eligible is an outcome of the log")
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for _, c := range []struct {
+		shared bool
+		a      model.Allocation
+		want   int32
+	}{
+		{false, model.Allocation{NodesMin: 3}, 3},
+		{true, model.Allocation{NodesMin: 3}, 12},
+		{true, model.Allocation{NodesMin: 3, GPUs: 2}, 6},
+	} {
+		require.Equal(t, c.want, NewTranslator(namedSite(), Rows{Shared: c.shared}, &Awkward{}).Units(&c.a))
+	}
+}
+
+func TestExitStates(t *testing.T) {
+	for text, want := range map[string]model.JobState{
+		"COMPLETED": model.Completed, "": model.Completed, "PARTIAL": model.Completed, "NODE_FAIL": model.Completed, "PREEMPTED": model.Completed,
+		"FAILED": model.Failed, "failed": model.Failed, "OUT_OF_MEMORY": model.Failed, "TIMEOUT": model.Timeout, "CANCELLED by 1000": model.Cancelled,
+	} {
+		tr := NewTranslator(namedSite(), Rows{}, &Awkward{})
+		require.Equal(t, want, tr.outcome(batchOf(row(1, 0, func(j *traces.Job) { j.ExitState = text })), 0), text)
+	}
+}
