@@ -39,6 +39,56 @@ func (d *Dependencies) Of(job model.JobID) []Edge {
 	return d.Edges[i : i+find(job+1)-find(job)]
 }
 
+// Circle is jobs each of which waits for the next, and the last for the first,
+// so that none can ever start; nil when there are none. Mutexes make no circle.
+// It costs a pass over the edges.
+func (d *Dependencies) Circle() []model.JobID {
+	waiting := []model.JobID{} // jobs with edges; others end every path
+	for _, e := range d.Edges {
+		if len(waiting) == 0 || waiting[len(waiting)-1] != e.Job {
+			waiting = append(waiting, e.Job)
+		}
+	}
+	const fresh, onPath, done = 0, 1, 2
+	state := make([]uint8, len(waiting))
+	type step struct {
+		job  int    // index into waiting
+		left []Edge // not yet followed
+	}
+	for i := range waiting {
+		if state[i] != fresh {
+			continue
+		}
+		path := []step{{i, d.Of(waiting[i])}}
+		state[i] = onPath
+		for len(path) > 0 {
+			top := &path[len(path)-1]
+			if len(top.left) == 0 {
+				state[top.job] = done
+				path = path[:len(path)-1]
+				continue
+			}
+			e := top.left[0]
+			top.left = top.left[1:]
+			on, waits := slices.BinarySearch(waiting, e.On)
+			if !waits || e.Condition == model.Mutex || state[on] == done {
+				continue
+			}
+			if state[on] == fresh {
+				state[on] = onPath
+				path = append(path, step{on, d.Of(e.On)})
+				continue
+			}
+			var circle []model.JobID
+			for _, s := range path[slices.IndexFunc(path, func(s step) bool { return s.job == on }):] {
+				circle = append(circle, waiting[s.job])
+			}
+			return circle
+		}
+	}
+	return nil
+}
+
 // Dependencies resolves the ids of the deps table to rows. With afterJob, the
 // columns after_job and think_time of the jobs table count as well: a job
 // starts no earlier than think_time after the end, whatever it was, of the job

@@ -130,3 +130,55 @@ func TestDependenciesAgainstTwin(t *testing.T) {
 		require.Equal(t, slices.Compact(want), dependencies(t, dir, c, false).Edges)
 	})
 }
+
+func TestCircles(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		edges  [][2]model.JobID
+		circle []model.JobID
+	}{
+		{name: "none"},
+		{name: "a diamond", edges: [][2]model.JobID{{1, 0}, {2, 0}, {3, 1}, {3, 2}}},
+		{name: "two", edges: [][2]model.JobID{{0, 1}, {1, 0}}, circle: []model.JobID{0, 1}},
+		{name: "three behind a path", edges: [][2]model.JobID{{0, 4}, {4, 5}, {5, 6}, {6, 4}}, circle: []model.JobID{4, 5, 6}},
+	} {
+		d := &traces.Dependencies{}
+		for _, e := range c.edges {
+			d.Edges = append(d.Edges, traces.Edge{Job: e[0], On: e[1]})
+		}
+		require.Equal(t, c.circle, d.Circle(), c.name)
+	}
+	mutual := &traces.Dependencies{Edges: []traces.Edge{{Job: 0, On: 1, Condition: model.Mutex}, {Job: 1, On: 0, Condition: model.Mutex}}}
+	require.Nil(t, mutual.Circle())
+
+	path := filepath.Join(t.TempDir(), "x.trace")
+	write(t, path, &content{jobs: jobsOf(1, 2, 3), deps: []traces.Dep{{1, 3, "any"}, {3, 1, "success"}}})
+	_, err := traces.Validate(path)
+	require.ErrorContains(t, err, "2 jobs that wait for each other in a circle, one of them in row 1")
+}
+
+// Any edges: a circle is found exactly when taking out jobs that wait for
+// nobody, again and again, does not take out all.
+func TestCirclesAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		job := rapid.Int32Range(0, 7)
+		d := &traces.Dependencies{}
+		for range rapid.IntRange(0, 10).Draw(t, "edges") {
+			d.Edges = append(d.Edges, traces.Edge{Job: model.JobID(job.Draw(t, "job")), On: model.JobID(job.Draw(t, "on"))})
+		}
+		slices.SortFunc(d.Edges, func(a, b traces.Edge) int { return cmp.Or(cmp.Compare(a.Job, b.Job), cmp.Compare(a.On, b.On)) })
+		left := slices.Clone(d.Edges)
+		for before := -1; before != len(left); {
+			before = len(left)
+			left = slices.DeleteFunc(left, func(e traces.Edge) bool {
+				return !slices.ContainsFunc(left, func(o traces.Edge) bool { return o.Job == e.On })
+			})
+		}
+		circle := d.Circle()
+		require.Equal(t, len(left) > 0, circle != nil)
+		for i, job := range circle {
+			next := circle[(i+1)%len(circle)]
+			require.True(t, slices.ContainsFunc(d.Of(job), func(e traces.Edge) bool { return e.On == next }))
+		}
+	})
+}

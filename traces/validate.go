@@ -33,6 +33,9 @@ func Validate(path string) (Report, error) {
 	if err == nil {
 		err = v.uniqueIDs()
 	}
+	if err == nil && len(r.Dropped) == 0 {
+		err = b.noCircle()
+	}
 	if err != nil {
 		return r, err
 	}
@@ -49,6 +52,19 @@ func Validate(path string) (Report, error) {
 			Expected: "none", Mend: "correct the rows, or import the log again, which drops and counts them"}
 	}
 	return r, nil
+}
+
+// noCircle refuses dependencies under which some jobs never start.
+func (b *Bundle) noCircle() error {
+	d, err := b.Dependencies(false)
+	if err != nil {
+		return err
+	}
+	if c := d.Circle(); c != nil {
+		return &DataError{File: b.deps.path, Found: fmt.Sprintf("%d jobs that wait for each other in a circle, one of them in row %d of the jobs", len(c), c[0]+1),
+			Expected: "none", Mend: "take out one of their dependencies"}
+	}
+	return nil
 }
 
 // validator applies the rules to each row.

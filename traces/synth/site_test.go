@@ -300,6 +300,12 @@ func TestSiteSourceEqualsTrace(t *testing.T) {
 	x.Attr.Texts, y.Attr.Texts = nil, nil
 	x.User, y.User = nil, nil // tables of their own, compared with other generators
 	require.Equal(t, x, y)
+	want, err := b.Dependencies(false)
+	require.NoError(t, err)
+	got, err := w.Source().Dependencies(false)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, w.Tenants(), w.Source().Tenants())
 	var deps []traces.Dep
 	for d, err := range b.Deps() {
 		require.NoError(t, err)

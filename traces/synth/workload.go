@@ -188,11 +188,21 @@ func (s *source) Users() []string { return s.w.users }
 // Nodes implements traces.Source.
 func (s *source) Nodes() []traces.Node { return s.w.nodes }
 
-// Tenants implements traces.Source: a stream of jobs alone has none.
-func (s *source) Tenants() []traces.Tenant { return nil }
+// Tenants implements traces.Source.
+func (s *source) Tenants() []traces.Tenant { return s.w.tenants }
 
-// Dependencies implements traces.Source: a stream of jobs alone has none.
-func (s *source) Dependencies(bool) (*traces.Dependencies, error) { return &traces.Dependencies{}, nil }
+// Dependencies implements traces.Source. No generator writes after_job.
+func (s *source) Dependencies(bool) (*traces.Dependencies, error) {
+	d := &traces.Dependencies{}
+	for dep := range s.w.Deps() { // ascending by job, each of which waits for one
+		e := traces.Edge{Job: model.JobID(dep.Job - 1), On: model.JobID(dep.On - 1)}
+		for e.Condition.String() != dep.Condition {
+			e.Condition++
+		}
+		d.Edges = append(d.Edges, e)
+	}
+	return d, nil
+}
 
 // Close implements traces.Source.
 func (s *source) Close() error { return nil }
