@@ -15,6 +15,9 @@ type Cluster struct {
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
 	SensitivePool    int32  `yaml:"sensitive_pool" zero:"none" default:"none" min:"0" unit:"nodes" doc:"most nodes that sensitive jobs hold together"`
 
+	Price          float64 `yaml:"price" default:"0.5" min:"0" max:"1" unit:"price" doc:"of energy until an event changes it; 0 is cheap, 1 is dear"`
+	UnknownTenants string  `yaml:"unknown_tenants" of:"none,neutral,reject" default:"none" doc:"work that names no tenant of the site: behind all that have a share left, as a tenant without a share, or refused"`
+
 	NodeTypes    []NodeType    `yaml:"node_types" doc:"kinds of nodes"`
 	Groups       []Group       `yaml:"groups" doc:"dragonfly groups and their nodes; a group of several kinds of nodes is written once for each kind"`
 	VClusters    []VCluster    `yaml:"vclusters" doc:"parts of the site with a queue and a profile of their own; without any there is one, default, at home on all nodes"`
@@ -24,6 +27,7 @@ type Cluster struct {
 	Reservations []Reservation `yaml:"reservations" doc:"nodes set aside for a time"`
 	Quorum       Quorum        `yaml:"quorum" doc:"the replicated state that grants nodes"`
 	Agents       Agents        `yaml:"agents" doc:"how long nodes take for what they are told"`
+	Failures     Failures      `yaml:"failures" doc:"what goes wrong by chance"`
 	Events       []Event       `yaml:"events" doc:"changes at stated instants; those of one instant happen in the order of the file"`
 
 	src  *source
@@ -136,8 +140,20 @@ type Agents struct {
 	BootDelay           model.Duration `yaml:"boot_delay" default:"5m" min:"0s" max:"1d" unit:"span" doc:"from up or undrain of a node that was down until it takes work"`
 	Wipe                model.Duration `yaml:"wipe" default:"10m" min:"0s" max:"1d" unit:"span" doc:"cleaning a node after sensitive work"`
 	KillGrace           model.Duration `yaml:"kill_grace" default:"30s" min:"0s" max:"1d" unit:"span" doc:"from asking a job to end until it is killed"`
+	CompletionDelay     model.Duration `yaml:"completion_delay" default:"0s" min:"0s" max:"1h" unit:"span" doc:"uniform from 0, from the end of a job until its nodes are known to be free"`
 	CheckpointBandwidth Rate           `yaml:"checkpoint_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job writes its checkpoint"`
 	RestoreBandwidth    Rate           `yaml:"restore_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job reads it back"`
+}
+
+// Failures are drawn by the seed of a replay.
+type Failures struct {
+	MTBF         model.Duration `yaml:"mtbf" zero:"never" default:"never" min:"1m" unit:"span" doc:"mean time that one node works before it breaks"`
+	MTTR         model.Duration `yaml:"mttr" default:"4h" min:"1s" when:"failures.mtbf!=never" unit:"span" doc:"mean time until it is back"`
+	Slow         float64        `yaml:"slow" default:"0" min:"0" max:"1" unit:"probability" doc:"that a checkpoint takes slow_by times as long"`
+	SlowBy       int64          `yaml:"slow_by" default:"10" min:"1" max:"1000000" when:"failures.slow!=0" unit:"factor" doc:"see slow"`
+	Unresponsive float64        `yaml:"unresponsive" default:"0" min:"0" max:"1" unit:"probability" doc:"that a victim does not answer"`
+	Partial      float64        `yaml:"partial" default:"0" min:"0" max:"1" unit:"probability" doc:"that a node fails to write its part of a checkpoint"`
+	Defers       float64        `yaml:"defers" default:"0" min:"0" max:"1" unit:"probability" doc:"that a victim asks to be left alone for a while"`
 }
 
 // Event is a change at an instant.

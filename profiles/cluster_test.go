@@ -208,6 +208,11 @@ func TestClusterErrors(t *testing.T) {
 		{g + "node_types: [{name: a, memory: 1.5B}]", `found "1.5B", want a whole multiple of B below 2^63`},
 		{g + "node_types: [{name: a, memory: 64}]", `found "64", want a number and its unit, for example 80GiB or 512GB`},
 		{g + "node_types: [{name: a, busy_power: 1W, idle_power: 2W}]", "busy_power: found 1W, want at least idle_power, 2W"},
+		{"groups: [{name: g, nodes: [g]}]", `groups: "g" is a group and node 0: give one of them another name`},
+		{"sharing: gpus\n" + g + "vclusters: [{name: a, profile: {backfill: conservative}}]", "c.yaml:3:32: vclusters[0].profile: backfills conservatively, which reserves whole nodes"},
+		{g + "vclusters: [{name: a}, {name: b, profile: {accounting_tick: 1m}}]", "vclusters[1].profile: has the accounting_tick 1m, and that of a is 5m: a site keeps one account"},
+		{g + "vclusters: [{name: a}, {name: b, profile: {usage: {rule: rolling}}}]", "vclusters[1].profile: counts usage in another way than a"},
+		{g + "failures: {mttr: 1h}", "failures.mttr: does not apply with failures.mtbf: never"},
 	} {
 		c, err := ParseCluster("c.yaml", []byte(row.text))
 		if err == nil {

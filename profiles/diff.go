@@ -42,7 +42,7 @@ type leaf struct{ key, text string }
 func (p *Profile) leaves() []leaf {
 	var out []leaf
 	applies, weight := p.applies(), 0
-	effective := p.EffectiveWeights()
+	effective, _ := p.ScoreWeights() // of a valid profile, or not shown
 	visit(reflect.ValueOf(p).Elem(), "", func(path string, v reflect.Value, f field) bool {
 		if kindOf(f.Type) == aBlock || path == "name" || f.tag("unit") == "text" {
 			return true

@@ -21,8 +21,8 @@ func (p *Profile) Remarks() []Problem {
 	}
 	if p.Order == "multifactor" {
 		m := p.Multifactor
-		if m.Age == 0 && m.FairShare == 0 && m.JobSize == 0 && m.Partition == 0 && m.QOS == 0 && m.Assoc == 0 && m.Site == 0 {
-			note("multifactor", "all its weights are 0: jobs of one tier run in the order of their submission")
+		if m.Age == 0 && m.FairShare == 0 && m.JobSize == 0 && m.Partition == 0 && m.QOS == 0 && m.Assoc == 0 {
+			note("multifactor", "all its weights are 0: what jobs state of themselves alone orders them")
 		}
 	}
 	const deep = 1000

@@ -33,7 +33,7 @@ func TestRemarks(t *testing.T) {
 		{"weights: {priority: 0.5, backlog: 0.7}", "profile", []string{"weights: their sum is 1.2: they are divided by it", "weights.backlog: " + equal}},
 		{"mode: as-coded\nweights: {priority: 3}", "profile", nil},
 		{"weights: {priority: 1}\nmin_score: 1000", "profile", []string{"min_score: 1000 is above what scores reach: no job will ever start"}},
-		{"order: multifactor", "profile", []string{"multifactor: all its weights are 0: jobs of one tier run in the order of their submission"}},
+		{"order: multifactor", "profile", []string{"multifactor: all its weights are 0: what jobs state of themselves alone orders them"}},
 		{"order: fcfs\nbackfill: conservative\ndepth: 5000", "profile", []string{"depth: 5000 blocked jobs hold reservations: every pass plans them all, and tuning guides advise 10 to 50"}},
 		{"groups: [{name: g, nodes: 2}]\ntenants: [{name: a, fair_share: 0.7}, {name: b, fair_share: 0.4}]", "cluster",
 			[]string{"tenants: their fair shares sum to 1.10 of the site: not all can reach theirs"}},

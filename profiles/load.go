@@ -110,8 +110,8 @@ func (p *Profile) rules(c *checker) {
 	if p.Mode == "as-coded" && p.Order != "score" {
 		c.add(join(p.base, "order"), "found %s, but the as-coded mode orders by score only: leave it out, or use mode: documented", p.Order)
 	}
-	if p.Order == "score" && p.Weights == (Weights{}) {
-		c.add(join(p.base, "weights"), "are all zero, which orders nothing: give at least one of them a value, or name another order")
+	if _, err := p.ScoreWeights(); p.Order == "score" && err != nil {
+		c.add(join(p.base, "weights"), "%v", err)
 	}
 	if p.Cycle > 0 && p.Phase >= p.Cycle {
 		c.add(join(p.base, "phase"), "found %s, want less than the cycle of %s", formatSpan(p.Phase), formatSpan(p.Cycle))

@@ -48,8 +48,8 @@ type Profile struct {
 	Cycle model.Duration `yaml:"cycle" zero:"event" default:"event" min:"0s" unit:"span" doc:"time between passes; event makes one whenever something changed"`
 	Phase model.Duration `yaml:"phase" default:"0s" min:"0s" when:"cycle!=event" unit:"span" doc:"instant of the first pass, less than cycle"`
 
-	AccountingTick model.Duration `yaml:"accounting_tick" default:"5m" min:"1s" when:"order=score|multifactor" unit:"span" doc:"how often usage, shares and budgets are brought up to date"`
-	Usage          Usage          `yaml:"usage" doc:"what counts as the usage of a tenant"`
+	AccountingTick model.Duration `yaml:"accounting_tick" default:"5m" min:"1s" when:"order=score|multifactor" unit:"span" doc:"how often usage, shares and budgets are brought up to date; the same for all vClusters of a site"`
+	Usage          Usage          `yaml:"usage" doc:"what counts as the usage of a tenant; the same for all vClusters of a site"`
 	Preemption     Preemption     `yaml:"preemption" doc:"taking nodes from running work for a blocked job of this vCluster"`
 	Multifactor    Multifactor    `yaml:"multifactor" doc:"the priority of Slurm's multifactor plugin"`
 
@@ -87,6 +87,8 @@ type Preemption struct {
 	Timeout        model.Duration `yaml:"timeout" default:"10m" min:"1s" when:"preemption.enabled=true" unit:"span" doc:"time a victim has to write its checkpoint"`
 	Extension      float64        `yaml:"extension" default:"0.5" min:"0" max:"10" when:"preemption.enabled=true" unit:"of timeout" doc:"how much longer it has, once, when it is late"`
 	Deferral       model.Duration `yaml:"deferral" default:"5m" min:"0s" when:"preemption.enabled=true" unit:"span" doc:"how long a victim may put its checkpoint off"`
+	DeferralsAuto  int32          `yaml:"deferrals_auto" default:"3" min:"0" max:"1000" when:"preemption.enabled=true" unit:"times" doc:"how often a victim with automatic checkpoints may do so"`
+	DeferralsOwn   int32          `yaml:"deferrals_manual" default:"5" min:"0" max:"1000" when:"preemption.enabled=true" unit:"times" doc:"how often a victim that writes its own checkpoints may do so"`
 	KillGrace      model.Duration `yaml:"kill_grace" default:"30s" min:"0s" when:"preemption.enabled=true" unit:"span" doc:"between asking a victim without checkpoint to end and killing it"`
 }
 
@@ -99,11 +101,12 @@ type Multifactor struct {
 	Partition int64 `yaml:"partition" default:"0" min:"0" max:"4294967295" when:"order=multifactor" unit:"points" doc:"PriorityWeightPartition"`
 	QOS       int64 `yaml:"qos" default:"0" min:"0" max:"4294967295" when:"order=multifactor" unit:"points" doc:"PriorityWeightQOS"`
 	Assoc     int64 `yaml:"assoc" default:"0" min:"0" max:"4294967295" when:"order=multifactor" unit:"points" doc:"PriorityWeightAssoc"`
-	Site      int64 `yaml:"site" default:"0" min:"0" max:"4294967295" when:"order=multifactor" unit:"points" doc:"weight of the site's own factor, as a job states it"`
+	Site      int64 `yaml:"site" default:"1" min:"0" max:"4294967295" when:"order=multifactor" unit:"factor" doc:"that the points of the site's own factor are multiplied by; Slurm: 1"`
 
 	MaxAge     model.Duration `yaml:"max_age" default:"7d" min:"1s" when:"order=multifactor" unit:"span" doc:"PriorityMaxAge: age at which the age factor is 1"`
 	HalfLife   model.Duration `yaml:"half_life" zero:"none" default:"7d" min:"0s" when:"order=multifactor" unit:"span" doc:"PriorityDecayHalfLife of past usage; none never forgets"`
-	Dampening  int32          `yaml:"dampening" default:"1" min:"1" max:"65535" when:"order=multifactor" unit:"divisor" doc:"FairShareDampeningFactor"`
+	FairTree   bool           `yaml:"fair_tree" default:"true" when:"order=multifactor" doc:"users are ranked by their accounts; false is the classic factor (NO_FAIR_TREE)"`
+	Dampening  int32          `yaml:"dampening" default:"1" min:"1" max:"65535" when:"multifactor.fair_tree=false,order=multifactor" unit:"divisor" doc:"FairShareDampeningFactor"`
 	FavorSmall bool           `yaml:"favor_small" default:"false" when:"order=multifactor" doc:"PriorityFavorSmall: small jobs have the larger size factor"`
 	SizeToTime bool           `yaml:"small_relative_to_time" default:"false" when:"order=multifactor" doc:"PriorityFlags=SMALL_RELATIVE_TO_TIME: size is node time over requested time"`
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/score"
 )
 
 // TestLibraryVectors holds the profiles of the program against the published
@@ -18,24 +18,24 @@ func TestLibraryVectors(t *testing.T) {
 	const other = ""
 	table := []struct {
 		name    string
-		weights [Factors]float64
+		weights [score.NumFactors]float64
 		sum     float64
 	}{
 		//                          w1   w2   w3   w4   w5   w6   w7   w8   w9
-		{"default", [Factors]float64{.20, .20, .20, .15, .10, .05, 0, .05, .10}, 1.05},
-		{"hpc-batch", [Factors]float64{.15, .20, .20, .15, .10, .05, 0, .05, .10}, 1},
-		{"ml-training", [Factors]float64{.10, .10, .10, .25, .15, .05, .05, .10, .10}, 1},
-		{"service", [Factors]float64{.15, .05, .10, .05, .10, .05, .10, .10, .30}, 1},
-		{"sensitive", [Factors]float64{.90, 0, 0, 0, 0, 0, 0, 0, .10}, 1},
-		{"interactive", [Factors]float64{.10, .30, .10, 0, .05, .15, 0, 0, .30}, 1},
-		{"tuning-baseline", [Factors]float64{.20, .25, .25, .15, .10, .05, 0, 0, .10}, 1.10},
-		{"fairness-boost", [Factors]float64{.15, .20, .35, .15, .10, .05, 0, 0, .10}, 1.10},
-		{"examples-baseline", [Factors]float64{1.0, .8, .7, .6, .5, .4, .3, .5, .4}, 5.2},
-		{"fairness-tuned", [Factors]float64{.5, 1.5, 2.0, .6, .5, .4, .1, .5, .4}, 6.5},
-		{"energy-optimized", [Factors]float64{.8, .5, .7, .6, .5, .3, 2.0, .8, .4}, 6.6},
-		{"ml-training-conformance", [Factors]float64{.10, .10, .10, .25, .15, .05, .05, .10, .25}, 1.15},
-		{"service-conformance", [Factors]float64{.15, .05, .10, .05, .10, .05, .10, .10, .05}, .75},
-		{"interactive-conformance", [Factors]float64{.10, .30, .10, 0, .05, .15, 0, 0, 0}, .70},
+		{"default", [score.NumFactors]float64{.20, .20, .20, .15, .10, .05, 0, .05, .10}, 1.05},
+		{"hpc-batch", [score.NumFactors]float64{.15, .20, .20, .15, .10, .05, 0, .05, .10}, 1},
+		{"ml-training", [score.NumFactors]float64{.10, .10, .10, .25, .15, .05, .05, .10, .10}, 1},
+		{"service", [score.NumFactors]float64{.15, .05, .10, .05, .10, .05, .10, .10, .30}, 1},
+		{"sensitive", [score.NumFactors]float64{.90, 0, 0, 0, 0, 0, 0, 0, .10}, 1},
+		{"interactive", [score.NumFactors]float64{.10, .30, .10, 0, .05, .15, 0, 0, .30}, 1},
+		{"tuning-baseline", [score.NumFactors]float64{.20, .25, .25, .15, .10, .05, 0, 0, .10}, 1.10},
+		{"fairness-boost", [score.NumFactors]float64{.15, .20, .35, .15, .10, .05, 0, 0, .10}, 1.10},
+		{"examples-baseline", [score.NumFactors]float64{1.0, .8, .7, .6, .5, .4, .3, .5, .4}, 5.2},
+		{"fairness-tuned", [score.NumFactors]float64{.5, 1.5, 2.0, .6, .5, .4, .1, .5, .4}, 6.5},
+		{"energy-optimized", [score.NumFactors]float64{.8, .5, .7, .6, .5, .3, 2.0, .8, .4}, 6.6},
+		{"ml-training-conformance", [score.NumFactors]float64{.10, .10, .10, .25, .15, .05, .05, .10, .25}, 1.15},
+		{"service-conformance", [score.NumFactors]float64{.15, .05, .10, .05, .10, .05, .10, .10, .05}, .75},
+		{"interactive-conformance", [score.NumFactors]float64{.10, .30, .10, 0, .05, .15, 0, 0, 0}, .70},
 	}
 	names := map[string]bool{}
 	for _, row := range table {
@@ -118,7 +118,8 @@ func TestProfileErrors(t *testing.T) {
 		{"preemption: {max_victims: 4}", "p.yaml:1:27: preemption.max_victims: does not apply with preemption.enabled: false: leave it out"},
 		{"mode: as-coded\nbackfill: easy", "p.yaml:2:11: backfill: does not apply with mode: as-coded: leave it out"},
 		{"mode: as-coded\norder: sjf", "p.yaml:2:8: order: found sjf, but the as-coded mode orders by score only"},
-		{"weights: {}", "p.yaml:1:10: weights: are all zero"},
+		{"weights: {}", "p.yaml:1:10: weights: all weights from"},
+		{"mode: as-coded\nweights: {energy: 2000}", "p.yaml:2:10: weights: weight "},
 		{"weights: {priority: -0.5}", "p.yaml:1:21: weights.priority: found -0.5, want 0 to 1e9"},
 		{"name: a\nname: b", `p.yaml:2:1`},
 		{"name: 5", "p.yaml:1:7: name: found 5, want text: put it in quotes"},
@@ -166,37 +167,6 @@ func TestLoadSuggests(t *testing.T) {
 	require.ErrorContains(t, err, `there is no profile "hpc-bach" (did you mean hpc-batch?)`)
 	_, err = Load("./none.yaml")
 	require.ErrorContains(t, err, "none.yaml")
-}
-
-// TestNormalised shows that the scale of the weights does not matter and that
-// they sum to one up to rounding.
-func TestNormalised(t *testing.T) {
-	third := Weights{Priority: 1, WaitTime: 1, FairShare: 1}.Normalised()
-	require.Equal(t, model.Fixed(1431655765), third[0])
-	require.Equal(t, [Factors]model.Fixed{}, Weights{}.Normalised())
-	rapid.Check(t, func(t *rapid.T) {
-		var w, ten [Factors]float64
-		some := 0
-		for i := range w {
-			n := rapid.IntRange(0, 1000).Draw(t, "hundredths")
-			some += n
-			w[i], ten[i] = float64(n)/100, float64(n)/10
-		}
-		if some == 0 {
-			return
-		}
-		a := weightsOf(w).Normalised()
-		require.Equal(t, a, weightsOf(ten).Normalised())
-		sum := model.Fixed(0)
-		for _, x := range a {
-			sum += x
-		}
-		require.InDelta(t, int64(model.One), int64(sum), Factors)
-	})
-}
-
-func weightsOf(w [Factors]float64) Weights {
-	return Weights{w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]}
 }
 
 // TestRoundTrips reads back what is printed, for every profile of the program.

@@ -16,9 +16,15 @@ type Site struct {
 	GPUTypes []string  // by the id that nodes have
 	Prints   []string  // names of the fingerprints, by their id
 	Shared   bool      // GPUs are handed out, not whole nodes
+	Price    model.Fixed
+	Unknown  string // none, neutral or reject
 	Quorum   Quorum
 	Agents   Agents
-	Changes  []Change // ascending by time
+	Failures Failures
+	// Tick and Usage are those of the profiles that keep accounts, which agree.
+	Tick    model.Duration
+	Usage   Usage
+	Changes []Change // ascending by time
 }
 
 // Change is an event with its subject resolved.
@@ -59,7 +65,8 @@ func (c *Cluster) Resolve() (*Site, error) {
 		return nil, err
 	}
 	r := &resolver{checker: c.checker(), c: c, groups: map[string]int32{}, prints: map[string]int32{}, nodes: map[string]model.NodeID{}}
-	r.site = &Site{Shared: c.Sharing == "gpus", Quorum: c.Quorum, Agents: c.Agents}
+	r.site = &Site{Shared: c.Sharing == "gpus", Quorum: c.Quorum, Agents: c.Agents, Failures: c.Failures}
+	r.site.Price, r.site.Unknown = model.FixedOf(c.Price), c.UnknownTenants
 	r.topologies()
 	if len(c.rows) > 0 {
 		r.table()
@@ -70,6 +77,7 @@ func (c *Cluster) Resolve() (*Site, error) {
 		r.adjacency()
 		r.limits()
 		r.vclusters()
+		r.agree()
 		r.sets()
 		r.changes()
 	}
@@ -282,6 +290,11 @@ func (r *resolver) home(name string) model.VClusterID {
 // adjacency says which groups are one hop apart.
 func (r *resolver) adjacency() {
 	groups := r.site.Groups
+	for i := range groups {
+		if n, both := r.nodes[groups[i].Name]; both {
+			r.problems.add("groups", "%q is a group and node %d: give one of them another name", groups[i].Name, n)
+		}
+	}
 	if len(groups) > maxGroups {
 		r.problems.add("groups", "found %d dragonfly groups, want at most %d", len(groups), maxGroups)
 		return

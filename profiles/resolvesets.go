@@ -83,6 +83,38 @@ func (r *resolver) vclusters() {
 	}
 }
 
+// agree notes profiles that cannot be together on one site: accounts are kept
+// once, and reservations of whole nodes need whole nodes.
+func (r *resolver) agree() {
+	def := Default()
+	r.site.Tick, r.site.Usage = def.AccountingTick, def.Usage
+	ticks, counts := "", "" // the vClusters that said so first
+	for i := range r.site.Profiles {
+		p, name, path := &r.site.Profiles[i], r.site.VClusters[i].Name, fmt.Sprintf("vclusters[%d].profile", i)
+		if r.site.Shared && p.Backfill == "conservative" {
+			r.problems.add(path, "backfills conservatively, which reserves whole nodes and cannot divide them: use backfill: easy, or sharing: whole")
+		}
+		if p.Order != "score" && p.Order != "multifactor" {
+			continue // it keeps no account
+		}
+		if ticks == "" {
+			ticks, r.site.Tick = name, p.AccountingTick
+		}
+		if p.AccountingTick != r.site.Tick {
+			r.problems.add(path, "has the accounting_tick %s, and that of %s is %s: a site keeps one account, give them the same", formatSpan(p.AccountingTick), ticks, formatSpan(r.site.Tick))
+		}
+		if p.Order != "score" || p.Mode != "documented" {
+			continue // it takes usage as it finds it
+		}
+		if counts == "" {
+			counts, r.site.Usage = name, p.Usage
+		}
+		if p.Usage != r.site.Usage {
+			r.problems.add(path, "counts usage in another way than %s: a site keeps one account, give them the same", counts)
+		}
+	}
+}
+
 // settle makes the nodes of a term the home of vCluster i.
 func (r *resolver) settle(i int, term string) {
 	path := fmt.Sprintf("vclusters[%d].home", i)

@@ -4,16 +4,8 @@ import (
 	"math/big"
 	"strconv"
 
-	"orrery/scheduler/model"
+	"orrery/scheduler/score"
 )
-
-// Factors is the number of weights.
-const Factors = 9
-
-// FactorNames are the keys of the weights, f1 to f9.
-func FactorNames() [Factors]string {
-	return [Factors]string{"priority", "wait_time", "fair_share", "topology", "data_readiness", "backlog", "energy", "checkpoint", "conformance"}
-}
 
 // Balanced are the weights of a profile that names none: those that the public
 // Lattice sources have as their default.
@@ -22,48 +14,17 @@ func Balanced() Weights {
 }
 
 // Vector is w as written, w1 to w9.
-func (w Weights) Vector() [Factors]float64 {
-	return [Factors]float64{w.Priority, w.WaitTime, w.FairShare, w.Topology, w.DataReadiness, w.Backlog, w.Energy, w.Checkpoint, w.Conformance}
+func (w Weights) Vector() [score.NumFactors]float64 {
+	return [score.NumFactors]float64{w.Priority, w.WaitTime, w.FairShare, w.Topology, w.DataReadiness, w.Backlog, w.Energy, w.Checkpoint, w.Conformance}
 }
 
-// Fixed is w as written, w1 to w9, each rounded to the nearest.
-func (w Weights) Fixed() [Factors]model.Fixed {
-	var out [Factors]model.Fixed
-	for i, x := range w.Vector() {
-		out[i] = model.FixedOf(x)
-	}
-	return out
-}
-
-// Normalised is w divided by its sum, each weight rounded to the nearest on its
-// own. It is computed with the decimals as they are written, so that a vector
-// and ten times that vector give the same. All zero stays so.
-func (w Weights) Normalised() [Factors]model.Fixed {
-	var out [Factors]model.Fixed
-	var exact [Factors]*big.Rat
-	sum := new(big.Rat)
-	for i, x := range w.Vector() {
-		exact[i] = decimal(x)
-		sum.Add(sum, exact[i])
-	}
-	if sum.Sign() <= 0 {
-		return out
-	}
-	for i, x := range exact {
-		share := new(big.Rat).Quo(x, sum)
-		share.Mul(share, new(big.Rat).SetInt64(int64(model.One)))
-		out[i] = model.Fixed(nearest(share))
-	}
-	return out
-}
-
-// EffectiveWeights are the weights that scores are made with: normalised in
+// ScoreWeights are the weights that scores are made with: normalised in
 // documented mode, as written in as-coded mode.
-func (p *Profile) EffectiveWeights() [Factors]model.Fixed {
+func (p *Profile) ScoreWeights() (score.Weights, error) {
 	if p.Mode == "as-coded" {
-		return p.Weights.Fixed()
+		return score.Raw(p.Weights.Vector())
 	}
-	return p.Weights.Normalised()
+	return score.Normalise(p.Weights.Vector())
 }
 
 // decimal is the shortest decimal that reads as x, exactly.
