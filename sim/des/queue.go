@@ -72,6 +72,14 @@ type Queue struct {
 // Len is the number of events in the queue.
 func (q *Queue) Len() int { return q.n }
 
+// Clear forgets all events.
+func (q *Queue) Clear() {
+	for i := range q.buckets {
+		q.buckets[i] = q.buckets[i][:0]
+	}
+	q.n, q.used, q.nextOK = 0, 0, false
+}
+
 // Push adds an event; e.At must not lie before the last instant taken.
 func (q *Queue) Push(e Event) {
 	b := q.bucket(e.At)

@@ -84,6 +84,23 @@ func TestEventsOfOneInstantAscend(t *testing.T) {
 	require.Equal(t, model.Ref(MaxRefs-1), e.Ref())
 }
 
+// TestClear: what was cleared never comes, and the queue goes on from where it
+// was.
+func TestClear(t *testing.T) {
+	var q Queue
+	for _, at := range []model.Time{5, 10, 10, 1 << 40} {
+		q.Push(NewEvent(at, RankEnd, 0, 0))
+	}
+	_ = q.Take(5, nil)
+	q.Clear()
+	require.Zero(t, q.Len())
+	require.Equal(t, model.Never, q.Next())
+	q.Push(NewEvent(20, RankEnd, 1, 0))
+	require.Equal(t, model.Time(20), q.Next())
+	require.Len(t, q.Take(20, nil), 1)
+	require.Panics(t, func() { q.Push(NewEvent(19, RankEnd, 0, 0)) })
+}
+
 func TestPastEventsPanic(t *testing.T) {
 	var q Queue
 	_ = q.Take(10, nil)

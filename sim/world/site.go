@@ -35,6 +35,7 @@ type Site struct {
 	left     []model.JobRecord // at this instant
 	attempt  model.AttemptRecord
 	draining int32 // nodes that are
+	ahead    int   // events that are not of jobs
 	begun    bool  // now is an instant of the replay
 
 	freed     []model.NodeID
@@ -63,19 +64,19 @@ type life struct {
 	cancel  model.Time     // AbsentTime when it is not withdrawn
 	seq     uint64         // of the granted proposal
 
-	kept     model.Duration // work saved by checkpoints
-	saved    int64          // bytes of the last one
-	limit    model.Duration // requested time from the next start on
-	began    model.Time     // of the running attempt
-	opens    model.Time     // when its requested time begins
-	works    model.Time     // when its work begins, or goes on
-	ends     model.Time     // the end that counts; AbsentTime when it is called off
-	ending   model.JobState // with which the running attempt ends
-	exit     exit           // how it gives its nodes up
-	tries    uint32         // proposals so far
-	flying   int32          // proposals that wait for an answer
-	requeues int32
-	present  bool // in the system
+	kept    model.Duration // work saved by checkpoints
+	saved   int64          // bytes of the last one
+	limit   model.Duration // requested time from the next start on
+	began   model.Time     // of the running attempt
+	opens   model.Time     // when its requested time begins
+	works   model.Time     // when its work begins, or goes on
+	ends    model.Time     // the end that counts; AbsentTime when it is called off
+	ending  model.JobState // with which the running attempt ends
+	exit    exit           // how it gives its nodes up
+	tries   uint32         // proposals so far
+	flying  int32          // proposals that wait for an answer
+	since   model.Time     // when what it holds last changed
+	present bool           // in the system
 }
 
 // NewSite returns a world with an idle site that reports to sink. cfg must be
@@ -97,7 +98,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	}
 	for i := range cfg.Changes {
 		c := &cfg.Changes[i]
-		s.events.Push(des.NewEvent(c.At, c.rank(), model.JobID(i), byChange))
+		s.push(des.NewEvent(c.At, c.rank(), model.JobID(i), byChange))
 	}
 	return s
 }
@@ -106,7 +107,24 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 func (s *Site) Held(ref model.Ref) *model.Placement { return s.quorum.Held(ref) }
 
 // Next is the instant of the next event, model.Never when nothing is under way.
-func (s *Site) Next() model.Time { return s.events.Next() }
+func (s *Site) Next() model.Time {
+	s.forget()
+	return s.events.Next()
+}
+
+// forget drops the events that are left when no job is in the system and
+// nothing else is ahead: they were overtaken, and must not prolong the replay.
+func (s *Site) forget() {
+	if s.State.Waiting == 0 && s.State.Running == 0 && s.ahead == 0 && s.events.Len() > 0 {
+		s.events.Clear()
+	}
+}
+
+// push sets an event that is not of a job and is not overtaken.
+func (s *Site) push(e des.Event) {
+	s.ahead++
+	s.events.Push(e)
+}
 
 // Inspect counts row i of b as too large if never says why it could never run;
 // it submits nothing.
@@ -122,6 +140,7 @@ func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) mod
 // by a rule or rejected because never says why it could never run. The error is
 // a traces.DataError: the row names what the site does not have.
 func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
+	s.forget()
 	s.advance(b.Submit[i])
 	ref := s.ref()
 	l := &s.lives[ref]
@@ -171,6 +190,7 @@ func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
 	l.rec = model.JobRecord{
 		Job: a.Job, ID: id, User: a.User, Submit: a.Submit, Eligible: a.Eligible,
 		Start: model.AbsentTime, Procs: s.rows.Units(a), Walltime: a.Walltime,
+		VCluster: a.VCluster, Tenant: a.Tenant, Class: a.Class, Kind: a.Kind, GPUs: a.GPUs,
 	}
 	return true, nil
 }
@@ -223,8 +243,10 @@ func (s *Site) Take(t model.Time) []model.Fact {
 	for _, e := range s.batch {
 		switch e.Rank() {
 		case des.RankNodeUp, des.RankNodeDown, des.RankChange:
+			s.ahead--
 			s.nodeEvent(e)
 		case des.RankQuorum:
+			s.ahead--
 			s.answer(e.Ref())
 		default:
 			s.jobEvent(e)
@@ -272,7 +294,7 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 			dst = append(dst, s.decide(p))
 			continue
 		}
-		s.events.Push(des.NewEvent(now.Add(s.latency(&s.lives[p.Ref])), des.RankQuorum, model.JobID(s.flown), s.board(p)))
+		s.push(des.NewEvent(now.Add(s.latency(&s.lives[p.Ref])), des.RankQuorum, model.JobID(s.flown), s.board(p)))
 		s.flown++
 	}
 	return dst
@@ -410,6 +432,7 @@ func (s *Site) Abandon(now model.Time) int64 {
 		n++
 		l.rec.Reason = model.ReasonEndOfRun
 		if l.rec.State == model.Running || l.rec.State == model.Checkpointing {
+			l.charge(now)
 			l.rec.Runtime = l.kept + l.gained(l.worked(now))
 		}
 		s.leave(l)

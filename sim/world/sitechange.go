@@ -82,7 +82,7 @@ func (s *Site) repair(id model.NodeID) bool {
 	switch n.state {
 	case model.Down:
 		n.back = s.now.Add(s.cfg.BootDelay)
-		s.events.Push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
+		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
 	case model.Degraded:
 		s.set(id, model.Ready)
 	default:

@@ -54,7 +54,7 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 	var jobs []traces.Job
 	now = 0
 	for i := range rapid.IntRange(1, 12).Draw(rt, "jobs") {
-		now += model.Time(seconds(10, "between jobs"))
+		now += model.Time(seconds(rapid.SampledFrom([]int64{0, 10, 10, 10, 2000}).Draw(rt, "gap"), "between jobs"))
 		jobs = append(jobs, row(int64(i), now, func(j *traces.Job) {
 			j.Runtime, j.Walltime = traces.Some(seconds(60, "runtime")), traces.Some(seconds(60, "walltime"))
 			j.NodesMin = traces.Some(int32(rapid.IntRange(1, n).Draw(rt, "size")))
@@ -115,7 +115,7 @@ func TestChaos(t *testing.T) {
 			require.True(rt, r.State.Terminal())
 			jobs[r.ID] = r
 		}
-		kept, end, count := map[int64]model.Duration{}, map[int64]model.Time{}, map[int64]int32{}
+		kept, span, end, count := map[int64]model.Duration{}, map[int64]model.Duration{}, map[int64]model.Time{}, map[int64]int32{}
 		var nodeTime, lost int64
 		for i := range p.sink.attempts {
 			a := &p.sink.attempts[i]
@@ -127,6 +127,7 @@ func TestChaos(t *testing.T) {
 			require.GreaterOrEqual(rt, a.Lost, model.Duration(0))
 			require.LessOrEqual(rt, a.Kept+a.Lost, a.End.Sub(a.Start))
 			end[a.ID] = a.End
+			span[a.ID] += a.End.Sub(a.Start)
 			kept[a.ID] += a.Kept
 			held := int64(jobs[a.ID].Procs)
 			nodeTime += held * int64(a.End.Sub(a.Start))
@@ -139,6 +140,9 @@ func TestChaos(t *testing.T) {
 		for id, r := range jobs {
 			require.Equal(rt, count[id], r.Attempts)
 			truth := rows.Runtime[id]
+			require.Equal(rt, int64(r.Procs)*int64(span[id]), r.Allocated.Nodes)
+			require.Equal(rt, 4*r.Allocated.Nodes, r.Allocated.GPUs)
+			require.Equal(rt, 4*int64(r.Procs)*int64(kept[id]), r.KeptGPU)
 			if r.State == model.Completed && truth != model.AbsentDuration {
 				require.Equal(rt, truth, kept[id], "work of job %d", id)
 				require.Equal(rt, truth, r.Runtime)

@@ -11,6 +11,7 @@ import (
 // agents follow, and what the job will do by itself.
 type exit struct {
 	machine preempt.Machine
+	why     model.Reason
 	at      model.Time // the next step; AbsentTime when nobody asked the job to leave
 	hint    model.Time // when the machine begins
 	begun   bool
@@ -36,8 +37,9 @@ func (s *Site) preempt(ref model.Ref, why model.Reason) {
 		grace = max(grace, s.site.QOS[a.QOS].PreemptGrace)
 	}
 	s.State.Preempted++
+	l.rec.Preemptions++
 	l.rec.State = model.Checkpointing
-	l.exit = exit{hint: s.now.Add(grace), acts: model.Never, expires: s.expiry(l)}
+	l.exit = exit{why: why, hint: s.now.Add(grace), acts: model.Never, expires: s.expiry(l)}
 	if luck := &s.cfg.Luck; luck.Slow > 0 || luck.Unresponsive > 0 || luck.Partial > 0 {
 		src := draw.New(s.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
 		l.exit.slow, l.exit.silent, l.exit.partial = src.Bool(luck.Slow), src.Bool(luck.Unresponsive), src.Bool(luck.Partial)
@@ -161,6 +163,6 @@ func (s *Site) exited(ref model.Ref) {
 		l.rec.Reason = model.ReasonWalltimeLimit
 		s.over(ref, model.Timeout, l.gained(l.worked(s.now)))
 	default:
-		s.fail(ref, model.ReasonPreempted, true)
+		s.fail(ref, l.exit.why, true)
 	}
 }

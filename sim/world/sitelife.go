@@ -124,7 +124,7 @@ func (s *Site) end(ref model.Ref) {
 func (s *Site) over(ref model.Ref, outcome model.JobState, kept model.Duration) {
 	l := &s.lives[ref]
 	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
-	s.stop(ref, outcome, kept)
+	s.stop(ref, outcome, l.rec.Reason, kept)
 	l.rec.State = outcome
 	if outcome == model.Failed {
 		s.State.Failed++
@@ -139,7 +139,7 @@ func (s *Site) over(ref model.Ref, outcome model.JobState, kept model.Duration) 
 func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 	l := &s.lives[ref]
 	l.rec.Reason = why
-	if !l.alloc.Requeues(hardware, l.requeues) {
+	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
 		kept := model.Duration(0)
 		if !hardware {
 			kept = l.gained(s.now) // it got as far as it ever would
@@ -147,9 +147,9 @@ func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 		s.over(ref, model.Failed, kept)
 		return
 	}
-	l.requeues++
+	l.rec.Requeues++
 	s.State.Requeued++
-	s.stop(ref, model.Failed, 0)
+	s.stop(ref, model.Failed, why, 0)
 	l.limit = l.rec.Walltime
 	l.rec.State = model.Pending
 	s.queue(l, 1)
@@ -162,7 +162,7 @@ func (s *Site) suspend(ref model.Ref) {
 	l := &s.lives[ref]
 	work := l.gained(l.exit.frozen)
 	l.saved = l.holds.image
-	s.stop(ref, model.Suspended, work)
+	s.stop(ref, model.Suspended, l.exit.why, work)
 	s.State.Suspended++
 	l.kept += work
 	if l.rec.Walltime != model.Forever {
@@ -175,13 +175,16 @@ func (s *Site) suspend(ref model.Ref) {
 
 // stop writes the record of the running attempt, of whose work kept counts, and
 // takes it off the books.
-func (s *Site) stop(ref model.Ref, outcome model.JobState, kept model.Duration) {
+func (s *Site) stop(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.lives[ref]
 	lost := l.gained(l.worked(s.now)) - kept
 	s.State.Lost += int64(lost) * int64(l.holds.gpus)
+	l.rec.KeptGPU += int64(kept) * int64(l.holds.gpus)
+	l.rec.LostGPU += int64(lost) * int64(l.holds.gpus)
 	s.attempt = model.AttemptRecord{
 		Job: l.rec.Job, ID: l.rec.ID, Attempt: l.rec.Attempts, Start: l.began, End: s.now,
 		Outcome: outcome, Procs: l.rec.Procs, Placement: *s.quorum.Held(ref), Kept: kept, Lost: lost,
+		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.gpus, Borrowed: l.holds.borrowed,
 	}
 	s.sink.Attempt(&s.attempt)
 	l.ends, l.exit = model.AbsentTime, exit{at: model.AbsentTime}

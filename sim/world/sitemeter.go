@@ -30,9 +30,10 @@ type Share struct {
 	Waiting, Running int32
 	Nodes, GPUs      int64 // a node of which a job holds a part counts whole for it
 	Borrowed         int64 // of Nodes: at home in another vCluster
+	Lent             int64 // of a vCluster: its home nodes held by jobs of others
 
-	NodeTime, GPUTime, BorrowedTime int64 // µs, up to the last change
-	at                              model.Time
+	NodeTime, GPUTime, BorrowedTime, LentTime int64 // µs, up to the last change
+	at                                        model.Time
 }
 
 // advance integrates h up to now.
@@ -41,6 +42,7 @@ func (h *Share) advance(now model.Time) {
 	h.NodeTime += h.Nodes * d
 	h.GPUTime += h.GPUs * d
 	h.BorrowedTime += h.Borrowed * d
+	h.LentTime += h.Lent * d
 	h.at = now
 }
 
@@ -133,14 +135,37 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 			h.Running += int32(sign)
 		}
 	}
+	if sign < 0 {
+		l.charge(s.now)
+	}
+	l.since = s.now
 	p := s.quorum.Held(ref)
 	for _, w := range p.Words {
 		for n := range w.Nodes {
-			s.nodes[n].jobs += int32(sign)
+			s.enterNode(n, l.alloc.VCluster, sign)
 		}
 	}
 	for _, h := range p.Shares {
-		s.nodes[h.Node].jobs += int32(sign)
+		s.enterNode(h.Node, l.alloc.VCluster, sign)
+	}
+}
+
+// charge adds what l holds since the last change to its record.
+func (l *life) charge(now model.Time) {
+	d, t := int64(now-l.since), &l.rec.Allocated
+	t.Nodes += int64(l.holds.nodes) * d
+	t.GPUs += int64(l.holds.gpus) * d
+	t.Borrowed += int64(l.holds.borrowed) * d
+	l.since = now
+}
+
+// enterNode counts a job of v onto a node, or off it.
+func (s *Site) enterNode(id model.NodeID, v model.VClusterID, sign int64) {
+	s.nodes[id].jobs += int32(sign)
+	if home := s.site.Nodes[id].Home; home != -1 && home != v {
+		h := &s.State.VClusters[home]
+		h.advance(s.now)
+		h.Lent += sign
 	}
 }
 

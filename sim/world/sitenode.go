@@ -52,7 +52,7 @@ func (s *Site) breaks(id model.NodeID) {
 	}
 	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
 	if at := s.now.Add(spread(&src, luck.MTBF)); at <= luck.Until {
-		s.events.Push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byLuck))
+		s.push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byLuck))
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *Site) broken(id model.NodeID) {
 	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
 	_ = src.Uint64() // when it broke
 	at := s.now.Add(spread(&src, s.cfg.Luck.MTTR)).Add(s.cfg.BootDelay)
-	s.events.Push(des.NewEvent(at, des.RankNodeUp, model.JobID(id), byLuck))
+	s.push(des.NewEvent(at, des.RankNodeUp, model.JobID(id), byLuck))
 	if s.down(id) {
 		s.nodes[id].back = at
 	}
@@ -185,6 +185,6 @@ func (s *Site) emptied(id model.NodeID, sensitive bool) {
 	case sensitive && s.cfg.Wipe > 0 && (n.state == model.Ready || n.state == model.Degraded):
 		n.then, n.back = n.state, s.now.Add(s.cfg.Wipe)
 		s.set(id, model.Wiping)
-		s.events.Push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
+		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
 	}
 }
