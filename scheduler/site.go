@@ -23,6 +23,9 @@ const (
 	ByMultifactor                // Slurm's priority
 )
 
+// AllJobs as Policy.Depth lets every blocked job hold a reservation.
+const AllJobs = 1 << 30
+
 // Policy is the profile of one vCluster in the words of the core.
 type Policy struct {
 	// AsCoded reproduces the public sources of Lattice instead of what they
@@ -42,6 +45,10 @@ type Policy struct {
 	// MaxUserTests bounds the jobs of one user that a pass may plan for under
 	// Conservative (Slurm's bf_max_job_user), 0 for no bound.
 	MaxUserTests int
+
+	// ConformanceFirst selects nodes from the largest conformance group first, as
+	// Lattice's sources do, instead of from the fewest dragonfly groups.
+	ConformanceFirst bool
 
 	// Cycle is the time between two passes, the first at Phase; 0 makes a pass
 	// whenever something changed.
@@ -271,6 +278,25 @@ func NewSite(cfg SiteConfig) *Site {
 
 // Work returns the counters.
 func (s *Site) Work() Work { return s.work }
+
+// Least is the smallest number of units (nodes, or GPUs where they are shared)
+// that a waiting job could start on, 0 when nobody waits.
+func (s *Site) Least() int32 {
+	least := int32(0)
+	for i := range s.lanes {
+		for _, ref := range s.lanes[i].queue {
+			j := &s.jobs[ref]
+			n := j.NodesMin
+			if s.cfg.Shared {
+				n = j.claim.GPUs
+			}
+			if least == 0 || n < least {
+				least = n
+			}
+		}
+	}
+	return least
+}
 
 // Predicted is the predicted end of the running job under ref.
 func (s *Site) Predicted(ref model.Ref) model.Time { return s.jobs[ref].predicted }

@@ -333,7 +333,7 @@ func (s *Site) quieten(l *lane, now model.Time) {
 	if p.MinScore == 0 && (!l.blocked || (len(s.room) == 0 && !s.mayPreempt(l))) {
 		return
 	}
-	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || p.Preempts || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
+	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || s.mayPreempt(l) || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
 		l.quiet = now
 		return
 	}

@@ -16,12 +16,13 @@ type siteScratch struct {
 	chosen        model.Placement
 	chosenBorrows bool
 	avoid, extra  model.NodeSet
+	lender        model.NodeSet
 	trial, idle   *place.Free // for questions; all nodes of idle are free
 	victims       []int
 }
 
 func newSiteScratch(space *place.Space, nodes int) siteScratch {
-	x := siteScratch{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), trial: space.NewFree(), idle: space.NewFree()}
+	x := siteScratch{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), idle: space.NewFree()}
 	for n := range nodes {
 		x.idle.SetAvailable(model.NodeID(n), true)
 	}
@@ -55,7 +56,7 @@ func within(p *model.Placement, set model.NodeSet) int32 {
 func (s *Site) query(l *lane, j *siteJob, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
 		Class: j.kind.class, Nodes: n, GPUs: j.GPUs, Topology: j.Topology,
-		Sensitive: j.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded,
+		Sensitive: j.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded || l.policy.ConformanceFirst,
 	}
 }
 
@@ -146,23 +147,30 @@ func (s *Site) borrow(l *lane, j *siteJob, q *place.Query) bool {
 	if j.kind.foreign == nil || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 {
 		return false
 	}
+	need := j.NodesMin - s.own(l, j, q.Avoid)
 	clear(s.extra)
-	idle, found := l.free.Idle(), false
 	for v := range s.home {
-		vc := &s.site.VClusters[v]
-		if v == int(l.id) || !vc.Lend || s.lanes[v].blocked {
+		if vc := &s.site.VClusters[v]; v == int(l.id) || !vc.Lend || s.lanes[v].blocked || need <= 0 {
 			continue
 		}
-		room := vc.Lendable(s.homes[v]) - s.lent[v]
-		for w := 0; w < len(s.extra) && room > 0; w++ {
-			for m := s.home[v][w] & j.kind.foreign[w] & idle[w]; m != 0 && room > 0; room-- {
-				s.extra[w] |= m & -m
-				m &= m - 1
-				found = true
-			}
-		}
+		may := min(need, s.site.VClusters[v].Lendable(s.homes[v])-s.lent[v])
+		copy(s.lender, s.home[v])
+		s.lender.And(j.kind.foreign)
+		need -= l.free.Lowest(s.lender, q.Avoid, s.extra, may)
 	}
-	return found && l.free.SelectExtra(q, s.extra, &s.chosen)
+	return need <= 0 && l.free.SelectExtra(q, s.extra, &s.chosen)
+}
+
+// own counts the idle nodes that j may use without borrowing.
+func (s *Site) own(l *lane, j *siteJob, avoid model.NodeSet) int32 {
+	if avoid == nil {
+		return l.free.Count(j.kind.class)
+	}
+	n := 0
+	for w, m := range l.free.Idle() {
+		n += bits.OnesCount64(m & j.kind.mask[w] &^ avoid[w])
+	}
+	return int32(n)
 }
 
 // use books what j takes of the caps on the nodes in s.chosen.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"orrery/scheduler/model"
+	"orrery/scheduler/score"
 )
 
 // slot is a reservation of Conservative: the job has these nodes from at on.
@@ -50,45 +51,102 @@ func (s *Site) passTimeline(l *lane, now model.Time) {
 	p.planned = now
 	s.work.Passes++
 	s.lay(l, now)
-	p.tests = p.tests[:0]
-	s.room = s.room[:0]
+	swap := s.line(l, now)
+	for moved := true; moved; {
+		moved = s.replan(l, now)
+	}
+	if l.blocked && l.policy.Preempts {
+		s.preempt(l, now, l.hold.ref)
+	}
+	for i := range p.slots {
+		p.due = min(p.due, p.slots[i].at)
+	}
+	l.quiet = max(min(swap, p.due), now)
+}
+
+// line writes the candidates in order into s.tight, and returns a lower bound on
+// the instant at which the plan for them would be another.
+func (s *Site) line(l *lane, now model.Time) model.Time {
+	s.room, s.tight = s.room[:0], s.tight[:0]
 	for _, ref := range l.queue {
 		s.room = append(s.room, candidate{s.keyOf(l, &s.jobs[ref], now), s.tier(&s.jobs[ref]), ref})
 	}
 	order := candidates{s, l, now, s.room}
 	order.init()
-	depth, tried := 0, 0
+	steady := s.steady(l, now)
 	for len(order.h) > 0 {
 		c := order.h[0]
 		order.pop()
+		s.tight = append(s.tight, c)
+		if steady > now && len(order.h) > 0 {
+			steady = min(steady, s.overtakes(l, c, order.h[0], now))
+		}
+	}
+	return steady
+}
+
+// replan goes once through the candidates. It says whether a job started or a
+// reservation moved, so that another round may move more: rounds end, for
+// reservations move to earlier instants only.
+func (s *Site) replan(l *lane, now model.Time) (moved bool) {
+	l.plans.tests = l.plans.tests[:0]
+	l.blocked, l.hold.ref, l.hold.at = false, -1, model.Never
+	depth, tried := 0, 0
+	for _, c := range s.tight {
+		if s.jobs[c.ref].phase != waiting {
+			continue
+		}
 		s.work.Examined++
 		if r := s.held(l, c, now); r != model.ReasonNone {
-			s.cancelSlot(l, c.ref)
+			moved = s.cancelSlot(l, c.ref) || moved
 			s.note(c.ref, r)
 			continue
 		}
-		if (w.Tests > 0 && tried >= w.Tests) || !s.mayTest(l, c.ref) {
-			s.cancelSlot(l, c.ref)
+		if most := l.policy.Window.Tests; (most > 0 && tried >= most) || !s.mayTest(l, c.ref) {
+			moved = s.cancelSlot(l, c.ref) || moved
 			s.note(c.ref, model.ReasonPriority)
 			continue
 		}
 		tried++
-		if s.slotIn(l, now, c.ref, depth < l.policy.Depth) {
+		started, changed := s.slotIn(l, now, c.ref, depth < l.policy.Depth)
+		moved = moved || changed
+		if started {
 			continue
 		}
 		depth++
-		l.blocked = true
-		if l.hold.ref < 0 {
-			l.hold.ref, l.hold.at = c.ref, model.Never
-			if l.policy.Preempts {
-				s.preempt(l, now, c.ref)
-			}
+		if !l.blocked {
+			l.blocked, l.hold.ref = true, c.ref
 		}
 	}
-	l.quiet = now // plans are compressed at every pass
-	for i := range p.slots {
-		p.due = min(p.due, p.slots[i].at)
+	return moved
+}
+
+// steady is until when a plan made now stays the same if nothing is observed
+// and nobody overtakes anybody; now when that cannot be told.
+func (s *Site) steady(l *lane, now model.Time) model.Time {
+	p := l.policy
+	if p.Expected || p.MinScore > 0 || p.Preempts && s.mayPreempt(l) || p.Window.Length > 0 ||
+		len(s.site.Reservations) > 0 || len(s.claims) > 0 {
+		return now
 	}
+	if p.Ranking == ByScore {
+		return min(max(l.ends.First(), now), s.book.NextTick(now))
+	}
+	if p.Ranking == ByOrder && p.Order.static() {
+		return max(l.ends.First(), now)
+	}
+	return now
+}
+
+// overtakes is a lower bound on the instant at which b, next behind a in the
+// order, comes before it.
+func (s *Site) overtakes(l *lane, a, b candidate, now model.Time) model.Time {
+	if l.policy.Ranking != ByScore || a.tier != b.tier {
+		return model.Never
+	}
+	i, j := &s.jobs[a.ref], &s.jobs[b.ref]
+	return now.Add(score.Overtake(model.Fixed(a.key-b.key), l.policy.Weights[score.Wait], l.penalty[j.Tenant+1], l.penalty[i.Tenant+1],
+		now.Sub(j.submit), now.Sub(i.submit), l.policy.Reference))
 }
 
 // mayTest counts a job against its user's bound of jobs planned for.
@@ -152,11 +210,11 @@ func (s *Site) rounded(l *lane, at model.Time) model.Time {
 
 // slotIn plans for a job whose turn it is: it lifts its reservation, starts the
 // job when it has room from now on, and else sets the reservation at the earliest
-// instant. It says whether the job has started; keep says whether it may hold a
-// reservation.
-func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) bool {
+// instant; where that is the one it had, it keeps its nodes. keep says whether the
+// job may hold a reservation.
+func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) (started, moved bool) {
 	j, t := &s.jobs[ref], l.timeline
-	s.cancelSlot(l, ref)
+	had := s.lift(l, ref)
 	s.chosenBorrows = false
 	limit := model.Never
 	if !keep {
@@ -168,19 +226,29 @@ func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) bool {
 		return s.chooseIn(l, ref, at, nodes) && (at > now || s.overCap(j) == model.ReasonNone)
 	})
 	if at == now {
-		until := at.Add(j.left)
-		s.nodesOf(&s.chosen)
-		t.Remove(at, until, s.extra)
-		s.propose(l, ref, now)
-		return true
-	}
-	s.note(ref, s.shortOf(l, j))
-	if at != model.Never {
 		s.nodesOf(&s.chosen)
 		t.Remove(at, at.Add(j.left), s.extra)
-		l.plans.slots = append(l.plans.slots, slot{ref, at, l.keepNodes(s.extra)})
+		l.dropSlot(had)
+		s.propose(l, ref, now)
+		return true, true
 	}
-	return false
+	s.note(ref, s.shortOf(l, j))
+	switch {
+	case at == model.Never:
+		l.dropSlot(had)
+		return false, had >= 0
+	case had < 0:
+		had = len(l.plans.slots)
+		l.plans.slots = append(l.plans.slots, slot{ref: ref, nodes: l.keepNodes(s.extra), at: model.Never})
+	}
+	k := &l.plans.slots[had]
+	if k.at != at {
+		s.nodesOf(&s.chosen)
+		copy(k.nodes, s.extra)
+		k.at, moved = at, true
+	}
+	t.Remove(at, at.Add(j.left), k.nodes)
+	return false, moved
 }
 
 // shortOf is why a job that holds a reservation, or none, does not start now.
@@ -219,15 +287,23 @@ func (s *Site) nodesOf(p *model.Placement) {
 	}
 }
 
-// cancelSlot lifts the reservation of ref, if it has one.
-func (s *Site) cancelSlot(l *lane, ref model.Ref) {
+// lift takes the reservation of ref out of the timeline and returns its index,
+// -1 when it has none.
+func (s *Site) lift(l *lane, ref model.Ref) int {
 	for i := range l.plans.slots {
 		if k := &l.plans.slots[i]; k.ref == ref {
 			l.timeline.Add(k.at, k.at.Add(s.jobs[ref].left), k.nodes)
-			l.dropSlot(i)
-			return
+			return i
 		}
 	}
+	return -1
+}
+
+// cancelSlot gives up the reservation of ref and says whether it had one.
+func (s *Site) cancelSlot(l *lane, ref model.Ref) bool {
+	i := s.lift(l, ref)
+	l.dropSlot(i)
+	return i >= 0
 }
 
 // unreserve forgets the reservation of a job that has left.
@@ -242,6 +318,9 @@ func (s *Site) unreserve(ref model.Ref) {
 }
 
 func (l *lane) dropSlot(i int) {
+	if i < 0 {
+		return
+	}
 	l.plans.spare = append(l.plans.spare, l.plans.slots[i].nodes)
 	l.plans.slots = append(l.plans.slots[:i], l.plans.slots[i+1:]...)
 }

@@ -101,7 +101,7 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	}
 	defer src.Close()
 	info := src.Info()
-	if spec, err = spec.Bind(info, src.Nodes()); err != nil {
+	if spec, err = spec.Bind(src); err != nil {
 		return nil, err
 	}
 	if opt.Dir == "" {
@@ -151,12 +151,13 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 
 // Bind ties a spec to a trace: it enters the content hash and the cluster that
 // was left to the trace, and checks the rest.
-func (s Spec) Bind(info traces.Info, nodes []traces.Node) (Spec, error) {
+func (s Spec) Bind(src Tables) (Spec, error) {
+	info := src.Info()
 	if s.Trace != "" && s.Trace != info.Hash {
 		return s, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
 	}
 	s.Trace = info.Hash
-	p, err := s.resolve(info, nodes)
+	p, err := s.resolve(src)
 	return p.spec, err
 }
 
@@ -194,7 +195,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), doc, a.Count[r], a.Examples[r]})
 		}
 	}
-	d.Awkward = append(d.Awkward, ignored(info)...)
+	d.Awkward = append(d.Awkward, ignored(info, res.site)...)
 	return &Outcome{res, table, d}, nil
 }
 

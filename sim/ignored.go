@@ -1,6 +1,9 @@
 package sim
 
-import "orrery/traces"
+import (
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
 
 // ignoredColumns are the optional columns of the jobs table that ask something
 // of a scheduler and have no effect on a replay. A replay of a trace that fills
@@ -42,16 +45,33 @@ var ignoredColumns = map[string]string{
 // real logs often have a single queue or class.
 var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class": true, "partition": true, "qos": true, "priority": true}
 
+// ignoredOnSites are the columns that have no effect on a site either; those
+// with a name have none where the site says nothing of the kind.
+var ignoredOnSites = map[string]func(*model.Site) bool{
+	"comm_fraction": func(*model.Site) bool { return true },
+	"exclusive":     func(*model.Site) bool { return true },
+	"tenant":        func(s *model.Site) bool { return len(s.Tenants) == 0 },
+	"vcluster":      func(s *model.Site) bool { return len(s.VClusters) == 1 },
+	"partition":     func(s *model.Site) bool { return len(s.Partitions) == 0 },
+	"qos":           func(s *model.Site) bool { return len(s.QOS) == 0 },
+	"reservation":   func(s *model.Site) bool { return len(s.Reservations) == 0 },
+}
+
 // ignored lists what a trace asks for and a replay does not heed, in the order
 // of the columns.
-func ignored(info traces.Info) []AwkwardRule {
+func ignored(info traces.Info, site *sitePlan) []AwkwardRule {
 	var out []AwkwardRule
 	for _, f := range info.Filled {
+		if site != nil {
+			if heeds := ignoredOnSites[f.Column]; heeds == nil || !heeds(site.core.Site) {
+				continue
+			}
+		}
 		if doc, ok := ignoredColumns[f.Column]; ok && (f.Varies || !matterOnlyApart[f.Column]) {
 			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "kept, without heed to the column " + f.Column + ": " + doc, Count: f.Rows})
 		}
 	}
-	if info.Deps > 0 {
+	if info.Deps > 0 && site == nil {
 		out = append(out, AwkwardRule{Rule: "ignored-deps", Doc: "kept, without heed to the table deps: no job waits for another", Count: info.Deps})
 	}
 	return out

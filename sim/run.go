@@ -56,6 +56,7 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
+	site        *sitePlan // nil on a plain machine
 	Series      *metric.Series
 }
 
@@ -88,9 +89,14 @@ func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt
 		return nil, err
 	}
 	defer src.Close()
-	p, err := spec.resolve(src.Info(), src.Nodes())
+	p, err := spec.resolve(src)
 	if err != nil {
 		return nil, err
+	}
+	if p.site != nil {
+		if p.site.world.Rows.Dependencies, err = src.Dependencies(true); err != nil {
+			return nil, err
+		}
 	}
 	last := model.AbsentTime
 	if p.strict || p.spec.Cooldown > 0 {
@@ -149,9 +155,9 @@ type run struct {
 	pos     int // in batch
 	drained bool
 
-	core   *scheduler.Core
+	core   engine
 	loop   drive.Loop
-	world  *world.World
+	world  stage
 	series *metric.Series
 	print  des.Fingerprint
 	facts  []model.Fact
@@ -168,7 +174,8 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	if opt.Sink == nil {
 		opt.Sink = record.Null{}
 	}
-	r := &run{plan: p, opt: opt, src: src, passed: model.AbsentTime, core: scheduler.New(p.core), world: world.New(p.world, opt.Sink)}
+	r := &run{plan: p, opt: opt, src: src, passed: model.AbsentTime}
+	r.stage()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
 	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
 	switch {
@@ -186,6 +193,18 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		PassPerFact: p.core.Backfill != scheduler.Conservative,
 	}
 	return r, nil
+}
+
+// stage sets up the core and the world.
+func (r *run) stage() {
+	if p := r.plan.site; p != nil {
+		core := scheduler.NewSite(p.core)
+		r.core, r.world = core, siteStage{world.NewSite(p.world, r.opt.Sink), core.Never}
+		r.batch.Attr = &traces.Attributes{}
+		return
+	}
+	core := scheduler.New(r.plan.core)
+	r.core, r.world = core, plainStage{world.New(r.plan.world, r.opt.Sink), core.Possible}
 }
 
 // Fact implements drive.Recorder: it rolls the fingerprint on.
@@ -250,7 +269,7 @@ func (r *run) replay(ctx context.Context) error {
 			return err
 		}
 		if r.opt.Progress != nil {
-			r.opt.Progress(Progress{now, r.world.State.Submitted, r.src.Info().Rows})
+			r.opt.Progress(Progress{now, r.world.state().Submitted, r.src.Info().Rows})
 		}
 	}
 }
@@ -270,7 +289,7 @@ func (r *run) next() (model.Time, error) {
 		return min(now, r.loop.Due()), nil
 	case r.opt.EveryCycle && now != model.Never:
 		return min(now, r.tick(r.res.Last+1)), nil
-	case r.world.State.Waiting == 0:
+	case r.world.state().Waiting == 0:
 		return now, nil
 	}
 	from := max(r.loop.QuietUntil(), r.res.Last)
@@ -314,7 +333,7 @@ func (r *run) arrival() (model.Time, error) {
 // once, after the first round.
 func (r *run) instant(now model.Time) error {
 	r.res.Work.Instants++
-	before := r.world.State
+	before := *r.world.state()
 	r.res.Last = now
 	for round := 0; ; round++ {
 		if err := r.collect(now); err != nil {
@@ -361,7 +380,11 @@ func (r *run) collect(now model.Time) error {
 				Found: "a submission at " + at.String() + " after one at " + now.String(), Expected: "rows in order of submission", Mend: "sort the table by submit, then by id",
 			}
 		}
-		if f, ok := r.world.Submission(&r.batch, r.pos, r.core.Possible); ok {
+		f, ok, err := r.world.submission(&r.batch, r.pos)
+		if err != nil {
+			return err
+		}
+		if ok {
 			r.facts = append(r.facts, f)
 		}
 		r.pos++
@@ -370,7 +393,7 @@ func (r *run) collect(now model.Time) error {
 
 // observe tells the series what the instant has left behind.
 func (r *run) observe(now model.Time, before world.State) {
-	st := &r.world.State
+	st := r.world.state()
 	if n := st.Submitted - before.Submitted; n > 0 {
 		r.series.CountSubmit(now, int32(n))
 	}
@@ -388,7 +411,7 @@ func (r *run) observe(now model.Time, before world.State) {
 }
 
 func (r *run) finish() (*Result, error) {
-	r.res.State = r.world.State
+	r.res.State = *r.world.state()
 	r.res.Unfinished = r.world.Abandon(r.res.Last)
 	if err := r.opt.Sink.Flush(); err != nil {
 		return nil, err
@@ -396,7 +419,7 @@ func (r *run) finish() (*Result, error) {
 	w := r.core.Work()
 	r.res.Work.Passes, r.res.Work.Examined, r.res.Work.Words = w.Passes, w.Examined, r.print.Words()
 	r.res.Fingerprint = r.print.String()
-	r.res.Awkward = r.world.Awkward
-	r.res.Series = r.series
+	r.res.Awkward = *r.world.awkward()
+	r.res.Series, r.res.site = r.series, r.plan.site
 	return &r.res, nil
 }

@@ -28,6 +28,10 @@ type Spec struct {
 	Semantics int         `json:"semantics"`
 	Trace     string      `json:"trace"` // content hash of the bundle
 	Cluster   ClusterSpec `json:"cluster"`
+	// Site is a cluster file with the profiles of its vClusters, as canonical
+	// JSON. It stands instead of Cluster and of the settings from Order to Phase
+	// and of the quorum.
+	Site json.RawMessage `json:"site,omitempty"`
 
 	Order      string `json:"order,omitempty"`       // default fcfs
 	Backfill   string `json:"backfill,omitempty"`    // default easy
@@ -81,6 +85,9 @@ func (s Spec) canonical() Spec {
 	if o, err := scheduler.ParseOrder(s.Order); err == nil {
 		s.Order = o.String()
 	}
+	if site, err := canonicalSite(s.Site); err == nil {
+		s.Site = site
+	}
 	drop(&s.Order, "fcfs")
 	drop(&s.Backfill, "easy")
 	drop(&s.EventOrder, "batch")
@@ -121,12 +128,20 @@ type plan struct {
 	core   scheduler.Config
 	world  world.Config
 	order  drive.EventOrder
-	strict bool // infeasible jobs fail the run
+	strict bool      // infeasible jobs fail the run
+	site   *sitePlan // instead of core and world, on a site
 }
 
-// resolve checks every setting and derives the configurations. nodes is the
-// bundle's nodes table.
-func (s Spec) resolve(info traces.Info, nodes []traces.Node) (plan, error) {
+// Tables is what a spec needs to know of a trace besides its jobs.
+type Tables interface {
+	Info() traces.Info
+	Nodes() []traces.Node
+	Tenants() []traces.Tenant
+}
+
+// resolve checks every setting and derives the configurations for the trace.
+func (s Spec) resolve(src Tables) (plan, error) {
+	info, nodes := src.Info(), src.Nodes()
 	p := plan{spec: s}
 	var err error
 	if s.Semantics != Semantics {
@@ -151,6 +166,9 @@ func (s Spec) resolve(info traces.Info, nodes []traces.Node) (plan, error) {
 	}
 	if err := s.policies(&p); err != nil {
 		return p, err
+	}
+	if len(s.Site) > 0 {
+		return p, s.site(&p, src)
 	}
 	p.world.Latency, p.world.Jitter, p.world.Seed = s.QuorumLatency, s.QuorumJitter, s.Seed
 	if err := s.cluster(&p, info, nodes); err != nil {
@@ -183,7 +201,7 @@ func (s Spec) timing() error {
 		return usagef("the sequential event order makes a pass at every event and has no cycle")
 	case s.EventOrder == "sequential" && s.QuorumLatency+s.QuorumJitter > 0:
 		return usagef("the sequential event order needs a quorum that answers at once")
-	case s.Seed != 0 && s.QuorumJitter == 0:
+	case s.Seed != 0 && s.QuorumJitter == 0 && len(s.Site) == 0:
 		return usagef("the seed %d is drawn from by nothing: only a quorum jitter is random", s.Seed)
 	case s.WarmupJobs < NoWarmup:
 		return usagef("the warm-up is %d jobs, want 0 or more", s.WarmupJobs)

@@ -79,17 +79,17 @@ func TestSpecRefusals(t *testing.T) {
 		s := DefaultSpec()
 		s.Cluster.Procs = 4
 		change(&s)
-		_, err := s.Bind(traces.Info{Name: "log"}, nil)
+		_, err := s.Bind(&memorySource{memory: &memory{info: traces.Info{Name: "log"}}})
 		require.ErrorContains(t, err, want)
 		var usage *UsageError
 		require.ErrorAs(t, err, &usage)
 	}
 	s := DefaultSpec()
 	s.Trace = "abc"
-	_, err := s.Bind(traces.Info{Hash: "def"}, nil)
+	_, err := s.Bind(&memorySource{memory: &memory{info: traces.Info{Hash: "def"}}})
 	require.ErrorContains(t, err, "the spec is for the trace abc")
 	s.Trace, s.Backfill = "", "conservative"
-	_, err = s.Bind(traces.Info{}, []traces.Node{{Name: "n", CPUs: 4}})
+	_, err = s.Bind(&memorySource{memory: &memory{nodes: []traces.Node{{Name: "n", CPUs: 4}}}})
 	require.ErrorContains(t, err, "cannot reserve shares")
 }
 

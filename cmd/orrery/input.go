@@ -24,12 +24,22 @@ type trace struct {
 	sample bool   // it is the one that is part of the program
 	info   traces.Info
 	nodes  []traces.Node
+	shares []traces.Tenant
 
 	report *traces.Report // of the import, nil when nothing was imported
 	note   string         // what was done beside the user's back
 	open   func() (traces.Source, error)
 	undo   []func() error
 }
+
+// Info implements sim.Tables.
+func (t *trace) Info() traces.Info { return t.info }
+
+// Nodes implements sim.Tables.
+func (t *trace) Nodes() []traces.Node { return t.nodes }
+
+// Tenants implements sim.Tables.
+func (t *trace) Tenants() []traces.Tenant { return t.shares }
 
 // close releases the files and removes what was temporary. A file that was
 // only read and does not close has no consequence for the result.
@@ -103,7 +113,7 @@ func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error
 		return err
 	}
 	t.undo = append(t.undo, first.Close)
-	t.info, t.nodes = first.Info(), first.Nodes()
+	t.info, t.nodes, t.shares = first.Info(), first.Nodes(), first.Tenants()
 	t.table, t.report, t.note = opened.Table, opened.Report, opened.Note
 	bundle, err := traces.Open(opened.Table)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"orrery/profiles"
 	"orrery/scheduler"
 	"orrery/sim"
 )
@@ -15,6 +16,7 @@ import (
 type settings struct {
 	spec   sim.Spec
 	warmup warmup
+	site   siteFlags
 	flags  *pflag.FlagSet // only the flags below
 }
 
@@ -25,7 +27,10 @@ kept in the cache. Without LOG the sample that is part of the program is
 replayed, on its own machine.
 
 The cluster is --procs one-core nodes, or --nodes of --cores-per-node cores
-(shared by jobs unless --exclusive), or what the trace says the machine was.
+(shared by jobs unless --exclusive), or what the trace says the machine was. With
+--profile its queue is ordered by weights, limits and placement as the profile
+says (see orrery profiles list); --cluster describes a whole site: groups of
+nodes, vClusters with a profile each, tenants, partitions, events.
 
 Units: durations (DUR) are written 90s, 1h30m, 02:30:00 or 1-02:03:04; a bare
 number is refused. Processors and nodes are counts.`
@@ -60,7 +65,9 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.Var(s.warmup.value(), "warmup", "what the steady window leaves out at the beginning: jobs, a time, or a part of the jobs")
 	f.Var(span(&s.spec.Cooldown, "0s"), "cooldown", "what the steady window leaves out before the last submission")
 	s.flags = f
+	s.registerSite()
 	cmd.Flags().AddFlagSet(f)
+	completeWith(cmd, "profile", profiles.Names()...)
 
 	completeWith(cmd, "order", scheduler.OrderNames()...)
 	completeWith(cmd, "backfill", scheduler.BackfillNames()...)
@@ -80,7 +87,10 @@ func (s *settings) bound(t *trace) (sim.Spec, error) {
 	}
 	spec := s.spec
 	s.warmup.enter(&spec, t.info)
-	return spec.Bind(t.info, t.nodes)
+	if err := s.enterSite(&spec, t); err != nil {
+		return spec, err
+	}
+	return spec.Bind(t)
 }
 
 // given lists the flags that the user has set, in a form to hand on.

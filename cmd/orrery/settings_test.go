@@ -63,7 +63,7 @@ func TestEveryFlagReachesTheSpec(t *testing.T) {
 		require.NoError(t, err, c.args)
 		want := sim.DefaultSpec()
 		c.want(&want)
-		want, err = want.Bind(hundred.info, nil)
+		want, err = want.Bind(hundred)
 		require.NoError(t, err)
 		require.Equal(t, string(want.JSON()), string(got.JSON()), c.args)
 		s.flags.Visit(func(*pflag.Flag) { t.Error("flags are parsed as those of the verb") })

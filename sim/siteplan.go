@@ -1,0 +1,332 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"orrery/profiles"
+	"orrery/scheduler"
+	"orrery/scheduler/backfill"
+	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
+	"orrery/scheduler/preempt"
+	"orrery/scheduler/quota"
+	"orrery/scheduler/score"
+	"orrery/sim/world"
+)
+
+// sitePlan is a site in the words of the packages that run it.
+type sitePlan struct {
+	core  scheduler.SiteConfig
+	world world.SiteConfig
+	names SiteNames
+}
+
+// SiteNames are the names behind the ids of results.
+type SiteNames struct {
+	VClusters, Tenants []string
+	Profiles           []string // of each vCluster
+}
+
+// assumedPrice of energy until a series or an event says otherwise: the middle,
+// as Lattice assumes.
+const assumedPrice = model.One / 2
+
+// site turns the cluster file in a spec into a plan. The nodes and the tenants of
+// the trace stand in for those that the file leaves out.
+func (s Spec) site(p *plan, src Tables) error {
+	if err := s.onlySite(); err != nil {
+		return err
+	}
+	c, err := profiles.ParseCluster("site", s.Site)
+	if err != nil {
+		return &UsageError{err.Error()}
+	}
+	c = completed(c, src)
+	res, err := c.Resolve()
+	if err != nil {
+		return &UsageError{err.Error()}
+	}
+	p.spec.Site = c.JSON()
+	sp := &sitePlan{}
+	if sp.core, err = coreOf(res); err != nil {
+		return err
+	}
+	if sp.world, err = s.worldOf(res, p, src); err != nil {
+		return err
+	}
+	for i := range res.VClusters {
+		sp.names.VClusters = append(sp.names.VClusters, res.VClusters[i].Name)
+		sp.names.Profiles = append(sp.names.Profiles, res.Profiles[i].Name)
+	}
+	for i := range res.Tenants {
+		sp.names.Tenants = append(sp.names.Tenants, res.Tenants[i].Name)
+	}
+	sp.core.Extend = p.world.Policy.Overrun == world.Extend
+	p.site = sp
+	p.world.Cluster = unitsOfSite(res)
+	return nil
+}
+
+// onlySite refuses the settings of a plain machine beside a cluster file.
+func (s Spec) onlySite() error {
+	for _, set := range []struct {
+		name string
+		set  bool
+	}{
+		{"the size of the cluster", s.Cluster != ClusterSpec{}}, {"order", s.Order != ""}, {"backfill", s.Backfill != ""}, {"depth", s.Depth != 0},
+		{"event order", s.EventOrder != ""}, {"cycle", s.Cycle != 0}, {"phase", s.Phase != 0},
+		{"quorum latency", s.QuorumLatency != 0}, {"quorum jitter", s.QuorumJitter != 0},
+	} {
+		if set.set {
+			return usagef("%s: a cluster file says this itself, or the profiles of its vClusters do", set.name)
+		}
+	}
+	return nil
+}
+
+// completed is c with what the tables of the trace say of nodes and tenants.
+func completed(c *profiles.Cluster, src Tables) *profiles.Cluster {
+	if len(c.Groups) == 0 && len(src.Nodes()) > 0 {
+		var rows []profiles.NodeRow
+		for _, n := range src.Nodes() {
+			rows = append(rows, profiles.NodeRow{
+				Name: n.Name, Group: n.Group, Type: n.Type, GPUModel: n.GPUModel, GPUs: n.GPUs, CPUs: n.CPUs,
+				Memory: n.Memory, Fingerprint: n.Fingerprint, VCluster: n.VCluster, Up: n.Up,
+			})
+		}
+		c = c.WithNodes(rows)
+	}
+	if len(c.Tenants) == 0 {
+		for _, t := range src.Tenants() {
+			c.Tenants = append(c.Tenants, profiles.Tenant{
+				Name: t.Name, MaxNodes: t.MaxNodes.V, MaxConcurrent: t.MaxConcurrent.V, FairShare: t.FairShare.V,
+				Burst: t.Burst.V, GPUHours: t.GPUHours.V, NodeHours: t.NodeHours.V,
+			})
+		}
+	}
+	return c
+}
+
+// unitsOfSite is the site as results describe it: a unit is a node, or a GPU
+// where these are shared out.
+func unitsOfSite(s *profiles.Site) model.Cluster {
+	c := model.Cluster{Units: make([]int32, len(s.Nodes)), Whole: !s.Shared}
+	for i := range s.Nodes {
+		c.Units[i] = 1
+		if s.Shared {
+			c.Units[i] = max(1, s.Nodes[i].GPUs)
+		}
+	}
+	return c
+}
+
+// coreOf is the configuration of the scheduler core.
+func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
+	c := scheduler.SiteConfig{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: assumedPrice, Prices: pricesOf(s)}
+	books, err := booksOf(s)
+	if err != nil {
+		return c, err
+	}
+	c.Quota = books
+	for i := range s.Profiles {
+		p, err := policyOf(&s.Profiles[i], int64(s.Agents.CheckpointBandwidth))
+		if err != nil {
+			return c, usagef("vCluster %s: %v", s.VClusters[i].Name, err)
+		}
+		c.Policies = append(c.Policies, p)
+	}
+	if err := c.Validate(); err != nil {
+		return c, &UsageError{err.Error()}
+	}
+	return c, nil
+}
+
+// policyOf is a profile in the words of the core.
+func policyOf(p *profiles.Profile, bandwidth int64) (scheduler.Policy, error) {
+	out := scheduler.Policy{
+		AsCoded: p.Mode == "as-coded", Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: p.Phase, Expected: p.Energy == "expected",
+		Depth: int(p.Depth), MaxUserTests: int(p.BFMaxJobUser), ConformanceFirst: p.Selection == "conformance-first",
+		Window: backfill.Window{Length: p.BFWindow, Resolution: p.BFResolution, Interval: p.BFInterval, Tests: int(p.BFMaxJobTest)},
+	}
+	var err error
+	switch p.Order {
+	case "score":
+		raw := [score.NumFactors]float64{
+			p.Weights.Priority, p.Weights.WaitTime, p.Weights.FairShare, p.Weights.Topology, p.Weights.DataReadiness,
+			p.Weights.Backlog, p.Weights.Energy, p.Weights.Checkpoint, p.Weights.Conformance,
+		}
+		if out.AsCoded {
+			out.Weights, err = score.Raw(raw)
+		} else {
+			out.Weights, err = score.Normalise(raw)
+		}
+	case "multifactor":
+		out.Ranking, out.Multifactor = scheduler.ByMultifactor, multifactorOf(&p.Multifactor)
+	default:
+		out.Ranking = scheduler.ByOrder
+		out.Order, err = scheduler.ParseOrder(p.Order)
+	}
+	if err != nil {
+		return out, err
+	}
+	if p.MinScore != nil {
+		out.MinScore = model.FixedOf(*p.MinScore)
+	}
+	if !out.AsCoded {
+		if out.Backfill, err = scheduler.ParseBackfill(p.Backfill); err != nil {
+			return out, err
+		}
+	}
+	if out.Backfill == scheduler.Conservative && out.Depth == 0 {
+		out.Depth = scheduler.AllJobs
+	}
+	out.Preempts = p.Preemption.Enabled
+	out.Preemption = preemptionOf(&p.Preemption, bandwidth)
+	return out, nil
+}
+
+func multifactorOf(m *profiles.Multifactor) multifactor.Weights {
+	return multifactor.Weights{
+		Age: uint32(m.Age), FairShare: uint32(m.FairShare), JobSize: uint32(m.JobSize), Partition: uint32(m.Partition), QOS: uint32(m.QOS),
+		Assoc: uint32(m.Assoc), Site: uint32(m.Site), MaxAge: m.MaxAge, FavorSmall: m.FavorSmall, SizeToTime: m.SizeToTime,
+	}
+}
+
+func preemptionOf(p *profiles.Preemption, bandwidth int64) preempt.Config {
+	c := preempt.DefaultConfig()
+	if !p.Enabled {
+		c.Bandwidth = bandwidth
+		return c
+	}
+	if p.Rule == "banded" {
+		c.Rule = preempt.Banded
+	}
+	c.MaxVictims, c.NearCompletion, c.Timeout, c.Extension = p.MaxVictims, p.NearCompletion, p.Timeout, model.FixedOf(p.Extension)
+	c.Deferral, c.KillGrace, c.Bandwidth = p.Deferral, p.KillGrace, bandwidth
+	return c
+}
+
+// booksOf is the accounting, of which a site has one: all vClusters that order
+// by what it says must want the same.
+func booksOf(s *profiles.Site) (quota.Config, error) {
+	q := quota.Config{Tenants: s.Tenants, QOS: s.QOS, Partitions: s.Partitions, Nodes: int32(len(s.Nodes))}
+	for i := range s.Nodes {
+		q.GPUs += int64(max(1, s.Nodes[i].GPUs))
+	}
+	first := -1
+	for i := range s.Profiles {
+		p := &s.Profiles[i]
+		usage := quota.Usage(slices.Index([]string{"instantaneous", "rolling", "decay"}, p.Usage.Rule))
+		tick, window, half := p.AccountingTick, p.Usage.Window, p.Usage.HalfLife
+		switch p.Order {
+		case "multifactor":
+			usage, half = quota.Decay, p.Multifactor.HalfLife
+		case "score":
+		default:
+			continue
+		}
+		if first < 0 {
+			first, q.Tick, q.Window, q.Usage, q.HalfLife = i, tick, window, usage, half
+			continue
+		}
+		if q.Tick != tick || q.Window != window || q.Usage != usage || q.HalfLife != half {
+			return q, usagef("vClusters %s and %s: their profiles count usage differently (accounting_tick, usage, half_life): the site has one set of books, so make them equal", s.VClusters[first].Name, s.VClusters[i].Name)
+		}
+	}
+	return q, nil
+}
+
+// pricesOf is the series of prices that the events announce.
+func pricesOf(s *profiles.Site) scheduler.PriceSeries {
+	at, price := []model.Time{0}, []model.Fixed{assumedPrice}
+	for i := range s.Changes {
+		c := &s.Changes[i]
+		switch {
+		case c.Kind != "price":
+		case c.At == at[len(at)-1]:
+			price[len(price)-1] = c.Price
+		default:
+			at, price = append(at, c.At), append(price, c.Price)
+		}
+	}
+	return scheduler.NewPriceSeries(at, price)
+}
+
+// worldOf is the configuration of the simulated world.
+func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig, error) {
+	a := &res.Agents
+	w := world.SiteConfig{
+		Site: &res.Site, Seed: s.Seed, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
+		Rows: world.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared},
+		Exit: preempt.DefaultConfig(), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
+	}
+	seen := -1
+	for i := range res.Profiles {
+		if !res.Profiles[i].Preemption.Enabled {
+			continue
+		}
+		exit := preemptionOf(&res.Profiles[i].Preemption, int64(a.CheckpointBandwidth))
+		if seen >= 0 && exitsDiffer(&w.Exit, &exit) {
+			return w, usagef("vClusters %s and %s: their profiles give victims different times to leave (timeout, extension, deferral, kill_grace): make them equal", res.VClusters[seen].Name, res.VClusters[i].Name)
+		}
+		seen, w.Exit = i, exit
+	}
+	w.Exit.KillGrace, w.Exit.Bandwidth = a.KillGrace, int64(a.CheckpointBandwidth)
+	var err error
+	for i := range res.Changes {
+		if w.Changes, err = appendChange(w.Changes, &res.Changes[i], len(res.Nodes)); err != nil {
+			return w, err
+		}
+	}
+	if err := w.Validate(); err != nil {
+		return w, &UsageError{err.Error()}
+	}
+	return w, nil
+}
+
+func exitsDiffer(a, b *preempt.Config) bool {
+	return a.Timeout != b.Timeout || a.Extension != b.Extension || a.Deferral != b.Deferral || a.KillGrace != b.KillGrace
+}
+
+// nodeChanges are the events that are about nodes.
+var nodeChanges = map[string]world.ChangeKind{
+	"drain": world.NodeDrains, "undrain": world.NodeUndrained, "degraded": world.NodeDegrades, "down": world.NodeFails, "up": world.NodeRepaired,
+}
+
+// appendChange turns an event of the cluster file into changes of the world.
+func appendChange(dst []world.Change, c *profiles.Change, nodes int) ([]world.Change, error) {
+	if kind, ok := nodeChanges[c.Kind]; ok {
+		for n := c.Nodes.Next(0); n >= 0 && int(n) < nodes; n = c.Nodes.Next(n + 1) {
+			dst = append(dst, world.Change{At: c.At, Kind: kind, Node: n})
+		}
+		return dst, nil
+	}
+	out := world.Change{At: c.At}
+	switch c.Kind {
+	case "quota":
+		out.Kind, out.Tenant, out.Limits = world.LimitsChange, c.Tenant, c.Limits
+	case "price":
+		out.Kind, out.Value = world.PriceChange, int64(c.Price)
+	case "power_cap":
+		out.Kind, out.Value = world.PowerChange, c.Amount
+	case "storage_bandwidth":
+		out.Kind, out.Value = world.BandwidthChange, c.Amount
+	default:
+		return dst, usagef("an event of kind %s: the simulated world does not know it", c.Kind)
+	}
+	return append(dst, out), nil
+}
+
+// canonicalSite is the one spelling of a cluster file inside a spec.
+func canonicalSite(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	c, err := profiles.ParseCluster("site", raw)
+	if err != nil {
+		return nil, fmt.Errorf("the site of the spec: %w", err)
+	}
+	return c.JSON(), nil
+}
