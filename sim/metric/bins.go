@@ -20,6 +20,11 @@ type bins struct {
 	width  model.Duration // a power of two seconds
 	n      int            // bins begun
 	bin    [maxBins]column.Bin
+
+	// Of a site: what each vCluster holds now, and its bins, those of one time
+	// side by side.
+	cur    []Holding
+	shares []shareBin
 }
 
 // at returns the bin that holds t, widening until there is one.
@@ -47,6 +52,7 @@ func (b *bins) integrate(from, to model.Time, st *State) {
 		c.QueuedJobsMax = max(c.QueuedJobsMax, st.QueuedJobs)
 		c.BusyUnitsMax = max(c.BusyUnitsMax, int32(st.BusyUnits))
 		c.QueuedUnitsMax = max(c.QueuedUnitsMax, st.QueuedUnits)
+		b.hold(i, int64(d))
 		from = end
 	}
 }
@@ -78,6 +84,7 @@ func (b *bins) merge() {
 		b.bin[i/2] = c
 	}
 	half := (b.n + 1) / 2
+	b.mergeShares(half)
 	clear(b.bin[half:b.n])
 	b.n, b.width = half, 2*b.width
 }

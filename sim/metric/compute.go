@@ -17,6 +17,9 @@ import (
 func Compute(jobs column.Scanner, s *Series) (Table, error) {
 	all, steady := newReduction(All), newReduction(Steady)
 	windows := []*reduction{all, steady}
+	if s.cfg.Site != nil {
+		all.site, steady.site = newSiteSums(s.cfg.Site), newSiteSums(s.cfg.Site)
+	}
 	all.open, all.from, all.to = true, math.MinInt64, math.MaxInt64
 	if s.hasSteady() {
 		steady.open, steady.from, steady.to = true, int64(s.warm), int64(s.cool)
@@ -28,6 +31,7 @@ func Compute(jobs column.Scanner, s *Series) (Table, error) {
 	if steady.open {
 		steady.close(s.steadyIntegrals())
 	}
+	s.share(all, steady)
 	for more := narrow(windows); more; more = narrow(windows) {
 		if err := nextPass(jobs, windows); err != nil {
 			return Table{}, err
@@ -43,7 +47,9 @@ func Compute(jobs column.Scanner, s *Series) (Table, error) {
 	}
 	for _, r := range windows {
 		t.Metrics = append(t.Metrics, r.metrics()...)
+		t.Groups = append(t.Groups, r.groups()...)
 	}
+	t.Reasons = s.reasons.times(s.now)
 	return t, nil
 }
 
@@ -79,6 +85,8 @@ type reduction struct {
 	units   int64
 	growth  *big.Rat // of the queue in units; nil when not measured
 	measure bool     // over and length are valid
+
+	site *siteSums // nil when the run is of none
 }
 
 // moments are the total and the largest of some keys.
@@ -100,7 +108,7 @@ type perUser struct{ wait, bounded moments }
 func newReduction(name string) *reduction {
 	r := &reduction{name: name, firstSubmit: column.Absent, lastEnd: column.Absent}
 	for q, p := range percentiles {
-		r.pick[q] = newSelection(p)
+		r.pick[q] = newSelection(p, digitBits)
 	}
 	return r
 }
@@ -108,7 +116,11 @@ func newReduction(name string) *reduction {
 // firstPass gathers everything but the percentiles, and their first digit.
 func firstPass(jobs column.Scanner, windows []*reduction) error {
 	var o observation
-	return column.ScanOnly(jobs, keyColumns|column.Job|column.User|column.Procs, func(c *column.Jobs) error {
+	want := keyColumns | column.Job | column.User | column.Procs
+	if windows[0].site != nil {
+		want |= siteColumns
+	}
+	return column.ScanOnly(jobs, want, func(c *column.Jobs) error {
 		for i := range c.Submit {
 			if c.Start[i] != column.Absent && (c.Start[i] < c.Submit[i] || c.End[i] < c.Start[i] || c.Runtime[i] < 0) {
 				return fmt.Errorf("measuring job %d: submit %v, start %v, end %v, runtime %v are not in order",
@@ -116,6 +128,10 @@ func firstPass(jobs column.Scanner, windows []*reduction) error {
 			}
 			o.observe(c, i)
 			o.user, o.procs = c.User[i], uint64(c.Procs[i])
+			o.site = windows[0].site != nil && c.OfSite
+			if o.site {
+				o.observeSite(c, i)
+			}
 			for _, r := range windows {
 				if r.holds(o.submit) {
 					r.add(&o)
@@ -132,9 +148,16 @@ func firstPass(jobs column.Scanner, windows []*reduction) error {
 // nextPass gives the percentiles another look at the keys.
 func nextPass(jobs column.Scanner, windows []*reduction) error {
 	var o observation
-	return column.ScanOnly(jobs, keyColumns, func(c *column.Jobs) error {
+	want := keyColumns
+	if windows[0].site != nil {
+		want |= groupColumns
+	}
+	return column.ScanOnly(jobs, want, func(c *column.Jobs) error {
 		for i := range c.Submit {
 			o.observe(c, i)
+			if o.site = windows[0].site != nil && c.OfSite; o.site {
+				o.vcluster, o.tenant, o.class = c.VCluster[i], c.Tenant[i], c.Class[i]
+			}
 			for _, r := range windows {
 				if r.holds(o.submit) {
 					r.addKeys(&o)
@@ -156,6 +179,9 @@ func (r *reduction) add(o *observation) {
 	}
 	r.submitted++
 	r.outcome[o.state]++
+	if o.site {
+		r.site.add(o)
+	}
 	if !o.started {
 		return
 	}
@@ -196,6 +222,9 @@ func (r *reduction) addKeys(o *observation) {
 			r.pick[q].add(o.key[q])
 		}
 	}
+	if o.site && o.started {
+		r.site.addWait(o)
+	}
 }
 
 // user returns the sums of a user, nil for none.
@@ -217,6 +246,9 @@ func narrow(windows []*reduction) bool {
 			if r.pick[q].narrow(n) {
 				more = true
 			}
+		}
+		if r.site.narrow() {
+			more = true
 		}
 	}
 	return more

@@ -28,7 +28,7 @@ var definitions = []definition{
 	{Definition{"jobs_timeout", "jobs", "of these, killed at their walltime", "", "never null", nil}, false, countOf(model.Timeout)},
 	{Definition{"jobs_cancelled", "jobs", "of these, withdrawn before they started", "", "never null", nil}, false, countOf(model.Cancelled)},
 	{Definition{"jobs_rejected", "jobs", "of these, refused at submission", "", "never null", nil}, false, countOf(model.Rejected)},
-	{Definition{"jobs_unfinished", "jobs", "of these, waiting or running when the replay stopped", "", "never null", nil}, false, countOf(model.Pending, model.Running)},
+	{Definition{"jobs_unfinished", "jobs", "of these, waiting or running when the replay stopped", "", "never null", nil}, false, countOf(model.Pending, model.Running, model.Checkpointing, model.Suspended)},
 
 	{Definition{"wait_mean", "s", "sum(w) / N", srcMetrics, edgeStarted, nil}, false, (*reduction).waitMean},
 	{Definition{"wait_sd", "s", "sqrt(sum(w^2)/N - (sum(w)/N)^2)", "", edgeStarted + "; of the population, so 0 for one job", nil}, false, (*reduction).waitDeviation},

@@ -22,7 +22,10 @@ const (
 func markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "```\n%s\n```\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n", Legend)
-	for _, d := range Definitions() {
+	for i, d := range append(Definitions(), SiteDefinitions()...) {
+		if i == len(definitions) {
+			b.WriteString("\nOf a site only:\n\n| metric | unit | windows | formula | edges | source |\n|---|---|---|---|---|---|\n")
+		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s | %s |\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula, d.Edge, d.Source)
 	}
 	return b.String()
@@ -46,7 +49,7 @@ func TestDocumentHoldsTheDefinitions(t *testing.T) {
 
 func TestDefinitionsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range Definitions() {
+	for _, d := range append(Definitions(), SiteDefinitions()...) {
 		require.False(t, seen[d.Name], "%s is defined twice", d.Name)
 		seen[d.Name] = true
 		for _, text := range []string{d.Name, d.Unit, d.Formula, d.Edge} {

@@ -30,12 +30,21 @@ N           number of the jobs that the metric is over
 a, b        ends of the window: all is [first submission, last end of a job that ran],
             steady is [warm-up boundary, last submission - cool-down]
 q(x)        jobs waiting at instant x; Q(x) units they ask for; B(x) units busy
-pK          percentile K by nearest rank: of N values the one of rank ceil(K*N/100), exact`
+pK          percentile K by nearest rank: of N values the one of rank ceil(K*N/100), exact
+G           GPUs of the site; u_i, l_i GPU time of job i's attempts that counted, that was thrown away; g_i held
+h_k         node time held within the window by tenant k; s_k = h_k/sum(h) its share; f_k its fair share, its target
+T           tenants that have a target and submitted a job in the window`
 
 // Definitions lists every metric in the order of a window of Table.
-func Definitions() []Definition {
-	out := make([]Definition, len(definitions))
-	for i, d := range definitions {
+func Definitions() []Definition { return published(definitions) }
+
+// SiteDefinitions lists the metrics that only the run of a site has; they
+// follow the others of a window.
+func SiteDefinitions() []Definition { return published(siteDefinitions) }
+
+func published(list []definition) []Definition {
+	out := make([]Definition, len(list))
+	for i, d := range list {
 		out[i] = d.Definition
 		out[i].Windows = []string{All, Steady}
 		if d.onlyAll {

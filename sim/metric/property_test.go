@@ -241,7 +241,7 @@ func TestSelectionAgainstSorting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.OneOf(rapid.Uint64Range(0, 5), rapid.Uint64Range(1<<20, 1<<21), rapid.Uint64Range(1<<47, 1<<49), rapid.Uint64()), 1, 60).Draw(t, "keys")
 		percents := []int{1, 50, 90, 95, 99, 100}
-		s := newSelection(percents)
+		s := newSelection(percents, rapid.SampledFrom([]uint{smallBits, digitBits}).Draw(t, "digit"))
 		for more := true; more; more = s.narrow(int64(len(keys))) {
 			for _, k := range keys {
 				s.add(k)

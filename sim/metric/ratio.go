@@ -68,6 +68,12 @@ type observation struct {
 	procs       uint64             // in the first pass only
 	key         [quantities]uint64 // valid where has
 	has         [quantities]bool
+
+	site                    bool // what follows is set
+	vcluster, tenant, class int32
+	own                     held // in the first pass only, as what follows
+	preemptions, requeues   int64
+	again                   bool // it has run before
 }
 
 // keyColumns are what observe needs.

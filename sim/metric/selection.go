@@ -17,18 +17,21 @@ var percentiles = [quantities][]int{
 // memory, by looking at all keys several times: each pass counts the keys of a
 // range in 2^digitBits equal parts, and the part that holds the wanted rank is
 // the range of the next pass. Keys below 2^firstBits take three passes, others
-// four more.
+// four more. Where many are needed at a time a digit is smaller, and the passes
+// are more.
 //
 // The p-th percentile is by nearest rank: the smallest key such that at least
 // p per cent of all keys are no larger; the one of rank ⌈p·n/100⌉ from 1.
 type selection struct {
 	n        int64 // keys, known after the first pass
+	digit    uint  // bits that a pass tells apart
 	targets  []target
 	searches []*search
 }
 
 const (
 	digitBits = 16
+	smallBits = 12
 	firstBits = 48
 )
 
@@ -44,12 +47,18 @@ type target struct {
 type search struct {
 	lo    uint64
 	bits  uint
+	shift uint  // bits that the next pass tells apart
 	below int64 // keys smaller than lo
 	count []uint32
 }
 
-func newSelection(percents []int) *selection {
-	s := &selection{searches: []*search{{bits: firstBits, count: make([]uint32, 1<<digitBits)}}}
+func newSearch(lo uint64, bits, digit uint, below int64) *search {
+	digit = min(digit, bits)
+	return &search{lo: lo, bits: bits, shift: bits - digit, below: below, count: make([]uint32, 1<<digit)}
+}
+
+func newSelection(percents []int, digit uint) *selection {
+	s := &selection{digit: digit, searches: []*search{newSearch(0, firstBits, digit, 0)}}
 	for _, p := range percents {
 		s.targets = append(s.targets, target{percent: p, in: s.searches[0]})
 	}
@@ -60,7 +69,7 @@ func newSelection(percents []int) *selection {
 func (s *selection) add(key uint64) {
 	for _, h := range s.searches {
 		if d := key - h.lo; key >= h.lo && d>>(h.bits-1)>>1 == 0 {
-			h.count[d>>(h.bits-digitBits)]++
+			h.count[d>>h.shift]++
 		}
 	}
 }
@@ -98,7 +107,7 @@ func (h *search) descend(rank int64) (lo uint64, bits uint, below int64) {
 	seen := h.below
 	for i, c := range h.count {
 		if seen+int64(c) >= rank {
-			return h.lo + uint64(i)<<(h.bits-digitBits), h.bits - digitBits, seen
+			return h.lo + uint64(i)<<h.shift, h.shift, seen
 		}
 		seen += int64(c)
 	}
@@ -112,9 +121,8 @@ func (s *selection) search(lo uint64, bits uint, below int64) *search {
 			return h
 		}
 	}
-	h := &search{lo: lo, bits: bits, below: below}
+	h := newSearch(lo, bits, s.digit, below)
 	s.searches = append(s.searches, h)
-	h.count = make([]uint32, 1<<digitBits)
 	return h
 }
 

@@ -21,6 +21,7 @@ type Config struct {
 	Warmup     model.Duration // at least 0
 	Cooldown   model.Duration // at least 0
 	LastSubmit model.Time     // the last submission of the trace; read only when Cooldown > 0
+	Site       *SiteConfig    // nil when the run is of none
 }
 
 func (c Config) validate() error {
@@ -71,6 +72,10 @@ type Series struct {
 	cooled    bool  // now has reached a cool that is known in advance
 
 	bins bins
+
+	held    holdings
+	reasons *reasons // nil when nobody says why jobs wait
+	energy  *Energy  // nil when nobody has said
 }
 
 // integrals are sums over time of the state, with the longest queue seen.
@@ -89,6 +94,9 @@ func NewSeries(cfg Config) (*Series, error) {
 		s.cool = cfg.LastSubmit.Add(-cfg.Cooldown)
 	}
 	s.bins.width = model.Second
+	if cfg.Site != nil {
+		s.openSite(cfg.Site)
+	}
 	return s, nil
 }
 
@@ -107,6 +115,7 @@ func (s *Series) CountSubmit(now model.Time, n int32) {
 	s.advance(now)
 	if s.first == model.AbsentTime {
 		s.first, s.atFirst = now, s.total
+		s.held.mark(atFirst)
 		if s.cfg.WarmupJobs == 0 {
 			s.warm = now.Add(s.cfg.Warmup)
 		}
@@ -140,6 +149,7 @@ func (s *Series) CountEnd(now model.Time, n int32) {
 	}
 	s.advance(now)
 	s.lastEnd, s.atLastEnd = now, s.total
+	s.held.mark(atLastEnd)
 	s.bins.at(now).Ends += n
 }
 
@@ -177,12 +187,14 @@ func (s *Series) reachWarm() {
 		return
 	}
 	s.warmed, s.atWarm = true, s.total
+	s.held.mark(atWarm)
 }
 
 // reachCool remembers the sums at the end of the steady window.
 func (s *Series) reachCool() {
 	s.atCool = s.total
 	s.atCool.queuedMax = s.windowMax
+	s.held.mark(atCool)
 }
 
 // integrate adds the current state over [s.now, to).
@@ -201,6 +213,7 @@ func (s *Series) integrate(to model.Time) {
 	if s.warmed {
 		s.windowMax = max(s.windowMax, st.QueuedJobs)
 	}
+	s.held.integrate(int64(d))
 	s.bins.integrate(s.now, to, st)
 	s.now = to
 }

@@ -3,6 +3,8 @@ package metric
 import (
 	"encoding/json"
 	"fmt"
+
+	"orrery/sim/record/column"
 )
 
 // TableSchema is the version of metrics.json.
@@ -34,7 +36,12 @@ type Metric struct {
 type Table struct {
 	Schema  int      `json:"schema"` // TableSchema
 	Verdict Verdict  `json:"verdict"`
-	Metrics []Metric `json:"metrics"` // window by window in the order of Definitions
+	Metrics []Metric `json:"metrics"` // window by window in the order of Definitions, then of SiteDefinitions
+
+	// Of a site: by vCluster, tenant and class, window by window.
+	Groups []column.Group `json:"groups,omitempty"`
+	// Reasons says for what jobs waited, where that was recorded.
+	Reasons []ReasonTime `json:"reasons,omitempty"`
 }
 
 // Get finds a metric by name and window.
@@ -70,9 +77,13 @@ func ParseTable(b []byte) (Table, error) {
 
 // metrics evaluates all definitions on a window.
 func (r *reduction) metrics() []Metric {
+	list := definitions
+	if r.site != nil {
+		list = append(list[:len(list):len(list)], siteDefinitions...)
+	}
 	var out []Metric
-	for i := range definitions {
-		d := &definitions[i]
+	for i := range list {
+		d := &list[i]
 		if d.onlyAll && r.name != All {
 			continue
 		}

@@ -1,0 +1,280 @@
+package metric
+
+import (
+	"math/big"
+	"strconv"
+
+	"orrery/scheduler/model"
+	"orrery/sim/record/column"
+)
+
+// What groups are by.
+const (
+	ByVCluster = "vcluster"
+	ByTenant   = "tenant"
+	ByClass    = "class"
+)
+
+const numClasses = model.SensitiveClass + 1
+
+// groupColumns are what tells groups apart, siteColumns all that is read of a
+// site.
+const (
+	groupColumns = column.VCluster | column.Tenant | column.Class
+	siteColumns  = groupColumns | column.Requeues | column.Preemptions | column.NumAttempts |
+		column.NodeUS | column.GPUUS | column.BorrowedUS | column.KeptUS | column.LostUS
+)
+
+// observeSite reads what the table says more of row i at a site.
+func (o *observation) observeSite(c *column.Jobs, i int) {
+	o.vcluster, o.tenant, o.class = c.VCluster[i], c.Tenant[i], c.Class[i]
+	o.own = held{nodes: c.NodeUS[i], gpus: c.GPUUS[i], borrowed: c.BorrowedUS[i], kept: c.KeptUS[i], lost: c.LostUS[i]}
+	o.preemptions, o.requeues = int64(c.Preemptions[i]), int64(c.Requeues[i])
+	o.again = c.Attempts[i] > 0
+}
+
+// groupSum gathers the jobs of a group in a window.
+type groupSum struct {
+	jobs, started, requeues, preemptions int64
+
+	own      held // by its jobs
+	wait     moments
+	pick     *selection
+	targeted int64 // jobs with a target for their wait
+	within   int64 // of these, started within it
+	eligible int64 // jobs that were not refused
+	starved  int64 // of these, waited longer than the limit
+
+	share held // within the window, whosever the jobs
+}
+
+// siteSums gathers a window of a site.
+type siteSums struct {
+	cfg       *SiteConfig
+	limit     int64
+	all       groupSum
+	vclusters []groupSum
+	tenants   []groupSum
+	classes   [numClasses]groupSum
+	suspended int64
+
+	shared   bool   // what was held within the window is known
+	quota    *int64 // job·µs spent waiting for limits; nil when not recorded
+	quotas   []int64
+	energy   *Energy
+	allNodes int64 // node·µs held within the window
+}
+
+func newSiteSums(cfg *SiteConfig) *siteSums {
+	s := &siteSums{cfg: cfg, limit: int64(cfg.WaitLimit), vclusters: make([]groupSum, len(cfg.VClusters)), tenants: make([]groupSum, len(cfg.Tenants))}
+	if s.limit == 0 {
+		s.limit = int64(model.Day)
+	}
+	return s
+}
+
+// each hands out the groups of a job, without the one of all.
+func (s *siteSums) each(o *observation, fn func(*groupSum)) {
+	if o.vcluster >= 0 && int(o.vcluster) < len(s.vclusters) {
+		fn(&s.vclusters[o.vcluster])
+	}
+	if o.tenant >= 0 && int(o.tenant) < len(s.tenants) {
+		fn(&s.tenants[o.tenant])
+	}
+	if o.class >= 0 && o.class < numClasses {
+		fn(&s.classes[o.class])
+	}
+}
+
+func (s *siteSums) add(o *observation) {
+	target := int64(0)
+	if o.class >= 0 && int(o.class) < len(s.cfg.TargetWait) {
+		target = int64(s.cfg.TargetWait[o.class])
+	}
+	waited := o.end - o.submit
+	if o.started {
+		waited = int64(o.key[qWait])
+	}
+	if o.state == model.Suspended || o.state == model.Checkpointing || o.state == model.Pending && o.again {
+		s.suspended++
+	}
+	add := func(g *groupSum) {
+		g.jobs++
+		g.requeues += o.requeues
+		g.preemptions += o.preemptions
+		g.own.add(&o.own)
+		if o.state != model.Rejected {
+			g.eligible++
+			if waited > s.limit {
+				g.starved++
+			}
+		}
+		if o.started {
+			g.started++
+			g.wait.add(o.key[qWait])
+		}
+		if target > 0 && (o.started || o.state == model.Pending) {
+			g.targeted++
+			if o.started && waited <= target {
+				g.within++
+			}
+		}
+	}
+	add(&s.all)
+	s.each(o, add)
+}
+
+// addWait gives the percentiles of the groups a look at a wait.
+func (s *siteSums) addWait(o *observation) {
+	s.each(o, func(g *groupSum) {
+		if g.pick == nil {
+			g.pick = newSelection(percentiles[qWait], smallBits)
+		}
+		g.pick.add(o.key[qWait])
+	})
+}
+
+// narrow ends a pass; see narrow.
+func (s *siteSums) narrow() bool {
+	if s == nil {
+		return false
+	}
+	more := false
+	for _, list := range [...][]groupSum{s.vclusters, s.tenants, s.classes[:]} {
+		for i := range list {
+			if g := &list[i]; g.pick != nil && g.pick.narrow(g.wait.n) {
+				more = true
+			}
+		}
+	}
+	return more
+}
+
+// share hands the windows what was held within them, and what only the whole
+// run knows.
+func (s *Series) share(all, steady *reduction) {
+	h := &s.held
+	if all.site == nil {
+		return
+	}
+	if s.first != model.AbsentTime && all.started > 0 {
+		to := h.marks[atLastEnd]
+		if all.lastEnd > int64(s.lastEnd) {
+			to = h.total
+		}
+		all.site.hold(h.since(h.marks[atFirst], to))
+	}
+	if steady.open {
+		steady.site.hold(h.since(h.marks[atWarm], h.marks[atCool]))
+	}
+	all.site.energy = s.energy
+	if s.reasons != nil {
+		s.reasons.times(s.now) // settles
+		all.site.quotas = s.reasons.quota
+		n := int64(0)
+		for _, q := range s.reasons.quota[:s.reasons.first] {
+			n += q
+		}
+		all.site.quota = &n
+	}
+}
+
+// hold takes what vClusters and tenants held within the window.
+func (s *siteSums) hold(over []held) {
+	s.shared = true
+	for i := range s.vclusters {
+		s.vclusters[i].share = over[i]
+		s.allNodes += over[i].nodes
+	}
+	for i := range s.tenants {
+		s.tenants[i].share = over[len(s.vclusters)+i]
+	}
+}
+
+// target of a tenant, 0 for none.
+func (s *siteSums) target(i int) model.Fixed {
+	if i >= len(s.cfg.Targets) {
+		return 0
+	}
+	return s.cfg.Targets[i]
+}
+
+// groups are the rows of a window: vClusters, tenants, and the classes that
+// occur.
+func (r *reduction) groups() []column.Group {
+	s := r.site
+	if s == nil || !r.open {
+		return nil
+	}
+	var out []column.Group
+	for i := range s.vclusters {
+		g := s.row(&s.vclusters[i], ByVCluster, s.cfg.VClusters[i], r.name)
+		if s.shared {
+			g.LentUS = &s.vclusters[i].share.lent
+		}
+		if s.quotas != nil {
+			g.HeldUS = &s.quotas[i]
+		}
+		out = append(out, g)
+	}
+	for i := range s.tenants {
+		g := s.row(&s.tenants[i], ByTenant, s.cfg.Tenants[i], r.name)
+		if t := s.target(i); t > 0 {
+			g.Target = number(t.Float())
+			if g.Share != nil {
+				num, den := s.deviation(i)
+				g.Deviation = number(quotient(num, den))
+			}
+		}
+		if s.quotas != nil {
+			g.HeldUS = &s.quotas[len(s.vclusters)+i]
+		}
+		out = append(out, g)
+	}
+	for i := range s.classes {
+		if s.classes[i].jobs > 0 {
+			out = append(out, s.row(&s.classes[i], ByClass, strconv.Itoa(i), r.name))
+		}
+	}
+	return out
+}
+
+func number(x float64) *float64 { return &x }
+
+// part is a/b, nil when b is 0.
+func part(a, b int64) *float64 {
+	if b == 0 {
+		return nil
+	}
+	return number(quotient(big.NewInt(a), big.NewInt(b)))
+}
+
+func (s *siteSums) row(g *groupSum, by, name, window string) column.Group {
+	out := column.Group{
+		By: by, Name: name, Window: window,
+		Jobs: g.jobs, Started: g.started, Preemptions: g.preemptions, Requeues: g.requeues,
+		NodeUS: g.own.nodes, GPUUS: g.own.gpus, BorrowedUS: g.own.borrowed, KeptUS: g.own.kept, LostUS: g.own.lost,
+		Within: part(g.within, g.targeted), Starved: part(g.starved, g.eligible),
+	}
+	if by != ByClass && s.shared {
+		out.Share = part(g.share.nodes, s.allNodes)
+	}
+	if g.pick == nil || g.wait.n == 0 {
+		return out
+	}
+	seconds := func(x *big.Int) *float64 { return number(quotient(x, bigSecond)) }
+	out.WaitMean = number(quotient(g.wait.total.big(), product(big.NewInt(g.wait.n), bigSecond)))
+	out.WaitP50, out.WaitP90 = seconds(g.pick.percentile(50)), seconds(g.pick.percentile(90))
+	out.WaitP95, out.WaitP99 = seconds(g.pick.percentile(95)), seconds(g.pick.percentile(99))
+	out.WaitMax = seconds(new(big.Int).SetUint64(g.wait.max))
+	return out
+}
+
+// deviation of tenant i is num/den, its share less its target; den is positive
+// where anything was held.
+func (s *siteSums) deviation(i int) (num, den *big.Int) {
+	all, one := big.NewInt(s.allNodes), big.NewInt(int64(model.One))
+	num = product(big.NewInt(s.tenants[i].share.nodes), one)
+	num.Sub(num, product(big.NewInt(int64(s.target(i))), all))
+	return num, product(all, one)
+}

@@ -1,0 +1,267 @@
+package metric
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/scheduler/model"
+	"orrery/sim/record/column"
+)
+
+// guest is a line of a hand-made schedule at a site, in hours; start < 0 means
+// never. Each node has 4 GPUs.
+type guest struct {
+	submit, start, end int64
+	nodes, borrowed    int64
+	vcluster, tenant   int32
+	class              int32
+	lost               int64 // GPU-hours
+	state              model.JobState
+}
+
+const hour = int64(model.Hour)
+
+// host drives a Series through a schedule and computes the table.
+func host(t require.TestingT, list []guest, cfg Config) (Table, *Series) {
+	s, err := NewSeries(cfg)
+	require.NoError(t, err)
+	b := &batch{Jobs: column.Jobs{OfSite: true}}
+	at := map[int64]bool{}
+	for i, g := range list {
+		r := model.JobRecord{
+			Job: model.JobID(i), User: -1, Submit: model.Time(g.submit * hour), Start: model.AbsentTime, End: model.Time(g.end * hour),
+			Procs: int32(g.nodes), State: g.state, VCluster: model.VClusterID(g.vcluster), Tenant: model.TenantID(g.tenant), Class: g.class,
+		}
+		at[g.submit], at[g.end] = true, true
+		if g.start >= 0 {
+			at[g.start] = true
+			d := (g.end - g.start) * hour
+			r.Start, r.Runtime, r.Attempts = model.Time(g.start*hour), model.Duration(d), 1
+			r.Allocated = model.Holding{Nodes: g.nodes * d, GPUs: 4 * g.nodes * d, Borrowed: g.borrowed * d}
+			r.LostGPU = g.lost * hour
+			r.KeptGPU = r.Allocated.GPUs - r.LostGPU
+			if g.lost > 0 {
+				r.Preemptions, r.Requeues = 1, 1
+			}
+		}
+		b.Append(&r)
+	}
+	for _, now := range sorted(at) {
+		var st State
+		vc, ten := make([]Holding, len(cfg.Site.VClusters)), make([]Holding, len(cfg.Site.Tenants))
+		for _, g := range list {
+			n, ran := model.Time(now*hour), g.start >= 0
+			if g.submit == now {
+				s.CountSubmit(n, 1)
+			}
+			if ran && g.start == now {
+				s.CountStart(n, 1)
+			}
+			if ran && g.end == now {
+				s.CountEnd(n, 1)
+			}
+			switch {
+			case ran && g.start <= now && now < g.end:
+				st.BusyUnits += g.nodes
+				st.RunningJobs++
+				vc[g.vcluster].Nodes += g.nodes
+				vc[g.vcluster].GPUs += 4 * g.nodes
+				vc[g.vcluster].Borrowed += g.borrowed
+				vc[1-g.vcluster].Lent += g.borrowed
+				if g.tenant >= 0 {
+					ten[g.tenant].Nodes += g.nodes
+				}
+			case g.submit <= now && (ran && now < g.start || !ran && now < g.end):
+				st.QueuedJobs++
+				vc[g.vcluster].Waiting++
+			}
+		}
+		s.Hold(model.Time(now*hour), vc, ten)
+		s.Observe(model.Time(now*hour), st)
+	}
+	tab, err := Compute(b, s)
+	require.NoError(t, err)
+	return tab, s
+}
+
+func siteConfig() Config {
+	return Config{Units: 10, Site: &SiteConfig{
+		VClusters: []string{"batch", "services"}, Tenants: []string{"ice", "fire"},
+		Targets: []model.Fixed{model.One / 2, model.One / 4}, GPUs: 40,
+		TargetWait: []model.Duration{0, 2 * model.Hour}, WaitLimit: 5 * model.Hour, Reasons: true,
+	}}
+}
+
+// guests are four jobs that held 20, 12 and 8 node-hours, and one that never
+// started.
+var guests = []guest{
+	{submit: 0, start: 0, end: 4, nodes: 5, vcluster: 0, tenant: 0, class: 1, state: model.Completed},
+	{submit: 0, start: 2, end: 6, nodes: 3, borrowed: 2, vcluster: 0, tenant: 1, class: 1, lost: 8, state: model.Completed},
+	{submit: 1, start: 8, end: 10, nodes: 4, vcluster: 1, tenant: -1, class: 0, state: model.Failed},
+	{submit: 2, start: -1, end: 10, nodes: 9, vcluster: 1, tenant: 0, class: 1, state: model.Pending},
+}
+
+func TestSiteByHand(t *testing.T) {
+	tab, s := host(t, guests, siteConfig())
+	for _, c := range []struct {
+		name string
+		want float64
+	}{
+		{"jobs_failed", 1}, {"jobs_suspended", 0}, {"jobs_unfinished", 1}, {"preemptions", 1}, {"requeues", 1},
+		{"gpu_hours_allocated", 4 * 40}, {"gpu_hours_lost", 8}, {"gpu_hours_useful", 152}, {"useful_fraction", 0.95},
+		{"goodput", 152. / (40 * 10)}, {"node_hours_allocated", 40}, {"node_hours_borrowed", 8},
+		{"jain_share", 2.2 * 2.2 / (2 * (1 + 1.2*1.2))}, // shares 20/40 and 12/40 over targets 1/2 and 1/4
+		{"share_deviation_max", 0.05}, {"share_deviation_squared", 0.0025},
+		{"within_target_wait", 2. / 3}, {"starved_fraction", 2. / 4}, {"quota_hold", 0},
+	} {
+		x, ok := tab.Value(c.name, All)
+		require.True(t, ok, c.name)
+		require.InDelta(t, c.want, x, 1e-6, c.name)
+	}
+	m, _ := tab.Get("energy", All)
+	require.Nil(t, m.Value)
+	require.NotEmpty(t, m.Note)
+
+	var rows []string
+	for _, g := range tab.Groups {
+		if g.Window == All {
+			rows = append(rows, g.By+" "+g.Name)
+		}
+	}
+	require.Equal(t, []string{"vcluster batch", "vcluster services", "tenant ice", "tenant fire", "class 0", "class 1"}, rows)
+	batch, services, ice := tab.Groups[0], tab.Groups[1], tab.Groups[2]
+	require.EqualValues(t, 32*hour, batch.NodeUS)
+	require.EqualValues(t, 8*hour, *services.LentUS)
+	require.InDelta(t, 0.8, *batch.Share, 1e-12)
+	require.EqualValues(t, 0, *batch.WaitP50)
+	require.EqualValues(t, 7200, *batch.WaitP99)
+	require.InDelta(t, 0, *ice.Deviation, 1e-12)
+	require.EqualValues(t, 2, ice.Jobs)
+
+	bins := s.VClusterBins()
+	nodes := [2]int64{}
+	for _, b := range bins {
+		nodes[b.VCluster] += b.NodeUS
+	}
+	require.Equal(t, [2]int64{32 * hour, 8 * hour}, nodes)
+}
+
+func TestReasonsOfWaiting(t *testing.T) {
+	s, err := NewSeries(siteConfig())
+	require.NoError(t, err)
+	s.CountSubmit(0, 2)
+	for _, w := range []struct {
+		at  model.Time
+		ref model.Ref
+		why model.Reason
+	}{
+		{0, 0, model.ReasonResources}, {0, 3, model.ReasonQuotaNodes}, {10, 0, model.ReasonQuotaConcurrent},
+		{15, 3, model.ReasonResources}, {30, 0, model.ReasonNone}, {40, 3, model.ReasonQuotaNodes},
+	} {
+		s.Waits(w.at, w.ref, 0, 1, w.why)
+	}
+	s.Observe(50, State{})
+	s.WaitsNoMore(50, 0)
+	tab, err := Compute(&batch{Jobs: column.Jobs{OfSite: true}}, s)
+	require.NoError(t, err)
+	require.Equal(t, []ReasonTime{{"QUOTA_NODES", 15 + 10, 2}, {"QUOTA_CONCURRENT", 20, 1}, {"RESOURCES", 10 + 25, 2}}, tab.Reasons)
+	require.EqualValues(t, 45, *tab.Groups[0].HeldUS, "of its vCluster")
+	require.EqualValues(t, 0, *tab.Groups[1].HeldUS)
+	require.EqualValues(t, 45, *tab.Groups[3].HeldUS, "of its tenant")
+}
+
+func TestEnergyIsInKilowattHours(t *testing.T) {
+	s, err := NewSeries(siteConfig())
+	require.NoError(t, err)
+	s.SetEnergy(Energy{Joules: 3_600_000})
+	tab, err := Compute(&batch{Jobs: column.Jobs{OfSite: true}}, s)
+	require.NoError(t, err)
+	x, ok := tab.Value("energy", All)
+	require.True(t, ok)
+	require.EqualValues(t, 1, x)
+}
+
+// A run of a site has the metrics of any run, with the same values, and its own.
+func TestSiteAddsToTheRest(t *testing.T) {
+	cfg := siteConfig()
+	tab, s := host(t, guests, cfg)
+	require.Len(t, s.bins.shares, 2*maxBins)
+	cfg.Site = nil
+	plain, err := NewSeries(cfg)
+	require.NoError(t, err)
+	require.Nil(t, plain.VClusterBins())
+	n := 0
+	for _, list := range [][]Definition{Definitions(), SiteDefinitions()} {
+		for _, d := range list {
+			for _, w := range d.Windows {
+				_, ok := tab.Get(d.Name, w)
+				require.True(t, ok, "%s %s", d.Name, w)
+				n++
+			}
+		}
+	}
+	require.Len(t, tab.Metrics, n)
+}
+
+// Whatever the schedule: shares of the vClusters add up to 1, groups by
+// vCluster add up to the whole, percentiles are those of sorting, and every
+// value lies within its range.
+func TestSiteProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var list []guest
+		at := int64(0)
+		for range rapid.IntRange(1, 30).Draw(t, "jobs") {
+			at += rapid.Int64Range(0, 3).Draw(t, "gap")
+			g := guest{
+				submit: at, start: -1, end: at + rapid.Int64Range(0, 50).Draw(t, "stay"), nodes: rapid.Int64Range(1, 4).Draw(t, "nodes"),
+				vcluster: rapid.Int32Range(0, 1).Draw(t, "vcluster"), tenant: rapid.Int32Range(-1, 1).Draw(t, "tenant"),
+				class: rapid.Int32Range(0, 10).Draw(t, "class"), state: model.Cancelled,
+			}
+			if rapid.Bool().Draw(t, "ran") {
+				g.start, g.state = rapid.Int64Range(g.submit, g.end).Draw(t, "start"), model.Completed
+				g.borrowed = rapid.Int64Range(0, g.nodes).Draw(t, "borrowed")
+			}
+			list = append(list, g)
+		}
+		tab, _ := host(t, list, siteConfig())
+		shares, jobs, lent, borrowed := 0.0, int64(0), int64(0), int64(0)
+		for _, g := range tab.Groups {
+			if g.Window != All || g.By != ByVCluster {
+				continue
+			}
+			jobs += g.Jobs
+			borrowed += g.BorrowedUS
+			if g.LentUS != nil {
+				lent += *g.LentUS
+			}
+			if g.Share != nil {
+				shares += *g.Share
+			}
+			var waits []int64
+			for _, j := range list {
+				if j.start >= 0 && siteConfig().Site.VClusters[j.vcluster] == g.Name {
+					waits = append(waits, (j.start-j.submit)*3600)
+				}
+			}
+			require.EqualValues(t, len(waits), g.Started)
+			if slices.Sort(waits); len(waits) > 0 {
+				require.EqualValues(t, waits[(90*len(waits)+99)/100-1], *g.WaitP90)
+				require.EqualValues(t, waits[len(waits)-1], *g.WaitMax)
+			}
+		}
+		require.EqualValues(t, len(list), jobs)
+		require.Equal(t, borrowed, lent)
+		if shares != 0 {
+			require.InDelta(t, 1, shares, 1e-9)
+		}
+		for _, name := range []string{"jain_share", "useful_fraction", "within_target_wait", "starved_fraction", "share_deviation_max"} {
+			if x, ok := tab.Value(name, All); ok {
+				require.True(t, x >= 0 && x <= 1+1e-9 && !math.IsNaN(x), "%s is %v", name, x)
+			}
+		}
+	})
+}
