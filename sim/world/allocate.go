@@ -15,13 +15,18 @@ type Rows struct {
 	// Shared says that jobs share nodes by GPU. A unit is then a GPU, and a node
 	// without GPUs one unit; else a unit is a node.
 	Shared bool
+	// Strangers takes a tenant that the site does not have for none, and counts
+	// the row, instead of refusing it.
+	Strangers bool
 	// Dependencies of the trace, nil for none. Edges with a time to think are
 	// waited for without it.
 	Dependencies *traces.Dependencies
 }
 
 // Translator turns rows of a trace into allocations by the names of a site. A
-// name that the site does not have is an error that says which it has. It
+// name that the site does not have is an error that says which it has; but where
+// it has no tenants, partitions, qualities of service or reservations at all,
+// their names count as none. It
 // appends to Site.Constraints each distinct set of constraints that it meets,
 // before the allocation that has it is handed out. Cost per row is constant
 // but for the search of its dependencies; texts are looked up once each.

@@ -208,6 +208,22 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
+// TestNamesThatCountAsNone: tenants that the site does not have, where that is
+// allowed, and names of what it has none of.
+func TestNamesThatCountAsNone(t *testing.T) {
+	_, awkward, a, err := translate(t, Rows{Strangers: true}, func(j *traces.Job) { j.Tenant = "x" })
+	require.NoError(t, err)
+	require.Equal(t, model.TenantID(-1), a.Tenant)
+	require.Equal(t, int64(1), awkward.Count[RuleUnknownName])
+
+	*awkward = Awkward{}
+	tr := NewTranslator(&model.Site{Nodes: smallSite(1).Nodes, VClusters: []model.VCluster{{Name: "all"}}}, Rows{}, awkward)
+	_, err = tr.Allocation(batchOf(row(1, 0, func(j *traces.Job) { j.Tenant, j.Partition, j.QOS, j.Reservation = "x", "x", "x", "x" })), 0, &a)
+	require.NoError(t, err)
+	require.Equal(t, [...]int32{-1, -1, -1, -1}, [...]int32{int32(a.Tenant), int32(a.Partition), int32(a.QOS), int32(a.Reservation)})
+	require.Equal(t, int64(1), awkward.Count[RuleUnknownName])
+}
+
 // TestWaits: edges become dependencies of the row that waits, and rows that
 // mutex edges join share one lock.
 //

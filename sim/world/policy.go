@@ -60,11 +60,12 @@ const (
 	RuleZeroRuntime               // kept: runtime 0
 	RuleUsesAllocated             // kept: states no processors, those recorded as allocated are used
 	RuleRoundedUp                 // kept: shares of a node rounded up to whole units
+	RuleUnknownName               // kept: a name that the site does not know is left out
 	numRules
 )
 
 var ruleNames = [numRules]string{
-	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up",
+	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name",
 }
 
 var ruleDocs = [numRules]string{
@@ -78,6 +79,7 @@ var ruleDocs = [numRules]string{
 	"kept: the runtime is zero",
 	"kept: the row states no requested processors, those it was allocated count",
 	"kept: the share of a node was rounded up to whole units",
+	"kept: a tenant that the site does not have, or a partition, quality of service or reservation of a site without any, counts as none",
 }
 
 // String is the spelling in run.json.

@@ -17,7 +17,10 @@ type vocabulary struct {
 	meaning []int32                                      // by index of the text, unread until it is met
 }
 
-const unread int32 = -1 << 31
+const (
+	unread int32 = -1 << 31
+	nobody int32 = -1 // a name that counts as none
+)
 
 // unknown is the error of a text that means nothing here.
 type unknown struct{ found, expected, mend string }
@@ -29,6 +32,7 @@ func (u *unknown) Error() string { return u.found }
 // of mean nothing, and a single vCluster takes the jobs of all.
 func (t *Translator) speak() {
 	named := func(c traces.TextColumn, what string, n int, name func(int) string) {
+		ignore := n == 0 && c != traces.TextGPUType || c == traces.TextTenant && t.rows.Strangers
 		ids := map[string]int32{}
 		var all []string
 		for i := range n {
@@ -44,6 +48,9 @@ func (t *Translator) speak() {
 			}
 			if id, ok := ids[text]; ok {
 				return id, nil
+			}
+			if ignore {
+				return nobody, nil
 			}
 			return 0, &unknown{strconv.Quote(text), what + " of the site: " + list(all), "add it to the cluster file, or correct the row"}
 		}
@@ -121,11 +128,13 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 // texts takes over what row i says in words.
 func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) error {
 	var first error
+	strange := false
 	get := func(c traces.TextColumn, missing int32) int32 {
 		m, err := t.mean(b, i, c, missing)
 		if first == nil {
 			first = err
 		}
+		strange = strange || m == nobody && b.Attr.Text[c][i] >= 0
 		return m
 	}
 	a.VCluster = model.VClusterID(get(traces.TextVCluster, 0))
@@ -145,6 +154,9 @@ func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *con
 	key.include = get(traces.TextNodeInclude, -1)
 	key.exclude = get(traces.TextNodeExclude, -1)
 	get(traces.TextExitState, 0)
+	if strange && first == nil {
+		t.awkward.note(RuleUnknownName, a.ID)
+	}
 	attr := b.Attr
 	key.gpuMemory, key.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
 	a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]

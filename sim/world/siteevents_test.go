@@ -1,0 +1,63 @@
+package world
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// TestChanges reads a row of every kind that a site follows; limits that a row
+// does not name stay as the rows before have left them.
+func TestChanges(t *testing.T) {
+	site := namedSite()
+	site.Tenants[1].Limits = model.Limits{MaxNodes: 9, MaxConcurrent: 5}
+	got, err := Changes("log", site, []traces.Event{
+		{Time: 1 * at, Kind: "fail", Subject: "n2"},
+		{Time: 2 * at, Kind: "repair", Subject: "n2"},
+		{Time: 3 * at, Kind: "drain", Subject: "n1"},
+		{Time: 4 * at, Kind: "undrain", Subject: "n1"},
+		{Time: 5 * at, Kind: "quota", Subject: "bob", Value: `{"max_nodes":4,"fair_share":0.5,"gpu_hours":2}`},
+		{Time: 6 * at, Kind: "quota", Subject: "bob", Value: `{"max_nodes":null,"burst":1.5,"node_hours":1,"max_concurrent":3}`},
+		{Time: 7 * at, Kind: "power_cap", Value: "5000"},
+		{Time: 8 * at, Kind: "price", Value: "0.25"},
+	}, []traces.Price{{Time: 3 * at, Price: -1}, {Time: 9 * at, Price: 7}}, PriceScale{0, 0.5})
+	require.NoError(t, err)
+	first := model.Limits{MaxNodes: 4, MaxConcurrent: 5, FairShare: model.One / 2, GPUBudget: 2 * model.Hour}
+	then := model.Limits{MaxConcurrent: 3, FairShare: model.One / 2, Burst: model.One * 3 / 2, GPUBudget: 2 * model.Hour, NodeBudget: model.Hour}
+	require.Equal(t, []Change{
+		{At: 1 * at, Kind: NodeFails, Node: 2},
+		{At: 2 * at, Kind: NodeRepaired, Node: 2},
+		{At: 3 * at, Kind: NodeDrains, Node: 1},
+		{At: 3 * at, Kind: PriceChange, Value: 0},
+		{At: 4 * at, Kind: NodeUndrained, Node: 1},
+		{At: 5 * at, Kind: LimitsChange, Tenant: 1, Limits: first},
+		{At: 6 * at, Kind: LimitsChange, Tenant: 1, Limits: then},
+		{At: 7 * at, Kind: PowerChange, Value: 5000},
+		{At: 8 * at, Kind: PriceChange, Value: int64(model.One / 2)},
+		{At: 9 * at, Kind: PriceChange, Value: int64(model.One)},
+	}, got)
+}
+
+func TestBadChanges(t *testing.T) {
+	for _, c := range []struct {
+		event traces.Event
+		want  string
+	}{
+		{traces.Event{Kind: "fail", Subject: "x"}, `log (events): row 1, column subject: found "x", expected the name of a node of the site; correct the row, or leave it out`},
+		{traces.Event{Kind: "quota", Subject: "x", Value: "{}"}, `column subject: found "x", expected the name of a tenant`},
+		{traces.Event{Kind: "quota", Subject: "ada", Value: "3"}, `column value: found "3", expected a JSON object`},
+		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"x":1}`}, `expected columns of the tenants table`},
+		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"max_nodes":-1}`}, `expected columns of the tenants table`},
+		{traces.Event{Kind: "power_cap", Value: "-1"}, `column value: found "-1", expected whole W`},
+		{traces.Event{Kind: "price", Value: "x"}, `column value: found "x", expected EUR/kWh`},
+		{traces.Event{Kind: "metric_gap", Value: "1"}, `column kind: found "metric_gap", expected fail, repair`},
+	} {
+		_, err := Changes("log", namedSite(), []traces.Event{c.event}, nil, PriceScale{0, 1})
+		require.ErrorContains(t, err, c.want)
+		var data *traces.DataError
+		require.ErrorAs(t, err, &data)
+	}
+}
