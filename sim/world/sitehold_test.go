@@ -189,6 +189,19 @@ func TestVictimKeepsItsRef(t *testing.T) {
 	require.Equal(t, f.Ref, s.submit(2).Ref)
 }
 
+// TestLeft: a suspended job has its request less the work it saved, and the time
+// to read that back: 20 s - 4 s + 100 B at 20 B/s.
+func TestLeft(t *testing.T) {
+	s := newSingle(t, func(c *SiteConfig) { c.Exit.Bandwidth, c.ReadBandwidth = 50, 20 }, row(1, 0), row(2, 0, class(9)))
+	f, g := s.submit(0), s.submit(1)
+	s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
+	s.ask(4*at, model.Proposal{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref})
+	require.Empty(t, s.Take(4*at), "the hint")
+	suspended := s.Take(6 * at)[0]
+	require.Equal(t, model.FactSuspended, suspended.Kind)
+	require.Equal(t, 21*sec, model.Duration(suspended.Value))
+}
+
 func TestSiteConfigValidate(t *testing.T) {
 	for want, change := range map[string]func(*SiteConfig){
 		"needs at least one node":        func(c *SiteConfig) { c.Site = nil },
