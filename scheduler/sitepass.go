@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"math"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
 )
@@ -189,7 +191,7 @@ func (s *Site) split(l *lane, now model.Time) bool {
 	any, p := false, l.policy
 	for _, ref := range l.queue {
 		j := &s.jobs[ref]
-		c := candidate{0, s.tier(j), ref}
+		c := candidate{0, s.rankTier(ref), ref}
 		if s.mayFit(l, j) {
 			any = true
 			s.room = append(s.room, c)
@@ -210,6 +212,17 @@ func (s *Site) split(l *lane, now model.Time) bool {
 		s.tight[i].key = s.keyOf(l, &s.jobs[s.tight[i].ref], now)
 	}
 	return true
+}
+
+// rankTier is the tier of ref in a pass: above all others once everybody has left
+// who was to make room for it, for its victims may be before it in the queue.
+func (s *Site) rankTier(ref model.Ref) int32 {
+	for i := range s.claims {
+		if c := &s.claims[i]; c.ref == ref && len(c.victims) == 0 {
+			return math.MaxInt32
+		}
+	}
+	return s.tier(&s.jobs[ref])
 }
 
 func (s *Site) tier(j *siteJob) int32 {

@@ -69,7 +69,7 @@ func (s *Site) passTimeline(l *lane, now model.Time) {
 func (s *Site) line(l *lane, now model.Time) model.Time {
 	s.room, s.tight = s.room[:0], s.tight[:0]
 	for _, ref := range l.queue {
-		s.room = append(s.room, candidate{s.keyOf(l, &s.jobs[ref], now), s.tier(&s.jobs[ref]), ref})
+		s.room = append(s.room, candidate{s.keyOf(l, &s.jobs[ref], now), s.rankTier(ref), ref})
 	}
 	order := candidates{s, l, now, s.room}
 	order.init()
