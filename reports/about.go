@@ -32,6 +32,8 @@ type about struct {
 
 	awkward []awkward
 	rest    []fact // everything in run.json, key by key
+
+	site document // the cluster file of a site; nil otherwise
 }
 
 // awkward is one rule about rows that a replay cannot take as they are.
@@ -109,6 +111,9 @@ func readAbout(f *record.Run) (about, error) {
 		a.cycle = duration(us)
 	}
 	a.units = readUnits(d)
+	if m, ok := d.at("spec.site").(map[string]any); ok {
+		a.site = m
+	}
 	a.rest = flatten("", map[string]any(d), nil)
 	return a, nil
 }
@@ -214,6 +219,8 @@ func (a *about) totalUnits() int64 {
 func (a *about) machine() string {
 	units, nodes := a.totalUnits(), int64(len(a.units))
 	switch {
+	case units == nodes && a.site != nil:
+		return count(nodes, "node", "nodes")
 	case units == nodes:
 		return count(units, "processor", "processors")
 	case nodes > 0 && units%nodes == 0 && newNodeMap(a.units).runEnd[0] == int32(nodes-1):
@@ -224,6 +231,9 @@ func (a *about) machine() string {
 
 // policy describes the scheduler in words.
 func (a *about) policy() string {
+	if list, ok := a.site.at("vclusters").([]any); ok {
+		return count(int64(len(list)), "vCluster", "vClusters") + ", each with its own profile"
+	}
 	s := a.order + " order"
 	switch a.backfill {
 	case "none":

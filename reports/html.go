@@ -59,6 +59,8 @@ type page struct {
 	Figures     []htmlFigure
 	Gantt       *htmlFigure
 	Series      *htmlFigure
+	Site        []htmlFigure
+	SiteTables  []htmlSection
 	Sections    []htmlSection
 	Glossary    []metric.Definition
 	Legend      string
@@ -129,8 +131,18 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 		case "gantt":
 			p.Gantt = &h
 		default:
+			if siteFigure[f.Name] {
+				p.Site = append(p.Site, h)
+				continue
+			}
 			p.Figures = append(p.Figures, h)
 		}
+	}
+	for _, s := range r.siteTables() {
+		p.SiteTables = append(p.SiteTables, htmlSection{s.id, s.title, toHTML(s.table)})
+	}
+	if r.site != nil {
+		p.Glossary = append(p.Glossary, metric.SiteDefinitions()...)
 	}
 	for _, s := range []struct {
 		id, title string

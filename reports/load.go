@@ -19,8 +19,8 @@ type run struct {
 	bins  []record.Bin
 
 	jobs      int64
-	states    [model.Rejected + 1]int64
-	unstarted int64
+	states    [model.Failed + 1]int64
+	unstarted [model.Failed + 1]int64 // of these, never started
 	span      plot.Window
 	waits     plot.Waits
 	slowdowns plot.Slowdowns
@@ -29,6 +29,8 @@ type run struct {
 	raster   *plot.Raster
 	attempts int64
 	detail   *detail // nil when there were too many
+
+	site *site // nil when the run is of none
 }
 
 func (r *run) close() { r.files.Close() }
@@ -56,6 +58,9 @@ func (r *run) read(most int) error {
 		return err
 	}
 	if r.bins, err = r.files.Series(); err != nil {
+		return err
+	}
+	if r.site, err = readSite(r.files, &r.about, &r.table); err != nil {
 		return err
 	}
 	r.detail = newDetail(most, r.files.Rows())
@@ -131,7 +136,7 @@ func (r *run) addJobs(c *record.Columns) error {
 		r.states[c.State[i]]++
 		r.span.FromUS, r.span.ToUS = min(r.span.FromUS, c.Submit[i]), max(r.span.ToUS, c.End[i])
 		if c.Wait[i] == record.Absent {
-			r.unstarted++
+			r.unstarted[c.State[i]]++
 			r.waits.Absent++
 		} else {
 			r.waits.Add(c.Wait[i])

@@ -38,6 +38,11 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 			line("- ", s)
 		}
 	}
+	for _, s := range r.siteTables() {
+		if err := section(s.title, s.table); err != nil {
+			return err
+		}
+	}
 	if err := section("Metrics", metricTable(&r.table)); err != nil {
 		return err
 	}

@@ -62,14 +62,15 @@ func Write(dir string, o Options) error {
 	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return r.writeHTML(w, o, figures) })
 }
 
-// figures draws the four figures of a run, in the order of the report.
+// figures draws the four figures of a run, in the order of the report, and
+// those of a site.
 func (r *run) figures() []*plot.Figure {
-	return []*plot.Figure{
+	return append([]*plot.Figure{
 		plot.State(r.loads(), r.clock(), r.steady()),
 		plot.WaitCDF(plot.Named{Name: r.about.title(), Waits: &r.waits}),
 		plot.SlowdownBySize(&r.slowdowns),
 		r.gantt(),
-	}
+	}, r.siteFigures()...)
 }
 
 // WriteFigures writes each figure as NAME.svg and NAME.png into dir, which is

@@ -211,7 +211,7 @@ func TestPlanesRoundTrip(t *testing.T) {
 }
 
 func TestEveryMetricHasADirection(t *testing.T) {
-	for _, d := range metric.Definitions() {
+	for _, d := range append(metric.Definitions(), metric.SiteDefinitions()...) {
 		_, known := direction(d.Name)
 		require.True(t, known, d.Name)
 	}

@@ -109,17 +109,19 @@ func VerdictWords(v metric.Verdict) string {
 func (r *run) warnings() []string {
 	var out []string
 	if n := r.states[model.Rejected]; n > 0 {
-		out = append(out, count(n, "job was", "jobs were")+" rejected at submission: they ask for more than the cluster has.")
+		out = append(out, count(n, "job was", "jobs were")+" rejected at submission: they ask for more than the cluster has"+r.orAllows()+".")
 	}
-	// Whoever never started was rejected or withdrawn.
-	withdrawn := r.unstarted - r.states[model.Rejected]
+	withdrawn := r.unstarted[model.Cancelled]
 	if withdrawn > 0 {
-		out = append(out, count(withdrawn, "job", "jobs")+" left the queue without starting, as recorded in the log.")
+		out = append(out, count(withdrawn, "job", "jobs")+" left the queue without starting, "+r.withdrawnBecause()+".")
 	}
 	if n := r.states[model.Cancelled] - withdrawn; n > 0 {
 		out = append(out, count(n, "job", "jobs")+" that never ran in the log started here, and ran until the owner withdrew them there: how long they would have run is not known.")
 	}
-	if n := max(r.states[model.Pending]+r.states[model.Running], r.about.unfinished); n > 0 {
+	if n := r.states[model.Failed]; n > 0 {
+		out = append(out, count(n, "job", "jobs")+" ended as FAILED: crashed as in the log, or lost their nodes and did not return to the queue.")
+	}
+	if n := max(r.states[model.Pending]+r.states[model.Running]+r.states[model.Checkpointing]+r.states[model.Suspended], r.about.unfinished); n > 0 {
 		out = append(out, count(n, "job", "jobs")+" had not ended when the replay stopped.")
 	}
 	if n := r.states[model.Timeout]; n > 0 {
@@ -192,6 +194,9 @@ func (r *run) awkwardTable() *table.Table {
 func (r *run) policyTable() *table.Table {
 	out := table.New("setting", "value")
 	out.Row("cluster", r.about.machine())
+	if r.site != nil {
+		return out // each vCluster has its own
+	}
 	out.Row("queue order", r.about.order)
 	out.Row("backfilling", r.about.backfill)
 	out.Row("event order", r.about.eventOrder)

@@ -80,7 +80,7 @@
     // The rows are ascending by start: those that can show begin after t0-longest.
     const lower = (t) => { let a = 0, b = n; while (a < b) { const m = (a + b) >> 1; if (cols.start[m] < t) a = m + 1; else b = m; } return a; };
     const visible = (v) => [lower(v.t0 - longest), lower(v.t1)];
-    const word = ["PENDING", "RUNNING", "COMPLETED", "TIMEOUT", "CANCELLED", "REJECTED"];
+    const word = ["PENDING", "RUNNING", "COMPLETED", "TIMEOUT", "CANCELLED", "REJECTED", "CHECKPOINTING", "SUSPENDED", "FAILED"];
     return {
       paint(px, w, h, v, colors) {
         const [a, b] = visible(v), sx = w / (v.t1 - v.t0), sy = h / (v.n1 - v.n0);

@@ -1,0 +1,299 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Layer is what one vCluster held over time: means over equal stretches.
+type Layer struct {
+	Name     string
+	Nodes    []float64
+	Borrowed []float64 // of Nodes, at home in other vClusters
+}
+
+// Stack is what all vClusters of a site held. All layers have one value for
+// each stretch.
+type Stack struct {
+	StartUS int64 // of the first stretch, µs since the trace's epoch
+	WidthUS int64 // of each
+	Nodes   int64 // of the site
+	Layers  []Layer
+}
+
+var layerColors = [...]color.NRGBA{Blue, Orange, Green, Purple, Sky, Vermilion, {0xF0, 0xE4, 0x42, 0xFF}, Muted}
+
+// NodesByVCluster draws how many nodes each vCluster held, one layer on
+// another; the part of a layer on nodes of other vClusters is hatched. Cost is
+// linear in the stretches; the figure has at most 600 points a layer.
+func NodesByVCluster(s Stack, clock Clock) *Figure {
+	s = s.reduced(stateColumns)
+	f := &Figure{Name: "nodes-by-vcluster", Title: "Nodes held by each vCluster over time", height: 320 * pt}
+	borrowed, all := 0.0, 0.0
+	for i, l := range s.Layers {
+		f.legend = append(f.legend, entry{text: l.Name, color: alpha(layerColors[i%len(layerColors)], 150), area: true})
+		for k, n := range l.Nodes {
+			all += n
+			borrowed += l.Borrowed[k]
+		}
+	}
+	f.Note = fmt.Sprintf("stacked up to the %s nodes of the site; nothing was borrowed", Count(s.Nodes))
+	if borrowed > 0 {
+		f.Note = fmt.Sprintf("stacked up to the %s nodes of the site; dark at the top of a layer: nodes borrowed from other vClusters, %s of all node time",
+			Count(s.Nodes), percent(borrowed/all))
+	}
+	f.Alt = f.Title + ": " + f.Note
+	f.body = func(c draw.Canvas) {
+		lo, hi := s.span()
+		p := newPlot(clock.Label(hi-lo), "nodes")
+		p.X.Tick.Marker = plot.TickerFunc(clock.Ticks)
+		p.X.Min, p.X.Max = lo, hi
+		p.Y.Min, p.Y.Max = 0, float64(max(1, s.Nodes))*1.03
+		p.Y.Tick.Marker = linearTicks(6, true)
+		p.Add(grid{x: true, y: true}, stacked{s})
+		p.Draw(c)
+	}
+	return f
+}
+
+func (s Stack) span() (lo, hi float64) {
+	n := 1
+	if len(s.Layers) > 0 {
+		n = max(1, len(s.Layers[0].Nodes))
+	}
+	return float64(s.StartUS) / secondUS, float64(s.StartUS+int64(n)*s.WidthUS) / secondUS
+}
+
+// reduced joins neighbours so that at most n stretches remain; the last may be
+// of fewer.
+func (s Stack) reduced(n int) Stack {
+	if len(s.Layers) == 0 {
+		return s
+	}
+	per := (len(s.Layers[0].Nodes) + n - 1) / n
+	if per <= 1 {
+		return s
+	}
+	out := Stack{StartUS: s.StartUS, WidthUS: s.WidthUS * int64(per), Nodes: s.Nodes}
+	for _, l := range s.Layers {
+		out.Layers = append(out.Layers, Layer{l.Name, means(l.Nodes, per), means(l.Borrowed, per)})
+	}
+	return out
+}
+
+func means(in []float64, per int) []float64 {
+	var out []float64
+	for i := 0; i < len(in); i += per {
+		part := in[i:min(i+per, len(in))]
+		sum := 0.0
+		for _, v := range part {
+			sum += v
+		}
+		out = append(out, sum/float64(len(part)))
+	}
+	return out
+}
+
+// stacked draws the layers and the line of what the site has.
+type stacked struct{ Stack }
+
+func (s stacked) Plot(c draw.Canvas, p *plot.Plot) {
+	if len(s.Layers) == 0 || len(s.Layers[0].Nodes) == 0 {
+		return
+	}
+	_, ty := p.Transforms(&c)
+	low := make([]float64, len(s.Layers[0].Nodes))
+	for i, l := range s.Layers {
+		col := layerColors[i%len(layerColors)]
+		own, top := make([]float64, len(low)), make([]float64, len(low))
+		for k := range low {
+			own[k] = low[k] + l.Nodes[k] - l.Borrowed[k]
+			top[k] = low[k] + l.Nodes[k]
+		}
+		s.fill(&c, p, low, own, alpha(col, 150))
+		s.fill(&c, p, own, top, col)
+		low = top
+	}
+	y := ty(float64(s.Stack.Nodes))
+	c.StrokeLine2(draw.LineStyle{Color: Ink, Width: 0.8 * pt, Dashes: windowDashes}, c.Min.X, y, c.Max.X, y)
+}
+
+// fill draws the band between two step curves.
+func (s stacked) fill(c *draw.Canvas, p *plot.Plot, low, high []float64, col color.Color) {
+	tx, ty := p.Transforms(c)
+	x := func(k int) vg.Length { return tx(float64(s.StartUS+int64(k)*s.WidthUS) / secondUS) }
+	// Stretches without a band part it, so that nothing is drawn there.
+	for k := 0; k < len(low); k++ {
+		if high[k] <= low[k] {
+			continue
+		}
+		var up, down []vg.Point
+		for ; k < len(low) && high[k] > low[k]; k++ {
+			up = append(up, vg.Point{X: x(k), Y: ty(high[k])}, vg.Point{X: x(k + 1), Y: ty(high[k])})
+			down = append(down, vg.Point{X: x(k), Y: ty(low[k])}, vg.Point{X: x(k + 1), Y: ty(low[k])})
+		}
+		for i := len(down) - 1; i >= 0; i-- {
+			up = append(up, down[i])
+		}
+		c.FillPolygon(col, up)
+	}
+}
+
+// WaitRow is how long the jobs of a group waited, in seconds.
+type WaitRow struct {
+	Name          string
+	Jobs          int64 // started
+	P50, P95, Max float64
+}
+
+// WaitsByGroup draws a row for each group: the median, the wait that 95 in 100
+// jobs stayed within, and the longest. Rows whose name is empty part the rest.
+func WaitsByGroup(rows []WaitRow) *Figure {
+	f := &Figure{
+		Name: "waits-by-group", Title: "How long jobs waited, by vCluster and class", height: vg.Length(110+20*len(rows)) * pt,
+		Note: "half of the jobs waited no longer than the left end of the bar, 95 in 100 no longer than its right end",
+		legend: []entry{
+			{text: "from the median to 95 in 100", color: alpha(Blue, 150), area: true},
+			{text: "longest", color: Vermilion},
+		},
+	}
+	most := 60.0
+	var said []string
+	for _, r := range rows {
+		most = max(most, r.Max)
+		if r.Name != "" {
+			said = append(said, fmt.Sprintf("%s: median %s, 95 in 100 within %s", r.Name, Span(r.P50), Span(r.P95)))
+		}
+	}
+	f.Alt = f.Title + ": " + strings.Join(said, "; ")
+	f.body = func(c draw.Canvas) {
+		p := waitPlot("", most)
+		p.Add(waitRows(rows))
+		names := make([]string, len(rows))
+		for i, r := range rows {
+			if r.Name != "" {
+				names[i] = fmt.Sprintf("%s (%s)", r.Name, Count(r.Jobs))
+			}
+		}
+		rowAxis(p, names)
+		p.Draw(c)
+	}
+	return f
+}
+
+// rowAxis labels rows from the top, at -0, -1, ...
+func rowAxis(p *plot.Plot, names []string) {
+	p.Y.Min, p.Y.Max = 0.5-float64(len(names)), 0.5
+	p.Y.Tick.Length = 0
+	p.Y.Tick.Marker = plot.TickerFunc(func(_, _ float64) []plot.Tick {
+		var ticks []plot.Tick
+		for i, name := range names {
+			if name != "" {
+				ticks = append(ticks, plot.Tick{Value: -float64(i), Label: name})
+			}
+		}
+		return ticks
+	})
+}
+
+type waitRows []WaitRow
+
+func (rs waitRows) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	half := min((ty(0)-ty(-1))*0.3, 7*pt)
+	for i, r := range rs {
+		if r.Name == "" {
+			continue
+		}
+		y := ty(-float64(i))
+		a, b, m := tx(waitPosition(r.P50)), tx(waitPosition(r.P95)), tx(waitPosition(r.Max))
+		b = max(b, a+2*pt)
+		c.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.7 * pt}, a, y, m, y)
+		c.FillPolygon(alpha(Blue, 150), []vg.Point{{X: a, Y: y - half}, {X: b, Y: y - half}, {X: b, Y: y + half}, {X: a, Y: y + half}})
+		c.StrokeLine2(draw.LineStyle{Color: Blue, Width: 2.4 * pt}, a, y-half, a, y+half)
+		c.StrokeLine2(draw.LineStyle{Color: Vermilion, Width: 1.6 * pt}, m, y-half, m, y+half)
+	}
+}
+
+// BarRow is a bar of a chart of rows. Target is drawn when it is not negative.
+type BarRow struct {
+	Name   string
+	Value  float64
+	Target float64
+	Says   string // at the end of the bar
+}
+
+// Shares draws the share of the node time that each tenant got, with its fair
+// share. Values are 0 to 1.
+func Shares(rows []BarRow, window string) *Figure {
+	f := barFigure("usage-by-tenant", "Usage of each tenant against its fair share", rows)
+	f.Note = "share of all node time that was held, in the " + window + "; bar past the mark: more than its share"
+	f.legend = []entry{{text: "usage", color: alpha(Blue, 150), area: true}, {text: "fair share", color: Vermilion}}
+	var said []string
+	for _, r := range rows {
+		said = append(said, r.Name+" "+r.Says)
+	}
+	f.Alt = f.Title + ": " + strings.Join(said, "; ")
+	f.body = func(c draw.Canvas) { drawBars(c, rows, "share of node time", percentTicks(8)) }
+	return f
+}
+
+// Reasons draws for how long jobs waited for what, in hours.
+func Reasons(rows []BarRow) *Figure {
+	f := barFigure("reasons", "What jobs waited for", rows)
+	f.Note = "time spent waiting, summed over jobs"
+	var said []string
+	for _, r := range rows {
+		said = append(said, r.Name+" "+r.Says)
+	}
+	f.Alt = f.Title + ": " + strings.Join(said, "; ")
+	f.body = func(c draw.Canvas) { drawBars(c, rows, "job hours", linearTicks(7, false)) }
+	return f
+}
+
+func barFigure(name, title string, rows []BarRow) *Figure {
+	return &Figure{Name: name, Title: title, height: vg.Length(100+20*len(rows)) * pt}
+}
+
+func drawBars(c draw.Canvas, rows []BarRow, label string, ticks plot.Ticker) {
+	p := newPlot(label, "")
+	most := 0.0
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = r.Name
+		most = max(most, r.Value, r.Target)
+	}
+	if most <= 0 {
+		most = 1
+	}
+	p.X.Min, p.X.Max = 0, most*1.2 // leaves room for the words
+	p.X.Tick.Marker = ticks
+	rowAxis(p, names)
+	p.Add(grid{x: true}, barRows(rows))
+	p.Draw(c)
+}
+
+type barRows []BarRow
+
+func (bs barRows) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	half := min((ty(0)-ty(-1))*0.34, 8*pt)
+	sty := sans(tickSize, Ink, false)
+	sty.YAlign = -0.5
+	for i, b := range bs {
+		y, x := ty(-float64(i)), tx(b.Value)
+		c.FillPolygon(alpha(Blue, 150), []vg.Point{{X: tx(0), Y: y - half}, {X: x, Y: y - half}, {X: x, Y: y + half}, {X: tx(0), Y: y + half}})
+		end := x
+		if b.Target >= 0 {
+			at := tx(b.Target)
+			c.StrokeLine2(draw.LineStyle{Color: Vermilion, Width: 2 * pt}, at, y-half-2*pt, at, y+half+2*pt)
+			end = max(end, at)
+		}
+		c.FillText(sty, vg.Point{X: end + 4*pt, Y: y}, b.Says)
+	}
+}

@@ -1,0 +1,284 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+)
+
+// site is what a report says more of the run of a site.
+type site struct {
+	doc    document // the cluster file
+	table  *metric.Table
+	window string // steady where there is one: shares are shown over it
+	bins   []record.VClusterBin
+	names  []string // that bins index
+	nodes  int64
+}
+
+// siteFigure names the figures that siteFigures draws.
+var siteFigure = map[string]bool{"nodes-by-vcluster": true, "waits-by-group": true, "usage-by-tenant": true, "reasons": true}
+
+// readSite reads what a run says of its site; nil when it is of none.
+func readSite(f *record.Run, a *about, t *metric.Table) (*site, error) {
+	if len(t.Groups) == 0 {
+		return nil, nil
+	}
+	s := &site{doc: a.site, table: t, window: metric.All, nodes: int64(len(a.units))}
+	for i := range t.Groups {
+		if t.Groups[i].Window == metric.Steady && t.Groups[i].Share != nil {
+			s.window = metric.Steady
+		}
+	}
+	var err error
+	s.bins, s.names, err = f.Shares()
+	return s, err
+}
+
+// groups are the rows of a kind in a window.
+func (s *site) groups(by, window string) []record.Group {
+	var out []record.Group
+	for _, g := range s.table.Groups {
+		if g.By == by && g.Window == window {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// named finds the entry of a list of the cluster file by its name.
+func (s *site) named(list, name string) document {
+	all, _ := s.doc.at(list).([]any)
+	for _, v := range all {
+		if m, ok := v.(map[string]any); ok && document(m).text("", "name") == name {
+			return m
+		}
+	}
+	return nil
+}
+
+func (r *run) siteFigures() []*plot.Figure {
+	s := r.site
+	if s == nil {
+		return nil
+	}
+	var out []*plot.Figure
+	if len(s.bins) > 0 {
+		out = append(out, plot.NodesByVCluster(s.stack(), r.clock()))
+	}
+	out = append(out, plot.WaitsByGroup(s.waitRows()))
+	if rows := s.shareRows(); len(rows) > 0 {
+		window := "whole run"
+		if s.window == metric.Steady {
+			window = "steady window"
+		}
+		out = append(out, plot.Shares(rows, window))
+	}
+	if rows := s.reasonRows(); len(rows) > 0 {
+		out = append(out, plot.Reasons(rows))
+	}
+	return out
+}
+
+// stack turns the bins into layers.
+func (s *site) stack() plot.Stack {
+	st := plot.Stack{StartUS: int64(s.bins[0].Time), WidthUS: int64(s.bins[0].Width), Nodes: s.nodes, Layers: make([]plot.Layer, len(s.names))}
+	for i, name := range s.names {
+		st.Layers[i].Name = name
+	}
+	for _, b := range s.bins {
+		l, w := &st.Layers[b.VCluster], float64(max(1, b.Width))
+		l.Nodes = append(l.Nodes, float64(b.NodeUS)/w)
+		l.Borrowed = append(l.Borrowed, float64(b.BorrowedUS)/w)
+	}
+	return st
+}
+
+// waitRows are the vClusters, and under them the classes.
+func (s *site) waitRows() []plot.WaitRow {
+	var out []plot.WaitRow
+	for _, by := range []struct{ by, prefix string }{{metric.ByVCluster, ""}, {metric.ByClass, "class "}} {
+		if len(out) > 0 {
+			out = append(out, plot.WaitRow{})
+		}
+		for _, g := range s.groups(by.by, metric.All) {
+			if g.WaitP50 != nil {
+				out = append(out, plot.WaitRow{Name: by.prefix + g.Name, Jobs: g.Started, P50: *g.WaitP50, P95: *g.WaitP95, Max: *g.WaitMax})
+			}
+		}
+	}
+	return out
+}
+
+// mostRows bounds the tenants of the figure; the table has all.
+const mostRows = 30
+
+func (s *site) shareRows() []plot.BarRow {
+	var out []plot.BarRow
+	for _, g := range s.groups(metric.ByTenant, s.window) {
+		if g.Share == nil {
+			continue
+		}
+		row := plot.BarRow{Name: g.Name, Value: *g.Share, Target: -1, Says: percent(*g.Share)}
+		if g.Target != nil {
+			row.Target = *g.Target
+			row.Says += " of " + percent(*g.Target)
+		}
+		out = append(out, row)
+	}
+	//detlint:total stable, so tenants that got as much stay in the order of the file
+	slices.SortStableFunc(out, func(a, b plot.BarRow) int { return cmp.Compare(b.Value, a.Value) })
+	return out[:min(len(out), mostRows)]
+}
+
+func percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
+
+const hourUS = 3_600_000_000
+
+func hours(us int64) float64 { return float64(us) / hourUS }
+
+func (s *site) reasonRows() []plot.BarRow {
+	var out []plot.BarRow
+	all := int64(0)
+	for _, t := range s.table.Reasons {
+		all += t.JobUS
+	}
+	for _, t := range s.table.Reasons {
+		if t.JobUS > 0 {
+			says := percent(float64(t.JobUS)/float64(all)) + ", " + count(t.Spells, "time", "times")
+			out = append(out, plot.BarRow{Name: t.Reason, Value: hours(t.JobUS), Target: -1, Says: says})
+		}
+	}
+	//detlint:total stable, so reasons of equal weight stay in the order of the document
+	slices.SortStableFunc(out, func(a, b plot.BarRow) int { return cmp.Compare(b.Value, a.Value) })
+	return out
+}
+
+// titled is a table of the report with its heading.
+type titled struct {
+	id, title string
+	table     *table.Table
+}
+
+// siteTables are what was run and what came of it, group by group.
+func (r *run) siteTables() []titled {
+	if r.site == nil {
+		return nil
+	}
+	return []titled{
+		{"vclusters", "vClusters", r.site.vclusterTable()},
+		{"tenants", "Tenants", r.site.tenantTable()},
+		{"classes", "Preemption classes", r.site.classTable()},
+	}
+}
+
+// spanCell is a number of seconds in words.
+func spanCell(x *float64) table.Cell {
+	if x == nil {
+		return table.Cell{}
+	}
+	return table.Quantity(plot.Span(*x), *x)
+}
+
+func percentCell(x *float64) table.Cell {
+	if x == nil {
+		return table.Cell{}
+	}
+	return table.Quantity(percent(*x), *x)
+}
+
+func hourCell(us int64) table.Cell { return table.Quantity(number(tidy(hours(us))), hours(us)) }
+
+// tidy leaves a tenth of an hour where that is enough.
+func tidy(h float64) float64 {
+	if h < 10 {
+		return float64(int64(h*100+0.5)) / 100
+	}
+	return float64(int64(h + 0.5))
+}
+
+func countCell(n int64) table.Cell { return table.Quantity(plot.Count(n), n) }
+
+func (s *site) vclusterTable() *table.Table {
+	out := table.New("vCluster", "profile", "lends", "borrows", "jobs", "started", "median wait", "95 in 100 within", "longest wait",
+		"node-hours", "borrowed", "lent", "preemptions", "requeues", "GPU-hours lost")
+	for _, g := range s.groups(metric.ByVCluster, metric.All) {
+		d := s.named("vclusters", g.Name)
+		lent := table.Cell{}
+		if g.LentUS != nil {
+			lent = hourCell(*g.LentUS)
+		}
+		out.Row(g.Name, d.text("default", "profile", "profile.name", "profile.base"), yes(d, "lend"), yes(d, "borrow"), countCell(g.Jobs), countCell(g.Started),
+			spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax), hourCell(g.NodeUS), hourCell(g.BorrowedUS), lent,
+			countCell(g.Preemptions), countCell(g.Requeues), hourCell(g.LostUS))
+	}
+	return out
+}
+
+// yes says a switch that is on unless the cluster file turns it off.
+func yes(d document, key string) string {
+	if on, ok := d.at(key).(bool); ok && !on {
+		return "no"
+	}
+	return "yes"
+}
+
+func (s *site) tenantTable() *table.Table {
+	out := table.New("tenant", "most nodes", "most running", "fair share", "usage", "off by", "jobs", "started", "median wait", "95 in 100 within",
+		"longest wait", "held by limits (h)", "preemptions", "GPU-hours lost")
+	shares := s.groups(metric.ByTenant, s.window)
+	for i, g := range s.groups(metric.ByTenant, metric.All) {
+		d := s.named("tenants", g.Name)
+		held, off := table.Cell{}, table.Cell{}
+		if g.HeldUS != nil {
+			held = hourCell(*g.HeldUS)
+		}
+		if v := shares[i].Deviation; v != nil {
+			off = table.Quantity(fmt.Sprintf("%+.1f points", 100**v), *v)
+		}
+		out.Row(g.Name, limit(d, "max_nodes"), limit(d, "max_concurrent"), percentCell(g.Target), percentCell(shares[i].Share), off,
+			countCell(g.Jobs), countCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax), held,
+			countCell(g.Preemptions), hourCell(g.LostUS))
+	}
+	return out
+}
+
+// limit of a tenant; 0 and a missing one are none.
+func limit(d document, key string) table.Cell {
+	if n := d.integer(key); n > 0 {
+		return countCell(n)
+	}
+	return table.Cell{}
+}
+
+func (s *site) classTable() *table.Table {
+	out := table.New("class", "jobs", "started", "median wait", "95 in 100 within", "longest wait", "started in time", "starved",
+		"preemptions", "requeues", "GPU-hours lost")
+	for _, g := range s.groups(metric.ByClass, metric.All) {
+		out.Row(g.Name, countCell(g.Jobs), countCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax),
+			percentCell(g.Within), percentCell(g.Starved), countCell(g.Preemptions), countCell(g.Requeues), hourCell(g.LostUS))
+	}
+	return out
+}
+
+// orAllows adds to a warning what only a site refuses.
+func (r *run) orAllows() string {
+	if r.site == nil {
+		return ""
+	}
+	return ", or than its limits ever allow"
+}
+
+// withdrawnBecause says why jobs left the queue.
+func (r *run) withdrawnBecause() string {
+	if r.site == nil {
+		return "as recorded in the log"
+	}
+	return "as recorded in the log, or because what they depend on can come no more"
+}
