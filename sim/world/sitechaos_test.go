@@ -74,9 +74,9 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 	for range rapid.IntRange(0, 12).Draw(rt, "orders") {
 		now += model.Time(seconds(30, "between orders"))
 		o := order{now, model.ProposePreempt, rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "for"), rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "victim")}
-		if rapid.IntRange(0, 5).Draw(rt, "cancel") == 0 {
-			o.kind = model.ProposeCancel
-		}
+		o.kind = rapid.SampledFrom([]model.ProposalKind{
+			model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposeCancel, model.ProposeRequeue,
+		}).Draw(rt, "order")
 		orders = append(orders, o)
 	}
 	return func() SiteConfig {

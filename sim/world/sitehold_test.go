@@ -77,6 +77,24 @@ func TestResize(t *testing.T) {
 	require.Equal(t, SiteState{State: s.State.State, Power: 400, Energy: s.State.Energy, All: s.State.All, VClusters: s.State.VClusters, Tenants: s.State.Tenants}, s.State)
 }
 
+// TestLeavingADrainingNode: a job that is moved off a node lets it be drained,
+// and so does one that is put back into the queue.
+func TestLeavingADrainingNode(t *testing.T) {
+	for _, kind := range []model.ProposalKind{model.ProposeResize, model.ProposeRequeue} {
+		s := newSingle(t, func(c *SiteConfig) { c.Changes = []Change{{At: 5 * at, Kind: NodeDrains}} }, row(1, 0))
+		f := s.submit(0)
+		s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
+		require.Equal(t, model.Draining, s.Take(5 * at)[0].State)
+		p := model.Proposal{Kind: kind, Ref: f.Ref, Placement: whole(2)}
+		require.NotEqual(t, model.FactRefused, s.ask(6*at, p).Kind)
+		require.Equal(t, 6*at, s.Next())
+		require.Equal(t, model.Drained, s.Take(6 * at)[0].State)
+		require.Equal(t, kind == model.ProposeRequeue, s.State.Waiting == 1)
+		p.VCluster = 7
+		require.Equal(t, model.FactRefused, s.ask(7*at, p).Kind)
+	}
+}
+
 // TestShares: two jobs share a node by GPU; the node is drained when the second
 // has left, and a failure takes both.
 func TestShares(t *testing.T) {

@@ -147,13 +147,19 @@ func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 		s.over(ref, model.Failed, kept)
 		return
 	}
+	s.again(ref, why)
+	s.release(ref, model.Fact{Kind: model.FactRequeued, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
+}
+
+// again books that the running attempt failed and its job waits once more.
+func (s *Site) again(ref model.Ref, why model.Reason) {
+	l := &s.lives[ref]
 	l.rec.Requeues++
 	s.State.Requeued++
 	s.stop(ref, model.Failed, why, 0)
 	l.limit = l.rec.Walltime
 	l.rec.State = model.Pending
 	s.queue(l, 1)
-	s.release(ref, model.Fact{Kind: model.FactRequeued, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
 }
 
 // suspend lets the running attempt go with a checkpoint of what it had done

@@ -14,14 +14,16 @@ type node struct {
 	then     model.NodeState // what it becomes when it is repaired or wiped
 	jobs     int32           // that hold it, or a part of it
 	failures int32           // so far, by luck
+	dirty    bool            // sensitive work was on it last
 	back     model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
 }
 
 // What an event of a node is about, in the place of its ref.
 const (
-	byChange model.Ref = iota // job is the row of SiteConfig.Changes
-	byLuck                    // job is the node, which breaks or is repaired
-	byReturn                  // job is the node, which is clean or has booted
+	byChange  model.Ref = iota // job is the row of SiteConfig.Changes
+	byLuck                     // job is the node, which breaks or is repaired
+	byReturn                   // job is the node, which is clean or has booted
+	byLeaving                  // job is the node, which a job left that goes on elsewhere
 )
 
 func (s *Site) nodeEvent(e des.Event) {
@@ -32,6 +34,8 @@ func (s *Site) nodeEvent(e des.Event) {
 	id := model.NodeID(e.Job())
 	n := &s.nodes[id]
 	switch {
+	case e.Ref() == byLeaving:
+		s.emptied(id, n.dirty)
 	case e.Rank() == des.RankNodeDown:
 		s.broken(id)
 	case n.back == e.At:
