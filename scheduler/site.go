@@ -199,6 +199,8 @@ type siteJob struct {
 	left     model.Duration // requested time from the next start on
 	borrowed bool
 	leaving  bool      // preempted, still on its nodes
+	seq      uint64    // of the last proposal to start it
+	asked    uint64    // of the last proposal to preempt it
 	cause    model.Ref // that it was preempted for
 	note     noted
 }

@@ -289,11 +289,9 @@ func (s *Site) granted(f *model.Fact) {
 
 // refused takes in that the quorum did not grant a proposal.
 func (s *Site) refused(f *model.Fact) {
-	if s.unasked(f.Seq) { // it was to preempt another
-		return
-	}
 	j := &s.jobs[f.Ref]
-	if j.phase == never { // it left by itself meanwhile
+	if j.seq != f.Seq || (j.phase != inFlight && j.phase != withdrawn) { // it was to preempt another, or to withdraw it
+		s.unasked(f.Seq)
 		return
 	}
 	j.lane.flying = without(j.lane.flying, f.Ref)

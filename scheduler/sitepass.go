@@ -332,6 +332,7 @@ func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 	s.use(j)
 	s.lend(j, 1)
 	s.seq++
+	j.seq = s.seq
 	s.note(ref, model.ReasonNone)
 	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,

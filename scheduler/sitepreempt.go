@@ -77,7 +77,7 @@ func (s *Site) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trig
 		t.Give(v)
 		s.seq++
 		c.victims = append(c.victims, asked{v.Ref, s.seq})
-		s.jobs[v.Ref].leaving = true
+		s.jobs[v.Ref].leaving, s.jobs[v.Ref].asked = true, s.seq
 		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
 		})
@@ -203,17 +203,24 @@ func (s *Site) left(ref model.Ref) {
 	}
 }
 
-// unasked takes in the refusal of a proposal to preempt: the claim is given up,
-// and the next pass looks for other victims. It says whether seq was one.
-func (s *Site) unasked(seq uint64) bool {
-	for i := range s.claims {
-		for _, v := range s.claims[i].victims {
-			if v.seq == seq {
-				s.jobs[v.ref].leaving = false
-				s.unclaim(s.claims[i].ref)
-				return true
-			}
+// unasked takes in the refusal of a proposal to preempt: the victim is taken off
+// its claim, which is given up when no other is on its way out.
+func (s *Site) unasked(seq uint64) {
+	for _, ref := range s.active {
+		if s.jobs[ref].asked == seq {
+			s.jobs[ref].leaving = false
 		}
 	}
-	return false
+	for i := range s.claims {
+		c := &s.claims[i]
+		for k := range c.victims {
+			if c.victims[k].seq != seq {
+				continue
+			}
+			if c.victims = append(c.victims[:k], c.victims[k+1:]...); len(c.victims) == 0 {
+				s.unclaim(c.ref)
+			}
+			return
+		}
+	}
 }
