@@ -121,7 +121,7 @@ func (s *Site) overCap(j *siteJob) model.Reason {
 	switch {
 	case !s.fitsCaps(&power, s.used):
 		return model.ReasonPower
-	case !s.fitsCaps(&usage{bandwidth: j.IODemand}, s.used):
+	case !s.fitsCaps(&usage{bandwidth: j.Demand(sizeOf(&s.chosen))}, s.used):
 		return model.ReasonBandwidth
 	}
 	return model.ReasonNone
@@ -175,7 +175,7 @@ func (s *Site) own(l *lane, j *siteJob, avoid model.NodeSet) int32 {
 
 // use books what j takes of the caps on the nodes in s.chosen.
 func (s *Site) use(j *siteJob) {
-	j.ask = usage{s.site.Draw(&j.Allocation, &s.chosen), j.IODemand}
+	j.ask = usage{s.site.Draw(&j.Allocation, &s.chosen), j.Demand(sizeOf(&s.chosen))}
 	s.used.power += j.ask.power
 	s.used.bandwidth += j.ask.bandwidth
 }
