@@ -56,7 +56,7 @@ func (s *Site) preempt(l *lane, now model.Time, ref model.Ref) {
 // take proposes the victims of one trigger; it says whether there are any.
 func (s *Site) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trigger) bool {
 	j := &s.jobs[ref]
-	s.suspect(l, j, now, trigger)
+	s.suspect(l, ref, now, trigger)
 	if len(s.suspects) == 0 {
 		return false
 	}
@@ -96,15 +96,22 @@ func (s *Site) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trig
 }
 
 // suspect lists in s.suspects who runs and might leave.
-func (s *Site) suspect(l *lane, j *siteJob, now model.Time, trigger preempt.Trigger) {
+func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.Trigger) {
+	j := &s.jobs[ref]
 	s.suspects = s.suspects[:0]
-	for _, ref := range s.active {
-		r := &s.jobs[ref]
+	avoid := s.avoids(ref, now, now.Add(j.left))
+	copy(s.extra, j.kind.mask)
+	s.extra.And(s.ready)
+	if avoid != nil {
+		s.extra.AndNot(avoid)
+	}
+	for _, running := range s.active {
+		r := &s.jobs[running]
 		lent := r.borrowed && within(&r.placement, s.home[l.id]) > 0
 		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && r.Class >= j.Class) {
 			continue
 		}
-		usable := within(&r.placement, j.kind.mask)
+		usable := within(&r.placement, s.extra)
 		if usable == 0 {
 			continue
 		}
@@ -114,7 +121,7 @@ func (s *Site) suspect(l *lane, j *siteJob, now model.Time, trigger preempt.Trig
 		}
 		share, burst := s.book.Target(r.Tenant)
 		s.suspects = append(s.suspects, preempt.Victim{
-			Ref: ref, Job: r.Job, Class: r.Class, Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
+			Ref: running, Job: r.Job, Class: r.Class, Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: per,
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: model.AbsentTime,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
