@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -226,48 +227,59 @@ func (b *book) mayPreempt(j, o *booked) bool {
 	return usable && o.Preemptible() && (lent || o.Class < j.Class || j.IsSensitive())
 }
 
-func drawSite(t *rapid.T) *model.Site {
-	s := &model.Site{SensitivePool: rapid.Int32Range(0, 4).Draw(t, "pool"), PowerCap: rapid.Int64Range(0, 2000).Draw(t, "power")}
+// dice draw evenly, where rapid prefers what is small.
+type dice struct{ *rand.Rand }
+
+func (d dice) in(lo, hi int) int       { return lo + d.IntN(hi-lo+1) }
+func (d dice) in32(lo, hi int32) int32 { return lo + d.Int32N(hi-lo+1) }
+func (d dice) in64(lo, hi int64) int64 { return lo + d.Int64N(hi-lo+1) }
+func (d dice) one(of int) bool         { return d.IntN(of) == 0 }
+
+func sample[T any](d dice, of ...T) T { return of[d.IntN(len(of))] }
+
+func drawSite(d dice) *model.Site {
+	s := &model.Site{SensitivePool: sample(d, 0, d.in32(1, 6)), PowerCap: sample(d, 0, d.in64(0, 2000))}
 	for range 3 {
 		s.VClusters = append(s.VClusters, model.VCluster{
-			Lend: rapid.IntRange(0, 4).Draw(t, "lends") > 0, Borrow: rapid.IntRange(0, 4).Draw(t, "borrows") > 0,
-			MaxLent: model.FixedOf(rapid.SampledFrom([]float64{0, 0.2, 0.5, 1}).Draw(t, "share")),
+			Lend: !d.one(5), Borrow: !d.one(5),
+			MaxLent: model.FixedOf(sample(d, 0, 0.2, 0.5, 0.5, 1)),
 		})
 	}
 	s.Tenants = make([]model.Tenant, 2)
-	s.Tenants[0].MaxNodes = rapid.Int32Range(0, 9).Draw(t, "limit")
-	for range rapid.IntRange(1, 16).Draw(t, "nodes") {
+	s.Tenants[0].MaxNodes = sample(d, 0, d.in32(1, 9))
+	for range sample(d, d.in(1, 16), d.in(12, 40)) {
 		s.Nodes = append(s.Nodes, model.Node{
-			Home: model.VClusterID(rapid.IntRange(-1, 2).Draw(t, "home")), GPUs: rapid.Int32Range(1, 4).Draw(t, "gpus"),
-			BusyPower: rapid.Int64Range(0, 200).Draw(t, "watts"), Fingerprint: rapid.Int32Range(-1, 1).Draw(t, "print"),
+			Home: model.VClusterID(d.in(-1, 2)), GPUs: d.in32(1, 4),
+			BusyPower: d.in64(0, 200), Fingerprint: d.in32(-1, 1),
 		})
 	}
 	return s
 }
 
-func drawJob(t *rapid.T, id model.JobID) model.Allocation {
+func drawJob(d dice, id model.JobID) model.Allocation {
 	a := model.Allocation{
-		Job: id, VCluster: model.VClusterID(rapid.IntRange(0, 2).Draw(t, "vcluster")), Tenant: model.TenantID(rapid.IntRange(0, 1).Draw(t, "tenant")),
-		NodesMin: rapid.Int32Range(1, 3).Draw(t, "min"), Class: rapid.SampledFrom([]int32{0, 1, 3, 7, 10}).Draw(t, "class"), QOS: -1,
-		Checkpoint: model.Checkpoint(rapid.IntRange(0, 2).Draw(t, "checkpoint")), Kind: model.Kind(rapid.IntRange(0, 2).Draw(t, "kind")),
-		GPUs:  rapid.SampledFrom([]int32{0, 0, 1, 2}).Draw(t, "share"),
-		Power: rapid.SampledFrom([]int64{0, 0, 50, 333}).Draw(t, "power"), IODemand: rapid.Int64Range(0, 30).Draw(t, "io"),
+		Job: id, VCluster: model.VClusterID(d.in(0, 2)), Tenant: model.TenantID(d.in(0, 1)),
+		NodesMin: d.in32(1, 3), Class: sample[int32](d, 0, 1, 3, 3, 5, 7, 10), QOS: -1,
+		Checkpoint: model.Checkpoint(d.in(0, 2)), Kind: sample(d, model.Bounded, model.Bounded, model.Service, model.Reactive),
+		GPUs:  sample[int32](d, 0, 0, 1, 2),
+		Power: sample[int64](d, 0, 0, 0, 333), IODemand: d.in64(0, 30),
 	}
-	a.NodesMax = a.NodesMin + rapid.Int32Range(0, 4).Draw(t, "more")
+	a.NodesMax = a.NodesMin + d.in32(0, 4)
 	return a
 }
 
 // drawPlacement draws nodes that often are free and the right number, and
 // sometimes make no sense.
-func drawPlacement(t *rapid.T, b *book, j *booked) (p model.Placement) {
-	if rapid.IntRange(0, 19).Draw(t, "nonsense") == 0 {
-		p.Words = []model.NodeWord{{Word: rapid.Int32Range(-1, 1).Draw(t, "word"), Mask: rapid.Uint64().Draw(t, "mask")}}
-		p.Shares = []model.NodeShare{{Node: model.NodeID(rapid.IntRange(-1, 17).Draw(t, "node")), Units: 1, GPUs: 1}}
+func drawPlacement(d dice, b *book, j *booked) (p model.Placement) {
+	if d.one(20) {
+		p.Words = []model.NodeWord{{Word: d.in32(-1, 1), Mask: d.Uint64()}}
+		p.Shares = []model.NodeShare{{Node: model.NodeID(d.in(-1, 17)), Units: 1, GPUs: 1}}
 		return p
 	}
-	careful := rapid.IntRange(0, 3).Draw(t, "careful") > 0
-	want := rapid.Int32Range(j.NodesMin, j.NodesMax).Draw(t, "size")
-	start := rapid.IntRange(0, len(b.site.Nodes)-1).Draw(t, "from")
+	careful := !d.one(4)
+	want := d.in32(j.NodesMin, j.NodesMax)
+	start := d.in(0, len(b.site.Nodes)-1)
+	print, atHome := d.in32(-1, 1), d.one(2)
 	used := map[cell]bool{}
 	for _, o := range b.jobs {
 		for _, c := range o.cells {
@@ -277,7 +289,10 @@ func drawPlacement(t *rapid.T, b *book, j *booked) (p model.Placement) {
 	masks := make([]uint64, len(b.site.Nodes))
 	for i := range masks {
 		n := model.NodeID((start + i) % len(masks))
-		if want == 0 || (careful && b.states[n] != model.Ready) {
+		mine := slices.ContainsFunc(j.cells, func(c cell) bool { return c.node == n })
+		other := b.site.Nodes[n].Home != -1 && b.site.Nodes[n].Home != j.VCluster
+		if want == 0 || (careful && b.states[n] != model.Ready && !mine) || (atHome && other && !mine) ||
+			(j.IsSensitive() && b.site.Nodes[n].Fingerprint != print) {
 			continue
 		}
 		free, all := uint64(0), uint64(1)<<b.site.Nodes[n].GPUs-1
@@ -325,7 +340,7 @@ func (s *Site) snapshot() Site {
 		c.jobs[i].held = model.Placement{Words: slices.Clone(c.jobs[i].held.Words), Shares: slices.Clone(c.jobs[i].held.Shares)}
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)
-	c.had, c.kept, c.need = slices.Clone(s.had), slices.Clone(s.kept), nil
+	c.kept, c.need = slices.Clone(s.kept), nil
 	return c
 }
 
@@ -335,11 +350,12 @@ func (s *Site) snapshot() Site {
 // the same after a refusal as before.
 func TestSiteAgainstBook(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		site := drawSite(t)
+		d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
+		site := drawSite(d)
 		b := &book{site: site, power: site.PowerCap, limits: []model.Limits{site.Tenants[0].Limits, site.Tenants[1].Limits}}
 		b.states = make([]model.NodeState, len(site.Nodes))
-		r := &replay{T: t, book: b, quorum: NewSite(site)}
-		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+		r := &replay{T: t, dice: d, book: b, quorum: NewSite(site)}
+		for range 100 * rapid.IntRange(1, 2).Draw(t, "hundreds") {
 			r.step()
 			r.compare()
 		}
@@ -348,6 +364,7 @@ func TestSiteAgainstBook(t *testing.T) {
 
 type replay struct {
 	*rapid.T
+	dice   dice
 	book   *book
 	quorum *Site
 }
@@ -363,7 +380,7 @@ func (r *replay) one(states ...model.JobState) *booked {
 	if len(found) == 0 {
 		return nil
 	}
-	return found[rapid.IntRange(0, len(found)-1).Draw(r.T, "which")]
+	return found[r.dice.in(0, len(found)-1)]
 }
 
 func (r *replay) decide(p model.Proposal, legal bool) (f model.Fact) {
@@ -380,16 +397,19 @@ func (r *replay) decide(p model.Proposal, legal bool) (f model.Fact) {
 
 func (r *replay) step() {
 	b := r.book
-	switch rapid.IntRange(0, 15).Draw(r.T, "step") {
+	switch r.dice.in(0, 18) {
 	case 0, 1, 2:
-		j := &booked{Allocation: drawJob(r.T, model.JobID(len(b.jobs)))}
+		if len(b.jobs) > 80 {
+			return
+		}
+		j := &booked{Allocation: drawJob(r.dice, model.JobID(len(b.jobs)))}
 		b.jobs = append(b.jobs, j)
 		r.quorum.Apply(&model.Fact{Kind: model.FactSubmitted, Job: j.Job, Ref: model.Ref(j.Job), Alloc: &j.Allocation})
 	case 3, 4, 5, 6, 7:
 		r.place(model.ProposeAssign, model.Running, r.one(model.Pending, model.Pending, model.Running, model.Checkpointing, model.Completed))
-	case 8:
+	case 8, 16, 17:
 		r.place(model.ProposeResize, model.Running, r.one(model.Running, model.Checkpointing))
-	case 9:
+	case 9, 18:
 		r.preempt(r.one(model.Pending), r.one(model.Running, model.Checkpointing, model.Pending))
 	case 10, 11:
 		r.leave(r.one(model.Running, model.Checkpointing))
@@ -409,8 +429,8 @@ func (r *replay) place(kind model.ProposalKind, next model.JobState, j *booked) 
 	if j == nil {
 		return
 	}
-	p := model.Proposal{Kind: kind, Job: j.Job, Ref: model.Ref(j.Job), VCluster: j.VCluster, Borrowed: rapid.Bool().Draw(r.T, "borrows")}
-	p.Placement = drawPlacement(r.T, r.book, j)
+	p := model.Proposal{Kind: kind, Job: j.Job, Ref: model.Ref(j.Job), VCluster: j.VCluster, Borrowed: !r.dice.one(4)}
+	p.Placement = drawPlacement(r.dice, r.book, j)
 	cells, ok := r.book.cellsOf(j, &p.Placement)
 	from := model.Pending
 	if kind == model.ProposeResize {
@@ -440,7 +460,7 @@ func (r *replay) leave(j *booked) {
 		return
 	}
 	f := model.Fact{Job: j.Job, Ref: model.Ref(j.Job)}
-	switch way := rapid.IntRange(0, 4).Draw(r.T, "way"); {
+	switch way := r.dice.in(0, 4); {
 	case way == 0:
 		f.Kind, j.state = model.FactRequeued, model.Pending
 	case way == 1 && j.state == model.Checkpointing:
@@ -463,15 +483,15 @@ func (r *replay) leave(j *booked) {
 // change lets a node, a limit or a cap change.
 func (r *replay) change() {
 	b := r.book
-	f := model.Fact{Value: rapid.Int64Range(0, 2000).Draw(r.T, "cap")}
-	switch rapid.IntRange(0, 3).Draw(r.T, "change") {
+	f := model.Fact{Value: sample(r.dice, 0, r.dice.in64(0, 3000))}
+	switch r.dice.in(0, 3) {
 	case 0:
-		f.Kind, f.Node = model.FactNode, model.NodeID(rapid.IntRange(0, len(b.site.Nodes)-1).Draw(r.T, "node"))
-		f.State = rapid.SampledFrom([]model.NodeState{model.Ready, model.Ready, model.Down, model.Draining}).Draw(r.T, "state")
+		f.Kind, f.Node = model.FactNode, model.NodeID(r.dice.in(0, len(b.site.Nodes)-1))
+		f.State = sample(r.dice, model.Ready, model.Ready, model.Down, model.Draining)
 		b.states[f.Node] = f.State
 	case 1:
-		f.Kind, f.Tenant = model.FactLimits, model.TenantID(rapid.IntRange(0, 1).Draw(r.T, "tenant"))
-		f.Limits = &model.Limits{MaxNodes: rapid.Int32Range(0, 9).Draw(r.T, "nodes"), MaxConcurrent: rapid.Int32Range(0, 4).Draw(r.T, "jobs")}
+		f.Kind, f.Tenant = model.FactLimits, model.TenantID(r.dice.in(0, 1))
+		f.Limits = &model.Limits{MaxNodes: sample(r.dice, 0, r.dice.in32(1, 9)), MaxConcurrent: sample(r.dice, 0, r.dice.in32(1, 4))}
 		b.limits[f.Tenant] = *f.Limits
 	case 2:
 		f.Kind, b.power = model.FactPower, f.Value
@@ -488,12 +508,13 @@ func (r *replay) compare() {
 	holders := map[cell]model.Ref{}
 	for _, j := range b.jobs {
 		for _, c := range j.cells {
-			require.NotContains(r, holders, c, "two holders")
+			if _, held := holders[c]; held {
+				r.Fatalf("GPU %d of node %d has two holders", c.gpu, c.node)
+			}
 			holders[c] = model.Ref(j.Job)
 		}
 		state, present := s.StateOf(model.Ref(j.Job))
-		require.Equal(r, !j.state.Terminal(), present)
-		require.True(r, !present || state == j.state)
+		require.True(r, present != j.state.Terminal() && (!present || state == j.state), "job %d", j.Job)
 	}
 	holder := func(c cell) model.Ref {
 		if ref, held := holders[c]; held {
@@ -503,10 +524,11 @@ func (r *replay) compare() {
 	}
 	for i := range b.site.Nodes {
 		n := model.NodeID(i)
-		require.Equal(r, holder(cell{n, -1}), s.OwnerOf(n))
+		right := holder(cell{n, -1}) == s.OwnerOf(n)
 		for g := range b.site.Nodes[i].GPUs {
-			require.Equal(r, holder(cell{n, g}), s.OwnerOfGPU(n, g))
+			right = right && holder(cell{n, g}) == s.OwnerOfGPU(n, g)
 		}
+		require.True(r, right, "node %d", n)
 	}
 	for v := range b.site.VClusters {
 		require.Equal(r, b.lentBy(model.VClusterID(v)), s.LentBy(model.VClusterID(v)))

@@ -24,8 +24,7 @@ type Site struct {
 
 	// Scratch of one decision.
 	need []int32       // nodes asked of each lender
-	had  []int32       // nodes that a job to be resized has of each lender
-	kept model.NodeSet // nodes that it has
+	kept model.NodeSet // nodes of the job that is to be resized
 }
 
 // nobody holds a node or a GPU.
@@ -72,7 +71,7 @@ func NewSite(site *model.Site) *Site {
 	s := &Site{
 		site: site, nodes: make([]tenure, len(site.Nodes)),
 		homes: make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
-		need: make([]int32, len(site.VClusters)), had: make([]int32, len(site.VClusters)),
+		need:    make([]int32, len(site.VClusters)),
 		tenants: make([]account, len(site.Tenants)), kept: model.NewNodeSet(len(site.Nodes)),
 		power: share{limit: site.PowerCap}, bandwidth: share{limit: site.Bandwidth},
 	}

@@ -52,8 +52,8 @@ func (s *Site) enter(f *model.Fact) {
 	case int(a.Tenant) >= len(s.tenants) || int(a.VCluster) >= len(s.homes):
 		panic("quorum: submission for a tenant or a vCluster that the site does not have")
 	}
-	*j = resident{Allocation: *a, known: true, held: model.Placement{Words: j.held.Words[:0], Shares: j.held.Shares[:0]}}
-	j.Deps = nil // they are the graph's
+	*j = resident{Allocation: *a, known: true, held: j.held} // which is empty
+	j.Deps = nil                                             // they are the graph's
 }
 
 func (s *Site) resident(ref model.Ref, id model.JobID) *resident {

@@ -81,16 +81,11 @@ func (s *Site) resize(p *model.Proposal, f *model.Fact) {
 		return
 	}
 	j := &s.jobs[p.Ref]
-	copy(s.had, s.lent)
 	s.drop(p.Ref)
-	for v := range s.had {
-		s.had[v] -= s.lent[v]
-	}
 	s.keep(&j.held, true)
 	var a ask
 	f.Reason = s.check(p, &a)
 	s.keep(&j.held, false)
-	clear(s.had)
 	if f.Reason != model.ReasonNone {
 		s.take(p.Ref)
 		return
@@ -198,7 +193,7 @@ func (s *Site) check(p *model.Proposal, a *ask) model.Reason {
 // resized, it may keep under limits that were lowered since.
 func (s *Site) checkLimits(j *resident, a *ask) model.Reason {
 	for v := range s.need {
-		if s.need[v] > s.had[v] && s.lent[v]+s.need[v] > s.site.VClusters[v].Lendable(s.homes[v]) {
+		if s.need[v] > 0 && s.lent[v]+s.need[v] > s.site.VClusters[v].Lendable(s.homes[v]) {
 			return model.ReasonLendLimit
 		}
 	}
@@ -216,7 +211,7 @@ func (s *Site) checkLimits(j *resident, a *ask) model.Reason {
 		return model.ReasonPower
 	case s.bandwidth.exceeded(a.bandwidth, j.ask.bandwidth):
 		return model.ReasonBandwidth
-	case j.IsSensitive() && s.site.SensitivePool > 0 && a.nodes > j.ask.nodes && s.sensitive+a.nodes > s.site.SensitivePool:
+	case j.IsSensitive() && s.site.SensitivePool > 0 && s.sensitive+a.nodes > s.site.SensitivePool:
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone

@@ -311,3 +311,24 @@ func TestSiteContradictionsPanic(t *testing.T) {
 	require.Panics(t, func() { d.Apply(&model.Fact{Kind: model.FactRequeued, Job: 2, Ref: 1}) }, "another job")
 	require.Panics(t, func() { d.fact(model.FactAssigned, 1) }, "an answer")
 }
+
+// TestSiteAllocatesNothing once its tables have grown, whatever the answer is.
+func TestSiteAllocatesNothing(t *testing.T) {
+	d := newDesk(t)
+	d.submit(1, nodes(1, 24))
+	d.submit(2, gpus(2))
+	whole := model.Proposal{Job: 1, Ref: 1, Placement: on(0, 1, 2, 20)}
+	more := model.Proposal{Kind: model.ProposeResize, Job: 1, Ref: 1, Placement: on(0, 1, 2, 3, 20)}
+	shared := model.Proposal{Job: 2, Ref: 2, Placement: part(4, 3, 2)}
+	wrong := model.Proposal{Job: 2, Ref: 2, Placement: part(0, 3, 2)}
+	requeue := model.Fact{Kind: model.FactRequeued, Job: 1, Ref: 1}
+	again := model.Fact{Kind: model.FactRequeued, Job: 2, Ref: 2}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		d.Decide(&whole)
+		d.Decide(&more)
+		d.Decide(&wrong)
+		d.Decide(&shared)
+		d.Apply(&requeue)
+		d.Apply(&again)
+	}))
+}

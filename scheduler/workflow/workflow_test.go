@@ -187,6 +187,14 @@ func TestMemory(t *testing.T) {
 	require.Empty(t, g.end(3, model.Cancelled))
 	require.Equal(t, Never, g.submit(plain(5, after(5, model.AfterAny))), "it waits for itself")
 
+	locks := task(10, 4, 0, model.Dependency{Condition: model.Mutex, Mutex: 3})
+	g.submit(locks)
+	require.Len(t, g.groups.slots, 1)
+	require.Len(t, g.locks.slots, 1)
+	g.end(10, model.Completed)
+	require.Empty(t, g.groups.slots)
+	require.Empty(t, g.locks.slots)
+
 	var c Changes
 	g.submit(job(6, after(9, model.AfterAny)), job(7, after(9, model.AfterOK)))
 	g.Ended(9, -1, model.Rejected, false, &c)
@@ -278,4 +286,20 @@ func BenchmarkGraph(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestAllocatesNothing once its tables have grown.
+func TestAllocatesNothing(t *testing.T) {
+	g := New()
+	var c Changes
+	first, second := job(1), task(2, 1, 0, after(1, model.AfterOK), model.Dependency{Condition: model.Mutex, Mutex: 3})
+	first.Awaited, second.Awaited = false, false
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		c.Reset()
+		g.submit(first, second)
+		g.Started(1)
+		g.Ended(1, 1, model.Completed, false, &c)
+		g.Started(2)
+		g.Ended(2, 2, model.Completed, false, &c)
+	}))
 }
