@@ -173,7 +173,7 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 			s.meet(l, now, room.h[0])
 			room.pop()
 		}
-		if l.blocked && s.cfg.Explain == nil { // else the others want to know why
+		if l.blocked && s.cfg.Explain == nil && l.policy.MinScore == 0 { // else the others want to know why, or when
 			tight.h = tight.h[:0]
 			if b := l.policy.Backfill; b == None || b == Conservative {
 				break
@@ -275,7 +275,7 @@ func (s *Site) meetTight(l *lane, now model.Time, c candidate) {
 func (s *Site) held(l *lane, c candidate, now model.Time) model.Reason {
 	p, j := l.policy, &s.jobs[c.ref]
 	if p.MinScore > 0 && p.Ranking == ByScore && model.Fixed(c.key) < p.MinScore {
-		l.release = min(l.release, s.reaches(l, j, model.Fixed(c.key), now))
+		l.release = min(l.release, s.reaches(l, j, now))
 		return model.ReasonMinScore
 	}
 	if r := s.book.Check(&j.claim); r != model.ReasonNone {
@@ -284,22 +284,31 @@ func (s *Site) held(l *lane, c candidate, now model.Time) model.Reason {
 	return s.graph.Gate(c.ref)
 }
 
-// reaches is the instant at which the wait alone has lifted j to min_score; a
-// pass is made then. Never when it does not within what is left of the clock.
-func (s *Site) reaches(l *lane, j *siteJob, have model.Fixed, now model.Time) model.Time {
-	w2, pen := l.policy.Weights[score.Wait], l.penalty[j.Tenant+1]
-	if w2 <= 0 || pen <= 0 {
+// reaches is the instant at which the wait alone has lifted j to min_score, to the
+// microsecond, if that is before l.release; a pass is made then.
+func (s *Site) reaches(l *lane, j *siteJob, now model.Time) model.Time {
+	const horizon = 1 << 50 * model.Microsecond
+	least := l.policy.MinScore
+	if l.policy.Weights[score.Wait] <= 0 || (l.release < model.Never && s.scoreOf(l, j, l.release) < least) {
 		return model.Never
 	}
-	step := w2.Mul(pen)
-	if step <= 0 {
-		return model.Never
+	low, span := now, model.Millisecond
+	for s.scoreOf(l, j, now.Add(span)) < least {
+		if low, span = now.Add(span), 2*span; span > horizon {
+			return model.Never
+		}
 	}
-	// Below the exact instant by rounding at most, so that the pass repeats
-	// until it is reached; each lies at least a millisecond later.
-	wait := score.WaitOf(now.Sub(j.submit), l.policy.Reference)
-	lack := model.Ratio(int64(l.policy.MinScore-have), int64(step))
-	return max(j.submit.Add(score.WaitUntil(wait+lack, l.policy.Reference)), now.Add(model.Millisecond))
+	for high := now.Add(span); ; {
+		mid := low + (high-low)/2
+		switch {
+		case mid == low:
+			return high
+		case s.scoreOf(l, j, mid) < least:
+			low = mid
+		default:
+			high = mid
+		}
+	}
 }
 
 // block makes ref the first blocked job of the pass, when there is none yet.
