@@ -202,7 +202,9 @@ func (s *Site) split(l *lane, now model.Time) bool {
 	if !any && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
 		// Nobody starts, whoever is first: the blocked one would only keep
 		// its own vCluster from lending.
-		l.blocked = true
+		for i := 0; i < len(s.tight) && !l.blocked; i++ {
+			l.blocked = s.held(l, s.tight[i], now) == model.ReasonNone
+		}
 		return false
 	}
 	for i := range s.room {
