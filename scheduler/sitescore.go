@@ -16,7 +16,7 @@ func (j *siteJob) gpuTime() int64 {
 	if d == model.Forever {
 		d = unboundedWork
 	}
-	return (int64(d+model.Second-1) / int64(model.Second)) * int64(j.claim.GPUs)
+	return (int64(max(d, 1)-1)/int64(model.Second) + 1) * int64(j.claim.GPUs)
 }
 
 // rank prepares what never changes in the order of j while it waits.
