@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,74 +152,93 @@ func drawJobs(t *rapid.T, w *twin) {
 	}
 }
 
+// pair drives a twin and a graph alike.
+type pair struct {
+	*rapid.T
+	twin  *twin
+	graph *Graph
+	spare []model.Ref
+	next  model.Ref
+}
+
+func (p *pair) submit(j *twinJob) {
+	if n := len(p.spare); n > 0 {
+		j.ref, p.spare = p.spare[n-1], p.spare[:n-1]
+	} else {
+		j.ref, p.next = p.next, p.next+1
+	}
+	j.phase = "blocked" // not to come any more, for a job that waits for itself
+	status := p.twin.look(j, all)
+	require.Equal(p, status, p.graph.Submit(&j.Allocation, j.ref))
+	j.phase = [...]string{Free: "free", Blocked: "blocked", Never: "doomed"}[status]
+}
+
+func (p *pair) start(j *twinJob) {
+	if p.graph.Gate(j.ref) == model.ReasonNone {
+		p.graph.Started(j.ref)
+		j.phase = "started"
+	}
+}
+
+func (p *pair) end(j *twinJob, outcome model.JobState) {
+	var got Changes
+	p.spare = append(p.spare, j.ref)
+	p.graph.Ended(j.Job, j.ref, outcome, false, &got)
+	require.Equal(p, p.twin.ended(j, outcome), got)
+}
+
+func (p *pair) cancel(j *twinJob) { p.end(j, model.Cancelled) }
+
+func (p *pair) finish(j *twinJob) {
+	outcomes := []model.JobState{model.Completed, model.Completed, model.Failed, model.Timeout, model.Cancelled}
+	p.end(j, rapid.SampledFrom(outcomes).Draw(p.T, "outcome"))
+}
+
+func (p *pair) requeue(j *twinJob) {
+	var got Changes
+	p.graph.Stopped(j.ref)
+	p.graph.Ended(j.Job, j.ref, model.Failed, true, &got)
+	require.Empty(p, got)
+	j.phase = "free"
+}
+
+// refuse lets a job end that was never submitted.
+func (p *pair) refuse(j *twinJob) {
+	var got Changes
+	j.TaskGroup = -1 // nobody has heard of it
+	p.graph.Ended(j.Job, -1, model.Rejected, false, &got)
+	require.Equal(p, p.twin.ended(j, model.Rejected), got)
+}
+
 // TestAgainstTwin submits, starts and ends random jobs in a random order, in
 // which some fail and are requeued, and compares every answer.
 func TestAgainstTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, g := &twin{}, New()
+		p := &pair{T: t, twin: w, graph: g}
 		drawJobs(t, w)
-		spare := []model.Ref{}
-		next := model.Ref(0)
-		submit := func(j *twinJob) {
-			if n := len(spare); n > 0 {
-				j.ref, spare = spare[n-1], spare[:n-1]
-			} else {
-				j.ref, next = next, next+1
-			}
-			j.phase = "blocked" // not to come any more, for a job that waits for itself
-			status := w.look(j, all)
-			require.Equal(t, status, g.Submit(&j.Allocation, j.ref))
-			j.phase = [...]string{Free: "free", Blocked: "blocked", Never: "doomed"}[status]
+		actions := []struct {
+			weight int
+			do     func(*twinJob)
+			to     []string
+		}{
+			{3, p.submit, []string{"to come"}},
+			{4, p.start, []string{"free"}},
+			{4, p.finish, []string{"started"}},
+			{1, p.cancel, []string{"doomed"}},
+			{1, p.cancel, []string{"free", "blocked"}},
+			{1, p.requeue, []string{"started"}},
+			{1, p.refuse, []string{"to come"}},
 		}
-		end := func(j *twinJob, outcome model.JobState) {
-			var got Changes
-			spare = append(spare, j.ref)
-			g.Ended(j.Job, j.ref, outcome, false, &got)
-			require.Equal(t, w.ended(j, outcome), got)
+		var bag []int
+		for i, a := range actions {
+			bag = append(bag, slices.Repeat([]int{i}, a.weight)...)
 		}
-		one := func(then func(*twinJob), phases ...string) {
-			if jobs := w.pick(phases...); len(jobs) > 0 {
-				then(rapid.SampledFrom(jobs).Draw(t, "job"))
-			}
-		}
-		actions := []func(){
-			func() { one(submit, "to come") },
-			func() { one(submit, "to come") },
-			func() {
-				one(func(j *twinJob) {
-					if g.Gate(j.ref) == model.ReasonNone {
-						g.Started(j.ref)
-						j.phase = "started"
-					}
-				}, "free")
-			},
-			func() {
-				outcomes := []model.JobState{model.Completed, model.Completed, model.Failed, model.Timeout, model.Cancelled}
-				one(func(j *twinJob) { end(j, rapid.SampledFrom(outcomes).Draw(t, "outcome")) }, "started")
-			},
-			func() { one(func(j *twinJob) { end(j, model.Cancelled) }, "doomed") },
-			func() { one(func(j *twinJob) { end(j, model.Cancelled) }, "free", "blocked") },
-			func() {
-				one(func(j *twinJob) {
-					var got Changes
-					g.Stopped(j.ref)
-					g.Ended(j.Job, j.ref, model.Failed, true, &got)
-					require.Empty(t, got)
-					j.phase = "free"
-				}, "started")
-			},
-			func() {
-				one(func(j *twinJob) {
-					var got Changes
-					j.TaskGroup = -1 // nobody has heard of it
-					g.Ended(j.Job, -1, model.Rejected, false, &got)
-					require.Equal(t, w.ended(j, model.Rejected), got)
-				}, "to come")
-			},
-		}
-		weights := []int{0, 1, 2, 2, 3, 3, 4, 0, 1, 2, 3, 5, 6, 7}
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
-			actions[rapid.SampledFrom(weights).Draw(t, "action")]()
+			a := actions[rapid.SampledFrom(bag).Draw(t, "action")]
+			if jobs := w.pick(a.to...); len(jobs) > 0 {
+				a.do(rapid.SampledFrom(jobs).Draw(t, "job"))
+			}
 			for _, j := range w.pick("free", "blocked", "doomed") {
 				require.Equal(t, w.gate(j), g.Gate(j.ref), "gate of %d", j.Job)
 			}
