@@ -1,0 +1,61 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"orrery/scheduler"
+)
+
+// TestSiteIsItsTwin holds the core of a site against the twin on small worlds,
+// from plain ones to those with everything at once.
+func TestSiteIsItsTwin(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		with naiveFeature
+	}{
+		{"plain", 0},
+		{"easy", withEasy},
+		{"groups", withEasy | withGroups},
+		{"sensitive", withEasy | withGroups | withSensitive},
+		{"constraints", withEasy | withConstraints},
+		{"hold", withEasy | withHold | withCancels},
+		{"rankings", withEasy | withRankings | withGroups},
+		{"prices", withEasy | withRankings | withPrices},
+		{"limits", withEasy | withRankings | withLimits},
+		{"qos", withEasy | withRankings | withQOS},
+		{"partitions", withEasy | withRankings | withPartitions},
+		{"caps", withEasy | withCaps},
+		{"dependencies", withEasy | withDependencies | withCancels},
+		{"node states", withEasy | withNodeStates},
+		{"reservations", withEasy | withReservations},
+		{"cycles", withEasy | withCycles | withRankings},
+		{"lanes", withEasy | withLanes},
+		{"conflicts", withEasy | withLanes | withConflicts | withCancels},
+		{"borrowing", withEasy | withLanes | withBorrowing},
+		{"ranges", withEasy | withRanges | withGroups},
+		{"gpus", withEasy | withGPUs | withSensitive},
+		{"preemption", withEasy | withPreemption},
+		{"reclaim", withEasy | withPreemption | withBorrowing | withLanes},
+		{"limits, lanes", withEasy | withLanes | withLimits | withQOS | withPartitions | withBorrowing | withConflicts},
+		{"caps, ranges", withEasy | withCaps | withRanges | withLanes | withConflicts},
+		{"preemption, gpus", withEasy | withPreemption | withGPUs | withGroups | withSensitive | withReservations},
+		{"preemption, states", withEasy | withPreemption | withNodeStates | withGroups | withConflicts | withLanes | withReservations},
+		{"all but min score", everyFeature &^ (withConservative | withMinScore | withGPUs)},
+		{"all but min score, gpus", everyFeature &^ (withConservative | withMinScore)},
+		{"min score", withEasy | withRankings | withMinScore},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := drawNaive(t, c.with)
+				if err := w.cfg.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				if diff := w.run(scheduler.NewSite(w.cfg), newNaiveSite(w.cfg)); diff != "" {
+					t.Fatal(diff)
+				}
+			})
+		})
+	}
+}
