@@ -86,6 +86,7 @@ type Tenant struct {
 	MaxConcurrent int32   `yaml:"max_concurrent" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time; hard"`
 	FairShare     float64 `yaml:"fair_share" default:"0" min:"0" max:"1" unit:"of the nodes" doc:"its target; 0 is none, which is neutral"`
 	Burst         float64 `yaml:"burst" zero:"none" default:"none" min:"1" max:"1000" unit:"of fair_share" doc:"1.5 raises its target to at most 150 % while the site is idle"`
+	Priority      int64   `yaml:"priority" default:"0" min:"0" max:"4294967295" unit:"points" doc:"of its account, for the order multifactor, relative to the highest there is"`
 	GPUHours      float64 `yaml:"gpu_hours" zero:"none" default:"none" min:"0" max:"1e9" unit:"h" doc:"budget of GPU time within the window; soft"`
 	NodeHours     float64 `yaml:"node_hours" zero:"none" default:"none" min:"0" max:"1e9" unit:"h" doc:"budget of node time within the window; soft"`
 }

@@ -21,7 +21,7 @@ func (p *Profile) Remarks() []Problem {
 	}
 	if p.Order == "multifactor" {
 		m := p.Multifactor
-		if m.Age == 0 && m.FairShare == 0 && m.JobSize == 0 && m.Partition == 0 && m.QOS == 0 && m.Assoc == 0 {
+		if m.Age == 0 && m.FairShare == 0 && m.JobSize == 0 && m.Partition == 0 && m.QOS == 0 && m.Assoc == 0 && m.TRES == (TRES{}) {
 			note("multifactor", "all its weights are 0: what jobs state of themselves alone orders them")
 		}
 	}

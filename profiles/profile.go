@@ -101,6 +101,7 @@ type Multifactor struct {
 	Partition int64 `yaml:"partition" default:"0" min:"0" max:"4294967295" when:"order=multifactor" unit:"points" doc:"PriorityWeightPartition"`
 	QOS       int64 `yaml:"qos" default:"0" min:"0" max:"4294967295" when:"order=multifactor" unit:"points" doc:"PriorityWeightQOS"`
 	Assoc     int64 `yaml:"assoc" default:"0" min:"0" max:"4294967295" when:"order=multifactor" unit:"points" doc:"PriorityWeightAssoc"`
+	TRES      TRES  `yaml:"tres" doc:"PriorityWeightTRES: of what a job asks for, as a part of what its partition has"`
 	Site      int64 `yaml:"site" default:"1" min:"0" max:"4294967295" when:"order=multifactor" unit:"factor" doc:"that the points of the site's own factor are multiplied by; Slurm: 1"`
 
 	MaxAge     model.Duration `yaml:"max_age" default:"7d" min:"1s" when:"order=multifactor" unit:"span" doc:"PriorityMaxAge: age at which the age factor is 1"`
@@ -109,4 +110,12 @@ type Multifactor struct {
 	Dampening  int32          `yaml:"dampening" default:"1" min:"1" max:"65535" when:"multifactor.fair_tree=false,order=multifactor" unit:"divisor" doc:"FairShareDampeningFactor"`
 	FavorSmall bool           `yaml:"favor_small" default:"false" when:"order=multifactor" doc:"PriorityFavorSmall: small jobs have the larger size factor"`
 	SizeToTime bool           `yaml:"small_relative_to_time" default:"false" when:"order=multifactor" doc:"PriorityFlags=SMALL_RELATIVE_TO_TIME: size is node time over requested time"`
+}
+
+// TRES are the weights of what is counted.
+type TRES struct {
+	Node   int32 `yaml:"node" default:"0" min:"-2147483648" max:"2147483647" when:"order=multifactor" unit:"points" doc:"nodes"`
+	CPU    int32 `yaml:"cpu" default:"0" min:"-2147483648" max:"2147483647" when:"order=multifactor" unit:"points" doc:"cores that a job asks for on its nodes; its share of the nodes where it does not say"`
+	Memory int32 `yaml:"memory" default:"0" min:"-2147483648" max:"2147483647" when:"order=multifactor" unit:"points" doc:"memory, likewise"`
+	GPU    int32 `yaml:"gpu" default:"0" min:"-2147483648" max:"2147483647" when:"order=multifactor" unit:"points" doc:"GPUs that a job asks for, or that each node it may use has at least"`
 }

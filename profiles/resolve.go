@@ -15,12 +15,14 @@ type Site struct {
 	Profiles []Profile // of each vCluster
 	GPUTypes []string  // by the id that nodes have
 	Prints   []string  // names of the fingerprints, by their id
-	Shared   bool      // GPUs are handed out, not whole nodes
-	Price    model.Fixed
-	Unknown  string // none, neutral or reject
-	Quorum   Quorum
-	Agents   Agents
-	Failures Failures
+	// AssocPriority of each tenant, for the order multifactor.
+	AssocPriority []int64
+	Shared        bool // GPUs are handed out, not whole nodes
+	Price         model.Fixed
+	Unknown       string // none, neutral or reject
+	Quorum        Quorum
+	Agents        Agents
+	Failures      Failures
 	// Tick and Usage are those of the profiles that keep accounts, which agree.
 	Tick    model.Duration
 	Usage   Usage

@@ -17,6 +17,7 @@ func (r *resolver) limits() {
 	s.PowerCap, s.Bandwidth, s.SensitivePool = int64(c.PowerCap), int64(c.StorageBandwidth), c.SensitivePool
 	for i := range c.Tenants {
 		s.Tenants = append(s.Tenants, model.Tenant{Name: c.Tenants[i].Name, Limits: c.Tenants[i].limits()})
+		s.AssocPriority = append(s.AssocPriority, c.Tenants[i].Priority)
 	}
 	for i := range c.QOS {
 		q := &c.QOS[i]

@@ -66,6 +66,8 @@ type SiteConfig struct {
 	Site     *model.Site
 	Policies []Policy // by vCluster
 	Quota    quota.Config
+	// AssocPriority of each tenant is for orders by Slurm's priority, nil for none.
+	AssocPriority []int64
 	// Shared says that nodes may be divided by GPU.
 	Shared bool
 	// Bandwidth for checkpoints in B/s, 0 when it is not known.
@@ -92,7 +94,7 @@ func (c *SiteConfig) Validate() error {
 			return fmt.Errorf("vCluster %s: %w", c.Site.VClusters[i].Name, err)
 		}
 	}
-	return nil
+	return c.oneSharing()
 }
 
 func (p *Policy) validate(c *SiteConfig) error {
@@ -142,10 +144,12 @@ type Site struct {
 	homes           []int32 // home nodes of each vCluster
 	home            []model.NodeSet
 
-	mostFactor, mostQOS int64 // highest of all partitions and qualities of service
+	shares              *shares // nil without an order by Slurm's priority
+	mostFactor, mostQOS int64   // highest of all partitions and qualities of service
 
 	now   model.Time
 	ticks int64 // accounting ticks so far
+	begun bool  // something was observed
 	seq   uint64
 	plan  Plan
 	work  Work
@@ -189,6 +193,7 @@ type siteJob struct {
 	lane   *lane
 	kind   *kind
 	claim  quota.Claim
+	assoc  int32       // in Site.shares
 	static model.Fixed // the terms of the score that never change
 	ask    usage
 	waits  int64 // GPU seconds in Site.queued
@@ -274,6 +279,7 @@ func NewSite(cfg SiteConfig) *Site {
 	for i := range cfg.Site.QOS {
 		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
 	}
+	s.shares = newShares(&s.cfg)
 	s.siteScratch = newSiteScratch(s.space, n)
 	return s
 }

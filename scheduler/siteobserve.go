@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
 	"orrery/scheduler/workflow"
 )
 
@@ -70,11 +71,29 @@ func (s *Site) stir() {
 	}
 }
 
-// advance brings the books to now: what the accounting ticks up to then froze.
+// advance brings the books to now: what the last accounting tick up to then
+// froze. Ticks in between leave a mark only where usage decays, and before the
+// first fact there is nothing to freeze.
 func (s *Site) advance(now model.Time) {
+	if !s.begun {
+		s.begun, s.now = true, now
+	}
+	last := s.now
 	for t := s.book.NextTick(s.now); t <= now; t = s.book.NextTick(t) {
-		s.book.Freeze(t)
+		if s.cfg.Quota.Usage == quota.Decay {
+			s.book.Freeze(t)
+		}
+		last = t
 		s.ticks++
+	}
+	if last > s.now {
+		if s.cfg.Quota.Usage != quota.Decay {
+			s.book.Freeze(last)
+		}
+		if s.shares != nil {
+			s.shares.settle()
+			s.shares.tree.Freeze(last)
+		}
 	}
 	s.now = now
 }
@@ -96,6 +115,9 @@ func (s *Site) submitted(f *model.Fact) {
 		Allocation: *a, lane: &s.lanes[a.VCluster], kind: k, claim: s.claimOf(a, k, a.NodesMin), left: a.Walltime, cause: -1,
 	}
 	j.Deps = nil // the graph has them
+	if s.shares != nil {
+		j.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
+	}
 	s.rank(j)
 	s.queue(j, j.gpuTime())
 	s.book.Enter(&j.claim)
@@ -238,6 +260,7 @@ func (s *Site) vacate(ref model.Ref) {
 		panic("scheduler: end of a job that does not run")
 	}
 	s.running -= j.runs
+	s.uses(j, -1)
 	s.book.Stop(&j.claim, s.now)
 	s.graph.Stopped(ref)
 	s.used.power -= j.ask.power
@@ -284,6 +307,7 @@ func (s *Site) granted(f *model.Fact) {
 	s.running += j.runs
 	s.book.Unreserve(&j.claim)
 	s.book.Start(&j.claim, s.now)
+	s.uses(j, 1)
 	s.unclaim(ref)
 }
 

@@ -60,6 +60,9 @@ func (s *Site) values(j *siteJob, needed, groups int32) (v score.Values) {
 
 // freeze fixes everything that the scores of one pass have in common.
 func (s *Site) freeze(l *lane) {
+	if l.policy.Ranking == ByMultifactor {
+		s.shares.settle()
+	}
 	if l.policy.Ranking != ByScore {
 		return
 	}
@@ -152,15 +155,15 @@ func (s *Site) keyOf(l *lane, j *siteJob, now model.Time) int64 {
 
 // priority is Slurm's multifactor priority of j.
 func (s *Site) priority(l *lane, j *siteJob, now model.Time) int64 {
-	in := s.factors(j, now)
+	in := s.factors(l, j, now)
 	return multifactor.Priority(&l.policy.Multifactor, &in)
 }
 
 // factors are the inputs of Slurm's priority of j: its age counts from its
-// eligible time, its units stand for CPUs.
-func (s *Site) factors(j *siteJob, now model.Time) multifactor.Inputs {
+// eligible time, its units stand for CPUs. They hold until the next call.
+func (s *Site) factors(l *lane, j *siteJob, now model.Time) multifactor.Inputs {
 	in := multifactor.Inputs{
-		Age: now.Sub(j.Eligible), Site: j.Priority,
+		Age: now.Sub(j.Eligible), Site: j.Priority, FairShare: s.shares.tree.Factor(j.assoc), Assoc: s.assocOf(j),
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
 			CPUs:  multifactor.Part{Amount: int64(j.claim.GPUs), Whole: s.cfg.Quota.GPUs},
@@ -172,6 +175,10 @@ func (s *Site) factors(j *siteJob, now model.Time) multifactor.Inputs {
 	}
 	if j.QOS >= 0 {
 		in.QOS = multifactor.Part{Amount: s.site.QOS[j.QOS].Priority, Whole: s.mostQOS}
+	}
+	if len(l.policy.Multifactor.TRES) > 0 {
+		s.shares.asked = s.tresOf(j)
+		in.TRES = s.shares.asked[:]
 	}
 	return in
 }

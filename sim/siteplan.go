@@ -129,7 +129,7 @@ func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Quota = books
+	c.Quota, c.AssocPriority = books, s.AssocPriority
 	for i := range s.Profiles {
 		p, err := policyOf(&s.Profiles[i], int64(s.Agents.CheckpointBandwidth))
 		if err != nil {
@@ -188,10 +188,22 @@ func policyOf(p *profiles.Profile, bandwidth int64) (scheduler.Policy, error) {
 }
 
 func multifactorOf(m *profiles.Multifactor) multifactor.Weights {
-	return multifactor.Weights{
+	w := multifactor.Weights{
 		Age: uint32(m.Age), FairShare: uint32(m.FairShare), JobSize: uint32(m.JobSize), Partition: uint32(m.Partition), QOS: uint32(m.QOS),
 		Assoc: uint32(m.Assoc), Site: uint32(m.Site), MaxAge: m.MaxAge, FavorSmall: m.FavorSmall, SizeToTime: m.SizeToTime,
+		Sharing: multifactor.Sharing{HalfLife: m.HalfLife, FairTree: m.FairTree},
 	}
+	if m.HalfLife == 0 {
+		w.Sharing.HalfLife = model.Forever // none never forgets
+	}
+	if !m.FairTree {
+		w.Sharing.Dampening = m.Dampening
+	}
+	tres := [scheduler.NumTRES]int32{scheduler.TRESNode: m.TRES.Node, scheduler.TRESCPU: m.TRES.CPU, scheduler.TRESMemory: m.TRES.Memory, scheduler.TRESGPU: m.TRES.GPU}
+	if tres != [scheduler.NumTRES]int32{} {
+		w.TRES = tres[:]
+	}
+	return w
 }
 
 func preemptionOf(p *profiles.Preemption, bandwidth int64) preempt.Config {
@@ -209,30 +221,36 @@ func preemptionOf(p *profiles.Preemption, bandwidth int64) preempt.Config {
 }
 
 // booksOf is the accounting, of which a site has one: all vClusters that order
-// by what it says must want the same.
+// by what it says must want the same. Slurm's priority has usage of its own, and
+// shares no more than the tick.
 func booksOf(s *profiles.Site) (quota.Config, error) {
 	q := quota.Config{Tenants: s.Tenants, QOS: s.QOS, Partitions: s.Partitions, Nodes: int32(len(s.Nodes))}
 	for i := range s.Nodes {
 		q.GPUs += int64(max(1, s.Nodes[i].GPUs))
 	}
-	first := -1
+	ticks, counts := -1, -1
 	for i := range s.Profiles {
 		p := &s.Profiles[i]
+		if p.Order != "score" && p.Order != "multifactor" {
+			continue
+		}
+		differ := ""
+		switch {
+		case ticks < 0:
+			ticks, q.Tick = i, p.AccountingTick
+		case q.Tick != p.AccountingTick:
+			differ = s.VClusters[ticks].Name
+		}
 		usage := quota.Usage(slices.Index([]string{"instantaneous", "rolling", "decay"}, p.Usage.Rule))
-		tick, window, half := p.AccountingTick, p.Usage.Window, p.Usage.HalfLife
-		switch p.Order {
-		case "multifactor":
-			usage, half = quota.Decay, p.Multifactor.HalfLife
-		case "score":
-		default:
-			continue
+		switch {
+		case p.Order != "score":
+		case counts < 0:
+			counts, q.Window, q.Usage, q.HalfLife = i, p.Usage.Window, usage, p.Usage.HalfLife
+		case q.Window != p.Usage.Window || q.Usage != usage || q.HalfLife != p.Usage.HalfLife:
+			differ = s.VClusters[counts].Name
 		}
-		if first < 0 {
-			first, q.Tick, q.Window, q.Usage, q.HalfLife = i, tick, window, usage, half
-			continue
-		}
-		if q.Tick != tick || q.Window != window || q.Usage != usage || q.HalfLife != half {
-			return q, usagef("vClusters %s and %s: their profiles count usage differently (accounting_tick, usage, half_life): the site has one set of books, so make them equal", s.VClusters[first].Name, s.VClusters[i].Name)
+		if differ != "" {
+			return q, usagef("vClusters %s and %s: their profiles count usage differently (accounting_tick, usage): the site has one set of books, so make them equal", differ, s.VClusters[i].Name)
 		}
 	}
 	return q, nil

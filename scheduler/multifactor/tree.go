@@ -229,6 +229,11 @@ func (t *Tree) rate() {
 			all += t.of[i].used
 		}
 	}
+	t.factors(all)
+}
+
+// factors computes those of everybody from what is used, in all and below each.
+func (t *Tree) factors(all int64) {
 	if t.ranked {
 		t.rank(all)
 		return
