@@ -33,7 +33,8 @@ type about struct {
 	awkward []awkward
 	rest    []fact // everything in run.json, key by key
 
-	site document // the cluster file of a site; nil otherwise
+	site   document // the cluster file of a site; nil otherwise
+	shared bool     // jobs share nodes
 }
 
 // awkward is one rule about rows that a replay cannot take as they are.
@@ -111,6 +112,8 @@ func readAbout(f *record.Run) (about, error) {
 		a.cycle = duration(us)
 	}
 	a.units = readUnits(d)
+	whole, ok := d.at("cluster.whole_nodes").(bool)
+	a.shared = ok && !whole
 	if m, ok := d.at("spec.site").(map[string]any); ok {
 		a.site = m
 	}

@@ -19,7 +19,9 @@ type site struct {
 	window string // steady where there is one: shares are shown over it
 	bins   []record.VClusterBin
 	names  []string // that bins index
+	shared bool     // jobs share nodes: what they hold is counted in GPUs
 	nodes  int64
+	units  int64
 }
 
 // siteFigure names the figures that siteFigures draws.
@@ -30,7 +32,7 @@ func readSite(f *record.Run, a *about, t *metric.Table) (*site, error) {
 	if len(t.Groups) == 0 {
 		return nil, nil
 	}
-	s := &site{doc: a.site, table: t, window: metric.All, nodes: int64(len(a.units))}
+	s := &site{doc: a.site, table: t, window: metric.All, nodes: int64(len(a.units)), units: a.totalUnits(), shared: a.shared}
 	for i := range t.Groups {
 		if t.Groups[i].Window == metric.Steady && t.Groups[i].Share != nil {
 			s.window = metric.Steady
@@ -70,7 +72,7 @@ func (r *run) siteFigures() []*plot.Figure {
 	}
 	var out []*plot.Figure
 	if len(s.bins) > 0 {
-		out = append(out, plot.NodesByVCluster(s.stack(), r.clock()))
+		out = append(out, plot.NodesByVCluster(s.stack(), r.clock(), r.steady()))
 	}
 	out = append(out, plot.WaitsByGroup(s.waitRows()))
 	if rows := s.shareRows(); len(rows) > 0 {
@@ -78,7 +80,7 @@ func (r *run) siteFigures() []*plot.Figure {
 		if s.window == metric.Steady {
 			window = "steady window"
 		}
-		out = append(out, plot.Shares(rows, window))
+		out = append(out, plot.Shares(rows, s.measure()+" time", window))
 	}
 	if rows := s.reasonRows(); len(rows) > 0 {
 		out = append(out, plot.Reasons(rows))
@@ -86,16 +88,34 @@ func (r *run) siteFigures() []*plot.Figure {
 	return out
 }
 
-// stack turns the bins into layers.
+// measure is in what the use of the site is counted.
+func (s *site) measure() string {
+	if s.shared {
+		return "GPU"
+	}
+	return "node"
+}
+
+// stack turns the bins into layers. Where jobs share nodes, a node counts for
+// each of them, so GPUs are shown, and of these as many as borrowed as of the
+// nodes.
 func (s *site) stack() plot.Stack {
-	st := plot.Stack{StartUS: int64(s.bins[0].Time), WidthUS: int64(s.bins[0].Width), Nodes: s.nodes, Layers: make([]plot.Layer, len(s.names))}
+	st := plot.Stack{StartUS: int64(s.bins[0].Time), WidthUS: int64(s.bins[0].Width), Unit: s.measure() + "s", Units: s.nodes, Layers: make([]plot.Layer, len(s.names))}
 	for i, name := range s.names {
 		st.Layers[i].Name = name
 	}
+	if s.shared {
+		st.Units = s.units
+	}
 	for _, b := range s.bins {
 		l, w := &st.Layers[b.VCluster], float64(max(1, b.Width))
-		l.Nodes = append(l.Nodes, float64(b.NodeUS)/w)
-		l.Borrowed = append(l.Borrowed, float64(b.BorrowedUS)/w)
+		if !s.shared {
+			l.Held = append(l.Held, float64(b.NodeUS)/w)
+			l.Borrowed = append(l.Borrowed, float64(b.BorrowedUS)/w)
+			continue
+		}
+		l.Held = append(l.Held, float64(b.GPUUS)/w)
+		l.Borrowed = append(l.Borrowed, float64(b.GPUUS)/w*float64(b.BorrowedUS)/float64(max(1, b.NodeUS)))
 	}
 	return st
 }

@@ -13,49 +13,56 @@ import (
 // Layer is what one vCluster held over time: means over equal stretches.
 type Layer struct {
 	Name     string
-	Nodes    []float64
-	Borrowed []float64 // of Nodes, at home in other vClusters
+	Held     []float64
+	Borrowed []float64 // of Held, at home in other vClusters
 }
 
 // Stack is what all vClusters of a site held. All layers have one value for
 // each stretch.
 type Stack struct {
-	StartUS int64 // of the first stretch, µs since the trace's epoch
-	WidthUS int64 // of each
-	Nodes   int64 // of the site
+	StartUS int64  // of the first stretch, µs since the trace's epoch
+	WidthUS int64  // of each
+	Unit    string // nodes or GPUs
+	Units   int64  // of the site
 	Layers  []Layer
 }
 
 var layerColors = [...]color.NRGBA{Blue, Orange, Green, Purple, Sky, Vermilion, {0xF0, 0xE4, 0x42, 0xFF}, Muted}
 
-// NodesByVCluster draws how many nodes each vCluster held, one layer on
-// another; the part of a layer on nodes of other vClusters is hatched. Cost is
+// NodesByVCluster draws how many nodes (or GPUs) each vCluster held, one layer
+// on another; the part of a layer on nodes of other vClusters is dark. Cost is
 // linear in the stretches; the figure has at most 600 points a layer.
-func NodesByVCluster(s Stack, clock Clock) *Figure {
+func NodesByVCluster(s Stack, clock Clock, steady Window) *Figure {
 	s = s.reduced(stateColumns)
-	f := &Figure{Name: "nodes-by-vcluster", Title: "Nodes held by each vCluster over time", height: 320 * pt}
+	f := &Figure{Name: "nodes-by-vcluster", Title: "What each vCluster held over time", height: 320 * pt}
 	borrowed, all := 0.0, 0.0
 	for i, l := range s.Layers {
 		f.legend = append(f.legend, entry{text: l.Name, color: alpha(layerColors[i%len(layerColors)], 150), area: true})
-		for k, n := range l.Nodes {
+		for k, n := range l.Held {
 			all += n
 			borrowed += l.Borrowed[k]
 		}
 	}
-	f.Note = fmt.Sprintf("stacked up to the %s nodes of the site; nothing was borrowed", Count(s.Nodes))
+	f.Note = fmt.Sprintf("stacked up to the %s %s of the site; nothing was borrowed", Count(s.Units), s.Unit)
 	if borrowed > 0 {
-		f.Note = fmt.Sprintf("stacked up to the %s nodes of the site; dark at the top of a layer: nodes borrowed from other vClusters, %s of all node time",
-			Count(s.Nodes), percent(borrowed/all))
+		f.Note = fmt.Sprintf("stacked up to the %s %s of the site; dark at the top of a layer: borrowed from other vClusters, %s of all that was held",
+			Count(s.Units), s.Unit, percent(borrowed/all))
+	}
+	if !steady.empty() {
+		f.legend = append(f.legend, entry{text: "steady window", color: Green, dashes: windowDashes})
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := s.span()
-		p := newPlot(clock.Label(hi-lo), "nodes")
+		p := newPlot(clock.Label(hi-lo), s.Unit+" held")
 		p.X.Tick.Marker = plot.TickerFunc(clock.Ticks)
 		p.X.Min, p.X.Max = lo, hi
-		p.Y.Min, p.Y.Max = 0, float64(max(1, s.Nodes))*1.03
+		p.Y.Min, p.Y.Max = 0, float64(max(1, s.Units))*1.03
 		p.Y.Tick.Marker = linearTicks(6, true)
 		p.Add(grid{x: true, y: true}, stacked{s})
+		if !steady.empty() {
+			p.Add(windowMarks{float64(steady.FromUS) / secondUS, float64(steady.ToUS) / secondUS})
+		}
 		p.Draw(c)
 	}
 	return f
@@ -64,7 +71,7 @@ func NodesByVCluster(s Stack, clock Clock) *Figure {
 func (s Stack) span() (lo, hi float64) {
 	n := 1
 	if len(s.Layers) > 0 {
-		n = max(1, len(s.Layers[0].Nodes))
+		n = max(1, len(s.Layers[0].Held))
 	}
 	return float64(s.StartUS) / secondUS, float64(s.StartUS+int64(n)*s.WidthUS) / secondUS
 }
@@ -75,13 +82,13 @@ func (s Stack) reduced(n int) Stack {
 	if len(s.Layers) == 0 {
 		return s
 	}
-	per := (len(s.Layers[0].Nodes) + n - 1) / n
+	per := (len(s.Layers[0].Held) + n - 1) / n
 	if per <= 1 {
 		return s
 	}
-	out := Stack{StartUS: s.StartUS, WidthUS: s.WidthUS * int64(per), Nodes: s.Nodes}
+	out := Stack{StartUS: s.StartUS, WidthUS: s.WidthUS * int64(per), Unit: s.Unit, Units: s.Units}
 	for _, l := range s.Layers {
-		out.Layers = append(out.Layers, Layer{l.Name, means(l.Nodes, per), means(l.Borrowed, per)})
+		out.Layers = append(out.Layers, Layer{l.Name, means(l.Held, per), means(l.Borrowed, per)})
 	}
 	return out
 }
@@ -103,23 +110,23 @@ func means(in []float64, per int) []float64 {
 type stacked struct{ Stack }
 
 func (s stacked) Plot(c draw.Canvas, p *plot.Plot) {
-	if len(s.Layers) == 0 || len(s.Layers[0].Nodes) == 0 {
+	if len(s.Layers) == 0 || len(s.Layers[0].Held) == 0 {
 		return
 	}
 	_, ty := p.Transforms(&c)
-	low := make([]float64, len(s.Layers[0].Nodes))
+	low := make([]float64, len(s.Layers[0].Held))
 	for i, l := range s.Layers {
 		col := layerColors[i%len(layerColors)]
 		own, top := make([]float64, len(low)), make([]float64, len(low))
 		for k := range low {
-			own[k] = low[k] + l.Nodes[k] - l.Borrowed[k]
-			top[k] = low[k] + l.Nodes[k]
+			own[k] = low[k] + l.Held[k] - l.Borrowed[k]
+			top[k] = low[k] + l.Held[k]
 		}
 		s.fill(&c, p, low, own, alpha(col, 150))
 		s.fill(&c, p, own, top, col)
 		low = top
 	}
-	y := ty(float64(s.Stack.Nodes))
+	y := ty(float64(s.Units))
 	c.StrokeLine2(draw.LineStyle{Color: Ink, Width: 0.8 * pt, Dashes: windowDashes}, c.Min.X, y, c.Max.X, y)
 }
 
@@ -213,7 +220,7 @@ func (rs waitRows) Plot(c draw.Canvas, p *plot.Plot) {
 		y := ty(-float64(i))
 		a, b, m := tx(waitPosition(r.P50)), tx(waitPosition(r.P95)), tx(waitPosition(r.Max))
 		b = max(b, a+2*pt)
-		c.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.7 * pt}, a, y, m, y)
+		c.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.7 * pt}, b, y, m, y)
 		c.FillPolygon(alpha(Blue, 150), []vg.Point{{X: a, Y: y - half}, {X: b, Y: y - half}, {X: b, Y: y + half}, {X: a, Y: y + half}})
 		c.StrokeLine2(draw.LineStyle{Color: Blue, Width: 2.4 * pt}, a, y-half, a, y+half)
 		c.StrokeLine2(draw.LineStyle{Color: Vermilion, Width: 1.6 * pt}, m, y-half, m, y+half)
@@ -228,18 +235,18 @@ type BarRow struct {
 	Says   string // at the end of the bar
 }
 
-// Shares draws the share of the node time that each tenant got, with its fair
-// share. Values are 0 to 1.
-func Shares(rows []BarRow, window string) *Figure {
+// Shares draws the share of what was held (what says of what) that each tenant
+// got in the window, with its fair share. Values are 0 to 1.
+func Shares(rows []BarRow, what, window string) *Figure {
 	f := barFigure("usage-by-tenant", "Usage of each tenant against its fair share", rows)
-	f.Note = "share of all node time that was held, in the " + window + "; bar past the mark: more than its share"
+	f.Note = "share of all " + what + " that was held, in the " + window + "; bar past the mark: more than its share"
 	f.legend = []entry{{text: "usage", color: alpha(Blue, 150), area: true}, {text: "fair share", color: Vermilion}}
 	var said []string
 	for _, r := range rows {
 		said = append(said, r.Name+" "+r.Says)
 	}
 	f.Alt = f.Title + ": " + strings.Join(said, "; ")
-	f.body = func(c draw.Canvas) { drawBars(c, rows, "share of node time", percentTicks(8)) }
+	f.body = func(c draw.Canvas) { drawBars(c, rows, "share of "+what, percentTicks(8)) }
 	return f
 }
 

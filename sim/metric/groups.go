@@ -58,11 +58,12 @@ type siteSums struct {
 	classes   [numClasses]groupSum
 	suspended int64
 
-	shared   bool   // what was held within the window is known
-	quota    *int64 // job·µs spent waiting for limits; nil when not recorded
-	quotas   []int64
-	energy   *Energy
-	allNodes int64 // node·µs held within the window
+	shared bool   // what was held within the window is known
+	quota  *int64 // job·µs spent waiting for limits; nil when not recorded
+	quotas []int64
+	energy *Energy
+	held   int64 // within the window, by all: node·µs, or GPU·µs where jobs share nodes
+	lends  bool  // what was lent is known
 }
 
 func newSiteSums(cfg *SiteConfig) *siteSums {
@@ -182,13 +183,25 @@ func (s *Series) share(all, steady *reduction) {
 // hold takes what vClusters and tenants held within the window.
 func (s *siteSums) hold(over []held) {
 	s.shared = true
+	lent, borrowed := int64(0), int64(0)
 	for i := range s.vclusters {
-		s.vclusters[i].share = over[i]
-		s.allNodes += over[i].nodes
+		g := &s.vclusters[i]
+		g.share = over[i]
+		s.held += s.used(g)
+		lent, borrowed = lent+over[i].lent, borrowed+over[i].borrowed
 	}
+	s.lends = lent == borrowed // else nobody says who lent
 	for i := range s.tenants {
 		s.tenants[i].share = over[len(s.vclusters)+i]
 	}
+}
+
+// used is what a group held within the window, as shares count it.
+func (s *siteSums) used(g *groupSum) int64 {
+	if s.cfg.Shared {
+		return g.share.gpus
+	}
+	return g.share.nodes
 }
 
 // target of a tenant, 0 for none.
@@ -209,7 +222,7 @@ func (r *reduction) groups() []column.Group {
 	var out []column.Group
 	for i := range s.vclusters {
 		g := s.row(&s.vclusters[i], ByVCluster, s.cfg.VClusters[i], r.name)
-		if s.shared {
+		if s.shared && s.lends {
 			g.LentUS = &s.vclusters[i].share.lent
 		}
 		if s.quotas != nil {
@@ -257,7 +270,7 @@ func (s *siteSums) row(g *groupSum, by, name, window string) column.Group {
 		Within: part(g.within, g.targeted), Starved: part(g.starved, g.eligible),
 	}
 	if by != ByClass && s.shared {
-		out.Share = part(g.share.nodes, s.allNodes)
+		out.Share = part(s.used(g), s.held)
 	}
 	if g.pick == nil || g.wait.n == 0 {
 		return out
@@ -273,8 +286,8 @@ func (s *siteSums) row(g *groupSum, by, name, window string) column.Group {
 // deviation of tenant i is num/den, its share less its target; den is positive
 // where anything was held.
 func (s *siteSums) deviation(i int) (num, den *big.Int) {
-	all, one := big.NewInt(s.allNodes), big.NewInt(int64(model.One))
-	num = product(big.NewInt(s.tenants[i].share.nodes), one)
+	all, one := big.NewInt(s.held), big.NewInt(int64(model.One))
+	num = product(big.NewInt(s.used(&s.tenants[i])), one)
 	num.Sub(num, product(big.NewInt(int64(s.target(i))), all))
 	return num, product(all, one)
 }

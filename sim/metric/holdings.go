@@ -15,6 +15,9 @@ type SiteConfig struct {
 	// none.
 	Targets []model.Fixed
 	GPUs    int64 // of the site
+	// Shared says that jobs share nodes: shares are then of GPU time, since a node
+	// counts whole for each job that holds a part of it.
+	Shared bool
 	// TargetWait is the wait within which jobs of a class should start, by class;
 	// 0 and missing ones are none.
 	TargetWait []model.Duration

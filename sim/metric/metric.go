@@ -32,7 +32,7 @@ a, b        ends of the window: all is [first submission, last end of a job that
 q(x)        jobs waiting at instant x; Q(x) units they ask for; B(x) units busy
 pK          percentile K by nearest rank: of N values the one of rank ceil(K*N/100), exact
 G           GPUs of the site; u_i, l_i GPU time of job i's attempts that counted, that was thrown away; g_i held
-h_k         node time held within the window by tenant k; s_k = h_k/sum(h) its share; f_k its fair share, its target
+h_k         node time (GPU time, where jobs share nodes) held within the window by tenant k; s_k = h_k/sum(h) its share; f_k its fair share, its target
 T           tenants that have a target and submitted a job in the window`
 
 // Definitions lists every metric in the order of a window of Table.

@@ -62,7 +62,7 @@ func (r *reduction) goodput() value {
 // contenders are the tenants that have a target and submitted a job.
 func (r *reduction) contenders() (list []int, jobs int64) {
 	s := r.site
-	if !s.shared || s.allNodes == 0 {
+	if !s.shared || s.held == 0 {
 		return nil, 0
 	}
 	for i := range s.tenants {
@@ -85,7 +85,7 @@ func (r *reduction) jainShare() value {
 	}
 	total, squares := new(big.Int), new(big.Int)
 	for _, i := range list {
-		x := product(big.NewInt(r.site.tenants[i].share.nodes), big.NewInt(int64(model.One)), bigOne)
+		x := product(big.NewInt(r.site.used(&r.site.tenants[i])), big.NewInt(int64(model.One)), bigOne)
 		x.Quo(x, big.NewInt(int64(r.site.target(i))))
 		total.Add(total, x)
 		squares.Add(squares, x.Mul(x, x))
