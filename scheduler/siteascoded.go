@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 )
 
@@ -31,16 +32,9 @@ func (s *Site) passAsCoded(l *lane, now model.Time) {
 	for len(order.h) > 0 {
 		c := order.h[0]
 		order.pop()
-		if r := s.held(l, c, now); r != model.ReasonNone {
-			s.note(c.ref, r)
-			continue
+		if r := s.codedPlace(l, c, now); r == model.ReasonResources || r == model.ReasonConformance || r == model.ReasonReserved {
+			s.tight = append(s.tight, c)
 		}
-		if s.codedChoose(l, c.ref) {
-			s.propose(l, c.ref, now)
-			continue
-		}
-		s.note(c.ref, model.ReasonResources)
-		s.tight = append(s.tight, c)
 	}
 	l.blocked = len(s.tight) > 0
 	if len(s.tight) > 1 {
@@ -49,52 +43,104 @@ func (s *Site) passAsCoded(l *lane, now model.Time) {
 	l.quiet = now
 }
 
-// codedChoose takes as many nodes of a range as there are, up to its maximum.
-func (s *Site) codedChoose(l *lane, ref model.Ref) bool {
+// codedPlace proposes a job where it has room, or says why not.
+func (s *Site) codedPlace(l *lane, c candidate, now model.Time) model.Reason {
+	j := &s.jobs[c.ref]
+	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	r := s.held(l, c, now)
+	if r == model.ReasonNone {
+		r = s.codedChoose(l, c.ref, now)
+	}
+	if r == model.ReasonNone {
+		s.propose(l, c.ref, now)
+	} else {
+		s.note(c.ref, r)
+	}
+	return r
+}
+
+// codedChoose selects into s.chosen as many nodes of a range as there are, up to
+// its maximum, or says why there are none. The limits, caps and reservations of
+// the site hold here as well: the sources know none of them but the first, and
+// what the quorum is going to refuse must not be proposed for ever.
+func (s *Site) codedChoose(l *lane, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
-	n := min(max(l.free.Count(j.kind.class), j.NodesMin), j.NodesMax)
-	q := s.query(l, j, n, nil)
 	s.chosenBorrows = false
-	return l.free.Select(&q, &s.chosen)
+	avoid := s.avoids(ref, now, now.Add(j.left))
+	count := s.own(l, j, avoid)
+	if j.GPUs > 0 {
+		count = l.free.CountGPUs(j.kind.class, j.GPUs)
+	}
+	n := min(max(count, j.NodesMin), j.NodesMax)
+	q := s.query(l, j, n, avoid)
+	if !l.free.Select(&q, &s.chosen) {
+		return s.why(l, j, &q)
+	}
+	if j.IsSensitive() && s.anyUnknown(&s.chosen) {
+		return model.ReasonConformance
+	}
+	if r := s.overCap(j); r != model.ReasonNone {
+		return r
+	}
+	j.claim = s.claimOf(&j.Allocation, j.kind, n)
+	return s.book.Check(&j.claim)
+}
+
+// anyUnknown says whether the fingerprint of a node of p is not known.
+func (s *Site) anyUnknown(p *model.Placement) bool {
+	unknown := false
+	for _, w := range p.Words {
+		w.Nodes(func(n model.NodeID) bool {
+			unknown = unknown || s.site.Nodes[n].Fingerprint < 0
+			return !unknown
+		})
+	}
+	for _, h := range p.Shares {
+		unknown = unknown || s.site.Nodes[h.Node].Fingerprint < 0
+	}
+	return unknown
 }
 
 // codedBackfill is the second look: whoever ends before the first deferred job
 // could start, by the number of nodes alone, is tried again.
 func (s *Site) codedBackfill(l *lane, now model.Time) {
 	holder := &s.jobs[s.tight[0].ref]
-	free := l.free.Idle().Len()
+	free, at := l.free.Idle().Len(), model.Never
 	if free >= holder.NodesMin {
 		return
 	}
-	at := model.Never
 	l.ends.Ascend(now, func(t model.Time, ref model.Ref, n int32) bool {
-		if r := &s.jobs[ref]; r.phase != running || r.predicted <= now || t > now.Add(lookAhead) {
-			return t <= now.Add(lookAhead)
+		r := &s.jobs[ref]
+		switch {
+		case t > now.Add(lookAhead):
+			return false
+		case r.phase != running || r.Kind != model.Bounded || r.predicted <= now:
+			return true
 		}
 		if free += n; free >= holder.NodesMin {
 			at = t
-			return false
 		}
-		return true
+		return at == model.Never
 	})
 	if at == model.Never {
 		return
 	}
 	for _, c := range s.tight[1:] {
-		j := &s.jobs[c.ref]
-		if j.left != model.Forever && now.Add(j.left) <= at && s.codedChoose(l, c.ref) {
-			s.propose(l, c.ref, now)
+		if j := &s.jobs[c.ref]; j.left != model.Forever && now.Add(j.left) <= at {
+			s.codedPlace(l, c, now)
 		}
 	}
 }
 
 // codedInputs are what the scores of one pass have in common.
 type codedInputs struct {
-	backlog     model.Fixed
-	utilisation model.Fixed
-	largest     int32
+	backlog model.Fixed
+	largest int32
 }
 
+// codedInputs works them out, and with them what the scores of each tenant have
+// in common: its f3 in l.tenant, and its penalty. Cost: the running jobs, for
+// each tenant.
 func (s *Site) codedInputs(l *lane, now model.Time) codedInputs {
 	in := codedInputs{largest: l.free.LargestAsCoded(s.space.Class(nil))}
 	busy, running, queued := int64(0), int64(0), int64(0)
@@ -108,8 +154,20 @@ func (s *Site) codedInputs(l *lane, now model.Time) codedInputs {
 		queued += score.CodedBacklogHours(j.Kind, j.NodesMin, j.Walltime)
 	}
 	in.backlog = score.CodedBacklogOf(queued, max(1, running))
-	if n := int64(s.ready.Len()); n > 0 {
-		in.utilisation = model.Ratio(busy, n)
+	all := max(1, int64(s.ready.Len()))
+	l.tenant[0], l.penalty[0] = codedNeutral, model.One
+	for i := range l.tenant[1:] {
+		t := model.TenantID(i)
+		limits, u := s.book.Limits(t), s.codedUsage(t, now)
+		l.tenant[i+1] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(u.nodes, all), model.Ratio(busy, all))
+		spent := model.Fixed(0)
+		if limits.NodeBudget > 0 {
+			spent = model.Ratio(u.nodeTime, int64(limits.NodeBudget))
+		}
+		if limits.GPUBudget > 0 {
+			spent = max(spent, model.Ratio(u.gpuTime, int64(limits.GPUBudget)))
+		}
+		l.penalty[i+1] = score.Penalty(spent)
 	}
 	return in
 }
@@ -118,32 +176,56 @@ func (s *Site) codedInputs(l *lane, now model.Time) codedInputs {
 func (s *Site) codedScore(l *lane, j *siteJob, in *codedInputs, now model.Time) model.Fixed {
 	v := s.values(j, 0, int32(max(1, len(s.site.Groups))))
 	v[score.Wait] = score.CodedWaitOf(now.Sub(j.submit), l.policy.Reference)
+	v[score.FairShare] = l.tenant[j.Tenant+1]
 	v[score.Data] = codedNeutral
 	v[score.Backlog] = in.backlog
 	v[score.Energy] = score.EnergyOf(codedPrice)
 	v[score.Conformance] = score.CodedConformanceOf(in.largest, j.NodesMin)
-	v[score.FairShare] = codedNeutral
-	penalty := model.One
-	if j.Tenant >= 0 {
-		limits := s.book.Limits(j.Tenant)
-		nodes, used := s.codedUsage(j.Tenant, now)
-		v[score.FairShare] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(nodes, max(1, int64(s.ready.Len()))), in.utilisation)
-		if limits.NodeBudget > 0 {
-			penalty = score.Penalty(model.Ratio(used, int64(limits.NodeBudget)))
-		}
-	}
-	return score.Score(&l.policy.Weights, &v, penalty)
+	return score.Score(&l.policy.Weights, &v, l.penalty[j.Tenant+1])
 }
 
-// codedUsage is what the running jobs of a tenant hold, and the node time that
-// these have used: what has ended is forgotten.
-func (s *Site) codedUsage(t model.TenantID, now model.Time) (nodes, used int64) {
+// codedSpent is what a tenant holds and has used, in the as-coded mode.
+type codedSpent struct{ nodes, nodeTime, gpuTime int64 }
+
+// codedUsage adds up what the running jobs of a tenant hold and have used: what
+// has ended is forgotten, and so is work that began before the window. A node
+// that is not in service counts as one GPU.
+func (s *Site) codedUsage(t model.TenantID, now model.Time) (u codedSpent) {
+	window := s.cfg.Quota.Window
+	if window <= 0 {
+		window = quota.DefaultWindow
+	}
 	for _, ref := range s.active {
-		if r := &s.jobs[ref]; r.Tenant == t {
-			n := int64(sizeOf(&r.placement))
-			nodes += n
-			used += n * int64(now.Sub(r.started))
+		r := &s.jobs[ref]
+		if r.Tenant != t {
+			continue
+		}
+		n, ran := int64(sizeOf(&r.placement)), int64(now.Sub(r.started))
+		u.nodes += n
+		if ran <= int64(window) {
+			u.nodeTime += n * ran
+			u.gpuTime += s.codedGPUs(&r.placement) * ran
 		}
 	}
-	return nodes, used
+	return u
+}
+
+// codedGPUs is the GPUs of the nodes of p as the ledger of the sources has them.
+func (s *Site) codedGPUs(p *model.Placement) int64 {
+	sum := int64(0)
+	add := func(n model.NodeID) bool {
+		if s.ready.Has(n) {
+			sum += int64(s.site.Nodes[n].GPUs)
+		} else {
+			sum++
+		}
+		return true
+	}
+	for _, w := range p.Words {
+		w.Nodes(add)
+	}
+	for _, h := range p.Shares {
+		add(h.Node)
+	}
+	return sum
 }
