@@ -330,10 +330,13 @@ func (s *Site) refused(f *model.Fact) {
 	for _, r := range j.lane.flying {
 		j.lane.free.Take(&s.jobs[r].placement)
 	}
+	s.stir()
 	if j.phase == withdrawn {
 		s.depart(f.Ref, model.Cancelled)
 		return
 	}
+	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	s.rank(j)
 	s.enter(f.Ref)
 }
 
