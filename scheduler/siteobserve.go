@@ -233,6 +233,11 @@ func (s *Site) depart(ref model.Ref, outcome model.JobState) {
 func (s *Site) queue(j *siteJob, work int64) {
 	s.queued += work - j.waits
 	j.waits = work
+	for i := range s.lanes {
+		if l := &s.lanes[i]; l.policy.Ranking == ByScore || l.policy.Preempts {
+			l.quiet = min(l.quiet, s.now) // the backlog has changed, or who runs
+		}
+	}
 }
 
 // over takes in the end of a running job.
