@@ -77,6 +77,9 @@ type SiteConfig struct {
 	Prices PriceSeries
 	// Explain asks for notes: of all jobs, or of those for which it is true.
 	Explain func(model.JobID) bool
+	// EveryCycle makes a pass at every tick of a cycle, also where the core knows
+	// that nothing can change. It is the referee of the skipping.
+	EveryCycle bool
 	// Extend says that running jobs may outlive their request.
 	Extend bool
 }

@@ -46,7 +46,7 @@ func (s *Site) turn(l *lane, now model.Time) bool {
 	if p.Cycle == 0 {
 		return l.dirty || l.release <= now || s.boundary(now)
 	}
-	return now != l.passed && grid(now, p.Cycle, p.Phase) == now && (l.dirty || l.quiet <= now)
+	return now != l.passed && grid(now, p.Cycle, p.Phase) == now && (l.dirty || l.quiet <= now || s.cfg.EveryCycle)
 }
 
 // due is the next instant at which l must look at its queue.
@@ -66,7 +66,7 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 		return at
 	}
 	from := l.quiet
-	if l.dirty {
+	if l.dirty || s.cfg.EveryCycle {
 		from = now
 	}
 	if from == model.Never {

@@ -42,7 +42,7 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Close()
 	got := map[string]int64{}
-	for _, r := range ignored(b.Info()) {
+	for _, r := range ignored(b.Info(), nil) {
 		got[r.Rule] = r.Count
 	}
 	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1}, got)

@@ -49,7 +49,14 @@ func (s *memorySource) Next(b *traces.Batch) error {
 		return io.EOF
 	}
 	s.pos = hi
+	wanted := b.Attr != nil
 	*b = s.all.Slice(lo, hi)
+	if wanted && b.Attr == nil { // rows that say nothing more
+		b.Attr = &traces.Attributes{}
+		for range hi - lo {
+			b.Attr.AppendJob(&traces.Job{})
+		}
+	}
 	return nil
 }
 

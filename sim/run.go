@@ -198,6 +198,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 // stage sets up the core and the world.
 func (r *run) stage() {
 	if p := r.plan.site; p != nil {
+		p.core.EveryCycle = r.opt.EveryCycle
 		core := scheduler.NewSite(p.core)
 		r.core, r.world = core, siteStage{world.NewSite(p.world, r.opt.Sink), core.Never}
 		r.batch.Attr = &traces.Attributes{}
