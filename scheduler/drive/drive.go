@@ -81,6 +81,7 @@ type Loop struct {
 	words    []model.NodeWord
 	shares   []model.NodeShare
 	observed bool
+	withdrew bool // the last answers were of jobs withdrawn
 }
 
 // Observe feeds facts without a pass, for a scheduler that runs in cycles.
@@ -108,12 +109,17 @@ func (l *Loop) Step(now model.Time, facts []model.Fact) {
 	l.Pass(now)
 }
 
-// Pass makes one pass and submits what it proposes. A refusal that is known at
+// Pass makes one pass and submits what it proposes, and further ones as long as
+// jobs are withdrawn at once, for others may have waited for them. A refusal that is known at
 // once triggers one later pass; if that is refused as well, the scheduler and
 // the quorum disagree about something no pass can mend, and the next one waits
 // for the next instant.
 func (l *Loop) Pass(now model.Time) {
-	if l.attempt(now) {
+	refused := l.attempt(now)
+	for l.withdrew { // each withdraws a job at least
+		refused = l.attempt(now) || refused
+	}
+	if refused {
 		l.retry(now)
 	}
 }
@@ -152,7 +158,7 @@ func (l *Loop) QuietUntil() model.Time {
 // submit hands the proposals to the quorum, feeds back the answers that came
 // at once, and says whether one of them was a refusal.
 func (l *Loop) submit(now model.Time, proposals []model.Proposal) bool {
-	if len(proposals) == 0 {
+	if l.withdrew = false; len(proposals) == 0 {
 		return false
 	}
 	for i := range proposals {
@@ -164,6 +170,7 @@ func (l *Loop) submit(now model.Time, proposals []model.Proposal) bool {
 		f := &l.answers[i]
 		l.Record.Fact(now, f)
 		refused = refused || f.Kind == model.FactRefused
+		l.withdrew = l.withdrew || f.Kind == model.FactCancelled
 	}
 	l.start(now, l.answers)
 	l.Core.Observe(now, l.answers)
