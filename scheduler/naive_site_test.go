@@ -215,6 +215,7 @@ func (s *naiveSite) look(j *naiveJob) {
 			open = true
 		case !naiveHolds(d.Condition, end):
 			j.phase = naiveNever
+			s.lane(j).changed = true
 			s.doom = append(s.doom, j)
 			return
 		}
@@ -305,6 +306,7 @@ func (s *naiveSite) refused(j *naiveJob, seq uint64) {
 		return
 	}
 	j.nodes, j.gpus, j.borrowed = nil, nil, false
+	s.changedForAll()
 	if j.phase == naiveWithdrawn {
 		s.gone(j, model.Cancelled)
 		return

@@ -239,11 +239,38 @@ func (st *naiveStage) leaves(v model.Ref) {
 	})
 }
 
+// alone drives one core.
+type alone struct {
+	drive.Scheduler
+	said []string
+}
+
+func (p *alone) Plan(now model.Time) *scheduler.Plan {
+	plan := p.Scheduler.Plan(now)
+	p.said = append(p.said, naiveTexts(now, plan.Proposals)...)
+	return plan
+}
+
+// proposals replays the world before one core and returns what it proposes.
+func (w *naiveWorld) proposals(core drive.Scheduler) []string {
+	a := &alone{Scheduler: core}
+	st := &naiveStage{w: w, pair: &both{}}
+	st.play(a)
+	return a.said
+}
+
 // run replays the world before the core and the twin and returns where they
-// differ, or who was left behind.
+// differ.
 func (w *naiveWorld) run(a, b drive.Scheduler) string {
-	st := &naiveStage{w: w, pair: &both{a: a, b: b}, held: map[model.Ref]*model.Placement{}}
-	st.loop = drive.Loop{Core: st.pair, Quorum: st, Agents: st, Record: st}
+	st := &naiveStage{w: w, pair: &both{a: a, b: b}}
+	st.play(st.pair)
+	return st.pair.diff
+}
+
+func (st *naiveStage) play(core drive.Scheduler) {
+	w := st.w
+	st.held = map[model.Ref]*model.Placement{}
+	st.loop = drive.Loop{Core: core, Quorum: st, Agents: st, Record: st}
 	for i := range w.cfg.Site.Nodes {
 		st.up = append(st.up, w.cfg.Site.Nodes[i].State)
 	}
@@ -261,7 +288,6 @@ func (w *naiveWorld) run(a, b drive.Scheduler) string {
 		}
 		st.loop.Step(st.now, st.take())
 	}
-	return st.pair.diff
 }
 
 // naiveEnd is when a world is given up: the jobs left are those that never fit.
