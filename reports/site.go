@@ -172,12 +172,28 @@ func (s *site) reasonRows() []plot.BarRow {
 	for _, t := range s.table.Reasons {
 		if t.JobUS > 0 {
 			says := percent(float64(t.JobUS)/float64(all)) + ", " + count(t.Spells, "time", "times")
-			out = append(out, plot.BarRow{Name: t.Reason, Value: hours(t.JobUS), Target: -1, Says: says})
+			out = append(out, plot.BarRow{Name: reasonWords(t.Reason), Value: hours(t.JobUS), Target: -1, Says: says})
 		}
 	}
 	//detlint:total stable, so reasons of equal weight stay in the order of the document
 	slices.SortStableFunc(out, func(a, b plot.BarRow) int { return cmp.Compare(b.Value, a.Value) })
 	return out
+}
+
+// waitsFor says in a few words what a job waits for.
+var waitsFor = map[string]string{
+	"QUOTA_NODES": "tenant's node limit", "QUOTA_CONCURRENT": "tenant's job limit", "QOS_LIMIT": "limit of its QOS",
+	"PARTITION_LIMIT": "partition", "GROUP_LIMIT": "limit of its task group", "MUTEX": "mutex", "DEPENDENCY": "a predecessor",
+	"HELD": "its release", "NOT_ELIGIBLE": "its eligible time", "MIN_SCORE": "a higher score", "RESOURCES": "free nodes",
+	"POWER": "power cap", "BANDWIDTH": "storage bandwidth", "CONFORMANCE": "nodes of one kind", "RESERVED": "a reservation's end",
+	"PRIORITY": "jobs before it", "SENSITIVE_POOL": "the sensitive pool",
+}
+
+func reasonWords(code string) string {
+	if w, ok := waitsFor[code]; ok {
+		return w + " (" + code + ")"
+	}
+	return code
 }
 
 // titled is a table of the report with its heading.

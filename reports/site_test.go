@@ -1,0 +1,149 @@
+package reports
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/reports/plot"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+)
+
+// guestSite is a site of 12 nodes for two days: two vClusters of 8 and 4 nodes
+// in use by turns, the second borrowing at night.
+func guestSite(t testing.TB, dir string) string {
+	t.Helper()
+	meta := record.Meta{SpecID: "spec", VClusters: []string{"batch", "services"}, Tenants: []string{"ice", "fire", "earth"}}
+	w, err := record.Create(dir, meta)
+	require.NoError(t, err)
+	defer w.Abort()
+	s, err := metric.NewSeries(metric.Config{Units: 12, Site: &metric.SiteConfig{
+		VClusters: meta.VClusters, Tenants: meta.Tenants, GPUs: 48, Reasons: true,
+		Targets: []model.Fixed{model.One / 2, model.One / 4, 0}, TargetWait: []model.Duration{3: model.Hour},
+	}})
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(1, 2))
+	const n = 96
+	half := model.Time(30 * model.Minute)
+	for i := range n {
+		now := model.Time(i) * half
+		own, night := int64(4+rng.IntN(4)), i%48 > 24
+		guest, borrowed := int64(1+rng.IntN(3)), int64(0)
+		if night {
+			own, borrowed = 5, int64(2+rng.IntN(2))
+		}
+		s.CountSubmit(now, 1)
+		s.CountStart(now, 1)
+		s.Waits(now, model.Ref(i), 0, model.TenantID(i%3), []model.Reason{model.ReasonResources, model.ReasonQuotaNodes, model.ReasonPriority}[i%3])
+		if i > 4 {
+			s.WaitsNoMore(now, model.Ref(i-1-i%3))
+		}
+		s.Hold(now, []metric.Holding{{Nodes: own, GPUs: 4 * own, Lent: borrowed}, {Nodes: guest + borrowed, GPUs: 4 * (guest + borrowed), Borrowed: borrowed}},
+			[]metric.Holding{{Nodes: own - 2}, {Nodes: 2}, {Nodes: guest + borrowed}})
+		s.Observe(now, metric.State{BusyUnits: own + guest + borrowed, RunningJobs: 2})
+		wait := model.Duration(rng.IntN(7)) * model.Hour / 2
+		r := model.JobRecord{
+			Job: model.JobID(i), ID: int64(i + 1), User: -1, Submit: now - model.Time(wait), Start: now, End: now + half, Runtime: 30 * model.Minute,
+			Walltime: model.Forever, Procs: 1, Nodes: 1, Attempts: 1, State: model.Completed,
+			VCluster: model.VClusterID(i % 2), Tenant: model.TenantID(i % 3), Class: int32(3 + 2*(i%2)), Preemptions: int32(i % 2),
+			Allocated: model.Holding{Nodes: int64(half), GPUs: 4 * int64(half)}, KeptGPU: 3 * int64(half), LostGPU: int64(half),
+		}
+		if i == 7 {
+			r.State = model.Failed
+		}
+		w.Attempt(&model.AttemptRecord{Job: r.Job, ID: r.ID, Attempt: 1, Start: r.Start, End: r.End, Outcome: r.State, Procs: 1, Nodes: 1, GPUs: 4,
+			Placement: model.Placement{Words: []model.NodeWord{{Mask: 1 << (i % 12)}}}})
+		w.Job(&r)
+	}
+	s.CountEnd(n*half, 1)
+	s.SetEnergy(metric.Energy{Joules: 7_200_000})
+	jobs, err := w.Seal()
+	require.NoError(t, err)
+	table, err := metric.Compute(jobs, s)
+	require.NoError(t, err)
+	require.NoError(t, w.WriteSeries(s.Bins()))
+	require.NoError(t, w.WriteGroups(table.Groups))
+	require.NoError(t, w.WriteShares(s.VClusterBins()))
+	require.NoError(t, w.WriteJSON(record.FileMetrics, table))
+	require.NoError(t, w.WriteJSON(record.FileRun, map[string]any{
+		"schema": 1, "verdict": table.Verdict, "trace": map[string]any{"name": "guests", "rows": n},
+		"cluster": map[string]any{"nodes": 12, "units": 12, "whole_nodes": true},
+		"spec": map[string]any{"site": map[string]any{
+			"vclusters": []any{map[string]any{"name": "batch", "profile": "hpc-batch"}, map[string]any{"name": "services", "profile": "service", "lend": false}},
+			"tenants":   []any{map[string]any{"name": "ice", "max_nodes": 6, "fair_share": 0.5}, map[string]any{"name": "fire", "max_concurrent": 9}},
+		}},
+	}))
+	require.NoError(t, w.Close())
+	return dir
+}
+
+func TestReportOfASite(t *testing.T) {
+	dir := guestSite(t, filepath.Join(t.TempDir(), "run"))
+	html, markdown := pages(t, dir, Options{})
+	for _, want := range []string{
+		"on 12 nodes: 2 vClusters, each with its own profile",
+		"1 job ended as FAILED",
+		"| batch | hpc-batch | yes | yes | 48 | 48 |",
+		"| services | service | no | yes | 48 | 48 |",
+		"| ice | 6 | - | 50.0 % |",
+		"| fire | - | 9 | 25.0 % |",
+		"| earth | - | - | - |",
+		"| energy | kWh | 2 |",
+		"| FAILED | 1 |",
+		"figures/nodes-by-vcluster.svg", "figures/waits-by-group.svg", "figures/usage-by-tenant.svg", "figures/reasons.svg",
+	} {
+		require.Contains(t, markdown, want)
+	}
+	for _, want := range []string{`id="site"`, "What each vCluster held over time", "free nodes (RESOURCES)", "share_deviation_max", `id="tenants"`} {
+		require.Contains(t, html, want)
+	}
+}
+
+// Nodes held, layer by layer, are those of the bins.
+func TestStackOfASite(t *testing.T) {
+	r, err := load(guestSite(t, filepath.Join(t.TempDir(), "run")), 10)
+	require.NoError(t, err)
+	defer r.close()
+	st := r.site.stack()
+	require.Equal(t, "nodes", st.Unit)
+	require.EqualValues(t, 12, st.Units)
+	require.Len(t, st.Layers, 2)
+	held, borrowed := 0.0, 0.0
+	for i := range st.Layers[1].Held {
+		held += st.Layers[1].Held[i] * float64(st.WidthUS)
+		borrowed += st.Layers[1].Borrowed[i] * float64(st.WidthUS)
+	}
+	require.Greater(t, borrowed, 0.0)
+	require.Less(t, borrowed, held)
+	var lent int64
+	for _, g := range r.site.groups(metric.ByVCluster, metric.All) {
+		lent += *g.LentUS
+	}
+	require.InDelta(t, borrowed, float64(lent), 1)
+}
+
+// A report of another run says nothing of sites.
+func TestReportOfNoSite(t *testing.T) {
+	html, markdown := pages(t, tempRun(t, tiny("fcfs")), Options{})
+	require.NotContains(t, strings.ToLower(markdown), "vcluster")
+	require.NotContains(t, html, `id="site"`)
+}
+
+// Rows and tenants without values, and empty layers, are drawn as nothing.
+func TestSiteFiguresOfNothing(t *testing.T) {
+	for _, f := range []*plot.Figure{
+		plot.NodesByVCluster(plot.Stack{Unit: "nodes"}, plot.Clock{}, plot.Window{}),
+		plot.NodesByVCluster(plot.Stack{Unit: "nodes", WidthUS: 1, Layers: []plot.Layer{{Name: "a"}}}, plot.Clock{}, plot.Window{FromUS: 1, ToUS: 2}),
+		plot.WaitsByGroup([]plot.WaitRow{{}, {Name: "a"}}),
+		plot.Shares([]plot.BarRow{{Name: "a", Target: -1}}, "node time", "whole run"),
+		plot.Reasons(nil),
+	} {
+		require.NoError(t, f.WriteSVG(&strings.Builder{}), fmt.Sprint(f.Name))
+	}
+}
