@@ -148,7 +148,7 @@ func (s *site) shareRows() []plot.BarRow {
 		row := plot.BarRow{Name: g.Name, Value: *g.Share, Target: -1, Says: percent(*g.Share)}
 		if g.Target != nil {
 			row.Target = *g.Target
-			row.Says += " of " + percent(*g.Target)
+			row.Says += ", due " + percent(*g.Target)
 		}
 		out = append(out, row)
 	}
