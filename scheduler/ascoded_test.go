@@ -26,6 +26,7 @@ type codedTwin struct {
 	passed  model.Time
 	changed bool
 	blocked bool // somebody was deferred in the last pass
+	second  int  // proposals of second looks so far
 	seq     uint64
 	plan    scheduler.Plan
 }
@@ -78,7 +79,7 @@ func (s *codedTwin) Observe(now model.Time, facts []model.Fact) {
 	for i := range facts {
 		f := &facts[i]
 		j := s.job(f.Ref)
-		s.changed = s.changed || f.Kind != model.FactAssigned && !(f.Kind == model.FactCancelled && j.flying) && !(f.Kind == model.FactRefused && j.withdrawn)
+		s.changed = s.changed || f.Kind != model.FactAssigned && !(f.Kind == model.FactCancelled && j.flying)
 		switch f.Kind {
 		case model.FactSubmitted:
 			s.jobs = append(s.jobs, &codedJob{Allocation: *f.Alloc, ref: f.Ref})
@@ -164,7 +165,9 @@ func (s *codedTwin) pass() {
 	start := s.release(int(deferred[0].NodesMin))
 	for _, j := range deferred[1:] {
 		if start != model.Never && j.Walltime != model.Forever && s.now.Add(j.Walltime) <= start {
+			before := len(s.plan.Proposals)
 			s.place(j)
+			s.second += len(s.plan.Proposals) - before
 		}
 	}
 }
