@@ -150,6 +150,8 @@ type Site struct {
 	shares              *shares // nil without an order by Slurm's priority
 	mostFactor, mostQOS int64   // highest of all partitions and qualities of service
 
+	everything place.ClassID // all nodes
+
 	now   model.Time
 	ticks int64 // accounting ticks so far
 	begun bool  // something was observed
@@ -157,6 +159,20 @@ type Site struct {
 	plan  Plan
 	work  Work
 	siteScratch
+}
+
+// queued is what a pass looks at of every waiting job, side by side in memory.
+type queued struct {
+	static  model.Fixed
+	submit  model.Time
+	ask     usage // as far as it is stated
+	ref     model.Ref
+	need    int32 // nodes
+	class   place.ClassID
+	gpus    int32
+	tenant  int32 // index into lane.tenant
+	tier    int32
+	borrows bool
 }
 
 // usage is what is shared out beside the nodes.
@@ -170,7 +186,10 @@ type lane struct {
 	id     model.VClusterID
 	policy *Policy
 	free   *place.Free // committed, less its own proposals in flight
-	queue  []model.Ref // candidates and held jobs, in no order
+	queue  []queued    // candidates and held jobs, in no order
+	curve  score.Curve // of the wait
+	counts []counted   // by class and number of GPUs
+	stamp  uint64      // changes with what is free
 	flying []model.Ref // proposed, not answered
 	ends   backfill.Ends
 
@@ -270,6 +289,9 @@ func NewSite(cfg SiteConfig) *Site {
 			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
 		}
 		l.free.CopyFrom(s.free)
+		if l.policy.Ranking == ByScore {
+			l.curve = score.CurveOf(l.policy.Reference)
+		}
 		l.hold.forecast = s.space.NewFree()
 		l.plans.planned, l.plans.due = model.AbsentTime, model.Never
 		if l.policy.Backfill == Conservative {
@@ -283,6 +305,7 @@ func NewSite(cfg SiteConfig) *Site {
 		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
 	}
 	s.shares = newShares(&s.cfg)
+	s.everything = s.space.Class(nil)
 	s.siteScratch = newSiteScratch(s.space, n)
 	return s
 }
@@ -295,8 +318,8 @@ func (s *Site) Work() Work { return s.work }
 func (s *Site) Least() int32 {
 	least := int32(0)
 	for i := range s.lanes {
-		for _, ref := range s.lanes[i].queue {
-			j := &s.jobs[ref]
+		for k := range s.lanes[i].queue {
+			j := &s.jobs[s.lanes[i].queue[k].ref]
 			n := j.NodesMin
 			if s.cfg.Shared {
 				n = j.claim.GPUs

@@ -23,10 +23,11 @@ func (s *Site) passAsCoded(l *lane, now model.Time) {
 	s.work.Examined += uint64(len(l.queue))
 	coded := s.codedInputs(l, now)
 	s.room = s.room[:0]
-	for _, ref := range l.queue {
-		s.room = append(s.room, candidate{int64(s.codedScore(l, &s.jobs[ref], &coded, now)), 0, ref})
+	for i := range l.queue {
+		ref := l.queue[i].ref
+		s.room = append(s.room, candidate{int64(s.codedScore(l, &s.jobs[ref], &coded, now)), 0, ref, int32(i)})
 	}
-	order := candidates{s, l, now, s.room}
+	order := candidates{s: s, l: l, now: now, h: s.room}
 	order.init()
 	s.tight = s.tight[:0]
 	for len(order.h) > 0 {
@@ -149,8 +150,8 @@ func (s *Site) codedInputs(l *lane, now model.Time) codedInputs {
 		busy += int64(sizeOf(&r.placement))
 		running += score.CodedBacklogHours(r.Kind, r.NodesMin, r.Walltime)
 	}
-	for _, ref := range l.queue {
-		j := &s.jobs[ref]
+	for i := range l.queue {
+		j := &s.jobs[l.queue[i].ref]
 		queued += score.CodedBacklogHours(j.Kind, j.NodesMin, j.Walltime)
 	}
 	in.backlog = score.CodedBacklogOf(queued, max(1, running))

@@ -179,7 +179,10 @@ func (s *Site) wake() {
 func (s *Site) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.phase, j.pos = waiting, int32(len(j.lane.queue))
-	j.lane.queue = append(j.lane.queue, ref)
+	j.lane.queue = append(j.lane.queue, queued{
+		static: j.static, submit: j.submit, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, gpus: j.GPUs,
+		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
+	})
 	j.lane.dirty = true
 }
 
@@ -189,7 +192,7 @@ func (s *Site) leave(ref model.Ref) {
 	q := j.lane.queue
 	last := q[len(q)-1]
 	q[j.pos] = last
-	s.jobs[last].pos = j.pos
+	s.jobs[last.ref].pos = j.pos
 	j.lane.queue = q[:len(q)-1]
 }
 

@@ -12,6 +12,7 @@ type candidate struct {
 	key  int64
 	tier int32
 	ref  model.Ref
+	at   int32 // in the queue, when the pass began
 }
 
 // Plan makes the passes that are due at now, in the order of the vClusters,
@@ -137,6 +138,7 @@ func (s *Site) pass(l *lane, now model.Time) {
 	}
 	s.freeze(l)
 	l.hold.reset()
+	l.stamp++
 	first := len(s.plan.Proposals)
 	if l.policy.AsCoded {
 		s.passAsCoded(l, now)
@@ -161,10 +163,11 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 		return
 	}
 	s.work.Passes++
-	s.work.Examined += uint64(len(l.queue))
-	room, tight := candidates{s, l, now, s.room}, candidates{s, l, now, s.tight}
+	room, tight := candidates{s: s, l: l, now: now, h: s.room}, candidates{s: s, l: l, now: now, h: s.tight}
 	room.init()
-	tight.init()
+	tight.lead()
+	// Whoever explains wants to know why the others wait, and min_score when.
+	thorough := s.cfg.Explain != nil || l.policy.MinScore > 0
 	for len(room.h) > 0 || len(tight.h) > 0 {
 		if len(room.h) == 0 || (len(tight.h) > 0 && room.before(tight.h[0], room.h[0])) {
 			s.meetTight(l, now, tight.h[0])
@@ -173,11 +176,12 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 			s.meet(l, now, room.h[0])
 			room.pop()
 		}
-		if l.blocked && s.cfg.Explain == nil && l.policy.MinScore == 0 { // else the others want to know why, or when
-			tight.h = tight.h[:0]
-			if b := l.policy.Backfill; b == None || b == Conservative {
-				break
-			}
+		if !l.blocked || thorough {
+			continue
+		}
+		tight.h = tight.h[:0]
+		if b := l.policy.Backfill; b == None || b == Conservative || !s.anyRoom(l) {
+			break
 		}
 	}
 	s.quieten(l, now)
@@ -188,18 +192,17 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 // about it.
 func (s *Site) split(l *lane, now model.Time) bool {
 	s.room, s.tight = s.room[:0], s.tight[:0]
-	any, p := false, l.policy
-	for _, ref := range l.queue {
-		j := &s.jobs[ref]
-		c := candidate{0, s.rankTier(ref), ref}
-		if s.mayFit(l, j) {
-			any = true
-			s.room = append(s.room, c)
+	s.work.Examined += uint64(len(l.queue))
+	s.offers(l)
+	for i := range l.queue {
+		q := &l.queue[i]
+		if s.mayFit(l, q) {
+			s.room = append(s.room, candidate{0, q.tier, q.ref, int32(i)})
 		} else {
-			s.tight = append(s.tight, c)
+			s.tight = append(s.tight, candidate{0, q.tier, q.ref, int32(i)})
 		}
 	}
-	if !any && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
+	if p := l.policy; len(s.room) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
 		// Nobody starts, whoever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(s.tight) && !l.blocked; i++ {
@@ -207,13 +210,27 @@ func (s *Site) split(l *lane, now model.Time) bool {
 		}
 		return false
 	}
-	for i := range s.room {
-		s.room[i].key = s.keyOf(l, &s.jobs[s.room[i].ref], now)
-	}
-	for i := range s.tight {
-		s.tight[i].key = s.keyOf(l, &s.jobs[s.tight[i].ref], now)
-	}
+	s.keys(l, s.room, now)
+	s.keys(l, s.tight, now)
 	return true
+}
+
+// keys works out what the candidates are ordered by.
+func (s *Site) keys(l *lane, h []candidate, now model.Time) {
+	if len(s.claims) > 0 {
+		for i := range h {
+			h[i].tier = s.rankTier(h[i].ref)
+		}
+	}
+	if l.policy.Ranking == ByScore && !l.policy.Expected {
+		for i := range h {
+			h[i].key = int64(s.scoreOfQueued(l, &l.queue[h[i].at], now))
+		}
+		return
+	}
+	for i := range h {
+		h[i].key = s.keyOf(l, &s.jobs[h[i].ref], now)
+	}
 }
 
 // rankTier is the tier of ref in a pass: above all others once everybody has left
@@ -237,6 +254,9 @@ func (s *Site) tier(j *siteJob) int32 {
 // meet is the turn of a job that had room when the pass began.
 func (s *Site) meet(l *lane, now model.Time, c candidate) {
 	j := &s.jobs[c.ref]
+	if l.blocked && s.hopeless(l, j, now) && s.cfg.Explain == nil && l.policy.MinScore == 0 {
+		return
+	}
 	if r := s.held(l, c, now); r != model.ReasonNone {
 		s.note(c.ref, r)
 		return
@@ -250,6 +270,17 @@ func (s *Site) meet(l *lane, now model.Time, c candidate) {
 		return
 	}
 	s.propose(l, c.ref, now)
+}
+
+// hopeless says whether a job behind the blocked one surely does not start: by
+// the number of nodes alone it has no room any more, or would delay the other.
+func (s *Site) hopeless(l *lane, j *siteJob, now model.Time) bool {
+	if !s.mayFit(l, &l.queue[j.pos]) {
+		return true
+	}
+	h := &l.hold
+	return l.policy.Backfill == Easy && h.known && !h.detailed && h.at != model.Never && now.Add(j.left) > h.at &&
+		!l.queue[j.pos].borrows && j.kind == s.jobs[h.ref].kind && j.NodesMin > h.nodes
 }
 
 // mayPass says whether a job about to start on s.chosen may do so although one
@@ -335,6 +366,7 @@ func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 	j.borrowed = s.chosenBorrows
 	j.phase = inFlight
 	l.free.Take(&j.placement)
+	l.stamp++
 	l.flying = append(l.flying, ref)
 	j.predicted = now.Add(s.span(j))
 	l.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
@@ -355,7 +387,7 @@ func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 // anything else, when all that keeps jobs from starting is the reservation.
 func (s *Site) quieten(l *lane, now model.Time) {
 	p := l.policy
-	if p.MinScore == 0 && (!l.blocked || (len(s.room) == 0 && !s.mayPreempt(l))) {
+	if p.MinScore == 0 && (!l.blocked || len(s.room) == 0) && !s.mayPreempt(l) {
 		return
 	}
 	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || s.mayPreempt(l) || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
@@ -363,29 +395,50 @@ func (s *Site) quieten(l *lane, now model.Time) {
 		return
 	}
 	l.quiet = min(max(l.ends.First(), now), s.book.NextTick(now))
+	s.untilOvertaken(l, now)
+}
+
+// untilOvertaken brings l.quiet down to a bound on the instant at which somebody
+// comes before the blocked job. In a time d nobody's wait factor grows by more
+// than that of a job submitted at its beginning, so that most are not looked at
+// closely.
+func (s *Site) untilOvertaken(l *lane, now model.Time) {
 	h := &s.jobs[l.hold.ref]
-	w2, ref := p.Weights[score.Wait], p.Reference
-	top := s.scoreOf(l, h, now)
-	for _, r := range l.queue {
-		j := &s.jobs[r]
-		if r == l.hold.ref || s.tier(j) < s.tier(h) {
+	hq := &l.queue[h.pos]
+	w2, top := l.policy.Weights[score.Wait], s.scoreOfQueued(l, hq, now)
+	growth := score.Term(w2, l.curve.Of(l.quiet.Sub(now))) + 2
+	for i := range l.queue {
+		q := &l.queue[i]
+		if q.ref == hq.ref || q.tier < hq.tier {
 			continue
 		}
-		gap := top - s.scoreOf(l, j, now)
-		if gap < 0 { // held by a limit: it is before h already
+		gap := top - s.scoreOfQueued(l, q, now)
+		if gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
 			continue
 		}
-		d := score.Overtake(gap, w2, l.penalty[j.Tenant+1], l.penalty[h.Tenant+1], now.Sub(j.submit), now.Sub(h.submit), ref)
+		d := score.Overtake(gap, w2, l.penalty[q.tenant], l.penalty[hq.tenant], now.Sub(q.submit), now.Sub(hq.submit), l.policy.Reference)
 		l.quiet = min(l.quiet, now.Add(d))
 	}
 }
 
-// candidates is a binary heap, best job first.
+// candidates is a binary heap, best job first. After lead only the best is in
+// its place, until it is taken out.
 type candidates struct {
-	s   *Site
-	l   *lane
-	now model.Time
-	h   []candidate
+	s       *Site
+	l       *lane
+	now     model.Time
+	h       []candidate
+	leading bool
+}
+
+// lead brings the best to the front, and orders nothing else.
+func (q *candidates) lead() {
+	q.leading = true
+	for i := 1; i < len(q.h); i++ {
+		if q.before(q.h[i], q.h[0]) {
+			q.h[0], q.h[i] = q.h[i], q.h[0]
+		}
+	}
 }
 
 func (q *candidates) before(a, b candidate) bool {
@@ -410,6 +463,11 @@ func (q *candidates) pop() {
 	n := len(q.h) - 1
 	q.h[0] = q.h[n]
 	q.h = q.h[:n]
+	if q.leading {
+		q.leading = false
+		q.init()
+		return
+	}
 	q.down(0)
 }
 

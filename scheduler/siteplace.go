@@ -13,6 +13,7 @@ type siteScratch struct {
 	room, tight   []candidate
 	suspects      []preempt.Victim
 	largest       []int32 // by eligibility class, -1 until asked for in a pass
+	offered       int32   // at most so many nodes could be borrowed in this pass
 	chosen        model.Placement
 	chosenBorrows bool
 	avoid, extra  model.NodeSet
@@ -83,16 +84,65 @@ func (s *Site) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 	return s.avoid
 }
 
-// mayFit says whether the free nodes would do for j by their number. It is
-// cheap and errs on the side of yes.
-func (s *Site) mayFit(l *lane, j *siteJob) bool {
-	if stated := (usage{j.Power, j.IODemand}); !s.fitsCaps(&stated, s.used) {
+// mayFit says whether the free nodes would do for a waiting job by their number.
+// It is cheap and errs on the side of yes.
+func (s *Site) mayFit(l *lane, q *queued) bool {
+	if (q.ask.power > 0 || q.ask.bandwidth > 0) && !s.fitsCaps(&q.ask, s.used) {
 		return false
 	}
-	if j.GPUs > 0 || l.free.Count(j.kind.class) >= j.NodesMin {
-		return true
+	free := s.freeOf(l, q.class, q.gpus)
+	return free >= q.need || (q.borrows && free+s.offered >= q.need)
+}
+
+// freeOf counts the nodes of a class with so many free GPUs, all for 0; it counts
+// anew only when something was taken or given back since it was asked last.
+func (s *Site) freeOf(l *lane, class place.ClassID, gpus int32) int32 {
+	i := int(class)*(maxPart+1) + int(min(gpus, maxPart))
+	for i >= len(l.counts) {
+		l.counts = append(l.counts, counted{})
 	}
-	return j.kind.foreign != nil && j.Preemptible()
+	if c := &l.counts[i]; c.stamp != l.stamp || gpus >= maxPart {
+		c.stamp = l.stamp
+		if gpus == 0 {
+			c.n = l.free.Count(class)
+		} else {
+			c.n = l.free.CountGPUs(class, gpus)
+		}
+	}
+	return l.counts[i].n
+}
+
+// maxPart is the number of GPUs of a node from which on counts are not kept.
+const maxPart = 16
+
+// counted is a count and the state of the free nodes that it is of.
+type counted struct {
+	stamp uint64
+	n     int32
+}
+
+// anyRoom says whether anything at all is free.
+func (s *Site) anyRoom(l *lane) bool {
+	class := s.everything
+	return s.freeOf(l, class, 0) > 0 || (s.cfg.Shared && s.freeOf(l, class, 1) > 0)
+}
+
+// offers bounds what all other vClusters would lend to l now.
+func (s *Site) offers(l *lane) {
+	s.offered = 0
+	if !s.site.VClusters[l.id].Borrow || s.cfg.Shared {
+		return
+	}
+	for v := range s.home {
+		if vc := &s.site.VClusters[v]; v != int(l.id) && vc.Lend && !s.lanes[v].blocked {
+			s.offered += max(0, vc.Lendable(s.homes[v])-s.lent[v])
+		}
+	}
+}
+
+// mayBorrow says whether j may run on nodes of other vClusters.
+func (s *Site) mayBorrow(j *siteJob) bool {
+	return j.kind.foreign != nil && j.Preemptible() && j.Kind == model.Bounded && j.GPUs == 0
 }
 
 // fitsCaps says whether ask fits under the caps when used is in use.
@@ -144,7 +194,7 @@ func (s *Site) why(l *lane, j *siteJob, q *place.Query) model.Reason {
 
 // borrow completes the nodes of j with idle ones of vClusters that lend.
 func (s *Site) borrow(l *lane, j *siteJob, q *place.Query) bool {
-	if j.kind.foreign == nil || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 {
+	if !s.mayBorrow(j) {
 		return false
 	}
 	need := j.NodesMin - s.own(l, j, q.Avoid)

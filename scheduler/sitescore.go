@@ -3,6 +3,7 @@ package scheduler
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
+	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 )
 
@@ -95,17 +96,21 @@ func (s *Site) fairShare(t model.TenantID, utilisation model.Fixed) model.Fixed 
 
 // conformance is the factor f9 of j, frozen for the pass.
 func (s *Site) conformance(l *lane, j *siteJob) model.Fixed {
-	c := int(j.kind.class)
+	return s.conformanceOf(l, j.kind.class, j.NodesMin)
+}
+
+func (s *Site) conformanceOf(l *lane, class place.ClassID, nodes int32) model.Fixed {
+	c := int(class)
 	for c >= len(s.largest) {
 		s.largest = append(s.largest, -1)
 	}
 	if s.largest[c] < 0 {
-		s.largest[c] = l.free.Largest(j.kind.class)
+		s.largest[c] = l.free.Largest(class)
 	}
-	if s.largest[c] >= j.NodesMin {
+	if s.largest[c] >= nodes {
 		return model.One
 	}
-	return score.ConformanceOf(s.largest[c], j.NodesMin)
+	return score.ConformanceOf(s.largest[c], nodes)
 }
 
 // scoreOf is the score of a waiting job in this pass.
@@ -118,6 +123,18 @@ func (s *Site) scoreOf(l *lane, j *siteJob, now model.Time) model.Fixed {
 		sum += w[score.Energy].Mul(score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price)))
 	}
 	if p := l.penalty[j.Tenant+1]; p != model.One {
+		return p.Mul(sum)
+	}
+	return sum
+}
+
+// scoreOfQueued is scoreOf for what the queue holds of a job, where the price of
+// energy is the same for all.
+func (s *Site) scoreOfQueued(l *lane, q *queued, now model.Time) model.Fixed {
+	w := &l.policy.Weights
+	sum := q.static + l.tenant[q.tenant] + l.global + w[score.Wait].Mul(l.curve.Of(now.Sub(q.submit))) +
+		w[score.Conformance].Mul(s.conformanceOf(l, q.class, q.need))
+	if p := l.penalty[q.tenant]; p != model.One {
 		return p.Mul(sum)
 	}
 	return sum

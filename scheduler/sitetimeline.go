@@ -68,10 +68,11 @@ func (s *Site) passTimeline(l *lane, now model.Time) {
 // the instant at which the plan for them would be another.
 func (s *Site) line(l *lane, now model.Time) model.Time {
 	s.room, s.tight = s.room[:0], s.tight[:0]
-	for _, ref := range l.queue {
-		s.room = append(s.room, candidate{s.keyOf(l, &s.jobs[ref], now), s.rankTier(ref), ref})
+	for i := range l.queue {
+		ref := l.queue[i].ref
+		s.room = append(s.room, candidate{s.keyOf(l, &s.jobs[ref], now), s.rankTier(ref), ref, int32(i)})
 	}
-	order := candidates{s, l, now, s.room}
+	order := candidates{s: s, l: l, now: now, h: s.room}
 	order.init()
 	steady := s.steady(l, now)
 	for len(order.h) > 0 {
