@@ -39,8 +39,18 @@ func readSite(f *record.Run, a *about, t *metric.Table) (*site, error) {
 		}
 	}
 	var err error
-	s.bins, s.names, err = f.Shares()
-	return s, err
+	if s.bins, s.names, err = f.Shares(); err != nil {
+		return nil, err
+	}
+	for i, b := range s.bins {
+		if int(b.VCluster) != i%len(s.names) || len(s.bins)%len(s.names) != 0 {
+			return nil, damaged(f, record.TableShares+".parquet", fmt.Sprintf("row %d of vCluster %s, out of turn", i, s.names[b.VCluster]))
+		}
+	}
+	if len(s.groups(metric.ByTenant, s.window)) != len(s.groups(metric.ByTenant, metric.All)) {
+		return nil, damaged(f, record.FileMetrics, "other tenants in one window than in the other")
+	}
+	return s, nil
 }
 
 // groups are the rows of a kind in a window.
@@ -152,7 +162,6 @@ func (s *site) shareRows() []plot.BarRow {
 		}
 		out = append(out, row)
 	}
-	//detlint:total stable, so tenants that got as much stay in the order of the file
 	slices.SortStableFunc(out, func(a, b plot.BarRow) int { return cmp.Compare(b.Value, a.Value) })
 	return out[:min(len(out), mostRows)]
 }
@@ -175,7 +184,6 @@ func (s *site) reasonRows() []plot.BarRow {
 			out = append(out, plot.BarRow{Name: reasonWords(t.Reason), Value: hours(t.JobUS), Target: -1, Says: says})
 		}
 	}
-	//detlint:total stable, so reasons of equal weight stay in the order of the document
 	slices.SortStableFunc(out, func(a, b plot.BarRow) int { return cmp.Compare(b.Value, a.Value) })
 	return out
 }

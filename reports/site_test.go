@@ -128,6 +128,18 @@ func TestStackOfASite(t *testing.T) {
 	require.InDelta(t, borrowed, float64(lent), 1)
 }
 
+// Results that contradict themselves are refused, not drawn.
+func TestSiteThatContradictsItself(t *testing.T) {
+	dir := guestSite(t, filepath.Join(t.TempDir(), "run"))
+	path := filepath.Join(dir, record.FileMetrics)
+	text := strings.Replace(string(read(t, path)), `"by": "tenant"`, `"by": "nobody"`, 1)
+	require.NoError(t, record.WriteFile(path, []byte(text)))
+	_, err := load(dir, 10)
+	var data *record.DataError
+	require.ErrorAs(t, err, &data)
+	require.ErrorContains(t, err, "other tenants")
+}
+
 // A report of another run says nothing of sites.
 func TestReportOfNoSite(t *testing.T) {
 	html, markdown := pages(t, tempRun(t, tiny("fcfs")), Options{})

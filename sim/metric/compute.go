@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -121,6 +122,9 @@ func firstPass(jobs column.Scanner, windows []*reduction) error {
 		want |= siteColumns
 	}
 	return column.ScanOnly(jobs, want, func(c *column.Jobs) error {
+		if windows[0].site != nil && !c.OfSite {
+			return errors.New("measuring a site: the jobs do not say what they held there; record them with record.NewSiteMemory, or with Meta.VClusters")
+		}
 		for i := range c.Submit {
 			if c.Start[i] != column.Absent && (c.Start[i] < c.Submit[i] || c.End[i] < c.Start[i] || c.Runtime[i] < 0) {
 				return fmt.Errorf("measuring job %d: submit %v, start %v, end %v, runtime %v are not in order",
@@ -128,8 +132,7 @@ func firstPass(jobs column.Scanner, windows []*reduction) error {
 			}
 			o.observe(c, i)
 			o.user, o.procs = c.User[i], uint64(c.Procs[i])
-			o.site = windows[0].site != nil && c.OfSite
-			if o.site {
+			if o.site = windows[0].site != nil; o.site {
 				o.observeSite(c, i)
 			}
 			for _, r := range windows {
@@ -155,7 +158,7 @@ func nextPass(jobs column.Scanner, windows []*reduction) error {
 	return column.ScanOnly(jobs, want, func(c *column.Jobs) error {
 		for i := range c.Submit {
 			o.observe(c, i)
-			if o.site = windows[0].site != nil && c.OfSite; o.site {
+			if o.site = windows[0].site != nil; o.site {
 				o.vcluster, o.tenant, o.class = c.VCluster[i], c.Tenant[i], c.Class[i]
 			}
 			for _, r := range windows {

@@ -265,3 +265,27 @@ func TestSiteProperties(t *testing.T) {
 		}
 	})
 }
+
+func TestSiteNeedsWhatItsJobsHeld(t *testing.T) {
+	s, err := NewSeries(siteConfig())
+	require.NoError(t, err)
+	_, err = Compute(jobsOf([]job{{end: 1, procs: 1, state: model.Completed}}), s)
+	require.ErrorContains(t, err, "record.NewSiteMemory")
+}
+
+// Holdings cost no memory once there are bins.
+func TestHoldDoesNotAllocate(t *testing.T) {
+	s, err := NewSeries(siteConfig())
+	require.NoError(t, err)
+	vc, ten := make([]Holding, 2), make([]Holding, 2)
+	now := model.Time(0)
+	s.Waits(now, 9, 0, 0, model.ReasonResources)
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
+		now += 5 * model.Time(model.Minute)
+		vc[0].Nodes++
+		s.Hold(now, vc, ten)
+		s.Waits(now, 3, 1, 0, model.ReasonQuotaNodes)
+		s.WaitsNoMore(now, 3)
+		s.Observe(now, State{})
+	}))
+}
