@@ -1,0 +1,55 @@
+package slurm
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// notebook collects notes; those that are alike become one.
+type notebook struct {
+	list []Note
+	seen map[string]int
+}
+
+func (n *notebook) add(x Note) {
+	key := x.File + "\x00" + x.Key + "\x00" + string(x.Verdict) + "\x00" + x.Text
+	if i, ok := n.seen[key]; ok {
+		n.list[i].Count++
+		return
+	}
+	x.Count = 1
+	n.seen[key] = len(n.list)
+	n.list = append(n.list, x)
+}
+
+// sorted is everything noted, by file in the order of reading, and by line.
+func (n *notebook) sorted() []Note {
+	files := map[string]int{}
+	for i := range n.list {
+		if _, ok := files[n.list[i].File]; !ok {
+			files[n.list[i].File] = len(files)
+		}
+	}
+	slices.SortStableFunc(n.list, func(a, b Note) int {
+		return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line))
+	})
+	return n.list
+}
+
+func (c *converter) note(p pair, v Verdict, text string) {
+	c.notes.add(Note{File: c.file, Line: p.line, Key: p.key, Value: p.value, Verdict: v, Text: text})
+}
+
+func (c *converter) understood(p pair)               { c.note(p, Understood, "") }
+func (c *converter) approximated(p pair, how string) { c.note(p, Approximated, how) }
+func (c *converter) ignored(p pair, why string)      { c.note(p, Ignored, why) }
+
+// number reads a count of n to m.
+func (c *converter) number(p pair, low, high int64) (int64, error) {
+	n, err := strconv.ParseInt(p.value, 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, c.errorf(p.line, "%s=%s: want a whole number from %d to %d", p.key, p.value, low, high)
+	}
+	return n, nil
+}
