@@ -61,6 +61,7 @@ var house = []room{
 
 	{dir: "profiles", may: []string{"scheduler/model", "scheduler/score", "scheduler", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
+	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles"}},
 
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
