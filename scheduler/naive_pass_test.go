@@ -96,19 +96,16 @@ func (s *naiveSite) drawOf(j *naiveJob, c *naiveChoice) int64 {
 }
 
 func (c *naiveChoice) placement() (p model.Placement) {
-	words := map[int32]uint64{}
 	for _, n := range c.nodes {
 		if c.gpus != nil {
 			mask := c.gpus[n]
 			p.Shares = append(p.Shares, model.NodeShare{Node: model.NodeID(n), Units: int32(naiveCount(mask)), GPUs: mask})
 			continue
 		}
-		words[int32(n/64)] |= 1 << (n % 64)
-	}
-	for w := range int32(1 << 10) {
-		if words[w] != 0 {
-			p.Words = append(p.Words, model.NodeWord{Word: w, Mask: words[w]})
+		if k := len(p.Words); k == 0 || p.Words[k-1].Word != int32(n/64) {
+			p.Words = append(p.Words, model.NodeWord{Word: int32(n / 64)})
 		}
+		p.Words[len(p.Words)-1].Mask |= 1 << (n % 64)
 	}
 	return p
 }
@@ -276,10 +273,10 @@ func (s *naiveSite) releaseOf(l *naiveLane, queue []*naiveJob) model.Time {
 		if model.Fixed(j.score) >= l.policy.MinScore {
 			continue
 		}
-		largest := s.largest(l, j)
+		f := s.freeze(l)
 		const horizon = 1 << 50
 		k := sort.Search(horizon, func(d int) bool {
-			return s.scoreAt(l, j, s.now+model.Time(d), largest) >= l.policy.MinScore
+			return s.scoreAt(l, j, s.now+model.Time(d), f) >= l.policy.MinScore
 		})
 		if k < horizon {
 			at = min(at, s.now+model.Time(k))

@@ -81,7 +81,7 @@ func (s *naiveSite) lapse(l *naiveLane) {
 
 // preempt asks victims to make room for the first blocked job of a pass.
 func (s *naiveSite) preempt(l *naiveLane, j *naiveJob) {
-	if !l.policy.Preempts || j.claim != nil {
+	if !l.policy.Preempts || j.claim != nil || l.vain == (naiveVain{j, s.happened}) {
 		return
 	}
 	triggers := []preempt.Trigger{preempt.Reclaim, preempt.Priority}
@@ -105,6 +105,14 @@ func (s *naiveSite) preempt(l *naiveLane, j *naiveJob) {
 		}
 		return
 	}
+	l.vain = naiveVain{j, s.happened}
+}
+
+// naiveVain is a job for which nobody could be preempted when so much had
+// changed.
+type naiveVain struct {
+	job      *naiveJob
+	happened int
 }
 
 // victims are those who make room for j on nodes of its own, nobody when nobody

@@ -102,13 +102,15 @@ func (s *naiveSite) row(t model.TenantID) int {
 // may are the nodes that j may ever use without borrowing: in its partition and
 // its reservation, meeting its constraint, of its vCluster or of nobody.
 func (s *naiveSite) may(j *naiveJob) []int {
-	var out []int
 	for n := range s.site.Nodes {
+		if n == 0 && j.may != nil {
+			return j.may // worked out before
+		}
 		if home := s.site.Nodes[n].Home; s.suits(j, n) && (home < 0 || home == j.VCluster) {
-			out = append(out, n)
+			j.may = append(j.may, n)
 		}
 	}
-	return out
+	return j.may
 }
 
 // suits says whether node n is in the partition and the reservation of j and
@@ -163,19 +165,24 @@ func (s *naiveSite) backlog() (queued, running int64) {
 	return queued, running
 }
 
+// naiveFrozen is what all scores of a pass have in common.
+type naiveFrozen struct {
+	queued, running int64
+	view            *naiveView
+}
+
+func (s *naiveSite) freeze(l *naiveLane) *naiveFrozen {
+	queued, running := s.backlog()
+	return &naiveFrozen{queued, running, s.view(l, nil)}
+}
+
 // largest is the largest conformance group of nodes that j may use and that are
-// free in the eyes of l.
-func (s *naiveSite) largest(l *naiveLane, j *naiveJob) int32 {
-	groups := map[int32]int32{}
+// free.
+func (s *naiveSite) largest(v *naiveView, j *naiveJob) int32 {
+	groups := map[int]int32{}
 	most := int32(0)
-	for _, n := range s.may(j) {
-		if !s.idle(l, n) {
-			continue
-		}
-		f := s.site.Nodes[n].Fingerprint
-		if f < 0 {
-			f = -1 - int32(n)
-		}
+	for _, n := range s.idleOf(v, s.may(j)) {
+		f := s.conformance(n)
 		groups[f]++
 		most = max(most, groups[f])
 	}
@@ -184,24 +191,26 @@ func (s *naiveSite) largest(l *naiveLane, j *naiveJob) int32 {
 
 // groupsNeeded is the fewest dragonfly groups whose nodes could hold j.
 func (s *naiveSite) groupsNeeded(j *naiveJob) int32 {
+	if j.groups > 0 {
+		return j.groups // worked out before
+	}
 	count := make([]int32, len(s.site.Groups))
 	for _, n := range s.may(j) {
 		count[s.site.Nodes[n].Group]++
 	}
 	slices.SortFunc(count, func(a, b int32) int { return int(b - a) })
-	left, needed := j.NodesMin, int32(0)
+	left := j.NodesMin
 	for _, c := range count {
 		if left > 0 {
 			left -= c
-			needed++
+			j.groups++
 		}
 	}
-	return needed
+	return j.groups
 }
 
 // scoreAt is the score of j if it were t, everything but its wait as it is.
-func (s *naiveSite) scoreAt(l *naiveLane, j *naiveJob, t model.Time, largest int32) model.Fixed {
-	queued, running := s.backlog()
+func (s *naiveSite) scoreAt(l *naiveLane, j *naiveJob, t model.Time, f *naiveFrozen) model.Fixed {
 	var v score.Values
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Wait] = score.WaitOf(t.Sub(j.Submit), l.policy.Reference)
@@ -214,16 +223,16 @@ func (s *naiveSite) scoreAt(l *naiveLane, j *naiveJob, t model.Time, largest int
 	}
 	v[score.Topology] = score.TopologyOf(s.groupsNeeded(j), int32(len(s.site.Groups)))
 	v[score.Data] = score.DataOf(j.DataReady)
-	v[score.Backlog] = score.BacklogOf(model.Duration(queued), model.Duration(running))
+	v[score.Backlog] = score.BacklogOf(model.Duration(f.queued), model.Duration(f.running))
 	v[score.Energy] = score.EnergyOf(s.price)
 	if l.policy.Expected {
 		v[score.Energy] = score.EnergyOf(s.cfg.Prices.Mean(t, t.Add(j.left), s.price))
 	}
 	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)
-	v[score.Conformance] = score.ConformanceOf(largest, j.NodesMin)
+	v[score.Conformance] = score.ConformanceOf(s.largest(f.view, j), j.NodesMin)
 	sum := model.Fixed(0)
-	for f, w := range l.policy.Weights {
-		sum += w.Mul(v[f])
+	for i, w := range l.policy.Weights {
+		sum += w.Mul(v[i])
 	}
 	return score.Penalty(s.tick.budget[r]).Mul(sum)
 }
@@ -257,13 +266,14 @@ func (s *naiveSite) priority(l *naiveLane, j *naiveJob) int64 {
 // queue are the candidates of l in the order in which they are looked at.
 func (s *naiveSite) queue(l *naiveLane) []*naiveJob {
 	var out []*naiveJob
+	f := s.freeze(l)
 	for _, j := range s.jobs {
 		if s.lane(j) != l || j.phase != naiveWaiting {
 			continue
 		}
 		switch l.policy.Ranking {
 		case scheduler.ByScore:
-			j.score = int64(s.scoreAt(l, j, s.now, s.largest(l, j)))
+			j.score = int64(s.scoreAt(l, j, s.now, f))
 		case scheduler.ByMultifactor:
 			j.score = s.priority(l, j)
 		}

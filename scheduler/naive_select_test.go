@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -47,8 +48,6 @@ func (s *naiveSite) view(l *naiveLane, without func(*naiveJob) bool) *naiveView 
 	}
 	return v
 }
-
-func (s *naiveSite) idle(l *naiveLane, n int) bool { return s.view(l, nil).free[n] == s.full(n) }
 
 // naiveChoice is where a job could run.
 type naiveChoice struct {
@@ -159,11 +158,15 @@ func (s *naiveSite) chooseWhole(j *naiveJob, free []int, size int) []int {
 	if j.Topology == model.Tight || j.IsSensitive() {
 		type group struct{ index, needs, left int }
 		var best *group
-		for c := range int(s.site.Fingerprints) + len(s.site.Nodes) {
+		groups := map[int][]int{}
+		for _, n := range free {
+			groups[s.conformance(n)] = append(groups[s.conformance(n)], n)
+		}
+		for _, c := range slices.Sorted(maps.Keys(groups)) {
 			if j.IsSensitive() && c >= int(s.site.Fingerprints) {
 				break
 			}
-			in := s.only(free, func(n int) bool { return s.conformance(n) == c })
+			in := groups[c]
 			if len(in) < size {
 				continue
 			}
@@ -262,8 +265,9 @@ func (s *naiveSite) tight(nodes []int, size int) []int {
 
 func (s *naiveSite) spread(nodes []int, size int) []int {
 	var out []int
+	groups := s.groups(nodes)
 	for round := 0; len(out) < size; round++ {
-		for _, g := range s.groups(nodes) {
+		for _, g := range groups {
 			if round < len(g) && len(out) < size {
 				out = append(out, g[round])
 			}

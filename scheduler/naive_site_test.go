@@ -19,7 +19,9 @@ type naiveSite struct {
 	jobs  []*naiveJob // in the system
 	ended map[model.JobID]model.JobState
 	lanes []*naiveLane
-	doom  []*naiveJob // to be withdrawn: what they wait for cannot happen
+	// happened are the facts observed but for submissions.
+	happened int
+	doom     []*naiveJob // to be withdrawn: what they wait for cannot happen
 
 	up     []model.NodeState
 	limits []model.Limits
@@ -44,6 +46,7 @@ type naiveLane struct {
 	release model.Time // somebody held by min_score reaches it
 	blocked bool       // a job was, in the last pass
 	plans   []naivePlan
+	vain    naiveVain
 }
 
 type naivePhase int
@@ -70,10 +73,12 @@ type naiveJob struct {
 	predicted model.Time
 	borrowed  bool
 	leaving   bool
-	seq       uint64 // of the last proposal to start it
-	asked     uint64 // of the last proposal to preempt it
+	seq       uint64      // of the last proposal to start it
+	asked     uint64      // of the last proposal to preempt it
 	claim     *naiveClaim // nodes kept for this job
 	holding   int         // index of its row in the ledger
+	may       []int       // nodes that it may ever use, once asked for
+	groups    int32       // that it needs, once asked for
 	score     int64
 }
 
@@ -139,6 +144,9 @@ func (s *naiveSite) Least() int32 {
 func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	for i := range facts {
+		if facts[i].Kind != model.FactSubmitted {
+			s.happened++
+		}
 		s.fact(&facts[i])
 	}
 }

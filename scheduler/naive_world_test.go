@@ -18,6 +18,7 @@ type naiveWorld struct {
 	latency model.Duration
 	leave   model.Duration // from the request until a victim is gone
 	deny    uint64         // bit seq%64: the quorum refuses what it could grant
+	end     model.Time     // when it is given up, 0 for naiveEnd
 }
 
 // naiveErrand is a job and the truth about it.
@@ -275,6 +276,10 @@ func (st *naiveStage) play(core drive.Scheduler) {
 		st.up = append(st.up, w.cfg.Site.Nodes[i].State)
 	}
 	st.arrange()
+	end := w.end
+	if end == 0 {
+		end = naiveEnd
+	}
 	for step := 0; st.pair.diff == ""; step++ {
 		st.now = model.Never
 		if step > 0 {
@@ -283,7 +288,7 @@ func (st *naiveStage) play(core drive.Scheduler) {
 		for _, e := range st.events {
 			st.now = min(st.now, e.at)
 		}
-		if st.now == model.Never || st.now > naiveEnd || step > 5000 {
+		if st.now == model.Never || st.now > end {
 			break
 		}
 		st.loop.Step(st.now, st.take())
