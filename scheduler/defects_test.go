@@ -229,14 +229,14 @@ func TestDefectD14RequeueKeepsConsumedHours(t *testing.T) {
 	s := newStand(t, tenanted(2, fcfs(scheduler.Easy), model.Limits{NodeBudget: 100 * model.Hour}))
 	s.submit(0, of(0), size(2))
 	require.Equal(t, ids(0), s.pass(0))
-	s.fact(1800, model.Fact{Kind: model.FactRequeued})
-	node, _ := s.core.Book().Consumed(0, seconds(1800))
-	require.Equal(t, model.Hour, node)
-	require.Equal(t, ids(0), s.pass(1800))
-	s.end(5400, 0)
-	node, gpu := s.core.Book().Consumed(0, seconds(5400))
-	require.Equal(t, 3*model.Hour, node)
-	require.Equal(t, 12*model.Hour, gpu)
+	s.fact(200, model.Fact{Kind: model.FactRequeued}) // between two accounting ticks
+	node, _ := s.core.Book().Consumed(0, seconds(200))
+	require.Equal(t, 400*model.Second, node)
+	require.Equal(t, ids(0), s.pass(200))
+	s.end(300, 0)
+	node, gpu := s.core.Book().Consumed(0, seconds(300))
+	require.Equal(t, 600*model.Second, node)
+	require.Equal(t, 2400*model.Second, gpu)
 }
 
 // What is suspended holds no nodes and counts against no limit.
