@@ -105,7 +105,7 @@ program. Then name a log of your own.`,
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.versionCommand(),
+		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.versionCommand(),
 	)
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(
