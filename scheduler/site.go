@@ -154,6 +154,8 @@ type Site struct {
 
 	now   model.Time
 	ticks int64 // accounting ticks so far
+	// happened counts the facts observed but for submissions.
+	happened int64
 	begun bool  // something was observed
 	seq   uint64
 	plan  Plan
@@ -201,6 +203,7 @@ type lane struct {
 
 	hold     siteHold
 	plans    planning
+	vain     vain
 	timeline *backfill.Timeline
 	tenant   []model.Fixed // weighted f3, at the last accounting tick
 	penalty  []model.Fixed

@@ -12,6 +12,9 @@ func (s *Site) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	for i := range facts {
 		f := &facts[i]
+		if f.Kind != model.FactSubmitted {
+			s.happened++
+		}
 		switch f.Kind {
 		case model.FactSubmitted:
 			s.submitted(f)

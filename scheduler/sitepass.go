@@ -387,10 +387,10 @@ func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 // anything else, when all that keeps jobs from starting is the reservation.
 func (s *Site) quieten(l *lane, now model.Time) {
 	p := l.policy
-	if p.MinScore == 0 && (!l.blocked || len(s.room) == 0) && !s.mayPreempt(l) {
+	if p.MinScore == 0 && (!l.blocked || (len(s.room) == 0 && !p.Preempts)) {
 		return
 	}
-	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || s.mayPreempt(l) || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
+	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
 		l.quiet = now
 		return
 	}

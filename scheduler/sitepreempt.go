@@ -18,29 +18,18 @@ type asked struct {
 	seq uint64
 }
 
-// mayPreempt says whether anybody who runs is of a class below that of the
-// blocked job, so that a later pass may preempt where this one did not.
-func (s *Site) mayPreempt(l *lane) bool {
-	if !l.policy.Preempts || l.hold.ref < 0 || s.claimed(l.hold.ref) {
-		return false
-	}
-	if s.lent[l.id] > 0 {
-		return true
-	}
-	j := &s.jobs[l.hold.ref]
-	for _, ref := range s.active {
-		if r := &s.jobs[ref]; !r.leaving && r.Class < j.Class && r.Preemptible() {
-			return true
-		}
-	}
-	return false
+// vain is a job for which nobody could be preempted when so much had happened.
+// Nobody can be until more has: who runs and what is free are the same.
+type vain struct {
+	ref      model.Ref
+	happened int64
 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
 func (s *Site) preempt(l *lane, now model.Time, ref model.Ref) {
-	if s.claimed(ref) {
-		return // it waits for victims already
+	if s.claimed(ref) || l.vain == (vain{ref, s.happened}) {
+		return // it waits for victims already, or there are none
 	}
 	j := &s.jobs[ref]
 	trigger := preempt.Priority
@@ -50,7 +39,9 @@ func (s *Site) preempt(l *lane, now model.Time, ref model.Ref) {
 	if s.lent[l.id] > 0 && s.take(l, now, ref, preempt.Reclaim) {
 		return
 	}
-	s.take(l, now, ref, trigger)
+	if !s.take(l, now, ref, trigger) {
+		l.vain = vain{ref, s.happened}
+	}
 }
 
 // take proposes the victims of one trigger; it says whether there are any.

@@ -126,7 +126,7 @@ func (s *Site) replan(l *lane, now model.Time) (moved bool) {
 // and nobody overtakes anybody; now when that cannot be told.
 func (s *Site) steady(l *lane, now model.Time) model.Time {
 	p := l.policy
-	if p.Expected || p.MinScore > 0 || p.Preempts && s.mayPreempt(l) || p.Window.Length > 0 ||
+	if p.Expected || p.MinScore > 0 || p.Window.Length > 0 ||
 		len(s.site.Reservations) > 0 || len(s.claims) > 0 {
 		return now
 	}
