@@ -173,7 +173,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 			Expected: "jobs with a submission, a size and a runtime", Mend: "orrery trace validate says what is wrong with the rows",
 		}
 	}
-	dropped := a.Count[world.RuleNoProcessors] + a.Count[world.RuleImpossible] + a.Count[world.RuleNeverRan]
+	dropped := res.dropped()
 	d := Document{
 		Schema: record.SchemaVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),
 		Trace: DocumentTrace{

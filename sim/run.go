@@ -12,6 +12,7 @@ import (
 	"orrery/sim/des"
 	"orrery/sim/metric"
 	"orrery/sim/record"
+	"orrery/sim/watch"
 	"orrery/sim/world"
 	"orrery/traces"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	// EveryCycle makes a pass at every tick of the cycle, also where the core
 	// has said that nothing can change. It is the referee of the skipping.
 	EveryCycle bool
+	// Watch checks the invariants all along; Result.Watch says what was seen.
+	Watch bool
 }
 
 // FactWriter stores the committed log. p is the placement of a FactAssigned and
@@ -58,6 +61,7 @@ type Result struct {
 	Work        Work
 	site        *sitePlan // nil on a plain machine
 	Series      *metric.Series
+	Watch       *watch.Report // nil unless Options.Watch
 }
 
 // Work counts what the run cost, in things that can be counted.
@@ -156,6 +160,7 @@ type run struct {
 	drained bool
 
 	core   engine
+	watch  watcher // nil for none
 	loop   drive.Loop
 	world  stage
 	series *metric.Series
@@ -175,6 +180,10 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		opt.Sink = record.Null{}
 	}
 	r := &run{plan: p, opt: opt, src: src, passed: model.AbsentTime}
+	if opt.Watch {
+		r.watch = r.watcher()
+		r.opt.Sink = watchedSink{opt.Sink, r.watch}
+	}
 	r.stage()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
 	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
@@ -224,6 +233,9 @@ func (r *run) Fact(now model.Time, f *model.Fact) {
 		r.opt.Facts.Fact(r.index, now, f, p)
 	}
 	r.index++
+	if r.watch != nil {
+		r.watch.Fact(now, f)
+	}
 	if r.opt.Observer != nil {
 		r.opt.Observer.Fact(now, f)
 	}
@@ -239,6 +251,9 @@ func (r *run) Proposed(now model.Time, p *model.Proposal) {
 	}
 	for _, s := range p.Placement.Shares {
 		r.print.Add(uint64(s.Node)<<32 | uint64(s.Units))
+	}
+	if r.watch != nil {
+		r.watch.Proposed(now, p)
 	}
 	if r.opt.Observer != nil {
 		r.opt.Observer.Proposed(now, p)
@@ -421,6 +436,10 @@ func (r *run) finish() (*Result, error) {
 	r.res.Work.Passes, r.res.Work.Examined, r.res.Work.Words = w.Passes, w.Examined, r.print.Words()
 	r.res.Fingerprint = r.print.String()
 	r.res.Awkward = *r.world.awkward()
+	if r.watch != nil {
+		r.watch.Finish(r.src.Info().Rows, r.res.dropped(), r.res.Unfinished)
+		r.res.Watch = r.watch.Seen()
+	}
 	r.res.Series, r.res.site = r.series, r.plan.site
 	return &r.res, nil
 }

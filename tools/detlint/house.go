@@ -70,6 +70,7 @@ var house = []room{
 	{dir: "sim/metric", may: []string{"scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
 		"scheduler/preempt", "scheduler/drive", "traces", "sim/des"}},
+	{dir: "sim/watch", may: []string{"scheduler/model"}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "sim/..."}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},

@@ -1,0 +1,304 @@
+package watch
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// assigned checks a start: invariants 4 to 6, 15 and 17 to 26.
+func (w *Watcher) assigned(j *job, f *model.Fact) {
+	x := w.flight(f)
+	w.become(j, model.Running)
+	switch {
+	case x == nil || x.kind != model.ProposeAssign || x.job != j:
+		w.fail(6, j, fmt.Sprintf("a start by proposal %d", f.Seq), "a proposal to start it")
+		x = &flight{}
+	case f.Placement == nil || !same(f.Placement, &x.placement):
+		w.fail(6, j, "a start on other nodes", "the nodes proposed")
+	}
+	if w.now < j.Eligible || j.Hold {
+		w.fail(4, j, fmt.Sprintf("a start (on hold: %t)", j.Hold), "none before "+j.Eligible.String()+" or on hold")
+	}
+	w.waitsFor(j)
+	w.grant(j, f.Placement, x.borrowed, nil)
+	w.pass.start(j)
+	j.start, j.attempts = w.now, j.attempts+1
+}
+
+// resized checks that a running job changes its nodes.
+func (w *Watcher) resized(j *job, f *model.Fact) {
+	x := w.flight(f)
+	if x == nil || x.kind != model.ProposeResize || x.job != j || j.state != model.Running {
+		w.fail(6, j, fmt.Sprintf("other nodes by proposal %d", f.Seq), "a proposal to resize it while it runs")
+		x = &flight{}
+	}
+	w.settle(j)
+	w.accrue(j)
+	w.take(j, -1)
+	had := *j
+	w.grant(j, f.Placement, x.borrowed, &had)
+}
+
+func same(a, b *model.Placement) bool {
+	return slices.Equal(a.Words, b.Words) && slices.Equal(a.Shares, b.Shares)
+}
+
+// grant checks that j, which holds nothing, may have the nodes of p, and books
+// them. had is what it held until now when it is resized, else nil: it may keep
+// nodes that are not ready any more, and what limits now forbid.
+func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
+	j.since = w.now
+	if p == nil {
+		return
+	}
+	j.held = copied(p)
+	j.nodes = p.Nodes()
+	if !w.shape(j) {
+		j.held, j.nodes = model.Placement{}, 0
+		return
+	}
+	j.power, j.io = w.site.Draw(&j.Allocation, p), j.Demand(j.nodes)
+	if had == nil {
+		had = &job{}
+	}
+	for n, gpus := range each(p) {
+		w.onNode(j, n, gpus, borrowed, had)
+	}
+	if j.IsSensitive() {
+		w.conform(j, had)
+	}
+	w.limits(j, had)
+	w.accrue(j)
+	w.take(j, 1)
+	w.lending(j)
+}
+
+// shape checks that j gets what it asks for, invariant 6. false says that the
+// nodes cannot be booked.
+func (w *Watcher) shape(j *job) bool {
+	for n, gpus := range each(&j.held) {
+		switch {
+		case n < 0 || int(n) >= len(w.nodes):
+			w.fail(6, j, fmt.Sprintf("node %d", n), "a node of the site")
+			return false
+		case (gpus == 0) != (j.GPUs == 0) || bits.OnesCount64(gpus) != int(j.GPUs) || bits.Len64(gpus) > int(w.site.Nodes[n].GPUs):
+			w.fail(6, j, fmt.Sprintf("GPUs %b of node %s", gpus, w.site.Nodes[n].Name), fmt.Sprintf("%d GPUs, 0 for the whole node", j.GPUs))
+		}
+	}
+	if j.nodes < j.NodesMin || j.nodes > j.NodesMax {
+		w.fail(6, j, fmt.Sprintf("%d nodes", j.nodes), fmt.Sprintf("%d to %d", j.NodesMin, j.NodesMax))
+	}
+	return true
+}
+
+// onNode checks one node, or a part of it: invariants 5, 15, 17 and 18.
+func (w *Watcher) onNode(j *job, n model.NodeID, gpus uint64, borrowed bool, had *job) {
+	x, site := &w.nodes[n], &w.site.Nodes[n]
+	if x.whole != nil || gpus == 0 && x.jobs > 0 || x.taken&gpus != 0 {
+		holder := "others"
+		if x.whole != nil {
+			holder = fmt.Sprintf("job %d", x.whole.ID)
+		}
+		w.fail(5, j, fmt.Sprintf("node %s, which %s hold", site.Name, holder), "nodes and GPUs that nobody holds")
+	}
+	if x.state != model.Ready && !holds(&had.held, n) {
+		w.fail(15, j, "node "+site.Name+", which is "+x.state.String(), "nodes that are READY")
+	}
+	where := ""
+	switch c := &w.site.Constraints[j.Constraint]; {
+	case !c.Holds(n, site):
+		where = "its constraints"
+	case j.Partition >= 0 && !w.site.Partitions[j.Partition].Nodes.Has(n):
+		where = "its partition " + w.site.Partitions[j.Partition].Name
+	case j.Reservation >= 0 && !w.site.Reservations[j.Reservation].Nodes.Has(n):
+		where = "its reservation " + w.site.Reservations[j.Reservation].Name
+	}
+	if where != "" {
+		w.fail(17, j, "node "+site.Name, "nodes of "+where)
+	}
+	if site.Home < 0 || site.Home == j.VCluster {
+		return
+	}
+	if !borrowed || !w.site.VClusters[j.VCluster].Borrow || !w.site.VClusters[site.Home].Lend || !j.Preemptible() {
+		w.fail(18, j, "node "+site.Name+" at home in vCluster "+w.site.VClusters[site.Home].Name,
+			"nodes of its own vCluster or of none, or idle ones of a lender for preemptible work of a borrower")
+	}
+}
+
+func holds(p *model.Placement, n model.NodeID) bool {
+	for m := range each(p) {
+		if m == n {
+			return true
+		}
+	}
+	return false
+}
+
+// conform checks invariant 20.
+func (w *Watcher) conform(j *job, had *job) {
+	print := int32(-2)
+	for n := range each(&j.held) {
+		f := w.site.Nodes[n].Fingerprint
+		if f < 0 || print != -2 && f != print {
+			w.fail(20, j, fmt.Sprintf("node %s of fingerprint %d for sensitive work", w.site.Nodes[n].Name, f), "nodes of one known fingerprint")
+			break
+		}
+		print = f
+	}
+	if pool := w.site.SensitivePool; pool > 0 && j.nodes > had.nodes && w.sensitive+j.nodes > pool {
+		w.fail(20, j, fmt.Sprintf("%d nodes of sensitive work", w.sensitive+j.nodes), fmt.Sprintf("at most %d", pool))
+	}
+}
+
+// lending checks invariant 19 for the lenders of j, which is booked.
+func (w *Watcher) lending(j *job) {
+	for v := range w.lent {
+		if most := w.site.VClusters[v].Lendable(w.homes[v]); w.lent[v] > most {
+			for n := range each(&j.held) {
+				if w.site.Nodes[n].Home == model.VClusterID(v) && j.VCluster != model.VClusterID(v) {
+					w.fail(19, j, fmt.Sprintf("%d nodes lent by vCluster %s", w.lent[v], w.site.VClusters[v].Name), fmt.Sprintf("at most %d", most))
+					break
+				}
+			}
+		}
+	}
+}
+
+// limits checks what bounds the start of a job beside its nodes: invariants 21
+// to 24.
+func (w *Watcher) limits(j *job, had *job) {
+	if had.nodes == 0 || j.nodes > had.nodes {
+		if number, found, expected := w.bound(j, j.nodes, had.nodes > 0, false); number > 0 {
+			w.fail(number, j, found, expected)
+		}
+	}
+	for _, b := range []struct {
+		name, unit string
+		budget     *budget
+		ask, had   int64
+	}{{"power", "W", &w.power, j.power, had.power}, {"storage bandwidth", "B/s", &w.bandwidth, j.io, had.io}} {
+		if b.budget.cap > 0 && b.ask > b.had && b.budget.used+b.ask > b.budget.cap {
+			w.fail(24, j, fmt.Sprintf("%s of %d %s", b.name, b.budget.used+b.ask, b.unit), fmt.Sprintf("at most %d", b.budget.cap))
+		}
+	}
+}
+
+// bound says which hard limit j would exceed on n nodes, by the number of its
+// invariant, 0 for none. runs says that it runs already, flying that what
+// proposals under way take counts as well.
+func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, expected string) {
+	more := int32(1)
+	if runs {
+		more = 0
+	}
+	over := func(t *tally, nodes, jobs int32, what string) bool {
+		usedNodes, usedJobs := t.nodes+n, t.jobs+more
+		if flying {
+			usedNodes, usedJobs = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs
+		}
+		if nodes > 0 && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs {
+			found = fmt.Sprintf("%d nodes and %d jobs of its %s", usedNodes, usedJobs, what)
+			expected = fmt.Sprintf("at most %d nodes and %d jobs, where 0 is no limit", nodes, jobs)
+			return true
+		}
+		return false
+	}
+	if j.Tenant >= 0 {
+		a := &w.tenants[j.Tenant]
+		if over(&a.tally, a.limits.MaxNodes, a.limits.MaxConcurrent, "tenant") {
+			return 21, found, expected
+		}
+	}
+	if j.QOS >= 0 {
+		q := &w.site.QOS[j.QOS]
+		if q.MaxNodes > 0 && n > q.MaxNodes {
+			return 22, fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d of a job of QOS %s", q.MaxNodes, q.Name)
+		}
+		if over(&w.qos[j.QOS], q.GroupNodes, q.GroupJobs, "QOS") || j.User >= 0 && over(w.user(j), q.UserNodes, q.UserJobs, "QOS and user") {
+			return 22, found, expected
+		}
+	}
+	if j.Partition >= 0 {
+		p := &w.site.Partitions[j.Partition]
+		if !p.Up || n < p.MinNodes || p.MaxNodes > 0 && n > p.MaxNodes {
+			return 22, fmt.Sprintf("%d nodes of partition %s, which is up: %t", n, p.Name, p.Up), fmt.Sprintf("that it is up, and %d to %d nodes", p.MinNodes, p.MaxNodes)
+		}
+	}
+	if t := w.groups[j.TaskGroup]; j.TaskGroup >= 0 && t != nil && over(t, 0, j.MaxConcurrent, "task group") {
+		return 23, found, expected
+	}
+	for _, d := range j.Deps {
+		if t := w.locks[d.Mutex]; d.Condition == model.Mutex && t != nil && !runs && over(t, 0, 1, "mutex") {
+			return 23, found, expected
+		}
+	}
+	return 0, "", ""
+}
+
+// waitsFor checks that the dependencies of j hold: invariant 26.
+func (w *Watcher) waitsFor(j *job) {
+	for _, d := range j.Deps {
+		if d.Condition != model.Mutex && !w.holdsNow(j, d) {
+			w.fail(26, j, fmt.Sprintf("a start while the job of row %d is %s", d.On, w.where(d.On)), "the condition "+d.Condition.String()+" on it")
+		}
+	}
+}
+
+func (w *Watcher) where(id model.JobID) model.JobState {
+	if j := w.jobs[id]; j != nil {
+		return j.state
+	}
+	return w.outcome(id)
+}
+
+func (w *Watcher) holdsNow(j *job, d model.Dependency) bool {
+	out := w.outcome(d.On)
+	switch d.Condition {
+	case model.AfterOK:
+		return out == model.Completed
+	case model.AfterNotOK:
+		return out == model.Failed || out == model.Timeout
+	case model.AfterCorr:
+		on := w.jobs[d.On]
+		return out == model.Completed || on != nil && on.TaskGroup >= 0 && j.TaskGroup >= 0 && on.Index != j.Index
+	}
+	return out != model.Pending
+}
+
+// asks checks a proposal to preempt: how many victims, and for whom.
+func (w *Watcher) asks(x *flight, p *model.Proposal) {
+	if id, ok := w.refs[p.Victim]; ok {
+		x.victim = w.jobs[id]
+	}
+	policy := &w.cfg.Policies[x.job.VCluster]
+	if w.pass.cause != x.job {
+		w.pass.cause, w.pass.victims = x.job, 0
+	}
+	if w.pass.victims++; !policy.Preempts || w.pass.victims > policy.MaxVictims {
+		w.fail(25, x.job, fmt.Sprintf("%d victims for it in one pass", w.pass.victims), fmt.Sprintf("at most %d, and none where preemption is off", policy.MaxVictims))
+	}
+}
+
+// preempted checks invariant 25.
+func (w *Watcher) preempted(j *job, f *model.Fact) {
+	x := w.flight(f)
+	w.become(j, model.Checkpointing)
+	j.preempted = true
+	if x == nil || x.kind != model.ProposePreempt || x.victim != j {
+		w.fail(6, j, fmt.Sprintf("it is preempted by proposal %d", f.Seq), "a proposal to preempt it")
+		return
+	}
+	cause := x.job
+	reclaims := false
+	for n := range each(&j.held) {
+		reclaims = reclaims || w.site.Nodes[n].Home == cause.VCluster && j.VCluster != cause.VCluster
+	}
+	outranks := cause.IsSensitive() || cause.QOS >= 0 && j.QOS >= 0 && slices.Contains(w.site.QOS[cause.QOS].PreemptsQOS, j.QOS)
+	if cause.state != model.Pending || !j.Preemptible() || !reclaims && !outranks && j.Class >= cause.Class {
+		w.fail(25, j, fmt.Sprintf("it is preempted, of class %d, for job %d of class %d, which is %s", j.Class, cause.ID, cause.Class, cause.state),
+			"preemptible work of a lower class, or on borrowed nodes, or sensitive work that takes them, for a job that waits")
+	}
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"orrery/scheduler"
+	"orrery/scheduler/drive"
+	"orrery/scheduler/model"
+	"orrery/sim/record"
+	"orrery/sim/watch"
+	"orrery/sim/world"
+)
+
+// watcher checks the invariants on the log and on the records of a run.
+type watcher interface {
+	drive.Recorder
+	record.Sink
+	Finish(rows, dropped, unfinished int64)
+	Seen() *watch.Report
+}
+
+// watchedSink hands the records to a watcher as well.
+type watchedSink struct {
+	record.Sink
+	w watcher
+}
+
+func (s watchedSink) Job(r *model.JobRecord) {
+	s.w.Job(r)
+	s.Sink.Job(r)
+}
+
+func (s watchedSink) Attempt(r *model.AttemptRecord) {
+	s.w.Attempt(r)
+	s.Sink.Attempt(r)
+}
+
+// watcher is the one for what r replays.
+func (r *run) watcher() watcher {
+	if p := r.plan.site; p != nil {
+		return r.siteWatcher(p)
+	}
+	s := &r.plan.spec
+	cfg := watch.PlainConfig{
+		Units: r.plan.world.Cluster.Units, Overrun: s.Overrun == "extend", Backfill: r.plan.core.Backfill.String(),
+	}
+	oneCore := s.Cluster.Procs > 0
+	prompt := s.QuorumLatency == 0 && s.QuorumJitter == 0
+	cfg.Prompt = oneCore && prompt && s.Cycle == 0
+	cfg.FCFS = oneCore && prompt && !cfg.Overrun && r.plan.order == drive.Batch && r.plan.core.Order.String() == "fcfs"
+	return watch.NewPlain(cfg)
+}
+
+func (r *run) siteWatcher(p *sitePlan) watcher {
+	w := &p.world
+	cfg := watch.Config{
+		Site: p.core.Site, Shared: p.core.Shared, Overrun: p.core.Extend, Records: true,
+		Slack: w.StartDelay + w.Exit.KillGrace + w.Visible,
+		Ledger: func(t model.TenantID, now model.Time) (node, gpu model.Duration) {
+			return r.core.(*scheduler.Site).Book().Consumed(t, now)
+		},
+	}
+	for i := range p.core.Policies {
+		q := &p.core.Policies[i]
+		cfg.Policies = append(cfg.Policies, watch.Policy{
+			FCFS: q.Ranking == scheduler.ByOrder && q.Order.String() == "fcfs", Easy: q.Backfill == scheduler.Easy && !q.AsCoded,
+			Preempts: q.Preempts && !q.AsCoded, MaxVictims: q.Preemption.MaxVictims,
+		})
+	}
+	return watch.New(cfg)
+}
+
+// dropped is the number of rows that a rule dropped.
+func (r *Result) dropped() int64 {
+	c := &r.Awkward.Count
+	return c[world.RuleNoProcessors] + c[world.RuleImpossible] + c[world.RuleNeverRan]
+}
