@@ -98,7 +98,7 @@ func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 	}
 	for _, running := range s.active {
 		r := &s.jobs[running]
-		lent := r.borrowed && within(&r.placement, s.home[l.id]) > 0
+		lent := r.borrowed && r.VCluster != l.id && within(&r.placement, s.home[l.id]) > 0
 		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && r.Class >= j.Class) {
 			continue
 		}
