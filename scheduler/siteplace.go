@@ -251,7 +251,11 @@ func (s *Site) growJob(l *lane, now model.Time, p *model.Proposal) {
 	j := &s.jobs[p.Ref]
 	have := sizeOf(&j.placement)
 	l.free.Give(&j.placement)
-	for n := min(j.NodesMax, l.free.Count(j.kind.class)); n > have; n-- {
+	most := l.free.Count(j.kind.class)
+	if j.GPUs > 0 {
+		most = l.free.CountGPUs(j.kind.class, j.GPUs)
+	}
+	for n := min(j.NodesMax, most); n > have; n-- {
 		if s.larger(l, now, p.Ref, n) {
 			break
 		}
