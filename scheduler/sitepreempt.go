@@ -133,6 +133,9 @@ type trial struct {
 func (t *trial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.s.trial.Give(&r.placement)
+	for _, ref := range t.l.flying { // proposed before it knew of this job
+		t.s.trial.Take(&t.s.jobs[ref].placement)
+	}
 	t.used.power -= r.ask.power
 	t.used.bandwidth -= r.ask.bandwidth
 }
