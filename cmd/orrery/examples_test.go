@@ -50,6 +50,8 @@ func workplace(t *testing.T) {
 	} {
 		require.Zero(t, inProcess(t, strings.Fields(line)...).code, line)
 	}
+	require.NoError(t, os.WriteFile("slurm.conf", []byte("NodeName=n[1-8] CPUs=16 Gres=gpu:4\nPartitionName=all Nodes=ALL\n"), 0o600))
+	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
 	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
 }
 

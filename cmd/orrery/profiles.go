@@ -26,7 +26,8 @@ file.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(), m.profilesLintCommand())
+	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(), m.profilesLintCommand(),
+		m.fromSlurmCommand(), m.toSlurmCommand())
 	return cmd
 }
 

@@ -168,7 +168,7 @@ func (c *converter) dampening(p pair) error {
 	n, err := c.number(p, 1, 65535)
 	if err == nil {
 		c.profile.Multifactor.Dampening = int32(n)
-		c.understood(p)
+		c.note(p, Understood, "counts for the classic fair share only, that is with NO_FAIR_TREE")
 	}
 	return err
 }
