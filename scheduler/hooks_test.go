@@ -139,22 +139,39 @@ func TestCodedBackfillNeverFires(t *testing.T) {
 }
 
 // It does for a range that asked for more at first: of 1 and 5 free nodes in two
-// groups, six cannot be had evenly, but of what another leaves, two can.
+// groups, six cannot be had evenly, but of what another leaves, two can. The first
+// deferred job, of eight nodes, waits for the six that are busy: if they are
+// bounded work whose end is foreseen within a day.
 func TestCodedBackfillFiresForRanges(t *testing.T) {
-	p := coded(t)
-	p.Weights = score.Weights{score.Priority: model.One}
-	cfg := alike(12, p)
-	cfg.Site.Groups, cfg.Site.Fingerprints = make([]model.Group, 2), 3
-	for n := range cfg.Site.Nodes {
-		cfg.Site.Nodes[n].Group, cfg.Site.Nodes[n].Fingerprint = min(1, int32(n)), []int32{0, 1, 0, 1, 0, 1, 2, 2, 2, 2, 2, 2}[n]
+	for _, c := range []struct {
+		name string
+		busy int64 // requested s
+		kind model.Kind
+		want []model.JobID
+	}{
+		{"soon enough", 7200, model.Bounded, ids(3, 2)},
+		{"before the range is over", 3600, model.Bounded, ids(3)},
+		{"as late as can be foreseen", 86401, model.Bounded, ids(3, 2)},
+		{"too late", 86402, model.Bounded, ids(3)},
+		{"work without an end", 7200, model.Service, ids(3)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := coded(t)
+			p.Weights = score.Weights{score.Priority: model.One}
+			cfg := alike(12, p)
+			cfg.Site.Groups, cfg.Site.Fingerprints = make([]model.Group, 2), 3
+			for n := range cfg.Site.Nodes {
+				cfg.Site.Nodes[n].Group, cfg.Site.Nodes[n].Fingerprint = min(1, int32(n)), []int32{0, 1, 0, 1, 0, 1, 2, 2, 2, 2, 2, 2}[n]
+			}
+			s := newStand(t, cfg)
+			s.submit(0, size(6), wall(c.busy), func(a *model.Allocation) { a.Kind = c.kind })
+			require.Equal(t, ids(0), s.pass(0))
+			s.submit(1, size(8), class(9))
+			s.submit(1, class(5), func(a *model.Allocation) { a.NodesMin, a.NodesMax, a.Topology = 2, 6, model.Spread })
+			s.submit(1, size(4), class(1))
+			require.Equal(t, c.want, s.pass(1))
+		})
 	}
-	s := newStand(t, cfg)
-	s.submit(0, size(6), wall(7200))
-	require.Equal(t, ids(0), s.pass(0))
-	s.submit(1, size(8), class(9))
-	s.submit(1, class(5), func(a *model.Allocation) { a.NodesMin, a.NodesMax, a.Topology = 2, 6, model.Spread })
-	s.submit(1, size(4), class(1))
-	require.Equal(t, ids(3, 2), s.pass(1))
 }
 
 // The textbook example: easy fills the two nodes, and without backfilling they
