@@ -426,6 +426,9 @@ func drawCoded(t *rapid.T, with naiveFeature) *naiveWorld {
 	var err error
 	p.Weights, err = score.Raw(raw)
 	require.NoError(t, err)
+	for i := range w.cfg.Site.Nodes {
+		w.cfg.Site.Nodes[i].GPUs = int32(rapid.IntRange(0, 4).Draw(t, "GPUs"))
+	}
 	for i := range w.jobs {
 		j := &w.jobs[i]
 		if j.Walltime < 1000*model.Second && rapid.IntRange(0, 3).Draw(t, "long") == 0 {
