@@ -18,6 +18,26 @@ import (
 type accountTree struct {
 	list  []account
 	index map[string]int
+	above []indented // of a table, from the root down
+}
+
+// indented is an account of a table by how far it stands from the margin.
+type indented struct {
+	name  string
+	depth int
+}
+
+// indented is the account above one that stands so far from the margin.
+func (t *accountTree) indented(name string, depth int) string {
+	for len(t.above) > 0 && t.above[len(t.above)-1].depth >= depth {
+		t.above = t.above[:len(t.above)-1]
+	}
+	parent := ""
+	if len(t.above) > 0 {
+		parent = t.above[len(t.above)-1].name
+	}
+	t.above = append(t.above, indented{name, depth})
+	return parent
 }
 
 // account is one below its parent, "" or root for the top.
@@ -101,14 +121,21 @@ func (c *converter) tabled(text string, number int, header []string) ([]string, 
 	cells := strings.Split(strings.TrimRight(text, "\r"), "|")
 	has := func(name string) bool { return slices.Contains(cells, name) }
 	if has("Account") && (has("User") || has("Share") || has("Cluster")) || has("Name") && has("Priority") {
+		c.tree.above = c.tree.above[:0]
+		if has("Account") && !has("ParentName") && !has("Par Name") {
+			c.approximated(pair{"Account", "", number}, "without the column ParentName accounts are below the one that they are indented under, and all below the root where nothing is: print it by sacctmgr -P show assoc tree")
+		}
 		return cells, nil
 	}
 	if header == nil {
 		return nil, c.errorf(number, "found a row of a table without a header: print it without -n, as by sacctmgr -P show assoc")
 	}
 	var pairs []pair
-	at := map[string]string{}
+	at, depth := map[string]string{}, 0
 	for i, cell := range cells[:min(len(cells), len(header))] {
+		if header[i] == "Account" {
+			depth = len(cell) - len(strings.TrimLeft(cell, " "))
+		}
 		at[header[i]] = strings.TrimSpace(cell)
 		if at[header[i]] != "" && header[i] != "" {
 			pairs = append(pairs, pair{header[i], at[header[i]], number})
@@ -129,6 +156,9 @@ func (c *converter) tabled(text string, number int, header []string) ([]string, 
 		return header, c.userOptions(pairs, at["Account"])
 	}
 	a := c.tree.at(at["Account"])
+	if parent == "" {
+		parent = c.tree.indented(at["Account"], depth)
+	}
 	if parent != "" {
 		a.parent = parent
 	}

@@ -70,6 +70,10 @@ func (w *writer) priority() {
 			tres = append(tres, fmt.Sprintf("%s=%d", x.key, x.value))
 		}
 	}
+	if m.TRES.GPU != 0 {
+		w.b.WriteString("# A weight of GPUs needs the next line, and slurmdbd; without them slurmctld does not start.\n")
+		w.line("AccountingStorageTRES", "gres/gpu")
+	}
 	if len(tres) > 0 {
 		w.line("PriorityWeightTRES", strings.Join(tres, ","))
 	}

@@ -187,6 +187,34 @@ User - 'gus':DefaultAccount='guests':Fairshare=parent
 	}, r.Cluster.Tenants)
 }
 
+// TestIndented: in a table printed as a tree, accounts stand below the one that
+// they are indented under.
+func TestIndented(t *testing.T) {
+	const table = `Account|User|Share
+root||1
+ root|root|1
+ guests||1
+  guests|gus|1
+ science||3
+  biology||2
+   biology|ben|1
+  physics||1
+`
+	for name, text := range map[string]string{"tree": table, "parents": `Account|ParentName|User|Share
+root|||1
+guests|root||1
+guests||gus|1
+science|root||3
+biology|science||2
+physics|science||1
+biology||ben|1
+`} {
+		r, err := Convert(Input{Conf: src("slurm.conf", "NodeName=n[1-4]"), Accounts: []Source{src("assoc", text)}})
+		require.NoError(t, err)
+		require.Equal(t, []profiles.Tenant{{Name: "guests", FairShare: 0.25}, {Name: "biology", FairShare: 0.5}, {Name: "physics", FairShare: 0.25}}, r.Cluster.Tenants, name)
+	}
+}
+
 func TestSpans(t *testing.T) {
 	for text, want := range map[string]model.Duration{
 		"90": 90 * model.Minute, "2:30": 150 * model.Second, "72:00:00": 72 * model.Hour, "7-0": 7 * model.Day,
