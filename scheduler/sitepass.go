@@ -151,10 +151,27 @@ func (s *Site) pass(l *lane, now model.Time) {
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
+	} else if s.still() {
+		// Nothing runs and nobody started: time alone changes nothing but what
+		// min_score and reservations hold back.
+		l.quiet = min(l.release, s.nextBoundary(now))
 	}
 	if wasBlocked && !l.blocked {
 		s.stir() // others may borrow what nobody here waits for
 	}
+}
+
+// still says whether nothing runs and nothing is asked for.
+func (s *Site) still() bool {
+	if len(s.active) > 0 {
+		return false
+	}
+	for i := range s.lanes {
+		if len(s.lanes[i].flying) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // passQueue is the pass under none, first-fit and easy.

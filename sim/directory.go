@@ -23,10 +23,13 @@ type Input struct {
 type ReplayOptions struct {
 	// Dir is the run directory to write; empty writes nothing and keeps the
 	// finished jobs in memory until the metrics are computed.
-	Dir      string
-	Facts    bool           // write facts.parquet too
-	Progress func(Progress) // called now and then, nil for never
-	Version  string         // of the program, for run.json
+	Dir   string
+	Facts bool // write facts.parquet too
+	// Decisions writes decisions.parquet of a site, and measures for what jobs
+	// wait.
+	Decisions bool
+	Progress  func(Progress) // called now and then, nil for never
+	Version   string         // of the program, for run.json
 	// Host yields the content of host.json (machine, wall time) when the run is
 	// over; nil writes none. It is the only file that differs between two runs.
 	Host func() any
@@ -106,6 +109,9 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	}
 	if opt.Dir == "" {
 		sink := record.NewMemory()
+		if len(spec.Site) > 0 {
+			sink = record.NewSiteMemory()
+		}
 		res, err := Run(ctx, spec, in.Open, Options{Sink: sink, Progress: opt.Progress})
 		if err != nil {
 			return nil, err
@@ -113,7 +119,12 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		return conclude(res, info, sink, opt)
 	}
 	users := src.Users
+	names, err := spec.names(src)
+	if err != nil {
+		return nil, err
+	}
 	w, err := record.Create(opt.Dir, record.Meta{
+		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions,
 		Epoch: info.Epoch, SpecID: spec.ID(), Facts: opt.Facts,
 		Users: func() []string { return users() },
 	})
@@ -134,6 +145,9 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	if opt.Facts {
 		o.Facts = w
 	}
+	if opt.Decisions {
+		o.Decisions = w
+	}
 	res, err := Run(ctx, spec, open, o)
 	if err != nil {
 		return nil, err
@@ -147,6 +161,15 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		return nil, err
 	}
 	return out, write(w, out, opt)
+}
+
+// names are those behind the ids of results; none on a plain machine.
+func (s Spec) names(src Tables) (SiteNames, error) {
+	p, err := s.resolve(src)
+	if err != nil || p.site == nil {
+		return SiteNames{}, err
+	}
+	return p.site.names, nil
 }
 
 // Bind ties a spec to a trace: it enters the content hash and the cluster that
@@ -213,6 +236,14 @@ func clusterDocument(c model.Cluster) DocumentCluster {
 func write(w *record.Writer, out *Outcome, opt ReplayOptions) error {
 	if err := w.WriteSeries(out.Result.Series.Bins()); err != nil {
 		return err
+	}
+	if out.Result.site != nil {
+		if err := w.WriteGroups(out.Table.Groups); err != nil {
+			return err
+		}
+		if err := w.WriteShares(out.Result.Series.VClusterBins()); err != nil {
+			return err
+		}
 	}
 	if err := w.WriteJSON(record.FileMetrics, out.Table); err != nil {
 		return err

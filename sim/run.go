@@ -26,6 +26,9 @@ type Options struct {
 	Observer drive.Recorder
 	// Facts takes the committed log with the placements granted; nil does not.
 	Facts FactWriter
+	// Decisions takes why the jobs of a site wait and start, which makes the core
+	// ask that of every job; nil does not.
+	Decisions DecisionWriter
 	// Progress is called now and then with what is done, nil for never.
 	Progress func(Progress)
 	// EveryCycle makes a pass at every tick of the cycle, also where the core
@@ -103,10 +106,14 @@ func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt
 		}
 	}
 	last := model.AbsentTime
-	if p.strict || p.spec.Cooldown > 0 {
+	breaks := p.site != nil && p.site.world.Luck.MTBF > 0
+	if p.strict || p.spec.Cooldown > 0 || breaks {
 		if last, err = prescan(ctx, p, open); err != nil {
 			return nil, err
 		}
+	}
+	if breaks { // so that a job that waits for ever does not keep the nodes breaking
+		p.site.world.Luck.Until = last
 	}
 	r, err := newRun(p, src, last, opt)
 	if err != nil {
@@ -126,10 +133,9 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		return 0, err
 	}
 	defer src.Close()
-	core := scheduler.New(p.core)
-	w := world.New(p.world, record.Null{})
+	_, w := p.apart().stage(Options{Sink: record.Null{}})
 	last := model.AbsentTime
-	var b traces.Batch
+	b := p.batch()
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			break
@@ -141,11 +147,13 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		}
 		for i := range b.Len() {
 			last = max(last, b.Submit[i])
-			w.Inspect(&b, i, core.Possible)
+			if err := w.inspect(&b, i); err != nil {
+				return 0, err
+			}
 		}
 	}
-	if n := w.Awkward.Count[world.RuleTooLarge]; p.strict && n > 0 {
-		return 0, &InfeasibleError{n, w.Awkward.Examples[world.RuleTooLarge]}
+	if a := w.awkward(); p.strict && a.Count[world.RuleTooLarge] > 0 {
+		return 0, &InfeasibleError{a.Count[world.RuleTooLarge], a.Examples[world.RuleTooLarge]}
 	}
 	return last, nil
 }
@@ -173,6 +181,7 @@ type run struct {
 	index  int64      // of the next fact
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
+	site     *siteResults // nil on a plain machine
 }
 
 func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
@@ -184,7 +193,8 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		r.watch = r.watcher()
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
-	r.stage()
+	r.core, r.world = p.stage(opt)
+	r.batch = p.batch()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
 	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
 	switch {
@@ -192,6 +202,9 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		cfg.WarmupJobs = 0
 	case cfg.WarmupJobs == 0 && cfg.Warmup == 0:
 		cfg.WarmupJobs = src.Info().Rows / 100
+	}
+	if p.site != nil {
+		cfg.Site = siteMetrics(p.site, opt.Decisions != nil)
 	}
 	var err error
 	if r.series, err = metric.NewSeries(cfg); err != nil {
@@ -201,20 +214,11 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.order,
 		PassPerFact: p.core.Backfill != scheduler.Conservative,
 	}
-	return r, nil
-}
-
-// stage sets up the core and the world.
-func (r *run) stage() {
-	if p := r.plan.site; p != nil {
-		p.core.EveryCycle = r.opt.EveryCycle
-		core := scheduler.NewSite(p.core)
-		r.core, r.world = core, siteStage{world.NewSite(p.world, r.opt.Sink), core.Never}
-		r.batch.Attr = &traces.Attributes{}
-		return
+	if p.site != nil {
+		r.site = &siteResults{series: r.series, decisions: opt.Decisions}
+		r.loop.Notes = r.site
 	}
-	core := scheduler.New(r.plan.core)
-	r.core, r.world = core, plainStage{world.New(r.plan.world, r.opt.Sink), core.Possible}
+	return r, nil
 }
 
 // Fact implements drive.Recorder: it rolls the fingerprint on.
@@ -233,6 +237,9 @@ func (r *run) Fact(now model.Time, f *model.Fact) {
 		r.opt.Facts.Fact(r.index, now, f, p)
 	}
 	r.index++
+	if r.site != nil {
+		r.site.fact(now, f)
+	}
 	if r.watch != nil {
 		r.watch.Fact(now, f)
 	}
@@ -423,6 +430,9 @@ func (r *run) observe(now model.Time, before world.State) {
 	if st.Waiting > 0 && st.BusyUnits < r.units {
 		state.MinQueuedUnits = r.core.Least()
 	}
+	if w, ok := r.world.(siteStage); ok {
+		r.site.observe(now, &w.State)
+	}
 	r.series.Observe(now, state)
 }
 
@@ -436,6 +446,9 @@ func (r *run) finish() (*Result, error) {
 	r.res.Work.Passes, r.res.Work.Examined, r.res.Work.Words = w.Passes, w.Examined, r.print.Words()
 	r.res.Fingerprint = r.print.String()
 	r.res.Awkward = *r.world.awkward()
+	if w, ok := r.world.(siteStage); ok {
+		r.series.SetEnergy(metric.Energy(w.State.Energy))
+	}
 	if r.watch != nil {
 		r.watch.Finish(r.src.Info().Rows, r.res.dropped(), r.res.Unfinished)
 		r.res.Watch = r.watch.Seen()

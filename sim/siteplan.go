@@ -29,10 +29,6 @@ type SiteNames struct {
 	Profiles           []string // of each vCluster
 }
 
-// assumedPrice of energy until a series or an event says otherwise: the middle,
-// as Lattice assumes.
-const assumedPrice = model.One / 2
-
 // site turns the cluster file in a spec into a plan. The nodes and the tenants of
 // the trace stand in for those that the file leaves out.
 func (s Spec) site(p *plan, src Tables) error {
@@ -124,12 +120,8 @@ func unitsOfSite(s *profiles.Site) model.Cluster {
 
 // coreOf is the configuration of the scheduler core.
 func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
-	c := scheduler.SiteConfig{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: assumedPrice, Prices: pricesOf(s)}
-	books, err := booksOf(s)
-	if err != nil {
-		return c, err
-	}
-	c.Quota, c.AssocPriority = books, s.AssocPriority
+	c := scheduler.SiteConfig{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price, Prices: pricesOf(s)}
+	c.Quota, c.AssocPriority = booksOf(s), s.AssocPriority
 	for i := range s.Profiles {
 		p, err := policyOf(&s.Profiles[i], int64(s.Agents.CheckpointBandwidth))
 		if err != nil {
@@ -220,45 +212,21 @@ func preemptionOf(p *profiles.Preemption, bandwidth int64) preempt.Config {
 	return c
 }
 
-// booksOf is the accounting, of which a site has one: all vClusters that order
-// by what it says must want the same. Slurm's priority has usage of its own, and
-// shares no more than the tick.
-func booksOf(s *profiles.Site) (quota.Config, error) {
+// booksOf is the accounting, of which a site has one.
+func booksOf(s *profiles.Site) quota.Config {
 	q := quota.Config{Tenants: s.Tenants, QOS: s.QOS, Partitions: s.Partitions, Nodes: int32(len(s.Nodes))}
 	for i := range s.Nodes {
 		q.GPUs += int64(max(1, s.Nodes[i].GPUs))
 	}
-	ticks, counts := -1, -1
-	for i := range s.Profiles {
-		p := &s.Profiles[i]
-		if p.Order != "score" && p.Order != "multifactor" {
-			continue
-		}
-		differ := ""
-		switch {
-		case ticks < 0:
-			ticks, q.Tick = i, p.AccountingTick
-		case q.Tick != p.AccountingTick:
-			differ = s.VClusters[ticks].Name
-		}
-		usage := quota.Usage(slices.Index([]string{"instantaneous", "rolling", "decay"}, p.Usage.Rule))
-		switch {
-		case p.Order != "score":
-		case counts < 0:
-			counts, q.Window, q.Usage, q.HalfLife = i, p.Usage.Window, usage, p.Usage.HalfLife
-		case q.Window != p.Usage.Window || q.Usage != usage || q.HalfLife != p.Usage.HalfLife:
-			differ = s.VClusters[counts].Name
-		}
-		if differ != "" {
-			return q, usagef("vClusters %s and %s: their profiles count usage differently (accounting_tick, usage): the site has one set of books, so make them equal", differ, s.VClusters[i].Name)
-		}
-	}
-	return q, nil
+	q.Tick, q.Window, q.HalfLife = s.Tick, s.Usage.Window, s.Usage.HalfLife
+	q.Usage = quota.Usage(slices.Index([]string{"instantaneous", "rolling", "decay"}, s.Usage.Rule))
+	q.Unknown = quota.Unknown(slices.Index([]string{"none", "neutral", "reject"}, s.Unknown))
+	return q
 }
 
 // pricesOf is the series of prices that the events announce.
 func pricesOf(s *profiles.Site) scheduler.PriceSeries {
-	at, price := []model.Time{0}, []model.Fixed{assumedPrice}
+	at, price := []model.Time{0}, []model.Fixed{s.Price}
 	for i := range s.Changes {
 		c := &s.Changes[i]
 		switch {
@@ -277,8 +245,9 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 	a := &res.Agents
 	w := world.SiteConfig{
 		Site: &res.Site, Seed: s.Seed, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
-		Rows: world.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared},
+		Rows: world.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared, Strangers: true},
 		Exit: preempt.DefaultConfig(), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
+		Visible: a.CompletionDelay, Luck: luckOf(&res.Failures),
 	}
 	seen := -1
 	for i := range res.Profiles {
@@ -306,6 +275,13 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 
 func exitsDiffer(a, b *preempt.Config) bool {
 	return a.Timeout != b.Timeout || a.Extension != b.Extension || a.Deferral != b.Deferral || a.KillGrace != b.KillGrace
+}
+
+// luckOf is what goes wrong. When nodes break no more is settled with the trace.
+func luckOf(f *profiles.Failures) world.Luck {
+	return world.Luck{
+		MTBF: f.MTBF, MTTR: f.MTTR, Slow: f.Slow, SlowBy: f.SlowBy, Unresponsive: f.Unresponsive, Partial: f.Partial, Defers: f.Defers,
+	}
 }
 
 // nodeChanges are the events that are about nodes.

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
@@ -29,8 +31,45 @@ type stage interface {
 	// submission turns row i of b into a fact; ok is false when the row is
 	// dropped or rejected.
 	submission(b *traces.Batch, i int) (f model.Fact, ok bool, err error)
+	// inspect counts row i of b as too large if it could never run.
+	inspect(b *traces.Batch, i int) error
 	state() *world.State
 	awkward() *world.Awkward
+}
+
+// stage sets up a core and its world.
+func (p plan) stage(opt Options) (engine, stage) {
+	if p.site == nil {
+		core := scheduler.New(p.core)
+		return core, plainStage{world.New(p.world, opt.Sink), core.Possible}
+	}
+	c := p.site.core
+	c.EveryCycle = opt.EveryCycle
+	if opt.Decisions != nil {
+		c.Explain = func(model.JobID) bool { return true }
+	}
+	core := scheduler.NewSite(c)
+	return core, siteStage{world.NewSite(p.site.world, opt.Sink), core.Never}
+}
+
+// apart is p with a site of its own, to which the world of another run may add
+// the constraints of jobs.
+func (p plan) apart() plan {
+	if p.site != nil {
+		own, site := *p.site, *p.site.core.Site
+		site.Constraints = slices.Clone(site.Constraints)
+		own.core.Site, own.world.Site = &site, &site
+		p.site = &own
+	}
+	return p
+}
+
+// batch is one that asks the source for the columns that the run reads.
+func (p plan) batch() (b traces.Batch) {
+	if p.site != nil {
+		b.Attr = &traces.Attributes{}
+	}
+	return b
 }
 
 // plainStage is the world of a machine of equal processors.
@@ -42,6 +81,11 @@ type plainStage struct {
 func (s plainStage) submission(b *traces.Batch, i int) (model.Fact, bool, error) {
 	f, ok := s.World.Submission(b, i, s.possible)
 	return f, ok, nil
+}
+
+func (s plainStage) inspect(b *traces.Batch, i int) error {
+	s.World.Inspect(b, i, s.possible)
+	return nil
 }
 
 func (s plainStage) state() *world.State     { return &s.World.State }
@@ -56,6 +100,8 @@ type siteStage struct {
 func (s siteStage) submission(b *traces.Batch, i int) (model.Fact, bool, error) {
 	return s.Site.Submission(b, i, s.never)
 }
+
+func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect(b, i, s.never) }
 
 func (s siteStage) state() *world.State     { return &s.Site.State.State }
 func (s siteStage) awkward() *world.Awkward { return &s.Site.Awkward }

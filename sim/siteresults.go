@@ -1,0 +1,92 @@
+package sim
+
+import (
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+	"orrery/sim/world"
+)
+
+// DecisionWriter stores why jobs wait and start. d is valid during the call.
+type DecisionWriter interface {
+	Decision(d *record.Decision)
+}
+
+// siteResults tells the series and the writer of decisions what a site holds and
+// why its jobs wait.
+type siteResults struct {
+	series    *metric.Series
+	decisions DecisionWriter // may be nil
+	jobs      []siteJob      // by model.Ref, of the jobs in the system
+	vclusters []metric.Holding
+	tenants   []metric.Holding
+	row       record.Decision
+}
+
+// siteJob is what a note does not say of its job.
+type siteJob struct {
+	id       int64
+	vcluster model.VClusterID
+	tenant   model.TenantID
+}
+
+// siteMetrics is what metrics need to know of the site; reasons says that the
+// core explains every job.
+func siteMetrics(p *sitePlan, reasons bool) *metric.SiteConfig {
+	c := &metric.SiteConfig{VClusters: p.names.VClusters, Tenants: p.names.Tenants, Shared: p.world.Rows.Shared, Reasons: reasons}
+	for i := range p.core.Site.Tenants {
+		c.Targets = append(c.Targets, p.core.Site.Tenants[i].FairShare)
+	}
+	for i := range p.core.Site.Nodes {
+		c.GPUs += int64(p.core.Site.Nodes[i].GPUs)
+	}
+	return c
+}
+
+// fact follows who is in the system.
+func (s *siteResults) fact(now model.Time, f *model.Fact) {
+	switch f.Kind {
+	case model.FactSubmitted:
+		for int(f.Ref) >= len(s.jobs) {
+			s.jobs = append(s.jobs, siteJob{})
+		}
+		s.jobs[f.Ref] = siteJob{f.Alloc.ID, f.Alloc.VCluster, f.Alloc.Tenant}
+	case model.FactAssigned, model.FactCancelled, model.FactEnded:
+		s.series.WaitsNoMore(now, f.Ref)
+	}
+}
+
+// Note implements drive.Noter.
+func (s *siteResults) Note(now model.Time, n *scheduler.Note) {
+	j := &s.jobs[n.Ref]
+	s.series.Waits(now, n.Ref, j.vcluster, j.tenant, n.Reason)
+	if s.decisions == nil {
+		return
+	}
+	s.row = record.Decision{
+		Time: now, Job: n.Job, ID: j.id, Kind: "wait", Reason: n.Reason, Behind: n.Behind, Until: n.Until, Nodes: n.Nodes,
+		Scored: n.Scored, Score: n.Score.Score, Penalty: n.Score.Penalty,
+	}
+	if n.Reason == model.ReasonNone {
+		s.row.Kind = "start"
+	}
+	for i := range n.Score.Factors {
+		s.row.Values[i], s.row.Terms[i] = n.Score.Factors[i].Value, n.Score.Factors[i].Term
+	}
+	s.decisions.Decision(&s.row)
+}
+
+// observe says what is held after an instant.
+func (s *siteResults) observe(now model.Time, st *world.SiteState) {
+	s.vclusters, s.tenants = holdings(s.vclusters[:0], st.VClusters), holdings(s.tenants[:0], st.Tenants)
+	s.series.Hold(now, s.vclusters, s.tenants)
+}
+
+func holdings(dst []metric.Holding, shares []world.Share) []metric.Holding {
+	for i := range shares {
+		h := &shares[i]
+		dst = append(dst, metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Waiting: int64(h.Waiting)})
+	}
+	return dst
+}
