@@ -264,6 +264,20 @@ func TestDefectD16NodesOutOfServiceKeepTheirGPUs(t *testing.T) {
 	s.end(3600, 0)
 	_, gpu := s.core.Book().Consumed(0, seconds(3600))
 	require.Equal(t, 8*model.Hour, gpu)
+
+	// As coded, the budget of the tenant is spent while its node is in service
+	// only.
+	order := func(state model.NodeState) []model.JobID {
+		s := newStand(t, tenanted(3, coded(t), model.Limits{GPUBudget: 4 * model.Hour}))
+		s.submit(0, of(0), wall(7200))
+		s.pass(0)
+		s.fact(1800, model.Fact{Kind: model.FactNode, Node: 0, State: state})
+		s.submit(3600, of(0), class(9))
+		s.submit(3600, class(5))
+		return s.pass(3600)
+	}
+	require.Equal(t, ids(2, 1), order(model.Ready))
+	require.Equal(t, ids(1, 2), order(model.Draining))
 }
 
 // Work that has ended counts against budgets.
