@@ -193,7 +193,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		r.watch = r.watcher()
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
-	r.core, r.world = p.stage(opt)
+	r.core, r.world = p.stage(r.opt)
 	r.batch = p.batch()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
 	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
