@@ -17,10 +17,19 @@ func DefaultCluster() Cluster {
 	return c
 }
 
-// LoadCluster reads the cluster file at path, with the profiles that it names:
-// paths are relative to its folder. The cluster then depends on no other file.
+// ClusterNames lists the cluster files that are part of the program.
+func ClusterNames() []string { return []string{"month"} }
+
+// LoadCluster reads the cluster file that is part of the program under this
+// name, or else the one at this path, with the profiles that it names: paths are
+// relative to its folder. The cluster then depends on no other file.
 func LoadCluster(path string) (*Cluster, error) {
-	text, err := read(path)
+	text, err := []byte(nil), error(nil)
+	if slices.Contains(ClusterNames(), path) {
+		text, err = library.ReadFile("library/clusters/" + path + ".yaml")
+	} else {
+		text, err = read(path)
+	}
 	if err != nil {
 		return nil, err
 	}

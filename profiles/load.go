@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-//go:embed library/*.yaml
+//go:embed library/*.yaml library/clusters/*.yaml
 var library embed.FS
 
 // Default is a profile with every key at its default.
@@ -31,7 +31,7 @@ func Names() []string {
 	}
 	names := []string{"default"}
 	for _, e := range entries {
-		if name := strings.TrimSuffix(e.Name(), ".yaml"); name != "default" {
+		if name := strings.TrimSuffix(e.Name(), ".yaml"); name != "default" && !e.IsDir() {
 			names = append(names, name)
 		}
 	}
