@@ -39,7 +39,7 @@ func (c *converter) conf(lines []line) error {
 // option reads one option of the whole cluster.
 func (c *converter) option(p pair) error {
 	key := strings.ToLower(p.key)
-	if read, ok := options[key]; ok {
+	if read, ok := c.options[key]; ok {
 		return read(c, p)
 	}
 	if why, ok := plainOption[key]; ok {
@@ -57,10 +57,8 @@ func (c *converter) option(p pair) error {
 }
 
 // options that mean something here, by their name in lower case.
-var options map[string]func(*converter, pair) error
-
-func init() {
-	options = map[string]func(*converter, pair) error{
+func options() map[string]func(*converter, pair) error {
+	return map[string]func(*converter, pair) error{
 		"clustername":              (*converter).clusterName,
 		"prioritytype":             (*converter).priorityType,
 		"priorityweightage":        weight(func(c *converter) *int64 { return &c.profile.Multifactor.Age }),
@@ -241,7 +239,7 @@ func (c *converter) weigh() {
 		}
 		x := w.value
 		if c.raw {
-			x *= whole[w.kind]
+			x = float64(x * whole[w.kind])
 		}
 		rounded := math.Round(x)
 		*to = int32(max(min(rounded, math.MaxInt32), math.MinInt32))

@@ -33,14 +33,18 @@ func terms(list string) []string {
 	return kept
 }
 
+// maxNames bounds the names that all options of all files list together.
+const maxNames = 4 * profiles.MaxNodes
+
 // expand lists the names of a host list like n[001-087,90],m1.
-func expand(list string) ([]string, error) {
+func (c *converter) expand(list string) ([]string, error) {
 	var out []string
 	for _, term := range terms(list) {
-		names, err := expandTerm(term, profiles.MaxNodes-len(out))
+		names, err := expandTerm(term, min(profiles.MaxNodes, maxNames-c.named))
 		if err != nil {
 			return nil, fmt.Errorf("found the names %q: %w", term, err)
 		}
+		c.named += len(names)
 		out = append(out, names...)
 	}
 	return out, nil
@@ -96,7 +100,7 @@ func numbersOf(list string, most int) ([]string, error) {
 		case errA != nil || errB != nil || b < a:
 			return nil, fmt.Errorf("the range %q is not like 001-087", part)
 		case int64(b-a) >= int64(most-len(out)):
-			return nil, fmt.Errorf("more than %d names", profiles.MaxNodes)
+			return nil, fmt.Errorf("more than %d names, or too many in all", profiles.MaxNodes)
 		}
 		for n := a; n <= b; n++ {
 			out = append(out, fmt.Sprintf("%0*d", len(low), n))

@@ -56,7 +56,7 @@ func (c *converter) nodeLine(l line, def *nodeSpec) error {
 		c.understood(names)
 		return nil
 	}
-	list, err := expand(names.value)
+	list, err := c.expand(names.value)
 	if err != nil {
 		return c.errorf(l.number, "%w", err)
 	}
@@ -173,7 +173,7 @@ func (c *converter) nodeSet(l line) error {
 	for _, p := range l.pairs[1:] {
 		switch {
 		case p.is("Nodes"):
-			names, err := expand(p.value)
+			names, err := c.expand(p.value)
 			if err != nil {
 				return c.errorf(p.line, "%w", err)
 			}
@@ -212,7 +212,7 @@ func (c *converter) gresLine(l line) error {
 	for _, p := range l.pairs {
 		switch strings.ToLower(p.key) {
 		case "nodename":
-			list, err := expand(p.value)
+			list, err := c.expand(p.value)
 			if err != nil {
 				return c.errorf(p.line, "%w", err)
 			}
@@ -231,7 +231,7 @@ func (c *converter) gresLine(l line) error {
 			}
 			c.understood(p)
 		case "file":
-			files, err := expand(p.value)
+			files, err := c.expand(p.value)
 			if err != nil {
 				return c.errorf(p.line, "%w", err)
 			}

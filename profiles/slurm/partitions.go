@@ -58,7 +58,7 @@ func (c *converter) partitionOption(p pair, to *partition) error {
 		if to.all = strings.EqualFold(p.value, "ALL"); to.all {
 			return nil
 		}
-		names, err := expand(p.value)
+		names, err := c.expand(p.value)
 		if err != nil {
 			return c.errorf(p.line, "%w", err)
 		}

@@ -104,7 +104,7 @@ func (c *converter) tenants() {
 		share, steps := 1.0, 0
 		for x := a; x.Name != "root" && steps < len(list); steps++ {
 			if all := sums[x.parent]; all > 0 {
-				share *= float64(x.shares) / float64(all)
+				share = float64(share * (float64(x.shares) / float64(all)))
 			} else {
 				share = 0
 			}

@@ -97,6 +97,8 @@ type converter struct {
 	cluster profiles.Cluster
 	profile profiles.Profile
 	share   bool
+	options map[string]func(*converter, pair) error
+	named   int // names listed so far
 
 	nodes      []node
 	index      map[string]int // into nodes
@@ -117,7 +119,7 @@ type converter struct {
 func newConverter(share bool) *converter {
 	c := &converter{
 		cluster: profiles.DefaultCluster(), profile: profiles.Default(), share: share,
-		index: map[string]int{}, sets: map[string][]string{}, parents: map[string]string{}, notes: notebook{seen: map[string]int{}},
+		options: options(), index: map[string]int{}, sets: map[string][]string{}, parents: map[string]string{}, notes: notebook{seen: map[string]int{}},
 	}
 	c.cluster.Name, c.profile.Order = "slurm", "fcfs"
 	c.tree.index = map[string]int{}

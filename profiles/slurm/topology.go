@@ -39,7 +39,7 @@ func (c *converter) switchLine(l line) error {
 	}
 	c.understood(l.pairs[0])
 	for _, p := range l.pairs[1:] {
-		list, err := expand(p.value)
+		list, err := c.expand(p.value)
 		switch {
 		case p.is("Nodes") || p.is("Switches"):
 			if err != nil {
