@@ -262,8 +262,13 @@ func (w *Watcher) holdsNow(j *job, d model.Dependency) bool {
 	case model.AfterNotOK:
 		return out == model.Failed || out == model.Timeout
 	case model.AfterCorr:
-		on := w.jobs[d.On]
-		return out == model.Completed || on != nil && on.TaskGroup >= 0 && j.TaskGroup >= 0 && on.Index != j.Index
+		on := w.gone(d.On)
+		if o := w.jobs[d.On]; o != nil {
+			on.group, on.index = o.TaskGroup, o.Index
+		} else if out == model.Pending {
+			return false
+		}
+		return out == model.Completed || on.group >= 0 && j.TaskGroup >= 0 && on.index != j.Index
 	}
 	return out != model.Pending
 }

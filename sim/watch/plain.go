@@ -50,6 +50,7 @@ type plainJob struct {
 	walltime model.Duration
 	request  model.Request
 	proposed bool
+	recorded bool
 	held     []model.NodeShare
 	start    model.Time
 }
@@ -131,6 +132,7 @@ func (w *Plain) Fact(now model.Time, f *model.Fact) {
 	switch f.Kind {
 	case model.FactAssigned:
 		w.assigned(j)
+		j.proposed = false
 	case model.FactEnded:
 		w.become(j, model.Completed) // how a run ended is known to the record alone
 		w.ended(j)
@@ -144,6 +146,9 @@ func (w *Plain) Fact(now model.Time, f *model.Fact) {
 		}
 		j.proposed = false
 		w.flying = plainRemove(w.flying, j)
+		if j.recorded {
+			delete(w.jobs, j.id)
+		}
 	}
 }
 
@@ -319,11 +324,13 @@ func (w *Plain) Job(r *model.JobRecord) {
 		}
 		return
 	}
-	if j == nil || !j.state.Terminal() || !r.State.Terminal() {
+	if j == nil || j.recorded || !j.state.Terminal() || !r.State.Terminal() {
 		w.fail(2, r.Job, "it is recorded as "+r.State.String(), "a job that has just left")
 		return
 	}
-	delete(w.jobs, r.Job)
+	if j.recorded = true; !j.proposed { // else its refusal is still to come
+		delete(w.jobs, r.Job)
+	}
 	if r.Submit > r.Eligible || r.Start != model.AbsentTime && r.Start < r.Eligible || r.End < r.Submit {
 		w.fail(4, r.Job, fmt.Sprintf("submitted %s, eligible %s, started %s, left %s", r.Submit, r.Eligible, r.Start, r.End), "these in order")
 	}

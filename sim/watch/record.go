@@ -61,7 +61,7 @@ func (w *Watcher) Job(r *model.JobRecord) {
 		w.fail(29, j, model.Duration(r.Allocated.Nodes).String()+" of node time recorded", model.Duration(j.nodeTime).String())
 	}
 	if j.attempts > 0 && r.Runtime != j.kept+j.last {
-		w.fail(30, j, "work of "+r.Runtime.String()+" recorded", fmt.Sprintf("the %s kept by its attempts and the %s lost in the last one", j.kept, j.last))
+		w.fail(30, j, "work of "+r.Runtime.String()+" recorded", fmt.Sprintf("the %s kept by its attempts and the %s lost in the one that it left with", j.kept, j.last))
 	}
 }
 

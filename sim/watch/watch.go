@@ -83,7 +83,8 @@ type Config struct {
 
 // Watcher checks the log of a site. It implements the recorder port and the sink
 // of records. Cost: each fact what it names; a start behind a blocked job the
-// running jobs. Memory: the jobs in the system, and a byte for each that left.
+// running jobs. Memory: the jobs in the system, and 12 bytes for each
+// that left.
 type Watcher struct {
 	Report
 	cfg  Config
@@ -94,9 +95,9 @@ type Watcher struct {
 	leavers map[model.JobID]*job // left, not recorded yet
 	refs    map[model.Ref]model.JobID
 	flights map[uint64]*flight
-	past    []model.JobState // by job, with which it left; Pending before that
-	left    int64            // jobs recorded
-	open    int64            // jobs recorded as unfinished
+	past    []past // by job
+	left    int64  // jobs recorded
+	open    int64  // jobs recorded as unfinished
 
 	books
 	pass pass
@@ -198,7 +199,7 @@ func (w *Watcher) jobFact(j *job, f *model.Fact) {
 		w.stops(j)
 		w.become(j, model.Suspended)
 		w.become(j, model.Pending)
-		j.left = model.Duration(f.Value)
+		j.left, j.last = model.Duration(f.Value), 0
 		w.pass.enter(j)
 	case model.FactRequeued:
 		w.flight(f)
@@ -208,7 +209,7 @@ func (w *Watcher) jobFact(j *job, f *model.Fact) {
 		if j.requeues++; j.requeues > j.MaxRequeue || j.IsSensitive() || j.Kind == model.Session {
 			w.fail(3, j, fmt.Sprintf("requeue %d", j.requeues), fmt.Sprintf("at most %d, and none of sensitive work or of a session", j.MaxRequeue))
 		}
-		j.left = j.Walltime
+		j.left, j.last = j.Walltime, 0
 		w.pass.enter(j)
 	}
 }
@@ -238,17 +239,27 @@ func (w *Watcher) submitted(f *model.Fact) {
 
 // outcome is the state with which a job left, Pending where it did not.
 func (w *Watcher) outcome(id model.JobID) model.JobState {
+	return w.gone(id).state
+}
+
+// past is what is kept of a job that left.
+type past struct {
+	state        model.JobState // Pending before it left
+	group, index int32
+}
+
+func (w *Watcher) gone(id model.JobID) past {
 	if id < 0 || int(id) >= len(w.past) {
-		return model.Pending
+		return past{}
 	}
 	return w.past[id]
 }
 
 func (w *Watcher) leave(j *job) {
 	for int(j.Job) >= len(w.past) {
-		w.past = append(w.past, model.Pending)
+		w.past = append(w.past, past{})
 	}
-	w.past[j.Job] = j.state
+	w.past[j.Job] = past{j.state, j.TaskGroup, j.Index}
 	w.pass.leave(j)
 	delete(w.jobs, j.Job)
 	if w.refs[j.ref] == j.Job {

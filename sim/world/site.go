@@ -288,7 +288,7 @@ func (s *Site) emit(f model.Fact) {
 func (s *Site) withdraw(ref model.Ref, why model.Reason) {
 	l := &s.lives[ref]
 	s.queue(l, -1)
-	l.rec.State, l.rec.Reason = model.Cancelled, why
+	l.rec.State, l.rec.Reason, l.rec.Runtime = model.Cancelled, why, l.kept
 	s.emit(model.Fact{Kind: model.FactCancelled, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
 	s.gone(ref)
 }

@@ -94,7 +94,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 		s.preempt(f.Ref, f.Reason)
 	case model.FactCancelled:
 		s.queue(l, -1)
-		l.rec.State, l.rec.Reason = model.Cancelled, f.Reason
+		l.rec.State, l.rec.Reason, l.rec.Runtime = model.Cancelled, f.Reason, l.kept
 		s.gone(f.Ref)
 	}
 	return f

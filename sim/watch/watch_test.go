@@ -1,0 +1,388 @@
+package watch
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+)
+
+const sec = model.Time(model.Second)
+
+// testSite is two vClusters of two nodes each, and one node for everybody.
+//
+//	node         0      1      2      3      4
+//	home         a      a      b      b      -
+//	fingerprint  0      0      1      1      unknown
+func testSite() *model.Site {
+	s := &model.Site{
+		Groups: []model.Group{{Name: "g"}}, Fingerprints: 2,
+		Constraints: []model.Constraint{{GPUType: -1}, {GPUType: -1, Memory: 100}},
+		VClusters: []model.VCluster{
+			{Name: "a", Borrow: true, Lend: true, MaxLent: model.One / 2}, {Name: "b", Borrow: true, Lend: true, MaxLent: model.One / 2},
+		},
+		Tenants:      []model.Tenant{{Name: "ada", Limits: model.Limits{MaxNodes: 3, MaxConcurrent: 2}}},
+		QOS:          []model.QOS{{Name: "q", Class: -1, MaxNodes: 2, GroupJobs: 1}},
+		Partitions:   []model.Partition{{Name: "p", Nodes: model.NodeSet{1}, Up: true}, {Name: "shut", Nodes: model.NodeSet{31}}},
+		Reservations: []model.Reservation{{Name: "r", Nodes: model.NodeSet{16}, Start: 1000 * sec, End: 2000 * sec}},
+	}
+	for i := range 5 {
+		n := model.Node{
+			Name: fmt.Sprint("n", i), Home: model.VClusterID(i / 2), Fingerprint: int32(i / 2), GPUType: -1, Topology: -1, GPUs: 4, Memory: 50, BusyPower: 100,
+		}
+		if i == 4 {
+			n.Home, n.Fingerprint = -1, -1
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	return s
+}
+
+// forged is a log as a test makes it up.
+type forged struct {
+	*Watcher
+	seq uint64
+}
+
+func forge(change func(*Config)) *forged {
+	l := &forged{}
+	cfg := Config{Site: testSite(), Policies: []Policy{{Preempts: true, MaxVictims: 1}, {}}}
+	if change != nil {
+		change(&cfg)
+	}
+	l.Watcher = New(cfg)
+	return l
+}
+
+// submit adds a job of vCluster a for one node and 10 s.
+func (l *forged) submit(at model.Time, id model.JobID, change ...func(*model.Allocation)) {
+	a := &model.Allocation{
+		Job: id, ID: int64(id) + 100, Submit: at, Eligible: at, Walltime: 10 * model.Second, NodesMin: 1, NodesMax: 1,
+		Tenant: -1, QOS: -1, Partition: -1, Reservation: -1, TaskGroup: -1, DAG: -1, User: -1, Class: 5, MaxRequeue: 1,
+	}
+	for _, c := range change {
+		c(a)
+	}
+	l.Fact(at, &model.Fact{Kind: model.FactSubmitted, Job: id, Ref: model.Ref(id), Submit: at, Alloc: a})
+}
+
+func on(nodes ...int) model.Placement {
+	w := model.NodeWord{}
+	for _, n := range nodes {
+		w.Mask |= 1 << n
+	}
+	return model.Placement{Words: []model.NodeWord{w}}
+}
+
+func (l *forged) propose(at model.Time, p model.Proposal) uint64 {
+	l.seq++
+	p.Seq, p.Ref = l.seq, model.Ref(p.Job)
+	l.Proposed(at, &p)
+	return l.seq
+}
+
+func (l *forged) grant(at model.Time, id model.JobID, seq uint64, p model.Placement) {
+	l.Fact(at, &model.Fact{Kind: model.FactAssigned, Job: id, Ref: model.Ref(id), Seq: seq, Placement: &p})
+}
+
+// start proposes and grants.
+func (l *forged) start(at model.Time, id model.JobID, nodes ...int) {
+	l.grant(at, id, l.propose(at, model.Proposal{Job: id, Placement: on(nodes...)}), on(nodes...))
+}
+
+func (l *forged) borrow(at model.Time, id model.JobID, nodes ...int) {
+	l.grant(at, id, l.propose(at, model.Proposal{Job: id, Borrowed: true, Placement: on(nodes...)}), on(nodes...))
+}
+
+func (l *forged) fact(at model.Time, kind model.FactKind, id model.JobID) {
+	l.Fact(at, &model.Fact{Kind: kind, Job: id, Ref: model.Ref(id), Outcome: model.Completed})
+}
+
+func (l *forged) node(at model.Time, n model.NodeID, state model.NodeState) {
+	l.Fact(at, &model.Fact{Kind: model.FactNode, Node: n, State: state})
+}
+
+func (l *forged) preempt(at model.Time, cause, victim model.JobID) {
+	seq := l.propose(at, model.Proposal{Kind: model.ProposePreempt, Job: cause, Victim: model.Ref(victim)})
+	l.Fact(at, &model.Fact{Kind: model.FactPreempted, Job: victim, Ref: model.Ref(victim), Seq: seq})
+}
+
+// books has a job of tenant ada fail after 6 s and start again; the scheduler has
+// booked so much for it then, and so much 4 s later.
+func (l *forged) books(first, second model.Duration) {
+	l.cfg.Ledger = func(_ model.TenantID, now model.Time) (node, gpu model.Duration) {
+		switch {
+		case now < 6*sec:
+			return 0, 0
+		case now < 10*sec:
+			return first, 4 * first
+		}
+		return second, 4 * second
+	}
+	l.submit(0, 0, tenant)
+	l.start(0, 0, 0)
+	l.fact(6*sec, model.FactRequeued, 0)
+	l.start(6*sec, 0, 0)
+	l.fact(10*sec, model.FactEnded, 0)
+}
+
+// Changes of a job.
+func wants(n int32) func(*model.Allocation) {
+	return func(a *model.Allocation) { a.NodesMin, a.NodesMax = n, n }
+}
+func class(c int32) func(*model.Allocation) { return func(a *model.Allocation) { a.Class = c } }
+func sensitive(a *model.Allocation)         { a.Sensitive = true }
+func tenant(a *model.Allocation)            { a.Tenant = 0 }
+func inB(a *model.Allocation)               { a.VCluster = 1 }
+func quality(a *model.Allocation)           { a.QOS = 0 }
+func part(p model.PartitionID) func(*model.Allocation) {
+	return func(a *model.Allocation) { a.Partition = p }
+}
+func member(a *model.Allocation) { a.TaskGroup, a.MaxConcurrent = 7, 1 }
+func after(id model.JobID, c model.Condition) func(*model.Allocation) {
+	return func(a *model.Allocation) {
+		a.Deps = append(a.Deps, model.Dependency{On: id, Condition: c, Mutex: int32(id)})
+	}
+}
+func parts(a *model.Allocation) { a.GPUs = 2 }
+
+func records(c *Config) { c.Records = true }
+func noBooks(c *Config) {
+	c.Site.Reservations = nil
+	c.Policies = []Policy{{FCFS: true, Easy: true}, {}}
+}
+func power(c *Config)   { c.Site.PowerCap = 150 }
+func storage(c *Config) { c.Site.Bandwidth = 10 }
+func pool(c *Config)    { c.Site.SensitivePool = 1 }
+func shut(c *Config)    { c.Site.VClusters[0].Borrow = false }
+
+// TestForgedLogs: each invariant fires when a log breaks it, and only that.
+func TestForgedLogs(t *testing.T) {
+	for _, c := range []struct {
+		number int
+		what   string
+		change func(*Config)
+		log    func(l *forged)
+	}{
+		{0, "nothing is wrong", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.submit(1*sec, 1, wants(2))
+			l.start(1*sec, 0, 0)
+			l.borrow(2*sec, 1, 1, 2)
+			l.fact(5*sec, model.FactEnded, 0)
+			l.fact(12*sec, model.FactEnded, 1)
+			l.Finish(2, 0, 0)
+		}},
+		{0, "a victim of a lower class, and its return", nil, func(l *forged) {
+			l.submit(0, 0, class(1))
+			l.start(0, 0, 0)
+			l.submit(1*sec, 1, class(6))
+			l.preempt(1*sec, 1, 0)
+			l.Fact(3*sec, &model.Fact{Kind: model.FactSuspended, Value: int64(8 * model.Second)})
+			l.start(3*sec, 1, 0)
+			l.fact(5*sec, model.FactEnded, 1)
+			l.start(5*sec, 0, 1)
+			l.fact(13*sec, model.FactEnded, 0)
+			l.Finish(2, 0, 0)
+		}},
+		{0, "two jobs share a node by GPU", nil, func(l *forged) {
+			for i := range model.JobID(2) {
+				l.submit(0, i, parts)
+				p := model.Placement{Shares: []model.NodeShare{{Node: 0, Units: 2, GPUs: 3 << (2 * i)}}}
+				l.grant(0, i, l.propose(0, model.Proposal{Job: i, Placement: p}), p)
+			}
+		}},
+		{1, "time runs back", nil, func(l *forged) { l.submit(5*sec, 0); l.node(4*sec, 0, model.Draining) }},
+		{2, "a second submission", nil, func(l *forged) { l.submit(0, 0); l.submit(0, 0) }},
+		{2, "an end of nobody", nil, func(l *forged) { l.fact(0, model.FactEnded, 3) }},
+		{2, "a job leaves twice", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.fact(1*sec, model.FactCancelled, 0)
+			l.fact(1*sec, model.FactCancelled, 0)
+		}},
+		{2, "a row is not accounted for", records, func(l *forged) { l.Finish(1, 0, 0) }},
+		{2, "a job is lost", nil, func(l *forged) { l.submit(0, 0); l.Finish(1, 0, 0) }},
+		{2, "an attempt that nobody recorded", records, func(l *forged) {
+			l.submit(0, 0)
+			l.start(0, 0, 0)
+			l.fact(1*sec, model.FactEnded, 0)
+		}},
+		{3, "an end of a job that waits", nil, func(l *forged) { l.submit(0, 0); l.fact(0, model.FactSuspended, 0) }},
+		{3, "suspended without a checkpoint", nil, func(l *forged) { l.submit(0, 0); l.start(0, 0, 0); l.fact(0, model.FactSuspended, 0) }},
+		{3, "requeued too often", nil, func(l *forged) {
+			l.submit(0, 0)
+			for range 2 {
+				l.start(0, 0, 0)
+				l.fact(0, model.FactRequeued, 0)
+			}
+		}},
+		{4, "a start before the eligible time", nil, func(l *forged) {
+			l.submit(0, 0, func(a *model.Allocation) { a.Eligible = 9 * sec })
+			l.start(0, 0, 0)
+		}},
+		{4, "a start on hold", nil, func(l *forged) { l.submit(0, 0, func(a *model.Allocation) { a.Hold = true }); l.start(0, 0, 0) }},
+		{5, "one node for two", nil, func(l *forged) { l.submit(0, 0); l.submit(0, 1); l.start(0, 0, 0); l.start(0, 1, 0) }},
+		{5, "one GPU for two", nil, func(l *forged) {
+			for i := range model.JobID(2) {
+				l.submit(0, i, parts)
+				p := model.Placement{Shares: []model.NodeShare{{Node: 0, Units: 2, GPUs: 6 >> i}}}
+				l.grant(0, i, l.propose(0, model.Proposal{Job: i, Placement: p}), p)
+			}
+		}},
+		{6, "a start without a proposal", nil, func(l *forged) { l.submit(0, 0); l.grant(0, 0, 9, on(0)) }},
+		{6, "a start on other nodes than proposed", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.grant(0, 0, l.propose(0, model.Proposal{Placement: on(0)}), on(1))
+		}},
+		{6, "two proposals for one job", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.propose(0, model.Proposal{Placement: on(0)})
+			l.propose(0, model.Proposal{Placement: on(1)})
+		}},
+		{6, "too few nodes", nil, func(l *forged) { l.submit(0, 0, wants(2)); l.start(0, 0, 0) }},
+		{6, "a node that is not there", nil, func(l *forged) { l.submit(0, 0); l.start(0, 0, 9) }},
+		{7, "beyond the request", nil, func(l *forged) { l.submit(0, 0); l.start(0, 0, 0); l.fact(11*sec, model.FactEnded, 0) }},
+		{15, "a node that drains", nil, func(l *forged) { l.submit(0, 0); l.node(0, 0, model.Draining); l.start(0, 0, 0) }},
+		{16, "a node goes from ready to drained", nil, func(l *forged) { l.node(0, 0, model.Drained) }},
+		{16, "a job on a node that is down", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.start(0, 0, 0)
+			l.node(1*sec, 0, model.Down)
+			l.node(2*sec, 1, model.Draining)
+		}},
+		{17, "a node without the memory asked for", nil, func(l *forged) {
+			l.submit(0, 0, func(a *model.Allocation) { a.Constraint = 1 })
+			l.start(0, 0, 0)
+		}},
+		{17, "a node outside the partition", nil, func(l *forged) { l.submit(0, 0, part(0)); l.start(0, 0, 1) }},
+		{18, "another's node, not borrowed", nil, func(l *forged) { l.submit(0, 0); l.start(0, 0, 2) }},
+		{18, "borrowed by a vCluster that does not borrow", shut, func(l *forged) { l.submit(0, 0); l.borrow(0, 0, 2) }},
+		{18, "borrowed for sensitive work", nil, func(l *forged) { l.submit(0, 0, sensitive); l.borrow(0, 0, 2) }},
+		{19, "more lent than half", nil, func(l *forged) { l.submit(0, 0, wants(2)); l.borrow(0, 0, 2, 3) }},
+		{20, "two fingerprints", nil, func(l *forged) {
+			l.submit(0, 0, wants(2), sensitive)
+			l.start(0, 0, 0, 4)
+		}},
+		{20, "an unknown fingerprint", nil, func(l *forged) { l.submit(0, 0, sensitive); l.start(0, 0, 4) }},
+		{20, "more than the pool", pool, func(l *forged) { l.submit(0, 0, sensitive, wants(2)); l.start(0, 0, 0, 1) }},
+		{21, "more nodes than the tenant may hold", nil, func(l *forged) {
+			l.submit(0, 0, tenant, wants(2))
+			l.submit(0, 1, tenant, wants(2), inB)
+			l.start(0, 0, 0, 1)
+			l.start(0, 1, 2, 3)
+		}},
+		{21, "more jobs than the tenant may run", nil, func(l *forged) {
+			for i := range model.JobID(3) {
+				l.submit(0, i, tenant, func(a *model.Allocation) { a.VCluster = model.VClusterID(i / 2) })
+				l.start(0, i, int(i))
+			}
+		}},
+		{21, "a limit that was lowered", nil, func(l *forged) {
+			l.Fact(0, &model.Fact{Kind: model.FactLimits, Limits: &model.Limits{MaxNodes: 1}})
+			l.submit(0, 0, tenant, wants(2))
+			l.start(0, 0, 0, 1)
+		}},
+		{22, "too many nodes for its QOS", nil, func(l *forged) { l.submit(0, 0, quality, wants(3)); l.start(0, 0, 0, 1, 4) }},
+		{22, "too many jobs of a QOS", nil, func(l *forged) {
+			l.submit(0, 0, quality)
+			l.submit(0, 1, quality)
+			l.start(0, 0, 0)
+			l.start(0, 1, 1)
+		}},
+		{22, "a partition that is down", nil, func(l *forged) { l.submit(0, 0, part(1)); l.start(0, 0, 0) }},
+		{23, "too many of a task group", nil, func(l *forged) {
+			l.submit(0, 0, member)
+			l.submit(0, 1, member)
+			l.start(0, 0, 0)
+			l.start(0, 1, 1)
+		}},
+		{23, "a mutex held twice", nil, func(l *forged) {
+			l.submit(0, 0, after(3, model.Mutex))
+			l.submit(0, 1, after(3, model.Mutex))
+			l.start(0, 0, 0)
+			l.start(0, 1, 1)
+		}},
+		{24, "too much power", power, func(l *forged) { l.submit(0, 0, wants(2)); l.start(0, 0, 0, 1) }},
+		{24, "a power cap that was set", nil, func(l *forged) {
+			l.Fact(0, &model.Fact{Kind: model.FactPower, Value: 50})
+			l.submit(0, 0)
+			l.start(0, 0, 0)
+		}},
+		{24, "too much storage bandwidth", storage, func(l *forged) { l.submit(0, 0, func(a *model.Allocation) { a.IODemand = 11 }); l.start(0, 0, 0) }},
+		{25, "a victim of the same class", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.start(0, 0, 0)
+			l.submit(0, 1)
+			l.preempt(0, 1, 0)
+		}},
+		{25, "a sensitive victim", nil, func(l *forged) {
+			l.submit(0, 0, class(1), sensitive)
+			l.start(0, 0, 0)
+			l.submit(0, 1)
+			l.preempt(0, 1, 0)
+		}},
+		{25, "preemption where it is off", nil, func(l *forged) {
+			l.submit(0, 0, class(1), inB)
+			l.start(0, 0, 2)
+			l.submit(0, 1, inB)
+			l.preempt(0, 1, 0)
+		}},
+		{26, "a start before its predecessor ends", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.submit(0, 1, after(0, model.AfterAny))
+			l.start(0, 1, 0)
+		}},
+		{26, "success of a predecessor that was withdrawn", nil, func(l *forged) {
+			l.submit(0, 0)
+			l.submit(0, 1, after(0, model.AfterOK))
+			l.fact(0, model.FactCancelled, 0)
+			l.start(0, 1, 0)
+		}},
+		{27, "into a reservation", nil, func(l *forged) { l.submit(995*sec, 0); l.start(995*sec, 0, 4) }},
+		{28, "a start that delays the first blocked job", noBooks, func(l *forged) {
+			l.submit(0, 0, wants(2))
+			l.start(0, 0, 0, 1)
+			l.submit(1*sec, 1, wants(3))
+			l.submit(1*sec, 2, func(a *model.Allocation) { a.Walltime = model.Minute })
+			l.start(1*sec, 2, 4)
+		}},
+		{29, "a ledger that forgets", nil, func(l *forged) { l.books(6*model.Second, 5*model.Second) }},
+		{29, "a ledger that invents", nil, func(l *forged) { l.books(7*model.Second, 10*model.Second) }},
+		{30, "more work kept than done", records, func(l *forged) {
+			l.submit(0, 0)
+			l.start(0, 0, 0)
+			l.Attempt(&model.AttemptRecord{Attempt: 1, Nodes: 1, End: 5 * sec, Kept: 6 * model.Second})
+		}},
+		{30, "work lost from the record", records, func(l *forged) {
+			l.submit(0, 0)
+			l.start(0, 0, 0)
+			l.Attempt(&model.AttemptRecord{Attempt: 1, Nodes: 1, End: 5 * sec, Kept: 5 * model.Second})
+			l.fact(5*sec, model.FactEnded, 0)
+			l.Job(&model.JobRecord{State: model.Completed, Attempts: 1, End: 5 * sec, Runtime: 4 * model.Second, Allocated: model.Holding{Nodes: int64(5 * sec)}})
+		}},
+		{29, "node time lost from the record", records, func(l *forged) {
+			l.submit(0, 0)
+			l.start(0, 0, 0)
+			l.Attempt(&model.AttemptRecord{Attempt: 1, Nodes: 1, End: 5 * sec, Kept: 5 * model.Second})
+			l.fact(5*sec, model.FactEnded, 0)
+			l.Job(&model.JobRecord{State: model.Completed, Attempts: 1, End: 5 * sec, Runtime: 5 * model.Second})
+		}},
+	} {
+		t.Run(fmt.Sprint(c.number, " ", c.what), func(t *testing.T) {
+			l := forge(c.change)
+			c.log(l)
+			if c.number == 0 {
+				require.Empty(t, l.Breaches)
+				return
+			}
+			require.NotEmpty(t, l.Breaches)
+			for _, b := range l.Breaches {
+				require.Equal(t, c.number, b.Invariant, "%s", b)
+				require.NotEmpty(t, b.Found)
+				require.NotEmpty(t, b.Expected)
+			}
+		})
+	}
+}
