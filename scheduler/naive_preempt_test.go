@@ -8,13 +8,6 @@ import (
 	"orrery/scheduler/preempt"
 )
 
-// naivePlan is a reservation of conservative backfilling.
-type naivePlan struct {
-	job   *naiveJob
-	at    model.Time
-	nodes []int
-}
-
 // naiveClaim is what is kept for a job that makes others leave.
 type naiveClaim struct {
 	nodes   []int
@@ -183,7 +176,7 @@ func (s *naiveSite) admits(cfg *preempt.Config, j, v *naiveJob, trigger preempt.
 		return false
 	}
 	if trigger == preempt.Reclaim {
-		return v.borrowed && slices.ContainsFunc(v.nodes, func(n int) bool { return s.site.Nodes[n].Home == j.VCluster })
+		return v.borrowed && v.VCluster != j.VCluster && slices.ContainsFunc(v.nodes, func(n int) bool { return s.site.Nodes[n].Home == j.VCluster })
 	}
 	class := j.Class
 	if trigger == preempt.Sensitive {
@@ -195,14 +188,3 @@ func (s *naiveSite) admits(cfg *preempt.Config, j, v *naiveJob, trigger preempt.
 	}
 	return v.Class < class
 }
-
-// appointment is the next start that l has set.
-func (s *naiveSite) appointment(l *naiveLane) model.Time {
-	at := model.Never
-	for _, p := range l.plans {
-		at = min(at, p.at)
-	}
-	return at
-}
-
-func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) { panic("not yet") }

@@ -101,7 +101,7 @@ func (s *naiveSite) chooseOwn(v *naiveView, j *naiveJob, size int, t model.Time)
 // borrow adds idle nodes of lenders to all of j's own that are free.
 func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
 	free := s.idleOf(v, s.open(j, t))
-	if !s.site.VClusters[j.VCluster].Borrow || !j.Preemptible() || j.Kind != model.Bounded || s.cfg.Shared || len(free) >= size {
+	if !s.site.VClusters[j.VCluster].Borrow || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 || len(free) >= size {
 		return nil
 	}
 	nodes := slices.Clone(free)
