@@ -28,39 +28,53 @@ type verifyVerb struct {
 	against string
 	keep    string
 	quiet   bool
+	watch   bool
 }
 
 func (m *Main) verifyCommand() *cobra.Command {
 	v := &verifyVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "verify [LOG]",
-		Short: "Replay twice in separate processes and compare every byte",
+		Use:   "verify [RUN] [LOG]",
+		Short: "Replay twice and compare every byte, or check the invariants",
 		Long: `Replay the same settings in two processes, the second on one processor, and
 compare every byte of the run directories but host.json, and the fingerprints.
 When they differ, the first diverging event of the committed log is named, with
 what each process did. --against takes another build of orrery for the second
 process; the version in run.json may then differ.
 
+--invariants replays once and checks all along what docs/INVARIANTS.md states:
+nothing is held twice, no limit is exceeded, no reservation slips, and so on, by
+books of its own. RUN is a run directory, whose settings are then replayed on the
+LOG that they are for; without it the flags are the settings.
+
 ` + settingsHelp + `
 
-Exit codes: 0 identical, 1 failed, 2 usage, 3 bad input, 4 the runs differ,
-130 interrupted.`,
+Exit codes: 0 identical, or no invariant is broken; 1 failed, 2 usage, 3 bad
+input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
 		Example: `  orrery verify
   orrery verify log.swf.gz --procs 100 --order sjf --backfill easy
-  orrery verify log.swf.gz --procs 100 -o json`,
-		Args:              cobra.MaximumNArgs(1),
+  orrery verify log.swf.gz --procs 100 -o json
+  orrery verify --invariants log.swf.gz --procs 100 --order sjf`,
+		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
 	v.register(cmd)
 	v.print = m.printFlag(cmd, "o")
 	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
+	cmd.Flags().BoolVar(&v.watch, "invariants", false, "replay once and check the invariants of the schedule")
 	cmd.Flags().StringVar(&v.keep, "out", "", "directory `DIR` to keep both runs in, as first and second")
-	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when the runs are identical (but -o json)")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well (but -o json)")
 	return cmd
 }
 
 func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
+	if v.watch {
+		return v.invariants(cmd.Context(), args)
+	}
+	if len(args) > 1 {
+		return usagef("found %d arguments, want one LOG: RUN goes with --invariants", len(args))
+	}
 	t, err := v.m.openTrace(cmd.Context(), args, v.quiet)
 	if err != nil {
 		return err

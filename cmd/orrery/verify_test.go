@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/sim"
+	"orrery/sim/watch"
 )
 
 // TestVerifyCatchesABrokenScheduler builds a copy of the program in which ties
@@ -36,6 +39,30 @@ func TestVerifyCatchesABrokenScheduler(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &v))
 	require.NotEqual(t, v.Fingerprints[0], v.Fingerprints[1])
 	requireFirstWrongTie(t, v.Divergence)
+}
+
+// TestVerifyTellsOfBrokenInvariants: a table of what was found, and exit code 4.
+func TestVerifyTellsOfBrokenInvariants(t *testing.T) {
+	w := watched{"aa", &watch.Report{Count: 102, Breaches: []watch.Breach{
+		{Invariant: 5, At: 7_000_000, Job: 3, ID: 41, Found: "node n0, which job 40 hold", Expected: "nodes and GPUs that nobody holds"},
+		{Invariant: 1, At: 8_000_000, Job: -1, Found: "an entry at 00:00:06", Expected: "none before 00:00:08"},
+	}}}
+	for form, want := range map[string]string{
+		"table": "nodes and GPUs that nobody holds\n", "markdown": "| an entry at 00:00:06", "json": `"invariant": 5`,
+	} {
+		var out bytes.Buffer
+		m := &Main{Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+		v := verifyVerb{m: m, print: &printer{m, form}}
+		err := v.tell(w)
+		var coded *codedError
+		require.ErrorAs(t, err, &coded)
+		require.Equal(t, exitMismatch, coded.code)
+		require.ErrorContains(t, err, "broken 102 times, first invariant 5 at 00:00:07: job 41 (row 3): found node n0")
+		require.Contains(t, out.String(), want)
+		if form == "table" {
+			require.Contains(t, out.String(), "and 100 more")
+		}
+	}
 }
 
 // requireFirstWrongTie says what goes wrong first: of two jobs that ask for as

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/sim"
+	"orrery/sim/record"
+	"orrery/sim/watch"
+)
+
+// watched is what verify --invariants -o json prints.
+type watched struct {
+	Fingerprint string `json:"fingerprint"`
+	*watch.Report
+}
+
+// invariants replays once under the eyes of a watcher.
+func (v *verifyVerb) invariants(ctx context.Context, args []string) error {
+	if v.against != "" || v.keep != "" {
+		return usagef("--invariants replays once and writes nothing: leave out --against and --out")
+	}
+	var recorded *sim.Spec
+	if len(args) > 0 && isRun(args[0]) {
+		spec, err := v.specOf(args[0])
+		if err != nil {
+			return err
+		}
+		recorded, args = &spec, args[1:]
+	}
+	if len(args) > 1 {
+		return usagef("%s is no run directory: give a RUN and the LOG that it is of, or a LOG alone", args[0])
+	}
+	t, err := v.m.openTrace(ctx, args, v.quiet)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	var spec sim.Spec
+	if recorded != nil {
+		spec, err = recorded.Bind(t)
+	} else {
+		spec, err = v.bound(t)
+	}
+	if err != nil {
+		return err
+	}
+	v.m.remark(t, v.quiet)
+	o := sim.Options{Watch: true}
+	bar := v.m.progress("replaying", "jobs", v.quiet)
+	if bar != nil {
+		o.Progress = bar.replay
+	}
+	res, err := sim.Run(ctx, spec, t.open, o)
+	bar.done()
+	if err != nil {
+		return err
+	}
+	return v.tell(watched{res.Fingerprint, res.Watch})
+}
+
+func isRun(path string) bool {
+	_, err := os.Stat(filepath.Join(path, record.FileRun))
+	return err == nil
+}
+
+// specOf reads the settings of a run, beside which no others go.
+func (v *verifyVerb) specOf(dir string) (spec sim.Spec, err error) {
+	if given := v.given(); len(given) > 0 {
+		return spec, usagef("%s: the run %s has its settings: leave the flag out", given[0], dir)
+	}
+	path := filepath.Join(dir, record.FileRun)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return spec, input(err)
+	}
+	var d struct{ Spec *sim.Spec }
+	d.Spec = &spec
+	if err := json.Unmarshal(text, &d); err != nil {
+		return spec, input(fmt.Errorf("%s: %w; replay once more to write it anew", path, err))
+	}
+	return spec, nil
+}
+
+// tell prints which invariants are broken.
+func (v *verifyVerb) tell(w watched) error {
+	if v.print.json() {
+		if err := v.print.document(w); err != nil {
+			return err
+		}
+	} else if err := v.breaches(w); err != nil {
+		return err
+	}
+	if w.Count == 0 {
+		return nil
+	}
+	return &codedError{exitMismatch, errors.New("invariants are broken " + plot.Count(w.Count) + " times, first " + w.Breaches[0].String())}
+}
+
+func (v *verifyVerb) breaches(w watched) error {
+	if w.Count == 0 {
+		if !v.quiet {
+			fmt.Fprintf(v.m.Stdout, "no invariant is broken: %s facts, %s proposals and %s records; %s starts behind a blocked job held against its reservation; fingerprint %s\n",
+				plot.Count(w.Facts), plot.Count(w.Proposals), plot.Count(w.Records), plot.Count(w.Slips), w.Fingerprint)
+		}
+		return nil
+	}
+	list := table.New("no.", "time", "row", "job", "found", "expected")
+	for _, b := range w.Breaches {
+		row, id := "", ""
+		if b.Job >= 0 {
+			row = fmt.Sprint(b.Job)
+		}
+		if b.ID != 0 {
+			id = fmt.Sprint(b.ID)
+		}
+		list.Row(fmt.Sprint(b.Invariant), b.At.String(), row, id, b.Found, b.Expected)
+	}
+	if err := v.print.table(list); err != nil {
+		return err
+	}
+	if more := w.Count - int64(len(w.Breaches)); more > 0 && v.print.format == "table" {
+		fmt.Fprintf(v.m.Stdout, "and %s more\n", plot.Count(more))
+	}
+	return nil
+}
