@@ -40,6 +40,9 @@ func (s *Site) nodeEvent(e des.Event) {
 		s.broken(id)
 	case n.back == e.At:
 		n.back = model.AbsentTime
+		if !n.state.CanBecome(n.then) {
+			s.set(id, model.Ready) // clean again, and still degraded
+		}
 		s.set(id, n.then)
 	}
 	if e.Ref() == byLuck && e.Rank() == des.RankNodeUp {
