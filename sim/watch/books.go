@@ -25,11 +25,11 @@ type job struct {
 	requeues  int32
 
 	// For the records.
-	nodeTime   int64 // µs
-	attempts   int32
-	ended      model.Time // of the last attempt recorded
-	kept, lost model.Duration
-	last       model.Duration // lost in the last attempt
+	nodeTime int64 // µs
+	attempts int32
+	ended    model.Time     // of the last attempt recorded
+	kept     model.Duration // work, by all attempts
+	last     model.Duration // work lost in the last one
 }
 
 // flight is a proposal that has no answer yet.

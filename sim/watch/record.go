@@ -23,7 +23,7 @@ func (w *Watcher) Attempt(r *model.AttemptRecord) {
 		w.fail(30, j, fmt.Sprintf("work of %s kept and of %s lost", r.Kept, r.Lost), "no more than the attempt of "+r.End.Sub(r.Start).String())
 	}
 	j.ended = r.End
-	j.kept, j.lost, j.last = j.kept+r.Kept, j.lost+r.Lost, r.Lost
+	j.kept, j.last = j.kept+r.Kept, r.Lost
 }
 
 // Job takes the record of a job that left, or was refused, or is left over when
