@@ -384,7 +384,7 @@ func (s *Site) newKind(a *model.Allocation) *kind {
 			continue
 		}
 		k.mask.AndNot(s.home[v])
-		if s.site.VClusters[a.VCluster].Borrow && s.site.VClusters[v].Lend && !s.cfg.Shared {
+		if s.site.VClusters[a.VCluster].Borrow && s.site.VClusters[v].Lend {
 			if k.foreign == nil {
 				k.foreign = model.NewNodeSet(len(s.site.Nodes))
 			}

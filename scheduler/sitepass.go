@@ -45,7 +45,7 @@ func (s *Site) Plan(now model.Time) *Plan {
 func (s *Site) turn(l *lane, now model.Time) bool {
 	p := l.policy
 	if p.Cycle == 0 {
-		return l.dirty || l.release <= now || s.boundary(now)
+		return l.dirty || l.release <= now || s.boundary(now) || (l.timeline != nil && l.plans.due <= now)
 	}
 	return now != l.passed && grid(now, p.Cycle, p.Phase) == now && (l.dirty || l.quiet <= now || s.cfg.EveryCycle)
 }
@@ -62,7 +62,7 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 		}
 		at := min(l.release, s.nextBoundary(now))
 		if l.timeline != nil {
-			at = min(at, l.timelineDue(now))
+			at = min(at, l.plans.due)
 		}
 		return at
 	}
@@ -151,10 +151,10 @@ func (s *Site) pass(l *lane, now model.Time) {
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
-	} else if s.still() {
-		// Nothing runs and nobody started: time alone changes nothing but what
-		// min_score and reservations hold back.
-		l.quiet = min(l.release, s.nextBoundary(now))
+	} else if s.still() && s.nextBoundary(now) == model.Never {
+		// Nothing runs and nobody started, so nobody's reservation holds anybody
+		// back: time alone changes nothing but what min_score does.
+		l.quiet = l.release
 	}
 	if wasBlocked && !l.blocked {
 		s.stir() // others may borrow what nobody here waits for

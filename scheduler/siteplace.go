@@ -130,7 +130,7 @@ func (s *Site) anyRoom(l *lane) bool {
 // offers bounds what all other vClusters would lend to l now.
 func (s *Site) offers(l *lane) {
 	s.offered = 0
-	if !s.site.VClusters[l.id].Borrow || s.cfg.Shared {
+	if !s.site.VClusters[l.id].Borrow {
 		return
 	}
 	for v := range s.home {

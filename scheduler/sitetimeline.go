@@ -27,15 +27,6 @@ type userTests struct {
 	n    int
 }
 
-// timelineDue is the next instant at which a reservation begins, or at which a
-// plan may be made again that was put off.
-func (l *lane) timelineDue(now model.Time) model.Time {
-	if l.plans.due <= now {
-		return now.Add(1)
-	}
-	return l.plans.due
-}
-
 // passTimeline is the pass under Conservative: the best Depth blocked jobs hold
 // reservations on definite nodes, and whoever does not touch them may start. All
 // candidates are met in order; reservations of before stand until their own

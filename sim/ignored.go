@@ -49,7 +49,6 @@ var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class":
 // with a name have none where the site says nothing of the kind.
 var ignoredOnSites = map[string]func(*model.Site) bool{
 	"comm_fraction": func(*model.Site) bool { return true },
-	"exclusive":     func(*model.Site) bool { return true },
 	"tenant":        func(s *model.Site) bool { return len(s.Tenants) == 0 },
 	"vcluster":      func(s *model.Site) bool { return len(s.VClusters) == 1 },
 	"partition":     func(s *model.Site) bool { return len(s.Partitions) == 0 },

@@ -32,7 +32,7 @@ func (s *site) training(u *unit, task int, j *traces.Job) {
 	s.trainShape(u, task, role, most, j)
 	j.Class = traces.Some([...]int32{3, 4, 6}[pick(class, 0.3, 0.5)])
 	checkpoint(j, [...]string{"auto", "manual"}[pick(by, 0.85)], 80e9, &d)
-	requeue(j, "always", 3)
+	requeue(j, "on-node-failure", 3)
 	if d.Bool(0.6) {
 		j.GPUType, j.GPUMem = siteTypes[siteML].gpu, traces.Some(int64(80e9))
 	}
