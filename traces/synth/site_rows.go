@@ -47,6 +47,13 @@ func (s *site) row(u *unit, task int, j *traces.Job) (user int) {
 	return user
 }
 
+// What jobs of hpc ask for beside each GPU: batch codes run on whatever node has
+// the GPUs, so it is what every kind of node here has. Assumption.
+const (
+	portableCPUs   = 14
+	portableMemory = 128 << 30
+)
+
 // layOut gives a job nodes with so many GPUs on each. Who takes a part of a
 // node asks for the same part of its processors and memory.
 func layOut(j *traces.Job, part, nodes, gpus int32) {
@@ -55,6 +62,9 @@ func layOut(j *traces.Job, part, nodes, gpus int32) {
 	j.GPUsPerNode = traces.Some(gpus)
 	j.CPUsPerNode = traces.Some(t.cpus / t.gpus * gpus)
 	j.MemPerNode = traces.Some(t.memory / int64(t.gpus) * int64(gpus))
+	if part == siteHPC {
+		j.CPUsPerNode, j.MemPerNode = traces.Some(portableCPUs*gpus), traces.Some(portableMemory*int64(gpus))
+	}
 	j.ProcsRequested = traces.Some(nodes * gpus)
 	j.Exclusive = traces.Some(gpus == t.gpus)
 	j.Topology = "any"
