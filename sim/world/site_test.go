@@ -260,6 +260,21 @@ func TestLives(t *testing.T) {
 			           2 70-80 COMPLETED +10 -0`,
 		},
 		{
+			name: "a degraded node is wiped and degraded still", nodes: 1,
+			config:  func(c *SiteConfig) { c.Wipe = 60 * sec },
+			rows:    []traces.Job{row(1, 0, func(j *traces.Job) { j.Sensitive = traces.Some(true) })},
+			changes: []Change{{At: 5 * at, Kind: NodeDegrades}, {At: 100 * at, Kind: NodeRepaired}},
+			log: `0s submitted 1
+			      0s assigned 1
+			      5s node n0 DEGRADED
+			      10s ended 1 COMPLETED
+			      10s node n0 WIPING
+			      70s node n0 READY
+			      70s node n0 DEGRADED
+			      100s node n0 READY`,
+			attempts: `1 0-10 COMPLETED +10 -0`,
+		},
+		{
 			// D13: nothing is heard of it for 100 days.
 			name: "a healthy long job is never failed for its silence", nodes: 1,
 			rows: []traces.Job{row(1, 0, runs(100*model.Day), asks(200*model.Day))},
