@@ -141,7 +141,6 @@ func TestCodedOrdersTheExampleTrace(t *testing.T) {
 
 // What is told of a job's score is what the mode reckons with.
 func TestCodedNotesHaveCodedFactors(t *testing.T) {
-	t.Skip("notes are made of the documented factors in either mode")
 	cfg := alike(8, coded(t))
 	cfg.Explain = func(model.JobID) bool { return true }
 	s := newStand(t, cfg)

@@ -21,11 +21,11 @@ const codedNeutral = model.One / 2
 func (s *Site) passAsCoded(l *lane, now model.Time) {
 	s.work.Passes++
 	s.work.Examined += uint64(len(l.queue))
-	coded := s.codedInputs(l, now)
+	s.coded = s.codedInputs(l, now)
 	s.room = s.room[:0]
 	for i := range l.queue {
 		ref := l.queue[i].ref
-		s.room = append(s.room, candidate{int64(s.codedScore(l, &s.jobs[ref], &coded, now)), 0, ref, int32(i)})
+		s.room = append(s.room, candidate{int64(s.codedScore(l, &s.jobs[ref], now)), 0, ref, int32(i)})
 	}
 	order := candidates{s: s, l: l, now: now, h: s.room}
 	order.init()
@@ -174,15 +174,21 @@ func (s *Site) codedInputs(l *lane, now model.Time) codedInputs {
 }
 
 // codedScore is the score with raw weights, no caps and no history.
-func (s *Site) codedScore(l *lane, j *siteJob, in *codedInputs, now model.Time) model.Fixed {
+func (s *Site) codedScore(l *lane, j *siteJob, now model.Time) model.Fixed {
+	v := s.codedValues(l, j, now)
+	return score.Score(&l.policy.Weights, &v, l.penalty[j.Tenant+1])
+}
+
+// codedValues are the factors of j in this pass.
+func (s *Site) codedValues(l *lane, j *siteJob, now model.Time) score.Values {
 	v := s.values(j, 0, int32(max(1, len(s.site.Groups))))
 	v[score.Wait] = score.CodedWaitOf(now.Sub(j.submit), l.policy.Reference)
 	v[score.FairShare] = l.tenant[j.Tenant+1]
 	v[score.Data] = codedNeutral
-	v[score.Backlog] = in.backlog
+	v[score.Backlog] = s.coded.backlog
 	v[score.Energy] = score.EnergyOf(codedPrice)
-	v[score.Conformance] = score.CodedConformanceOf(in.largest, j.NodesMin)
-	return score.Score(&l.policy.Weights, &v, l.penalty[j.Tenant+1])
+	v[score.Conformance] = score.CodedConformanceOf(s.coded.largest, j.NodesMin)
+	return v
 }
 
 // codedSpent is what a tenant holds and has used, in the as-coded mode.

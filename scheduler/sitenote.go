@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"math/bits"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
 )
@@ -12,15 +14,30 @@ type Note struct {
 	Job    model.JobID
 	Ref    model.Ref
 	Reason model.Reason
-	// Behind is the job whose reservation is in the way with ReasonPriority, -1
-	// otherwise, and Until the instant of that reservation.
+	// Behind is the job in the way, -1 for none: with ReasonPriority the one whose
+	// reservation is, with ReasonReserved the one that nodes are kept for, with
+	// ReasonDependency the lowest of those that it waits for.
 	Behind model.JobID
-	Until  model.Time
+	// Until is the instant of the reservation of Behind, or with ReasonReserved the
+	// end of the advance reservation that sets nodes aside; else AbsentTime.
+	Until model.Time
 	// Score is what the job stood with, where its vCluster orders by score.
 	Scored bool
 	Score  score.Explanation
 	// Nodes proposed, or free of those it may use.
 	Nodes int32
+	Room
+}
+
+// Room is what a job looks for and what there is of it, in nodes. Of a job that
+// is proposed only Need and Usable are set.
+type Room struct {
+	Need   int32 // it starts on no fewer
+	Usable int32 // that it may use, in any state, without borrowing
+	// What follows is of the idle nodes among these: the most of one conformance
+	// group, the most of one dragonfly group, and those that reservations or jobs
+	// that preempted others keep from it.
+	Conform, Grouped, Aside int32
 }
 
 // noted is what was last noted of a job.
@@ -30,30 +47,125 @@ type noted struct {
 	made   bool
 }
 
-// note notes a job's reason when somebody asked about it and it has changed.
+// note notes a job's reason when somebody asked about it and it has changed. Cost
+// of a change: the nodes of the site.
 func (s *Site) note(ref model.Ref, r model.Reason) {
 	if s.cfg.Explain == nil {
 		return
 	}
 	j := &s.jobs[ref]
-	n := noted{reason: r, behind: -1, made: true}
-	l := j.lane
-	if r == model.ReasonPriority && l.hold.ref >= 0 {
-		n.behind = s.jobs[l.hold.ref].Job
+	if !s.cfg.Explain(j.Job) {
+		return
 	}
-	if n == j.note || !s.cfg.Explain(j.Job) {
+	behind, until := s.inTheWay(ref, r)
+	n := noted{reason: r, behind: behind, made: true}
+	if n == j.note {
 		return
 	}
 	j.note = n
-	out := Note{Job: j.Job, Ref: ref, Reason: r, Behind: n.behind, Until: model.AbsentTime, Nodes: l.free.Count(j.kind.class)}
-	if n.behind >= 0 {
-		out.Until = l.hold.at
-	}
+	l := j.lane
+	out := Note{Job: j.Job, Ref: ref, Reason: r, Behind: behind, Until: until, Room: Room{Need: j.NodesMin, Usable: s.space.Most(j.kind.class, j.GPUs)}}
 	if r == model.ReasonNone {
 		out.Nodes = sizeOf(&j.placement)
+	} else {
+		out.Nodes = l.free.Count(j.kind.class)
+		if j.GPUs > 0 {
+			out.Nodes = l.free.CountGPUs(j.kind.class, j.GPUs)
+		}
+		s.measure(ref, &out.Room)
 	}
 	if l.policy.Ranking == ByScore && (j.phase == waiting || j.phase == inFlight) {
 		out.Scored, out.Score = true, s.explained(l, j, s.now)
 	}
 	s.plan.Notes = append(s.plan.Notes, out)
+}
+
+// inTheWay says which job keeps ref from starting for the reason r, -1 for none,
+// and until when, as far as that is known.
+func (s *Site) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time) {
+	l := s.jobs[ref].lane
+	switch r {
+	case model.ReasonPriority:
+		if h := &l.hold; h.ref >= 0 && h.ref != ref {
+			return s.jobs[h.ref].Job, s.reservedAt(l)
+		}
+	case model.ReasonReserved:
+		return s.keeper(ref)
+	case model.ReasonDependency:
+		if on, _, ok := s.graph.Blocker(ref); ok {
+			return on, model.AbsentTime
+		}
+	}
+	return -1, model.AbsentTime
+}
+
+// reservedAt is the instant of the reservation of the first blocked job of l.
+func (s *Site) reservedAt(l *lane) model.Time {
+	at := model.AbsentTime
+	if l.timeline == nil {
+		if l.hold.known {
+			at = l.hold.at
+		}
+	} else {
+		for i := range l.plans.slots {
+			if l.plans.slots[i].ref == l.hold.ref {
+				at = l.plans.slots[i].at
+			}
+		}
+	}
+	if at == model.Never {
+		return model.AbsentTime
+	}
+	return at
+}
+
+// keeper says for whom nodes that ref could use are set aside: for a job that
+// preempted others, or until the end of an advance reservation.
+func (s *Site) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
+	behind, until = -1, model.AbsentTime
+	j := &s.jobs[ref]
+	idle := j.lane.free.Idle()
+	usable := func(nodes model.NodeSet) bool {
+		for w, m := range idle {
+			if m&j.kind.mask[w]&nodes[w] != 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range s.claims {
+		if c := &s.claims[i]; behind < 0 && c.ref != ref && usable(c.nodes) {
+			behind = s.jobs[c.ref].Job
+		}
+	}
+	for i := range s.site.Reservations {
+		r := &s.site.Reservations[i]
+		meets := s.now < r.End && s.now.Add(j.left) > r.Start
+		if until == model.AbsentTime && meets && (r.Maintenance || j.Reservation != model.ReservationID(i)) && usable(r.Nodes) {
+			until = r.End
+		}
+	}
+	return behind, until
+}
+
+// measure counts what is idle of the nodes that ref may use.
+func (s *Site) measure(ref model.Ref, out *Room) {
+	j := &s.jobs[ref]
+	free := j.lane.free
+	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
+	s.perGroup = append(s.perGroup[:0], make([]int32, len(s.site.Groups))...)
+	out.Conform = free.Largest(j.kind.class)
+	for w, m := range free.Idle() {
+		m &= j.kind.mask[w]
+		if avoid != nil {
+			out.Aside += int32(bits.OnesCount64(m & avoid[w]))
+		}
+		model.NodeWord{Word: int32(w), Mask: m}.Nodes(func(n model.NodeID) bool {
+			if g := s.site.Nodes[n].Group; g >= 0 && int(g) < len(s.perGroup) {
+				s.perGroup[g]++
+				out.Grouped = max(out.Grouped, s.perGroup[g])
+			}
+			return true
+		})
+	}
 }

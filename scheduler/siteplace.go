@@ -20,6 +20,8 @@ type siteScratch struct {
 	lender        model.NodeSet
 	trial, idle   *place.Free // for questions; all nodes of idle are free
 	victims       []int
+	coded         codedInputs // of the last pass in the as-coded mode
+	perGroup      []int32     // for notes
 }
 
 func newSiteScratch(space *place.Space, nodes int) siteScratch {

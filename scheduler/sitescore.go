@@ -143,6 +143,10 @@ func (s *Site) scoreOfQueued(l *lane, q *queued, now model.Time) model.Fixed {
 // explained is the score of j with its factors, for those who ask.
 func (s *Site) explained(l *lane, j *siteJob, now model.Time) score.Explanation {
 	w := &l.policy.Weights
+	if l.policy.AsCoded {
+		v := s.codedValues(l, j, now)
+		return score.Explain(w, &v, l.penalty[j.Tenant+1])
+	}
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.values(j, needed, groups)
 	v[score.Wait] = score.WaitOf(now.Sub(j.submit), l.policy.Reference)
