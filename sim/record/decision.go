@@ -11,11 +11,13 @@ type Decision struct {
 	Time   model.Time
 	Job    model.JobID
 	ID     int64
-	Kind   string       // wait, start or preempt
+	Kind   string       // wait, start, preempt or leave
 	Reason model.Reason // ReasonNone when it is proposed
-	Behind model.JobID  // the job whose reservation is in the way, -1 for none
-	Until  model.Time   // of that reservation; AbsentTime
+	Behind model.JobID  // the other job, see RESULT-FORMAT.md; -1 for none
+	Until  model.Time   // of the reservation in the way; AbsentTime
 	Nodes  int32        // proposed, or free of those it may use
+	// What it looks for and what there is of it, in nodes; see scheduler.Room.
+	Need, Usable, Conform, Grouped, Aside int32
 	// Scored says that the job's vCluster orders by score, and that what follows
 	// is set.
 	Scored  bool
@@ -38,6 +40,11 @@ type decisionSchema struct {
 	Behind  int32   `parquet:"behind,optional,delta"`
 	Until   int64   `parquet:"until,optional,delta,timestamp(microsecond)"`
 	Nodes   int32   `parquet:"nodes,dict"`
+	Need    int32   `parquet:"need,dict"`
+	Usable  int32   `parquet:"usable,dict"`
+	Conform int32   `parquet:"conform,dict"`
+	Grouped int32   `parquet:"grouped,dict"`
+	Aside   int32   `parquet:"aside,dict"`
 	Score   float64 `parquet:"score,optional"`
 	Penalty float64 `parquet:"penalty,optional"`
 	F1      float64 `parquet:"f1,optional"`
@@ -69,6 +76,11 @@ type decisionRow struct {
 	Behind  *int32   `parquet:"behind,optional"`
 	Until   *int64   `parquet:"until,optional,timestamp(microsecond)"`
 	Nodes   int32    `parquet:"nodes"`
+	Need    int32    `parquet:"need"`
+	Usable  int32    `parquet:"usable"`
+	Conform int32    `parquet:"conform"`
+	Grouped int32    `parquet:"grouped"`
+	Aside   int32    `parquet:"aside"`
 	Score   *float64 `parquet:"score,optional"`
 	Penalty *float64 `parquet:"penalty,optional"`
 	F1      *float64 `parquet:"f1,optional"`
@@ -114,6 +126,7 @@ func (w *Writer) Decision(d *Decision) {
 	row := w.decisions.next()
 	row.Time, row.Job, row.ID = int64(d.Time)+epoch, int32(d.Job), d.ID
 	row.Kind, row.Reason, row.Nodes = d.Kind, d.Reason.String(), d.Nodes
+	row.Need, row.Usable, row.Conform, row.Grouped, row.Aside = d.Need, d.Usable, d.Conform, d.Grouped, d.Aside
 	row.Behind, row.Until = nil, nil
 	if d.Behind >= 0 {
 		row.behind = int32(d.Behind)

@@ -3,7 +3,6 @@ package record
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 
@@ -176,22 +175,7 @@ func (r *Run) Decisions(fn func(d *Decision) error) error {
 			return err
 		}
 		for i := range n {
-			d := Decision{
-				Time: model.Time(v[0].i64[i]) - t.epoch, Job: model.JobID(v[1].i32[i]), ID: v[2].i64[i],
-				Kind: t.words[3].list[v[3].i32[i]], Reason: model.Reason(reasons[i]), Behind: -1, Until: model.AbsentTime, Nodes: v[7].i32[i],
-			}
-			if b := v[5].i32[i]; b != math.MinInt32 {
-				d.Behind = model.JobID(b)
-			}
-			if u := v[6].i64[i]; u != Absent {
-				d.Until = model.Time(u) - t.epoch
-			}
-			if d.Scored = !math.IsNaN(v[8].f64[i]); d.Scored {
-				d.Score, d.Penalty = model.FixedOf(v[8].f64[i]), model.FixedOf(v[9].f64[i])
-				for k := range Factors {
-					d.Values[k], d.Terms[k] = model.FixedOf(v[10+k].f64[i]), model.FixedOf(v[10+Factors+k].f64[i])
-				}
-			}
+			d := decisionOf(t, v, reasons, i)
 			if err := fn(&d); err != nil {
 				return fmt.Errorf("reading decisions: %w", err)
 			}

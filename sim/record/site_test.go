@@ -39,7 +39,8 @@ func writeSite(t *testing.T, dir string, n int) ([]model.JobRecord, []Decision, 
 		w.Attempt(&attempts[i])
 	}
 	decisions := []Decision{
-		{Time: 5, Job: 3, ID: 30, Kind: "wait", Reason: model.ReasonPriority, Behind: 2, Until: 77, Nodes: 4},
+		{Time: 5, Job: 3, ID: 30, Kind: "wait", Reason: model.ReasonPriority, Behind: 2, Until: 77, Nodes: 4,
+			Need: 3, Usable: 9, Conform: 2, Grouped: 1, Aside: 5},
 		{Time: 6, Job: 3, ID: 30, Kind: "start", Behind: -1, Until: model.AbsentTime, Nodes: 8, Scored: true,
 			Score: 3 * model.One, Penalty: model.One / 2, Values: [Factors]model.Fixed{model.One, 0, 5}, Terms: [Factors]model.Fixed{model.One / 4, 0, 7}},
 	}
