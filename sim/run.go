@@ -27,8 +27,9 @@ type Options struct {
 	// Facts takes the committed log with the placements granted; nil does not.
 	Facts FactWriter
 	// Decisions takes why the jobs of a site wait and start, which makes the core
-	// ask that of every job; nil does not.
+	// ask that of every job, or of those for which Explain is true; nil does not.
 	Decisions DecisionWriter
+	Explain   func(model.JobID) bool
 	// Progress is called now and then with what is done, nil for never.
 	Progress func(Progress)
 	// EveryCycle makes a pass at every tick of the cycle, also where the core
@@ -62,7 +63,8 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
-	site        *sitePlan // nil on a plain machine
+	Site        *SiteNames // nil on a plain machine
+	site        *sitePlan
 	Series      *metric.Series
 	Watch       *watch.Report // nil unless Options.Watch
 }
@@ -204,7 +206,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		cfg.WarmupJobs = src.Info().Rows / 100
 	}
 	if p.site != nil {
-		cfg.Site = siteMetrics(p.site, opt.Decisions != nil)
+		cfg.Site = siteMetrics(p.site, opt.Decisions != nil && opt.Explain == nil)
 	}
 	var err error
 	if r.series, err = metric.NewSeries(cfg); err != nil {
@@ -215,7 +217,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		PassPerFact: p.core.Backfill != scheduler.Conservative,
 	}
 	if p.site != nil {
-		r.site = &siteResults{series: r.series, decisions: opt.Decisions}
+		r.site = &siteResults{series: r.series, decisions: opt.Decisions, explain: opt.explain()}
 		r.loop.Notes = r.site
 	}
 	return r, nil
@@ -258,6 +260,9 @@ func (r *run) Proposed(now model.Time, p *model.Proposal) {
 	}
 	for _, s := range p.Placement.Shares {
 		r.print.Add(uint64(s.Node)<<32 | uint64(s.Units))
+	}
+	if r.site != nil {
+		r.site.proposed(now, p)
 	}
 	if r.watch != nil {
 		r.watch.Proposed(now, p)
@@ -454,5 +459,8 @@ func (r *run) finish() (*Result, error) {
 		r.res.Watch = r.watch.Seen()
 	}
 	r.res.Series, r.res.site = r.series, r.plan.site
+	if r.plan.site != nil {
+		r.res.Site = &r.plan.site.names
+	}
 	return &r.res, nil
 }

@@ -18,7 +18,8 @@ type DecisionWriter interface {
 type siteResults struct {
 	series    *metric.Series
 	decisions DecisionWriter // may be nil
-	jobs      []siteJob      // by model.Ref, of the jobs in the system
+	explain   func(model.JobID) bool
+	jobs      []siteJob // by model.Ref, of the jobs in the system
 	vclusters []metric.Holding
 	tenants   []metric.Holding
 	row       record.Decision
@@ -27,6 +28,7 @@ type siteResults struct {
 // siteJob is what a note does not say of its job.
 type siteJob struct {
 	id       int64
+	job      model.JobID
 	vcluster model.VClusterID
 	tenant   model.TenantID
 }
@@ -51,7 +53,7 @@ func (s *siteResults) fact(now model.Time, f *model.Fact) {
 		for int(f.Ref) >= len(s.jobs) {
 			s.jobs = append(s.jobs, siteJob{})
 		}
-		s.jobs[f.Ref] = siteJob{f.Alloc.ID, f.Alloc.VCluster, f.Alloc.Tenant}
+		s.jobs[f.Ref] = siteJob{f.Alloc.ID, f.Job, f.Alloc.VCluster, f.Alloc.Tenant}
 	case model.FactAssigned, model.FactCancelled, model.FactEnded:
 		s.series.WaitsNoMore(now, f.Ref)
 	}
@@ -66,6 +68,7 @@ func (s *siteResults) Note(now model.Time, n *scheduler.Note) {
 	}
 	s.row = record.Decision{
 		Time: now, Job: n.Job, ID: j.id, Kind: "wait", Reason: n.Reason, Behind: n.Behind, Until: n.Until, Nodes: n.Nodes,
+		Need: n.Need, Usable: n.Usable, Conform: n.Conform, Grouped: n.Grouped, Aside: n.Aside,
 		Scored: n.Scored, Score: n.Score.Score, Penalty: n.Score.Penalty,
 	}
 	if n.Reason == model.ReasonNone {
@@ -74,6 +77,24 @@ func (s *siteResults) Note(now model.Time, n *scheduler.Note) {
 	for i := range n.Score.Factors {
 		s.row.Values[i], s.row.Terms[i] = n.Score.Factors[i].Value, n.Score.Factors[i].Term
 	}
+	s.decisions.Decision(&s.row)
+}
+
+// proposed notes who is asked to leave nodes for whom, on both sides.
+func (s *siteResults) proposed(now model.Time, p *model.Proposal) {
+	if s.decisions == nil || p.Kind != model.ProposePreempt {
+		return
+	}
+	cause, victim := &s.jobs[p.Ref], &s.jobs[p.Victim]
+	s.asked(now, "preempt", cause, victim, p.Reason)
+	s.asked(now, "leave", victim, cause, p.Reason)
+}
+
+func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r model.Reason) {
+	if !s.explain(of.job) {
+		return
+	}
+	s.row = record.Decision{Time: now, Job: of.job, ID: of.id, Kind: kind, Reason: r, Behind: other.job, Until: model.AbsentTime}
 	s.decisions.Decision(&s.row)
 }
 
@@ -86,7 +107,7 @@ func (s *siteResults) observe(now model.Time, st *world.SiteState) {
 func holdings(dst []metric.Holding, shares []world.Share) []metric.Holding {
 	for i := range shares {
 		h := &shares[i]
-		dst = append(dst, metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Waiting: int64(h.Waiting)})
+		dst = append(dst, metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
 	}
 	return dst
 }

@@ -46,10 +46,18 @@ func (p plan) stage(opt Options) (engine, stage) {
 	c := p.site.core
 	c.EveryCycle = opt.EveryCycle
 	if opt.Decisions != nil {
-		c.Explain = func(model.JobID) bool { return true }
+		c.Explain = opt.explain()
 	}
 	core := scheduler.NewSite(c)
 	return core, siteStage{world.NewSite(p.site.world, opt.Sink), core.Never}
+}
+
+// explain says of which jobs decisions are asked for.
+func (o *Options) explain() func(model.JobID) bool {
+	if o.Explain != nil {
+		return o.Explain
+	}
+	return func(model.JobID) bool { return true }
 }
 
 // apart is p with a site of its own, to which the world of another run may add
