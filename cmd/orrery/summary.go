@@ -93,6 +93,13 @@ func (s *summary) cluster() string {
 }
 
 func (s *summary) policy() string {
+	if site := s.out.Result.Site; site != nil {
+		var parts []string
+		for i, name := range site.VClusters {
+			parts = append(parts, name+" by "+site.Profiles[i])
+		}
+		return strings.Join(parts, ", ")
+	}
 	spec := s.out.Result.Spec
 	text := or(spec.Order, "fcfs") + ", " + or(spec.Backfill, "easy")
 	if spec.Depth > 0 {
@@ -102,6 +109,9 @@ func (s *summary) policy() string {
 }
 
 func (s *summary) cycle() string {
+	if site := s.out.Result.Site; site != nil {
+		return plot.Count(int64(len(site.Tenants))) + " tenants"
+	}
 	spec := s.out.Result.Spec
 	text := or(spec.EventOrder, "batch") + " events"
 	if spec.Cycle > 0 {
