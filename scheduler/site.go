@@ -156,10 +156,10 @@ type Site struct {
 	ticks int64 // accounting ticks so far
 	// happened counts the facts observed but for submissions.
 	happened int64
-	begun bool  // something was observed
-	seq   uint64
-	plan  Plan
-	work  Work
+	begun    bool // something was observed
+	seq      uint64
+	plan     Plan
+	work     Work
 	siteScratch
 }
 
