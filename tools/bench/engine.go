@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"runtime"
+	"runtime/pprof"
 	"syscall"
 	"time"
 
@@ -19,6 +21,8 @@ type speed struct {
 	jobs   int64
 	cpu    time.Duration
 	allocs float64 // per job, of everything but the recorder
+	// schedule is the beginning of the fingerprint.
+	schedule string
 }
 
 // engine replays a bundle from memory into memory.
@@ -28,13 +32,24 @@ func engine(l load, o options) (speed, error) {
 		return speed{}, err
 	}
 	defer src.Close()
-	m, err := decode(src)
+	m, err := decode(src, l.site != nil)
 	if err != nil {
 		return speed{}, err
 	}
 	s := speed{cpu: 1 << 62}
 	spec := sim.DefaultSpec()
-	spec.Order, spec.Backfill, spec.Cluster.Procs = o.policy.order, o.policy.backfill, l.procs
+	if l.site != nil {
+		if spec, err = l.site.spec(); err != nil {
+			return speed{}, err
+		}
+	} else {
+		spec.Order, spec.Backfill, spec.Cluster.Procs = o.policy.order, o.policy.backfill, l.procs
+	}
+	stop, err := profile(o.cpu)
+	if err != nil {
+		return speed{}, err
+	}
+	defer stop()
 	sink := record.NewMemory()
 	for range o.reps + 1 { // the first fills the columns and never counts as the best
 		sink.Reset()
@@ -45,7 +60,7 @@ func engine(l load, o options) (speed, error) {
 			return speed{}, err
 		}
 		s.cpu = min(s.cpu, cpu()-begun)
-		s.jobs = res.State.Submitted
+		s.jobs, s.schedule = res.State.Submitted, res.Fingerprint[:8]
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -53,6 +68,24 @@ func engine(l load, o options) (speed, error) {
 	runtime.ReadMemStats(&after)
 	s.allocs = float64(after.Mallocs-before.Mallocs) / float64(s.jobs)
 	return s, err
+}
+
+// profile writes a CPU profile to path, if one is given, until stop is called.
+func profile(path string) (stop func(), err error) {
+	if path == "" {
+		return func() {}, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
+	}, nil
 }
 
 func replay(spec sim.Spec, m *memory, sink record.Sink) (*sim.Result, error) {
@@ -88,9 +121,12 @@ func (m *memory) Next(b *traces.Batch) error {
 // Close keeps the trace for the next run.
 func (m *memory) Close() error { return nil }
 
-func decode(src traces.Source) (*memory, error) {
+func decode(src traces.Source, attributes bool) (*memory, error) {
 	m := &memory{Source: src}
 	var b traces.Batch
+	if attributes {
+		b.Attr, m.all.Attr = &traces.Attributes{}, &traces.Attributes{}
+	}
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			return m, nil

@@ -6,7 +6,13 @@
 // several repetitions, since a busy machine only ever slows a run down. Nothing
 // imports it.
 //
-//	go run ./tools/bench                    # the logs of $ORRERY_DATA, and a generated one
+// Rows of a site replay a log whose jobs have tenants, classes and the like on
+// nodes in dragonfly and conformance groups, with all nine factors, EASY and
+// budgets. The column schedule is the beginning of the fingerprint: a change that
+// is only to be faster leaves it as it was.
+//
+//	go run ./tools/bench                    # the logs of $ORRERY_DATA, and generated ones
+//	go run ./tools/bench -only site         # the rows of sites
 //	go run ./tools/bench my.swf.gz:128      # a log and its machine size
 package main
 
@@ -16,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +34,29 @@ type load struct {
 	name   string
 	path   string // "" for a generated one
 	procs  int32
-	bundle string // once imported
+	site   *site   // nil for a plain machine
+	jobs   int     // of a generated one
+	load   float64 // of a generated one, 0 for the model's own
+	bundle string  // once imported
+}
+
+// policy is what the table calls the policy of l.
+func (l *load) policy(o options) string {
+	switch {
+	case l.site == nil:
+		return o.policy.order + "+" + o.policy.backfill
+	case l.site.month:
+		return "site of 4 vClusters"
+	}
+	return "site, score+easy, " + l.site.cycle
+}
+
+// file is the beginning of the names of l's files.
+func (l *load) file() string {
+	if l.site == nil {
+		return l.name
+	}
+	return l.name + "-" + l.site.cycle
 }
 
 type options struct {
@@ -36,6 +65,8 @@ type options struct {
 	count  bool // instructions, under valgrind
 	format table.Format
 	policy policy
+	only   string // rows
+	cpu    string // file for the profile of the engine
 }
 
 type policy struct{ order, backfill string }
@@ -55,6 +86,8 @@ func run(args []string) error {
 	f.BoolVar(&o.count, "instructions", true, "count instructions per job where valgrind is installed")
 	f.StringVar(&o.policy.order, "order", "fcfs", "queue order")
 	f.StringVar(&o.policy.backfill, "backfill", "easy", "backfill policy")
+	f.StringVar(&o.only, "only", "", "only the `rows` whose log and policy contain this")
+	f.StringVar(&o.cpu, "cpuprofile", "", "write a CPU profile of the engine to this `file`")
 	format := f.String("o", string(table.Markdown), "table, markdown or json")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -77,6 +110,7 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	loads = slices.DeleteFunc(loads, func(l load) bool { return !strings.Contains(l.name+" "+l.policy(o), o.only) })
 	t, err := measure(loads, o, tmp)
 	if err != nil {
 		return err
@@ -102,10 +136,21 @@ func choose(args []string) ([]load, error) {
 	if data == "" {
 		data = filepath.Join("..", "shared")
 	}
+	const (
+		kth   = "KTH-SP2-1996-2.1-cln.swf.gz"
+		sdsc  = "SDSC-SP2-1998-4.2-cln.swf.gz"
+		theta = "theta-2023-jan-validation-dadyownes.swf.gz"
+	)
 	for _, l := range []load{
-		{path: "KTH-SP2-1996-2.1-cln.swf.gz", procs: 100},
-		{path: "SDSC-SP2-1998-4.2-cln.swf.gz", procs: 128},
+		{path: kth, procs: 100},
+		{path: sdsc, procs: 128},
 		{path: "CEA-Curie-2011-2.1-cln.swf.gz", procs: 93312},
+		{path: kth, procs: 100, site: &site{group: 16, cycle: "30s"}},
+		{path: kth, procs: 100, site: &site{group: 16, cycle: "1s"}},
+		{path: sdsc, procs: 128, site: &site{group: 20, cycle: "30s"}},
+		{path: sdsc, procs: 128, site: &site{group: 20, cycle: "1s"}},
+		{path: theta, procs: 4360, site: &site{group: 192, cycle: "30s"}},
+		{path: theta, procs: 4360, site: &site{group: 192, cycle: "1s"}},
 	} {
 		l.name, l.path = base(l.path), filepath.Join(data, "traces", "swf", l.path)
 		if _, err := os.Stat(l.path); err == nil {
@@ -114,7 +159,11 @@ func choose(args []string) ([]load, error) {
 			fmt.Fprintf(os.Stderr, "bench: left out %s: %v\n", l.name, err)
 		}
 	}
-	return append(loads, load{name: "lublin-100k", procs: 256}), nil
+	loads = append(loads, load{name: "lublin-100k", procs: 256, jobs: 100_000})
+	for _, nodes := range []int32{1_024, 10_240, 102_400} {
+		loads = append(loads, load{name: fmt.Sprintf("lublin-%d", nodes), procs: nodes, jobs: 50_000, load: 0.85, site: &site{group: 256, cycle: "30s"}})
+	}
+	return append(loads, load{name: "month", procs: 1_024, site: &site{month: true}}), nil
 }
 
 func cutLast(s, sep string) (before, after string, ok bool) {
@@ -143,7 +192,7 @@ const countedJobs = 30_000
 // measure runs the programs before the engine: a child process inherits the
 // peak memory of the process that starts it, so this one must still be small.
 func measure(loads []load, o options, tmp string) (*table.Table, error) {
-	t := table.New("log", "jobs", "procs", "policy", "engine jobs/CPU s", "program jobs/CPU s", "peak RSS MB", "allocations/job", "instructions/job")
+	t := table.New("log", "jobs", "procs", "policy", "engine jobs/CPU s", "program jobs/CPU s", "peak RSS MB", "allocations/job", "instructions/job", "schedule")
 	start, err := startUp(o)
 	if err != nil {
 		return nil, err
@@ -171,9 +220,9 @@ func measure(loads []load, o options, tmp string) (*table.Table, error) {
 			}
 		}
 		p := programs[i]
-		t.Row(l.name, e.jobs, int64(l.procs), o.policy.order+"+"+o.policy.backfill,
+		t.Row(l.name, e.jobs, int64(l.procs), l.policy(o),
 			int64(float64(e.jobs)/e.cpu.Seconds()), int64(float64(e.jobs)/p.cpu.Seconds()),
-			table.Float(float64(p.rss)/(1<<20), 1), table.Float(e.allocs, 4), instructions)
+			table.Float(float64(p.rss)/(1<<20), 1), table.Float(e.allocs, 4), instructions, e.schedule)
 	}
 	return t, nil
 }

@@ -44,30 +44,38 @@ func startUp(o options) (time.Duration, error) {
 	return u.cpu, err
 }
 
-// generatedJobs is the size of the log that needs no data.
-const generatedJobs = "100000"
-
 // importLog makes the bundle of a log, or generates one.
 func importLog(l *load, o options, tmp string) error {
-	l.bundle = filepath.Join(tmp, l.name+".parquet")
+	procs := strconv.Itoa(int(l.procs))
+	l.bundle = filepath.Join(tmp, l.file()+".parquet")
 	args := []string{"import", l.path, "-o", l.bundle, "--quiet"}
-	if l.path == "" {
-		args = []string{"synth", "-o", l.bundle, "--jobs", generatedJobs, "--procs", strconv.Itoa(int(l.procs)), "--quiet"}
+	switch {
+	case l.site != nil && l.site.month:
+		l.bundle, l.site.cluster = filepath.Join(tmp, l.name+".trace"), "month"
+		args = []string{"synth", "site", "-o", l.bundle, "--nodes", procs, "--quiet"}
+	case l.path == "":
+		args = []string{"synth", "-o", l.bundle, "--jobs", strconv.Itoa(l.jobs), "--procs", procs, "--quiet"}
+		if l.load > 0 {
+			args = append(args, "--load", strconv.FormatFloat(l.load, 'g', -1, 64))
+		}
 	}
-	_, err := best(1, o.binary, args...)
-	return err
+	if _, err := best(1, o.binary, args...); err != nil || l.site == nil || l.site.month {
+		return err
+	}
+	return l.site.furnish(l, tmp)
 }
 
 func replayArgs(l load, o options, dir string) []string {
-	return []string{
-		"replay", l.bundle, "--procs", strconv.Itoa(int(l.procs)), "--order", o.policy.order,
-		"--backfill", o.policy.backfill, "--out", dir, "--quiet",
+	args := []string{"replay", l.bundle, "--out", dir, "--quiet"}
+	if l.site != nil {
+		return append(args, "--cluster", l.site.cluster)
 	}
+	return append(args, "--procs", strconv.Itoa(int(l.procs)), "--order", o.policy.order, "--backfill", o.policy.backfill)
 }
 
 // program replays a bundle into a run directory, less the start-up.
 func program(l load, o options, start time.Duration, tmp string) (usage, error) {
-	u, err := best(o.reps, o.binary, replayArgs(l, o, filepath.Join(tmp, "run-"+l.name))...)
+	u, err := best(o.reps, o.binary, replayArgs(l, o, filepath.Join(tmp, "run-"+l.file()))...)
 	u.cpu -= start
 	return u, err
 }
@@ -88,7 +96,7 @@ func instructionsPerJob(jobs int64, l load, o options, tmp string) (perJob int64
 			return 0, false, err
 		}
 	}
-	all, err := instructions(binary, replayArgs(l, o, filepath.Join(tmp, "counted-"+l.name))...)
+	all, err := instructions(binary, replayArgs(l, o, filepath.Join(tmp, "counted-"+l.file()))...)
 	if err != nil {
 		return 0, false, err
 	}
