@@ -27,7 +27,6 @@ type bench struct {
 	jobs   []errand
 	ends   []end
 	starts []string
-	now    model.Time
 }
 
 type end struct {

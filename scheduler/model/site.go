@@ -1,14 +1,20 @@
 package model
 
-// Ids of what a site has several of. All are dense, from 0, in the order of
-// the cluster file; -1 is none.
+// The ids of what a site has several of are dense, from 0, in the order of the
+// cluster file; -1 is none.
 type (
-	VClusterID    int32
-	TenantID      int32
-	QOSID         int32
-	PartitionID   int32
+	// VClusterID indexes Site.VClusters.
+	VClusterID int32
+	// TenantID indexes Site.Tenants.
+	TenantID int32
+	// QOSID indexes Site.QOS.
+	QOSID int32
+	// PartitionID indexes Site.Partitions.
+	PartitionID int32
+	// ReservationID indexes Site.Reservations.
 	ReservationID int32
-	ConstraintID  int32 // index into Site.Constraints
+	// ConstraintID indexes Site.Constraints.
+	ConstraintID int32
 )
 
 // Site is everything that a scheduler knows of a cluster whose nodes differ,

@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -109,7 +110,10 @@ func (t *Translator) mean(b *traces.Batch, i int, c traces.TextColumn, missing i
 	}
 	m, err := v.read(b.Attr.Texts.Of(c)[k])
 	if err != nil {
-		u := err.(*unknown)
+		var u *unknown
+		if !errors.As(err, &u) {
+			return 0, err
+		}
 		return 0, t.wrong(b, i, c.String(), u.found, u.expected, u.mend)
 	}
 	v.meaning[k] = m

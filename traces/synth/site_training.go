@@ -19,7 +19,7 @@ func (s *site) training(u *unit, task int, j *traces.Job) {
 	d := s.source(streamSiteEnd, u, task+1)
 	j.Name = "train"
 	role := roleTrain
-	most := int32(s.largest(siteML) * mlGPUs)
+	most := s.largest(siteML) * mlGPUs
 	switch u.shape {
 	case shapeArray:
 		j.Name, j.Group = "sweep", fmt.Sprintf("sweep%06d", u.n)
