@@ -20,8 +20,7 @@ type codedTwin struct {
 	now     model.Time
 	passed  model.Time
 	changed bool
-	blocked bool // somebody was deferred in the last pass
-	second  int  // proposals of second looks so far
+	second  int // proposals of second looks so far
 	seq     uint64
 	plan    scheduler.Plan
 }
@@ -118,9 +117,7 @@ func (s *codedTwin) Plan(now model.Time) *scheduler.Plan {
 		}
 	} else if s.changed {
 		s.changed = false
-		if s.pass(); s.changed && len(s.pending()) > 0 {
-			s.plan.Due = now
-		}
+		s.pass()
 	}
 	return &s.plan
 }
@@ -139,7 +136,6 @@ func (s *codedTwin) pending() (out []*codedJob) {
 func (s *codedTwin) pass() {
 	queue := s.pending()
 	if len(queue) == 0 {
-		s.blocked = false
 		return
 	}
 	for _, j := range queue {
@@ -152,9 +148,7 @@ func (s *codedTwin) pass() {
 			deferred = append(deferred, j)
 		}
 	}
-	was := s.blocked
-	if s.blocked = len(deferred) > 0; !s.blocked {
-		s.changed = s.changed || was // nobody waits any more: all look again
+	if len(deferred) == 0 {
 		return
 	}
 	start := s.release(int(deferred[0].NodesMin))
@@ -190,6 +184,15 @@ func (s *codedTwin) place(j *codedJob) (deferred bool) {
 
 // within says whether the hard limits leave room for j on n nodes.
 func (s *codedTwin) within(j *codedJob, n int) bool {
+	held := n
+	for _, o := range s.jobs {
+		if o.IsSensitive() {
+			held += len(o.nodes)
+		}
+	}
+	if pool := s.cfg.Site.SensitivePool; pool > 0 && j.IsSensitive() && held > int(pool) {
+		return false
+	}
 	if j.Tenant < 0 {
 		return true
 	}

@@ -213,6 +213,9 @@ func (d *naiveDraw) shared(site *model.Site) {
 			})
 		}
 	}
+	if d.has(withSensitive) {
+		site.SensitivePool = int32(d.n("pool", 0, 8))
+	}
 	if d.has(withCaps) {
 		site.PowerCap, site.Bandwidth = 100*int64(d.n("power cap", 0, 15)), int64(d.n("bandwidth cap", 0, 10))
 	}

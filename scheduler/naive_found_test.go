@@ -48,6 +48,7 @@ func fails(e *naiveErrand)                       { e.outcome = model.Failed }
 func on(j model.JobID) func(*naiveErrand) {
 	return func(e *naiveErrand) { e.Deps, e.Awaited = []model.Dependency{{On: j, Condition: model.AfterOK}}, true }
 }
+func sensitive(e *naiveErrand)                 { e.Sensitive = true }
 func in(v model.VClusterID) func(*naiveErrand) { return func(e *naiveErrand) { e.VCluster = v } }
 
 // TestSiteTwinFoundThese are the smallest worlds in which the core and the twin
@@ -120,6 +121,38 @@ func TestSiteTwinFoundThese(t *testing.T) {
 			"00:00:00: 1 assign job 0 on [0 1 2]",
 			"00:00:01: 2 assign job 0 on [0 2]",
 			"00:00:01: 3 assign job 1 on [1]",
+		}},
+		{"a tick at which nothing can change is one all the same", func() *naiveWorld {
+			w := foundWorld(2, found(0, 9, 3, tenant(0)), found(0, 5, 1), found(0, 9, 3, in(1), tenant(0)), found(3, 5, 1, in(1), tenant(0)))
+			site := w.cfg.Site
+			site.VClusters = []model.VCluster{{Name: "a"}, {Name: "b"}}
+			site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxConcurrent: 1}}}
+			w.cfg.Quota.Tenants = site.Tenants
+			w.cfg.Policies = append(w.cfg.Policies, w.cfg.Policies[0])
+			w.cfg.Policies[0].Cycle, w.cfg.Policies[1].Order = 3*model.Second, scheduler.SJF
+			w.end = seconds(8)
+			return w
+		}, []string{
+			"00:00:03: 1 assign job 3 on [0]",
+			"00:00:06: 2 assign job 1 on [1]",
+		}},
+		{"whose blocked job was withdrawn lends", func() *naiveWorld {
+			w := foundWorld(1, found(0, 9, 2), found(1, 5, 1, in(1)))
+			site := w.cfg.Site
+			site.VClusters = []model.VCluster{{Name: "a", Lend: true, MaxLent: model.One}, {Name: "b", Borrow: true}}
+			site.Nodes[0].Home = 0
+			w.cfg.Policies = append(w.cfg.Policies, w.cfg.Policies[0])
+			w.jobs[0].cancel = seconds(4)
+			return w
+		}, []string{"00:00:04: 1 assign job 1 on [0] borrowed"}},
+		{"sensitive work keeps to its pool", func() *naiveWorld {
+			w := foundWorld(4, found(0, 9, 1, sensitive, growsTo(4)), found(0, 5, 2, sensitive), found(0, 5, 1))
+			w.cfg.Site.SensitivePool = 2
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0 2]",
+			"00:00:00: 2 assign job 2 on [1]",
+			"00:00:09: 3 assign job 1 on [0 1]",
 		}},
 		{"a chain is cancelled to its end", func() *naiveWorld {
 			return foundWorld(1, found(0, 5, 1, fails), found(0, 5, 1, on(0)), found(0, 5, 1, on(1)), found(0, 5, 1, on(2)))

@@ -44,8 +44,8 @@ func (s *naiveSite) blockedNow(l *naiveLane, blocked bool) {
 	was := l.blocked
 	l.blocked = blocked
 	s.lapse(l)
-	if was && !blocked {
-		s.changedForAll()
+	for _, o := range s.lanes {
+		o.changed = o.changed || was && !blocked && o != l
 	}
 }
 
@@ -231,9 +231,14 @@ func (s *naiveSite) withinLimits(j *naiveJob, size int) bool {
 		}
 		return nodes, jobs
 	}
+	fits := true
+	if j.IsSensitive() {
+		nodes, _ := sum(func(o *naiveJob) bool { return o.IsSensitive() })
+		fits = ok(s.site.SensitivePool, nodes)
+	}
 	l := &s.limits[s.row(j.Tenant)]
 	nodes, jobs := sum(func(o *naiveJob) bool { return o.Tenant == j.Tenant })
-	fits := ok(l.MaxNodes, nodes) && ok(l.MaxConcurrent, jobs)
+	fits = fits && ok(l.MaxNodes, nodes) && ok(l.MaxConcurrent, jobs)
 	if j.QOS >= 0 {
 		q := &s.site.QOS[j.QOS]
 		nodes, jobs = sum(func(o *naiveJob) bool { return o.QOS == j.QOS })

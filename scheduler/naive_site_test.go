@@ -371,7 +371,7 @@ func (s *naiveSite) turn(l *naiveLane) bool {
 func (s *naiveSite) due() model.Time {
 	at := model.Never
 	for _, l := range s.lanes {
-		if !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return s.lane(j) == l && j.phase == naiveWaiting }) {
+		if !l.blocked && !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return s.lane(j) == l && j.phase == naiveWaiting }) {
 			continue
 		}
 		if c := l.policy.Cycle; c > 0 {

@@ -143,6 +143,7 @@ type Site struct {
 	price           model.Fixed
 	powerCap, used  usage
 	queued, running int64   // GPU seconds asked for by waiting and by running jobs
+	sensitive       int32   // nodes of sensitive work, running or in flight
 	lent            []int32 // home nodes of each vCluster that others hold
 	homes           []int32 // home nodes of each vCluster
 	home            []model.NodeSet
@@ -198,7 +199,7 @@ type lane struct {
 	dirty   bool       // something changed since the last pass
 	quiet   model.Time // nothing changes before, if nothing is observed
 	release model.Time // a job held by min_score reaches it
-	passed  model.Time // last pass
+	passed  model.Time // last pass, or tick of the cycle that needed none
 	blocked bool       // somebody waits for room
 
 	hold     siteHold
@@ -352,6 +353,9 @@ func (s *Site) Never(a *model.Allocation) model.Reason {
 		return model.ReasonTooLarge
 	}
 	if u := (usage{a.Power, a.IODemand}); !s.fitsCaps(&u, usage{}) {
+		return model.ReasonTooLarge
+	}
+	if pool := s.site.SensitivePool; pool > 0 && a.IsSensitive() && a.NodesMin > pool {
 		return model.ReasonTooLarge
 	}
 	c := s.claimOf(a, k, a.NodesMin)

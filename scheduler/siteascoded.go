@@ -84,7 +84,7 @@ func (s *Site) codedChoose(l *lane, ref model.Ref, now model.Time) model.Reason 
 		return r
 	}
 	j.claim = s.claimOf(&j.Allocation, j.kind, n)
-	return s.book.Check(&j.claim)
+	return s.limited(j)
 }
 
 // anyUnknown says whether the fingerprint of a node of p is not known.

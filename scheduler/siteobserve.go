@@ -74,6 +74,15 @@ func (s *Site) stir() {
 	}
 }
 
+// stirOthers makes every other vCluster look at its queue again.
+func (s *Site) stirOthers(l *lane) {
+	for i := range s.lanes {
+		if o := &s.lanes[i]; o != l {
+			o.dirty = true
+		}
+	}
+}
+
 // advance brings the books to now: what the last accounting tick up to then
 // froze. Ticks in between leave a mark only where usage decays, and before the
 // first fact there is nothing to freeze.
@@ -274,8 +283,7 @@ func (s *Site) vacate(ref model.Ref) {
 	s.uses(j, -1)
 	s.book.Stop(&j.claim, s.now)
 	s.graph.Stopped(ref)
-	s.used.power -= j.ask.power
-	s.used.bandwidth -= j.ask.bandwidth
+	s.takes(j, -1)
 	s.lend(j, -1)
 	s.free.Give(&j.placement)
 	for i := range s.lanes {
@@ -333,8 +341,7 @@ func (s *Site) refused(f *model.Fact) {
 	j.lane.ends.Remove(j.predicted, f.Ref)
 	s.book.Unreserve(&j.claim)
 	s.graph.Stopped(f.Ref)
-	s.used.power -= j.ask.power
-	s.used.bandwidth -= j.ask.bandwidth
+	s.takes(j, -1)
 	s.lend(j, -1)
 	j.borrowed = false
 	j.lane.free.GiveWhere(&j.placement, s.free)

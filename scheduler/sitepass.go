@@ -39,12 +39,16 @@ func (s *Site) turn(l *lane, now model.Time) bool {
 	if p.Cycle == 0 {
 		return l.dirty || l.release <= now || s.boundary(now) || (l.timeline != nil && l.plans.due <= now)
 	}
-	return now != l.passed && grid(now, p.Cycle, p.Phase) == now && (l.dirty || l.quiet <= now || s.cfg.EveryCycle)
+	if now == l.passed || grid(now, p.Cycle, p.Phase) != now {
+		return false
+	}
+	l.passed = now // also where nothing can change at this tick: there is one in an instant
+	return l.dirty || l.quiet <= now || s.cfg.EveryCycle
 }
 
 // due is the next instant at which l must look at its queue.
 func (s *Site) due(l *lane, now model.Time) model.Time {
-	if len(l.queue) == 0 {
+	if len(l.queue) == 0 && !l.blocked { // who was blocked lends from the next pass on
 		return model.Never
 	}
 	p := l.policy
@@ -125,9 +129,16 @@ func (s *Site) pass(l *lane, now model.Time) {
 	l.quiet, l.release = model.Never, model.Never
 	wasBlocked := l.blocked
 	l.blocked = false
-	if len(l.queue) == 0 {
-		return
+	if len(l.queue) > 0 {
+		s.passCandidates(l, now)
 	}
+	if wasBlocked && !l.blocked {
+		s.stirOthers(l) // they may borrow what nobody here waits for
+	}
+}
+
+// passCandidates is the pass of a vCluster in which somebody waits.
+func (s *Site) passCandidates(l *lane, now model.Time) {
 	s.freeze(l)
 	l.hold.reset()
 	l.stamp++
@@ -147,9 +158,6 @@ func (s *Site) pass(l *lane, now model.Time) {
 		// Nothing runs and nobody started, so nobody's reservation holds anybody
 		// back: time alone changes nothing but what min_score does.
 		l.quiet = l.release
-	}
-	if wasBlocked && !l.blocked {
-		s.stir() // others may borrow what nobody here waits for
 	}
 }
 
@@ -320,10 +328,21 @@ func (s *Site) held(l *lane, c candidate, now model.Time) model.Reason {
 		l.release = min(l.release, s.reaches(l, j, now))
 		return model.ReasonMinScore
 	}
-	if r := s.book.Check(&j.claim); r != model.ReasonNone {
+	if r := s.limited(j); r != model.ReasonNone {
 		return r
 	}
 	return s.graph.Gate(c.ref)
+}
+
+// limited says which hard limit j would exceed on as many nodes as its claim names.
+func (s *Site) limited(j *siteJob) model.Reason {
+	if r := s.book.Check(&j.claim); r != model.ReasonNone {
+		return r
+	}
+	if s.overPool(j, j.claim.Nodes) {
+		return model.ReasonSensitivePool
+	}
+	return model.ReasonNone
 }
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the

@@ -225,11 +225,25 @@ func (s *Site) own(l *lane, j *siteJob, avoid model.NodeSet) int32 {
 	return int32(n)
 }
 
-// use books what j takes of the caps on the nodes in s.chosen.
+// use books what j takes of the caps on its nodes.
 func (s *Site) use(j *siteJob) {
-	j.ask = usage{s.site.Draw(&j.Allocation, &s.chosen), j.Demand(sizeOf(&s.chosen))}
-	s.used.power += j.ask.power
-	s.used.bandwidth += j.ask.bandwidth
+	j.ask = usage{s.site.Draw(&j.Allocation, &j.placement), j.Demand(sizeOf(&j.placement))}
+	s.takes(j, 1)
+}
+
+// takes counts what j has of the caps and of the nodes for sensitive work, sign
+// times.
+func (s *Site) takes(j *siteJob, sign int64) {
+	s.used.power += sign * j.ask.power
+	s.used.bandwidth += sign * j.ask.bandwidth
+	if j.IsSensitive() {
+		s.sensitive += int32(sign) * sizeOf(&j.placement)
+	}
+}
+
+// overPool says whether sensitive work would hold too many nodes with n more.
+func (s *Site) overPool(j *siteJob, n int32) bool {
+	return s.site.SensitivePool > 0 && j.IsSensitive() && s.sensitive+n > s.site.SensitivePool
 }
 
 // grow offers the jobs proposed since first that take a range of nodes what
@@ -277,19 +291,16 @@ func (s *Site) larger(l *lane, now model.Time, ref model.Ref, n int32) bool {
 	if !fits || !l.free.Select(&q, &s.chosen) {
 		return false
 	}
-	have := j.ask
-	s.used.power -= have.power
-	s.used.bandwidth -= have.bandwidth
-	if s.overCap(j) != model.ReasonNone {
-		s.used.power += have.power
-		s.used.bandwidth += have.bandwidth
+	s.takes(j, -1)
+	if s.overCap(j) != model.ReasonNone || s.overPool(j, n) {
+		s.takes(j, 1)
 		return false
 	}
 	s.book.Unreserve(&j.claim)
 	j.claim = s.claimOf(&j.Allocation, j.kind, n)
 	s.book.Reserve(&j.claim)
-	s.use(j)
 	j.placement.Words = append(j.placement.Words[:0], s.chosen.Words...)
 	j.placement.Shares = append(j.placement.Shares[:0], s.chosen.Shares...)
+	s.use(j)
 	return true
 }

@@ -139,7 +139,6 @@ func TestDefectD17RequeuedPredecessors(t *testing.T) {
 // The bound on nodes of sensitive work is met before a proposal: what the quorum
 // is bound to refuse is not proposed, least of all again and again.
 func TestSensitivePoolIsMetBeforeProposals(t *testing.T) {
-	t.Skip("the core does not know the bound: it proposes the second job every 20 ms until the first has left")
 	a, b := lasts(2, 20), lasts(2, 20)
 	a.Sensitive, b.Sensitive = traces.Some(true), traces.Some(true)
 	require.Equal(t, []string{"2s job 1 from 0s COMPLETED", "4s job 2 from 2s COMPLETED"}, told(t, `
