@@ -74,11 +74,7 @@ func drawNaive(t *rapid.T, with naiveFeature) *naiveWorld {
 	d.jobs()
 	d.changes()
 	if d.has(withConflicts) {
-		if len(d.w.cfg.Policies) == 1 {
-			// With several vClusters, a proposal in flight may name nodes that
-			// have been granted to another meanwhile; see the table.
-			d.w.latency = d.span("latency", 0, 4)
-		}
+		d.w.latency = d.span("latency", 0, 4)
 		if d.chance("denies", 50) {
 			d.w.deny = rapid.Uint64().Draw(t, "deny") & rapid.Uint64().Draw(t, "and")
 		}

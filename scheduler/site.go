@@ -157,7 +157,8 @@ type Site struct {
 	ticks int64 // accounting ticks so far
 	// happened counts the facts observed but for submissions.
 	happened int64
-	begun    bool // something was observed
+	begun    bool   // something was observed
+	walk     uint64 // of the predicted ends, so far
 	seq      uint64
 	plan     Plan
 	work     Work
@@ -233,6 +234,7 @@ type siteJob struct {
 	seq      uint64    // of the last proposal to start it
 	asked    uint64    // of the last proposal to preempt it
 	cause    model.Ref // that it was preempted for
+	walked   uint64    // last walk of ends in which it was past
 	note     noted
 }
 

@@ -66,7 +66,7 @@ func (s *Site) reserve(l *lane, now model.Time) {
 	h := &l.hold
 	h.known = true
 	j := &s.jobs[h.ref]
-	h.detailed = s.cfg.Shared || j.IsSensitive() || len(s.claims) > 0 || len(s.site.Reservations) > 0
+	h.detailed = s.cfg.Shared || j.IsSensitive() || len(s.claims) > 0 || len(s.site.Reservations) > 0 || s.clashes(l)
 	if h.detailed {
 		s.foresee(l, now)
 		return
@@ -126,6 +126,8 @@ func (s *Site) foresee(l *lane, now model.Time) {
 	h := &l.hold
 	j := &s.jobs[h.ref]
 	h.forecast.CopyFrom(l.free)
+	clashes := s.clashes(l)
+	s.walk++
 	used := s.used
 	h.at = model.Never
 	try := func(at model.Time) bool {
@@ -157,7 +159,7 @@ func (s *Site) foresee(l *lane, now model.Time) {
 			return false
 		}
 		r := &s.jobs[ref]
-		h.forecast.Give(&r.placement)
+		s.giveIn(h.forecast, l, ref, clashes)
 		used.power -= r.ask.power
 		used.bandwidth -= r.ask.bandwidth
 		return true

@@ -164,14 +164,13 @@ func (s *Site) mayTest(l *lane, ref model.Ref) bool {
 func (s *Site) lay(l *lane, now model.Time) {
 	t := l.timeline
 	t.Reset(now, l.free.Idle())
+	clashes := s.clashes(l)
+	s.walk++
 	l.ends.Ascend(now, func(at model.Time, ref model.Ref, _ int32) bool {
 		if at == model.Never {
 			return false
 		}
-		clear(s.extra)
-		for _, w := range s.jobs[ref].placement.Words {
-			s.extra[w.Word] |= w.Mask & s.ready[w.Word]
-		}
+		s.comesFree(l, ref, clashes)
 		t.Add(s.rounded(l, at), model.Never, s.extra)
 		return true
 	})
