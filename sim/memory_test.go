@@ -38,6 +38,8 @@ func (s *memorySource) Users() []string      { return nil }
 func (s *memorySource) Nodes() []traces.Node { return s.nodes }
 func (s *memorySource) Close() error         { return nil }
 
+func (s *memorySource) Events() []traces.Event   { return nil }
+func (s *memorySource) Prices() []traces.Price   { return nil }
 func (s *memorySource) Tenants() []traces.Tenant { return s.tenants }
 func (s *memorySource) Dependencies(bool) (*traces.Dependencies, error) {
 	return &traces.Dependencies{Edges: s.edges}, nil

@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"orrery/profiles"
 	"orrery/scheduler"
@@ -59,6 +62,7 @@ func (s Spec) site(p *plan, src Tables) error {
 	for i := range res.Tenants {
 		sp.names.Tenants = append(sp.names.Tenants, res.Tenants[i].Name)
 	}
+	sp.core.Prices = pricesOf(res.Price, sp.world.Changes)
 	sp.core.Extend = p.world.Policy.Overrun == world.Extend
 	p.site = sp
 	p.world.Cluster = unitsOfSite(res)
@@ -120,7 +124,7 @@ func unitsOfSite(s *profiles.Site) model.Cluster {
 
 // coreOf is the configuration of the scheduler core.
 func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
-	c := scheduler.SiteConfig{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price, Prices: pricesOf(s)}
+	c := scheduler.SiteConfig{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
 	c.Quota, c.AssocPriority = booksOf(s), s.AssocPriority
 	for i := range s.Profiles {
 		p, err := policyOf(&s.Profiles[i], int64(s.Agents.CheckpointBandwidth))
@@ -224,20 +228,46 @@ func booksOf(s *profiles.Site) quota.Config {
 	return q
 }
 
-// pricesOf is the series of prices that the events announce.
-func pricesOf(s *profiles.Site) scheduler.PriceSeries {
-	at, price := []model.Time{0}, []model.Fixed{s.Price}
-	for i := range s.Changes {
-		c := &s.Changes[i]
+// pricesOf is the series of prices that the changes announce.
+func pricesOf(start model.Fixed, changes []world.Change) scheduler.PriceSeries {
+	at, price := []model.Time{0}, []model.Fixed{start}
+	for i := range changes {
+		c := &changes[i]
 		switch {
-		case c.Kind != "price":
+		case c.Kind != world.PriceChange:
 		case c.At == at[len(at)-1]:
-			price[len(price)-1] = c.Price
+			price[len(price)-1] = model.Fixed(c.Value)
 		default:
-			at, price = append(at, c.At), append(price, c.Price)
+			at, price = append(at, c.At), append(price, model.Fixed(c.Value))
 		}
 	}
 	return scheduler.NewPriceSeries(at, price)
+}
+
+// recorded adds what the trace says of changes to those of the cluster file,
+// which come first at one instant. Prices in money are put on the scale from the
+// lowest to the highest of the trace.
+func recorded(dst []world.Change, site *model.Site, src Tables) ([]world.Change, error) {
+	if len(src.Events()) == 0 && len(src.Prices()) == 0 {
+		return dst, nil
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	span := func(x float64) { low, high = min(low, x), max(high, x) }
+	for _, p := range src.Prices() {
+		span(p.Price)
+	}
+	for _, e := range src.Events() {
+		if x, err := strconv.ParseFloat(e.Value, 64); e.Kind == "price" && err == nil {
+			span(x)
+		}
+	}
+	if !(low < high) { // one price, or none
+		high = low + 1
+	}
+	more, err := world.Changes(src.Info().Name, site, src.Events(), src.Prices(), world.PriceScale{Low: low, High: high})
+	dst = append(dst, more...)
+	slices.SortStableFunc(dst, func(a, b world.Change) int { return cmp.Compare(a.At, b.At) })
+	return dst, err
 }
 
 // worldOf is the configuration of the simulated world.
@@ -261,6 +291,7 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 		seen, w.Exit = i, exit
 	}
 	w.Exit.KillGrace, w.Exit.Bandwidth = a.KillGrace, int64(a.CheckpointBandwidth)
+	w.Checkpoints = checkpointsOf(res)
 	var err error
 	for i := range res.Changes {
 		if w.Changes, err = appendChange(w.Changes, &res.Changes[i], len(res.Nodes)); err != nil {
@@ -271,6 +302,21 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 		return w, &UsageError{err.Error()}
 	}
 	return w, nil
+}
+
+// checkpointsOf says when running jobs write checkpoints, nil for never. One of
+// no size is written at once and costs nothing.
+func checkpointsOf(res *profiles.Site) *preempt.CheckpointConfig {
+	i := slices.Index([]string{"value", "young", "daly"}, res.Agents.Checkpoints)
+	if i < 0 {
+		return nil
+	}
+	c := preempt.DefaultCheckpointConfig()
+	c.Strategy, c.Bandwidth, c.Bytes = preempt.Strategy(i), int64(res.Agents.CheckpointBandwidth), 0
+	if res.Failures.MTBF > 0 {
+		c.MTBF = res.Failures.MTBF
+	}
+	return &c
 }
 
 func exitsDiffer(a, b *preempt.Config) bool {

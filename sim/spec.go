@@ -137,6 +137,8 @@ type Tables interface {
 	Info() traces.Info
 	Nodes() []traces.Node
 	Tenants() []traces.Tenant
+	Events() []traces.Event
+	Prices() []traces.Price
 }
 
 // resolve checks every setting and derives the configurations for the trace.

@@ -124,6 +124,9 @@ type Source interface {
 	Nodes() []Node
 	// Tenants is the bundle's tenants table, nil when it has none.
 	Tenants() []Tenant
+	// Events and Prices are those tables of the bundle, nil when it has none.
+	Events() []Event
+	Prices() []Price
 	// Dependencies resolves what jobs wait for to rows, see
 	// Bundle.Dependencies.
 	Dependencies(afterJob bool) (*Dependencies, error)

@@ -63,6 +63,12 @@ func (s *jobSource) Nodes() []Node   { return s.b.nodes.rows }
 // Tenants implements Source.
 func (s *jobSource) Tenants() []Tenant { return s.b.Tenants() }
 
+// Events implements Source.
+func (s *jobSource) Events() []Event { return s.b.Events() }
+
+// Prices implements Source.
+func (s *jobSource) Prices() []Price { return s.b.Prices() }
+
 // Dependencies implements Source.
 func (s *jobSource) Dependencies(afterJob bool) (*Dependencies, error) {
 	return s.b.Dependencies(afterJob)

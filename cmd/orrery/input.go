@@ -25,6 +25,8 @@ type trace struct {
 	info   traces.Info
 	nodes  []traces.Node
 	shares []traces.Tenant
+	events []traces.Event
+	prices []traces.Price
 
 	report *traces.Report // of the import, nil when nothing was imported
 	note   string         // what was done beside the user's back
@@ -37,6 +39,12 @@ func (t *trace) Info() traces.Info { return t.info }
 
 // Nodes implements sim.Tables.
 func (t *trace) Nodes() []traces.Node { return t.nodes }
+
+// Events implements sim.Tables.
+func (t *trace) Events() []traces.Event { return t.events }
+
+// Prices implements sim.Tables.
+func (t *trace) Prices() []traces.Price { return t.prices }
 
 // Tenants implements sim.Tables.
 func (t *trace) Tenants() []traces.Tenant { return t.shares }
@@ -114,6 +122,7 @@ func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error
 	}
 	t.undo = append(t.undo, first.Close)
 	t.info, t.nodes, t.shares = first.Info(), first.Nodes(), first.Tenants()
+	t.events, t.prices = first.Events(), first.Prices()
 	t.table, t.report, t.note = opened.Table, opened.Report, opened.Note
 	bundle, err := traces.Open(opened.Table)
 	if err != nil {

@@ -56,7 +56,9 @@ type badEvent struct{ column, found, expected, mend string }
 
 const mendEvent = "correct the row, or leave it out"
 
-var nodeEvents = map[string]ChangeKind{"fail": NodeFails, "repair": NodeRepaired, "drain": NodeDrains, "undrain": NodeUndrained}
+var nodeEvents = map[string]ChangeKind{
+	"down": NodeFails, "up": NodeRepaired, "drain": NodeDrains, "undrain": NodeUndrained, "degraded": NodeDegrades,
+}
 
 func (r *eventReader) read(e *traces.Event) (Change, *badEvent) {
 	if kind, ok := nodeEvents[e.Kind]; ok {
@@ -69,12 +71,15 @@ func (r *eventReader) read(e *traces.Event) (Change, *badEvent) {
 	switch e.Kind {
 	case "quota":
 		return r.quota(e)
-	case "power_cap":
-		watts, err := strconv.ParseInt(e.Value, 10, 64)
-		if err != nil || watts < 0 {
-			return Change{}, &badEvent{"value", strconv.Quote(e.Value), "whole W, 0 for no cap", mendEvent}
+	case "power_cap", "storage_bandwidth":
+		limit, err := strconv.ParseInt(e.Value, 10, 64)
+		if err != nil || limit < 0 {
+			return Change{}, &badEvent{"value", strconv.Quote(e.Value), "whole W or B/s, 0 for no cap", mendEvent}
 		}
-		return Change{Kind: PowerChange, Value: watts}, nil
+		if e.Kind == "power_cap" {
+			return Change{Kind: PowerChange, Value: limit}, nil
+		}
+		return Change{Kind: BandwidthChange, Value: limit}, nil
 	case "price":
 		price, err := strconv.ParseFloat(e.Value, 64)
 		if err != nil {
@@ -82,7 +87,7 @@ func (r *eventReader) read(e *traces.Event) (Change, *badEvent) {
 		}
 		return Change{Kind: PriceChange, Value: r.scale.of(price)}, nil
 	}
-	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "fail, repair, drain, undrain, quota, power_cap or price, the kinds that a replay follows", mendEvent}
+	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "down, up, degraded, drain, undrain, quota, power_cap, storage_bandwidth or price, the kinds that a replay follows", mendEvent}
 }
 
 // quota reads the limits that change; null lifts one.

@@ -15,8 +15,8 @@ func TestChanges(t *testing.T) {
 	site := namedSite()
 	site.Tenants[1].Limits = model.Limits{MaxNodes: 9, MaxConcurrent: 5}
 	got, err := Changes("log", site, []traces.Event{
-		{Time: 1 * at, Kind: "fail", Subject: "n2"},
-		{Time: 2 * at, Kind: "repair", Subject: "n2"},
+		{Time: 1 * at, Kind: "down", Subject: "n2"},
+		{Time: 2 * at, Kind: "up", Subject: "n2"},
 		{Time: 3 * at, Kind: "drain", Subject: "n1"},
 		{Time: 4 * at, Kind: "undrain", Subject: "n1"},
 		{Time: 5 * at, Kind: "quota", Subject: "bob", Value: `{"max_nodes":4,"fair_share":0.5,"gpu_hours":2}`},
@@ -46,14 +46,14 @@ func TestBadChanges(t *testing.T) {
 		event traces.Event
 		want  string
 	}{
-		{traces.Event{Kind: "fail", Subject: "x"}, `log (events): row 1, column subject: found "x", expected the name of a node of the site; correct the row, or leave it out`},
+		{traces.Event{Kind: "down", Subject: "x"}, `log (events): row 1, column subject: found "x", expected the name of a node of the site; correct the row, or leave it out`},
 		{traces.Event{Kind: "quota", Subject: "x", Value: "{}"}, `column subject: found "x", expected the name of a tenant`},
 		{traces.Event{Kind: "quota", Subject: "ada", Value: "3"}, `column value: found "3", expected a JSON object`},
 		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"x":1}`}, `expected columns of the tenants table`},
 		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"max_nodes":-1}`}, `expected columns of the tenants table`},
 		{traces.Event{Kind: "power_cap", Value: "-1"}, `column value: found "-1", expected whole W`},
 		{traces.Event{Kind: "price", Value: "x"}, `column value: found "x", expected EUR/kWh`},
-		{traces.Event{Kind: "metric_gap", Value: "1"}, `column kind: found "metric_gap", expected fail, repair`},
+		{traces.Event{Kind: "metric_gap", Value: "1"}, `column kind: found "metric_gap", expected down, up`},
 	} {
 		_, err := Changes("log", namedSite(), []traces.Event{c.event}, nil, PriceScale{0, 1})
 		require.ErrorContains(t, err, c.want)

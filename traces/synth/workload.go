@@ -191,6 +191,12 @@ func (s *source) Nodes() []traces.Node { return s.w.nodes }
 // Tenants implements traces.Source.
 func (s *source) Tenants() []traces.Tenant { return s.w.tenants }
 
+// Events implements traces.Source: a workload has none.
+func (s *source) Events() []traces.Event { return nil }
+
+// Prices implements traces.Source: a workload has none.
+func (s *source) Prices() []traces.Price { return nil }
+
 // Dependencies implements traces.Source. No generator writes after_job.
 func (s *source) Dependencies(bool) (*traces.Dependencies, error) {
 	d := &traces.Dependencies{}
