@@ -80,6 +80,13 @@ func (s *Site) note(ref model.Ref, r model.Reason) {
 	s.plan.Notes = append(s.plan.Notes, out)
 }
 
+// forgetNotes drops the notes of the last plan, and keeps those that what was
+// observed since has called for.
+func (s *Site) forgetNotes() {
+	s.plan.Notes = append(s.plan.Notes[:0], s.plan.Notes[s.told:]...)
+	s.told = 0
+}
+
 // inTheWay says which job keeps ref from starting for the reason r, -1 for none,
 // and until when, as far as that is known.
 func (s *Site) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time) {

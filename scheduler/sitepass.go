@@ -11,7 +11,8 @@ import (
 // and returns what they decided; it is valid until the next Plan.
 func (s *Site) Plan(now model.Time) *Plan {
 	s.advance(now)
-	s.plan.Proposals, s.plan.Notes = s.plan.Proposals[:0], s.plan.Notes[:0]
+	s.plan.Proposals = s.plan.Proposals[:0]
+	s.forgetNotes()
 	s.plan.Due, s.plan.QuietUntil = model.Never, model.Never
 	s.wake()
 	s.withdraw()
@@ -30,6 +31,7 @@ func (s *Site) Plan(now model.Time) *Plan {
 			s.plan.Due = min(s.plan.Due, j.Eligible)
 		}
 	}
+	s.told = len(s.plan.Notes)
 	return &s.plan
 }
 

@@ -22,6 +22,7 @@ type siteScratch struct {
 	victims       []int
 	coded         codedInputs // of the last pass in the as-coded mode
 	perGroup      []int32     // for notes
+	told          int         // notes that the last plan held
 }
 
 func newSiteScratch(space *place.Space, nodes int) siteScratch {
