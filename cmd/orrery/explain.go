@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -9,32 +10,73 @@ import (
 	"orrery/scheduler"
 )
 
-func (m *Main) explainCommand() *cobra.Command {
-	var print *printer
-	var modes bool
-	cmd := &cobra.Command{
-		Use:   "explain",
-		Short: "Explain how the scheduler decides",
-		Long: `Print in what the two modes of a profile differ: 'mode: documented' does what the
-documents of Lattice mean, 'mode: as-coded' what its public sources do. The
-source is where this program has the rule of the sources; both marks rules of the
-sources that neither mode follows.
+// explainVerb holds the flags of explain.
+type explainVerb struct {
+	m     *Main
+	print *printer
+	modes bool
+	trace string
+	quiet bool
+}
 
-Exit codes: 0 printed, 2 usage.`,
-		Example: `  orrery explain --mode-differences
+func (m *Main) explainCommand() *cobra.Command {
+	v := &explainVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "explain [RUN JOB]",
+		Short: "Explain why a job started when it did, or why it waits",
+		Long: `Tell in words why JOB (its number in the log) of the run directory RUN started
+when it did, or why it waits or never ran: first the answer in one sentence, then
+what kept it waiting from when to when, what room there was, its score by factor
+at each change, and its attempts. Free are the nodes that it may use, as they were
+at the change; the best group is the most of them that were alike (in one
+conformance group) and near (in one dragonfly group). Where the log has a number
+twice, all its jobs are told.
+
+A run of a site tells more when it was recorded with 'orrery replay --decisions'.
+Where it was not, name its trace with --trace: the run is replayed once more in
+memory for this job alone, and the fingerprints have to agree. Of a run on a
+plain machine the tables tell what they can.
+
+--mode-differences prints instead in what the two modes of a profile differ:
+'mode: documented' does what the documents of Lattice mean, 'mode: as-coded' what
+its public sources do. The source is where this program has the rule of the
+sources; both marks rules of the sources that neither mode follows.
+
+-o json gives all of it; spans are seconds, instants RFC 3339 in UTC.
+
+Exit codes: 0 printed, 2 usage (also a JOB that RUN does not have), 3 bad input,
+4 the replay of RUN came out otherwise, 130 interrupted.`,
+		Example: `  orrery explain run 4711
+  orrery explain run 4711 --trace month.trace -o json
   orrery explain --mode-differences -o markdown`,
-		Args:              cobra.NoArgs,
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(*cobra.Command, []string) error {
-			if !modes {
-				return usagef("nothing to explain: add --mode-differences")
-			}
-			return print.differences()
-		},
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: oneDirectory,
+		RunE:              v.run,
 	}
-	cmd.Flags().BoolVar(&modes, "mode-differences", false, "list in what the documented and the as-coded mode differ")
-	print = m.printFlag(cmd, "o")
+	f := cmd.Flags()
+	f.BoolVar(&v.modes, "mode-differences", false, "list in what the documented and the as-coded mode differ")
+	f.StringVar(&v.trace, "trace", "", "trace `LOG` of RUN, to replay it where it has recorded no decisions")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress and no remarks")
+	v.print = m.printFlag(cmd, "o")
 	return cmd
+}
+
+func (v *explainVerb) run(cmd *cobra.Command, args []string) error {
+	switch {
+	case v.modes && len(args) > 0:
+		return usagef("--mode-differences goes without RUN and JOB")
+	case v.modes:
+		return v.print.differences()
+	case len(args) == 0:
+		return usagef("nothing to explain: give RUN and JOB, or --mode-differences")
+	case len(args) == 1:
+		return usagef("explain %s: which job? Give its number in the log", args[0])
+	}
+	id, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil {
+		return usagef("JOB %q: want the number of a job in the log", args[1])
+	}
+	return v.job(cmd.Context(), args[0], id)
 }
 
 // differences prints in what the modes differ, as text a paragraph each: a table

@@ -20,6 +20,7 @@ type replayVerb struct {
 	print       *printer
 	out         string
 	facts       bool
+	decisions   bool
 	report      bool
 	quiet       bool
 	printConfig bool
@@ -54,6 +55,7 @@ also jobs that can never run), 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it nothing is written")
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log (with --out)")
+	f.BoolVar(&v.decisions, "decisions", false, "also write decisions.parquet, why each job waits and starts, for orrery explain (with --out, of a site)")
 	f.BoolVar(&v.report, "report", false, "also draw report.html, summary.md and figures (with --out)")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the settings with their origins, and run nothing")
@@ -89,6 +91,9 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if v.decisions && len(spec.Site) == 0 {
+		return usagef("--decisions is for sites, with --cluster or --profile: on a plain machine orrery explain needs no more than the tables that there are")
+	}
 	if v.printConfig {
 		return v.settings.printConfig(v.print, spec, t)
 	}
@@ -97,7 +102,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		debug.SetGCPercent(gcPercent)
 	}
 	bar := v.m.progress("replaying", "jobs", v.quiet)
-	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now())}
+	o := sim.ReplayOptions{Dir: v.out, Facts: v.facts, Decisions: v.decisions, Version: version(), Host: v.m.host(time.Now())}
 	if bar != nil {
 		o.Progress = bar.replay
 	}
@@ -123,6 +128,8 @@ func (v *replayVerb) check(outGiven bool) error {
 		return usagef("--report draws into the run directory: name one with --out")
 	case v.out == "" && v.facts:
 		return usagef("--facts writes into the run directory: name one with --out")
+	case v.out == "" && v.decisions:
+		return usagef("--decisions writes into the run directory: name one with --out")
 	}
 	return nil
 }

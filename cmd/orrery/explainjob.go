@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/sim/record"
+	"orrery/traces"
+)
+
+// job explains the jobs of one number.
+func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
+	run, err := record.Open(dir)
+	if err != nil {
+		return readError(err)
+	}
+	defer run.Close()
+	o := sim.ExplainOptions{}
+	if path := v.traceOf(run); path != "" {
+		t, err := v.m.openTrace(ctx, []string{path}, v.quiet)
+		if err != nil {
+			return err
+		}
+		defer t.close()
+		o.Tables, o.Open = t, t.open
+		if bar := v.m.progress("replaying", "jobs", v.quiet || run.HasDecisions()); bar != nil {
+			defer bar.done()
+			o.Progress = bar.replay
+		}
+	}
+	found, err := sim.Explain(ctx, run, id, o)
+	var none *sim.NoDecisionsError
+	var other *sim.OtherRunError
+	switch {
+	case errors.As(err, &none):
+		return &codedError{exitUsage, err}
+	case errors.As(err, &other):
+		return &codedError{exitMismatch, err}
+	case err != nil:
+		return readError(err)
+	}
+	if v.print.json() {
+		return v.print.document(map[string]any{"jobs": found})
+	}
+	for i := range found {
+		if err := v.tell(&found[i], i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// traceOf is where the trace of a site's run is: where --trace says, or beside the
+// run or here under its own name; "" when it is nowhere, or not needed.
+func (v *explainVerb) traceOf(run *record.Run) string {
+	if v.trace != "" || !run.OfSite() {
+		return v.trace
+	}
+	var d sim.Document
+	if json.Unmarshal(run.Info(), &d) != nil || d.Trace.Name == "" {
+		return "" // sim.Explain says what is wrong with it
+	}
+	for _, dir := range []string{".", filepath.Dir(filepath.Clean(run.Dir()))} {
+		for _, ext := range []string{".trace", ".parquet"} {
+			path := filepath.Join(dir, d.Trace.Name+ext)
+			src, err := traces.Open(path)
+			if err != nil {
+				continue
+			}
+			hash := src.Info().Hash
+			if src.Close() == nil && hash == d.Trace.Hash {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
+// tell prints one job: the answer first.
+func (v *explainVerb) tell(e *sim.Explanation, at int) error {
+	out := v.m.Stdout
+	if at > 0 {
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, e.Answer)
+	fmt.Fprintln(out)
+	if e.Rows > 1 {
+		fmt.Fprintf(out, "The log has this number %d times; this is row %d.\n", e.Rows, e.Row)
+	}
+	fmt.Fprintln(out, about(e))
+	for i := range e.Moves {
+		fmt.Fprintln(out, moved(e, &e.Moves[i]))
+	}
+	for i := range e.Attempts {
+		fmt.Fprintln(out, ran(e, &e.Attempts[i]))
+	}
+	if e.Recomputed {
+		fmt.Fprintf(out, "The run has recorded no reasons: a replay of it worked them out, with the same fingerprint %s.\n", e.Fingerprint)
+	}
+	if err := v.print.section("what it waited for", waits(e)); err != nil {
+		return err
+	}
+	return v.print.section("its score, as value x weight = contribution", scores(e))
+}
+
+// about says who asked for what, and when.
+func about(e *sim.Explanation) string {
+	var who []string
+	for _, w := range []struct{ what, name string }{{"user", e.User}, {"tenant", e.Tenant}, {"vCluster", e.VCluster}} {
+		if w.name != "" {
+			who = append(who, w.what+" "+w.name)
+		}
+	}
+	if e.Class != nil {
+		who = append(who, fmt.Sprintf("class %d", *e.Class))
+	}
+	text := "Submitted " + e.Moment(e.Submit)
+	if e.Eligible > e.Submit {
+		text += ", eligible " + e.Moment(e.Eligible)
+	}
+	if len(who) > 0 {
+		text += " (" + strings.Join(who, ", ") + ")"
+	}
+	return text + fmt.Sprintf(", for %d units; it left %s as %s.", e.Units, e.Moment(e.End), strings.Trim(e.State+" "+e.Reason, " "))
+}
+
+func moved(e *sim.Explanation, m *sim.Move) string {
+	if m.Leaves {
+		return fmt.Sprintf("%s it was asked to leave its nodes to job %d (%s).", e.Moment(m.At), m.Job.ID, m.Reason)
+	}
+	return fmt.Sprintf("%s job %d was asked to leave its nodes to it (%s).", e.Moment(m.At), m.Job.ID, m.Reason)
+}
+
+// ran is an attempt in a sentence.
+func ran(e *sim.Explanation, a *sim.Attempt) string {
+	text := fmt.Sprintf("Attempt %d: %s to %s on nodes %s", a.Number, e.Moment(a.Start), e.Moment(a.End), a.Nodes)
+	if len(a.GPUTypes) > 0 {
+		text += " (" + strings.Join(a.GPUTypes, ", ") + ")"
+	}
+	if a.Borrowed > 0 {
+		text += fmt.Sprintf(", %d of them borrowed from %s", a.Borrowed, strings.Join(a.Lenders, ", "))
+	}
+	text += ": " + strings.Trim(a.Outcome+" "+a.Reason, " ")
+	if a.Kept > 0 || a.Lost > 0 {
+		text += fmt.Sprintf(", %s of work kept", sim.Words(seconds(a.Kept)))
+	}
+	if a.Lost > 0 {
+		text += ", " + sim.Words(seconds(a.Lost)) + " lost"
+	}
+	return text + "."
+}
+
+func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
+
+// waits lists the spells of waiting that took time, and the last of all.
+func waits(e *sim.Explanation) *table.Table {
+	t := table.New("from", "for", "what", "free", "best group", "set aside")
+	for i := range e.Spells {
+		s := &e.Spells[i]
+		if s.Seconds == 0 && i+1 < len(e.Spells) {
+			continue
+		}
+		what := s.What
+		if s.Until != "" && s.Behind != nil {
+			what += ", from " + e.Moment(s.Until)
+		} else if s.Until != "" {
+			what += ", until " + e.Moment(s.Until)
+		}
+		free, group, aside := "", "", ""
+		if r := s.Room; r != nil && roomy(s.Reason) {
+			free = fmt.Sprintf("%d of %d", r.Free, r.Usable)
+			if r.Need > 1 {
+				group = fmt.Sprintf("%d alike, %d near", r.Conform, r.Grouped)
+			}
+			if r.Aside > 0 {
+				aside = fmt.Sprint(r.Aside)
+			}
+		}
+		t.Row(e.Moment(s.From), sim.Words(seconds(s.Seconds)), what, free, group, aside)
+	}
+	return t
+}
+
+// roomy says whether a reason is about nodes.
+func roomy(reason string) bool {
+	switch reason {
+	case "RESOURCES", "CONFORMANCE", "RESERVED", "PRIORITY":
+		return true
+	}
+	return false
+}
+
+// scores lists the score at each change, a column each, the latest ones where
+// there are many.
+func scores(e *sim.Explanation) *table.Table {
+	const most = 4
+	var at []*sim.Spell
+	for i := range e.Spells {
+		if e.Spells[i].Score != nil {
+			at = append(at, &e.Spells[i])
+		}
+	}
+	if len(at) > most {
+		at = append(at[:1:1], at[len(at)-most+1:]...)
+	}
+	head := []string{"factor"}
+	for _, s := range at {
+		head = append(head, e.Moment(s.From))
+	}
+	t := table.New(head...)
+	if len(at) == 0 {
+		return t
+	}
+	row := func(name string, cell func(*sim.Score) string) {
+		cells := []any{name}
+		for _, s := range at {
+			cells = append(cells, cell(s.Score))
+		}
+		t.Row(cells...)
+	}
+	for f := range at[0].Score.Factors {
+		row(at[0].Score.Factors[f].Name, func(s *sim.Score) string {
+			x := &s.Factors[f]
+			return fmt.Sprintf("%.3f x %.3f = %.4f", x.Value, x.Weight, x.Contribution)
+		})
+	}
+	row("penalty", func(s *sim.Score) string { return fmt.Sprintf("x %.3f", s.Penalty) })
+	row("score", func(s *sim.Score) string { return fmt.Sprintf("%.4f", s.Score) })
+	return t
+}

@@ -1,0 +1,305 @@
+package sim
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"orrery/scheduler/model"
+	"orrery/sim/record"
+)
+
+// Explanation tells why one job started when it did, or why it waits. Instants are
+// RFC 3339 in UTC, spans are seconds.
+type Explanation struct {
+	Answer string      `json:"answer"` // in one sentence
+	ID     int64       `json:"id"`
+	Row    model.JobID `json:"row"`            // of the trace
+	Rows   int         `json:"rows,omitempty"` // with this number in the log
+
+	User     string `json:"user,omitempty"`
+	VCluster string `json:"vcluster,omitempty"`
+	Tenant   string `json:"tenant,omitempty"`
+	Class    *int32 `json:"class,omitempty"`
+	Units    int32  `json:"units"` // asked for
+
+	State    string   `json:"state"`
+	Reason   string   `json:"reason,omitempty"`
+	Submit   string   `json:"submit"`
+	Eligible string   `json:"eligible"`
+	Start    *string  `json:"first_start"`
+	End      string   `json:"end"` // when it left the system
+	Wait     *float64 `json:"wait"`
+
+	Spells   []Spell   `json:"spells"` // of waiting, in order of time
+	Attempts []Attempt `json:"attempts"`
+	Moves    []Move    `json:"preemptions,omitempty"`
+	Around   *Around   `json:"around,omitempty"` // of a plain machine
+
+	// Recomputed says that the run has not recorded the reasons, and that a replay
+	// of it yields them and the same fingerprint.
+	Recomputed  bool   `json:"recomputed"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+
+	epoch                        model.Time
+	known                        bool // the epoch
+	submit, eligible, start, end model.Time
+	state                        model.JobState
+	why                          model.Reason
+	vcluster                     model.VClusterID
+	cycle                        model.Duration // of its vCluster
+	decisions                    []record.Decision
+}
+
+// Other is another job that has a part in the story.
+type Other struct {
+	ID  int64       `json:"id"` // in the log
+	Row model.JobID `json:"row"`
+	end model.Time
+}
+
+// Spell is a time during which one thing kept the job waiting.
+type Spell struct {
+	From    string  `json:"from"`
+	To      string  `json:"to"`
+	Seconds float64 `json:"seconds"`
+	// Reason is a word of RESULT-FORMAT.md; empty while nobody had looked at the
+	// job yet (Proposed is false) or its start was being committed.
+	Reason      string `json:"reason,omitempty"`
+	Proposed    bool   `json:"proposed,omitempty"`
+	What        string `json:"what"` // the same in words
+	Behind      *Other `json:"behind,omitempty"`
+	Until       string `json:"until,omitempty"`
+	Reservation string `json:"reservation,omitempty"`
+	Room        *Room  `json:"room,omitempty"` // at its beginning
+	Score       *Score `json:"score,omitempty"`
+
+	from, to model.Time
+	reason   model.Reason
+}
+
+// Room is what a job looked for and what there was of it, in nodes.
+type Room struct {
+	Need    int32 `json:"need"`
+	Usable  int32 `json:"usable"`  // it may use, free or not
+	Free    int32 `json:"free"`    // of these
+	Conform int32 `json:"conform"` // the most free ones of one conformance group
+	Grouped int32 `json:"grouped"` // of one dragonfly group
+	Aside   int32 `json:"aside"`   // of the free ones, kept for others
+}
+
+// Score is the score of a job at one instant.
+type Score struct {
+	Score   float64  `json:"score"`
+	Penalty float64  `json:"penalty"` // factor on the sum
+	Factors []Factor `json:"factors"`
+}
+
+// Factor is what one factor adds to a score.
+type Factor struct {
+	Name         string  `json:"name"`
+	Value        float64 `json:"value"`
+	Weight       float64 `json:"weight"`
+	Contribution float64 `json:"contribution"`
+}
+
+// Attempt is one time that the job ran.
+type Attempt struct {
+	Number    int32    `json:"attempt"`
+	Start     string   `json:"start"`
+	End       string   `json:"end"`
+	Nodes     string   `json:"nodes"` // ranges of node numbers
+	NodeCount int32    `json:"node_count,omitempty"`
+	GPUs      int32    `json:"gpus,omitempty"`
+	GPUTypes  []string `json:"gpu_types,omitempty"`
+	Outcome   string   `json:"outcome"`
+	Reason    string   `json:"reason,omitempty"`
+	Kept      float64  `json:"kept"` // s of work
+	Lost      float64  `json:"lost"`
+	Borrowed  int32    `json:"borrowed,omitempty"` // nodes
+	Lenders   []string `json:"lenders,omitempty"`
+
+	start, end model.Time
+}
+
+// Move is a proposal that somebody leaves nodes for somebody else.
+type Move struct {
+	At     string `json:"at"`
+	Reason string `json:"reason"`
+	Job    *Other `json:"job"`
+	// Leaves says that the explained job was to leave for Job; else Job was to leave
+	// for it.
+	Leaves bool `json:"leaves"`
+}
+
+// Around is what went on on a plain machine while a job waited.
+type Around struct {
+	Busy      int64  `json:"busy_units"` // when it was submitted
+	Ahead     int64  `json:"ahead_jobs"` // that waited then
+	AheadUnit int64  `json:"ahead_units"`
+	Started   int64  `json:"started_jobs"`  // while it waited
+	Overtook  int64  `json:"overtook_jobs"` // of these, submitted after it
+	Freed     *Other `json:"freed,omitempty"`
+
+	freed int32
+}
+
+// instant is t as it is printed.
+func (e *Explanation) instant(t model.Time) string {
+	return time.UnixMicro(int64(t + e.epoch)).UTC().Format("2006-01-02T15:04:05.999999Z07:00")
+}
+
+// Moment is t, an instant of the explanation, as people read it: the day and the
+// time of day, or what has passed since the epoch of a trace that knows no date.
+func (e *Explanation) Moment(instant string) string {
+	t, err := time.Parse(time.RFC3339Nano, instant)
+	switch {
+	case err != nil:
+		return instant
+	case e.known:
+		return t.Format("2006-01-02 15:04:05")
+	}
+	return (model.Time(t.UnixMicro()) - e.epoch).String()
+}
+
+// nodesOf goes over the numbers in ranges like "0-3,7".
+func nodesOf(ranges string) iter.Seq[model.NodeID] {
+	return func(yield func(model.NodeID) bool) {
+		for part := range strings.SplitSeq(ranges, ",") {
+			first, last, several := strings.Cut(part, "-")
+			lo, err := strconv.ParseInt(first, 10, 32)
+			if err != nil {
+				return
+			}
+			hi := lo
+			if several {
+				if hi, err = strconv.ParseInt(last, 10, 32); err != nil {
+					return
+				}
+			}
+			for n := lo; n <= hi; n++ {
+				if !yield(model.NodeID(n)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// surround counts what went on around a job of a plain machine.
+func (e *Explanation) surround(c *record.Columns) {
+	if e.Around == nil {
+		e.Around = &Around{}
+	}
+	a := e.Around
+	until := e.start
+	if until == model.AbsentTime {
+		until = e.end
+	}
+	for i := range c.Job {
+		if model.JobID(c.Job[i]) == e.Row {
+			continue
+		}
+		start, end, submit := model.Time(c.Start[i]), model.Time(c.End[i]), model.Time(c.Submit[i])
+		before := submit < e.submit || submit == e.submit && model.JobID(c.Job[i]) < e.Row
+		ran := start != model.AbsentTime
+		switch {
+		case before && ran && start < e.submit && end > e.submit:
+			a.Busy += int64(c.Procs[i])
+		case before && end > e.submit && (!ran || start >= e.submit) && e.submit < until:
+			a.Ahead++
+			a.AheadUnit += int64(c.Procs[i])
+		}
+		if ran && start >= e.submit && start < until {
+			a.Started++
+			if !before {
+				a.Overtook++
+			}
+		}
+		if ran && end == e.start && start < e.start && c.Procs[i] > a.freed {
+			a.freed, a.Freed = c.Procs[i], &Other{ID: c.ID[i], Row: model.JobID(c.Job[i])}
+		}
+	}
+}
+
+// finish makes the story of what was gathered.
+func (x *explainer) finish(e *Explanation) {
+	e.Submit, e.Eligible, e.End = e.instant(e.submit), e.instant(e.eligible), e.instant(e.end)
+	if e.start != model.AbsentTime {
+		at, wait := e.instant(e.start), e.start.Sub(e.submit).Seconds()
+		e.Start, e.Wait = &at, &wait
+	}
+	for i := range e.decisions {
+		d := &e.decisions[i]
+		if d.Kind == "preempt" || d.Kind == "leave" {
+			e.Moves = append(e.Moves, Move{At: e.instant(d.Time), Reason: d.Reason.String(), Job: x.others[d.Behind], Leaves: d.Kind == "leave"})
+		}
+	}
+	if x.of != nil {
+		x.spells(e)
+	}
+	e.Answer = e.answer()
+}
+
+// spells cuts the times of waiting, before each attempt and after the last, where
+// decisions changed.
+func (x *explainer) spells(e *Explanation) {
+	from, next := e.submit, 0
+	for i := range e.Attempts {
+		next = x.waited(e, from, e.Attempts[i].start, next, true)
+		from = e.Attempts[i].end
+	}
+	if from < e.end || len(e.Attempts) == 0 {
+		x.waited(e, from, e.end, next, false)
+	}
+}
+
+// waited adds the spells of one wait and returns the first decision behind it.
+// starts says that the wait ended with a start.
+func (x *explainer) waited(e *Explanation, from, to model.Time, next int, starts bool) int {
+	last := Spell{from: from}
+	proposed := false
+	for ; next < len(e.decisions); next++ {
+		d := &e.decisions[next]
+		if d.Time > to || d.Time == to && starts && proposed && d.Kind == "wait" {
+			break
+		}
+		if d.Kind != "wait" && d.Kind != "start" {
+			continue
+		}
+		x.close(e, &last, max(d.Time, from))
+		proposed = d.Kind == "start"
+		last = x.open(e, d, max(d.Time, from))
+	}
+	x.close(e, &last, to)
+	return next
+}
+
+// open begins a spell with a decision.
+func (x *explainer) open(e *Explanation, d *record.Decision, from model.Time) Spell {
+	s := Spell{
+		from: from, reason: d.Reason, Reason: d.Reason.String(), Proposed: d.Kind == "start", Behind: x.others[d.Behind], Score: x.scoreOf(e, d),
+		Room: &Room{d.Need, d.Usable, d.Nodes, d.Conform, d.Grouped, d.Aside},
+	}
+	if s.Proposed {
+		s.Room = nil
+	}
+	if d.Until != model.AbsentTime {
+		s.Until = e.instant(d.Until)
+		if d.Reason == model.ReasonReserved {
+			s.Reservation = x.reservation(d.Until)
+		}
+	}
+	return s
+}
+
+// close ends a spell and keeps it, unless nothing was decided and no time passed.
+func (x *explainer) close(e *Explanation, s *Spell, to model.Time) {
+	if s.to = to; s.Room == nil && !s.Proposed && s.from == to {
+		return
+	}
+	s.From, s.To, s.Seconds = e.instant(s.from), e.instant(to), to.Sub(s.from).Seconds()
+	s.What = e.what(s)
+	e.Spells = append(e.Spells, *s)
+}
