@@ -286,6 +286,11 @@ func (s *naiveSite) releaseOf(l *naiveLane, queue []*naiveJob) model.Time {
 		if k < horizon {
 			at = min(at, s.now+model.Time(k))
 		}
+		// What is on the accounts is forgotten at ticks to come.
+		tick := (s.now/model.Time(s.tickSpan()) + 1) * model.Time(s.tickSpan())
+		if tick <= s.settled {
+			at = min(at, tick)
+		}
 	}
 	return at
 }

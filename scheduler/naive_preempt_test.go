@@ -130,7 +130,7 @@ func (s *naiveSite) victims(l *naiveLane, j *naiveJob, trigger preempt.Trigger) 
 		seen := &preempt.Victim{
 			Ref: v.ref, Job: v.Job, Class: v.Class, Start: v.start, Walltime: v.left, Elapsed: s.now.Sub(v.start),
 			Nodes: int32(len(v.nodes)), Usable: usable, GPUs: s.gpusAsked(v) / v.NodesMin, Checkpoint: v.Checkpoint, CkptBytes: v.CkptBytes,
-			LastCheckpoint: model.AbsentTime, Burst: s.tick.burst[s.row(v.Tenant)] > model.One && s.tick.share[s.row(v.Tenant)] > 0 &&
+			LastCheckpoint: v.saved, Burst: s.tick.burst[s.row(v.Tenant)] > model.One && s.tick.share[s.row(v.Tenant)] > 0 &&
 				s.tick.usage[s.row(v.Tenant)] > s.tick.share[s.row(v.Tenant)],
 		}
 		all = append(all, candidate{v, cfg.Cost(seen, s.now, cfg.Bandwidth)})

@@ -5,6 +5,7 @@ import (
 
 	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
 )
 
 // naiveSite is the twin of scheduler.Site: written from docs/SCHEDULING.md, in
@@ -21,6 +22,7 @@ type naiveSite struct {
 	lanes []*naiveLane
 	// happened are the facts observed but for submissions.
 	happened int
+	settled  model.Time  // nothing observed before moves the accounts after
 	doom     []*naiveJob // to be withdrawn: what they wait for cannot happen
 
 	up     []model.NodeState
@@ -70,6 +72,7 @@ type naiveJob struct {
 	nodes     []int          // held, ascending
 	gpus      map[int]uint64 // of shared nodes
 	start     model.Time
+	saved     model.Time // when its work was safe last, in this attempt
 	predicted model.Time
 	borrowed  bool
 	leaving   bool
@@ -143,8 +146,14 @@ func (s *naiveSite) Least() int32 {
 // Observe implements drive.Scheduler.
 func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
+	if len(facts) > 0 {
+		s.settled = now.Add(s.cfg.Quota.Window + quota.DefaultTick + s.cfg.Quota.Tick)
+		if s.cfg.Quota.Window == 0 {
+			s.settled = s.settled.Add(quota.DefaultWindow)
+		}
+	}
 	for i := range facts {
-		if facts[i].Kind != model.FactSubmitted {
+		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactCheckpointed {
 			s.happened++
 		}
 		s.fact(&facts[i])
@@ -171,6 +180,8 @@ func (s *naiveSite) fact(f *model.Fact) {
 		s.back(j, model.Duration(f.Value))
 	case model.FactRequeued:
 		s.back(j, j.Walltime)
+	case model.FactCheckpointed:
+		j.saved = s.now
 	case model.FactReleased:
 		j.Hold = false
 	default:
@@ -274,6 +285,7 @@ func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 	s.jobs = slices.DeleteFunc(s.jobs, func(o *naiveJob) bool { return o == j })
 	s.doom = slices.DeleteFunc(s.doom, func(o *naiveJob) bool { return o == j })
 	s.unkeep(j)
+	s.drop(s.lane(j), j)
 	waiting := slices.Clone(s.jobs)
 	slices.SortFunc(waiting, func(a, b *naiveJob) int { return int(a.Job - b.Job) })
 	for _, o := range waiting {
@@ -300,7 +312,7 @@ func (s *naiveSite) back(j *naiveJob, left model.Duration) {
 
 // starts takes in that a proposal was granted.
 func (s *naiveSite) starts(j *naiveJob) {
-	j.phase, j.start, j.predicted = naiveRunning, s.now, s.now.Add(j.left)
+	j.phase, j.start, j.saved, j.predicted = naiveRunning, s.now, model.AbsentTime, s.now.Add(j.left)
 	s.begun = min(s.begun, s.now)
 	j.holding = len(s.held)
 	s.held = append(s.held, naiveHolding{int(j.Tenant), s.now, model.Never, int64(len(j.nodes)), int64(s.gpusHeld(j))})

@@ -27,8 +27,12 @@ func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) {
 	old := l.plans
 	l.plans = nil
 	for _, p := range old {
+		if p.job.phase != naiveWaiting || p.at < s.now {
+			continue
+		}
 		free := s.throughout(l, p.job, p.at)
-		if p.job.phase == naiveWaiting && p.at >= s.now && !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) {
+		power, band := s.ask(p.job)
+		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, power, band) {
 			l.plans = append(l.plans, p)
 		}
 	}
@@ -80,7 +84,14 @@ func (s *naiveSite) replan(l *naiveLane, j *naiveJob, keep bool) bool {
 	}
 	for _, t := range instants {
 		c := s.chooseOwn(&naiveView{s.throughout(l, j, t)}, j, int(j.NodesMin), t)
-		if c == nil || t == s.now && !s.withinCaps(s.drawOf(j, c), j.Demand(int32(len(c.nodes))), func(*naiveJob) bool { return false }) {
+		if c == nil {
+			continue
+		}
+		power, band := s.ask(j)
+		if t == s.now {
+			power = s.drawOf(j, c)
+		}
+		if !s.capsThroughout(l, j, t, power, band) {
 			continue
 		}
 		switch {
@@ -130,4 +141,30 @@ func (s *naiveSite) throughout(l *naiveLane, j *naiveJob, t model.Time) []uint64
 		}
 	}
 	return v.free
+}
+
+// capsThroughout says whether j keeps the caps from t on for as long as it takes,
+// next to the reservations of others. More is in use only where one begins.
+func (s *naiveSite) capsThroughout(l *naiveLane, j *naiveJob, t model.Time, power, band int64) bool {
+	instants := []model.Time{t}
+	for _, p := range l.plans {
+		if p.job != j && p.at > t && p.at < t.Add(j.left) {
+			instants = append(instants, p.at)
+		}
+	}
+	for _, at := range instants {
+		besidePower, besideBand := int64(0), int64(0)
+		for _, p := range l.plans {
+			if p.job != j && p.at <= at && at < p.at.Add(p.job.left) {
+				p, b := s.ask(p.job)
+				besidePower, besideBand = besidePower+p, besideBand+b
+			}
+		}
+		gone := func(o *naiveJob) bool { return s.sees(l, o) && s.endOf(o) <= at }
+		// Who asks for nothing breaks no cap.
+		if power > 0 && !s.withinCaps(power+besidePower, 0, gone) || band > 0 && !s.withinCaps(0, band+besideBand, gone) {
+			return false
+		}
+	}
+	return true
 }

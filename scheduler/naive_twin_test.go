@@ -44,6 +44,15 @@ func TestSiteIsItsTwin(t *testing.T) {
 		{"preemption, states", withEasy | withPreemption | withNodeStates | withGroups | withConflicts | withLanes | withReservations},
 		{"all but min score", everyFeature &^ (withConservative | withMinScore | withGPUs)},
 		{"all but min score, gpus", everyFeature &^ (withConservative | withMinScore)},
+		{"conservative", withConservative},
+		{"conservative, rankings", withEasy | withConservative | withRankings | withGroups | withSensitive},
+		{"conservative, caps", withConservative | withCaps},
+		{"conservative, caps, lanes", withEasy | withConservative | withCaps | withLanes | withConflicts | withCancels | withRanges},
+		{"conservative, cycles", withEasy | withConservative | withCaps | withCycles | withRankings | withLanes | withBorrowing | withHold},
+		{"conservative, states", withConservative | withNodeStates | withReservations | withConstraints | withConflicts},
+		{"conservative, limits", withConservative | withLimits | withQOS | withPartitions | withDependencies | withRankings},
+		{"conservative, preemption", withConservative | withPreemption | withLanes | withBorrowing | withReservations},
+		{"everything on whole nodes", everyFeature &^ (withGPUs | withMinScore)},
 		{"min score", withEasy | withRankings | withMinScore},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -106,6 +106,7 @@ type naiveStage struct {
 	began  []model.Time
 	run    []int // attempts
 	up     []model.NodeState
+	steps  int // in this instant
 }
 
 type naiveEvent struct {
@@ -281,6 +282,7 @@ func (st *naiveStage) play(core drive.Scheduler) {
 		end = naiveEnd
 	}
 	for step := 0; st.pair.diff == ""; step++ {
+		before := st.now
 		st.now = model.Never
 		if step > 0 {
 			st.now = st.loop.Due()
@@ -291,8 +293,27 @@ func (st *naiveStage) play(core drive.Scheduler) {
 		if st.now == model.Never || st.now > end {
 			break
 		}
+		if st.spins(before, step) {
+			break
+		}
 		st.loop.Step(st.now, st.take())
 	}
+}
+
+// spins says whether the core asks for more than it has reason to: more steps in
+// an instant than there are jobs that could start, leave or stop being blocked in
+// it, or more in all than seconds and events account for.
+func (st *naiveStage) spins(before model.Time, step int) bool {
+	if st.now != before {
+		st.steps = 0
+	}
+	st.steps++
+	most := 8 + 4*len(st.w.jobs)
+	if st.now >= before && st.steps <= most && (st.w.end != 0 || step < 3*int(naiveEnd/model.Time(model.Second))+100*most) {
+		return false
+	}
+	st.pair.diff = fmt.Sprintf("step %d: the core spins at %s, after %s", step, st.now, before)
+	return true
 }
 
 // naiveEnd is when a world is given up: the jobs left are those that never fit.

@@ -157,8 +157,9 @@ type Site struct {
 	ticks int64 // accounting ticks so far
 	// happened counts the facts observed but for submissions.
 	happened int64
-	begun    bool   // something was observed
-	walk     uint64 // of the predicted ends, so far
+	settled  model.Time // until when the accounts can change if nothing is observed
+	begun    bool       // something was observed
+	walk     uint64     // of the predicted ends, so far
 	seq      uint64
 	plan     Plan
 	work     Work
@@ -199,7 +200,8 @@ type lane struct {
 
 	dirty   bool       // something changed since the last pass
 	quiet   model.Time // nothing changes before, if nothing is observed
-	release model.Time // a job held by min_score reaches it
+	release model.Time // a job held by min_score may reach it
+	short   bool       // some job is held by min_score
 	passed  model.Time // last pass, or tick of the cycle that needed none
 	blocked bool       // somebody waits for room
 
@@ -228,6 +230,7 @@ type siteJob struct {
 	pos    int32 // in the lane's queue, or in Site.runs while running
 
 	started  model.Time
+	saved    model.Time     // when its work was safe last in this attempt, AbsentTime if never
 	left     model.Duration // requested time from the next start on
 	borrowed bool
 	leaving  bool      // preempted, still on its nodes

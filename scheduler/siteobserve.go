@@ -10,9 +10,12 @@ import (
 // that contradicts the state is a fault of the caller and panics.
 func (s *Site) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
+	if len(facts) > 0 {
+		s.settled = now.Add(s.memory())
+	}
 	for i := range facts {
 		f := &facts[i]
-		if f.Kind != model.FactSubmitted {
+		if f.Kind != model.FactSubmitted && f.Kind != model.FactCheckpointed {
 			s.happened++
 		}
 		switch f.Kind {
@@ -32,6 +35,8 @@ func (s *Site) Observe(now model.Time, facts []model.Fact) {
 			s.returns(f.Ref, model.Duration(f.Value))
 		case model.FactRequeued:
 			s.returns(f.Ref, s.jobs[f.Ref].Walltime)
+		case model.FactCheckpointed:
+			s.jobs[f.Ref].saved = now
 		case model.FactReleased:
 			s.jobs[f.Ref].Hold = false
 			s.admit(f.Ref)
@@ -65,6 +70,26 @@ func (s *Site) changed(f *model.Fact) {
 		s.powerCap.bandwidth = f.Value
 	}
 	s.stir()
+}
+
+// halvings is the number of half-lives after which usage is forgotten: less than
+// the last place of a Fixed is left.
+const halvings = 64
+
+// memory is for how long what has happened can still move the accounts.
+func (s *Site) memory() model.Duration {
+	c := &s.cfg.Quota
+	d, half := c.Window, c.HalfLife
+	if d <= 0 {
+		d = quota.DefaultWindow
+	}
+	if half <= 0 {
+		half = quota.DefaultHalfLife
+	}
+	if c.Usage == quota.Decay {
+		d = max(d, halvings*half)
+	}
+	return d + quota.DefaultTick + c.Tick
 }
 
 // stir makes every vCluster look at its queue again.
@@ -318,7 +343,7 @@ func (s *Site) granted(f *model.Fact) {
 		l.ends.Insert(end, ref, sizeOf(&j.placement))
 	}
 	s.free.Take(&j.placement)
-	j.predicted, j.started, j.phase = end, s.now, running
+	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	j.pos = int32(len(s.active))
 	s.active = append(s.active, ref)
 	s.queue(j, 0)

@@ -128,11 +128,18 @@ func (s *Site) withdraw() {
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (s *Site) pass(l *lane, now model.Time) {
-	l.quiet, l.release = model.Never, model.Never
+	l.quiet, l.release, l.short = model.Never, model.Never, false
 	wasBlocked := l.blocked
 	l.blocked = false
 	if len(l.queue) > 0 {
 		s.passCandidates(l, now)
+	}
+	if l.short {
+		// The accounts may lift a job to min_score as well.
+		if at := s.book.NextTick(now); at <= s.settled {
+			l.release = min(l.release, at)
+			l.quiet = min(l.quiet, max(at, now))
+		}
 	}
 	if wasBlocked && !l.blocked {
 		s.stirOthers(l) // they may borrow what nobody here waits for
@@ -156,9 +163,10 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
-	} else if s.still() && s.nextBoundary(now) == model.Never {
+	} else if (l.policy.Backfill != None || l.policy.AsCoded) && s.still() && s.nextBoundary(now) == model.Never {
 		// Nothing runs and nobody started, so nobody's reservation holds anybody
-		// back: time alone changes nothing but what min_score does.
+		// back: time alone changes nothing but what min_score does. Under None it
+		// changes who is first.
 		l.quiet = l.release
 	}
 }
@@ -327,6 +335,7 @@ func (s *Site) meetTight(l *lane, now model.Time, c candidate) {
 func (s *Site) held(l *lane, c candidate, now model.Time) model.Reason {
 	p, j := l.policy, &s.jobs[c.ref]
 	if p.MinScore > 0 && p.Ranking == ByScore && model.Fixed(c.key) < p.MinScore {
+		l.short = true
 		l.release = min(l.release, s.reaches(l, j, now))
 		return model.ReasonMinScore
 	}

@@ -114,7 +114,7 @@ func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 		s.suspects = append(s.suspects, preempt.Victim{
 			Ref: running, Job: r.Job, Class: r.Class, Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: per,
-			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: model.AbsentTime,
+			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
 			Burst: burst > model.One && share > 0 && s.book.Share(r.Tenant) > share,
 		})

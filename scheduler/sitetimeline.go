@@ -19,6 +19,7 @@ type planning struct {
 	planned model.Time // last pass that planned
 	tests   []userTests
 	due     model.Time
+	caps    capLine // in use, with the slots
 }
 
 // userTests counts the jobs of a user that a pass has planned for.
@@ -78,8 +79,12 @@ func (s *Site) line(l *lane, now model.Time) model.Time {
 }
 
 // replan goes once through the candidates. It says whether a job started or a
-// reservation moved, so that another round may move more: rounds end, for
-// reservations move to earlier instants only.
+// reservation moved, so that another round may move more. Rounds end: who is held,
+// tested or among the first Depth hangs on the jobs started alone, so between
+// two starts the same jobs hold reservations from the second round on; each finds the
+// one it had when it is lifted, for nodes and caps are kept for it, and so
+// moves to an earlier instant only. After a plan all reservations begin
+// later than now, so that planning.due is never reached without time passing.
 func (s *Site) replan(l *lane, now model.Time) (moved bool) {
 	l.plans.tests = l.plans.tests[:0]
 	l.blocked, l.hold.ref, l.hold.at = false, -1, model.Never
@@ -164,6 +169,8 @@ func (s *Site) mayTest(l *lane, ref model.Ref) bool {
 func (s *Site) lay(l *lane, now model.Time) {
 	t := l.timeline
 	t.Reset(now, l.free.Idle())
+	caps := &l.plans.caps
+	caps.reset(now, s.used, s.powerCap != (usage{}))
 	clashes := s.clashes(l)
 	s.walk++
 	l.ends.Ascend(now, func(at model.Time, ref model.Ref, _ int32) bool {
@@ -172,6 +179,7 @@ func (s *Site) lay(l *lane, now model.Time) {
 		}
 		s.comesFree(l, ref, clashes)
 		t.Add(s.rounded(l, at), model.Never, s.extra)
+		caps.add(s.rounded(l, at), model.Never, s.jobs[ref].ask, -1)
 		return true
 	})
 	for i := range s.site.Reservations {
@@ -180,12 +188,14 @@ func (s *Site) lay(l *lane, now model.Time) {
 	}
 	for i := 0; i < len(l.plans.slots); {
 		k := &l.plans.slots[i]
-		until := k.at.Add(s.jobs[k.ref].left)
-		if k.at < now || !t.Holds(k.at, until, k.nodes) {
+		j := &s.jobs[k.ref]
+		until := k.at.Add(j.left)
+		if k.at < now || !t.Holds(k.at, until, k.nodes) || !s.keepsCaps(l, k.at, until, j.ask) {
 			l.dropSlot(i)
 			continue
 		}
 		t.Remove(k.at, until, k.nodes)
+		caps.add(k.at, until, j.ask, 1)
 		i++
 	}
 }
@@ -214,13 +224,18 @@ func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) (starte
 		limit = now.Add(w)
 	}
 	at := t.Earliest(now, limit, j.left, j.kind.mask, j.NodesMin, func(at model.Time, nodes model.NodeSet) bool {
-		return s.chooseIn(l, ref, at, nodes) && (at > now || s.overCap(j) == model.ReasonNone)
+		until := at.Add(j.left)
+		if at > now {
+			return s.keepsCaps(l, at, until, j.ask) && s.chooseIn(l, ref, at, nodes)
+		}
+		return s.chooseIn(l, ref, at, nodes) && s.keepsCaps(l, at, until, usage{s.site.Draw(&j.Allocation, &s.chosen), j.ask.bandwidth})
 	})
 	if at == now {
 		s.nodesOf(&s.chosen)
 		t.Remove(at, at.Add(j.left), s.extra)
 		l.dropSlot(had)
 		s.propose(l, ref, now)
+		l.plans.caps.add(now, now.Add(j.left), j.ask, 1)
 		return true, true
 	}
 	s.note(ref, s.shortOf(l, j))
@@ -239,6 +254,7 @@ func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) (starte
 		k.at, moved = at, true
 	}
 	t.Remove(at, at.Add(j.left), k.nodes)
+	l.plans.caps.add(at, at.Add(j.left), j.ask, 1)
 	return false, moved
 }
 
@@ -283,7 +299,9 @@ func (s *Site) nodesOf(p *model.Placement) {
 func (s *Site) lift(l *lane, ref model.Ref) int {
 	for i := range l.plans.slots {
 		if k := &l.plans.slots[i]; k.ref == ref {
-			l.timeline.Add(k.at, k.at.Add(s.jobs[ref].left), k.nodes)
+			j := &s.jobs[ref]
+			l.timeline.Add(k.at, k.at.Add(j.left), k.nodes)
+			l.plans.caps.add(k.at, k.at.Add(j.left), j.ask, -1)
 			return i
 		}
 	}

@@ -181,11 +181,12 @@ const (
 	FactPrice                     // Value: price of energy, a Fixed
 	FactPower                     // Value: cap in W, 0 for none
 	FactBandwidth                 // Value: cap in B/s, 0 for none
+	FactCheckpointed              // Ref: a checkpoint has the work that the running job has done up to now; it goes on
 )
 
 var factKinds = [...]string{
 	"submitted", "cancelled", "ended", "assigned", "refused", "preempted", "suspended", "requeued", "resized",
-	"released", "node", "limits", "price", "power", "bandwidth",
+	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed",
 }
 
 // String is the spelling in facts.parquet.
