@@ -397,7 +397,6 @@ func TestSiteInvariants(t *testing.T) {
 // instant than now, which is not the next microsecond: nothing but a fact will
 // make room for it.
 func TestConservativeUnderACap(t *testing.T) {
-	t.Skip("the core looks at its plan again every microsecond while a cap is in the way")
 	w := &siteWorld{
 		head: []string{
 			"agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}", "power_cap: 100W",
