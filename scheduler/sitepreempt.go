@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
 )
@@ -86,6 +88,15 @@ func (s *Site) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trig
 	return true
 }
 
+// gives is the class that r counts with when j wants its nodes: its own, or just
+// below that of j where the quality of service of j preempts that of r.
+func (s *Site) gives(j, r *siteJob) int32 {
+	if j.QOS >= 0 && r.QOS >= 0 && slices.Contains(s.site.QOS[j.QOS].PreemptsQOS, r.QOS) {
+		return min(r.Class, j.Class-1)
+	}
+	return r.Class
+}
+
 // suspect lists in s.suspects who runs and might leave.
 func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.Trigger) {
 	j := &s.jobs[ref]
@@ -99,7 +110,7 @@ func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 	for _, running := range s.active {
 		r := &s.jobs[running]
 		lent := r.borrowed && r.VCluster != l.id && within(&r.placement, s.home[l.id]) > 0
-		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && r.Class >= j.Class) {
+		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && s.gives(j, r) >= j.Class) {
 			continue
 		}
 		usable := within(&r.placement, s.extra)
@@ -112,7 +123,7 @@ func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 		}
 		share, burst := s.book.Target(r.Tenant)
 		s.suspects = append(s.suspects, preempt.Victim{
-			Ref: running, Job: r.Job, Class: r.Class, Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
+			Ref: running, Job: r.Job, Class: s.gives(j, r), Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: per,
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
