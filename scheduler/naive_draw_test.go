@@ -42,6 +42,7 @@ const (
 	withConservative
 	withHold
 	withCancels
+	withOverdue
 	everyFeature naiveFeature = 1<<iota - 1
 )
 
@@ -80,6 +81,9 @@ func drawNaive(t *rapid.T, with naiveFeature) *naiveWorld {
 		}
 	}
 	d.w.leave = d.span("leave", 1, 8)
+	if d.has(withOverdue) {
+		d.w.grace = d.span("grace", 0, 5)
+	}
 	return d.w
 }
 

@@ -43,6 +43,7 @@ func growsTo(nodes int32) func(*naiveErrand) { return func(e *naiveErrand) { e.N
 func demands(perSecond int64) func(*naiveErrand) {
 	return func(e *naiveErrand) { e.IODemand = perSecond }
 }
+func draws(watts int64) func(*naiveErrand)       { return func(e *naiveErrand) { e.Power = watts } }
 func tenant(t model.TenantID) func(*naiveErrand) { return func(e *naiveErrand) { e.Tenant = t } }
 func fails(e *naiveErrand)                       { e.outcome = model.Failed }
 func on(j model.JobID) func(*naiveErrand) {
@@ -135,6 +136,34 @@ func TestSiteTwinFoundThese(t *testing.T) {
 		}, []string{
 			"00:00:03: 1 assign job 3 on [0]",
 			"00:00:06: 2 assign job 1 on [1]",
+		}},
+		{"who is first changes though nothing runs", func() *naiveWorld {
+			w := foundWorld(2, found(0, 100, 3), found(2, 5, 1))
+			w.cfg.Policies[0].Cycle, w.cfg.Policies[0].Order = 2*model.Second, scheduler.WFP3
+			w.end = seconds(20)
+			return w
+		}, []string{"00:00:04: 1 assign job 1 on [0]"}},
+		{"a reservation keeps the power cap as long as it lasts", func() *naiveWorld {
+			w := foundWorld(4, found(0, 9, 1, draws(60)), found(0, 9, 1, draws(50)), found(0, 9, 1, draws(40)), found(0, 12, 1, draws(60)))
+			p := &w.cfg.Policies[0]
+			p.Backfill, p.Depth = scheduler.Conservative, 3
+			w.cfg.Site.PowerCap = 100
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 2 on [1]",
+			"00:00:09: 3 assign job 1 on [0]",
+			"00:00:18: 4 assign job 3 on [0]",
+		}},
+		{"a job that left reserves nothing", func() *naiveWorld {
+			w := foundWorld(1, found(0, 9, 1), found(1, 20, 1), found(2, 5, 1))
+			p := &w.cfg.Policies[0]
+			p.Backfill, p.Depth = scheduler.Conservative, 3
+			w.jobs[1].cancel = seconds(4)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:09: 2 assign job 2 on [0]",
 		}},
 		{"whose blocked job was withdrawn lends", func() *naiveWorld {
 			w := foundWorld(1, found(0, 9, 2), found(1, 5, 1, in(1)))

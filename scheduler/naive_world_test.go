@@ -17,6 +17,7 @@ type naiveWorld struct {
 	changes []naiveChange // in order of time
 	latency model.Duration
 	leave   model.Duration // from the request until a victim is gone
+	grace   model.Duration // that a job may stay beyond what it asked for
 	deny    uint64         // bit seq%64: the quorum refuses what it could grant
 	end     model.Time     // when it is given up, 0 for naiveEnd
 }
@@ -208,7 +209,7 @@ func (st *naiveStage) assign(p *model.Proposal) model.Fact {
 	e := &st.w.jobs[j]
 	length, outcome := min(e.runtime, st.left[j]), e.outcome
 	if e.runtime > st.left[j] {
-		outcome = model.Timeout
+		length, outcome = min(e.runtime, st.left[j]+st.w.grace), model.Timeout
 	}
 	st.at(st.now.Add(length), 0, int(j), func() (model.Fact, bool) {
 		if st.run[j] != attempt || st.state[j] != model.Running && st.state[j] != model.Checkpointing {

@@ -1,0 +1,52 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"orrery/scheduler"
+	"orrery/scheduler/backfill"
+)
+
+// TestSiteNeverSpins bounds how often a core asks to be stepped, on worlds with
+// everything at once and with what the twin does not know: windows of conservative
+// backfilling, passes at every tick, and scores of the expected price.
+func TestSiteNeverSpins(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		with naiveFeature
+	}{
+		{"whole nodes", everyFeature &^ withGPUs},
+		{"shared nodes", everyFeature},
+		{"without cycles", everyFeature &^ (withGPUs | withCycles)},
+		{"conservative under caps", withConservative | withCaps | withReservations | withOverdue | withNodeStates},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := drawNaive(t, c.with)
+				d := naiveDraw{t: t, with: c.with, w: w}
+				w.cfg.EveryCycle = d.chance("every cycle", 20)
+				for i := range w.cfg.Policies {
+					p := &w.cfg.Policies[i]
+					p.Expected = d.chance("expected", 20)
+					if p.Backfill != scheduler.Conservative || d.chance("no window", 30) {
+						continue
+					}
+					p.Window = backfill.Window{
+						Length: d.span("window", 0, 40), Resolution: d.span("resolution", 0, 20), Interval: d.span("interval", 0, 20), Tests: d.n("tests", 0, 6),
+					}
+					p.MaxUserTests = d.n("user tests", 0, 2)
+				}
+				if err := w.cfg.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				st := &naiveStage{w: w, pair: &both{}}
+				st.play(&alone{Scheduler: scheduler.NewSite(w.cfg)})
+				if st.pair.diff != "" {
+					t.Fatal(st.pair.diff)
+				}
+			})
+		})
+	}
+}
