@@ -197,7 +197,10 @@ func (e *Explanation) parts(until model.Time) string {
 	}
 	out := ": "
 	for i, p := range parts {
-		if i > 0 {
+		switch {
+		case i > 0 && i+1 == len(parts):
+			out += " and "
+		case i > 0:
 			out += ", "
 		}
 		out += Words(p.took) + " " + p.what
@@ -208,11 +211,13 @@ func (e *Explanation) parts(until model.Time) string {
 // around tells what the tables of a plain machine know about a wait.
 func (e *Explanation) around() string {
 	a := e.Around
-	out := fmt.Sprintf(": when it was submitted, %d units were taken and %s waited before it", a.Busy, several(a.Ahead, "job"))
+	out := fmt.Sprintf(": when it was submitted, %d units were taken and nobody waited before it", a.Busy)
 	if a.Ahead > 0 {
-		out += fmt.Sprintf(" for %d units", a.AheadUnit)
+		out = fmt.Sprintf(": when it was submitted, %d units were taken and %s waited before it for %d units", a.Busy, several(a.Ahead, "job"), a.AheadUnit)
 	}
-	out += fmt.Sprintf("; %s started in the meantime, %d of them submitted later", several(a.Started, "job"), a.Overtook)
+	if a.Started > 0 {
+		out += fmt.Sprintf("; %s started in the meantime, %d of them submitted later", several(a.Started, "job"), a.Overtook)
+	}
 	if a.Freed != nil {
 		out += fmt.Sprintf("; it started when job %d ended", a.Freed.ID)
 	}

@@ -115,7 +115,7 @@ type Attempt struct {
 	GPUTypes  []string `json:"gpu_types,omitempty"`
 	Outcome   string   `json:"outcome"`
 	Reason    string   `json:"reason,omitempty"`
-	Kept      float64  `json:"kept"` // s of work
+	Kept      float64  `json:"kept"` // s of work; 0 on a plain machine
 	Lost      float64  `json:"lost"`
 	Borrowed  int32    `json:"borrowed,omitempty"` // nodes
 	Lenders   []string `json:"lenders,omitempty"`

@@ -159,12 +159,12 @@ func ran(e *sim.Explanation, a *sim.Attempt) string {
 
 func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
 
-// waits lists the spells of waiting that took time, and the last of all.
+// waits lists the spells of waiting that took time.
 func waits(e *sim.Explanation) *table.Table {
 	t := table.New("from", "for", "what", "free", "best group", "set aside")
 	for i := range e.Spells {
 		s := &e.Spells[i]
-		if s.Seconds == 0 && i+1 < len(e.Spells) {
+		if s.Seconds == 0 {
 			continue
 		}
 		what := s.What

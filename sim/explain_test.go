@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim/record"
+	"orrery/traces"
+	"orrery/traces/synth"
+)
+
+// day is a trace of one day of the synthetic month on 64 nodes, and a spec to
+// replay it.
+func day(t *testing.T) (*traces.Bundle, Spec) {
+	t.Helper()
+	p := synth.DefaultSite(64)
+	p.Days = 1
+	w, err := synth.Site(p, 5)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "day.trace")
+	_, err = w.Write(path, func(int64) error { return nil })
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	c, err := profiles.LoadCluster("month")
+	require.NoError(t, err)
+	require.NoError(t, c.Inline("."))
+	spec := DefaultSpec()
+	spec.Site, spec.Order, spec.Backfill, spec.EventOrder = c.JSON(), "", "", ""
+	return b, spec
+}
+
+func opened(b *traces.Bundle) func() (traces.Source, error) {
+	return func() (traces.Source, error) { return b.Jobs() }
+}
+
+// replayed replays into a directory and opens it.
+func replayed(t *testing.T, b *traces.Bundle, spec Spec, decisions bool) (*record.Run, *Outcome) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	out, err := Replay(context.Background(), spec, Input{Open: opened(b)}, ReplayOptions{Dir: dir, Decisions: decisions, Facts: true})
+	require.NoError(t, err)
+	run, err := record.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, run.Close()) })
+	return run, out
+}
+
+// What is recorded about decisions changes none of them, and nothing else but how
+// long jobs waited for limits, which is not known otherwise.
+func TestDecisionsChangeNothing(t *testing.T) {
+	b, spec := day(t)
+	bare, one := replayed(t, b, spec, false)
+	full, two := replayed(t, b, spec, true)
+	require.Equal(t, one.Document, two.Document)
+	for _, file := range []string{"jobs.parquet", "attempts.parquet", "series.parquet", "vcluster_series.parquet", "facts.parquet", "run.json"} {
+		x, err := os.ReadFile(filepath.Join(bare.Dir(), file))
+		require.NoError(t, err)
+		y, err := os.ReadFile(filepath.Join(full.Dir(), file))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(x, y), file)
+	}
+	require.False(t, bare.HasDecisions())
+	require.True(t, full.HasDecisions())
+	held := 0
+	for i := range two.Table.Groups {
+		if two.Table.Groups[i].HeldUS != nil {
+			held++
+		}
+		two.Table.Groups[i].HeldUS = nil
+	}
+	require.Positive(t, held)
+	require.Equal(t, one.Table.Groups, two.Table.Groups)
+}
+
+// taken is a DecisionWriter that keeps what it is given.
+type taken []record.Decision
+
+func (d *taken) Decision(r *record.Decision) { *d = append(*d, *r) }
+
+// To explain one job costs notes of that job only, one for each change, and the run
+// stays what it is.
+func TestExplainingOneJobIsBounded(t *testing.T) {
+	b, spec := day(t)
+	plain, err := Run(context.Background(), spec, opened(b), Options{})
+	require.NoError(t, err)
+	var all taken
+	res, err := Run(context.Background(), spec, opened(b), Options{Decisions: &all})
+	require.NoError(t, err)
+	require.Equal(t, plain.Fingerprint, res.Fingerprint)
+	for _, job := range []model.JobID{0, 100, model.JobID(b.Info().Rows - 1)} {
+		var got taken
+		res, err := Run(context.Background(), spec, opened(b), Options{Decisions: &got, Explain: func(j model.JobID) bool { return j == job }})
+		require.NoError(t, err)
+		require.Equal(t, plain.Fingerprint, res.Fingerprint)
+		require.NotEmpty(t, got)
+		require.Equal(t, slices.DeleteFunc(slices.Clone(all), func(d record.Decision) bool { return d.Job != job }), got)
+		for i := 1; i < len(got); i++ {
+			a, b := got[i-1], got[i]
+			require.False(t, a.Kind == "wait" && b.Kind == "wait" && a.Reason == b.Reason && a.Behind == b.Behind, "%v and %v", a, b)
+		}
+	}
+}
+
+// Every wait of every job is explained from its beginning to its end, and a run
+// without decisions yields the same explanation by one more replay.
+func TestEveryWaitIsExplained(t *testing.T) {
+	b, spec := day(t)
+	run, _ := replayed(t, b, spec, true)
+	bare, _ := replayed(t, b, spec, false)
+	src, err := b.Jobs()
+	require.NoError(t, err)
+	defer src.Close()
+	var ids []int64
+	preempted := map[int64]bool{}
+	require.NoError(t, run.Scan(func(c *record.Columns) error {
+		for i := range c.ID {
+			if preempted[c.ID[i]] = c.Preemptions[i] > 0; i%20 == 0 || c.Preemptions[i] > 0 || c.Start[i] == record.Absent {
+				ids = append(ids, c.ID[i])
+			}
+		}
+		return nil
+	}))
+	for n, id := range ids {
+		found, err := Explain(context.Background(), run, id, ExplainOptions{Tables: src})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		e := &found[0]
+		require.NotEmpty(t, e.Answer)
+		require.False(t, e.Recomputed)
+		covers(t, e)
+		require.Equal(t, preempted[id], slices.ContainsFunc(e.Moves, func(m Move) bool { return m.Leaves }), e.Answer)
+		if n%20 != 0 {
+			continue
+		}
+		again, err := Explain(context.Background(), bare, id, ExplainOptions{Tables: src, Open: opened(b)})
+		require.NoError(t, err)
+		require.True(t, again[0].Recomputed)
+		again[0].Recomputed, again[0].Fingerprint = false, ""
+		x, err := json.Marshal(found)
+		require.NoError(t, err)
+		y, err := json.Marshal(again)
+		require.NoError(t, err)
+		require.JSONEq(t, string(x), string(y))
+	}
+	_, err = Explain(context.Background(), bare, ids[0], ExplainOptions{})
+	var none *NoDecisionsError
+	require.ErrorAs(t, err, &none)
+}
+
+// covers checks that the spells of a job fill its waits without a gap.
+func covers(t *testing.T, e *Explanation) {
+	t.Helper()
+	waits := [][2]model.Time{{e.submit, e.end}}
+	for i := range e.Attempts {
+		waits[i][1] = e.Attempts[i].start
+		waits = append(waits, [2]model.Time{e.Attempts[i].end, e.end})
+	}
+	at := 0
+	for _, w := range waits {
+		from := w[0]
+		for ; at < len(e.Spells) && e.Spells[at].from == from && e.Spells[at].to <= w[1]; at++ {
+			from = e.Spells[at].to
+		}
+		require.Equal(t, w[1], from, e.Answer)
+	}
+	require.Equal(t, len(e.Spells), at, e.Answer)
+}
+
+func TestWords(t *testing.T) {
+	for d, want := range map[model.Duration]string{
+		0: "0 s", 1500 * model.Millisecond: "1.5 s", model.Minute: "1 min", 61 * model.Second: "1 min 1 s",
+		model.Hour: "1 h", 3*model.Hour + 12*model.Minute + 30*model.Second: "3 h 12 min", 2*model.Day + 5*model.Minute: "2 d", 26 * model.Hour: "1 d 2 h",
+	} {
+		require.Equal(t, want, Words(d))
+	}
+}
