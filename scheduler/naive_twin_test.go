@@ -53,7 +53,8 @@ func TestSiteIsItsTwin(t *testing.T) {
 		{"conservative, states", withConservative | withNodeStates | withReservations | withConstraints | withConflicts},
 		{"conservative, limits", withConservative | withLimits | withQOS | withPartitions | withDependencies | withRankings},
 		{"conservative, preemption", withConservative | withPreemption | withLanes | withBorrowing | withReservations},
-		{"everything on whole nodes", everyFeature &^ (withGPUs | withMinScore)},
+		{"everything on whole nodes", everyFeature &^ withGPUs},
+		{"everything on shared nodes", everyFeature},
 		{"min score", withEasy | withRankings | withMinScore},
 	} {
 		t.Run(c.name, func(t *testing.T) {
