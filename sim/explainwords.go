@@ -152,28 +152,17 @@ func (e *Explanation) neverRan() string {
 	return story + "; then it left as " + e.State + "."
 }
 
+// part is a cause of waiting and its share of a wait.
+type part struct {
+	what string
+	took model.Duration
+}
+
 // parts lists what a job waited for up to an instant, equal causes together, in
-// the order in which they came up.
+// the order in which they came up. What is below a hundredth of the wait is no
+// cause of it.
 func (e *Explanation) parts(until model.Time) string {
-	type part struct {
-		what string
-		took model.Duration
-	}
-	var parts []part
-	for i := range e.Spells {
-		s := &e.Spells[i]
-		took := s.to.Sub(s.from)
-		if s.from >= until || took == 0 {
-			continue
-		}
-		at := slices.IndexFunc(parts, func(p part) bool { return p.what == s.What })
-		if at < 0 {
-			at = len(parts)
-			parts = append(parts, part{what: s.What})
-		}
-		parts[at].took += took
-	}
-	// What is below a hundredth of the wait is no cause of it.
+	parts := e.causes(until)
 	all, rest := until.Sub(e.submit), model.Duration(0)
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.took < all/100 })
 	for len(parts) > mostParts {
@@ -195,17 +184,30 @@ func (e *Explanation) parts(until model.Time) string {
 	case 1:
 		return " " + parts[0].what
 	}
-	out := ": "
-	for i, p := range parts {
-		switch {
-		case i > 0 && i+1 == len(parts):
-			out += " and "
-		case i > 0:
-			out += ", "
-		}
-		out += Words(p.took) + " " + p.what
+	var words []string
+	for _, p := range parts {
+		words = append(words, Words(p.took)+" "+p.what)
 	}
-	return out
+	last := len(words) - 1
+	return ": " + strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// causes adds up the spells before an instant by what they were for.
+func (e *Explanation) causes(until model.Time) (parts []part) {
+	for i := range e.Spells {
+		s := &e.Spells[i]
+		took := s.to.Sub(s.from)
+		if s.from >= until || took == 0 {
+			continue
+		}
+		at := slices.IndexFunc(parts, func(p part) bool { return p.what == s.What })
+		if at < 0 {
+			at = len(parts)
+			parts = append(parts, part{what: s.What})
+		}
+		parts[at].took += took
+	}
+	return parts
 }
 
 // around tells what the tables of a plain machine know about a wait.

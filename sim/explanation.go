@@ -198,28 +198,36 @@ func (e *Explanation) surround(c *record.Columns) {
 		until = e.end
 	}
 	for i := range c.Job {
-		if model.JobID(c.Job[i]) == e.Row {
-			continue
+		if model.JobID(c.Job[i]) != e.Row {
+			a.count(e, until, c, i)
 		}
-		start, end, submit := model.Time(c.Start[i]), model.Time(c.End[i]), model.Time(c.Submit[i])
-		before := submit < e.submit || submit == e.submit && model.JobID(c.Job[i]) < e.Row
-		ran := start != model.AbsentTime
-		switch {
-		case before && ran && start < e.submit && end > e.submit:
+	}
+}
+
+// count takes in row i of c, which is another job than e.
+func (a *Around) count(e *Explanation, until model.Time, c *record.Columns, i int) {
+	start, end, submit := model.Time(c.Start[i]), model.Time(c.End[i]), model.Time(c.Submit[i])
+	before := submit < e.submit || submit == e.submit && model.JobID(c.Job[i]) < e.Row
+	ran := start != model.AbsentTime
+	if before && end > e.submit {
+		if ran && start < e.submit {
 			a.Busy += int64(c.Procs[i])
-		case before && end > e.submit && (!ran || start >= e.submit) && e.submit < until:
+		} else if e.submit < until {
 			a.Ahead++
 			a.AheadUnit += int64(c.Procs[i])
 		}
-		if ran && start >= e.submit && start < until {
-			a.Started++
-			if !before {
-				a.Overtook++
-			}
+	}
+	if !ran {
+		return
+	}
+	if start >= e.submit && start < until {
+		a.Started++
+		if !before {
+			a.Overtook++
 		}
-		if ran && end == e.start && start < e.start && c.Procs[i] > a.freed {
-			a.freed, a.Freed = c.Procs[i], &Other{ID: c.ID[i], Row: model.JobID(c.Job[i])}
-		}
+	}
+	if end == e.start && start < e.start && c.Procs[i] > a.freed {
+		a.freed, a.Freed = c.Procs[i], &Other{ID: c.ID[i], Row: model.JobID(c.Job[i])}
 	}
 }
 
