@@ -144,6 +144,7 @@ type Agents struct {
 	CompletionDelay     model.Duration `yaml:"completion_delay" default:"0s" min:"0s" max:"1h" unit:"span" doc:"uniform from 0, from the end of a job until its nodes are known to be free"`
 	CheckpointBandwidth Rate           `yaml:"checkpoint_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job writes its checkpoint"`
 	RestoreBandwidth    Rate           `yaml:"restore_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job reads it back"`
+	Checkpoints         string         `yaml:"checkpoints" of:"none,value,young,daly" default:"none" doc:"when running jobs write checkpoints of their own accord: never, when the value exceeds the cost, or after the interval of Young or of Daly"`
 }
 
 // Failures are drawn by the seed of a replay.

@@ -212,6 +212,7 @@ func TestClusterErrors(t *testing.T) {
 		{"sharing: gpus\n" + g + "vclusters: [{name: a, profile: {backfill: conservative}}]", "c.yaml:3:32: vclusters[0].profile: backfills conservatively, which reserves whole nodes"},
 		{g + "vclusters: [{name: a}, {name: b, profile: {accounting_tick: 1m}}]", "vclusters[1].profile: has the accounting_tick 1m, and that of a is 5m: a site keeps one account"},
 		{g + "vclusters: [{name: a}, {name: b, profile: {usage: {rule: rolling}}}]", "vclusters[1].profile: counts usage in another way than a"},
+		{g + "agents: {checkpoints: young}", "c.yaml:2:23: agents.checkpoints: found young, whose interval comes of failures.mtbf, which is never"},
 		{g + "failures: {mttr: 1h}", "failures.mttr: does not apply with failures.mtbf: never"},
 	} {
 		c, err := ParseCluster("c.yaml", []byte(row.text))

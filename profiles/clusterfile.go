@@ -137,6 +137,9 @@ func (c *Cluster) Validate() error {
 	for i := range c.NodeTypes {
 		c.nodeType(k, i)
 	}
+	if a := &c.Agents; (a.Checkpoints == "young" || a.Checkpoints == "daly") && c.Failures.MTBF == 0 {
+		k.add("agents.checkpoints", "found %s, whose interval comes of failures.mtbf, which is never: give it, or use value", a.Checkpoints)
+	}
 	c.references(k)
 	for i := range c.Events {
 		c.event(k, i)

@@ -36,6 +36,7 @@ type Site struct {
 	draining int32 // nodes that are
 	ahead    int   // events that are not of jobs
 	begun    bool  // now is an instant of the replay
+	pressure pressure
 
 	freed     []model.NodeID
 	hit       []model.Ref
@@ -72,6 +73,7 @@ type life struct {
 	ends    model.Time     // the end that counts; AbsentTime when it is called off
 	ending  model.JobState // with which the running attempt ends
 	exit    exit           // how it gives its nodes up
+	keep    keeping        // how it saves its work meanwhile
 	tries   uint32         // proposals so far
 	flying  int32          // proposals that wait for an answer
 	since   model.Time     // when what it holds last changed
@@ -144,7 +146,7 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 	ref := s.ref()
 	l := &s.lives[ref]
 	a := s.alloc(ref)
-	*l = life{alloc: a, ends: model.AbsentTime, exit: exit{at: model.AbsentTime}, cancel: model.AbsentTime, runtime: b.Runtime[i]}
+	*l = life{alloc: a, ends: model.AbsentTime, exit: exit{at: model.AbsentTime}, keep: keeping{at: model.AbsentTime}, cancel: model.AbsentTime, runtime: b.Runtime[i]}
 	if ok, err = s.admit(b, i, l); !ok {
 		s.unused = append(s.unused, ref)
 		return f, false, err
@@ -268,7 +270,10 @@ func (s *Site) jobEvent(e des.Event) {
 			s.end(ref)
 		}
 	case des.RankCheckpoint:
-		if l.exit.at == e.At {
+		switch e.At {
+		case l.keep.at:
+			s.keepStep(ref)
+		case l.exit.at:
 			s.exitStep(ref)
 		}
 	case des.RankCancel:

@@ -35,6 +35,12 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 	if rapid.Bool().Draw(rt, "breaks") {
 		base.Luck.MTBF, base.Luck.MTTR = 50*sec, 9*sec
 	}
+	if s := rapid.IntRange(-1, int(preempt.DalyInterval)).Draw(rt, "keeps"); s >= 0 {
+		k := preempt.DefaultCheckpointConfig()
+		k.Strategy, k.Bandwidth, k.Bytes, k.MTBF = preempt.Strategy(s), exit.Bandwidth, 0, seconds(200, "expected")+sec
+		k.PFail = model.Ratio(rapid.Int64Range(0, 10).Draw(rt, "p_fail"), 10)
+		base.Checkpoints = &k
+	}
 	if rapid.Bool().Draw(rt, "extend") {
 		base.Rows.Policy.Overrun = Extend
 	}

@@ -37,6 +37,9 @@ type SiteConfig struct {
 	// ReadBandwidth is at what a job reads its checkpoint when it goes on, in B/s;
 	// 0 takes no time. Exit.Bandwidth is at what it writes.
 	ReadBandwidth int64
+	// Checkpoints says when running jobs save their work of their own accord; nil
+	// never. Its Bandwidth is that of Exit.
+	Checkpoints *preempt.CheckpointConfig
 	// Wipe is how long the nodes of sensitive work are cleaned afterwards.
 	Wipe model.Duration
 	Luck Luck
@@ -100,6 +103,19 @@ func (c *SiteConfig) Validate() error {
 	}
 	if c.ReadBandwidth < 0 {
 		return fmt.Errorf("world: the read bandwidth is %d B/s: give 0 or more", c.ReadBandwidth)
+	}
+	if k := c.Checkpoints; k != nil {
+		switch {
+		case k.Bandwidth != c.Exit.Bandwidth:
+			return fmt.Errorf("world: periodic checkpoints are written at %d B/s and those of victims at %d: make them equal", k.Bandwidth, c.Exit.Bandwidth)
+		case k.AsCoded:
+			return errors.New("world: periodic checkpoints follow the documents only: leave AsCoded out")
+		case k.Strategy != preempt.ValueOverCost && k.MTBF == model.Forever:
+			return fmt.Errorf("world: %s needs the mean time between the failures of a node: give MTBF, or use %s", k.Strategy, preempt.ValueOverCost)
+		}
+		if err := k.Validate(); err != nil {
+			return err
+		}
 	}
 	for i := 1; i < len(c.Changes); i++ {
 		if c.Changes[i].At < c.Changes[i-1].At {

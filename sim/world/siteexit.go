@@ -45,6 +45,9 @@ func (s *Site) preempt(ref model.Ref, why model.Reason) {
 		l.exit.slow, l.exit.silent, l.exit.partial = src.Bool(luck.Slow), src.Bool(luck.Unresponsive), src.Bool(luck.Partial)
 	}
 	l.ends = model.AbsentTime // the exit heeds it from now on
+	if !l.keep.writes {
+		l.keep.at = model.AbsentTime
+	}
 	s.await(ref)
 }
 
@@ -141,9 +144,12 @@ func (s *Site) hinted(ref model.Ref) {
 	}
 	d := transfer(l.holds.image, s.cfg.Exit.Bandwidth)
 	if x.slow {
-		d = model.Duration(min(int64(d), int64(model.Forever)/s.cfg.Luck.SlowBy) * s.cfg.Luck.SlowBy)
+		d = slower(d, s.cfg.Luck.SlowBy)
 	}
 	x.writes, x.frozen, x.acts, x.act = true, s.now, s.now.Add(d), preempt.Written
+	if k := &l.keep; k.writes { // the checkpoint that it is asked for is under way
+		x.acts, x.partial, k.at = l.works, k.breaks, model.AbsentTime
+	}
 	if x.partial {
 		x.act = preempt.WriteFailed
 	}

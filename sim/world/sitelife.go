@@ -27,6 +27,13 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	s.queue(l, -1)
 	s.hold(ref, 1)
 	s.State.Started++
+	s.watchOver(ref)
+	s.awaitEnd(ref)
+}
+
+// awaitEnd sets when the running attempt under ref ends if nothing comes between.
+func (s *Site) awaitEnd(ref model.Ref) {
+	l := &s.lives[ref]
 	end := l.finish()
 	l.ending, l.rec.Reason = l.outcome, l.cause()
 	rank := des.RankEnd
@@ -34,7 +41,10 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 		end, rank = min(end, expiry.Add(s.cfg.Exit.KillGrace)), des.RankExpiry
 		l.ending, l.rec.Reason = model.Timeout, model.ReasonWalltimeLimit
 	}
-	l.ends = end.Add(s.unseen(l))
+	if end = end.Add(s.unseen(l)); end == l.ends {
+		return // as before
+	}
+	l.ends = end
 	s.events.Push(des.NewEvent(l.ends, rank, l.rec.Job, ref))
 }
 
@@ -46,7 +56,7 @@ func (l *life) finish() model.Time {
 		// runs until its owner does the same.
 		return max(l.cancel, l.began)
 	}
-	return l.works.Add(l.runtime - l.kept)
+	return l.works.Add(l.runtime - l.kept - l.keep.done)
 }
 
 // cause is the reason of the job's own end.
@@ -79,7 +89,7 @@ func (s *Site) unseen(l *life) model.Duration {
 
 // gained is the work that the running attempt has done by t.
 func (l *life) gained(t model.Time) model.Duration {
-	d := max(0, t.Sub(l.works))
+	d := l.keep.done + max(0, t.Sub(l.works))
 	if l.runtime != model.AbsentDuration {
 		d = min(d, l.runtime-l.kept)
 	}
@@ -140,7 +150,7 @@ func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 	l := &s.lives[ref]
 	l.rec.Reason = why
 	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
-		kept := model.Duration(0)
+		kept := l.keep.safe
 		if !hardware {
 			kept = l.gained(s.now) // it got as far as it ever would
 		}
@@ -156,7 +166,9 @@ func (s *Site) again(ref model.Ref, why model.Reason) {
 	l := &s.lives[ref]
 	l.rec.Requeues++
 	s.State.Requeued++
-	s.stop(ref, model.Failed, why, 0)
+	safe := l.keep.safe
+	s.stop(ref, model.Failed, why, safe)
+	l.kept += safe
 	l.limit = l.rec.Walltime
 	l.rec.State = model.Pending
 	s.queue(l, 1)
@@ -193,7 +205,7 @@ func (s *Site) stop(ref model.Ref, outcome model.JobState, why model.Reason, kep
 		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.gpus, Borrowed: l.holds.borrowed,
 	}
 	s.sink.Attempt(&s.attempt)
-	l.ends, l.exit = model.AbsentTime, exit{at: model.AbsentTime}
+	l.ends, l.exit, l.keep = model.AbsentTime, exit{at: model.AbsentTime}, keeping{at: model.AbsentTime}
 	s.State.Ended++
 	s.hold(ref, -1)
 }

@@ -11,6 +11,7 @@ type SiteState struct {
 	State           // its units are those of Rows.Shared
 	Preempted int64 // victims asked to leave
 	Suspended int64 // of them, left with a checkpoint
+	Written   int64 // checkpoints of running jobs that went on
 	Requeued  int64 // failed attempts whose jobs went back to the queue
 	Failed    int64 // jobs that ended as FAILED
 	NodesLost int64 // nodes that went down
@@ -129,6 +130,7 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 	st.Running += int32(sign)
 	st.BusyUnits += sign * int64(g.units)
 	st.Power += sign * g.power
+	s.pressure.running += sign * l.weight()
 	for _, h := range [...]*Share{&st.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
 		if h != nil {
 			h.hold(s.now, g, sign)
@@ -173,6 +175,8 @@ func (s *Site) enterNode(id model.NodeID, v model.VClusterID, sign int64) {
 func (s *Site) queue(l *life, sign int64) {
 	s.State.Waiting += int32(sign)
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)
+	s.pressure.queued += sign * l.weight()
+	s.pressure.classes[l.alloc.Class] += int32(sign)
 	for _, h := range [...]*Share{&s.State.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
 		if h != nil {
 			h.Waiting += int32(sign)
