@@ -170,6 +170,8 @@ type Site struct {
 type queued struct {
 	static  model.Fixed
 	submit  model.Time
+	key     model.Fixed // score in the last pass, where the price is the same for all
+	left    model.Duration
 	ask     usage // as far as it is stated
 	ref     model.Ref
 	need    int32 // nodes

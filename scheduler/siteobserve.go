@@ -217,7 +217,7 @@ func (s *Site) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.phase, j.pos = waiting, int32(len(j.lane.queue))
 	j.lane.queue = append(j.lane.queue, queued{
-		static: j.static, submit: j.submit, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, gpus: j.GPUs,
+		static: j.static, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, gpus: j.GPUs,
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
 	})
 	j.lane.dirty = true

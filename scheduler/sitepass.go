@@ -169,6 +169,9 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 		// changes who is first.
 		l.quiet = l.release
 	}
+	if l.timeline != nil {
+		l.quiet = min(l.quiet, l.plans.due) // or the plan is made anew
+	}
 }
 
 // still says whether nothing runs and nothing is asked for.
@@ -191,10 +194,10 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 	}
 	s.work.Passes++
 	room, tight := candidates{s: s, l: l, now: now, h: s.room}, candidates{s: s, l: l, now: now, h: s.tight}
-	room.init()
+	room.lead()
 	tight.lead()
 	// Whoever explains wants to know why the others wait, and min_score when.
-	thorough := s.cfg.Explain != nil || l.policy.MinScore > 0
+	trimmed, thorough := false, s.cfg.Explain != nil || l.policy.MinScore > 0
 	for len(room.h) > 0 || len(tight.h) > 0 {
 		if len(room.h) == 0 || (len(tight.h) > 0 && room.before(tight.h[0], room.h[0])) {
 			s.meetTight(l, now, tight.h[0])
@@ -206,9 +209,12 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 		if !l.blocked || thorough {
 			continue
 		}
-		tight.h = tight.h[:0]
 		if b := l.policy.Backfill; b == None || b == Conservative || !s.anyRoom(l) {
 			break
+		}
+		if !trimmed {
+			tight.h, trimmed = tight.h[:0], true
+			s.trim(l, now, &room)
 		}
 	}
 	s.quieten(l, now)
@@ -251,7 +257,9 @@ func (s *Site) keys(l *lane, h []candidate, now model.Time) {
 	}
 	if l.policy.Ranking == ByScore && !l.policy.Expected {
 		for i := range h {
-			h[i].key = int64(s.scoreOfQueued(l, &l.queue[h[i].at], now))
+			q := &l.queue[h[i].at]
+			q.key = s.scoreOfQueued(l, q, now)
+			h[i].key = int64(q.key)
 		}
 		return
 	}
@@ -297,17 +305,6 @@ func (s *Site) meet(l *lane, now model.Time, c candidate) {
 		return
 	}
 	s.propose(l, c.ref, now)
-}
-
-// hopeless says whether a job behind the blocked one surely does not start: by
-// the number of nodes alone it has no room any more, or would delay the other.
-func (s *Site) hopeless(l *lane, j *siteJob, now model.Time) bool {
-	if !s.mayFit(l, &l.queue[j.pos]) {
-		return true
-	}
-	h := &l.hold
-	return l.policy.Backfill == Easy && h.known && !h.detailed && h.at != model.Never && now.Add(j.left) > h.at &&
-		!l.queue[j.pos].borrows && j.kind == s.jobs[h.ref].kind && j.NodesMin > h.nodes
 }
 
 // mayPass says whether a job about to start on s.chosen may do so although one
@@ -444,14 +441,14 @@ func (s *Site) quieten(l *lane, now model.Time) {
 func (s *Site) untilOvertaken(l *lane, now model.Time) {
 	h := &s.jobs[l.hold.ref]
 	hq := &l.queue[h.pos]
-	w2, top := l.policy.Weights[score.Wait], s.scoreOfQueued(l, hq, now)
+	w2, top := l.policy.Weights[score.Wait], hq.key
 	growth := score.Term(w2, l.curve.Of(l.quiet.Sub(now))) + 2
 	for i := range l.queue {
 		q := &l.queue[i]
 		if q.ref == hq.ref || q.tier < hq.tier {
 			continue
 		}
-		gap := top - s.scoreOfQueued(l, q, now)
+		gap := top - q.key
 		if gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
 			continue
 		}

@@ -66,7 +66,7 @@ func (s *Site) reserve(l *lane, now model.Time) {
 	h := &l.hold
 	h.known = true
 	j := &s.jobs[h.ref]
-	h.detailed = s.cfg.Shared || j.IsSensitive() || len(s.claims) > 0 || len(s.site.Reservations) > 0 || s.clashes(l)
+	h.detailed = s.delicate(l, j)
 	if h.detailed {
 		s.foresee(l, now)
 		return
@@ -76,6 +76,12 @@ func (s *Site) reserve(l *lane, now model.Time) {
 		return
 	}
 	s.count(l, now)
+}
+
+// delicate says whether it matters which nodes are left to the blocked job, and not
+// only how many.
+func (s *Site) delicate(l *lane, j *siteJob) bool {
+	return s.cfg.Shared || j.IsSensitive() || len(s.claims) > 0 || len(s.site.Reservations) > 0 || s.clashes(l)
 }
 
 func (s *Site) capped(j *siteJob) bool {

@@ -1,0 +1,45 @@
+package scheduler
+
+import "orrery/scheduler/model"
+
+// hopeless says whether a job behind the blocked one surely does not start: by
+// the number of nodes alone it has no room any more, or would delay the other.
+func (s *Site) hopeless(l *lane, j *siteJob, now model.Time) bool {
+	q := &l.queue[j.pos]
+	return !s.mayFit(l, q) || s.wouldDelay(l, q, now)
+}
+
+// wouldDelay says whether a job would surely delay the blocked one, as soon as the
+// reservation of that is known: it may use the same nodes and takes too many.
+func (s *Site) wouldDelay(l *lane, q *queued, now model.Time) bool {
+	h := &l.hold
+	return l.policy.Backfill == Easy && h.known && !h.detailed && h.at != model.Never && now.Add(q.left) > h.at &&
+		!q.borrows && q.class == s.jobs[h.ref].kind.class && q.need > h.nodes
+}
+
+// trim takes those out of the candidates that surely do not start behind the
+// blocked job, so that they need not be brought into order.
+func (s *Site) trim(l *lane, now model.Time, room *candidates) {
+	entry := func(c *candidate) *queued {
+		if at := int(c.at); at < len(l.queue) && l.queue[at].ref == c.ref {
+			return &l.queue[at]
+		}
+		return &l.queue[s.jobs[c.ref].pos]
+	}
+	keep := func(useful func(*queued) bool) {
+		kept := room.h[:0]
+		for i := range room.h {
+			if useful(entry(&room.h[i])) {
+				kept = append(kept, room.h[i])
+			}
+		}
+		room.h = kept
+	}
+	keep(func(q *queued) bool { return s.mayFit(l, q) })
+	if l.policy.Backfill == Easy && len(room.h) > 0 && !s.delicate(l, &s.jobs[l.hold.ref]) {
+		s.reserve(l, now)
+		keep(func(q *queued) bool { return !s.wouldDelay(l, q, now) })
+	}
+	room.leading = false
+	room.init()
+}
