@@ -177,6 +177,24 @@ func covers(t *testing.T, e *Explanation) {
 	require.Equal(t, len(e.Spells), at, e.Answer)
 }
 
+// A job behind many reservations is not told each of them.
+func TestManyReservationsAreOneCause(t *testing.T) {
+	e := Explanation{ID: 7, start: model.Time(5 * model.Hour)}
+	for i := range int64(4) {
+		e.Spells = append(e.Spells, Spell{
+			from: model.Time(model.Hour).Add(model.Duration(i-1) * model.Hour), to: model.Time(model.Hour).Add(model.Duration(i) * model.Hour),
+			reason: model.ReasonPriority, Behind: &Other{ID: i % 3}, Room: &Room{},
+		})
+	}
+	e.Spells = append(e.Spells, Spell{from: model.Time(4 * model.Hour), to: e.start, reason: model.ReasonResources, Room: &Room{Need: 2}})
+	for i := range e.Spells {
+		e.Spells[i].What = e.what(&e.Spells[i])
+	}
+	require.Equal(t, "Job 7 waited 5 h: 4 h behind the reservations of 3 jobs, the first job 0 and 1 h for 2 free nodes.", e.answer())
+	e.Spells = append(e.Spells[:2:2], e.Spells[4])
+	require.Equal(t, "Job 7 waited 5 h: 1 h behind the reservation of job 0, 1 h behind the reservation of job 1 and 1 h for 2 free nodes.", e.answer())
+}
+
 func TestWords(t *testing.T) {
 	for d, want := range map[model.Duration]string{
 		0: "0 s", 1500 * model.Millisecond: "1.5 s", model.Minute: "1 min", 61 * model.Second: "1 min 1 s",

@@ -154,15 +154,16 @@ func (e *Explanation) neverRan() string {
 
 // part is a cause of waiting and its share of a wait.
 type part struct {
-	what string
-	took model.Duration
+	what   string
+	took   model.Duration
+	behind *Other // whose reservation it was
 }
 
 // parts lists what a job waited for up to an instant, equal causes together, in
 // the order in which they came up. What is below a hundredth of the wait is no
 // cause of it.
 func (e *Explanation) parts(until model.Time) string {
-	parts := e.causes(until)
+	parts := together(e.causes(until))
 	all, rest := until.Sub(e.submit), model.Duration(0)
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.took < all/100 })
 	for len(parts) > mostParts {
@@ -176,7 +177,7 @@ func (e *Explanation) parts(until model.Time) string {
 		parts = slices.Delete(parts, least, least+1)
 	}
 	if rest > 0 {
-		parts = append(parts, part{"for other reasons", rest})
+		parts = append(parts, part{what: "for other reasons", took: rest})
 	}
 	switch len(parts) {
 	case 0:
@@ -204,10 +205,31 @@ func (e *Explanation) causes(until model.Time) (parts []part) {
 		if at < 0 {
 			at = len(parts)
 			parts = append(parts, part{what: s.What})
+			if s.reason == model.ReasonPriority {
+				parts[at].behind = s.Behind
+			}
 		}
 		parts[at].took += took
 	}
 	return parts
+}
+
+// together makes one part of those for the reservations of more than two jobs.
+func together(parts []part) []part {
+	n, first, sum := 0, -1, model.Duration(0)
+	for i := range parts {
+		if parts[i].behind == nil {
+			continue
+		}
+		if n, sum = n+1, sum+parts[i].took; first < 0 {
+			first = i
+		}
+	}
+	if n <= 2 {
+		return parts
+	}
+	parts[first] = part{what: fmt.Sprintf("behind the reservations of %d jobs, the first job %d", n, parts[first].behind.ID), took: sum}
+	return slices.DeleteFunc(parts, func(p part) bool { return p.behind != nil })
 }
 
 // around tells what the tables of a plain machine know about a wait.
