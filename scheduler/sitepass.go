@@ -163,15 +163,20 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
-	} else if (l.policy.Backfill != None || l.policy.AsCoded) && s.still() && s.nextBoundary(now) == model.Never {
+	} else if l.policy.anyOrder() && s.still() && s.nextBoundary(now) == model.Never {
 		// Nothing runs and nobody started, so nobody's reservation holds anybody
-		// back: time alone changes nothing but what min_score does. Under None it
-		// changes who is first.
+		// back: time alone changes nothing but what min_score does.
 		l.quiet = l.release
 	}
 	if l.timeline != nil {
 		l.quiet = min(l.quiet, l.plans.due) // or the plan is made anew
 	}
+}
+
+// anyOrder says whether a job that has room starts wherever it stands in the queue
+// when nobody is predicted to end.
+func (p *Policy) anyOrder() bool {
+	return p.AsCoded || (p.Backfill != None && p.Window.Tests == 0 && p.MaxUserTests == 0)
 }
 
 // still says whether nothing runs and nothing is asked for.
