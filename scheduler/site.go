@@ -80,6 +80,9 @@ type SiteConfig struct {
 	// EveryCycle makes a pass at every tick of a cycle, also where the core knows
 	// that nothing can change. It is the referee of the skipping.
 	EveryCycle bool
+	// Ever is what the site grants at most at any time; events may raise what
+	// Site and Quota say at the beginning.
+	Ever Ceiling
 	// Extend says that running jobs may outlive their request.
 	Extend bool
 }
@@ -132,6 +135,7 @@ type Site struct {
 	jobs   []siteJob   // by Ref
 	active []model.Ref // running
 	book   *quota.Book
+	ever   *quota.Book // of nobody, with the highest limits there will be
 	graph  *workflow.Graph
 	kinds  []*kind // distinct (vCluster, constraint, partition, reservation)
 
@@ -262,6 +266,8 @@ type kind struct {
 	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
 	gpus    int32         // of the largest node, at least 1
 	watts   int64         // of the hungriest node at work
+	least   int64         // W of the node at work that draws least, borrowed ones included
+	part    int64         // likewise of one GPU, rounded down
 	all     bool          // every node of the site
 }
 
@@ -272,6 +278,7 @@ func NewSite(cfg SiteConfig) *Site {
 	s.free = s.space.NewFree()
 	s.ready = model.NewNodeSet(n)
 	s.book = quota.New(&cfg.Quota)
+	s.ever = cfg.everBook()
 	s.powerCap = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}
 	s.homes = make([]int32, len(cfg.Site.VClusters))
 	s.lent = make([]int32, len(cfg.Site.VClusters))
@@ -352,23 +359,6 @@ func (s *Site) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
 // Book is the ledger of the tenants, to be read only.
 func (s *Site) Book() *quota.Book { return s.book }
 
-// Never says why an allocation could not run even on the idle site, ReasonNone
-// when it could. Such allocations must not be submitted.
-func (s *Site) Never(a *model.Allocation) model.Reason {
-	k := s.kindOf(a)
-	if s.space.Most(k.class, a.GPUs) < a.NodesMin || a.NodesMin < 1 {
-		return model.ReasonTooLarge
-	}
-	if u := (usage{a.Power, a.IODemand}); !s.fitsCaps(&u, usage{}) {
-		return model.ReasonTooLarge
-	}
-	if pool := s.site.SensitivePool; pool > 0 && a.IsSensitive() && a.NodesMin > pool {
-		return model.ReasonTooLarge
-	}
-	c := s.claimOf(a, k, a.NodesMin)
-	return s.book.Never(&c, a.Walltime)
-}
-
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
 // few, so they are searched one by one.
 func (s *Site) kindOf(a *model.Allocation) *kind {
@@ -411,6 +401,7 @@ func (s *Site) newKind(a *model.Allocation) *kind {
 		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
 		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
 	}
+	k.least, k.part = s.frugal(k)
 	s.kinds = append(s.kinds, k)
 	return k
 }

@@ -70,6 +70,11 @@ func ignored(info traces.Info, site *sitePlan) []AwkwardRule {
 			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "kept, without heed to the column " + f.Column + ": " + doc, Count: f.Rows})
 		}
 	}
+	if site != nil && site.world.Rows.Dependencies != nil {
+		for _, l := range site.world.Rows.Dependencies.Left {
+			out = append(out, AwkwardRule{Rule: "dependency-" + l.Rule, Doc: "kept, without the dependency: nobody can wait for it (" + l.Example + ")", Count: l.Count})
+		}
+	}
 	if info.Deps > 0 && site == nil {
 		out = append(out, AwkwardRule{Rule: "ignored-deps", Doc: "kept, without heed to the table deps: no job waits for another", Count: info.Deps})
 	}

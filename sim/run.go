@@ -103,7 +103,7 @@ func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt
 		return nil, err
 	}
 	if p.site != nil {
-		if p.site.world.Rows.Dependencies, err = src.Dependencies(true); err != nil {
+		if p.site.world.Rows.Dependencies, err = dependencies(ctx, src, open); err != nil {
 			return nil, err
 		}
 	}

@@ -63,6 +63,7 @@ func (s Spec) site(p *plan, src Tables) error {
 		sp.names.Tenants = append(sp.names.Tenants, res.Tenants[i].Name)
 	}
 	sp.core.Prices = pricesOf(res.Price, sp.world.Changes)
+	sp.core.Ever = ceilingOf(&res.Site, sp.world.Changes)
 	sp.core.Extend = p.world.Policy.Overrun == world.Extend
 	p.site = sp
 	p.world.Cluster = unitsOfSite(res)
@@ -242,6 +243,33 @@ func pricesOf(start model.Fixed, changes []world.Change) scheduler.PriceSeries {
 		}
 	}
 	return scheduler.NewPriceSeries(at, price)
+}
+
+// ceilingOf is the most that the site and its changes ever grant.
+func ceilingOf(s *model.Site, changes []world.Change) scheduler.Ceiling {
+	caps := scheduler.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth}
+	tenants := slices.Clone(s.Tenants)
+	raise := func(cap *int64, to int64) {
+		if *cap != 0 && (to == 0 || to > *cap) {
+			*cap = to
+		}
+	}
+	for i := range changes {
+		switch c := &changes[i]; c.Kind {
+		case world.PowerChange:
+			raise(&caps.Power, c.Value)
+		case world.BandwidthChange:
+			raise(&caps.Bandwidth, c.Value)
+		case world.LimitsChange:
+			t := &tenants[c.Tenant].Limits
+			for _, l := range [...][2]*int32{{&t.MaxNodes, &c.Limits.MaxNodes}, {&t.MaxConcurrent, &c.Limits.MaxConcurrent}} {
+				if *l[0] != 0 && (*l[1] == 0 || *l[1] > *l[0]) {
+					*l[0] = *l[1]
+				}
+			}
+		}
+	}
+	return scheduler.Ceiling{Caps: &caps, Tenants: tenants}
 }
 
 // recorded adds what the trace says of changes to those of the cluster file,

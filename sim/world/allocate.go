@@ -154,7 +154,7 @@ func (t *Translator) walltime(b *traces.Batch, i int, kind model.Kind) model.Dur
 // as many.
 func (t *Translator) share(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	key.cpus = max(b.CPUsPerNode[i], 0)
-	gpus := max(b.GPUsPerNode[i], 0)
+	gpus := max(b.GPUsPerNode[i], 0) // a negative number drops the row
 	exclusive := b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Exclusive[i] == 1
 	if key.gpus = gpus; t.rows.Shared && gpus > 0 && !exclusive {
 		a.GPUs = gpus

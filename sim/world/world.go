@@ -142,8 +142,11 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 // rows by rules of their own; a table that others wrote has seen none.
 func impossible(b *traces.Batch, i int) bool {
 	return b.Submit[i] < 0 || (b.Runtime[i] < 0 && b.Runtime[i] != model.AbsentDuration) ||
-		(b.Walltime[i] < 0 && b.Walltime[i] != model.AbsentDuration)
+		(b.Walltime[i] < 0 && b.Walltime[i] != model.AbsentDuration) || negative(b.GPUsPerNode[i]) || negative(b.NodesMin[i])
 }
+
+// negative says whether a count is stated and cannot be.
+func negative(n int32) bool { return n < 0 && n != traces.Absent }
 
 // Inspect counts row i of b as too large if it could never fit; it submits
 // nothing.
