@@ -181,6 +181,7 @@ type queued struct {
 	need    int32 // nodes
 	class   place.ClassID
 	gpus    int32
+	units   int32 // as Least counts them
 	tenant  int32 // index into lane.tenant
 	tier    int32
 	borrows bool
@@ -199,6 +200,7 @@ type lane struct {
 	free   *place.Free // committed, less its own proposals in flight
 	queue  []queued    // candidates and held jobs, in no order
 	curve  score.Curve // of the wait
+	least  int32       // units that a job in the queue asks for, 0 until they are counted
 	counts []counted   // by class and number of GPUs
 	stamp  uint64      // changes with what is free
 	flying []model.Ref // proposed, not answered
@@ -336,18 +338,27 @@ func (s *Site) Work() Work { return s.work }
 func (s *Site) Least() int32 {
 	least := int32(0)
 	for i := range s.lanes {
-		for k := range s.lanes[i].queue {
-			j := &s.jobs[s.lanes[i].queue[k].ref]
-			n := j.NodesMin
-			if s.cfg.Shared {
-				n = j.claim.GPUs
+		l := &s.lanes[i]
+		if l.least == 0 { // it is not known
+			for k := range l.queue {
+				if n := l.queue[k].units; l.least == 0 || n < l.least {
+					l.least = n
+				}
 			}
-			if least == 0 || n < least {
-				least = n
-			}
+		}
+		if l.least > 0 && (least == 0 || l.least < least) {
+			least = l.least
 		}
 	}
 	return least
+}
+
+// unitsOf is the number of units that a waiting job asks for.
+func (s *Site) unitsOf(j *siteJob) int32 {
+	if s.cfg.Shared {
+		return j.claim.GPUs
+	}
+	return j.NodesMin
 }
 
 // Predicted is the predicted end of the running job under ref.

@@ -216,8 +216,12 @@ func (s *Site) wake() {
 func (s *Site) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.phase, j.pos = waiting, int32(len(j.lane.queue))
+	units := s.unitsOf(j)
+	if len(j.lane.queue) == 0 || units < j.lane.least {
+		j.lane.least = units
+	}
 	j.lane.queue = append(j.lane.queue, queued{
-		static: j.static, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, gpus: j.GPUs,
+		static: j.static, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, gpus: j.GPUs, units: units,
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
 	})
 	j.lane.dirty = true
@@ -227,6 +231,9 @@ func (s *Site) enter(ref model.Ref) {
 func (s *Site) leave(ref model.Ref) {
 	j := &s.jobs[ref]
 	q := j.lane.queue
+	if q[j.pos].units <= j.lane.least {
+		j.lane.least = 0 // the least of the others is not known
+	}
 	last := q[len(q)-1]
 	q[j.pos] = last
 	s.jobs[last.ref].pos = j.pos
