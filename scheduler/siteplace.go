@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math/bits"
+	"sort"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
@@ -272,7 +273,7 @@ func (s *Site) growJob(l *lane, now model.Time, p *model.Proposal) {
 	if j.GPUs > 0 {
 		most = l.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	for n := min(j.NodesMax, most); n > have; n-- {
+	for n := s.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
 		if s.larger(l, now, p.Ref, n) {
 			break
 		}
@@ -281,6 +282,24 @@ func (s *Site) growJob(l *lane, now model.Time, p *model.Proposal) {
 	l.ends.Remove(j.predicted, p.Ref)
 	l.ends.Insert(j.predicted, p.Ref, sizeOf(&j.placement))
 	p.Placement = j.placement
+}
+
+// allowed is the largest size up to most that the limits and, by the least that
+// so many nodes draw, the caps let the job in flight have. Both only get tighter
+// with its size.
+func (s *Site) allowed(j *siteJob, have, most int32) int32 {
+	left := usage{s.used.power - j.ask.power, s.used.bandwidth - j.ask.bandwidth}
+	grown := j.Allocation
+	over := func(i int) bool {
+		n := have + 1 + int32(i)
+		grown.NodesMin = n
+		ask := usage{leastDraw(&grown, j.kind), j.Demand(n)}
+		if j.Power > 0 {
+			ask.power = j.Power * int64(n) / int64(j.NodesMin)
+		}
+		return s.book.CheckResize(&j.claim, n) != model.ReasonNone || !s.fitsCaps(&ask, left)
+	}
+	return have + int32(sort.Search(int(max(0, most-have)), over))
 }
 
 // larger tries size n for a job that is in flight; its nodes are given back
