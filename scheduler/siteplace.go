@@ -146,7 +146,7 @@ func (s *Site) offers(l *lane) {
 
 // mayBorrow says whether j may run on nodes of other vClusters.
 func (s *Site) mayBorrow(j *siteJob) bool {
-	return j.kind.foreign != nil && j.lane.timeline == nil && j.Preemptible() && j.Kind == model.Bounded && j.GPUs == 0
+	return j.kind.foreign != nil && s.cfg.Policies[j.VCluster].Backfill != Conservative && j.Preemptible() && j.Kind == model.Bounded && j.GPUs == 0
 }
 
 // fitsCaps says whether ask fits under the caps when used is in use.
