@@ -162,6 +162,7 @@ type Site struct {
 	// happened counts the facts observed but for submissions.
 	happened int64
 	settled  model.Time // until when the accounts can change if nothing is observed
+	heard    model.Time // when anything was observed last
 	begun    bool       // something was observed
 	walk     uint64     // of the predicted ends, so far
 	seq      uint64
@@ -212,6 +213,7 @@ type lane struct {
 	short   bool       // some job is held by min_score
 	passed  model.Time // last pass, or tick of the cycle that needed none
 	blocked bool       // somebody waits for room
+	behind  bool       // somebody who may have room waits for the order alone
 
 	hold     siteHold
 	plans    planning

@@ -11,7 +11,7 @@ import (
 func (s *Site) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	if len(facts) > 0 {
-		s.settled = now.Add(s.memory())
+		s.settled, s.heard = now.Add(s.memory()), now
 	}
 	for i := range facts {
 		f := &facts[i]

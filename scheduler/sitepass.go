@@ -128,7 +128,7 @@ func (s *Site) withdraw() {
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (s *Site) pass(l *lane, now model.Time) {
-	l.quiet, l.release, l.short = model.Never, model.Never, false
+	l.quiet, l.release, l.short, l.behind = model.Never, model.Never, false, false
 	wasBlocked := l.blocked
 	l.blocked = false
 	if len(l.queue) > 0 {
@@ -163,7 +163,7 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
-	} else if l.policy.anyOrder() && s.still() && s.nextBoundary(now) == model.Never {
+	} else if (!l.behind || now > s.heard.Add(patience)) && s.still() && s.nextBoundary(now) == model.Never {
 		// Nothing runs and nobody started, so nobody's reservation holds anybody
 		// back: time alone changes nothing but what min_score does.
 		l.quiet = l.release
@@ -173,11 +173,10 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 	}
 }
 
-// anyOrder says whether a job that has room starts wherever it stands in the queue
-// when nobody is predicted to end.
-func (p *Policy) anyOrder() bool {
-	return p.AsCoded || (p.Backfill != None && p.Window.Tests == 0 && p.MaxUserTests == 0)
-}
+// patience is for how long a vCluster on a cycle looks whether somebody else comes
+// first, while nothing runs and nothing happens. Without it, a replay in which the
+// first job never starts would have no end.
+const patience = model.Day
 
 // still says whether nothing runs and nothing is asked for.
 func (s *Site) still() bool {
@@ -215,6 +214,7 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 			continue
 		}
 		if b := l.policy.Backfill; b == None || b == Conservative || !s.anyRoom(l) {
+			l.behind = len(room.h) > 0
 			break
 		}
 		if !trimmed {

@@ -100,6 +100,7 @@ func (s *Site) replan(l *lane, now model.Time) (moved bool) {
 			continue
 		}
 		if most := l.policy.Window.Tests; (most > 0 && tried >= most) || !s.mayTest(l, c.ref) {
+			l.behind = true
 			moved = s.cancelSlot(l, c.ref) || moved
 			s.note(c.ref, model.ReasonPriority)
 			continue
