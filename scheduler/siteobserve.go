@@ -348,6 +348,7 @@ func (s *Site) granted(f *model.Fact) {
 			l.free.Take(&j.placement)
 		}
 		l.ends.Insert(end, ref, sizeOf(&j.placement))
+		l.quiet = min(l.quiet, s.now) // other nodes are selected, and other ends foreseen
 	}
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
