@@ -143,6 +143,20 @@ func TestSiteTwinFoundThese(t *testing.T) {
 			w.end = seconds(20)
 			return w
 		}, []string{"00:00:04: 1 assign job 1 on [0]"}},
+		{"a job that starts leaves thriftier nodes to another", func() *naiveWorld {
+			w := foundWorld(2, found(0, 5, 1), found(4, 9, 1, in(1), draws(50)))
+			site := w.cfg.Site
+			site.VClusters = []model.VCluster{{Name: "a"}, {Name: "b"}}
+			site.Nodes[0].BusyPower, site.Nodes[1].BusyPower, site.PowerCap = 300, 100, 250
+			w.cfg.Policies[0].Backfill = scheduler.FirstFit
+			w.cfg.Policies = append(w.cfg.Policies, w.cfg.Policies[0])
+			w.cfg.Policies[0].Cycle = 3 * model.Second
+			w.end = seconds(12)
+			return w
+		}, []string{
+			"00:00:04: 1 assign job 1 on [0]",
+			"00:00:06: 2 assign job 0 on [1]",
+		}},
 		{"a reservation keeps the power cap as long as it lasts", func() *naiveWorld {
 			w := foundWorld(4, found(0, 9, 1, draws(60)), found(0, 9, 1, draws(50)), found(0, 9, 1, draws(40)), found(0, 12, 1, draws(60)))
 			p := &w.cfg.Policies[0]
