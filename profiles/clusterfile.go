@@ -1,7 +1,9 @@
 package profiles
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -29,6 +31,9 @@ func LoadCluster(path string) (*Cluster, error) {
 		text, err = library.ReadFile("library/clusters/" + path + ".yaml")
 	} else {
 		text, err = read(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(path, `./\`) {
+		return nil, fmt.Errorf("there is no cluster file %q%s: want %s, or the path of a file", path, didYouMean(path, ClusterNames()), oneOf(ClusterNames()))
 	}
 	if err != nil {
 		return nil, err

@@ -46,8 +46,8 @@ sources; both marks rules of the sources that neither mode follows.
 
 Exit codes: 0 printed, 2 usage (also a JOB that RUN does not have), 3 bad input,
 4 the replay of RUN came out otherwise, 130 interrupted.`,
-		Example: `  orrery explain run 4711
-  orrery explain run 4711 --trace month.trace -o json
+		Example: `  orrery explain run 42
+  orrery explain run 42 --trace month.trace -o json
   orrery explain --mode-differences -o markdown`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: oneDirectory,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -83,6 +84,28 @@ Exit codes: 0 printed, 2 usage.`,
 	return cmd
 }
 
+// shown is a profile, or a cluster file that is part of the program, as text.
+func shown(name, format string) ([]byte, error) {
+	yaml, full := []byte(nil), []byte(nil)
+	if slices.Contains(profiles.ClusterNames(), name) {
+		c, err := profiles.LoadCluster(name)
+		if err != nil {
+			return nil, err
+		}
+		yaml, full = c.YAML(), c.FullJSON()
+	} else {
+		p, err := loadProfile(name)
+		if err != nil {
+			return nil, err
+		}
+		yaml, full = p.YAML(), p.FullJSON()
+	}
+	if format == "json" {
+		return append(full, '\n'), nil
+	}
+	return yaml, nil
+}
+
 func (m *Main) profilesShowCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
@@ -90,21 +113,19 @@ func (m *Main) profilesShowCommand() *cobra.Command {
 		Short: "Print a profile with every default",
 		Long: `Print a profile with every key that applies to it, those at their default too,
 as a file that can be edited and used in its place. What each key means is in
-docs/PROFILE-FORMAT.md.
+docs/PROFILE-FORMAT.md. The cluster file month, that of orrery synth site, is
+printed likewise.
 
 Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,
 		Example: `  orrery profiles show hpc-batch
+  orrery profiles show month
   orrery profiles show service --format json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: profileNames,
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := loadProfile(args[0])
+			text, err := shown(args[0], format)
 			if err != nil {
 				return err
-			}
-			text := p.YAML()
-			if format == "json" {
-				text = append(p.FullJSON(), '\n')
 			}
 			_, err = m.Stdout.Write(text)
 			return err

@@ -97,8 +97,15 @@ func (s *settings) bound(t *trace) (sim.Spec, error) {
 func (s *settings) given() []string {
 	var out []string
 	s.flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed {
-			out = append(out, fmt.Sprintf("--%s=%s", f.Name, f.Value))
+		if !f.Changed {
+			return
+		}
+		values := []string{f.Value.String()}
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			values = several.GetSlice()
+		}
+		for _, v := range values {
+			out = append(out, fmt.Sprintf("--%s=%s", f.Name, v))
 		}
 	})
 	return out
@@ -151,6 +158,9 @@ func (s *settings) effective(spec sim.Spec, t *trace) []setting {
 			setting{"nodes", c.Nodes, s.origin("nodes"), "nodes of the cluster"},
 			setting{"cores_per_node", c.CoresPerNode, s.origin("cores-per-node"), "cores of each node"})
 	}
+	out = append(out,
+		setting{"cluster", or(s.site.file, "none"), s.origin("cluster"), usage(s.flags.Lookup("cluster"))},
+		setting{"profile", or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))})
 	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
 		"quorum-latency", "quorum-jitter", "seed", "warmup", "cooldown"} {

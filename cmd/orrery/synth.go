@@ -178,6 +178,10 @@ func (v *synthVerb) show(w *synth.Workload, hash string) error {
 	if err := v.print.table(t); err != nil || v.print.json() {
 		return err
 	}
-	v.m.say("Next: orrery replay %s", quoted(v.out))
+	site := ""
+	if v.model == "site" {
+		site = " --cluster month"
+	}
+	v.m.say("Next: orrery replay %s%s", quoted(v.out), site)
 	return nil
 }
