@@ -171,7 +171,10 @@ func (s *Site) choose(l *lane, ref model.Ref, now model.Time) model.Reason {
 
 // overCap says which cap the job would break on the nodes in s.chosen.
 func (s *Site) overCap(j *siteJob) model.Reason {
-	power := usage{power: s.site.Draw(&j.Allocation, &s.chosen)}
+	power := usage{}
+	if s.powerCap.power > 0 { // it takes a look at each node
+		power.power = s.site.Draw(&j.Allocation, &s.chosen)
+	}
 	switch {
 	case !s.fitsCaps(&power, s.used):
 		return model.ReasonPower

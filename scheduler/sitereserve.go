@@ -38,7 +38,10 @@ func (s *Site) harmless(l *lane, now model.Time, j *siteJob, p *model.Placement)
 		return true
 	}
 	blocked := &s.jobs[h.ref]
-	ask := usage{s.site.Draw(&j.Allocation, p), j.Demand(sizeOf(p))}
+	ask := usage{bandwidth: j.Demand(sizeOf(p))}
+	if s.powerCap.power > 0 { // it takes a look at each node
+		ask.power = s.site.Draw(&j.Allocation, p)
+	}
 	if (s.powerCap.power > 0 && blocked.ask.power > 0 && ask.power > h.caps.power) ||
 		(s.powerCap.bandwidth > 0 && blocked.ask.bandwidth > 0 && ask.bandwidth > h.caps.bandwidth) {
 		return false
