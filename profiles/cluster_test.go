@@ -286,3 +286,12 @@ func FuzzCluster(f *testing.F) {
 		}
 	})
 }
+
+// Large numbers are written as they are read.
+func TestLargeNumbersAreWrittenOut(t *testing.T) {
+	c, err := ParseCluster("c", []byte("groups: [{name: a, nodes: 1}]\ntenants: [{name: t, gpu_hours: 3139200}]\n"))
+	require.NoError(t, err)
+	again, err := ParseCluster("c", c.JSON())
+	require.NoError(t, err)
+	require.Equal(t, c.Tenants[0].GPUHours, again.Tenants[0].GPUHours)
+}

@@ -192,7 +192,7 @@ func formatScalar(v reflect.Value, f field) string {
 		if v.Kind() == reflect.Pointer {
 			v = v.Elem()
 		}
-		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
 	case aSpan:
 		return formatSpan(model.Duration(v.Int()))
 	case aSize:
