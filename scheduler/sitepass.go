@@ -210,11 +210,13 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 			s.meet(l, now, room.h[0])
 			room.pop()
 		}
+		if b := l.policy.Backfill; l.blocked && (b == None || b == Conservative) {
+			l.behind = l.behind || len(room.h) > 0
+		}
 		if !l.blocked || thorough {
 			continue
 		}
 		if b := l.policy.Backfill; b == None || b == Conservative || !s.anyRoom(l) {
-			l.behind = len(room.h) > 0
 			break
 		}
 		if !trimmed {
