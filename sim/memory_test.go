@@ -24,6 +24,8 @@ type memory struct {
 
 	tenants []traces.Tenant
 	edges   []traces.Edge
+	events  []traces.Event
+	prices  []traces.Price
 }
 
 func (m *memory) open() (traces.Source, error) { return &memorySource{memory: m}, nil }
@@ -38,8 +40,8 @@ func (s *memorySource) Users() []string      { return nil }
 func (s *memorySource) Nodes() []traces.Node { return s.nodes }
 func (s *memorySource) Close() error         { return nil }
 
-func (s *memorySource) Events() []traces.Event   { return nil }
-func (s *memorySource) Prices() []traces.Price   { return nil }
+func (s *memorySource) Events() []traces.Event   { return s.events }
+func (s *memorySource) Prices() []traces.Price   { return s.prices }
 func (s *memorySource) Tenants() []traces.Tenant { return s.tenants }
 func (s *memorySource) Dependencies(bool) (*traces.Dependencies, error) {
 	return &traces.Dependencies{Edges: s.edges}, nil

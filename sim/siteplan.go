@@ -326,6 +326,9 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 			return w, err
 		}
 	}
+	if w.Changes, err = recorded(w.Changes, &res.Site, src); err != nil {
+		return w, err
+	}
 	if err := w.Validate(); err != nil {
 		return w, &UsageError{err.Error()}
 	}

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -9,7 +10,6 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/tools/refdata"
-	"os"
 )
 
 const smallConf = `
