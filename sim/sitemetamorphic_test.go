@@ -173,7 +173,7 @@ func (w *siteWorld) clone() *siteWorld {
 func TestSiteRelations(t *testing.T) {
 	worlds := 300
 	if testing.Short() {
-		worlds = 40
+		worlds = 20
 	}
 	for _, r := range siteRelations() {
 		t.Run(r.name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestSiteRelations(t *testing.T) {
 func TestSiteDoubled(t *testing.T) {
 	worlds := 300
 	if testing.Short() {
-		worlds = 40
+		worlds = 20
 	}
 	for i := range worlds {
 		d := drawSite(longBytes(uint64(i)))

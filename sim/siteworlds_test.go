@@ -373,7 +373,7 @@ func (w *siteWorld) list() string {
 func TestSiteInvariants(t *testing.T) {
 	worlds := 2000
 	if testing.Short() {
-		worlds = 300
+		worlds = 150
 	}
 	var facts, proposals, slips int64
 	for i := range worlds {
