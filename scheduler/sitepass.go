@@ -41,7 +41,7 @@ func (s *Site) turn(l *lane, now model.Time) bool {
 	if p.Cycle == 0 {
 		return l.dirty || l.release <= now || s.boundary(now) || (l.timeline != nil && l.plans.due <= now)
 	}
-	if now == l.passed || grid(now, p.Cycle, p.Phase) != now {
+	if now == l.passed || now.Grid(p.Cycle, p.Phase) != now {
 		return false
 	}
 	l.passed = now // also where nothing can change at this tick: there is one in an instant
@@ -75,16 +75,7 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 	if l.passed == from {
 		from++
 	}
-	return grid(from, p.Cycle, p.Phase)
-}
-
-// grid is the first instant phase + n*cycle at or after t.
-func grid(t model.Time, cycle, phase model.Duration) model.Time {
-	if t == model.Never {
-		return t
-	}
-	n := max(0, (t.Sub(model.Time(phase))+cycle-1)/cycle)
-	return model.Time(phase).Add(n * cycle)
+	return from.Grid(p.Cycle, p.Phase)
 }
 
 // boundary says whether an advance reservation ends at now, which may open
@@ -404,8 +395,7 @@ func (s *Site) block(l *lane, now model.Time, ref model.Ref, r model.Reason) {
 func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 	j := &s.jobs[ref]
 	s.leave(ref)
-	j.placement.Words = append(j.placement.Words[:0], s.chosen.Words...)
-	j.placement.Shares = append(j.placement.Shares[:0], s.chosen.Shares...)
+	j.placement.Set(&s.chosen)
 	j.borrowed = s.chosenBorrows
 	j.phase = inFlight
 	l.free.Take(&j.placement)

@@ -322,8 +322,7 @@ func (s *Site) larger(l *lane, now model.Time, ref model.Ref, n int32) bool {
 	s.book.Unreserve(&j.claim)
 	j.claim = s.claimOf(&j.Allocation, j.kind, n)
 	s.book.Reserve(&j.claim)
-	j.placement.Words = append(j.placement.Words[:0], s.chosen.Words...)
-	j.placement.Shares = append(j.placement.Shares[:0], s.chosen.Shares...)
+	j.placement.Set(&s.chosen)
 	s.use(j)
 	return true
 }

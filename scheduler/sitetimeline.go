@@ -207,7 +207,7 @@ func (s *Site) rounded(l *lane, at model.Time) model.Time {
 	if r <= 1 {
 		return at
 	}
-	return grid(at, r, 0)
+	return at.Grid(r, 0)
 }
 
 // slotIn plans for a job whose turn it is: it lifts its reservation, starts the

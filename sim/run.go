@@ -329,12 +329,7 @@ func (r *run) next() (model.Time, error) {
 
 // tick is the first instant of the cycle at or after t.
 func (r *run) tick(t model.Time) model.Time {
-	if t == model.Never {
-		return t
-	}
-	cycle, phase := r.plan.spec.Cycle, r.plan.spec.Phase
-	n := max(0, (t.Sub(model.Time(phase))+cycle-1)/cycle)
-	return model.Time(phase).Add(n * cycle)
+	return t.Grid(r.plan.spec.Cycle, r.plan.spec.Phase)
 }
 
 // arrival is the submission of the next row, model.Never after the last.

@@ -58,6 +58,13 @@ type Placement struct {
 	Shares []NodeShare
 }
 
+// Set makes p name what q names, in memory of its own that it keeps from call to
+// call.
+func (p *Placement) Set(q *Placement) {
+	p.Words = append(p.Words[:0], q.Words...)
+	p.Shares = append(p.Shares[:0], q.Shares...)
+}
+
 // JobState is where a job is in its life.
 type JobState uint8
 

@@ -61,6 +61,16 @@ func (t Time) Sub(u Time) Duration {
 	return Duration(t - u)
 }
 
+// Grid is the first instant phase + n*cycle, n from 0 on, at or after t; Never stays
+// so. cycle must be positive.
+func (t Time) Grid(cycle, phase Duration) Time {
+	if t == Never {
+		return t
+	}
+	n := max(0, (t.Sub(Time(phase))+cycle-1)/cycle)
+	return Time(phase).Add(n * cycle)
+}
+
 // String formats like 2d03:15:07.25, the form in which logs and tables show
 // instants and spans; trailing zeros of the fraction are dropped.
 func (t Time) String() string {

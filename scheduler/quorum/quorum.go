@@ -153,8 +153,7 @@ func (s *State) checkShares(p *model.Proposal) model.Reason {
 func (s *State) commit(p *model.Proposal) {
 	e := &s.jobs[p.Ref]
 	e.state = model.Running
-	e.held.Words = append(e.held.Words[:0], p.Placement.Words...)
-	e.held.Shares = append(e.held.Shares[:0], p.Placement.Shares...)
+	e.held.Set(&p.Placement)
 	for _, w := range e.held.Words {
 		s.nodes[w.Word] &^= w.Mask
 	}

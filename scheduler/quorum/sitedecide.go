@@ -66,8 +66,7 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact) {
 // grant books the placement of p and completes the answer.
 func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a ask) {
 	j := &s.jobs[p.Ref]
-	j.held.Words = append(j.held.Words[:0], p.Placement.Words...)
-	j.held.Shares = append(j.held.Shares[:0], p.Placement.Shares...)
+	j.held.Set(&p.Placement)
 	j.ask = a
 	s.take(p.Ref)
 	f.Kind, f.Placement = kind, &j.held

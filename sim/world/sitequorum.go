@@ -32,10 +32,10 @@ func (s *Site) board(p *model.Proposal) model.Ref {
 		s.flights = append(s.flights, flight{})
 	}
 	f, l := &s.flights[row], &s.lives[p.Ref]
-	words := append(f.Placement.Words[:0], p.Placement.Words...)
-	shares := append(f.Placement.Shares[:0], p.Placement.Shares...)
+	placement := f.Placement // keeps its space
+	placement.Set(&p.Placement)
 	f.Proposal = *p
-	f.Placement = model.Placement{Words: words, Shares: shares}
+	f.Placement = placement
 	if f.keepsJob = l.present && l.rec.Job == p.Job; f.keepsJob {
 		l.flying++
 	}

@@ -213,12 +213,10 @@ func (w *World) Submit(now model.Time, proposals []model.Proposal, dst []model.F
 			continue
 		}
 		j := &w.jobs[p.Ref]
-		held := &j.proposal
-		words := append(held.Placement.Words[:0], p.Placement.Words...)
-		shares := append(held.Placement.Shares[:0], p.Placement.Shares...)
-		*held = *p
-		j.inFlight = true
-		held.Placement = model.Placement{Words: words, Shares: shares}
+		placement := j.proposal.Placement // keeps its space
+		placement.Set(&p.Placement)
+		j.proposal, j.inFlight = *p, true
+		j.proposal.Placement = placement
 		w.events.Push(des.NewEvent(now.Add(w.latency(j)), des.RankQuorum, p.Job, p.Ref))
 	}
 	return dst
