@@ -243,11 +243,10 @@ type siteJob struct {
 	saved    model.Time     // when its work was safe last in this attempt, AbsentTime if never
 	left     model.Duration // requested time from the next start on
 	borrowed bool
-	leaving  bool      // preempted, still on its nodes
-	seq      uint64    // of the last proposal to start it
-	asked    uint64    // of the last proposal to preempt it
-	cause    model.Ref // that it was preempted for
-	walked   uint64    // last walk of ends in which it was past
+	leaving  bool   // preempted, still on its nodes
+	seq      uint64 // of the last proposal to start it
+	asked    uint64 // of the last proposal to preempt it
+	walked   uint64 // last walk of ends in which it was past
 	note     noted
 }
 

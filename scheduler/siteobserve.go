@@ -149,7 +149,7 @@ func (s *Site) submitted(f *model.Fact) {
 		job: job{
 			id: a.Job, request: f.Request, submit: a.Submit, walltime: a.Walltime, placement: placement,
 		},
-		Allocation: *a, lane: &s.lanes[a.VCluster], kind: k, claim: s.claimOf(a, k, a.NodesMin), left: a.Walltime, cause: -1,
+		Allocation: *a, lane: &s.lanes[a.VCluster], kind: k, claim: s.claimOf(a, k, a.NodesMin), left: a.Walltime,
 	}
 	j.Deps = nil // the graph has them
 	if s.shares != nil {

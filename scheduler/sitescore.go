@@ -7,8 +7,8 @@ import (
 	"orrery/scheduler/score"
 )
 
-// unboundedWork is the time that services count with in the backlog, and
-// shareOfUnknown their claim of one day; both are Lattice's.
+// unboundedWork is the time that services count with in the backlog; it is
+// Lattice's.
 const unboundedWork = 24 * model.Hour
 
 // gpuTime is the GPU time that j asks for, in GPU seconds rounded up.
@@ -29,10 +29,7 @@ func (s *Site) rank(j *siteJob) {
 	case ByScore:
 		needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 		v := s.values(j, needed, groups)
-		j.static = 0
-		for _, f := range [...]score.Factor{score.Priority, score.Topology, score.Data, score.Checkpoint} {
-			j.static += p.Weights[f].Mul(v[f])
-		}
+		j.static = score.Part(&p.Weights, &v, score.PerJob) + score.Part(&p.Weights, &v, score.PerSize)
 	case ByOrder:
 		j.request.Units = j.claim.GPUs
 		if p.Order.static() {
@@ -94,12 +91,8 @@ func (s *Site) fairShare(t model.TenantID, utilisation model.Fixed) model.Fixed 
 	return score.FairShareOf(share, burst, s.book.Share(t), utilisation)
 }
 
-// conformance is the factor f9 of j, frozen for the pass.
-func (s *Site) conformance(l *lane, j *siteJob) model.Fixed {
-	return s.conformanceOf(l, j.kind.class, j.NodesMin)
-}
-
-func (s *Site) conformanceOf(l *lane, class place.ClassID, nodes int32) model.Fixed {
+// conformance is the factor f9 of a job of so many nodes, frozen for the pass.
+func (s *Site) conformance(l *lane, class place.ClassID, nodes int32) model.Fixed {
 	c := int(class)
 	for c >= len(s.largest) {
 		s.largest = append(s.largest, -1)
@@ -113,19 +106,22 @@ func (s *Site) conformanceOf(l *lane, class place.ClassID, nodes int32) model.Fi
 	return score.ConformanceOf(s.largest[c], nodes)
 }
 
+// energy is the factor f7 of j: of the price now, or of its mean over the time
+// that j asks for.
+func (s *Site) energy(l *lane, j *siteJob, now model.Time) model.Fixed {
+	if l.policy.Expected {
+		return score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price))
+	}
+	return score.EnergyOf(s.price)
+}
+
 // scoreOf is the score of a waiting job in this pass.
 func (s *Site) scoreOf(l *lane, j *siteJob, now model.Time) model.Fixed {
-	w := &l.policy.Weights
-	sum := j.static + l.tenant[j.Tenant+1] + l.global +
-		w[score.Wait].Mul(score.WaitOf(now.Sub(j.submit), l.policy.Reference)) +
-		w[score.Conformance].Mul(s.conformance(l, j))
-	if l.policy.Expected {
-		sum += w[score.Energy].Mul(score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price)))
+	q := queued{static: j.static, submit: j.submit, tenant: int32(j.Tenant) + 1, class: j.kind.class, need: j.NodesMin}
+	if l.policy.Expected { // else it is among what all have in common
+		q.static += l.policy.Weights[score.Energy].Mul(s.energy(l, j, now))
 	}
-	if p := l.penalty[j.Tenant+1]; p != model.One {
-		return p.Mul(sum)
-	}
-	return sum
+	return s.scoreOfQueued(l, &q, now)
 }
 
 // scoreOfQueued is scoreOf for what the queue holds of a job, where the price of
@@ -133,7 +129,7 @@ func (s *Site) scoreOf(l *lane, j *siteJob, now model.Time) model.Fixed {
 func (s *Site) scoreOfQueued(l *lane, q *queued, now model.Time) model.Fixed {
 	w := &l.policy.Weights
 	sum := q.static + l.tenant[q.tenant] + l.global + w[score.Wait].Mul(l.curve.Of(now.Sub(q.submit))) +
-		w[score.Conformance].Mul(s.conformanceOf(l, q.class, q.need))
+		w[score.Conformance].Mul(s.conformance(l, q.class, q.need))
 	if p := l.penalty[q.tenant]; p != model.One {
 		return p.Mul(sum)
 	}
@@ -152,11 +148,8 @@ func (s *Site) explained(l *lane, j *siteJob, now model.Time) score.Explanation 
 	v[score.Wait] = score.WaitOf(now.Sub(j.submit), l.policy.Reference)
 	v[score.FairShare] = s.fairShare(j.Tenant, s.book.Utilisation())
 	v[score.Backlog] = score.BacklogOf(model.Duration(s.queued), model.Duration(s.running))
-	v[score.Energy] = score.EnergyOf(s.price)
-	if l.policy.Expected {
-		v[score.Energy] = score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price))
-	}
-	v[score.Conformance] = s.conformance(l, j)
+	v[score.Energy] = s.energy(l, j, now)
+	v[score.Conformance] = s.conformance(l, j.kind.class, j.NodesMin)
 	return score.Explain(w, &v, l.penalty[j.Tenant+1])
 }
 

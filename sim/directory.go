@@ -104,9 +104,11 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	}
 	defer src.Close()
 	info := src.Info()
-	if spec, err = spec.Bind(src); err != nil {
+	p, err := spec.bind(src)
+	if err != nil {
 		return nil, err
 	}
+	spec = p.spec
 	if opt.Dir == "" {
 		sink := record.NewMemory()
 		if len(spec.Site) > 0 {
@@ -119,9 +121,9 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		return conclude(res, info, sink, opt)
 	}
 	users := src.Users
-	names, err := spec.names(src)
-	if err != nil {
-		return nil, err
+	var names SiteNames // those behind the ids of results; none on a plain machine
+	if p.site != nil {
+		names = p.site.names
 	}
 	w, err := record.Create(opt.Dir, record.Meta{
 		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions,
@@ -163,25 +165,20 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	return out, write(w, out, opt)
 }
 
-// names are those behind the ids of results; none on a plain machine.
-func (s Spec) names(src Tables) (SiteNames, error) {
-	p, err := s.resolve(src)
-	if err != nil || p.site == nil {
-		return SiteNames{}, err
-	}
-	return p.site.names, nil
-}
-
 // Bind ties a spec to a trace: it enters the content hash and the cluster that
 // was left to the trace, and checks the rest.
 func (s Spec) Bind(src Tables) (Spec, error) {
+	p, err := s.bind(src)
+	return p.spec, err
+}
+
+func (s Spec) bind(src Tables) (plan, error) {
 	info := src.Info()
 	if s.Trace != "" && s.Trace != info.Hash {
-		return s, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
+		return plan{spec: s}, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
 	}
 	s.Trace = info.Hash
-	p, err := s.resolve(src)
-	return p.spec, err
+	return s.resolve(src)
 }
 
 func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOptions) (*Outcome, error) {

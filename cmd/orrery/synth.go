@@ -113,11 +113,16 @@ func (v *synthVerb) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return usagef("%w", err)
 	}
+	return v.produce(cmd.Context(), w)
+}
+
+// produce writes the workload, or prints its recipe alone when that is asked for.
+func (v *synthVerb) produce(ctx context.Context, w *synth.Workload) error {
 	if v.only {
 		_, err := fmt.Fprintln(v.m.Stdout, w.Recipe())
 		return err
 	}
-	hash, err := v.write(cmd.Context(), w)
+	hash, err := v.write(ctx, w)
 	if err != nil {
 		return err
 	}

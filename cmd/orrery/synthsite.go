@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,13 +68,5 @@ func (v *siteVerb) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return usagef("%w", err)
 	}
-	if v.only {
-		_, err := fmt.Fprintln(v.m.Stdout, w.Recipe())
-		return err
-	}
-	hash, err := v.write(cmd.Context(), w)
-	if err != nil {
-		return err
-	}
-	return v.show(w, hash)
+	return v.produce(cmd.Context(), w)
 }
