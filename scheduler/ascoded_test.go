@@ -56,10 +56,11 @@ func TestCodedIsItsTwin(t *testing.T) {
 		{"sensitive", withGroups | withSensitive},
 		{"ranges", withGroups | withRanges},
 		{"limits", withLimits | withRanges},
+		{"caps", withGroups | withRanges | withCaps},
 		{"node states", withGroups | withNodeStates},
 		{"cycles", withGroups | withCycles},
 		{"conflicts", withLimits | withRanges | withConflicts | withCancels},
-		{"all", withGroups | withSensitive | withRanges | withLimits | withNodeStates | withCycles | withConflicts | withCancels | withConstraints | withRankings},
+		{"all", withGroups | withSensitive | withRanges | withLimits | withCaps | withNodeStates | withCycles | withConflicts | withCancels | withConstraints | withRankings},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -67,6 +68,52 @@ func TestCodedIsItsTwin(t *testing.T) {
 				require.NoError(t, w.cfg.Validate())
 				require.Empty(t, w.run(scheduler.NewSite(w.cfg), newCodedTwin(w.cfg)))
 			})
+		})
+	}
+}
+
+// A range whose largest size breaks a cap or a limit takes the largest that keeps
+// them: it does not wait for ever on an idle site.
+func TestCodedRangesKeepCapsAndLimits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*scheduler.SiteConfig)
+		want   int32 // nodes
+	}{
+		{"nothing in its way", func(*scheduler.SiteConfig) {}, 6},
+		{"power", func(c *scheduler.SiteConfig) { c.Site.PowerCap = 350 }, 3},
+		{"power that it states", func(c *scheduler.SiteConfig) { c.Site.PowerCap = 149 }, 2},
+		{"bandwidth", func(c *scheduler.SiteConfig) { c.Site.Bandwidth = 30 }, 4},
+		{"nodes of its tenant", func(c *scheduler.SiteConfig) { c.Site.Tenants[0].Limits.MaxNodes = 5 }, 5},
+		{"nodes of a job of its partition", func(c *scheduler.SiteConfig) { c.Site.Partitions[0].MaxNodes = 3 }, 3},
+		{"nodes for sensitive work", func(c *scheduler.SiteConfig) { c.Site.SensitivePool = 4 }, 4},
+		{"no size keeps the cap", func(c *scheduler.SiteConfig) { c.Site.Bandwidth = 14 }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := alike(6, coded(t))
+			everything := model.NewNodeSet(6)
+			for n := range cfg.Site.Nodes {
+				cfg.Site.Nodes[n].BusyPower = 100
+				everything.Add(model.NodeID(n))
+			}
+			cfg.Site.Tenants = []model.Tenant{{Name: "t"}}
+			cfg.Site.Partitions = []model.Partition{{Name: "p", Nodes: everything, Up: true}}
+			c.change(&cfg)
+			cfg.Quota.Tenants, cfg.Quota.Partitions = cfg.Site.Tenants, cfg.Site.Partitions
+			s := newStand(t, cfg)
+			s.submit(0, size(2), func(a *model.Allocation) {
+				a.NodesMax, a.IODemand, a.Tenant, a.Partition = 8, 15, 0, 0
+				a.Sensitive = c.name == "nodes for sensitive work"
+				if c.name == "power that it states" {
+					a.Power = 100
+				}
+			})
+			s.pass(0)
+			got := int32(0)
+			for i := range s.plan.Proposals {
+				got = s.plan.Proposals[i].Placement.Nodes()
+			}
+			require.Equal(t, c.want, got)
 		})
 	}
 }

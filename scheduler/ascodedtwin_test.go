@@ -17,6 +17,8 @@ type codedTwin struct {
 	jobs    []*codedJob // in the system
 	up      []model.NodeState
 	limits  []model.Limits
+	power   int64
+	band    int64
 	now     model.Time
 	passed  model.Time
 	changed bool
@@ -37,7 +39,7 @@ type codedJob struct {
 }
 
 func newCodedTwin(cfg scheduler.SiteConfig) *codedTwin {
-	s := &codedTwin{cfg: cfg, passed: model.AbsentTime}
+	s := &codedTwin{cfg: cfg, passed: model.AbsentTime, power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth}
 	for i := range cfg.Site.Nodes {
 		s.up = append(s.up, cfg.Site.Nodes[i].State)
 	}
@@ -93,6 +95,10 @@ func (s *codedTwin) Observe(now model.Time, facts []model.Fact) {
 			s.up[f.Node] = f.State
 		case model.FactLimits:
 			s.limits[f.Tenant] = *f.Limits
+		case model.FactPower:
+			s.power = f.Value
+		case model.FactBandwidth:
+			s.band = f.Value
 		}
 	}
 }
@@ -162,24 +168,50 @@ func (s *codedTwin) pass() {
 }
 
 // place proposes j where it finds nodes, and says whether it is to be deferred:
-// when it is not held by a limit, but by nodes.
+// when it is not held by a limit or a cap, but by nodes.
 func (s *codedTwin) place(j *codedJob) (deferred bool) {
 	if !s.within(j, int(j.NodesMin)) {
 		return false
 	}
-	nodes := s.choose(j)
-	switch {
-	case nodes == nil:
+	may := s.may(j)
+	most := min(len(may), int(j.NodesMax))
+	if most < int(j.NodesMin) || s.choose(j, may, most) == nil {
 		return true
-	case !s.within(j, len(nodes)):
+	}
+	for size := most; size >= int(j.NodesMin); size-- {
+		nodes := s.choose(j, may, size)
+		if nodes == nil || !s.within(j, size) || !s.capped(j, nodes) {
+			continue
+		}
+		j.nodes, j.flying = nodes, true
+		slices.Sort(j.nodes)
+		s.seq++
+		c := naiveChoice{nodes: j.nodes}
+		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{Kind: model.ProposeAssign, Job: j.Job, Ref: j.ref, Seq: s.seq, Placement: c.placement()})
 		return false
 	}
-	j.nodes, j.flying = nodes, true
-	slices.Sort(j.nodes)
-	s.seq++
-	c := naiveChoice{nodes: j.nodes}
-	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{Kind: model.ProposeAssign, Job: j.Job, Ref: j.ref, Seq: s.seq, Placement: c.placement()})
 	return false
+}
+
+// capped says whether j keeps the caps on these nodes. Who asks for nothing breaks
+// none.
+func (s *codedTwin) capped(j *codedJob, nodes []int) bool {
+	draw := func(o *codedJob, on []int) (watts int64) {
+		if o.Power > 0 {
+			return o.Power * int64(len(on)) / int64(o.NodesMin)
+		}
+		for _, n := range on {
+			watts += s.cfg.Site.Nodes[n].BusyPower
+		}
+		return watts
+	}
+	demand := func(o *codedJob, on []int) int64 { return o.IODemand * int64(len(on)) / int64(o.NodesMin) }
+	power, band := draw(j, nodes), demand(j, nodes)
+	allPower, allBand := power, band
+	for _, o := range s.jobs {
+		allPower, allBand = allPower+draw(o, o.nodes), allBand+demand(o, o.nodes)
+	}
+	return (s.power == 0 || power == 0 || allPower <= s.power) && (s.band == 0 || band == 0 || allBand <= s.band)
 }
 
 // within says whether the hard limits leave room for j on n nodes.
@@ -211,18 +243,18 @@ func (s *codedTwin) free(n int) bool {
 	return s.up[n] == model.Ready && !slices.ContainsFunc(s.jobs, func(o *codedJob) bool { return slices.Contains(o.nodes, n) })
 }
 
-// choose finds nodes for j, or nil.
-func (s *codedTwin) choose(j *codedJob) []int {
-	var may []int
+// may are the free nodes that j may use.
+func (s *codedTwin) may(j *codedJob) (may []int) {
 	for n := range s.up {
 		if s.free(n) && s.cfg.Site.Constraints[j.Constraint].Holds(model.NodeID(n), &s.cfg.Site.Nodes[n]) {
 			may = append(may, n)
 		}
 	}
-	if len(may) < int(j.NodesMin) {
-		return nil
-	}
-	size := min(max(len(may), int(j.NodesMin)), int(j.NodesMax))
+	return may
+}
+
+// choose finds size of these nodes for j, or nil.
+func (s *codedTwin) choose(j *codedJob, may []int, size int) []int {
 	prints := s.split(may, int(s.cfg.Site.Fingerprints)+1, func(n *model.Node) int32 {
 		if n.Fingerprint < 0 {
 			return s.cfg.Site.Fingerprints // all the unknown, last

@@ -65,7 +65,7 @@ var placeDifferences = []Difference{
 		"place.Free.fitsAsCoded",
 	},
 	{"unknown fingerprints", "each node is a group of its own", "all such nodes are one group", "place.Free.LargestAsCoded"},
-	{"ranges", "the least size first; what is left when all others have been looked at is shared out", "as many nodes as there are, up to the largest size", "Site.codedChoose"},
+	{"ranges", "the least size first; what is left when all others have been looked at is shared out", "as many nodes as there are, up to the largest size that keeps limits and caps (the sources know no caps)", "Site.codedChoose"},
 }
 
 var passDifferences = []Difference{
@@ -95,7 +95,7 @@ var passDifferences = []Difference{
 var commonRules = []Difference{
 	{"ownership", "the quorum grants a node once", "the same; the sources neither check nor note who owns a node", "both"},
 	{"vClusters", "a queue, a profile and a cycle for each", "the same, for those that have the mode; the sources have one loop and one vector for all", "both"},
-	{"hard limits", "met when a job starts; it waits with the reason", "the same, for the size of a range that was chosen; the sources refuse at submission, and count what waits", "both"},
+	{"hard limits", "met when a job starts; it waits with the reason", "the same, for the size that a range is given; the sources refuse at submission, and count what waits", "both"},
 	{"power, bandwidth, advance reservations", "kept", "the same; the sources know none", "both"},
 	{"sensitive work", "on nodes of one known fingerprint", "the same, and it waits when the largest group is that of unknown ones; the sources take these for one", "both"},
 	{"ties", "end in an id", "the same; in the sources they end in the order of a hash map", "both"},

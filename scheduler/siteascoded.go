@@ -1,7 +1,10 @@
 package scheduler
 
 import (
+	"sort"
+
 	"orrery/scheduler/model"
+	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 )
@@ -63,7 +66,9 @@ func (s *Site) codedPlace(l *lane, c candidate, now model.Time) model.Reason {
 // codedChoose selects into s.chosen as many nodes of a range as there are, up to
 // its maximum, or says why there are none. The limits, caps and reservations of
 // the site hold here as well: the sources know none of them but the first, and
-// what the quorum is going to refuse must not be proposed for ever.
+// what the quorum is going to refuse must not be proposed for ever. Where the nodes
+// found break one, the largest size is taken that breaks none, or a range would wait
+// for ever on an idle site. Cost: a selection for each size that is tried.
 func (s *Site) codedChoose(l *lane, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
 	s.chosenBorrows = false
@@ -72,19 +77,56 @@ func (s *Site) codedChoose(l *lane, ref model.Ref, now model.Time) model.Reason 
 	if j.GPUs > 0 {
 		count = l.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	n := min(max(count, j.NodesMin), j.NodesMax)
-	q := s.query(l, j, n, avoid)
-	if !l.free.Select(&q, &s.chosen) {
+	q := s.query(l, j, min(max(count, j.NodesMin), j.NodesMax), avoid)
+	if !s.codedSelect(l, j, &q) {
 		return s.why(l, j, &q)
 	}
-	if j.IsSensitive() && s.anyUnknown(&s.chosen) {
-		return model.ReasonConformance
+	r := s.codedKeeps(j, q.Nodes)
+	if r == model.ReasonNone {
+		return r
 	}
+	for q.Nodes = s.codedMost(j, q.Nodes-1); q.Nodes >= j.NodesMin; q.Nodes-- {
+		if !s.codedSelect(l, j, &q) {
+			continue
+		}
+		if r = s.codedKeeps(j, q.Nodes); r == model.ReasonNone {
+			break
+		}
+	}
+	return r
+}
+
+// codedSelect selects nodes into s.chosen. Sensitive work is not given those of
+// unknown fingerprints.
+func (s *Site) codedSelect(l *lane, j *siteJob, q *place.Query) bool {
+	return l.free.Select(q, &s.chosen) && (!j.IsSensitive() || !s.anyUnknown(&s.chosen))
+}
+
+// codedKeeps says which cap or limit j would break on the n nodes in s.chosen, and
+// claims as many.
+func (s *Site) codedKeeps(j *siteJob, n int32) model.Reason {
+	j.claim = s.claimOf(&j.Allocation, j.kind, n)
 	if r := s.overCap(j); r != model.ReasonNone {
 		return r
 	}
-	j.claim = s.claimOf(&j.Allocation, j.kind, n)
 	return s.limited(j)
+}
+
+// codedMost is the largest size up to most that the limits and, by the least that
+// so many nodes draw, the caps let j have; no less than NodesMin, and most where
+// that is less. Both only get tighter with its size.
+func (s *Site) codedMost(j *siteJob, most int32) int32 {
+	grown := j.Allocation
+	over := func(i int) bool {
+		grown.NodesMin = j.NodesMin + 1 + int32(i)
+		j.claim = s.claimOf(&grown, j.kind, grown.NodesMin)
+		ask := usage{leastDraw(&grown, j.kind), j.Demand(grown.NodesMin)}
+		if j.Power > 0 {
+			ask.power = j.Power * int64(grown.NodesMin) / int64(j.NodesMin)
+		}
+		return s.limited(j) != model.ReasonNone || !s.fitsCaps(&ask, s.used)
+	}
+	return min(most, j.NodesMin+int32(sort.Search(int(max(0, most-j.NodesMin)), over)))
 }
 
 // anyUnknown says whether the fingerprint of a node of p is not known.
