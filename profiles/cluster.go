@@ -32,6 +32,8 @@ type Cluster struct {
 
 	src  *source
 	rows []NodeRow // instead of Groups
+	// from names the tables that stand for a key of the file.
+	from map[string]string
 }
 
 // NodeType is what nodes of one kind have.

@@ -148,7 +148,7 @@ func TestOneVClusterWithoutAny(t *testing.T) {
 func TestWithNodes(t *testing.T) {
 	c, err := ParseCluster("c.yaml", []byte("node_types: [{name: a, gpu: X, gpus: 2, cpus: 8}]\nvclusters: [{name: v}, {name: w}]"))
 	require.NoError(t, err)
-	with := c.WithNodes([]NodeRow{
+	with := c.WithNodes("trace", []NodeRow{
 		{Name: "p", Group: "g", Type: "a", Fingerprint: "f", VCluster: "w", Up: true},
 		{Name: "q", Group: "h", Type: "b", GPUModel: "Y", GPUs: 4, CPUs: 2},
 		{Up: true},
@@ -159,7 +159,7 @@ func TestWithNodes(t *testing.T) {
 	require.Equal(t, model.Node{Name: "p", Home: 1, GPUs: 2, CPUs: 8, Topology: -1}, s.Nodes[0])
 	require.Equal(t, model.Node{Name: "q", Group: 1, Fingerprint: -1, Home: -1, GPUType: 1, GPUs: 4, CPUs: 2, Topology: -1, State: model.Down}, s.Nodes[1])
 	require.Equal(t, "node-3", s.Nodes[2].Name)
-	_, err = c.WithNodes([]NodeRow{{Name: "p", VCluster: "x"}}).Resolve()
+	_, err = c.WithNodes("trace", []NodeRow{{Name: "p", VCluster: "x"}}).Resolve()
 	require.ErrorContains(t, err, `puts node p at home on "x", which is not among them`)
 	_, err = c.Resolve()
 	require.ErrorContains(t, err, "there are no nodes")
@@ -176,7 +176,7 @@ func TestClusterErrors(t *testing.T) {
 		{`groups: [{name: g, nodes: "n[1-"}]`, "whose [ has no ]"},
 		{`groups: [{name: g, nodes: "n[a]"}]`, `the range "a" is not like 001-256`},
 		{`groups: [{name: g, nodes: "a b"}]`, "want names like n[001-256]"},
-		{`groups: [{name: g, nodes: [x, x]}]`, "c.yaml:1:27: groups[0].nodes: names the node x a second time"},
+		{`groups: [{name: g, nodes: [x, x]}]`, "c.yaml:1:31: groups[0].nodes[1]: names the node x a second time"},
 		{"groups: [{name: g}]", "c.yaml:1:10: groups[0]: has no key nodes"},
 		{"groups: [{nodes: 1}]", "groups[0].name: is missing: give it a name"},
 		{g + "node_types: [{name: gh200}]\nvclusters: [{name: a, home: x}]", `c.yaml:3:29: vclusters[0].home: found "x": there is no group and no node x`},
@@ -209,9 +209,9 @@ func TestClusterErrors(t *testing.T) {
 		{g + "node_types: [{name: a, memory: 64}]", `found "64", want a number and its unit, for example 80GiB or 512GB`},
 		{g + "node_types: [{name: a, busy_power: 1W, idle_power: 2W}]", "busy_power: found 1W, want at least idle_power, 2W"},
 		{"groups: [{name: g, nodes: [g]}]", `groups: "g" is a group and node 0: give one of them another name`},
-		{"sharing: gpus\n" + g + "vclusters: [{name: a, profile: {backfill: conservative}}]", "c.yaml:3:32: vclusters[0].profile: backfills conservatively, which reserves whole nodes"},
-		{g + "vclusters: [{name: a}, {name: b, profile: {accounting_tick: 1m}}]", "vclusters[1].profile: has the accounting_tick 1m, and that of a is 5m: a site keeps one account"},
-		{g + "vclusters: [{name: a}, {name: b, profile: {usage: {rule: rolling}}}]", "vclusters[1].profile: counts usage in another way than a"},
+		{"sharing: gpus\n" + g + "vclusters: [{name: a, profile: {backfill: conservative}}]", "c.yaml:3:43: vclusters[0].profile.backfill: found conservative, which reserves whole nodes"},
+		{g + "vclusters: [{name: a}, {name: b, profile: {accounting_tick: 1m}}]", "c.yaml:2:61: vclusters[1].profile.accounting_tick: found 1m, and that of a is 5m: a site keeps one account, give them the same"},
+		{g + "vclusters: [{name: a}, {name: b, profile: {usage: {rule: rolling}}}]", "c.yaml:2:58: vclusters[1].profile.usage.rule: found rolling, and that of a is instantaneous: a site keeps one account"},
 		{g + "agents: {checkpoints: young}", "c.yaml:2:23: agents.checkpoints: found young, whose interval comes of failures.mtbf, which is never"},
 		{g + "failures: {mttr: 1h}", "failures.mttr: does not apply with failures.mtbf: never"},
 	} {

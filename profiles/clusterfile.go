@@ -71,6 +71,7 @@ func ParseCluster(file string, text []byte) (*Cluster, error) {
 // folder that paths are relative to.
 func (c *Cluster) Inline(dir string) error {
 	all := problems{src: c.src}
+	var wrong *Error
 	for i := range c.VClusters {
 		ref := &c.VClusters[i].Profile
 		if ref.Inline != nil {
@@ -81,11 +82,17 @@ func (c *Cluster) Inline(dir string) error {
 			name = filepath.Join(dir, name)
 		}
 		p, err := Load(name)
-		if err != nil {
-			all.add(fmt.Sprintf("vclusters[%d].profile", i), "%v", err)
-			continue
+		path := fmt.Sprintf("vclusters[%d].profile", i)
+		switch {
+		case errors.As(err, &wrong): // told of the file of the profile
+			all.list = append(all.list, wrong.Problems...)
+		case errors.Is(err, fs.ErrNotExist):
+			all.add(path, "there is no file %s: want %s, or the path of a file from the folder of this one", name, oneOf(Names()))
+		case err != nil:
+			all.add(path, "%v", err)
+		default:
+			*ref = ProfileRef{Inline: &p}
 		}
-		*ref = ProfileRef{Inline: &p}
 	}
 	return all.err()
 }
@@ -117,7 +124,7 @@ func (c *Cluster) applies() func(field) bool {
 }
 
 func (c *Cluster) checker() *checker {
-	return &checker{problems{src: c.src}, reflect.ValueOf(c).Elem(), ""}
+	return &checker{problems{src: c.src, place: c.place}, reflect.ValueOf(c).Elem(), ""}
 }
 
 // Validate says what is wrong with c as one *Error, nil when nothing is. It
@@ -375,7 +382,7 @@ func (c *Cluster) event(k *checker, i int) {
 		k.add(path+".value", "%v", err)
 		return
 	}
-	bound := checker{problems: problems{src: k.src}, root: k.root}
+	bound := checker{problems: problems{src: k.src, place: k.place}, root: k.root}
 	bound.within(path+".value", v, f)
 	k.problems.list = append(k.problems.list, bound.problems.list...)
 	e.Value = formatScalar(v, f)

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -44,8 +45,8 @@ func decode(file string, text []byte, into any) (*source, error) {
 
 // guarded is parse for a text that may be anything.
 func guarded(file string, text []byte) (ast.Node, *Problem) {
-	if why := tooWild(text); why != "" {
-		return nil, &Problem{File: file, Text: why}
+	if line, why := tooWild(text); why != "" {
+		return nil, &Problem{File: file, Line: line, Column: min(line, 1), Text: why}
 	}
 	return parse(file, text)
 }
@@ -55,15 +56,18 @@ func guarded(file string, text []byte) (ast.Node, *Problem) {
 func parse(file string, text []byte) (root ast.Node, problem *Problem) {
 	defer func() {
 		if p := recover(); p != nil {
-			root, problem = nil, &Problem{File: file, Text: "is not YAML that can be read"}
+			root, problem = nil, &Problem{File: file, Line: 1, Column: 1, Text: "is not YAML that can be read"}
 		}
 	}()
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		problem = &Problem{File: file, Text: "not valid YAML: " + err.Error()}
+		problem = &Problem{File: file, Line: 1, Column: 1, Text: "not valid YAML: " + err.Error()}
 		var located yaml.Error
 		if errors.As(err, &located) {
 			problem.Text = "not valid YAML: " + located.GetMessage()
+			if strings.Contains(problem.Text, "already defined") {
+				problem.Text += ": leave one of them out"
+			}
 			if t := located.GetToken(); t != nil && t.Position != nil {
 				problem.Line, problem.Column = max(t.Position.Line, 1), max(t.Position.Column, 1)
 			}
@@ -75,7 +79,8 @@ func parse(file string, text []byte) (root ast.Node, problem *Problem) {
 		case nil, *ast.CommentGroupNode, *ast.DirectiveNode:
 		default:
 			if root != nil {
-				return nil, &Problem{File: file, Text: "holds several YAML documents, want one: split it at ---"}
+				at := placeOf(body)
+				return nil, &Problem{File: file, Line: at.line, Column: at.column, Text: "a second YAML document begins here, want one: split the file at ---"}
 			}
 			root = body
 		}
@@ -85,11 +90,14 @@ func parse(file string, text []byte) (root ast.Node, problem *Problem) {
 
 // mark notes where the value at path stands.
 func (d *decoder) mark(path string, n ast.Node) {
-	w := place{1, 1}
+	d.src.at[path] = placeOf(n)
+}
+
+func placeOf(n ast.Node) place {
 	if t := first(n); t != nil && t.Position != nil {
-		w = place{max(t.Position.Line, 1), max(t.Position.Column, 1)}
+		return place{max(t.Position.Line, 1), max(t.Position.Column, 1)}
 	}
-	d.src.at[path] = w
+	return place{1, 1}
 }
 
 // first is the token at which a value begins.
@@ -251,10 +259,15 @@ func (d *decoder) nodes(n ast.Node, v reflect.Value, path string) {
 		items = seq.Values
 	}
 	out := make(Nodes, 0, len(items))
-	for _, item := range items {
+	for i, item := range items {
+		at := path
+		if len(items) > 1 {
+			at = fmt.Sprintf("%s[%d]", path, i)
+			d.mark(at, item)
+		}
 		text, ok := word(item)
 		if !ok {
-			d.add(path, "found %s, want a number of nodes, names like n[001-256], or a list of them", describe(item))
+			d.add(at, "found %s, want a number of nodes, names like n[001-256], or a list of them", describe(item))
 			return
 		}
 		out = append(out, text)
@@ -315,38 +328,44 @@ const (
 	maxDepth  = 60      // levels opened on one line, or by brackets
 )
 
-// tooWild says why a text is not even parsed, "" when it is.
-func tooWild(text []byte) string {
+// tooWild says why a text is not even parsed, and in which line (0 where it is
+// about the whole file); "" when it is.
+func tooWild(text []byte) (int, string) {
 	switch {
 	case len(text) > maxFile:
-		return fmt.Sprintf("a file of %d bytes, want at most %d", len(text), maxFile)
+		return 0, fmt.Sprintf("a file of %d bytes, want at most %d: take nodes and tenants from the tables of a trace", len(text), maxFile)
 	case !utf8.Valid(text):
-		return "is not UTF-8 text"
+		line := 1
+		for part := range bytes.Lines(text) {
+			if !utf8.Valid(part) {
+				break
+			}
+			line++
+		}
+		return line, "found a byte that is not UTF-8 text: save the file as UTF-8"
 	}
-	open, line, indent, dashes := 0, 1, 0, 0
+	open, line, indent := 0, 1, 0
 	start := true // nothing but indentation and dashes so far
 	for _, c := range text {
 		switch c {
 		case '\n':
-			line, indent, dashes, start = line+1, 0, 0, true
+			line, indent, start = line+1, 0, true
 			continue
 		case '\r', 0:
 			if c == 0 {
-				return fmt.Sprintf("line %d holds a zero byte: not a YAML file", line)
+				return line, "found a zero byte, want a YAML file: save it as plain text"
 			}
 		case '{', '[':
 			open++
 		case '}', ']':
 			open = max(open-1, 0)
-		case '-', '?', ':', '!', '&', '*':
-			dashes++
 		}
 		if start = start && (c == ' ' || c == '\t' || c == '-'); start {
 			indent++
 		}
 		if indent > maxIndent || open > maxDepth {
-			return fmt.Sprintf("line %d is nested too deeply to be a file of this kind", line)
+			return line, fmt.Sprintf("is nested too deeply to be a file of this kind: want at most %d columns of indentation and %d brackets", maxIndent, maxDepth)
 		}
 	}
-	return ""
+	return 0, ""
 }

@@ -114,9 +114,10 @@ type NodeRow struct {
 	Up          bool   // at the start
 }
 
-// WithNodes is c with the nodes of a table instead of groups of its own.
-func (c *Cluster) WithNodes(rows []NodeRow) *Cluster {
-	with := *c
+// WithNodes is c with the nodes of a table instead of groups of its own; from
+// names the table in errors.
+func (c *Cluster) WithNodes(from string, rows []NodeRow) *Cluster {
+	with := c.taking("groups", from)
 	with.rows = rows
-	return &with
+	return with
 }

@@ -78,7 +78,7 @@ func (s *source) has(path string) bool {
 // block around it that is in the file.
 func (s *source) problem(path, text string) Problem {
 	p := Problem{Key: path, Text: text}
-	if s == nil {
+	if s == nil || s.file == "" {
 		return p
 	}
 	p.File = s.file
@@ -87,7 +87,9 @@ func (s *source) problem(path, text string) Problem {
 			p.Line, p.Column, p.Excerpt = w.line, w.column, s.excerpt(w)
 			return p
 		}
-		if at == "" {
+		if at == "" { // a file without a key in it
+			w := place{1, 1}
+			p.Line, p.Column, p.Excerpt = w.line, w.column, s.excerpt(w)
 			return p
 		}
 	}
@@ -124,15 +126,22 @@ func (s *source) excerpt(w place) string {
 
 // problems collects what is wrong with one file.
 type problems struct {
-	src  *source
-	list []Problem
+	src   *source
+	place func(path, text string) Problem // nil where all stands in src
+	list  []Problem
 }
 
 // add notes a problem with the value at path.
 func (p *problems) add(path, format string, args ...any) {
-	if len(p.list) < maxNoted {
-		p.list = append(p.list, p.src.problem(path, fmt.Sprintf(format, args...)))
+	if len(p.list) == maxNoted {
+		return
 	}
+	text := fmt.Sprintf(format, args...)
+	if p.place != nil {
+		p.list = append(p.list, p.place(path, text))
+		return
+	}
+	p.list = append(p.list, p.src.problem(path, text))
 }
 
 // err is everything noted, in the order of the file, nil when there is nothing.
@@ -141,9 +150,19 @@ func (p *problems) err() error {
 		return nil
 	}
 	slices.SortStableFunc(p.list, func(a, b Problem) int {
+		if p.src != nil && a.File != b.File { // its own file first
+			return cmp.Or(-cmp.Compare(one(a.File == p.src.file), one(b.File == p.src.file)), cmp.Compare(a.File, b.File))
+		}
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return &Error{p.list}
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // oneOf joins words like "a, b or c".

@@ -129,12 +129,12 @@ func TestProfileErrors(t *testing.T) {
 		{"energy: *a", "p.yaml:1:9"},
 		{"<<: {name: x}", "p.yaml:1:1"},
 		{"- a", "p.yaml:1:1: found a list, want a block of keys"},
-		{"a: b\n---\nc: d", "p.yaml: holds several YAML documents"},
+		{"a: b\n---\nc: d", "p.yaml:3:1: a second YAML document begins here, want one"},
 		{"a: [", "p.yaml:1:"},
-		{"a\tb: \x00", "p.yaml: line 1 holds a zero byte"},
-		{"a: \xff", "p.yaml: is not UTF-8 text"},
-		{strings.Repeat("[", 500), "p.yaml: line 1 is nested too deeply"},
-		{strings.Repeat("- ", 500), "p.yaml: line 1 is nested too deeply"},
+		{"a\tb: \x00", "p.yaml:1:1: found a zero byte, want a YAML file"},
+		{"a: \xff", "p.yaml:1:1: found a byte that is not UTF-8 text"},
+		{strings.Repeat("[", 500), "p.yaml:1:1: is nested too deeply"},
+		{strings.Repeat("- ", 500), "p.yaml:1:1: is nested too deeply"},
 	} {
 		_, err := Parse("p.yaml", []byte(row.text))
 		if row.want == "" {

@@ -33,6 +33,7 @@ type Site struct {
 type Change struct {
 	At     model.Time
 	Kind   string
+	Key    string         // of the event in its file: events[2]
 	Nodes  model.NodeSet  // of the kinds that are about nodes
 	Tenant model.TenantID // of quota, else -1
 	// Limits are all limits of the tenant from then on, for quota.
@@ -189,6 +190,14 @@ func (r *resolver) print(name string) int32 {
 	return id
 }
 
+// of is the path of one term of a list of them.
+func of(path string, terms Nodes, i int) string {
+	if len(terms) < 2 {
+		return path
+	}
+	return fmt.Sprintf("%s[%d]", path, i)
+}
+
 // add puts a node into the site.
 func (r *resolver) add(path string, n model.Node) {
 	if old, twice := r.nodes[n.Name]; twice {
@@ -202,15 +211,15 @@ func (r *resolver) add(path string, n model.Node) {
 // listed makes the nodes of the groups.
 func (r *resolver) listed() {
 	if len(r.c.Groups) == 0 {
-		r.problems.add("groups", "there are no nodes: list groups, or take the nodes of a trace")
+		r.problems.add("groups", "there are no nodes: list groups, or replay a trace with a table of nodes")
 	}
 	numbered := map[string]int{} // nodes of each group that are only counted
 	for i := range r.c.Groups {
-		g, path := &r.c.Groups[i], fmt.Sprintf("groups[%d].nodes", i)
+		g := &r.c.Groups[i]
 		node := r.typed(g.Type)
 		node.Group, node.Fingerprint = r.group(g.Name), r.print(g.Fingerprint)
-		for _, term := range g.Nodes {
-			left := MaxNodes - len(r.site.Nodes)
+		for j, term := range g.Nodes {
+			path, left := of(fmt.Sprintf("groups[%d].nodes", i), g.Nodes, j), MaxNodes-len(r.site.Nodes)
 			n, counted := count(term)
 			if counted && (n > left || n == 0) {
 				r.problems.add(path, "found %s nodes, want 1 to %d in all groups together", term, MaxNodes)
@@ -244,7 +253,7 @@ func (r *resolver) table() {
 		return
 	}
 	if len(r.c.rows) > MaxNodes {
-		r.problems.add("", "a table of %d nodes, want at most %d", len(r.c.rows), MaxNodes)
+		r.problems.add("groups", "the table has %d nodes, want at most %d", len(r.c.rows), MaxNodes)
 		return
 	}
 	types := map[string]model.Node{}
@@ -269,10 +278,10 @@ func (r *resolver) table() {
 			node.State = model.Down
 		}
 		if node.Home = r.home(row.VCluster); node.Home < -1 {
-			r.problems.add("vclusters", "the table of nodes puts node %s at home on %q, which is not among them", row.Name, row.VCluster)
+			r.problems.add("vclusters", "the table of nodes puts node %s at home on %q, which is not among them: add it, or leave out all vclusters", row.Name, row.VCluster)
 			return
 		}
-		r.add("", node)
+		r.add("groups", node)
 	}
 	r.site.Fingerprints = int32(len(r.site.Prints))
 }

@@ -47,9 +47,7 @@ func (t *Tenant) limits() model.Limits {
 func (r *resolver) vclusters() {
 	list := r.c.VClusters
 	if len(list) == 0 {
-		one := VCluster{}
-		setDefaults(reflect.ValueOf(&one).Elem())
-		one.Name, one.Home = "default", Nodes{"all"}
+		one := NewVCluster("default", Nodes{"all"})
 		p, err := Load(one.Profile.Name)
 		if err != nil {
 			panic(err) // it is part of the program
@@ -64,61 +62,76 @@ func (r *resolver) vclusters() {
 		r.site.VClusters = append(r.site.VClusters, model.VCluster{
 			Name: v.Name, Lend: v.Lend, Borrow: v.Borrow, MaxLent: model.FixedOf(v.MaxLent), Grace: v.Grace,
 		})
-		for _, term := range v.Home {
+		for j, term := range v.Home {
 			if _, ok := count(term); ok {
 				if len(counted) == 0 || counted[len(counted)-1] != i {
 					counted = append(counted, i)
 				}
 				continue
 			}
-			r.settle(i, term)
+			r.settle(i, of(fmt.Sprintf("vclusters[%d].home", i), v.Home, j), term)
 		}
 	}
 	next := model.NodeID(0)
 	for _, i := range counted {
-		for _, term := range list[i].Home {
+		for j, term := range list[i].Home {
 			if n, ok := count(term); ok {
-				next = r.take(i, n, next)
+				next = r.take(i, of(fmt.Sprintf("vclusters[%d].home", i), list[i].Home, j), n, next)
 			}
 		}
 	}
 }
 
 // agree notes profiles that cannot be together on one site: accounts are kept
-// once, and reservations of whole nodes need whole nodes.
+// once, victims leave by one clock, and reservations of whole nodes need whole
+// nodes.
 func (r *resolver) agree() {
 	def := Default()
 	r.site.Tick, r.site.Usage = def.AccountingTick, def.Usage
-	ticks, counts := "", "" // the vClusters that said so first
+	ticks, counts, shares, exits := -1, -1, -1, -1 // the vClusters that said so first
 	for i := range r.site.Profiles {
-		p, name, path := &r.site.Profiles[i], r.site.VClusters[i].Name, fmt.Sprintf("vclusters[%d].profile", i)
+		p := &r.site.Profiles[i]
 		if r.site.Shared && p.Backfill == "conservative" {
-			r.problems.add(path, "backfills conservatively, which reserves whole nodes and cannot divide them: use backfill: easy, or sharing: whole")
+			r.problems.add(profileKey(i, "backfill"), "found conservative, which reserves whole nodes and cannot divide them: use backfill: easy, or sharing: whole")
 		}
-		if p.Order != "score" && p.Order != "multifactor" {
-			continue // it keeps no account
+		if p.Preemption.Enabled {
+			r.same(&exits, i, "all victims of a site have the same time to leave", "preemption.timeout", "preemption.extension", "preemption.deferral", "preemption.kill_grace")
 		}
-		if ticks == "" {
-			ticks, r.site.Tick = name, p.AccountingTick
+		if p.Order == "multifactor" {
+			r.same(&shares, i, "a site keeps one tree of accounts", "multifactor.half_life", "multifactor.fair_tree", "multifactor.dampening")
 		}
-		if p.AccountingTick != r.site.Tick {
-			r.problems.add(path, "has the accounting_tick %s, and that of %s is %s: a site keeps one account, give them the same", formatSpan(p.AccountingTick), ticks, formatSpan(r.site.Tick))
+		if p.Order == "score" || p.Order == "multifactor" { // others keep no account
+			r.same(&ticks, i, "a site keeps one account", "accounting_tick")
+			r.site.Tick = r.site.Profiles[ticks].AccountingTick
 		}
-		if p.Order != "score" || p.Mode != "documented" {
-			continue // it takes usage as it finds it
+		if p.Order == "score" && p.Mode == "documented" { // others take usage as they find it
+			r.same(&counts, i, "a site keeps one account", "usage.rule", "usage.window", "usage.half_life")
+			r.site.Usage = r.site.Profiles[counts].Usage
 		}
-		if counts == "" {
-			counts, r.site.Usage = name, p.Usage
-		}
-		if p.Usage != r.site.Usage {
-			r.problems.add(path, "counts usage in another way than %s: a site keeps one account, give them the same", counts)
+	}
+}
+
+func profileKey(i int, key string) string {
+	return join(fmt.Sprintf("vclusters[%d].profile", i), key)
+}
+
+// same notes the first of the keys in which the profile of vCluster i differs
+// from that of vCluster first, which is i itself while it is -1.
+func (r *resolver) same(first *int, i int, why string, keys ...string) {
+	if *first < 0 {
+		*first = i
+	}
+	one, two := reflect.ValueOf(&r.site.Profiles[*first]).Elem(), reflect.ValueOf(&r.site.Profiles[i]).Elem()
+	for _, key := range keys {
+		if was, is := lookup(one, key), lookup(two, key); was != is {
+			r.problems.add(profileKey(i, key), "found %s, and that of %s is %s: %s, give them the same", is, r.site.VClusters[*first].Name, was, why)
+			return
 		}
 	}
 }
 
 // settle makes the nodes of a term the home of vCluster i.
-func (r *resolver) settle(i int, term string) {
-	path := fmt.Sprintf("vclusters[%d].home", i)
+func (r *resolver) settle(i int, path, term string) {
 	for n := range r.members(path, term) {
 		node := &r.site.Nodes[n]
 		if node.Home >= 0 && node.Home != model.VClusterID(i) {
@@ -138,7 +151,7 @@ func (r *resolver) owner(id model.VClusterID) string {
 }
 
 // take gives vCluster i the n first nodes from next on that have no home.
-func (r *resolver) take(i, n int, next model.NodeID) model.NodeID {
+func (r *resolver) take(i int, path string, n int, next model.NodeID) model.NodeID {
 	wanted := n
 	for ; n > 0 && int(next) < len(r.site.Nodes); next++ {
 		if r.site.Nodes[next].Home < 0 {
@@ -147,7 +160,7 @@ func (r *resolver) take(i, n int, next model.NodeID) model.NodeID {
 		}
 	}
 	if n > 0 {
-		r.problems.add(fmt.Sprintf("vclusters[%d].home", i), "found %d, but only %d nodes are left without a home", wanted, wanted-n)
+		r.problems.add(path, "found %d, but only %d nodes are left without a home: ask for fewer, or add nodes to groups", wanted, wanted-n)
 	}
 	return next
 }
@@ -194,8 +207,8 @@ func (r *resolver) set(path string, terms Nodes) model.NodeSet {
 		return nil
 	}
 	s := model.NewNodeSet(len(r.site.Nodes))
-	for _, term := range terms {
-		for n := range r.members(path, term) {
+	for i, term := range terms {
+		for n := range r.members(of(path, terms, i), term) {
 			s.Add(n)
 		}
 	}
@@ -229,7 +242,7 @@ func (r *resolver) changes() {
 	tenants := slices.Clone(r.c.Tenants)
 	for _, i := range order {
 		e, path := &r.c.Events[i], fmt.Sprintf("events[%d]", i)
-		out := Change{At: model.Time(e.Time), Kind: e.Kind, Tenant: -1}
+		out := Change{At: model.Time(e.Time), Kind: e.Kind, Key: path, Tenant: -1}
 		if slices.Contains(nodeEvents, e.Kind) {
 			out.Nodes = r.set(path+".subject", e.Subject)
 			r.site.Changes = append(r.site.Changes, out)

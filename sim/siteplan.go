@@ -40,12 +40,12 @@ func (s Spec) site(p *plan, src Tables) error {
 	}
 	c, err := profiles.ParseCluster("site", s.Site)
 	if err != nil {
-		return &UsageError{err.Error()}
+		return siteError{err}
 	}
 	c = completed(c, src)
 	res, err := c.Resolve()
 	if err != nil {
-		return &UsageError{err.Error()}
+		return siteError{err}
 	}
 	p.spec.Site = c.JSON()
 	sp := &sitePlan{}
@@ -97,15 +97,17 @@ func completed(c *profiles.Cluster, src Tables) *profiles.Cluster {
 				Memory: n.Memory, Fingerprint: n.Fingerprint, VCluster: n.VCluster, Up: n.Up,
 			})
 		}
-		c = c.WithNodes(rows)
+		c = c.WithNodes(src.Info().Name+", table nodes", rows)
 	}
-	if len(c.Tenants) == 0 {
+	if len(c.Tenants) == 0 && len(src.Tenants()) > 0 {
+		var tenants []profiles.Tenant
 		for _, t := range src.Tenants() {
-			c.Tenants = append(c.Tenants, profiles.Tenant{
+			tenants = append(tenants, profiles.Tenant{
 				Name: t.Name, MaxNodes: t.MaxNodes.V, MaxConcurrent: t.MaxConcurrent.V, FairShare: t.FairShare.V,
 				Burst: t.Burst.V, GPUHours: t.GPUHours.V, NodeHours: t.NodeHours.V,
 			})
 		}
+		c = c.WithTenants(src.Info().Name+", table tenants", tenants)
 	}
 	return c
 }
@@ -307,16 +309,10 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 		Exit: preempt.DefaultConfig(), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
 		Visible: a.CompletionDelay, Luck: luckOf(&res.Failures),
 	}
-	seen := -1
-	for i := range res.Profiles {
-		if !res.Profiles[i].Preemption.Enabled {
-			continue
+	for i := range res.Profiles { // all that preempt agree
+		if res.Profiles[i].Preemption.Enabled {
+			w.Exit = preemptionOf(&res.Profiles[i].Preemption, int64(a.CheckpointBandwidth))
 		}
-		exit := preemptionOf(&res.Profiles[i].Preemption, int64(a.CheckpointBandwidth))
-		if seen >= 0 && exitsDiffer(&w.Exit, &exit) {
-			return w, usagef("vClusters %s and %s: their profiles give victims different times to leave (timeout, extension, deferral, kill_grace): make them equal", res.VClusters[seen].Name, res.VClusters[i].Name)
-		}
-		seen, w.Exit = i, exit
 	}
 	w.Exit.KillGrace, w.Exit.Bandwidth = a.KillGrace, int64(a.CheckpointBandwidth)
 	w.Checkpoints = checkpointsOf(res)
@@ -350,10 +346,6 @@ func checkpointsOf(res *profiles.Site) *preempt.CheckpointConfig {
 	return &c
 }
 
-func exitsDiffer(a, b *preempt.Config) bool {
-	return a.Timeout != b.Timeout || a.Extension != b.Extension || a.Deferral != b.Deferral || a.KillGrace != b.KillGrace
-}
-
 // luckOf is what goes wrong. When nodes break no more is settled with the trace.
 func luckOf(f *profiles.Failures) world.Luck {
 	return world.Luck{
@@ -385,7 +377,9 @@ func appendChange(dst []world.Change, c *profiles.Change, nodes int) ([]world.Ch
 	case "storage_bandwidth":
 		out.Kind, out.Value = world.BandwidthChange, c.Amount
 	default:
-		return dst, usagef("an event of kind %s: the simulated world does not know it", c.Kind)
+		return dst, siteError{&profiles.Error{Problems: []profiles.Problem{{
+			Key: c.Key + ".kind", Text: fmt.Sprintf("found %s, which no replay can change yet: leave the event out", c.Kind),
+		}}}}
 	}
 	return append(dst, out), nil
 }

@@ -118,6 +118,14 @@ type UsageError struct{ Text string }
 // Error is the text.
 func (e *UsageError) Error() string { return e.Text }
 
+// siteError is a *UsageError about a cluster file, and the *profiles.Error with
+// the places in it: those of its canonical form, which profiles.Cluster.Locate
+// turns into those of the file.
+type siteError struct{ error }
+
+// Unwrap is both.
+func (e siteError) Unwrap() []error { return []error{&UsageError{e.Error()}, e.error} }
+
 func usagef(format string, args ...any) error {
 	return &UsageError{fmt.Sprintf(format, args...)}
 }

@@ -90,7 +90,8 @@ func (s *settings) bound(t *trace) (sim.Spec, error) {
 	if err := s.enterSite(&spec, t); err != nil {
 		return spec, err
 	}
-	return spec.Bind(t)
+	spec, err := spec.Bind(t)
+	return spec, s.site.located(err)
 }
 
 // given lists the flags that the user has set, in a form to hand on.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 
 	"orrery/profiles"
-	"orrery/scheduler/model"
 	"orrery/sim"
 )
 
@@ -13,6 +15,16 @@ import (
 type siteFlags struct {
 	file     string
 	profiles []string
+	read     *profiles.Cluster // with its places in the file
+}
+
+// located tells an error about the cluster file by the lines of the file.
+func (f *siteFlags) located(err error) error {
+	var wrong *profiles.Error
+	if f.read == nil || !errors.As(err, &wrong) {
+		return err
+	}
+	return &sim.UsageError{Text: f.read.Locate(wrong).Error()}
 }
 
 func (s *settings) registerSite() {
@@ -31,14 +43,10 @@ func (s *settings) enterSite(spec *sim.Spec, t *trace) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range f.profiles {
-		if err := override(c, p); err != nil {
-			return err
-		}
+	if err := override(c, f.profiles); err != nil {
+		return err
 	}
-	if err := c.Inline("."); err != nil {
-		return &sim.UsageError{Text: err.Error()}
-	}
+	f.read = c
 	// What the plain flags have at their defaults, the site says itself.
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "quorum-latency", "quorum-jitter"} {
 		if s.flags.Changed(name) {
@@ -60,8 +68,11 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 			}
 		}
 		c, err := profiles.LoadCluster(s.site.file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, input(fmt.Errorf("--cluster %s: there is no such file: check the path", s.site.file))
+		}
 		if err != nil {
-			return nil, &sim.UsageError{Text: err.Error()}
+			return nil, &codedError{exitUsage, err}
 		}
 		return c, nil
 	}
@@ -80,36 +91,65 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 	if !size.Table {
 		text += fmt.Sprintf(plainNodes, cores, nodes)
 	}
-	return profiles.ParseCluster("flags", []byte(text))
+	return profiles.ParseCluster("", []byte(text)) // errors name keys, for there is no file
 }
 
 // A plain machine as a cluster file: jobs end at their request, nothing is
 // wiped or booted, and the nodes are all alike.
 const (
-	plainAgents = `agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
+	plainAgents = `name: flags
+agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
 `
 	plainNodes = `node_types: [{name: node, cpus: %d}]
 groups: [{name: n, nodes: %d, type: node, fingerprint: alike}]
 `
 )
 
-// override replaces the profile of one vCluster, or of all.
-func override(c *profiles.Cluster, flag string) error {
-	if len(c.VClusters) == 0 {
-		c.VClusters = []profiles.VCluster{{Name: "default", Home: profiles.Nodes{"all"}, MaxLent: 0.2, Grace: model.Minute}}
+// override replaces the profiles that flags name: first that of all vClusters,
+// then those of single ones.
+func override(c *profiles.Cluster, flags []string) error {
+	if len(c.VClusters) == 0 && len(flags) > 0 {
+		c.VClusters = []profiles.VCluster{profiles.NewVCluster("default", profiles.Nodes{"all"})}
 	}
-	name, profile, one := strings.Cut(flag, "=")
-	if !one {
-		profile = flag
-	}
-	found := false
-	for i := range c.VClusters {
-		if v := &c.VClusters[i]; !one || v.Name == name {
-			v.Profile, found = profiles.ProfileRef{Name: profile}, true
+	given := map[string]string{} // by vCluster, "" for all
+	for _, flag := range flags {
+		name, profile, one := strings.Cut(flag, "=")
+		if !one {
+			name, profile = "", flag
+		}
+		if profile == "" {
+			return usagef("--profile %q names no profile: want one of %s, or the path of a file", flag, oneOf(profiles.Names()))
+		}
+		if before, twice := given[name]; twice {
+			return usagef("--profile %s: %s is given the profile %s already: give each one", flag, or(name, "every vCluster"), before)
+		}
+		if given[name] = profile; one && !slices.ContainsFunc(c.VClusters, func(v profiles.VCluster) bool { return v.Name == name }) {
+			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, didYouMean(name, vclusterNames(c)), oneOf(vclusterNames(c)))
 		}
 	}
-	if !found {
-		return &sim.UsageError{Text: fmt.Sprintf("--profile %s: the cluster has no vCluster %s", flag, name)}
+	for i := range c.VClusters {
+		profile := or(given[c.VClusters[i].Name], given[""])
+		if profile == "" {
+			continue
+		}
+		err := c.UseProfile(i, profile)
+		var wrong *profiles.Error
+		switch {
+		case errors.As(err, &wrong): // it names the file
+			return &codedError{exitUsage, err}
+		case errors.Is(err, fs.ErrNotExist):
+			return input(fmt.Errorf("--profile %s: there is no such file: check the path, or see 'orrery profiles list' for those of the program", profile))
+		case err != nil:
+			return usagef("--profile %s: %v", profile, err)
+		}
 	}
 	return nil
+}
+
+func vclusterNames(c *profiles.Cluster) []string {
+	var names []string
+	for i := range c.VClusters {
+		names = append(names, c.VClusters[i].Name)
+	}
+	return names
 }

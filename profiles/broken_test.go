@@ -1,0 +1,103 @@
+package profiles
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// broken are cluster files with one thing wrong each, and what is said of it.
+// Beside each lies tick.yaml, a profile.
+var broken = []struct{ name, text, want string }{
+	{"no YAML", "groups: [{name: g, nodes: 4}\n", "c.yaml:1:9: not valid YAML: sequence end token ']' not found"},
+	{"two documents", "name: a\n---\nname: b\n", "c.yaml:3:1: a second YAML document begins here, want one: split the file at ---"},
+	{"not text", "name: a\n# \xff\n", "c.yaml:2:1: found a byte that is not UTF-8 text: save the file as UTF-8"},
+	{"empty", "", "c.yaml:1:1: groups: there are no nodes: list groups, or replay a trace with a table of nodes"},
+	{"unknown key", "groups:\n  - name: g\n    node: 4\n", "c.yaml:3:5: groups[0].node: there is no such key (did you mean nodes?): the keys in groups[0] are name, nodes, type, fingerprint or adjacent"},
+	{"twice", "price: 0.5\nname: a\nprice: 0.4\n", `c.yaml:3:1: not valid YAML: mapping key "price" already defined at [1:1]: leave one of them out`},
+	{"kind", "groups: 4\n", "c.yaml:1:9: groups: found \"4\", want a list"},
+	{"range", "price: 1.5\n", "c.yaml:1:8: price: found 1.5, want 0 to 1"},
+	{"unit", "quorum:\n  latency: 20\n", `c.yaml:2:12: quorum.latency: duration "20" has no unit: write 20s for seconds or 20m for minutes`},
+	{"power", "power_cap: 100\n", `c.yaml:1:12: power_cap: found "100", want a number and its unit, for example 700W or 1.2kW`},
+	{"does not apply", "failures:\n  mttr: 1h\n", "c.yaml:2:9: failures.mttr: does not apply with failures.mtbf: never: leave it out"},
+	{"node type", "node_types:\n  - {name: gh200}\ngroups:\n  - {name: g, nodes: 4, type: gh20}\n", `c.yaml:4:31: groups[0].type: found "gh20", which is no node type (did you mean gh200?): want gh200`},
+	{"range of names", "groups:\n  - name: g\n    nodes:\n      - n[1-4]\n      - n[9-7]\n", `c.yaml:5:9: groups[0].nodes[1]: found "n[9-7]": the range "9-7" runs backwards`},
+	{"node twice", "groups:\n  - {name: g, nodes: \"n[1-4]\"}\n  - {name: h, nodes: [m1, n3]}\n", "c.yaml:3:27: groups[1].nodes[1]: names the node n3 a second time (it is node 2 already): give each node one place"},
+	{"group is a node", "groups:\n  - {name: g, nodes: [g]}\n", `c.yaml:2:3: groups: "g" is a group and node 0: give one of them another name`},
+	{"home", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - name: a\n    home: [g-1, gg]\n", `c.yaml:4:17: vclusters[0].home[1]: found "gg": there is no group and no node gg`},
+	{"home twice", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, home: g}\n  - {name: b, home: [g-2]}\n", "c.yaml:4:21: vclusters[1].home: names the node g-2, which is home of a: each node has one home"},
+	{"too many", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, home: 3}\n  - {name: b, home: 2}\n", "c.yaml:4:21: vclusters[1].home: found 2, but only 1 nodes are left without a home: ask for fewer, or add nodes to groups"},
+	{"no profile", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: hpc-bach}\n", `c.yaml:3:24: vclusters[0].profile: there is no profile "hpc-bach" (did you mean hpc-batch?)`},
+	{"no file", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: ./none.yaml}\n", "c.yaml:3:24: vclusters[0].profile: there is no file none.yaml: want default"},
+	{"profile within", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - name: a\n    profile:\n      weights:\n        priorty: 1\n", "c.yaml:6:9: vclusters[0].profile.weights.priorty: there is no such key (did you mean priority?)"},
+	{"profile file", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: ./wrong.yaml}\n", "wrong.yaml:2:8: phase: found 10s, want less than the cycle of 10s"},
+	{"ticks, within", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: ./tick.yaml}\n  - name: b\n    profile:\n      accounting_tick: 2m\n", "c.yaml:6:24: vclusters[1].profile.accounting_tick: found 2m, and that of a is 1m: a site keeps one account, give them the same"},
+	{"ticks, in a file", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: hpc-batch}\n  - {name: b, profile: ./tick.yaml}\n", "tick.yaml:2:18: accounting_tick: found 1m, and that of a is 5m: a site keeps one account, give them the same"},
+	{"ticks, by default", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: ./tick.yaml}\n  - {name: b, profile: hpc-batch}\n", "c.yaml:4:24: vclusters[1].profile.accounting_tick: found 5m, and that of a is 1m: a site keeps one account, give them the same"},
+	{"usage", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a}\n  - {name: b, profile: {usage: {rule: decay}}}\n", "c.yaml:4:39: vclusters[1].profile.usage.rule: found decay, and that of a is instantaneous: a site keeps one account, give them the same"},
+	{"victims", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: {preemption: {enabled: true}}}\n  - {name: b, profile: {preemption: {enabled: true, timeout: 1m}}}\n", "c.yaml:4:62: vclusters[1].profile.preemption.timeout: found 1m, and that of a is 10m: all victims of a site have the same time to leave, give them the same"},
+	{"half-lives", "groups: [{name: g, nodes: 4}]\nvclusters:\n  - {name: a, profile: {order: multifactor, multifactor: {age: 1}}}\n  - {name: b, profile: {order: multifactor, multifactor: {age: 1, half_life: none}}}\n", "c.yaml:4:78: vclusters[1].profile.multifactor.half_life: found none, and that of a is 7d: a site keeps one tree of accounts, give them the same"},
+	{"reserves shares", "sharing: gpus\ngroups: [{name: g, nodes: 4}]\nvclusters:\n  - name: a\n    profile: {backfill: conservative}\n", "c.yaml:5:25: vclusters[0].profile.backfill: found conservative, which reserves whole nodes and cannot divide them: use backfill: easy, or sharing: whole"},
+	{"partition", "groups: [{name: g, nodes: 4}]\npartitions:\n  - {name: p, nodes: [g-1, g-9]}\n", `c.yaml:3:28: partitions[0].nodes[1]: found "g-9": there is no group and no node g-9`},
+	{"partition of a number", "groups: [{name: g, nodes: 4}]\npartitions:\n  - {name: p, nodes: 2}\n", `c.yaml:3:22: partitions[0].nodes: found "2", want groups, names like n[001-256], or all`},
+	{"reservation", "groups: [{name: g, nodes: 4}]\nreservations:\n  - {name: r, nodes: h, end: 1h}\n", `c.yaml:3:22: reservations[0].nodes: found "h": there is no group and no node h`},
+	{"event", "groups: [{name: g, nodes: 4}]\nevents:\n  - {time: 1h, kind: down, subject: g-7}\n", `c.yaml:3:37: events[0].subject: found "g-7": there is no group and no node g-7`},
+	{"event of a tenant", "groups: [{name: g, nodes: 4}]\ntenants: [{name: physics}]\nevents:\n  - {time: 1h, kind: quota, subject: physic, limit: max_nodes, value: 4}\n", `c.yaml:4:38: events[0].subject: found "physic", which is no tenant (did you mean physics?): want physics`},
+	{"checkpoints", "groups: [{name: g, nodes: 4}]\nagents:\n  checkpoints: daly\n", "c.yaml:3:16: agents.checkpoints: found daly, whose interval comes of failures.mtbf, which is never: give it, or use value"},
+}
+
+// TestBroken reads broken files, as they are and by way of their canonical form,
+// which knows nothing of their lines.
+func TestBroken(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "c.yaml")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "tick.yaml"), []byte("name: tick\naccounting_tick: 1m\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "wrong.yaml"), []byte("cycle: 10s\nphase: 10s\n"), 0o600))
+	for _, row := range broken {
+		require.NoError(t, os.WriteFile(path, []byte(row.text), 0o600))
+		c, err := LoadCluster(path)
+		if err == nil {
+			_, err = c.Resolve()
+			again, wrong := ParseCluster("site", c.JSON())
+			require.NoError(t, wrong, row.name)
+			_, wrong = again.Resolve()
+			require.Error(t, wrong, row.name)
+			require.NotContains(t, wrong.Error(), path, row.name)
+			require.EqualError(t, c.Locate(wrong), err.Error(), row.name)
+		}
+		var found *Error
+		require.ErrorAs(t, err, &found, row.name)
+		require.Len(t, found.Problems, 1, row.name)
+		said := strings.ReplaceAll(found.Problems[0].String(), dir+string(filepath.Separator), "")
+		require.True(t, strings.HasPrefix(said, row.want), "%s: %s", row.name, said)
+		require.Contains(t, found.Problems[0].Excerpt, "^", row.name)
+		if row.text != "" { // which is a profile too
+			_, _, lint := Lint(path)
+			require.EqualError(t, lint, err.Error(), row.name)
+		}
+	}
+}
+
+// TestElsewhere tells of tables and flags what the file knows no line of.
+func TestElsewhere(t *testing.T) {
+	c, err := ParseCluster("c.yaml", []byte("vclusters:\n  - {name: a, profile: {accounting_tick: 1m}}\n  - {name: b, profile: {accounting_tick: 1m}}\n"))
+	require.NoError(t, err)
+	_, err = c.WithNodes("month, table nodes", []NodeRow{{Name: "n", Up: true}, {Name: "n", Up: true}}).Resolve()
+	require.EqualError(t, err, "month, table nodes: groups: names the node n a second time (it is node 0 already): give each node one place")
+	rows := c.WithNodes("month, table nodes", []NodeRow{{Name: "n", Up: true}})
+	_, err = rows.WithTenants("month, table tenants", []Tenant{{Name: "x", FairShare: 2}}).Resolve()
+	require.EqualError(t, err, "month, table tenants: tenants[0].fair_share: found 2, want 0 to 1")
+	require.EqualError(t, c.Locate(err), err.Error())
+
+	require.Error(t, c.UseProfile(1, "hpc-bach"))
+	require.NoError(t, c.UseProfile(1, "hpc-batch"))
+	_, err = c.WithNodes("month, table nodes", []NodeRow{{Name: "n", Up: true}}).Resolve()
+	require.ErrorContains(t, err, "c.yaml:3:5: vclusters[1].profile.accounting_tick: found 5m, and that of a is 1m")
+
+	other := errors.New("of another kind")
+	require.Equal(t, other, c.Locate(other))
+}
