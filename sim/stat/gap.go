@@ -1,0 +1,82 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Overfitting is the gain of a candidate on the windows it was chosen on
+// beside its gain on windows it has not seen. Gains are parts of the centre of
+// the baseline on the same windows (0.05 is 5 %), which is taken as exact, so
+// that windows of different load compare. They are unknown where that centre
+// is 0.
+type Overfitting struct {
+	Tuning, Acceptance               Interval
+	TuningWindows, AcceptanceWindows int
+	// Gap is Tuning minus Acceptance: what the search took for a gain and was
+	// the luck of its windows.
+	Gap Interval
+	// Kept is Acceptance as a part of Tuning, 1 for all of it; NaN unless the
+	// tuned gain is positive.
+	Kept float64
+	// Shown says that the gap lies wholly above the noise floor, on at least
+	// the minimum number of blocks on either side. Without it nothing is shown,
+	// neither that the candidate is overfitted nor that it is not.
+	Shown bool
+}
+
+// Overfit compares the gain on tuning windows with that on acceptance windows.
+// floor is that of the metric on the acceptance windows, in its unit. The
+// interval of the gap is made of those of its parts, which are independent
+// (Zou and Donner 2008). It is an error when the two share a window.
+func Overfit(tuning, acceptance Pairs, better Direction, floor Floor, s Settings) (Overfitting, error) {
+	for _, w := range tuning.Window {
+		if slices.Contains(acceptance.Window, w) {
+			return Overfitting{}, fmt.Errorf("stat: window %d is both for tuning and for acceptance; "+
+				"a gain must be confirmed on windows that had no part in finding it", w)
+		}
+	}
+	tuned, enough, err := s.relativeGain(tuning, better)
+	if err != nil {
+		return Overfitting{}, err
+	}
+	accepted, enoughToo, err := s.relativeGain(acceptance, better)
+	if err != nil {
+		return Overfitting{}, err
+	}
+	out := Overfitting{
+		Tuning: tuned, Acceptance: accepted, Gap: apart(tuned, accepted), Kept: math.NaN(),
+		TuningWindows: len(tuning.Window), AcceptanceWindows: len(acceptance.Window),
+	}
+	if tuned.Estimate > 0 {
+		out.Kept = accepted.Estimate / tuned.Estimate
+	}
+	high := floor.High / math.Abs(s.Centre.Of(acceptance.Baseline))
+	out.Shown = enough && enoughToo && out.Gap.Low > high
+	return out, nil
+}
+
+// relativeGain is the gain as a part of the baseline, and whether it rests on
+// enough blocks.
+func (s Settings) relativeGain(pairs Pairs, better Direction) (Interval, bool, error) {
+	differences := pairs.Differences()
+	s.Block = s.blockOf(differences)
+	interval, err := s.Interval(differences)
+	if err != nil {
+		return Interval{}, false, err
+	}
+	gain := relative(interval, s.Centre.Of(pairs.Baseline)).Times(better.Gain(1))
+	return gain, len(differences)/s.Block >= s.MinBlocks, nil
+}
+
+// apart is the interval of the difference of two independent estimates.
+func apart(a, b Interval) Interval {
+	d := a.Estimate - b.Estimate
+	return Interval{
+		Estimate:   d,
+		Low:        d - math.Hypot(a.Estimate-a.Low, b.High-b.Estimate),
+		High:       d + math.Hypot(a.High-a.Estimate, b.Estimate-b.Low),
+		Confidence: a.Confidence,
+	}
+}
