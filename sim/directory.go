@@ -215,7 +215,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), doc, a.Count[r], a.Examples[r]})
 		}
 	}
-	d.Awkward = append(d.Awkward, ignored(info, res.site)...)
+	d.Awkward = append(d.Awkward, ignored(info, res)...)
 	return &Outcome{res, table, d}, nil
 }
 

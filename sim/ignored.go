@@ -1,7 +1,9 @@
 package sim
 
 import (
-	"orrery/scheduler/model"
+	"slices"
+
+	"orrery/scheduler"
 	"orrery/traces"
 )
 
@@ -33,6 +35,8 @@ var ignoredColumns = map[string]string{
 	"partition":      "the job may use every node",
 	"qos":            "no limits apply",
 	"priority":       "the queue order alone decides",
+	"nice":           "the queue order alone decides",
+	"hold":           "the job may start from its submission on",
 	"reservation":    "no nodes are set aside",
 	"exclusive":      "the cluster says whether nodes are shared",
 	"node_include":   "any node serves the job",
@@ -43,26 +47,35 @@ var ignoredColumns = map[string]string{
 
 // matterOnlyApart are the columns that ask for nothing while all jobs agree:
 // real logs often have a single queue or class.
-var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class": true, "partition": true, "qos": true, "priority": true}
+var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class": true, "partition": true, "qos": true, "priority": true, "nice": true}
 
 // ignoredOnSites are the columns that have no effect on a site either; those
 // with a name have none where the site says nothing of the kind.
-var ignoredOnSites = map[string]func(*model.Site) bool{
-	"comm_fraction": func(*model.Site) bool { return true },
-	"tenant":        func(s *model.Site) bool { return len(s.Tenants) == 0 },
-	"vcluster":      func(s *model.Site) bool { return len(s.VClusters) == 1 },
-	"partition":     func(s *model.Site) bool { return len(s.Partitions) == 0 },
-	"qos":           func(s *model.Site) bool { return len(s.QOS) == 0 },
-	"reservation":   func(s *model.Site) bool { return len(s.Reservations) == 0 },
+var ignoredOnSites = map[string]func(*scheduler.SiteConfig) bool{
+	"comm_fraction": func(*scheduler.SiteConfig) bool { return true },
+	"tenant":        func(c *scheduler.SiteConfig) bool { return len(c.Site.Tenants) == 0 },
+	"vcluster":      func(c *scheduler.SiteConfig) bool { return len(c.Site.VClusters) == 1 },
+	"partition":     func(c *scheduler.SiteConfig) bool { return len(c.Site.Partitions) == 0 },
+	"qos":           func(c *scheduler.SiteConfig) bool { return len(c.Site.QOS) == 0 },
+	"reservation":   func(c *scheduler.SiteConfig) bool { return len(c.Site.Reservations) == 0 },
+	"priority":      noMultifactor,
+	"nice":          noMultifactor,
+}
+
+// noMultifactor says that no vCluster orders by Slurm's priority, which alone looks
+// at the points of jobs.
+func noMultifactor(c *scheduler.SiteConfig) bool {
+	return !slices.ContainsFunc(c.Policies, func(p scheduler.Policy) bool { return p.Ranking == scheduler.ByMultifactor })
 }
 
 // ignored lists what a trace asks for and a replay does not heed, in the order
 // of the columns.
-func ignored(info traces.Info, site *sitePlan) []AwkwardRule {
+func ignored(info traces.Info, res *Result) []AwkwardRule {
 	var out []AwkwardRule
+	site := res.site
 	for _, f := range info.Filled {
 		if site != nil {
-			if heeds := ignoredOnSites[f.Column]; heeds == nil || !heeds(site.core.Site) {
+			if heeds := ignoredOnSites[f.Column]; heeds == nil || !heeds(&site.core) {
 				continue
 			}
 		}
@@ -73,6 +86,20 @@ func ignored(info traces.Info, site *sitePlan) []AwkwardRule {
 	if site != nil && site.world.Rows.Dependencies != nil {
 		for _, l := range site.world.Rows.Dependencies.Left {
 			out = append(out, AwkwardRule{Rule: "dependency-" + l.Rule, Doc: "kept, without the dependency: nobody can wait for it (" + l.Example + ")", Count: l.Count})
+		}
+	}
+	if site != nil && site.early > 0 {
+		out = append(out, AwkwardRule{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
+	}
+	for _, t := range [...]struct {
+		rule, doc string
+		rows      int
+	}{
+		{"ignored-events", "kept, without heed to the table events: the machine stays as it is", res.events},
+		{"ignored-prices", "kept, without heed to the table prices: the price of energy does not count", res.prices},
+	} {
+		if t.rows > 0 && site == nil {
+			out = append(out, AwkwardRule{Rule: t.rule, Doc: t.doc, Count: int64(t.rows)})
 		}
 	}
 	if info.Deps > 0 && site == nil {

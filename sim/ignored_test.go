@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -42,8 +43,24 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Close()
 	got := map[string]int64{}
-	for _, r := range ignored(b.Info(), nil) {
+	for _, r := range ignored(b.Info(), &Result{events: 2, prices: 5}) {
 		got[r.Rule] = r.Count
 	}
-	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1}, got)
+	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1, "ignored-events": 2, "ignored-prices": 5}, got)
+}
+
+// TestSiteSaysWhatItIgnores: points of jobs matter where some vCluster orders by
+// Slurm's priority, and a reservation that is announced later is known at once.
+func TestSiteSaysWhatItIgnores(t *testing.T) {
+	events := []traces.Event{{Kind: "reservation", Subject: "x", Value: `{"nodes":["a-1"],"start":1,"end":2}`}, {Time: 1, Kind: "reservation", Subject: "y", Value: `{"nodes":["a-1"],"start":1,"end":2}`}}
+	info := traces.Info{Filled: []traces.Filled{{Column: "priority", Rows: 4, Varies: true}, {Column: "nice", Rows: 3, Varies: true}, {Column: "hold", Rows: 2}}}
+	rules := func(order string) (out []string) {
+		_, res := replayAsks(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: "+order+"}}]\n", events, []ask{long(1)})
+		for _, r := range ignored(info, res) {
+			out = append(out, fmt.Sprintf("%s %d", r.Rule, r.Count))
+		}
+		return out
+	}
+	require.Equal(t, []string{"ignored-priority 4", "ignored-nice 3", "reservation-known-early 1"}, rules("fcfs"))
+	require.Equal(t, []string{"reservation-known-early 1"}, rules("multifactor"))
 }

@@ -65,6 +65,8 @@ type Result struct {
 	Work        Work
 	Site        *SiteNames // nil on a plain machine
 	site        *sitePlan
+	events      int // rows of these tables of the trace
+	prices      int
 	Series      *metric.Series
 	Watch       *watch.Report // nil unless Options.Watch
 }
@@ -109,7 +111,7 @@ func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt
 	}
 	last := model.AbsentTime
 	breaks := p.site != nil && p.site.world.Luck.MTBF > 0
-	if p.strict || p.spec.Cooldown > 0 || breaks {
+	if p.strict || p.spec.Cooldown > 0 || breaks || p.site != nil && p.site.untimed(src.Info()) {
 		if last, err = prescan(ctx, p, open); err != nil {
 			return nil, err
 		}
@@ -127,8 +129,8 @@ func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt
 	return r.finish()
 }
 
-// prescan reads the trace once: it finds the last submission and, under the
-// policy error, the jobs that can never run.
+// prescan reads the trace once: it finds the last submission, the horizon of a site
+// and, under the policy error, the jobs that can never run.
 func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (model.Time, error) {
 	src, err := open()
 	if err != nil {
@@ -149,6 +151,9 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		}
 		for i := range b.Len() {
 			last = max(last, b.Submit[i])
+			if p.site != nil {
+				p.site.heard(&b, i)
+			}
 			if err := w.inspect(&b, i); err != nil {
 				return 0, err
 			}
@@ -195,6 +200,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		r.watch = r.watcher()
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
+	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
 	r.core, r.world = p.stage(r.opt)
 	r.batch = p.batch()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()

@@ -28,14 +28,42 @@ func TestEventsOfTheTraceHappen(t *testing.T) {
 	require.Equal(t, model.Time(150*model.Second), end())
 }
 
+// startsAmid replays jobs on two nodes while what the events say happens, and
+// returns the second at which each started.
+func startsAmid(t *testing.T, events []traces.Event, jobs ...ask) []int64 {
+	t.Helper()
+	out, _ := replayAsks(t, "groups: [{name: a, nodes: 2}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n", events, jobs)
+	return out
+}
+
+// Nodes that the trace reserves are kept from jobs that would run into it and do
+// not name it; maintenance keeps them from all. Both are known from the begin on.
+func TestReservationsOfTheTrace(t *testing.T) {
+	reserve := func(value string) []traces.Event {
+		return []traces.Event{{Time: model.Time(10 * model.Second), Kind: "reservation", Subject: "exam", Value: value}}
+	}
+	names := traces.Job{Reservation: "exam"}
+	both := `{"nodes":["a-1","a-2"],"start":50000000,"end":80000000`
+	require.Equal(t, []int64{80, 5, 50}, startsAmid(t, reserve(both+"}"), ask{0, 60, 1, 1, 0, traces.Job{}}, ask{5, 20, 1, 2, 0, traces.Job{}}, ask{30, 30, 1, 3, 0, traces.Job{Reservation: "exam", Eligible: traces.Some(model.Time(50 * model.Second))}}))
+	require.Equal(t, []int64{0}, startsAmid(t, reserve(both+"}"), ask{0, 60, 1, 1, 0, names}))
+	require.Equal(t, []int64{80}, startsAmid(t, reserve(both+`,"maintenance":true}`), ask{0, 60, 1, 1, 0, names}))
+	require.Equal(t, []int64{0, 80}, startsAmid(t, reserve(`{"nodes":["a-1"],"start":50000000,"end":80000000}`), ask{0, 60, 1, 1, 0, traces.Job{}}, ask{1, 100, 2, 1, 0, traces.Job{}}))
+}
+
+// While the quorum is out nobody starts.
+func TestOutagesOfTheTrace(t *testing.T) {
+	out := []traces.Event{{Time: model.Time(10 * model.Second), Kind: "quorum_outage", Value: "20000000"}}
+	require.Equal(t, []int64{0, 30}, startsAmid(t, out, ask{0, 60, 1, 1, 0, traces.Job{}}, ask{12, 60, 1, 1, 0, traces.Job{}}))
+}
+
 // Prices of a trace are put on the scale from its lowest to its highest.
 func TestPricesOfTheTraceAreScaled(t *testing.T) {
 	m := &memory{prices: []traces.Price{{Time: 1, Price: 0.1}, {Time: 2, Price: 0.3}, {Time: 3, Price: 0.2}}}
-	changes, err := recorded(nil, &model.Site{}, &memorySource{memory: m})
-	require.NoError(t, err)
+	var w world.SiteConfig
+	require.NoError(t, recorded(&w, &model.Site{}, &memorySource{memory: m}))
 	require.Equal(t, []world.Change{
 		{At: 1, Kind: world.PriceChange, Value: 0},
 		{At: 2, Kind: world.PriceChange, Value: int64(model.One)},
 		{At: 3, Kind: world.PriceChange, Value: int64(model.One / 2)},
-	}, changes)
+	}, w.Changes)
 }

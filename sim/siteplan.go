@@ -24,6 +24,7 @@ type sitePlan struct {
 	core  scheduler.SiteConfig
 	world world.SiteConfig
 	names SiteNames
+	early int64 // reservations that the trace announces, known from the beginning on
 }
 
 // SiteNames are the names behind the ids of results.
@@ -61,6 +62,11 @@ func (s Spec) site(p *plan, src Tables) error {
 	}
 	for i := range res.Tenants {
 		sp.names.Tenants = append(sp.names.Tenants, res.Tenants[i].Name)
+	}
+	for _, e := range src.Events() {
+		if e.Kind == "reservation" && e.Time > 0 {
+			sp.early++
+		}
 	}
 	sp.core.Prices = pricesOf(res.Price, sp.world.Changes)
 	sp.core.Ever = ceilingOf(&res.Site, sp.world.Changes)
@@ -275,11 +281,12 @@ func ceilingOf(s *model.Site, changes []world.Change) scheduler.Ceiling {
 }
 
 // recorded adds what the trace says of changes to those of the cluster file,
-// which come first at one instant. Prices in money are put on the scale from the
+// which come first at one instant, and its reservations to those of the site, which
+// know them from the beginning on. Prices in money are put on the scale from the
 // lowest to the highest of the trace.
-func recorded(dst []world.Change, site *model.Site, src Tables) ([]world.Change, error) {
+func recorded(w *world.SiteConfig, site *model.Site, src Tables) error {
 	if len(src.Events()) == 0 && len(src.Prices()) == 0 {
-		return dst, nil
+		return nil
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	span := func(x float64) { low, high = min(low, x), max(high, x) }
@@ -294,10 +301,15 @@ func recorded(dst []world.Change, site *model.Site, src Tables) ([]world.Change,
 	if !(low < high) { // one price, or none
 		high = low + 1
 	}
-	more, err := world.Changes(src.Info().Name, site, src.Events(), src.Prices(), world.PriceScale{Low: low, High: high})
-	dst = append(dst, more...)
-	slices.SortStableFunc(dst, func(a, b world.Change) int { return cmp.Compare(a.At, b.At) })
-	return dst, err
+	more, err := world.ReadEvents(src.Info().Name, site, src.Events(), src.Prices(), world.PriceScale{Low: low, High: high})
+	if err != nil {
+		return err
+	}
+	w.Changes = append(w.Changes, more.Changes...)
+	slices.SortStableFunc(w.Changes, func(a, b world.Change) int { return cmp.Compare(a.At, b.At) })
+	w.Outages = more.Outages
+	site.Reservations = append(site.Reservations, more.Reservations...)
+	return nil
 }
 
 // worldOf is the configuration of the simulated world.
@@ -322,7 +334,7 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 			return w, err
 		}
 	}
-	if w.Changes, err = recorded(w.Changes, &res.Site, src); err != nil {
+	if err = recorded(&w, &res.Site, src); err != nil {
 		return w, err
 	}
 	if err := w.Validate(); err != nil {

@@ -26,7 +26,15 @@ type ask struct {
 // for those that never did.
 func starts(t *testing.T, site string, jobs []ask) []int64 {
 	t.Helper()
-	m := &memory{size: 2, info: traces.Info{Name: "asks", Hash: "asks", Sorted: true}}
+	out, _ := replayAsks(t, site, nil, jobs)
+	return out
+}
+
+// replayAsks is starts amid events of the trace; a job of a negative runtime has
+// none. It also says how the replay came out.
+func replayAsks(t *testing.T, site string, events []traces.Event, jobs []ask) ([]int64, *Result) {
+	t.Helper()
+	m := &memory{size: 2, info: traces.Info{Name: "asks", Hash: "asks", Sorted: true}, events: events}
 	m.all.Attr = &traces.Attributes{}
 	for _, j := range jobs {
 		ran := j.runtime
@@ -39,8 +47,9 @@ func starts(t *testing.T, site string, jobs []ask) []int64 {
 		m.all.Attr.AppendJob(&job)
 	}
 	sink := record.NewMemory()
-	_, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), m.open, Options{Sink: sink})
+	res, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), m.open, Options{Sink: sink, Watch: true})
 	require.NoError(t, err)
+	require.Empty(t, res.Watch.Breaches)
 	out := make([]int64, len(jobs))
 	for i := range out {
 		out[i] = -1
@@ -50,7 +59,7 @@ func starts(t *testing.T, site string, jobs []ask) []int64 {
 			out[id-1] = s / 1e6
 		}
 	}
-	return out
+	return out, res
 }
 
 const loneNode = `groups: [{name: a, nodes: 1}]
@@ -74,6 +83,13 @@ func TestSlurmColumns(t *testing.T) {
 	in := func(partition string) traces.Job { return traces.Job{Partition: partition} }
 	qos := func(name string) traces.Job { return traces.Job{QOS: name} }
 	eligible := func(s int64) traces.Job { return traces.Job{Eligible: traces.Some(model.Time(s * 1e6))} }
+	held := func(s int64) traces.Job {
+		j := traces.Job{Hold: traces.Some(true)}
+		if s >= 0 {
+			j.Released = traces.Some(model.Time(s * 1e6))
+		}
+		return j
+	}
 	for _, c := range []struct {
 		name, site string
 		jobs       []ask
@@ -99,6 +115,18 @@ func TestSlurmColumns(t *testing.T) {
 			[]ask{long(3), {1, 50, 2, 1, 0, of("")}, {2, 50, 3, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"points of the site, less nice", loneNode + multi("age: 1"),
 			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Priority: traces.Some[int64](10)}}, {2, 50, 1, 2, 0, traces.Job{Priority: traces.Some[int64](20)}}}, []int64{0, 150, 100}},
+		{"nice: who is nicer comes later", loneNode + multi("age: 100000, max_age: 1000s"),
+			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
+		{"nice below zero, from an administrator", loneNode + multi("age: 1"),
+			[]ask{long(1), {1, 50, 1, 1, 0, of("")}, {2, 50, 1, 2, 0, traces.Job{Nice: traces.Some[int32](-100)}}}, []int64{0, 150, 100}},
+		{"on hold until it is released", loneNode + multi("age: 1"),
+			[]ask{{0, 50, 1, 1, 0, held(70)}, {1, 50, 1, 1, 0, of("")}}, []int64{70, 1}},
+		{"on hold for ever", loneNode + multi("age: 1"),
+			[]ask{{0, 50, 1, 1, 0, held(-1)}, {1, 50, 1, 1, 0, of("")}}, []int64{-1, 1}},
+		{"withdrawn while on hold", loneNode + multi("age: 1"),
+			[]ask{{0, 50, 1, 1, 60, held(70)}, {1, 50, 1, 1, 0, of("")}, {65, 50, 1, 1, 0, of("")}}, []int64{-1, 1, 65}},
+		{"on hold behind its eligible time", loneNode + multi("age: 1"),
+			[]ask{{0, 50, 1, 1, 0, traces.Job{Hold: traces.Some(true), Released: traces.Some(model.Time(20e6)), Eligible: traces.Some(model.Time(90e6))}}}, []int64{90}},
 		{"factor of the partition", loneNode + "partitions: [{name: low, priority: 1}, {name: high, priority: 9}]\n" + multi("partition: 1000"),
 			[]ask{long(1), {1, 50, 1, 1, 0, in("low")}, {2, 50, 1, 1, 0, in("high")}}, []int64{0, 150, 100}},
 		{"tier of the partition, before any points", loneNode + "partitions: [{name: low, tier: 1, priority: 9}, {name: high, tier: 2, priority: 1}]\n" + multi("partition: 1000"),

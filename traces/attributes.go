@@ -47,14 +47,13 @@ type Attributes struct {
 	Texts *Texts
 	Text  [TextColumns][]int32
 
-	NodesMax, Class, RequeueMax, Index, MaxConcurrent, ExitCode        []int32
+	NodesMax, Class, RequeueMax, Index, MaxConcurrent, ExitCode, Nice  []int32
 	GPUMem, MemPerNode, CkptBytes, IODemand, Power, Priority, AfterJob []int64
 
-	Eligible     []model.Time
-	ThinkTime    []model.Duration
-	CommFraction []model.Fixed // 0 to 1; Absent64 when missing
-	Sensitive    []int8        // -1, 0 or 1
-	Exclusive    []int8
+	Eligible, End, Released    []model.Time
+	ThinkTime                  []model.Duration
+	CommFraction               []model.Fixed // 0 to 1; Absent64 when missing
+	Sensitive, Exclusive, Hold []int8        // -1, 0 or 1
 }
 
 // Texts holds the distinct texts of each column of text, in the order of
@@ -90,7 +89,7 @@ func (a *Attributes) AppendJob(j *Job) {
 	} {
 		a.Text[i] = append(a.Text[i], a.Texts.tables[i].id([]byte(s)))
 	}
-	for i, o := range [...]Opt[int32]{j.NodesMax, j.Class, j.RequeueMax, j.Index, j.MaxConcurrent, j.ExitCode} {
+	for i, o := range [...]Opt[int32]{j.NodesMax, j.Class, j.RequeueMax, j.Index, j.MaxConcurrent, j.ExitCode, j.Nice} {
 		c := a.counts()[i]
 		*c = append(*c, o.or(Absent))
 	}
@@ -98,15 +97,20 @@ func (a *Attributes) AppendJob(j *Job) {
 		c := a.sizes()[i]
 		*c = append(*c, o.or(Absent64))
 	}
-	a.Eligible = append(a.Eligible, j.Eligible.or(model.AbsentTime))
+	for i, o := range [...]Opt[model.Time]{j.Eligible, j.End, j.Released} {
+		c := a.instants()[i]
+		*c = append(*c, o.or(model.AbsentTime))
+	}
+	for i, o := range [...]Opt[bool]{j.Sensitive, j.Exclusive, j.Hold} {
+		c := a.flags()[i]
+		*c = append(*c, truth(o))
+	}
 	a.ThinkTime = append(a.ThinkTime, j.ThinkTime.or(model.AbsentDuration))
 	comm := model.Fixed(Absent64)
 	if j.CommFraction.OK {
 		comm = model.FixedOf(j.CommFraction.V)
 	}
 	a.CommFraction = append(a.CommFraction, comm)
-	a.Sensitive = append(a.Sensitive, truth(j.Sensitive))
-	a.Exclusive = append(a.Exclusive, truth(j.Exclusive))
 }
 
 func kindOf(j *Job) string {
@@ -123,18 +127,28 @@ func truth(o Opt[bool]) int8 {
 	return int8(boolBit(o.V))
 }
 
-// Column names of counts and sizes, in their order.
+// Column names of counts, sizes, instants and flags, in their order.
 var (
-	countColumns = [...]string{"nodes_max", "class", "requeue_max", "index", "max_concurrent", "exit_code"}
-	sizeColumns  = [...]string{"gpu_mem", "mem_per_node", "ckpt_bytes", "io_demand", "power", "priority", "after_job"}
+	countColumns   = [...]string{"nodes_max", "class", "requeue_max", "index", "max_concurrent", "exit_code", "nice"}
+	sizeColumns    = [...]string{"gpu_mem", "mem_per_node", "ckpt_bytes", "io_demand", "power", "priority", "after_job"}
+	instantColumns = [...]string{"eligible", "end", "released"}
+	flagColumns    = [...]string{"sensitive", "exclusive", "hold"}
 )
 
 func (a *Attributes) counts() [len(countColumns)]*[]int32 {
-	return [...]*[]int32{&a.NodesMax, &a.Class, &a.RequeueMax, &a.Index, &a.MaxConcurrent, &a.ExitCode}
+	return [...]*[]int32{&a.NodesMax, &a.Class, &a.RequeueMax, &a.Index, &a.MaxConcurrent, &a.ExitCode, &a.Nice}
 }
 
 func (a *Attributes) sizes() [len(sizeColumns)]*[]int64 {
 	return [...]*[]int64{&a.GPUMem, &a.MemPerNode, &a.CkptBytes, &a.IODemand, &a.Power, &a.Priority, &a.AfterJob}
+}
+
+func (a *Attributes) instants() [len(instantColumns)]*[]model.Time {
+	return [...]*[]model.Time{&a.Eligible, &a.End, &a.Released}
+}
+
+func (a *Attributes) flags() [len(flagColumns)]*[]int8 {
+	return [...]*[]int8{&a.Sensitive, &a.Exclusive, &a.Hold}
 }
 
 // Append adds the rows of o to a, which must be of the same source.
@@ -151,11 +165,16 @@ func (a *Attributes) Append(o *Attributes) {
 		dst := a.sizes()[i]
 		*dst = append(*dst, *c...)
 	}
-	a.Eligible = append(a.Eligible, o.Eligible...)
+	for i, c := range o.instants() {
+		dst := a.instants()[i]
+		*dst = append(*dst, *c...)
+	}
+	for i, c := range o.flags() {
+		dst := a.flags()[i]
+		*dst = append(*dst, *c...)
+	}
 	a.ThinkTime = append(a.ThinkTime, o.ThinkTime...)
 	a.CommFraction = append(a.CommFraction, o.CommFraction...)
-	a.Sensitive = append(a.Sensitive, o.Sensitive...)
-	a.Exclusive = append(a.Exclusive, o.Exclusive...)
 }
 
 // Slice is the rows i to j of a, without a copy of them.
@@ -170,8 +189,13 @@ func (a *Attributes) Slice(i, j int) *Attributes {
 	for _, c := range s.sizes() {
 		*c = (*c)[i:j]
 	}
-	s.Eligible, s.ThinkTime, s.CommFraction = s.Eligible[i:j], s.ThinkTime[i:j], s.CommFraction[i:j]
-	s.Sensitive, s.Exclusive = s.Sensitive[i:j], s.Exclusive[i:j]
+	for _, c := range s.instants() {
+		*c = (*c)[i:j]
+	}
+	for _, c := range s.flags() {
+		*c = (*c)[i:j]
+	}
+	s.ThinkTime, s.CommFraction = s.ThinkTime[i:j], s.CommFraction[i:j]
 	return &s
 }
 
@@ -186,9 +210,12 @@ func (a *Attributes) resize(n int) {
 	for _, c := range a.sizes() {
 		resizeTo(c, n)
 	}
-	resizeTo(&a.Eligible, n)
+	for _, c := range a.instants() {
+		resizeTo(c, n)
+	}
+	for _, c := range a.flags() {
+		resizeTo(c, n)
+	}
 	resizeTo(&a.ThinkTime, n)
 	resizeTo(&a.CommFraction, n)
-	resizeTo(&a.Sensitive, n)
-	resizeTo(&a.Exclusive, n)
 }

@@ -72,7 +72,8 @@ func busy(i int) traces.Job {
 		GPUMem: traces.Some(n << 30), MemPerNode: traces.Some(n << 20), CkptBytes: traces.Some(n), IODemand: traces.Some(-n),
 		Power: traces.Some(int64(700)), Priority: traces.Some(n * n), AfterJob: traces.Some(n - 1),
 		Eligible: traces.Some(model.Time(i + 5)), ThinkTime: traces.Some(model.Duration(i)), CommFraction: traces.Some(float64(i%101) / 100),
-		Sensitive: traces.Some(i%3 == 0), Exclusive: traces.Some(i%2 == 0),
+		Sensitive: traces.Some(i%3 == 0), Exclusive: traces.Some(i%2 == 0), Hold: traces.Some(i%5 == 0),
+		End: traces.Some(model.Time(i + 9)), Released: traces.Some(model.Time(i + 7)), Nice: traces.Some(int32(i%13 - 6)),
 	}
 }
 
@@ -94,7 +95,9 @@ func TestAttributes(t *testing.T) {
 			require.Equal(t, []int64{traces.Absent64, traces.Absent64}, a.Power)
 			require.Equal(t, []model.Time{model.AbsentTime, model.AbsentTime}, a.Eligible)
 			require.Equal(t, []model.Fixed{math.MinInt64, math.MinInt64}, a.CommFraction)
+			require.Equal(t, []model.Time{model.AbsentTime, model.AbsentTime}, a.Released)
 			require.Equal(t, []int8{-1, -1}, a.Sensitive)
+			require.Equal(t, []int8{-1, -1}, a.Hold)
 		}
 	}
 }

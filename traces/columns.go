@@ -68,6 +68,9 @@ var jobFields = []field[Job]{
 	optField("after_job", "", "id of the job it follows (SWF field 17)", delta, func(j *Job) *Opt[int64] { return &j.AfterJob }),
 	optField("think_time", microseconds, "pause between the end of after_job and this submission", delta, func(j *Job) *Opt[model.Duration] { return &j.ThinkTime }),
 	textField("extra", true, "JSON object: what the source says beyond these columns, keys ascending", func(j *Job) *string { return &j.Extra }),
+	boolField("hold", "submitted on hold: not started before it is released", func(j *Job) *Opt[bool] { return &j.Hold }),
+	optField("released", microseconds, "when its hold was lifted; null when it never was", delta, func(j *Job) *Opt[model.Time] { return &j.Released }),
+	optField("nice", "", "Slurm's nice: points taken off its priority, below zero to raise it", dict, func(j *Job) *Opt[int32] { return &j.Nice }),
 }
 
 var depFields = []field[Dep]{

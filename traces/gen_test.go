@@ -53,6 +53,7 @@ func anyJob(t *rapid.T) traces.Job {
 		RecordedNodes: text(t, "nodes"), Reservation: text(t, "reservation"), Exclusive: opt(t, "exclusive", rapid.Bool()),
 		NodeInclude: text(t, "include"), NodeExclude: text(t, "exclude"), AfterJob: opt(t, "after", any64),
 		ThinkTime: opt(t, "think", anySpan), Extra: text(t, "extra"),
+		Hold: opt(t, "hold", rapid.Bool()), Released: opt(t, "released", anyTime), Nice: opt(t, "nice", any32),
 	}
 }
 

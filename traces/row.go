@@ -86,6 +86,10 @@ type Job struct {
 	AfterJob  Opt[int64]
 	ThinkTime Opt[model.Duration]
 	Extra     string
+
+	Hold     Opt[bool]
+	Released Opt[model.Time]
+	Nice     Opt[int32]
 }
 
 // Dep is one row of the deps table: Job may not start before On has reached

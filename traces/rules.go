@@ -19,6 +19,9 @@ var (
 	conditions  = []string{"success", "failure", "any", "corresponding", "mutex"}
 )
 
+// maxNice bounds the adjustment of sbatch --nice, either way.
+const maxNice = 2147483645
+
 // jobRule is one thing that cannot be true of a job.
 type jobRule struct {
 	name   string
@@ -32,6 +35,9 @@ var jobRules = []jobRule{
 	{"end before start", func(j *Job) bool { return j.Start.OK && j.End.OK && j.End.V < j.Start.V }},
 	{"end before submission", func(j *Job) bool { return j.End.OK && j.End.V < j.Submit }},
 	{"cancelled before submission", func(j *Job) bool { return j.CancelledAt.OK && j.CancelledAt.V < j.Submit }},
+	{"released before submission", func(j *Job) bool { return j.Released.OK && j.Released.V < j.Submit }},
+	{"released without a hold", func(j *Job) bool { return j.Released.OK && !(j.Hold.OK && j.Hold.V) }},
+	{"nice outside the range of Slurm", func(j *Job) bool { return below(j.Nice, -maxNice) || j.Nice.OK && j.Nice.V > maxNice }},
 	{"negative count", func(j *Job) bool {
 		for _, n := range []Opt[int32]{j.NodesMin, j.NodesMax, j.GPUsPerNode, j.CPUsPerNode, j.ProcsRequested,
 			j.ProcsAllocated, j.RequeueMax, j.MaxConcurrent, j.Index} {
@@ -105,7 +111,7 @@ var eventKinds = map[string]eventKind{
 	"sensitive_pool":    {"", isCount},
 	"price":             {"", isReal},
 	"weights":           {"vCluster", isFilledObject},
-	"reservation":       {"reservation", isFilledObject},
+	"reservation":       {"reservation", isReserved},
 	"quorum_outage":     {"", isCount},
 	"metric_gap":        {"", isCount},
 }
@@ -113,6 +119,11 @@ var eventKinds = map[string]eventKind{
 func isEmpty(s string) bool { return s == "" }
 
 func isFilledObject(s string) bool { return s != "" && isObject(s) }
+
+func isReserved(s string) bool {
+	_, ok := ParseReserved(s)
+	return ok
+}
 
 // isCount accepts a whole number of 0 or more.
 func isCount(s string) bool {

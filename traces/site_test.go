@@ -78,6 +78,9 @@ func TestValidateSiteRules(t *testing.T) {
 		{"value that does not fit the kind of the event", "events row 2, drain", func(c *content) { c.events[1].Kind, c.events[1].Value = "drain", "1" }},
 		{"value that does not fit the kind of the event", "events row 3, quota", func(c *content) { c.events[2].Value = "50" }},
 		{"value that does not fit the kind of the event", "events row 1, price", func(c *content) { c.events[0].Kind, c.events[0].Value = "price", "cheap" }},
+		{"value that does not fit the kind of the event", "events row 1, reservation", func(c *content) {
+			c.events[0] = traces.Event{Kind: "reservation", Subject: "exam", Value: `{"nodes":["n0"],"start":5,"end":5}`}
+		}},
 		{"price not later than the one before it", "prices row 2", func(c *content) { c.prices[1].Time = 0 }},
 		{"price that is no number", "prices row 2", func(c *content) { c.prices[1].Price = math.Inf(1) }},
 		{"carbon below 0", "prices row 1", func(c *content) { c.prices[0].Carbon.V = -1 }},

@@ -138,8 +138,8 @@ func (s *jobSource) next(b *Batch) error {
 // openAttributes opens the columns of Attributes.
 func (s *jobSource) openAttributes() {
 	s.texts = newTexts()
-	for _, names := range [][]string{textColumns[:], countColumns[:], sizeColumns[:],
-		{"eligible", "think_time", "comm_fraction", "sensitive", "exclusive"}} {
+	for _, names := range [][]string{textColumns[:], countColumns[:], sizeColumns[:], instantColumns[:], flagColumns[:],
+		{"think_time", "comm_fraction"}} {
 		for _, name := range names {
 			s.open(name)
 		}
@@ -169,19 +169,20 @@ func (s *jobSource) attributes(a *Attributes) error {
 			return err
 		}
 	}
-	if err := int64s(s.columns["eligible"], a.Eligible); err != nil {
-		return err
+	for i, c := range a.instants() {
+		if err := int64s(s.columns[instantColumns[i]], *c); err != nil {
+			return err
+		}
+	}
+	for i, c := range a.flags() {
+		if err := s.columns[flagColumns[i]].bools(*c); err != nil {
+			return err
+		}
 	}
 	if err := int64s(s.columns["think_time"], a.ThinkTime); err != nil {
 		return err
 	}
-	if err := s.columns["comm_fraction"].shares(a.CommFraction); err != nil {
-		return err
-	}
-	if err := s.columns["sensitive"].bools(a.Sensitive); err != nil {
-		return err
-	}
-	return s.columns["exclusive"].bools(a.Exclusive)
+	return s.columns["comm_fraction"].shares(a.CommFraction)
 }
 
 func (s *jobSource) times(b *Batch) error {

@@ -36,6 +36,9 @@ func TestValidateRules(t *testing.T) {
 		{"end before start", "jobs row 1, id 1", func(c *content) { c.jobs[0].End = traces.Some(model.Time(4)) }},
 		{"end before submission", "jobs row 3, id 3", func(c *content) { c.jobs[2].End = traces.Some(model.Time(4)) }},
 		{"cancelled before submission", "jobs row 3, id 3", func(c *content) { c.jobs[2].CancelledAt.V = 1 }},
+		{"released before submission", "jobs row 2, id 2", func(c *content) { c.jobs[1].Hold, c.jobs[1].Released = traces.Some(true), traces.Some(model.Time(1)) }},
+		{"released without a hold", "jobs row 2, id 2", func(c *content) { c.jobs[1].Hold, c.jobs[1].Released = traces.Some(false), traces.Some(model.Time(99)) }},
+		{"nice outside the range of Slurm", "jobs row 1, id 1", func(c *content) { c.jobs[0].Nice = traces.Some(int32(2147483646)) }},
 		{"negative count", "jobs row 1, id 1", func(c *content) { c.jobs[0].ProcsRequested.V = -4 }},
 		{"nodes_max below nodes_min", "jobs row 1, id 1", func(c *content) {
 			c.jobs[0].NodesMin, c.jobs[0].NodesMax = traces.Some(int32(2)), traces.Some(int32(1))

@@ -149,6 +149,15 @@ func (t *Translator) walltime(b *traces.Batch, i int, kind model.Kind) model.Dur
 	return t.rows.Policy.walltime(b.Walltime[i], b.Runtime[i], b.ID[i], t.awkward)
 }
 
+// unbounded says whether row i is of a kind that has no end of its own.
+func (t *Translator) unbounded(b *traces.Batch, i int) bool {
+	if b.Attr == nil || b.Attr.Len() == 0 {
+		return false
+	}
+	kind, err := t.mean(b, i, traces.TextKind, int32(model.Bounded))
+	return err == nil && model.Kind(kind) != model.Bounded
+}
+
 // share says what of each node the row takes: GPUs where nodes are shared and it
 // asks for some without wanting the nodes for itself, else whole nodes that have
 // as many.
@@ -172,7 +181,11 @@ func (t *Translator) numbers(attr *traces.Attributes, i int, a *model.Allocation
 	or(&a.IODemand, attr.IODemand[i], traces.Absent64)
 	or(&a.Power, attr.Power[i], traces.Absent64)
 	or(&a.Priority, attr.Priority[i], traces.Absent64)
+	if nice := attr.Nice[i]; nice != traces.Absent {
+		a.Priority -= int64(nice)
+	}
 	a.Sensitive = attr.Sensitive[i] == 1
+	a.Hold = attr.Hold[i] == 1 && (attr.Released[i] == model.AbsentTime || attr.Released[i] > a.Submit)
 }
 
 // or sets dst to x unless x is absent.

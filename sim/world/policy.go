@@ -61,11 +61,12 @@ const (
 	RuleUsesAllocated             // kept: states no processors, those recorded as allocated are used
 	RuleRoundedUp                 // kept: shares of a node rounded up to whole units
 	RuleUnknownName               // kept: a name that the site does not know is left out
+	RuleUntimed                   // kept: a service or session without a runtime
 	numRules
 )
 
 var ruleNames = [numRules]string{
-	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name",
+	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
 }
 
 var ruleDocs = [numRules]string{
@@ -80,6 +81,7 @@ var ruleDocs = [numRules]string{
 	"kept: the row states no requested processors, those it was allocated count",
 	"kept: the share of a node was rounded up to whole units",
 	"kept: a tenant that the site does not have, or a partition, quality of service or reservation of a site without any, counts as none",
+	"kept: a service or session without a runtime; it leaves when it was cancelled or ended in the log, else at the last instant that any row tells of",
 }
 
 // String is the spelling in run.json.

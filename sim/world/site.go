@@ -62,6 +62,7 @@ type life struct {
 	runtime model.Duration // truth; AbsentDuration when it never ran in the log
 	outcome model.JobState // with which it ends by itself
 	cancel  model.Time     // AbsentTime when it is not withdrawn
+	release model.Time     // from its hold, AbsentTime when that is not lifted
 	seq     uint64         // of the granted proposal
 
 	kept    model.Duration // work saved by checkpoints
@@ -146,7 +147,7 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 	ref := s.ref()
 	l := &s.lives[ref]
 	a := s.alloc(ref)
-	*l = life{alloc: a, ends: model.AbsentTime, exit: exit{at: model.AbsentTime}, keep: keeping{at: model.AbsentTime}, cancel: model.AbsentTime, runtime: b.Runtime[i]}
+	*l = life{alloc: a, ends: model.AbsentTime, exit: exit{at: model.AbsentTime}, keep: keeping{at: model.AbsentTime}, cancel: model.AbsentTime, release: model.AbsentTime, runtime: b.Runtime[i]}
 	if ok, err = s.admit(b, i, l); !ok {
 		s.unused = append(s.unused, ref)
 		return f, false, err
@@ -164,22 +165,22 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 
 // admit fills in l from row i of b. ok is false when a rule drops the row.
 func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
-	a, id, cancel := l.alloc, b.ID[i], b.CancelledAt[i]
-	switch {
-	case impossible(b, i):
-		s.Awkward.note(RuleImpossible, id)
-		return false, nil
-	case l.runtime == model.AbsentDuration && cancel == model.AbsentTime:
-		s.Awkward.note(RuleNeverRan, id)
+	a, id := l.alloc, b.ID[i]
+	rule := s.leaves(b, i)
+	if rule == RuleImpossible || rule == RuleNeverRan {
+		s.Awkward.note(rule, id)
 		return false, nil
 	}
 	if ok, err = s.rows.Allocation(b, i, a); !ok {
 		return false, err
 	}
+	if a.Hold {
+		l.release = b.Attr.Released[i]
+	}
 	l.outcome = s.rows.outcome(b, i)
 	if l.runtime == model.AbsentDuration {
-		s.Awkward.note(RuleWithdrawn, id)
-		l.cancel, l.outcome = max(cancel, a.Submit), model.Cancelled
+		s.Awkward.note(rule, id)
+		s.untimed(b, i, l)
 	}
 	if l.runtime == 0 {
 		s.Awkward.note(RuleZeroRuntime, id)
@@ -194,6 +195,36 @@ func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
 		VCluster: a.VCluster, Tenant: a.Tenant, Class: a.Class, Kind: a.Kind, GPUs: a.GPUs,
 	}
 	return true, nil
+}
+
+// leaves is the rule that row i meets if it says no runtime or what cannot be,
+// numRules else.
+func (s *Site) leaves(b *traces.Batch, i int) Rule {
+	switch {
+	case impossible(b, i):
+		return RuleImpossible
+	case b.Runtime[i] != model.AbsentDuration:
+		return numRules
+	case s.rows.unbounded(b, i):
+		return RuleUntimed
+	case b.CancelledAt[i] != model.AbsentTime:
+		return RuleWithdrawn
+	}
+	return RuleNeverRan
+}
+
+// untimed settles how a job without a runtime ends: when it was withdrawn or, if
+// its kind has no end of its own, when it ended in the log, else with the trace.
+func (s *Site) untimed(b *traces.Batch, i int, l *life) {
+	switch cancel := b.CancelledAt[i]; {
+	case cancel != model.AbsentTime:
+		l.cancel, l.outcome = cancel, model.Cancelled
+	case b.Attr.End[i] != model.AbsentTime:
+		l.cancel = b.Attr.End[i]
+	default:
+		l.cancel, l.outcome = s.cfg.Horizon, model.Completed
+	}
+	l.cancel = max(l.cancel, l.alloc.Submit)
 }
 
 // allocChunk is the number of allocations in one piece of Site.allocs, which
@@ -225,6 +256,9 @@ func (s *Site) enter(ref model.Ref) model.Fact {
 	l.present = true
 	if l.cancel != model.AbsentTime {
 		s.events.Push(des.NewEvent(l.cancel, des.RankCancel, l.rec.Job, ref))
+	}
+	if l.release != model.AbsentTime {
+		s.events.Push(des.NewEvent(l.release, des.RankCancel, l.rec.Job, ref))
 	}
 	s.queue(l, 1)
 	f := model.Fact{
@@ -277,8 +311,12 @@ func (s *Site) jobEvent(e des.Event) {
 			s.exitStep(ref)
 		}
 	case des.RankCancel:
-		if l.rec.State == model.Pending && l.cancel == e.At {
+		switch {
+		case l.rec.State == model.Pending && l.cancel == e.At:
 			s.withdraw(ref, model.ReasonCancelled)
+		case l.alloc.Hold && l.release == e.At:
+			l.alloc.Hold = false
+			s.emit(model.Fact{Kind: model.FactReleased, Job: l.rec.Job, Ref: ref})
 		}
 	}
 }

@@ -18,7 +18,6 @@ const (
 	PriceChange                       // Value: a Fixed from 0 to 1
 	PowerChange                       // Value: the cap in W, 0 for none
 	BandwidthChange                   // Value: the cap in B/s, 0 for none
-	JobReleased                       // Job: on hold no more
 )
 
 // Change is a change of the site that no job causes: a row of the events table
@@ -29,7 +28,6 @@ type Change struct {
 	Kind   ChangeKind
 	Node   model.NodeID
 	Tenant model.TenantID
-	Job    model.JobID
 	Value  int64
 	Limits model.Limits
 }
@@ -67,8 +65,6 @@ func (s *Site) change(c *Change) {
 		}
 	case LimitsChange:
 		s.emit(model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
-	case JobReleased:
-		happens = s.unhold(c.Job)
 	default:
 		s.emit(model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
 	}
@@ -102,17 +98,4 @@ func (s *Site) undrain(id model.NodeID) bool {
 		return false
 	}
 	return true
-}
-
-// unhold releases a job that is on hold. Cost: the jobs in the system.
-func (s *Site) unhold(job model.JobID) bool {
-	for ref := range s.lives {
-		l := &s.lives[ref]
-		if l.present && l.rec.Job == job && l.alloc.Hold {
-			l.alloc.Hold = false
-			s.emit(model.Fact{Kind: model.FactReleased, Job: job, Ref: model.Ref(ref)})
-			return true
-		}
-	}
-	return false
 }

@@ -22,6 +22,12 @@ type SiteConfig struct {
 	// The answer to a proposal comes after Latency and a uniform part of
 	// Jitter, drawn by Seed, job and try; 0 and 0 answer at once.
 	Latency, Jitter model.Duration
+	// Outages of the quorum, ascending by their begin: what would be answered
+	// during one is answered at its end.
+	Outages []Outage
+	// Horizon is the last instant that a row tells of: until then run services of
+	// which the trace does not say how long they ran.
+	Horizon model.Time
 	// Visible bounds how long after an end the quorum learns of it: a uniform
 	// draw by job and attempt. Until then the job holds its nodes.
 	Visible model.Duration
@@ -46,6 +52,10 @@ type SiteConfig struct {
 	// Changes of the site, ascending.
 	Changes []Change
 }
+
+// Outage is a span [From, Until) in which the quorum answers no proposal. What
+// happens without one (submissions, ends, failures) is observed all the same.
+type Outage struct{ From, Until model.Time }
 
 // Luck is what goes wrong. Every draw is keyed by Seed and the job and attempt,
 // or the node and its count of failures, so that two profiles replayed with one
@@ -120,6 +130,11 @@ func (c *SiteConfig) Validate() error {
 	for i := 1; i < len(c.Changes); i++ {
 		if c.Changes[i].At < c.Changes[i-1].At {
 			return fmt.Errorf("world: change %d at %s comes after one at %s: sort them by time", i, c.Changes[i].At, c.Changes[i-1].At)
+		}
+	}
+	for i, o := range c.Outages {
+		if o.Until < o.From || i > 0 && o.From < c.Outages[i-1].From {
+			return fmt.Errorf("world: outage %d of the quorum is from %s to %s: give the end last, and sort them by their begin", i, o.From, o.Until)
 		}
 	}
 	return c.Exit.Validate()

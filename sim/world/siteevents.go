@@ -18,28 +18,35 @@ func (s PriceScale) of(price float64) int64 {
 	return int64(min(max(model.FixedOf((price-s.Low)/(s.High-s.Low)), 0), model.One))
 }
 
-// Changes turns the events and prices of a trace into changes of the site,
-// ascending; those of one instant in the order of the tables, events first. A
-// subject that the site does not have, and a kind that a site cannot follow, is a
-// *traces.DataError.
-func Changes(file string, site *model.Site, events []traces.Event, prices []traces.Price, scale PriceScale) ([]Change, error) {
+// Happenings is what the events and prices of a trace say of a site.
+type Happenings struct {
+	// Changes ascend; those of one instant are in the order of the tables, events
+	// first.
+	Changes []Change
+	// Outages of the quorum ascend by their begin.
+	Outages []Outage
+	// Reservations that are announced begin at their announcement at the earliest.
+	Reservations []model.Reservation
+}
+
+// ReadEvents turns the events, which must ascend, and the prices of a trace into
+// what happens to the site. A subject that the site does not have, and a kind that
+// no replay follows, is a *traces.DataError.
+func ReadEvents(file string, site *model.Site, events []traces.Event, prices []traces.Price, scale PriceScale) (Happenings, error) {
 	r := eventReader{site: site, scale: scale}
 	for _, t := range site.Tenants {
 		r.limits = append(r.limits, t.Limits)
 	}
-	out := make([]Change, 0, len(events)+len(prices))
 	for i := range events {
-		c, why := r.read(&events[i])
-		if why != nil {
-			return nil, &traces.DataError{File: file + " (events)", Row: int64(i) + 1, Column: why.column, Found: why.found, Expected: why.expected, Mend: why.mend}
+		if why := r.event(&events[i]); why != nil {
+			return Happenings{}, &traces.DataError{File: file + " (events)", Row: int64(i) + 1, Column: why.column, Found: why.found, Expected: why.expected, Mend: why.mend}
 		}
-		c.At = events[i].Time
-		out = append(out, c)
 	}
+	out := r.out
 	for _, p := range prices {
-		out = append(out, Change{At: p.Time, Kind: PriceChange, Value: scale.of(p.Price)})
+		out.Changes = append(out.Changes, Change{At: p.Time, Kind: PriceChange, Value: scale.of(p.Price)})
 	}
-	slices.SortStableFunc(out, func(a, b Change) int { return int(min(1, max(-1, a.At-b.At))) })
+	slices.SortStableFunc(out.Changes, func(a, b Change) int { return int(min(1, max(-1, a.At-b.At))) })
 	return out, nil
 }
 
@@ -49,6 +56,7 @@ type eventReader struct {
 	site   *model.Site
 	scale  PriceScale
 	limits []model.Limits
+	out    Happenings
 }
 
 // badEvent says what is wrong with a row.
@@ -60,7 +68,63 @@ var nodeEvents = map[string]ChangeKind{
 	"down": NodeFails, "up": NodeRepaired, "drain": NodeDrains, "undrain": NodeUndrained, "degraded": NodeDegrades,
 }
 
-func (r *eventReader) read(e *traces.Event) (Change, *badEvent) {
+// event takes over an event.
+func (r *eventReader) event(e *traces.Event) *badEvent {
+	switch e.Kind {
+	case "reservation":
+		return r.reservation(e)
+	case "quorum_outage":
+		span, err := strconv.ParseInt(e.Value, 10, 64)
+		if err != nil || span < 0 {
+			return &badEvent{"value", strconv.Quote(e.Value), "whole µs, 0 or more", mendEvent}
+		}
+		r.out.Outages = append(r.out.Outages, Outage{e.Time, e.Time.Add(model.Duration(span))})
+		return nil
+	}
+	if why, ok := noEvents[e.Kind]; ok {
+		return &badEvent{"kind", strconv.Quote(e.Kind), why, "leave the row out"}
+	}
+	c, why := r.change(e)
+	c.At = e.Time
+	r.out.Changes = append(r.out.Changes, c)
+	return why
+}
+
+// noEvents are the kinds of events that no replay follows, and what it can do
+// instead.
+var noEvents = map[string]string{
+	"metric_gap":     "no such event, for a replay scrapes no series and has no loop that scales by one",
+	"weights":        "no such event, for a profile keeps its weights throughout a replay: replay once with each",
+	"sensitive_pool": "no such event, for the bound of the cluster file holds throughout a replay",
+}
+
+// reservation reads nodes that are set aside for a time.
+func (r *eventReader) reservation(e *traces.Event) *badEvent {
+	same := func(v model.Reservation) bool { return v.Name == e.Subject }
+	if e.Subject == "" || slices.ContainsFunc(r.site.Reservations, same) || slices.ContainsFunc(r.out.Reservations, same) {
+		return &badEvent{"subject", strconv.Quote(e.Subject), "a name that no other reservation has: a replay cannot change one", mendEvent}
+	}
+	says, ok := traces.ParseReserved(e.Value)
+	if !ok {
+		return &badEvent{"value", strconv.Quote(e.Value), "a JSON object of nodes (a list of names), start and end (µs since the epoch, the end later) and perhaps maintenance", mendEvent}
+	}
+	out := model.Reservation{Name: e.Subject, Nodes: model.NewNodeSet(len(r.site.Nodes)), Start: max(says.Start, e.Time), End: says.End, Maintenance: says.Maintenance}
+	if out.Start >= out.End {
+		return &badEvent{"value", strconv.Quote(e.Value), "an end after the event", mendEvent}
+	}
+	for _, name := range says.Nodes {
+		n := slices.IndexFunc(r.site.Nodes, func(n model.Node) bool { return n.Name == name })
+		if n < 0 {
+			return &badEvent{"value", strconv.Quote(name), "the name of a node of the site", mendEvent}
+		}
+		out.Nodes.Add(model.NodeID(n))
+	}
+	r.out.Reservations = append(r.out.Reservations, out)
+	return nil
+}
+
+// change reads an event that changes the site at its instant.
+func (r *eventReader) change(e *traces.Event) (Change, *badEvent) {
 	if kind, ok := nodeEvents[e.Kind]; ok {
 		n := slices.IndexFunc(r.site.Nodes, func(n model.Node) bool { return n.Name == e.Subject })
 		if n < 0 {
@@ -87,7 +151,7 @@ func (r *eventReader) read(e *traces.Event) (Change, *badEvent) {
 		}
 		return Change{Kind: PriceChange, Value: r.scale.of(price)}, nil
 	}
-	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "down, up, degraded, drain, undrain, quota, power_cap, storage_bandwidth or price, the kinds that a replay follows", mendEvent}
+	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "down, up, degraded, drain, undrain, quota, power_cap, storage_bandwidth, price, reservation or quorum_outage, the kinds that a replay follows", mendEvent}
 }
 
 // quota reads the limits that change; null lifts one.

@@ -14,7 +14,7 @@ import (
 func TestChanges(t *testing.T) {
 	site := namedSite()
 	site.Tenants[1].Limits = model.Limits{MaxNodes: 9, MaxConcurrent: 5}
-	got, err := Changes("log", site, []traces.Event{
+	got, err := ReadEvents("log", site, []traces.Event{
 		{Time: 1 * at, Kind: "down", Subject: "n2"},
 		{Time: 2 * at, Kind: "up", Subject: "n2"},
 		{Time: 3 * at, Kind: "drain", Subject: "n1"},
@@ -38,6 +38,25 @@ func TestChanges(t *testing.T) {
 		{At: 7 * at, Kind: PowerChange, Value: 5000},
 		{At: 8 * at, Kind: PriceChange, Value: int64(model.One / 2)},
 		{At: 9 * at, Kind: PriceChange, Value: int64(model.One)},
+	}, got.Changes)
+}
+
+// TestSpans reads events that hold for a while: outages of the quorum, and
+// reservations, which begin when they are announced at the earliest.
+func TestSpans(t *testing.T) {
+	got, err := ReadEvents("log", namedSite(), []traces.Event{
+		{Time: 1 * at, Kind: "quorum_outage", Value: "3000000"},
+		{Time: 2 * at, Kind: "reservation", Subject: "exam", Value: `{"nodes":["n2","n0"],"start":5000000,"end":9000000}`},
+		{Time: 7 * at, Kind: "reservation", Subject: "repair", Value: `{"nodes":["n1"],"start":5000000,"end":9000000,"maintenance":true}`},
+		{Time: 8 * at, Kind: "quorum_outage", Value: "0"},
+	}, nil, PriceScale{0, 1})
+	require.NoError(t, err)
+	require.Equal(t, Happenings{
+		Outages: []Outage{{1 * at, 4 * at}, {8 * at, 8 * at}},
+		Reservations: []model.Reservation{
+			{Name: "exam", Nodes: model.NodeSet{0b101}, Start: 5 * at, End: 9 * at},
+			{Name: "repair", Nodes: model.NodeSet{0b10}, Start: 7 * at, End: 9 * at, Maintenance: true},
+		},
 	}, got)
 }
 
@@ -53,9 +72,21 @@ func TestBadChanges(t *testing.T) {
 		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"max_nodes":-1}`}, `expected columns of the tenants table`},
 		{traces.Event{Kind: "power_cap", Value: "-1"}, `column value: found "-1", expected whole W`},
 		{traces.Event{Kind: "price", Value: "x"}, `column value: found "x", expected EUR/kWh`},
-		{traces.Event{Kind: "metric_gap", Value: "1"}, `column kind: found "metric_gap", expected down, up`},
+		{traces.Event{Kind: "metric_gap", Value: "1"}, `column kind: found "metric_gap", expected no such event, for a replay scrapes no series`},
+		{traces.Event{Kind: "weights", Subject: "batch", Value: "{}"}, `column kind: found "weights", expected no such event, for a profile keeps its weights`},
+		{traces.Event{Kind: "sensitive_pool", Value: "1"}, `column kind: found "sensitive_pool", expected no such event`},
+		{traces.Event{Kind: "flood"}, `column kind: found "flood", expected down, up`},
+		{traces.Event{Kind: "quorum_outage", Value: "-1"}, `column value: found "-1", expected whole µs`},
+		{traces.Event{Kind: "quorum_outage", Value: "1s"}, `column value: found "1s", expected whole µs`},
+		{traces.Event{Kind: "reservation", Subject: "course", Value: `{"nodes":["n0"],"start":0,"end":1}`}, `found "course", expected a name that no other reservation has`},
+		{traces.Event{Kind: "reservation", Value: `{"nodes":["n0"],"start":0,"end":1}`}, `column subject: found ""`},
+		{traces.Event{Kind: "reservation", Subject: "x", Value: `{"nodes":[],"start":0,"end":1}`}, `expected a JSON object of nodes`},
+		{traces.Event{Kind: "reservation", Subject: "x", Value: `{"node":["n0"],"start":0,"end":1}`}, `expected a JSON object of nodes`},
+		{traces.Event{Kind: "reservation", Subject: "x", Value: `{"nodes":["n9"],"start":0,"end":1}`}, `found "n9", expected the name of a node`},
+		{traces.Event{Kind: "reservation", Subject: "x", Value: `{"nodes":["n0"],"start":1,"end":1}`}, `expected a JSON object of nodes`},
+		{traces.Event{Time: 9, Kind: "reservation", Subject: "x", Value: `{"nodes":["n0"],"start":1,"end":9}`}, `expected an end after the event`},
 	} {
-		_, err := Changes("log", namedSite(), []traces.Event{c.event}, nil, PriceScale{0, 1})
+		_, err := ReadEvents("log", namedSite(), []traces.Event{c.event}, nil, PriceScale{0, 1})
 		require.ErrorContains(t, err, c.want)
 		var data *traces.DataError
 		require.ErrorAs(t, err, &data)

@@ -130,19 +130,33 @@ func TestShares(t *testing.T) {
 
 // TestHold: a job on hold is not granted anything before it is released.
 func TestHold(t *testing.T) {
-	s := newSingle(t, func(c *SiteConfig) {
-		c.Changes = []Change{{At: 5 * at, Kind: JobReleased, Job: 0}, {At: 6 * at, Kind: JobReleased, Job: 0}}
-	}, row(1, 0))
-	f, ok, err := s.Submission(s.rows, 0, func(a *model.Allocation) model.Reason { a.Hold = true; return model.ReasonNone })
-	require.NoError(t, err)
-	require.True(t, ok)
+	s := newSingle(t, func(*SiteConfig) {}, row(1, 0, func(j *traces.Job) { j.Hold, j.Released = traces.Some(true), traces.Some(5*at) }))
+	f := s.submit(0)
 	p := model.Proposal{Ref: f.Ref, Placement: whole(1)}
 	require.Equal(t, model.ReasonHeld, s.ask(0, p).Reason)
 	released := s.Take(5 * at)
 	require.Equal(t, model.FactReleased, released[0].Kind)
 	require.Equal(t, model.FactAssigned, s.ask(5*at, p).Kind)
-	require.Empty(t, s.Take(6*at))
-	require.Equal(t, int64(1), s.State.Moot)
+}
+
+// TestHoldOfWithdrawn: a job that is withdrawn while on hold is released no more,
+// nor is one that is withdrawn at that very instant.
+func TestHoldOfWithdrawn(t *testing.T) {
+	held := func(released model.Time) func(*traces.Job) {
+		return func(j *traces.Job) {
+			j.Hold, j.Released = traces.Some(true), traces.Some(released)
+			j.Runtime, j.CancelledAt = traces.Opt[model.Duration]{}, traces.Some(3*at)
+		}
+	}
+	s := newSingle(t, func(*SiteConfig) {}, row(1, 0, held(5*at)), row(2, 0, held(3*at)))
+	s.submit(0)
+	s.submit(1)
+	for _, f := range s.Take(3 * at) {
+		require.Equal(t, model.FactCancelled, f.Kind)
+	}
+	s.Close()
+	require.Len(t, s.sink.jobs, 2)
+	require.Equal(t, model.Never, s.Next())
 }
 
 // TestRejected: a job that can never run leaves at its submission, and its ref

@@ -52,8 +52,7 @@ func (s *Site) awaitEnd(ref model.Ref) {
 // between.
 func (l *life) finish() model.Time {
 	if l.runtime == model.AbsentDuration {
-		// It never ran in the log and its owner withdrew it then: started here, it
-		// runs until its owner does the same.
+		// The log tells only when it left: started here, it runs until then.
 		return max(l.cancel, l.began)
 	}
 	return l.works.Add(l.runtime - l.kept - l.keep.done)
@@ -123,7 +122,7 @@ func transfer(size, rate int64) model.Duration {
 // end lets the running attempt under ref end by itself, or at its walltime.
 func (s *Site) end(ref model.Ref) {
 	l := &s.lives[ref]
-	if l.ending == model.Failed {
+	if l.ending == model.Failed && l.runtime != model.AbsentDuration {
 		s.fail(ref, model.ReasonNone, false)
 		return
 	}

@@ -11,14 +11,29 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 	s.advance(now)
 	for i := range proposals {
 		p := &proposals[i]
-		if s.cfg.Latency == 0 && s.cfg.Jitter == 0 {
+		answer := now
+		if s.cfg.Latency != 0 || s.cfg.Jitter != 0 {
+			answer = answer.Add(s.latency(&s.lives[p.Ref]))
+		}
+		if answer = s.answers(answer); answer == now && s.cfg.Latency == 0 && s.cfg.Jitter == 0 {
 			dst = append(dst, s.decide(p))
 			continue
 		}
-		s.push(des.NewEvent(now.Add(s.latency(&s.lives[p.Ref])), des.RankQuorum, model.JobID(s.flown), s.board(p)))
+		s.push(des.NewEvent(answer, des.RankQuorum, model.JobID(s.flown), s.board(p)))
 		s.flown++
 	}
 	return dst
+}
+
+// answers is the first instant from t on that is in no outage of the quorum.
+// Cost: the outages.
+func (s *Site) answers(t model.Time) model.Time {
+	for _, o := range s.cfg.Outages {
+		if o.From <= t {
+			t = max(t, o.Until)
+		}
+	}
+	return t
 }
 
 // board copies a proposal into a row of flights, which it returns in the place

@@ -281,6 +281,8 @@ func lostColumns(j *traces.Job) []string {
 		{"eligible", j.Eligible.OK},
 		{"reservation", j.Reservation != ""},
 		{"recorded_nodes", j.RecordedNodes != ""},
+		{"hold", j.Hold.OK && j.Hold.V},
+		{"nice", j.Nice.OK && j.Nice.V != 0},
 	} {
 		if c.has {
 			lost = append(lost, c.name)
