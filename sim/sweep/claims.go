@@ -1,0 +1,240 @@
+package sweep
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A claim is a file claims/FIRST.GENERATION that covers the chunk of tasks from
+// FIRST on. It is made by exclusive create and never removed: whoever finds the
+// lease of the latest generation run out, or given back, makes the next one, and
+// of several who try exactly one succeeds. FIRST.GENERATION.free gives a claim
+// back, FIRST.done says that all its tasks have outcomes. So one listing of names
+// tells nearly all; only leases need a look at a file.
+
+// held is a claim of this process.
+type held struct {
+	chunk
+	generation int
+	worker     int
+	path       string
+}
+
+// claimText is the first line of a claim. A dot is added for each sign of life.
+type claimText struct {
+	Writer string `json:"writer"`
+	Worker int    `json:"worker"` // in its process
+	Origin origin `json:"origin"`
+}
+
+// claimMarks is what the names in claims/ say, by the first task of the chunk.
+type claimMarks struct {
+	generation map[int]int // the latest
+	free       map[int]int // the latest that was given back
+	done       map[int]bool
+}
+
+func (s *Study) claimPath(first, generation int) string {
+	return s.path(claimsDir, fmt.Sprintf("%06d.%d", first, generation))
+}
+
+func (s *Study) donePath(first int) string { return s.path(claimsDir, fmt.Sprintf("%06d.done", first)) }
+
+// listClaims reads the names of all claims.
+func (s *Study) listClaims() (claimMarks, error) {
+	m := claimMarks{map[int]int{}, map[int]int{}, map[int]bool{}}
+	list, err := names(s.path(claimsDir))
+	if err != nil {
+		return m, fmt.Errorf("listing the claims: %w", err)
+	}
+	for _, name := range list {
+		text, mark, ok := strings.Cut(name, ".")
+		first, err := strconv.Atoi(text)
+		if !ok || err != nil {
+			continue
+		}
+		if mark == "done" {
+			m.done[first] = true
+			continue
+		}
+		number, free := strings.CutSuffix(mark, ".free")
+		generation, err := strconv.Atoi(number)
+		switch {
+		case err != nil:
+		case free:
+			m.free[first] = max(m.free[first], generation)
+		default:
+			m.generation[first] = max(m.generation[first], generation)
+		}
+	}
+	return m, nil
+}
+
+// take makes a claim unless somebody else has made it.
+func (s *Study) take(c chunk, generation, worker int, writer string, o origin) (*held, error) {
+	h := &held{c, generation, worker, s.claimPath(c.first, generation)}
+	text, err := json.Marshal(claimText{writer, worker, o})
+	if err != nil {
+		return nil, fmt.Errorf("claiming tasks: %w", err)
+	}
+	f, err := os.OpenFile(h.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claiming tasks: %w", err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("claiming tasks: %w", err)
+	}
+	return h, nil
+}
+
+// beat shows life: the write moves the file's time of change, by the clock of
+// the file system.
+func (h *held) beat() error {
+	f, err := os.OpenFile(h.path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte{'.'})
+	return errors.Join(err, f.Close())
+}
+
+// overtaken says whether somebody has found the lease of this claim run out.
+func (s *Study) overtaken(h *held) (bool, error) {
+	_, err := os.Lstat(s.claimPath(h.first, h.generation+1))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mark leaves an empty file; that it is there already is fine.
+func mark(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("marking a claim: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("marking a claim: %w", err)
+	}
+	return nil
+}
+
+func (s *Study) markDone(h *held) error { return mark(s.donePath(h.first)) }
+
+func (s *Study) markFree(first, generation int) error {
+	return mark(s.claimPath(first, generation) + ".free")
+}
+
+// reopen makes the tasks of a chunk that was done open to the next claim.
+func (s *Study) reopen(c chunk, generation int) error {
+	if generation > 0 {
+		if err := s.markFree(c.first, generation); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(s.donePath(c.first)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("opening tasks again: %w", err)
+	}
+	return nil
+}
+
+// readClaim reads a claim and when it last showed life. Opening the file first
+// makes network file systems ask the server instead of their cache. A worker may
+// have died before it wrote its name: then the text is empty.
+func (s *Study) readClaim(first, generation int) (text claimText, size int64, alive time.Time, err error) {
+	f, err := os.Open(s.claimPath(first, generation))
+	if err != nil {
+		return text, 0, alive, fmt.Errorf("reading a claim: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return text, 0, alive, fmt.Errorf("reading a claim: %w", err)
+	}
+	buf := make([]byte, 2048) // host names have at most 255 characters
+	n, _ := f.ReadAt(buf, 0)  // what cannot be read counts as empty
+	if line, _, whole := bytes.Cut(buf[:n], []byte{'\n'}); whole && json.Unmarshal(line, &text) != nil {
+		text = claimText{}
+	}
+	return text, info.Size(), info.ModTime(), nil
+}
+
+// now is the time by the clock of the file system: that of a file just written.
+func (s *Study) now(writer string) (time.Time, error) {
+	path := s.path(clockDir, writer)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", err)
+	}
+	_, err = f.Write([]byte{'.'})
+	if err = errors.Join(err, f.Close()); err != nil {
+		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", err)
+	}
+	return info.ModTime(), nil
+}
+
+// observer judges leases. Its memory covers file systems whose clock jumps.
+type observer struct {
+	study  *Study
+	writer string
+	origin origin
+
+	mu   sync.Mutex
+	seen map[int]sign
+}
+
+// sign is a claim as it was when it last looked different.
+type sign struct {
+	generation int
+	size       int64
+	since      time.Time // by the monotonic clock of this process
+}
+
+func newObserver(s *Study, writer string, o origin) *observer {
+	return &observer{study: s, writer: writer, origin: o, seen: map[int]sign{}}
+}
+
+// expired says whether a claim has lost its worker: the process has ended, as
+// far as that is known here, or has shown no life for a lease, by the clock of
+// the file system, or by this process's own when it watched all along.
+func (o *observer) expired(first, generation int) (bool, error) {
+	text, size, alive, err := o.study.readClaim(first, generation)
+	if err != nil {
+		return false, err
+	}
+	if text.Origin.gone(o.origin) {
+		return true, nil
+	}
+	now, err := o.study.now(o.writer)
+	if err != nil {
+		return false, err
+	}
+	lease := o.study.Lease()
+	if now.Sub(alive) > lease {
+		return true, nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	last, known := o.seen[first]
+	if !known || last.generation != generation || last.size != size {
+		o.seen[first] = sign{generation, size, time.Now()}
+		return false, nil
+	}
+	return time.Since(last.since) > 2*lease, nil
+}

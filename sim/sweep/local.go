@@ -1,0 +1,273 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Local computes tasks in this process. It is also what a worker process on
+// another machine runs.
+type Local struct {
+	// Workers is how many tasks are computed at once; 0 is one per processor.
+	Workers int
+	// NewWorker makes what one worker computes all its tasks with, so that it may
+	// keep state from task to task. It is called in the worker's own goroutine.
+	NewWorker func() Run
+	// Timeout bounds one try of a task; 0 is no bound. A Run that is cut off
+	// by it counts as failed by its place.
+	Timeout time.Duration
+}
+
+// localCrew is the workers of one Start.
+type localCrew struct {
+	Local
+	study   *Study
+	journal *journal
+	claims  *claimer
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+	beats   sync.WaitGroup
+
+	mu    sync.Mutex
+	fatal error
+}
+
+// Start brings the workers up in goroutines.
+func (l Local) Start(ctx context.Context, s *Study) (Crew, error) {
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	if l.Workers < 0 {
+		return nil, fmt.Errorf("starting workers: found %d of them, want 0 (one per processor) or more", l.Workers)
+	}
+	if l.Workers == 0 {
+		l.Workers = runtime.GOMAXPROCS(0)
+	}
+	o := here()
+	journal, err := s.openJournal(o)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c := &localCrew{Local: l, study: s, journal: journal, cancel: cancel}
+	c.claims = newClaimer(s, journal, o)
+	c.beats.Go(func() { c.claims.beat(ctx) })
+	for w := range l.Workers {
+		c.workers.Go(func() {
+			if err := c.work(ctx, w); err != nil {
+				c.fail(err)
+			}
+		})
+	}
+	return c, nil
+}
+
+// fail ends the crew: its disk is full, or the study is gone.
+func (c *localCrew) fail(err error) {
+	c.mu.Lock()
+	if c.fatal == nil {
+		c.fatal = err
+	}
+	c.mu.Unlock()
+	c.cancel()
+	c.claims.changed.announce()
+}
+
+func (c *localCrew) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fatal
+}
+
+// Wait returns when all tasks have outcomes, wherever they were computed.
+func (c *localCrew) Wait(ctx context.Context) error {
+	for pause := newPause(c.study.Lease()); ; {
+		rung := c.claims.changed.next()
+		if err := c.failure(); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.claims.refresh(); err != nil {
+			return err
+		}
+		if c.claims.complete() {
+			return nil
+		}
+		pause.wait(ctx, rung)
+	}
+}
+
+// Stop gives up what is under way and gives back the claims.
+func (c *localCrew) Stop() error {
+	c.cancel()
+	c.workers.Wait()
+	c.beats.Wait()
+	return c.journal.close()
+}
+
+// work is one worker: it takes chunks until it is told to stop.
+func (c *localCrew) work(ctx context.Context, w int) error {
+	line := newCommitLine(c)
+	defer line.close()
+	run := c.NewWorker()
+	for {
+		h, err := c.claims.next(ctx, w)
+		if err != nil || h == nil {
+			return err
+		}
+		again, err := c.chunk(ctx, h, run, line)
+		if err != nil {
+			return err
+		}
+		if again { // a Run that panicked may have left its state in pieces
+			run = c.NewWorker()
+		}
+		if err := line.failure(); err != nil {
+			return err
+		}
+	}
+}
+
+// chunk computes the tasks of a claim. remake says that the Run must be made
+// anew.
+func (c *localCrew) chunk(ctx context.Context, h *held, run Run, line *commitLine) (remake bool, err error) {
+	open, err := c.open(h)
+	if err != nil {
+		return false, err
+	}
+	for _, n := range open {
+		if ctx.Err() != nil {
+			break
+		}
+		lost, err := c.study.overtaken(h)
+		if err != nil {
+			return remake, err
+		}
+		if lost {
+			return remake, line.overtaken(h)
+		}
+		panicked, err := c.task(ctx, h, n, run, line)
+		if err != nil {
+			return remake, err
+		}
+		if panicked {
+			remake, run = true, c.NewWorker()
+		}
+	}
+	line.end(h, ctx.Err() != nil)
+	return remake, nil
+}
+
+// task makes one try and hands its outcome to the line. What the Run returned
+// for a reason of the crew's own is not held against the task.
+func (c *localCrew) task(ctx context.Context, h *held, n int, run Run, line *commitLine) (panicked bool, err error) {
+	spec, err := c.study.Spec(n)
+	if err != nil {
+		return false, err
+	}
+	if err := c.journal.of(noteStart, h, n, ""); err != nil {
+		return false, err
+	}
+	result, panicked, failed := c.try(ctx, run, spec)
+	switch {
+	case failed == nil:
+		line.put(h, n, func(writer string) (landing, error) { return c.study.commitResult(c.study.Digest(n), result, writer) }, noteCommit, "")
+	case ctx.Err() != nil:
+		return panicked, c.journal.of(noteQuit, h, n, "")
+	case ClassOf(failed) == Transient:
+		line.retry(h, n, failed)
+	default:
+		f := Failure{Number: n, Error: failed.Error(), digest: c.study.Digest(n)}
+		line.put(h, n, func(writer string) (landing, error) { return c.study.commitFailure(f, writer) }, noteFail, f.Error)
+	}
+	return panicked, nil
+}
+
+// try calls the Run, and turns a panic into an error.
+func (c *localCrew) try(ctx context.Context, run Run, spec []byte) (result []byte, panicked bool, err error) {
+	if c.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			result, panicked, err = nil, true, MarkDeterministic(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	result, err = run(ctx, spec)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = MarkTransient(fmt.Errorf("not done after %v: %w", c.Timeout, err))
+	}
+	return result, false, err
+}
+
+// open are the tasks of a claim without an outcome, after those that were tried
+// too often have been given up. The first claim of a chunk need not look.
+func (c *localCrew) open(h *held) ([]int, error) {
+	var open []int
+	for n := h.first; n < h.first+h.n; n++ {
+		if h.generation > 1 {
+			resolved, err := c.study.resolved(c.study.Digest(n))
+			if err != nil {
+				return nil, err
+			}
+			if resolved {
+				if err := c.journal.of(noteFound, h, n, ""); err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		open = append(open, n)
+	}
+	if h.generation == 1 || len(open) == 0 {
+		return open, nil
+	}
+	losses, err := c.study.losses(h.chunk, h.generation, open)
+	if err != nil {
+		return nil, err
+	}
+	return c.quarantine(h, open, losses)
+}
+
+// maxAttempts is how often a task is tried: once, and three times again.
+const maxAttempts = 4
+
+// quarantine gives up the open tasks that were tried too often and returns the
+// others. Only the claim right after a loss writes it down, so that each is
+// counted once.
+func (c *localCrew) quarantine(h *held, open []int, losses []loss) ([]int, error) {
+	tries := map[int][]Attempt{}
+	for _, l := range losses {
+		tries[l.task] = append(tries[l.task], l.Attempt)
+		if l.lost && l.generation == h.generation-1 {
+			task := l.task
+			if err := c.journal.write(note{Kind: noteLost, Task: &task, Chunk: &h.first, Generation: l.generation, Worker: h.worker, Writer: l.Writer}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var left []int
+	for _, n := range open {
+		if len(tries[n]) < maxAttempts {
+			left = append(left, n)
+			continue
+		}
+		f := Failure{Number: n, Error: "given up: every worker that tried it failed or was lost", Quarantined: true,
+			Attempts: tries[n], digest: c.study.Digest(n)}
+		if _, err := c.study.commitFailure(f, c.journal.writer); err != nil {
+			return nil, err
+		}
+		if err := c.journal.of(noteQuarantine, h, n, f.Error); err != nil {
+			return nil, err
+		}
+	}
+	return left, nil
+}

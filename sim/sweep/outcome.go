@@ -1,0 +1,251 @@
+package sweep
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Failure is the outcome of a task without a result.
+type Failure struct {
+	Number      int       `json:"task"`
+	Error       string    `json:"error"`
+	Quarantined bool      `json:"quarantined,omitempty"` // given up after too many tries, rather than failed by itself
+	Attempts    []Attempt `json:"attempts,omitempty"`    // of a quarantined task
+
+	digest Digest
+}
+
+// Attempt is a try that gave no outcome.
+type Attempt struct {
+	Writer string `json:"writer"`          // worker process; its journal has this name
+	Error  string `json:"error,omitempty"` // "" when the worker was lost
+}
+
+// ErrNoOutcome says that a task has not been computed yet.
+var ErrNoOutcome = errors.New("the task has no outcome yet")
+
+// Outcome gives the result of a task, or its failure, or ErrNoOutcome. A result
+// prevails over a failure. Cost: one file read.
+func (s *Study) Outcome(d Digest) (result []byte, failed *Failure, err error) {
+	result, err = os.ReadFile(s.resultPath(d))
+	if err == nil {
+		return result, nil, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("reading a result: %w", err)
+	}
+	if failed, err = s.failure(d); err == nil && failed == nil {
+		err = ErrNoOutcome
+	}
+	return nil, failed, err
+}
+
+// failure reads the recorded failure of a task, nil when there is none.
+func (s *Study) failure(d Digest) (*Failure, error) {
+	text, err := os.ReadFile(s.failurePath(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading a failure: %w", err)
+	}
+	f := &Failure{digest: d}
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, &DataError{s.failurePath(d), fmt.Sprintf("it is damaged (%v); remove it to have the task computed again", err)}
+	}
+	return f, nil
+}
+
+func encodeFailure(f Failure) ([]byte, error) {
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("recording a failure: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// resolved says whether a task has an outcome. Cost: two looks for a file.
+func (s *Study) resolved(d Digest) (bool, error) {
+	for _, path := range []string{s.resultPath(d), s.failurePath(d)} {
+		_, err := os.Lstat(path)
+		if err == nil {
+			return true, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("looking for an outcome: %w", err)
+		}
+	}
+	return false, nil
+}
+
+// listResults collects the digests of all results. Cost: 256 folders listed.
+func (s *Study) listResults() (map[Digest]bool, error) {
+	have := map[Digest]bool{}
+	shards, err := os.ReadDir(s.path(resultsDir))
+	if err != nil {
+		return nil, fmt.Errorf("listing the results: %w", err)
+	}
+	for _, shard := range shards {
+		if !shard.IsDir() {
+			continue
+		}
+		if err := listDigests(s.path(resultsDir, shard.Name()), have); err != nil {
+			return nil, err
+		}
+	}
+	return have, nil
+}
+
+// listFailures collects the digests of all recorded failures.
+func (s *Study) listFailures() (map[Digest]bool, error) {
+	have := map[Digest]bool{}
+	return have, listDigests(s.path(failuresDir), have)
+}
+
+// listFaults collects the digests of all tasks with two outcomes, ascending.
+func (s *Study) listFaults() ([]string, error) {
+	names, err := names(s.path(faultsDir))
+	if err != nil {
+		return nil, fmt.Errorf("listing the faults: %w", err)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if d, _, ok := strings.Cut(name, "-"); ok && !strings.HasPrefix(name, ".") {
+			seen[d] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen)), nil
+}
+
+func listDigests(dir string, into map[Digest]bool) error {
+	names, err := names(dir)
+	if err != nil {
+		return fmt.Errorf("listing outcomes: %w", err)
+	}
+	for _, name := range names {
+		if d, err := parseDigest(strings.TrimSuffix(name, ".json")); err == nil { // others are being written
+			into[d] = true
+		}
+	}
+	return nil
+}
+
+// names lists a folder, in no order, without looking at its files.
+func names(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	list, err := f.Readdirnames(-1)
+	return list, errors.Join(err, f.Close())
+}
+
+// Mend makes tasks open again whose claim says that they are done while their
+// outcome is gone: a machine lost power before its last files were on disk, or
+// somebody removed a file to have its task computed again. It also removes what
+// workers that were killed have left half-written. Cost: all results listed.
+func (s *Study) Mend() error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := s.Reload(); err != nil {
+		return err
+	}
+	marks, err := s.listClaims() // before the results: what is done now has its results in place
+	if err != nil {
+		return err
+	}
+	have, err := s.listResults()
+	if err != nil {
+		return err
+	}
+	if err := listDigests(s.path(failuresDir), have); err != nil {
+		return err
+	}
+	for _, c := range s.chunkList() {
+		if !marks.done[c.first] {
+			continue
+		}
+		for n := c.first; n < c.first+c.n; n++ {
+			if !have[s.Digest(n)] {
+				if err := s.reopen(c, marks.generation[c.first]); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	return s.tidy()
+}
+
+// tidy removes half-written files that nobody has touched for a lease.
+func (s *Study) tidy() error {
+	left, err := filepath.Glob(s.path(resultsDir, "*", ".*"))
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	now, err := s.now(newWriterID())
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		info, err := os.Lstat(path)
+		if err != nil || now.Sub(info.ModTime()) <= s.Lease() {
+			continue // in its place by now, or under way
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing what a lost worker left: %w", err)
+		}
+	}
+	return nil
+}
+
+// Verdict says what a complete study came to: nil when all tasks have results,
+// *FaultError when some have two, *PartialError when some failed, ErrNoOutcome
+// inside when some are still open. Cost: all results listed.
+func (s *Study) Verdict() error {
+	faults, err := s.listFaults()
+	if err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		return &FaultError{s.dir, faults}
+	}
+	have, err := s.listResults()
+	if err != nil {
+		return err
+	}
+	partial := PartialError{Dir: s.dir, Tasks: s.Len()}
+	for n := range s.Len() {
+		d := s.Digest(n)
+		if have[d] {
+			continue
+		}
+		f, err := s.failure(d)
+		if err != nil {
+			return err
+		}
+		if f == nil {
+			return fmt.Errorf("task %d of %s: %w", n, s.dir, ErrNoOutcome)
+		}
+		if partial.Failed+partial.Quarantined == 0 {
+			partial.First = *f
+		}
+		if f.Quarantined {
+			partial.Quarantined++
+		} else {
+			partial.Failed++
+		}
+	}
+	if partial.Failed+partial.Quarantined == 0 {
+		return nil
+	}
+	return &partial
+}

@@ -1,0 +1,194 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCreateAndOpen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "study")
+	about := json.RawMessage(`{"trace":"kth"}`)
+	_, err := Create(dir, Options{Binary: toyBinary, About: about})
+	require.NoError(t, err)
+	s, err := Open(dir, toyBinary)
+	require.NoError(t, err)
+	require.Equal(t, DefaultLease, s.Lease())
+	require.JSONEq(t, string(about), string(s.About()))
+
+	_, err = Create(dir, Options{Binary: toyBinary})
+	require.ErrorIs(t, err, fs.ErrExist)
+	_, err = Open(dir, "other")
+	var mixed *MixedError
+	require.ErrorAs(t, err, &mixed)
+	require.Contains(t, err.Error(), "does not mix builds")
+
+	read, err := Open(dir, "")
+	require.NoError(t, err)
+	_, _, err = read.Add(toys(1, toy{}))
+	require.ErrorContains(t, err, "opened for reading")
+	_, err = Local{NewWorker: toyWorker}.Start(context.Background(), read)
+	require.ErrorContains(t, err, "opened for reading")
+}
+
+func TestRefusals(t *testing.T) {
+	full := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o600))
+	old := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(old, "study.json"), []byte(`{"format": 99}`), 0o600))
+	broken := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(broken, "study.json"), []byte(`{"form`), 0o600))
+	leaseless := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(leaseless, "study.json"), []byte(`{"format": 1}`), 0o600))
+	create := func(dir string, o Options) error { _, err := Create(dir, o); return err }
+	open := func(dir string) error { _, err := Open(dir, ""); return err }
+	for _, c := range []struct {
+		err  error
+		says string
+	}{
+		{create(full, Options{Binary: "b"}), "holds thesis.tex and is no study"},
+		{create(t.TempDir(), Options{}), "no digest of the binary"},
+		{create(t.TempDir(), Options{Binary: "b", Lease: time.Millisecond}), "lease of 1ms, want 200ms to 1h"},
+		{open(t.TempDir()), "no study is there"},
+		{open(old), "found format 99, this program reads 1"},
+		{open(broken), "damaged"},
+		{open(leaseless), "found a lease of 0s"},
+	} {
+		require.ErrorContains(t, c.err, c.says)
+	}
+}
+
+func TestAddNamesTasksByTheirSpecs(t *testing.T) {
+	s := study(t, 0)
+	numbers, added, err := s.Add([][]byte{toy{N: 1}.spec(), toy{N: 2}.spec(), toy{N: 1}.spec()})
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1, 0}, numbers)
+	require.Equal(t, 2, added)
+	numbers, added, err = s.Add([][]byte{toy{N: 3}.spec(), toy{N: 2}.spec(), {}})
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 1, 3}, numbers)
+	require.Equal(t, 2, added)
+
+	again := reopened(t, s)
+	require.Equal(t, 4, again.Len())
+	for n, want := range []string{`{"n":1}`, `{"n":2}`, `{"n":3}`, ``} {
+		spec, err := again.Spec(n)
+		require.NoError(t, err)
+		require.Equal(t, want, string(spec))
+		found, ok := again.Number(DigestOf(spec))
+		require.True(t, ok)
+		require.Equal(t, n, found)
+	}
+}
+
+// TestAddTogether adds overlapping specs from several programs at once.
+func TestAddTogether(t *testing.T) {
+	s := study(t, 0)
+	const programs, each = 8, 40
+	var all sync.WaitGroup
+	counts := make([]int, programs)
+	for p := range programs {
+		all.Go(func() {
+			mine, err := Open(s.Dir(), toyBinary)
+			if err != nil {
+				return
+			}
+			for i := range each / 4 {
+				if _, added, err := mine.Add(toys(p+4*i+4, toy{})); err == nil {
+					counts[p] += added
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.NoError(t, s.Reload())
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	require.Equal(t, programs-1+each, s.Len())
+	require.Equal(t, s.Len(), total, "each task was new to exactly one program")
+	for n := range s.Len() {
+		_, err := s.Spec(n)
+		require.NoError(t, err)
+	}
+}
+
+func TestDamagedSpecs(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage func(string) string
+		says   string
+	}{
+		"cut":      {func(text string) string { return text[:len(text)-3] }, "bytes, want"},
+		"headless": {func(string) string { return "{" }, "found no header"},
+		"garbled":  {func(text string) string { return "x" + text }, "damaged header"},
+		"moved":    {func(text string) string { return strings.Replace(text, `"first":0`, `"first":7`, 1) }, "first task 7"},
+		"renamed":  {func(text string) string { return strings.Replace(text, `"sha256":"`, `"sha256":"zz`, 1) }, "damaged entry for task 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := study(t, 0, toys(3, toy{})...)
+			text, err := os.ReadFile(s.packPath(0))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(s.packPath(0), []byte(c.damage(string(text))), 0o600))
+			_, err = Open(s.Dir(), toyBinary)
+			var data *DataError
+			require.ErrorAs(t, err, &data)
+			require.Contains(t, err.Error(), c.says)
+		})
+	}
+	s := study(t, 0, toys(3, toy{})...)
+	text, err := os.ReadFile(s.packPath(0))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(s.packPath(0), []byte(strings.Replace(string(text), `{"n":1}`, `{"n":5}`, 1)), 0o600))
+	_, err = s.Spec(1)
+	require.ErrorContains(t, err, "does not have its digest")
+}
+
+// TestCommitOnce lets many writers commit to one name.
+func TestCommitOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a", "result")
+	const writers = 32
+	firsts := make([]bool, writers)
+	errs := make([]error, writers)
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() { firsts[w], errs[w] = commit(path, []byte(fmt.Sprint(w)), fmt.Sprint("w", w)) })
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for w, first := range firsts {
+		require.Equal(t, string(text) == fmt.Sprint(w), first)
+	}
+	left, err := names(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Equal(t, []string{"result"}, left)
+}
+
+func TestClassOf(t *testing.T) {
+	_, missing := os.Open(filepath.Join(t.TempDir(), "no"))
+	for _, c := range []struct {
+		err  error
+		want Class
+	}{
+		{errors.New("any"), Deterministic},
+		{MarkTransient(errors.New("any")), Transient},
+		{fmt.Errorf("around: %w", MarkTransient(errors.New("any"))), Transient},
+		{MarkDeterministic(missing), Deterministic},
+		{missing, Transient},
+		{context.DeadlineExceeded, Transient},
+	} {
+		require.Equal(t, c.want, ClassOf(c.err), c.err)
+	}
+}
