@@ -4,7 +4,40 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
+
+// once is the value of a flag that may be given one time: the last of several
+// would win in silence.
+type once struct {
+	pflag.Value
+	given bool
+}
+
+// Set implements pflag.Value.
+func (o *once) Set(s string) error {
+	if o.given {
+		return fmt.Errorf("it was given as %s already: give it once", o.Value.String())
+	}
+	if err := o.Value.Set(s); err != nil {
+		return err
+	}
+	o.given = true
+	return nil
+}
+
+// onlyOnce lets the flags that hold one value be given once. Switches and lists
+// may be repeated.
+func onlyOnce(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		_, list := f.Value.(pflag.SliceValue)
+		_, already := f.Value.(*once)
+		if !list && !already && f.NoOptDefVal == "" {
+			f.Value = &once{Value: f.Value}
+		}
+	})
+}
 
 // choice is a flag whose value is one of a few words.
 type choice struct {

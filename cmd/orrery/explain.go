@@ -58,6 +58,7 @@ Exit codes: 0 printed, 2 usage (also a JOB that RUN does not have), 3 bad input,
 	f.StringVar(&v.trace, "trace", "", "trace `LOG` of RUN, to replay it where it has recorded no decisions")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress and no remarks")
 	v.print = m.printFlag(cmd, "o")
+	onlyOnce(f)
 	return cmd
 }
 

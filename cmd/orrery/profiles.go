@@ -29,6 +29,9 @@ file.`,
 	}
 	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(), m.profilesLintCommand(),
 		m.fromSlurmCommand(), m.toSlurmCommand())
+	for _, verb := range cmd.Commands() {
+		onlyOnce(verb.Flags())
+	}
 	return cmd
 }
 

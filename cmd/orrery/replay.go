@@ -59,6 +59,7 @@ also jobs that can never run), 130 interrupted.`,
 	f.BoolVar(&v.report, "report", false, "also draw report.html, summary.md and figures (with --out)")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the settings with their origins, and run nothing")
+	onlyOnce(f)
 	return cmd
 }
 

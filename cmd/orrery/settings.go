@@ -66,6 +66,7 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.Var(span(&s.spec.Cooldown, "0s"), "cooldown", "what the steady window leaves out before the last submission")
 	s.flags = f
 	s.registerSite()
+	onlyOnce(f)
 	cmd.Flags().AddFlagSet(f)
 	completeWith(cmd, "profile", profiles.Names()...)
 
