@@ -3,6 +3,7 @@ package traces
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -102,14 +103,21 @@ func (d *Dependencies) Circle() []model.JobID {
 // It reads the ids of all jobs once, and once before them after_job. Memory
 // grows with the edges and not with the jobs.
 func (b *Bundle) Dependencies(afterJob bool) (*Dependencies, error) {
+	return resolveDependencies(b.path, b.Deps(), afterJob, b.eachID)
+}
+
+// eachID goes through the jobs in order, with what after_job says when asked.
+type eachID func(after bool, visit func(row model.JobID, id, afterJob int64, think model.Duration)) error
+
+func resolveDependencies(file string, deps iter.Seq2[*Dep, error], afterJob bool, each eachID) (*Dependencies, error) {
 	r := resolver{}
-	for d, err := range b.Deps() {
+	for d, err := range deps {
 		if err != nil {
 			return nil, err
 		}
 		c := slices.Index(conditions, d.Condition)
 		if c < 0 {
-			return nil, &DataError{File: b.deps.path, Column: "condition", Found: d.Condition,
+			return nil, &DataError{File: file, Column: "condition", Found: d.Condition,
 				Expected: "success, failure, any, corresponding or mutex", Mend: "correct the word"}
 		}
 		r.add(d, model.Condition(c))
@@ -118,18 +126,18 @@ func (b *Bundle) Dependencies(afterJob bool) (*Dependencies, error) {
 		return r.result(), nil
 	}
 	if afterJob {
-		if err := b.eachID(true, r.follow); err != nil {
+		if err := each(true, r.follow); err != nil {
 			return nil, err
 		}
 	}
 	r.index()
-	if err := b.eachID(false, r.resolve); err != nil {
+	if err := each(false, r.resolve); err != nil {
 		return nil, err
 	}
 	return r.result(), nil
 }
 
-// eachID goes through the jobs in order, with what after_job says when asked.
+// eachID implements the type of its name.
 func (b *Bundle) eachID(after bool, visit func(row model.JobID, id, afterJob int64, think model.Duration)) error {
 	check := b.jobs.checker()
 	id, afterJob, think := b.cursor("id", check), b.cursor("after_job", check), b.cursor("think_time", check)

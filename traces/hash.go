@@ -95,6 +95,9 @@ type tableHashes struct {
 func (h *tableHashes) content(m *Meta) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "orrery content 1\nepoch_us %d\ntimezone %s\n", int64(m.Epoch), m.TimeZone)
+	if m.WarmStart.OK {
+		fmt.Fprintf(sum, "warm_start_us %d\n", int64(m.Epoch+m.WarmStart.V))
+	}
 	h.jobs.line(sum, "jobs", JobColumns())
 	h.deps.line(sum, "deps", DepColumns())
 	h.nodes.line(sum, "nodes", NodeColumns())

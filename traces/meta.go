@@ -24,6 +24,9 @@ const (
 	keyImport     = "orrery.import"
 	keyContent    = "orrery.content"
 	keyTables     = "orrery.tables" // of the bundle, so that a lost one is missed
+	keyWarmStart  = "orrery.warm_start_us"
+
+	columnRanOn = "recorded_nodes" // read by a replay until the warm start
 )
 
 // Meta is what a bundle says about itself beside its rows.
@@ -37,11 +40,14 @@ type Meta struct {
 	Sorted     bool   // jobs ascend by submit; a Writer that is told so refuses others
 	Recipe     string // JSON: the transforms that made this trace
 	Import     string // JSON of the Report of the import
+	// WarmStart is the instant at which a replay begins: jobs submitted before it
+	// ran or waited then, and are put in their places first.
+	WarmStart Opt[model.Time]
 }
 
 // pairs lists the metadata in the order in which it is written.
 func (m *Meta) pairs() [][2]string {
-	return [][2]string{
+	list := [][2]string{
 		{keySchema, strconv.Itoa(SchemaVersion)},
 		{keySource, m.Source},
 		{keyEpoch, strconv.FormatInt(int64(m.Epoch), 10)},
@@ -53,4 +59,8 @@ func (m *Meta) pairs() [][2]string {
 		{keyRecipe, m.Recipe},
 		{keyImport, m.Import},
 	}
+	if m.WarmStart.OK {
+		list = append(list, [2]string{keyWarmStart, strconv.FormatInt(int64(m.Epoch+m.WarmStart.V), 10)})
+	}
+	return list
 }

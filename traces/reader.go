@@ -181,6 +181,12 @@ func (t *tableReader[R]) meta() (m Meta, err error) {
 		TimeZone: get(keyTimeZone), MaxProcs: int32(num(keyMaxProcs, 32)), MaxNodes: int32(num(keyMaxNodes, 32)),
 		Sorted: get(keySorted) == "true", Recipe: get(keyRecipe), Import: get(keyImport),
 	}
+	if get(keyWarmStart) != "" {
+		m.WarmStart = Some(model.Time(num(keyWarmStart, 64)) - m.Epoch)
+		if err == nil && !finite(int64(m.WarmStart.V+m.Epoch)) {
+			err = t.badMeta(keyWarmStart, get(keyWarmStart), "an instant within 73,000 years of 1970")
+		}
+	}
 	if err == nil && !finite(int64(m.Epoch)) {
 		err = t.badMeta(keyEpoch, get(keyEpoch), "an instant within 73,000 years of 1970")
 	}

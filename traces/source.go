@@ -27,6 +27,10 @@ type Batch struct {
 	GPUsPerNode    []int32
 	User           []int32 // index into Source.Users, -1 when unknown
 
+	// RanOn is recorded_nodes of each row, "" when null, in the batches of a trace
+	// with a warm start that begin before it; else nil.
+	RanOn []string
+
 	// Attr is filled when the caller has set it before the first call to
 	// Source.Next, and nil else: reading the columns of a plain replay costs
 	// no more for it.
@@ -51,6 +55,9 @@ func (b *Batch) Append(o *Batch) {
 	b.CPUsPerNode = append(b.CPUsPerNode, o.CPUsPerNode...)
 	b.GPUsPerNode = append(b.GPUsPerNode, o.GPUsPerNode...)
 	b.User = append(b.User, o.User...)
+	if o.RanOn != nil || b.RanOn != nil {
+		b.RanOn = append(append(b.RanOn, make([]string, b.Len()-o.Len()-len(b.RanOn))...), o.RanOn...)
+	}
 	if o.Attr != nil {
 		if b.Attr == nil {
 			b.Attr = &Attributes{}
@@ -76,6 +83,9 @@ func (b *Batch) Slice(i, j int) Batch {
 		GPUsPerNode:    b.GPUsPerNode[i:j],
 		User:           b.User[i:j],
 	}
+	if i < len(b.RanOn) {
+		s.RanOn = b.RanOn[i:min(j, len(b.RanOn))]
+	}
 	if b.Attr != nil {
 		s.Attr = b.Attr.Slice(i, j)
 	}
@@ -98,6 +108,9 @@ type Info struct {
 	// files that others wrote, whose statistics are not relied on.
 	Filled []Filled
 	Deps   int64 // rows of the deps table
+	// WarmStart is the instant at which a replay begins, if that is not the first
+	// submission: see Meta.
+	WarmStart Opt[model.Time]
 }
 
 // Filled says in how many rows an optional column has a value. For kind, which

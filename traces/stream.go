@@ -126,6 +126,9 @@ func (s *jobSource) next(b *Batch) error {
 			return err
 		}
 	}
+	if err := s.ran(b); err != nil {
+		return err
+	}
 	if s.b.info.Sorted {
 		if err := s.ascending(b); err != nil {
 			return err
@@ -183,6 +186,35 @@ func (s *jobSource) attributes(a *Attributes) error {
 		return err
 	}
 	return s.columns["comm_fraction"].shares(a.CommFraction)
+}
+
+// ran fills RanOn while the rows are of before the warm start. Behind it the
+// column is not read.
+func (s *jobSource) ran(b *Batch) error {
+	warm := s.b.info.WarmStart
+	if b.RanOn = b.RanOn[:0]; !warm.OK || b.Submit[0] >= warm.V {
+		b.RanOn = nil
+		return nil
+	}
+	if s.row == 0 {
+		s.open(columnRanOn)
+	}
+	in, ids := interner{ids: map[string]int32{}}, make([]int32, b.Len())
+	fill(ids, -1)
+	if c := s.columns[columnRanOn]; c != nil {
+		if err := c.ids(ids, &in); err != nil {
+			return err
+		}
+		c.view.text.unassign(len(c.view.text.ids)) // the next batch has an interner of its own
+	}
+	for _, id := range ids {
+		text := ""
+		if id >= 0 {
+			text = in.names[id]
+		}
+		b.RanOn = append(b.RanOn, text)
+	}
+	return nil
 }
 
 func (s *jobSource) times(b *Batch) error {

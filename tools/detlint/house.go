@@ -29,7 +29,8 @@ var (
 		"a shell: it turns flags, files and the wall clock into values for the packages below, and decides nothing about schedules",
 	}
 	drawn = exemption{[]string{"float"}, "pictures and generated workloads are byte-equal per architecture, not across them"}
-	draws = exemption{[]string{"float"}, "uniform draws are integers, equal everywhere; shaped ones (exponential, normal, …) " +
+	searches = exemption{[]string{"float"}, "models and coordinates are floating point by nature; searches are byte-equal per architecture"}
+	draws    = exemption{[]string{"float"}, "uniform draws are integers, equal everywhere; shaped ones (exponential, normal, …) " +
 		"go through logarithms and are equal per architecture"}
 	judged = exemption{[]string{"float"}, "statistics go through logarithms and quantiles of distributions: searches and verdicts " +
 		"are byte-equal per architecture, not across them"}
@@ -78,6 +79,7 @@ var house = []room{
 	{dir: "sim/stat", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
 	{dir: "sim/sweep", free: []exemption{{[]string{"clock", "outside", "concurrency"},
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
+	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "sim/..."}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/table"
+	"orrery/traces"
+	"orrery/traces/transform"
+)
+
+// transformVerb holds the flags of trace transform.
+type transformVerb struct {
+	m      *Main
+	print  *printer
+	steps  []string
+	recipe string
+	quiet  bool
+	undo   []func()
+}
+
+func (m *Main) traceTransformCommand() *cobra.Command {
+	v := &transformVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "transform IN OUT",
+		Short: "Make a trace out of a trace: windows, other loads, other weeks",
+		Long: `Make a trace out of a trace, by steps in the order in which they are given:
+
+  window     begin=30d length=7d warm=true: a part of the time; warm keeps the jobs
+             that ran and waited at its beginning, and a replay puts them in place
+  filter     user=alice,bob runtime>=1h: jobs of which all conditions hold
+  map        column=tenant from=a,b to=c, or take=account: other names
+  load       to=0.8 by=interarrival (or users, runtime): load on the machine
+  stretch    by=2: all times, with what=arrivals those between submissions
+  shake      by=60s seed=1: small random moves of submissions
+  resample   weeks=52 seed=1: other weeks of the same users, with feedback
+  merge      with=other.trace: the jobs of other traces as well
+  anonymise  other names for people and their work
+
+--recipe reads the steps from FILE, one on each line, before those of --step. What
+each step did to how many jobs is printed, and kept in OUT with the steps and a
+hash of them and of the content of IN. docs/TRANSFORMS.md has every argument. Times
+are counted from the epoch of the trace, as trace head shows them.
+
+Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong too), 3 bad
+input, 130 interrupted.`,
+		Example: `  orrery trace transform log.swf.gz week.trace --step "window begin=30d length=7d warm=true"
+  orrery trace transform month.trace busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
+  orrery trace transform month.trace shared.trace --recipe share.recipe`,
+		Args: cobra.ExactArgs(2),
+		RunE: v.run,
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&v.steps, "step", nil, "`STEP` to make, with its arguments; may be given several times")
+	f.StringVar(&v.recipe, "recipe", "", "`FILE` of steps, one on each line")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and --print json)")
+	v.print = m.printFlag(cmd, "")
+	return cmd
+}
+
+func (v *transformVerb) run(cmd *cobra.Command, args []string) error {
+	in, out := args[0], args[1]
+	if err := checkTraceName(out); err != nil {
+		return err
+	}
+	recipe, err := v.read()
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	set, err := v.open(cmd.Context(), in)
+	if err != nil {
+		return err
+	}
+	made, err := set.Apply(recipe, func(name string) (*transform.Set, error) { return v.open(cmd.Context(), name) })
+	if err != nil {
+		return input(err)
+	}
+	res, err := v.write(cmd.Context(), made, out)
+	if err != nil {
+		return err
+	}
+	return v.show(res, out)
+}
+
+// read is the recipe that the flags name.
+func (v *transformVerb) read() (transform.Recipe, error) {
+	var recipe transform.Recipe
+	if v.recipe != "" {
+		text, err := os.ReadFile(v.recipe)
+		if err != nil {
+			return nil, input(err)
+		}
+		if recipe, err = transform.ParseRecipe(string(text)); err != nil {
+			return nil, usagef("%s: %w", v.recipe, err)
+		}
+	}
+	for _, text := range v.steps {
+		s, err := transform.ParseStep(text)
+		if err != nil {
+			return nil, usagef("%w", err)
+		}
+		recipe = append(recipe, s)
+	}
+	if len(recipe) == 0 {
+		return nil, usagef("no step: give --step \"window begin=1d length=7d\", for example, or --recipe FILE")
+	}
+	return recipe, nil
+}
+
+// open is a trace that stays open until close.
+func (v *transformVerb) open(ctx context.Context, path string) (*transform.Set, error) {
+	t, err := v.m.openTrace(ctx, []string{path}, v.quiet)
+	if err != nil {
+		return nil, err
+	}
+	v.undo = append(v.undo, t.close)
+	v.m.remark(t, v.quiet)
+	b, err := traces.Open(t.table)
+	if err != nil {
+		return nil, input(err)
+	}
+	v.undo = append(v.undo, func() { _ = b.Close() }) // only read
+	set, err := transform.Open(b)
+	if err != nil {
+		return nil, input(err)
+	}
+	set.Rename(t.info.Name)
+	return set, nil
+}
+
+func (v *transformVerb) close() {
+	for i := len(v.undo) - 1; i >= 0; i-- {
+		v.undo[i]()
+	}
+}
+
+func (v *transformVerb) write(ctx context.Context, set *transform.Set, out string) (transform.Result, error) {
+	bar := v.m.progress("writing", "jobs", v.quiet)
+	defer bar.done()
+	res, err := set.Write(out, func(jobs int64) error {
+		bar.draw(jobs, 0, "")
+		return ctx.Err()
+	})
+	var data *traces.DataError
+	if errors.As(err, &data) {
+		err = input(err)
+	}
+	return res, err
+}
+
+// transformDocument is what is printed as JSON.
+type transformDocument struct {
+	Trace  string               `json:"trace"`
+	Hash   string               `json:"hash"`
+	Recipe string               `json:"recipe"`
+	Jobs   int64                `json:"jobs"`
+	Steps  []*transform.Account `json:"steps"`
+}
+
+func (v *transformVerb) show(res transform.Result, out string) error {
+	if v.print.json() {
+		return v.print.document(transformDocument{out, res.Hash, res.Recipe, res.Jobs, res.Accounts})
+	}
+	if v.quiet {
+		return nil
+	}
+	t := table.New("step", "jobs", "rule", "count", "first")
+	for _, a := range res.Accounts {
+		t.Row(a.Step, "read", "", a.Read, "")
+		for _, r := range a.Dropped {
+			t.Row("", "dropped", r.Rule, r.Count, r.Example)
+		}
+		if a.Added > 0 {
+			t.Row("", "added", "", a.Added, "")
+		}
+		for _, r := range a.Changed {
+			t.Row("", "changed", r.Rule, r.Count, r.Example)
+		}
+		t.Row("", "kept", "", a.Kept, "")
+	}
+	if err := v.print.table(t); err != nil {
+		return err
+	}
+	for _, a := range res.Accounts {
+		for _, n := range a.Notes {
+			v.m.say("%s: %s", a.Step, n)
+		}
+	}
+	v.m.say("Wrote %s\nNext: orrery replay %s", out, quoted(out))
+	return nil
+}

@@ -1,0 +1,64 @@
+package transform
+
+import (
+	"fmt"
+	"iter"
+	"strconv"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/traces"
+)
+
+// shake moves each submission by a small random span: a result that does not
+// survive that is an accident of the log (Tsafrir and Feitelson, Instability in
+// parallel job scheduling simulation, IPDPS 2006). The span is uniform in whole
+// µs from -by to by, drawn by seed and job id. Jobs of a warm start stay.
+type shake struct {
+	by   model.Duration
+	seed uint64
+}
+
+var shakeStream = draw.StreamOf("shake of a submission")
+
+func newShake(p *params) step {
+	s := shake{by: p.span("by", model.Minute), seed: p.seed()}
+	if s.by > 365*model.Day {
+		p.fail("by=%s: a perturbation is small, at most a year", s.by)
+	}
+	return s
+}
+
+// Shake is the step of that name, for noise floors: the same jobs, each
+// submission moved by up to by.
+func (s *Set) Shake(by model.Duration, seed uint64) (*Set, error) {
+	return s.Apply(Recipe{{Name: "shake", Args: []Arg{{"by", "=", spanText(by)}, {"seed", "=", strconv.FormatUint(seed, 10)}}}}, nil)
+}
+
+func (s shake) apply(in *Set, a *Account, _ Opener) (*Set, error) {
+	out := *in
+	instants, _ := timeFields()
+	floor := model.Time(0)
+	if in.Meta.WarmStart.OK {
+		floor = in.Meta.WarmStart.V
+	}
+	moved := in.edit(a, func(j *traces.Job) bool {
+		if j.Submit < floor {
+			return true
+		}
+		src := draw.New(s.seed, shakeStream, uint64(j.ID), 0)
+		by := model.Duration(src.IntN(2*int64(s.by)+1)) - s.by
+		id := "id " + strconv.FormatInt(j.ID, 10)
+		if to := j.Submit.Add(by); to < floor {
+			by = floor.Sub(j.Submit)
+			a.change("submission held at the beginning", id)
+		}
+		move(instants, j, by)
+		if by != 0 {
+			a.change("submission shaken", fmt.Sprintf("%s by %s", id, by))
+		}
+		return true
+	})
+	out.Rows = func() iter.Seq2[*traces.Job, error] { return reorder(moved(), s.by) }
+	return &out, nil
+}
