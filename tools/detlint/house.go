@@ -28,7 +28,7 @@ var (
 		[]string{"clock", "outside", "concurrency", "float", "global", "quiet"},
 		"a shell: it turns flags, files and the wall clock into values for the packages below, and decides nothing about schedules",
 	}
-	drawn = exemption{[]string{"float"}, "pictures and generated workloads are byte-equal per architecture, not across them"}
+	drawn    = exemption{[]string{"float"}, "pictures and generated workloads are byte-equal per architecture, not across them"}
 	searches = exemption{[]string{"float"}, "models and coordinates are floating point by nature; searches are byte-equal per architecture"}
 	draws    = exemption{[]string{"float"}, "uniform draws are integers, equal everywhere; shaped ones (exponential, normal, …) " +
 		"go through logarithms and are equal per architecture"}

@@ -1,0 +1,370 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"orrery/scheduler/model/draw"
+)
+
+// bayes is Bayesian optimisation: a Gaussian process of the objective and one
+// of each constraint say what to expect where nobody looked, and the trials are
+// those that promise most. (Jones, Schonlau, Welch: Efficient global
+// optimization of expensive black-box functions, 1998; for constraints Gardner
+// et al.: Bayesian optimization with inequality constraints, 2014.)
+//
+// It keeps nothing but the history: hyperparameters are fitted anew for each
+// batch, so a search resumes from results alone.
+type bayes struct {
+	config  *Config
+	size    int
+	initial [][]float64 // the design of the first trials, whole batches
+	x       [][]float64 // features of all trials told
+	unit    [][]float64 // their unit coordinates
+	scores  []Score
+}
+
+// Numbers of Bayesian optimisation: the size of a batch; the most points that
+// hyperparameters are fitted to and that the processes are given; the points
+// tried out on the model, in the whole space, around the best points told, and
+// around the best points tried out.
+const (
+	bayesBatch  = 4
+	fitPoints   = 100
+	modelPoints = 800
+	wide        = 512
+	nearBest    = 256
+	refined     = 256
+	leaders     = 8
+)
+
+func newBayes(c *Config) (method, error) {
+	if err := c.single(); err != nil {
+		return nil, err
+	}
+	if err := sobolReaches(c); err != nil {
+		return nil, err
+	}
+	b := &bayes{config: c, size: cmp.Or(c.Batch, bayesBatch)}
+	n := max(2*(c.Space.Dim()+1), len(c.Start))
+	n = (n + b.size - 1) / b.size * b.size
+	points, err := Sample(c.Space, "sobol", n-len(c.Start), c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	b.initial = append(append(b.initial, c.Start...), points...)
+	return b, nil
+}
+
+func (b *bayes) batch() int { return b.size }
+func (*bayes) retold() bool { return true }
+
+func (b *bayes) learn(_ int, values [][]float64, scores []Score) {
+	for i, v := range values {
+		u := b.config.Space.coordinates(v, unitOf)
+		b.unit = append(b.unit, u)
+		b.x = append(b.x, b.config.Space.features(u))
+		b.scores = append(b.scores, scores[i])
+	}
+}
+
+func (b *bayes) propose(first, n int) [][]float64 {
+	if first < len(b.initial) {
+		return b.initial[first : first+n]
+	}
+	models := b.models()
+	tried := b.candidates(first)
+	merit := models.merits(features(b.config.Space, tried))
+	order := descending(merit)
+	d := b.config.draws("refine", first)
+	final := make([][]float64, 0, 2*refined)
+	for _, i := range order[:min(len(order), refined)] {
+		final = append(final, tried[i])
+	}
+	for i := range refined {
+		u := slices.Clone(final[i%leaders])
+		b.config.Space.nudge(u, []float64{0.1, 0.03, 0.01}[i/leaders%3], d)
+		final = append(final, b.config.Space.canonical(u))
+	}
+	final = b.unseen(final, n)
+	var values [][]float64
+	for _, i := range models.choose(features(b.config.Space, final), n) {
+		values = append(values, b.config.Space.FromUnit(final[i]))
+	}
+	return values
+}
+
+// candidates are unit coordinates: a fresh scrambled Sobol set, and the
+// surroundings of the best points told.
+func (b *bayes) candidates(first int) [][]float64 {
+	space := b.config.Space
+	spread, err := NewSobol(space.Dim(), draw.At(b.config.Seed, draw.StreamOf("search/bayes/candidates"), uint64(first), 0, 0))
+	if err != nil {
+		panic("search: a dimension that was accepted: " + err.Error())
+	}
+	var tried [][]float64
+	for i := range wide {
+		u := make([]float64, space.Dim())
+		spread.Point(uint32(i), u)
+		tried = append(tried, space.canonical(u))
+	}
+	order := b.ranked()
+	d := b.config.draws("near", first)
+	for i := range nearBest {
+		u := slices.Clone(b.unit[order[i%min(leaders, len(order))]])
+		space.nudge(u, []float64{0.2, 0.05, 0.0125}[i/leaders%3], d)
+		tried = append(tried, space.canonical(u))
+	}
+	return tried
+}
+
+// unseen leaves out points that were told, or that are there twice, unless
+// fewer than n would remain: a trial has one outcome, to see it again is wasted.
+func (b *bayes) unseen(points [][]float64, n int) [][]float64 {
+	var fresh [][]float64
+	for _, p := range points {
+		alike := func(u []float64) bool { return slices.Equal(u, p) }
+		if !slices.ContainsFunc(b.unit, alike) && !slices.ContainsFunc(fresh, alike) {
+			fresh = append(fresh, p)
+		}
+	}
+	if len(fresh) < n {
+		return points
+	}
+	return fresh
+}
+
+// ranked lists the trials from the best to the worst.
+func (b *bayes) ranked() []int {
+	order := make([]int, len(b.scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return better(&b.scores[i], &b.scores[j]) })
+	return order
+}
+
+// models are the processes given the history.
+type models struct {
+	cost *process
+	gaps []*process
+	kept []float64 // the scaled bound of each constraint
+	best float64   // the best expected cost at a point that is expected to be feasible
+	any  bool      // whether there is such a point
+}
+
+// models fits and conditions the processes. Past modelPoints results, the
+// better half of them are the best ones and the others are spread evenly over
+// the rest.
+func (b *bayes) models() *models {
+	rows := spreadOf(b.ranked(), modelPoints)
+	x := make([][]float64, len(rows))
+	cost := make([]float64, len(rows))
+	for i, r := range rows {
+		x[i] = b.x[r]
+		cost[i] = b.scores[r].Costs[0]
+	}
+	m := &models{}
+	m.cost, _ = model(x, squash(imputed(cost)))
+	for c := range b.config.Goal.Constraints {
+		gap := make([]float64, len(rows))
+		for i, r := range rows {
+			gap[i] = b.scores[r].Gaps[c]
+		}
+		process, zero := model(x, soften(imputed(gap)))
+		m.gaps, m.kept = append(m.gaps, process), append(m.kept, zero)
+	}
+	m.best = math.Inf(1)
+	for i, r := range rows {
+		if b.scores[r].failed() {
+			continue
+		}
+		feasible := true
+		for c, p := range m.gaps {
+			feasible = feasible && p.mean(x[i]) <= m.kept[c]
+		}
+		if feasible {
+			m.best, m.any = min(m.best, m.cost.mean(x[i])), true
+		}
+	}
+	return m
+}
+
+// model standardises targets, fits on a part of the points and conditions on
+// all; zero is where the target 0 has gone. The points come best first.
+func model(x [][]float64, y []float64) (p *process, zero float64) {
+	mean, deviation := stat.MeanStdDev(y, nil)
+	if !(deviation > 1e-12*math.Abs(mean)) || len(y) < 2 {
+		deviation = 1
+	}
+	scaled := make([]float64, len(y))
+	for i := range y {
+		scaled[i] = (y[i] - mean) / deviation
+	}
+	order := make([]int, len(y))
+	for i := range order {
+		order[i] = i
+	}
+	var fitX [][]float64
+	var fitY []float64
+	for _, i := range spreadOf(order, fitPoints) {
+		fitX, fitY = append(fitX, x[i]), append(fitY, scaled[i])
+	}
+	return condition(fit(fitX, fitY), x, scaled), -mean / deviation
+}
+
+// spreadOf takes at most n of ranked indices: the first half of n from the top,
+// the others at even distances from the rest.
+func spreadOf(ranked []int, n int) []int {
+	if len(ranked) <= n {
+		return ranked
+	}
+	top := n / 2
+	chosen := slices.Clone(ranked[:top])
+	rest := ranked[top:]
+	for i := range n - top {
+		chosen = append(chosen, rest[i*len(rest)/(n-top)])
+	}
+	return chosen
+}
+
+// imputed replaces the targets of failed trials by the worst of the others.
+func imputed(y []float64) []float64 {
+	worst := math.Inf(-1)
+	for _, v := range y {
+		if !math.IsInf(v, 1) {
+			worst = max(worst, v)
+		}
+	}
+	if math.IsInf(worst, -1) {
+		worst = 0
+	}
+	for i, v := range y {
+		if math.IsInf(v, 1) {
+			y[i] = worst
+		}
+	}
+	return y
+}
+
+// squash turns costs into log(1 + (y-best)/(median-best)): differences among
+// good points stay as they are, disasters come closer. Waits of overloaded runs
+// would otherwise be all that the model sees.
+func squash(y []float64) []float64 {
+	sorted := slices.Sorted(slices.Values(y))
+	best, median := sorted[0], sorted[len(sorted)/2]
+	if !(median > best) {
+		return y
+	}
+	for i := range y {
+		y[i] = math.Log1p((y[i] - best) / (median - best))
+	}
+	return y
+}
+
+// soften turns gaps into asinh(y/scale) with the median size as the scale: the
+// sign stays.
+func soften(y []float64) []float64 {
+	sizes := make([]float64, len(y))
+	for i := range y {
+		sizes[i] = math.Abs(y[i])
+	}
+	slices.Sort(sizes)
+	scale := sizes[len(sizes)/2]
+	if scale == 0 {
+		return y
+	}
+	for i := range y {
+		y[i] = math.Asinh(y[i] / scale)
+	}
+	return y
+}
+
+// beliefs are what the models expect at a set of points.
+type beliefs struct {
+	models *models
+	cost   *belief
+	gaps   []*belief
+}
+
+func (m *models) expect(at [][]float64) *beliefs {
+	b := &beliefs{models: m, cost: m.cost.expect(at)}
+	for _, p := range m.gaps {
+		b.gaps = append(b.gaps, p.expect(at))
+	}
+	return b
+}
+
+// merit is the expected improvement on the best expected cost times the
+// probability of being feasible; the latter alone while no point is expected
+// to be feasible.
+func (b *beliefs) merit(j int) float64 {
+	merit := 1.0
+	if b.models.any {
+		merit = improvement(b.models.best-b.cost.mean[j], b.cost.deviation(j))
+	}
+	for c, g := range b.gaps {
+		merit *= normal((b.models.kept[c] - g.mean[j]) / max(g.deviation(j), 1e-9))
+	}
+	return merit
+}
+
+// improvement is the expectation of max(0, Z) for a normal Z. (Jones et al.,
+// equation 15.)
+func improvement(mean, deviation float64) float64 {
+	if deviation < 1e-9 {
+		return max(0, mean)
+	}
+	z := mean / deviation
+	return max(0, deviation*(z*normal(z)+density(z)))
+}
+
+// merits judges each point by itself.
+func (m *models) merits(at [][]float64) []float64 {
+	b := m.expect(at)
+	merits := make([]float64, len(at))
+	for j := range at {
+		merits[j] = b.merit(j)
+	}
+	return merits
+}
+
+// choose takes n points one after the other, each the best given that those
+// before it turn out as expected. Where nothing promises anything, the least
+// known point is taken.
+func (m *models) choose(at [][]float64, n int) []int {
+	b := m.expect(at)
+	taken := make([]bool, len(at))
+	var chosen []int
+	for range n {
+		best, most, unknown := -1, 0.0, -1.0
+		for j := range at {
+			if taken[j] {
+				continue
+			}
+			merit, deviation := b.merit(j), b.cost.deviation(j)
+			if best < 0 || merit > most || merit == 0 && most == 0 && deviation > unknown {
+				best, most, unknown = j, merit, deviation
+			}
+		}
+		taken[best] = true
+		chosen = append(chosen, best)
+		b.cost.believe(best)
+		for _, g := range b.gaps {
+			g.believe(best)
+		}
+	}
+	return chosen
+}
+
+func descending(x []float64) []int {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[b], x[a]) })
+	return order
+}

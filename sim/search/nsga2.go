@@ -1,0 +1,183 @@
+package search
+
+import (
+	"math"
+	"slices"
+
+	"orrery/scheduler/model/draw"
+)
+
+// nsga is NSGA-II: a population that keeps what no other dominates and, among
+// equals, what stands alone; offspring by simulated binary crossover and
+// polynomial mutation in the unit chart. (Deb, Pratap, Agarwal, Meyarivan: A
+// fast and elitist multiobjective genetic algorithm: NSGA-II, 2002; crossover
+// of Deb and Agrawal: Simulated binary crossover for continuous search space,
+// 1995; constraints of Deb, 2000, through the order of scores.)
+type nsga struct {
+	config  *Config
+	size    int
+	initial [][]float64
+
+	// The population, the oldest first.
+	unit   [][]float64
+	scores []Score
+	rank   []int     // front of each member
+	alone  []float64 // crowding distance of each member
+}
+
+// Numbers of NSGA-II, those of its authors' study but for the population,
+// which is smaller since our trials are dear: population, chance of crossover,
+// how close children stay to their parents and mutants to what they were.
+const (
+	nsgaBatch         = 32
+	crossoverChance   = 0.9
+	crossoverExponent = 15
+	mutationExponent  = 20
+)
+
+func newNSGA(c *Config) (method, error) {
+	if err := sobolReaches(c); err != nil {
+		return nil, err
+	}
+	g := &nsga{config: c, size: nsgaBatch}
+	if c.Batch > 0 {
+		g.size = max(c.Batch, 4)
+	}
+	n := (max(g.size, len(c.Start)) + g.size - 1) / g.size * g.size
+	points, err := Sample(c.Space, "sobol", n-len(c.Start), c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	g.initial = append(append(g.initial, c.Start...), points...)
+	return g, nil
+}
+
+func (g *nsga) batch() int { return g.size }
+func (*nsga) retold() bool { return true }
+
+// learn keeps the best of parents and children. (Deb et al., section III-C.)
+func (g *nsga) learn(_ int, values [][]float64, scores []Score) {
+	for i, v := range values {
+		g.unit = append(g.unit, g.config.Space.coordinates(v, unitOf))
+		g.scores = append(g.scores, scores[i])
+	}
+	var kept []int
+	for _, front := range Fronts(g.scores) {
+		room := g.size - len(kept)
+		if room == 0 {
+			break
+		}
+		if len(front) > room {
+			distance := crowding(g.scores, front)
+			order := descending(distance)[:room]
+			slices.Sort(order)
+			for i, o := range order {
+				order[i] = front[o]
+			}
+			front = order
+		}
+		kept = append(kept, front...)
+	}
+	slices.Sort(kept)
+	var unit [][]float64
+	var left []Score
+	for _, i := range kept {
+		unit, left = append(unit, g.unit[i]), append(left, g.scores[i])
+	}
+	g.unit, g.scores = unit, left
+	g.judge()
+}
+
+// judge ranks the population.
+func (g *nsga) judge() {
+	g.rank, g.alone = make([]int, len(g.unit)), make([]float64, len(g.unit))
+	for r, front := range Fronts(g.scores) {
+		distance := crowding(g.scores, front)
+		for i, member := range front {
+			g.rank[member], g.alone[member] = r, distance[i]
+		}
+	}
+}
+
+func (g *nsga) propose(first, n int) [][]float64 {
+	if first < len(g.initial) {
+		return g.initial[first : first+n]
+	}
+	var values, seen [][]float64
+	seen = append(seen, g.unit...)
+	for i := range n {
+		d := g.config.draws("child", first+i)
+		var child []float64
+		// A child that exists already would be evaluated in vain.
+		for range 8 {
+			child = g.config.Space.canonical(g.child(d))
+			if !slices.ContainsFunc(seen, func(u []float64) bool { return slices.Equal(u, child) }) {
+				break
+			}
+		}
+		seen = append(seen, child)
+		values = append(values, g.config.Space.FromUnit(child))
+	}
+	return values
+}
+
+// child is one of the two that a pair of parents would have.
+func (g *nsga) child(d *draw.Source) []float64 {
+	a, b := g.unit[g.tournament(d)], g.unit[g.tournament(d)]
+	child := slices.Clone(a)
+	cross := d.Bool(crossoverChance)
+	at := 0
+	for i := range g.config.Space {
+		p := &g.config.Space[i]
+		for range p.dim() {
+			if cross && d.Bool(0.5) {
+				if p.Kind == Choice {
+					child[at] = b[at]
+				} else {
+					child[at] = crossed(a[at], b[at], d)
+				}
+			}
+			if d.Bool(1 / float64(len(child))) {
+				if p.Kind == Choice {
+					child[at] = d.Float64()
+				} else {
+					child[at] = mutated(child[at], d)
+				}
+			}
+			at++
+		}
+	}
+	return child
+}
+
+// tournament picks the better of two members: of the better front, then the
+// one more alone, then the older.
+func (g *nsga) tournament(d *draw.Source) int {
+	i, j := int(d.IntN(int64(len(g.unit)))), int(d.IntN(int64(len(g.unit))))
+	i, j = min(i, j), max(i, j)
+	if g.rank[j] < g.rank[i] || g.rank[j] == g.rank[i] && g.alone[j] > g.alone[i] {
+		return j
+	}
+	return i
+}
+
+// crossed is one child of simulated binary crossover: it lies about the parent
+// a as far as the parents lie apart, and is mirrored at the faces.
+func crossed(a, b float64, d *draw.Source) float64 {
+	u := d.Open()
+	beta := math.Pow(2*u, 1.0/(crossoverExponent+1))
+	if u > 0.5 {
+		beta = math.Pow(1/(2*(1-u)), 1.0/(crossoverExponent+1))
+	}
+	return mirror(0.5 * ((1+beta)*a + (1-beta)*b))
+}
+
+// mutated is a polynomial mutation that stays within the faces. (Deb and Deb:
+// Analysing mutation schemes for real-parameter genetic algorithms, 2014.)
+func mutated(x float64, d *draw.Source) float64 {
+	u := d.Open()
+	if u < 0.5 {
+		return x - x*(1-math.Pow(2*u, 1.0/(mutationExponent+1)))
+	}
+	return x + (1-x)*(1-math.Pow(2*(1-u), 1.0/(mutationExponent+1)))
+}
