@@ -77,6 +77,7 @@ var house = []room{
 		"scheduler/preempt", "scheduler/drive", "traces", "sim/des"}},
 	{dir: "sim/watch", may: []string{"scheduler/model"}},
 	{dir: "sim/stat", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
+	{dir: "sim/sensitivity", may: []string{"scheduler/model/draw", "sim/stat", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
 	{dir: "sim/sweep", free: []exemption{{[]string{"clock", "outside", "concurrency"},
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
 	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
