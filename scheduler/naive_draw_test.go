@@ -44,6 +44,10 @@ const (
 	withCancels
 	withOverdue
 	everyFeature naiveFeature = 1<<iota - 1
+	// withDays has hours for seconds: worlds of months, with days that bring nothing.
+	withDays naiveFeature = 1 << 31
+	// withBounds has window, resolution, interval and tests of conservative backfilling.
+	withBounds naiveFeature = 1 << 30
 )
 
 // naiveDraw draws a world.
@@ -51,6 +55,7 @@ type naiveDraw struct {
 	t    *rapid.T
 	with naiveFeature
 	w    *naiveWorld
+	unit model.Duration // of spans
 }
 
 func (d *naiveDraw) has(f naiveFeature) bool { return d.with&f != 0 }
@@ -61,7 +66,7 @@ func (d *naiveDraw) chance(name string, percent int) bool {
 	return d.n(name, 0, 99) >= 100-percent
 }
 func (d *naiveDraw) span(name string, lo, hi int) model.Duration {
-	return model.Duration(d.n(name, lo, hi)) * model.Second
+	return model.Duration(d.n(name, lo, hi)) * d.unit
 }
 func (d *naiveDraw) fixed(name string, hi int) model.Fixed {
 	return model.Ratio(int64(d.n(name, 0, hi)), 100)
@@ -69,11 +74,16 @@ func (d *naiveDraw) fixed(name string, hi int) model.Fixed {
 
 // drawNaive draws a world with these features.
 func drawNaive(t *rapid.T, with naiveFeature) *naiveWorld {
-	d := &naiveDraw{t: t, with: with, w: &naiveWorld{}}
+	d := &naiveDraw{t: t, with: with, w: &naiveWorld{}, unit: model.Second}
+	if d.has(withDays) {
+		d.unit = model.Hour
+		d.w.end = naiveEnd * model.Time(d.unit/model.Second)
+	}
 	d.site()
 	d.policies()
 	d.jobs()
 	d.changes()
+	d.unit = model.Second
 	if d.has(withConflicts) {
 		d.w.latency = d.span("latency", 0, 4)
 		if d.chance("denies", 50) {
@@ -156,7 +166,7 @@ func (d *naiveDraw) site() {
 	d.shared(site)
 	d.w.cfg.Quota = quota.Config{
 		Tenants: site.Tenants, QOS: site.QOS, Partitions: site.Partitions, Nodes: int32(nodes), GPUs: gpus,
-		Tick: 10 * model.Second, Window: 40 * model.Second,
+		Tick: 10 * d.unit, Window: 40 * d.unit,
 	}
 	if d.has(withLimits) {
 		d.w.cfg.Quota.Usage = quota.Usage(d.n("usage", 0, 1))
@@ -223,11 +233,11 @@ func (d *naiveDraw) shared(site *model.Site) {
 
 func (d *naiveDraw) policies() {
 	for range d.w.cfg.Site.VClusters {
-		p := scheduler.Policy{Ranking: scheduler.ByOrder, Reference: 10 * model.Second, Preemption: preempt.DefaultConfig()}
+		p := scheduler.Policy{Ranking: scheduler.ByOrder, Reference: 10 * d.unit, Preemption: preempt.DefaultConfig()}
 		switch {
 		case d.has(withConservative) && !d.w.cfg.Shared && d.chance("conservative", 60):
 			p.Backfill, p.Depth = scheduler.Conservative, d.n("depth", 1, 5)
-			p.Window = backfill.Window{}
+			d.bounds(&p)
 		case d.has(withEasy):
 			p.Backfill = scheduler.Backfill(d.n("backfill", 0, int(scheduler.Easy)))
 		default:
@@ -244,12 +254,12 @@ func (d *naiveDraw) policies() {
 		default:
 			p.Multifactor = multifactor.Weights{
 				Age: uint32(d.n("age", 0, 9)), JobSize: uint32(d.n("size", 0, 9)), Partition: uint32(d.n("partition", 0, 9)),
-				QOS: uint32(d.n("qos", 0, 9)), Site: 1, FavorSmall: d.chance("small", 50), MaxAge: 100 * model.Second,
+				QOS: uint32(d.n("qos", 0, 9)), Site: 1, FavorSmall: d.chance("small", 50), MaxAge: 100 * d.unit,
 			}
 		}
 		if d.has(withCycles) && d.chance("cycle", 60) {
 			p.Cycle = d.span("cycle", 2, 9)
-			p.Phase = d.span("phase", 0, int(p.Cycle/model.Second)-1)
+			p.Phase = d.span("phase", 0, int(p.Cycle/d.unit)-1)
 		}
 		if d.has(withPreemption) {
 			p.Preempts = d.chance("preempts", 80)
@@ -262,6 +272,26 @@ func (d *naiveDraw) policies() {
 	if d.has(withPrices) {
 		d.w.cfg.Price = d.fixed("price", 100)
 		d.w.cfg.CheckpointBandwidth = int64(d.n("writes", 0, 3)) * 100
+	}
+}
+
+// bounds draws the parameters of Slurm's backfill, most of them switched off.
+func (d *naiveDraw) bounds(p *scheduler.Policy) {
+	if !d.has(withBounds) {
+		return
+	}
+	some := func(name string, hi int) model.Duration {
+		if d.chance(name+" on", 50) {
+			return d.span(name, 1, hi)
+		}
+		return 0
+	}
+	p.Window = backfill.Window{Length: some("window", 40), Resolution: some("resolution", 10), Interval: some("interval", 20)}
+	if d.chance("few tests", 40) {
+		p.Window.Tests = d.n("tests", 1, 6)
+	}
+	if d.chance("few tests of a user", 40) {
+		p.MaxUserTests = d.n("user tests", 1, 3)
 	}
 }
 
@@ -292,7 +322,7 @@ func (d *naiveDraw) jobs() {
 			Job: model.JobID(i), ID: int64(i), Submit: at, Eligible: at, Tenant: -1, QOS: -1, Partition: -1, Reservation: -1,
 			TaskGroup: -1, DAG: -1, User: -1, DataReady: -1, Class: 5,
 		}
-		a.Walltime = max(model.Second, e.runtime+d.span("over", -2, 6))
+		a.Walltime = max(d.unit, e.runtime+d.span("over", -2, 6))
 		a.NodesMin = int32(d.n("wants", 1, len(site.Nodes)))
 		a.NodesMax = a.NodesMin
 		d.traits(a)
@@ -332,7 +362,10 @@ func (d *naiveDraw) traits(a *model.Allocation) {
 		a.Tenant = model.TenantID(d.n("tenant", -1, len(site.Tenants)-1))
 	}
 	if d.has(withQOS) {
-		a.QOS, a.User = model.QOSID(d.n("of", -1, len(site.QOS)-1)), int32(d.n("user", -1, 2))
+		a.QOS = model.QOSID(d.n("of", -1, len(site.QOS)-1))
+	}
+	if d.has(withQOS | withBounds) {
+		a.User = int32(d.n("user", -1, 2))
 	}
 	if d.has(withPartitions) {
 		a.Partition = model.PartitionID(d.n("in", -1, len(site.Partitions)-1))

@@ -22,6 +22,7 @@ type naiveSite struct {
 	lanes []*naiveLane
 	// happened are the facts observed but for submissions.
 	happened int
+	heard    model.Time  // when anything was observed last
 	settled  model.Time  // nothing observed before moves the accounts after
 	doom     []*naiveJob // to be withdrawn: what they wait for cannot happen
 
@@ -47,7 +48,10 @@ type naiveLane struct {
 	passed  model.Time
 	release model.Time // somebody held by min_score reaches it
 	blocked bool       // a job was, in the last pass
+	idle    bool       // nothing but the order of its queue can change by itself
 	plans   []naivePlan
+	planned model.Time // when conservative backfilling did so last
+	early   bool       // a pass came within its interval since
 	vain    naiveVain
 }
 
@@ -100,7 +104,7 @@ func newNaiveSite(cfg scheduler.SiteConfig) *naiveSite {
 	s.limits = append(s.limits, model.Limits{}) // of nobody
 	for i := range cfg.Policies {
 		s.lanes = append(s.lanes, &naiveLane{
-			id: i, policy: &cfg.Policies[i], passed: model.AbsentTime, release: model.Never,
+			id: i, policy: &cfg.Policies[i], passed: model.AbsentTime, planned: model.AbsentTime, release: model.Never,
 		})
 	}
 	s.freezeBooks(0)
@@ -147,6 +151,10 @@ func (s *naiveSite) Least() int32 {
 func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	if len(facts) > 0 {
+		s.heard = now
+		for _, l := range s.lanes {
+			l.idle = false
+		}
 		s.settled = now.Add(s.cfg.Quota.Window + quota.DefaultTick + s.cfg.Quota.Tick)
 		if s.cfg.Quota.Window == 0 {
 			s.settled = s.settled.Add(quota.DefaultWindow)
@@ -346,7 +354,11 @@ func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 	for _, l := range s.lanes {
 		if s.turn(l) {
 			l.passed, l.changed = now, false
+			before := len(s.plan.Proposals)
 			s.pass(l)
+			l.idle = len(s.plan.Proposals) == before && s.nothingToCome()
+		} else if s.ticks(l) {
+			l.passed = now // there is one tick in an instant, also while it sleeps
 		}
 	}
 	s.plan.Due = s.due()
@@ -364,17 +376,30 @@ func naiveTickOf(p *scheduler.Policy, t model.Time) bool {
 	return since >= 0 && since%model.Time(p.Cycle) == 0
 }
 
+// nothingToCome says whether nothing runs, and no advance reservation begins or
+// ends any more.
+func (s *naiveSite) nothingToCome() bool {
+	return !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return len(j.nodes) > 0 }) &&
+		!slices.ContainsFunc(s.site.Reservations, func(r model.Reservation) bool { return r.End > s.now })
+}
+
+// ticks says whether a tick of the cycle of l is now.
+func (s *naiveSite) ticks(l *naiveLane) bool {
+	return l.policy.Cycle > 0 && l.passed != s.now && naiveTickOf(l.policy, s.now)
+}
+
 // turn says whether l makes a pass now: on its cycle, or when something changed.
 func (s *naiveSite) turn(l *naiveLane) bool {
 	if l.policy.Cycle > 0 {
-		return l.passed != s.now && naiveTickOf(l.policy, s.now)
+		asleep := l.idle && s.now > s.heard.Add(model.Day)
+		return s.ticks(l) && (!asleep || l.changed || l.release <= s.now || s.appointment(l) <= s.now)
 	}
 	edge := false
 	for i := range s.site.Reservations {
 		r := &s.site.Reservations[i]
 		edge = edge || r.Start == s.now || r.End == s.now
 	}
-	return l.changed || l.release <= s.now || edge || s.appointment(l) == s.now
+	return l.changed || l.release <= s.now || edge || s.appointment(l) <= s.now
 }
 
 // due is the next instant at which anything can happen by itself: ticks of
@@ -387,11 +412,20 @@ func (s *naiveSite) due() model.Time {
 			continue
 		}
 		if c := l.policy.Cycle; c > 0 {
-			t := model.Time(l.policy.Phase)
-			for t <= s.now {
-				t = t.Add(max(c, model.Duration(s.now-t)/c*c))
+			after := func(now model.Time) model.Time {
+				t := model.Time(l.policy.Phase)
+				for t <= now {
+					t = t.Add(max(c, model.Duration(now-t)/c*c))
+				}
+				return t
 			}
-			at = min(at, t)
+			next := after(s.now)
+			if l.idle && !l.changed && next > s.heard.Add(model.Day) {
+				if next = min(l.release, s.appointment(l)); next < model.Never {
+					next = after(max(s.now, next-1))
+				}
+			}
+			at = min(at, next)
 			continue
 		}
 		if l.changed {
