@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
 	"orrery/scheduler/score"
 )
 
@@ -21,7 +22,9 @@ type Note struct {
 	// Until is the instant of the reservation of Behind, or with ReasonReserved the
 	// end of the advance reservation that sets nodes aside; else AbsentTime.
 	Until model.Time
-	// Score is what the job stood with, where its vCluster orders by score.
+	// Score is what the job stood with, where its vCluster orders by score. Where it
+	// orders by multifactor it is the priority, with the terms in the order of
+	// multifactor.Column, a penalty of 1, and what reaches 2^31 points cut off there.
 	Scored bool
 	Score  score.Explanation
 	// Nodes proposed, or free of those it may use.
@@ -74,10 +77,26 @@ func (s *Site) note(ref model.Ref, r model.Reason) {
 		}
 		s.measure(ref, &out.Room)
 	}
-	if l.policy.Ranking == ByScore && (j.phase == waiting || j.phase == inFlight) {
+	switch ranked := j.phase == waiting || j.phase == inFlight; {
+	case ranked && l.policy.Ranking == ByScore:
 		out.Scored, out.Score = true, s.explained(l, j, s.now)
+	case ranked && l.policy.Ranking == ByMultifactor && len(s.shares.fresh) == 0: // all users are in the tree
+		out.Scored, out.Score = true, s.pointsOf(l, j)
 	}
 	s.plan.Notes = append(s.plan.Notes, out)
+}
+
+// pointsOf is Slurm's priority of j, taken apart.
+func (s *Site) pointsOf(l *lane, j *siteJob) score.Explanation {
+	const most = 1<<31 - 1
+	fixed := func(n int64) model.Fixed { return model.Fixed(max(min(n, most), -most) << model.FractionBits) }
+	in := s.factors(l, j, s.now)
+	e := score.Explanation{Penalty: model.One, Score: fixed(multifactor.Priority(&l.policy.Multifactor, &in))}
+	for i, t := range multifactor.Explain(&l.policy.Multifactor, &in) {
+		e.Factors[i] = score.Contribution{Factor: score.Factor(i), Value: t.Value, Weight: fixed(t.Weight), Term: t.Adds}
+		e.Sum += t.Adds
+	}
+	return e
 }
 
 // forgetNotes drops the notes of the last plan, and keeps those that what was

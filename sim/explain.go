@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"orrery/profiles"
+	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
 	"orrery/scheduler/score"
 	"orrery/sim/record"
 	"orrery/traces"
@@ -69,9 +71,9 @@ type explainer struct {
 	run    *record.Run
 	id     int64
 	doc    Document
-	of     *profiles.Cluster // nil on a plain machine
-	site   profiles.Site     // nodes and reservations, where they are known
-	weight []score.Weights   // of each vCluster
+	of     *profiles.Cluster  // nil on a plain machine
+	site   profiles.Site      // nodes and reservations, where they are known
+	policy []scheduler.Policy // of each vCluster
 	jobs   []Explanation
 	others map[model.JobID]*Other // named in decisions, looked up by row only
 }
@@ -135,7 +137,7 @@ func (x *explainer) resolve(src Tables) error {
 		if err != nil {
 			return err
 		}
-		x.weight = append(x.weight, p.Weights)
+		x.policy = append(x.policy, p)
 	}
 	switch {
 	case src != nil && src.Info().Hash != x.doc.Trace.Hash:
@@ -279,12 +281,40 @@ func (x *explainer) scoreOf(e *Explanation, d *record.Decision) *Score {
 	if !d.Scored || e.vcluster < 0 {
 		return nil
 	}
-	out := &Score{Score: d.Score.Float(), Penalty: d.Penalty.Float()}
-	w := &x.weight[e.vcluster]
+	p := &x.policy[e.vcluster]
+	out := &Score{Order: "score", Score: d.Score.Float(), Penalty: d.Penalty.Float()}
+	if p.Ranking == scheduler.ByMultifactor {
+		out.Order, out.Factors = "multifactor", columnsOf(&p.Multifactor, d)
+		return out
+	}
+	w := &p.Weights
 	for f := range score.Factor(score.NumFactors) {
 		out.Factors = append(out.Factors, Factor{f.String(), d.Values[f].Float(), w[f].Float(), d.Terms[f].Float()})
 	}
 	return out
+}
+
+// columnsOf are the columns of sprio -l that have a weight or add something. The
+// points of the site have had nice taken off already.
+func columnsOf(w *multifactor.Weights, d *record.Decision) (list []Factor) {
+	weight := [multifactor.NumColumns]float64{
+		multifactor.ColumnSite: float64(w.Site), multifactor.ColumnAge: float64(w.Age), multifactor.ColumnAssoc: float64(w.Assoc),
+		multifactor.ColumnFairShare: float64(w.FairShare), multifactor.ColumnJobSize: float64(w.JobSize),
+		multifactor.ColumnPartition: float64(w.Partition), multifactor.ColumnQOS: float64(w.QOS), multifactor.ColumnNice: -1,
+	}
+	set := slices.DeleteFunc(slices.Clone(w.TRES), func(n int32) bool { return n == 0 })
+	if len(set) == 1 {
+		weight[multifactor.ColumnTRES] = float64(set[0])
+	} else if len(set) > 1 {
+		weight[multifactor.ColumnTRES] = 1
+	}
+	for c := range multifactor.NumColumns {
+		value, adds := d.Values[c].Float(), d.Terms[c].Float()
+		if points := c == multifactor.ColumnSite || c == multifactor.ColumnNice; weight[c] != 0 && (!points || adds != 0) {
+			list = append(list, Factor{c.String(), value, weight[c], adds})
+		}
+	}
+	return list
 }
 
 // reservation is the name of the advance reservation that sets nodes aside until

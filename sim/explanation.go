@@ -89,10 +89,12 @@ type Room struct {
 	Aside   int32 `json:"aside"`   // of the free ones, kept for others
 }
 
-// Score is the score of a job at one instant.
+// Score is the score of a job at one instant, or its priority in points where the
+// order is multifactor: then the factors are the columns of sprio -l that count.
 type Score struct {
+	Order   string   `json:"order"` // score or multifactor
 	Score   float64  `json:"score"`
-	Penalty float64  `json:"penalty"` // factor on the sum
+	Penalty float64  `json:"penalty"` // factor on the sum; 1 of a priority
 	Factors []Factor `json:"factors"`
 }
 

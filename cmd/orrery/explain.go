@@ -27,10 +27,11 @@ func (m *Main) explainCommand() *cobra.Command {
 		Long: `Tell in words why JOB (its number in the log) of the run directory RUN started
 when it did, or why it waits or never ran: first the answer in one sentence, then
 what kept it waiting from when to when, what room there was, its score by factor
-at each change, and its attempts. Free are the nodes that it may use, as they were
-at the change; the best group is the most of them that were alike (in one
-conformance group) and near (in one dragonfly group). Where the log has a number
-twice, all its jobs are told.
+at each change (or its priority in points, by the columns of sprio -l), and its
+attempts. Free are the nodes that it may use, as they were at the change; the
+best group is the most of them that were alike (in one conformance group) and
+near (in one dragonfly group). Where the log has a number twice, all its jobs
+are told.
 
 A run of a site tells more when it was recorded with 'orrery replay --decisions'.
 Where it was not, name its trace with --trace: the run is replayed once more in

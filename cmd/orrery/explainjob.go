@@ -107,7 +107,12 @@ func (v *explainVerb) tell(e *sim.Explanation, at int) error {
 	if err := v.print.section("what it waited for", waits(e)); err != nil {
 		return err
 	}
-	return v.print.section("its score, as value x weight = contribution", scores(e))
+	t, order := scores(e)
+	what := "its score, as value x weight = contribution"
+	if order == "multifactor" {
+		what = "its priority in points, as value x weight = contribution"
+	}
+	return v.print.section(what, t)
 }
 
 // about says who asked for what, and when.
@@ -199,7 +204,7 @@ func roomy(reason string) bool {
 
 // scores lists the score at each change, a column each, the latest ones where
 // there are many.
-func scores(e *sim.Explanation) *table.Table {
+func scores(e *sim.Explanation) (t *table.Table, order string) {
 	const most = 4
 	var at []*sim.Spell
 	for i := range e.Spells {
@@ -214,10 +219,11 @@ func scores(e *sim.Explanation) *table.Table {
 	for _, s := range at {
 		head = append(head, e.Moment(s.From))
 	}
-	t := table.New(head...)
+	t = table.New(head...)
 	if len(at) == 0 {
-		return t
+		return t, ""
 	}
+	order = at[0].Score.Order
 	row := func(name string, cell func(*sim.Score) string) {
 		cells := []any{name}
 		for _, s := range at {
@@ -228,10 +234,20 @@ func scores(e *sim.Explanation) *table.Table {
 	for f := range at[0].Score.Factors {
 		row(at[0].Score.Factors[f].Name, func(s *sim.Score) string {
 			x := &s.Factors[f]
-			return fmt.Sprintf("%.3f x %.3f = %.4f", x.Value, x.Weight, x.Contribution)
+			switch {
+			case order == "score":
+				return fmt.Sprintf("%.3f x %.3f = %.4f", x.Value, x.Weight, x.Contribution)
+			case x.Value > 1 || x.Value < 0: // points already
+				return fmt.Sprintf("%.0f x %.0f = %.2f", x.Value, x.Weight, x.Contribution)
+			}
+			return fmt.Sprintf("%.6f x %.0f = %.2f", x.Value, x.Weight, x.Contribution)
 		})
+	}
+	if order == "multifactor" {
+		row("priority", func(s *sim.Score) string { return fmt.Sprintf("%.0f", s.Score) })
+		return t, order
 	}
 	row("penalty", func(s *sim.Score) string { return fmt.Sprintf("x %.3f", s.Penalty) })
 	row("score", func(s *sim.Score) string { return fmt.Sprintf("%.4f", s.Score) })
-	return t
+	return t, order
 }

@@ -73,7 +73,7 @@ func TestTerms(t *testing.T) {
 // explained is the priority by the terms of the explanation.
 func explained(w *Weights, in *Inputs) int64 {
 	var sum big.Int
-	for _, t := range Explain(nil, w, in) {
+	for _, t := range Explain(w, in) {
 		sum.Add(&sum, big.NewInt(int64(t.Adds)))
 	}
 	sum.Rsh(&sum, model.FractionBits)
@@ -90,15 +90,23 @@ func TestExplain(t *testing.T) {
 		Age: 84 * hour, FairShare: model.One, QOS: Part{1, 4}, Assoc: Part{1, 2},
 		TRES: []Part{{3, 4}}, Site: 20, Nice: 8,
 	}
-	require.Equal(t, []Term{
-		{"age", model.One / 2, 1000, 500 * model.One},
-		{"fairshare", model.One, 10000, 10000 * model.One},
-		{"qos", model.One / 4, 3000, 750 * model.One},
-		{"tres", model.One * 3 / 4, 800, 600 * model.One},
-		{"site", 20 * model.One, 1, 20 * model.One},
-		{"nice", 8 * model.One, -1, -8 * model.One},
-	}, Explain(nil, &w, &in))
+	require.Equal(t, [NumColumns]Term{
+		ColumnSite:      {20 * model.One, 1, 20 * model.One},
+		ColumnAge:       {model.One / 2, 1000, 500 * model.One},
+		ColumnFairShare: {model.One, 10000, 10000 * model.One},
+		ColumnQOS:       {model.One / 4, 3000, 750 * model.One},
+		ColumnNice:      {8 * model.One, -1, -8 * model.One},
+		ColumnTRES:      {model.One * 3 / 4, 800, 600 * model.One},
+	}, Explain(&w, &in))
 	require.EqualValues(t, 500+10000+750+600+20-8, Priority(&w, &in))
+
+	w.TRES, in.TRES = []int32{800, 0, -100}, []Part{{3, 4}, {1, 2}, {1, 4}}
+	require.Equal(t, Term{575 * model.One, 1, 575 * model.One}, Explain(&w, &in)[ColumnTRES], "of several resources their points")
+	names := ""
+	for c := range NumColumns {
+		names += c.String() + " "
+	}
+	require.Equal(t, "site age assoc fairshare jobsize partition qos nice tres ", names)
 }
 
 // TestExact compares with rational arithmetic: the priority is the truncated
