@@ -36,6 +36,7 @@ type Comparison struct {
 	A       Side         `json:"a"`
 	B       Side         `json:"b"`
 	Metrics []MetricDiff `json:"metrics"`
+	Groups  []GroupDiff  `json:"groups,omitempty"` // of sites: vClusters, tenants and classes
 	Jobs    JobCounts    `json:"jobs"`
 	Moved   []MovedJob   `json:"moved"` // the jobs whose start moved most, the largest move first
 
@@ -126,18 +127,26 @@ func Compare(a, b string) (*Comparison, error) {
 	if hashes[0] == "" || hashes[0] != hashes[1] {
 		return nil, &MismatchError{A: a, B: b, HashA: hashes[0], HashB: hashes[1]}
 	}
-	c.Metrics = diffMetrics(&tables[0], &tables[1])
+	c.Metrics, c.Groups = diffMetrics(&tables[0], &tables[1]), diffGroups(&tables[0], &tables[1])
 	if c.A.Verdict == metric.Overloaded || c.B.Verdict == metric.Overloaded {
-		for i := range c.Metrics {
-			if m := &c.Metrics[i]; lengthens(m.Name) && (m.Change == "better" || m.Change == "worse") {
-				m.Change = NotRanked
-			}
+		unrank(c.Metrics)
+		for i := range c.Groups {
+			unrank(c.Groups[i].Metrics)
 		}
 	}
 	if err := c.diffJobs(runs[0], runs[1], rows); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// unrank takes the ranks off the metrics that depend on the length of the log.
+func unrank(metrics []MetricDiff) {
+	for i := range metrics {
+		if m := &metrics[i]; lengthens(m.Name) && (m.Change == "better" || m.Change == "worse") {
+			m.Change = NotRanked
+		}
+	}
 }
 
 func diffMetrics(a, b *metric.Table) []MetricDiff {

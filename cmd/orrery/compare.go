@@ -23,7 +23,8 @@ func (m *Main) compareCommand() *cobra.Command {
 		Use:   "compare A B | compare DIR --schedule FILE",
 		Short: "Compare two runs, or a run with a schedule made elsewhere",
 		Long: `Compare the runs in directories A and B of one trace: every metric with its
-difference, how many jobs started earlier and later, and the jobs that moved
+difference, of a site the waits and shares of each vCluster, tenant and class over
+the whole run, how many jobs started earlier and later, and the jobs that moved
 most. Spans are in seconds in the metrics and D d HH:MM:SS in the list of jobs.
 
 With --schedule, compare the start of every job in DIR with a CSV file, plain or
@@ -79,6 +80,11 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	if err := v.print.table(c.MetricTable()); err != nil {
 		return err
+	}
+	if len(c.Groups) > 0 {
+		if err := v.print.section("Groups", c.GroupTable()); err != nil {
+			return err
+		}
 	}
 	if err := v.print.section("Starts", c.CountTable()); err != nil {
 		return err

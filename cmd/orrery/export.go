@@ -15,19 +15,21 @@ func (m *Main) exportCommand() *cobra.Command {
 		which  = record.TableJobs
 	)
 	formats := []string{"arrow", "csv"}
-	tables := []string{record.TableJobs, record.TableAttempts, record.TableSeries, record.TableFacts}
+	tables := record.Tables()
 	cmd := &cobra.Command{
 		Use:   "export RUN --format arrow|csv",
 		Short: "Write a table of a run as Arrow or CSV",
 		Long: `Write a table of the run directory RUN as an uncompressed Arrow IPC file, which
 pandas, Polars and DuckDB map without copying, or as CSV, to standard output or
-to -o FILE. The tables are those of the directory; 'orrery help formats' lists
-them. Times are in UTC, spans in microseconds.
+to -o FILE. The tables are those of the directory: 'orrery help formats' lists
+them, and which of them only runs of a site have. Times are in UTC, spans in
+microseconds.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input (RUN is no run, damaged, or
 has no such table).`,
 		Example: `  orrery export run --format csv
-  orrery export run --format arrow --table attempts -o attempts.arrow`,
+  orrery export run --format arrow --table attempts -o attempts.arrow
+  orrery export run --table tenants`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {

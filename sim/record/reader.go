@@ -90,7 +90,8 @@ func (r *Run) Metrics() (json.RawMessage, error) {
 func (r *Run) Close() error { return r.jobs.Close() }
 
 // ScanAttempts hands out all attempts in the order of the file, batch by
-// batch; fn must not keep the slices.
+// batch; fn must not keep the slices. Those of a site have the columns of
+// AttemptColumns.Site.
 func (r *Run) ScanAttempts(fn func(*AttemptColumns) error) error {
 	t, err := openTable(filepath.Join(r.dir, TableAttempts+".parquet"), TableAttempts)
 	if err != nil {
@@ -106,6 +107,14 @@ func (r *Run) ScanAttempts(fn func(*AttemptColumns) error) error {
 		t.relative(c.End)
 		if err := t.codes(&c.Outcome, 5, &v[5], stateCodes); err != nil {
 			return err
+		}
+		if c.OfSite = len(t.fields) > colKept; c.OfSite {
+			s := &c.Site
+			s.Kept, s.Lost = v[colKept].i64, v[colLost].i64
+			s.NodeCount, s.GPUs, s.Borrowed = v[colNodeCount].i32, v[colAttemptGPUs].i32, v[colBorrowed].i32
+			if err := t.codes(&s.Reason, colEnded, &v[colEnded], reasonCodes); err != nil {
+				return err
+			}
 		}
 		return fn(&c)
 	})

@@ -36,6 +36,7 @@ func writeSite(t *testing.T, dir string, n int) ([]model.JobRecord, []Decision, 
 	}
 	for i := range attempts {
 		attempts[i].Kept, attempts[i].Reason, attempts[i].Borrowed = 5, model.ReasonPreempted, 2
+		attempts[i].Lost, attempts[i].Nodes, attempts[i].GPUs = model.Duration(i), 3, 12
 		w.Attempt(&attempts[i])
 	}
 	decisions := []Decision{
@@ -93,6 +94,17 @@ func TestSiteRoundTrip(t *testing.T) {
 			return nil
 		}))
 		require.Equal(t, n, row)
+		require.NoError(t, run.ScanAttempts(func(c *AttemptColumns) error {
+			require.True(t, c.OfSite)
+			for i := range c.Len() {
+				require.EqualValues(t, []int64{5, int64(i), 2}, []int64{c.Site.Kept[i], c.Site.Lost[i], int64(c.Site.Borrowed[i])})
+				require.Equal(t, uint8(model.ReasonPreempted), c.Site.Reason[i])
+				require.Equal(t, []int32{3, 12}, []int32{c.Site.NodeCount[i], c.Site.GPUs[i]})
+			}
+			part := c.Slice(0, 1)
+			require.Equal(t, c.Site.Kept[:1], part.Site.Kept)
+			return nil
+		}))
 		var got []Decision
 		require.NoError(t, run.Decisions(func(d *Decision) error { got = append(got, *d); return nil }))
 		require.Equal(t, decisions, got)
@@ -126,6 +138,7 @@ func TestOtherRunsKnowNoSite(t *testing.T) {
 	require.False(t, run.OfSite())
 	require.Empty(t, run.VClusters())
 	require.NoError(t, run.Scan(func(c *Columns) error { require.Empty(t, c.VCluster); return nil }))
+	require.NoError(t, run.ScanAttempts(func(c *AttemptColumns) error { require.False(t, c.OfSite); return nil }))
 	bins, _, err := run.Shares()
 	require.NoError(t, err)
 	require.Empty(t, bins)

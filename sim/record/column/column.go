@@ -141,6 +141,20 @@ type Attempts struct {
 	Procs   []int32
 	Nodes   []string
 	Shares  []string
+
+	// OfSite says that Site is filled: the run is of a site.
+	OfSite bool
+	Site   SiteAttempts
+}
+
+// SiteAttempts are the columns of attempts of a site.
+type SiteAttempts struct {
+	Kept      []int64 // µs of work
+	Lost      []int64
+	Reason    []uint8 // model.Reason
+	NodeCount []int32
+	GPUs      []int32
+	Borrowed  []int32 // of the nodes
 }
 
 // Len is the number of rows in the batch.
@@ -158,15 +172,27 @@ func (c *Attempts) Append(r *model.AttemptRecord, nodes, shares string) {
 	c.Procs = append(c.Procs, r.Procs)
 	c.Nodes = append(c.Nodes, nodes)
 	c.Shares = append(c.Shares, shares)
+	if s := &c.Site; c.OfSite {
+		s.Kept, s.Lost = append(s.Kept, int64(r.Kept)), append(s.Lost, int64(r.Lost))
+		s.Reason = append(s.Reason, uint8(r.Reason))
+		s.NodeCount, s.GPUs, s.Borrowed = append(s.NodeCount, r.Nodes), append(s.GPUs, r.GPUs), append(s.Borrowed, r.Borrowed)
+	}
 }
 
 // Slice is the sub-batch of rows [i, j); it shares memory with c.
 func (c *Attempts) Slice(i, j int) Attempts {
-	return Attempts{
+	out := Attempts{
 		Job: c.Job[i:j], ID: c.ID[i:j], Attempt: c.Attempt[i:j],
 		Start: c.Start[i:j], End: c.End[i:j], Outcome: c.Outcome[i:j], Procs: c.Procs[i:j],
-		Nodes: c.Nodes[i:j], Shares: c.Shares[i:j],
+		Nodes: c.Nodes[i:j], Shares: c.Shares[i:j], OfSite: c.OfSite,
 	}
+	if s := &c.Site; c.OfSite {
+		out.Site = SiteAttempts{
+			Kept: s.Kept[i:j], Lost: s.Lost[i:j], Reason: s.Reason[i:j],
+			NodeCount: s.NodeCount[i:j], GPUs: s.GPUs[i:j], Borrowed: s.Borrowed[i:j],
+		}
+	}
+	return out
 }
 
 // Scanner hands out all rows of the table jobs in order, batch by batch. Scan
