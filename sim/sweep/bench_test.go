@@ -45,15 +45,15 @@ func BenchmarkScaling(b *testing.B) {
 	}
 }
 
-// BenchmarkListing looks at a complete study of 100,000 tasks, as resuming and
+// BenchmarkListing looks at a complete study of 20,000 tasks, as resuming and
 // asking for its state do.
 //
 //	go test ./sim/sweep -run '^$' -bench Listing -benchtime 3x
 func BenchmarkListing(b *testing.B) {
-	s := study(b, 0, toys(100_000, toy{})...)
+	s := study(b, 0, toys(20_000, toy{})...)
 	began := time.Now()
 	require.NoError(b, Complete(context.Background(), Local{Workers: 4, NewWorker: toyWorker}, s))
-	b.Logf("100,000 tasks in %v", time.Since(began))
+	b.Logf("20,000 tasks in %v", time.Since(began))
 	for name, look := range map[string]func() error{
 		"open":    func() error { _, err := Open(s.Dir(), toyBinary); return err },
 		"mend":    s.Mend,

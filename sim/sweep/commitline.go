@@ -1,41 +1,31 @@
 package sweep
 
 import (
+	"errors"
 	"sync"
 )
 
-// commitLine puts outcomes into place behind the back of a worker, in order, so
-// that the disk is waited for while the next task is computed. It also ends
-// claims, since a claim is done when its last outcome is in place.
+// commitLine puts the outcomes of one worker into place behind its back, so that
+// the disk is waited for while the next task is computed. It also ends claims,
+// since a claim is done when its last outcome is in place.
 type commitLine struct {
 	crew  *localCrew
-	queue chan func() error
-	ended sync.WaitGroup
-	again bool // a task of the current chunk has to be tried again
+	slots chan struct{}
+	all   sync.WaitGroup
+	chunk *sync.WaitGroup // what is under way of the current claim
+	again bool            // a task of it has to be tried again
 
 	mu    sync.Mutex
 	fatal error
 }
 
-// lineLength bounds the results in memory of a worker. A worker that is killed
-// loses these at most, beside the task that it was at.
-const lineLength = 2
+// lineLength bounds the results of a worker that are under way to the disk. A
+// worker that is killed loses these at most, beside the task that it was at.
+// Several syncs at once cost hardly more than one.
+const lineLength = 4
 
 func newCommitLine(c *localCrew) *commitLine {
-	l := &commitLine{crew: c, queue: make(chan func() error, lineLength)}
-	l.ended.Go(func() {
-		for step := range l.queue {
-			if l.failure() != nil {
-				continue // nothing more is ended: the claims run out or are given back
-			}
-			if err := step(); err != nil {
-				l.mu.Lock()
-				l.fatal = err
-				l.mu.Unlock()
-			}
-		}
-	})
-	return l
+	return &commitLine{crew: c, slots: make(chan struct{}, lineLength), chunk: new(sync.WaitGroup)}
 }
 
 func (l *commitLine) failure() error {
@@ -44,12 +34,24 @@ func (l *commitLine) failure() error {
 	return l.fatal
 }
 
-// put commits an outcome and notes how it landed.
+func (l *commitLine) fail(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fatal = errors.Join(l.fatal, err)
+}
+
+// put commits an outcome and notes how it landed. It waits while too many are
+// under way.
 func (l *commitLine) put(h *held, n int, commit func(writer string) (landing, error), kind, text string) {
-	l.queue <- func() error {
+	l.slots <- struct{}{}
+	chunk := l.chunk
+	chunk.Add(1)
+	l.all.Go(func() {
+		defer func() { chunk.Done(); <-l.slots }()
 		landed, err := commit(l.crew.journal.writer)
 		if err != nil {
-			return err
+			l.fail(err)
+			return
 		}
 		switch landed {
 		case landedEqual:
@@ -57,42 +59,55 @@ func (l *commitLine) put(h *held, n int, commit func(writer string) (landing, er
 		case landedDiffers:
 			kind, text = noteFault, "another outcome of this task is in faults/"
 		}
-		return l.crew.journal.of(kind, h, n, text)
-	}
+		if err := l.crew.journal.of(kind, h, n, text); err != nil {
+			l.fail(err)
+		}
+	})
 }
 
 // retry notes that a try failed by its place.
-func (l *commitLine) retry(h *held, n int, failed error) {
+func (l *commitLine) retry(h *held, n int, failed error) error {
 	l.again = true
-	l.queue <- func() error { return l.crew.journal.of(noteRetry, h, n, failed.Error()) }
+	return l.crew.journal.of(noteRetry, h, n, failed.Error())
 }
 
 // overtaken lets go of a claim that is another worker's by now.
-func (l *commitLine) overtaken(h *held) error {
-	l.again = false
-	l.queue <- func() error {
+func (l *commitLine) overtaken(h *held) {
+	l.ending(func(bool) error {
 		l.crew.claims.drop(h)
 		return l.crew.journal.claim(noteOvertaken, h)
-	}
-	return l.failure()
+	})
 }
 
 // end closes a claim: done, or given back when a task is left.
 func (l *commitLine) end(h *held, stopped bool) {
-	again := l.again
-	l.again = false
-	l.queue <- func() error {
+	l.ending(func(again bool) error {
 		if stopped || again {
 			return l.crew.claims.giveBack(h, again)
 		}
 		return l.crew.claims.finish(h)
-	}
+	})
+}
+
+// ending runs step once all outcomes of the claim are in place, and not at all
+// when one could not be put there: then the lease runs out.
+func (l *commitLine) ending(step func(again bool) error) {
+	chunk, again := l.chunk, l.again
+	l.chunk, l.again = new(sync.WaitGroup), false
+	l.all.Go(func() {
+		chunk.Wait()
+		if l.failure() != nil {
+			return
+		}
+		if err := step(again); err != nil {
+			l.fail(err)
+		}
+	})
 }
 
 // close waits until everything handed in is in place.
 func (l *commitLine) close() {
-	close(l.queue)
-	l.ended.Wait()
+	l.all.Wait()
 	if err := l.failure(); err != nil {
 		l.crew.fail(err)
 	}

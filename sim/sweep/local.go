@@ -150,7 +150,8 @@ func (c *localCrew) chunk(ctx context.Context, h *held, run Run, line *commitLin
 			return remake, err
 		}
 		if lost {
-			return remake, line.overtaken(h)
+			line.overtaken(h)
+			return remake, nil
 		}
 		panicked, err := c.task(ctx, h, n, run, line)
 		if err != nil {
@@ -181,7 +182,7 @@ func (c *localCrew) task(ctx context.Context, h *held, n int, run Run, line *com
 	case ctx.Err() != nil:
 		return panicked, c.journal.of(noteQuit, h, n, "")
 	case ClassOf(failed) == Transient:
-		line.retry(h, n, failed)
+		return panicked, line.retry(h, n, failed)
 	default:
 		f := Failure{Number: n, Error: failed.Error(), digest: c.study.Digest(n)}
 		line.put(h, n, func(writer string) (landing, error) { return c.study.commitFailure(f, writer) }, noteFail, f.Error)

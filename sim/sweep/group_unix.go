@@ -1,0 +1,16 @@
+//go:build unix
+
+package sweep
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup lets a command and all that it starts be ended together, and keeps
+// the terminal's Ctrl-C from them: the crew ends them in order.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // it may have ended by now
+
+func kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
