@@ -11,8 +11,9 @@ import (
 
 // Floor is how far apart two runs of the same configuration come to lie for no
 // reason that matters: another order of the events of one instant, arrivals
-// moved by seconds. It is in the unit of the metric. The zero Floor is that of
-// a world without noise, or of one whose noise nobody measured.
+// moved by seconds. It is in the unit of the metric. Verdicts go by High. The
+// zero Floor is that of a world without noise, or of one whose noise nobody
+// measured.
 type Floor struct {
 	Value     float64 // this quantile of the absolute difference of two equal configurations
 	Low, High float64 // its interval

@@ -40,15 +40,16 @@ type evidence struct {
 // judge applies the rules, in this order:
 //
 //  1. fewer than MinBlocks whole blocks of windows: not enough evidence;
-//  2. the interval of the gain within ±floor.Value: no difference;
+//  2. the interval of the gain within ±floor.High: no difference;
 //  3. the interval wholly beyond floor.High on one side, and the corrected
 //     p-value at most 1 - Confidence: better or worse;
 //  4. otherwise not enough evidence.
 //
-// Swapping baseline and candidate swaps better and worse and nothing else.
+// The upper end of the floor's interval stands for the floor: the noise may
+// reach that far. Swapping baseline and candidate swaps better and worse and nothing else.
 func (s Settings) judge(e evidence) (Verdict, string) {
 	blocks := e.windows / max(1, e.block)
-	within := -e.floor.Value <= e.gain.Low && e.gain.High <= e.floor.Value
+	within := -e.floor.High <= e.gain.Low && e.gain.High <= e.floor.High
 	beyond := e.gain.Low > e.floor.High || e.gain.High < -e.floor.High
 	switch {
 	case blocks < s.MinBlocks:
