@@ -1,7 +1,6 @@
 package profiles
 
 import (
-	"fmt"
 	"math/big"
 	"path/filepath"
 	"reflect"
@@ -9,6 +8,7 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/score"
 )
 
 // Remarks says what of a valid profile has no effect or one that may surprise,
@@ -16,8 +16,11 @@ import (
 func (p *Profile) Remarks() []Problem {
 	all := problems{src: p.src}
 	note := func(key, format string, args ...any) { all.add(join(p.base, key), format, args...) }
-	if p.Order == "score" {
+	if p.Order == "score" && (p.src == nil || p.src.has(join(p.base, "weights"))) {
 		p.remarkWeights(note)
+	}
+	if p.Order == "score" && p.MinScore != nil {
+		p.remarkMinScore(note)
 	}
 	if p.Order == "multifactor" {
 		m := p.Multifactor
@@ -35,7 +38,39 @@ func (p *Profile) Remarks() []Problem {
 	if p.Preemption.Enabled && p.Preemption.NearCompletion >= model.Hour {
 		note("preemption.near_completion", "work with %s left is spared: few victims remain where jobs are short", formatSpan(p.Preemption.NearCompletion))
 	}
+	if p.Backfill == "conservative" {
+		p.remarkBackfill(note)
+	}
+	if p.Order == "score" || p.Order == "multifactor" {
+		p.remarkAccounts(note)
+	}
 	return all.sorted()
+}
+
+// remarkBackfill looks for bounds that others make void.
+func (p *Profile) remarkBackfill(note func(key, format string, args ...any)) {
+	if p.BFInterval > 0 && p.Cycle > 0 && p.BFInterval <= p.Cycle {
+		note("bf_interval", "passes are made every %s, so %s between two is no bound: give more than the cycle, or leave it out", formatSpan(p.Cycle), formatSpan(p.BFInterval))
+	}
+	if p.BFMaxJobTest > 0 && p.Depth > p.BFMaxJobTest {
+		note("depth", "a pass looks at %d jobs only (bf_max_job_test), so there are never %d reservations", p.BFMaxJobTest, p.Depth)
+	}
+}
+
+// remarkAccounts looks for spans that do not go with the accounting tick.
+func (p *Profile) remarkAccounts(note func(key, format string, args ...any)) {
+	tick := p.AccountingTick
+	if p.Cycle > tick {
+		note("cycle", "it is longer than accounting_tick (%s): a job waits up to %s for a pass, and sees no tick in between", formatSpan(tick), formatSpan(p.Cycle))
+	}
+	switch half := p.Multifactor.HalfLife; {
+	case p.Order == "multifactor" && half > 0 && half < tick:
+		note("multifactor.half_life", "it is shorter than accounting_tick (%s): each tick forgets more than half of the usage", formatSpan(tick))
+	case p.Order == "score" && p.Usage.Rule == "decay" && p.Usage.HalfLife < tick:
+		note("usage.half_life", "it is shorter than accounting_tick (%s): each tick forgets more than half of the usage", formatSpan(tick))
+	case p.Order == "score" && p.Usage.Rule == "rolling" && p.Usage.Window < tick:
+		note("usage.window", "it is shorter than accounting_tick (%s): what lies between is never counted", formatSpan(tick))
+	}
 }
 
 func (p *Profile) remarkWeights(note func(key, format string, args ...any)) {
@@ -57,47 +92,48 @@ func (p *Profile) remarkWeights(note func(key, format string, args ...any)) {
 			}
 		}
 	}
-	if p.MinScore != nil && *p.MinScore > 100 {
-		note("min_score", "%g is above what scores reach: no job will ever start", *p.MinScore)
+	if p.Mode == "documented" && p.alike() {
+		note("weights", "the factors that have one are equal for all jobs of a pass: the queue is in the order of arrival, unless a tenant is over its budget")
 	}
 }
 
-// Remarks says what of a valid cluster file has no effect or one that may
-// surprise, in the order of the file.
-func (c *Cluster) Remarks() []Problem {
-	all := problems{src: c.src}
-	lends, shares := false, new(big.Rat)
-	for _, v := range c.VClusters {
-		lends = lends || v.Lend && v.MaxLent > 0
+// alike says whether only factors count that are the same for all jobs.
+func (p *Profile) alike() bool {
+	w := p.Weights
+	w.Backlog = 0
+	if p.Energy != "expected" {
+		w.Energy = 0
 	}
-	for i, v := range c.VClusters {
-		path := fmt.Sprintf("vclusters[%d]", i)
-		if p := v.Profile.Inline; p != nil {
-			all.list = append(all.list, p.Remarks()...)
-			if v.Lend && len(c.VClusters) > 1 && len(v.Home) > 0 && !p.Preemption.Enabled {
-				all.add(path+".lend", "it lends, but its profile does not preempt: what it lends comes back only when the borrower ends")
-			}
-		}
-		if v.Borrow && !lends && all.src.has(path+".borrow") {
-			all.add(path+".borrow", "nobody lends")
-		}
+	return w == Weights{}
+}
+
+// remarkMinScore holds min_score against what the weights let a job reach: the
+// factor wait_time grows without end, all others are at most 1.
+func (p *Profile) remarkMinScore(note func(key, format string, args ...any)) {
+	w, err := p.ScoreWeights()
+	if err != nil {
+		return // which is an error of its own
 	}
-	for _, t := range c.Tenants {
-		shares.Add(shares, decimal(t.FairShare))
-	}
-	if shares.Cmp(big.NewRat(1, 1)) > 0 {
-		all.add("tenants", "their fair shares sum to %s of the site: not all can reach theirs", shares.FloatString(2))
-	}
-	for i, t := range c.NodeTypes {
-		used := slices.ContainsFunc(c.Groups, func(g Group) bool { return g.Type == t.Name || g.Type == "" })
-		if !used && len(c.Groups) > 0 {
-			all.add(fmt.Sprintf("node_types[%d]", i), "no group has nodes of the type %s", t.Name)
-		}
-		if c.PowerCap > 0 && t.BusyPower == 0 {
-			all.add(fmt.Sprintf("node_types[%d]", i), "nodes of the type %s draw nothing, so power_cap does not bound them: give busy_power", t.Name)
+	others := model.Fixed(0)
+	for f, x := range w {
+		if score.Factor(f) != score.Wait {
+			others += x
 		}
 	}
-	return all.sorted()
+	least := model.FixedOf(*p.MinScore)
+	if least <= others {
+		return
+	}
+	wait := model.Forever
+	if x := w[score.Wait]; x > 0 {
+		wait = score.WaitUntil(model.Ratio(int64(least-others), int64(x)), p.ReferenceWait)
+	}
+	switch {
+	case wait == model.Forever:
+		note("min_score", "%g is above what scores reach (%.3g with all factors at 1): no job will ever start", *p.MinScore, others.Float())
+	case wait > model.Day:
+		note("min_score", "even with all other factors at 1 a job reaches %g only when it has waited %s", *p.MinScore, formatSpan(wait/model.Minute*model.Minute))
+	}
 }
 
 // sorted is everything noted, in the order of the file.
@@ -128,13 +164,14 @@ func Lint(path string) (kind string, remarks []Problem, err error) {
 	if err == nil {
 		err = c.Inline(filepath.Dir(path))
 	}
+	var site *Site
 	if err == nil && len(c.Groups) > 0 {
-		_, err = c.Resolve()
+		site, err = c.Resolve()
 	}
 	if err != nil {
 		return "cluster", nil, err
 	}
-	return "cluster", c.Remarks(), nil
+	return "cluster", c.remarks(site), nil
 }
 
 // isCluster guesses the kind of a file by its keys.

@@ -25,7 +25,9 @@ func (m *Main) profilesLintCommand() *cobra.Command {
 		Long: `Check profiles and cluster files: every key must exist, apply and be in its range;
 names must lead somewhere; each node has one home. All errors of a file are shown
 at once, with line, column and how to mend them. Valid files are searched for
-settings without effect (warnings).
+settings that have no effect, or one that may surprise: scores that nobody
+reaches, nodes lent that nobody borrows, shares of more than the whole
+(warnings).
 
 Exit codes: 0 all valid, warnings or none, 2 usage or a file that is not valid,
 3 no such file.`,
