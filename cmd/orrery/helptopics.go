@@ -122,7 +122,8 @@ Columns of the table jobs (? may be null):
 		panic(err) // a strings.Builder takes everything
 	}
 	fmt.Fprintf(&b, `
-Runs. A directory with the tables %s as NAME.parquet, and the documents
+Runs. A directory with the tables %s as NAME.parquet,
+of a site also %s, and the documents
   %s      what was run: spec, hashes, versions, fingerprint, verdict
   %s  what was measured
   %s     what it cost, in things that can be counted
@@ -134,6 +135,7 @@ Schedules, for 'orrery compare --schedule': CSV with a header row and the column
 job_id and start, in seconds since the epoch of the trace; submit, end and procs
 may be there too.
 `, strings.Join([]string{record.TableJobs, record.TableAttempts, record.TableSeries, record.TableFacts}, ", "),
+		strings.Join([]string{record.TableTenants, record.TableVClusters, record.TableShares, record.TableDecisions}, ", "),
 		record.FileRun, record.FileMetrics, record.FileWork, record.FileHost, record.SchemaVersion)
 	return b.String()
 }

@@ -18,6 +18,7 @@ var (
 	streamSiteRequest = draw.StreamOf("synth.site.request")
 	streamSiteTraits  = draw.StreamOf("synth.site.traits")
 	streamSiteEnd     = draw.StreamOf("synth.site.end")
+	streamSiteHold    = draw.StreamOf("synth.site.hold")
 )
 
 func (s *site) source(stream draw.Stream, u *unit, task int) draw.Source {
@@ -171,6 +172,21 @@ func (s *site) batch(u *unit, j *traces.Job) {
 	}
 	fail(j, d.Bool(0.02))
 	s.surround(u, 0, j)
+	s.putOff(u, j)
+}
+
+// putOff lets one batch job in a hundred be submitted on hold and be released
+// within a day, in whole minutes, and three in a hundred be nice by 100 or 1000
+// points. All of it is an assumption.
+func (s *site) putOff(u *unit, j *traces.Job) {
+	d := s.source(streamSiteHold, u, 0)
+	if d.Bool(0.01) {
+		j.Hold = traces.Some(true)
+		j.Released = traces.Some(u.submit.Add(model.Duration(1+d.IntN(24*60)) * model.Minute))
+	}
+	if d.Bool(0.03) {
+		j.Nice = traces.Some([...]int32{100, 1000}[d.IntN(2)])
+	}
 }
 
 // ask sets the run time and the request.

@@ -204,12 +204,38 @@ func TestSiteTaskGroups(t *testing.T) {
 	}
 }
 
+// Some batch jobs, and no others, are on hold for a while, and some are nice.
+func TestSitePutsOff(t *testing.T) {
+	held, nice, batch := 0.0, 0.0, 0.0
+	for j := range jobs(mustSite(t, DefaultSite(1024), 3)) {
+		if j.VCluster != "hpc" {
+			require.False(t, j.Hold.OK || j.Released.OK || j.Nice.OK)
+			continue
+		}
+		batch++
+		require.Equal(t, j.Hold.OK, j.Released.OK)
+		if j.Hold.OK {
+			held++
+			require.True(t, j.Hold.V)
+			require.Greater(t, j.Released.V, j.Submit)
+			require.LessOrEqual(t, j.Released.V, j.Submit.Add(model.Day))
+		}
+		if j.Nice.OK {
+			nice++
+			require.Contains(t, []int32{100, 1000}, j.Nice.V)
+		}
+	}
+	require.InDelta(t, 0.01, held/batch, 0.004)
+	require.InDelta(t, 0.03, nice/batch, 0.008)
+}
+
 // siteColumns are the optional columns that a site fills, as
 // docs/TRACE-FORMAT.md says.
 var siteColumns = []string{"name", "user", "tenant", "vcluster", "kind", "runtime", "walltime", "nodes_min", "nodes_max",
 	"gpus_per_node", "gpu_type", "gpu_mem", "cpus_per_node", "mem_per_node", "features", "topology", "class", "sensitive", "checkpoint",
 	"ckpt_bytes", "requeue", "requeue_max", "mounts", "io_demand", "power", "comm_fraction", "group", "index", "max_concurrent", "dag",
-	"exit_state", "exit_code", "procs_requested", "eligible", "qos", "account", "exclusive"}
+	"exit_state", "exit_code", "procs_requested", "eligible", "qos", "account", "exclusive",
+	"hold", "released", "nice"}
 
 func TestSiteIsAWholeBundle(t *testing.T) {
 	w := mustSite(t, smallSite(), 4)
@@ -217,7 +243,7 @@ func TestSiteIsAWholeBundle(t *testing.T) {
 	var filled []string
 	for _, f := range b.Info().Filled {
 		filled = append(filled, f.Column)
-		if f.Column != "gpu_type" && f.Column != "gpu_mem" {
+		if f.Column != "gpu_type" && f.Column != "gpu_mem" && f.Column != "hold" {
 			require.True(t, f.Varies, f.Column)
 		}
 	}
