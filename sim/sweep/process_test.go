@@ -19,10 +19,18 @@ import (
 )
 
 // TestMain lets the test binary be a worker process: with a study in its
-// environment it works on it and exits.
+// environment it works on it and exits. It can be the second process of an
+// examination, too.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("ORRERY_TEST_STUDY"); dir != "" {
 		os.Exit(beWorker(dir))
+	}
+	if os.Getenv("ORRERY_TEST_PEER") != "" && len(os.Args) == 2 {
+		if err := AnswerExamination(os.Args[1], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
