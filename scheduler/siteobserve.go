@@ -363,6 +363,24 @@ func (s *Site) granted(f *model.Fact) {
 	s.unclaim(ref)
 }
 
+// Adopt proposes that the waiting job under ref runs on the nodes of p, which are
+// free: it ran there before this scheduler began. The answer is observed like any
+// other; the proposal lives until the next one or the next Plan. A job that may
+// not start for its own sake gets none.
+func (s *Site) Adopt(now model.Time, ref model.Ref, p *model.Placement) []model.Proposal {
+	j := &s.jobs[ref]
+	if s.plan.Proposals = s.plan.Proposals[:0]; j.phase != waiting {
+		return nil
+	}
+	s.chosen.Set(p)
+	s.chosenBorrows = false
+	for v := range s.home {
+		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(p, s.home[v]) > 0
+	}
+	s.propose(j.lane, ref, now)
+	return s.plan.Proposals
+}
+
 // refused takes in that the quorum did not grant a proposal.
 func (s *Site) refused(f *model.Fact) {
 	j := &s.jobs[f.Ref]

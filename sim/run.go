@@ -181,11 +181,14 @@ type run struct {
 	series *metric.Series
 	print  des.Fingerprint
 	facts  []model.Fact
-	res    Result
-	begun  bool
-	passed model.Time // last pass of the cycle
-	units  int64      // of the cluster
-	index  int64      // of the next fact
+	// running are the jobs that ran before a warm start, until they are placed.
+	running []model.Fact
+	resumed bool
+	res     Result
+	begun   bool
+	passed  model.Time // last pass of the cycle
+	units   int64      // of the cluster
+	index   int64      // of the next fact
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
 	site     *siteResults // nil on a plain machine
@@ -208,7 +211,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	switch {
 	case cfg.WarmupJobs == NoWarmup:
 		cfg.WarmupJobs = 0
-	case cfg.WarmupJobs == 0 && cfg.Warmup == 0:
+	case cfg.WarmupJobs == 0 && cfg.Warmup == 0 && !p.warm.OK: // a warm start needs no more warming up
 		cfg.WarmupJobs = src.Info().Rows / 100
 	}
 	if p.site != nil {
@@ -354,7 +357,7 @@ func (r *run) arrival() (model.Time, error) {
 			return 0, err
 		}
 	}
-	return r.batch.Submit[r.pos], nil
+	return r.plan.warm.From(r.batch.Submit[r.pos]), nil
 }
 
 // instant handles everything that happens at now, round by round: what is
@@ -396,6 +399,20 @@ func (r *run) collect(now model.Time) error {
 	if r.world.Next() == now {
 		r.facts = append(r.facts, r.world.Take(now)...)
 	}
+	if !r.warms(now) {
+		return r.arrivals(now)
+	}
+	r.loop.Observe(now, r.facts) // so that nobody is placed on nodes that are down
+	r.facts = r.facts[:0]
+	if err := r.arrivals(now); err != nil {
+		return err
+	}
+	r.resume(now)
+	return nil
+}
+
+// arrivals gathers the submissions of now.
+func (r *run) arrivals(now model.Time) error {
 	for {
 		at, err := r.arrival()
 		switch {
@@ -413,7 +430,10 @@ func (r *run) collect(now model.Time) error {
 		if err != nil {
 			return err
 		}
-		if ok {
+		switch {
+		case ok && r.warms(now) && r.world.Resumes(f.Ref):
+			r.running = append(r.running, f)
+		case ok:
 			r.facts = append(r.facts, f)
 		}
 		r.pos++

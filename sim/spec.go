@@ -138,6 +138,7 @@ type plan struct {
 	order  drive.EventOrder
 	strict bool      // infeasible jobs fail the run
 	site   *sitePlan // instead of core and world, on a site
+	warm   world.Warm
 }
 
 // Tables is what a spec needs to know of a trace besides its jobs.
@@ -152,7 +153,8 @@ type Tables interface {
 // resolve checks every setting and derives the configurations for the trace.
 func (s Spec) resolve(src Tables) (plan, error) {
 	info, nodes := src.Info(), src.Nodes()
-	p := plan{spec: s}
+	p := plan{spec: s, warm: world.Warm(info.WarmStart)}
+	p.world.Warm = p.warm
 	var err error
 	if s.Semantics != Semantics {
 		return p, usagef("the spec is of semantics %d, this binary has %d: replay it with the version that made it", s.Semantics, Semantics)

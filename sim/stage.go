@@ -35,6 +35,11 @@ type stage interface {
 	inspect(b *traces.Batch, i int) error
 	state() *world.State
 	awkward() *world.Awkward
+	// Resumes and Warming are of a warm start, see package world. recorded lists
+	// the jobs that ran then on nodes that are known.
+	Resumes(model.Ref) bool
+	Warming(bool)
+	recorded() []world.Resumption
 }
 
 // stage sets up a core and its world.
@@ -96,6 +101,9 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 	return nil
 }
 
+// recorded lists nothing: nodes of a plain machine are alike, and chosen anew.
+func (s plainStage) recorded() []world.Resumption { return nil }
+
 func (s plainStage) state() *world.State     { return &s.World.State }
 func (s plainStage) awkward() *world.Awkward { return &s.World.Awkward }
 
@@ -110,6 +118,8 @@ func (s siteStage) submission(b *traces.Batch, i int) (model.Fact, bool, error) 
 }
 
 func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect(b, i, s.never) }
+
+func (s siteStage) recorded() []world.Resumption { return s.Site.Resumptions() }
 
 func (s siteStage) state() *world.State     { return &s.Site.State.State }
 func (s siteStage) awkward() *world.Awkward { return &s.Site.Awkward }

@@ -40,7 +40,7 @@ func (r *run) watcher() watcher {
 	}
 	s := &r.plan.spec
 	cfg := watch.PlainConfig{
-		Units: r.plan.world.Cluster.Units, Overrun: s.Overrun == "extend", Backfill: r.plan.core.Backfill.String(),
+		Units: r.plan.world.Cluster.Units, Overrun: s.Overrun == "extend", Backfill: r.plan.core.Backfill.String(), Begin: r.plan.warm.From(0),
 	}
 	oneCore := s.Cluster.Procs > 0
 	prompt := s.QuorumLatency == 0 && s.QuorumJitter == 0
@@ -52,7 +52,7 @@ func (r *run) watcher() watcher {
 func (r *run) siteWatcher(p *sitePlan) watcher {
 	w := &p.world
 	cfg := watch.Config{
-		Site: p.core.Site, Shared: p.core.Shared, Overrun: p.core.Extend, Records: true,
+		Site: p.core.Site, Shared: p.core.Shared, Overrun: p.core.Extend, Records: true, Begin: r.plan.warm.From(0),
 		Slack: w.StartDelay + w.Exit.KillGrace + w.Visible,
 		Ledger: func(t model.TenantID, now model.Time) (node, gpu model.Duration) {
 			return r.core.(*scheduler.Site).Book().Consumed(t, now)

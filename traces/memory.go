@@ -72,11 +72,26 @@ func (t *Tables) survey(name string, meta *Meta) (hash string, filled []Filled, 
 	}
 	h.jobs, err = digestRows(name, "jobs", t.Jobs, jobFields, meta.Epoch, look)
 	for _, next := range []func() error{
-		func() (err error) { h.deps, err = digestRows(name, "deps", t.Deps, depFields, meta.Epoch, nil); return err },
-		func() (err error) { h.nodes, err = digestRows(name, "nodes", t.Nodes, nodeFields, meta.Epoch, nil); return err },
-		func() (err error) { h.tenants, err = digestRows(name, "tenants", t.Tenants, tenantFields, meta.Epoch, nil); return err },
-		func() (err error) { h.events, err = digestRows(name, "events", t.Events, eventFields, meta.Epoch, nil); return err },
-		func() (err error) { h.prices, err = digestRows(name, "prices", t.Prices, priceFields, meta.Epoch, nil); return err },
+		func() (err error) {
+			h.deps, err = digestRows(name, "deps", t.Deps, depFields, meta.Epoch, nil)
+			return err
+		},
+		func() (err error) {
+			h.nodes, err = digestRows(name, "nodes", t.Nodes, nodeFields, meta.Epoch, nil)
+			return err
+		},
+		func() (err error) {
+			h.tenants, err = digestRows(name, "tenants", t.Tenants, tenantFields, meta.Epoch, nil)
+			return err
+		},
+		func() (err error) {
+			h.events, err = digestRows(name, "events", t.Events, eventFields, meta.Epoch, nil)
+			return err
+		},
+		func() (err error) {
+			h.prices, err = digestRows(name, "prices", t.Prices, priceFields, meta.Epoch, nil)
+			return err
+		},
 	} {
 		if err != nil {
 			return "", nil, err

@@ -212,6 +212,10 @@ func (l *Loop) stepSequential(now model.Time, facts []model.Fact) {
 	}
 }
 
+// Commit submits proposals that no pass has made: of jobs that ran before the
+// scheduler began.
+func (l *Loop) Commit(now model.Time, proposals []model.Proposal) { l.submit(now, proposals) }
+
 // keep copies the proposals of a plan, for they are not submitted before the
 // next one is made.
 func (l *Loop) keep(plan *scheduler.Plan) {

@@ -20,7 +20,8 @@ type PlainConfig struct {
 	FCFS bool
 	// Prompt says that a pass follows every fact at once, on one-core nodes.
 	Prompt   bool
-	Backfill string // none, first-fit, easy or conservative
+	Backfill string     // none, first-fit, easy or conservative
+	Begin    model.Time // submissions of before are observed then
 }
 
 // Plain checks the log of a plain machine. It implements the recorder port and
@@ -117,7 +118,7 @@ func (w *Plain) Fact(now model.Time, f *model.Fact) {
 		if j != nil {
 			w.fail(2, f.Job, "a second submission", "one")
 		}
-		if f.Submit != now {
+		if max(f.Submit, w.cfg.Begin) != now {
 			w.fail(4, f.Job, "it is observed at "+now.String(), "its submission, "+f.Submit.String())
 		}
 		j = &plainJob{id: f.Job, submit: f.Submit, walltime: f.Walltime, request: f.Request}

@@ -60,7 +60,11 @@ func (w *Watcher) Job(r *model.JobRecord) {
 	if r.Allocated.Nodes != j.nodeTime {
 		w.fail(29, j, model.Duration(r.Allocated.Nodes).String()+" of node time recorded", model.Duration(j.nodeTime).String())
 	}
-	if j.attempts > 0 && r.Runtime != j.kept+j.last {
+	before := model.Duration(0) // worked off before a warm start
+	if r.Start != model.AbsentTime && r.Start < w.cfg.Begin && r.Runtime > j.kept+j.last {
+		before = w.cfg.Begin.Sub(r.Start)
+	}
+	if j.attempts > 0 && r.Runtime != before+j.kept+j.last {
 		w.fail(30, j, "work of "+r.Runtime.String()+" recorded", fmt.Sprintf("the %s kept by its attempts and the %s lost in the one that it left with", j.kept, j.last))
 	}
 }

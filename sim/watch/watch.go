@@ -74,6 +74,8 @@ type Config struct {
 	// after it: what agents take to start a job, to end it, and to notice.
 	Overrun bool
 	Slack   model.Duration
+	// Begin is a warm start: submissions of before are observed then.
+	Begin model.Time
 	// Records says that the records of jobs and attempts come as well.
 	Records bool
 	// Ledger is what the scheduler has booked for a tenant up to an instant, in
@@ -230,7 +232,7 @@ func (w *Watcher) submitted(f *model.Fact) {
 		w.fail(2, j, "a second submission", "one")
 		return
 	}
-	if j.Submit != w.now {
+	if max(j.Submit, w.cfg.Begin) != w.now {
 		w.fail(4, j, "it is observed at "+w.now.String(), "its submission, "+j.Submit.String())
 	}
 	w.jobs[j.Job], w.refs[f.Ref], j.ref = j, j.Job, f.Ref

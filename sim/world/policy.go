@@ -62,11 +62,15 @@ const (
 	RuleRoundedUp                 // kept: shares of a node rounded up to whole units
 	RuleUnknownName               // kept: a name that the site does not know is left out
 	RuleUntimed                   // kept: a service or session without a runtime
+	RuleRanBefore                 // kept: goes on with what is left at a warm start
+	RuleWaitedBefore              // kept: waits since before a warm start
+	RuleNotResumed                // kept: ran at a warm start and found no place
 	numRules
 )
 
 var ruleNames = [numRules]string{
 	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
+	"ran-before", "waited-before", "not-resumed",
 }
 
 var ruleDocs = [numRules]string{
@@ -82,6 +86,9 @@ var ruleDocs = [numRules]string{
 	"kept: the share of a node was rounded up to whole units",
 	"kept: a tenant that the site does not have, or a partition, quality of service or reservation of a site without any, counts as none",
 	"kept: a service or session without a runtime; it leaves when it was cancelled or ended in the log, else at the last instant that any row tells of",
+	"kept: it ran when the replay begins, and is placed first for what is left of it",
+	"kept: it waited when the replay begins",
+	"kept: it ran when the replay begins, but there was no place for it; it waits for one with what is left of it",
 }
 
 // String is the spelling in run.json.

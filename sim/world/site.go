@@ -38,6 +38,10 @@ type Site struct {
 	begun    bool  // now is an instant of the replay
 	pressure pressure
 
+	warming     bool         // proposals are answered at once
+	resumptions []Resumption // not read yet
+	adopted     []uint64     // GPUs of each node that they hold
+
 	freed     []model.NodeID
 	hit       []model.Ref
 	inspected model.Allocation
@@ -79,6 +83,7 @@ type life struct {
 	flying  int32          // proposals that wait for an answer
 	since   model.Time     // when what it holds last changed
 	present bool           // in the system
+	resumes bool           // ran before the replay began, and has not started in it
 }
 
 // NewSite returns a world with an idle site that reports to sink. cfg must be
@@ -143,7 +148,7 @@ func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) mod
 // a traces.DataError: the row names what the site does not have.
 func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
 	s.forget()
-	s.advance(b.Submit[i])
+	s.advance(s.cfg.Warm.From(b.Submit[i]))
 	ref := s.ref()
 	l := &s.lives[ref]
 	a := s.alloc(ref)
@@ -160,6 +165,9 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 		s.unused = append(s.unused, ref)
 		return f, false, nil
 	}
+	if s.cfg.Warm.OK {
+		s.resume(ref, b, i)
+	}
 	return s.enter(ref), true, nil
 }
 
@@ -174,8 +182,8 @@ func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
 	if ok, err = s.rows.Allocation(b, i, a); !ok {
 		return false, err
 	}
-	if a.Hold {
-		l.release = b.Attr.Released[i]
+	if a.Hold && b.Attr.Released[i] != model.AbsentTime {
+		l.release = s.cfg.Warm.From(b.Attr.Released[i])
 	}
 	l.outcome = s.rows.outcome(b, i)
 	if l.runtime == model.AbsentDuration {
@@ -224,7 +232,7 @@ func (s *Site) untimed(b *traces.Batch, i int, l *life) {
 	default:
 		l.cancel, l.outcome = s.cfg.Horizon, model.Completed
 	}
-	l.cancel = max(l.cancel, l.alloc.Submit)
+	l.cancel = max(l.cancel, s.cfg.Warm.From(l.alloc.Submit))
 }
 
 // allocChunk is the number of allocations in one piece of Site.allocs, which

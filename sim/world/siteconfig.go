@@ -28,6 +28,8 @@ type SiteConfig struct {
 	// Horizon is the last instant that a row tells of: until then run services of
 	// which the trace does not say how long they ran.
 	Horizon model.Time
+	// Warm is when the replay begins, if not with the first row.
+	Warm Warm
 	// Visible bounds how long after an end the quorum learns of it: a uniform
 	// draw by job and attempt. Until then the job holds its nodes.
 	Visible model.Duration

@@ -20,6 +20,9 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	l.holds = s.measure(l.alloc, s.quorum.Held(ref))
 	l.rec.Nodes = l.holds.nodes
 	l.began, l.opens = now, now.Add(s.cfg.StartDelay)
+	if l.resumes {
+		l.opens, l.resumes = now, false
+	}
 	l.works = l.opens
 	if l.kept > 0 {
 		l.works = l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))

@@ -11,6 +11,10 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 	s.advance(now)
 	for i := range proposals {
 		p := &proposals[i]
+		if s.warming {
+			dst = append(dst, s.decide(p))
+			continue
+		}
 		answer := now
 		if s.cfg.Latency != 0 || s.cfg.Jitter != 0 {
 			answer = answer.Add(s.latency(&s.lives[p.Ref]))

@@ -25,6 +25,7 @@ type Config struct {
 	Latency model.Duration
 	Jitter  model.Duration
 	Seed    uint64
+	Warm    Warm // when the replay begins, if not with the first row
 }
 
 var latencyStream = draw.StreamOf("quorum latency")
@@ -49,6 +50,7 @@ type World struct {
 	facts   []model.Fact
 	left    []model.JobRecord // at this instant
 	attempt model.AttemptRecord
+	warming bool // proposals are answered at once
 
 	Awkward Awkward
 	State   State
@@ -78,6 +80,7 @@ type job struct {
 	inFlight bool           // proposal waits for its answer
 	tries    uint32         // proposals so far
 	present  bool           // in the system
+	ran      model.Duration // before the replay began
 }
 
 // New returns a world with an idle cluster that reports to sink.
@@ -118,15 +121,16 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 		request: req, runtime: runtime, cancel: model.AbsentTime,
 	}
 	j.rec.Walltime = w.cfg.Policy.walltime(b.Walltime[i], runtime, id, &w.Awkward)
+	at := w.cfg.Warm.From(b.Submit[i])
 	if runtime == model.AbsentDuration {
 		w.Awkward.note(RuleWithdrawn, id)
-		j.cancel = max(cancel, b.Submit[i])
+		j.cancel = max(cancel, at)
 	}
 	w.State.Submitted++
 	if !possible(req) {
 		w.Awkward.note(RuleTooLarge, id)
 		j.rec.State, j.rec.Reason = model.Rejected, model.ReasonTooLarge
-		w.leave(&j, b.Submit[i])
+		w.leave(&j, at)
 		return f, false
 	}
 	if runtime == 0 {
@@ -135,6 +139,10 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 	if runtime > j.rec.Walltime {
 		w.Awkward.note(RuleOverrun, id)
 	}
+	if ran := w.cfg.Warm.before(b, i); ran > 0 && runtime != model.AbsentDuration {
+		j.ran, j.rec.Start = ran, max(b.Start[i], b.Submit[i])
+	}
+	w.cfg.Warm.note(b, i, j.ran, &w.Awkward)
 	return w.enter(&j), true
 }
 
@@ -176,7 +184,7 @@ func (w *World) enter(j *job) model.Fact {
 	w.State.QueuedUnits += int64(j.request.Units)
 	f := model.Fact{
 		Kind: model.FactSubmitted, Job: j.rec.Job, Ref: ref,
-		Submit: j.rec.Submit, Walltime: j.rec.Walltime, Request: j.request,
+		Submit: j.rec.Submit, Walltime: less(j.rec.Walltime, j.ran), Request: j.request,
 	}
 	w.quorum.Apply(&f)
 	return f
@@ -208,7 +216,7 @@ func (w *World) Take(t model.Time) []model.Fact {
 func (w *World) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {
 	for i := range proposals {
 		p := &proposals[i]
-		if w.cfg.Latency == 0 && w.cfg.Jitter == 0 {
+		if w.cfg.Latency == 0 && w.cfg.Jitter == 0 || w.warming {
 			dst = append(dst, w.decide(p))
 			continue
 		}
@@ -275,15 +283,15 @@ func (w *World) Start(now model.Time, ref model.Ref) {
 
 // lasts says for how long the job runs from now on, and settles how it ends.
 func (w *World) lasts(now model.Time, j *job) model.Duration {
-	d := j.runtime
+	d := less(j.runtime, j.ran)
 	j.rec.Reason = model.ReasonNone
 	if d == model.AbsentDuration {
 		// It never ran in the log and its owner withdrew it then: started
 		// here, it runs until its owner does the same.
 		d, j.rec.Reason = j.cancel.Sub(now), model.ReasonCancelled
 	}
-	if w.cfg.Policy.Overrun == Kill && d > j.rec.Walltime {
-		d, j.rec.Reason = j.rec.Walltime, model.ReasonWalltimeLimit
+	if most := less(j.rec.Walltime, j.ran); w.cfg.Policy.Overrun == Kill && d > most {
+		d, j.rec.Reason = most, model.ReasonWalltimeLimit
 	}
 	return d
 }
@@ -312,7 +320,7 @@ func (w *World) end(t model.Time, ref model.Ref) {
 	}
 	start := j.rec.Start
 	w.attempt = model.AttemptRecord{
-		Job: j.rec.Job, ID: j.rec.ID, Attempt: j.rec.Attempts, Start: start, End: t,
+		Job: j.rec.Job, ID: j.rec.ID, Attempt: j.rec.Attempts, Start: w.cfg.Warm.From(start), End: t,
 		Outcome: outcome, Procs: j.rec.Procs, Placement: *w.quorum.Held(ref),
 	}
 	w.sink.Attempt(&w.attempt)

@@ -13,7 +13,6 @@ type Account struct {
 	Changed []traces.Rule `json:"changed,omitempty"`
 	// Notes are what was measured: loads before and after, for instance.
 	Notes []string `json:"notes,omitempty"`
-
 }
 
 // Balanced says whether the counts add up.

@@ -242,12 +242,14 @@ func (s *Set) Windows(length model.Duration, count int, warm bool) ([]*Set, erro
 	return out, nil
 }
 
-// Window is the step of that name.
+// Window is the step of that name; an end of Never cuts nothing off.
 func (s *Set) Window(begin, end model.Time, warm bool) (*Set, error) {
-	r := Recipe{{Name: "window", Args: []Arg{
-		{"begin", "=", spanText(begin.Sub(0))}, {"end", "=", spanText(end.Sub(0))}, {"warm", "=", strconv.FormatBool(warm)},
-	}}}
-	return s.Apply(r, nil)
+	args := []Arg{{"begin", "=", spanText(begin.Sub(0))}}
+	if end != model.Never {
+		args = append(args, Arg{"end", "=", spanText(end.Sub(0))})
+	}
+	args = append(args, Arg{"warm", "=", strconv.FormatBool(warm)})
+	return s.Apply(Recipe{{Name: "window", Args: args}}, nil)
 }
 
 // spanText is a span as recipes write it.

@@ -1,0 +1,174 @@
+package world
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// Warm is the instant at which a replay begins in the middle of a log, if it
+// does. Jobs submitted before it come then: those that ran in the log go on with
+// what is left of their run time and their request, the others wait. What was
+// worked off before counts as saved.
+type Warm traces.Opt[model.Time]
+
+// From is t, or the beginning of the replay where that is later.
+func (w Warm) From(t model.Time) model.Time {
+	if w.OK {
+		return max(t, w.V)
+	}
+	return t
+}
+
+// before says for how long row i had run when the replay begins; 0 when it had
+// not started, or comes later.
+func (w Warm) before(b *traces.Batch, i int) model.Duration {
+	if !w.OK || b.Submit[i] >= w.V || b.Start[i] == model.AbsentTime || b.Start[i] >= w.V {
+		return 0
+	}
+	return w.V.Sub(max(b.Start[i], b.Submit[i]))
+}
+
+// note counts a row of before the beginning.
+func (w Warm) note(b *traces.Batch, i int, ran model.Duration, awkward *Awkward) {
+	switch {
+	case !w.OK || b.Submit[i] >= w.V:
+	case ran > 0:
+		awkward.note(RuleRanBefore, b.ID[i])
+	default:
+		awkward.note(RuleWaitedBefore, b.ID[i])
+	}
+}
+
+// less is what is left of a span after ran of it; Forever stays.
+func less(d, ran model.Duration) model.Duration {
+	if d == model.Forever || d == model.AbsentDuration {
+		return d
+	}
+	return max(0, d-ran)
+}
+
+// Resumes says whether the job under ref, just submitted, ran before the
+// beginning of the replay.
+func (w *World) Resumes(ref model.Ref) bool { return w.jobs[ref].ran > 0 }
+
+// Warming makes the quorum answer at once, or no more: what ran before the
+// replay was granted long ago. At its end it counts the jobs that found no place.
+func (w *World) Warming(on bool) {
+	if w.warming = on; on {
+		return
+	}
+	for ref := range w.jobs {
+		if j := &w.jobs[ref]; j.present && j.ran > 0 && j.rec.State == model.Pending {
+			j.rec.Start = model.AbsentTime
+			w.Awkward.note(RuleNotResumed, j.rec.ID)
+		}
+	}
+}
+
+// Resumption is a job that ran before the replay, and where.
+type Resumption struct {
+	Ref       model.Ref
+	Placement model.Placement
+}
+
+// Resumes says whether the job under ref, just submitted, ran before the
+// beginning of the replay.
+func (s *Site) Resumes(ref model.Ref) bool { return s.lives[ref].resumes }
+
+// Resumptions lists the jobs that ran before the replay on nodes that are known,
+// ready and, in this order, not taken twice. It is read once.
+func (s *Site) Resumptions() []Resumption {
+	out := s.resumptions
+	s.resumptions, s.adopted = nil, nil
+	return out
+}
+
+// Warming makes the quorum answer at once, or no more, see World.Warming.
+func (s *Site) Warming(on bool) {
+	if s.warming = on; on {
+		return
+	}
+	for ref := range s.lives {
+		l := &s.lives[ref]
+		if l.present && l.resumes && l.rec.State == model.Pending {
+			l.rec.Start, l.resumes = model.AbsentTime, false
+			s.Awkward.note(RuleNotResumed, l.rec.ID)
+		}
+	}
+}
+
+// resume settles how a job that ran before the replay goes on.
+func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) {
+	l := &s.lives[ref]
+	ran := s.cfg.Warm.before(b, i)
+	s.cfg.Warm.note(b, i, ran, &s.Awkward)
+	if ran == 0 {
+		return
+	}
+	l.resumes = true
+	if l.runtime != model.AbsentDuration { // else it runs until it is cancelled
+		l.kept = min(ran, l.runtime)
+	}
+	l.rec.Start = max(b.Start[i], b.Submit[i])
+	l.limit = less(l.limit, ran)
+	a := l.alloc
+	a.Walltime, a.Hold, a.Deps, l.release = l.limit, false, a.Deps[:0], model.AbsentTime
+	a.Eligible, l.rec.Eligible = a.Submit, min(l.rec.Eligible, l.rec.Start)
+	if i < len(b.RanOn) {
+		if p, ok := s.recorded(b.RanOn[i], a); ok {
+			s.resumptions = append(s.resumptions, Resumption{ref, p})
+		}
+	}
+}
+
+// recorded reads names of nodes, apart by commas or spaces; false when they are
+// not as many nodes of the site as a asks for, ready, with room beside those that
+// were read before.
+func (s *Site) recorded(text string, a *model.Allocation) (p model.Placement, ok bool) {
+	var nodes []model.NodeID
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		i := slices.IndexFunc(s.site.Nodes, func(n model.Node) bool { return n.Name == name })
+		if i < 0 || s.nodes[i].state != model.Ready {
+			return p, false
+		}
+		nodes = append(nodes, model.NodeID(i))
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	if n := int32(len(nodes)); n < a.NodesMin || n > a.NodesMax {
+		return p, false
+	}
+	if s.adopted == nil {
+		s.adopted = make([]uint64, len(s.nodes))
+	}
+	masks := make([]uint64, len(nodes))
+	for k, n := range nodes {
+		all := uint64(1)<<max(s.site.Nodes[n].GPUs, 1) - 1
+		free := all &^ s.adopted[n]
+		if masks[k] = free; a.GPUs == 0 && free != all || bits.OnesCount64(free) < int(a.GPUs) {
+			return p, false
+		}
+		for a.GPUs > 0 && bits.OnesCount64(masks[k]) > int(a.GPUs) {
+			masks[k] &= masks[k] - 1
+		}
+	}
+	set := model.NewNodeSet(len(s.nodes))
+	for k, n := range nodes {
+		s.adopted[n] |= masks[k]
+		if a.GPUs > 0 {
+			p.Shares = append(p.Shares, model.NodeShare{Node: n, Units: a.GPUs, GPUs: masks[k]})
+			continue
+		}
+		set.Add(n)
+	}
+	for w, mask := range set {
+		if mask != 0 {
+			p.Words = append(p.Words, model.NodeWord{Word: int32(w), Mask: mask})
+		}
+	}
+	return p, true
+}
