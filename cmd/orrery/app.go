@@ -105,8 +105,11 @@ program. Then name a log of your own.`,
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.versionCommand(),
+		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.doctorCommand(), m.versionCommand(),
 	)
+	if taskRunner != nil {
+		root.AddCommand(m.workerCommand())
+	}
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Additional help topics:", "Help topics:",

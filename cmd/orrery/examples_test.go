@@ -53,6 +53,7 @@ func workplace(t *testing.T) {
 	require.NoError(t, os.WriteFile("slurm.conf", []byte("NodeName=n[1-8] CPUs=16 Gres=gpu:4\nPartitionName=all Nodes=ALL\n"), 0o600))
 	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
 	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
+	echoStudy(t, "study", 0, 20)
 }
 
 // promptly is the schedule of smallLog on a machine that is large enough for
