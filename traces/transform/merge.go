@@ -75,10 +75,7 @@ func mergeAll(sets []*Set, a *Account) (*Set, error) {
 		for _, d := range p.set.Deps {
 			out.Deps = append(out.Deps, traces.Dep{Job: d.Job + p.offset, On: d.On + p.offset, Condition: d.Condition})
 		}
-		for _, e := range p.set.Events {
-			e.Time = e.Time.Add(p.shift)
-			out.Events = append(out.Events, e)
-		}
+		out.Events = append(out.Events, others(out.Events, p)...)
 		for _, x := range p.set.Prices {
 			x.Time = x.Time.Add(p.shift)
 			out.Prices = append(out.Prices, x)
@@ -95,7 +92,6 @@ func mergeAll(sets []*Set, a *Account) (*Set, error) {
 		}
 	}
 	slices.SortStableFunc(out.Events, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })
-	out.Events = unique(out.Events)
 	slices.SortStableFunc(out.Prices, func(a, b traces.Price) int { return cmp.Compare(a.Time, b.Time) })
 	before := len(out.Prices)
 	out.Prices = slices.CompactFunc(out.Prices, func(a, b traces.Price) bool { return a.Time == b.Time })
@@ -106,15 +102,16 @@ func mergeAll(sets []*Set, a *Account) (*Set, error) {
 	return &out, nil
 }
 
-// unique leaves out events that two traces have alike. They ascend by time.
-func unique(events []traces.Event) []traces.Event {
+// others are the events of a part that are not among those of the parts before:
+// two logs of one machine both tell of its failures.
+func others(before []traces.Event, p *part) []traces.Event {
+	had := make(map[traces.Event]bool, len(before))
+	for _, e := range before {
+		had[e] = true
+	}
 	var out []traces.Event
-	for _, e := range events {
-		again := false
-		for i := len(out) - 1; i >= 0 && out[i].Time == e.Time && !again; i-- {
-			again = out[i] == e
-		}
-		if !again {
+	for _, e := range p.set.Events {
+		if e.Time = e.Time.Add(p.shift); !had[e] {
 			out = append(out, e)
 		}
 	}
