@@ -95,7 +95,8 @@ func (r *resolver) agree() {
 			r.problems.add(profileKey(i, "backfill"), "found conservative, which reserves whole nodes and cannot divide them: use backfill: easy, or sharing: whole")
 		}
 		if p.Preemption.Enabled {
-			r.same(&exits, i, "all victims of a site have the same time to leave", "preemption.timeout", "preemption.extension", "preemption.deferral", "preemption.kill_grace")
+			r.same(&exits, i, "all victims of a site have the same time to leave", "preemption.timeout", "preemption.extension", "preemption.deferral",
+				"preemption.deferrals_auto", "preemption.deferrals_manual", "preemption.kill_grace")
 		}
 		if p.Order == "multifactor" {
 			r.same(&shares, i, "a site keeps one tree of accounts", "multifactor.half_life", "multifactor.fair_tree", "multifactor.dampening")

@@ -221,7 +221,8 @@ func preemptionOf(p *profiles.Preemption, bandwidth int64) preempt.Config {
 		c.Rule = preempt.Banded
 	}
 	c.MaxVictims, c.NearCompletion, c.Timeout, c.Extension = p.MaxVictims, p.NearCompletion, p.Timeout, model.FixedOf(p.Extension)
-	c.Deferral, c.KillGrace, c.Bandwidth = p.Deferral, p.KillGrace, bandwidth
+	c.Deferral, c.DeferralsAuto, c.DeferralsManual = p.Deferral, p.DeferralsAuto, p.DeferralsOwn
+	c.KillGrace, c.Bandwidth = p.KillGrace, bandwidth
 	return c
 }
 
