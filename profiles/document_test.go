@@ -23,9 +23,9 @@ func fieldsOfProfile() []field { return fieldsOf(reflect.TypeFor[Profile]()) }
 // TestDocumentsListTheKeys compares the tables of the documents with the keys
 // that exist.
 func TestDocumentsListTheKeys(t *testing.T) {
-	for path, keys := range map[string][]Key{
-		"../docs/PROFILE-FORMAT.md": ProfileKeys(),
-		"../docs/CLUSTER-FORMAT.md": ClusterKeys(),
+	for path, keys := range map[string][]documentKey{
+		"../docs/PROFILE-FORMAT.md": profileKeys(),
+		"../docs/CLUSTER-FORMAT.md": clusterKeys(),
 	} {
 		doc, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -42,7 +42,60 @@ func TestDocumentsListTheKeys(t *testing.T) {
 	}
 }
 
-func keyTable(keys []Key) string {
+// documentKey is one key of a file as a document describes it.
+type documentKey struct {
+	Path    string // weights.priority; a list has [] behind its name
+	Type    string
+	Unit    string
+	Default string
+	Range   string   // 0 to 1, at least 0
+	Words   []string // that it may be
+	When    string   // other keys that it depends on
+	Doc     string
+}
+
+func profileKeys() []documentKey { return keysOf(reflect.TypeFor[Profile](), "") }
+
+func clusterKeys() []documentKey { return keysOf(reflect.TypeFor[Cluster](), "") }
+
+// span is the range of a key in words, "" when it has none.
+func (f field) span() string {
+	low, high := f.tag("min"), f.tag("max")
+	switch {
+	case low != "" && high != "":
+		return low + " to " + high
+	case low != "" && low != "0" && low != "0s":
+		return "at least " + low
+	}
+	return ""
+}
+
+func keysOf(t reflect.Type, path string) []documentKey {
+	var out []documentKey
+	for _, f := range fieldsOf(t) {
+		k := kindOf(f.Type)
+		key := documentKey{
+			Path: join(path, f.key), Type: kindNames[k], Unit: f.tag("unit"), Default: f.tag("default"),
+			Range: f.span(), Words: f.words(), When: f.tag("when"), Doc: f.tag("doc"),
+		}
+		if z := f.tag("zero"); z != "" && key.Default != z {
+			key.Words = append(key.Words, z)
+		}
+		if k == blocks {
+			key.Path += "[]"
+		}
+		out = append(out, key)
+		switch k {
+		case aBlock:
+			out = append(out, keysOf(f.Type, key.Path)...)
+		case blocks:
+			out = append(out, keysOf(f.Type.Elem(), key.Path)...)
+		}
+	}
+	return out
+}
+
+func keyTable(keys []documentKey) string {
 	var b strings.Builder
 	b.WriteString("\n| key | value | default | applies | meaning |\n|---|---|---|---|---|\n")
 	code := func(text string) string {
@@ -78,7 +131,7 @@ func keyTable(keys []Key) string {
 }
 
 func TestKeysAreComplete(t *testing.T) {
-	for _, k := range append(ProfileKeys(), ClusterKeys()...) {
+	for _, k := range append(profileKeys(), clusterKeys()...) {
 		require.NotEmpty(t, k.Doc, k.Path)
 		require.NotContains(t, k.Doc, "|", k.Path)
 		if k.Type == "number" || k.Type == "whole number" {

@@ -82,7 +82,7 @@ var passDifferences = []Difference{
 	{"preemption", "by class, for reclaim and for sensitive work, if the profile says so", "none", "Site.passAsCoded"},
 	{
 		"victims", "class, cost per node that helps, latest start; the superfluous are spared",
-		"cheapest first by minutes alone, whatever is free or of use (kept for comparison: the mode preempts nobody)", "preempt.CodedSelect, preempt.CodedCost",
+		"none, as the mode preempts nobody; the sources take the cheapest first by minutes alone, whatever is free or of use", "Site.passAsCoded",
 	},
 	{
 		"checkpoints worth writing", "by the size on each GPU and the time since the last one", "by a size for each node and the time since the start (kept for comparison)",

@@ -38,11 +38,6 @@ const (
 	Sensitive                // a blocked sensitive job
 )
 
-var triggers = [...]string{"priority", "reclaim", "sensitive"}
-
-// String is the spelling in files.
-func (t Trigger) String() string { return triggers[t] }
-
 // Config is how a vCluster preempts. DefaultConfig has the defaults.
 type Config struct {
 	// MaxVictims bounds the jobs that lose their nodes for one: 3.

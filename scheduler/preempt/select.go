@@ -157,26 +157,3 @@ func (t *taking) prune(most int) ([]int, bool) {
 	}
 	return t.order[:copy(t.order, t.order[kept:end])], true
 }
-
-// CodedSelect chooses as Lattice's code does: by cost alone, the cheapest first,
-// until the nodes they hold, usable or not, are as many as the pending job asks
-// for, whatever is free; at most cfg.MaxVictims. dst is overwritten with their
-// indices; equal costs stay in the order of candidates.
-func CodedSelect(cfg *Config, pendingClass, need int32, candidates []Victim, dst []int) ([]int, bool) {
-	dst = dst[:0]
-	for i := range candidates {
-		v := &candidates[i]
-		if v.Class < pendingClass && !v.Sensitive {
-			v.cost = int64(CodedCost(v))
-			dst = append(dst, i)
-		}
-	}
-	slices.SortStableFunc(dst, func(a, b int) int { return cmp.Compare(candidates[a].cost, candidates[b].cost) })
-	freed := int64(0)
-	for n := 0; n < min(len(dst), int(cfg.MaxVictims)); n++ {
-		if freed += int64(candidates[dst[n]].Nodes); freed >= int64(need) {
-			return dst[:n+1], true
-		}
-	}
-	return dst[:0], false
-}

@@ -1,10 +1,6 @@
 package preempt
 
-import (
-	"math"
-
-	"orrery/scheduler/model"
-)
+import "orrery/scheduler/model"
 
 // Victim is a running job that may have to give its nodes up, seen from the job
 // that wants them.
@@ -95,35 +91,3 @@ func valueOf(v *Victim) model.Duration {
 }
 
 func unbounded(v *Victim) bool { return v.Walltime <= 0 || v.Walltime == model.Forever }
-
-// CodedCost is the cost of Lattice's code, in minutes: it knows whole minutes
-// only, and neither the size of a checkpoint nor the class nor, but for a job
-// without checkpoints, the nodes.
-func CodedCost(v *Victim) model.Fixed {
-	elapsed := int64(max(v.Elapsed, 0) / model.Minute)
-	minutes := int64(writeAuto / model.Minute)
-	switch v.Checkpoint {
-	case model.CheckpointManual:
-		minutes = int64(writeManual / model.Minute)
-	case model.CheckpointNone:
-		minutes = times(int64(v.Nodes), elapsed)
-	}
-	cost := model.Fixed(min(minutes, math.MaxInt32/2))*model.One + codedValue(elapsed, v)
-	if v.Burst {
-		cost /= 2
-	}
-	return cost
-}
-
-func codedValue(elapsed int64, v *Victim) model.Fixed {
-	walltime := int64(v.Walltime / model.Minute)
-	switch {
-	case unbounded(v) || walltime <= 0:
-		return 0
-	case elapsed*tenths >= walltime*late:
-		return model.Fixed(valueLate/model.Minute) * model.One
-	case elapsed*tenths < walltime*early:
-		return model.Fixed(valueEarly/model.Minute) * model.One
-	}
-	return model.Ratio(elapsed*int64(valueFull/model.Minute), walltime)
-}

@@ -37,22 +37,22 @@ func TestCodedCost(t *testing.T) {
 		{none, 30, 240, 4, 132.5},
 	} {
 		v := Victim{Checkpoint: c.checkpoint, Elapsed: c.elapsed * model.Minute, Walltime: c.walltime * model.Minute, Nodes: c.nodes}
-		require.InDelta(t, c.cost, CodedCost(&v).Float(), 0, "%+v", c)
+		require.InDelta(t, c.cost, codedCost(&v).Float(), 0, "%+v", c)
 		v.Burst = true
-		require.InDelta(t, c.cost/2, CodedCost(&v).Float(), 0, "%+v with burst", c)
+		require.InDelta(t, c.cost/2, codedCost(&v).Float(), 0, "%+v with burst", c)
 		v.Burst, v.Walltime = false, model.Forever
 		if c.walltime == 0 {
-			require.InDelta(t, c.cost, CodedCost(&v).Float(), 0, "%+v", c)
+			require.InDelta(t, c.cost, codedCost(&v).Float(), 0, "%+v", c)
 		}
 	}
 	v := Victim{Checkpoint: auto, Elapsed: 216 * model.Minute, Walltime: 240 * model.Minute}
-	require.InDelta(t, 1005, CodedCost(&v).Float(), 0, "at nine tenths exactly")
+	require.InDelta(t, 1005, codedCost(&v).Float(), 0, "at nine tenths exactly")
 	v.Elapsed = 24 * model.Minute
-	require.InDelta(t, 15, CodedCost(&v).Float(), 0, "at one tenth exactly")
+	require.InDelta(t, 15, codedCost(&v).Float(), 0, "at one tenth exactly")
 	v.Elapsed += 59 * model.Second
-	require.InDelta(t, 15, CodedCost(&v).Float(), 0, "whole minutes only")
+	require.InDelta(t, 15, codedCost(&v).Float(), 0, "whole minutes only")
 	v = Victim{Checkpoint: none, Elapsed: 1 << 50, Nodes: 1 << 30}
-	require.Positive(t, CodedCost(&v))
+	require.Positive(t, codedCost(&v))
 }
 
 // Costs in GPU-minutes per usable node, with 4 GPUs on each node.
@@ -138,5 +138,5 @@ func TestConfigValidate(t *testing.T) {
 	ck = DefaultCheckpointConfig()
 	ck.Strategy = 3
 	require.ErrorContains(t, ck.Validate(), "young (1)")
-	require.Equal(t, "banded reclaim daly", Banded.String()+" "+Reclaim.String()+" "+DalyInterval.String())
+	require.Equal(t, "banded daly", Banded.String()+" "+DalyInterval.String())
 }
