@@ -35,7 +35,8 @@ func inProportion(x int64, n, of int32) int64 {
 
 // Draw is the power in W that a is reckoned with on p: what it states for
 // NodesMin in proportion, else the BusyPower of its whole nodes, or the part of
-// it that its GPUs are of the node's, rounded up. Cost: the nodes of p.
+// it that its GPUs are of the node's, rounded up. Cost: the nodes of p; Makes
+// does the same for the words of p.
 func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	if a.Power > 0 {
 		return inProportion(a.Power, p.Nodes(), a.NodesMin)
@@ -48,9 +49,14 @@ func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	}
 	for _, h := range p.Shares {
 		node := &s.Nodes[h.Node]
-		sum += (node.BusyPower*int64(h.Units) + int64(node.GPUs) - 1) / max(int64(node.GPUs), 1)
+		sum += partOfPower(node.BusyPower, h.Units, node.GPUs)
 	}
 	return sum
+}
+
+// partOfPower is the share of power that so many of a node's GPUs are, rounded up.
+func partOfPower(power int64, gpus, of int32) int64 {
+	return (power*int64(gpus) + int64(of) - 1) / max(int64(of), 1)
 }
 
 // Nodes goes over the nodes that w names, ascending.

@@ -20,6 +20,7 @@ func (s *Site) snapshot() Site {
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)
 	c.kept, c.need = slices.Clone(s.kept), nil
+	c.whole, c.parts, c.ready, c.guests = slices.Clone(s.whole), slices.Clone(s.parts), slices.Clone(s.ready), slices.Clone(s.guests)
 	return c
 }
 

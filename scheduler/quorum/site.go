@@ -1,6 +1,9 @@
 package quorum
 
 import (
+	"math/bits"
+	"slices"
+
 	"orrery/scheduler/model"
 )
 
@@ -10,14 +13,23 @@ import (
 // proposal that is refused changes nothing; of two that exclude each other the
 // first wins. Not safe for concurrent use. Once its tables have grown it
 // allocates nothing.
+//
+// What is asked of the whole nodes of a placement is asked of 64 at a time.
 type Site struct {
 	site    *model.Site
+	makes   *model.Makes
+	prints  model.Cut  // the nodes by conformance group, the unknown in one of -1
 	jobs    []resident // by Ref
 	nodes   []tenure
-	gpus    []model.Ref // holder of each GPU of the site
+	gpus    []model.Ref // holder of each GPU of the site, by those that share nodes
 	homes   []int32     // home nodes, by vCluster
 	lent    []int32     // of them, held by jobs of others
 	tenants []account
+
+	whole  model.NodeSet // nodes held by one job
+	parts  model.NodeSet // nodes of which jobs hold GPUs
+	ready  model.NodeSet // nodes whose state is Ready
+	guests model.NodeSet // nodes with jobs that are at home elsewhere
 
 	power, bandwidth share
 	sensitive        int32 // nodes held by sensitive jobs
@@ -46,13 +58,12 @@ type ask struct {
 	bandwidth int64 // B/s
 }
 
-// tenure is who holds a node.
+// tenure is what a node is like, and who shares it.
 type tenure struct {
-	state   model.NodeState
-	owner   model.Ref // of the whole node, or nobody
-	taken   uint64    // GPUs held by jobs that share it
-	gpus    int32     // its first in Site.gpus
-	foreign int32     // jobs on it that are at home elsewhere
+	state  model.NodeState
+	gpus   int32  // its first in Site.gpus
+	taken  uint64 // GPUs held by jobs that share it
+	guests int32  // of these, jobs that are at home elsewhere
 }
 
 // account is what a tenant may hold and holds.
@@ -68,11 +79,14 @@ type share struct{ used, limit int64 }
 // NewSite returns the books of an idle site. site must outlive them; what
 // changes in it later comes as facts.
 func NewSite(site *model.Site) *Site {
+	n := len(site.Nodes)
 	s := &Site{
-		site: site, nodes: make([]tenure, len(site.Nodes)),
-		homes: make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
+		site: site, makes: model.NewMakes(site), nodes: make([]tenure, n),
+		prints: model.NewCut(n, func(n model.NodeID) int32 { return max(site.Nodes[n].Fingerprint, -1) }),
+		homes:  make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
 		need:    make([]int32, len(site.VClusters)),
-		tenants: make([]account, len(site.Tenants)), kept: model.NewNodeSet(len(site.Nodes)),
+		tenants: make([]account, len(site.Tenants)), kept: model.NewNodeSet(n),
+		whole: model.NewNodeSet(n), parts: model.NewNodeSet(n), ready: model.NewNodeSet(n), guests: model.NewNodeSet(n),
 		power: share{limit: site.PowerCap}, bandwidth: share{limit: site.Bandwidth},
 	}
 	for i := range site.Tenants {
@@ -80,7 +94,8 @@ func NewSite(site *model.Site) *Site {
 	}
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
-		s.nodes[i] = tenure{state: n.State, owner: nobody, gpus: int32(len(s.gpus))}
+		s.nodes[i] = tenure{gpus: int32(len(s.gpus))}
+		s.setState(model.NodeID(i), n.State)
 		for range n.GPUs {
 			s.gpus = append(s.gpus, nobody)
 		}
@@ -104,16 +119,24 @@ func (s *Site) StateOf(ref model.Ref) (state model.JobState, ok bool) {
 	return s.jobs[ref].state, true
 }
 
-// OwnerOf is the job that holds node n as a whole, -1 when there is none.
-func (s *Site) OwnerOf(n model.NodeID) model.Ref { return s.nodes[n].owner }
+// OwnerOf is the job that holds node n as a whole, -1 when there is none. Cost:
+// the jobs in the system if somebody holds it.
+func (s *Site) OwnerOf(n model.NodeID) model.Ref {
+	if !s.whole.Has(n) {
+		return nobody
+	}
+	return model.Ref(slices.IndexFunc(s.jobs, func(j resident) bool {
+		return slices.ContainsFunc(j.held.Words, func(w model.NodeWord) bool { return w.Word == int32(n>>6) && w.Mask>>(n&63)&1 != 0 })
+	}))
+}
 
 // OwnerOfGPU is the job that holds GPU g of node n, alone or with the whole
-// node, -1 when there is none.
+// node, -1 when there is none. Cost: that of OwnerOf if a job holds the node.
 func (s *Site) OwnerOfGPU(n model.NodeID, g int32) model.Ref {
-	if t := &s.nodes[n]; t.owner == nobody {
-		return s.gpus[t.gpus+g]
+	if s.whole.Has(n) {
+		return s.OwnerOf(n)
 	}
-	return s.nodes[n].owner
+	return s.gpus[s.nodes[n].gpus+g]
 }
 
 // NodeState is the state of node n.
@@ -142,11 +165,16 @@ func (s *Site) present(ref model.Ref) bool {
 	return ref >= 0 && int(ref) < len(s.jobs) && s.jobs[ref].known
 }
 
-// foreign says whether j on node n is a guest: n is at home in another vCluster.
-func (s *Site) foreign(j *resident, n model.NodeID) bool {
-	home := s.site.Nodes[n].Home
-	return home >= 0 && home != j.VCluster
+// setState notes the state of node n.
+func (s *Site) setState(n model.NodeID, state model.NodeState) {
+	s.nodes[n].state = state
+	if s.ready.Remove(n); state == model.Ready {
+		s.ready.Add(n)
+	}
 }
+
+// foreign says whether nodes at home in home have j as a guest.
+func foreign(j *resident, home model.VClusterID) bool { return home >= 0 && home != j.VCluster }
 
 // take books what the job under ref holds, and drop takes it off the books.
 func (s *Site) take(ref model.Ref) { s.book(ref, ref, 1) }
@@ -155,20 +183,17 @@ func (s *Site) drop(ref model.Ref) { s.book(ref, nobody, -1) }
 func (s *Site) book(ref, owner model.Ref, by int32) {
 	j := &s.jobs[ref]
 	for _, w := range j.held.Words {
-		for n := range w.Nodes {
-			s.nodes[n].owner = owner
-			s.visit(j, n, by)
-		}
-	}
-	for _, h := range j.held.Shares {
-		t := &s.nodes[h.Node]
-		t.taken ^= h.GPUs
-		for g := range s.site.Nodes[h.Node].GPUs {
-			if h.GPUs>>g&1 != 0 {
-				s.gpus[t.gpus+g] = owner
+		s.whole[w.Word] ^= w.Mask
+		for _, c := range s.makes.Word(w.Word) {
+			home, m := s.makes.Of[c.Part].Home, c.Mask&w.Mask
+			if m != 0 && foreign(j, home) {
+				s.guests[w.Word] ^= m
+				s.lent[home] += by * int32(bits.OnesCount64(m))
 			}
 		}
-		s.visit(j, h.Node, by)
+	}
+	for i := range j.held.Shares {
+		s.bookShare(j, &j.held.Shares[i], owner, by)
 	}
 	if j.Tenant >= 0 {
 		s.tenants[j.Tenant].nodes += by * j.ask.nodes
@@ -181,14 +206,24 @@ func (s *Site) book(ref, owner model.Ref, by int32) {
 	s.bandwidth.used += int64(by) * j.ask.bandwidth
 }
 
-// visit counts a guest of a node in or out.
-func (s *Site) visit(j *resident, n model.NodeID, by int32) {
-	if !s.foreign(j, n) {
+// bookShare books the part h of a node that j holds, or takes it off the books.
+func (s *Site) bookShare(j *resident, h *model.NodeShare, owner model.Ref, by int32) {
+	t := &s.nodes[h.Node]
+	if t.taken ^= h.GPUs; t.taken != 0 {
+		s.parts.Add(h.Node)
+	} else {
+		s.parts.Remove(h.Node)
+	}
+	for m := h.GPUs; m != 0; m &= m - 1 {
+		s.gpus[t.gpus+int32(bits.TrailingZeros64(m))] = owner
+	}
+	home := s.site.Nodes[h.Node].Home
+	if !foreign(j, home) {
 		return
 	}
-	t := &s.nodes[n]
-	if before := t.foreign; before == 0 || before+by == 0 {
-		s.lent[s.site.Nodes[n].Home] += by
+	if before := t.guests; before == 0 || before+by == 0 {
+		s.lent[home] += by
+		s.guests[h.Node>>6] ^= 1 << (h.Node & 63)
 	}
-	t.foreign += by
+	t.guests += by
 }

@@ -26,7 +26,7 @@ func (s *Site) Apply(f *model.Fact) {
 	case model.FactReleased:
 		s.resident(f.Ref, f.Job).Hold = false
 	case model.FactNode:
-		s.nodes[f.Node].state = f.State
+		s.setState(f.Node, f.State)
 	case model.FactLimits:
 		s.tenants[f.Tenant].limits = *f.Limits
 	case model.FactPower:

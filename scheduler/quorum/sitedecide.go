@@ -8,7 +8,7 @@ import (
 )
 
 // Decide checks a proposal, commits it if it holds and returns the fact that
-// answers it. Cost: the nodes named, or held by the job that is to change.
+// answers it. Cost: the words and shares named, or held by the job that is to change.
 func (s *Site) Decide(p *model.Proposal) model.Fact {
 	f := model.Fact{Kind: model.FactRefused, Job: p.Job, Ref: p.Ref, Seq: p.Seq}
 	switch p.Kind {
@@ -138,20 +138,21 @@ func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
 // within counts the nodes of j that are at home in v, and those that are at
 // home nowhere.
 func (s *Site) within(j *resident, v model.VClusterID) (home, common int32) {
-	count := func(n model.NodeID) bool {
-		switch s.site.Nodes[n].Home {
+	count := func(at model.VClusterID, n int) {
+		switch at {
 		case -1:
-			common++
+			common += int32(n)
 		case v:
-			home++
+			home += int32(n)
 		}
-		return true
 	}
 	for _, w := range j.held.Words {
-		w.Nodes(count)
+		for _, c := range s.makes.Word(w.Word) {
+			count(s.makes.Of[c.Part].Home, bits.OnesCount64(c.Mask&w.Mask))
+		}
 	}
 	for _, h := range j.held.Shares {
-		count(h.Node)
+		count(s.site.Nodes[h.Node].Home, 1)
 	}
 	return home, common
 }
@@ -184,7 +185,7 @@ func (s *Site) check(p *model.Proposal, a *ask) model.Reason {
 	case j.IsSensitive() && !s.conform(&p.Placement):
 		return model.ReasonConformance
 	}
-	a.power, a.bandwidth = s.site.Draw(&j.Allocation, &p.Placement), j.Demand(a.nodes)
+	a.power, a.bandwidth = s.makes.Draw(&j.Allocation, &p.Placement), j.Demand(a.nodes)
 	return s.checkLimits(j, a)
 }
 
@@ -233,17 +234,35 @@ func (s *Site) checkWords(j *resident, p *model.Proposal) (own int32, why model.
 			return 0, model.ReasonBadPlacement
 		}
 		last = w.Word
-		for n := range w.Nodes {
-			t := &s.nodes[n]
-			if t.owner != nobody || t.taken != 0 {
-				return 0, model.ReasonNodesTaken
+		bad := w.Mask & (s.whole[w.Word] | s.parts[w.Word] | ^(s.ready[w.Word] | s.kept[w.Word]))
+		for _, c := range s.makes.Word(w.Word) {
+			home, m := s.makes.Of[c.Part].Home, c.Mask&w.Mask
+			switch {
+			case !foreign(j, home):
+				own += int32(bits.OnesCount64(m))
+			case m != 0 && !s.mayBorrow(j, p, home):
+				bad |= m
+			default:
+				s.need[home] += int32(bits.OnesCount64(m &^ s.guests[w.Word]))
 			}
-			if why = s.checkNode(j, p, n, &own); why != model.ReasonNone {
-				return 0, why
-			}
+		}
+		if bad != 0 {
+			return 0, s.objection(w.Word, bad&-bad)
 		}
 	}
 	return own, model.ReasonNone
+}
+
+// objection says why a job may not have the node that is bit of word w, given
+// that it may not.
+func (s *Site) objection(w int32, bit uint64) model.Reason {
+	switch {
+	case (s.whole[w]|s.parts[w])&bit != 0:
+		return model.ReasonNodesTaken
+	case (s.ready[w]|s.kept[w])&bit == 0:
+		return model.ReasonNodeNotReady
+	}
+	return model.ReasonNotOwned
 }
 
 // checkShares says what is wrong with the parts of nodes of p, and on how many
@@ -259,7 +278,7 @@ func (s *Site) checkShares(j *resident, p *model.Proposal) (own int32, why model
 		case h.Node <= last || j.GPUs == 0 || h.Units != j.GPUs || bits.OnesCount64(h.GPUs) != int(h.Units) ||
 			bits.Len64(h.GPUs) > int(s.site.Nodes[h.Node].GPUs):
 			return 0, model.ReasonBadPlacement
-		case t.owner != nobody || t.taken&h.GPUs != 0:
+		case s.whole.Has(h.Node) || t.taken&h.GPUs != 0:
 			return 0, model.ReasonNodesTaken
 		}
 		last = h.Node
@@ -270,43 +289,49 @@ func (s *Site) checkShares(j *resident, p *model.Proposal) (own int32, why model
 	return own, model.ReasonNone
 }
 
-// checkNode says why j may not be on node n although it is free, counts it in
-// own when it is not borrowed, and in s.need when it is and nobody else
-// borrows it.
+// checkNode says why j may not share node n although its GPUs are free, counts it
+// in own when it is not borrowed, and in s.need when it is and nobody else borrows
+// it.
 func (s *Site) checkNode(j *resident, p *model.Proposal, n model.NodeID, own *int32) model.Reason {
-	if s.nodes[n].state != model.Ready && !s.kept.Has(n) {
-		return model.ReasonNodeNotReady
-	}
-	if !s.foreign(j, n) {
-		*own++
-		return model.ReasonNone
-	}
 	home := s.site.Nodes[n].Home
-	if !p.Borrowed || j.VCluster < 0 || !s.site.VClusters[j.VCluster].Borrow || !s.site.VClusters[home].Lend || !j.Preemptible() {
+	switch {
+	case !s.ready.Has(n) && !s.kept.Has(n):
+		return model.ReasonNodeNotReady
+	case !foreign(j, home):
+		*own++
+	case !s.mayBorrow(j, p, home):
 		return model.ReasonNotOwned
-	}
-	if s.nodes[n].foreign == 0 {
+	case !s.guests.Has(n):
 		s.need[home]++
 	}
 	return model.ReasonNone
 }
 
+// mayBorrow says whether j may have nodes of home, another vCluster, by p.
+func (s *Site) mayBorrow(j *resident, p *model.Proposal, home model.VClusterID) bool {
+	return p.Borrowed && j.VCluster >= 0 && s.site.VClusters[j.VCluster].Borrow && s.site.VClusters[home].Lend && j.Preemptible()
+}
+
 // conform says whether all nodes of p are of one conformance group.
 func (s *Site) conform(p *model.Placement) bool {
-	print, known := int32(-1), true
-	same := func(n model.NodeID) bool {
-		f := s.site.Nodes[n].Fingerprint
+	print := int32(-1)
+	same := func(f int32) bool {
 		if print < 0 {
 			print = f
 		}
-		known = known && f >= 0 && f == print
-		return known
+		return f >= 0 && f == print
 	}
 	for _, w := range p.Words {
-		w.Nodes(same)
+		for _, c := range s.prints.Word(w.Word) {
+			if c.Mask&w.Mask != 0 && !same(c.Part) {
+				return false
+			}
+		}
 	}
 	for _, h := range p.Shares {
-		known = known && same(h.Node)
+		if !same(s.site.Nodes[h.Node].Fingerprint) {
+			return false
+		}
 	}
-	return known
+	return true
 }

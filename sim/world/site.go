@@ -16,6 +16,7 @@ import (
 type Site struct {
 	cfg      SiteConfig
 	site     *model.Site
+	makes    *model.Makes
 	rows     *Translator
 	sink     Sink
 	events   des.Queue
@@ -24,6 +25,8 @@ type Site struct {
 	lives    []life // by Ref
 	allocs   [][]model.Allocation
 	nodes    []node
+	whole    model.NodeSet // held by one job
+	draining model.NodeSet
 	unused   []model.Ref
 	vacated  []model.Ref // become unused when the instant is over
 	flights  []flight
@@ -33,9 +36,8 @@ type Site struct {
 	facts    []model.Fact
 	left     []model.JobRecord // at this instant
 	attempt  model.AttemptRecord
-	draining int32 // nodes that are
-	ahead    int   // events that are not of jobs
-	begun    bool  // now is an instant of the replay
+	ahead    int  // events that are not of jobs
+	begun    bool // now is an instant of the replay
 	pressure pressure
 
 	warming     bool         // proposals are answered at once
@@ -89,14 +91,17 @@ type life struct {
 // NewSite returns a world with an idle site that reports to sink. cfg must be
 // valid.
 func NewSite(cfg SiteConfig, sink Sink) *Site {
-	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site)}
+	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site), makes: model.NewMakes(cfg.Site)}
 	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
 	s.State.VClusters = make([]Share, len(cfg.Site.VClusters))
 	s.State.Tenants = make([]Share, len(cfg.Site.Tenants))
 	s.nodes = make([]node, len(cfg.Site.Nodes))
+	s.whole, s.draining = model.NewNodeSet(len(s.nodes)), model.NewNodeSet(len(s.nodes))
 	for i := range s.nodes {
 		n := &cfg.Site.Nodes[i]
-		s.nodes[i].state = n.State
+		if s.nodes[i].state = n.State; n.State == model.Draining {
+			s.draining.Add(model.NodeID(i))
+		}
 		if n.State != model.Down {
 			s.State.Power += n.IdlePower
 		}

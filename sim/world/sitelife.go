@@ -216,10 +216,11 @@ func (s *Site) stop(ref model.Ref, outcome model.JobState, why model.Reason, kep
 // were waiting for that be wiped or count as drained.
 func (s *Site) release(ref model.Ref, f model.Fact) {
 	sensitive := s.lives[ref].alloc.IsSensitive()
-	s.freed = s.freed[:0]
-	if sensitive && s.cfg.Wipe > 0 || s.draining > 0 {
-		s.freed = appendNodes(s.freed, s.quorum.Held(ref))
+	among := s.draining
+	if sensitive && s.cfg.Wipe > 0 {
+		among = nil
 	}
+	s.freed = appendNodes(s.freed[:0], s.quorum.Held(ref), among)
 	s.emit(f)
 	for _, n := range s.freed {
 		s.emptied(n, sensitive)

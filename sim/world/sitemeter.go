@@ -80,18 +80,20 @@ type holding struct {
 // stated takes all the memory of the GPUs held, or of a node without GPUs: what
 // is in use of it no log tells.
 func (s *Site) measure(a *model.Allocation, p *model.Placement) holding {
-	g := holding{power: s.site.Draw(a, p)}
+	g := holding{power: s.makes.Draw(a, p)}
 	for _, w := range p.Words {
-		for id := range w.Nodes {
-			n := &s.site.Nodes[id]
-			s.take(&g, a, n, n.GPUs, s.unitsOf(n))
-			g.power -= n.IdlePower
+		for _, c := range s.makes.Word(w.Word) {
+			if n := int32(bits.OnesCount64(c.Mask & w.Mask)); n > 0 {
+				k := &s.makes.Of[c.Part]
+				g.add(a, k, n, n*k.GPUs, n*s.unitsOf(k))
+				g.power -= int64(n) * k.IdlePower
+			}
 		}
 	}
 	for _, h := range p.Shares {
-		n := &s.site.Nodes[h.Node]
-		s.take(&g, a, n, h.Units, h.Units)
-		g.power -= n.IdlePower * int64(h.Units) / int64(max(n.GPUs, 1))
+		k := s.makes.Node(h.Node)
+		g.add(a, k, 1, h.Units, h.Units)
+		g.power -= k.IdlePower * int64(h.Units) / int64(max(k.GPUs, 1))
 	}
 	if a.CkptBytes > 0 {
 		g.image = a.CkptBytes
@@ -99,25 +101,28 @@ func (s *Site) measure(a *model.Allocation, p *model.Placement) holding {
 	return g
 }
 
-// take adds a node, or so much of one, to g.
-func (s *Site) take(g *holding, a *model.Allocation, n *model.Node, gpus, units int32) {
-	g.nodes++
+// add adds so many nodes of a make to g, of all of which a has so much.
+func (g *holding) add(a *model.Allocation, k *model.Make, nodes, gpus, units int32) {
+	g.nodes += nodes
 	g.gpus += gpus
 	g.units += units
-	if n.Home != -1 && n.Home != a.VCluster {
-		g.borrowed++
+	if foreign(k, a.VCluster) {
+		g.borrowed += nodes
 	}
 	if gpus > 0 {
-		g.image += int64(gpus) * n.GPUMemory
+		g.image += int64(gpus) * k.GPUMemory
 	} else {
-		g.image += n.Memory
+		g.image += int64(nodes) * k.Memory
 	}
 }
 
+// foreign says whether nodes of a make have jobs of v as guests.
+func foreign(k *model.Make, v model.VClusterID) bool { return k.Home != -1 && k.Home != v }
+
 // unitsOf a whole node: 1, or its GPUs where jobs share nodes.
-func (s *Site) unitsOf(n *model.Node) int32 {
+func (s *Site) unitsOf(k *model.Make) int32 {
 	if s.cfg.Rows.Shared {
-		return max(n.GPUs, 1)
+		return max(k.GPUs, 1)
 	}
 	return 1
 }
@@ -143,12 +148,11 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 	l.since = s.now
 	p := s.quorum.Held(ref)
 	for _, w := range p.Words {
-		for n := range w.Nodes {
-			s.enterNode(n, l.alloc.VCluster, sign)
-		}
+		s.enterWord(w, l.alloc.VCluster, sign)
 	}
 	for _, h := range p.Shares {
-		s.enterNode(h.Node, l.alloc.VCluster, sign)
+		s.nodes[h.Node].sharers += int32(sign)
+		s.lend(s.makes.Node(h.Node), l.alloc.VCluster, sign)
 	}
 }
 
@@ -161,15 +165,29 @@ func (l *life) charge(now model.Time) {
 	l.since = now
 }
 
-// enterNode counts a job of v onto a node, or off it.
-func (s *Site) enterNode(id model.NodeID, v model.VClusterID, sign int64) {
-	s.nodes[id].jobs += int32(sign)
-	if home := s.site.Nodes[id].Home; home != -1 && home != v {
-		h := &s.State.VClusters[home]
-		h.advance(s.now)
-		h.Lent += sign
+// enterWord puts a job of v onto whole nodes, or takes it off them.
+func (s *Site) enterWord(w model.NodeWord, v model.VClusterID, sign int64) {
+	if s.whole[w.Word] |= w.Mask; sign < 0 {
+		s.whole[w.Word] &^= w.Mask
+	}
+	for _, c := range s.makes.Word(w.Word) {
+		if n := bits.OnesCount64(c.Mask & w.Mask); n > 0 {
+			s.lend(&s.makes.Of[c.Part], v, sign*int64(n))
+		}
 	}
 }
+
+// lend counts n nodes of a make as lent if v is not their home.
+func (s *Site) lend(k *model.Make, v model.VClusterID, n int64) {
+	if foreign(k, v) {
+		h := &s.State.VClusters[k.Home]
+		h.advance(s.now)
+		h.Lent += n
+	}
+}
+
+// occupied says whether a job holds node id, or a part of it.
+func (s *Site) occupied(id model.NodeID) bool { return s.whole.Has(id) || s.nodes[id].sharers > 0 }
 
 // queue books a job that waits, with sign 1, or waits no longer, with sign -1.
 func (s *Site) queue(l *life, sign int64) {

@@ -12,7 +12,7 @@ import (
 type node struct {
 	state    model.NodeState
 	then     model.NodeState // what it becomes when it is repaired or wiped
-	jobs     int32           // that hold it, or a part of it
+	sharers  int32           // jobs that hold a part of it
 	failures int32           // so far, by luck
 	dirty    bool            // sensitive work was on it last
 	back     model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
@@ -92,11 +92,8 @@ func (s *Site) set(id model.NodeID, state model.NodeState) {
 	if state == model.Down {
 		s.State.Power -= idle
 	}
-	if n.state == model.Draining {
-		s.draining--
-	}
-	if state == model.Draining {
-		s.draining++
+	if s.draining.Remove(id); state == model.Draining {
+		s.draining.Add(id)
 	}
 	n.state = state
 	s.emit(model.Fact{Kind: model.FactNode, Node: id, State: state})
@@ -116,7 +113,7 @@ func (s *Site) down(id model.NodeID) bool {
 	}
 	s.State.NodesLost++
 	s.set(id, model.Down)
-	if n.jobs > 0 {
+	if s.occupied(id) {
 		s.evict(id)
 	}
 	return true
@@ -153,15 +150,21 @@ func holds(p *model.Placement, id model.NodeID) bool {
 	return false
 }
 
-// appendNodes appends the nodes of p.
-func appendNodes(dst []model.NodeID, p *model.Placement) []model.NodeID {
+// appendNodes appends the nodes of p that are in among, nil for all of them.
+// Without it the cost is the nodes of p, else its words and the nodes appended.
+func appendNodes(dst []model.NodeID, p *model.Placement, among model.NodeSet) []model.NodeID {
 	for _, w := range p.Words {
+		if among != nil {
+			w.Mask &= among[w.Word]
+		}
 		for n := range w.Nodes {
 			dst = append(dst, n)
 		}
 	}
 	for _, h := range p.Shares {
-		dst = append(dst, h.Node)
+		if among == nil || among.Has(h.Node) {
+			dst = append(dst, h.Node)
+		}
 	}
 	return dst
 }
@@ -186,7 +189,7 @@ func (s *Site) drain(id model.NodeID) bool {
 func (s *Site) emptied(id model.NodeID, sensitive bool) {
 	n := &s.nodes[id]
 	switch {
-	case n.jobs > 0:
+	case s.occupied(id):
 	case n.state == model.Draining:
 		s.set(id, model.Drained)
 	case sensitive && s.cfg.Wipe > 0 && (n.state == model.Ready || n.state == model.Degraded):

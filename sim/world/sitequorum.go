@@ -126,7 +126,7 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 	runs := l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing)
 	s.freed = s.freed[:0]
 	if runs {
-		s.freed = appendNodes(s.freed, s.quorum.Held(p.Ref))
+		s.freed = appendNodes(s.freed, s.quorum.Held(p.Ref), nil)
 		s.hold(p.Ref, -1)
 	}
 	f := s.quorum.Decide(p)
@@ -145,7 +145,7 @@ func (s *Site) requeue(p *model.Proposal) model.Fact {
 	l := &s.lives[p.Ref]
 	s.freed = s.freed[:0]
 	if state, ok := s.quorum.StateOf(p.Ref); ok && state == model.Running && l.rec.Job == p.Job && l.alloc.VCluster == p.VCluster {
-		s.freed = appendNodes(s.freed, s.quorum.Held(p.Ref))
+		s.freed = appendNodes(s.freed, s.quorum.Held(p.Ref), nil)
 		s.again(p.Ref, p.Reason)
 		s.lookAt(l.alloc.IsSensitive())
 	}
@@ -156,7 +156,7 @@ func (s *Site) requeue(p *model.Proposal) model.Fact {
 // round: they may have to be wiped, or count as drained.
 func (s *Site) lookAt(sensitive bool) {
 	for _, id := range s.freed {
-		if n := &s.nodes[id]; n.jobs == 0 && (sensitive || n.state == model.Draining) {
+		if n := &s.nodes[id]; !s.occupied(id) && (sensitive || n.state == model.Draining) {
 			n.dirty = sensitive
 			s.push(des.NewEvent(s.now, des.RankNodeDown, model.JobID(id), byLeaving))
 		}
