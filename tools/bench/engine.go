@@ -89,7 +89,7 @@ func profile(path string) (stop func(), err error) {
 }
 
 func replay(spec sim.Spec, m *memory, sink record.Sink) (*sim.Result, error) {
-	open := func() (traces.Source, error) { m.done = false; return m, nil }
+	open := func() (traces.Source, error) { return &memory{Source: m.Source, all: m.all}, nil }
 	return sim.Run(context.Background(), spec, open, sim.Options{Sink: sink})
 }
 
@@ -101,7 +101,7 @@ func cpu() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// memory is a trace as one batch.
+// memory is a trace as one batch, read once.
 type memory struct {
 	traces.Source
 	all  traces.Batch
@@ -118,7 +118,7 @@ func (m *memory) Next(b *traces.Batch) error {
 	return nil
 }
 
-// Close keeps the trace for the next run.
+// Close keeps the trace for who reads it next.
 func (m *memory) Close() error { return nil }
 
 func decode(src traces.Source, attributes bool) (*memory, error) {

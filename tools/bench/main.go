@@ -11,8 +11,14 @@
 // budgets. The column schedule is the beginning of the fingerprint: a change that
 // is only to be faster leaves it as it was.
 //
-//	go run ./tools/bench                    # the logs of $ORRERY_DATA, and generated ones
-//	go run ./tools/bench -only site         # the rows of sites
+// A second table is of single passes of a site over queues of 100 to 100,000 jobs,
+// made at every cycle though nothing has changed: when a quarter of the jobs would
+// fit but are held by the reservation of the best, when some nodes are idle and
+// nobody fits, and when none is idle.
+//
+//	go run ./tools/bench                    # the logs of $ORRERY_DATA, generated ones, and passes
+//	go run ./tools/bench -only site         # the rows of sites, and passes
+//	go run ./tools/bench -only "site pass"  # passes alone
 //	go run ./tools/bench my.swf.gz:128      # a log and its machine size
 package main
 
@@ -96,26 +102,30 @@ func run(args []string) error {
 	if o.format, err = table.ParseFormat(*format); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp("", "orrery-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	if o.binary == "" {
-		if o.binary, err = build(tmp, "orrery"); err != nil {
-			return err
-		}
-	}
 	loads, err := choose(f.Args())
 	if err != nil {
 		return err
 	}
 	loads = slices.DeleteFunc(loads, func(l load) bool { return !strings.Contains(l.name+" "+l.policy(o), o.only) })
-	t, err := measure(loads, o, tmp)
-	if err != nil {
-		return err
+	if len(loads) > 0 {
+		if err := show(o)(replays(loads, o)); err != nil {
+			return err
+		}
 	}
-	return t.Write(os.Stdout, o.format, table.Options{})
+	if f.NArg() == 0 && strings.Contains(passRows, o.only) {
+		return show(o)(passes(o))
+	}
+	return nil
+}
+
+// show prints a table that was measured.
+func show(o options) func(*table.Table, error) error {
+	return func(t *table.Table, err error) error {
+		if err != nil {
+			return err
+		}
+		return t.Write(os.Stdout, o.format, table.Options{})
+	}
 }
 
 // choose takes the logs named by the user, or the default ones that are there.
@@ -184,6 +194,21 @@ func build(dir, name string, flags ...string) (string, error) {
 	cmd := exec.Command("go", append(append([]string{"build"}, flags...), "-o", out, "./cmd/orrery")...)
 	cmd.Stderr = os.Stderr
 	return out, cmd.Run()
+}
+
+// replays is the table of replays, measured with files of its own.
+func replays(loads []load, o options) (*table.Table, error) {
+	tmp, err := os.MkdirTemp("", "orrery-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	if o.binary == "" {
+		if o.binary, err = build(tmp, "orrery"); err != nil {
+			return nil, err
+		}
+	}
+	return measure(loads, o, tmp)
 }
 
 // countedJobs bounds the logs that are run under valgrind, fifty times slower.
