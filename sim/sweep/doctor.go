@@ -251,6 +251,9 @@ func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (hos
 		findings = append(findings, f)
 	}
 	const test, why = "what one writes the other sees", "a claim is taken over only when its worker is gone"
+	if _, err := ask("look"); err != nil { // so that "no such file" is in the other machine's cache
+		return host, findings, err
+	}
 	if err := os.WriteFile(filepath.Join(dir, "seen"), []byte("."), 0o600); err != nil {
 		return host, findings, err
 	}
@@ -350,6 +353,9 @@ func AnswerExamination(dir string, in io.Reader, out io.Writer) error {
 					answer += name + " "
 				}
 			}
+		case "look":
+			_, err := os.Stat(filepath.Join(dir, "seen"))
+			answer = fmt.Sprint(err)
 		case "see":
 			answer = seen(dir, rest)
 		default:

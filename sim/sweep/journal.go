@@ -150,10 +150,7 @@ func (s *Study) losses(c chunk, generation int, open []int) ([]loss, error) {
 		if err != nil {
 			return nil, err
 		}
-		t, err := s.tries(text.Writer, c, g)
-		if err != nil {
-			return nil, err
-		}
+		t := s.tries(text.Writer, c, g)
 		all = slices.DeleteFunc(all, func(l loss) bool { return t.givenUp[l.task] })
 		all = append(all, t.failed...)
 		switch {
@@ -178,13 +175,13 @@ type tried struct {
 
 // tries reads the tries of a chunk under one claim from the journal of its
 // writer.
-func (s *Study) tries(writer string, c chunk, generation int) (tried, error) {
+func (s *Study) tries(writer string, c chunk, generation int) tried {
 	t := tried{running: -1, givenUp: map[int]bool{}}
 	if writer == "" {
-		return t, nil
+		return t
 	}
 	last, ended := -1, map[int]bool{}
-	_, err := readNotes(s.journalPath(writer), 0, func(n note) {
+	_, _ = readNotes(s.journalPath(writer), 0, func(n note) { // it may not have survived the crash of its machine
 		if n.Chunk == nil || *n.Chunk != c.first || n.Generation != generation {
 			return
 		}
@@ -204,13 +201,10 @@ func (s *Study) tries(writer string, c chunk, generation int) (tried, error) {
 			ended[*n.Task] = true
 		}
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // it did not survive the crash of its machine
-	}
 	if last >= 0 && !ended[last] {
 		t.running = last
 	}
-	return t, err
+	return t
 }
 
 // Tally counts what the journals say so far. Results are counted by Status.

@@ -123,25 +123,16 @@ func TestSlurmInterrupted(t *testing.T) {
 	eventually(t, func() bool { st, err := s.Status(); return err == nil && st.Claimed == 0 })
 }
 
-// realSlurm starts a Slurm of four nodes, or skips with the reason.
+// realSlurm starts a Slurm of four nodes, where that is asked for.
 func realSlurm(t *testing.T) (dir string) {
 	t.Helper()
-	reason := ""
-	if testing.Short() {
-		reason = "takes half a minute"
-	} else if os.Getuid() != 0 {
-		reason = "a Slurm for tests needs root"
+	if os.Getenv("ORRERY_REQUIRE_SLURM") == "" {
+		t.Skip("starts the daemons of a Slurm on this machine: bash tools/slurm/ci.sh installs Slurm and runs this test")
 	}
+	require.Zero(t, os.Getuid(), "a Slurm for tests needs root")
 	for _, program := range []string{"slurmctld", "slurmd", "munged"} {
-		if _, err := exec.LookPath(program); err != nil && reason == "" {
-			reason = program + " is not installed: bash tools/slurm/ci.sh installs it and runs this test"
-		}
-	}
-	if reason != "" {
-		if os.Getenv("ORRERY_REQUIRE_SLURM") != "" {
-			t.Fatal(reason)
-		}
-		t.Skip(reason)
+		_, err := exec.LookPath(program)
+		require.NoError(t, err, "install Debian's packages slurm-wlm and munge, or run bash tools/slurm/ci.sh")
 	}
 	dir = t.TempDir()
 	up, err := filepath.Abs(filepath.Join("..", "..", "tools", "slurm", "up.sh"))

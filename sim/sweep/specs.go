@@ -194,7 +194,7 @@ func (s *Study) load(f *os.File, path string) error {
 	tasks := make([]task, len(head.Tasks))
 	for i, t := range head.Tasks {
 		d, err := parseDigest(t.SHA256)
-		if err != nil || t.Bytes < 0 {
+		if err != nil || t.Bytes < 0 || t.Bytes > info.Size() {
 			return damaged("found a damaged entry for task %d", head.First+i)
 		}
 		tasks[i] = task{d, path, offset, t.Bytes}
