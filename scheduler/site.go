@@ -146,7 +146,9 @@ type Site struct {
 
 	price           model.Fixed
 	powerCap, used  usage
-	queued, running int64   // GPU seconds asked for by waiting and by running jobs
+	queued, running int64    // GPU seconds asked for by waiting and by running jobs
+	weighed         [2]int64 // these, as they were when backlog was worked out
+	backlog         model.Fixed
 	sensitive       int32   // nodes of sensitive work, running or in flight
 	lent            []int32 // home nodes of each vCluster that others hold
 	homes           []int32 // home nodes of each vCluster
@@ -154,8 +156,6 @@ type Site struct {
 
 	shares              *shares // nil without an order by Slurm's priority
 	mostFactor, mostQOS int64   // highest of all partitions and qualities of service
-
-	everything place.ClassID // all nodes
 
 	now   model.Time
 	ticks int64 // accounting ticks so far
@@ -175,13 +175,17 @@ type Site struct {
 type queued struct {
 	static  model.Fixed
 	submit  model.Time
-	key     model.Fixed // score in the last pass, where the price is the same for all
+	key     model.Fixed // score in the last pass or a bound on it, where the price is the same for all
+	wait    model.Fixed // weighted f2 at seen
+	seen    model.Time
+	rate    uint64      // growth of wait from then on at most, see score.Rate
+	nine    model.Fixed // weighted f9 for each node of the largest group at most
 	left    model.Duration
 	ask     usage // as far as it is stated
 	ref     model.Ref
 	need    int32 // nodes
 	class   place.ClassID
-	gpus    int32
+	shape   int32 // index into lane.shapes
 	units   int32 // as Least counts them
 	tenant  int32 // index into lane.tenant
 	tier    int32
@@ -202,19 +206,23 @@ type lane struct {
 	queue  []queued    // candidates and held jobs, in no order
 	curve  score.Curve // of the wait
 	least  int32       // units that a job in the queue asks for, 0 until they are counted
-	counts []counted   // by class and number of GPUs
+	shapes []shape     // of the jobs met so far
 	stamp  uint64      // changes with what is free
 	flying []model.Ref // proposed, not answered
 	ends   backfill.Ends
 
 	dirty   bool       // something changed since the last pass
-	quiet   model.Time // nothing changes before, if nothing is observed
+	quiet   model.Time // nothing changes before, if nothing is observed and the accounts stay
+	tick    model.Time // the accounts may change, which matters
 	release model.Time // a job held by min_score may reach it
 	short   bool       // some job is held by min_score
 	passed  model.Time // last pass, or tick of the cycle that needed none
 	blocked bool       // somebody waits for room
 	behind  bool       // somebody who may have room waits for the order alone
 
+	last     model.Ref   // best of the last pass, -1 for none
+	swift    bool        // the pass looked at the best job and those who may overtake it only
+	near     []model.Ref // these
 	hold     siteHold
 	plans    planning
 	vain     vain
@@ -306,13 +314,15 @@ func NewSite(cfg SiteConfig) *Site {
 		l := &s.lanes[i]
 		*l = lane{
 			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
-			quiet: model.Never, release: model.Never, passed: model.AbsentTime, ticked: -1,
+			last: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime, ticked: -1,
 			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
 		}
 		l.free.CopyFrom(s.free)
 		if l.policy.Ranking == ByScore {
 			l.curve = score.CurveOf(l.policy.Reference)
 		}
+		l.shapeOf(s.space.Class(nil), 0)
+		l.shapeOf(s.space.Class(nil), 1)
 		l.hold.forecast = s.space.NewFree()
 		l.plans.planned, l.plans.due = model.AbsentTime, model.Never
 		if l.policy.Backfill == Conservative {
@@ -326,7 +336,6 @@ func NewSite(cfg SiteConfig) *Site {
 		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
 	}
 	s.shares = newShares(&s.cfg)
-	s.everything = s.space.Class(nil)
 	s.siteScratch = newSiteScratch(s.space, n)
 	return s
 }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/quota"
+	"orrery/scheduler/score"
 	"orrery/scheduler/workflow"
 )
 
@@ -220,10 +221,15 @@ func (s *Site) enter(ref model.Ref) {
 	if len(j.lane.queue) == 0 || units < j.lane.least {
 		j.lane.least = units
 	}
-	j.lane.queue = append(j.lane.queue, queued{
-		static: j.static, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, gpus: j.GPUs, units: units,
+	q := queued{
+		static: j.static, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs), units: units,
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
-	})
+	}
+	if p := j.lane.policy; p.Ranking == ByScore {
+		s.weigh(j.lane, &q, s.now)
+		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
+	}
+	j.lane.queue = append(j.lane.queue, q)
 	j.lane.dirty = true
 }
 
@@ -281,8 +287,8 @@ func (s *Site) queue(j *siteJob, work int64) {
 	s.queued += work - j.waits
 	j.waits = work
 	for i := range s.lanes {
-		if l := &s.lanes[i]; l.policy.Ranking == ByScore || l.policy.Preempts {
-			l.quiet = min(l.quiet, s.now) // the backlog has changed, or who runs
+		if l := &s.lanes[i]; l.policy.Preempts {
+			l.quiet = min(l.quiet, s.now) // somebody else runs
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 // and returns what they decided; it is valid until the next Plan.
 func (s *Site) Plan(now model.Time) *Plan {
 	s.advance(now)
+	s.weighBacklog(now)
 	s.plan.Proposals = s.plan.Proposals[:0]
 	s.forgetNotes()
 	s.plan.Due, s.plan.QuietUntil = model.Never, model.Never
@@ -45,7 +46,17 @@ func (s *Site) turn(l *lane, now model.Time) bool {
 		return false
 	}
 	l.passed = now // also where nothing can change at this tick: there is one in an instant
-	return l.dirty || l.quiet <= now || s.cfg.EveryCycle
+	return l.dirty || l.quiet <= now || s.cfg.EveryCycle || s.unsettled(l, now)
+}
+
+// unsettled says whether the accounting ticks since the last pass have changed
+// what the scores of l are made of; if not, the next one may.
+func (s *Site) unsettled(l *lane, now model.Time) bool {
+	if l.tick > now || s.figures(l) {
+		return l.tick <= now
+	}
+	l.tick = s.book.NextTick(now)
+	return false
 }
 
 // due is the next instant at which l must look at its queue.
@@ -64,7 +75,7 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 		}
 		return at
 	}
-	from := l.quiet
+	from := min(l.quiet, l.tick)
 	if l.dirty || s.cfg.EveryCycle {
 		from = now
 	}
@@ -119,7 +130,7 @@ func (s *Site) withdraw() {
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (s *Site) pass(l *lane, now model.Time) {
-	l.quiet, l.release, l.short, l.behind = model.Never, model.Never, false, false
+	l.quiet, l.tick, l.release, l.short, l.behind = model.Never, model.Never, model.Never, false, false
 	wasBlocked := l.blocked
 	l.blocked = false
 	if len(l.queue) > 0 {
@@ -188,6 +199,25 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 		return
 	}
 	s.work.Passes++
+	first := len(s.plan.Proposals)
+	if l.swift = s.simple(l) && s.passBehind(l, now); !l.swift {
+		s.passAll(l, now)
+	}
+	if len(s.plan.Proposals) == first { // else there is another pass soon
+		s.quieten(l, now)
+	}
+}
+
+// passAll looks at everybody in the queue, in order.
+func (s *Site) passAll(l *lane, now model.Time) {
+	s.tight = s.tight[:0]
+	for i := range l.queue {
+		if q := &l.queue[i]; !s.mayFit(l, q) {
+			s.tight = append(s.tight, candidate{0, q.tier, q.ref, int32(i)})
+		}
+	}
+	s.keys(l, s.room, now)
+	s.keys(l, s.tight, now)
 	room, tight := candidates{s: s, l: l, now: now, h: s.room}, candidates{s: s, l: l, now: now, h: s.tight}
 	room.lead()
 	tight.lead()
@@ -215,34 +245,29 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 			s.trim(l, now, &room)
 		}
 	}
-	s.quieten(l, now)
 }
 
-// split puts the candidates into the two heaps; it says whether a pass is worth
-// making: whether anybody has room, or the first blocked job may do something
+// split puts the candidates who may have room into s.room; it says whether a pass
+// is worth making: whether there are any, or the first blocked job may do something
 // about it.
 func (s *Site) split(l *lane, now model.Time) bool {
-	s.room, s.tight = s.room[:0], s.tight[:0]
+	s.room = s.room[:0]
 	s.work.Examined += uint64(len(l.queue))
 	s.offers(l)
 	for i := range l.queue {
 		q := &l.queue[i]
 		if s.mayFit(l, q) {
 			s.room = append(s.room, candidate{0, q.tier, q.ref, int32(i)})
-		} else {
-			s.tight = append(s.tight, candidate{0, q.tier, q.ref, int32(i)})
 		}
 	}
 	if p := l.policy; len(s.room) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
 		// Nobody starts, whoever is first: the blocked one would only keep
 		// its own vCluster from lending.
-		for i := 0; i < len(s.tight) && !l.blocked; i++ {
-			l.blocked = s.held(l, s.tight[i], now) == model.ReasonNone
+		for i := 0; i < len(l.queue) && !l.blocked; i++ {
+			l.blocked = s.held(l, candidate{ref: l.queue[i].ref}, now) == model.ReasonNone
 		}
 		return false
 	}
-	s.keys(l, s.room, now)
-	s.keys(l, s.tight, now)
 	return true
 }
 
@@ -256,7 +281,8 @@ func (s *Site) keys(l *lane, h []candidate, now model.Time) {
 	if l.policy.Ranking == ByScore && !l.policy.Expected {
 		for i := range h {
 			q := &l.queue[h[i].at]
-			q.key = s.scoreOfQueued(l, q, now)
+			s.weigh(l, q, now)
+			q.key = s.scoreOfQueued(l, q)
 			h[i].key = int64(q.key)
 		}
 		return
@@ -431,9 +457,14 @@ func (s *Site) quieten(l *lane, now model.Time) {
 		l.quiet = now
 		return
 	}
-	l.quiet = min(max(l.ends.First(), now), s.book.NextTick(now))
+	l.tick = s.book.NextTick(now)
+	l.quiet = min(max(l.ends.First(), now), now.Add(foresight))
 	s.untilOvertaken(l, now)
 }
+
+// foresight bounds for how long a pass looks ahead for somebody who overtakes: the
+// further, the more jobs have to be looked at closely.
+const foresight = 10 * model.Minute
 
 // untilOvertaken brings l.quiet down to a bound on the instant at which somebody
 // comes before the blocked job. In a time d nobody's wait factor grows by more
@@ -444,16 +475,21 @@ func (s *Site) untilOvertaken(l *lane, now model.Time) {
 	hq := &l.queue[h.pos]
 	w2, top := l.policy.Weights[score.Wait], hq.key
 	growth := score.Term(w2, l.curve.Of(l.quiet.Sub(now))) + 2
-	for i := range l.queue {
-		q := &l.queue[i]
-		if q.ref == hq.ref || q.tier < hq.tier {
-			continue
-		}
+	look := func(q *queued) {
 		gap := top - q.key
-		if gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
-			continue
+		if q.ref == hq.ref || q.tier < hq.tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
+			return
 		}
 		d := score.Overtake(gap, w2, l.penalty[q.tenant], l.penalty[hq.tenant], now.Sub(q.submit), now.Sub(hq.submit), l.policy.Reference)
 		l.quiet = min(l.quiet, now.Add(d))
+	}
+	if l.swift {
+		for _, ref := range l.near {
+			look(&l.queue[s.jobs[ref].pos])
+		}
+		return
+	}
+	for i := range l.queue {
+		look(&l.queue[i])
 	}
 }

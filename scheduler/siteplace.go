@@ -94,41 +94,54 @@ func (s *Site) mayFit(l *lane, q *queued) bool {
 	if (q.ask.power > 0 || q.ask.bandwidth > 0) && !s.fitsCaps(&q.ask, s.used) {
 		return false
 	}
-	free := s.freeOf(l, q.class, q.gpus)
+	free := l.freeOf(q.shape)
 	return free >= q.need || (q.borrows && free+s.offered >= q.need)
 }
 
-// freeOf counts the nodes of a class with so many free GPUs, all for 0; it counts
-// anew only when something was taken or given back since it was asked last.
-func (s *Site) freeOf(l *lane, class place.ClassID, gpus int32) int32 {
-	i := int(class)*(maxPart+1) + int(min(gpus, maxPart))
-	for i >= len(l.counts) {
-		l.counts = append(l.counts, counted{})
-	}
-	if c := &l.counts[i]; c.stamp != l.stamp || gpus >= maxPart {
-		c.stamp = l.stamp
-		if gpus == 0 {
-			c.n = l.free.Count(class)
-		} else {
-			c.n = l.free.CountGPUs(class, gpus)
+// shape is what a job asks of each of its nodes, with the number of nodes that are
+// free for that and the state of the free nodes that it is of.
+type shape struct {
+	class place.ClassID
+	gpus  int32 // free ones, 0 for all of a node
+	n     int32
+	stamp uint64
+}
+
+// shapeOf is the row of l.shapes for a class and a number of GPUs, made when it is
+// new. They are few, so they are searched one by one.
+func (l *lane) shapeOf(class place.ClassID, gpus int32) int32 {
+	for i := range l.shapes {
+		if sh := &l.shapes[i]; sh.class == class && sh.gpus == gpus {
+			return int32(i)
 		}
 	}
-	return l.counts[i].n
+	l.shapes = append(l.shapes, shape{class: class, gpus: gpus, stamp: l.stamp - 1})
+	return int32(len(l.shapes)) - 1
 }
 
-// maxPart is the number of GPUs of a node from which on counts are not kept.
-const maxPart = 16
-
-// counted is a count and the state of the free nodes that it is of.
-type counted struct {
-	stamp uint64
-	n     int32
+// freeOf counts the nodes that are free for a shape; it counts anew only when
+// something was taken or given back since it was asked last.
+func (l *lane) freeOf(i int32) int32 {
+	sh := &l.shapes[i]
+	if sh.stamp != l.stamp {
+		l.recount(sh)
+	}
+	return sh.n
 }
 
-// anyRoom says whether anything at all is free.
+func (l *lane) recount(sh *shape) {
+	sh.stamp = l.stamp
+	if sh.gpus == 0 {
+		sh.n = l.free.Count(sh.class)
+	} else {
+		sh.n = l.free.CountGPUs(sh.class, sh.gpus)
+	}
+}
+
+// anyRoom says whether anything at all is free. The first two shapes of a vCluster
+// are all nodes, whole and by one GPU.
 func (s *Site) anyRoom(l *lane) bool {
-	class := s.everything
-	return s.freeOf(l, class, 0) > 0 || (s.cfg.Shared && s.freeOf(l, class, 1) > 0)
+	return l.freeOf(0) > 0 || (s.cfg.Shared && l.freeOf(1) > 0)
 }
 
 // offers bounds what all other vClusters would lend to l now.

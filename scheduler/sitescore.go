@@ -64,22 +64,49 @@ func (s *Site) freeze(l *lane) {
 	if l.policy.Ranking != ByScore {
 		return
 	}
+	s.figures(l)
 	w := &l.policy.Weights
-	if l.ticked != s.ticks {
-		l.ticked = s.ticks
-		u := s.book.Utilisation()
-		for t := range l.tenant {
-			id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
-			l.tenant[t] = w[score.FairShare].Mul(s.fairShare(id, u))
-			l.penalty[t] = score.Penalty(s.book.Budget(id))
-		}
-	}
 	l.global = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)))
 	if !l.policy.Expected {
 		l.global += w[score.Energy].Mul(score.EnergyOf(s.price))
 	}
 	for i := range s.largest {
 		s.largest[i] = -1
+	}
+}
+
+// figures takes over what the last accounting tick has frozen, and says whether it
+// makes any difference to l.
+func (s *Site) figures(l *lane) bool {
+	if l.ticked == s.ticks {
+		return false
+	}
+	l.ticked = s.ticks
+	changed := false
+	u := s.book.Utilisation()
+	for t := range l.tenant {
+		id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
+		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, u))
+		penalty := score.Penalty(s.book.Budget(id))
+		changed = changed || f3 != l.tenant[t] || penalty != l.penalty[t]
+		l.tenant[t], l.penalty[t] = f3, penalty
+	}
+	return changed
+}
+
+// weighBacklog wakes the vClusters for whose scores the backlog has changed.
+func (s *Site) weighBacklog(now model.Time) {
+	if s.weighed == [2]int64{s.queued, s.running} {
+		return
+	}
+	s.weighed = [2]int64{s.queued, s.running}
+	if f6 := score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)); f6 != s.backlog {
+		s.backlog = f6
+		for i := range s.lanes {
+			if l := &s.lanes[i]; l.policy.Ranking == ByScore && l.policy.Weights[score.Backlog] != 0 {
+				l.quiet = min(l.quiet, now)
+			}
+		}
 	}
 }
 
@@ -93,17 +120,28 @@ func (s *Site) fairShare(t model.TenantID, utilisation model.Fixed) model.Fixed 
 
 // conformance is the factor f9 of a job of so many nodes, frozen for the pass.
 func (s *Site) conformance(l *lane, class place.ClassID, nodes int32) model.Fixed {
+	largest := s.groupOf(l, class)
+	if largest >= nodes {
+		return model.One
+	}
+	return score.ConformanceOf(largest, nodes)
+}
+
+// groupOf is the largest free conformance group of a class, frozen for the pass.
+func (s *Site) groupOf(l *lane, class place.ClassID) int32 {
+	if c := int(class); c < len(s.largest) && s.largest[c] >= 0 {
+		return s.largest[c]
+	}
+	return s.findGroup(l, class)
+}
+
+func (s *Site) findGroup(l *lane, class place.ClassID) int32 {
 	c := int(class)
 	for c >= len(s.largest) {
 		s.largest = append(s.largest, -1)
 	}
-	if s.largest[c] < 0 {
-		s.largest[c] = l.free.Largest(class)
-	}
-	if s.largest[c] >= nodes {
-		return model.One
-	}
-	return score.ConformanceOf(s.largest[c], nodes)
+	s.largest[c] = l.free.Largest(class)
+	return s.largest[c]
 }
 
 // energy is the factor f7 of j: of the price now, or of its mean over the time
@@ -121,15 +159,14 @@ func (s *Site) scoreOf(l *lane, j *siteJob, now model.Time) model.Fixed {
 	if l.policy.Expected { // else it is among what all have in common
 		q.static += l.policy.Weights[score.Energy].Mul(s.energy(l, j, now))
 	}
-	return s.scoreOfQueued(l, &q, now)
+	s.weigh(l, &q, now)
+	return s.scoreOfQueued(l, &q)
 }
 
-// scoreOfQueued is scoreOf for what the queue holds of a job, where the price of
-// energy is the same for all.
-func (s *Site) scoreOfQueued(l *lane, q *queued, now model.Time) model.Fixed {
-	w := &l.policy.Weights
-	sum := q.static + l.tenant[q.tenant] + l.global + w[score.Wait].Mul(l.curve.Of(now.Sub(q.submit))) +
-		w[score.Conformance].Mul(s.conformance(l, q.class, q.need))
+// scoreOfQueued is scoreOf for what the queue holds of a job whose wait was weighed
+// now, where the price of energy is the same for all.
+func (s *Site) scoreOfQueued(l *lane, q *queued) model.Fixed {
+	sum := q.static + l.tenant[q.tenant] + l.global + q.wait + l.policy.Weights[score.Conformance].Mul(s.conformance(l, q.class, q.need))
 	if p := l.penalty[q.tenant]; p != model.One {
 		return p.Mul(sum)
 	}

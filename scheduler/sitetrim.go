@@ -20,26 +20,37 @@ func (s *Site) wouldDelay(l *lane, q *queued, now model.Time) bool {
 // trim takes those out of the candidates that surely do not start behind the
 // blocked job, so that they need not be brought into order.
 func (s *Site) trim(l *lane, now model.Time, room *candidates) {
-	entry := func(c *candidate) *queued {
-		if at := int(c.at); at < len(l.queue) && l.queue[at].ref == c.ref {
-			return &l.queue[at]
+	kept := room.h[:0]
+	for _, c := range room.h {
+		if s.mayFit(l, s.entry(l, &c)) {
+			kept = append(kept, c)
 		}
-		return &l.queue[s.jobs[c.ref].pos]
 	}
-	keep := func(useful func(*queued) bool) {
-		kept := room.h[:0]
-		for i := range room.h {
-			if useful(entry(&room.h[i])) {
-				kept = append(kept, room.h[i])
-			}
-		}
-		room.h = kept
-	}
-	keep(func(q *queued) bool { return s.mayFit(l, q) })
-	if l.policy.Backfill == Easy && len(room.h) > 0 && !s.delicate(l, &s.jobs[l.hold.ref]) {
-		s.reserve(l, now)
-		keep(func(q *queued) bool { return !s.wouldDelay(l, q, now) })
-	}
+	room.h = kept
+	s.trimLate(l, now, room)
 	room.leading = false
 	room.init()
+}
+
+// trimLate takes those out of the candidates who would delay the blocked job.
+func (s *Site) trimLate(l *lane, now model.Time, room *candidates) {
+	if l.policy.Backfill != Easy || len(room.h) == 0 || s.delicate(l, &s.jobs[l.hold.ref]) {
+		return
+	}
+	s.reserve(l, now)
+	kept := room.h[:0]
+	for _, c := range room.h {
+		if !s.wouldDelay(l, s.entry(l, &c), now) {
+			kept = append(kept, c)
+		}
+	}
+	room.h = kept
+}
+
+// entry is where a candidate stands in the queue.
+func (s *Site) entry(l *lane, c *candidate) *queued {
+	if at := int(c.at); at < len(l.queue) && l.queue[at].ref == c.ref {
+		return &l.queue[at]
+	}
+	return &l.queue[s.jobs[c.ref].pos]
 }

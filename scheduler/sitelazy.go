@@ -1,0 +1,104 @@
+package scheduler
+
+import (
+	"math"
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/score"
+)
+
+// In most passes the best job of the queue is the one that was blocked in the last
+// pass, and it still is. To know that takes an upper bound on the scores of the
+// others, and the scores themselves of the few whose bound reaches the best.
+
+// simple says whether the pass of l may be of that kind: jobs go by their scores, and
+// only who starts matters.
+func (s *Site) simple(l *lane) bool {
+	p := l.policy
+	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && p.Backfill != FirstFit && s.cfg.Explain == nil && len(s.claims) == 0
+}
+
+// passBehind is the pass when the best job of all is blocked; it says whether that
+// is so, and has done nothing if not. s.room holds who may have room.
+func (s *Site) passBehind(l *lane, now model.Time) bool {
+	i := s.best(l, now)
+	q := &l.queue[i]
+	if s.mayFit(l, q) || s.held(l, candidate{ref: q.ref}, now) != model.ReasonNone {
+		return false
+	}
+	s.block(l, now, q.ref, model.ReasonResources)
+	if l.policy.Backfill != Easy {
+		l.behind = len(s.room) > 0
+		return true
+	}
+	room := candidates{s: s, l: l, now: now, h: s.room}
+	s.trimLate(l, now, &room)
+	s.keys(l, room.h, now)
+	room.init()
+	for len(room.h) > 0 && s.anyRoom(l) {
+		s.meet(l, now, room.h[0])
+		room.pop()
+	}
+	return true
+}
+
+// best is the index of the best job of the queue. Those who may overtake it within
+// the foresight are gathered in l.near, with their scores.
+func (s *Site) best(l *lane, now model.Time) int {
+	best, tier, top := -1, int32(math.MinInt32), model.Fixed(math.MinInt64)
+	l.near = l.near[:0]
+	look := func(i int) {
+		q := &l.queue[i]
+		s.weigh(l, q, now)
+		q.key = s.scoreOfQueued(l, q)
+		l.near = append(l.near, q.ref)
+		if q.tier > tier || q.key > top || (q.key == top && s.jobs[q.ref].id < s.jobs[l.queue[best].ref].id) {
+			best, tier, top = i, q.tier, q.key
+		}
+	}
+	last := -1
+	if ref := l.last; ref >= 0 && s.jobs[ref].phase == waiting && s.jobs[ref].lane == l {
+		last = int(s.jobs[ref].pos)
+		look(last)
+	}
+	until := now.Add(foresight)
+	for i := range l.queue {
+		q := &l.queue[i]
+		if q.tier > tier || (q.tier == tier && i != last && s.bound(l, q, until) >= top) {
+			look(i)
+		}
+	}
+	l.last = l.queue[best].ref
+	return best
+}
+
+// weigh brings the wait of a job in the queue up to date.
+func (s *Site) weigh(l *lane, q *queued, now model.Time) {
+	w2, waited := l.policy.Weights[score.Wait], now.Sub(q.submit)
+	q.seen = now
+	q.wait = w2.Mul(l.curve.Of(waited))
+	q.rate = score.Rate(w2, waited, l.policy.Reference)
+}
+
+// slack is more than what the rounding of two waits and of their terms can add up
+// to, for weights of at most 1.
+const slack = 5
+
+// bound is at least the score of a job in the queue at the instant at, by what else
+// is true now: from when it was weighed its wait has grown along the tangent. Cost:
+// three multiplications.
+func (s *Site) bound(l *lane, q *queued, at model.Time) model.Fixed {
+	hi, lo := bits.Mul64(q.rate, uint64(at.Sub(q.seen)))
+	if hi >= 1<<30 {
+		return math.MaxInt64
+	}
+	grown := model.Fixed(hi<<32|lo>>32) + slack
+	nine := min(l.policy.Weights[score.Conformance], model.Fixed(s.groupOf(l, q.class))*q.nine)
+	sum := q.static + l.tenant[q.tenant] + l.global + q.wait + grown + nine
+	if p := l.penalty[q.tenant]; p != model.One {
+		hi, lo = bits.Mul64(uint64(p), uint64(sum))
+		return model.Fixed(hi<<32|lo>>32) + 1
+	}
+	return sum
+}
