@@ -76,22 +76,23 @@ func (b *bayes) propose(first, n int) [][]float64 {
 		return b.initial[first : first+n]
 	}
 	models := b.models()
-	tried := b.candidates(first)
+	tried, fresh := b.split(b.candidates(first), n)
 	merit := models.merits(features(b.config.Space, tried))
-	order := descending(merit)
 	d := b.config.draws("refine", first)
 	final := make([][]float64, 0, 2*refined)
-	for _, i := range order[:min(len(order), refined)] {
+	for _, i := range descending(merit[:fresh])[:min(fresh, refined)] {
 		final = append(final, tried[i])
 	}
+	final = append(final, tried[fresh:]...)
+	best := min(leaders, len(final))
 	for i := range refined {
-		u := slices.Clone(final[i%leaders])
+		u := slices.Clone(final[i%best])
 		b.config.Space.nudge(u, []float64{0.1, 0.03, 0.01}[i/leaders%3], d)
 		final = append(final, b.config.Space.canonical(u))
 	}
-	final = b.unseen(final, n)
+	final, fresh = b.split(final, n)
 	var values [][]float64
-	for _, i := range models.choose(features(b.config.Space, final), n) {
+	for _, i := range models.choose(features(b.config.Space, final), fresh, n) {
 		values = append(values, b.config.Space.FromUnit(final[i]))
 	}
 	return values
@@ -121,20 +122,23 @@ func (b *bayes) candidates(first int) [][]float64 {
 	return tried
 }
 
-// unseen leaves out points that were told, or that are there twice, unless
-// fewer than n would remain: a trial has one outcome, to see it again is wasted.
-func (b *bayes) unseen(points [][]float64, n int) [][]float64 {
-	var fresh [][]float64
+// split puts the points in front that were not told and are not there twice,
+// and says how many they are: a trial has one outcome, to see it again is
+// wasted. The others are left out where n fresh ones are there.
+func (b *bayes) split(points [][]float64, n int) (sorted [][]float64, fresh int) {
+	var fresher, old [][]float64
 	for _, p := range points {
 		alike := func(u []float64) bool { return slices.Equal(u, p) }
-		if !slices.ContainsFunc(b.unit, alike) && !slices.ContainsFunc(fresh, alike) {
-			fresh = append(fresh, p)
+		if slices.ContainsFunc(b.unit, alike) || slices.ContainsFunc(fresher, alike) {
+			old = append(old, p)
+		} else {
+			fresher = append(fresher, p)
 		}
 	}
-	if len(fresh) < n {
-		return points
+	if len(fresher) >= n {
+		return fresher, len(fresher)
 	}
-	return fresh
+	return append(fresher, old...), len(fresher)
 }
 
 // ranked lists the trials from the best to the worst.
@@ -333,15 +337,19 @@ func (m *models) merits(at [][]float64) []float64 {
 }
 
 // choose takes n points one after the other, each the best given that those
-// before it turn out as expected. Where nothing promises anything, the least
-// known point is taken.
-func (m *models) choose(at [][]float64, n int) []int {
+// before it turn out as expected, and the fresh points in front before the
+// others. Where nothing promises anything, the least known point is taken.
+func (m *models) choose(at [][]float64, fresh, n int) []int {
 	b := m.expect(at)
 	taken := make([]bool, len(at))
 	var chosen []int
 	for range n {
 		best, most, unknown := -1, 0.0, -1.0
-		for j := range at {
+		open := len(at)
+		if len(chosen) < fresh {
+			open = fresh
+		}
+		for j := range open {
 			if taken[j] {
 				continue
 			}

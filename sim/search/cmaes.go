@@ -1,6 +1,7 @@
 package search
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -62,6 +63,9 @@ func newCMA(c *Config) (method, error) {
 		m.lambda = 4 + int(3*math.Log(float64(n)))
 	}
 	m.lambda = max(m.lambda, 4)
+	if len(c.Start) > m.lambda {
+		return nil, fmt.Errorf("search: %d starting points for the first batch of cmaes, which has %d trials: give fewer, or a larger batch", len(c.Start), m.lambda)
+	}
 	for i := range c.Space {
 		p := &c.Space[i]
 		for range p.dim() {
@@ -190,6 +194,7 @@ func (m *cma) learn(first int, _ [][]float64, scores []Score) {
 	m.adaptCovariance(steps)
 	m.sigma *= math.Exp(min(1, m.cs/m.dmp*(floats.Norm(m.ps, 2)/m.chi-1)))
 	m.limit()
+	m.normalise()
 	m.factor()
 	m.lasting = append(m.lasting, scores[rank[0]])
 	if m.exhausted() {
@@ -245,7 +250,7 @@ func (m *cma) adaptCovariance(steps [][]float64) {
 func (m *cma) limit() {
 	for j := range m.n {
 		deviation := m.sigma * math.Sqrt(m.cov.At(j, j))
-		scale := 1.0
+		var scale float64
 		switch {
 		case deviation < m.coarse[j]:
 			scale = m.coarse[j] / deviation
@@ -262,6 +267,22 @@ func (m *cma) limit() {
 			m.cov.SetSym(i, j, m.cov.At(i, j)*s)
 		}
 	}
+}
+
+// normalise moves a common factor from the covariance to the step size before
+// either leaves the range of floating point, as it may when limits hold for
+// long. The distribution stays what it is.
+func (m *cma) normalise() {
+	largest := 0.0
+	for j := range m.n {
+		largest = max(largest, m.cov.At(j, j))
+	}
+	if largest > 1e-8 && largest < 1e8 {
+		return
+	}
+	m.cov.ScaleSym(1/largest, m.cov)
+	floats.Scale(1/math.Sqrt(largest), m.pc)
+	m.sigma *= math.Sqrt(largest)
 }
 
 // factor takes the square root of the covariance and its inverse.

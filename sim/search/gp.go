@@ -34,8 +34,8 @@ func kernelOf(theta []float64) kernel {
 
 const leastNoise = 1e-6
 
-// at returns the covariance, and its derivative by the half square of one
-// scaled distance but for sign: dk/d(ln l_j) is slope times that square.
+// at returns the covariance of two points and the slope by which it grows with
+// the length scales: dk/d(ln l_j) = slope ((x_j - y_j)/l_j)².
 func (k *kernel) at(x, y []float64) (value, slope float64) {
 	r2 := 0.0
 	for j, s := range k.inverse {

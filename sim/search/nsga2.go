@@ -25,14 +25,16 @@ type nsga struct {
 	alone  []float64 // crowding distance of each member
 }
 
-// Numbers of NSGA-II, those of its authors' study but for the population,
-// which is smaller since our trials are dear: population, chance of crossover,
-// how close children stay to their parents and mutants to what they were.
+// Numbers of NSGA-II: population, chance of crossover, how close children stay
+// to their parents and mutants to what they were. The authors' study has a
+// population of 100 and exponents of 20 for tens of thousands of trials; ours
+// are dear and few, so the population is smaller and the steps are longer.
 const (
 	nsgaBatch         = 32
 	crossoverChance   = 0.9
-	crossoverExponent = 15
-	mutationExponent  = 20
+	crossoverExponent = 5
+	mutationExponent  = 10
+	transferChance    = 0.2 // of a mutation of our own, for weights
 )
 
 func newNSGA(c *Config) (method, error) {
@@ -146,8 +148,33 @@ func (g *nsga) child(d *draw.Source) []float64 {
 			}
 			at++
 		}
+		if p.Kind == Simplex && d.Bool(transferChance) {
+			p.transfer(child[at-p.dim():at], d)
+		}
 	}
 	return child
+}
+
+// transfer moves weight from one part of a simplex to another, as often as not
+// all of it: coordinates alone would reach a weight of 0 only by many small
+// steps in many of them.
+func (p *Parameter) transfer(u []float64, d *draw.Source) {
+	for j := range u {
+		u[j] = spread * quantile(u[j])
+	}
+	w := weightsOf(u, p.floor())
+	from, to := int(d.IntN(int64(len(w)))), int(d.IntN(int64(len(w)-1)))
+	if to >= from {
+		to++
+	}
+	share := d.Float64()
+	if d.Bool(0.5) {
+		share = 1
+	}
+	w[from], w[to] = (1-share)*w[from], w[to]+share*w[from]
+	for j, z := range logRatios(w, p.floor()) {
+		u[j] = unitOf(z)
+	}
 }
 
 // tournament picks the better of two members: of the better front, then the
@@ -162,22 +189,25 @@ func (g *nsga) tournament(d *draw.Source) int {
 }
 
 // crossed is one child of simulated binary crossover: it lies about the parent
-// a as far as the parents lie apart, and is mirrored at the faces.
+// a as far as the parents lie apart; one beyond a face is put on it, where optima
+// often are.
 func crossed(a, b float64, d *draw.Source) float64 {
 	u := d.Open()
 	beta := math.Pow(2*u, 1.0/(crossoverExponent+1))
 	if u > 0.5 {
 		beta = math.Pow(1/(2*(1-u)), 1.0/(crossoverExponent+1))
 	}
-	return mirror(0.5 * ((1+beta)*a + (1-beta)*b))
+	return min(max(0.5*((1+beta)*a+(1-beta)*b), 0), 1)
 }
 
-// mutated is a polynomial mutation that stays within the faces. (Deb and Deb:
-// Analysing mutation schemes for real-parameter genetic algorithms, 2014.)
+// mutated is a polynomial mutation that stays within the faces. (Deb and
+// Goyal: A combined genetic adaptive search for engineering design, 1996, in
+// the bounded form of the program of Deb et al., 2002.)
 func mutated(x float64, d *draw.Source) float64 {
+	const power = mutationExponent + 1
 	u := d.Open()
 	if u < 0.5 {
-		return x - x*(1-math.Pow(2*u, 1.0/(mutationExponent+1)))
+		return max(0, x+math.Pow(2*u+(1-2*u)*math.Pow(1-x, power), 1.0/power)-1)
 	}
-	return x + (1-x)*(1-math.Pow(2*(1-u), 1.0/(mutationExponent+1)))
+	return min(1, x+1-math.Pow(2*(1-u)+(2*u-1)*math.Pow(x, power), 1.0/power))
 }

@@ -292,22 +292,25 @@ func (s *Search) Results() []Result {
 func (s *Search) Best() []Result {
 	var results []Result
 	var scores []Score
+	single := len(s.config.Goal.Objectives) == 1
 	for _, r := range s.Results() {
 		score, err := s.config.Goal.Score(r)
-		if err == nil && score.Feasible() {
+		if err != nil || !score.Feasible() {
+			continue
+		}
+		switch {
+		case !single || len(results) == 0:
 			results, scores = append(results, r), append(scores, score)
+		case better(&score, &scores[0]) < 0:
+			results[0], scores[0] = r, score
 		}
 	}
-	if len(results) == 0 {
-		return nil
+	if single || len(results) == 0 {
+		return results
 	}
-	front := Fronts(scores)[0]
-	if len(s.config.Goal.Objectives) == 1 {
-		front = front[:1]
-	}
-	best := make([]Result, len(front))
-	for i, j := range front {
-		best[i] = results[j]
+	var best []Result
+	for _, i := range Fronts(scores)[0] {
+		best = append(best, results[i])
 	}
 	return best
 }

@@ -209,16 +209,17 @@ func TestNewRefuses(t *testing.T) {
 	}
 	two := Goal{Objectives: []Objective{{"f", Minimise}, {"g", Minimise}}}
 	for want, c := range map[string]Config{
-		"no parameters":     {Goal: least, Method: "random", Trials: 1},
-		"no objective":      {Space: mixed, Method: "random", Trials: 1},
-		"unknown method":    {Space: mixed, Goal: least, Method: "odd", Trials: 1},
-		"0 trials":          {Space: mixed, Goal: least, Method: "random"},
-		"starting point 1":  {Space: mixed, Goal: least, Method: "random", Trials: 1, Start: [][]float64{{1}}},
-		`"cmaes" takes one`: {Space: mixed, Goal: two, Method: "cmaes", Trials: 1},
-		`"bayes" takes one`: {Space: mixed, Goal: two, Method: "bayes", Trials: 1},
-		`"bayes" in 65`:     {Space: wide, Goal: least, Method: "bayes", Trials: 1},
-		`"nsga2" in 65`:     {Space: wide, Goal: least, Method: "nsga2", Trials: 1},
-		"64 are known":      {Space: wide, Goal: least, Method: "sobol", Trials: 1},
+		"no parameters":        {Goal: least, Method: "random", Trials: 1},
+		"no objective":         {Space: mixed, Method: "random", Trials: 1},
+		"unknown method":       {Space: mixed, Goal: least, Method: "odd", Trials: 1},
+		"0 trials":             {Space: mixed, Goal: least, Method: "random"},
+		"starting point 1":     {Space: mixed, Goal: least, Method: "random", Trials: 1, Start: [][]float64{{1}}},
+		`"cmaes" takes one`:    {Space: mixed, Goal: two, Method: "cmaes", Trials: 1},
+		`"bayes" takes one`:    {Space: mixed, Goal: two, Method: "bayes", Trials: 1},
+		`"bayes" in 65`:        {Space: wide, Goal: least, Method: "bayes", Trials: 1},
+		`"nsga2" in 65`:        {Space: wide, Goal: least, Method: "nsga2", Trials: 1},
+		"first batch of cmaes": {Space: mixed, Goal: least, Method: "cmaes", Trials: 1, Batch: 4, Start: slices.Repeat([][]float64{planted}, 5)},
+		"64 are known":         {Space: wide, Goal: least, Method: "sobol", Trials: 1},
 	} {
 		_, err := New(c)
 		require.ErrorContains(t, err, want)

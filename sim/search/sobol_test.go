@@ -78,13 +78,14 @@ func TestPlanesAreEven(t *testing.T) {
 // the cube, and means over the points are far closer to the truth than random
 // ones are.
 func TestScrambling(t *testing.T) {
-	const n = 1024
+	const n = 512
 	var first []float64
-	for seed := range uint64(50) {
-		s, err := NewSobol(MaxSobol, seed)
+	for seed := range uint64(40) {
+		const dim = 10
+		s, err := NewSobol(dim, seed)
 		require.NoError(t, err)
-		u := make([]float64, MaxSobol)
-		columns := make([][]float64, MaxSobol)
+		u := make([]float64, dim)
+		columns := make([][]float64, dim)
 		for i := range uint32(n) {
 			s.Point(i, u)
 			for j, x := range u {
@@ -93,7 +94,7 @@ func TestScrambling(t *testing.T) {
 			}
 		}
 		for j := range columns {
-			require.InDelta(t, 0.5, stat.Mean(columns[j], nil), 5e-4, "dimension %d; random points would be off by 0.009", j)
+			require.InDelta(t, 0.5, stat.Mean(columns[j], nil), 1e-3, "dimension %d; random points would be off by 0.013", j)
 		}
 		require.NotContains(t, first, columns[0][0])
 		first = append(first, columns[0][0])

@@ -208,7 +208,7 @@ func distinct(what string, names []string) error {
 // Check says whether values are a point of the space: as many as columns,
 // within bounds, whole where they must be, weights 1 in sum (to 1e-6) and none
 // negative. Weights between 0 and the floor are allowed: they are what a user
-// wrote; a search that visits the point rounds them to 0.
+// wrote, and a starting point is tried as written; a search sees 0 in them.
 func (s Space) Check(values []float64) error {
 	width := 0
 	for i := range s {
