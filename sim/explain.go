@@ -13,6 +13,7 @@ import (
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/score"
 	"orrery/sim/record"
+	"orrery/sim/world"
 	"orrery/traces"
 )
 
@@ -150,6 +151,11 @@ func (x *explainer) resolve(src Tables) error {
 	site, err := x.of.Resolve()
 	if err != nil {
 		return err
+	}
+	if src != nil { // the reservations that it announces
+		if err := recorded(&world.SiteConfig{}, &site.Site, src); err != nil {
+			return err
+		}
 	}
 	x.site = *site
 	return nil

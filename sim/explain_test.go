@@ -83,6 +83,28 @@ func TestDecisionsChangeNothing(t *testing.T) {
 	require.Equal(t, one.Table.Groups, two.Table.Groups)
 }
 
+// A reservation that the trace announces is named, as those of the cluster file are.
+func TestReservationOfTheTraceIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "exam.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteJob(&traces.Job{ID: 7, NodesMin: traces.Some[int32](1), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
+	require.NoError(t, w.WriteEvent(traces.Event{Kind: "reservation", Subject: "exam", Value: `{"nodes":["a-1"],"start":1,"end":90000000}`}))
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	run, _ := replayed(t, b, siteOf(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"), true)
+	src, err := b.Jobs()
+	require.NoError(t, err)
+	defer src.Close()
+	got, err := Explain(context.Background(), run, 7, ExplainOptions{Tables: src})
+	require.NoError(t, err)
+	require.Equal(t, "RESERVED", got[0].Spells[0].Reason)
+	require.Equal(t, "exam", got[0].Spells[0].Reservation)
+}
+
 // taken is a DecisionWriter that keeps what it is given.
 type taken []record.Decision
 
