@@ -49,7 +49,7 @@ Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong too), 3 bad
 input, 130 interrupted.`,
 		Example: `  orrery trace transform log.swf.gz week.trace --step "window begin=30d length=7d warm=true"
   orrery trace transform month.trace busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
-  orrery trace transform month.trace shared.trace --recipe share.recipe`,
+  orrery trace transform month.trace shared.trace --step anonymise`,
 		Args: cobra.ExactArgs(2),
 		RunE: v.run,
 	}
