@@ -60,10 +60,11 @@ func (r *run) siteWatcher(p *sitePlan) watcher {
 	}
 	for i := range p.core.Policies {
 		q := &p.core.Policies[i]
-		cfg.Policies = append(cfg.Policies, watch.Policy{
-			FCFS: q.Ranking == scheduler.ByOrder && q.Order.String() == "fcfs", Easy: q.Backfill == scheduler.Easy && !q.AsCoded,
-			Preempts: q.Preempts && !q.AsCoded, MaxVictims: q.Preemption.MaxVictims,
-		})
+		policy := watch.Policy{Easy: q.Backfill == scheduler.Easy && !q.AsCoded, Preempts: q.Preempts && !q.AsCoded, MaxVictims: q.Preemption.MaxVictims}
+		if q.Ranking == scheduler.ByOrder {
+			policy.Order = watch.OrderOf(q.Order.String())
+		}
+		cfg.Policies = append(cfg.Policies, policy)
 	}
 	return watch.New(cfg)
 }

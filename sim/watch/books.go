@@ -22,7 +22,13 @@ type job struct {
 	nodes     int32
 	power, io int64
 	preempted bool
+	caused    bool // others were asked to leave for it while it waits
 	requeues  int32
+
+	// Until somebody wants to know, nil or 0.
+	own       model.NodeSet // that it may use without borrowing
+	units     uint64        // GPUs asked for
+	hungriest int64         // W of a node of own at work
 
 	// For the records.
 	nodeTime int64 // µs

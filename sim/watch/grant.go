@@ -25,6 +25,7 @@ func (w *Watcher) assigned(j *job, f *model.Fact) {
 	w.waitsFor(j)
 	w.grant(j, f.Placement, x.borrowed, nil)
 	w.pass.start(j)
+	w.causing(j, false)
 	j.start, j.attempts = w.now, j.attempts+1
 }
 
@@ -278,6 +279,7 @@ func (w *Watcher) asks(x *flight, p *model.Proposal) {
 	if id, ok := w.refs[p.Victim]; ok {
 		x.victim = w.jobs[id]
 	}
+	w.causing(x.job, true)
 	policy := &w.cfg.Policies[x.job.VCluster]
 	if w.pass.cause != x.job {
 		w.pass.cause, w.pass.victims = x.job, 0

@@ -14,12 +14,14 @@ type pass struct {
 	running []*job   // in order of their rows
 
 	vcluster model.VClusterID // whose pass it is, -1 for none
-	seen     model.JobID      // jobs of rows up to this one have had their turn
+	at       model.Time       // when
+	seen     *job             // jobs up to this one in the order have had their turn
 	head     *job             // the first that is blocked
+	grown    bool             // a job proposed in it has more than its least nodes
 	skip     bool             // the pass is not one to check
 	cause    *job             // for whom victims were last asked for
 	victims  int32
-	ends     []end // scratch
+	forecast
 }
 
 type end struct {
@@ -28,7 +30,7 @@ type end struct {
 }
 
 func (p *pass) reset() {
-	p.vcluster, p.seen, p.head, p.skip, p.cause, p.victims = -1, -1, nil, false, nil, 0
+	p.vcluster, p.seen, p.head, p.grown, p.skip, p.cause, p.victims = -1, nil, nil, false, false, nil, 0
 }
 
 func byRow(j *job, id model.JobID) int { return cmp.Compare(j.Job, id) }
@@ -70,48 +72,38 @@ func (w *Watcher) setAside(j *job, p *model.Placement) {
 	}
 }
 
-// checked says whether reservations of vCluster v are checked: EASY in the order
-// of submission, on whole nodes whose number alone decides.
+// checked says whether reservations of vCluster v are checked: EASY in an order
+// that is known, where no nodes are kept for a job that makes others leave.
 func (w *Watcher) checked(v model.VClusterID) bool {
-	if p := &w.cfg.Policies[v]; !p.FCFS || !p.Easy || w.cfg.Shared || w.power.cap > 0 || w.bandwidth.cap > 0 || len(w.site.Reservations) > 0 {
-		return false
-	}
-	for i := range w.cfg.Policies {
-		if w.cfg.Policies[i].Preempts {
-			return false
-		}
-	}
-	for i := range w.site.Partitions {
-		if w.site.Partitions[i].Tier != w.site.Partitions[0].Tier || w.site.Partitions[i].Tier != 0 {
-			return false
-		}
-	}
-	return true
+	p := &w.cfg.Policies[v]
+	return p.Easy && p.Order.known() && w.causes == 0
 }
 
 // behind checks that the start of j on p, proposed now, does not delay the first
 // blocked job: invariant 28.
 func (w *Watcher) behind(j *job, p *model.Placement) {
 	s := &w.pass
-	if s.vcluster != j.VCluster || j.Job <= s.seen {
-		s.vcluster, s.seen, s.head = j.VCluster, -1, nil
+	if s.vcluster != j.VCluster || s.at != w.now || s.seen != nil && !w.before(s.seen, j) {
+		s.vcluster, s.at, s.seen, s.head, s.grown = j.VCluster, w.now, nil, nil, false
 		s.skip = !w.checked(j.VCluster) || w.clashes(j.VCluster)
 	}
-	// A job that grows takes nodes that those after it did not count on.
-	s.skip = s.skip || p.Nodes() > j.NodesMin
 	if s.skip {
 		return
 	}
 	w.findHead(j)
-	s.seen = j.Job
-	if s.head == nil || s.head.IsSensitive() || j.left <= 0 {
+	s.seen = j
+	s.grown = s.grown || p.Nodes() > j.NodesMin
+	if s.skip || s.head == nil || j.left <= 0 {
+		return
+	}
+	at := w.reserved(s.head)
+	if at == w.now { // it is not room that it waits for
+		s.skip = true
 		return
 	}
 	w.Slips++
-	mask := w.usable(s.head)
-	before := w.shadow(s.head, mask, nil, 0)
-	if after := w.shadow(s.head, mask, p, j.left); after > before {
-		w.fail(28, j, fmt.Sprintf("its start puts job %d off until %s", s.head.ID, after), "no later than "+before.String())
+	if end := w.now.Add(j.left); end > at && !w.roomBeside(s.head, at, j, p) {
+		w.fail(28, j, fmt.Sprintf("its start until %s takes what job %d counts on at %s", end, s.head.ID, at), "that the first blocked job has room then as well")
 	}
 }
 
@@ -122,20 +114,44 @@ func (w *Watcher) findHead(j *job) {
 	if s.head != nil {
 		return
 	}
-	list := s.waiting[j.VCluster]
-	i, _ := slices.BinarySearchFunc(list, s.seen+1, byRow)
-	for _, o := range list[i:] {
-		if o.Job >= j.Job {
-			return
-		}
-		if o.flying != nil || o.Hold || o.Eligible > w.now || !w.free(o) {
+	for _, o := range s.waiting[j.VCluster] {
+		if o == j || !w.before(o, j) {
+			if w.cfg.Policies[j.VCluster].Order == FCFS && !w.tiered() {
+				return // the list is in this order
+			}
 			continue
 		}
-		if number, _, _ := w.bound(o, o.NodesMin, false, true); number == 0 {
+		if s.seen != nil && !w.before(s.seen, o) || s.head != nil && w.before(s.head, o) {
+			continue
+		}
+		if o.flying != nil || o.Hold || o.Eligible > w.now || !w.free(o) || w.overPool(o) {
+			continue
+		}
+		switch number, _, _ := w.bound(o, o.NodesMin, false, true); {
+		case number == 0:
 			s.head = o
+		case s.grown: // or were there fewer nodes in flight when its turn was?
+			s.skip = true
 			return
 		}
 	}
+}
+
+// overPool says whether j would hold too many nodes for sensitive work, with what
+// is in flight.
+func (w *Watcher) overPool(j *job) bool {
+	if w.site.SensitivePool <= 0 || !j.IsSensitive() {
+		return false
+	}
+	n := w.sensitive + j.NodesMin
+	for _, list := range w.pass.waiting {
+		for _, o := range list {
+			if o.flying != nil && o.IsSensitive() {
+				n += o.flying.placement.Nodes()
+			}
+		}
+	}
+	return n > w.site.SensitivePool
 }
 
 // free says whether the dependencies of j hold.
@@ -149,7 +165,7 @@ func (w *Watcher) free(j *job) bool {
 }
 
 // clashes says whether a proposal of v that is under way names a node that was
-// granted to another meanwhile: then numbers do not tell who will have what.
+// granted to another meanwhile: then it is not known who will have what.
 func (w *Watcher) clashes(v model.VClusterID) bool {
 	for _, j := range w.pass.waiting[v] {
 		if j.flying != nil && within(&j.flying.placement, w.owned) > 0 {
@@ -157,48 +173,4 @@ func (w *Watcher) clashes(v model.VClusterID) bool {
 		}
 	}
 	return false
-}
-
-// usable is the nodes that j may use without borrowing.
-func (w *Watcher) usable(j *job) model.NodeSet {
-	set := model.NewNodeSet(len(w.nodes))
-	for i := range w.site.Nodes {
-		n := &w.site.Nodes[i]
-		id := model.NodeID(i)
-		if w.nodes[i].state == model.Ready && (n.Home < 0 || n.Home == j.VCluster) && w.site.Constraints[j.Constraint].Holds(id, n) &&
-			(j.Partition < 0 || w.site.Partitions[j.Partition].Nodes.Has(id)) {
-			set.Add(id)
-		}
-	}
-	return set
-}
-
-// shadow is when j is predicted to have room among the nodes of mask: those that
-// run or were proposed leave when their requested time is over, or in a second
-// where it is over already. more is a placement taken for span beside these, nil
-// for none.
-func (w *Watcher) shadow(j *job, mask model.NodeSet, more *model.Placement, span model.Duration) model.Time {
-	s := &w.pass
-	s.ends = s.ends[:0]
-	free := mask.Len()
-	add := func(p *model.Placement, at model.Time) {
-		n := within(p, mask)
-		if at <= w.now {
-			at = w.now.Add(model.Second)
-		}
-		free -= n
-		s.ends = append(s.ends, end{at, n})
-	}
-	for _, r := range s.running {
-		add(&r.held, r.start.Add(r.left))
-	}
-	for _, r := range s.waiting[j.VCluster] {
-		if r.flying != nil {
-			add(&r.flying.placement, r.flying.made.Add(r.left))
-		}
-	}
-	if more != nil {
-		add(more, w.now.Add(span))
-	}
-	return room(w.now, free, j.NodesMin, s.ends)
 }

@@ -58,7 +58,7 @@ func (r *Report) fail(b Breach) {
 
 // Policy is what the invariants need to know of the profile of a vCluster.
 type Policy struct {
-	FCFS       bool // the queue is in the order of submission
+	Order      Order
 	Easy       bool // the first blocked job has a reservation
 	Preempts   bool
 	MaxVictims int32 // of one pass, for one job
@@ -100,6 +100,7 @@ type Watcher struct {
 	past    []past // by job
 	left    int64  // jobs recorded
 	open    int64  // jobs recorded as unfinished
+	causes  int    // jobs for which others were asked to leave, while these wait
 
 	books
 	pass pass
@@ -239,6 +240,17 @@ func (w *Watcher) submitted(f *model.Fact) {
 	w.pass.enter(j)
 }
 
+// causing notes whether others leave for j.
+func (w *Watcher) causing(j *job, yes bool) {
+	if j.caused != yes {
+		if j.caused = yes; yes {
+			w.causes++
+		} else {
+			w.causes--
+		}
+	}
+}
+
 // outcome is the state with which a job left, Pending where it did not.
 func (w *Watcher) outcome(id model.JobID) model.JobState {
 	return w.gone(id).state
@@ -263,6 +275,7 @@ func (w *Watcher) leave(j *job) {
 	}
 	w.past[j.Job] = past{j.state, j.TaskGroup, j.Index}
 	w.pass.leave(j)
+	w.causing(j, false)
 	delete(w.jobs, j.Job)
 	if w.refs[j.ref] == j.Job {
 		delete(w.refs, j.ref)

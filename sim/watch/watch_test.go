@@ -128,6 +128,56 @@ func (l *forged) books(first, second model.Duration) {
 	l.fact(10*sec, model.FactEnded, 0)
 }
 
+// queue has a job of one node start that lasts a minute, while another of three nodes
+// has no room until 10 s.
+func (l *forged) queue(span model.Duration) {
+	l.submit(0, 0, wants(2))
+	l.start(0, 0, 0, 1)
+	l.submit(1*sec, 1, wants(3), lasts(span))
+	l.submit(1*sec, 2, lasts(model.Minute))
+	l.start(1*sec, 2, 4)
+}
+
+// beside has a job start for a span beside one that holds 100 W and 5 B/s until 10 s,
+// while another of two nodes has no room until then.
+func (l *forged) beside(span model.Duration, blocked, starts func(*model.Allocation)) {
+	l.submit(0, 0, draws(100), reads(5))
+	l.start(0, 0, 0)
+	l.submit(1*sec, 1, wants(2), draws(1), blocked)
+	l.submit(1*sec, 2, lasts(span), draws(1), starts)
+	l.start(1*sec, 2, 4)
+}
+
+// alike has a job start on a node for a minute, while sensitive work waits for two.
+func (l *forged) alike(node int) {
+	l.submit(0, 0)
+	l.start(0, 0, 0)
+	l.submit(1*sec, 1, wants(2), sensitive)
+	l.submit(1*sec, 2, lasts(model.Minute))
+	l.start(1*sec, 2, node)
+}
+
+// aside has a job start for a span, while another waits for the end of the advance
+// reservation.
+func (l *forged) aside(span model.Duration) {
+	l.submit(0, 0, wants(3), lasts(1500*model.Second))
+	l.submit(0, 1, lasts(span))
+	l.start(0, 1, 0)
+}
+
+// divided has a job start for a minute on two GPUs of a node, while another waits for
+// all of three nodes.
+func (l *forged) divided(node model.NodeID) {
+	p := func(n model.NodeID, gpus uint64) model.Placement {
+		return model.Placement{Shares: []model.NodeShare{{Node: n, Units: 2, GPUs: gpus}}}
+	}
+	l.submit(0, 0, parts)
+	l.grant(0, 0, l.propose(0, model.Proposal{Placement: p(0, 3)}), p(0, 3))
+	l.submit(1*sec, 1, wants(3))
+	l.submit(1*sec, 2, parts, lasts(model.Minute))
+	l.grant(1*sec, 2, l.propose(1*sec, model.Proposal{Job: 2, Borrowed: node == 2, Placement: p(node, 12)}), p(node, 12))
+}
+
 // Changes of a job.
 func wants(n int32) func(*model.Allocation) {
 	return func(a *model.Allocation) { a.NodesMin, a.NodesMax = n, n }
@@ -147,11 +197,30 @@ func after(id model.JobID, c model.Condition) func(*model.Allocation) {
 	}
 }
 func parts(a *model.Allocation) { a.GPUs = 2 }
+func lasts(d model.Duration) func(*model.Allocation) {
+	return func(a *model.Allocation) { a.Walltime = d }
+}
+func draws(watts int64) func(*model.Allocation) { return func(a *model.Allocation) { a.Power = watts } }
+func reads(perSecond int64) func(*model.Allocation) {
+	return func(a *model.Allocation) { a.IODemand = perSecond }
+}
 
 func records(c *Config) { c.Records = true }
 func noBooks(c *Config) {
 	c.Site.Reservations = nil
-	c.Policies = []Policy{{FCFS: true, Easy: true}, {}}
+	c.Policies = []Policy{{Order: FCFS, Easy: true}, {}}
+}
+func easy(o Order) func(*Config) {
+	return func(c *Config) {
+		noBooks(c)
+		c.Policies[0].Order = o
+	}
+}
+
+func keepBooks(c *Config) { c.Policies = []Policy{{Order: FCFS, Easy: true}, {}} }
+func caps(c *Config) {
+	noBooks(c)
+	c.Site.PowerCap, c.Site.Bandwidth = 250, 10
 }
 func power(c *Config)   { c.Site.PowerCap = 150 }
 func storage(c *Config) { c.Site.Bandwidth = 10 }
@@ -346,6 +415,27 @@ func TestForgedLogs(t *testing.T) {
 			l.start(0, 0, 0, 1)
 			l.submit(1*sec, 1, wants(3))
 			l.submit(1*sec, 2, func(a *model.Allocation) { a.Walltime = model.Minute })
+			l.start(1*sec, 2, 4)
+		}},
+		{28, "where the order puts the blocked job first", easy(SJF), func(l *forged) { l.queue(5 * model.Second) }},
+		{0, "where the order puts it last", easy(LJF), func(l *forged) { l.queue(5 * model.Second) }},
+		{0, "where the order is not known", easy(Unknown), func(l *forged) { l.queue(5 * model.Second) }},
+		{28, "power that the blocked job counts on", caps, func(l *forged) { l.beside(model.Minute, draws(200), draws(100)) }},
+		{0, "power that it can spare", caps, func(l *forged) { l.beside(model.Minute, draws(200), draws(50)) }},
+		{28, "bandwidth that it counts on", caps, func(l *forged) { l.beside(model.Minute, reads(8), reads(3)) }},
+		{0, "bandwidth that comes back in time", caps, func(l *forged) { l.beside(9*model.Second, reads(8), reads(3)) }},
+		{28, "nodes of its fingerprint", noBooks, func(l *forged) { l.alike(1) }},
+		{0, "nodes of another fingerprint", noBooks, func(l *forged) { l.alike(4) }},
+		{28, "beyond the end of a reservation in its way", keepBooks, func(l *forged) { l.aside(2500 * model.Second) }},
+		{0, "until it ends", keepBooks, func(l *forged) { l.aside(1900 * model.Second) }},
+		{28, "GPUs that it counts on", func(c *Config) { noBooks(c); c.Shared = true }, func(l *forged) { l.divided(0) }},
+		{0, "GPUs of a node at home elsewhere", func(c *Config) { noBooks(c); c.Shared = true }, func(l *forged) { l.divided(2) }},
+		{0, "while others leave for somebody", func(c *Config) { noBooks(c); c.Policies[0].Preempts, c.Policies[0].MaxVictims = true, 1 }, func(l *forged) {
+			l.submit(0, 0, wants(2), class(1))
+			l.start(0, 0, 0, 1)
+			l.submit(1*sec, 1, wants(3))
+			l.preempt(1*sec, 1, 0)
+			l.submit(1*sec, 2, lasts(model.Minute))
 			l.start(1*sec, 2, 4)
 		}},
 		{29, "a ledger that forgets", nil, func(l *forged) { l.books(6*model.Second, 5*model.Second) }},

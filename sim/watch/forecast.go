@@ -1,0 +1,230 @@
+package watch
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// forecast is what is predicted to be free of nodes and caps for a blocked job at some
+// instant, when everybody leaves at the predicted end.
+type forecast struct {
+	head  *job
+	nodes int32 // free as a whole, of those that it may use
+	// Where it matters which nodes these are: the GPUs of each that nobody holds, a
+	// node without any counting as one of one GPU.
+	detailed         bool
+	free             []uint64
+	power, bandwidth int64 // in use
+	leaves           []leave
+}
+
+// leave is a job that holds nodes now, and its predicted end.
+type leave struct {
+	at        model.Time
+	job       *job
+	placement *model.Placement
+	power, io int64
+}
+
+// full is all of a node.
+func full(n *model.Node) uint64 {
+	if n.GPUs >= 64 {
+		return ^uint64(0)
+	}
+	return 1<<max(1, n.GPUs) - 1
+}
+
+// give counts a placement as free, and take as held.
+func (w *Watcher) give(p *model.Placement, take bool) {
+	f := &w.pass.forecast
+	n := w.counted(p)
+	if take {
+		n = -n
+	}
+	if f.nodes += n; !f.detailed {
+		return
+	}
+	for n, gpus := range each(p) {
+		if gpus == 0 {
+			gpus = full(&w.site.Nodes[n])
+		}
+		if take {
+			f.free[n] &^= gpus
+		} else {
+			f.free[n] |= gpus
+		}
+	}
+}
+
+// counted is the number of nodes of p that the blocked job could use.
+func (w *Watcher) counted(p *model.Placement) int32 {
+	n, own := 0, w.own(w.pass.forecast.head)
+	for _, x := range p.Words {
+		n += bits.OnesCount64(x.Mask & own[x.Word] & w.ready[x.Word])
+	}
+	return int32(n)
+}
+
+// lay sets the forecast for h to now: what runs and what its vCluster has proposed
+// holds its nodes; of what others have proposed only power and bandwidth are known.
+func (w *Watcher) lay(h *job) {
+	f := &w.pass.forecast
+	f.head, f.free, f.nodes, f.leaves = h, f.free[:0], 0, f.leaves[:0]
+	if f.detailed = w.cfg.Shared || h.IsSensitive() || len(w.site.Reservations) > 0; f.detailed {
+		for i := range w.site.Nodes {
+			f.free = append(f.free, full(&w.site.Nodes[i]))
+		}
+	}
+	for i, m := range w.own(h) {
+		f.nodes += int32(bits.OnesCount64(m & w.ready[i]))
+	}
+	f.power, f.bandwidth = w.power.used, w.bandwidth.used
+	holds := func(l leave) {
+		if l.at <= w.now {
+			l.at = w.now.Add(model.Second)
+		}
+		f.leaves = append(f.leaves, l)
+		w.give(l.placement, true)
+	}
+	for _, j := range w.pass.running {
+		holds(leave{j.start.Add(j.left), j, &j.held, j.power, j.io})
+	}
+	for o, list := range w.pass.waiting {
+		for _, j := range list {
+			if j.flying == nil {
+				continue
+			}
+			p := &j.flying.placement
+			l := leave{j.flying.made.Add(j.left), j, p, w.site.Draw(&j.Allocation, p), j.Demand(p.Nodes())}
+			f.power, f.bandwidth = f.power+l.power, f.bandwidth+l.io
+			if model.VClusterID(o) == h.VCluster {
+				holds(l)
+			}
+		}
+	}
+	slices.SortFunc(f.leaves, func(a, b leave) int { //detlint:total ids of jobs end it
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job.Job, b.job.Job))
+	})
+}
+
+// reserved is the reservation of the blocked job h under EASY: the earliest instant
+// from now on at which it has room, Never when there is none. The forecast is left
+// as it is then. Cost: the running jobs, and the nodes for each of their ends.
+func (w *Watcher) reserved(h *job) model.Time {
+	f := &w.pass.forecast
+	w.lay(h)
+	for at, next := w.now, 0; ; {
+		for ; next < len(f.leaves) && f.leaves[next].at <= at; next++ {
+			l := &f.leaves[next]
+			w.give(l.placement, false)
+			f.power, f.bandwidth = f.power-l.power, f.bandwidth-l.io
+		}
+		if w.roomAt(h, at) {
+			return at
+		}
+		after := model.Never
+		if next < len(f.leaves) {
+			after = f.leaves[next].at
+		}
+		for i := range w.site.Reservations { // which give nodes back as well
+			if end := w.site.Reservations[i].End; end > at {
+				after = min(after, end)
+			}
+		}
+		if at = after; at == model.Never {
+			return at
+		}
+	}
+}
+
+// roomBeside says whether h has room at an instant beside j on p as well. The
+// forecast has to be that of the instant.
+func (w *Watcher) roomBeside(h *job, at model.Time, j *job, p *model.Placement) bool {
+	f := &w.pass.forecast
+	w.give(p, true)
+	f.power += w.site.Draw(&j.Allocation, p)
+	f.bandwidth += j.Demand(p.Nodes())
+	return at == model.Never || w.roomAt(h, at)
+}
+
+// roomAt says whether h has room by the forecast, which is of the instant at: in
+// nodes of its own vCluster or of none that nothing keeps from it, of one known
+// fingerprint for sensitive work, and under the caps, with the power that it is
+// reckoned with as long as its nodes are not known.
+func (w *Watcher) roomAt(h *job, at model.Time) bool {
+	f := &w.pass.forecast
+	if power := w.reckoned(h); w.power.cap > 0 && power > 0 && f.power+power > w.power.cap {
+		return false
+	}
+	if w.bandwidth.cap > 0 && h.IODemand > 0 && f.bandwidth+h.IODemand > w.bandwidth.cap {
+		return false
+	}
+	if !f.detailed || !w.cfg.Shared && f.nodes < h.NodesMin {
+		return f.nodes >= h.NodesMin
+	}
+	count, most := make([]int32, w.site.Fingerprints), int32(0)
+	for i := range w.site.Nodes {
+		n := &w.site.Nodes[i]
+		id := model.NodeID(i)
+		if f.free[i] == 0 || !w.ready.Has(id) || !w.own(h).Has(id) || w.keeps(h, id, at) {
+			continue
+		}
+		if h.GPUs == 0 && f.free[i] != full(n) || h.GPUs > 0 && (n.GPUs < h.GPUs || bits.OnesCount64(f.free[i]) < int(h.GPUs)) {
+			continue
+		}
+		if !h.IsSensitive() {
+			most++
+		} else if n.Fingerprint >= 0 {
+			count[n.Fingerprint]++
+			most = max(most, count[n.Fingerprint])
+		}
+	}
+	return most >= h.NodesMin
+}
+
+// own is the nodes that j may ever use without borrowing.
+func (w *Watcher) own(j *job) model.NodeSet {
+	if j.own != nil {
+		return j.own
+	}
+	j.own = model.NewNodeSet(len(w.site.Nodes))
+	for i := range w.site.Nodes {
+		n, node := model.NodeID(i), &w.site.Nodes[i]
+		if (node.Home < 0 || node.Home == j.VCluster) && w.site.Constraints[j.Constraint].Holds(n, node) &&
+			(j.Partition < 0 || w.site.Partitions[j.Partition].Nodes.Has(n)) &&
+			(j.Reservation < 0 || w.site.Reservations[j.Reservation].Nodes.Has(n)) {
+			j.own.Add(n)
+		}
+	}
+	return j.own
+}
+
+// keeps says whether an advance reservation keeps node n from j, if it ran from at on.
+func (w *Watcher) keeps(j *job, n model.NodeID, at model.Time) bool {
+	for i := range w.site.Reservations {
+		r := &w.site.Reservations[i]
+		if (r.Maintenance || j.Reservation != model.ReservationID(i)) && at < r.End && at.Add(j.left) > r.Start && r.Nodes.Has(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// reckoned is the power in W of j before its nodes are known: what it states, else
+// that of as many of the hungriest that it may use.
+func (w *Watcher) reckoned(j *job) int64 {
+	if j.Power > 0 || w.power.cap == 0 {
+		return j.Power
+	}
+	if j.hungriest == 0 {
+		for i := range w.site.Nodes {
+			if w.own(j).Has(model.NodeID(i)) {
+				j.hungriest = max(j.hungriest, w.site.Nodes[i].BusyPower)
+			}
+		}
+	}
+	return j.hungriest * int64(j.NodesMin)
+}

@@ -1,0 +1,117 @@
+package watch
+
+import (
+	"cmp"
+	"math/big"
+	"math/bits"
+
+	"orrery/scheduler/model"
+)
+
+// Order is what the queue of a vCluster is ordered by, as far as it can be told
+// from the log alone. Partition tiers come before it and ids behind it.
+type Order uint8
+
+const (
+	Unknown   Order = iota // scores, priorities, and orders with logarithms and roots
+	FCFS                   // by submission
+	SJF                    // shortest request first
+	LJF                    // longest request first
+	SAF                    // smallest request x units first
+	SQF                    // fewest units first
+	WFP3                   // largest (wait / request)^3 x units first
+	Expansion              // largest (wait + request) / request first
+)
+
+// OrderOf is the order of a name, Unknown for those that cannot be told.
+func OrderOf(name string) Order {
+	for o, n := range [...]string{FCFS: "fcfs", SJF: "sjf", LJF: "ljf", SAF: "saf", SQF: "sqf", WFP3: "wfp3", Expansion: "expansion"} {
+		if n == name && n != "" {
+			return Order(o)
+		}
+	}
+	return Unknown
+}
+
+func (o Order) known() bool { return o != Unknown }
+
+// longest is the request that those beyond it count as in an order.
+const longest = 1 << 50
+
+// before says whether a comes before b in the queue of their vCluster now.
+func (w *Watcher) before(a, b *job) bool {
+	c := cmp.Compare(w.tier(b), w.tier(a))
+	if o := w.cfg.Policies[a.VCluster].Order; c == 0 && o != FCFS {
+		c = w.compare(o, a, b)
+	}
+	return cmp.Or(c, cmp.Compare(a.Job, b.Job)) < 0
+}
+
+func (w *Watcher) tier(j *job) int32 {
+	if j.Partition < 0 {
+		return 0
+	}
+	return w.site.Partitions[j.Partition].Tier
+}
+
+// tiered says whether partitions have tiers.
+func (w *Watcher) tiered() bool {
+	for i := range w.site.Partitions {
+		if w.site.Partitions[i].Tier != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Watcher) compare(o Order, a, b *job) int {
+	ra, rb := asked(a), asked(b)
+	na, nb := w.units(a), w.units(b)
+	wa, wb := uint64(w.now-a.Submit), uint64(w.now-b.Submit)
+	switch o {
+	case SJF:
+		return cmp.Compare(ra, rb)
+	case LJF:
+		return cmp.Compare(rb, ra)
+	case SAF:
+		return compareProducts(ra, na, rb, nb)
+	case SQF:
+		return cmp.Compare(na, nb)
+	case WFP3:
+		return cube(wb, ra, nb).Cmp(cube(wa, rb, na))
+	case Expansion:
+		return compareProducts(wb+rb, ra, wa+ra, rb)
+	}
+	return 0
+}
+
+func asked(j *job) uint64 { return uint64(min(max(j.left, 1), longest)) }
+
+// compareProducts compares a x b with c x d.
+func compareProducts(a, b, c, d uint64) int {
+	hi, lo := bits.Mul64(a, b)
+	top, low := bits.Mul64(c, d)
+	return cmp.Or(cmp.Compare(hi, top), cmp.Compare(lo, low))
+}
+
+// cube is (a x b)^3 x n.
+func cube(a, b, n uint64) *big.Int {
+	x := new(big.Int).Mul(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
+	y := new(big.Int).Mul(x, x)
+	return y.Mul(y, x).Mul(y, new(big.Int).SetUint64(n))
+}
+
+// units is the GPUs that j asks for: of whole nodes those of the largest that it may
+// use, at least one each.
+func (w *Watcher) units(j *job) uint64 {
+	if j.units == 0 {
+		per := max(1, j.GPUs)
+		for i := range w.site.Nodes {
+			if j.GPUs == 0 && w.own(j).Has(model.NodeID(i)) {
+				per = max(per, w.site.Nodes[i].GPUs)
+			}
+		}
+		j.units = uint64(per) * uint64(j.NodesMin)
+	}
+	return j.units
+}
