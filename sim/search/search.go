@@ -91,7 +91,7 @@ type Search struct {
 
 	// The batch in work.
 	trials  []Trial
-	handed  []bool
+	next    int // the first trial that Ask has not looked at
 	told    []*Result
 	missing int
 
@@ -133,8 +133,8 @@ func New(c Config) (*Search, error) {
 func (s *Search) prepare(known []Result) {
 	first := len(s.results)
 	n := min(s.method.batch(), s.config.Trials-first)
-	s.trials, s.missing = nil, n
-	s.handed, s.told = make([]bool, n), make([]*Result, n)
+	s.trials, s.next, s.missing = nil, 0, n
+	s.told = make([]*Result, n)
 	if n == 0 {
 		return
 	}
@@ -169,10 +169,10 @@ func (s *Search) complete(known []Result, n int) bool {
 // depend on n. A trial is handed out once; whoever loses one runs it again.
 func (s *Search) Ask(n int) []Trial {
 	var out []Trial
-	for i := range s.trials {
-		if len(out) < n && !s.handed[i] && s.told[i] == nil {
-			s.handed[i] = true
-			out = append(out, Trial{ID: s.trials[i].ID, Values: slices.Clone(s.trials[i].Values)})
+	for ; s.next < len(s.trials) && len(out) < n; s.next++ {
+		if s.told[s.next] == nil {
+			trial := s.trials[s.next]
+			out = append(out, Trial{ID: trial.ID, Values: slices.Clone(trial.Values)})
 		}
 	}
 	return out
