@@ -12,6 +12,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/metric"
 	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/tools/refdata"
@@ -26,6 +27,7 @@ type lived struct {
 	start, end map[int64]model.Time
 	nodes      map[int64]string // of the first attempt
 	res        *Result
+	sink       *record.Memory
 }
 
 func live(t testing.TB, spec Spec, open func() (traces.Source, error)) lived {
@@ -33,7 +35,7 @@ func live(t testing.TB, spec Spec, open func() (traces.Source, error)) lived {
 	res, err := Run(context.Background(), spec, open, Options{Sink: sink, Watch: true})
 	require.NoError(t, err)
 	require.Empty(t, res.Watch.Breaches, "%v", res.Watch)
-	out := lived{map[int64]model.Time{}, map[int64]model.Time{}, map[int64]string{}, res}
+	out := lived{map[int64]model.Time{}, map[int64]model.Time{}, map[int64]string{}, res, sink}
 	for i, id := range sink.Jobs.ID {
 		out.start[id], out.end[id] = model.Time(sink.Jobs.Start[i]), model.Time(sink.Jobs.End[i])
 	}
@@ -198,8 +200,19 @@ func TestSteadyLeavesWarmJobsOut(t *testing.T) {
 	meta, tables := plainLog(t, 300, 5)
 	begin := tables.Jobs[150].Submit
 	after := compareWarm(t, DefaultSpec(), meta, tables, begin, model.Never, nil)
-	require.Less(t, int64(after.res.State.Submitted), int64(300))
-	require.Greater(t, int64(after.res.State.Submitted), int64(150))
+	table, err := metric.Compute(after.sink, after.res.Series)
+	require.NoError(t, err)
+	came := 0
+	for i := range tables.Jobs {
+		if tables.Jobs[i].Submit >= begin {
+			came++
+		}
+	}
+	all, _ := table.Value("jobs_submitted", metric.All)
+	steady, _ := table.Value("jobs_submitted", metric.Steady)
+	require.EqualValues(t, after.res.State.Submitted, all)
+	require.EqualValues(t, came, steady)
+	require.Less(t, steady, all)
 }
 
 const warmSite = `

@@ -347,7 +347,7 @@ func (l load) choose(all []crowd, was *Load) {
 	for i := range all {
 		order[i], all[i].takes = i, whole.Int64()
 	}
-	slices.SortFunc(order, func(a, b int) int {
+	slices.SortFunc(order, func(a, b int) int { //detlint:total no two indexes are equal
 		return cmp.Or(cmp.Compare(all[a].order, all[b].order), cmp.Compare(a, b))
 	})
 	for _, i := range order {
