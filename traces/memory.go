@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"slices"
 
 	"orrery/scheduler/model"
 )
@@ -62,7 +63,7 @@ func (t *Tables) survey(name string, meta *Meta) (hash string, filled []Filled, 
 	counts := make([]Filled, len(jobFields))
 	first := make([]cell, len(jobFields))
 	look := func(i int, c cell) {
-		if c.null || jobFields[i].Name == columnKind && c.s == kindBounded {
+		if c.null {
 			return
 		}
 		if counts[i].Rows++; counts[i].Rows == 1 {
@@ -102,11 +103,38 @@ func (t *Tables) survey(name string, meta *Meta) (hash string, filled []Filled, 
 		return "", nil, err
 	}
 	for i, c := range counts {
-		if c.Column = jobFields[i].Name; c.Rows > 0 && (jobFields[i].Optional || c.Column == columnKind) {
+		if c.Column = jobFields[i].Name; c.Column == columnKind {
+			c = kindsOf(t.Jobs)
+		} else if !jobFields[i].Optional {
+			continue
+		}
+		if c.Rows > 0 {
 			filled = append(filled, c)
 		}
 	}
 	return h.content(meta), filled, nil
+}
+
+// kindsOf counts, as the statistics of a file do, the rows in those groups that
+// hold other kinds than bounded.
+func kindsOf(jobs []Job) Filled {
+	out, first := Filled{Column: columnKind}, ""
+	for group := range slices.Chunk(jobs, groupRows) {
+		low := kindOf(&group[0])
+		same := true
+		for i := range group {
+			same = same && kindOf(&group[i]) == low
+		}
+		if same && low == kindBounded {
+			continue
+		}
+		if out.Rows == 0 {
+			first = low
+		}
+		out.Rows += int64(len(group))
+		out.Varies = out.Varies || !same || low != first
+	}
+	return out
 }
 
 // digestRows feeds the digest of a table, and look, unless it is nil, with each
