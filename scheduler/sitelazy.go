@@ -62,10 +62,13 @@ func (s *Site) best(l *lane, now model.Time) int {
 		last = int(s.jobs[ref].pos)
 		look(last)
 	}
-	until := now.Add(foresight)
+	for i := range l.shapes {
+		l.shapes[i].nodes = s.groupOf(l, l.shapes[i].class)
+	}
+	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
 	for i := range l.queue {
 		q := &l.queue[i]
-		if q.tier > tier || (q.tier == tier && i != last && s.bound(l, q, until) >= top) {
+		if q.tier > tier || (q.tier == tier && b.of(q) >= top && i != last) {
 			look(i)
 		}
 	}
@@ -85,18 +88,26 @@ func (s *Site) weigh(l *lane, q *queued, now model.Time) {
 // to, for weights of at most 1.
 const slack = 5
 
-// bound is at least the score of a job in the queue at the instant at, by what else
-// is true now: from when it was weighed its wait has grown along the tangent. Cost:
-// three multiplications.
-func (s *Site) bound(l *lane, q *queued, at model.Time) model.Fixed {
-	hi, lo := bits.Mul64(q.rate, uint64(at.Sub(q.seen)))
+// bounds is what upper bounds on the scores of a queue have in common, up to an
+// instant and by what else is true now.
+type bounds struct {
+	until   model.Time
+	global  model.Fixed // what all have, and the slack
+	most    model.Fixed // weighted f9
+	shapes  []shape
+	tenant  []model.Fixed
+	penalty []model.Fixed
+}
+
+// of is at least the score of a job in the queue: from when it was weighed its wait
+// has grown along the tangent. Cost: three multiplications.
+func (b *bounds) of(q *queued) model.Fixed {
+	hi, lo := bits.Mul64(q.rate, uint64(b.until-q.seen))
 	if hi >= 1<<30 {
 		return math.MaxInt64
 	}
-	grown := model.Fixed(hi<<32|lo>>32) + slack
-	nine := min(l.policy.Weights[score.Conformance], model.Fixed(s.groupOf(l, q.class))*q.nine)
-	sum := q.static + l.tenant[q.tenant] + l.global + q.wait + grown + nine
-	if p := l.penalty[q.tenant]; p != model.One {
+	sum := q.static + q.wait + model.Fixed(hi<<32|lo>>32) + b.tenant[q.tenant] + b.global + min(b.most, model.Fixed(b.shapes[q.shape].nodes)*q.nine)
+	if p := b.penalty[q.tenant]; p != model.One {
 		hi, lo = bits.Mul64(uint64(p), uint64(sum))
 		return model.Fixed(hi<<32|lo>>32) + 1
 	}

@@ -256,8 +256,10 @@ func (s *Site) split(l *lane, now model.Time) bool {
 	s.offers(l)
 	for i := range l.queue {
 		q := &l.queue[i]
-		if s.mayFit(l, q) {
-			s.room = append(s.room, candidate{0, q.tier, q.ref, int32(i)})
+		if l.freeOf(q.shape) >= q.need || q.borrows {
+			if s.mayFit(l, q) {
+				s.room = append(s.room, candidate{0, q.tier, q.ref, int32(i)})
+			}
 		}
 	}
 	if p := l.policy; len(s.room) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
