@@ -1,6 +1,10 @@
 package transform
 
-import "orrery/traces"
+import (
+	"strconv"
+
+	"orrery/traces"
+)
 
 // Account says what a step did: Read + Added = Kept + the sum of Dropped, always.
 // A row can be changed by several rules.
@@ -32,16 +36,22 @@ func (a *Account) reset() {
 func (a *Account) read() { a.Read++ }
 func (a *Account) keep() { a.Kept++ }
 
-func (a *Account) drop(rule, example string)   { count(&a.Dropped, rule, example) }
-func (a *Account) change(rule, example string) { count(&a.Changed, rule, example) }
-func (a *Account) note(text string)            { a.Notes = append(a.Notes, text) }
+// drop and change count a job by its id, which people read as an example of the
+// rule when it is the first.
+func (a *Account) drop(rule string, id int64)   { count(&a.Dropped, rule, example(id)) }
+func (a *Account) change(rule string, id int64) { count(&a.Changed, rule, example(id)) }
+func (a *Account) note(text string)             { a.Notes = append(a.Notes, text) }
 
-func count(rules *[]traces.Rule, rule, example string) {
+func example(id int64) func() string {
+	return func() string { return "id " + strconv.FormatInt(id, 10) }
+}
+
+func count(rules *[]traces.Rule, rule string, example func() string) {
 	for i := range *rules {
 		if (*rules)[i].Rule == rule {
 			(*rules)[i].Count++
 			return
 		}
 	}
-	*rules = append(*rules, traces.Rule{Rule: rule, Count: 1, Example: example})
+	*rules = append(*rules, traces.Rule{Rule: rule, Count: 1, Example: example()})
 }

@@ -90,12 +90,12 @@ func (s anonymise) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		for i, f := range s.columns {
 			if was := f.Text(j); was != "" {
 				f.SetText(j, aliases[i].of(was))
-				a.change(f.Column().Name+" changed", "")
+				a.change(f.Column().Name+" changed", j.ID)
 			}
 		}
 		if j.Extra != "" {
 			j.Extra = ""
-			a.change("extra removed", "")
+			a.change("extra removed", j.ID)
 		}
 		return true
 	})

@@ -148,6 +148,7 @@ func (c *condition) holds(j *traces.Job) bool {
 
 func (f filter) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	out := *in
+	out.size = 0
 	out.Rows = in.edit(a, func(j *traces.Job) bool {
 		failed := slices.IndexFunc(f.conditions, func(c condition) bool { return !c.holds(j) })
 		if (failed < 0) != f.not {
@@ -157,7 +158,7 @@ func (f filter) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		if failed >= 0 {
 			rule = "not " + f.conditions[failed].text
 		}
-		a.drop(rule, "id "+strconv.FormatInt(j.ID, 10))
+		a.drop(rule, j.ID)
 		return false
 	})
 	return &out, nil

@@ -217,7 +217,7 @@ func (s *Set) lengthen(by ratio, a *Account) (*Set, error) {
 		if j.Walltime.OK {
 			j.Walltime.V = model.Duration(by.span(int64(j.Walltime.V)))
 		}
-		a.change("run time and request multiplied", "id "+strconv.FormatInt(j.ID, 10))
+		a.change("run time and request multiplied", j.ID)
 		return true
 	})
 	return &out, nil
@@ -270,7 +270,7 @@ func (l load) users(in *Set, was *Load, a *Account) (*Set, error) {
 		}
 		u := &all[index[userOf(j)]]
 		if u.takes == 0 {
-			a.drop("user left out", "id "+strconv.FormatInt(j.ID, 10)+" of "+u.name)
+			a.drop("user left out", j.ID)
 			continue
 		}
 		a.keep()

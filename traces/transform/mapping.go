@@ -3,7 +3,6 @@ package transform
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"orrery/traces"
 )
@@ -67,7 +66,7 @@ func (m mapping) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		}
 		if now != was {
 			m.field.SetText(j, now)
-			a.change(name+" changed", "id "+strconv.FormatInt(j.ID, 10)+": "+was+" to "+now)
+			a.change(name+" changed", j.ID)
 		}
 		return true
 	})

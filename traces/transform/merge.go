@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -249,7 +248,7 @@ func mergeRows(parts []part, a *Account) iter.Seq2[*traces.Job, error] {
 			}
 			a.keep()
 			if h.part.offset != 0 {
-				a.change("id raised", "id "+strconv.FormatInt(h.row.ID-h.part.offset, 10))
+				a.change("id raised", h.row.ID-h.part.offset)
 			}
 			if !yield(&h.row, nil) {
 				return

@@ -128,7 +128,7 @@ func (r resample) people(in *Set, jobs []traces.Job, a *Account) (people []perso
 		j := &jobs[i]
 		a.read()
 		if in.warm(j) {
-			a.drop(ruleWarm, "id "+strconv.FormatInt(j.ID, 10))
+			a.drop(ruleWarm, j.ID)
 			continue
 		}
 		if weeks == 0 {
@@ -223,7 +223,7 @@ func (r resample) account(rows []made, jobs []traces.Job, a *Account) {
 		case n > 0:
 			there++
 		case int64(i) >= dropped: // rows of a warm start come first
-			a.drop(ruleNotDrawn, "id "+strconv.FormatInt(jobs[i].ID, 10))
+			a.drop(ruleNotDrawn, jobs[i].ID)
 		}
 	}
 	a.Kept, a.Added = int64(len(rows)), int64(len(rows))-there
@@ -254,7 +254,7 @@ func (r resample) follow(rows []made, jobs []traces.Job, fresh map[origin]int64,
 	ends := map[int][]done{} // of each stay, ascending
 	for i := range rows {
 		m := &rows[i]
-		id := "id " + strconv.FormatInt(m.ID, 10)
+		id := m.ID
 		if m.AfterJob.OK {
 			n, ok := fresh[origin{m.AfterJob.V, m.stay}]
 			if ok && n < m.ID {

@@ -1,7 +1,6 @@
 package transform
 
 import (
-	"fmt"
 	"iter"
 	"strconv"
 
@@ -48,14 +47,14 @@ func (s shake) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		}
 		src := draw.New(s.seed, shakeStream, uint64(j.ID), 0)
 		by := model.Duration(src.IntN(2*int64(s.by)+1)) - s.by
-		id := "id " + strconv.FormatInt(j.ID, 10)
+		id := j.ID
 		if to := j.Submit.Add(by); to < floor {
 			by = floor.Sub(j.Submit)
 			a.change("submission held at the beginning", id)
 		}
 		move(instants, j, by)
 		if by != 0 {
-			a.change("submission shaken", fmt.Sprintf("%s by %s", id, by))
+			a.change("submission shaken", id)
 		}
 		return true
 	})

@@ -64,7 +64,7 @@ func (s *Set) stretch(by ratio, a *Account) (*Set, error) {
 				f.SetNumber(j, by.span(n))
 			}
 		}
-		a.change("times multiplied", "id "+strconv.FormatInt(j.ID, 10))
+		a.change("times multiplied", j.ID)
 		return true
 	})
 	out.Meta.WarmStart.V = model.Time(by.of(int64(out.Meta.WarmStart.V)))
@@ -139,7 +139,7 @@ func (s *Set) spread(by ratio, a *Account) (*Set, error) {
 		}
 		to := origin.Add(model.Duration(by.of(int64(j.Submit.Sub(origin)))))
 		move(instants, j, to.Sub(j.Submit))
-		a.change("submission moved", "id "+strconv.FormatInt(j.ID, 10))
+		a.change("submission moved", j.ID)
 		return true
 	})
 	return &out, nil

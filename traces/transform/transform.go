@@ -35,6 +35,7 @@ type Set struct {
 	Rows func() iter.Seq2[*traces.Job, error]
 
 	inputs   []Input
+	size     int64 // of the rows, as far as is known: space for copies
 	steps    []string
 	accounts []*Account
 }
@@ -56,7 +57,7 @@ func Open(b *traces.Bundle) (*Set, error) {
 	s := &Set{
 		Name: info.Name, Meta: b.Meta(), Nodes: b.Nodes(), Tenants: b.Tenants(), Events: b.Events(), Prices: b.Prices(),
 		Rows:   b.Rows,
-		inputs: []Input{{Name: info.Name, Hash: info.Hash, Recipe: b.Meta().Recipe}},
+		inputs: []Input{{Name: info.Name, Hash: info.Hash, Recipe: b.Meta().Recipe}}, size: info.Rows,
 	}
 	for d, err := range b.Deps() {
 		if err != nil {
@@ -78,7 +79,7 @@ func FromTables(name string, meta traces.Meta, t traces.Tables) (*Set, error) {
 	}
 	return &Set{
 		Name: name, Meta: meta, Deps: t.Deps, Nodes: t.Nodes, Tenants: t.Tenants, Events: t.Events, Prices: t.Prices,
-		Rows: rowsOf(t.Jobs), inputs: []Input{{Name: name, Hash: m.Info().Hash, Recipe: meta.Recipe}},
+		Rows: rowsOf(t.Jobs), size: int64(len(t.Jobs)), inputs: []Input{{Name: name, Hash: m.Info().Hash, Recipe: meta.Recipe}},
 	}, nil
 }
 
@@ -119,6 +120,7 @@ func (s *Set) Hold() (*Set, error) {
 
 // jobs are the rows, whole.
 func (s *Set) jobs() (jobs []traces.Job, err error) {
+	jobs = make([]traces.Job, 0, s.size)
 	for j, err := range s.Rows() {
 		if err != nil {
 			return nil, err
@@ -245,7 +247,7 @@ func (n named) cut(deps []traces.Dep) ([]traces.Dep, *Account) {
 			kept = append(kept, d)
 			continue
 		}
-		a.drop("dependency of or on a job that is not there", fmt.Sprintf("%d on %d", d.Job, d.On))
+		count(&a.Dropped, "dependency of or on a job that is not there", func() string { return fmt.Sprintf("%d on %d", d.Job, d.On) })
 	}
 	return kept, a
 }

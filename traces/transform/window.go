@@ -55,6 +55,7 @@ func (w window) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	if out.Meta.WarmStart = (traces.Opt[model.Time]{}); w.warm {
 		out.Meta.WarmStart = traces.Some(w.begin)
 	}
+	out.size = 0 // most often few are left
 	out.Rows = in.edit(a, func(j *traces.Job) bool { return w.keep(j, a) })
 	out.Events = w.events(in.Events)
 	out.Prices = w.prices(in.Prices)
@@ -69,7 +70,7 @@ func (w window) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 
 // keep says whether a job is in the window, and counts it otherwise.
 func (w window) keep(j *traces.Job, a *Account) bool {
-	id := "id " + strconv.FormatInt(j.ID, 10)
+	id := j.ID
 	switch {
 	case j.Submit >= w.end:
 		a.drop(ruleAfter, id)
