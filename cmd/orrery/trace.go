@@ -104,6 +104,9 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 	rows.Row("nodes", known(i.MaxNodes))
 	rows.Row("rows in nodes table", len(t.nodes))
 	rows.Row("sorted", i.Sorted)
+	if i.WarmStart.OK {
+		rows.Row("warm start", table.Quantity(i.WarmStart.V.String(), int64(i.WarmStart.V)))
+	}
 	rows.Row("source", text(meta.Source))
 	rows.Row("recipe", text(meta.Recipe))
 	var r traces.Report
