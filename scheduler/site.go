@@ -126,18 +126,20 @@ func (p *Policy) validate(c *SiteConfig) error {
 // flight. Like Core it reads no clock and allocates nothing once its tables
 // have grown. It is not safe for concurrent use.
 type Site struct {
-	cfg    SiteConfig
-	site   *model.Site
-	space  *place.Space
-	free   *place.Free // what the committed log leaves
-	ready  model.NodeSet
-	lanes  []lane
-	jobs   []siteJob   // by Ref
-	active []model.Ref // running
-	book   *quota.Book
-	ever   *quota.Book // of nobody, with the highest limits there will be
-	graph  *workflow.Graph
-	kinds  []*kind // distinct (vCluster, constraint, partition, reservation)
+	cfg     SiteConfig
+	site    *model.Site
+	makes   *model.Makes
+	space   *place.Space
+	free    *place.Free // what the committed log leaves
+	ready   model.NodeSet
+	readies int32 // so many
+	lanes   []lane
+	jobs    []siteJob   // by Ref
+	active  []model.Ref // running
+	book    *quota.Book
+	ever    *quota.Book // of nobody, with the highest limits there will be
+	graph   *workflow.Graph
+	kinds   []*kind // distinct (vCluster, constraint, partition, reservation)
 
 	claims  []claim // nodes kept for jobs that preempted others
 	doomed  []model.Ref
@@ -284,7 +286,7 @@ type kind struct {
 
 // NewSite returns the core of an idle site. cfg must be valid.
 func NewSite(cfg SiteConfig) *Site {
-	s := &Site{cfg: cfg, site: cfg.Site, space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
+	s := &Site{cfg: cfg, site: cfg.Site, makes: model.NewMakes(cfg.Site), space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
 	n := len(cfg.Site.Nodes)
 	s.free = s.space.NewFree()
 	s.ready = model.NewNodeSet(n)
@@ -309,6 +311,7 @@ func NewSite(cfg SiteConfig) *Site {
 			s.free.SetAvailable(model.NodeID(i), false)
 		}
 	}
+	s.readies = s.ready.Len()
 	s.lanes = make([]lane, len(cfg.Policies))
 	for i := range s.lanes {
 		l := &s.lanes[i]

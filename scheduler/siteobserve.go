@@ -57,6 +57,7 @@ func (s *Site) changed(f *model.Fact) {
 		} else {
 			s.ready.Remove(f.Node)
 		}
+		s.readies = s.ready.Len()
 		s.free.SetAvailable(f.Node, up)
 		for i := range s.lanes {
 			s.lanes[i].free.SetAvailable(f.Node, up)

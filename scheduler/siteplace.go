@@ -187,7 +187,7 @@ func (s *Site) choose(l *lane, ref model.Ref, now model.Time) model.Reason {
 func (s *Site) overCap(j *siteJob) model.Reason {
 	power := usage{}
 	if s.powerCap.power > 0 { // it takes a look at each node
-		power.power = s.site.Draw(&j.Allocation, &s.chosen)
+		power.power = s.makes.Draw(&j.Allocation, &s.chosen)
 	}
 	switch {
 	case !s.fitsCaps(&power, s.used):
@@ -246,7 +246,7 @@ func (s *Site) own(l *lane, j *siteJob, avoid model.NodeSet) int32 {
 
 // use books what j takes of the caps on its nodes.
 func (s *Site) use(j *siteJob) {
-	j.ask = usage{s.site.Draw(&j.Allocation, &j.placement), j.Demand(sizeOf(&j.placement))}
+	j.ask = usage{s.makes.Draw(&j.Allocation, &j.placement), j.Demand(sizeOf(&j.placement))}
 	s.takes(j, 1)
 }
 

@@ -40,7 +40,7 @@ func (s *Site) harmless(l *lane, now model.Time, j *siteJob, p *model.Placement)
 	blocked := &s.jobs[h.ref]
 	ask := usage{bandwidth: j.Demand(sizeOf(p))}
 	if s.powerCap.power > 0 { // it takes a look at each node
-		ask.power = s.site.Draw(&j.Allocation, p)
+		ask.power = s.makes.Draw(&j.Allocation, p)
 	}
 	if (s.powerCap.power > 0 && blocked.ask.power > 0 && ask.power > h.caps.power) ||
 		(s.powerCap.bandwidth > 0 && blocked.ask.bandwidth > 0 && ask.bandwidth > h.caps.bandwidth) {
@@ -74,7 +74,7 @@ func (s *Site) reserve(l *lane, now model.Time) {
 		s.foresee(l, now)
 		return
 	}
-	if j.kind.all && !s.capped(j) && int(s.ready.Len()) == len(s.site.Nodes) {
+	if j.kind.all && !s.capped(j) && int(s.readies) == len(s.site.Nodes) {
 		h.at, h.nodes = l.ends.Shadow(now, j.NodesMin, l.free.Count(j.kind.class))
 		return
 	}

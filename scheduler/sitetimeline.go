@@ -229,7 +229,7 @@ func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) (starte
 		if at > now {
 			return s.keepsCaps(l, at, until, j.ask) && s.chooseIn(l, ref, at, nodes)
 		}
-		return s.chooseIn(l, ref, at, nodes) && s.keepsCaps(l, at, until, usage{s.site.Draw(&j.Allocation, &s.chosen), j.ask.bandwidth})
+		return s.chooseIn(l, ref, at, nodes) && s.keepsCaps(l, at, until, usage{s.makes.Draw(&j.Allocation, &s.chosen), j.ask.bandwidth})
 	})
 	if at == now {
 		s.nodesOf(&s.chosen)
