@@ -97,7 +97,7 @@ func examineCreate(dir string, _ time.Duration) Finding {
 	err := create()
 	if err == nil {
 		if again := create(); !errors.Is(again, os.ErrExist) {
-			err = fmt.Errorf("a second create gave %v instead of an error", again)
+			err = errors.Join(errors.New("a second create was not refused as one"), again)
 		}
 	}
 	return finding("exclusive create", "one worker claims a task", err, "the second is refused")
@@ -111,7 +111,7 @@ func examineLink(dir string, _ time.Duration) Finding {
 	}
 	if err == nil {
 		if again := os.Link(b, target); !errors.Is(again, os.ErrExist) {
-			err = fmt.Errorf("a second link gave %v instead of an error", again)
+			err = errors.Join(errors.New("a second link was not refused as one"), again)
 		}
 	}
 	if err == nil {
@@ -261,12 +261,11 @@ func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (hos
 	if err != nil {
 		return host, findings, err
 	}
-	delay, err := time.ParseDuration(answer)
-	if err != nil {
-		return host, append(findings, Finding{test, FindingBad, answer, why}), nil
-	}
+	delay, no := time.ParseDuration(answer) // anything else says that it saw nothing
 	f := finding(test, why, nil, "after %v", delay.Round(time.Millisecond))
-	if delay > lease/4 {
+	if no != nil {
+		f.Verdict, f.Found = FindingBad, answer
+	} else if delay > lease/4 {
 		f.Verdict, f.Found = FindingBad, f.Found+fmt.Sprintf(": more than a quarter of the lease of %v", lease)
 	}
 	return host, append(findings, f), nil

@@ -142,7 +142,7 @@ func (c *localCrew) chunk(ctx context.Context, h *held, run Run, line *commitLin
 		return false, err
 	}
 	for _, n := range open {
-		if ctx.Err() != nil {
+		if stopped(ctx) {
 			break
 		}
 		lost, err := c.study.overtaken(h)
@@ -161,9 +161,12 @@ func (c *localCrew) chunk(ctx context.Context, h *held, run Run, line *commitLin
 			remake, run = true, c.NewWorker()
 		}
 	}
-	line.end(h, ctx.Err() != nil)
+	line.end(h, stopped(ctx))
 	return remake, nil
 }
+
+// stopped says that the workers were told to stop.
+func stopped(ctx context.Context) bool { return ctx.Err() != nil }
 
 // task makes one try and hands its outcome to the line. What the Run returned
 // for a reason of the crew's own is not held against the task.
@@ -179,7 +182,7 @@ func (c *localCrew) task(ctx context.Context, h *held, n int, run Run, line *com
 	switch {
 	case failed == nil:
 		line.put(h, n, func(writer string) (landing, error) { return c.study.commitResult(c.study.Digest(n), result, writer) }, noteCommit, "")
-	case ctx.Err() != nil:
+	case stopped(ctx):
 		return panicked, c.journal.of(noteQuit, h, n, "")
 	case ClassOf(failed) == Transient:
 		return panicked, line.retry(h, n, failed)

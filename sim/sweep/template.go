@@ -101,7 +101,7 @@ type command struct {
 	line     string
 	log      string
 	process  *exec.Cmd
-	ended    chan error // has the end of process
+	ended    chan error // gets how the process ended
 	over     bool       // it will not be started again
 	failed   error
 	restarts restarts
@@ -234,10 +234,10 @@ func (c *templateCrew) end(complete bool) error {
 			continue
 		}
 		select {
-		case <-each.ended:
+		case each.failed = <-each.ended:
 		case <-deadline:
 			kill(each.process)
-			<-each.ended
+			each.failed = <-each.ended
 			deadline = time.After(0)
 		}
 	}

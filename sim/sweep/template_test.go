@@ -151,7 +151,7 @@ func TestKubernetesManifest(t *testing.T) {
 	for range job.Spec.Completions {
 		cmd := exec.Command("sh", "-c", workerLine(s))
 		require.NoError(t, cmd.Start())
-		defer cmd.Wait()
+		defer func() { require.NoError(t, cmd.Wait()) }()
 	}
 	eventually(t, func() bool { open, err := s.openClaims(); return err == nil && open == 0 })
 	requireWhole(t, s, specs)
