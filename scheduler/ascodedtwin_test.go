@@ -19,6 +19,7 @@ type codedTwin struct {
 	limits  []model.Limits
 	power   int64
 	band    int64
+	pool    int32
 	now     model.Time
 	passed  model.Time
 	changed bool
@@ -39,7 +40,7 @@ type codedJob struct {
 }
 
 func newCodedTwin(cfg scheduler.SiteConfig) *codedTwin {
-	s := &codedTwin{cfg: cfg, passed: model.AbsentTime, power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth}
+	s := &codedTwin{cfg: cfg, passed: model.AbsentTime, power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth, pool: cfg.Site.SensitivePool}
 	for i := range cfg.Site.Nodes {
 		s.up = append(s.up, cfg.Site.Nodes[i].State)
 	}
@@ -99,6 +100,8 @@ func (s *codedTwin) Observe(now model.Time, facts []model.Fact) {
 			s.power = f.Value
 		case model.FactBandwidth:
 			s.band = f.Value
+		case model.FactSensitivePool:
+			s.pool = int32(f.Value)
 		}
 	}
 }
@@ -222,7 +225,7 @@ func (s *codedTwin) within(j *codedJob, n int) bool {
 			held += len(o.nodes)
 		}
 	}
-	if pool := s.cfg.Site.SensitivePool; pool > 0 && j.IsSensitive() && held > int(pool) {
+	if pool := s.pool; pool > 0 && j.IsSensitive() && held > int(pool) {
 		return false
 	}
 	if j.Tenant < 0 {

@@ -383,7 +383,7 @@ func (d *naiveDraw) traits(a *model.Allocation) {
 	}
 	if d.has(withRankings) {
 		a.DataReady = d.fixed("ready", 101) - model.Ratio(1, 100)
-		a.Priority = int64(d.n("points", -5, 20))
+		a.Priority, a.Nice = int64(d.n("points", -5, 20)), int64(d.n("nice", -5, 5))
 	}
 }
 
@@ -441,6 +441,11 @@ func (d *naiveDraw) changes() {
 			add(model.Fact{Kind: model.FactLimits, Tenant: model.TenantID(d.n("whose", 0, len(site.Tenants)-1)), Limits: &model.Limits{
 				MaxNodes: int32(d.n("max nodes", 0, 9)), FairShare: d.fixed("share", 100), NodeBudget: d.span("budget", 0, 100),
 			}})
+		}
+	}
+	if d.has(withSensitive) {
+		for range d.n("pools", 0, 2) {
+			add(model.Fact{Kind: model.FactSensitivePool, Value: int64(d.n("new pool", 0, 8))})
 		}
 	}
 }

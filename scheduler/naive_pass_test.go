@@ -234,7 +234,7 @@ func (s *naiveSite) withinLimits(j *naiveJob, size int) bool {
 	fits := true
 	if j.IsSensitive() {
 		nodes, _ := sum(func(o *naiveJob) bool { return o.IsSensitive() })
-		fits = ok(s.site.SensitivePool, nodes)
+		fits = ok(s.pool, nodes)
 	}
 	l := &s.limits[s.row(j.Tenant)]
 	nodes, jobs := sum(func(o *naiveJob) bool { return o.Tenant == j.Tenant })

@@ -247,7 +247,7 @@ func (s *naiveSite) priority(l *naiveLane, j *naiveJob) int64 {
 		qos = max(qos, s.site.QOS[i].Priority)
 	}
 	in := multifactor.Inputs{
-		Age: s.now.Sub(j.Eligible), Site: j.Priority,
+		Age: s.now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice,
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
 			CPUs:  multifactor.Part{Amount: int64(s.gpusAsked(j)), Whole: s.cfg.Quota.GPUs},

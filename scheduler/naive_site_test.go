@@ -31,6 +31,7 @@ type naiveSite struct {
 	price  model.Fixed
 	power  int64
 	band   int64
+	pool   int32
 
 	now   model.Time
 	seq   uint64
@@ -93,7 +94,7 @@ type naiveJob struct {
 func newNaiveSite(cfg scheduler.SiteConfig) *naiveSite {
 	s := &naiveSite{
 		cfg: cfg, site: cfg.Site, ended: map[model.JobID]model.JobState{}, price: cfg.Price,
-		power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth, begun: model.Never,
+		power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth, pool: cfg.Site.SensitivePool, begun: model.Never,
 	}
 	for i := range cfg.Site.Nodes {
 		s.up = append(s.up, cfg.Site.Nodes[i].State)
@@ -210,6 +211,8 @@ func (s *naiveSite) changes(f *model.Fact) {
 		s.power = f.Value
 	case model.FactBandwidth:
 		s.band = f.Value
+	case model.FactSensitivePool:
+		s.pool = int32(f.Value)
 	}
 	s.changedForAll()
 }

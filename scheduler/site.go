@@ -148,6 +148,7 @@ type Site struct {
 
 	price           model.Fixed
 	powerCap, used  usage
+	pool            int32    // most nodes of sensitive work, 0 for no bound
 	queued, running int64    // GPU seconds asked for by waiting and by running jobs
 	weighed         [2]int64 // these, as they were when backlog was worked out
 	backlog         model.Fixed
@@ -292,7 +293,7 @@ func NewSite(cfg SiteConfig) *Site {
 	s.ready = model.NewNodeSet(n)
 	s.book = quota.New(&cfg.Quota)
 	s.ever = cfg.everBook()
-	s.powerCap = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}
+	s.powerCap, s.pool = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}, cfg.Site.SensitivePool
 	s.homes = make([]int32, len(cfg.Site.VClusters))
 	s.lent = make([]int32, len(cfg.Site.VClusters))
 	s.home = make([]model.NodeSet, len(cfg.Site.VClusters))

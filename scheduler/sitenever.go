@@ -18,6 +18,7 @@ type Ceiling struct {
 type Caps struct {
 	Power     int64 // W
 	Bandwidth int64 // B/s
+	Sensitive int32 // nodes of sensitive work
 }
 
 // caps are the highest that there will be.
@@ -25,7 +26,7 @@ func (c *SiteConfig) caps() Caps {
 	if c.Ever.Caps != nil {
 		return *c.Ever.Caps
 	}
-	return Caps{c.Site.PowerCap, c.Site.Bandwidth}
+	return Caps{c.Site.PowerCap, c.Site.Bandwidth, c.Site.SensitivePool}
 }
 
 func (c *SiteConfig) everBook() *quota.Book {
@@ -48,7 +49,7 @@ func (s *Site) Never(a *model.Allocation) model.Reason {
 	if (caps.Power > 0 && leastDraw(a, k) > caps.Power) || (caps.Bandwidth > 0 && a.IODemand > caps.Bandwidth) {
 		return model.ReasonTooLarge
 	}
-	if pool := s.site.SensitivePool; pool > 0 && a.IsSensitive() && a.NodesMin > pool {
+	if caps.Sensitive > 0 && a.IsSensitive() && a.NodesMin > caps.Sensitive {
 		return model.ReasonTooLarge
 	}
 	c := s.claimOf(a, k, a.NodesMin)

@@ -70,6 +70,8 @@ func (s *Site) changed(f *model.Fact) {
 		s.powerCap.power = f.Value
 	case model.FactBandwidth:
 		s.powerCap.bandwidth = f.Value
+	case model.FactSensitivePool:
+		s.pool = int32(f.Value)
 	}
 	s.stir()
 }

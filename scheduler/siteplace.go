@@ -262,7 +262,7 @@ func (s *Site) takes(j *siteJob, sign int64) {
 
 // overPool says whether sensitive work would hold too many nodes with n more.
 func (s *Site) overPool(j *siteJob, n int32) bool {
-	return s.site.SensitivePool > 0 && j.IsSensitive() && s.sensitive+n > s.site.SensitivePool
+	return s.pool > 0 && j.IsSensitive() && s.sensitive+n > s.pool
 }
 
 // grow offers the jobs proposed since first that take a range of nodes what

@@ -214,7 +214,7 @@ func (s *Site) priority(l *lane, j *siteJob, now model.Time) int64 {
 // eligible time, its units stand for CPUs. They hold until the next call.
 func (s *Site) factors(l *lane, j *siteJob, now model.Time) multifactor.Inputs {
 	in := multifactor.Inputs{
-		Age: now.Sub(j.Eligible), Site: j.Priority, FairShare: s.shares.tree.Factor(j.assoc), Assoc: s.assocOf(j),
+		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.shares.tree.Factor(j.assoc), Assoc: s.assocOf(j),
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
 			CPUs:  multifactor.Part{Amount: int64(j.claim.GPUs), Whole: s.cfg.Quota.GPUs},

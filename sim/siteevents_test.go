@@ -32,7 +32,7 @@ func TestEventsOfTheTraceHappen(t *testing.T) {
 // returns the second at which each started.
 func startsAmid(t *testing.T, events []traces.Event, jobs ...ask) []int64 {
 	t.Helper()
-	out, _ := replayAsks(t, "groups: [{name: a, nodes: 2}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n", events, jobs)
+	out, _ := replayAsks(t, "groups: [{name: a, nodes: 2, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n", events, jobs)
 	return out
 }
 
@@ -48,6 +48,20 @@ func TestReservationsOfTheTrace(t *testing.T) {
 	require.Equal(t, []int64{0}, startsAmid(t, reserve(both+"}"), ask{0, 60, 1, 1, 0, names}))
 	require.Equal(t, []int64{80}, startsAmid(t, reserve(both+`,"maintenance":true}`), ask{0, 60, 1, 1, 0, names}))
 	require.Equal(t, []int64{0, 80}, startsAmid(t, reserve(`{"nodes":["a-1"],"start":50000000,"end":80000000}`), ask{0, 60, 1, 1, 0, traces.Job{}}, ask{1, 100, 2, 1, 0, traces.Job{}}))
+}
+
+// The bound on nodes of sensitive work is lowered and lifted as the trace says; who
+// is above it waits and is not refused.
+func TestPoolOfTheTrace(t *testing.T) {
+	pool := func(s int64, n string) traces.Event {
+		return traces.Event{Time: model.Time(s) * model.Time(model.Second), Kind: "sensitive_pool", Value: n}
+	}
+	secret := traces.Job{Sensitive: traces.Some(true)}
+	jobs := []ask{{0, 100, 1, 1, 0, secret}, {10, 100, 1, 2, 0, secret}}
+	require.Equal(t, []int64{0, 10}, startsAmid(t, nil, jobs...))
+	require.Equal(t, []int64{0, 100}, startsAmid(t, []traces.Event{pool(5, "1")}, jobs...))
+	require.Equal(t, []int64{0, 40}, startsAmid(t, []traces.Event{pool(5, "1"), pool(40, "0")}, jobs...))
+	require.Equal(t, []int64{50}, startsAmid(t, []traces.Event{pool(0, "1"), pool(50, "2")}, ask{1, 100, 2, 1, 0, secret}))
 }
 
 // While the quorum is out nobody starts.

@@ -256,7 +256,7 @@ func pricesOf(start model.Fixed, changes []world.Change) scheduler.PriceSeries {
 
 // ceilingOf is the most that the site and its changes ever grant.
 func ceilingOf(s *model.Site, changes []world.Change) scheduler.Ceiling {
-	caps := scheduler.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth}
+	caps := scheduler.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth, Sensitive: s.SensitivePool}
 	tenants := slices.Clone(s.Tenants)
 	raise := func(cap *int64, to int64) {
 		if *cap != 0 && (to == 0 || to > *cap) {
@@ -269,6 +269,10 @@ func ceilingOf(s *model.Site, changes []world.Change) scheduler.Ceiling {
 			raise(&caps.Power, c.Value)
 		case world.BandwidthChange:
 			raise(&caps.Bandwidth, c.Value)
+		case world.PoolChange:
+			pool := int64(caps.Sensitive)
+			raise(&pool, c.Value)
+			caps.Sensitive = int32(pool)
 		case world.LimitsChange:
 			t := &tenants[c.Tenant].Limits
 			for _, l := range [...][2]*int32{{&t.MaxNodes, &c.Limits.MaxNodes}, {&t.MaxConcurrent, &c.Limits.MaxConcurrent}} {
@@ -389,6 +393,8 @@ func appendChange(dst []world.Change, c *profiles.Change, nodes int) ([]world.Ch
 		out.Kind, out.Value = world.PowerChange, c.Amount
 	case "storage_bandwidth":
 		out.Kind, out.Value = world.BandwidthChange, c.Amount
+	case "sensitive_pool":
+		out.Kind, out.Value = world.PoolChange, c.Amount
 	default:
 		return dst, siteError{&profiles.Error{Problems: []profiles.Problem{{
 			Key: c.Key + ".kind", Text: fmt.Sprintf("found %s, which no replay can change yet: leave the event out", c.Kind),

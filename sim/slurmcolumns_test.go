@@ -117,6 +117,8 @@ func TestSlurmColumns(t *testing.T) {
 			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Priority: traces.Some[int64](10)}}, {2, 50, 1, 2, 0, traces.Job{Priority: traces.Some[int64](20)}}}, []int64{0, 150, 100}},
 		{"nice: who is nicer comes later", loneNode + multi("age: 100000, max_age: 1000s"),
 			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
+		{"nice, where the points of the site do not count", loneNode + multi("age: 100000, max_age: 1000s, site: 0"),
+			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"nice below zero, from an administrator", loneNode + multi("age: 1"),
 			[]ask{long(1), {1, 50, 1, 1, 0, of("")}, {2, 50, 1, 2, 0, traces.Job{Nice: traces.Some[int32](-100)}}}, []int64{0, 150, 100}},
 		{"on hold until it is released", loneNode + multi("age: 1"),

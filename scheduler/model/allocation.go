@@ -36,7 +36,8 @@ type Allocation struct {
 	Power     int64 // W in all, 0 to take the nodes' own figures
 	IODemand  int64 // B/s in all
 	DataReady Fixed // fraction of input on the hot tier, -1 when unknown
-	Priority  int64 // of the site, and minus nice, for multifactor
+	Priority  int64 // of the site, for multifactor
+	Nice      int64 // taken off it in points, for multifactor
 
 	TaskGroup     int32 // -1 none
 	Index         int32

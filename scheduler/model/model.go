@@ -173,27 +173,28 @@ func (r Reason) String() string { return reasons[r] }
 type FactKind uint8
 
 const (
-	FactSubmitted    FactKind = iota // Job, Ref, Request, Walltime, Submit; Alloc on a site
-	FactCancelled                    // Ref: withdrawn while pending; Seq and Reason when it was proposed
-	FactEnded                        // Ref, Outcome, Reason: the running job is over, its nodes are free
-	FactAssigned                     // Ref, Seq: the quorum granted the proposal; Placement on a site
-	FactRefused                      // Ref, Seq, Reason: it did not
-	FactPreempted                    // Ref, Seq, Reason: the victim begins to leave, still on its nodes
-	FactSuspended                    // Ref: the victim has left its nodes and waits again, to go on later
-	FactRequeued                     // Ref, Reason: the run failed; its nodes are free and it waits again
-	FactResized                      // Ref, Seq, Placement: the running job now holds these nodes
-	FactReleased                     // Ref: it is on hold no more
-	FactNode                         // Node, State
-	FactLimits                       // Tenant, Limits: they hold from now on
-	FactPrice                        // Value: price of energy, a Fixed
-	FactPower                        // Value: cap in W, 0 for none
-	FactBandwidth                    // Value: cap in B/s, 0 for none
-	FactCheckpointed                 // Ref: a checkpoint has the work that the running job has done up to now; it goes on
+	FactSubmitted     FactKind = iota // Job, Ref, Request, Walltime, Submit; Alloc on a site
+	FactCancelled                     // Ref: withdrawn while pending; Seq and Reason when it was proposed
+	FactEnded                         // Ref, Outcome, Reason: the running job is over, its nodes are free
+	FactAssigned                      // Ref, Seq: the quorum granted the proposal; Placement on a site
+	FactRefused                       // Ref, Seq, Reason: it did not
+	FactPreempted                     // Ref, Seq, Reason: the victim begins to leave, still on its nodes
+	FactSuspended                     // Ref: the victim has left its nodes and waits again, to go on later
+	FactRequeued                      // Ref, Reason: the run failed; its nodes are free and it waits again
+	FactResized                       // Ref, Seq, Placement: the running job now holds these nodes
+	FactReleased                      // Ref: it is on hold no more
+	FactNode                          // Node, State
+	FactLimits                        // Tenant, Limits: they hold from now on
+	FactPrice                         // Value: price of energy, a Fixed
+	FactPower                         // Value: cap in W, 0 for none
+	FactBandwidth                     // Value: cap in B/s, 0 for none
+	FactCheckpointed                  // Ref: a checkpoint has the work that the running job has done up to now; it goes on
+	FactSensitivePool                 // Value: most nodes that sensitive jobs hold together, 0 for no bound
 )
 
 var factKinds = [...]string{
 	"submitted", "cancelled", "ended", "assigned", "refused", "preempted", "suspended", "requeued", "resized",
-	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed",
+	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed", "sensitive_pool",
 }
 
 // String is the spelling in facts.parquet.

@@ -16,6 +16,7 @@ type book struct {
 	states    []model.NodeState
 	limits    []model.Limits
 	power, io int64
+	pool      int32
 }
 
 type booked struct {
@@ -209,7 +210,7 @@ func (b *book) within(j *booked, cells []cell) bool {
 		(limits.MaxConcurrent == 0 || after.jobs == before.jobs || after.jobs <= limits.MaxConcurrent) &&
 		(b.power == 0 || after.ownPower <= before.ownPower || after.power <= b.power) &&
 		(b.io == 0 || after.ownIO <= before.ownIO || after.io <= b.io) &&
-		(b.site.SensitivePool == 0 || !j.IsSensitive() || !more || after.sensitive <= b.site.SensitivePool)
+		(b.pool == 0 || !j.IsSensitive() || !more || after.sensitive <= b.pool)
 }
 
 // mayPreempt says whether j may make o leave.

@@ -32,7 +32,7 @@ func TestSiteAgainstBook(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 		site := drawSite(d)
-		b := &book{site: site, power: site.PowerCap, limits: []model.Limits{site.Tenants[0].Limits, site.Tenants[1].Limits}}
+		b := &book{site: site, power: site.PowerCap, pool: site.SensitivePool, limits: []model.Limits{site.Tenants[0].Limits, site.Tenants[1].Limits}}
 		b.states = make([]model.NodeState, len(site.Nodes))
 		r := &replay{T: t, dice: d, book: b, quorum: NewSite(site)}
 		for range 100 * rapid.IntRange(1, 2).Draw(t, "hundreds") {
@@ -164,7 +164,7 @@ func (r *replay) leave(j *booked) {
 func (r *replay) change() {
 	b := r.book
 	f := model.Fact{Value: sample(r.dice, 0, r.dice.in64(0, 3000))}
-	switch r.dice.in(0, 3) {
+	switch r.dice.in(0, 4) {
 	case 0:
 		f.Kind, f.Node = model.FactNode, model.NodeID(r.dice.in(0, len(b.site.Nodes)-1))
 		f.State = sample(r.dice, model.Ready, model.Ready, model.Down, model.Draining)
@@ -178,6 +178,9 @@ func (r *replay) change() {
 	case 3:
 		f.Value /= 20
 		f.Kind, b.io = model.FactBandwidth, f.Value
+	case 4:
+		f.Value %= 7
+		f.Kind, b.pool = model.FactSensitivePool, int32(f.Value)
 	}
 	r.quorum.Apply(&f)
 }

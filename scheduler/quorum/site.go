@@ -32,6 +32,7 @@ type Site struct {
 	guests model.NodeSet // nodes with jobs that are at home elsewhere
 
 	power, bandwidth share
+	pool             int32 // most nodes of sensitive work, 0 for no bound
 	sensitive        int32 // nodes held by sensitive jobs
 
 	// Scratch of one decision.
@@ -87,7 +88,7 @@ func NewSite(site *model.Site) *Site {
 		need:    make([]int32, len(site.VClusters)),
 		tenants: make([]account, len(site.Tenants)), kept: model.NewNodeSet(n),
 		whole: model.NewNodeSet(n), parts: model.NewNodeSet(n), ready: model.NewNodeSet(n), guests: model.NewNodeSet(n),
-		power: share{limit: site.PowerCap}, bandwidth: share{limit: site.Bandwidth},
+		power: share{limit: site.PowerCap}, bandwidth: share{limit: site.Bandwidth}, pool: site.SensitivePool,
 	}
 	for i := range site.Tenants {
 		s.tenants[i].limits = site.Tenants[i].Limits

@@ -33,6 +33,8 @@ func (s *Site) Apply(f *model.Fact) {
 		s.power.limit = f.Value
 	case model.FactBandwidth:
 		s.bandwidth.limit = f.Value
+	case model.FactSensitivePool:
+		s.pool = int32(f.Value)
 	case model.FactPrice, model.FactCheckpointed: // nothing that is checked
 	default:
 		panic("quorum: a " + f.Kind.String() + " fact answers a proposal and is decided, not applied")

@@ -211,7 +211,7 @@ func (s *Site) checkLimits(j *resident, a *ask) model.Reason {
 		return model.ReasonPower
 	case s.bandwidth.exceeded(a.bandwidth, j.ask.bandwidth):
 		return model.ReasonBandwidth
-	case j.IsSensitive() && s.site.SensitivePool > 0 && s.sensitive+a.nodes > s.site.SensitivePool:
+	case j.IsSensitive() && s.pool > 0 && a.nodes > j.ask.nodes && s.sensitive+a.nodes > s.pool:
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone

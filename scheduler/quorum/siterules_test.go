@@ -82,7 +82,8 @@ func TestLentByCountsNodes(t *testing.T) {
 
 // TestLimits: hard limits and caps, as they are and as they change.
 func TestLimits(t *testing.T) {
-	d := newDesk(t, func(s *model.Site) { s.SensitivePool = 2 })
+	d := newDesk(t, func(s *model.Site) { s.SensitivePool = 9 })
+	d.Apply(&model.Fact{Kind: model.FactSensitivePool, Value: 2})
 	limit := func(t model.TenantID, nodes, jobs int32) {
 		d.Apply(&model.Fact{Kind: model.FactLimits, Tenant: t, Limits: &model.Limits{MaxNodes: nodes, MaxConcurrent: jobs}})
 	}

@@ -85,6 +85,7 @@ type books struct {
 	locks   map[int32]*tally
 
 	power, bandwidth budget
+	pool             int32 // most nodes of sensitive work, 0 for no bound
 	sensitive        int32
 }
 
@@ -120,7 +121,7 @@ func newBooks(s *model.Site) books {
 		homes: make([]int32, len(s.VClusters)), lent: make([]int32, len(s.VClusters)),
 		tenants: make([]account, len(s.Tenants)), qos: make([]tally, len(s.QOS)),
 		users: map[userOf]*tally{}, groups: map[int32]*tally{}, locks: map[int32]*tally{},
-		power: budget{cap: s.PowerCap}, bandwidth: budget{cap: s.Bandwidth},
+		power: budget{cap: s.PowerCap}, bandwidth: budget{cap: s.Bandwidth}, pool: s.SensitivePool,
 	}
 	for i := range s.Nodes {
 		b.nodes[i].state = s.Nodes[i].State

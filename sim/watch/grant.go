@@ -149,7 +149,7 @@ func (w *Watcher) conform(j *job, had *job) {
 		}
 		print = f
 	}
-	if pool := w.site.SensitivePool; pool > 0 && j.nodes > had.nodes && w.sensitive+j.nodes > pool {
+	if pool := w.pool; pool > 0 && j.nodes > had.nodes && w.sensitive+j.nodes > pool {
 		w.fail(20, j, fmt.Sprintf("%d nodes of sensitive work", w.sensitive+j.nodes), fmt.Sprintf("at most %d", pool))
 	}
 }

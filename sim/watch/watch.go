@@ -163,6 +163,9 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 	case model.FactBandwidth:
 		w.bandwidth.cap = f.Value
 		return
+	case model.FactSensitivePool:
+		w.pool = int32(f.Value)
+		return
 	case model.FactPrice:
 		return
 	case model.FactRefused:

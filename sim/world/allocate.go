@@ -182,7 +182,7 @@ func (t *Translator) numbers(attr *traces.Attributes, i int, a *model.Allocation
 	or(&a.Power, attr.Power[i], traces.Absent64)
 	or(&a.Priority, attr.Priority[i], traces.Absent64)
 	if nice := attr.Nice[i]; nice != traces.Absent {
-		a.Priority -= int64(nice)
+		a.Nice = int64(nice)
 	}
 	a.Sensitive = attr.Sensitive[i] == 1
 	a.Hold = attr.Hold[i] == 1 && (attr.Released[i] == model.AbsentTime || attr.Released[i] > a.Submit)

@@ -82,8 +82,8 @@ func TestAllocation(t *testing.T) {
 			a.TaskGroup, a.Index, a.MaxConcurrent = 0, 4, 2
 		}},
 		{"an account and a workflow", func(j *traces.Job) { j.Account, j.DAG = "x", "w" }, func(a *model.Allocation) { a.Account, a.DAG = 0, 0 }},
-		{"its nice", func(j *traces.Job) { j.Priority, j.Nice = size(10), number(-5) }, func(a *model.Allocation) { a.Priority = 15 }},
-		{"its nice alone", func(j *traces.Job) { j.Nice = number(7) }, func(a *model.Allocation) { a.Priority = -7 }},
+		{"its nice", func(j *traces.Job) { j.Priority, j.Nice = size(10), number(-5) }, func(a *model.Allocation) { a.Priority, a.Nice = 10, -5 }},
+		{"its nice alone", func(j *traces.Job) { j.Nice = number(7) }, func(a *model.Allocation) { a.Nice = 7 }},
 		{"that it is on hold", func(j *traces.Job) { j.Hold = traces.Some(true) }, func(a *model.Allocation) { a.Hold = true }},
 		{"until when it is on hold", func(j *traces.Job) { j.Hold, j.Released = traces.Some(true), traces.Some(11*at) }, func(a *model.Allocation) { a.Hold = true }},
 		{"a hold that is lifted at once", func(j *traces.Job) { j.Hold, j.Released = traces.Some(true), traces.Some(10*at) }, func(*model.Allocation) {}},

@@ -18,6 +18,7 @@ const (
 	PriceChange                       // Value: a Fixed from 0 to 1
 	PowerChange                       // Value: the cap in W, 0 for none
 	BandwidthChange                   // Value: the cap in B/s, 0 for none
+	PoolChange                        // Value: most nodes of sensitive work, 0 for no bound
 )
 
 // Change is a change of the site that no job causes: a row of the events table
@@ -44,7 +45,7 @@ func (c *Change) rank() des.Rank {
 }
 
 var changeFacts = map[ChangeKind]model.FactKind{
-	PriceChange: model.FactPrice, PowerChange: model.FactPower, BandwidthChange: model.FactBandwidth,
+	PriceChange: model.FactPrice, PowerChange: model.FactPower, BandwidthChange: model.FactBandwidth, PoolChange: model.FactSensitivePool,
 }
 
 // change lets c happen.

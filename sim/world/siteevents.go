@@ -93,9 +93,8 @@ func (r *eventReader) event(e *traces.Event) *badEvent {
 // noEvents are the kinds of events that no replay follows, and what it can do
 // instead.
 var noEvents = map[string]string{
-	"metric_gap":     "no such event, for a replay scrapes no series and has no loop that scales by one",
-	"weights":        "no such event, for a profile keeps its weights throughout a replay: replay once with each",
-	"sensitive_pool": "no such event, for the bound of the cluster file holds throughout a replay",
+	"metric_gap": "no such event, for a replay scrapes no series and has no loop that scales by one",
+	"weights":    "no such event, for a profile keeps its weights throughout a replay: replay once with each",
 }
 
 // reservation reads nodes that are set aside for a time.
@@ -144,6 +143,12 @@ func (r *eventReader) change(e *traces.Event) (Change, *badEvent) {
 			return Change{Kind: PowerChange, Value: limit}, nil
 		}
 		return Change{Kind: BandwidthChange, Value: limit}, nil
+	case "sensitive_pool":
+		pool, err := strconv.ParseInt(e.Value, 10, 32)
+		if err != nil || pool < 0 {
+			return Change{}, &badEvent{"value", strconv.Quote(e.Value), "whole nodes, 0 for no bound", mendEvent}
+		}
+		return Change{Kind: PoolChange, Value: pool}, nil
 	case "price":
 		price, err := strconv.ParseFloat(e.Value, 64)
 		if err != nil {
@@ -151,7 +156,7 @@ func (r *eventReader) change(e *traces.Event) (Change, *badEvent) {
 		}
 		return Change{Kind: PriceChange, Value: r.scale.of(price)}, nil
 	}
-	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "down, up, degraded, drain, undrain, quota, power_cap, storage_bandwidth, price, reservation or quorum_outage, the kinds that a replay follows", mendEvent}
+	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "down, up, degraded, drain, undrain, quota, power_cap, storage_bandwidth, sensitive_pool, price, reservation or quorum_outage, the kinds that a replay follows", mendEvent}
 }
 
 // quota reads the limits that change; null lifts one.

@@ -23,6 +23,7 @@ func TestChanges(t *testing.T) {
 		{Time: 6 * at, Kind: "quota", Subject: "bob", Value: `{"max_nodes":null,"burst":1.5,"node_hours":1,"max_concurrent":3}`},
 		{Time: 7 * at, Kind: "power_cap", Value: "5000"},
 		{Time: 8 * at, Kind: "price", Value: "0.25"},
+		{Time: 9 * at, Kind: "sensitive_pool", Value: "4"},
 	}, []traces.Price{{Time: 3 * at, Price: -1}, {Time: 9 * at, Price: 7}}, PriceScale{0, 0.5})
 	require.NoError(t, err)
 	first := model.Limits{MaxNodes: 4, MaxConcurrent: 5, FairShare: model.One / 2, GPUBudget: 2 * model.Hour}
@@ -37,6 +38,7 @@ func TestChanges(t *testing.T) {
 		{At: 6 * at, Kind: LimitsChange, Tenant: 1, Limits: then},
 		{At: 7 * at, Kind: PowerChange, Value: 5000},
 		{At: 8 * at, Kind: PriceChange, Value: int64(model.One / 2)},
+		{At: 9 * at, Kind: PoolChange, Value: 4},
 		{At: 9 * at, Kind: PriceChange, Value: int64(model.One)},
 	}, got.Changes)
 }
@@ -74,7 +76,7 @@ func TestBadChanges(t *testing.T) {
 		{traces.Event{Kind: "price", Value: "x"}, `column value: found "x", expected EUR/kWh`},
 		{traces.Event{Kind: "metric_gap", Value: "1"}, `column kind: found "metric_gap", expected no such event, for a replay scrapes no series`},
 		{traces.Event{Kind: "weights", Subject: "batch", Value: "{}"}, `column kind: found "weights", expected no such event, for a profile keeps its weights`},
-		{traces.Event{Kind: "sensitive_pool", Value: "1"}, `column kind: found "sensitive_pool", expected no such event`},
+		{traces.Event{Kind: "sensitive_pool", Value: "x"}, `column value: found "x", expected whole nodes`},
 		{traces.Event{Kind: "flood"}, `column kind: found "flood", expected down, up`},
 		{traces.Event{Kind: "quorum_outage", Value: "-1"}, `column value: found "-1", expected whole µs`},
 		{traces.Event{Kind: "quorum_outage", Value: "1s"}, `column value: found "1s", expected whole µs`},
