@@ -43,11 +43,10 @@ const (
 	withHold
 	withCancels
 	withOverdue
+	withBounds                // window, resolution, interval and tests of conservative backfilling
 	everyFeature naiveFeature = 1<<iota - 1
 	// withDays has hours for seconds: worlds of months, with days that bring nothing.
 	withDays naiveFeature = 1 << 31
-	// withBounds has window, resolution, interval and tests of conservative backfilling.
-	withBounds naiveFeature = 1 << 30
 )
 
 // naiveDraw draws a world.

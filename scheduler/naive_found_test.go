@@ -205,6 +205,60 @@ func TestSiteTwinFoundThese(t *testing.T) {
 			"00:00:05: 3 cancel job 2 on [] DEPENDENCY_NEVER",
 			"00:00:05: 4 cancel job 3 on [] DEPENDENCY_NEVER",
 		}},
+		{"as coded nobody grows later", func() *naiveWorld {
+			w := foundWorld(5, found(0, 5, 1, growsTo(2)), found(0, 5, 1, draws(50)))
+			for i, watts := range []int64{300, 300, 100, 100, 100} {
+				w.cfg.Site.Nodes[i].BusyPower, w.cfg.Site.Nodes[i].Fingerprint = watts, int32(i/3)
+			}
+			w.cfg.Site.Fingerprints, w.cfg.Site.PowerCap = 2, 450
+			p := &w.cfg.Policies[0]
+			p.AsCoded, p.Ranking, p.Order = true, scheduler.ByScore, 0
+			p.Weights, _ = score.Raw([score.NumFactors]float64{score.Wait: 1})
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1]",
+		}},
+		{"who started between two plans reserves nothing", func() *naiveWorld {
+			w := foundWorld(2, found(0, 20, 1), found(0, 12, 1), found(0, 30, 1), found(4, 5, 1))
+			w.jobs[0].runtime, w.jobs[1].runtime = 3*model.Second, 10*model.Second
+			p := &w.cfg.Policies[0]
+			p.Backfill, p.Depth, p.Window.Interval = scheduler.Conservative, 3, 10*model.Second
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1]",
+			"00:00:03: 3 assign job 2 on [0]",
+			"00:00:10: 4 assign job 3 on [1]",
+		}},
+		{"all ends are on the grid of the plan", func() *naiveWorld {
+			w := foundWorld(2, found(0, 5, 1), found(0, 5, 2), found(0, 8, 1))
+			p := &w.cfg.Policies[0]
+			p.Backfill, p.Depth, p.Window.Resolution = scheduler.Conservative, 2, 10*model.Second
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 2 on [1]",
+			"00:00:08: 3 assign job 1 on [0 1]",
+		}},
+		{"the ticks that plan hang on their number", func() *naiveWorld {
+			w := foundWorld(2, found(1, 20, 1), found(1, 20, 2), found(5, 2, 1))
+			p := &w.cfg.Policies[0]
+			p.Cycle, p.Backfill, p.Depth, p.Window.Interval = 2*model.Second, scheduler.Conservative, 1, 3*model.Second
+			return w
+		}, []string{
+			"00:00:02: 1 assign job 0 on [0]",
+			"00:00:08: 2 assign job 2 on [1]",
+			"00:00:22: 3 assign job 1 on [0 1]",
+		}},
+		{"a cycle sleeps after a day, whoever would come first then", func() *naiveWorld {
+			w := foundWorld(2, found(0, 5, 3, ofClass(5)), found(4*3600, 5, 1, ofClass(6)))
+			p := &w.cfg.Policies[0]
+			p.Ranking, p.Reference, p.Cycle, w.end = scheduler.ByScore, model.Hour, model.Hour, seconds(100*3600)
+			w.cfg.Quota.Tick = 1000 * model.Hour
+			p.Weights, _ = score.Normalise([score.NumFactors]float64{score.Priority: 1, score.Wait: 1})
+			return w
+		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.world()
@@ -213,7 +267,11 @@ func TestSiteTwinFoundThese(t *testing.T) {
 			}
 			require.NoError(t, w.cfg.Validate())
 			require.Equal(t, c.want, w.proposals(scheduler.NewSite(w.cfg)))
-			require.Equal(t, c.want, w.proposals(newNaiveSite(w.cfg)))
+			if !w.cfg.Policies[0].AsCoded {
+				require.Equal(t, c.want, w.proposals(newNaiveSite(w.cfg)))
+				return
+			}
+			require.Equal(t, c.want, w.proposals(newCodedTwin(w.cfg)))
 		})
 	}
 }

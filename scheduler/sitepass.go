@@ -161,14 +161,16 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 	} else {
 		s.passQueue(l, now)
 	}
-	s.grow(l, now, first)
+	if !l.policy.AsCoded { // which gives each as much as there is at once
+		s.grow(l, now, first)
+	}
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
-	} else if (!l.behind || now > s.heard.Add(patience)) && s.still() && s.nextBoundary(now) == model.Never {
+	} else if (!l.behind || s.outlasts(l, now)) && s.still() && s.nextBoundary(now) == model.Never {
 		// Nothing runs and nobody started, so nobody's reservation holds anybody
 		// back: time alone changes nothing but what min_score does.
-		l.quiet = l.release
+		l.quiet, l.tick = l.release, model.Never
 	}
 	if l.timeline != nil {
 		l.quiet = min(l.quiet, l.plans.due) // or the plan is made anew
@@ -179,6 +181,13 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 // first, while nothing runs and nothing happens. Without it, a replay in which the
 // first job never starts would have no end.
 const patience = model.Day
+
+// outlasts says whether the next tick at which l would look again is beyond its
+// patience.
+func (s *Site) outlasts(l *lane, now model.Time) bool {
+	p := l.policy
+	return p.Cycle > 0 && max(min(l.quiet, l.tick), now+1).Grid(p.Cycle, p.Phase) > s.heard.Add(patience)
+}
 
 // still says whether nothing runs and nothing is asked for.
 func (s *Site) still() bool {

@@ -33,11 +33,22 @@ type userTests struct {
 // candidates are met in order; reservations of before stand until their own
 // job's turn, so that nobody's is moved later by another's.
 func (s *Site) passTimeline(l *lane, now model.Time) {
-	p, w := &l.plans, &l.policy.Window
+	p := &l.plans
 	p.due = model.Never
-	if w.Interval > 0 && p.planned != model.AbsentTime && now < p.planned.Add(w.Interval) {
+	if next := s.nextPlan(l, now); next > now {
+		first := len(s.plan.Proposals)
 		s.passQueue(l, now)
-		p.due = min(p.due, p.planned.Add(w.Interval))
+		for i := range s.plan.Proposals[first:] {
+			if q := &s.plan.Proposals[first+i]; q.Kind == model.ProposeAssign {
+				s.unreserve(q.Ref)
+			}
+		}
+		p.due = next
+		for i := range p.slots {
+			if at := p.slots[i].at; at > now {
+				p.due = min(p.due, at)
+			}
+		}
 		return
 	}
 	p.planned = now
@@ -54,6 +65,22 @@ func (s *Site) passTimeline(l *lane, now model.Time) {
 		p.due = min(p.due, p.slots[i].at)
 	}
 	l.quiet = max(min(swap, p.due), now)
+}
+
+// nextPlan is the first instant from now on at which a pass of l may plan. On a cycle
+// these are ticks that hang on nothing but their number, for ticks at which nothing
+// can change are skipped.
+func (s *Site) nextPlan(l *lane, now model.Time) model.Time {
+	every, c := l.policy.Window.Interval, l.policy.Cycle
+	switch {
+	case every == 0:
+		return now
+	case c > 0:
+		return now.Grid((every+c-1)/c*c, l.policy.Phase)
+	case l.plans.planned == model.AbsentTime:
+		return now
+	}
+	return max(now, l.plans.planned.Add(every))
 }
 
 // line writes the candidates in order into s.tight, and returns a lower bound on
@@ -190,7 +217,7 @@ func (s *Site) lay(l *lane, now model.Time) {
 	for i := 0; i < len(l.plans.slots); {
 		k := &l.plans.slots[i]
 		j := &s.jobs[k.ref]
-		until := k.at.Add(j.left)
+		until := s.until(l, k.at, j)
 		if k.at < now || !t.Holds(k.at, until, k.nodes) || !s.keepsCaps(l, k.at, until, j.ask) {
 			l.dropSlot(i)
 			continue
@@ -210,6 +237,11 @@ func (s *Site) rounded(l *lane, at model.Time) model.Time {
 	return at.Grid(r, 0)
 }
 
+// until is when a job that starts at an instant is planned to give its nodes back.
+func (s *Site) until(l *lane, at model.Time, j *siteJob) model.Time {
+	return s.rounded(l, at.Add(j.left))
+}
+
 // slotIn plans for a job whose turn it is: it lifts its reservation, starts the
 // job when it has room from now on, and else sets the reservation at the earliest
 // instant; where that is the one it had, it keeps its nodes. keep says whether the
@@ -224,8 +256,9 @@ func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) (starte
 	} else if w := l.policy.Window.Length; w > 0 {
 		limit = now.Add(w)
 	}
-	at := t.Earliest(now, limit, j.left, j.kind.mask, j.NodesMin, func(at model.Time, nodes model.NodeSet) bool {
-		until := at.Add(j.left)
+	end := func(at model.Time) model.Time { return s.until(l, at, j) }
+	at := t.Earliest(now, limit, end, j.kind.mask, j.NodesMin, func(at model.Time, nodes model.NodeSet) bool {
+		until := end(at)
 		if at > now {
 			return s.keepsCaps(l, at, until, j.ask) && s.chooseIn(l, ref, at, nodes)
 		}
@@ -233,10 +266,10 @@ func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) (starte
 	})
 	if at == now {
 		s.nodesOf(&s.chosen)
-		t.Remove(at, at.Add(j.left), s.extra)
+		t.Remove(at, end(at), s.extra)
 		l.dropSlot(had)
 		s.propose(l, ref, now)
-		l.plans.caps.add(now, now.Add(j.left), j.ask, 1)
+		l.plans.caps.add(now, end(now), j.ask, 1)
 		return true, true
 	}
 	s.note(ref, s.shortOf(l, j))
@@ -254,8 +287,8 @@ func (s *Site) slotIn(l *lane, now model.Time, ref model.Ref, keep bool) (starte
 		copy(k.nodes, s.extra)
 		k.at, moved = at, true
 	}
-	t.Remove(at, at.Add(j.left), k.nodes)
-	l.plans.caps.add(at, at.Add(j.left), j.ask, 1)
+	t.Remove(at, end(at), k.nodes)
+	l.plans.caps.add(at, end(at), j.ask, 1)
 	return false, moved
 }
 
@@ -301,8 +334,9 @@ func (s *Site) lift(l *lane, ref model.Ref) int {
 	for i := range l.plans.slots {
 		if k := &l.plans.slots[i]; k.ref == ref {
 			j := &s.jobs[ref]
-			l.timeline.Add(k.at, k.at.Add(j.left), k.nodes)
-			l.plans.caps.add(k.at, k.at.Add(j.left), j.ask, -1)
+			until := s.until(l, k.at, j)
+			l.timeline.Add(k.at, until, k.nodes)
+			l.plans.caps.add(k.at, until, j.ask, -1)
 			return i
 		}
 	}

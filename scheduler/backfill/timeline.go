@@ -97,10 +97,10 @@ func (t *Timeline) Holds(from, until model.Time, nodes model.NodeSet) bool {
 }
 
 // Earliest finds the first beginning of a span in [from, limit] from which on
-// enough nodes of mask are free for the duration: at least n, and such that fits
-// says yes; Never when there is none. Instants between two beginnings need no
+// enough nodes of mask are free until what until says of it: at least n, and such
+// that fits says yes; Never when there is none. Instants between two beginnings need no
 // look, for nothing comes free there.
-func (t *Timeline) Earliest(from, limit model.Time, d model.Duration, mask model.NodeSet, n int32, fits func(at model.Time, nodes model.NodeSet) bool) model.Time {
+func (t *Timeline) Earliest(from, limit model.Time, until func(model.Time) model.Time, mask model.NodeSet, n int32, fits func(at model.Time, nodes model.NodeSet) bool) model.Time {
 	i, found := slices.BinarySearch(t.at, from)
 	if !found {
 		i--
@@ -110,7 +110,7 @@ func (t *Timeline) Earliest(from, limit model.Time, d model.Duration, mask model
 		if at > limit {
 			return model.Never
 		}
-		if t.enough(i, at.Add(d), mask, n) && fits(at, t.both) {
+		if t.enough(i, until(at), mask, n) && fits(at, t.both) {
 			return at
 		}
 	}
