@@ -18,30 +18,41 @@ import (
 // names are one file, and it was first after all. Cost: one fsync.
 func commit(path string, content []byte, writer string) (first bool, err error) {
 	beside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+writer)
-	if err := writeSynced(beside, content); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			return false, err
+	for range 2 {
+		if err = writeSynced(beside, content); err == nil {
+			return linkOnce(beside, path)
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return false, err
+		mending := err
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			mending = os.MkdirAll(filepath.Dir(path), 0o755)
+		case errors.Is(err, fs.ErrExist): // never written over: it may be linked already
+			mending = os.Remove(beside)
 		}
-		if err := writeSynced(beside, content); err != nil {
-			return false, err
+		if mending != nil {
+			return false, mending
 		}
 	}
+	return false, err
+}
+
+// linkOnce gives the file beside the name path unless it is taken, and removes
+// its own name.
+func linkOnce(beside, path string) (first bool, err error) {
 	linking := os.Link(beside, path)
-	if linking == nil {
-		return true, os.Remove(beside)
-	}
-	if errors.Is(linking, fs.ErrExist) {
+	switch {
+	case linking == nil:
+		first = true
+	case errors.Is(linking, fs.ErrExist):
 		first, err = sameFile(beside, path)
-		return first, errors.Join(err, os.Remove(beside))
+	default:
+		err = fmt.Errorf("%w; a study needs hard links: see what 'orrery doctor --study' finds there", linking)
 	}
-	return false, errors.Join(fmt.Errorf("%w; a study needs hard links: see what 'orrery doctor --study' finds there", linking), os.Remove(beside))
+	return first, errors.Join(err, os.Remove(beside))
 }
 
 func writeSynced(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}

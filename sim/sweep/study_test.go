@@ -176,6 +176,26 @@ func TestCommitOnce(t *testing.T) {
 	require.Equal(t, []string{"result"}, left)
 }
 
+// TestCommitAfterALostReply: the link is there, but its maker was told that the
+// name is taken. And a name beside that is left over is never written over.
+func TestCommitAfterALostReply(t *testing.T) {
+	dir := t.TempDir()
+	beside, path := filepath.Join(dir, ".r.w"), filepath.Join(dir, "r")
+	require.NoError(t, os.WriteFile(beside, []byte("mine"), 0o600))
+	require.NoError(t, os.Link(beside, path))
+	first, err := linkOnce(beside, path)
+	require.NoError(t, err)
+	require.True(t, first)
+
+	require.NoError(t, os.Link(path, beside))
+	first, err = commit(path, []byte("another"), "w")
+	require.NoError(t, err)
+	require.False(t, first)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "mine", string(text))
+}
+
 func TestClassOf(t *testing.T) {
 	_, missing := os.Open(filepath.Join(t.TempDir(), "no"))
 	for _, c := range []struct {
