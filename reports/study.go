@@ -1,0 +1,248 @@
+package reports
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// StudySchema is the version of Study's JSON; it is raised when older readers
+// would misread a newer file.
+const StudySchema = 1
+
+// Study is what came out of a sweep, a search or a tuning, ready for drawing:
+// plain data that says nothing of how it was found. Whoever has the results
+// fills it, WriteStudy draws it, and its JSON keeps it. Parts that are empty
+// are not drawn. All texts are plain: what users wrote may stand in them as
+// they wrote it.
+type Study struct {
+	Schema  int      `json:"schema"` // StudySchema; 0 counts as it
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind"`              // sweep, search or tune
+	Summary []string `json:"summary,omitempty"` // sentences at the head: what was asked, what came out, how sure
+	Verdict string   `json:"verdict,omitempty"` // in a word or two, such as "keep what you have"
+	Good    bool     `json:"good,omitempty"`    // the verdict is good news
+	Warn    []string `json:"warnings,omitempty"`
+	Facts   []Fact   `json:"facts,omitempty"` // provenance: trace, windows, seeds, method, budget
+
+	Parameters []StudyParameter `json:"parameters"`
+	Metrics    []StudyMetric    `json:"metrics"`
+	Rows       []StudyRow       `json:"rows"`
+
+	Histories    []History     `json:"histories,omitempty"`
+	Sensitivity  []Sensitivity `json:"sensitivity,omitempty"`
+	Interactions []Interaction `json:"interactions,omitempty"`
+	Groups       []GroupChange `json:"groups,omitempty"`
+	Shares       []ShareSeries `json:"shares,omitempty"`
+}
+
+// Fact is a line of the provenance.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Kinds of a StudyParameter.
+const (
+	KindWeight  = "weight"  // from 0 to 1, one of several that sum to 1
+	KindReal    = "real"    // any number from Low to High
+	KindInteger = "integer" // a whole number from Low to High
+	KindChoice  = "choice"  // the index of one of Choices
+)
+
+// StudyParameter is a setting that the rows differ in. A simplex of weights is
+// one parameter for each weight.
+type StudyParameter struct {
+	Name    string   `json:"name"` // path of the setting, such as weights.wait_time
+	Kind    string   `json:"kind"` // one of the kinds above
+	Unit    string   `json:"unit,omitempty"`
+	Low     float64  `json:"low,omitempty"`     // of reals and integers; both 0: as the rows have them
+	High    float64  `json:"high,omitempty"`    // of reals and integers
+	Log     bool     `json:"log,omitempty"`     // spread evenly over orders of magnitude; Low is positive
+	Choices []string `json:"choices,omitempty"` // of a choice: profile names, on and off, traces
+}
+
+// Directions of a StudyMetric; empty means that neither way is better.
+const (
+	Minimise = "minimise"
+	Maximise = "maximise"
+)
+
+// StudyMetric is a column of results. Figures draw the objectives; the table
+// has them all.
+type StudyMetric struct {
+	Name      string `json:"name"` // as METRICS.md has it; a window may follow, such as "wait_p95 (acceptance)"
+	Unit      string `json:"unit,omitempty"`
+	Direction string `json:"direction,omitempty"`
+	Objective bool   `json:"objective,omitempty"`
+	Share     bool   `json:"share,omitempty"` // 0 to 1, said in percent
+	Bound     *Bound `json:"bound,omitempty"` // a constraint that the study was under
+}
+
+// Bound is a constraint: the metric is Relation ("<=" or ">=") Value.
+type Bound struct {
+	Relation string  `json:"relation"`
+	Value    float64 `json:"value"`
+}
+
+// Roles of a StudyRow; empty is a row like any other.
+const (
+	RoleBaseline = "baseline" // a named profile or plain order that others are held against
+	RoleCurrent  = "current"  // what is deployed now: the main baseline
+	RoleChosen   = "chosen"   // what is recommended
+)
+
+// StudyRow is one profile that was tried, with what came of it.
+type StudyRow struct {
+	ID       string   `json:"id"`             // unique in the study: trial number or digest
+	Name     string   `json:"name,omitempty"` // of a baseline or a listed profile
+	Role     string   `json:"role,omitempty"`
+	Values   []Number `json:"values"`             // by parameter; null where the row does not set it
+	Metrics  []Number `json:"metrics"`            // by metric; null where undefined
+	Feasible bool     `json:"feasible"`           // keeps all bounds and did not fail
+	Front    bool     `json:"front"`              // no other row is better in every objective
+	Verdict  string   `json:"verdict,omitempty"`  // against the current profile: better, worse, not enough evidence…
+	State    string   `json:"state,omitempty"`    // of its runs, when not stable: overloaded, failed…
+	Link     string   `json:"link,omitempty"`     // to the run's page: a path from the study's folder, or http(s)
+	Rung     int      `json:"rung,omitempty"`     // of a race: how far it came
+	Evidence int      `json:"evidence,omitempty"` // windows and seeds behind the metrics, 0 when not said
+}
+
+// History is how good the best known row was after each trial. Several curves
+// are several methods, or seeds of one.
+type History struct {
+	Metric string         `json:"metric"` // the name of one of the metrics, or hypervolume
+	Unit   string         `json:"unit,omitempty"`
+	Curves []HistoryCurve `json:"curves"`
+	Lines  []HistoryLine  `json:"lines,omitempty"` // baselines
+}
+
+// HistoryCurve is best[i] after trial i+1; Low and High may hold an interval.
+type HistoryCurve struct {
+	Name string   `json:"name"`
+	Best []Number `json:"best"`           // null before the first feasible trial
+	Each []Number `json:"each,omitempty"` // what each trial itself reached, drawn as points
+	Low  []Number `json:"low,omitempty"`
+	High []Number `json:"high,omitempty"`
+}
+
+// HistoryLine is what a baseline reaches without any search.
+type HistoryLine struct {
+	Name  string `json:"name"`
+	Value Number `json:"value"`
+}
+
+// Influences of a parameter.
+const (
+	Inert   = "inert"
+	Active  = "active"
+	Unclear = "unclear"
+)
+
+// Sensitivity is how much each parameter moves one metric.
+type Sensitivity struct {
+	Metric string            `json:"metric"`
+	Unit   string            `json:"unit,omitempty"` // of the effects; "" for shares of the variance
+	What   string            `json:"what"`           // what an effect is, such as "mean change when it moves by half its range"
+	Share  bool              `json:"share,omitempty"`
+	Floor  Number            `json:"floor"` // noise floor, in the unit of the effects; null when not measured
+	Parts  []SensitivityPart `json:"parts"`
+}
+
+// SensitivityPart is the effect of one parameter with its interval.
+type SensitivityPart struct {
+	Parameter string `json:"parameter"`
+	Effect    Number `json:"effect"`
+	Low       Number `json:"low"`
+	High      Number `json:"high"`
+	Influence string `json:"influence"` // inert, active or unclear
+}
+
+// Interaction is a metric over a grid of two parameters, all others as they
+// are at one point.
+type Interaction struct {
+	Metric     string     `json:"metric"`
+	First      string     `json:"first"` // names of the parameters
+	Second     string     `json:"second"`
+	FirstAt    []float64  `json:"first_at"`    // ascending, by row
+	SecondAt   []float64  `json:"second_at"`   // ascending, by column
+	Values     [][]Number `json:"values"`      // by row, then column
+	JointShare Number     `json:"joint_share"` // of the variance, by both acting together; null when not known
+	Floor      Number     `json:"floor"`       // noise floor of the metric; null when not measured
+}
+
+// GroupChange is for whom it gets better and worse: one figure of one tenant,
+// vCluster, class or size of jobs, before and after.
+type GroupChange struct {
+	By      string `json:"by"` // tenant, vcluster, class or size
+	Name    string `json:"name"`
+	Jobs    int64  `json:"jobs"` // that the figures are of
+	Metric  string `json:"metric"`
+	Unit    string `json:"unit,omitempty"`
+	Before  Number `json:"before"`
+	After   Number `json:"after"`
+	Low     Number `json:"low"` // interval of after - before; null when not known
+	High    Number `json:"high"`
+	Verdict string `json:"verdict,omitempty"` // better, worse, same, or why nothing may be said
+}
+
+// ShareSeries is which share of what was held each tenant held, over time, in
+// one run.
+type ShareSeries struct {
+	Title   string      `json:"title"` // of the run, such as before or after
+	Unit    string      `json:"unit"`  // what is held: node or GPU
+	EpochUS int64       `json:"epoch_us"`
+	Known   bool        `json:"epoch_known"`
+	StartUS int64       `json:"start_us"` // of the first stretch, µs since the epoch
+	WidthUS int64       `json:"width_us"` // of each
+	Tenants []ShareLine `json:"tenants"`
+}
+
+// ShareLine is one tenant; Shares are 0 to 1, one for each stretch.
+type ShareLine struct {
+	Name   string   `json:"name"`
+	Shares []Number `json:"shares"`
+	Target Number   `json:"target"` // its fair share; null when it has none
+}
+
+// Number is a float64 that JSON writes as null when it is no finite number.
+type Number float64
+
+// Undefined is the Number of what has no value.
+var Undefined = Number(math.NaN())
+
+// Defined says whether there is a value.
+func (n Number) Defined() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// MarshalJSON writes null for what is undefined.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Defined() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as undefined.
+func (n *Number) UnmarshalJSON(raw []byte) error {
+	if string(raw) == "null" {
+		*n = Undefined
+		return nil
+	}
+	return json.Unmarshal(raw, (*float64)(n))
+}
+
+// Numbers are the values as a study keeps them.
+func Numbers(values ...float64) []Number {
+	out := make([]Number, len(values))
+	for i, v := range values {
+		out[i] = Number(v)
+	}
+	return out
+}
+
+// NumberOf is a value that may be missing.
+func NumberOf(v *float64) Number {
+	if v == nil {
+		return Undefined
+	}
+	return Number(*v)
+}
