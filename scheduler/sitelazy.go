@@ -19,15 +19,33 @@ func (s *Site) simple(l *lane) bool {
 	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && p.Backfill != FirstFit && s.cfg.Explain == nil && len(s.claims) == 0
 }
 
-// passBehind is the pass when the best job of all is blocked; it says whether that
-// is so, and has done nothing if not. s.room holds who may have room.
+// passBehind starts the best jobs as long as they have room, and then looks behind
+// the one that is blocked. It says whether the pass is made; if not, as when a limit
+// holds the best one, the rest of the queue has to be looked at in order. s.room
+// holds who may have room.
 func (s *Site) passBehind(l *lane, now model.Time) bool {
-	i := s.best(l, now)
-	q := &l.queue[i]
-	if s.mayFit(l, q) || s.held(l, candidate{ref: q.ref}, now) != model.ReasonNone {
-		return false
+	first := len(s.plan.Proposals)
+	for leads := 0; !l.blocked; leads++ {
+		if len(l.queue) == 0 {
+			return true
+		}
+		if leads == mostLeads {
+			return false
+		}
+		i := s.best(l, now)
+		q := &l.queue[i]
+		if s.held(l, candidate{ref: q.ref}, now) != model.ReasonNone {
+			return false
+		}
+		if s.mayFit(l, q) {
+			s.meet(l, now, candidate{int64(q.key), q.tier, q.ref, int32(i)})
+		} else {
+			s.block(l, now, q.ref, model.ReasonResources)
+		}
 	}
-	s.block(l, now, q.ref, model.ReasonResources)
+	if len(s.plan.Proposals) > first {
+		s.fillRoom(l)
+	}
 	if l.policy.Backfill != Easy {
 		l.behind = len(s.room) > 0
 		return true
@@ -37,11 +55,17 @@ func (s *Site) passBehind(l *lane, now model.Time) bool {
 	s.keys(l, room.h, now)
 	room.init()
 	for len(room.h) > 0 && s.anyRoom(l) {
-		s.meet(l, now, room.h[0])
+		if c := room.h[0]; c.ref != l.hold.ref {
+			s.meet(l, now, c)
+		}
 		room.pop()
 	}
 	return true
 }
+
+// mostLeads bounds how often a pass looks for the best job of all: from then on it is
+// cheaper to bring everybody into order.
+const mostLeads = 4
 
 // best is the index of the best job of the queue. Those who may overtake it within
 // the foresight are gathered in l.near, with their scores.

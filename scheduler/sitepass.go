@@ -219,10 +219,14 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 
 // passAll looks at everybody in the queue, in order.
 func (s *Site) passAll(l *lane, now model.Time) {
-	s.tight = s.tight[:0]
+	s.room, s.tight = s.room[:0], s.tight[:0]
 	for i := range l.queue {
-		if q := &l.queue[i]; !s.mayFit(l, q) {
-			s.tight = append(s.tight, candidate{0, q.tier, q.ref, int32(i)})
+		q := &l.queue[i]
+		c := candidate{0, q.tier, q.ref, int32(i)}
+		if s.mayFit(l, q) {
+			s.room = append(s.room, c)
+		} else {
+			s.tight = append(s.tight, c)
 		}
 	}
 	s.keys(l, s.room, now)
@@ -260,17 +264,9 @@ func (s *Site) passAll(l *lane, now model.Time) {
 // is worth making: whether there are any, or the first blocked job may do something
 // about it.
 func (s *Site) split(l *lane, now model.Time) bool {
-	s.room = s.room[:0]
 	s.work.Examined += uint64(len(l.queue))
 	s.offers(l)
-	for i := range l.queue {
-		q := &l.queue[i]
-		if l.freeOf(q.shape) >= q.need || q.borrows {
-			if s.mayFit(l, q) {
-				s.room = append(s.room, candidate{0, q.tier, q.ref, int32(i)})
-			}
-		}
-	}
+	s.fillRoom(l)
 	if p := l.policy; len(s.room) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
 		// Nobody starts, whoever is first: the blocked one would only keep
 		// its own vCluster from lending.
@@ -280,6 +276,19 @@ func (s *Site) split(l *lane, now model.Time) bool {
 		return false
 	}
 	return true
+}
+
+// fillRoom finds who may have room.
+func (s *Site) fillRoom(l *lane) {
+	s.room = s.room[:0]
+	for i := range l.queue {
+		q := &l.queue[i]
+		if l.freeOf(q.shape) >= q.need || q.borrows {
+			if s.mayFit(l, q) {
+				s.room = append(s.room, candidate{0, q.tier, q.ref, int32(i)})
+			}
+		}
+	}
 }
 
 // keys works out what the candidates are ordered by.

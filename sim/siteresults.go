@@ -19,9 +19,8 @@ type siteResults struct {
 	series    *metric.Series
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
-	jobs      []siteJob // by model.Ref, of the jobs in the system
-	vclusters []metric.Holding
-	tenants   []metric.Holding
+	jobs      []siteJob        // by model.Ref, of the jobs in the system
+	held      []metric.Holding // of the vClusters, then of the tenants
 	row       record.Decision
 }
 
@@ -100,14 +99,20 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 
 // observe says what is held after an instant.
 func (s *siteResults) observe(now model.Time, st *world.SiteState) {
-	s.vclusters, s.tenants = holdings(s.vclusters[:0], st.VClusters), holdings(s.tenants[:0], st.Tenants)
-	s.series.Hold(now, s.vclusters, s.tenants)
+	if n := len(st.VClusters) + len(st.Tenants); len(s.held) < n {
+		s.held = make([]metric.Holding, n)
+	}
+	s.changed(now, 0, st.VClusters)
+	s.changed(now, len(st.VClusters), st.Tenants)
 }
 
-func holdings(dst []metric.Holding, shares []world.Share) []metric.Holding {
+// changed tells the series of those who hold something else than before.
+func (s *siteResults) changed(now model.Time, first int, shares []world.Share) {
 	for i := range shares {
-		h := &shares[i]
-		dst = append(dst, metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
+		h, last := &shares[i], &s.held[first+i]
+		if holds := (metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)}); holds != *last {
+			*last = holds
+			s.series.Hold(now, first+i, holds)
+		}
 	}
-	return dst
 }

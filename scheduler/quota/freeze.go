@@ -2,20 +2,27 @@ package quota
 
 import "orrery/scheduler/model"
 
-// frozen are the figures that scores read, as of the last Freeze.
+// frozen are the figures that scores read, as of the last Freeze. Those of an account
+// are worked out when they are read, or else before anything else happens to it.
 type frozen struct {
+	count       uint64 // Freezes so far
+	at          model.Time
 	utilisation model.Fixed
 	of          []standing // by account
 }
 
 // standing is how a tenant stands.
-type standing struct{ used, budget, share, burst model.Fixed }
+type standing struct {
+	used, budget, share, burst model.Fixed
+	count                      uint64 // the Freeze that it is of
+}
 
 func newFrozen(n int) frozen { return frozen{of: make([]standing, n)} }
 
 func (f *frozen) copyFrom(src *frozen) {
-	f.utilisation = src.utilisation
-	f.of = append(f.of[:0], src.of...)
+	of := f.of
+	*f = *src
+	f.of = append(of[:0], src.of...)
 }
 
 // NextTick is the first tick after now: ticks are the multiples of the
@@ -27,26 +34,38 @@ func (b *Book) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tic
 func (b *Book) Accrue(now model.Time) {
 	b.open(now)
 	for i := range b.tenants {
+		b.settle(i)
 		b.clock.advance(&b.tenants[i], now)
 	}
 	b.clock.advance(&b.site, now)
 }
 
 // Freeze is the accounting tick: it charges all tenants up to now and sets the
-// figures that scores read until the next Freeze.
+// figures that scores read until the next Freeze. Cost: constant, and that of a
+// tenant's charge when its figures are read or it starts or stops anything.
 func (b *Book) Freeze(now model.Time) {
-	b.Accrue(now)
-	b.frozen.take(b)
+	b.open(now)
+	b.clock.advance(&b.site, now)
+	f := &b.frozen
+	f.count++
+	f.at = now
+	f.utilisation = ratio(b.busy, b.site.nodes).Clamp(0, model.One)
 }
 
-func (f *frozen) take(b *Book) {
-	var busy int64
-	for i := range b.tenants {
+// settle works out the figures of account i as of the last Freeze.
+func (b *Book) settle(i int) {
+	if f := &b.frozen; f.of[i].count != f.count {
 		a, l := &b.tenants[i], &b.limits[i]
-		busy += a.nodes
-		f.of[i] = standing{used: b.usage(a), budget: budget(a, l), share: l.FairShare, burst: l.Burst}
+		b.clock.advance(a, f.at)
+		f.of[i] = standing{used: b.usage(a), budget: budget(a, l), share: l.FairShare, burst: l.Burst, count: f.count}
 	}
-	f.utilisation = ratio(busy, b.site.nodes).Clamp(0, model.One)
+}
+
+// standing of tenant t.
+func (b *Book) standing(t model.TenantID) *standing {
+	i := b.index(t)
+	b.settle(i)
+	return &b.frozen.of[i]
 }
 
 // usage of account a by the chosen measure. At the instant the books are opened
@@ -81,7 +100,7 @@ func ratio(part, whole int64) model.Fixed {
 
 // Share is the usage of tenant t, 1 being the whole site. Where jobs share
 // nodes it may exceed 1, since each counts the nodes it touches.
-func (b *Book) Share(t model.TenantID) model.Fixed { return b.frozen.of[b.index(t)].used }
+func (b *Book) Share(t model.TenantID) model.Fixed { return b.standing(t).used }
 
 // Utilisation is the share of the site's nodes that were held at the last
 // Freeze, at most 1. It is instantaneous whatever the usage is measured by:
@@ -90,12 +109,12 @@ func (b *Book) Utilisation() model.Fixed { return b.frozen.utilisation }
 
 // Budget is what tenant t has used of its budget within the window, 1 being all
 // of it: the larger of node time and GPU time, 0 without a budget.
-func (b *Book) Budget(t model.TenantID) model.Fixed { return b.frozen.of[b.index(t)].budget }
+func (b *Book) Budget(t model.TenantID) model.Fixed { return b.standing(t).budget }
 
 // Target is the fair share of tenant t and its burst as its limits state them,
 // both 0 when it has none.
 func (b *Book) Target(t model.TenantID) (share, burst model.Fixed) {
-	s := &b.frozen.of[b.index(t)]
+	s := b.standing(t)
 	return s.share, s.burst
 }
 

@@ -109,11 +109,36 @@ func (c *clock) advance(a *account, now model.Time) {
 		c.begin(a, now)
 		return
 	}
-	for a.next <= now {
+	if a.next <= now {
 		a.flow(a.next)
 		c.mark(a)
+		if !c.decays {
+			c.markOn(a, now)
+		}
+		for a.next <= now {
+			a.flow(a.next)
+			c.mark(a)
+		}
 	}
 	a.flow(now)
+}
+
+// markOn leaves the marks of whole buckets up to now, from a mark on.
+func (c *clock) markOn(a *account, now model.Time) {
+	each := spent{spend(a.nodes, int64(c.bucket)), spend(a.gpus, int64(c.bucket))}
+	for a.next <= now {
+		a.total = spent{atMost(a.total.node, each.node), atMost(a.total.gpu, each.gpu)}
+		a.push()
+		a.last, a.next = a.next, a.next.Add(c.bucket)
+	}
+}
+
+// atMost is the sum, saturating.
+func atMost(a, b int64) int64 {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return math.MaxInt64
 }
 
 func (a *account) flow(to model.Time) {
@@ -124,11 +149,7 @@ func (a *account) flow(to model.Time) {
 
 // later is total after d at this rate.
 func later(total, rate int64, d model.Duration) int64 {
-	sum := total + spend(rate, int64(d))
-	if sum < total {
-		return math.MaxInt64
-	}
-	return sum
+	return atMost(total, spend(rate, int64(d)))
 }
 
 // spend is a*b for a, b >= 0, saturating.
@@ -146,13 +167,18 @@ func (c *clock) mark(a *account) {
 		a.decayed = c.left.Of(a.decayed) + a.total.node - a.at
 		a.at = a.total.node
 	}
-	if int64(a.next)/int64(c.tick)%c.perBucket == 0 {
-		if a.head++; a.head == len(a.ring) {
-			a.head = 0
-		}
-		a.ring[a.head] = a.total
+	if !c.decays || int64(a.next)/int64(c.tick)%c.perBucket == 0 {
+		a.push()
 	}
 	a.next = a.next.Add(c.step())
+}
+
+// push remembers the total at the end of a bucket.
+func (a *account) push() {
+	if a.head++; a.head == len(a.ring) {
+		a.head = 0
+	}
+	a.ring[a.head] = a.total
 }
 
 // window is what a has consumed within the window, as of its last charge: the

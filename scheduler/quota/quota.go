@@ -84,6 +84,7 @@ type Book struct {
 	site    account        // as if a tenant had held the whole site since the books were opened
 	qos     []pool
 	clock   clock
+	busy    int64 // nodes charged for
 	frozen  frozen
 }
 
@@ -115,7 +116,9 @@ func New(cfg *Config) *Book {
 	b.site.nodes, b.site.gpus = int64(cfg.Nodes), cfg.GPUs
 	b.qos = make([]pool, len(cfg.QOS))
 	b.frozen = newFrozen(n)
-	b.frozen.take(b)
+	for i := range b.frozen.of { // as they stand before the first Freeze
+		b.frozen.of[i].share, b.frozen.of[i].burst = b.limits[i].FairShare, b.limits[i].Burst
+	}
 	return b
 }
 
@@ -196,9 +199,12 @@ func (h *held) add(nodes, jobs int32) {
 
 func (b *Book) charge(c *Claim, nodes, gpus int32, now model.Time) {
 	b.open(now)
-	a := &b.tenants[b.index(c.Tenant)]
+	i := b.index(c.Tenant)
+	b.settle(i)
+	a := &b.tenants[i]
 	b.clock.advance(a, now)
 	b.clock.keep(a)
+	b.busy += int64(nodes)
 	a.nodes += int64(nodes)
 	a.gpus += int64(gpus)
 }
@@ -220,7 +226,11 @@ func (b *Book) Leave(c *Claim) {
 
 // SetLimits replaces the limits of tenant t. The hard ones hold at once, for
 // what starts from now on; the ones that bend scores, from the next Freeze.
-func (b *Book) SetLimits(t model.TenantID, l *model.Limits) { b.limits[b.index(t)] = *l }
+func (b *Book) SetLimits(t model.TenantID, l *model.Limits) {
+	i := b.index(t)
+	b.settle(i)
+	b.limits[i] = *l
+}
 
 // Limits of tenant t, the last ones set; those of the unknown are empty.
 func (b *Book) Limits(t model.TenantID) model.Limits { return b.limits[b.index(t)] }
@@ -241,7 +251,7 @@ func (b *Book) Clone() *Book {
 // CopyFrom makes b equal to src. It allocates only while b is smaller than src
 // and takes time in proportion to the history kept.
 func (b *Book) CopyFrom(src *Book) {
-	b.cfg, b.clock = src.cfg, src.clock
+	b.cfg, b.clock, b.busy = src.cfg, src.clock, src.busy
 	b.limits = append(b.limits[:0], src.limits...)
 	b.tenants = grown(b.tenants, len(src.tenants))
 	for i := range b.tenants {

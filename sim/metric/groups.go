@@ -158,15 +158,16 @@ func (s *Series) share(all, steady *reduction) {
 	if all.site == nil {
 		return
 	}
+	h.settleAll()
 	if s.first != model.AbsentTime && all.started > 0 {
 		to := h.marks[atLastEnd]
 		if all.lastEnd > int64(s.lastEnd) {
 			to = h.total
 		}
-		all.site.hold(h.since(h.marks[atFirst], to))
+		all.site.hold(h.between(h.marks[atFirst], to))
 	}
 	if steady.open {
-		steady.site.hold(h.since(h.marks[atWarm], h.marks[atCool]))
+		steady.site.hold(h.between(h.marks[atWarm], h.marks[atCool]))
 	}
 	all.site.energy = s.energy
 	if s.reasons != nil {

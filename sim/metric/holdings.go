@@ -45,7 +45,7 @@ func (s *Series) SetEnergy(e Energy) { s.energy = &e }
 // openSite prepares the sums of a site.
 func (s *Series) openSite(cfg *SiteConfig) {
 	v, n := len(cfg.VClusters), len(cfg.VClusters)+len(cfg.Tenants)
-	s.held = holdings{vclusters: v, cur: make([]Holding, n), total: make([]held, n)}
+	s.held = holdings{vclusters: v, cur: make([]Holding, n), total: make([]held, n), since: make([]int64, n)}
 	for i := range s.held.marks {
 		s.held.marks[i] = make([]held, n)
 	}
@@ -55,13 +55,13 @@ func (s *Series) openSite(cfg *SiteConfig) {
 	}
 }
 
-// Hold says what each vCluster and each tenant holds from now on. It is called
-// beside Observe, with as many as Config.Site names. Cost is proportional to
-// their number, as is then the cost of every later instant.
-func (s *Series) Hold(now model.Time, vclusters, tenants []Holding) {
+// Hold says what one vCluster or tenant holds from now on: the vClusters count from
+// 0 in the order of Config.Site, and the tenants after them. It is called beside
+// Observe. Cost is constant; that of a later instant is proportional to the vClusters.
+func (s *Series) Hold(now model.Time, who int, h Holding) {
 	s.advance(now)
-	copy(s.held.cur, vclusters)
-	copy(s.held.cur[s.held.vclusters:], tenants)
+	s.held.settle(who)
+	s.held.cur[who] = h
 }
 
 // VClusterBins returns the time bins of the vClusters, ascending by time, then
@@ -106,28 +106,52 @@ const (
 )
 
 // holdings sums up what vClusters, and after them tenants, hold. The zero value
-// is of no site and does nothing.
+// is of no site and does nothing. Somebody's sums are brought up to date when what it
+// holds changes, and before they are read.
 type holdings struct {
 	vclusters int
+	elapsed   int64 // µs integrated so far
 	cur       []Holding
+	since     []int64 // elapsed when total was brought up to date
 	total     []held
+	at        [numMarks]int64 // elapsed at the marks
 	marks     [numMarks][]held
 }
 
-func (h *holdings) integrate(d int64) {
+func (h *holdings) integrate(d int64) { h.elapsed += d }
+
+func (h *holdings) mark(at int) { h.at[at] = h.elapsed }
+
+// settle brings the sums of one up to date, and those at the marks set since then.
+func (h *holdings) settle(i int) {
+	c, t, since := &h.cur[i], &h.total[i], h.since[i]
+	for k, at := range h.at {
+		if at >= since {
+			h.marks[k][i] = t.plus(c, at-since)
+		}
+	}
+	*t = t.plus(c, h.elapsed-since)
+	h.since[i] = h.elapsed
+}
+
+// plus is h and what c holds for d more microseconds.
+func (h held) plus(c *Holding, d int64) held {
+	h.nodes += c.Nodes * d
+	h.gpus += c.GPUs * d
+	h.borrowed += c.Borrowed * d
+	h.lent += c.Lent * d
+	return h
+}
+
+// settleAll is to be called before any sum is read.
+func (h *holdings) settleAll() {
 	for i := range h.cur {
-		c, t := &h.cur[i], &h.total[i]
-		t.nodes += c.Nodes * d
-		t.gpus += c.GPUs * d
-		t.borrowed += c.Borrowed * d
-		t.lent += c.Lent * d
+		h.settle(i)
 	}
 }
 
-func (h *holdings) mark(at int) { copy(h.marks[at], h.total) }
-
-// since is what was held from one mark to another.
-func (h *holdings) since(from, to []held) []held {
+// between is what was held from one mark to another.
+func (h *holdings) between(from, to []held) []held {
 	out := slices.Clone(to)
 	for i := range out {
 		out[i].nodes -= from[i].nodes

@@ -80,7 +80,9 @@ func host(t require.TestingT, list []guest, cfg Config) (Table, *Series) {
 				vc[g.vcluster].Waiting++
 			}
 		}
-		s.Hold(model.Time(now*hour), vc, ten)
+		for i, h := range append(vc, ten...) {
+			s.Hold(model.Time(now*hour), i, h)
+		}
 		s.Observe(model.Time(now*hour), st)
 	}
 	tab, err := Compute(b, s)
@@ -283,7 +285,8 @@ func TestHoldDoesNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		now += 5 * model.Time(model.Minute)
 		vc[0].Nodes++
-		s.Hold(now, vc, ten)
+		s.Hold(now, 0, vc[0])
+		s.Hold(now, 3, ten[1])
 		s.Waits(now, 3, 1, 0, model.ReasonQuotaNodes)
 		s.WaitsNoMore(now, 3)
 		s.Observe(now, State{})

@@ -13,6 +13,15 @@ func (s *Series) hasSteady() bool {
 	return s.warmed && s.cool != model.AbsentTime && s.warm <= s.cool && (s.cfg.Cooldown == 0 || s.cooled)
 }
 
+// Steady is the steady window, both ends included; ok is false when the run has
+// none. A job belongs to it by its submission.
+func (s *Series) Steady() (from, to model.Time, ok bool) {
+	if !s.hasSteady() {
+		return model.AbsentTime, model.AbsentTime, false
+	}
+	return s.warm, s.cool, true
+}
+
 // minus subtracts what had been summed up at an earlier instant.
 func (a integrals) minus(b *integrals) integrals {
 	a.busy = a.busy.minus(b.busy)
