@@ -81,6 +81,9 @@ var house = []room{
 	{dir: "sim/sweep", free: []exemption{{[]string{"clock", "outside", "concurrency"},
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
 	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
+	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/metric", "sim/record", "traces", "traces/transform"},
+		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
+			"task, and is given by index"}}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "sim/..."}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},

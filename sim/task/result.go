@@ -1,0 +1,110 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"orrery/sim/metric"
+)
+
+// Result is what a task came to. It is a function of the task alone.
+type Result struct {
+	Task        string            `json:"task"`        // its ID
+	Fingerprint string            `json:"fingerprint"` // of the run, as in run.json
+	Verdict     metric.Verdict    `json:"verdict"`
+	Metrics     map[string]Metric `json:"metrics"`
+	// Groups tells the same of parts of the work: by "tenant", "vcluster", "class"
+	// and "size", then by name, then by metric (jobs, wait_mean, wait_p95,
+	// bounded_slowdown_mean, share; what is undefined is left out). They are over
+	// the window GroupsOf.
+	Groups   map[string]map[string]map[string]float64 `json:"groups,omitempty"`
+	GroupsOf string                                   `json:"groups_of"` // steady, or all where the run has no steady window
+	Work     Work                                     `json:"work"`
+}
+
+// Metric is one number in both windows; nil when it is undefined there.
+type Metric struct {
+	All         *float64 `json:"all"`
+	Steady      *float64 `json:"steady"`
+	CountAll    int64    `json:"count_all"` // jobs behind the value
+	CountSteady int64    `json:"count_steady"`
+}
+
+// Work counts what the run cost, in things that can be counted.
+type Work struct {
+	Instants uint64 `json:"instants"`
+	Passes   uint64 `json:"passes"`
+	Examined uint64 `json:"examined"`
+}
+
+// Value is the value of a metric in a window (metric.All or metric.Steady); false
+// when it is undefined or unknown.
+func (r *Result) Value(name, window string) (float64, bool) {
+	m := r.Metrics[name]
+	v := m.All
+	if window == metric.Steady {
+		v = m.Steady
+	}
+	if v == nil {
+		return 0, false
+	}
+	return *v, true
+}
+
+// JSON is the form in which a result is kept: keys in order, every number in its
+// shortest spelling.
+func (r *Result) JSON() []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // finite numbers and words
+	}
+	return b
+}
+
+// ParseResult reads what JSON wrote.
+func ParseResult(b []byte) (Result, error) {
+	var r Result
+	if err := strict(b, &r); err != nil {
+		return r, fmt.Errorf("reading the result of a task: %w", err)
+	}
+	return r, nil
+}
+
+// enter puts a table of metrics in.
+func (r *Result) enter(t *metric.Table) {
+	r.Verdict, r.Metrics = t.Verdict, make(map[string]Metric, len(t.Metrics))
+	for _, x := range t.Metrics {
+		m := r.Metrics[x.Name]
+		if x.Window == metric.Steady {
+			m.Steady, m.CountSteady = x.Value, x.Count
+		} else {
+			m.All, m.CountAll = x.Value, x.Count
+		}
+		r.Metrics[x.Name] = m
+	}
+	r.Groups = map[string]map[string]map[string]float64{}
+	for i := range t.Groups {
+		g := &t.Groups[i]
+		if g.Window != r.GroupsOf {
+			continue
+		}
+		jobs := float64(g.Jobs)
+		r.put(g.By, g.Name, "jobs", &jobs)
+		r.put(g.By, g.Name, "wait_mean", g.WaitMean)
+		r.put(g.By, g.Name, "wait_p95", g.WaitP95)
+		r.put(g.By, g.Name, "share", g.Share)
+	}
+}
+
+func (r *Result) put(by, name, what string, value *float64) {
+	if value == nil {
+		return
+	}
+	if r.Groups[by] == nil {
+		r.Groups[by] = map[string]map[string]float64{}
+	}
+	if r.Groups[by][name] == nil {
+		r.Groups[by][name] = map[string]float64{}
+	}
+	r.Groups[by][name][what] = *value
+}

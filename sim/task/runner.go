@@ -1,0 +1,148 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+	"orrery/traces"
+	"orrery/traces/transform"
+)
+
+// Runner computes tasks. The traces that they replay are in memory once, whatever
+// the number of workers.
+type Runner struct{ traces variants }
+
+// NewRunner makes a runner that gets traces by their content hash from load,
+// once each; load may be nil where Add names them all. What tasks derive from a
+// trace reads its rows anew: a Set that reads a file should be held
+// (transform.Set.Hold).
+func NewRunner(load func(hash string) (*transform.Set, error)) *Runner {
+	return &Runner{variants{load: load, sets: map[string]*base{}, made: map[variant]*made{}}}
+}
+
+// Add gives the runner a trace, and returns it as tasks without a window replay
+// it: Info().Hash is what they name, and its tables are what specs are bound to
+// (sim.Spec.Bind, by way of Open).
+func (r *Runner) Add(s *transform.Set) (*traces.Memory, error) { return r.traces.add(s) }
+
+// Trace is the trace that a task replays, derived from the one that its spec
+// names.
+func (r *Runner) Trace(ctx context.Context, t *Task) (*traces.Memory, error) {
+	return r.traces.get(ctx, variantOf(t))
+}
+
+// Run is the form in which sim/sweep takes work: the bytes of a task in, the bytes
+// of its Result out.
+type Run = func(ctx context.Context, task []byte) (result []byte, err error)
+
+// Worker makes a Run with state of its own, that is reused from task to task: one
+// goroutine may call it. Errors are the task's own, but those of reading a trace
+// and that of ctx.
+func (r *Runner) Worker() Run {
+	w := r.worker()
+	return func(ctx context.Context, spec []byte) ([]byte, error) {
+		t, err := Parse(spec)
+		if err != nil {
+			return nil, err
+		}
+		res, err := w.run(ctx, &t, digest(spec))
+		if err != nil {
+			return nil, err
+		}
+		return res.JSON(), nil
+	}
+}
+
+// worker is what one goroutine computes tasks with.
+type worker struct {
+	from *Runner
+	jobs sink
+}
+
+func (r *Runner) worker() *worker { return &worker{from: r} }
+
+// sink keeps the jobs of a run, which metrics are computed from, and no attempts.
+type sink struct{ record.Memory }
+
+// Attempt implements record.Sink.
+func (*sink) Attempt(*model.AttemptRecord) {}
+
+func (w *worker) run(ctx context.Context, t *Task, id string) (*Result, error) {
+	m, err := w.from.Trace(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	w.jobs.Reset()
+	w.jobs.Jobs.OfSite = len(t.Spec.Site) > 0
+	res, err := sim.Run(ctx, t.Spec, m.Open, sim.Options{Sink: &w.jobs})
+	if err != nil {
+		return nil, err
+	}
+	if res.State.Submitted == 0 {
+		return nil, &traces.DataError{
+			File: m.Info().Name, Found: fmt.Sprintf("%d rows, of which none can be replayed", m.Info().Rows),
+			Expected: "jobs with a submission, a size and a runtime", Mend: "take another window",
+		}
+	}
+	table, err := metric.Compute(&w.jobs, res.Series)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{
+		Task: id, Fingerprint: res.Fingerprint, GroupsOf: metric.All,
+		Work: Work{Instants: res.Work.Instants, Passes: res.Work.Passes, Examined: res.Work.Examined},
+	}
+	if _, _, ok := res.Series.Steady(); ok {
+		out.GroupsOf = metric.Steady
+	}
+	out.enter(&table)
+	w.groups(out, res)
+	return out, nil
+}
+
+// Evaluate computes tasks in this process with so many workers, at least one, and
+// gives their results by index. The first error in the order of the tasks is
+// returned; the results before it are there.
+func Evaluate(ctx context.Context, r *Runner, tasks []Task, workers int) ([]Result, error) {
+	out, errs := make([]Result, len(tasks)), make([]error, len(tasks))
+	var next sync.Mutex
+	at, failed := 0, len(tasks)
+	take := func() int {
+		next.Lock()
+		defer next.Unlock()
+		if at >= failed || ctx.Err() != nil {
+			return -1
+		}
+		at++
+		return at - 1
+	}
+	var all sync.WaitGroup
+	for range min(max(workers, 1), len(tasks)) {
+		all.Go(func() {
+			w := r.worker()
+			for i := take(); i >= 0; i = take() {
+				res, err := w.run(ctx, &tasks[i], tasks[i].ID())
+				if err != nil {
+					errs[i] = err
+					next.Lock()
+					failed = min(failed, i)
+					next.Unlock()
+					continue
+				}
+				out[i] = *res
+			}
+		})
+	}
+	all.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return out, fmt.Errorf("task %d of %d: %w", i+1, len(tasks), err)
+		}
+	}
+	return out, ctx.Err()
+}

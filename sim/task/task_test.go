@@ -1,0 +1,253 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/sim/metric"
+	"orrery/traces"
+	"orrery/traces/transform"
+)
+
+const cluster = `agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
+groups: [{name: a, nodes: 8, fingerprint: x}, {name: b, nodes: 8, fingerprint: y}]
+tenants: [{name: t0, fair_share: 0.3}, {name: t1, fair_share: 0.2}, {name: t2}]
+vclusters: [{name: all, home: all, profile: {cycle: 30s, weights: {wait_time: %s, fair_share: 1, topology: 1}}}]
+`
+
+// busy is n jobs on a machine of 16 nodes that is almost full.
+func busy(t testing.TB, n int) *transform.Set {
+	var rows traces.Tables
+	at := model.Time(0)
+	for i := range n {
+		h := uint64(i+1) * 0x9E3779B97F4A7C15
+		at = at.Add(model.Duration(h>>40%200) * model.Second)
+		nodes := int32(1 << (h >> 20 % 4))
+		run := model.Duration(60+h>>30%1500) * model.Second
+		rows.Jobs = append(rows.Jobs, traces.Job{
+			ID: int64(i + 1), Submit: at, User: fmt.Sprint("u", i%7), Tenant: fmt.Sprint("t", i%3), Kind: "bounded",
+			Start: traces.Some(at.Add(model.Minute)), End: traces.Some(at.Add(model.Minute + run)),
+			Runtime: traces.Some(run), Walltime: traces.Some(2 * run), ProcsRequested: traces.Some(nodes), NodesMin: traces.Some(nodes),
+			Class: traces.Some(int32(i % 4)),
+		})
+	}
+	s, err := transform.FromTables("busy", traces.Meta{MaxProcs: 16, EpochKnown: true}, rows)
+	require.NoError(t, err)
+	return s
+}
+
+// site is a spec of the cluster above for a trace that was added.
+func site(t testing.TB, m *traces.Memory, weight string) sim.Spec {
+	c, err := profiles.ParseCluster("test", fmt.Appendf(nil, cluster, weight))
+	require.NoError(t, err)
+	spec := sim.DefaultSpec()
+	spec.Site = c.JSON()
+	return bound(t, m, spec)
+}
+
+func bound(t testing.TB, m *traces.Memory, spec sim.Spec) sim.Spec {
+	src, err := m.Open()
+	require.NoError(t, err)
+	spec, err = spec.Bind(src)
+	require.NoError(t, err)
+	return spec
+}
+
+// some are tasks of every sort.
+func some(t testing.TB, r *Runner, n int) []Task {
+	m, err := r.Add(busy(t, n))
+	require.NoError(t, err)
+	half := &Window{Begin: model.Time(model.Hour), End: model.Time(8 * model.Hour), Warm: true}
+	var tasks []Task
+	for _, spec := range []sim.Spec{site(t, m, "1"), site(t, m, "5"), bound(t, m, sim.DefaultSpec())} {
+		tasks = append(tasks, Task{Spec: spec}, Task{Spec: spec, Window: half},
+			Task{Spec: spec, Shake: &Shake{By: model.Minute, Seed: 3}}, Task{Spec: spec, Window: half, Shake: &Shake{By: model.Minute, Seed: 4}})
+	}
+	return tasks
+}
+
+// TestBytes: a result is the same by any worker, in any order, alone or among
+// others, and reads back.
+func TestBytes(t *testing.T) {
+	ctx := context.Background()
+	r := NewRunner(nil)
+	tasks := some(t, r, 600)
+	want := map[string]string{}
+	w := r.Worker()
+	for i := range tasks {
+		b, err := w(ctx, tasks[i].JSON())
+		require.NoError(t, err)
+		want[tasks[i].ID()] = string(b)
+		res, err := ParseResult(b)
+		require.NoError(t, err)
+		require.Equal(t, string(b), string(res.JSON()))
+		require.Equal(t, tasks[i].ID(), res.Task)
+	}
+	require.Len(t, want, len(tasks))
+	slices.Reverse(tasks)
+	for _, workers := range []int{1, 3} {
+		fresh := NewRunner(nil)
+		_, err := fresh.Add(busy(t, 600))
+		require.NoError(t, err)
+		got, err := Evaluate(ctx, fresh, tasks, workers)
+		require.NoError(t, err)
+		for i := range got {
+			require.Equal(t, want[tasks[i].ID()], string(got[i].JSON()))
+		}
+	}
+}
+
+// TestAsReplay: metrics and fingerprint are those of orrery replay.
+func TestAsReplay(t *testing.T) {
+	ctx := context.Background()
+	r := NewRunner(nil)
+	for _, task := range some(t, r, 600) {
+		got, err := Evaluate(ctx, r, []Task{task}, 1)
+		require.NoError(t, err)
+		m, err := r.Trace(ctx, &task)
+		require.NoError(t, err)
+		spec := task.Spec
+		spec.Trace = m.Info().Hash
+		out, err := sim.Replay(ctx, spec, sim.Input{Open: m.Open}, sim.ReplayOptions{})
+		require.NoError(t, err)
+		require.Equal(t, out.Result.Fingerprint, got[0].Fingerprint)
+		require.Equal(t, out.Table.Verdict, got[0].Verdict)
+		for _, x := range out.Table.Metrics {
+			v, ok := got[0].Value(x.Name, x.Window)
+			require.Equal(t, x.Value != nil, ok, x.Name)
+			if ok {
+				require.Equal(t, *x.Value, v, x.Name)
+			}
+		}
+		mean, ok := got[0].Value("bounded_slowdown_mean", got[0].GroupsOf)
+		require.True(t, ok)
+		for by, groups := range got[0].Groups { // the parts make up the whole
+			sum, jobs := 0.0, 0.0
+			for _, g := range groups {
+				sum += g["bounded_slowdown_mean"] * g["jobs"]
+				jobs += g["jobs"]
+			}
+			require.InDelta(t, mean, sum/jobs, 1e-9*mean, by)
+		}
+	}
+}
+
+func TestTaskReads(t *testing.T) {
+	r := NewRunner(nil)
+	for _, task := range some(t, r, 60) {
+		back, err := Parse(task.JSON())
+		require.NoError(t, err)
+		require.Equal(t, task.ID(), back.ID())
+	}
+	for _, text := range []string{``, `{}`, `{"spec":{},"seed":1}`, `{"spec":{"semantic":1}}`, `{"spec":{}} 1`, `{"spec":{},"window":{"begin_us":5,"end_us":5}}`} {
+		_, err := Parse([]byte(text))
+		require.Error(t, err, text)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	ctx := context.Background()
+	calls := 0
+	r := NewRunner(func(string) (*transform.Set, error) {
+		if calls++; calls == 1 {
+			return nil, fs.ErrNotExist
+		}
+		return busy(t, 50), nil
+	})
+	m, err := busy(t, 50).Collect()
+	require.NoError(t, err)
+	good := Task{Spec: site(t, m, "1")}
+	_, err = Evaluate(ctx, r, []Task{good}, 2)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = Evaluate(ctx, r, []Task{good}, 2)
+	require.NoError(t, err, "the file is there by now")
+
+	other := good
+	other.Spec.Trace = "00"
+	_, err = Evaluate(ctx, r, []Task{other}, 1)
+	require.ErrorContains(t, err, "the file was changed")
+
+	empty := good
+	empty.Window = &Window{Begin: model.Time(300 * model.Day), End: model.Time(301 * model.Day)}
+	var data *traces.DataError
+	results, err := Evaluate(ctx, r, []Task{good, empty, good}, 1)
+	require.ErrorAs(t, err, &data)
+	require.ErrorContains(t, err, "task 2 of 3")
+	require.Equal(t, good.ID(), results[0].Task)
+
+	wrong := good
+	wrong.Spec.Overrun = "perhaps"
+	var usage *sim.UsageError
+	_, err = Evaluate(ctx, r, []Task{wrong}, 1)
+	require.ErrorAs(t, err, &usage)
+
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = Evaluate(stopped, r, []Task{good}, 1)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Evaluate(ctx, NewRunner(nil), []Task{good}, 1)
+	require.ErrorContains(t, err, "not among those at hand")
+}
+
+// TestVariantsAreLetGo: what is kept is bounded, and what was let go comes back.
+func TestVariantsAreLetGo(t *testing.T) {
+	ctx := context.Background()
+	r := NewRunner(nil)
+	m, err := r.Add(busy(t, 100))
+	require.NoError(t, err)
+	r.traces.rows += keepRows - 250 // room for two more
+	task := Task{Spec: bound(t, m, sim.DefaultSpec())}
+	for _, seed := range []uint64{1, 2, 3, 1} {
+		task.Shake = &Shake{By: model.Minute, Seed: seed}
+		_, err := r.Trace(ctx, &task)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(r.traces.made), 3)
+		require.Len(t, r.traces.line, len(r.traces.made))
+		require.Less(t, r.traces.rows, int64(keepRows)+1)
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for units, want := range map[int32]string{0: "1", 1: "1", 2: "2-4", 4: "2-4", 5: "5-16", 16: "5-16", 17: "17-64", math.MaxInt32: "1073741825-4294967296"} {
+		require.Equal(t, want, sizeName(sizeOf(units)), units)
+	}
+	require.Less(t, sizeOf(math.MaxInt32), sizes)
+}
+
+// TestSlowdown: long jobs take the wide product.
+func TestSlowdown(t *testing.T) {
+	var s slow
+	var c = sinkOf(model.JobRecord{Start: model.Time(math.MaxInt64 / 4), End: model.Time(math.MaxInt64/4) + model.Time(model.Second), Runtime: model.Second, State: model.Completed})
+	s.add(&c.Jobs, 0)
+	require.InEpsilon(t, float64(math.MaxInt64/4)/1e7, *s.slowdown(), 1e-6)
+	require.Nil(t, (&slow{}).slowdown())
+}
+
+func sinkOf(rows ...model.JobRecord) *sink {
+	var s sink
+	for i := range rows {
+		s.Job(&rows[i])
+	}
+	return &s
+}
+
+func TestResultRefuses(t *testing.T) {
+	_, err := ParseResult([]byte(`{"tasks":1}`))
+	require.Error(t, err)
+	var r Result
+	_, ok := r.Value("wait_mean", metric.Steady)
+	require.False(t, ok)
+	require.True(t, json.Valid(r.JSON()))
+	require.False(t, errors.Is(err, fs.ErrNotExist))
+}

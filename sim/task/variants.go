@@ -1,0 +1,202 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"orrery/traces"
+	"orrery/traces/transform"
+)
+
+// variants are the traces that tasks replay, each read or made once and shared by
+// all workers. Those that no task has asked for lately are let go, to be made
+// again when one does.
+type variants struct {
+	load func(hash string) (*transform.Set, error)
+
+	mu   sync.Mutex
+	sets map[string]*base
+	made map[variant]*made
+	line []variant // that are in made, the latest last
+	rows int64     // of these
+}
+
+// keepRows is how many jobs of variants are kept, at about 400 bytes each.
+const keepRows = 4 << 20
+
+// variant names a trace that a task replays. The zero window is the whole trace;
+// without a shake By is 0.
+type variant struct {
+	hash   string
+	window Window
+	shake  Shake
+}
+
+// base is a trace that variants are made of. A Set is used by one goroutine.
+type base struct {
+	mu  sync.Mutex
+	set *transform.Set // nil until it was loaded
+}
+
+// made is a variant that is there, or being made. done is closed once it is.
+type made struct {
+	done chan struct{}
+	m    *traces.Memory
+	err  error
+}
+
+func variantOf(t *Task) variant {
+	v := variant{hash: t.Spec.Trace}
+	if t.Window != nil {
+		v.window = *t.Window
+	}
+	if t.Shake != nil {
+		v.shake = *t.Shake
+	}
+	return v
+}
+
+// get is the trace of a variant. Several who ask at once wait for the one that
+// makes it.
+func (c *variants) get(ctx context.Context, v variant) (*traces.Memory, error) {
+	c.mu.Lock()
+	e := c.made[v]
+	mine := e == nil
+	if mine {
+		e = &made{done: make(chan struct{})}
+		c.made[v] = e
+	}
+	c.touch(v)
+	c.mu.Unlock()
+	if mine {
+		e.m, e.err = c.make(v)
+		close(e.done)
+		c.settle(v, e)
+	}
+	select {
+	case <-e.done:
+		return e.m, e.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// touch makes v the latest.
+func (c *variants) touch(v variant) {
+	if i := slices.Index(c.line, v); i >= 0 {
+		c.line = slices.Delete(c.line, i, i+1)
+	}
+	c.line = append(c.line, v)
+}
+
+// settle counts a variant that was made, and lets the oldest go where there are
+// too many. One that failed is forgotten: the next try may find its file.
+func (c *variants) settle(v variant, e *made) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.err != nil {
+		c.drop(v)
+		return
+	}
+	c.rows += e.m.Info().Rows
+	for i := 0; c.rows > keepRows && i < len(c.line)-1; {
+		old := c.line[i]
+		if x := c.made[old]; old == v || x.m == nil { // it is being made
+			i++
+			continue
+		}
+		c.rows -= c.made[old].m.Info().Rows
+		c.drop(old)
+	}
+}
+
+func (c *variants) drop(v variant) {
+	delete(c.made, v)
+	c.line = slices.DeleteFunc(c.line, func(x variant) bool { return x == v })
+}
+
+// make reads or derives a variant.
+func (c *variants) make(v variant) (*traces.Memory, error) {
+	b := c.base(v.hash)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, err := c.read(b, v.hash)
+	if err != nil {
+		return nil, err
+	}
+	if v.window != (Window{}) {
+		if s, err = s.Window(v.window.Begin, v.window.End, v.window.Warm); err != nil {
+			return nil, err
+		}
+	}
+	if v.shake != (Shake{}) {
+		if s, err = s.Shake(v.shake.By, v.shake.Seed); err != nil {
+			return nil, err
+		}
+	}
+	m, err := s.Collect()
+	if err != nil {
+		return nil, err
+	}
+	if found := m.Info().Hash; v == (variant{hash: v.hash}) && found != v.hash {
+		return nil, fmt.Errorf("the trace %s has the content hash %s by now, and the task is about %s: the file was changed; put the old one back, or begin another study", s.Name, found, v.hash)
+	}
+	return m, nil
+}
+
+func (c *variants) base(hash string) *base {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.sets[hash]
+	if b == nil {
+		b = &base{}
+		c.sets[hash] = b
+	}
+	return b
+}
+
+// read loads the trace of b, whose lock is held.
+func (c *variants) read(b *base, hash string) (*transform.Set, error) {
+	if b.set != nil {
+		return b.set, nil
+	}
+	if c.load == nil {
+		return nil, fmt.Errorf("the task is about the trace %s, which is not among those at hand", hash)
+	}
+	s, err := c.load(hash)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return nil, errors.New("no trace was loaded")
+	}
+	b.set = s
+	return s, nil
+}
+
+// add puts a Set under its content hash, and the trace that it is.
+func (c *variants) add(s *transform.Set) (*traces.Memory, error) {
+	m, err := s.Collect()
+	if err != nil {
+		return nil, err
+	}
+	hash := m.Info().Hash
+	b := c.base(hash)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.set = s
+	v, e := variant{hash: hash}, &made{done: make(chan struct{}), m: m}
+	close(e.done)
+	c.mu.Lock()
+	if c.made[v] == nil {
+		c.made[v] = e
+		c.touch(v)
+		c.rows += m.Info().Rows
+	}
+	c.mu.Unlock()
+	return m, nil
+}
+
