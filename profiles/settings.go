@@ -1,0 +1,364 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"orrery/scheduler/model"
+)
+
+// Assignment gives the key at a path a value, in the spelling of the files.
+//
+// A path is that of a key of the profile, weights.wait_time or depth, and then
+// means the profiles of all vClusters; or vclusters.NAME.profile.KEY for one of
+// them; or a key of the cluster file, in whose lists an entry goes by its name:
+// tenants.alice.fair_share, quorum.latency.
+type Assignment struct{ Path, Value string }
+
+// String is PATH=VALUE.
+func (a Assignment) String() string { return a.Path + "=" + a.Value }
+
+// ParseAssignment reads PATH=VALUE.
+func ParseAssignment(text string) (Assignment, error) {
+	path, value, ok := strings.Cut(text, "=")
+	a := Assignment{strings.TrimSpace(path), strings.TrimSpace(value)}
+	if !ok || a.Path == "" || a.Value == "" {
+		return a, fmt.Errorf("found %q, want PATH=VALUE, for example weights.wait_time=5", text)
+	}
+	return a, nil
+}
+
+// With is c with one key changed; see WithAll.
+func (c *Cluster) With(path, value string) (*Cluster, error) {
+	return c.WithAll([]Assignment{{path, value}})
+}
+
+// WithAll is a copy of c with keys changed, in order, and checked as a whole.
+// Named profiles are read first. Keys that no longer apply go back to their
+// default: with order=fcfs the weights have no effect. A key that is assigned and
+// does not apply is an error, as everything is that a file may not have: an
+// *Error.
+func (c *Cluster) WithAll(list []Assignment) (*Cluster, error) {
+	out, idle, err := c.WithApplying(list)
+	if err != nil {
+		return nil, err
+	}
+	if len(idle) > 0 {
+		return nil, &Error{idle}
+	}
+	return out, nil
+}
+
+// WithApplying is WithAll, but passes over what does not apply and says what that
+// was.
+func (c *Cluster) WithApplying(list []Assignment) (out *Cluster, idle []Problem, err error) {
+	if out, err = c.apart(); err != nil {
+		return nil, nil, err
+	}
+	targets, err := out.assign(list)
+	if err != nil {
+		return nil, nil, err
+	}
+	idle = settle(targets)
+	if err := out.Validate(); err != nil {
+		return nil, nil, err
+	}
+	return out, idle, nil
+}
+
+// WithProfile is a copy of c in which the vCluster of that name, or with "" every
+// one, is scheduled by p.
+func (c *Cluster) WithProfile(vcluster string, p Profile) (*Cluster, error) {
+	out, err := c.apart()
+	if err != nil {
+		return nil, err
+	}
+	found := false
+	for i := range out.VClusters {
+		if vcluster == "" || out.VClusters[i].Name == vcluster {
+			own := p
+			out.VClusters[i].Profile, found = ProfileRef{Inline: &own}, true
+		}
+	}
+	if !found {
+		names := out.lists()[1].names
+		return nil, fmt.Errorf("there is no vCluster %q%s: want %s", vcluster, didYouMean(vcluster, names), oneOf(names))
+	}
+	return out, nil
+}
+
+// With is p with keys changed, as Cluster.WithAll.
+func (p *Profile) With(list ...Assignment) (*Profile, error) {
+	out := p.apart()
+	var targets []target
+	for _, a := range list {
+		t := target{root: reflect.ValueOf(&out).Elem(), path: a.Path}
+		if err := t.set(a); err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	if idle := settle(targets); len(idle) > 0 {
+		return nil, &Error{idle}
+	}
+	return &out, out.Validate()
+}
+
+// apart is p without a file: its keys stand nowhere any more.
+func (p *Profile) apart() Profile {
+	out := *p
+	out.src, out.base = nil, ""
+	return out
+}
+
+// apart is a copy of c that shares nothing that assignments change.
+func (c *Cluster) apart() (*Cluster, error) {
+	out := *c
+	out.VClusters = slices.Clone(c.VClusters)
+	if len(out.VClusters) == 0 {
+		out.VClusters = []VCluster{NewVCluster("default", Nodes{"all"})}
+	}
+	for i := range out.VClusters {
+		ref := &out.VClusters[i].Profile
+		var p Profile
+		if ref.Inline != nil {
+			p = ref.Inline.apart()
+		} else {
+			named, err := Load(ref.Name)
+			if err != nil {
+				return nil, err
+			}
+			p = named.apart()
+		}
+		*ref = ProfileRef{Inline: &p}
+	}
+	out.NodeTypes, out.Groups, out.Tenants = slices.Clone(c.NodeTypes), slices.Clone(c.Groups), slices.Clone(c.Tenants)
+	out.QOS, out.Partitions, out.Reservations = slices.Clone(c.QOS), slices.Clone(c.Partitions), slices.Clone(c.Reservations)
+	return &out, nil
+}
+
+// target is one struct that a path leads into: a profile, or the cluster.
+type target struct {
+	root reflect.Value
+	path string // below root
+	full string // as it is shown
+	leaf field
+}
+
+// set assigns the value.
+func (t *target) set(a Assignment) error {
+	v, f, err := descend(t.root, t.path)
+	if err == nil {
+		t.leaf = f
+		err = parseScalar(a.Value, v, f)
+	}
+	if err != nil {
+		return &Error{[]Problem{{Key: a.Path, Text: err.Error()}}}
+	}
+	t.full = a.Path
+	return nil
+}
+
+func (c *Cluster) assign(list []Assignment) ([]target, error) {
+	var all []target
+	for _, a := range list {
+		targets, err := c.targets(a.Path)
+		if err != nil {
+			return nil, &Error{[]Problem{{Key: a.Path, Text: err.Error()}}}
+		}
+		for i := range targets {
+			if err := targets[i].set(a); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, targets...)
+	}
+	return all, nil
+}
+
+// settle puts what does not apply at its default: keys that the assignments have
+// made idle, and assigned ones, which are returned as problems, each once.
+func settle(targets []target) (idle []Problem) {
+	for i := range targets {
+		t := &targets[i]
+		c := checker{root: t.root}
+		if why := c.inert(t.leaf); why != "" {
+			p := Problem{Key: t.full, Text: "does not apply " + why + ": leave it out"}
+			if !slices.Contains(idle, p) {
+				idle = append(idle, p)
+			}
+		}
+		visit(t.root, "", func(_ string, v reflect.Value, f field) bool {
+			if c.inert(f) == "" {
+				return kindOf(f.Type) == aBlock
+			}
+			setDefault(v, f)
+			return false
+		})
+	}
+	return idle
+}
+
+// targets are what a path leads into.
+func (c *Cluster) targets(path string) ([]target, error) {
+	first, _, _ := strings.Cut(path, ".")
+	if _, ok := findField(fieldsOf(reflect.TypeFor[Profile]()), first); ok {
+		var all []target
+		for i := range c.VClusters {
+			all = append(all, target{root: reflect.ValueOf(c.VClusters[i].Profile.Inline).Elem(), path: path})
+		}
+		return all, nil
+	}
+	root := reflect.ValueOf(c).Elem()
+	f, ok := findField(fieldsOf(root.Type()), first)
+	if !ok {
+		keys := append(keysIn(fieldsOf(reflect.TypeFor[Profile]())), keysIn(fieldsOf(root.Type()))...)
+		return nil, fmt.Errorf("there is no such key%s in a profile or a cluster file", didYouMean(first, keys))
+	}
+	if kindOf(f.Type) != blocks {
+		return []target{{root: root, path: path}}, nil
+	}
+	entry, rest, err := byName(root.FieldByIndex(f.Index), first, strings.TrimPrefix(path, first+"."))
+	if err != nil {
+		return nil, err
+	}
+	if inner, inside := strings.CutPrefix(rest, "profile."); inside && entry.Type() == reflect.TypeFor[VCluster]() {
+		p := entry.Addr().Interface().(*VCluster).Profile.Inline
+		return []target{{root: reflect.ValueOf(p).Elem(), path: inner}}, nil
+	}
+	return []target{{root: entry, path: rest}}, nil
+}
+
+// byName finds the entry of a list by the name that path begins with; names may
+// have dots in them, and the longest that fits is meant.
+func byName(list reflect.Value, key, path string) (entry reflect.Value, rest string, err error) {
+	var names []string
+	for i := range list.Len() {
+		name := list.Index(i).FieldByName("Name")
+		if !name.IsValid() {
+			break
+		}
+		names = append(names, name.String())
+		if r, ok := strings.CutPrefix(path, name.String()+"."); ok && (!entry.IsValid() || len(r) < len(rest)) {
+			entry, rest = list.Index(i), r
+		}
+	}
+	if entry.IsValid() {
+		return entry, rest, nil
+	}
+	if len(names) == 0 {
+		return entry, "", fmt.Errorf("%s has no entry with a name: nothing in it can be set", key)
+	}
+	return entry, "", fmt.Errorf("want %s.NAME.KEY, NAME being %s", key, oneOf(names[:min(len(names), 20)]))
+}
+
+// descend is the value at a path below v.
+func descend(v reflect.Value, path string) (reflect.Value, field, error) {
+	key, rest, deeper := strings.Cut(path, ".")
+	fields := fieldsOf(v.Type())
+	f, ok := findField(fields, key)
+	switch {
+	case !ok:
+		return v, f, fmt.Errorf("there is no such key%s: want %s", didYouMean(key, keysIn(fields)), oneOf(keysIn(fields)))
+	case kindOf(f.Type) == aBlock && deeper:
+		return descend(v.FieldByIndex(f.Index), rest)
+	case kindOf(f.Type) == aBlock:
+		return v, f, fmt.Errorf("is a block: name one of its keys, %s", oneOf(keysIn(fieldsOf(f.Type))))
+	case deeper:
+		return v, f, fmt.Errorf("%s is %s, and has no keys", f.key, kindNames[kindOf(f.Type)])
+	case kindOf(f.Type) >= aNodes:
+		return v, f, fmt.Errorf("is %s, want a key of one value", kindNames[kindOf(f.Type)])
+	}
+	return v.FieldByIndex(f.Index), f, nil
+}
+
+// Setting says what a path leads to.
+type Setting struct {
+	Path  string
+	Kind  string   // text, true or false, whole number, number, span, size
+	Words []string // that a text may be, nil when any will do
+	Zero  string   // word for none of it, "" where there is none
+	Low   string   // range, "" where there is no bound
+	High  string
+	Unit  string
+	Doc   string
+	Value string // that it has, of the first vCluster where it is about several
+
+	leaf field
+}
+
+// Setting describes the key at a path.
+func (c *Cluster) Setting(path string) (Setting, error) {
+	s := Setting{Path: path}
+	own, err := c.apart()
+	if err != nil {
+		return s, err
+	}
+	targets, err := own.targets(path)
+	if err != nil {
+		return s, &Error{[]Problem{{Key: path, Text: err.Error()}}}
+	}
+	v, f, err := descend(targets[0].root, targets[0].path)
+	if err != nil {
+		return s, &Error{[]Problem{{Key: path, Text: err.Error()}}}
+	}
+	return Setting{
+		Path: path, Kind: kindNames[kindOf(f.Type)], Words: f.words(), Zero: f.tag("zero"), Low: f.tag("min"), High: f.tag("max"),
+		Unit: f.tag("unit"), Doc: f.tag("doc"), Value: formatScalar(v, f), leaf: f,
+	}, nil
+}
+
+// Numeric says whether values of the setting are numbers, and may be searched in
+// a range; whole whether they have no fractions.
+func (s *Setting) Numeric() (yes, whole bool) {
+	switch kindOf(s.leaf.Type) {
+	case aWhole, aSize:
+		return true, true
+	case aNumber, aSpan:
+		return true, false
+	}
+	return false, false
+}
+
+// Number is the value of a text as a number: spans in seconds, sizes in bytes and
+// watts.
+func (s *Setting) Number(text string) (float64, error) {
+	v := reflect.New(s.leaf.Type).Elem()
+	if err := parseScalar(text, v, s.leaf); err != nil {
+		return 0, fmt.Errorf("%s: %w", s.Path, err)
+	}
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return 0, nil
+		}
+		v = v.Elem()
+	}
+	switch {
+	case v.CanFloat():
+		return v.Float(), nil
+	case kindOf(s.leaf.Type) == aSpan:
+		return float64(v.Int()) / float64(model.Second), nil
+	case v.CanInt():
+		return float64(v.Int()), nil
+	}
+	return 0, fmt.Errorf("%s: %s is no number", s.Path, s.Kind)
+}
+
+// Text is a number as the file has it, the contrary of Number: whole numbers are
+// rounded, spans to the millisecond, others to six significant digits.
+func (s *Setting) Text(x float64) string {
+	v := reflect.New(s.leaf.Type).Elem()
+	switch kindOf(s.leaf.Type) {
+	case aWhole, aSize:
+		v.SetInt(int64(math.RoundToEven(x)))
+	case aSpan:
+		v.SetInt(int64(math.RoundToEven(float64(x*1e3))) * int64(model.Millisecond))
+	default:
+		return strconv.FormatFloat(x, 'g', 6, 64)
+	}
+	return formatScalar(v, s.leaf)
+}
