@@ -71,6 +71,7 @@ type entry struct {
 	color  color.Color
 	area   bool // a swatch instead of a line
 	dashes []vg.Length
+	mark   mark // a mark instead of a line
 }
 
 // WriteSVG writes the figure as SVG. Text stays text, in Liberation Sans or
@@ -136,17 +137,24 @@ func drawLegend(c draw.Canvas, entries []entry) draw.Canvas {
 	sty.YAlign = text.YCenter
 	x, y := c.Min.X, c.Max.Y-7*pt
 	for _, e := range entries {
-		if e.area {
+		if wide := swatch + space + slack*sty.Width(e.text); x > c.Min.X && x+wide > c.Max.X {
+			x = c.Min.X
+			y -= 13 * pt
+		}
+		switch {
+		case e.mark != noMark:
+			stamp(&c, e.mark, vg.Point{X: x + swatch/2, Y: y}, 4*pt, e.color)
+		case e.area:
 			corners := []vg.Point{{X: x, Y: y - 4}, {X: x + swatch, Y: y - 4}, {X: x + swatch, Y: y + 4}, {X: x, Y: y + 4}, {X: x, Y: y - 4}}
 			c.FillPolygon(e.color, corners)
 			c.StrokeLines(draw.LineStyle{Color: Grid, Width: 0.5 * pt}, corners)
-		} else {
+		default:
 			c.StrokeLine2(draw.LineStyle{Color: e.color, Width: 1.6 * pt, Dashes: e.dashes}, x, y, x+swatch, y)
 		}
 		c.FillText(sty, vg.Point{X: x + swatch + space, Y: y}, e.text)
 		x += swatch + space + slack*sty.Width(e.text) + between
 	}
-	return draw.Crop(c, 0, 0, 0, -16*pt)
+	return draw.Crop(c, 0, 0, 0, y-9*pt-c.Max.Y)
 }
 
 func sans(size font.Length, col color.Color, bold bool) text.Style {

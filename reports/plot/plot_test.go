@@ -106,7 +106,10 @@ func allFigures(t *testing.T) []*Figure {
 // TestFigures draws every figure twice: the bytes agree, the PNG decodes and
 // is not blank. With ORRERY_LOOK=dir the files are kept there for the eye.
 func TestFigures(t *testing.T) {
-	first, second := allFigures(t), allFigures(t)
+	checkFigures(t, allFigures(t), allFigures(t))
+}
+
+func checkFigures(t *testing.T, first, second []*Figure) {
 	for i, f := range first {
 		t.Run(f.Name, func(t *testing.T) {
 			var svg, svg2, raw, raw2 bytes.Buffer

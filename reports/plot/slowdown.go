@@ -69,16 +69,20 @@ type box struct {
 
 var boxQuantiles = [5]float64{0.05, 0.25, 0.5, 0.75, 0.95}
 
+// sizeName says which numbers of processors are in a class.
+func sizeName(k int) string {
+	if k > 1 {
+		return fmt.Sprintf("%d–%d", 1<<(k-1)+1, 1<<k)
+	}
+	return strconv.Itoa(1 << k)
+}
+
 func (s *Slowdowns) boxes() (out []box, jobs int64) {
 	for k, c := range s.classes {
 		if c == nil {
 			continue
 		}
-		label := strconv.Itoa(1 << k)
-		if k > 1 {
-			label = fmt.Sprintf("%d–%d", 1<<(k-1)+1, 1<<k)
-		}
-		b := box{label: label + "\nn = " + Count(c.count)}
+		b := box{label: sizeName(k) + "\nn = " + Count(c.count)}
 		for i, q := range boxQuantiles {
 			b.q[i] = c.quantile(q)
 		}
