@@ -198,7 +198,11 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string, f field) {
 			d.block(item, x, at)
 		})
 	case aList, aTable:
-		d.list(n, v, path, func(item ast.Node, x reflect.Value, at string) { d.value(item, x, at, field{}) })
+		var of field
+		if f.tag("any") != "" { // numbers may stand for texts in it
+			of.Tag = `any:"value"`
+		}
+		d.list(n, v, path, func(item ast.Node, x reflect.Value, at string) { d.value(item, x, at, of) })
 	case aNodes:
 		d.nodes(n, v, path)
 	case aRef:

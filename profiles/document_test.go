@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,8 +25,9 @@ func fieldsOfProfile() []field { return fieldsOf(reflect.TypeFor[Profile]()) }
 // that exist.
 func TestDocumentsListTheKeys(t *testing.T) {
 	for path, keys := range map[string][]documentKey{
-		"../docs/PROFILE-FORMAT.md": profileKeys(),
-		"../docs/CLUSTER-FORMAT.md": clusterKeys(),
+		"../docs/PROFILE-FORMAT.md":    profileKeys(),
+		"../docs/CLUSTER-FORMAT.md":    clusterKeys(),
+		"../docs/EXPERIMENT-FORMAT.md": experimentKeys(),
 	} {
 		doc, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -55,6 +57,8 @@ type documentKey struct {
 }
 
 func profileKeys() []documentKey { return keysOf(reflect.TypeFor[Profile](), "") }
+
+func experimentKeys() []documentKey { return keysOf(reflect.TypeFor[Experiment](), "") }
 
 func clusterKeys() []documentKey { return keysOf(reflect.TypeFor[Cluster](), "") }
 
@@ -131,7 +135,7 @@ func keyTable(keys []documentKey) string {
 }
 
 func TestKeysAreComplete(t *testing.T) {
-	for _, k := range append(profileKeys(), clusterKeys()...) {
+	for _, k := range slices.Concat(profileKeys(), clusterKeys(), experimentKeys()) {
 		require.NotEmpty(t, k.Doc, k.Path)
 		require.NotContains(t, k.Doc, "|", k.Path)
 		if k.Type == "number" || k.Type == "whole number" {
@@ -146,6 +150,10 @@ func TestDocumentExamples(t *testing.T) {
 	for path, read := range map[string]func(string) error{
 		"../docs/PROFILE-FORMAT.md": func(text string) error {
 			_, err := Parse("example", []byte(text))
+			return err
+		},
+		"../docs/EXPERIMENT-FORMAT.md": func(text string) error {
+			_, err := ParseExperiment("example", []byte(text))
 			return err
 		},
 		"../docs/CLUSTER-FORMAT.md": func(text string) error {

@@ -199,4 +199,3 @@ func (c *variants) add(s *transform.Set) (*traces.Memory, error) {
 	c.mu.Unlock()
 	return m, nil
 }
-
