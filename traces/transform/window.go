@@ -212,12 +212,34 @@ func (w window) prices(in []traces.Price) []traces.Price {
 	return append(out, in[from:to]...)
 }
 
-// Windows cuts count disjoint windows of one length out of the trace, with equal
-// gaps before, between and after them, in order of time; with warm, each begins
-// with what ran and waited then. What is left over is never less than nothing: a
-// trace that is too short is an error. Each Set reads the rows anew; Hold first
-// when they come from a file. It costs a pass over the rows.
+// Windows cuts count disjoint windows of one length out of the trace, as Spans
+// places them; with warm, each begins with what ran and waited then. Each Set reads
+// the rows anew; Hold first when they come from a file. It costs a pass over the
+// rows.
 func (s *Set) Windows(length model.Duration, count int, warm bool) ([]*Set, error) {
+	spans, err := s.Spans(length, count)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Set
+	for _, at := range spans {
+		w, err := s.Window(at.Begin, at.End, warm)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// Span is a part of a trace; what is at End is not in it.
+type Span struct{ Begin, End model.Time }
+
+// Spans places count disjoint windows of one length in the trace, with equal gaps
+// before, between and after them, in order of time. What is left over is never
+// less than nothing: a trace that is too short is an error. It costs a pass over
+// the rows.
+func (s *Set) Spans(length model.Duration, count int) ([]Span, error) {
 	if length <= 0 || count < 1 {
 		return nil, fmt.Errorf("%d windows of %s: want at least one, of a positive length", count, length)
 	}
@@ -231,14 +253,10 @@ func (s *Set) Windows(length model.Duration, count int, warm bool) ([]*Set, erro
 		return nil, fmt.Errorf("%d windows of %s do not fit into the %s between the first and the last submission: take fewer or shorter ones", count, length, last.Sub(first))
 	}
 	gap := (last.Sub(first) + 1 - model.Duration(count)*length) / model.Duration(count+1)
-	var out []*Set
-	for i := range count {
+	out := make([]Span, count)
+	for i := range out {
 		begin := first.Add(gap + model.Duration(i)*(gap+length))
-		w, err := s.Window(begin, begin.Add(length), warm)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, w)
+		out[i] = Span{begin, begin.Add(length)}
 	}
 	return out, nil
 }
