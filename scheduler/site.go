@@ -161,7 +161,8 @@ type Site struct {
 	mostFactor, mostQOS int64   // highest of all partitions and qualities of service
 
 	now   model.Time
-	ticks int64 // accounting ticks so far
+	next  model.Time // accounting tick
+	ticks int64      // changes with what the last one froze
 	// happened counts the facts observed but for submissions.
 	happened int64
 	settled  model.Time // until when the accounts can change if nothing is observed
@@ -193,6 +194,7 @@ type queued struct {
 	tenant  int32 // index into lane.tenant
 	tier    int32
 	borrows bool
+	plain   bool // asks for nodes of its own alone
 }
 
 // usage is what is shared out beside the nodes.
@@ -226,13 +228,16 @@ type lane struct {
 	last     model.Ref   // best of the last pass, -1 for none
 	swift    bool        // the pass looked at the best job and those who may overtake it only
 	near     []model.Ref // these
+	known    bool        // what the pass knew holds until something is observed but newcomers
+	fresh    []model.Ref // they, since the last pass
 	hold     siteHold
 	plans    planning
 	vain     vain
 	timeline *backfill.Timeline
 	tenant   []model.Fixed // weighted f3, at the last accounting tick
 	penalty  []model.Fixed
-	ticked   int64
+	ticked   []int64     // of which ticks these are
+	members  []int32     // of each in the queue
 	global   model.Fixed // weighted f6 and f7, in this pass
 }
 
@@ -318,8 +323,12 @@ func NewSite(cfg SiteConfig) *Site {
 		l := &s.lanes[i]
 		*l = lane{
 			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
-			last: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime, ticked: -1,
+			last: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
 			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
+		}
+		l.ticked, l.members = make([]int64, len(l.tenant)), make([]int32, len(l.tenant))
+		for t := range l.ticked {
+			l.ticked[t] = -1
 		}
 		l.free.CopyFrom(s.free)
 		if l.policy.Ranking == ByScore {

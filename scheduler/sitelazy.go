@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 )
 
@@ -21,8 +22,8 @@ func (s *Site) simple(l *lane) bool {
 
 // passBehind starts the best jobs as long as they have room, and then looks behind
 // the one that is blocked. It says whether the pass is made; if not, as when a limit
-// holds the best one, the rest of the queue has to be looked at in order. s.room
-// holds who may have room.
+// holds the best one, the rest of the queue has to be looked at in order. s.fits is
+// who may have room.
 func (s *Site) passBehind(l *lane, now model.Time) bool {
 	first := len(s.plan.Proposals)
 	for leads := 0; !l.blocked; leads++ {
@@ -44,14 +45,14 @@ func (s *Site) passBehind(l *lane, now model.Time) bool {
 		}
 	}
 	if len(s.plan.Proposals) > first {
-		s.fillRoom(l)
+		s.findFits(l)
 	}
 	if l.policy.Backfill != Easy {
-		l.behind = len(s.room) > 0
+		l.behind = len(s.fits) > 0
 		return true
 	}
+	s.harmlessFits(l, now)
 	room := candidates{s: s, l: l, now: now, h: s.room}
-	s.trimLate(l, now, &room)
 	s.keys(l, room.h, now)
 	room.init()
 	for len(room.h) > 0 && s.anyRoom(l) {
@@ -61,6 +62,27 @@ func (s *Site) passBehind(l *lane, now model.Time) bool {
 		room.pop()
 	}
 	return true
+}
+
+// harmlessFits makes candidates of those of s.fits who do not surely delay the blocked
+// job, as wouldDelay says.
+func (s *Site) harmlessFits(l *lane, now model.Time) {
+	s.room = s.room[:0]
+	h, left, class := &l.hold, model.Forever, place.ClassID(-1)
+	if head := &s.jobs[h.ref]; len(s.fits) > 0 && !s.delicate(l, head) {
+		s.reserve(l, now)
+		if !h.detailed && h.at != model.Never {
+			left, class = h.at.Sub(now), head.kind.class
+		}
+	}
+	queue, nodes := l.queue, h.nodes
+	for _, i := range s.fits {
+		q := &queue[i]
+		if q.left > left && q.need > nodes && q.class == class && !q.borrows {
+			continue
+		}
+		s.room = append(s.room, candidate{0, q.tier, q.ref, i})
+	}
 }
 
 // mostLeads bounds how often a pass looks for the best job of all: from then on it is
@@ -90,8 +112,9 @@ func (s *Site) best(l *lane, now model.Time) int {
 		l.shapes[i].nodes = s.groupOf(l, l.shapes[i].class)
 	}
 	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
-	for i := range l.queue {
-		q := &l.queue[i]
+	queue := l.queue
+	for i := range queue {
+		q := &queue[i]
 		if q.tier > tier || (q.tier == tier && b.of(q) >= top && i != last) {
 			look(i)
 		}
@@ -136,4 +159,46 @@ func (b *bounds) of(q *queued) model.Fixed {
 		return model.Fixed(hi<<32|lo>>32) + 1
 	}
 	return sum
+}
+
+// newcomers says whether those who joined the queue since the last pass call for
+// another. They do not when all that pass knew still holds, and each of them comes
+// after the blocked job and has no room, or would delay it.
+func (s *Site) newcomers(l *lane, now model.Time) bool {
+	if len(l.fresh) == 0 {
+		return false
+	}
+	if !l.known || l.quiet <= now || s.figures(l) {
+		return true
+	}
+	s.freeze(l)
+	for _, ref := range l.fresh {
+		j := &s.jobs[ref]
+		if j.phase != waiting || j.lane != l {
+			continue
+		}
+		q := &l.queue[j.pos]
+		if !q.plain || (l.hold.ref < 0 && l.freeOf(q.shape) >= q.need) || (l.hold.ref >= 0 && s.matters(l, q, now)) {
+			return true
+		}
+	}
+	l.fresh = l.fresh[:0]
+	return false
+}
+
+// matters says whether a newcomer may start, or come before the blocked job; if not,
+// l.quiet is brought down to when it may do the latter.
+func (s *Site) matters(l *lane, q *queued, now model.Time) bool {
+	h := &l.queue[s.jobs[l.hold.ref].pos]
+	for _, x := range [...]*queued{q, h} {
+		s.weigh(l, x, now)
+		x.key = s.scoreOfQueued(l, x)
+	}
+	if q.tier > h.tier || (q.tier == h.tier && q.key >= h.key) || (l.freeOf(q.shape) >= q.need && !s.wouldDelay(l, q, now)) {
+		return true
+	}
+	if q.tier == h.tier {
+		l.quiet = min(l.quiet, s.overtaking(l, q, h, now))
+	}
+	return l.quiet <= now
 }

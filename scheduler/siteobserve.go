@@ -113,24 +113,16 @@ func (s *Site) stirOthers(l *lane) {
 }
 
 // advance brings the books to now: what the last accounting tick up to then
-// froze. Ticks in between leave a mark only where usage decays, and before the
-// first fact there is nothing to freeze.
+// froze. Before the first fact there is nothing to freeze.
 func (s *Site) advance(now model.Time) {
 	if !s.begun {
-		s.begun, s.now = true, now
+		s.begun, s.next = true, s.book.NextTick(now)
 	}
-	last := s.now
-	for t := s.book.NextTick(s.now); t <= now; t = s.book.NextTick(t) {
-		if s.cfg.Quota.Usage == quota.Decay {
-			s.book.Freeze(t)
-		}
-		last = t
+	if now >= s.next {
+		last := s.book.LastTick(now)
+		s.next = s.book.NextTick(now)
 		s.ticks++
-	}
-	if last > s.now {
-		if s.cfg.Quota.Usage != quota.Decay {
-			s.book.Freeze(last)
-		}
+		s.book.Freeze(last)
 		if s.shares != nil {
 			s.shares.settle()
 			s.shares.tree.Freeze(last)
@@ -221,6 +213,7 @@ func (s *Site) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.phase, j.pos = waiting, int32(len(j.lane.queue))
 	units := s.unitsOf(j)
+	j.lane.members[j.Tenant+1]++
 	if len(j.lane.queue) == 0 || units < j.lane.least {
 		j.lane.least = units
 	}
@@ -228,17 +221,21 @@ func (s *Site) enter(ref model.Ref) {
 		static: j.static, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs), units: units,
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
 	}
+	q.plain = q.ask == usage{} && !q.borrows
 	if p := j.lane.policy; p.Ranking == ByScore {
 		s.weigh(j.lane, &q, s.now)
 		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
 	}
 	j.lane.queue = append(j.lane.queue, q)
-	j.lane.dirty = true
+	if j.lane.fresh = append(j.lane.fresh, ref); !j.lane.known {
+		j.lane.dirty = true
+	}
 }
 
 // leave takes a job out of the queue.
 func (s *Site) leave(ref model.Ref) {
 	j := &s.jobs[ref]
+	j.lane.members[j.Tenant+1]--
 	q := j.lane.queue
 	if q[j.pos].units <= j.lane.least {
 		j.lane.least = 0 // the least of the others is not known

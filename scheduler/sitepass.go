@@ -40,13 +40,13 @@ func (s *Site) Plan(now model.Time) *Plan {
 func (s *Site) turn(l *lane, now model.Time) bool {
 	p := l.policy
 	if p.Cycle == 0 {
-		return l.dirty || l.release <= now || s.boundary(now) || (l.timeline != nil && l.plans.due <= now)
+		return l.dirty || l.release <= now || s.boundary(now) || (l.timeline != nil && l.plans.due <= now) || s.newcomers(l, now)
 	}
 	if now == l.passed || now.Grid(p.Cycle, p.Phase) != now {
 		return false
 	}
 	l.passed = now // also where nothing can change at this tick: there is one in an instant
-	return l.dirty || l.quiet <= now || s.cfg.EveryCycle || s.unsettled(l, now)
+	return l.dirty || l.quiet <= now || s.cfg.EveryCycle || s.unsettled(l, now) || s.newcomers(l, now)
 }
 
 // unsettled says whether the accounting ticks since the last pass have changed
@@ -66,7 +66,7 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 	}
 	p := l.policy
 	if p.Cycle == 0 {
-		if l.dirty {
+		if l.dirty || len(l.fresh) > 0 {
 			return now
 		}
 		at := min(l.release, s.nextBoundary(now))
@@ -76,7 +76,7 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 		return at
 	}
 	from := min(l.quiet, l.tick)
-	if l.dirty || s.cfg.EveryCycle {
+	if l.dirty || len(l.fresh) > 0 || s.cfg.EveryCycle {
 		from = now
 	}
 	if from == model.Never {
@@ -131,6 +131,7 @@ func (s *Site) withdraw() {
 // best is of interest, for it is the one that holds a reservation.
 func (s *Site) pass(l *lane, now model.Time) {
 	l.quiet, l.tick, l.release, l.short, l.behind = model.Never, model.Never, model.Never, false, false
+	l.fresh, l.known = l.fresh[:0], false
 	wasBlocked := l.blocked
 	l.blocked = false
 	if len(l.queue) > 0 {
@@ -205,6 +206,7 @@ func (s *Site) still() bool {
 // passQueue is the pass under none, first-fit and easy.
 func (s *Site) passQueue(l *lane, now model.Time) {
 	if !s.split(l, now) {
+		l.known = l.blocked
 		return
 	}
 	s.work.Passes++
@@ -214,6 +216,7 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 	}
 	if len(s.plan.Proposals) == first { // else there is another pass soon
 		s.quieten(l, now)
+		l.known = l.swift && l.policy.Backfill == Easy && l.hold.known && !l.hold.detailed && l.quiet > now
 	}
 }
 
@@ -260,14 +263,14 @@ func (s *Site) passAll(l *lane, now model.Time) {
 	}
 }
 
-// split puts the candidates who may have room into s.room; it says whether a pass
-// is worth making: whether there are any, or the first blocked job may do something
+// split finds the candidates who may have room; it says whether a pass is worth
+// making: whether there are any, or the first blocked job may do something
 // about it.
 func (s *Site) split(l *lane, now model.Time) bool {
 	s.work.Examined += uint64(len(l.queue))
 	s.offers(l)
-	s.fillRoom(l)
-	if p := l.policy; len(s.room) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
+	s.findFits(l)
+	if p := l.policy; len(s.fits) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
 		// Nobody starts, whoever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(l.queue) && !l.blocked; i++ {
@@ -278,17 +281,20 @@ func (s *Site) split(l *lane, now model.Time) bool {
 	return true
 }
 
-// fillRoom finds who may have room.
-func (s *Site) fillRoom(l *lane) {
-	s.room = s.room[:0]
-	for i := range l.queue {
-		q := &l.queue[i]
-		if l.freeOf(q.shape) >= q.need || q.borrows {
-			if s.mayFit(l, q) {
-				s.room = append(s.room, candidate{0, q.tier, q.ref, int32(i)})
-			}
+// findFits writes into s.fits who may have room, by their places in the queue.
+func (s *Site) findFits(l *lane) {
+	queue, shapes, fits, stamp := l.queue, l.shapes, s.fits[:0], l.stamp
+	for i := range queue {
+		q := &queue[i]
+		sh := &shapes[q.shape]
+		if sh.stamp != stamp {
+			l.recount(sh)
+		}
+		if q.need <= sh.n && q.plain || !q.plain && s.mayFit(l, q) {
+			fits = append(fits, int32(i))
 		}
 	}
+	s.fits = fits
 }
 
 // keys works out what the candidates are ordered by.
@@ -470,7 +476,7 @@ func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 // anything else, when all that keeps jobs from starting is the reservation.
 func (s *Site) quieten(l *lane, now model.Time) {
 	p := l.policy
-	if p.MinScore == 0 && (!l.blocked || (len(s.room) == 0 && !p.Preempts)) {
+	if p.MinScore == 0 && (!l.blocked || (len(s.fits) == 0 && !p.Preempts)) {
 		return
 	}
 	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
@@ -496,12 +502,9 @@ func (s *Site) untilOvertaken(l *lane, now model.Time) {
 	w2, top := l.policy.Weights[score.Wait], hq.key
 	growth := score.Term(w2, l.curve.Of(l.quiet.Sub(now))) + 2
 	look := func(q *queued) {
-		gap := top - q.key
-		if q.ref == hq.ref || q.tier < hq.tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
-			return
+		if gap := top - q.key; q.ref != hq.ref && q.tier >= hq.tier && gap >= 0 && gap <= growth { // else it is before h already and held by a limit, or far behind
+			l.quiet = min(l.quiet, s.overtaking(l, q, hq, now))
 		}
-		d := score.Overtake(gap, w2, l.penalty[q.tenant], l.penalty[hq.tenant], now.Sub(q.submit), now.Sub(hq.submit), l.policy.Reference)
-		l.quiet = min(l.quiet, now.Add(d))
 	}
 	if l.swift {
 		for _, ref := range l.near {
@@ -512,4 +515,10 @@ func (s *Site) untilOvertaken(l *lane, now model.Time) {
 	for i := range l.queue {
 		look(&l.queue[i])
 	}
+}
+
+// overtaking is a bound on the instant at which q, which is behind h by their keys,
+// comes before it.
+func (s *Site) overtaking(l *lane, q, h *queued, now model.Time) model.Time {
+	return now.Add(score.Overtake(h.key-q.key, l.policy.Weights[score.Wait], l.penalty[q.tenant], l.penalty[h.tenant], now.Sub(q.submit), now.Sub(h.submit), l.policy.Reference))
 }

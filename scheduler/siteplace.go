@@ -12,6 +12,7 @@ import (
 // siteScratch is reused from pass to pass.
 type siteScratch struct {
 	room, tight   []candidate
+	fits          []int32
 	suspects      []preempt.Victim
 	largest       []int32 // by eligibility class, -1 until asked for in a pass
 	offered       int32   // at most so many nodes could be borrowed in this pass

@@ -75,16 +75,16 @@ func (s *Site) freeze(l *lane) {
 	}
 }
 
-// figures takes over what the last accounting tick has frozen, and says whether it
-// makes any difference to l.
+// figures takes over what the last accounting tick has frozen of those who wait, and
+// says whether it makes any difference to l.
 func (s *Site) figures(l *lane) bool {
-	if l.ticked == s.ticks {
-		return false
-	}
-	l.ticked = s.ticks
 	changed := false
 	u := s.book.Utilisation()
-	for t := range l.tenant {
+	for t, n := range l.members {
+		if n == 0 || l.ticked[t] == s.ticks {
+			continue
+		}
+		l.ticked[t] = s.ticks
 		id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
 		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, u))
 		penalty := score.Penalty(s.book.Budget(id))

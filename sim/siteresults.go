@@ -110,9 +110,9 @@ func (s *siteResults) observe(now model.Time, st *world.SiteState) {
 func (s *siteResults) changed(now model.Time, first int, shares []world.Share) {
 	for i := range shares {
 		h, last := &shares[i], &s.held[first+i]
-		if holds := (metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)}); holds != *last {
-			*last = holds
-			s.series.Hold(now, first+i, holds)
+		if h.Nodes != last.Nodes || int64(h.Waiting) != last.Waiting || h.GPUs != last.GPUs || h.Borrowed != last.Borrowed || h.Lent != last.Lent {
+			*last = metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)}
+			s.series.Hold(now, first+i, *last)
 		}
 	}
 }

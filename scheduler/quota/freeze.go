@@ -29,6 +29,9 @@ func (f *frozen) copyFrom(src *frozen) {
 // accounting tick since the epoch of the trace.
 func (b *Book) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tick) }
 
+// LastTick is the last tick up to now.
+func (b *Book) LastTick(now model.Time) model.Time { return after(now, b.cfg.Tick).Add(-b.cfg.Tick) }
+
 // Accrue charges all tenants up to now and changes no figure that scores read.
 // How often it is called makes no difference.
 func (b *Book) Accrue(now model.Time) {
