@@ -16,7 +16,7 @@ func heat(v float64) color.NRGBA {
 	if math.IsNaN(v) {
 		return color.NRGBA{}
 	}
-	return alpha(Blue, uint8(12+math.Round(min(max(v, 0), 1)*225)))
+	return alpha(Blue, uint8(26+math.Round(min(max(v, 0), 1)*215)))
 }
 
 // on is the colour of text over heat(v).

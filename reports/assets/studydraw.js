@@ -1,0 +1,229 @@
+// What the explorer of a study draws on its canvases, and how it spells
+// numbers. It knows nothing of the page around it.
+const Draw = (() => {
+  "use strict";
+  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  // By standing: breaks a bound, tried, on the front, baseline, current, recommended.
+  const standings = [
+    { says: "breaks a bound or failed", color: "--muted", width: 0.7, size: 3, mark: "ring" },
+    { says: "tried", color: "--sky", width: 0.8, size: 3, mark: "disc" },
+    { says: "on the front", color: "--blue", width: 1.5, size: 4.5, mark: "disc" },
+    { says: "baseline", color: "--orange", width: 1.8, size: 6, mark: "diamond", dashes: [5, 3] },
+    { says: "current", color: "--vermilion", width: 3, size: 6.5, mark: "square" },
+    { says: "recommended", color: "--green", width: 3, size: 8, mark: "star" },
+  ];
+  const palette = () => ({ ink: css("--ink"), muted: css("--muted"), line: css("--line"), paper: css("--paper"), blue: css("--blue"), by: standings.map((s) => css(s.color)) });
+
+  const two = (v) => Math.abs(v) >= 9.95 ? v.toFixed(0) : v.toFixed(1);
+  function span(sec) {
+    for (const [by, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) if (Math.abs(sec) >= 1.5 * by) return two(sec / by) + " " + unit;
+    return sec === 0 ? "0" : two(sec) + " s";
+  }
+  function short(v) {
+    const a = Math.abs(v);
+    if (a >= 1e15) return v.toPrecision(3);
+    if (Number.isInteger(v) || a >= 1000) return Math.round(v).toLocaleString("en-US");
+    return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1) : a >= 0.095 ? v.toFixed(2) : a >= 0.0005 ? v.toFixed(3) : v.toPrecision(2);
+  }
+  function say(col, v) {
+    if (v === null || v === undefined) return "-";
+    if (col.choices) return col.choices[v] ?? "-";
+    return col.unit === "s" ? span(v) : col.share ? (100 * v).toFixed(1) + " %" : short(v);
+  }
+
+  // The scale of a column: place gives 0 to 1 from the bottom, value is its inverse.
+  function scale(col, flip) {
+    let lo = Infinity, hi = -Infinity;
+    for (const v of col.values) if (v !== null) { lo = Math.min(lo, v); hi = Math.max(hi, v); }
+    if (col.choices) { lo = -0.25; hi = col.choices.length - 0.75; } else if (col.to > col.from) { lo = Math.min(lo, col.from); hi = Math.max(hi, col.to); }
+    if (lo > hi) { lo = 0; hi = 1; }
+    if (lo === hi) { const pad = Math.abs(lo) * 0.05 || 1; if (!(col.log && lo - pad <= 0)) lo -= pad; hi += pad; }
+    const log = col.log && lo > 0, f = log ? Math.log : (v) => v, g = log ? Math.exp : (v) => v, a = f(lo), b = f(hi);
+    const at = (v) => { const p = (f(v) - a) / (b - a); return flip ? 1 - p : p; };
+    return { lo, hi, flip, place: at, value: (p) => g(a + (flip ? 1 - p : p) * (b - a)) };
+  }
+
+  function ticks(col, sc, most) {
+    if (col.choices) return col.choices.map((c, i) => ({ v: i, text: c }));
+    let by = 1, unit = "";
+    const reach = Math.max(Math.abs(sc.lo), Math.abs(sc.hi));
+    if (col.unit === "s") [by, unit] = [[86400, " d"], [3600, " h"], [60, " min"], [1, " s"]].find(([n]) => reach >= 3 * n || n === 1);
+    else if (col.share) [by, unit] = [0.01, " %"];
+    const lo = sc.lo / by, hi = sc.hi / by;
+    let step = 10 ** Math.floor(Math.log10((hi - lo) / most));
+    step *= [1, 2, 5, 10].find((m) => (hi - lo) / (step * m) <= most) || 10;
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), out = [];
+    for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9; i++) out.push({ v: i * step * by, text: (i * step).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + unit });
+    return out;
+  }
+
+  // sized fits a canvas to its box; coordinates are those of the page.
+  function sized(canvas) {
+    const r = canvas.getBoundingClientRect(), k = devicePixelRatio || 1, w = Math.round(r.width * k), h = Math.round(r.height * k);
+    if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+    const g = canvas.getContext("2d");
+    g.setTransform(k, 0, 0, k, 0, 0);
+    g.clearRect(0, 0, r.width, r.height);
+    g.font = '12px "Liberation Sans", Arial, Helvetica, sans-serif';
+    return { g, w: r.width, h: r.height };
+  }
+
+  function fitted(g, s, room) {
+    if (g.measureText(s).width <= room) return s;
+    while (s.length > 1 && g.measureText(s + "…").width > room) s = s.slice(0, -1);
+    return s + "…";
+  }
+  // broken parts a name into at most three lines after a dot, blank or underscore.
+  function broken(g, s, room) {
+    const lines = [];
+    for (const w of s.match(/[^._ -]*[._ -]?/g).filter(Boolean)) {
+      const last = lines.length - 1;
+      if (last >= 0 && (last === 2 || g.measureText(lines[last] + w).width <= room)) lines[last] += w; else lines.push(w);
+    }
+    return lines.map((l) => fitted(g, l.trim(), room));
+  }
+
+  function stamp(g, mark, x, y, r, color) {
+    g.fillStyle = g.strokeStyle = color;
+    g.beginPath();
+    if (mark === "square") g.rect(x - r, y - r, 2 * r, 2 * r);
+    else if (mark === "diamond") { g.moveTo(x, y - r); g.lineTo(x + r, y); g.lineTo(x, y + r); g.lineTo(x - r, y); g.closePath(); }
+    else if (mark === "star") {
+      for (let i = 0; i < 10; i++) { const d = r * (i % 2 ? 0.5 : 1.15), t = i * Math.PI / 5; g.lineTo(x + d * Math.sin(t), y - d * Math.cos(t)); }
+      g.closePath();
+    } else g.arc(x, y, r, 0, 2 * Math.PI);
+    if (mark === "ring") { g.lineWidth = 1; g.stroke(); } else g.fill();
+  }
+
+  // The frame of parallel coordinates: where each axis stands.
+  function parallelFrame(w, h, n) {
+    const side = Math.min(70, w / (2 * n)), top = 62, bottom = h - 22;
+    return { top, bottom, side, room: n > 1 ? (w - 2 * side) / (n - 1) : w - 2 * side, x: (i) => n > 1 ? side + (w - 2 * side) * i / (n - 1) : w / 2, y: (p) => bottom - (bottom - top) * p };
+  }
+
+  function trace(g, f, axes, i) {
+    let on = false;
+    g.beginPath();
+    axes.forEach((a, k) => {
+      const v = a.col.values[i];
+      if (v === null) { on = false; return; }
+      const x = f.x(k), y = f.y(Math.min(1, Math.max(0, a.scale.place(v))));
+      if (on) g.lineTo(x, y); else g.moveTo(x, y);
+      on = true;
+    });
+    g.stroke();
+  }
+
+  function parallel(canvas, axes, rows, active, brushes, colors) {
+    const { g, w, h } = sized(canvas), f = parallelFrame(w, h, axes.length);
+    let many = 0;
+    for (const i of rows.order) if (active[i]) many++;
+    g.globalAlpha = 0.25;
+    g.strokeStyle = colors.line;
+    g.lineWidth = 0.6;
+    if (many < rows.order.length) for (const i of rows.order) if (!active[i]) trace(g, f, axes, i);
+    for (const i of rows.order) {
+      if (!active[i]) continue;
+      const s = standings[rows.standing[i]];
+      g.globalAlpha = rows.standing[i] < 2 ? Math.min(0.75, Math.max(0.12, 90 / many)) : 1;
+      g.strokeStyle = colors.by[rows.standing[i]];
+      g.lineWidth = s.width;
+      g.setLineDash(s.dashes || []);
+      trace(g, f, axes, i);
+    }
+    g.globalAlpha = 1;
+    g.setLineDash([]);
+    axes.forEach((a, k) => axis(g, f, a, k, brushes.get(a.col), colors));
+    return f;
+  }
+
+  function axis(g, f, a, k, brush, colors) {
+    const x = f.x(k);
+    g.strokeStyle = colors.ink;
+    g.lineWidth = 1.2;
+    g.beginPath(); g.moveTo(x, f.top); g.lineTo(x, f.bottom); g.stroke();
+    if (brush) {
+      const y0 = f.y(Math.min(1, Math.max(0, a.scale.place(brush[0])))), y1 = f.y(Math.min(1, Math.max(0, a.scale.place(brush[1]))));
+      g.fillStyle = colors.blue;
+      g.globalAlpha = 0.28;
+      g.fillRect(x - 9, Math.min(y0, y1), 18, Math.max(2, Math.abs(y1 - y0)));
+      g.globalAlpha = 1;
+      g.strokeStyle = colors.blue;
+      g.strokeRect(x - 9, Math.min(y0, y1), 18, Math.max(2, Math.abs(y1 - y0)));
+    }
+    g.textAlign = "center";
+    g.fillStyle = colors.ink;
+    const lines = broken(g, (a.col.better ? "▲ " : "") + a.col.name, f.room - 6);
+    lines.forEach((l, i) => g.fillText(l, x, f.top - 20 - 13 * (lines.length - 1 - i)));
+    g.fillStyle = colors.muted;
+    if (a.col.choices) { choices(g, f, a, x, colors); return; }
+    const ends = [a.scale.value(1), a.scale.value(0)].map((v) => fitted(g, say(a.col, v), f.room - 4));
+    g.fillText(ends[0], x, f.top - 5);
+    g.fillText(ends[1], x, f.bottom + 15);
+  }
+
+  function choices(g, f, a, x, colors) {
+    g.textAlign = "left";
+    a.col.choices.forEach((c, i) => {
+      const y = f.y(a.scale.place(i)), text = fitted(g, c, f.room * 0.6);
+      g.globalAlpha = 0.8;
+      g.fillStyle = colors.paper;
+      g.fillRect(x + 4, y - 8, g.measureText(text).width + 6, 16);
+      g.globalAlpha = 1;
+      g.fillStyle = colors.ink;
+      g.fillText(text, x + 7, y + 4);
+    });
+  }
+
+  // The plane of two columns.
+  const planeFrame = (w, h) => ({ left: 74, right: w - 14, top: 12, bottom: h - 42, x(p) { return this.left + (this.right - this.left) * p; }, y(p) { return this.bottom - (this.bottom - this.top) * p; } });
+
+  function plane(canvas, X, Y, rows, active, brushes, colors) {
+    const { g, w, h } = sized(canvas), f = planeFrame(w, h);
+    g.strokeStyle = colors.line;
+    g.fillStyle = colors.muted;
+    g.lineWidth = 1;
+    g.textAlign = "center";
+    for (const t of ticks(X.col, X.scale, 9)) {
+      const x = f.x(X.scale.place(t.v));
+      g.beginPath(); g.moveTo(x, f.top); g.lineTo(x, f.bottom); g.stroke();
+      g.fillText(t.text, x, f.bottom + 15);
+    }
+    g.textAlign = "right";
+    for (const t of ticks(Y.col, Y.scale, 7)) {
+      const y = f.y(Y.scale.place(t.v));
+      g.beginPath(); g.moveTo(f.left, y); g.lineTo(f.right, y); g.stroke();
+      g.fillText(fitted(g, t.text, f.left - 24), f.left - 6, y + 4);
+    }
+    const wish = (c) => c.name + (c.better ? c.better > 0 ? ", more is better" : ", less is better" : "");
+    g.fillStyle = colors.ink;
+    g.textAlign = "center";
+    g.fillText(wish(X.col), (f.left + f.right) / 2, h - 8);
+    g.save(); g.translate(13, (f.top + f.bottom) / 2); g.rotate(-Math.PI / 2); g.fillText(wish(Y.col), 0, 0); g.restore();
+    const put = (i, color, alpha) => {
+      const a = X.col.values[i], b = Y.col.values[i], s = standings[rows.standing[i]];
+      if (a === null || b === null) return;
+      g.globalAlpha = alpha;
+      stamp(g, s.mark, f.x(X.scale.place(a)), f.y(Y.scale.place(b)), s.size, color);
+    };
+    for (const i of rows.order) if (!active[i]) put(i, colors.line, 0.6);
+    for (const i of rows.order) if (active[i]) put(i, colors.by[rows.standing[i]], rows.standing[i] < 2 ? 0.7 : 1);
+    g.globalAlpha = 1;
+    rectangle(g, f, X, Y, brushes, colors);
+    return f;
+  }
+
+  function rectangle(g, f, X, Y, brushes, colors) {
+    const bx = brushes.get(X.col), by = brushes.get(Y.col);
+    if (!bx && !by) return;
+    const clip = (p) => Math.min(1, Math.max(0, p));
+    const xs = bx ? bx.map((v) => f.x(clip(X.scale.place(v)))) : [f.left, f.right], ys = by ? by.map((v) => f.y(clip(Y.scale.place(v)))) : [f.top, f.bottom];
+    g.fillStyle = g.strokeStyle = colors.blue;
+    const box = [Math.min(...xs), Math.min(...ys), Math.abs(xs[1] - xs[0]), Math.abs(ys[1] - ys[0])];
+    g.globalAlpha = 0.1; g.fillRect(...box);
+    g.globalAlpha = 0.9; g.strokeRect(...box);
+    g.globalAlpha = 1;
+  }
+
+  return { standings, palette, say, span, short, scale, sized, stamp, parallel, parallelFrame, trace, plane, planeFrame, css };
+})();

@@ -1,0 +1,228 @@
+package reports
+
+import (
+	"crypto/sha256"
+	_ "embed" // the parts of the page
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/sim/record"
+)
+
+// FileStudy is the data of a study's report, beside the page.
+const FileStudy = "report.json"
+
+//go:embed assets/study.html
+var studyHTML string
+
+//go:embed assets/study.css
+var studyCSS string
+
+//go:embed assets/study.js
+var studyJS string
+
+//go:embed assets/studydraw.js
+var studyDrawJS string
+
+var studyTemplate = template.Must(template.New("study").Parse(studyHTML))
+
+// WriteStudy draws a study into dir, which is made when it is missing:
+// report.html (one page that opens without a network), report.json (the study
+// itself) and figures/*.svg and *.png, replacing older ones. The bytes depend
+// on the study alone (and, for figures, on the architecture). A study that
+// contradicts itself is refused before anything is written. Cost is linear in
+// the rows; 5,000 make a page of 1 MB.
+func WriteStudy(dir string, s *Study) error {
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("drawing study %q: %w", s.Name, err)
+	}
+	figures := s.figures()
+	if err := WriteFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+		return err
+	}
+	raw, err := s.JSON()
+	if err != nil {
+		return err
+	}
+	if err := record.WriteFile(filepath.Join(dir, FileStudy), raw); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return s.writeHTML(w, figures) })
+}
+
+// StudyIn is the path of the study to draw when path names one: the file
+// itself, or report.json of a folder that holds no run. Otherwise it is empty.
+func StudyIn(path string) string {
+	if i, err := os.Stat(path); err != nil || !i.IsDir() {
+		if err == nil && strings.HasSuffix(path, ".json") {
+			return path
+		}
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(path, record.FileRun)); err == nil {
+		return ""
+	}
+	inside := filepath.Join(path, FileStudy)
+	if _, err := os.Stat(inside); err != nil {
+		return ""
+	}
+	return inside
+}
+
+// studyPage is what assets/study.html shows.
+type studyPage struct {
+	*Study
+	Policy   string
+	Style    template.CSS
+	Tiles    []tile
+	Best     htmlTable
+	More     int // rows that Best leaves out
+	Figures  []htmlFigure
+	Explored []htmlFigure // that the page draws itself when scripts run
+	Parts    []htmlSection
+	Data     template.JS
+	Script   template.JS
+}
+
+// writeHTML writes the page.
+func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure) error {
+	p := studyPage{Study: s, Style: template.CSS(pageCSS + studyCSS), Tiles: s.tiles()} // our own files
+	for _, f := range figures {
+		h, err := inline(f)
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(f.Name, "pareto") || f.Name == "parallel" {
+			p.Explored = append(p.Explored, h)
+			continue
+		}
+		p.Figures = append(p.Figures, h)
+	}
+	best, more := s.bestTable()
+	p.Best, p.More = toHTML(best), more
+	for _, t := range s.tables() {
+		if t.table.Len() > 0 {
+			p.Parts = append(p.Parts, htmlSection{t.id, t.title, coloured(t.table)})
+		}
+	}
+	raw, err := json.Marshal(s.pageData())
+	if err != nil {
+		return err
+	}
+	data, err := packed(raw)
+	if err != nil {
+		return err
+	}
+	script := studyDrawJS + "\n" + studyJS
+	sum := sha256.Sum256([]byte(script))
+	p.Data, p.Script = template.JS(`"`+data+`"`), template.JS(script) // base64, and our own files
+	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	if err := studyTemplate.Execute(w, p); err != nil {
+		return fmt.Errorf("filling the page: %w", err)
+	}
+	return nil
+}
+
+// coloured is toHTML with the verdicts in colour.
+func coloured(t *table.Table) htmlTable {
+	out := toHTML(t)
+	for i, row := range t.Rows() {
+		for k, c := range row {
+			switch c.Text {
+			case "better":
+				out.Rows[i][k].Class = "good"
+			case "worse":
+				out.Rows[i][k].Class = "bad"
+			}
+		}
+	}
+	return out
+}
+
+// columnsData is one parameter or metric as the page's script takes it.
+type columnData struct {
+	Name    string   `json:"name"`
+	Unit    string   `json:"unit,omitempty"`
+	Kind    string   `json:"kind"` // of a parameter, or metric
+	Log     bool     `json:"log,omitempty"`
+	Share   bool     `json:"share,omitempty"`
+	Better  int      `json:"better,omitempty"`
+	Goal    bool     `json:"goal,omitempty"`
+	Bound   string   `json:"bound,omitempty"`
+	From    float64  `json:"from"`
+	To      float64  `json:"to"`
+	Choices []string `json:"choices,omitempty"`
+	Values  []Number `json:"values"`
+}
+
+// rowData are the other columns, in the order of the rows.
+type rowData struct {
+	Columns  []columnData `json:"columns"`
+	Label    []string     `json:"label"`
+	Standing []int        `json:"standing"`
+	Verdict  []string     `json:"verdict"`
+	Link     []string     `json:"link"`
+	Feasible []bool       `json:"feasible"`
+	Front    []bool       `json:"front"`
+}
+
+func (s *Study) pageData() rowData {
+	d := rowData{Columns: []columnData{}, Label: []string{}, Standing: []int{}, Verdict: []string{}, Link: []string{}, Feasible: []bool{}, Front: []bool{}}
+	for i := range s.Parameters {
+		p, m := &s.Parameters[i], s.parameterMeasure(i)
+		c := columnData{Name: p.Name, Unit: p.Unit, Kind: p.Kind, Log: p.Log, From: m.From, To: m.To, Choices: p.Choices, Values: []Number{}}
+		for k := range s.Rows {
+			c.Values = append(c.Values, s.Rows[k].Values[i])
+		}
+		d.Columns = append(d.Columns, c)
+	}
+	for i := range s.Metrics {
+		m := &s.Metrics[i]
+		c := columnData{Name: m.Name, Unit: m.Unit, Kind: "metric", Share: m.Share, Better: m.sense(), Goal: m.Objective, Bound: m.bound(), Values: []Number{}}
+		for k := range s.Rows {
+			c.Values = append(c.Values, s.Rows[k].Metrics[i])
+		}
+		d.Columns = append(d.Columns, c)
+	}
+	for k := range s.Rows {
+		r := &s.Rows[k]
+		d.Label, d.Standing = append(d.Label, r.label()), append(d.Standing, int(r.standing()))
+		d.Verdict, d.Link = append(d.Verdict, r.says()), append(d.Link, r.Link)
+		d.Feasible, d.Front = append(d.Feasible, r.Feasible), append(d.Front, r.Front)
+	}
+	return d
+}
+
+// says is the verdict on a row, and what is wrong with its runs.
+func (r *StudyRow) says() string {
+	switch {
+	case r.State != "" && r.Verdict != "":
+		return r.State + "; " + r.Verdict
+	case r.State != "":
+		return r.State
+	case r.Verdict == "" && !r.Feasible:
+		return "breaks a bound"
+	}
+	return r.Verdict
+}
+
+// bound spells the constraint on the metric.
+func (m *StudyMetric) bound() string {
+	if m.Bound == nil {
+		return ""
+	}
+	sign := "≤"
+	if m.Bound.Relation == ">=" {
+		sign = "≥"
+	}
+	return sign + " " + m.measure().Say(m.Bound.Value)
+}

@@ -1,0 +1,140 @@
+package reports
+
+import (
+	"orrery/reports/plot"
+	"orrery/reports/table"
+)
+
+// mostBest bounds the rows of the still table.
+const mostBest = 40
+
+// tiles are the figures at the head of the page.
+func (s *Study) tiles() []tile {
+	feasible, front := int64(0), int64(0)
+	for i := range s.Rows {
+		if s.Rows[i].Feasible {
+			feasible++
+		}
+		if s.Rows[i].Front {
+			front++
+		}
+	}
+	out := []tile{{plot.Count(int64(len(s.Rows))), "candidates"}}
+	if feasible < int64(len(s.Rows)) {
+		out = append(out, tile{plot.Count(feasible), "keep all bounds"})
+	}
+	if len(s.objectives()) > 1 {
+		out = append(out, tile{plot.Count(front), "on the front"})
+	}
+	for _, k := range s.objectives() {
+		m := s.Metrics[k].measure()
+		for _, i := range s.ranked() {
+			r := &s.Rows[i]
+			switch r.Role {
+			case RoleChosen:
+				out = append(out, tile{m.Say(float64(r.Metrics[k])), m.Name + ", recommended"})
+			case RoleCurrent:
+				out = append(out, tile{m.Say(float64(r.Metrics[k])), m.Name + ", current"})
+			}
+		}
+	}
+	return out
+}
+
+// measured is a number as the page spells it.
+func measured(m plot.Measure, v Number) table.Cell {
+	if !v.Defined() {
+		return table.Cell{}
+	}
+	return table.Quantity(m.Say(float64(v)), float64(v))
+}
+
+// bestTable are the best rows, and how many it leaves out.
+func (s *Study) bestTable() (t *table.Table, more int) {
+	heads := []string{"candidate"}
+	var measures []plot.Measure
+	for i := range s.Parameters {
+		measures = append(measures, s.parameterMeasure(i))
+	}
+	for i := range s.Metrics {
+		measures = append(measures, s.Metrics[i].measure())
+	}
+	for _, m := range measures {
+		heads = append(heads, m.Name)
+	}
+	t = table.New(append(heads, "verdict")...)
+	order := s.ranked()
+	for _, i := range order[:min(len(order), mostBest)] {
+		r := &s.Rows[i]
+		cells := []any{r.label()}
+		for k, v := range append(append([]Number{}, r.Values...), r.Metrics...) {
+			cells = append(cells, measured(measures[k], v))
+		}
+		t.Row(append(cells, r.says())...)
+	}
+	return t, len(order) - t.Len()
+}
+
+// tables are what the page shows below the figures.
+func (s *Study) tables() []titled {
+	bounds := table.New("metric", "wanted", "bound")
+	for i := range s.Metrics {
+		m := &s.Metrics[i]
+		want := table.Cell{}
+		if m.Objective {
+			want = table.Cell{Text: m.Direction, JSON: m.Direction}
+		}
+		if m.Objective || m.Bound != nil {
+			bounds.Row(m.Name, want, m.bound())
+		}
+	}
+	facts := table.New("what", "value")
+	for _, f := range s.Facts {
+		facts.Row(f.Name, f.Value)
+	}
+	return []titled{
+		{"groups", "For whom it gets better and worse", s.groupTable()},
+		{"influence", "What each setting does", s.sensitivityTable()},
+		{"goal", "What was asked for", bounds},
+		{"facts", "Provenance", facts},
+	}
+}
+
+func (s *Study) groupTable() *table.Table {
+	t := table.New("group", "name", "jobs", "metric", "before", "after", "change", "interval of the change", "verdict")
+	for _, g := range s.Groups {
+		m := s.named(g.Metric, g.Unit)
+		change, interval := table.Cell{}, ""
+		if g.Before.Defined() && g.After.Defined() {
+			change = table.Quantity(signed(m, float64(g.After-g.Before)), float64(g.After-g.Before))
+		}
+		if g.Low.Defined() && g.High.Defined() {
+			interval = signed(m, float64(g.Low)) + " to " + signed(m, float64(g.High))
+		}
+		t.Row(g.By, g.Name, countCell(g.Jobs), g.Metric, measured(m, g.Before), measured(m, g.After), change, interval, g.Verdict)
+	}
+	return t
+}
+
+// signed spells a difference.
+func signed(m plot.Measure, v float64) string {
+	if v > 0 {
+		return "+" + m.Say(v)
+	}
+	return m.Say(v)
+}
+
+func (s *Study) sensitivityTable() *table.Table {
+	t := table.New("metric", "setting", "effect", "interval", "influence", "what an effect is")
+	for _, e := range s.Sensitivity {
+		m := plot.Measure{Unit: e.Unit, Share: e.Share}
+		for _, p := range e.Parts {
+			interval := ""
+			if p.Low.Defined() && p.High.Defined() {
+				interval = m.Say(float64(p.Low)) + " to " + m.Say(float64(p.High))
+			}
+			t.Row(e.Metric, p.Parameter, measured(m, p.Effect), interval, p.Influence, e.What)
+		}
+	}
+	return t
+}
