@@ -84,6 +84,8 @@ var house = []room{
 	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/metric", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
+	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler", "profiles", "traces/transform", "sim", "sim/metric", "sim/search", "sim/sensitivity",
+		"sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/gate", may: []string{"scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/metric", "sim/record",
 		"sim/stat", "sim/task"}, free: []exemption{judged, {[]string{"concurrency"}, "replays are made side by side; each outcome is a function of its task, " +
 		"and is given by index"}}},

@@ -1,0 +1,227 @@
+package tune
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"orrery/sim/search"
+	"orrery/sim/stat"
+	"orrery/sim/task"
+)
+
+// finalists is how many candidates are held against what runs now on the
+// acceptance windows. Each one makes the proof of the others harder.
+const finalists = 3
+
+// judge runs the finalists on windows that had no part in finding them.
+func (t *tuner) judge() error {
+	ahead := t.raced
+	if i := slices.Index(ahead, 0); i >= 0 {
+		ahead = ahead[:i]
+	}
+	ahead = ahead[:min(len(ahead), finalists)]
+	if len(ahead) == 0 {
+		t.out.Decision, t.out.Why = Keep, "nothing that was tried is better on the tuning windows"
+		return nil
+	}
+	t.stage("accepting: %d finalists on %d windows", len(ahead), len(t.acceptance))
+	var subjects []stat.Subject
+	for _, i := range ahead {
+		c := t.candidates[i]
+		if _, err := t.run(t.tasks(c, t.acceptance)); err != nil {
+			return err
+		}
+		for _, o := range t.goal.Objectives {
+			s, err := t.subject(c, read(o.Metric), better(o.Direction))
+			if err != nil {
+				return err
+			}
+			subjects = append(subjects, s)
+		}
+	}
+	rows, err := stat.Compare(subjects, t.opt.Stat)
+	if err != nil {
+		return err
+	}
+	n := len(t.goal.Objectives)
+	for k, i := range ahead {
+		f, err := t.finalist(t.candidates[i], rows[k*n:(k+1)*n])
+		if err != nil {
+			return err
+		}
+		f.at = i
+		t.out.Finalists = append(t.out.Finalists, f)
+	}
+	return nil
+}
+
+// finalist says what became of a candidate on the acceptance windows.
+func (t *tuner) finalist(c *candidate, rows []stat.Row) (Finalist, error) {
+	f := Finalist{Name: c.name, Role: c.role}
+	for i, o := range t.goal.Objectives {
+		f.Lines = append(f.Lines, lineOf(rows[i]))
+		tuned, err := t.pairs(c, read(o.Metric), t.tuning)
+		if err != nil {
+			return f, err
+		}
+		accepted, err := t.pairs(c, read(o.Metric), t.acceptance)
+		if err != nil {
+			return f, err
+		}
+		floor, err := t.floor(read(o.Metric), ForAcceptance, t.acceptance)
+		if err != nil {
+			return f, err
+		}
+		over, err := stat.Overfit(tuned, accepted, better(o.Direction), floor, t.opt.Stat)
+		if err != nil {
+			return f, err
+		}
+		f.Fits = append(f.Fits, fitOf(o.Metric, over))
+	}
+	var err error
+	f.Broken, err = t.broken(c)
+	return f, err
+}
+
+// broken says why a candidate is out whatever its gain; "" when it is not. A
+// constraint that is broken now may be broken as far.
+func (t *tuner) broken(c *candidate) (string, error) {
+	var sides [2][]*task.Result
+	for i, side := range []*candidate{t.candidates[0], c} {
+		var err error
+		if sides[i], err = t.run(t.tasks(side, t.acceptance)); err != nil {
+			return "", err
+		}
+	}
+	var why []string
+	if n := count(sides[1], overloaded); n > 0 && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return lengthens(o.Metric) }) {
+		why = append(why, fmt.Sprintf("overloaded in %d of %d windows, in which what runs now is not", n, len(sides[1])))
+	}
+	for _, k := range t.goal.written {
+		now, then := worst(valuesOf(sides[0], k.Metric), k.Relation), worst(valuesOf(sides[1], k.Metric), k.Relation)
+		bound := k.Value
+		if k.Relation == search.AtMost && now > bound || k.Relation == search.AtLeast && now < bound {
+			bound = now
+		}
+		if math.IsNaN(then) || k.Relation == search.AtMost && then > bound || k.Relation == search.AtLeast && then < bound {
+			why = append(why, fmt.Sprintf("%s comes to %s in its worst window, %s %s was to hold", k.Metric, figure(then), k.Relation, figure(bound)))
+		}
+	}
+	return strings.Join(why, "; "), nil
+}
+
+func count(results []*task.Result, is func(*task.Result) bool) int {
+	n := 0
+	for _, r := range results {
+		if is(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// settle decides: the first finalist, as the tuning windows rank them, that is
+// better in the first objective, worse in none and breaks nothing.
+func (t *tuner) settle() error {
+	if t.out.Decision != "" {
+		return nil
+	}
+	unsure := false
+	for i := range t.out.Finalists {
+		f := &t.out.Finalists[i]
+		if f.Broken != "" {
+			continue
+		}
+		worse := slices.ContainsFunc(f.Lines, func(l Line) bool { return l.Verdict == stat.Worse })
+		if f.Lines[0].Verdict == stat.Better && !worse {
+			t.out.Decision, t.out.Chosen, t.out.at = Change, f.Name, f.at
+			t.out.Why = "on windows that had no part in finding it, it is better by more than the noise"
+			return nil
+		}
+		unsure = unsure || f.Lines[0].Verdict == stat.NotEnoughEvidence && !worse
+	}
+	t.out.Decision, t.out.Why = Keep, "nothing beats it beyond the noise on windows that had no part in finding it"
+	if unsure {
+		t.out.Decision, t.out.Why = Unsure, "what looked better on the tuning windows may be so, and the acceptance windows do not suffice to say"
+	}
+	return nil
+}
+
+// refuse ends with too little to say anything.
+func (t *tuner) refuse(why string) {
+	t.stop = true
+	t.out.Decision, t.out.Why = Unsure, why
+}
+
+// chosen is what is recommended, nil when nothing is.
+func (t *tuner) chosen() *candidate {
+	if t.out.Decision != Change {
+		return nil
+	}
+	return t.candidates[t.out.at]
+}
+
+// besides are figures that people ask for, whatever the objective.
+var besides = []string{
+	"bounded_slowdown_mean", "wait_mean", "wait_p50", "wait_p95", "wait_max", "utilisation",
+	"share_deviation_max", "within_target_wait", "preemptions", "useful_fraction",
+}
+
+// explain says what else the chosen candidate, or the one that came closest,
+// would change, for whom, and what it costs.
+func (t *tuner) explain() error {
+	c := t.chosen()
+	if c == nil {
+		if len(t.out.Finalists) == 0 {
+			return nil
+		}
+		c = t.candidates[t.out.Finalists[0].at]
+	}
+	t.out.About = c.name
+	results, err := t.run(t.tasks(t.candidates[0], t.acceptance))
+	if err != nil {
+		return err
+	}
+	var readings []stat.Subject
+	for _, name := range besides {
+		if slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return o.Metric == name }) {
+			continue
+		}
+		s, err := t.subject(c, read(name), better(DirectionOf(name)))
+		if err == nil && len(s.Pairs.Window) > 0 { // the machine has such a metric
+			readings = append(readings, s)
+		} else if cause := t.ctx.Err(); cause != nil {
+			return cause
+		}
+	}
+	rows, err := stat.Compare(readings, t.opt.Stat)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		t.out.Besides = append(t.out.Besides, lineOf(r))
+	}
+	if err := t.whom(c, results); err != nil {
+		return err
+	}
+	return t.cost(c)
+}
+
+// cost is what the passes had to look at.
+func (t *tuner) cost(c *candidate) error {
+	for i, side := range []*candidate{t.candidates[0], c} {
+		results, err := t.run(t.tasks(side, t.acceptance))
+		if err != nil {
+			return err
+		}
+		w := &t.out.Work[i]
+		for _, r := range results {
+			w.Instants += r.Work.Instants
+			w.Passes += r.Work.Passes
+			w.Examined += r.Work.Examined
+		}
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+package tune
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"orrery/sim/metric"
+	"orrery/sim/search"
+	"orrery/sim/stat"
+	"orrery/sim/task"
+)
+
+// run gives the results of tasks, of which those that are known are not computed
+// again.
+func (t *tuner) run(tasks []task.Task) ([]*task.Result, error) {
+	ids := make([]string, len(tasks))
+	var fresh []task.Task
+	var names []string
+	asked := map[string]bool{}
+	for i := range tasks {
+		ids[i] = tasks[i].ID()
+		if t.known[ids[i]] == nil && !asked[ids[i]] {
+			asked[ids[i]] = true
+			fresh, names = append(fresh, tasks[i]), append(names, ids[i])
+		}
+	}
+	if len(fresh) > 0 {
+		results, err := t.opt.Evaluate(t.ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		for i := range results {
+			t.known[names[i]] = &results[i]
+		}
+		t.runs += len(fresh)
+	}
+	out := make([]*task.Result, len(tasks))
+	for i, id := range ids {
+		out[i] = t.known[id]
+	}
+	return out, nil
+}
+
+// worstOf marks the value of a metric that a constraint looks at: the worst of
+// the windows, while an objective is their mean.
+const worstOf = " in the worst window"
+
+// goal is what is asked of a point over several windows.
+type goal struct {
+	search.Goal                     // with constraints on the worst window
+	written     []search.Constraint // as people name them
+}
+
+func newGoal(objectives []search.Objective, constraints []search.Constraint) goal {
+	g := goal{search.Goal{Objectives: objectives}, constraints}
+	for _, c := range constraints {
+		c.Metric += worstOf
+		g.Constraints = append(g.Constraints, c)
+	}
+	return g
+}
+
+// read turns the results of a point over windows into what a search is told. An
+// overloaded run has no rank where the first objective is a wait.
+func (g *goal) read(results []*task.Result) (metrics map[string]float64, failed bool) {
+	metrics = map[string]float64{}
+	for _, o := range g.Objectives {
+		values := valuesOf(results, o.Metric)
+		metrics[o.Metric] = stat.Mean.Of(values)
+		failed = failed || lengthens(o.Metric) && slices.ContainsFunc(results, overloaded)
+	}
+	for _, c := range g.written {
+		metrics[c.Metric+worstOf] = worst(valuesOf(results, c.Metric), c.Relation)
+	}
+	for _, x := range metrics { //detlint:ordered any that is no number will do
+		failed = failed || math.IsNaN(x)
+	}
+	return metrics, failed
+}
+
+func overloaded(r *task.Result) bool { return r.Verdict == metric.Overloaded }
+
+// worst is the value that is furthest from keeping a constraint; NaN when one is
+// missing.
+func worst(values []float64, relation search.Relation) float64 {
+	out := math.Inf(-1)
+	for _, v := range values {
+		if relation == search.AtLeast {
+			v = -v
+		}
+		if !(v <= out) { // NaN too, which then stays
+			out = v
+		}
+		if math.IsNaN(out) {
+			return out
+		}
+	}
+	if relation == search.AtLeast {
+		return -out
+	}
+	return out
+}
+
+// valuesOf are the steady values of a metric; NaN where there is none.
+func valuesOf(results []*task.Result, name string) []float64 {
+	out := make([]float64, len(results))
+	for i, r := range results {
+		v, ok := r.Value(name, metric.Steady)
+		if !ok {
+			v = math.NaN()
+		}
+		out[i] = v
+	}
+	return out
+}
+
+// reading is a number that is read from a result: NaN where it has none.
+type reading struct {
+	name string
+	of   func(*task.Result) float64
+}
+
+// read is the steady value of a metric.
+func read(name string) reading {
+	return reading{name, func(r *task.Result) float64 { return valuesOf([]*task.Result{r}, name)[0] }}
+}
+
+func (r reading) all(results []*task.Result) []float64 {
+	out := make([]float64, len(results))
+	for i := range results {
+		out[i] = r.of(results[i])
+	}
+	return out
+}
+
+// floorKey names a noise floor.
+type floorKey struct{ reading, windows string }
+
+// floor is the noise of a number over windows that the replicas have run.
+func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error) {
+	key := floorKey{of.name, set}
+	if f, ok := t.floors[key]; ok {
+		return f, nil
+	}
+	var values [][]float64
+	for r := range t.opt.Replicas {
+		results, err := t.run(t.shaken(windows, uint64(r)))
+		if err != nil {
+			return stat.Floor{}, err
+		}
+		values = append(values, of.all(results))
+	}
+	f, err := stat.ReplicaFloor(values, t.opt.Stat.Centre, t.opt.Stat.Confidence, t.opt.Stat.Confidence)
+	if err != nil {
+		return f, err
+	}
+	if other := t.otherOrder(windows); other != nil {
+		both := make([][]float64, 2)
+		for i, tasks := range [][]task.Task{t.tasks(t.candidates[0], windows), other} {
+			results, err := t.run(tasks)
+			if err != nil {
+				return f, err
+			}
+			both[i] = of.all(results)
+		}
+		orders, err := stat.VariantFloor(both, t.opt.Stat.Centre)
+		if err != nil {
+			return f, err
+		}
+		f = stat.Larger(f, orders)
+	}
+	t.floors[key] = f
+	return f, nil
+}
+
+// pairs holds a candidate against what runs now.
+func (t *tuner) pairs(c *candidate, of reading, windows []int) (stat.Pairs, error) {
+	var sides [2][]stat.Observation
+	for i, side := range []*candidate{t.candidates[0], c} {
+		results, err := t.run(t.tasks(side, windows))
+		if err != nil {
+			return stat.Pairs{}, err
+		}
+		for k, v := range of.all(results) {
+			sides[i] = append(sides[i], stat.Observation{Window: windows[k], Value: v})
+		}
+	}
+	return stat.Pair(sides[0], sides[1])
+}
+
+// subject is a number of a candidate on the acceptance windows, to be judged.
+func (t *tuner) subject(c *candidate, of reading, better stat.Direction) (stat.Subject, error) {
+	s := stat.Subject{Candidate: c.name, Metric: of.name, Better: better}
+	var err error
+	if s.Floor, err = t.floor(of, ForAcceptance, t.acceptance); err != nil {
+		return s, err
+	}
+	s.Pairs, err = t.pairs(c, of, t.acceptance)
+	return s, err
+}
+
+// better is the direction of an objective in the words of the statistics.
+func better(d search.Direction) stat.Direction {
+	if d == search.Maximise {
+		return stat.Higher
+	}
+	return stat.Lower
+}
+
+// higher begins the names of metrics that are better when higher.
+var higher = []string{"utilisation", "throughput", "jain_", "useful_fraction", "goodput", "within_target_wait", "jobs_completed", "gpu_hours_useful"}
+
+// DirectionOf is the way in which a metric is better.
+func DirectionOf(name string) search.Direction {
+	for _, prefix := range higher {
+		if strings.HasPrefix(name, prefix) {
+			return search.Maximise
+		}
+	}
+	return search.Minimise
+}
+
+// longer begins the names of metrics that grow with the length of the log when a
+// machine is overloaded.
+var longer = []string{"wait", "turnaround_", "slowdown_", "bounded_slowdown_", "per_processor_bounded_slowdown_", "area_weighted_", "queue_"}
+
+func lengthens(name string) bool {
+	return slices.ContainsFunc(longer, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// definitions are all metrics there are.
+func definitions() []metric.Definition {
+	return slices.Concat(metric.Definitions(), metric.SiteDefinitions())
+}
+
+// measured refuses a name that is no metric of the steady window.
+func measured(name string) error {
+	for _, d := range definitions() {
+		if d.Name != name {
+			continue
+		}
+		if !slices.Contains(d.Windows, metric.Steady) {
+			return usagef("the metric %s is measured over whole runs only, and a run here is a window: choose another", name)
+		}
+		return nil
+	}
+	return usagef("there is no metric %s: orrery help metrics lists them", name)
+}
+
+// unitOf is the unit of a metric.
+func unitOf(name string) string {
+	for _, d := range definitions() {
+		if d.Name == name && d.Unit != "1" {
+			return d.Unit
+		}
+	}
+	return ""
+}

@@ -1,0 +1,231 @@
+package tune
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"orrery/profiles"
+	"orrery/sim/search"
+	"orrery/sim/task"
+)
+
+// Trial is a point of the search, with what came of it on the windows that the
+// search looks at.
+type Trial struct {
+	ID       int      `json:"id"`
+	Values   []Number `json:"values"`   // by setting of the search
+	Metrics  []Number `json:"metrics"`  // by objective
+	Feasible bool     `json:"feasible"` // keeps the constraints, and is not overloaded
+	Best     Number   `json:"best"`     // of the first objective, feasible ones so far
+
+	score search.Score
+	from  *candidate
+}
+
+// method is that which suits the budget where none was asked for.
+func (t *tuner) method() string {
+	switch {
+	case t.opt.Method != "":
+		return t.opt.Method
+	case len(t.goal.Objectives) > 1:
+		return "nsga2"
+	case t.opt.Budget <= 400:
+		return "bayes"
+	}
+	return "cmaes"
+}
+
+// seek searches the space. Batches are the method's own, so the trials do not
+// depend on who computes them.
+func (t *tuner) seek() error {
+	if len(t.space.Space) == 0 {
+		return nil
+	}
+	starts, err := t.starts()
+	if err != nil {
+		return err
+	}
+	s, err := search.New(search.Config{
+		Space: t.space.Space, Goal: t.goal.Goal, Method: t.method(), Trials: t.opt.Budget, Seed: t.opt.Seed, Start: starts,
+	})
+	if err != nil {
+		return err
+	}
+	t.out.Method = t.method()
+	t.stage("searching with %s: %d points on %d windows", t.out.Method, t.opt.Budget, len(t.screening))
+	for !s.Done() {
+		if err := t.batch(s); err != nil {
+			return err
+		}
+	}
+	best := Number(math.NaN())
+	for i := range t.history {
+		h := &t.history[i]
+		cost := float64(h.Metrics[0])
+		maximise := t.goal.Objectives[0].Direction == search.Maximise
+		if h.Feasible && (!best.Known() || (cost < float64(best)) != maximise) {
+			best = h.Metrics[0]
+		}
+		h.Best = best
+	}
+	return nil
+}
+
+// batch runs what the search asks for next.
+func (t *tuner) batch(s *search.Search) error {
+	trials := s.Ask(t.opt.Budget)
+	var tasks []task.Task
+	var from []*candidate
+	for _, trial := range trials {
+		c, err := t.found(fmt.Sprintf("found %d", trial.ID+1), t.space, trial.Values, false)
+		if err != nil {
+			return err
+		}
+		from = append(from, c)
+		tasks = append(tasks, t.tasks(c, t.screening)...)
+	}
+	results, err := t.run(tasks)
+	if err != nil {
+		return err
+	}
+	n := len(t.screening)
+	told := make([]search.Result, len(trials))
+	for i, trial := range trials {
+		metrics, failed := t.goal.read(results[i*n : (i+1)*n])
+		told[i] = search.Result{ID: trial.ID, Metrics: metrics, Failed: failed}
+		score, err := t.goal.Score(told[i])
+		if err != nil {
+			return err
+		}
+		h := Trial{ID: trial.ID, Feasible: score.Feasible(), score: score, from: from[i]}
+		for _, v := range trial.Values {
+			h.Values = append(h.Values, Number(v))
+		}
+		for _, o := range t.goal.Objectives {
+			h.Metrics = append(h.Metrics, Number(metrics[o.Metric]))
+		}
+		t.history = append(t.history, h)
+	}
+	return s.Tell(told)
+}
+
+// starts are what runs now and the profiles that people know, as points.
+func (t *tuner) starts() ([][]float64, error) {
+	now := t.leading()
+	points := [][]float64{t.space.pointOf(&now)}
+	for _, name := range named {
+		p, err := profiles.Load(name)
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, t.space.pointOf(&p))
+	}
+	var out [][]float64
+	for _, v := range points {
+		alike := func(o []float64) bool { return slices.Equal(o, v) }
+		if t.space.Check(v) == nil && !slices.ContainsFunc(out, alike) && len(out) < t.opt.Budget {
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+// racers is how many points of the search enter the race.
+const racers = 12
+
+// race holds the best points and all baselines against each other on all tuning
+// windows, and drops who is worse beyond doubt on the way.
+func (t *tuner) race() error {
+	for _, h := range t.leaders() {
+		t.add(h.from)
+	}
+	windows := t.raceWindows()
+	race, err := search.NewRace(t.raceConfig(len(windows)))
+	if err != nil {
+		return err
+	}
+	t.stage("racing %d candidates over %d windows", len(t.candidates), len(windows))
+	for !race.Done() {
+		heats := race.Ask(math.MaxInt)
+		var tasks []task.Task
+		for _, h := range heats {
+			tasks = append(tasks, t.tasks(t.candidates[h.Candidate], windows[h.Window:h.Window+1])...)
+		}
+		results, err := t.run(tasks)
+		if err != nil {
+			return err
+		}
+		told := make([]search.HeatResult, len(heats))
+		for i, h := range heats {
+			metrics, failed := t.goal.read(results[i : i+1])
+			told[i] = search.HeatResult{Candidate: h.Candidate, Window: h.Window, Metrics: metrics, Failed: failed}
+		}
+		if err := race.Tell(told); err != nil {
+			return err
+		}
+	}
+	t.raced = race.Alive()
+	for _, d := range race.Dropped() {
+		t.out.Dropped = append(t.out.Dropped, Dropped{
+			Name: t.candidates[d.Candidate].name, Windows: d.Windows, Worse: Number(d.Worse), Excess: d.Excess, Failed: d.Against < 0, P: Number(d.P),
+		})
+	}
+	return nil
+}
+
+// raceWindows begin with those that the search has looked at.
+func (t *tuner) raceWindows() []int {
+	out := slices.Clone(t.screening)
+	for _, w := range t.tuning {
+		if !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func (t *tuner) raceConfig(windows int) search.RaceConfig {
+	goal := t.goal.Goal
+	goal.Objectives = goal.Objectives[:1]
+	c := search.RaceConfig{Goal: goal, Rule: search.Paired}
+	for i := range t.candidates {
+		c.Candidates = append(c.Candidates, []float64{float64(i)})
+	}
+	for _, n := range []int{len(t.screening), (len(t.screening) + windows) / 2, windows} {
+		if len(c.Rungs) == 0 || n > c.Rungs[len(c.Rungs)-1] {
+			c.Rungs = append(c.Rungs, n)
+		}
+	}
+	return c
+}
+
+// Dropped says why a candidate left the race.
+type Dropped struct {
+	Name    string `json:"name"`
+	Windows int    `json:"windows"` // it had run
+	// Worse is its mean difference to the leader, of the first objective or, when
+	// Excess is set, of what it is beyond the constraints.
+	Worse  Number `json:"worse"`
+	Excess bool   `json:"excess,omitempty"`
+	Failed bool   `json:"failed,omitempty"` // overloaded, or without a value
+	P      Number `json:"p"`
+}
+
+// leaders are the best trials that differ as they would be written.
+func (t *tuner) leaders() []Trial {
+	sorted := slices.Clone(t.history)
+	slices.SortStableFunc(sorted, func(a, b Trial) int {
+		return cmp.Or(cmp.Compare(a.score.Excess, b.score.Excess), cmp.Compare(a.score.Costs[0], b.score.Costs[0]), cmp.Compare(a.ID, b.ID))
+	})
+	var out []Trial
+	seen := map[string]bool{}
+	for _, h := range sorted {
+		if id := h.from.spec.ID(); !seen[id] && len(out) < racers && !math.IsInf(h.score.Excess, 1) {
+			seen[id] = true
+			out = append(out, h)
+		}
+	}
+	return out
+}
