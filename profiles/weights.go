@@ -1,6 +1,8 @@
 package profiles
 
 import (
+	"reflect"
+
 	"math/big"
 	"strconv"
 
@@ -44,3 +46,6 @@ func nearest(r *big.Rat) int64 {
 
 // setDefault implements block.
 func (w *Weights) setDefault() { *w = Balanced() }
+
+// WeightNames lists the keys of the block weights, f1 to f9.
+func WeightNames() []string { return keysIn(fieldsOf(reflect.TypeFor[Weights]())) }

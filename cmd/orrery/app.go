@@ -106,10 +106,8 @@ program. Then name a log of your own.`,
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
 		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.doctorCommand(), m.versionCommand(),
+		m.sweepCommand(), m.studyCommand(), m.workerCommand(),
 	)
-	if taskRunner != nil {
-		root.AddCommand(m.workerCommand())
-	}
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Additional help topics:", "Help topics:",

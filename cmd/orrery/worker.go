@@ -11,10 +11,6 @@ import (
 	"orrery/sim/sweep"
 )
 
-// taskRunner makes what the workers of a process compute the tasks of a study
-// with. Without one there is no worker verb.
-var taskRunner func(*sweep.Study) (newWorker func() sweep.Run, err error)
-
 // workerVerb holds the flags of worker.
 type workerVerb struct {
 	m       *Main

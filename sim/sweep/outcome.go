@@ -130,7 +130,7 @@ func listDigests(dir string, into map[Digest]bool) error {
 		return fmt.Errorf("listing outcomes: %w", err)
 	}
 	for _, name := range names {
-		if d, err := parseDigest(strings.TrimSuffix(name, ".json")); err == nil { // others are being written
+		if d, err := ParseDigest(strings.TrimSuffix(name, ".json")); err == nil { // others are being written
 			into[d] = true
 		}
 	}

@@ -22,8 +22,8 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 // DigestOf is the name of the task with this spec.
 func DigestOf(spec []byte) Digest { return sha256.Sum256(spec) }
 
-// parseDigest reads what String writes.
-func parseDigest(text string) (d Digest, err error) {
+// ParseDigest reads what String writes.
+func ParseDigest(text string) (d Digest, err error) {
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != len(d) {
 		return d, fmt.Errorf("found the digest %q, want %d hexadecimal digits", text, 2*len(d))
@@ -193,7 +193,7 @@ func (s *Study) load(f *os.File, path string) error {
 	offset := int64(len(line))
 	tasks := make([]task, len(head.Tasks))
 	for i, t := range head.Tasks {
-		d, err := parseDigest(t.SHA256)
+		d, err := ParseDigest(t.SHA256)
 		if err != nil || t.Bytes < 0 || t.Bytes > info.Size() {
 			return damaged("found a damaged entry for task %d", head.First+i)
 		}

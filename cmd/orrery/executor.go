@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"orrery/sim/sweep"
+)
+
+// executorFlags say who computes the tasks of a study.
+type executorFlags struct {
+	executor string
+	workers  int
+	timeout  time.Duration
+	lease    time.Duration
+	sbatch   []string
+	command  string
+	cancel   string
+}
+
+const executorHelp = `With slurm, --workers are elements of a job array, and --sbatch gives options of
+sbatch. With template, --command is run once for each worker when it names
+{index}, else once; {command} in it is the command line of a worker, {study} and
+{workers} what they say: --command 'ssh node{index} {command}'.`
+
+func (e *executorFlags) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	e.executor = "local"
+	names := []string{"local", "slurm", "template"}
+	f.Var(choice{word: &e.executor, of: names, what: "executor"}, "executor", "who computes the tasks")
+	completeWith(cmd, "executor", names...)
+	f.IntVarP(&e.workers, "workers", "j", 0, "`N` workers; 0 is one per processor with local, and must be given with the others")
+	f.DurationVar(&e.timeout, "timeout", 0, "give up one try of a task after this long, and count it as failed by its place; 0 is never")
+	f.DurationVar(&e.lease, "lease", 0, "of a new study: how long a worker may be silent before others take over; 0 is one minute")
+	f.StringArrayVar(&e.sbatch, "sbatch", nil, "further `OPTION` of sbatch; may be given several times")
+	f.StringVar(&e.command, "command", "", "with template: the `COMMAND` that starts workers")
+	f.StringVar(&e.cancel, "cancel", "", "with template: the `COMMAND` that ends workers before the study is complete")
+}
+
+// check refuses flags that do not apply.
+func (e *executorFlags) check(f *pflag.FlagSet) error {
+	switch {
+	case e.workers < 0 || e.timeout < 0 || e.lease < 0:
+		return usagef("found --workers %d, --timeout %v and --lease %v, want none below 0", e.workers, e.timeout, e.lease)
+	case e.executor != "local" && e.workers == 0:
+		return usagef("--executor %s: say how many workers there are to be, with --workers", e.executor)
+	case e.executor != "slurm" && f.Changed("sbatch"):
+		return usagef("--sbatch goes with --executor slurm")
+	case e.executor != "template" && (f.Changed("command") || f.Changed("cancel")):
+		return usagef("--command and --cancel go with --executor template")
+	case e.executor == "template" && e.command == "":
+		return usagef("--executor template: give the command that starts workers, with --command, for example 'ssh node{index} {command}'")
+	}
+	return nil
+}
+
+// made is who the flags ask for; newWorker makes those of this process.
+func (e *executorFlags) made(m *Main, s *sweep.Study, newWorker func() sweep.Run) (sweep.Executor, error) {
+	if e.executor == "local" {
+		return sweep.Local{Workers: e.workers, NewWorker: newWorker, Timeout: e.timeout}, nil
+	}
+	worker, err := e.worker(s.Dir())
+	if err != nil {
+		return nil, err
+	}
+	if e.executor == "slurm" {
+		return sweep.Slurm{Workers: e.workers, Command: worker, Options: e.sbatch, Log: m.Stderr}, nil
+	}
+	return sweep.Template{Command: e.command, Cancel: e.cancel, Workers: e.workers, Worker: worker, Log: m.Stderr}, nil
+}
+
+// worker is the command line of a worker elsewhere: one task at a time, so that
+// --workers counts processors.
+func (e *executorFlags) worker(study string) ([]string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	path, err := filepath.Abs(study)
+	if err != nil {
+		return nil, err
+	}
+	line := []string{program, "worker", path, "--quiet", "--workers", strconv.Itoa(1)}
+	if e.timeout > 0 {
+		line = append(line, "--timeout", e.timeout.String())
+	}
+	return line, nil
+}
+
+// script prints what would be submitted; s is nil when there is no study yet.
+func (e *executorFlags) script(m *Main, s *sweep.Study) error {
+	if e.executor == "local" || s == nil {
+		return nil
+	}
+	x, err := e.made(m, s, nil)
+	if err != nil {
+		return err
+	}
+	switch x := x.(type) {
+	case sweep.Slurm:
+		text, err := x.Script(s, e.workers)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(m.Stdout, "\n%s", text)
+	case sweep.Template:
+		lines, err := x.Lines(s)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
+			fmt.Fprintln(m.Stdout, line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/reports/table"
+	"orrery/sim"
+	"orrery/sim/sweep"
+	"orrery/sim/task"
+)
+
+func (m *Main) studyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "study",
+		Short: "Look into a study that orrery sweep made",
+		Long: `Look into the study directory of orrery sweep: how far it is, what came of each
+point, and the whole run of one task.
+
+Exit codes: those of the verbs below.`,
+		Example: `  orrery study status study
+  orrery study table study --print markdown
+  orrery study materialize study 3f9a1c --out run`,
+		Args: cobra.ArbitraryArgs,
+		RunE: group,
+	}
+	cmd.AddCommand(m.studyStatusCommand(), m.studyTableCommand(), m.materializeCommand())
+	return cmd
+}
+
+func (m *Main) studyStatusCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "status STUDY",
+		Short: "Count tasks, results, failures and workers",
+		Long: `Count the tasks of the study STUDY, their outcomes, and the workers that are at it,
+from its files. It may be called at any time, on any machine that sees them.
+
+Exit codes: 0 all tasks have results, 1 failed, 3 no study or a damaged one, 4
+two runs of a task differ, 6 some tasks failed or are still to be computed.`,
+		Example:           `  orrery study status study -o json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneDirectory,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := sweep.Open(args[0], "")
+			if err != nil {
+				return studyError(err)
+			}
+			return m.status(s, print)
+		},
+	}
+	print = m.printFlag(cmd, "o")
+	return cmd
+}
+
+func (m *Main) status(s *sweep.Study, print *printer) error {
+	st, err := s.Status()
+	if err != nil {
+		return studyError(err)
+	}
+	t := table.New("what", "count", "remark")
+	for _, row := range []struct {
+		what, remark string
+		n            int
+	}{
+		{"tasks", "", st.Tasks}, {"results", "", st.Results}, {"failed", "by themselves; see failures/", st.Failed},
+		{"quarantined", "given up after four tries", st.Quarantined}, {"remaining", "without an outcome", st.Remaining},
+		{"claimed", "chunks that workers hold", st.Claimed}, {"tries", "by the journals, as what follows", st.Started},
+		{"retried", "failed by their place", st.Retried}, {"lost", "their worker vanished", st.Lost},
+		{"duplicates", "came second, and were equal", st.Duplicates}, {"faults", "came second, and differ", st.FaultyTasks},
+		{"workers", fmt.Sprintf("processes, %d of them not ended by their own word", st.Open), st.Writers},
+	} {
+		t.Row(row.what, row.n, row.remark)
+	}
+	if err := print.table(t); err != nil {
+		return err
+	}
+	switch err := s.Verdict(); {
+	case errors.Is(err, sweep.ErrNoOutcome):
+		return &codedError{exitPartial, fmt.Errorf("%d of %d tasks are still to be computed", st.Remaining, st.Tasks)}
+	default:
+		return studyError(err)
+	}
+}
+
+func (m *Main) studyTableCommand() *cobra.Command {
+	var print *printer
+	var report bool
+	cmd := &cobra.Command{
+		Use:   "table STUDY",
+		Short: "Print what came of each point",
+		Long: `Print what came of each point of the last experiment that was swept into STUDY, the
+best first: means over the scenarios, feasible points by the first objective,
+then the others. Overloaded points are not ranked by their waits. The study may
+still be under way.
+
+Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
+		Example:           `  orrery study table study --report`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneDirectory,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := sweep.Open(args[0], "")
+			if err != nil {
+				return studyError(err)
+			}
+			p, err := readPlan(args[0])
+			if err != nil {
+				return err
+			}
+			return m.studyTable(s, p, print, false, report)
+		},
+	}
+	print = m.printFlag(cmd, "o")
+	cmd.Flags().BoolVar(&report, "report", false, "also draw report.html and figures into STUDY")
+	return cmd
+}
+
+// materializeVerb holds the flags of study materialize.
+type materializeVerb struct {
+	m     *Main
+	out   string
+	facts bool
+	quiet bool
+}
+
+func (m *Main) materializeCommand() *cobra.Command {
+	v := &materializeVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "materialize STUDY TASK",
+		Short: "Make the run directory of a task",
+		Long: `Replay one task of STUDY once more and write its run directory, as orrery replay
+--out does, for orrery report, explain and compare. TASK is its number or the
+beginning of its digest, as orrery study table -o json lists them. The replay
+must come out as the result that the study holds.
+
+Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such task or a damaged
+one, 4 it came out otherwise, 130 interrupted.`,
+		Example: `  orrery study materialize study 3f9a1c
+  orrery study materialize study 0 --out run && orrery report run`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: oneDirectory,
+		RunE:              v.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it STUDY/runs/DIGEST")
+	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well")
+	onlyOnce(f)
+	return cmd
+}
+
+func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
+	s, err := sweep.Open(args[0], "")
+	if err != nil {
+		return studyError(err)
+	}
+	if err := ours(s); err != nil {
+		return err
+	}
+	n, err := findTask(s, args[1])
+	if err != nil {
+		return err
+	}
+	spec, err := s.Spec(n)
+	if err != nil {
+		return studyError(err)
+	}
+	t, err := task.Parse(spec)
+	if err != nil {
+		return input(err)
+	}
+	out := v.out
+	if out == "" {
+		out = filepath.Join(s.Dir(), "runs", s.Digest(n).String()[:12])
+	}
+	ctx := cmd.Context()
+	mem, err := studyRunner(s).Trace(ctx, &t)
+	if err != nil {
+		return err
+	}
+	t.Spec.Trace = mem.Info().Hash // a window is a trace of its own
+	done, err := sim.Replay(ctx, t.Spec, sim.Input{Open: mem.Open}, sim.ReplayOptions{Dir: out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now())})
+	if err != nil {
+		return err
+	}
+	return v.hold(s, n, done, out)
+}
+
+// hold compares the replay with the result of the study.
+func (v *materializeVerb) hold(s *sweep.Study, n int, done *sim.Outcome, out string) error {
+	b, failed, err := s.Outcome(s.Digest(n))
+	switch {
+	case errors.Is(err, sweep.ErrNoOutcome):
+		v.m.say("the study has not computed this task yet: there is nothing to hold the run against")
+	case err != nil:
+		return studyError(err)
+	case failed != nil:
+		return &codedError{exitMismatch, fmt.Errorf("the task has a run by now, in %s, and failed in the study: %s", out, failed.Error)}
+	default:
+		r, err := task.ParseResult(b)
+		if err != nil {
+			return input(err)
+		}
+		if r.Fingerprint != done.Result.Fingerprint {
+			return &codedError{exitMismatch, fmt.Errorf("the run in %s has the fingerprint %s, the study has %s: another build made the study, or it is damaged", out, done.Result.Fingerprint, r.Fingerprint)}
+		}
+	}
+	if !v.quiet {
+		fmt.Fprintf(v.m.Stdout, "run: %s\nfingerprint: %s\n", out, done.Result.Fingerprint)
+	}
+	return nil
+}
+
+// findTask is the number of the task that a user means. Digits are a number
+// where there is such a task, and else the beginning of a digest.
+func findTask(s *sweep.Study, word string) (int, error) {
+	if n, err := strconv.Atoi(word); err == nil && n >= 0 && n < s.Len() {
+		return n, nil
+	}
+	found := -1
+	for n := range s.Len() {
+		if !strings.HasPrefix(s.Digest(n).String(), strings.ToLower(word)) {
+			continue
+		}
+		if found >= 0 {
+			return 0, usagef("%s begins the digests of several tasks: give more digits", word)
+		}
+		found = n
+	}
+	if found < 0 {
+		return 0, input(fmt.Errorf("the study %s has no task %s: want a number below %d, or the beginning of a digest (orrery study table -o json)", s.Dir(), word, s.Len()))
+	}
+	return found, nil
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"orrery/sim/experiment"
+	"orrery/sim/sweep"
+	"orrery/sim/task"
+	"orrery/traces/transform"
+)
+
+// What a study of this program holds beside the files of package sweep.
+const (
+	planFile   = "experiment.json" // the last experiment that was swept into it
+	tracesDir  = "traces"          // the traces that its tasks name, as HASH.trace
+	aboutTasks = "orrery-tasks-1"
+)
+
+// studyAbout marks a study whose specs are tasks of sim/task.
+func studyAbout() json.RawMessage {
+	return json.RawMessage(`{"tasks":"` + aboutTasks + `"}`)
+}
+
+// ours refuses a study of other tasks.
+func ours(s *sweep.Study) error {
+	var about struct{ Tasks string }
+	if json.Unmarshal(s.About(), &about) == nil && about.Tasks == aboutTasks {
+		return nil
+	}
+	return input(fmt.Errorf("%s: its tasks are not replays that this program knows: want a study that orrery sweep made", s.Dir()))
+}
+
+// taskRunner makes what the workers of a process compute the tasks of a study
+// with.
+var taskRunner = func(s *sweep.Study) (newWorker func() sweep.Run, err error) {
+	if err := ours(s); err != nil {
+		return nil, err
+	}
+	r := studyRunner(s)
+	return func() sweep.Run { return sweep.Run(r.Worker()) }, nil
+}
+
+// studyRunner computes tasks with the traces that a study holds.
+func studyRunner(s *sweep.Study) *task.Runner {
+	return task.NewRunner(func(hash string) (*transform.Set, error) {
+		return holdBundle(tracePath(s.Dir(), hash), traceName(s.Dir(), hash))
+	})
+}
+
+func tracePath(study, hash string) string { return filepath.Join(study, tracesDir, hash+".trace") }
+
+// traceName is what a trace of a study is called by its users.
+func traceName(study, hash string) string {
+	if p, err := readPlan(study); err == nil {
+		for _, t := range p.Traces {
+			if t.Hash == hash {
+				return t.Name
+			}
+		}
+	}
+	return hash[:min(len(hash), 12)]
+}
+
+// keepTrace writes a trace into a study, unless it is there.
+func keepTrace(ctx context.Context, study string, h held) error {
+	path := tracePath(study, h.hash)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	res, err := h.set.Write(path, func(int64) error { return ctx.Err() })
+	if err != nil {
+		return fmt.Errorf("keeping the trace in the study: %w", err)
+	}
+	if res.Hash != h.hash {
+		return fmt.Errorf("keeping the trace %s in the study: found the content hash %s, expected %s: a fault in the program, please report it", h.set.Name, res.Hash, h.hash)
+	}
+	return nil
+}
+
+// readPlan reads what was swept into a study last.
+func readPlan(study string) (*experiment.Plan, error) {
+	b, err := os.ReadFile(filepath.Join(study, planFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, input(fmt.Errorf("%s holds no %s: want a study that orrery sweep made", study, planFile))
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := experiment.ParsePlan(b)
+	if err != nil {
+		return nil, input(fmt.Errorf("%s: %w", study, err))
+	}
+	return p, nil
+}
+
+// outcomes looks tasks up in a study.
+func outcomes(s *sweep.Study) experiment.Outcomes {
+	return func(id string) (*task.Result, bool, error) {
+		d, err := sweep.ParseDigest(id)
+		if err != nil {
+			return nil, false, input(err)
+		}
+		b, failed, err := s.Outcome(d)
+		switch {
+		case errors.Is(err, sweep.ErrNoOutcome):
+			return nil, false, nil
+		case err != nil:
+			return nil, false, studyError(err)
+		case failed != nil:
+			return nil, true, nil
+		}
+		r, err := task.ParseResult(b)
+		if err != nil {
+			return nil, false, input(fmt.Errorf("%s, task %s: %w", s.Dir(), id, err))
+		}
+		return &r, false, nil
+	}
+}
+
+// writing fills a file with b.
+func writing(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader(b))
+		return err
+	}
+}

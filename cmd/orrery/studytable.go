@@ -1,0 +1,306 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"orrery/reports"
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/sim/experiment"
+	"orrery/sim/metric"
+	"orrery/sim/sweep"
+)
+
+// planTable is what an experiment comes to, before it is computed.
+func planTable(p *experiment.Plan, there int) *table.Table {
+	t := table.New("what", "count", "remark")
+	t.Row("points", len(p.Points), "profiles with settings"+merged(p))
+	var names []string
+	for _, s := range p.Scenarios[:min(len(p.Scenarios), 8)] {
+		names = append(names, s.Name)
+	}
+	if len(p.Scenarios) > len(names) {
+		names = append(names, "…")
+	}
+	t.Row("scenarios", len(p.Scenarios), strings.Join(names, "; "))
+	t.Row("tasks", p.Size(), "")
+	t.Row("computed", there, "they are in the study already")
+	t.Row("to compute", p.Size()-there, "")
+	return t
+}
+
+// studyTable prints what came of each point, and draws the report when asked.
+func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, quiet, report bool) error {
+	rows, err := p.Rows(outcomes(s))
+	if err != nil {
+		return err
+	}
+	if report {
+		if err := reports.WriteStudy(s.Dir(), studyReport(p, rows)); err != nil {
+			return fmt.Errorf("drawing the report: %w", err)
+		}
+	}
+	switch {
+	case print.json():
+		return print.document(studyDocument(p, rows))
+	case quiet && print.format == string(table.Text):
+		return nil
+	}
+	if err := print.table(rowTable(p, rows)); err != nil {
+		return err
+	}
+	if report && print.format == string(table.Text) {
+		fmt.Fprintf(m.Stdout, "\nreport: %s\n", filepath.Join(s.Dir(), reports.FileHTML))
+	}
+	return nil
+}
+
+// rowTable is a study for people. Parameters in which no two points differ are
+// left out.
+func rowTable(p *experiment.Plan, rows []experiment.Row) *table.Table {
+	columns := p.Columns()
+	varies := make([]bool, len(p.Parameters))
+	named := false
+	for i := range p.Points {
+		named = named || p.Points[i].Name != ""
+		for j := range varies {
+			varies[j] = varies[j] || p.Points[i].Values[j] != p.Points[0].Values[j]
+		}
+	}
+	heads := []string{"point"}
+	if named {
+		heads = append(heads, "name")
+	}
+	for j, v := range varies {
+		if v {
+			heads = append(heads, p.Parameters[j].Name)
+		}
+	}
+	for j := range columns {
+		heads = append(heads, columns[j].Name())
+	}
+	t := table.New(append(heads, "state")...)
+	for i := range rows {
+		r := &rows[i]
+		q := &p.Points[r.Point]
+		cells := []any{q.ID}
+		if named {
+			cells = append(cells, q.Name)
+		}
+		for j, v := range varies {
+			if v {
+				cells = append(cells, cmp.Or(q.Values[j], "-"))
+			}
+		}
+		for j := range columns {
+			cells = append(cells, measured(&columns[j], r, j))
+		}
+		t.Row(append(cells, state(p, r))...)
+	}
+	return t
+}
+
+// measured is a metric of a row.
+func measured(c *experiment.Column, r *experiment.Row, j int) table.Cell {
+	if !r.Have[j] {
+		return table.Cell{}
+	}
+	v := r.Values[j]
+	switch {
+	case c.Unit == "s":
+		return table.Quantity(spanText(v), v)
+	case isShare(c.Metric):
+		return table.Quantity(fmt.Sprintf("%.2f %%", 100*v), v)
+	}
+	return table.Float(v, 2)
+}
+
+// isShare says that a metric is a part of a whole, shown in percent.
+func isShare(name string) bool { return name == "utilisation" || name == "loss_of_capacity" }
+
+// state says how a row is to be read.
+func state(p *experiment.Plan, r *experiment.Row) table.Cell {
+	var words []string
+	if r.Front && len(p.Objectives) > 1 {
+		words = append(words, "front")
+	}
+	if r.Verdict == metric.Overloaded {
+		words = append(words, "overloaded")
+	}
+	if r.Failed > 0 {
+		words = append(words, fmt.Sprintf("%d of %d failed", r.Failed, len(p.Scenarios)))
+	}
+	if missing := len(p.Scenarios) - r.Done - r.Failed; missing > 0 {
+		words = append(words, fmt.Sprintf("%d of %d to compute", missing, len(p.Scenarios)))
+	}
+	if !r.Feasible && len(words) == 0 {
+		words = append(words, "breaks a constraint")
+	}
+	text := strings.Join(words, ", ")
+	c := table.Cell{Text: text, JSON: text}
+	if !r.Feasible {
+		return c.In(table.Bad)
+	}
+	return c
+}
+
+// studyRows is what --print json prints.
+type studyRows struct {
+	Schema    int            `json:"schema"`
+	Name      string         `json:"name"`
+	Scenarios []string       `json:"scenarios"`
+	Points    []studyPoint   `json:"points"` // the best first
+	Columns   []studyColumns `json:"columns"`
+}
+
+type studyColumns struct {
+	Metric    string   `json:"metric"`
+	Window    string   `json:"window"`
+	Unit      string   `json:"unit"`
+	Objective string   `json:"objective,omitempty"`
+	AtMost    *float64 `json:"at_most,omitempty"`
+	AtLeast   *float64 `json:"at_least,omitempty"`
+}
+
+type studyPoint struct {
+	ID       string            `json:"id"`
+	Name     string            `json:"name,omitempty"`
+	Set      map[string]string `json:"set"`
+	Means    []*float64        `json:"means"` // by column, over the scenarios
+	Verdict  metric.Verdict    `json:"verdict"`
+	Feasible bool              `json:"feasible"`
+	Front    bool              `json:"front"`
+	Done     int               `json:"done"`
+	Failed   int               `json:"failed"`
+	Tasks    []string          `json:"tasks"` // by scenario
+}
+
+func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
+	out := studyRows{Schema: 1, Name: p.Name, Points: []studyPoint{}}
+	for _, s := range p.Scenarios {
+		out.Scenarios = append(out.Scenarios, s.Name)
+	}
+	columns := p.Columns()
+	for i := range columns {
+		c := &columns[i]
+		out.Columns = append(out.Columns, studyColumns{c.Metric, c.Window, c.Unit, direction(c), c.AtMost, c.AtLeast})
+	}
+	for i := range rows {
+		r := &rows[i]
+		q := &p.Points[r.Point]
+		x := studyPoint{ID: q.ID, Name: q.Name, Set: map[string]string{}, Verdict: r.Verdict, Feasible: r.Feasible, Front: r.Front, Done: r.Done, Failed: r.Failed, Tasks: q.Tasks}
+		for j, v := range q.Values {
+			if v != "" {
+				x.Set[p.Parameters[j].Name] = v
+			}
+		}
+		for j := range columns {
+			var v *float64
+			if r.Have[j] {
+				v = &r.Values[j]
+			}
+			x.Means = append(x.Means, v)
+		}
+		out.Points = append(out.Points, x)
+	}
+	return out
+}
+
+func direction(c *experiment.Column) string {
+	switch {
+	case !c.Objective:
+		return ""
+	case c.Maximise:
+		return reports.Maximise
+	}
+	return reports.Minimise
+}
+
+// studyReport is a sweep as reports draw it.
+func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
+	s := &reports.Study{Name: p.Name, Kind: "sweep", Facts: []reports.Fact{
+		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
+	}}
+	if p.Description != "" {
+		s.Summary = append(s.Summary, p.Description)
+	}
+	for _, t := range p.Traces {
+		s.Facts = append(s.Facts, reports.Fact{Name: "trace", Value: fmt.Sprintf("%s, %s jobs, %s", t.Name, plot.Count(t.Jobs), t.Hash[:12])})
+	}
+	for j := range p.Parameters {
+		s.Parameters = append(s.Parameters, reportParameter(p, j))
+	}
+	columns := p.Columns()
+	for i := range columns {
+		s.Metrics = append(s.Metrics, reportMetric(&columns[i]))
+	}
+	for i := range rows {
+		r := &rows[i]
+		q := &p.Points[r.Point]
+		row := reports.StudyRow{ID: q.ID, Name: q.Name, Feasible: r.Feasible, Front: r.Front, State: state(p, r).Text, Evidence: r.Done}
+		if row.State == "front" {
+			row.State = ""
+		}
+		for j := range p.Parameters {
+			row.Values = append(row.Values, reportValue(&s.Parameters[j], q, j))
+		}
+		for j := range columns {
+			v := reports.Undefined
+			if r.Have[j] {
+				v = reports.Number(r.Values[j])
+			}
+			row.Metrics = append(row.Metrics, v)
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	return s
+}
+
+func reportParameter(p *experiment.Plan, j int) reports.StudyParameter {
+	q := &p.Parameters[j]
+	out := reports.StudyParameter{Name: q.Name, Unit: q.Unit, Low: q.Low, High: q.High, Log: q.Log}
+	switch {
+	case q.Weight:
+		out.Kind = reports.KindWeight
+	case q.Whole:
+		out.Kind = reports.KindInteger
+	case q.Numeric:
+		out.Kind = reports.KindReal
+	default:
+		out.Kind, out.Unit = reports.KindChoice, ""
+		for i := range p.Points {
+			if v := p.Points[i].Values[j]; v != "" && !slices.Contains(out.Choices, v) {
+				out.Choices = append(out.Choices, v)
+			}
+		}
+		if len(out.Choices) == 0 {
+			out.Choices = []string{"-"}
+		}
+	}
+	return out
+}
+
+func reportValue(s *reports.StudyParameter, q *experiment.Point, j int) reports.Number {
+	switch {
+	case q.Values[j] == "":
+		return reports.Undefined
+	case s.Kind == reports.KindChoice:
+		return reports.Number(slices.Index(s.Choices, q.Values[j]))
+	}
+	return reports.Number(q.At[j])
+}
+
+func reportMetric(c *experiment.Column) reports.StudyMetric {
+	out := reports.StudyMetric{Name: c.Name(), Unit: c.Unit, Objective: c.Objective, Direction: direction(c), Share: isShare(c.Metric)}
+	switch {
+	case c.AtMost != nil:
+		out.Bound = &reports.Bound{Relation: "<=", Value: *c.AtMost}
+	case c.AtLeast != nil:
+		out.Bound = &reports.Bound{Relation: ">=", Value: *c.AtLeast}
+	}
+	return out
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/sim"
+	"orrery/sim/experiment"
+	"orrery/sim/sweep"
+	"orrery/sim/task"
+	"orrery/traces"
+	"orrery/traces/transform"
+)
+
+// sweepVerb holds the flags of sweep.
+type sweepVerb struct {
+	m           *Main
+	print       *printer
+	out         string
+	report      bool
+	dryRun      bool
+	printConfig bool
+	quiet       bool
+	by          executorFlags
+}
+
+func (m *Main) sweepCommand() *cobra.Command {
+	v := &sweepVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "sweep EXPERIMENT -o STUDY",
+		Short: "Replay many profiles and settings, and compare them",
+		Long: `Replay all points of an experiment on all its scenarios, into the study directory
+STUDY, and print a table of what came of each point. EXPERIMENT is a file that
+names traces, windows of them, profiles and settings to vary; see
+docs/EXPERIMENT-FORMAT.md.
+
+The same command goes on with a study that was interrupted or killed, or that
+the experiment has grown since: no task is computed twice. Workers are this
+process (--executor local), jobs of Slurm (slurm), or what a command of your own
+starts on machines that share the directory (template).
+
+` + executorHelp + `
+
+Exit codes: 0 all tasks have results, 1 failed, 2 usage or a wrong experiment, 3
+bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
+		Example: `  orrery sweep experiment.yaml -o study
+  orrery sweep experiment.yaml -o study --dry-run
+  orrery sweep experiment.yaml -o /shared/study --executor slurm --workers 16 --sbatch=--partition=short`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE:              v.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&v.out, "out", "o", "", "study directory `STUDY`, new or of an earlier sweep")
+	f.BoolVar(&v.report, "report", false, "also draw report.html and figures into STUDY")
+	f.BoolVar(&v.dryRun, "dry-run", false, "say what would be computed (and the script for Slurm), and compute nothing")
+	f.BoolVar(&v.printConfig, "print-config", false, "print the experiment with every key that applies, and compute nothing")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only --print json or markdown print")
+	v.print = m.printFlag(cmd, "")
+	v.by.register(cmd)
+	onlyOnce(f)
+	return cmd
+}
+
+func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
+	e, err := profiles.LoadExperiment(args[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		return input(err)
+	}
+	if err != nil {
+		return &codedError{exitUsage, err}
+	}
+	if v.printConfig {
+		if v.print.json() {
+			_, err = v.m.Stdout.Write(append(e.FullJSON(), '\n'))
+		} else {
+			_, err = v.m.Stdout.Write(e.YAML())
+		}
+		return err
+	}
+	if v.out == "" {
+		return usagef("no study: name its directory with -o STUDY")
+	}
+	if err := v.by.check(cmd.Flags()); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	runner := task.NewRunner(nil)
+	plan, tasks, sets, err := v.m.expand(ctx, e, filepath.Dir(args[0]), runner, v.quiet)
+	if err != nil {
+		return err
+	}
+	if v.dryRun {
+		return v.dry(plan, tasks)
+	}
+	s, err := v.enter(ctx, plan, tasks, sets)
+	if err != nil {
+		return err
+	}
+	if err := v.compute(ctx, s, runner); err != nil {
+		return err
+	}
+	return errors.Join(v.m.studyTable(s, plan, v.print, v.quiet, v.report), studyError(s.Verdict()))
+}
+
+// held is a trace of an experiment in memory.
+type held struct {
+	hash string
+	set  *transform.Set
+}
+
+// expand reads the traces of an experiment into runner, and works it out.
+func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, runner *task.Runner, quiet bool) (*experiment.Plan, []task.Task, []held, error) {
+	var list []experiment.Trace
+	var sets []held
+	for _, name := range e.Traces {
+		var args []string
+		if name != "sample" {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(dir, name)
+			}
+			args = []string{name}
+		}
+		set, err := m.holdTrace(ctx, args, quiet)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		mem, err := runner.Add(set)
+		if err != nil {
+			return nil, nil, nil, input(err)
+		}
+		src, err := mem.Open()
+		if err != nil {
+			return nil, nil, nil, input(err)
+		}
+		info := mem.Info()
+		list = append(list, experiment.Trace{Name: set.Name, Hash: info.Hash, Jobs: info.Rows, Set: set, Tab: src})
+		sets = append(sets, held{info.Hash, set})
+	}
+	plan, tasks, err := experiment.Expand(e, dir, list)
+	var wrong *profiles.Error
+	var usage *sim.UsageError
+	if errors.As(err, &wrong) && !errors.As(err, &usage) {
+		err = &codedError{exitUsage, err}
+	}
+	return plan, tasks, sets, err
+}
+
+// holdTrace reads a trace into memory, the sample where args name none.
+func (m *Main) holdTrace(ctx context.Context, args []string, quiet bool) (*transform.Set, error) {
+	t, err := m.openTrace(ctx, args, quiet)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if len(args) > 0 {
+		m.remark(t, quiet)
+	}
+	return holdBundle(t.table, t.info.Name)
+}
+
+// holdBundle reads a bundle into memory.
+func holdBundle(path, name string) (*transform.Set, error) {
+	b, err := traces.Open(path)
+	if err != nil {
+		return nil, input(err)
+	}
+	defer func() { _ = b.Close() }() // only read
+	set, err := transform.Open(b)
+	if err != nil {
+		return nil, input(err)
+	}
+	set.Rename(name)
+	if set, err = set.Hold(); err != nil {
+		return nil, input(err)
+	}
+	return set, nil
+}
+
+// enter opens or makes the study and puts traces, plan and tasks into it.
+func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []task.Task, sets []held) (*sweep.Study, error) {
+	binary, err := sweep.BinaryDigest()
+	if err != nil {
+		return nil, err
+	}
+	s, err := sweep.Create(v.out, sweep.Options{Binary: binary, About: studyAbout(), Lease: v.by.lease})
+	if errors.Is(err, fs.ErrExist) {
+		s, err = sweep.Open(v.out, binary)
+	}
+	if err != nil {
+		return nil, studyError(err)
+	}
+	if err := ours(s); err != nil {
+		return nil, err
+	}
+	for _, h := range sets {
+		if err := keepTrace(ctx, s.Dir(), h); err != nil {
+			return nil, err
+		}
+	}
+	if err := v.m.create(filepath.Join(s.Dir(), planFile), writing(plan.JSON())); err != nil {
+		return nil, err
+	}
+	_, added, err := s.Add(specsOf(tasks))
+	if err != nil {
+		return nil, studyError(err)
+	}
+	if !v.quiet {
+		v.m.say("%d points on %d scenarios: %d tasks, of which %d are new%s", len(plan.Points), len(plan.Scenarios), plan.Size(), added, merged(plan))
+	}
+	return s, nil
+}
+
+func merged(p *experiment.Plan) string {
+	if p.Merged == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d combinations were like another and are left out", p.Merged)
+}
+
+func specsOf(tasks []task.Task) [][]byte {
+	specs := make([][]byte, len(tasks))
+	for i := range tasks {
+		specs[i] = tasks[i].JSON()
+	}
+	return specs
+}
+
+// compute runs the study to its end.
+func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Runner) error {
+	x, err := v.by.made(v.m, s, func() sweep.Run { return sweep.Run(runner.Worker()) })
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	err = v.m.watch(s, "sweeping", v.quiet, func() error { return sweep.Complete(ctx, x, s) })
+	if errors.Is(err, context.Canceled) {
+		return &codedError{exitInterrupted, fmt.Errorf("interrupted; what was computed is in %s, and the same command goes on with it", s.Dir())}
+	}
+	if err == nil && !v.quiet {
+		v.m.say("done in %v", time.Since(began).Round(10*time.Millisecond))
+	}
+	return studyError(err)
+}
+
+// dry says what there is to compute.
+func (v *sweepVerb) dry(plan *experiment.Plan, tasks []task.Task) error {
+	there := 0
+	s, err := sweep.Open(v.out, "")
+	if err == nil {
+		for i := range tasks {
+			if _, _, err := s.Outcome(sweep.DigestOf(tasks[i].JSON())); err == nil {
+				there++
+			}
+		}
+	} else if _, missing := os.Stat(filepath.Join(v.out, "study.json")); !errors.Is(missing, fs.ErrNotExist) {
+		return studyError(err)
+	}
+	t := planTable(plan, there)
+	if err := v.print.table(t); err != nil {
+		return err
+	}
+	return v.by.script(v.m, s)
+}

@@ -1,0 +1,316 @@
+package experiment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"orrery/profiles"
+	"orrery/sim"
+	"orrery/sim/task"
+	"orrery/traces/transform"
+)
+
+// Trace is a trace of an experiment as it is at hand.
+type Trace struct {
+	Name string
+	Hash string
+	Jobs int64
+	Set  *transform.Set
+	Tab  sim.Tables
+}
+
+// Expand works an experiment out. dir is the folder that its paths are relative
+// to; traces are those that it names, in order. Errors about the file are
+// *profiles.Error, told where they stand.
+func Expand(e *profiles.Experiment, dir string, traces []Trace) (*Plan, []task.Task, error) {
+	x := &expander{e: e, dir: dir, traces: traces, plan: &Plan{
+		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()), Show: e.Show,
+	}}
+	for _, step := range []func() error{x.goals, x.scenarios, x.clusters, x.points} {
+		if err := step(); err != nil {
+			return nil, nil, err
+		}
+	}
+	tasks, err := x.tasks()
+	return x.plan, tasks, err
+}
+
+type expander struct {
+	e      *profiles.Experiment
+	dir    string
+	traces []Trace
+	plan   *Plan
+	base   []*profiles.Cluster // by trace
+	seen   map[string]bool     // of points
+}
+
+// clusters finds the base of each trace.
+func (x *expander) clusters() error {
+	if x.e.Cluster != "" {
+		path := x.e.Cluster
+		if !slices.Contains(profiles.ClusterNames(), path) {
+			path = x.path(path)
+		}
+		c, err := profiles.LoadCluster(path)
+		var wrong *profiles.Error
+		if errors.As(err, &wrong) {
+			return err // told of that file
+		}
+		if err != nil {
+			return x.e.Wrong("cluster", "%v", err)
+		}
+		for range x.traces {
+			x.base = append(x.base, c)
+		}
+		return nil
+	}
+	for i := range x.traces {
+		t := &x.traces[i]
+		nodes, cores := x.e.Machine.Nodes, x.e.Machine.Cores
+		if nodes == 0 {
+			size, err := sim.ClusterSpec{}.Resolve(t.Tab.Info(), t.Tab.Nodes())
+			if err != nil {
+				return x.e.Wrong("machine", "%v: or give machine: {nodes: N}", err)
+			}
+			nodes = size.Procs // 0 with a table of nodes
+		}
+		c, err := profiles.PlainCluster(nodes, cores)
+		if err != nil {
+			return err
+		}
+		x.base = append(x.base, c)
+	}
+	return nil
+}
+
+func (x *expander) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(x.dir, p)
+}
+
+// profile reads a profile by name, or by a path from the folder of the file.
+func (x *expander) profile(key, name string) (*profiles.Profile, error) {
+	if name == "" {
+		return nil, nil
+	}
+	at := name
+	if !slices.Contains(profiles.Names(), name) && strings.ContainsAny(name, `./\`) {
+		at = x.path(name)
+	}
+	p, err := profiles.Load(at)
+	var wrong *profiles.Error
+	switch {
+	case errors.As(err, &wrong):
+		return nil, err
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, x.e.Wrong(key, "there is no file %s: want a profile of the program (orrery profiles list), or a path from the folder of this file", at)
+	case err != nil:
+		return nil, x.e.Wrong(key, "%v", err)
+	}
+	return &p, nil
+}
+
+// candidate is a point before it is tried on the clusters.
+type candidate struct {
+	key     string // of the file, for errors
+	name    string
+	profile string
+	set     []profiles.Assignment
+	where   []string // key of the file for each of set
+	values  map[string]string
+	numbers map[string]float64
+}
+
+// points makes every point of the design.
+func (x *expander) points() error {
+	if len(x.traces) == 0 {
+		return x.e.Wrong("traces", "none is at hand")
+	}
+	names := x.e.Profiles
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	if x.e.Design == "listed" {
+		return x.listed(names)
+	}
+	variants, err := x.settings()
+	if err != nil {
+		return err
+	}
+	if len(names) > 1 {
+		x.plan.Parameters = slices.Insert(x.plan.Parameters, 0, Parameter{Name: "profile"})
+	}
+	for i, name := range names {
+		for _, c := range variants {
+			c.profile = name
+			if c.key = fmt.Sprintf("profiles[%d]", i); name == "" {
+				c.key = "profiles"
+			}
+			if len(c.set) == 0 {
+				c.name = name
+			}
+			if err := x.point(&c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// listed makes the points of a list. Their parameters are all paths that any of
+// them sets.
+func (x *expander) listed(names []string) error {
+	var all []candidate
+	for i, l := range x.e.Listed {
+		c := candidate{key: fmt.Sprintf("listed[%d]", i), name: l.Name, values: map[string]string{}, numbers: map[string]float64{}}
+		for j, text := range l.Set {
+			a, err := profiles.ParseAssignment(text)
+			if err != nil {
+				return err // the file has been checked
+			}
+			c.set, c.where = append(c.set, a), append(c.where, fmt.Sprintf("%s.set[%d]", c.key, j))
+			c.values[a.Path] = a.Value
+			if !slices.ContainsFunc(x.plan.Parameters, func(p Parameter) bool { return p.Name == a.Path }) {
+				p, err := x.parameter(c.where[j], a.Path)
+				if err != nil {
+					return err
+				}
+				x.plan.Parameters = append(x.plan.Parameters, p)
+			}
+			c.numbers[a.Path] = x.number(a)
+		}
+		use := names
+		if l.Profile != "" {
+			use = []string{l.Profile}
+		}
+		for _, name := range use {
+			c.profile = name
+			all = append(all, c)
+		}
+	}
+	x.plan.Parameters = slices.Insert(x.plan.Parameters, 0, Parameter{Name: "profile"})
+	for i := range all {
+		if err := x.point(&all[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number is the value of an assignment as a number, 0 where it is none.
+func (x *expander) number(a profiles.Assignment) float64 {
+	s, err := x.base[0].Setting(a.Path)
+	if err != nil {
+		return 0
+	}
+	n, err := s.Number(a.Value)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (x *expander) parameter(key, path string) (Parameter, error) {
+	s, err := x.base[0].Setting(path)
+	if err != nil {
+		return Parameter{}, x.e.Wrong(key, "%v", err)
+	}
+	numeric, whole := s.Numeric()
+	unit := s.Unit
+	if s.Kind == "span" {
+		unit = "s"
+	}
+	return Parameter{Name: path, Numeric: numeric, Whole: whole, Unit: unit}, nil
+}
+
+// point tries a candidate on the cluster of each trace, and keeps it unless there
+// is one that is alike.
+func (x *expander) point(c *candidate) error {
+	p, err := x.profile(c.key, c.profile)
+	if err != nil {
+		return err
+	}
+	out := Point{Name: c.name}
+	sum := sha256.New()
+	for i := range x.traces {
+		if i > 0 && x.base[i] == x.base[0] {
+			out.cluster = append(out.cluster, out.cluster[0])
+			continue
+		}
+		with := x.base[i]
+		if p != nil {
+			if with, err = with.WithProfile("", *p); err != nil {
+				return x.e.Wrong(c.key, "%v", err)
+			}
+		}
+		made, idle, err := with.WithApplying(c.set)
+		if err != nil {
+			return x.wrong(c, err)
+		}
+		if len(idle) > 0 && x.e.Inapplicable == "refuse" {
+			return x.wrong(c, fmt.Errorf("%w; or say inapplicable: ignore", &profiles.Error{Problems: idle}))
+		}
+		for _, problem := range idle {
+			delete(c.values, problem.Key)
+		}
+		out.cluster = append(out.cluster, made)
+		sum.Write(made.JSON())
+		sum.Write([]byte{'\n'})
+	}
+	out.ID = hex.EncodeToString(sum.Sum(nil))[:10]
+	if x.seen == nil {
+		x.seen = map[string]bool{}
+	}
+	if x.seen[out.ID] {
+		x.plan.Merged++
+		return nil
+	}
+	x.seen[out.ID] = true
+	for _, q := range x.plan.Parameters {
+		value := c.values[q.Name]
+		if q.Name == "profile" {
+			value = c.profile
+			if value == "" {
+				value = "as the cluster file has it"
+			}
+		}
+		n := 0.0
+		if value != "" {
+			n = c.numbers[q.Name]
+		}
+		out.Values, out.At = append(out.Values, value), append(out.At, n)
+	}
+	x.plan.Points = append(x.plan.Points, out)
+	return nil
+}
+
+// wrong is an error about the settings of a point, told where the first setting
+// that it names stands in the file.
+func (x *expander) wrong(c *candidate, err error) error {
+	var found *profiles.Error
+	key := c.key
+	if errors.As(err, &found) && len(found.Problems) > 0 {
+		for i, a := range c.set {
+			if k := found.Problems[0].Key; k == a.Path || strings.HasSuffix(k, ".profile."+a.Path) {
+				key = c.where[i]
+			}
+		}
+	}
+	var texts []string
+	for _, a := range c.set {
+		texts = append(texts, a.String())
+	}
+	at := ""
+	if len(texts) > 0 {
+		at = " (in the point " + strings.Join(texts, ", ") + ")"
+	}
+	return x.e.Wrong(key, "%v%s", err, at)
+}

@@ -1,0 +1,120 @@
+// Package experiment turns an experiment, as its file describes it, into the
+// tasks of a study, and their results into rows: which points there are, on which
+// scenarios, which task is which, and what came of each point. It must not know
+// who computes the tasks, where the study lies, or how rows are shown.
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"orrery/profiles"
+	"orrery/sim/task"
+)
+
+// Schema is the version of Plan as JSON.
+const Schema = 1
+
+// Plan is what an experiment came to: points, scenarios, and the task of each
+// pair. It is kept with the study, for the specs alone do not say which values
+// were whose.
+type Plan struct {
+	Schema      int          `json:"schema"`
+	Name        string       `json:"name"`
+	Description string       `json:"description,omitempty"`
+	File        string       `json:"experiment"` // its YAML, every key that applies
+	Traces      []TraceRef   `json:"traces"`
+	Parameters  []Parameter  `json:"parameters"`
+	Objectives  []Goal       `json:"objectives"`
+	Constraints []Constraint `json:"constraints,omitempty"`
+	Show        []string     `json:"show,omitempty"`
+	Scenarios   []Scenario   `json:"scenarios"`
+	Points      []Point      `json:"points"`
+	Merged      int          `json:"merged,omitempty"` // points left out for being like another
+}
+
+// TraceRef names a trace of a plan.
+type TraceRef struct {
+	Name string `json:"name"`
+	Hash string `json:"hash"` // of its content
+	Jobs int64  `json:"jobs"`
+}
+
+// Parameter is a setting in which points differ.
+type Parameter struct {
+	Name    string  `json:"name"`
+	Numeric bool    `json:"numeric,omitempty"`
+	Whole   bool    `json:"whole,omitempty"`
+	Weight  bool    `json:"weight,omitempty"` // one of several that sum to 1
+	Unit    string  `json:"unit,omitempty"`
+	Low     float64 `json:"low,omitempty"` // of a sample
+	High    float64 `json:"high,omitempty"`
+	Log     bool    `json:"log,omitempty"`
+}
+
+// Goal is an objective; see profiles.Objective.
+type Goal struct {
+	Metric   string `json:"metric"`
+	Window   string `json:"window"`
+	Maximise bool   `json:"maximise,omitempty"`
+}
+
+// Constraint bounds a metric; see profiles.Constraint.
+type Constraint struct {
+	Metric  string   `json:"metric"`
+	Window  string   `json:"window"`
+	AtMost  *float64 `json:"at_most,omitempty"`
+	AtLeast *float64 `json:"at_least,omitempty"`
+}
+
+// Scenario is what every point is tried on.
+type Scenario struct {
+	Trace  int          `json:"trace"` // in Plan.Traces
+	Name   string       `json:"name"`
+	Window *task.Window `json:"window,omitempty"`
+	Shake  *task.Shake  `json:"shake,omitempty"`
+}
+
+// Point is a profile with settings.
+type Point struct {
+	ID     string    `json:"id"`
+	Name   string    `json:"name,omitempty"`
+	Values []string  `json:"values"`  // by parameter, in the spelling of the files; "" where it does not apply
+	At     []float64 `json:"numbers"` // the same as numbers, 0 where it is none
+	Tasks  []string  `json:"tasks"`   // by scenario: ids
+
+	cluster []*profiles.Cluster // by trace
+}
+
+// JSON is the plan as it is kept.
+func (p *Plan) JSON() []byte {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // numbers are finite, the rest are words
+	}
+	return append(b, '\n')
+}
+
+// ParsePlan reads what JSON wrote.
+func ParsePlan(b []byte) (*Plan, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	p := new(Plan)
+	if err := d.Decode(p); err != nil {
+		return nil, fmt.Errorf("reading the plan of a study: %w", err)
+	}
+	if p.Schema != Schema {
+		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d: sweep the experiment again with this program", p.Schema, Schema)
+	}
+	for i := range p.Points {
+		if q := &p.Points[i]; len(q.Tasks) != len(p.Scenarios) || len(q.Values) != len(p.Parameters) || len(q.At) != len(q.Values) {
+			return nil, fmt.Errorf("reading the plan of a study: point %s has %d tasks and %d values, want %d and %d: sweep the experiment again",
+				q.ID, len(q.Tasks), len(q.Values), len(p.Scenarios), len(p.Parameters))
+		}
+	}
+	return p, nil
+}
+
+// Size is the number of pairs of a point and a scenario.
+func (p *Plan) Size() int { return len(p.Points) * len(p.Scenarios) }

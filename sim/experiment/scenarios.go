@@ -1,0 +1,191 @@
+package experiment
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/sim/metric"
+	"orrery/sim/task"
+)
+
+// scenarios makes every trace with every window of it, and every shake of that.
+func (x *expander) scenarios() error {
+	for i := range x.traces {
+		t := &x.traces[i]
+		x.plan.Traces = append(x.plan.Traces, TraceRef{t.Name, t.Hash, t.Jobs})
+		windows, err := x.windows(t)
+		if err != nil {
+			return err
+		}
+		for _, w := range windows {
+			for _, s := range x.shakes() {
+				sc := Scenario{Trace: i, Window: w.at, Shake: s}
+				var names []string
+				if len(x.traces) > 1 {
+					names = append(names, t.Name)
+				}
+				if w.name != "" {
+					names = append(names, w.name)
+				}
+				if s != nil {
+					names = append(names, fmt.Sprintf("seed %d", s.Seed))
+				}
+				if sc.Name = strings.Join(names, ", "); sc.Name == "" {
+					sc.Name = t.Name
+				}
+				x.plan.Scenarios = append(x.plan.Scenarios, sc)
+			}
+		}
+	}
+	return nil
+}
+
+type namedWindow struct {
+	name string
+	at   *task.Window
+}
+
+// windows are those of one trace; one without bounds where none is asked for.
+func (x *expander) windows(t *Trace) (out []namedWindow, err error) {
+	if len(x.e.Windows) == 0 {
+		return []namedWindow{{}}, nil
+	}
+	for i, w := range x.e.Windows {
+		at := []task.Window{{Begin: model.Time(w.Begin), End: model.Time(w.Begin).Add(w.Length), Warm: w.Warm}}
+		if w.Count > 0 {
+			spans, err := t.Set.Spans(w.Length, int(w.Count))
+			if err != nil {
+				return nil, x.e.Wrong(fmt.Sprintf("windows[%d]", i), "%s: %v", t.Name, err)
+			}
+			at = at[:0]
+			for _, s := range spans {
+				at = append(at, task.Window{Begin: s.Begin, End: s.End, Warm: w.Warm})
+			}
+		}
+		for j := range at {
+			name := w.Name
+			switch {
+			case name == "":
+				name = fmt.Sprintf("w%d", len(out)+1)
+			case len(at) > 1:
+				name = fmt.Sprintf("%s-%d", name, j+1)
+			}
+			out = append(out, namedWindow{name, &at[j]})
+		}
+	}
+	return out, nil
+}
+
+func (x *expander) shakes() []*task.Shake {
+	var out []*task.Shake
+	if x.e.Shake.Unshaken {
+		out = append(out, nil)
+	}
+	for _, seed := range x.e.Shake.Seeds {
+		out = append(out, &task.Shake{By: x.e.Shake.By, Seed: uint64(seed)})
+	}
+	return out
+}
+
+// goals checks the names of metrics, and sets what is shown where nothing is
+// asked for.
+func (x *expander) goals() error {
+	known := map[string]bool{}
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		known[d.Name] = true
+	}
+	check := func(key, name string) error {
+		if known[name] {
+			return nil
+		}
+		return x.e.Wrong(key, "there is no metric %q: see orrery help metrics", name)
+	}
+	for i, o := range x.e.Objectives {
+		if err := check(fmt.Sprintf("objectives[%d].metric", i), o.Metric); err != nil {
+			return err
+		}
+		x.plan.Objectives = append(x.plan.Objectives, Goal{o.Metric, o.Window, o.Direction == "maximise"})
+	}
+	for i, c := range x.e.Constraints {
+		if err := check(fmt.Sprintf("constraints[%d].metric", i), c.Metric); err != nil {
+			return err
+		}
+		x.plan.Constraints = append(x.plan.Constraints, Constraint{c.Metric, c.Window, c.AtMost, c.AtLeast})
+	}
+	for i, name := range x.e.Show {
+		if err := check(fmt.Sprintf("show[%d]", i), name); err != nil {
+			return err
+		}
+	}
+	if len(x.plan.Objectives) == 0 {
+		x.plan.Objectives = []Goal{{"wait_mean", metric.Steady, false}, {"bounded_slowdown_mean", metric.Steady, false}, {"utilisation", metric.Steady, true}}
+	}
+	return nil
+}
+
+// spec is how tasks are replayed, but for the site.
+func specOf(r *profiles.Replay) sim.Spec {
+	s := sim.DefaultSpec()
+	s.Overrun, s.MissingRequest, s.Infeasible = r.Overrun, r.MissingRequest, r.Infeasible
+	if r.MissingRequest == "default" {
+		s.DefaultRequest = r.DefaultRequest
+	}
+	s.Warmup, s.Cooldown, s.Seed = r.Warmup, r.Cooldown, uint64(r.Seed)
+	return s
+}
+
+// tasks are those of all scenarios of all points, scenarios outermost, so that
+// workers which take them in order replay the same trace for long. The first
+// scenario of each point is held against the trace: what no replay would take is
+// refused here.
+func (x *expander) tasks() ([]task.Task, error) {
+	base := specOf(&x.e.Replay)
+	points := x.plan.Points
+	sites := make([][]json.RawMessage, len(points)) // by trace
+	for i := range points {
+		points[i].Tasks = make([]string, len(x.plan.Scenarios))
+		for j, c := range points[i].cluster {
+			if j > 0 && c == points[i].cluster[0] {
+				sites[i] = append(sites[i], sites[i][0])
+				continue
+			}
+			spec := base
+			spec.Site = c.JSON()
+			bound, err := spec.Bind(x.traces[j].Tab)
+			if err != nil {
+				return nil, fmt.Errorf("point %s on %s: %w", points[i].Label(x.plan), x.traces[j].Name, err)
+			}
+			sites[i] = append(sites[i], bound.Site)
+		}
+	}
+	var out []task.Task
+	for s, sc := range x.plan.Scenarios {
+		for i := range points {
+			spec := base
+			spec.Trace, spec.Site = x.traces[sc.Trace].Hash, sites[i][sc.Trace]
+			t := task.Task{Spec: spec, Window: sc.Window, Shake: sc.Shake}
+			out = append(out, t)
+			points[i].Tasks[s] = t.ID()
+		}
+	}
+	return out, nil
+}
+
+// Label is a point in words.
+func (p *Point) Label(plan *Plan) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	var words []string
+	for i, v := range p.Values {
+		if v != "" {
+			words = append(words, plan.Parameters[i].Name+"="+v)
+		}
+	}
+	return strings.Join(words, " ")
+}
