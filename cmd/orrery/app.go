@@ -105,7 +105,7 @@ program. Then name a log of your own.`,
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.doctorCommand(), m.versionCommand(),
+		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.gateCommand(), m.doctorCommand(), m.versionCommand(),
 		m.sweepCommand(), m.studyCommand(), m.workerCommand(),
 	)
 	root.AddCommand(m.topics()...)

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports/table"
+	"orrery/sim/gate"
+)
+
+// builtinGate is the word for the gate that is part of the program.
+const builtinGate = "builtin"
+
+// gateVerb holds the flags of gate.
+type gateVerb struct {
+	m        *Main
+	print    *printer
+	workers  int
+	junit    string
+	markdown string
+	baseline string
+	update   bool
+	by       gate.Provenance
+	write    string
+	quiet    bool
+	opener   transformVerb // of traces
+}
+
+func (m *Main) gateCommand() *cobra.Command {
+	v := &gateVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "gate FILE | gate " + builtinGate,
+		Short: "Check that a change makes no schedule worse",
+		Long: `Replay the runs of a gate file and check what it asks for: the same schedule as
+the stored baseline (exact), metrics within a tolerance of it (banded), a run not
+worse than another over windows, with a one-sided bound (paired), the work that a
+run costs in things that can be counted (counted), and assertions: limits of
+metrics (bound), shares of tenants (balance), a queue that does not grow without end
+(steady), work that is left alone (thrash). docs/GATE-FORMAT.md has every key.
+
+The word ` + builtinGate + ` stands for the gate that is part of the program: six situations that
+a scheduler has to master, on generated workloads. --write copies its files into a
+directory, to be changed; then nothing is run.
+
+--update-baseline stores what the runs come to, with the reason, beside the gate
+file or in --baseline. Runs that come out as before keep their old reason. The
+outcome does not depend on --workers.
+
+Exit codes: 0 all checks hold, 1 failed, 2 usage (a gate file that is wrong too), 3
+bad input, 4 a regression, 5 no regression, but the evidence does not suffice, 130
+interrupted.`,
+		Example: `  orrery gate builtin
+  orrery gate builtin --write mygate
+  orrery gate mygate/gate.yaml --update-baseline --reason "the first baseline" --by ci
+  orrery gate mygate/gate.yaml --junit gate.xml --markdown gate.md -o json`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE:              v.run,
+	}
+	f := cmd.Flags()
+	f.IntVar(&v.workers, "workers", runtime.GOMAXPROCS(0), "`N` replays at a time")
+	f.StringVar(&v.junit, "junit", "", "`FILE` to write as JUnit XML too")
+	f.StringVar(&v.markdown, "markdown", "", "`FILE` to write as a comment for a pull request too")
+	f.StringVar(&v.baseline, "baseline", "", "`FILE` of the baseline, instead of the one that the gate file names")
+	f.BoolVar(&v.update, "update-baseline", false, "store what the runs come to as the baseline, with --reason")
+	f.StringVar(&v.by.Reason, "reason", "", "`TEXT` that says why the baseline changes; it is stored")
+	f.StringVar(&v.by.By, "by", "", "`NAME` of who changes the baseline; without it the user of git, or of the system")
+	f.StringVar(&v.write, "write", "", "directory `DIR` to copy the files of the gate of the program into")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and no table when all checks hold")
+	v.print = m.printFlag(cmd, "o")
+	onlyOnce(f)
+	return cmd
+}
+
+func (v *gateVerb) run(cmd *cobra.Command, args []string) error {
+	if err := v.check(args[0]); err != nil {
+		return err
+	}
+	if v.write != "" {
+		return v.copyOut()
+	}
+	g, files, err := v.open(args[0])
+	if err != nil {
+		return err
+	}
+	v.opener = transformVerb{m: v.m, quiet: true}
+	defer v.opener.close()
+	path := v.baselinePath(args[0], g)
+	before, err := v.stored(path, g)
+	if err != nil {
+		return err
+	}
+	bar := v.m.progress("replaying", "runs", v.quiet)
+	evidence, err := gate.Run(cmd.Context(), g, files, gate.Options{Workers: v.workers, Progress: func(done, all int) {
+		bar.draw(int64(done), int64(all), "")
+	}})
+	bar.done()
+	if err != nil {
+		return wrongFile(err)
+	}
+	if v.update {
+		if before, err = v.store(cmd.Context(), path, evidence, before); err != nil {
+			return err
+		}
+	}
+	report, err := evidence.Judge(before)
+	if err != nil {
+		return wrongFile(err)
+	}
+	if err := v.show(report); err != nil {
+		return err
+	}
+	return verdictOf(report)
+}
+
+// check refuses flags that do not apply to each other.
+func (v *gateVerb) check(file string) error {
+	switch {
+	case v.workers < 1:
+		return usagef("--workers is %d: want at least 1", v.workers)
+	case v.update && strings.TrimSpace(v.by.Reason) == "":
+		return usagef("--update-baseline needs --reason TEXT: it is stored, for those who wonder later")
+	case !v.update && v.by.Reason != "":
+		return usagef("--reason goes with --update-baseline")
+	case !v.update && v.by.By != "":
+		return usagef("--by goes with --update-baseline")
+	case v.write != "" && file != builtinGate:
+		return usagef("--write copies the gate of the program: name it, gate %s --write %s", builtinGate, v.write)
+	case v.update && file == builtinGate && v.baseline == "":
+		return usagef("the gate of the program has no baseline: name one with --baseline FILE, or copy its files with --write DIR")
+	}
+	return nil
+}
+
+// open reads the gate file.
+func (v *gateVerb) open(file string) (*profiles.Gate, gate.Files, error) {
+	if file == builtinGate {
+		text, err := fs.ReadFile(gate.Builtin(), gate.BuiltinFile)
+		if err != nil {
+			return nil, nil, err
+		}
+		g, err := profiles.ParseGate(gate.BuiltinFile, text)
+		return g, ownFiles{}, err
+	}
+	g, err := profiles.LoadGate(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, input(fmt.Errorf("%s: there is no such file: name a gate file, or the word %s", file, builtinGate))
+	}
+	if err != nil {
+		return nil, nil, wrongFile(err)
+	}
+	return g, &besideFiles{filepath.Dir(file), &v.opener}, nil
+}
+
+// wrongFile marks errors about a gate file, or one that it names.
+func wrongFile(err error) error {
+	var wrong *profiles.Error
+	if errors.As(err, &wrong) && exitCode(err) == exitFailed {
+		return &codedError{exitUsage, err}
+	}
+	return err
+}
+
+// baselinePath is where the baseline is stored, "" for nowhere.
+func (v *gateVerb) baselinePath(file string, g *profiles.Gate) string {
+	switch {
+	case v.baseline != "":
+		return v.baseline
+	case file == builtinGate:
+		return ""
+	case g.Baseline != "":
+		return beside(filepath.Dir(file), g.Baseline)
+	}
+	return strings.TrimSuffix(file, filepath.Ext(file)) + ".baseline.json"
+}
+
+// stored reads the baseline; nil where there is none.
+func (v *gateVerb) stored(path string, g *profiles.Gate) (*gate.Baseline, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if gate.NeedsBaseline(g) && !v.update && !v.quiet {
+			v.m.say("orrery: there is no baseline %s: make it with --update-baseline --reason TEXT", path)
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, input(err)
+	}
+	b, err := gate.ParseBaseline(text)
+	if err != nil {
+		return nil, input(fmt.Errorf("%s: %w", path, err))
+	}
+	return b, nil
+}
+
+// store writes a new baseline, whole or not at all.
+func (v *gateVerb) store(ctx context.Context, path string, e *gate.Evidence, before *gate.Baseline) (*gate.Baseline, error) {
+	after, changed, err := e.Update(before, v.m.provenance(ctx, v.by, filepath.Dir(path)))
+	if err != nil {
+		return nil, wrongFile(err)
+	}
+	if len(changed) == 0 && before != nil && len(before.Runs) == len(after.Runs) {
+		v.remark("the baseline %s is unchanged", path)
+		return after, nil
+	}
+	err = v.m.create(path, func(w io.Writer) error {
+		_, err := w.Write(after.JSON())
+		return err
+	})
+	if err == nil {
+		v.remark("wrote the baseline %s; changed runs: %s", path, or(strings.Join(changed, ", "), "none, but some are gone"))
+	}
+	return after, err
+}
+
+func (v *gateVerb) remark(format string, args ...any) {
+	if !v.quiet {
+		v.m.say("orrery: "+format, args...)
+	}
+}
+
+// show prints the report, and writes its files.
+func (v *gateVerb) show(r *gate.Report) error {
+	for _, file := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{{v.junit, r.WriteJUnit}, {v.markdown, r.WriteMarkdown}} {
+		if file.path == "" {
+			continue
+		}
+		if err := v.m.create(file.path, file.write); err != nil {
+			return err
+		}
+	}
+	switch {
+	case v.print.json():
+		return v.print.document(r)
+	case v.quiet && r.Verdict == gate.Holds:
+		return nil
+	}
+	tone := map[gate.Verdict]table.Tone{gate.Holds: table.Good, gate.Regression: table.Bad, gate.Undecided: table.Faint}
+	t := table.New("kind", "check", "verdict", "found", "want", "why")
+	for _, f := range r.Checks {
+		why := f.Why
+		if f.Verdict == gate.Holds {
+			why = ""
+		}
+		t.Row(f.Kind, f.Check, table.Cell{Text: string(f.Verdict), JSON: string(f.Verdict), Tone: tone[f.Verdict]}, f.Found, f.Want, why)
+	}
+	return v.print.table(t)
+}
+
+// verdictOf is the exit code of a report.
+func verdictOf(r *gate.Report) error {
+	switch r.Verdict {
+	case gate.Regression:
+		return &codedError{exitMismatch, fmt.Errorf("%d of %d checks found a regression", r.Count(gate.Regression), len(r.Checks))}
+	case gate.Undecided:
+		return &codedError{exitEvidence, fmt.Errorf("the evidence does not suffice for %d of %d checks", r.Count(gate.Undecided), len(r.Checks))}
+	}
+	return nil
+}

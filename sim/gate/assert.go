@@ -1,0 +1,205 @@
+package gate
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"orrery/profiles"
+	"orrery/sim/metric"
+)
+
+func abs(x float64) float64 { return math.Abs(x) }
+
+// figure is a number for people: six digits, whole numbers whole.
+func figure(x float64) string {
+	if x == math.Trunc(x) && abs(x) < 1e15 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 6, 64)
+}
+
+func text(v *float64) string {
+	if v == nil {
+		return "undefined"
+	}
+	return figure(*v)
+}
+
+// limits asserts that a number lies within limits in every replay; nil is none.
+type limits struct {
+	of              profiles.Measure
+	number          func(x *outcome) (number, error) // instead of of
+	atLeast, atMost *float64
+	jobs            int64
+}
+
+func (l *limits) want() string {
+	var parts []string
+	if l.atLeast != nil {
+		parts = append(parts, "at least "+figure(*l.atLeast))
+	}
+	if l.atMost != nil {
+		parts = append(parts, "at most "+figure(*l.atMost))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// assert holds all replays against limits, and tells of the one that is nearest
+// to them or furthest beyond.
+func (e *Evidence) assert(run string, l limits) (f Finding, err error) {
+	f.Verdict, f.Want = Holds, l.want()
+	margin := math.Inf(1)
+	for _, x := range e.of(run) {
+		n, err := l.numberOf(x)
+		if err != nil {
+			return f, err
+		}
+		if n.v == nil || n.jobs < l.jobs {
+			f.Verdict = worst(f.Verdict, Undecided)
+			if f.Why == "" {
+				f.Why = place(x) + ": " + lacking(n, l.jobs)
+			}
+			if f.Found == "" {
+				f.Found = text(n.v)
+			}
+			continue
+		}
+		room := l.room(*n.v)
+		if room < 0 && f.Verdict != Regression {
+			f.Verdict, f.Why, margin = Regression, "", math.Inf(1)
+		}
+		if room < margin {
+			margin, f.Value, f.Found = room, n.v, figure(*n.v)
+			if f.Verdict == Regression {
+				f.Why = place(x)
+			}
+		}
+	}
+	if f.Limit = l.atMost; l.atMost == nil || l.atLeast != nil && f.Value != nil && *f.Value < *l.atLeast {
+		f.Limit = l.atLeast
+	}
+	return f, nil
+}
+
+func (l *limits) numberOf(x *outcome) (number, error) {
+	if l.number != nil {
+		return l.number(x)
+	}
+	return x.numberOf(&l.of)
+}
+
+// room is how far a value is from the nearer limit; below 0 it is beyond.
+func (l *limits) room(v float64) float64 {
+	room := math.Inf(1)
+	if l.atLeast != nil {
+		room = min(room, v-*l.atLeast)
+	}
+	if l.atMost != nil {
+		room = min(room, *l.atMost-v)
+	}
+	return room
+}
+
+// lacking says what a number lacks to be judged.
+func lacking(n number, jobs int64) string {
+	if n.v != nil {
+		return strconv.FormatInt(n.jobs, 10) + " jobs, want " + strconv.FormatInt(jobs, 10)
+	}
+	if n.note == "" {
+		return "it is undefined"
+	}
+	return n.note
+}
+
+func (e *Evidence) bound(c *profiles.GateBound, f Finding) (Finding, error) {
+	found, err := e.assert(c.Run, limits{of: c.Of, atLeast: c.AtLeast, atMost: c.AtMost, jobs: c.Jobs})
+	found.Kind, found.Metric = f.Kind, nameOf(&c.Of)
+	found.name(c.Name, c.Run, label(&c.Of))
+	return found, err
+}
+
+// several makes one finding of assertions that belong together.
+func (e *Evidence) several(f Finding, parts []assertion) (Finding, error) {
+	var found, want, why []string
+	for i := range parts {
+		p := &parts[i]
+		one, err := e.assert(f.Run, p.limits)
+		if err != nil {
+			return f, err
+		}
+		f.Verdict = worst(f.Verdict, one.Verdict)
+		found, want = append(found, p.word+" "+one.Found), append(want, p.word+" "+one.Want)
+		if one.Verdict != Holds {
+			why = append(why, p.word+": "+string(one.Verdict)+", "+one.Why)
+		}
+		if len(parts) == 1 {
+			f.Value, f.Limit = one.Value, one.Limit
+		}
+	}
+	f.Found, f.Want, f.Why = strings.Join(found, ", "), strings.Join(want, ", "), strings.Join(why, "; ")
+	return f, nil
+}
+
+// assertion is one of several assertions.
+type assertion struct {
+	word string
+	limits
+}
+
+func (e *Evidence) balance(c *profiles.GateBalance, f Finding) (Finding, error) {
+	f.name(c.Name, c.Run, "balance of tenants")
+	var parts []assertion
+	of := func(metric string) profiles.Measure { return profiles.Measure{Metric: metric, Over: c.Over, By: "run"} }
+	if c.Within != nil {
+		parts = append(parts, assertion{"deviation", limits{of: of("share_deviation_max"), atMost: c.Within, jobs: 1}})
+	}
+	if c.Jain != nil {
+		parts = append(parts, assertion{"Jain index", limits{of: of("jain_share"), atLeast: c.Jain, jobs: 1}})
+	}
+	return e.several(f, parts)
+}
+
+func (e *Evidence) thrash(c *profiles.GateThrash, f Finding) (Finding, error) {
+	f.name(c.Name, c.Run, "no thrash")
+	var parts []assertion
+	of := func(metric string) profiles.Measure { return profiles.Measure{Metric: metric, Over: "all", By: "run"} }
+	if c.PerJob != nil {
+		parts = append(parts, assertion{"preemptions per job", limits{of: of("preemptions_per_job"), atMost: c.PerJob}})
+	}
+	if c.OfOne != nil {
+		parts = append(parts, assertion{"preemptions of one job", limits{of: of("preemptions_of_one"), atMost: c.OfOne}})
+	}
+	if c.Flaps != nil {
+		flaps := func(x *outcome) (number, error) { return x.own.flapping(c.Soon), nil }
+		parts = append(parts, assertion{"flaps", limits{number: flaps, atMost: c.Flaps}})
+	}
+	return e.several(f, parts)
+}
+
+// steady asserts the verdict on the queue.
+func (e *Evidence) steady(c *profiles.GateSteady, f Finding) Finding {
+	f.name(c.Name, c.Run, "steady queue")
+	f.Found, f.Want = string(metric.Stable), string(metric.Stable)
+	if c.Backlog {
+		f.Want += " or " + string(metric.Backlogged)
+	}
+	for _, x := range e.of(c.Run) {
+		v := Regression
+		switch queue := metric.Verdict(x.Verdict); {
+		case queue == metric.Stable:
+			continue
+		case queue == metric.Backlogged && c.Backlog:
+			if f.Verdict == Holds {
+				f.Found = x.Verdict
+			}
+			continue
+		case queue == metric.Unknown:
+			v = Undecided
+		}
+		if both := worst(f.Verdict, v); both != f.Verdict {
+			f.Verdict, f.Found, f.Why = both, x.Verdict, place(x)
+		}
+	}
+	return f
+}

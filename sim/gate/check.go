@@ -1,0 +1,245 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"orrery/profiles"
+	"orrery/sim"
+	"orrery/sim/metric"
+)
+
+// checks makes all checks, kind by kind in the order of the file.
+func (e *Evidence) checks(base *Baseline) ([]Finding, error) {
+	g := e.gate
+	var out []Finding
+	add := func(f Finding, err error) error {
+		out = append(out, f)
+		return err
+	}
+	steps := []struct {
+		kind string
+		n    int
+		do   func(i int, f Finding) (Finding, error)
+	}{
+		{Exact, len(g.Exact), func(i int, f Finding) (Finding, error) { return e.exact(&g.Exact[i], base, f), nil }},
+		{Banded, len(g.Banded), func(i int, f Finding) (Finding, error) { return e.banded(&g.Banded[i], base, f) }},
+		{Paired, len(g.Paired), func(i int, f Finding) (Finding, error) { return e.paired(&g.Paired[i], base, f) }},
+		{Counted, len(g.Counted), func(i int, f Finding) (Finding, error) { return e.counted(&g.Counted[i], base, f), nil }},
+		{Bound, len(g.Bound), func(i int, f Finding) (Finding, error) { return e.bound(&g.Bound[i], f) }},
+		{Balance, len(g.Balance), func(i int, f Finding) (Finding, error) { return e.balance(&g.Balance[i], f) }},
+		{Steady, len(g.Steady), func(i int, f Finding) (Finding, error) { return e.steady(&g.Steady[i], f), nil }},
+		{Thrash, len(g.Thrash), func(i int, f Finding) (Finding, error) { return e.thrash(&g.Thrash[i], f) }},
+	}
+	for _, s := range steps {
+		for i := range s.n {
+			if err := add(s.do(i, Finding{Kind: s.kind, Verdict: Holds})); err != nil {
+				return nil, g.Wrong(fmt.Sprintf("%s[%d]", s.kind, i), "%v", err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// name sets what a finding is called.
+func (f *Finding) name(given, run, made string) {
+	f.Run, f.Check = run, given
+	if given == "" {
+		f.Check = run + ": " + made
+	}
+}
+
+// noBaseline ends a check against something that was not stored.
+func (f *Finding) noBaseline(what string) Finding {
+	f.Verdict, f.Found, f.Why = Undecided, "nothing stored", "the baseline has no "+what+": make it with --update-baseline"
+	return *f
+}
+
+// number notes a value that was found and the one it is held against.
+func (f *Finding) number(value, limit float64) { f.Value, f.Limit = &value, &limit }
+
+// exact holds fingerprints against the baseline.
+func (e *Evidence) exact(c *profiles.GateExact, base *Baseline, f Finding) Finding {
+	f.name(c.Name, c.Run, "same schedule")
+	stored, all := base.find(c.Run), e.of(c.Run)
+	if stored == nil {
+		f.Want = "the fingerprint of the baseline"
+		return f.noBaseline("run " + c.Run)
+	}
+	f.Baseline = &stored.Provenance
+	same := 0
+	var differ *outcome
+	var was *BaselineReplay
+	for _, x := range all {
+		b := stored.replay(x.Window, x.Seed)
+		switch {
+		case b != nil && b.Fingerprint == x.Fingerprint:
+			same++
+		case differ == nil:
+			differ, was = x, b
+		}
+	}
+	f.Found, f.Want = fmt.Sprintf("%d of %d fingerprints", same, len(all)), fmt.Sprintf("%d of %d", len(all), len(all))
+	switch {
+	case differ == nil:
+	case was == nil:
+		f.Verdict, f.Why = Undecided, fmt.Sprintf("the baseline has no %s: make it with --update-baseline", place(differ))
+	case was.Jobs != differ.Jobs:
+		f.Verdict, f.Why = Undecided, otherJobs(differ)
+	default:
+		f.Verdict, f.Why = Regression, fmt.Sprintf("%s: the schedule differs: fingerprint %s, was %s%s", place(differ), short(differ.Fingerprint), short(was.Fingerprint), settings(was, differ))
+	}
+	return f
+}
+
+// settings says whether the settings are others too.
+func settings(was *BaselineReplay, x *outcome) string {
+	if was.Task == x.Task {
+		return " under the same settings"
+	}
+	return fmt.Sprintf("; so do the settings: spec %s, was %s", short(x.Spec), short(was.Spec))
+}
+
+// otherJobs says that what was stored met other jobs.
+func otherJobs(x *outcome) string {
+	return place(x) + ": the baseline met other jobs (trace, window or shaking): make it anew with --update-baseline"
+}
+
+func place(x *outcome) string { return fmt.Sprintf("window %d, seed %d", x.Window, x.Seed) }
+
+func short(hash string) string { return hash[:min(len(hash), 12)] }
+
+// banded holds the mean of a metric over all replays against the baseline.
+func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Finding, error) {
+	f.name(c.Name, c.Run, label(&c.Of))
+	f.Metric = nameOf(&c.Of)
+	stored := base.find(c.Run)
+	if stored != nil {
+		f.Baseline = &stored.Provenance
+	}
+	sum, was, all := 0.0, 0.0, e.of(c.Run)
+	for _, x := range all {
+		n, err := x.numberOf(&c.Of)
+		if err != nil {
+			return f, err
+		}
+		b := stored.replay(x.Window, x.Seed)
+		old, there := (*float64)(nil), false
+		if b != nil {
+			old, there = b.Metrics[f.Metric]
+		}
+		switch {
+		case !there:
+			return f.noBaseline(f.Metric + " for " + place(x)), nil
+		case b.Jobs != x.Jobs:
+			f.Verdict, f.Why = Undecided, otherJobs(x)
+			return f, nil
+		case n.v == nil && old == nil:
+			f.Verdict, f.Found, f.Why = Undecided, "undefined", place(x)+": "+n.note
+			return f, nil
+		case n.v == nil, old == nil:
+			f.Verdict, f.Found, f.Want = Regression, text(n.v), text(old)
+			f.Why = place(x) + ": it is undefined on one side only"
+			return f, nil
+		case waits(c.Of.Metric) && b.Queue != string(metric.Overloaded) && x.Verdict == string(metric.Overloaded):
+			f.Verdict, f.Found, f.Want, f.Why = Regression, "OVERLOADED", b.Queue, place(x)+": the queue grows without end, and did not"
+			return f, nil
+		}
+		sum, was = sum+*n.v, was+*old
+	}
+	value, want := sum/float64(len(all)), was/float64(len(all))
+	band := c.Absolute + c.Relative*abs(want)
+	f.Found, f.Want, f.Verdict = figure(value), bandText(want, band, c.Side), sided(value, want, band, c.Side)
+	f.number(value, want)
+	if f.Verdict != Holds || value != want {
+		f.Why = change(value, want)
+	}
+	return f, nil
+}
+
+// sided is the verdict on a value that should be within band of want.
+func sided(value, want, band float64, side string) Verdict {
+	above, below := value > want+band, value < want-band
+	if above && side != "below" || below && side != "above" {
+		return Regression
+	}
+	return Holds
+}
+
+func bandText(want, band float64, side string) string {
+	switch side {
+	case "above":
+		return "at most " + figure(want+band)
+	case "below":
+		return "at least " + figure(want-band)
+	}
+	if band == 0 {
+		return figure(want)
+	}
+	return figure(want-band) + " to " + figure(want+band)
+}
+
+// change is a difference in words.
+func change(value, was float64) string {
+	switch {
+	case value == was:
+		return "unchanged"
+	case was == 0:
+		return fmt.Sprintf("%s, was 0", figure(value))
+	}
+	return fmt.Sprintf("%+.2f %% of the baseline, %s", 100*(value-was)/abs(was), figure(was))
+}
+
+// counted holds counts of work, summed over all replays, against the baseline.
+func (e *Evidence) counted(c *profiles.GateCounted, base *Baseline, f Finding) Finding {
+	of := c.Of
+	if len(of) == 0 {
+		of = []string{"instants", "passes", "examined", "words"}
+	}
+	f.name(c.Name, c.Run, "work")
+	stored := base.find(c.Run)
+	f.Want = "the work of the baseline"
+	if stored == nil {
+		return f.noBaseline("run " + c.Run)
+	}
+	f.Baseline = &stored.Provenance
+	var found, want, why []string
+	for _, count := range of {
+		sum, was := uint64(0), uint64(0)
+		for _, x := range e.of(c.Run) {
+			b := stored.replay(x.Window, x.Seed)
+			if b == nil {
+				return f.noBaseline(place(x))
+			}
+			if b.Jobs != x.Jobs {
+				f.Verdict, f.Why = Undecided, otherJobs(x)
+				return f
+			}
+			sum, was = sum+workOf(&x.Work, count), was+workOf(&b.Work, count)
+		}
+		v, w := float64(sum), float64(was)
+		found, want = append(found, fmt.Sprintf("%s %d", count, sum)), append(want, count+" "+bandText(w, c.Relative*w, c.Side))
+		if sided(v, w, c.Relative*w, c.Side) != Holds {
+			f.Verdict, why = Regression, append(why, count+": "+change(v, w))
+		}
+		if len(of) == 1 {
+			f.number(v, w)
+		}
+	}
+	f.Found, f.Want, f.Why = strings.Join(found, ", "), strings.Join(want, ", "), strings.Join(why, "; ")
+	return f
+}
+
+func workOf(w *sim.Work, count string) uint64 {
+	switch count {
+	case "instants":
+		return w.Instants
+	case "cycles":
+		return w.Cycles
+	case "passes":
+		return w.Passes
+	case "examined":
+		return w.Examined
+	}
+	return w.Words
+}

@@ -1,0 +1,152 @@
+// Package gate says whether a change may pass: it replays the runs of a gate
+// file, side by side and from memory, and holds what comes out against a stored
+// baseline, against another run, and against stated limits. What it may say of
+// each check is that it holds, that it does not (a regression), or that the
+// evidence does not suffice.
+//
+// It must not know files, flags or the clock: traces and clusters are given to
+// it, and so is who updates a baseline, when and why. A gate is a function of
+// its file and of the traces; the number of workers has no part in it.
+package gate
+
+import (
+	"context"
+
+	"orrery/profiles"
+	"orrery/traces/transform"
+)
+
+// Files gives what a gate file names, relative to it.
+type Files interface {
+	// Trace opens a trace. It stays open until the gate is through.
+	Trace(ctx context.Context, path string) (*transform.Set, error)
+	// Cluster reads a cluster file, with these profiles ([VCLUSTER=]NAME) instead
+	// of its own.
+	Cluster(path string, use []string) (*profiles.Cluster, error)
+}
+
+// Verdict is what may be said of a check.
+type Verdict string
+
+// The verdicts.
+const (
+	Holds      Verdict = "holds"
+	Regression Verdict = "regression"
+	Undecided  Verdict = "not enough evidence"
+)
+
+// worst of two verdicts: a regression is one, whatever else is not known.
+func worst(a, b Verdict) Verdict {
+	switch {
+	case a == Regression || b == Regression:
+		return Regression
+	case a == Undecided || b == Undecided:
+		return Undecided
+	}
+	return Holds
+}
+
+// Kinds of checks, as the keys of a gate file.
+const (
+	Exact   = "exact"
+	Banded  = "banded"
+	Paired  = "paired"
+	Counted = "counted"
+	Bound   = "bound"
+	Balance = "balance"
+	Steady  = "steady"
+	Thrash  = "thrash"
+)
+
+// Finding is the outcome of one check.
+type Finding struct {
+	Kind    string  `json:"kind"`
+	Check   string  `json:"check"`
+	Run     string  `json:"run"`
+	Metric  string  `json:"metric,omitempty"`
+	Verdict Verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	Want    string  `json:"want"`
+	Why     string  `json:"why,omitempty"`
+	// Value is the number that was found, Limit the one it was held against where
+	// there is a single one; both in the unit of the metric.
+	Value *float64 `json:"value,omitempty"`
+	Limit *float64 `json:"limit,omitempty"`
+	// Baseline says where the stored numbers come from.
+	Baseline *Provenance `json:"baseline,omitempty"`
+}
+
+// Report is the outcome of a gate.
+type Report struct {
+	Schema      int       `json:"schema"` // 1
+	Gate        string    `json:"gate"`
+	Description string    `json:"description,omitempty"`
+	Verdict     Verdict   `json:"verdict"`
+	Checks      []Finding `json:"checks"`
+	Replays     []Replay  `json:"replays"`
+}
+
+// Count is how many checks came to a verdict.
+func (r *Report) Count(v Verdict) int {
+	n := 0
+	for i := range r.Checks {
+		if r.Checks[i].Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Options say how a gate is run. None of them changes a finding.
+type Options struct {
+	Workers  int                 // at least 1
+	Progress func(done, all int) // called by one goroutine at a time; nil for never
+}
+
+// Run replays everything that the gate is about. The replays are in the order of
+// the file: run by run, seed by seed, window by window.
+func Run(ctx context.Context, g *profiles.Gate, files Files, o Options) (*Evidence, error) {
+	p, err := prepare(ctx, g, files)
+	if err != nil {
+		return nil, err
+	}
+	outcomes, err := p.replay(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Evidence{gate: g, outcomes: outcomes}, nil
+}
+
+// Evidence is what the replays of a gate came to.
+type Evidence struct {
+	gate     *profiles.Gate
+	outcomes []outcome
+}
+
+// of lists the outcomes of a run.
+func (e *Evidence) of(run string) []*outcome {
+	var out []*outcome
+	for i := range e.outcomes {
+		if e.outcomes[i].Run == run {
+			out = append(out, &e.outcomes[i])
+		}
+	}
+	return out
+}
+
+// Judge makes every check of the gate. base is the stored baseline; nil is none.
+func (e *Evidence) Judge(base *Baseline) (*Report, error) {
+	r := &Report{Schema: 1, Gate: e.gate.Name, Description: e.gate.Description, Verdict: Holds}
+	for i := range e.outcomes {
+		r.Replays = append(r.Replays, e.outcomes[i].Replay)
+	}
+	found, err := e.checks(base)
+	if err != nil {
+		return nil, err
+	}
+	r.Checks = found
+	for i := range found {
+		r.Verdict = worst(r.Verdict, found[i].Verdict)
+	}
+	return r, nil
+}

@@ -1,0 +1,317 @@
+package gate_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/sim/gate"
+	"orrery/traces/transform"
+)
+
+// files are those of a gate whose workloads are streams of jobs, but for the
+// traces that are given by name.
+type files struct {
+	fs.FS
+	traces map[string]*transform.Set
+}
+
+func (f files) Trace(_ context.Context, path string) (*transform.Set, error) {
+	if s := f.traces[path]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("there is no trace %s", path)
+}
+
+func (f files) Cluster(path string, use []string) (*profiles.Cluster, error) {
+	text, err := fs.ReadFile(f, path)
+	if err != nil {
+		return nil, err
+	}
+	c, err := profiles.ParseCluster(path, text)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range use {
+		for i := range c.VClusters {
+			if err := c.UseProfile(i, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, c.Inline(".")
+}
+
+// builtin are the files of the gate of the program, to be changed.
+func builtin(t testing.TB) fstest.MapFS {
+	out := fstest.MapFS{}
+	entries, err := fs.ReadDir(gate.Builtin(), ".")
+	require.NoError(t, err)
+	for _, e := range entries {
+		text, err := fs.ReadFile(gate.Builtin(), e.Name())
+		require.NoError(t, err)
+		out[e.Name()] = &fstest.MapFile{Data: text}
+	}
+	return out
+}
+
+func parse(t testing.TB, text string) *profiles.Gate {
+	g, err := profiles.ParseGate("gate.yaml", []byte(text))
+	require.NoError(t, err)
+	return g
+}
+
+// run replays a gate; without files its workloads are streams on plain machines.
+func run(t testing.TB, g *profiles.Gate, f fs.FS, workers int) *gate.Evidence {
+	e, err := gate.Run(context.Background(), g, files{f, nil}, gate.Options{Workers: workers})
+	require.NoError(t, err)
+	return e
+}
+
+func judge(t testing.TB, e *gate.Evidence, base *gate.Baseline) *gate.Report {
+	r, err := e.Judge(base)
+	require.NoError(t, err)
+	return r
+}
+
+// only keeps the run of that name and the checks about it.
+func only(g *profiles.Gate, name string) *profiles.Gate {
+	out := *g
+	out.Runs = slices.DeleteFunc(slices.Clone(g.Runs), func(r profiles.GateRun) bool { return r.Name != name })
+	out.Bound = slices.DeleteFunc(slices.Clone(g.Bound), func(c profiles.GateBound) bool { return c.Run != name })
+	out.Balance = slices.DeleteFunc(slices.Clone(g.Balance), func(c profiles.GateBalance) bool { return c.Run != name })
+	out.Steady = slices.DeleteFunc(slices.Clone(g.Steady), func(c profiles.GateSteady) bool { return c.Run != name })
+	out.Thrash = slices.DeleteFunc(slices.Clone(g.Thrash), func(c profiles.GateThrash) bool { return c.Run != name })
+	return &out
+}
+
+// TestBuiltinHolds runs the gate of the program as it is: every scenario has a
+// check, and all hold.
+func TestBuiltinHolds(t *testing.T) {
+	f := builtin(t)
+	g := parse(t, string(f[gate.BuiltinFile].Data))
+	r := judge(t, run(t, g, f, 2), nil)
+	checked := map[string]bool{}
+	for _, c := range r.Checks {
+		require.Equal(t, gate.Holds, c.Verdict, "%s: found %s, want %s: %s", c.Check, c.Found, c.Want, c.Why)
+		checked[c.Run] = true
+	}
+	require.Equal(t, []string{"burst", "empty-to-full", "preemption-heavy", "sensitive-claim", "steady-state", "unfair"}, slices.Sorted(maps.Keys(checked)))
+	require.False(t, gate.NeedsBaseline(g))
+}
+
+// TestWorsenedOnPurpose makes each scenario worse in a way of its own, and asks
+// for the check that has to notice.
+func TestWorsenedOnPurpose(t *testing.T) {
+	for _, row := range []struct{ scenario, file, from, to, check string }{
+		{"steady-state", "steady-state.yaml", "profile: hpc-batch", "profile: {cycle: 2h}", "steady-state: utilisation above 85 %"},
+		{"burst", "plain-64.yaml", "profile: hpc-batch", "profile: {order: ljf, backfill: none, cycle: 30m}", "burst: 99 of 100 wait less than 4 h"},
+		{"unfair", "unfair.yaml", "profile: fairness-boost", "profile: {order: fcfs}", "unfair: shares within 10 % of their targets"},
+		{"sensitive-claim", "sensitive-claim.yaml", "preemption: {enabled: true}}", "preemption: {enabled: true}, cycle: 2m}", "sensitive-claim: claims never wait"},
+		{"preemption-heavy", "preemption-heavy.yaml", "checkpoint_bandwidth: 10GB/s", "checkpoint_bandwidth: 1GB/s", "preemption-heavy: checkpoints succeed"},
+		{"empty-to-full", "plain-64.yaml", "profile: hpc-batch", "profile: {cycle: 5m}", "empty-to-full: full within a minute"},
+	} {
+		t.Run(row.scenario, func(t *testing.T) {
+			f := builtin(t)
+			require.Contains(t, string(f[row.file].Data), row.from)
+			f[row.file] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(string(f[row.file].Data), row.from, row.to))}
+			r := judge(t, run(t, only(parse(t, string(f[gate.BuiltinFile].Data)), row.scenario), f, 2), nil)
+			require.Equal(t, gate.Regression, r.Verdict)
+			i := slices.IndexFunc(r.Checks, func(c gate.Finding) bool { return c.Check == row.check })
+			require.GreaterOrEqual(t, i, 0)
+			require.Equal(t, gate.Regression, r.Checks[i].Verdict, "found %s, want %s", r.Checks[i].Found, r.Checks[i].Want)
+			require.NotEmpty(t, r.Checks[i].Why)
+		})
+	}
+}
+
+// TestUnchangedPassesAlways runs gates again and again, with other numbers of
+// workers each time: every check holds, and the report is the same to the byte.
+// ORRERY_LONG=1 makes it a hundred times.
+func TestUnchangedPassesAlways(t *testing.T) {
+	times := 4
+	if os.Getenv("ORRERY_LONG") != "" {
+		times = 100
+	}
+	f := builtin(t)
+	for name, g := range map[string]*profiles.Gate{"builtin": parse(t, string(f[gate.BuiltinFile].Data)), "all kinds": parse(t, allKinds)} {
+		t.Run(name, func(t *testing.T) {
+			base, _, err := run(t, g, f, 1).Update(nil, gate.Provenance{Reason: "first"})
+			require.NoError(t, err)
+			first := ""
+			for n := range times {
+				r := judge(t, run(t, g, f, 1+n%7), base)
+				text, err := json.Marshal(r)
+				require.NoError(t, err)
+				if first == "" {
+					first = string(text)
+				}
+				require.Equal(t, gate.Holds, r.Verdict, "time %d: %s", n, text)
+				require.Equal(t, first, string(text), "time %d", n)
+			}
+		})
+	}
+}
+
+// allKinds is a gate with a check of each kind on a small plain machine, and on a
+// small site.
+const allKinds = `
+name: all-kinds
+runs:
+  - name: plain
+    procs: 16
+    windows: {count: 12, length: 6h, warm: false}
+    jobs:
+      - {name: small, count: 600, over: 6d, arrivals: random, nodes: [1, 2, 4], runtime: 10m, longest: 2h}
+      - {name: large, count: 60, over: 6d, arrivals: random, nodes: [8, 16], runtime: 10m, longest: 1h}
+  - {name: shortest, like: plain, order: sjf}
+  - {name: longest, like: plain, order: ljf, backfill: none}
+  - name: site
+    cluster: sensitive-claim.yaml
+    seeds: [3, 4]
+    jobs:
+      - {name: claims, vcluster: sensitive, tenant: clinic, count: 20, over: 1d, runtime: 1h, class: 10, sensitive: true}
+      - {name: batch, vcluster: batch, tenant: research, count: 100, over: 1d, arrivals: random, nodes: [1, 2, 4], runtime: 30m, longest: 2h}
+exact:
+  - {run: plain}
+  - {run: site}
+banded:
+  - {run: plain, of: {metric: wait_mean}, relative: 0.1}
+  - {run: site, of: {metric: wait_mean, over: all, by: tenant, group: research}, relative: 0.1, absolute: 5}
+paired:
+  - {run: plain, of: {metric: bounded_slowdown_mean}, relative: 0.05}
+  - {run: shortest, against: plain, of: {metric: bounded_slowdown_mean, over: all}, relative: 0.05, block: 1}
+counted:
+  - {run: plain}
+  - {run: site, of: [passes, examined], relative: 0.1, side: both}
+bound:
+  - {run: plain, of: {metric: utilisation, over: all}, at_least: 0.1, at_most: 1}
+balance:
+  - {run: site, over: all, within: 0.9, jain: 0.1}
+steady:
+  - {run: site, backlog: true}
+thrash:
+  - {run: site, preemptions_per_job: 1, preemptions_of_one: 5, flaps: 0.5, soon: 5m}
+`
+
+// changed is allKinds with one thing replaced.
+func changed(t testing.TB, from, to string) *profiles.Gate {
+	require.Contains(t, allKinds, from)
+	return parse(t, strings.ReplaceAll(allKinds, from, to))
+}
+
+// TestEachKindNotices changes one thing at a time, and asks which kinds of checks
+// notice, and how.
+func TestEachKindNotices(t *testing.T) {
+	f := builtin(t)
+	base, changes, err := run(t, parse(t, allKinds), f, 2).Update(nil, gate.Provenance{Reason: "first"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"plain", "shortest", "longest", "site"}, changes)
+	for _, row := range []struct {
+		name, from, to string
+		verdict        gate.Verdict
+		kinds          []string
+	}{
+		{"another order", "    procs: 16", "    procs: 16\n    order: ljf\n    backfill: none", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired}},
+		{"more work", "    procs: 16", "    procs: 16\n    backfill: conservative", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
+		{"a worse candidate", "{name: shortest, like: plain, order: sjf}", "{name: shortest, like: plain, order: ljf, backfill: none}", gate.Regression, []string{gate.Paired}},
+		{"other jobs", "longest: 2h}\n      - {name: large", "longest: 3h}\n      - {name: large", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
+		{"too few windows", "count: 12, length: 6h", "count: 5, length: 6h", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
+		{"a limit", "at_least: 0.1, at_most: 1}", "at_least: 0.99}", gate.Regression, []string{gate.Bound}},
+		{"a limit without a number", "metric: utilisation, over: all}, at_least: 0.1, at_most: 1", "metric: wait_mean, over: all}, at_most: 1e9, jobs: 1000", gate.Undecided, []string{gate.Bound}},
+		{"shares", "within: 0.9, jain: 0.1", "within: 0.01", gate.Regression, []string{gate.Balance}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			r := judge(t, run(t, changed(t, row.from, row.to), f, 2), base)
+			require.Equal(t, row.verdict, r.Verdict)
+			var kinds []string
+			for _, c := range r.Checks {
+				if c.Verdict != gate.Holds && !slices.Contains(kinds, c.Kind) {
+					kinds = append(kinds, c.Kind)
+				}
+			}
+			require.Equal(t, row.kinds, kinds)
+		})
+	}
+}
+
+// TestTooFewWindows asks a paired check of two runs of the gate with five windows.
+func TestTooFewWindows(t *testing.T) {
+	g := changed(t, "count: 12, length: 6h", "count: 5, length: 6h")
+	g.Exact, g.Banded, g.Counted, g.Paired = nil, nil, nil, g.Paired[1:]
+	r := judge(t, run(t, g, builtin(t), 2), nil)
+	require.Equal(t, gate.Undecided, r.Verdict)
+	require.Contains(t, r.Checks[0].Why, "5 windows, 6 needed")
+}
+
+// TestWithoutBaseline asks for checks against nothing.
+func TestWithoutBaseline(t *testing.T) {
+	r := judge(t, run(t, parse(t, allKinds), builtin(t), 2), nil)
+	require.Equal(t, gate.Undecided, r.Verdict)
+	for _, c := range r.Checks {
+		against := c.Kind == gate.Exact || c.Kind == gate.Banded || c.Kind == gate.Counted || c.Kind == gate.Paired && strings.HasSuffix(c.Check, "baseline")
+		require.Equal(t, against, c.Verdict == gate.Undecided, c.Check)
+	}
+}
+
+// TestProvenanceStays updates a baseline twice: only the run that changed gets
+// the new reason.
+func TestProvenanceStays(t *testing.T) {
+	f := builtin(t)
+	first, _, err := run(t, parse(t, allKinds), f, 2).Update(nil, gate.Provenance{Reason: "first", By: "ann", At: "2026-01-01T00:00:00Z"})
+	require.NoError(t, err)
+	again, err := gate.ParseBaseline(first.JSON())
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	second, changes, err := run(t, changed(t, "order: sjf", "order: saf"), f, 2).Update(again, gate.Provenance{Reason: "smallest area first"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"shortest"}, changes)
+	for i, reason := range []string{"first", "smallest area first", "first", "first"} {
+		require.Equal(t, reason, second.Runs[i].Provenance.Reason)
+	}
+	third, changes, err := run(t, changed(t, "order: sjf", "order: saf"), f, 2).Update(second, gate.Provenance{Reason: "none"})
+	require.NoError(t, err)
+	require.Empty(t, changes)
+	require.Equal(t, second, third)
+}
+
+func TestBaselinesThatAreWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "reading a baseline: EOF",
+		"{}":                           "found schema 0, want 1; make it anew with --update-baseline",
+		`{"schema":1,"runs":[],"x":1}`: `unknown field "x"`,
+		`{"schema":1,"runs":[]}{}`:     "found more behind its end",
+	} {
+		_, err := gate.ParseBaseline([]byte(text))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestWrongNames asks for what there is not: told by the place in the gate file.
+func TestWrongNames(t *testing.T) {
+	for _, row := range []struct{ from, to, want string }{
+		{"metric: utilisation", "metric: utilization", `found "utilization", which is no metric of this run`},
+		{"metric: utilisation, over: all", "metric: makespan", `makespan is measured over the whole run only: write over: all`},
+		{"group: research", "group: reserch", `found "reserch", which is no tenant of this run`},
+		{"metric: bounded_slowdown_mean, over: all}", "metric: window_length, over: all}", "nobody knows which way window_length is better"},
+	} {
+		g := changed(t, row.from, row.to)
+		f := builtin(t)
+		e := run(t, g, f, 2)
+		_, err := e.Judge(nil)
+		if err == nil { // it is asked of the baseline first
+			_, _, err = e.Update(nil, gate.Provenance{})
+		}
+		require.ErrorContains(t, err, row.want)
+	}
+}

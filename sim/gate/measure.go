@@ -1,0 +1,283 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+)
+
+// watcher is the sink of a replay: it keeps the jobs for the metrics, and of the
+// attempts what the measures of gates are made of.
+type watcher struct {
+	record.Memory
+	spans      []held
+	borrowing  int64
+	taken      []model.Duration // lengths of the borrowing attempts that their lender ended
+	left, kept int64            // attempts that gave way to other work; of these, with a checkpoint
+}
+
+// held is a change of what is at work.
+type held struct {
+	at                 model.Time
+	procs, nodes, gpus int64
+}
+
+func (w *watcher) reset(site bool) {
+	w.Memory.Reset()
+	w.Jobs.OfSite = site
+	w.spans, w.taken = w.spans[:0], nil
+	w.borrowing, w.left, w.kept = 0, 0, 0
+}
+
+// Attempt implements record.Sink.
+func (w *watcher) Attempt(a *model.AttemptRecord) {
+	procs, nodes, gpus := int64(a.Procs), int64(a.Nodes), int64(a.GPUs)
+	w.spans = append(w.spans, held{a.Start, procs, nodes, gpus}, held{a.End, -procs, -nodes, -gpus})
+	if a.Borrowed > 0 {
+		w.borrowing++
+		if a.Reason == model.ReasonReclaimed {
+			w.taken = append(w.taken, a.End.Sub(a.Start))
+		}
+	}
+	if a.Reason != model.ReasonPreempted && a.Reason != model.ReasonReclaimed {
+		return
+	}
+	switch a.Outcome {
+	case model.Suspended:
+		w.left, w.kept = w.left+1, w.kept+1
+	case model.Failed:
+		w.left++
+	}
+}
+
+// own are the measures of a replay that no table of metrics has.
+type own struct {
+	jobs, passes, examined int64
+	preempted, mostOfOne   int64
+	borrowing              int64
+	taken                  []model.Duration
+	left, kept             int64
+	ramp                   model.Duration
+	full                   bool // the machine ever was
+}
+
+// fullFrom is the part of the machine, in per cent, from which it counts as full.
+const fullFrom = 95
+
+// measure takes the measures of a replay that is over.
+func (w *watcher) measure(res *sim.Result) own {
+	o := own{
+		jobs: int64(w.Jobs.Len()), passes: int64(res.Work.Passes), examined: int64(res.Work.Examined),
+		borrowing: w.borrowing, taken: w.taken, left: w.left, kept: w.kept,
+	}
+	for _, n := range w.Jobs.Preemptions {
+		o.preempted, o.mostOfOne = o.preempted+int64(n), max(o.mostOfOne, int64(n))
+	}
+	slices.SortStableFunc(w.spans, func(a, b held) int { return cmp.Compare(a.at, b.at) })
+	busy, total := int64(0), res.Cluster.Total()
+	for i, s := range w.spans {
+		busy += s.units(res)
+		if (i+1 == len(w.spans) || w.spans[i+1].at > s.at) && busy*100 >= total*fullFrom {
+			o.ramp, o.full = s.at.Sub(res.First), true
+			break
+		}
+	}
+	return o
+}
+
+// units are those of the cluster: nodes where a site hands them out whole, GPUs
+// where jobs share them.
+func (h *held) units(res *sim.Result) int64 {
+	switch {
+	case res.Site == nil:
+		return h.procs
+	case res.Cluster.Whole:
+		return h.nodes
+	}
+	return h.gpus
+}
+
+// flaps are the borrowing attempts that their lender ended within soon.
+func (o *own) flaps(soon model.Duration) (n int64) {
+	for _, d := range o.taken {
+		if d <= soon {
+			n++
+		}
+	}
+	return n
+}
+
+// usualSoon is what flaps counts by where nothing else is said.
+const usualSoon = 10 * model.Minute
+
+// number is a measured value; nil when it is undefined.
+type number struct {
+	v    *float64
+	jobs int64 // behind it
+	note string
+}
+
+func part(n, of int64, note string) number {
+	if of == 0 {
+		return number{note: note}
+	}
+	x := float64(n) / float64(of)
+	return number{v: &x, jobs: of}
+}
+
+// MeasureDefinition says what a measure is that gates add to docs/METRICS.md.
+type MeasureDefinition struct {
+	Name, Unit, Formula, Edge string
+	of                        func(*own) number
+}
+
+// Measures lists the measures of gates. They are over the whole run.
+func Measures() []MeasureDefinition { return slices.Clone(measures) }
+
+var measures = []MeasureDefinition{
+	{"preemptions_per_job", "1", "how often jobs were asked to leave their nodes, by jobs", "null without a job",
+		func(o *own) number { return part(o.preempted, o.jobs, "no job left the system") }},
+	{"preemptions_of_one", "1", "most often that one job was asked to leave its nodes", "null without a job",
+		func(o *own) number { return part(o.mostOfOne*o.jobs, o.jobs, "no job left the system") }},
+	{"flaps", "1", "attempts on borrowed nodes that their lender ended within 10 min, by attempts on borrowed nodes", "0 when nobody borrowed",
+		func(o *own) number { return o.flapping(usualSoon) }},
+	{"checkpoint_success", "1", "attempts that gave way to other work and left a checkpoint behind, by attempts that gave way to other work", "null when none did",
+		func(o *own) number { return part(o.kept, o.left, "no attempt gave way to other work") }},
+	{"ramp_up", "s", "first instant at which 95 % of the units are at work, from the first submission", "null when they never are",
+		func(o *own) number {
+			if !o.full {
+				return number{note: "the machine was never full"}
+			}
+			x := o.ramp.Seconds()
+			return number{v: &x, jobs: o.jobs}
+		}},
+	{"examined_per_pass", "1", "waiting jobs looked at, by passes", "null without a pass",
+		func(o *own) number { n := part(o.examined, o.passes, "there was no pass"); n.jobs = o.jobs; return n }},
+}
+
+func (o *own) flapping(soon model.Duration) number {
+	if o.borrowing == 0 {
+		x := 0.0
+		return number{v: &x, note: "nobody borrowed"}
+	}
+	return part(o.flaps(soon), o.borrowing, "")
+}
+
+// numberOf is the value of a measure in a replay. The error names a metric or
+// group that there is not.
+func (x *outcome) numberOf(m *profiles.Measure) (number, error) {
+	if m.By != "run" {
+		return x.ofGroup(m)
+	}
+	for i := range measures {
+		if measures[i].Name == m.Metric {
+			return measures[i].of(&x.own), nil
+		}
+	}
+	f, ok := x.table.Get(m.Metric, m.Over)
+	if !ok {
+		if _, other := x.table.Get(m.Metric, metric.All); other {
+			return number{}, fmt.Errorf("%s is measured over the whole run only: write over: all", m.Metric)
+		}
+		return number{}, fmt.Errorf("found %q, which is no metric of this run: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric)
+	}
+	return number{f.Value, f.Count, f.Note}, nil
+}
+
+// groupColumns are the columns of groups that are numbers of a check.
+var groupColumns = map[string]func(g *record.Group) (*float64, int64){
+	"jobs":          func(g *record.Group) (*float64, int64) { return whole(g.Jobs), g.Jobs },
+	"started":       func(g *record.Group) (*float64, int64) { return whole(g.Started), g.Jobs },
+	"preemptions":   func(g *record.Group) (*float64, int64) { return whole(g.Preemptions), g.Jobs },
+	"requeues":      func(g *record.Group) (*float64, int64) { return whole(g.Requeues), g.Jobs },
+	"wait_mean":     func(g *record.Group) (*float64, int64) { return g.WaitMean, g.Started },
+	"wait_p50":      func(g *record.Group) (*float64, int64) { return g.WaitP50, g.Started },
+	"wait_p90":      func(g *record.Group) (*float64, int64) { return g.WaitP90, g.Started },
+	"wait_p95":      func(g *record.Group) (*float64, int64) { return g.WaitP95, g.Started },
+	"wait_p99":      func(g *record.Group) (*float64, int64) { return g.WaitP99, g.Started },
+	"wait_max":      func(g *record.Group) (*float64, int64) { return g.WaitMax, g.Started },
+	"within_target": func(g *record.Group) (*float64, int64) { return g.Within, g.Jobs },
+	"starved":       func(g *record.Group) (*float64, int64) { return g.Starved, g.Jobs },
+	"share":         func(g *record.Group) (*float64, int64) { return g.Share, g.Jobs },
+	"deviation":     func(g *record.Group) (*float64, int64) { return g.Deviation, g.Jobs },
+}
+
+func whole(n int64) *float64 { x := float64(n); return &x }
+
+func (x *outcome) ofGroup(m *profiles.Measure) (number, error) {
+	column, ok := groupColumns[m.Metric]
+	if !ok {
+		return number{}, fmt.Errorf("found %q, which is no column of groups: docs/GATE-FORMAT.md lists them", m.Metric)
+	}
+	for i := range x.table.Groups {
+		g := &x.table.Groups[i]
+		if g.By == m.By && g.Name == m.Group && g.Window == m.Over {
+			v, n := column(g)
+			return number{v, n, ""}, nil
+		}
+	}
+	if m.By == metric.ByClass {
+		if n, err := strconv.Atoi(m.Group); err == nil && n >= 0 && n <= model.SensitiveClass {
+			return number{note: "no job of this class was submitted in the window"}, nil
+		}
+		return number{}, fmt.Errorf("found the class %q, want 0 to %d", m.Group, model.SensitiveClass)
+	}
+	return number{}, fmt.Errorf("found %q, which is no %s of this run", m.Group, m.By)
+}
+
+// nameOf is a measure in one word, as baselines keep it.
+func nameOf(m *profiles.Measure) string {
+	if m.By == "run" {
+		return m.Metric + "/" + m.Over
+	}
+	return m.By + "/" + m.Group + "/" + m.Metric + "/" + m.Over
+}
+
+// label is a measure for people.
+func label(m *profiles.Measure) string {
+	out := m.Metric
+	if m.By != "run" {
+		out += " of " + m.By + " " + m.Group
+	}
+	if m.Over == metric.All {
+		out += " (all jobs)"
+	}
+	return out
+}
+
+// higher are the metrics of which more is better; of those that lower names, and
+// begin so, less is.
+var (
+	higher = []string{
+		"jobs_completed", "throughput", "utilisation", "jain_wait", "jain_bounded_slowdown", "jain_share", "useful_fraction", "goodput",
+		"gpu_hours_useful", "within_target_wait", "within_target", "checkpoint_success",
+	}
+	lower = []string{
+		"wait_", "waited_", "turnaround_", "slowdown_", "bounded_slowdown_", "per_processor_bounded_slowdown_", "area_weighted_", "makespan",
+		"loss_of_capacity", "queue_", "jobs_failed", "jobs_timeout", "preemptions", "requeues", "gpu_hours_lost", "share_deviation", "starved",
+		"quota_hold", "energy", "flaps", "ramp_up", "examined_per_pass",
+	}
+)
+
+// senseOf says whether more of a metric is better; known is false of what is
+// neither good nor bad.
+func senseOf(name string) (more, known bool) {
+	if slices.Contains(higher, name) {
+		return true, true
+	}
+	return false, slices.ContainsFunc(lower, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// waits says whether a metric says nothing of a queue that grows without end.
+func waits(name string) bool {
+	return slices.ContainsFunc([]string{"wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor", "area_weighted", "queue_length", "jain_wait", "jain_bounded"},
+		func(p string) bool { return strings.HasPrefix(name, p) })
+}
