@@ -28,17 +28,27 @@ func (s *Study) tiles() []tile {
 	}
 	for _, k := range s.objectives() {
 		m := s.Metrics[k].measure()
-		for _, i := range s.ranked() {
-			r := &s.Rows[i]
-			switch r.Role {
-			case RoleChosen:
-				out = append(out, tile{m.Say(float64(r.Metrics[k])), m.Name + ", recommended"})
-			case RoleCurrent:
-				out = append(out, tile{m.Say(float64(r.Metrics[k])), m.Name + ", current"})
-			}
+		chosen, current := s.first(RoleChosen), s.first(RoleCurrent)
+		switch {
+		case chosen != nil && current != nil:
+			out = append(out, tile{m.Say(float64(chosen.Metrics[k])), m.Name + " as recommended, now " + m.Say(float64(current.Metrics[k]))})
+		case chosen != nil:
+			out = append(out, tile{m.Say(float64(chosen.Metrics[k])), m.Name + " as recommended"})
+		case current != nil:
+			out = append(out, tile{m.Say(float64(current.Metrics[k])), m.Name + " now"})
 		}
 	}
 	return out
+}
+
+// first is the first row of a role, nil when there is none.
+func (s *Study) first(role string) *StudyRow {
+	for i := range s.Rows {
+		if s.Rows[i].Role == role {
+			return &s.Rows[i]
+		}
+	}
+	return nil
 }
 
 // measured is a number as the page spells it.

@@ -27,6 +27,7 @@
     const active = new Uint8Array(n);
     let shown = new Set(params.slice(0, Math.max(3, 14 - goals.length)).concat(goals.length ? goals : cols.filter((c) => c.kind === "metric").slice(0, 4)));
     let axes = [], X, Y, sorted = [], sort = { key: goals[0] || "label", down: goals[0] ? goals[0].better > 0 : false }, page = 0, hot = -1, pinned = -1, colors = Draw.palette();
+    rows.label = data.label;
     let parFrame, planeFrame, queued = false;
 
     // Filters.
@@ -65,9 +66,10 @@
     }
 
     // Table.
-    const heads = [["label", "candidate"], ...cols.map((c) => [c, c.name + (c.bound ? " (" + c.bound + ")" : "")]), ["verdict", "verdict"], [null, "run"]];
-    const linked = data.link.some((l) => l);
-    if (!linked) heads.pop();
+    // What is read first stands first: what came out, then what was set.
+    const linked = data.link.some((l) => l), judged = data.verdict.some((v) => v);
+    const inTable = [...goals, ...cols.filter((c) => c.kind === "metric" && !c.goal), ...params];
+    const heads = [["label", "candidate"], ...(linked ? [[null, "run"]] : []), ...(judged ? [["verdict", "verdict"]] : []), ...inTable.map((c) => [c, c.name + (c.bound ? " (" + c.bound + ")" : "")])];
     const ths = heads.map(([key, name]) => {
       const th = make("th", { scope: "col", class: key && key.values && !key.choices ? "n" : false });
       if (key === null) { th.textContent = name; return th; }
@@ -102,9 +104,9 @@
     function line(i) {
       const tr = make("tr", { "data-row": i, onpointerenter: () => hover(i), onpointerleave: () => hover(-1) });
       tr.append(make("td", {}, symbol(data.standing[i]), " ", make("button", { type: "button", class: "pin", title: "pin " + data.label[i], onclick: () => pin(i), onfocus: () => hover(i) }, data.label[i])));
-      for (const c of cols) tr.append(make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i])));
-      tr.append(make("td", { class: data.verdict[i] === "better" ? "good" : data.verdict[i] === "worse" ? "bad" : false }, data.verdict[i]));
-      if (linked) tr.append(make("td", {}, data.link[i] ? make("a", { href: data.link[i] }, "open") : ""));
+      if (linked) tr.append(make("td", {}, data.link[i] ? make("a", { href: data.link[i], "aria-label": "open the run of " + data.label[i] }, "open") : ""));
+      if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "good" : data.verdict[i] === "worse" ? "bad" : false }, data.verdict[i]));
+      for (const c of inTable) tr.append(make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i])));
       return tr;
     }
 
@@ -152,7 +154,7 @@
       queued = true;
       requestAnimationFrame(() => {
         queued = false;
-        axes = cols.filter((c) => shown.has(c)).map((col) => ({ col, scale: Draw.scale(col, col.better < 0) }));
+        axes = cols.filter((c) => shown.has(c)).map((col) => ({ col, scale: Draw.scale(col, col.better < 0, data.standing) }));
         parFrame = Draw.parallel(canvas("par", "base"), axes, rows, active, brushes, colors);
         if (X && Y) planeFrame = Draw.plane(canvas("plane", "base"), X, Y, rows, active, brushes, colors);
         over();
@@ -181,7 +183,7 @@
 
     function spot(i) {
       const a = X.col.values[i], b = Y.col.values[i];
-      return a === null || b === null || !planeFrame ? null : [planeFrame.x(X.scale.place(a)), planeFrame.y(Y.scale.place(b))];
+      return a === null || b === null || !planeFrame ? null : [planeFrame.x(Draw.clip(X.scale.place(a))), planeFrame.y(Draw.clip(Y.scale.place(b)))];
     }
 
     function nearestPoint(x, y) {
@@ -204,7 +206,7 @@
       for (let i = 0; i < n; i++) {
         const v = a.col.values[i], w = b.col.values[i];
         if (!active[i] || v === null || w === null) continue;
-        const d = Math.abs(parFrame.y(a.scale.place(v) * (1 - t) + b.scale.place(w) * t) - y);
+        const d = Math.abs(parFrame.y(Draw.clip(a.scale.place(v)) * (1 - t) + Draw.clip(b.scale.place(w)) * t) - y);
         if (d < least || d === least && data.standing[i] > data.standing[best]) { least = d; best = i; }
       }
       return best;
@@ -231,7 +233,7 @@
     }
 
     const axisAt = (x) => { let k = -1; axes.forEach((a, i) => { if (Math.abs(parFrame.x(i) - x) <= 16) k = i; }); return k; };
-    const share = (y) => Math.min(1, Math.max(0, (parFrame.bottom - y) / (parFrame.bottom - parFrame.top)));
+    const share = (y) => Draw.clip((parFrame.bottom - y) / (parFrame.bottom - parFrame.top));
     const alongAxis = (from, to) => {
       const k = axisAt(from[0]);
       if (k < 0) return;
@@ -299,7 +301,7 @@
       p.addEventListener("change", choose);
     });
     function choose() {
-      [X, Y] = pickers.map((p) => cols[+p.value]).map((col) => col && { col, scale: pad(Draw.scale(col)) });
+      [X, Y] = pickers.map((p) => cols[+p.value]).map((col) => col && { col, scale: pad(Draw.scale(col, false, data.standing)) });
       draw();
     }
     // Points at the ends of a scale stay clear of the frame.

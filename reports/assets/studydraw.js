@@ -31,16 +31,31 @@ const Draw = (() => {
     return col.unit === "s" ? span(v) : col.share ? (100 * v).toFixed(1) + " %" : short(v);
   }
 
-  // The scale of a column: place gives 0 to 1 from the bottom, value is its inverse.
-  function scale(col, flip) {
-    let lo = Infinity, hi = -Infinity;
-    for (const v of col.values) if (v !== null) { lo = Math.min(lo, v); hi = Math.max(hi, v); }
+  const clip = (p) => Math.min(1, Math.max(0, p));
+
+  // The scale of a column: place gives 0 to 1 from the bottom, value is its
+  // inverse. The worst fiftieth of the rows without a standing lies beyond the
+  // end, where it would otherwise press all others together.
+  function scale(col, flip, standing) {
+    let lo = Infinity, hi = -Infinity, plain = [], least = Infinity, most = -Infinity;
+    col.values.forEach((v, i) => {
+      if (v === null) return;
+      least = Math.min(least, v);
+      most = Math.max(most, v);
+      if (standing[i] < 2) plain.push(v); else { lo = Math.min(lo, v); hi = Math.max(hi, v); }
+    });
+    plain.sort((a, b) => a - b);
+    const cut = plain.length > 20 ? Math.floor(plain.length / 50) : 0;
+    if (col.better < 0) plain = plain.slice(0, plain.length - cut); else if (col.better > 0) plain = plain.slice(cut);
+    if (plain.length) { lo = Math.min(lo, plain[0]); hi = Math.max(hi, plain[plain.length - 1]); }
     if (col.choices) { lo = -0.25; hi = col.choices.length - 0.75; } else if (col.to > col.from) { lo = Math.min(lo, col.from); hi = Math.max(hi, col.to); }
     if (lo > hi) { lo = 0; hi = 1; }
     if (lo === hi) { const pad = Math.abs(lo) * 0.05 || 1; if (!(col.log && lo - pad <= 0)) lo -= pad; hi += pad; }
     const log = col.log && lo > 0, f = log ? Math.log : (v) => v, g = log ? Math.exp : (v) => v, a = f(lo), b = f(hi);
     const at = (v) => { const p = (f(v) - a) / (b - a); return flip ? 1 - p : p; };
-    return { lo, hi, flip, place: at, value: (p) => g(a + (flip ? 1 - p : p) * (b - a)) };
+    // An end of the scale stands for all that lies beyond it.
+    const value = (p) => { const q = flip ? 1 - p : p; return q <= 0 ? Math.min(lo, least) : q >= 1 ? Math.max(hi, most) : g(a + q * (b - a)); };
+    return { lo, hi, below: least < lo, above: most > hi, flip, place: at, value };
   }
 
   function ticks(col, sc, most) {
@@ -107,7 +122,7 @@ const Draw = (() => {
     axes.forEach((a, k) => {
       const v = a.col.values[i];
       if (v === null) { on = false; return; }
-      const x = f.x(k), y = f.y(Math.min(1, Math.max(0, a.scale.place(v))));
+      const x = f.x(k), y = f.y(clip(a.scale.place(v)));
       if (on) g.lineTo(x, y); else g.moveTo(x, y);
       on = true;
     });
@@ -143,7 +158,7 @@ const Draw = (() => {
     g.lineWidth = 1.2;
     g.beginPath(); g.moveTo(x, f.top); g.lineTo(x, f.bottom); g.stroke();
     if (brush) {
-      const y0 = f.y(Math.min(1, Math.max(0, a.scale.place(brush[0])))), y1 = f.y(Math.min(1, Math.max(0, a.scale.place(brush[1]))));
+      const y0 = f.y(clip(a.scale.place(brush[0]))), y1 = f.y(clip(a.scale.place(brush[1])));
       g.fillStyle = colors.blue;
       g.globalAlpha = 0.28;
       g.fillRect(x - 9, Math.min(y0, y1), 18, Math.max(2, Math.abs(y1 - y0)));
@@ -157,7 +172,8 @@ const Draw = (() => {
     lines.forEach((l, i) => g.fillText(l, x, f.top - 20 - 13 * (lines.length - 1 - i)));
     g.fillStyle = colors.muted;
     if (a.col.choices) { choices(g, f, a, x, colors); return; }
-    const ends = [a.scale.value(1), a.scale.value(0)].map((v) => fitted(g, say(a.col, v), f.room - 4));
+    const s = a.scale, ends = [say(a.col, s.hi) + (s.above ? " and more" : ""), say(a.col, s.lo) + (s.below ? " and less" : "")].map((t) => fitted(g, t, f.room - 4));
+    if (s.flip) ends.reverse();
     g.fillText(ends[0], x, f.top - 5);
     g.fillText(ends[1], x, f.bottom + 15);
   }
@@ -204,19 +220,42 @@ const Draw = (() => {
       const a = X.col.values[i], b = Y.col.values[i], s = standings[rows.standing[i]];
       if (a === null || b === null) return;
       g.globalAlpha = alpha;
-      stamp(g, s.mark, f.x(X.scale.place(a)), f.y(Y.scale.place(b)), s.size, color);
+      const x = f.x(clip(X.scale.place(a))), y = f.y(clip(Y.scale.place(b)));
+      stamp(g, s.mark, x, y, s.size, color);
+      if (rows.standing[i] >= 3) named.push([i, x, y, alpha]);
     };
+    const named = [];
     for (const i of rows.order) if (!active[i]) put(i, colors.line, 0.6);
     for (const i of rows.order) if (active[i]) put(i, colors.by[rows.standing[i]], rows.standing[i] < 2 ? 0.7 : 1);
     g.globalAlpha = 1;
+    tags(g, f, named, rows.label, colors);
     rectangle(g, f, X, Y, brushes, colors);
     return f;
+  }
+
+  // tags writes the names of baselines and of what is recommended beside their
+  // points, where there is room.
+  function tags(g, f, named, labels, colors) {
+    const taken = [];
+    g.textAlign = "left";
+    for (const [i, x, y, alpha] of named.reverse()) {
+      const text = fitted(g, labels[i], 180), w = g.measureText(text).width + 4;
+      for (const [dx, dy] of [[9, 4], [-9 - w, 4], [-w / 2, -12], [-w / 2, 20], [9, -10], [9, 18]]) {
+        const box = [x + dx, y + dy - 11, w, 14];
+        if (box[0] < f.left || box[0] + w > f.right || box[1] < f.top || box[1] + 14 > f.bottom) continue;
+        if (taken.some((t) => box[0] < t[0] + t[2] && t[0] < box[0] + w && box[1] < t[1] + 14 && t[1] < box[1] + 14)) continue;
+        taken.push(box);
+        g.globalAlpha = 0.75; g.fillStyle = colors.paper; g.fillRect(...box);
+        g.globalAlpha = alpha; g.fillStyle = colors.ink; g.fillText(text, x + dx + 2, y + dy);
+        break;
+      }
+    }
+    g.globalAlpha = 1;
   }
 
   function rectangle(g, f, X, Y, brushes, colors) {
     const bx = brushes.get(X.col), by = brushes.get(Y.col);
     if (!bx && !by) return;
-    const clip = (p) => Math.min(1, Math.max(0, p));
     const xs = bx ? bx.map((v) => f.x(clip(X.scale.place(v)))) : [f.left, f.right], ys = by ? by.map((v) => f.y(clip(Y.scale.place(v)))) : [f.top, f.bottom];
     g.fillStyle = g.strokeStyle = colors.blue;
     const box = [Math.min(...xs), Math.min(...ys), Math.abs(xs[1] - xs[0]), Math.abs(ys[1] - ys[0])];
@@ -225,5 +264,5 @@ const Draw = (() => {
     g.globalAlpha = 1;
   }
 
-  return { standings, palette, say, span, short, scale, sized, stamp, parallel, parallelFrame, trace, plane, planeFrame, css };
+  return { clip, standings, palette, say, span, short, scale, sized, stamp, parallel, parallelFrame, trace, plane, planeFrame, css };
 })();

@@ -103,7 +103,7 @@ func (h history) span() (lo, hi float64) {
 	near := func(float64) bool { return true }
 	if len(all) > 0 {
 		a, b := slices.Min(all), slices.Max(all)
-		far := max(b-a, 0.02*math.Abs(b))
+		far := max(b-a, 2*math.Abs(a))
 		near = func(v float64) bool { return v >= a-far && v <= b+far }
 	}
 	for _, l := range h.lines {
@@ -115,7 +115,7 @@ func (h history) span() (lo, hi float64) {
 		return 0, 1
 	}
 	lo, hi = slices.Min(all), slices.Max(all)
-	pad := max(0.06*(hi-lo), 1e-9*math.Abs(hi), 1e-12)
+	pad := max(0.06*(hi-lo), 0.01*math.Abs(hi), 1e-12)
 	return lo - pad, hi + pad
 }
 
