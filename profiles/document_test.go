@@ -28,6 +28,7 @@ func TestDocumentsListTheKeys(t *testing.T) {
 		"../docs/PROFILE-FORMAT.md":    profileKeys(),
 		"../docs/CLUSTER-FORMAT.md":    clusterKeys(),
 		"../docs/EXPERIMENT-FORMAT.md": experimentKeys(),
+		"../docs/GATE-FORMAT.md":       gateKeys(),
 	} {
 		doc, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -135,7 +136,7 @@ func keyTable(keys []documentKey) string {
 }
 
 func TestKeysAreComplete(t *testing.T) {
-	for _, k := range slices.Concat(profileKeys(), clusterKeys(), experimentKeys()) {
+	for _, k := range slices.Concat(profileKeys(), clusterKeys(), experimentKeys(), gateKeys()) {
 		require.NotEmpty(t, k.Doc, k.Path)
 		require.NotContains(t, k.Doc, "|", k.Path)
 		if k.Type == "number" || k.Type == "whole number" {
@@ -162,6 +163,10 @@ func TestDocumentExamples(t *testing.T) {
 				return err
 			}
 			_, err = c.Resolve()
+			return err
+		},
+		"../docs/GATE-FORMAT.md": func(text string) error {
+			_, err := ParseGate("example", []byte(text))
 			return err
 		},
 	} {
