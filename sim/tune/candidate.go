@@ -24,6 +24,7 @@ type candidate struct {
 	role    string
 	values  []float64 // of the space, for those that were found
 	spec    sim.Spec
+	id      string            // of the spec
 	cluster *profiles.Cluster // nil on a plain machine
 }
 
@@ -37,7 +38,7 @@ var orders = []string{"fcfs", "sjf", "saf", "sqf", "wfp3", "unicef", "expansion"
 // current is what runs now.
 func (t *tuner) current() (*candidate, error) {
 	p := &t.problem
-	c := &candidate{name: "what runs now", role: Current, spec: p.Spec, cluster: p.Cluster}
+	c := &candidate{name: "what runs now", role: Current, spec: p.Spec, id: p.Spec.ID(), cluster: p.Cluster}
 	if p.Cluster == nil {
 		if p.VCluster != "" {
 			return nil, usagef("the vCluster %s: a plain machine has none", p.VCluster)
@@ -83,7 +84,7 @@ func (t *tuner) with(name, role string, profile func(now *profiles.Profile) prof
 	}
 	spec := t.problem.Spec
 	spec.Site = cluster.JSON()
-	return &candidate{name: name, role: role, spec: spec, cluster: &cluster}, nil
+	return &candidate{name: name, role: role, spec: spec, id: spec.ID(), cluster: &cluster}, nil
 }
 
 // baselines are all that is tried without a search.
@@ -162,9 +163,7 @@ func (t *tuner) plainBaselines() []*candidate {
 		for _, order := range orders {
 			spec := now
 			spec.Order, spec.Backfill, spec.Depth = order, rule, 0
-			if spec.ID() != now.ID() {
-				out = append(out, &candidate{name: plainName(order, rule, 0), role: Baseline, spec: spec})
-			}
+			out = append(out, &candidate{name: plainName(order, rule, 0), role: Baseline, spec: spec, id: spec.ID()})
 		}
 	}
 	return out
@@ -198,8 +197,7 @@ func (t *tuner) tryKnown() error {
 
 // add keeps a candidate that is not there yet, and gives its place.
 func (t *tuner) add(c *candidate) int {
-	id := c.spec.ID()
-	i := slices.IndexFunc(t.candidates, func(o *candidate) bool { return o.spec.ID() == id })
+	i := slices.IndexFunc(t.candidates, func(o *candidate) bool { return o.id == c.id })
 	if i >= 0 {
 		return i
 	}
@@ -210,7 +208,7 @@ func (t *tuner) add(c *candidate) int {
 // score runs all candidates on windows.
 func (t *tuner) score(windows []int) error {
 	for _, c := range t.candidates {
-		if _, err := t.run(t.tasks(c, windows)); err != nil {
+		if _, err := t.run(on(c, windows)); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
@@ -221,7 +219,7 @@ func (t *tuner) score(windows []int) error {
 func (t *tuner) bounds() error {
 	list := t.opt.Constraints
 	if list == nil {
-		results, err := t.run(t.tasks(t.candidates[0], t.tuning))
+		results, err := t.run(on(t.candidates[0], t.tuning))
 		if err != nil {
 			return err
 		}

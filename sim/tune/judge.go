@@ -30,7 +30,7 @@ func (t *tuner) judge() error {
 	var subjects []stat.Subject
 	for _, i := range ahead {
 		c := t.candidates[i]
-		if _, err := t.run(t.tasks(c, t.acceptance)); err != nil {
+		if _, err := t.run(on(c, t.acceptance)); err != nil {
 			return err
 		}
 		for _, o := range t.goal.Objectives {
@@ -91,7 +91,7 @@ func (t *tuner) broken(c *candidate) (string, error) {
 	var sides [2][]*task.Result
 	for i, side := range []*candidate{t.candidates[0], c} {
 		var err error
-		if sides[i], err = t.run(t.tasks(side, t.acceptance)); err != nil {
+		if sides[i], err = t.run(on(side, t.acceptance)); err != nil {
 			return "", err
 		}
 	}
@@ -180,7 +180,7 @@ func (t *tuner) explain() error {
 		c = t.candidates[t.out.Finalists[0].at]
 	}
 	t.out.About = c.name
-	results, err := t.run(t.tasks(t.candidates[0], t.acceptance))
+	results, err := t.run(on(t.candidates[0], t.acceptance))
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (t *tuner) explain() error {
 // cost is what the passes had to look at.
 func (t *tuner) cost(c *candidate) error {
 	for i, side := range []*candidate{t.candidates[0], c} {
-		results, err := t.run(t.tasks(side, t.acceptance))
+		results, err := t.run(on(side, t.acceptance))
 		if err != nil {
 			return err
 		}

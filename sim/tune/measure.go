@@ -11,18 +11,48 @@ import (
 	"orrery/sim/task"
 )
 
-// run gives the results of tasks, of which those that are known are not computed
-// again.
-func (t *tuner) run(tasks []task.Task) ([]*task.Result, error) {
-	ids := make([]string, len(tasks))
+// ask is one run: a candidate on a window. Replica counts the shaken ones from 1,
+// 0 is the log as it is; sequential takes the events of an instant one by one.
+type ask struct {
+	of         *candidate
+	window     int
+	replica    int
+	sequential bool
+}
+
+// key names a run: candidates of one spec share theirs.
+type key struct {
+	spec       string
+	window     int
+	replica    int
+	sequential bool
+}
+
+func (a ask) key() key { return key{a.of.id, a.window, a.replica, a.sequential} }
+
+// task is the run for somebody to compute.
+func (t *tuner) task(a ask) task.Task {
+	w := &t.windows[a.window]
+	out := task.Task{Spec: a.of.spec, Window: &task.Window{Begin: w.Begin, End: w.End, Warm: true}}
+	if a.replica > 0 {
+		out.Shake = &task.Shake{By: t.opt.ShakeBy, Seed: t.opt.Seed*1000 + uint64(a.replica)}
+	}
+	if a.sequential {
+		out.Spec.EventOrder = "sequential"
+	}
+	return out
+}
+
+// run gives the results of what is asked, of which those that are known are not
+// computed again.
+func (t *tuner) run(asked []ask) ([]*task.Result, error) {
 	var fresh []task.Task
-	var names []string
-	asked := map[string]bool{}
-	for i := range tasks {
-		ids[i] = tasks[i].ID()
-		if t.known[ids[i]] == nil && !asked[ids[i]] {
-			asked[ids[i]] = true
-			fresh, names = append(fresh, tasks[i]), append(names, ids[i])
+	var keys []key
+	due := map[key]bool{}
+	for _, a := range asked {
+		if k := a.key(); t.known[k] == nil && !due[k] {
+			due[k] = true
+			fresh, keys = append(fresh, t.task(a)), append(keys, k)
 		}
 	}
 	if len(fresh) > 0 {
@@ -31,15 +61,24 @@ func (t *tuner) run(tasks []task.Task) ([]*task.Result, error) {
 			return nil, err
 		}
 		for i := range results {
-			t.known[names[i]] = &results[i]
+			t.known[keys[i]] = &results[i]
 		}
 		t.runs += len(fresh)
 	}
-	out := make([]*task.Result, len(tasks))
-	for i, id := range ids {
-		out[i] = t.known[id]
+	out := make([]*task.Result, len(asked))
+	for i, a := range asked {
+		out[i] = t.known[a.key()]
 	}
 	return out, nil
+}
+
+// on are the runs of a candidate on windows.
+func on(c *candidate, windows []int) []ask {
+	out := make([]ask, len(windows))
+	for k, w := range windows {
+		out[k] = ask{of: c, window: w}
+	}
+	return out
 }
 
 // worstOf marks the value of a metric that a constraint looks at: the worst of
@@ -145,7 +184,7 @@ func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error)
 	}
 	var values [][]float64
 	for r := range t.opt.Replicas {
-		results, err := t.run(t.shaken(windows, uint64(r)))
+		results, err := t.run(t.shaken(windows, r))
 		if err != nil {
 			return stat.Floor{}, err
 		}
@@ -157,8 +196,8 @@ func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error)
 	}
 	if other := t.otherOrder(windows); other != nil {
 		both := make([][]float64, 2)
-		for i, tasks := range [][]task.Task{t.tasks(t.candidates[0], windows), other} {
-			results, err := t.run(tasks)
+		for i, asked := range [][]ask{on(t.candidates[0], windows), other} {
+			results, err := t.run(asked)
 			if err != nil {
 				return f, err
 			}
@@ -178,7 +217,7 @@ func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error)
 func (t *tuner) pairs(c *candidate, of reading, windows []int) (stat.Pairs, error) {
 	var sides [2][]stat.Observation
 	for i, side := range []*candidate{t.candidates[0], c} {
-		results, err := t.run(t.tasks(side, windows))
+		results, err := t.run(on(side, windows))
 		if err != nil {
 			return stat.Pairs{}, err
 		}

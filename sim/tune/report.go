@@ -245,8 +245,8 @@ func (t *tuner) noise() {
 // seen are the results of a candidate that are known, of some windows.
 func (t *tuner) seen(c *candidate, windows []int) []*task.Result {
 	var out []*task.Result
-	for _, k := range t.tasks(c, windows) {
-		if r := t.known[k.ID()]; r != nil {
+	for _, a := range on(c, windows) {
+		if r := t.known[a.key()]; r != nil {
 			out = append(out, r)
 		}
 	}

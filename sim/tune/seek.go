@@ -8,7 +8,6 @@ import (
 
 	"orrery/profiles"
 	"orrery/sim/search"
-	"orrery/sim/task"
 )
 
 // Trial is a point of the search, with what came of it on the windows that the
@@ -76,7 +75,7 @@ func (t *tuner) seek() error {
 // batch runs what the search asks for next.
 func (t *tuner) batch(s *search.Search) error {
 	trials := s.Ask(t.opt.Budget)
-	var tasks []task.Task
+	var asked []ask
 	var from []*candidate
 	for _, trial := range trials {
 		c, err := t.found(fmt.Sprintf("found %d", trial.ID+1), t.space, trial.Values, false)
@@ -84,9 +83,9 @@ func (t *tuner) batch(s *search.Search) error {
 			return err
 		}
 		from = append(from, c)
-		tasks = append(tasks, t.tasks(c, t.screening)...)
+		asked = append(asked, on(c, t.screening)...)
 	}
-	results, err := t.run(tasks)
+	results, err := t.run(asked)
 	if err != nil {
 		return err
 	}
@@ -149,11 +148,11 @@ func (t *tuner) race() error {
 	t.stage("racing %d candidates over %d windows", len(t.candidates), len(windows))
 	for !race.Done() {
 		heats := race.Ask(math.MaxInt)
-		var tasks []task.Task
+		var asked []ask
 		for _, h := range heats {
-			tasks = append(tasks, t.tasks(t.candidates[h.Candidate], windows[h.Window:h.Window+1])...)
+			asked = append(asked, on(t.candidates[h.Candidate], windows[h.Window:h.Window+1])...)
 		}
-		results, err := t.run(tasks)
+		results, err := t.run(asked)
 		if err != nil {
 			return err
 		}
@@ -222,7 +221,7 @@ func (t *tuner) leaders() []Trial {
 	var out []Trial
 	seen := map[string]bool{}
 	for _, h := range sorted {
-		if id := h.from.spec.ID(); !seen[id] && len(out) < racers && !math.IsInf(h.score.Excess, 1) {
+		if id := h.from.id; !seen[id] && len(out) < racers && !math.IsInf(h.score.Excess, 1) {
 			seen[id] = true
 			out = append(out, h)
 		}

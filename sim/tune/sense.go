@@ -106,15 +106,15 @@ func (s space) columns() []string {
 // points runs points of the design on windows; results are by point, then window.
 func (t *tuner) points(points [][]float64, windows []int, what string) ([][]*task.Result, error) {
 	t.stage("%s: %d points on %d windows", what, len(points), len(windows))
-	var tasks []task.Task
+	var asked []ask
 	for _, point := range points {
 		c, err := t.found("", t.space, t.space.valuesAt(point), true)
 		if err != nil {
 			return nil, err
 		}
-		tasks = append(tasks, t.tasks(c, windows)...)
+		asked = append(asked, on(c, windows)...)
 	}
-	results, err := t.run(tasks)
+	results, err := t.run(asked)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func Run(ctx context.Context, p Problem, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	t := &tuner{ctx: ctx, problem: p, opt: o, known: map[string]*task.Result{}, floors: map[floorKey]stat.Floor{}}
+	t := &tuner{ctx: ctx, problem: p, opt: o, known: map[key]*task.Result{}, floors: map[floorKey]stat.Floor{}}
 	for _, step := range []func() error{
 		t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.judge, t.settle, t.look, t.explain,
 	} {
@@ -156,7 +156,7 @@ type tuner struct {
 	windows            []Window
 	tuning, acceptance []int // windows of each kind that count
 	screening          []int // of tuning, those that the search looks at
-	known              map[string]*task.Result
+	known              map[key]*task.Result
 	floors             map[floorKey]stat.Floor
 	runs               int // computed or found
 

@@ -52,7 +52,7 @@ func newWorld(t *testing.T, n int, load float64, profile string) world {
 			Walltime: traces.Some(model.Duration(run*(1+r.Float64())) * model.Second), NodesMin: traces.Some(int32(size)), ProcsRequested: traces.Some(int32(size)),
 			Tenant: []string{"red", "blue", "green"}[r.IntN(3)],
 		})
-		now += math.Floor(-math.Log(r.Open()) * 7000 / load)
+		now += math.Floor(-math.Log(r.Open()) * 500 / load) // a job asks for about 8,000 node seconds
 	}
 	set, err := transform.FromTables("a log of a test", traces.Meta{}, traces.Tables{Jobs: jobs})
 	require.NoError(t, err)
@@ -217,7 +217,7 @@ func TestSmallWorld(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		o.Evaluate = w.real(workers)
 		r := w.tune(t, o)
-		require.Equal(t, Change, r.Decision, r.Why)
+		require.Equal(t, Change, r.Decision, "%s", r.Markdown())
 		require.Contains(t, r.Inert(), "weights.energy")
 		require.Contains(t, r.Inert(), "weights.backlog")
 		require.NotEmpty(t, r.Groups)

@@ -6,7 +6,6 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
-	"orrery/sim/task"
 )
 
 // Sets of windows.
@@ -47,13 +46,13 @@ func (t *tuner) cut() error {
 	span := int64(last.Sub(first)) + 1
 	length := int64(t.opt.Length)
 	if length == 0 && ok {
-		length = min(span*gap/(int64(n)*(gap+1)+1), int64(longest))
+		length = whole(min(span*gap/(int64(n)*(gap+1)+1), int64(longest)))
 	}
 	if !ok || length < 1 || length*int64(n) > span {
 		return usagef("%d windows of %s do not fit into the trace, which has submissions over %s: give fewer or shorter windows",
 			n, model.Duration(length), model.Duration(span))
 	}
-	between := (span - length*int64(n)) / int64(n+1)
+	between := whole((span - length*int64(n)) / int64(n+1))
 	for i := range n {
 		begin := first.Add(model.Duration(between + int64(i)*(length+between)))
 		w := Window{Set: ForTuning, Begin: begin, End: begin.Add(model.Duration(length))}
@@ -63,6 +62,14 @@ func (t *tuner) cut() error {
 		t.windows = append(t.windows, w)
 	}
 	return t.count()
+}
+
+// whole leaves out fractions of seconds, that nobody wants to read.
+func whole(us int64) int64 {
+	if us < int64(model.Minute) {
+		return us
+	}
+	return us - us%int64(model.Second)
 }
 
 // count counts the submissions of each window, and sets those aside that have
@@ -120,7 +127,7 @@ func (t *tuner) begin() error {
 	t.candidates = []*candidate{base}
 	all := slices.Concat(t.tuning, t.acceptance)
 	t.stage("what runs now, on %d windows", len(all))
-	results, err := t.run(t.tasks(base, all))
+	results, err := t.run(on(base, all))
 	if err != nil {
 		return err
 	}
@@ -147,45 +154,33 @@ func (t *tuner) begin() error {
 func (t *tuner) replicas() error {
 	all := slices.Concat(t.tuning, t.acceptance)
 	t.stage("the noise: %d shaken replicas on %d windows", t.opt.Replicas, len(all))
-	var tasks []task.Task
+	var asked []ask
 	for r := range t.opt.Replicas {
-		tasks = append(tasks, t.shaken(all, uint64(r))...)
+		asked = append(asked, t.shaken(all, r)...)
 	}
-	if order := t.otherOrder(all); order != nil {
-		tasks = append(tasks, order...)
-	}
-	_, err := t.run(tasks)
+	_, err := t.run(append(asked, t.otherOrder(all)...))
 	return err
 }
 
-// tasks are those of a candidate on windows.
-func (t *tuner) tasks(c *candidate, windows []int) []task.Task {
-	out := make([]task.Task, len(windows))
-	for k, i := range windows {
-		out[k] = task.Task{Spec: c.spec, Window: &task.Window{Begin: t.windows[i].Begin, End: t.windows[i].End, Warm: true}}
-	}
-	return out
-}
-
-// shaken are those of a replica of what runs now.
-func (t *tuner) shaken(windows []int, replica uint64) []task.Task {
-	out := t.tasks(t.candidates[0], windows)
+// shaken are the runs of a replica of what runs now, from 0.
+func (t *tuner) shaken(windows []int, replica int) []ask {
+	out := on(t.candidates[0], windows)
 	for k := range out {
-		out[k].Shake = &task.Shake{By: t.opt.ShakeBy, Seed: t.opt.Seed*1000 + replica}
+		out[k].replica = replica + 1
 	}
 	return out
 }
 
 // otherOrder is what runs now with the events of an instant one by one, nil where
 // that cannot be.
-func (t *tuner) otherOrder(windows []int) []task.Task {
+func (t *tuner) otherOrder(windows []int) []ask {
 	base := t.candidates[0].spec
 	if len(base.Site) > 0 || base.Cycle > 0 || base.QuorumLatency+base.QuorumJitter > 0 || base.EventOrder == "sequential" {
 		return nil
 	}
-	out := t.tasks(t.candidates[0], windows)
+	out := on(t.candidates[0], windows)
 	for k := range out {
-		out[k].Spec.EventOrder = "sequential"
+		out[k].sequential = true
 	}
 	return out
 }
