@@ -24,13 +24,15 @@ type run struct {
 	span      plot.Window
 	waits     plot.Waits
 	slowdowns plot.Slowdowns
+	hours     plot.HourlyWaits
 
 	nodes    nodeMap
 	raster   *plot.Raster
 	attempts int64
 	detail   *detail // nil when there were too many
 
-	site *site // nil when the run is of none
+	site    *site       // nil when the run is of none
+	tenants *tenantTime // likewise
 }
 
 func (r *run) close() { r.files.Close() }
@@ -63,6 +65,8 @@ func (r *run) read(most int) error {
 	if r.site, err = readSite(r.files, &r.about, &r.table); err != nil {
 		return err
 	}
+	r.hours.Clock = r.clock()
+	r.tenants = newTenantTime(r.files, r.about.rows)
 	r.detail = newDetail(most, r.files.Rows())
 	if err := r.files.Scan(r.addJobs); err != nil {
 		return err
@@ -77,6 +81,9 @@ func (r *run) read(most int) error {
 		r.span.ToUS = r.span.FromUS + 1
 	}
 	if r.raster, err = plot.NewRaster(r.span, r.about.units, plot.GanttCols, plot.GanttRows); err != nil {
+		return err
+	}
+	if err := r.tenants.begin(r.span, r.files.Tenants()); err != nil {
 		return err
 	}
 	if err := r.files.ScanAttempts(r.addAttempts); err != nil {
@@ -141,8 +148,10 @@ func (r *run) addJobs(c *record.Columns) error {
 		} else {
 			r.waits.Add(c.Wait[i])
 			r.slowdowns.Add(c.Procs[i], c.Wait[i], c.Runtime[i])
+			r.hours.Add(c.Submit[i], c.Procs[i], c.Wait[i])
 		}
 	}
+	r.tenants.addJobs(c)
 	r.detail.addJobs(c)
 	return nil
 }
@@ -151,10 +160,19 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 	for i := range c.Len() {
 		r.attempts++
 		r.detail.addAttempt(c, i)
+		held := int32(0) // in what the site is measured in
 		err := r.nodes.each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
 			r.detail.addRange(lo, hi)
+			if r.about.shared {
+				held += (hi - lo + 1) * units
+			} else {
+				held += hi - lo + 1
+			}
 			return r.raster.Add(c.Start[i], c.End[i], lo, hi, units)
 		})
+		if err == nil {
+			err = r.tenants.add(c.Job[i], c.Start[i], c.End[i], held)
+		}
 		if err != nil {
 			return damaged(r.files, "attempts.parquet", fmt.Sprintf("%v in attempt %d of job %d", err, c.Attempt[i], c.ID[i]))
 		}

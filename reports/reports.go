@@ -62,13 +62,14 @@ func Write(dir string, o Options) error {
 	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return r.writeHTML(w, o, figures) })
 }
 
-// figures draws the four figures of a run, in the order of the report, and
+// figures draws the five figures of a run, in the order of the report, and
 // those of a site.
 func (r *run) figures() []*plot.Figure {
 	return append([]*plot.Figure{
 		plot.State(r.loads(), r.clock(), r.steady()),
 		plot.WaitCDF(plot.Named{Name: r.about.title(), Waits: &r.waits}),
 		plot.SlowdownBySize(&r.slowdowns),
+		plot.WaitsByHour(&r.hours),
 		r.gantt(),
 	}, r.siteFigures()...)
 }

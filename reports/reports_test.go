@@ -48,7 +48,7 @@ func pages(t testing.TB, dir string, o Options) (html, markdown string) {
 	return h.String(), m.String()
 }
 
-var figureNames = []string{"utilisation", "wait-cdf", "slowdown-by-size", "gantt"}
+var figureNames = []string{"utilisation", "wait-cdf", "slowdown-by-size", "waits-by-hour", "gantt"}
 
 func TestWriteDrawsEverythingTwiceAlike(t *testing.T) {
 	if testing.Short() {

@@ -25,7 +25,7 @@ type site struct {
 }
 
 // siteFigure names the figures that siteFigures draws.
-var siteFigure = map[string]bool{"nodes-by-vcluster": true, "waits-by-group": true, "usage-by-tenant": true, "reasons": true}
+var siteFigure = map[string]bool{"nodes-by-vcluster": true, "shares-by-tenant": true, "waits-by-group": true, "usage-by-tenant": true, "reasons": true}
 
 // readSite reads what a run says of its site; nil when it is of none.
 func readSite(f *record.Run, a *about, t *metric.Table) (*site, error) {
@@ -83,6 +83,9 @@ func (r *run) siteFigures() []*plot.Figure {
 	var out []*plot.Figure
 	if len(s.bins) > 0 {
 		out = append(out, plot.NodesByVCluster(s.stack(), r.clock(), r.steady()))
+	}
+	if f := r.tenants.figure(s, r.clock()); f != nil {
+		out = append(out, f)
 	}
 	out = append(out, plot.WaitsByGroup(s.waitRows()))
 	if rows := s.shareRows(); len(rows) > 0 {

@@ -100,7 +100,7 @@ func TestReportOfASite(t *testing.T) {
 		"| earth | - | - | - |",
 		"| energy | kWh | 2 |",
 		"| FAILED | 1 |",
-		"figures/nodes-by-vcluster.svg", "figures/waits-by-group.svg", "figures/usage-by-tenant.svg", "figures/reasons.svg",
+		"figures/nodes-by-vcluster.svg", "figures/shares-by-tenant.svg", "figures/waits-by-group.svg", "figures/usage-by-tenant.svg", "figures/reasons.svg",
 	} {
 		require.Contains(t, markdown, want)
 	}

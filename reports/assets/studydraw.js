@@ -140,7 +140,7 @@ const Draw = (() => {
     for (const i of rows.order) {
       if (!active[i]) continue;
       const s = standings[rows.standing[i]];
-      g.globalAlpha = rows.standing[i] < 2 ? Math.min(0.75, Math.max(0.12, 90 / many)) : 1;
+      g.globalAlpha = rows.standing[i] < 2 ? Math.min(0.75, Math.max(0.05, 90 / many)) : 1;
       g.strokeStyle = colors.by[rows.standing[i]];
       g.lineWidth = s.width;
       g.setLineDash(s.dashes || []);
