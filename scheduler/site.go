@@ -175,26 +175,29 @@ type Site struct {
 	siteScratch
 }
 
-// queued is what a pass looks at of every waiting job, side by side in memory.
+// queued is what a pass looks at of every waiting job, side by side in memory. What
+// most passes look at comes first, and a whole one is two cache lines.
 type queued struct {
-	static  model.Fixed
+	static model.Fixed
+	wait   model.Fixed // weighted f2 at seen
+	seen   model.Time
+	rate   uint64      // growth of wait from then on at most, see score.Rate
+	nine   model.Fixed // weighted f9 for each node of the largest group at most
+	need   int32       // nodes
+	shape  int32       // index into lane.shapes
+	tenant int32       // index into lane.tenant
+	tier   int32
+	ref    model.Ref
+	plain  bool // asks for nodes of its own alone
+
+	borrows bool
+	key     model.Fixed // score in the last pass, where the price is the same for all
 	submit  model.Time
-	key     model.Fixed // score in the last pass or a bound on it, where the price is the same for all
-	wait    model.Fixed // weighted f2 at seen
-	seen    model.Time
-	rate    uint64      // growth of wait from then on at most, see score.Rate
-	nine    model.Fixed // weighted f9 for each node of the largest group at most
 	left    model.Duration
 	ask     usage // as far as it is stated
-	ref     model.Ref
-	need    int32 // nodes
 	class   place.ClassID
-	shape   int32 // index into lane.shapes
 	units   int32 // as Least counts them
-	tenant  int32 // index into lane.tenant
-	tier    int32
-	borrows bool
-	plain   bool // asks for nodes of its own alone
+	_       [16]byte
 }
 
 // usage is what is shared out beside the nodes.

@@ -21,24 +21,19 @@ func (s *Site) simple(l *lane) bool {
 }
 
 // passBehind starts the best jobs as long as they have room, and then looks behind
-// the one that is blocked. It says whether the pass is made; if not, as when a limit
-// holds the best one, the rest of the queue has to be looked at in order. s.fits is
-// who may have room.
+// the one that is blocked. It says whether the pass is made; if not, the rest of the
+// queue has to be looked at in order. s.fits is who may have room.
 func (s *Site) passBehind(l *lane, now model.Time) bool {
 	first := len(s.plan.Proposals)
 	for leads := 0; !l.blocked; leads++ {
-		if len(l.queue) == 0 {
-			return true
-		}
 		if leads == mostLeads {
 			return false
 		}
 		i := s.best(l, now)
-		q := &l.queue[i]
-		if s.held(l, candidate{ref: q.ref}, now) != model.ReasonNone {
-			return false
+		if i < 0 {
+			return true
 		}
-		if s.mayFit(l, q) {
+		if q := &l.queue[i]; s.mayFit(l, q) {
 			s.meet(l, now, candidate{int64(q.key), q.tier, q.ref, int32(i)})
 		} else {
 			s.block(l, now, q.ref, model.ReasonResources)
@@ -64,8 +59,8 @@ func (s *Site) passBehind(l *lane, now model.Time) bool {
 	return true
 }
 
-// harmlessFits makes candidates of those of s.fits who do not surely delay the blocked
-// job, as wouldDelay says.
+// harmlessFits makes candidates of those of s.fits whom no limit holds and who do not
+// surely delay the blocked job, as wouldDelay says.
 func (s *Site) harmlessFits(l *lane, now model.Time) {
 	s.room = s.room[:0]
 	h, left, class := &l.hold, model.Forever, place.ClassID(-1)
@@ -81,7 +76,9 @@ func (s *Site) harmlessFits(l *lane, now model.Time) {
 		if q.left > left && q.need > nodes && q.class == class && !q.borrows {
 			continue
 		}
-		s.room = append(s.room, candidate{0, q.tier, q.ref, i})
+		if c := (candidate{0, q.tier, q.ref, i}); s.held(l, c, now) == model.ReasonNone {
+			s.room = append(s.room, c)
+		}
 	}
 }
 
@@ -89,8 +86,9 @@ func (s *Site) harmlessFits(l *lane, now model.Time) {
 // cheaper to bring everybody into order.
 const mostLeads = 4
 
-// best is the index of the best job of the queue. Those who may overtake it within
-// the foresight are gathered in l.near, with their scores.
+// best is the index of the best job of the queue that no limit holds, -1 for none.
+// Those who may overtake it within the foresight are gathered in l.near, with their
+// scores.
 func (s *Site) best(l *lane, now model.Time) int {
 	best, tier, top := -1, int32(math.MinInt32), model.Fixed(math.MinInt64)
 	l.near = l.near[:0]
@@ -99,7 +97,8 @@ func (s *Site) best(l *lane, now model.Time) int {
 		s.weigh(l, q, now)
 		q.key = s.scoreOfQueued(l, q)
 		l.near = append(l.near, q.ref)
-		if q.tier > tier || q.key > top || (q.key == top && s.jobs[q.ref].id < s.jobs[l.queue[best].ref].id) {
+		better := q.tier > tier || q.key > top || (q.key == top && s.jobs[q.ref].id < s.jobs[l.queue[best].ref].id)
+		if better && s.held(l, candidate{ref: q.ref}, now) == model.ReasonNone {
 			best, tier, top = i, q.tier, q.key
 		}
 	}
@@ -115,11 +114,14 @@ func (s *Site) best(l *lane, now model.Time) int {
 	queue := l.queue
 	for i := range queue {
 		q := &queue[i]
-		if q.tier > tier || (q.tier == tier && b.of(q) >= top && i != last) {
+		if i != last && (q.tier > tier || (q.tier == tier && b.of(q) >= top)) {
 			look(i)
 		}
 	}
-	l.last = l.queue[best].ref
+	l.last = -1
+	if best >= 0 {
+		l.last = l.queue[best].ref
+	}
 	return best
 }
 
