@@ -106,7 +106,7 @@ program. Then name a log of your own.`,
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
 		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.gateCommand(), m.doctorCommand(), m.versionCommand(),
-		m.sweepCommand(), m.studyCommand(), m.workerCommand(),
+		m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
 	)
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports"
+	"orrery/scheduler/model"
+	"orrery/sim/record"
+	"orrery/sim/search"
+	"orrery/sim/task"
+	"orrery/sim/tune"
+)
+
+// tuneVerb holds the flags of tune.
+type tuneVerb struct {
+	settings
+	m           *Main
+	print       *printer
+	by          executorFlags
+	opt         tune.Options
+	out         string
+	vcluster    string
+	objectives  []string
+	constraints []string
+	windows     string
+	quiet       bool
+}
+
+func (m *Main) tuneCommand() *cobra.Command {
+	v := &tuneVerb{m: m, opt: tune.Defaults()}
+	cmd := &cobra.Command{
+		Use:   "tune LOG -o DIR",
+		Short: "Find better settings for a site, and say how sure that is",
+		Long: `Look for settings under which the work of LOG would have waited less, and say what
+to change, for whom it gets better and worse, how sure that is and what it costs:
+or that what runs now should be kept, when nothing beats it beyond the noise.
+
+Windows are cut out of the log, each beginning with what ran and waited then: some
+to tune on, later ones to accept on. Baselines (the profiles of the program, FCFS,
+SJF, WFP3 and so on) and the points of a search race over the first; the best are
+judged on the others, by paired differences with intervals, corrected for their
+number, against the noise of runs whose arrivals were shaken. With --cluster or
+--profile the weights, reference_wait and the backfilling are searched; on a plain
+machine the orders and ways to backfill are tried.
+
+DIR gets page.md, report.html, tune.json, and profile.yaml (one for each vCluster
+that is tuned) when something is to change. All runs are kept in DIR/study: the same
+command goes on with what an interrupt has left.
+
+` + settingsHelp + `
+
+` + executorHelp + `
+
+Exit codes: 0 a recommendation, to change or to keep; 1 failed, 2 usage, 3 bad
+input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
+		Example: `  orrery tune log.swf.gz --procs 100 --profile default -o tuned
+  orrery tune month.trace --cluster month --vcluster hpc -o tuned --budget 500
+  orrery tune log.swf.gz --procs 100 -o tuned --objective wait_p95 --subject-to "wait_max <= 2d"`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: oneFile,
+		RunE:              v.run,
+	}
+	v.register(cmd)
+	v.print = m.printFlag(cmd, "")
+	v.by.register(cmd)
+	f := cmd.Flags()
+	f.Lookup("seed").Usage = "seed `S` of the search and of the shaken arrivals (default 1)"
+	o := &v.opt
+	f.StringVarP(&v.out, "out", "o", "", "directory `DIR` for what was found, new or of an interrupted tune")
+	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
+	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
+	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window; may be given several times (default "+tune.DefaultConstraints+")")
+	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
+	f.StringVar(&o.Method, "method", "", "method of the search: "+oneOf(search.Methods())+" (default by budget and objectives)")
+	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
+	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, up to 14d each")
+	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with shaken arrivals that measure the noise")
+	f.Var(span(&o.ShakeBy, o.ShakeBy.String()), "shake", "how far an arrival is moved at most")
+	f.IntVar(&o.Trajectories, "trajectories", o.Trajectories, "`N` trajectories of the screening for settings that do nothing; 0 leaves it out")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
+	completeWith(cmd, "method", search.Methods()...)
+	onlyOnce(f)
+	return cmd
+}
+
+// check reads what the flags hold as text.
+func (v *tuneVerb) check(cmd *cobra.Command) error {
+	if v.out == "" {
+		return usagef("no directory: name it with -o DIR")
+	}
+	if err := v.by.check(cmd.Flags()); err != nil {
+		return err
+	}
+	tuning, acceptance, ok := strings.Cut(v.windows, "+")
+	n, err := strconv.Atoi(tuning)
+	a, bad := strconv.Atoi(acceptance)
+	if !ok || err != nil || bad != nil {
+		return usagef("--windows %s: want two numbers, those to tune on and those to accept on, such as 10+20", v.windows)
+	}
+	v.opt.Tuning, v.opt.Acceptance = n, a
+	for _, text := range v.objectives {
+		v.opt.Objectives = append(v.opt.Objectives, objectiveOf(text))
+	}
+	for _, text := range v.constraints {
+		c, err := constraintOf(text)
+		if err != nil {
+			return err
+		}
+		v.opt.Constraints = append(v.opt.Constraints, c)
+	}
+	// The runs of a tune draw nothing but what its seed is for.
+	v.opt.Seed, v.spec.Seed = max(v.spec.Seed, 1), 0
+	return nil
+}
+
+// objectiveOf reads METRIC, min:METRIC or max:METRIC.
+func objectiveOf(text string) search.Objective {
+	for prefix, direction := range map[string]search.Direction{"min:": search.Minimise, "max:": search.Maximise} {
+		if name, ok := strings.CutPrefix(text, prefix); ok {
+			return search.Objective{Metric: name, Direction: direction}
+		}
+	}
+	return search.Objective{Metric: text, Direction: tune.DirectionOf(text)}
+}
+
+// constraintOf reads a metric, a relation and a number or a span.
+func constraintOf(text string) (search.Constraint, error) {
+	for _, relation := range []search.Relation{search.AtMost, search.AtLeast} {
+		name, value, ok := strings.Cut(text, string(relation))
+		if !ok {
+			continue
+		}
+		c := search.Constraint{Metric: strings.TrimSpace(name), Relation: relation}
+		value = strings.TrimSpace(value)
+		var err error
+		if c.Value, err = strconv.ParseFloat(value, 64); err == nil {
+			return c, nil
+		}
+		d, err := model.ParseDuration(value)
+		if err != nil {
+			return c, usagef("--subject-to %q: want a number or a span such as 3d behind %s", text, relation)
+		}
+		c.Value = d.Seconds()
+		return c, nil
+	}
+	return search.Constraint{}, usagef("--subject-to %q: want METRIC <= VALUE or METRIC >= VALUE", text)
+}
+
+func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
+	if err := v.check(cmd); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	problem, err := v.problem(ctx, args)
+	if err != nil {
+		return err
+	}
+	runner := task.NewRunner(nil)
+	if _, err := runner.Add(problem.Trace); err != nil {
+		return input(err)
+	}
+	lab, err := v.open(ctx, problem, runner)
+	if err != nil {
+		return err
+	}
+	v.opt.Evaluate = lab.evaluate
+	if !v.quiet {
+		v.opt.Stage = func(what string) { v.m.say("%s", what) }
+	}
+	report, err := tune.Run(ctx, problem, v.opt)
+	err = errors.Join(err, lab.close())
+	var usage *tune.UsageError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &codedError{exitInterrupted, fmt.Errorf("interrupted; what was computed is in %s, and the same command goes on with it", v.out)}
+	case errors.As(err, &usage):
+		return &codedError{exitUsage, err}
+	case err != nil:
+		return err
+	}
+	if err := v.write(report); err != nil {
+		return err
+	}
+	return v.show(report, args[0])
+}
+
+// problem is what the arguments ask to tune.
+func (v *tuneVerb) problem(ctx context.Context, args []string) (tune.Problem, error) {
+	p := tune.Problem{VCluster: v.vcluster}
+	t, err := v.m.openTrace(ctx, args, v.quiet)
+	if err != nil {
+		return p, err
+	}
+	defer t.close()
+	v.m.remark(t, v.quiet)
+	if p.Spec, err = v.bound(t); err != nil {
+		return p, err
+	}
+	if p.Cluster = v.site.read; p.Cluster != nil {
+		if len(p.Cluster.VClusters) == 0 {
+			p.Cluster.VClusters = []profiles.VCluster{profiles.NewVCluster("default", profiles.Nodes{"all"})}
+		}
+		if err := p.Cluster.Inline("."); err != nil {
+			return p, &codedError{exitUsage, err}
+		}
+		p.Spec.Site = p.Cluster.JSON()
+	}
+	p.Trace, err = holdBundle(t.table, t.info.Name)
+	return p, err
+}
+
+// write puts what was found into the directory.
+func (v *tuneVerb) write(r *tune.Report) error {
+	doc, err := record.AppendJSON(nil, r)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"tune.json": doc, "page.md": r.Markdown()}
+	for _, p := range r.Profiles() {
+		files[v.profileFile(r, p.VCluster)] = p.Profile.YAML()
+	}
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := v.m.create(filepath.Join(v.out, name), writing(files[name])); err != nil {
+			return err
+		}
+	}
+	if len(r.Profiles()) == 0 {
+		if err := os.Remove(filepath.Join(v.out, "profile.yaml")); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err // one of an earlier tune would be taken for a recommendation
+		}
+	}
+	return reports.WriteStudy(v.out, tuneStudy(r))
+}
+
+// profileFile is the name of the profile to use in a vCluster.
+func (v *tuneVerb) profileFile(r *tune.Report, vcluster string) string {
+	if len(r.Profiles()) == 1 {
+		return "profile.yaml"
+	}
+	return "profile-" + vcluster + ".yaml"
+}
+
+// show prints the recommendation.
+func (v *tuneVerb) show(r *tune.Report, log string) error {
+	switch v.print.format {
+	case "json":
+		if err := v.print.document(r); err != nil {
+			return err
+		}
+	case "markdown":
+		if _, err := v.m.Stdout.Write(r.Markdown()); err != nil {
+			return err
+		}
+	default:
+		fmt.Fprintf(v.m.Stdout, "%s\n\n", r.Title())
+		for _, s := range r.Summary() {
+			fmt.Fprintf(v.m.Stdout, "%s\n", s)
+		}
+		if err := v.print.section("What would change", tuneChanges(r)); err != nil {
+			return err
+		}
+		v.next(r, log)
+	}
+	if r.Decision == tune.Unsure {
+		return &codedError{exitEvidence, fmt.Errorf("%s: %s", r.Decision, r.Why)}
+	}
+	return nil
+}
+
+// next says what may be done with it.
+func (v *tuneVerb) next(r *tune.Report, log string) {
+	fmt.Fprintf(v.m.Stdout, "\nThe page: %s\n", filepath.Join(v.out, "page.md"))
+	if r.Decision != tune.Change {
+		return
+	}
+	words := []string{"orrery", "replay", quoted(log)}
+	for _, flag := range v.given() {
+		if !strings.HasPrefix(flag, "--profile=") && !strings.HasPrefix(flag, "--seed=") && (len(r.Profiles()) > 0 || !strings.HasPrefix(flag, "--order=") && !strings.HasPrefix(flag, "--backfill=")) {
+			words = append(words, quoted(flag))
+		}
+	}
+	for _, p := range r.Profiles() {
+		words = append(words, "--profile", quoted(p.VCluster+"="+"./"+filepath.Join(v.out, v.profileFile(r, p.VCluster))))
+	}
+	if len(r.Profiles()) == 0 {
+		for _, c := range r.Changes {
+			words = append(words, "--"+c.Key, c.After)
+		}
+	}
+	fmt.Fprintf(v.m.Stdout, "Next: %s\n", strings.Join(words, " "))
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"orrery/reports"
+	"orrery/reports/table"
+	"orrery/sim/metric"
+	"orrery/sim/search"
+	"orrery/sim/stat"
+	"orrery/sim/tune"
+)
+
+// tuneChanges is a table of the settings that change.
+func tuneChanges(r *tune.Report) *table.Table {
+	t := table.New("vcluster", "key", "now", "then")
+	for _, c := range r.Changes {
+		t.Row(c.VCluster, c.Key, c.Before, c.After)
+	}
+	return t
+}
+
+// tuneStudy is a report in the words of the pages.
+func tuneStudy(r *tune.Report) *reports.Study {
+	s := &reports.Study{
+		Schema: reports.StudySchema, Name: r.Trace, Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
+		Facts: []reports.Fact{
+			{Name: "trace", Value: r.Hash},
+			{Name: "windows", Value: fmt.Sprintf("%d to tune on, %d to accept on", r.Counted(tune.ForTuning), r.Counted(tune.ForAcceptance))},
+			{Name: "replicas", Value: fmt.Sprint(r.Replicas)},
+			{Name: "runs", Value: fmt.Sprint(r.Runs)},
+			{Name: "seed", Value: fmt.Sprint(r.Seed)},
+		},
+	}
+	if r.Method != "" {
+		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points", r.Method, len(r.Search))})
+	}
+	for i := range r.Windows {
+		if w := &r.Windows[i]; w.Aside != "" {
+			s.Warn = append(s.Warn, fmt.Sprintf("window %d (%s) is left out: %s", i+1, w.Set, w.Aside))
+		}
+	}
+	tuneColumns(s, r)
+	tuneRows(s, r)
+	tuneHistory(s, r)
+	for _, x := range r.Sensitivity {
+		one := reports.Sensitivity{Metric: x.Metric, Unit: x.Unit, What: "mean change when it moves by half its range", Floor: reports.Number(x.Floor)}
+		for _, p := range x.Parts {
+			one.Parts = append(one.Parts, reports.SensitivityPart{
+				Parameter: p.Setting, Effect: reports.Number(p.Change.Estimate), Low: reports.Number(p.Change.Low), High: reports.Number(p.Change.High),
+				Influence: p.Influence.String(),
+			})
+		}
+		s.Sensitivity = append(s.Sensitivity, one)
+	}
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		s.Groups = append(s.Groups, reports.GroupChange{
+			By: g.By, Name: g.Name, Jobs: g.Jobs, Metric: g.Metric, Unit: g.Unit, Before: reports.Number(g.Now.Estimate), After: reports.Number(g.Then.Estimate),
+			Low: reports.Number(g.Difference.Low), High: reports.Number(g.Difference.High), Verdict: groupVerdict(g.Verdict),
+		})
+	}
+	return s
+}
+
+func groupVerdict(v stat.Verdict) string {
+	if v == stat.NoDifference {
+		return "same"
+	}
+	return v.String()
+}
+
+// tuneColumns names the settings and the metrics.
+func tuneColumns(s *reports.Study, r *tune.Report) {
+	for _, p := range r.Space() {
+		switch p.Kind {
+		case search.Simplex:
+			for _, part := range p.Parts {
+				s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name + "." + part, Kind: reports.KindWeight, High: 1})
+			}
+		case search.Choice:
+			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: reports.KindChoice, Choices: p.Choices})
+		default:
+			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: reports.KindReal, Unit: "s", Low: p.Low, High: p.High, Log: p.Log})
+		}
+	}
+	units := map[string]string{}
+	for _, list := range [][]metric.Definition{metric.Definitions(), metric.SiteDefinitions()} {
+		for _, d := range list {
+			if d.Unit != "1" {
+				units[d.Name] = d.Unit
+			}
+		}
+	}
+	for _, o := range r.Goal.Objectives {
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: units[o.Metric], Direction: string(o.Direction), Objective: true})
+	}
+	for _, c := range r.Goal.Constraints {
+		direction := reports.Minimise
+		if c.Relation == search.AtLeast {
+			direction = reports.Maximise
+		}
+		s.Metrics = append(s.Metrics, reports.StudyMetric{
+			Name: c.Metric + " (worst tuning window)", Unit: units[c.Metric], Direction: direction, Bound: &reports.Bound{Relation: string(c.Relation), Value: c.Value},
+		})
+	}
+	for _, o := range r.Goal.Objectives {
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: units[o.Metric], Direction: string(o.Direction)})
+	}
+}
+
+// tuneRows are the candidates of the race.
+func tuneRows(s *reports.Study, r *tune.Report) {
+	lines := map[string]*tune.Finalist{}
+	for i := range r.Finalists {
+		lines[r.Finalists[i].Name] = &r.Finalists[i]
+	}
+	for i := range r.Tried {
+		t := &r.Tried[i]
+		row := reports.StudyRow{ID: fmt.Sprint(i + 1), Name: t.Name, Feasible: t.Feasible, Evidence: t.Windows, Rung: t.Windows}
+		switch {
+		case t.Name == r.Chosen:
+			row.Role = reports.RoleChosen
+		case t.Role == tune.Current:
+			row.Role = reports.RoleCurrent
+		case t.Role == tune.Baseline:
+			row.Role = reports.RoleBaseline
+		}
+		if t.Overloaded > 0 {
+			row.State = "overloaded"
+		}
+		row.Values = reports.Numbers(t.Values()...)
+		for len(row.Values) < len(s.Parameters) {
+			row.Values = append(row.Values, reports.Undefined)
+		}
+		for _, m := range t.Metrics {
+			row.Metrics = append(row.Metrics, reports.Number(m))
+		}
+		for k := range r.Goal.Objectives {
+			x := reports.Undefined
+			if f := lines[t.Name]; f != nil {
+				x, row.Verdict = reports.Number(f.Lines[k].Then.Estimate), f.Lines[0].Verdict.String()
+			} else if t.Role == tune.Current && len(r.Finalists) > 0 {
+				x = reports.Number(r.Finalists[0].Lines[k].Now.Estimate)
+			}
+			row.Metrics = append(row.Metrics, x)
+		}
+		s.Rows = append(s.Rows, row)
+	}
+}
+
+// tuneHistory is how the search went, for its first objective.
+func tuneHistory(s *reports.Study, r *tune.Report) {
+	if len(r.Search) == 0 {
+		return
+	}
+	curve := reports.HistoryCurve{Name: r.Method}
+	for i := range r.Search {
+		h := &r.Search[i]
+		curve.Best, curve.Each = append(curve.Best, reports.Number(h.Best)), append(curve.Each, reports.Number(h.Metrics[0]))
+	}
+	history := reports.History{Metric: s.Metrics[0].Name, Unit: s.Metrics[0].Unit, Curves: []reports.HistoryCurve{curve}}
+	for i := range r.Tried {
+		if t := &r.Tried[i]; t.Role == tune.Current && len(t.Metrics) > 0 && !math.IsNaN(float64(t.Metrics[0])) {
+			history.Lines = append(history.Lines, reports.HistoryLine{Name: t.Name, Value: reports.Number(t.Metrics[0])})
+		}
+	}
+	s.Histories = append(s.Histories, history)
+}
