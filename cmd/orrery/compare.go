@@ -43,7 +43,7 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 		RunE:              v.run,
 	}
 	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV `FILE` of starts to hold one run against")
-	cmd.Flags().StringVar(&v.figures, "figures", "", "directory `DIR` to draw the waits of both runs into")
+	cmd.Flags().StringVar(&v.figures, "figures", "", "directory `DIR` to draw the waits of both runs into, and which jobs moved")
 	v.print = m.printFlag(cmd, "o")
 	return cmd
 }
@@ -71,7 +71,11 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 		return readError(err)
 	}
 	if v.figures != "" {
-		if err := reports.WriteFigures(v.figures, c.Figures()...); err != nil {
+		moves, err := c.GanttOfMoves()
+		if err != nil {
+			return readError(err)
+		}
+		if err := reports.WriteFigures(v.figures, append(c.Figures(), moves)...); err != nil {
 			return err
 		}
 	}

@@ -16,20 +16,32 @@ func (m *Main) reportCommand() *cobra.Command {
 		quiet bool
 	)
 	cmd := &cobra.Command{
-		Use:   "report DIR",
-		Short: "Draw the report of a run: one HTML page, a summary, figures",
+		Use:   "report DIR | report STUDY.json",
+		Short: "Draw the report of a run or a study: one HTML page and figures",
 		Long: `Draw the run in DIR: report.html (one page that opens without a network),
 summary.md and figures as SVG and PNG, all written into DIR. The bytes depend on
 the run alone. Times on figures carry their units: s, min, h, d.
 
+With a file, or a DIR that holds report.json and no run, draw that study of a
+sweep, a search or a tuning: report.html with a table, parallel coordinates and
+trade-offs to look into, and figures, written beside the file.
+
 Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).`,
 		Example: `  orrery report run
-  orrery report run --title "Before the change" -o json`,
+  orrery report run --title "Before the change" -o json
+  orrery report tuned/report.json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir := args[0]
-			if err := reports.Write(dir, o); err != nil {
+			dir, study := args[0], reports.StudyIn(args[0])
+			var err error
+			if study != "" {
+				dir = filepath.Dir(study)
+				err = drawStudy(study, o.Title)
+			} else {
+				err = reports.Write(dir, o)
+			}
+			if err != nil {
 				return readError(err)
 			}
 			if quiet && !print.json() {
@@ -37,16 +49,30 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 			}
 			t := table.New("file", "what")
 			t.Row(filepath.Join(dir, reports.FileHTML), "the report, for a browser")
-			t.Row(filepath.Join(dir, reports.FileMarkdown), "the same in short, as Markdown")
+			if study == "" {
+				t.Row(filepath.Join(dir, reports.FileMarkdown), "the same in short, as Markdown")
+			}
 			t.Row(filepath.Join(dir, reports.DirFigures), "its figures as SVG and PNG")
 			return print.table(t)
 		},
 	}
-	cmd.Flags().StringVar(&o.Title, "title", "", "heading `TEXT` of the report; without it the name of the trace")
+	cmd.Flags().StringVar(&o.Title, "title", "", "heading `TEXT` of the report; without it the name of the trace or study")
 	cmd.Flags().IntVar(&o.MostJobs, "most-jobs", 0, "`N` allocations to embed one by one, more are summed by pixel; 0 is 100,000")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
 	print = m.printFlag(cmd, "o")
 	return cmd
+}
+
+// drawStudy draws the study in a file beside it.
+func drawStudy(path, title string) error {
+	s, err := reports.ReadStudy(path)
+	if err != nil {
+		return err
+	}
+	if title != "" {
+		s.Name = title
+	}
+	return reports.WriteStudy(filepath.Dir(path), s)
 }
 
 // oneDirectory completes the first argument with directories.

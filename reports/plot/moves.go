@@ -11,7 +11,7 @@ import (
 )
 
 // Shift is how a job moved from one run to another.
-type Shift int
+type Shift uint8
 
 // The shifts of a job.
 const (
@@ -63,7 +63,7 @@ func (m *Moves) Add(run int, shift Shift, start, end int64, lo, hi, units int32)
 func GanttMoves(m *Moves, names [2]string, earlier, later, same int64, clock Clock) *Figure {
 	f := &Figure{
 		Name: "gantt-moves", Title: "Which jobs moved, on the nodes over time", height: 520 * pt,
-		Note: fmt.Sprintf("from A to B %s jobs start earlier, %s later, %s at the same time; a pixel has the colour of most of it, blank is idle", Count(earlier), Count(later), Count(same)),
+		Note: fmt.Sprintf("jobs that start earlier in B: %s, later: %s, at the same time: %s; a pixel has the colour of most of it, blank is idle", Count(earlier), Count(later), Count(same)),
 		legend: []entry{
 			{text: "starts earlier in B", color: shiftColors[Earlier], area: true}, {text: "starts later in B", color: shiftColors[Later], area: true},
 			{text: "same time, or in one run only", color: alpha(shiftColors[Unmoved], 110), area: true},
