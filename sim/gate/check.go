@@ -112,7 +112,7 @@ func short(hash string) string { return hash[:min(len(hash), 12)] }
 // banded holds the mean of a metric over all replays against the baseline.
 func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Finding, error) {
 	f.name(c.Name, c.Run, label(&c.Of))
-	f.Metric = nameOf(&c.Of)
+	f.Metric, f.Want = nameOf(&c.Of), "near the baseline"
 	stored := base.find(c.Run)
 	if stored != nil {
 		f.Baseline = &stored.Provenance

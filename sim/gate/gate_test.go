@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/profiles"
+	"orrery/scheduler/model"
 	"orrery/sim/gate"
+	"orrery/traces"
 	"orrery/traces/transform"
 )
 
@@ -297,21 +299,60 @@ func TestBaselinesThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestWrongNames asks for what there is not: told by the place in the gate file.
+// TestWrongNames asks for what there is not: told by the place in the gate file,
+// and before anything is replayed where that can be.
 func TestWrongNames(t *testing.T) {
 	for _, row := range []struct{ from, to, want string }{
-		{"metric: utilisation", "metric: utilization", `found "utilization", which is no metric of this run`},
-		{"metric: utilisation, over: all", "metric: makespan", `makespan is measured over the whole run only: write over: all`},
+		{"metric: utilisation", "metric: utilization", `bound[0].of.metric: found "utilization", which is no metric`},
+		{"metric: utilisation, over: all", "metric: makespan", `bound[0].of.metric: makespan is not measured over the window steady: write over: all`},
+		{"metric: utilisation, over: all", "metric: goodput, over: all", `bound[0]: found "goodput", which is a metric of sites: this run is of a plain machine`},
+		{"metric: wait_mean, over: all, by: tenant", "metric: wait_sd, over: all, by: tenant", `banded[1].of.metric: found "wait_sd", which is no column of groups`},
 		{"group: research", "group: reserch", `found "reserch", which is no tenant of this run`},
-		{"metric: bounded_slowdown_mean, over: all}", "metric: window_length, over: all}", "nobody knows which way window_length is better"},
+		{"metric: bounded_slowdown_mean, over: all}", "metric: window_length, over: all}", "paired[1].of.metric: nobody knows which way window_length is better"},
 	} {
-		g := changed(t, row.from, row.to)
-		f := builtin(t)
-		e := run(t, g, f, 2)
-		_, err := e.Judge(nil)
-		if err == nil { // it is asked of the baseline first
-			_, _, err = e.Update(nil, gate.Provenance{})
+		e, err := gate.Run(context.Background(), changed(t, row.from, row.to), files{builtin(t), nil}, gate.Options{Workers: 2})
+		if err == nil {
+			_, err = e.Judge(nil)
 		}
 		require.ErrorContains(t, err, row.want)
 	}
+}
+
+// TestTraces replays windows of a trace that is given by name, with shaken
+// arrivals: the seeds of a window are averaged.
+func TestTraces(t *testing.T) {
+	var rows []traces.Job
+	for i := range int64(400) {
+		rows = append(rows, traces.Job{
+			ID: i + 1, Submit: model.Time(i * 10 * int64(model.Minute)), Runtime: traces.Some(model.Duration(20+i*37%50) * model.Minute),
+			Walltime: traces.Some(2 * model.Hour), ProcsRequested: traces.Some(int32(1 + i*i%4)),
+		})
+	}
+	set, err := transform.FromTables("rows", traces.Meta{Sorted: true, MaxProcs: 12}, traces.Tables{Jobs: rows})
+	require.NoError(t, err)
+	g := parse(t, `
+runs:
+  - {name: now, trace: rows, windows: {count: 6, length: 8h}, shake: 5m, seeds: [1, 2, 3]}
+  - {name: next, like: now, order: sjf}
+paired:
+  - {run: next, against: now, of: {metric: wait_mean, over: all}, absolute: 3600, block: 1}
+`)
+	f := files{builtin(t), map[string]*transform.Set{"rows": set}}
+	e, err := gate.Run(context.Background(), g, f, gate.Options{Workers: 3})
+	require.NoError(t, err)
+	r := judge(t, e, nil)
+	require.Equal(t, gate.Holds, r.Verdict, r.Checks[0].Why)
+	require.Contains(t, r.Checks[0].Why, "6 windows in blocks of 1")
+	require.Len(t, r.Replays, 36)
+	require.Equal(t, []any{0, uint64(2), 0, uint64(1)}, []any{r.Replays[6].Window, r.Replays[6].Seed, r.Replays[18].Window, r.Replays[18].Seed})
+	require.Contains(t, r.Replays[6].Jobs, " warm shaken by")
+
+	f.traces = nil
+	_, err = gate.Run(context.Background(), g, f, gate.Options{})
+	require.ErrorContains(t, err, "gate.yaml:3:24: runs[0].trace: cannot be used")
+	require.ErrorContains(t, err, "there is no trace rows")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = gate.Run(ctx, parse(t, allKinds), files{builtin(t), nil}, gate.Options{})
+	require.ErrorIs(t, err, context.Canceled)
 }

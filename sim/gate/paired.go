@@ -28,7 +28,7 @@ type pairKey struct {
 // margin, over windows.
 func (e *Evidence) paired(c *profiles.GatePaired, base *Baseline, f Finding) (Finding, error) {
 	f.name(c.Name, c.Run, label(&c.Of)+" against "+c.Against)
-	f.Metric = nameOf(&c.Of)
+	f.Metric, f.Want = nameOf(&c.Of), "not worse"
 	better, err := direction(c)
 	if err != nil {
 		return f, err

@@ -37,6 +37,9 @@ type plan struct {
 
 // prepare opens the traces and clusters, and binds them to each other.
 func prepare(ctx context.Context, g *profiles.Gate, files Files) (*plan, error) {
+	if err := checkNames(g); err != nil {
+		return nil, err
+	}
 	p := &plan{runner: task.NewRunner(nil)}
 	for i := range g.Runs {
 		if err := p.run(ctx, g, i, files); err != nil {

@@ -1,0 +1,57 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"orrery/profiles"
+	"orrery/sim/metric"
+)
+
+// checkNames finds out before anything is replayed whether the checks name
+// metrics that there are. Groups are known afterwards only.
+func checkNames(g *profiles.Gate) error {
+	at := func(kind string, i int) string { return fmt.Sprintf("%s[%d].of", kind, i) }
+	for i := range g.Banded {
+		if err := checkName(g, &g.Banded[i].Of, at(Banded, i)); err != nil {
+			return err
+		}
+	}
+	for i := range g.Paired {
+		if err := checkName(g, &g.Paired[i].Of, at(Paired, i)); err != nil {
+			return err
+		}
+		if _, err := direction(&g.Paired[i]); err != nil {
+			return g.Wrong(at(Paired, i)+".metric", "%v", err)
+		}
+	}
+	for i := range g.Bound {
+		if err := checkName(g, &g.Bound[i].Of, at(Bound, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkName(g *profiles.Gate, m *profiles.Measure, at string) error {
+	if m.By != "run" {
+		if _, ok := groupColumns[m.Metric]; !ok {
+			return g.Wrong(at+".metric", "found %q, which is no column of groups: want one of %v", m.Metric, slices.Sorted(maps.Keys(groupColumns)))
+		}
+		return nil
+	}
+	if slices.ContainsFunc(measures, func(d MeasureDefinition) bool { return d.Name == m.Metric }) {
+		return nil
+	}
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		if d.Name != m.Metric {
+			continue
+		}
+		if !slices.Contains(d.Windows, m.Over) {
+			return g.Wrong(at+".metric", "%s is not measured over the window %s: write over: %s", m.Metric, m.Over, d.Windows[0])
+		}
+		return nil
+	}
+	return g.Wrong(at+".metric", "found %q, which is no metric: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric)
+}
