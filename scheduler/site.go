@@ -176,7 +176,7 @@ type Site struct {
 }
 
 // queued is what a pass looks at of every waiting job, side by side in memory. What
-// most passes look at comes first, and a whole one is two cache lines.
+// most passes look at comes first.
 type queued struct {
 	static model.Fixed
 	wait   model.Fixed // weighted f2 at seen
@@ -197,7 +197,6 @@ type queued struct {
 	ask     usage // as far as it is stated
 	class   place.ClassID
 	units   int32 // as Least counts them
-	_       [16]byte
 }
 
 // usage is what is shared out beside the nodes.
