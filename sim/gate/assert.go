@@ -9,11 +9,9 @@ import (
 	"orrery/sim/metric"
 )
 
-func abs(x float64) float64 { return math.Abs(x) }
-
 // figure is a number for people: six digits, whole numbers whole.
 func figure(x float64) string {
-	if x == math.Trunc(x) && abs(x) < 1e15 {
+	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(x, 'g', 6, 64)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"orrery/profiles"
@@ -13,10 +14,6 @@ import (
 func (e *Evidence) checks(base *Baseline) ([]Finding, error) {
 	g := e.gate
 	var out []Finding
-	add := func(f Finding, err error) error {
-		out = append(out, f)
-		return err
-	}
 	steps := []struct {
 		kind string
 		n    int
@@ -33,9 +30,11 @@ func (e *Evidence) checks(base *Baseline) ([]Finding, error) {
 	}
 	for _, s := range steps {
 		for i := range s.n {
-			if err := add(s.do(i, Finding{Kind: s.kind, Verdict: Holds})); err != nil {
+			f, err := s.do(i, Finding{Kind: s.kind, Verdict: Holds})
+			if err != nil {
 				return nil, g.Wrong(fmt.Sprintf("%s[%d]", s.kind, i), "%v", err)
 			}
+			out = append(out, f)
 		}
 	}
 	return out, nil
@@ -148,7 +147,7 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 		sum, was = sum+*n.v, was+*old
 	}
 	value, want := sum/float64(len(all)), was/float64(len(all))
-	band := c.Absolute + c.Relative*abs(want)
+	band := c.Absolute + c.Relative*math.Abs(want)
 	f.Found, f.Want, f.Verdict = figure(value), bandText(want, band, c.Side), sided(value, want, band, c.Side)
 	f.number(value, want)
 	if f.Verdict != Holds || value != want {
@@ -187,7 +186,7 @@ func change(value, was float64) string {
 	case was == 0:
 		return fmt.Sprintf("%s, was 0", figure(value))
 	}
-	return fmt.Sprintf("%+.2f %% of the baseline, %s", 100*(value-was)/abs(was), figure(was))
+	return fmt.Sprintf("%+.2f %% of the baseline, %s", 100*(value-was)/math.Abs(was), figure(was))
 }
 
 // counted holds counts of work, summed over all replays, against the baseline.

@@ -39,12 +39,11 @@ func (e *Evidence) paired(c *profiles.GatePaired, base *Baseline, f Finding) (Fi
 	}
 	var other []side
 	if c.Against == "baseline" {
-		stored := base.find(c.Run)
-		if stored == nil {
+		before := base.find(c.Run)
+		if before == nil {
 			return f.noBaseline("run " + c.Run), nil
 		}
-		f.Baseline = &stored.Provenance
-		other = e.stored(c.Run, stored, f.Metric)
+		f.Baseline, other = &before.Provenance, stored(before, f.Metric)
 	} else if other, err = e.side(c.Against, &c.Of); err != nil {
 		return f, err
 	}
@@ -52,7 +51,7 @@ func (e *Evidence) paired(c *profiles.GatePaired, base *Baseline, f Finding) (Fi
 	if err != nil {
 		return f, err
 	}
-	margin := c.Absolute + c.Relative*abs(mean(pairs.Baseline))
+	margin := c.Absolute + c.Relative*math.Abs(mean(pairs.Baseline))
 	f.Want = fmt.Sprintf("worse by at most %s", figure(margin))
 	if len(pairs.Window) == 0 {
 		f.Verdict, f.Found = Undecided, "no pair of windows"
@@ -124,8 +123,6 @@ func direction(c *profiles.GatePaired) (stat.Direction, error) {
 	return stat.Lower, fmt.Errorf("nobody knows which way %s is better: add better: lower or higher", c.Of.Metric)
 }
 
-func keyOf(x *outcome) pairKey { return pairKey{x.Jobs, x.Window, x.Seed} }
-
 // side is a run of the gate.
 func (e *Evidence) side(run string, m *profiles.Measure) ([]side, error) {
 	var out []side
@@ -134,20 +131,17 @@ func (e *Evidence) side(run string, m *profiles.Measure) ([]side, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, side{keyOf(x), observe(x.Window, x.Seed, n.v), x.Verdict == string(metric.Overloaded)})
+		out = append(out, side{pairKey{x.Jobs, x.Window, x.Seed}, observe(x.Window, x.Seed, n.v), x.Verdict == string(metric.Overloaded)})
 	}
 	return out, nil
 }
 
 // stored is what the baseline has of a run.
-func (e *Evidence) stored(run string, b *BaselineRun, name string) []side {
+func stored(b *BaselineRun, name string) []side {
 	var out []side
-	for _, x := range e.of(run) {
-		r := b.replay(x.Window, x.Seed)
-		if r == nil {
-			continue
-		}
-		out = append(out, side{pairKey{r.Jobs, r.Window, r.Seed}, observe(x.Window, x.Seed, r.Metrics[name]), r.Queue == string(metric.Overloaded)})
+	for i := range b.Replays {
+		r := &b.Replays[i]
+		out = append(out, side{pairKey{r.Jobs, r.Window, r.Seed}, observe(r.Window, r.Seed, r.Metrics[name]), r.Queue == string(metric.Overloaded)})
 	}
 	return out
 }

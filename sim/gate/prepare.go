@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"orrery/profiles"
-	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/task"
 	"orrery/traces"
@@ -141,27 +140,18 @@ func (p *plan) seed(g *profiles.Gate, r *profiles.GateRun, at string, set *trans
 	return nil
 }
 
-// cut is where windows begin and end; one nil stands for the whole trace. The gaps
-// before, between and after them are equal.
+// cut is where windows begin and end; one nil stands for the whole trace.
 func cut(set *transform.Set, w profiles.GateWindows) ([]*task.Window, error) {
 	if w.Count == 0 {
 		return []*task.Window{nil}, nil
 	}
-	first, last, ok, err := set.Bounds()
-	span, all := last.Sub(first)+1, model.Duration(w.Count)*w.Length
-	switch {
-	case err != nil:
+	spans, err := set.Spans(w.Length, int(w.Count))
+	if err != nil {
 		return nil, err
-	case !ok:
-		return nil, errors.New("the trace has no jobs: name another one")
-	case all > span:
-		return nil, fmt.Errorf("%d windows of %s do not fit into the %s between the first and the last submission: take fewer or shorter ones", w.Count, w.Length, span)
 	}
-	gap := (span - all) / model.Duration(w.Count+1)
 	var out []*task.Window
-	for i := range model.Duration(w.Count) {
-		begin := first.Add(gap + i*(gap+w.Length))
-		out = append(out, &task.Window{Begin: begin, End: begin.Add(w.Length), Warm: w.Warm})
+	for _, s := range spans {
+		out = append(out, &task.Window{Begin: s.Begin, End: s.End, Warm: w.Warm})
 	}
 	return out, nil
 }

@@ -3,6 +3,8 @@ package gate_test
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -92,4 +94,16 @@ Baseline:
 
 - week: new &lt;weights&gt; \| for @`+"\u200b"+`ann (by ann, commit 0123456789ab)
 `, b.String())
+}
+
+// TestDocumentListsTheMeasures compares the table of the document with the
+// measures that there are.
+func TestDocumentListsTheMeasures(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/GATE-FORMAT.md")
+	require.NoError(t, err)
+	var b strings.Builder
+	for _, m := range gate.Measures() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, m.Formula, m.Edge)
+	}
+	require.Contains(t, string(doc), "\n|---|---|---|---|\n"+b.String()+"\n")
 }
