@@ -231,6 +231,8 @@ func TestStudyChecks(t *testing.T) {
 		"an interval with one end":                   func(s *Study) { s.Histories[0].Curves[0].Low = s.Histories[0].Curves[0].Best },
 		`influence of reference_wait on wait_p95`:    func(s *Study) { s.Sensitivity[0].Parts[3].Influence = "" },
 		"interaction of weights.wait_time":           func(s *Study) { s.Interactions[0].Values[0] = nil },
+		"within two centuries of 1970":               func(s *Study) { s.Shares[0].EpochUS = 1 << 62 },
+		"a grid of 41 by 3":                          func(s *Study) { s.Interactions[0].FirstAt = make([]float64, 41) },
 		"stretches of 0 µs":                          func(s *Study) { s.Shares[0].WidthUS = 0 },
 		`tenant "bio" has 0 stretches`:               func(s *Study) { s.Shares[0].Tenants[1].Shares = nil },
 	} {

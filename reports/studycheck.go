@@ -132,6 +132,9 @@ func (s *Study) checkHistories() error {
 	return nil
 }
 
+// mostSide bounds the grid of an interaction.
+const mostSide = 40
+
 func (s *Study) checkSensitivity() error {
 	for _, e := range s.Sensitivity {
 		for _, p := range e.Parts {
@@ -141,6 +144,10 @@ func (s *Study) checkSensitivity() error {
 		}
 	}
 	for _, e := range s.Interactions {
+		if max(len(e.FirstAt), len(e.SecondAt)) > mostSide {
+			return fmt.Errorf("interaction of %s and %s on %s: a grid of %d by %d, where %d is the most that can be read",
+				e.First, e.Second, e.Metric, len(e.FirstAt), len(e.SecondAt), mostSide)
+		}
 		ok := len(e.FirstAt) > 0 && len(e.SecondAt) > 0 && len(e.Values) == len(e.FirstAt)
 		for _, row := range e.Values {
 			ok = ok && len(row) == len(e.SecondAt)
@@ -153,10 +160,16 @@ func (s *Study) checkSensitivity() error {
 	return nil
 }
 
+// mostSpanUS are two centuries: what lies beyond is a mistake of the unit.
+const mostSpanUS = 200 * 365 * 24 * 3600 * 1_000_000
+
 func (s *Study) checkShares() error {
 	for _, e := range s.Shares {
-		if e.WidthUS <= 0 {
+		if e.WidthUS <= 0 || e.WidthUS > mostSpanUS {
 			return fmt.Errorf("shares of %q: stretches of %d µs", e.Title, e.WidthUS)
+		}
+		if max(e.EpochUS, -e.EpochUS) > mostSpanUS || max(e.StartUS, -e.StartUS) > mostSpanUS || len(e.Tenants) > 0 && int64(len(e.Tenants[0].Shares)) > mostSpanUS/e.WidthUS {
+			return fmt.Errorf("shares of %q: epoch %d µs and start %d µs; times are µs within two centuries of 1970", e.Title, e.EpochUS, e.StartUS)
 		}
 		for _, t := range e.Tenants {
 			if len(t.Shares) != len(e.Tenants[0].Shares) {

@@ -50,7 +50,7 @@ const Draw = (() => {
     if (plain.length) { lo = Math.min(lo, plain[0]); hi = Math.max(hi, plain[plain.length - 1]); }
     if (col.choices) { lo = -0.25; hi = col.choices.length - 0.75; } else if (col.to > col.from) { lo = Math.min(lo, col.from); hi = Math.max(hi, col.to); }
     if (lo > hi) { lo = 0; hi = 1; }
-    if (lo === hi) { const pad = Math.abs(lo) * 0.05 || 1; if (!(col.log && lo - pad <= 0)) lo -= pad; hi += pad; }
+    if (hi - lo <= 1e-9 * Math.max(Math.abs(lo), Math.abs(hi))) { const pad = Math.abs(lo) * 0.05 || 1; if (!(col.log && lo - pad <= 0)) lo -= pad; hi += pad; }
     const log = col.log && lo > 0, f = log ? Math.log : (v) => v, g = log ? Math.exp : (v) => v, a = f(lo), b = f(hi);
     const at = (v) => { const p = (f(v) - a) / (b - a); return flip ? 1 - p : p; };
     // An end of the scale stands for all that lies beyond it.

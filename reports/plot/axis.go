@@ -142,8 +142,11 @@ func relativeUnit(span float64) (seconds float64, name string) {
 }
 
 // niceTicks places about n labels at multiples of 1, 2 or 5 times a power of
-// ten.
+// ten. Between numbers so close that steps are lost in rounding there are none.
 func niceTicks(lo, hi float64, n int) []plot.Tick {
+	if !(hi-lo > 1e-9*max(math.Abs(lo), math.Abs(hi))) || math.IsInf(hi-lo, 0) || n < 1 {
+		return nil
+	}
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/float64(n))))
 	for _, m := range []float64{1, 2, 5, 10} {
 		if (hi-lo)/(step*m) <= float64(n) {

@@ -161,7 +161,7 @@ func reach(all []Candidate, axis int, m Measure) (lo, hi float64) {
 		return 0, 1
 	}
 	lo, hi = slices.Min(both), slices.Max(both)
-	if hi <= lo {
+	if hi-lo <= 1e-9*max(math.Abs(lo), math.Abs(hi)) {
 		pad := max(math.Abs(lo)*0.05, 1e-9)
 		return lo - pad, hi + pad
 	}

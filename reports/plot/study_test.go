@@ -178,6 +178,13 @@ func studyFigures(t *testing.T) []*Figure {
 
 func TestStudyFigures(t *testing.T) { checkFigures(t, studyFigures(t), studyFigures(t)) }
 
+// TestTicksEnd asks for ticks where steps are lost in rounding.
+func TestTicksEnd(t *testing.T) {
+	for _, c := range [][2]float64{{1, 1 + 1e-15}, {-1e308, 1e308}, {1e300, 1e300}, {math.Inf(-1), 0}, {unknown(), 1}, {-1 - 1e-16, -1}} {
+		require.LessOrEqual(t, len(niceTicks(c[0], c[1], 8)), 20, "%v", c)
+	}
+}
+
 func TestStudyFiguresOfNothing(t *testing.T) {
 	m, err := NewMoves(Window{0, 10}, ones(1))
 	require.NoError(t, err)
