@@ -356,3 +356,66 @@ paired:
 	_, err = gate.Run(ctx, parse(t, allKinds), files{builtin(t), nil}, gate.Options{})
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// TestAssertionsNotice tightens the assertions of the gate of the program until
+// what its replays do is too much.
+func TestAssertionsNotice(t *testing.T) {
+	for _, row := range []struct{ scenario, from, to, why string }{
+		{"steady-state", "flaps: 0.2", "flaps: 0.01", "flaps: regression, window 1, seed 2"},
+		{"steady-state", "flaps: 0.2", "flaps: 0.2, soon: 1s", ""},
+		{"preemption-heavy", "preemptions_of_one: 40", "preemptions_of_one: 3", "preemptions of one job: regression, window 1, seed 2"},
+		{"preemption-heavy", "preemptions_of_one: 40", "preemptions_per_job: 0.5", "preemptions per job: regression"},
+		{"unfair", "{run: sensitive-claim, backlog: true}", "{run: unfair, backlog: true}", "window 0, seed 1"},
+		{"empty-to-full", "at_most: 60}", "at_most: 60, jobs: 401}", "window 0, seed 1: 400 jobs, want 401"},
+		{"empty-to-full", "{metric: ramp_up, over: all}, at_most: 60", `{metric: wait_max, over: all, by: class, group: "9"}, at_most: 0`, "no job of this class"},
+	} {
+		f := builtin(t)
+		text := string(f[gate.BuiltinFile].Data)
+		require.Contains(t, text, row.from)
+		r := judge(t, run(t, only(parse(t, strings.ReplaceAll(text, row.from, row.to)), row.scenario), f, 2), nil)
+		require.Equal(t, row.why == "", r.Verdict == gate.Holds, row.to)
+		require.True(t, slices.ContainsFunc(r.Checks, func(c gate.Finding) bool {
+			return (c.Verdict != gate.Holds || row.why == "") && strings.Contains(c.Why, row.why)
+		}), "%s: %v", row.to, r.Checks)
+	}
+}
+
+// TestOverloaded compares a machine with one on which the same jobs pile up: that
+// is worse, however the waits compare, and nothing can be said of two such.
+func TestOverloaded(t *testing.T) {
+	g := parse(t, `
+runs:
+  - name: enough
+    procs: 40
+    jobs: [{name: x, count: 1000, over: 5d, arrivals: random, nodes: [1, 2, 4], runtime: 30m, longest: 2h}]
+  - {name: few, like: enough, procs: 8}
+  - {name: fewer, like: enough, procs: 6}
+paired:
+  - {run: few, against: enough, of: {metric: wait_mean}, absolute: 1e9}
+  - {run: fewer, against: few, of: {metric: wait_mean}, absolute: 1e9}
+  - {run: few, against: enough, of: {metric: utilisation}, absolute: 1}
+`)
+	e := run(t, g, builtin(t), 2)
+	r := judge(t, e, nil)
+	require.Equal(t, []gate.Verdict{gate.Regression, gate.Undecided, gate.Undecided}, []gate.Verdict{r.Checks[0].Verdict, r.Checks[1].Verdict, r.Checks[2].Verdict})
+	require.Contains(t, r.Checks[0].Why, "the queue grows without end, and does not on the other side")
+	require.Contains(t, r.Checks[1].Why, "waits say nothing")
+	require.Contains(t, r.Checks[2].Why, "1 windows, 6 needed")
+
+	// The same against what was stored.
+	base, _, err := e.Update(nil, gate.Provenance{Reason: "first"})
+	require.NoError(t, err)
+	require.Nil(t, base.Runs[0].Replays[0].Metrics, "no check is against what is stored of it")
+	banded := "banded: [{run: enough, of: {metric: wait_mean}, absolute: 1e9}]\n"
+	text := `
+runs:
+  - name: enough
+    procs: 40
+    jobs: [{name: x, count: 1000, over: 5d, arrivals: random, nodes: [1, 2, 4], runtime: 30m, longest: 2h}]
+` + banded
+	base, _, err = run(t, parse(t, text), builtin(t), 2).Update(nil, gate.Provenance{Reason: "first"})
+	require.NoError(t, err)
+	r = judge(t, run(t, parse(t, strings.Replace(text, "procs: 40", "procs: 8", 1)), builtin(t), 2), base)
+	require.Equal(t, gate.Regression, r.Verdict)
+	require.Equal(t, "OVERLOADED", r.Checks[0].Found)
+}
