@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
@@ -283,18 +284,23 @@ func (s *Site) split(l *lane, now model.Time) bool {
 
 // findFits writes into s.fits who may have room, by their places in the queue.
 func (s *Site) findFits(l *lane) {
-	queue, shapes, fits, stamp := l.queue, l.shapes, s.fits[:0], l.stamp
+	for i := range l.shapes {
+		l.freeOf(int32(i))
+	}
+	queue, shapes := l.queue, l.shapes
+	fits, n := slices.Grow(s.fits[:0], len(queue))[:len(queue)], 0
 	for i := range queue {
 		q := &queue[i]
-		sh := &shapes[q.shape]
-		if sh.stamp != stamp {
-			l.recount(sh)
+		fits[n] = int32(i) // to stay if it fits: that is hard to foretell, and so no branch
+		fit := q.need <= shapes[q.shape].n
+		if !q.plain {
+			fit = s.mayFit(l, q)
 		}
-		if q.need <= sh.n && q.plain || !q.plain && s.mayFit(l, q) {
-			fits = append(fits, int32(i))
+		if fit {
+			n++
 		}
 	}
-	s.fits = fits
+	s.fits = fits[:n]
 }
 
 // keys works out what the candidates are ordered by.
