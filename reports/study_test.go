@@ -278,3 +278,21 @@ func FuzzReadStudy(f *testing.F) {
 		require.NoError(t, s.writeHTML(&bytes.Buffer{}, nil))
 	})
 }
+
+// TestDocsDescribeTheStudy looks for every key of report.json, and every
+// figure, in REPORTS.md.
+func TestDocsDescribeTheStudy(t *testing.T) {
+	docs := string(read(t, "..", "docs", "REPORTS.md"))
+	raw, err := study(8).JSON()
+	require.NoError(t, err)
+	for _, key := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(string(raw), -1) {
+		require.Contains(t, docs, "`"+key[1]+"`")
+	}
+	for _, f := range study(8).figures() {
+		name, _, _ := strings.Cut(f.Name, "-")
+		require.Contains(t, docs, "`"+name+"`")
+	}
+	for _, name := range append([]string{"gantt-moves", "shares-by-tenant"}, figureNames...) {
+		require.Contains(t, docs, "`"+name+"`")
+	}
+}
