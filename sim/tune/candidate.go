@@ -226,7 +226,7 @@ func (t *tuner) bounds() error {
 		for _, c := range defaultConstraints {
 			now := worst(valuesOf(results, c.Metric), c.Relation)
 			if now == now { // the site has such a metric
-				c.Value = max(c.Value, now)
+				c.Value = max(c.Value, slack*now)
 				list = append(list, c)
 			}
 		}
@@ -235,11 +235,15 @@ func (t *tuner) bounds() error {
 	return t.goal.Validate()
 }
 
-// defaultConstraints hold, or what runs now at its worst where that is more.
+// slack is how much worse than now the worst window may be where nobody has set a
+// bound: extremes of two runs differ, and a guard is not to forbid every change.
+const slack = 1.5
+
+// defaultConstraints hold, or half as much again as it is now.
 var defaultConstraints = []search.Constraint{
 	{Metric: "wait_max", Relation: search.AtMost, Value: 3 * 24 * 3600},
 	{Metric: "share_deviation_max", Relation: search.AtMost, Value: 0.05},
 }
 
 // DefaultConstraints says in words what holds when nothing else is asked for.
-const DefaultConstraints = "wait_max <= 3d and share_deviation_max <= 0.05, or as it is now where that is more"
+const DefaultConstraints = "wait_max <= 3d and share_deviation_max <= 0.05, or half as much again as it is now where that is more"

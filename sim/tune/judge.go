@@ -86,7 +86,8 @@ func (t *tuner) finalist(c *candidate, rows []stat.Row) (Finalist, error) {
 }
 
 // broken says why a candidate is out whatever its gain; "" when it is not. A
-// constraint that is broken now may be broken as far.
+// constraint that is broken now may be broken as far, with the slack of the
+// defaults.
 func (t *tuner) broken(c *candidate) (string, error) {
 	var sides [2][]*task.Result
 	for i, side := range []*candidate{t.candidates[0], c} {
@@ -102,6 +103,9 @@ func (t *tuner) broken(c *candidate) (string, error) {
 	for _, k := range t.goal.written {
 		now, then := worst(valuesOf(sides[0], k.Metric), k.Relation), worst(valuesOf(sides[1], k.Metric), k.Relation)
 		bound := k.Value
+		if t.opt.Constraints == nil {
+			now *= slack
+		}
 		if k.Relation == search.AtMost && now > bound || k.Relation == search.AtLeast && now < bound {
 			bound = now
 		}

@@ -277,7 +277,7 @@ func (r *Report) pageHow(p *page) {
 		goals = append(goals, string(o.Direction)+" "+o.Metric)
 	}
 	for _, c := range r.Goal.Constraints {
-		goals = append(goals, fmt.Sprintf("%s %s %s in each window, or as it is now where that is beyond", c.Metric, c.Relation, figure(c.Value)))
+		goals = append(goals, fmt.Sprintf("%s %s %s in each window", c.Metric, c.Relation, figure(c.Value)))
 	}
 	p.say("Goal: %s.", strings.Join(goals, "; "))
 	for _, f := range r.Floors {

@@ -37,15 +37,17 @@ var parts = []struct {
 // those that do anything.
 type space struct {
 	search.Space
-	kept  []int // places in parts of the weights in the space
-	fixed []float64
-	// fixed are all nine weights as they are now, 1 in sum; those out of the space keep their value.
+	kept  []int     // places in parts of the weights in the space
+	fixed []float64 // all nine as they are written now
 }
 
 // wholeSpace has all weights, the reference wait and the ways to backfill.
 func (t *tuner) wholeSpace() space {
 	now := t.leading()
-	s := space{fixed: shares(&now.Weights)}
+	s := space{}
+	for _, p := range parts {
+		s.fixed = append(s.fixed, *p.of(&now.Weights))
+	}
 	simplex := search.Parameter{Name: weights, Kind: search.Simplex}
 	for i, p := range parts {
 		simplex.Parts = append(simplex.Parts, p.key)
@@ -150,9 +152,6 @@ func (s space) pointOf(p *profiles.Profile) []float64 {
 	return out
 }
 
-// digits of a weight that is written: finer ones mean nothing and cannot be read.
-const digits = 1000
-
 // apply is a profile with the values of a point; exact keeps all digits, and
 // otherwise values are as they would be written.
 func (s space) apply(now *profiles.Profile, values []float64, exact bool) profiles.Profile {
@@ -184,31 +183,49 @@ func (s space) apply(now *profiles.Profile, values []float64, exact bool) profil
 	return p
 }
 
-// weights are all nine: those out of the space keep their share.
+// weights are all nine: those out of the space stay as they are written now, and
+// those in it share what they have now together, so that nothing else changes. Of
+// the weights in the space a thousandth part is the least step that is written.
 func (s space) weights(values []float64, exact bool) profiles.Weights {
 	all := slices.Clone(s.fixed)
 	free := 0.0
 	for _, i := range s.kept {
 		free += all[i]
 	}
-	if free == 0 { // none of them counts now: they share with those that do
-		free = 0.5
-		for i := range all {
-			all[i] *= 1 - free
+	if free == 0 { // none of them counts now
+		for _, x := range all {
+			free += x
 		}
 	}
+	step := math.Pow(10, math.Floor(math.Log10(free))-3)
+	rest, largest := free, s.kept[0]
 	for k, i := range s.kept {
 		all[i] = values[k] * free
+		if !exact {
+			all[i] = math.Round(all[i]/step) * step
+		}
+		rest -= all[i]
+		if all[i] > all[largest] {
+			largest = i
+		}
+	}
+	if !exact {
+		all[largest] += rest
 	}
 	var w profiles.Weights
 	for i, p := range parts {
-		x := all[i]
-		if !exact {
-			x = math.Round(x*digits) / digits
-		}
-		*p.of(&w) = x
+		*p.of(&w) = tidy(all[i])
 	}
 	return w
+}
+
+// tidy takes off the last bits, which no decimal that people write has.
+func tidy(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	unit := math.Pow(10, 12-math.Ceil(math.Log10(math.Abs(x))))
+	return math.Round(x*unit) / unit
 }
 
 // found is the candidate at a point.

@@ -42,8 +42,9 @@ type Options struct {
 	// Objectives are to be made small or large; the first one decides. None is
 	// DefaultObjective.
 	Objectives []search.Objective
-	// Constraints must hold in each window, or be broken no worse than now. Nil
-	// stands for those of DefaultConstraints.
+	// Constraints must hold in each window; where one is broken now on the
+	// acceptance windows, it may be broken as far. Nil stands for those of
+	// DefaultConstraints.
 	Constraints []search.Constraint
 	// Budget is how many points the search tries.
 	Budget int
