@@ -137,8 +137,11 @@ func state(p *experiment.Plan, r *experiment.Row) table.Cell {
 	if missing := len(p.Scenarios) - r.Done - r.Failed; missing > 0 {
 		words = append(words, fmt.Sprintf("%d of %d to compute", missing, len(p.Scenarios)))
 	}
-	if !r.Feasible && len(words) == 0 {
+	if r.Broken {
 		words = append(words, "breaks a constraint")
+	}
+	if !r.Feasible && len(words) == 0 {
+		words = append(words, "not measured")
 	}
 	text := strings.Join(words, ", ")
 	c := table.Cell{Text: text, JSON: text}

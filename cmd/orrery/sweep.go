@@ -220,10 +220,13 @@ func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []ta
 }
 
 func merged(p *experiment.Plan) string {
-	if p.Merged == 0 {
+	switch p.Merged {
+	case 0:
 		return ""
+	case 1:
+		return "; one combination is like another and left out"
 	}
-	return fmt.Sprintf("; %d combinations were like another and are left out", p.Merged)
+	return fmt.Sprintf("; %d combinations are like others and left out", p.Merged)
 }
 
 func specsOf(tasks []task.Task) [][]byte {

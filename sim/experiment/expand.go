@@ -278,7 +278,10 @@ func (x *expander) point(c *candidate) error {
 		value := c.values[q.Name]
 		if q.Name == "profile" {
 			value = c.profile
-			if value == "" {
+			switch {
+			case value == "" && x.e.Cluster == "":
+				value = "default"
+			case value == "":
 				value = "as the cluster file has it"
 			}
 		}

@@ -36,6 +36,7 @@ type Row struct {
 	Done     int    // scenarios with a result
 	Failed   int    // that failed
 	Verdict  metric.Verdict
+	Broken   bool // a constraint is not kept
 	Feasible bool // all scenarios are done, none is overloaded, all constraints are kept
 	Front    bool // no feasible row is better in every objective
 }
@@ -156,7 +157,10 @@ func (p *Plan) row(i int, columns []Column, find Outcomes) (Row, error) {
 			r.Values[j] /= float64(got[j])
 		}
 		bound := c.AtMost != nil || c.AtLeast != nil
-		if (bound || c.Objective) && !r.Have[j] || c.AtMost != nil && r.Values[j] > *c.AtMost || c.AtLeast != nil && r.Values[j] < *c.AtLeast {
+		if r.Have[j] && (c.AtMost != nil && r.Values[j] > *c.AtMost || c.AtLeast != nil && r.Values[j] < *c.AtLeast) {
+			r.Broken, r.Feasible = true, false
+		}
+		if (bound || c.Objective) && !r.Have[j] {
 			r.Feasible = false
 		}
 	}
