@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/sim/sweep"
+)
+
+// gridFile is an experiment of so many points on the small log, three scenarios each.
+func gridFile(t testing.TB, points int) string {
+	var values []string
+	for i := range points {
+		values = append(values, fmt.Sprint(i+1))
+	}
+	path := filepath.Join(t.TempDir(), "grid.yaml")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil,
+		"traces: [%s]\nshake: {by: 30s, seeds: [1, 2]}\nsettings: [{path: weights.wait_time, values: [%s]}]\n", small(t), strings.Join(values, ", ")), 0o600))
+	return path
+}
+
+// resultFiles are the results of a study by name.
+func resultFiles(t testing.TB, study string) map[string]string {
+	out := map[string]string{}
+	require.NoError(t, filepath.WalkDir(filepath.Join(study, "results"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[d.Name()] = string(b)
+		return err
+	}))
+	return out
+}
+
+// TestSweepWorkers: a study has the same bytes by any number of workers.
+func TestSweepWorkers(t *testing.T) {
+	file, dir := gridFile(t, 5), t.TempDir()
+	want := map[string]string{}
+	tables := ""
+	for _, n := range []string{"1", "3"} {
+		study := filepath.Join(dir, n)
+		got := inProcess(t, "sweep", file, "-o", study, "--workers", n, "--print", "json", "--quiet")
+		require.Zero(t, got.code, got.stderr)
+		if n == "1" {
+			want, tables = resultFiles(t, study), got.stdout
+			require.Len(t, want, 15)
+			continue
+		}
+		require.Equal(t, want, resultFiles(t, study))
+		require.Equal(t, tables, got.stdout)
+	}
+}
+
+// TestSweepKilled: a sweep that is killed goes on where it was, and one that is
+// interrupted ends with code 130. No task is lost, none has two results.
+func TestSweepKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes and kills them")
+	}
+	const tasks = 3 * 60
+	file, dir := gridFile(t, tasks/3), t.TempDir()
+	study := filepath.Join(dir, "study")
+	for _, signal := range []os.Signal{syscall.SIGKILL, syscall.SIGINT, syscall.SIGKILL} {
+		before := 0
+		if s, err := sweep.Open(study, ""); err == nil {
+			before = finished(t, s)
+		}
+		cmd := exec.Command("orrery", "sweep", file, "-o", study, "--workers", "2", "--quiet", "--lease", "1s")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		require.NoError(t, cmd.Start())
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
+			if s, err := sweep.Open(study, ""); err == nil && s.Len() == tasks && finished(t, s) >= min(before+15, tasks) {
+				break
+			}
+			require.True(t, time.Now().Before(deadline), stderr.String())
+		}
+		require.NoError(t, cmd.Process.Signal(signal))
+		var exit *exec.ExitError
+		err := cmd.Wait()
+		if err == nil { // it was done before the signal came
+			continue
+		}
+		require.ErrorAs(t, err, &exit)
+		if signal == syscall.SIGINT {
+			require.Equal(t, exitInterrupted, exit.ExitCode(), stderr.String())
+			require.Contains(t, stderr.String(), "the same command goes on")
+		}
+	}
+	got := inProcess(t, "sweep", file, "-o", study, "--workers", "2")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, fmt.Sprintf("%d tasks, of which 0 are new", tasks))
+	s, err := sweep.Open(study, "")
+	require.NoError(t, err)
+	require.NoError(t, s.Verdict())
+	st, err := s.Status()
+	require.NoError(t, err)
+	require.Equal(t, tasks, st.Results)
+	require.Zero(t, st.Faults)
+	require.LessOrEqual(t, st.Started, tasks+2*2*(1+4)+2, "only what was under way or on its way to the disk is done again")
+
+	whole := filepath.Join(dir, "whole")
+	got = inProcess(t, "sweep", file, "-o", whole, "--workers", "1", "--quiet")
+	require.Zero(t, got.code, got.stderr)
+	require.Equal(t, resultFiles(t, whole), resultFiles(t, study))
+}
+
+func finished(t testing.TB, s *sweep.Study) int {
+	tally, err := s.Follow().Poll()
+	require.NoError(t, err)
+	return tally.Finished
+}
+
+// TestMaterializeMismatch: a result that the replay does not confirm is exit code
+// 4, and tasks that failed make a sweep partial.
+func TestMaterializeMismatch(t *testing.T) {
+	file, dir := gridFile(t, 1), t.TempDir()
+	study := filepath.Join(dir, "study")
+	require.Zero(t, inProcess(t, "sweep", file, "-o", study, "--quiet").code)
+	for name, text := range resultFiles(t, study) {
+		i := strings.Index(text, `"fingerprint":"`) + len(`"fingerprint":"`)
+		path := filepath.Join(study, "results", name[:2], name)
+		require.NoError(t, os.Remove(path))
+		require.NoError(t, os.WriteFile(path, []byte(text[:i]+"00"+text[i+2:]), 0o600))
+	}
+	got := inProcess(t, "study", "materialize", study, "0", "--out", filepath.Join(dir, "run"))
+	require.Equal(t, exitMismatch, got.code, got.stderr)
+	require.Contains(t, got.stderr, "has the fingerprint")
+
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "traces: [%s]\nwindows: [{name: late, begin: 300d, length: 1d}]\n", small(t)), 0o600))
+	got = inProcess(t, "sweep", file, "-o", filepath.Join(dir, "late"), "--quiet")
+	require.Equal(t, exitPartial, got.code, got.stderr)
+	require.Contains(t, got.stderr, "none can be replayed")
+}
