@@ -1,0 +1,190 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/task"
+	"orrery/traces"
+	"orrery/traces/transform"
+)
+
+// logOf is a small log that queues on 8 nodes.
+func logOf(t testing.TB, name string, jobs int) (*task.Runner, Trace) {
+	var rows traces.Tables
+	for i := range jobs {
+		run := model.Duration(300+i*7919%600) * model.Second
+		rows.Jobs = append(rows.Jobs, traces.Job{
+			ID: int64(i + 1), Submit: model.Time(model.Duration(i*120) * model.Second), User: fmt.Sprint("u", i%5), Kind: "bounded",
+			Runtime: traces.Some(run), Walltime: traces.Some(2 * run), ProcsRequested: traces.Some(int32(1 + i*31%8)),
+		})
+	}
+	set, err := transform.FromTables(name, traces.Meta{MaxProcs: 8, EpochKnown: true}, rows)
+	require.NoError(t, err)
+	r := task.NewRunner(nil)
+	m, err := r.Add(set)
+	require.NoError(t, err)
+	src, err := m.Open()
+	require.NoError(t, err)
+	return r, Trace{Name: name, Hash: m.Info().Hash, Jobs: m.Info().Rows, Set: set, Tab: src}
+}
+
+func expand(t testing.TB, text string, list ...Trace) (*Plan, []task.Task) {
+	e, err := profiles.ParseExperiment("e.yaml", []byte(text))
+	require.NoError(t, err)
+	p, tasks, err := Expand(e, ".", list)
+	require.NoError(t, err)
+	require.Len(t, tasks, p.Size())
+	back, err := ParsePlan(p.JSON())
+	require.NoError(t, err)
+	require.Equal(t, string(p.JSON()), string(back.JSON()))
+	return p, tasks
+}
+
+func TestCartesian(t *testing.T) {
+	_, a := logOf(t, "a", 100)
+	_, b := logOf(t, "b", 60)
+	p, tasks := expand(t, `
+traces: [a, b]
+windows: [{count: 2, length: 30m}, {name: start, length: 1h, warm: false}]
+shake: {seeds: [4]}
+profiles: [default, hpc-batch]
+settings: [{path: backfill, values: [easy, none]}, {path: weights.wait_time, values: [1, 2, 3]}]
+`, a, b)
+	require.Len(t, p.Points, 12)
+	require.Len(t, p.Scenarios, 2*3*2)
+	require.Equal(t, "b, start, seed 4", p.Scenarios[11].Name)
+	ids := map[string]bool{}
+	for i := range tasks {
+		ids[tasks[i].ID()] = true
+	}
+	require.Len(t, ids, len(tasks), "each pair is a task of its own")
+	require.Equal(t, p.Points[0].Tasks[0], tasks[0].ID())
+	require.Equal(t, p.Points[0].Tasks[1], tasks[12].ID(), "scenarios are outermost")
+
+	one, _ := expand(t, "traces: [a]\nprofiles: [default]\n", a)
+	require.Equal(t, "default", one.Points[0].Name)
+	grown, _ := expand(t, "traces: [a]\nprofiles: [default]\nshake: {seeds: [1]}\nsettings: [{path: backfill, values: [none, easy]}]\n", a)
+	require.Equal(t, one.Points[0].Tasks[0], grown.Points[1].Tasks[0], "what is at its default is the same task")
+}
+
+// TestSample: a longer sample begins with the shorter one, weights sum to 1, and
+// values lie in their ranges.
+func TestSample(t *testing.T) {
+	_, a := logOf(t, "a", 50)
+	text := `
+traces: [a]
+design: %s
+points: %d
+settings:
+  - {path: weights, parts: [wait_time, fair_share, topology]}
+  - {path: reference_wait, from: 5m, to: 12h, log: true}
+  - {path: backfill, values: [easy, first-fit]}
+  - {path: cycle, values: [30s]}
+`
+	for _, design := range []string{"sobol", "halton", "random", "latin"} {
+		long, _ := expand(t, fmt.Sprintf(text, design, 40), a)
+		require.Len(t, long.Points, 40)
+		if design != "latin" {
+			short, _ := expand(t, fmt.Sprintf(text, design, 9), a)
+			for i := range short.Points {
+				require.Equal(t, short.Points[i].Tasks, long.Points[i].Tasks)
+			}
+		}
+		for _, q := range long.Points {
+			require.InDelta(t, 1, q.At[0]+q.At[1]+q.At[2], 1e-4)
+			require.GreaterOrEqual(t, q.At[3], 300.0)
+			require.LessOrEqual(t, q.At[3], 43200.0)
+			require.Contains(t, []string{"easy", "first-fit"}, q.Values[4])
+			require.Equal(t, "30s", q.Values[5])
+		}
+	}
+}
+
+func TestExpandRefuses(t *testing.T) {
+	_, a := logOf(t, "a", 50)
+	for text, says := range map[string]string{
+		"profiles: [defalt]":                                                   "did you mean default?",
+		"profiles: [./x.yaml]":                                                 "there is no file x.yaml",
+		"cluster: mont":                                                        "did you mean month?",
+		"windows: [{count: 2, length: 30d}]":                                   "do not fit",
+		"settings: [{path: weights.wait_time, values: [-1]}]":                  "found -1",
+		"design: sobol\nsettings: [{path: backfill, from: a, to: b}]":          "has no range",
+		"design: sobol\nsettings: [{path: depth, from: 5, to: 1}]":             "below high",
+		"design: sobol\nsettings: [{path: depth, from: x, to: 1}]":             "want a whole number",
+		"design: sobol\nsettings: [{path: weights, parts: [wait_time]}]":       "found one weight",
+		"design: sobol\nsettings: [{path: weights, parts: [wait_time, wait]}]": "there is no such key",
+		"show: [waits]": `there is no metric "waits"`,
+		"constraints: [{metric: wait, at_most: 5}]":  `there is no metric "wait"`,
+		"design: listed\nlisted: [{set: [depht=5]}]": "did you mean depth?",
+	} {
+		e, err := profiles.ParseExperiment("e.yaml", []byte("traces: [a]\n"+text))
+		require.NoError(t, err, text)
+		_, _, err = Expand(e, ".", []Trace{a})
+		require.ErrorContains(t, err, says, text)
+		require.ErrorContains(t, err, "e.yaml:", text)
+	}
+	_, err := ParsePlan([]byte(`{"schema":2}`))
+	require.ErrorContains(t, err, "found schema 2")
+	_, err = ParsePlan([]byte(`{"schema":1,"points":[{"id":"x","values":["1"]}]}`))
+	require.ErrorContains(t, err, "point x has")
+	_, err = ParsePlan([]byte(`{"schem":1}`))
+	require.Error(t, err)
+}
+
+// TestRows: means over scenarios, constraints, the front, and what is missing.
+func TestRows(t *testing.T) {
+	r, a := logOf(t, "a", 150)
+	p, tasks := expand(t, `
+traces: [a]
+shake: {seeds: [1]}
+design: listed
+listed: [{name: sjf, set: [order=sjf]}, {name: ljf, set: [order=ljf]}, {name: fcfs, set: [order=fcfs]}, {name: late}]
+objectives: [{metric: wait_mean, window: all}, {metric: wait_max, window: all}]
+constraints: [{metric: wait_p95, at_most: 1}, {metric: jobs_completed, at_least: 1}]
+show: [wait_p50]
+`, a)
+	results, err := task.Evaluate(context.Background(), r, tasks, 2)
+	require.NoError(t, err)
+	byID := map[string]*task.Result{}
+	for i := range results {
+		results[i].Verdict = metric.Stable
+		byID[results[i].Task] = &results[i]
+	}
+	missing, failing := p.Points[3].Tasks[0], p.Points[3].Tasks[1]
+	find := func(id string) (*task.Result, bool, error) {
+		if id == missing || id == failing {
+			return nil, id == failing, nil
+		}
+		return byID[id], false, nil
+	}
+	rows, err := p.Rows(find)
+	require.NoError(t, err)
+	require.Len(t, rows, 4)
+	for _, row := range rows {
+		require.False(t, row.Feasible, "nobody keeps a wait of a second")
+	}
+	p.Constraints = p.Constraints[1:]
+	rows, err = p.Rows(find)
+	require.NoError(t, err)
+	require.Equal(t, "sjf", p.Points[rows[0].Point].Name)
+	require.True(t, rows[0].Front)
+	require.Equal(t, 3, rows[3].Point)
+	require.Equal(t, 1, rows[3].Failed)
+	require.False(t, rows[3].Feasible)
+	x, _ := byID[p.Points[0].Tasks[0]].Value("wait_mean", metric.All)
+	y, _ := byID[p.Points[0].Tasks[1]].Value("wait_mean", metric.All)
+	require.InDelta(t, (x+y)/2, rows[0].Values[0], 1e-9)
+	byID[p.Points[0].Tasks[1]].Verdict = metric.Overloaded
+	rows, err = p.Rows(find)
+	require.NoError(t, err)
+	require.NotEqual(t, 0, rows[0].Point, "an overloaded point is not ranked by its waits")
+	_, err = p.Rows(func(string) (*task.Result, bool, error) { return nil, false, fmt.Errorf("no disk") })
+	require.ErrorContains(t, err, "no disk")
+}
