@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"orrery/reports/plot"
 )
@@ -35,7 +36,14 @@ func (s *Study) parameterMeasure(i int) plot.Measure {
 }
 
 func (m *StudyMetric) measure() plot.Measure {
-	return plot.Measure{Name: m.Name, Unit: m.Unit, Share: m.Share, Better: m.sense()}
+	return plot.Measure{Name: m.Name, Unit: m.Unit, Share: m.isShare(), Better: m.sense()}
+}
+
+// isShare says whether the metric is said in percent: when it says so, or is
+// one of ours that is. A window may stand behind its name.
+func (m *StudyMetric) isShare() bool {
+	name, _, _ := strings.Cut(m.Name, " (")
+	return m.Share || shares[name]
 }
 
 func (m *StudyMetric) sense() int {

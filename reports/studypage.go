@@ -187,7 +187,7 @@ func (s *Study) pageData() rowData {
 	}
 	for i := range s.Metrics {
 		m := &s.Metrics[i]
-		c := columnData{Name: m.Name, Unit: m.Unit, Kind: "metric", Share: m.Share, Better: m.sense(), Goal: m.Objective, Bound: m.bound(), Values: []Number{}}
+		c := columnData{Name: m.Name, Unit: m.Unit, Kind: "metric", Share: m.isShare(), Better: m.sense(), Goal: m.Objective, Bound: m.bound(), Values: []Number{}}
 		for k := range s.Rows {
 			c.Values = append(c.Values, s.Rows[k].Metrics[i])
 		}
