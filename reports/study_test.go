@@ -53,7 +53,7 @@ func study(n int) *Study {
 		r.Feasible = most <= 3*86400
 		s.Rows = append(s.Rows, r)
 	}
-	s.markFront()
+	s.MarkFront()
 	base := func(name, role string, wait, use float64) {
 		s.Rows = append(s.Rows, StudyRow{
 			ID: "base-" + name, Name: name, Role: role, Feasible: true,
@@ -72,20 +72,6 @@ func study(n int) *Study {
 	s.Rows[7].Metrics[0], s.Rows[7].State, s.Rows[7].Feasible = Undefined, "overloaded", false
 	s.addFindings(n, rng)
 	return s
-}
-
-func (s *Study) markFront() {
-	for i := range s.Rows {
-		a := &s.Rows[i]
-		a.Front = a.Feasible
-		for k := range s.Rows {
-			b := &s.Rows[k]
-			if b.Feasible && b.Metrics[0] < a.Metrics[0] && b.Metrics[1] > a.Metrics[1] {
-				a.Front = false
-				break
-			}
-		}
-	}
 }
 
 func (s *Study) addFindings(n int, rng *rand.Rand) {
@@ -295,4 +281,30 @@ func TestDocsDescribeTheStudy(t *testing.T) {
 	for _, name := range append([]string{"gantt-moves", "shares-by-tenant"}, figureNames...) {
 		require.Contains(t, docs, "`"+name+"`")
 	}
+}
+
+func TestMarkFront(t *testing.T) {
+	s := &Study{
+		Name: "a", Kind: "sweep",
+		Metrics: []StudyMetric{{Name: "wait", Direction: Minimise, Objective: true}, {Name: "x"}, {Name: "use", Direction: Maximise, Objective: true}},
+	}
+	for _, c := range []struct {
+		wait, use Number
+		refused   bool
+	}{
+		{10, 0.8, false},
+		{20, 0.9, false},
+		{20, 0.85, false}, // as long, and less used
+		{10, 0.8, false},  // the same twice: neither is better
+		{5, 0.95, true},   // breaks a bound, and beats nobody
+		{Undefined, 0.99, false},
+	} {
+		s.Rows = append(s.Rows, StudyRow{ID: fmt.Sprint(len(s.Rows)), Metrics: []Number{c.wait, 0, c.use}, Feasible: !c.refused})
+	}
+	s.MarkFront()
+	var got []bool
+	for i := range s.Rows {
+		got = append(got, s.Rows[i].Front)
+	}
+	require.Equal(t, []bool{true, true, false, true, false, false}, got)
 }

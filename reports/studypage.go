@@ -37,12 +37,16 @@ var studyTemplate = template.Must(template.New("study").Parse(studyHTML))
 // WriteStudy draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
 // itself) and figures/*.svg and *.png, replacing older ones. The bytes depend
-// on the study alone (and, for figures, on the architecture). A study that
+// on the study alone (and, for figures, on the architecture). A front that
+// nobody has marked is marked in s. A study that
 // contradicts itself is refused before anything is written. Cost is linear in
 // the rows; 5,000 make a page of 1 MB.
 func WriteStudy(dir string, s *Study) error {
 	if err := s.Check(); err != nil {
 		return fmt.Errorf("drawing study %q: %w", s.Name, err)
+	}
+	if !s.frontKnown() {
+		s.MarkFront()
 	}
 	figures := s.figures()
 	if err := WriteFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
