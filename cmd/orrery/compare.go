@@ -15,17 +15,24 @@ type compareVerb struct {
 	print    *printer
 	schedule string
 	figures  string
+	windows  int
 }
 
 func (m *Main) compareCommand() *cobra.Command {
 	v := &compareVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "compare A B | compare DIR --schedule FILE",
+		Use:   "compare A B | compare A B... --windows N | compare DIR --schedule FILE",
 		Short: "Compare two runs, or a run with a schedule made elsewhere",
 		Long: `Compare the runs in directories A and B of one trace: every metric with its
 difference, of a site the waits and shares of each vCluster, tenant and class over
 the whole run, how many jobs started earlier and later, and the jobs that moved
 most. Spans are in seconds in the metrics and D d HH:MM:SS in the list of jobs.
+
+With --windows, hold any number of runs against the first by N windows of
+submission of equal length: jobs that started in both are joined, figures of one
+window are paired, and the mean differences are given with 95 % intervals and
+verdicts, corrected for their number (docs/STATISTICS.md). The noise of the trace is
+not known to it: orrery tune and orrery gate measure that.
 
 With --schedule, compare the start of every job in DIR with a CSV file, plain or
 gzipped, that has the columns job_id and start (seconds since the epoch of the
@@ -37,13 +44,15 @@ Exit codes: 0 compared (with --schedule: M is 0), 1 failed, 2 usage (also runs o
 different traces), 3 bad input, 4 some start differs from the schedule.`,
 		Example: `  orrery compare before after
   orrery compare before after -o markdown --figures figures
+  orrery compare before after --windows 20
   orrery compare run --schedule schedule.csv`,
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: twoDirectories,
 		RunE:              v.run,
 	}
 	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV `FILE` of starts to hold one run against")
 	cmd.Flags().StringVar(&v.figures, "figures", "", "directory `DIR` to draw the waits of both runs into, and which jobs moved")
+	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission, with intervals and verdicts; 20 or more say most")
 	v.print = m.printFlag(cmd, "o")
 	return cmd
 }
@@ -56,8 +65,11 @@ func twoDirectories(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 }
 
 func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
+	byWindows := cmd.Flags().Changed("windows")
 	switch bySchedule := cmd.Flags().Changed("schedule"); {
-	case bySchedule && len(args) == 2:
+	case byWindows && (bySchedule || v.figures != ""):
+		return usagef("--windows goes without --schedule and --figures")
+	case bySchedule && len(args) > 1:
 		return usagef("--schedule holds one run against a file: leave out %s", args[1])
 	case bySchedule && v.figures != "":
 		return usagef("--figures draws two runs: leave out --schedule, or name two runs")
@@ -65,6 +77,10 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 		return v.withSchedule(args[0])
 	case len(args) == 1:
 		return usagef("one run given: name a second one, or a schedule with --schedule FILE.csv")
+	case byWindows:
+		return v.byWindows(args)
+	case len(args) > 2:
+		return usagef("%d runs given: more than two are compared with --windows N alone", len(args))
 	}
 	c, err := reports.Compare(args[0], args[1])
 	if err != nil {
