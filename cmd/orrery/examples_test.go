@@ -53,7 +53,8 @@ func workplace(t *testing.T) {
 	require.NoError(t, os.WriteFile("slurm.conf", []byte("NodeName=n[1-8] CPUs=16 Gres=gpu:4\nPartitionName=all Nodes=ALL\n"), 0o600))
 	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
 	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
-	echoStudy(t, "study", 0, 20)
+	require.NoError(t, os.WriteFile("experiment.yaml", []byte("traces: [log.swf.gz]\nsettings: [{path: weights.wait_time, values: [1, 2, 3]}]\n"), 0o600))
+	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "-o", "study", "--quiet").code)
 }
 
 // promptly is the schedule of smallLog on a machine that is large enough for

@@ -26,7 +26,7 @@ point, and the whole run of one task.
 Exit codes: those of the verbs below.`,
 		Example: `  orrery study status study
   orrery study table study --print markdown
-  orrery study materialize study 3f9a1c --out run`,
+  orrery study materialize study 2 --out again`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
@@ -44,7 +44,8 @@ from its files. It may be called at any time, on any machine that sees them.
 
 Exit codes: 0 all tasks have results, 1 failed, 3 no study or a damaged one, 4
 two runs of a task differ, 6 some tasks failed or are still to be computed.`,
-		Example:           `  orrery study status study -o json`,
+		Example: `  orrery study status study
+  orrery study status study -o json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -101,7 +102,8 @@ then the others. Overloaded points are not ranked by their waits. The study may
 still be under way.
 
 Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
-		Example:           `  orrery study table study --report`,
+		Example: `  orrery study table study -o markdown
+  orrery study table study --report`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -141,8 +143,8 @@ must come out as the result that the study holds.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such task or a damaged
 one, 4 it came out otherwise, 130 interrupted.`,
-		Example: `  orrery study materialize study 3f9a1c
-  orrery study materialize study 0 --out run && orrery report run`,
+		Example: `  orrery study materialize study 0
+  orrery study materialize study 1 --out again --facts`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: oneDirectory,
 		RunE:              v.run,

@@ -53,7 +53,7 @@ Exit codes: 0 all tasks have results, 1 failed, 2 usage or a wrong experiment, 3
 bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
 		Example: `  orrery sweep experiment.yaml -o study
   orrery sweep experiment.yaml -o study --dry-run
-  orrery sweep experiment.yaml -o /shared/study --executor slurm --workers 16 --sbatch=--partition=short`,
+  orrery sweep experiment.yaml -o study --executor slurm --workers 16 --sbatch=--partition=short --dry-run`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
@@ -61,7 +61,7 @@ bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVarP(&v.out, "out", "o", "", "study directory `STUDY`, new or of an earlier sweep")
 	f.BoolVar(&v.report, "report", false, "also draw report.html and figures into STUDY")
-	f.BoolVar(&v.dryRun, "dry-run", false, "say what would be computed (and the script for Slurm), and compute nothing")
+	f.BoolVar(&v.dryRun, "dry-run", false, "say what would be computed (of a study that is there, also what would be submitted), and compute nothing")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the experiment with every key that applies, and compute nothing")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only --print json or markdown print")
 	v.print = m.printFlag(cmd, "")
