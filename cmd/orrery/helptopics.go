@@ -131,6 +131,9 @@ of a site also %s, and the documents
 report.html, summary.md and figures are drawn by 'orrery report'. Times are
 microseconds, UTC. Schema version %d.
 
+Studies. A directory of the tasks and results of 'orrery sweep', in which workers
+on several machines may be at work; docs/STUDY-FORMAT.md and EXPERIMENT-FORMAT.md.
+
 Schedules, for 'orrery compare --schedule': CSV with a header row and the columns
 job_id and start, in seconds since the epoch of the trace; submit, end and procs
 may be there too.
