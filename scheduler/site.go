@@ -240,7 +240,7 @@ type lane struct {
 	penalty  []model.Fixed
 	ticked   []int64     // of which ticks these are
 	members  []int32     // of each in the queue
-	global   model.Fixed // weighted f6 and f7, in this pass
+	global   model.Fixed // weighted f6 and f7, when they were frozen last
 }
 
 // siteJob is what the core knows of a job in the system.
@@ -255,7 +255,7 @@ type siteJob struct {
 	ask    usage
 	waits  int64 // GPU seconds in Site.queued
 	runs   int64 // GPU seconds in Site.running
-	pos    int32 // in the lane's queue, or in Site.runs while running
+	pos    int32 // in the lane's queue, or in Site.active while running
 
 	started  model.Time
 	saved    model.Time     // when its work was safe last in this attempt, AbsentTime if never

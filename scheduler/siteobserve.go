@@ -18,6 +18,7 @@ func (s *Site) Observe(now model.Time, facts []model.Fact) {
 		f := &facts[i]
 		if f.Kind != model.FactSubmitted && f.Kind != model.FactCheckpointed {
 			s.happened++
+			s.rousePreempting()
 		}
 		switch f.Kind {
 		case model.FactSubmitted:
@@ -39,8 +40,12 @@ func (s *Site) Observe(now model.Time, facts []model.Fact) {
 		case model.FactCheckpointed:
 			s.jobs[f.Ref].saved = now
 		case model.FactReleased:
-			s.jobs[f.Ref].Hold = false
-			s.admit(f.Ref)
+			if j := &s.jobs[f.Ref]; j.Hold {
+				j.Hold = false
+				if j.phase == early { // else it waits for others, who let it in
+					s.admit(f.Ref)
+				}
+			}
 		default:
 			s.changed(f)
 		}
@@ -100,6 +105,24 @@ func (s *Site) memory() model.Duration {
 func (s *Site) stir() {
 	for i := range s.lanes {
 		s.lanes[i].dirty = true
+	}
+}
+
+// rouse ends what every vCluster knows of how long nothing can change.
+func (s *Site) rouse() {
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.quiet = min(l.quiet, s.now)
+	}
+}
+
+// rousePreempting does so for those who preempt: a try that was in vain is made again
+// after any fact but a submission, and time alone may let it succeed.
+func (s *Site) rousePreempting() {
+	for i := range s.lanes {
+		if l := &s.lanes[i]; l.policy.Preempts {
+			l.quiet = min(l.quiet, s.now)
+		}
 	}
 }
 
@@ -286,11 +309,6 @@ func (s *Site) depart(ref model.Ref, outcome model.JobState) {
 func (s *Site) queue(j *siteJob, work int64) {
 	s.queued += work - j.waits
 	j.waits = work
-	for i := range s.lanes {
-		if l := &s.lanes[i]; l.policy.Preempts {
-			l.quiet = min(l.quiet, s.now) // somebody else runs
-		}
-	}
 }
 
 // over takes in the end of a running job.
@@ -354,8 +372,8 @@ func (s *Site) granted(f *model.Fact) {
 			l.free.Take(&j.placement)
 		}
 		l.ends.Insert(end, ref, sizeOf(&j.placement))
-		l.quiet = min(l.quiet, s.now) // other nodes are selected, and other ends foreseen
 	}
+	s.rouse() // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	j.pos = int32(len(s.active))

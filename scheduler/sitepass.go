@@ -362,10 +362,7 @@ func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 	s.graph.Started(ref)
 	s.use(j)
 	s.lend(j, 1)
-	for i := range s.lanes {
-		o := &s.lanes[i]
-		o.quiet = min(o.quiet, now) // the caps of all have less room
-	}
+	s.rouse() // the caps of all have less room
 	s.seq++
 	j.seq = s.seq
 	s.note(ref, model.ReasonNone)

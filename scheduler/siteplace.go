@@ -105,7 +105,7 @@ type shape struct {
 	class place.ClassID
 	gpus  int32 // free ones, 0 for all of a node
 	n     int32
-	nodes int32 // of the largest free conformance group, in a pass
+	nodes int32 // of the largest free conformance group, as bounds need it
 	stamp uint64
 }
 

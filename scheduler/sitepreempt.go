@@ -85,6 +85,7 @@ func (s *Site) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trig
 		}
 	}
 	s.claims = append(s.claims, c)
+	s.rouse() // the nodes kept may be those that others wait for
 	return true
 }
 

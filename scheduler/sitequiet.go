@@ -60,8 +60,8 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 	return from.Grid(p.Cycle, p.Phase)
 }
 
-// boundary says whether an advance reservation ends at now, which may open
-// nodes; nextBoundary is the next such instant.
+// boundary says whether an advance reservation begins or ends at now, which may
+// open nodes; nextBoundary is the next such instant.
 func (s *Site) boundary(now model.Time) bool {
 	for i := range s.site.Reservations {
 		if r := &s.site.Reservations[i]; r.End == now || r.Start == now {

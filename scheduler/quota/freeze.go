@@ -32,17 +32,6 @@ func (b *Book) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tic
 // LastTick is the last tick up to now.
 func (b *Book) LastTick(now model.Time) model.Time { return after(now, b.cfg.Tick).Add(-b.cfg.Tick) }
 
-// Accrue charges all tenants up to now and changes no figure that scores read.
-// How often it is called makes no difference.
-func (b *Book) Accrue(now model.Time) {
-	b.open(now)
-	for i := range b.tenants {
-		b.settle(i)
-		b.clock.advance(&b.tenants[i], now)
-	}
-	b.clock.advance(&b.site, now)
-}
-
 // Freeze is the accounting tick: it charges all tenants up to now and sets the
 // figures that scores read until the next Freeze. Cost: constant, and that of a
 // tenant's charge when its figures are read or it starts or stops anything.

@@ -72,10 +72,9 @@ type Claim struct {
 
 // Book is the account of every tenant. It is opened at the first instant that it
 // is told; from then on the same facts at the same instants make the same book,
-// however often it is read or accrued. Check, Never and the
-// readers take constant time; Start, Stop and Resize do too, but for the
-// accounting of the ticks since the tenant's last change; Accrue and Freeze take
-// time in proportion to the tenants. A tenant's first start allocates its
+// however often it is read. Check, Never and Freeze take
+// constant time; Start, Stop, Resize and the readers of a tenant's figures do too, but
+// for the accounting of the ticks since it was last looked at, so that readers write. A tenant's first start allocates its
 // history (64 KiB at most), nothing else does in steady state.
 type Book struct {
 	cfg     Config
