@@ -39,7 +39,7 @@ type tuneVerb struct {
 func (m *Main) tuneCommand() *cobra.Command {
 	v := &tuneVerb{m: m, opt: tune.Defaults()}
 	cmd := &cobra.Command{
-		Use:   "tune LOG -o DIR",
+		Use:   "tune [LOG] -o DIR",
 		Short: "Find better settings for a site, and say how sure that is",
 		Long: `Look for settings under which the work of LOG would have waited less, and say what
 to change, for whom it gets better and worse, how sure that is and what it costs:
@@ -63,10 +63,9 @@ command goes on with what an interrupt has left.
 
 Exit codes: 0 a recommendation, to change or to keep; 1 failed, 2 usage, 3 bad
 input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
-		Example: `  orrery tune log.swf.gz --procs 100 --profile default -o tuned
-  orrery tune month.trace --cluster month --vcluster hpc -o tuned --budget 500
-  orrery tune log.swf.gz --procs 100 -o tuned --objective wait_p95 --subject-to "wait_max <= 2d"`,
-		Args:              cobra.ExactArgs(1),
+		Example: `  orrery tune -o tuned
+  orrery tune --profile default -o weighed --budget 10 --trajectories 2 --objective wait_p95 --subject-to "wait_max <= 30d"`,
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
@@ -191,7 +190,7 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.write(report); err != nil {
 		return err
 	}
-	return v.show(report, args[0])
+	return v.show(report, args)
 }
 
 // problem is what the arguments ask to tune.
@@ -256,7 +255,7 @@ func (v *tuneVerb) profileFile(r *tune.Report, vcluster string) string {
 }
 
 // show prints the recommendation.
-func (v *tuneVerb) show(r *tune.Report, log string) error {
+func (v *tuneVerb) show(r *tune.Report, log []string) error {
 	switch v.print.format {
 	case "json":
 		if err := v.print.document(r); err != nil {
@@ -283,12 +282,15 @@ func (v *tuneVerb) show(r *tune.Report, log string) error {
 }
 
 // next says what may be done with it.
-func (v *tuneVerb) next(r *tune.Report, log string) {
+func (v *tuneVerb) next(r *tune.Report, log []string) {
 	fmt.Fprintf(v.m.Stdout, "\nThe page: %s\n", filepath.Join(v.out, "page.md"))
 	if r.Decision != tune.Change {
 		return
 	}
-	words := []string{"orrery", "replay", quoted(log)}
+	words := []string{"orrery", "replay"}
+	for _, name := range log {
+		words = append(words, quoted(name))
+	}
 	for _, flag := range v.given() {
 		if !strings.HasPrefix(flag, "--profile=") && !strings.HasPrefix(flag, "--seed=") && (len(r.Profiles()) > 0 || !strings.HasPrefix(flag, "--order=") && !strings.HasPrefix(flag, "--backfill=")) {
 			words = append(words, quoted(flag))

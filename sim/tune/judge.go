@@ -97,8 +97,12 @@ func (t *tuner) broken(c *candidate) (string, error) {
 		}
 	}
 	var why []string
-	if n := count(sides[1], overloaded); n > 0 && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return lengthens(o.Metric) }) {
-		why = append(why, fmt.Sprintf("overloaded in %d of %d windows, in which what runs now is not", n, len(sides[1])))
+	spare, err := t.spare(t.acceptance)
+	if err != nil {
+		return "", err
+	}
+	if n := count(sides[1], overloaded); n > spare && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return lengthens(o.Metric) }) {
+		why = append(why, fmt.Sprintf("overloaded in %d of %d windows, in which what runs now is not, and %d may be chance", n, len(sides[1]), spare))
 	}
 	for _, k := range t.goal.written {
 		now, then := worst(valuesOf(sides[0], k.Metric), k.Relation), worst(valuesOf(sides[1], k.Metric), k.Relation)

@@ -89,10 +89,11 @@ const worstOf = " in the worst window"
 type goal struct {
 	search.Goal                     // with constraints on the worst window
 	written     []search.Constraint // as people name them
+	spare       int                 // windows in which one may be overloaded, see tuner.spare
 }
 
 func newGoal(objectives []search.Objective, constraints []search.Constraint) goal {
-	g := goal{search.Goal{Objectives: objectives}, constraints}
+	g := goal{Goal: search.Goal{Objectives: objectives}, written: constraints}
 	for _, c := range constraints {
 		c.Metric += worstOf
 		g.Constraints = append(g.Constraints, c)
@@ -100,14 +101,14 @@ func newGoal(objectives []search.Objective, constraints []search.Constraint) goa
 	return g
 }
 
-// read turns the results of a point over windows into what a search is told. An
-// overloaded run has no rank where the first objective is a wait.
+// read turns the results of a point over windows into what a search is told. One
+// that is overloaded has no rank where an objective is a wait.
 func (g *goal) read(results []*task.Result) (metrics map[string]float64, failed bool) {
 	metrics = map[string]float64{}
 	for _, o := range g.Objectives {
 		values := valuesOf(results, o.Metric)
 		metrics[o.Metric] = stat.Mean.Of(values)
-		failed = failed || lengthens(o.Metric) && slices.ContainsFunc(results, overloaded)
+		failed = failed || lengthens(o.Metric) && count(results, overloaded) > g.spare
 	}
 	for _, c := range g.written {
 		metrics[c.Metric+worstOf] = worst(valuesOf(results, c.Metric), c.Relation)

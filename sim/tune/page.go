@@ -233,7 +233,7 @@ func (r *Report) pageTried(p *page) {
 		return
 	}
 	p.head("What was tried")
-	p.say("On the tuning windows. Who has fewer of them left the race when it was worse than the leader beyond doubt; means over different windows do not compare. Overloaded runs have no rank.")
+	p.say("On the tuning windows. Who has fewer of them left the race when it was worse than the leader beyond doubt; means over different windows do not compare. Who is overloaded in more windows than chance explains has no rank.")
 	head := []string{"candidate", "windows"}
 	for _, o := range r.Goal.Objectives {
 		head = append(head, o.Metric)

@@ -146,6 +146,7 @@ func (t *tuner) race() error {
 		return err
 	}
 	t.stage("racing %d candidates over %d windows", len(t.candidates), len(windows))
+	seen := map[int]int{} // windows in which a candidate was overloaded
 	for !race.Done() {
 		heats := race.Ask(math.MaxInt)
 		var asked []ask
@@ -159,6 +160,10 @@ func (t *tuner) race() error {
 		told := make([]search.HeatResult, len(heats))
 		for i, h := range heats {
 			metrics, failed := t.goal.read(results[i : i+1])
+			if over := t.goal.spare > 0 && overloaded(results[i]); over {
+				seen[h.Candidate]++
+				failed = failed || seen[h.Candidate] > t.goal.spare
+			}
 			told[i] = search.HeatResult{Candidate: h.Candidate, Window: h.Window, Metrics: metrics, Failed: failed}
 		}
 		if err := race.Tell(told); err != nil {

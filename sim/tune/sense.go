@@ -17,8 +17,9 @@ const levels = 4
 // range of each setting.
 var ladder = []float64{0.02, 0.05, 0.1, 0.2}
 
-// rounding is the part of a value below which a difference is that of last bits.
-const rounding = 1e-12
+// rounding is the part of a value below which a difference is that of the last
+// digits of weights.
+const rounding = 1e-9
 
 // Sensitivity says what each setting does to one objective, over the whole space.
 type Sensitivity struct {
@@ -79,7 +80,7 @@ func (t *tuner) screen() error {
 			return err
 		}
 		for _, p := range s.Parts {
-			idle[p.Setting] = idle[p.Setting] && p.Influence == sensitivity.Inert && float64(p.Change.High) <= rounding
+			idle[p.Setting] = idle[p.Setting] && p.Influence == sensitivity.Inert && float64(p.Change.High) <= rounding*scale(objectives(results, o.Metric, t.goal.spare))
 		}
 		t.out.Sensitivity = append(t.out.Sensitivity, s)
 	}
@@ -123,17 +124,17 @@ func (t *tuner) points(points [][]float64, windows []int, what string) ([][]*tas
 
 // objective is the mean of a metric over windows; NaN where a run is overloaded
 // and the metric is a wait.
-func objective(results []*task.Result, name string) float64 {
-	if lengthens(name) && slices.ContainsFunc(results, overloaded) {
+func objective(results []*task.Result, name string, spare int) float64 {
+	if lengthens(name) && count(results, overloaded) > spare {
 		return math.NaN()
 	}
 	return stat.Mean.Of(valuesOf(results, name))
 }
 
-func objectives(results [][]*task.Result, name string) []float64 {
+func objectives(results [][]*task.Result, name string, spare int) []float64 {
 	out := make([]float64, len(results))
 	for i := range results {
-		out[i] = objective(results[i], name)
+		out[i] = objective(results[i], name, spare)
 	}
 	return out
 }
@@ -143,7 +144,7 @@ func (t *tuner) moves(design *sensitivity.Morris, results [][]*task.Result, name
 	if err != nil {
 		return Sensitivity{}, err
 	}
-	values := objectives(results, name)
+	values := objectives(results, name, t.goal.spare)
 	effects, err := design.Analyse(values, t.opt.Stat)
 	if err != nil {
 		return Sensitivity{}, err
@@ -207,7 +208,7 @@ func (t *tuner) look() error {
 		if err != nil {
 			return err
 		}
-		slopes, err := design.Analyse(objectives(results, o.Metric), floor.High)
+		slopes, err := design.Analyse(objectives(results, o.Metric, t.goal.spare), floor.High)
 		if err != nil {
 			return err
 		}

@@ -89,7 +89,8 @@ func planted(gain, noise float64) func(context.Context, []task.Task) ([]task.Res
 		out := make([]task.Result, len(tasks))
 		for i, k := range tasks {
 			part := partOf(k.Spec.Site)
-			level := 10 + 5*math.Sin(float64(k.Window.Begin)/1e12)
+			busy := draw.New(uint64(k.Window.Begin), draw.StreamOf("level"), 0, 0)
+			level := 10 + 5*busy.Float64()
 			value := level * (1 - gain*(1-math.Abs(part-0.9)/0.4))
 			id, _ := hex.DecodeString(k.ID())
 			luck := draw.New(binary.LittleEndian.Uint64(id), draw.StreamOf("luck"), 0, 0)
@@ -224,9 +225,9 @@ func TestEqualsAreKept(t *testing.T) {
 // In a real replay of short and long jobs an order by length is better than one
 // by age, and weights of a factor that all jobs share do nothing.
 func TestSmallWorld(t *testing.T) {
-	w := newWorld(t, 3000, 0.8, "weights: {wait_time: 1, energy: 0.2}, backfill: easy")
+	w := newWorld(t, 5000, 0.75, "weights: {wait_time: 1, energy: 0.2}, backfill: easy")
 	o := small()
-	o.Budget, o.Tuning, o.Acceptance, o.Trajectories = 8, 6, 16, 3
+	o.Budget, o.Tuning, o.Acceptance, o.Trajectories = 8, 6, 20, 3
 	var pages [][]byte
 	for _, workers := range []int{1, 3} {
 		o.Evaluate = w.real(workers)
@@ -245,7 +246,7 @@ func TestSmallWorld(t *testing.T) {
 }
 
 func TestPlainMachine(t *testing.T) {
-	w := newWorld(t, 4000, 0.8, halves)
+	w := newWorld(t, 5000, 0.75, halves)
 	p := w.problem()
 	p.Cluster, p.Spec = nil, sim.DefaultSpec()
 	p.Spec.Cluster.Procs, p.Spec.Trace = nodes, w.spec.Trace
