@@ -108,7 +108,9 @@ func (s *Site) best(l *lane, now model.Time) int {
 		look(last)
 	}
 	for i := range l.shapes {
-		l.shapes[i].nodes = s.groupOf(l, l.shapes[i].class)
+		if sh := &l.shapes[i]; sh.jobs > 0 {
+			sh.nodes = s.groupOf(l, sh.class)
+		}
 	}
 	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
 	queue := l.queue

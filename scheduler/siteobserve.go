@@ -249,6 +249,7 @@ func (s *Site) enter(ref model.Ref) {
 		s.weigh(j.lane, &q, s.now)
 		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
 	}
+	j.lane.shapes[q.shape].jobs++
 	j.lane.queue = append(j.lane.queue, q)
 	if j.lane.fresh = append(j.lane.fresh, ref); !j.lane.known {
 		j.lane.dirty = true
@@ -260,6 +261,7 @@ func (s *Site) leave(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.lane.members[j.Tenant+1]--
 	q := j.lane.queue
+	j.lane.shapes[q[j.pos].shape].jobs--
 	if q[j.pos].units <= j.lane.least {
 		j.lane.least = 0 // the least of the others is not known
 	}

@@ -182,7 +182,9 @@ func (s *Site) split(l *lane, now model.Time) bool {
 // findFits writes into s.fits who may have room, by their places in the queue.
 func (s *Site) findFits(l *lane) {
 	for i := range l.shapes {
-		l.freeOf(int32(i))
+		if l.shapes[i].jobs > 0 {
+			l.freeOf(int32(i))
+		}
 	}
 	queue, shapes := l.queue, l.shapes
 	fits, n := slices.Grow(s.fits[:0], len(queue))[:len(queue)], 0

@@ -107,6 +107,7 @@ type shape struct {
 	n     int32
 	nodes int32 // of the largest free conformance group, as bounds need it
 	stamp uint64
+	jobs  int32 // in the queue that ask for it
 }
 
 // shapeOf is the row of l.shapes for a class and a number of GPUs, made when it is
