@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -60,13 +61,12 @@ var windowFigures = []struct {
 func pairRuns(a, b *windowed, windows int, of func(started) float64) stat.Pairs {
 	rows := make([]int32, 0, len(a.jobs))
 	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for row, j := range a.jobs {
+	for _, row := range slices.Sorted(maps.Keys(a.jobs)) { // sums of floats depend on their order
 		if _, both := b.jobs[row]; both {
 			rows = append(rows, row)
-			first, last = min(first, j.submit), max(last, j.submit)
+			first, last = min(first, a.jobs[row].submit), max(last, a.jobs[row].submit)
 		}
 	}
-	slices.Sort(rows) // sums of floats depend on their order
 	sums, counts := make([][2]float64, windows), make([]int, windows)
 	length := (last-first)/int64(windows) + 1
 	for _, row := range rows {

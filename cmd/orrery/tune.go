@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,10 +125,11 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 
 // objectiveOf reads METRIC, min:METRIC or max:METRIC.
 func objectiveOf(text string) search.Objective {
-	for prefix, direction := range map[string]search.Direction{"min:": search.Minimise, "max:": search.Maximise} {
-		if name, ok := strings.CutPrefix(text, prefix); ok {
-			return search.Objective{Metric: name, Direction: direction}
-		}
+	if name, ok := strings.CutPrefix(text, "min:"); ok {
+		return search.Objective{Metric: name, Direction: search.Minimise}
+	}
+	if name, ok := strings.CutPrefix(text, "max:"); ok {
+		return search.Objective{Metric: name, Direction: search.Maximise}
 	}
 	return search.Objective{Metric: text, Direction: tune.DirectionOf(text)}
 }
@@ -228,12 +230,7 @@ func (v *tuneVerb) write(r *tune.Report) error {
 	for _, p := range r.Profiles() {
 		files[v.profileFile(r, p.VCluster)] = p.Profile.YAML()
 	}
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := v.m.create(filepath.Join(v.out, name), writing(files[name])); err != nil {
 			return err
 		}
