@@ -26,7 +26,8 @@ func (m *Main) compareCommand() *cobra.Command {
 		Long: `Compare the runs in directories A and B of one trace: every metric with its
 difference, of a site the waits and shares of each vCluster, tenant and class over
 the whole run, how many jobs started earlier and later, and the jobs that moved
-most. Spans are in seconds in the metrics and D d HH:MM:SS in the list of jobs.
+most, with what they waited for where both runs recorded decisions. Spans are in
+seconds in the metrics and D d HH:MM:SS in the list of jobs.
 
 With --windows, hold any number of runs against the first by N windows of
 submission of equal length: jobs that started in both are joined, figures of one
@@ -109,7 +110,14 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.print.section("Starts", c.CountTable()); err != nil {
 		return err
 	}
-	return v.print.section("Jobs that moved most", c.MovedTable())
+	if err := v.print.section("Jobs that moved most", c.MovedTable()); err != nil {
+		return err
+	}
+	why, err := whyTable(c)
+	if err != nil {
+		return err
+	}
+	return v.print.section("For what they waited", why)
 }
 
 func (v *compareVerb) withSchedule(dir string) error {

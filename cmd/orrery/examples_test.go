@@ -54,7 +54,7 @@ func workplace(t *testing.T) {
 	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
 	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
 	require.NoError(t, os.WriteFile("experiment.yaml", []byte("traces: [log.swf.gz]\nsettings: [{path: weights.wait_time, values: [1, 2, 3]}]\n"), 0o600))
-	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "-o", "study", "--quiet").code)
+	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "-o", "study", "--report", "--quiet").code)
 }
 
 // promptly is the schedule of smallLog on a machine that is large enough for

@@ -29,7 +29,7 @@ Exit codes: 0 written, 1 failed, 2 usage, 3 bad input (RUN is no run, damaged, o
 has no such table).`,
 		Example: `  orrery export run --format csv
   orrery export run --format arrow --table attempts -o attempts.arrow
-  orrery export run --table tenants`,
+  orrery export run --table series`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {

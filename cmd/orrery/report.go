@@ -29,7 +29,7 @@ trade-offs to look into, and figures, written beside the file.
 Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).`,
 		Example: `  orrery report run
   orrery report run --title "Before the change" -o json
-  orrery report tuned/report.json`,
+  orrery report study/report.json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -23,7 +23,7 @@ func (m *Main) studyCommand() *cobra.Command {
 		Long: `Look into the study directory of orrery sweep: how far it is, what came of each
 point, and the whole run of one task.
 
-Exit codes: those of the verbs below.`,
+Exit codes: 0 done, else those of the verbs below.`,
 		Example: `  orrery study status study
   orrery study table study --print markdown
   orrery study materialize study 2 --out again`,
