@@ -123,7 +123,8 @@ func plainLog(t testing.TB, n int64, seed uint64) (traces.Meta, traces.Tables) {
 	w, err := synth.Lublin(p, n, seed)
 	require.NoError(t, err)
 	var tables traces.Tables
-	for j := range w.Rows() {
+	for j, err := range w.Rows() {
+		require.NoError(t, err)
 		tables.Jobs = append(tables.Jobs, *j)
 	}
 	return traces.Meta{MaxProcs: 64}, tables

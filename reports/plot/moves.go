@@ -78,10 +78,8 @@ func GanttMoves(m *Moves, names [2]string, earlier, later, same int64, clock Clo
 	f.body = func(c draw.Canvas) {
 		half := (c.Max.Y - c.Min.Y) / 2
 		for run, name := range names {
-			part := c
-			if run == 0 {
-				part = draw.Crop(c, 0, 0, half, 0)
-			} else {
+			part := draw.Crop(c, 0, 0, half, 0)
+			if run > 0 {
 				part = draw.Crop(c, 0, 0, 0, -half)
 			}
 			part = line(part, name, sans(labelSize, Ink, true))
