@@ -267,7 +267,11 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		for _, s := range r.Summary() {
 			fmt.Fprintf(v.m.Stdout, "%s\n", s)
 		}
-		if err := v.print.section("What would change", tuneChanges(r)); err != nil {
+		what := "What would change"
+		if r.Decision != tune.Change {
+			what = "What the best of the others changes"
+		}
+		if err := v.print.section(what, tuneChanges(r)); err != nil {
 			return err
 		}
 		v.next(r, log)
