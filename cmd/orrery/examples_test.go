@@ -85,7 +85,12 @@ func TestExamplesOfHelp(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, len(lines), 2, "examples of %s", cmd.CommandPath())
 		for _, line := range lines {
-			t.Run(line, func(t *testing.T) { runExample(t, line) })
+			t.Run(line, func(t *testing.T) {
+				if testing.Short() && cmd.Name() == "tune" {
+					t.Skip("makes hundreds of replays: the long tests do")
+				}
+				runExample(t, line)
+			})
 		}
 	}
 	visit(root)
@@ -111,6 +116,9 @@ func TestEveryVerbExplainsItself(t *testing.T) {
 // TestExamplesOfReadme runs the commands of README.md, one after the other in
 // one directory, as a reader would.
 func TestExamplesOfReadme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("replays months: the long tests do")
+	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if os.IsNotExist(err) {
 		t.Skip("there is no README.md")
