@@ -392,7 +392,7 @@ func (s *Site) Predicted(ref model.Ref) model.Time { return s.jobs[ref].predicte
 // Runs says whether the job under ref is running.
 func (s *Site) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
 
-// Book is the ledger of the tenants, to be read only.
+// Book is the ledger of the tenants, of which nothing but readers may be called.
 func (s *Site) Book() *quota.Book { return s.book }
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are

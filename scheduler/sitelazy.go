@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 )
 
@@ -60,23 +59,15 @@ func (s *Site) passBehind(l *lane, now model.Time) bool {
 }
 
 // harmlessFits makes candidates of those of s.fits whom no limit holds and who do not
-// surely delay the blocked job, as wouldDelay says.
+// surely delay the blocked job.
 func (s *Site) harmlessFits(l *lane, now model.Time) {
-	s.room = s.room[:0]
-	h, left, class := &l.hold, model.Forever, place.ClassID(-1)
-	if head := &s.jobs[h.ref]; len(s.fits) > 0 && !s.delicate(l, head) {
-		s.reserve(l, now)
-		if !h.detailed && h.at != model.Never {
-			left, class = h.at.Sub(now), head.kind.class
-		}
+	if len(s.fits) > 0 {
+		s.outlook(l, now)
 	}
-	queue, nodes := l.queue, h.nodes
+	s.room = s.room[:0]
 	for _, i := range s.fits {
-		q := &queue[i]
-		if q.left > left && q.need > nodes && q.class == class && !q.borrows {
-			continue
-		}
-		if c := (candidate{0, q.tier, q.ref, i}); s.held(l, c, now) == model.ReasonNone {
+		q := &l.queue[i]
+		if c := (candidate{0, q.tier, q.ref, i}); !s.wouldDelay(l, q, now) && s.held(l, c, now) == model.ReasonNone {
 			s.room = append(s.room, c)
 		}
 	}

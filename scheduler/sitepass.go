@@ -244,7 +244,7 @@ func (s *Site) tier(j *siteJob) int32 {
 // meet is the turn of a job that had room when the pass began.
 func (s *Site) meet(l *lane, now model.Time, c candidate) {
 	j := &s.jobs[c.ref]
-	if l.blocked && s.hopeless(l, j, now) && s.cfg.Explain == nil && l.policy.MinScore == 0 {
+	if l.blocked && s.hopeless(l, &l.queue[j.pos], now) && s.cfg.Explain == nil && l.policy.MinScore == 0 {
 		return
 	}
 	if r := s.held(l, c, now); r != model.ReasonNone {

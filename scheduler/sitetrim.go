@@ -4,8 +4,7 @@ import "orrery/scheduler/model"
 
 // hopeless says whether a job behind the blocked one surely does not start: by
 // the number of nodes alone it has no room any more, or would delay the other.
-func (s *Site) hopeless(l *lane, j *siteJob, now model.Time) bool {
-	q := &l.queue[j.pos]
+func (s *Site) hopeless(l *lane, q *queued, now model.Time) bool {
 	return !s.mayFit(l, q) || s.wouldDelay(l, q, now)
 }
 
@@ -13,38 +12,33 @@ func (s *Site) hopeless(l *lane, j *siteJob, now model.Time) bool {
 // reservation of that is known: it may use the same nodes and takes too many.
 func (s *Site) wouldDelay(l *lane, q *queued, now model.Time) bool {
 	h := &l.hold
-	return l.policy.Backfill == Easy && h.known && !h.detailed && h.at != model.Never && now.Add(q.left) > h.at &&
-		!q.borrows && q.class == s.jobs[h.ref].kind.class && q.need > h.nodes
+	return q.need > h.nodes && h.known && !h.detailed && h.at != model.Never && now.Add(q.left) > h.at &&
+		!q.borrows && q.class == s.jobs[h.ref].kind.class && l.policy.Backfill == Easy
+}
+
+// outlook finds the reservation of the blocked job where numbers of nodes decide it, so
+// that most of those behind it need no closer look.
+func (s *Site) outlook(l *lane, now model.Time) {
+	if l.policy.Backfill == Easy && !l.hold.known && !s.delicate(l, &s.jobs[l.hold.ref]) {
+		s.reserve(l, now)
+	}
 }
 
 // trim takes those out of the candidates that surely do not start behind the
 // blocked job, so that they need not be brought into order.
 func (s *Site) trim(l *lane, now model.Time, room *candidates) {
+	if len(room.h) > 0 {
+		s.outlook(l, now)
+	}
 	kept := room.h[:0]
 	for _, c := range room.h {
-		if s.mayFit(l, s.entry(l, &c)) {
+		if !s.hopeless(l, s.entry(l, &c), now) {
 			kept = append(kept, c)
 		}
 	}
 	room.h = kept
-	s.trimLate(l, now, room)
 	room.leading = false
 	room.init()
-}
-
-// trimLate takes those out of the candidates who would delay the blocked job.
-func (s *Site) trimLate(l *lane, now model.Time, room *candidates) {
-	if l.policy.Backfill != Easy || len(room.h) == 0 || s.delicate(l, &s.jobs[l.hold.ref]) {
-		return
-	}
-	s.reserve(l, now)
-	kept := room.h[:0]
-	for _, c := range room.h {
-		if !s.wouldDelay(l, s.entry(l, &c), now) {
-			kept = append(kept, c)
-		}
-	}
-	room.h = kept
 }
 
 // entry is where a candidate stands in the queue.
