@@ -23,7 +23,7 @@ func (c *checker) check() {
 			}
 			return false
 		}
-		if kindOf(f.Type) < aNodes {
+		if f.kind < aNodes {
 			c.within(path, v, f)
 		}
 		return true
@@ -75,18 +75,9 @@ func (c *checker) beyond(v reflect.Value, f field, bound string) int {
 
 // inert says why a key has no effect, "" when it has one.
 func (c *checker) inert(f field) string {
-	when := f.tag("when")
-	if when == "" {
-		return ""
-	}
-	for condition := range strings.SplitSeq(when, ",") {
-		key, want, not := strings.Cut(condition, "!=")
-		if !not {
-			key, want, _ = strings.Cut(condition, "=")
-		}
-		found := lookup(c.root, key)
-		if slices.Contains(strings.Split(want, "|"), found) == not {
-			return fmt.Sprintf("with %s: %s", key, found)
+	for _, w := range f.when {
+		if found := lookup(c.root, w.key); slices.Contains(w.words, found) == w.not {
+			return fmt.Sprintf("with %s: %s", w.key, found)
 		}
 	}
 	return ""

@@ -44,7 +44,7 @@ func (p *Profile) leaves() []leaf {
 	applies, weight := p.applies(), 0
 	effective, _ := p.ScoreWeights() // of a valid profile, or not shown
 	visit(reflect.ValueOf(p).Elem(), "", func(path string, v reflect.Value, f field) bool {
-		if kindOf(f.Type) == aBlock || path == "name" || f.tag("unit") == "text" {
+		if f.kind == aBlock || path == "name" || f.tag("unit") == "text" {
 			return true
 		}
 		text := formatScalar(v, f)

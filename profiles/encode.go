@@ -56,7 +56,7 @@ func shown(v reflect.Value, f field, applies func(field) bool) bool {
 	if !applies(f) {
 		return false
 	}
-	switch kindOf(f.Type) {
+	switch f.kind {
 	case aBlock:
 		for _, sub := range fieldsOf(f.Type) {
 			if shown(v.FieldByIndex(sub.Index), sub, applies) {
@@ -151,7 +151,7 @@ func (w *yamlWriter) block(v reflect.Value, indent string, item bool) {
 }
 
 func (w *yamlWriter) value(v reflect.Value, indent string, f field) {
-	switch k := kindOf(f.Type); k {
+	switch k := f.kind; k {
 	case aBlock:
 		w.b.WriteByte('\n')
 		w.block(v, indent+"  ", false)

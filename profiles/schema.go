@@ -12,18 +12,76 @@ import (
 // field is one key of a file, as the tags of a struct describe it.
 type field struct {
 	reflect.StructField
-	key string
+	key  string
+	kind kind
+	when []condition // all hold where the key applies
 }
 
-func (f field) tag(name string) string { return f.Tag.Get(name) }
+func (f *field) tag(name string) string { return f.Tag.Get(name) }
+
+// condition is on another key of the same file: that it is one of the words, or
+// that it is none of them.
+type condition struct {
+	key   string
+	words []string
+	not   bool
+}
+
+// tables are the keys of every struct below the files that there are. A site is
+// read and checked for each task of a study, so tags are read once, not each time.
+var tables = tablesOf(reflect.TypeFor[Cluster](), reflect.TypeFor[Profile](), reflect.TypeFor[Experiment](), reflect.TypeFor[Gate]())
+
+func tablesOf(files ...reflect.Type) map[reflect.Type][]field {
+	out := map[reflect.Type][]field{}
+	for len(files) > 0 {
+		t := files[len(files)-1]
+		files = files[:len(files)-1]
+		if _, known := out[t]; known {
+			continue
+		}
+		out[t] = taggedIn(t)
+		for _, f := range out[t] {
+			switch f.kind {
+			case aBlock:
+				files = append(files, f.Type)
+			case blocks:
+				files = append(files, f.Type.Elem())
+			}
+		}
+	}
+	return out
+}
 
 // fieldsOf lists the keys of a struct in the order of its declaration.
 func fieldsOf(t reflect.Type) []field {
+	if fields, ok := tables[t]; ok {
+		return fields
+	}
+	return taggedIn(t)
+}
+
+// taggedIn is fieldsOf from the tags themselves.
+func taggedIn(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
 		if sf := t.Field(i); sf.IsExported() {
-			out = append(out, field{sf, sf.Tag.Get("yaml")})
+			out = append(out, field{sf, sf.Tag.Get("yaml"), kindOf(sf.Type), conditions(sf.Tag.Get("when"))})
 		}
+	}
+	return out
+}
+
+func conditions(tag string) []condition {
+	if tag == "" {
+		return nil
+	}
+	var out []condition
+	for text := range strings.SplitSeq(tag, ",") {
+		key, words, not := strings.Cut(text, "!=")
+		if !not {
+			key, words, _ = strings.Cut(text, "=")
+		}
+		out = append(out, condition{key, strings.Split(words, "|"), not})
 	}
 	return out
 }
@@ -91,7 +149,7 @@ func setDefaults(v reflect.Value) {
 }
 
 func setDefault(v reflect.Value, f field) {
-	switch k := kindOf(f.Type); {
+	switch k := f.kind; {
 	case k == aBlock:
 		setDefaults(v)
 		if b, ok := v.Addr().Interface().(block); ok {
@@ -114,7 +172,7 @@ func setDefault(v reflect.Value, f field) {
 func isDefault(v reflect.Value, f field) bool {
 	def := reflect.New(f.Type).Elem()
 	setDefault(def, f)
-	if kindOf(f.Type) < aNodes {
+	if f.kind < aNodes {
 		return formatScalar(v, f) == formatScalar(def, f)
 	}
 	if v.Kind() == reflect.Slice && v.Len() == 0 {
@@ -124,7 +182,7 @@ func isDefault(v reflect.Value, f field) bool {
 }
 
 // words that a key may be, nil when any will do.
-func (f field) words() []string {
+func (f *field) words() []string {
 	switch of := f.tag("of"); of {
 	case "":
 		return nil
@@ -144,7 +202,7 @@ func visit(v reflect.Value, path string, see func(path string, v reflect.Value, 
 		if !see(at, x, f) {
 			continue
 		}
-		switch kindOf(f.Type) {
+		switch f.kind {
 		case aBlock:
 			visit(x, at, see)
 		case blocks:

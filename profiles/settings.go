@@ -194,7 +194,7 @@ func settle(targets []target) (idle []Problem) {
 		}
 		visit(t.root, "", func(_ string, v reflect.Value, f field) bool {
 			if c.inert(f) == "" {
-				return kindOf(f.Type) == aBlock
+				return f.kind == aBlock
 			}
 			setDefault(v, f)
 			return false
@@ -219,7 +219,7 @@ func (c *Cluster) targets(path string) ([]target, error) {
 		keys := append(keysIn(fieldsOf(reflect.TypeFor[Profile]())), keysIn(fieldsOf(root.Type()))...)
 		return nil, fmt.Errorf("there is no such key%s in a profile or a cluster file", didYouMean(first, keys))
 	}
-	if kindOf(f.Type) != blocks {
+	if f.kind != blocks {
 		return []target{{root: root, path: path}}, nil
 	}
 	entry, rest, err := byName(root.FieldByIndex(f.Index), first, strings.TrimPrefix(path, first+"."))
@@ -264,14 +264,14 @@ func descend(v reflect.Value, path string) (reflect.Value, field, error) {
 	switch {
 	case !ok:
 		return v, f, fmt.Errorf("there is no such key%s: want %s", didYouMean(key, keysIn(fields)), oneOf(keysIn(fields)))
-	case kindOf(f.Type) == aBlock && deeper:
+	case f.kind == aBlock && deeper:
 		return descend(v.FieldByIndex(f.Index), rest)
-	case kindOf(f.Type) == aBlock:
+	case f.kind == aBlock:
 		return v, f, fmt.Errorf("is a block: name one of its keys, %s", oneOf(keysIn(fieldsOf(f.Type))))
 	case deeper:
-		return v, f, fmt.Errorf("%s is %s, and has no keys", f.key, kindNames[kindOf(f.Type)])
-	case kindOf(f.Type) >= aNodes:
-		return v, f, fmt.Errorf("is %s, want a key of one value", kindNames[kindOf(f.Type)])
+		return v, f, fmt.Errorf("%s is %s, and has no keys", f.key, kindNames[f.kind])
+	case f.kind >= aNodes:
+		return v, f, fmt.Errorf("is %s, want a key of one value", kindNames[f.kind])
 	}
 	return v.FieldByIndex(f.Index), f, nil
 }
@@ -307,7 +307,7 @@ func (c *Cluster) Setting(path string) (Setting, error) {
 		return s, &Error{[]Problem{{Key: path, Text: err.Error()}}}
 	}
 	return Setting{
-		Path: path, Kind: kindNames[kindOf(f.Type)], Words: f.words(), Zero: f.tag("zero"), Low: f.tag("min"), High: f.tag("max"),
+		Path: path, Kind: kindNames[f.kind], Words: f.words(), Zero: f.tag("zero"), Low: f.tag("min"), High: f.tag("max"),
 		Unit: f.tag("unit"), Doc: f.tag("doc"), Value: formatScalar(v, f), leaf: f,
 	}, nil
 }
@@ -315,7 +315,7 @@ func (c *Cluster) Setting(path string) (Setting, error) {
 // Numeric says whether values of the setting are numbers, and may be searched in
 // a range; whole whether they have no fractions.
 func (s *Setting) Numeric() (yes, whole bool) {
-	switch kindOf(s.leaf.Type) {
+	switch s.leaf.kind {
 	case aWhole, aSize:
 		return true, true
 	case aNumber, aSpan:
@@ -340,7 +340,7 @@ func (s *Setting) Number(text string) (float64, error) {
 	switch {
 	case v.CanFloat():
 		return v.Float(), nil
-	case kindOf(s.leaf.Type) == aSpan:
+	case s.leaf.kind == aSpan:
 		return float64(v.Int()) / float64(model.Second), nil
 	case v.CanInt():
 		return float64(v.Int()), nil
@@ -352,7 +352,7 @@ func (s *Setting) Number(text string) (float64, error) {
 // rounded, spans to the millisecond, others to six significant digits.
 func (s *Setting) Text(x float64) string {
 	v := reflect.New(s.leaf.Type).Elem()
-	switch kindOf(s.leaf.Type) {
+	switch s.leaf.kind {
 	case aWhole, aSize:
 		v.SetInt(int64(math.RoundToEven(x)))
 	case aSpan:
