@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/reports"
+	"orrery/scheduler/model"
 )
 
 // compareVerb holds the flags of compare.
@@ -16,6 +17,7 @@ type compareVerb struct {
 	schedule string
 	figures  string
 	windows  int
+	noise    noise
 }
 
 func (m *Main) compareCommand() *cobra.Command {
@@ -32,8 +34,11 @@ seconds in the metrics and D d HH:MM:SS in the list of jobs.
 With --windows, hold any number of runs against the first by N windows of
 submission of equal length: jobs that started in both are joined, figures of one
 window are paired, and the mean differences are given with 95 % intervals and
-verdicts, corrected for their number (docs/STATISTICS.md). The noise of the trace is
-not known to it: orrery tune and orrery gate measure that.
+verdicts, corrected for their number (docs/STATISTICS.md). Nothing is called better
+or worse that is not beyond the noise of the trace, and --noise LOG measures it: the
+settings of A are replayed on the log with arrivals shaken by up to --shake, once for
+each of --replicas, and on a plain machine with the events of an instant together and
+one by one. Without it no difference gets a verdict.
 
 With --schedule, compare the start of every job in DIR with a CSV file, plain or
 gzipped, that has the columns job_id and start (seconds since the epoch of the
@@ -45,7 +50,7 @@ Exit codes: 0 compared (with --schedule: M is 0), 1 failed, 2 usage (also runs o
 different traces), 3 bad input, 4 some start differs from the schedule.`,
 		Example: `  orrery compare before after
   orrery compare before after -o markdown --figures figures
-  orrery compare before after --windows 20
+  orrery compare before after --windows 20 --noise log.swf.gz
   orrery compare run --schedule schedule.csv`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: twoDirectories,
@@ -54,6 +59,10 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV `FILE` of starts to hold one run against")
 	cmd.Flags().StringVar(&v.figures, "figures", "", "directory `DIR` to draw the waits of both runs into, and which jobs moved")
 	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission, with intervals and verdicts; 20 or more say most")
+	cmd.Flags().StringVar(&v.noise.log, "noise", "", "measure the noise on `LOG`, which the runs replayed; the word "+sampleLog+" is the sample")
+	cmd.Flags().IntVar(&v.noise.replicas, "replicas", 10, "`N` runs with shaken arrivals that measure the noise")
+	cmd.Flags().Var(span(&v.noise.by, "1m"), "shake", "how far an arrival is moved at most")
+	v.noise.by = model.Minute
 	v.print = m.printFlag(cmd, "o")
 	return cmd
 }
@@ -67,6 +76,9 @@ func twoDirectories(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 
 func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	byWindows := cmd.Flags().Changed("windows")
+	if err := v.noise.check(byWindows, cmd.Flags().Changed); err != nil {
+		return err
+	}
 	switch bySchedule := cmd.Flags().Changed("schedule"); {
 	case byWindows && (bySchedule || v.figures != ""):
 		return usagef("--windows goes without --schedule and --figures")
@@ -79,7 +91,7 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	case len(args) == 1:
 		return usagef("one run given: name a second one, or a schedule with --schedule FILE.csv")
 	case byWindows:
-		return v.byWindows(args)
+		return v.byWindows(cmd.Context(), args)
 	case len(args) > 2:
 		return usagef("%d runs given: more than two are compared with --windows N alone", len(args))
 	}

@@ -75,6 +75,11 @@ func (v *verifyVerb) specOf(dir string) (spec sim.Spec, err error) {
 	if given := v.given(); len(given) > 0 {
 		return spec, usagef("%s: the run %s has its settings: leave the flag out", given[0], dir)
 	}
+	return readSpec(dir)
+}
+
+// readSpec reads the settings of a run.
+func readSpec(dir string) (spec sim.Spec, err error) {
 	path := filepath.Join(dir, record.FileRun)
 	text, err := os.ReadFile(path)
 	if err != nil {
