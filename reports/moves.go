@@ -51,8 +51,7 @@ func (c *Comparison) GanttOfMoves() (*plot.Figure, error) {
 		}
 	}
 	clock := plot.Clock{EpochUS: int64(runs[0].Epoch()), Known: about[0].epochKnown}
-	names := [2]string{"A: " + c.A.Policy, "B: " + c.B.Policy}
-	return plot.GanttMoves(m, names, c.Jobs.Earlier, c.Jobs.Later, c.Jobs.Same, clock), nil
+	return plot.GanttMoves(m, c.names(), c.Jobs.Earlier, c.Jobs.Later, c.Jobs.Same, clock), nil
 }
 
 // shiftReader knows the start of every job in the first run, and after the

@@ -1,10 +1,9 @@
-package main
+package reports
 
 import (
 	"maps"
 	"slices"
 
-	"orrery/reports"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/record"
@@ -15,7 +14,7 @@ import (
 func waitedFor(dir string, of map[model.JobID]bool) (map[model.JobID]map[string]int64, error) {
 	f, err := record.Open(dir)
 	if err != nil {
-		return nil, readError(err)
+		return nil, err
 	}
 	defer f.Close()
 	if !f.HasDecisions() {
@@ -42,9 +41,10 @@ func waitedFor(dir string, of map[model.JobID]bool) (map[model.JobID]map[string]
 	})
 }
 
-// whyTable says for what the jobs that moved most waited longest in each run. It is
-// empty unless both runs recorded decisions.
-func whyTable(c *reports.Comparison) (*table.Table, error) {
+// WhyTable says for what the jobs that moved most waited longest in each run. It is
+// empty unless both runs recorded decisions, which it reads once. Complaints about
+// content are *record.DataError.
+func (c *Comparison) WhyTable() (*table.Table, error) {
 	t := table.New("job", "moved", "waited most in A for", "waited most in B for")
 	of := map[model.JobID]bool{}
 	for i := range c.Moved {

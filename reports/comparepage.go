@@ -1,0 +1,229 @@
+package reports
+
+import (
+	_ "embed" // the page
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"orrery/reports/plot"
+	"orrery/sim/metric"
+	"orrery/sim/record"
+)
+
+//go:embed assets/compare.html
+var compareHTML string
+
+//go:embed assets/compare.css
+var compareCSS string
+
+var compareTemplate = template.Must(template.New("compare").Parse(compareHTML))
+
+// comparePage is what assets/compare.html shows. It has no script.
+type comparePage struct {
+	*Comparison
+	Policy  string // of security
+	Style   template.CSS
+	Names   [2]string
+	Verdict string
+	Good    bool
+	Summary []string
+	Tiles   []compareTile
+	Figures []htmlFigure
+	Jobs    []htmlFigure
+	Moved   htmlTable
+	Why     htmlTable
+	Counts  htmlTable
+	Groups  htmlTable
+	Metrics htmlTable
+}
+
+// compareTile is a metric of both runs.
+type compareTile struct{ A, B, Label, Change, Class string }
+
+// WriteComparison draws both runs into dir, which is made when it is missing:
+// report.html (one page that opens without a network) and figures/*.svg and *.png,
+// replacing older ones. The bytes depend on the runs, on the names of their
+// directories and, for figures, on the architecture. It reads the runs once more.
+// Complaints about content are *record.DataError.
+func WriteComparison(dir string, c *Comparison) error {
+	figures, err := c.AllFigures()
+	if err != nil {
+		return err
+	}
+	if err := WriteFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures) })
+}
+
+// AllFigures draws the state of both runs over time, beside each other, and their
+// waits, and which jobs moved. It reads the runs once more.
+func (c *Comparison) AllFigures() ([]*plot.Figure, error) {
+	var loads [2][]plot.Load
+	var clock plot.Clock
+	for i, dir := range [2]string{c.A.Dir, c.B.Dir} {
+		var err error
+		if loads[i], clock, err = loadsOf(dir); err != nil {
+			return nil, err
+		}
+	}
+	moves, err := c.GanttOfMoves()
+	if err != nil {
+		return nil, err
+	}
+	state := plot.StatePair(c.names(), loads, clock)
+	return append(append([]*plot.Figure{state}, c.Figures()...), moves), nil
+}
+
+// loadsOf is the state of a run over time.
+func loadsOf(dir string) ([]plot.Load, plot.Clock, error) {
+	f, err := record.Open(dir)
+	if err != nil {
+		return nil, plot.Clock{}, err
+	}
+	defer f.Close()
+	r := run{files: f}
+	if r.about, err = readAbout(f); err != nil {
+		return nil, plot.Clock{}, err
+	}
+	if r.about.units == nil {
+		if err := r.guessNodes(); err != nil {
+			return nil, plot.Clock{}, err
+		}
+	}
+	r.bins, err = f.Series()
+	return r.loads(), r.clock(), err
+}
+
+// names say what the runs are: by their directories, and by their policies where
+// these tell them apart.
+func (c *Comparison) names() (out [2]string) {
+	for i, s := range [2]Side{c.A, c.B} {
+		out[i] = fmt.Sprintf("%c: %s", 'A'+rune(i), filepath.Base(s.Dir))
+		if c.A.Policy != c.B.Policy {
+			out[i] += ", " + s.Policy
+		}
+	}
+	return out
+}
+
+// headlines are the metrics that the page begins with.
+var headlines = []struct{ name, label string }{
+	{metricWaitMean, "mean wait"}, {metricWaitP95, "wait of 95 in 100 at most"}, {metricSlowdown, "mean bounded slowdown"}, {metricUtilisation, "utilisation"},
+}
+
+// headline is a metric over the steady window, or over all where that has none.
+func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
+	for _, window := range []string{metric.Steady, metric.All} {
+		for _, d := range c.Metrics {
+			if d.Name == name && d.Window == window && d.Diff != nil {
+				return d, true
+			}
+		}
+	}
+	return d, false
+}
+
+func (c *Comparison) tiles() (out []compareTile, better, worse int) {
+	for _, h := range headlines {
+		d, ok := c.headline(h.name)
+		if !ok {
+			continue
+		}
+		t := compareTile{A: reading(d.of(d.A)), B: reading(d.of(d.B)), Label: h.label + ", " + d.Window}
+		switch t.Change = d.Change; d.Change {
+		case "better":
+			t.Class, better = "good", better+1
+		case "worse":
+			t.Class, worse = "bad", worse+1
+		case NotRanked:
+			t.Change = "not ranked"
+		}
+		if d.Relative != nil && *d.Diff != 0 {
+			t.Change = strings.TrimSpace(fmt.Sprintf("%s %s", percentage(*d.Relative), t.Change))
+		}
+		out = append(out, t)
+	}
+	return out, better, worse
+}
+
+// of is the metric with one of its values.
+func (d *MetricDiff) of(v *float64) metric.Metric {
+	return metric.Metric{Name: d.Name, Unit: d.Unit, Window: d.Window, Value: v}
+}
+
+// percentage is a share in percent with its sign, and a true minus.
+func percentage(share float64) string {
+	s := fmt.Sprintf("%.1f %%", math.Abs(100*share))
+	if share < 0 {
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// verdict is what the headlines say of this one replay of each.
+func (c *Comparison) verdict(better, worse int) (says string, good bool) {
+	for _, s := range [2]Side{c.A, c.B} {
+		if s.Verdict == metric.Overloaded {
+			return "not ranked by waits: " + filepath.Base(s.Dir) + " is overloaded", false
+		}
+	}
+	switch {
+	case better > 0 && worse == 0:
+		return "B is ahead in this replay", true
+	case worse > 0 && better == 0:
+		return "A is ahead in this replay", false
+	case better+worse > 0:
+		return "B is ahead in some figures, A in others", false
+	}
+	return "no difference", true
+}
+
+func (c *Comparison) summary() []string {
+	j := &c.Jobs
+	out := []string{fmt.Sprintf("From A to B %s earlier, %s later, %s at the same time.", count(j.Earlier, "job starts", "jobs start"), plot.Count(j.Later), plot.Count(j.Same))}
+	if len(c.Moved) > 0 {
+		m := &c.Moved[0]
+		word := "later"
+		if m.Moved() < 0 {
+			word = "earlier"
+		}
+		out = append(out, fmt.Sprintf("Most of all, job %d starts %s %s.", m.ID, plot.Span(magnitude(m.Moved()).Seconds()), word))
+	}
+	return append(out, "One replay of each does not say whether this is more than noise: orrery compare A B --windows 20 --noise LOG does.")
+}
+
+func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure) error {
+	p := comparePage{
+		Comparison: c, Style: template.CSS(pageCSS + compareCSS), Names: c.names(), Summary: unbroken(c.summary()), // our own files
+		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+		Moved:  toHTML(c.MovedTable()), Counts: toHTML(c.CountTable()), Groups: coloured(c.GroupTable()), Metrics: coloured(c.MetricTable()),
+	}
+	tiles, better, worse := c.tiles()
+	p.Tiles = tiles
+	p.Verdict, p.Good = c.verdict(better, worse)
+	for _, f := range figures {
+		h, err := inline(f)
+		if err != nil {
+			return err
+		}
+		if f.Name == "gantt-moves" {
+			p.Jobs = append(p.Jobs, h)
+			continue
+		}
+		p.Figures = append(p.Figures, h)
+	}
+	why, err := c.WhyTable()
+	if err != nil {
+		return err
+	}
+	p.Why = toHTML(why)
+	if err := compareTemplate.Execute(w, p); err != nil {
+		return fmt.Errorf("filling the page: %w", err)
+	}
+	return nil
+}
