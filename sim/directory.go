@@ -178,7 +178,11 @@ func (s Spec) bind(src Tables) (plan, error) {
 		return plan{spec: s}, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
 	}
 	s.Trace = info.Hash
-	return s.resolve(src)
+	prep, err := Prepare(s)
+	if err != nil {
+		return plan{spec: s}, err
+	}
+	return prep.resolve(src)
 }
 
 func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOptions) (*Outcome, error) {

@@ -95,12 +95,21 @@ func (e *InfeasibleError) Error() string {
 // time where the policy needs to know all jobs beforehand. A cancelled ctx ends
 // the run with its error; what the sink has taken by then stands.
 func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt Options) (*Result, error) {
+	p, err := Prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	return p.Run(ctx, open, opt)
+}
+
+// Run is Run under the spec that was prepared. Several may be under way at a time.
+func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error), opt Options) (*Result, error) {
 	src, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	p, err := spec.resolve(src)
+	p, err := prep.resolve(src)
 	if err != nil {
 		return nil, err
 	}
@@ -321,6 +330,9 @@ func (r *run) next() (model.Time, error) {
 	switch {
 	case !r.begun:
 		r.begun, r.res.First = true, now
+		if n := r.batch.Len(); n > 0 {
+			r.series.Begin(now, max(now, r.batch.Submit[n-1]))
+		}
 		return now, nil
 	case r.plan.spec.Cycle == 0:
 		return min(now, r.loop.Due()), nil

@@ -33,22 +33,62 @@ type SiteNames struct {
 	Profiles           []string // of each vCluster
 }
 
-// site turns the cluster file in a spec into a plan. The nodes and the tenants of
-// the trace stand in for those that the file leaves out.
-func (s Spec) site(p *plan, src Tables) error {
-	if err := s.onlySite(); err != nil {
-		return err
-	}
-	c, err := profiles.ParseCluster("site", s.Site)
+// clusterFile is a cluster file as it was read.
+type clusterFile struct {
+	cluster *profiles.Cluster
+	alone   siteOfFile // as it is where the trace adds nothing; none if that is no site
+}
+
+// siteOfFile is a cluster file with all its nodes and tenants.
+type siteOfFile struct {
+	canonical json.RawMessage
+	site      *profiles.Site
+}
+
+func readSite(raw json.RawMessage) (*clusterFile, error) {
+	c, err := profiles.ParseCluster("site", raw)
 	if err != nil {
-		return siteError{err}
+		return nil, siteError{err}
 	}
-	c = completed(c, src)
+	f := &clusterFile{cluster: c}
+	if alone, err := resolved(c); err == nil { // else the trace mends it, or on says it again
+		f.alone = alone
+	}
+	return f, nil
+}
+
+func resolved(c *profiles.Cluster) (siteOfFile, error) {
 	res, err := c.Resolve()
 	if err != nil {
-		return siteError{err}
+		return siteOfFile{}, siteError{err}
 	}
-	p.spec.Site = c.JSON()
+	return siteOfFile{c.JSON(), res}, nil
+}
+
+// on is the site of the file on a trace, whose nodes and tenants stand in for those
+// that the file leaves out. A run adds to what it gets, and no other sees that.
+func (f *clusterFile) on(src Tables) (siteOfFile, error) {
+	whole := f.alone
+	if c := completed(f.cluster, src); c != f.cluster || whole.site == nil {
+		var err error
+		if whole, err = resolved(c); err != nil {
+			return whole, err
+		}
+	}
+	own := *whole.site
+	own.Constraints, own.Reservations = slices.Clone(own.Constraints), slices.Clone(own.Reservations)
+	whole.site = &own
+	return whole, nil
+}
+
+// site turns a cluster file into a plan.
+func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
+	whole, err := f.on(src)
+	if err != nil {
+		return err
+	}
+	res := whole.site
+	p.spec.Site = whole.canonical
 	sp := &sitePlan{}
 	if sp.core, err = coreOf(res); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"orrery/scheduler"
@@ -150,15 +151,39 @@ type Tables interface {
 	Prices() []traces.Price
 }
 
+// Prepared is a Spec whose cluster file has been read and checked, which takes as
+// long as to replay some hundred jobs: for who replays several traces under it.
+type Prepared struct {
+	spec Spec
+	file *clusterFile // nil without one
+}
+
+// Prepare reads the cluster file of a spec. All else is checked when it is run.
+func Prepare(s Spec) (*Prepared, error) {
+	if s.Semantics != Semantics {
+		return nil, usagef("the spec is of semantics %d, this binary has %d: replay it with the version that made it", s.Semantics, Semantics)
+	}
+	p := &Prepared{spec: s}
+	if len(s.Site) == 0 {
+		return p, nil
+	}
+	if err := s.onlySite(); err != nil {
+		return nil, err
+	}
+	var err error
+	p.file, err = readSite(s.Site)
+	return p, err
+}
+
+// Of says whether it is s that was prepared.
+func (prep *Prepared) Of(s Spec) bool { return reflect.DeepEqual(prep.spec, s) }
+
 // resolve checks every setting and derives the configurations for the trace.
-func (s Spec) resolve(src Tables) (plan, error) {
-	info, nodes := src.Info(), src.Nodes()
+func (prep *Prepared) resolve(src Tables) (plan, error) {
+	s, info, nodes := prep.spec, src.Info(), src.Nodes()
 	p := plan{spec: s, warm: world.Warm(info.WarmStart)}
 	p.world.Warm = p.warm
 	var err error
-	if s.Semantics != Semantics {
-		return p, usagef("the spec is of semantics %d, this binary has %d: replay it with the version that made it", s.Semantics, Semantics)
-	}
 	if p.core.Order, err = scheduler.ParseOrder(or(s.Order, "fcfs")); err != nil {
 		return p, &UsageError{err.Error()}
 	}
@@ -179,8 +204,8 @@ func (s Spec) resolve(src Tables) (plan, error) {
 	if err := s.policies(&p); err != nil {
 		return p, err
 	}
-	if len(s.Site) > 0 {
-		return p, s.site(&p, src)
+	if prep.file != nil {
+		return p, s.site(&p, prep.file, src)
 	}
 	p.world.Latency, p.world.Jitter, p.world.Seed = s.QuorumLatency, s.QuorumJitter, s.Seed
 	if err := s.cluster(&p, info, nodes); err != nil {

@@ -29,13 +29,17 @@ type bins struct {
 
 // at returns the bin that holds t, widening until there is one.
 func (b *bins) at(t model.Time) *column.Bin {
+	b.reach(t)
 	i := int64(t-b.origin) / int64(b.width)
-	for i >= maxBins {
-		b.merge()
-		i = int64(t-b.origin) / int64(b.width)
-	}
 	b.n = max(b.n, int(i)+1)
 	return &b.bin[i]
+}
+
+// reach widens the bins until they hold t.
+func (b *bins) reach(t model.Time) {
+	for int64(t-b.origin)/int64(b.width) >= maxBins {
+		b.merge()
+	}
 }
 
 // integrate adds the state st over [from, to).

@@ -100,6 +100,14 @@ func NewSeries(cfg Config) (*Series, error) {
 	return s, nil
 }
 
+// Begin may be the first call. It says that there will be one at last, at or after
+// now, so that time is cut into bins that are wide enough from the beginning on:
+// those that result are the same.
+func (s *Series) Begin(now, last model.Time) {
+	s.advance(now)
+	s.bins.reach(last)
+}
+
 // Observe says that the state is st from now on, until the next call. It is
 // called at the end of each instant at which something changed.
 func (s *Series) Observe(now model.Time, st State) {

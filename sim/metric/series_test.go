@@ -1,10 +1,13 @@
 package metric
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"orrery/scheduler/model"
 )
 
 // brute is the state over the window [a, b] of a schedule, second by second.
@@ -102,4 +105,27 @@ func TestSeriesAgainstBruteForce(t *testing.T) {
 		require.Equal(t, ok, defined)
 		require.Equal(t, inside, got)
 	})
+}
+
+// Bins that are wide from the beginning on are those that grew.
+func TestBeginChangesNoBin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		times := rapid.SliceOfN(rapid.Int64Range(0, 40*maxBins*sec), 2, 20).Draw(t, "times")
+		slices.Sort(times)
+		grew, wide := newSeries(t), newSeries(t)
+		wide.Begin(model.Time(times[0]), model.Time(times[rapid.IntRange(0, len(times)-1).Draw(t, "known")]))
+		for i, at := range times {
+			for _, s := range []*Series{grew, wide} {
+				s.CountStart(model.Time(at), int32(i+1))
+				s.Observe(model.Time(at), State{BusyUnits: int64(i % 5), QueuedUnits: at % 7, QueuedJobs: int32(i % 3)})
+			}
+		}
+		require.Equal(t, grew.Bins(), wide.Bins())
+	})
+}
+
+func newSeries(t require.TestingT) *Series {
+	s, err := NewSeries(Config{Units: machine})
+	require.NoError(t, err)
+	return s
 }

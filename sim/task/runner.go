@@ -50,7 +50,7 @@ func (r *Runner) Worker() Run {
 		if err != nil {
 			return nil, err
 		}
-		res, err := w.run(ctx, &t, digest(spec))
+		res, err := w.run(ctx, &t, func() string { return digest(spec) })
 		if err != nil {
 			return nil, err
 		}
@@ -62,6 +62,8 @@ func (r *Runner) Worker() Run {
 type worker struct {
 	from *Runner
 	jobs sink
+	prep *sim.Prepared // of spec, the last one; tasks of one spec come in a row
+	spec []byte        // canonical
 }
 
 func (r *Runner) worker() *worker { return &worker{from: r} }
@@ -72,14 +74,30 @@ type sink struct{ record.Memory }
 // Attempt implements record.Sink.
 func (*sink) Attempt(*model.AttemptRecord) {}
 
-func (w *worker) run(ctx context.Context, t *Task, id string) (*Result, error) {
+// prepare makes w.prep and w.spec those of s.
+func (w *worker) prepare(s sim.Spec) error {
+	if w.prep != nil && w.prep.Of(s) {
+		return nil
+	}
+	var err error
+	if w.prep, err = sim.Prepare(s); err == nil {
+		w.spec = s.JSON()
+	}
+	return err
+}
+
+// run computes t, whose id may be asked for once its spec is prepared.
+func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, error) {
 	m, err := w.from.Trace(ctx, t)
 	if err != nil {
 		return nil, err
 	}
+	if err := w.prepare(t.Spec); err != nil {
+		return nil, err
+	}
 	w.jobs.Reset()
 	w.jobs.Jobs.OfSite = len(t.Spec.Site) > 0
-	res, err := sim.Run(ctx, t.Spec, m.Open, sim.Options{Sink: &w.jobs})
+	res, err := w.prep.Run(ctx, m.Open, sim.Options{Sink: &w.jobs})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +112,7 @@ func (w *worker) run(ctx context.Context, t *Task, id string) (*Result, error) {
 		return nil, err
 	}
 	out := &Result{
-		Task: id, Fingerprint: res.Fingerprint, GroupsOf: metric.All,
+		Task: id(), Fingerprint: res.Fingerprint, GroupsOf: metric.All,
 		Work: Work{Instants: res.Work.Instants, Passes: res.Work.Passes, Examined: res.Work.Examined},
 	}
 	if _, _, ok := res.Series.Steady(); ok {
@@ -126,7 +144,7 @@ func Evaluate(ctx context.Context, r *Runner, tasks []Task, workers int) ([]Resu
 		all.Go(func() {
 			w := r.worker()
 			for i := take(); i >= 0; i = take() {
-				res, err := w.run(ctx, &tasks[i], tasks[i].ID())
+				res, err := w.run(ctx, &tasks[i], func() string { return digest(tasks[i].with(w.spec)) })
 				if err != nil {
 					errs[i] = err
 					next.Lock()

@@ -47,8 +47,11 @@ type wire struct {
 }
 
 // JSON is the canonical form.
-func (t Task) JSON() []byte {
-	b, err := json.Marshal(wire{t.Spec.JSON(), t.Window, t.Shake})
+func (t Task) JSON() []byte { return t.with(t.Spec.JSON()) }
+
+// with is JSON where the canonical form of the spec is at hand.
+func (t Task) with(spec []byte) []byte {
+	b, err := json.Marshal(wire{spec, t.Window, t.Shake})
 	if err != nil {
 		panic(err) // integers, and JSON
 	}

