@@ -17,4 +17,4 @@ if ! command -v slurmctld >/dev/null || ! command -v munged >/dev/null; then
 	rm -f "$log"
 fi
 slurmctld -V
-ORRERY_REQUIRE_SLURM=1 go test -count=1 -run 'Slurm' ./sim/sweep ${1:+"$@"}
+ORRERY_REQUIRE_SLURM=1 go test -count=1 -p 1 -run 'Slurm' ./sim/sweep ./cmd/orrery ${1:+"$@"}
