@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,17 +63,23 @@ func (e *executorFlags) check(f *pflag.FlagSet) error {
 
 // made is who the flags ask for; newWorker makes those of this process.
 func (e *executorFlags) made(m *Main, s *sweep.Study, newWorker func() sweep.Run) (sweep.Executor, error) {
-	if e.executor == "local" {
-		return sweep.Local{Workers: e.workers, NewWorker: newWorker, Timeout: e.timeout}, nil
+	switch e.executor {
+	case "slurm":
+		return e.slurm(m, s.Dir())
+	case "template":
+		return e.template(m, s.Dir())
 	}
-	worker, err := e.worker(s.Dir())
-	if err != nil {
-		return nil, err
-	}
-	if e.executor == "slurm" {
-		return sweep.Slurm{Workers: e.workers, Command: worker, Options: e.sbatch, Log: m.Stderr}, nil
-	}
-	return sweep.Template{Command: e.command, Cancel: e.cancel, Workers: e.workers, Worker: worker, Log: m.Stderr}, nil
+	return sweep.Local{Workers: e.workers, NewWorker: newWorker, Timeout: e.timeout}, nil
+}
+
+func (e *executorFlags) slurm(m *Main, study string) (sweep.Slurm, error) {
+	worker, err := e.worker(study)
+	return sweep.Slurm{Workers: e.workers, Command: worker, Options: e.sbatch, Log: m.Stderr}, err
+}
+
+func (e *executorFlags) template(m *Main, study string) (sweep.Template, error) {
+	worker, err := e.worker(study)
+	return sweep.Template{Command: e.command, Cancel: e.cancel, Workers: e.workers, Worker: worker, Log: m.Stderr}, err
 }
 
 // worker is the command line of a worker elsewhere: one task at a time, so that
@@ -93,30 +100,23 @@ func (e *executorFlags) worker(study string) ([]string, error) {
 	return line, nil
 }
 
-// script prints what would be submitted; s is nil when there is no study yet.
-func (e *executorFlags) script(m *Main, s *sweep.Study) error {
-	if e.executor == "local" || s == nil {
-		return nil
-	}
-	x, err := e.made(m, s, nil)
-	if err != nil {
-		return err
-	}
-	switch x := x.(type) {
-	case sweep.Slurm:
-		text, err := x.Script(s, e.workers)
+// script is what would be submitted for a study, which need not be there: a script
+// of sbatch, or the lines of a template; "" where this process computes.
+func (e *executorFlags) script(m *Main, study string) (string, error) {
+	switch e.executor {
+	case "slurm":
+		x, err := e.slurm(m, study)
 		if err != nil {
-			return err
+			return "", err
 		}
-		fmt.Fprintf(m.Stdout, "\n%s", text)
-	case sweep.Template:
-		lines, err := x.Lines(s)
+		return x.Script(study, e.workers)
+	case "template":
+		x, err := e.template(m, study)
 		if err != nil {
-			return err
+			return "", err
 		}
-		for _, line := range lines {
-			fmt.Fprintln(m.Stdout, line)
-		}
+		lines, err := x.Lines(study)
+		return strings.Join(append(lines, ""), "\n"), err
 	}
-	return nil
+	return "", nil
 }

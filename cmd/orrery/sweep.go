@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/profiles"
+	"orrery/reports/table"
 	"orrery/sim"
 	"orrery/sim/experiment"
 	"orrery/sim/sweep"
@@ -61,7 +62,7 @@ bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVarP(&v.out, "out", "o", "", "study directory `STUDY`, new or of an earlier sweep")
 	f.BoolVar(&v.report, "report", false, "also draw report.html and figures into STUDY")
-	f.BoolVar(&v.dryRun, "dry-run", false, "say what would be computed (of a study that is there, also what would be submitted), and compute nothing")
+	f.BoolVar(&v.dryRun, "dry-run", false, "say what would be computed and print what would be submitted for it (but in JSON); make and compute nothing")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the experiment with every key that applies, and compute nothing")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only --print json or markdown print")
 	v.print = m.printFlag(cmd, "")
@@ -254,7 +255,7 @@ func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Ru
 	return studyError(err)
 }
 
-// dry says what there is to compute.
+// dry says what there is to compute and, but in JSON, what would be submitted for it.
 func (v *sweepVerb) dry(plan *experiment.Plan, tasks []task.Task) error {
 	there := 0
 	s, err := sweep.Open(v.out, "")
@@ -267,9 +268,17 @@ func (v *sweepVerb) dry(plan *experiment.Plan, tasks []task.Task) error {
 	} else if _, missing := os.Stat(filepath.Join(v.out, "study.json")); !errors.Is(missing, fs.ErrNotExist) {
 		return studyError(err)
 	}
-	t := planTable(plan, there)
-	if err := v.print.table(t); err != nil {
+	script, err := v.by.script(v.m, v.out)
+	if err != nil {
 		return err
 	}
-	return v.by.script(v.m, s)
+	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.json() {
+		return err
+	}
+	fence := ""
+	if v.print.format == string(table.Markdown) {
+		fence = "```\n"
+	}
+	_, err = fmt.Fprintf(v.m.Stdout, "\n%s%s%s", fence, script, fence)
+	return err
 }

@@ -49,9 +49,10 @@ type slurmCrew struct {
 // more often than every few seconds.
 const slurmPoll = 5 * time.Second
 
-// Script is what Start submits for that many elements.
-func (x Slurm) Script(s *Study, elements int) (string, error) {
-	dir, err := filepath.Abs(s.Dir())
+// Script is what Start submits for that many elements that work on the study in
+// dir, which need not be there yet.
+func (x Slurm) Script(dir string, elements int) (string, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("naming the study: %w", err)
 	}
@@ -132,7 +133,7 @@ func (c *slurmCrew) live(ctx context.Context) (int, error) {
 
 // submit has elements started.
 func (c *slurmCrew) submit(ctx context.Context, elements int) error {
-	script, err := c.Script(c.study, elements)
+	script, err := c.Script(c.study.Dir(), elements)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 func TestSlurmScript(t *testing.T) {
 	s, err := Create(filepath.Join(t.TempDir(), "50% more"), Options{Binary: toyBinary})
 	require.NoError(t, err)
-	script, err := Slurm{Command: []string{"/opt/orrery", "worker", s.Dir()}, Options: []string{"--partition=short", "--comment=a b"}}.Script(s, 4)
+	script, err := Slurm{Command: []string{"/opt/orrery", "worker", s.Dir()}, Options: []string{"--partition=short", "--comment=a b"}}.Script(s.Dir(), 4)
 	require.NoError(t, err)
 	require.Equal(t, `#!/bin/bash
 #SBATCH --job-name=`+slurmName(s.Dir())+`

@@ -47,8 +47,9 @@ type Template struct {
 
 var placeholder = regexp.MustCompile(`\$?\{[a-z]+\}`)
 
-// Lines are the commands that Start runs.
-func (x Template) Lines(s *Study) ([]string, error) {
+// Lines are the commands that Start runs for the study in dir, which need not be
+// there yet.
+func (x Template) Lines(dir string) ([]string, error) {
 	n := 1
 	if strings.Contains(x.Command, "{index}") {
 		n = x.Workers
@@ -56,15 +57,15 @@ func (x Template) Lines(s *Study) ([]string, error) {
 	lines := make([]string, n)
 	for i := range lines {
 		var err error
-		if lines[i], err = x.expand(s, x.Command, i); err != nil {
+		if lines[i], err = x.expand(dir, x.Command, i); err != nil {
 			return nil, err
 		}
 	}
 	return lines, nil
 }
 
-func (x Template) expand(s *Study, text string, index int) (string, error) {
-	dir, err := filepath.Abs(s.Dir())
+func (x Template) expand(dir, text string, index int) (string, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("naming the study: %w", err)
 	}
@@ -118,10 +119,10 @@ func (x Template) Start(_ context.Context, s *Study) (Crew, error) {
 	if x.Poll == 0 {
 		x.Poll = time.Second
 	}
-	if _, err := x.expand(s, x.Cancel, 0); err != nil {
+	if _, err := x.expand(s.Dir(), x.Cancel, 0); err != nil {
 		return nil, err
 	}
-	lines, err := x.Lines(s)
+	lines, err := x.Lines(s.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +218,7 @@ const grace = 10 * time.Second
 func (c *templateCrew) end(complete bool) error {
 	var errs []error
 	if !complete && c.Cancel != "" {
-		line, err := c.expand(c.study, c.Cancel, 0)
+		line, err := c.expand(c.study.Dir(), c.Cancel, 0)
 		if err == nil {
 			_, err = output(exec.Command("sh", "-c", line))
 		}

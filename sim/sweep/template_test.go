@@ -28,7 +28,7 @@ func TestTemplateLines(t *testing.T) {
 		{"qsub -J 0-{workers} run.sh {study} ${HOME}", []string{"qsub -J 0-2 run.sh " + dir + " ${HOME}"}, ""},
 		{"run {dir}", nil, "has {dir}: write {study}, {index}, {workers} or {command}"},
 	} {
-		lines, err := Template{Command: c.command, Workers: 2, Worker: worker}.Lines(s)
+		lines, err := Template{Command: c.command, Workers: 2, Worker: worker}.Lines(s.Dir())
 		if c.says != "" {
 			require.ErrorContains(t, err, c.says)
 			continue
