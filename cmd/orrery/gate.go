@@ -50,7 +50,8 @@ metrics (bound), shares of tenants (balance), a queue that does not grow without
 
 The word ` + builtinGate + ` stands for the gate that is part of the program: six situations that
 a scheduler has to master, on generated workloads. --write copies its files into a
-directory, to be changed; then nothing is run.
+directory, to be changed; then nothing is run. With --baseline FILE it also checks
+that each run schedules as in that baseline, and costs no more work.
 
 --update-baseline stores what the runs come to, with the reason, beside the gate
 file or in --baseline. Runs that come out as before keep their old reason. The
@@ -60,6 +61,7 @@ Exit codes: 0 all checks hold, 1 failed, 2 usage (a gate file that is wrong too)
 bad input, 4 a regression, 5 no regression, but the evidence does not suffice, 130
 interrupted.`,
 		Example: `  orrery gate builtin
+  orrery gate builtin --baseline own.json --update-baseline --reason "version 1"
   orrery gate builtin --write mygate
   orrery gate mygate/gate.yaml --update-baseline --reason "the first baseline" --by ci
   orrery gate mygate/gate.yaml --junit gate.xml --markdown gate.md -o json`,
@@ -137,7 +139,7 @@ func (v *gateVerb) check(file string) error {
 	case v.write != "" && file != builtinGate:
 		return usagef("--write copies the gate of the program: name it, gate %s --write %s", builtinGate, v.write)
 	case v.update && file == builtinGate && v.baseline == "":
-		return usagef("the gate of the program has no baseline: name one with --baseline FILE, or copy its files with --write DIR")
+		return usagef("the gate of the program has no folder to keep a baseline in: name a file with --baseline FILE")
 	}
 	return nil
 }
@@ -150,6 +152,9 @@ func (v *gateVerb) open(file string) (*profiles.Gate, gate.Files, error) {
 			return nil, nil, err
 		}
 		g, err := profiles.ParseGate(gate.BuiltinFile, text)
+		if err == nil && v.baseline != "" {
+			gate.HoldToBaseline(g)
+		}
 		return g, ownFiles{}, err
 	}
 	g, err := profiles.LoadGate(file)

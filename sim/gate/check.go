@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	gonum "gonum.org/v1/gonum/stat"
+
 	"orrery/profiles"
 	"orrery/sim"
 	"orrery/sim/metric"
@@ -116,8 +118,8 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 	if stored != nil {
 		f.Baseline = &stored.Provenance
 	}
-	sum, was, all := 0.0, 0.0, e.of(c.Run)
-	for _, x := range all {
+	var now, before []float64
+	for _, x := range e.of(c.Run) {
 		n, err := x.numberOf(&c.Of)
 		if err != nil {
 			return f, err
@@ -144,9 +146,9 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 			f.Verdict, f.Found, f.Want, f.Why = Regression, "OVERLOADED", b.Queue, place(x)+": the queue grows without end, and did not"
 			return f, nil
 		}
-		sum, was = sum+*n.v, was+*old
+		now, before = append(now, *n.v), append(before, *old)
 	}
-	value, want := sum/float64(len(all)), was/float64(len(all))
+	value, want := gonum.Mean(now, nil), gonum.Mean(before, nil)
 	band := c.Absolute + c.Relative*math.Abs(want)
 	f.Found, f.Want, f.Verdict = figure(value), bandText(want, band, c.Side), sided(value, want, band, c.Side)
 	f.number(value, want)

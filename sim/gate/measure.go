@@ -62,6 +62,7 @@ func (w *watcher) Attempt(a *model.AttemptRecord) {
 type own struct {
 	jobs, passes, examined int64
 	preempted, mostOfOne   int64
+	stretch                model.Duration // least of run times by attempts, of jobs that were asked to leave
 	borrowing              int64
 	taken                  []model.Duration
 	left, kept             int64
@@ -78,8 +79,11 @@ func (w *watcher) measure(res *sim.Result) own {
 		jobs: int64(w.Jobs.Len()), passes: int64(res.Work.Passes), examined: int64(res.Work.Examined),
 		borrowing: w.borrowing, taken: w.taken, left: w.left, kept: w.kept,
 	}
-	for _, n := range w.Jobs.Preemptions {
+	for i, n := range w.Jobs.Preemptions {
 		o.preempted, o.mostOfOne = o.preempted+int64(n), max(o.mostOfOne, int64(n))
+		if stretch := model.Duration(w.Jobs.Runtime[i] / (int64(n) + 1)); n > 0 && (o.preempted == int64(n) || stretch < o.stretch) {
+			o.stretch = stretch
+		}
 	}
 	slices.SortStableFunc(w.spans, func(a, b held) int { return cmp.Compare(a.at, b.at) })
 	busy, total := int64(0), res.Cluster.Total()
@@ -147,6 +151,14 @@ var measures = []MeasureDefinition{
 		func(o *own) number { return part(o.preempted, o.jobs, "no job left the system") }},
 	{"preemptions_of_one", "1", "most often that one job was asked to leave its nodes", "null without a job",
 		func(o *own) number { return part(o.mostOfOne*o.jobs, o.jobs, "no job left the system") }},
+	{"work_between_preemptions", "s", "run time by one more than how often the job was asked to leave its nodes: the least of the jobs that ever were", "null when nobody was asked",
+		func(o *own) number {
+			if o.preempted == 0 {
+				return number{note: "no job was asked to leave its nodes"}
+			}
+			x := o.stretch.Seconds()
+			return number{v: &x, jobs: o.jobs}
+		}},
 	{"flaps", "1", "attempts on borrowed nodes that their lender ended within 10 min, by attempts on borrowed nodes", "0 when nobody borrowed",
 		func(o *own) number { return o.flapping(usualSoon) }},
 	{"checkpoint_success", "1", "attempts that gave way to other work and left a checkpoint behind, by attempts that gave way to other work", "null when none did",
@@ -252,7 +264,7 @@ func label(m *profiles.Measure) string {
 var (
 	higher = []string{
 		"jobs_completed", "throughput", "utilisation", "jain_wait", "jain_bounded_slowdown", "jain_share", "useful_fraction", "goodput",
-		"gpu_hours_useful", "within_target_wait", "within_target", "checkpoint_success",
+		"gpu_hours_useful", "within_target_wait", "within_target", "checkpoint_success", "work_between_preemptions",
 	}
 	lower = []string{
 		"wait_", "waited_", "turnaround_", "slowdown_", "bounded_slowdown_", "per_processor_bounded_slowdown_", "area_weighted_", "makespan",

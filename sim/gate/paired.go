@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	gonum "gonum.org/v1/gonum/stat"
+
 	"orrery/profiles"
 	"orrery/sim/metric"
 	"orrery/sim/stat"
@@ -51,13 +53,13 @@ func (e *Evidence) paired(c *profiles.GatePaired, base *Baseline, f Finding) (Fi
 	if err != nil {
 		return f, err
 	}
-	margin := c.Absolute + c.Relative*math.Abs(mean(pairs.Baseline))
-	f.Want = fmt.Sprintf("worse by at most %s", figure(margin))
 	if len(pairs.Window) == 0 {
 		f.Verdict, f.Found = Undecided, "no pair of windows"
 		f.Why = fmt.Sprintf("%d runs met jobs that the other side did not, %d pairs are undefined", lone+pairs.Unmatched, pairs.Undefined)
 		return f, nil
 	}
+	margin := c.Absolute + c.Relative*math.Abs(gonum.Mean(pairs.Baseline, nil))
+	f.Want = fmt.Sprintf("worse by at most %s", figure(margin))
 	if waits(c.Of.Metric) {
 		if done := f.overload(other, candidate); done {
 			return f, nil
@@ -81,7 +83,7 @@ func (f *Finding) notWorse(confidence float64, c *profiles.GatePaired, pairs sta
 	}
 	f.Found = fmt.Sprintf("gain %s, at least %s, at most %s", figure(n.Gain), figure(n.AtLeast), figure(n.AtMost))
 	f.Why = fmt.Sprintf("%s (%d windows in blocks of %d, %s, mean %s, other side %s)",
-		n.Reason, n.Windows, n.Block, better, figure(mean(pairs.Candidate)), figure(mean(pairs.Baseline)))
+		n.Reason, n.Windows, n.Block, better, figure(gonum.Mean(pairs.Candidate, nil)), figure(gonum.Mean(pairs.Baseline, nil)))
 	if out := lone + pairs.Unmatched + pairs.Undefined; out > 0 {
 		f.Why += fmt.Sprintf("; %d runs without a partner or a value are left out", out)
 	}
@@ -182,11 +184,4 @@ func match(other, candidate []side) (pairs stat.Pairs, lone int, err error) {
 	}
 	pairs, err = stat.Pair(a, b)
 	return pairs, lone, err
-}
-
-func mean(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	return stat.Mean.Of(values)
 }
