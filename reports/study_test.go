@@ -308,3 +308,16 @@ func TestMarkFront(t *testing.T) {
 	}
 	require.Equal(t, []bool{true, true, false, true, false, false}, got)
 }
+
+func TestEffectsWithoutANoiseFloorAreDrawn(t *testing.T) {
+	e := study(20).Sensitivity[0]
+	var drawn []string
+	for _, floor := range []Number{0, Undefined} {
+		e.Floor = floor
+		var b bytes.Buffer
+		require.NoError(t, sensitivityFigure("sensitivity", e).WriteSVG(&b))
+		drawn = append(drawn, b.String())
+	}
+	require.Equal(t, drawn[0], drawn[1])
+	require.NotContains(t, drawn[1], "NaN")
+}

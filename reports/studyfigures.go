@@ -270,8 +270,11 @@ func sensitivityFigure(name string, e Sensitivity) *plot.Figure {
 	for _, p := range e.Parts {
 		effects = append(effects, plot.Effect{Name: p.Parameter, Value: float64(p.Effect), Low: float64(p.Low), High: float64(p.High), Influence: p.Influence})
 	}
-	axis := "effect on " + e.Metric
-	return plot.Sensitivity(name, e.Metric, plot.Measure{Name: axis, Unit: e.Unit, Share: e.Share}, e.What, effects, float64(e.Floor))
+	axis, floor := "effect on "+e.Metric, 0.0 // 0 draws none
+	if e.Floor.Defined() {
+		floor = float64(e.Floor)
+	}
+	return plot.Sensitivity(name, e.Metric, plot.Measure{Name: axis, Unit: e.Unit, Share: e.Share}, e.What, effects, floor)
 }
 
 func (s *Study) interaction(name string, e Interaction) *plot.Figure {

@@ -87,6 +87,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with shaken arrivals that measure the noise")
 	f.Var(span(&o.ShakeBy, o.ShakeBy.String()), "shake", "how far an arrival is moved at most")
 	f.IntVar(&o.Trajectories, "trajectories", o.Trajectories, "`N` trajectories of the screening for settings that do nothing; 0 leaves it out")
+	f.IntVar(&o.Points, "sobol", o.Points, "points `N` that Sobol indices may cost, which say how much of the variance each setting explains; 0 leaves them out")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
 	completeWith(cmd, "method", search.Methods()...)
 	onlyOnce(f)
@@ -273,6 +274,11 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		}
 		if err := v.print.section(what, tuneChanges(r)); err != nil {
 			return err
+		}
+		for i := range r.Sensitivity {
+			if err := v.print.section("Which settings matter to "+r.Sensitivity[i].Metric, tuneInfluence(&r.Sensitivity[i])); err != nil {
+				return err
+			}
 		}
 		v.next(r, log)
 	}

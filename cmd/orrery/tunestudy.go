@@ -44,16 +44,8 @@ func tuneStudy(r *tune.Report) *reports.Study {
 	tuneColumns(s, r)
 	tuneRows(s, r)
 	tuneHistory(s, r)
-	for _, x := range r.Sensitivity {
-		one := reports.Sensitivity{Metric: x.Metric, Unit: x.Unit, What: "mean change when it moves by half its range", Floor: reports.Number(x.Floor)}
-		for _, p := range x.Parts {
-			one.Parts = append(one.Parts, reports.SensitivityPart{
-				Parameter: p.Setting, Effect: reports.Number(p.Change.Estimate), Low: reports.Number(p.Change.Low), High: reports.Number(p.Change.High),
-				Influence: p.Influence.String(),
-			})
-		}
-		s.Sensitivity = append(s.Sensitivity, one)
-	}
+	tuneSensitivity(s, r)
+	tuneShares(s, r)
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		s.Groups = append(s.Groups, reports.GroupChange{

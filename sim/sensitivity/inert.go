@@ -48,28 +48,31 @@ func (i Influence) MarshalText() ([]byte, error) { return []byte(i.String()), ni
 // noise the floor is that of rounding, 1e-12 of the mean. A part is
 // inert in the space looked at: a weight that acts only in a corner which no
 // point reached is called inert too. indices and effects are of one objective
-// and one space.
+// and one space; without effects (nil) the indices decide alone.
 func Influences(indices Indices, effects []Effect, floor float64) []Influence {
-	out := make([]Influence, len(effects))
+	out := make([]Influence, len(indices.Total))
 	floor = max(floor, rounding*max(math.Abs(indices.Mean), math.Sqrt(indices.Variance)))
 	limit := floor * floor / 2
-	for i, effect := range effects {
+	for i, total := range indices.Total {
 		if indices.Variance == 0 {
-			out[i] = both(stat.Interval{}, 0, effect.Change, floor)
-			continue
+			total = stat.Interval{}
 		}
-		out[i] = both(indices.Total[i].Times(indices.Variance), limit, effect.Change, floor)
+		out[i] = InfluenceOf(total.Times(indices.Variance), limit)
+		if effects != nil && InfluenceOf(effects[i].Change, floor) != out[i] {
+			out[i] = Unclear
+		}
 	}
 	return out
 }
 
-func both(total stat.Interval, limit float64, change stat.Interval, floor float64) Influence {
+// InfluenceOf is the influence by one interval: inert within the limit, active beyond it.
+func InfluenceOf(effect stat.Interval, limit float64) Influence {
 	switch {
-	case total.High <= limit && change.High <= floor:
+	case effect.High <= limit:
 		return Inert
-	case total.Low > limit && change.Low > floor:
+	case effect.Low > limit:
 		return Active
-	default:
+	default: // of an unknown interval too
 		return Unclear
 	}
 }

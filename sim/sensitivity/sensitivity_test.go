@@ -354,7 +354,7 @@ func TestLocalStepsFollowTheNoise(t *testing.T) {
 // centred on their means, everything is.
 func TestInteraction(t *testing.T) {
 	space := Space{Boxes: 3}
-	grid, err := NewGrid(space, []float64{0.5, 0.5, 0.3}, 0, 2, 4)
+	grid, err := NewGrid(space, []float64{0.5, 0.5, 0.3}, 0, 2, 4, 4)
 	require.NoError(t, err)
 	require.Len(t, grid.Points(), 16)
 	require.Equal(t, []float64{0.125, 0.5, 0.375}, grid.Points()[1])
@@ -372,7 +372,15 @@ func TestInteraction(t *testing.T) {
 	require.InDelta(t, 1, product.JointShare, 1e-12)
 	require.InDelta(t, 0.375*0.375, product.LargestJoint, 1e-12)
 
-	weights, err := NewGrid(Space{Weights: 3}, []float64{0.2, 0.3, 0.5}, 0, 1, 5)
+	choice, err := NewGrid(space, []float64{0.5, 0.5, 0.3}, 2, 0, 2, 5) // the first has two choices
+	require.NoError(t, err)
+	require.Equal(t, []float64{0.9, 0.5, 0.75}, choice.Points()[9])
+	apart, err := choice.Analyse(evaluate(choice.Points(), func(u []float64) float64 { return 4*math.Floor(2*u[2]) + 10*u[0] }))
+	require.NoError(t, err)
+	require.InDelta(t, 4./12, apart.FirstShare, 1e-12, "variances 4 and 8")
+	require.InDelta(t, 0, apart.LargestJoint, 1e-12)
+
+	weights, err := NewGrid(Space{Weights: 3}, []float64{0.2, 0.3, 0.5}, 0, 1, 5, 3)
 	require.NoError(t, err)
 	for _, p := range weights.Points() {
 		require.NoError(t, Space{Weights: 3}.check(p))
@@ -407,8 +415,8 @@ func TestDesignsSayWhatIsWrong(t *testing.T) {
 			_, err := NewLocal(two, []float64{0.25, 0.5}, []float64{0.2, 0.1})
 			return err
 		},
-		"sensitivity: a grid of 3 by 3 over parts 1 and 1 of 2; give two different parts and a side of 2 or more": func() error {
-			_, err := NewGrid(two, []float64{0.25, 0.5}, 1, 1, 3)
+		"sensitivity: a grid of 3 by 3 over parts 1 and 1 of 2; give two different parts and sides of 2 or more": func() error {
+			_, err := NewGrid(two, []float64{0.25, 0.5}, 1, 1, 3, 3)
 			return err
 		},
 		"sensitivity: 1 values for a design of 8 points; give one per point, in order, NaN for a run without a value": func() error {

@@ -214,6 +214,7 @@ func (t *tuner) explain() error {
 	if err := t.whom(c, results); err != nil {
 		return err
 	}
+	t.hold(c)
 	return t.cost(c)
 }
 

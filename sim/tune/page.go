@@ -200,34 +200,6 @@ func (r *Report) pageCost(p *page) {
 	})
 }
 
-func (r *Report) pageSensitivity(p *page) {
-	if len(r.Sensitivity) == 0 {
-		return
-	}
-	p.head("Which settings matter")
-	for _, s := range r.Sensitivity {
-		p.say("Mean change of %s when a setting moves by half its range, from anywhere, on %d tuning windows (Morris). A setting is inert when the whole interval lies within the noise, %s.", s.Metric, s.Runs, figure(float64(s.Floor)))
-		rows := make([][]string, len(s.Parts))
-		for i, m := range s.Parts {
-			rows[i] = []string{m.Setting, figure(float64(m.Change.Estimate)), figure(float64(m.Change.Low)) + " to " + figure(float64(m.Change.High)), figure(float64(m.Sigma)), m.Influence.String()}
-		}
-		p.table([]string{"setting", "change", "interval", "sigma per range", "influence"}, rows)
-	}
-	if len(r.Slopes) == 0 {
-		return
-	}
-	p.say("Beside the chosen point, per whole range of the setting:")
-	rows := make([][]string, len(r.Slopes))
-	for i, s := range r.Slopes {
-		clear := "not clear of the noise"
-		if s.Clear {
-			clear = "clear of the noise"
-		}
-		rows[i] = []string{s.Setting, s.Metric, figure(float64(s.Slope)), figure(float64(s.Step)), clear}
-	}
-	p.table([]string{"setting", "metric", "slope", "at a step of", ""}, rows)
-}
-
 func (r *Report) pageTried(p *page) {
 	if len(r.Tried) == 0 {
 		return

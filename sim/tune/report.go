@@ -56,9 +56,12 @@ type Report struct {
 	About       string        `json:"about,omitempty"` // whom the following is of
 	Besides     []Line        `json:"besides,omitempty"`
 	Groups      []GroupLine   `json:"groups,omitempty"`
-	Work        [2]task.Work  `json:"work"` // on the acceptance windows: now, then
+	Shares      []ShareSeries `json:"shares,omitempty"` // now, then
+	Work        [2]task.Work  `json:"work"`             // on the acceptance windows: now, then
 	Sensitivity []Sensitivity `json:"sensitivity,omitempty"`
+	Around      string        `json:"around,omitempty"` // whom the following are beside
 	Slopes      []Slope       `json:"slopes,omitempty"`
+	Joint       []Joint       `json:"interactions,omitempty"`
 
 	at       int
 	profiles []Recommended
@@ -160,6 +163,12 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(float64(n))
 }
+
+// none is the Number of what has no value, and unknown the Range of it.
+var (
+	none    = Number(math.NaN())
+	unknown = Range{none, none, none}
+)
 
 func rangeOf(i stat.Interval) Range { return Range{Number(i.Estimate), Number(i.Low), Number(i.High)} }
 

@@ -13,10 +13,6 @@ import (
 // levels of the screening's grid.
 const levels = 4
 
-// ladder holds the steps of the sensitivity at the chosen point, in parts of the
-// range of each setting.
-var ladder = []float64{0.02, 0.05, 0.1, 0.2}
-
 // rounding is the part of a value below which a difference is that of the last
 // digits of weights.
 const rounding = 1e-9
@@ -27,6 +23,7 @@ type Sensitivity struct {
 	Unit   string     `json:"unit,omitempty"`
 	Floor  Number     `json:"floor"` // of the noise, on these windows
 	Runs   int        `json:"windows"`
+	Spread *Spread    `json:"variance,omitempty"` // behind First and Total of the parts
 	Parts  []PartMove `json:"parts"`
 }
 
@@ -34,23 +31,22 @@ type Sensitivity struct {
 type PartMove struct {
 	Setting string `json:"setting"`
 	// Change is the mean absolute change of the objective when the setting moves
-	// by half its range.
+	// by half its range (Morris); unknown without a screening.
 	Change Range `json:"change"`
 	// Mean is the mean change with its sign, per whole range.
 	Mean Number `json:"mean"`
 	// Sigma is how much the effect differs from place to place, per whole range.
-	Sigma     Number                `json:"sigma"`
+	Sigma Number `json:"sigma"`
+	// First and Total are the parts of the variance of the objective that the
+	// setting explains alone, and together with all others (Sobol indices);
+	// unknown when they were not asked for. They are 0 of a setting that changed
+	// nothing in the screening.
+	First Range `json:"first"`
+	Total Range `json:"total"`
+	// Influence goes by all that is known of the two.
 	Influence sensitivity.Influence `json:"influence"`
-}
 
-// Slope is what a setting does beside the chosen point.
-type Slope struct {
-	Setting string `json:"setting"`
-	Metric  string `json:"metric"`
-	Slope   Number `json:"slope"` // of the objective, per whole range
-	Noise   Number `json:"noise"`
-	Step    Number `json:"step"`
-	Clear   bool   `json:"clear"` // beyond the noise
+	effect sensitivity.Effect
 }
 
 // screen moves every setting from many places, and names those that do nothing.
@@ -154,7 +150,8 @@ func (t *tuner) moves(design *sensitivity.Morris, results [][]*task.Result, name
 	for i, column := range t.space.columns() {
 		e := effects[i]
 		s.Parts = append(s.Parts, PartMove{
-			Setting: column, Change: rangeOf(e.Change), Mean: Number(e.Mu), Sigma: Number(e.Sigma), Influence: influence(e, least),
+			Setting: column, Change: rangeOf(e.Change), Mean: Number(e.Mu), Sigma: Number(e.Sigma), First: unknown, Total: unknown,
+			Influence: influence(e, least), effect: e,
 		})
 	}
 	return s, nil
@@ -163,15 +160,10 @@ func (t *tuner) moves(design *sensitivity.Morris, results [][]*task.Result, name
 // influence goes by the screening alone: inert is what changes the objective by no
 // more than the noise wherever it was moved, with its whole interval.
 func influence(e sensitivity.Effect, floor float64) sensitivity.Influence {
-	switch {
-	case e.Count < 2:
+	if e.Count < 2 {
 		return sensitivity.Unclear
-	case e.Change.High <= floor:
-		return sensitivity.Inert
-	case e.Change.Low > floor:
-		return sensitivity.Active
 	}
-	return sensitivity.Unclear
+	return sensitivity.InfluenceOf(e.Change, floor)
 }
 
 // scale is the largest absolute value.
@@ -183,41 +175,4 @@ func scale(values []float64) float64 {
 		}
 	}
 	return out
-}
-
-// look moves each setting a little from the chosen point.
-func (t *tuner) look() error {
-	c := t.chosen()
-	if c == nil || c.values == nil || len(t.space.Space) == 0 {
-		return nil
-	}
-	at, err := t.space.pointAt(c.values)
-	if err != nil {
-		return err
-	}
-	design, err := sensitivity.NewLocal(t.space.design(), at, ladder)
-	if err != nil {
-		return err
-	}
-	results, err := t.points(design.Points(), t.screening, "looking around the chosen point")
-	if err != nil {
-		return err
-	}
-	for _, o := range t.goal.Objectives {
-		floor, err := t.floor(read(o.Metric), "screening", t.screening)
-		if err != nil {
-			return err
-		}
-		slopes, err := design.Analyse(objectives(results, o.Metric, t.goal.spare), floor.High)
-		if err != nil {
-			return err
-		}
-		for i, column := range t.space.columns() {
-			s := slopes[i]
-			t.out.Slopes = append(t.out.Slopes, Slope{
-				Setting: column, Metric: o.Metric, Slope: Number(s.Slope), Noise: Number(s.Noise), Step: Number(s.Step), Clear: s.Clear,
-			})
-		}
-	}
-	return nil
 }

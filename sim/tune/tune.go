@@ -60,7 +60,10 @@ type Options struct {
 	ShakeBy model.Duration
 	// Trajectories of the screening; 0 leaves it out.
 	Trajectories int
-	Seed         uint64
+	// Points that Sobol indices, the parts of the variance that each setting
+	// explains, may cost; 0 leaves them out.
+	Points int
+	Seed   uint64
 	// Stat is how sure to be.
 	Stat stat.Settings
 	// Evaluate computes tasks and gives their results by index.
@@ -71,10 +74,10 @@ type Options struct {
 }
 
 // Defaults are 10 windows to tune on, 20 to accept on, 10 shaken replicas, 200
-// points.
+// points of the search and up to 512 of the Sobol indices.
 func Defaults() Options {
 	return Options{
-		Budget: 200, Tuning: 10, Acceptance: 20, Replicas: 10, ShakeBy: model.Minute, Trajectories: 8, Seed: 1, Stat: stat.Defaults(),
+		Budget: 200, Tuning: 10, Acceptance: 20, Replicas: 10, ShakeBy: model.Minute, Trajectories: 8, Points: 512, Seed: 1, Stat: stat.Defaults(),
 	}
 }
 
@@ -98,7 +101,7 @@ func Run(ctx context.Context, p Problem, o Options) (*Report, error) {
 	}
 	t := &tuner{ctx: ctx, problem: p, opt: o, known: map[key]*task.Result{}, floors: map[floorKey]stat.Floor{}}
 	for _, step := range []func() error{
-		t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.judge, t.settle, t.look, t.explain,
+		t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.judge, t.settle, t.spread, t.look, t.explain,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -137,8 +140,8 @@ func (o *Options) check() error {
 		return usagef("%d replicas of shaken arrivals: give 2 or more", o.Replicas)
 	case o.ShakeBy < 1:
 		return usagef("arrivals shaken by %s: give a span above 0", o.ShakeBy)
-	case o.Length < 0 || o.Trajectories < 0:
-		return usagef("windows of %s and %d trajectories: none may be negative", o.Length, o.Trajectories)
+	case o.Length < 0 || o.Trajectories < 0 || o.Points < 0:
+		return usagef("windows of %s, %d trajectories and %d points of Sobol indices: none may be negative", o.Length, o.Trajectories, o.Points)
 	case o.Method != "" && !slices.Contains(search.Methods(), o.Method):
 		return usagef("unknown method %q: use one of %v", o.Method, search.Methods())
 	case len(o.Objectives) > 1 && (o.Method == "bayes" || o.Method == "cmaes"):

@@ -133,7 +133,7 @@ func (w world) problem() Problem { return Problem{Trace: w.set, Spec: w.spec, Cl
 
 func small() Options {
 	o := Defaults()
-	o.Budget, o.Stat.Draws, o.Replicas, o.Trajectories = 24, 999, 6, 4
+	o.Budget, o.Stat.Draws, o.Replicas, o.Trajectories, o.Points = 24, 999, 6, 4, 0
 	return o
 }
 
@@ -180,7 +180,7 @@ func TestADifferenceBelowTheNoiseIsNoGain(t *testing.T) {
 func TestInertWeightsAreNamed(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
 	o := small()
-	o.Evaluate = planted(0.3, 0)
+	o.Evaluate, o.Points = planted(0.3, 0), 256
 	r := w.tune(t, o)
 	influence := map[string]sensitivity.Influence{}
 	for _, p := range r.Sensitivity[0].Parts {
@@ -194,10 +194,46 @@ func TestInertWeightsAreNamed(t *testing.T) {
 		require.NotContains(t, r.Settings, name, "what does nothing is not searched")
 	}
 	require.Contains(t, string(r.Markdown()), "Inert here, whatever their value: weights.priority")
+	require.Equal(t, 1, strings.Count(string(r.Markdown()), "## Which settings matter"))
 	require.Equal(t, Change, r.Decision)
 	for _, c := range r.Changes {
 		require.Contains(t, []string{"weights.wait_time", "weights.fair_share"}, c.Key, "what does nothing does not change")
 	}
+}
+
+// The formula is one of wait_time over what it and fair_share weigh together: what
+// one does alone and in all is known, and the others do nothing.
+func TestSobolIndicesPartTheVariance(t *testing.T) {
+	w := newWorld(t, 3000, 0.8, halves)
+	for _, trajectories := range []int{0, 4} {
+		o := small()
+		o.Evaluate, o.Trajectories, o.Points = planted(0.3, 0), trajectories, 1000
+		r := w.tune(t, o)
+		s := r.Sensitivity[0]
+		require.Len(t, s.Parts, 11)
+		require.Equal(t, 1<<(6+trajectories/4), s.Spread.Rows, "fewer settings leave more rows")
+		for _, p := range s.Parts {
+			if p.Setting == "weights.wait_time" || p.Setting == "weights.fair_share" {
+				require.Equal(t, sensitivity.Active, p.Influence, p.Setting)
+				require.InDelta(t, 0.5, float64(p.First.Estimate), 0.3, p.Setting)
+				require.GreaterOrEqual(t, float64(p.Total.High), float64(p.First.Estimate), p.Setting)
+				continue
+			}
+			require.Equal(t, sensitivity.Inert, p.Influence, p.Setting)
+			require.InDelta(t, 0, float64(p.Total.High), 1e-9, p.Setting)
+		}
+		require.Equal(t, r.Chosen, r.Around)
+		require.NotEmpty(t, r.Slopes)
+		require.Len(t, r.Joint, 1, "two settings matter")
+		require.Len(t, r.Joint[0].Values, side)
+		page := string(r.Markdown())
+		require.Contains(t, page, "Sobol indices from")
+		require.Contains(t, page, "over weights.")
+	}
+	o := small()
+	o.Evaluate, o.Trajectories, o.Points = planted(0.3, 0), 0, 50
+	_, err := Run(context.Background(), w.problem(), o)
+	require.ErrorContains(t, err, "50 points for Sobol indices of 11 settings: give 104 or more, or 0 to leave them out")
 }
 
 // Where everything comes to the same there is nothing to change, and that is no

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"orrery/reports"
+	"orrery/reports/table"
+	"orrery/sim/sensitivity"
+	"orrery/sim/tune"
+)
+
+// tuneInfluence is a table of what each setting does to one objective.
+func tuneInfluence(s *tune.Sensitivity) *table.Table {
+	t := table.New("setting", "mean change", "alone", "in all", "interval", "influence")
+	part := func(n tune.Number) table.Cell {
+		if !n.Known() {
+			return table.Cell{}
+		}
+		return table.Quantity(fmt.Sprintf("%.0f %%", 100*float64(n)), float64(n))
+	}
+	for _, p := range s.Parts {
+		change, interval := table.Cell{}, ""
+		if p.Change.Estimate.Known() {
+			change = table.Float(float64(p.Change.Estimate), 4)
+		}
+		if p.Total.Low.Known() && p.Total.High.Known() {
+			interval = part(p.Total.Low).Text + " to " + part(p.Total.High).Text
+		}
+		t.Row(p.Setting, change, part(p.First.Estimate), part(p.Total.Estimate), interval, p.Influence.String())
+	}
+	return t
+}
+
+// tuneSensitivity is what the settings do, for the page: over the whole space by
+// both methods, beside the chosen point, and two by two.
+func tuneSensitivity(s *reports.Study, r *tune.Report) {
+	for i := range r.Sensitivity {
+		x := &r.Sensitivity[i]
+		if known(x, func(p tune.PartMove) tune.Range { return p.Change }) {
+			s.Sensitivity = append(s.Sensitivity, effects(x, "mean change when it moves by half its range, from anywhere (Morris)", false,
+				func(p tune.PartMove) tune.Range { return p.Change }))
+		}
+		if known(x, func(p tune.PartMove) tune.Range { return p.Total }) {
+			s.Sensitivity = append(s.Sensitivity,
+				effects(x, "part of the variance in all, together with the others (total Sobol index)", true, func(p tune.PartMove) tune.Range { return p.Total }),
+				effects(x, "part of the variance that it explains alone (first-order Sobol index)", true, func(p tune.PartMove) tune.Range { return p.First }))
+		}
+	}
+	for _, o := range r.Goal.Objectives {
+		if one := besideChosen(r, o.Metric); len(one.Parts) > 0 {
+			s.Sensitivity = append(s.Sensitivity, one)
+		}
+	}
+	for i := range r.Joint {
+		g := &r.Joint[i]
+		one := reports.Interaction{
+			Metric: g.Metric + " (tuning)", First: g.First, Second: g.Second, FirstAt: g.FirstAt, SecondAt: g.SecondAt,
+			JointShare: reports.Number(g.JointShare), Floor: reports.Number(g.Floor),
+		}
+		for _, row := range g.Values {
+			var values []reports.Number
+			for _, v := range row {
+				values = append(values, reports.Number(v))
+			}
+			one.Values = append(one.Values, values)
+		}
+		s.Interactions = append(s.Interactions, one)
+	}
+}
+
+func known(s *tune.Sensitivity, of func(tune.PartMove) tune.Range) bool {
+	for _, p := range s.Parts {
+		if of(p).Estimate.Known() {
+			return true
+		}
+	}
+	return false
+}
+
+// effects are one figure of all settings.
+func effects(s *tune.Sensitivity, what string, share bool, of func(tune.PartMove) tune.Range) reports.Sensitivity {
+	one := reports.Sensitivity{Metric: s.Metric, Unit: s.Unit, What: what, Share: share, Floor: reports.Number(s.Floor)}
+	if share {
+		one.Unit, one.Floor = "", reports.Undefined
+		if v := s.Spread; v != nil && v.Variance > 0 { // changes within the noise explain no more
+			one.Floor = reports.Number(s.Floor * s.Floor / (2 * v.Variance))
+		}
+	}
+	for _, p := range s.Parts {
+		x := of(p)
+		one.Parts = append(one.Parts, reports.SensitivityPart{
+			Parameter: p.Setting, Effect: reports.Number(x.Estimate), Low: reports.Number(x.Low), High: reports.Number(x.High), Influence: p.Influence.String(),
+		})
+	}
+	return one
+}
+
+// tenth of its range is how far a setting moves in the figure of the chosen point.
+const tenth = 0.1
+
+// besideChosen is what moves an objective beside the chosen point.
+func besideChosen(r *tune.Report, metric string) reports.Sensitivity {
+	one := reports.Sensitivity{
+		Metric: metric, What: "change beside " + r.Around + " when it moves by a tenth of its range, or to another choice", Floor: reports.Undefined,
+	}
+	for i := range r.Sensitivity {
+		if r.Sensitivity[i].Metric == metric {
+			one.Unit = r.Sensitivity[i].Unit
+		}
+	}
+	for _, x := range r.Slopes {
+		if x.Metric != metric {
+			continue
+		}
+		name, by := x.Setting, tenth
+		if x.To != "" {
+			name, by = name+": "+x.To, 1
+		}
+		change, noise := by*math.Abs(float64(x.Slope)), by*float64(x.Noise)
+		said := sensitivity.Unclear
+		if x.Clear {
+			said = sensitivity.Active
+		}
+		one.Parts = append(one.Parts, reports.SensitivityPart{
+			Parameter: name, Effect: reports.Number(change), Low: reports.Number(max(0, change-noise)), High: reports.Number(change + noise), Influence: said.String(),
+		})
+	}
+	return one
+}
+
+// tuneShares are the shares of the tenants in the acceptance windows, before and
+// after, each window a stretch.
+func tuneShares(s *reports.Study, r *tune.Report) {
+	for i := range r.Shares {
+		x := &r.Shares[i]
+		one := reports.ShareSeries{Title: x.Of, Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every)}
+		for _, t := range x.Tenants {
+			line := reports.ShareLine{Name: t.Name, Target: reports.Number(t.Target)}
+			for _, v := range t.Shares {
+				line.Shares = append(line.Shares, reports.Number(v))
+			}
+			one.Tenants = append(one.Tenants, line)
+		}
+		s.Shares = append(s.Shares, one)
+	}
+}

@@ -1,0 +1,125 @@
+package tune
+
+import (
+	"fmt"
+	"strings"
+
+	"orrery/sim/search"
+)
+
+// pageSensitivity says what each setting does: everywhere, beside the chosen
+// point, and two by two.
+func (r *Report) pageSensitivity(p *page) {
+	if len(r.Sensitivity) == 0 && len(r.Slopes) == 0 {
+		return
+	}
+	p.head("Which settings matter")
+	for i := range r.Sensitivity {
+		s := &r.Sensitivity[i]
+		p.say("%s", s.says())
+		rows := make([][]string, len(s.Parts))
+		for k, m := range s.Parts {
+			rows[k] = []string{
+				m.Setting, figure(float64(m.Change.Estimate)), span(m.Change, figure), figure(float64(m.Sigma)),
+				share(m.First.Estimate), span(m.First, shareOf), share(m.Total.Estimate), span(m.Total, shareOf), m.Influence.String(),
+			}
+		}
+		p.table([]string{"setting", "change", "interval", "sigma per range", "alone", "interval", "in all", "interval", "influence"}, rows)
+	}
+	r.pageSlopes(p)
+	for i := range r.Joint {
+		r.pageJoint(p, &r.Joint[i])
+	}
+}
+
+// says what the figures of a table are.
+func (s *Sensitivity) says() string {
+	var out []string
+	if len(s.Parts) > 0 && s.Parts[0].Change.Estimate.Known() {
+		out = append(out, "the mean change when a setting moves by half its range, from anywhere (Morris)")
+	}
+	if v := s.Spread; v != nil && v.Rows >= leastRows {
+		out = append(out, fmt.Sprintf("the part of its variance that a setting explains alone and in all, together with the others (Sobol indices from %d points, %d rows); all settings alone explain %s of it",
+			v.Points, v.Rows, share(v.Alone)))
+	}
+	text := fmt.Sprintf("What each setting does to %s on %d tuning windows: %s. A setting is inert when the whole interval lies within the noise, %s.",
+		s.Metric, s.Runs, strings.Join(out, "; "), figure(float64(s.Floor)))
+	if v := s.Spread; v != nil && v.Dropped > 0 {
+		text += fmt.Sprintf(" %d rows of the base sample are left out, since a point of theirs is overloaded or has no value", v.Dropped)
+		if v.Rows < leastRows {
+			text += ", and too few are left for Sobol indices"
+		}
+		text += "."
+	}
+	return text
+}
+
+func (r *Report) pageSlopes(p *page) {
+	if len(r.Slopes) == 0 {
+		return
+	}
+	p.say("Beside %s, per whole range of a setting, or the difference that another choice makes:", r.Around)
+	rows := make([][]string, len(r.Slopes))
+	for i, s := range r.Slopes {
+		said := "not clear of the noise"
+		if s.Clear {
+			said = "clear of the noise"
+		}
+		name := s.Setting
+		if s.To != "" {
+			name += ": " + s.To
+		}
+		rows[i] = []string{name, s.Metric, figure(float64(s.Slope)), figure(float64(s.Noise)), figure(float64(s.Step)), said}
+	}
+	p.table([]string{"setting", "metric", "slope", "noise", "at a step of", ""}, rows)
+}
+
+// pageJoint is the table of a grid.
+func (r *Report) pageJoint(p *page, g *Joint) {
+	joint := ""
+	if g.JointShare.Known() {
+		joint = fmt.Sprintf(" The two acting together make up %s of the variation, %s at most; the noise is %s.", share(g.JointShare), figure(float64(g.Largest)), figure(float64(g.Floor)))
+	}
+	p.say("%s over %s (rows) and %s (columns), all else as in %s.%s", g.Metric, g.First, g.Second, r.Around, joint)
+	head := []string{""}
+	for _, x := range g.SecondAt {
+		head = append(head, r.spell(g.Second, x))
+	}
+	var rows [][]string
+	for i, values := range g.Values {
+		row := []string{r.spell(g.First, g.FirstAt[i])}
+		for _, v := range values {
+			row = append(row, figure(float64(v)))
+		}
+		rows = append(rows, row)
+	}
+	p.table(head, rows)
+}
+
+// spell is a value of a setting of the space.
+func (r *Report) spell(setting string, x float64) string {
+	for _, p := range r.space {
+		if p.Name == setting && p.Kind == search.Choice {
+			return p.Choices[int(x)]
+		}
+	}
+	return figure(x)
+}
+
+// shareOf writes a part in percent.
+func shareOf(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
+
+func share(n Number) string {
+	if !n.Known() {
+		return "–"
+	}
+	return shareOf(float64(n))
+}
+
+// span writes an interval.
+func span(r Range, spell func(float64) string) string {
+	if !r.Low.Known() || !r.High.Known() {
+		return "–"
+	}
+	return spell(float64(r.Low)) + " to " + spell(float64(r.High))
+}

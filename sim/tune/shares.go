@@ -1,0 +1,79 @@
+package tune
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// ShareSeries is which share of what was held each tenant held in each acceptance
+// window, under one candidate.
+type ShareSeries struct {
+	Of         string         `json:"of"`   // the candidate
+	Unit       string         `json:"unit"` // what is held: node or GPU
+	Epoch      model.Time     `json:"epoch_us"`
+	EpochKnown bool           `json:"epoch_known"`
+	Begin      model.Time     `json:"begin_us"` // of the first window
+	Every      model.Duration `json:"every_us"` // from one window to the next
+	Tenants    []ShareLine    `json:"tenants"`
+}
+
+// ShareLine is one tenant.
+type ShareLine struct {
+	Name   string   `json:"name"`
+	Shares []Number `json:"shares"` // by window; unknown in those that do not count
+	Target Number   `json:"target"` // its fair share
+}
+
+// hold fills in the shares under what runs now and under a candidate. A site with
+// one tenant has nothing to share.
+func (t *tuner) hold(c *candidate) {
+	if c.cluster == nil {
+		return
+	}
+	meta := &t.problem.Trace.Meta
+	first := t.opt.Tuning
+	for _, side := range []*candidate{t.candidates[0], c} {
+		s := ShareSeries{Of: side.name, Unit: "node", Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, Begin: t.windows[first].Begin}
+		if c.cluster.Sharing == "gpus" {
+			s.Unit = "GPU"
+		}
+		s.Every = t.windows[first+1].Begin.Sub(s.Begin)
+		lines := map[string][]Number{}
+		for k := range t.opt.Acceptance {
+			r := t.known[ask{of: side, window: first + k}.key()]
+			if r == nil {
+				continue
+			}
+			for name, g := range r.Groups["tenant"] { //detlint:ordered lines of their own
+				share, ok := g["share"]
+				if !ok {
+					continue
+				}
+				if lines[name] == nil {
+					lines[name] = slices.Repeat([]Number{none}, t.opt.Acceptance)
+				}
+				lines[name][k] = Number(share)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(lines)) {
+			s.Tenants = append(s.Tenants, ShareLine{name, lines[name], t.target(name)})
+		}
+		if len(s.Tenants) > 1 {
+			t.out.Shares = append(t.out.Shares, s)
+		}
+	}
+}
+
+// target is the fair share of a tenant; unknown without one.
+func (t *tuner) target(name string) Number {
+	list := t.problem.Cluster.Tenants
+	for i := range list {
+		if list[i].Name == name && list[i].FairShare > 0 {
+			return Number(list[i].FairShare)
+		}
+	}
+	return Number(math.NaN())
+}

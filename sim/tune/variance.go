@@ -1,0 +1,144 @@
+package tune
+
+import (
+	"math/bits"
+	"slices"
+
+	"orrery/sim/search"
+	"orrery/sim/sensitivity"
+	"orrery/sim/stat"
+	"orrery/sim/task"
+)
+
+// leastRows of a base sample: indices from fewer say nothing.
+const leastRows = 8
+
+// Spread is what the Sobol indices of an objective rest on.
+type Spread struct {
+	Points   int    `json:"points"`            // that were run
+	Rows     int    `json:"rows"`              // of the base sample that count
+	Dropped  int    `json:"dropped,omitempty"` // rows with a point that is overloaded or has no value
+	Mean     Number `json:"mean"`
+	Variance Number `json:"variance"`
+	// Alone is the sum of the first-order indices: what is left to 1 is due to
+	// settings acting together.
+	Alone Number `json:"alone"`
+}
+
+// rowsOf is how many rows of a base sample a number of points pays for: a power of
+// two, for which the sequence is even.
+func rowsOf(points, dimensions int) int {
+	rows := points / (dimensions + 2)
+	if rows < 1 {
+		return 0
+	}
+	return 1 << (bits.Len(uint(rows)) - 1)
+}
+
+// spread parts the variance of each objective among the settings that the
+// screening has left. Those that changed nothing in it explain nothing.
+func (t *tuner) spread() error {
+	if len(t.space.Space) == 0 || t.opt.Points == 0 {
+		return nil
+	}
+	space := t.space.design()
+	rows := rowsOf(t.opt.Points, space.Dimensions())
+	if rows < leastRows {
+		return usagef("%d points for Sobol indices of %d settings: give %d or more, or 0 to leave them out",
+			t.opt.Points, space.Dimensions(), leastRows*(space.Dimensions()+2))
+	}
+	base, err := baseSample(2*space.Dimensions(), rows, t.opt.Seed)
+	if err != nil {
+		return err
+	}
+	design, err := sensitivity.NewSobol(space, base, false)
+	if err != nil {
+		return err
+	}
+	results, err := t.points(design.Points(), t.screening, "which part of the variance each setting explains")
+	if err != nil {
+		return err
+	}
+	for k, o := range t.goal.Objectives {
+		if k == len(t.out.Sensitivity) {
+			s := Sensitivity{Metric: o.Metric, Unit: unitOf(o.Metric), Runs: len(t.screening)}
+			for _, column := range t.space.columns() {
+				s.Parts = append(s.Parts, PartMove{Setting: column, Change: unknown, Mean: none, Sigma: none, First: unknown, Total: unknown})
+			}
+			t.out.Sensitivity = append(t.out.Sensitivity, s)
+		}
+		if err := t.indices(design, results, rows, &t.out.Sensitivity[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// baseSample is a scrambled Sobol sequence.
+func baseSample(dimensions, rows int, seed uint64) ([][]float64, error) {
+	var cube search.Space
+	for range dimensions {
+		cube = append(cube, search.Parameter{Name: "u" + figure(float64(len(cube))), Kind: search.Real, High: 1})
+	}
+	base, err := search.Sample(cube, "sobol", rows, seed)
+	for _, row := range base {
+		for i := range row {
+			row[i] = min(row[i], 1-1e-12)
+		}
+	}
+	return base, err
+}
+
+// indices fills in what the design says of one objective.
+func (t *tuner) indices(design *sensitivity.Sobol, results [][]*task.Result, rows int, s *Sensitivity) error {
+	floor, err := t.floor(read(s.Metric), "screening", t.screening)
+	if err != nil {
+		return err
+	}
+	s.Floor = Number(floor.High)
+	values := objectives(results, s.Metric, t.goal.spare)
+	s.Spread = &Spread{Points: len(values), Mean: none, Variance: none, Alone: none}
+	for row := range slices.Chunk(values, len(values)/rows) {
+		if slices.ContainsFunc(row, func(x float64) bool { return x != x }) {
+			s.Spread.Dropped++
+		} else {
+			s.Spread.Rows++
+		}
+	}
+	if s.Spread.Rows < leastRows {
+		return nil
+	}
+	got, err := design.Analyse(values, t.opt.Stat)
+	if err != nil {
+		return err
+	}
+	s.Spread.Mean, s.Spread.Variance = Number(got.Mean), Number(got.Variance)
+	columns := t.space.columns()
+	alone := 0.0
+	var effects []sensitivity.Effect // in the order of the design
+	for k := range s.Parts {
+		p := &s.Parts[k]
+		i := slices.Index(columns, p.Setting)
+		if i < 0 { // it changed nothing
+			p.First, p.Total = Range{}, Range{}
+			continue
+		}
+		p.First, p.Total = rangeOf(within(got.First[i])), rangeOf(within(got.Total[i]))
+		alone += got.First[i].Estimate
+		if p.Change.Estimate.Known() {
+			effects = append(effects, p.effect)
+		}
+	}
+	s.Spread.Alone = Number(alone)
+	for i, said := range sensitivity.Influences(got, effects, max(floor.High, rounding*scale(values))) {
+		s.Parts[slices.IndexFunc(s.Parts, func(p PartMove) bool { return p.Setting == columns[i] })].Influence = said
+	}
+	return nil
+}
+
+// within is a part of the whole: estimates and ends below 0 and above 1, which a
+// sample may give, are cut.
+func within(i stat.Interval) stat.Interval {
+	cut := func(x float64) float64 { return min(max(x, 0), 1) }
+	return stat.Interval{Estimate: cut(i.Estimate), Low: cut(i.Low), High: cut(i.High), Confidence: i.Confidence}
+}
