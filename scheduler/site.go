@@ -392,6 +392,14 @@ func (s *Site) Predicted(ref model.Ref) model.Time { return s.jobs[ref].predicte
 // Runs says whether the job under ref is running.
 func (s *Site) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
 
+// FirstBlocked is the job that nobody behind it may delay under Easy, as the last pass of
+// v found it, and the number of the last proposal before its turn: those of higher
+// numbers are of jobs behind it. ok is false when there is none.
+func (s *Site) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool) {
+	l := &s.lanes[v]
+	return l.hold.ref, l.hold.since, l.blocked && l.hold.ref >= 0
+}
+
 // Book is the ledger of the tenants, of which nothing but readers may be called.
 func (s *Site) Book() *quota.Book { return s.book }
 

@@ -342,7 +342,7 @@ func (s *Site) block(l *lane, now model.Time, ref model.Ref, r model.Reason) {
 		return
 	}
 	l.blocked = true
-	l.hold.ref = ref
+	l.hold.ref, l.hold.since = ref, s.seq
 	if l.policy.Preempts {
 		s.preempt(l, now, ref)
 	}

@@ -14,6 +14,7 @@ import (
 // of the free nodes itself.
 type siteHold struct {
 	ref      model.Ref
+	since    uint64 // number of the last proposal before it was found blocked
 	known    bool
 	detailed bool
 	at       model.Time

@@ -57,6 +57,7 @@ func (r *run) siteWatcher(p *sitePlan) watcher {
 		Ledger: func(t model.TenantID, now model.Time) (node, gpu model.Duration) {
 			return r.core.(*scheduler.Site).Book().Consumed(t, now)
 		},
+		First: func(v model.VClusterID) (model.Ref, uint64, bool) { return r.core.(*scheduler.Site).FirstBlocked(v) },
 	}
 	for i := range p.core.Policies {
 		q := &p.core.Policies[i]

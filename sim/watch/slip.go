@@ -72,25 +72,30 @@ func (w *Watcher) setAside(j *job, p *model.Placement) {
 	}
 }
 
-// checked says whether reservations of vCluster v are checked: EASY in an order
-// that is known, where no nodes are kept for a job that makes others leave.
+// checked says whether reservations of vCluster v are checked: EASY, where it can be
+// told who is first, and no nodes are kept for a job that makes others leave.
 func (w *Watcher) checked(v model.VClusterID) bool {
 	p := &w.cfg.Policies[v]
-	return p.Easy && p.Order.known() && w.causes == 0
+	return p.Easy && (p.Order.known() || w.cfg.First != nil) && w.causes == 0
 }
 
-// behind checks that the start of j on p, proposed now, does not delay the first
-// blocked job: invariant 28.
-func (w *Watcher) behind(j *job, p *model.Placement) {
+// behind checks that the start of j on p, the proposal of number seq, does not delay the
+// first blocked job: invariant 28.
+func (w *Watcher) behind(j *job, p *model.Placement, seq uint64) {
 	s := &w.pass
-	if s.vcluster != j.VCluster || s.at != w.now || s.seen != nil && !w.before(s.seen, j) {
+	ordered := w.cfg.Policies[j.VCluster].Order.known()
+	if s.vcluster != j.VCluster || s.at != w.now || !ordered || s.seen != nil && !w.before(s.seen, j) {
 		s.vcluster, s.at, s.seen, s.head, s.grown = j.VCluster, w.now, nil, nil, false
 		s.skip = !w.checked(j.VCluster) || w.clashes(j.VCluster)
 	}
 	if s.skip {
 		return
 	}
-	w.findHead(j)
+	if ordered {
+		w.findHead(j)
+	} else {
+		w.askHead(j, seq)
+	}
 	s.seen = j
 	s.grown = s.grown || p.Nodes() > j.NodesMin
 	if s.skip || s.head == nil || j.left <= 0 {
@@ -104,6 +109,20 @@ func (w *Watcher) behind(j *job, p *model.Placement) {
 	w.Slips++
 	if end := w.now.Add(j.left); end > at && !w.roomBeside(s.head, at, j, p) {
 		w.fail(28, j, fmt.Sprintf("its start until %s takes what job %d counts on at %s", end, s.head.ID, at), "that the first blocked job has room then as well")
+	}
+}
+
+// askHead takes the scheduler's word for who is blocked first, if j comes behind.
+func (w *Watcher) askHead(j *job, seq uint64) {
+	ref, since, ok := w.cfg.First(j.VCluster)
+	if !ok || seq <= since {
+		return
+	}
+	switch head := w.jobs[w.refs[ref]]; {
+	case head == nil || head.VCluster != j.VCluster || head.state != model.Pending || head.flying != nil:
+		w.fail(28, j, "a start behind a blocked job that does not wait", "one that waits in the same queue")
+	default:
+		w.pass.head = head
 	}
 }
 

@@ -1,8 +1,8 @@
 // Package watch checks the invariants of docs/INVARIANTS.md on a log as it is
 // written: facts, proposals and records come in, breaches come out. It keeps
-// books of its own from the log alone and believes neither the core nor the
-// quorum, so it must not know them; nor does it know how a schedule is made. It
-// never stops a replay.
+// books of its own from the log alone and believes neither the core, but for
+// who is first where only scores tell, nor the quorum, so it must not know them; nor
+// does it know how a schedule is made. It never stops a replay.
 package watch
 
 import (
@@ -78,6 +78,10 @@ type Config struct {
 	Begin model.Time
 	// Records says that the records of jobs and attempts come as well.
 	Records bool
+	// First is the first blocked job of the last pass of a vCluster and the number of
+	// the last proposal before its turn, by the scheduler's own word, for orders that
+	// cannot be told from the log; nil to have these unchecked.
+	First func(v model.VClusterID) (ref model.Ref, since uint64, ok bool)
 	// Ledger is what the scheduler has booked for a tenant up to an instant, in
 	// node and GPU time; nil to have it unchecked.
 	Ledger func(t model.TenantID, now model.Time) (node, gpu model.Duration)
@@ -310,7 +314,7 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 		}
 		x.placement = copied(&p.Placement)
 		w.setAside(j, &x.placement)
-		w.behind(j, &x.placement)
+		w.behind(j, &x.placement, p.Seq)
 		j.flying = x
 		w.reserve(x, 1)
 	case model.ProposeResize:
