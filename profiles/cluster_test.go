@@ -173,7 +173,7 @@ func TestClusterErrors(t *testing.T) {
 		{`groups: [{name: g, nodes: "n[1-99999999]"}]`, "c.yaml:1:27: groups[0].nodes: found \"n[1-99999999]\": that are more than 4194304 nodes"},
 		{`groups: [{name: g, nodes: "n[1-4000]m[1-4000]"}]`, "more than 4194304 nodes"},
 		{`groups: [{name: g, nodes: "n[4-1]"}]`, `the range "4-1" runs backwards`},
-		{`groups: [{name: g, nodes: "n[1-"}]`, "whose [ has no ]"},
+		{`groups: [{name: g, nodes: "n[1-"}]`, "the [ has no ]"},
 		{`groups: [{name: g, nodes: "n[a]"}]`, `the range "a" is not like 001-256`},
 		{`groups: [{name: g, nodes: "a b"}]`, "want names like n[001-256]"},
 		{`groups: [{name: g, nodes: [x, x]}]`, "c.yaml:1:31: groups[0].nodes[1]: names the node x a second time"},

@@ -1,9 +1,12 @@
 package profiles
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"orrery/traces/hostlist"
 )
 
 // Nodes names nodes in a file: a number, or terms (all, a group, names like
@@ -33,37 +36,14 @@ func count(term string) (n int, ok bool) {
 }
 
 // expand lists the names that a term like n[001-256,300] or r[1-4]n[1-8] stands
-// for, in ascending order of its brackets; there may be no more than most. The
-// digits of a bound set the width.
+// for, as hostlist.Expand does; there may be no more than most.
 func expand(term string, most int) ([]string, error) {
-	names := []string{""}
-	rest := term
-	for rest != "" {
-		open := strings.IndexByte(rest, '[')
-		if open < 0 {
-			open = len(rest)
-		}
-		for i := range names {
-			names[i] += rest[:open]
-		}
-		if rest = rest[open:]; rest == "" {
-			break
-		}
-		inside, after, ok := strings.Cut(rest[1:], "]")
-		if !ok {
-			return nil, fmt.Errorf("found %q, whose [ has no ]", term)
-		}
-		numbers, err := ranges(inside, most/max(len(names), 1))
-		if err != nil {
-			return nil, fmt.Errorf("found %q: %w", term, err)
-		}
-		product := make([]string, 0, len(names)*len(numbers))
-		for _, name := range names {
-			for _, number := range numbers {
-				product = append(product, name+number)
-			}
-		}
-		names, rest = product, after
+	names, err := hostlist.Expand(term, most)
+	if errors.Is(err, hostlist.ErrMany) {
+		err = fmt.Errorf("that are more than %d nodes", MaxNodes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("found %q: %w", term, err)
 	}
 	for _, name := range names[:min(len(names), 1)] {
 		if why := goodName(name); why != "" {
@@ -71,31 +51,6 @@ func expand(term string, most int) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// ranges lists the numbers of 001-256,300.
-func ranges(list string, most int) ([]string, error) {
-	var out []string
-	for part := range strings.SplitSeq(list, ",") {
-		low, high, isRange := strings.Cut(part, "-")
-		if !isRange {
-			high = low
-		}
-		a, okA := count(low)
-		b, okB := count(high)
-		switch {
-		case !okA || !okB || len(high) > 9:
-			return nil, fmt.Errorf("the range %q is not like 001-256", part)
-		case b < a:
-			return nil, fmt.Errorf("the range %q runs backwards", part)
-		case b-a >= most-len(out):
-			return nil, fmt.Errorf("that are more than %d nodes", MaxNodes)
-		}
-		for n := a; n <= b; n++ {
-			out = append(out, fmt.Sprintf("%0*d", len(low), n))
-		}
-	}
-	return out, nil
 }
 
 // NodeRow is one node of a table that stands in for groups, such as the one of

@@ -12,6 +12,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/traces/hostlist"
 )
 
 // accountTree is what sacctmgr says of accounts.
@@ -309,7 +310,7 @@ func (c *converter) nodesIn(p pair, to *int32) error {
 	if strings.EqualFold(p.key, "grpnodes") || strings.EqualFold(p.key, "maxnodes") {
 		return c.limit(p, to)
 	}
-	for _, term := range terms(p.value) {
+	for _, term := range hostlist.Terms(p.value, ",") {
 		kind, n, _ := strings.Cut(term, "=")
 		one := pair{p.key, term, p.line}
 		if !strings.EqualFold(kind, "node") {
@@ -352,7 +353,7 @@ func (c *converter) qosOption(p pair, q *profiles.QOS) (err error) {
 		q.UsageFactor = x
 		c.understood(p)
 	case "preempt":
-		for _, other := range terms(p.value) {
+		for _, other := range hostlist.Terms(p.value, ",") {
 			q.Preempts = append(q.Preempts, strings.Trim(other, "'"))
 		}
 		c.understood(p)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
+
+	"orrery/traces/hostlist"
 )
 
 // conf reads slurm.conf.
@@ -181,7 +183,7 @@ func (c *converter) usageReset(p pair) error {
 }
 
 func (c *converter) priorityFlags(p pair) error {
-	for _, flag := range terms(p.value) {
+	for _, flag := range hostlist.Terms(p.value, ",") {
 		one := pair{p.key, flag, p.line}
 		switch strings.ToUpper(flag) {
 		case "NO_FAIR_TREE":
@@ -214,7 +216,7 @@ type tresWeight struct {
 }
 
 func (c *converter) tresWeights(p pair) error {
-	for _, term := range terms(p.value) {
+	for _, term := range hostlist.Terms(p.value, ",") {
 		kind, text, ok := strings.Cut(term, "=")
 		x, err := strconv.ParseFloat(text, 64)
 		if !ok || err != nil || math.Abs(x) > math.MaxInt32 || math.IsNaN(x) {
@@ -297,7 +299,7 @@ func (c *converter) schedulerType(p pair) error {
 }
 
 func (c *converter) schedulerParameters(p pair) error {
-	for _, term := range terms(p.value) {
+	for _, term := range hostlist.Terms(p.value, ",") {
 		name, value, _ := strings.Cut(term, "=")
 		one := pair{p.key + ": " + name, value, p.line}
 		var to *int32
@@ -401,7 +403,7 @@ func (c *converter) preemptMode(p pair) error {
 }
 
 func (c *converter) enforce(p pair) error {
-	for _, word := range terms(strings.ToLower(p.value)) {
+	for _, word := range hostlist.Terms(strings.ToLower(p.value), ",") {
 		c.enforced = c.enforced || word == "limits" || word == "safe" || word == "all" || word == "1" || word == "2"
 	}
 	c.understood(p)
@@ -423,7 +425,7 @@ func (c *converter) topologyPlugin(p pair) error {
 }
 
 func (c *converter) gresTypes(p pair) error {
-	for _, name := range terms(p.value) {
+	for _, name := range hostlist.Terms(p.value, ",") {
 		if one := (pair{p.key, name, p.line}); strings.EqualFold(name, "gpu") {
 			c.understood(one)
 		} else {

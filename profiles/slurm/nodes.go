@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"orrery/profiles"
+	"orrery/traces/hostlist"
 )
 
 // node is one node as slurm.conf has it.
@@ -131,7 +132,7 @@ func (c *converter) nodeState(p pair, s *nodeSpec) {
 // nodeGres reads gpu:type:2(S:0),gpu:4,craynetwork:1.
 func (c *converter) nodeGres(p pair, s *nodeSpec) error {
 	s.gpu, s.gpus = "", 0
-	for _, term := range terms(p.value) {
+	for _, term := range hostlist.Terms(p.value, ",") {
 		if i := strings.IndexByte(term, '('); i >= 0 {
 			term = term[:i]
 		}
@@ -303,10 +304,10 @@ func (c *converter) types() {
 		members[g] = append(members[g], n.name)
 	}
 	for g := range members {
-		c.cluster.Groups[g].Nodes = compress(members[g])
+		c.cluster.Groups[g].Nodes = hostlist.Compress(members[g])
 	}
 	if len(down) > 0 {
-		c.cluster.Events = append(c.cluster.Events, profiles.Event{Kind: "down", Subject: compress(down)})
+		c.cluster.Events = append(c.cluster.Events, profiles.Event{Kind: "down", Subject: hostlist.Compress(down)})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/traces/hostlist"
 )
 
 // partition is one as slurm.conf has it.
@@ -172,7 +173,7 @@ func (c *converter) place() {
 				}
 			}
 		}
-		if p.Nodes = compress(names); len(names) == 0 {
+		if p.Nodes = hostlist.Compress(names); len(names) == 0 {
 			p.Nodes, p.Up = profiles.Nodes{"all"}, false
 			c.notes.add(Note{File: c.file, Key: "PartitionName", Value: p.Name, Verdict: Approximated, Text: "a partition without nodes is one of all nodes that is down"})
 		}

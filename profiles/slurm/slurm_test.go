@@ -150,8 +150,8 @@ func TestRefused(t *testing.T) {
 	for conf, want := range map[string]string{
 		"Include nodes.conf":                           "slurm.conf:1: include nodes.conf: files that a file names are not read; put its lines in place of this one",
 		"ClusterName=x":                                "slurm.conf: no NodeName gives a node: a cluster needs some",
-		"NodeName=n[1-3":                               "slurm.conf:1: found the names \"n[1-3\": brackets that do not match",
-		"NodeName=n[3-1]":                              "slurm.conf:1: found the names \"n[3-1]\": the range \"3-1\" is not like 001-087",
+		"NodeName=n[1-3":                               "slurm.conf:1: found the names \"n[1-3\": the [ has no ]",
+		"NodeName=n[3-1]":                              "slurm.conf:1: found the names \"n[3-1]\": the range \"3-1\" runs backwards",
 		"NodeName=n1\nNodeName=n1":                     "slurm.conf:2: node n1 is there a second time",
 		"PriorityWeightAge=much":                       "slurm.conf:1: PriorityWeightAge=much: want a whole number from 0 to 4294967295",
 		"NodeName=n1\nPartitionName=p MaxTime=1:2:3:4": "slurm.conf:2: found the time \"1:2:3:4\", want minutes, hours:minutes:seconds or days-hours:minutes:seconds",

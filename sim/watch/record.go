@@ -61,8 +61,12 @@ func (w *Watcher) Job(r *model.JobRecord) {
 		w.fail(29, j, model.Duration(r.Allocated.Nodes).String()+" of node time recorded", model.Duration(j.nodeTime).String())
 	}
 	before := model.Duration(0) // worked off before a warm start
-	if r.Start != model.AbsentTime && r.Start < w.cfg.Begin && r.Runtime > j.kept+j.last {
+	switch more := r.Runtime - j.kept - j.last; {
+	case more <= 0 || r.Submit >= w.cfg.Begin:
+	case r.Start != model.AbsentTime && r.Start < w.cfg.Begin:
 		before = w.cfg.Begin.Sub(r.Start)
+	case more <= w.cfg.Begin.Sub(r.Submit): // it found no place then, and when it had started is in no record
+		before = more
 	}
 	if j.attempts > 0 && r.Runtime != before+j.kept+j.last {
 		w.fail(30, j, "work of "+r.Runtime.String()+" recorded", fmt.Sprintf("the %s kept by its attempts and the %s lost in the one that it left with", j.kept, j.last))

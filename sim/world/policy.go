@@ -65,12 +65,13 @@ const (
 	RuleRanBefore                 // kept: goes on with what is left at a warm start
 	RuleWaitedBefore              // kept: waits since before a warm start
 	RuleNotResumed                // kept: ran at a warm start and found no place
+	RuleElsewhere                 // kept: ran at a warm start on nodes that it cannot have
 	numRules
 )
 
 var ruleNames = [numRules]string{
 	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
-	"ran-before", "waited-before", "not-resumed",
+	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere",
 }
 
 var ruleDocs = [numRules]string{
@@ -89,6 +90,7 @@ var ruleDocs = [numRules]string{
 	"kept: it ran when the replay begins, and is placed first for what is left of it",
 	"kept: it waited when the replay begins",
 	"kept: it ran when the replay begins, but there was no place for it; it waits for one with what is left of it",
+	"kept: it ran when the replay begins, on nodes that the site does not have, that are not ready or held by others, or not as many as it asks for; it is placed on others, if there are any",
 }
 
 // String is the spelling in run.json.

@@ -40,9 +40,10 @@ type Site struct {
 	begun    bool // now is an instant of the replay
 	pressure pressure
 
-	warming     bool         // proposals are answered at once
-	resumptions []Resumption // not read yet
-	adopted     []uint64     // GPUs of each node that they hold
+	warming     bool                    // proposals are answered at once
+	resumptions []Resumption            // not read yet
+	adopted     []uint64                // GPUs of each node that they hold
+	named       map[string]model.NodeID // all nodes, until the warm start
 
 	freed     []model.NodeID
 	hit       []model.Ref
@@ -171,7 +172,9 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 		return f, false, nil
 	}
 	if s.cfg.Warm.OK {
-		s.resume(ref, b, i)
+		if err := s.resume(ref, b, i); err != nil {
+			return f, false, err
+		}
 	}
 	return s.enter(ref), true, nil
 }

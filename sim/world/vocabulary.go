@@ -188,10 +188,14 @@ func (t *Translator) readFeatures(text string) (int32, error) {
 	return int32(len(t.feature) - 1), nil
 }
 
-// readNodes reads names of nodes, apart by commas.
+// readNodes reads names of nodes like n[001-004,7],m1.
 func (t *Translator) readNodes(text string) (int32, error) {
 	set := model.NewNodeSet(len(t.site.Nodes))
-	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+	names, err := nodesNamed(text)
+	if err != nil {
+		return 0, &unknown{err.Error(), "names of nodes like n[001-004,7],m1", "correct the row"}
+	}
+	for _, name := range names {
 		i := slices.IndexFunc(t.site.Nodes, func(n model.Node) bool { return n.Name == name })
 		if i < 0 {
 			return 0, &unknown{strconv.Quote(name), "names of nodes, apart by commas", "write each name as the cluster file has it"}

@@ -1,12 +1,13 @@
 package world
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/hostlist"
 )
 
 // Warm is the instant at which a replay begins in the middle of a log, if it
@@ -83,7 +84,7 @@ func (s *Site) Resumes(ref model.Ref) bool { return s.lives[ref].resumes }
 // ready and, in this order, not taken twice. It is read once.
 func (s *Site) Resumptions() []Resumption {
 	out := s.resumptions
-	s.resumptions, s.adopted = nil, nil
+	s.resumptions, s.adopted, s.named = nil, nil, nil
 	return out
 }
 
@@ -101,13 +102,15 @@ func (s *Site) Warming(on bool) {
 	}
 }
 
-// resume settles how a job that ran before the replay goes on.
-func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) {
+// resume settles how a job that ran before the replay goes on. The error is a
+// traces.DataError: the nodes on which it ran are not said in a way that is
+// understood.
+func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 	l := &s.lives[ref]
 	ran := s.cfg.Warm.before(b, i)
 	s.cfg.Warm.note(b, i, ran, &s.Awkward)
 	if ran == 0 {
-		return
+		return nil
 	}
 	l.resumes = true
 	if l.runtime != model.AbsentDuration { // else it runs until it is cancelled
@@ -118,24 +121,59 @@ func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) {
 	a := l.alloc
 	a.Walltime, a.Hold, a.Deps, l.release = l.limit, false, a.Deps[:0], model.AbsentTime
 	a.Eligible, l.rec.Eligible = a.Submit, min(l.rec.Eligible, l.rec.Start)
-	if i < len(b.RanOn) {
-		if p, ok := s.recorded(b.RanOn[i], a); ok {
-			s.resumptions = append(s.resumptions, Resumption{ref, p})
-		}
+	if i >= len(b.RanOn) || b.RanOn[i] == "" {
+		return nil
 	}
+	names, err := nodesNamed(b.RanOn[i])
+	if err != nil {
+		return s.rows.wrong(b, i, "recorded_nodes", err.Error(), "names of nodes like n[001-004,7],m1, apart by commas or spaces", "correct the row, or leave it empty: the job is then placed where there is room")
+	}
+	if p, ok := s.recorded(names, a); ok {
+		s.resumptions = append(s.resumptions, Resumption{ref, p})
+	} else {
+		s.Awkward.note(RuleElsewhere, l.rec.ID)
+	}
+	return nil
 }
 
-// recorded reads names of nodes, apart by commas or spaces; false when they are
-// not as many nodes of the site as a asks for, ready, with room beside those that
-// were read before.
-func (s *Site) recorded(text string, a *model.Allocation) (p model.Placement, ok bool) {
-	var nodes []model.NodeID
-	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == ' ' }) {
-		i := slices.IndexFunc(s.site.Nodes, func(n model.Node) bool { return n.Name == name })
-		if i < 0 || s.nodes[i].state != model.Ready {
+// nodesNamed lists the names of a list like n[001-004,7],m1.
+func nodesNamed(text string) ([]string, error) {
+	var out []string
+	for _, term := range hostlist.Terms(text, ", ") {
+		names, err := hostlist.Expand(term, mostNamed-len(out))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", term, err)
+		}
+		out = append(out, names...)
+	}
+	return out, nil
+}
+
+// mostNamed is how many names the nodes of one job may have.
+const mostNamed = 1 << 20
+
+// node is the node of a name.
+func (s *Site) node(name string) (model.NodeID, bool) {
+	if s.named == nil {
+		s.named = make(map[string]model.NodeID, len(s.site.Nodes))
+		for i := range s.site.Nodes {
+			s.named[s.site.Nodes[i].Name] = model.NodeID(i)
+		}
+	}
+	id, ok := s.named[name]
+	return id, ok
+}
+
+// recorded finds the nodes of these names; false when they are not as many nodes of
+// the site as a asks for, ready, with room beside those that were found before.
+func (s *Site) recorded(names []string, a *model.Allocation) (p model.Placement, ok bool) {
+	nodes := make([]model.NodeID, 0, len(names))
+	for _, name := range names {
+		id, known := s.node(name)
+		if !known || s.nodes[id].state != model.Ready {
 			return p, false
 		}
-		nodes = append(nodes, model.NodeID(i))
+		nodes = append(nodes, id)
 	}
 	slices.Sort(nodes)
 	nodes = slices.Compact(nodes)

@@ -55,6 +55,7 @@ var house = []room{
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
+	{dir: "traces/hostlist"},
 	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
 		"github.com/klauspost/compress/..."}, free: []exemption{files}},
 	{dir: "traces/importer", may: []string{"scheduler/model", "traces", "traces/importer/...", "github.com/ulikunitz/xz/..."},
@@ -64,9 +65,9 @@ var house = []room{
 
 	{dir: "traces/transform", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}},
 
-	{dir: "profiles", may: []string{"scheduler/model", "scheduler/score", "scheduler", "github.com/goccy/go-yaml/..."},
+	{dir: "profiles", may: []string{"scheduler/model", "scheduler/score", "scheduler", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
-	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles"}},
+	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
 
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
@@ -74,7 +75,7 @@ var house = []room{
 		"github.com/apache/arrow/go/v17/arrow/..."}, free: []exemption{files}},
 	{dir: "sim/metric", may: []string{"scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
-		"scheduler/preempt", "scheduler/drive", "traces", "sim/des"}},
+		"scheduler/preempt", "scheduler/drive", "traces", "traces/hostlist", "sim/des"}},
 	{dir: "sim/watch", may: []string{"scheduler/model"}},
 	{dir: "sim/stat", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
 	{dir: "sim/sensitivity", may: []string{"scheduler/model/draw", "sim/stat", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
