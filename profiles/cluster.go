@@ -142,7 +142,7 @@ type Agents struct {
 	StartDelay          model.Duration `yaml:"start_delay" default:"0s" min:"0s" max:"1d" unit:"span" doc:"from the assignment to the start of the work"`
 	BootDelay           model.Duration `yaml:"boot_delay" default:"5m" min:"0s" max:"1d" unit:"span" doc:"from up or undrain of a node that was down until it takes work"`
 	Wipe                model.Duration `yaml:"wipe" default:"10m" min:"0s" max:"1d" unit:"span" doc:"cleaning a node after sensitive work"`
-	KillGrace           model.Duration `yaml:"kill_grace" default:"30s" min:"0s" max:"1d" unit:"span" doc:"from asking a job to end until it is killed"`
+	KillGrace           model.Duration `yaml:"kill_grace" default:"30s" min:"0s" max:"1d" unit:"span" doc:"from asking a job to end until it is killed, at its walltime and as a victim without checkpoint"`
 	CompletionDelay     model.Duration `yaml:"completion_delay" default:"0s" min:"0s" max:"1h" unit:"span" doc:"uniform from 0, from the end of a job until its nodes are known to be free"`
 	CheckpointBandwidth Rate           `yaml:"checkpoint_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job writes its checkpoint"`
 	RestoreBandwidth    Rate           `yaml:"restore_bandwidth" default:"10GiB/s" min:"1B/s" unit:"rate" doc:"at which a job reads it back"`

@@ -110,8 +110,6 @@ func TestRemarksOfSites(t *testing.T) {
 		{"qos: [{name: a, priority: 5}]\nvclusters: [{name: v, profile: {order: multifactor, multifactor: {qos: 1}}}]", ""},
 		{"partitions: [{name: a, priority: 5}]", "partitions[0].priority: no vCluster has the order multifactor with a weight for it: give multifactor.partition"},
 		{"power_cap: 2kW\nnode_types: [{name: a, busy_power: 3kW}]", "power_cap: every node draws more (3000W at least): nothing will ever start"},
-		{"vclusters: [{name: v, profile: {order: fcfs, preemption: {enabled: true, kill_grace: 1m}}}]",
-			"vclusters[0].profile.preemption.kill_grace: agents.kill_grace of the site counts for victims too, 30s: this one does not"},
 		{"power_cap: 3kW\nnode_types: [{name: a, busy_power: 3kW}]", ""},
 	} {
 		_, got, err := lintText(t, "groups: [{name: g, nodes: 10}]\n"+row.text)

@@ -16,9 +16,6 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	for i := range c.VClusters {
 		if p := c.VClusters[i].Profile.Inline; p != nil {
 			all.list = append(all.list, p.Remarks()...)
-			if grace := p.Preemption.KillGrace; p.Preemption.Enabled && grace != c.Agents.KillGrace {
-				all.add(profileKey(i, "preemption.kill_grace"), "agents.kill_grace of the site counts for victims too, %s: this one does not", formatSpan(c.Agents.KillGrace))
-			}
 		}
 		c.remarkLending(&all, i, site)
 		c.remarkBorrowing(&all, i)

@@ -89,7 +89,6 @@ type Preemption struct {
 	Deferral       model.Duration `yaml:"deferral" default:"5m" min:"0s" when:"preemption.enabled=true" unit:"span" doc:"how long a victim may put its checkpoint off"`
 	DeferralsAuto  int32          `yaml:"deferrals_auto" default:"3" min:"0" max:"1000" when:"preemption.enabled=true" unit:"times" doc:"how often a victim with automatic checkpoints may do so"`
 	DeferralsOwn   int32          `yaml:"deferrals_manual" default:"5" min:"0" max:"1000" when:"preemption.enabled=true" unit:"times" doc:"how often a victim that writes its own checkpoints may do so"`
-	KillGrace      model.Duration `yaml:"kill_grace" default:"30s" min:"0s" when:"preemption.enabled=true" unit:"span" doc:"between asking a victim without checkpoint to end and killing it"`
 }
 
 // Multifactor holds the weights of Slurm's priority/multifactor and what its

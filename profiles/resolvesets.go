@@ -96,7 +96,7 @@ func (r *resolver) agree() {
 		}
 		if p.Preemption.Enabled {
 			r.same(&exits, i, "all victims of a site have the same time to leave", "preemption.timeout", "preemption.extension", "preemption.deferral",
-				"preemption.deferrals_auto", "preemption.deferrals_manual", "preemption.kill_grace")
+				"preemption.deferrals_auto", "preemption.deferrals_manual")
 		}
 		if p.Order == "multifactor" {
 			r.same(&shares, i, "a site keeps one tree of accounts", "multifactor.half_life", "multifactor.fair_tree", "multifactor.dampening")

@@ -134,7 +134,7 @@ func (x *explainer) resolve(src Tables) error {
 		return err
 	}
 	for i := range x.of.VClusters {
-		p, err := policyOf(x.of.VClusters[i].Profile.Inline, 0)
+		p, err := policyOf(x.of.VClusters[i].Profile.Inline, &x.of.Agents)
 		if err != nil {
 			return err
 		}

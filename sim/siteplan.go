@@ -176,7 +176,7 @@ func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
 	c := scheduler.SiteConfig{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
 	c.Quota, c.AssocPriority = booksOf(s), s.AssocPriority
 	for i := range s.Profiles {
-		p, err := policyOf(&s.Profiles[i], int64(s.Agents.CheckpointBandwidth))
+		p, err := policyOf(&s.Profiles[i], &s.Agents)
 		if err != nil {
 			return c, usagef("vCluster %s: %v", s.VClusters[i].Name, err)
 		}
@@ -189,7 +189,7 @@ func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
 }
 
 // policyOf is a profile in the words of the core.
-func policyOf(p *profiles.Profile, bandwidth int64) (scheduler.Policy, error) {
+func policyOf(p *profiles.Profile, a *profiles.Agents) (scheduler.Policy, error) {
 	out := scheduler.Policy{
 		AsCoded: p.Mode == "as-coded", Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: p.Phase, Expected: p.Energy == "expected",
 		Depth: int(p.Depth), MaxUserTests: int(p.BFMaxJobUser), ConformanceFirst: p.Selection == "conformance-first",
@@ -228,7 +228,7 @@ func policyOf(p *profiles.Profile, bandwidth int64) (scheduler.Policy, error) {
 		out.Depth = scheduler.AllJobs
 	}
 	out.Preempts = p.Preemption.Enabled
-	out.Preemption = preemptionOf(&p.Preemption, bandwidth)
+	out.Preemption = preemptionOf(&p.Preemption, a)
 	return out, nil
 }
 
@@ -251,10 +251,10 @@ func multifactorOf(m *profiles.Multifactor) multifactor.Weights {
 	return w
 }
 
-func preemptionOf(p *profiles.Preemption, bandwidth int64) preempt.Config {
+func preemptionOf(p *profiles.Preemption, a *profiles.Agents) preempt.Config {
 	c := preempt.DefaultConfig()
+	c.KillGrace, c.Bandwidth = a.KillGrace, int64(a.CheckpointBandwidth)
 	if !p.Enabled {
-		c.Bandwidth = bandwidth
 		return c
 	}
 	if p.Rule == "banded" {
@@ -262,7 +262,6 @@ func preemptionOf(p *profiles.Preemption, bandwidth int64) preempt.Config {
 	}
 	c.MaxVictims, c.NearCompletion, c.Timeout, c.Extension = p.MaxVictims, p.NearCompletion, p.Timeout, model.FixedOf(p.Extension)
 	c.Deferral, c.DeferralsAuto, c.DeferralsManual = p.Deferral, p.DeferralsAuto, p.DeferralsOwn
-	c.KillGrace, c.Bandwidth = p.KillGrace, bandwidth
 	return c
 }
 
@@ -363,15 +362,14 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 	w := world.SiteConfig{
 		Site: &res.Site, Seed: s.Seed, Warm: p.warm, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
 		Rows: world.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared, Strangers: true},
-		Exit: preempt.DefaultConfig(), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
+		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
 		Visible: a.CompletionDelay, Luck: luckOf(&res.Failures),
 	}
 	for i := range res.Profiles { // all that preempt agree
 		if res.Profiles[i].Preemption.Enabled {
-			w.Exit = preemptionOf(&res.Profiles[i].Preemption, int64(a.CheckpointBandwidth))
+			w.Exit = preemptionOf(&res.Profiles[i].Preemption, a)
 		}
 	}
-	w.Exit.KillGrace, w.Exit.Bandwidth = a.KillGrace, int64(a.CheckpointBandwidth)
 	w.Checkpoints = checkpointsOf(res)
 	var err error
 	for i := range res.Changes {

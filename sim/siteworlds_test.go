@@ -172,7 +172,7 @@ func (d *siteDraw) profile(preempts bool) string {
 		p += fmt.Sprintf(", cycle: %ds, phase: %ds", cycle, d.below(cycle))
 	}
 	if preempts && d.yes(80) {
-		p += fmt.Sprintf(", preemption: {enabled: true, max_victims: %d, near_completion: %s, timeout: 8s, deferral: 2s, kill_grace: 2s}", 1+d.below(3), d.span(0, 3))
+		p += fmt.Sprintf(", preemption: {enabled: true, max_victims: %d, near_completion: %s, timeout: 8s, deferral: 2s}", 1+d.below(3), d.span(0, 3))
 	}
 	return p
 }

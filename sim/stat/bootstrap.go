@@ -52,14 +52,7 @@ func (s Settings) Interval(values []float64) (Interval, error) {
 	if s.Centre == Median {
 		s.Method = Percentile
 	}
-	picked := make([]float64, 0, len(values))
-	return s.Bootstrap(len(values), block, func(rows []int) float64 {
-		picked = picked[:0]
-		for _, r := range rows {
-			picked = append(picked, values[r])
-		}
-		return s.Centre.Of(picked)
-	})
+	return s.Bootstrap(len(values), block, s.of(values))
 }
 
 // Bootstrap is the interval of a statistic of n rows, given in the order of
@@ -91,27 +84,39 @@ func (s Settings) Bootstrap(n, block int, statistic func(rows []int) float64) (I
 	if !finite(estimate) {
 		return unknown(s.Confidence), nil
 	}
-	replicates := make([]float64, 0, s.Draws)
-	for b := range s.Draws {
-		source := draw.New(s.Seed, resampleStream, uint64(b), 0)
-		s.Scheme.fill(rows, block, &source)
-		if x := statistic(rows); finite(x) {
-			replicates = append(replicates, x)
-		}
-	}
+	replicates := s.replicates(n, block, statistic)
 	if 2*len(replicates) < s.Draws {
 		return Interval{}, fmt.Errorf("stat: the statistic is undefined in %d of %d resamples; give more rows", s.Draws-len(replicates), s.Draws)
 	}
 	slices.Sort(replicates)
+	low, high := s.ends(replicates, estimate, n, block, statistic)
+	return Interval{estimate, min(replicates[low], estimate), max(replicates[high], estimate), s.Confidence}, nil
+}
+
+// replicates are the values of a statistic over the resamples, those that are
+// numbers, in the order of the draws.
+func (s Settings) replicates(n, block int, statistic func(rows []int) float64) []float64 {
+	out := make([]float64, 0, s.Draws)
+	rows := make([]int, n)
+	for b := range s.Draws {
+		source := draw.New(s.Seed, resampleStream, uint64(b), 0)
+		s.Scheme.fill(rows, block, &source)
+		if x := statistic(rows); finite(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// ends are the ranks of the ends of an interval among the sorted replicates.
+func (s Settings) ends(replicates []float64, estimate float64, n, block int, statistic func(rows []int) float64) (low, high int) {
 	z := distuv.UnitNormal.Quantile(s.tail(n, block))
 	bias, skew := 0.0, 0.0
 	if s.Method == BCa {
 		bias, skew = biasOf(replicates, estimate), acceleration(n, block, statistic)
 	}
-	last := len(replicates) - 1
-	low := rank(replicates, adjusted(bias, skew, z))
-	high := last - rank(replicates, adjusted(-bias, -skew, z))
-	return Interval{estimate, min(replicates[low], estimate), max(replicates[high], estimate), s.Confidence}, nil
+	low = rank(replicates, adjusted(bias, skew, z))
+	return low, len(replicates) - 1 - rank(replicates, adjusted(-bias, -skew, z))
 }
 
 // tail is the share of replicates beyond each end, before corrections.
