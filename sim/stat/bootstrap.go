@@ -52,7 +52,14 @@ func (s Settings) Interval(values []float64) (Interval, error) {
 	if s.Centre == Median {
 		s.Method = Percentile
 	}
-	return s.Bootstrap(len(values), block, s.of(values))
+	picked := make([]float64, 0, len(values))
+	return s.Bootstrap(len(values), block, func(rows []int) float64 {
+		picked = picked[:0]
+		for _, r := range rows {
+			picked = append(picked, values[r])
+		}
+		return s.Centre.Of(picked)
+	})
 }
 
 // Bootstrap is the interval of a statistic of n rows, given in the order of
@@ -84,39 +91,27 @@ func (s Settings) Bootstrap(n, block int, statistic func(rows []int) float64) (I
 	if !finite(estimate) {
 		return unknown(s.Confidence), nil
 	}
-	replicates := s.replicates(n, block, statistic)
-	if 2*len(replicates) < s.Draws {
-		return Interval{}, fmt.Errorf("stat: the statistic is undefined in %d of %d resamples; give more rows", s.Draws-len(replicates), s.Draws)
-	}
-	slices.Sort(replicates)
-	low, high := s.ends(replicates, estimate, n, block, statistic)
-	return Interval{estimate, min(replicates[low], estimate), max(replicates[high], estimate), s.Confidence}, nil
-}
-
-// replicates are the values of a statistic over the resamples, those that are
-// numbers, in the order of the draws.
-func (s Settings) replicates(n, block int, statistic func(rows []int) float64) []float64 {
-	out := make([]float64, 0, s.Draws)
-	rows := make([]int, n)
+	replicates := make([]float64, 0, s.Draws)
 	for b := range s.Draws {
 		source := draw.New(s.Seed, resampleStream, uint64(b), 0)
 		s.Scheme.fill(rows, block, &source)
 		if x := statistic(rows); finite(x) {
-			out = append(out, x)
+			replicates = append(replicates, x)
 		}
 	}
-	return out
-}
-
-// ends are the ranks of the ends of an interval among the sorted replicates.
-func (s Settings) ends(replicates []float64, estimate float64, n, block int, statistic func(rows []int) float64) (low, high int) {
+	if 2*len(replicates) < s.Draws {
+		return Interval{}, fmt.Errorf("stat: the statistic is undefined in %d of %d resamples; give more rows", s.Draws-len(replicates), s.Draws)
+	}
+	slices.Sort(replicates)
 	z := distuv.UnitNormal.Quantile(s.tail(n, block))
 	bias, skew := 0.0, 0.0
 	if s.Method == BCa {
 		bias, skew = biasOf(replicates, estimate), acceleration(n, block, statistic)
 	}
-	low = rank(replicates, adjusted(bias, skew, z))
-	return low, len(replicates) - 1 - rank(replicates, adjusted(-bias, -skew, z))
+	last := len(replicates) - 1
+	low := rank(replicates, adjusted(bias, skew, z))
+	high := last - rank(replicates, adjusted(-bias, -skew, z))
+	return Interval{estimate, min(replicates[low], estimate), max(replicates[high], estimate), s.Confidence}, nil
 }
 
 // tail is the share of replicates beyond each end, before corrections.

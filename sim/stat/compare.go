@@ -22,8 +22,8 @@ type Row struct {
 	// The centre over windows of each side, and of the paired differences,
 	// candidate minus baseline, all in the unit of the metric.
 	Baseline, CandidateValue, Difference Interval
-	// Relative is the candidate as a part of the baseline, less 1: 0.05 is 5 %
-	// more. See Settings.Relative.
+	// Relative is Difference divided by |centre of the baseline|, which is
+	// taken as exact: 0.05 is 5 % more. Unknown when that centre is 0.
 	Relative Interval
 	// P is the sign-flip p-value, Corrected the same after the correction for
 	// all rows of the table.
@@ -84,11 +84,15 @@ func (s Settings) row(subject Subject) (Row, error) {
 		}
 		*part.into = interval
 	}
-	relative, err := s.Relative(pairs)
-	if err != nil {
-		return Row{}, err
-	}
-	row.Relative = relative
+	row.Relative = relative(row.Difference, row.Baseline.Estimate)
 	row.P = s.SignFlip(differences, s.Block)
 	return row, nil
+}
+
+// relative is an interval as a part of |whole|, unknown when that is 0.
+func relative(i Interval, whole float64) Interval {
+	if whole == 0 || !i.Known() {
+		return unknown(i.Confidence)
+	}
+	return i.Times(1 / math.Abs(whole))
 }

@@ -7,9 +7,10 @@ import (
 )
 
 // Overfitting is the gain of a candidate on the windows it was chosen on
-// beside its gain on windows it has not seen. Gains are parts of the baseline on
-// the same windows (0.05 is 5 %, see Settings.Relative), so that windows of
-// different load compare.
+// beside its gain on windows it has not seen. Gains are parts of the centre of
+// the baseline on the same windows (0.05 is 5 %), which is taken as exact, so
+// that windows of different load compare. They are unknown where that centre
+// is 0.
 type Overfitting struct {
 	Tuning, Acceptance               Interval
 	TuningWindows, AcceptanceWindows int
@@ -61,11 +62,12 @@ func Overfit(tuning, acceptance Pairs, better Direction, floor Floor, s Settings
 func (s Settings) relativeGain(pairs Pairs, better Direction) (Interval, bool, error) {
 	differences := pairs.Differences()
 	s.Block = s.blockOf(differences)
-	relative, err := s.Relative(pairs)
+	interval, err := s.Interval(differences)
 	if err != nil {
 		return Interval{}, false, err
 	}
-	return relative.Times(better.Gain(1)), len(differences)/s.Block >= s.MinBlocks, nil
+	gain := relative(interval, s.Centre.Of(pairs.Baseline)).Times(better.Gain(1))
+	return gain, len(differences)/s.Block >= s.MinBlocks, nil
 }
 
 // apart is the interval of the difference of two independent estimates.

@@ -71,28 +71,20 @@ func (t *tuner) tuned() []int {
 	return out
 }
 
-// arranged is the site with other profiles in the vClusters that are tuned.
-func (t *tuner) arranged(profile func(now *profiles.Profile) (profiles.Profile, error)) (*profiles.Cluster, error) {
+// with is the site with other profiles in the vClusters that are tuned.
+func (t *tuner) with(name, role string, profile func(now *profiles.Profile) profiles.Profile) (*candidate, error) {
 	cluster := *t.problem.Cluster
 	cluster.VClusters = slices.Clone(cluster.VClusters)
 	for _, i := range t.tuned() {
-		p, err := profile(cluster.VClusters[i].Profile.Inline)
-		if err == nil {
-			err = p.Validate()
-		}
-		if err != nil {
+		p := profile(cluster.VClusters[i].Profile.Inline)
+		if err := p.Validate(); err != nil {
 			return nil, err
 		}
 		cluster.VClusters[i].Profile = profiles.ProfileRef{Inline: &p}
 	}
-	return &cluster, nil
-}
-
-// made is a candidate of a site.
-func (t *tuner) made(name, role string, cluster *profiles.Cluster) *candidate {
 	spec := t.problem.Spec
 	spec.Site = cluster.JSON()
-	return &candidate{name: name, role: role, spec: spec, id: spec.ID(), cluster: cluster}
+	return &candidate{name: name, role: role, spec: spec, id: spec.ID(), cluster: &cluster}, nil
 }
 
 // baselines are all that is tried without a search.
@@ -102,9 +94,9 @@ func (t *tuner) baselines() ([]*candidate, error) {
 	}
 	var out []*candidate
 	add := func(name string, profile func(*profiles.Profile) profiles.Profile) error {
-		cluster, err := t.arranged(func(now *profiles.Profile) (profiles.Profile, error) { return profile(now), nil })
+		c, err := t.with(name, Baseline, profile)
 		if err == nil {
-			out = append(out, t.made(name, Baseline, cluster))
+			out = append(out, c)
 		}
 		return err
 	}

@@ -54,12 +54,8 @@ func (t *tuner) screen() error {
 	if t.problem.Cluster == nil {
 		return nil
 	}
-	var err error
-	if t.space, err = t.wholeSpace(); err != nil {
-		return err
-	}
-	t.out.Varied = t.space.spelled()
-	if t.opt.Trajectories == 0 || len(t.space.Space) == 0 {
+	t.space = t.wholeSpace()
+	if t.opt.Trajectories == 0 {
 		return nil
 	}
 	design, err := sensitivity.NewMorris(t.space.design(), t.opt.Trajectories, levels, t.opt.Seed)
