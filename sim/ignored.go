@@ -91,6 +91,11 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 	if site != nil && site.early > 0 {
 		out = append(out, AwkwardRule{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
 	}
+	if site != nil {
+		if n := emptyLedgers(site); n > 0 {
+			out = append(out, AwkwardRule{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
+		}
+	}
 	for _, t := range [...]struct {
 		rule, doc string
 		rows      int

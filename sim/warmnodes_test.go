@@ -60,3 +60,36 @@ func TestRecordedNodesThatAreNotUnderstood(t *testing.T) {
 		require.True(t, strings.Contains(bad.Expected, "n[001-004,7],m1") && bad.Mend != "")
 	}
 }
+
+// TestLedgersOfAWarmStart: run.json says whose ledgers should remember what was
+// before the warm start, and do not.
+func TestLedgersOfAWarmStart(t *testing.T) {
+	for _, row := range []struct {
+		tenants, profile string
+		want             int64
+	}{
+		{"[{name: a, fair_share: 0.5}, {name: b, gpu_hours: 10}]", "{order: fcfs}", 0},
+		{"[{name: a, fair_share: 0.5}, {name: b, fair_share: 0.5}]", "{usage: {rule: instantaneous}}", 0},
+		{"[{name: a, fair_share: 0.5}, {name: b}]", "{usage: {rule: rolling}}", 1},
+		{"[{name: a, fair_share: 0.5}, {name: b, fair_share: 0.5}]", "{usage: {rule: decay}}", 2},
+		{"[{name: a}, {name: b, gpu_hours: 10}]", "{usage: {rule: instantaneous}}", 1},
+		{"[{name: a}, {name: b}]", "{order: multifactor}", 2},
+		{"[]", "{order: multifactor}", 1},
+	} {
+		_, m := ranThere(t, "n[1-2]")
+		text := strings.Replace(warmSite, "{order: fcfs, backfill: easy}", row.profile, 1) + "tenants: " + row.tenants + "\n"
+		c, err := profiles.ParseCluster("site", []byte(text))
+		require.NoError(t, err)
+		spec := DefaultSpec()
+		spec.Site = c.JSON()
+		res, err := Run(context.Background(), spec, m.Open, Options{Sink: record.NewMemory()})
+		require.NoError(t, err)
+		found := int64(0)
+		for _, r := range ignored(m.Info(), res) {
+			if r.Rule == "ledger-begins-empty" {
+				found = r.Count
+			}
+		}
+		require.Equal(t, row.want, found, row.tenants+row.profile)
+	}
+}
