@@ -51,8 +51,8 @@ to tune on, later ones to accept on. Baselines (the profiles of the program, FCF
 SJF, WFP3 and so on) and the points of a search race over the first; the best are
 judged on the others, by paired differences with intervals, corrected for their
 number, against the noise of runs whose arrivals were shaken. With --cluster or
---profile the weights, reference_wait and the backfilling are searched; on a plain
-machine the orders and ways to backfill are tried.
+--profile the settings of the profile are searched, or those that --vary names; on a
+plain machine the orders and ways to backfill are tried.
 
 DIR gets page.md, report.html, tune.json, and profile.yaml (one for each vCluster
 that is tuned) when something is to change. All runs are kept in DIR/study: the same
@@ -80,6 +80,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
 	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
 	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window; may be given several times (default "+tune.DefaultConstraints+")")
+	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.StringVar(&o.Method, "method", "", "method of the search: "+oneOf(search.Methods())+" (default by budget and objectives)")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")

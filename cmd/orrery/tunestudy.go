@@ -74,7 +74,11 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 		case search.Choice:
 			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: reports.KindChoice, Choices: p.Choices})
 		default:
-			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: reports.KindReal, Unit: "s", Low: p.Low, High: p.High, Log: p.Log})
+			kind := reports.KindReal
+			if p.Kind == search.Integer {
+				kind = reports.KindInteger
+			}
+			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: kind, Unit: r.UnitOf(p.Name), Low: p.Low, High: p.High, Log: p.Log})
 		}
 	}
 	units := map[string]string{}

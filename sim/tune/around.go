@@ -50,30 +50,29 @@ type Joint struct {
 // place is the point to look around: what is recommended, or what runs now where
 // that is nothing. False when the space has no such point, as for an order without
 // weights.
-func (t *tuner) place() (*candidate, []float64, bool) {
-	c := t.chosen()
+func (t *tuner) place() (c *candidate, values []float64, ok bool, err error) {
+	c = t.chosen()
 	switch {
 	case len(t.space.Space) == 0:
-		return nil, nil, false
-	case c != nil && c.values != nil:
-		return c, c.values, true
+		return nil, nil, false, nil
 	case c != nil:
-		return c, nil, false
+		return c, c.values, c.values != nil, nil
 	}
 	c = t.candidates[0]
 	now := c.cluster.VClusters[t.tuned()[0]].Profile.Inline
-	if scored(now).Order != now.Order || scored(now).Mode != now.Mode {
-		return c, nil, false
+	if now.Order != t.space.order || now.Mode != "documented" {
+		return c, nil, false, nil
 	}
-	return c, t.space.pointOf(now), true
+	values, err = t.space.pointOf(now)
+	return c, values, true, err
 }
 
 // look moves each setting a little from the chosen point, and the ones that matter
 // most two by two.
 func (t *tuner) look() error {
-	c, values, ok := t.place()
-	if !ok {
-		return nil
+	c, values, ok, err := t.place()
+	if !ok || err != nil {
+		return err
 	}
 	t.out.Around = c.name
 	at, err := t.space.pointAt(values)

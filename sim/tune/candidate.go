@@ -71,20 +71,28 @@ func (t *tuner) tuned() []int {
 	return out
 }
 
-// with is the site with other profiles in the vClusters that are tuned.
-func (t *tuner) with(name, role string, profile func(now *profiles.Profile) profiles.Profile) (*candidate, error) {
+// arranged is the site with other profiles in the vClusters that are tuned.
+func (t *tuner) arranged(profile func(now *profiles.Profile) (profiles.Profile, error)) (*profiles.Cluster, error) {
 	cluster := *t.problem.Cluster
 	cluster.VClusters = slices.Clone(cluster.VClusters)
 	for _, i := range t.tuned() {
-		p := profile(cluster.VClusters[i].Profile.Inline)
-		if err := p.Validate(); err != nil {
+		p, err := profile(cluster.VClusters[i].Profile.Inline)
+		if err == nil {
+			err = p.Validate()
+		}
+		if err != nil {
 			return nil, err
 		}
 		cluster.VClusters[i].Profile = profiles.ProfileRef{Inline: &p}
 	}
+	return &cluster, nil
+}
+
+// made is a candidate of a site.
+func (t *tuner) made(name, role string, cluster *profiles.Cluster) *candidate {
 	spec := t.problem.Spec
 	spec.Site = cluster.JSON()
-	return &candidate{name: name, role: role, spec: spec, id: spec.ID(), cluster: &cluster}, nil
+	return &candidate{name: name, role: role, spec: spec, id: spec.ID(), cluster: cluster}
 }
 
 // baselines are all that is tried without a search.
@@ -94,9 +102,9 @@ func (t *tuner) baselines() ([]*candidate, error) {
 	}
 	var out []*candidate
 	add := func(name string, profile func(*profiles.Profile) profiles.Profile) error {
-		c, err := t.with(name, Baseline, profile)
+		cluster, err := t.arranged(func(now *profiles.Profile) (profiles.Profile, error) { return profile(now), nil })
 		if err == nil {
-			out = append(out, c)
+			out = append(out, t.made(name, Baseline, cluster))
 		}
 		return err
 	}

@@ -252,6 +252,9 @@ func (r *Report) pageHow(p *page) {
 		goals = append(goals, fmt.Sprintf("%s %s %s in each window", c.Metric, c.Relation, figure(c.Value)))
 	}
 	p.say("Goal: %s.", strings.Join(goals, "; "))
+	if len(r.Varied) > 0 {
+		p.say("Settings that were varied: %s.", strings.Join(r.Varied, "; "))
+	}
 	for _, f := range r.Floors {
 		p.say("Noise of %s on the %s windows: %s, at most %s (%.1f %%), from %d replicas with arrivals shaken by up to %s.", f.Metric, f.Windows,
 			figure(float64(f.Value)), figure(float64(f.High)), 100*float64(f.Share), r.Replicas, model.Duration(r.ShakeUS))

@@ -48,6 +48,7 @@ type Report struct {
 	Floors     []FloorLine `json:"noise"`
 
 	Tried     []Tried    `json:"tried"`
+	Varied    []string   `json:"varied,omitempty"`   // settings with what they may be, before the screening
 	Settings  []string   `json:"settings,omitempty"` // of the search, by column
 	Search    []Trial    `json:"search,omitempty"`
 	Dropped   []Dropped  `json:"dropped,omitempty"`
@@ -66,6 +67,7 @@ type Report struct {
 	at       int
 	profiles []Recommended
 	space    search.Space
+	units    map[string]string
 }
 
 // Goal is what was asked for.
@@ -197,6 +199,10 @@ func (r *Report) Profiles() []Recommended { return r.profiles }
 // Space is what was searched.
 func (r *Report) Space() search.Space { return r.space }
 
+// UnitOf is the unit of a setting that was searched: s of a span, "" of what has
+// none.
+func (r *Report) UnitOf(setting string) string { return r.units[setting] }
+
 // finish fills in what the steps have left.
 func (t *tuner) finish() *Report {
 	r := &t.out
@@ -208,6 +214,7 @@ func (t *tuner) finish() *Report {
 	r.Seed, r.Replicas, r.ShakeUS, r.Confidence = t.opt.Seed, t.opt.Replicas, int64(t.opt.ShakeBy), t.opt.Stat.Confidence
 	r.Budget = len(t.history)
 	r.Runs, r.Windows, r.Search, r.space = t.runs, t.windows, t.history, t.space.Space
+	r.units = t.space.units
 	if len(t.space.Space) > 0 {
 		r.Settings = t.space.Columns()
 	}

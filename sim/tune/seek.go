@@ -113,13 +113,23 @@ func (t *tuner) batch(s *search.Search) error {
 // starts are what runs now and the profiles that people know, as points.
 func (t *tuner) starts() ([][]float64, error) {
 	now := t.leading()
-	points := [][]float64{t.space.pointOf(&now)}
+	known := []profiles.Profile{now}
 	for _, name := range named {
 		p, err := profiles.Load(name)
 		if err != nil {
 			return nil, err
 		}
-		points = append(points, t.space.pointOf(&p))
+		if groupOf(&p) == t.space.group {
+			known = append(known, p)
+		}
+	}
+	var points [][]float64
+	for i := range known {
+		v, err := t.space.pointOf(&known[i])
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, v)
 	}
 	var out [][]float64
 	for _, v := range points {

@@ -54,8 +54,7 @@ func (t *tuner) screen() error {
 	if t.problem.Cluster == nil {
 		return nil
 	}
-	t.space = t.wholeSpace()
-	if t.opt.Trajectories == 0 {
+	if t.opt.Trajectories == 0 || len(t.space.Space) == 0 {
 		return nil
 	}
 	design, err := sensitivity.NewMorris(t.space.design(), t.opt.Trajectories, levels, t.opt.Seed)

@@ -5,83 +5,95 @@ import (
 	"slices"
 
 	"orrery/profiles"
-	"orrery/scheduler/model"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 )
 
-// Names of the parameters that are searched.
-const (
-	weights       = "weights"
-	referenceWait = "reference_wait"
-	backfill      = "backfill"
-)
-
-// parts are the weights by their keys, and where they are in a profile.
-var parts = []struct {
+// part is one weight of a group by its key, and where it is in a profile.
+type part struct {
 	key string
-	of  func(*profiles.Weights) *float64
-}{
-	{"priority", func(w *profiles.Weights) *float64 { return &w.Priority }},
-	{"wait_time", func(w *profiles.Weights) *float64 { return &w.WaitTime }},
-	{"fair_share", func(w *profiles.Weights) *float64 { return &w.FairShare }},
-	{"topology", func(w *profiles.Weights) *float64 { return &w.Topology }},
-	{"data_readiness", func(w *profiles.Weights) *float64 { return &w.DataReadiness }},
-	{"backlog", func(w *profiles.Weights) *float64 { return &w.Backlog }},
-	{"energy", func(w *profiles.Weights) *float64 { return &w.Energy }},
-	{"checkpoint", func(w *profiles.Weights) *float64 { return &w.Checkpoint }},
-	{"conformance", func(w *profiles.Weights) *float64 { return &w.Conformance }},
+	get func(*profiles.Profile) float64
+	set func(*profiles.Profile, float64)
 }
 
-// space is what is searched: all nine weights in the screening, and in the search
-// those that do anything.
+func number(key string, at func(*profiles.Profile) *float64) part {
+	return part{key, func(p *profiles.Profile) float64 { return *at(p) }, func(p *profiles.Profile, x float64) { *at(p) = x }}
+}
+
+func points(key string, at func(*profiles.Profile) *int64) part {
+	return part{key, func(p *profiles.Profile) float64 { return float64(*at(p)) }, func(p *profiles.Profile, x float64) { *at(p) = int64(math.Round(x)) }}
+}
+
+// group is a block of a profile of which only the ratios matter: weights that are
+// searched as shares of their sum.
+type group struct {
+	name, order string
+	whole       bool // points, which have no fractions
+	parts       []part
+}
+
+var groups = []group{
+	{"weights", "score", false, []part{
+		number("priority", func(p *profiles.Profile) *float64 { return &p.Weights.Priority }),
+		number("wait_time", func(p *profiles.Profile) *float64 { return &p.Weights.WaitTime }),
+		number("fair_share", func(p *profiles.Profile) *float64 { return &p.Weights.FairShare }),
+		number("topology", func(p *profiles.Profile) *float64 { return &p.Weights.Topology }),
+		number("data_readiness", func(p *profiles.Profile) *float64 { return &p.Weights.DataReadiness }),
+		number("backlog", func(p *profiles.Profile) *float64 { return &p.Weights.Backlog }),
+		number("energy", func(p *profiles.Profile) *float64 { return &p.Weights.Energy }),
+		number("checkpoint", func(p *profiles.Profile) *float64 { return &p.Weights.Checkpoint }),
+		number("conformance", func(p *profiles.Profile) *float64 { return &p.Weights.Conformance }),
+	}},
+	{"multifactor", "multifactor", true, []part{
+		points("age", func(p *profiles.Profile) *int64 { return &p.Multifactor.Age }),
+		points("fairshare", func(p *profiles.Profile) *int64 { return &p.Multifactor.FairShare }),
+		points("job_size", func(p *profiles.Profile) *int64 { return &p.Multifactor.JobSize }),
+		points("partition", func(p *profiles.Profile) *int64 { return &p.Multifactor.Partition }),
+		points("qos", func(p *profiles.Profile) *int64 { return &p.Multifactor.QOS }),
+		points("assoc", func(p *profiles.Profile) *int64 { return &p.Multifactor.Assoc }),
+	}},
+}
+
+// groupOf is the group that orders a profile: the points of Slurm's priority, or
+// the weights.
+func groupOf(p *profiles.Profile) *group {
+	if p.Order == groups[1].order && p.Mode == "documented" {
+		return &groups[1]
+	}
+	return &groups[0]
+}
+
+// space is what is searched: all that is varied in the screening, and in the search
+// what does anything.
 type space struct {
 	search.Space
-	kept  []int     // places in parts of the weights in the space
-	fixed []float64 // all nine as they are written now
-}
-
-// wholeSpace has all weights, the reference wait and the ways to backfill.
-func (t *tuner) wholeSpace() space {
-	now := t.leading()
-	s := space{}
-	for _, p := range parts {
-		s.fixed = append(s.fixed, *p.of(&now.Weights))
-	}
-	simplex := search.Parameter{Name: weights, Kind: search.Simplex}
-	for i, p := range parts {
-		simplex.Parts = append(simplex.Parts, p.key)
-		s.kept = append(s.kept, i)
-	}
-	s.Space = search.Space{simplex, {Name: referenceWait, Kind: search.Real, Low: 300, High: 7 * 24 * 3600, Log: true}}
-	rules := []string{"easy", "conservative"}
-	if !slices.Contains(rules, now.Backfill) {
-		rules = append(rules, now.Backfill)
-	}
-	s.Space = append(s.Space, search.Parameter{Name: backfill, Kind: search.Choice, Choices: rules})
-	return s
+	*group           // that orders the queue
+	kept   []int     // places in its parts of those in the space
+	fixed  []float64 // all of them as they are written now
+	units  map[string]string
 }
 
 // leading is the profile of the first vCluster that is tuned, in documented mode
-// and by weights.
+// and ordered by what is searched.
 func (t *tuner) leading() profiles.Profile {
-	return scored(t.problem.Cluster.VClusters[t.tuned()[0]].Profile.Inline)
+	now := t.problem.Cluster.VClusters[t.tuned()[0]].Profile.Inline
+	return scored(now, groupOf(now))
 }
 
-// scored is a profile that orders by weights.
-func scored(now *profiles.Profile) profiles.Profile {
-	if now.Order == "score" && now.Mode == "documented" {
+// scored is a profile that orders by a group of weights.
+func scored(now *profiles.Profile, by *group) profiles.Profile {
+	if now.Order == by.order && now.Mode == "documented" {
 		return *now
 	}
-	return ordered(now, "score")
+	return ordered(now, by.order)
 }
 
-// shares are weights as parts of their sum.
-func shares(w *profiles.Weights) []float64 {
-	out := make([]float64, len(parts))
+// shares are the weights of a profile as parts of their sum.
+func (g *group) shares(p *profiles.Profile) []float64 {
+	out := make([]float64, len(g.parts))
 	sum := 0.0
-	for i, p := range parts {
-		out[i] = *p.of(w)
+	for i, x := range g.parts {
+		out[i] = x.get(p)
 		sum += out[i]
 	}
 	for i := range out {
@@ -92,7 +104,7 @@ func shares(w *profiles.Weights) []float64 {
 
 // without is the space without weights and settings that do nothing at all.
 func (s space) without(idle func(column string) bool) space {
-	out := space{fixed: s.fixed}
+	out := space{group: s.group, fixed: s.fixed, units: s.units}
 	for _, p := range s.Space {
 		if p.Kind != search.Simplex {
 			if !idle(p.Name) {
@@ -118,7 +130,7 @@ func (s space) without(idle func(column string) bool) space {
 		}
 		p.Parts = nil
 		for _, i := range out.kept {
-			p.Parts = append(p.Parts, parts[i].key)
+			p.Parts = append(p.Parts, s.parts[i].key)
 		}
 		out.Space = append(out.Space, p)
 	}
@@ -126,12 +138,11 @@ func (s space) without(idle func(column string) bool) space {
 }
 
 // pointOf are the values of the space that come nearest to a profile.
-func (s space) pointOf(p *profiles.Profile) []float64 {
+func (s space) pointOf(p *profiles.Profile) ([]float64, error) {
 	var out []float64
-	all := shares(&p.Weights)
+	all := s.shares(p)
 	for _, parameter := range s.Space {
-		switch parameter.Name {
-		case weights:
+		if parameter.Kind == search.Simplex {
 			sum := 0.0
 			for _, i := range s.kept {
 				sum += all[i]
@@ -143,50 +154,79 @@ func (s space) pointOf(p *profiles.Profile) []float64 {
 					out = append(out, 1/float64(len(s.kept)))
 				}
 			}
-		case referenceWait:
-			out = append(out, min(max(p.ReferenceWait.Seconds(), parameter.Low), parameter.High))
-		case backfill:
-			out = append(out, float64(max(slices.Index(parameter.Choices, p.Backfill), 0)))
+			continue
 		}
+		set, err := settingOf(p, parameter.Name)
+		if err != nil {
+			return nil, err
+		}
+		if parameter.Kind == search.Choice {
+			out = append(out, float64(max(slices.Index(parameter.Choices, set.Value), 0)))
+			continue
+		}
+		x, err := set.Number(set.Value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, min(max(x, parameter.Low), parameter.High))
 	}
-	return out
+	return out, nil
 }
 
-// apply is a profile with the values of a point; exact keeps all digits, and
-// otherwise values are as they would be written.
-func (s space) apply(now *profiles.Profile, values []float64, exact bool) profiles.Profile {
-	p := scored(now)
+// settingOf describes a key of a profile by its path.
+func settingOf(p *profiles.Profile, path string) (profiles.Setting, error) {
+	alone := profiles.Cluster{VClusters: []profiles.VCluster{profiles.NewVCluster("x", profiles.Nodes{"all"})}}
+	alone.VClusters[0].Profile = profiles.ProfileRef{Inline: p}
+	return alone.Setting("vclusters.x.profile." + path)
+}
+
+// apply is a profile with the weights of a point, and what else the point sets;
+// exact keeps all digits, and otherwise values are as they would be written.
+func (s space) apply(now *profiles.Profile, values []float64, exact bool) (profiles.Profile, []profiles.Assignment, error) {
+	p := scored(now, s.group)
 	p.Name = now.Name
+	var rest []profiles.Assignment
 	at := 0
 	for _, parameter := range s.Space {
-		switch parameter.Name {
-		case weights:
-			p.Weights = s.weights(values[at:at+len(s.kept)], exact)
+		switch parameter.Kind {
+		case search.Simplex:
+			s.weigh(&p, values[at:at+len(s.kept)], exact)
 			at += len(s.kept)
-		case referenceWait:
-			d := model.Duration(math.Round(values[at])) * model.Second
-			if !exact && d > 10*model.Minute {
-				d = (d + model.Minute/2) / model.Minute * model.Minute
+			continue
+		case search.Choice:
+			rest = append(rest, profiles.Assignment{Path: parameter.Name, Value: parameter.Choices[int(values[at])]})
+		default:
+			set, err := settingOf(&p, parameter.Name)
+			if err != nil {
+				return p, nil, err
 			}
-			p.ReferenceWait = d
-			at++
-		case backfill:
-			if rule := parameter.Choices[int(values[at])]; rule != p.Backfill {
-				p.Backfill = rule
-				if rule != "conservative" {
-					p.Depth, p.BFWindow, p.BFResolution, p.BFInterval, p.BFMaxJobTest, p.BFMaxJobUser = 0, 0, 0, 0, 0, 0
-				}
-			}
-			at++
+			x := min(max(s.rounded(parameter, values[at], exact), parameter.Low), parameter.High)
+			rest = append(rest, profiles.Assignment{Path: parameter.Name, Value: set.Text(x)})
 		}
+		at++
 	}
-	return p
+	return p, rest, nil
 }
 
-// weights are all nine: those out of the space stay as they are written now, and
+// rounded is a value as it would be written: spans in seconds, long ones in
+// minutes, other numbers to three digits.
+func (s space) rounded(p search.Parameter, x float64, exact bool) float64 {
+	switch {
+	case s.units[p.Name] == "s" && !exact && x > 600:
+		return math.Floor((math.Round(x)+30)/60) * 60
+	case s.units[p.Name] == "s":
+		return math.Round(x)
+	case p.Kind == search.Real && !exact && x != 0:
+		unit := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(x))))
+		return math.Round(x*unit) / unit
+	}
+	return x
+}
+
+// weigh sets the weights: those out of the space stay as they are written now, and
 // those in it share what they have now together, so that nothing else changes. Of
 // the weights in the space a thousandth part is the least step that is written.
-func (s space) weights(values []float64, exact bool) profiles.Weights {
+func (s space) weigh(p *profiles.Profile, values []float64, exact bool) {
 	all := slices.Clone(s.fixed)
 	free := 0.0
 	for _, i := range s.kept {
@@ -197,7 +237,17 @@ func (s space) weights(values []float64, exact bool) profiles.Weights {
 			free += x
 		}
 	}
+	scale := 1.0
+	switch {
+	case free == 0: // nothing counts at all
+		free = 1000
+	case s.whole && exact: // points have no fractions: more of them keep the ratios
+		scale = math.Floor(1e9 / free)
+	}
 	step := math.Pow(10, math.Floor(math.Log10(free))-3)
+	if s.whole {
+		step = max(step, 1)
+	}
 	rest, largest := free, s.kept[0]
 	for k, i := range s.kept {
 		all[i] = values[k] * free
@@ -212,11 +262,9 @@ func (s space) weights(values []float64, exact bool) profiles.Weights {
 	if !exact {
 		all[largest] += rest
 	}
-	var w profiles.Weights
-	for i, p := range parts {
-		*p.of(&w) = tidy(all[i])
+	for i, x := range s.parts {
+		x.set(p, tidy(all[i]*scale))
 	}
-	return w
 }
 
 // tidy takes off the last bits, which no decimal that people write has.
@@ -230,12 +278,33 @@ func tidy(x float64) float64 {
 
 // found is the candidate at a point.
 func (t *tuner) found(name string, s space, values []float64, exact bool) (*candidate, error) {
-	c, err := t.with(name, Found, func(now *profiles.Profile) profiles.Profile { return s.apply(now, values, exact) })
+	var rest []profiles.Assignment
+	cluster, err := t.arranged(func(now *profiles.Profile) (p profiles.Profile, err error) {
+		p, rest, err = s.apply(now, values, exact)
+		return p, err
+	})
 	if err != nil {
 		return nil, err
 	}
+	if len(rest) > 0 {
+		var all []profiles.Assignment
+		for _, i := range t.tuned() {
+			for _, a := range rest {
+				all = append(all, profiles.Assignment{Path: profilePath(cluster, i, a.Path), Value: a.Value})
+			}
+		}
+		if cluster, _, err = cluster.WithApplying(all); err != nil {
+			return nil, err
+		}
+	}
+	c := t.made(name, Found, cluster)
 	c.values = values
 	return c, nil
+}
+
+// profilePath is the path of a key of the profile of a vCluster.
+func profilePath(c *profiles.Cluster, vcluster int, key string) string {
+	return "vclusters." + c.VClusters[vcluster].Name + ".profile." + key
 }
 
 // design is the space in the words of the sensitivity.

@@ -46,6 +46,9 @@ type Options struct {
 	// acceptance windows, it may be broken as far. Nil stands for those of
 	// DefaultConstraints.
 	Constraints []search.Constraint
+	// Vary names the settings that are searched, see docs/TUNE.md: PATH=LOW..HIGH,
+	// PATH=A,B,C, the name of a group of weights, or "default". None is "default".
+	Vary []string
 	// Budget is how many points the search tries.
 	Budget int
 	// Method is one of search.Methods; "" chooses by budget and objectives.

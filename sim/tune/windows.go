@@ -125,6 +125,14 @@ func (t *tuner) begin() error {
 		return err
 	}
 	t.candidates = []*candidate{base}
+	if base.cluster != nil {
+		if t.space, err = t.wholeSpace(); err != nil {
+			return err
+		}
+		t.out.Varied = t.space.spelled()
+	} else if len(t.opt.Vary) > 0 {
+		return usagef("--vary %s: a plain machine has no profile: give one, or a cluster file", t.opt.Vary[0])
+	}
 	all := slices.Concat(t.tuning, t.acceptance)
 	t.stage("what runs now, on %d windows", len(all))
 	results, err := t.run(on(base, all))

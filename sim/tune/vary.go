@@ -1,0 +1,232 @@
+package tune
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim/search"
+)
+
+// knob is a setting that is searched when the profile that runs now uses it.
+type knob struct {
+	path   string
+	values string // as in PATH=VALUES
+	used   func(now *profiles.Profile) bool
+	shared bool // the same in all vClusters of a site
+}
+
+// knobs are what operators of such a profile turn, and what windows of a log can
+// judge. What is a promise to users (limits, shares, budgets, who may preempt whom)
+// is not, nor is the time between passes, of which less is always better here.
+var knobs = []knob{
+	{path: "reference_wait", values: "5m..7d", used: byWeights},
+	{path: "multifactor.max_age", values: "1d..60d", used: byPoints},
+	{path: "multifactor.half_life", values: "12h..60d", used: func(p *profiles.Profile) bool { return byPoints(p) && p.Multifactor.HalfLife > 0 }, shared: true},
+	{path: "multifactor.favor_small", values: "false,true", used: byPoints, shared: true},
+	{path: "usage.half_life", values: "12h..60d", used: func(p *profiles.Profile) bool { return byWeights(p) && p.Usage.Rule == "decay" }, shared: true},
+	{path: "backfill", values: "easy,conservative", used: func(*profiles.Profile) bool { return true }},
+	{path: "depth", values: "all,10,100", used: func(p *profiles.Profile) bool { return p.Backfill == "conservative" }},
+	{path: "preemption.max_victims", values: "1..8", used: func(p *profiles.Profile) bool { return p.Preemption.Enabled }},
+}
+
+func byWeights(p *profiles.Profile) bool { return groupOf(p).name == "weights" }
+func byPoints(p *profiles.Profile) bool  { return !byWeights(p) }
+
+// defaultVary is what is searched when nothing is named.
+const defaultVary = "default"
+
+// wholeSpace has all that is varied.
+func (t *tuner) wholeSpace() (space, error) {
+	now := t.leading()
+	s := space{group: groupOf(&now), units: map[string]string{}}
+	for _, p := range s.parts {
+		s.fixed = append(s.fixed, p.get(&now))
+	}
+	list := t.opt.Vary
+	if len(list) == 0 {
+		list = []string{defaultVary}
+	}
+	for _, text := range list {
+		if err := t.vary(&s, &now, text); err != nil {
+			return s, err
+		}
+	}
+	for _, p := range s.Space {
+		if len(s.kept) > 0 && p.Kind != search.Simplex && strings.HasPrefix(p.Name, s.name+".") && s.partAt(strings.TrimPrefix(p.Name, s.name+".")) >= 0 {
+			return s, usagef("--vary %s: it is one of the %s that are varied together: leave it out, or name those that are (%s=A,B,C)", p.Name, s.name, s.name)
+		}
+	}
+	return s, nil
+}
+
+// vary adds what one word of the user stands for.
+func (t *tuner) vary(s *space, now *profiles.Profile, text string) error {
+	path, values, ranged := strings.Cut(text, "=")
+	path, values = strings.TrimSpace(path), strings.TrimSpace(values)
+	switch {
+	case path == defaultVary && !ranged:
+		return t.varyDefault(s, now)
+	case path == s.name:
+		return s.varyGroup(values, ranged)
+	case slices.ContainsFunc(groups, func(g group) bool { return g.name == path }):
+		return usagef("--vary %s: the queue is not ordered by it: name keys of %s", text, s.name)
+	case !ranged:
+		i := slices.IndexFunc(knobs, func(k knob) bool { return k.path == path })
+		if i < 0 {
+			return usagef("--vary %s: want %s=LOW..HIGH or %s=A,B,C", text, path, path)
+		}
+		values = knobs[i].values
+	}
+	return t.varyKey(s, now, path, values)
+}
+
+// varyDefault adds the weights and the settings that the profile uses.
+func (t *tuner) varyDefault(s *space, now *profiles.Profile) error {
+	if err := s.varyGroup("", false); err != nil {
+		return err
+	}
+	for _, k := range knobs {
+		if !k.used(now) || k.shared && len(t.tuned()) < len(t.problem.Cluster.VClusters) {
+			continue
+		}
+		if err := t.varyKey(s, now, k.path, k.values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *group) partAt(key string) int {
+	return slices.IndexFunc(g.parts, func(p part) bool { return p.key == key })
+}
+
+// varyGroup adds the weights, all of them or those that are named.
+func (s *space) varyGroup(values string, ranged bool) error {
+	simplex := search.Parameter{Name: s.name, Kind: search.Simplex}
+	s.kept = nil
+	for i, p := range s.parts {
+		if !ranged || slices.Contains(words(values), p.key) {
+			simplex.Parts, s.kept = append(simplex.Parts, p.key), append(s.kept, i)
+		}
+	}
+	for _, w := range words(values) {
+		if ranged && s.partAt(w) < 0 {
+			return usagef("--vary %s=%s: there is no %s.%s", s.name, values, s.name, w)
+		}
+	}
+	if len(s.kept) < 2 {
+		return usagef("--vary %s=%s: want two weights or more, since only ratios matter", s.name, values)
+	}
+	s.put(simplex)
+	return nil
+}
+
+// put adds a parameter, or takes it for the one of its name.
+func (s *space) put(p search.Parameter) {
+	i := slices.IndexFunc(s.Space, func(o search.Parameter) bool { return o.Name == p.Name })
+	if i >= 0 {
+		s.Space[i] = p
+		return
+	}
+	s.Space = append(s.Space, p)
+}
+
+func words(list string) []string {
+	out := strings.Split(list, ",")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
+}
+
+// varyKey adds a key of the profile with a range or a list of values.
+func (t *tuner) varyKey(s *space, now *profiles.Profile, path, values string) error {
+	set, err := settingOf(now, path)
+	if err != nil {
+		return usagef("--vary %s=%s: %v; only keys of a profile are searched here, orrery sweep varies others", path, values, err)
+	}
+	low, high, isRange := strings.Cut(values, "..")
+	if !isRange {
+		return t.varyChoice(s, path, values, set.Value)
+	}
+	numeric, whole := set.Numeric()
+	if !numeric {
+		return usagef("--vary %s=%s: it is %s, and has no range: give values, A,B,C", path, values, set.Kind)
+	}
+	p := search.Parameter{Name: path, Kind: search.Real}
+	if whole {
+		p.Kind = search.Integer
+	}
+	for text, into := range map[string]*float64{low: &p.Low, high: &p.High} { //detlint:ordered two numbers of their own
+		if *into, err = set.Number(strings.TrimSpace(text)); err != nil {
+			return usagef("--vary %s=%s: %v", path, values, err)
+		}
+	}
+	if !(p.Low < p.High) {
+		return usagef("--vary %s=%s: want a range from a lower to a higher value", path, values)
+	}
+	p.Log = p.Low > 0 && p.High >= 10*p.Low
+	if set.Kind == "span" {
+		s.units[path] = "s"
+	}
+	for _, end := range []string{low, high} {
+		if err := t.allowed(path, strings.TrimSpace(end)); err != nil {
+			return err
+		}
+	}
+	s.put(p)
+	return nil
+}
+
+// varyChoice adds values to choose from, and the one there is now.
+func (t *tuner) varyChoice(s *space, path, values, now string) error {
+	list := words(values)
+	for _, v := range list {
+		if err := t.allowed(path, v); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(list, now) {
+		list = append(list, now)
+	}
+	if sorted := slices.Sorted(slices.Values(list)); len(slices.Compact(sorted)) < len(list) || len(list) < 2 {
+		return usagef("--vary %s=%s: want values that differ, and from %s, which it has now", path, values, now)
+	}
+	s.put(search.Parameter{Name: path, Kind: search.Choice, Choices: list})
+	return nil
+}
+
+// allowed says what is wrong with a value of a key.
+func (t *tuner) allowed(path, value string) error {
+	c := t.problem.Cluster
+	_, _, err := c.WithApplying([]profiles.Assignment{{Path: profilePath(c, t.tuned()[0], path), Value: value}})
+	if err != nil {
+		return usagef("--vary %s: %v", path, err)
+	}
+	return nil
+}
+
+// spelled says what may be varied how far.
+func (s space) spelled() []string {
+	var out []string
+	for _, p := range s.Space {
+		say := func(x float64) string {
+			if s.units[p.Name] == "s" {
+				return model.Duration(x * float64(model.Second)).String()
+			}
+			return figure(x)
+		}
+		switch p.Kind {
+		case search.Simplex:
+			out = append(out, fmt.Sprintf("%s (shares of %s)", p.Name, strings.Join(p.Parts, ", ")))
+		case search.Choice:
+			out = append(out, p.Name+" ("+strings.Join(p.Choices, ", ")+")")
+		default:
+			out = append(out, fmt.Sprintf("%s (%s to %s)", p.Name, say(p.Low), say(p.High)))
+		}
+	}
+	return out
+}
