@@ -52,14 +52,7 @@ func (s Settings) Interval(values []float64) (Interval, error) {
 	if s.Centre == Median {
 		s.Method = Percentile
 	}
-	picked := make([]float64, 0, len(values))
-	return s.Bootstrap(len(values), block, func(rows []int) float64 {
-		picked = picked[:0]
-		for _, r := range rows {
-			picked = append(picked, values[r])
-		}
-		return s.Centre.Of(picked)
-	})
+	return s.Bootstrap(len(values), block, s.of(values))
 }
 
 // Bootstrap is the interval of a statistic of n rows, given in the order of
@@ -79,39 +72,67 @@ func (s Settings) Bootstrap(n, block int, statistic func(rows []int) float64) (I
 	if block < 1 {
 		return Interval{}, fmt.Errorf("stat: blocks of %d rows; give at least 1", block)
 	}
-	if n == 0 {
-		return unknown(s.Confidence), nil
+	out, _, err := s.intervals(n, block, statistic)
+	if err != nil {
+		return Interval{}, err
 	}
-	block = min(block, n)
+	return out[0], nil
+}
+
+// statistic is a number of some rows.
+type statistic = func(rows []int) float64
+
+// intervals are those of several statistics over the same resamples, with the
+// sorted replicates of each.
+func (s Settings) intervals(n, block int, list ...statistic) (out []Interval, sorted [][]float64, err error) {
+	out, sorted = make([]Interval, len(list)), make([][]float64, len(list))
 	rows := make([]int, n)
 	for i := range rows {
 		rows[i] = i
 	}
-	estimate := statistic(rows)
-	if !finite(estimate) {
-		return unknown(s.Confidence), nil
+	for k, of := range list {
+		out[k] = unknown(s.Confidence)
+		if n > 0 {
+			out[k].Estimate = of(rows)
+		}
 	}
-	replicates := make([]float64, 0, s.Draws)
+	if n == 0 {
+		return out, sorted, nil
+	}
+	block = min(block, n)
 	for b := range s.Draws {
 		source := draw.New(s.Seed, resampleStream, uint64(b), 0)
 		s.Scheme.fill(rows, block, &source)
-		if x := statistic(rows); finite(x) {
-			replicates = append(replicates, x)
+		for k, of := range list {
+			if x := of(rows); finite(out[k].Estimate) && finite(x) {
+				sorted[k] = append(sorted[k], x)
+			}
 		}
 	}
-	if 2*len(replicates) < s.Draws {
-		return Interval{}, fmt.Errorf("stat: the statistic is undefined in %d of %d resamples; give more rows", s.Draws-len(replicates), s.Draws)
+	for k, of := range list {
+		if !finite(out[k].Estimate) {
+			out[k] = unknown(s.Confidence)
+			continue
+		}
+		if 2*len(sorted[k]) < s.Draws {
+			return nil, nil, fmt.Errorf("stat: the statistic is undefined in %d of %d resamples; give more rows", s.Draws-len(sorted[k]), s.Draws)
+		}
+		slices.Sort(sorted[k])
+		low, high := s.ends(sorted[k], out[k].Estimate, n, block, of)
+		out[k].Low, out[k].High = min(sorted[k][low], out[k].Estimate), max(sorted[k][high], out[k].Estimate)
 	}
-	slices.Sort(replicates)
+	return out, sorted, nil
+}
+
+// ends are the ranks of the ends of an interval among the sorted replicates.
+func (s Settings) ends(replicates []float64, estimate float64, n, block int, of statistic) (low, high int) {
 	z := distuv.UnitNormal.Quantile(s.tail(n, block))
 	bias, skew := 0.0, 0.0
 	if s.Method == BCa {
-		bias, skew = biasOf(replicates, estimate), acceleration(n, block, statistic)
+		bias, skew = biasOf(replicates, estimate), acceleration(n, block, of)
 	}
-	last := len(replicates) - 1
-	low := rank(replicates, adjusted(bias, skew, z))
-	high := last - rank(replicates, adjusted(-bias, -skew, z))
-	return Interval{estimate, min(replicates[low], estimate), max(replicates[high], estimate), s.Confidence}, nil
+	low = rank(replicates, adjusted(bias, skew, z))
+	return low, len(replicates) - 1 - rank(replicates, adjusted(-bias, -skew, z))
 }
 
 // tail is the share of replicates beyond each end, before corrections.

@@ -1,9 +1,6 @@
 package stat
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // Subject is one metric of one candidate against the baseline.
 type Subject struct {
@@ -22,8 +19,10 @@ type Row struct {
 	// The centre over windows of each side, and of the paired differences,
 	// candidate minus baseline, all in the unit of the metric.
 	Baseline, CandidateValue, Difference Interval
-	// Relative is Difference divided by |centre of the baseline|, which is
-	// taken as exact: 0.05 is 5 % more. Unknown when that centre is 0.
+	// Relative is the candidate as a part of the baseline, less 1: 0.05 is 5 %
+	// more. The interval never leaves what is possible, and lies beyond 0 exactly
+	// when that of Difference does. Unknown where values are below 0, and where
+	// those of the baseline may all be 0.
 	Relative Interval
 	// P is the sign-flip p-value, Corrected the same after the correction for
 	// all rows of the table.
@@ -40,8 +39,8 @@ type Row struct {
 
 // Compare judges all subjects together: their p-values are corrected for the
 // number of subjects with a pair, so a table must hold all that was looked at,
-// not only what came out well. Rows keep the order of the subjects. Cost: three
-// bootstraps per subject.
+// not only what came out well. Rows keep the order of the subjects. Cost: one
+// bootstrap of four statistics per subject.
 func Compare(subjects []Subject, s Settings) ([]Row, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -68,31 +67,14 @@ func Compare(subjects []Subject, s Settings) ([]Row, error) {
 // row fills all of a line but the verdict.
 func (s Settings) row(subject Subject) (Row, error) {
 	pairs := subject.Pairs
-	differences := pairs.Differences()
-	s.Block = s.blockOf(differences) // the same blocks for all three intervals
-	row := Row{
+	all, err := s.sides(pairs)
+	if err != nil {
+		return Row{}, err
+	}
+	return Row{
 		Candidate: subject.Candidate, Metric: subject.Metric, Better: subject.Better, Floor: subject.Floor,
-		Windows: len(differences), Runs: pairs.Runs, Block: s.Block, Unmatched: pairs.Unmatched, Undefined: pairs.Undefined,
-	}
-	for _, part := range []struct {
-		into   *Interval
-		values []float64
-	}{{&row.Baseline, pairs.Baseline}, {&row.CandidateValue, pairs.Candidate}, {&row.Difference, differences}} {
-		interval, err := s.Interval(part.values)
-		if err != nil {
-			return Row{}, err
-		}
-		*part.into = interval
-	}
-	row.Relative = relative(row.Difference, row.Baseline.Estimate)
-	row.P = s.SignFlip(differences, s.Block)
-	return row, nil
-}
-
-// relative is an interval as a part of |whole|, unknown when that is 0.
-func relative(i Interval, whole float64) Interval {
-	if whole == 0 || !i.Known() {
-		return unknown(i.Confidence)
-	}
-	return i.Times(1 / math.Abs(whole))
+		Baseline: all.baseline, CandidateValue: all.candidate, Difference: all.difference, Relative: all.relative,
+		P:       s.SignFlip(pairs.Differences(), all.block),
+		Windows: len(pairs.Window), Runs: pairs.Runs, Block: all.block, Unmatched: pairs.Unmatched, Undefined: pairs.Undefined,
+	}, nil
 }

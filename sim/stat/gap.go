@@ -7,10 +7,9 @@ import (
 )
 
 // Overfitting is the gain of a candidate on the windows it was chosen on
-// beside its gain on windows it has not seen. Gains are parts of the centre of
-// the baseline on the same windows (0.05 is 5 %), which is taken as exact, so
-// that windows of different load compare. They are unknown where that centre
-// is 0.
+// beside its gain on windows it has not seen. Gains are parts of the baseline on
+// the same windows (0.05 is 5 %, see Row.Relative), so that windows of
+// different load compare.
 type Overfitting struct {
 	Tuning, Acceptance               Interval
 	TuningWindows, AcceptanceWindows int
@@ -60,14 +59,11 @@ func Overfit(tuning, acceptance Pairs, better Direction, floor Floor, s Settings
 // relativeGain is the gain as a part of the baseline, and whether it rests on
 // enough blocks.
 func (s Settings) relativeGain(pairs Pairs, better Direction) (Interval, bool, error) {
-	differences := pairs.Differences()
-	s.Block = s.blockOf(differences)
-	interval, err := s.Interval(differences)
+	all, err := s.sides(pairs)
 	if err != nil {
 		return Interval{}, false, err
 	}
-	gain := relative(interval, s.Centre.Of(pairs.Baseline)).Times(better.Gain(1))
-	return gain, len(differences)/s.Block >= s.MinBlocks, nil
+	return all.relative.Times(better.Gain(1)), len(pairs.Window)/all.block >= s.MinBlocks, nil
 }
 
 // apart is the interval of the difference of two independent estimates.
