@@ -23,6 +23,9 @@ func tuneInfluence(s *tune.Sensitivity) *table.Table {
 		change, interval := table.Cell{}, ""
 		if p.Change.Estimate.Known() {
 			change = table.Float(float64(p.Change.Estimate), 4)
+			if s.Unit == "s" {
+				change = table.Quantity(spanText(float64(p.Change.Estimate)), float64(p.Change.Estimate))
+			}
 		}
 		if p.Total.Low.Known() && p.Total.High.Known() {
 			interval = part(p.Total.Low).Text + " to " + part(p.Total.High).Text

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"orrery/scheduler/model"
 )
 
 // figure writes a number in four digits.
@@ -16,6 +18,21 @@ func figure(x float64) string {
 	}
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
+
+// amount writes a number in its unit: spans as days, hours, minutes and seconds.
+func amount(n Number, unit string) string {
+	if unit != "s" || !n.Known() {
+		return figure(float64(n))
+	}
+	step := model.Second
+	if math.Abs(float64(n)) < 60 {
+		step = 10 * model.Millisecond
+	}
+	return (model.Duration(math.Round(float64(n)*float64(model.Second)/float64(step))) * step).String()
+}
+
+// said writes a value of a metric.
+func said(n Number, metric string) string { return amount(n, unitOf(metric)) }
 
 // percent writes a part with its sign.
 func percent(n Number) string {

@@ -74,7 +74,7 @@ func (r *Report) Summary() []string {
 		for k, l := range f.Lines {
 			fit := f.Fits[k]
 			out = append(out, fmt.Sprintf("%s, %s: from %s to %s, %s (%.0f %% interval %s to %s) on the acceptance windows; on the tuning windows it was %s. Verdict: %v, %s.",
-				f.Name, l.Metric, figure(float64(l.Now.Estimate)), figure(float64(l.Then.Estimate)), percent(l.Relative.Estimate), 100*r.Confidence,
+				f.Name, l.Metric, said(l.Now.Estimate, l.Metric), said(l.Then.Estimate, l.Metric), percent(l.Relative.Estimate), 100*r.Confidence,
 				percent(l.Relative.Low), percent(l.Relative.High), percent(r.sign(k)*fit.Tuned.Estimate), l.Verdict, l.Reason))
 		}
 		if f.Broken != "" {
@@ -128,7 +128,7 @@ func (r *Report) pageFinalists(p *page) {
 			rows = append(rows, append(append([]string{f.Name}, lineCells(&l)...), verdict, percent(r.sign(k)*f.Fits[k].Tuned.Estimate), fitWord(f.Fits[k])))
 		}
 	}
-	p.table([]string{"candidate", "metric", "now", "then", "difference", "interval", "noise", "p", "verdict", "on tuning windows", "overfitted"}, rows)
+	p.table([]string{"candidate", "metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict", "on tuning windows", "overfitted"}, rows)
 	if len(r.Besides) == 0 {
 		return
 	}
@@ -137,7 +137,7 @@ func (r *Report) pageFinalists(p *page) {
 	for _, l := range r.Besides {
 		rows = append(rows, append(lineCells(&l), l.Verdict.String()))
 	}
-	p.table([]string{"metric", "now", "then", "difference", "interval", "noise", "p", "verdict"}, rows)
+	p.table([]string{"metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict"}, rows)
 }
 
 func fitWord(f Fit) string {
@@ -147,15 +147,17 @@ func fitWord(f Fit) string {
 	return "not shown"
 }
 
-// lineCells are metric, now, then, difference, interval, noise and p.
+// lineCells are metric, now, then, difference in percent with its interval, the
+// interval in the unit of the metric, noise and p.
 func lineCells(l *Line) []string {
 	name := l.Metric
-	if l.Unit != "" {
+	if l.Unit != "" && l.Unit != "s" {
 		name += " (" + l.Unit + ")"
 	}
+	say := func(x float64) string { return amount(Number(x), l.Unit) }
 	return []string{
-		name, figure(float64(l.Now.Estimate)), figure(float64(l.Then.Estimate)), percent(l.Relative.Estimate),
-		figure(float64(l.Difference.Low)) + " to " + figure(float64(l.Difference.High)), figure(float64(l.Floor)), figure(float64(l.P)),
+		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), span(l.Relative, func(x float64) string { return percent(Number(x)) }),
+		span(l.Difference, say), say(float64(l.Floor)), figure(float64(l.P)),
 	}
 }
 
@@ -183,7 +185,7 @@ func (r *Report) pageGroups(p *page) {
 		g := &r.Groups[i]
 		rows[i] = append(append([]string{g.By + " " + g.Name, fmt.Sprint(g.Jobs)}, lineCells(&g.Line)...), g.Verdict.String())
 	}
-	p.table([]string{"group", "jobs", "metric", "now", "then", "difference", "interval", "noise", "p", "verdict"}, rows)
+	p.table([]string{"group", "jobs", "metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict"}, rows)
 }
 
 func (r *Report) pageCost(p *page) {
@@ -218,8 +220,8 @@ func (r *Report) pageTried(p *page) {
 	for i := range r.Tried {
 		t := &r.Tried[i]
 		row := []string{t.Name, fmt.Sprint(t.Windows)}
-		for _, m := range t.Metrics {
-			row = append(row, figure(float64(m)))
+		for k, m := range t.Metrics {
+			row = append(row, said(m, r.metricAt(k)))
 		}
 		rows[i] = append(row, rankWord(t))
 	}
@@ -227,6 +229,15 @@ func (r *Report) pageTried(p *page) {
 	if len(r.Search) > 0 {
 		p.say("The search (%s) tried %d points, of which the best entered the race.", r.Method, len(r.Search))
 	}
+}
+
+// metricAt is the metric of a column of what was tried: the objectives, then the
+// constraints.
+func (r *Report) metricAt(k int) string {
+	if k < len(r.Goal.Objectives) {
+		return r.Goal.Objectives[k].Metric
+	}
+	return r.Goal.Constraints[k-len(r.Goal.Objectives)].Metric
 }
 
 func rankWord(t *Tried) string {
@@ -249,7 +260,7 @@ func (r *Report) pageHow(p *page) {
 		goals = append(goals, string(o.Direction)+" "+o.Metric)
 	}
 	for _, c := range r.Goal.Constraints {
-		goals = append(goals, fmt.Sprintf("%s %s %s in each window", c.Metric, c.Relation, figure(c.Value)))
+		goals = append(goals, fmt.Sprintf("%s %s %s in each window", c.Metric, c.Relation, said(Number(c.Value), c.Metric)))
 	}
 	p.say("Goal: %s.", strings.Join(goals, "; "))
 	if len(r.Varied) > 0 {
@@ -257,7 +268,7 @@ func (r *Report) pageHow(p *page) {
 	}
 	for _, f := range r.Floors {
 		p.say("Noise of %s on the %s windows: %s, at most %s (%.1f %%), from %d replicas with arrivals shaken by up to %s.", f.Metric, f.Windows,
-			figure(float64(f.Value)), figure(float64(f.High)), 100*float64(f.Share), r.Replicas, model.Duration(r.ShakeUS))
+			said(f.Value, f.Metric), said(f.High, f.Metric), 100*float64(f.Share), r.Replicas, model.Duration(r.ShakeUS))
 	}
 	var rows [][]string
 	for i := range r.Windows {

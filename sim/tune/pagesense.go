@@ -18,9 +18,10 @@ func (r *Report) pageSensitivity(p *page) {
 		s := &r.Sensitivity[i]
 		p.say("%s", s.says())
 		rows := make([][]string, len(s.Parts))
+		say := func(x float64) string { return amount(Number(x), s.Unit) }
 		for k, m := range s.Parts {
 			rows[k] = []string{
-				m.Setting, figure(float64(m.Change.Estimate)), span(m.Change, figure), figure(float64(m.Sigma)),
+				m.Setting, say(float64(m.Change.Estimate)), span(m.Change, say), say(float64(m.Sigma)),
 				share(m.First.Estimate), span(m.First, shareOf), share(m.Total.Estimate), span(m.Total, shareOf), m.Influence.String(),
 			}
 		}
@@ -43,7 +44,7 @@ func (s *Sensitivity) says() string {
 			v.Points, v.Rows, share(v.Alone)))
 	}
 	text := fmt.Sprintf("What each setting does to %s on %d tuning windows: %s. A setting is inert when the whole interval lies within the noise, %s.",
-		s.Metric, s.Runs, strings.Join(out, "; "), figure(float64(s.Floor)))
+		s.Metric, s.Runs, strings.Join(out, "; "), amount(s.Floor, s.Unit))
 	if v := s.Spread; v != nil && v.Dropped > 0 {
 		text += fmt.Sprintf(" %d rows of the base sample are left out, since a point of theirs is overloaded or has no value", v.Dropped)
 		if v.Rows < leastRows {
@@ -61,15 +62,15 @@ func (r *Report) pageSlopes(p *page) {
 	p.say("Beside %s, per whole range of a setting, or the difference that another choice makes:", r.Around)
 	rows := make([][]string, len(r.Slopes))
 	for i, s := range r.Slopes {
-		said := "not clear of the noise"
+		word := "not clear of the noise"
 		if s.Clear {
-			said = "clear of the noise"
+			word = "clear of the noise"
 		}
 		name := s.Setting
 		if s.To != "" {
 			name += ": " + s.To
 		}
-		rows[i] = []string{name, s.Metric, figure(float64(s.Slope)), figure(float64(s.Noise)), figure(float64(s.Step)), said}
+		rows[i] = []string{name, s.Metric, said(s.Slope, s.Metric), said(s.Noise, s.Metric), figure(float64(s.Step)), word}
 	}
 	p.table([]string{"setting", "metric", "slope", "noise", "at a step of", ""}, rows)
 }
@@ -78,7 +79,7 @@ func (r *Report) pageSlopes(p *page) {
 func (r *Report) pageJoint(p *page, g *Joint) {
 	joint := ""
 	if g.JointShare.Known() {
-		joint = fmt.Sprintf(" The two acting together make up %s of the variation, %s at most; the noise is %s.", share(g.JointShare), figure(float64(g.Largest)), figure(float64(g.Floor)))
+		joint = fmt.Sprintf(" The two acting together make up %s of the variation, %s at most; the noise is %s.", share(g.JointShare), said(g.Largest, g.Metric), said(g.Floor, g.Metric))
 	}
 	p.say("%s over %s (rows) and %s (columns), all else as in %s.%s", g.Metric, g.First, g.Second, r.Around, joint)
 	head := []string{""}
@@ -89,7 +90,7 @@ func (r *Report) pageJoint(p *page, g *Joint) {
 	for i, values := range g.Values {
 		row := []string{r.spell(g.First, g.FirstAt[i])}
 		for _, v := range values {
-			row = append(row, figure(float64(v)))
+			row = append(row, said(v, g.Metric))
 		}
 		rows = append(rows, row)
 	}
@@ -103,7 +104,7 @@ func (r *Report) spell(setting string, x float64) string {
 			return p.Choices[int(x)]
 		}
 	}
-	return figure(x)
+	return amount(Number(x), r.UnitOf(setting))
 }
 
 // shareOf writes a part in percent.

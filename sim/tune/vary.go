@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"orrery/profiles"
-	"orrery/scheduler/model"
 	"orrery/sim/search"
 )
 
@@ -213,12 +212,7 @@ func (t *tuner) allowed(path, value string) error {
 func (s space) spelled() []string {
 	var out []string
 	for _, p := range s.Space {
-		say := func(x float64) string {
-			if s.units[p.Name] == "s" {
-				return model.Duration(x * float64(model.Second)).String()
-			}
-			return figure(x)
-		}
+		say := func(x float64) string { return amount(Number(x), s.units[p.Name]) }
 		switch p.Kind {
 		case search.Simplex:
 			out = append(out, fmt.Sprintf("%s (shares of %s)", p.Name, strings.Join(p.Parts, ", ")))
