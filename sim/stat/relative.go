@@ -16,8 +16,9 @@ type sides struct {
 	// differences. A resample with a difference below 0 has a ratio below 1: with
 	// the mean as centre this interval lies beyond 0 exactly when that one does.
 	//
-	// It is unknown unless all values are 0 or more and every resample of the
-	// baseline has a centre above 0 (with the median, every window).
+	// It is unknown unless all values are 0 or more and the centre of the baseline
+	// is above 0 (with the median, every window), and its ends are where that of a
+	// resample is 0.
 	relative Interval
 	block    int
 }
@@ -39,10 +40,13 @@ func (s Settings) sides(pairs Pairs) (sides, error) {
 		return sides{}, err
 	}
 	out := sides{got[0], got[1], got[2], unknown(s.Confidence), block}
-	if len(list) > 3 && !empty && got[3].Known() {
-		low, high := s.ends(sorted[2], got[2].Estimate, n, min(block, n), list[2])
-		e := got[3].Estimate
-		out.relative = Interval{e, min(sorted[3][low], e), max(sorted[3][high], e), s.Confidence}
+	if len(list) < 4 || !got[3].Known() {
+		return out, nil
+	}
+	e := got[3].Estimate
+	out.relative.Estimate = e
+	if low, high := s.ends(sorted[2], got[2].Estimate, n, min(block, n), list[2]); !empty {
+		out.relative.Low, out.relative.High = min(sorted[3][low], e), max(sorted[3][high], e)
 	}
 	return out, nil
 }

@@ -98,7 +98,7 @@ func (t *tuner) look() error {
 		if err != nil {
 			return err
 		}
-		values := objectives(results, o.Metric, t.goal.spare)
+		values := t.objectives(results, o.Metric)
 		slopes, err := design.Analyse(values[:n], floor.High)
 		if err != nil {
 			return err
@@ -220,7 +220,7 @@ func (t *tuner) grid(at []float64, i, j int) error {
 		if err != nil {
 			return err
 		}
-		values := objectives(results, o.Metric, t.goal.spare)
+		values := t.objectives(results, o.Metric)
 		g := Joint{
 			Metric: o.Metric, First: columns[i], Second: columns[j], FirstAt: first, SecondAt: second,
 			FirstShare: none, SecondShare: none, JointShare: none, Largest: none, Floor: Number(floor.High),

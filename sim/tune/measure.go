@@ -101,13 +101,13 @@ func newGoal(objectives []search.Objective, constraints []search.Constraint) goa
 	return g
 }
 
-// read turns the results of a point over windows into what a search is told. One
-// that is overloaded has no rank where an objective is a wait.
-func (g *goal) read(results []*task.Result) (metrics map[string]float64, failed bool) {
+// read turns the results of a point over windows, beside those of what runs now,
+// into what a search is told. One that is overloaded has no rank where an objective
+// is a wait.
+func (g *goal) read(now, results []*task.Result) (metrics map[string]float64, failed bool) {
 	metrics = map[string]float64{}
 	for _, o := range g.Objectives {
-		values := valuesOf(results, o.Metric)
-		metrics[o.Metric] = stat.Mean.Of(values)
+		metrics[o.Metric] = stat.Mean.Of(read(o.Metric).beside(now, results))
 		failed = failed || lengthens(o.Metric) && count(results, overloaded) > g.spare
 	}
 	for _, c := range g.written {
@@ -157,13 +157,29 @@ func valuesOf(results []*task.Result, name string) []float64 {
 
 // reading is a number that is read from a result: NaN where it has none.
 type reading struct {
-	name string
-	of   func(*task.Result) float64
+	name  string
+	grows bool // with the length of the log, when a machine is overloaded
+	of    func(*task.Result) float64
 }
 
 // read is the steady value of a metric.
 func read(name string) reading {
-	return reading{name, func(r *task.Result) float64 { return valuesOf([]*task.Result{r}, name)[0] }}
+	return reading{name, lengthens(name), func(r *task.Result) float64 { return valuesOf([]*task.Result{r}, name)[0] }}
+}
+
+// beside are the values of a candidate, to be compared with those of what runs now
+// on the same windows. Of a window in which the candidate is overloaded, and what
+// runs now is not, a wait says how long the window is: it is at least as long as
+// was measured. It never counts as a gain, but as it was measured or as it is
+// now, whichever is worse.
+func (r reading) beside(now, results []*task.Result) []float64 {
+	out := r.all(results)
+	for i := range out {
+		if r.grows && overloaded(results[i]) && r.of(now[i]) > out[i] {
+			out[i] = r.of(now[i])
+		}
+	}
+	return out
 }
 
 func (r reading) all(results []*task.Result) []float64 {
@@ -216,13 +232,17 @@ func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error)
 
 // pairs holds a candidate against what runs now.
 func (t *tuner) pairs(c *candidate, of reading, windows []int) (stat.Pairs, error) {
+	now, err := t.run(on(t.candidates[0], windows))
+	if err != nil {
+		return stat.Pairs{}, err
+	}
+	results, err := t.run(on(c, windows))
+	if err != nil {
+		return stat.Pairs{}, err
+	}
 	var sides [2][]stat.Observation
-	for i, side := range []*candidate{t.candidates[0], c} {
-		results, err := t.run(on(side, windows))
-		if err != nil {
-			return stat.Pairs{}, err
-		}
-		for k, v := range of.all(results) {
+	for i, values := range [][]float64{of.all(now), of.beside(now, results)} {
+		for k, v := range values {
 			sides[i] = append(sides[i], stat.Observation{Window: windows[k], Value: v})
 		}
 	}

@@ -273,7 +273,13 @@ func (t *tuner) tried(i int) Tried {
 	c := t.candidates[i]
 	results := t.seen(c, t.tuning)
 	out := Tried{Name: c.name, Role: c.role, Windows: len(results), Overloaded: count(results, overloaded), values: c.values}
-	metrics, failed := t.goal.read(results)
+	var ran []int
+	for _, w := range t.tuning {
+		if t.known[ask{of: c, window: w}.key()] != nil {
+			ran = append(ran, w)
+		}
+	}
+	metrics, failed := t.goal.read(t.seen(t.candidates[0], ran), results)
 	for _, o := range t.goal.Objectives {
 		out.Metrics = append(out.Metrics, Number(metrics[o.Metric]))
 	}

@@ -89,10 +89,10 @@ func (t *tuner) batch(s *search.Search) error {
 	if err != nil {
 		return err
 	}
-	n := len(t.screening)
+	now, n := t.seen(t.candidates[0], t.screening), len(t.screening)
 	told := make([]search.Result, len(trials))
 	for i, trial := range trials {
-		metrics, failed := t.goal.read(results[i*n : (i+1)*n])
+		metrics, failed := t.goal.read(now, results[i*n:(i+1)*n])
 		told[i] = search.Result{ID: trial.ID, Metrics: metrics, Failed: failed}
 		score, err := t.goal.Score(told[i])
 		if err != nil {
@@ -169,7 +169,7 @@ func (t *tuner) race() error {
 		}
 		told := make([]search.HeatResult, len(heats))
 		for i, h := range heats {
-			metrics, failed := t.goal.read(results[i : i+1])
+			metrics, failed := t.goal.read(t.seen(t.candidates[0], windows[h.Window:h.Window+1]), results[i:i+1])
 			if over := t.goal.spare > 0 && overloaded(results[i]); over {
 				seen[h.Candidate]++
 				failed = failed || seen[h.Candidate] > t.goal.spare

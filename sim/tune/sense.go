@@ -75,7 +75,7 @@ func (t *tuner) screen() error {
 			return err
 		}
 		for _, p := range s.Parts {
-			idle[p.Setting] = idle[p.Setting] && p.Influence == sensitivity.Inert && float64(p.Change.High) <= rounding*scale(objectives(results, o.Metric, t.goal.spare))
+			idle[p.Setting] = idle[p.Setting] && p.Influence == sensitivity.Inert && float64(p.Change.High) <= rounding*scale(t.objectives(results, o.Metric))
 		}
 		t.out.Sensitivity = append(t.out.Sensitivity, s)
 	}
@@ -117,19 +117,16 @@ func (t *tuner) points(points [][]float64, windows []int, what string) ([][]*tas
 	return slices.Collect(slices.Chunk(results, len(windows))), nil
 }
 
-// objective is the mean of a metric over windows; NaN where a run is overloaded
-// and the metric is a wait.
-func objective(results []*task.Result, name string, spare int) float64 {
-	if lengthens(name) && count(results, overloaded) > spare {
-		return math.NaN()
-	}
-	return stat.Mean.Of(valuesOf(results, name))
-}
-
-func objectives(results [][]*task.Result, name string, spare int) []float64 {
+// objectives are the means of a metric over the screening windows, by point; NaN
+// where a point is overloaded and the metric is a wait.
+func (t *tuner) objectives(results [][]*task.Result, name string) []float64 {
+	now := t.seen(t.candidates[0], t.screening)
 	out := make([]float64, len(results))
 	for i := range results {
-		out[i] = objective(results[i], name, spare)
+		out[i] = math.NaN()
+		if !lengthens(name) || count(results[i], overloaded) <= t.goal.spare {
+			out[i] = stat.Mean.Of(read(name).beside(now, results[i]))
+		}
 	}
 	return out
 }
@@ -139,7 +136,7 @@ func (t *tuner) moves(design *sensitivity.Morris, results [][]*task.Result, name
 	if err != nil {
 		return Sensitivity{}, err
 	}
-	values := objectives(results, name, t.goal.spare)
+	values := t.objectives(results, name)
 	effects, err := design.Analyse(values, t.opt.Stat)
 	if err != nil {
 		return Sensitivity{}, err

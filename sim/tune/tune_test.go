@@ -31,6 +31,7 @@ type world struct {
 	spec    sim.Spec
 	cluster *profiles.Cluster
 	runner  *task.Runner
+	begins  map[int]model.Time
 }
 
 const nodes = 16
@@ -56,7 +57,7 @@ func newWorld(t *testing.T, n int, load float64, profile string) world {
 	}
 	set, err := transform.FromTables("a log of a test", traces.Meta{}, traces.Tables{Jobs: jobs})
 	require.NoError(t, err)
-	w := world{set: set, runner: task.NewRunner(nil)}
+	w := world{set: set, runner: task.NewRunner(nil), begins: map[int]model.Time{}}
 	m, err := w.runner.Add(set)
 	require.NoError(t, err)
 	w.cluster, err = profiles.ParseCluster("test", []byte(`
@@ -342,6 +343,54 @@ func TestOverloadedCandidatesHaveNoRank(t *testing.T) {
 	require.Equal(t, Unsure, r.Decision)
 	require.Contains(t, r.Why, "only 0 windows")
 	require.NotEmpty(t, r.Markdown())
+}
+
+// Two of the 20 acceptance windows, as many as chance explains, in which a
+// candidate is overloaded and its jobs that are done waited a hundredth: they are
+// counted as no gain, and not left out.
+func TestAnOverloadedWindowIsNoGain(t *testing.T) {
+	w := newWorld(t, 3000, 0.8, halves)
+	o := small()
+	formula := planted(0.1, 0.002)
+	o.Evaluate = func(ctx context.Context, tasks []task.Task) ([]task.Result, error) {
+		out, err := formula(ctx, tasks)
+		for i := range out {
+			begin := tasks[i].Window.Begin
+			if partOf(tasks[i].Spec.Site) > 0.51 && (begin == w.windowAt(t, 12) || begin == w.windowAt(t, 25)) {
+				out[i].Verdict = metric.Overloaded
+				for name, m := range out[i].Metrics {
+					less := *m.Steady / 100
+					out[i].Metrics[name] = task.Metric{All: &less, Steady: &less}
+				}
+			}
+		}
+		return out, err
+	}
+	r := w.tune(t, o)
+	require.Equal(t, Change, r.Decision, r.Why)
+	line := r.Finalists[slices.IndexFunc(r.Finalists, func(f Finalist) bool { return f.Name == r.Chosen })].Lines[0]
+	require.Equal(t, 20, line.Windows)
+	require.InDelta(t, -0.1*18/20, float64(line.Relative.Estimate), 0.02, "the two windows as they are would make it -0.19")
+
+	one := func(verdict metric.Verdict, x float64) *task.Result {
+		return &task.Result{Verdict: verdict, Metrics: map[string]task.Metric{"wait_mean": {Steady: &x}, "utilisation": {Steady: &x}, "none": {}}}
+	}
+	now := []*task.Result{one(metric.Stable, 10), one(metric.Stable, 10), one(metric.Stable, 10)}
+	then := []*task.Result{one(metric.Stable, 3), one(metric.Overloaded, 3), one(metric.Overloaded, 30)}
+	require.Equal(t, []float64{3, 10, 30}, read("wait_mean").beside(now, then))
+	require.Equal(t, []float64{3, 3, 30}, read("utilisation").beside(now, then), "what does not grow with the log is as measured")
+}
+
+// windowAt is the beginning of a window of the default kind, from 0.
+func (w world) windowAt(t *testing.T, k int) model.Time {
+	if len(w.begins) == 0 {
+		tuner := &tuner{ctx: context.Background(), problem: w.problem(), opt: small()}
+		require.NoError(t, tuner.cut())
+		for i := range tuner.windows {
+			w.begins[i] = tuner.windows[i].Begin
+		}
+	}
+	return w.begins[k]
 }
 
 func TestRefusals(t *testing.T) {

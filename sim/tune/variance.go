@@ -96,7 +96,7 @@ func (t *tuner) indices(design *sensitivity.Sobol, results [][]*task.Result, row
 		return err
 	}
 	s.Floor = Number(floor.High)
-	values := objectives(results, s.Metric, t.goal.spare)
+	values := t.objectives(results, s.Metric)
 	s.Spread = &Spread{Points: len(values), Mean: none, Variance: none, Alone: none}
 	for row := range slices.Chunk(values, len(values)/rows) {
 		if slices.ContainsFunc(row, func(x float64) bool { return x != x }) {
