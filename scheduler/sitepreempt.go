@@ -122,13 +122,13 @@ func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 		if per == 0 {
 			per = r.kind.gpus
 		}
-		share, burst := s.book.Target(r.Tenant)
+		st := s.book.Standing(r.Tenant)
 		s.suspects = append(s.suspects, preempt.Victim{
 			Ref: running, Job: r.Job, Class: s.gives(j, r), Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: per,
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
-			Burst: burst > model.One && share > 0 && s.book.Share(r.Tenant) > share,
+			Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,
 		})
 	}
 }

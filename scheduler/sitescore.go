@@ -4,6 +4,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/place"
+	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 )
 
@@ -86,8 +87,9 @@ func (s *Site) figures(l *lane) bool {
 		}
 		l.ticked[t] = s.ticks
 		id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
-		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, u))
-		penalty := score.Penalty(s.book.Budget(id))
+		st := s.book.Standing(id)
+		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, &st, u))
+		penalty := score.Penalty(st.Budget)
 		changed = changed || f3 != l.tenant[t] || penalty != l.penalty[t]
 		l.tenant[t], l.penalty[t] = f3, penalty
 	}
@@ -110,12 +112,12 @@ func (s *Site) weighBacklog(now model.Time) {
 	}
 }
 
-func (s *Site) fairShare(t model.TenantID, utilisation model.Fixed) model.Fixed {
-	share, burst := s.book.Target(t)
-	if share <= 0 {
+// fairShare is the factor f3 of tenant t.
+func (s *Site) fairShare(t model.TenantID, st *quota.Standing, utilisation model.Fixed) model.Fixed {
+	if st.Share <= 0 {
 		return s.book.Neutral(t)
 	}
-	return score.FairShareOf(share, burst, s.book.Share(t), utilisation)
+	return score.FairShareOf(st.Share, st.Burst, st.Used, utilisation)
 }
 
 // conformance is the factor f9 of a job of so many nodes, frozen for the pass.
@@ -183,7 +185,8 @@ func (s *Site) explained(l *lane, j *siteJob, now model.Time) score.Explanation 
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.values(j, needed, groups)
 	v[score.Wait] = score.WaitOf(now.Sub(j.submit), l.policy.Reference)
-	v[score.FairShare] = s.fairShare(j.Tenant, s.book.Utilisation())
+	st := s.book.Standing(j.Tenant)
+	v[score.FairShare] = s.fairShare(j.Tenant, &st, s.book.Utilisation())
 	v[score.Backlog] = score.BacklogOf(model.Duration(s.queued), model.Duration(s.running))
 	v[score.Energy] = s.energy(l, j, now)
 	v[score.Conformance] = s.conformance(l, j.kind.class, j.NodesMin)

@@ -45,18 +45,19 @@ type Outcome struct {
 // Document is the content of run.json: everything that says what was run, how
 // awkward rows were met and what identifies the result.
 type Document struct {
-	Schema      int             `json:"schema"`
-	Version     string          `json:"version,omitempty"`
-	SpecID      string          `json:"spec_id"`
-	Spec        json.RawMessage `json:"spec"`
-	Trace       DocumentTrace   `json:"trace"`
-	Cluster     DocumentCluster `json:"cluster"`
-	Fingerprint string          `json:"fingerprint"`
-	Verdict     metric.Verdict  `json:"verdict"`
-	Jobs        DocumentJobs    `json:"jobs"`
-	FirstUS     model.Time      `json:"first_us"` // since the epoch of the trace
-	LastUS      model.Time      `json:"last_us"`
-	Awkward     []AwkwardRule   `json:"awkward"`
+	Schema      int               `json:"schema"`
+	Version     string            `json:"version,omitempty"`
+	SpecID      string            `json:"spec_id"`
+	Spec        json.RawMessage   `json:"spec"`
+	Trace       DocumentTrace     `json:"trace"`
+	Cluster     DocumentCluster   `json:"cluster"`
+	Fingerprint string            `json:"fingerprint"`
+	Verdict     metric.Verdict    `json:"verdict"`
+	Jobs        DocumentJobs      `json:"jobs"`
+	FirstUS     model.Time        `json:"first_us"` // since the epoch of the trace
+	LastUS      model.Time        `json:"last_us"`
+	Awkward     []AwkwardRule     `json:"awkward"`
+	Site        *world.SiteCounts `json:"site,omitempty"`
 }
 
 // DocumentTrace names the trace.
@@ -104,7 +105,7 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	}
 	defer src.Close()
 	info := src.Info()
-	p, err := spec.bind(src)
+	prep, p, err := spec.bind(src)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +115,7 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		if len(spec.Site) > 0 {
 			sink = record.NewSiteMemory()
 		}
-		res, err := Run(ctx, spec, in.Open, Options{Sink: sink, Progress: opt.Progress})
+		res, err := prep.Run(ctx, in.Open, Options{Sink: sink, Progress: opt.Progress})
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +151,7 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	if opt.Decisions {
 		o.Decisions = w
 	}
-	res, err := Run(ctx, spec, open, o)
+	res, err := prep.Run(ctx, open, o)
 	if err != nil {
 		return nil, err
 	}
@@ -168,21 +169,23 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 // Bind ties a spec to a trace: it enters the content hash and the cluster that
 // was left to the trace, and checks the rest.
 func (s Spec) Bind(src Tables) (Spec, error) {
-	p, err := s.bind(src)
+	_, p, err := s.bind(src)
 	return p.spec, err
 }
 
-func (s Spec) bind(src Tables) (plan, error) {
+// bind is Bind with what it takes to run the spec.
+func (s Spec) bind(src Tables) (*Prepared, plan, error) {
 	info := src.Info()
 	if s.Trace != "" && s.Trace != info.Hash {
-		return plan{spec: s}, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
+		return nil, plan{spec: s}, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
 	}
 	s.Trace = info.Hash
 	prep, err := Prepare(s)
 	if err != nil {
-		return plan{spec: s}, err
+		return nil, plan{spec: s}, err
 	}
-	return prep.resolve(src)
+	p, err := prep.resolve(src)
+	return prep, p, err
 }
 
 func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOptions) (*Outcome, error) {
@@ -208,7 +211,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		Jobs: DocumentJobs{
 			Submitted: res.State.Submitted, Dropped: dropped, Started: res.State.Started, Left: res.State.Left, Unfinished: res.Unfinished,
 		},
-		FirstUS: res.First, LastUS: res.Last, Awkward: []AwkwardRule{},
+		FirstUS: res.First, LastUS: res.Last, Awkward: []AwkwardRule{}, Site: res.SiteCounts,
 	}
 	for _, r := range world.Rules() {
 		if a.Count[r] > 0 {

@@ -97,22 +97,25 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 	s.decisions.Decision(&s.row)
 }
 
-// observe says what is held after an instant.
+// observe says what is held after an instant by those for whom that is something else
+// than before.
 func (s *siteResults) observe(now model.Time, st *world.SiteState) {
-	if n := len(st.VClusters) + len(st.Tenants); len(s.held) < n {
+	v := len(st.VClusters)
+	if n := v + len(st.Tenants); len(s.held) < n {
 		s.held = make([]metric.Holding, n)
 	}
-	s.changed(now, 0, st.VClusters)
-	s.changed(now, len(st.VClusters), st.Tenants)
-}
-
-// changed tells the series of those who hold something else than before.
-func (s *siteResults) changed(now model.Time, first int, shares []world.Share) {
-	for i := range shares {
-		h, last := &shares[i], &s.held[first+i]
+	for _, who := range st.Touched {
+		var h *world.Share
+		if who := int(who); who < v {
+			h = &st.VClusters[who]
+		} else {
+			h = &st.Tenants[who-v]
+		}
+		last := &s.held[who]
 		if h.Nodes != last.Nodes || int64(h.Waiting) != last.Waiting || h.GPUs != last.GPUs || h.Borrowed != last.Borrowed || h.Lent != last.Lent {
 			*last = metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)}
-			s.series.Hold(now, first+i, *last)
+			s.series.Hold(now, int(who), *last)
 		}
 	}
+	st.Touched = st.Touched[:0]
 }

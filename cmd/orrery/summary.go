@@ -36,6 +36,13 @@ func (s *summary) table() *table.Table {
 	t.Row("cluster", s.cluster(), "")
 	t.Row("policy", s.policy(), s.cycle())
 	t.Row("jobs", s.count("jobs_submitted"), s.outcomes())
+	if c := d.Site; c != nil {
+		t.Row("preempted", table.Quantity(plot.Count(c.Preempted), c.Preempted), fmt.Sprintf("%s left with a checkpoint", plot.Count(c.Suspended)))
+		t.Row("failed attempts", table.Quantity(plot.Count(c.Requeued+c.Failed), c.Requeued+c.Failed), fmt.Sprintf("%s of them requeued; %s nodes were lost", plot.Count(c.Requeued), plot.Count(c.NodesLost)))
+		if c.Moot > 0 {
+			t.Row("moot changes", table.Quantity(plot.Count(c.Moot), c.Moot), "of the cluster file or the trace, that found nothing to change")
+		}
+	}
 	for _, p := range []struct{ name, label string }{
 		{"wait_mean", "wait, mean"}, {"wait_p50", "wait, half at most"}, {"wait_p95", "wait, 95 in 100 at most"}, {"wait_max", "wait, longest"},
 		{"bounded_slowdown_mean", "bounded slowdown, mean"}, {"bounded_slowdown_p95", "bounded slowdown, 95 in 100"},

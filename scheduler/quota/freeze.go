@@ -8,16 +8,25 @@ type frozen struct {
 	count       uint64 // Freezes so far
 	at          model.Time
 	utilisation model.Fixed
-	of          []standing // by account
+	of          []Standing // by account
 }
 
-// standing is how a tenant stands.
-type standing struct {
-	used, budget, share, burst model.Fixed
-	count                      uint64 // the Freeze that it is of
+// Standing is how a tenant stands.
+type Standing struct {
+	// Share is its fair share and Burst how far it may exceed that while there is
+	// room, as its limits state them; both are 0 when it has none.
+	Share, Burst model.Fixed
+	// Used is its usage, 1 being the whole site. Where jobs share nodes it may
+	// exceed 1, since each counts the nodes it touches.
+	Used model.Fixed
+	// Budget is what it has used of its budget within the window, 1 being all of it:
+	// the larger of node time and GPU time, 0 without a budget.
+	Budget model.Fixed
+
+	count uint64 // the Freeze that it is of
 }
 
-func newFrozen(n int) frozen { return frozen{of: make([]standing, n)} }
+func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
 
 func (f *frozen) copyFrom(src *frozen) {
 	of := f.of
@@ -48,16 +57,23 @@ func (b *Book) Freeze(now model.Time) {
 func (b *Book) settle(i int) {
 	if f := &b.frozen; f.of[i].count != f.count {
 		a, l := &b.tenants[i], &b.limits[i]
-		b.clock.advance(a, f.at)
-		f.of[i] = standing{used: b.usage(a), budget: budget(a, l), share: l.FairShare, burst: l.Burst, count: f.count}
+		x := Standing{Share: l.FairShare, Burst: l.Burst, count: f.count}
+		limited := l.NodeBudget > 0 || l.GPUBudget > 0
+		if limited || b.cfg.Usage != Instantaneous { // what it was charged tells
+			b.clock.advance(a, f.at)
+		}
+		if x.Used = b.usage(a); limited {
+			x.Budget = budget(a, l)
+		}
+		f.of[i] = x
 	}
 }
 
-// standing of tenant t.
-func (b *Book) standing(t model.TenantID) *standing {
+// Standing is how tenant t stood at the last Freeze.
+func (b *Book) Standing(t model.TenantID) Standing {
 	i := b.index(t)
 	b.settle(i)
-	return &b.frozen.of[i]
+	return b.frozen.of[i]
 }
 
 // usage of account a by the chosen measure. At the instant the books are opened
@@ -90,27 +106,12 @@ func ratio(part, whole int64) model.Fixed {
 	return model.Ratio(part, whole)
 }
 
-// Share is the usage of tenant t, 1 being the whole site. Where jobs share
-// nodes it may exceed 1, since each counts the nodes it touches.
-func (b *Book) Share(t model.TenantID) model.Fixed { return b.standing(t).used }
-
 // Utilisation is the share of the site's nodes that were held at the last
 // Freeze, at most 1. It is instantaneous whatever the usage is measured by:
 // burst is about room that is free now.
 func (b *Book) Utilisation() model.Fixed { return b.frozen.utilisation }
 
-// Budget is what tenant t has used of its budget within the window, 1 being all
-// of it: the larger of node time and GPU time, 0 without a budget.
-func (b *Book) Budget(t model.TenantID) model.Fixed { return b.standing(t).budget }
-
-// Target is the fair share of tenant t and its burst as its limits state them,
-// both 0 when it has none.
-func (b *Book) Target(t model.TenantID) (share, burst model.Fixed) {
-	s := b.standing(t)
-	return s.share, s.burst
-}
-
-// Neutral is f3, the fair share factor, of a tenant whose Target has no share:
+// Neutral is f3, the fair share factor, of a tenant that has no share:
 // one half, and for who is no tenant of the site what Config.Unknown says.
 func (b *Book) Neutral(t model.TenantID) model.Fixed {
 	if b.index(t) == len(b.tenants)-1 && b.cfg.Unknown != UnknownNeutral {

@@ -64,7 +64,7 @@ func TestBudget(t *testing.T) {
 			_, gpu := book.Consumed(0, at(c.now))
 			require.InDelta(t, c.gpuHours, gpu.Seconds()/3600, 1e-6)
 			// A window of 90 days has buckets of 35 minutes, of which the oldest counts whole.
-			require.InDelta(t, c.fraction, book.Budget(0).Float(), .00234)
+			require.InDelta(t, c.fraction, book.Standing(0).Budget.Float(), .00234)
 		})
 	}
 }
@@ -93,9 +93,9 @@ func TestUsage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			book := charged(c.cfg, c.now/24, half)
-			require.InDelta(t, c.want, book.Share(0).Float(), 1e-9)
+			require.InDelta(t, c.want, book.Standing(0).Used.Float(), 1e-9)
 			require.InDelta(t, c.util, book.Utilisation().Float(), 1e-9)
-			require.Zero(t, book.Share(-1))
+			require.Zero(t, book.Standing(-1).Used)
 		})
 	}
 	require.Equal(t, "rolling", Rolling.String())
@@ -107,17 +107,17 @@ func TestFrozen(t *testing.T) {
 	c := free(0, 10)
 	book.Start(&c, 0)
 	book.Accrue(model.Time(hour))
-	require.Zero(t, book.Share(0))
+	require.Zero(t, book.Standing(0).Used)
 	require.Zero(t, book.Utilisation())
 	book.Freeze(model.Time(hour))
-	require.Equal(t, model.Ratio(1, 10), book.Share(0))
+	require.Equal(t, model.Ratio(1, 10), book.Standing(0).Used)
 	book.Stop(&c, model.Time(hour))
-	require.Equal(t, model.Ratio(1, 10), book.Share(0))
+	require.Equal(t, model.Ratio(1, 10), book.Standing(0).Used)
 
 	inFlight := free(1, 50)
 	book.Reserve(&inFlight)
 	book.Freeze(model.Time(2 * hour))
-	require.Zero(t, book.Share(1), "a proposal holds nothing yet")
+	require.Zero(t, book.Standing(1).Used, "a proposal holds nothing yet")
 }
 
 // TestSharedNodes: utilisation stays within the site, shares need not.
@@ -129,7 +129,7 @@ func TestSharedNodes(t *testing.T) {
 	}
 	book.Freeze(0)
 	require.Equal(t, model.One, book.Utilisation())
-	require.Equal(t, 3*model.One, book.Share(0))
+	require.Equal(t, 3*model.One, book.Standing(0).Used)
 }
 
 // TestNextTick: ticks are multiples since the epoch, of either sign.
@@ -164,7 +164,7 @@ func TestBuckets(t *testing.T) {
 	c := free(0, 1)
 	book.Start(&c, 0)
 	book.Freeze(at(20))
-	require.InDelta(t, .48, book.Budget(0).Float(), 1e-9)
+	require.InDelta(t, .48, book.Standing(0).Budget.Float(), 1e-9)
 }
 
 // TestSaturates: even senseless numbers never make the ledger fall.

@@ -116,7 +116,7 @@ func New(cfg *Config) *Book {
 	b.qos = make([]pool, len(cfg.QOS))
 	b.frozen = newFrozen(n)
 	for i := range b.frozen.of { // as they stand before the first Freeze
-		b.frozen.of[i].share, b.frozen.of[i].burst = b.limits[i].FairShare, b.limits[i].Burst
+		b.frozen.of[i].Share, b.frozen.of[i].Burst = b.limits[i].FairShare, b.limits[i].Burst
 	}
 	return b
 }

@@ -183,10 +183,10 @@ func TestSetLimits(t *testing.T) {
 	require.Equal(t, [2]int32{6, 1}, [2]int32{nodes, jobs}, "still runs")
 	require.Equal(t, model.ReasonNone, book.CheckResize(&c, 5), "and may shrink")
 
-	require.Zero(t, book.Budget(0))
+	require.Zero(t, book.Standing(0).Budget)
 	book.Freeze(model.Time(hour))
-	require.Equal(t, model.One/2, book.Budget(0))
-	share, _ := book.Target(0)
+	require.Equal(t, model.One/2, book.Standing(0).Budget)
+	share := book.Standing(0).Share
 	require.Equal(t, model.One/4, share)
 
 	low.MaxNodes = 7

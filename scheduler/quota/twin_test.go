@@ -162,11 +162,11 @@ func (p *play) tick() {
 		require.Equal(p, [2]int64{wantNode, wantGPU}, [2]int64{int64(node), int64(gpu)}, "consumed by %d", t)
 		nodes, _ := p.book.InUse(t)
 		require.Equal(p, p.twin.held(t, p.now), int64(nodes))
-		require.InDelta(p, p.twin.usage(t, p.now), p.book.Share(t).Float(), 1e-7, "share of %d", t)
+		require.InDelta(p, p.twin.usage(t, p.now), p.book.Standing(t).Used.Float(), 1e-7, "share of %d", t)
 		winNode, winGPU := p.twin.window(t, p.now)
 		l := p.book.Limits(t)
 		want := max(ratio(winNode, int64(l.NodeBudget)), ratio(winGPU, int64(l.GPUBudget)))
-		require.Equal(p, want, p.book.Budget(t), "budget of %d", t)
+		require.Equal(p, want, p.book.Standing(t).Budget, "budget of %d", t)
 		busy += p.twin.held(t, p.now)
 	}
 	require.InDelta(p, min(1, float64(busy)/float64(p.twin.cfg.Nodes)), p.book.Utilisation().Float(), 1e-9)

@@ -8,21 +8,30 @@ import (
 
 // SiteState counts what a site holds now and what has come to pass.
 type SiteState struct {
-	State           // its units are those of Rows.Shared
-	Preempted int64 // victims asked to leave
-	Suspended int64 // of them, left with a checkpoint
-	Written   int64 // checkpoints of running jobs that went on
-	Requeued  int64 // failed attempts whose jobs went back to the queue
-	Failed    int64 // jobs that ended as FAILED
-	NodesLost int64 // nodes that went down
-	Moot      int64 // changes that found nothing to change
-	Lost      int64 // GPU time of work thrown away, µs
-	Power     int64 // W drawn now, idle nodes included
-	Energy    Energy
+	State // its units are those of Rows.Shared
+	SiteCounts
+	Power  int64 // W drawn now, idle nodes included
+	Energy Energy
 
 	All       Share
 	VClusters []Share // by VClusterID
 	Tenants   []Share // by TenantID
+	// Touched are those who hold or wait for something else since who reads it has
+	// emptied it, maybe several times over: vClusters by their ids, and behind them
+	// tenants.
+	Touched []int32
+}
+
+// SiteCounts is what has come to pass on a site.
+type SiteCounts struct {
+	Preempted int64 `json:"preempted"`           // times that a job was asked to leave its nodes
+	Suspended int64 `json:"suspended"`           // of these, left with a checkpoint
+	Written   int64 `json:"checkpoints_written"` // by running jobs that went on
+	Requeued  int64 `json:"requeued"`            // failed attempts whose jobs went back to the queue
+	Failed    int64 `json:"failed"`              // jobs that ended as FAILED
+	NodesLost int64 `json:"nodes_lost"`          // that went down
+	Moot      int64 `json:"moot_changes"`        // of the cluster file or the trace, that found nothing to change
+	Lost      int64 `json:"lost_gpu_us"`         // GPU time of work thrown away, µs
 }
 
 // Share is what the running jobs of one vCluster, of one tenant, or of all
@@ -136,6 +145,7 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 	st.BusyUnits += sign * int64(g.units)
 	st.Power += sign * g.power
 	s.pressure.running += sign * l.weight()
+	s.touch(l.alloc)
 	for _, h := range [...]*Share{&st.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
 		if h != nil {
 			h.hold(s.now, g, sign)
@@ -183,6 +193,7 @@ func (s *Site) lend(k *model.Make, v model.VClusterID, n int64) {
 		h := &s.State.VClusters[k.Home]
 		h.advance(s.now)
 		h.Lent += n
+		s.State.Touched = append(s.State.Touched, int32(k.Home))
 	}
 }
 
@@ -195,10 +206,19 @@ func (s *Site) queue(l *life, sign int64) {
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)
 	s.pressure.queued += sign * l.weight()
 	s.pressure.classes[l.alloc.Class] += int32(sign)
+	s.touch(l.alloc)
 	for _, h := range [...]*Share{&s.State.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
 		if h != nil {
 			h.Waiting += int32(sign)
 		}
+	}
+}
+
+// touch notes that the shares of a job change.
+func (s *Site) touch(a *model.Allocation) {
+	s.State.Touched = append(s.State.Touched, int32(a.VCluster))
+	if a.Tenant >= 0 {
+		s.State.Touched = append(s.State.Touched, int32(len(s.State.VClusters))+int32(a.Tenant))
 	}
 }
 
