@@ -41,8 +41,8 @@ var ignoredColumns = map[string]string{
 	"exclusive":      "the cluster says whether nodes are shared",
 	"node_include":   "any node serves the job",
 	"node_exclude":   "any node serves the job",
-	"after_job":      "the job does not wait for another",
-	"think_time":     "the job does not wait for another",
+	"after_job":      "the job does not wait for another, but with --feedback",
+	"think_time":     "the job comes when the log says: --feedback lets it come when the one that it follows has left",
 }
 
 // matterOnlyApart are the columns that ask for nothing while all jobs agree:
@@ -53,6 +53,7 @@ var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class":
 // with a name have none where the site says nothing of the kind.
 var ignoredOnSites = map[string]func(*scheduler.SiteConfig) bool{
 	"comm_fraction": func(*scheduler.SiteConfig) bool { return true },
+	"think_time":    func(*scheduler.SiteConfig) bool { return true },
 	"tenant":        func(c *scheduler.SiteConfig) bool { return len(c.Site.Tenants) == 0 },
 	"vcluster":      func(c *scheduler.SiteConfig) bool { return len(c.Site.VClusters) == 1 },
 	"partition":     func(c *scheduler.SiteConfig) bool { return len(c.Site.Partitions) == 0 },
@@ -74,6 +75,9 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 	var out []AwkwardRule
 	site := res.site
 	for _, f := range info.Filled {
+		if res.Spec.Feedback && (f.Column == "after_job" || f.Column == "think_time") {
+			continue
+		}
 		if site != nil {
 			if heeds := ignoredOnSites[f.Column]; heeds == nil || !heeds(&site.core) {
 				continue

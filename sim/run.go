@@ -63,8 +63,7 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
-	Site        *SiteNames        // nil on a plain machine
-	SiteCounts  *world.SiteCounts // likewise
+	Site        *SiteNames // nil on a plain machine
 	site        *sitePlan
 	events      int // rows of these tables of the trace
 	prices      int
@@ -133,6 +132,11 @@ func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error
 	if err != nil {
 		return nil, err
 	}
+	if p.spec.Feedback {
+		if r.follow, err = follow(ctx, p, open); err != nil {
+			return nil, err
+		}
+	}
 	if err := r.replay(ctx); err != nil {
 		return nil, err
 	}
@@ -183,6 +187,8 @@ type run struct {
 	batch   traces.Batch
 	pos     int // in batch
 	drained bool
+	follow  *feedback   // nil when rows come when the log says
+	due     []des.Event // of follow, at this instant
 
 	core   engine
 	watch  watcher // nil for none
@@ -327,7 +333,7 @@ func (r *run) next() (model.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := min(arrival, r.world.Next())
+	now := min(arrival, r.world.Next(), r.follow.due())
 	switch {
 	case !r.begun:
 		r.begun, r.res.First = true, now
@@ -352,25 +358,6 @@ func (r *run) next() (model.Time, error) {
 // tick is the first instant of the cycle at or after t.
 func (r *run) tick(t model.Time) model.Time {
 	return t.Grid(r.plan.spec.Cycle, r.plan.spec.Phase)
-}
-
-// arrival is the submission of the next row, model.Never after the last.
-func (r *run) arrival() (model.Time, error) {
-	for r.pos == r.batch.Len() {
-		if r.drained {
-			return model.Never, nil
-		}
-		r.pos = 0
-		err := r.src.Next(&r.batch)
-		if errors.Is(err, io.EOF) {
-			r.drained, r.batch = true, traces.Batch{}
-			return model.Never, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-	return r.plan.warm.From(r.batch.Submit[r.pos]), nil
 }
 
 // instant handles everything that happens at now, round by round: what is
@@ -402,6 +389,7 @@ func (r *run) instant(now model.Time) error {
 		}
 	}
 	r.world.Close()
+	r.follow.pass()
 	r.observe(now, before)
 	return nil
 }
@@ -412,6 +400,7 @@ func (r *run) collect(now model.Time) error {
 	if r.world.Next() == now {
 		r.facts = append(r.facts, r.world.Take(now)...)
 	}
+	r.follow.left(r.world.leavers(), now)
 	if !r.warms(now) {
 		return r.arrivals(now)
 	}
@@ -422,35 +411,6 @@ func (r *run) collect(now model.Time) error {
 	}
 	r.resume(now)
 	return nil
-}
-
-// arrivals gathers the submissions of now.
-func (r *run) arrivals(now model.Time) error {
-	for {
-		at, err := r.arrival()
-		switch {
-		case err != nil:
-			return err
-		case at > now:
-			return nil
-		case at < now:
-			return &traces.DataError{
-				File: r.src.Info().Name, Row: int64(r.batch.First) + int64(r.pos) + 1, Column: "submit",
-				Found: "a submission at " + at.String() + " after one at " + now.String(), Expected: "rows in order of submission", Mend: "sort the table by submit, then by id",
-			}
-		}
-		f, ok, err := r.world.submission(&r.batch, r.pos)
-		if err != nil {
-			return err
-		}
-		switch {
-		case ok && r.warms(now) && r.world.Resumes(f.Ref):
-			r.running = append(r.running, f)
-		case ok:
-			r.facts = append(r.facts, f)
-		}
-		r.pos++
-	}
 }
 
 // observe tells the series what the instant has left behind.
@@ -484,10 +444,10 @@ func (r *run) finish() (*Result, error) {
 	w := r.core.Work()
 	r.res.Work.Passes, r.res.Work.Examined, r.res.Work.Words = w.Passes, w.Examined, r.print.Words()
 	r.res.Fingerprint = r.print.String()
+	r.follow.account(r.world.awkward())
 	r.res.Awkward = *r.world.awkward()
 	if w, ok := r.world.(siteStage); ok {
 		r.series.SetEnergy(metric.Energy(w.State.Energy))
-		r.res.SiteCounts = &w.State.SiteCounts
 	}
 	if r.watch != nil {
 		r.watch.Finish(r.src.Info().Rows, r.res.dropped(), r.res.Unfinished)

@@ -51,6 +51,10 @@ type Spec struct {
 	QuorumJitter  model.Duration `json:"quorum_jitter_us,omitempty"`  // uniform, on top of the latency
 	Seed          uint64         `json:"seed,omitempty"`              // of every random draw
 
+	// Feedback lets a job that follows another, by after_job and think_time, come when
+	// that one has left, and not when the log says.
+	Feedback bool `json:"feedback,omitempty"`
+
 	WarmupJobs int64          `json:"warmup_jobs,omitempty"` // of the steady window; 0 is 1 % of the jobs, -1 none
 	Warmup     model.Duration `json:"warmup_us,omitempty"`
 	Cooldown   model.Duration `json:"cooldown_us,omitempty"`

@@ -33,6 +33,8 @@ type stage interface {
 	submission(b *traces.Batch, i int) (f model.Fact, ok bool, err error)
 	// inspect counts row i of b as too large if it could never run.
 	inspect(b *traces.Batch, i int) error
+	// leavers are the jobs that have left at this instant so far.
+	leavers() []model.JobRecord
 	state() *world.State
 	awkward() *world.Awkward
 	// Resumes and Warming are of a warm start, see package world. recorded lists
@@ -104,8 +106,9 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 // recorded lists nothing: nodes of a plain machine are alike, and chosen anew.
 func (s plainStage) recorded() []world.Resumption { return nil }
 
-func (s plainStage) state() *world.State     { return &s.World.State }
-func (s plainStage) awkward() *world.Awkward { return &s.World.Awkward }
+func (s plainStage) leavers() []model.JobRecord { return s.World.Leavers() }
+func (s plainStage) state() *world.State        { return &s.World.State }
+func (s plainStage) awkward() *world.Awkward    { return &s.World.Awkward }
 
 // siteStage is the world of a site.
 type siteStage struct {
@@ -121,5 +124,6 @@ func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect
 
 func (s siteStage) recorded() []world.Resumption { return s.Site.Resumptions() }
 
-func (s siteStage) state() *world.State     { return &s.Site.State.State }
-func (s siteStage) awkward() *world.Awkward { return &s.Site.Awkward }
+func (s siteStage) leavers() []model.JobRecord { return s.Site.Leavers() }
+func (s siteStage) state() *world.State        { return &s.Site.State.State }
+func (s siteStage) awkward() *world.Awkward    { return &s.Site.Awkward }

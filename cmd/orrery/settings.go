@@ -62,6 +62,7 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.Var(span(&s.spec.QuorumLatency, "0s"), "quorum-latency", "time from a decision to its commitment")
 	f.Var(span(&s.spec.QuorumJitter, "0s"), "quorum-jitter", "added to the latency, uniformly from 0 to DUR by a keyed draw")
 	f.Uint64Var(&s.spec.Seed, "seed", 0, "seed `S` of the random draws, with --quorum-jitter")
+	f.BoolVar(&s.spec.Feedback, "feedback", false, "jobs that follow others (after_job, think_time) come when these have left, not when the log says")
 	f.Var(s.warmup.value(), "warmup", "what the steady window leaves out at the beginning: jobs, a time, or a part of the jobs")
 	f.Var(span(&s.spec.Cooldown, "0s"), "cooldown", "what the steady window leaves out before the last submission")
 	s.flags = f
@@ -165,7 +166,7 @@ func (s *settings) effective(spec sim.Spec, t *trace) []setting {
 		setting{"profile", or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))})
 	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
-		"quorum-latency", "quorum-jitter", "seed", "warmup", "cooldown"} {
+		"quorum-latency", "quorum-jitter", "seed", "feedback", "warmup", "cooldown"} {
 		f := s.flags.Lookup(name)
 		out = append(out, setting{strings.ReplaceAll(name, "-", "_"), f.Value.String(), s.origin(name), usage(f)})
 	}

@@ -46,6 +46,7 @@ var flagCases = []struct {
 	{[]string{"--missing-request=default:12h"}, func(s *sim.Spec) { s.MissingRequest, s.DefaultRequest = "default", 12*model.Hour }},
 	{[]string{"--infeasible=error"}, func(s *sim.Spec) { s.Infeasible = "error" }},
 	{[]string{"--quorum-latency=2s"}, func(s *sim.Spec) { s.QuorumLatency = 2 * model.Second }},
+	{[]string{"--feedback"}, func(s *sim.Spec) { s.Feedback = true }},
 	{[]string{"--quorum-jitter=1s", "--seed=9"}, func(s *sim.Spec) { s.QuorumJitter, s.Seed = model.Second, 9 }},
 	{[]string{"--warmup=0"}, func(s *sim.Spec) { s.WarmupJobs = sim.NoWarmup }},
 	{[]string{"--warmup=25"}, func(s *sim.Spec) { s.WarmupJobs = 25 }},

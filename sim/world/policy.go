@@ -66,12 +66,14 @@ const (
 	RuleWaitedBefore              // kept: waits since before a warm start
 	RuleNotResumed                // kept: ran at a warm start and found no place
 	RuleElsewhere                 // kept: ran at a warm start on nodes that it cannot have
+	RuleFollows                   // kept: came when the job that it follows had left
+	RuleNeverCame                 // dropped: the job that it follows never left
 	numRules
 )
 
 var ruleNames = [numRules]string{
 	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
-	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere",
+	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came",
 }
 
 var ruleDocs = [numRules]string{
@@ -91,6 +93,8 @@ var ruleDocs = [numRules]string{
 	"kept: it waited when the replay begins",
 	"kept: it ran when the replay begins, but there was no place for it; it waits for one with what is left of it",
 	"kept: it ran when the replay begins, on nodes that the site does not have, that are not ready or held by others, or not as many as it asks for; it is placed on others, if there are any",
+	"kept: it was submitted think_time after the job that it follows had left, and not when the log says",
+	"dropped: the job that it follows never left, so that it was never submitted",
 }
 
 // String is the spelling in run.json.

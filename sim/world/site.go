@@ -392,6 +392,10 @@ func (s *Site) Abandon(now model.Time) int64 {
 	return n
 }
 
+// Leavers are the jobs that have left at this instant so far, in the order in which
+// they did; valid until the site is asked to do anything.
+func (s *Site) Leavers() []model.JobRecord { return s.left }
+
 // Close ends an instant: it hands the jobs that left at it to the recorder, by
 // id, and lets their refs be used again.
 func (s *Site) Close() {

@@ -378,6 +378,10 @@ func (w *World) Abandon(now model.Time) int64 {
 	return n
 }
 
+// Leavers are the jobs that have left at this instant so far, in the order in which
+// they did; valid until the world is asked to do anything.
+func (w *World) Leavers() []model.JobRecord { return w.left }
+
 // Close ends an instant: it hands the jobs that left at it to the recorder, by
 // id, and lets their refs be used again.
 func (w *World) Close() {

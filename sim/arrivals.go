@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"errors"
+	"io"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// arrival is the submission of the next row that nobody is waited for with,
+// model.Never after the last.
+func (r *run) arrival() (model.Time, error) {
+	for r.pos == r.batch.Len() || r.follow.holds(r.batch.First+model.JobID(r.pos)) {
+		if r.pos < r.batch.Len() {
+			r.pos++
+			continue
+		}
+		if r.drained {
+			return model.Never, nil
+		}
+		r.pos = 0
+		err := r.src.Next(&r.batch)
+		if errors.Is(err, io.EOF) {
+			r.drained, r.batch = true, traces.Batch{}
+			return model.Never, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return r.plan.warm.From(r.batch.Submit[r.pos]), nil
+}
+
+// arrivals gathers the submissions of now, in the order of the rows.
+func (r *run) arrivals(now model.Time) error {
+	r.due = r.follow.take(now, r.due[:0])
+	for {
+		at, err := r.arrival()
+		switch {
+		case err != nil:
+			return err
+		case len(r.due) > 0 && (at > now || r.due[0].Job() < r.batch.First+model.JobID(r.pos)):
+			if err := r.submit(now, r.follow.row(r.due[0]), 0); err != nil {
+				return err
+			}
+			r.due = r.due[1:]
+			continue
+		case at > now:
+			return nil
+		case at < now:
+			return &traces.DataError{
+				File: r.src.Info().Name, Row: int64(r.batch.First) + int64(r.pos) + 1, Column: "submit",
+				Found: "a submission at " + at.String() + " after one at " + now.String(), Expected: "rows in order of submission", Mend: "sort the table by submit, then by id",
+			}
+		}
+		if err := r.submit(now, &r.batch, r.pos); err != nil {
+			return err
+		}
+		r.pos++
+	}
+}
+
+// submit gathers the submission of row i of b.
+func (r *run) submit(now model.Time, b *traces.Batch, i int) error {
+	before := len(r.world.leavers())
+	f, ok, err := r.world.submission(b, i)
+	switch {
+	case err != nil:
+		return err
+	case ok && r.warms(now) && r.world.Resumes(f.Ref):
+		r.running = append(r.running, f)
+	case ok:
+		r.facts = append(r.facts, f)
+	case len(r.world.leavers()) == before:
+		r.follow.dropped(b.First+model.JobID(i), now)
+	}
+	return nil
+}
