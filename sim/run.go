@@ -63,7 +63,8 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
-	Site        *SiteNames // nil on a plain machine
+	Site        *SiteNames        // nil on a plain machine
+	SiteCounts  *world.SiteCounts // likewise
 	site        *sitePlan
 	events      int // rows of these tables of the trace
 	prices      int
@@ -448,6 +449,7 @@ func (r *run) finish() (*Result, error) {
 	r.res.Awkward = *r.world.awkward()
 	if w, ok := r.world.(siteStage); ok {
 		r.series.SetEnergy(metric.Energy(w.State.Energy))
+		r.res.SiteCounts = &w.State.SiteCounts
 	}
 	if r.watch != nil {
 		r.watch.Finish(r.src.Info().Rows, r.res.dropped(), r.res.Unfinished)
