@@ -273,6 +273,10 @@ func (t *tuner) tried(i int) Tried {
 	c := t.candidates[i]
 	results := t.seen(c, t.tuning)
 	out := Tried{Name: c.name, Role: c.role, Windows: len(results), Overloaded: count(results, overloaded), values: c.values}
+	if len(t.goal.Objectives) == 0 { // it ended before anything was compared
+		out.Metrics = slices.Repeat([]Number{none}, len(t.out.Goal.Objectives))
+		return out
+	}
 	var ran []int
 	for _, w := range t.tuning {
 		if t.known[ask{of: c, window: w}.key()] != nil {
