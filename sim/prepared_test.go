@@ -12,7 +12,11 @@ import (
 // bring constraints and reservations of their own: no replay leaves anything behind
 // for the next.
 func TestPreparedSpecs(t *testing.T) {
-	for i := range 60 {
+	worlds := 60
+	if testing.Short() {
+		worlds = 15
+	}
+	for i := range worlds {
 		w := drawSite(longBytes(uint64(i)))
 		spec := w.spec(t)
 		p, err := Prepare(spec)
@@ -20,14 +24,14 @@ func TestPreparedSpecs(t *testing.T) {
 		require.True(t, p.Of(w.spec(t)))
 		half := w.clone()
 		half.jobs, half.edges = half.jobs[len(half.jobs)/2:], nil
-		worlds := []*siteWorld{w, half, w}
+		turns := []*siteWorld{w, half, w}
 		var got [3]string
 		var all sync.WaitGroup
-		for k, world := range worlds {
+		for k, world := range turns {
 			all.Go(func() { got[k] = outcomeOf(p.Run(context.Background(), world.memory().open, Options{})) })
 		}
 		all.Wait()
-		for k, world := range worlds {
+		for k, world := range turns {
 			require.Equal(t, outcomeOf(Run(context.Background(), spec, world.memory().open, Options{})), got[k], "world %d, replay %d\n%s", i, k, world.list())
 		}
 	}

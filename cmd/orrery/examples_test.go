@@ -72,6 +72,9 @@ func promptly() string {
 
 // TestExamplesOfHelp runs every example of every verb as it is written.
 func TestExamplesOfHelp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes hundreds of replays, with each verb as the scripts run it: the long tests do")
+	}
 	workplace(t)
 	root, _ := newMain().root()
 	var visit func(cmd *cobra.Command)
@@ -86,9 +89,6 @@ func TestExamplesOfHelp(t *testing.T) {
 		require.GreaterOrEqual(t, len(lines), 2, "examples of %s", cmd.CommandPath())
 		for _, line := range lines {
 			t.Run(line, func(t *testing.T) {
-				if testing.Short() && cmd.Name() == "tune" {
-					t.Skip("makes hundreds of replays: the long tests do")
-				}
 				runExample(t, line)
 			})
 		}
