@@ -308,7 +308,8 @@ func magnitude(d model.Duration) model.Duration {
 
 // Figures draws the waits of both runs over one another, and their difference.
 func (c *Comparison) Figures() []*plot.Figure {
-	a, b := plot.Named{Name: "A", About: c.A.Policy, Waits: &c.waitsA}, plot.Named{Name: "B", About: c.B.Policy, Waits: &c.waitsB}
+	says := c.says()
+	a, b := plot.Named{Name: "A", About: says[0], Waits: &c.waitsA}, plot.Named{Name: "B", About: says[1], Waits: &c.waitsB}
 	both := plot.WaitCDF(a, b)
 	both.Name = "wait-cdf-compared"
 	return []*plot.Figure{both, plot.WaitDifference(a, b)}

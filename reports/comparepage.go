@@ -102,8 +102,16 @@ func loadsOf(dir string) ([]plot.Load, plot.Clock, error) {
 // names say what the runs are: by their directories, and by their policies where
 // these tell them apart.
 func (c *Comparison) names() (out [2]string) {
+	for i, s := range c.says() {
+		out[i] = fmt.Sprintf("%c: %s", 'A'+rune(i), s)
+	}
+	return out
+}
+
+// says is names without the letters.
+func (c *Comparison) says() (out [2]string) {
 	for i, s := range [2]Side{c.A, c.B} {
-		out[i] = fmt.Sprintf("%c: %s", 'A'+rune(i), filepath.Base(s.Dir))
+		out[i] = filepath.Base(s.Dir)
 		if c.A.Policy != c.B.Policy {
 			out[i] += ", " + s.Policy
 		}
@@ -115,6 +123,10 @@ func (c *Comparison) names() (out [2]string) {
 var headlines = []struct{ name, label string }{
 	{metricWaitMean, "mean wait"}, {metricWaitP95, "wait of 95 in 100 at most"}, {metricSlowdown, "mean bounded slowdown"}, {metricUtilisation, "utilisation"},
 }
+
+// slight is the part of a metric below which the page calls a change none: what a
+// reader would not act on, whoever is ahead.
+const slight = 0.005
 
 // headline is a metric over the steady window, or over all where that has none.
 func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
@@ -135,12 +147,14 @@ func (c *Comparison) tiles() (out []compareTile, better, worse int) {
 			continue
 		}
 		t := compareTile{A: reading(d.of(d.A)), B: reading(d.of(d.B)), Label: h.label + ", " + d.Window}
-		switch t.Change = d.Change; d.Change {
-		case "better":
+		switch t.Change = d.Change; {
+		case d.Relative != nil && math.Abs(*d.Relative) < slight:
+			t.Change = "about the same"
+		case d.Change == "better":
 			t.Class, better = "good", better+1
-		case "worse":
+		case d.Change == "worse":
 			t.Class, worse = "bad", worse+1
-		case NotRanked:
+		case d.Change == NotRanked:
 			t.Change = "not ranked"
 		}
 		if d.Relative != nil && *d.Diff != 0 {
@@ -180,7 +194,7 @@ func (c *Comparison) verdict(better, worse int) (says string, good bool) {
 	case better+worse > 0:
 		return "B is ahead in some figures, A in others", false
 	}
-	return "no difference", true
+	return "about the same", true
 }
 
 func (c *Comparison) summary() []string {
@@ -194,7 +208,7 @@ func (c *Comparison) summary() []string {
 		}
 		out = append(out, fmt.Sprintf("Most of all, job %d starts %s %s.", m.ID, plot.Span(magnitude(m.Moved()).Seconds()), word))
 	}
-	return append(out, "One replay of each does not say whether this is more than noise: orrery compare A B --windows 20 --noise LOG does.")
+	return out
 }
 
 func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure) error {

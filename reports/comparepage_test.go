@@ -49,7 +49,7 @@ func TestWriteComparison(t *testing.T) {
 
 	_, page = comparedPage(t, tiny("fcfs"), tiny("fcfs"))
 	require.Contains(t, page, "No job moved.")
-	require.Contains(t, page, ">no difference<")
+	require.Contains(t, page, ">about the same<")
 }
 
 func TestWriteComparisonOfRunsThatAreGone(t *testing.T) {
