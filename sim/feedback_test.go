@@ -147,3 +147,18 @@ func TestFeedbackOfJobsThatAreNone(t *testing.T) {
 	require.EqualValues(t, 2, res.Awkward.Count[world.RuleNeverCame])
 	require.EqualValues(t, 1, res.Unfinished)
 }
+
+// TestFeedbackAfterAWarmStart: who follows a job of before the window comes as in
+// the replay of the whole log.
+func TestFeedbackAfterAWarmStart(t *testing.T) {
+	meta, tables := plainLog(t, 400, 5)
+	spec := DefaultSpec()
+	m, err := traces.NewMemory("open", meta, tables)
+	require.NoError(t, err)
+	tables.Jobs = following(tables.Jobs, live(t, spec, m.Open))
+	spec.Feedback = true
+	begin := tables.Jobs[200].Submit
+	after := compareWarm(t, spec, meta, tables, begin, model.Never, nil)
+	require.Positive(t, after.res.Awkward.Count[world.RuleFollows])
+	require.Positive(t, after.res.Awkward.Count[world.RuleRanBefore])
+}
