@@ -28,17 +28,19 @@ type bayes struct {
 }
 
 // Numbers of Bayesian optimisation: the size of a batch; the most points that
-// hyperparameters are fitted to and that the processes are given; the points
-// tried out on the model, in the whole space, around the best points told, and
-// around the best points tried out.
+// hyperparameters are fitted to, that the processes are given which choose among
+// many points, and those which have the last word; the points tried out on the
+// model, in the whole space, around the best points told, and around the best
+// points tried out.
 const (
-	bayesBatch  = 4
-	fitPoints   = 100
-	modelPoints = 800
-	wide        = 512
-	nearBest    = 256
-	refined     = 256
-	leaders     = 8
+	bayesBatch   = 4
+	fitPoints    = 100
+	sketchPoints = 256
+	modelPoints  = 800
+	wide         = 512
+	nearBest     = 256
+	refined      = 256
+	leaders      = 8
 )
 
 func newBayes(c *Config) (method, error) {
@@ -77,7 +79,7 @@ func (b *bayes) propose(first, n int) [][]float64 {
 	}
 	models := b.models()
 	tried, fresh := b.split(b.candidates(first), n)
-	merit := models.merits(features(b.config.Space, tried))
+	merit := models.sketch().merits(features(b.config.Space, tried))
 	d := b.config.draws("refine", first)
 	final := make([][]float64, 0, 2*refined)
 	for _, i := range descending(merit[:fresh])[:min(fresh, refined)] {
@@ -160,6 +162,33 @@ type models struct {
 	any  bool      // whether there is such a point
 }
 
+// sketch is the models given a part of the points, chosen as theirs are: what they
+// expect costs the square of their number. Hyperparameters are those of all.
+func (m *models) sketch() *models {
+	rough := *m
+	rough.cost, rough.gaps = m.cost.sketch(), nil
+	for _, p := range m.gaps {
+		rough.gaps = append(rough.gaps, p.sketch())
+	}
+	return &rough
+}
+
+func (p *process) sketch() *process {
+	if len(p.x) <= sketchPoints {
+		return p
+	}
+	order := make([]int, len(p.x)) // the best first
+	for i := range order {
+		order[i] = i
+	}
+	var x [][]float64
+	var y []float64
+	for _, i := range spreadOf(order, sketchPoints) {
+		x, y = append(x, p.x[i]), append(y, p.y[i])
+	}
+	return condition(p.kernel, x, y)
+}
+
 // models fits and conditions the processes. Past modelPoints results, the
 // better half of them are the best ones and the others are spread evenly over
 // the rest.
@@ -188,10 +217,10 @@ func (b *bayes) models() *models {
 		}
 		feasible := true
 		for c, p := range m.gaps {
-			feasible = feasible && p.mean(x[i]) <= m.kept[c]
+			feasible = feasible && p.already[i] <= m.kept[c]
 		}
 		if feasible {
-			m.best, m.any = min(m.best, m.cost.mean(x[i])), true
+			m.best, m.any = min(m.best, m.cost.already[i]), true
 		}
 	}
 	return m

@@ -60,7 +60,8 @@ func TestBeliefs(t *testing.T) {
 	k := kernel{inverse: []float64{3, 2}, signal: 1.5, noise: 0.01}
 	textbook := func(x [][]float64, y []float64, p []float64) (mean, variance float64) {
 		var inverse mat.Dense
-		require.NoError(t, inverse.Inverse(k.matrix(x)))
+		covariance := k.matrix(x, nil)
+		require.NoError(t, inverse.Inverse(mat.NewSymDense(len(x), covariance.Data)))
 		star := mat.NewVecDense(len(x), nil)
 		for i := range x {
 			v, _ := k.at(x[i], p)
@@ -71,6 +72,9 @@ func TestBeliefs(t *testing.T) {
 		return mat.Dot(&half, mat.NewVecDense(len(y), y)), k.signal - mat.Dot(&half, star)
 	}
 	process := condition(k, x, y)
+	for i := range x {
+		require.InDelta(t, process.mean(x[i]), process.already[i], 1e-9)
+	}
 	b := process.expect(at)
 	check := func() {
 		for j, p := range at {

@@ -2,10 +2,12 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/optimize"
 )
 
@@ -47,17 +49,38 @@ func (k *kernel) at(x, y []float64) (value, slope float64) {
 	return e * (1 + r + r*r/3), e * (1 + r) * 5 / 3
 }
 
-// matrix is the covariance of the points with noise.
-func (k *kernel) matrix(x [][]float64) *mat.SymDense {
-	m := mat.NewSymDense(len(x), nil)
-	for i := range x {
-		m.SetSym(i, i, k.signal+k.noise)
-		for j := range i {
-			v, _ := k.at(x[i], x[j])
-			m.SetSym(j, i, v)
+// matrix is the covariance of the points with noise, in the upper triangle. The
+// slopes of at are put into the same places of slopes, unless that is nil.
+func (k *kernel) matrix(x [][]float64, slopes []float64) blas64.Symmetric {
+	n := len(x)
+	m := blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Upper}
+	for j := range x {
+		row := m.Data[j*n : (j+1)*n]
+		row[j] = k.signal + k.noise
+		for i := j + 1; i < n; i++ {
+			v, slope := k.at(x[i], x[j])
+			row[i] = v
+			if slopes != nil {
+				slopes[j*n+i] = slope
+			}
 		}
 	}
 	return m
+}
+
+// factorized is the upper Cholesky factor of a covariance, which is left as it is;
+// false where it is not positive definite to the precision of the machine. The
+// condition number, which mat.Cholesky estimates, is not needed: the noise bounds it.
+func factorized(m blas64.Symmetric) (blas64.Triangular, bool) {
+	m.Data = slices.Clone(m.Data)
+	return lapack64.Potrf(m)
+}
+
+// solved is the solution of K x = y by the factor of K.
+func solved(u blas64.Triangular, y []float64) []float64 {
+	x := slices.Clone(y)
+	lapack64.Potrs(u, blas64.General{Rows: len(x), Cols: 1, Stride: 1, Data: x})
+	return x
 }
 
 // The weak priors on the logarithms of the parameters, for targets of mean 0
@@ -109,6 +132,7 @@ type likelihood struct {
 	last     []float64
 	cost     float64
 	gradient []float64
+	slopes   []float64 // scratch
 }
 
 func (l *likelihood) value(theta []float64) float64 {
@@ -129,29 +153,36 @@ func (l *likelihood) compute(theta []float64) float64 {
 	n, d := len(l.x), len(theta)-2
 	cost := l.prior(theta)
 	k := kernelOf(theta)
-	var chol mat.Cholesky
-	if !chol.Factorize(k.matrix(l.x)) {
+	if l.slopes == nil {
+		l.slopes = make([]float64, n*n)
+	}
+	covariance := k.matrix(l.x, l.slopes)
+	u, ok := factorized(covariance)
+	if !ok {
 		return math.Inf(1)
 	}
-	alpha := mat.NewVecDense(n, nil)
-	var inverse mat.SymDense
-	if chol.SolveVecTo(alpha, mat.NewVecDense(n, l.y)) != nil || chol.InverseTo(&inverse) != nil {
-		return math.Inf(1)
-	}
-	cost += 0.5*mat.Dot(alpha, mat.NewVecDense(n, l.y)) + 0.5*chol.LogDet()
-	// dL/dθ = ½ Σ (K⁻¹ - ααᵀ) dK/dθ, pairs of different points counted twice.
-	a := alpha.RawVector().Data
+	a := solved(u, l.y)
+	logs := 0.0 // of the determinant
 	for i := range n {
-		diagonal := 0.5 * (inverse.At(i, i) - a[i]*a[i])
+		logs += 2 * math.Log(u.Data[i*n+i])
+	}
+	cost += 0.5*floats.Dot(a, l.y) + 0.5*logs
+	inverse, ok := lapack64.Potri(u) // in the place of the factor
+	if !ok {
+		return math.Inf(1)
+	}
+	// dL/dθ = ½ Σ (K⁻¹ - ααᵀ) dK/dθ, pairs of different points counted twice.
+	for i := range n {
+		diagonal := 0.5 * (inverse.Data[i*n+i] - a[i]*a[i])
 		l.gradient[d] += diagonal * k.signal
 		l.gradient[d+1] += diagonal * (k.noise - leastNoise)
 		for j := range i {
-			w := inverse.At(j, i) - a[i]*a[j]
-			v, slope := k.at(l.x[i], l.x[j])
-			l.gradient[d] += w * v
+			w := inverse.Data[j*n+i] - a[i]*a[j]
+			l.gradient[d] += w * covariance.Data[j*n+i]
+			w *= l.slopes[j*n+i]
 			for f, s := range k.inverse {
 				step := (l.x[i][f] - l.x[j][f]) * s
-				l.gradient[f] += w * slope * step * step
+				l.gradient[f] += w * step * step
 			}
 		}
 	}
@@ -180,21 +211,27 @@ func (l *likelihood) prior(theta []float64) float64 {
 // process is a Gaussian process given observations.
 type process struct {
 	kernel
-	x     [][]float64
-	chol  mat.Cholesky
-	alpha *mat.VecDense
+	x       [][]float64
+	y       []float64
+	factor  blas64.Triangular
+	alpha   []float64
+	already []float64 // expected targets at x
 }
 
 // condition returns the process given targets y at x. It costs n³/3.
 func condition(k kernel, x [][]float64, y []float64) *process {
-	p := &process{kernel: k, x: x, alpha: mat.NewVecDense(len(x), nil)}
-	for !p.chol.Factorize(p.matrix(x)) {
+	p := &process{kernel: k, x: x, y: y, already: make([]float64, len(x))}
+	covariance := p.matrix(x, nil)
+	var ok bool
+	for p.factor, ok = factorized(covariance); !ok; p.factor, ok = factorized(covariance) {
 		p.noise *= 10 // points too close for the precision of the machine
+		covariance = p.matrix(x, nil)
 	}
-	if err := p.chol.SolveVecTo(p.alpha, mat.NewVecDense(len(x), y)); err != nil {
-		// The factor exists; only its condition is doubtful, and the solution stands.
-		return p
+	p.alpha = solved(p.factor, y)
+	for i := range x { // without the noise
+		covariance.Data[i*len(x)+i] = p.signal
 	}
+	blas64.Symv(1, covariance, blas64.Vector{N: len(x), Data: p.alpha, Inc: 1}, 0, blas64.Vector{N: len(x), Data: p.already, Inc: 1})
 	return p
 }
 
@@ -203,7 +240,7 @@ func (p *process) mean(at []float64) float64 {
 	sum := 0.0
 	for i, x := range p.x {
 		v, _ := p.at(x, at)
-		sum += v * p.alpha.AtVec(i)
+		sum += v * p.alpha[i]
 	}
 	return sum
 }
@@ -227,14 +264,14 @@ func (p *process) expect(at [][]float64) *belief {
 	flat := blas64.General{Rows: n, Cols: m, Stride: m, Data: make([]float64, n*m)}
 	for i, x := range p.x {
 		b.rows[i] = flat.Data[i*m : (i+1)*m]
-		weight := p.alpha.AtVec(i)
+		weight := p.alpha[i]
 		for j := range at {
 			v, _ := p.kernel.at(x, at[j])
 			b.rows[i][j] = v
 			b.mean[j] += v * weight
 		}
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, p.chol.RawU().(*mat.TriDense).RawTriangular(), flat)
+	blas64.Trsm(blas.Left, blas.Trans, 1, p.factor, flat)
 	for j := range b.variance {
 		b.variance[j] = p.signal
 	}
