@@ -1,9 +1,6 @@
 package reports
 
-import (
-	"encoding/json"
-	"math"
-)
+import "orrery/sim/metric"
 
 // StudySchema is the version of Study's JSON; it is raised when older readers
 // would misread a newer file.
@@ -93,18 +90,18 @@ const (
 
 // StudyRow is one profile that was tried, with what came of it.
 type StudyRow struct {
-	ID       string   `json:"id"`             // unique in the study: trial number or digest
-	Name     string   `json:"name,omitempty"` // of a baseline or a listed profile
-	Role     string   `json:"role,omitempty"`
-	Values   []Number `json:"values"`             // by parameter; null where the row does not set it
-	Metrics  []Number `json:"metrics"`            // by metric; null where undefined
-	Feasible bool     `json:"feasible"`           // keeps all bounds and did not fail
-	Front    bool     `json:"front"`              // no other row is better in every objective
-	Verdict  string   `json:"verdict,omitempty"`  // against the current profile: better, worse, not enough evidence…
-	State    string   `json:"state,omitempty"`    // of its runs, when not stable: overloaded, failed…
-	Link     string   `json:"link,omitempty"`     // to the run's page: a path from the study's folder, or http(s)
-	Rung     int      `json:"rung,omitempty"`     // of a race: how far it came
-	Evidence int      `json:"evidence,omitempty"` // windows and seeds behind the metrics, 0 when not said
+	ID       string          `json:"id"`             // unique in the study: trial number or digest
+	Name     string          `json:"name,omitempty"` // of a baseline or a listed profile
+	Role     string          `json:"role,omitempty"`
+	Values   []metric.Number `json:"values"`             // by parameter; null where the row does not set it
+	Metrics  []metric.Number `json:"metrics"`            // by metric; null where undefined
+	Feasible bool            `json:"feasible"`           // keeps all bounds and did not fail
+	Front    bool            `json:"front"`              // no other row is better in every objective
+	Verdict  string          `json:"verdict,omitempty"`  // against the current profile: better, worse, not enough evidence…
+	State    string          `json:"state,omitempty"`    // of its runs, when not stable: overloaded, failed…
+	Link     string          `json:"link,omitempty"`     // to the run's page: a path from the study's folder, or http(s)
+	Rung     int             `json:"rung,omitempty"`     // of a race: how far it came
+	Evidence int             `json:"evidence,omitempty"` // windows and seeds behind the metrics, 0 when not said
 }
 
 // History is how good the best known row was after each trial. Several curves
@@ -118,17 +115,17 @@ type History struct {
 
 // HistoryCurve is best[i] after trial i+1; Low and High may hold an interval.
 type HistoryCurve struct {
-	Name string   `json:"name"`
-	Best []Number `json:"best"`           // null before the first feasible trial
-	Each []Number `json:"each,omitempty"` // what each trial itself reached, drawn as points
-	Low  []Number `json:"low,omitempty"`
-	High []Number `json:"high,omitempty"`
+	Name string          `json:"name"`
+	Best []metric.Number `json:"best"`           // null before the first feasible trial
+	Each []metric.Number `json:"each,omitempty"` // what each trial itself reached, drawn as points
+	Low  []metric.Number `json:"low,omitempty"`
+	High []metric.Number `json:"high,omitempty"`
 }
 
 // HistoryLine is what a baseline reaches without any search.
 type HistoryLine struct {
-	Name  string `json:"name"`
-	Value Number `json:"value"`
+	Name  string        `json:"name"`
+	Value metric.Number `json:"value"`
 }
 
 // Influences of a parameter.
@@ -144,45 +141,45 @@ type Sensitivity struct {
 	Unit   string            `json:"unit,omitempty"` // of the effects; "" for shares of the variance
 	What   string            `json:"what"`           // what an effect is, such as "mean change when it moves by half its range"
 	Share  bool              `json:"share,omitempty"`
-	Floor  Number            `json:"floor"` // noise floor, in the unit of the effects; null when not measured
+	Floor  metric.Number     `json:"floor"` // noise floor, in the unit of the effects; null when not measured
 	Parts  []SensitivityPart `json:"parts"`
 }
 
 // SensitivityPart is the effect of one parameter with its interval.
 type SensitivityPart struct {
-	Parameter string `json:"parameter"`
-	Effect    Number `json:"effect"`
-	Low       Number `json:"low"`
-	High      Number `json:"high"`
-	Influence string `json:"influence"` // inert, active or unclear
+	Parameter string        `json:"parameter"`
+	Effect    metric.Number `json:"effect"`
+	Low       metric.Number `json:"low"`
+	High      metric.Number `json:"high"`
+	Influence string        `json:"influence"` // inert, active or unclear
 }
 
 // Interaction is a metric over a grid of two parameters, all others as they
 // are at one point.
 type Interaction struct {
-	Metric     string     `json:"metric"`
-	First      string     `json:"first"` // names of the parameters
-	Second     string     `json:"second"`
-	FirstAt    []float64  `json:"first_at"`    // ascending, by row
-	SecondAt   []float64  `json:"second_at"`   // ascending, by column
-	Values     [][]Number `json:"values"`      // by row, then column
-	JointShare Number     `json:"joint_share"` // of the variance, by both acting together; null when not known
-	Floor      Number     `json:"floor"`       // noise floor of the metric; null when not measured
+	Metric     string            `json:"metric"`
+	First      string            `json:"first"` // names of the parameters
+	Second     string            `json:"second"`
+	FirstAt    []float64         `json:"first_at"`    // ascending, by row
+	SecondAt   []float64         `json:"second_at"`   // ascending, by column
+	Values     [][]metric.Number `json:"values"`      // by row, then column
+	JointShare metric.Number     `json:"joint_share"` // of the variance, by both acting together; null when not known
+	Floor      metric.Number     `json:"floor"`       // noise floor of the metric; null when not measured
 }
 
 // GroupChange is for whom it gets better and worse: one figure of one tenant,
 // vCluster, class or size of jobs, before and after.
 type GroupChange struct {
-	By      string `json:"by"` // tenant, vcluster, class or size
-	Name    string `json:"name"`
-	Jobs    int64  `json:"jobs"` // that the figures are of
-	Metric  string `json:"metric"`
-	Unit    string `json:"unit,omitempty"`
-	Before  Number `json:"before"`
-	After   Number `json:"after"`
-	Low     Number `json:"low"` // interval of after - before; null when not known
-	High    Number `json:"high"`
-	Verdict string `json:"verdict,omitempty"` // better, worse, same, or why nothing may be said
+	By      string        `json:"by"` // tenant, vcluster, class or size
+	Name    string        `json:"name"`
+	Jobs    int64         `json:"jobs"` // that the figures are of
+	Metric  string        `json:"metric"`
+	Unit    string        `json:"unit,omitempty"`
+	Before  metric.Number `json:"before"`
+	After   metric.Number `json:"after"`
+	Low     metric.Number `json:"low"` // interval of after - before; null when not known
+	High    metric.Number `json:"high"`
+	Verdict string        `json:"verdict,omitempty"` // better, worse, same, or why nothing may be said
 }
 
 // ShareSeries is which share of what was held each tenant held, over time, in
@@ -199,50 +196,7 @@ type ShareSeries struct {
 
 // ShareLine is one tenant; Shares are 0 to 1, one for each stretch.
 type ShareLine struct {
-	Name   string   `json:"name"`
-	Shares []Number `json:"shares"`
-	Target Number   `json:"target"` // its fair share; null when it has none
-}
-
-// Number is a float64 that JSON writes as null when it is no finite number.
-type Number float64
-
-// Undefined is the Number of what has no value.
-var Undefined = Number(math.NaN())
-
-// Defined says whether there is a value.
-func (n Number) Defined() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
-
-// MarshalJSON writes null for what is undefined.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !n.Defined() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads null as undefined.
-func (n *Number) UnmarshalJSON(raw []byte) error {
-	if string(raw) == "null" {
-		*n = Undefined
-		return nil
-	}
-	return json.Unmarshal(raw, (*float64)(n))
-}
-
-// Numbers are the values as a study keeps them.
-func Numbers(values ...float64) []Number {
-	out := make([]Number, len(values))
-	for i, v := range values {
-		out[i] = Number(v)
-	}
-	return out
-}
-
-// NumberOf is a value that may be missing.
-func NumberOf(v *float64) Number {
-	if v == nil {
-		return Undefined
-	}
-	return Number(*v)
+	Name   string          `json:"name"`
+	Shares []metric.Number `json:"shares"`
+	Target metric.Number   `json:"target"` // its fair share; null when it has none
 }

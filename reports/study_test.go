@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/sim/metric"
 	"orrery/sim/record"
 )
 
@@ -48,8 +49,8 @@ func study(n int) *Study {
 		}
 		most := 86400 * (1 + 2.2*rng.Float64()*(1+w[1]))
 		wait := 3600 * (2 + 9*math.Abs(w[0]-0.45) + 2*rng.Float64())
-		r.Values = Numbers(w[0], w[1], w[2], float64(rng.IntN(3)), 600*math.Pow(144, rng.Float64()))
-		r.Metrics = Numbers(wait, 0.9-0.2*math.Abs(w[0]-0.75)-0.02*rng.Float64(), most, wait*(1+0.1*rng.NormFloat64()))
+		r.Values = metric.Numbers(w[0], w[1], w[2], float64(rng.IntN(3)), 600*math.Pow(144, rng.Float64()))
+		r.Metrics = metric.Numbers(wait, 0.9-0.2*math.Abs(w[0]-0.75)-0.02*rng.Float64(), most, wait*(1+0.1*rng.NormFloat64()))
 		r.Feasible = most <= 3*86400
 		s.Rows = append(s.Rows, r)
 	}
@@ -57,7 +58,7 @@ func study(n int) *Study {
 	base := func(name, role string, wait, use float64) {
 		s.Rows = append(s.Rows, StudyRow{
 			ID: "base-" + name, Name: name, Role: role, Feasible: true,
-			Values: []Number{1. / 3, 1. / 3, 1. / 3, 0, Undefined}, Metrics: Numbers(3600*wait, use, 2*86400, 3600*wait*1.02),
+			Values: []metric.Number{1. / 3, 1. / 3, 1. / 3, 0, metric.Undefined}, Metrics: metric.Numbers(3600*wait, use, 2*86400, 3600*wait*1.02),
 		})
 	}
 	base("FCFS", RoleBaseline, 9.4, 0.80)
@@ -69,7 +70,7 @@ func study(n int) *Study {
 			break
 		}
 	}
-	s.Rows[7].Metrics[0], s.Rows[7].State, s.Rows[7].Feasible = Undefined, "overloaded", false
+	s.Rows[7].Metrics[0], s.Rows[7].State, s.Rows[7].Feasible = metric.Undefined, "overloaded", false
 	s.addFindings(n, rng)
 	return s
 }
@@ -77,7 +78,7 @@ func study(n int) *Study {
 func (s *Study) addFindings(n int, rng *rand.Rand) {
 	h := History{Metric: "wait_p95", Lines: []HistoryLine{{"production", 6.3 * 3600}, {"FCFS", 9.4 * 3600}}}
 	c := HistoryCurve{Name: "cma-es"}
-	best := Undefined
+	best := metric.Undefined
 	for i := range n {
 		if v := s.Rows[i].Metrics[0]; !(best < v) && v.Defined() {
 			best = v
@@ -88,24 +89,24 @@ func (s *Study) addFindings(n int, rng *rand.Rand) {
 	s.Histories = []History{h}
 	s.Sensitivity = []Sensitivity{{Metric: "wait_p95", Unit: "s", What: "mean change when a setting moves by half its range", Floor: 600, Parts: []SensitivityPart{
 		{"weights.wait_time", 5400, 4800, 6100, Active}, {"weights.job_size", 120, 30, 240, Inert},
-		{"weights.fair_share", 1800, 400, 3600, Unclear}, {"reference_wait", 2500, Undefined, Undefined, Active},
+		{"weights.fair_share", 1800, 400, 3600, Unclear}, {"reference_wait", 2500, metric.Undefined, metric.Undefined, Active},
 	}}}
 	e := Interaction{Metric: "wait_p95", First: "weights.wait_time", Second: "reference_wait", FirstAt: []float64{0.1, 0.5, 0.9}, SecondAt: []float64{600, 7200, 86400}, JointShare: 0.12, Floor: 600}
 	for i := range 3 {
-		e.Values = append(e.Values, Numbers(7200*float64(1+i), 9000, 8000+1000*float64(i)))
+		e.Values = append(e.Values, metric.Numbers(7200*float64(1+i), 9000, 8000+1000*float64(i)))
 	}
 	s.Interactions = []Interaction{e}
 	s.Groups = []GroupChange{
 		{"tenant", "physics", 4120, "wait_p95", "s", 24000, 15000, -9900, -7000, "better"},
 		{"tenant", "bio", 310, "wait_p95", "s", 9000, 12000, 500, 5100, "worse"},
-		{"size", "65-128", 12, "wait_p95", "s", 90000, 88000, Undefined, Undefined, "not enough evidence"},
+		{"size", "65-128", 12, "wait_p95", "s", 90000, 88000, metric.Undefined, metric.Undefined, "not enough evidence"},
 	}
 	for _, title := range []string{"before", "after"} {
 		e := ShareSeries{Title: title, Unit: "node", EpochUS: 1_704_067_200_000_000, Known: true, WidthUS: 6 * hourUS}
 		for k, name := range []string{"physics", "bio", "vision"} {
-			line := ShareLine{Name: name, Target: Number(0.5 - 0.15*float64(k))}
+			line := ShareLine{Name: name, Target: metric.Number(0.5 - 0.15*float64(k))}
 			for range 120 {
-				line.Shares = append(line.Shares, Number((0.5-0.15*float64(k))*(0.9+0.1*rng.Float64())))
+				line.Shares = append(line.Shares, metric.Number((0.5-0.15*float64(k))*(0.9+0.1*rng.Float64())))
 			}
 			e.Tenants = append(e.Tenants, line)
 		}
@@ -188,9 +189,9 @@ func TestEmptyStudies(t *testing.T) {
 	for _, s := range []*Study{
 		{Name: "nothing yet", Kind: "sweep"},
 		{Name: "no rows", Kind: "sweep", Parameters: study(8).Parameters, Metrics: study(8).Metrics},
-		{Name: "no parameters", Kind: "sweep", Metrics: []StudyMetric{{Name: "wait_mean", Unit: "s"}}, Rows: []StudyRow{{ID: "1", Metrics: Numbers(3)}}},
+		{Name: "no parameters", Kind: "sweep", Metrics: []StudyMetric{{Name: "wait_mean", Unit: "s"}}, Rows: []StudyRow{{ID: "1", Metrics: metric.Numbers(3)}}},
 		{Name: "nothing defined", Kind: "search", Metrics: []StudyMetric{{Name: "a", Direction: Minimise, Objective: true}, {Name: "b", Direction: Minimise, Objective: true}},
-			Rows: []StudyRow{{ID: "1", Metrics: []Number{Undefined, Undefined}}}},
+			Rows: []StudyRow{{ID: "1", Metrics: []metric.Number{metric.Undefined, metric.Undefined}}}},
 	} {
 		require.Contains(t, studyHTMLOf(t, s), "</html>", s.Name)
 	}
@@ -213,7 +214,7 @@ func TestStudyChecks(t *testing.T) {
 		"row trial 1 has 3 for backfill":             func(s *Study) { s.Rows[0].Values[3] = 3 },
 		`row trial 1 links to "javascript:alert(1)"`: func(s *Study) { s.Rows[0].Link = "javascript:alert(1)" },
 		`row trial 2 links to "//host/x"`:            func(s *Study) { s.Rows[1].Link = "//host/x" },
-		"3 values beside 30 trials":                  func(s *Study) { s.Histories[0].Curves[0].Each = Numbers(1, 2, 3) },
+		"3 values beside 30 trials":                  func(s *Study) { s.Histories[0].Curves[0].Each = metric.Numbers(1, 2, 3) },
 		"an interval with one end":                   func(s *Study) { s.Histories[0].Curves[0].Low = s.Histories[0].Curves[0].Best },
 		`influence of reference_wait on wait_p95`:    func(s *Study) { s.Sensitivity[0].Parts[3].Influence = "" },
 		"interaction of weights.wait_time":           func(s *Study) { s.Interactions[0].Values[0] = nil },
@@ -289,7 +290,7 @@ func TestMarkFront(t *testing.T) {
 		Metrics: []StudyMetric{{Name: "wait", Direction: Minimise, Objective: true}, {Name: "x"}, {Name: "use", Direction: Maximise, Objective: true}},
 	}
 	for _, c := range []struct {
-		wait, use Number
+		wait, use metric.Number
 		refused   bool
 	}{
 		{10, 0.8, false},
@@ -297,9 +298,9 @@ func TestMarkFront(t *testing.T) {
 		{20, 0.85, false}, // as long, and less used
 		{10, 0.8, false},  // the same twice: neither is better
 		{5, 0.95, true},   // breaks a bound, and beats nobody
-		{Undefined, 0.99, false},
+		{metric.Undefined, 0.99, false},
 	} {
-		s.Rows = append(s.Rows, StudyRow{ID: fmt.Sprint(len(s.Rows)), Metrics: []Number{c.wait, 0, c.use}, Feasible: !c.refused})
+		s.Rows = append(s.Rows, StudyRow{ID: fmt.Sprint(len(s.Rows)), Metrics: []metric.Number{c.wait, 0, c.use}, Feasible: !c.refused})
 	}
 	s.MarkFront()
 	var got []bool
@@ -312,7 +313,7 @@ func TestMarkFront(t *testing.T) {
 func TestEffectsWithoutANoiseFloorAreDrawn(t *testing.T) {
 	e := study(20).Sensitivity[0]
 	var drawn []string
-	for _, floor := range []Number{0, Undefined} {
+	for _, floor := range []metric.Number{0, metric.Undefined} {
 		e.Floor = floor
 		var b bytes.Buffer
 		require.NoError(t, sensitivityFigure("sensitivity", e).WriteSVG(&b))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"orrery/sim/metric"
 	"orrery/sim/record"
 )
 
@@ -95,7 +96,7 @@ func (s *Study) checkRows() error {
 			return err
 		}
 		for k, p := range s.Parameters {
-			if v := r.Values[k]; p.Kind == KindChoice && v.Defined() && (v < 0 || int(v) >= len(p.Choices) || v != Number(int(v))) {
+			if v := r.Values[k]; p.Kind == KindChoice && v.Defined() && (v < 0 || int(v) >= len(p.Choices) || v != metric.Number(int(v))) {
 				return fmt.Errorf("row %s has %v for %s: give the index of one of its %d choices", r.ID, v, p.Name, len(p.Choices))
 			}
 		}
@@ -119,7 +120,7 @@ func safeLink(link string) bool {
 func (s *Study) checkHistories() error {
 	for _, h := range s.Histories {
 		for _, c := range h.Curves {
-			for _, list := range [][]Number{c.Each, c.Low, c.High} {
+			for _, list := range [][]metric.Number{c.Each, c.Low, c.High} {
 				if len(list) != 0 && len(list) != len(c.Best) {
 					return fmt.Errorf("history of %s, curve %q: %d values beside %d trials", h.Metric, c.Name, len(list), len(c.Best))
 				}

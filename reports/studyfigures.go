@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"orrery/reports/plot"
+	"orrery/sim/metric"
 )
 
 // mostPairs bounds the objectives of which each pair is drawn: four make six
@@ -242,7 +243,7 @@ func (s *Study) heatMap() *plot.Figure {
 	return plot.Table("settings", measures, s.candidates(s.ranked(), parameters, metrics))
 }
 
-func floats(in []Number) []float64 {
+func floats(in []metric.Number) []float64 {
 	if in == nil {
 		return nil
 	}

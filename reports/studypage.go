@@ -14,6 +14,7 @@ import (
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
+	"orrery/sim/metric"
 	"orrery/sim/record"
 )
 
@@ -154,18 +155,18 @@ func coloured(t *table.Table) htmlTable {
 
 // columnsData is one parameter or metric as the page's script takes it.
 type columnData struct {
-	Name    string   `json:"name"`
-	Unit    string   `json:"unit,omitempty"`
-	Kind    string   `json:"kind"` // of a parameter, or metric
-	Log     bool     `json:"log,omitempty"`
-	Share   bool     `json:"share,omitempty"`
-	Better  int      `json:"better,omitempty"`
-	Goal    bool     `json:"goal,omitempty"`
-	Bound   string   `json:"bound,omitempty"`
-	From    float64  `json:"from"`
-	To      float64  `json:"to"`
-	Choices []string `json:"choices,omitempty"`
-	Values  []Number `json:"values"`
+	Name    string          `json:"name"`
+	Unit    string          `json:"unit,omitempty"`
+	Kind    string          `json:"kind"` // of a parameter, or metric
+	Log     bool            `json:"log,omitempty"`
+	Share   bool            `json:"share,omitempty"`
+	Better  int             `json:"better,omitempty"`
+	Goal    bool            `json:"goal,omitempty"`
+	Bound   string          `json:"bound,omitempty"`
+	From    float64         `json:"from"`
+	To      float64         `json:"to"`
+	Choices []string        `json:"choices,omitempty"`
+	Values  []metric.Number `json:"values"`
 }
 
 // rowData are the other columns, in the order of the rows.
@@ -183,7 +184,7 @@ func (s *Study) pageData() rowData {
 	d := rowData{Columns: []columnData{}, Label: []string{}, Standing: []int{}, Verdict: []string{}, Link: []string{}, Feasible: []bool{}, Front: []bool{}}
 	for i := range s.Parameters {
 		p, m := &s.Parameters[i], s.parameterMeasure(i)
-		c := columnData{Name: p.Name, Unit: p.Unit, Kind: p.Kind, Log: p.Log, From: m.From, To: m.To, Choices: p.Choices, Values: []Number{}}
+		c := columnData{Name: p.Name, Unit: p.Unit, Kind: p.Kind, Log: p.Log, From: m.From, To: m.To, Choices: p.Choices, Values: []metric.Number{}}
 		for k := range s.Rows {
 			c.Values = append(c.Values, s.Rows[k].Values[i])
 		}
@@ -191,7 +192,7 @@ func (s *Study) pageData() rowData {
 	}
 	for i := range s.Metrics {
 		m := &s.Metrics[i]
-		c := columnData{Name: m.Name, Unit: m.Unit, Kind: "metric", Share: m.isShare(), Better: m.sense(), Goal: m.Objective, Bound: m.bound(), Values: []Number{}}
+		c := columnData{Name: m.Name, Unit: m.Unit, Kind: "metric", Share: m.isShare(), Better: m.sense(), Goal: m.Objective, Bound: m.bound(), Values: []metric.Number{}}
 		for k := range s.Rows {
 			c.Values = append(c.Values, s.Rows[k].Metrics[i])
 		}

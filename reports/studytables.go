@@ -3,6 +3,7 @@ package reports
 import (
 	"orrery/reports/plot"
 	"orrery/reports/table"
+	"orrery/sim/metric"
 )
 
 // mostBest bounds the rows of the still table.
@@ -52,7 +53,7 @@ func (s *Study) first(role string) *StudyRow {
 }
 
 // measured is a number as the page spells it.
-func measured(m plot.Measure, v Number) table.Cell {
+func measured(m plot.Measure, v metric.Number) table.Cell {
 	if !v.Defined() {
 		return table.Cell{}
 	}
@@ -77,7 +78,7 @@ func (s *Study) bestTable() (t *table.Table, more int) {
 	for _, i := range order[:min(len(order), mostBest)] {
 		r := &s.Rows[i]
 		cells := []any{r.label()}
-		for k, v := range append(append([]Number{}, r.Values...), r.Metrics...) {
+		for k, v := range append(append([]metric.Number{}, r.Values...), r.Metrics...) {
 			cells = append(cells, measured(measures[k], v))
 		}
 		t.Row(append(cells, r.says())...)

@@ -79,7 +79,7 @@ func (t *tenantTime) figure(s *site, clock plot.Clock) *plot.Figure {
 	}
 	tenants := make([]plot.Tenant, len(t.names))
 	for y, name := range t.names {
-		tenants[y] = plot.Tenant{Name: name, Shares: make([]float64, t.raster.Cols), Target: float64(NumberOf(targets[name]))}
+		tenants[y] = plot.Tenant{Name: name, Shares: make([]float64, t.raster.Cols), Target: float64(metric.NumberOf(targets[name]))}
 	}
 	any := false
 	for x := range t.raster.Cols {
@@ -88,7 +88,7 @@ func (t *tenantTime) figure(s *site, clock plot.Clock) *plot.Figure {
 			all += t.raster.UnitTime(x, y)
 		}
 		for y := range tenants {
-			tenants[y].Shares[x] = float64(Undefined)
+			tenants[y].Shares[x] = float64(metric.Undefined)
 			if all > 0 {
 				any = true
 				tenants[y].Shares[x] = float64(t.raster.UnitTime(x, y)) / float64(all)

@@ -252,9 +252,9 @@ func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
 			row.Values = append(row.Values, reportValue(&s.Parameters[j], q, j))
 		}
 		for j := range columns {
-			v := reports.Undefined
+			v := metric.Undefined
 			if r.Have[j] {
-				v = reports.Number(r.Values[j])
+				v = metric.Number(r.Values[j])
 			}
 			row.Metrics = append(row.Metrics, v)
 		}
@@ -287,14 +287,14 @@ func reportParameter(p *experiment.Plan, j int) reports.StudyParameter {
 	return out
 }
 
-func reportValue(s *reports.StudyParameter, q *experiment.Point, j int) reports.Number {
+func reportValue(s *reports.StudyParameter, q *experiment.Point, j int) metric.Number {
 	switch {
 	case q.Values[j] == "":
-		return reports.Undefined
+		return metric.Undefined
 	case s.Kind == reports.KindChoice:
-		return reports.Number(slices.Index(s.Choices, q.Values[j]))
+		return metric.Number(slices.Index(s.Choices, q.Values[j]))
 	}
-	return reports.Number(q.At[j])
+	return metric.Number(q.At[j])
 }
 
 func reportMetric(c *experiment.Column) reports.StudyMetric {

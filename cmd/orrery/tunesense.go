@@ -6,6 +6,7 @@ import (
 
 	"orrery/reports"
 	"orrery/reports/table"
+	"orrery/sim/metric"
 	"orrery/sim/sensitivity"
 	"orrery/sim/tune"
 )
@@ -13,21 +14,21 @@ import (
 // tuneInfluence is a table of what each setting does to one objective.
 func tuneInfluence(s *tune.Sensitivity) *table.Table {
 	t := table.New("setting", "mean change", "alone", "in all", "interval", "influence")
-	part := func(n tune.Number) table.Cell {
-		if !n.Known() {
+	part := func(n metric.Number) table.Cell {
+		if !n.Defined() {
 			return table.Cell{}
 		}
 		return table.Quantity(fmt.Sprintf("%.0f %%", 100*float64(n)), float64(n))
 	}
 	for _, p := range s.Parts {
 		change, interval := table.Cell{}, ""
-		if p.Change.Estimate.Known() {
+		if p.Change.Estimate.Defined() {
 			change = table.Float(float64(p.Change.Estimate), 4)
 			if s.Unit == "s" {
 				change = table.Quantity(spanText(float64(p.Change.Estimate)), float64(p.Change.Estimate))
 			}
 		}
-		if p.Total.Low.Known() && p.Total.High.Known() {
+		if p.Total.Low.Defined() && p.Total.High.Defined() {
 			interval = part(p.Total.Low).Text + " to " + part(p.Total.High).Text
 		}
 		t.Row(p.Setting, change, part(p.First.Estimate), part(p.Total.Estimate), interval, p.Influence.String())
@@ -58,15 +59,8 @@ func tuneSensitivity(s *reports.Study, r *tune.Report) {
 	for i := range r.Joint {
 		g := &r.Joint[i]
 		one := reports.Interaction{
-			Metric: g.Metric + " (tuning)", First: g.First, Second: g.Second, FirstAt: g.FirstAt, SecondAt: g.SecondAt,
-			JointShare: reports.Number(g.JointShare), Floor: reports.Number(g.Floor),
-		}
-		for _, row := range g.Values {
-			var values []reports.Number
-			for _, v := range row {
-				values = append(values, reports.Number(v))
-			}
-			one.Values = append(one.Values, values)
+			Metric: g.Metric + " (tuning)", First: g.First, Second: g.Second, FirstAt: g.FirstAt, SecondAt: g.SecondAt, Values: g.Values,
+			JointShare: g.JointShare, Floor: g.Floor,
 		}
 		s.Interactions = append(s.Interactions, one)
 	}
@@ -74,7 +68,7 @@ func tuneSensitivity(s *reports.Study, r *tune.Report) {
 
 func known(s *tune.Sensitivity, of func(tune.PartMove) tune.Range) bool {
 	for _, p := range s.Parts {
-		if of(p).Estimate.Known() {
+		if of(p).Estimate.Defined() {
 			return true
 		}
 	}
@@ -83,17 +77,17 @@ func known(s *tune.Sensitivity, of func(tune.PartMove) tune.Range) bool {
 
 // effects are one figure of all settings.
 func effects(s *tune.Sensitivity, what string, share bool, of func(tune.PartMove) tune.Range) reports.Sensitivity {
-	one := reports.Sensitivity{Metric: s.Metric, Unit: s.Unit, What: what, Share: share, Floor: reports.Number(s.Floor)}
+	one := reports.Sensitivity{Metric: s.Metric, Unit: s.Unit, What: what, Share: share, Floor: s.Floor}
 	if share {
-		one.Unit, one.Floor = "", reports.Undefined
+		one.Unit, one.Floor = "", metric.Undefined
 		if v := s.Spread; v != nil && v.Variance > 0 { // changes within the noise explain no more
-			one.Floor = reports.Number(s.Floor * s.Floor / (2 * v.Variance))
+			one.Floor = s.Floor * s.Floor / (2 * v.Variance)
 		}
 	}
 	for _, p := range s.Parts {
 		x := of(p)
 		one.Parts = append(one.Parts, reports.SensitivityPart{
-			Parameter: p.Setting, Effect: reports.Number(x.Estimate), Low: reports.Number(x.Low), High: reports.Number(x.High), Influence: p.Influence.String(),
+			Parameter: p.Setting, Effect: x.Estimate, Low: x.Low, High: x.High, Influence: p.Influence.String(),
 		})
 	}
 	return one
@@ -103,17 +97,17 @@ func effects(s *tune.Sensitivity, what string, share bool, of func(tune.PartMove
 const tenth = 0.1
 
 // besideChosen is what moves an objective beside the chosen point.
-func besideChosen(r *tune.Report, metric string) reports.Sensitivity {
+func besideChosen(r *tune.Report, objective string) reports.Sensitivity {
 	one := reports.Sensitivity{
-		Metric: metric, What: "change beside " + r.Around + " when it moves by a tenth of its range, or to another choice", Floor: reports.Undefined,
+		Metric: objective, What: "change beside " + r.Around + " when it moves by a tenth of its range, or to another choice", Floor: metric.Undefined,
 	}
 	for i := range r.Sensitivity {
-		if r.Sensitivity[i].Metric == metric {
+		if r.Sensitivity[i].Metric == objective {
 			one.Unit = r.Sensitivity[i].Unit
 		}
 	}
 	for _, x := range r.Slopes {
-		if x.Metric != metric {
+		if x.Metric != objective {
 			continue
 		}
 		name, by := x.Setting, tenth
@@ -126,7 +120,7 @@ func besideChosen(r *tune.Report, metric string) reports.Sensitivity {
 			said = sensitivity.Active
 		}
 		one.Parts = append(one.Parts, reports.SensitivityPart{
-			Parameter: name, Effect: reports.Number(change), Low: reports.Number(max(0, change-noise)), High: reports.Number(change + noise), Influence: said.String(),
+			Parameter: name, Effect: metric.Number(change), Low: metric.Number(max(0, change-noise)), High: metric.Number(change + noise), Influence: said.String(),
 		})
 	}
 	return one
@@ -139,11 +133,7 @@ func tuneShares(s *reports.Study, r *tune.Report) {
 		x := &r.Shares[i]
 		one := reports.ShareSeries{Title: x.Of, Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every)}
 		for _, t := range x.Tenants {
-			line := reports.ShareLine{Name: t.Name, Target: reports.Number(t.Target)}
-			for _, v := range t.Shares {
-				line.Shares = append(line.Shares, reports.Number(v))
-			}
-			one.Tenants = append(one.Tenants, line)
+			one.Tenants = append(one.Tenants, reports.ShareLine{Name: t.Name, Shares: t.Shares, Target: t.Target})
 		}
 		s.Shares = append(s.Shares, one)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"orrery/reports"
 	"orrery/reports/table"
@@ -49,8 +50,8 @@ func tuneStudy(r *tune.Report) *reports.Study {
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		s.Groups = append(s.Groups, reports.GroupChange{
-			By: g.By, Name: g.Name, Jobs: g.Jobs, Metric: g.Metric, Unit: g.Unit, Before: reports.Number(g.Now.Estimate), After: reports.Number(g.Then.Estimate),
-			Low: reports.Number(g.Difference.Low), High: reports.Number(g.Difference.High), Verdict: groupVerdict(g.Verdict),
+			By: g.By, Name: g.Name, Jobs: g.Jobs, Metric: g.Metric, Unit: g.Unit, Before: g.Now.Estimate, After: g.Then.Estimate,
+			Low: g.Difference.Low, High: g.Difference.High, Verdict: groupVerdict(g.Verdict),
 		})
 	}
 	return s
@@ -126,19 +127,17 @@ func tuneRows(s *reports.Study, r *tune.Report) {
 		if t.Overloaded > 0 {
 			row.State = "overloaded"
 		}
-		row.Values = reports.Numbers(t.Values()...)
+		row.Values = metric.Numbers(t.Values()...)
 		for len(row.Values) < len(s.Parameters) {
-			row.Values = append(row.Values, reports.Undefined)
+			row.Values = append(row.Values, metric.Undefined)
 		}
-		for _, m := range t.Metrics {
-			row.Metrics = append(row.Metrics, reports.Number(m))
-		}
+		row.Metrics = slices.Clone(t.Metrics)
 		for k := range r.Goal.Objectives {
-			x := reports.Undefined
+			x := metric.Undefined
 			if f := lines[t.Name]; f != nil {
-				x, row.Verdict = reports.Number(f.Lines[k].Then.Estimate), f.Lines[0].Verdict.String()
+				x, row.Verdict = f.Lines[k].Then.Estimate, f.Lines[0].Verdict.String()
 			} else if t.Role == tune.Current && len(r.Finalists) > 0 {
-				x = reports.Number(r.Finalists[0].Lines[k].Now.Estimate)
+				x = r.Finalists[0].Lines[k].Now.Estimate
 			}
 			row.Metrics = append(row.Metrics, x)
 		}
@@ -154,12 +153,12 @@ func tuneHistory(s *reports.Study, r *tune.Report) {
 	curve := reports.HistoryCurve{Name: r.Method}
 	for i := range r.Search {
 		h := &r.Search[i]
-		curve.Best, curve.Each = append(curve.Best, reports.Number(h.Best)), append(curve.Each, reports.Number(h.Metrics[0]))
+		curve.Best, curve.Each = append(curve.Best, h.Best), append(curve.Each, h.Metrics[0])
 	}
 	history := reports.History{Metric: s.Metrics[0].Name, Unit: s.Metrics[0].Unit, Curves: []reports.HistoryCurve{curve}}
 	for i := range r.Tried {
 		if t := &r.Tried[i]; t.Role == tune.Current && len(t.Metrics) > 0 && !math.IsNaN(float64(t.Metrics[0])) {
-			history.Lines = append(history.Lines, reports.HistoryLine{Name: t.Name, Value: reports.Number(t.Metrics[0])})
+			history.Lines = append(history.Lines, reports.HistoryLine{Name: t.Name, Value: t.Metrics[0]})
 		}
 	}
 	s.Histories = append(s.Histories, history)

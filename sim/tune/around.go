@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 )
@@ -18,11 +19,11 @@ type Slope struct {
 	Metric  string `json:"metric"`
 	// To is another choice of a setting that has some; Slope is then the
 	// difference that it makes, and there is no step.
-	To    string `json:"to,omitempty"`
-	Slope Number `json:"slope"` // of the objective, per whole range
-	Noise Number `json:"noise"`
-	Step  Number `json:"step"`
-	Clear bool   `json:"clear"` // beyond the noise
+	To    string        `json:"to,omitempty"`
+	Slope metric.Number `json:"slope"` // of the objective, per whole range
+	Noise metric.Number `json:"noise"`
+	Step  metric.Number `json:"step"`
+	Clear bool          `json:"clear"` // beyond the noise
 }
 
 // Joint is an objective over a grid of two settings, all else as at the chosen
@@ -34,17 +35,17 @@ type Joint struct {
 	// FirstAt and SecondAt are the values of the two, by row and by column: choices
 	// by their index; weights as they would be written beside those of the chosen
 	// point, which add up to 1.
-	FirstAt  []float64  `json:"first_at"`
-	SecondAt []float64  `json:"second_at"`
-	Values   [][]Number `json:"values"`
+	FirstAt  []float64         `json:"first_at"`
+	SecondAt []float64         `json:"second_at"`
+	Values   [][]metric.Number `json:"values"`
 	// The parts of the variance over the grid; unknown when a value is missing.
-	FirstShare  Number `json:"first_share"`
-	SecondShare Number `json:"second_share"`
-	JointShare  Number `json:"joint_share"`
+	FirstShare  metric.Number `json:"first_share"`
+	SecondShare metric.Number `json:"second_share"`
+	JointShare  metric.Number `json:"joint_share"`
 	// Largest is the largest part of a value that is due to the two acting
 	// together; it compares with Floor, the noise.
-	Largest Number `json:"largest"`
-	Floor   Number `json:"floor"`
+	Largest metric.Number `json:"largest"`
+	Floor   metric.Number `json:"floor"`
 }
 
 // place is the point to look around: what is recommended, or what runs now where
@@ -109,13 +110,13 @@ func (t *tuner) look() error {
 			}
 			s := slopes[i]
 			t.out.Slopes = append(t.out.Slopes, Slope{
-				Setting: column, Metric: o.Metric, Slope: Number(s.Slope), Noise: Number(s.Noise), Step: Number(s.Step), Clear: s.Clear,
+				Setting: column, Metric: o.Metric, Slope: metric.Number(s.Slope), Noise: metric.Number(s.Noise), Step: metric.Number(s.Step), Clear: s.Clear,
 			})
 		}
 		for k, other := range others {
 			change := values[n+k] - values[0]
 			t.out.Slopes = append(t.out.Slopes, Slope{
-				Setting: other.setting, Metric: o.Metric, To: other.to, Slope: Number(change), Noise: Number(floor.High), Step: none,
+				Setting: other.setting, Metric: o.Metric, To: other.to, Slope: metric.Number(change), Noise: metric.Number(floor.High), Step: metric.Undefined,
 				Clear: math.Abs(change) > max(2*floor.High, rounding*math.Abs(values[0])),
 			})
 		}
@@ -181,7 +182,7 @@ func (t *tuner) mattering() []int {
 		return nil
 	}
 	weight := func(p PartMove) float64 {
-		if p.Total.Estimate.Known() {
+		if p.Total.Estimate.Defined() {
 			return float64(p.Total.Estimate)
 		}
 		return float64(p.Change.Estimate)
@@ -223,17 +224,17 @@ func (t *tuner) grid(at []float64, i, j int) error {
 		values := t.objectives(results, o.Metric)
 		g := Joint{
 			Metric: o.Metric, First: columns[i], Second: columns[j], FirstAt: first, SecondAt: second,
-			FirstShare: none, SecondShare: none, JointShare: none, Largest: none, Floor: Number(floor.High),
+			FirstShare: metric.Undefined, SecondShare: metric.Undefined, JointShare: metric.Undefined, Largest: metric.Undefined, Floor: metric.Number(floor.High),
 		}
 		for row := range slices.Chunk(values, len(second)) {
-			g.Values = append(g.Values, numbers(row))
+			g.Values = append(g.Values, metric.Numbers(row...))
 		}
 		if !slices.ContainsFunc(values, math.IsNaN) {
 			s, err := design.Analyse(values)
 			if err != nil {
 				return err
 			}
-			g.FirstShare, g.SecondShare, g.JointShare, g.Largest = Number(s.FirstShare), Number(s.SecondShare), Number(s.JointShare), Number(s.LargestJoint)
+			g.FirstShare, g.SecondShare, g.JointShare, g.Largest = metric.Number(s.FirstShare), metric.Number(s.SecondShare), metric.Number(s.JointShare), metric.Number(s.LargestJoint)
 		}
 		t.out.Joint = append(t.out.Joint, g)
 	}
@@ -261,14 +262,6 @@ func (t *tuner) axis(at []float64, column int) []float64 {
 	}
 	for k := range places {
 		out = append(out, search.Space{p}.FromUnit([]float64{sensitivity.Place(k, places)})...)
-	}
-	return out
-}
-
-func numbers(values []float64) []Number {
-	out := make([]Number, len(values))
-	for i, v := range values {
-		out[i] = Number(v)
 	}
 	return out
 }

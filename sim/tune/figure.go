@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"orrery/scheduler/model"
+	"orrery/sim/metric"
 )
 
 // figure writes a number in four digits.
@@ -20,8 +21,8 @@ func figure(x float64) string {
 }
 
 // amount writes a number in its unit: spans as days, hours, minutes and seconds.
-func amount(n Number, unit string) string {
-	if unit != "s" || !n.Known() {
+func amount(n metric.Number, unit string) string {
+	if unit != "s" || !n.Defined() {
 		return figure(float64(n))
 	}
 	step := model.Second
@@ -32,11 +33,11 @@ func amount(n Number, unit string) string {
 }
 
 // said writes a value of a metric.
-func said(n Number, metric string) string { return amount(n, unitOf(metric)) }
+func said(n metric.Number, metric string) string { return amount(n, unitOf(metric)) }
 
 // percent writes a part with its sign.
-func percent(n Number) string {
-	if !n.Known() {
+func percent(n metric.Number) string {
+	if !n.Defined() {
 		return "–"
 	}
 	return fmt.Sprintf("%+.1f %%", 100*float64(n))

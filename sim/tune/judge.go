@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/stat"
 	"orrery/sim/task"
@@ -114,7 +115,7 @@ func (t *tuner) broken(c *candidate) (string, error) {
 			bound = now
 		}
 		if math.IsNaN(then) || k.Relation == search.AtMost && then > bound || k.Relation == search.AtLeast && then < bound {
-			why = append(why, fmt.Sprintf("%s comes to %s in its worst window, %s %s was to hold", k.Metric, said(Number(then), k.Metric), k.Relation, said(Number(bound), k.Metric)))
+			why = append(why, fmt.Sprintf("%s comes to %s in its worst window, %s %s was to hold", k.Metric, said(metric.Number(then), k.Metric), k.Relation, said(metric.Number(bound), k.Metric)))
 		}
 	}
 	return strings.Join(why, "; "), nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
+	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/stat"
 )
@@ -88,7 +89,7 @@ func (r *Report) Summary() []string {
 }
 
 // sign turns a gain in objective k into a difference.
-func (r *Report) sign(k int) Number {
+func (r *Report) sign(k int) metric.Number {
 	if r.Goal.Objectives[k].Direction == search.Maximise {
 		return 1
 	}
@@ -154,9 +155,9 @@ func lineCells(l *Line) []string {
 	if l.Unit != "" && l.Unit != "s" {
 		name += " (" + l.Unit + ")"
 	}
-	say := func(x float64) string { return amount(Number(x), l.Unit) }
+	say := func(x float64) string { return amount(metric.Number(x), l.Unit) }
 	return []string{
-		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), span(l.Relative, func(x float64) string { return percent(Number(x)) }),
+		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), span(l.Relative, func(x float64) string { return percent(metric.Number(x)) }),
 		span(l.Difference, say), say(float64(l.Floor)), figure(float64(l.P)),
 	}
 }
@@ -195,7 +196,7 @@ func (r *Report) pageCost(p *page) {
 	}
 	p.head("What it costs the scheduler")
 	row := func(what string, a, b uint64) []string {
-		return []string{what, fmt.Sprint(a), fmt.Sprint(b), percent(Number(float64(b)/float64(a) - 1))}
+		return []string{what, fmt.Sprint(a), fmt.Sprint(b), percent(metric.Number(float64(b)/float64(a) - 1))}
 	}
 	p.table([]string{"on the acceptance windows", "now", "then", "difference"}, [][]string{
 		row("passes", now.Passes, then.Passes), row("waiting jobs looked at", now.Examined, then.Examined),
@@ -260,7 +261,7 @@ func (r *Report) pageHow(p *page) {
 		goals = append(goals, string(o.Direction)+" "+o.Metric)
 	}
 	for _, c := range r.Goal.Constraints {
-		goals = append(goals, fmt.Sprintf("%s %s %s in each window", c.Metric, c.Relation, said(Number(c.Value), c.Metric)))
+		goals = append(goals, fmt.Sprintf("%s %s %s in each window", c.Metric, c.Relation, said(metric.Number(c.Value), c.Metric)))
 	}
 	p.say("Goal: %s.", strings.Join(goals, "; "))
 	if len(r.Varied) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"orrery/sim/metric"
 	"orrery/sim/search"
 )
 
@@ -18,7 +19,7 @@ func (r *Report) pageSensitivity(p *page) {
 		s := &r.Sensitivity[i]
 		p.say("%s", s.says())
 		rows := make([][]string, len(s.Parts))
-		say := func(x float64) string { return amount(Number(x), s.Unit) }
+		say := func(x float64) string { return amount(metric.Number(x), s.Unit) }
 		for k, m := range s.Parts {
 			rows[k] = []string{
 				m.Setting, say(float64(m.Change.Estimate)), span(m.Change, say), say(float64(m.Sigma)),
@@ -36,7 +37,7 @@ func (r *Report) pageSensitivity(p *page) {
 // says what the figures of a table are.
 func (s *Sensitivity) says() string {
 	var out []string
-	if len(s.Parts) > 0 && s.Parts[0].Change.Estimate.Known() {
+	if len(s.Parts) > 0 && s.Parts[0].Change.Estimate.Defined() {
 		out = append(out, "the mean change when a setting moves by half its range, from anywhere (Morris)")
 	}
 	if v := s.Spread; v != nil && v.Rows >= leastRows {
@@ -78,7 +79,7 @@ func (r *Report) pageSlopes(p *page) {
 // pageJoint is the table of a grid.
 func (r *Report) pageJoint(p *page, g *Joint) {
 	joint := ""
-	if g.JointShare.Known() {
+	if g.JointShare.Defined() {
 		joint = fmt.Sprintf(" The two acting together make up %s of the variation, %s at most; the noise is %s.", share(g.JointShare), said(g.Largest, g.Metric), said(g.Floor, g.Metric))
 	}
 	p.say("%s over %s (rows) and %s (columns), all else as in %s.%s", g.Metric, g.First, g.Second, r.Around, joint)
@@ -104,14 +105,14 @@ func (r *Report) spell(setting string, x float64) string {
 			return p.Choices[int(x)]
 		}
 	}
-	return amount(Number(x), r.UnitOf(setting))
+	return amount(metric.Number(x), r.UnitOf(setting))
 }
 
 // shareOf writes a part in percent.
 func shareOf(x float64) string { return fmt.Sprintf("%.0f %%", 100*x) }
 
-func share(n Number) string {
-	if !n.Known() {
+func share(n metric.Number) string {
+	if !n.Defined() {
 		return "–"
 	}
 	return shareOf(float64(n))
@@ -119,7 +120,7 @@ func share(n Number) string {
 
 // span writes an interval.
 func span(r Range, spell func(float64) string) string {
-	if !r.Low.Known() || !r.High.Known() {
+	if !r.Low.Defined() || !r.High.Defined() {
 		return "–"
 	}
 	return spell(float64(r.Low)) + " to " + spell(float64(r.High))

@@ -1,11 +1,11 @@
 package tune
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 
 	"orrery/profiles"
+	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
@@ -86,11 +86,11 @@ type SettingChange struct {
 
 // FloorLine is the noise of an objective.
 type FloorLine struct {
-	Metric  string `json:"metric"`
-	Windows string `json:"windows"` // the set
-	Value   Number `json:"value"`
-	High    Number `json:"high"` // what must be exceeded
-	Share   Number `json:"share"`
+	Metric  string        `json:"metric"`
+	Windows string        `json:"windows"` // the set
+	Value   metric.Number `json:"value"`
+	High    metric.Number `json:"high"` // what must be exceeded
+	Share   metric.Number `json:"share"`
 }
 
 // Tried is a candidate of the race on the tuning windows that it has run.
@@ -99,11 +99,11 @@ type Tried struct {
 	Role    string `json:"role"`
 	Windows int    `json:"windows"`
 	// Metrics are the means of the objectives, and the worst of the constraints.
-	Metrics    []Number `json:"metrics"`
-	Feasible   bool     `json:"feasible"`
-	Overloaded int      `json:"overloaded,omitempty"` // windows
-	Finalist   bool     `json:"finalist,omitempty"`
-	Rank       int      `json:"rank,omitempty"` // among those left at the end, 1 the best
+	Metrics    []metric.Number `json:"metrics"`
+	Feasible   bool            `json:"feasible"`
+	Overloaded int             `json:"overloaded,omitempty"` // windows
+	Finalist   bool            `json:"finalist,omitempty"`
+	Rank       int             `json:"rank,omitempty"` // among those left at the end, 1 the best
 
 	values []float64
 }
@@ -121,18 +121,18 @@ type Finalist struct {
 
 // Line is one number of a candidate against what runs now.
 type Line struct {
-	Metric     string       `json:"metric"`
-	Unit       string       `json:"unit,omitempty"`
-	Now        Range        `json:"now"`
-	Then       Range        `json:"then"`
-	Difference Range        `json:"difference"`
-	Relative   Range        `json:"relative"`
-	P          Number       `json:"p"` // corrected
-	Floor      Number       `json:"floor"`
-	Windows    int          `json:"windows"`
-	Block      int          `json:"block"`
-	Verdict    stat.Verdict `json:"verdict"`
-	Reason     string       `json:"reason"`
+	Metric     string        `json:"metric"`
+	Unit       string        `json:"unit,omitempty"`
+	Now        Range         `json:"now"`
+	Then       Range         `json:"then"`
+	Difference Range         `json:"difference"`
+	Relative   Range         `json:"relative"`
+	P          metric.Number `json:"p"` // corrected
+	Floor      metric.Number `json:"floor"`
+	Windows    int           `json:"windows"`
+	Block      int           `json:"block"`
+	Verdict    stat.Verdict  `json:"verdict"`
+	Reason     string        `json:"reason"`
 }
 
 // Fit holds the gain on the tuning windows against that on the others, as parts
@@ -147,37 +147,22 @@ type Fit struct {
 
 // Range is an estimate with its interval.
 type Range struct {
-	Estimate Number `json:"estimate"`
-	Low      Number `json:"low"`
-	High     Number `json:"high"`
+	Estimate metric.Number `json:"estimate"`
+	Low      metric.Number `json:"low"`
+	High     metric.Number `json:"high"`
 }
 
-// Number is a float64 that JSON writes as null when it is none.
-type Number float64
+// unknown is the Range of what has no value.
+var unknown = Range{metric.Undefined, metric.Undefined, metric.Undefined}
 
-// Known says whether there is a value.
-func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
-
-// MarshalJSON writes null for what is no number.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !n.Known() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
+func rangeOf(i stat.Interval) Range {
+	return Range{metric.Number(i.Estimate), metric.Number(i.Low), metric.Number(i.High)}
 }
-
-// none is the Number of what has no value, and unknown the Range of it.
-var (
-	none    = Number(math.NaN())
-	unknown = Range{none, none, none}
-)
-
-func rangeOf(i stat.Interval) Range { return Range{Number(i.Estimate), Number(i.Low), Number(i.High)} }
 
 func lineOf(r stat.Row) Line {
 	return Line{
 		Metric: r.Metric, Unit: unitOf(r.Metric), Now: rangeOf(r.Baseline), Then: rangeOf(r.CandidateValue),
-		Difference: rangeOf(r.Difference), Relative: rangeOf(r.Relative), P: Number(r.Corrected), Floor: Number(r.Floor.High),
+		Difference: rangeOf(r.Difference), Relative: rangeOf(r.Relative), P: metric.Number(r.Corrected), Floor: metric.Number(r.Floor.High),
 		Windows: r.Windows, Block: r.Block, Verdict: r.Verdict, Reason: r.Reason,
 	}
 }
@@ -252,7 +237,7 @@ func (t *tuner) noise() {
 			}
 			values := valuesOf(t.seen(t.candidates[0], set.windows), o.Metric)
 			t.out.Floors = append(t.out.Floors, FloorLine{
-				Metric: o.Metric, Windows: set.name, Value: Number(f.Value), High: Number(f.High), Share: Number(f.High / math.Abs(stat.Mean.Of(values))),
+				Metric: o.Metric, Windows: set.name, Value: metric.Number(f.Value), High: metric.Number(f.High), Share: metric.Number(f.High / math.Abs(stat.Mean.Of(values))),
 			})
 		}
 	}
@@ -274,7 +259,7 @@ func (t *tuner) tried(i int) Tried {
 	results := t.seen(c, t.tuning)
 	out := Tried{Name: c.name, Role: c.role, Windows: len(results), Overloaded: count(results, overloaded), values: c.values}
 	if len(t.goal.Objectives) == 0 { // it ended before anything was compared
-		out.Metrics = slices.Repeat([]Number{none}, len(t.out.Goal.Objectives))
+		out.Metrics = slices.Repeat([]metric.Number{metric.Undefined}, len(t.out.Goal.Objectives))
 		return out
 	}
 	var ran []int
@@ -285,10 +270,10 @@ func (t *tuner) tried(i int) Tried {
 	}
 	metrics, failed := t.goal.read(t.seen(t.candidates[0], ran), results)
 	for _, o := range t.goal.Objectives {
-		out.Metrics = append(out.Metrics, Number(metrics[o.Metric]))
+		out.Metrics = append(out.Metrics, metric.Number(metrics[o.Metric]))
 	}
 	for _, k := range t.goal.Constraints {
-		out.Metrics = append(out.Metrics, Number(metrics[k.Metric]))
+		out.Metrics = append(out.Metrics, metric.Number(metrics[k.Metric]))
 	}
 	score, err := t.goal.Score(search.Result{Metrics: metrics, Failed: failed})
 	out.Feasible = err == nil && score.Feasible()

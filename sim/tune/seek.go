@@ -7,17 +7,18 @@ import (
 	"slices"
 
 	"orrery/profiles"
+	"orrery/sim/metric"
 	"orrery/sim/search"
 )
 
 // Trial is a point of the search, with what came of it on the windows that the
 // search looks at.
 type Trial struct {
-	ID       int      `json:"id"`
-	Values   []Number `json:"values"`   // by setting of the search
-	Metrics  []Number `json:"metrics"`  // by objective
-	Feasible bool     `json:"feasible"` // keeps the constraints, and is not overloaded
-	Best     Number   `json:"best"`     // of the first objective, feasible ones so far
+	ID       int             `json:"id"`
+	Values   []metric.Number `json:"values"`   // by setting of the search
+	Metrics  []metric.Number `json:"metrics"`  // by objective
+	Feasible bool            `json:"feasible"` // keeps the constraints, and is not overloaded
+	Best     metric.Number   `json:"best"`     // of the first objective, feasible ones so far
 
 	score search.Score
 	from  *candidate
@@ -59,12 +60,12 @@ func (t *tuner) seek() error {
 			return err
 		}
 	}
-	best := Number(math.NaN())
+	best := metric.Number(math.NaN())
 	for i := range t.history {
 		h := &t.history[i]
 		cost := float64(h.Metrics[0])
 		maximise := t.goal.Objectives[0].Direction == search.Maximise
-		if h.Feasible && (!best.Known() || (cost < float64(best)) != maximise) {
+		if h.Feasible && (!best.Defined() || (cost < float64(best)) != maximise) {
 			best = h.Metrics[0]
 		}
 		h.Best = best
@@ -100,10 +101,10 @@ func (t *tuner) batch(s *search.Search) error {
 		}
 		h := Trial{ID: trial.ID, Feasible: score.Feasible(), score: score, from: from[i]}
 		for _, v := range trial.Values {
-			h.Values = append(h.Values, Number(v))
+			h.Values = append(h.Values, metric.Number(v))
 		}
 		for _, o := range t.goal.Objectives {
-			h.Metrics = append(h.Metrics, Number(metrics[o.Metric]))
+			h.Metrics = append(h.Metrics, metric.Number(metrics[o.Metric]))
 		}
 		t.history = append(t.history, h)
 	}
@@ -183,7 +184,7 @@ func (t *tuner) race() error {
 	t.raced = race.Alive()
 	for _, d := range race.Dropped() {
 		t.out.Dropped = append(t.out.Dropped, Dropped{
-			Name: t.candidates[d.Candidate].name, Windows: d.Windows, Worse: Number(d.Worse), Excess: d.Excess, Failed: d.Against < 0, P: Number(d.P),
+			Name: t.candidates[d.Candidate].name, Windows: d.Windows, Worse: metric.Number(d.Worse), Excess: d.Excess, Failed: d.Against < 0, P: metric.Number(d.P),
 		})
 	}
 	return nil
@@ -221,10 +222,10 @@ type Dropped struct {
 	Windows int    `json:"windows"` // it had run
 	// Worse is its mean difference to the leader, of the first objective or, when
 	// Excess is set, of what it is beyond the constraints.
-	Worse  Number `json:"worse"`
-	Excess bool   `json:"excess,omitempty"`
-	Failed bool   `json:"failed,omitempty"` // overloaded, or without a value
-	P      Number `json:"p"`
+	Worse  metric.Number `json:"worse"`
+	Excess bool          `json:"excess,omitempty"`
+	Failed bool          `json:"failed,omitempty"` // overloaded, or without a value
+	P      metric.Number `json:"p"`
 }
 
 // leaders are the best trials that differ as they would be written.

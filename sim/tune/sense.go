@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
@@ -19,12 +20,12 @@ const rounding = 1e-9
 
 // Sensitivity says what each setting does to one objective, over the whole space.
 type Sensitivity struct {
-	Metric string     `json:"metric"`
-	Unit   string     `json:"unit,omitempty"`
-	Floor  Number     `json:"floor"` // of the noise, on these windows
-	Runs   int        `json:"windows"`
-	Spread *Spread    `json:"variance,omitempty"` // behind First and Total of the parts
-	Parts  []PartMove `json:"parts"`
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit,omitempty"`
+	Floor  metric.Number `json:"floor"` // of the noise, on these windows
+	Runs   int           `json:"windows"`
+	Spread *Spread       `json:"variance,omitempty"` // behind First and Total of the parts
+	Parts  []PartMove    `json:"parts"`
 }
 
 // PartMove is what one setting does.
@@ -34,9 +35,9 @@ type PartMove struct {
 	// by half its range (Morris); unknown without a screening.
 	Change Range `json:"change"`
 	// Mean is the mean change with its sign, per whole range.
-	Mean Number `json:"mean"`
+	Mean metric.Number `json:"mean"`
 	// Sigma is how much the effect differs from place to place, per whole range.
-	Sigma Number `json:"sigma"`
+	Sigma metric.Number `json:"sigma"`
 	// First and Total are the parts of the variance of the objective that the
 	// setting explains alone, and together with all others (Sobol indices);
 	// unknown when they were not asked for. They are 0 of a setting that changed
@@ -141,12 +142,12 @@ func (t *tuner) moves(design *sensitivity.Morris, results [][]*task.Result, name
 	if err != nil {
 		return Sensitivity{}, err
 	}
-	s := Sensitivity{Metric: name, Unit: unitOf(name), Floor: Number(floor.High), Runs: len(t.screening)}
+	s := Sensitivity{Metric: name, Unit: unitOf(name), Floor: metric.Number(floor.High), Runs: len(t.screening)}
 	least := max(floor.High, rounding*scale(values))
 	for i, column := range t.space.columns() {
 		e := effects[i]
 		s.Parts = append(s.Parts, PartMove{
-			Setting: column, Change: rangeOf(e.Change), Mean: Number(e.Mu), Sigma: Number(e.Sigma), First: unknown, Total: unknown,
+			Setting: column, Change: rangeOf(e.Change), Mean: metric.Number(e.Mu), Sigma: metric.Number(e.Sigma), First: unknown, Total: unknown,
 			Influence: influence(e, least), effect: e,
 		})
 	}

@@ -2,10 +2,10 @@ package tune
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/sim/metric"
 )
 
 // ShareSeries is which share of what was held each tenant held in each acceptance
@@ -22,9 +22,9 @@ type ShareSeries struct {
 
 // ShareLine is one tenant.
 type ShareLine struct {
-	Name   string   `json:"name"`
-	Shares []Number `json:"shares"` // by window; unknown in those that do not count
-	Target Number   `json:"target"` // its fair share
+	Name   string          `json:"name"`
+	Shares []metric.Number `json:"shares"` // by window; unknown in those that do not count
+	Target metric.Number   `json:"target"` // its fair share
 }
 
 // hold fills in the shares under what runs now and under a candidate. A site with
@@ -41,7 +41,7 @@ func (t *tuner) hold(c *candidate) {
 			s.Unit = "GPU"
 		}
 		s.Every = t.windows[first+1].Begin.Sub(s.Begin)
-		lines := map[string][]Number{}
+		lines := map[string][]metric.Number{}
 		for k := range t.opt.Acceptance {
 			r := t.known[ask{of: side, window: first + k}.key()]
 			if r == nil {
@@ -53,9 +53,9 @@ func (t *tuner) hold(c *candidate) {
 					continue
 				}
 				if lines[name] == nil {
-					lines[name] = slices.Repeat([]Number{none}, t.opt.Acceptance)
+					lines[name] = slices.Repeat([]metric.Number{metric.Undefined}, t.opt.Acceptance)
 				}
-				lines[name][k] = Number(share)
+				lines[name][k] = metric.Number(share)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(lines)) {
@@ -68,12 +68,12 @@ func (t *tuner) hold(c *candidate) {
 }
 
 // target is the fair share of a tenant; unknown without one.
-func (t *tuner) target(name string) Number {
+func (t *tuner) target(name string) metric.Number {
 	list := t.problem.Cluster.Tenants
 	for i := range list {
 		if list[i].Name == name && list[i].FairShare > 0 {
-			return Number(list[i].FairShare)
+			return metric.Number(list[i].FairShare)
 		}
 	}
-	return Number(math.NaN())
+	return metric.Undefined
 }

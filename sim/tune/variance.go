@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
@@ -15,14 +16,14 @@ const leastRows = 8
 
 // Spread is what the Sobol indices of an objective rest on.
 type Spread struct {
-	Points   int    `json:"points"`            // that were run
-	Rows     int    `json:"rows"`              // of the base sample that count
-	Dropped  int    `json:"dropped,omitempty"` // rows with a point that is overloaded or has no value
-	Mean     Number `json:"mean"`
-	Variance Number `json:"variance"`
+	Points   int           `json:"points"`            // that were run
+	Rows     int           `json:"rows"`              // of the base sample that count
+	Dropped  int           `json:"dropped,omitempty"` // rows with a point that is overloaded or has no value
+	Mean     metric.Number `json:"mean"`
+	Variance metric.Number `json:"variance"`
 	// Alone is the sum of the first-order indices: what is left to 1 is due to
 	// settings acting together.
-	Alone Number `json:"alone"`
+	Alone metric.Number `json:"alone"`
 }
 
 // rowsOf is how many rows of a base sample a number of points pays for: a power of
@@ -63,7 +64,7 @@ func (t *tuner) spread() error {
 		if k == len(t.out.Sensitivity) {
 			s := Sensitivity{Metric: o.Metric, Unit: unitOf(o.Metric), Runs: len(t.screening)}
 			for _, column := range t.space.columns() {
-				s.Parts = append(s.Parts, PartMove{Setting: column, Change: unknown, Mean: none, Sigma: none, First: unknown, Total: unknown})
+				s.Parts = append(s.Parts, PartMove{Setting: column, Change: unknown, Mean: metric.Undefined, Sigma: metric.Undefined, First: unknown, Total: unknown})
 			}
 			t.out.Sensitivity = append(t.out.Sensitivity, s)
 		}
@@ -95,9 +96,9 @@ func (t *tuner) indices(design *sensitivity.Sobol, results [][]*task.Result, row
 	if err != nil {
 		return err
 	}
-	s.Floor = Number(floor.High)
+	s.Floor = metric.Number(floor.High)
 	values := t.objectives(results, s.Metric)
-	s.Spread = &Spread{Points: len(values), Mean: none, Variance: none, Alone: none}
+	s.Spread = &Spread{Points: len(values), Mean: metric.Undefined, Variance: metric.Undefined, Alone: metric.Undefined}
 	for row := range slices.Chunk(values, len(values)/rows) {
 		if slices.ContainsFunc(row, func(x float64) bool { return x != x }) {
 			s.Spread.Dropped++
@@ -112,7 +113,7 @@ func (t *tuner) indices(design *sensitivity.Sobol, results [][]*task.Result, row
 	if err != nil {
 		return err
 	}
-	s.Spread.Mean, s.Spread.Variance = Number(got.Mean), Number(got.Variance)
+	s.Spread.Mean, s.Spread.Variance = metric.Number(got.Mean), metric.Number(got.Variance)
 	columns := t.space.columns()
 	alone := 0.0
 	var effects []sensitivity.Effect // in the order of the design
@@ -125,11 +126,11 @@ func (t *tuner) indices(design *sensitivity.Sobol, results [][]*task.Result, row
 		}
 		p.First, p.Total = rangeOf(within(got.First[i])), rangeOf(within(got.Total[i]))
 		alone += got.First[i].Estimate
-		if p.Change.Estimate.Known() {
+		if p.Change.Estimate.Defined() {
 			effects = append(effects, p.effect)
 		}
 	}
-	s.Spread.Alone = Number(alone)
+	s.Spread.Alone = metric.Number(alone)
 	for i, said := range sensitivity.Influences(got, effects, max(floor.High, rounding*scale(values))) {
 		s.Parts[slices.IndexFunc(s.Parts, func(p PartMove) bool { return p.Setting == columns[i] })].Influence = said
 	}

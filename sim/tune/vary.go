@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"orrery/profiles"
+	"orrery/sim/metric"
 	"orrery/sim/search"
 )
 
@@ -212,7 +213,7 @@ func (t *tuner) allowed(path, value string) error {
 func (s space) spelled() []string {
 	var out []string
 	for _, p := range s.Space {
-		say := func(x float64) string { return amount(Number(x), s.units[p.Name]) }
+		say := func(x float64) string { return amount(metric.Number(x), s.units[p.Name]) }
 		switch p.Kind {
 		case search.Simplex:
 			out = append(out, fmt.Sprintf("%s (shares of %s)", p.Name, strings.Join(p.Parts, ", ")))
