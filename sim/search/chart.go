@@ -3,6 +3,8 @@ package search
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A chart turns coordinates into values and back. There are two. In the unit
@@ -215,7 +217,7 @@ func quantile(u float64) float64 {
 }
 
 // normal is the standard normal distribution function.
-func normal(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+func normal(x float64) float64 { return distuv.UnitNormal.CDF(x) }
 
 // density is the standard normal density.
 func density(x float64) float64 { return math.Exp(-0.5*x*x) / math.Sqrt(2*math.Pi) }

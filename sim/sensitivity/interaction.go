@@ -3,6 +3,8 @@ package sensitivity
 import (
 	"fmt"
 	"math"
+
+	"orrery/sim/stat"
 )
 
 // Grid is a design for one pair of parts: all combinations of their
@@ -71,7 +73,7 @@ func (g *Grid) Analyse(values []float64) (Surface, error) {
 	s := Surface{First: make([]float64, rows), Second: make([]float64, columns), Joint: make([][]float64, rows)}
 	for k, y := range values {
 		r, c := k/columns, k%columns
-		if !finite(y) {
+		if !stat.Finite(y) {
 			return Surface{}, fmt.Errorf("sensitivity: the grid has no value at row %d, column %d", r, c)
 		}
 		s.Mean += y / float64(rows*columns)

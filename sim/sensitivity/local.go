@@ -3,6 +3,8 @@ package sensitivity
 import (
 	"fmt"
 	"math"
+
+	"orrery/sim/stat"
 )
 
 // clearance is how many noise floors a difference must exceed before a slope is
@@ -101,7 +103,7 @@ func (l *Local) Analyse(values []float64, floor float64) ([]Slope, error) {
 		out[i] = Slope{Slope: math.NaN(), Noise: math.NaN(), Curvature: math.NaN()}
 		for _, m := range ladder {
 			change := values[m.up] - values[m.down]
-			if !finite(change) {
+			if !stat.Finite(change) {
 				continue
 			}
 			out[i] = m.read(values, floor)
@@ -118,7 +120,7 @@ func (m move) read(values []float64, floor float64) Slope {
 	change := values[m.up] - values[m.down]
 	least := max(clearance*floor, rounding*math.Abs(values[m.up]))
 	s := Slope{Slope: change / m.width, Noise: floor / m.width, Curvature: math.NaN(), Step: m.step, Clear: math.Abs(change) > least}
-	if m.up != 0 && m.down != 0 && finite(values[0]) {
+	if m.up != 0 && m.down != 0 && stat.Finite(values[0]) {
 		s.Curvature = (values[m.up] - 2*values[0] + values[m.down]) / (m.step * m.step)
 	}
 	return s

@@ -109,7 +109,7 @@ func (m *Morris) Analyse(values []float64, s stat.Settings) ([]Effect, error) {
 		for k, i := range order {
 			at := t*(d+1) + k
 			change := values[at+1] - values[at]
-			if finite(change) {
+			if stat.Finite(change) {
 				elementary[i] = append(elementary[i], change/(m.cube[at+1][i]-m.cube[at][i]))
 			}
 		}

@@ -144,7 +144,7 @@ func (s *Sobol) Analyse(values []float64, settings stat.Settings) (Indices, erro
 
 func defined(row []float64) bool {
 	for _, y := range row {
-		if !finite(y) {
+		if !stat.Finite(y) {
 			return false
 		}
 	}

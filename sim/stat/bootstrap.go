@@ -25,7 +25,7 @@ type Interval struct {
 }
 
 // Known says whether the interval is one of numbers.
-func (i Interval) Known() bool { return finite(i.Estimate) && finite(i.Low) && finite(i.High) }
+func (i Interval) Known() bool { return Finite(i.Estimate) && Finite(i.Low) && Finite(i.High) }
 
 // Times is the interval in another unit, one of which is 1/factor of the old.
 // A negative factor swaps its ends.
@@ -104,13 +104,13 @@ func (s Settings) intervals(n, block int, list ...statistic) (out []Interval, so
 		source := draw.New(s.Seed, resampleStream, uint64(b), 0)
 		s.Scheme.fill(rows, block, &source)
 		for k, of := range list {
-			if x := of(rows); finite(out[k].Estimate) && finite(x) {
+			if x := of(rows); Finite(out[k].Estimate) && Finite(x) {
 				sorted[k] = append(sorted[k], x)
 			}
 		}
 	}
 	for k, of := range list {
-		if !finite(out[k].Estimate) {
+		if !Finite(out[k].Estimate) {
 			out[k] = unknown(s.Confidence)
 			continue
 		}
@@ -191,7 +191,7 @@ func acceleration(n, block int, statistic func(rows []int) float64) float64 {
 				rows = append(rows, i)
 			}
 		}
-		if x := statistic(rows); len(rows) > 0 && finite(x) {
+		if x := statistic(rows); len(rows) > 0 && Finite(x) {
 			without = append(without, x)
 		}
 	}

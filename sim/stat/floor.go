@@ -112,7 +112,7 @@ func distances(values [][]float64, centre Centre) ([]float64, error) {
 func complete(values [][]float64) []int {
 	var out []int
 	for w := range values[0] {
-		if !slices.ContainsFunc(values, func(replica []float64) bool { return !finite(replica[w]) }) {
+		if !slices.ContainsFunc(values, func(replica []float64) bool { return !Finite(replica[w]) }) {
 			out = append(out, w)
 		}
 	}

@@ -117,7 +117,7 @@ func Pair(baseline, candidate []Observation) (Pairs, error) {
 		}
 		from, to := a[0], b[0]
 		a, b = a[1:], b[1:]
-		if !finite(from.Value) || !finite(to.Value) {
+		if !Finite(from.Value) || !Finite(to.Value) {
 			p.Undefined++
 			continue
 		}
@@ -160,4 +160,5 @@ func byKey(a, b Observation) int {
 	return slices.Compare([]int{a.Window, a.Seed}, []int{b.Window, b.Seed})
 }
 
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+// Finite says whether x is a number: neither NaN nor infinite.
+func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

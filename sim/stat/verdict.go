@@ -123,7 +123,7 @@ type NonInferiority struct {
 //
 // It is an error when the margin is negative or not a number.
 func NotWorse(pairs Pairs, better Direction, margin float64, s Settings) (NonInferiority, error) {
-	if !(margin >= 0) || !finite(margin) {
+	if !(margin >= 0) || !Finite(margin) {
 		return NonInferiority{}, fmt.Errorf("stat: margin %v of a non-inferiority check; give 0 or a positive number", margin)
 	}
 	if err := s.Validate(); err != nil {
