@@ -1,0 +1,84 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"orrery/reports/table"
+)
+
+// studyRows is what -only looks for when the table of studies is asked for.
+const studyRows = "study of profiles"
+
+// studied is the study that is measured: profiles whose weights and reference wait are
+// drawn, each on a month of a site, as in a search for better ones.
+const (
+	studiedJobs  = 100_000
+	studiedNodes = 1_024
+)
+
+// experiment is the file of it.
+func experiment(trace, cluster string, points int) []byte {
+	return fmt.Appendf(nil, `name: weights
+traces: [%s]
+cluster: %s
+design: sobol
+points: %d
+settings:
+  - {path: weights, parts: [wait_time, fair_share, topology, conformance, backlog]}
+  - {path: reference_wait, from: 5m, to: 12h, log: true}
+objectives: [{metric: wait_p95}]
+`, trace, cluster, points)
+}
+
+// studies measures whole studies by the program, from reading the trace to the last
+// committed result, with one worker and with two. Time is that of the clock: that is
+// what workers are for.
+func studies(o options) (*table.Table, error) {
+	tmp, err := os.MkdirTemp("", "orrery-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(tmp)
+	if o.binary == "" {
+		if o.binary, err = build(tmp, "orrery"); err != nil {
+			return nil, err
+		}
+	}
+	l := load{name: "studied", procs: studiedNodes, jobs: studiedJobs, load: 0.85, site: &site{group: 256, cycle: "30s"}}
+	if err := importLog(&l, o, tmp); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(tmp, "experiment.yaml")
+	if err := os.WriteFile(file, experiment(l.bundle, l.site.cluster, o.points), 0o600); err != nil {
+		return nil, err
+	}
+	t := table.New("study", "jobs", "nodes", "profiles", "workers", "wall s", "wall s per 1000 profiles", "against one worker")
+	var one float64
+	for _, workers := range []int{1, 2} {
+		took, err := study(o, file, tmp, workers)
+		if err != nil {
+			return nil, err
+		}
+		if workers == 1 {
+			one = took
+		}
+		t.Row("weights", int64(studiedJobs), int64(studiedNodes), int64(o.points), int64(workers), table.Float(took, 1), table.Float(took/float64(o.points)*1000, 0), table.Float(one/took, 2))
+	}
+	return t, nil
+}
+
+// study computes it anew, and returns seconds.
+func study(o options, file, tmp string, workers int) (float64, error) {
+	dir := filepath.Join(tmp, "study-"+strconv.Itoa(workers))
+	cmd := exec.Command(o.binary, "sweep", file, "-o", dir, "--workers", strconv.Itoa(workers), "--quiet")
+	begun := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)
+	}
+	return time.Since(begun).Seconds(), nil
+}
