@@ -103,7 +103,7 @@ func (t *tuner) baselines() ([]*candidate, error) {
 	var out []*candidate
 	add := func(name string, profile func(*profiles.Profile) profiles.Profile) error {
 		cluster, err := t.arranged(func(now *profiles.Profile) (profiles.Profile, error) { return profile(now), nil })
-		if err == nil {
+		if err == nil && t.possible(cluster) == nil {
 			out = append(out, t.made(name, Baseline, cluster))
 		}
 		return err

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,7 +93,15 @@ func (t *tuner) varyDefault(s *space, now *profiles.Profile) error {
 		if !k.used(now) || k.shared && len(t.tuned()) < len(t.problem.Cluster.VClusters) {
 			continue
 		}
-		if err := t.varyKey(s, now, k.path, k.values); err != nil {
+		values := k.values
+		if !strings.Contains(values, "..") { // those that the site can have
+			list := slices.DeleteFunc(words(values), func(v string) bool { return t.allowed(k.path, v) != nil })
+			if len(list) < 2 {
+				continue
+			}
+			values = strings.Join(list, ",")
+		}
+		if err := t.varyKey(s, now, k.path, values); err != nil {
 			return err
 		}
 	}
@@ -202,11 +211,32 @@ func (t *tuner) varyChoice(s *space, path, values, now string) error {
 // allowed says what is wrong with a value of a key.
 func (t *tuner) allowed(path, value string) error {
 	c := t.problem.Cluster
-	_, _, err := c.WithApplying([]profiles.Assignment{{Path: profilePath(c, t.tuned()[0], path), Value: value}})
+	var all []profiles.Assignment
+	for _, i := range t.tuned() {
+		all = append(all, profiles.Assignment{Path: profilePath(c, i, path), Value: value})
+	}
+	c, _, err := c.WithApplying(all)
+	if err == nil {
+		err = t.possible(c)
+	}
 	if err != nil {
 		return usagef("--vary %s: %v", path, err)
 	}
 	return nil
+}
+
+// possible says why the site cannot be run with other profiles. Of a cluster file
+// that takes its nodes from the trace less is known.
+func (t *tuner) possible(c *profiles.Cluster) error {
+	reserves := func(v profiles.VCluster) bool { return v.Profile.Inline.Backfill == "conservative" }
+	if c.Sharing == "gpus" && slices.ContainsFunc(c.VClusters, reserves) {
+		return errors.New("conservative reserves whole nodes and cannot divide them, and jobs share nodes here (sharing: gpus)")
+	}
+	if _, err := t.problem.Cluster.Resolve(); err != nil {
+		return nil //nolint:nilerr // whoever runs it finds out
+	}
+	_, err := c.Resolve()
+	return err
 }
 
 // spelled says what may be varied how far.

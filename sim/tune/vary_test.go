@@ -75,6 +75,22 @@ func TestWhatCannotBeVaried(t *testing.T) {
 	require.ErrorContains(t, err, "it is one of the weights that are varied together")
 }
 
+// Nodes whose GPUs are shared cannot be reserved whole.
+func TestNothingImpossibleIsVaried(t *testing.T) {
+	w := newWorld(t, 300, 0.8, halves)
+	cluster := *w.cluster
+	cluster.Sharing = "gpus"
+	p := w.problem()
+	p.Cluster = &cluster
+	tuner := &tuner{ctx: context.Background(), problem: p, opt: small()}
+	s, err := tuner.wholeSpace()
+	require.NoError(t, err)
+	require.Len(t, s.Space, 2, "no way to backfill but easy")
+	tuner.opt.Vary = []string{"backfill=easy,conservative"}
+	_, err = tuner.wholeSpace()
+	require.ErrorContains(t, err, "cannot divide them")
+}
+
 // A site that orders by the points of Slurm gets points.
 func TestPointsOfSlurmAreSearched(t *testing.T) {
 	w := newWorld(t, 3000, 0.75, "order: multifactor, multifactor: {age: 1000, fairshare: 2000, job_size: 500}")
