@@ -238,7 +238,7 @@ type lane struct {
 	timeline *backfill.Timeline
 	tenant   []model.Fixed // weighted f3, at the last accounting tick
 	penalty  []model.Fixed
-	ticked   []int64     // of which ticks these are
+	figured  []figured   // what these are made of
 	members  []int32     // of each in the queue
 	global   model.Fixed // weighted f6 and f7, when they were frozen last
 }
@@ -328,9 +328,9 @@ func NewSite(cfg SiteConfig) *Site {
 			last: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
 			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
 		}
-		l.ticked, l.members = make([]int64, len(l.tenant)), make([]int32, len(l.tenant))
-		for t := range l.ticked {
-			l.ticked[t] = -1
+		l.figured, l.members = make([]figured, len(l.tenant)), make([]int32, len(l.tenant))
+		for t := range l.figured {
+			l.figured[t].tick = -1
 		}
 		l.free.CopyFrom(s.free)
 		if l.policy.Ranking == ByScore {

@@ -76,18 +76,30 @@ func (s *Site) freeze(l *lane) {
 	}
 }
 
+// figured is what the fair share and the penalty of a tenant were last worked out from.
+type figured struct {
+	tick        int64 // the last that made no difference to it, -1 before the first
+	standing    quota.Standing
+	utilisation model.Fixed
+}
+
 // figures takes over what the last accounting tick has frozen of those who wait, and
 // says whether it makes any difference to l.
 func (s *Site) figures(l *lane) bool {
 	changed := false
 	u := s.book.Utilisation()
 	for t, n := range l.members {
-		if n == 0 || l.ticked[t] == s.ticks {
+		was := &l.figured[t]
+		if n == 0 || was.tick == s.ticks {
 			continue
 		}
-		l.ticked[t] = s.ticks
 		id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
 		st := s.book.Standing(id)
+		same := was.tick >= 0 && st.Equal(&was.standing) && (u == was.utilisation || st.Burst <= model.One)
+		if was.tick = s.ticks; same {
+			continue
+		}
+		was.standing, was.utilisation = st, u
 		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, &st, u))
 		penalty := score.Penalty(st.Budget)
 		changed = changed || f3 != l.tenant[t] || penalty != l.penalty[t]

@@ -23,7 +23,13 @@ type Standing struct {
 	// the larger of node time and GPU time, 0 without a budget.
 	Budget model.Fixed
 
+	nodes int64  // held, of which Used is by instantaneous usage
 	count uint64 // the Freeze that it is of
+}
+
+// Equal says whether s and o tell the same of a tenant.
+func (s *Standing) Equal(o *Standing) bool {
+	return s.Used == o.Used && s.Budget == o.Budget && s.Share == o.Share && s.Burst == o.Burst
 }
 
 func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
@@ -55,17 +61,21 @@ func (b *Book) Freeze(now model.Time) {
 
 // settle works out the figures of account i as of the last Freeze.
 func (b *Book) settle(i int) {
-	if f := &b.frozen; f.of[i].count != f.count {
-		a, l := &b.tenants[i], &b.limits[i]
-		x := Standing{Share: l.FairShare, Burst: l.Burst, count: f.count}
-		limited := l.NodeBudget > 0 || l.GPUBudget > 0
-		if limited || b.cfg.Usage != Instantaneous { // what it was charged tells
-			b.clock.advance(a, f.at)
-		}
-		if x.Used = b.usage(a); limited {
-			x.Budget = budget(a, l)
-		}
-		f.of[i] = x
+	x := &b.frozen.of[i]
+	if x.count == b.frozen.count {
+		return
+	}
+	a, l := &b.tenants[i], &b.limits[i]
+	x.count, x.Share, x.Burst, x.Budget = b.frozen.count, l.FairShare, l.Burst, 0
+	limited, charged := l.NodeBudget > 0 || l.GPUBudget > 0, b.cfg.Usage != Instantaneous
+	if limited || charged {
+		b.clock.advance(a, b.frozen.at)
+	}
+	if limited {
+		x.Budget = budget(a, l)
+	}
+	if charged || a.nodes != x.nodes {
+		x.nodes, x.Used = a.nodes, b.usage(a)
 	}
 }
 
