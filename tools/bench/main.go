@@ -113,33 +113,37 @@ func run(args []string) error {
 		return err
 	}
 	loads = slices.DeleteFunc(loads, func(l load) bool { return !strings.Contains(l.name+" "+l.policy(o), o.only) })
-	if len(loads) > 0 {
-		if err := show(o)(replays(loads, o)); err != nil {
+	tmp, err := os.MkdirTemp("", "orrery-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if o.binary == "" {
+		if o.binary, err = build(tmp, "orrery"); err != nil {
 			return err
 		}
 	}
-	if f.NArg() > 0 {
-		return nil
-	}
-	if strings.Contains(passRows, o.only) {
-		if err := show(o)(passes(o)); err != nil {
-			return err
+	wanted := func(rows string) bool { return f.NArg() == 0 && strings.Contains(rows, o.only) }
+	for _, t := range []struct {
+		wanted  bool
+		measure func() (*table.Table, error)
+	}{
+		{len(loads) > 0, func() (*table.Table, error) { return measure(loads, o, tmp) }},
+		{wanted(passRows), func() (*table.Table, error) { return passes(o) }},
+		{wanted(studyRows), func() (*table.Table, error) { return studies(o, tmp) }},
+	} {
+		if !t.wanted {
+			continue
 		}
-	}
-	if strings.Contains(studyRows, o.only) {
-		return show(o)(studies(o))
-	}
-	return nil
-}
-
-// show prints a table that was measured.
-func show(o options) func(*table.Table, error) error {
-	return func(t *table.Table, err error) error {
+		out, err := t.measure()
 		if err != nil {
 			return err
 		}
-		return t.Write(os.Stdout, o.format, table.Options{})
+		if err := out.Write(os.Stdout, o.format, table.Options{}); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // choose takes the logs named by the user, or the default ones that are there.
@@ -210,25 +214,10 @@ func build(dir, name string, flags ...string) (string, error) {
 	return out, cmd.Run()
 }
 
-// replays is the table of replays, measured with files of its own.
-func replays(loads []load, o options) (*table.Table, error) {
-	tmp, err := os.MkdirTemp("", "orrery-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(tmp)
-	if o.binary == "" {
-		if o.binary, err = build(tmp, "orrery"); err != nil {
-			return nil, err
-		}
-	}
-	return measure(loads, o, tmp)
-}
-
 // countedJobs bounds the logs that are run under valgrind, fifty times slower.
 const countedJobs = 30_000
 
-// measure runs the programs before the engine: a child process inherits the
+// measure is the table of replays. It runs the programs before the engine: a child process inherits the
 // peak memory of the process that starts it, so this one must still be small.
 func measure(loads []load, o options, tmp string) (*table.Table, error) {
 	t := table.New("log", "jobs", "procs", "policy", "engine jobs/CPU s", "program jobs/CPU s", "peak RSS MB", "allocations/job", "instructions/job", "schedule")

@@ -38,17 +38,7 @@ objectives: [{metric: wait_p95}]
 // studies measures whole studies by the program, from reading the trace to the last
 // committed result, with one worker and with two. Time is that of the clock: that is
 // what workers are for.
-func studies(o options) (*table.Table, error) {
-	tmp, err := os.MkdirTemp("", "orrery-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(tmp)
-	if o.binary == "" {
-		if o.binary, err = build(tmp, "orrery"); err != nil {
-			return nil, err
-		}
-	}
+func studies(o options, tmp string) (*table.Table, error) {
 	l := load{name: "studied", procs: studiedNodes, jobs: studiedJobs, load: 0.85, site: &site{group: 256, cycle: "30s"}}
 	if err := importLog(&l, o, tmp); err != nil {
 		return nil, err
