@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"orrery/scheduler"
+	"orrery/sim/world"
 	"orrery/traces"
 )
 
@@ -96,6 +97,11 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 		out = append(out, AwkwardRule{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
 	}
 	if site != nil {
+		for i, n := range site.unheeded {
+			if u := &world.Unheeded[i]; n > 0 {
+				out = append(out, AwkwardRule{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})
+			}
+		}
 		if n := emptyLedgers(site); n > 0 {
 			out = append(out, AwkwardRule{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
 		}

@@ -50,9 +50,11 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 }
 
 // TestSiteSaysWhatItIgnores: points of jobs matter where some vCluster orders by
-// Slurm's priority, and a reservation that is announced later is known at once.
+// Slurm's priority, a reservation that is announced later is
+// known at once, and the weights of the log's own scheduler matter nowhere.
 func TestSiteSaysWhatItIgnores(t *testing.T) {
-	events := []traces.Event{{Kind: "reservation", Subject: "x", Value: `{"nodes":["a-1"],"start":1,"end":2}`}, {Time: 1, Kind: "reservation", Subject: "y", Value: `{"nodes":["a-1"],"start":1,"end":2}`}}
+	events := []traces.Event{{Kind: "reservation", Subject: "x", Value: `{"nodes":["a-1"],"start":1,"end":2}`}, {Time: 1, Kind: "reservation", Subject: "y", Value: `{"nodes":["a-1"],"start":1,"end":2}`},
+		{Time: 2, Kind: "weights", Subject: "v", Value: `{"priority":1}`}, {Time: 3, Kind: "weights", Subject: "v", Value: `{"priority":2}`}}
 	info := traces.Info{Filled: []traces.Filled{{Column: "priority", Rows: 4, Varies: true}, {Column: "nice", Rows: 3, Varies: true}, {Column: "hold", Rows: 2}}}
 	rules := func(order string) (out []string) {
 		_, res := replayAsks(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: "+order+"}}]\n", events, []ask{long(1)})
@@ -61,6 +63,6 @@ func TestSiteSaysWhatItIgnores(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, []string{"ignored-priority 4", "ignored-nice 3", "reservation-known-early 1"}, rules("fcfs"))
-	require.Equal(t, []string{"reservation-known-early 1"}, rules("multifactor"))
+	require.Equal(t, []string{"ignored-priority 4", "ignored-nice 3", "reservation-known-early 1", "ignored-event-weights 2"}, rules("fcfs"))
+	require.Equal(t, []string{"reservation-known-early 1", "ignored-event-weights 2"}, rules("multifactor"))
 }

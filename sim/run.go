@@ -338,7 +338,7 @@ func (r *run) next() (model.Time, error) {
 	switch {
 	case !r.begun:
 		r.begun, r.res.First = true, now
-		if n := r.batch.Len(); n > 0 {
+		if n := r.batch.Len(); n > 0 && r.follow == nil { // else none is sure to come as late as that
 			r.series.Begin(now, max(now, r.batch.Submit[n-1]))
 		}
 		return now, nil

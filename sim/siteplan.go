@@ -25,6 +25,8 @@ type sitePlan struct {
 	world world.SiteConfig
 	names SiteNames
 	early int64 // reservations that the trace announces, known from the beginning on
+	// unheeded counts events of the trace, in the order of world.Unheeded.
+	unheeded [len(world.Unheeded)]int64
 }
 
 // SiteNames are the names behind the ids of results.
@@ -106,6 +108,11 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 	for _, e := range src.Events() {
 		if e.Kind == "reservation" && e.Time > 0 {
 			sp.early++
+		}
+		for i := range world.Unheeded {
+			if world.Unheeded[i].Kind == e.Kind {
+				sp.unheeded[i]++
+			}
 		}
 	}
 	sp.core.Prices = pricesOf(res.Price, sp.world.Changes)

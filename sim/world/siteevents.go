@@ -29,9 +29,27 @@ type Happenings struct {
 	Reservations []model.Reservation
 }
 
+// Unheeded are the kinds of events that a replay does not follow, ascending, and what
+// holds instead: they tell how the log was made, and a replay is there to try
+// something else.
+var Unheeded = [...]struct{ Kind, Why string }{
+	{"metric_gap", "no series of the log is read"},
+	{"weights", "a profile keeps its weights throughout"},
+}
+
+// unheeded says whether a replay does not follow events of a kind.
+func unheeded(kind string) bool {
+	for i := range Unheeded {
+		if Unheeded[i].Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
 // ReadEvents turns the events, which must ascend, and the prices of a trace into
 // what happens to the site. A subject that the site does not have, and a kind that
-// no replay follows, is a *traces.DataError.
+// there is not, is a *traces.DataError.
 func ReadEvents(file string, site *model.Site, events []traces.Event, prices []traces.Price, scale PriceScale) (Happenings, error) {
 	r := eventReader{site: site, scale: scale}
 	for _, t := range site.Tenants {
@@ -81,20 +99,13 @@ func (r *eventReader) event(e *traces.Event) *badEvent {
 		r.out.Outages = append(r.out.Outages, Outage{e.Time, e.Time.Add(model.Duration(span))})
 		return nil
 	}
-	if why, ok := noEvents[e.Kind]; ok {
-		return &badEvent{"kind", strconv.Quote(e.Kind), why, "leave the row out"}
+	if unheeded(e.Kind) {
+		return nil
 	}
 	c, why := r.change(e)
 	c.At = e.Time
 	r.out.Changes = append(r.out.Changes, c)
 	return why
-}
-
-// noEvents are the kinds of events that no replay follows, and what it can do
-// instead.
-var noEvents = map[string]string{
-	"metric_gap": "no such event, for a replay scrapes no series and has no loop that scales by one",
-	"weights":    "no such event, for a profile keeps its weights throughout a replay: replay once with each",
 }
 
 // reservation reads nodes that are set aside for a time.

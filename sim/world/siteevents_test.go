@@ -74,8 +74,6 @@ func TestBadChanges(t *testing.T) {
 		{traces.Event{Kind: "quota", Subject: "ada", Value: `{"max_nodes":-1}`}, `expected columns of the tenants table`},
 		{traces.Event{Kind: "power_cap", Value: "-1"}, `column value: found "-1", expected whole W`},
 		{traces.Event{Kind: "price", Value: "x"}, `column value: found "x", expected EUR/kWh`},
-		{traces.Event{Kind: "metric_gap", Value: "1"}, `column kind: found "metric_gap", expected no such event, for a replay scrapes no series`},
-		{traces.Event{Kind: "weights", Subject: "batch", Value: "{}"}, `column kind: found "weights", expected no such event, for a profile keeps its weights`},
 		{traces.Event{Kind: "sensitive_pool", Value: "x"}, `column value: found "x", expected whole nodes`},
 		{traces.Event{Kind: "flood"}, `column kind: found "flood", expected down, up`},
 		{traces.Event{Kind: "quorum_outage", Value: "-1"}, `column value: found "-1", expected whole µs`},
