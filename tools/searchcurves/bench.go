@@ -141,32 +141,44 @@ func site(procs int) []byte {
 	return []byte(b.String())
 }
 
-// written is a point in the words of a cluster file.
-func written(values []float64) (set []profiles.Assignment, text string) {
+// point is a place in the space, in the words of a cluster file.
+type point struct {
+	set  []profiles.Assignment
+	text string
+	spec *sim.Spec // nil until it is replayed
+}
+
+func pointOf(values []float64) *point {
+	var set []profiles.Assignment
 	for i, part := range space[0].Parts {
 		set = append(set, profiles.Assignment{Path: "weights." + part, Value: strconv.FormatFloat(values[i], 'f', 6, 64)})
 	}
 	rest := values[len(space[0].Parts):]
 	set = append(set, profiles.Assignment{Path: "reference_wait", Value: fmt.Sprintf("%.0fs", math.Round(rest[0]))},
 		profiles.Assignment{Path: "backfill", Value: space[2].Choices[int(rest[1])]})
-	return set, fmt.Sprint(set)
+	return &point{set: set, text: fmt.Sprint(set)}
 }
 
 // on is what came of a point on a window; run computes it where nobody has.
-func (b *bench) on(ctx context.Context, run task.Run, values []float64, window int) (reading, error) {
-	set, text := written(values)
-	at := outing{text, window}
+func (b *bench) on(ctx context.Context, run task.Run, p *point, window int) (reading, error) {
+	at := outing{p.text, window}
 	b.mu.Lock()
 	r, ok := b.known[at]
 	b.mu.Unlock()
 	if ok {
 		return r, nil
 	}
-	cluster, _, err := b.base.WithApplying(set)
-	if err != nil {
-		return r, err
+	if p.spec == nil {
+		cluster, _, err := b.base.WithApplying(p.set)
+		if err != nil {
+			return r, err
+		}
+		if p.spec, err = b.bound(cluster); err != nil {
+			return r, err
+		}
 	}
-	if r, err = b.replay(ctx, run, cluster, window, nil); err != nil {
+	r, err := b.replay(ctx, run, p.spec, window, nil)
+	if err != nil {
 		return r, err
 	}
 	b.mu.Lock()
@@ -175,15 +187,20 @@ func (b *bench) on(ctx context.Context, run task.Run, values []float64, window i
 	return r, nil
 }
 
-func (b *bench) replay(ctx context.Context, run task.Run, cluster *profiles.Cluster, window int, shake *task.Shake) (reading, error) {
+// bound is the replay of the log on a cluster.
+func (b *bench) bound(cluster *profiles.Cluster) (*sim.Spec, error) {
 	spec := sim.DefaultSpec()
 	spec.Site = cluster.JSON()
 	spec, err := spec.Bind(b.tables)
 	if err != nil {
-		return reading{}, err
+		return nil, err
 	}
 	spec.Trace = b.hash
-	text, err := run(ctx, task.Task{Spec: spec, Window: &b.windows[window], Shake: shake}.JSON())
+	return &spec, nil
+}
+
+func (b *bench) replay(ctx context.Context, run task.Run, spec *sim.Spec, window int, shake *task.Shake) (reading, error) {
+	text, err := run(ctx, task.Task{Spec: *spec, Window: &b.windows[window], Shake: shake}.JSON())
 	if err != nil {
 		return reading{}, err
 	}
@@ -217,13 +234,18 @@ func (b *bench) mean(of func(window int) (reading, error)) (reading, error) {
 
 // over is the mean of a point over the windows.
 func (b *bench) over(ctx context.Context, run task.Run, values []float64) (reading, error) {
-	return b.mean(func(window int) (reading, error) { return b.on(ctx, run, values, window) })
+	p := pointOf(values)
+	return b.mean(func(window int) (reading, error) { return b.on(ctx, run, p, window) })
 }
 
 // begin is the mean of what the site begins with.
 func (b *bench) begin(ctx context.Context, shake *task.Shake) (reading, error) {
 	run := b.runner.Worker()
-	return b.mean(func(window int) (reading, error) { return b.replay(ctx, run, b.base, window, shake) })
+	spec, err := b.bound(b.base)
+	if err != nil {
+		return reading{}, err
+	}
+	return b.mean(func(window int) (reading, error) { return b.replay(ctx, run, spec, window, shake) })
 }
 
 // noise is the standard deviation of the slowdown of what the site begins with when

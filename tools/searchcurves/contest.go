@@ -203,7 +203,7 @@ func (c *contest) race(ctx context.Context, run task.Run, seed int) (float64, er
 	}
 	for !r.Done() {
 		for _, h := range r.Ask(1) {
-			got, err := c.bench.on(ctx, run, h.Values, h.Window)
+			got, err := c.bench.on(ctx, run, pointOf(h.Values), h.Window)
 			if err != nil {
 				return 0, err
 			}
