@@ -52,7 +52,9 @@ SJF, WFP3 and so on) and the points of a search race over the first; the best ar
 judged on the others, by paired differences with intervals, corrected for their
 number, against the noise of runs whose arrivals were shaken. With --cluster or
 --profile the settings of the profile are searched, or those that --vary names; on a
-plain machine the orders and ways to backfill are tried.
+plain machine the orders and ways to backfill are tried. Of settings it also says
+which matter: by a screening, by their parts of the variance, and around the point
+that is chosen.
 
 DIR gets page.md, report.html, tune.json, and profile.yaml (one for each vCluster
 that is tuned) when something is to change. All runs are kept in DIR/study: the same

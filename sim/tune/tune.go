@@ -64,7 +64,7 @@ type Options struct {
 	// Trajectories of the screening; 0 leaves it out.
 	Trajectories int
 	// Points that Sobol indices, the parts of the variance that each setting
-	// explains, may cost; 0 leaves them out.
+	// explains, may cost, if they pay for the least sample; 0 leaves them out.
 	Points int
 	Seed   uint64
 	// Stat is how sure to be.

@@ -231,10 +231,9 @@ func TestSobolIndicesPartTheVariance(t *testing.T) {
 		require.Contains(t, page, "Sobol indices from")
 		require.Contains(t, page, "over weights.")
 	}
-	o := small()
-	o.Evaluate, o.Trajectories, o.Points = planted(0.3, 0), 0, 50
-	_, err := Run(context.Background(), w.problem(), o)
-	require.ErrorContains(t, err, "50 points for Sobol indices of 11 settings: give 104 or more, or 0 to leave them out")
+	for points, rows := range map[int]int{1: 8, 207: 8, 208: 16, 512: 32} {
+		require.Equal(t, rows, rowsOf(points, 11))
+	}
 }
 
 // Where everything comes to the same there is nothing to change, and that is no

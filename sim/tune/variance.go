@@ -27,12 +27,9 @@ type Spread struct {
 }
 
 // rowsOf is how many rows of a base sample a number of points pays for: a power of
-// two, for which the sequence is even.
+// two, for which the sequence is even, and the least number at least.
 func rowsOf(points, dimensions int) int {
-	rows := points / (dimensions + 2)
-	if rows < 1 {
-		return 0
-	}
+	rows := max(points/(dimensions+2), leastRows)
 	return 1 << (bits.Len(uint(rows)) - 1)
 }
 
@@ -44,10 +41,6 @@ func (t *tuner) spread() error {
 	}
 	space := t.space.design()
 	rows := rowsOf(t.opt.Points, space.Dimensions())
-	if rows < leastRows {
-		return usagef("%d points for Sobol indices of %d settings: give %d or more, or 0 to leave them out",
-			t.opt.Points, space.Dimensions(), leastRows*(space.Dimensions()+2))
-	}
 	base, err := baseSample(2*space.Dimensions(), rows, t.opt.Seed)
 	if err != nil {
 		return err
