@@ -109,7 +109,7 @@ type perUser struct{ wait, bounded moments }
 func newReduction(name string) *reduction {
 	r := &reduction{name: name, firstSubmit: column.Absent, lastEnd: column.Absent}
 	for q, p := range percentiles {
-		r.pick[q] = newSelection(p, digitBits)
+		r.pick[q] = newSelection(p, digitBits, fewKeys)
 	}
 	return r
 }

@@ -129,7 +129,7 @@ func (s *siteSums) add(o *observation) {
 func (s *siteSums) addWait(o *observation) {
 	s.each(o, func(g *groupSum) {
 		if g.pick == nil {
-			g.pick = newSelection(percentiles[qWait], smallBits)
+			g.pick = newSelection(percentiles[qWait], smallBits, fewKeys)
 		}
 		g.pick.add(o.key[qWait])
 	})

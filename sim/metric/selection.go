@@ -14,17 +14,20 @@ var percentiles = [quantities][]int{
 }
 
 // A selection finds exact percentiles of a multiset of uint64 keys in fixed
-// memory, by looking at all keys several times: each pass counts the keys of a
-// range in 2^digitBits equal parts, and the part that holds the wanted rank is
-// the range of the next pass. Keys below 2^firstBits take three passes, others
-// four more. Where many are needed at a time a digit is smaller, and the passes
-// are more.
+// memory. While the keys are few it keeps them, and one pass and a sort do. Else it
+// looks at all keys several times: each pass counts the keys of a range in
+// 2^digitBits equal parts, and the part that holds the wanted rank is the range of
+// the next pass. Keys below 2^firstBits take three passes, others four more. Where
+// many are needed at a time a digit is smaller, and the passes are more.
 //
 // The p-th percentile is by nearest rank: the smallest key such that at least
 // p per cent of all keys are no larger; the one of rank ⌈p·n/100⌉ from 1.
 type selection struct {
 	n        int64 // keys, known after the first pass
 	digit    uint  // bits that a pass tells apart
+	few      bool  // kept has all keys
+	kept     []uint64
+	most     int // keys that are few
 	targets  []target
 	searches []*search
 }
@@ -33,14 +36,17 @@ const (
 	digitBits = 16
 	smallBits = 12
 	firstBits = 48
+
+	// fewKeys are sorted faster than a first pass is made room for.
+	fewKeys = 1 << 11
 )
 
 // target is one percentile being narrowed down.
 type target struct {
 	percent int
-	rank    int64 // from 1
-	in      *search
-	value   uint64 // when in is nil
+	rank    int64   // from 1
+	in      *search // nil when value is known, and while the keys are few
+	value   uint64
 }
 
 // search counts keys in [lo, lo+2^bits).
@@ -57,20 +63,40 @@ func newSearch(lo uint64, bits, digit uint, below int64) *search {
 	return &search{lo: lo, bits: bits, shift: bits - digit, below: below, count: make([]uint32, 1<<digit)}
 }
 
-func newSelection(percents []int, digit uint) *selection {
-	s := &selection{digit: digit, searches: []*search{newSearch(0, firstBits, digit, 0)}}
+func newSelection(percents []int, digit uint, most int) *selection {
+	s := &selection{digit: digit, few: true, most: most}
 	for _, p := range percents {
-		s.targets = append(s.targets, target{percent: p, in: s.searches[0]})
+		s.targets = append(s.targets, target{percent: p})
 	}
 	return s
 }
 
 // add counts a key.
 func (s *selection) add(key uint64) {
+	if s.few {
+		if len(s.kept) < s.most {
+			s.kept = append(s.kept, key)
+			return
+		}
+		s.spill()
+	}
 	for _, h := range s.searches {
 		if d := key - h.lo; key >= h.lo && d>>(h.bits-1)>>1 == 0 {
 			h.count[d>>h.shift]++
 		}
+	}
+}
+
+// spill makes a first pass of what was kept, for there are more keys than that.
+func (s *selection) spill() {
+	kept := s.kept
+	s.few, s.kept = false, nil
+	s.searches = []*search{newSearch(0, firstBits, s.digit, 0)}
+	for i := range s.targets {
+		s.targets[i].in = s.searches[0]
+	}
+	for _, key := range kept {
+		s.add(key)
 	}
 }
 
@@ -83,6 +109,16 @@ func (s *selection) narrow(n int64) bool {
 			t := &s.targets[i]
 			t.rank = (int64(t.percent)*n + 99) / 100
 		}
+	}
+	if s.few {
+		slices.Sort(s.kept)
+		for i := range s.targets {
+			if t := &s.targets[i]; n > 0 {
+				t.value = s.kept[t.rank-1]
+			}
+		}
+		s.few, s.kept = false, nil // others may need more passes, in which there is nothing left to count
+		return false
 	}
 	s.searches = nil
 	for i := range s.targets {
