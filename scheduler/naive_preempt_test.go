@@ -128,7 +128,7 @@ func (s *naiveSite) victims(l *naiveLane, j *naiveJob, trigger preempt.Trigger) 
 			continue
 		}
 		seen := &preempt.Victim{
-			Ref: v.ref, Job: v.Job, Class: v.Class, Start: v.start, Walltime: v.left, Elapsed: s.now.Sub(v.start),
+			Ref: v.ref, Job: v.Job, Class: v.Class, Start: v.start, Walltime: v.Walltime, Elapsed: s.now.Sub(v.start) + max(0, v.Walltime-v.left),
 			Nodes: int32(len(v.nodes)), Usable: usable, GPUs: s.gpusAsked(v) / v.NodesMin, Checkpoint: v.Checkpoint, CkptBytes: v.CkptBytes,
 			LastCheckpoint: v.saved, Burst: s.tick.burst[s.row(v.Tenant)] > model.One && s.tick.share[s.row(v.Tenant)] > 0 &&
 				s.tick.usage[s.row(v.Tenant)] > s.tick.share[s.row(v.Tenant)],

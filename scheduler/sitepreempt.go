@@ -124,7 +124,7 @@ func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 		}
 		st := s.book.Standing(r.Tenant)
 		s.suspects = append(s.suspects, preempt.Victim{
-			Ref: running, Job: r.Job, Class: s.gives(j, r), Start: r.started, Walltime: r.left, Elapsed: now.Sub(r.started),
+			Ref: running, Job: r.Job, Class: s.gives(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: now.Sub(r.started) + max(0, r.Walltime-r.left),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: per,
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,

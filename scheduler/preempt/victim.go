@@ -10,7 +10,7 @@ type Victim struct {
 	Class      int32          // 0 to 10
 	Start      model.Time     // of this attempt
 	Walltime   model.Duration // requested; Forever, 0 or less for none
-	Elapsed    model.Duration // used up of Walltime
+	Elapsed    model.Duration // used up of Walltime, by this attempt and those before it
 	Nodes      int32          // it holds
 	Usable     int32          // of these, the pending job may use
 	GPUs       int32          // it holds on each node; nodes without GPUs count as one
