@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 
 	"orrery/sim/search"
@@ -14,19 +15,19 @@ import (
 var methods = []string{"random", "sobol", "cmaes", "bayes"}
 
 // batches of NSGA-II with two objectives; 0 stands for random search.
-var batches = []int{0, 16}
+var batches = []int{0, 8, 16}
 
 // contest is all searches on one log.
 type contest struct {
 	bench   *bench
 	options options
 
-	curves  map[string][][]float64 // by method and seed: the best slowdown by trial, NaN before there is one
-	volumes map[int][]float64      // that fronts of two objectives dominate, by batch of nsga2 and seed; 0 is random search
-	races   []float64              // slowdown of the winners, by seed
-	best    float64                // least slowdown of all
-	noise   float64                // of the slowdown, as a part of it
-	start   reading                // of what the site begins with
+	curves map[string][][]float64    // by method and seed: the best slowdown by trial, NaN before there is one
+	fronts map[int][][]search.Result // of two objectives, by batch of nsga2 and seed; 0 is random search
+	races  []float64                 // slowdown of the winners, by seed
+	best   float64                   // least slowdown of all
+	noise  float64                   // of the slowdown, as a part of it
+	start  reading                   // of what the site begins with
 }
 
 var (
@@ -60,13 +61,13 @@ func (c *contest) run(ctx context.Context) error {
 }
 
 func (c *contest) jobs() []job {
-	c.curves, c.volumes, c.races = map[string][][]float64{}, map[int][]float64{}, make([]float64, c.options.seeds)
+	c.curves, c.fronts, c.races = map[string][][]float64{}, map[int][][]search.Result{}, make([]float64, c.options.seeds)
 	var jobs []job
 	for _, m := range methods {
 		c.curves[m] = make([][]float64, c.options.seeds)
 	}
 	for _, batch := range batches {
-		c.volumes[batch] = make([]float64, c.options.seeds)
+		c.fronts[batch] = make([][]search.Result, c.options.seeds)
 	}
 	for seed := range c.options.seeds {
 		for _, m := range methods {
@@ -83,9 +84,7 @@ func (c *contest) jobs() []job {
 					config.Method = "random"
 				}
 				results, err := c.search(ctx, run, config)
-				if err == nil {
-					c.volumes[batch][seed], err = c.volume(results)
-				}
+				c.fronts[batch][seed] = results
 				return err
 			}})
 		}
@@ -159,8 +158,8 @@ func bestSoFar(results []search.Result) []float64 {
 	return out
 }
 
-// volume is the part of the rectangle between the origin and the profile that the
-// site begins with, times reach, that results dominate.
+// volume that results dominate, of the rectangle between the origin and what the
+// site begins with, times reach.
 func (c *contest) volume(results []search.Result) (float64, error) {
 	const reach = 1.5
 	var costs [][]float64
@@ -169,8 +168,31 @@ func (c *contest) volume(results []search.Result) (float64, error) {
 			costs = append(costs, []float64{r.Metrics[slowdown] / c.start.slowdown, r.Metrics[byArea] / c.start.byArea})
 		}
 	}
-	v, err := search.Hypervolume(costs, []float64{reach, reach})
-	return v / (reach * reach), err
+	return search.Hypervolume(costs, []float64{reach, reach})
+}
+
+// missed is the part that the front of each search lacks of the volume which the
+// points of all of them dominate together, by batch and seed.
+func (c *contest) missed() (map[int][]float64, error) {
+	var all []search.Result
+	for _, batch := range batches {
+		all = append(all, slices.Concat(c.fronts[batch]...)...)
+	}
+	whole, err := c.volume(all)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int][]float64{}
+	for _, batch := range batches {
+		for _, results := range c.fronts[batch] {
+			v, err := c.volume(results)
+			if err != nil {
+				return nil, err
+			}
+			out[batch] = append(out[batch], 1-v/whole)
+		}
+	}
+	return out, nil
 }
 
 // race takes random points, as many as bring it to the same number of replays as a
