@@ -363,9 +363,9 @@ func TestAssertionsNotice(t *testing.T) {
 	for _, row := range []struct{ scenario, from, to, why string }{
 		{"steady-state", "flaps: 0.2", "flaps: 0.01", "flaps: regression, window 1, seed 2"},
 		{"steady-state", "flaps: 0.2", "flaps: 0.2, soon: 1s", ""},
-		{"preemption-heavy", "preemptions_of_one: 36", "preemptions_of_one: 3", "preemptions of one job: regression, window 1, seed 2"},
+		{"preemption-heavy", "preemptions_of_one: 18", "preemptions_of_one: 3", "preemptions of one job: regression, window 1, seed 2"},
 		{"preemption-heavy", "preemptions_per_job: 0.9", "preemptions_per_job: 0.5", "preemptions per job: regression"},
-		{"preemption-heavy", "over: all}, at_least: 600", "over: all}, at_least: 1200", "window 1, seed 2"},
+		{"preemption-heavy", "over: all}, at_least: 1200", "over: all}, at_least: 2400", "window 1, seed 2"},
 		{"burst", "{metric: wait_p99, over: all}, at_most: 14400", "{metric: work_between_preemptions, over: all}, at_least: 1", "no job was asked to leave its nodes"},
 		{"unfair", "{run: sensitive-claim, backlog: true}", "{run: unfair, backlog: true}", "window 0, seed 1"},
 		{"empty-to-full", "at_most: 60}", "at_most: 60, jobs: 401}", "window 0, seed 1: 400 jobs, want 401"},
