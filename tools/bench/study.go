@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/traces"
 )
 
 // studyRows is what -only looks for when the table of studies is asked for.
@@ -19,6 +21,7 @@ const studyRows = "study of profiles"
 const (
 	studiedJobs  = 100_000
 	studiedNodes = 1_024
+	studiedSpan  = 30 * 24 * time.Hour
 )
 
 // experiment is the file of it.
@@ -40,7 +43,7 @@ objectives: [{metric: wait_p95}]
 // what workers are for.
 func studies(o options, tmp string) (*table.Table, error) {
 	l := load{name: "studied", procs: studiedNodes, jobs: studiedJobs, load: 0.85, site: &site{group: 256, cycle: "30s"}}
-	if err := importLog(&l, o, tmp); err != nil {
+	if err := studiedMonth(&l, o, tmp); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(tmp, "experiment.yaml")
@@ -60,6 +63,34 @@ func studies(o options, tmp string) (*table.Table, error) {
 		t.Row("weights", int64(studiedJobs), int64(studiedNodes), int64(o.points), int64(workers), table.Float(took, 1), table.Float(took/float64(o.points)*1000, 0), table.Float(one/took, 2))
 	}
 	return t, nil
+}
+
+// studiedMonth generates the log of l: jobs whose times are all shortened alike until the
+// submissions are a month's, which leaves the load as it is.
+func studiedMonth(l *load, o options, tmp string) error {
+	plain := filepath.Join(tmp, "year.parquet")
+	if _, err := best(1, o.binary, "synth", "-o", plain, "--jobs", strconv.Itoa(l.jobs), "--procs", strconv.Itoa(int(l.procs)),
+		"--load", strconv.FormatFloat(l.load, 'g', -1, 64), "--quiet"); err != nil {
+		return err
+	}
+	b, err := traces.Open(plain)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	var span model.Duration
+	for j, err := range b.Rows() {
+		if err != nil {
+			return err
+		}
+		span = max(span, j.Submit.Sub(0))
+	}
+	l.bundle = filepath.Join(tmp, l.file()+".parquet")
+	step := fmt.Sprintf("stretch by=%.6f", studiedSpan.Seconds()/span.Seconds())
+	if _, err := best(1, o.binary, "trace", "transform", plain, l.bundle, "--step", step, "--quiet"); err != nil {
+		return err
+	}
+	return l.site.furnish(l, tmp)
 }
 
 // study computes it anew, and returns seconds.
