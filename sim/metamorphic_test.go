@@ -128,10 +128,14 @@ func relations() []relation {
 
 // TestMetamorphic applies every relation to random worlds.
 func TestMetamorphic(t *testing.T) {
+	worlds := 250
+	if testing.Short() {
+		worlds = 50
+	}
 	for _, r := range relations() {
 		t.Run(r.name, func(t *testing.T) {
 			tried := 0
-			for i := uint64(0); tried < 250; i++ {
+			for i := uint64(0); tried < worlds; i++ {
 				m, spec := decodeWorld(randomBytes(i))
 				if spec.Cluster.Procs == 0 {
 					spec.Cluster, m.nodes = ClusterSpec{Procs: int32(1 + i%12)}, nil

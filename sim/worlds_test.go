@@ -168,7 +168,7 @@ func FuzzTwin(f *testing.F) {
 func TestTwinOnSmallWorlds(t *testing.T) {
 	worlds := 4000
 	if testing.Short() {
-		worlds = 800
+		worlds = 300
 	}
 	undecided := 0
 	for i := range worlds {
