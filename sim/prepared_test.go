@@ -35,8 +35,14 @@ func TestPreparedSpecs(t *testing.T) {
 			require.Equal(t, outcomeOf(Run(context.Background(), spec, world.memory().open, Options{})), got[k], "world %d, replay %d\n%s", i, k, world.list())
 		}
 	}
+	broken := DefaultSpec()
+	broken.Site = []byte(`{"nonsense":1}`)
+	p, err := Prepare(broken)
+	require.Error(t, err)
+	require.Nil(t, p, "what is not prepared must not be kept and run")
+
 	other := DefaultSpec()
-	p, err := Prepare(other)
+	p, err = Prepare(other)
 	require.NoError(t, err)
 	other.Seed++
 	require.False(t, p.Of(other))

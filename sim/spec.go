@@ -175,8 +175,10 @@ func Prepare(s Spec) (*Prepared, error) {
 		return nil, err
 	}
 	var err error
-	p.file, err = readSite(s.Site)
-	return p, err
+	if p.file, err = readSite(s.Site); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // Of says whether it is s that was prepared.
