@@ -78,7 +78,7 @@ func (s *Site) freeze(l *lane) {
 
 // figured is what the fair share and the penalty of a tenant were last worked out from.
 type figured struct {
-	tick        int64 // the last that made no difference to it, -1 before the first
+	tick        int64 // the last at which it was looked at, -1 before the first
 	standing    quota.Standing
 	utilisation model.Fixed
 }

@@ -109,10 +109,8 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 		if e.Kind == "reservation" && e.Time > 0 {
 			sp.early++
 		}
-		for i := range world.Unheeded {
-			if world.Unheeded[i].Kind == e.Kind {
-				sp.unheeded[i]++
-			}
+		if i := world.UnheededAt(e.Kind); i >= 0 {
+			sp.unheeded[i]++
 		}
 	}
 	sp.core.Prices = pricesOf(res.Price, sp.world.Changes)

@@ -37,14 +37,14 @@ var Unheeded = [...]struct{ Kind, Why string }{
 	{"weights", "a profile keeps its weights throughout"},
 }
 
-// unheeded says whether a replay does not follow events of a kind.
-func unheeded(kind string) bool {
+// UnheededAt is the place of a kind among Unheeded, -1 for those that are followed.
+func UnheededAt(kind string) int {
 	for i := range Unheeded {
 		if Unheeded[i].Kind == kind {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // ReadEvents turns the events, which must ascend, and the prices of a trace into
@@ -99,7 +99,7 @@ func (r *eventReader) event(e *traces.Event) *badEvent {
 		r.out.Outages = append(r.out.Outages, Outage{e.Time, e.Time.Add(model.Duration(span))})
 		return nil
 	}
-	if unheeded(e.Kind) {
+	if UnheededAt(e.Kind) >= 0 {
 		return nil
 	}
 	c, why := r.change(e)
