@@ -11,23 +11,25 @@ import (
 )
 
 // Compute reduces the jobs and the series of a finished run to the table of
-// metrics. It reads the jobs three times (a few times more when spans exceed
-// nine years or slowdowns 2^28) and holds about 10 MB, plus 80 bytes per user
-// and window, however many jobs there are. The result depends neither on the
-// order of the jobs nor on the numbering of users.
+// metrics. It reads the jobs once where there are up to 300,000, and else three
+// times (a few times more when spans exceed nine years or slowdowns 2^28). It holds
+// at most about 40 MB, plus 160 bytes per user, however many jobs there are. The
+// result depends neither on the order of the jobs nor on the numbering of users.
 func Compute(jobs column.Scanner, s *Series) (Table, error) {
-	all, steady := newReduction(All), newReduction(Steady)
+	in := &room{left: keptKeys}
+	all, steady := newReduction(All, in), newReduction(Steady, in)
 	windows := []*reduction{all, steady}
 	if s.cfg.Site != nil {
-		all.site, steady.site = newSiteSums(s.cfg.Site), newSiteSums(s.cfg.Site)
+		all.site, steady.site = newSiteSums(s.cfg.Site, in), newSiteSums(s.cfg.Site, in)
 	}
 	all.open, all.from, all.to = true, math.MinInt64, math.MaxInt64
 	if s.hasSteady() {
 		steady.open, steady.from, steady.to = true, int64(s.warm), int64(s.cool)
 	}
-	if err := firstPass(jobs, windows); err != nil {
+	if err := firstPass(jobs, steady, all); err != nil {
 		return Table{}, err
 	}
+	all.join(steady)
 	all.close(s.allIntegrals(all.lastEnd))
 	if steady.open {
 		steady.close(s.steadyIntegrals())
@@ -106,23 +108,31 @@ func (m *moments) add(x uint64) {
 // perUser gathers the jobs of a user.
 type perUser struct{ wait, bounded moments }
 
-func newReduction(name string) *reduction {
+func (m *moments) join(o *moments) {
+	m.n += o.n
+	m.total.join(o.total)
+	m.max = max(m.max, o.max)
+}
+
+func newReduction(name string, in *room) *reduction {
 	r := &reduction{name: name, firstSubmit: column.Absent, lastEnd: column.Absent}
 	for q, p := range percentiles {
-		r.pick[q] = newSelection(p, digitBits, fewKeys)
+		r.pick[q] = newSelection(p, digitBits, in)
 	}
 	return r
 }
 
-// firstPass gathers everything but the percentiles, and their first digit.
-func firstPass(jobs column.Scanner, windows []*reduction) error {
+// firstPass gathers everything but the percentiles, and keeps the keys of these or
+// finds their first digit: of the jobs of the steady window in one reduction and of
+// the rest in another.
+func firstPass(jobs column.Scanner, steady, rest *reduction) error {
 	var o observation
 	want := keyColumns | column.Job | column.User | column.Procs
-	if windows[0].site != nil {
+	if o.site = rest.site != nil; o.site {
 		want |= siteColumns
 	}
 	return column.ScanOnly(jobs, want, func(c *column.Jobs) error {
-		if windows[0].site != nil && !c.OfSite {
+		if o.site && !c.OfSite {
 			return errors.New("measuring a site: the jobs do not say what they held there; record them with record.NewSiteMemory, or with Meta.VClusters")
 		}
 		for i := range c.Submit {
@@ -132,16 +142,16 @@ func firstPass(jobs column.Scanner, windows []*reduction) error {
 			}
 			o.observe(c, i)
 			o.user, o.procs = c.User[i], uint64(c.Procs[i])
-			if o.site = windows[0].site != nil; o.site {
+			if o.site {
 				o.observeSite(c, i)
 			}
-			for _, r := range windows {
-				if r.holds(o.submit) {
-					r.add(&o)
-				}
-				if o.finished && o.end >= r.from && o.end <= r.to && r.open {
-					r.endedIn++
-				}
+			if steady.holds(o.submit) {
+				steady.add(&o)
+			} else {
+				rest.add(&o)
+			}
+			if o.finished && steady.holds(o.end) {
+				steady.endedIn++
 			}
 		}
 		return nil
@@ -164,6 +174,9 @@ func nextPass(jobs column.Scanner, windows []*reduction) error {
 			for _, r := range windows {
 				if r.holds(o.submit) {
 					r.addKeys(&o)
+					if o.site && o.started {
+						r.site.addWait(&o)
+					}
 				}
 			}
 		}
@@ -171,8 +184,9 @@ func nextPass(jobs column.Scanner, windows []*reduction) error {
 	})
 }
 
-func (r *reduction) holds(submit int64) bool {
-	return r.open && submit >= r.from && submit <= r.to
+// holds says whether an instant lies in the window.
+func (r *reduction) holds(at int64) bool {
+	return r.open && at >= r.from && at <= r.to
 }
 
 func (r *reduction) add(o *observation) {
@@ -214,19 +228,59 @@ func (r *reduction) add(o *observation) {
 	if u != nil {
 		u.bounded.add(o.key[qBounded])
 	}
-	if o.has[qSlowdown] {
+	if o.slowed {
 		r.slow.add(o.key[qSlowdown])
 	}
 }
 
 func (r *reduction) addKeys(o *observation) {
-	for q, has := range o.has {
-		if has {
-			r.pick[q].add(o.key[q])
-		}
+	if !o.started {
+		return
 	}
-	if o.site && o.started {
-		r.site.addWait(o)
+	r.pick[qWait].add(o.key[qWait])
+	if o.finished {
+		r.pick[qTurnaround].add(o.key[qTurnaround])
+		r.pick[qBounded].add(o.key[qBounded])
+	}
+	if o.slowed {
+		r.pick[qSlowdown].add(o.key[qSlowdown])
+	}
+}
+
+// join adds what o has gathered of other jobs in the first pass, to all of which r
+// is then open.
+func (r *reduction) join(o *reduction) {
+	if o.submitted > 0 && (r.submitted == 0 || o.firstSubmit < r.firstSubmit) {
+		r.firstSubmit = o.firstSubmit
+	}
+	for i, n := range o.outcome {
+		r.outcome[i] += n
+	}
+	r.submitted += o.submitted
+	r.started += o.started
+	r.waited += o.waited
+	r.finished += o.finished
+	r.endedIn = r.finished
+	r.lastEnd = max(r.lastEnd, o.lastEnd)
+	r.wait.join(&o.wait)
+	r.turn.join(&o.turn)
+	r.slow.join(&o.slow)
+	r.bounded.join(&o.bounded)
+	r.perProc.join(&o.perProc)
+	r.squares.join(o.squares)
+	r.area.join(o.area)
+	r.areaWait.join(o.areaWait)
+	r.areaTurn.join(o.areaTurn)
+	for i := range o.users {
+		u := r.user(int32(i))
+		u.wait.join(&o.users[i].wait)
+		u.bounded.join(&o.users[i].bounded)
+	}
+	for q := range r.pick {
+		r.pick[q].join(o.pick[q])
+	}
+	if r.site != nil {
+		r.site.join(o.site)
 	}
 }
 
@@ -245,8 +299,8 @@ func (r *reduction) user(u int32) *perUser {
 func narrow(windows []*reduction) bool {
 	more := false
 	for _, r := range windows {
-		for q, n := range [quantities]int64{qWait: r.wait.n, qTurnaround: r.turn.n, qSlowdown: r.slow.n, qBounded: r.bounded.n} {
-			if r.pick[q].narrow(n) {
+		for q, of := range [quantities]*moments{qWait: &r.wait, qTurnaround: &r.turn, qSlowdown: &r.slow, qBounded: &r.bounded} {
+			if r.pick[q].narrow(of) {
 				more = true
 			}
 		}

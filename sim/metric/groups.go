@@ -51,6 +51,7 @@ type groupSum struct {
 // siteSums gathers a window of a site.
 type siteSums struct {
 	cfg       *SiteConfig
+	room      *room
 	limit     int64
 	all       groupSum
 	vclusters []groupSum
@@ -66,28 +67,32 @@ type siteSums struct {
 	lends  bool  // what was lent is known
 }
 
-func newSiteSums(cfg *SiteConfig) *siteSums {
-	s := &siteSums{cfg: cfg, limit: int64(cfg.WaitLimit), vclusters: make([]groupSum, len(cfg.VClusters)), tenants: make([]groupSum, len(cfg.Tenants))}
+func newSiteSums(cfg *SiteConfig, in *room) *siteSums {
+	s := &siteSums{cfg: cfg, room: in, limit: int64(cfg.WaitLimit), vclusters: make([]groupSum, len(cfg.VClusters)), tenants: make([]groupSum, len(cfg.Tenants))}
 	if s.limit == 0 {
 		s.limit = int64(model.Day)
 	}
 	return s
 }
 
-// each hands out the groups of a job, without the one of all.
-func (s *siteSums) each(o *observation, fn func(*groupSum)) {
+// of lists the groups of a job, without the one of all; nil where it is in none.
+func (s *siteSums) of(o *observation) (list [3]*groupSum) {
 	if o.vcluster >= 0 && int(o.vcluster) < len(s.vclusters) {
-		fn(&s.vclusters[o.vcluster])
+		list[0] = &s.vclusters[o.vcluster]
 	}
 	if o.tenant >= 0 && int(o.tenant) < len(s.tenants) {
-		fn(&s.tenants[o.tenant])
+		list[1] = &s.tenants[o.tenant]
 	}
 	if o.class >= 0 && o.class < numClasses {
-		fn(&s.classes[o.class])
+		list[2] = &s.classes[o.class]
 	}
+	return list
 }
 
-func (s *siteSums) add(o *observation) {
+// verdict is what a job adds to each of its groups beside sums.
+type verdict struct{ eligible, starved, targeted, within int64 }
+
+func (s *siteSums) judge(o *observation) (v verdict) {
 	target := int64(0)
 	if o.class >= 0 && int(o.class) < len(s.cfg.TargetWait) {
 		target = int64(s.cfg.TargetWait[o.class])
@@ -96,43 +101,101 @@ func (s *siteSums) add(o *observation) {
 	if o.started {
 		waited = int64(o.key[qWait])
 	}
+	if o.state != model.Rejected {
+		v.eligible = 1
+		if waited > s.limit {
+			v.starved = 1
+		}
+	}
+	if target > 0 && (o.started || o.state == model.Pending) {
+		v.targeted = 1
+		if o.started && waited <= target {
+			v.within = 1
+		}
+	}
+	return v
+}
+
+func (s *siteSums) add(o *observation) {
 	if o.state == model.Suspended || o.state == model.Checkpointing || o.state == model.Pending && o.again {
 		s.suspended++
 	}
-	add := func(g *groupSum) {
-		g.jobs++
-		g.requeues += o.requeues
-		g.preemptions += o.preemptions
-		g.own.add(&o.own)
-		if o.state != model.Rejected {
-			g.eligible++
-			if waited > s.limit {
-				g.starved++
-			}
-		}
-		if o.started {
-			g.started++
-			g.wait.add(o.key[qWait])
-		}
-		if target > 0 && (o.started || o.state == model.Pending) {
-			g.targeted++
-			if o.started && waited <= target {
-				g.within++
+	v := s.judge(o)
+	s.all.add(o, &v)
+	for _, g := range s.of(o) {
+		if g != nil {
+			g.add(o, &v)
+			if o.started {
+				s.pick(g).add(o.key[qWait])
 			}
 		}
 	}
-	add(&s.all)
-	s.each(o, add)
+}
+
+func (g *groupSum) add(o *observation, v *verdict) {
+	g.jobs++
+	g.requeues += o.requeues
+	g.preemptions += o.preemptions
+	g.own.add(&o.own)
+	g.eligible += v.eligible
+	g.starved += v.starved
+	g.targeted += v.targeted
+	g.within += v.within
+	if o.started {
+		g.started++
+		g.wait.add(o.key[qWait])
+	}
+}
+
+// pick is the selection of a group, which has one once a job of it started.
+func (s *siteSums) pick(g *groupSum) *selection {
+	if g.pick == nil {
+		g.pick = newSelection(percentiles[qWait], smallBits, s.room)
+	}
+	return g.pick
 }
 
 // addWait gives the percentiles of the groups a look at a wait.
 func (s *siteSums) addWait(o *observation) {
-	s.each(o, func(g *groupSum) {
-		if g.pick == nil {
-			g.pick = newSelection(percentiles[qWait], smallBits, fewKeys)
+	for _, g := range s.of(o) {
+		if g != nil {
+			s.pick(g).add(o.key[qWait])
 		}
-		g.pick.add(o.key[qWait])
-	})
+	}
+}
+
+// join adds what o has gathered of other jobs; see reduction.join.
+func (s *siteSums) join(o *siteSums) {
+	s.suspended += o.suspended
+	s.all.join(&o.all)
+	mine, theirs := s.lists(), o.lists()
+	for k, list := range theirs {
+		for i := range list {
+			g, h := &mine[k][i], &list[i]
+			g.join(h)
+			if h.pick != nil {
+				s.pick(g).join(h.pick)
+			}
+		}
+	}
+}
+
+func (g *groupSum) join(o *groupSum) {
+	g.jobs += o.jobs
+	g.started += o.started
+	g.requeues += o.requeues
+	g.preemptions += o.preemptions
+	g.own.add(&o.own)
+	g.wait.join(&o.wait)
+	g.targeted += o.targeted
+	g.within += o.within
+	g.eligible += o.eligible
+	g.starved += o.starved
+}
+
+// lists are the groups, without the one of all.
+func (s *siteSums) lists() [3][]groupSum {
+	return [...][]groupSum{s.vclusters, s.tenants, s.classes[:]}
 }
 
 // narrow ends a pass; see narrow.
@@ -141,9 +204,9 @@ func (s *siteSums) narrow() bool {
 		return false
 	}
 	more := false
-	for _, list := range [...][]groupSum{s.vclusters, s.tenants, s.classes[:]} {
+	for _, list := range s.lists() {
 		for i := range list {
-			if g := &list[i]; g.pick != nil && g.pick.narrow(g.wait.n) {
+			if g := &list[i]; g.pick != nil && g.pick.narrow(&g.wait) {
 				more = true
 			}
 		}

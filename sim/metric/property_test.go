@@ -236,23 +236,37 @@ func TestAgainstNaiveTwin(t *testing.T) {
 	})
 }
 
-// narrowed ends a pass, of which the first has not begun at 0.
-func (s *selection) narrowed(passes, keys int) bool { return passes == 0 || s.narrow(int64(keys)) }
-
 // Percentiles of any keys, with ties and huge values, equal those of sorting.
 func TestSelectionAgainstSorting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.OneOf(rapid.Uint64Range(0, 5), rapid.Uint64Range(1<<20, 1<<21), rapid.Uint64Range(1<<47, 1<<49), rapid.Uint64()), 1, 60).Draw(t, "keys")
+		for range rapid.IntRange(0, 4).Draw(t, "doublings") {
+			keys = append(keys, keys...)
+		}
+		var of moments
+		for _, k := range keys {
+			of.add(k)
+		}
 		percents := []int{1, 50, 90, 95, 99, 100}
-		s := newSelection(percents, rapid.SampledFrom([]uint{smallBits, digitBits}).Draw(t, "digit"), rapid.SampledFrom([]int{0, 7, fewKeys}).Draw(t, "few"))
-		for passes := 0; s.narrowed(passes, len(keys)) || passes < 2; passes++ { // others may need more
+		in := &room{left: rapid.SampledFrom([]int{0, 7, 100, keptKeys}).Draw(t, "room")}
+		s := newSelection(percents, rapid.SampledFrom([]uint{smallBits, digitBits}).Draw(t, "digit"), in)
+		others := newSelection(percents, s.digit, in)
+		first := rapid.IntRange(0, len(keys)).Draw(t, "of others")
+		for _, k := range keys[:first] {
+			others.add(k)
+		}
+		for _, k := range keys[first:] {
+			s.add(k)
+		}
+		s.join(others)
+		for passes := 1; s.narrow(&of) || passes < 2; passes++ { // others may need more
 			for _, k := range keys {
 				s.add(k)
 			}
 		}
-		sortedKeys := slices.Sorted(slices.Values(keys))
+		sorted := slices.Sorted(slices.Values(keys))
 		for _, p := range percents {
-			require.Equal(t, sortedKeys[(p*len(keys)+99)/100-1], s.percentile(p).Uint64(), "p%d", p)
+			require.Equal(t, sorted[(p*len(keys)+99)/100-1], s.percentile(p).Uint64(), "p%d", p)
 		}
 	})
 }

@@ -66,8 +66,8 @@ type observation struct {
 	runtime     uint64
 	user        int32              // in the first pass only
 	procs       uint64             // in the first pass only
-	key         [quantities]uint64 // valid where has
-	has         [quantities]bool
+	slowed      bool               // finished after some time: has a slowdown
+	key         [quantities]uint64 // valid where started, finished or slowed
 
 	site                    bool // what follows is set
 	vcluster, tenant, class int32
@@ -79,20 +79,29 @@ type observation struct {
 // keyColumns are what observe needs.
 const keyColumns = column.Submit | column.Start | column.End | column.Runtime | column.State
 
-// observe reads row i of a batch.
+// observe reads row i of a batch. What is valid in the first pass only keeps its
+// values.
 func (o *observation) observe(c *column.Jobs, i int) {
-	*o = observation{submit: c.Submit[i], end: c.End[i], state: model.JobState(c.State[i]), runtime: uint64(c.Runtime[i])}
-	if o.started = c.Start[i] != column.Absent; !o.started {
+	submit, start, end, runtime := c.Submit[i], c.Start[i], c.End[i], uint64(c.Runtime[i])
+	o.submit, o.end, o.state, o.runtime = submit, end, model.JobState(c.State[i]), runtime
+	o.started = start != column.Absent
+	o.finished = o.started && (o.state == model.Completed || o.state == model.Timeout)
+	o.slowed = o.finished && runtime > 0
+	if !o.started {
 		return
 	}
-	o.key[qWait], o.has[qWait] = uint64(c.Start[i]-c.Submit[i]), true
-	if o.finished = o.state == model.Completed || o.state == model.Timeout; !o.finished {
+	o.key[qWait] = uint64(start - submit)
+	if !o.finished {
 		return
 	}
-	response := uint64(c.End[i] - c.Submit[i])
-	o.key[qTurnaround], o.has[qTurnaround] = response, true
-	o.key[qBounded], o.has[qBounded] = boundedSlowdown(response, o.runtime), true
-	if o.runtime > 0 {
-		o.key[qSlowdown], o.has[qSlowdown] = fixed(response, o.runtime), true
+	response := uint64(end - submit)
+	o.key[qTurnaround] = response
+	if o.slowed {
+		o.key[qSlowdown] = fixed(response, runtime)
+	}
+	if runtime >= bound {
+		o.key[qBounded] = max(one, o.key[qSlowdown])
+	} else {
+		o.key[qBounded] = boundedSlowdown(response, runtime)
 	}
 }

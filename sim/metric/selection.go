@@ -13,8 +13,8 @@ var percentiles = [quantities][]int{
 	qBounded:    {50, 95, 99},
 }
 
-// A selection finds exact percentiles of a multiset of uint64 keys in fixed
-// memory. While the keys are few it keeps them, and one pass and a sort do. Else it
+// A selection finds exact percentiles of a multiset of uint64 keys in bounded
+// memory. While there is room it keeps the keys, and one pass is enough. Else it
 // looks at all keys several times: each pass counts the keys of a range in
 // 2^digitBits equal parts, and the part that holds the wanted rank is the range of
 // the next pass. Keys below 2^firstBits take three passes, others four more. Where
@@ -25,9 +25,10 @@ var percentiles = [quantities][]int{
 type selection struct {
 	n        int64 // keys, known after the first pass
 	digit    uint  // bits that a pass tells apart
-	few      bool  // kept has all keys
+	few      bool  // kept and also have all keys
 	kept     []uint64
-	most     int // keys that are few
+	also     []uint64 // those of the selection that was joined
+	room     *room
 	targets  []target
 	searches []*search
 }
@@ -37,9 +38,17 @@ const (
 	smallBits = 12
 	firstBits = 48
 
-	// fewKeys are sorted faster than a first pass is made room for.
-	fewKeys = 1 << 11
+	// keptKeys are those of 300,000 jobs, in 16 MB.
+	keptKeys = 1 << 21
+	// firstKeys is the space that a selection begins with.
+	firstKeys = 1 << 6
 )
+
+// room is for the keys that the selections of a computation keep together.
+type room struct {
+	left int // keys that there is space for
+	rank ranker
+}
 
 // target is one percentile being narrowed down.
 type target struct {
@@ -63,8 +72,8 @@ func newSearch(lo uint64, bits, digit uint, below int64) *search {
 	return &search{lo: lo, bits: bits, shift: bits - digit, below: below, count: make([]uint32, 1<<digit)}
 }
 
-func newSelection(percents []int, digit uint, most int) *selection {
-	s := &selection{digit: digit, few: true, most: most}
+func newSelection(percents []int, digit uint, in *room) *selection {
+	s := &selection{digit: digit, few: true, room: in}
 	for _, p := range percents {
 		s.targets = append(s.targets, target{percent: p})
 	}
@@ -74,7 +83,7 @@ func newSelection(percents []int, digit uint, most int) *selection {
 // add counts a key.
 func (s *selection) add(key uint64) {
 	if s.few {
-		if len(s.kept) < s.most {
+		if len(s.kept) < cap(s.kept) || s.grow() {
 			s.kept = append(s.kept, key)
 			return
 		}
@@ -83,6 +92,37 @@ func (s *selection) add(key uint64) {
 	for _, h := range s.searches {
 		if d := key - h.lo; key >= h.lo && d>>(h.bits-1)>>1 == 0 {
 			h.count[d>>h.shift]++
+		}
+	}
+}
+
+// grow makes space for twice as many keys, as far as there is room.
+func (s *selection) grow() bool {
+	n := min(max(cap(s.kept), firstKeys), s.room.left)
+	if n == 0 {
+		return false
+	}
+	s.room.left -= n
+	s.kept = append(make([]uint64, 0, cap(s.kept)+n), s.kept...)
+	return true
+}
+
+// join gives s the keys of o, which has seen others in the same pass, the first.
+// Afterwards o may be narrowed, and no key be added to it before that.
+func (s *selection) join(o *selection) {
+	switch {
+	case s.few && o.few:
+		s.also = o.kept
+	case o.few:
+		for _, key := range o.kept {
+			s.add(key)
+		}
+	default:
+		if s.few {
+			s.spill()
+		}
+		for i, n := range o.searches[0].count {
+			s.searches[0].count[i] += n
 		}
 	}
 }
@@ -100,9 +140,10 @@ func (s *selection) spill() {
 	}
 }
 
-// narrow ends a pass: it fixes the ranks when n is given (after the first
+// narrow ends a pass: it fixes the ranks when the keys are given (after the first
 // pass) and finds the ranges of the next one. It reports whether one is needed.
-func (s *selection) narrow(n int64) bool {
+func (s *selection) narrow(of *moments) bool {
+	n := of.n
 	if s.n == 0 {
 		s.n = n
 		for i := range s.targets {
@@ -111,13 +152,10 @@ func (s *selection) narrow(n int64) bool {
 		}
 	}
 	if s.few {
-		slices.Sort(s.kept)
-		for i := range s.targets {
-			if t := &s.targets[i]; n > 0 {
-				t.value = s.kept[t.rank-1]
-			}
+		if n > 0 {
+			s.room.rank.find(s.kept, s.also, 0, of.max, s.targets, 0)
 		}
-		s.few, s.kept = false, nil // others may need more passes, in which there is nothing left to count
+		s.few, s.kept, s.also = false, nil, nil // others may need more passes, in which there is nothing left to count
 		return false
 	}
 	s.searches = nil

@@ -18,6 +18,13 @@ func (s *sum) add(x uint64) {
 	s.w2 += c
 }
 
+func (s *sum) join(t sum) {
+	var c uint64
+	s.w0, c = bits.Add64(s.w0, t.w0, 0)
+	s.w1, c = bits.Add64(s.w1, t.w1, c)
+	s.w2 += t.w2 + c
+}
+
 // addProduct adds x·y.
 func (s *sum) addProduct(x, y uint64) {
 	hi, lo := bits.Mul64(x, y)
