@@ -45,7 +45,7 @@ func (f *frozen) copyFrom(src *frozen) {
 func (b *Book) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tick) }
 
 // LastTick is the last tick up to now.
-func (b *Book) LastTick(now model.Time) model.Time { return after(now, b.cfg.Tick).Add(-b.cfg.Tick) }
+func (b *Book) LastTick(now model.Time) model.Time { return upTo(now, b.cfg.Tick) }
 
 // Freeze is the accounting tick: it charges all tenants up to now and sets the
 // figures that scores read until the next Freeze. Cost: constant, and that of a
@@ -72,7 +72,7 @@ func (b *Book) settle(i int) {
 		b.clock.advance(a, b.frozen.at)
 	}
 	if limited {
-		x.Budget = budget(a, l)
+		x.Budget = b.clock.budget(a, l)
 	}
 	if charged || a.nodes != x.nodes {
 		x.nodes, x.Used = a.nodes, b.usage(a)
@@ -92,8 +92,8 @@ func (b *Book) usage(a *account) model.Fixed {
 	part, whole := a.nodes, b.site.nodes
 	switch b.cfg.Usage {
 	case Rolling:
-		if w := b.site.window().node; w > 0 {
-			part, whole = a.window().node, w
+		if w := b.clock.window(&b.site).node; w > 0 {
+			part, whole = b.clock.window(a).node, w
 		}
 	case Decay:
 		if w := b.site.recent(); w > 0 {
@@ -103,8 +103,8 @@ func (b *Book) usage(a *account) model.Fixed {
 	return ratio(part, whole)
 }
 
-func budget(a *account, l *model.Limits) model.Fixed {
-	w := a.window()
+func (c *clock) budget(a *account, l *model.Limits) model.Fixed {
+	w := c.window(a)
 	return max(ratio(w.node, int64(l.NodeBudget)), ratio(w.gpu, int64(l.GPUBudget)))
 }
 

@@ -3,6 +3,7 @@ package quota
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/quota/halflife"
@@ -19,25 +20,31 @@ type account struct {
 	use         held  // against the limits, in flight included
 	nodes, gpus int64 // charged for, as of last
 	last        model.Time
-	next        model.Time // mark to come
-	total       spent      // since the books were opened, up to last
-	// ring holds total as it was at the last marks of buckets, the newest at
-	// head; empty for who has never held anything.
-	ring []spent
-	head int
+	total       spent // since the books were opened, up to last
+	// turns are the changes of what is charged for that the window or what comes after
+	// it depends on, oldest first from old on: one for each bucket that has any.
+	turns []turn
+	old   int
+	next  model.Time // tick to come, where usage decays
 	// decayed is node time as of the last tick, and at is total.node then.
 	decayed, at int64
 }
 
+// turn says what had been consumed when what is charged for changed, and to what.
+type turn struct {
+	at          model.Time
+	total       spent
+	nodes, gpus int64
+}
+
 // clock divides time into buckets and ticks.
 type clock struct {
-	opened    bool
-	decays    bool
-	tick      model.Duration
-	bucket    model.Duration // a multiple of tick
-	keeps     int            // buckets in the window
-	perBucket int64          // ticks in a bucket
-	left      halflife.Factor
+	opened bool
+	decays bool
+	tick   model.Duration
+	bucket model.Duration // a multiple of tick
+	keeps  int            // buckets in the window
+	left   halflife.Factor
 }
 
 // buckets bounds the history of a tenant.
@@ -47,24 +54,15 @@ const buckets = 4095
 // window by 4095 buckets.
 func newClock(cfg *Config) clock {
 	ticks := ceilDiv(int64(cfg.Window), int64(cfg.Tick))
-	per := ceilDiv(ticks, buckets)
-	bucket := model.Duration(spend(int64(cfg.Tick), per))
+	bucket := model.Duration(spend(int64(cfg.Tick), ceilDiv(ticks, buckets)))
 	return clock{
-		decays: cfg.Usage == Decay, tick: cfg.Tick, bucket: bucket, perBucket: per,
+		decays: cfg.Usage == Decay, tick: cfg.Tick, bucket: bucket,
 		keeps: int(ceilDiv(int64(cfg.Window), int64(bucket))),
 		left:  halflife.Left(int64(cfg.Tick), int64(cfg.HalfLife)),
 	}
 }
 
 func ceilDiv(a, b int64) int64 { return (a-1)/b + 1 }
-
-// step is the distance of marks.
-func (c *clock) step() model.Duration {
-	if c.decays {
-		return c.tick
-	}
-	return c.bucket
-}
 
 // open starts the accounts when the first instant is known.
 func (b *Book) open(now model.Time) {
@@ -76,61 +74,69 @@ func (b *Book) open(now model.Time) {
 		b.clock.begin(&b.tenants[i], now)
 	}
 	b.clock.begin(&b.site, now)
-	b.clock.keep(&b.site)
+	b.clock.turn(&b.site, b.site.nodes, b.site.gpus)
 }
 
 func (c *clock) begin(a *account, now model.Time) {
-	a.last, a.next = now, after(now, c.step())
+	a.last, a.next = now, after(now, c.tick)
 }
 
-// keep gives a its history.
-func (c *clock) keep(a *account) {
-	if len(a.ring) == 0 {
-		a.ring = make([]spent, c.keeps+1)
-	}
-}
+// after is the first multiple of step later than now, and upTo the last that is not.
+func after(now model.Time, step model.Duration) model.Time { return upTo(now, step).Add(step) }
 
-// after is the first multiple of step later than now.
-func after(now model.Time, step model.Duration) model.Time {
+func upTo(now model.Time, step model.Duration) model.Time {
 	past := model.Duration(now) % step
 	if past < 0 {
 		past += step
 	}
-	return now.Add(step - past)
+	return now.Add(-past)
 }
 
-// advance charges a up to now, which is not before its last change; marks are
-// left at every tick on the way.
+// advance charges a up to now, which is not before its last change. Cost: constant, and
+// where usage decays that of the ticks on the way.
 func (c *clock) advance(a *account, now model.Time) {
 	if now <= a.last {
 		return
 	}
-	if len(a.ring) == 0 {
-		c.begin(a, now)
-		return
-	}
-	if a.next <= now {
-		a.flow(a.next)
-		c.mark(a)
-		if !c.decays {
-			c.markOn(a, now)
+	if c.decays {
+		if len(a.turns) == 0 { // nothing decays of who never held anything
+			c.begin(a, now)
+			return
 		}
-		for a.next <= now {
+		for ; a.next <= now; a.next = a.next.Add(c.tick) {
 			a.flow(a.next)
-			c.mark(a)
+			a.decayed = c.left.Of(a.decayed) + a.total.node - a.at
+			a.at = a.total.node
 		}
 	}
 	a.flow(now)
 }
 
-// markOn leaves the marks of whole buckets up to now, from a mark on.
-func (c *clock) markOn(a *account, now model.Time) {
-	each := spent{spend(a.nodes, int64(c.bucket)), spend(a.gpus, int64(c.bucket))}
-	for a.next <= now {
-		a.total = spent{atMost(a.total.node, each.node), atMost(a.total.gpu, each.gpu)}
-		a.push()
-		a.last, a.next = a.next, a.next.Add(c.bucket)
+// turn charges a for so much from a.last on. The turn before it in the same bucket is of
+// no interest any more: totals are asked for at the ends of buckets only.
+func (c *clock) turn(a *account, nodes, gpus int64) {
+	a.nodes, a.gpus = nodes, gpus
+	t := turn{a.last, a.total, nodes, gpus}
+	if n := len(a.turns); n > a.old && t.at < after(a.turns[n-1].at, c.bucket) {
+		a.turns[n-1] = t
+		return
 	}
+	if len(a.turns) == cap(a.turns) {
+		c.forget(a)
+		n := copy(a.turns, a.turns[a.old:])
+		a.turns, a.old = slices.Grow(a.turns[:n], n), 0 // at most half full
+	}
+	a.turns = append(a.turns, t)
+}
+
+// forget passes over the turns that the window does not depend on any more, and returns
+// where it begins: the buckets that it touches count whole.
+func (c *clock) forget(a *account) model.Time {
+	from := upTo(a.last, c.bucket).Add(-model.Duration(spend(int64(c.bucket), int64(c.keeps))))
+	for a.old+1 < len(a.turns) && a.turns[a.old+1].at <= from {
+		a.old++
+	}
+	return from
 }
 
 // atMost is the sum, saturating.
@@ -161,46 +167,28 @@ func spend(a, b int64) int64 {
 	return int64(lo)
 }
 
-// mark notes the state of a at a.next, where it stands.
-func (c *clock) mark(a *account) {
-	if c.decays {
-		a.decayed = c.left.Of(a.decayed) + a.total.node - a.at
-		a.at = a.total.node
-	}
-	if !c.decays || int64(a.next)/int64(c.tick)%c.perBucket == 0 {
-		a.push()
-	}
-	a.next = a.next.Add(c.step())
-}
-
-// push remembers the total at the end of a bucket.
-func (a *account) push() {
-	if a.head++; a.head == len(a.ring) {
-		a.head = 0
-	}
-	a.ring[a.head] = a.total
-}
-
 // window is what a has consumed within the window, as of its last charge: the
 // buckets that the window touches, whole.
-func (a *account) window() spent {
-	if len(a.ring) == 0 {
+func (c *clock) window(a *account) spent {
+	if len(a.turns) == 0 {
 		return spent{}
 	}
-	oldest := a.head + 1
-	if oldest == len(a.ring) {
-		oldest = 0
+	from := c.forget(a)
+	t := &a.turns[a.old]
+	if t.at > from {
+		return a.total // all of it
 	}
-	return a.total.sub(a.ring[oldest])
+	d := from.Sub(t.at)
+	return a.total.sub(spent{later(t.total.node, t.nodes, d), later(t.total.gpu, t.gpus, d)})
 }
 
 // recent is the node time of a with older time decayed, as of its last charge.
 func (a *account) recent() int64 { return a.decayed + a.total.node - a.at }
 
 func (a *account) copyFrom(src *account) {
-	ring := append(a.ring[:0], src.ring...)
+	turns := append(a.turns[:0], src.turns...)
 	*a = *src
-	a.ring = ring
+	a.turns = turns
 }
 
 // Consumed is what tenant t has consumed since the books were opened, all

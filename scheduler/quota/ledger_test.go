@@ -165,6 +165,13 @@ func TestBuckets(t *testing.T) {
 	book.Start(&c, 0)
 	book.Freeze(at(20))
 	require.InDelta(t, .48, book.Standing(0).Budget.Float(), 1e-9)
+
+	book = New(&Config{Nodes: 10, Window: 20 * hour, Tick: hour, Tenants: make([]model.Tenant, 1)})
+	for i := range 100_000 {
+		book.Start(&c, model.Time(i)*model.Time(7*model.Minute))
+		book.Stop(&c, model.Time(i)*model.Time(7*model.Minute)+1)
+	}
+	require.LessOrEqual(t, cap(book.tenants[0].turns), 2*2*22, "though nobody reads it")
 }
 
 // TestSaturates: even senseless numbers never make the ledger fall.

@@ -202,10 +202,8 @@ func (b *Book) charge(c *Claim, nodes, gpus int32, now model.Time) {
 	b.settle(i)
 	a := &b.tenants[i]
 	b.clock.advance(a, now)
-	b.clock.keep(a)
+	b.clock.turn(a, a.nodes+int64(nodes), a.gpus+int64(gpus))
 	b.busy += int64(nodes)
-	a.nodes += int64(nodes)
-	a.gpus += int64(gpus)
 }
 
 // Enter counts a job of c's user that was admitted into the system; Leave

@@ -200,7 +200,11 @@ func TestTwin(t *testing.T) {
 		p.record(&Claim{Tenant: -2, Nodes: cfg.Nodes, GPUs: int32(cfg.GPUs)})
 		p.both(func(b *Book) { b.Accrue(begin) })
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
-			p.pass(model.Duration(rapid.Int64Range(0, 3e7).Draw(rt, "later")))
+			d := model.Duration(rapid.Int64Range(0, rapid.SampledFrom([]int64{1e6, 3e7}).Draw(rt, "pace")).Draw(rt, "later"))
+			if rapid.Bool().Draw(rt, "on a tick") {
+				d = p.book.NextTick(p.now.Add(d)).Sub(p.now)
+			}
+			p.pass(d)
 			p.other.Accrue(p.now)
 			switch k := rapid.IntRange(0, 5).Draw(rt, "what"); {
 			case k == 0 && len(p.claims) > 0:
