@@ -33,8 +33,9 @@ func (c *Changes) Reset() { c.Released, c.Never = c.Released[:0], c.Never[:0] }
 // the jobs in the system, of the open conditions, of the jobs that conditions
 // name and that have not been submitted yet, and of one record for each job that
 // has gone and was marked Awaited: its outcome is kept for good, since a job
-// that asks for it may still be submitted. A condition on a job that has gone
-// and was not marked is open for ever. Not safe for concurrent use.
+// that asks for it may still be submitted. A condition on a job that was not
+// marked may be open for ever: of those that nobody waits for and that wait for
+// nobody themselves there is no record. Not safe for concurrent use.
 //
 // AfterCorr names the element that it pairs with, see Pair. Where it names an
 // element of another index it holds at once, or if that element is still to be
@@ -93,7 +94,8 @@ type edge struct {
 
 // member is a job in the system.
 type member struct {
-	record  int32
+	job     model.JobID
+	record  int32 // none where no other job matters
 	edges   int32 // first of its open conditions
 	open    int32 // how many
 	group   int32 // tally of its task group
@@ -113,7 +115,11 @@ func (g *Graph) Submit(a *model.Allocation, ref model.Ref) Status {
 	if m.known {
 		panic("workflow: submission under a ref that is in use")
 	}
-	*m = member{known: true, record: g.recordOf(a.Job), edges: none, mutexes: m.mutexes[:0]}
+	*m = member{known: true, job: a.Job, record: none, edges: none, group: none, mutexes: m.mutexes[:0]}
+	if !a.Awaited && len(a.Deps) == 0 && a.TaskGroup < 0 {
+		return Free
+	}
+	m.record = g.recordOf(a.Job)
 	r := &g.records[m.record]
 	if r.stage != expected {
 		panic("workflow: a job is submitted twice")
@@ -183,13 +189,9 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 	if !outcome.Terminal() {
 		panic("workflow: end of a job in a state that is none")
 	}
-	p := g.recordOf(job)
-	if ref >= 0 {
-		p = g.forget(job, ref)
-	} else if g.records[p].stage != expected {
-		panic("workflow: end without a ref of a job that was submitted")
-	} else {
-		g.records[p].awaited = true
+	p := g.leave(job, ref)
+	if p == none {
+		return
 	}
 	r := &g.records[p]
 	r.stage, r.outcome = over, outcome
@@ -215,10 +217,19 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 	}
 }
 
-// forget takes a job out of the system and returns its record.
-func (g *Graph) forget(job model.JobID, ref model.Ref) int32 {
+// leave takes a job out of the system, if it ever was in it, and returns its record,
+// none if it has none.
+func (g *Graph) leave(job model.JobID, ref model.Ref) int32 {
+	if ref < 0 {
+		p := g.recordOf(job)
+		if g.records[p].stage != expected {
+			panic("workflow: end without a ref of a job that was submitted")
+		}
+		g.records[p].awaited = true
+		return p
+	}
 	m := &g.members[ref]
-	if !m.known || g.records[m.record].job != job {
+	if !m.known || m.job != job {
 		panic("workflow: end of a job that is not in the system under this ref")
 	}
 	g.Stopped(ref)
@@ -233,7 +244,7 @@ func (g *Graph) forget(job model.JobID, ref model.Ref) int32 {
 
 func (g *Graph) sort(refs []model.Ref) {
 	slices.SortFunc(refs, func(a, b model.Ref) int { //detlint:total job ids differ
-		return cmp.Compare(g.records[g.members[a].record].job, g.records[g.members[b].record].job)
+		return cmp.Compare(g.members[a].job, g.members[b].job)
 	})
 }
 
