@@ -11,6 +11,14 @@ import (
 // arrival is the submission of the next row that nobody is waited for with,
 // model.Never after the last.
 func (r *run) arrival() (model.Time, error) {
+	if r.follow == nil && r.pos < len(r.batch.Submit) {
+		return r.plan.warm.From(r.batch.Submit[r.pos]), nil
+	}
+	return r.fetch()
+}
+
+// fetch is arrival, which may have to read on, or to pass over rows.
+func (r *run) fetch() (model.Time, error) {
 	for r.pos == r.batch.Len() || r.follow.holds(r.batch.First+model.JobID(r.pos)) {
 		if r.pos < r.batch.Len() {
 			r.pos++
@@ -34,7 +42,9 @@ func (r *run) arrival() (model.Time, error) {
 
 // arrivals gathers the submissions of now, in the order of the rows.
 func (r *run) arrivals(now model.Time) error {
-	r.due = r.follow.take(now, r.due[:0])
+	if r.follow != nil {
+		r.due = r.follow.take(now, r.due[:0])
+	}
 	for {
 		at, err := r.arrival()
 		switch {

@@ -209,6 +209,9 @@ type run struct {
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
 	site     *siteResults // nil on a plain machine
+	// state and sited are of world; sited is nil on a plain machine.
+	state *world.State
+	sited *world.SiteState
 }
 
 func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
@@ -222,6 +225,10 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	}
 	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
 	r.core, r.world = p.stage(r.opt)
+	r.state = r.world.state()
+	if w, ok := r.world.(siteStage); ok {
+		r.sited = &w.State
+	}
 	r.batch = p.batch()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
 	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
@@ -300,8 +307,12 @@ func (r *run) Proposed(now model.Time, p *model.Proposal) {
 
 // progressEvery is the number of instants, or of hundreds of waiting jobs
 // examined, between two looks at the context and two calls of Progress: a few
-// milliseconds either way.
-const progressEvery = 1 << 14
+// milliseconds either way. How many were examined is looked up every workEvery
+// instants.
+const (
+	progressEvery = 1 << 14
+	workEvery     = 1 << 4
+)
 
 func (r *run) replay(ctx context.Context) error {
 	for {
@@ -311,6 +322,9 @@ func (r *run) replay(ctx context.Context) error {
 		}
 		if err := r.instant(now); err != nil {
 			return err
+		}
+		if r.res.Work.Instants%workEvery != 0 {
+			continue
 		}
 		if r.res.Work.Instants%progressEvery != 0 && r.core.Work().Examined-r.examined < 100*progressEvery {
 			continue
@@ -323,7 +337,7 @@ func (r *run) replay(ctx context.Context) error {
 			return err
 		}
 		if r.opt.Progress != nil {
-			r.opt.Progress(Progress{now, r.world.state().Submitted, r.src.Info().Rows})
+			r.opt.Progress(Progress{now, r.state.Submitted, r.src.Info().Rows})
 		}
 	}
 }
@@ -334,7 +348,10 @@ func (r *run) next() (model.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := min(arrival, r.world.Next(), r.follow.due())
+	now := min(arrival, r.world.Next())
+	if r.follow != nil {
+		now = min(now, r.follow.due())
+	}
 	switch {
 	case !r.begun:
 		r.begun, r.res.First = true, now
@@ -346,7 +363,7 @@ func (r *run) next() (model.Time, error) {
 		return min(now, r.loop.Due()), nil
 	case r.opt.EveryCycle && now != model.Never:
 		return min(now, r.tick(r.res.Last+1)), nil
-	case r.world.state().Waiting == 0:
+	case r.state.Waiting == 0:
 		return now, nil
 	}
 	from := max(r.loop.QuietUntil(), r.res.Last)
@@ -366,7 +383,7 @@ func (r *run) tick(t model.Time) model.Time {
 // once, after the first round.
 func (r *run) instant(now model.Time) error {
 	r.res.Work.Instants++
-	before := *r.world.state()
+	submitted, started, ended := r.state.Submitted, r.state.Started, r.state.Ended
 	r.res.Last = now
 	for round := 0; ; round++ {
 		if err := r.collect(now); err != nil {
@@ -391,7 +408,8 @@ func (r *run) instant(now model.Time) error {
 	}
 	r.world.Close()
 	r.follow.pass()
-	r.observe(now, before)
+	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
+	r.observe(now)
 	return nil
 }
 
@@ -401,7 +419,9 @@ func (r *run) collect(now model.Time) error {
 	if r.world.Next() == now {
 		r.facts = append(r.facts, r.world.Take(now)...)
 	}
-	r.follow.left(r.world.leavers(), now)
+	if r.follow != nil {
+		r.follow.left(r.world.leavers(), now)
+	}
 	if !r.warms(now) {
 		return r.arrivals(now)
 	}
@@ -414,30 +434,34 @@ func (r *run) collect(now model.Time) error {
 	return nil
 }
 
+// count tells the series how many jobs came, started and ended at an instant.
+func (r *run) count(now model.Time, submitted, started, ended int64) {
+	if submitted > 0 {
+		r.series.CountSubmit(now, int32(submitted))
+	}
+	if started > 0 {
+		r.series.CountStart(now, int32(started))
+	}
+	if ended > 0 {
+		r.series.CountEnd(now, int32(ended))
+	}
+}
+
 // observe tells the series what the instant has left behind.
-func (r *run) observe(now model.Time, before world.State) {
-	st := r.world.state()
-	if n := st.Submitted - before.Submitted; n > 0 {
-		r.series.CountSubmit(now, int32(n))
-	}
-	if n := st.Started - before.Started; n > 0 {
-		r.series.CountStart(now, int32(n))
-	}
-	if n := st.Ended - before.Ended; n > 0 {
-		r.series.CountEnd(now, int32(n))
-	}
+func (r *run) observe(now model.Time) {
+	st := r.state
 	state := metric.State{BusyUnits: st.BusyUnits, QueuedUnits: st.QueuedUnits, QueuedJobs: st.Waiting, RunningJobs: st.Running}
 	if st.Waiting > 0 && st.BusyUnits < r.units {
 		state.MinQueuedUnits = r.core.Least()
 	}
-	if w, ok := r.world.(siteStage); ok {
-		r.site.observe(now, &w.State)
+	if r.sited != nil {
+		r.site.observe(now, r.sited)
 	}
 	r.series.Observe(now, state)
 }
 
 func (r *run) finish() (*Result, error) {
-	r.res.State = *r.world.state()
+	r.res.State = *r.state
 	r.res.Unfinished = r.world.Abandon(r.res.Last)
 	if err := r.opt.Sink.Flush(); err != nil {
 		return nil, err
@@ -447,9 +471,9 @@ func (r *run) finish() (*Result, error) {
 	r.res.Fingerprint = r.print.String()
 	r.follow.account(r.world.awkward())
 	r.res.Awkward = *r.world.awkward()
-	if w, ok := r.world.(siteStage); ok {
-		r.series.SetEnergy(metric.Energy(w.State.Energy))
-		r.res.SiteCounts = &w.State.SiteCounts
+	if r.sited != nil {
+		r.series.SetEnergy(metric.Energy(r.sited.Energy))
+		r.res.SiteCounts = &r.sited.SiteCounts
 	}
 	if r.watch != nil {
 		r.watch.Finish(r.src.Info().Rows, r.res.dropped(), r.res.Unfinished)

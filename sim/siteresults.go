@@ -19,8 +19,7 @@ type siteResults struct {
 	series    *metric.Series
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
-	jobs      []siteJob        // by model.Ref, of the jobs in the system
-	held      []metric.Holding // of the vClusters, then of the tenants
+	jobs      []siteJob // by model.Ref, of the jobs in the system
 	row       record.Decision
 }
 
@@ -97,25 +96,12 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 	s.decisions.Decision(&s.row)
 }
 
-// observe says what is held after an instant by those for whom that is something else
-// than before.
+// observe says what is held after an instant by those for whom that may be something
+// else than before.
 func (s *siteResults) observe(now model.Time, st *world.SiteState) {
-	v := len(st.VClusters)
-	if n := v + len(st.Tenants); len(s.held) < n {
-		s.held = make([]metric.Holding, n)
-	}
 	for _, who := range st.Touched {
-		var h *world.Share
-		if who := int(who); who < v {
-			h = &st.VClusters[who]
-		} else {
-			h = &st.Tenants[who-v]
-		}
-		last := &s.held[who]
-		if h.Nodes != last.Nodes || int64(h.Waiting) != last.Waiting || h.GPUs != last.GPUs || h.Borrowed != last.Borrowed || h.Lent != last.Lent {
-			*last = metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)}
-			s.series.Hold(now, int(who), *last)
-		}
+		h := st.Share(who)
+		s.series.Hold(now, int(who), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
 	}
-	st.Touched = st.Touched[:0]
+	st.Untouch()
 }

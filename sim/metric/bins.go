@@ -21,6 +21,11 @@ type bins struct {
 	n      int            // bins begun
 	bin    [maxBins]column.Bin
 
+	// The bin that was looked at last, and its place in time, for the next look is
+	// mostly at the same.
+	last        int
+	from, until model.Time
+
 	// Of a site: what each vCluster holds now, and its bins, those of one time
 	// side by side.
 	cur    []Holding
@@ -29,10 +34,19 @@ type bins struct {
 
 // at returns the bin that holds t, widening until there is one.
 func (b *bins) at(t model.Time) *column.Bin {
+	if t < b.from || t >= b.until {
+		b.find(t)
+	}
+	return &b.bin[b.last]
+}
+
+// find looks at the bin that holds t.
+func (b *bins) find(t model.Time) {
 	b.reach(t)
 	i := int64(t-b.origin) / int64(b.width)
 	b.n = max(b.n, int(i)+1)
-	return &b.bin[i]
+	b.last, b.from = int(i), b.origin+model.Time(i*int64(b.width))
+	b.until = b.from + model.Time(b.width)
 }
 
 // reach widens the bins until they hold t.
@@ -44,11 +58,13 @@ func (b *bins) reach(t model.Time) {
 
 // integrate adds the state st over [from, to).
 func (b *bins) integrate(from, to model.Time, st *State) {
-	b.at(to - 1) // widens first, so that no bin is walked twice
+	if to > b.until {
+		b.reach(to - 1) // widens first, so that no bin is walked twice
+	}
 	for from < to {
-		i := int64(from-b.origin) / int64(b.width)
-		end := min(to, b.origin+model.Time((i+1)*int64(b.width)))
-		c, d := &b.bin[i], uint64(end-from)
+		c := b.at(from)
+		end := min(to, b.until)
+		d := uint64(end - from)
 		accrue(&c.BusyUnitUS, uint64(st.BusyUnits), d)
 		accrue(&c.QueuedJobUS, uint64(st.QueuedJobs), d)
 		accrue(&c.QueuedUnitUS, uint64(st.QueuedUnits), d)
@@ -56,7 +72,7 @@ func (b *bins) integrate(from, to model.Time, st *State) {
 		c.QueuedJobsMax = max(c.QueuedJobsMax, st.QueuedJobs)
 		c.BusyUnitsMax = max(c.BusyUnitsMax, int32(st.BusyUnits))
 		c.QueuedUnitsMax = max(c.QueuedUnitsMax, st.QueuedUnits)
-		b.hold(i, int64(d))
+		b.hold(b.last, int64(d))
 		from = end
 	}
 }
@@ -91,6 +107,7 @@ func (b *bins) merge() {
 	b.mergeShares(half)
 	clear(b.bin[half:b.n])
 	b.n, b.width = half, 2*b.width
+	b.from, b.until = 0, 0
 }
 
 // joined is the bin that covers a and its right neighbour c.

@@ -60,8 +60,11 @@ func (s *Series) openSite(cfg *SiteConfig) {
 // Observe. Cost is constant; that of a later instant is proportional to the vClusters.
 func (s *Series) Hold(now model.Time, who int, h Holding) {
 	s.advance(now)
-	s.held.settle(who)
-	s.held.cur[who] = h
+	c := &s.held.cur[who]
+	if h.Nodes != c.Nodes || h.GPUs != c.GPUs || h.Borrowed != c.Borrowed || h.Lent != c.Lent {
+		s.held.settle(who)
+	}
+	*c = h
 }
 
 // VClusterBins returns the time bins of the vClusters, ascending by time, then
@@ -123,30 +126,36 @@ func (h *holdings) integrate(d int64) { h.elapsed += d }
 func (h *holdings) mark(at int) { h.at[at] = h.elapsed }
 
 // settle brings the sums of one up to date, and those at the marks set since then.
+// A mark that is set now is left for later: nothing is held for no time.
 func (h *holdings) settle(i int) {
 	c, t, since := &h.cur[i], &h.total[i], h.since[i]
 	for k, at := range h.at {
-		if at >= since {
-			h.marks[k][i] = t.plus(c, at-since)
+		if at >= since && at < h.elapsed {
+			h.marks[k][i] = *t
+			h.marks[k][i].accrue(c, at-since)
 		}
 	}
-	*t = t.plus(c, h.elapsed-since)
+	t.accrue(c, h.elapsed-since)
 	h.since[i] = h.elapsed
 }
 
-// plus is h and what c holds for d more microseconds.
-func (h held) plus(c *Holding, d int64) held {
+// accrue adds what c holds for d microseconds.
+func (h *held) accrue(c *Holding, d int64) {
 	h.nodes += c.Nodes * d
 	h.gpus += c.GPUs * d
 	h.borrowed += c.Borrowed * d
 	h.lent += c.Lent * d
-	return h
 }
 
 // settleAll is to be called before any sum is read.
 func (h *holdings) settleAll() {
 	for i := range h.cur {
 		h.settle(i)
+		for k, at := range h.at {
+			if at == h.elapsed {
+				h.marks[k][i] = h.total[i]
+			}
+		}
 	}
 }
 
@@ -165,9 +174,9 @@ func (h *holdings) between(from, to []held) []held {
 // shareBin is a bin of a vCluster.
 type shareBin struct{ nodes, borrowed, lent, gpus, waiting int64 }
 
-func (b *bins) hold(i, d int64) {
+func (b *bins) hold(i int, d int64) {
 	for k := range b.cur {
-		c, s := &b.cur[k], &b.shares[int(i)*len(b.cur)+k]
+		c, s := &b.cur[k], &b.shares[i*len(b.cur)+k]
 		s.nodes += c.Nodes * d
 		s.borrowed += c.Borrowed * d
 		s.lent += c.Lent * d

@@ -165,9 +165,16 @@ func (s *Series) CountEnd(now model.Time, n int32) {
 // last one is covered only up to the last call.
 func (s *Series) Bins() []column.Bin { return s.bins.copy() }
 
-// advance integrates the current state up to now, stopping at the boundaries
-// of the steady window to remember the sums there.
+// advance integrates the current state up to now.
 func (s *Series) advance(now model.Time) {
+	if now != s.now || !s.begun {
+		s.move(now)
+	}
+}
+
+// move is advance to another instant. It stops at the boundaries of the steady
+// window to remember the sums there.
+func (s *Series) move(now model.Time) {
 	if !s.begun {
 		s.begun, s.now, s.bins.origin = true, now, now
 	}

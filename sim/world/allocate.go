@@ -44,6 +44,7 @@ type Translator struct {
 	mutexes []mutex         // ascending by job
 	cpus    int32           // of the largest node, at least 1
 	units   int32           // of the largest node
+	heard   hearing         // of the last batch
 }
 
 // constraintKey is a set of constraints by meaning.
@@ -81,11 +82,11 @@ func NewTranslator(site *model.Site, rows Rows, awkward *Awkward) *Translator {
 // false when a rule drops the row; err is a *traces.DataError.
 func (t *Translator) Allocation(b *traces.Batch, i int, a *model.Allocation) (ok bool, err error) {
 	deps := a.Deps[:0]
-	*a = model.Allocation{
-		Job: b.First + model.JobID(i), ID: b.ID[i], Submit: b.Submit[i], Eligible: b.Submit[i], User: b.User[i],
-		Tenant: -1, Account: -1, QOS: -1, Partition: -1, Reservation: -1, Class: defaultClass,
-		Requeue: model.RequeueOnNodeFailure, MaxRequeue: defaultRequeues, DataReady: -1, TaskGroup: -1, DAG: -1,
-	}
+	*a = model.Allocation{} // and field by field, for what is made elsewhere has to be copied
+	a.Job, a.ID, a.User = b.First+model.JobID(i), b.ID[i], b.User[i]
+	a.Submit, a.Eligible = b.Submit[i], b.Submit[i]
+	a.Tenant, a.Account, a.QOS, a.Partition, a.Reservation, a.TaskGroup, a.DAG = -1, -1, -1, -1, -1, -1, -1
+	a.Class, a.Requeue, a.MaxRequeue, a.DataReady = defaultClass, model.RequeueOnNodeFailure, defaultRequeues, -1
 	if !t.nodesOf(b, i, a) {
 		t.awkward.note(RuleNoProcessors, a.ID)
 		return false, nil

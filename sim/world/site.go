@@ -158,7 +158,9 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 	ref := s.ref()
 	l := &s.lives[ref]
 	a := s.alloc(ref)
-	*l = life{alloc: a, ends: model.AbsentTime, exit: exit{at: model.AbsentTime}, keep: keeping{at: model.AbsentTime}, cancel: model.AbsentTime, release: model.AbsentTime, runtime: b.Runtime[i]}
+	*l = life{}
+	l.alloc, l.runtime = a, b.Runtime[i]
+	l.ends, l.exit.at, l.keep.at, l.cancel, l.release = model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime
 	if ok, err = s.admit(b, i, l); !ok {
 		s.unused = append(s.unused, ref)
 		return f, false, err
@@ -205,11 +207,10 @@ func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
 		s.Awkward.note(RuleOverrun, id)
 	}
 	l.limit = a.Walltime
-	l.rec = model.JobRecord{
-		Job: a.Job, ID: id, User: a.User, Submit: a.Submit, Eligible: a.Eligible,
-		Start: model.AbsentTime, Procs: s.rows.Units(a), Walltime: a.Walltime,
-		VCluster: a.VCluster, Tenant: a.Tenant, Class: a.Class, Kind: a.Kind, GPUs: a.GPUs,
-	}
+	r := &l.rec // as it was made
+	r.Job, r.ID, r.User, r.Submit, r.Eligible, r.Start = a.Job, id, a.User, a.Submit, a.Eligible, model.AbsentTime
+	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
+	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
 	return true, nil
 }
 

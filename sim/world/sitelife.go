@@ -207,7 +207,8 @@ func (s *Site) stop(ref model.Ref, outcome model.JobState, why model.Reason, kep
 		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.gpus, Borrowed: l.holds.borrowed,
 	}
 	s.sink.Attempt(&s.attempt)
-	l.ends, l.exit, l.keep = model.AbsentTime, exit{at: model.AbsentTime}, keeping{at: model.AbsentTime}
+	l.exit, l.keep = exit{}, keeping{}
+	l.ends, l.exit.at, l.keep.at = model.AbsentTime, model.AbsentTime, model.AbsentTime
 	s.State.Ended++
 	s.hold(ref, -1)
 }

@@ -16,10 +16,33 @@ type SiteState struct {
 	All       Share
 	VClusters []Share // by VClusterID
 	Tenants   []Share // by TenantID
-	// Touched are those who hold or wait for something else since who reads it has
-	// emptied it, maybe several times over: vClusters by their ids, and behind them
-	// tenants.
+	// Touched are those who hold or wait for something else, or did, since who reads
+	// it has called Untouch: vClusters by their ids, and behind them tenants.
 	Touched []int32
+}
+
+// Share is that of somebody in Touched.
+func (st *SiteState) Share(who int32) *Share {
+	if v := int32(len(st.VClusters)); who >= v {
+		return &st.Tenants[who-v]
+	}
+	return &st.VClusters[who]
+}
+
+// Untouch empties Touched.
+func (st *SiteState) Untouch() {
+	for _, who := range st.Touched {
+		st.Share(who).touched = false
+	}
+	st.Touched = st.Touched[:0]
+}
+
+// touch notes that h, which is that of who, changes.
+func (st *SiteState) touch(h *Share, who int) {
+	if !h.touched {
+		h.touched = true
+		st.Touched = append(st.Touched, int32(who))
+	}
 }
 
 // SiteCounts is what has come to pass on a site.
@@ -44,10 +67,14 @@ type Share struct {
 
 	NodeTime, GPUTime, BorrowedTime, LentTime int64 // µs, up to the last change
 	at                                        model.Time
+	touched                                   bool
 }
 
 // advance integrates h up to now.
 func (h *Share) advance(now model.Time) {
+	if now == h.at {
+		return
+	}
 	d := int64(now - h.at)
 	h.NodeTime += h.Nodes * d
 	h.GPUTime += h.GPUs * d
@@ -62,6 +89,7 @@ func (h *Share) hold(now model.Time, g *holding, sign int64) {
 	h.Nodes += sign * int64(g.nodes)
 	h.GPUs += sign * int64(g.gpus)
 	h.Borrowed += sign * int64(g.borrowed)
+	h.Running += int32(sign)
 }
 
 // Energy is an amount of energy: joules and millionths of one.
@@ -145,12 +173,10 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 	st.BusyUnits += sign * int64(g.units)
 	st.Power += sign * g.power
 	s.pressure.running += sign * l.weight()
-	s.touch(l.alloc)
-	for _, h := range [...]*Share{&st.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
-		if h != nil {
-			h.hold(s.now, g, sign)
-			h.Running += int32(sign)
-		}
+	st.All.hold(s.now, g, sign)
+	s.vcluster(l.alloc).hold(s.now, g, sign)
+	if h := s.tenant(l.alloc); h != nil {
+		h.hold(s.now, g, sign)
 	}
 	if sign < 0 {
 		l.charge(s.now)
@@ -193,7 +219,7 @@ func (s *Site) lend(k *model.Make, v model.VClusterID, n int64) {
 		h := &s.State.VClusters[k.Home]
 		h.advance(s.now)
 		h.Lent += n
-		s.State.Touched = append(s.State.Touched, int32(k.Home))
+		s.State.touch(h, int(k.Home))
 	}
 }
 
@@ -206,30 +232,28 @@ func (s *Site) queue(l *life, sign int64) {
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)
 	s.pressure.queued += sign * l.weight()
 	s.pressure.classes[l.alloc.Class] += int32(sign)
-	s.touch(l.alloc)
-	for _, h := range [...]*Share{&s.State.All, s.vcluster(l.alloc), s.tenant(l.alloc)} {
-		if h != nil {
-			h.Waiting += int32(sign)
-		}
+	s.State.All.Waiting += int32(sign)
+	s.vcluster(l.alloc).Waiting += int32(sign)
+	if h := s.tenant(l.alloc); h != nil {
+		h.Waiting += int32(sign)
 	}
 }
 
-// touch notes that the shares of a job change.
-func (s *Site) touch(a *model.Allocation) {
-	s.State.Touched = append(s.State.Touched, int32(a.VCluster))
-	if a.Tenant >= 0 {
-		s.State.Touched = append(s.State.Touched, int32(len(s.State.VClusters))+int32(a.Tenant))
-	}
+// vcluster is the share of the vCluster of a job, which changes.
+func (s *Site) vcluster(a *model.Allocation) *Share {
+	h := &s.State.VClusters[a.VCluster]
+	s.State.touch(h, int(a.VCluster))
+	return h
 }
 
-func (s *Site) vcluster(a *model.Allocation) *Share { return &s.State.VClusters[a.VCluster] }
-
-// tenant is nil for a job that is charged to nobody.
+// tenant is that of its tenant, nil for a job that is charged to nobody.
 func (s *Site) tenant(a *model.Allocation) *Share {
 	if a.Tenant < 0 {
 		return nil
 	}
-	return &s.State.Tenants[a.Tenant]
+	h := &s.State.Tenants[a.Tenant]
+	s.State.touch(h, len(s.State.VClusters)+int(a.Tenant))
+	return h
 }
 
 // advance integrates what is drawn from the first event up to now.

@@ -102,11 +102,17 @@ func (t *Translator) mean(b *traces.Batch, i int, c traces.TextColumn, missing i
 		return missing, nil
 	}
 	v := &t.words[c]
+	if int(k) < len(v.meaning) && v.meaning[k] != unread {
+		return v.meaning[k], nil
+	}
+	return t.learn(b, i, c)
+}
+
+// learn reads the text in column c of row i.
+func (t *Translator) learn(b *traces.Batch, i int, c traces.TextColumn) (int32, error) {
+	k, v := b.Attr.Text[c][i], &t.words[c]
 	for int(k) >= len(v.meaning) {
 		v.meaning = append(v.meaning, unread)
-	}
-	if v.meaning[k] != unread {
-		return v.meaning[k], nil
 	}
 	m, err := v.read(b.Attr.Texts.Of(c)[k])
 	if err != nil {
@@ -129,42 +135,96 @@ func (t *Translator) wrong(b *traces.Batch, i int, column, found, expected, mend
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
+// spoken are the columns that a row is read by, in the order in which errors in
+// several are told.
+var spoken = [...]traces.TextColumn{
+	traces.TextVCluster, traces.TextTenant, traces.TextQOS, traces.TextPartition, traces.TextReservation, traces.TextKind,
+	traces.TextTopology, traces.TextCheckpoint, traces.TextRequeue, traces.TextMounts, traces.TextGPUType, traces.TextFeatures,
+	traces.TextNodeInclude, traces.TextNodeExclude, traces.TextExitState,
+}
+
+// silent are the meanings in a row that says nothing.
+var silent = func() (m [traces.TextColumns]int32) {
+	for c := range m {
+		m[c] = -1
+	}
+	m[traces.TextVCluster] = 0
+	m[traces.TextKind] = int32(model.Bounded)
+	m[traces.TextTopology] = int32(model.Tight)
+	m[traces.TextCheckpoint] = int32(model.CheckpointAuto)
+	m[traces.TextRequeue] = int32(model.RequeueOnNodeFailure)
+	m[traces.TextExitState] = int32(model.Completed)
+	return m
+}()
+
+// hearing is which columns of a batch say anything: most traces leave most of them
+// empty throughout.
+type hearing struct {
+	attr  *traces.Attributes
+	first model.JobID
+	rows  int
+	said  []traces.TextColumn // of spoken
+	names bool                // of those that are taken over as they are
+}
+
+// hear finds out what b says, if it is another batch than before. A source that
+// has met no text in a column so far has none in the batch either.
+func (t *Translator) hear(b *traces.Batch) {
+	h := &t.heard
+	if h.attr == b.Attr && h.first == b.First && h.rows == b.Attr.Len() {
+		return
+	}
+	texts := b.Attr.Texts
+	*h = hearing{attr: b.Attr, first: b.First, rows: b.Attr.Len(), said: h.said[:0]}
+	if texts == nil {
+		return
+	}
+	for _, c := range spoken {
+		if len(texts.Of(c)) > 0 {
+			h.said = append(h.said, c)
+		}
+	}
+	h.names = len(texts.Of(traces.TextAccount))+len(texts.Of(traces.TextGroup))+len(texts.Of(traces.TextDAG)) > 0
+}
+
 // texts takes over what row i says in words.
 func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) error {
-	var first error
+	t.hear(b)
 	strange := false
-	get := func(c traces.TextColumn, missing int32) int32 {
-		m, err := t.mean(b, i, c, missing)
-		if first == nil {
-			first = err
+	said := silent
+	for _, c := range t.heard.said {
+		m, err := t.mean(b, i, c, silent[c])
+		if err != nil {
+			return err
 		}
 		strange = strange || m == nobody && b.Attr.Text[c][i] >= 0
-		return m
+		said[c] = m
 	}
-	a.VCluster = model.VClusterID(get(traces.TextVCluster, 0))
-	a.Tenant = model.TenantID(get(traces.TextTenant, -1))
-	a.QOS = model.QOSID(get(traces.TextQOS, -1))
-	a.Partition = model.PartitionID(get(traces.TextPartition, -1))
-	a.Reservation = model.ReservationID(get(traces.TextReservation, -1))
-	a.Kind = model.Kind(get(traces.TextKind, int32(model.Bounded)))
-	a.Topology = model.Topology(get(traces.TextTopology, int32(model.Tight)))
-	a.Checkpoint = model.Checkpoint(get(traces.TextCheckpoint, int32(model.CheckpointAuto)))
-	a.Requeue = model.Requeue(get(traces.TextRequeue, int32(model.RequeueOnNodeFailure)))
-	if m := get(traces.TextMounts, -1); m >= 0 && first == nil {
+	a.VCluster = model.VClusterID(said[traces.TextVCluster])
+	a.Tenant = model.TenantID(said[traces.TextTenant])
+	a.QOS = model.QOSID(said[traces.TextQOS])
+	a.Partition = model.PartitionID(said[traces.TextPartition])
+	a.Reservation = model.ReservationID(said[traces.TextReservation])
+	a.Kind = model.Kind(said[traces.TextKind])
+	a.Topology = model.Topology(said[traces.TextTopology])
+	a.Checkpoint = model.Checkpoint(said[traces.TextCheckpoint])
+	a.Requeue = model.Requeue(said[traces.TextRequeue])
+	if m := said[traces.TextMounts]; m >= 0 {
 		a.DataReady = t.hot[m]
 	}
-	key.gpuType = get(traces.TextGPUType, -1)
-	key.features = get(traces.TextFeatures, -1)
-	key.include = get(traces.TextNodeInclude, -1)
-	key.exclude = get(traces.TextNodeExclude, -1)
-	get(traces.TextExitState, 0)
-	if strange && first == nil {
+	key.gpuType = said[traces.TextGPUType]
+	key.features = said[traces.TextFeatures]
+	key.include = said[traces.TextNodeInclude]
+	key.exclude = said[traces.TextNodeExclude]
+	if strange {
 		t.awkward.note(RuleUnknownName, a.ID)
 	}
 	attr := b.Attr
 	key.gpuMemory, key.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
-	a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
-	return first
+	if t.heard.names {
+		a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
+	}
+	return nil
 }
 
 // Words for a feature that no node has and that ask for a constraint of
@@ -243,6 +303,9 @@ func readExit(text string) (int32, error) {
 // outcome is the recorded end of row i.
 func (t *Translator) outcome(b *traces.Batch, i int) model.JobState {
 	if b.Attr == nil || b.Attr.Len() == 0 {
+		return model.Completed
+	}
+	if t.hear(b); !slices.Contains(t.heard.said, traces.TextExitState) {
 		return model.Completed
 	}
 	m, _ := t.mean(b, i, traces.TextExitState, int32(model.Completed))
