@@ -192,6 +192,7 @@ type queued struct {
 
 	borrows bool
 	key     model.Fixed // score in the last pass, where the price is the same for all
+	bound   model.Fixed // on the score, in this pass
 	submit  model.Time
 	left    model.Duration
 	ask     usage // as far as it is stated

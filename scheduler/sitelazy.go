@@ -28,7 +28,7 @@ func (s *Site) passBehind(l *lane, now model.Time) bool {
 		if leads == mostLeads {
 			return false
 		}
-		i := s.best(l, now)
+		i := s.best(l, now, leads > 0)
 		if i < 0 {
 			return true
 		}
@@ -79,8 +79,8 @@ const mostLeads = 4
 
 // best is the index of the best job of the queue that no limit holds, -1 for none.
 // Those who may overtake it within the foresight are gathered in l.near, with their
-// scores.
-func (s *Site) best(l *lane, now model.Time) int {
+// scores. again says that this pass has asked before, so that the bounds are known.
+func (s *Site) best(l *lane, now model.Time, again bool) int {
 	best, tier, top := -1, int32(math.MinInt32), model.Fixed(math.MinInt64)
 	l.near = l.near[:0]
 	look := func(i int) {
@@ -103,11 +103,15 @@ func (s *Site) best(l *lane, now model.Time) int {
 			sh.nodes = s.groupOf(l, sh.class)
 		}
 	}
-	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
 	queue := l.queue
+	if !again {
+		b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
+		for i := range queue {
+			queue[i].bound = b.of(&queue[i])
+		}
+	}
 	for i := range queue {
-		q := &queue[i]
-		if i != last && (q.tier > tier || (q.tier == tier && b.of(q) >= top)) {
+		if q := &queue[i]; i != last && (q.tier > tier || (q.tier == tier && q.bound >= top)) {
 			look(i)
 		}
 	}
