@@ -2,7 +2,7 @@
 # themselves are in .ci/run, which runs all of them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint vuln fuzz twin bench ci generate clean
+.PHONY: help build test race lint vuln fuzz twin bench profile ci generate clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ fuzz: ## every fuzz target, FUZZTIME=1000x (inputs) or 60s each
 
 twin: ## the naive twin on whole logs under every policy, about an hour
 	ORRERY_LONG=1 go test ./sim -run TestTwinOnOracleLogs -timeout 0 -v
+
+profile: ## cmd/orrery/default.pgo anew, which tells the compiler what is hot
+	go run -trimpath ./tools/bench -n 1 -instructions=false -only easy -cpuprofile cmd/orrery/default.pgo
 
 bench: ## the speed table
 	go run ./tools/bench

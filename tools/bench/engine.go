@@ -50,11 +50,6 @@ func engine(l load, o options) (speed, error) {
 	if err != nil {
 		return speed{}, err
 	}
-	stop, err := profile(o.cpu)
-	if err != nil {
-		return speed{}, err
-	}
-	defer stop()
 	sink := record.NewMemory()
 	for range o.reps + 1 { // the first fills the columns and never counts as the best
 		sink.Reset()

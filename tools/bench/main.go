@@ -20,10 +20,13 @@
 // program with one worker and with two; there alone it is the clock that counts.
 //
 //	go run ./tools/bench                    # the logs of $ORRERY_DATA, generated ones, passes and a study
+//	go run ./tools/bench my.swf.gz:128      # a log and its machine size
 //	go run ./tools/bench -only site         # the rows of sites, and passes
 //	go run ./tools/bench -only "site pass"  # passes alone
 //	go run ./tools/bench -only study -points 1000
-//	go run ./tools/bench my.swf.gz:128      # a log and its machine size
+//	go run -trimpath ./tools/bench -n 1 -instructions=false -cpuprofile cmd/orrery/default.pgo -only easy
+//
+// The last writes what the compiler is told of the hot paths when it builds cmd/orrery.
 package main
 
 import (
@@ -99,7 +102,7 @@ func run(args []string) error {
 	f.StringVar(&o.policy.backfill, "backfill", "easy", "backfill policy")
 	f.StringVar(&o.only, "only", "", "only the `rows` whose log and policy contain this")
 	f.IntVar(&o.points, "points", 40, "`profiles` of a study")
-	f.StringVar(&o.cpu, "cpuprofile", "", "write a CPU profile of the engine to this `file`")
+	f.StringVar(&o.cpu, "cpuprofile", "", "write a CPU profile of the engine on all logs to this `file`")
 	format := f.String("o", string(table.Markdown), "table, markdown or json")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -234,6 +237,11 @@ func measure(loads []load, o options, tmp string) (*table.Table, error) {
 			return nil, err
 		}
 	}
+	stop, err := profile(o.cpu)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	for i, l := range loads {
 		e, err := engine(l, o)
 		if err != nil {
