@@ -386,6 +386,9 @@ func (r *run) instant(now model.Time) error {
 	submitted, started, ended := r.state.Submitted, r.state.Started, r.state.Ended
 	r.res.Last = now
 	for round := 0; ; round++ {
+		if round > 0 && r.over(now) {
+			break
+		}
 		if err := r.collect(now); err != nil {
 			return err
 		}
@@ -411,6 +414,12 @@ func (r *run) instant(now model.Time) error {
 	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
 	r.observe(now)
 	return nil
+}
+
+// over says that no further round at now would find anything: rows follow their
+// predecessors or come in order.
+func (r *run) over(now model.Time) bool {
+	return r.follow == nil && r.world.Next() > now && !r.warms(now)
 }
 
 // collect gathers the facts of the next round at now.

@@ -16,6 +16,7 @@ import (
 // at most about 40 MB, plus 160 bytes per user, however many jobs there are. The
 // result depends neither on the order of the jobs nor on the numbering of users.
 func Compute(jobs column.Scanner, s *Series) (Table, error) {
+	s.catchUp()
 	in := &room{left: keptKeys}
 	all, steady := newReduction(All, in), newReduction(Steady, in)
 	windows := []*reduction{all, steady}

@@ -74,6 +74,7 @@ func (s *Series) VClusterBins() []column.VClusterBin {
 	if v == 0 {
 		return nil
 	}
+	s.catchUp()
 	out := make([]column.VClusterBin, 0, s.bins.n*v)
 	for i := range s.bins.n {
 		for k := range v {

@@ -55,6 +55,7 @@ type Series struct {
 	cfg   Config
 	begun bool
 	now   model.Time // integrated up to here
+	seen  model.Time // the last call, up to which nothing has changed since now
 	cur   State      // since now
 	total integrals  // since the first call
 
@@ -111,6 +112,10 @@ func (s *Series) Begin(now, last model.Time) {
 // Observe says that the state is st from now on, until the next call. It is
 // called at the end of each instant at which something changed.
 func (s *Series) Observe(now model.Time, st State) {
+	if st == s.cur && s.begun && now >= s.seen {
+		s.seen = now
+		return
+	}
 	s.advance(now)
 	s.cur = st
 }
@@ -163,7 +168,17 @@ func (s *Series) CountEnd(now model.Time, n int32) {
 
 // Bins returns a copy of the time bins so far. All have the same width; the
 // last one is covered only up to the last call.
-func (s *Series) Bins() []column.Bin { return s.bins.copy() }
+func (s *Series) Bins() []column.Bin {
+	s.catchUp()
+	return s.bins.copy()
+}
+
+// catchUp integrates up to the last call, and is to come before anything is read.
+func (s *Series) catchUp() {
+	if s.begun {
+		s.advance(s.seen)
+	}
+}
 
 // advance integrates the current state up to now.
 func (s *Series) advance(now model.Time) {
@@ -176,11 +191,12 @@ func (s *Series) advance(now model.Time) {
 // window to remember the sums there.
 func (s *Series) move(now model.Time) {
 	if !s.begun {
-		s.begun, s.now, s.bins.origin = true, now, now
+		s.begun, s.now, s.seen, s.bins.origin = true, now, now, now
 	}
-	if now < s.now {
-		panic(fmt.Sprintf("metric: series goes back from %v to %v", s.now, now))
+	if now < s.seen {
+		panic(fmt.Sprintf("metric: series goes back from %v to %v", s.seen, now))
 	}
+	s.seen = now
 	if now == s.now {
 		return
 	}

@@ -16,7 +16,7 @@ func (s *Series) hasSteady() bool {
 // Steady is the steady window, both ends included; ok is false when the run has
 // none. A job belongs to it by its submission.
 func (s *Series) Steady() (from, to model.Time, ok bool) {
-	if !s.hasSteady() {
+	if s.catchUp(); !s.hasSteady() {
 		return model.AbsentTime, model.AbsentTime, false
 	}
 	return s.warm, s.cool, true

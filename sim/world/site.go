@@ -400,6 +400,9 @@ func (s *Site) Leavers() []model.JobRecord { return s.left }
 // Close ends an instant: it hands the jobs that left at it to the recorder, by
 // id, and lets their refs be used again.
 func (s *Site) Close() {
+	if len(s.left) == 0 && len(s.vacated) == 0 {
+		return
+	}
 	if len(s.left) > 1 {
 		//detlint:total a job leaves once
 		slices.SortFunc(s.left, func(a, b model.JobRecord) int { return int(a.Job) - int(b.Job) })

@@ -193,11 +193,20 @@ func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *con
 	strange := false
 	said := silent
 	for _, c := range t.heard.said {
-		m, err := t.mean(b, i, c, silent[c])
-		if err != nil {
-			return err
+		k, m := b.Attr.Text[c][i], unread
+		if k < 0 {
+			continue
 		}
-		strange = strange || m == nobody && b.Attr.Text[c][i] >= 0
+		if known := t.words[c].meaning; int(k) < len(known) {
+			m = known[k]
+		}
+		if m == unread {
+			var err error
+			if m, err = t.learn(b, i, c); err != nil {
+				return err
+			}
+		}
+		strange = strange || m == nobody
 		said[c] = m
 	}
 	a.VCluster = model.VClusterID(said[traces.TextVCluster])
