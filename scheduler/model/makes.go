@@ -90,15 +90,27 @@ func (m *Makes) Draw(a *Allocation, p *Placement) int64 {
 	if a.Power > 0 {
 		return inProportion(a.Power, p.Nodes(), a.NodesMin)
 	}
-	sum := int64(0)
-	for _, w := range p.Words {
-		for _, c := range m.Word(w.Word) {
-			sum += int64(bits.OnesCount64(c.Mask&w.Mask)) * m.Of[c.Part].BusyPower
-		}
-	}
+	sum := m.busy(p.Words)
 	for _, h := range p.Shares {
 		k := m.Node(h.Node)
 		sum += partOfPower(k.BusyPower, h.Units, k.GPUs)
+	}
+	return sum
+}
+
+// busy is what whole nodes draw at work.
+func (m *Makes) busy(words []NodeWord) int64 {
+	sum := int64(0)
+	if len(m.Of) == 1 { // as on most sites
+		for _, w := range words {
+			sum += int64(bits.OnesCount64(w.Mask))
+		}
+		return sum * m.Of[0].BusyPower
+	}
+	for _, w := range words {
+		for _, c := range m.Word(w.Word) {
+			sum += int64(bits.OnesCount64(c.Mask&w.Mask)) * m.Of[c.Part].BusyPower
+		}
 	}
 	return sum
 }
