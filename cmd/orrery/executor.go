@@ -49,6 +49,8 @@ func (e *executorFlags) check(f *pflag.FlagSet) error {
 	switch {
 	case e.workers < 0 || e.timeout < 0 || e.lease < 0:
 		return usagef("found --workers %d, --timeout %v and --lease %v, want none below 0", e.workers, e.timeout, e.lease)
+	case e.lease != 0 && (e.lease < sweep.MinLease || e.lease > sweep.MaxLease):
+		return usagef("found --lease %v, want %v to %v, or 0 for one minute", e.lease, sweep.MinLease, sweep.MaxLease)
 	case e.executor != "local" && e.workers == 0:
 		return usagef("--executor %s: say how many workers there are to be, with --workers", e.executor)
 	case e.executor != "slurm" && f.Changed("sbatch"):

@@ -58,7 +58,8 @@ that is chosen.
 
 DIR gets page.md, report.html, tune.json, and profile.yaml (one for each vCluster
 that is tuned) when something is to change. All runs are kept in DIR/study: the same
-command goes on with what an interrupt has left.
+command goes on with what an interrupt has left. DIR/settings.json says which log and
+which settings it is of; others need a directory of their own.
 
 ` + settingsHelp + `
 
@@ -170,13 +171,12 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	runner := task.NewRunner(nil)
-	if _, err := runner.Add(problem.Trace); err != nil {
-		return input(err)
-	}
-	lab, err := v.open(ctx, problem, runner)
-	if err != nil {
+	if err := v.mayUse(&problem); err != nil {
 		return err
+	}
+	lab := &lab{v: v, problem: &problem, runner: task.NewRunner(nil)}
+	if _, err := lab.runner.Add(problem.Trace); err != nil {
+		return input(err)
 	}
 	v.opt.Evaluate = lab.evaluate
 	if !v.quiet {
@@ -193,7 +193,7 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 	case err != nil:
 		return err
 	}
-	if err := v.write(report); err != nil {
+	if err := v.write(report, &problem); err != nil {
 		return err
 	}
 	return v.show(report, args)
@@ -225,7 +225,7 @@ func (v *tuneVerb) problem(ctx context.Context, args []string) (tune.Problem, er
 }
 
 // write puts what was found into the directory.
-func (v *tuneVerb) write(r *tune.Report) error {
+func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 	doc, err := record.AppendJSON(nil, r)
 	if err != nil {
 		return err
@@ -239,9 +239,12 @@ func (v *tuneVerb) write(r *tune.Report) error {
 			return err
 		}
 	}
-	if len(r.Profiles()) == 0 {
-		if err := os.Remove(filepath.Join(v.out, "profile.yaml")); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err // one of an earlier tune would be taken for a recommendation
+	for _, name := range v.profileFiles(p) {
+		if files[name] != nil {
+			continue
+		}
+		if err := os.Remove(filepath.Join(v.out, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err // one of an earlier answer would be taken for a recommendation
 		}
 	}
 	return reports.WriteStudy(v.out, tuneStudy(r))
@@ -253,6 +256,17 @@ func (v *tuneVerb) profileFile(r *tune.Report, vcluster string) string {
 		return "profile.yaml"
 	}
 	return "profile-" + vcluster + ".yaml"
+}
+
+// profileFiles are all names that a profile to use may have.
+func (v *tuneVerb) profileFiles(p *tune.Problem) []string {
+	out := []string{"profile.yaml"}
+	if p.Cluster != nil {
+		for i := range p.Cluster.VClusters {
+			out = append(out, "profile-"+p.Cluster.VClusters[i].Name+".yaml")
+		}
+	}
+	return out
 }
 
 // show prints the recommendation.

@@ -13,20 +13,27 @@ import (
 )
 
 // lab computes the runs of a tune in a study, with one crew from the first to the
-// last.
+// last. Nothing is made before the first run is asked for: what is wrong with the
+// options has been said by then.
 type lab struct {
-	v     *tuneVerb
-	study *sweep.Study
-	crew  sweep.Crew
-	work  context.Context //nolint:containedctx // it ends with the lab
-	end   context.CancelFunc
+	v       *tuneVerb
+	problem *tune.Problem
+	runner  *task.Runner
+	study   *sweep.Study
+	crew    sweep.Crew      // nil before the first run
+	work    context.Context //nolint:containedctx // it ends with the lab
+	end     context.CancelFunc
 }
 
 // open opens or makes the study of a tune and brings the workers up.
-func (v *tuneVerb) open(ctx context.Context, p tune.Problem, runner *task.Runner) (*lab, error) {
+func (l *lab) open(ctx context.Context) error {
+	v, p := l.v, l.problem
+	if err := v.claim(p); err != nil {
+		return err
+	}
 	binary, err := sweep.BinaryDigest()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	dir := filepath.Join(v.out, "study")
 	s, err := sweep.Create(dir, sweep.Options{Binary: binary, About: studyAbout(), Lease: v.by.lease})
@@ -34,35 +41,41 @@ func (v *tuneVerb) open(ctx context.Context, p tune.Problem, runner *task.Runner
 		s, err = sweep.Open(dir, binary)
 	}
 	if err != nil {
-		return nil, studyError(err)
+		return studyError(err)
 	}
 	if err := ours(s); err != nil {
-		return nil, err
+		return err
 	}
 	if err := keepTrace(ctx, s.Dir(), held{p.Spec.Trace, p.Trace}); err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.Mend(); err != nil {
-		return nil, studyError(err)
+		return studyError(err)
 	}
 	if n := s.Len(); n > 0 && !v.quiet {
 		v.m.say("%s holds %d runs: none of them is computed again", s.Dir(), n)
 	}
-	x, err := v.by.made(v.m, s, func() sweep.Run { return sweep.Run(runner.Worker()) })
+	x, err := v.by.made(v.m, s, func() sweep.Run { return sweep.Run(l.runner.Worker()) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	l := &lab{v: v, study: s}
 	l.work, l.end = context.WithCancel(ctx)
-	if l.crew, err = x.Start(l.work, s); err != nil {
+	crew, err := x.Start(l.work, s)
+	if err != nil {
 		l.end()
-		return nil, studyError(err)
+		return studyError(err)
 	}
-	return l, nil
+	l.study, l.crew = s, crew
+	return nil
 }
 
 // evaluate computes tasks that have no outcome yet and gives the results of all.
 func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, error) {
+	if l.crew == nil {
+		if err := l.open(ctx); err != nil {
+			return nil, err
+		}
+	}
 	specs := specsOf(tasks)
 	if _, _, err := l.study.Add(specs); err != nil {
 		return nil, studyError(err)
@@ -89,6 +102,9 @@ func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, e
 
 // close ends the workers.
 func (l *lab) close() error {
+	if l.crew == nil {
+		return nil
+	}
 	defer l.end()
 	return studyError(l.crew.Stop())
 }

@@ -57,7 +57,7 @@ func TestCrewWorksOnWhileSpecsAreAdded(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	specs := append(toys(20, toy{}), toy{Fail: "always"}.spec(), toy{Fail: "panic"}.spec(), toy{Fail: "transient"}.spec())
-	s := study(t, minLease, specs...)
+	s := study(t, MinLease, specs...)
 	require.NoError(t, Complete(context.Background(), Local{Workers: 2, NewWorker: toyWorker}, s))
 	var partial *PartialError
 	require.ErrorAs(t, s.Verdict(), &partial)
@@ -93,7 +93,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestTimeoutIsOfThePlace(t *testing.T) {
-	s := study(t, minLease, toy{MS: 60_000}.spec(), toy{}.spec())
+	s := study(t, MinLease, toy{MS: 60_000}.spec(), toy{}.spec())
 	require.NoError(t, Complete(context.Background(), Local{Workers: 1, NewWorker: toyWorker, Timeout: 20 * time.Millisecond}, s))
 	var partial *PartialError
 	require.ErrorAs(t, s.Verdict(), &partial)
@@ -127,7 +127,7 @@ func TestOverlappedWorkers(t *testing.T) {
 		fault bool
 	}{"equal": {"r", false}, "different": {"other", true}} {
 		t.Run(name, func(t *testing.T) {
-			s := study(t, minLease, toy{}.spec())
+			s := study(t, MinLease, toy{}.spec())
 			entered, released := make(chan struct{}), make(chan struct{})
 			slow := func() Run {
 				return func(context.Context, []byte) ([]byte, error) {
@@ -216,7 +216,7 @@ func TestManyCrews(t *testing.T) {
 		t.Skip("takes a few leases")
 	}
 	specs := toys(400, toy{MS: 5})
-	s := study(t, minLease, specs...)
+	s := study(t, MinLease, specs...)
 	var all sync.WaitGroup
 	for c := range 6 {
 		all.Go(func() {

@@ -112,7 +112,7 @@ func TestProcessesKilledAndStopped(t *testing.T) {
 // further task of the claim it has lost.
 func TestStoppedWorkerDoesNotCommitTwice(t *testing.T) {
 	specs := toys(3, toy{Rounds: 2_000_000}) // it does not look at its context
-	s := study(t, minLease, specs...)
+	s := study(t, MinLease, specs...)
 	cmd := process(t, s, 1)
 	eventually(t, func() bool { return notes(t, s, noteStart)[0] == 1 })
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
@@ -146,7 +146,7 @@ func TestKilledWorkerOfThisMachine(t *testing.T) {
 // times and given up, and takes nothing else with it.
 func TestPoison(t *testing.T) {
 	specs := append(toys(12, toy{MS: 10}), toy{Fail: "exit", MS: 30}.spec())
-	s := study(t, minLease, specs...)
+	s := study(t, MinLease, specs...)
 	for range maxAttempts {
 		cmd := process(t, s, 1)
 		var exit *exec.ExitError

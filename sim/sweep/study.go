@@ -19,11 +19,11 @@ import (
 const format = 1
 
 // Spans of a lease. Attribute caches of network file systems hold for up to a
-// minute, hence the default.
+// minute, hence the default. Studies with shorter or longer ones are refused.
 const (
 	DefaultLease = time.Minute
-	minLease     = 200 * time.Millisecond
-	maxLease     = time.Hour
+	MinLease     = 200 * time.Millisecond
+	MaxLease     = time.Hour
 )
 
 // Folders of a study.
@@ -81,8 +81,8 @@ func Create(dir string, o Options) (*Study, error) {
 	if o.Lease == 0 {
 		o.Lease = DefaultLease
 	}
-	if o.Lease < minLease || o.Lease > maxLease {
-		return nil, fmt.Errorf("creating the study %s: found a lease of %v, want %v to %v", dir, o.Lease, minLease, maxLease)
+	if o.Lease < MinLease || o.Lease > MaxLease {
+		return nil, fmt.Errorf("creating the study %s: found a lease of %v, want %v to %v", dir, o.Lease, MinLease, MaxLease)
 	}
 	if o.Binary == "" {
 		return nil, fmt.Errorf("creating the study %s: found no digest of the binary; without it results of several builds would mix", dir)
@@ -155,8 +155,8 @@ func Open(dir, binary string) (*Study, error) {
 	if s.head.Format != format {
 		return nil, &DataError{path, fmt.Sprintf("found format %d, this program reads %d; use the release that wrote it", s.head.Format, format)}
 	}
-	if s.Lease() < minLease || s.Lease() > maxLease {
-		return nil, &DataError{path, fmt.Sprintf("found a lease of %v, want %v to %v", s.Lease(), minLease, maxLease)}
+	if s.Lease() < MinLease || s.Lease() > MaxLease {
+		return nil, &DataError{path, fmt.Sprintf("found a lease of %v, want %v to %v", s.Lease(), MinLease, MaxLease)}
 	}
 	if binary != "" && binary != s.head.Binary {
 		return nil, &MixedError{dir, s.head.Binary, binary}

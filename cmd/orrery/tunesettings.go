@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"orrery/sim/record"
+	"orrery/sim/search"
+	"orrery/sim/tune"
+)
+
+// tuneSettingsFile says in the directory of a tune what it is of.
+const (
+	tuneSettingsFile   = "settings.json"
+	tuneSettingsSchema = "orrery-tune-settings-1"
+)
+
+// tuneSettings are what decides what a tune finds. Where and by how many workers it
+// is computed is not of them.
+type tuneSettings struct {
+	Schema string `json:"schema"`
+	// Log is what the log is called, which decides nothing; Trace is the hash of its
+	// content.
+	Log   string `json:"log"`
+	Trace string `json:"trace"`
+	// Now is the SHA-256 of what runs now: the machine, the profiles, the settings of
+	// the replays.
+	Now string `json:"now"`
+	// Settings are the flags of tune, those left out with their defaults.
+	Settings []tuneSetting `json:"settings"`
+}
+
+type tuneSetting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// identity is what is to be tuned, and how.
+func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
+	spec := p.Spec
+	spec.Trace = "" // said by itself
+	out := &tuneSettings{Schema: tuneSettingsSchema, Log: p.Trace.Name, Trace: p.Spec.Trace, Now: spec.ID()}
+	add := func(name string, value string) { out.Settings = append(out.Settings, tuneSetting{name, value}) }
+	o := &v.opt
+	objectives := o.Objectives
+	if len(objectives) == 0 {
+		objectives = []search.Objective{tune.DefaultObjective}
+	}
+	var goals, bounds []string
+	for _, m := range objectives {
+		goals = append(goals, string(m.Direction)+":"+m.Metric)
+	}
+	for _, c := range o.Constraints {
+		bounds = append(bounds, fmt.Sprintf("%s %s %s", c.Metric, c.Relation, strconv.FormatFloat(c.Value, 'g', -1, 64)))
+	}
+	add("--vcluster", or(p.VCluster, "all"))
+	add("--objective", strings.Join(goals, " "))
+	add("--subject-to", or(strings.Join(bounds, ", "), "default"))
+	add("--vary", or(strings.Join(o.Vary, " "), "default"))
+	add("--budget", strconv.Itoa(o.Budget))
+	add("--method", or(o.Method, "default"))
+	add("--windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance))
+	add("--window", o.Length.String())
+	add("--replicas", strconv.Itoa(o.Replicas))
+	add("--shake", o.ShakeBy.String())
+	add("--trajectories", strconv.Itoa(o.Trajectories))
+	add("--sobol", strconv.Itoa(o.Points))
+	add("--seed", strconv.FormatUint(o.Seed, 10))
+	return out
+}
+
+// others says in words what differs, "" when nothing does.
+func (t *tuneSettings) others(given *tuneSettings) string {
+	var parts []string
+	if t.Trace != given.Trace {
+		parts = append(parts, fmt.Sprintf("the log %s (%.12s…), not %s (%.12s…)", t.Log, t.Trace, given.Log, given.Trace))
+	}
+	if t.Now != given.Now {
+		parts = append(parts, "another machine, profile or setting of the replays")
+	}
+	for _, s := range given.Settings {
+		i := slices.IndexFunc(t.Settings, func(o tuneSetting) bool { return o.Name == s.Name })
+		switch {
+		case i < 0:
+			parts = append(parts, fmt.Sprintf("no %s, not %s", s.Name, s.Value))
+		case t.Settings[i].Value != s.Value:
+			parts = append(parts, fmt.Sprintf("%s %s, not %s", s.Name, t.Settings[i].Value, s.Value))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// mayUse refuses the directory of something else.
+func (v *tuneVerb) mayUse(p *tune.Problem) error {
+	_, err := v.claimed(p)
+	return err
+}
+
+// claimed says whether the directory is of this tune already.
+func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
+	path := filepath.Join(v.out, tuneSettingsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		for _, name := range []string{"tune.json", "study", "study.json", "run.json", "page.md", "report.html", "report.json", "profile.yaml"} {
+			if _, err := os.Lstat(filepath.Join(v.out, name)); err == nil {
+				return false, usagef("-o %s: found %s there and no %s that says what it is of, want a new directory or one of the same tune: name another with -o, or remove what is there", v.out, name, tuneSettingsFile)
+			}
+		}
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var found tuneSettings
+	if err := json.Unmarshal(text, &found); err != nil || found.Schema != tuneSettingsSchema {
+		return false, usagef("%s: want the settings of a tune (schema %s), which it does not hold: name another directory with -o, or remove this one", path, tuneSettingsSchema)
+	}
+	if what := found.others(v.identity(p)); what != "" {
+		return false, usagef("-o %s holds the tune of something else: found there %s. Name another directory with -o, or remove this one, to begin anew; the same log and settings go on with it", v.out, what)
+	}
+	return true, nil
+}
+
+// claim makes the directory that of this tune.
+func (v *tuneVerb) claim(p *tune.Problem) error {
+	if done, err := v.claimed(p); done || err != nil {
+		return err
+	}
+	text, err := record.AppendJSON(nil, v.identity(p))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(v.out, 0o755); err != nil {
+		return err
+	}
+	return v.m.create(filepath.Join(v.out, tuneSettingsFile), writing(text))
+}
