@@ -54,11 +54,25 @@ func (r *ranges) flush() {
 	if len(r.dst) > r.mark {
 		r.dst = append(r.dst, ',')
 	}
-	r.dst = strconv.AppendInt(r.dst, int64(r.lo), 10)
+	r.dst = appendNode(r.dst, uint32(r.lo))
 	if r.hi > r.lo {
-		r.dst = append(r.dst, '-')
-		r.dst = strconv.AppendInt(r.dst, int64(r.hi), 10)
+		r.dst = appendNode(append(r.dst, '-'), uint32(r.hi))
 	}
+}
+
+// appendNode appends the number of a node, which on most machines is short.
+func appendNode(dst []byte, n uint32) []byte {
+	switch {
+	case n < 10:
+		return append(dst, byte('0'+n))
+	case n < 100:
+		return append(dst, byte('0'+n/10), byte('0'+n%10))
+	case n < 1000:
+		return append(dst, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
+	case n < 10000:
+		return append(dst, byte('0'+n/1000), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
+	}
+	return strconv.AppendUint(dst, uint64(n), 10)
 }
 
 func (r *ranges) finish() []byte {

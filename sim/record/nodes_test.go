@@ -21,11 +21,20 @@ func TestNodeTexts(t *testing.T) {
 		{model.Placement{Words: []model.NodeWord{{Word: 0, Mask: 0x8f}}}, "0-3,7", ""},
 		{model.Placement{Words: []model.NodeWord{{Word: 0, Mask: ^uint64(0)}, {Word: 1, Mask: 1}, {Word: 3, Mask: 1 << 63}}}, "0-64,255", ""},
 		{model.Placement{Shares: []model.NodeShare{{Node: 2, Units: 4}, {Node: 3, Units: 4}, {Node: 4, Units: 4}, {Node: 9, Units: 1}}}, "2-4,9", "4x3,1"},
+		{sharesOf(9, 10, 99, 100, 999, 1000, 9999, 10000, 123456), "9-10,99-100,999-1000,9999-10000,123456", "1x9"},
 	} {
 		require.Equal(t, c.nodes, string(AppendNodes(nil, &c.p)))
 		require.Equal(t, c.shares, string(AppendShares(nil, &c.p)))
 		require.Equal(t, "x"+c.nodes, string(AppendNodes([]byte("x"), &c.p)))
 	}
+}
+
+// sharesOf is a unit of each node.
+func sharesOf(nodes ...model.NodeID) (p model.Placement) {
+	for _, n := range nodes {
+		p.Shares = append(p.Shares, model.NodeShare{Node: n, Units: 1})
+	}
+	return p
 }
 
 // The text names exactly the nodes of the placement, in as few ranges as can

@@ -118,15 +118,18 @@ type holding struct {
 // is in use of it no log tells.
 func (s *Site) measure(a *model.Allocation, p *model.Placement) holding {
 	g := holding{power: s.makes.Draw(a, p)}
+	part, nodes := 0, int32(0) // most neighbours are of one make
 	for _, w := range p.Words {
 		for _, c := range s.makes.Word(w.Word) {
-			if n := int32(bits.OnesCount64(c.Mask & w.Mask)); n > 0 {
-				k := &s.makes.Of[c.Part]
-				g.add(a, k, n, n*k.GPUs, n*s.unitsOf(k))
-				g.power -= int64(n) * k.IdlePower
+			n := int32(bits.OnesCount64(c.Mask & w.Mask))
+			if n > 0 && int(c.Part) != part {
+				s.addNodes(&g, a, part, nodes)
+				part, nodes = int(c.Part), 0
 			}
+			nodes += n
 		}
 	}
+	s.addNodes(&g, a, part, nodes)
 	for _, h := range p.Shares {
 		k := s.makes.Node(h.Node)
 		g.add(a, k, 1, h.Units, h.Units)
@@ -136,6 +139,15 @@ func (s *Site) measure(a *model.Allocation, p *model.Placement) holding {
 		g.image = a.CkptBytes
 	}
 	return g
+}
+
+// addNodes adds whole nodes of a make to g.
+func (s *Site) addNodes(g *holding, a *model.Allocation, part int, n int32) {
+	if n > 0 {
+		k := &s.makes.Of[part]
+		g.add(a, k, n, n*k.GPUs, n*s.unitsOf(k))
+		g.power -= int64(n) * k.IdlePower
+	}
 }
 
 // add adds so many nodes of a make to g, of all of which a has so much.
@@ -184,11 +196,15 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 	l.since = s.now
 	p := s.quorum.Held(ref)
 	for _, w := range p.Words {
-		s.enterWord(w, l.alloc.VCluster, sign)
+		if s.whole[w.Word] |= w.Mask; sign < 0 {
+			s.whole[w.Word] &^= w.Mask
+		}
 	}
 	for _, h := range p.Shares {
 		s.nodes[h.Node].sharers += int32(sign)
-		s.lend(s.makes.Node(h.Node), l.alloc.VCluster, sign)
+	}
+	if g.borrowed > 0 {
+		s.borrow(p, l.alloc.VCluster, sign)
 	}
 }
 
@@ -201,15 +217,18 @@ func (l *life) charge(now model.Time) {
 	l.since = now
 }
 
-// enterWord puts a job of v onto whole nodes, or takes it off them.
-func (s *Site) enterWord(w model.NodeWord, v model.VClusterID, sign int64) {
-	if s.whole[w.Word] |= w.Mask; sign < 0 {
-		s.whole[w.Word] &^= w.Mask
-	}
-	for _, c := range s.makes.Word(w.Word) {
-		if n := bits.OnesCount64(c.Mask & w.Mask); n > 0 {
-			s.lend(&s.makes.Of[c.Part], v, sign*int64(n))
+// borrow counts the nodes of p that are not at home in v as lent to it, or, with
+// sign -1, as given back.
+func (s *Site) borrow(p *model.Placement, v model.VClusterID, sign int64) {
+	for _, w := range p.Words {
+		for _, c := range s.makes.Word(w.Word) {
+			if n := bits.OnesCount64(c.Mask & w.Mask); n > 0 {
+				s.lend(&s.makes.Of[c.Part], v, sign*int64(n))
+			}
 		}
+	}
+	for _, h := range p.Shares {
+		s.lend(s.makes.Node(h.Node), v, sign)
 	}
 }
 
