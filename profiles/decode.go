@@ -200,7 +200,7 @@ func (d *decoder) value(n ast.Node, v reflect.Value, path string, f field) {
 	case aList, aTable:
 		var of field
 		if f.tag("any") != "" { // numbers may stand for texts in it
-			of.Tag = `any:"value"`
+			of.tags = map[string]string{"any": "value"}
 		}
 		d.list(n, v, path, func(item ast.Node, x reflect.Value, at string) { d.value(item, x, at, of) })
 	case aNodes:

@@ -15,9 +15,24 @@ type field struct {
 	key  string
 	kind kind
 	when []condition // all hold where the key applies
+	tags map[string]string
 }
 
-func (f *field) tag(name string) string { return f.Tag.Get(name) }
+// tag is what a tag of the key says, "" without it.
+func (f *field) tag(name string) string { return f.tags[name] }
+
+// tagNames are the tags that a key may have.
+var tagNames = []string{"any", "default", "doc", "max", "min", "of", "unit", "when", "yaml", "zero"}
+
+func tagsOf(of reflect.StructTag) map[string]string {
+	out := map[string]string{}
+	for _, name := range tagNames {
+		if text, ok := of.Lookup(name); ok {
+			out[name] = text
+		}
+	}
+	return out
+}
 
 // condition is on another key of the same file: that it is one of the words, or
 // that it is none of them.
@@ -65,7 +80,8 @@ func taggedIn(t reflect.Type) []field {
 	var out []field
 	for i := range t.NumField() {
 		if sf := t.Field(i); sf.IsExported() {
-			out = append(out, field{sf, sf.Tag.Get("yaml"), kindOf(sf.Type), conditions(sf.Tag.Get("when"))})
+			tags := tagsOf(sf.Tag)
+			out = append(out, field{sf, tags["yaml"], kindOf(sf.Type), conditions(tags["when"]), tags})
 		}
 	}
 	return out
