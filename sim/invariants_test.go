@@ -21,6 +21,7 @@ func watchRun(t testing.TB, m *memory, spec Spec) {
 // core's: where ends are as predicted or earlier, no reservation moves to a
 // later instant.
 func TestConservativeKeepsItsWord(t *testing.T) {
+	t.Parallel()
 	tried := 0
 	for i := uint64(0); tried < 300; i++ {
 		m, spec := decodeWorld(randomBytes(i))
@@ -30,13 +31,14 @@ func TestConservativeKeepsItsWord(t *testing.T) {
 		tried++
 		requireTwin(t, m, spec, Options{})
 		if slips := runTwin(m, spec).slips; slips > 0 {
-			t.Fatalf("invariant 11 broken: %d reservations were put off\n%s\n%s", slips, spec.JSON(), listRows(m))
+			t.Fatalf("invariant 11 broken: %d reservations were put off\n%s\n%s", slips, spec.JSON(), m)
 		}
 	}
 }
 
 // TestInvariants watches replays of random small worlds.
 func TestInvariants(t *testing.T) {
+	t.Parallel()
 	worlds := 4000
 	if testing.Short() {
 		worlds = 1000
@@ -48,7 +50,7 @@ func TestInvariants(t *testing.T) {
 			m.nodes = nil
 		}
 		if watchRun(t, m, spec); t.Failed() {
-			t.Fatalf("world %d: %s\n%s", i, spec.JSON(), listRows(m))
+			t.Fatalf("world %d: %s\n%s", i, spec.JSON(), m)
 		}
 	}
 }

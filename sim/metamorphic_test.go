@@ -128,6 +128,7 @@ func relations() []relation {
 
 // TestMetamorphic applies every relation to random worlds.
 func TestMetamorphic(t *testing.T) {
+	t.Parallel()
 	worlds := 250
 	if testing.Short() {
 		worlds = 50
@@ -152,7 +153,7 @@ func TestMetamorphic(t *testing.T) {
 					requireSoon(t, before, after)
 					continue
 				}
-				require.Equal(t, before.mapped(r.effect), after, "%s\n%s", changed.JSON(), listRows(m))
+				require.Equal(t, before.mapped(r.effect), after, "%s\n%s", changed.JSON(), m)
 			}
 		})
 	}

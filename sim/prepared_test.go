@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/tools/refdata"
 )
 
 // A prepared spec is replayed again and again, by several at a time, on traces that
@@ -32,7 +35,7 @@ func TestPreparedSpecs(t *testing.T) {
 		}
 		all.Wait()
 		for k, world := range turns {
-			require.Equal(t, outcomeOf(Run(context.Background(), spec, world.memory().open, Options{})), got[k], "world %d, replay %d\n%s", i, k, world.list())
+			require.Equal(t, outcomeOf(Run(context.Background(), spec, world.memory().open, Options{})), got[k], "world %d, replay %d\n%s", i, k, world)
 		}
 	}
 	broken := DefaultSpec()
@@ -53,4 +56,62 @@ func outcomeOf(res *Result, err error) string {
 		return err.Error()
 	}
 	return res.Fingerprint + string(res.Spec.JSON())
+}
+
+// TestSitesSideBySide: eight replays at once come out as one alone does.
+func TestSitesSideBySide(t *testing.T) {
+	for i := range uint64(20) {
+		w := drawSite(longBytes(i))
+		m := w.memory()
+		spec := w.spec(t)
+		want, err := Run(context.Background(), spec, m.open, Options{})
+		require.NoError(t, err)
+		prints := make(chan string)
+		for range 8 {
+			go func() {
+				res, err := Run(context.Background(), spec, m.open, Options{Watch: true})
+				if err != nil {
+					prints <- err.Error()
+					return
+				}
+				prints <- res.Fingerprint
+			}()
+		}
+		for range 8 {
+			require.Equal(t, want.Fingerprint, <-prints, "world %d", i)
+		}
+	}
+}
+
+// TestResultsDoNotHangOnTheRun: batches of the source of any size, and many
+// replays at once over one trace, give the same bytes.
+func TestResultsDoNotHangOnTheRun(t *testing.T) {
+	m := normalised(t, refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).first(5000)
+	want := map[string]string{}
+	specs := []Spec{{}, {Order: "wfp3"}, {Backfill: "conservative"}, {Cycle: 30 * model.Second}}
+	for _, s := range specs {
+		s.Semantics = Semantics
+		for _, size := range []int{1, 7, 1000, 5000} {
+			n := *m
+			n.size = size
+			res, err := Run(context.Background(), s, n.open, Options{})
+			require.NoError(t, err)
+			if old, ok := want[s.ID()]; ok {
+				require.Equal(t, old, res.Fingerprint, "in batches of %d", size)
+			}
+			want[s.ID()] = res.Fingerprint
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		s := specs[i%len(specs)]
+		s.Semantics = Semantics
+		wg.Go(func() {
+			res, err := Run(context.Background(), s, m.open, Options{})
+			if err != nil || res.Fingerprint != want[s.ID()] {
+				t.Errorf("beside others: %v", err)
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -37,7 +37,7 @@ func siteTimesOf(t *testing.T, w *siteWorld, shift model.Time, ratio int32) map[
 	sink := &siteTimes{lines: map[model.JobID][]string{}, shift: shift, ratio: ratio}
 	m := w.memory()
 	_, err := Run(context.Background(), w.spec(t), m.open, Options{Sink: sink})
-	require.NoError(t, err, w.list())
+	require.NoError(t, err, w)
 	return sink.lines
 }
 
@@ -171,10 +171,12 @@ func (w *siteWorld) clone() *siteWorld {
 
 // TestSiteRelations holds each relation on random worlds.
 func TestSiteRelations(t *testing.T) {
+	t.Parallel()
 	worlds := 150 // of each relation: more take minutes
 	if testing.Short() {
 		worlds = 20
 	}
+	plain := map[uint64]map[model.JobID][]string{} // of the unchanged world, by its number
 	for _, r := range siteRelations() {
 		t.Run(r.name, func(t *testing.T) {
 			tried := 0
@@ -184,11 +186,12 @@ func TestSiteRelations(t *testing.T) {
 					continue
 				}
 				tried++
-				want := siteTimesOf(t, w, 0, 1)
+				if plain[i] == nil {
+					plain[i] = siteTimesOf(t, w, 0, 1)
+				}
 				c := w.clone()
 				r.change(c)
-				got := siteTimesOf(t, c, r.shift, r.ratio)
-				require.Equal(t, want, got, "world %d\n%s\nchanged\n%s", i, w.list(), c.cluster())
+				require.Equal(t, plain[i], siteTimesOf(t, c, r.shift, r.ratio), "world %d\n%s\nchanged\n%s", i, w, c)
 			}
 		})
 	}
@@ -198,6 +201,7 @@ func TestSiteRelations(t *testing.T) {
 // nodes that are all alike, without sharing, vClusters, limits or caps, under
 // none, first-fit and easy with an order that does not look at sizes.
 func TestSiteDoubled(t *testing.T) {
+	t.Parallel()
 	worlds := 300
 	if testing.Short() {
 		worlds = 20
@@ -220,31 +224,6 @@ func TestSiteDoubled(t *testing.T) {
 		for k := range c.jobs {
 			c.jobs[k].NodesMin.V *= 2
 		}
-		require.Equal(t, want, siteTimesOf(t, c, 0, 2), "world %d\n%s", i, w.list())
-	}
-}
-
-// TestSitesSideBySide: eight replays at once come out as one alone does.
-func TestSitesSideBySide(t *testing.T) {
-	for i := range uint64(20) {
-		w := drawSite(longBytes(i))
-		m := w.memory()
-		spec := w.spec(t)
-		want, err := Run(context.Background(), spec, m.open, Options{})
-		require.NoError(t, err)
-		prints := make(chan string)
-		for range 8 {
-			go func() {
-				res, err := Run(context.Background(), spec, m.open, Options{Watch: true})
-				if err != nil {
-					prints <- err.Error()
-					return
-				}
-				prints <- res.Fingerprint
-			}()
-		}
-		for range 8 {
-			require.Equal(t, want.Fingerprint, <-prints, "world %d", i)
-		}
+		require.Equal(t, want, siteTimesOf(t, c, 0, 2), "world %d\n%s", i, w)
 	}
 }

@@ -350,14 +350,15 @@ func (w *siteWorld) memory() *memory {
 func (w *siteWorld) spec(t testing.TB) Spec {
 	t.Helper()
 	c, err := profiles.ParseCluster("world", []byte(w.cluster()))
-	require.NoError(t, err, w.cluster())
+	require.NoError(t, err, w)
 	spec := DefaultSpec()
 	spec.Site, spec.Seed, spec.Overrun = c.JSON(), w.seed, w.overrun
 	return spec
 }
 
-// list is the world for people.
-func (w *siteWorld) list() string {
+// String is the world for people. Assertions are given the world itself, so that only
+// one that fails writes it.
+func (w *siteWorld) String() string {
 	var s strings.Builder
 	s.WriteString(w.cluster())
 	for i, j := range w.jobs {
@@ -371,6 +372,7 @@ func (w *siteWorld) list() string {
 
 // TestSiteInvariants watches replays of random small sites.
 func TestSiteInvariants(t *testing.T) {
+	t.Parallel()
 	worlds := 2000
 	if testing.Short() {
 		worlds = 150
@@ -380,12 +382,12 @@ func TestSiteInvariants(t *testing.T) {
 		w := drawSite(longBytes(uint64(i)))
 		m, spec := w.memory(), w.spec(t)
 		res, err := Run(context.Background(), spec, m.open, Options{Watch: true})
-		require.NoError(t, err, "world %d\n%s", i, w.list())
+		require.NoError(t, err, "world %d\n%s", i, w)
 		for _, b := range res.Watch.Breaches {
 			t.Errorf("%s", b)
 		}
 		if t.Failed() {
-			t.Fatalf("world %d\n%s", i, w.list())
+			t.Fatalf("world %d\n%s", i, w)
 		}
 		facts, proposals, slips = facts+res.Watch.Facts, proposals+res.Watch.Proposals, slips+res.Watch.Slips
 	}

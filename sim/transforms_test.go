@@ -26,6 +26,7 @@ func transformed(t testing.TB, spec Spec, b *traces.Bundle, recipe string) lived
 // TestTransformsOfALog: names do not matter to a schedule, and time has no unit:
 // what is twice as slow happens twice as late.
 func TestTransformsOfALog(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("reads a whole log")
 	}

@@ -42,9 +42,6 @@ type twinJob struct {
 	outcome   model.JobState // of the run
 }
 
-// twinNode is a node.
-type twinNode struct{ units, free int32 }
-
 // twinEvent is a future fact.
 type twinEvent struct {
 	at   model.Time
@@ -63,7 +60,9 @@ const (
 type twin struct {
 	spec      Spec
 	whole     bool
-	nodes     []twinNode
+	units     []int32    // of each node
+	free      []int32    // of them, by node
+	vacant    int32      // in all
 	jobs      []*twinJob // all that were submitted
 	events    []twinEvent
 	arrivals  []twinEvent // submissions to come, in order
@@ -251,7 +250,8 @@ func (w *twin) grant(j *twinJob) {
 func (w *twin) propose(j *twinJob) {
 	j.held = w.choose(j)
 	for n, u := range j.held {
-		w.nodes[n].free -= u
+		w.free[n] -= u
+		w.vacant -= u
 	}
 	j.nodeSet = nodeText(j.held)
 	j.inFlight, j.predicted, j.slot = true, w.now.Add(w.length(j)), model.AbsentTime
@@ -296,7 +296,8 @@ func (w *twin) giveBack(j *twinJob) {
 		return
 	}
 	for n, u := range j.held {
-		w.nodes[n].free += u
+		w.free[n] += u
+		w.vacant += u
 	}
 }
 

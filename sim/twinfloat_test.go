@@ -59,6 +59,7 @@ func floatScore(order string, j *twinJob, now model.Time) float64 {
 
 // TestFloatScores finds the pairs of floatPairs.
 func TestFloatScores(t *testing.T) {
+	t.Parallel()
 	var found []string
 	for _, log := range oracleLogs {
 		m := normalised(t, refdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)

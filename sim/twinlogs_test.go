@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,6 +135,7 @@ func TestSkippedCyclesOnWholeLogs(t *testing.T) {
 		for _, order := range []string{"fcfs", "wfp3"} {
 			for _, cycle := range []model.Duration{1, 5, 30} {
 				t.Run(fmt.Sprintf("%s/%s/%d", log.name, order, cycle), func(t *testing.T) {
+					t.Parallel()
 					spec := Spec{Semantics: Semantics, Order: order, Cycle: cycle * model.Second}
 					skipping, err := Run(context.Background(), spec, m.open, Options{})
 					require.NoError(t, err)
@@ -151,6 +151,7 @@ func TestSkippedCyclesOnWholeLogs(t *testing.T) {
 
 // TestTwinOnRawLogs does it on real logs as they are, awkward rows included.
 func TestTwinOnRawLogs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		file string
 		rows int
@@ -168,37 +169,4 @@ func TestTwinOnRawLogs(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestResultsDoNotHangOnTheRun: batches of the source of any size, and many
-// replays at once over one trace, give the same bytes.
-func TestResultsDoNotHangOnTheRun(t *testing.T) {
-	m := normalised(t, refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).first(5000)
-	want := map[string]string{}
-	specs := []Spec{{}, {Order: "wfp3"}, {Backfill: "conservative"}, {Cycle: 30 * model.Second}}
-	for _, s := range specs {
-		s.Semantics = Semantics
-		for _, size := range []int{1, 7, 1000, 5000} {
-			n := *m
-			n.size = size
-			res, err := Run(context.Background(), s, n.open, Options{})
-			require.NoError(t, err)
-			if old, ok := want[s.ID()]; ok {
-				require.Equal(t, old, res.Fingerprint, "in batches of %d", size)
-			}
-			want[s.ID()] = res.Fingerprint
-		}
-	}
-	var wg sync.WaitGroup
-	for i := range 16 {
-		s := specs[i%len(specs)]
-		s.Semantics = Semantics
-		wg.Go(func() {
-			res, err := Run(context.Background(), s, m.open, Options{})
-			if err != nil || res.Fingerprint != want[s.ID()] {
-				t.Errorf("beside others: %v", err)
-			}
-		})
-	}
-	wg.Wait()
 }

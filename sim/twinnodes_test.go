@@ -1,27 +1,33 @@
 package sim
 
 import (
+	"slices"
+
 	"orrery/scheduler/model"
 )
 
 // fits says whether j could be placed on nodes with so many free units.
 func (w *twin) fits(j *twinJob, free []int32) bool {
-	need, got := w.need(j), int32(0)
-	for n, f := range free {
-		switch {
-		case w.whole:
-			if f == w.nodes[n].units && j.perNode <= f {
+	got := int32(0)
+	switch {
+	case w.whole:
+		for n, f := range free {
+			if f == w.units[n] && j.perNode <= f {
 				got++
 			}
-		case j.nodes > 0:
+		}
+	case j.nodes > 0:
+		for _, f := range free {
 			if f >= j.perNode {
 				got++
 			}
-		default:
+		}
+	default:
+		for _, f := range free {
 			got += f
 		}
 	}
-	return got >= need
+	return got >= w.need(j)
 }
 
 // need is the number of nodes (whole nodes, or the PerNode shape) or units.
@@ -30,17 +36,9 @@ func (w *twin) need(j *twinJob) int32 {
 	case j.nodes > 0:
 		return j.nodes
 	case w.whole:
-		return (j.units + w.nodes[0].units - 1) / w.nodes[0].units
+		return (j.units + w.units[0] - 1) / w.units[0]
 	}
 	return j.units
-}
-
-func (w *twin) free() []int32 {
-	out := make([]int32, len(w.nodes))
-	for n := range w.nodes {
-		out[n] = w.nodes[n].free
-	}
-	return out
 }
 
 // choose picks the nodes of a job that fits. Whole nodes: the lowest ids.
@@ -48,12 +46,12 @@ func (w *twin) free() []int32 {
 // emptiest node as a whole and the rest by the same rule. So many nodes with so
 // many units each: the fullest that hold them. Ties go to the lowest id.
 func (w *twin) choose(j *twinJob) map[int]int32 {
-	free, held := w.free(), map[int]int32{}
+	free, held := slices.Clone(w.free), make(map[int]int32, min(int(w.need(j)), len(w.units)))
 	switch {
 	case w.whole:
-		for n := range w.nodes {
-			if free[n] == w.nodes[n].units && int32(len(held)) < w.need(j) {
-				held[n] = free[n]
+		for n, f := range free {
+			if f == w.units[n] && int32(len(held)) < w.need(j) {
+				held[n] = f
 			}
 		}
 	case j.nodes > 0:
@@ -116,7 +114,7 @@ func (w *twin) shadow(head *twinJob) (model.Time, []int32) {
 		}
 	}
 	for _, at := range sorted(instants) {
-		free := w.free()
+		free := slices.Clone(w.free)
 		for _, j := range w.running {
 			if !j.returned && w.predictedEnd(j) <= at {
 				for n, u := range j.held {

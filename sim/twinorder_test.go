@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strings"
@@ -30,24 +31,28 @@ const twinSpan = model.Duration(1) << 50
 type fraction struct{ num, den *big.Int }
 
 func (f fraction) cmp(g fraction) int {
+	if f.den.Cmp(g.den) == 0 {
+		return f.num.Cmp(g.num)
+	}
 	return new(big.Int).Mul(f.num, g.den).Cmp(new(big.Int).Mul(g.num, f.den))
 }
 
 // queue sorts all waiting jobs by key, then by id.
 func (w *twin) queue() []*twinJob {
-	out := slices.Clone(w.waiting)
-	keys := make(map[*twinJob]fraction, len(out))
-	for _, j := range out {
-		keys[j] = w.keys.of(w.spec.Order, j, w.now)
+	type keyed struct {
+		*twinJob
+		key fraction
 	}
-	slices.SortFunc(out, func(a, b *twinJob) int {
-		if c := keys[a].cmp(keys[b]); c != 0 {
-			return c
+	queue := make([]keyed, len(w.waiting))
+	for i, j := range w.waiting {
+		queue[i] = keyed{j, w.keys.of(w.spec.Order, j, w.now)}
+	}
+	slices.SortFunc(queue, func(a, b keyed) int { return cmp.Or(a.key.cmp(b.key), a.id-b.id) })
+	out := make([]*twinJob, len(queue))
+	for i, j := range queue {
+		if out[i] = j.twinJob; i > 0 {
+			w.keys.compare(w.spec.Order, out[i-1], out[i], queue[i-1].key, j.key)
 		}
-		return a.id - b.id
-	})
-	for i := 1; i < len(out); i++ {
-		w.keys.compare(w.spec.Order, out[i-1], out[i], keys[out[i-1]], keys[out[i]])
 	}
 	return out
 }

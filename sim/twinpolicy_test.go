@@ -27,14 +27,14 @@ func (w *twin) decide() {
 	switch w.spec.Backfill {
 	case "none":
 		for _, j := range w.queue() {
-			if !w.fits(j, w.free()) {
+			if !w.fits(j, w.free) {
 				break
 			}
 			w.propose(j)
 		}
 	case "first-fit":
 		for _, j := range w.queue() {
-			if w.fits(j, w.free()) {
+			if w.fits(j, w.free) {
 				w.propose(j)
 			}
 		}
@@ -51,7 +51,7 @@ func (w *twin) decide() {
 func (w *twin) easy() bool {
 	before := len(w.proposals)
 	queue := w.queue()
-	for len(queue) > 0 && w.fits(queue[0], w.free()) {
+	for len(queue) > 0 && w.fits(queue[0], w.free) {
 		w.propose(queue[0])
 		queue = queue[1:]
 	}
@@ -61,7 +61,8 @@ func (w *twin) easy() bool {
 	head := queue[0]
 	shadow, later := w.shadow(head)
 	for _, j := range queue[1:] {
-		if !w.fits(j, w.free()) {
+		// Every node that a job needs has a unit free at least.
+		if w.need(j) > w.vacant || !w.fits(j, w.free) {
 			continue
 		}
 		if w.now.Add(j.walltime) <= shadow {
@@ -147,7 +148,7 @@ func (w *twin) startDue() {
 		started = false
 		for _, j := range w.window() {
 			if j.slot == w.now {
-				if !w.fits(j, w.free()) {
+				if !w.fits(j, w.free) {
 					panic("twin: a slot without capacity")
 				}
 				w.propose(j)
@@ -232,11 +233,11 @@ func (w *twin) freeThroughout(from, until model.Time) int32 {
 
 func (w *twin) capacity() int32 {
 	if w.whole {
-		return int32(len(w.nodes))
+		return int32(len(w.units))
 	}
 	sum := int32(0)
-	for _, n := range w.nodes {
-		sum += n.units
+	for _, u := range w.units {
+		sum += u
 	}
 	return sum
 }

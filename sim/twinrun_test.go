@@ -140,10 +140,12 @@ func unitsOf(m *memory, spec Spec) []int32 {
 func runTwin(m *memory, spec Spec) *outcome {
 	w := &twin{spec: spec, now: -1, keys: newTwinKeys()}
 	w.spec.Order, w.spec.Backfill = or(spec.Order, "fcfs"), or(spec.Backfill, "easy")
-	for _, u := range unitsOf(m, spec) {
-		w.nodes = append(w.nodes, twinNode{u, u})
+	w.units = unitsOf(m, spec)
+	w.free = slices.Clone(w.units)
+	for _, u := range w.units {
+		w.vacant += u
 	}
-	w.whole = spec.Cluster.Exclusive || !spec.Cluster.Table && w.nodes[0].units == 1
+	w.whole = spec.Cluster.Exclusive || !spec.Cluster.Table && w.units[0] == 1
 	for i := range m.all.Len() {
 		w.enter(&m.all, i)
 	}
@@ -197,7 +199,7 @@ func (w *twin) enter(b *traces.Batch, i int) {
 		}
 	}
 	w.jobs = append(w.jobs, j)
-	if !w.fits(j, w.free()) { // all nodes are free now
+	if !w.fits(j, w.free) { // all nodes are free now
 		j.state, j.end = model.Rejected, j.submit
 		return
 	}
@@ -219,7 +221,7 @@ func requireTwin(t testing.TB, m *memory, spec Spec, opt Options) *Result {
 	if m.all.Len() <= 60 {
 		m, d = shrink(m, spec, opt, d)
 	}
-	t.Fatalf("%s\n%s\n%s", d, spec.JSON(), listRows(m))
+	t.Fatalf("%s\n%s\n%s", d, spec.JSON(), m)
 	return nil
 }
 
@@ -273,8 +275,8 @@ func (m *memory) without(i int) *memory {
 
 func cut[T any](s []T, i int) []T { return slices.Delete(slices.Clone(s), i, i+1) }
 
-// listRows lists the rows of a small trace.
-func listRows(m *memory) string {
+// String lists the rows of a small trace.
+func (m *memory) String() string {
 	if m.all.Len() > 60 {
 		return m.info.Name
 	}

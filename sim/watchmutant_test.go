@@ -28,10 +28,10 @@ func (w *siteWorld) reserving(order string) {
 	}
 }
 
-// replayed replays w as Run does. A broken core backfills without regard to the
+// replayed replays w under spec as Run does. A broken core backfills without regard to the
 // reservation, of which its watcher is not told.
-func (w *siteWorld) replayed(t *testing.T, broken bool) *Result {
-	m, spec := w.memory(), w.spec(t)
+func (w *siteWorld) replayed(t *testing.T, spec Spec, broken bool) *Result {
+	m := w.memory()
 	src, err := m.open()
 	require.NoError(t, err)
 	prep, err := Prepare(spec)
@@ -58,6 +58,7 @@ func (w *siteWorld) replayed(t *testing.T, broken bool) *Result {
 // difference, a start puts the blocked job off, and invariant 28 is broken; where it
 // makes none, nothing is.
 func TestWatcherCatchesABrokenCore(t *testing.T) {
+	t.Parallel()
 	worlds := 1000
 	if testing.Short() {
 		worlds = 60
@@ -67,11 +68,12 @@ func TestWatcherCatchesABrokenCore(t *testing.T) {
 		order := []string{"fcfs", "sjf", "ljf", "saf", "sqf", "wfp3", "expansion", "score", "multifactor", "f1"}[i%10]
 		w := drawSite(longBytes(uint64(i)))
 		w.reserving(order)
-		sound, broken := w.replayed(t, false), w.replayed(t, true)
-		require.Zero(t, sound.Watch.Count, "world %d\n%s\n%v", i, w.list(), sound.Watch.Breaches)
+		spec := w.spec(t)
+		sound, broken := w.replayed(t, spec, false), w.replayed(t, spec, true)
+		require.Zero(t, sound.Watch.Count, "world %d\n%s\n%v", i, w, sound.Watch.Breaches)
 		if sound.Fingerprint != broken.Fingerprint {
 			differ[order]++
-			require.Positive(t, broken.Watch.Count, "world %d under %s\n%s", i, order, w.list())
+			require.Positive(t, broken.Watch.Count, "world %d under %s\n%s", i, order, w)
 		}
 		for _, b := range broken.Watch.Breaches {
 			require.Equal(t, 28, b.Invariant, "world %d: %s", i, b)

@@ -147,7 +147,7 @@ func checkWorld(t testing.TB, data []byte) bool {
 	}
 	_, all, err := runCore(m, spec, Options{EveryCycle: true})
 	if err != nil || all.Fingerprint != res.Fingerprint {
-		t.Fatalf("differs with and without the skipping of cycles: %v %s\n%s", err, spec.JSON(), listRows(m))
+		t.Fatalf("differs with and without the skipping of cycles: %v %s\n%s", err, spec.JSON(), m)
 	}
 	return true
 }
@@ -166,6 +166,7 @@ func FuzzTwin(f *testing.F) {
 
 // TestTwinOnSmallWorlds does the same on thousands of random worlds.
 func TestTwinOnSmallWorlds(t *testing.T) {
+	t.Parallel()
 	worlds := 4000
 	if testing.Short() {
 		worlds = 300

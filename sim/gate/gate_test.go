@@ -139,11 +139,15 @@ func TestWorsenedOnPurpose(t *testing.T) {
 
 // TestUnchangedPassesAlways runs gates again and again, with other numbers of
 // workers each time: every check holds, and the report is the same to the byte.
-// ORRERY_LONG=1 makes it a hundred times.
+// ORRERY_LONG=1 makes it a hundred times, -short as many as it takes to have one
+// worker and two.
 func TestUnchangedPassesAlways(t *testing.T) {
 	times := 4
-	if os.Getenv("ORRERY_LONG") != "" {
+	switch {
+	case os.Getenv("ORRERY_LONG") != "":
 		times = 100
+	case testing.Short():
+		times = 2
 	}
 	f := builtin(t)
 	for name, g := range map[string]*profiles.Gate{"builtin": parse(t, string(f[gate.BuiltinFile].Data)), "all kinds": parse(t, allKinds)} {
