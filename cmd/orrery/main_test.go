@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"orrery": main})
 }
 
+// underRace says whether the race detector looks on.
+var underRace bool
+
 // smallLog is 60 jobs on 8 processors that queue, with two requested times, so
 // that ties decide most of a shortest-first schedule.
 func smallLog() string {
@@ -53,7 +56,9 @@ func small(t testing.TB) string {
 //	empty DIR                ask for a directory that holds nothing
 //	whole DIR                ask for a directory that holds nothing half-written
 //
-// and every script finds log.swf in its directory.
+// and every script finds log.swf in its directory. The condition [race] holds where
+// the race detector looks on: scripts of verbs that start no goroutine skip there,
+// and so do drawings.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -63,6 +68,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
 			env.Setenv("TERM", "xterm")
 			return os.WriteFile(filepath.Join(env.WorkDir, "log.swf"), []byte(smallLog()), 0o600)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "race" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return underRace, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "json": scriptJSON, "silent": scriptSilent, "gz": scriptGzip, "cut": scriptCut, "empty": scriptEmpty, "whole": scriptWhole,
