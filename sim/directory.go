@@ -11,6 +11,7 @@ import (
 	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/traces"
+	"orrery/traces/hostlist"
 )
 
 // Input is a trace to replay.
@@ -76,6 +77,7 @@ type DocumentCluster struct {
 	Units     int64   `json:"units"`
 	Whole     bool    `json:"whole_nodes"`
 	NodeUnits []int32 `json:"node_units,omitempty"` // where nodes differ
+	NodeNames string  `json:"node_names,omitempty"` // of a site: a hostlist, in order
 }
 
 // DocumentJobs accounts for every row of the trace: rows = submitted + dropped.
@@ -223,6 +225,9 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		}
 	}
 	d.Awkward = append(d.Awkward, ignored(info, res)...)
+	if res.site != nil {
+		d.Cluster.NodeNames = nodeNames(res.site.core.Site)
+	}
 	return &Outcome{res, table, d}, nil
 }
 
@@ -235,6 +240,17 @@ func clusterDocument(c model.Cluster) DocumentCluster {
 		}
 	}
 	return d
+}
+
+// nodeNames is the hostlist of all nodes of a site, "" when one has no name.
+func nodeNames(site *model.Site) string {
+	names := make([]string, len(site.Nodes))
+	for i := range site.Nodes {
+		if names[i] = site.Nodes[i].Name; names[i] == "" {
+			return ""
+		}
+	}
+	return string(hostlist.NewList(names).All(nil))
 }
 
 func write(w *record.Writer, out *Outcome, opt ReplayOptions) error {

@@ -75,6 +75,7 @@ type explainer struct {
 	of     *profiles.Cluster  // nil on a plain machine
 	site   profiles.Site      // nodes and reservations, where they are known
 	policy []scheduler.Policy // of each vCluster
+	names  *record.NodeNames  // nil where nodes have numbers only
 	jobs   []Explanation
 	others map[model.JobID]*Other // named in decisions, looked up by row only
 }
@@ -98,6 +99,10 @@ func (x *explainer) load(src Tables) error {
 	}
 	if x.run.OfSite() {
 		if err := x.resolve(src); err != nil {
+			return err
+		}
+		var err error
+		if x.names, err = x.run.NodeNames(); err != nil {
 			return err
 		}
 	}
@@ -260,7 +265,7 @@ func (x *explainer) look() error {
 // attempt is a row of the table attempts as an explanation has it.
 func (x *explainer) attempt(e *Explanation, a *record.Attempt) Attempt {
 	out := Attempt{
-		Number: a.Attempt, Start: e.instant(a.Start), End: e.instant(a.End), Nodes: a.Nodes, NodeCount: a.NodeCount, GPUs: a.GPUs,
+		Number: a.Attempt, Start: e.instant(a.Start), End: e.instant(a.End), Nodes: x.names.Of(a.Nodes), NodeCount: a.NodeCount, GPUs: a.GPUs,
 		Outcome: a.Outcome.String(), Reason: a.Reason.String(), Kept: a.Kept.Seconds(), Lost: a.Lost.Seconds(), Borrowed: a.Borrowed,
 		start: a.Start, end: a.End,
 	}

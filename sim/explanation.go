@@ -2,8 +2,6 @@ package sim
 
 import (
 	"iter"
-	"strconv"
-	"strings"
 	"time"
 
 	"orrery/scheduler/model"
@@ -111,7 +109,7 @@ type Attempt struct {
 	Number    int32    `json:"attempt"`
 	Start     string   `json:"start"`
 	End       string   `json:"end"`
-	Nodes     string   `json:"nodes"` // ranges of node numbers
+	Nodes     string   `json:"nodes"` // by name, as n[7-8]; ranges of numbers where the run has no names
 	NodeCount int32    `json:"node_count,omitempty"`
 	GPUs      int32    `json:"gpus,omitempty"`
 	GPUTypes  []string `json:"gpu_types,omitempty"`
@@ -168,18 +166,7 @@ func (e *Explanation) Moment(instant string) string {
 // nodesOf goes over the numbers in ranges like "0-3,7".
 func nodesOf(ranges string) iter.Seq[model.NodeID] {
 	return func(yield func(model.NodeID) bool) {
-		for part := range strings.SplitSeq(ranges, ",") {
-			first, last, several := strings.Cut(part, "-")
-			lo, err := strconv.ParseInt(first, 10, 32)
-			if err != nil {
-				return
-			}
-			hi := lo
-			if several {
-				if hi, err = strconv.ParseInt(last, 10, 32); err != nil {
-					return
-				}
-			}
+		for lo, hi := range record.Ranges(ranges) {
 			for n := lo; n <= hi; n++ {
 				if !yield(model.NodeID(n)) {
 					return

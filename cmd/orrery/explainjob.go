@@ -145,7 +145,11 @@ func moved(e *sim.Explanation, m *sim.Move) string {
 
 // ran is an attempt in a sentence.
 func ran(e *sim.Explanation, a *sim.Attempt) string {
-	text := fmt.Sprintf("Attempt %d: %s to %s on nodes %s", a.Number, e.Moment(a.Start), e.Moment(a.End), a.Nodes)
+	nodes := "nodes"
+	if a.NodeCount == 1 {
+		nodes = "node"
+	}
+	text := fmt.Sprintf("Attempt %d: %s to %s on %s %s", a.Number, e.Moment(a.Start), e.Moment(a.End), nodes, a.Nodes)
 	if len(a.GPUTypes) > 0 {
 		text += " (" + strings.Join(a.GPUTypes, ", ") + ")"
 	}

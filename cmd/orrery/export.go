@@ -23,7 +23,8 @@ func (m *Main) exportCommand() *cobra.Command {
 pandas, Polars and DuckDB map without copying, or as CSV, to standard output or
 to -o FILE. The tables are those of the directory: 'orrery help formats' lists
 them, and which of them only runs of a site have. Times are in UTC, spans in
-microseconds.
+microseconds, nodes by name where the run has names, as n[1-4,7], else by number
+from 0.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input (RUN is no run, damaged, or
 has no such table).`,

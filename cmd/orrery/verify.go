@@ -207,7 +207,7 @@ func factsOf(dir, path string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := record.ExportCSV(dir, record.TableFacts, f); err != nil {
+	if err := record.ExportNumbersCSV(dir, record.TableFacts, f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

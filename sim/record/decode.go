@@ -33,8 +33,12 @@ type field struct {
 	name     string
 	kind     kind
 	optional bool
+	nodes    bool   // a text that is a set of nodes
 	spelling string // of type and repetition, as describe gives it
 }
+
+// nodesPrefix begins the names of columns that are sets of nodes, beside nodes.
+const nodesPrefix = "nodes_"
 
 // fieldsOf lists the columns of a table, in the order of its schema.
 func fieldsOf(table string) []field {
@@ -55,6 +59,7 @@ func fieldsOf(table string) []field {
 		default:
 			f.kind = kindText
 		}
+		f.nodes = f.kind == kindText && (f.name == "nodes" || strings.HasPrefix(f.name, nodesPrefix))
 		out = append(out, f)
 	}
 	return out
@@ -80,6 +85,7 @@ type tableFile struct {
 	leaf   []int // column index in the file of each field
 	epoch  model.Time
 	spec   string
+	names  *NodeNames // to name nodes by; nil for numbers
 	words  []words // of each field
 	vecs   []vector
 	cols   Columns

@@ -23,8 +23,21 @@ func Tables() []string {
 	return []string{TableJobs, TableAttempts, TableSeries, TableFacts, TableTenants, TableVClusters, TableShares, TableDecisions}
 }
 
-// exported opens a table for export.
+// exported opens a table for export, with nodes by their names.
 func exported(dir, table string) (*tableFile, error) {
+	names, err := namesOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	t, err := opened(dir, table)
+	if err == nil {
+		t.names = names
+	}
+	return t, err
+}
+
+// opened opens a table of a directory.
+func opened(dir, table string) (*tableFile, error) {
 	if !slices.Contains(Tables(), table) {
 		return nil, fmt.Errorf("no table %q in a run directory: choose one of %s", table, strings.Join(Tables(), ", "))
 	}
@@ -38,14 +51,28 @@ func exported(dir, table string) (*tableFile, error) {
 // ExportCSV writes a table of the run directory dir as CSV: a header row, then
 // one line per row in the order of the file. Instants are RFC 3339 in UTC with
 // six digits after the second, spans and sums stay integers of the unit that
-// RESULT-FORMAT.md names, and a missing value is an empty cell. Memory is that
-// of one row group.
+// RESULT-FORMAT.md names, nodes are named as hostlists where the run has names, and
+// a missing value is an empty cell. Memory is that of one row group.
 func ExportCSV(dir, table string, w io.Writer) error {
 	t, err := exported(dir, table)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
+	return t.exportCSV(w)
+}
+
+// ExportNumbersCSV is ExportCSV with the numbers of nodes, as the table has them.
+func ExportNumbersCSV(dir, table string, w io.Writer) error {
+	t, err := opened(dir, table)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return t.exportCSV(w)
+}
+
+func (t *tableFile) exportCSV(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	for i, f := range t.fields {
@@ -58,7 +85,7 @@ func ExportCSV(dir, table string, w io.Writer) error {
 	if _, err := out.Write(append(line, '\n')); err != nil {
 		return err
 	}
-	err = t.scan(nil, func(v []vector, n int) error {
+	err := t.scan(nil, func(v []vector, n int) error {
 		for row := range n {
 			line = line[:0]
 			for i := range t.fields {
@@ -103,9 +130,17 @@ func (t *tableFile) appendCell(dst []byte, i int, v *vector, row int) []byte {
 			return appendQuoted(dst, t.words[i].list[c])
 		}
 	case kindText:
-		return appendQuoted(dst, v.text[row])
+		return appendQuoted(dst, t.nodesIn(i, v.text[row]))
 	}
 	return dst
+}
+
+// nodesIn is a text of column i, by the names of nodes where it is a set of them.
+func (t *tableFile) nodesIn(i int, text string) string {
+	if t.names == nil || !t.fields[i].nodes {
+		return text
+	}
+	return t.names.Of(text)
 }
 
 // appendQuoted appends text as a cell, in quotes only where RFC 4180 asks for
@@ -121,8 +156,8 @@ func appendQuoted(dst []byte, s string) []byte {
 
 // ExportArrow writes a table of the run directory dir as an uncompressed Arrow
 // IPC file, which readers can map without copying: one record batch per row
-// group, instants as timestamp[us, UTC], texts as utf8, missing values as null,
-// and the metadata of the table. Memory is that of a few row groups.
+// group, instants as timestamp[us, UTC], texts as utf8, nodes as ExportCSV names
+// them, missing values as null, and the metadata of the table. Memory is that of a few row groups.
 func ExportArrow(dir, table string, w io.Writer) error {
 	t, err := exported(dir, table)
 	if err != nil {
@@ -198,7 +233,14 @@ func (t *tableFile) fill(b array.Builder, i int, v *vector) {
 		}
 	case *array.StringBuilder:
 		if t.fields[i].kind == kindText {
-			b.AppendValues(v.text, present(v.text, "", optional))
+			texts := v.text
+			if t.names != nil && t.fields[i].nodes {
+				texts = make([]string, len(v.text))
+				for k := range texts {
+					texts[k] = t.nodesIn(i, v.text[k])
+				}
+			}
+			b.AppendValues(texts, present(texts, "", optional))
 			return
 		}
 		for _, c := range v.i32 {

@@ -71,7 +71,7 @@ var house = []room{
 
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
-	{dir: "sim/record", may: []string{"scheduler/model", "sim/record/column", "github.com/parquet-go/parquet-go/...",
+	{dir: "sim/record", may: []string{"scheduler/model", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
 		"github.com/apache/arrow/go/v17/arrow/..."}, free: []exemption{files}},
 	{dir: "sim/metric", may: []string{"scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
@@ -91,7 +91,7 @@ var house = []room{
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged, {[]string{"concurrency"}, "replays are made side by side; each outcome is a function of its task, " +
 		"and is given by index"}}},
 	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/task", "traces/transform"}},
-	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "sim/..."}},
+	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "traces/hostlist", "sim/..."}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",

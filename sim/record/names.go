@@ -1,0 +1,100 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"orrery/traces/hostlist"
+)
+
+// Ranges goes over the ranges in a text like "0-3,7", both ends included, up to the
+// first part that is none.
+func Ranges(text string) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for part := range strings.SplitSeq(text, ",") {
+			first, last, several := strings.Cut(part, "-")
+			lo, err := strconv.ParseUint(first, 10, 31)
+			if err != nil {
+				return
+			}
+			hi := lo
+			if several {
+				if hi, err = strconv.ParseUint(last, 10, 31); err != nil {
+					return
+				}
+			}
+			if !yield(int(lo), int(hi)) {
+				return
+			}
+		}
+	}
+}
+
+// NodeNames are the names of a run's nodes, nil where it has not recorded any: of
+// a plain machine, or by an older version.
+type NodeNames struct{ list *hostlist.List }
+
+// NodeNames reads the names from run.json.
+func (r *Run) NodeNames() (*NodeNames, error) { return namesIn(r.info, filepath.Join(r.dir, FileRun)) }
+
+// namesIn reads the names from the content of run.json.
+func namesIn(info []byte, path string) (*NodeNames, error) {
+	var d struct {
+		Cluster struct {
+			Nodes int    `json:"nodes"`
+			Names string `json:"node_names"`
+		} `json:"cluster"`
+	}
+	err := json.Unmarshal(info, &d)
+	if err == nil && d.Cluster.Names == "" {
+		return nil, nil
+	}
+	var list *hostlist.List
+	if err == nil {
+		list, err = hostlist.ReadList(d.Cluster.Names, d.Cluster.Nodes)
+	}
+	if err == nil && list.Len() != d.Cluster.Nodes {
+		err = fmt.Errorf("%d names for %d nodes", list.Len(), d.Cluster.Nodes)
+	}
+	if err != nil {
+		return nil, &DataError{File: path, Column: "cluster.node_names", Row: -1, Found: err.Error(), Expected: "the names of all nodes, like n[1-8]", Mend: mendReplay}
+	}
+	return &NodeNames{list}, nil
+}
+
+// namesOf reads the names of the run in dir, nil when it says none.
+func namesOf(dir string) (*NodeNames, error) {
+	path := filepath.Join(dir, FileRun)
+	info, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the names of nodes: %w", err)
+	}
+	return namesIn(info, path)
+}
+
+// Of is a set of nodes as the tables have it, by name: n[1-4,8] for 0-3,7. Without
+// names it stays as it is.
+func (n *NodeNames) Of(ranges string) string {
+	if n == nil || ranges == "" {
+		return ranges
+	}
+	return string(n.list.Append(nil, Ranges(ranges)))
+}
+
+// Name of one node, its number without names.
+func (n *NodeNames) Name(node int) string {
+	if n == nil {
+		return strconv.Itoa(node)
+	}
+	return n.list.Name(node)
+}
