@@ -13,7 +13,7 @@ build: ## the binary, in bin/orrery
 test: ## all tests, the rules of the house among them
 	go test ./...
 
-race: ## the short tests of the packages with concurrency, under the race detector
+race: ## the short tests of what is concurrent, under the race detector
 	bash .ci/run race
 
 lint: ## golangci-lint, as pinned in tools/lint.mod
