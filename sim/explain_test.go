@@ -137,6 +137,7 @@ func TestExplainingOneJobIsBounded(t *testing.T) {
 // Every wait of every job is explained from its beginning to its end, and a run
 // without decisions yields the same explanation by one more replay.
 func TestEveryWaitIsExplained(t *testing.T) {
+	t.Parallel()
 	b, spec := day(t)
 	run, _ := replayed(t, b, spec, true)
 	bare, _ := replayed(t, b, spec, false)

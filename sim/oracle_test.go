@@ -24,6 +24,7 @@ var oracleLogs = []struct {
 // TestPublishedSchedules replays every log for which another simulator
 // published its schedule and asks for the same start of every job.
 func TestPublishedSchedules(t *testing.T) {
+	t.Parallel()
 	for _, log := range oracleLogs {
 		m := normalised(t, refdata.Path(t, "oracle/swf-norm/"+log.name+".swf.gz"), log.procs)
 		for _, c := range []struct{ file, order, backfill, events string }{

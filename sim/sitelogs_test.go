@@ -28,6 +28,7 @@ vclusters: [{name: all, home: all, profile: {cycle: 30s, `
 // Skipping the cycles at which the core says that nothing can change changes
 // nothing, against a pass at every tick.
 func TestSkippedCyclesOfASite(t *testing.T) {
+	t.Parallel()
 	m := normalised(t, refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).first(3000)
 	for _, profile := range []string{
 		`backfill: easy, weights: {wait_time: 1, topology: 1, conformance: 1}`,

@@ -34,9 +34,13 @@ func logFile(t *testing.T) string {
 func TestContest(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	path := logFile(t)
+	seeds := 6
+	if testing.Short() {
+		seeds = 2 // the workers have as much to share
+	}
 	var first, figure string
 	for _, workers := range []int{1, 3} {
-		o := options{out: t.TempDir(), trials: 8, seeds: 6, windows: 1, length: 2 * model.Day, workers: workers}
+		o := options{out: t.TempDir(), trials: 8, seeds: seeds, windows: 1, length: 2 * model.Day, workers: workers}
 		b, err := newBench(path, 8, o)
 		require.NoError(t, err)
 		c := contest{bench: b, options: o}
