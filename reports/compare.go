@@ -143,7 +143,7 @@ func Compare(a, b string) (*Comparison, error) {
 // unrank takes the ranks off the metrics that depend on the length of the log.
 func unrank(metrics []MetricDiff) {
 	for i := range metrics {
-		if m := &metrics[i]; lengthens(m.Name) && (m.Change == "better" || m.Change == "worse") {
+		if m := &metrics[i]; metric.Lengthens(m.Name) && (m.Change == "better" || m.Change == "worse") {
 			m.Change = NotRanked
 		}
 	}
@@ -175,7 +175,7 @@ func diffMetric(a, b metric.Metric) MetricDiff {
 		rel := diff / math.Abs(*a.Value)
 		d.Relative = &rel
 	}
-	sign, _ := direction(a.Name)
+	sign, _ := metric.Better(a.Name)
 	switch better := float64(sign) * diff; {
 	case diff == 0:
 		d.Change = "same"

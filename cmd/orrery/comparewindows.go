@@ -120,7 +120,7 @@ func (v *compareVerb) byWindows(ctx context.Context, dirs []string) error {
 	if v.windows < 1 {
 		return usagef("--windows %d: want 1 or more, 20 as a rule", v.windows)
 	}
-	overloaded := map[string]bool{}
+	overloaded, alike := map[string]bool{}, map[string]bool{}
 	for _, dir := range dirs[1:] {
 		c, err := reports.Compare(dirs[0], dir) // also refuses runs of different traces
 		if err != nil {
@@ -129,12 +129,14 @@ func (v *compareVerb) byWindows(ctx context.Context, dirs []string) error {
 		for _, side := range []reports.Side{c.A, c.B} {
 			overloaded[side.Dir] = side.Verdict == metric.Overloaded
 		}
+		alike[dir] = c.Jobs == reports.JobCounts{Same: c.Jobs.Same, NeverStarted: c.Jobs.NeverStarted}
 	}
 	t, err := v.pairs(ctx, dirs)
 	if err != nil {
 		return err
 	}
-	t.unranked = func(dir string) bool { return overloaded[dirs[0]] || overloaded[dir] }
+	// The verdict of a run is that of all its windows.
+	t.unranked = func(dir string) bool { return !alike[dir] && (overloaded[dirs[0]] || overloaded[dir]) }
 	for _, dir := range dirs {
 		if overloaded[dir] {
 			v.m.say("orrery: %s is overloaded: its waits say how long the log is, and it has no rank", dir)

@@ -10,6 +10,7 @@ import (
 	"orrery/profiles"
 	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/stat"
 )
 
 // checks makes all checks, kind by kind in the order of the file.
@@ -142,11 +143,16 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 			f.Verdict, f.Found, f.Want = Regression, text(n.v), text(old)
 			f.Why = place(x) + ": it is undefined on one side only"
 			return f, nil
-		case waits(c.Of.Metric) && b.Queue != string(metric.Overloaded) && x.Verdict == string(metric.Overloaded):
-			f.Verdict, f.Found, f.Want, f.Why = Regression, "OVERLOADED", b.Queue, place(x)+": the queue grows without end, and did not"
-			return f, nil
 		}
 		now, before = append(now, *n.v), append(before, *old)
+	}
+	candidate, err := e.side(c.Run, &c.Of)
+	if err != nil {
+		return f, err
+	}
+	if _, load, _, err := match(storedSide(stored, f.Metric), candidate, stat.Lower, metric.Lengthens(c.Of.Metric)); err != nil || load.Unranked() {
+		f.Verdict, f.Found, f.Why = Regression, "OVERLOADED", load.String()+": the queue grows without end in them, and did not"
+		return f, err
 	}
 	value, want := gonum.Mean(now, nil), gonum.Mean(before, nil)
 	band := c.Absolute + c.Relative*math.Abs(want)

@@ -257,7 +257,8 @@ func TestTooFewWindows(t *testing.T) {
 	g.Exact, g.Banded, g.Counted, g.Paired = nil, nil, nil, g.Paired[1:]
 	r := judge(t, run(t, g, builtin(t), 2), nil)
 	require.Equal(t, gate.Undecided, r.Verdict)
-	require.Contains(t, r.Checks[0].Why, "5 windows, 6 needed")
+	require.Contains(t, r.Checks[0].Why, "4 windows, 6 needed")
+	require.Contains(t, r.Checks[0].Why, "set aside, OVERLOADED on the other side: 1 windows")
 }
 
 // TestWithoutBaseline asks for checks against nothing.
@@ -386,6 +387,52 @@ func TestAssertionsNotice(t *testing.T) {
 	}
 }
 
+// TestOverloadedWindows: twenty windows of a machine that is overloaded in all of
+// them are as good as the same ones, say nothing beside others, and a candidate
+// may be overloaded in two more.
+func TestOverloadedWindows(t *testing.T) {
+	text := `
+runs:
+  - name: now
+    procs: 8
+    jobs: [{name: x, count: 1000, over: 5d, arrivals: random, nodes: [1, 2, 4], runtime: 30m, longest: 2h}]
+    seeds: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]
+  - {name: same, like: now}
+  - {name: other, like: now, order: ljf}
+  - {name: enough, like: now, procs: 40}
+paired:
+  - {run: same, against: now, of: {metric: wait_mean}}
+  - {run: other, against: now, of: {metric: wait_mean}}
+  - {run: enough, against: now, of: {metric: wait_mean}}
+  - {run: now, against: enough, of: {metric: wait_mean}, absolute: 1e9}
+`
+	g := parse(t, text)
+	r := judge(t, run(t, g, builtin(t), 2), nil)
+	for _, x := range r.Replays {
+		require.Equal(t, x.Run != "enough", x.Verdict == "OVERLOADED", "%s %d", x.Run, x.Window)
+	}
+	require.Equal(t, gate.Holds, r.Checks[0].Verdict, "%+v", r.Checks[0])
+	require.Contains(t, r.Checks[0].Why, "scheduled alike on both sides: 20 windows")
+	for _, c := range r.Checks[1:3] {
+		require.Equal(t, gate.Undecided, c.Verdict)
+		require.Equal(t, "OVERLOADED on the other side", c.Found)
+		require.Contains(t, c.Why, "20 of 20 windows are set aside")
+	}
+	require.Equal(t, gate.Regression, r.Checks[3].Verdict)
+	require.Contains(t, r.Checks[3].Why, "overloaded in 20 of 20 windows, and 2 may be chance")
+
+	e := run(t, g, builtin(t), 2)
+	gate.Overload(e, "now", 0)
+	gate.Overload(e, "other", 2)
+	c := judge(t, e, nil).Checks[1]
+	require.NotEqual(t, "OVERLOADED", c.Found)
+	require.Contains(t, c.Why, "overloaded in 2 of 20 windows, and 2 may be chance: no gain there")
+	gate.Overload(e, "other", 3)
+	c = judge(t, e, nil).Checks[1]
+	require.Equal(t, gate.Regression, c.Verdict)
+	require.Equal(t, "OVERLOADED", c.Found)
+}
+
 // TestOverloaded compares a machine with one on which the same jobs pile up: that
 // is worse, however the waits compare, and nothing can be said of two such.
 func TestOverloaded(t *testing.T) {
@@ -404,7 +451,7 @@ paired:
 	e := run(t, g, builtin(t), 2)
 	r := judge(t, e, nil)
 	require.Equal(t, []gate.Verdict{gate.Regression, gate.Undecided, gate.Undecided}, []gate.Verdict{r.Checks[0].Verdict, r.Checks[1].Verdict, r.Checks[2].Verdict})
-	require.Contains(t, r.Checks[0].Why, "the queue grows without end, and does not on the other side")
+	require.Contains(t, r.Checks[0].Why, "the queue grows without end in them, and does not on the other side")
 	require.Contains(t, r.Checks[1].Why, "waits say nothing")
 	require.Contains(t, r.Checks[2].Why, "1 windows, 6 needed")
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
@@ -259,31 +258,19 @@ func label(m *profiles.Measure) string {
 	return out
 }
 
-// higher are the metrics of which more is better; of those that lower names, and
-// begin so, less is.
-var (
-	higher = []string{
-		"jobs_completed", "throughput", "utilisation", "jain_wait", "jain_bounded_slowdown", "jain_share", "useful_fraction", "goodput",
-		"gpu_hours_useful", "within_target_wait", "within_target", "checkpoint_success", "work_between_preemptions",
-	}
-	lower = []string{
-		"wait_", "waited_", "turnaround_", "slowdown_", "bounded_slowdown_", "per_processor_bounded_slowdown_", "area_weighted_", "makespan",
-		"loss_of_capacity", "queue_", "jobs_failed", "jobs_timeout", "preemptions", "requeues", "gpu_hours_lost", "share_deviation", "starved",
-		"quota_hold", "energy", "flaps", "ramp_up", "examined_per_pass",
-	}
-)
+// ofGates says which way the numbers are better that are no metrics of runs, or of
+// which gates know more: 1 when more is, -1 when less is.
+var ofGates = map[string]int{
+	"preemptions_of_one": -1, "work_between_preemptions": +1, "flaps": -1, "checkpoint_success": +1, "ramp_up": -1, "examined_per_pass": -1,
+	"within_target": +1, "starved": -1, "queue_growth": -1,
+}
 
 // senseOf says whether more of a metric is better; known is false of what is
 // neither good nor bad.
 func senseOf(name string) (more, known bool) {
-	if slices.Contains(higher, name) {
-		return true, true
+	better := ofGates[name]
+	if better == 0 {
+		better, _ = metric.Better(name)
 	}
-	return false, slices.ContainsFunc(lower, func(p string) bool { return strings.HasPrefix(name, p) })
-}
-
-// waits says whether a metric says nothing of a queue that grows without end.
-func waits(name string) bool {
-	return slices.ContainsFunc([]string{"wait", "turnaround", "slowdown", "bounded_slowdown", "per_processor", "area_weighted", "queue_length", "jain_wait", "jain_bounded"},
-		func(p string) bool { return strings.HasPrefix(name, p) })
+	return better > 0, better != 0
 }

@@ -13,9 +13,8 @@ import (
 
 // side is what a paired check knows of one run of one side.
 type side struct {
-	key         pairKey
-	observation stat.Observation
-	overloaded  bool
+	key pairKey
+	run stat.Run
 }
 
 // pairKey says which jobs a run met, and in which place: runs that share it are a
@@ -45,27 +44,33 @@ func (e *Evidence) paired(c *profiles.GatePaired, base *Baseline, f Finding) (Fi
 		if before == nil {
 			return f.noBaseline("run " + c.Run), nil
 		}
-		f.Baseline, other = &before.Provenance, stored(before, f.Metric)
+		f.Baseline, other = &before.Provenance, storedSide(before, f.Metric)
 	} else if other, err = e.side(c.Against, &c.Of); err != nil {
 		return f, err
 	}
-	pairs, lone, err := match(other, candidate)
+	pairs, load, lone, err := match(other, candidate, better, metric.Lengthens(c.Of.Metric))
 	if err != nil {
 		return f, err
 	}
-	if len(pairs.Window) == 0 {
+	switch {
+	case load.Unranked():
+		f.Verdict, f.Found = Regression, "OVERLOADED"
+		f.Why = fmt.Sprintf("%s: the queue grows without end in them, and does not on the other side", load)
+		return f, nil
+	case len(pairs.Window) == 0 && load.Aside > 0:
+		f.Verdict, f.Found = Undecided, "OVERLOADED on the other side"
+		f.Why = fmt.Sprintf("%d of %d windows are set aside: waits say nothing of a queue that grows without end, unless both sides schedule alike", load.Aside, load.Aside)
+		return f, nil
+	case len(pairs.Window) == 0:
 		f.Verdict, f.Found = Undecided, "no pair of windows"
 		f.Why = fmt.Sprintf("%d runs met jobs that the other side did not, %d pairs are undefined", lone+pairs.Unmatched, pairs.Undefined)
 		return f, nil
 	}
 	margin := c.Absolute + c.Relative*math.Abs(gonum.Mean(pairs.Baseline, nil))
 	f.Want = fmt.Sprintf("worse by at most %s", figure(margin))
-	if waits(c.Of.Metric) {
-		if done := f.overload(other, candidate); done {
-			return f, nil
-		}
-	}
-	return f, f.notWorse(e.gate.Confidence, c, pairs, lone, better, margin)
+	err = f.notWorse(e.gate.Confidence, c, pairs, lone, better, margin)
+	f.loaded(load)
+	return f, err
 }
 
 // notWorse makes the statistics.
@@ -91,26 +96,17 @@ func (f *Finding) notWorse(confidence float64, c *profiles.GatePaired, pairs sta
 	return nil
 }
 
-// overload says that nothing can be said of waits, for queues that grow without
-// end; a candidate whose queue does where the other side's does not is worse.
-func (f *Finding) overload(other, candidate []side) bool {
-	was := map[pairKey]bool{}
-	for _, s := range other {
-		was[s.key] = s.overloaded
+// loaded says what became of overloaded windows.
+func (f *Finding) loaded(o stat.Overload) {
+	if o.Alike > 0 {
+		f.Why += fmt.Sprintf("; scheduled alike on both sides: %d windows", o.Alike)
 	}
-	for _, s := range candidate {
-		before, there := was[s.key]
-		switch {
-		case !there || !s.overloaded:
-		case before:
-			f.Verdict, f.Found, f.Why = Undecided, "OVERLOADED on both sides", fmt.Sprintf("window %d: waits say nothing of a queue that grows without end", s.key.window)
-			return true
-		default:
-			f.Verdict, f.Found, f.Why = Regression, "OVERLOADED", fmt.Sprintf("window %d: the queue grows without end, and does not on the other side", s.key.window)
-			return true
-		}
+	if o.Aside > 0 {
+		f.Why += fmt.Sprintf("; set aside, OVERLOADED on the other side: %d windows", o.Aside)
 	}
-	return false
+	if o.Over > 0 {
+		f.Why += fmt.Sprintf("; %s: no gain there", o)
+	}
 }
 
 // direction is which way a metric is better.
@@ -133,17 +129,17 @@ func (e *Evidence) side(run string, m *profiles.Measure) ([]side, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, side{pairKey{x.Jobs, x.Window, x.Seed}, observe(x.Window, x.Seed, n.v), x.Verdict == string(metric.Overloaded)})
+		out = append(out, side{pairKey{x.Jobs, x.Window, x.Seed}, stat.Run{Observation: observe(x.Window, x.Seed, n.v), Overloaded: x.Verdict == string(metric.Overloaded), Schedule: x.Fingerprint}})
 	}
 	return out, nil
 }
 
-// stored is what the baseline has of a run.
-func stored(b *BaselineRun, name string) []side {
+// storedSide is what the baseline has of a run.
+func storedSide(b *BaselineRun, name string) []side {
 	var out []side
 	for i := range b.Replays {
 		r := &b.Replays[i]
-		out = append(out, side{pairKey{r.Jobs, r.Window, r.Seed}, observe(r.Window, r.Seed, r.Metrics[name]), r.Queue == string(metric.Overloaded)})
+		out = append(out, side{pairKey{r.Jobs, r.Window, r.Seed}, stat.Run{Observation: observe(r.Window, r.Seed, r.Metrics[name]), Overloaded: r.Queue == string(metric.Overloaded), Schedule: r.Fingerprint}})
 	}
 	return out
 }
@@ -157,8 +153,9 @@ func observe(window int, seed uint64, v *float64) stat.Observation {
 }
 
 // match pairs the runs of two sides that met the same jobs. lone counts those of
-// which the other side has none.
-func match(other, candidate []side) (pairs stat.Pairs, lone int, err error) {
+// which the other side has none. Of numbers that say nothing of a queue without
+// end, those of overloaded runs are held apart.
+func match(other, candidate []side, better stat.Direction, grows bool) (pairs stat.Pairs, load stat.Overload, lone int, err error) {
 	has := func(list []side, k pairKey) bool {
 		for _, s := range list {
 			if s.key == k {
@@ -167,21 +164,19 @@ func match(other, candidate []side) (pairs stat.Pairs, lone int, err error) {
 		}
 		return false
 	}
-	var a, b []stat.Observation
-	for _, s := range other {
-		if has(candidate, s.key) {
-			a = append(a, s.observation)
-		} else {
-			lone++
+	pick := func(from, partners []side) (out []stat.Run) {
+		for _, s := range from {
+			if !grows {
+				s.run.Overloaded = false
+			}
+			if has(partners, s.key) {
+				out = append(out, s.run)
+			} else {
+				lone++
+			}
 		}
+		return out
 	}
-	for _, s := range candidate {
-		if has(other, s.key) {
-			b = append(b, s.observation)
-		} else {
-			lone++
-		}
-	}
-	pairs, err = stat.Pair(a, b)
-	return pairs, lone, err
+	pairs, load, err = stat.PairRuns(pick(other, candidate), pick(candidate, other), better)
+	return pairs, load, lone, err
 }

@@ -9,6 +9,7 @@ import (
 	"orrery/scheduler"
 	"orrery/sim"
 	"orrery/sim/search"
+	"orrery/sim/stat"
 )
 
 // Roles of candidates.
@@ -248,20 +249,17 @@ func (t *tuner) bounds() error {
 }
 
 // spare is in how many windows a candidate may be overloaded though what runs now
-// is not: in as many as a shaken replica of that is, one in ten, or one. The
-// verdict on a single window is often luck, and windows in which what runs now has
-// bad luck are set aside, so a few more are to be expected of anything else. Such
-// windows stay in all figures of the candidate.
+// is not: see stat.Spare.
 func (t *tuner) spare(windows []int) (int, error) {
-	most := max(1, len(windows)/10)
+	var shaken []int
 	for r := range t.opt.Replicas {
 		results, err := t.run(t.shaken(windows, r))
 		if err != nil {
 			return 0, err
 		}
-		most = max(most, count(results, overloaded))
+		shaken = append(shaken, count(results, overloaded))
 	}
-	return most, nil
+	return stat.Spare(len(windows), shaken...), nil
 }
 
 // slack is how much worse than now the worst window may be where nobody has set a

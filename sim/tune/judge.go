@@ -102,7 +102,7 @@ func (t *tuner) broken(c *candidate) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n := count(sides[1], overloaded); n > spare && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return lengthens(o.Metric) }) {
+	if n := count(sides[1], overloaded); n > spare && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) }) {
 		why = append(why, fmt.Sprintf("overloaded in %d of %d windows, in which what runs now is not, and %d may be chance", n, len(sides[1]), spare))
 	}
 	for _, k := range t.goal.written {

@@ -3,7 +3,6 @@ package tune
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"orrery/sim/metric"
 	"orrery/sim/search"
@@ -89,7 +88,7 @@ const worstOf = " in the worst window"
 type goal struct {
 	search.Goal                     // with constraints on the worst window
 	written     []search.Constraint // as people name them
-	spare       int                 // windows in which one may be overloaded, see tuner.spare
+	spare       int                 // windows in which one may be overloaded, see stat.Spare
 }
 
 func newGoal(objectives []search.Objective, constraints []search.Constraint) goal {
@@ -108,7 +107,7 @@ func (g *goal) read(now, results []*task.Result) (metrics map[string]float64, fa
 	metrics = map[string]float64{}
 	for _, o := range g.Objectives {
 		metrics[o.Metric] = stat.Mean.Of(read(o.Metric).beside(now, results))
-		failed = failed || lengthens(o.Metric) && count(results, overloaded) > g.spare
+		failed = failed || metric.Lengthens(o.Metric) && count(results, overloaded) > g.spare
 	}
 	for _, c := range g.written {
 		metrics[c.Metric+worstOf] = worst(valuesOf(results, c.Metric), c.Relation)
@@ -159,24 +158,22 @@ func valuesOf(results []*task.Result, name string) []float64 {
 type reading struct {
 	name  string
 	grows bool // with the length of the log, when a machine is overloaded
+	sense stat.Direction
 	of    func(*task.Result) float64
 }
 
 // read is the steady value of a metric.
 func read(name string) reading {
-	return reading{name, lengthens(name), func(r *task.Result) float64 { return valuesOf([]*task.Result{r}, name)[0] }}
+	return reading{name, metric.Lengthens(name), better(DirectionOf(name)), func(r *task.Result) float64 { return valuesOf([]*task.Result{r}, name)[0] }}
 }
 
 // beside are the values of a candidate, to be compared with those of what runs now
-// on the same windows. Of a window in which the candidate is overloaded, and what
-// runs now is not, a wait says how long the window is: it is at least as long as
-// was measured. It never counts as a gain, but as it was measured or as it is
-// now, whichever is worse.
+// on the same windows, in which that is not overloaded: see stat.AtLeast.
 func (r reading) beside(now, results []*task.Result) []float64 {
 	out := r.all(results)
 	for i := range out {
-		if r.grows && overloaded(results[i]) && r.of(now[i]) > out[i] {
-			out[i] = r.of(now[i])
+		if r.grows && overloaded(results[i]) {
+			out[i] = stat.AtLeast(r.of(now[i]), out[i], r.sense)
 		}
 	}
 	return out
@@ -268,25 +265,13 @@ func better(d search.Direction) stat.Direction {
 	return stat.Lower
 }
 
-// higher begins the names of metrics that are better when higher.
-var higher = []string{"utilisation", "throughput", "jain_", "useful_fraction", "goodput", "within_target_wait", "jobs_completed", "gpu_hours_useful"}
-
-// DirectionOf is the way in which a metric is better.
+// DirectionOf is the way in which a metric is better; less of what is neither
+// good nor bad.
 func DirectionOf(name string) search.Direction {
-	for _, prefix := range higher {
-		if strings.HasPrefix(name, prefix) {
-			return search.Maximise
-		}
+	if more, _ := metric.Better(name); more > 0 {
+		return search.Maximise
 	}
 	return search.Minimise
-}
-
-// longer begins the names of metrics that grow with the length of the log when a
-// machine is overloaded.
-var longer = []string{"wait", "turnaround_", "slowdown_", "bounded_slowdown_", "per_processor_bounded_slowdown_", "area_weighted_", "queue_"}
-
-func lengthens(name string) bool {
-	return slices.ContainsFunc(longer, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // definitions are all metrics there are.

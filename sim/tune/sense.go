@@ -125,7 +125,7 @@ func (t *tuner) objectives(results [][]*task.Result, name string) []float64 {
 	out := make([]float64, len(results))
 	for i := range results {
 		out[i] = math.NaN()
-		if !lengthens(name) || count(results[i], overloaded) <= t.goal.spare {
+		if !metric.Lengthens(name) || count(results[i], overloaded) <= t.goal.spare {
 			out[i] = stat.Mean.Of(read(name).beside(now, results[i]))
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/sim/metric"
 	"orrery/sim/stat"
 	"orrery/sim/task"
 )
@@ -62,7 +63,7 @@ func (t *tuner) whom(c *candidate, now []*task.Result) error {
 
 // ofGroup reads a metric of a group.
 func ofGroup(by, group, name string) reading {
-	return reading{by + " " + group + " " + name, lengthens(name), func(r *task.Result) float64 {
+	return reading{by + " " + group + " " + name, metric.Lengthens(name), better(DirectionOf(name)), func(r *task.Result) float64 {
 		if v, ok := r.Groups[by][group][name]; ok {
 			return v
 		}

@@ -145,7 +145,7 @@ func (t *tuner) begin() error {
 			if _, ok := r.Value(m.Metric, metric.Steady); !ok {
 				w.Aside = "no value of " + m.Metric
 			}
-			if r.Verdict == metric.Overloaded && lengthens(m.Metric) {
+			if r.Verdict == metric.Overloaded && metric.Lengthens(m.Metric) {
 				w.Aside = "overloaded under what runs now: its waits say how long the window is"
 			}
 		}

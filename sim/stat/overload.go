@@ -1,0 +1,128 @@
+package stat
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Run is one run of a side of a comparison by a metric that says nothing of a
+// queue that grows without end, as waits do.
+type Run struct {
+	Observation
+	Overloaded bool   // the queue grew without end
+	Schedule   string // equal of runs that scheduled alike; "" where nobody knows
+}
+
+// Overload says what became of the overloaded windows of a comparison. A window
+// is overloaded when at least half of its runs are.
+type Overload struct {
+	Windows int // that count
+	Aside   int // set aside, since the baseline is overloaded in all of their runs
+	Alike   int // of Windows: both sides scheduled alike in all of their runs
+	Over    int // of Windows: the candidate is overloaded, and the baseline is not
+	Spare   int // so many of Over may be chance
+}
+
+// Unranked says that the candidate is overloaded in more windows than chance
+// explains, so that it has no rank by waits.
+func (o Overload) Unranked() bool { return o.Over > o.Spare }
+
+// String says in how many windows the candidate is overloaded.
+func (o Overload) String() string {
+	return fmt.Sprintf("overloaded in %d of %d windows, and %d may be chance", o.Over, o.Windows, o.Spare)
+}
+
+// Spare is in how many of so many windows a candidate may be overloaded though
+// the baseline is not: in one of ten, or one, or as many as one of the shaken
+// replicas of the baseline is; but never in all. The verdict on a single window
+// is often luck, and windows in which the baseline has bad luck are set aside,
+// so a few more are to be expected of anything else.
+func Spare(windows int, replicas ...int) int {
+	most := max(1, windows/10)
+	for _, n := range replicas {
+		most = max(most, n)
+	}
+	return max(0, min(most, windows-1))
+}
+
+// AtLeast is what a value of the candidate counts for in a run in which it is
+// overloaded and the baseline is not: as it was measured or as it is of the
+// baseline, whichever is worse. It never counts as a gain.
+func AtLeast(baseline, candidate float64, better Direction) float64 {
+	if better.Gain(candidate-baseline) > 0 {
+		return baseline
+	}
+	return candidate
+}
+
+// PairRuns is Pair for metrics that say nothing of an overloaded run. Runs that
+// scheduled alike on both sides are equal, whatever their verdict. Of the others
+// those are set aside in which the baseline is overloaded, and AtLeast holds of
+// those in which the candidate is.
+func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, error) {
+	var a, b []Observation
+	var books []book
+	for _, c := range candidate {
+		i := slices.IndexFunc(baseline, func(r Run) bool { return byKey(r.Observation, c.Observation) == 0 })
+		if i < 0 {
+			b = append(b, c.Observation)
+			continue
+		}
+		w := bookOf(&books, c.Window)
+		switch from := baseline[i]; {
+		case from.Schedule != "" && from.Schedule == c.Schedule:
+			w.kept, w.alike = w.kept+1, w.alike+1
+		case from.Overloaded:
+			w.aside++
+			continue
+		case c.Overloaded:
+			w.kept, w.over = w.kept+1, w.over+1
+			c.Value = AtLeast(from.Value, c.Value, better)
+		default:
+			w.kept++
+		}
+		a, b = append(a, baseline[i].Observation), append(b, c.Observation)
+	}
+	for _, r := range baseline {
+		if !slices.ContainsFunc(candidate, func(c Run) bool { return byKey(r.Observation, c.Observation) == 0 }) {
+			a = append(a, r.Observation)
+		}
+	}
+	pairs, err := Pair(a, b)
+	return pairs, sum(books), err
+}
+
+// book counts the pairs of one window.
+type book struct{ window, kept, aside, alike, over int }
+
+func bookOf(books *[]book, window int) *book {
+	i := slices.IndexFunc(*books, func(b book) bool { return b.window == window })
+	if i < 0 {
+		i = len(*books)
+		*books = append(*books, book{window: window})
+	}
+	return &(*books)[i]
+}
+
+// sum adds the windows up.
+func sum(books []book) Overload {
+	var o Overload
+	for _, b := range books {
+		if b.kept == 0 {
+			o.Aside++
+			continue
+		}
+		o.Windows++
+		if b.alike == b.kept && b.aside == 0 {
+			o.Alike++
+		}
+		if Half(b.over, b.kept) {
+			o.Over++
+		}
+	}
+	o.Spare = Spare(o.Windows)
+	return o
+}
+
+// Half says whether so many of the runs of a window make it an overloaded one.
+func Half(overloaded, runs int) bool { return overloaded > 0 && 2*overloaded >= runs }
