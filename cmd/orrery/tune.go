@@ -86,6 +86,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.StringVar(&o.Method, "method", "", "method of the search: "+oneOf(search.Methods())+" (default by budget and objectives)")
+	f.StringVar((*string)(&o.Race), "race", string(search.Paired), "who leaves the race over the tuning windows: "+oneOf(search.Rules()))
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
 	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, up to 14d each")
 	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with shaken arrivals that measure the noise")
@@ -94,6 +95,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	f.IntVar(&o.Points, "sobol", o.Points, "points `N` that Sobol indices may cost, which say how much of the variance each setting explains; 0 leaves them out")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
 	completeWith(cmd, "method", search.Methods()...)
+	completeWith(cmd, "race", search.Rules()...)
 	onlyOnce(f)
 	return cmd
 }

@@ -66,6 +66,7 @@ func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
 	add("--vary", or(strings.Join(o.Vary, " "), "default"))
 	add("--budget", strconv.Itoa(o.Budget))
 	add("--method", or(o.Method, "default"))
+	add("--race", string(o.Race))
 	add("--windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance))
 	add("--window", o.Length.String())
 	add("--replicas", strconv.Itoa(o.Replicas))

@@ -25,6 +25,9 @@ const (
 	Paired Rule = "paired"
 )
 
+// Rules are all of them.
+func Rules() []string { return []string{string(Paired), string(Halving)} }
+
 // RaceConfig describes a race: candidates that are compared on the same
 // windows, more and more of them, while the losers drop out. All see the same
 // windows under the same seeds, so that luck is common to them and differences

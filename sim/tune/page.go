@@ -208,7 +208,11 @@ func (r *Report) pageTried(p *page) {
 		return
 	}
 	p.head("What was tried")
-	p.say("On the tuning windows. Who has fewer of them left the race when it was worse than the leader beyond doubt; means over different windows do not compare. Who is overloaded in more windows than chance explains has no rank.")
+	left := "when it was worse than the leader beyond doubt"
+	if r.Race == search.Halving {
+		left = "when two thirds had to, being the worse"
+	}
+	p.say("On the tuning windows. Who has fewer of them left the race %s; means over different windows do not compare. Who is overloaded in more windows than chance explains has no rank.", left)
 	head := []string{"candidate", "windows"}
 	for _, o := range r.Goal.Objectives {
 		head = append(head, o.Metric)

@@ -38,6 +38,7 @@ type Report struct {
 
 	Goal       Goal        `json:"goal"`
 	Method     string      `json:"method,omitempty"`
+	Race       search.Rule `json:"race,omitempty"`
 	Budget     int         `json:"budget"`
 	Seed       uint64      `json:"seed"`
 	Replicas   int         `json:"replicas"`

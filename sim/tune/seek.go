@@ -152,7 +152,8 @@ func (t *tuner) race() error {
 		t.add(h.from)
 	}
 	windows := t.raceWindows()
-	race, err := search.NewRace(t.raceConfig(len(windows)))
+	config := t.raceConfig(len(windows))
+	race, err := search.NewRace(config)
 	if err != nil {
 		return err
 	}
@@ -181,7 +182,7 @@ func (t *tuner) race() error {
 			return err
 		}
 	}
-	t.raced = race.Alive()
+	t.raced, t.out.Race = race.Alive(), config.Rule
 	for _, d := range race.Dropped() {
 		t.out.Dropped = append(t.out.Dropped, Dropped{
 			Name: t.candidates[d.Candidate].name, Windows: d.Windows, Worse: metric.Number(d.Worse), Excess: d.Excess, Failed: d.Against < 0, P: metric.Number(d.P),
@@ -204,7 +205,7 @@ func (t *tuner) raceWindows() []int {
 func (t *tuner) raceConfig(windows int) search.RaceConfig {
 	goal := t.goal.Goal
 	goal.Objectives = goal.Objectives[:1]
-	c := search.RaceConfig{Goal: goal, Rule: search.Paired}
+	c := search.RaceConfig{Goal: goal, Rule: cmp.Or(t.opt.Race, search.Paired)}
 	for i := range t.candidates {
 		c.Candidates = append(c.Candidates, []float64{float64(i)})
 	}

@@ -53,6 +53,8 @@ type Options struct {
 	Budget int
 	// Method is one of search.Methods; "" chooses by budget and objectives.
 	Method string
+	// Race says who leaves the race over the tuning windows, "" for search.Paired.
+	Race search.Rule
 	// Tuning and Acceptance are how many windows there are of each.
 	Tuning, Acceptance int
 	// Length of a window; 0 divides the trace, up to two weeks each.
@@ -147,6 +149,8 @@ func (o *Options) check() error {
 		return usagef("windows of %s, %d trajectories and %d points of Sobol indices: none may be negative", o.Length, o.Trajectories, o.Points)
 	case o.Method != "" && !slices.Contains(search.Methods(), o.Method):
 		return usagef("unknown method %q: use one of %v", o.Method, search.Methods())
+	case o.Race != "" && !slices.Contains(search.Rules(), string(o.Race)):
+		return usagef("unknown rule %q of the race: use one of %v", o.Race, search.Rules())
 	case len(o.Objectives) > 1 && (o.Method == "bayes" || o.Method == "cmaes"):
 		return usagef("the method %s takes one objective: leave out the others, make them constraints, or use nsga2", o.Method)
 	}

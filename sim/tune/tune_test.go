@@ -163,6 +163,22 @@ func TestAPlantedGainIsFoundAndRecommended(t *testing.T) {
 	require.Equal(t, string(p.JSON()), string(again.JSON()), "the file says what was judged")
 }
 
+// TestHalving: a race in which most must leave runs fewer windows and says so.
+func TestHalving(t *testing.T) {
+	w := newWorld(t, 3000, 0.8, halves)
+	o := small()
+	o.Evaluate = planted(0.05, 0.01)
+	paired := w.tune(t, o)
+	o.Race = search.Halving
+	r := w.tune(t, o)
+	require.Equal(t, Change, r.Decision, r.Why)
+	require.Equal(t, []search.Rule{search.Paired, search.Halving}, []search.Rule{paired.Race, r.Race})
+	require.Less(t, r.Runs, paired.Runs)
+	require.Len(t, r.Dropped, len(r.Tried)-(len(r.Tried)+8)/9, "a third of a third is left")
+	require.Contains(t, string(r.Markdown()), "left the race when two thirds had to")
+	require.Contains(t, string(paired.Markdown()), "left the race when it was worse than the leader beyond doubt")
+}
+
 func TestADifferenceBelowTheNoiseIsNoGain(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
 	for seed := range 2 {
