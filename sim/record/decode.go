@@ -86,7 +86,7 @@ type tableFile struct {
 	epoch  model.Time
 	spec   string
 	names  *NodeNames // to name nodes by; nil for numbers
-	words  []words // of each field
+	words  []words    // of each field
 	vecs   []vector
 	cols   Columns
 
