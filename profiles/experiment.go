@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"orrery/scheduler/model"
@@ -94,7 +95,7 @@ type ListedPoint struct {
 // Objective is a metric that is to be small or large.
 type Objective struct {
 	Metric    string `yaml:"metric" unit:"metric" doc:"see orrery help metrics"`
-	Direction string `yaml:"direction" of:"minimise,maximise" default:"minimise" doc:"which way is better"`
+	Direction string `yaml:"direction" of:"usual,minimise,maximise" default:"usual" doc:"which way is better; usual is known of most metrics, and others are refused"`
 	Window    string `yaml:"window" of:"steady,all" default:"steady" doc:"window of the metric; all where a run has no steady window"`
 }
 
@@ -171,6 +172,11 @@ func (e *Experiment) Validate() error {
 	if e.Cluster != "" && e.Machine != (Machine{Cores: 1}) {
 		k.add("machine", "is there beside cluster, which says how large the machine is: leave one of them out")
 	}
+	for i, t := range e.Traces {
+		if j := slices.IndexFunc(e.Traces[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(t) }); j >= 0 {
+			k.add(fmt.Sprintf("traces[%d]", i), "found %s, which is traces[%d] already, want each trace once: leave one out", t, j)
+		}
+	}
 	e.checkWindows(k)
 	for i := range e.Settings {
 		e.checkSetting(k, i)
@@ -225,6 +231,9 @@ func (e *Experiment) checkWindows(k *checker) {
 	for i, s := range e.Shake.Seeds {
 		if s < 0 {
 			k.add(fmt.Sprintf("shake.seeds[%d]", i), "found %d, want 0 or more", s)
+		}
+		if j := slices.Index(e.Shake.Seeds[:i], s); j >= 0 {
+			k.add(fmt.Sprintf("shake.seeds[%d]", i), "found %d, which is seeds[%d] already, want each seed once: leave one out", s, j)
 		}
 	}
 	if len(e.Shake.Seeds) == 0 && !e.Shake.Unshaken {

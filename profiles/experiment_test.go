@@ -77,3 +77,11 @@ func TestExperimentRefuses(t *testing.T) {
 	_, err := LoadExperiment("no.yaml")
 	require.ErrorContains(t, err, "there is no experiment file")
 }
+
+func TestExperimentNamesNothingTwice(t *testing.T) {
+	_, err := ParseExperiment("e.yaml", []byte("traces: [a.trace, ./a.trace]\nshake: {seeds: [1, 2, 1]}\n"))
+	require.ErrorContains(t, err, "e.yaml:1:19")
+	require.ErrorContains(t, err, "which is traces[0] already, want each trace once: leave one out")
+	require.ErrorContains(t, err, "e.yaml:2:23")
+	require.ErrorContains(t, err, "found 1, which is seeds[0] already, want each seed once: leave one out")
+}

@@ -98,8 +98,9 @@ func (m *Main) studyTableCommand() *cobra.Command {
 		Short: "Print what came of each point",
 		Long: `Print what came of each point of the last experiment that was swept into STUDY, the
 best first: means over the scenarios, feasible points by the first objective,
-then the others. Overloaded points are not ranked by their waits. The study may
-still be under way.
+then the others. Points that are overloaded in more windows than chance explains
+are not ranked by their waits, and stand last by name. The study may still be
+under way.
 
 Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 		Example: `  orrery study table study -o markdown

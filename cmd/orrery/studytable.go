@@ -13,6 +13,7 @@ import (
 	"orrery/sim/experiment"
 	"orrery/sim/metric"
 	"orrery/sim/sweep"
+	"orrery/sim/task"
 )
 
 // planTable is what an experiment comes to, before it is computed.
@@ -27,10 +28,36 @@ func planTable(p *experiment.Plan, there int) *table.Table {
 		names = append(names, "…")
 	}
 	t.Row("scenarios", len(p.Scenarios), strings.Join(names, "; "))
+	if n := len(p.Aside); n > 0 {
+		t.Row("windows set aside", n, asideText(p))
+	}
 	t.Row("tasks", p.Size(), "")
 	t.Row("computed", there, "they are in the study already")
 	t.Row("to compute", p.Size()-there, "")
 	return t
+}
+
+// asideText names the windows that are no scenarios.
+func asideText(p *experiment.Plan) string {
+	var names []string
+	for _, a := range p.Aside[:min(len(p.Aside), 8)] {
+		name := a.Window
+		if len(p.Traces) > 1 {
+			name = a.Trace + ", " + name
+		}
+		names = append(names, fmt.Sprintf("%s (%d jobs)", name, a.Jobs))
+	}
+	if len(p.Aside) > len(names) {
+		names = append(names, "…")
+	}
+	return fmt.Sprintf("fewer than %d jobs in %s", task.LeastJobs, strings.Join(names, "; "))
+}
+
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // studyTable prints what came of each point, and draws the report when asked.
@@ -52,6 +79,12 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 	}
 	if err := print.table(rowTable(p, rows)); err != nil {
 		return err
+	}
+	if len(p.Aside) > 0 && !quiet {
+		m.say("%s set aside: %s", countOf(len(p.Aside), "window"), asideText(p))
+	}
+	if len(rows) > 0 && rows[0].Aside > 0 && !quiet {
+		m.say("%s of %d left out of the means: every point is overloaded there", countOf(rows[0].Aside, "scenario"), len(p.Scenarios))
 	}
 	if report && print.format == string(table.Text) {
 		fmt.Fprintf(m.Stdout, "\nreport: %s\n", filepath.Join(s.Dir(), reports.FileHTML))
@@ -128,8 +161,8 @@ func state(p *experiment.Plan, r *experiment.Row) table.Cell {
 	if r.Front && len(p.Objectives) > 1 {
 		words = append(words, "front")
 	}
-	if r.Verdict == metric.Overloaded {
-		words = append(words, "overloaded")
+	if r.Unranked {
+		words = append(words, fmt.Sprintf("overloaded in %d of %d windows: not ranked by waits", r.Load.Over, r.Load.Windows))
 	}
 	if r.Failed > 0 {
 		words = append(words, fmt.Sprintf("%d of %d failed", r.Failed, len(p.Scenarios)))

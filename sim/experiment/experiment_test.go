@@ -52,7 +52,7 @@ func TestCartesian(t *testing.T) {
 	_, b := logOf(t, "b", 60)
 	p, tasks := expand(t, `
 traces: [a, b]
-windows: [{count: 2, length: 30m}, {name: start, length: 1h, warm: false}]
+windows: [{count: 2, length: 45m}, {name: start, length: 1h, warm: false}]
 shake: {seeds: [4]}
 profiles: [default, hpc-batch]
 settings: [{path: backfill, values: [easy, none]}, {path: weights.wait_time, values: [1, 2, 3]}]
@@ -120,9 +120,11 @@ func TestExpandRefuses(t *testing.T) {
 		"design: sobol\nsettings: [{path: depth, from: x, to: 1}]":             "want a whole number",
 		"design: sobol\nsettings: [{path: weights, parts: [wait_time]}]":       "found one weight",
 		"design: sobol\nsettings: [{path: weights, parts: [wait_time, wait]}]": "there is no such key",
-		"show: [waits]": `there is no metric "waits"`,
-		"constraints: [{metric: wait, at_most: 5}]":  `there is no metric "wait"`,
-		"design: listed\nlisted: [{set: [depht=5]}]": "did you mean depth?",
+		"objectives: [{metric: jobs_submitted}]":                               "neither better when higher nor when lower: add direction",
+		"windows: [{count: 2, length: 10m}]":                                   "each of 2 windows has fewer than 20 jobs",
+		"show: [waits]":                                                        `there is no metric "waits"`,
+		"constraints: [{metric: wait, at_most: 5}]":                            `there is no metric "wait"`,
+		"design: listed\nlisted: [{set: [depht=5]}]":                           "did you mean depth?",
 	} {
 		e, err := profiles.ParseExperiment("e.yaml", []byte("traces: [a]\n"+text))
 		require.NoError(t, err, text)
@@ -136,6 +138,84 @@ func TestExpandRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "point x has")
 	_, err = ParsePlan([]byte(`{"schem":1}`))
 	require.Error(t, err)
+}
+
+// TestFewJobs: windows with fewer than 20 jobs are set aside, counted, and do not
+// move the names of the others.
+func TestFewJobs(t *testing.T) {
+	_, a := logOf(t, "a", 100)
+	p, _ := expand(t, "traces: [a]\nwindows: [{length: 10m}, {length: 2h}, {name: end, begin: 3h, length: 1h}]\n", a)
+	require.Equal(t, []Aside{{"a", "w1", 5}, {"a", "end", 10}}, p.Aside)
+	require.Len(t, p.Scenarios, 1)
+	require.Equal(t, "w2", p.Scenarios[0].Name)
+}
+
+func TestUsualDirection(t *testing.T) {
+	_, a := logOf(t, "a", 50)
+	p, _ := expand(t, "traces: [a]\nobjectives: [{metric: utilisation}, {metric: wait_p95}, {metric: utilisation, window: all, direction: minimise}, {metric: jobs_submitted, direction: maximise}]\n", a)
+	var got []bool
+	for _, o := range p.Objectives {
+		got = append(got, o.Maximise)
+	}
+	require.Equal(t, []bool{true, false, false, true}, got)
+}
+
+func TestTheSameTraceTwice(t *testing.T) {
+	_, a := logOf(t, "a", 50)
+	b := a
+	b.Name = "b"
+	e, err := profiles.ParseExperiment("e.yaml", []byte("traces:\n  - a\n  - b\n"))
+	require.NoError(t, err)
+	_, _, err = Expand(e, ".", []Trace{a, b})
+	require.ErrorContains(t, err, "e.yaml:3")
+	require.ErrorContains(t, err, "found the same jobs as in traces[0]")
+}
+
+// TestOverload: of ten windows one may be overloaded; in which all points are, is
+// set aside; and who is overloaded in more stands last, by name.
+func TestOverload(t *testing.T) {
+	plan := Plan{Objectives: []Goal{{"wait_mean", metric.All, false}}, Constraints: []Constraint{{Metric: "utilisation", Window: metric.All, AtLeast: new(float64)}}}
+	for i := range 20 {
+		plan.Scenarios = append(plan.Scenarios, Scenario{Window: &task.Window{Begin: model.Time(i)}})
+	}
+	points := []struct {
+		name, verdicts string
+		wait           float64
+	}{
+		{"second", "OOOOOSSSSSSSSSSSSSSS", 1}, {"first", "OOOOOSSSSSSSSSSSSSSS", 2}, {"lucky", "OOSSSSSSSSSSSSSSSSSS", 9}, {"never", "OSSSSSSSSSSSSSSSSSSS", 10},
+	}
+	results := map[string]*task.Result{}
+	for _, p := range points {
+		q := Point{ID: p.name, Name: p.name}
+		for s, v := range p.verdicts {
+			id, one := fmt.Sprint(p.name, s), 1.0
+			q.Tasks = append(q.Tasks, id)
+			r := &task.Result{Verdict: metric.Stable, Metrics: map[string]task.Metric{"wait_mean": {All: &p.wait}, "utilisation": {All: &one}}}
+			if v == 'O' {
+				r.Verdict = metric.Overloaded
+			}
+			results[id] = r
+		}
+		plan.Points = append(plan.Points, q)
+	}
+	find := func(id string) (*task.Result, bool, error) { return results[id], false, nil }
+	rows, err := plan.Rows(find)
+	require.NoError(t, err)
+	var names []string
+	for _, r := range rows {
+		names = append(names, plan.Points[r.Point].Name)
+		require.Equal(t, 1, r.Aside)
+		require.Equal(t, 19, r.Load.Windows)
+		require.Equal(t, r.Unranked, !r.Feasible)
+		require.Equal(t, r.Unranked, r.Verdict == metric.Overloaded)
+	}
+	require.Equal(t, []string{"lucky", "never", "first", "second"}, names)
+	require.True(t, rows[0].Front)
+
+	plan.Objectives[0] = Goal{"utilisation", metric.All, true}
+	rows, err = plan.Rows(find)
+	require.NoError(t, err)
+	require.True(t, rows[3].Feasible, "it is no wait")
 }
 
 // TestRows: means over scenarios, constraints, the front, and what is missing.

@@ -30,6 +30,7 @@ type Plan struct {
 	Constraints []Constraint `json:"constraints,omitempty"`
 	Show        []string     `json:"show,omitempty"`
 	Scenarios   []Scenario   `json:"scenarios"`
+	Aside       []Aside      `json:"aside,omitempty"` // windows that are no scenario
 	Points      []Point      `json:"points"`
 	Merged      int          `json:"merged,omitempty"` // points left out for being like another
 }
@@ -74,6 +75,13 @@ type Scenario struct {
 	Name   string       `json:"name"`
 	Window *task.Window `json:"window,omitempty"`
 	Shake  *task.Shake  `json:"shake,omitempty"`
+}
+
+// Aside is a window with too few jobs to be replayed.
+type Aside struct {
+	Trace  string `json:"trace"`
+	Window string `json:"window"`
+	Jobs   int    `json:"jobs"` // submitted in it, fewer than task.LeastJobs
 }
 
 // Point is a profile with settings.

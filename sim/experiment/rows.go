@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"orrery/sim/metric"
+	"orrery/sim/stat"
 	"orrery/sim/task"
 )
 
@@ -36,9 +37,12 @@ type Row struct {
 	Done     int    // scenarios with a result
 	Failed   int    // that failed
 	Verdict  metric.Verdict
-	Broken   bool // a constraint is not kept
-	Feasible bool // all scenarios are done, none is overloaded, all constraints are kept
-	Front    bool // no feasible row is better in every objective
+	Aside    int           // scenarios set aside, since every point is overloaded there; the same for all rows
+	Load     stat.Overload // of the others, by windows
+	Unranked bool          // overloaded in too many windows to be ranked by waits
+	Broken   bool          // a constraint is not kept
+	Feasible bool          // all scenarios are done, it is not unranked, all constraints are kept
+	Front    bool          // no feasible row is better in every objective
 }
 
 // Outcomes looks a task up by its id: its result, or its failure, or neither
@@ -82,39 +86,53 @@ func (p *Plan) Columns() []Column {
 }
 
 // Rows works out what came of each point, and puts the best first: feasible rows
-// by the first objective, then the others. An overloaded run is not held
-// against the rest by its waits: they grow with the length of the log. It
-// costs the square of the points for the front.
+// by the first objective, then the others, and at last those that have no rank,
+// by name: waits of overloaded runs grow with the length of the log. It costs the
+// square of the points for the front, and 8 bytes for each number of a result.
 func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 	columns := p.Columns()
+	tried := make([][]trial, len(p.Points))
+	for i := range p.Points {
+		for _, id := range p.Points[i].Tasks {
+			t, err := tryOf(id, columns, find)
+			if err != nil {
+				return nil, err
+			}
+			tried[i] = append(tried[i], t)
+		}
+	}
+	aside := make([]bool, len(p.Scenarios))
+	if slices.ContainsFunc(columns, func(c Column) bool { return c.judged() && metric.Lengthens(c.Metric) }) {
+		aside = setAside(tried, len(p.Scenarios))
+	}
 	var rows []Row
 	for i := range p.Points {
-		r, err := p.row(i, columns, find)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, r)
+		rows = append(rows, p.row(i, columns, tried[i], aside))
 	}
 	for i := range rows {
 		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && beats(&o, &rows[i], columns) })
 	}
-	slices.SortStableFunc(rows, func(a, b Row) int {
-		if a.Feasible != b.Feasible {
-			return cmp.Compare(rank(a.Feasible), rank(b.Feasible))
-		}
-		if a.Have[0] != b.Have[0] {
-			return cmp.Compare(rank(a.Have[0]), rank(b.Have[0]))
-		}
-		if a.Have[0] && a.Values[0] != b.Values[0] {
-			c := cmp.Compare(a.Values[0], b.Values[0])
-			if columns[0].Maximise {
-				c = -c
-			}
-			return c
-		}
-		return cmp.Compare(a.Point, b.Point)
-	})
+	slices.SortStableFunc(rows, func(a, b Row) int { return p.order(&a, &b, columns[0].Maximise) })
 	return rows, nil
+}
+
+// order puts the better of two rows first.
+func (p *Plan) order(a, b *Row, maximise bool) int {
+	if c := cmp.Or(cmp.Compare(rank(!a.Unranked), rank(!b.Unranked)), cmp.Compare(rank(a.Feasible), rank(b.Feasible)), cmp.Compare(rank(a.Have[0]), rank(b.Have[0]))); c != 0 {
+		return c
+	}
+	if a.Unranked {
+		x, y := &p.Points[a.Point], &p.Points[b.Point]
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.ID, y.ID))
+	}
+	if a.Have[0] && a.Values[0] != b.Values[0] {
+		c := cmp.Compare(a.Values[0], b.Values[0])
+		if maximise {
+			c = -c
+		}
+		return c
+	}
+	return cmp.Compare(a.Point, b.Point)
 }
 
 func rank(first bool) int {
@@ -124,47 +142,129 @@ func rank(first bool) int {
 	return 1
 }
 
-func (p *Plan) row(i int, columns []Column, find Outcomes) (Row, error) {
+// judged says whether points are ranked or refused by the column.
+func (c *Column) judged() bool { return c.Objective || c.AtMost != nil || c.AtLeast != nil }
+
+// trial is what came of a point on one scenario.
+type trial struct {
+	done, failed bool
+	verdict      metric.Verdict
+	values       []float64 // by column
+	have         []bool
+}
+
+func tryOf(id string, columns []Column, find Outcomes) (trial, error) {
+	res, failed, err := find(id)
+	if err != nil || res == nil {
+		return trial{failed: failed}, err
+	}
+	t := trial{done: true, failed: failed, verdict: res.Verdict, values: make([]float64, len(columns)), have: make([]bool, len(columns))}
+	for j := range columns {
+		t.values[j], t.have[j] = valueOf(res, &columns[j])
+	}
+	return t, nil
+}
+
+// setAside are the scenarios in which every point is overloaded: they tell none
+// from another. One point alone has nobody beside it, and where that is so of all
+// scenarios, none is set aside.
+func setAside(tried [][]trial, scenarios int) []bool {
+	out := make([]bool, scenarios)
+	if len(tried) < 2 {
+		return out
+	}
+	for s := range out {
+		out[s] = !slices.ContainsFunc(tried, func(of []trial) bool { return of[s].verdict != metric.Overloaded })
+	}
+	if !slices.Contains(out, false) {
+		clear(out)
+	}
+	return out
+}
+
+// row sums up what came of a point.
+func (p *Plan) row(i int, columns []Column, tried []trial, aside []bool) Row {
 	r := Row{Point: i, Values: make([]float64, len(columns)), Have: make([]bool, len(columns)), Verdict: metric.Unknown}
-	got := make([]int, len(columns))
-	for _, id := range p.Points[i].Tasks {
-		res, failed, err := find(id)
-		if err != nil {
-			return r, err
-		}
-		if failed {
+	got, counted := make([]int, len(columns)), 0
+	for s := range tried {
+		t := &tried[s]
+		if t.failed {
 			r.Failed++
 		}
-		if res == nil {
+		if t.done {
+			r.Done++
+		}
+		if aside[s] {
+			r.Aside++
+		}
+		if !t.done || aside[s] {
 			continue
 		}
-		r.Done++
-		if worse(res.Verdict, r.Verdict) {
-			r.Verdict = res.Verdict
-		}
+		counted++
 		for j := range columns {
-			v, ok := valueOf(res, &columns[j])
-			if ok {
-				r.Values[j] += v
+			if t.have[j] {
+				r.Values[j] += t.values[j]
 				got[j]++
 			}
 		}
 	}
-	r.Feasible = r.Done == len(p.Points[i].Tasks) && r.Verdict != metric.Overloaded
+	r.Load, r.Verdict = p.load(tried, aside)
+	long := slices.ContainsFunc(columns, func(c Column) bool { return c.judged() && metric.Lengthens(c.Metric) })
+	r.Unranked = long && r.Load.Unranked()
+	r.Feasible = r.Done == len(p.Points[i].Tasks) && !r.Unranked
 	for j := range columns {
 		c := &columns[j]
-		if r.Have[j] = r.Done > 0 && got[j] == r.Done; r.Have[j] {
+		if r.Have[j] = counted > 0 && got[j] == counted; r.Have[j] {
 			r.Values[j] /= float64(got[j])
 		}
-		bound := c.AtMost != nil || c.AtLeast != nil
 		if r.Have[j] && (c.AtMost != nil && r.Values[j] > *c.AtMost || c.AtLeast != nil && r.Values[j] < *c.AtLeast) {
 			r.Broken, r.Feasible = true, false
 		}
-		if (bound || c.Objective) && !r.Have[j] {
+		if c.judged() && !r.Have[j] {
 			r.Feasible = false
 		}
 	}
-	return r, nil
+	return r
+}
+
+// load counts the windows in which a point is overloaded, and gives the verdict
+// of it: the worst of its windows, but OVERLOADED only when chance does not
+// explain it.
+func (p *Plan) load(tried []trial, aside []bool) (stat.Overload, metric.Verdict) {
+	var o stat.Overload
+	worst := metric.Unknown
+	for s := 0; s < len(tried); {
+		done, over, begin := 0, 0, s
+		for ; s < len(tried) && p.sameWindow(begin, s); s++ {
+			if !tried[s].done || aside[s] {
+				continue
+			}
+			done++
+			v := tried[s].verdict
+			if v == metric.Overloaded {
+				over, v = over+1, metric.Backlogged
+			}
+			if worse(v, worst) {
+				worst = v
+			}
+		}
+		if done > 0 {
+			o.Windows++
+		}
+		if stat.Half(over, done) {
+			o.Over++
+		}
+	}
+	if o.Spare = stat.Spare(o.Windows); o.Unranked() {
+		worst = metric.Overloaded
+	}
+	return o, worst
+}
+
+// sameWindow says whether two scenarios are seeds of one window.
+func (p *Plan) sameWindow(i, j int) bool {
+	a, b := &p.Scenarios[i], &p.Scenarios[j]
+	return a.Trace == b.Trace && (a.Window == b.Window || a.Window != nil && b.Window != nil && *a.Window == *b.Window)
 }
 
 // worse orders verdicts; unknown is none.

@@ -11,12 +11,16 @@ import (
 	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/task"
+	"orrery/traces/transform"
 )
 
 // scenarios makes every trace with every window of it, and every shake of that.
 func (x *expander) scenarios() error {
 	for i := range x.traces {
 		t := &x.traces[i]
+		if j := slices.IndexFunc(x.traces[:i], func(o Trace) bool { return o.Hash == t.Hash }); j >= 0 {
+			return x.e.Wrong(fmt.Sprintf("traces[%d]", i), "found the same jobs as in traces[%d], want each trace once: leave one out", j)
+		}
 		x.plan.Traces = append(x.plan.Traces, TraceRef{t.Name, t.Hash, t.Jobs})
 		windows, err := x.windows(t)
 		if err != nil {
@@ -55,6 +59,11 @@ func (x *expander) windows(t *Trace) (out []namedWindow, err error) {
 	if len(x.e.Windows) == 0 {
 		return []namedWindow{{}}, nil
 	}
+	n := 0
+	submits, err := submissions(t.Set)
+	if err != nil {
+		return nil, err
+	}
 	for i, w := range x.e.Windows {
 		at := []task.Window{{Begin: model.Time(w.Begin), End: model.Time(w.Begin).Add(w.Length), Warm: w.Warm}}
 		if w.Count > 0 {
@@ -69,15 +78,38 @@ func (x *expander) windows(t *Trace) (out []namedWindow, err error) {
 		}
 		for j := range at {
 			name := w.Name
-			switch {
+			switch n++; {
 			case name == "":
-				name = fmt.Sprintf("w%d", len(out)+1)
+				name = fmt.Sprintf("w%d", n)
 			case len(at) > 1:
 				name = fmt.Sprintf("%s-%d", name, j+1)
+			}
+			from, _ := slices.BinarySearch(submits, at[j].Begin)
+			to, _ := slices.BinarySearch(submits, at[j].End)
+			if to-from < task.LeastJobs {
+				x.plan.Aside = append(x.plan.Aside, Aside{t.Name, name, to - from})
+				continue
 			}
 			out = append(out, namedWindow{name, &at[j]})
 		}
 	}
+	if len(out) == 0 {
+		return nil, x.e.Wrong("windows", "%s: each of %d windows has fewer than %d jobs, of which metrics say nothing: give longer windows, or others", t.Name, n, task.LeastJobs)
+	}
+	return out, nil
+}
+
+// submissions are the instants at which jobs are submitted, ascending: 8 bytes a
+// job.
+func submissions(set *transform.Set) ([]model.Time, error) {
+	var out []model.Time
+	for job, err := range set.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, job.Submit)
+	}
+	slices.Sort(out)
 	return out, nil
 }
 
@@ -109,7 +141,11 @@ func (x *expander) goals() error {
 		if err := check(fmt.Sprintf("objectives[%d].metric", i), o.Metric); err != nil {
 			return err
 		}
-		x.plan.Objectives = append(x.plan.Objectives, Goal{o.Metric, o.Window, o.Direction == "maximise"})
+		better, _ := metric.Better(o.Metric)
+		if o.Direction == "usual" && better == 0 {
+			return x.e.Wrong(fmt.Sprintf("objectives[%d].metric", i), "%s is neither better when higher nor when lower: add direction: minimise, or maximise", o.Metric)
+		}
+		x.plan.Objectives = append(x.plan.Objectives, Goal{o.Metric, o.Window, o.Direction == "maximise" || o.Direction == "usual" && better > 0})
 	}
 	for i, c := range x.e.Constraints {
 		if err := check(fmt.Sprintf("constraints[%d].metric", i), c.Metric); err != nil {

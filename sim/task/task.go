@@ -26,6 +26,9 @@ type Task struct {
 	Shake  *Shake  // nil: arrivals as they are; of the window where there is one
 }
 
+// LeastJobs of a window, below which its metrics say nothing.
+const LeastJobs = 20
+
 // Window is a part of the trace, in µs since its epoch.
 type Window struct {
 	Begin model.Time `json:"begin_us"`

@@ -6,6 +6,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/task"
 )
 
 // Sets of windows.
@@ -31,9 +32,6 @@ const gap = 4 // a quarter
 
 // longest window that is chosen without being asked for.
 const longest = 14 * model.Day
-
-// leastJobs of a window, below which its metrics say nothing.
-const leastJobs = 20
 
 // cut places the windows with equal gaps: those for tuning first, those for
 // acceptance after them, as a recommendation is used after the log it is from.
@@ -89,8 +87,8 @@ func (t *tuner) count() error {
 	}
 	for i := range t.windows {
 		w := &t.windows[i]
-		if w.Jobs < leastJobs {
-			w.Aside = fmt.Sprintf("%d jobs, %d needed", w.Jobs, leastJobs)
+		if w.Jobs < task.LeastJobs {
+			w.Aside = fmt.Sprintf("%d jobs, %d needed", w.Jobs, task.LeastJobs)
 		}
 	}
 	t.sort()

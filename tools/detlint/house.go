@@ -90,7 +90,8 @@ var house = []room{
 	{dir: "sim/gate", may: []string{"scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/metric", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged, {[]string{"concurrency"}, "replays are made side by side; each outcome is a function of its task, " +
 		"and is given by index"}}},
-	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/task", "traces/transform"}},
+	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/stat", "sim/task",
+		"traces/transform"}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "traces/hostlist", "sim/..."}},
 
 	{dir: "reports/table", may: []string{"scheduler/model"}},
