@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,6 +67,9 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 			return input(err)
 		}
 	}
+	if err := apart(t.path, v.out); err != nil {
+		return err
+	}
 	format, err := importer.Detect(t.path)
 	switch {
 	case err != nil:
@@ -109,6 +113,21 @@ func checkTraceName(out string) error {
 		return usagef("-o %s: on this verb -o is the trace to write; the form of what is printed is --print %s", out, out)
 	case !strings.HasSuffix(strings.TrimRight(out, "/"), ".trace") && !strings.HasSuffix(out, ".parquet"):
 		return usagef("-o %s: expected a name that ends in .trace (a directory of tables) or .parquet (the jobs alone)", out)
+	}
+	return nil
+}
+
+// apart refuses an output that is the input, or holds it.
+func apart(in, out string) error {
+	to, err := os.Stat(out)
+	if err != nil {
+		return nil // nothing is there, or writing says what is wrong
+	}
+	for _, path := range []string{in, filepath.Dir(filepath.Clean(in))} {
+		from, err := os.Stat(path)
+		if err == nil && os.SameFile(from, to) {
+			return usagef("found %s as input and %s as output, which are the same: what is read would be lost; write to another name", in, out)
+		}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/importer/swf"
+	"orrery/traces/transform"
 )
 
 func (m *Main) traceCommand() *cobra.Command {
@@ -108,7 +109,14 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 		rows.Row("warm start", table.Quantity(i.WarmStart.V.String(), int64(i.WarmStart.V)))
 	}
 	rows.Row("source", text(meta.Source))
-	rows.Row("recipe", text(meta.Recipe))
+	if d, ok := transform.Made(meta); ok {
+		rows.Row("recipe", d.Hash)
+		for n, step := range d.History() {
+			rows.Row(fmt.Sprintf("recipe, step %d", n+1), step)
+		}
+	} else {
+		rows.Row("recipe", text(meta.Recipe))
+	}
 	var r traces.Report
 	if json.Unmarshal([]byte(meta.Import), &r) != nil {
 		return // a trace that was not imported has no report
@@ -252,6 +260,9 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE: m.opened(func(cmd *cobra.Command, t *trace, b *traces.Bundle) error {
+			if err := apart(t.path, out); err != nil {
+				return err
+			}
 			rows := func() iter.Seq2[*traces.Job, error] { return until(cmd.Context(), b.Rows()) }
 			var report traces.Report
 			err := m.create(out, func(w io.Writer) (err error) {

@@ -18,6 +18,7 @@ type transformVerb struct {
 	print  *printer
 	steps  []string
 	recipe string
+	out    string
 	quiet  bool
 	undo   []func()
 }
@@ -45,8 +46,8 @@ each step did to how many jobs is printed, and kept in OUT with the steps and a
 hash of them and of the content of IN. docs/TRANSFORMS.md has every argument. Times
 are counted from the epoch of the trace, as trace head shows them.
 
-Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong too), 3 bad
-input, 130 interrupted.`,
+Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong, and OUT among
+what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
 		Example: `  orrery trace transform log.swf.gz week.trace --step "window begin=30d length=7d warm=true"
   orrery trace transform month.trace busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
   orrery trace transform month.trace shared.trace --step anonymise`,
@@ -63,6 +64,7 @@ input, 130 interrupted.`,
 
 func (v *transformVerb) run(cmd *cobra.Command, args []string) error {
 	in, out := args[0], args[1]
+	v.out = out
 	if err := checkTraceName(out); err != nil {
 		return err
 	}
@@ -76,6 +78,10 @@ func (v *transformVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	made, err := set.Apply(recipe, func(name string) (*transform.Set, error) { return v.open(cmd.Context(), name) })
+	var coded *codedError
+	if errors.As(err, &coded) { // of a trace that a step names
+		return &codedError{coded.code, err}
+	}
 	if err != nil {
 		return input(err)
 	}
@@ -118,6 +124,9 @@ func (v *transformVerb) open(ctx context.Context, path string) (*transform.Set, 
 		return nil, err
 	}
 	v.undo = append(v.undo, t.close)
+	if err := apart(t.path, v.out); err != nil {
+		return nil, err
+	}
 	v.m.remark(t, v.quiet)
 	b, err := traces.Open(t.table)
 	if err != nil {

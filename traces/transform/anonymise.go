@@ -107,7 +107,7 @@ func (s *Set) conceal(a *Account) {
 	s.Name, s.Meta.Source, s.Meta.Import = "anonymised", "anonymised", ""
 	s.inputs = slices.Clone(s.inputs)
 	for i := range s.inputs {
-		s.inputs[i].Name, s.inputs[i].Recipe = "", ""
+		s.inputs[i].Name, s.inputs[i].Recipe = "", nil
 	}
 	before := s.document(nil)
 	s.steps, s.accounts = nil, nil

@@ -1,15 +1,10 @@
 package transform
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"orrery/traces"
 )
 
 // Version is raised whenever the same recipe and inputs make other rows.
@@ -221,44 +216,4 @@ func (s *Set) Apply(r Recipe, open Opener) (*Set, error) {
 		out = next
 	}
 	return out, nil
-}
-
-// Document is what a trace keeps of its making, as JSON under orrery.recipe.
-type Document struct {
-	Version int     `json:"transform"`
-	Hash    string  `json:"hash"` // of the version, the content of the inputs and the steps
-	Inputs  []Input `json:"inputs"`
-	// Steps are as people wrote them.
-	Steps    []string   `json:"steps"`
-	Accounts []*Account `json:"accounts,omitempty"`
-}
-
-func (s *Set) document(accounts []*Account) Document {
-	d := Document{Version: Version, Inputs: s.inputs, Steps: s.steps, Accounts: accounts}
-	d.Hash = d.digest()
-	return d
-}
-
-func (d *Document) digest() string {
-	sum := sha256.New()
-	fmt.Fprintf(sum, "orrery transform %d\n", d.Version)
-	for _, in := range d.Inputs {
-		fmt.Fprintf(sum, "input %s\n", in.Hash)
-	}
-	for _, s := range d.Steps {
-		fmt.Fprintf(sum, "step %s\n", s)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}
-
-func (d *Document) text() (string, error) {
-	b, err := json.Marshal(d)
-	return string(b), err
-}
-
-// Made reads what a trace keeps of its making; false when it was not made by
-// steps.
-func Made(m traces.Meta) (d Document, ok bool) {
-	err := json.Unmarshal([]byte(m.Recipe), &d)
-	return d, err == nil && d.Version > 0 && d.Hash != ""
 }

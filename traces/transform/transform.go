@@ -9,6 +9,7 @@ package transform
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -42,9 +43,10 @@ type Set struct {
 
 // Input is a trace from which another was made.
 type Input struct {
-	Name   string `json:"name,omitempty"`
-	Hash   string `json:"hash"`             // of its content
-	Recipe string `json:"recipe,omitempty"` // its own
+	Name string `json:"name,omitempty"`
+	Hash string `json:"hash"` // of its content
+	// Recipe is its own: an object where that is JSON, else a string.
+	Recipe json.RawMessage `json:"recipe,omitempty"`
 }
 
 // Open is the Set of a bundle, which must be sorted and stay open. Memory does
@@ -57,7 +59,7 @@ func Open(b *traces.Bundle) (*Set, error) {
 	s := &Set{
 		Name: info.Name, Meta: b.Meta(), Nodes: b.Nodes(), Tenants: b.Tenants(), Events: b.Events(), Prices: b.Prices(),
 		Rows:   b.Rows,
-		inputs: []Input{{Name: info.Name, Hash: info.Hash, Recipe: b.Meta().Recipe}}, size: info.Rows,
+		inputs: []Input{{Name: info.Name, Hash: info.Hash, Recipe: nested(b.Meta().Recipe)}}, size: info.Rows,
 	}
 	for d, err := range b.Deps() {
 		if err != nil {
@@ -79,7 +81,7 @@ func FromTables(name string, meta traces.Meta, t traces.Tables) (*Set, error) {
 	}
 	return &Set{
 		Name: name, Meta: meta, Deps: t.Deps, Nodes: t.Nodes, Tenants: t.Tenants, Events: t.Events, Prices: t.Prices,
-		Rows: rowsOf(t.Jobs), size: int64(len(t.Jobs)), inputs: []Input{{Name: name, Hash: m.Info().Hash, Recipe: meta.Recipe}},
+		Rows: rowsOf(t.Jobs), size: int64(len(t.Jobs)), inputs: []Input{{Name: name, Hash: m.Info().Hash, Recipe: nested(meta.Recipe)}},
 	}, nil
 }
 
@@ -157,7 +159,8 @@ type Result struct {
 
 // Write writes the trace to path, which ends in .trace or .parquet. watch, if not
 // nil, is called every few thousand rows with the number written; an error from
-// it ends the writing, and nothing is left.
+// it ends the writing, and nothing is left. A trace without jobs is not written: the
+// error, a *traces.DataError, says which step left none.
 func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err error) {
 	meta := s.Meta
 	meta.Sorted, meta.Recipe = true, ""
@@ -179,6 +182,9 @@ func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err 
 		}
 		known.meet(j.ID)
 	}
+	if out.Jobs() == 0 {
+		return res, s.emptied()
+	}
 	deps, end := known.cut(s.Deps)
 	if err := s.writeTables(out, deps); err != nil {
 		return res, err
@@ -197,6 +203,31 @@ func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err 
 	res.Recipe = doc.Hash
 	res.Hash, err = out.Close()
 	return res, err
+}
+
+// emptied says which step left no job.
+func (s *Set) emptied() error {
+	e := &traces.DataError{File: s.Name, Found: "no job in it", Expected: "one job or more", Mend: "choose another trace"}
+	for _, a := range s.accounts {
+		if a.Kept > 0 || a.Read == 0 {
+			continue
+		}
+		e.Found = fmt.Sprintf("no job that the step %q keeps", a.Step)
+		for i, d := range a.Dropped {
+			sep := " ("
+			if i > 0 {
+				sep = "; "
+			}
+			e.Found += fmt.Sprintf("%s%s: %d", sep, d.Rule, d.Count)
+		}
+		if len(a.Dropped) > 0 {
+			e.Found += ")"
+		}
+		e.Found += fmt.Sprintf(", of the %d it read", a.Read)
+		e.Mend = "change the step; nothing was written"
+		break
+	}
+	return e
 }
 
 func (s *Set) writeTables(out *traces.Writer, deps []traces.Dep) error {
