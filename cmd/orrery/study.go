@@ -208,7 +208,7 @@ func (v *materializeVerb) hold(s *sweep.Study, n int, done *sim.Outcome, out str
 	default:
 		r, err := task.ParseResult(b)
 		if err != nil {
-			return input(err)
+			return input(fmt.Errorf("%s, task %d: %w; %s", s.Dir(), n, err, s.Remedy(s.Digest(n))))
 		}
 		if r.Fingerprint != done.Result.Fingerprint {
 			return &codedError{exitMismatch, fmt.Errorf("the run in %s has the fingerprint %s, the study has %s: another build made the study, or it is damaged", out, done.Result.Fingerprint, r.Fingerprint)}

@@ -122,7 +122,7 @@ func outcomes(s *sweep.Study) experiment.Outcomes {
 		}
 		r, err := task.ParseResult(b)
 		if err != nil {
-			return nil, false, input(fmt.Errorf("%s, task %s: %w", s.Dir(), id, err))
+			return nil, false, input(fmt.Errorf("%s, task %s: %w; %s", s.Dir(), id, err, s.Remedy(d)))
 		}
 		return &r, false, nil
 	}

@@ -91,10 +91,14 @@ func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, e
 			return nil, studyError(err)
 		}
 		if failed != nil {
-			return nil, &codedError{exitPartial, fmt.Errorf("run %d of the study %s failed: %s", failed.Number, l.study.Dir(), failed.Error)}
+			err := fmt.Errorf("run %d of the study %s failed: %s", failed.Number, l.study.Dir(), failed.Error)
+			if failed.Quarantined {
+				err = fmt.Errorf("%w; mend what kept it from being done (a longer --timeout, or none), then %s", err, l.study.Remedy(sweep.DigestOf(spec)))
+			}
+			return nil, &codedError{exitPartial, err}
 		}
 		if out[i], err = task.ParseResult(b); err != nil {
-			return nil, input(err)
+			return nil, input(fmt.Errorf("run %d of the study %s: %w; %s", i, l.study.Dir(), err, l.study.Remedy(sweep.DigestOf(spec))))
 		}
 	}
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -241,6 +242,17 @@ func (c *localCrew) open(h *held) ([]int, error) {
 	return c.quarantine(h, open, losses)
 }
 
+// givenUp says what the last try of a task came to, and where none left a word,
+// that all were lost.
+func givenUp(tries []Attempt) string {
+	for _, t := range slices.Backward(tries) {
+		if t.Error != "" {
+			return fmt.Sprintf("given up after %d tries, of which the last that left a word says: %s", len(tries), t.Error)
+		}
+	}
+	return fmt.Sprintf("given up after %d tries: every worker that tried it was lost", len(tries))
+}
+
 // maxAttempts is how often a task is tried: once, and three times again.
 const maxAttempts = 4
 
@@ -264,7 +276,7 @@ func (c *localCrew) quarantine(h *held, open []int, losses []loss) ([]int, error
 			left = append(left, n)
 			continue
 		}
-		f := Failure{Number: n, Error: "given up: every worker that tried it failed or was lost", Quarantined: true,
+		f := Failure{Number: n, Error: givenUp(tries[n]), Quarantined: true,
 			Attempts: tries[n], digest: c.study.Digest(n)}
 		if _, err := c.study.commitFailure(f, c.journal.writer); err != nil {
 			return nil, err

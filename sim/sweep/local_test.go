@@ -98,6 +98,20 @@ func TestTimeoutIsOfThePlace(t *testing.T) {
 	var partial *PartialError
 	require.ErrorAs(t, s.Verdict(), &partial)
 	require.Equal(t, 1, partial.Quarantined)
+	path := s.failurePath(s.Digest(0))
+	require.ErrorContains(t, partial, "not done after 20ms")
+	require.ErrorContains(t, partial, "remove "+path)
+
+	require.NoError(t, os.Remove(path)) // as it says
+	quick := func() Run { return func(context.Context, []byte) ([]byte, error) { return []byte("well"), nil } }
+	require.NoError(t, Complete(context.Background(), Local{Workers: 1, NewWorker: quick}, s))
+	require.NoError(t, s.Verdict())
+}
+
+// TestGivenUp: the last word of the tries, which a lost worker does not leave.
+func TestGivenUp(t *testing.T) {
+	require.Contains(t, givenUp([]Attempt{{Error: "first"}, {Error: "second"}, {}}), "after 3 tries, of which the last that left a word says: second")
+	require.Contains(t, givenUp([]Attempt{{}, {}}), "every worker that tried it was lost")
 }
 
 // TestInterruptGivesBack stops a crew in the middle and goes on with another.

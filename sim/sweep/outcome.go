@@ -63,6 +63,15 @@ func (s *Study) failure(d Digest) (*Failure, error) {
 	return f, nil
 }
 
+// Remedy says how a task is computed again: which file of its outcome to remove.
+func (s *Study) Remedy(d Digest) string {
+	path := s.resultPath(d)
+	if _, err := os.Lstat(path); err != nil {
+		path = s.failurePath(d)
+	}
+	return fmt.Sprintf("remove %s to have the task computed again", path)
+}
+
 func encodeFailure(f Failure) ([]byte, error) {
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
@@ -236,7 +245,10 @@ func (s *Study) Verdict() error {
 			return fmt.Errorf("task %d of %s: %w", n, s.dir, ErrNoOutcome)
 		}
 		if partial.Failed+partial.Quarantined == 0 {
-			partial.First = *f
+			partial.First, partial.Remedy = *f, ""
+			if f.Quarantined {
+				partial.Remedy = s.Remedy(d)
+			}
 		}
 		if f.Quarantined {
 			partial.Quarantined++

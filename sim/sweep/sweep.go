@@ -147,10 +147,15 @@ type PartialError struct {
 	Dir                        string
 	Tasks, Failed, Quarantined int
 	First                      Failure
+	Remedy                     string // what to do about the first, "" where another try would fail alike
 }
 
 // Error counts the failures and quotes the first.
 func (e *PartialError) Error() string {
-	return fmt.Sprintf("%d of %d tasks in %s failed and %d more were given up after %d tries; task %d: %s",
+	text := fmt.Sprintf("%d of %d tasks in %s failed and %d more were given up after %d tries; task %d: %s",
 		e.Failed, e.Tasks, e.Dir, e.Quarantined, maxAttempts, e.First.Number, e.First.Error)
+	if e.Remedy != "" {
+		text += "; mend what kept it from being done (a longer --timeout, or none), then " + e.Remedy
+	}
+	return text
 }
