@@ -35,6 +35,9 @@ func (c *converter) conf(lines []line) error {
 			return err
 		}
 	}
+	if !c.selects { // the default of Slurm shares nodes
+		c.approximated(pair{key: "SelectType", value: "select/cons_tres (by default)"}, c.wholeNodes())
+	}
 	return nil
 }
 
@@ -360,15 +363,21 @@ func (c *converter) backfillSpan(p pair, name string) error {
 }
 
 func (c *converter) selectType(p pair) error {
-	switch {
-	case strings.EqualFold(p.value, "select/linear"):
+	c.selects = true
+	if strings.EqualFold(p.value, "select/linear") {
 		c.understood(p)
-	case c.share:
-		c.approximated(p, "GPUs of a node are handed out one by one; jobs without GPUs take whole nodes")
-	default:
-		c.approximated(p, "whole nodes are handed out: jobs that shared a node in Slurm have one each (GPUs can be shared out instead, with backfill: easy)")
+	} else {
+		c.approximated(p, c.wholeNodes())
 	}
 	return nil
+}
+
+// wholeNodes says what becomes of jobs that share nodes.
+func (c *converter) wholeNodes() string {
+	if c.share {
+		return "GPUs of a node are handed out one by one; jobs without GPUs take whole nodes"
+	}
+	return "whole nodes are handed out: jobs that shared a node in Slurm have one each (GPUs can be shared out instead, with backfill: easy)"
 }
 
 func (c *converter) killWait(p pair) error {

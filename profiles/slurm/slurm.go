@@ -97,6 +97,7 @@ type converter struct {
 	cluster profiles.Cluster
 	profile profiles.Profile
 	share   bool
+	selects bool // SelectType was said
 	options map[string]func(*converter, pair) error
 	named   int // names listed so far
 
