@@ -30,6 +30,9 @@ type Note struct {
 	// Nodes proposed, or free of those it may use.
 	Nodes int32
 	Room
+	// Rejected are the best sets of nodes that it does not start on, three at most;
+	// none of a job that is proposed or waits for something else than nodes.
+	Rejected []RejectedSet
 }
 
 // Room is what a job looks for and what there is of it, in nodes. Of a job that
@@ -76,6 +79,9 @@ func (s *Site) note(ref model.Ref, r model.Reason) {
 			out.Nodes = l.free.CountGPUs(j.kind.class, j.GPUs)
 		}
 		s.measure(ref, &out.Room)
+		if ofNodes(r) {
+			out.Rejected = s.rejected(ref)
+		}
 	}
 	switch ranked := j.phase == waiting || j.phase == inFlight; {
 	case ranked && l.policy.Ranking == ByScore:
@@ -166,8 +172,7 @@ func (s *Site) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
 	}
 	for i := range s.site.Reservations {
 		r := &s.site.Reservations[i]
-		meets := s.now < r.End && s.now.Add(j.left) > r.Start
-		if until == model.AbsentTime && meets && (r.Maintenance || j.Reservation != model.ReservationID(i)) && usable(r.Nodes) {
+		if until == model.AbsentTime && s.setsAside(r, model.ReservationID(i), j) && usable(r.Nodes) {
 			until = r.End
 		}
 	}

@@ -22,9 +22,10 @@ type siteScratch struct {
 	lender        model.NodeSet
 	trial, idle   *place.Free // for questions; all nodes of idle are free
 	victims       []int
-	coded         codedInputs // of the last pass in the as-coded mode
-	perGroup      []int32     // for notes
-	told          int         // notes that the last plan held
+	coded         codedInputs     // of the last pass in the as-coded mode
+	perGroup      []int32         // for notes
+	unchosen      model.Placement // of a question for a note
+	told          int             // notes that the last plan held
 }
 
 func newSiteScratch(space *place.Space, nodes int) siteScratch {

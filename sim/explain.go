@@ -242,8 +242,11 @@ func (x *explainer) decide(ctx context.Context, opt ExplainOptions) error {
 func (x *explainer) look() error {
 	for i := range x.jobs {
 		for k := range x.jobs[i].decisions {
-			if b := x.jobs[i].decisions[k].Behind; b >= 0 {
-				x.others[b] = &Other{Row: b}
+			d := &x.jobs[i].decisions[k]
+			for _, b := range [...]model.JobID{d.Behind, d.KeptFor} {
+				if b >= 0 {
+					x.others[b] = &Other{Row: b}
+				}
 			}
 		}
 	}

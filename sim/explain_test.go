@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/profiles"
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/sim/record"
 	"orrery/traces"
@@ -132,6 +133,41 @@ func TestExplainingOneJobIsBounded(t *testing.T) {
 			require.False(t, a.Kind == "wait" && b.Kind == "wait" && a.Reason == b.Reason && a.Behind == b.Behind, "%v and %v", a, b)
 		}
 	}
+}
+
+// The sets of nodes of a decision fit its reason and its numbers.
+func TestRejectedSetsFitTheDecision(t *testing.T) {
+	b, spec := day(t)
+	var all taken
+	_, err := Run(context.Background(), spec, opened(b), Options{Decisions: &all})
+	require.NoError(t, err)
+	kinds := map[scheduler.Rejection]int{}
+	for i := range all {
+		d := &all[i]
+		n := [record.RejectedSets]int32{}
+		for k, text := range d.Rejected {
+			if n[k] = int32(record.CountNodes(text)); text != "" {
+				kinds[scheduler.Rejection(k)]++
+			}
+		}
+		chosen, free, alike, near, kept := n[0], n[1], n[2], n[3], n[4]
+		if chosen > 0 {
+			require.GreaterOrEqual(t, chosen, d.Need)
+			require.Contains(t, []model.Reason{model.ReasonPriority, model.ReasonPower, model.ReasonBandwidth}, d.Reason)
+			require.Zero(t, free+alike+near+kept)
+		}
+		switch d.Reason {
+		case model.ReasonResources, model.ReasonReserved:
+			require.Less(t, free, d.Need)
+		case model.ReasonNone, model.ReasonDependency, model.ReasonQuotaNodes:
+			require.Equal(t, [record.RejectedSets]string{}, d.Rejected)
+		}
+		require.LessOrEqual(t, max(alike, near), free)
+		require.LessOrEqual(t, free+kept, d.Nodes)
+	}
+	require.Positive(t, kinds[scheduler.RejectedChosen])
+	require.Positive(t, kinds[scheduler.RejectedFree])
+	require.Positive(t, kinds[scheduler.RejectedAlike]+kinds[scheduler.RejectedNear], "%v", kinds)
 }
 
 // Every wait of every job is explained from its beginning to its end, and a run

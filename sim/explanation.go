@@ -72,6 +72,9 @@ type Spell struct {
 	Reservation string `json:"reservation,omitempty"`
 	Room        *Room  `json:"room,omitempty"` // at its beginning
 	Score       *Score `json:"score,omitempty"`
+	// Rejected are the best sets of nodes that it did not start on, three at most,
+	// at the beginning of the spell.
+	Rejected []RejectedSet `json:"rejected_sets,omitempty"`
 
 	from, to model.Time
 	reason   model.Reason
@@ -85,6 +88,20 @@ type Room struct {
 	Conform int32 `json:"conform"` // the most free ones of one conformance group
 	Grouped int32 `json:"grouped"` // of one dragonfly group
 	Aside   int32 `json:"aside"`   // of the free ones, kept for others
+}
+
+// RejectedSet is a set of nodes that a job did not start on.
+type RejectedSet struct {
+	// Kind is chosen (what it would have started on), free (all that was free),
+	// alike (of these the most in one conformance group), near (in one dragonfly
+	// group) or kept (free, but kept for another).
+	Kind        string `json:"kind"`
+	Nodes       string `json:"nodes"` // as of attempts; ",+9" at the end is nine more
+	Count       int    `json:"count"`
+	Why         string `json:"why"` // it did not start there, in words
+	Behind      *Other `json:"behind,omitempty"`
+	Until       string `json:"until,omitempty"`
+	Reservation string `json:"reservation,omitempty"`
 }
 
 // Score is the score of a job at one instant, or its priority in points where the
@@ -288,6 +305,7 @@ func (x *explainer) open(e *Explanation, d *record.Decision, from model.Time) Sp
 			s.Reservation = x.reservation(d.Until)
 		}
 	}
+	x.reject(e, &s, d)
 	return s
 }
 

@@ -21,7 +21,12 @@ type siteResults struct {
 	explain   func(model.JobID) bool
 	jobs      []siteJob // by model.Ref, of the jobs in the system
 	row       record.Decision
+	text      []byte
 }
+
+// mostRanges is how many ranges of a set of nodes are recorded with a decision; the
+// rest is a number.
+const mostRanges = 16
 
 // siteJob is what a note does not say of its job.
 type siteJob struct {
@@ -75,7 +80,21 @@ func (s *siteResults) Note(now model.Time, n *scheduler.Note) {
 	for i := range n.Score.Factors {
 		s.row.Values[i], s.row.Terms[i] = n.Score.Factors[i].Value, n.Score.Factors[i].Term
 	}
+	s.reject(n)
 	s.decisions.Decision(&s.row)
+}
+
+// reject puts the sets of nodes of a note into the row.
+func (s *siteResults) reject(n *scheduler.Note) {
+	s.row.KeptFor, s.row.KeptUntil = -1, model.AbsentTime
+	for i := range n.Rejected {
+		r := &n.Rejected[i]
+		s.text = record.AppendNodes(s.text[:0], &r.Nodes)
+		s.row.Rejected[r.Why] = record.Shorten(string(s.text), mostRanges)
+		if r.Why == scheduler.RejectedKept {
+			s.row.KeptFor, s.row.KeptUntil = r.Keeper, r.Until
+		}
+	}
 }
 
 // proposed notes who is asked to leave nodes for whom, on both sides.
@@ -92,7 +111,7 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 	if !s.explain(of.job) {
 		return
 	}
-	s.row = record.Decision{Time: now, Job: of.job, ID: of.id, Kind: kind, Reason: r, Behind: other.job, Until: model.AbsentTime}
+	s.row = record.Decision{Time: now, Job: of.job, ID: of.id, Kind: kind, Reason: r, Behind: other.job, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
 	s.decisions.Decision(&s.row)
 }
 

@@ -26,12 +26,12 @@ func (m *Main) explainCommand() *cobra.Command {
 		Short: "Explain why a job started when it did, or why it waits",
 		Long: `Tell in words why JOB (its number in the log) of the run directory RUN started
 when it did, or why it waits or never ran: first the answer in one sentence, then
-what kept it waiting from when to when, what room there was, its score by factor
-at each change (or its priority in points, by the columns of sprio -l), and its
-attempts. Free are the nodes that it may use, as they were at the change; the
-best group is the most of them that were alike (in one conformance group) and
-near (in one dragonfly group). Where the log has a number twice, all its jobs
-are told.
+what kept it waiting from when to when, what room there was, the best nodes that
+it did not start on and why not, its score by factor at each change (or its
+priority in points, by the columns of sprio -l), and its attempts. Free are the
+nodes that it may use, as they were at the change; the best group is the most of
+them that were alike (in one conformance group) and near (in one dragonfly
+group). Where the log has a number twice, all its jobs are told.
 
 A run of a site tells more when it was recorded with 'orrery replay --decisions'.
 Where it was not, name its trace with --trace: the run is replayed once more in
@@ -43,7 +43,8 @@ plain machine the tables tell what they can.
 its public sources do. The source is where this program has the rule of the
 sources; both marks rules of the sources that neither mode follows.
 
--o json gives all of it; spans are seconds, instants RFC 3339 in UTC.
+Where there are many changes, the words show some and say how many more there
+are; -o json gives all of it. Its spans are seconds, instants RFC 3339 in UTC.
 
 Exit codes: 0 printed, 2 usage (also a JOB that RUN does not have), 3 bad input,
 4 the replay of RUN came out otherwise, 130 interrupted.`,

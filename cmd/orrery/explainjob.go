@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"orrery/reports/table"
@@ -104,16 +105,63 @@ func (v *explainVerb) tell(e *sim.Explanation, at int) error {
 	if e.Recomputed {
 		fmt.Fprintf(out, "The run has recorded no reasons: a replay of it worked them out, with the same fingerprint %s.\n", e.Fingerprint)
 	}
-	if err := v.print.section("what it waited for", waits(e)); err != nil {
+	t, left := waits(e)
+	if err := v.print.section("what it waited for"+left, t); err != nil {
 		return err
 	}
-	t, order := scores(e)
-	what := "its score, as value x weight = contribution"
-	if order == "multifactor" {
-		what = "its priority in points, as value x weight = contribution"
+	t, left = rejected(e)
+	if err := v.print.section("the best nodes that it did not start on"+left, t); err != nil {
+		return err
 	}
-	return v.print.section(what, t)
+	t, order, left := scores(e)
+	what := "its score"
+	if order == "multifactor" {
+		what = "its priority in points"
+	}
+	return v.print.section(what+", as value x weight = contribution"+left, t)
 }
+
+// leftOut says in a heading how many of so many rows or columns are not shown.
+func leftOut(shown, all int, which string) string {
+	if shown >= all {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d changes: %s; %d more with -o json)", shown, all, which, all-shown)
+}
+
+// rejected lists the best sets of nodes that the job did not start on, where they
+// changed, the latest ones where there are many.
+func rejected(e *sim.Explanation) (t *table.Table, left string) {
+	const most = 8
+	var at []*sim.Spell
+	var before []sim.RejectedSet
+	for i := range e.Spells {
+		s := &e.Spells[i]
+		if s.Seconds == 0 {
+			continue
+		}
+		if len(s.Rejected) > 0 && !slices.EqualFunc(s.Rejected, before, sameSet) {
+			at, before = append(at, s), s.Rejected
+		}
+	}
+	all := len(at)
+	at = at[max(0, all-most):]
+	t = table.New("from", "nodes", "why not")
+	for _, s := range at {
+		from := e.Moment(s.From)
+		for k := range s.Rejected {
+			nodes, more, cut := strings.Cut(s.Rejected[k].Nodes, ",+")
+			if cut {
+				nodes += " and " + more + " more"
+			}
+			t.Row(from, nodes, s.Rejected[k].Why)
+			from = ""
+		}
+	}
+	return t, leftOut(len(at), all, "the latest")
+}
+
+func sameSet(a, b sim.RejectedSet) bool { return a.Nodes == b.Nodes && a.Why == b.Why }
 
 // about says who asked for what, and when.
 func about(e *sim.Explanation) string {
@@ -169,11 +217,15 @@ func ran(e *sim.Explanation, a *sim.Attempt) string {
 func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
 
 // waits lists the spells of waiting that took time.
-func waits(e *sim.Explanation) *table.Table {
-	t := table.New("from", "for", "what", "free", "best group", "set aside")
+func waits(e *sim.Explanation) (t *table.Table, left string) {
+	none := 0
+	t = table.New("from", "for", "what", "free", "best group", "set aside")
 	for i := range e.Spells {
 		s := &e.Spells[i]
 		if s.Seconds == 0 {
+			if !s.Proposed { // a start is told as an attempt
+				none++
+			}
 			continue
 		}
 		what := s.What
@@ -194,7 +246,10 @@ func waits(e *sim.Explanation) *table.Table {
 		}
 		t.Row(e.Moment(s.From), sim.Words(seconds(s.Seconds)), what, free, group, aside)
 	}
-	return t
+	if none > 0 && t.Len() > 0 {
+		left = fmt.Sprintf(" (%d more with -o json, which took no time)", none)
+	}
+	return t, left
 }
 
 // roomy says whether a reason is about nodes.
@@ -206,9 +261,9 @@ func roomy(reason string) bool {
 	return false
 }
 
-// scores lists the score at each change, a column each, the latest ones where
-// there are many.
-func scores(e *sim.Explanation) (t *table.Table, order string) {
+// scores lists the score at each change, a column each, the first and the latest
+// ones where there are many.
+func scores(e *sim.Explanation) (t *table.Table, order, left string) {
 	const most = 4
 	var at []*sim.Spell
 	for i := range e.Spells {
@@ -216,7 +271,8 @@ func scores(e *sim.Explanation) (t *table.Table, order string) {
 			at = append(at, &e.Spells[i])
 		}
 	}
-	if len(at) > most {
+	if all := len(at); all > most {
+		left = leftOut(most, all, fmt.Sprintf("the first and the latest %d", most-1))
 		at = append(at[:1:1], at[len(at)-most+1:]...)
 	}
 	head := []string{"factor"}
@@ -225,7 +281,7 @@ func scores(e *sim.Explanation) (t *table.Table, order string) {
 	}
 	t = table.New(head...)
 	if len(at) == 0 {
-		return t, ""
+		return t, "", ""
 	}
 	order = at[0].Score.Order
 	row := func(name string, cell func(*sim.Score) string) {
@@ -249,9 +305,9 @@ func scores(e *sim.Explanation) (t *table.Table, order string) {
 	}
 	if order == "multifactor" {
 		row("priority", func(s *sim.Score) string { return fmt.Sprintf("%.0f", s.Score) })
-		return t, order
+		return t, order, left
 	}
 	row("penalty", func(s *sim.Score) string { return fmt.Sprintf("x %.3f", s.Penalty) })
 	row("score", func(s *sim.Score) string { return fmt.Sprintf("%.4f", s.Score) })
-	return t, order
+	return t, order, left
 }

@@ -150,6 +150,18 @@ func (f *Free) CountGPUs(class ClassID, gpus int32) int32 {
 	return f.gather(&q, math.MaxInt32)
 }
 
+// Room writes into set the nodes that Count counts, or CountGPUs with gpus. Cost:
+// the words of a node set.
+func (f *Free) Room(class ClassID, gpus int32, set model.NodeSet) {
+	if gpus > 0 {
+		f.CountGPUs(class, gpus)
+		copy(set, f.room)
+		return
+	}
+	copy(set, f.idle)
+	set.And(f.sp.classes[class].nodes)
+}
+
 // Largest is the number of idle nodes in the largest conformance group of the
 // class, where a node of unknown fingerprint is a group of its own.
 func (f *Free) Largest(class ClassID) int32 {

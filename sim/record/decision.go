@@ -25,12 +25,22 @@ type Decision struct {
 	Penalty model.Fixed
 	Values  [Factors]model.Fixed
 	Terms   [Factors]model.Fixed // weight times value
+	// Rejected are sets of nodes that it does not start on, as text; see
+	// scheduler.Rejection for the places.
+	Rejected [RejectedSets]string
+	// KeptFor is the job that the last of them is kept for, -1 for none, and
+	// KeptUntil the end of the advance reservation that does, AbsentTime for none.
+	KeptFor   model.JobID
+	KeptUntil model.Time
 }
+
+// RejectedSets is how many sets of nodes a decision has, each of another kind.
+const RejectedSets = 5
 
 // decisionNumbers are the fractions of a row: score, penalty, values, terms.
 const decisionNumbers = 2 + 2*Factors
 
-// decisionSchema is the layout of decisions.parquet, written as decisionRow.
+// decisionSchema is the layout of decisions.parquet.
 type decisionSchema struct {
 	Time    int64   `parquet:"time,delta,timestamp(microsecond)"`
 	Job     int32   `parquet:"job,delta"`
@@ -67,6 +77,19 @@ type decisionSchema struct {
 	T9      float64 `parquet:"t9,optional"`
 }
 
+// siteDecisionSchema has more columns, which runs of older versions do not have. It
+// is written as decisionRow.
+type siteDecisionSchema struct {
+	decisionSchema
+	Chosen    string `parquet:"nodes_chosen,optional"`
+	Free      string `parquet:"nodes_free,optional"`
+	Alike     string `parquet:"nodes_alike,optional"`
+	Near      string `parquet:"nodes_near,optional"`
+	Kept      string `parquet:"nodes_kept,optional"`
+	KeptFor   int32  `parquet:"kept_for,optional,delta"`
+	KeptUntil int64  `parquet:"kept_until,optional,delta,timestamp(microsecond)"`
+}
+
 type decisionRow struct {
 	Time    int64    `parquet:"time,timestamp(microsecond)"`
 	Job     int32    `parquet:"job"`
@@ -101,9 +124,21 @@ type decisionRow struct {
 	T7      *float64 `parquet:"t7,optional"`
 	T8      *float64 `parquet:"t8,optional"`
 	T9      *float64 `parquet:"t9,optional"`
+	siteDecisionRow
 
-	behind int32
-	until  int64
+	behind, keptFor  int32
+	until, keptUntil int64
+}
+
+// siteDecisionRow is what siteDecisionSchema adds.
+type siteDecisionRow struct {
+	Chosen    string `parquet:"nodes_chosen,optional"`
+	Free      string `parquet:"nodes_free,optional"`
+	Alike     string `parquet:"nodes_alike,optional"`
+	Near      string `parquet:"nodes_near,optional"`
+	Kept      string `parquet:"nodes_kept,optional"`
+	KeptFor   *int32 `parquet:"kept_for,optional"`
+	KeptUntil *int64 `parquet:"kept_until,optional,timestamp(microsecond)"`
 }
 
 // numbers are the places of the fractions of a row, as decisionNumbers orders
@@ -127,14 +162,11 @@ func (w *Writer) Decision(d *Decision) {
 	row.Time, row.Job, row.ID = int64(d.Time)+epoch, int32(d.Job), d.ID
 	row.Kind, row.Reason, row.Nodes = d.Kind, d.Reason.String(), d.Nodes
 	row.Need, row.Usable, row.Conform, row.Grouped, row.Aside = d.Need, d.Usable, d.Conform, d.Grouped, d.Aside
-	row.Behind, row.Until = nil, nil
-	if d.Behind >= 0 {
-		row.behind = int32(d.Behind)
-		row.Behind = &row.behind
-	}
-	if d.Until != model.AbsentTime {
-		row.until = int64(d.Until) + epoch
-		row.Until = &row.until
+	row.Behind, row.Until = knownJob(&row.behind, d.Behind), knownTime(&row.until, d.Until, epoch)
+	row.Chosen, row.Free, row.Alike, row.Near, row.Kept = d.Rejected[0], d.Rejected[1], d.Rejected[2], d.Rejected[3], d.Rejected[4]
+	row.KeptFor, row.KeptUntil = nil, nil
+	if row.Kept != "" {
+		row.KeptFor, row.KeptUntil = knownJob(&row.keptFor, d.KeptFor), knownTime(&row.keptUntil, d.KeptUntil, epoch)
 	}
 	to := row.numbers()
 	for k := range to {
@@ -153,4 +185,22 @@ func (w *Writer) Decision(d *Decision) {
 	if w.decisions.full() {
 		w.keep(w.decisions.spill())
 	}
+}
+
+// knownJob is a place with the job, nil when there is none.
+func knownJob(at *int32, job model.JobID) *int32 {
+	if job < 0 {
+		return nil
+	}
+	*at = int32(job)
+	return at
+}
+
+// knownTime is a place with the absolute time, nil when it is absent.
+func knownTime(at *int64, t model.Time, epoch int64) *int64 {
+	if t == model.AbsentTime {
+		return nil
+	}
+	*at = int64(t) + epoch
+	return at
 }

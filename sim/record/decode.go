@@ -160,8 +160,8 @@ func (t *tableFile) readFooter() error {
 	return t.checkColumns()
 }
 
-// dropSite forgets the columns that only runs of a site have, where this is
-// none.
+// dropSite forgets the columns that only runs of a site have, or of a later version,
+// where this is none.
 func (t *tableFile) dropSite() {
 	n := len(schemas[t.name].Fields())
 	if n < len(t.fields) && !slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {

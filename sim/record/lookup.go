@@ -90,6 +90,18 @@ func decisionOf(t *tableFile, v []vector, reasons []uint8, i int) Decision {
 	if u := v[6].i64[i]; u != Absent {
 		d.Until = model.Time(u) - t.epoch
 	}
+	d.KeptFor, d.KeptUntil = -1, model.AbsentTime
+	if at := len(schemas[TableDecisions].Fields()); len(t.fields) > at {
+		for k := range RejectedSets {
+			d.Rejected[k] = v[at+k].text[i]
+		}
+		if b := v[at+RejectedSets].i32[i]; b != math.MinInt32 {
+			d.KeptFor = model.JobID(b)
+		}
+		if u := v[at+RejectedSets+1].i64[i]; u != Absent {
+			d.KeptUntil = model.Time(u) - t.epoch
+		}
+	}
 	if d.Scored = !math.IsNaN(v[13].f64[i]); d.Scored {
 		d.Score, d.Penalty = model.FixedOf(v[13].f64[i]), model.FixedOf(v[14].f64[i])
 		for k := range Factors {

@@ -83,12 +83,42 @@ func namesOf(dir string) (*NodeNames, error) {
 }
 
 // Of is a set of nodes as the tables have it, by name: n[1-4,8] for 0-3,7. Without
-// names it stays as it is.
+// names it stays as it is. A +9 at the end, for nine more, stays too.
 func (n *NodeNames) Of(ranges string) string {
 	if n == nil || ranges == "" {
 		return ranges
 	}
-	return string(n.list.Append(nil, Ranges(ranges)))
+	out := n.list.Append(nil, Ranges(ranges))
+	if at := strings.LastIndex(ranges, ",+"); at >= 0 {
+		out = append(out, ranges[at:]...)
+	}
+	return string(out)
+}
+
+// CountNodes counts the nodes in a text like "0-3,7,+9", which are 14.
+func CountNodes(text string) (n int) {
+	for lo, hi := range Ranges(text) {
+		n += hi - lo + 1
+	}
+	if _, more, ok := strings.Cut(text, ",+"); ok {
+		k, _ := strconv.Atoi(more) // 0 when the table is not one of ours
+		n += k
+	}
+	return n
+}
+
+// Shorten leaves the first ranges of a text like "0-3,7", most at most, and says how
+// many nodes the rest are: "0-3,+1".
+func Shorten(text string, most int) string {
+	at := 0
+	for range most {
+		next := strings.IndexByte(text[at:], ',')
+		if next < 0 {
+			return text
+		}
+		at += next + 1
+	}
+	return text[:at] + "+" + strconv.Itoa(CountNodes(text[at:]))
 }
 
 // Name of one node, its number without names.

@@ -16,6 +16,7 @@ func TestNamesOfNodes(t *testing.T) {
 		{`{"cluster":{"nodes":8,"node_names":"n[1-8]"}}`, "6-7", "n[7-8]"},
 		{`{"cluster":{"nodes":8,"node_names":"n[1-8]"}}`, "0,2,6-7", "n[1,3,7-8]"},
 		{`{"cluster":{"nodes":3,"node_names":"a1,b[1-2]"}}`, "0-2", "a1,b[1-2]"},
+		{`{"cluster":{"nodes":8,"node_names":"n[1-8]"}}`, "0,2,+3", "n[1,3],+3"},
 		{`{"cluster":{"nodes":8}}`, "6-7", "6-7"},
 		{`{"cluster":{"nodes":8,"node_names":"n[1-8]"}}`, "", ""},
 	} {
@@ -74,4 +75,20 @@ func TestExportNamesNodes(t *testing.T) {
 		return b.Bytes(), err
 	}, "nodes"))
 	require.NotContains(t, cells(named(TableJobs), "nodes"), "n1", "a number of nodes is no set of them")
+}
+
+func TestShorten(t *testing.T) {
+	for _, row := range []struct {
+		text string
+		most int
+		want string
+		n    int
+	}{
+		{"", 2, "", 0}, {"7", 1, "7", 1}, {"0-3,7", 2, "0-3,7", 5}, {"0-3,7", 1, "0-3,+1", 5}, {"0-3,7,9-10,12", 2, "0-3,7,+3", 8},
+	} {
+		got := Shorten(row.text, row.most)
+		require.Equal(t, row.want, got)
+		require.Equal(t, row.n, CountNodes(row.text))
+		require.Equal(t, row.n, CountNodes(got))
+	}
 }

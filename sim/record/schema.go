@@ -144,10 +144,13 @@ var schemas = map[string]*parquet.Schema{
 	TableDecisions: parquet.NewSchema(TableDecisions, parquet.SchemaOf(decisionSchema{})),
 }
 
-// siteSchemas are the tables that have more columns when the run is of a site.
+// siteSchemas are the tables that have more columns when the run is of a site, or
+// of a later version.
 var siteSchemas = map[string]*parquet.Schema{
 	TableJobs:     parquet.NewSchema(TableJobs, parquet.SchemaOf(siteJobSchema{})),
 	TableAttempts: parquet.NewSchema(TableAttempts, parquet.SchemaOf(siteAttemptSchema{})),
+
+	TableDecisions: parquet.NewSchema(TableDecisions, parquet.SchemaOf(siteDecisionSchema{})),
 }
 
 // schemaOf is the layout of a table, whole.

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/sim"
+)
+
+// Where words show some of many changes, they say how many more there are.
+func TestExplainSaysWhatItLeavesOut(t *testing.T) {
+	for _, row := range []struct {
+		spells              int
+		scores, sets, waits string
+	}{
+		{1, "", "", ""},
+		{4, "", "", ""},
+		{11, " (4 of 11 changes: the first and the latest 3; 7 more with -o json)", " (8 of 11 changes: the latest; 3 more with -o json)", " (1 more with -o json, which took no time)"},
+	} {
+		var e sim.Explanation
+		for i := range row.spells {
+			e.Spells = append(e.Spells, sim.Spell{
+				Seconds: 1, Reason: "RESOURCES", Score: &sim.Score{Order: "score", Factors: []sim.Factor{{Name: "wait_time"}}},
+				Rejected: []sim.RejectedSet{{Nodes: fmt.Sprint("n", i), Why: "only 1 of the 2 that it needs"}},
+			})
+		}
+		if row.waits != "" {
+			e.Spells = append(e.Spells, sim.Spell{Reason: "PRIORITY"}, sim.Spell{Proposed: true})
+		}
+		_, _, left := scores(&e)
+		require.Equal(t, row.scores, left)
+		_, left = rejected(&e)
+		require.Equal(t, row.sets, left)
+		_, left = waits(&e)
+		require.Equal(t, row.waits, left)
+	}
+}
