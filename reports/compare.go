@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
@@ -138,6 +139,28 @@ func Compare(a, b string) (*Comparison, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Overloaded says why metrics that depend on the length of the log have no rank; ""
+// when none has lost it.
+func (c *Comparison) Overloaded() string {
+	unranked := func(m MetricDiff) bool { return m.Change == NotRanked }
+	if !slices.ContainsFunc(c.Metrics, unranked) && !slices.ContainsFunc(c.Groups, func(g GroupDiff) bool { return slices.ContainsFunc(g.Metrics, unranked) }) {
+		return ""
+	}
+	var over []string
+	for _, side := range []*Side{&c.A, &c.B} {
+		if side.Verdict == metric.Overloaded {
+			over = append(over, side.Dir)
+		}
+	}
+	switch len(over) {
+	case 0:
+		return ""
+	case 1:
+		return over[0] + " is overloaded: its waits, and what comes of them, say how long the log is"
+	}
+	return "both runs are overloaded: their waits, and what comes of them, say how long the log is"
 }
 
 // unrank takes the ranks off the metrics that depend on the length of the log.

@@ -113,6 +113,7 @@ func TestOverloadedRunsAreNotRanked(t *testing.T) {
 		changes[m.Name+" "+m.Window] = m.Change
 	}
 	require.Equal(t, NotRanked, changes["wait_mean all"])
+	require.Contains(t, c.Overloaded(), "overloaded")
 	require.Equal(t, NotRanked, changes["bounded_slowdown_p95 steady"])
 	require.Contains(t, []string{"better", "worse"}, changes["utilisation all"])
 }

@@ -112,6 +112,9 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.print.table(c.MetricTable()); err != nil {
 		return err
 	}
+	if side := c.Overloaded(); side != "" {
+		v.m.say("orrery: %s: %s", reports.NotRanked, side)
+	}
 	if len(c.Groups) > 0 {
 		if err := v.print.section("Groups", c.GroupTable()); err != nil {
 			return err
