@@ -48,7 +48,7 @@ are counted from the epoch of the trace, as trace head shows them.
 
 Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong, and OUT among
 what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
-		Example: `  orrery trace transform log.swf.gz week.trace --step "window begin=30d length=7d warm=true"
+		Example: `  orrery trace transform log.swf.gz week.trace --step "window length=7d"
   orrery trace transform month.trace busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
   orrery trace transform month.trace shared.trace --step anonymise`,
 		Args: cobra.ExactArgs(2),
