@@ -59,6 +59,7 @@ func TestBrokenGates(t *testing.T) {
 		{"no limit", "steady:\n  - {run: a}", "bound:\n  - {run: a, of: {metric: x}}", "g.yaml:4:5: bound[0]: has no limit: give at_least or at_most"},
 		{"limits backwards", "steady:\n  - {run: a}", "bound:\n  - {run: a, of: {metric: x}, at_least: 2, at_most: 1}", "bound[0].at_least: found 2, above at_most, 1: nothing can hold"},
 		{"group of nothing", "steady:\n  - {run: a}", "bound:\n  - {run: a, of: {metric: x, group: b}, at_most: 1}", "bound[0].of.group: needs by: vcluster, tenant or class"},
+		{"against itself", "steady:\n  - {run: a}", "paired:\n  - {run: a, against: a, of: {metric: x}}", "paired[0].against: found \"a\", want another run or the word baseline\n"},
 		{"no group", "steady:\n  - {run: a}", "bound:\n  - {run: a, of: {metric: x, by: tenant}, at_most: 1}", "bound[0].of.group: is missing: name the tenant"},
 		{"against itself", "steady:\n  - {run: a}", "paired:\n  - {run: a, against: a, of: {metric: x}}", `paired[0].against: found "a", want another run or the word baseline`},
 		{"seconds", "steady:\n  - {run: a}", "counted:\n  - {run: a, of: [seconds]}", `counted[0].of[0]: found "seconds", want instants, cycles, passes, examined or words`},

@@ -156,6 +156,9 @@ func Lint(path string) (kind string, remarks []Problem, err error) {
 	if err != nil {
 		return "", nil, err
 	}
+	if root, problem := guarded(path, text); problem == nil && root == nil {
+		return "profile", []Problem{{File: path, Text: "found no key in it: as a profile it has every default; see orrery profiles show"}}, nil
+	}
 	if !isCluster(text) {
 		p, err := Parse(path, text)
 		return "profile", p.Remarks(), err

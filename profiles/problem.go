@@ -178,6 +178,9 @@ func oneOf(words []string) string {
 func didYouMean(word string, of []string) string {
 	best, least := "", 0
 	for _, w := range of {
+		if w == word { // right, but not here
+			continue
+		}
 		d := distance(word, w)
 		if strings.HasPrefix(w, word) && len(word) > 1 {
 			d = 1

@@ -89,7 +89,7 @@ type InfeasibleError struct {
 
 // Error names them.
 func (e *InfeasibleError) Error() string {
-	return fmt.Sprintf("%d jobs can never run on this cluster (first ids: %d): give a larger cluster, or --infeasible reject to have them refused at submission", e.Count, e.IDs)
+	return fmt.Sprintf("%d jobs can never run on this cluster (first ids: %d): give a larger cluster, or have them refused at submission (--infeasible reject, or infeasible: reject in an experiment)", e.Count, e.IDs)
 }
 
 // Run replays the trace that open yields under spec. open is called a second

@@ -231,11 +231,16 @@ func or(s, def string) string {
 	return s
 }
 
+// longestQuorum is as long as a cluster file allows.
+const longestQuorum = model.Hour
+
 // timing checks what must not be negative and what excludes what.
 func (s Spec) timing() error {
 	switch {
 	case s.Cycle < 0 || s.Phase < 0 || s.QuorumLatency < 0 || s.QuorumJitter < 0 || s.Warmup < 0 || s.Cooldown < 0:
 		return usagef("a negative duration: cycle %s, phase %s, quorum latency %s and jitter %s, warm-up %s, cool-down %s", s.Cycle, s.Phase, s.QuorumLatency, s.QuorumJitter, s.Warmup, s.Cooldown)
+	case s.QuorumLatency > longestQuorum || s.QuorumJitter > longestQuorum:
+		return usagef("a quorum latency of %s and jitter of %s: want %s at most", s.QuorumLatency, s.QuorumJitter, longestQuorum)
 	case s.Phase > 0 && s.Cycle == 0:
 		return usagef("a phase needs a cycle")
 	case s.Phase >= s.Cycle && s.Cycle > 0:

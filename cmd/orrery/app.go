@@ -145,9 +145,22 @@ func flagError(cmd *cobra.Command, err error) error {
 		why := errors.Unwrap(invalid)
 		var number *strconv.NumError
 		if errors.As(why, &number) {
-			why = fmt.Errorf("want a number that fits %s", invalid.GetFlag().Value.Type())
+			why = errors.New(wanted(invalid.GetFlag().Value.Type(), number))
 		}
 		return usagef("--%s %s: %v", invalid.GetFlag().Name, invalid.GetValue(), why)
 	}
 	return usagef("%v", err)
+}
+
+// wanted says which numbers a flag of a type takes.
+func wanted(kind string, err *strconv.NumError) string {
+	switch {
+	case strings.HasPrefix(kind, "float"):
+		return "want a number"
+	case errors.Is(err, strconv.ErrRange):
+		return "want a smaller number"
+	case strings.HasPrefix(kind, "uint"):
+		return "want a whole number, 0 or more"
+	}
+	return "want a whole number"
 }

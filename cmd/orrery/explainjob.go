@@ -30,6 +30,9 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 			return err
 		}
 		defer t.close()
+		if err := of(run, t); err != nil {
+			return err
+		}
 		o.Tables, o.Open = t, t.open
 		if bar := v.m.progress("replaying", "jobs", v.quiet || run.HasDecisions()); bar != nil {
 			defer bar.done()
@@ -56,6 +59,15 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 		}
 	}
 	return nil
+}
+
+// of refuses the trace of another run.
+func of(run *record.Run, t *trace) error {
+	var d sim.Document
+	if json.Unmarshal(run.Info(), &d) != nil || d.Trace.Hash == "" || d.Trace.Hash == t.info.Hash {
+		return nil // sim.Explain says what is wrong with the run
+	}
+	return usagef("--trace %s is the trace %s, but %s is of the trace %s (%s): name that one", t.label, t.info.Hash, run.Dir(), d.Trace.Hash, d.Trace.Name)
 }
 
 // traceOf is where the trace of a site's run is: where --trace says, or beside the

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -83,7 +85,11 @@ func (x *slurmFiles) convert(share bool) (*slurm.Result, error) {
 		}
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, missing(path, err)
+			if errors.Is(err, fs.ErrNotExist) {
+				kinds := []string{"a slurm.conf", "a gres.conf", "a topology.conf", "what sacctmgr printed"}
+				err = input(fmt.Errorf("%s: there is no such file, expected %s; check the path", path, kinds[min(i, len(kinds)-1)]))
+			}
+			return nil, err
 		}
 		defer f.Close() // read only
 		*to[i] = slurm.Source{Name: path, Reader: f}

@@ -122,7 +122,7 @@ type held struct {
 func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, runner *task.Runner, quiet bool) (*experiment.Plan, []task.Task, []held, error) {
 	var list []experiment.Trace
 	var sets []held
-	for _, name := range e.Traces {
+	for i, name := range e.Traces {
 		var args []string
 		if name != "sample" {
 			if !filepath.IsAbs(name) {
@@ -131,8 +131,11 @@ func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, r
 			args = []string{name}
 		}
 		set, err := m.holdTrace(ctx, args, quiet)
-		if err != nil {
+		if errors.Is(err, context.Canceled) {
 			return nil, nil, nil, err
+		}
+		if err != nil {
+			return nil, nil, nil, &codedError{exitCode(err), e.Wrong(fmt.Sprintf("traces[%d]", i), "%v", err)}
 		}
 		mem, err := runner.Add(set)
 		if err != nil {

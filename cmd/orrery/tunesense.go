@@ -11,6 +11,15 @@ import (
 	"orrery/sim/tune"
 )
 
+// influenceText keeps the part of a variance that is all noise from being read as
+// much.
+func influenceText(p *tune.PartMove) string {
+	if p.Influence == sensitivity.Inert && p.Total.Estimate.Defined() && p.Total.Estimate > 0 {
+		return p.Influence.String() + " (of changes within the noise)"
+	}
+	return p.Influence.String()
+}
+
 // tuneInfluence is a table of what each setting does to one objective.
 func tuneInfluence(s *tune.Sensitivity) *table.Table {
 	t := table.New("setting", "mean change", "alone", "in all", "interval", "influence")
@@ -31,7 +40,7 @@ func tuneInfluence(s *tune.Sensitivity) *table.Table {
 		if p.Total.Low.Defined() && p.Total.High.Defined() {
 			interval = part(p.Total.Low).Text + " to " + part(p.Total.High).Text
 		}
-		t.Row(p.Setting, change, part(p.First.Estimate), part(p.Total.Estimate), interval, p.Influence.String())
+		t.Row(p.Setting, change, part(p.First.Estimate), part(p.Total.Estimate), interval, influenceText(&p))
 	}
 	return t
 }

@@ -116,7 +116,7 @@ func TestExpandRefuses(t *testing.T) {
 		"windows: [{count: 2, length: 30d}]":                                   "do not fit",
 		"settings: [{path: weights.wait_time, values: [-1]}]":                  "found -1",
 		"design: sobol\nsettings: [{path: backfill, from: a, to: b}]":          "has no range",
-		"design: sobol\nsettings: [{path: depth, from: 5, to: 1}]":             "below high",
+		"design: sobol\nsettings: [{path: depth, from: 5, to: 1}]":             "want a range from a lower to a higher value",
 		"design: sobol\nsettings: [{path: depth, from: x, to: 1}]":             "want a whole number",
 		"design: sobol\nsettings: [{path: weights, parts: [wait_time]}]":       "found one weight",
 		"design: sobol\nsettings: [{path: weights, parts: [wait_time, wait]}]": "there is no such key",

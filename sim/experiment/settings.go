@@ -129,8 +129,11 @@ func (x *expander) axis(i int) (a axis, p search.Parameter, err error) {
 		if p.Kind, p.Log = search.Real, s.Log; q.Whole {
 			p.Kind = search.Integer
 		}
+		if !(p.Low < p.High) {
+			return a, p, x.e.Wrong(where, "%s: found %s to %s, want a range from a lower to a higher value", s.Path, s.From, s.To)
+		}
 		if err := (search.Space{p}).Validate(); err != nil {
-			return a, p, x.e.Wrong(where, "%v", err)
+			return a, p, x.e.Wrong(where, "%s, %s to %s: %v", s.Path, s.From, s.To, err)
 		}
 		q.Low, q.High, q.Log = p.Low, p.High, p.Log
 	}

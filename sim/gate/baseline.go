@@ -3,10 +3,12 @@ package gate
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"orrery/profiles"
 	"orrery/sim"
@@ -59,15 +61,30 @@ func ParseBaseline(text []byte) (*Baseline, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&b); err != nil {
-		return nil, fmt.Errorf("reading a baseline: %w", err)
+		return nil, damaged(err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("reading a baseline: found more behind its end")
+		return nil, damaged(errors.New("more behind its end"))
 	}
 	if b.Schema != BaselineSchema {
 		return nil, fmt.Errorf("reading a baseline: found schema %d, want %d; make it anew with --update-baseline", b.Schema, BaselineSchema)
 	}
 	return &b, nil
+}
+
+// damaged says what was found in place of a baseline, in words of its file.
+func damaged(err error) error {
+	found := err.Error()
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		found = "nothing in it"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		found = "the beginning of one alone"
+	case errors.As(err, &kind):
+		found = fmt.Sprintf("%s at the key %s", kind.Value, kind.Field)
+	}
+	return fmt.Errorf("reading a baseline: found %s, expected the JSON that --update-baseline writes; restore the file from version control, or remove it and make it anew with --update-baseline --reason TEXT", strings.TrimPrefix(found, "json: "))
 }
 
 // JSON is the form of the file: indented, for people look at what changed.

@@ -294,10 +294,12 @@ func TestProvenanceStays(t *testing.T) {
 
 func TestBaselinesThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                             "reading a baseline: EOF",
-		"{}":                           "found schema 0, want 1; make it anew with --update-baseline",
-		`{"schema":1,"runs":[],"x":1}`: `unknown field "x"`,
-		`{"schema":1,"runs":[]}{}`:     "found more behind its end",
+		"":                                    "reading a baseline: found nothing in it, expected the JSON that --update-baseline writes; restore",
+		`{"schema":1,"runs":[{"replays":7}]}`: "found number at the key runs.replays, expected",
+		`{"schema":1,`:                        "found the beginning of one alone",
+		"{}":                                  "found schema 0, want 1; make it anew with --update-baseline",
+		`{"schema":1,"runs":[],"x":1}`:        `unknown field "x"`,
+		`{"schema":1,"runs":[]}{}`:            "found more behind its end",
 	} {
 		_, err := gate.ParseBaseline([]byte(text))
 		require.ErrorContains(t, err, want)

@@ -79,6 +79,8 @@ func TestFailures(t *testing.T) {
 	_, failed, err = s.Outcome(DigestOf(specs[21]))
 	require.NoError(t, err)
 	require.Equal(t, "panic: this task panics", failed.Error)
+	require.Equal(t, "remove "+s.failurePath(DigestOf(specs[21]))+" to have the task computed again", s.Remedy(DigestOf(specs[21])))
+	require.Contains(t, s.Remedy(DigestOf(specs[0])), s.resultPath(DigestOf(specs[0])))
 
 	t.Run("what was given up is tried anew when its file is removed", func(t *testing.T) {
 		require.NoError(t, os.Remove(s.failurePath(DigestOf(specs[22]))))
