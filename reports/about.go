@@ -25,6 +25,8 @@ type about struct {
 
 	epochKnown bool
 	units      []int32 // of each node; nil when run.json does not say
+	names      *record.NodeNames
+	nameList   string // of all nodes, as run.json has it; "" for none
 	order      string
 	backfill   string
 	eventOrder string
@@ -112,6 +114,11 @@ func readAbout(f *record.Run) (about, error) {
 		a.cycle = duration(us)
 	}
 	a.units = readUnits(d)
+	var err error
+	if a.names, err = f.NodeNames(); err != nil {
+		return about{}, err
+	}
+	a.nameList = d.text("", "cluster.node_names")
 	whole, ok := d.at("cluster.whole_nodes").(bool)
 	a.shared = ok && !whole
 	if m, ok := d.at("spec.site").(map[string]any); ok {
@@ -119,6 +126,14 @@ func readAbout(f *record.Run) (about, error) {
 	}
 	a.rest = flatten("", map[string]any(d), nil)
 	return a, nil
+}
+
+// nameOf names a node of the run, nil where they have numbers only.
+func (a *about) nameOf() func(node int) string {
+	if a.names == nil {
+		return nil
+	}
+	return a.names.Name
 }
 
 // readUnits gives the units of each node from cluster.node_units, a list, or

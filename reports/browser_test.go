@@ -16,6 +16,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"orrery/sim/record"
 )
 
 // browser starts a headless Chromium and collects what the page complains of
@@ -125,6 +127,38 @@ func TestPageInABrowser(t *testing.T) {
 
 	require.Empty(t, complaints())
 	require.Equal(t, []string{url}, requests())
+}
+
+// TestPageNamesNodes points at nodes of a site with names.
+func TestPageNamesNodes(t *testing.T) {
+	ctx, complaints, _ := browser(t)
+	dir := tempRun(t, tiny("fcfs"))
+	path := filepath.Join(dir, record.FileRun)
+	info, err := os.ReadFile(path)
+	require.NoError(t, err)
+	named := strings.Replace(string(info), `"nodes": 4`, `"node_names": "login,gpu[09,11-12]x", "nodes": 4`, 1)
+	require.NotEqual(t, string(info), named)
+	require.NoError(t, os.WriteFile(path, []byte(named), 0o644))
+	writePage(t, dir, Options{})
+	page, err := os.ReadFile(filepath.Join(dir, FileHTML))
+	require.NoError(t, err)
+	require.Regexp(t, `>gpu12x<`, string(page), "the still figure names nodes on its axis")
+	var said []string
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Navigate("file://"+filepath.Join(dir, FileHTML)),
+		chromedp.WaitVisible(`html[data-ready="1"] #gantt-canvas[data-drawn]`, chromedp.ByQuery),
+		chromedp.Evaluate(`(() => {
+			const c = document.getElementById("gantt-canvas"), r = c.getBoundingClientRect(), says = document.getElementById("gantt-says"), found = new Set();
+			for (let y = 2; y < r.height; y++) {
+				c.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + 200, clientY: r.top + y, bubbles: true }));
+				const at = /, node ([^:]*):/.exec(says.textContent);
+				if (at) found.add(at[1]);
+			}
+			return [...found];
+		})()`, &said),
+	))
+	require.Equal(t, []string{"gpu12x", "gpu11x", "gpu09x", "login"}, said)
+	require.Empty(t, complaints())
 }
 
 // TestPageWithoutScript shows the still figures and the tables.

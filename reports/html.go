@@ -242,6 +242,7 @@ type ganttMeta struct {
 	T0       float64      `json:"t0"` // seconds since the epoch
 	T1       float64      `json:"t1"`
 	Nodes    int32        `json:"nodes"`
+	Names    string       `json:"names,omitempty"` // of nodes, in order, as n[1-8],m1
 	Users    []string     `json:"users,omitempty"`
 	Layout   []pageColumn `json:"layout,omitempty"`
 	Cols     int          `json:"cols,omitempty"`
@@ -254,7 +255,7 @@ type ganttMeta struct {
 func (r *run) addData(p *page) error {
 	const us = 1e6
 	meta := pageMeta{Epoch: float64(r.files.Epoch()) / us, Known: r.about.epochKnown}
-	meta.Gantt = ganttMeta{T0: float64(r.span.FromUS) / us, T1: float64(r.span.ToUS) / us, Nodes: int32(len(r.about.units))}
+	meta.Gantt = ganttMeta{T0: float64(r.span.FromUS) / us, T1: float64(r.span.ToUS) / us, Nodes: int32(len(r.about.units)), Names: r.about.nameList}
 	var raw []byte
 	if r.detail != nil {
 		if cols, ok := r.detail.columns(); ok {

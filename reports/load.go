@@ -207,5 +207,6 @@ func (r *run) gantt() *plot.Figure {
 	if r.attempts <= plot.GanttSingly {
 		bars = r.detail.bars()
 	}
+	r.raster.Name = r.about.nameOf()
 	return plot.Gantt(r.raster, bars, r.attempts, r.clock())
 }

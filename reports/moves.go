@@ -46,6 +46,7 @@ func (c *Comparison) GanttOfMoves() (*plot.Figure, error) {
 		return nil, err
 	}
 	for i, f := range runs {
+		m.SetName(i, about[i].nameOf())
 		if err := d.allocate(f, m, i, newNodeMap(units)); err != nil {
 			return nil, err
 		}

@@ -71,6 +71,27 @@
     return cols;
   }
 
+  // What nodes are called: their numbers, or the names of a list like n[1-8],m1.
+  function namer(list) {
+    const runs = [];
+    let at = 0;
+    for (const [, head, inside, tail] of (list || "").matchAll(/([^,[\]]+)?(?:\[([^\]]*)\])?([^,[\]]*)(?:,|$)/g)) {
+      if (head === undefined && inside === undefined) continue;
+      for (const part of inside === undefined ? [""] : inside.split(",")) {
+        const [lo, hi] = part.split("-"), n = hi === undefined ? 1 : Number(hi) - Number(lo) + 1;
+        runs.push({ at, head: head || "", lo, tail });
+        at += n;
+      }
+    }
+    return (node) => {
+      if (node < 0 || node >= at) return String(node);
+      let a = 0, b = runs.length;
+      while (b - a > 1) { const m = (a + b) >> 1; if (runs[m].at <= node) a = m; else b = m; }
+      const r = runs[a];
+      return r.head + (r.lo === "" ? "" : String(Number(r.lo) + node - r.at).padStart(r.lo.length, "0")) + r.tail;
+    };
+  }
+
   // Jobs is the source of a Gantt that knows every allocation.
   function jobSource(meta, cols, clock) {
     const n = cols.start.length, first = new Int32Array(n + 1);
@@ -149,7 +170,7 @@
         const row = Math.floor(node / meta.rowNodes), col = Math.floor((t - meta.t0) / meta.colSec);
         if (row < 0 || col < 0 || row >= meta.rows || col >= meta.cols) return "";
         const lo = row * meta.rowNodes, hi = Math.min(meta.nodes, lo + meta.rowNodes) - 1;
-        return (lo === hi ? "node " + lo : "nodes " + lo + " to " + hi) + ", " + span(meta.colSec) + " from " + clock.full(meta.t0 + col * meta.colSec) + ": " + Math.round(bytes[row * meta.cols + col] / 2.55) + " % allocated";
+        return (lo === hi ? "node " + meta.name(lo) : "nodes " + meta.name(lo) + " to " + meta.name(hi)) + ", " + span(meta.colSec) + " from " + clock.full(meta.t0 + col * meta.colSec) + ": " + Math.round(bytes[row * meta.cols + col] / 2.55) + " % allocated";
       },
     };
   }
@@ -163,7 +184,7 @@
 
   function gantt(meta, source, clock) {
     const canvas = $("gantt-canvas"), g = canvas.getContext("2d"), says = $("gantt-says"), mode = $("gantt-mode");
-    const left = 56, bottom = 26, whole = { t0: meta.t0, t1: meta.t1, n0: 0, n1: meta.nodes };
+    const left = 56 + 6 * Math.max(0, Math.min(16, meta.name(meta.nodes - 1).length) - 5), bottom = 26, whole = { t0: meta.t0, t1: meta.t1, n0: 0, n1: meta.nodes };
     let view = { ...whole }, colors = palette(), queued = false, hover = null;
     const size = () => ({ w: canvas.clientWidth - left, h: canvas.clientHeight - bottom });
 
@@ -205,7 +226,7 @@
       for (let n = Math.ceil(view.n0 / step) * step; n < view.n1; n += step) {
         const y = h - (n - view.n0) / (view.n1 - view.n0) * h;
         g.fillRect(left - 4, y, 4, 1);
-        g.fillText(n, left - 7, Math.max(10, y + 3));
+        g.fillText(meta.name(n), left - 7, Math.max(10, y + 3));
       }
       g.save();
       g.translate(11, h / 2);
@@ -229,7 +250,7 @@
       }
       hover = p;
       const t = view.t0 + p.fx * (view.t1 - view.t0), n = Math.floor(view.n0 + p.fy * (view.n1 - view.n0));
-      says.textContent = p.fx < 0 || p.fx > 1 || p.fy < 0 || p.fy > 1 ? "" : clock.full(t) + ", node " + n + ": " + source.at(t, n);
+      says.textContent = p.fx < 0 || p.fx > 1 || p.fy < 0 || p.fy > 1 ? "" : clock.full(t) + ", node " + meta.name(n) + ": " + source.at(t, n);
     });
     canvas.addEventListener("wheel", (e) => {
       if (document.activeElement !== canvas && !e.ctrlKey) return;
@@ -306,6 +327,7 @@
       ["series", async () => series(meta, JSON.parse(new TextDecoder().decode(await unpack("series-data"))), clock)],
       ["gantt", async () => {
         const data = await unpack("gantt-data");
+        meta.gantt.name = namer(meta.gantt.names);
         gantt(meta.gantt, meta.gantt.layout ? jobSource(meta.gantt, readColumns(data, meta.gantt.layout), clock) : cellSource(meta.gantt, new Uint8Array(data), clock), clock);
       }],
     ]) {

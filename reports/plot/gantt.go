@@ -53,11 +53,32 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 		p.X.Min, p.X.Max = lo, hi
 		top := float64(r.Rows) * float64(r.RowNodes)
 		p.Y.Min, p.Y.Max = 0, top
-		p.Y.Tick.Marker = linearTicks(8, true)
+		p.Y.Tick.Marker = r.nodeTicks(8)
 		p.Add(plotter.NewImage(img, lo, 0, hi, top), frame{})
 		p.Draw(c)
 	}
 	return f
+}
+
+// nodeTicks is an axis of nodes, each label at the lower edge of its node.
+func (r *Raster) nodeTicks(n int) plot.Ticker {
+	plain := linearTicks(n, true)
+	if r.Name == nil {
+		return plain
+	}
+	return plot.TickerFunc(func(lo, hi float64) []plot.Tick {
+		ticks := plain.Ticks(lo, hi)
+		for i := range ticks {
+			switch at := int32(ticks[i].Value); {
+			case ticks[i].Label == "":
+			case at < r.Nodes:
+				ticks[i].Label = r.Name(int(at))
+			default: // the upper edge of the last one
+				ticks[i].Label = ""
+			}
+		}
+		return ticks
+	})
 }
 
 func nodes(n int32) string {

@@ -52,6 +52,13 @@ func NewMoves(span Window, units []int32) (*Moves, error) {
 	return m, nil
 }
 
+// SetName says what the nodes of a run are called; nil calls them by their numbers.
+func (m *Moves) SetName(run int, name func(node int) string) {
+	for _, r := range m.by[run] {
+		r.Name = name
+	}
+}
+
 // Add counts an allocation of a run (0 or 1), as Raster.Add does.
 func (m *Moves) Add(run int, shift Shift, start, end int64, lo, hi, units int32) error {
 	return m.by[run][shift].Add(start, end, lo, hi, units)
@@ -100,7 +107,7 @@ func (m *Moves) draw(c draw.Canvas, run int, clock Clock) {
 	p.X.Tick.Marker = plot.TickerFunc(clock.Ticks)
 	top := float64(r.Rows) * float64(r.RowNodes)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, 0, top
-	p.Y.Tick.Marker = linearTicks(5, true)
+	p.Y.Tick.Marker = r.nodeTicks(5)
 	p.Add(plotter.NewImage(m.paint(run), lo, 0, hi, top), frame{})
 	p.Draw(c)
 }

@@ -19,6 +19,8 @@ type Raster struct {
 	ColUS      int64 // µs covered by a column
 	RowNodes   int32 // nodes covered by a row
 	Nodes      int32
+	// Name is what a node is called; nil calls it by its number from 0.
+	Name func(node int) string
 
 	toUS     int64
 	capacity []int64 // units in each row
