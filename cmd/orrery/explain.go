@@ -46,8 +46,9 @@ sources; both marks rules of the sources that neither mode follows.
 Where there are many changes, the words show some and say how many more there
 are; -o json gives all of it. Its spans are seconds, instants RFC 3339 in UTC.
 
-Exit codes: 0 printed, 2 usage (also a JOB that RUN does not have), 3 bad input,
-4 the replay of RUN came out otherwise, 130 interrupted.`,
+Exit codes: 0 printed, 2 usage (also a JOB that RUN does not have, and a LOG that
+is not its trace), 3 bad input, 4 the replay of RUN came out otherwise, 130
+interrupted.`,
 		Example: `  orrery explain run 42
   orrery explain run 42 --trace month.trace -o json
   orrery explain --mode-differences -o markdown`,

@@ -59,8 +59,8 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.Var(missingValue(&s.spec), "missing-request", "what the scheduler is told of jobs that state no requested time")
 	f.Var(choice{word: &s.spec.Infeasible, of: []string{"reject", "error"}, what: "policy"}, "infeasible",
 		"jobs that can never run: refuse them at submission, or refuse the replay")
-	f.Var(span(&s.spec.QuorumLatency, "0s"), "quorum-latency", "time from a decision to its commitment")
-	f.Var(span(&s.spec.QuorumJitter, "0s"), "quorum-jitter", "added to the latency, uniformly from 0 to DUR by a keyed draw")
+	f.Var(span(&s.spec.QuorumLatency, "0s"), "quorum-latency", "time from a decision to its commitment, 1h at most")
+	f.Var(span(&s.spec.QuorumJitter, "0s"), "quorum-jitter", "added to the latency, uniformly from 0 to DUR (1h at most) by a keyed draw")
 	f.Uint64Var(&s.spec.Seed, "seed", 0, "seed `S` of the random draws, with --quorum-jitter")
 	f.BoolVar(&s.spec.Feedback, "feedback", false, "jobs that follow others (after_job, think_time) come when these have left, not when the log says")
 	f.Var(s.warmup.value(), "warmup", "what the steady window leaves out at the beginning: jobs, a time, or a part of the jobs")
