@@ -31,7 +31,7 @@ type Experiment struct {
 	Design       string        `yaml:"design" of:"cartesian,listed,random,latin,halton,sobol" default:"cartesian" doc:"which points are tried: all combinations of the settings, those listed, or a sample of them spread over their ranges"`
 	Settings     []SettingAxis `yaml:"settings" when:"design!=listed" doc:"keys of the profiles or the cluster file that are varied, on top of each profile"`
 	Listed       []ListedPoint `yaml:"listed" when:"design=listed" doc:"points one by one"`
-	Points       int32         `yaml:"points" default:"100" min:"1" max:"1000000" when:"design=random|latin|halton|sobol" unit:"points" doc:"to sample for each profile"`
+	Points       int32         `yaml:"points" default:"100" min:"1" max:"200000" when:"design=random|latin|halton|sobol" unit:"points" doc:"to sample for each profile"`
 	Seed         int64         `yaml:"seed" default:"1" min:"0" when:"design=random|latin|halton|sobol" unit:"seed" doc:"of the sample"`
 	Inapplicable string        `yaml:"inapplicable" of:"refuse,ignore" default:"refuse" doc:"a setting that has no effect beside the others of its point, as depth beside easy: an error, or passed over; points that are then alike are one"`
 

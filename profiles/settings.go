@@ -183,6 +183,7 @@ func (c *Cluster) assign(list []Assignment) ([]target, error) {
 // settle puts what does not apply at its default: keys that the assignments have
 // made idle, and assigned ones, which are returned as problems, each once.
 func settle(targets []target) (idle []Problem) {
+	var settled []any // roots, by address
 	for i := range targets {
 		t := &targets[i]
 		c := checker{root: t.root}
@@ -192,13 +193,23 @@ func settle(targets []target) (idle []Problem) {
 				idle = append(idle, p)
 			}
 		}
+		if slices.Contains(settled, t.root.Addr().Interface()) {
+			continue
+		}
+		changed := false
 		visit(t.root, "", func(_ string, v reflect.Value, f field) bool {
 			if c.inert(f) == "" {
 				return f.kind == aBlock
 			}
-			setDefault(v, f)
+			if !isDefault(v, f) {
+				setDefault(v, f)
+				changed = true
+			}
 			return false
 		})
+		if !changed { // nor would it be the next time
+			settled = append(settled, t.root.Addr().Interface())
+		}
 	}
 	return idle
 }

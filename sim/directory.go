@@ -175,6 +175,15 @@ func (s Spec) Bind(src Tables) (Spec, error) {
 	return p.spec, err
 }
 
+// BindJSON is the canonical form of Bind, which reads the site once only.
+func (s Spec) BindJSON(src Tables) ([]byte, error) {
+	_, p, err := s.bind(src)
+	if err != nil {
+		return nil, err
+	}
+	return p.spec.plainest().marshal(), nil
+}
+
 // bind is Bind with what it takes to run the spec.
 func (s Spec) bind(src Tables) (*Prepared, plan, error) {
 	info := src.Info()

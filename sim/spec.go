@@ -82,6 +82,14 @@ const NoWarmup = -1
 
 // canonical writes every field at its default as the empty value.
 func (s Spec) canonical() Spec {
+	if site, err := canonicalSite(s.Site); err == nil {
+		s.Site = site
+	}
+	return s.plainest()
+}
+
+// plainest is canonical where the site is so already.
+func (s Spec) plainest() Spec {
 	drop := func(field *string, def string) {
 		if *field = strings.ToLower(*field); *field == def {
 			*field = ""
@@ -89,9 +97,6 @@ func (s Spec) canonical() Spec {
 	}
 	if o, err := scheduler.ParseOrder(s.Order); err == nil {
 		s.Order = o.String()
-	}
-	if site, err := canonicalSite(s.Site); err == nil {
-		s.Site = site
 	}
 	drop(&s.Order, "fcfs")
 	drop(&s.Backfill, "easy")
@@ -103,8 +108,10 @@ func (s Spec) canonical() Spec {
 }
 
 // JSON is the canonical form.
-func (s Spec) JSON() []byte {
-	b, err := json.Marshal(s.canonical())
+func (s Spec) JSON() []byte { return s.canonical().marshal() }
+
+func (s Spec) marshal() []byte {
+	b, err := json.Marshal(s)
 	if err != nil {
 		panic(err) // a struct of strings and integers
 	}

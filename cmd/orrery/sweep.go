@@ -119,7 +119,7 @@ type held struct {
 }
 
 // expand reads the traces of an experiment into runner, and works it out.
-func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, runner *task.Runner, quiet bool) (*experiment.Plan, []task.Task, []held, error) {
+func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, runner *task.Runner, quiet bool) (*experiment.Plan, []experiment.Task, []held, error) {
 	var list []experiment.Trace
 	var sets []held
 	for i, name := range e.Traces {
@@ -149,7 +149,7 @@ func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, r
 		list = append(list, experiment.Trace{Name: set.Name, Hash: info.Hash, Jobs: info.Rows, Set: set, Tab: src})
 		sets = append(sets, held{info.Hash, set})
 	}
-	plan, tasks, err := experiment.Expand(e, dir, list)
+	plan, tasks, err := experiment.Expand(ctx, e, dir, list)
 	var wrong *profiles.Error
 	var usage *sim.UsageError
 	if errors.As(err, &wrong) && !errors.As(err, &usage) {
@@ -190,7 +190,7 @@ func holdBundle(path, name string) (*transform.Set, error) {
 }
 
 // enter opens or makes the study and puts traces, plan and tasks into it.
-func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []task.Task, sets []held) (*sweep.Study, error) {
+func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []experiment.Task, sets []held) (*sweep.Study, error) {
 	binary, err := sweep.BinaryDigest()
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func merged(p *experiment.Plan) string {
 	return fmt.Sprintf("; %d combinations are like others and left out", p.Merged)
 }
 
-func specsOf(tasks []task.Task) [][]byte {
+func specsOf[T interface{ JSON() []byte }](tasks []T) [][]byte {
 	specs := make([][]byte, len(tasks))
 	for i := range tasks {
 		specs[i] = tasks[i].JSON()
@@ -259,7 +259,7 @@ func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Ru
 }
 
 // dry says what there is to compute and, but in JSON, what would be submitted for it.
-func (v *sweepVerb) dry(plan *experiment.Plan, tasks []task.Task) error {
+func (v *sweepVerb) dry(plan *experiment.Plan, tasks []experiment.Task) error {
 	there := 0
 	s, err := sweep.Open(v.out, "")
 	if err == nil {

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,7 +13,6 @@ import (
 
 	"orrery/profiles"
 	"orrery/sim"
-	"orrery/sim/task"
 	"orrery/traces/transform"
 )
 
@@ -27,9 +27,10 @@ type Trace struct {
 
 // Expand works an experiment out. dir is the folder that its paths are relative
 // to; traces are those that it names, in order. Errors about the file are
-// *profiles.Error, told where they stand.
-func Expand(e *profiles.Experiment, dir string, traces []Trace) (*Plan, []task.Task, error) {
-	x := &expander{e: e, dir: dir, traces: traces, plan: &Plan{
+// *profiles.Error, told where they stand; it ends with that of ctx soon after
+// that is done. It costs about a millisecond and some kilobytes a point.
+func Expand(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) (*Plan, []Task, error) {
+	x := &expander{ctx: ctx, e: e, dir: dir, traces: traces, seen: map[string]bool{}, known: map[string]*profiles.Setting{}, ready: map[string][]*profiles.Cluster{}, plan: &Plan{
 		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()), Show: e.Show,
 	}}
 	for _, step := range []func() error{x.goals, x.scenarios, x.clusters, x.points} {
@@ -42,12 +43,15 @@ func Expand(e *profiles.Experiment, dir string, traces []Trace) (*Plan, []task.T
 }
 
 type expander struct {
+	ctx    context.Context //nolint:containedctx // it lives as long as one call of Expand
 	e      *profiles.Experiment
 	dir    string
 	traces []Trace
 	plan   *Plan
-	base   []*profiles.Cluster // by trace
-	seen   map[string]bool     // of points
+	base   []*profiles.Cluster            // by trace, with their profiles read
+	seen   map[string]bool                // of points
+	known  map[string]*profiles.Setting   // by path; nil of those that there are not
+	ready  map[string][]*profiles.Cluster // by profile, then by trace: with that profile
 }
 
 // clusters finds the base of each trace.
@@ -63,6 +67,9 @@ func (x *expander) clusters() error {
 			return err // told of that file
 		}
 		if err != nil {
+			return x.e.Wrong("cluster", "%v", err)
+		}
+		if c, err = c.WithAll(nil); err != nil {
 			return x.e.Wrong("cluster", "%v", err)
 		}
 		for range x.traces {
@@ -81,6 +88,9 @@ func (x *expander) clusters() error {
 			nodes = size.Procs // 0 with a table of nodes
 		}
 		c, err := profiles.PlainCluster(nodes, cores)
+		if err == nil {
+			c, err = c.WithAll(nil)
+		}
 		if err != nil {
 			return err
 		}
@@ -148,8 +158,12 @@ func (x *expander) points() error {
 	if len(names) > 1 {
 		x.plan.Parameters = slices.Insert(x.plan.Parameters, 0, Parameter{Name: "profile"})
 	}
+	if n := len(names) * variants.n; n*len(x.plan.Scenarios) > MostTasks {
+		return x.tooMany(n)
+	}
 	for i, name := range names {
-		for _, c := range variants {
+		for k := range variants.n {
+			c := variants.at(k)
 			c.profile = name
 			if c.key = fmt.Sprintf("profiles[%d]", i); name == "" {
 				c.key = "profiles"
@@ -197,6 +211,9 @@ func (x *expander) listed(names []string) error {
 		}
 	}
 	x.plan.Parameters = slices.Insert(x.plan.Parameters, 0, Parameter{Name: "profile"})
+	if n := len(all); n*len(x.plan.Scenarios) > MostTasks {
+		return x.tooMany(n)
+	}
 	for i := range all {
 		if err := x.point(&all[i]); err != nil {
 			return err
@@ -207,8 +224,14 @@ func (x *expander) listed(names []string) error {
 
 // number is the value of an assignment as a number, 0 where it is none.
 func (x *expander) number(a profiles.Assignment) float64 {
-	s, err := x.base[0].Setting(a.Path)
-	if err != nil {
+	s, there := x.known[a.Path]
+	if !there {
+		if found, err := x.base[0].Setting(a.Path); err == nil {
+			s = &found
+		}
+		x.known[a.Path] = s
+	}
+	if s == nil {
 		return 0
 	}
 	n, err := s.Number(a.Value)
@@ -231,27 +254,48 @@ func (x *expander) parameter(key, path string) (Parameter, error) {
 	return Parameter{Name: path, Numeric: numeric, Whole: whole, Unit: unit}, nil
 }
 
+// with is the cluster of each trace with a profile.
+func (x *expander) with(key, name string) ([]*profiles.Cluster, error) {
+	if name == "" {
+		return x.base, nil
+	}
+	if out := x.ready[name]; out != nil {
+		return out, nil
+	}
+	p, err := x.profile(key, name)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*profiles.Cluster, len(x.base))
+	for i, c := range x.base {
+		if i > 0 && c == x.base[0] {
+			out[i] = out[0]
+		} else if out[i], err = c.WithProfile("", *p); err != nil {
+			return nil, x.e.Wrong(key, "%v", err)
+		}
+	}
+	x.ready[name] = out
+	return out, nil
+}
+
 // point tries a candidate on the cluster of each trace, and keeps it unless there
 // is one that is alike.
 func (x *expander) point(c *candidate) error {
-	p, err := x.profile(c.key, c.profile)
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	with, err := x.with(c.key, c.profile)
 	if err != nil {
 		return err
 	}
 	out := Point{Name: c.name}
 	sum := sha256.New()
 	for i := range x.traces {
-		if i > 0 && x.base[i] == x.base[0] {
-			out.cluster = append(out.cluster, out.cluster[0])
+		if i > 0 && with[i] == with[0] {
+			out.sites = append(out.sites, out.sites[0])
 			continue
 		}
-		with := x.base[i]
-		if p != nil {
-			if with, err = with.WithProfile("", *p); err != nil {
-				return x.e.Wrong(c.key, "%v", err)
-			}
-		}
-		made, idle, err := with.WithApplying(c.set)
+		made, idle, err := with[i].WithApplying(c.set)
 		if err != nil {
 			return x.wrong(c, err)
 		}
@@ -261,14 +305,11 @@ func (x *expander) point(c *candidate) error {
 		for _, problem := range idle {
 			delete(c.values, problem.Key)
 		}
-		out.cluster = append(out.cluster, made)
-		sum.Write(made.JSON())
+		out.sites = append(out.sites, made.JSON())
+		sum.Write(out.sites[i])
 		sum.Write([]byte{'\n'})
 	}
 	out.ID = hex.EncodeToString(sum.Sum(nil))[:10]
-	if x.seen == nil {
-		x.seen = map[string]bool{}
-	}
 	if x.seen[out.ID] {
 		x.plan.Merged++
 		return nil

@@ -3,7 +3,9 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,9 +40,16 @@ func logOf(t testing.TB, name string, jobs int) (*task.Runner, Trace) {
 func expand(t testing.TB, text string, list ...Trace) (*Plan, []task.Task) {
 	e, err := profiles.ParseExperiment("e.yaml", []byte(text))
 	require.NoError(t, err)
-	p, tasks, err := Expand(e, ".", list)
+	p, made, err := Expand(context.Background(), e, ".", list)
 	require.NoError(t, err)
-	require.Len(t, tasks, p.Size())
+	require.Len(t, made, p.Size())
+	var tasks []task.Task
+	for i := range made {
+		one, err := task.Parse(made[i].JSON())
+		require.NoError(t, err)
+		require.Equal(t, string(one.JSON()), string(made[i].JSON()), "it is canonical")
+		tasks = append(tasks, one)
+	}
 	back, err := ParsePlan(p.JSON())
 	require.NoError(t, err)
 	require.Equal(t, string(p.JSON()), string(back.JSON()))
@@ -128,7 +137,7 @@ func TestExpandRefuses(t *testing.T) {
 	} {
 		e, err := profiles.ParseExperiment("e.yaml", []byte("traces: [a]\n"+text))
 		require.NoError(t, err, text)
-		_, _, err = Expand(e, ".", []Trace{a})
+		_, _, err = Expand(context.Background(), e, ".", []Trace{a})
 		require.ErrorContains(t, err, says, text)
 		require.ErrorContains(t, err, "e.yaml:", text)
 	}
@@ -166,9 +175,43 @@ func TestTheSameTraceTwice(t *testing.T) {
 	b.Name = "b"
 	e, err := profiles.ParseExperiment("e.yaml", []byte("traces:\n  - a\n  - b\n"))
 	require.NoError(t, err)
-	_, _, err = Expand(e, ".", []Trace{a, b})
+	_, _, err = Expand(context.Background(), e, ".", []Trace{a, b})
 	require.ErrorContains(t, err, "e.yaml:3")
 	require.ErrorContains(t, err, "found the same jobs as in traces[0]")
+}
+
+// TestExpandEnds: what takes long ends with its context, and what would take for
+// ever is refused before it begins.
+func TestExpandEnds(t *testing.T) {
+	_, a := logOf(t, "a", 50)
+	sample := func(points int) *profiles.Experiment {
+		e, err := profiles.ParseExperiment("e.yaml", fmt.Appendf(nil, "traces: [a]\ndesign: sobol\npoints: %d\nshake: {seeds: [1]}\nsettings: [{path: weights.wait_time, from: 1, to: 1000000}]\n", points))
+		require.NoError(t, err)
+		return e
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	_, _, err := Expand(ctx, sample(100_000), ".", []Trace{a})
+	require.ErrorIs(t, err, context.Canceled)
+
+	_, _, err = Expand(context.Background(), sample(100_001), ".", []Trace{a})
+	require.ErrorContains(t, err, "e.yaml:3")
+	require.ErrorContains(t, err, "found 100001 points or more on 2 scenarios, which are 200002 tasks, want at most 200000 tasks: give fewer")
+	text := "traces: [a]\nsettings:\n"
+	for _, w := range []string{"wait_time", "fair_share", "topology"} {
+		text += "  - {path: weights." + w + ", values: [" + strings.Join(count(100), ", ") + "]}\n"
+	}
+	e, err := profiles.ParseExperiment("e.yaml", []byte(text))
+	require.NoError(t, err)
+	_, _, err = Expand(context.Background(), e, ".", []Trace{a})
+	require.ErrorContains(t, err, "found 1000000 points or more on 1 scenarios")
+}
+
+func count(n int) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprint(i+1))
+	}
+	return out
 }
 
 // TestOverload: of ten windows one may be overloaded; in which all points are, is

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"orrery/profiles"
 	"orrery/sim/task"
 )
 
@@ -92,8 +91,20 @@ type Point struct {
 	At     []float64 `json:"numbers"` // the same as numbers, 0 where it is none
 	Tasks  []string  `json:"tasks"`   // by scenario: ids
 
-	cluster []*profiles.Cluster // by trace
+	sites [][]byte // by trace: the cluster file, until it is bound
 }
+
+// MostTasks of an experiment: of points on scenarios.
+const MostTasks = 200_000
+
+// Task is a point on a scenario.
+type Task struct {
+	spec     []byte // in its canonical form, which the scenarios of a trace share
+	scenario *Scenario
+}
+
+// JSON is the canonical form, see task.Task.
+func (t Task) JSON() []byte { return task.Of(t.spec, t.scenario.Window, t.scenario.Shake) }
 
 // JSON is the plan as it is kept.
 func (p *Plan) JSON() []byte {

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -176,40 +175,49 @@ func specOf(r *profiles.Replay) sim.Spec {
 }
 
 // tasks are those of all scenarios of all points, scenarios outermost, so that
-// workers which take them in order replay the same trace for long. The first
-// scenario of each point is held against the trace: what no replay would take is
-// refused here.
-func (x *expander) tasks() ([]task.Task, error) {
-	base := specOf(&x.e.Replay)
+// workers which take them in order replay the same trace for long. The cluster
+// of each point is held against each trace: what no replay would take is refused
+// here.
+func (x *expander) tasks() ([]Task, error) {
 	points := x.plan.Points
-	sites := make([][]json.RawMessage, len(points)) // by trace
+	specs := make([][][]byte, len(points)) // by trace
 	for i := range points {
-		points[i].Tasks = make([]string, len(x.plan.Scenarios))
-		for j, c := range points[i].cluster {
-			if j > 0 && c == points[i].cluster[0] {
-				sites[i] = append(sites[i], sites[i][0])
-				continue
-			}
-			spec := base
-			spec.Site = c.JSON()
-			bound, err := spec.Bind(x.traces[j].Tab)
-			if err != nil {
-				return nil, fmt.Errorf("point %s on %s: %w", points[i].Label(x.plan), x.traces[j].Name, err)
-			}
-			sites[i] = append(sites[i], bound.Site)
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := x.bind(&points[i], &specs[i]); err != nil {
+			return nil, err
 		}
 	}
-	var out []task.Task
-	for s, sc := range x.plan.Scenarios {
+	out := make([]Task, 0, x.plan.Size())
+	for s := range x.plan.Scenarios {
+		sc := &x.plan.Scenarios[s]
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
 		for i := range points {
-			spec := base
-			spec.Trace, spec.Site = x.traces[sc.Trace].Hash, sites[i][sc.Trace]
-			t := task.Task{Spec: spec, Window: sc.Window, Shake: sc.Shake}
+			t := Task{specs[i][sc.Trace], sc}
 			out = append(out, t)
-			points[i].Tasks[s] = t.ID()
+			points[i].Tasks[s] = task.IDOf(t.JSON())
 		}
 	}
 	return out, nil
+}
+
+// bind makes the specs of a point, one for each trace.
+func (x *expander) bind(p *Point, specs *[][]byte) error {
+	p.Tasks = make([]string, len(x.plan.Scenarios))
+	for j, site := range p.sites {
+		spec := specOf(&x.e.Replay)
+		spec.Site = site
+		bound, err := spec.BindJSON(x.traces[j].Tab)
+		if err != nil {
+			return fmt.Errorf("point %s on %s: %w", p.Label(x.plan), x.traces[j].Name, err)
+		}
+		*specs = append(*specs, bound)
+	}
+	p.sites = nil
+	return nil
 }
 
 // Label is a point in words.

@@ -2,45 +2,65 @@ package experiment
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 
 	"orrery/profiles"
 	"orrery/sim/search"
 )
 
+// variants are what the design makes of each profile, one after another.
+type variants struct {
+	n  int
+	at func(i int) candidate
+}
+
 // settings are the variants of a profile that the design asks for: at least the
 // one without a setting.
-func (x *expander) settings() ([]candidate, error) {
+func (x *expander) settings() (variants, error) {
 	if x.e.Sampled() && len(x.e.Settings) > 0 {
 		return x.sample()
 	}
-	all := []candidate{{values: map[string]string{}, numbers: map[string]float64{}}}
+	all := 1
 	for i, s := range x.e.Settings {
-		where := fmt.Sprintf("settings[%d]", i)
-		p, err := x.parameter(where+".path", s.Path)
+		p, err := x.parameter(fmt.Sprintf("settings[%d].path", i), s.Path)
 		if err != nil {
-			return nil, err
+			return variants{}, err
 		}
 		x.plan.Parameters = append(x.plan.Parameters, p)
-		var next []candidate
-		for _, c := range all {
-			for j, v := range s.Values {
-				next = append(next, c.with(x, fmt.Sprintf("%s.values[%d]", where, j), profiles.Assignment{Path: s.Path, Value: v}))
-			}
+		if all *= max(1, len(s.Values)); all > MostTasks {
+			return variants{}, x.tooMany(all)
 		}
-		all = next
 	}
-	return all, nil
+	return variants{all, func(i int) candidate {
+		c := newCandidate()
+		for k, rest := 0, all; k < len(x.e.Settings); k++ {
+			s := &x.e.Settings[k]
+			rest /= len(s.Values)
+			j := i / rest % len(s.Values)
+			c.add(x, fmt.Sprintf("settings[%d].values[%d]", k, j), profiles.Assignment{Path: s.Path, Value: s.Values[j]})
+		}
+		return c
+	}}, nil
 }
 
-// with is c with one more setting.
-func (c candidate) with(x *expander, where string, a profiles.Assignment) candidate {
-	c.set = append(c.set[:len(c.set):len(c.set)], a)
-	c.where = append(c.where[:len(c.where):len(c.where)], where)
-	c.values, c.numbers = maps.Clone(c.values), maps.Clone(c.numbers)
+// tooMany refuses a design of so many points at least.
+func (x *expander) tooMany(points int) error {
+	key := "settings"
+	if x.e.Sampled() {
+		key = "points"
+	}
+	return x.e.Wrong(key, "found %d points or more on %d scenarios, which are %d tasks, want at most %d tasks: give fewer points, values, profiles or windows",
+		points, len(x.plan.Scenarios), points*len(x.plan.Scenarios), MostTasks)
+}
+
+func newCandidate() candidate {
+	return candidate{values: map[string]string{}, numbers: map[string]float64{}}
+}
+
+// add gives c one more setting.
+func (c *candidate) add(x *expander, where string, a profiles.Assignment) {
+	c.set, c.where = append(c.set, a), append(c.where, where)
 	c.values[a.Path], c.numbers[a.Path] = a.Value, x.number(a)
-	return c
 }
 
 // axis is a setting of a sample.
@@ -54,13 +74,13 @@ type axis struct {
 }
 
 // sample spreads points over the ranges of the settings.
-func (x *expander) sample() ([]candidate, error) {
+func (x *expander) sample() (variants, error) {
 	var space search.Space
 	var axes []axis
 	for i := range x.e.Settings {
 		a, p, err := x.axis(i)
 		if err != nil {
-			return nil, err
+			return variants{}, err
 		}
 		if a.fixed == "" {
 			space = append(space, p)
@@ -71,18 +91,16 @@ func (x *expander) sample() ([]candidate, error) {
 	if len(space) > 0 {
 		var err error
 		if points, err = search.Sample(space, x.e.Design, int(x.e.Points), uint64(x.e.Seed)); err != nil {
-			return nil, x.e.Wrong("settings", "%v", err)
+			return variants{}, x.e.Wrong("settings", "%v", err)
 		}
 	}
-	var all []candidate
-	for _, values := range points {
-		c := candidate{values: map[string]string{}, numbers: map[string]float64{}}
-		for i := range axes {
-			values = axes[i].enter(&c, x, values)
+	return variants{len(points), func(i int) candidate {
+		c, values := newCandidate(), points[i]
+		for k := range axes {
+			values = axes[k].enter(&c, x, values)
 		}
-		all = append(all, c)
-	}
-	return all, nil
+		return c
+	}}, nil
 }
 
 // axis is setting i of the file, and what a sample knows of it.
@@ -147,7 +165,7 @@ func (a *axis) enter(c *candidate, x *expander, values []float64) []float64 {
 	where := fmt.Sprintf("settings[%d]", a.at)
 	switch {
 	case a.fixed != "":
-		*c = c.with(x, where, profiles.Assignment{Path: a.path, Value: a.fixed})
+		c.add(x, where, profiles.Assignment{Path: a.path, Value: a.fixed})
 		return values
 	case len(a.parts) > 0:
 		for _, w := range profiles.WeightNames() {
@@ -157,13 +175,13 @@ func (a *axis) enter(c *candidate, x *expander, values []float64) []float64 {
 					value = strconv.FormatFloat(values[i], 'g', 6, 64)
 				}
 			}
-			*c = c.with(x, where, profiles.Assignment{Path: path, Value: value})
+			c.add(x, where, profiles.Assignment{Path: path, Value: value})
 		}
 		return values[len(a.parts):]
 	case len(a.values) > 0:
-		*c = c.with(x, where, profiles.Assignment{Path: a.path, Value: a.values[int(values[0])]})
+		c.add(x, where, profiles.Assignment{Path: a.path, Value: a.values[int(values[0])]})
 	default:
-		*c = c.with(x, where, profiles.Assignment{Path: a.path, Value: a.setting.Text(values[0])})
+		c.add(x, where, profiles.Assignment{Path: a.path, Value: a.setting.Text(values[0])})
 	}
 	return values[1:]
 }

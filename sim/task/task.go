@@ -52,6 +52,11 @@ type wire struct {
 // JSON is the canonical form.
 func (t Task) JSON() []byte { return t.with(t.Spec.JSON()) }
 
+// Of is the canonical form of the task whose spec has that canonical form.
+func Of(spec []byte, window *Window, shake *Shake) []byte {
+	return Task{Window: window, Shake: shake}.with(spec)
+}
+
 // with is JSON where the canonical form of the spec is at hand.
 func (t Task) with(spec []byte) []byte {
 	b, err := json.Marshal(wire{spec, t.Window, t.Shake})
@@ -62,7 +67,10 @@ func (t Task) with(spec []byte) []byte {
 }
 
 // ID is the SHA-256 of the canonical form, in hexadecimal.
-func (t Task) ID() string { return digest(t.JSON()) }
+func (t Task) ID() string { return IDOf(t.JSON()) }
+
+// IDOf is the id of a task in its canonical form.
+func IDOf(task []byte) string { return digest(task) }
 
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
