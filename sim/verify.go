@@ -52,7 +52,8 @@ type Divergence struct {
 	Sides [2]*Event `json:"events"`
 }
 
-// Event is an entry of the committed log, as facts.parquet has it.
+// Event is an entry of the committed log, as facts.parquet has it but for nodes, which
+// have their names where the run has any.
 type Event struct {
 	Time   model.Time `json:"time_us"` // since the epoch of the trace
 	Kind   string     `json:"kind"`
@@ -101,11 +102,15 @@ func Verify(a, b Recorded, anyVersion bool) (*Verification, error) {
 		}
 		v.Files = append(v.Files, f)
 	}
+	var nodes [2]*record.NodeNames
 	for i, r := range []Recorded{a, b} {
 		var d Document
 		text, err := fs.ReadFile(r.Files, record.FileRun)
 		if err == nil {
 			err = json.Unmarshal(text, &d)
+		}
+		if err == nil {
+			nodes[i], err = record.ReadNodeNames(text, record.FileRun)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the fingerprint in %s: %w", record.FileRun, err)
@@ -114,6 +119,13 @@ func Verify(a, b Recorded, anyVersion bool) (*Verification, error) {
 	}
 	if !v.Equal() {
 		v.Divergence, err = firstDivergence(a, b)
+	}
+	if v.Divergence != nil {
+		for i, e := range v.Divergence.Sides {
+			if e != nil {
+				e.Nodes = nodes[i].Of(e.Nodes)
+			}
+		}
 	}
 	return v, err
 }

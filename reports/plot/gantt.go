@@ -72,13 +72,23 @@ func (r *Raster) nodeTicks(n int) plot.Ticker {
 			switch at := int32(ticks[i].Value); {
 			case ticks[i].Label == "":
 			case at < r.Nodes:
-				ticks[i].Label = r.Name(int(at))
+				ticks[i].Label = cut(r.Name(int(at)))
 			default: // the upper edge of the last one
 				ticks[i].Label = ""
 			}
 		}
 		return ticks
 	})
+}
+
+// cut keeps the end of a name, which tells nodes apart, where it is too long for an
+// axis.
+func cut(name string) string {
+	const most = 20
+	if len(name) <= most {
+		return name
+	}
+	return "…" + name[len(name)-most+1:]
 }
 
 func nodes(n int32) string {

@@ -42,10 +42,12 @@ func Ranges(text string) iter.Seq2[int, int] {
 type NodeNames struct{ list *hostlist.List }
 
 // NodeNames reads the names from run.json.
-func (r *Run) NodeNames() (*NodeNames, error) { return namesIn(r.info, filepath.Join(r.dir, FileRun)) }
+func (r *Run) NodeNames() (*NodeNames, error) {
+	return ReadNodeNames(r.info, filepath.Join(r.dir, FileRun))
+}
 
-// namesIn reads the names from the content of run.json.
-func namesIn(info []byte, path string) (*NodeNames, error) {
+// ReadNodeNames reads the names from the content of run.json; path is for errors.
+func ReadNodeNames(info []byte, path string) (*NodeNames, error) {
 	var d struct {
 		Cluster struct {
 			Nodes int    `json:"nodes"`
@@ -79,7 +81,7 @@ func namesOf(dir string) (*NodeNames, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the names of nodes: %w", err)
 	}
-	return namesIn(info, path)
+	return ReadNodeNames(info, path)
 }
 
 // Of is a set of nodes as the tables have it, by name: n[1-4,8] for 0-3,7. Without

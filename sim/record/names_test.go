@@ -20,12 +20,12 @@ func TestNamesOfNodes(t *testing.T) {
 		{`{"cluster":{"nodes":8}}`, "6-7", "6-7"},
 		{`{"cluster":{"nodes":8,"node_names":"n[1-8]"}}`, "", ""},
 	} {
-		names, err := namesIn([]byte(row.info), "run.json")
+		names, err := ReadNodeNames([]byte(row.info), "run.json")
 		require.NoError(t, err)
 		require.Equal(t, row.want, names.Of(row.nodes))
 	}
 	for _, bad := range []string{`{"cluster":{"nodes":8,"node_names":"n[1-7]"}}`, `{"cluster":{"nodes":8,"node_names":"n[1-"}}`, `{"cluster":{"nodes":2,"node_names":"n[1-7]"}}`} {
-		_, err := namesIn([]byte(bad), "run.json")
+		_, err := ReadNodeNames([]byte(bad), "run.json")
 		var data *DataError
 		require.True(t, errors.As(err, &data), bad)
 		require.Equal(t, "cluster.node_names", data.Column)
