@@ -140,6 +140,6 @@ func TestMaterializeMismatch(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "traces: [%s]\nwindows: [{name: late, begin: 300d, length: 1d}]\n", small(t)), 0o600))
 	got = inProcess(t, "sweep", file, "-o", filepath.Join(dir, "late"), "--quiet")
-	require.Equal(t, exitPartial, got.code, got.stderr)
-	require.Contains(t, got.stderr, "none can be replayed")
+	require.Equal(t, exitUsage, got.code, got.stderr)
+	require.Contains(t, got.stderr, "fewer than 20 jobs")
 }
