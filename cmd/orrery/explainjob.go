@@ -64,10 +64,11 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 // of refuses the trace of another run.
 func of(run *record.Run, t *trace) error {
 	var d sim.Document
-	if json.Unmarshal(run.Info(), &d) != nil || d.Trace.Hash == "" || d.Trace.Hash == t.info.Hash {
-		return nil // sim.Explain says what is wrong with the run
+	err := json.Unmarshal(run.Info(), &d) // sim.Explain says what is wrong with the run
+	if err == nil && d.Trace.Hash != "" && d.Trace.Hash != t.info.Hash {
+		return usagef("--trace %s is the trace %s, but %s is of the trace %s (%s): name that one", t.label, t.info.Hash, run.Dir(), d.Trace.Hash, d.Trace.Name)
 	}
-	return usagef("--trace %s is the trace %s, but %s is of the trace %s (%s): name that one", t.label, t.info.Hash, run.Dir(), d.Trace.Hash, d.Trace.Name)
+	return nil
 }
 
 // traceOf is where the trace of a site's run is: where --trace says, or beside the

@@ -119,17 +119,23 @@ func checkTraceName(out string) error {
 
 // apart refuses an output that is the input, or holds it.
 func apart(in, out string) error {
-	to, err := os.Stat(out)
-	if err != nil {
-		return nil // nothing is there, or writing says what is wrong
-	}
 	for _, path := range []string{in, filepath.Dir(filepath.Clean(in))} {
-		from, err := os.Stat(path)
-		if err == nil && os.SameFile(from, to) {
+		if same(path, out) {
 			return usagef("found %s as input and %s as output, which are the same: what is read would be lost; write to another name", in, out)
 		}
 	}
 	return nil
+}
+
+// same says whether both paths are of one file; of what is not there, or cannot be
+// looked at, reading and writing say what is wrong.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // account prints what became of the rows of a log: dropped and kept are the
