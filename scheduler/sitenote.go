@@ -172,7 +172,7 @@ func (s *Site) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
 	}
 	for i := range s.site.Reservations {
 		r := &s.site.Reservations[i]
-		if until == model.AbsentTime && s.setsAside(r, model.ReservationID(i), j) && usable(r.Nodes) {
+		if until == model.AbsentTime && setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left)) && usable(r.Nodes) {
 			until = r.End
 		}
 	}

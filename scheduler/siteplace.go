@@ -82,12 +82,17 @@ func (s *Site) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 	}
 	j := &s.jobs[ref]
 	for i := range s.site.Reservations {
-		r := &s.site.Reservations[i]
-		if (r.Maintenance || j.Reservation != model.ReservationID(i)) && from < r.End && until > r.Start {
+		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, from, until) {
 			s.avoid.Or(r.Nodes)
 		}
 	}
 	return s.avoid
+}
+
+// setsAside says whether the advance reservation r, whose id is given, keeps its nodes
+// from j if it ran over [from, until).
+func setsAside(r *model.Reservation, id model.ReservationID, j *siteJob, from, until model.Time) bool {
+	return (r.Maintenance || j.Reservation != id) && from < r.End && until > r.Start
 }
 
 // mayFit says whether the free nodes would do for a waiting job by their number.

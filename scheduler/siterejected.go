@@ -121,16 +121,11 @@ func (s *Site) keptMost(ref model.Ref, free model.NodeSet) (best model.NodeSet, 
 	}
 	j := &s.jobs[ref]
 	for i := range s.site.Reservations {
-		if r := &s.site.Reservations[i]; s.setsAside(r, model.ReservationID(i), j) {
+		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left)) {
 			try(r.Nodes, -1, r.End)
 		}
 	}
 	return best, keeper, until
-}
-
-// setsAside says whether an advance reservation keeps nodes from j if it began now.
-func (s *Site) setsAside(r *model.Reservation, id model.ReservationID, j *siteJob) bool {
-	return (r.Maintenance || j.Reservation != id) && s.now < r.End && s.now.Add(j.left) > r.Start
 }
 
 // most is the largest part of a set in one of so many groups, the first of several; a
