@@ -102,12 +102,13 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 		}
 	}
 	aside := make([]bool, len(p.Scenarios))
-	if slices.ContainsFunc(columns, func(c Column) bool { return c.judged() && metric.Lengthens(c.Metric) }) {
+	byWaits := slices.ContainsFunc(columns, func(c Column) bool { return c.judged() && metric.Lengthens(c.Metric) })
+	if byWaits {
 		aside = setAside(tried, len(p.Scenarios))
 	}
 	var rows []Row
 	for i := range p.Points {
-		rows = append(rows, p.row(i, columns, tried[i], aside))
+		rows = append(rows, p.row(i, columns, byWaits, tried[i], aside))
 	}
 	for i := range rows {
 		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && beats(&o, &rows[i], columns) })
@@ -182,8 +183,8 @@ func setAside(tried [][]trial, scenarios int) []bool {
 	return out
 }
 
-// row sums up what came of a point.
-func (p *Plan) row(i int, columns []Column, tried []trial, aside []bool) Row {
+// row sums up what came of a point; byWaits says that waits judge it.
+func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside []bool) Row {
 	r := Row{Point: i, Values: make([]float64, len(columns)), Have: make([]bool, len(columns)), Verdict: metric.Unknown}
 	got, counted := make([]int, len(columns)), 0
 	for s := range tried {
@@ -209,8 +210,7 @@ func (p *Plan) row(i int, columns []Column, tried []trial, aside []bool) Row {
 		}
 	}
 	r.Load, r.Verdict = p.load(tried, aside)
-	long := slices.ContainsFunc(columns, func(c Column) bool { return c.judged() && metric.Lengthens(c.Metric) })
-	r.Unranked = long && r.Load.Unranked()
+	r.Unranked = byWaits && r.Load.Unranked()
 	r.Feasible = r.Done == len(p.Points[i].Tasks) && !r.Unranked
 	for j := range columns {
 		c := &columns[j]
