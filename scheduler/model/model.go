@@ -190,11 +190,12 @@ const (
 	FactBandwidth                     // Value: cap in B/s, 0 for none
 	FactCheckpointed                  // Ref: a checkpoint has the work that the running job has done up to now; it goes on
 	FactSensitivePool                 // Value: most nodes that sensitive jobs hold together, 0 for no bound
+	FactDemand                        // Ref, Value: the reactive service is to have so many nodes, at least 1
 )
 
 var factKinds = [...]string{
 	"submitted", "cancelled", "ended", "assigned", "refused", "preempted", "suspended", "requeued", "resized",
-	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed", "sensitive_pool",
+	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed", "sensitive_pool", "demand",
 }
 
 // String is the spelling in facts.parquet.
