@@ -57,6 +57,9 @@ type Plan struct {
 	Proposals []model.Proposal
 	// Notes explain decisions, where they are asked for.
 	Notes []Note
+	// Again says that another pass is to follow at the same instant if any of the
+	// proposals is granted then: services change their size.
+	Again bool
 	// Due is an instant to which the core has committed itself: the start of a
 	// reservation. A pass must be made then, whatever else happens. Never when
 	// there is none.

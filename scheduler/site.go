@@ -142,6 +142,7 @@ type Site struct {
 	kinds   []*kind // distinct (vCluster, constraint, partition, reservation)
 
 	claims  []claim // nodes kept for jobs that preempted others
+	resizes []resize
 	doomed  []model.Ref
 	later   []model.Ref // wait for their eligible time
 	changes workflow.Changes
@@ -217,7 +218,9 @@ type lane struct {
 	shapes []shape     // of the jobs met so far
 	stamp  uint64      // changes with what is free
 	flying []model.Ref // proposed, not answered
-	ends   backfill.Ends
+	// services are the reactive ones that run, by id.
+	services []model.Ref
+	ends     backfill.Ends
 
 	dirty   bool       // something changed since the last pass
 	quiet   model.Time // nothing changes before, if nothing is observed and the accounts stay
@@ -226,6 +229,7 @@ type lane struct {
 	short   bool       // some job is held by min_score
 	passed  model.Time // last pass, or tick of the cycle that needed none
 	blocked bool       // somebody waits for room
+	hungry  bool       // a service is smaller than it is to be, for want of nodes
 	behind  bool       // somebody who may have room waits for the order alone
 
 	last     model.Ref   // best of the last pass, -1 for none
@@ -261,8 +265,10 @@ type siteJob struct {
 	started  model.Time
 	saved    model.Time     // when its work was safe last in this attempt, AbsentTime if never
 	left     model.Duration // requested time from the next start on
+	demand   int32          // nodes that a reactive service is to have, 0 until that is said
 	borrowed bool
 	leaving  bool   // preempted, still on its nodes
+	resizing bool   // another size is in flight
 	seq      uint64 // of the last proposal to start it
 	asked    uint64 // of the last proposal to preempt it
 	walked   uint64 // last walk of ends in which it was past

@@ -12,31 +12,46 @@ import (
 // clashes says whether a proposal of l in flight names nodes that others hold, or
 // might: shares of nodes are not looked at closely. Cost: the nodes in flight.
 func (s *Site) clashes(l *lane) bool {
-	idle := s.free.Idle()
 	for _, ref := range l.flying {
-		p := &s.jobs[ref].placement
-		if len(p.Shares) > 0 {
+		if s.contested(&s.jobs[ref].placement) {
 			return true
 		}
-		for _, w := range p.Words {
-			if w.Mask&^idle[w.Word] != 0 {
-				return true
-			}
+	}
+	for i := range s.resizes {
+		if x := &s.resizes[i]; x.lane == l && s.contested(&x.gained) {
+			return true
 		}
 	}
 	return false
 }
 
+// contested says whether nodes proposed are held by others, or might be.
+func (s *Site) contested(p *model.Placement) bool {
+	idle := s.free.Idle()
+	for _, w := range p.Words {
+		if w.Mask&^idle[w.Word] != 0 {
+			return true
+		}
+	}
+	return len(p.Shares) > 0
+}
+
 // leaves marks ref as past in the walk of its ends that began last.
 func (s *Site) leaves(ref model.Ref) { s.jobs[ref].walked = s.walk }
 
-// stay calls f with the placement of everybody seen by l who is not past.
+// stay calls f with the placement of everybody seen by l who is not past, and with what
+// its services gain by proposals in flight.
 func (s *Site) stay(l *lane, f func(*model.Placement)) {
 	for _, refs := range [...][]model.Ref{s.active, l.flying} {
 		for _, ref := range refs {
 			if j := &s.jobs[ref]; j.walked != s.walk {
 				f(&j.placement)
 			}
+		}
+	}
+	for i := range s.resizes {
+		if x := &s.resizes[i]; x.lane == l {
+			f(&x.gained)
 		}
 	}
 }

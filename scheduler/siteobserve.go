@@ -39,6 +39,10 @@ func (s *Site) Observe(now model.Time, facts []model.Fact) {
 			s.returns(f.Ref, s.jobs[f.Ref].Walltime)
 		case model.FactCheckpointed:
 			s.jobs[f.Ref].saved = now
+		case model.FactResized:
+			s.resized(f)
+		case model.FactDemand:
+			s.demanded(f.Ref, f.Value)
 		case model.FactReleased:
 			if j := &s.jobs[f.Ref]; j.Hold {
 				j.Hold = false
@@ -338,6 +342,7 @@ func (s *Site) vacate(ref model.Ref) {
 		panic("scheduler: end of a job that does not run")
 	}
 	s.running -= j.runs
+	s.unserve(ref)
 	s.uses(j, -1)
 	s.book.Stop(&j.claim, s.now)
 	s.graph.Stopped(ref)
@@ -348,9 +353,7 @@ func (s *Site) vacate(ref model.Ref) {
 		l := &s.lanes[i]
 		l.ends.Remove(j.predicted, ref)
 		l.free.Give(&j.placement)
-		for _, r := range l.flying { // proposed before it knew of this job
-			l.free.Take(&s.jobs[r].placement)
-		}
+		s.retake(l) // what was proposed before it knew of this job
 	}
 	last := s.active[len(s.active)-1]
 	s.active[j.pos] = last
@@ -387,6 +390,7 @@ func (s *Site) granted(f *model.Fact) {
 	s.book.Start(&j.claim, s.now)
 	s.uses(j, 1)
 	s.unclaim(ref)
+	s.serve(ref)
 }
 
 // Adopt proposes that the waiting job under ref runs on the nodes of p, which are
@@ -400,6 +404,10 @@ func (s *Site) Adopt(now model.Time, ref model.Ref, p *model.Placement) []model.
 	}
 	s.chosen.Set(p)
 	s.chosenBorrows = false
+	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(p))
+	if j.Kind == model.Reactive && j.demand == 0 {
+		j.demand = j.claim.Nodes // what it was to have, as far as it is known
+	}
 	for v := range s.home {
 		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(p, s.home[v]) > 0
 	}
@@ -410,7 +418,11 @@ func (s *Site) Adopt(now model.Time, ref model.Ref, p *model.Placement) []model.
 // refused takes in that the quorum did not grant a proposal.
 func (s *Site) refused(f *model.Fact) {
 	j := &s.jobs[f.Ref]
-	if j.seq != f.Seq || (j.phase != inFlight && j.phase != withdrawn) { // it was to preempt another, or to withdraw it
+	if j.seq != f.Seq || (j.phase != inFlight && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
+		if s.answered(f.Ref, f.Seq) {
+			s.stir()
+			return
+		}
 		s.unasked(f.Seq)
 		return
 	}
@@ -422,9 +434,7 @@ func (s *Site) refused(f *model.Fact) {
 	s.lend(j, -1)
 	j.borrowed = false
 	j.lane.free.GiveWhere(&j.placement, s.free)
-	for _, r := range j.lane.flying {
-		j.lane.free.Take(&s.jobs[r].placement)
-	}
+	s.retake(j.lane)
 	s.stir()
 	if j.phase == withdrawn {
 		s.depart(f.Ref, model.Cancelled)

@@ -15,7 +15,7 @@ func (s *Site) Plan(now model.Time) *Plan {
 	s.weighBacklog(now)
 	s.plan.Proposals = s.plan.Proposals[:0]
 	s.forgetNotes()
-	s.plan.Due, s.plan.QuietUntil = model.Never, model.Never
+	s.plan.Due, s.plan.QuietUntil, s.plan.Again = model.Never, model.Never, false
 	s.wake()
 	s.withdraw()
 	for i := range s.lanes {
@@ -55,11 +55,14 @@ func (s *Site) withdraw() {
 func (s *Site) pass(l *lane, now model.Time) {
 	l.quiet, l.tick, l.release, l.short, l.behind = model.Never, model.Never, model.Never, false, false
 	l.fresh, l.known = l.fresh[:0], false
-	wasBlocked := l.blocked
+	kept := l.keeps()
 	l.blocked = false
-	if len(l.queue) > 0 {
+	s.shrink(l)
+	lacks := s.lacking(l)
+	if len(l.queue) > 0 || lacks {
 		s.passCandidates(l, now)
 	}
+	l.hungry = s.hunger(l)
 	if l.short {
 		// The accounts may lift a job to min_score as well.
 		if at := s.book.NextTick(now); at <= s.settled {
@@ -67,7 +70,7 @@ func (s *Site) pass(l *lane, now model.Time) {
 			l.quiet = min(l.quiet, max(at, now))
 		}
 	}
-	if wasBlocked && !l.blocked {
+	if kept && !l.keeps() {
 		s.stirOthers(l) // they may borrow what nobody here waits for
 	}
 }
@@ -103,6 +106,10 @@ func (s *Site) passCandidates(l *lane, now model.Time) {
 
 // passQueue is the pass under none, first-fit and easy.
 func (s *Site) passQueue(l *lane, now model.Time) {
+	if len(s.growers) > 0 && l.timeline == nil {
+		s.passServing(l, now)
+		return
+	}
 	if !s.split(l, now) {
 		l.known = l.blocked
 		return
@@ -115,6 +122,18 @@ func (s *Site) passQueue(l *lane, now model.Time) {
 	if len(s.plan.Proposals) == first { // else there is another pass soon
 		s.quieten(l, now)
 		l.known = l.swift && l.policy.Backfill == Easy && l.hold.known && !l.hold.detailed && l.quiet > now
+	}
+}
+
+// passServing is the pass in which services may get nodes.
+func (s *Site) passServing(l *lane, now model.Time) {
+	s.work.Passes++
+	s.work.Examined += uint64(len(l.queue) + len(s.growers))
+	s.offers(l)
+	l.swift = false
+	s.passAll(l, now)
+	if len(l.queue) > 0 || s.nextBoundary(now) < model.Never {
+		l.quiet = now // who overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
 
@@ -132,6 +151,9 @@ func (s *Site) passAll(l *lane, now model.Time) {
 	}
 	s.keys(l, s.room, now)
 	s.keys(l, s.tight, now)
+	if l.timeline == nil {
+		s.room = s.addGrowers(l, s.room, now)
+	}
 	room, tight := candidates{s: s, l: l, now: now, h: s.room}, candidates{s: s, l: l, now: now, h: s.tight}
 	room.lead()
 	tight.lead()
@@ -244,6 +266,10 @@ func (s *Site) tier(j *siteJob) int32 {
 // meet is the turn of a job that had room when the pass began.
 func (s *Site) meet(l *lane, now model.Time, c candidate) {
 	j := &s.jobs[c.ref]
+	if j.phase == running {
+		s.growService(l, now, c.ref)
+		return
+	}
 	if l.blocked && s.hopeless(l, &l.queue[j.pos], now) && s.cfg.Explain == nil && l.policy.MinScore == 0 {
 		return
 	}
@@ -367,6 +393,7 @@ func (s *Site) propose(l *lane, ref model.Ref, now model.Time) {
 	s.rouse() // the caps of all have less room
 	s.seq++
 	j.seq = s.seq
+	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.policy.AsCoded && j.wants() > j.NodesMin
 	s.note(ref, model.ReasonNone)
 	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,

@@ -22,6 +22,7 @@ type siteScratch struct {
 	lender        model.NodeSet
 	trial, idle   *place.Free // for questions; all nodes of idle are free
 	victims       []int
+	growers       []model.Ref     // services that may get nodes in a pass
 	coded         codedInputs     // of the last pass in the as-coded mode
 	perGroup      []int32         // for notes
 	unchosen      model.Placement // of a question for a note
@@ -160,7 +161,7 @@ func (s *Site) offers(l *lane) {
 		return
 	}
 	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v != int(l.id) && vc.Lend && !s.lanes[v].blocked {
+		if vc := &s.site.VClusters[v]; v != int(l.id) && vc.Lend && !s.lanes[v].keeps() {
 			s.offered += max(0, vc.Lendable(s.homes[v])-s.lent[v])
 		}
 	}
@@ -229,7 +230,7 @@ func (s *Site) borrow(l *lane, j *siteJob, q *place.Query) bool {
 	need := j.NodesMin - s.own(l, j, q.Avoid)
 	clear(s.extra)
 	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v == int(l.id) || !vc.Lend || s.lanes[v].blocked || need <= 0 {
+		if vc := &s.site.VClusters[v]; v == int(l.id) || !vc.Lend || s.lanes[v].keeps() || need <= 0 {
 			continue
 		}
 		may := min(need, s.site.VClusters[v].Lendable(s.homes[v])-s.lent[v])

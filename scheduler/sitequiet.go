@@ -32,7 +32,7 @@ func (s *Site) unsettled(l *lane, now model.Time) bool {
 
 // due is the next instant at which l must look at its queue.
 func (s *Site) due(l *lane, now model.Time) model.Time {
-	if len(l.queue) == 0 && !l.blocked { // who was blocked lends from the next pass on
+	if len(l.queue) == 0 && len(l.services) == 0 && !l.keeps() { // who kept its nodes lends from the next pass on
 		return model.Never
 	}
 	p := l.policy
@@ -59,6 +59,9 @@ func (s *Site) due(l *lane, now model.Time) model.Time {
 	}
 	return from.Grid(p.Cycle, p.Phase)
 }
+
+// keeps says whether l lends nothing, for some of its own want its nodes.
+func (l *lane) keeps() bool { return l.blocked || l.hungry }
 
 // boundary says whether an advance reservation begins or ends at now, which may
 // open nodes; nextBoundary is the next such instant.

@@ -31,18 +31,37 @@ func (h *siteHold) reset() { h.ref, h.known = -1, false }
 // predicted to leave before the blocked job has room, or that still has room
 // with these nodes taken. What it takes is then no longer left over.
 func (s *Site) harmless(l *lane, now model.Time, j *siteJob, p *model.Placement) bool {
-	h := &l.hold
-	if !h.known {
-		s.reserve(l, now)
-	}
-	if now.Add(j.left) <= h.at || h.at == model.Never {
+	if s.outOfTheWay(l, now, now.Add(j.left)) {
 		return true
 	}
-	blocked := &s.jobs[h.ref]
 	ask := usage{bandwidth: j.Demand(sizeOf(p))}
 	if s.powerCap.power > 0 { // it takes a look at each node
 		ask.power = s.makes.Draw(&j.Allocation, p)
 	}
+	return s.leavesRoom(l, p, ask)
+}
+
+// spares is harmless for what a running service gains, and draws more by it, until
+// it is predicted to end.
+func (s *Site) spares(l *lane, now, until model.Time, gained *model.Placement, more usage) bool {
+	return s.outOfTheWay(l, now, until) || s.leavesRoom(l, gained, more)
+}
+
+// outOfTheWay says whether who is predicted to leave at the instant does so before
+// the blocked job has room.
+func (s *Site) outOfTheWay(l *lane, now, until model.Time) bool {
+	h := &l.hold
+	if !h.known {
+		s.reserve(l, now)
+	}
+	return until <= h.at || h.at == model.Never
+}
+
+// leavesRoom says whether the blocked job has room at the instant of its reservation
+// when the nodes p and so much of the caps are taken; if so they are.
+func (s *Site) leavesRoom(l *lane, p *model.Placement, ask usage) bool {
+	h := &l.hold
+	blocked := &s.jobs[h.ref]
 	if (s.powerCap.power > 0 && blocked.ask.power > 0 && ask.power > h.caps.power) ||
 		(s.powerCap.bandwidth > 0 && blocked.ask.bandwidth > 0 && ask.bandwidth > h.caps.bandwidth) {
 		return false

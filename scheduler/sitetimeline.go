@@ -61,6 +61,7 @@ func (s *Site) passTimeline(l *lane, now model.Time) {
 	if l.blocked && l.policy.Preempts {
 		s.preempt(l, now, l.hold.ref)
 	}
+	s.growPlanned(l, now)
 	for i := range p.slots {
 		p.due = min(p.due, p.slots[i].at)
 	}

@@ -32,7 +32,7 @@ func (s *Site) trim(l *lane, now model.Time, room *candidates) {
 	}
 	kept := room.h[:0]
 	for _, c := range room.h {
-		if !s.hopeless(l, s.entry(l, &c), now) {
+		if s.jobs[c.ref].phase == running || !s.hopeless(l, s.entry(l, &c), now) {
 			kept = append(kept, c)
 		}
 	}

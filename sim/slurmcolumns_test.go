@@ -34,6 +34,23 @@ func starts(t *testing.T, site string, jobs []ask) []int64 {
 // none. It also says how the replay came out.
 func replayAsks(t *testing.T, site string, events []traces.Event, jobs []ask) ([]int64, *Result) {
 	t.Helper()
+	sink, res := recordAsks(t, site, events, jobs)
+	out := make([]int64, len(jobs))
+	for i := range out {
+		out[i] = -1
+	}
+	for i, id := range sink.Jobs.ID {
+		if s := sink.Jobs.Start[i]; s >= 0 {
+			out[id-1] = s / 1e6
+		}
+	}
+	return out, res
+}
+
+// recordAsks replays jobs at a site whose agents take no time, watched, and returns
+// their records.
+func recordAsks(t *testing.T, site string, events []traces.Event, jobs []ask) (*record.Memory, *Result) {
+	t.Helper()
 	m := &memory{size: 2, info: traces.Info{Name: "asks", Hash: "asks", Sorted: true}, events: events}
 	m.all.Attr = &traces.Attributes{}
 	for _, j := range jobs {
@@ -46,20 +63,11 @@ func replayAsks(t *testing.T, site string, events []traces.Event, jobs []ask) ([
 		job := j.job
 		m.all.Attr.AppendJob(&job)
 	}
-	sink := record.NewMemory()
+	sink := record.NewSiteMemory()
 	res, err := Run(context.Background(), siteOf(t, "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\n"+site), m.open, Options{Sink: sink, Watch: true})
 	require.NoError(t, err)
 	require.Empty(t, res.Watch.Breaches)
-	out := make([]int64, len(jobs))
-	for i := range out {
-		out[i] = -1
-	}
-	for i, id := range sink.Jobs.ID {
-		if s := sink.Jobs.Start[i]; s >= 0 {
-			out[id-1] = s / 1e6
-		}
-	}
-	return out, res
+	return sink, res
 }
 
 const loneNode = `groups: [{name: a, nodes: 1}]

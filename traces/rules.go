@@ -109,6 +109,7 @@ var eventKinds = map[string]eventKind{
 	"power_cap":         {"", isCount},
 	"storage_bandwidth": {"", isCount},
 	"sensitive_pool":    {"", isCount},
+	"demand":            {"job", isPositive},
 	"price":             {"", isReal},
 	"weights":           {"vCluster", isFilledObject},
 	"reservation":       {"reservation", isReserved},
@@ -129,6 +130,12 @@ func isReserved(s string) bool {
 func isCount(s string) bool {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return err == nil && n >= 0
+}
+
+// isPositive accepts a whole number of 1 or more.
+func isPositive(s string) bool {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return err == nil && n >= 1
 }
 
 func isReal(s string) bool {

@@ -81,7 +81,7 @@ type Loop struct {
 	words    []model.NodeWord
 	shares   []model.NodeShare
 	observed bool
-	withdrew bool // the last answers were of jobs withdrawn
+	goesOn   bool // the last answers call for another pass at once
 }
 
 // Observe feeds facts without a pass, for a scheduler that runs in cycles.
@@ -110,18 +110,25 @@ func (l *Loop) Step(now model.Time, facts []model.Fact) {
 }
 
 // Pass makes one pass and submits what it proposes, and further ones as long as
-// jobs are withdrawn at once, for others may have waited for them. A refusal that is known at
+// jobs are withdrawn at once, for others may have waited for them, or a plan is granted
+// at once that calls for another. A refusal that is known at
 // once triggers one later pass; if that is refused as well, the scheduler and
 // the quorum disagree about something no pass can mend, and the next one waits
 // for the next instant.
 func (l *Loop) Pass(now model.Time) {
-	refused := l.attempt(now)
-	for l.withdrew { // each withdraws a job at least
-		refused = l.attempt(now) || refused
-	}
-	if refused {
+	if l.proceed(now) {
 		l.retry(now)
 	}
+}
+
+// proceed makes a pass, and further ones as long as what the quorum granted calls for
+// them. It says whether the quorum refused anything.
+func (l *Loop) proceed(now model.Time) (refused bool) {
+	refused = l.attempt(now)
+	for l.goesOn { // each withdraws, starts or resizes a job at least
+		refused = l.attempt(now) || refused
+	}
+	return refused
 }
 
 // attempt makes one pass and says whether the quorum refused any of it.
@@ -133,12 +140,12 @@ func (l *Loop) attempt(now model.Time) (refused bool) {
 			l.Notes.Note(now, &plan.Notes[i])
 		}
 	}
-	return l.submit(now, plan.Proposals)
+	return l.submit(now, plan.Proposals, plan.Again)
 }
 
 // retry is the one pass more.
 func (l *Loop) retry(now model.Time) {
-	if l.attempt(now) {
+	if l.proceed(now) {
 		l.observed = true // the jobs that were refused wait again
 	}
 }
@@ -156,9 +163,10 @@ func (l *Loop) QuietUntil() model.Time {
 }
 
 // submit hands the proposals to the quorum, feeds back the answers that came
-// at once, and says whether one of them was a refusal.
-func (l *Loop) submit(now model.Time, proposals []model.Proposal) bool {
-	if l.withdrew = false; len(proposals) == 0 {
+// at once, and says whether one of them was a refusal. again says that a grant calls
+// for another plan.
+func (l *Loop) submit(now model.Time, proposals []model.Proposal, again bool) bool {
+	if l.goesOn = false; len(proposals) == 0 {
 		return false
 	}
 	for i := range proposals {
@@ -170,7 +178,8 @@ func (l *Loop) submit(now model.Time, proposals []model.Proposal) bool {
 		f := &l.answers[i]
 		l.Record.Fact(now, f)
 		refused = refused || f.Kind == model.FactRefused
-		l.withdrew = l.withdrew || f.Kind == model.FactCancelled
+		grants := f.Kind == model.FactResized || f.Kind == model.FactAssigned
+		l.goesOn = l.goesOn || f.Kind == model.FactCancelled || again && grants
 	}
 	l.start(now, l.answers)
 	l.Core.Observe(now, l.answers)
@@ -207,14 +216,14 @@ func (l *Loop) stepSequential(now model.Time, facts []model.Fact) {
 	if len(facts) == 0 {
 		l.keep(l.Core.Plan(now))
 	}
-	if l.submit(now, l.pending) {
+	if l.submit(now, l.pending, false) {
 		l.retry(now)
 	}
 }
 
 // Commit submits proposals that no pass has made: of jobs that ran before the
 // scheduler began.
-func (l *Loop) Commit(now model.Time, proposals []model.Proposal) { l.submit(now, proposals) }
+func (l *Loop) Commit(now model.Time, proposals []model.Proposal) { l.submit(now, proposals, false) }
 
 // keep copies the proposals of a plan, for they are not submitted before the
 // next one is made.

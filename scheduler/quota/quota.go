@@ -156,6 +156,11 @@ func (b *Book) Reserve(c *Claim) { b.use(c, c.Nodes, 1) }
 // then started.
 func (b *Book) Unreserve(c *Claim) { b.use(c, -c.Nodes, -1) }
 
+// ReserveMore counts so many nodes more for c, which is in use: those of a proposal in
+// flight. The answer to it is ReserveMore of as many less; a granted proposal is then
+// a Resize.
+func (b *Book) ReserveMore(c *Claim, nodes int32) { b.use(c, nodes, 0) }
+
 // Start says that c holds its nodes from now on. A resumed job starts again.
 func (b *Book) Start(c *Claim, now model.Time) {
 	b.use(c, c.Nodes, 1)

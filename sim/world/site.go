@@ -45,6 +45,9 @@ type Site struct {
 	adopted     []uint64                // GPUs of each node that they hold
 	named       map[string]model.NodeID // all nodes, until the warm start
 
+	services map[int64]model.Ref // reactive ones in the system, by the log's number
+	demands  map[int64]int32     // last change about a service that is not, by the log's number
+
 	freed     []model.NodeID
 	hit       []model.Ref
 	inspected model.Allocation
@@ -96,6 +99,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
 	s.State.VClusters = make([]Share, len(cfg.Site.VClusters))
 	s.State.Tenants = make([]Share, len(cfg.Site.Tenants))
+	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}
 	s.nodes = make([]node, len(cfg.Site.Nodes))
 	s.whole, s.draining = model.NewNodeSet(len(s.nodes)), model.NewNodeSet(len(s.nodes))
 	for i := range s.nodes {
@@ -278,6 +282,9 @@ func (s *Site) enter(ref model.Ref) model.Fact {
 		s.events.Push(des.NewEvent(l.release, des.RankCancel, l.rec.Job, ref))
 	}
 	s.queue(l, 1)
+	if l.alloc.Kind == model.Reactive {
+		s.serves(ref)
+	}
 	f := model.Fact{
 		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
 		Request: model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
@@ -359,6 +366,9 @@ func (s *Site) gone(ref model.Ref) {
 	l := &s.lives[ref]
 	s.leave(l)
 	l.present = false
+	if l.alloc.Kind == model.Reactive {
+		delete(s.services, l.rec.ID)
+	}
 	if l.flying == 0 {
 		s.vacated = append(s.vacated, ref)
 	}

@@ -19,6 +19,7 @@ const (
 	PowerChange                       // Value: the cap in W, 0 for none
 	BandwidthChange                   // Value: the cap in B/s, 0 for none
 	PoolChange                        // Value: most nodes of sensitive work, 0 for no bound
+	DemandChange                      // ID, Value: the reactive service is to have so many nodes
 )
 
 // Change is a change of the site that no job causes: a row of the events table
@@ -30,6 +31,7 @@ type Change struct {
 	Node   model.NodeID
 	Tenant model.TenantID
 	Value  int64
+	ID     int64 // the log's own number of a job
 	Limits model.Limits
 }
 
@@ -48,8 +50,9 @@ var changeFacts = map[ChangeKind]model.FactKind{
 	PriceChange: model.FactPrice, PowerChange: model.FactPower, BandwidthChange: model.FactBandwidth, PoolChange: model.FactSensitivePool,
 }
 
-// change lets c happen.
-func (s *Site) change(c *Change) {
+// change lets the row i of the changes happen.
+func (s *Site) change(i int32) {
+	c := &s.cfg.Changes[i]
 	happens := true
 	switch c.Kind {
 	case NodeFails:
@@ -66,11 +69,38 @@ func (s *Site) change(c *Change) {
 		}
 	case LimitsChange:
 		s.emit(model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
+	case DemandChange:
+		happens = s.demand(i)
 	default:
 		s.emit(model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
 	}
 	if !happens {
 		s.State.Moot++
+	}
+}
+
+// demand says what the service named by row i of the changes is to have. One that has
+// not been submitted yet is told when it is; until then there is nothing to change.
+func (s *Site) demand(i int32) bool {
+	c := &s.cfg.Changes[i]
+	ref, known := s.services[c.ID]
+	if !known {
+		s.demands[c.ID] = i
+		return false
+	}
+	s.emit(model.Fact{Kind: model.FactDemand, Job: s.lives[ref].rec.Job, Ref: ref, Value: c.Value})
+	return true
+}
+
+// serves notes that a reactive service has been submitted, and has it told what it
+// is to have if that was said before.
+func (s *Site) serves(ref model.Ref) {
+	id := s.lives[ref].rec.ID
+	s.services[id] = ref
+	if i, said := s.demands[id]; said {
+		delete(s.demands, id)
+		s.State.Moot--
+		s.push(des.NewEvent(s.now, des.RankChange, model.JobID(i), byChange))
 	}
 }
 

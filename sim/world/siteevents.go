@@ -160,6 +160,8 @@ func (r *eventReader) change(e *traces.Event) (Change, *badEvent) {
 			return Change{}, &badEvent{"value", strconv.Quote(e.Value), "whole nodes, 0 for no bound", mendEvent}
 		}
 		return Change{Kind: PoolChange, Value: pool}, nil
+	case "demand":
+		return demandOf(e)
 	case "price":
 		price, err := strconv.ParseFloat(e.Value, 64)
 		if err != nil {
@@ -167,7 +169,20 @@ func (r *eventReader) change(e *traces.Event) (Change, *badEvent) {
 		}
 		return Change{Kind: PriceChange, Value: r.scale.of(price)}, nil
 	}
-	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "down, up, degraded, drain, undrain, quota, power_cap, storage_bandwidth, sensitive_pool, price, reservation or quorum_outage, the kinds that a replay follows", mendEvent}
+	return Change{}, &badEvent{"kind", strconv.Quote(e.Kind), "down, up, degraded, drain, undrain, quota, power_cap, storage_bandwidth, sensitive_pool, demand, price, reservation or quorum_outage, the kinds that a replay follows", mendEvent}
+}
+
+// demandOf reads how many nodes a reactive service is to have.
+func demandOf(e *traces.Event) (Change, *badEvent) {
+	id, err := strconv.ParseInt(e.Subject, 10, 64)
+	if err != nil {
+		return Change{}, &badEvent{"subject", strconv.Quote(e.Subject), "the id of a job of kind reactive", mendEvent}
+	}
+	nodes, err := strconv.ParseInt(e.Value, 10, 32)
+	if err != nil || nodes < 1 {
+		return Change{}, &badEvent{"value", strconv.Quote(e.Value), "whole nodes, 1 or more", mendEvent}
+	}
+	return Change{Kind: DemandChange, ID: id, Value: nodes}, nil
 }
 
 // quota reads the limits that change; null lifts one.

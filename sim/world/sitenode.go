@@ -28,7 +28,7 @@ const (
 
 func (s *Site) nodeEvent(e des.Event) {
 	if e.Ref() == byChange {
-		s.change(&s.cfg.Changes[e.Job()])
+		s.change(int32(e.Job()))
 		return
 	}
 	id := model.NodeID(e.Job())

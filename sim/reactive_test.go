@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// demanded is the event that the service of row 1 is to have so many nodes.
+func demanded(second int64, nodes int) traces.Event {
+	return traces.Event{Time: model.Time(second) * model.Time(model.Second), Kind: "demand", Subject: "1", Value: strconv.Itoa(nodes)}
+}
+
+// aService runs for 100 s from 0 on, on one to four nodes.
+func aService() ask {
+	return ask{0, 100, 1, 9, 0, traces.Job{Kind: "reactive", NodesMax: traces.Some(int32(4))}}
+}
+
+// nodeSeconds is what the service of row 1 held in all.
+func nodeSeconds(t *testing.T, site string, events []traces.Event, jobs ...ask) (service int64, starts []int64, moot int64) {
+	t.Helper()
+	sink, res := recordAsks(t, site, events, jobs)
+	starts = make([]int64, len(jobs))
+	for i, id := range sink.Jobs.ID {
+		starts[id-1] = sink.Jobs.Start[i] / 1e6
+		if id == 1 {
+			service = sink.Jobs.NodeUS[i] / 1e6
+		}
+	}
+	return service, starts, res.SiteCounts.Moot
+}
+
+const sixNodes = "groups: [{name: a, nodes: 6, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"
+
+// TestServicesFollowTheirDemand: a service grows into what is free, waits for more, gets
+// it before jobs that come after it, and gives back what it is to have no more.
+func TestServicesFollowTheirDemand(t *testing.T) {
+	held, starts, moot := nodeSeconds(t, sixNodes, []traces.Event{demanded(10, 3), demanded(30, 4), demanded(60, 1)},
+		aService(), ask{20, 30, 3, 1, 0, traces.Job{}}, ask{40, 20, 5, 2, 0, traces.Job{}})
+	require.EqualValues(t, 10*1+40*3+10*4+40*1, held) // 4 nodes from 50 on, when the first job is over
+	require.Equal(t, []int64{0, 20, 60}, starts)
+	require.Zero(t, moot)
+}
+
+// TestDemandIsBroughtIntoTheRange: no demand is beyond nodes_max or below nodes_min, one of before
+// the submission counts from there on, and nobody follows those of other jobs.
+func TestDemandIsBroughtIntoTheRange(t *testing.T) {
+	later := aService()
+	later.submit = 50
+	for _, c := range []struct {
+		name       string
+		service    ask
+		events     []traces.Event
+		want, moot int64
+	}{
+		{"none", aService(), nil, 100, 0},
+		{"too many", aService(), []traces.Event{demanded(0, 99)}, 400, 0},
+		{"before it comes", later, []traces.Event{demanded(1, 4), demanded(2, 3)}, 300, 1},
+		{"after it has left", aService(), []traces.Event{demanded(100, 3)}, 100, 1},
+		{"of a job that is none", aService(), []traces.Event{{Time: 1, Kind: "demand", Subject: "7", Value: "3"}}, 100, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			held, _, moot := nodeSeconds(t, sixNodes, c.events, c.service)
+			require.Equal(t, c.want, held)
+			require.Equal(t, c.moot, moot)
+		})
+	}
+}
+
+// TestServicesKeepTheirLimits: the growth of a service counts against the tenant's nodes, and
+// follows its limits when they change; as-coded services keep their size.
+func TestServicesKeepTheirLimits(t *testing.T) {
+	site := "groups: [{name: a, nodes: 6, fingerprint: x}]\ntenants: [{name: t, max_nodes: 3}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"
+	service := aService()
+	service.job.Tenant = "t"
+	raised := traces.Event{Time: model.Time(50 * model.Second), Kind: "quota", Subject: "t", Value: `{"max_nodes":4}`}
+	held, _, _ := nodeSeconds(t, site, []traces.Event{demanded(0, 4), raised}, service)
+	require.EqualValues(t, 50*3+50*4, held)
+
+	coded := "groups: [{name: a, nodes: 6, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {mode: as-coded}}]\n"
+	held, _, _ = nodeSeconds(t, coded, []traces.Event{demanded(50, 2)}, aService())
+	require.EqualValues(t, 400, held) // as many as there are, from the start on
+}
