@@ -284,9 +284,18 @@ func drawPlacement(d dice, b *book, j *booked) (p model.Placement) {
 		}
 	}
 	masks := make([]uint64, len(b.site.Nodes))
+	own := nodesOf(j.cells)
+	order := []model.NodeID{}
+	if d.one(2) {
+		order = append(order, own...) // which it keeps, as far as it can
+	}
 	for i := range masks {
-		n := model.NodeID((start + i) % len(masks))
-		mine := slices.ContainsFunc(j.cells, func(c cell) bool { return c.node == n })
+		if n := model.NodeID((start + i) % len(masks)); !slices.Contains(order, n) {
+			order = append(order, n)
+		}
+	}
+	for _, n := range order {
+		mine := slices.Contains(own, n)
 		other := b.site.Nodes[n].Home != -1 && b.site.Nodes[n].Home != j.VCluster
 		if want == 0 || (careful && b.states[n] != model.Ready && !mine) || (atHome && other && !mine) ||
 			(j.IsSensitive() && b.site.Nodes[n].Fingerprint != print) {

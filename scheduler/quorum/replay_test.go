@@ -164,7 +164,7 @@ func (r *replay) leave(j *booked) {
 func (r *replay) change() {
 	b := r.book
 	f := model.Fact{Value: sample(r.dice, 0, r.dice.in64(0, 3000))}
-	switch r.dice.in(0, 4) {
+	switch r.dice.in(0, 5) {
 	case 0:
 		f.Kind, f.Node = model.FactNode, model.NodeID(r.dice.in(0, len(b.site.Nodes)-1))
 		f.State = sample(r.dice, model.Ready, model.Ready, model.Down, model.Draining)
@@ -181,6 +181,12 @@ func (r *replay) change() {
 	case 4:
 		f.Value %= 7
 		f.Kind, b.pool = model.FactSensitivePool, int32(f.Value)
+	case 5: // which the scheduler answers, and nothing here
+		j := r.one(model.Pending, model.Running, model.Checkpointing)
+		if j == nil {
+			return
+		}
+		f.Kind, f.Job, f.Ref = model.FactDemand, j.Job, model.Ref(j.Job)
 	}
 	r.quorum.Apply(&f)
 }

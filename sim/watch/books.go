@@ -15,6 +15,8 @@ type job struct {
 	state  model.JobState
 	left   model.Duration // requested time from the next start on
 	flying *flight        // proposal to start it, nil when none is under way
+	resize *flight        // proposal to give it other nodes while it runs, nil when none is under way
+	demand int64          // nodes that a reactive service is to have, 0 before it is known
 
 	start     model.Time
 	since     model.Time // when what it holds last changed
@@ -46,6 +48,7 @@ type flight struct {
 	borrowed  bool
 	made      model.Time
 	placement model.Placement
+	more      taking // Resize: what it takes beside what it has
 }
 
 func copied(p *model.Placement) model.Placement {
@@ -247,6 +250,9 @@ func (w *Watcher) stops(j *job) {
 	if j.state != model.Running && j.state != model.Checkpointing {
 		w.fail(3, j, "an end while it is "+j.state.String(), "that it runs")
 		return
+	}
+	if j.resize != nil {
+		w.lands(j.resize)
 	}
 	if span := w.now.Sub(j.start); !w.cfg.Overrun && !j.preempted && j.left < model.Forever-w.cfg.Slack && span > j.left+w.cfg.Slack {
 		w.fail(7, j, "it ran for "+span.String(), "at most "+(j.left+w.cfg.Slack).String())

@@ -105,6 +105,16 @@ func (w *Watcher) lay(h *job) {
 			}
 		}
 	}
+	for _, j := range w.pass.running {
+		if j.resize == nil {
+			continue
+		}
+		power, io := w.adds(&j.resize.more) // of which it is not predicted when it comes free
+		f.power, f.bandwidth = f.power+power, f.bandwidth+io
+		if j.VCluster == h.VCluster {
+			w.give(&j.resize.more.nodes, true)
+		}
+	}
 	slices.SortFunc(f.leaves, func(a, b leave) int { //detlint:total ids of jobs end it
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job.Job, b.job.Job))
 	})
@@ -140,13 +150,13 @@ func (w *Watcher) reserved(h *job) model.Time {
 	}
 }
 
-// roomBeside says whether h has room at an instant beside j on p as well. The
-// forecast has to be that of the instant.
-func (w *Watcher) roomBeside(h *job, at model.Time, j *job, p *model.Placement) bool {
+// roomBeside says whether h has room at an instant beside t as well. The forecast has
+// to be that of the instant.
+func (w *Watcher) roomBeside(h *job, at model.Time, t *taking) bool {
 	f := &w.pass.forecast
-	w.give(p, true)
-	f.power += w.site.Draw(&j.Allocation, p)
-	f.bandwidth += j.Demand(p.Nodes())
+	w.give(&t.nodes, true)
+	power, io := w.adds(t)
+	f.power, f.bandwidth = f.power+power, f.bandwidth+io
 	return at == model.Never || w.roomAt(h, at)
 }
 

@@ -26,21 +26,8 @@ func (w *Watcher) assigned(j *job, f *model.Fact) {
 	w.grant(j, f.Placement, x.borrowed, nil)
 	w.pass.start(j)
 	w.causing(j, false)
+	j.begins()
 	j.start, j.attempts = w.now, j.attempts+1
-}
-
-// resized checks that a running job changes its nodes.
-func (w *Watcher) resized(j *job, f *model.Fact) {
-	x := w.flight(f)
-	if x == nil || x.kind != model.ProposeResize || x.job != j || j.state != model.Running {
-		w.fail(6, j, fmt.Sprintf("other nodes by proposal %d", f.Seq), "a proposal to resize it while it runs")
-		x = &flight{}
-	}
-	w.settle(j)
-	w.accrue(j)
-	w.take(j, -1)
-	had := *j
-	w.grant(j, f.Placement, x.borrowed, &had)
 }
 
 func same(a, b *model.Placement) bool {

@@ -58,16 +58,35 @@ func (p *pass) start(j *job) {
 	p.running = insert(p.running, j)
 }
 
-// setAside checks that j, proposed now, stays clear of the nodes that advance
-// reservations keep for others: invariant 27.
-func (w *Watcher) setAside(j *job, p *model.Placement) {
+// taking is what a job takes by a proposal, and until when by its request.
+type taking struct {
+	job   *job
+	whole *model.Placement // all that it has then
+	nodes model.Placement  // beside what it has now
+	until model.Time
+	wide  bool // a start on more than its least nodes
+}
+
+// starting is what j takes when it starts on p.
+func (w *Watcher) starting(j *job, p *model.Placement) *taking {
+	return &taking{job: j, whole: p, nodes: *p, until: w.now.Add(j.left), wide: p.Nodes() > j.NodesMin}
+}
+
+// adds is the power in W and the storage bandwidth in B/s of t beside what its job has.
+func (w *Watcher) adds(t *taking) (power, io int64) {
+	return max(0, w.site.Draw(&t.job.Allocation, t.whole)-t.job.power), max(0, t.job.Demand(t.whole.Nodes())-t.job.io)
+}
+
+// setAside checks that j stays clear of the nodes that advance reservations keep for
+// others: invariant 27.
+func (w *Watcher) setAside(j *job, t *taking) {
 	for i := range w.site.Reservations {
 		r := &w.site.Reservations[i]
-		if !r.Maintenance && j.Reservation == model.ReservationID(i) || w.now >= r.End || w.now.Add(j.left) <= r.Start {
+		if !r.Maintenance && j.Reservation == model.ReservationID(i) || w.now >= r.End || t.until <= r.Start {
 			continue
 		}
-		if n := within(p, r.Nodes); n > 0 {
-			w.fail(27, j, fmt.Sprintf("%d nodes until %s of reservation %s, which begins at %s", n, w.now.Add(j.left), r.Name, r.Start), "none")
+		if n := within(&t.nodes, r.Nodes); n > 0 {
+			w.fail(27, j, fmt.Sprintf("%d nodes until %s of reservation %s, which begins at %s", n, t.until, r.Name, r.Start), "none")
 		}
 	}
 }
@@ -79,9 +98,9 @@ func (w *Watcher) checked(v model.VClusterID) bool {
 	return p.Easy && (p.Order.known() || w.cfg.First != nil) && w.causes == 0
 }
 
-// behind checks that the start of j on p, the proposal of number seq, does not delay the
-// first blocked job: invariant 28.
-func (w *Watcher) behind(j *job, p *model.Placement, seq uint64) {
+// behind checks that what j takes by the proposal of number seq does not delay the first
+// blocked job: invariant 28.
+func (w *Watcher) behind(j *job, t *taking, seq uint64) {
 	s := &w.pass
 	ordered := w.cfg.Policies[j.VCluster].Order.known()
 	if s.vcluster != j.VCluster || s.at != w.now || !ordered || s.seen != nil && !w.before(s.seen, j) {
@@ -97,8 +116,8 @@ func (w *Watcher) behind(j *job, p *model.Placement, seq uint64) {
 		w.askHead(j, seq)
 	}
 	s.seen = j
-	s.grown = s.grown || p.Nodes() > j.NodesMin
-	if s.skip || s.head == nil || j.left <= 0 {
+	s.grown = s.grown || t.wide
+	if s.skip || s.head == nil || t.until <= w.now {
 		return
 	}
 	at := w.reserved(s.head)
@@ -107,8 +126,8 @@ func (w *Watcher) behind(j *job, p *model.Placement, seq uint64) {
 		return
 	}
 	w.Slips++
-	if end := w.now.Add(j.left); end > at && !w.roomBeside(s.head, at, j, p) {
-		w.fail(28, j, fmt.Sprintf("its start until %s takes what job %d counts on at %s", end, s.head.ID, at), "that the first blocked job has room then as well")
+	if t.until > at && !w.roomBeside(s.head, at, t) {
+		w.fail(28, j, fmt.Sprintf("what it takes until %s is what job %d counts on at %s", t.until, s.head.ID, at), "that the first blocked job has room then as well")
 	}
 }
 
@@ -170,6 +189,11 @@ func (w *Watcher) overPool(j *job) bool {
 			}
 		}
 	}
+	for _, o := range w.pass.running {
+		if o.resize != nil && o.IsSensitive() {
+			n += o.resize.more.nodes.Nodes()
+		}
+	}
 	return n > w.site.SensitivePool
 }
 
@@ -188,6 +212,11 @@ func (w *Watcher) free(j *job) bool {
 func (w *Watcher) clashes(v model.VClusterID) bool {
 	for _, j := range w.pass.waiting[v] {
 		if j.flying != nil && within(&j.flying.placement, w.owned) > 0 {
+			return true
+		}
+	}
+	for _, j := range w.pass.running {
+		if j.VCluster == v && j.resize != nil && within(&j.resize.more.nodes, w.owned) > 0 {
 			return true
 		}
 	}

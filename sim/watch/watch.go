@@ -179,6 +179,10 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 		return
 	}
 	j := w.jobs[f.Job]
+	if j == nil && f.Kind == model.FactDemand {
+		w.stranger(31, f.Job, "a demand", "a job in the system")
+		return
+	}
 	if j == nil {
 		w.stranger(2, f.Job, "the fact "+f.Kind.String(), "a job in the system")
 		return
@@ -197,6 +201,8 @@ func (w *Watcher) jobFact(j *job, f *model.Fact) {
 		w.preempted(j, f)
 	case model.FactReleased:
 		j.Hold = false
+	case model.FactDemand:
+		j.demand = f.Value
 	case model.FactCancelled:
 		w.flight(f)
 		w.become(j, model.Cancelled)
@@ -292,7 +298,7 @@ func (w *Watcher) leave(j *job) {
 	}
 }
 
-// Proposed implements drive.Recorder. It checks invariants 6, 27 and 28.
+// Proposed implements drive.Recorder. It checks invariants 6, 27, 28 and 31.
 func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 	w.Proposals++
 	w.clock(now)
@@ -313,12 +319,14 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 			return
 		}
 		x.placement = copied(&p.Placement)
-		w.setAside(j, &x.placement)
-		w.behind(j, &x.placement, p.Seq)
+		t := w.starting(j, &x.placement)
+		w.setAside(j, t)
+		w.behind(j, t, p.Seq)
 		j.flying = x
 		w.reserve(x, 1)
 	case model.ProposeResize:
 		x.placement = copied(&p.Placement)
+		w.resizes(j, x, p)
 	case model.ProposePreempt:
 		w.asks(x, p)
 	}
@@ -335,5 +343,6 @@ func (w *Watcher) flight(f *model.Fact) *flight {
 		x.job.flying = nil
 		w.reserve(x, -1)
 	}
+	w.lands(x)
 	return x
 }

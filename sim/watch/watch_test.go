@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -227,14 +228,17 @@ func storage(c *Config) { c.Site.Bandwidth = 10 }
 func pool(c *Config)    { c.Site.SensitivePool = 1 }
 func shut(c *Config)    { c.Site.VClusters[0].Borrow = false }
 
+// forgedLog breaks the invariant of a number, none if it is 0.
+type forgedLog struct {
+	number int
+	what   string
+	change func(*Config)
+	log    func(l *forged)
+}
+
 // TestForgedLogs: each invariant fires when a log breaks it, and only that.
 func TestForgedLogs(t *testing.T) {
-	for _, c := range []struct {
-		number int
-		what   string
-		change func(*Config)
-		log    func(l *forged)
-	}{
+	for _, c := range slices.Concat([]forgedLog{
 		{0, "nothing is wrong", nil, func(l *forged) {
 			l.submit(0, 0)
 			l.submit(1*sec, 1, wants(2))
@@ -459,7 +463,7 @@ func TestForgedLogs(t *testing.T) {
 			l.fact(5*sec, model.FactEnded, 0)
 			l.Job(&model.JobRecord{State: model.Completed, Attempts: 1, End: 5 * sec, Runtime: 5 * model.Second})
 		}},
-	} {
+	}, forgedServices) {
 		t.Run(fmt.Sprint(c.number, " ", c.what), func(t *testing.T) {
 			l := forge(c.change)
 			c.log(l)
