@@ -88,6 +88,7 @@ var passDifferences = []Difference{
 		"checkpoints worth writing", "by the size on each GPU and the time since the last one", "by a size for each node and the time since the start (kept for comparison)",
 		"preempt.CheckpointConfig.AsCoded",
 	},
+	{"reactive services", "follow their demand between nodes_min and nodes_max", "keep the size that they start with; the sources scale whole vClusters, by boot and drain of nodes", "Site.serve"},
 	{"borrowing", "idle nodes of vClusters that lend, up to their cap", "none; a vCluster in this mode may lend", "Site.codedChoose"},
 }
 

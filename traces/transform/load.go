@@ -254,7 +254,8 @@ func (l load) users(in *Set, was *Load, a *Account) (*Set, error) {
 	offset := offsetOf(jobs)
 	instants, _ := timeFields()
 	var out []traces.Job
-	deps := slices.Clone(in.Deps)
+	deps, events := slices.Clone(in.Deps), slices.Clone(in.Events)
+	_, said := demandsOf(in.Events)
 	copies := int64(0)
 	first := model.AbsentTime
 	for i := range jobs {
@@ -286,6 +287,7 @@ func (l load) users(in *Set, was *Load, a *Account) (*Set, error) {
 				move(instants, &c, (at+by)%(period*model.Duration(periods))-at)
 			}
 			out = append(out, c)
+			events = said.follow(events, j.ID, c.ID, c.Submit.Sub(j.Submit))
 		}
 	}
 	for k := int64(1); k < copies; k++ {
@@ -297,7 +299,7 @@ func (l load) users(in *Set, was *Load, a *Account) (*Set, error) {
 		a.note(fmt.Sprintf("copies have USER~N as their user and ids raised by a multiple of %d", offset))
 	}
 	set := *in
-	set.Rows, set.Deps = sorted(out), deps
+	set.Rows, set.Deps, set.Events = sorted(out), deps, inOrder(events)
 	return &set, nil
 }
 

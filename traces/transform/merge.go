@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 
 	"orrery/scheduler/model"
 	"orrery/traces"
@@ -90,7 +91,7 @@ func mergeAll(sets []*Set, a *Account) (*Set, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(out.Events, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })
+	inOrder(out.Events)
 	slices.SortStableFunc(out.Prices, func(a, b traces.Price) int { return cmp.Compare(a.Time, b.Time) })
 	before := len(out.Prices)
 	out.Prices = slices.CompactFunc(out.Prices, func(a, b traces.Price) bool { return a.Time == b.Time })
@@ -110,6 +111,9 @@ func others(before []traces.Event, p *part) []traces.Event {
 	}
 	var out []traces.Event
 	for _, e := range p.set.Events {
+		if id, err := strconv.ParseInt(e.Subject, 10, 64); e.Kind == demandKind && err == nil {
+			e.Subject = strconv.FormatInt(id+p.offset, 10)
+		}
 		if e.Time = e.Time.Add(p.shift); !had[e] {
 			out = append(out, e)
 		}

@@ -113,9 +113,13 @@ func (r resample) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	r.follow(rows, jobs, fresh, a)
 	out.Deps = r.deps(in.Deps, fresh, rows, jobs)
 	list := make([]traces.Job, len(rows))
+	events, said := demandsOf(in.Events)
 	for i := range rows {
 		list[i] = rows[i].Job
+		was := &jobs[rows[i].row]
+		events = said.follow(events, was.ID, rows[i].ID, rows[i].Submit.Sub(was.Submit))
 	}
+	out.Events = inOrder(events)
 	out.Rows = rowsOf(list)
 	a.note(fmt.Sprintf("%d weeks of %d users made of %d weeks", r.weeks, len(people), weeks))
 	return &out, nil

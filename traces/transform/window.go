@@ -138,7 +138,7 @@ func placeAt(j *traces.Job, t model.Time) place {
 // how it is.
 var opposites = map[string]string{
 	"down": "health", "up": "health", "degraded": "health", "drain": "drain", "undrain": "drain",
-	"power_cap": "power", "storage_bandwidth": "bandwidth", "sensitive_pool": "pool", "price": "price",
+	"power_cap": "power", "storage_bandwidth": "bandwidth", "sensitive_pool": "pool", "price": "price", demandKind: "demand",
 }
 
 // restores are the kinds that end what began in the window.
