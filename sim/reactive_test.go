@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world"
 	"orrery/traces"
 )
 
@@ -21,7 +22,7 @@ func aService() ask {
 }
 
 // nodeSeconds is what the service of row 1 held in all.
-func nodeSeconds(t *testing.T, site string, events []traces.Event, jobs ...ask) (service int64, starts []int64, moot int64) {
+func nodeSeconds(t *testing.T, site string, events []traces.Event, jobs ...ask) (service int64, starts []int64, of *world.SiteCounts) {
 	t.Helper()
 	sink, res := recordAsks(t, site, events, jobs)
 	starts = make([]int64, len(jobs))
@@ -31,7 +32,7 @@ func nodeSeconds(t *testing.T, site string, events []traces.Event, jobs ...ask) 
 			service = sink.Jobs.NodeUS[i] / 1e6
 		}
 	}
-	return service, starts, res.SiteCounts.Moot
+	return service, starts, res.SiteCounts
 }
 
 const sixNodes = "groups: [{name: a, nodes: 6, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"
@@ -39,11 +40,12 @@ const sixNodes = "groups: [{name: a, nodes: 6, fingerprint: x}]\nvclusters: [{na
 // TestServicesFollowTheirDemand: a service grows into what is free, waits for more, gets
 // it before jobs that come after it, and gives back what it is to have no more.
 func TestServicesFollowTheirDemand(t *testing.T) {
-	held, starts, moot := nodeSeconds(t, sixNodes, []traces.Event{demanded(10, 3), demanded(30, 4), demanded(60, 1)},
+	held, starts, counts := nodeSeconds(t, sixNodes, []traces.Event{demanded(10, 3), demanded(30, 4), demanded(60, 1)},
 		aService(), ask{20, 30, 3, 1, 0, traces.Job{}}, ask{40, 20, 5, 2, 0, traces.Job{}})
 	require.EqualValues(t, 10*1+40*3+10*4+40*1, held) // 4 nodes from 50 on, when the first job is over
 	require.Equal(t, []int64{0, 20, 60}, starts)
-	require.Zero(t, moot)
+	require.Zero(t, counts.Moot)
+	require.EqualValues(t, 3, counts.Resized)
 }
 
 // TestDemandIsBroughtIntoTheRange: no demand is beyond nodes_max or below nodes_min, one of before
@@ -64,9 +66,9 @@ func TestDemandIsBroughtIntoTheRange(t *testing.T) {
 		{"of a job that is none", aService(), []traces.Event{{Time: 1, Kind: "demand", Subject: "7", Value: "3"}}, 100, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			held, _, moot := nodeSeconds(t, sixNodes, c.events, c.service)
+			held, _, counts := nodeSeconds(t, sixNodes, c.events, c.service)
 			require.Equal(t, c.want, held)
-			require.Equal(t, c.moot, moot)
+			require.Equal(t, c.moot, counts.Moot)
 		})
 	}
 }

@@ -39,6 +39,9 @@ func (s *summary) table() *table.Table {
 	if c := d.Site; c != nil {
 		t.Row("preempted", table.Quantity(plot.Count(c.Preempted), c.Preempted), fmt.Sprintf("%s left with a checkpoint", plot.Count(c.Suspended)))
 		t.Row("failed attempts", table.Quantity(plot.Count(c.Requeued+c.Failed), c.Requeued+c.Failed), fmt.Sprintf("%s of them requeued; %s nodes were lost", plot.Count(c.Requeued), plot.Count(c.NodesLost)))
+		if c.Resized > 0 {
+			t.Row("resized", table.Quantity(plot.Count(c.Resized), c.Resized), "times that a reactive service got more nodes or gave some back")
+		}
 		if c.Moot > 0 {
 			t.Row("moot changes", table.Quantity(plot.Count(c.Moot), c.Moot), "of the cluster file or the trace, that found nothing to change")
 		}

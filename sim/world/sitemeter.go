@@ -53,6 +53,7 @@ type SiteCounts struct {
 	Requeued  int64 `json:"requeued"`            // failed attempts whose jobs went back to the queue
 	Failed    int64 `json:"failed"`              // jobs that ended as FAILED
 	NodesLost int64 `json:"nodes_lost"`          // that went down
+	Resized   int64 `json:"resized,omitempty"`   // times that a running service got another size
 	Moot      int64 `json:"moot_changes"`        // of the cluster file or the trace, that found nothing to change
 	Lost      int64 `json:"lost_gpu_us"`         // GPU time of work thrown away, µs
 }

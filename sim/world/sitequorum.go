@@ -130,6 +130,9 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 		s.hold(p.Ref, -1)
 	}
 	f := s.quorum.Decide(p)
+	if f.Kind == model.FactResized {
+		s.State.Resized++
+	}
 	if runs {
 		l.holds = s.measure(l.alloc, s.quorum.Held(p.Ref))
 		l.rec.Nodes = l.holds.nodes
