@@ -61,6 +61,8 @@ func (s *Site) pass(l *lane, now model.Time) {
 	lacks := s.lacking(l)
 	if len(l.queue) > 0 || lacks {
 		s.passCandidates(l, now)
+	} else {
+		l.plans.due = model.Never // nobody is planned for
 	}
 	l.hungry = s.hunger(l)
 	if l.short {

@@ -167,6 +167,9 @@ func (s *Site) growService(l *lane, now model.Time, ref model.Ref) {
 	if l.blocked && (l.policy.Backfill == None || l.policy.Backfill == Conservative) {
 		return
 	}
+	if l.blocked && l.policy.Backfill == Easy && !l.hold.known {
+		s.reserve(l, now) // before anything of this service is in flight
+	}
 	j := &s.jobs[ref]
 	have, until := sizeOf(&j.placement), s.predictedEnd(j, now)
 	avoid := s.avoidsMore(ref, now, until)

@@ -51,7 +51,9 @@ func (s *Site) passTimeline(l *lane, now model.Time) {
 		}
 		return
 	}
-	p.planned = now
+	if len(l.queue) > 0 {
+		p.planned = now // which says when the next may be, if somebody waits
+	}
 	s.work.Passes++
 	s.lay(l, now)
 	swap := s.line(l, now)
