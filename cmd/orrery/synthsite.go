@@ -20,13 +20,14 @@ func (m *Main) synthSiteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site -o OUT",
 		Short: "Generate a month of a site with four vClusters",
-		Long: `Generate the workload of a site as a trace, with its nodes, tenants and
-dependencies. The vClusters:
+		Long: `Generate the workload of a site as a trace, with its nodes, tenants, dependencies
+and events. The vClusters:
 
   hpc        rigid batch jobs on whole nodes of four GPUs (half of the nodes)
   ml         training on nodes of eight GPUs, with ranges of nodes, checkpoints,
              task groups and workflows of 3 to 12 tasks (three eighths)
-  service    services without an end, and sessions (a tenth)
+  service    services without an end, half of which follow a demand that
+             changes by the hour, and sessions (a tenth)
   sensitive  a few claims of class 10 (the rest)
 
 The number of jobs follows from the load. The same parameters and seed give the

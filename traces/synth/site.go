@@ -60,9 +60,9 @@ type SiteParams struct {
 
 	// Services is the share of the submissions to service that are services,
 	// the others being sessions. Standing is the share of the services that are
-	// submitted at the start. Assumption: 0.05 and 0.2, which is about what a
-	// month finds running.
-	Services, Standing float64
+	// submitted at the start, Reactive that of those whose nodes follow a demand.
+	// Assumption: 0.05, 0.2, which is about what a month finds running, and 0.5.
+	Services, Standing, Reactive float64
 	// Lives of services, sessions and sensitive claims: the logarithm of the
 	// seconds is normal, up to Longest. Assumption: medians of 6 d, 1.5 h and
 	// 8 h, longest 60 d, 8 h and 3 d.
@@ -97,7 +97,7 @@ func DefaultSite(nodes int32) SiteParams {
 			{256, 0.002, 8.827, 2.468},
 		},
 		Groups: 0.04, DAGs: 0.05, Ranges: 0.4, Failures: 0.1,
-		Services: 0.05, Standing: 0.2,
+		Services: 0.05, Standing: 0.2, Reactive: 0.5,
 		ServiceLife:   Life{math.Log(6 * 86400), 0.8, 60 * model.Day},
 		SessionLife:   Life{math.Log(5400), 1, 8 * model.Hour},
 		SensitiveLife: Life{math.Log(8 * 3600), 1, 3 * model.Day},
@@ -124,7 +124,7 @@ func (p *SiteParams) Validate() error {
 		between("UsersPerTenant", float64(p.UsersPerTenant), 1, 1<<12), between("UserSkew", p.UserSkew, 0, 10),
 		between("Groups", p.Groups, 0, 1), between("DAGs", p.DAGs, 0, 1), between("Groups+DAGs", p.Groups+p.DAGs, 0, 1),
 		between("Ranges", p.Ranges, 0, 1), between("Failures", p.Failures, 0, 1),
-		between("Services", p.Services, 0, 1), between("Standing", p.Standing, 0, 1),
+		between("Services", p.Services, 0, 1), between("Standing", p.Standing, 0, 1), between("Reactive", p.Reactive, 0, 1),
 		between("number of HPCRequests", float64(len(p.HPCRequests.Values)), 1, 1024),
 		between("number of MLRequests", float64(len(p.MLRequests.Values)), 1, 1024),
 		life("ServiceLife", p.ServiceLife), life("SessionLife", p.SessionLife), life("SensitiveLife", p.SensitiveLife),
@@ -193,7 +193,8 @@ type siteType struct {
 // jobs by the model of Lublin and Feitelson), ml (training, with ranges,
 // checkpoints, task groups and workflows), service (services without an end,
 // and sessions) and sensitive (claims of class 10). It comes with its nodes,
-// tenants and dependencies. The number of rows follows from the load.
+// tenants, dependencies and what reactive services demand. The number of rows follows
+// from the load, to which these count with their least nodes.
 //
 // Memory grows with the submissions, 24 bytes each. docs/TRACE-FORMAT.md says
 // which columns are filled; the others are null.
@@ -211,7 +212,7 @@ func Site(p SiteParams, seed uint64) (*Workload, error) {
 	for _, n := range w.nodes {
 		w.maxProcs += n.GPUs
 	}
-	w.deps = s.deps
+	w.deps, w.events = s.deps, s.events()
 	w.begin = func() func(*traces.Job) int {
 		unit, task := 0, 0
 		return func(j *traces.Job) int {

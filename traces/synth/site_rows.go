@@ -213,8 +213,9 @@ func (l *Life) span(d *draw.Source) model.Duration {
 }
 
 // serving is a service or a session. Services take whole nodes, one, two or
-// four of 0.7, 0.2 and 0.1, may grow to twice as many, and spread over groups;
-// sessions take one, two or four GPUs in the same shares. Services are of class
+// four of 0.7, 0.2 and 0.1, and spread over groups. They start on up to twice as many
+// where there is room; reactive ones follow their demand up to two, three or four times as
+// many. Sessions take one, two or four GPUs in the same shares. Services are of class
 // 8 and always requeued, sessions of class 7 and never; neither has checkpoints.
 // All of it is an assumption.
 func (s *site) serving(u *unit, j *traces.Job) {
@@ -226,6 +227,10 @@ func (s *site) serving(u *unit, j *traces.Job) {
 		j.NodesMax = traces.Some(min(2*n, s.home[siteService]))
 		j.Name, j.Kind, j.Topology, j.Class = "service", "service", "spread", traces.Some(int32(8))
 		requeue(j, "always", 10)
+		if d := s.source(streamSiteReactive, u, 0); d.Bool(s.p.Reactive) {
+			j.Name, j.Kind = "reactive", "reactive"
+			j.NodesMax = traces.Some(min(n*int32(2+d.IntN(3)), s.home[siteService]))
+		}
 		j.Runtime = traces.Some(s.p.ServiceLife.span(&run))
 	} else {
 		layOut(j, siteService, 1, n)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,7 +93,7 @@ func TestSiteMonth(t *testing.T) {
 		}
 		classes += float64(j.Class.V)
 		require.GreaterOrEqual(t, j.NodesMax.V, j.NodesMin.V)
-		if j.Kind == "service" {
+		if j.Kind == "service" || j.Kind == "reactive" {
 			require.False(t, j.Walltime.OK)
 		} else {
 			require.GreaterOrEqual(t, j.Walltime.V, j.Runtime.V)
@@ -102,11 +103,44 @@ func TestSiteMonth(t *testing.T) {
 	}
 	// 8 of 30 days at half rate: 4 of 26.
 	require.InDelta(t, 4.0/26, weekend/float64(rows), 0.02)
-	for _, name := range []string{"hpc batch", "ml train", "ml sweep", "ml preprocess", "ml eval", "ml recover", "service service", "service session", "sensitive claim"} {
+	for _, name := range []string{"hpc batch", "ml train", "ml sweep", "ml preprocess", "ml eval", "ml recover", "service service", "service reactive", "service session", "sensitive claim"} {
 		require.Greater(t, count[name], 100, name)
 	}
 	require.Less(t, of["sensitive"], of["hpc"]/10)
-	require.InDelta(t, 0.05, float64(count["service service"])/float64(of["service"]), 0.02)
+	require.InDelta(t, 0.05, float64(count["service service"]+count["service reactive"])/float64(of["service"]), 0.02)
+	require.InEpsilon(t, count["service service"], count["service reactive"], 0.2)
+}
+
+// Reactive services, and nobody else, are told what they are to have: within their range,
+// in order of time, only when it changes, and more of it by day than by night.
+func TestSiteDemand(t *testing.T) {
+	w := mustSite(t, DefaultSite(1024), 1)
+	reactive := map[string]traces.Job{}
+	for j := range jobs(w) {
+		if j.Kind == "reactive" {
+			reactive[strconv.FormatInt(j.ID, 10)] = *j
+		}
+	}
+	had := map[string]string{}
+	var last model.Time
+	var up [24]int
+	for _, e := range w.events {
+		j, ok := reactive[e.Subject]
+		require.True(t, ok)
+		nodes, err := strconv.ParseInt(e.Value, 10, 32)
+		require.NoError(t, err)
+		require.True(t, int32(nodes) >= j.NodesMin.V && int32(nodes) <= j.NodesMax.V)
+		require.True(t, e.Time >= last && e.Time >= j.Submit && e.Time < j.Submit.Add(j.Runtime.V))
+		require.NotEqual(t, had[e.Subject], e.Value)
+		had[e.Subject], last = e.Value, e.Time
+		up[int64(e.Time)%dayMicros/int64(model.Hour)] += int(int32(nodes) - j.NodesMin.V)
+	}
+	require.Greater(t, len(had), len(reactive)*9/10)
+	require.Greater(t, up[14], 2*up[4])
+	_, hash := writeSite(t, w)
+	b, again := writeSite(t, mustSite(t, DefaultSite(1024), 1))
+	require.Equal(t, hash, again)
+	require.Equal(t, w.events, b.Events())
 }
 
 // Moments of batch jobs are those of the model they are drawn from.

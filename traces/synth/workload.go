@@ -37,6 +37,7 @@ type Workload struct {
 	maxNodes int32
 	nodes    []traces.Node
 	tenants  []traces.Tenant
+	events   []traces.Event
 	users    []string
 	deps     func() iter.Seq[traces.Dep] // nil when there are none
 	// begin starts the rows from the first: each call of what it returns
@@ -160,6 +161,11 @@ func (w *Workload) writeTables(out *traces.Writer) error {
 			return err
 		}
 	}
+	for _, e := range w.events {
+		if err := out.WriteEvent(e); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -191,8 +197,8 @@ func (s *source) Nodes() []traces.Node { return s.w.nodes }
 // Tenants implements traces.Source.
 func (s *source) Tenants() []traces.Tenant { return s.w.tenants }
 
-// Events implements traces.Source: a workload has none.
-func (s *source) Events() []traces.Event { return nil }
+// Events implements traces.Source.
+func (s *source) Events() []traces.Event { return s.w.events }
 
 // Prices implements traces.Source: a workload has none.
 func (s *source) Prices() []traces.Price { return nil }
