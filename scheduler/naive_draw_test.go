@@ -43,6 +43,7 @@ const (
 	withHold
 	withCancels
 	withOverdue
+	withServices              // reactive services with demand
 	withBounds                // window, resolution, interval and tests of conservative backfilling
 	everyFeature naiveFeature = 1<<iota - 1
 	// withDays has hours for seconds: worlds of months, with days that bring nothing.
@@ -325,6 +326,7 @@ func (d *naiveDraw) jobs() {
 		a.NodesMin = int32(d.n("wants", 1, len(site.Nodes)))
 		a.NodesMax = a.NodesMin
 		d.traits(a)
+		d.service(&e)
 		d.ties(&e)
 		d.w.jobs = append(d.w.jobs, e)
 	}
@@ -441,6 +443,9 @@ func (d *naiveDraw) changes() {
 				MaxNodes: int32(d.n("max nodes", 0, 9)), FairShare: d.fixed("share", 100), NodeBudget: d.span("budget", 0, 100),
 			}})
 		}
+	}
+	if d.has(withServices) {
+		d.demands()
 	}
 	if d.has(withSensitive) {
 		for range d.n("pools", 0, 2) {

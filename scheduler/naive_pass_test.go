@@ -11,6 +11,7 @@ import (
 // pass looks through the queue of l.
 func (s *naiveSite) pass(l *naiveLane) {
 	queue := s.queue(l)
+	s.shrink(l)
 	l.release = s.releaseOf(l, queue)
 	if l.policy.Backfill == scheduler.Conservative {
 		s.passConservative(l, queue)
@@ -19,7 +20,11 @@ func (s *naiveSite) pass(l *naiveLane) {
 	var started []*naiveJob
 	var blocked *naiveJob
 	shadow := model.Never
-	for _, j := range queue {
+	for _, j := range s.sorted(l, append(s.short(l), queue...)) {
+		if j.phase == naiveRunning {
+			s.extend(l, j, blocked, shadow)
+			continue
+		}
 		if s.heldBack(l, j) {
 			continue
 		}
@@ -38,10 +43,11 @@ func (s *naiveSite) pass(l *naiveLane) {
 	s.blockedNow(l, blocked != nil)
 }
 
-// blockedNow notes whether anybody in l is blocked: while that is so, l lends
-// nothing, and afterwards others may borrow.
+// blockedNow notes whether anybody in l is blocked or a service lacks nodes: while
+// that is so, l lends nothing, and afterwards others may borrow.
 func (s *naiveSite) blockedNow(l *naiveLane, blocked bool) {
 	was := l.blocked
+	blocked = blocked || s.lacks(l)
 	l.blocked = blocked
 	s.lapse(l)
 	for _, o := range s.lanes {
@@ -68,10 +74,15 @@ func (s *naiveSite) room(l *naiveLane, j *naiveJob) *naiveChoice {
 func (s *naiveSite) withinCaps(ask, io int64, gone func(*naiveJob) bool) bool {
 	power, band := ask, io
 	for _, o := range s.jobs {
-		if len(o.nodes) > 0 && !gone(o) {
-			c := &naiveChoice{nodes: o.nodes, gpus: o.gpus}
-			power += s.drawOf(o, c)
-			band += o.Demand(int32(len(o.nodes)))
+		most, held := o.most(), &naiveChoice{nodes: o.nodes, gpus: o.gpus}
+		power += s.drawOf(o, most)
+		band += o.Demand(int32(len(most.nodes)))
+		if gone(o) { // but for the growth that is in flight
+			if o.behind {
+				held = most
+			}
+			power -= s.drawOf(o, held)
+			band -= o.Demand(int32(len(held.nodes)))
 		}
 	}
 	return (s.power == 0 || ask == 0 || power <= s.power) && (s.band == 0 || io == 0 || band <= s.band)
@@ -226,7 +237,7 @@ func (s *naiveSite) withinLimits(j *naiveJob, size int) bool {
 		nodes, jobs = size, 1
 		for _, o := range s.jobs {
 			if o != j && len(o.nodes) > 0 && count(o) {
-				nodes, jobs = nodes+len(o.nodes), jobs+1
+				nodes, jobs = nodes+len(o.most().nodes), jobs+1
 			}
 		}
 		return nodes, jobs

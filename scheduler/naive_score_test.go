@@ -266,18 +266,24 @@ func (s *naiveSite) priority(l *naiveLane, j *naiveJob) int64 {
 // queue are the candidates of l in the order in which they are looked at.
 func (s *naiveSite) queue(l *naiveLane) []*naiveJob {
 	var out []*naiveJob
-	f := s.freeze(l)
 	for _, j := range s.jobs {
-		if s.lane(j) != l || j.phase != naiveWaiting {
-			continue
+		if s.lane(j) == l && j.phase == naiveWaiting {
+			out = append(out, j)
 		}
+	}
+	return s.sorted(l, out)
+}
+
+// sorted brings jobs into the order of l.
+func (s *naiveSite) sorted(l *naiveLane, out []*naiveJob) []*naiveJob {
+	f := s.freeze(l)
+	for _, j := range out {
 		switch l.policy.Ranking {
 		case scheduler.ByScore:
 			j.score = int64(s.scoreAt(l, j, s.now, f))
 		case scheduler.ByMultifactor:
 			j.score = s.priority(l, j)
 		}
-		out = append(out, j)
 	}
 	slices.SortFunc(out, func(a, b *naiveJob) int {
 		first := cmp.Compare(b.score, a.score)

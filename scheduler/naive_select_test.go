@@ -45,6 +45,9 @@ func (s *naiveSite) view(l *naiveLane, without func(*naiveJob) bool) *naiveView 
 		if s.sees(l, j) && (without == nil || !without(j)) {
 			v.take(s, &naiveChoice{nodes: j.nodes, gpus: j.gpus})
 		}
+		if j.grows() && s.lane(j) == l && !(j.behind && without != nil && without(j)) {
+			v.take(s, j.gains())
+		}
 	}
 	return v
 }

@@ -48,7 +48,7 @@ type naiveLane struct {
 	changed bool
 	passed  model.Time
 	release model.Time // somebody held by min_score reaches it
-	blocked bool       // a job was, in the last pass
+	blocked bool       // a job was, in the last pass, or a service was short
 	idle    bool       // nothing but the order of its queue can change by itself
 	plans   []naivePlan
 	planned model.Time // when conservative backfilling did so last
@@ -84,9 +84,13 @@ type naiveJob struct {
 	seq       uint64      // of the last proposal to start it
 	asked     uint64      // of the last proposal to preempt it
 	claim     *naiveClaim // nodes kept for this job
-	holding   int         // index of its row in the ledger
-	may       []int       // nodes that it may ever use, once asked for
-	groups    int32       // that it needs, once asked for
+	demand    int64       // of a reactive service, 0 before any
+	flight    *naiveChoice
+	resize    uint64 // the proposal to hold flight
+	behind    bool   // a job that is blocked in this pass
+	holding   int    // index of its row in the ledger
+	may       []int  // nodes that it may ever use, once asked for
+	groups    int32  // that it needs, once asked for
 	score     int64
 }
 
@@ -193,6 +197,10 @@ func (s *naiveSite) fact(f *model.Fact) {
 		j.saved = s.now
 	case model.FactReleased:
 		j.Hold = false
+	case model.FactDemand:
+		s.demanded(j, f.Value)
+	case model.FactResized:
+		s.resized(j)
 	default:
 		s.changes(f)
 	}
@@ -310,6 +318,7 @@ func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 func (s *naiveSite) giveBack(j *naiveJob) {
 	s.held[j.holding].until = s.now
 	j.nodes, j.gpus, j.borrowed, j.leaving, j.asked, j.holding = nil, nil, false, false, 0, -1
+	j.flight, j.resize = nil, 0
 	s.hasLeft(j)
 	s.changedForAll()
 }
@@ -325,13 +334,26 @@ func (s *naiveSite) back(j *naiveJob, left model.Duration) {
 func (s *naiveSite) starts(j *naiveJob) {
 	j.phase, j.start, j.saved, j.predicted = naiveRunning, s.now, model.AbsentTime, s.now.Add(j.left)
 	s.begun = min(s.begun, s.now)
+	s.holds(j)
+	s.unkeep(j)
+	if len(j.nodes) != j.wanted() {
+		s.lane(j).changed = true
+	}
+}
+
+// holds begins a row of the ledger.
+func (s *naiveSite) holds(j *naiveJob) {
 	j.holding = len(s.held)
 	s.held = append(s.held, naiveHolding{int(j.Tenant), s.now, model.Never, int64(len(j.nodes)), int64(s.gpusHeld(j))})
-	s.unkeep(j)
 }
 
 // refused takes in that it was not, or that a job may not be preempted.
 func (s *naiveSite) refused(j *naiveJob, seq uint64) {
+	if j != nil && seq == j.resize {
+		j.flight, j.resize = nil, 0
+		s.changedForAll()
+		return
+	}
 	if j == nil || j.seq != seq {
 		s.spared(seq)
 		return
@@ -371,6 +393,7 @@ func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 func (s *naiveSite) propose(p model.Proposal) {
 	s.seq++
 	p.Seq = s.seq
+	s.plan.Again = s.plan.Again || p.Kind == model.ProposeResize || p.Kind == model.ProposeAssign && s.job(p.Ref).wanted() > int(p.Placement.Nodes())
 	s.plan.Proposals = append(s.plan.Proposals, p)
 }
 
@@ -411,7 +434,7 @@ func (s *naiveSite) turn(l *naiveLane) bool {
 func (s *naiveSite) due() model.Time {
 	at := model.Never
 	for _, l := range s.lanes {
-		if !l.blocked && !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return s.lane(j) == l && j.phase == naiveWaiting }) {
+		if !l.blocked && !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return s.lane(j) == l && (j.phase == naiveWaiting || j.astray()) }) {
 			continue
 		}
 		if c := l.policy.Cycle; c > 0 {

@@ -71,9 +71,9 @@ func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) {
 		if p.job.phase != naiveWaiting || p.at < s.now {
 			continue
 		}
-		free := s.throughout(l, p.job, p.at)
+		free := s.throughout(l, p.job, p.at, l.until(p.at, p.job))
 		power, band := s.ask(p.job)
-		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, power, band) {
+		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, l.until(p.at, p.job), power, band) {
 			l.plans = append(l.plans, p)
 		}
 	}
@@ -110,6 +110,7 @@ func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) {
 	if blocked != nil {
 		s.preempt(l, blocked)
 	}
+	s.extendPlanned(l)
 	s.grow(l, started, blocked, model.Never)
 	s.blockedNow(l, blocked != nil)
 }
@@ -164,7 +165,7 @@ func (s *naiveSite) replan(l *naiveLane, j *naiveJob, keep bool) bool {
 		if w := l.policy.Window.Length; w > 0 && t > s.now.Add(w) {
 			break
 		}
-		c := s.chooseOwn(&naiveView{s.throughout(l, j, t)}, j, int(j.NodesMin), t)
+		c := s.chooseOwn(&naiveView{s.throughout(l, j, t, l.until(t, j))}, j, int(j.NodesMin), t)
 		if c == nil {
 			continue
 		}
@@ -172,7 +173,7 @@ func (s *naiveSite) replan(l *naiveLane, j *naiveJob, keep bool) bool {
 		if t == s.now {
 			power = s.drawOf(j, c)
 		}
-		if !s.capsThroughout(l, j, t, power, band) {
+		if !s.capsThroughout(l, j, t, l.until(t, j), power, band) {
 			continue
 		}
 		switch {
@@ -228,24 +229,24 @@ func (s *naiveSite) endings(l *naiveLane, j *naiveJob) (at []model.Time) {
 	return at
 }
 
-// throughout is what is free from t on for as long as j takes, next to the
-// reservations of others.
-func (s *naiveSite) throughout(l *naiveLane, j *naiveJob, t model.Time) []uint64 {
+// throughout is what is free for j from t to until, next to the reservations of
+// others.
+func (s *naiveSite) throughout(l *naiveLane, j *naiveJob, t, until model.Time) []uint64 {
 	v := s.view(l, func(o *naiveJob) bool { return s.planEnd(l, o) <= t })
 	for _, p := range l.plans {
-		if p.job != j && p.at < l.until(t, j) && t < l.until(p.at, p.job) {
+		if p.job != j && p.at < until && t < l.until(p.at, p.job) {
 			v.take(s, &naiveChoice{nodes: p.nodes})
 		}
 	}
 	return v.free
 }
 
-// capsThroughout says whether j keeps the caps from t on for as long as it takes,
-// next to the reservations of others. More is in use only where one begins.
-func (s *naiveSite) capsThroughout(l *naiveLane, j *naiveJob, t model.Time, power, band int64) bool {
+// capsThroughout says whether j, which takes this much then, keeps the caps from t to
+// until, next to the reservations of others. More is in use only where one begins.
+func (s *naiveSite) capsThroughout(l *naiveLane, j *naiveJob, t, until model.Time, power, band int64) bool {
 	instants := []model.Time{t}
 	for _, p := range l.plans {
-		if p.job != j && p.at > t && p.at < l.until(t, j) {
+		if p.job != j && p.at > t && p.at < until {
 			instants = append(instants, p.at)
 		}
 	}
@@ -257,7 +258,7 @@ func (s *naiveSite) capsThroughout(l *naiveLane, j *naiveJob, t model.Time, powe
 				besidePower, besideBand = besidePower+p, besideBand+b
 			}
 		}
-		gone := func(o *naiveJob) bool { return s.sees(l, o) && s.planEnd(l, o) <= at }
+		gone := func(o *naiveJob) bool { return o == j || s.sees(l, o) && s.planEnd(l, o) <= at }
 		// Who asks for nothing breaks no cap.
 		if power > 0 && !s.withinCaps(power+besidePower, 0, gone) || band > 0 && !s.withinCaps(0, band+besideBand, gone) {
 			return false

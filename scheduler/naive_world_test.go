@@ -56,7 +56,7 @@ func (p *both) Plan(now model.Time) *scheduler.Plan {
 		p.diff = fmt.Sprintf("after\n  %s\ncore proposes\n  %s\ntwin proposes\n  %s",
 			strings.Join(p.trace[:len(p.trace)-len(want)], "\n  "), strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
-	a.Due = min(a.Due, b.Due)
+	a.Due, a.Again = min(a.Due, b.Due), a.Again || b.Again
 	return &a
 }
 
@@ -149,7 +149,7 @@ func (st *naiveStage) answer(p *model.Proposal) (model.Fact, bool) {
 	denied := st.w.deny>>(p.Seq%64)&1 != 0
 	switch p.Kind {
 	case model.ProposeAssign:
-		if denied || st.state[p.Job] != model.Pending || !st.vacant(&p.Placement) {
+		if denied || st.state[p.Job] != model.Pending || !st.vacant(p.Ref, &p.Placement) {
 			return no, true
 		}
 		return st.assign(p), true
@@ -162,6 +162,16 @@ func (st *naiveStage) answer(p *model.Proposal) (model.Fact, bool) {
 		st.state[v] = model.Checkpointing
 		st.leaves(v)
 		return model.Fact{Kind: model.FactPreempted, Job: model.JobID(v), Ref: v, Seq: p.Seq, Reason: p.Reason}, true
+	case model.ProposeResize:
+		switch {
+		case st.state[p.Job] != model.Running:
+			no.Reason = model.ReasonNotRunning
+			return no, true
+		case denied || !st.vacant(p.Ref, &p.Placement):
+			return no, true
+		}
+		st.held[p.Ref] = &p.Placement
+		return model.Fact{Kind: model.FactResized, Job: p.Job, Ref: p.Ref, Seq: p.Seq, Placement: &p.Placement}, true
 	case model.ProposeCancel:
 		if st.state[p.Job] != model.Pending {
 			no.Reason = model.ReasonNotPending
@@ -173,28 +183,33 @@ func (st *naiveStage) answer(p *model.Proposal) (model.Fact, bool) {
 	panic("a proposal of a kind that no core makes")
 }
 
-// vacant says whether the nodes of p are ready and nobody holds them.
-func (st *naiveStage) vacant(p *model.Placement) bool {
-	used := map[model.NodeID]uint64{}
-	for _, h := range st.held {
+// vacant says whether ref may have the nodes of p: nobody else holds them, and they are
+// ready or its own.
+func (st *naiveStage) vacant(ref model.Ref, p *model.Placement) bool {
+	used, own := map[model.NodeID]uint64{}, map[model.NodeID]bool{}
+	for r, h := range st.held {
 		for _, w := range h.Words {
 			for n := range w.Nodes {
-				used[n] = ^uint64(0)
+				if own[n] = own[n] || r == ref; r != ref {
+					used[n] = ^uint64(0)
+				}
 			}
 		}
 		for _, s := range h.Shares {
-			used[s.Node] |= s.GPUs
+			if own[s.Node] = own[s.Node] || r == ref; r != ref {
+				used[s.Node] |= s.GPUs
+			}
 		}
 	}
 	for _, w := range p.Words {
 		for n := range w.Nodes {
-			if used[n] != 0 || st.up[n] != model.Ready {
+			if used[n] != 0 || st.up[n] != model.Ready && !own[n] {
 				return false
 			}
 		}
 	}
 	for _, s := range p.Shares {
-		if used[s.Node]&s.GPUs != 0 || st.up[s.Node] != model.Ready {
+		if used[s.Node]&s.GPUs != 0 || st.up[s.Node] != model.Ready && !own[s.Node] {
 			return false
 		}
 	}
@@ -233,7 +248,9 @@ func (st *naiveStage) leaves(v model.Ref) {
 		delete(st.held, v)
 		f := model.Fact{Kind: model.FactRequeued, Job: model.JobID(v), Ref: v, Reason: model.ReasonPreempted}
 		if a := &st.w.jobs[v]; a.Checkpoint != model.CheckpointNone {
-			st.left[v] = max(model.Second, st.left[v]-st.now.Sub(st.began[v]))
+			if st.left[v] != model.Forever {
+				st.left[v] = max(model.Second, st.left[v]-st.now.Sub(st.began[v]))
+			}
 			f.Kind, f.Value = model.FactSuspended, int64(st.left[v])
 		} else {
 			st.left[v] = a.Walltime
@@ -373,8 +390,11 @@ func (st *naiveStage) arrange() {
 	for i := range st.w.changes {
 		c := &st.w.changes[i]
 		st.at(c.at, 5, i, func() (model.Fact, bool) {
-			if c.fact.Kind == model.FactNode {
+			switch j := c.fact.Job; c.fact.Kind {
+			case model.FactNode:
 				st.up[c.fact.Node] = c.fact.State
+			case model.FactDemand: // of nobody who is not in the system
+				return c.fact, st.w.jobs[j].Submit <= st.now && !st.state[j].Terminal()
 			}
 			return c.fact, true
 		})

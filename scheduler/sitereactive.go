@@ -113,7 +113,7 @@ func (s *Site) stays(j *siteJob, n int32, p *model.Placement) {
 
 // sortShares orders parts of nodes as placements have them.
 func sortShares(h []model.NodeShare) {
-	slices.SortFunc(h, func(a, b model.NodeShare) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(h, func(a, b model.NodeShare) int { return cmp.Compare(a.Node, b.Node) }) //detlint:total a job has one part of a node
 }
 
 // lacking gathers in s.growers the services of l that may get nodes in this pass:

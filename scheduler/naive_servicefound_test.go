@@ -1,0 +1,237 @@
+package scheduler_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+)
+
+// servesTo makes a reactive service of so many nodes at most that has no end.
+func servesTo(nodes int32) func(*naiveErrand) {
+	return func(e *naiveErrand) { e.Kind, e.NodesMax, e.Walltime = model.Reactive, nodes, model.Forever }
+}
+
+// asks makes a service have an end.
+func asks(walltime int64) func(*naiveErrand) {
+	return func(e *naiveErrand) { e.Walltime = model.Duration(walltime) * model.Second }
+}
+
+// demand is what a service is to have from a second on.
+func (w *naiveWorld) demand(at int64, job model.JobID, nodes int64) {
+	w.changes = append(w.changes, naiveChange{seconds(at), model.Fact{Kind: model.FactDemand, Job: job, Ref: model.Ref(job), Value: nodes}})
+}
+
+// besideHead is a service that is to have all of six nodes. Three are taken until 9 s,
+// for four of which a job before it waits.
+func besideHead(walltime int64) *naiveWorld {
+	w := foundWorld(6, found(0, 9, 3), found(0, 5, 4), found(0, walltime, 1, servesTo(6), asks(walltime)))
+	w.cfg.Policies[0].Backfill, w.jobs[1].Eligible = scheduler.Easy, seconds(1)
+	w.demand(2, 2, 6)
+	return w
+}
+
+// besideBorrower is a service that is to have all nodes of its vCluster from 2 s to 6 s,
+// and a job of another vCluster that wants to borrow one of them from 3 s on.
+func besideBorrower() *naiveWorld {
+	w := foundWorld(5, found(0, 50, 1, servesTo(4), demands(5)), found(3, 5, 2, in(1)))
+	w.cfg.Site.VClusters = []model.VCluster{{Name: "a", Lend: true, MaxLent: model.One}, {Name: "b", Borrow: true}}
+	w.cfg.Policies = append(w.cfg.Policies, w.cfg.Policies[0])
+	for i, home := range []model.VClusterID{0, 0, 0, 0, 1} {
+		w.cfg.Site.Nodes[i].Home = home
+	}
+	w.demand(2, 0, 4)
+	w.demand(6, 0, 2)
+	return w
+}
+
+// TestServicesFollowDemand: what is proposed for reactive services in small worlds.
+func TestServicesFollowDemand(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		world func() *naiveWorld
+		want  []string
+	}{
+		{"it grows, and not beyond its most; it shrinks, and not below its least", func() *naiveWorld {
+			w := foundWorld(6, found(0, 50, 2, servesTo(4)))
+			w.demand(3, 0, 3)
+			w.demand(5, 0, 9)
+			w.demand(7, 0, 1)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0 1]",
+			"00:00:03: 2 resize job 0 on [0 1 2]",
+			"00:00:05: 3 resize job 0 on [0 1 2 3]",
+			"00:00:07: 4 resize job 0 on [0 1]",
+		}},
+		{"a demand from before its start", func() *naiveWorld {
+			w := foundWorld(3, found(0, 9, 2), found(1, 50, 2, servesTo(3)))
+			w.demand(2, 1, 3)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0 1]",
+			"00:00:09: 2 assign job 1 on [0 1]",
+			"00:00:09: 3 resize job 1 on [0 1 2]",
+		}},
+		{"what it gives up goes to a job that waits", func() *naiveWorld {
+			w := foundWorld(4, found(0, 50, 1, servesTo(4)), found(4, 5, 3))
+			w.demand(2, 0, 4)
+			w.demand(6, 0, 1)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:02: 2 resize job 0 on [0 1 2 3]",
+			"00:00:06: 3 resize job 0 on [0]",
+			"00:00:06: 4 assign job 1 on [1 2 3]",
+		}},
+		{"it keeps to the nodes of its tenant, until there are more", func() *naiveWorld {
+			w := foundWorld(6, found(0, 50, 1, servesTo(6), tenant(0)), found(0, 9, 2, tenant(0)))
+			w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 4}}}
+			w.cfg.Quota.Tenants = w.cfg.Site.Tenants
+			w.demand(2, 0, 6)
+			w.changes = append(w.changes, naiveChange{seconds(12), model.Fact{Kind: model.FactLimits, Limits: &model.Limits{MaxNodes: 5}}})
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1 2]",
+			"00:00:02: 3 resize job 0 on [0 3]",
+			"00:00:09: 4 resize job 0 on [0 1 2 3]",
+			"00:00:12: 5 resize job 0 on [0 1 2 3 4]",
+		}},
+		{"of what is free for a while it leaves what a job before it counts on", func() *naiveWorld { return besideHead(50) }, []string{
+			"00:00:00: 1 assign job 0 on [0 1 2]",
+			"00:00:00: 2 assign job 2 on [3]",
+			"00:00:02: 3 resize job 2 on [3 4]",
+			"00:00:09: 4 assign job 1 on [0 1 2 5]",
+			"00:00:14: 5 resize job 2 on [0 1 2 3 4 5]",
+		}},
+		{"who ends before that leaves nothing", func() *naiveWorld { return besideHead(7) }, []string{
+			"00:00:00: 1 assign job 0 on [0 1 2]",
+			"00:00:00: 2 assign job 2 on [3]",
+			"00:00:02: 3 resize job 2 on [3 4 5]",
+			"00:00:09: 4 assign job 1 on [0 1 2 3]",
+		}},
+		{"under none nothing behind a blocked job", func() *naiveWorld {
+			w := besideHead(7)
+			w.cfg.Policies[0].Backfill = scheduler.None
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0 1 2]",
+			"00:00:00: 2 assign job 2 on [3]",
+			"00:00:09: 3 assign job 1 on [0 1 2 3]",
+		}},
+		{"a job behind it waits, if it must", func() *naiveWorld {
+			w := foundWorld(6, found(0, 9, 3), found(0, 50, 1, servesTo(6)), found(1, 5, 4))
+			w.cfg.Policies[0].Backfill = scheduler.Easy
+			w.demand(2, 1, 6)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0 1 2]",
+			"00:00:00: 2 assign job 1 on [3]",
+			"00:00:02: 3 resize job 1 on [3 4 5]",
+			"00:00:09: 4 resize job 1 on [0 1 2 3 4 5]",
+			"00:00:50: 5 assign job 2 on [0 1 2 3]",
+		}},
+		{"of two services the first in the order", func() *naiveWorld {
+			w := foundWorld(5, found(0, 50, 1, servesTo(4)), found(1, 50, 1, servesTo(4)))
+			w.demand(3, 1, 4)
+			w.demand(3, 0, 3)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:01: 2 assign job 1 on [1]",
+			"00:00:03: 3 resize job 0 on [0 2 3]",
+			"00:00:03: 4 resize job 1 on [1 4]",
+			"00:00:50: 5 resize job 1 on [0 1 2 4]",
+		}},
+		{"preempted, it begins with its least and grows again", func() *naiveWorld {
+			w := foundWorld(4, found(0, 50, 1, servesTo(4), ofClass(2)), found(5, 6, 3, ofClass(8)))
+			w.cfg.Policies[0].Preempts = true
+			w.demand(2, 0, 4)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:02: 2 resize job 0 on [0 1 2 3]",
+			"00:00:05: 3 preempt job 1 on [] victim 0 PREEMPTED",
+			"00:00:06: 4 assign job 1 on [0 1 2]",
+			"00:00:06: 5 assign job 0 on [3]",
+			"00:00:12: 6 resize job 0 on [0 1 2 3]",
+		}},
+		{"refused, it asks again", func() *naiveWorld {
+			w := foundWorld(3, found(0, 50, 1, servesTo(3)))
+			w.deny, w.latency = 1<<2, model.Second
+			w.demand(2, 0, 3)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:02: 2 resize job 0 on [0 1 2]",
+			"00:00:03: 3 resize job 0 on [0 1 2]",
+		}},
+		{"a demand while a resize is in flight", func() *naiveWorld {
+			w := foundWorld(4, found(0, 50, 1, servesTo(4)))
+			w.latency = 4 * model.Second
+			w.demand(6, 0, 4)
+			w.demand(8, 0, 2)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:06: 2 resize job 0 on [0 1 2 3]",
+			"00:00:10: 3 resize job 0 on [0 1]",
+		}},
+		{"its vCluster lends nothing while a cap keeps it small", func() *naiveWorld {
+			w := besideBorrower()
+			w.cfg.Site.Bandwidth = 10
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:02: 2 resize job 0 on [0 1]",
+			"00:00:06: 3 assign job 1 on [2 4] borrowed",
+		}},
+		{"it lends while a limit does", func() *naiveWorld {
+			w := besideBorrower()
+			w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 2}}}
+			w.cfg.Quota.Tenants, w.jobs[0].Tenant = w.cfg.Site.Tenants, 0
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:02: 2 resize job 0 on [0 1]",
+			"00:00:03: 3 assign job 1 on [2 4] borrowed",
+		}},
+		{"nodes that take no new work are the first to go", func() *naiveWorld {
+			w := foundWorld(4, found(0, 50, 1, servesTo(4)))
+			w.demand(2, 0, 4)
+			w.changes = append(w.changes, naiveChange{seconds(3), model.Fact{Kind: model.FactNode, Node: 1, State: model.Draining}})
+			w.demand(4, 0, 3)
+			w.changes = append(w.changes, naiveChange{seconds(5), model.Fact{Kind: model.FactNode, Node: 0, State: model.Draining}})
+			w.demand(6, 0, 2)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:02: 2 resize job 0 on [0 1 2 3]",
+			"00:00:04: 3 resize job 0 on [0 2 3]",
+			"00:00:06: 4 resize job 0 on [2 3]",
+		}},
+		{"in a pass that plans it gets what nobody has reserved", func() *naiveWorld {
+			w := foundWorld(6, found(0, 9, 3), found(0, 50, 1, servesTo(6)), found(1, 5, 4))
+			p := &w.cfg.Policies[0]
+			p.Backfill, p.Depth = scheduler.Conservative, 3
+			w.demand(2, 1, 6)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0 1 2]",
+			"00:00:00: 2 assign job 1 on [3]",
+			"00:00:02: 3 resize job 1 on [3 5]",
+			"00:00:09: 4 assign job 2 on [0 1 2 4]",
+			"00:00:14: 5 resize job 1 on [0 1 2 3 4 5]",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := c.world()
+			require.NoError(t, w.cfg.Validate())
+			require.Equal(t, c.want, w.proposals(newNaiveSite(w.cfg)))
+			require.Equal(t, c.want, w.proposals(scheduler.NewSite(w.cfg)))
+		})
+	}
+}
