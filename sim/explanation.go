@@ -2,6 +2,7 @@ package sim
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"orrery/scheduler/model"
@@ -33,6 +34,7 @@ type Explanation struct {
 	Spells   []Spell   `json:"spells"` // of waiting, in order of time
 	Attempts []Attempt `json:"attempts"`
 	Moves    []Move    `json:"preemptions,omitempty"`
+	Sizes    []Size    `json:"sizes,omitempty"`  // of a reactive service, in order of time
 	Around   *Around   `json:"around,omitempty"` // of a plain machine
 
 	// Recomputed says that the run has not recorded the reasons, and that a replay
@@ -150,6 +152,15 @@ type Move struct {
 	Leaves bool `json:"leaves"`
 }
 
+// Size is what a reactive service has from an instant on, and is to have.
+type Size struct {
+	From   string `json:"from"`
+	Nodes  int32  `json:"nodes"`            // 0 while it waits
+	Demand int32  `json:"demand,omitempty"` // 0 until it is told
+
+	from model.Time
+}
+
 // Around is what went on on a plain machine while a job waited.
 type Around struct {
 	Busy      int64  `json:"busy_units"` // when it was submitted
@@ -252,8 +263,35 @@ func (x *explainer) finish(e *Explanation) {
 	}
 	if x.of != nil {
 		x.spells(e)
+		e.sizes()
 	}
 	e.Answer = e.answer()
+}
+
+// sizes tells how a service that was resized, or told to be, followed its demand: one
+// line an instant at which either changed.
+func (e *Explanation) sizes() {
+	isSize := func(d record.Decision) bool { return d.Kind == "demand" || d.Kind == "resize" }
+	if !slices.ContainsFunc(e.decisions, isSize) {
+		return
+	}
+	now := Size{from: model.AbsentTime}
+	for i := range e.decisions {
+		d := &e.decisions[i]
+		switch d.Kind {
+		case "demand":
+			now.Demand = d.Nodes
+		case "start", "resize":
+			now.Nodes = d.Nodes
+		default:
+			continue
+		}
+		if n := len(e.Sizes); n > 0 && e.Sizes[n-1].from == d.Time {
+			e.Sizes = e.Sizes[:n-1]
+		}
+		now.from, now.From = d.Time, e.instant(d.Time)
+		e.Sizes = append(e.Sizes, now)
+	}
 }
 
 // spells cuts the times of waiting, before each attempt and after the last, where

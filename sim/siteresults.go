@@ -59,6 +59,18 @@ func (s *siteResults) fact(now model.Time, f *model.Fact) {
 		s.jobs[f.Ref] = siteJob{f.Alloc.ID, f.Job, f.Alloc.VCluster, f.Alloc.Tenant}
 	case model.FactAssigned, model.FactCancelled, model.FactEnded:
 		s.series.WaitsNoMore(now, f.Ref)
+	case model.FactDemand:
+		s.sized(now, "demand", f.Ref, int32(f.Value))
+	case model.FactResized:
+		s.sized(now, "resize", f.Ref, f.Placement.Nodes())
+	}
+}
+
+// sized notes how many nodes a service is to have, or has from now on.
+func (s *siteResults) sized(now model.Time, kind string, ref model.Ref, nodes int32) {
+	if j := &s.jobs[ref]; s.decisions != nil && s.explain(j.job) {
+		s.row = record.Decision{Time: now, Job: j.job, ID: j.id, Kind: kind, Nodes: nodes, Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
+		s.decisions.Decision(&s.row)
 	}
 }
 

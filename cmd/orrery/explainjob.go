@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"orrery/reports/table"
@@ -118,7 +119,11 @@ func (v *explainVerb) tell(e *sim.Explanation, at int) error {
 	if e.Recomputed {
 		fmt.Fprintf(out, "The run has recorded no reasons: a replay of it worked them out, with the same fingerprint %s.\n", e.Fingerprint)
 	}
-	t, left := waits(e)
+	t, left := sizes(e)
+	if err := v.print.section("its nodes"+left, t); err != nil {
+		return err
+	}
+	t, left = waits(e)
 	if err := v.print.section("what it waited for"+left, t); err != nil {
 		return err
 	}
@@ -140,6 +145,22 @@ func leftOut(shown, all int, which string) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%d of %d changes: %s; %d more with -o json)", shown, all, which, all-shown)
+}
+
+// sizes lists what a service had and was to have, the latest where that changed often.
+func sizes(e *sim.Explanation) (t *table.Table, left string) {
+	const most = 12
+	t = table.New("from", "nodes", "to have")
+	from := max(0, len(e.Sizes)-most)
+	for i := range e.Sizes[from:] {
+		z := &e.Sizes[from+i]
+		demand := "not told yet"
+		if z.Demand > 0 {
+			demand = strconv.Itoa(int(z.Demand))
+		}
+		t.Row(e.Moment(z.From), strconv.Itoa(int(z.Nodes)), demand)
+	}
+	return t, leftOut(len(e.Sizes)-from, len(e.Sizes), "the latest")
 }
 
 // rejected lists the best sets of nodes that the job did not start on, where they
