@@ -459,11 +459,15 @@ func (s *Site) newKind(a *model.Allocation) *kind {
 
 // claimOf is what a takes from its tenant's limits on n nodes.
 func (s *Site) claimOf(a *model.Allocation, k *kind, n int32) quota.Claim {
-	per := a.GPUs
-	if per == 0 {
-		per = k.gpus
+	return quota.Claim{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
+}
+
+// gpusOf is how many GPUs a counts with on each of its nodes.
+func (k *kind) gpusOf(a *model.Allocation) int32 {
+	if a.GPUs > 0 {
+		return a.GPUs
 	}
-	return quota.Claim{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * per}
+	return k.gpus
 }
 
 // demand is what a asks for before its nodes are known: the power that it

@@ -118,14 +118,10 @@ func (s *Site) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 		if usable == 0 {
 			continue
 		}
-		per := r.GPUs
-		if per == 0 {
-			per = r.kind.gpus
-		}
 		st := s.book.Standing(r.Tenant)
 		s.suspects = append(s.suspects, preempt.Victim{
 			Ref: running, Job: r.Job, Class: s.gives(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: now.Sub(r.started) + max(0, r.Walltime-r.left),
-			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: per,
+			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
 			Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,

@@ -399,7 +399,7 @@ func (s *Site) resized(f *model.Fact) {
 		s.retake(l)
 	}
 	j.placement.Set(f.Placement)
-	s.book.Resize(&j.claim, n, s.claimOf(&j.Allocation, j.kind, n).GPUs, s.now)
+	s.book.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
 	j.runs = j.gpuTime()
 	s.running += j.runs
 	s.use(j)

@@ -232,7 +232,7 @@ func (s *Site) factors(l *lane, j *siteJob, now model.Time) multifactor.Inputs {
 		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.shares.tree.Factor(j.assoc), Assoc: s.assocOf(j),
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
-			CPUs:  multifactor.Part{Amount: int64(s.claimOf(&j.Allocation, j.kind, j.NodesMin).GPUs), Whole: s.cfg.Quota.GPUs},
+			CPUs:  multifactor.Part{Amount: int64(j.NodesMin * j.kind.gpusOf(&j.Allocation)), Whole: s.cfg.Quota.GPUs},
 			Limit: j.Walltime,
 		},
 	}
