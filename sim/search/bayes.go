@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -10,17 +11,19 @@ import (
 	"orrery/scheduler/model/draw"
 )
 
-// bayes is Bayesian optimisation: a Gaussian process of the objective and one
+// bayes is Bayesian optimisation: a Gaussian process of each objective and one
 // of each constraint say what to expect where nobody looked, and the trials are
-// those that promise most. (Jones, Schonlau, Welch: Efficient global
-// optimization of expensive black-box functions, 1998; for constraints Gardner
-// et al.: Bayesian optimization with inequality constraints, 2014.)
+// those that promise most of what each aims at. (Jones, Schonlau, Welch:
+// Efficient global optimization of expensive black-box functions, 1998; for
+// constraints Gardner et al.: Bayesian optimization with inequality constraints,
+// 2014.)
 //
 // It keeps nothing but the history: hyperparameters are fitted anew for each
 // batch, so a search resumes from results alone.
 type bayes struct {
 	config  *Config
 	size    int
+	mix     *Sobol      // of the weights of several objectives; nil with one
 	initial [][]float64 // the design of the first trials, whole batches
 	x       [][]float64 // features of all trials told
 	unit    [][]float64 // their unit coordinates
@@ -44,13 +47,16 @@ const (
 )
 
 func newBayes(c *Config) (method, error) {
-	if err := c.single(); err != nil {
-		return nil, err
-	}
 	if err := sobolReaches(c); err != nil {
 		return nil, err
 	}
 	b := &bayes{config: c, size: cmp.Or(c.Batch, bayesBatch)}
+	if k := len(c.Goal.Objectives); k > 1 {
+		var err error
+		if b.mix, err = NewSobol(k-1, draw.At(c.Seed, draw.StreamOf("search/bayes/weights"), 0, 0, 0)); err != nil {
+			return nil, fmt.Errorf("search: %d objectives: %w", k, err)
+		}
+	}
 	n := max(2*(c.Space.Dim()+1), len(c.Start))
 	n = (n + b.size - 1) / b.size * b.size
 	points, err := Sample(c.Space, "sobol", n-len(c.Start), c.Seed)
@@ -78,15 +84,14 @@ func (b *bayes) propose(first, n int) [][]float64 {
 		return b.initial[first : first+n]
 	}
 	models := b.models()
-	tried, fresh := b.split(b.candidates(first), n)
-	merit := models.sketch().merits(features(b.config.Space, tried))
-	d := b.config.draws("refine", first)
-	final := make([][]float64, 0, 2*refined)
-	for _, i := range descending(merit[:fresh])[:min(fresh, refined)] {
-		final = append(final, tried[i])
+	for i := range n {
+		models.aims = append(models.aims, models.aim(b.weights(first+i)))
 	}
+	tried, fresh := b.split(b.candidates(first), n)
+	final := models.sketch().promising(tried, features(b.config.Space, tried[:fresh]))
 	final = append(final, tried[fresh:]...)
 	best := min(leaders, len(final))
+	d := b.config.draws("refine", first)
 	for i := range refined {
 		u := slices.Clone(final[i%best])
 		b.config.Space.nudge(u, []float64{0.1, 0.03, 0.01}[i/leaders%3], d)
@@ -94,7 +99,7 @@ func (b *bayes) propose(first, n int) [][]float64 {
 	}
 	final, fresh = b.split(final, n)
 	var values [][]float64
-	for _, i := range models.choose(features(b.config.Space, final), fresh, n) {
+	for _, i := range models.choose(features(b.config.Space, final), fresh) {
 		values = append(values, b.config.Space.FromUnit(final[i]))
 	}
 	return values
@@ -143,11 +148,20 @@ func (b *bayes) split(points [][]float64, n int) (sorted [][]float64, fresh int)
 	return append(fresher, old...), len(fresher)
 }
 
-// ranked lists the trials from the best to the worst.
+// ranked lists the trials from the best to the worst; with several objectives
+// front by front, those first that stand alone.
 func (b *bayes) ranked() []int {
-	order := make([]int, len(b.scores))
-	for i := range order {
-		order[i] = i
+	var order []int
+	if len(b.config.Goal.Objectives) > 1 {
+		for _, front := range Fronts(b.scores) {
+			for _, i := range descending(crowding(b.scores, front)) {
+				order = append(order, front[i])
+			}
+		}
+		return order
+	}
+	for i := range b.scores {
+		order = append(order, i)
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return better(&b.scores[i], &b.scores[j]) })
 	return order
@@ -155,18 +169,22 @@ func (b *bayes) ranked() []int {
 
 // models are the processes given the history.
 type models struct {
-	cost *process
-	gaps []*process
-	kept []float64 // the scaled bound of each constraint
-	best float64   // the best expected cost at a point that is expected to be feasible
-	any  bool      // whether there is such a point
+	costs []*process
+	gaps  []*process
+	kept  []float64 // the scaled bound of each constraint
+	tried []int     // points told that are expected to be feasible
+	least []float64 // the least expected cost of any of them, by objective
+	aims  []aim     // of the trials of the batch
 }
 
 // sketch is the models given a part of the points, chosen as theirs are: what they
 // expect costs the square of their number. Hyperparameters are those of all.
 func (m *models) sketch() *models {
 	rough := *m
-	rough.cost, rough.gaps = m.cost.sketch(), nil
+	rough.costs, rough.gaps = nil, nil
+	for _, p := range m.costs {
+		rough.costs = append(rough.costs, p.sketch())
+	}
 	for _, p := range m.gaps {
 		rough.gaps = append(rough.gaps, p.sketch())
 	}
@@ -195,13 +213,18 @@ func (p *process) sketch() *process {
 func (b *bayes) models() *models {
 	rows := spreadOf(b.ranked(), modelPoints)
 	x := make([][]float64, len(rows))
-	cost := make([]float64, len(rows))
 	for i, r := range rows {
 		x[i] = b.x[r]
-		cost[i] = b.scores[r].Costs[0]
 	}
 	m := &models{}
-	m.cost, _ = model(x, squash(imputed(cost)))
+	for o := range b.config.Goal.Objectives {
+		cost := make([]float64, len(rows))
+		for i, r := range rows {
+			cost[i] = b.scores[r].Costs[o]
+		}
+		process, _ := model(x, squash(imputed(cost)))
+		m.costs = append(m.costs, process)
+	}
 	for c := range b.config.Goal.Constraints {
 		gap := make([]float64, len(rows))
 		for i, r := range rows {
@@ -210,18 +233,21 @@ func (b *bayes) models() *models {
 		process, zero := model(x, soften(imputed(gap)))
 		m.gaps, m.kept = append(m.gaps, process), append(m.kept, zero)
 	}
-	m.best = math.Inf(1)
 	for i, r := range rows {
-		if b.scores[r].failed() {
-			continue
-		}
-		feasible := true
+		feasible := !b.scores[r].failed()
 		for c, p := range m.gaps {
 			feasible = feasible && p.already[i] <= m.kept[c]
 		}
 		if feasible {
-			m.best, m.any = min(m.best, m.cost.already[i]), true
+			m.tried = append(m.tried, i)
 		}
+	}
+	for _, p := range m.costs {
+		least := math.Inf(1)
+		for _, i := range m.tried {
+			least = min(least, p.already[i])
+		}
+		m.least = append(m.least, least)
 	}
 	return m
 }
@@ -319,25 +345,28 @@ func soften(y []float64) []float64 {
 // beliefs are what the models expect at a set of points.
 type beliefs struct {
 	models *models
-	cost   *belief
+	costs  []*belief
 	gaps   []*belief
 }
 
 func (m *models) expect(at [][]float64) *beliefs {
-	b := &beliefs{models: m, cost: m.cost.expect(at)}
+	b := &beliefs{models: m}
+	for _, p := range m.costs {
+		b.costs = append(b.costs, p.expect(at))
+	}
 	for _, p := range m.gaps {
 		b.gaps = append(b.gaps, p.expect(at))
 	}
 	return b
 }
 
-// merit is the expected improvement on the best expected cost times the
+// merit is the expected improvement on what an aim has reached times the
 // probability of being feasible; the latter alone while no point is expected
 // to be feasible.
-func (b *beliefs) merit(j int) float64 {
+func (b *beliefs) merit(a *aim, j int) float64 {
 	merit := 1.0
-	if b.models.any {
-		merit = improvement(b.models.best-b.cost.mean[j], b.cost.deviation(j))
+	if len(b.models.tried) > 0 {
+		merit = b.gain(a, j)
 	}
 	for c, g := range b.gaps {
 		merit *= normal((b.models.kept[c] - g.mean[j]) / max(g.deviation(j), 1e-9))
@@ -355,24 +384,45 @@ func improvement(mean, deviation float64) float64 {
 	return max(0, deviation*(z*normal(z)+density(z)))
 }
 
-// merits judges each point by itself.
-func (m *models) merits(at [][]float64) []float64 {
-	b := m.expect(at)
-	merits := make([]float64, len(at))
-	for j := range at {
-		merits[j] = b.merit(j)
+// promising are the points that promise most, those first that do so to an aim.
+func (m *models) promising(points, at [][]float64) [][]float64 {
+	if len(at) == 0 {
+		return nil
 	}
-	return merits
+	b, aims := m.expect(at), m.aims
+	if len(m.costs) == 1 {
+		aims = aims[:1] // all are the same
+	}
+	orders := make([][]int, len(aims))
+	for k := range aims {
+		merits := make([]float64, len(at))
+		for j := range at {
+			merits[j] = b.merit(&aims[k], j)
+		}
+		orders[k] = descending(merits)
+	}
+	var out [][]float64
+	taken := make([]bool, len(at))
+	for i := 0; i < len(at) && len(out) < refined; i++ {
+		for _, order := range orders {
+			if j := order[i]; !taken[j] && len(out) < refined {
+				taken[j] = true
+				out = append(out, points[j])
+			}
+		}
+	}
+	return out
 }
 
-// choose takes n points one after the other, each the best given that those
-// before it turn out as expected, and the fresh points in front before the
-// others. Where nothing promises anything, the least known point is taken.
-func (m *models) choose(at [][]float64, fresh, n int) []int {
+// choose takes a point for each aim, one after the other, each the best given
+// that those before it turn out as expected, and the fresh points in front
+// before the others. Where nothing promises anything, the least known point is
+// taken.
+func (m *models) choose(at [][]float64, fresh int) []int {
 	b := m.expect(at)
 	taken := make([]bool, len(at))
 	var chosen []int
-	for range n {
+	for k := range m.aims {
 		best, most, unknown := -1, 0.0, -1.0
 		open := len(at)
 		if len(chosen) < fresh {
@@ -382,16 +432,15 @@ func (m *models) choose(at [][]float64, fresh, n int) []int {
 			if taken[j] {
 				continue
 			}
-			merit, deviation := b.merit(j), b.cost.deviation(j)
+			merit, deviation := b.merit(&m.aims[k], j), b.deviation(j)
 			if best < 0 || merit > most || merit == 0 && most == 0 && deviation > unknown {
 				best, most, unknown = j, merit, deviation
 			}
 		}
 		taken[best] = true
 		chosen = append(chosen, best)
-		b.cost.believe(best)
-		for _, g := range b.gaps {
-			g.believe(best)
+		for _, p := range slices.Concat(b.costs, b.gaps) {
+			p.believe(best)
 		}
 	}
 	return chosen

@@ -63,7 +63,7 @@ func BenchmarkAsk(b *testing.B) {
 	for _, c := range []struct {
 		name, method string
 		goal         Goal
-	}{{"bayes", "bayes", one}, {"bayes, one constraint", "bayes", bounded}, {"cmaes", "cmaes", one}, {"nsga2", "nsga2", two}} {
+	}{{"bayes", "bayes", one}, {"bayes, one constraint", "bayes", bounded}, {"bayes, two objectives", "bayes", two}, {"cmaes", "cmaes", one}, {"nsga2", "nsga2", two}} {
 		values, scores := history(b, nine, c.goal, 500)
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -15,7 +16,8 @@ import (
 // 1995; constraints of Deb, 2000, through the order of scores.)
 type nsga struct {
 	config  *Config
-	size    int
+	size    int // of a batch
+	least   int // of the population
 	initial [][]float64
 
 	// The population, the oldest first.
@@ -25,27 +27,32 @@ type nsga struct {
 	alone  []float64 // crowding distance of each member
 }
 
-// Numbers of NSGA-II: population, chance of crossover, how close children stay
-// to their parents and mutants to what they were. The authors' study has a
-// population of 100 and exponents of 20 for tens of thousands of trials; ours
-// are dear and few, so the population is smaller and the steps are longer.
+// Numbers of NSGA-II: the size of a batch, of the first design and of the
+// population, which grows with the trials; the chances of crossover and of
+// mutations, the latter a multiple of one coordinate; how close children stay to
+// their parents and mutants to what they were. The authors' study has 100 in the
+// population, one mutation and exponents of 20 for tens of thousands of trials.
+// Ours are dear and few: with 100 trials a population of 32 has seen three
+// generations and is no better than random search.
 const (
-	nsgaBatch         = 32
+	nsgaBatch         = 8
+	nsgaFirst         = 16
+	nsgaPopulation    = 8
+	nsgaGrowth        = 32 // trials for each further member
 	crossoverChance   = 0.9
-	crossoverExponent = 5
-	mutationExponent  = 10
-	transferChance    = 0.2 // of a mutation of our own, for weights
+	crossoverExponent = 2
+	mutationChance    = 2.0
+	mutationExponent  = 5
+	transferChance    = 0.1 // of a mutation of our own, for weights
 )
 
 func newNSGA(c *Config) (method, error) {
 	if err := sobolReaches(c); err != nil {
 		return nil, err
 	}
-	g := &nsga{config: c, size: nsgaBatch}
-	if c.Batch > 0 {
-		g.size = max(c.Batch, 4)
-	}
-	n := (max(g.size, len(c.Start)) + g.size - 1) / g.size * g.size
+	g := &nsga{config: c, size: cmp.Or(c.Batch, nsgaBatch), least: nsgaPopulation}
+	n := max(nsgaFirst, len(c.Start))
+	n = (n + g.size - 1) / g.size * g.size
 	points, err := Sample(c.Space, "sobol", n-len(c.Start), c.Seed)
 	if err != nil {
 		return nil, err
@@ -58,14 +65,15 @@ func (g *nsga) batch() int { return g.size }
 func (*nsga) retold() bool { return true }
 
 // learn keeps the best of parents and children. (Deb et al., section III-C.)
-func (g *nsga) learn(_ int, values [][]float64, scores []Score) {
+func (g *nsga) learn(first int, values [][]float64, scores []Score) {
+	population := max(g.least, (first+len(values))/nsgaGrowth)
 	for i, v := range values {
 		g.unit = append(g.unit, g.config.Space.coordinates(v, unitOf))
 		g.scores = append(g.scores, scores[i])
 	}
 	var kept []int
 	for _, front := range Fronts(g.scores) {
-		room := g.size - len(kept)
+		room := population - len(kept)
 		if room == 0 {
 			break
 		}
@@ -127,7 +135,7 @@ func (g *nsga) propose(first, n int) [][]float64 {
 func (g *nsga) child(d *draw.Source) []float64 {
 	a, b := g.unit[g.tournament(d)], g.unit[g.tournament(d)]
 	child := slices.Clone(a)
-	cross := d.Bool(crossoverChance)
+	cross, mutation := d.Bool(crossoverChance), min(mutationChance/float64(len(child)), 1)
 	at := 0
 	for i := range g.config.Space {
 		p := &g.config.Space[i]
@@ -139,7 +147,7 @@ func (g *nsga) child(d *draw.Source) []float64 {
 					child[at] = crossed(a[at], b[at], d)
 				}
 			}
-			if d.Bool(1 / float64(len(child))) {
+			if d.Bool(mutation) {
 				if p.Kind == Choice {
 					child[at] = d.Float64()
 				} else {

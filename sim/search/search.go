@@ -320,7 +320,7 @@ func (c *Config) single() error {
 	if len(c.Goal.Objectives) == 1 {
 		return nil
 	}
-	return fmt.Errorf("search: method %q takes one objective, not %d: use nsga2, or turn all but one into constraints", c.Method, len(c.Goal.Objectives))
+	return fmt.Errorf("search: method %q takes one objective, not %d: use bayes or nsga2, or turn all but one into constraints", c.Method, len(c.Goal.Objectives))
 }
 
 // sobolReaches refuses spaces whose dimension no Sobol sequence has.

@@ -215,7 +215,6 @@ func TestNewRefuses(t *testing.T) {
 		"0 trials":             {Space: mixed, Goal: least, Method: "random"},
 		"starting point 1":     {Space: mixed, Goal: least, Method: "random", Trials: 1, Start: [][]float64{{1}}},
 		`"cmaes" takes one`:    {Space: mixed, Goal: two, Method: "cmaes", Trials: 1},
-		`"bayes" takes one`:    {Space: mixed, Goal: two, Method: "bayes", Trials: 1},
 		`"bayes" in 65`:        {Space: wide, Goal: least, Method: "bayes", Trials: 1},
 		`"nsga2" in 65`:        {Space: wide, Goal: least, Method: "nsga2", Trials: 1},
 		"first batch of cmaes": {Space: mixed, Goal: least, Method: "cmaes", Trials: 1, Batch: 4, Start: slices.Repeat([][]float64{planted}, 5)},
