@@ -23,6 +23,7 @@ type Cluster struct {
 	VClusters    []VCluster    `yaml:"vclusters" doc:"parts of the site with a queue and a profile of their own; without any there is one, default, at home on all nodes"`
 	Tenants      []Tenant      `yaml:"tenants" doc:"customers and their limits, over all vClusters"`
 	QOS          []QOS         `yaml:"qos" doc:"qualities of service, as Slurm has them"`
+	Classes      []ClassTarget `yaml:"classes" doc:"what is promised to the jobs of a preemption class; no decision depends on it, within_target and within_target_wait are measured by it"`
 	Partitions   []Partition   `yaml:"partitions" doc:"named sets of nodes with limits; they may overlap"`
 	Reservations []Reservation `yaml:"reservations" doc:"nodes set aside for a time"`
 	Quorum       Quorum        `yaml:"quorum" doc:"the replicated state that grants nodes"`
@@ -108,6 +109,12 @@ type QOS struct {
 	Preempts     []string       `yaml:"preempts" unit:"names" doc:"qualities of service whose jobs it may preempt"`
 	UsageFactor  float64        `yaml:"usage_factor" default:"1" min:"0" max:"1000" unit:"factor" doc:"that its usage counts by"`
 	PreemptGrace model.Duration `yaml:"preempt_grace" default:"0s" min:"0s" unit:"span" doc:"that its jobs have when preempted"`
+}
+
+// ClassTarget is what is promised to the jobs of a preemption class.
+type ClassTarget struct {
+	Class      int32          `yaml:"class" default:"-1" min:"-1" max:"10" unit:"class" doc:"preemption class; 10 is sensitive work"`
+	TargetWait model.Duration `yaml:"target_wait" zero:"none" default:"none" min:"0s" unit:"span" doc:"within which its jobs should start"`
 }
 
 // Partition is a named set of nodes.

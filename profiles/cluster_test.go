@@ -295,3 +295,21 @@ func TestLargeNumbersAreWrittenOut(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, c.Tenants[0].GPUHours, again.Tenants[0].GPUHours)
 }
+
+func TestWhatClassesArePromised(t *testing.T) {
+	c, err := ParseCluster("c.yaml", []byte("groups: [{name: g, nodes: 3}]\nclasses: [{class: 10, target_wait: 1m}, {class: 0, target_wait: 2h}]\n"))
+	require.NoError(t, err)
+	clusterRoundTrip(t, c)
+	s, err := c.Resolve()
+	require.NoError(t, err)
+	require.Equal(t, [...]model.Duration{0: 2 * model.Hour, 10: model.Minute}, s.TargetWait)
+	for text, says := range map[string]string{
+		"classes: [{target_wait: 1m}]":                                        "c.yaml:1:11: classes[0]: has no key class",
+		"classes: [{class: 3}]":                                               "has no key target_wait, for example 15m",
+		"classes: [{class: 11, target_wait: 1m}]":                             "found 11, want -1 to 10",
+		"classes: [{class: 3, target_wait: 1m}, {class: 3, target_wait: 2m}]": "which classes[0] is about already",
+	} {
+		_, err := ParseCluster("c.yaml", []byte(text))
+		require.ErrorContains(t, err, says, text)
+	}
+}

@@ -256,6 +256,7 @@ func (c *Cluster) references(k *checker) {
 			k.known(fmt.Sprintf("qos[%d].preempts[%d]", i, j), "quality of service", other, qos)
 		}
 	}
+	c.promises(k)
 	for i, r := range c.Reservations {
 		if r.End <= r.Start {
 			k.add(fmt.Sprintf("reservations[%d].end", i), "found %s, want an instant after start, %s", formatSpan(r.End), formatSpan(r.Start))
@@ -264,6 +265,22 @@ func (c *Cluster) references(k *checker) {
 	for i, p := range c.Partitions {
 		if p.MaxNodes > 0 && p.MinNodes > p.MaxNodes {
 			k.add(fmt.Sprintf("partitions[%d].min_nodes", i), "found %d, want at most max_nodes, %d", p.MinNodes, p.MaxNodes)
+		}
+	}
+}
+
+// promises holds what is promised to classes against each other.
+func (c *Cluster) promises(k *checker) {
+	for i, x := range c.Classes {
+		path := fmt.Sprintf("classes[%d]", i)
+		j := slices.IndexFunc(c.Classes[:i], func(o ClassTarget) bool { return o.Class == x.Class })
+		switch {
+		case x.Class < 0:
+			k.add(path, "has no key class: want a number from 0 to %d", model.SensitiveClass)
+		case j >= 0:
+			k.add(path+".class", "found %d, which classes[%d] is about already: leave one of them out", x.Class, j)
+		case x.TargetWait == 0:
+			k.add(path, "has no key target_wait, for example 15m")
 		}
 	}
 }

@@ -36,8 +36,8 @@ type Experiment struct {
 	Inapplicable string        `yaml:"inapplicable" of:"refuse,ignore" default:"refuse" doc:"a setting that has no effect beside the others of its point, as depth beside easy: an error, or passed over; points that are then alike are one"`
 
 	Objectives  []Objective  `yaml:"objectives" doc:"what is good; the table is in the order of the first, the front is of all"`
-	Constraints []Constraint `yaml:"constraints" doc:"what a point must keep to be feasible"`
-	Show        []string     `yaml:"show" unit:"metrics" doc:"further columns of the table"`
+	Constraints []Constraint `yaml:"constraints" doc:"what a point must keep, in each scenario, to be feasible"`
+	Show        []string     `yaml:"show" unit:"metrics" doc:"further columns of the table: METRIC, or METRIC of KIND NAME, such as wait_p95 of tenant physics"`
 
 	src *source
 }
@@ -94,14 +94,18 @@ type ListedPoint struct {
 
 // Objective is a metric that is to be small or large.
 type Objective struct {
-	Metric    string `yaml:"metric" unit:"metric" doc:"see orrery help metrics"`
+	Metric    string `yaml:"metric" unit:"metric" doc:"see orrery help metrics; of a part of the work, one of its numbers"`
+	By        string `yaml:"by" of:"run,vcluster,tenant,class,kind,size" default:"run" doc:"the number of the whole run, or of one part of the work"`
+	Group     string `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant or the kind, the number of the class, or the size, such as 5-16"`
 	Direction string `yaml:"direction" of:"usual,minimise,maximise" default:"usual" doc:"which way is better; usual is known of most metrics, and others are refused"`
 	Window    string `yaml:"window" of:"steady,all" default:"steady" doc:"window of the metric; all where a run has no steady window"`
 }
 
 // Constraint bounds a metric.
 type Constraint struct {
-	Metric  string   `yaml:"metric" unit:"metric" doc:"see orrery help metrics"`
+	Metric  string   `yaml:"metric" unit:"metric" doc:"see orrery help metrics; of a part of the work, one of its numbers"`
+	By      string   `yaml:"by" of:"run,vcluster,tenant,class,kind,size" default:"run" doc:"the number of the whole run, or of one part of the work"`
+	Group   string   `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant or the kind, the number of the class, or the size, such as 5-16"`
 	Window  string   `yaml:"window" of:"steady,all" default:"steady" doc:"window of the metric; all where a run has no steady window"`
 	AtMost  *float64 `yaml:"at_most" zero:"none" default:"none" unit:"of the metric" doc:"largest value, in seconds where it is a time"`
 	AtLeast *float64 `yaml:"at_least" zero:"none" default:"none" unit:"of the metric" doc:"least value"`
@@ -192,19 +196,32 @@ func (e *Experiment) Validate() error {
 		}
 	}
 	for i, o := range e.Objectives {
-		if o.Metric == "" {
-			k.add(fmt.Sprintf("objectives[%d]", i), "has no key metric: see orrery help metrics")
-		}
+		measured(k, fmt.Sprintf("objectives[%d]", i), o.Metric, o.By, o.Group, o.Window)
 	}
 	for i, c := range e.Constraints {
-		switch at := fmt.Sprintf("constraints[%d]", i); {
-		case c.Metric == "":
-			k.add(at, "has no key metric: see orrery help metrics")
-		case (c.AtMost == nil) == (c.AtLeast == nil):
+		at := fmt.Sprintf("constraints[%d]", i)
+		measured(k, at, c.Metric, c.By, c.Group, c.Window)
+		if (c.AtMost == nil) == (c.AtLeast == nil) {
 			k.add(at, "want one of at_most and at_least")
 		}
 	}
 	return k.err()
+}
+
+// measured holds the keys that name a number against each other.
+func measured(k *checker, at, metric, by, group, window string) {
+	switch {
+	case metric == "":
+		k.add(at, "has no key metric: see orrery help metrics")
+	case strings.Contains(strings.TrimSpace(metric), " "):
+		k.add(at+".metric", "found %q, want one word: a part of the work goes by the keys by and group, for example {metric: wait_p95, by: tenant, group: physics}", metric)
+	case by == "run" && group != "":
+		k.add(at+".group", "needs by: vcluster, tenant, class, kind or size")
+	case by != "run" && group == "":
+		k.add(at, "has no key group: name the %s", by)
+	case by != "run" && window == "all":
+		k.add(at+".window", "found all, and parts of the work are measured over the steady window alone: leave it out")
+	}
 }
 
 func (e *Experiment) checkWindows(k *checker) {

@@ -67,6 +67,10 @@ func TestExperimentRefuses(t *testing.T) {
 		"traces: [a]\nobjectives: [{direction: maximise}]":                                   "has no key metric",
 		"traces: [a]\nconstraints: [{at_most: 5}]":                                           "has no key metric",
 		"traces: [a]\nconstraints: [{metric: wait_max}]":                                     "want one of at_most and at_least",
+		"traces: [a]\nconstraints: [{metric: wait_max, group: x, at_most: 1}]":               "group: needs by: vcluster",
+		"traces: [a]\nconstraints: [{metric: wait_max, by: tenant, at_most: 1}]":             "has no key group: name the tenant",
+		"traces: [a]\nobjectives: [{metric: wait_max, by: class, group: 1, window: all}]":    "measured over the steady window alone",
+		"traces: [a]\nobjectives: [{metric: wait_max of class 1}]":                           "x.yaml:2:23: objectives[0].metric: found \"wait_max of class 1\", want one word",
 		"traces: [a]\nname: a b":                                                             "x.yaml:2:7",
 	} {
 		_, err := ParseExperiment("x.yaml", []byte(text))

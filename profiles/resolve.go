@@ -27,6 +27,8 @@ type Site struct {
 	Tick    model.Duration
 	Usage   Usage
 	Changes []Change // ascending by time
+	// TargetWait is the wait within which jobs should start, by class; 0 is none.
+	TargetWait [model.SensitiveClass + 1]model.Duration
 }
 
 // Change is an event with its subject resolved.
@@ -70,6 +72,9 @@ func (c *Cluster) Resolve() (*Site, error) {
 	r := &resolver{checker: c.checker(), c: c, groups: map[string]int32{}, prints: map[string]int32{}, nodes: map[string]model.NodeID{}}
 	r.site = &Site{Shared: c.Sharing == "gpus", Quorum: c.Quorum, Agents: c.Agents, Failures: c.Failures}
 	r.site.Price, r.site.Unknown = model.FixedOf(c.Price), c.UnknownTenants
+	for _, x := range c.Classes {
+		r.site.TargetWait[x.Class] = x.TargetWait
+	}
 	r.topologies()
 	if len(c.rows) > 0 {
 		r.table()

@@ -138,6 +138,7 @@ func (c *Cluster) apart() (*Cluster, error) {
 	}
 	out.NodeTypes, out.Groups, out.Tenants = slices.Clone(c.NodeTypes), slices.Clone(c.Groups), slices.Clone(c.Tenants)
 	out.QOS, out.Partitions, out.Reservations = slices.Clone(c.QOS), slices.Clone(c.Partitions), slices.Clone(c.Reservations)
+	out.Classes = slices.Clone(c.Classes)
 	return &out, nil
 }
 

@@ -16,7 +16,9 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/sim/metric"
 	"orrery/sim/world"
+	"orrery/traces"
 )
 
 // sitePlan is a site in the words of the packages that run it.
@@ -24,7 +26,9 @@ type sitePlan struct {
 	core  scheduler.SiteConfig
 	world world.SiteConfig
 	names SiteNames
-	early int64 // reservations that the trace announces, known from the beginning on
+	// targets are the waits within which jobs should start, by class.
+	targets []model.Duration
+	early   int64 // reservations that the trace announces, known from the beginning on
 	// unheeded counts events of the trace, in the order of world.Unheeded.
 	unheeded [len(world.Unheeded)]int64
 }
@@ -91,7 +95,7 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 	}
 	res := whole.site
 	p.spec.Site = whole.canonical
-	sp := &sitePlan{}
+	sp := &sitePlan{targets: res.TargetWait[:]}
 	if sp.core, err = coreOf(res); err != nil {
 		return err
 	}
@@ -161,6 +165,26 @@ func completed(c *profiles.Cluster, src Tables) *profiles.Cluster {
 		c = c.WithTenants(src.Info().Name+", table tenants", tenants)
 	}
 	return c
+}
+
+// PartsOf are the groups that a cluster has, on a trace with a table of tenants.
+func PartsOf(c *profiles.Cluster, tenants []traces.Tenant) *metric.Parts {
+	p := &metric.Parts{}
+	for i := range c.VClusters {
+		p.VClusters = append(p.VClusters, c.VClusters[i].Name)
+	}
+	for i := range c.Tenants {
+		p.Tenants = append(p.Tenants, c.Tenants[i].Name)
+	}
+	if len(c.Tenants) == 0 {
+		for i := range tenants {
+			p.Tenants = append(p.Tenants, tenants[i].Name)
+		}
+	}
+	for _, x := range c.Classes {
+		p.Promised = append(p.Promised, x.Class)
+	}
+	return p
 }
 
 // unitsOfSite is the site as results describe it: a unit is a node, or a GPU

@@ -39,7 +39,7 @@ type siteJob struct {
 // siteMetrics is what metrics need to know of the site; reasons says that the
 // core explains every job.
 func siteMetrics(p *sitePlan, reasons bool) *metric.SiteConfig {
-	c := &metric.SiteConfig{VClusters: p.names.VClusters, Tenants: p.names.Tenants, Shared: p.world.Rows.Shared, Reasons: reasons}
+	c := &metric.SiteConfig{VClusters: p.names.VClusters, Tenants: p.names.Tenants, Shared: p.world.Rows.Shared, TargetWait: p.targets, Reasons: reasons}
 	for i := range p.core.Site.Tenants {
 		c.Targets = append(c.Targets, p.core.Site.Tenants[i].FairShare)
 	}

@@ -86,7 +86,7 @@ func metricsPage() string {
 	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
 		b.WriteString("  " + line + "\n")
 	}
-	for _, d := range metric.Definitions() {
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
 		fmt.Fprintf(&b, "\n%s [%s], windows: %s\n  %s\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula)
 		if d.Edge != "" {
 			fmt.Fprintf(&b, "  %s\n", d.Edge)
@@ -94,6 +94,19 @@ func metricsPage() string {
 		if d.Source != "" {
 			fmt.Fprintf(&b, "  source: %s\n", d.Source)
 		}
+	}
+	b.WriteString(`
+METRIC of KIND NAME is a number of a part of the work: wait_p95 of tenant physics,
+within_target of class 10. Gates know it by vcluster, tenant and class; sweep and
+tune by kind (bounded, service, reactive, session) and size (1, 2-4, 5-16, …) too.
+
+`)
+	t := table.New("number", "unit", "formula", "of")
+	for _, c := range metric.Columns() {
+		t.Row(c.Name, c.Unit, c.Formula, strings.Join(c.Of, ", "))
+	}
+	if err := t.Write(&b, table.Text, table.Options{}); err != nil {
+		panic(err) // a strings.Builder takes everything
 	}
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"orrery/sim/experiment"
 	"orrery/sim/sweep"
@@ -21,7 +22,7 @@ import (
 const (
 	planFile   = "experiment.json" // the last experiment that was swept into it
 	tracesDir  = "traces"          // the traces that its tasks name, as HASH.trace
-	aboutTasks = "orrery-tasks-1"
+	aboutTasks = "orrery-tasks-2"
 )
 
 // studyAbout marks a study whose specs are tasks of sim/task.
@@ -29,11 +30,17 @@ func studyAbout() json.RawMessage {
 	return json.RawMessage(`{"tasks":"` + aboutTasks + `"}`)
 }
 
+// olderTasks begins what studies of other builds of this program say of their tasks.
+const olderTasks = "orrery-tasks-"
+
 // ours refuses a study of other tasks.
 func ours(s *sweep.Study) error {
 	var about struct{ Tasks string }
 	if json.Unmarshal(s.About(), &about) == nil && about.Tasks == aboutTasks {
 		return nil
+	}
+	if strings.HasPrefix(about.Tasks, olderTasks) {
+		return input(fmt.Errorf("%s: found tasks of the kind %s, expected %s: another version of this program made the study, and its results tell other numbers; read it with that version, or compute it anew in another directory", s.Dir(), about.Tasks, aboutTasks))
 	}
 	return input(fmt.Errorf("%s: its tasks are not replays that this program knows: want a study that orrery sweep made", s.Dir()))
 }

@@ -12,6 +12,7 @@ import (
 	"orrery/reports/table"
 	"orrery/sim/experiment"
 	"orrery/sim/metric"
+	"orrery/sim/search"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 )
@@ -142,7 +143,11 @@ func measured(c *experiment.Column, r *experiment.Row, j int) table.Cell {
 	if !r.Have[j] {
 		return table.Cell{}
 	}
-	v := r.Values[j]
+	return cellOf(c, r.Values[j])
+}
+
+// cellOf spells a value of a column.
+func cellOf(c *experiment.Column, v float64) table.Cell {
 	switch {
 	case c.Unit == "s":
 		return table.Quantity(spanText(v), v)
@@ -151,9 +156,6 @@ func measured(c *experiment.Column, r *experiment.Row, j int) table.Cell {
 	}
 	return table.Float(v, 2)
 }
-
-// isShare says that a metric is a part of a whole, shown in percent.
-func isShare(name string) bool { return name == "utilisation" || name == "loss_of_capacity" }
 
 // state says how a row is to be read.
 func state(p *experiment.Plan, r *experiment.Row) table.Cell {
@@ -170,8 +172,9 @@ func state(p *experiment.Plan, r *experiment.Row) table.Cell {
 	if missing := len(p.Scenarios) - r.Done - r.Failed; missing > 0 {
 		words = append(words, fmt.Sprintf("%d of %d to compute", missing, len(p.Scenarios)))
 	}
-	if r.Broken {
-		words = append(words, "breaks a constraint")
+	columns := p.Columns()
+	for _, j := range r.Broken {
+		words = append(words, "breaks "+brokenText(p, &columns[j], r, j))
 	}
 	if !r.Feasible && len(words) == 0 {
 		words = append(words, "not measured")
@@ -184,19 +187,32 @@ func state(p *experiment.Plan, r *experiment.Row) table.Cell {
 	return c
 }
 
+// brokenText says which bound a row breaks, where and by how much.
+func brokenText(p *experiment.Plan, c *experiment.Column, r *experiment.Row, j int) string {
+	k, _ := c.Constraint()
+	text := fmt.Sprintf("%s %s %s by %s", c.Metric, k.Relation, cellOf(c, k.Value).Text, search.Beyond(k.Beyond(r.Values[j])))
+	if len(p.Scenarios) > 1 {
+		text += " in " + p.Scenarios[r.Worst[j]].Name
+	}
+	return text
+}
+
 // studyRows is what --print json prints.
 type studyRows struct {
-	Schema    int            `json:"schema"`
-	Name      string         `json:"name"`
-	Scenarios []string       `json:"scenarios"`
-	Points    []studyPoint   `json:"points"` // the best first
-	Columns   []studyColumns `json:"columns"`
+	Schema    int                `json:"schema"` // 2
+	Name      string             `json:"name"`
+	Scenarios []string           `json:"scenarios"`
+	Aside     []experiment.Aside `json:"aside,omitempty"`    // windows with too few jobs, which are no scenarios
+	LeftOut   int                `json:"left_out,omitempty"` // scenarios in which every point is overloaded
+	Points    []studyPoint       `json:"points"`             // the best first
+	Columns   []studyColumns     `json:"columns"`
 }
 
 type studyColumns struct {
 	Metric    string   `json:"metric"`
 	Window    string   `json:"window"`
 	Unit      string   `json:"unit"`
+	Value     string   `json:"value"` // mean or worst, over the scenarios
 	Objective string   `json:"objective,omitempty"`
 	AtMost    *float64 `json:"at_most,omitempty"`
 	AtLeast   *float64 `json:"at_least,omitempty"`
@@ -206,7 +222,8 @@ type studyPoint struct {
 	ID       string            `json:"id"`
 	Name     string            `json:"name,omitempty"`
 	Set      map[string]string `json:"set"`
-	Means    []*float64        `json:"means"` // by column, over the scenarios
+	Values   []*float64        `json:"values"` // by column
+	Broken   []studyBroken     `json:"broken,omitempty"`
 	Verdict  metric.Verdict    `json:"verdict"`
 	Feasible bool              `json:"feasible"`
 	Front    bool              `json:"front"`
@@ -215,15 +232,29 @@ type studyPoint struct {
 	Tasks    []string          `json:"tasks"` // by scenario
 }
 
+// studyBroken is a constraint that a point does not keep.
+type studyBroken struct {
+	Metric   string  `json:"metric"`
+	Beyond   float64 `json:"beyond"`   // as a fraction of the bound, of 1 where that is 0
+	Scenario string  `json:"scenario"` // in which it is furthest beyond
+}
+
 func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
-	out := studyRows{Schema: 1, Name: p.Name, Points: []studyPoint{}}
+	out := studyRows{Schema: 2, Name: p.Name, Aside: p.Aside, Points: []studyPoint{}}
+	if len(rows) > 0 {
+		out.LeftOut = rows[0].Aside
+	}
 	for _, s := range p.Scenarios {
 		out.Scenarios = append(out.Scenarios, s.Name)
 	}
 	columns := p.Columns()
 	for i := range columns {
 		c := &columns[i]
-		out.Columns = append(out.Columns, studyColumns{c.Metric, c.Window, c.Unit, direction(c), c.AtMost, c.AtLeast})
+		value := "mean"
+		if _, bound := c.Constraint(); bound {
+			value = "worst"
+		}
+		out.Columns = append(out.Columns, studyColumns{c.Metric, c.Window, c.Unit, value, direction(c), c.AtMost, c.AtLeast})
 	}
 	for i := range rows {
 		r := &rows[i]
@@ -239,7 +270,11 @@ func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
 			if r.Have[j] {
 				v = &r.Values[j]
 			}
-			x.Means = append(x.Means, v)
+			x.Values = append(x.Values, v)
+		}
+		for _, j := range r.Broken {
+			k, _ := columns[j].Constraint()
+			x.Broken = append(x.Broken, studyBroken{columns[j].Metric, k.Beyond(r.Values[j]), p.Scenarios[r.Worst[j]].Name})
 		}
 		out.Points = append(out.Points, x)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports"
-	"orrery/scheduler/model"
 	"orrery/sim/record"
 	"orrery/sim/search"
 	"orrery/sim/task"
@@ -81,8 +80,8 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	o := &v.opt
 	f.StringVarP(&v.out, "out", "o", "", "directory `DIR` for what was found, new or of an interrupted tune")
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
-	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
-	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window; may be given several times (default "+tune.DefaultConstraints+")")
+	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, or METRIC of KIND NAME, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
+	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window, of the run or of a part of the work: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind or size); may be given several times (default "+tune.DefaultConstraints+")")
 	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.StringVar(&o.Method, "method", "", "method of the search: "+oneOf(search.Methods())+" (default by budget and objectives)")
@@ -116,7 +115,11 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 	}
 	v.opt.Tuning, v.opt.Acceptance = n, a
 	for _, text := range v.objectives {
-		v.opt.Objectives = append(v.opt.Objectives, objectiveOf(text))
+		o, err := objectiveOf(text)
+		if err != nil {
+			return err
+		}
+		v.opt.Objectives = append(v.opt.Objectives, o)
 	}
 	for _, text := range v.constraints {
 		c, err := constraintOf(text)
@@ -128,40 +131,6 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 	// The runs of a tune draw nothing but what its seed is for.
 	v.opt.Seed, v.spec.Seed = max(v.spec.Seed, 1), 0
 	return nil
-}
-
-// objectiveOf reads METRIC, min:METRIC or max:METRIC.
-func objectiveOf(text string) search.Objective {
-	if name, ok := strings.CutPrefix(text, "min:"); ok {
-		return search.Objective{Metric: name, Direction: search.Minimise}
-	}
-	if name, ok := strings.CutPrefix(text, "max:"); ok {
-		return search.Objective{Metric: name, Direction: search.Maximise}
-	}
-	return search.Objective{Metric: text, Direction: tune.DirectionOf(text)}
-}
-
-// constraintOf reads a metric, a relation and a number or a span.
-func constraintOf(text string) (search.Constraint, error) {
-	for _, relation := range []search.Relation{search.AtMost, search.AtLeast} {
-		name, value, ok := strings.Cut(text, string(relation))
-		if !ok {
-			continue
-		}
-		c := search.Constraint{Metric: strings.TrimSpace(name), Relation: relation}
-		value = strings.TrimSpace(value)
-		var err error
-		if c.Value, err = strconv.ParseFloat(value, 64); err == nil {
-			return c, nil
-		}
-		d, err := model.ParseDuration(value)
-		if err != nil {
-			return c, usagef("--subject-to %q: want a number or a span such as 3d behind %s", text, relation)
-		}
-		c.Value = d.Seconds()
-		return c, nil
-	}
-	return search.Constraint{}, usagef("--subject-to %q: want METRIC <= VALUE or METRIC >= VALUE", text)
 }
 
 func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {

@@ -58,7 +58,7 @@ func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
 		goals = append(goals, string(m.Direction)+":"+m.Metric)
 	}
 	for _, c := range o.Constraints {
-		bounds = append(bounds, fmt.Sprintf("%s %s %s", c.Metric, c.Relation, strconv.FormatFloat(c.Value, 'g', -1, 64)))
+		bounds = append(bounds, c.String())
 	}
 	add("--vcluster", or(p.VCluster, "all"))
 	add("--objective", strings.Join(goals, " "))

@@ -82,16 +82,8 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: kind, Unit: r.UnitOf(p.Name), Low: p.Low, High: p.High, Log: p.Log})
 		}
 	}
-	units := map[string]string{}
-	for _, list := range [][]metric.Definition{metric.Definitions(), metric.SiteDefinitions()} {
-		for _, d := range list {
-			if d.Unit != "1" {
-				units[d.Name] = d.Unit
-			}
-		}
-	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: units[o.Metric], Direction: string(o.Direction), Objective: true})
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction), Objective: true})
 	}
 	for _, c := range r.Goal.Constraints {
 		direction := reports.Minimise
@@ -99,12 +91,26 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 			direction = reports.Maximise
 		}
 		s.Metrics = append(s.Metrics, reports.StudyMetric{
-			Name: c.Metric + " (worst tuning window)", Unit: units[c.Metric], Direction: direction, Bound: &reports.Bound{Relation: string(c.Relation), Value: c.Value},
+			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: isShare(c.Metric), Bound: &reports.Bound{Relation: string(c.Relation), Value: c.Value},
 		})
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: units[o.Metric], Direction: string(o.Direction)})
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction)})
 	}
+}
+
+// unitOf is the unit of a measure, "" of one without.
+func unitOf(name string) string {
+	if unit := metric.UnitOf(name); unit != "1" {
+		return unit
+	}
+	return ""
+}
+
+// isShare says that a measure is a part of a whole, shown in percent.
+func isShare(name string) bool {
+	m, err := metric.ParseMeasure(name)
+	return err == nil && m.Fraction()
 }
 
 // tuneRows are the candidates of the race.

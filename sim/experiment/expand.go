@@ -31,9 +31,9 @@ type Trace struct {
 // that is done. It costs about a millisecond and some kilobytes a point.
 func Expand(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) (*Plan, []Task, error) {
 	x := &expander{ctx: ctx, e: e, dir: dir, traces: traces, seen: map[string]bool{}, known: map[string]*profiles.Setting{}, ready: map[string][]*profiles.Cluster{}, plan: &Plan{
-		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()), Show: e.Show,
+		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()),
 	}}
-	for _, step := range []func() error{x.goals, x.scenarios, x.clusters, x.points} {
+	for _, step := range []func() error{x.goals, x.scenarios, x.clusters, x.groups, x.points} {
 		if err := step(); err != nil {
 			return nil, nil, err
 		}
@@ -48,10 +48,12 @@ type expander struct {
 	dir    string
 	traces []Trace
 	plan   *Plan
-	base   []*profiles.Cluster            // by trace, with their profiles read
-	seen   map[string]bool                // of points
-	known  map[string]*profiles.Setting   // by path; nil of those that there are not
-	ready  map[string][]*profiles.Cluster // by profile, then by trace: with that profile
+	base   []*profiles.Cluster // by trace, with their profiles read
+	// measures are those of the goals and of what is shown.
+	measures []keyed
+	seen     map[string]bool                // of points
+	known    map[string]*profiles.Setting   // by path; nil of those that there are not
+	ready    map[string][]*profiles.Cluster // by profile, then by trace: with that profile
 }
 
 // clusters finds the base of each trace.

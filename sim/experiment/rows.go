@@ -3,44 +3,72 @@ package experiment
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"orrery/sim/metric"
+	"orrery/sim/search"
 	"orrery/sim/stat"
 	"orrery/sim/task"
 )
 
-// Column is a metric in a window, of the objectives, the constraints and what else
-// is shown.
+// Column is a measure in a window, of the objectives, the constraints and what else
+// is shown: its mean over the scenarios, of a constraint its worst.
 type Column struct {
-	Metric    string
+	Metric    string // as people write a measure
 	Window    string
 	Unit      string
 	Objective bool
 	Maximise  bool
-	AtMost    *float64
-	AtLeast   *float64
+	// One of these is set of a constraint.
+	AtMost  *float64
+	AtLeast *float64
+
+	measure metric.Measure
 }
 
-// Name is the metric, with the window where it is not the usual one.
+// Name is the metric, with the window where it is not the usual one, and a word
+// where it is no mean.
 func (c *Column) Name() string {
+	var words []string
 	if c.Window == metric.All {
-		return c.Metric + " (all)"
+		words = append(words, "all")
 	}
-	return c.Metric
+	if _, bound := c.Constraint(); bound {
+		words = append(words, "worst")
+	}
+	if len(words) == 0 {
+		return c.Metric
+	}
+	return c.Metric + " (" + strings.Join(words, ", ") + ")"
 }
 
-// Row is what came of a point: the means of its metrics over the scenarios.
+// Constraint is what the column bounds; false when it is no constraint.
+func (c *Column) Constraint() (search.Constraint, bool) {
+	switch {
+	case c.AtMost != nil:
+		return search.Constraint{Metric: c.Metric, Relation: search.AtMost, Value: *c.AtMost}, true
+	case c.AtLeast != nil:
+		return search.Constraint{Metric: c.Metric, Relation: search.AtLeast, Value: *c.AtLeast}, true
+	}
+	return search.Constraint{}, false
+}
+
+// Row is what came of a point on the scenarios.
 type Row struct {
-	Point    int // in Plan.Points
-	Values   []float64
-	Have     []bool // by column: the value is defined in every scenario that is done
-	Done     int    // scenarios with a result
-	Failed   int    // that failed
+	Point  int // in Plan.Points
+	Values []float64
+	// Have says by column that the value is defined in every scenario that is done,
+	// but those in which no point has one.
+	Have []bool
+	// Worst is the scenario of the value of a constraint, by column.
+	Worst    []int
+	Done     int // scenarios with a result
+	Failed   int // that failed
 	Verdict  metric.Verdict
 	Aside    int           // scenarios set aside, since every point is overloaded there; the same for all rows
 	Load     stat.Overload // of the others, by windows
 	Unranked bool          // overloaded in too many windows to be ranked by waits
-	Broken   bool          // a constraint is not kept
+	Broken   []int         // columns of the constraints that are not kept
 	Feasible bool          // all scenarios are done, it is not unranked, all constraints are kept
 	Front    bool          // no feasible row is better in every objective
 }
@@ -49,38 +77,31 @@ type Row struct {
 // while it is not computed.
 type Outcomes func(id string) (r *task.Result, failed bool, err error)
 
-// Columns are the metrics of the rows: objectives first, then the other
-// constraints, then what is shown beside.
+// Columns are the measures of the rows: objectives first, then the constraints, each
+// a column of its own, then what is shown beside.
 func (p *Plan) Columns() []Column {
-	units := map[string]string{}
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
-		units[d.Name] = d.Unit
-	}
 	var out []Column
-	find := func(name, window string) *Column {
-		for i := range out {
-			if out[i].Metric == name && out[i].Window == window {
-				return &out[i]
-			}
+	add := func(name, window string) *Column {
+		m, err := metric.ParseMeasure(name)
+		if err != nil { // of a plan that was not made here
+			m = metric.Measure{Metric: name}
 		}
-		out = append(out, Column{Metric: name, Window: window, Unit: units[name]})
+		out = append(out, Column{Metric: name, Window: window, Unit: m.Unit(), measure: m})
 		return &out[len(out)-1]
 	}
 	for _, o := range p.Objectives {
-		c := find(o.Metric, o.Window)
+		c := add(o.Metric, o.Window)
 		c.Objective, c.Maximise = true, o.Maximise
 	}
 	for _, b := range p.Constraints {
-		c := find(b.Metric, b.Window)
-		if b.AtMost != nil {
-			c.AtMost = b.AtMost
-		}
-		if b.AtLeast != nil {
-			c.AtLeast = b.AtLeast
-		}
+		c := add(b.Metric, b.Window)
+		c.AtMost, c.AtLeast = b.AtMost, b.AtLeast
 	}
 	for _, name := range p.Show {
-		find(name, metric.Steady)
+		shown := func(c Column) bool { return c.Objective && c.Metric == name && c.Window == metric.Steady }
+		if !slices.ContainsFunc(out, shown) {
+			add(name, metric.Steady)
+		}
 	}
 	return out
 }
@@ -106,9 +127,10 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 	if byWaits {
 		aside = setAside(tried, len(p.Scenarios))
 	}
+	said := spoken(tried, len(p.Scenarios), len(columns))
 	var rows []Row
 	for i := range p.Points {
-		rows = append(rows, p.row(i, columns, byWaits, tried[i], aside))
+		rows = append(rows, p.row(i, columns, byWaits, tried[i], aside, said))
 	}
 	for i := range rows {
 		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && beats(&o, &rows[i], columns) })
@@ -183,10 +205,27 @@ func setAside(tried [][]trial, scenarios int) []bool {
 	return out
 }
 
-// row sums up what came of a point; byWaits says that waits judge it.
-func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside []bool) Row {
-	r := Row{Point: i, Values: make([]float64, len(columns)), Have: make([]bool, len(columns)), Verdict: metric.Unknown}
-	got, counted := make([]int, len(columns)), 0
+// spoken says by scenario, then by column, whether any point has a value: a scenario
+// in which none has says nothing, such as one without a job of the group.
+func spoken(tried [][]trial, scenarios, columns int) [][]bool {
+	out := make([][]bool, scenarios)
+	for s := range out {
+		out[s] = make([]bool, columns)
+		for i := range tried {
+			for j, have := range tried[i][s].have {
+				out[s][j] = out[s][j] || have
+			}
+		}
+	}
+	return out
+}
+
+// row sums up what came of a point; byWaits says that waits judge it, said in which
+// scenarios a column says something.
+func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside []bool, said [][]bool) Row {
+	n := len(columns)
+	r := Row{Point: i, Values: make([]float64, n), Have: make([]bool, n), Worst: make([]int, n), Verdict: metric.Unknown}
+	got, counted := make([]int, n), make([]int, n)
 	for s := range tried {
 		t := &tried[s]
 		if t.failed {
@@ -201,10 +240,12 @@ func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside [
 		if !t.done || aside[s] {
 			continue
 		}
-		counted++
 		for j := range columns {
+			if said[s][j] {
+				counted[j]++
+			}
 			if t.have[j] {
-				r.Values[j] += t.values[j]
+				r.take(&columns[j], j, s, t.values[j], got[j] == 0)
 				got[j]++
 			}
 		}
@@ -213,18 +254,36 @@ func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside [
 	r.Unranked = byWaits && r.Load.Unranked()
 	r.Feasible = r.Done == len(p.Points[i].Tasks) && !r.Unranked
 	for j := range columns {
-		c := &columns[j]
-		if r.Have[j] = counted > 0 && got[j] == counted; r.Have[j] {
-			r.Values[j] /= float64(got[j])
-		}
-		if r.Have[j] && (c.AtMost != nil && r.Values[j] > *c.AtMost || c.AtLeast != nil && r.Values[j] < *c.AtLeast) {
-			r.Broken, r.Feasible = true, false
-		}
-		if c.judged() && !r.Have[j] {
-			r.Feasible = false
-		}
+		r.Have[j] = counted[j] > 0 && got[j] == counted[j]
+		r.settle(&columns[j], j, got[j])
 	}
 	return r
+}
+
+// take counts the value of a scenario: into the sum of a mean, or as the worst of a
+// constraint.
+func (r *Row) take(c *Column, j, scenario int, value float64, first bool) {
+	k, bound := c.Constraint()
+	switch {
+	case !bound:
+		r.Values[j] += value
+	case first || k.Beyond(value) > k.Beyond(r.Values[j]):
+		r.Values[j], r.Worst[j] = value, scenario
+	}
+}
+
+// settle ends a column of so many values.
+func (r *Row) settle(c *Column, j, got int) {
+	k, bound := c.Constraint()
+	switch {
+	case bound && got > 0 && k.Beyond(r.Values[j]) > 0:
+		r.Broken, r.Feasible = append(r.Broken, j), false
+	case !bound && r.Have[j]:
+		r.Values[j] /= float64(got)
+	}
+	if c.judged() && !r.Have[j] {
+		r.Feasible = false
+	}
 }
 
 // load counts the windows in which a point is overloaded, and gives the verdict
@@ -277,9 +336,9 @@ func worse(a, b metric.Verdict) bool {
 // steady window.
 func valueOf(r *task.Result, c *Column) (float64, bool) {
 	if c.Window == metric.Steady && r.GroupsOf == metric.Steady {
-		return r.Value(c.Metric, metric.Steady)
+		return r.Of(c.measure, metric.Steady)
 	}
-	return r.Value(c.Metric, metric.All)
+	return r.Of(c.measure, metric.All)
 }
 
 // beats says that a is no worse than b in every objective, and better in one.

@@ -8,7 +8,6 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim"
-	"orrery/sim/metric"
 	"orrery/sim/task"
 	"orrery/traces/transform"
 )
@@ -123,47 +122,7 @@ func (x *expander) shakes() []*task.Shake {
 	return out
 }
 
-// goals checks the names of metrics, and sets what is shown where nothing is
-// asked for.
-func (x *expander) goals() error {
-	known := map[string]bool{}
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
-		known[d.Name] = true
-	}
-	check := func(key, name string) error {
-		if known[name] {
-			return nil
-		}
-		return x.e.Wrong(key, "there is no metric %q: see orrery help metrics", name)
-	}
-	for i, o := range x.e.Objectives {
-		if err := check(fmt.Sprintf("objectives[%d].metric", i), o.Metric); err != nil {
-			return err
-		}
-		better, _ := metric.Better(o.Metric)
-		if o.Direction == "usual" && better == 0 {
-			return x.e.Wrong(fmt.Sprintf("objectives[%d].metric", i), "%s is neither better when higher nor when lower: add direction: minimise, or maximise", o.Metric)
-		}
-		x.plan.Objectives = append(x.plan.Objectives, Goal{o.Metric, o.Window, o.Direction == "maximise" || o.Direction == "usual" && better > 0})
-	}
-	for i, c := range x.e.Constraints {
-		if err := check(fmt.Sprintf("constraints[%d].metric", i), c.Metric); err != nil {
-			return err
-		}
-		x.plan.Constraints = append(x.plan.Constraints, Constraint{c.Metric, c.Window, c.AtMost, c.AtLeast})
-	}
-	for i, name := range x.e.Show {
-		if err := check(fmt.Sprintf("show[%d]", i), name); err != nil {
-			return err
-		}
-	}
-	if len(x.plan.Objectives) == 0 {
-		x.plan.Objectives = []Goal{{"wait_mean", metric.Steady, false}, {"bounded_slowdown_mean", metric.Steady, false}, {"utilisation", metric.Steady, true}}
-	}
-	return nil
-}
-
-// spec is how tasks are replayed, but for the site.
+// specOf is how tasks are replayed, but for the site.
 func specOf(r *profiles.Replay) sim.Spec {
 	s := sim.DefaultSpec()
 	s.Overrun, s.MissingRequest, s.Infeasible = r.Overrun, r.MissingRequest, r.Infeasible

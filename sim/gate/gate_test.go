@@ -313,7 +313,7 @@ func TestWrongNames(t *testing.T) {
 		{"metric: utilisation", "metric: utilization", `bound[0].of.metric: found "utilization", which is no metric`},
 		{"metric: utilisation, over: all", "metric: makespan", `bound[0].of.metric: makespan is not measured over the window steady: write over: all`},
 		{"metric: utilisation, over: all", "metric: goodput, over: all", `bound[0]: found "goodput", which is a metric of sites: this run is of a plain machine`},
-		{"metric: wait_mean, over: all, by: tenant", "metric: wait_sd, over: all, by: tenant", `banded[1].of.metric: found "wait_sd", which is no column of groups`},
+		{"metric: wait_mean, over: all, by: tenant", "metric: wait_sd, over: all, by: tenant", `banded[1].of.metric: found "wait_sd", which is no number of a tenant: want one of jobs, started`},
 		{"group: research", "group: reserch", `found "reserch", which is no tenant of this run`},
 		{"metric: bounded_slowdown_mean, over: all}", "metric: window_length, over: all}", "paired[1].of.metric: nobody knows which way window_length is better"},
 	} {

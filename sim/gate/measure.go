@@ -200,32 +200,12 @@ func (x *outcome) numberOf(m *profiles.Measure) (number, error) {
 	return number{f.Value, f.Count, f.Note}, nil
 }
 
-// groupColumns are the columns of groups that are numbers of a check.
-var groupColumns = map[string]func(g *record.Group) (*float64, int64){
-	"jobs":          func(g *record.Group) (*float64, int64) { return whole(g.Jobs), g.Jobs },
-	"started":       func(g *record.Group) (*float64, int64) { return whole(g.Started), g.Jobs },
-	"preemptions":   func(g *record.Group) (*float64, int64) { return whole(g.Preemptions), g.Jobs },
-	"requeues":      func(g *record.Group) (*float64, int64) { return whole(g.Requeues), g.Jobs },
-	"wait_mean":     func(g *record.Group) (*float64, int64) { return g.WaitMean, g.Started },
-	"wait_p50":      func(g *record.Group) (*float64, int64) { return g.WaitP50, g.Started },
-	"wait_p90":      func(g *record.Group) (*float64, int64) { return g.WaitP90, g.Started },
-	"wait_p95":      func(g *record.Group) (*float64, int64) { return g.WaitP95, g.Started },
-	"wait_p99":      func(g *record.Group) (*float64, int64) { return g.WaitP99, g.Started },
-	"wait_max":      func(g *record.Group) (*float64, int64) { return g.WaitMax, g.Started },
-	"within_target": func(g *record.Group) (*float64, int64) { return g.Within, g.Jobs },
-	"starved":       func(g *record.Group) (*float64, int64) { return g.Starved, g.Jobs },
-	"share":         func(g *record.Group) (*float64, int64) { return g.Share, g.Jobs },
-	"deviation":     func(g *record.Group) (*float64, int64) { return g.Deviation, g.Jobs },
-}
-
-func whole(n int64) *float64 { x := float64(n); return &x }
-
 func (x *outcome) ofGroup(m *profiles.Measure) (number, error) {
-	column := groupColumns[m.Metric] // there is one: see checkNames
+	column := metric.ColumnOf(m.Metric) // there is one: see checkNames
 	for i := range x.table.Groups {
 		g := &x.table.Groups[i]
 		if g.By == m.By && g.Name == m.Group && g.Window == m.Over {
-			v, n := column(g)
+			v, n := column.Read(g)
 			return number{v, n, ""}, nil
 		}
 	}
@@ -262,7 +242,7 @@ func label(m *profiles.Measure) string {
 // which gates know more: 1 when more is, -1 when less is.
 var ofGates = map[string]int{
 	"preemptions_of_one": -1, "work_between_preemptions": +1, "flaps": -1, "checkpoint_success": +1, "ramp_up": -1, "examined_per_pass": -1,
-	"within_target": +1, "starved": -1, "queue_growth": -1,
+	"queue_growth": -1,
 }
 
 // senseOf says whether more of a metric is better; known is false of what is

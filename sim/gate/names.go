@@ -2,8 +2,8 @@ package gate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"orrery/profiles"
 	"orrery/sim/metric"
@@ -35,11 +35,8 @@ func checkNames(g *profiles.Gate) error {
 }
 
 func checkName(g *profiles.Gate, m *profiles.Measure, at string) error {
-	if m.By != "run" {
-		if _, ok := groupColumns[m.Metric]; !ok {
-			return g.Wrong(at+".metric", "found %q, which is no column of groups: want one of %v", m.Metric, slices.Sorted(maps.Keys(groupColumns)))
-		}
-		return nil
+	if m.By != metric.ByRun {
+		return checkColumn(g, m, at)
 	}
 	if slices.ContainsFunc(measures, func(d MeasureDefinition) bool { return d.Name == m.Metric }) {
 		return nil
@@ -54,4 +51,18 @@ func checkName(g *profiles.Gate, m *profiles.Measure, at string) error {
 		return nil
 	}
 	return g.Wrong(at+".metric", "found %q, which is no metric: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric)
+}
+
+// checkColumn finds out whether groups of a kind have a number in tables of metrics.
+func checkColumn(g *profiles.Gate, m *profiles.Measure, at string) error {
+	var have []string
+	for _, c := range metric.Columns() {
+		if c.InTables() && slices.Contains(c.Of, m.By) {
+			have = append(have, c.Name)
+		}
+	}
+	if slices.Contains(have, m.Metric) {
+		return nil
+	}
+	return g.Wrong(at+".metric", "found %q, which is no number of a %s: want one of %s", m.Metric, m.By, strings.Join(have, ", "))
 }

@@ -28,6 +28,10 @@ func markdown() string {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s | %s |\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula, d.Edge, d.Source)
 	}
+	b.WriteString("\nOf a group, with N its jobs:\n\n| number | unit | formula | groups |\n|---|---|---|---|\n")
+	for _, c := range Columns() {
+		fmt.Fprintf(&b, "| `%s` | %s | `%s` | %s |\n", c.Name, c.Unit, c.Formula, strings.Join(c.Of, ", "))
+	}
 	return b.String()
 }
 

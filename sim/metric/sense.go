@@ -4,18 +4,19 @@ import "strings"
 
 // senses says which way a metric is better, by the beginning of its name: -1 when
 // less is, +1 when more is, 0 when neither is good. A test holds it against all
-// definitions.
+// definitions, and against the columns of groups.
 var senses = []struct {
 	prefix string
 	better int
 }{
 	{"jobs_completed", +1}, {"jobs_timeout", -1}, {"jobs_unfinished", -1}, {"jobs_failed", -1}, {"jobs_suspended", -1}, {"jobs_", 0},
 	{"preemptions", -1}, {"requeues", -1}, {"gpu_hours_useful", +1}, {"gpu_hours_lost", -1}, {"gpu_hours_allocated", 0},
-	{"useful_fraction", +1}, {"goodput", +1}, {"node_hours_", 0}, {"share_deviation_", -1}, {"within_target_wait", +1},
-	{"starved_fraction", -1}, {"quota_hold", -1}, {"energy", -1},
+	{"useful_fraction", +1}, {"goodput", +1}, {"node_hours_", 0}, {"share_deviation_", -1}, {"within_target", +1},
+	{"starved", -1}, {"quota_hold", -1}, {"energy", -1},
 	{"wait", -1}, {"turnaround_", -1}, {"slowdown_", -1}, {"bounded_slowdown_", -1}, {"per_processor_bounded_slowdown_", -1},
 	{"area_weighted_", -1}, {"makespan", -1}, {"window_", 0}, {"throughput", +1}, {"utilisation", +1},
 	{"loss_of_capacity", -1}, {"queue_growth", 0}, {"queue_", -1}, {"jain_", +1},
+	{"jobs", 0}, {"started", 0}, {"share", 0}, {"deviation", 0}, // of groups
 }
 
 // Better says which way a metric is better: 1 when more is, -1 when less is, 0

@@ -13,7 +13,11 @@ func TestEveryMetricHasASense(t *testing.T) {
 		_, known := metric.Better(d.Name)
 		require.True(t, known, d.Name)
 	}
-	for name, want := range map[string]int{"wait_p95": -1, "waited_fraction": -1, "jain_wait": 1, "utilisation": 1, "jobs_submitted": 0, "queue_length_max": -1} {
+	for _, c := range metric.Columns() {
+		_, known := metric.Better(c.Name)
+		require.True(t, known, c.Name)
+	}
+	for name, want := range map[string]int{"within_target of class 10": 1, "starved of tenant a": -1, "share": 0, "share_deviation_max": -1, "wait_p95": -1, "waited_fraction": -1, "jain_wait": 1, "utilisation": 1, "jobs_submitted": 0, "queue_length_max": -1} {
 		better, _ := metric.Better(name)
 		require.Equal(t, want, better, name)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Direction says which way an objective is better.
@@ -36,6 +37,11 @@ type Constraint struct {
 	Metric   string   `json:"metric"`
 	Relation Relation `json:"relation"`
 	Value    float64  `json:"value"` // in the unit of the metric
+}
+
+// String is the constraint as people write it.
+func (c Constraint) String() string {
+	return fmt.Sprintf("%s %s %s", c.Metric, c.Relation, strconv.FormatFloat(c.Value, 'g', -1, 64))
 }
 
 // Goal is what a search is for. A point that keeps all constraints is better
@@ -144,7 +150,7 @@ func (g *Goal) Score(r Result) (Score, error) {
 		if err != nil {
 			return Score{}, err
 		}
-		s.Gaps[i] = c.gap(x)
+		s.Gaps[i] = c.Beyond(x)
 		s.Excess += max(0, s.Gaps[i])
 	}
 	if !ok {
@@ -159,8 +165,9 @@ func (g *Goal) Score(r Result) (Score, error) {
 	return s, nil
 }
 
-// gap is how far x is beyond the bound.
-func (c *Constraint) gap(x float64) float64 {
+// Beyond is how far x is beyond the bound, as a fraction of it (of 1 where it is
+// 0); 0 or less is kept.
+func (c *Constraint) Beyond(x float64) float64 {
 	scale := math.Abs(c.Value)
 	if scale == 0 {
 		scale = 1
@@ -169,6 +176,15 @@ func (c *Constraint) gap(x float64) float64 {
 		return (c.Value - x) / scale
 	}
 	return (x - c.Value) / scale
+}
+
+// Beyond says in words how far a constraint is broken, in percent of its bound.
+func Beyond(x float64) string {
+	digits := 0
+	for y := 100 * x; y < 10 && digits < 3; y *= 10 {
+		digits++
+	}
+	return strconv.FormatFloat(100*x, 'f', digits, 64) + " %"
 }
 
 // better orders two scores of one objective; 0 when neither is better.

@@ -144,3 +144,12 @@ func TestCrowding(t *testing.T) {
 	distance := crowding(scores, []int{0, 1, 2, 3})
 	require.Equal(t, []float64{math.Inf(1), math.Inf(1), 0.5 + 0.5, 0.8 + 0.6}, distance)
 }
+
+func TestBeyondInWords(t *testing.T) {
+	for x, want := range map[float64]string{17.0336: "1703 %", 0.553: "55 %", 0.0117647: "1.2 %", 0.0003: "0.030 %", 0.0000001: "0.000 %"} {
+		require.Equal(t, want, Beyond(x))
+	}
+	c := Constraint{Metric: "wait_p95 of class 10", Relation: AtMost, Value: 3600}
+	require.Equal(t, "wait_p95 of class 10 <= 3600", c.String())
+	require.InDelta(t, 0.5, c.Beyond(5400), 1e-12)
+}

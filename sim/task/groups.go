@@ -3,6 +3,7 @@ package task
 import (
 	"math/big"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"orrery/scheduler/model"
@@ -58,74 +59,116 @@ func mean(sum [2]uint64, n, scale int64) *float64 {
 	return &x
 }
 
-// sizes are classes of jobs by the units that they ask for, each up to a power of
-// four.
-const sizes = 17
+func (s *slow) slowdown() *float64 { return mean(s.bounded, s.finished, 1<<20) }
 
-func sizeOf(units int32) int {
-	if units <= 1 {
-		return 0
-	}
-	return (bits.Len32(uint32(units-1)) + 1) / 2
+// whole are the jobs of a group that tables of metrics do not have, with all their
+// waits in µs.
+type whole struct {
+	slow
+	each []uint64
 }
 
-// sizeName is "1", "2-4", "5-16" and so on.
-func sizeName(class int) string {
-	if class == 0 {
-		return "1"
+func (w *whole) add(c *record.Columns, i int) {
+	w.slow.add(c, i)
+	if c.Wait[i] >= 0 {
+		w.each = append(w.each, uint64(c.Wait[i]))
 	}
-	return strconv.FormatInt(1<<(2*(class-1))+1, 10) + "-" + strconv.FormatInt(1<<(2*class), 10)
+}
+
+// enter gives the numbers of the group, if a job is in it.
+func (w *whole) enter(r *Result, by, name string) {
+	if w.jobs == 0 {
+		return
+	}
+	jobs, started := float64(w.jobs), float64(w.started)
+	g := r.group(by, name)
+	g.named("jobs", &jobs)
+	g.named("started", &started)
+	g.named("wait_mean", mean(w.waits, w.started, int64(model.Second)))
+	g.named("bounded_slowdown_mean", w.slowdown())
+	if len(w.each) == 0 {
+		return
+	}
+	slices.Sort(w.each)
+	for _, p := range percentiles {
+		rank := (p.percent*len(w.each) + 99) / 100 // the nearest, from 1
+		g.named(p.name, mean([2]uint64{0, w.each[rank-1]}, 1, int64(model.Second)))
+	}
+}
+
+var percentiles = []struct {
+	name    string
+	percent int
+}{{"wait_p50", 50}, {"wait_p90", 90}, {"wait_p95", 95}, {"wait_p99", 99}, {"wait_max", 100}}
+
+// parts are the groups of a run while its jobs are added up.
+type parts struct {
+	tenants, vclusters, classes []slow
+	kinds                       [model.Session + 1]whole
+	sizes                       [metric.Sizes]whole
+}
+
+// reset empties p, and makes room for the groups of a site; nil is a plain machine.
+func (p *parts) reset(names *sim.SiteNames) {
+	p.tenants, p.vclusters, p.classes = p.tenants[:0], p.vclusters[:0], p.classes[:0]
+	if names != nil {
+		p.tenants = append(p.tenants, make([]slow, len(names.Tenants))...)
+		p.vclusters = append(p.vclusters, make([]slow, len(names.VClusters))...)
+		p.classes = append(p.classes, make([]slow, model.SensitiveClass+1)...)
+	}
+	for i := range p.kinds {
+		p.kinds[i] = whole{each: p.kinds[i].each[:0]}
+	}
+	for i := range p.sizes {
+		p.sizes[i] = whole{each: p.sizes[i].each[:0]}
+	}
+}
+
+func (p *parts) add(c *record.Columns, i int) {
+	p.sizes[metric.SizeOf(c.Procs[i])].add(c, i)
+	if !c.OfSite {
+		return
+	}
+	p.kinds[c.Kind[i]].add(c, i)
+	for _, g := range [...]struct {
+		sums []slow
+		at   int32
+	}{{p.tenants, c.Tenant[i]}, {p.vclusters, c.VCluster[i]}, {p.classes, c.Class[i]}} {
+		if g.at >= 0 && int(g.at) < len(g.sums) {
+			g.sums[g.at].add(c, i)
+		}
+	}
 }
 
 // groups adds what the table of metrics does not have: bounded slowdowns of all
-// groups, and everything of sizes.
+// groups, and everything of sizes and kinds.
 func (w *worker) groups(r *Result, res *sim.Result) {
 	from, to := model.AbsentTime, model.Never
 	if r.GroupsOf == metric.Steady {
 		from, to, _ = res.Series.Steady()
 	}
-	var tenants, vclusters, classes, bySize []slow
-	if names := res.Site; names != nil {
-		tenants, vclusters, classes = make([]slow, len(names.Tenants)), make([]slow, len(names.VClusters)), make([]slow, model.SensitiveClass+1)
-	}
-	bySize = make([]slow, sizes)
-	c := &w.jobs.Jobs
+	p, c := &w.parts, &w.jobs.Jobs
+	p.reset(res.Site)
 	for i := range c.Len() {
-		if t := model.Time(c.Submit[i]); t < from || t > to {
-			continue
-		}
-		bySize[sizeOf(c.Procs[i])].add(c, i)
-		if !c.OfSite {
-			continue
-		}
-		for _, g := range [...]struct {
-			sums []slow
-			at   int32
-		}{{tenants, c.Tenant[i]}, {vclusters, c.VCluster[i]}, {classes, c.Class[i]}} {
-			if g.at >= 0 && int(g.at) < len(g.sums) {
-				g.sums[g.at].add(c, i)
-			}
+		if t := model.Time(c.Submit[i]); t >= from && t <= to {
+			p.add(c, i)
 		}
 	}
-	for i := range bySize {
-		if s, name := &bySize[i], sizeName(i); s.jobs > 0 {
-			jobs := float64(s.jobs)
-			r.put("size", name, "jobs", &jobs)
-			r.put("size", name, "wait_mean", mean(s.waits, s.started, int64(model.Second)))
-			r.put("size", name, "bounded_slowdown_mean", s.slowdown())
+	for i := range p.sizes {
+		p.sizes[i].enter(r, metric.BySize, metric.SizeName(i))
+	}
+	for i := range p.kinds {
+		p.kinds[i].enter(r, metric.ByKind, model.Kind(i).String())
+	}
+	for i := range p.classes {
+		if s := &p.classes[i]; s.jobs > 0 {
+			r.group(metric.ByClass, strconv.Itoa(i)).named("bounded_slowdown_mean", s.slowdown())
 		}
 	}
-	for i := range classes {
-		if s := &classes[i]; s.jobs > 0 {
-			r.put(metric.ByClass, strconv.Itoa(i), "bounded_slowdown_mean", s.slowdown())
-		}
+	for i := range p.tenants {
+		r.group(metric.ByTenant, res.Site.Tenants[i]).named("bounded_slowdown_mean", p.tenants[i].slowdown())
 	}
-	for i := range tenants {
-		r.put(metric.ByTenant, res.Site.Tenants[i], "bounded_slowdown_mean", tenants[i].slowdown())
-	}
-	for i := range vclusters {
-		r.put(metric.ByVCluster, res.Site.VClusters[i], "bounded_slowdown_mean", vclusters[i].slowdown())
+	for i := range p.vclusters {
+		r.group(metric.ByVCluster, res.Site.VClusters[i]).named("bounded_slowdown_mean", p.vclusters[i].slowdown())
 	}
 }
-
-func (s *slow) slowdown() *float64 { return mean(s.bounded, s.finished, 1<<20) }

@@ -3,6 +3,8 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 
 	"orrery/sim/metric"
 )
@@ -13,13 +15,12 @@ type Result struct {
 	Fingerprint string            `json:"fingerprint"` // of the run, as in run.json
 	Verdict     metric.Verdict    `json:"verdict"`
 	Metrics     map[string]Metric `json:"metrics"`
-	// Groups tells the same of parts of the work: by "tenant", "vcluster", "class"
-	// and "size", then by name, then by metric (jobs, wait_mean, wait_p95,
-	// bounded_slowdown_mean, share; what is undefined is left out). They are over
-	// the window GroupsOf.
-	Groups   map[string]map[string]map[string]float64 `json:"groups,omitempty"`
-	GroupsOf string                                   `json:"groups_of"` // steady, or all where the run has no steady window
-	Work     Work                                     `json:"work"`
+	// Groups tells more of parts of the work: by tenant, vcluster, class, kind and
+	// size (metric.ByTenant and so on), then by name. They are over the window
+	// GroupsOf.
+	Groups   map[string]map[string]Group `json:"groups,omitempty"`
+	GroupsOf string                      `json:"groups_of"` // steady, or all where the run has no steady window
+	Work     Work                        `json:"work"`
 }
 
 // Metric is one number in both windows; nil when it is undefined there.
@@ -49,6 +50,19 @@ func (r *Result) Value(name, window string) (float64, bool) {
 		return 0, false
 	}
 	return *v, true
+}
+
+// Of is the value of a measure: of the run in a window, or of a group in GroupsOf;
+// false when it is undefined or unknown, or groups are of another window.
+func (r *Result) Of(m metric.Measure, window string) (float64, bool) {
+	switch {
+	case m.By == "":
+		return r.Value(m.Metric, window)
+	case window != r.GroupsOf:
+		return 0, false
+	}
+	g := r.Groups[m.By][m.Group]
+	return g.Value(m.Metric)
 }
 
 // JSON is the form in which a result is kept: keys in order, every number in its
@@ -82,29 +96,27 @@ func (r *Result) enter(t *metric.Table) {
 		}
 		r.Metrics[x.Name] = m
 	}
-	r.Groups = map[string]map[string]map[string]float64{}
+	r.Groups = map[string]map[string]Group{}
 	for i := range t.Groups {
 		g := &t.Groups[i]
 		if g.Window != r.GroupsOf {
 			continue
 		}
-		jobs := float64(g.Jobs)
-		r.put(g.By, g.Name, "jobs", &jobs)
-		r.put(g.By, g.Name, "wait_mean", g.WaitMean)
-		r.put(g.By, g.Name, "wait_p95", g.WaitP95)
-		r.put(g.By, g.Name, "share", g.Share)
+		out := r.group(g.By, g.Name)
+		for k := range columns {
+			value, _ := columns[k].Read(g)
+			out.set(k, value)
+		}
 	}
 }
 
-func (r *Result) put(by, name, what string, value *float64) {
-	if value == nil {
-		return
-	}
+// group is a group of the result, which it is put into.
+func (r *Result) group(by, name string) Group {
 	if r.Groups[by] == nil {
-		r.Groups[by] = map[string]map[string]float64{}
+		r.Groups[by] = map[string]Group{}
 	}
 	if r.Groups[by][name] == nil {
-		r.Groups[by][name] = map[string]float64{}
+		r.Groups[by][name] = slices.Repeat(Group{math.NaN()}, len(columns))
 	}
-	r.Groups[by][name][what] = *value
+	return r.Groups[by][name]
 }

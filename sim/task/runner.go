@@ -64,6 +64,8 @@ type worker struct {
 	jobs sink
 	prep *sim.Prepared // of spec, the last one; tasks of one spec come in a row
 	spec []byte        // canonical
+	// parts is reused from run to run.
+	parts parts
 }
 
 func (r *Runner) worker() *worker { return &worker{from: r} }

@@ -23,6 +23,7 @@ import (
 const cluster = `agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
 groups: [{name: a, nodes: 8, fingerprint: x}, {name: b, nodes: 8, fingerprint: y}]
 tenants: [{name: t0, fair_share: 0.3}, {name: t1, fair_share: 0.2}, {name: t2}]
+classes: [{class: 3, target_wait: 1m}]
 vclusters: [{name: all, home: all, profile: {cycle: 30s, weights: {wait_time: %s, fair_share: 1, topology: 1}}}]
 `
 
@@ -135,11 +136,74 @@ func TestAsReplay(t *testing.T) {
 		for by, groups := range got[0].Groups { // the parts make up the whole
 			sum, jobs := 0.0, 0.0
 			for _, g := range groups {
-				sum += g["bounded_slowdown_mean"] * g["jobs"]
-				jobs += g["jobs"]
+				slow, ok := g.Value("bounded_slowdown_mean")
+				require.True(t, ok)
+				n, _ := g.Value("jobs")
+				sum += slow * n
+				jobs += n
 			}
 			require.InDelta(t, mean, sum/jobs, 1e-9*mean, by)
 		}
+	}
+}
+
+// TestGroups: what a result tells of groups is what the table of metrics does, and
+// of sizes and kinds what their jobs say one by one.
+func TestGroups(t *testing.T) {
+	ctx := context.Background()
+	r := NewRunner(nil)
+	for _, task := range some(t, r, 600)[:4] {
+		got, err := Evaluate(ctx, r, []Task{task}, 1)
+		require.NoError(t, err)
+		m, err := r.Trace(ctx, &task)
+		require.NoError(t, err)
+		var jobs sink
+		jobs.Jobs.OfSite = true
+		res, err := sim.Run(ctx, task.Spec, m.Open, sim.Options{Sink: &jobs})
+		require.NoError(t, err)
+		table, err := metric.Compute(&jobs, res.Series)
+		require.NoError(t, err)
+		seen := 0
+		for _, g := range table.Groups {
+			if g.Window != got[0].GroupsOf {
+				continue
+			}
+			for _, c := range metric.Columns() {
+				if !c.InTables() {
+					continue
+				}
+				seen++
+				want, _ := c.Read(&g)
+				v, ok := got[0].Of(metric.Measure{Metric: c.Name, By: g.By, Group: g.Name}, got[0].GroupsOf)
+				require.Equal(t, want != nil, ok, "%s of %s %s", c.Name, g.By, g.Name)
+				if ok {
+					require.Equal(t, *want, v)
+				}
+			}
+		}
+		require.Greater(t, seen, 100)
+		within, ok := got[0].Of(metric.Measure{Metric: "within_target", By: metric.ByClass, Group: "3"}, got[0].GroupsOf)
+		require.True(t, ok)
+		require.Less(t, within, 1.0)
+		_, ok = got[0].Of(metric.Measure{Metric: "within_target", By: metric.ByClass, Group: "2"}, got[0].GroupsOf)
+		require.False(t, ok, "nothing is promised to it")
+
+		from, to, _ := res.Series.Steady()
+		var waits []float64
+		for i, at := range jobs.Jobs.Submit {
+			if jobs.Jobs.Procs[i] >= 5 && jobs.Jobs.Procs[i] <= 16 && model.Time(at) >= from && model.Time(at) <= to && jobs.Jobs.Wait[i] >= 0 {
+				waits = append(waits, float64(jobs.Jobs.Wait[i])/1e6)
+			}
+		}
+		slices.Sort(waits)
+		for name, want := range map[string]float64{"wait_p50": waits[(len(waits)+1)/2-1], "wait_max": waits[len(waits)-1], "started": float64(len(waits))} {
+			v, ok := got[0].Of(metric.Measure{Metric: name, By: metric.BySize, Group: "5-16"}, got[0].GroupsOf)
+			require.True(t, ok)
+			require.Equal(t, want, v, name)
+		}
+		all, _ := got[0].Value("wait_p95", got[0].GroupsOf)
+		bounded, _ := got[0].Of(metric.Measure{Metric: "wait_p95", By: metric.ByKind, Group: "bounded"}, got[0].GroupsOf)
+		require.Equal(t, all, bounded, "all jobs are of one kind")
 	}
 }
 
@@ -218,13 +282,6 @@ func TestVariantsAreLetGo(t *testing.T) {
 	}
 }
 
-func TestSizes(t *testing.T) {
-	for units, want := range map[int32]string{0: "1", 1: "1", 2: "2-4", 4: "2-4", 5: "5-16", 16: "5-16", 17: "17-64", math.MaxInt32: "1073741825-4294967296"} {
-		require.Equal(t, want, sizeName(sizeOf(units)), units)
-	}
-	require.Less(t, sizeOf(math.MaxInt32), sizes)
-}
-
 // TestSlowdown: long jobs take the wide product.
 func TestSlowdown(t *testing.T) {
 	var s slow
@@ -245,6 +302,8 @@ func sinkOf(rows ...model.JobRecord) *sink {
 func TestResultRefuses(t *testing.T) {
 	_, err := ParseResult([]byte(`{"tasks":1}`))
 	require.Error(t, err)
+	_, err = ParseResult([]byte(`{"groups":{"class":{"1":{"wait":1,"wait_p95":2}}}}`))
+	require.ErrorContains(t, err, `found "wait" among the numbers of a group`)
 	var r Result
 	_, ok := r.Value("wait_mean", metric.Steady)
 	require.False(t, ok)

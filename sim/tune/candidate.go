@@ -227,11 +227,16 @@ func (t *tuner) score(windows []int) error {
 // bounds are the constraints: what was asked for, or the defaults.
 func (t *tuner) bounds() error {
 	list := t.opt.Constraints
-	if list == nil {
-		results, err := t.run(on(t.candidates[0], t.tuning))
-		if err != nil {
-			return err
+	results, err := t.run(on(t.candidates[0], t.tuning))
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if silent(worstBeside(results, results, c)) {
+			return usagef("the constraint %s says nothing: it has no value in any of the %d tuning windows under what runs now; name another metric or group, or leave it out", c, len(t.tuning))
 		}
+	}
+	if list == nil {
 		for _, c := range defaultConstraints {
 			now := worst(valuesOf(results, c.Metric), c.Relation)
 			if now == now { // the site has such a metric
@@ -241,7 +246,6 @@ func (t *tuner) bounds() error {
 		}
 	}
 	t.goal = newGoal(t.opt.Objectives, list)
-	var err error
 	if t.goal.spare, err = t.spare(t.tuning); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -81,44 +80,57 @@ func (t *tuner) finalist(c *candidate, rows []stat.Row) (Finalist, error) {
 		}
 		f.Fits = append(f.Fits, fitOf(o.Metric, over))
 	}
-	var err error
-	f.Broken, err = t.broken(c)
-	return f, err
+	return f, t.hold(c, &f)
 }
 
-// broken says why a candidate is out whatever its gain; "" when it is not. A
-// constraint that is broken now may be broken as far, with the slack of the
+// hold says which constraints a candidate keeps, and why it is out whatever its
+// gain. A constraint that is broken now may be broken as far, with the slack of the
 // defaults.
-func (t *tuner) broken(c *candidate) (string, error) {
+func (t *tuner) hold(c *candidate, f *Finalist) error {
 	var sides [2][]*task.Result
 	for i, side := range []*candidate{t.candidates[0], c} {
 		var err error
 		if sides[i], err = t.run(on(side, t.acceptance)); err != nil {
-			return "", err
+			return err
 		}
 	}
 	var why []string
 	spare, err := t.spare(t.acceptance)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if n := count(sides[1], overloaded); n > spare && slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return metric.Lengthens(o.Metric) }) {
 		why = append(why, fmt.Sprintf("overloaded in %d of %d windows, in which what runs now is not, and %d may be chance", n, len(sides[1]), spare))
 	}
 	for _, k := range t.goal.written {
-		now, then := worst(valuesOf(sides[0], k.Metric), k.Relation), worst(valuesOf(sides[1], k.Metric), k.Relation)
-		bound := k.Value
+		kept := t.held(k, sides[0], sides[1])
+		if f.Constraints = append(f.Constraints, kept); !kept.Holds {
+			why = append(why, fmt.Sprintf("%s comes to %s in its worst window, %s %s was to hold%s", k.Metric, said(kept.Then, k.Metric), k.Relation, said(kept.Bound, k.Metric), kept.by()))
+		}
+	}
+	f.Broken = strings.Join(why, "; ")
+	return nil
+}
+
+// held holds a constraint against the windows of what runs now and of a candidate.
+func (t *tuner) held(k search.Constraint, before, after []*task.Result) Kept {
+	now, then := worstBeside(before, before, k), worstBeside(before, after, k)
+	out := Kept{Metric: k.Metric, Relation: k.Relation, Asked: k.Value, Now: metric.Number(now), Then: metric.Number(then), Bound: metric.Number(k.Value), Beyond: metric.Undefined}
+	if silent(then) { // no window says anything
+		out.Now, out.Then, out.Holds = metric.Undefined, metric.Undefined, true
+		return out
+	}
+	if !silent(now) {
 		if t.opt.Constraints == nil {
 			now *= slack
 		}
-		if k.Relation == search.AtMost && now > bound || k.Relation == search.AtLeast && now < bound {
-			bound = now
-		}
-		if math.IsNaN(then) || k.Relation == search.AtMost && then > bound || k.Relation == search.AtLeast && then < bound {
-			why = append(why, fmt.Sprintf("%s comes to %s in its worst window, %s %s was to hold", k.Metric, said(metric.Number(then), k.Metric), k.Relation, said(metric.Number(bound), k.Metric)))
+		if k.Beyond(now) > 0 {
+			k.Value, out.Bound = now, metric.Number(now)
 		}
 	}
-	return strings.Join(why, "; "), nil
+	out.Holds = k.Beyond(then) <= 0
+	out.Beyond = metric.Number(k.Beyond(then))
+	return out
 }
 
 func count(results []*task.Result, is func(*task.Result) bool) int {
@@ -215,7 +227,7 @@ func (t *tuner) explain() error {
 	if err := t.whom(c, results); err != nil {
 		return err
 	}
-	t.hold(c)
+	t.holdings(c)
 	return t.cost(c)
 }
 

@@ -110,7 +110,10 @@ func (g *goal) read(now, results []*task.Result) (metrics map[string]float64, fa
 		failed = failed || metric.Lengthens(o.Metric) && count(results, overloaded) > g.spare
 	}
 	for _, c := range g.written {
-		metrics[c.Metric+worstOf] = worst(valuesOf(results, c.Metric), c.Relation)
+		metrics[c.Metric+worstOf] = c.Value // kept where nothing is said of it
+		if x := worstBeside(now, results, c); !silent(x) {
+			metrics[c.Metric+worstOf] = x
+		}
 	}
 	for _, x := range metrics { //detlint:ordered any that is no number will do
 		failed = failed || math.IsNaN(x)
@@ -119,6 +122,25 @@ func (g *goal) read(now, results []*task.Result) (metrics map[string]float64, fa
 }
 
 func overloaded(r *task.Result) bool { return r.Verdict == metric.Overloaded }
+
+// worstBeside is the value of a candidate that is furthest from keeping a constraint,
+// on the windows that say something of it: a window in which neither the candidate
+// nor what runs now has a value, such as one without a job of the group, does not.
+// It is NaN when the candidate alone lacks a value, and infinitely far on the good
+// side when no window says anything.
+func worstBeside(now, results []*task.Result, c search.Constraint) float64 {
+	before, values := valuesOf(now, c.Metric), valuesOf(results, c.Metric)
+	var said []float64
+	for i, v := range values {
+		if !math.IsNaN(v) || !math.IsNaN(before[i]) {
+			said = append(said, v)
+		}
+	}
+	return worst(said, c.Relation)
+}
+
+// silent says that no window said anything of a constraint.
+func silent(worst float64) bool { return math.IsInf(worst, 0) }
 
 // worst is the value that is furthest from keeping a constraint; NaN when one is
 // missing.
@@ -141,17 +163,27 @@ func worst(values []float64, relation search.Relation) float64 {
 	return out
 }
 
-// valuesOf are the steady values of a metric; NaN where there is none.
+// valuesOf are the steady values of a measure; NaN where there is none.
 func valuesOf(results []*task.Result, name string) []float64 {
+	m := measureOf(name)
 	out := make([]float64, len(results))
 	for i, r := range results {
-		v, ok := r.Value(name, metric.Steady)
+		v, ok := r.Of(m, metric.Steady)
 		if !ok {
 			v = math.NaN()
 		}
 		out[i] = v
 	}
 	return out
+}
+
+// measureOf is the measure of a name that has been found good, see measured.
+func measureOf(name string) metric.Measure {
+	m, err := metric.ParseMeasure(name)
+	if err != nil {
+		return metric.Measure{Metric: name}
+	}
+	return m
 }
 
 // reading is a number that is read from a result: NaN where it has none.
@@ -162,9 +194,15 @@ type reading struct {
 	of    func(*task.Result) float64
 }
 
-// read is the steady value of a metric.
+// read is the steady value of a measure.
 func read(name string) reading {
-	return reading{name, metric.Lengthens(name), better(DirectionOf(name)), func(r *task.Result) float64 { return valuesOf([]*task.Result{r}, name)[0] }}
+	m := measureOf(name)
+	return reading{name, metric.Lengthens(name), better(DirectionOf(name)), func(r *task.Result) float64 {
+		if v, ok := r.Of(m, metric.Steady); ok {
+			return v
+		}
+		return math.NaN()
+	}}
 }
 
 // beside are the values of a candidate, to be compared with those of what runs now
@@ -274,31 +312,27 @@ func DirectionOf(name string) search.Direction {
 	return search.Minimise
 }
 
-// definitions are all metrics there are.
-func definitions() []metric.Definition {
-	return slices.Concat(metric.Definitions(), metric.SiteDefinitions())
-}
-
-// measured refuses a name that is no metric of the steady window.
+// measured refuses a name that is no measure of the steady window.
 func measured(name string) error {
-	for _, d := range definitions() {
-		if d.Name != name {
-			continue
-		}
-		if !slices.Contains(d.Windows, metric.Steady) {
+	m, err := metric.ParseMeasure(name)
+	if err == nil {
+		err = m.Validate()
+	}
+	if err != nil {
+		return usagef("%v", err)
+	}
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		if m.By == "" && d.Name == name && !slices.Contains(d.Windows, metric.Steady) {
 			return usagef("the metric %s is measured over whole runs only, and a run here is a window: choose another", name)
 		}
-		return nil
 	}
-	return usagef("there is no metric %s: orrery help metrics lists them", name)
+	return nil
 }
 
-// unitOf is the unit of a metric.
+// unitOf is the unit of a measure, "" of one without.
 func unitOf(name string) string {
-	for _, d := range definitions() {
-		if d.Name == name && d.Unit != "1" {
-			return d.Unit
-		}
+	if unit := metric.UnitOf(name); unit != "1" {
+		return unit
 	}
 	return ""
 }

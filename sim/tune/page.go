@@ -130,6 +130,7 @@ func (r *Report) pageFinalists(p *page) {
 		}
 	}
 	p.table([]string{"candidate", "metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict", "on tuning windows", "overfitted"}, rows)
+	r.pageConstraints(p)
 	if len(r.Besides) == 0 {
 		return
 	}
@@ -139,6 +140,32 @@ func (r *Report) pageFinalists(p *page) {
 		rows = append(rows, append(lineCells(&l), l.Verdict.String()))
 	}
 	p.table([]string{"metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict"}, rows)
+}
+
+// pageConstraints says which constraints the finalists keep, and by how much.
+func (r *Report) pageConstraints(p *page) {
+	var rows [][]string
+	for i := range r.Finalists {
+		for _, k := range r.Finalists[i].Constraints {
+			word := "kept"
+			switch {
+			case !k.Then.Defined() && k.Holds:
+				word = "no window has a value"
+			case !k.Holds:
+				word = "broken"
+			}
+			beyond := "–"
+			if k.Beyond.Defined() {
+				beyond = percent(k.Beyond)
+			}
+			rows = append(rows, []string{r.Finalists[i].Name, k.Metric, string(k.Relation) + " " + said(k.Bound, k.Metric), said(k.Now, k.Metric), said(k.Then, k.Metric), beyond, word})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.say("Constraints in the worst acceptance window. Beyond says how far that is beyond the bound; below 0 it is kept by so much.")
+	p.table([]string{"candidate", "metric", "to hold", "now", "then", "beyond", ""}, rows)
 }
 
 func fitWord(f Fit) string {

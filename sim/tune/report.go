@@ -116,8 +116,35 @@ type Finalist struct {
 	Lines  []Line `json:"lines"` // by objective
 	Fits   []Fit  `json:"fits"`
 	Broken string `json:"broken,omitempty"` // why it is out
+	// Constraints are in the order of the goal.
+	Constraints []Kept `json:"constraints,omitempty"`
 
 	at int
+}
+
+// Kept is a constraint on the acceptance windows.
+type Kept struct {
+	Metric   string          `json:"metric"`
+	Relation search.Relation `json:"relation"`
+	Asked    float64         `json:"asked"`
+	// Bound is what was to hold: what was asked, or how far it is broken now.
+	Bound metric.Number `json:"bound"`
+	// Now and Then are the worst windows of what runs now and of the candidate,
+	// unknown where no window has a value.
+	Now  metric.Number `json:"now"`
+	Then metric.Number `json:"then"`
+	// Beyond is how far Then is beyond Bound, as a fraction of it; below 0 it is
+	// kept by so much.
+	Beyond metric.Number `json:"beyond"`
+	Holds  bool          `json:"holds"`
+}
+
+// by says by how much a constraint is broken, "" where that is no number.
+func (k *Kept) by() string {
+	if !k.Beyond.Defined() || k.Beyond <= 0 {
+		return ""
+	}
+	return " (by " + search.Beyond(float64(k.Beyond)) + ")"
 }
 
 // Line is one number of a candidate against what runs now.

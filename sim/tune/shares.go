@@ -27,9 +27,9 @@ type ShareLine struct {
 	Target metric.Number   `json:"target"` // its fair share
 }
 
-// hold fills in the shares under what runs now and under a candidate. A site with
+// holdings fills in the shares under what runs now and under a candidate. A site with
 // one tenant has nothing to share.
-func (t *tuner) hold(c *candidate) {
+func (t *tuner) holdings(c *candidate) {
 	if c.cluster == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (t *tuner) hold(c *candidate) {
 				continue
 			}
 			for name, g := range r.Groups["tenant"] { //detlint:ordered lines of their own
-				share, ok := g["share"]
+				share, ok := g.Value("share")
 				if !ok {
 					continue
 				}

@@ -411,7 +411,7 @@ func (w world) windowAt(t *testing.T, k int) model.Time {
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, 300, 0.8, halves)
 	for text, spoil := range map[string]func(*Options){
-		"there is no metric wait_p42":           func(o *Options) { o.Objectives = []search.Objective{{Metric: "wait_p42", Direction: search.Minimise}} },
+		"there is no metric \"wait_p42\"":       func(o *Options) { o.Objectives = []search.Objective{{Metric: "wait_p42", Direction: search.Minimise}} },
 		"measured over whole runs only":         func(o *Options) { o.Objectives = []search.Objective{{Metric: "goodput", Direction: search.Maximise}} },
 		"a budget of 0 points":                  func(o *Options) { o.Budget = 0 },
 		"unknown method \"guess\"":              func(o *Options) { o.Method = "guess" },

@@ -3,7 +3,6 @@ package tune
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ func (t *tuner) whom(c *candidate, now []*task.Result) error {
 	for _, by := range groupsBy {
 		for _, g := range largest(now, by) {
 			for _, name := range groupMetrics {
-				s, err := t.subject(c, ofGroup(by, g.name, name), stat.Lower)
+				s, err := t.subject(c, read(metric.Measure{Metric: name, By: by, Group: g.name}.String()), stat.Lower)
 				if err != nil {
 					if cause := t.ctx.Err(); cause != nil {
 						return cause
@@ -61,16 +60,6 @@ func (t *tuner) whom(c *candidate, now []*task.Result) error {
 	return nil
 }
 
-// ofGroup reads a metric of a group.
-func ofGroup(by, group, name string) reading {
-	return reading{by + " " + group + " " + name, metric.Lengthens(name), better(DirectionOf(name)), func(r *task.Result) float64 {
-		if v, ok := r.Groups[by][group][name]; ok {
-			return v
-		}
-		return math.NaN()
-	}}
-}
-
 type sized struct {
 	name string
 	jobs int64
@@ -82,7 +71,8 @@ func largest(results []*task.Result, by string) []sized {
 	jobs := map[string]int64{}
 	for _, r := range results {
 		for name, g := range r.Groups[by] { //detlint:ordered sums of counts
-			jobs[name] += int64(g["jobs"])
+			n, _ := g.Value("jobs")
+			jobs[name] += int64(n)
 		}
 	}
 	var out []sized

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/search"
 	"orrery/sim/task"
 )
 
@@ -123,6 +125,9 @@ func (t *tuner) begin() error {
 		return err
 	}
 	t.candidates = []*candidate{base}
+	if err := t.groups(); err != nil {
+		return err
+	}
 	if base.cluster != nil {
 		if t.space, err = t.wholeSpace(); err != nil {
 			return err
@@ -154,6 +159,21 @@ func (t *tuner) begin() error {
 		return nil
 	}
 	return t.replicas()
+}
+
+// groups refuses goals about groups that there are not.
+func (t *tuner) groups() error {
+	var parts *metric.Parts
+	if c := t.problem.Cluster; c != nil {
+		parts = sim.PartsOf(c, t.problem.Trace.Tenants)
+	}
+	goal := search.Goal{Objectives: t.opt.Objectives, Constraints: t.opt.Constraints}
+	for _, name := range goal.Metrics() {
+		if err := measureOf(name).In(parts); err != nil {
+			return usagef("%v", err)
+		}
+	}
+	return nil
 }
 
 // replicas runs what is there now with shaken arrivals.

@@ -1,0 +1,80 @@
+package experiment
+
+import (
+	"fmt"
+
+	"orrery/sim"
+	"orrery/sim/metric"
+)
+
+// goals checks the names of measures, and sets what is shown where nothing is asked
+// for.
+func (x *expander) goals() error {
+	for i, o := range x.e.Objectives {
+		key := fmt.Sprintf("objectives[%d].metric", i)
+		name, err := x.measure(key, metric.Measure{Metric: o.Metric, By: o.By, Group: o.Group})
+		if err != nil {
+			return err
+		}
+		better, _ := metric.Better(name)
+		if o.Direction == "usual" && better == 0 {
+			return x.e.Wrong(key, "%s is neither better when higher nor when lower: add direction: minimise, or maximise", name)
+		}
+		x.plan.Objectives = append(x.plan.Objectives, Goal{name, o.Window, o.Direction == "maximise" || o.Direction == "usual" && better > 0})
+	}
+	for i, c := range x.e.Constraints {
+		name, err := x.measure(fmt.Sprintf("constraints[%d].metric", i), metric.Measure{Metric: c.Metric, By: c.By, Group: c.Group})
+		if err != nil {
+			return err
+		}
+		x.plan.Constraints = append(x.plan.Constraints, Constraint{name, c.Window, c.AtMost, c.AtLeast})
+	}
+	for i, text := range x.e.Show {
+		key := fmt.Sprintf("show[%d]", i)
+		m, err := metric.ParseMeasure(text)
+		if err != nil {
+			return x.e.Wrong(key, "%v", err)
+		}
+		name, err := x.measure(key, m)
+		if err != nil {
+			return err
+		}
+		x.plan.Show = append(x.plan.Show, name)
+	}
+	if len(x.plan.Objectives) == 0 {
+		x.plan.Objectives = []Goal{{"wait_mean", metric.Steady, false}, {"bounded_slowdown_mean", metric.Steady, false}, {"utilisation", metric.Steady, true}}
+	}
+	return nil
+}
+
+// measure is what a measure is called in plans. Its group is looked for once the
+// clusters are known.
+func (x *expander) measure(key string, m metric.Measure) (string, error) {
+	if m.By == metric.ByRun {
+		m.By = ""
+	}
+	if err := m.Validate(); err != nil {
+		return "", x.e.Wrong(key, "%v", err)
+	}
+	x.measures = append(x.measures, keyed{key, m})
+	return m.String(), nil
+}
+
+// keyed is a measure with the key that names it.
+type keyed struct {
+	key     string
+	measure metric.Measure
+}
+
+// groups refuses measures of groups that the cluster of a trace does not have.
+func (x *expander) groups() error {
+	for i := range x.traces {
+		parts := sim.PartsOf(x.base[i], x.traces[i].Tab.Tenants())
+		for _, k := range x.measures {
+			if err := k.measure.In(parts); err != nil {
+				return x.e.Wrong(k.key, "%v", err)
+			}
+		}
+	}
+	return nil
+}

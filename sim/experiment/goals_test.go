@@ -1,0 +1,86 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/sim/metric"
+	"orrery/sim/task"
+)
+
+// TestWorst: a constraint is judged by its worst scenario, of those in which any
+// point has a value; a mean is over these too.
+func TestWorst(t *testing.T) {
+	limit := 10.0
+	plan := Plan{
+		Objectives:  []Goal{{"wait_mean of class 10", metric.Steady, false}},
+		Constraints: []Constraint{{Metric: "wait_mean of class 10", Window: metric.Steady, AtMost: &limit}},
+		Scenarios:   []Scenario{{Name: "w1"}, {Name: "w2"}, {Name: "w3"}},
+	}
+	results := map[string]*task.Result{}
+	for name, waits := range map[string]string{"a": "4 - 12", "b": "5 - 9", "c": "6 - -"} {
+		q := Point{ID: name, Name: name}
+		var each [3]string
+		_, err := fmt.Sscan(waits, &each[0], &each[1], &each[2])
+		require.NoError(t, err)
+		for s, text := range each {
+			r := &task.Result{Verdict: metric.Stable, GroupsOf: metric.Steady}
+			if text != "-" {
+				var g task.Group
+				require.NoError(t, g.UnmarshalJSON([]byte(`{"wait_mean":`+text+`}`)))
+				r.Groups = map[string]map[string]task.Group{"class": {"10": g}}
+			}
+			id := fmt.Sprint(name, s)
+			results[id] = r
+			q.Tasks = append(q.Tasks, id)
+		}
+		plan.Points = append(plan.Points, q)
+	}
+	rows, err := plan.Rows(func(id string) (*task.Result, bool, error) { return results[id], false, nil })
+	require.NoError(t, err)
+	columns := plan.Columns()
+	require.Equal(t, []string{"wait_mean of class 10", "wait_mean of class 10 (worst)"}, []string{columns[0].Name(), columns[1].Name()})
+	require.Equal(t, "s", columns[0].Unit)
+	require.Equal(t, "b", plan.Points[rows[0].Point].Name)
+	require.True(t, rows[0].Feasible)
+	require.Equal(t, []float64{7, 9}, rows[0].Values, "no point says anything of w2")
+	for _, r := range rows[1:] {
+		switch plan.Points[r.Point].Name {
+		case "a":
+			require.Equal(t, []int{1}, r.Broken)
+			require.Equal(t, 2, r.Worst[1])
+			require.Equal(t, 12.0, r.Values[1])
+		case "c":
+			require.Equal(t, []bool{false, false}, r.Have, "others have a value in w3")
+			require.Empty(t, r.Broken)
+		}
+		require.False(t, r.Feasible)
+	}
+}
+
+// TestGroups: measures of groups are those of the cluster.
+func TestGroups(t *testing.T) {
+	_, a := logOf(t, "a", 100)
+	p, _ := expand(t, "traces: [a]\nobjectives: [{metric: wait_p95, by: size, group: 5-16}, {metric: started, by: class, group: \"0\", direction: maximise}]\n"+
+		"constraints: [{metric: wait_max, by: kind, group: bounded, at_most: 5}]\nshow: [wait_p50 of  class 3]\n", a)
+	require.Equal(t, []Goal{{"wait_p95 of size 5-16", metric.Steady, false}, {"started of class 0", metric.Steady, true}}, p.Objectives)
+	require.Equal(t, "wait_max of kind bounded", p.Constraints[0].Metric)
+	require.Equal(t, []string{"wait_p50 of class 3"}, p.Show)
+	for text, says := range map[string]string{
+		"objectives: [{metric: wait_p95, by: tenant, group: x}]":      "e.yaml:2:23: objectives[0].metric: wait_p95 of tenant x: the site has no tenant",
+		"objectives: [{metric: share, by: vcluster, group: default}]": "neither better when higher nor when lower",
+		"objectives: [{metric: wait_p95, by: vcluster, group: x}]":    "want one of",
+		"constraints: [{metric: within_target_wait, at_least: 1}]":    "promises nothing to any class",
+		"show: [wait_p95 of]": "show[0]: found \"wait_p95 of\", want METRIC",
+		"constraints: [{metric: wait_p95, by: size, group: 3, at_least: 1}]": `found the size "3"`,
+	} {
+		e, err := profiles.ParseExperiment("e.yaml", []byte("traces: [a]\n"+text))
+		require.NoError(t, err, text)
+		_, _, err = Expand(context.Background(), e, ".", []Trace{a})
+		require.ErrorContains(t, err, says, text)
+	}
+}

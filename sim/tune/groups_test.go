@@ -1,0 +1,212 @@
+package tune
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/sim"
+	"orrery/sim/metric"
+	"orrery/sim/search"
+	"orrery/sim/task"
+	"orrery/traces"
+	"orrery/traces/transform"
+)
+
+// fourParts is a site of four vClusters, each of which has its nodes for itself. A
+// tenth of the sensitive work is long and takes three of its four nodes.
+const fourParts = `
+agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
+groups:
+  - {name: a, nodes: 8, fingerprint: x}
+  - {name: b, nodes: 4, fingerprint: x}
+  - {name: c, nodes: 2, fingerprint: x}
+  - {name: d, nodes: 4, fingerprint: y}
+tenants: [{name: red, fair_share: 0.5}, {name: blue, fair_share: 0.3}, {name: clinic, fair_share: 0.2}]
+classes: [{class: 10, target_wait: 36h}]
+vclusters:
+  - {name: hpc, home: a, lend: false, borrow: false, profile: {order: fcfs}}
+  - {name: ml, home: b, lend: false, borrow: false, profile: {order: fcfs}}
+  - {name: service, home: c, lend: false, borrow: false, profile: {order: fcfs}}
+  - {name: sensitive, home: d, lend: false, borrow: false, profile: {order: fcfs}}
+`
+
+func fourWorld(t *testing.T, n int, load float64) world {
+	t.Helper()
+	parts := []struct {
+		name   string
+		nodes  int64
+		part   float64 // of the jobs
+		class  int32
+		tenant string
+	}{{"hpc", 8, 0.35, 5, "red"}, {"ml", 4, 0.25, 4, "blue"}, {"service", 2, 0.1, 6, "blue"}, {"sensitive", 4, 0.3, 10, "clinic"}}
+	var jobs []traces.Job
+	r := draw.New(9, draw.StreamOf("four parts"), 0, 0)
+	now := 0.0
+	for i := range n {
+		u, k := r.Float64(), 0
+		for u > parts[k].part && k < len(parts)-1 {
+			u, k = u-parts[k].part, k+1
+		}
+		p := parts[k]
+		run, size := 300+math.Floor(r.Float64()*900), 1+r.IntN(max(p.nodes/4, 1))
+		if r.Bool(0.1) {
+			run, size = 7200+math.Floor(r.Float64()*10800), max(1, p.nodes*3/4)
+		}
+		jobs = append(jobs, traces.Job{
+			ID: int64(i + 1), Submit: model.Time(now) * model.Time(model.Second), Runtime: traces.Some(model.Duration(run) * model.Second),
+			Walltime: traces.Some(model.Duration(run*(1+r.Float64()/2)) * model.Second), NodesMin: traces.Some(int32(size)), ProcsRequested: traces.Some(int32(size)),
+			Tenant: p.tenant, VCluster: p.name, Class: traces.Some(p.class), Kind: "bounded",
+		})
+		now += math.Floor(-math.Log(r.Open()) * 1500 / load)
+	}
+	set, err := transform.FromTables("four parts", traces.Meta{}, traces.Tables{Jobs: jobs})
+	require.NoError(t, err)
+	w := world{set: set, runner: task.NewRunner(nil), begins: map[int]model.Time{}}
+	m, err := w.runner.Add(set)
+	require.NoError(t, err)
+	w.cluster, err = profiles.ParseCluster("four", []byte(fourParts))
+	require.NoError(t, err)
+	w.spec = sim.DefaultSpec()
+	w.spec.Site = w.cluster.JSON()
+	src, err := m.Open()
+	require.NoError(t, err)
+	w.spec, err = w.spec.Bind(src.(sim.Tables))
+	require.NoError(t, err)
+	return w
+}
+
+// once computes each task once, whoever asks.
+func (w world) once() func(context.Context, []task.Task) ([]task.Result, error) {
+	known := map[string]task.Result{}
+	return func(ctx context.Context, tasks []task.Task) ([]task.Result, error) {
+		var fresh []task.Task
+		for i := range tasks {
+			if _, ok := known[tasks[i].ID()]; !ok {
+				fresh = append(fresh, tasks[i])
+			}
+		}
+		results, err := w.real(2)(ctx, fresh)
+		if err != nil {
+			return nil, err
+		}
+		for i := range results {
+			known[results[i].Task] = results[i]
+		}
+		out := make([]task.Result, len(tasks))
+		for i := range tasks {
+			out[i] = known[tasks[i].ID()]
+		}
+		return out, nil
+	}
+}
+
+// What is promised to sensitive work, or a bound on its waits, changes what is
+// recommended to a site whose mean slowdown is best under an order by size: that one
+// lets long sensitive jobs wait.
+func TestAConstraintOfAGroupBinds(t *testing.T) {
+	w := fourWorld(t, 16000, 3.4)
+	o := small()
+	o.Budget, o.Tuning, o.Acceptance, o.Trajectories, o.Replicas = 1, 4, 20, 0, 4
+	o.Evaluate = w.once()
+	tuned := func(constraints ...search.Constraint) *Report {
+		o.Constraints = constraints
+		return w.tune(t, o)
+	}
+	free := tuned([]search.Constraint{}...)
+	require.Equal(t, Change, free.Decision)
+	require.Contains(t, []string{"saf", "sjf"}, free.Chosen)
+
+	promise := search.Constraint{Metric: "within_target of class 10", Relation: search.AtLeast, Value: 1}
+	kept := tuned(promise)
+	require.Equal(t, Keep, kept.Decision, "%s", kept.Markdown())
+	require.Equal(t, free.Chosen, kept.Finalists[0].Name, "no tuning window shows it")
+	require.Contains(t, kept.Finalists[0].Broken, "within_target of class 10 comes to 0.98")
+	require.Contains(t, kept.Finalists[0].Broken, ">= 1 was to hold (by 1.2 %)")
+	k := kept.Finalists[0].Constraints[0]
+	require.False(t, k.Holds)
+	require.EqualValues(t, 1, k.Now)
+	require.InDelta(t, 0.0118, float64(k.Beyond), 0.0001)
+	page := string(kept.Markdown())
+	require.Contains(t, page, "| "+free.Chosen+" | within_target of class 10 | >= 1 | 1 | 0.9882 | +1.2 % | broken |")
+	require.Contains(t, page, "Goal: minimise bounded_slowdown_mean; within_target of class 10 >= 1 in each window.")
+	require.Contains(t, page, "| within_target of class 10 in the worst window |")
+
+	other := tuned(search.Constraint{Metric: "wait_max of vcluster sensitive", Relation: search.AtMost, Value: 3600})
+	require.Equal(t, Change, other.Decision)
+	require.NotContains(t, []string{"saf", "sjf"}, other.Chosen, "these let it wait longer than now")
+
+	// A bound that nobody reaches changes nothing.
+	loose := tuned(search.Constraint{Metric: "wait_p95 of tenant clinic", Relation: search.AtMost, Value: 86400}, search.Constraint{Metric: "share of tenant clinic", Relation: search.AtLeast, Value: 0.01})
+	require.Equal(t, free.Chosen, loose.Chosen)
+	for _, k := range loose.Finalists[0].Constraints {
+		require.True(t, k.Holds)
+		require.Negative(t, float64(k.Beyond))
+	}
+}
+
+func TestGroupsThatThereAreNot(t *testing.T) {
+	w := fourWorld(t, 2000, 3)
+	for name, says := range map[string]string{
+		"wait_p95 of vcluster sensible":   `found the vcluster "sensible", which the site does not have: want one of hpc, ml, service, sensitive`,
+		"wait_p95 of tenant physics":      "want one of red, blue, clinic",
+		"within_target of class 5":        "promises nothing to class 5: add to it classes: [{class: 5, target_wait: 15m}]",
+		"wait_p95 of class 2":             "has no value in any of the 2 tuning windows under what runs now",
+		"wait_p42 of class 10":            `found "wait_p42", which is no number of a class`,
+		"wait_p95 of vcluster":            "want METRIC, or METRIC of KIND NAME",
+		"bounded_slowdown_mean of size 3": `found the size "3"`,
+	} {
+		o := small()
+		o.Tuning, o.Acceptance, o.Replicas = 2, 6, 2
+		o.Evaluate = w.real(2)
+		o.Constraints = []search.Constraint{{Metric: name, Relation: search.AtMost, Value: 1}}
+		_, err := Run(context.Background(), w.problem(), o)
+		var usage *UsageError
+		require.ErrorAs(t, err, &usage, name)
+		require.ErrorContains(t, err, says, name)
+	}
+	p := w.problem()
+	p.Cluster, p.Spec = nil, sim.DefaultSpec()
+	p.Spec.Cluster.Procs, p.Spec.Trace = nodes, w.spec.Trace
+	o := small()
+	o.Evaluate = w.real(2)
+	o.Objectives = []search.Objective{{Metric: "wait_mean of tenant red", Direction: search.Minimise}}
+	_, err := Run(context.Background(), p, o)
+	require.ErrorContains(t, err, "a plain machine knows jobs by size alone")
+}
+
+// A window without a job of the group says nothing of its constraint.
+func TestWindowsThatSayNothing(t *testing.T) {
+	one := func(x float64) *task.Result {
+		r := &task.Result{GroupsOf: metric.Steady, Groups: map[string]map[string]task.Group{}}
+		if !math.IsNaN(x) {
+			var g task.Group
+			require.NoError(t, g.UnmarshalJSON(fmt.Appendf(nil, `{"wait_max":%v}`, x)))
+			r.Groups["class"] = map[string]task.Group{"10": g}
+		}
+		return r
+	}
+	none := math.NaN()
+	c := search.Constraint{Metric: "wait_max of class 10", Relation: search.AtMost, Value: 5}
+	for _, x := range []struct{ now, then, want []float64 }{
+		{[]float64{1, none, 3}, []float64{4, none, 2}, []float64{4}},
+		{[]float64{1, none, 3}, []float64{4, 9, 2}, []float64{9}},
+		{[]float64{1, 2, 3}, []float64{4, none, 2}, []float64{none}},
+		{[]float64{none}, []float64{none}, []float64{math.Inf(-1)}},
+	} {
+		var sides [2][]*task.Result
+		for i, values := range [][]float64{x.now, x.then} {
+			for _, v := range values {
+				sides[i] = append(sides[i], one(v))
+			}
+		}
+		got := worstBeside(sides[0], sides[1], c)
+		require.True(t, got == x.want[0] || math.IsNaN(got) && math.IsNaN(x.want[0]), "%v: %v", x, got)
+	}
+}
