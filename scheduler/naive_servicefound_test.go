@@ -213,6 +213,29 @@ func TestServicesFollowDemand(t *testing.T) {
 			"00:00:04: 3 resize job 0 on [0 2 3]",
 			"00:00:06: 4 resize job 0 on [2 3]",
 		}},
+		{"nodes far from its own", func() *naiveWorld {
+			w := foundWorld(130, found(0, 50, 1, servesTo(4)))
+			for n := range w.cfg.Site.Nodes {
+				if n != 70 {
+					w.cfg.Site.Nodes[n].State = model.Draining
+				}
+			}
+			ready := func(at int64, n model.NodeID) {
+				w.changes = append(w.changes, naiveChange{seconds(at), model.Fact{Kind: model.FactNode, Node: n, State: model.Ready}})
+			}
+			w.demand(2, 0, 4)
+			ready(3, 129)
+			ready(4, 0)
+			ready(5, 69)
+			w.demand(6, 0, 2)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [70]",
+			"00:00:03: 2 resize job 0 on [70 129]",
+			"00:00:04: 3 resize job 0 on [0 70 129]",
+			"00:00:05: 4 resize job 0 on [0 69 70 129]",
+			"00:00:06: 5 resize job 0 on [0 69]",
+		}},
 		{"in a pass that plans it gets what nobody has reserved", func() *naiveWorld {
 			w := foundWorld(6, found(0, 9, 3), found(0, 50, 1, servesTo(6)), found(1, 5, 4))
 			p := &w.cfg.Policies[0]

@@ -68,7 +68,7 @@ func TestSiteIsItsTwin(t *testing.T) {
 		{"services, caps", withEasy | withServices | withCaps | withRanges},
 		{"services, rankings", withEasy | withServices | withRankings | withGroups | withLimits | withMinScore},
 		{"services, cycles", withEasy | withServices | withCycles | withRankings | withHold},
-		{"services, lanes", withEasy | withServices | withLanes | withBorrowing},
+		{"services, lanes", withEasy | withServices | withLanes | withBorrowing | withSensitive},
 		{"services, conflicts", withEasy | withServices | withLanes | withConflicts | withCancels | withBorrowing | withLimits | withCaps},
 		{"services, preemption", withEasy | withServices | withPreemption | withLanes | withBorrowing | withGroups},
 		{"services, states", withEasy | withServices | withReservations | withNodeStates | withOverdue | withSensitive},

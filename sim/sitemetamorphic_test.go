@@ -101,6 +101,9 @@ func siteRelations() []siteRelation {
 				j.Eligible.V += sevenHours
 				j.CancelledAt.V += sevenHours
 			}
+			for i := range w.demands {
+				w.demands[i].Time += sevenHours
+			}
 		}, sevenHours, 1},
 		{"what tenants, nodes and vClusters are called", always, func(w *siteWorld) {
 			names := strings.NewReplacer("name: ada", "name: zoe", "name: bob", "name: abe", "subject: ada", "subject: zoe", "name: v", "name: queue-")
@@ -166,6 +169,7 @@ func (w *siteWorld) clone() *siteWorld {
 	c := *w
 	c.head, c.groups, c.vclusters = slices.Clone(w.head), slices.Clone(w.groups), slices.Clone(w.vclusters)
 	c.events, c.jobs, c.edges = slices.Clone(w.events), slices.Clone(w.jobs), slices.Clone(w.edges)
+	c.demands = slices.Clone(w.demands)
 	return &c
 }
 

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ type siteWorld struct {
 	events    []string
 	jobs      []traces.Job
 	edges     []traces.Edge
+	demands   []traces.Event // of services, in order of time
 	seed      uint64
 	overrun   string
 	size      int // of a batch
@@ -260,8 +263,30 @@ func (d *siteDraw) job(i int, at model.Time) {
 	if d.yes(15) {
 		j.Group, j.Index, j.MaxConcurrent = fmt.Sprint("t", d.below(2)), traces.Some(int32(i)), traces.Some(int32(2))
 	}
+	if d.yes(15) {
+		d.service(&j)
+	}
 	d.w.jobs = append(d.w.jobs, j)
 	d.ties(model.JobID(i))
+}
+
+// service makes a reactive service of j, which lasts longer than jobs do, and draws what
+// it is to have.
+func (d *siteDraw) service(j *traces.Job) {
+	j.Kind, j.NodesMin = "reactive", traces.Some(int32(1+d.below(min(2, d.nodes))))
+	j.NodesMax = traces.Some(j.NodesMin.V + int32(d.below(d.nodes)))
+	if j.Runtime.OK {
+		j.Runtime.V += model.Duration(d.below(50)) * model.Second
+	}
+	if j.Walltime.V += j.Runtime.V; d.yes(50) {
+		j.Walltime = traces.Opt[model.Duration]{}
+	}
+	for range d.below(5) {
+		d.w.demands = append(d.w.demands, traces.Event{
+			Time: j.Submit.Add(model.Duration(d.below(40)) * model.Second), Kind: "demand", Subject: fmt.Sprint(j.ID), Value: fmt.Sprint(1 + d.below(d.nodes+2)),
+		})
+	}
+	slices.SortStableFunc(d.w.demands, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })
 }
 
 // ties lets a job wait for others.
@@ -312,7 +337,7 @@ func (w *siteWorld) cluster() string {
 
 // memory is the trace, and spec the settings of its replay.
 func (w *siteWorld) memory() *memory {
-	m := &memory{size: w.size, edges: w.edges, info: traces.Info{Name: "world", Sorted: true, Rows: int64(len(w.jobs))}}
+	m := &memory{size: w.size, edges: w.edges, events: w.demands, info: traces.Info{Name: "world", Sorted: true, Rows: int64(len(w.jobs))}}
 	b := &m.all
 	b.Attr = &traces.Attributes{}
 	users := map[string]int32{}
@@ -367,6 +392,9 @@ func (w *siteWorld) String() string {
 	for _, e := range w.edges {
 		fmt.Fprintf(&s, "%+v\n", e)
 	}
+	for _, e := range w.demands {
+		fmt.Fprintf(&s, "%+v\n", e)
+	}
 	return s.String()
 }
 
@@ -377,7 +405,7 @@ func TestSiteInvariants(t *testing.T) {
 	if testing.Short() {
 		worlds = 150
 	}
-	var facts, proposals, slips int64
+	var facts, proposals, slips, resized int64
 	for i := range worlds {
 		w := drawSite(longBytes(uint64(i)))
 		m, spec := w.memory(), w.spec(t)
@@ -389,10 +417,11 @@ func TestSiteInvariants(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("world %d\n%s", i, w)
 		}
-		facts, proposals, slips = facts+res.Watch.Facts, proposals+res.Watch.Proposals, slips+res.Watch.Slips
+		facts, proposals, slips, resized = facts+res.Watch.Facts, proposals+res.Watch.Proposals, slips+res.Watch.Slips, resized+res.SiteCounts.Resized
 	}
-	t.Logf("%d worlds: %d facts, %d proposals, %d starts behind a blocked job checked", worlds, facts, proposals, slips)
+	t.Logf("%d worlds: %d facts, %d proposals, %d of them behind a blocked job checked, %d resizes", worlds, facts, proposals, slips, resized)
 	require.Positive(t, slips)
+	require.Positive(t, resized)
 }
 
 // A job that a cap alone keeps from starting holds its reservation at a later

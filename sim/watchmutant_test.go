@@ -24,7 +24,9 @@ func (w *siteWorld) reserving(order string) {
 		w.vclusters[i] = profileOf.ReplaceAllString(v, fmt.Sprintf("profile: {backfill: easy, order: %s}}", order))
 	}
 	for i := range w.jobs {
-		w.jobs[i].NodesMax = traces.Opt[int32]{}
+		if w.jobs[i].Kind != "reactive" {
+			w.jobs[i].NodesMax = traces.Opt[int32]{}
+		}
 	}
 }
 
