@@ -125,17 +125,19 @@ func LoadExperiment(path string) (*Experiment, error) {
 
 // ParseExperiment reads an experiment; file is what errors call it. The error is
 // an *Error that lists every problem that shows without the traces and the cluster.
+// The experiment is there beside it, as far as it could be read, where the text is
+// YAML.
 func ParseExperiment(file string, text []byte) (*Experiment, error) {
 	e := new(Experiment)
-	src, err := decode(file, text, e)
-	if err != nil {
-		return nil, err
+	src, wrong := decode(file, text, e)
+	if src == nil {
+		return nil, wrong
 	}
 	e.src = src
 	if e.Name == "" {
 		e.Name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(file)), filepath.Ext(file))
 	}
-	return e, e.Validate()
+	return e, Joined(wrong, e.Validate())
 }
 
 // YAML prints every key that applies, defaults included. ParseExperiment reads it

@@ -89,3 +89,12 @@ func TestExperimentNamesNothingTwice(t *testing.T) {
 	require.ErrorContains(t, err, "e.yaml:2:23")
 	require.ErrorContains(t, err, "found 1, which is seeds[0] already, want each seed once: leave one out")
 }
+
+func TestJoined(t *testing.T) {
+	at := func(key string, line int) Problem { return Problem{File: "a", Key: key, Line: line} }
+	err := Joined(&Error{[]Problem{at("b[1].c", 5), at("d", 9)}}, nil, errors.New("none"), &Error{[]Problem{at("b[1]", 5), at("b[10]", 1), at("d.e", 9), at("d", 9), {File: "0", Key: "d"}}})
+	var all *Error
+	require.ErrorAs(t, err, &all)
+	require.Equal(t, []Problem{at("b[10]", 1), at("b[1].c", 5), at("d", 9), {File: "0", Key: "d"}}, all.Problems)
+	require.NoError(t, Joined(nil, errors.New("none")))
+}

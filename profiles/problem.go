@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,6 +53,43 @@ func (e *Error) Error() string {
 		b.WriteString(p.String() + "\n" + p.Excerpt)
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// Joined is what several looks at one file have found, in the order of its lines. A
+// later look is not told of a key again, nor of what is around or in it: it has seen
+// what an earlier one complains of. Errors that are no *Error are left out. nil when
+// nothing is left.
+func Joined(looks ...error) error {
+	var all []Problem
+	for _, err := range looks {
+		var found *Error
+		if !errors.As(err, &found) {
+			continue
+		}
+		known := len(all)
+		for _, p := range found.Problems {
+			if !slices.ContainsFunc(all[:known], func(o Problem) bool { return o.File == p.File && touch(o.Key, p.Key) }) {
+				all = append(all, p)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	first := all[0].File
+	slices.SortStableFunc(all, func(a, b Problem) int {
+		return cmp.Or(-cmp.Compare(one(a.File == first), one(b.File == first)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return &Error{all}
+}
+
+// touch says that two keys are the same, or one is a block around the other.
+func touch(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	rest, inside := strings.CutPrefix(b, a)
+	return inside && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // place is where a value stands in a file, both from 1.

@@ -40,6 +40,8 @@ type Comparison struct {
 	Groups  []GroupDiff  `json:"groups,omitempty"` // of sites: vClusters, tenants and classes
 	Jobs    JobCounts    `json:"jobs"`
 	Moved   []MovedJob   `json:"moved"` // the jobs whose start moved most, the largest move first
+	// Unranked says why some metrics have no rank, as Overloaded does.
+	Unranked string `json:"unranked,omitempty"`
 
 	waitsA, waitsB plot.Waits
 }
@@ -135,6 +137,7 @@ func Compare(a, b string) (*Comparison, error) {
 			unrank(c.Groups[i].Metrics)
 		}
 	}
+	c.Unranked = c.Overloaded()
 	if err := c.diffJobs(runs[0], runs[1], rows); err != nil {
 		return nil, err
 	}

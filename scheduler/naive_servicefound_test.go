@@ -199,42 +199,6 @@ func TestServicesFollowDemand(t *testing.T) {
 			"00:00:02: 2 resize job 0 on [0 1]",
 			"00:00:03: 3 assign job 1 on [2 4] borrowed",
 		}},
-		{"it lends while the bound on sensitive work does", func() *naiveWorld {
-			w := besideBorrower()
-			w.cfg.Site.SensitivePool, w.jobs[0].Sensitive = 2, true
-			return w
-		}, []string{
-			"00:00:00: 1 assign job 0 on [0]",
-			"00:00:02: 2 resize job 0 on [0 1]",
-			"00:00:03: 3 assign job 1 on [2 4] borrowed",
-		}},
-		{"it leaves the power that a reservation counts on", func() *naiveWorld {
-			w := foundWorld(4, found(0, 9, 1, draws(100)), found(0, 50, 1, draws(100), servesTo(2)), found(1, 5, 1, draws(200)))
-			p := &w.cfg.Policies[0]
-			p.Backfill, p.Depth, w.cfg.Site.PowerCap = scheduler.Conservative, 3, 300
-			w.demand(2, 1, 2)
-			return w
-		}, []string{
-			"00:00:00: 1 assign job 0 on [0]",
-			"00:00:00: 2 assign job 1 on [1]",
-			"00:00:09: 3 assign job 2 on [0]",
-			"00:00:14: 4 resize job 1 on [0 1]",
-		}},
-		{"of two services in a pass that plans the second leaves it too", func() *naiveWorld {
-			w := foundWorld(5, found(0, 9, 1, draws(100)), found(0, 50, 1, draws(50), servesTo(2)), found(0, 50, 1, draws(50), servesTo(2)), found(1, 5, 1, draws(150)))
-			p := &w.cfg.Policies[0]
-			p.Backfill, p.Depth, w.cfg.Site.PowerCap = scheduler.Conservative, 3, 300
-			w.demand(2, 1, 2)
-			w.demand(2, 2, 2)
-			return w
-		}, []string{
-			"00:00:00: 1 assign job 0 on [0]",
-			"00:00:00: 2 assign job 1 on [1]",
-			"00:00:00: 3 assign job 2 on [2]",
-			"00:00:02: 4 resize job 1 on [1 3]",
-			"00:00:09: 5 assign job 3 on [0]",
-			"00:00:14: 6 resize job 2 on [0 2]",
-		}},
 		{"nodes that take no new work are the first to go", func() *naiveWorld {
 			w := foundWorld(4, found(0, 50, 1, servesTo(4)))
 			w.demand(2, 0, 4)

@@ -106,14 +106,14 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.draw(c); err != nil {
 		return readError(err)
 	}
+	if c.Unranked != "" {
+		v.m.say("orrery: %s: %s", reports.NotRanked, c.Unranked)
+	}
 	if v.print.json() {
 		return v.print.document(c)
 	}
 	if err := v.print.table(c.MetricTable()); err != nil {
 		return err
-	}
-	if side := c.Overloaded(); side != "" {
-		v.m.say("orrery: %s: %s", reports.NotRanked, side)
 	}
 	if len(c.Groups) > 0 {
 		if err := v.print.section("Groups", c.GroupTable()); err != nil {

@@ -77,7 +77,7 @@ func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
 		return input(err)
 	}
 	if err != nil {
-		return &codedError{exitUsage, err}
+		return &codedError{exitUsage, allFaults(err, e, filepath.Dir(args[0]))}
 	}
 	if v.printConfig {
 		if v.print.json() {
@@ -118,36 +118,29 @@ type held struct {
 	set  *transform.Set
 }
 
+// allFaults adds to what is wrong with an experiment file by itself what is wrong
+// with what it names, as far as that shows without reading a trace.
+func allFaults(err error, e *profiles.Experiment, dir string) error {
+	if e == nil { // not even YAML
+		return err
+	}
+	looks := []error{err}
+	for i, name := range e.Traces {
+		if name == sampleLog {
+			continue
+		}
+		if _, missing := os.Stat(beside(dir, name)); errors.Is(missing, fs.ErrNotExist) {
+			looks = append(looks, e.Wrong(fmt.Sprintf("traces[%d]", i), "%s: there is no such file: check the path", beside(dir, name)))
+		}
+	}
+	return profiles.Joined(append(looks, experiment.Check(e, dir))...)
+}
+
 // expand reads the traces of an experiment into runner, and works it out.
 func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, runner *task.Runner, quiet bool) (*experiment.Plan, []experiment.Task, []held, error) {
-	var list []experiment.Trace
-	var sets []held
-	for i, name := range e.Traces {
-		var args []string
-		if name != "sample" {
-			if !filepath.IsAbs(name) {
-				name = filepath.Join(dir, name)
-			}
-			args = []string{name}
-		}
-		set, err := m.holdTrace(ctx, args, quiet)
-		if errors.Is(err, context.Canceled) {
-			return nil, nil, nil, err
-		}
-		if err != nil {
-			return nil, nil, nil, &codedError{exitCode(err), e.Wrong(fmt.Sprintf("traces[%d]", i), "%v", err)}
-		}
-		mem, err := runner.Add(set)
-		if err != nil {
-			return nil, nil, nil, input(err)
-		}
-		src, err := mem.Open()
-		if err != nil {
-			return nil, nil, nil, input(err)
-		}
-		info := mem.Info()
-		list = append(list, experiment.Trace{Name: set.Name, Hash: info.Hash, Jobs: info.Rows, Set: set, Tab: src})
-		sets = append(sets, held{info.Hash, set})
+	list, sets, err := m.tracesOf(ctx, e, dir, runner, quiet)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	plan, tasks, err := experiment.Expand(ctx, e, dir, list)
 	var wrong *profiles.Error
@@ -156,6 +149,42 @@ func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, r
 		err = &codedError{exitUsage, err}
 	}
 	return plan, tasks, sets, err
+}
+
+// tracesOf reads the traces of an experiment. Where one cannot be read, the error
+// tells of all of them, and of what else is wrong.
+func (m *Main) tracesOf(ctx context.Context, e *profiles.Experiment, dir string, runner *task.Runner, quiet bool) (list []experiment.Trace, sets []held, err error) {
+	var faults []error
+	code := exitOK
+	for i, name := range e.Traces {
+		var args []string
+		if name != sampleLog {
+			args = []string{beside(dir, name)}
+		}
+		set, err := m.holdTrace(ctx, args, quiet)
+		if errors.Is(err, context.Canceled) {
+			return nil, nil, err
+		}
+		if err != nil {
+			faults, code = append(faults, e.Wrong(fmt.Sprintf("traces[%d]", i), "%v", err)), max(code, exitCode(err))
+			continue
+		}
+		mem, err := runner.Add(set)
+		if err != nil {
+			return nil, nil, input(err)
+		}
+		src, err := mem.Open()
+		if err != nil {
+			return nil, nil, input(err)
+		}
+		info := mem.Info()
+		list = append(list, experiment.Trace{Name: set.Name, Hash: info.Hash, Jobs: info.Rows, Set: set, Tab: src})
+		sets = append(sets, held{info.Hash, set})
+	}
+	if len(faults) == 0 {
+		return list, sets, nil
+	}
+	return nil, nil, &codedError{code, profiles.Joined(append(faults, experiment.Check(e, dir))...)}
 }
 
 // holdTrace reads a trace into memory, the sample where args name none.

@@ -26,20 +26,75 @@ type Trace struct {
 }
 
 // Expand works an experiment out. dir is the folder that its paths are relative
-// to; traces are those that it names, in order. Errors about the file are
-// *profiles.Error, told where they stand; it ends with that of ctx soon after
-// that is done. It costs about a millisecond and some kilobytes a point.
+// to; traces are those that it names, in order. What is wrong with the file is one
+// *profiles.Error with all of it, told where it stands; it ends with the error of
+// ctx soon after that is done. It costs about a millisecond and some kilobytes a
+// point.
 func Expand(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) (*Plan, []Task, error) {
-	x := &expander{ctx: ctx, e: e, dir: dir, traces: traces, seen: map[string]bool{}, known: map[string]*profiles.Setting{}, ready: map[string][]*profiles.Cluster{}, plan: &Plan{
-		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()),
-	}}
-	for _, step := range []func() error{x.goals, x.scenarios, x.clusters, x.groups, x.points} {
-		if err := step(); err != nil {
+	x := newExpander(ctx, e, dir, traces)
+	if err := x.look(x.goals, x.scenarios, x.clusters, x.groups, x.names); err != nil {
+		return nil, nil, err
+	}
+	if len(x.base) == len(traces) {
+		x.spoilt = min(len(x.faults), 1)
+		if err := x.look(x.points); err != nil {
 			return nil, nil, err
 		}
 	}
+	if err := profiles.Joined(x.faults...); err != nil {
+		return nil, nil, err
+	}
 	tasks, err := x.tasks()
 	return x.plan, tasks, err
+}
+
+// Check finds what is wrong with an experiment that shows without its traces: the
+// names of metrics, the cluster file, profiles, paths of settings. It may be one
+// that ParseExperiment has found fault with.
+func Check(e *profiles.Experiment, dir string) error {
+	x := newExpander(context.Background(), e, dir, nil)
+	steps := []func() error{x.goals, x.clusters, x.names}
+	if err := x.look(steps...); err != nil {
+		return err
+	}
+	if len(x.base) > 0 {
+		for i := range e.Settings {
+			if path := e.Settings[i].Path; path != "" && len(e.Settings[i].Parts) == 0 {
+				_, err := x.parameter(fmt.Sprintf("settings[%d].path", i), path)
+				if err := x.note(err); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return profiles.Joined(x.faults...)
+}
+
+func newExpander(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) *expander {
+	return &expander{ctx: ctx, e: e, dir: dir, traces: traces, seen: map[string]bool{}, known: map[string]*profiles.Setting{}, ready: map[string][]*profiles.Cluster{}, plan: &Plan{
+		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()),
+	}}
+}
+
+// look takes steps, of which one may find fault with the file where another does
+// not. It returns what is no fault of the file.
+func (x *expander) look(steps ...func() error) error {
+	for _, step := range steps {
+		if err := x.note(step()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note keeps a fault of the file, and returns any other error.
+func (x *expander) note(err error) error {
+	var fault *profiles.Error
+	if errors.As(err, &fault) {
+		x.faults = append(x.faults, err)
+		return nil
+	}
+	return err
 }
 
 type expander struct {
@@ -48,9 +103,11 @@ type expander struct {
 	dir    string
 	traces []Trace
 	plan   *Plan
-	base   []*profiles.Cluster // by trace, with their profiles read
+	faults []error             // of the file, each a *profiles.Error
+	base   []*profiles.Cluster // by trace, with their profiles read; of a Check one
 	// measures are those of the goals and of what is shown.
 	measures []keyed
+	spoilt   int                            // points tried since the first fault
 	seen     map[string]bool                // of points
 	known    map[string]*profiles.Setting   // by path; nil of those that there are not
 	ready    map[string][]*profiles.Cluster // by profile, then by trace: with that profile
@@ -74,10 +131,13 @@ func (x *expander) clusters() error {
 		if c, err = c.WithAll(nil); err != nil {
 			return x.e.Wrong("cluster", "%v", err)
 		}
-		for range x.traces {
-			x.base = append(x.base, c)
-		}
+		x.base = slices.Repeat([]*profiles.Cluster{c}, max(1, len(x.traces)))
 		return nil
+	}
+	if len(x.traces) == 0 {
+		c, err := profiles.PlainCluster(1, 1)
+		x.base = append(x.base, c)
+		return err
 	}
 	for i := range x.traces {
 		t := &x.traces[i]
@@ -141,6 +201,26 @@ type candidate struct {
 	numbers map[string]float64
 }
 
+// names reads the profiles that the file names.
+func (x *expander) names() error {
+	if len(x.base) == 0 {
+		return nil
+	}
+	for i, name := range x.e.Profiles {
+		_, err := x.with(fmt.Sprintf("profiles[%d]", i), name)
+		if err := x.note(err); err != nil {
+			return err
+		}
+	}
+	for i := range x.e.Listed {
+		_, err := x.with(fmt.Sprintf("listed[%d].profile", i), x.e.Listed[i].Profile)
+		if err := x.note(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // points makes every point of the design.
 func (x *expander) points() error {
 	if len(x.traces) == 0 {
@@ -153,8 +233,9 @@ func (x *expander) points() error {
 	if x.e.Design == "listed" {
 		return x.listed(names)
 	}
+	before := len(x.faults)
 	variants, err := x.settings()
-	if err != nil {
+	if err != nil || len(x.faults) > before {
 		return err
 	}
 	if len(names) > 1 {
@@ -173,13 +254,30 @@ func (x *expander) points() error {
 			if len(c.set) == 0 {
 				c.name = name
 			}
-			if err := x.point(&c); err != nil {
+			if more, err := x.try(&c); err != nil || !more {
 				return err
 			}
 		}
 	}
 	return nil
 }
+
+// try makes a point, and says whether to go on: where one is at fault others may be
+// too, for as long as that takes next to no time.
+func (x *expander) try(c *candidate) (more bool, err error) {
+	if x.spoilt > 0 {
+		x.spoilt++
+	}
+	fault := x.point(c)
+	if fault == nil {
+		return x.spoilt < mostSpoilt, nil
+	}
+	x.spoilt = max(x.spoilt, 1)
+	return x.spoilt < mostSpoilt, x.note(fault)
+}
+
+// mostSpoilt points are tried from the first that is at fault on.
+const mostSpoilt = 500
 
 // listed makes the points of a list. Their parameters are all paths that any of
 // them sets.
@@ -196,7 +294,7 @@ func (x *expander) listed(names []string) error {
 			c.values[a.Path] = a.Value
 			if !slices.ContainsFunc(x.plan.Parameters, func(p Parameter) bool { return p.Name == a.Path }) {
 				p, err := x.parameter(c.where[j], a.Path)
-				if err != nil {
+				if err := x.note(err); err != nil {
 					return err
 				}
 				x.plan.Parameters = append(x.plan.Parameters, p)
@@ -217,7 +315,7 @@ func (x *expander) listed(names []string) error {
 		return x.tooMany(n)
 	}
 	for i := range all {
-		if err := x.point(&all[i]); err != nil {
+		if more, err := x.try(&all[i]); err != nil || !more {
 			return err
 		}
 	}

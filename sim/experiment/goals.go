@@ -12,33 +12,25 @@ import (
 func (x *expander) goals() error {
 	for i, o := range x.e.Objectives {
 		key := fmt.Sprintf("objectives[%d].metric", i)
-		name, err := x.measure(key, metric.Measure{Metric: o.Metric, By: o.By, Group: o.Group})
-		if err != nil {
-			return err
-		}
+		name, ok := x.measure(key, metric.Measure{Metric: o.Metric, By: o.By, Group: o.Group})
 		better, _ := metric.Better(name)
-		if o.Direction == "usual" && better == 0 {
-			return x.e.Wrong(key, "%s is neither better when higher nor when lower: add direction: minimise, or maximise", name)
+		if ok && o.Direction == "usual" && better == 0 {
+			x.fault(key, "%s is neither better when higher nor when lower: add direction: minimise, or maximise", name)
 		}
 		x.plan.Objectives = append(x.plan.Objectives, Goal{name, o.Window, o.Direction == "maximise" || o.Direction == "usual" && better > 0})
 	}
 	for i, c := range x.e.Constraints {
-		name, err := x.measure(fmt.Sprintf("constraints[%d].metric", i), metric.Measure{Metric: c.Metric, By: c.By, Group: c.Group})
-		if err != nil {
-			return err
-		}
+		name, _ := x.measure(fmt.Sprintf("constraints[%d].metric", i), metric.Measure{Metric: c.Metric, By: c.By, Group: c.Group})
 		x.plan.Constraints = append(x.plan.Constraints, Constraint{name, c.Window, c.AtMost, c.AtLeast})
 	}
 	for i, text := range x.e.Show {
 		key := fmt.Sprintf("show[%d]", i)
 		m, err := metric.ParseMeasure(text)
 		if err != nil {
-			return x.e.Wrong(key, "%v", err)
+			x.fault(key, "%v", err)
+			continue
 		}
-		name, err := x.measure(key, m)
-		if err != nil {
-			return err
-		}
+		name, _ := x.measure(key, m)
 		x.plan.Show = append(x.plan.Show, name)
 	}
 	if len(x.plan.Objectives) == 0 {
@@ -47,17 +39,23 @@ func (x *expander) goals() error {
 	return nil
 }
 
-// measure is what a measure is called in plans. Its group is looked for once the
-// clusters are known.
-func (x *expander) measure(key string, m metric.Measure) (string, error) {
+// fault notes a fault of the file.
+func (x *expander) fault(key, format string, args ...any) {
+	x.faults = append(x.faults, x.e.Wrong(key, format, args...))
+}
+
+// measure is what a measure is called in plans; false of what there is not. Its group
+// is looked for once the clusters are known.
+func (x *expander) measure(key string, m metric.Measure) (name string, ok bool) {
 	if m.By == metric.ByRun {
 		m.By = ""
 	}
 	if err := m.Validate(); err != nil {
-		return "", x.e.Wrong(key, "%v", err)
+		x.fault(key, "%v", err)
+		return "", false
 	}
 	x.measures = append(x.measures, keyed{key, m})
-	return m.String(), nil
+	return m.String(), true
 }
 
 // keyed is a measure with the key that names it.
@@ -68,11 +66,14 @@ type keyed struct {
 
 // groups refuses measures of groups that the cluster of a trace does not have.
 func (x *expander) groups() error {
+	if len(x.base) < len(x.traces) { // there is no cluster, as has been said
+		return nil
+	}
 	for i := range x.traces {
 		parts := sim.PartsOf(x.base[i], x.traces[i].Tab.Tenants())
 		for _, k := range x.measures {
 			if err := k.measure.In(parts); err != nil {
-				return x.e.Wrong(k.key, "%v", err)
+				x.fault(k.key, "%v", err)
 			}
 		}
 	}

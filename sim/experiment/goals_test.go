@@ -84,3 +84,34 @@ func TestGroups(t *testing.T) {
 		require.ErrorContains(t, err, says, text)
 	}
 }
+
+// TestAllFaults: what is wrong with a file is told at once, each key once.
+func TestAllFaults(t *testing.T) {
+	_, a := logOf(t, "a", 50)
+	text := `traces: [a]
+windows: [{count: 2, length: 30d}]
+profiles: [defalt, default, ./x.yaml]
+settings:
+  - {path: weights.wait_time, values: [1, -1]}
+  - {path: backfill, values: [easy, esy]}
+objectives: [{metric: waits}]
+show: [wait_p95 of class 12, wait_p42]
+`
+	e, err := profiles.ParseExperiment("e.yaml", []byte(text))
+	require.NoError(t, err)
+	_, _, err = Expand(context.Background(), e, ".", []Trace{a})
+	var all *profiles.Error
+	require.ErrorAs(t, err, &all)
+	var keys []string
+	for _, p := range all.Problems {
+		keys = append(keys, p.Key)
+	}
+	require.Equal(t, []string{"windows[0]", "profiles[0]", "profiles[2]", "settings[0].values[1]", "settings[1].values[1]", "objectives[0].metric", "show[0]", "show[1]"}, keys, err.Error())
+
+	e, err = profiles.ParseExperiment("e.yaml", []byte("traces: [a]\npoint: 5\ndesign: grid\nshake: {by: 0s, seeds: [1]}\nsettings: [{path: depht, values: [1]}]\nobjectives: [{metric: waits}]\n"))
+	require.Error(t, err)
+	err = profiles.Joined(err, Check(e, "."))
+	for _, says := range []string{"e.yaml:2:1: point: there is no such key", "e.yaml:3:9: design", "which moves nothing", "settings[0].path", `there is no metric "waits"`} {
+		require.ErrorContains(t, err, says)
+	}
+}

@@ -23,7 +23,7 @@ func (x *expander) settings() (variants, error) {
 	all := 1
 	for i, s := range x.e.Settings {
 		p, err := x.parameter(fmt.Sprintf("settings[%d].path", i), s.Path)
-		if err != nil {
+		if err := x.note(err); err != nil {
 			return variants{}, err
 		}
 		x.plan.Parameters = append(x.plan.Parameters, p)
@@ -80,7 +80,10 @@ func (x *expander) sample() (variants, error) {
 	for i := range x.e.Settings {
 		a, p, err := x.axis(i)
 		if err != nil {
-			return variants{}, err
+			if err := x.note(err); err != nil {
+				return variants{}, err
+			}
+			continue
 		}
 		if a.fixed == "" {
 			space = append(space, p)
@@ -88,6 +91,9 @@ func (x *expander) sample() (variants, error) {
 		axes = append(axes, a)
 	}
 	points := [][]float64{{}}
+	if len(x.faults) > 0 { // what the space lacks would be told a second time
+		return variants{}, nil
+	}
 	if len(space) > 0 {
 		var err error
 		if points, err = search.Sample(space, x.e.Design, int(x.e.Points), uint64(x.e.Seed)); err != nil {

@@ -8,7 +8,6 @@ import (
 	"orrery/profiles"
 	"orrery/sim"
 	"orrery/sim/task"
-	"orrery/traces"
 	"orrery/traces/transform"
 )
 
@@ -98,11 +97,10 @@ func (p *plan) run(ctx context.Context, g *profiles.Gate, i int, files Files) er
 }
 
 // located tells an error by the place of the key that led to it, unless it names
-// a place itself or says what kind of error it is.
+// a place itself, or is none of the file.
 func located(g *profiles.Gate, at string, err error) error {
 	var own *profiles.Error
-	var data *traces.DataError
-	if errors.As(err, &own) || errors.As(err, &data) {
+	if errors.As(err, &own) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("%w\n%w", g.Wrong(at, "cannot be used"), err)
