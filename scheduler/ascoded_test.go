@@ -59,8 +59,9 @@ func TestCodedIsItsTwin(t *testing.T) {
 		{"caps", withGroups | withRanges | withCaps},
 		{"node states", withGroups | withNodeStates},
 		{"cycles", withGroups | withCycles},
+		{"services", withGroups | withServices | withCycles | withLimits},
 		{"conflicts", withLimits | withRanges | withConflicts | withCancels},
-		{"all", withGroups | withSensitive | withRanges | withLimits | withCaps | withNodeStates | withCycles | withConflicts | withCancels | withConstraints | withRankings},
+		{"all", withGroups | withSensitive | withRanges | withLimits | withCaps | withNodeStates | withCycles | withConflicts | withCancels | withConstraints | withRankings | withServices},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

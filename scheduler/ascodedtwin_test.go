@@ -76,7 +76,8 @@ func (s *codedTwin) Observe(now model.Time, facts []model.Fact) {
 	for i := range facts {
 		f := &facts[i]
 		j := s.job(f.Ref)
-		s.changed = s.changed || f.Kind != model.FactAssigned && !(f.Kind == model.FactCancelled && j.flying)
+		s.changed = s.changed || f.Kind != model.FactAssigned && !(f.Kind == model.FactCancelled && j.flying) &&
+			!(f.Kind == model.FactDemand && j.Kind != model.Reactive)
 		switch f.Kind {
 		case model.FactSubmitted:
 			s.jobs = append(s.jobs, &codedJob{Allocation: *f.Alloc, ref: f.Ref})

@@ -28,7 +28,7 @@ func withinBudget(w *naiveWorld) {
 // decision changes while no tenant is beyond 80 % of its budget and nobody is
 // held by min_score, in either mode.
 func TestBacklogAndEnergyWeighNothing(t *testing.T) {
-	const with = withGroups | withRanges | withSensitive | withLimits | withNodeStates | withCycles | withRankings | withPrices | withEasy
+	const with = withGroups | withRanges | withSensitive | withLimits | withNodeStates | withCycles | withRankings | withPrices | withEasy | withServices
 	for name, draw := range map[string]func(*rapid.T) *naiveWorld{
 		"documented": func(t *rapid.T) *naiveWorld { return drawNaive(t, with|withLanes|withConflicts) },
 		"as-coded":   func(t *rapid.T) *naiveWorld { return drawCoded(t, with) },

@@ -19,6 +19,7 @@ func TestSiteAsksForItsPasses(t *testing.T) {
 	}{
 		{"whole nodes", everyFeature &^ withGPUs},
 		{"shared nodes", everyFeature},
+		{"calm, with services", withEasy | withServices | withCycles | withRankings | withReservations | withBorrowing | withLanes},
 		{"calm", withEasy | withConservative | withCycles | withLanes | withRankings | withReservations | withCaps},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -189,6 +189,33 @@ func TestServicesFollowDemand(t *testing.T) {
 			"00:00:02: 2 resize job 0 on [0 1]",
 			"00:00:06: 3 assign job 1 on [2 4] borrowed",
 		}},
+		{"it lends again when what it lacks is in flight", func() *naiveWorld {
+			w := besideBorrower()
+			w.latency, w.jobs[1].Submit, w.jobs[1].Eligible = 4*model.Second, seconds(7), seconds(7)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:04: 2 resize job 0 on [0 1 2 3]",
+			"00:00:07: 3 assign job 1 on [1 4] borrowed", // who is not told what is in flight
+			"00:00:08: 4 resize job 0 on [0 1]",
+			"00:00:12: 5 assign job 1 on [2 4] borrowed",
+		}},
+		{"it lends nothing while it is to have more than what is in flight", func() *naiveWorld {
+			w := besideBorrower()
+			w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 3}}}
+			w.cfg.Quota.Tenants, w.jobs[0].Tenant = w.cfg.Site.Tenants, 0
+			w.latency, w.jobs[1].Submit, w.jobs[1].Eligible = 4*model.Second, seconds(7), seconds(7)
+			w.changes = nil
+			w.demand(5, 0, 2)
+			w.demand(6, 0, 3)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:05: 2 resize job 0 on [0 1]",
+			"00:00:09: 3 resize job 0 on [0 1 2]",
+			"00:00:09: 4 assign job 1 on [2 4] borrowed",
+			"00:00:13: 5 assign job 1 on [3 4] borrowed",
+		}},
 		{"it lends while a limit does", func() *naiveWorld {
 			w := besideBorrower()
 			w.cfg.Site.Tenants = []model.Tenant{{Name: "t", Limits: model.Limits{MaxNodes: 2}}}
@@ -198,6 +225,42 @@ func TestServicesFollowDemand(t *testing.T) {
 			"00:00:00: 1 assign job 0 on [0]",
 			"00:00:02: 2 resize job 0 on [0 1]",
 			"00:00:03: 3 assign job 1 on [2 4] borrowed",
+		}},
+		{"it lends while the bound on sensitive work does", func() *naiveWorld {
+			w := besideBorrower()
+			w.cfg.Site.SensitivePool, w.jobs[0].Sensitive = 2, true
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:02: 2 resize job 0 on [0 1]",
+			"00:00:03: 3 assign job 1 on [2 4] borrowed",
+		}},
+		{"it leaves the power that a reservation counts on", func() *naiveWorld {
+			w := foundWorld(4, found(0, 9, 1, draws(100)), found(0, 50, 1, draws(100), servesTo(2)), found(1, 5, 1, draws(200)))
+			p := &w.cfg.Policies[0]
+			p.Backfill, p.Depth, w.cfg.Site.PowerCap = scheduler.Conservative, 3, 300
+			w.demand(2, 1, 2)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1]",
+			"00:00:09: 3 assign job 2 on [0]",
+			"00:00:14: 4 resize job 1 on [0 1]",
+		}},
+		{"of two services in a pass that plans the second leaves it too", func() *naiveWorld {
+			w := foundWorld(5, found(0, 9, 1, draws(100)), found(0, 50, 1, draws(50), servesTo(2)), found(0, 50, 1, draws(50), servesTo(2)), found(1, 5, 1, draws(150)))
+			p := &w.cfg.Policies[0]
+			p.Backfill, p.Depth, w.cfg.Site.PowerCap = scheduler.Conservative, 3, 300
+			w.demand(2, 1, 2)
+			w.demand(2, 2, 2)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:00: 2 assign job 1 on [1]",
+			"00:00:00: 3 assign job 2 on [2]",
+			"00:00:02: 4 resize job 1 on [1 3]",
+			"00:00:09: 5 assign job 3 on [0]",
+			"00:00:14: 6 resize job 2 on [0 2]",
 		}},
 		{"nodes that take no new work are the first to go", func() *naiveWorld {
 			w := foundWorld(4, found(0, 50, 1, servesTo(4)))

@@ -74,6 +74,7 @@ func TestSiteIsItsTwin(t *testing.T) {
 		{"services, states", withEasy | withServices | withReservations | withNodeStates | withOverdue | withSensitive},
 		{"services, conservative", withServices | withConservative | withOverdue},
 		{"services, conservative, caps", withServices | withConservative | withCaps | withLanes | withConflicts | withReservations},
+		{"services, conservative, power", withServices | withConservative | withCaps},
 		{"services, conservative, bounds", withEasy | withServices | withConservative | withBounds | withCycles | withRankings | withNodeStates},
 		{"services, days", withDays | withServices | withEasy | withConservative | withCycles | withLanes | withBorrowing},
 		{"min score", withEasy | withRankings | withMinScore},
