@@ -262,6 +262,19 @@ func TestServicesFollowDemand(t *testing.T) {
 			"00:00:09: 5 assign job 3 on [0]",
 			"00:00:14: 6 resize job 2 on [0 2]",
 		}},
+		{"what it is about to get is not foreseen to come free, though another has it", func() *naiveWorld {
+			w := foundWorld(3, found(0, 60, 1, servesTo(2)), found(8, 10, 1, in(1)), found(13, 30, 2), found(13, 30, 1))
+			w.cfg.Site.VClusters = []model.VCluster{{Name: "a"}, {Name: "b"}}
+			w.cfg.Policies[0].Backfill = scheduler.Easy
+			w.cfg.Policies, w.latency, w.end = append(w.cfg.Policies, w.cfg.Policies[0]), 4*model.Second, seconds(18)
+			w.demand(10, 0, 2)
+			return w
+		}, []string{
+			"00:00:00: 1 assign job 0 on [0]",
+			"00:00:08: 2 assign job 1 on [1]",
+			"00:00:10: 3 resize job 0 on [0 1]",
+			"00:00:13: 4 assign job 3 on [2]", // nothing says when job 2 has room
+		}},
 		{"nodes that take no new work are the first to go", func() *naiveWorld {
 			w := foundWorld(4, found(0, 50, 1, servesTo(4)))
 			w.demand(2, 0, 4)
