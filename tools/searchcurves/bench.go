@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +49,7 @@ type bench struct {
 
 	mu    sync.Mutex
 	known map[outing]reading
+	kept  *os.File // what is known, for another run; or nil
 }
 
 // outing is a point, as it is written, on a window.
@@ -78,8 +82,63 @@ func newBench(path string, procs int, o options) (*bench, error) {
 	for _, s := range spans {
 		b.windows = append(b.windows, task.Window{Begin: s.Begin, End: s.End, Warm: true})
 	}
-	b.base, err = profiles.ParseCluster("", site(procs))
-	return b, err
+	if b.base, err = profiles.ParseCluster("", site(procs)); err != nil {
+		return nil, err
+	}
+	return b, b.recall(o.replays)
+}
+
+// kept is a line of the file of replays: a window of a log, a point and what came
+// of it; nothing where the metrics have no value.
+type kept struct {
+	Log, Point string
+	Begin, End model.Time
+	Reading    []float64 `json:",omitempty"`
+}
+
+// recall takes what is known of the log from a file, which is left open for more.
+func (b *bench) recall(path string) error {
+	if path == "" {
+		return nil
+	}
+	var err error
+	if b.kept, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600); err != nil {
+		return err
+	}
+	lines := json.NewDecoder(b.kept)
+	for {
+		var k kept
+		if err := lines.Decode(&k); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w: remove the file", path, err)
+		}
+		for i, w := range b.windows {
+			if k.Log == b.hash && k.Begin == w.Begin && k.End == w.End {
+				r := reading{math.NaN(), math.NaN()}
+				if len(k.Reading) == 2 {
+					r = reading{k.Reading[0], k.Reading[1]}
+				}
+				b.known[outing{k.Point, i}] = r
+			}
+		}
+	}
+}
+
+// keep notes what came of a point on a window.
+func (b *bench) keep(at outing, r reading) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known[at] = r
+	if b.kept == nil {
+		return nil
+	}
+	w := b.windows[at.window]
+	k := kept{Log: b.hash, Point: at.point, Begin: w.Begin, End: w.End}
+	if !math.IsNaN(r.slowdown + r.byArea) {
+		k.Reading = []float64{r.slowdown, r.byArea}
+	}
+	return json.NewEncoder(b.kept).Encode(k)
 }
 
 // read is a log in memory, its jobs with a tenant by their user and a class by the
@@ -181,10 +240,7 @@ func (b *bench) on(ctx context.Context, run task.Run, p *point, window int) (rea
 	if err != nil {
 		return r, err
 	}
-	b.mu.Lock()
-	b.known[at] = r
-	b.mu.Unlock()
-	return r, nil
+	return r, b.keep(at, r)
 }
 
 // bound is the replay of the log on a cluster.

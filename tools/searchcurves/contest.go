@@ -12,22 +12,23 @@ import (
 
 // methods that seek the least slowdown, random search first. Their order is that
 // of the colours.
-var methods = []string{"random", "sobol", "cmaes", "bayes"}
+var methods = []string{"random", "sobol", "bayes", "cmaes"}
 
-// batches of NSGA-II with two objectives; 0 stands for random search.
-var batches = []int{0, 8, 16}
+// ofTwo are the methods for two objectives, bayes in the same place.
+var ofTwo = []string{"random", "nsga2", "bayes"}
 
 // contest is all searches on one log.
 type contest struct {
 	bench   *bench
 	options options
 
-	curves map[string][][]float64    // by method and seed: the best slowdown by trial, NaN before there is one
-	fronts map[int][][]search.Result // of two objectives, by batch of nsga2 and seed; 0 is random search
-	races  []float64                 // slowdown of the winners, by seed
-	best   float64                   // least slowdown of all
-	noise  float64                   // of the slowdown, as a part of it
-	start  reading                   // of what the site begins with
+	curves map[string][][]float64       // by method and seed: the best slowdown by trial, NaN before there is one
+	fronts map[string][][]search.Result // with two objectives, by method and seed
+	missed map[string][][]float64       // by method and seed: the part of the volume that is missed, by trial
+	races  []float64                    // slowdown of the winners, by seed
+	best   float64                      // least slowdown of all
+	noise  float64                      // of the slowdown, as a part of it
+	start  reading                      // of what the site begins with
 }
 
 var (
@@ -57,34 +58,30 @@ func (c *contest) run(ctx context.Context) error {
 			c.best = math.Min(c.best, curve[len(curve)-1])
 		}
 	}
-	return nil
+	return c.miss()
 }
 
 func (c *contest) jobs() []job {
-	c.curves, c.fronts, c.races = map[string][][]float64{}, map[int][][]search.Result{}, make([]float64, c.options.seeds)
+	c.curves, c.fronts, c.races = map[string][][]float64{}, map[string][][]search.Result{}, make([]float64, c.options.seeds)
 	var jobs []job
 	for _, m := range methods {
 		c.curves[m] = make([][]float64, c.options.seeds)
 	}
-	for _, batch := range batches {
-		c.fronts[batch] = make([][]search.Result, c.options.seeds)
+	for _, m := range ofTwo {
+		c.fronts[m] = make([][]search.Result, c.options.seeds)
 	}
 	for seed := range c.options.seeds {
 		for _, m := range methods {
 			jobs = append(jobs, job{func(ctx context.Context, run task.Run) error {
-				results, err := c.search(ctx, run, search.Config{Goal: one, Method: m, Seed: uint64(seed)})
+				results, err := c.search(ctx, run, search.Config{Goal: one, Method: m, Trials: c.options.trials, Seed: uint64(seed)})
 				c.curves[m][seed] = bestSoFar(results)
 				return err
 			}})
 		}
-		for _, batch := range batches {
+		for _, m := range ofTwo {
 			jobs = append(jobs, job{func(ctx context.Context, run task.Run) error {
-				config := search.Config{Goal: two, Method: "nsga2", Batch: batch, Seed: uint64(seed)}
-				if batch == 0 {
-					config.Method = "random"
-				}
-				results, err := c.search(ctx, run, config)
-				c.fronts[batch][seed] = results
+				results, err := c.search(ctx, run, search.Config{Goal: two, Method: m, Trials: c.options.fronts, Seed: uint64(seed)})
+				c.fronts[m][seed] = results
 				return err
 			}})
 		}
@@ -124,13 +121,13 @@ func (c *contest) all(ctx context.Context, jobs []job) error {
 
 // search runs one search to its end.
 func (c *contest) search(ctx context.Context, run task.Run, config search.Config) ([]search.Result, error) {
-	config.Space, config.Trials = space, c.options.trials
+	config.Space = space
 	s, err := search.New(config)
 	if err != nil {
 		return nil, err
 	}
 	for !s.Done() {
-		for _, trial := range s.Ask(c.options.trials) {
+		for _, trial := range s.Ask(config.Trials) {
 			r, err := c.bench.over(ctx, run, trial.Values)
 			if err != nil {
 				return nil, err
@@ -171,28 +168,32 @@ func (c *contest) volume(results []search.Result) (float64, error) {
 	return search.Hypervolume(costs, []float64{reach, reach})
 }
 
-// missed is the part that the front of each search lacks of the volume which the
-// points of all of them dominate together, by batch and seed.
-func (c *contest) missed() (map[int][]float64, error) {
+// miss works out which part of the volume that the points of all searches dominate
+// together each search lacks, by trial.
+func (c *contest) miss() error {
 	var all []search.Result
-	for _, batch := range batches {
-		all = append(all, slices.Concat(c.fronts[batch]...)...)
+	for _, m := range ofTwo {
+		all = append(all, slices.Concat(c.fronts[m]...)...)
 	}
 	whole, err := c.volume(all)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := map[int][]float64{}
-	for _, batch := range batches {
-		for _, results := range c.fronts[batch] {
-			v, err := c.volume(results)
-			if err != nil {
-				return nil, err
+	c.missed = map[string][][]float64{}
+	for _, m := range ofTwo {
+		for _, results := range c.fronts[m] {
+			curve := make([]float64, len(results))
+			for i := range results {
+				v, err := c.volume(results[:i+1])
+				if err != nil {
+					return err
+				}
+				curve[i] = 1 - v/whole
 			}
-			out[batch] = append(out[batch], 1-v/whole)
+			c.missed[m] = append(c.missed[m], curve)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // race takes random points, as many as bring it to the same number of replays as a

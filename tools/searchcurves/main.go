@@ -1,14 +1,15 @@
 // Command searchcurves holds the methods of sim/search against random search on
-// real logs, at equal numbers of trials: a table in Markdown, and a figure of each
-// log with the best value so far by trial.
+// real logs, at equal numbers of trials, for one objective and for two: tables in
+// Markdown, and figures of each log with what is reached so far by trial.
 //
 // Each log is replayed on a site of four dragonfly groups, with eight tenants and
 // with classes by requested time, so that five of the nine weights matter. Searched
 // are these weights, reference_wait and the backfilling, as orrery tune does (but
 // first-fit stands for conservative, which takes ten times as long); what is sought
-// is the least mean bounded slowdown over some windows of the log. All methods have
-// the same seeds, and a point that two of them try is replayed once. Nothing depends
-// on the number of workers. Nothing imports the program.
+// is the least mean bounded slowdown over some windows of the log, and that together
+// with the wait weighted by area. All methods have the same seeds, and a point that
+// two of them try is replayed once; with -replays also when the program is run again.
+// Nothing depends on the number of workers. Nothing imports the program.
 //
 //	go run ./tools/searchcurves -out docs/images            # the three logs of docs/SEARCH.md
 //	go run ./tools/searchcurves -seeds 2 -trials 32 -only KTH
@@ -32,10 +33,12 @@ type options struct {
 	out     string
 	only    string
 	trials  int
+	fronts  int // trials with two objectives
 	seeds   int
 	windows int
 	length  model.Duration
 	workers int
+	replays string
 }
 
 // logs are those of the table: a name, the file and the processors of the machine.
@@ -65,10 +68,12 @@ func run(args []string) error {
 	f.StringVar(&o.out, "out", "", "write the figures into this `folder`")
 	f.StringVar(&o.only, "only", "", "only the `logs` whose name contains this")
 	f.IntVar(&o.trials, "trials", 64, "trials of each search")
-	f.IntVar(&o.seeds, "seeds", 8, "searches by each method, 6 at least")
+	f.IntVar(&o.fronts, "fronts", 128, "trials of each search with two objectives")
+	f.IntVar(&o.seeds, "seeds", 24, "searches by each method, 6 at least")
 	f.IntVar(&o.windows, "windows", 4, "windows of each log")
 	days := f.Int("days", 7, "length of a window")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "searches at a time")
+	f.StringVar(&o.replays, "replays", "", "keep what came of replays in this `file` and take it from there; remove it when the code or the data change")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

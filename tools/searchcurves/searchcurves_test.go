@@ -40,7 +40,7 @@ func TestContest(t *testing.T) {
 	}
 	var first, figure string
 	for _, workers := range []int{1, 3} {
-		o := options{out: t.TempDir(), trials: 8, seeds: seeds, windows: 1, length: 2 * model.Day, workers: workers}
+		o := options{out: t.TempDir(), trials: 8, fronts: 12, seeds: seeds, windows: 1, length: 2 * model.Day, workers: workers}
 		b, err := newBench(path, 8, o)
 		require.NoError(t, err)
 		c := contest{bench: b, options: o}
@@ -55,7 +55,10 @@ func TestContest(t *testing.T) {
 				require.Regexp(t, `\| `+m+` +\|`, first)
 			}
 			require.LessOrEqual(t, c.best, c.start.slowdown)
-			require.Contains(t, first, "nsga2 in batches of 16")
+			for _, m := range ofTwo {
+				require.Regexp(t, `\| `+m+` +\| \d+\.\d\d %`, first)
+			}
+			require.FileExists(t, filepath.Join(o.out, "search-small-two.svg"))
 			continue
 		}
 		require.Equal(t, first, out.String())
@@ -77,4 +80,36 @@ func TestBestSoFar(t *testing.T) {
 	best := bestSoFar([]search.Result{at(math.NaN()), at(3), at(4), at(2)})
 	require.True(t, math.IsNaN(best[0]))
 	require.Equal(t, []float64{3, 3, 2}, best[1:])
+}
+
+// TestReplaysAreKept: a second bench knows what a first one has replayed, on the
+// windows that both have; a damaged file is refused.
+func TestReplaysAreKept(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	path, file := logFile(t), filepath.Join(t.TempDir(), "replays")
+	o := options{windows: 2, length: 2 * model.Day, replays: file}
+	first, err := newBench(path, 8, o)
+	require.NoError(t, err)
+	points, err := search.Sample(space, "random", 3, 1)
+	require.NoError(t, err)
+	for _, p := range points {
+		_, err := first.over(context.Background(), first.runner.Worker(), p)
+		require.NoError(t, err)
+	}
+	none := outing{"nothing came of it", 0}
+	require.NoError(t, first.keep(none, reading{math.NaN(), 1}))
+	require.Len(t, first.known, 7)
+	second, err := newBench(path, 8, o)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(second.known[none].slowdown))
+	delete(first.known, none)
+	delete(second.known, none)
+	require.Equal(t, first.known, second.known)
+	o.length = model.Day
+	other, err := newBench(path, 8, o)
+	require.NoError(t, err)
+	require.Empty(t, other.known)
+	require.NoError(t, os.WriteFile(file, []byte("{"), 0o600))
+	_, err = newBench(path, 8, o)
+	require.ErrorContains(t, err, "remove the file")
 }
