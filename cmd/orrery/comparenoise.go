@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"runtime"
-	"sync"
 
 	"orrery/scheduler/model"
 	"orrery/sim"
+	"orrery/sim/crew"
 	"orrery/sim/record"
 	"orrery/sim/stat"
 	"orrery/sim/task"
@@ -85,37 +85,17 @@ func (v *compareVerb) variants(spec sim.Spec) []task.Task {
 
 // measure makes the runs, several at a time, and compares them.
 func (v *compareVerb) measure(ctx context.Context, tasks []task.Task, runner *task.Runner, divisions []*division) ([]stat.Floor, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	bar := v.m.progress("measuring the noise", "runs", false)
 	defer bar.done()
 	values := make([][][]float64, len(tasks)) // by run, then figure, then window
-	var told sync.Mutex
-	next, done := 0, 0
-	take := func() int {
-		told.Lock()
-		defer told.Unlock()
-		next++
-		return next - 1
-	}
-	var crew sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(tasks)) {
-		crew.Go(func() {
-			for i := take(); i < len(tasks) && ctx.Err() == nil; i = take() {
-				var err error
-				if values[i], err = figuresOf(ctx, runner, &tasks[i], divisions); err != nil {
-					cancel(err)
-					return
-				}
-				told.Lock()
-				done++
-				bar.draw(int64(done), int64(len(tasks)), "")
-				told.Unlock()
-			}
-		})
-	}
-	crew.Wait()
-	if err := context.Cause(ctx); err != nil {
+	tell := func(done int) { bar.draw(int64(done), int64(len(tasks)), "") }
+	_, err := crew.Each(ctx, len(tasks), runtime.GOMAXPROCS(0), tell, func() func(context.Context, int) error {
+		return func(ctx context.Context, i int) (err error) {
+			values[i], err = figuresOf(ctx, runner, &tasks[i], divisions)
+			return err
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
 	return v.apart(values)

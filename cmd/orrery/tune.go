@@ -34,6 +34,7 @@ type tuneVerb struct {
 	constraints []string
 	windows     string
 	quiet       bool
+	owned       bool // the directory is of this tune already
 }
 
 func (m *Main) tuneCommand() *cobra.Command {

@@ -99,8 +99,8 @@ func (t *tuneSettings) others(given *tuneSettings) string {
 }
 
 // mayUse refuses the directory of something else.
-func (v *tuneVerb) mayUse(p *tune.Problem) error {
-	_, err := v.claimed(p)
+func (v *tuneVerb) mayUse(p *tune.Problem) (err error) {
+	v.owned, err = v.claimed(p)
 	return err
 }
 
@@ -129,10 +129,10 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 	return true, nil
 }
 
-// claim makes the directory that of this tune.
+// claim makes the directory, which mayUse has looked at, that of this tune.
 func (v *tuneVerb) claim(p *tune.Problem) error {
-	if done, err := v.claimed(p); done || err != nil {
-		return err
+	if v.owned {
+		return nil
 	}
 	text, err := record.AppendJSON(nil, v.identity(p))
 	if err != nil {

@@ -109,17 +109,24 @@ func (b *Baseline) find(run string) *BaselineRun {
 	return nil
 }
 
-// replay is what was stored of a replay, nil when nothing was.
-func (r *BaselineRun) replay(window int, seed uint64) *BaselineReplay {
+// spot says which replay of a run it is.
+type spot struct {
+	window int
+	seed   uint64
+}
+
+func (r *Replay) spot() spot { return spot{r.Window, r.Seed} }
+
+// replays are what was stored of the replays of a run; nothing of a nil one.
+func (r *BaselineRun) replays() map[spot]*BaselineReplay {
 	if r == nil {
 		return nil
 	}
+	out := make(map[spot]*BaselineReplay, len(r.Replays))
 	for i := range r.Replays {
-		if r.Replays[i].Window == window && r.Replays[i].Seed == seed {
-			return &r.Replays[i]
-		}
+		out[spot{r.Replays[i].Window, r.Replays[i].Seed}] = &r.Replays[i]
 	}
-	return nil
+	return out
 }
 
 // Update is the baseline that these replays make. Runs that come out as they did

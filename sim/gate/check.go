@@ -69,11 +69,11 @@ func (e *Evidence) exact(c *profiles.GateExact, base *Baseline, f Finding) Findi
 		return f.noBaseline("run " + c.Run)
 	}
 	f.Baseline = &stored.Provenance
-	same := 0
+	same, replays := 0, stored.replays()
 	var differ *outcome
 	var was *BaselineReplay
 	for _, x := range all {
-		b := stored.replay(x.Window, x.Seed)
+		b := replays[x.spot()]
 		switch {
 		case b != nil && b.Fingerprint == x.Fingerprint:
 			same++
@@ -120,12 +120,13 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 		f.Baseline = &stored.Provenance
 	}
 	var now, before []float64
+	replays := stored.replays()
 	for _, x := range e.of(c.Run) {
 		n, err := x.numberOf(&c.Of)
 		if err != nil {
 			return f, err
 		}
-		b := stored.replay(x.Window, x.Seed)
+		b := replays[x.spot()]
 		old, there := (*float64)(nil), false
 		if b != nil {
 			old, there = b.Metrics[f.Metric]
@@ -210,11 +211,12 @@ func (e *Evidence) counted(c *profiles.GateCounted, base *Baseline, f Finding) F
 		return f.noBaseline("run " + c.Run)
 	}
 	f.Baseline = &stored.Provenance
+	replays := stored.replays()
 	var found, want, why []string
 	for _, count := range of {
 		sum, was := uint64(0), uint64(0)
 		for _, x := range e.of(c.Run) {
-			b := stored.replay(x.Window, x.Seed)
+			b := replays[x.spot()]
 			if b == nil {
 				return f.noBaseline(place(x))
 			}

@@ -156,20 +156,20 @@ func observe(window int, seed uint64, v *float64) stat.Observation {
 // which the other side has none. Of numbers that say nothing of a queue without
 // end, those of overloaded runs are held apart.
 func match(other, candidate []side, better stat.Direction, grows bool) (pairs stat.Pairs, load stat.Overload, lone int, err error) {
-	has := func(list []side, k pairKey) bool {
-		for _, s := range list {
-			if s.key == k {
-				return true
-			}
+	keys := func(list []side) map[pairKey]bool {
+		out := make(map[pairKey]bool, len(list))
+		for i := range list {
+			out[list[i].key] = true
 		}
-		return false
+		return out
 	}
 	pick := func(from, partners []side) (out []stat.Run) {
+		have := keys(partners)
 		for _, s := range from {
 			if !grows {
 				s.run.Overloaded = false
 			}
-			if has(partners, s.key) {
+			if have[s.key] {
 				out = append(out, s.run)
 			} else {
 				lone++

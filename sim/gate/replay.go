@@ -2,11 +2,10 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"orrery/sim"
+	"orrery/sim/crew"
 	"orrery/sim/metric"
 	"orrery/sim/task"
 )
@@ -20,57 +19,26 @@ type outcome struct {
 }
 
 // replay makes all replays with so many workers. The outcomes are by index,
-// whoever made them; of several errors the first by index is returned.
+// whoever made them.
 func (p *plan) replay(ctx context.Context, o Options) ([]outcome, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	out, errs := make([]outcome, len(p.tasks)), make([]error, len(p.tasks))
-	next := make(chan int, len(p.tasks))
-	for i := range p.tasks {
-		next <- i
-	}
-	close(next)
-	var told sync.Mutex
-	done := 0
-	var crew sync.WaitGroup
-	for range min(max(o.Workers, 1), len(p.tasks)) {
-		crew.Go(func() {
-			w := &watcher{}
-			for i := range next {
-				if errs[i] = ctx.Err(); errs[i] != nil {
-					return
-				}
-				if out[i], errs[i] = p.one(ctx, w, i); errs[i] != nil {
-					cancel()
-					return
-				}
-				if o.Progress != nil {
-					told.Lock()
-					done++
-					o.Progress(done, len(p.tasks))
-					told.Unlock()
-				}
-			}
-		})
-	}
-	crew.Wait()
-	return out, p.firstCause(errs)
-}
-
-// firstCause is the first error that is not only the echo of another one.
-func (p *plan) firstCause(errs []error) error {
-	var echo error
-	for i, err := range errs {
-		switch {
-		case err == nil:
-		case errors.Is(err, context.Canceled):
-			echo = err
-		default:
-			r := &p.replays[i]
-			return fmt.Errorf("run %s, window %d, seed %d: %w", r.Run, r.Window, r.Seed, err)
+	out := make([]outcome, len(p.tasks))
+	tell := func(done int) {
+		if o.Progress != nil {
+			o.Progress(done, len(p.tasks))
 		}
 	}
-	return echo
+	failed, err := crew.Each(ctx, len(p.tasks), o.Workers, tell, func() func(context.Context, int) error {
+		w := &watcher{}
+		return func(ctx context.Context, i int) (err error) {
+			out[i], err = p.one(ctx, w, i)
+			return err
+		}
+	})
+	if failed >= 0 {
+		r := &p.replays[failed]
+		err = fmt.Errorf("run %s, window %d, seed %d: %w", r.Run, r.Window, r.Seed, err)
+	}
+	return out, err
 }
 
 // one makes replay i.

@@ -2,7 +2,6 @@ package stat
 
 import (
 	"fmt"
-	"slices"
 )
 
 // Run is one run of a side of a comparison by a metric that says nothing of a
@@ -61,14 +60,19 @@ func AtLeast(baseline, candidate float64, better Direction) float64 {
 // those in which the candidate is.
 func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, error) {
 	var a, b []Observation
-	var books []book
+	books := ledger{at: map[int]int{}}
+	before, met := map[place]int{}, map[place]bool{}
+	for i := range baseline {
+		before[placeOf(&baseline[i])] = i
+	}
 	for _, c := range candidate {
-		i := slices.IndexFunc(baseline, func(r Run) bool { return byKey(r.Observation, c.Observation) == 0 })
-		if i < 0 {
+		met[placeOf(&c)] = true
+		i, paired := before[placeOf(&c)]
+		if !paired {
 			b = append(b, c.Observation)
 			continue
 		}
-		w := bookOf(&books, c.Window)
+		w := books.of(c.Window)
 		switch from := baseline[i]; {
 		case from.Schedule != "" && from.Schedule == c.Schedule:
 			w.kept, w.alike = w.kept+1, w.alike+1
@@ -84,24 +88,36 @@ func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, err
 		a, b = append(a, baseline[i].Observation), append(b, c.Observation)
 	}
 	for _, r := range baseline {
-		if !slices.ContainsFunc(candidate, func(c Run) bool { return byKey(r.Observation, c.Observation) == 0 }) {
+		if !met[placeOf(&r)] {
 			a = append(a, r.Observation)
 		}
 	}
 	pairs, err := Pair(a, b)
-	return pairs, sum(books), err
+	return pairs, sum(books.books), err
 }
+
+// place is what the two runs of a pair share.
+type place struct{ window, seed int }
+
+func placeOf(r *Run) place { return place{r.Window, r.Seed} }
 
 // book counts the pairs of one window.
 type book struct{ window, kept, aside, alike, over int }
 
-func bookOf(books *[]book, window int) *book {
-	i := slices.IndexFunc(*books, func(b book) bool { return b.window == window })
-	if i < 0 {
-		i = len(*books)
-		*books = append(*books, book{window: window})
+// ledger holds a book for each window, in the order in which they were asked for.
+type ledger struct {
+	books []book
+	at    map[int]int
+}
+
+func (l *ledger) of(window int) *book {
+	i, there := l.at[window]
+	if !there {
+		i = len(l.books)
+		l.at[window] = i
+		l.books = append(l.books, book{window: window})
 	}
-	return &(*books)[i]
+	return &l.books[i]
 }
 
 // sum adds the windows up.

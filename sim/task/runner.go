@@ -3,10 +3,10 @@ package task
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"orrery/scheduler/model"
 	"orrery/sim"
+	"orrery/sim/crew"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 	"orrery/traces"
@@ -33,7 +33,11 @@ func (r *Runner) Add(s *transform.Set) (*traces.Memory, error) { return r.traces
 // Trace is the trace that a task replays, derived from the one that its spec
 // names.
 func (r *Runner) Trace(ctx context.Context, t *Task) (*traces.Memory, error) {
-	return r.traces.get(ctx, variantOf(t))
+	v, err := variantOf(t)
+	if err != nil {
+		return nil, err
+	}
+	return r.traces.get(ctx, v)
 }
 
 // Run is the form in which sim/sweep takes work: the bytes of a task in, the bytes
@@ -129,40 +133,19 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 // gives their results by index. The first error in the order of the tasks is
 // returned; the results before it are there.
 func Evaluate(ctx context.Context, r *Runner, tasks []Task, workers int) ([]Result, error) {
-	out, errs := make([]Result, len(tasks)), make([]error, len(tasks))
-	var next sync.Mutex
-	at, failed := 0, len(tasks)
-	take := func() int {
-		next.Lock()
-		defer next.Unlock()
-		if at >= failed || ctx.Err() != nil {
-			return -1
-		}
-		at++
-		return at - 1
-	}
-	var all sync.WaitGroup
-	for range min(max(workers, 1), len(tasks)) {
-		all.Go(func() {
-			w := r.worker()
-			for i := take(); i >= 0; i = take() {
-				res, err := w.run(ctx, &tasks[i], func() string { return digest(tasks[i].with(w.spec)) })
-				if err != nil {
-					errs[i] = err
-					next.Lock()
-					failed = min(failed, i)
-					next.Unlock()
-					continue
-				}
+	out := make([]Result, len(tasks))
+	failed, err := crew.Each(ctx, len(tasks), workers, nil, func() func(context.Context, int) error {
+		w := r.worker()
+		return func(ctx context.Context, i int) error {
+			res, err := w.run(ctx, &tasks[i], func() string { return digest(tasks[i].with(w.spec)) })
+			if err == nil {
 				out[i] = *res
 			}
-		})
-	}
-	all.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return out, fmt.Errorf("task %d of %d: %w", i+1, len(tasks), err)
+			return err
 		}
+	})
+	if failed >= 0 {
+		err = fmt.Errorf("task %d of %d: %w", failed+1, len(tasks), err)
 	}
-	return out, ctx.Err()
+	return out, err
 }
