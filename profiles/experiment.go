@@ -70,6 +70,7 @@ type Replay struct {
 	MissingRequest string         `yaml:"missing_request" of:"infinite,recorded,default" default:"infinite" doc:"what the scheduler is told of jobs that state no requested time"`
 	DefaultRequest model.Duration `yaml:"default_request" default:"12h" min:"1s" when:"replay.missing_request=default" unit:"span" doc:"that it is told"`
 	Infeasible     string         `yaml:"infeasible" of:"reject,error" default:"reject" doc:"jobs that can never run: refused at submission, or the task fails"`
+	Feedback       bool           `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the log says"`
 	Warmup         model.Duration `yaml:"warmup" zero:"auto" default:"auto" min:"0s" unit:"span" doc:"what the steady window leaves out at the beginning; auto is 1 % of the jobs, and nothing after a warm start"`
 	Cooldown       model.Duration `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"what the steady window leaves out before the last submission"`
 	Seed           int64          `yaml:"seed" default:"0" min:"0" unit:"seed" doc:"of the random draws of the world, the same in all tasks"`

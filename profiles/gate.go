@@ -46,6 +46,7 @@ type GateRun struct {
 	Backfill    string         `yaml:"backfill" of:"none,first-fit,easy,conservative" default:"easy" doc:"of a plain machine"`
 	Warmup      model.Duration `yaml:"warmup" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"that the steady window leaves out at the beginning; usual is the first 1 % of the jobs, or up to the warm start"`
 	Cooldown    model.Duration `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"that the steady window leaves out before the last submission"`
+	Feedback    bool           `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the trace says"`
 	Windows     GateWindows    `yaml:"windows" doc:"parts of the trace that are replayed on their own; without it the whole trace is"`
 	Shake       model.Duration `yaml:"shake" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed"`
 	Seeds       []int64        `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the shaking, the luck of the site; each replays all windows, and 1 is the only one where this is left out"`
@@ -255,6 +256,9 @@ func (g *Gate) run(c *checker, r *GateRun, at string) {
 		c.add(at, "has neither trace nor jobs: name a trace, or list streams of jobs")
 	case r.Trace != "" && len(r.Jobs) > 0:
 		c.add(at+".jobs", "stands beside trace: leave one of them out")
+	}
+	if r.Feedback && r.Trace == "" {
+		c.add(at+".feedback", "needs a trace: jobs of streams follow nobody")
 	}
 	if r.Cluster == "" && len(r.Profile) > 0 {
 		c.add(at+".profile", "needs a cluster: a plain machine has order and backfill")

@@ -8,8 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/profiles"
+	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/task"
+	"orrery/traces"
+	"orrery/traces/transform"
 )
 
 // TestWorst: a constraint is judged by its worst scenario, of those in which any
@@ -114,4 +117,36 @@ show: [wait_p95 of class 12, wait_p42]
 	for _, says := range []string{"e.yaml:2:1: point: there is no such key", "e.yaml:3:9: design", "which moves nothing", "settings[0].path", `there is no metric "waits"`} {
 		require.ErrorContains(t, err, says)
 	}
+}
+
+// TestFeedback: rows that follow others come when these have left.
+func TestFeedback(t *testing.T) {
+	var rows traces.Tables
+	for i := range int64(60) {
+		rows.Jobs = append(rows.Jobs, traces.Job{
+			ID: i + 1, Submit: model.Time(model.Duration(i*60) * model.Second), Kind: "bounded", Runtime: traces.Some(10 * model.Minute),
+			Walltime: traces.Some(20 * model.Minute), ProcsRequested: traces.Some(int32(2)),
+		})
+		if i > 0 {
+			rows.Jobs[i].AfterJob, rows.Jobs[i].ThinkTime = traces.Some(i), traces.Some(model.Minute)
+		}
+	}
+	set, err := transform.FromTables("users", traces.Meta{MaxProcs: 8, EpochKnown: true}, rows)
+	require.NoError(t, err)
+	r := task.NewRunner(nil)
+	m, err := r.Add(set)
+	require.NoError(t, err)
+	src, err := m.Open()
+	require.NoError(t, err)
+	users := Trace{Name: "users", Hash: m.Info().Hash, Jobs: 60, Set: set, Tab: src}
+	_, log := expand(t, "traces: [users]\n", users)
+	p, tasks := expand(t, "traces: [users]\nreplay: {feedback: true}\n", users)
+	require.True(t, tasks[0].Spec.Feedback)
+	require.Contains(t, p.File, "feedback: true")
+	got, err := task.Evaluate(context.Background(), r, append(log, tasks...), 2)
+	require.NoError(t, err)
+	longest, _ := got[0].Value("wait_max", metric.All)
+	require.Positive(t, longest)
+	longest, _ = got[1].Value("wait_max", metric.All)
+	require.Zero(t, longest, "one after the other nobody waits")
 }

@@ -129,6 +129,7 @@ func specOf(r *profiles.Replay) sim.Spec {
 	if r.MissingRequest == "default" {
 		s.DefaultRequest = r.DefaultRequest
 	}
+	s.Feedback = r.Feedback
 	s.Warmup, s.Cooldown, s.Seed = r.Warmup, r.Cooldown, uint64(r.Seed)
 	return s
 }

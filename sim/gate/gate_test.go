@@ -334,6 +334,9 @@ func TestTraces(t *testing.T) {
 			ID: i + 1, Submit: model.Time(i * 10 * int64(model.Minute)), Runtime: traces.Some(model.Duration(20+i*37%50) * model.Minute),
 			Walltime: traces.Some(2 * model.Hour), ProcsRequested: traces.Some(int32(1 + i*i%4)),
 		})
+		if i%3 == 2 { // a user who looks at one result before asking for the next
+			rows[i].AfterJob, rows[i].ThinkTime = traces.Some(i), traces.Some(5*model.Minute)
+		}
 	}
 	set, err := transform.FromTables("rows", traces.Meta{Sorted: true, MaxProcs: 12}, traces.Tables{Jobs: rows})
 	require.NoError(t, err)
@@ -353,6 +356,15 @@ paired:
 	require.Len(t, r.Replays, 36)
 	require.Equal(t, []any{0, uint64(2), 0, uint64(1)}, []any{r.Replays[6].Window, r.Replays[6].Seed, r.Replays[18].Window, r.Replays[18].Seed})
 	require.Contains(t, r.Replays[6].Jobs, " warm shaken by")
+
+	e, err = gate.Run(context.Background(), parse(t, `
+runs: [{name: log, trace: rows}, {name: users, like: log, feedback: true}]
+steady: [{run: log, backlog: true}]
+`), f, gate.Options{Workers: 2})
+	require.NoError(t, err)
+	r = judge(t, e, nil)
+	require.NotEqual(t, r.Replays[0].Fingerprint, r.Replays[1].Fingerprint, "they come when the one before has left")
+	require.Equal(t, r.Replays[0].Jobs, r.Replays[1].Jobs)
 
 	f.traces = nil
 	_, err = gate.Run(context.Background(), g, f, gate.Options{})

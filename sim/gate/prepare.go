@@ -51,7 +51,7 @@ func prepare(ctx context.Context, g *profiles.Gate, files Files) (*plan, error) 
 func (p *plan) run(ctx context.Context, g *profiles.Gate, i int, files Files) error {
 	r, at := &g.Runs[i], fmt.Sprintf("runs[%d]", i)
 	spec := sim.DefaultSpec()
-	spec.Warmup, spec.Cooldown = r.Warmup, r.Cooldown
+	spec.Warmup, spec.Cooldown, spec.Feedback = r.Warmup, r.Cooldown, r.Feedback
 	var site *profiles.Cluster
 	if r.Cluster != "" {
 		var err error
