@@ -74,7 +74,7 @@ func TestResize(t *testing.T) {
 	want := int64(10+3*20+10) * int64(sec)
 	require.Equal(t, want, s.State.Tenants[1].NodeTime)
 	require.Equal(t, 4*want, s.State.VClusters[0].GPUTime)
-	require.Equal(t, SiteCounts{}, s.State.SiteCounts)
+	require.Equal(t, SiteCounts{Resized: 2}, s.State.SiteCounts)
 	require.Equal(t, int64(400), s.State.Power)
 	require.Subset(t, s.State.Touched, []int32{0, 1 + 1}, "the vCluster and the second tenant")
 }
