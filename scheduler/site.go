@@ -143,9 +143,11 @@ type Site struct {
 
 	claims  []claim // nodes kept for jobs that preempted others
 	resizes []resize
-	doomed  []model.Ref
-	later   []model.Ref // wait for their eligible time
-	changes workflow.Changes
+	// recalled is what was consumed before the beginning, until it is on the books.
+	recalled []consumed
+	doomed   []model.Ref
+	later    []model.Ref // wait for their eligible time
+	changes  workflow.Changes
 
 	price           model.Fixed
 	powerCap, used  usage
@@ -169,10 +171,12 @@ type Site struct {
 	settled  model.Time // until when the accounts can change if nothing is observed
 	heard    model.Time // when anything was observed last
 	begun    bool       // something was observed
-	walk     uint64     // of the predicted ends, so far
-	seq      uint64
-	plan     Plan
-	work     Work
+	// outOfTurn is what OutOfTurn said last.
+	outOfTurn bool
+	walk      uint64 // of the predicted ends, so far
+	seq       uint64
+	plan      Plan
+	work      Work
 	siteScratch
 }
 

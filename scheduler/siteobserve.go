@@ -148,12 +148,7 @@ func (s *Site) advance(now model.Time) {
 	if now >= s.next {
 		last := s.book.LastTick(now)
 		s.next = s.book.NextTick(now)
-		s.ticks++
-		s.book.Freeze(last)
-		if s.shares != nil {
-			s.shares.settle()
-			s.shares.tree.Freeze(last)
-		}
+		s.freezeBooks(last)
 	}
 	s.now = now
 }

@@ -20,7 +20,11 @@ func (s *Site) Plan(now model.Time) *Plan {
 	s.withdraw()
 	for i := range s.lanes {
 		l := &s.lanes[i]
-		if s.turn(l, now) {
+		switch {
+		case s.outOfTurn:
+			l.dirty = false
+			s.pass(l, now)
+		case s.turn(l, now):
 			l.passed, l.dirty = now, false
 			s.pass(l, now)
 		}

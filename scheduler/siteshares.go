@@ -5,6 +5,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
+	"orrery/scheduler/quota"
 )
 
 // What Policy.Multifactor.TRES gives weights to, in this order.
@@ -158,11 +159,16 @@ func (s *Site) uses(j *siteJob, sign int64) {
 		return
 	}
 	s.shares.settle()
-	units := int64(j.claim.GPUs) * s.shares.scale
-	if j.QOS >= 0 {
-		units = int64(s.site.QOS[j.QOS].UsageFactor.Mul(model.Fixed(units)))
+	s.shares.tree.Use(j.assoc, sign*s.usageOf(&j.claim), s.now)
+}
+
+// usageOf is what a claim uses in Slurm's sense in each microsecond.
+func (s *Site) usageOf(c *quota.Claim) int64 {
+	units := int64(c.GPUs) * s.shares.scale
+	if c.QOS >= 0 {
+		units = int64(s.site.QOS[c.QOS].UsageFactor.Mul(model.Fixed(units)))
 	}
-	s.shares.tree.Use(j.assoc, sign*units, s.now)
+	return units
 }
 
 // assocOf is the priority of the association of a job, of the highest of all.

@@ -102,7 +102,7 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 				out = append(out, AwkwardRule{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})
 			}
 		}
-		if n := emptyLedgers(site); n > 0 {
+		if n := emptyLedgers(site, info.History); n > 0 {
 			out = append(out, AwkwardRule{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
 		}
 	}

@@ -301,9 +301,13 @@ func booksOf(s *profiles.Site) quota.Config {
 		q.GPUs += int64(max(1, s.Nodes[i].GPUs))
 	}
 	q.Tick, q.Window, q.HalfLife = s.Tick, s.Usage.Window, s.Usage.HalfLife
-	q.Usage = quota.Usage(slices.Index([]string{"instantaneous", "rolling", "decay"}, s.Usage.Rule))
+	q.Usage = usageOf(&s.Usage)
 	q.Unknown = quota.Unknown(slices.Index([]string{"none", "neutral", "reject"}, s.Unknown))
 	return q
+}
+
+func usageOf(u *profiles.Usage) quota.Usage {
+	return quota.Usage(slices.Index([]string{"instantaneous", "rolling", "decay"}, u.Rule))
 }
 
 // pricesOf is the series of prices that the changes announce.

@@ -20,7 +20,7 @@ import (
 
 // Semantics is raised whenever any schedule may change, so that results of
 // different meaning never share an id.
-const Semantics = 3
+const Semantics = 4
 
 // Spec says everything that a result depends on, and nothing else: no path, no
 // number of workers. Its canonical JSON, fields at their default left out, is
@@ -151,6 +151,8 @@ type plan struct {
 	strict bool      // infeasible jobs fail the run
 	site   *sitePlan // instead of core and world, on a site
 	warm   world.Warm
+	// history is for how long before the warm start it is known who consumed what.
+	history model.Duration
 }
 
 // Tables is what a spec needs to know of a trace besides its jobs.
@@ -194,7 +196,7 @@ func (prep *Prepared) Of(s Spec) bool { return reflect.DeepEqual(prep.spec, s) }
 // resolve checks every setting and derives the configurations for the trace.
 func (prep *Prepared) resolve(src Tables) (plan, error) {
 	s, info, nodes := prep.spec, src.Info(), src.Nodes()
-	p := plan{spec: s, warm: world.Warm(info.WarmStart)}
+	p := plan{spec: s, warm: world.Warm(info.WarmStart), history: info.History}
 	p.world.Warm = p.warm
 	var err error
 	if p.core.Order, err = scheduler.ParseOrder(or(s.Order, "fcfs")); err != nil {

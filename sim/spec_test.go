@@ -21,7 +21,7 @@ func TestSpecID(t *testing.T) {
 	spelled.Order, spelled.Backfill, spelled.EventOrder = "FCFS", "easy", "batch"
 	spelled.Overrun, spelled.MissingRequest, spelled.Infeasible = "kill", "infinite", "reject"
 	require.Equal(t, base.ID(), spelled.ID())
-	require.JSONEq(t, `{"semantics":3,"trace":"","cluster":{}}`, string(spelled.JSON()))
+	require.JSONEq(t, `{"semantics":4,"trace":"","cluster":{}}`, string(spelled.JSON()))
 
 	alias, name := base, base
 	alias.Order, name.Order = "f1", "dirlab-f1"

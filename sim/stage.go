@@ -56,7 +56,11 @@ func (p plan) stage(opt Options) (engine, stage) {
 		c.Explain = opt.explain()
 	}
 	core := scheduler.NewSite(c)
-	return core, siteStage{world.NewSite(p.site.world, opt.Sink), core.Never}
+	w := world.NewSite(p.site.world, opt.Sink)
+	if p.history > 0 {
+		w.Recall = core.Recall
+	}
+	return core, siteStage{w, core.Never}
 }
 
 // explain says of which jobs decisions are asked for.

@@ -83,13 +83,18 @@ func (l lived) at(jobs []traces.Job, t model.Time) (running, waiting []int64) {
 // policy: who runs and waits at its beginning, and everything after, is as in the
 // replay of the whole log.
 func compareWarm(t testing.TB, spec Spec, meta traces.Meta, tables traces.Tables, begin, end model.Time, names func(string) string) lived {
+	return compareHistory(t, spec, meta, tables, begin, end, 0, names)
+}
+
+// compareHistory does so with what was consumed before the window, as far back.
+func compareHistory(t testing.TB, spec Spec, meta traces.Meta, tables traces.Tables, begin, end model.Time, history model.Duration, names func(string) string) lived {
 	whole, err := traces.NewMemory("whole", meta, tables)
 	require.NoError(t, err)
 	before := live(t, spec, whole.Open)
 	tables.Jobs = asLived(tables.Jobs, before, names)
 	set, err := transform.FromTables("log", meta, tables)
 	require.NoError(t, err)
-	window, err := set.Window(begin, end, true)
+	window, err := set.Window(begin, end, true, history)
 	require.NoError(t, err)
 	m, err := window.Collect()
 	require.NoError(t, err)

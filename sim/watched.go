@@ -73,5 +73,5 @@ func (r *run) siteWatcher(p *sitePlan) watcher {
 // dropped is the number of rows that a rule dropped.
 func (r *Result) dropped() int64 {
 	c := &r.Awkward.Count
-	return c[world.RuleNoProcessors] + c[world.RuleImpossible] + c[world.RuleNeverRan] + c[world.RuleNeverCame]
+	return c[world.RuleNoProcessors] + c[world.RuleImpossible] + c[world.RuleNeverRan] + c[world.RuleNeverCame] + c[world.RuleLeftBefore]
 }

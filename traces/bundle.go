@@ -84,7 +84,7 @@ func (b *Bundle) open(dir string) (err error) {
 		Name: name, Hash: b.jobs.content(), Rows: b.jobs.file.NumRows(), Epoch: b.meta.Epoch,
 		EpochKnown: b.meta.EpochKnown, TimeZone: b.meta.TimeZone,
 		MaxProcs: b.meta.MaxProcs, MaxNodes: b.meta.MaxNodes, Sorted: b.meta.Sorted,
-		WarmStart: b.meta.WarmStart,
+		WarmStart: b.meta.WarmStart, History: b.meta.History,
 	}
 	if b.deps != nil {
 		b.info.Deps = b.deps.file.NumRows()

@@ -98,6 +98,9 @@ func (h *tableHashes) content(m *Meta) string {
 	if m.WarmStart.OK {
 		fmt.Fprintf(sum, "warm_start_us %d\n", int64(m.Epoch+m.WarmStart.V))
 	}
+	if m.History > 0 {
+		fmt.Fprintf(sum, "history_us %d\n", int64(m.History))
+	}
 	h.jobs.line(sum, "jobs", JobColumns())
 	h.deps.line(sum, "deps", DepColumns())
 	h.nodes.line(sum, "nodes", NodeColumns())

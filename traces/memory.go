@@ -47,7 +47,7 @@ func NewMemory(name string, meta Meta, t Tables) (*Memory, error) {
 	m := &Memory{deps: t.Deps, nodes: t.Nodes, tenants: t.Tenants, events: t.Events, prices: t.Prices}
 	m.info = Info{
 		Name: name, Rows: int64(len(t.Jobs)), Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, TimeZone: meta.TimeZone,
-		MaxProcs: meta.MaxProcs, MaxNodes: meta.MaxNodes, WarmStart: meta.WarmStart, Sorted: true, Deps: int64(len(t.Deps)),
+		MaxProcs: meta.MaxProcs, MaxNodes: meta.MaxNodes, WarmStart: meta.WarmStart, History: meta.History, Sorted: true, Deps: int64(len(t.Deps)),
 	}
 	var err error
 	if m.info.Hash, m.info.Filled, err = t.survey(name, &meta); err != nil {

@@ -25,6 +25,7 @@ const (
 	keyContent    = "orrery.content"
 	keyTables     = "orrery.tables" // of the bundle, so that a lost one is missed
 	keyWarmStart  = "orrery.warm_start_us"
+	keyHistory    = "orrery.history_us"
 
 	columnRanOn = "recorded_nodes" // read by a replay until the warm start
 )
@@ -43,6 +44,9 @@ type Meta struct {
 	// WarmStart is the instant at which a replay begins: jobs submitted before it
 	// ran or waited then, and are put in their places first.
 	WarmStart Opt[model.Time]
+	// History is for how long before the warm start the jobs are kept that had left by
+	// then, for the ledgers; they are not replayed. 0 for not at all.
+	History model.Duration
 }
 
 // pairs lists the metadata in the order in which it is written.
@@ -61,6 +65,9 @@ func (m *Meta) pairs() [][2]string {
 	}
 	if m.WarmStart.OK {
 		list = append(list, [2]string{keyWarmStart, strconv.FormatInt(int64(m.Epoch+m.WarmStart.V), 10)})
+	}
+	if m.History > 0 {
+		list = append(list, [2]string{keyHistory, strconv.FormatInt(int64(m.History), 10)})
 	}
 	return list
 }

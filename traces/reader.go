@@ -187,6 +187,11 @@ func (t *tableReader[R]) meta() (m Meta, err error) {
 			err = t.badMeta(keyWarmStart, get(keyWarmStart), "an instant within 73,000 years of 1970")
 		}
 	}
+	if get(keyHistory) != "" {
+		if m.History = model.Duration(num(keyHistory, 64)); err == nil && m.History < 0 {
+			err = t.badMeta(keyHistory, get(keyHistory), "whole µs, 0 or more")
+		}
+	}
 	if err == nil && !finite(int64(m.Epoch)) {
 		err = t.badMeta(keyEpoch, get(keyEpoch), "an instant within 73,000 years of 1970")
 	}

@@ -111,6 +111,7 @@ type Info struct {
 	// WarmStart is the instant at which a replay begins, if that is not the first
 	// submission: see Meta.
 	WarmStart Opt[model.Time]
+	History   model.Duration // before the warm start: see Meta
 }
 
 // Filled says in how many rows an optional column has a value. For kind, which

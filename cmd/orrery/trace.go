@@ -107,6 +107,9 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 	rows.Row("sorted", i.Sorted)
 	if i.WarmStart.OK {
 		rows.Row("warm start", table.Quantity(i.WarmStart.V.String(), int64(i.WarmStart.V)))
+		if i.History > 0 {
+			rows.Row("history before it", table.Quantity(model.Time(i.History).String(), int64(i.History)))
+		}
 	}
 	rows.Row("source", text(meta.Source))
 	if d, ok := transform.Made(meta); ok {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -309,4 +310,38 @@ func TestResultRefuses(t *testing.T) {
 	require.False(t, ok)
 	require.True(t, json.Valid(r.JSON()))
 	require.False(t, errors.Is(err, fs.ErrNotExist))
+}
+
+// TestWarmWindowsKnowWhatWasConsumed, as far back as it moves the order of the site; and
+// nothing but that is no window.
+func TestWarmWindowsKnowWhatWasConsumed(t *testing.T) {
+	ctx := context.Background()
+	r := NewRunner(nil)
+	m, err := r.Add(busy(t, 400))
+	require.NoError(t, err)
+	warm := &Window{Begin: model.Time(4 * model.Hour), End: model.Time(8 * model.Hour), Warm: true}
+	plain := sim.DefaultSpec()
+	plain.Cluster.Procs = 16
+	budgets := strings.Replace(cluster, "{name: t2}", "{name: t2, node_hours: 5}", 1)
+	c, err := profiles.ParseCluster("test", fmt.Appendf(nil, budgets, "1"))
+	require.NoError(t, err)
+	limited := sim.DefaultSpec()
+	limited.Site = c.JSON()
+	for _, row := range []struct {
+		spec sim.Spec
+		warm bool
+		want model.Duration
+	}{
+		{bound(t, m, plain), true, 0}, {site(t, m, "1"), true, 0}, {bound(t, m, limited), true, 90 * model.Day}, {bound(t, m, limited), false, 0},
+	} {
+		w := *warm
+		w.Warm = row.warm
+		got, err := r.Trace(ctx, &Task{Spec: row.spec, Window: &w})
+		require.NoError(t, err)
+		require.Equal(t, row.want, got.Info().History)
+	}
+	late := Task{Spec: bound(t, m, limited), Window: &Window{Begin: model.Time(20 * model.Hour), End: model.Time(24 * model.Hour), Warm: true}}
+	_, err = Evaluate(ctx, r, []Task{late}, 1)
+	var data *traces.DataError
+	require.ErrorAs(t, err, &data)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"orrery/scheduler/model"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
@@ -32,7 +33,9 @@ const keepRows = 4 << 20
 type variant struct {
 	hash   string
 	window Window
-	shake  Shake
+	// history of before a warm window that is of consequence for the ledgers.
+	history model.Duration
+	shake   Shake
 }
 
 // base is a trace that variants are made of. A Set is used by one goroutine.
@@ -48,7 +51,7 @@ type made struct {
 	err  error
 }
 
-func variantOf(t *Task) variant {
+func variantOf(t *Task) (variant, error) {
 	v := variant{hash: t.Spec.Trace}
 	if t.Window != nil {
 		v.window = *t.Window
@@ -56,7 +59,12 @@ func variantOf(t *Task) variant {
 	if t.Shake != nil {
 		v.shake = *t.Shake
 	}
-	return v
+	if !v.window.Warm {
+		return v, nil
+	}
+	var err error
+	v.history, err = t.Spec.Memory()
+	return v, err
 }
 
 // get is the trace of a variant. Several who ask at once wait for the one that
@@ -128,7 +136,7 @@ func (c *variants) make(v variant) (*traces.Memory, error) {
 		return nil, err
 	}
 	if v.window != (Window{}) {
-		if s, err = s.Window(v.window.Begin, v.window.End, v.window.Warm); err != nil {
+		if s, err = s.Window(v.window.Begin, v.window.End, v.window.Warm, v.history); err != nil {
 			return nil, err
 		}
 	}

@@ -301,6 +301,17 @@ func (w *Watcher) vacated() {
 	w.downed = w.downed[:0]
 }
 
+// Opening takes over what the scheduler's ledger has of before the beginning: the log
+// begins after it.
+func (w *Watcher) Opening(now model.Time) {
+	for t := range w.tenants {
+		if a := &w.tenants[t]; w.cfg.Ledger != nil {
+			node, gpu := w.cfg.Ledger(model.TenantID(t), now)
+			a.time, a.since, a.booked = int64(node), now, [2]model.Duration{node, gpu}
+		}
+	}
+}
+
 // audit holds the scheduler's ledger against the books: invariant 29.
 func (w *Watcher) audit(j *job) {
 	if w.cfg.Ledger == nil || j.Tenant < 0 {

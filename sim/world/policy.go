@@ -68,12 +68,13 @@ const (
 	RuleElsewhere                 // kept: ran at a warm start on nodes that it cannot have
 	RuleFollows                   // kept: came when the job that it follows had left
 	RuleNeverCame                 // dropped: the job that it follows never left
+	RuleLeftBefore                // dropped: had left at a warm start
 	numRules
 )
 
 var ruleNames = [numRules]string{
 	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
-	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came",
+	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came", "left-before",
 }
 
 var ruleDocs = [numRules]string{
@@ -95,6 +96,7 @@ var ruleDocs = [numRules]string{
 	"kept: it ran when the replay begins, on nodes that the site does not have, that are not ready or held by others, or not as many as it asks for; it is placed on others, if there are any",
 	"kept: it was submitted think_time after the job that it follows had left, and not when the log says",
 	"dropped: the job that it follows never left, so that it was never submitted",
+	"dropped: it had left when the replay begins; of a site, the ledgers count what it consumed",
 }
 
 // String is the spelling in run.json.

@@ -52,6 +52,10 @@ type Site struct {
 	hit       []model.Ref
 	inspected model.Allocation
 
+	// Recall is told what was held before a warm start, by whom, on how many nodes and
+	// when; nil when nobody wants to know. It may keep nothing of the allocation.
+	Recall func(a *model.Allocation, nodes int32, from, to model.Time)
+
 	Awkward Awkward
 	State   SiteState
 }
@@ -146,6 +150,9 @@ func (s *Site) push(e des.Event) {
 // Inspect counts row i of b as too large if never says why it could never run;
 // it submits nothing.
 func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) error {
+	if s.cfg.Warm.left(b, i) {
+		return nil
+	}
 	ok, err := s.rows.Allocation(b, i, &s.inspected)
 	if ok && never(&s.inspected) != model.ReasonNone {
 		s.Awkward.note(RuleTooLarge, b.ID[i])
@@ -157,6 +164,9 @@ func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) mod
 // by a rule or rejected because never says why it could never run. The error is
 // a traces.DataError: the row names what the site does not have.
 func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
+	if s.cfg.Warm.left(b, i) && !impossible(b, i) {
+		return f, false, s.history(b, i)
+	}
 	s.forget()
 	s.advance(s.cfg.Warm.From(b.Submit[i]))
 	ref := s.ref()

@@ -33,6 +33,12 @@ func (w Warm) before(b *traces.Batch, i int) model.Duration {
 	return w.V.Sub(max(b.Start[i], b.Submit[i]))
 }
 
+// left says whether row i had left when the replay begins.
+func (w Warm) left(b *traces.Batch, i int) bool {
+	ran := w.before(b, i)
+	return ran > 0 && b.Runtime[i] != model.AbsentDuration && b.Runtime[i] <= ran
+}
+
 // note counts a row of before the beginning.
 func (w Warm) note(b *traces.Batch, i int, ran model.Duration, awkward *Awkward) {
 	switch {
@@ -102,6 +108,20 @@ func (s *Site) Warming(on bool) {
 	}
 }
 
+// history counts row i, which had left when the replay begins, and tells what it consumed.
+func (s *Site) history(b *traces.Batch, i int) error {
+	s.Awkward.note(RuleLeftBefore, b.ID[i])
+	if s.Recall == nil {
+		return nil
+	}
+	ok, err := s.rows.Allocation(b, i, &s.inspected)
+	if ok {
+		from := max(b.Start[i], b.Submit[i])
+		s.Recall(&s.inspected, s.inspected.NodesMin, from, from.Add(b.Runtime[i]))
+	}
+	return err
+}
+
 // resume settles how a job that ran before the replay goes on. The error is a
 // traces.DataError: the nodes on which it ran are not said in a way that is
 // understood.
@@ -113,6 +133,9 @@ func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 		return nil
 	}
 	l.resumes = true
+	if s.Recall != nil {
+		s.Recall(l.alloc, l.alloc.NodesMin, s.cfg.Warm.V.Add(-ran), s.cfg.Warm.V)
+	}
 	if l.runtime != model.AbsentDuration { // else it runs until it is cancelled
 		l.kept = min(ran, l.runtime)
 	}

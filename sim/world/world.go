@@ -106,6 +106,9 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 	case impossible(b, i):
 		w.Awkward.note(RuleImpossible, id)
 		return f, false
+	case w.cfg.Warm.left(b, i):
+		w.Awkward.note(RuleLeftBefore, id)
+		return f, false
 	case runtime == model.AbsentDuration && cancel == model.AbsentTime:
 		w.Awkward.note(RuleNeverRan, id)
 		return f, false

@@ -150,6 +150,9 @@ func align(sets []*Set, meta *traces.Meta) ([]part, error) {
 	}
 	if warm.OK {
 		meta.WarmStart.V = warm.V.Add(parts[0].shift)
+		for _, s := range sets { // of all of them no more is known
+			meta.History = min(meta.History, s.Meta.History)
+		}
 	}
 	return parts, nil
 }

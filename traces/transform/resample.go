@@ -95,7 +95,7 @@ func (r resample) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		return nil, errEmpty
 	}
 	out := *in
-	out.Meta.WarmStart = traces.Opt[model.Time]{}
+	out.Meta.WarmStart, out.Meta.History = traces.Opt[model.Time]{}, 0
 	var rows []made
 	stays := 0
 	for i := range people {

@@ -68,6 +68,7 @@ func (s *Set) stretch(by ratio, a *Account) (*Set, error) {
 		return true
 	})
 	out.Meta.WarmStart.V = model.Time(by.of(int64(out.Meta.WarmStart.V)))
+	out.Meta.History = model.Duration(by.of(int64(out.Meta.History)))
 	out.Events = slices.Clone(s.Events)
 	for i := range out.Events {
 		e := &out.Events[i]

@@ -154,6 +154,34 @@ func TestWindowOfTables(t *testing.T) {
 	require.EqualValues(t, 1, m.Info().Deps, "the dependency on a job that is not there is gone")
 }
 
+// TestWindowWithHistory: who left less than so long before a warm start is kept, and what
+// is known of before a window is no more than the trace knew.
+func TestWindowWithHistory(t *testing.T) {
+	s := log(t, line{1, 0, 0, 10, "a", 1}, line{2, 1, 20, 30, "b", 2}, line{3, 2, -1, -1, "", 3}, line{4, 60, 60, 40, "c", 4}, line{5, 100, 100, 1, "c", 4}, line{6, 101, 101, 900, "d", 1})
+	out, jobs, acc := done(t, s, "window begin=100s warm=true history=60s")
+	require.Equal(t, "2 4 5 6", ids(jobs))
+	require.EqualValues(t, 60*model.Second, out.Meta.History)
+	require.Contains(t, said(acc[0].Changed), "left before the window, and counts in ledgers: 2")
+	out, jobs, _ = done(t, out, "window begin=200s warm=true history=500s")
+	require.Equal(t, "2 4 5 6", ids(jobs))
+	require.EqualValues(t, 160*model.Second, out.Meta.History)
+	out, jobs, _ = done(t, s, "window begin=100s warm=true")
+	require.Equal(t, "5 6", ids(jobs))
+	require.Zero(t, out.Meta.History)
+	_, err := ParseRecipe("window begin=100s history=60s")
+	require.ErrorContains(t, err, "give warm=true as well")
+	m, err := s.Window(model.Time(100*model.Second), model.Never, true, model.Minute)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "h.trace")
+	_, err = m.Write(path, nil)
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	require.EqualValues(t, model.Minute, b.Info().History)
+	require.Equal(t, hashOf(t, m), b.Info().Hash)
+}
+
 // TestFilter: conditions, their nulls and their contrary.
 func TestFilter(t *testing.T) {
 	s := log(t, line{1, 0, 0, 10, "a", 1}, line{2, 1, 1, 20, "b", 2}, line{3, 2, -1, -1, "", 3}, line{4, 3, 3, 40, "c", 4})

@@ -11,15 +11,19 @@ import (
 	"orrery/traces"
 )
 
-// window keeps the jobs submitted from begin on and before end, and with warm
-// those that ran or waited at begin.
+// window keeps the jobs submitted from begin on and before end, with warm those that
+// ran or waited at begin, and those that had left by then less than history ago.
 type window struct {
 	begin, end model.Time
 	warm       bool
+	history    model.Duration
 }
 
 func newWindow(p *params) step {
-	w := window{begin: model.Time(p.span("begin", 0)), warm: p.truth("warm", false)}
+	w := window{begin: model.Time(p.span("begin", 0)), warm: p.truth("warm", false), history: p.span("history", 0)}
+	if w.history > 0 && !w.warm {
+		p.fail("history is of a warm start: give warm=true as well")
+	}
 	w.end = model.Never
 	if d := p.span("length", -1); d >= 0 {
 		w.end = w.begin.Add(d)
@@ -44,6 +48,7 @@ const (
 	ruleAfter    = "submitted after the window"
 	ruleRunning  = "ran when the window began"
 	ruleWaiting  = "waited when the window began"
+	ruleHistory  = "left before the window, and counts in ledgers"
 	ruleReleased = "dependency on a job that left before the window"
 )
 
@@ -54,6 +59,10 @@ func (w window) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	out := *in
 	if out.Meta.WarmStart = (traces.Opt[model.Time]{}); w.warm {
 		out.Meta.WarmStart = traces.Some(w.begin)
+	}
+	out.Meta.History = w.history
+	if known := in.Meta.WarmStart; known.OK { // and nothing of before its own history
+		out.Meta.History = min(w.history, w.begin.Sub(known.V)+in.Meta.History)
 	}
 	out.size = 0 // most often few are left
 	out.Rows = in.edit(a, func(j *traces.Job) bool { return w.keep(j, a) })
@@ -89,6 +98,10 @@ func (w window) keep(j *traces.Job, a *Account) bool {
 		a.change(ruleWaiting, id)
 		return true
 	case left:
+		if w.history > 0 && j.Start.OK && j.Runtime.OK && j.Start.V.Add(j.Runtime.V) > w.begin.Add(-w.history) {
+			a.change(ruleHistory, id)
+			return true
+		}
 		a.drop(ruleLeft, id)
 	default:
 		a.drop(ruleUnknown, id)
@@ -223,7 +236,7 @@ func (s *Set) Windows(length model.Duration, count int, warm bool) ([]*Set, erro
 	}
 	var out []*Set
 	for _, at := range spans {
-		w, err := s.Window(at.Begin, at.End, warm)
+		w, err := s.Window(at.Begin, at.End, warm, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -262,12 +275,15 @@ func (s *Set) Spans(length model.Duration, count int) ([]Span, error) {
 }
 
 // Window is the step of that name; an end of Never cuts nothing off.
-func (s *Set) Window(begin, end model.Time, warm bool) (*Set, error) {
+func (s *Set) Window(begin, end model.Time, warm bool, history model.Duration) (*Set, error) {
 	args := []Arg{{"begin", "=", spanText(begin.Sub(0))}}
 	if end != model.Never {
 		args = append(args, Arg{"end", "=", spanText(end.Sub(0))})
 	}
 	args = append(args, Arg{"warm", "=", strconv.FormatBool(warm)})
+	if warm && history > 0 {
+		args = append(args, Arg{"history", "=", spanText(history)})
+	}
 	return s.Apply(Recipe{{Name: "window", Args: args}}, nil)
 }
 
