@@ -197,12 +197,10 @@ type queued struct {
 
 	borrows bool
 	key     model.Fixed // score in the last pass, where the price is the same for all
-	bound   model.Fixed // on the score, in this pass
 	submit  model.Time
 	left    model.Duration
 	ask     usage // as far as it is stated
 	class   place.ClassID
-	units   int32 // as Least counts them
 }
 
 // usage is what is shared out beside the nodes.
@@ -213,15 +211,15 @@ type usage struct {
 
 // lane is one vCluster at work.
 type lane struct {
-	id     model.VClusterID
-	policy *Policy
-	free   *place.Free // committed, less its own proposals in flight
-	queue  []queued    // candidates and held jobs, in no order
-	curve  score.Curve // of the wait
-	least  int32       // units that a job in the queue asks for, 0 until they are counted
-	shapes []shape     // of the jobs met so far
-	stamp  uint64      // changes with what is free
-	flying []model.Ref // proposed, not answered
+	id       model.VClusterID
+	policy   *Policy
+	free     *place.Free // committed, less its own proposals in flight
+	queue    []queued    // candidates and held jobs, in no order
+	ceilings ceilings
+	curve    score.Curve // of the wait
+	shapes   []shape     // of the jobs met so far
+	stamp    uint64      // changes with what is free
+	flying   []model.Ref // proposed, not answered
 	// services are the reactive ones that run, by id.
 	services []model.Ref
 	ends     backfill.Ends
@@ -236,20 +234,22 @@ type lane struct {
 	hungry  bool       // a service is smaller than it is to be, for want of nodes
 	behind  bool       // somebody who may have room waits for the order alone
 
-	last     model.Ref   // best of the last pass, -1 for none
-	swift    bool        // the pass looked at the best job and those who may overtake it only
-	near     []model.Ref // these
-	known    bool        // what the pass knew holds until something is observed but newcomers
-	fresh    []model.Ref // they, since the last pass
-	hold     siteHold
-	plans    planning
-	vain     vain
-	timeline *backfill.Timeline
-	tenant   []model.Fixed // weighted f3, at the last accounting tick
-	penalty  []model.Fixed
-	figured  []figured   // what these are made of
-	members  []int32     // of each in the queue
-	global   model.Fixed // weighted f6 and f7, when they were frozen last
+	last      model.Ref   // best of the last pass, -1 for none
+	swift     bool        // the pass looked at the best job and those who may overtake it only
+	near      []model.Ref // these
+	known     bool        // what the pass knew holds until something is observed but newcomers
+	fresh     []model.Ref // they, since the last pass
+	hold      siteHold
+	plans     planning
+	vain      vain
+	timeline  *backfill.Timeline
+	tenant    []model.Fixed // weighted f3, at the last accounting tick
+	penalty   []model.Fixed
+	inverse   []model.Fixed // of the penalty
+	figured   []figured     // what these are made of
+	figuredAt int64         // accounting tick up to which these are true of all members, -1 for none
+	members   []int32       // of each in the queue
+	global    model.Fixed   // weighted f6 and f7, when they were frozen last
 }
 
 // siteJob is what the core knows of a job in the system.
@@ -336,10 +336,11 @@ func NewSite(cfg SiteConfig) *Site {
 		l := &s.lanes[i]
 		*l = lane{
 			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
-			last: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
+			last: -1, figuredAt: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
 			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
 		}
 		l.figured, l.members = make([]figured, len(l.tenant)), make([]int32, len(l.tenant))
+		l.inverse, l.ceilings.floor = make([]model.Fixed, len(l.tenant)), make([]model.Fixed, len(l.tenant))
 		for t := range l.figured {
 			l.figured[t].tick = -1
 		}
@@ -368,34 +369,6 @@ func NewSite(cfg SiteConfig) *Site {
 
 // Work returns the counters.
 func (s *Site) Work() Work { return s.work }
-
-// Least is the smallest number of units (nodes, or GPUs where they are shared)
-// that a waiting job could start on, 0 when nobody waits.
-func (s *Site) Least() int32 {
-	least := int32(0)
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		if l.least == 0 { // it is not known
-			for k := range l.queue {
-				if n := l.queue[k].units; l.least == 0 || n < l.least {
-					l.least = n
-				}
-			}
-		}
-		if l.least > 0 && (least == 0 || l.least < least) {
-			least = l.least
-		}
-	}
-	return least
-}
-
-// unitsOf is the number of units that a waiting job asks for.
-func (s *Site) unitsOf(j *siteJob) int32 {
-	if s.cfg.Shared {
-		return j.claim.GPUs
-	}
-	return j.NodesMin
-}
 
 // Predicted is the predicted end of the running job under ref.
 func (s *Site) Predicted(ref model.Ref) model.Time { return s.jobs[ref].predicted }

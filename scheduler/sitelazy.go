@@ -28,7 +28,7 @@ func (s *Site) passBehind(l *lane, now model.Time) bool {
 		if leads == mostLeads {
 			return false
 		}
-		i := s.best(l, now, leads > 0)
+		i := s.best(l, now)
 		if i < 0 {
 			return true
 		}
@@ -65,9 +65,10 @@ func (s *Site) harmlessFits(l *lane, now model.Time) {
 		s.outlook(l, now)
 	}
 	s.room = s.room[:0]
-	for _, i := range s.fits {
+	for _, ref := range s.fits {
+		i := s.jobs[ref].pos
 		q := &l.queue[i]
-		if c := (candidate{0, q.tier, q.ref, i}); !s.wouldDelay(l, q, now) && s.held(l, c, now) == model.ReasonNone {
+		if c := (candidate{0, q.tier, ref, i}); !s.wouldDelay(l, q, now) && s.held(l, c, now) == model.ReasonNone {
 			s.room = append(s.room, c)
 		}
 	}
@@ -75,55 +76,65 @@ func (s *Site) harmlessFits(l *lane, now model.Time) {
 
 // mostLeads bounds how often a pass looks for the best job of all: from then on it is
 // cheaper to bring everybody into order.
-const mostLeads = 4
+const mostLeads = 16
+
+// leader is the best job so far.
+type leader struct {
+	at   int // in the queue, -1 for nobody
+	tier int32
+	key  model.Fixed
+}
 
 // best is the index of the best job of the queue that no limit holds, -1 for none.
 // Those who may overtake it within the foresight are gathered in l.near, with their
-// scores. again says that this pass has asked before, so that the bounds are known.
-func (s *Site) best(l *lane, now model.Time, again bool) int {
-	best, tier, top := -1, int32(math.MinInt32), model.Fixed(math.MinInt64)
-	l.near = l.near[:0]
-	look := func(i int) {
-		q := &l.queue[i]
-		s.weigh(l, q, now)
-		q.key = s.scoreOfQueued(l, q)
-		l.near = append(l.near, q.ref)
-		better := q.tier > tier || q.key > top || (q.key == top && s.jobs[q.ref].id < s.jobs[l.queue[best].ref].id)
-		if better && s.held(l, candidate{ref: q.ref}, now) == model.ReasonNone {
-			best, tier, top = i, q.tier, q.key
-		}
-	}
-	last := -1
-	if ref := l.last; ref >= 0 && s.jobs[ref].phase == waiting && s.jobs[ref].lane == l {
-		last = int(s.jobs[ref].pos)
-		look(last)
-	}
+// scores.
+func (s *Site) best(l *lane, now model.Time) int {
 	for i := range l.shapes {
-		if sh := &l.shapes[i]; sh.jobs > 0 {
+		if sh := &l.shapes[i]; len(sh.asks) > 0 {
 			sh.nodes = s.groupOf(l, sh.class)
 		}
 	}
-	queue := l.queue
-	if !again {
-		b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
-		for i := range queue {
-			queue[i].bound = b.of(&queue[i])
+	l.refresh(now)
+	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
+	x := leader{-1, math.MinInt32, -1}
+	l.near = l.near[:0]
+	last := -1
+	if ref := l.last; ref >= 0 && s.jobs[ref].phase == waiting && s.jobs[ref].lane == l {
+		last = int(s.jobs[ref].pos)
+		s.look(l, now, &x, last)
+	}
+	l.floors(x.key)
+	for i := l.ceilings.next(0, x.tier); i < len(l.queue); i = l.ceilings.next(i+1, x.tier) {
+		if q := &l.queue[i]; i != last && (q.tier > x.tier || (q.tier == x.tier && b.of(q) >= x.key)) && s.look(l, now, &x, i) {
+			l.floors(x.key)
 		}
 	}
-	for i := range queue {
-		if q := &queue[i]; i != last && (q.tier > tier || (q.tier == tier && q.bound >= top)) {
-			look(i)
-		}
+	if l.last = -1; x.at >= 0 {
+		l.last = l.queue[x.at].ref
 	}
-	l.last = -1
-	if best >= 0 {
-		l.last = l.queue[best].ref
+	return x.at
+}
+
+// look makes the job at i of the queue, of that tier or a higher one, the leader if it is
+// better and no limit holds it, and says so.
+func (s *Site) look(l *lane, now model.Time, x *leader, i int) bool {
+	q := &l.queue[i]
+	s.weigh(l, q, now)
+	q.key = s.scoreOfQueued(l, q)
+	l.near = append(l.near, q.ref)
+	better := q.tier > x.tier || q.key > x.key || (q.key == x.key && s.jobs[q.ref].id < s.jobs[l.queue[x.at].ref].id)
+	if !better || s.held(l, candidate{ref: q.ref}, now) != model.ReasonNone {
+		return false
 	}
-	return best
+	*x = leader{i, q.tier, q.key}
+	return true
 }
 
 // weigh brings the wait of a job in the queue up to date.
 func (s *Site) weigh(l *lane, q *queued, now model.Time) {
+	if q.seen == now {
+		return
+	}
 	w2, waited := l.policy.Weights[score.Wait], now.Sub(q.submit)
 	q.seen = now
 	q.wait = w2.Mul(l.curve.Of(waited))

@@ -234,22 +234,23 @@ func (s *Site) wake() {
 func (s *Site) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.phase, j.pos = waiting, int32(len(j.lane.queue))
-	units := s.unitsOf(j)
-	j.lane.members[j.Tenant+1]++
-	if len(j.lane.queue) == 0 || units < j.lane.least {
-		j.lane.least = units
-	}
+	j.lane.count(j.Tenant)
 	q := queued{
-		static: j.static, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs), units: units,
+		static: j.static, seen: model.AbsentTime, submit: j.submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs),
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
 	}
 	q.plain = q.ask == usage{} && !q.borrows
+	var c ceiling
 	if p := j.lane.policy; p.Ranking == ByScore {
+		c = j.lane.ceilingOf(&q)
 		s.weigh(j.lane, &q, s.now)
 		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
 	}
-	j.lane.shapes[q.shape].jobs++
+	sh := &j.lane.shapes[q.shape]
+	sh.units = s.unitsOf(j)
+	sh.add(askOf(q.need, ref))
 	j.lane.queue = append(j.lane.queue, q)
+	j.lane.ceilings.add(c)
 	if j.lane.fresh = append(j.lane.fresh, ref); !j.lane.known {
 		j.lane.dirty = true
 	}
@@ -260,14 +261,12 @@ func (s *Site) leave(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.lane.members[j.Tenant+1]--
 	q := j.lane.queue
-	j.lane.shapes[q[j.pos].shape].jobs--
-	if q[j.pos].units <= j.lane.least {
-		j.lane.least = 0 // the least of the others is not known
-	}
+	j.lane.shapes[q[j.pos].shape].remove(askOf(q[j.pos].need, ref))
 	last := q[len(q)-1]
 	q[j.pos] = last
 	s.jobs[last.ref].pos = j.pos
 	j.lane.queue = q[:len(q)-1]
+	j.lane.ceilings.remove(j.pos)
 }
 
 // withdrawn takes out a job that its owner, or the graph, withdrew.

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"math"
-	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
@@ -205,29 +204,6 @@ func (s *Site) split(l *lane, now model.Time) bool {
 		return false
 	}
 	return true
-}
-
-// findFits writes into s.fits who may have room, by their places in the queue.
-func (s *Site) findFits(l *lane) {
-	for i := range l.shapes {
-		if l.shapes[i].jobs > 0 {
-			l.freeOf(int32(i))
-		}
-	}
-	queue, shapes := l.queue, l.shapes
-	fits, n := slices.Grow(s.fits[:0], len(queue))[:len(queue)], 0
-	for i := range queue {
-		q := &queue[i]
-		fits[n] = int32(i) // to stay if it fits: that is hard to foretell, and so no branch
-		fit := q.need <= shapes[q.shape].n
-		if !q.plain {
-			fit = s.mayFit(l, q)
-		}
-		if fit {
-			n++
-		}
-	}
-	s.fits = fits[:n]
 }
 
 // keys works out what the candidates are ordered by.

@@ -12,7 +12,7 @@ import (
 // siteScratch is reused from pass to pass.
 type siteScratch struct {
 	room, tight   []candidate
-	fits          []int32
+	fits          []model.Ref
 	suspects      []preempt.Victim
 	largest       []int32 // by eligibility class, -1 until asked for in a pass
 	offered       int32   // at most so many nodes could be borrowed in this pass
@@ -104,48 +104,6 @@ func (s *Site) mayFit(l *lane, q *queued) bool {
 	}
 	free := l.freeOf(q.shape)
 	return free >= q.need || (q.borrows && free+s.offered >= q.need)
-}
-
-// shape is what a job asks of each of its nodes, with the number of nodes that are
-// free for that and the state of the free nodes that it is of.
-type shape struct {
-	class place.ClassID
-	gpus  int32 // free ones, 0 for all of a node
-	n     int32
-	nodes int32 // of the largest free conformance group, as bounds need it
-	stamp uint64
-	jobs  int32 // in the queue that ask for it
-}
-
-// shapeOf is the row of l.shapes for a class and a number of GPUs, made when it is
-// new. They are few, so they are searched one by one.
-func (l *lane) shapeOf(class place.ClassID, gpus int32) int32 {
-	for i := range l.shapes {
-		if sh := &l.shapes[i]; sh.class == class && sh.gpus == gpus {
-			return int32(i)
-		}
-	}
-	l.shapes = append(l.shapes, shape{class: class, gpus: gpus, stamp: l.stamp - 1})
-	return int32(len(l.shapes)) - 1
-}
-
-// freeOf counts the nodes that are free for a shape; it counts anew only when
-// something was taken or given back since it was asked last.
-func (l *lane) freeOf(i int32) int32 {
-	sh := &l.shapes[i]
-	if sh.stamp != l.stamp {
-		l.recount(sh)
-	}
-	return sh.n
-}
-
-func (l *lane) recount(sh *shape) {
-	sh.stamp = l.stamp
-	if sh.gpus == 0 {
-		sh.n = l.free.Count(sh.class)
-	} else {
-		sh.n = l.free.CountGPUs(sh.class, sh.gpus)
-	}
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster

@@ -47,7 +47,7 @@ func (s *Site) serve(ref model.Ref) {
 	}
 	at, _ := slices.BinarySearchFunc(l.services, j.id, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].id, id) })
 	l.services = slices.Insert(l.services, at, ref)
-	l.members[j.Tenant+1]++ // its score counts while it runs
+	l.count(j.Tenant) // its score counts while it runs
 	l.dirty = l.dirty || j.wants() != sizeOf(&j.placement)
 }
 

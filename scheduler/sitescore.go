@@ -83,9 +83,20 @@ type figured struct {
 	utilisation model.Fixed
 }
 
+// count adds a job of tenant t to those whose scores are of interest.
+func (l *lane) count(t model.TenantID) {
+	if l.members[t+1]++; l.members[t+1] == 1 {
+		l.figuredAt = -1 // nobody has looked at how that stands
+	}
+}
+
 // figures takes over what the last accounting tick has frozen of those who wait, and
 // says whether it makes any difference to l.
 func (s *Site) figures(l *lane) bool {
+	if l.figuredAt == s.ticks {
+		return false
+	}
+	l.figuredAt = s.ticks
 	changed := false
 	u := s.book.Utilisation()
 	for t, n := range l.members {
@@ -103,7 +114,7 @@ func (s *Site) figures(l *lane) bool {
 		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, &st, u))
 		penalty := score.Penalty(st.Budget)
 		changed = changed || f3 != l.tenant[t] || penalty != l.penalty[t]
-		l.tenant[t], l.penalty[t] = f3, penalty
+		l.tenant[t], l.penalty[t], l.inverse[t] = f3, penalty, model.Ratio(int64(model.One), int64(penalty))
 	}
 	return changed
 }
@@ -169,7 +180,7 @@ func (s *Site) energy(l *lane, j *siteJob, now model.Time) model.Fixed {
 
 // scoreOf is the score of a waiting job in this pass.
 func (s *Site) scoreOf(l *lane, j *siteJob, now model.Time) model.Fixed {
-	q := queued{static: j.static, submit: j.submit, tenant: int32(j.Tenant) + 1, class: j.kind.class, need: j.NodesMin}
+	q := queued{static: j.static, seen: model.AbsentTime, submit: j.submit, tenant: int32(j.Tenant) + 1, class: j.kind.class, need: j.NodesMin}
 	if l.policy.Expected { // else it is among what all have in common
 		q.static += l.policy.Weights[score.Energy].Mul(s.energy(l, j, now))
 	}
