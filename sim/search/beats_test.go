@@ -202,7 +202,9 @@ func (d *duel) missed(t testing.TB, method string, trials int, seed uint64) floa
 // TestFrontsBeatRandom: with two objectives the methods for them miss less of
 // what a true front dominates than random search does in as many trials, in
 // orders of magnitude. The 95 % interval over all problems and seeds lies below 0.
+// The methods were not tuned with these seeds.
 func TestFrontsBeatRandom(t *testing.T) {
+	const fresh = 1000
 	for _, c := range []struct {
 		method string
 		trials int
@@ -217,7 +219,7 @@ func TestFrontsBeatRandom(t *testing.T) {
 			for _, d := range duels() {
 				differences := make([]float64, c.seeds)
 				for seed := range differences {
-					own, luck := d.missed(t, c.method, c.trials, uint64(seed)), d.missed(t, "random", c.trials, uint64(seed))
+					own, luck := d.missed(t, c.method, c.trials, uint64(fresh+seed)), d.missed(t, "random", c.trials, uint64(fresh+seed))
 					require.Positive(t, own)
 					differences[seed] = math.Log10(own) - math.Log10(luck)
 				}
