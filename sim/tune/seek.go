@@ -29,10 +29,10 @@ func (t *tuner) method() string {
 	switch {
 	case t.opt.Method != "":
 		return t.opt.Method
-	case len(t.goal.Objectives) > 1:
-		return "nsga2"
 	case t.opt.Budget <= 400:
 		return "bayes"
+	case len(t.goal.Objectives) > 1:
+		return "nsga2"
 	}
 	return "cmaes"
 }

@@ -151,8 +151,8 @@ func (o *Options) check() error {
 		return usagef("unknown method %q: use one of %v", o.Method, search.Methods())
 	case o.Race != "" && !slices.Contains(search.Rules(), string(o.Race)):
 		return usagef("unknown rule %q of the race: use one of %v", o.Race, search.Rules())
-	case len(o.Objectives) > 1 && (o.Method == "bayes" || o.Method == "cmaes"):
-		return usagef("the method %s takes one objective: leave out the others, make them constraints, or use nsga2", o.Method)
+	case len(o.Objectives) > 1 && o.Method == "cmaes":
+		return usagef("the method %s takes one objective: leave out the others, make them constraints, or use bayes or nsga2", o.Method)
 	}
 	return o.Stat.Validate()
 }
