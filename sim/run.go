@@ -306,9 +306,8 @@ func (r *run) Proposed(now model.Time, p *model.Proposal) {
 }
 
 // progressEvery is the number of instants, or of hundreds of waiting jobs
-// examined, between two looks at the context and two calls of Progress: a few
-// milliseconds either way. How many were examined is looked up every workEvery
-// instants.
+// examined, between two calls of Progress: a few milliseconds either way. How many
+// were examined is looked up every workEvery instants, and so is the context.
 const (
 	progressEvery = 1 << 14
 	workEvery     = 1 << 4
@@ -326,13 +325,13 @@ func (r *run) replay(ctx context.Context) error {
 		if r.res.Work.Instants%workEvery != 0 {
 			continue
 		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if r.res.Work.Instants%progressEvery != 0 && r.core.Work().Examined-r.examined < 100*progressEvery {
 			continue
 		}
 		r.examined = r.core.Work().Examined
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if err := r.opt.Sink.Flush(); err != nil {
 			return err
 		}

@@ -145,6 +145,33 @@ func TestRunIsCancelled(t *testing.T) {
 	require.Equal(t, 1, calls)
 }
 
+// impatient is a context that ends at its fourth look.
+type impatient struct {
+	context.Context
+	looks int
+}
+
+func (c *impatient) Err() error {
+	if c.looks++; c.looks > 3 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A bound on the time of a task holds of short replays too.
+func TestShortRunIsCancelled(t *testing.T) {
+	m := &memory{size: 4096, info: traces.Info{Name: "log"}}
+	for i := range int64(200) {
+		m.add(row{submit: i, runtime: 1, walltime: 1, procs: 1})
+	}
+	s := DefaultSpec()
+	s.Cluster.Procs = 4
+	ctx := &impatient{Context: context.Background()}
+	_, err := Run(ctx, s, m.open, Options{})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, 4, ctx.looks)
+}
+
 // Jobs that can never end, for want of time itself, are not lost: they are
 // recorded as unfinished, and every row is accounted for.
 func TestUnfinishedJobsAreRecorded(t *testing.T) {
