@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 )
 
@@ -101,8 +102,12 @@ func (s *naiveSite) chooseOwn(v *naiveView, j *naiveJob, size int, t model.Time)
 	return nil
 }
 
-// borrow adds idle nodes of lenders to all of j's own that are free.
+// borrow adds idle nodes of lenders to all of j's own that are free. Under conservative
+// backfilling nobody borrows, not even between two plans.
 func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
+	if s.lane(j).policy.Backfill == scheduler.Conservative {
+		return nil
+	}
 	free := s.idleOf(v, s.open(j, t))
 	if !s.site.VClusters[j.VCluster].Borrow || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 || len(free) >= size {
 		return nil
