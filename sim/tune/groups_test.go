@@ -149,6 +149,12 @@ func TestAConstraintOfAGroupBinds(t *testing.T) {
 		require.True(t, k.Holds)
 		require.Negative(t, float64(k.Beyond))
 	}
+
+	o.Objectives = []search.Objective{{Metric: "bounded_slowdown_mean of vcluster hpc", Direction: search.Minimise}}
+	one := tuned(promise)
+	require.Equal(t, free.Counted(ForAcceptance), one.Counted(ForAcceptance))
+	require.Equal(t, "bounded_slowdown_mean of vcluster hpc", one.Finalists[0].Lines[0].Metric)
+	require.NotEmpty(t, one.Floors)
 }
 
 func TestGroupsThatThereAreNot(t *testing.T) {

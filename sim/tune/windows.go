@@ -145,7 +145,7 @@ func (t *tuner) begin() error {
 	for k, r := range results {
 		w := &t.windows[all[k]]
 		for _, m := range t.opt.Objectives {
-			if _, ok := r.Value(m.Metric, metric.Steady); !ok {
+			if _, ok := r.Of(measureOf(m.Metric), metric.Steady); !ok {
 				w.Aside = "no value of " + m.Metric
 			}
 			if r.Verdict == metric.Overloaded && metric.Lengthens(m.Metric) {
