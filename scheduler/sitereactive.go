@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/quota"
@@ -173,7 +174,7 @@ func (s *Site) growService(l *lane, now model.Time, ref model.Ref) {
 	j := &s.jobs[ref]
 	have, until := sizeOf(&j.placement), s.predictedEnd(j, now)
 	avoid := s.avoidsMore(ref, now, until)
-	for n := s.allowed(j, have, min(j.wants(), have+s.roomFor(l, j))); n > have; n-- {
+	for n := have + s.findable(l, now, j, until, avoid); n > have; n-- {
 		q := s.query(l, j, n-have, avoid)
 		if !l.free.Select(&q, &s.chosen) {
 			continue
@@ -185,6 +186,48 @@ func (s *Site) growService(l *lane, now model.Time, ref model.Ref) {
 		}
 		s.dropResize(len(s.resizes) - 1)
 	}
+}
+
+// findable bounds from above how many nodes j can gain: without it a service that lacks
+// many would have each number of them tried, pass after pass.
+func (s *Site) findable(l *lane, now model.Time, j *siteJob, until model.Time, avoid model.NodeSet) int32 {
+	have := sizeOf(&j.placement)
+	most := s.allowed(j, have, min(j.wants(), have+s.roomFor(l, j))) - have
+	if l.blocked && l.policy.Backfill == Easy && !s.cfg.Shared && !s.outOfTheWay(l, now, until) {
+		most = min(most, s.sparable(l, j, avoid))
+	}
+	if l.policy.ConformanceFirst && j.Topology == model.Spread {
+		return most // even shares of more nodes may fit where those of fewer do not
+	}
+	return int32(sort.Search(int(most), func(i int) bool {
+		q := s.query(l, j, int32(i)+1, avoid)
+		return !l.free.Fits(&q)
+	}))
+}
+
+// sparable bounds from above how many whole nodes j can gain so that the blocked job
+// has room at the instant of its reservation: those that are left over then, and all
+// those that it does not count on.
+func (s *Site) sparable(l *lane, j *siteJob, avoid model.NodeSet) int32 {
+	h := &l.hold
+	blocked := &s.jobs[h.ref]
+	counted, others := 0, 0
+	for w, idle := range l.free.Idle() {
+		on := blocked.kind.mask[w]
+		if h.detailed {
+			on &= h.forecast.Idle()[w]
+			if h.query.Avoid != nil {
+				on &^= h.query.Avoid[w]
+			}
+		}
+		counted += bits.OnesCount64(on)
+		others += bits.OnesCount64(idle & j.kind.mask[w] &^ avoid[w] &^ on)
+	}
+	left := h.nodes
+	if h.detailed {
+		left = int32(counted) - blocked.NodesMin
+	}
+	return left + int32(others)
 }
 
 // predictedEnd is when a running job is predicted to leave, as seen at now.
@@ -267,23 +310,23 @@ func (s *Site) growPlanned(l *lane, now model.Time) {
 		if end < model.Never {
 			until = s.rounded(l, end)
 		}
-		for n := s.allowed(j, have, min(j.wants(), have+s.roomFor(l, j))); n > have; n-- {
-			if s.growWithin(l, now, ref, n, until) {
+		avoid := s.avoidsMore(ref, now, end)
+		l.timeline.Throughout(now, until, s.extra)
+		for w := range avoid {
+			avoid[w] |= ^s.extra[w]
+		}
+		for n := have + s.findable(l, now, j, end, avoid); n > have; n-- {
+			if s.growWithin(l, now, ref, n, until, avoid) {
 				break
 			}
 		}
 	}
 }
 
-// growWithin tries to give a service n nodes out of those free in the timeline from
-// now until the instant.
-func (s *Site) growWithin(l *lane, now model.Time, ref model.Ref, n int32, until model.Time) bool {
+// growWithin tries to give a service n nodes in all from now until the instant, none of
+// them in avoid.
+func (s *Site) growWithin(l *lane, now model.Time, ref model.Ref, n int32, until model.Time, avoid model.NodeSet) bool {
 	j := &s.jobs[ref]
-	avoid := s.avoidsMore(ref, now, s.predictedEnd(j, now))
-	l.timeline.Throughout(now, until, s.extra)
-	for w := range avoid {
-		avoid[w] |= ^s.extra[w]
-	}
 	q := s.query(l, j, n-sizeOf(&j.placement), avoid)
 	if !l.free.Select(&q, &s.chosen) {
 		return false

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,4 +88,33 @@ func TestServicesKeepTheirLimits(t *testing.T) {
 	coded := "groups: [{name: a, nodes: 6, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {mode: as-coded}}]\n"
 	held, _, _ = nodeSeconds(t, coded, []traces.Event{demanded(50, 2)}, aService())
 	require.EqualValues(t, 400, held) // as many as there are, from the start on
+}
+
+// TestHungryServicesCostLittle: who lacks thousands of nodes, and can have none of those that are
+// free, has not every number of them tried in every pass. That took minutes, where this takes
+// a fraction of a second.
+func TestHungryServicesCostLittle(t *testing.T) {
+	for _, backfill := range []string{"easy", "conservative"} {
+		t.Run(backfill, func(t *testing.T) {
+			m := &memory{size: 2, info: traces.Info{Name: "hungry", Hash: "hungry", Sorted: true}}
+			m.events = []traces.Event{{Time: model.Time(2 * model.Second), Kind: "demand", Subject: "3", Value: "5000"}}
+			m.all.Attr = &traces.Attributes{}
+			add := func(submit, runtime int64, nodes int32, job traces.Job) {
+				m.add(row{submit: submit, runtime: runtime, walltime: runtime, procs: nodes, nodes: nodes})
+				m.all.Attr.AppendJob(&job)
+			}
+			add(0, 500_000, 4000, traces.Job{})
+			add(1, 3000, 9999, traces.Job{}) // counts on all nodes but one, at 500,000 s
+			add(2, 1_000_000, 1, traces.Job{Kind: "reactive", NodesMax: traces.Some(int32(9000))})
+			for i := range int64(1000) {
+				add(3+i, 50, 2, traces.Job{})
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			site := "groups: [{name: a, nodes: 10000, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {order: fcfs, backfill: " + backfill + "}}]\n"
+			res, err := Run(ctx, siteOf(t, site), m.open, Options{})
+			require.NoError(t, err)
+			require.EqualValues(t, 1, res.SiteCounts.Resized) // when the job of 9,999 nodes is over
+		})
+	}
 }
