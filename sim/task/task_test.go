@@ -332,7 +332,7 @@ func TestWarmWindowsKnowWhatWasConsumed(t *testing.T) {
 		warm bool
 		want model.Duration
 	}{
-		{bound(t, m, plain), true, 0}, {site(t, m, "1"), true, 0}, {bound(t, m, limited), true, 90 * model.Day}, {bound(t, m, limited), false, 0},
+		{bound(t, m, plain), true, 0}, {site(t, m, "1"), true, 0}, {bound(t, m, limited), true, 128 * model.Day}, {bound(t, m, limited), false, 0},
 	} {
 		w := *warm
 		w.Warm = row.warm
@@ -340,6 +340,10 @@ func TestWarmWindowsKnowWhatWasConsumed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, row.want, got.Info().History)
 	}
+	for days, want := range map[model.Duration]model.Duration{0: 0, 1: 1, 2: 2, 3: 4, 90: 128, 128: 128} {
+		require.Equal(t, want*model.Day, coarse(days*model.Day))
+	}
+	require.Equal(t, model.Day, coarse(1))
 	late := Task{Spec: bound(t, m, limited), Window: &Window{Begin: model.Time(20 * model.Hour), End: model.Time(24 * model.Hour), Warm: true}}
 	_, err = Evaluate(ctx, r, []Task{late}, 1)
 	var data *traces.DataError

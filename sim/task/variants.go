@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -62,9 +63,19 @@ func variantOf(t *Task) (variant, error) {
 	if !v.window.Warm {
 		return v, nil
 	}
-	var err error
-	v.history, err = t.Spec.Memory()
+	memory, err := t.Spec.Memory()
+	v.history = coarse(memory)
 	return v, err
+}
+
+// coarse rounds up to a day times a power of two. A search over half-lives would cut each
+// window anew for every point otherwise; more history than counts changes little.
+func coarse(d model.Duration) model.Duration {
+	days := (d + model.Day - 1) / model.Day
+	if days <= 0 {
+		return 0
+	}
+	return model.Day << bits.Len64(uint64(days-1))
 }
 
 // get is the trace of a variant. Several who ask at once wait for the one that
