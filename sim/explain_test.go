@@ -106,13 +106,14 @@ func TestReservationOfTheTraceIsNamed(t *testing.T) {
 	require.Equal(t, "exam", got[0].Spells[0].Reservation)
 }
 
-// The sizes of a service are told, and which it was to have.
+// The sizes of a service are told, and which it was to have, wherever one of them changes:
+// also that it has none while it waits to start again.
 func TestSizesAreTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "service.trace")
 	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
 	require.NoError(t, err)
 	require.NoError(t, w.WriteJob(&traces.Job{ID: 7, Kind: "reactive", NodesMin: traces.Some[int32](1), NodesMax: traces.Some[int32](3), Runtime: traces.Some(model.Hour)}))
-	for at, nodes := range []string{"2", "9", "1"} {
+	for at, nodes := range []string{"2", "9", "1", "3", "3"} {
 		require.NoError(t, w.WriteEvent(traces.Event{Time: model.Time(at) * model.Time(model.Minute), Kind: "demand", Subject: "7", Value: nodes}))
 	}
 	_, err = w.Close()
@@ -120,8 +121,10 @@ func TestSizesAreTold(t *testing.T) {
 	b, err := traces.Open(path)
 	require.NoError(t, err)
 	defer b.Close()
+	site := "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\ngroups: [{name: a, nodes: 4}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n" +
+		"events: [{time: 5m, kind: drain, subject: all}, {time: 6m, kind: down, subject: a-1}, {time: 8m, kind: undrain, subject: all}]\n"
 	for _, recorded := range []bool{true, false} {
-		run, _ := replayed(t, b, siteOf(t, "groups: [{name: a, nodes: 4}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"), recorded)
+		run, _ := replayed(t, b, siteOf(t, site), recorded)
 		got, err := Explain(context.Background(), run, 7, ExplainOptions{Open: opened(b)})
 		require.NoError(t, err)
 		type size struct {
@@ -132,7 +135,7 @@ func TestSizesAreTold(t *testing.T) {
 		for _, z := range got[0].Sizes {
 			sizes = append(sizes, size{got[0].Moment(z.From), z.Nodes, z.Demand})
 		}
-		require.Equal(t, []size{{"00:00:00", 2, 2}, {"00:01:00", 3, 9}, {"00:02:00", 1, 1}}, sizes)
+		require.Equal(t, []size{{"00:00:00", 2, 2}, {"00:01:00", 3, 9}, {"00:02:00", 1, 1}, {"00:03:00", 3, 3}, {"00:06:00", 0, 3}, {"00:08:00", 3, 3}}, sizes)
 	}
 }
 

@@ -275,23 +275,38 @@ func (e *Explanation) sizes() {
 	if !slices.ContainsFunc(e.decisions, isSize) {
 		return
 	}
-	now := Size{from: model.AbsentTime}
+	now, ended := Size{}, 0 // attempts so far
 	for i := range e.decisions {
 		d := &e.decisions[i]
+		for ; ended < len(e.Attempts) && e.Attempts[ended].end <= d.Time && e.Attempts[ended].start < d.Time; ended++ {
+			now.Nodes = 0
+			e.sized(e.Attempts[ended].end, now)
+		}
 		switch d.Kind {
 		case "demand":
 			now.Demand = d.Nodes
 		case "start", "resize":
 			now.Nodes = d.Nodes
-		default:
-			continue
 		}
-		if n := len(e.Sizes); n > 0 && e.Sizes[n-1].from == d.Time {
-			e.Sizes = e.Sizes[:n-1]
-		}
-		now.from, now.From = d.Time, e.instant(d.Time)
-		e.Sizes = append(e.Sizes, now)
+		e.sized(d.Time, now)
 	}
+}
+
+// sized adds what it has and is to have from an instant on, if that is anything else than
+// before; of one instant the last stands.
+func (e *Explanation) sized(at model.Time, z Size) {
+	if n := len(e.Sizes); n > 0 && e.Sizes[n-1].from == at {
+		e.Sizes = e.Sizes[:n-1]
+	}
+	var last Size
+	if n := len(e.Sizes); n > 0 {
+		last = e.Sizes[n-1]
+	}
+	if z.Nodes == last.Nodes && z.Demand == last.Demand {
+		return
+	}
+	z.from, z.From = at, e.instant(at)
+	e.Sizes = append(e.Sizes, z)
 }
 
 // spells cuts the times of waiting, before each attempt and after the last, where
