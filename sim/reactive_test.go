@@ -63,6 +63,7 @@ func TestDemandIsBroughtIntoTheRange(t *testing.T) {
 	}{
 		{"none", aService(), nil, 100, 0},
 		{"too many", aService(), []traces.Event{demanded(0, 99)}, 400, 0},
+		{"more than there are numbers for", aService(), []traces.Event{{Kind: "demand", Subject: "1", Value: "3000000000"}}, 400, 0},
 		{"before it comes", later, []traces.Event{demanded(1, 4), demanded(2, 3)}, 300, 1},
 		{"after it has left", aService(), []traces.Event{demanded(100, 3)}, 100, 1},
 		{"of a job that is none", aService(), []traces.Event{{Time: 1, Kind: "demand", Subject: "7", Value: "3"}}, 100, 1},

@@ -91,6 +91,7 @@ func atLeast(o Opt[float64], low float64) bool {
 const (
 	subjectNode   = "node"
 	subjectTenant = "tenant"
+	subjectJob    = "job" // by its id
 )
 
 // eventKind says what an event of a kind must hold.
@@ -109,7 +110,7 @@ var eventKinds = map[string]eventKind{
 	"power_cap":         {"", isCount},
 	"storage_bandwidth": {"", isCount},
 	"sensitive_pool":    {"", isCount},
-	"demand":            {"job", isPositive},
+	"demand":            {subjectJob, isPositive},
 	"price":             {"", isReal},
 	"weights":           {"vCluster", isFilledObject},
 	"reservation":       {"reservation", isReserved},
@@ -136,6 +137,12 @@ func isCount(s string) bool {
 func isPositive(s string) bool {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return err == nil && n >= 1
+}
+
+// isID accepts what may be the id of a job.
+func isID(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return err == nil
 }
 
 func isReal(s string) bool {

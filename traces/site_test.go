@@ -75,6 +75,12 @@ func TestValidateSiteRules(t *testing.T) {
 		{"event of a node that is not in the nodes table", "events row 2, down", func(c *content) { c.events[1].Subject = "n9" }},
 		{"event of a tenant that is not in the tenants table", "events row 3, quota", func(c *content) { c.events[2].Subject = "art" }},
 		{"value that does not fit the kind of the event", "events row 1, power_cap", func(c *content) { c.events[0].Value = "-5" }},
+		{"event of a job that is named by no number", "events row 1, demand", func(c *content) {
+			c.events[0].Kind, c.events[0].Subject, c.events[0].Value = "demand", "web", "3"
+		}},
+		{"value that does not fit the kind of the event", "events row 1, demand", func(c *content) {
+			c.events[0].Kind, c.events[0].Subject, c.events[0].Value = "demand", "1", "0"
+		}},
 		{"value that does not fit the kind of the event", "events row 2, drain", func(c *content) { c.events[1].Kind, c.events[1].Value = "drain", "1" }},
 		{"value that does not fit the kind of the event", "events row 3, quota", func(c *content) { c.events[2].Value = "50" }},
 		{"value that does not fit the kind of the event", "events row 1, price", func(c *content) { c.events[0].Kind, c.events[0].Value = "price", "cheap" }},

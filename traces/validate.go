@@ -149,6 +149,8 @@ func (v *validator) event(row int64, e *Event) {
 		rule = "event of a node that is not in the nodes table"
 	case kind.subject == subjectTenant && v.bundle.tenants.table != nil && !v.tenants[e.Subject]:
 		rule = "event of a tenant that is not in the tenants table"
+	case kind.subject == subjectJob && !isID(e.Subject):
+		rule = "event of a job that is named by no number"
 	case !kind.value(e.Value):
 		rule = "value that does not fit the kind of the event"
 	}

@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 
@@ -178,11 +179,11 @@ func demandOf(e *traces.Event) (Change, *badEvent) {
 	if err != nil {
 		return Change{}, &badEvent{"subject", strconv.Quote(e.Subject), "the id of a job of kind reactive", mendEvent}
 	}
-	nodes, err := strconv.ParseInt(e.Value, 10, 32)
+	nodes, err := strconv.ParseInt(e.Value, 10, 64)
 	if err != nil || nodes < 1 {
 		return Change{}, &badEvent{"value", strconv.Quote(e.Value), "whole nodes, 1 or more", mendEvent}
 	}
-	return Change{Kind: DemandChange, ID: id, Value: nodes}, nil
+	return Change{Kind: DemandChange, ID: id, Value: min(nodes, math.MaxInt32)}, nil // nobody has more
 }
 
 // quota reads the limits that change; null lifts one.
