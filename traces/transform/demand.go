@@ -41,6 +41,21 @@ func (d demands) follow(events []traces.Event, id, as int64, by model.Duration) 
 	return events
 }
 
+// present leaves out the demands of jobs that were not met.
+func (n named) present(events []traces.Event) (kept []traces.Event, a *Account) {
+	a = &Account{Step: "demands"}
+	for _, e := range events {
+		id, err := strconv.ParseInt(e.Subject, 10, 64)
+		if e.Kind == demandKind && err == nil && !n[id] {
+			a.read()
+			count(&a.Dropped, "demand of a service that is not there", func() string { return e.Subject })
+			continue
+		}
+		kept = append(kept, e)
+	}
+	return kept, a
+}
+
 // inOrder sorts events by their time.
 func inOrder(events []traces.Event) []traces.Event {
 	slices.SortStableFunc(events, func(a, b traces.Event) int { return cmp.Compare(a.Time, b.Time) })

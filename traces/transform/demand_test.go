@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -70,4 +71,18 @@ func TestTheLastDemandStands(t *testing.T) {
 	s.Events = append(s.Events[:1:1], more, s.Events[1])
 	out, _, _ := done(t, s, "window begin=200s end=300s warm=true")
 	require.Equal(t, []traces.Event{{Time: model.Time(200 * model.Second), Kind: "demand", Subject: "1", Value: "9"}}, out.Events)
+}
+
+// TestDemandsOfNobodyAreLeftOut of the trace that is made, and counted.
+func TestDemandsOfNobodyAreLeftOut(t *testing.T) {
+	s, _, _ := done(t, serving(t, 3), "window begin=1000000s end=9000000s")
+	m, err := s.Collect()
+	require.NoError(t, err)
+	src, err := m.Open()
+	require.NoError(t, err)
+	require.Len(t, src.Events(), 1)
+	res, err := s.Write(filepath.Join(t.TempDir(), "cut.trace"), nil)
+	require.NoError(t, err)
+	require.Equal(t, "demand of a service that is not there: 2", said(res.Accounts[len(res.Accounts)-1].Dropped))
+	require.Equal(t, m.Info().Hash, res.Hash)
 }

@@ -144,8 +144,9 @@ func (s *Set) Collect() (*traces.Memory, error) {
 		known.meet(jobs[i].ID)
 	}
 	deps, _ := known.cut(s.Deps)
+	events, _ := known.present(s.Events)
 	return traces.NewMemory(s.Name, s.Meta, traces.Tables{
-		Jobs: jobs, Deps: deps, Nodes: s.Nodes, Tenants: s.Tenants, Events: s.Events, Prices: s.Prices,
+		Jobs: jobs, Deps: deps, Nodes: s.Nodes, Tenants: s.Tenants, Events: events, Prices: s.Prices,
 	})
 }
 
@@ -185,13 +186,16 @@ func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err 
 	if out.Jobs() == 0 {
 		return res, s.emptied()
 	}
-	deps, end := known.cut(s.Deps)
-	if err := s.writeTables(out, deps); err != nil {
+	deps, ends := known.cut(s.Deps)
+	events, demands := known.present(s.Events)
+	if err := s.writeTables(out, deps, events); err != nil {
 		return res, err
 	}
 	res.Jobs, res.Accounts = out.Jobs(), s.Accounts()
-	if end.Read > 0 {
-		res.Accounts = append(res.Accounts, end)
+	for _, a := range []*Account{ends, demands} {
+		if a.Read > 0 {
+			res.Accounts = append(res.Accounts, a)
+		}
 	}
 	doc := s.document(res.Accounts)
 	if meta.Recipe, err = doc.text(); err != nil {
@@ -230,7 +234,7 @@ func (s *Set) emptied() error {
 	return e
 }
 
-func (s *Set) writeTables(out *traces.Writer, deps []traces.Dep) error {
+func (s *Set) writeTables(out *traces.Writer, deps []traces.Dep, events []traces.Event) error {
 	var err error
 	for i := range deps {
 		err = cmp.Or(err, out.WriteDep(deps[i]))
@@ -241,8 +245,8 @@ func (s *Set) writeTables(out *traces.Writer, deps []traces.Dep) error {
 	for i := range s.Tenants {
 		err = cmp.Or(err, out.WriteTenant(s.Tenants[i]))
 	}
-	for i := range s.Events {
-		err = cmp.Or(err, out.WriteEvent(s.Events[i]))
+	for i := range events {
+		err = cmp.Or(err, out.WriteEvent(events[i]))
 	}
 	for i := range s.Prices {
 		err = cmp.Or(err, out.WritePrice(s.Prices[i]))
@@ -250,13 +254,17 @@ func (s *Set) writeTables(out *traces.Writer, deps []traces.Dep) error {
 	return err
 }
 
-// named are the ids that dependencies name, and whether they were met.
+// named are the ids that dependencies and demands name, and whether they were met.
 type named map[int64]bool
 
 func (s *Set) named() named {
 	n := named{}
 	for _, d := range s.Deps {
 		n[d.Job], n[d.On] = false, false
+	}
+	_, said := demandsOf(s.Events)
+	for id := range said { //detlint:ordered a set is made of a set
+		n[id] = false
 	}
 	return n
 }
