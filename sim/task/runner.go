@@ -22,7 +22,7 @@ type Runner struct{ traces variants }
 // trace reads its rows anew: a Set that reads a file should be held
 // (transform.Set.Hold).
 func NewRunner(load func(hash string) (*transform.Set, error)) *Runner {
-	return &Runner{variants{load: load, sets: map[string]*base{}, made: map[variant]*made{}}}
+	return &Runner{variants{load: load, sets: map[string]*base{}, made: map[variant]*made{}, memory: map[string]model.Duration{}}}
 }
 
 // Add gives the runner a trace, and returns it as tasks without a window replay
@@ -33,7 +33,7 @@ func (r *Runner) Add(s *transform.Set) (*traces.Memory, error) { return r.traces
 // Trace is the trace that a task replays, derived from the one that its spec
 // names.
 func (r *Runner) Trace(ctx context.Context, t *Task) (*traces.Memory, error) {
-	v, err := variantOf(t)
+	v, err := r.traces.variantOf(t)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ type variants struct {
 	made map[variant]*made
 	line []variant // that are in made, the latest last
 	rows int64     // of these
+	// memory is how much history the sites met so far call for.
+	memory map[string]model.Duration
 }
 
 // keepRows is how many jobs of variants are kept, at about 400 bytes each.
@@ -52,7 +54,8 @@ type made struct {
 	err  error
 }
 
-func variantOf(t *Task) (variant, error) {
+// variantOf names the trace of a task.
+func (c *variants) variantOf(t *Task) (variant, error) {
 	v := variant{hash: t.Spec.Trace}
 	if t.Window != nil {
 		v.window = *t.Window
@@ -63,9 +66,23 @@ func variantOf(t *Task) (variant, error) {
 	if !v.window.Warm {
 		return v, nil
 	}
+	site := digest(t.Spec.Site)
+	c.mu.Lock()
+	history, known := c.memory[site]
+	c.mu.Unlock()
+	if known {
+		v.history = history
+		return v, nil
+	}
 	memory, err := t.Spec.Memory()
+	if err != nil {
+		return v, err
+	}
 	v.history = coarse(memory)
-	return v, err
+	c.mu.Lock()
+	c.memory[site] = v.history
+	c.mu.Unlock()
+	return v, nil
 }
 
 // coarse rounds up to a day times a power of two. A search over half-lives would cut each
