@@ -86,7 +86,7 @@ func (s *Site) stays(j *siteJob, n int32, p *model.Placement) {
 				}
 			}
 		}
-		sortShares(p.Shares)
+		model.SortShares(p.Shares)
 		return
 	}
 	q := s.query(j.lane, j, n, s.avoid)
@@ -110,11 +110,6 @@ func (s *Site) stays(j *siteJob, n int32, p *model.Placement) {
 			p.Words = p.Words[:len(p.Words)-1]
 		}
 	}
-}
-
-// sortShares orders parts of nodes as placements have them.
-func sortShares(h []model.NodeShare) {
-	slices.SortFunc(h, func(a, b model.NodeShare) int { return cmp.Compare(a.Node, b.Node) }) //detlint:total a job has one part of a node
 }
 
 // lacking gathers in s.growers the services of l that may get nodes in this pass:
@@ -171,21 +166,31 @@ func (s *Site) growService(l *lane, now model.Time, ref model.Ref) {
 	if l.blocked && l.policy.Backfill == Easy && !l.hold.known {
 		s.reserve(l, now) // before anything of this service is in flight
 	}
+	until := s.predictedEnd(&s.jobs[ref], now)
+	s.gain(l, now, ref, until, s.avoidsMore(ref, now, until), func(x *resize) bool {
+		return !l.blocked || l.policy.Backfill == FirstFit || s.spares(l, now, until, &x.gained, x.more)
+	})
+}
+
+// gain proposes that the service under ref, which is predicted to leave at the instant,
+// gets as many nodes as it lacks and may have, none of them in avoid. It returns what is
+// proposed, nil for nothing.
+func (s *Site) gain(l *lane, now model.Time, ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
 	j := &s.jobs[ref]
-	have, until := sizeOf(&j.placement), s.predictedEnd(j, now)
-	avoid := s.avoidsMore(ref, now, until)
+	have := sizeOf(&j.placement)
 	for n := have + s.findable(l, now, j, until, avoid); n > have; n-- {
 		q := s.query(l, j, n-have, avoid)
 		if !l.free.Select(&q, &s.chosen) {
 			continue
 		}
 		x := s.newResize(l, ref)
-		if s.fitsAt(x, n) && (!l.blocked || l.policy.Backfill == FirstFit || s.spares(l, now, until, &x.gained, x.more)) {
+		if s.fitsAt(x, n) && may(x) {
 			s.proposeSize(x)
-			return
+			return x
 		}
 		s.dropResize(len(s.resizes) - 1)
 	}
+	return nil
 }
 
 // findable bounds from above how many nodes j can gain: without it a service that lacks
@@ -295,7 +300,7 @@ func union(a, b, p *model.Placement) {
 		}
 	}
 	p.Shares = append(p.Shares, b.Shares...)
-	sortShares(p.Shares)
+	model.SortShares(p.Shares)
 }
 
 // growPlanned gives services of l what nobody has planned for, under Conservative.
@@ -304,8 +309,7 @@ func (s *Site) growPlanned(l *lane, now model.Time) {
 		return
 	}
 	for _, ref := range s.growers {
-		j := &s.jobs[ref]
-		have, end := sizeOf(&j.placement), s.predictedEnd(j, now)
+		end := s.predictedEnd(&s.jobs[ref], now)
 		until := end
 		if end < model.Never {
 			until = s.rounded(l, end)
@@ -315,32 +319,12 @@ func (s *Site) growPlanned(l *lane, now model.Time) {
 		for w := range avoid {
 			avoid[w] |= ^s.extra[w]
 		}
-		for n := have + s.findable(l, now, j, end, avoid); n > have; n-- {
-			if s.growWithin(l, now, ref, n, until, avoid) {
-				break
-			}
+		if x := s.gain(l, now, ref, end, avoid, func(x *resize) bool { return s.keepsCaps(l, now, until, x.more) }); x != nil {
+			s.nodesOf(&x.gained)
+			l.timeline.Remove(now, until, s.extra)
+			l.plans.caps.add(now, until, x.more, 1)
 		}
 	}
-}
-
-// growWithin tries to give a service n nodes in all from now until the instant, none of
-// them in avoid.
-func (s *Site) growWithin(l *lane, now model.Time, ref model.Ref, n int32, until model.Time, avoid model.NodeSet) bool {
-	j := &s.jobs[ref]
-	q := s.query(l, j, n-sizeOf(&j.placement), avoid)
-	if !l.free.Select(&q, &s.chosen) {
-		return false
-	}
-	x := s.newResize(l, ref)
-	if !s.fitsAt(x, n) || !s.keepsCaps(l, now, until, x.more) {
-		s.dropResize(len(s.resizes) - 1)
-		return false
-	}
-	s.nodesOf(&x.gained)
-	l.timeline.Remove(now, until, s.extra)
-	l.plans.caps.add(now, until, x.more, 1)
-	s.proposeSize(x)
-	return true
 }
 
 // newResize is an empty change of size of a service, the last of s.resizes.
@@ -447,7 +431,6 @@ func (s *Site) resized(f *model.Fact) {
 	s.running += j.runs
 	s.use(j)
 	s.uses(j, 1)
-	s.rouse() // other ends are foreseen
 	s.stir()
 }
 

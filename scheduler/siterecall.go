@@ -41,7 +41,7 @@ func (s *Site) Remember(now model.Time) {
 		of   int
 		ends bool
 	}
-	var list []change
+	list := make([]change, 0, 2*len(s.recalled))
 	for i := range s.recalled {
 		c := &s.recalled[i]
 		list = append(list, change{c.from, i, false}, change{min(c.to, now), i, true})

@@ -37,8 +37,6 @@ func (r *run) resume(now model.Time) {
 			for _, x := range r.world.recorded() {
 				r.loop.Commit(now, core.Adopt(now, x.Ref, &x.Placement))
 			}
-		}
-		if ofSite {
 			core.OutOfTurn(true)
 			defer core.OutOfTurn(false)
 		}

@@ -4,6 +4,11 @@
 // them; it knows no policy, no clock and no file.
 package model
 
+import (
+	"cmp"
+	"slices"
+)
+
 // JobID is the dense index of a job: its row in the trace, from 0, in input
 // order. It is the last key of every order among jobs. The id that people
 // know (the log's own job number) travels beside it as an int64.
@@ -48,6 +53,12 @@ type NodeShare struct {
 	Node  NodeID
 	Units int32
 	GPUs  uint64 // which GPUs of the node, by index, where units are GPUs of a site; else 0
+}
+
+// SortShares puts parts of nodes, each of another node, in the order of a placement.
+func SortShares(s []NodeShare) {
+	//detlint:total a node occurs once
+	slices.SortFunc(s, func(a, b NodeShare) int { return cmp.Compare(a.Node, b.Node) })
 }
 
 // Placement is the set of (node, share) pairs of one assignment, ascending by

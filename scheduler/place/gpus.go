@@ -198,7 +198,7 @@ func (f *Free) selectParts(q *Query, p *model.Placement) bool {
 			}
 		}
 	}
-	sortShares(p.Shares)
+	model.SortShares(p.Shares)
 	return true
 }
 
@@ -213,10 +213,4 @@ func (f *Free) addShares(p *model.Placement, w int, m uint64, gpus, n int32) int
 		k++
 	}
 	return k
-}
-
-// sortShares orders by node.
-func sortShares(s []model.NodeShare) {
-	//detlint:total a node occurs once
-	slices.SortFunc(s, func(a, b model.NodeShare) int { return int(a.Node - b.Node) })
 }

@@ -111,10 +111,8 @@ func ParseMeasure(text string) (Measure, error) {
 // metric, column or kind of groups, or no group of that name can be.
 func (m Measure) Validate() error {
 	if m.By == "" {
-		for _, list := range [][]definition{definitions, siteDefinitions} {
-			if slices.ContainsFunc(list, func(d definition) bool { return d.Name == m.Metric }) {
-				return nil
-			}
+		if definitionOf(m.Metric) != nil {
+			return nil
 		}
 		return fmt.Errorf("there is no metric %q: see orrery help metrics", m.Metric)
 	}
@@ -204,14 +202,20 @@ func (m Measure) Unit() string {
 		}
 		return ""
 	}
-	for _, list := range [][]definition{definitions, siteDefinitions} {
-		for i := range list {
-			if list[i].Name == m.Metric {
-				return list[i].Unit
-			}
-		}
+	if d := definitionOf(m.Metric); d != nil {
+		return d.Unit
 	}
 	return ""
+}
+
+// definitionOf finds the metric of a run with this name, nil for none.
+func definitionOf(name string) *definition {
+	for _, list := range [][]definition{definitions, siteDefinitions} {
+		if i := slices.IndexFunc(list, func(d definition) bool { return d.Name == name }); i >= 0 {
+			return &list[i]
+		}
+	}
+	return nil
 }
 
 // UnitOf is the unit of a measure as people write it.

@@ -20,7 +20,7 @@ type Group []float64
 
 // Value is a number of the group; false when it is undefined or unknown.
 func (g Group) Value(name string) (float64, bool) {
-	i := slices.IndexFunc(columns, func(c metric.Column) bool { return c.Name == name })
+	i := columnAt(name)
 	if i < 0 || i >= len(g) || math.IsNaN(g[i]) {
 		return 0, false
 	}
@@ -36,7 +36,12 @@ func (g Group) set(column int, value *float64) {
 
 // named is set by the name of the number.
 func (g Group) named(name string, value *float64) {
-	g.set(slices.IndexFunc(columns, func(c metric.Column) bool { return c.Name == name }), value)
+	g.set(columnAt(name), value)
+}
+
+// columnAt is the place of a number in a Group, -1 for one that there is not.
+func columnAt(name string) int {
+	return slices.IndexFunc(columns, func(c metric.Column) bool { return c.Name == name })
 }
 
 // MarshalJSON implements json.Marshaler.
