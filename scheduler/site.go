@@ -186,6 +186,7 @@ type queued struct {
 	static model.Fixed
 	wait   model.Fixed // weighted f2 at seen
 	seen   model.Time
+	own    model.Fixed // ceiling of the terms that are its own
 	rate   uint64      // growth of wait from then on at most, see score.Rate
 	nine   model.Fixed // weighted f9 for each node of the largest group at most
 	need   int32       // nodes
@@ -211,15 +212,15 @@ type usage struct {
 
 // lane is one vCluster at work.
 type lane struct {
-	id       model.VClusterID
-	policy   *Policy
-	free     *place.Free // committed, less its own proposals in flight
-	queue    []queued    // candidates and held jobs, in no order
-	ceilings ceilings
-	curve    score.Curve // of the wait
-	shapes   []shape     // of the jobs met so far
-	stamp    uint64      // changes with what is free
-	flying   []model.Ref // proposed, not answered
+	id     model.VClusterID
+	policy *Policy
+	free   *place.Free // committed, less its own proposals in flight
+	queue  []queued    // candidates and held jobs, in no order
+	lots   lots
+	curve  score.Curve // of the wait
+	shapes []shape     // of the jobs met so far
+	stamp  uint64      // changes with what is free
+	flying []model.Ref // proposed, not answered
 	// services are the reactive ones that run, by id.
 	services []model.Ref
 	ends     backfill.Ends
@@ -340,13 +341,14 @@ func NewSite(cfg SiteConfig) *Site {
 			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
 		}
 		l.figured, l.members = make([]figured, len(l.tenant)), make([]int32, len(l.tenant))
-		l.inverse, l.ceilings.floor = make([]model.Fixed, len(l.tenant)), make([]model.Fixed, len(l.tenant))
+		l.inverse = make([]model.Fixed, len(l.tenant))
 		for t := range l.figured {
 			l.figured[t].tick = -1
 		}
 		l.free.CopyFrom(s.free)
 		if l.policy.Ranking == ByScore {
 			l.curve = score.CurveOf(l.policy.Reference)
+			l.lots = newLots(len(l.tenant))
 		}
 		l.shapeOf(s.space.Class(nil), 0)
 		l.shapeOf(s.space.Class(nil), 1)

@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"math"
 	"math/bits"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
@@ -9,82 +11,136 @@ import (
 
 // Most jobs cannot come first for quite a while. Ceilings tell that at little cost: they
 // leave out what tenants and the whole site bring into a score, which changes all the
-// time, and hold for longer than a pass asks for.
+// time, and hold for longer than a pass asks for. So in each tenant's lot of a queue, they
+// say who may come first before whom.
 
 // ceiling bounds the terms of a score that are the job's own, for as long as those of its
 // lane hold.
 type ceiling struct {
-	own    model.Fixed
-	tenant int32 // index into lane.tenant
-	tier   int32
+	own  model.Fixed
+	tier int32
+	ref  model.Ref
 }
 
-// ceilings of a queue, in its order.
-type ceilings struct {
-	of    []ceiling
+// above says whether c is before o in a lot.
+func (c *ceiling) above(o *ceiling) bool {
+	if c.tier != o.tier {
+		return c.tier > o.tier
+	}
+	return c.own > o.own || (c.own == o.own && c.ref < o.ref)
+}
+
+// lots of a queue.
+type lots struct {
+	of    [][]ceiling // by tenant, the highest first
+	live  []int32     // tenants who have any, in no order
+	at    []int32     // by tenant, in live
 	until model.Time
-	floor []model.Fixed // by tenant, what a ceiling must reach for the job to be looked at
-	few   bool          // so few wait that finding the floors would cost more than it saves
 }
 
 // lifetime of ceilings: the longer, the higher they are.
-const lifetime = 4 * model.Hour
+const lifetime = 2 * model.Hour
 
-// add puts a job behind the others of the queue, and remove takes out the one at i, for
-// which the last one takes its place.
-func (c *ceilings) add(x ceiling) { c.of = append(c.of, x) }
+// newLots makes lots of so many tenants.
+func newLots(tenants int) lots {
+	return lots{of: make([][]ceiling, tenants), at: make([]int32, tenants)}
+}
 
-func (c *ceilings) remove(i int32) {
-	last := len(c.of) - 1
-	c.of[i] = c.of[last]
-	c.of = c.of[:last]
+// place is where c is in a lot, or belongs.
+func (c *ceiling) place(lot []ceiling) int {
+	from, to := 0, len(lot)
+	for from < to {
+		if mid := int(uint(from+to) >> 1); lot[mid].above(c) {
+			from = mid + 1
+		} else {
+			to = mid
+		}
+	}
+	return from
+}
+
+// add puts a job in. Cost: a search by halves, and moving those who are lower.
+func (l *lots) add(tenant int32, c ceiling) {
+	lot := l.of[tenant]
+	if len(lot) == 0 {
+		l.at[tenant] = int32(len(l.live))
+		l.live = append(l.live, tenant)
+	}
+	l.of[tenant] = slices.Insert(lot, c.place(lot), c)
+}
+
+// remove takes a job out that is there.
+func (l *lots) remove(tenant int32, c ceiling) {
+	lot := l.of[tenant]
+	k := c.place(lot)
+	lot = append(lot[:k], lot[k+1:]...)
+	if l.of[tenant] = lot; len(lot) > 0 {
+		return
+	}
+	at, last := l.at[tenant], l.live[len(l.live)-1]
+	l.live[at], l.at[last] = last, at
+	l.live = l.live[:len(l.live)-1]
 }
 
 // ceilingOf is the ceiling of a job in the queue of l.
-func (l *lane) ceilingOf(q *queued) ceiling {
+func (l *lane) ceilingOf(q *queued) model.Fixed {
 	w := &l.policy.Weights
-	return ceiling{q.static + w[score.Wait].Mul(l.curve.Of(l.ceilings.until.Sub(q.submit))) + w[score.Conformance], q.tenant, q.tier}
+	return q.static + w[score.Wait].Mul(l.curve.Of(l.lots.until.Sub(q.submit))) + w[score.Conformance]
+}
+
+// allot puts a job that joins the queue of l into its lot, and unlot takes it out.
+func (l *lane) allot(q *queued) {
+	q.own = l.ceilingOf(q)
+	l.lots.add(q.tenant, ceiling{q.own, q.tier, q.ref})
+}
+
+func (l *lane) unlot(q *queued) {
+	if l.policy.Ranking == ByScore {
+		l.lots.remove(q.tenant, ceiling{q.own, q.tier, q.ref})
+	}
 }
 
 // refresh makes ceilings that hold for the foresight and longer, if they do not. Cost: a
-// logarithm for each job in the queue.
-func (l *lane) refresh(now model.Time) {
-	if l.ceilings.few = len(l.queue) < 2*len(l.members); l.ceilings.few || now.Add(foresight) <= l.ceilings.until {
+// logarithm for each job in the queue, and bringing them into order.
+func (s *Site) refresh(l *lane, now model.Time) {
+	if now.Add(foresight) <= l.lots.until {
 		return
 	}
-	l.ceilings.until = now.Add(lifetime)
-	for i := range l.queue {
-		l.ceilings.of[i] = l.ceilingOf(&l.queue[i])
+	l.lots.until = now.Add(lifetime)
+	for _, t := range l.lots.live {
+		lot := l.lots.of[t]
+		for i := range lot {
+			q := &l.queue[s.jobs[lot[i].ref].pos]
+			q.own = l.ceilingOf(q)
+			lot[i].own = q.own
+		}
+		slices.SortFunc(lot, func(a, b ceiling) int {
+			if a.above(&b) {
+				return -1
+			}
+			return 1 // no two are of one job
+		})
 	}
 }
 
 // blur is more than what scores are rounded by, seen through the least penalty.
 const blur = 1 << 6
 
-// floors works out what ceilings must reach for scores to reach a key.
-func (l *lane) floors(key model.Fixed) {
-	if l.ceilings.few {
-		return
-	}
-	for t, n := range l.members {
-		if n > 0 {
-			hi, lo := bits.Mul64(uint64(max(key, 0)), uint64(l.inverse[t]))
-			l.ceilings.floor[t] = model.Fixed(hi<<32|lo>>32) - blur - l.tenant[t] - l.global
-		}
-	}
+// floor is what a ceiling must reach for the score of a job of a tenant to reach a key.
+func (l *lane) floor(tenant int32, key model.Fixed) model.Fixed {
+	hi, lo := bits.Mul64(uint64(max(key, 0)), uint64(l.inverse[tenant]))
+	return model.Fixed(hi<<32|lo>>32) - blur - l.tenant[tenant] - l.global
 }
 
-// next is the first of the queue from i on whose ceiling may reach the floor of a tier, and
-// the length of the queue if there is none.
-func (c *ceilings) next(i int, tier int32) int {
-	if c.few {
-		return i
-	}
-	floor := c.floor
-	for of := c.of; i < len(of); i++ {
-		if x := &of[i]; (x.own >= floor[x.tenant] || x.tier > tier) && x.tier >= tier {
-			break
+// promising is the job of the highest tier whose score may be the highest by its ceiling,
+// -1 for none. Cost: a multiplication for each tenant who waits.
+func (l *lane) promising() model.Ref {
+	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
+	for _, t := range l.lots.live {
+		c := &l.lots.of[t][0]
+		if sum := l.penalty[t].Mul(c.own + l.tenant[t] + l.global); c.tier > tier || (c.tier == tier && sum > most) {
+			best, tier, most = c.ref, c.tier, sum
 		}
 	}
-	return i
+	return best
 }

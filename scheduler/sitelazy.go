@@ -3,6 +3,7 @@ package scheduler
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
@@ -94,25 +95,44 @@ func (s *Site) best(l *lane, now model.Time) int {
 			sh.nodes = s.groupOf(l, sh.class)
 		}
 	}
-	l.refresh(now)
-	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty}
+	s.refresh(l, now)
+	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty, nil}
 	x := leader{-1, math.MinInt32, -1}
 	l.near = l.near[:0]
-	last := -1
 	if ref := l.last; ref >= 0 && s.jobs[ref].phase == waiting && s.jobs[ref].lane == l {
-		last = int(s.jobs[ref].pos)
-		s.look(l, now, &x, last)
+		s.look(l, now, &x, int(s.jobs[ref].pos))
 	}
-	l.floors(x.key)
-	for i := l.ceilings.next(0, x.tier); i < len(l.queue); i = l.ceilings.next(i+1, x.tier) {
-		if q := &l.queue[i]; i != last && (q.tier > x.tier || (q.tier == x.tier && b.of(q) >= x.key)) && s.look(l, now, &x, i) {
-			l.floors(x.key)
+	if x.at < 0 {
+		if ref := l.promising(); ref >= 0 && !slices.Contains(l.near, ref) {
+			s.look(l, now, &x, int(s.jobs[ref].pos))
+		}
+	}
+	b.known = l.near
+	for _, t := range l.lots.live {
+		if c := &l.lots.of[t][0]; c.tier > x.tier || (c.tier == x.tier && c.own >= l.floor(t, x.key)) {
+			s.lookInto(l, now, &b, &x, t)
 		}
 	}
 	if l.last = -1; x.at >= 0 {
 		l.last = l.queue[x.at].ref
 	}
 	return x.at
+}
+
+// lookInto looks at the jobs of a tenant who may be the leader.
+func (s *Site) lookInto(l *lane, now model.Time, b *bounds, x *leader, tenant int32) {
+	floor := l.floor(tenant, x.key)
+	for i := range l.lots.of[tenant] {
+		c := &l.lots.of[tenant][i]
+		if c.tier < x.tier || (c.tier == x.tier && c.own < floor) {
+			return // and so are all below
+		}
+		j := &s.jobs[c.ref]
+		q := &l.queue[j.pos]
+		if (c.tier > x.tier || b.of(q) >= x.key) && !slices.Contains(b.known, c.ref) && s.look(l, now, x, int(j.pos)) {
+			floor = l.floor(tenant, x.key)
+		}
+	}
 }
 
 // look makes the job at i of the queue, of that tier or a higher one, the leader if it is
@@ -154,6 +174,7 @@ type bounds struct {
 	shapes  []shape
 	tenant  []model.Fixed
 	penalty []model.Fixed
+	known   []model.Ref // who has been looked at beforehand
 }
 
 // of is at least the score of a job in the queue: from when it was weighed its wait

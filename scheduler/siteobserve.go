@@ -240,17 +240,15 @@ func (s *Site) enter(ref model.Ref) {
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
 	}
 	q.plain = q.ask == usage{} && !q.borrows
-	var c ceiling
 	if p := j.lane.policy; p.Ranking == ByScore {
-		c = j.lane.ceilingOf(&q)
 		s.weigh(j.lane, &q, s.now)
 		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
+		j.lane.allot(&q)
 	}
 	sh := &j.lane.shapes[q.shape]
 	sh.units = s.unitsOf(j)
 	sh.add(askOf(q.need, ref))
 	j.lane.queue = append(j.lane.queue, q)
-	j.lane.ceilings.add(c)
 	if j.lane.fresh = append(j.lane.fresh, ref); !j.lane.known {
 		j.lane.dirty = true
 	}
@@ -261,12 +259,12 @@ func (s *Site) leave(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.lane.members[j.Tenant+1]--
 	q := j.lane.queue
+	j.lane.unlot(&q[j.pos])
 	j.lane.shapes[q[j.pos].shape].remove(askOf(q[j.pos].need, ref))
 	last := q[len(q)-1]
 	q[j.pos] = last
 	s.jobs[last.ref].pos = j.pos
 	j.lane.queue = q[:len(q)-1]
-	j.lane.ceilings.remove(j.pos)
 }
 
 // withdrawn takes out a job that its owner, or the graph, withdrew.
