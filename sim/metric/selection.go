@@ -148,12 +148,12 @@ func (s *selection) narrow(of *moments) bool {
 		s.n = n
 		for i := range s.targets {
 			t := &s.targets[i]
-			t.rank = (int64(t.percent)*n + 99) / 100
+			t.rank = nearest(t.percent, n)
 		}
 	}
 	if s.few {
 		if n > 0 {
-			s.room.rank.find(s.kept, s.also, 0, of.max, s.targets, 0)
+			s.room.rank.find(s.kept, s.also, s.targets)
 		}
 		s.few, s.kept, s.also = false, nil, nil // others may need more passes, in which there is nothing left to count
 		return false

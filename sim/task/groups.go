@@ -3,7 +3,6 @@ package task
 import (
 	"math/big"
 	"math/bits"
-	"slices"
 	"strconv"
 
 	"orrery/scheduler/model"
@@ -12,6 +11,34 @@ import (
 	"orrery/sim/record"
 )
 
+// share is what one job adds to each of its groups.
+type share struct {
+	started, finished int64  // 0 or 1
+	wait              uint64 // µs, of one that started
+	bounded           uint64 // slowdown in 2^-20, of one that finished
+}
+
+func shareOf(c *record.Columns, i int) (s share) {
+	if c.Wait[i] < 0 { // it never started
+		return s
+	}
+	s.started, s.wait = 1, uint64(c.Wait[i])
+	if st := model.JobState(c.State[i]); st != model.Completed && st != model.Timeout {
+		return s
+	}
+	s.finished = 1
+	const bound = uint64(10 * model.Second)
+	turn, run := uint64(c.End[i]-c.Submit[i]), max(uint64(c.Runtime[i]), bound)
+	s.bounded = 1 << 20
+	if turn > run && turn>>44 == 0 {
+		s.bounded = (turn<<20 + run/2) / run
+	} else if turn > run { // half a year and more: the product takes two words
+		hi, lo := bits.Mul64(turn, 1<<20)
+		s.bounded, _ = bits.Div64(hi, lo, run)
+	}
+	return s
+}
+
 // slow sums up bounded slowdowns, in 2^-20, and waits in µs: integers, so that the
 // order of adding does not matter.
 type slow struct {
@@ -19,27 +46,12 @@ type slow struct {
 	waits, bounded          [2]uint64 // high, low
 }
 
-func (s *slow) add(c *record.Columns, i int) {
+func (s *slow) add(j *share) {
 	s.jobs++
-	if c.Wait[i] < 0 { // it never started
-		return
-	}
-	s.started++
-	plus(&s.waits, uint64(c.Wait[i]))
-	if st := model.JobState(c.State[i]); st != model.Completed && st != model.Timeout {
-		return
-	}
-	s.finished++
-	const bound = uint64(10 * model.Second)
-	turn, run := uint64(c.End[i]-c.Submit[i]), max(uint64(c.Runtime[i]), bound)
-	x := uint64(1 << 20)
-	if turn > run && turn>>44 == 0 {
-		x = (turn<<20 + run/2) / run
-	} else if turn > run { // half a year and more: the product takes two words
-		hi, lo := bits.Mul64(turn, 1<<20)
-		x, _ = bits.Div64(hi, lo, run)
-	}
-	plus(&s.bounded, x)
+	s.started += j.started
+	s.finished += j.finished
+	plus(&s.waits, j.wait)
+	plus(&s.bounded, j.bounded)
 }
 
 func plus(sum *[2]uint64, x uint64) {
@@ -68,15 +80,15 @@ type whole struct {
 	each []uint64
 }
 
-func (w *whole) add(c *record.Columns, i int) {
-	w.slow.add(c, i)
-	if c.Wait[i] >= 0 {
-		w.each = append(w.each, uint64(c.Wait[i]))
+func (w *whole) add(j *share) {
+	w.slow.add(j)
+	if j.started > 0 {
+		w.each = append(w.each, j.wait)
 	}
 }
 
 // enter gives the numbers of the group, if a job is in it.
-func (w *whole) enter(r *Result, by, name string) {
+func (w *whole) enter(r *Result, rank *metric.Ranker, by, name string) {
 	if w.jobs == 0 {
 		return
 	}
@@ -89,23 +101,25 @@ func (w *whole) enter(r *Result, by, name string) {
 	if len(w.each) == 0 {
 		return
 	}
-	slices.Sort(w.each)
-	for _, p := range percentiles {
-		rank := (p.percent*len(w.each) + 99) / 100 // the nearest, from 1
-		g.named(p.name, mean([2]uint64{0, w.each[rank-1]}, 1, int64(model.Second)))
+	var waits [len(waitPercents)]uint64
+	rank.Percentiles(w.each, waitPercents[:], waits[:])
+	for i, name := range waitNames {
+		g.named(name, mean([2]uint64{0, waits[i]}, 1, int64(model.Second)))
 	}
 }
 
-var percentiles = []struct {
-	name    string
-	percent int
-}{{"wait_p50", 50}, {"wait_p90", 90}, {"wait_p95", 95}, {"wait_p99", 99}, {"wait_max", 100}}
+// waitPercents are the percentiles of waits, of which waitNames has the names.
+var (
+	waitPercents = [...]int{50, 90, 95, 99, 100}
+	waitNames    = [...]string{"wait_p50", "wait_p90", "wait_p95", "wait_p99", "wait_max"}
+)
 
 // parts are the groups of a run while its jobs are added up.
 type parts struct {
 	tenants, vclusters, classes []slow
 	kinds                       [model.Session + 1]whole
 	sizes                       [metric.Sizes]whole
+	rank                        metric.Ranker
 }
 
 // reset empties p, and makes room for the groups of a site; nil is a plain machine.
@@ -125,18 +139,21 @@ func (p *parts) reset(names *sim.SiteNames) {
 }
 
 func (p *parts) add(c *record.Columns, i int) {
-	p.sizes[metric.SizeOf(c.Procs[i])].add(c, i)
+	j := shareOf(c, i)
+	p.sizes[metric.SizeOf(c.Procs[i])].add(&j)
 	if !c.OfSite {
 		return
 	}
-	p.kinds[c.Kind[i]].add(c, i)
-	for _, g := range [...]struct {
-		sums []slow
-		at   int32
-	}{{p.tenants, c.Tenant[i]}, {p.vclusters, c.VCluster[i]}, {p.classes, c.Class[i]}} {
-		if g.at >= 0 && int(g.at) < len(g.sums) {
-			g.sums[g.at].add(c, i)
-		}
+	p.kinds[c.Kind[i]].add(&j)
+	addTo(p.tenants, c.Tenant[i], &j)
+	addTo(p.vclusters, c.VCluster[i], &j)
+	addTo(p.classes, c.Class[i], &j)
+}
+
+// addTo adds a job to its group, if it is in one.
+func addTo(groups []slow, at int32, j *share) {
+	if at >= 0 && int(at) < len(groups) {
+		groups[at].add(j)
 	}
 }
 
@@ -155,10 +172,10 @@ func (w *worker) groups(r *Result, res *sim.Result) {
 		}
 	}
 	for i := range p.sizes {
-		p.sizes[i].enter(r, metric.BySize, metric.SizeName(i))
+		p.sizes[i].enter(r, &p.rank, metric.BySize, metric.SizeName(i))
 	}
 	for i := range p.kinds {
-		p.kinds[i].enter(r, metric.ByKind, model.Kind(i).String())
+		p.kinds[i].enter(r, &p.rank, metric.ByKind, model.Kind(i).String())
 	}
 	for i := range p.classes {
 		if s := &p.classes[i]; s.jobs > 0 {

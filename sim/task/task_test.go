@@ -287,7 +287,8 @@ func TestVariantsAreLetGo(t *testing.T) {
 func TestSlowdown(t *testing.T) {
 	var s slow
 	var c = sinkOf(model.JobRecord{Start: model.Time(math.MaxInt64 / 4), End: model.Time(math.MaxInt64/4) + model.Time(model.Second), Runtime: model.Second, State: model.Completed})
-	s.add(&c.Jobs, 0)
+	long := shareOf(&c.Jobs, 0)
+	s.add(&long)
 	require.InEpsilon(t, float64(math.MaxInt64/4)/1e7, *s.slowdown(), 1e-6)
 	require.Nil(t, (&slow{}).slowdown())
 }
