@@ -26,9 +26,12 @@ type bins struct {
 	last        int
 	from, until model.Time
 
+	// seen has every bit that was set in a state integrated so far.
+	seen uint64
+
 	// Of a site: what each vCluster holds now, and its bins, those of one time
 	// side by side.
-	cur    []Holding
+	cur    []holder
 	shares []shareBin
 }
 
@@ -58,6 +61,7 @@ func (b *bins) reach(t model.Time) {
 
 // integrate adds the state st over [from, to).
 func (b *bins) integrate(from, to model.Time, st *State) {
+	b.seen |= uint64(st.BusyUnits) | uint64(st.QueuedJobs) | uint64(st.QueuedUnits) | uint64(st.RunningJobs)
 	if to > b.until {
 		b.reach(to - 1) // widens first, so that no bin is walked twice
 	}
@@ -65,10 +69,17 @@ func (b *bins) integrate(from, to model.Time, st *State) {
 		c := b.at(from)
 		end := min(to, b.until)
 		d := uint64(end - from)
-		accrue(&c.BusyUnitUS, uint64(st.BusyUnits), d)
-		accrue(&c.QueuedJobUS, uint64(st.QueuedJobs), d)
-		accrue(&c.QueuedUnitUS, uint64(st.QueuedUnits), d)
-		accrue(&c.RunningJobUS, uint64(st.RunningJobs), d)
+		if hi, lo := bits.Mul64(b.seen, uint64(b.width)); hi == 0 && lo <= math.MaxInt64 { // no sum of a bin can saturate
+			c.BusyUnitUS += st.BusyUnits * int64(d)
+			c.QueuedJobUS += int64(st.QueuedJobs) * int64(d)
+			c.QueuedUnitUS += st.QueuedUnits * int64(d)
+			c.RunningJobUS += int64(st.RunningJobs) * int64(d)
+		} else {
+			accrue(&c.BusyUnitUS, uint64(st.BusyUnits), d)
+			accrue(&c.QueuedJobUS, uint64(st.QueuedJobs), d)
+			accrue(&c.QueuedUnitUS, uint64(st.QueuedUnits), d)
+			accrue(&c.RunningJobUS, uint64(st.RunningJobs), d)
+		}
 		c.QueuedJobsMax = max(c.QueuedJobsMax, st.QueuedJobs)
 		c.BusyUnitsMax = max(c.BusyUnitsMax, int32(st.BusyUnits))
 		c.QueuedUnitsMax = max(c.QueuedUnitsMax, st.QueuedUnits)

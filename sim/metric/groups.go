@@ -223,14 +223,14 @@ func (s *Series) share(all, steady *reduction) {
 	}
 	h.settleAll()
 	if s.first != model.AbsentTime && all.started > 0 {
-		to := h.marks[atLastEnd]
+		to := atLastEnd
 		if all.lastEnd > int64(s.lastEnd) {
-			to = h.total
+			to = numMarks
 		}
-		all.site.hold(h.between(h.marks[atFirst], to))
+		all.site.hold(h.between(atFirst, to))
 	}
 	if steady.open {
-		steady.site.hold(h.between(h.marks[atWarm], h.marks[atCool]))
+		steady.site.hold(h.between(atWarm, atCool))
 	}
 	all.site.energy = s.energy
 	if s.reasons != nil {

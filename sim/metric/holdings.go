@@ -1,8 +1,6 @@
 package metric
 
 import (
-	"slices"
-
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -45,11 +43,8 @@ func (s *Series) SetEnergy(e Energy) { s.energy = &e }
 // openSite prepares the sums of a site.
 func (s *Series) openSite(cfg *SiteConfig) {
 	v, n := len(cfg.VClusters), len(cfg.VClusters)+len(cfg.Tenants)
-	s.held = holdings{vclusters: v, cur: make([]Holding, n), total: make([]held, n), since: make([]int64, n)}
-	for i := range s.held.marks {
-		s.held.marks[i] = make([]held, n)
-	}
-	s.bins.cur, s.bins.shares = s.held.cur[:v], make([]shareBin, v*maxBins)
+	s.held = holdings{of: make([]holder, n)}
+	s.bins.cur, s.bins.shares = s.held.of[:v], make([]shareBin, v*maxBins)
 	if cfg.Reasons {
 		s.reasons = newReasons(cfg)
 	}
@@ -60,11 +55,11 @@ func (s *Series) openSite(cfg *SiteConfig) {
 // Observe. Cost is constant; that of a later instant is proportional to the vClusters.
 func (s *Series) Hold(now model.Time, who int, h Holding) {
 	s.advance(now)
-	c := &s.held.cur[who]
+	c := &s.held.of[who]
 	if h.Nodes != c.Nodes || h.GPUs != c.GPUs || h.Borrowed != c.Borrowed || h.Lent != c.Lent {
-		s.held.settle(who)
+		s.held.settle(c)
 	}
-	*c = h
+	c.Holding = h
 }
 
 // VClusterBins returns the time bins of the vClusters, ascending by time, then
@@ -113,61 +108,64 @@ const (
 // is of no site and does nothing. Somebody's sums are brought up to date when what it
 // holds changes, and before they are read.
 type holdings struct {
-	vclusters int
-	elapsed   int64 // µs integrated so far
-	cur       []Holding
-	since     []int64 // elapsed when total was brought up to date
-	total     []held
-	at        [numMarks]int64 // elapsed at the marks
-	marks     [numMarks][]held
+	elapsed int64           // µs integrated so far
+	at      [numMarks]int64 // elapsed at the marks
+	of      []holder
 }
 
-func (h *holdings) integrate(d int64) { h.elapsed += d }
+// holder is a vCluster or a tenant.
+type holder struct {
+	Holding
+	since int64 // elapsed when total was brought up to date
+	total amounts
+	marks [numMarks]amounts // total at the marks
+}
+
+// amounts are what was held, summed up over time.
+type amounts struct{ nodes, gpus, borrowed, lent int64 }
+
+// plus is a and what c holds for d microseconds.
+func (a amounts) plus(c *Holding, d int64) amounts {
+	return amounts{a.nodes + c.Nodes*d, a.gpus + c.GPUs*d, a.borrowed + c.Borrowed*d, a.lent + c.Lent*d}
+}
 
 func (h *holdings) mark(at int) { h.at[at] = h.elapsed }
 
 // settle brings the sums of one up to date, and those at the marks set since then.
 // A mark that is set now is left for later: nothing is held for no time.
-func (h *holdings) settle(i int) {
-	c, t, since := &h.cur[i], &h.total[i], h.since[i]
-	for k, at := range h.at {
-		if at >= since && at < h.elapsed {
-			h.marks[k][i] = *t
-			h.marks[k][i].accrue(c, at-since)
+func (h *holdings) settle(c *holder) {
+	d := h.elapsed - c.since
+	for k, at := range &h.at {
+		if until := at - c.since; uint64(until) < uint64(d) { // 0 and more
+			c.marks[k] = c.total.plus(&c.Holding, until)
 		}
 	}
-	t.accrue(c, h.elapsed-since)
-	h.since[i] = h.elapsed
-}
-
-// accrue adds what c holds for d microseconds.
-func (h *held) accrue(c *Holding, d int64) {
-	h.nodes += c.Nodes * d
-	h.gpus += c.GPUs * d
-	h.borrowed += c.Borrowed * d
-	h.lent += c.Lent * d
+	c.total = c.total.plus(&c.Holding, d)
+	c.since = h.elapsed
 }
 
 // settleAll is to be called before any sum is read.
 func (h *holdings) settleAll() {
-	for i := range h.cur {
-		h.settle(i)
-		for k, at := range h.at {
+	for i := range h.of {
+		c := &h.of[i]
+		h.settle(c)
+		for k, at := range &h.at {
 			if at == h.elapsed {
-				h.marks[k][i] = h.total[i]
+				c.marks[k] = c.total
 			}
 		}
 	}
 }
 
-// between is what was held from one mark to another.
-func (h *holdings) between(from, to []held) []held {
-	out := slices.Clone(to)
+// between is what each held from one mark to another, or to the end for numMarks.
+func (h *holdings) between(from, to int) []held {
+	out := make([]held, len(h.of))
 	for i := range out {
-		out[i].nodes -= from[i].nodes
-		out[i].gpus -= from[i].gpus
-		out[i].borrowed -= from[i].borrowed
-		out[i].lent -= from[i].lent
+		a, b := &h.of[i].marks[from], &h.of[i].total
+		if to < numMarks {
+			b = &h.of[i].marks[to]
+		}
+		out[i] = held{nodes: b.nodes - a.nodes, gpus: b.gpus - a.gpus, borrowed: b.borrowed - a.borrowed, lent: b.lent - a.lent}
 	}
 	return out
 }
@@ -176,8 +174,9 @@ func (h *holdings) between(from, to []held) []held {
 type shareBin struct{ nodes, borrowed, lent, gpus, waiting int64 }
 
 func (b *bins) hold(i int, d int64) {
+	shares := b.shares[i*len(b.cur):][:len(b.cur)]
 	for k := range b.cur {
-		c, s := &b.cur[k], &b.shares[i*len(b.cur)+k]
+		c, s := &b.cur[k], &shares[k]
 		s.nodes += c.Nodes * d
 		s.borrowed += c.Borrowed * d
 		s.lent += c.Lent * d

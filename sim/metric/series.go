@@ -54,7 +54,7 @@ type State struct {
 type Series struct {
 	cfg   Config
 	begun bool
-	now   model.Time // integrated up to here
+	now   model.Time // integrated up to here, AbsentTime before the first call
 	seen  model.Time // the last call, up to which nothing has changed since now
 	cur   State      // since now
 	total integrals  // since the first call
@@ -90,7 +90,7 @@ func NewSeries(cfg Config) (*Series, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &Series{cfg: cfg, first: model.AbsentTime, lastEnd: model.AbsentTime, warm: model.AbsentTime, cool: model.AbsentTime}
+	s := &Series{cfg: cfg, now: model.AbsentTime, first: model.AbsentTime, lastEnd: model.AbsentTime, warm: model.AbsentTime, cool: model.AbsentTime}
 	if cfg.Cooldown > 0 {
 		s.cool = cfg.LastSubmit.Add(-cfg.Cooldown)
 	}
@@ -182,13 +182,16 @@ func (s *Series) catchUp() {
 
 // advance integrates the current state up to now.
 func (s *Series) advance(now model.Time) {
-	if now != s.now || !s.begun {
+	if now != s.now {
 		s.move(now)
 	}
 }
 
 // move is advance to another instant. It stops at the boundaries of the steady
-// window to remember the sums there.
+// window to remember the sums there. Inlined into advance it would keep that, which
+// mostly finds nothing to do, from being inlined.
+//
+//go:noinline
 func (s *Series) move(now model.Time) {
 	if !s.begun {
 		s.begun, s.now, s.seen, s.bins.origin = true, now, now, now
@@ -244,7 +247,7 @@ func (s *Series) integrate(to model.Time) {
 	if s.warmed {
 		s.windowMax = max(s.windowMax, st.QueuedJobs)
 	}
-	s.held.integrate(int64(d))
+	s.held.elapsed += int64(d)
 	s.bins.integrate(s.now, to, st)
 	s.now = to
 }

@@ -50,19 +50,18 @@ func (s *Series) steadyIntegrals() (integrals, int64, int64) {
 // queuedUntil is the integral of the queued units up to t, from the bins. It is
 // exact at the edges of bins; within one the queue is taken as level.
 func (s *Series) queuedUntil(t model.Time) *big.Rat {
-	b, total, part := &s.bins, new(big.Int), new(big.Rat)
+	b, total, part := &s.bins, sum{}, new(big.Rat)
 	for i := range b.n {
 		begin := b.origin + model.Time(int64(i)*int64(b.width))
 		end := min(begin+model.Time(b.width), s.now)
-		q := big.NewInt(b.bin[i].QueuedUnitUS)
-		switch {
+		switch q := b.bin[i].QueuedUnitUS; {
 		case end <= t:
-			total.Add(total, q)
+			total.add(uint64(q))
 		case begin < t:
-			part.SetFrac(product(q, big.NewInt(int64(t-begin))), big.NewInt(int64(end-begin)))
+			part.SetFrac(product(big.NewInt(q), big.NewInt(int64(t-begin))), big.NewInt(int64(end-begin)))
 		}
 	}
-	return part.Add(part, new(big.Rat).SetInt(total))
+	return part.Add(part, new(big.Rat).SetInt(total.big()))
 }
 
 // quarters are the mean numbers of queued units in the four quarters of the
