@@ -11,13 +11,16 @@ import (
 )
 
 // Compute reduces the jobs and the series of a finished run to the table of
-// metrics. It reads the jobs once where there are up to 300,000, and else three
+// metrics. It reads the jobs once where there are up to 400,000, and else three
 // times (a few times more when spans exceed nine years or slowdowns 2^28). It holds
 // at most about 40 MB, plus 160 bytes per user, however many jobs there are. The
 // result depends neither on the order of the jobs nor on the numbering of users.
-func Compute(jobs column.Scanner, s *Series) (Table, error) {
+func Compute(jobs column.Scanner, s *Series) (Table, error) { return tabulate(jobs, s, keptKeys) }
+
+// tabulate is Compute with room for so many keys.
+func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	s.catchUp()
-	in := &room{left: keptKeys}
+	in := &room{left: keep}
 	all, steady := newReduction(All, in), newReduction(Steady, in)
 	windows := []*reduction{all, steady}
 	if s.cfg.Site != nil {
@@ -31,6 +34,8 @@ func Compute(jobs column.Scanner, s *Series) (Table, error) {
 		return Table{}, err
 	}
 	all.join(steady)
+	all.site.closeCells()
+	steady.site.closeCells()
 	all.close(s.allIntegrals(all.lastEnd))
 	if steady.open {
 		steady.close(s.steadyIntegrals())

@@ -53,6 +53,8 @@ type siteSums struct {
 	cfg       *SiteConfig
 	room      *room
 	limit     int64
+	cells     []cell
+	first     []int32 // cell of a tenant, from 1, after that of all others; 0 for none
 	all       groupSum
 	vclusters []groupSum
 	tenants   []groupSum
@@ -68,7 +70,10 @@ type siteSums struct {
 }
 
 func newSiteSums(cfg *SiteConfig, in *room) *siteSums {
-	s := &siteSums{cfg: cfg, room: in, limit: int64(cfg.WaitLimit), vclusters: make([]groupSum, len(cfg.VClusters)), tenants: make([]groupSum, len(cfg.Tenants))}
+	s := &siteSums{
+		cfg: cfg, room: in, limit: int64(cfg.WaitLimit), first: make([]int32, 1+len(cfg.Tenants)),
+		vclusters: make([]groupSum, len(cfg.VClusters)), tenants: make([]groupSum, len(cfg.Tenants)),
+	}
 	if s.limit == 0 {
 		s.limit = int64(model.Day)
 	}
@@ -76,75 +81,17 @@ func newSiteSums(cfg *SiteConfig, in *room) *siteSums {
 }
 
 // of lists the groups of a job, without the one of all; nil where it is in none.
-func (s *siteSums) of(o *observation) (list [3]*groupSum) {
-	if o.vcluster >= 0 && int(o.vcluster) < len(s.vclusters) {
-		list[0] = &s.vclusters[o.vcluster]
+func (s *siteSums) of(vcluster, tenant, class int32) (list [3]*groupSum) {
+	if vcluster >= 0 && int(vcluster) < len(s.vclusters) {
+		list[0] = &s.vclusters[vcluster]
 	}
-	if o.tenant >= 0 && int(o.tenant) < len(s.tenants) {
-		list[1] = &s.tenants[o.tenant]
+	if tenant >= 0 && int(tenant) < len(s.tenants) {
+		list[1] = &s.tenants[tenant]
 	}
-	if o.class >= 0 && o.class < numClasses {
-		list[2] = &s.classes[o.class]
+	if class >= 0 && class < numClasses {
+		list[2] = &s.classes[class]
 	}
 	return list
-}
-
-// verdict is what a job adds to each of its groups beside sums.
-type verdict struct{ eligible, starved, targeted, within int64 }
-
-func (s *siteSums) judge(o *observation) (v verdict) {
-	target := int64(0)
-	if o.class >= 0 && int(o.class) < len(s.cfg.TargetWait) {
-		target = int64(s.cfg.TargetWait[o.class])
-	}
-	waited := o.end - o.submit
-	if o.started {
-		waited = int64(o.key[qWait])
-	}
-	if o.state != model.Rejected {
-		v.eligible = 1
-		if waited > s.limit {
-			v.starved = 1
-		}
-	}
-	if target > 0 && (o.started || o.state == model.Pending) {
-		v.targeted = 1
-		if o.started && waited <= target {
-			v.within = 1
-		}
-	}
-	return v
-}
-
-func (s *siteSums) add(o *observation) {
-	if o.state == model.Suspended || o.state == model.Checkpointing || o.state == model.Pending && o.again {
-		s.suspended++
-	}
-	v := s.judge(o)
-	s.all.add(o, &v)
-	for _, g := range s.of(o) {
-		if g != nil {
-			g.add(o, &v)
-			if o.started {
-				s.pick(g).add(o.key[qWait])
-			}
-		}
-	}
-}
-
-func (g *groupSum) add(o *observation, v *verdict) {
-	g.jobs++
-	g.requeues += o.requeues
-	g.preemptions += o.preemptions
-	g.own.add(&o.own)
-	g.eligible += v.eligible
-	g.starved += v.starved
-	g.targeted += v.targeted
-	g.within += v.within
-	if o.started {
-		g.started++
-		g.wait.add(o.key[qWait])
-	}
 }
 
 // pick is the selection of a group, which has one once a job of it started.
@@ -157,7 +104,7 @@ func (s *siteSums) pick(g *groupSum) *selection {
 
 // addWait gives the percentiles of the groups a look at a wait.
 func (s *siteSums) addWait(o *observation) {
-	for _, g := range s.of(o) {
+	for _, g := range s.of(o.vcluster, o.tenant, o.class) {
 		if g != nil {
 			s.pick(g).add(o.key[qWait])
 		}
@@ -167,17 +114,15 @@ func (s *siteSums) addWait(o *observation) {
 // join adds what o has gathered of other jobs; see reduction.join.
 func (s *siteSums) join(o *siteSums) {
 	s.suspended += o.suspended
-	s.all.join(&o.all)
 	mine, theirs := s.lists(), o.lists()
 	for k, list := range theirs {
 		for i := range list {
-			g, h := &mine[k][i], &list[i]
-			g.join(h)
-			if h.pick != nil {
-				s.pick(g).join(h.pick)
+			if h := &list[i]; h.pick != nil { // waits for which there was no room
+				s.pick(&mine[k][i]).join(h.pick)
 			}
 		}
 	}
+	s.fold(o.cells)
 }
 
 func (g *groupSum) join(o *groupSum) {

@@ -30,7 +30,7 @@ func (r *Ranker) Percentiles(keys []uint64, percents []int, values []uint64) {
 	for _, p := range percents {
 		r.targets = append(r.targets, target{percent: p, rank: nearest(p, int64(len(keys)))})
 	}
-	r.rank.find(keys, nil, r.targets)
+	r.rank.find(r.targets, keys)
 	for i := range r.targets {
 		values[i] = r.targets[i].value
 	}
@@ -56,18 +56,25 @@ type piece struct {
 }
 
 // find gives the targets, ascending by rank, their values: the keys of their ranks
-// in a and b together. Spans of time crowd at the lower end of their range, so the
-// first parts are as wide as their keys are large, within a 32nd. Cost: some twenty
-// steps per key.
-func (r *ranker) find(a, b []uint64, targets []target) {
-	if len(a)+len(b) <= sortedKeys {
-		r.sort(a, b, targets, 0)
+// in all the lists together. Spans of time crowd at the lower end of their range, so
+// the first parts are as wide as their keys are large, within a 32nd. Cost: some
+// twenty steps per key.
+func (r *ranker) find(targets []target, lists ...[]uint64) {
+	n := 0
+	for _, keys := range lists {
+		n += len(keys)
+	}
+	if n <= sortedKeys {
+		r.sort(targets, 0, lists...)
 		return
 	}
-	r.begin(len(a) + len(b))
-	r.tallyHeads(a, r.part)
-	r.tallyHeads(b, r.part[len(a):])
-	r.approach(a, b, targets, 0)
+	r.begin(n)
+	part := r.part
+	for _, keys := range lists {
+		r.tallyHeads(keys, part)
+		part = part[len(keys):]
+	}
+	r.approach(targets, 0, lists...)
 }
 
 // narrow is find among keys of one part that all lie in [lo, hi], when so many
@@ -79,18 +86,20 @@ func (r *ranker) narrow(keys []uint64, lo, hi uint64, targets []target, below in
 			targets[i].value = lo
 		}
 	case len(keys) <= sortedKeys:
-		r.sort(keys, nil, targets, below)
+		r.sort(targets, below, keys)
 	default:
 		r.begin(len(keys))
 		r.tally(keys, lo, uint(max(bits.Len64(hi-lo), partBits)-partBits))
-		r.approach(keys, nil, targets, below)
+		r.approach(targets, below, keys)
 	}
 }
 
 // sort is find for few keys.
-func (r *ranker) sort(a, b []uint64, targets []target, below int64) {
+func (r *ranker) sort(targets []target, below int64, lists ...[]uint64) {
 	top := len(r.space)
-	r.space = append(append(r.space, a...), b...)
+	for _, keys := range lists {
+		r.space = append(r.space, keys...)
+	}
 	keys := r.space[top:]
 	slices.Sort(keys)
 	for i := range targets {
@@ -106,7 +115,9 @@ func (r *ranker) begin(n int) {
 }
 
 // tallyHeads counts keys by part: those of as many bits, and the same first
-// headBits of these.
+// headBits of these. Inlined, its loop would find no registers, as that of gather.
+//
+//go:noinline
 func (r *ranker) tallyHeads(keys []uint64, part []uint16) {
 	part = part[:len(keys)]
 	for i, key := range keys {
@@ -128,15 +139,17 @@ func (r *ranker) tally(keys []uint64, lo uint64, shift uint) {
 }
 
 // approach looks for the targets in the parts that hold them, when so many keys are
-// below those of a and b.
-func (r *ranker) approach(a, b []uint64, targets []target, below int64) {
+// below those of the lists.
+func (r *ranker) approach(targets []target, below int64, lists ...[]uint64) {
 	var few [8]piece
 	parts, n := r.parts(few[:0], targets, below)
 	top := len(r.space)
 	r.space = slices.Grow(r.space, n)[:top+n]
-	keys := r.space[top:]
-	r.gather(keys, a, r.part)
-	r.gather(keys, b, r.part[len(a):])
+	keys, part := r.space[top:], r.part
+	for _, list := range lists {
+		r.gather(keys, list, part)
+		part = part[len(list):]
+	}
 	for i := range parts {
 		p := &parts[i]
 		own := keys[p.from : p.from+p.n]
@@ -172,6 +185,8 @@ func (r *ranker) parts(list []piece, targets []target, below int64) ([]piece, in
 }
 
 // gather puts the keys of the parts into their places.
+//
+//go:noinline
 func (r *ranker) gather(dst, keys []uint64, part []uint16) {
 	part = part[:len(keys)]
 	for i, key := range keys {

@@ -27,7 +27,7 @@ type selection struct {
 	digit    uint  // bits that a pass tells apart
 	few      bool  // kept and also have all keys
 	kept     []uint64
-	also     []uint64 // those of the selection that was joined
+	also     [][]uint64 // that were kept elsewhere, and joined
 	room     *room
 	targets  []target
 	searches []*search
@@ -38,7 +38,7 @@ const (
 	smallBits = 12
 	firstBits = 48
 
-	// keptKeys are those of 300,000 jobs, in 16 MB.
+	// keptKeys are those of 400,000 jobs, in 16 MB.
 	keptKeys = 1 << 21
 	// firstKeys is the space that a selection begins with.
 	firstKeys = 1 << 6
@@ -82,8 +82,18 @@ func newSelection(percents []int, digit uint, in *room) *selection {
 
 // add counts a key.
 func (s *selection) add(key uint64) {
+	if n := len(s.kept); n < cap(s.kept) {
+		s.kept = s.kept[:n+1]
+		s.kept[n] = key
+		return
+	}
+	s.count(key)
+}
+
+// count is add where there is no space that is ready.
+func (s *selection) count(key uint64) {
 	if s.few {
-		if len(s.kept) < cap(s.kept) || s.grow() {
+		if s.room.grow(&s.kept) {
 			s.kept = append(s.kept, key)
 			return
 		}
@@ -97,46 +107,54 @@ func (s *selection) add(key uint64) {
 }
 
 // grow makes space for twice as many keys, as far as there is room.
-func (s *selection) grow() bool {
-	n := min(max(cap(s.kept), firstKeys), s.room.left)
+func (r *room) grow(kept *[]uint64) bool {
+	n := min(max(cap(*kept), firstKeys), r.left)
 	if n == 0 {
 		return false
 	}
-	s.room.left -= n
-	s.kept = append(make([]uint64, 0, cap(s.kept)+n), s.kept...)
+	r.left -= n
+	*kept = append(make([]uint64, 0, cap(*kept)+n), *kept...)
 	return true
 }
 
 // join gives s the keys of o, which has seen others in the same pass, the first.
 // Afterwards o may be narrowed, and no key be added to it before that.
 func (s *selection) join(o *selection) {
-	switch {
-	case s.few && o.few:
-		s.also = o.kept
-	case o.few:
-		for _, key := range o.kept {
-			s.add(key)
-		}
-	default:
-		if s.few {
-			s.spill()
-		}
-		for i, n := range o.searches[0].count {
-			s.searches[0].count[i] += n
-		}
+	if o.few {
+		s.joinKeys(o.kept)
+		return
+	}
+	if s.few {
+		s.spill()
+	}
+	for i, n := range o.searches[0].count {
+		s.searches[0].count[i] += n
+	}
+}
+
+// joinKeys is join for keys that were kept, and do not change any more.
+func (s *selection) joinKeys(keys []uint64) {
+	if s.few {
+		s.also = append(s.also, keys)
+		return
+	}
+	for _, key := range keys {
+		s.count(key)
 	}
 }
 
 // spill makes a first pass of what was kept, for there are more keys than that.
 func (s *selection) spill() {
-	kept := s.kept
-	s.few, s.kept = false, nil
+	lists := append(s.also, s.kept)
+	s.few, s.kept, s.also = false, nil, nil
 	s.searches = []*search{newSearch(0, firstBits, s.digit, 0)}
 	for i := range s.targets {
 		s.targets[i].in = s.searches[0]
 	}
-	for _, key := range kept {
-		s.add(key)
+	for _, keys := range lists {
+		for _, key := range keys {
+			s.count(key)
+		}
 	}
 }
 
@@ -153,7 +171,7 @@ func (s *selection) narrow(of *moments) bool {
 	}
 	if s.few {
 		if n > 0 {
-			s.room.rank.find(s.kept, s.also, s.targets)
+			s.room.rank.find(s.targets, append(s.also, s.kept)...)
 		}
 		s.few, s.kept, s.also = false, nil, nil // others may need more passes, in which there is nothing left to count
 		return false

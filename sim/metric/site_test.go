@@ -87,6 +87,11 @@ func host(t require.TestingT, list []guest, cfg Config) (Table, *Series) {
 	}
 	tab, err := Compute(b, s)
 	require.NoError(t, err)
+	for _, room := range []int{0, 3 * firstKeys / 2} {
+		again, err := tabulate(b, s, room)
+		require.NoError(t, err)
+		require.Equal(t, tab, again, "with room for %d keys", room)
+	}
 	return tab, s
 }
 
