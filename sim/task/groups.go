@@ -13,16 +13,17 @@ import (
 
 // share is what one job adds to each of its groups.
 type share struct {
-	started, finished int64  // 0 or 1
-	wait              uint64 // µs, of one that started
-	bounded           uint64 // slowdown in 2^-20, of one that finished
+	started  bool
+	finished int64  // 0 or 1
+	wait     uint64 // µs, of one that started
+	bounded  uint64 // slowdown in 2^-20, of one that finished
 }
 
 func shareOf(c *record.Columns, i int) (s share) {
 	if c.Wait[i] < 0 { // it never started
 		return s
 	}
-	s.started, s.wait = 1, uint64(c.Wait[i])
+	s.started, s.wait = true, uint64(c.Wait[i])
 	if st := model.JobState(c.State[i]); st != model.Completed && st != model.Timeout {
 		return s
 	}
@@ -39,18 +40,16 @@ func shareOf(c *record.Columns, i int) (s share) {
 	return s
 }
 
-// slow sums up bounded slowdowns, in 2^-20, and waits in µs: integers, so that the
-// order of adding does not matter.
+// slow sums up bounded slowdowns, in 2^-20: integers, so that the order of adding
+// does not matter.
 type slow struct {
-	jobs, started, finished int64
-	waits, bounded          [2]uint64 // high, low
+	jobs, finished int64
+	bounded        [2]uint64 // high, low
 }
 
 func (s *slow) add(j *share) {
 	s.jobs++
-	s.started += j.started
 	s.finished += j.finished
-	plus(&s.waits, j.wait)
 	plus(&s.bounded, j.bounded)
 }
 
@@ -73,16 +72,18 @@ func mean(sum [2]uint64, n, scale int64) *float64 {
 
 func (s *slow) slowdown() *float64 { return mean(s.bounded, s.finished, 1<<20) }
 
-// whole are the jobs of a group that tables of metrics do not have, with all their
-// waits in µs.
+// whole are the jobs of a group that tables of metrics do not have, with the waits in
+// µs of those that started.
 type whole struct {
 	slow
-	each []uint64
+	waits [2]uint64
+	each  []uint64
 }
 
 func (w *whole) add(j *share) {
 	w.slow.add(j)
-	if j.started > 0 {
+	if j.started {
+		plus(&w.waits, j.wait)
 		w.each = append(w.each, j.wait)
 	}
 }
@@ -92,11 +93,11 @@ func (w *whole) enter(r *Result, rank *metric.Ranker, by, name string) {
 	if w.jobs == 0 {
 		return
 	}
-	jobs, started := float64(w.jobs), float64(w.started)
+	jobs, started := float64(w.jobs), float64(len(w.each))
 	g := r.group(by, name)
 	g.named("jobs", &jobs)
 	g.named("started", &started)
-	g.named("wait_mean", mean(w.waits, w.started, int64(model.Second)))
+	g.named("wait_mean", mean(w.waits, int64(len(w.each)), int64(model.Second)))
 	g.named("bounded_slowdown_mean", w.slowdown())
 	if len(w.each) == 0 {
 		return
