@@ -6,17 +6,17 @@ import "orrery/scheduler/model"
 // pass: what they add to each of their groups is added up once.
 type cell struct {
 	vcluster, tenant, class int32
-	next                    int32 // of the tenant, from 1; 0 for none
+	next                    int32 // of the tenant and class, from 1; 0 for none
 	target                  int64 // for the waits of its jobs, 0 for none
 	sum                     groupSum
 	waits                   []uint64 // while there is room
 }
 
-// cell of a job. Those of a tenant are few.
+// cell of a job. Those of a tenant and a class are few.
 func (s *siteSums) cell(o *observation) *cell {
-	first := &s.first[0]
-	if o.tenant >= 0 && int(o.tenant) < len(s.tenants) {
-		first = &s.first[1+o.tenant]
+	first := &s.first[len(s.first)-1]
+	if t := int(o.tenant) + 1; t >= 0 && t <= len(s.tenants) && o.class >= 0 && o.class < numClasses {
+		first = &s.first[t*int(numClasses)+int(o.class)]
 	}
 	for i := *first; i > 0; i = s.cells[i-1].next {
 		if c := &s.cells[i-1]; c.class == o.class && c.vcluster == o.vcluster && c.tenant == o.tenant {

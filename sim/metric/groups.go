@@ -54,7 +54,7 @@ type siteSums struct {
 	room      *room
 	limit     int64
 	cells     []cell
-	first     []int32 // cell of a tenant, from 1, after that of all others; 0 for none
+	first     []int32 // cell by tenant, from -1, and class, and of all others; from 1, 0 for none
 	all       groupSum
 	vclusters []groupSum
 	tenants   []groupSum
@@ -71,7 +71,7 @@ type siteSums struct {
 
 func newSiteSums(cfg *SiteConfig, in *room) *siteSums {
 	s := &siteSums{
-		cfg: cfg, room: in, limit: int64(cfg.WaitLimit), first: make([]int32, 1+len(cfg.Tenants)),
+		cfg: cfg, room: in, limit: int64(cfg.WaitLimit), first: make([]int32, (1+len(cfg.Tenants))*int(numClasses)+1),
 		vclusters: make([]groupSum, len(cfg.VClusters)), tenants: make([]groupSum, len(cfg.Tenants)),
 	}
 	if s.limit == 0 {
