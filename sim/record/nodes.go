@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"strconv"
 
@@ -11,17 +12,13 @@ import (
 // "0-3,7", and returns the longer slice. Cost is proportional to the words or
 // shares of the placement.
 func AppendNodes(dst []byte, p *model.Placement) []byte {
-	r := ranges{dst: dst, mark: len(dst)}
+	r := ranges{dst: dst, mark: len(dst), hi: -2}
 	for _, w := range p.Words {
 		base, m := w.Word*64, w.Mask
 		for m != 0 {
-			lo := int32(bits.TrailingZeros64(m))
-			n := int32(bits.TrailingZeros64(^(m >> lo)))
-			r.add(base+lo, base+lo+n-1)
-			if lo+n >= 64 {
-				break
-			}
-			m &^= 1<<(lo+n) - 1
+			next := m + m&-m // the first run of ones becomes the bit behind it
+			r.add(base+int32(bits.TrailingZeros64(m)), base+int32(bits.TrailingZeros64(next))-1)
+			m &= next
 		}
 	}
 	for _, s := range p.Shares {
@@ -33,52 +30,59 @@ func AppendNodes(dst []byte, p *model.Placement) []byte {
 // ranges writes ascending intervals, joining those that touch.
 type ranges struct {
 	dst    []byte
-	mark   int // where the text began
-	lo, hi int32
-	open   bool
+	mark   int   // where the text began
+	lo, hi int32 // not written yet; below 0 before the first
 }
 
 func (r *ranges) add(lo, hi int32) {
-	if r.open && lo == r.hi+1 {
+	if lo == r.hi+1 {
 		r.hi = hi
 		return
 	}
 	r.flush()
-	r.lo, r.hi, r.open = lo, hi, true
+	r.lo, r.hi = lo, hi
 }
 
+// flush writes the interval and a comma.
 func (r *ranges) flush() {
-	if !r.open {
+	if r.hi < 0 {
 		return
 	}
-	if len(r.dst) > r.mark {
-		r.dst = append(r.dst, ',')
-	}
-	r.dst = appendNode(r.dst, uint32(r.lo))
 	if r.hi > r.lo {
-		r.dst = appendNode(append(r.dst, '-'), uint32(r.hi))
+		r.dst = appendNode(r.dst, uint32(r.lo), '-')
 	}
-}
-
-// appendNode appends the number of a node, which on most machines is short.
-func appendNode(dst []byte, n uint32) []byte {
-	switch {
-	case n < 10:
-		return append(dst, byte('0'+n))
-	case n < 100:
-		return append(dst, byte('0'+n/10), byte('0'+n%10))
-	case n < 1000:
-		return append(dst, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
-	case n < 10000:
-		return append(dst, byte('0'+n/1000), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10))
-	}
-	return strconv.AppendUint(dst, uint64(n), 10)
+	r.dst = appendNode(r.dst, uint32(r.hi), ',')
 }
 
 func (r *ranges) finish() []byte {
-	r.flush()
+	if r.flush(); len(r.dst) > r.mark {
+		return r.dst[:len(r.dst)-1] // without the last comma
+	}
 	return r.dst
 }
+
+// appendNode appends the number of a node and a separator. Placements are written for
+// every attempt of a job, and on most machines numbers are short.
+func appendNode(dst []byte, n uint32, separator byte) []byte {
+	if n >= uint32(len(shortNumbers)) {
+		return append(strconv.AppendUint(dst, uint64(n), 10), separator)
+	}
+	x := shortNumbers[n]
+	digits := (bits.Len32(x) + 7) / 8
+	dst = binary.LittleEndian.AppendUint32(dst, x)
+	return append(dst[:len(dst)-4+digits], separator)
+}
+
+// shortNumbers are the decimal digits of numbers, the first in the lowest byte, and 0
+// behind the last.
+var shortNumbers = func() (list [10000]uint32) {
+	for n := range list {
+		var text [4]byte
+		strconv.AppendInt(text[:0], int64(n), 10)
+		list[n] = binary.LittleEndian.Uint32(text[:])
+	}
+	return list
+}()
 
 // AppendShares appends the units that p holds on each of its nodes, in node
 // order and run-length encoded: "4x3,1" is 4 units on each of three nodes,
