@@ -17,28 +17,34 @@ type Piece struct {
 }
 
 // NewCut puts each of n nodes into the part that of names. Cost: the nodes, and
-// in each word the parts that it meets for each node.
+// for each that is of another part than the one before the parts in its word.
 func NewCut(n int, of func(NodeID) int32) Cut {
 	c := Cut{first: make([]int32, 0, (n+63)/64+1)}
-	for id := range NodeID(n) {
-		if id&63 == 0 {
-			c.first = append(c.first, int32(len(c.pieces)))
+	for from := NodeID(0); int(from) < n; from += 64 {
+		c.first = append(c.first, int32(len(c.pieces)))
+		part, mask := of(from), uint64(0)
+		for id := from; id < min(from+64, NodeID(n)); id++ {
+			if p := of(id); p != part {
+				c.add(part, mask)
+				part, mask = p, 0
+			}
+			mask |= 1 << (id & 63)
 		}
-		c.add(of(id), 1<<(id&63))
+		c.add(part, mask)
 	}
 	c.first = append(c.first, int32(len(c.pieces)))
 	return c
 }
 
-// add puts a node of the last word into a part.
-func (c *Cut) add(part int32, bit uint64) {
+// add puts nodes of the last word into a part.
+func (c *Cut) add(part int32, nodes uint64) {
 	for i := len(c.pieces) - 1; i >= int(c.first[len(c.first)-1]); i-- {
 		if c.pieces[i].Part == part {
-			c.pieces[i].Mask |= bit
+			c.pieces[i].Mask |= nodes
 			return
 		}
 	}
-	c.pieces = append(c.pieces, Piece{part, bit})
+	c.pieces = append(c.pieces, Piece{part, nodes})
 }
 
 // Word is the pieces of word w, for reading only: no two of one part.
@@ -59,31 +65,42 @@ type Make struct {
 type Makes struct {
 	Cut        // its parts index Of
 	Of  []Make // in the order in which their first nodes come
-	all []int32
 }
 
 // NewMakes describes the nodes of site, of which home, GPUs, memory and power
-// must not change afterwards. Cost: some look-ups per node.
+// must not change afterwards. Cost: the nodes, and a look-up for each that differs
+// from the one before.
 func NewMakes(site *Site) *Makes {
-	m := &Makes{all: make([]int32, len(site.Nodes))}
+	m := &Makes{}
 	index := map[Make]int32{}
-	for i := range site.Nodes {
-		n := &site.Nodes[i]
+	last := int32(-1)
+	m.Cut = NewCut(len(site.Nodes), func(id NodeID) int32 {
+		n := &site.Nodes[id]
 		k := Make{n.Home, n.GPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}
+		if last >= 0 && k == m.Of[last] {
+			return last
+		}
 		part, ok := index[k]
 		if !ok {
 			part = int32(len(m.Of))
 			index[k] = part
 			m.Of = append(m.Of, k)
 		}
-		m.all[i] = part
-	}
-	m.Cut = NewCut(len(site.Nodes), func(n NodeID) int32 { return m.all[n] })
+		last = part
+		return part
+	})
 	return m
 }
 
-// Node is the make of node n.
-func (m *Makes) Node(n NodeID) *Make { return &m.Of[m.all[n]] }
+// Node is the make of node n. Cost: the parts that its word meets.
+func (m *Makes) Node(n NodeID) *Make {
+	for _, p := range m.Word(int32(n >> 6)) {
+		if p.Mask>>(n&63)&1 != 0 {
+			return &m.Of[p.Part]
+		}
+	}
+	return nil // as no node of the site is
+}
 
 // Draw is Site.Draw at the cost of the words of p, and of its shares.
 func (m *Makes) Draw(a *Allocation, p *Placement) int64 {

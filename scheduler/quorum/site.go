@@ -93,19 +93,24 @@ func NewSite(site *model.Site) *Site {
 	for i := range site.Tenants {
 		s.tenants[i].limits = site.Tenants[i].Limits
 	}
+	gpus := int32(0)
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
-		s.nodes[i] = tenure{gpus: int32(len(s.gpus))}
-		s.setState(model.NodeID(i), n.State)
-		for range n.GPUs {
-			s.gpus = append(s.gpus, nobody)
+		s.nodes[i] = tenure{state: n.State, gpus: gpus}
+		if n.State == model.Ready {
+			s.ready.Add(model.NodeID(i))
 		}
+		gpus += n.GPUs
 		if n.Home >= 0 {
 			s.homes[n.Home]++
 		}
 	}
+	s.gpus = slices.Repeat([]model.Ref{nobody}, int(gpus))
 	return s
 }
+
+// Makes are those of the site.
+func (s *Site) Makes() *model.Makes { return s.makes }
 
 // Held is what the running job under ref holds; valid until it holds something
 // else.

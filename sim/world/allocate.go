@@ -66,7 +66,9 @@ func NewTranslator(site *model.Site, rows Rows, awkward *Awkward) *Translator {
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
 		t.cpus = max(t.cpus, n.CPUs, n.GPUs)
-		t.known = append(t.known, n.Features...)
+		if len(n.Features) > 0 {
+			t.known = append(t.known, n.Features...)
+		}
 		if rows.Shared {
 			t.units = max(t.units, n.GPUs)
 		}

@@ -99,7 +99,8 @@ type life struct {
 // NewSite returns a world with an idle site that reports to sink. cfg must be
 // valid.
 func NewSite(cfg SiteConfig, sink Sink) *Site {
-	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site), makes: model.NewMakes(cfg.Site)}
+	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site)}
+	s.makes = s.quorum.Makes()
 	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
 	s.State.VClusters = make([]Share, len(cfg.Site.VClusters))
 	s.State.Tenants = make([]Share, len(cfg.Site.Tenants))
