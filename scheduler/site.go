@@ -327,8 +327,6 @@ func NewSite(cfg SiteConfig) *Site {
 		}
 		if node.State == model.Ready {
 			s.ready.Add(model.NodeID(i))
-		} else {
-			s.free.SetAvailable(model.NodeID(i), false)
 		}
 	}
 	s.readies = s.ready.Len()

@@ -31,9 +31,7 @@ type siteScratch struct {
 
 func newSiteScratch(space *place.Space, nodes int) siteScratch {
 	x := siteScratch{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), idle: space.NewFree()}
-	for n := range nodes {
-		x.idle.SetAvailable(model.NodeID(n), true)
-	}
+	x.idle.SetAllAvailable()
 	return x
 }
 

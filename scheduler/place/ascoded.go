@@ -38,7 +38,8 @@ func (f *Free) fitsAsCoded(t *tally, q *Query) bool {
 // even is what each cell of r with free nodes gives to n nodes when all give
 // alike.
 func (t *tally) even(r *row, n int32) int32 {
-	k := r.end - r.first - t.hist[r.hist]
+	hist, _ := t.count(r)
+	k := r.end - r.first - hist[0]
 	return (n + k - 1) / k
 }
 

@@ -42,7 +42,7 @@ func occupied(sp *Space) (*Free, *twin) {
 	p := model.Placement{}
 	for n := range sp.nodes {
 		if rng.IntN(100) < 85 {
-			p.Words = with(p.Words, model.NodeID(n))
+			p.Words = with(p.Words, model.NodeID(n), model.NodeID(n))
 		}
 	}
 	f.Take(&p)

@@ -38,16 +38,11 @@ type Free struct {
 // service.
 func (sp *Space) NewFree() *Free {
 	f := &Free{
-		sp: sp, unheld: slices.Clone(sp.every), up: model.NewNodeSet(sp.nodes), part: model.NewNodeSet(sp.nodes),
-		idle: model.NewNodeSet(sp.nodes), log: make([]int32, 0, max(16, len(sp.every))),
+		sp: sp, unheld: slices.Clone(sp.every), up: slices.Clone(sp.ready), part: model.NewNodeSet(sp.nodes),
+		idle: slices.Clone(sp.ready), log: make([]int32, 0, max(64, 4*len(sp.every))),
 		used: newGroupSet(sp.groups), near: newGroupSet(sp.groups),
 		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
 		perRow: make([]int32, len(sp.layout.rows)), room: model.NewNodeSet(sp.nodes),
-	}
-	for n := range sp.site.Nodes {
-		if sp.site.Nodes[n].State == model.Ready {
-			f.up.Add(model.NodeID(n))
-		}
 	}
 	if len(sp.least) > 1 {
 		f.taken = make([]uint64, sp.nodes)
@@ -55,7 +50,6 @@ func (sp *Space) NewFree() *Free {
 			f.least = append(f.least, slices.Clone(s))
 		}
 	}
-	copy(f.idle, f.up)
 	return f
 }
 
@@ -91,9 +85,16 @@ func (f *Free) copyGPUs(o *Free) {
 
 // Take marks what p names as held; what is held already stays so.
 func (f *Free) Take(p *model.Placement) {
+	idle := f.idle
+	unheld := f.unheld[:len(idle)] // so that a word is checked once
 	for _, w := range p.Words {
-		f.unheld[w.Word] &^= w.Mask
-		f.refresh(w.Word)
+		i := int(w.Word)
+		was := idle[i]
+		unheld[i] &^= w.Mask
+		if was&w.Mask != 0 {
+			idle[i] = was &^ w.Mask
+			f.touch(w.Word)
+		}
 	}
 	for _, s := range p.Shares {
 		f.hold(s.Node, f.taken[s.Node]|s.GPUs&f.sp.gpus[s.Node])
@@ -102,9 +103,17 @@ func (f *Free) Take(p *model.Placement) {
 
 // Give marks what p names as free; what is free already stays so.
 func (f *Free) Give(p *model.Placement) {
+	idle := f.idle
+	unheld, up, part, every := f.unheld[:len(idle)], f.up[:len(idle)], f.part[:len(idle)], f.sp.every[:len(idle)]
 	for _, w := range p.Words {
-		f.unheld[w.Word] |= w.Mask & f.sp.every[w.Word]
-		f.refresh(w.Word)
+		i := int(w.Word)
+		was := idle[i]
+		free := unheld[i] | w.Mask&every[i]
+		unheld[i] = free
+		if now := free & up[i] &^ part[i]; now != was {
+			idle[i] = now
+			f.touch(w.Word)
+		}
 	}
 	for _, s := range p.Shares {
 		f.hold(s.Node, f.taken[s.Node]&^s.GPUs)
@@ -131,6 +140,14 @@ func (f *Free) SetAvailable(n model.NodeID, up bool) {
 		f.up.Remove(n)
 	}
 	f.refresh(int32(n >> 6))
+}
+
+// SetAllAvailable takes all nodes back into service.
+func (f *Free) SetAllAvailable() {
+	copy(f.up, f.sp.every)
+	for w := range f.up {
+		f.refresh(int32(w))
+	}
 }
 
 // Has says whether node n is idle: in service, and nobody holds it or a GPU of
@@ -188,14 +205,15 @@ func (f *Free) refresh(w int32) {
 	}
 }
 
-// touch notes a change for the tallies. A full log is dropped: tallies that have
-// not read it walk all words instead, which costs no more.
+// touch notes a change for the tallies. A full log is dropped.
 func (f *Free) touch(w int32) {
-	if len(f.log) == cap(f.log) {
-		f.base += int64(len(f.log))
-		f.log = f.log[:0]
+	n := len(f.log)
+	if n == cap(f.log) {
+		f.base += int64(n)
+		n = 0
 	}
-	f.log = append(f.log, w)
+	f.log = f.log[:n+1]
+	f.log[n] = w
 }
 
 // hold makes taken the held GPUs of node n.
@@ -228,18 +246,30 @@ func (f *Free) tally(class ClassID) *tally {
 		t = newTally(&f.sp.layout, f.sp.classes[class].nodes)
 		f.tallies[class] = t
 	}
-	end := f.base + int64(len(f.log))
-	switch {
-	case t.at == end:
-	case t.at < f.base:
-		for w := range f.idle {
-			t.set(&f.sp.layout, int32(w), f.idle[w]&t.nodes[w])
+	if end := f.base + int64(len(f.log)); t.at != end {
+		f.follow(t)
+		t.at = end
+	}
+	return t
+}
+
+// follow makes t true. It reads the log, or looks at all words where that is gone or
+// has more to read.
+func (f *Free) follow(t *tally) {
+	l, idle := &f.sp.layout, f.idle
+	nodes, free := t.nodes[:len(idle)], t.free[:len(idle)] // so that a word is checked once
+	if t.at < f.base || f.base+int64(len(f.log))-t.at > int64(len(idle)) {
+		for w := range idle {
+			if now := idle[w] & nodes[w]; now != free[w] {
+				t.set(l, int32(w), now)
+			}
 		}
-	default:
-		for _, w := range f.log[t.at-f.base:] {
-			t.set(&f.sp.layout, w, f.idle[w]&t.nodes[w])
+		return
+	}
+	for _, w := range f.log[t.at-f.base:] {
+		i := int(w)
+		if now := idle[i] & nodes[i]; now != free[i] {
+			t.set(l, w, now)
 		}
 	}
-	t.at = end
-	return t
 }

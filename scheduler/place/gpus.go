@@ -16,30 +16,35 @@ type links struct {
 
 // describeGPUs fills what a Space knows of GPUs.
 func (sp *Space) describeGPUs(site *model.Site) {
-	kinds := make([]links, len(site.Topologies))
+	sp.links = make([]links, len(site.Topologies)+1)
 	for i := range site.Topologies {
-		kinds[i] = linksOf(&site.Topologies[i])
+		sp.links[i] = linksOf(&site.Topologies[i])
 	}
 	most := int32(0)
 	for i := range site.Nodes {
 		most = max(most, min(site.Nodes[i].GPUs, maxGPUs))
 	}
-	for range most + 1 {
+	sp.least = append(sp.least, sp.every)
+	for range most {
 		sp.least = append(sp.least, model.NewNodeSet(sp.nodes))
 	}
 	sp.gpus = make([]uint64, sp.nodes)
-	sp.links = make([]links, sp.nodes)
 	for i := range site.Nodes {
-		n := &site.Nodes[i]
-		k := min(n.GPUs, maxGPUs)
+		k := min(site.Nodes[i].GPUs, maxGPUs)
 		sp.gpus[i] = 1<<k - 1
-		if n.Topology >= 0 && int(n.Topology) < len(kinds) {
-			sp.links[i] = kinds[n.Topology]
-		}
-		for g := range k + 1 {
+		for g := k; g > 0; g-- {
 			sp.least[g].Add(model.NodeID(i))
 		}
 	}
+}
+
+// linksAt is how near the GPUs of node n are.
+func (sp *Space) linksAt(n model.NodeID) *links {
+	none := len(sp.links) - 1
+	if t := sp.site.Nodes[n].Topology; t >= 0 && int(t) < none {
+		return &sp.links[t]
+	}
+	return &sp.links[none]
 }
 
 // linksOf reads the islands and NUMA domains of a topology; both are ascending
@@ -152,7 +157,7 @@ func (f *Free) alike(n int32) int32 {
 	clear(f.perRow)
 	for w, m := range f.room {
 		for ; m != 0; m &= m - 1 {
-			f.perRow[l.cells[l.of[w<<6+bits.TrailingZeros64(m)][0]].row]++
+			f.perRow[l.cells[l.own[w<<6+bits.TrailingZeros64(m)]].row]++
 		}
 	}
 	best := int32(-1)
@@ -208,7 +213,7 @@ func (f *Free) addShares(p *model.Placement, w int, m uint64, gpus, n int32) int
 	k := int32(0)
 	for ; m != 0 && k < n; m &= m - 1 {
 		node := model.NodeID(w<<6 + bits.TrailingZeros64(m))
-		chosen := f.sp.links[node].pick(f.sp.gpus[node]&^f.taken[node], gpus)
+		chosen := f.sp.linksAt(node).pick(f.sp.gpus[node]&^f.taken[node], gpus)
 		p.Shares = append(p.Shares, model.NodeShare{Node: node, Units: gpus, GPUs: chosen})
 		k++
 	}

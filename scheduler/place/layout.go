@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 
@@ -9,14 +10,15 @@ import (
 
 // layout sorts the nodes into cells. A row of cells is a set of nodes cut by
 // dragonfly group: one row for each conformance group, one for all nodes of
-// unknown fingerprint, and one for all nodes. So each node lies in two cells.
+// unknown fingerprint, and one for all nodes. So each node lies in two cells: its
+// own, which is of its fingerprint, and the one of its whole group.
 type layout struct {
 	rows  []row
 	cells []cell
 	words []model.NodeWord // of the cells, each cell's own ascending
 	segs  []segment
-	first []int32 // segs[first[w]:first[w+1]] are the cells that meet word w
-	of    [][2]int32
+	parts []span  // of each word, its segs
+	own   []int32 // cell of each node
 	// ordered says that the cells of each row, in their order, have ascending
 	// words.
 	ordered bool
@@ -34,73 +36,106 @@ type row struct {
 // cell is the part of a row in one group.
 type cell struct {
 	row, group int32
+	whole      int32 // the cell of all nodes of the group
 	first, end int32 // layout.words
 }
 
-// segment is the part of a cell in one word.
+// segment is the part of a node's own cell in one word.
 type segment struct {
-	cell int32
-	mask uint64
+	mask             uint64
+	cell, whole, row int32
 }
+
+// span is a part of a slice.
+type span struct{ first, end int32 }
 
 func (l *layout) known() int   { return len(l.rows) - 2 } // rows of known fingerprint come first
 func (l *layout) unknown() int { return len(l.rows) - 2 }
 func (l *layout) all() int     { return len(l.rows) - 1 }
 
-func (l *layout) group(n model.NodeID) int32 { return l.cells[l.of[n][1]].group }
-
-// cell is the cell of r in group g, which r has.
-func (l *layout) cell(r *row, g int32) int32 {
-	if c := r.first + g; c < r.end && l.cells[c].group == g {
-		return c // r has all groups below g
-	}
-	i, _ := slices.BinarySearchFunc(l.cells[r.first:r.end], g, func(c cell, g int32) int { return int(c.group - g) })
-	return r.first + int32(i)
+// stretch is neighbouring nodes of one cell, which is told by its row and group: on
+// most sites nodes that are alike lie side by side, so there are few.
+type stretch struct {
+	key         int64 // row<<32 | group
+	first, last model.NodeID
 }
 
-func newLayout(site *model.Site, group []int32) layout {
-	prints := site.Fingerprints
-	l := layout{rows: make([]row, prints+2), of: make([][2]int32, len(group)), ordered: true}
-	key := func(n, side int) int64 {
-		r := prints + 1
-		if side == 0 {
-			if r = site.Nodes[n].Fingerprint; r < 0 {
-				r = prints
-			}
-		}
-		return int64(r)<<32 | int64(group[n])
-	}
-	keys := make([]int64, 0, 2*len(group))
-	for n := range group {
-		keys = append(keys, key(n, 0), key(n, 1))
+func newLayout(site *model.Site) layout {
+	l := layout{rows: make([]row, site.Fingerprints+2), own: make([]int32, len(site.Nodes)), ordered: true}
+	own := l.stretches(site)
+	every := int64(l.all()) << 32
+	keys := make([]int64, 0, 2*len(own))
+	for _, s := range own {
+		keys = append(keys, s.key, every|s.key&math.MaxUint32)
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	words := make([][]model.NodeWord, len(keys))
-	for n := range group {
-		for side := range 2 {
-			c, _ := slices.BinarySearch(keys, key(n, side))
-			l.of[n][side] = int32(c)
-			words[c] = with(words[c], model.NodeID(n))
+	l.cells = make([]cell, len(keys))
+	for _, s := range own {
+		i, _ := slices.BinarySearch(keys, s.key)
+		whole, _ := slices.BinarySearch(keys, every|s.key&math.MaxUint32)
+		for n := s.first; n <= s.last; n++ {
+			l.own[n] = int32(i)
 		}
+		l.cells[i].whole, l.cells[whole].whole = int32(whole), int32(whole)
+		words[i], words[whole] = with(words[i], s.first, s.last), with(words[whole], s.first, s.last)
 	}
-	for c, k := range keys {
-		l.cells = append(l.cells, cell{int32(k >> 32), int32(k), int32(len(l.words)), int32(len(l.words) + len(words[c]))})
-		l.words = append(l.words, words[c]...)
+	for i, k := range keys {
+		c := &l.cells[i]
+		c.row, c.group, c.first = int32(k>>32), int32(k), int32(len(l.words))
+		l.words = append(l.words, words[i]...)
+		c.end = int32(len(l.words))
 	}
 	l.cut()
-	l.segment(len(group))
+	l.segment((len(site.Nodes) + 63) / 64)
 	return l
 }
 
-// with puts a node that is not below the others into words.
-func with(words []model.NodeWord, n model.NodeID) []model.NodeWord {
-	w, bit := int32(n)>>6, uint64(1)<<(n&63)
-	if last := len(words) - 1; last >= 0 && words[last].Word == w {
-		words[last].Mask |= bit
-		return words
+// stretches divides the nodes by their own cells.
+func (l *layout) stretches(site *model.Site) []stretch {
+	var all []stretch
+	last := int64(-1)
+	for i := range site.Nodes {
+		n := &site.Nodes[i]
+		r := int(n.Fingerprint)
+		if r < 0 {
+			r = l.unknown()
+		}
+		key := int64(r) << 32
+		if len(site.Groups) > 0 {
+			key |= int64(n.Group)
+		}
+		if key != last {
+			if len(all) > 0 {
+				all[len(all)-1].last = model.NodeID(i - 1)
+			}
+			all = append(all, stretch{key: key, first: model.NodeID(i), last: model.NodeID(len(site.Nodes) - 1)})
+			last = key
+		}
 	}
-	return append(words, model.NodeWord{Word: w, Mask: bit})
+	return all
+}
+
+// with puts the nodes from first to last, which are not below the others, into
+// words.
+func with(words []model.NodeWord, first, last model.NodeID) []model.NodeWord {
+	from, to := int32(first>>6), int32(last>>6)
+	for w := from; w <= to; w++ {
+		mask := ^uint64(0)
+		if w == from {
+			mask <<= first & 63
+		}
+		if w == to {
+			mask &= 2<<(last&63) - 1
+		}
+		if i := len(words) - 1; i >= 0 && words[i].Word == w {
+			words[i].Mask |= mask
+		} else {
+			words = append(words, model.NodeWord{Word: w, Mask: mask})
+		}
+	}
+	return words
 }
 
 // cut gives each row its cells and the room of its histogram.
@@ -126,24 +161,30 @@ func (l *layout) cut() {
 	}
 }
 
-// segment lists the cells that meet each word.
-func (l *layout) segment(nodes int) {
-	for n := range nodes {
-		if n&63 == 0 {
-			l.first = append(l.first, int32(len(l.segs)))
-		}
-		here := l.segs[l.first[n>>6]:]
-		for _, c := range l.of[n] {
-			i := slices.IndexFunc(here, func(s segment) bool { return s.cell == c })
-			if i < 0 {
-				i = len(here)
-				l.segs = append(l.segs, segment{cell: c})
-				here = l.segs[l.first[n>>6]:]
-			}
-			here[i].mask |= 1 << (n & 63)
+// segment divides each of so many words.
+func (l *layout) segment(words int) {
+	own := l.cells[:l.rows[l.all()].first] // the row of all comes last
+	l.parts = make([]span, words)
+	for i := range own {
+		for _, w := range l.words[own[i].first:own[i].end] {
+			l.parts[w.Word].end++
 		}
 	}
-	l.first = append(l.first, int32(len(l.segs)))
+	n := int32(0)
+	for w := range l.parts {
+		p := &l.parts[w]
+		n += p.end
+		p.first, p.end = n-p.end, n-p.end
+	}
+	l.segs = make([]segment, n)
+	for i := range own {
+		c := &own[i]
+		for _, w := range l.words[c.first:c.end] {
+			p := &l.parts[w.Word]
+			l.segs[p.end] = segment{w.Mask, int32(i), c.whole, c.row}
+			p.end++
+		}
+	}
 }
 
 // groupSet is a set of dragonfly groups.

@@ -25,7 +25,7 @@ func picture(nodes string, joined ...[2]int32) *Free {
 				n.Fingerprint = -1
 			case '-':
 				n.Fingerprint = 0
-				held = with(held, model.NodeID(len(site.Nodes)))
+				held = with(held, model.NodeID(len(site.Nodes)), model.NodeID(len(site.Nodes)))
 			}
 			site.Nodes = append(site.Nodes, n)
 		}

@@ -166,12 +166,11 @@ func (f *Free) choose(t *tally, q *Query, p *model.Placement) bool {
 func (f *Free) pack(t *tally, r int, n int32, p *model.Placement) {
 	l := &f.sp.layout
 	row := &l.rows[r]
-	v := t.atLeast(row, n)
-	if v < 0 {
+	c := t.best(row, n)
+	if c < 0 {
 		f.several(t, r, n, p)
 		return
 	}
-	c := row.first + int32(slices.Index(t.cells[row.first:row.end], v))
 	f.addCell(t, c, n, p)
 }
 
@@ -180,15 +179,16 @@ func (f *Free) pack(t *tally, r int, n int32, p *model.Placement) {
 func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
 	l := &f.sp.layout
 	row := &l.rows[r]
-	v, rest := t.top(row), n
+	hist, marks := t.count(row)
+	v, rest := below(marks, row.most+1), n
 	some := (rest - 1) / v
-	for h := t.hist[row.hist+v]; some >= h; h = t.hist[row.hist+v] {
+	for h := hist[v]; some >= h; h = hist[v] {
 		rest -= h * v
-		v = t.below(row, v)
+		v = below(marks, v)
 		some = (rest - 1) / v
 	}
 	rest -= some * v
-	last := t.atLeast(row, rest)
+	last := above(marks, rest-1)
 	clear(f.used)
 	clear(f.near)
 	clear(f.pool)
@@ -222,15 +222,18 @@ func (f *Free) use(g int32) {
 	f.near.or(f.sp.adjacent[g])
 }
 
-// addUsed adds the nodes of row r in the used groups, and rest nodes of the last
-// group.
+// addUsed adds the nodes of row r in the used groups, which it has, and rest nodes
+// of the last group.
 func (f *Free) addUsed(t *tally, r int, last, rest int32, p *model.Placement) {
 	l := &f.sp.layout
+	c := l.rows[r].first
 	f.used.add(last)
 	for i, set := range f.used {
 		for ; set != 0; set &= set - 1 {
 			g := int32(i<<6 + bits.TrailingZeros64(set))
-			c := l.cell(&l.rows[r], g)
+			for l.cells[c].group < g {
+				c++
+			}
 			n := t.cells[c]
 			if g == last {
 				n = rest
@@ -268,11 +271,12 @@ func (f *Free) lowest(t *tally, r int, n int32, p *model.Placement) {
 	}
 }
 
-// within is the nodes of row r in word w.
+// within is the nodes in word w of row r, which is not that of all.
 func (l *layout) within(w, r int32) uint64 {
 	m := uint64(0)
-	for _, s := range l.segs[l.first[w]:l.first[w+1]] {
-		if l.cells[s.cell].row == r {
+	part := l.parts[w]
+	for _, s := range l.segs[part.first:part.end] {
+		if s.row == r {
 			m |= s.mask
 		}
 	}

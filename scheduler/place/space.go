@@ -10,6 +10,7 @@
 package place
 
 import (
+	"math/bits"
 	"slices"
 
 	"orrery/scheduler/model"
@@ -27,6 +28,7 @@ type Space struct {
 	nodes    int
 	groups   int32
 	every    model.NodeSet
+	ready    model.NodeSet // as the site was described
 	site     *model.Site
 	adjacent []groupSet // of each group; adjacency holds both ways
 	layout   layout
@@ -35,7 +37,7 @@ type Space struct {
 
 	gpus  []uint64        // the GPUs of each node
 	least []model.NodeSet // least[g]: nodes with at least g GPUs
-	links []links         // of each node, how near its GPUs are
+	links []links         // of each topology, how near the GPUs are; the last is of none
 }
 
 // class is a set of nodes with what follows from it alone.
@@ -53,14 +55,13 @@ type class struct {
 func NewSpace(site *model.Site) *Space {
 	n := len(site.Nodes)
 	sp := &Space{
-		nodes: n, groups: int32(max(1, len(site.Groups))), every: model.NewNodeSet(n), site: site,
+		nodes: n, groups: int32(max(1, len(site.Groups))), every: model.NewNodeSet(n), ready: model.NewNodeSet(n), site: site,
 		index: map[uint64][]ClassID{},
 	}
-	group := make([]int32, n)
 	for i := range site.Nodes {
 		sp.every.Add(model.NodeID(i))
-		if len(site.Groups) > 0 {
-			group[i] = site.Nodes[i].Group
+		if site.Nodes[i].State == model.Ready {
+			sp.ready.Add(model.NodeID(i))
 		}
 	}
 	for range sp.groups {
@@ -72,7 +73,7 @@ func NewSpace(site *model.Site) *Space {
 			sp.adjacent[a].add(int32(g))
 		}
 	}
-	sp.layout = newLayout(site, group)
+	sp.layout = newLayout(site)
 	sp.describeGPUs(site)
 	return sp
 }
@@ -126,8 +127,12 @@ func hash(s model.NodeSet) uint64 {
 
 func (sp *Space) newClass(nodes model.NodeSet) class {
 	c := class{nodes: nodes, sums: make([]int32, sp.groups), most: make([]int32, len(sp.least))}
-	for n := nodes.Next(0); n >= 0; n = nodes.Next(n + 1) {
-		c.sums[sp.layout.group(n)]++
+	l := &sp.layout
+	all := &l.rows[l.all()]
+	for _, k := range l.cells[all.first:all.end] {
+		for _, w := range l.words[k.first:k.end] {
+			c.sums[k.group] += int32(bits.OnesCount64(w.Mask & nodes[w.Word]))
+		}
 	}
 	slices.Sort(c.sums)
 	slices.Reverse(c.sums)

@@ -382,7 +382,7 @@ func (t *twin) placing(q *Query, nodes []int) model.Placement {
 		if q.GPUs > 0 {
 			p.Shares = append(p.Shares, model.NodeShare{Node: model.NodeID(n), Units: q.GPUs, GPUs: t.gpus(n, q.GPUs)})
 		} else {
-			p.Words = with(p.Words, model.NodeID(n))
+			p.Words = with(p.Words, model.NodeID(n), model.NodeID(n))
 		}
 	}
 	return p
