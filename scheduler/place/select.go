@@ -309,20 +309,24 @@ func addWord(p *model.Placement, w int32, m uint64, n int32) int32 {
 	return k
 }
 
-// lowestBits keeps the n lowest of the at least n bits of m: it looks for the
-// n-th by halves.
+// lowestBits keeps the n lowest of the at least n bits of m. It looks for the byte
+// with the n-th in all bytes at a time: sums has in each byte how many bits there
+// are up to it, and enough has the highest bit of each where these are n.
 func lowestBits(m uint64, n int32) uint64 {
+	const each, highest = 0x0101010101010101, 0x8080808080808080
 	if n == 0 {
 		return 0
 	}
-	at, k := 0, int(n)
-	for half := 32; half > 0; half >>= 1 {
-		if c := bits.OnesCount64(m >> at & (1<<half - 1)); c < k {
-			k -= c
-			at += half
-		}
+	sums := m - m>>1&0x5555555555555555
+	sums = sums&0x3333333333333333 + sums>>2&0x3333333333333333
+	sums = (sums + sums>>4) & 0x0f0f0f0f0f0f0f0f * each
+	enough := (sums | highest - uint64(n)*each) & highest
+	at := bits.TrailingZeros64(enough) &^ 7
+	rest := m >> at
+	for n -= int32(sums << 8 >> at & 0xff); n > 0; n-- {
+		rest &= rest - 1
 	}
-	return m & (2<<at - 1)
+	return m &^ (rest << at)
 }
 
 // finish brings the words of p into order where groups are interleaved.

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,6 +9,20 @@ import (
 
 	"orrery/scheduler/model"
 )
+
+// TestLowestBits: as many of the lowest as asked for, taken one by one.
+func TestLowestBits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.Uint64().Draw(t, "m") & rapid.Uint64().Draw(t, "mask")
+		n := rapid.IntRange(0, bits.OnesCount64(m)).Draw(t, "n")
+		want := uint64(0)
+		for left := m; bits.OnesCount64(want) < n; left &= left - 1 {
+			want |= left & -left
+		}
+		require.Equal(t, want, lowestBits(m, int32(n)))
+	})
+	require.Equal(t, ^uint64(0), lowestBits(^uint64(0), 64))
+}
 
 // TestTally: whatever changes and whichever rows are asked for meanwhile, cells,
 // rows and histograms are those of the counted nodes.
