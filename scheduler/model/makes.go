@@ -115,6 +115,17 @@ func (m *Makes) Draw(a *Allocation, p *Placement) int64 {
 	return sum
 }
 
+// DrawOn is Draw for who knows how many nodes p has, which is mostly all that it takes.
+func (m *Makes) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
+	switch {
+	case a.Power > 0:
+		return inProportion(a.Power, nodes, a.NodesMin)
+	case len(m.Of) == 1 && len(p.Shares) == 0:
+		return int64(nodes) * m.Of[0].BusyPower
+	}
+	return m.Draw(a, p)
+}
+
 // busy is what whole nodes draw at work.
 func (m *Makes) busy(words []NodeWord) int64 {
 	sum := int64(0)

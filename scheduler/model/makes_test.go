@@ -54,7 +54,10 @@ func TestMakes(t *testing.T) {
 			p.Words = append(p.Words, NodeWord{int32(w), rapid.Uint64().Draw(t, "mask") & (1<<in - 1)})
 		}
 		for _, a := range []Allocation{{}, {Power: 70, NodesMin: 3}} {
-			require.Equal(t, site.Draw(&a, &p), m.Draw(&a, &p))
+			for _, p := range []Placement{p, {Words: p.Words}} {
+				require.Equal(t, site.Draw(&a, &p), m.Draw(&a, &p))
+				require.Equal(t, site.Draw(&a, &p), m.DrawOn(&a, &p, p.Nodes()))
+			}
 		}
 	})
 }

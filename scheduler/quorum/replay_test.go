@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// snapshot is a copy of all that Decide may change.
+// snapshot is a copy of all that Decide may change, but for what is worked out once.
 func (s *Site) snapshot() Site {
 	c := *s
 	c.jobs = slices.Clone(s.jobs)
@@ -19,7 +19,7 @@ func (s *Site) snapshot() Site {
 		c.jobs[i].held = model.Placement{Words: slices.Clone(c.jobs[i].held.Words), Shares: slices.Clone(c.jobs[i].held.Shares)}
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)
-	c.kept, c.need = slices.Clone(s.kept), nil
+	c.kept, c.need, c.strange = slices.Clone(s.kept), nil, nil
 	c.whole, c.parts, c.ready, c.guests = slices.Clone(s.whole), slices.Clone(s.parts), slices.Clone(s.ready), slices.Clone(s.guests)
 	return c
 }

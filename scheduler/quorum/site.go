@@ -38,6 +38,8 @@ type Site struct {
 	// Scratch of one decision.
 	need []int32       // nodes asked of each lender
 	kept model.NodeSet // nodes of the job that is to be resized
+
+	strange []model.NodeSet // by vCluster from -1 on: the nodes at home in others, see abroad
 }
 
 // nobody holds a node or a GPU.
@@ -55,6 +57,7 @@ type resident struct {
 // ask is what a placement takes beside its nodes.
 type ask struct {
 	nodes     int32
+	borrowed  int32 // whole nodes of them that are at home in another vCluster
 	power     int64 // W
 	bandwidth int64 // B/s
 }
@@ -115,6 +118,13 @@ func (s *Site) Makes() *model.Makes { return s.makes }
 // Held is what the running job under ref holds; valid until it holds something
 // else.
 func (s *Site) Held(ref model.Ref) *model.Placement { return &s.jobs[ref].held }
+
+// Takes is how many nodes the running job under ref holds, and what it draws on them
+// by the books in W.
+func (s *Site) Takes(ref model.Ref) (nodes int32, power int64) {
+	a := &s.jobs[ref].ask
+	return a.nodes, a.power
+}
 
 // StateOf is where the job under ref is in its life; ok is false when there is
 // no job under ref.
@@ -190,13 +200,9 @@ func (s *Site) book(ref, owner model.Ref, by int32) {
 	j := &s.jobs[ref]
 	for _, w := range j.held.Words {
 		s.whole[w.Word] ^= w.Mask
-		for _, c := range s.makes.Word(w.Word) {
-			home, m := s.makes.Of[c.Part].Home, c.Mask&w.Mask
-			if m != 0 && foreign(j, home) {
-				s.guests[w.Word] ^= m
-				s.lent[home] += by * int32(bits.OnesCount64(m))
-			}
-		}
+	}
+	if j.ask.borrowed > 0 {
+		s.bookGuest(j, by)
 	}
 	for i := range j.held.Shares {
 		s.bookShare(j, &j.held.Shares[i], owner, by)
@@ -210,6 +216,45 @@ func (s *Site) book(ref, owner model.Ref, by int32) {
 	}
 	s.power.used += int64(by) * j.ask.power
 	s.bandwidth.used += int64(by) * j.ask.bandwidth
+}
+
+// bookGuest books with their homes the whole nodes that j holds as a guest, or takes
+// them off the books.
+func (s *Site) bookGuest(j *resident, by int32) {
+	abroad := s.abroad(j.VCluster)
+	for _, w := range j.held.Words {
+		m := w.Mask & abroad[w.Word]
+		if m == 0 {
+			continue
+		}
+		s.guests[w.Word] ^= m
+		for _, c := range s.makes.Word(w.Word) {
+			if m := m & c.Mask; m != 0 {
+				s.lent[s.makes.Of[c.Part].Home] += by * int32(bits.OnesCount64(m))
+			}
+		}
+	}
+}
+
+// abroad is the nodes that have jobs of v, -1 for those of none, as guests. Cost:
+// constant, but the pieces of the site when it is first asked about v.
+func (s *Site) abroad(v model.VClusterID) model.NodeSet {
+	if s.strange == nil {
+		s.strange = make([]model.NodeSet, len(s.homes)+1)
+	}
+	set := s.strange[v+1]
+	if set == nil {
+		set = model.NewNodeSet(len(s.nodes))
+		for w := range set {
+			for _, c := range s.makes.Word(int32(w)) {
+				if home := s.makes.Of[c.Part].Home; home >= 0 && home != v {
+					set[w] |= c.Mask
+				}
+			}
+		}
+		s.strange[v+1] = set
+	}
+	return set
 }
 
 // bookShare books the part h of a node that j holds, or takes it off the books.

@@ -167,16 +167,16 @@ func (s *Site) outranks(a, b *resident) bool {
 func (s *Site) check(p *model.Proposal, a *ask) model.Reason {
 	j := &s.jobs[p.Ref]
 	clear(s.need)
-	own, why := s.checkWords(j, p)
-	if why == model.ReasonNone {
-		var more int32
-		more, why = s.checkShares(j, p)
-		own += more
-	}
+	own, borrowed, why := s.checkWords(j, p)
 	if why != model.ReasonNone {
 		return why
 	}
-	a.nodes = p.Placement.Nodes()
+	parts, why := s.checkShares(j, p)
+	if why != model.ReasonNone {
+		return why
+	}
+	a.nodes, a.borrowed = own+borrowed+int32(len(p.Placement.Shares)), borrowed
+	own += parts
 	switch {
 	case a.nodes < 1 || a.nodes < j.NodesMin || a.nodes > j.NodesMax:
 		return model.ReasonBadPlacement
@@ -185,7 +185,7 @@ func (s *Site) check(p *model.Proposal, a *ask) model.Reason {
 	case j.IsSensitive() && !s.conform(&p.Placement):
 		return model.ReasonConformance
 	}
-	a.power, a.bandwidth = s.makes.Draw(&j.Allocation, &p.Placement), j.Demand(a.nodes)
+	a.power, a.bandwidth = s.makes.DrawOn(&j.Allocation, &p.Placement, a.nodes), j.Demand(a.nodes)
 	return s.checkLimits(j, a)
 }
 
@@ -223,43 +223,63 @@ func (h share) exceeded(ask, before int64) bool {
 }
 
 // checkWords says what is wrong with the whole nodes of p, and how many of them
-// are not borrowed.
-func (s *Site) checkWords(j *resident, p *model.Proposal) (own int32, why model.Reason) {
-	last := int32(-1)
-	for _, w := range p.Placement.Words {
-		switch {
-		case w.Word < 0 || int(w.Word)<<6+bits.Len64(w.Mask) > len(s.nodes):
-			return 0, model.ReasonUnknownNode
-		case w.Word <= last || w.Mask == 0 || j.GPUs > 0:
-			return 0, model.ReasonBadPlacement
+// are not borrowed and how many are.
+func (s *Site) checkWords(j *resident, p *model.Proposal) (own, borrowed int32, why model.Reason) {
+	words, last := p.Placement.Words, int32(-1)
+	if len(words) == 0 {
+		return 0, 0, model.ReasonNone
+	}
+	// All are as long as whole, and said to be so that the compiler knows.
+	whole, abroad := s.whole, s.abroad(j.VCluster)
+	parts, ready, kept, abroad := s.parts[:len(whole)], s.ready[:len(whole)], s.kept[:len(whole)], abroad[:len(whole)]
+	for _, w := range words {
+		i := int(w.Word)
+		if uint(i) >= uint(len(whole)) {
+			return 0, 0, s.objection(j, w, last, 0)
+		}
+		// No node beyond the last is Ready or kept.
+		bad, guest := w.Mask&(whole[i]|parts[i]|^(ready[i]|kept[i])), w.Mask&abroad[i]
+		own += int32(bits.OnesCount64(w.Mask &^ guest))
+		if guest != 0 {
+			borrowed += int32(bits.OnesCount64(guest))
+			bad |= s.borrow(j, p, w.Word, guest)
+		}
+		if bad != 0 || w.Word <= last || w.Mask == 0 || j.GPUs > 0 {
+			return 0, 0, s.objection(j, w, last, bad)
 		}
 		last = w.Word
-		bad := w.Mask & (s.whole[w.Word] | s.parts[w.Word] | ^(s.ready[w.Word] | s.kept[w.Word]))
-		for _, c := range s.makes.Word(w.Word) {
-			home, m := s.makes.Of[c.Part].Home, c.Mask&w.Mask
-			switch {
-			case !foreign(j, home):
-				own += int32(bits.OnesCount64(m))
-			case m != 0 && !s.mayBorrow(j, p, home):
-				bad |= m
-			default:
-				s.need[home] += int32(bits.OnesCount64(m &^ s.guests[w.Word]))
-			}
-		}
-		if bad != 0 {
-			return 0, s.objection(w.Word, bad&-bad)
-		}
 	}
-	return own, model.ReasonNone
+	return own, borrowed, model.ReasonNone
 }
 
-// objection says why a job may not have the node that is bit of word w, given
-// that it may not.
-func (s *Site) objection(w int32, bit uint64) model.Reason {
+// borrow asks the lenders of word w for nodes of theirs, and returns the ones that the
+// job of p may not have.
+func (s *Site) borrow(j *resident, p *model.Proposal, w int32, guest uint64) (bad uint64) {
+	for _, c := range s.makes.Word(w) {
+		home, m := s.makes.Of[c.Part].Home, c.Mask&guest
+		switch {
+		case m == 0:
+		case !s.mayBorrow(j, p, home):
+			bad |= m
+		default:
+			s.need[home] += int32(bits.OnesCount64(m &^ s.guests[w]))
+		}
+	}
+	return bad
+}
+
+// objection says why j may not have the nodes of w in a placement of which last is the
+// word before, given that it may not; bad are those of them that others keep it from.
+func (s *Site) objection(j *resident, w model.NodeWord, last int32, bad uint64) model.Reason {
+	bit := bad & -bad
 	switch {
-	case (s.whole[w]|s.parts[w])&bit != 0:
+	case w.Word < 0 || int(w.Word)<<6+bits.Len64(w.Mask) > len(s.nodes):
+		return model.ReasonUnknownNode
+	case w.Word <= last || w.Mask == 0 || j.GPUs > 0:
+		return model.ReasonBadPlacement
+	case (s.whole[w.Word]|s.parts[w.Word])&bit != 0:
 		return model.ReasonNodesTaken
-	case (s.ready[w]|s.kept[w])&bit == 0:
+	case (s.ready[w.Word]|s.kept[w.Word])&bit == 0:
 		return model.ReasonNodeNotReady
 	}
 	return model.ReasonNotOwned

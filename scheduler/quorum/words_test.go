@@ -102,11 +102,12 @@ func TestWordsAgainstNodes(t *testing.T) {
 		words(p, func() bool { return in(0, 3) == 0 })
 		j := &s.jobs[3]
 		clear(s.need)
-		own, why := s.checkWords(j, p)
+		own, borrowed, why := s.checkWords(j, p)
 		wantOwn, wantNeed, want := s.walk(j, p)
 		require.Equal(t, want, why)
 		if seen[why]++; why == model.ReasonNone {
 			require.Equal(t, wantOwn, own)
+			require.Equal(t, p.Placement.Nodes(), own+borrowed)
 			require.Equal(t, wantNeed, s.need)
 		}
 		require.Equal(t, s.conformByNode(&p.Placement), s.conform(&p.Placement))

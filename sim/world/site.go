@@ -27,6 +27,7 @@ type Site struct {
 	nodes    []node
 	whole    model.NodeSet // held by one job
 	draining model.NodeSet
+	drains   int // of them
 	unused   []model.Ref
 	vacated  []model.Ref // become unused when the instant is over
 	flights  []flight
@@ -111,6 +112,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 		n := &cfg.Site.Nodes[i]
 		if s.nodes[i].state = n.State; n.State == model.Draining {
 			s.draining.Add(model.NodeID(i))
+			s.drains++
 		}
 		if n.State != model.Down {
 			s.State.Power += n.IdlePower

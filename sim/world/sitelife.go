@@ -17,7 +17,7 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	if l.rec.Start == model.AbsentTime {
 		l.rec.Start = now
 	}
-	l.holds = s.measure(l.alloc, s.quorum.Held(ref))
+	l.holds = s.measure(ref, l.alloc)
 	l.rec.Nodes = l.holds.nodes
 	l.began, l.opens = now, now.Add(s.cfg.StartDelay)
 	if l.resumes {
@@ -217,11 +217,13 @@ func (s *Site) stop(ref model.Ref, outcome model.JobState, why model.Reason, kep
 // were waiting for that be wiped or count as drained.
 func (s *Site) release(ref model.Ref, f model.Fact) {
 	sensitive := s.lives[ref].alloc.IsSensitive()
-	among := s.draining
-	if sensitive && s.cfg.Wipe > 0 {
-		among = nil
+	s.freed = s.freed[:0]
+	switch {
+	case sensitive && s.cfg.Wipe > 0:
+		s.freed = appendNodes(s.freed, s.quorum.Held(ref), nil)
+	case s.drains > 0:
+		s.freed = appendNodes(s.freed, s.quorum.Held(ref), s.draining)
 	}
-	s.freed = appendNodes(s.freed[:0], s.quorum.Held(ref), among)
 	s.emit(f)
 	for _, n := range s.freed {
 		s.emptied(n, sensitive)

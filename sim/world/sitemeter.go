@@ -114,23 +114,18 @@ type holding struct {
 	image                        int64 // bytes of a checkpoint
 }
 
-// measure says what a job holds with placement p. A checkpoint whose size is not
-// stated takes all the memory of the GPUs held, or of a node without GPUs: what
+// measure says what the job under ref, which is a, holds. A checkpoint whose size is
+// not stated takes all the memory of the GPUs held, or of a node without GPUs: what
 // is in use of it no log tells.
-func (s *Site) measure(a *model.Allocation, p *model.Placement) holding {
-	g := holding{power: s.makes.Draw(a, p)}
-	part, nodes := 0, int32(0) // most neighbours are of one make
-	for _, w := range p.Words {
-		for _, c := range s.makes.Word(w.Word) {
-			n := int32(bits.OnesCount64(c.Mask & w.Mask))
-			if n > 0 && int(c.Part) != part {
-				s.addNodes(&g, a, part, nodes)
-				part, nodes = int(c.Part), 0
-			}
-			nodes += n
-		}
+func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
+	p := s.quorum.Held(ref)
+	nodes, power := s.quorum.Takes(ref)
+	g := holding{power: power}
+	if len(s.makes.Of) == 1 { // they need not be told apart
+		s.addNodes(&g, a, 0, nodes-int32(len(p.Shares)))
+	} else {
+		s.addWords(&g, a, p.Words)
 	}
-	s.addNodes(&g, a, part, nodes)
 	for _, h := range p.Shares {
 		k := s.makes.Node(h.Node)
 		g.add(a, k, 1, h.Units, h.Units)
@@ -140,6 +135,22 @@ func (s *Site) measure(a *model.Allocation, p *model.Placement) holding {
 		g.image = a.CkptBytes
 	}
 	return g
+}
+
+// addWords adds whole nodes to g.
+func (s *Site) addWords(g *holding, a *model.Allocation, words []model.NodeWord) {
+	part, nodes := 0, int32(0) // most neighbours are of one make
+	for _, w := range words {
+		for _, c := range s.makes.Word(w.Word) {
+			n := int32(bits.OnesCount64(c.Mask & w.Mask))
+			if n > 0 && int(c.Part) != part {
+				s.addNodes(g, a, part, nodes)
+				part, nodes = int(c.Part), 0
+			}
+			nodes += n
+		}
+	}
+	s.addNodes(g, a, part, nodes)
 }
 
 // addNodes adds whole nodes of a make to g.
@@ -197,9 +208,7 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 	l.since = s.now
 	p := s.quorum.Held(ref)
 	for _, w := range p.Words {
-		if s.whole[w.Word] |= w.Mask; sign < 0 {
-			s.whole[w.Word] &^= w.Mask
-		}
+		s.whole[w.Word] ^= w.Mask
 	}
 	for _, h := range p.Shares {
 		s.nodes[h.Node].sharers += int32(sign)

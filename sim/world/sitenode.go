@@ -92,8 +92,13 @@ func (s *Site) set(id model.NodeID, state model.NodeState) {
 	if state == model.Down {
 		s.State.Power -= idle
 	}
-	if s.draining.Remove(id); state == model.Draining {
+	if n.state == model.Draining {
+		s.draining.Remove(id)
+		s.drains--
+	}
+	if state == model.Draining {
 		s.draining.Add(id)
+		s.drains++
 	}
 	n.state = state
 	s.emit(model.Fact{Kind: model.FactNode, Node: id, State: state})

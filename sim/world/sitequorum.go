@@ -134,7 +134,7 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 		s.State.Resized++
 	}
 	if runs {
-		l.holds = s.measure(l.alloc, s.quorum.Held(p.Ref))
+		l.holds = s.measure(p.Ref, l.alloc)
 		l.rec.Nodes = l.holds.nodes
 		s.hold(p.Ref, 1)
 		s.lookAt(l.alloc.IsSensitive())
