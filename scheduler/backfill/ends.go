@@ -19,9 +19,12 @@ type end struct {
 // the search for a shadow time skips it whole.
 type block struct {
 	sum int32
-	n   int32
+	n   int // at most blockSize
 	e   [blockSize]end
 }
+
+// ends are those of b.
+func (b *block) ends() []end { return b.e[:b.n] }
 
 // Ends holds the predicted ends of the running jobs in ascending order, equal
 // instants in any order (nothing depends on it). Insertion and removal cost a
@@ -59,9 +62,10 @@ func (s *Ends) Insert(at model.Time, ref model.Ref, need int32) {
 		b = s.blocks[i]
 	}
 	j := b.search(at)
-	copy(b.e[j+1:b.n+1], b.e[j:b.n])
-	b.e[j] = end{at, ref, need}
 	b.n++
+	e := b.ends()
+	copy(e[j+1:], e[j:])
+	e[j] = end{at, ref, need}
 	b.sum += need
 	s.n++
 }
@@ -70,12 +74,13 @@ func (s *Ends) Insert(at model.Time, ref model.Ref, need int32) {
 func (s *Ends) Remove(at model.Time, ref model.Ref) {
 	for i := s.blockFor(at); i < len(s.blocks); i++ {
 		b := s.blocks[i]
-		for j := b.search(at); j < b.n; j++ {
-			if b.e[j].ref != ref {
+		e := b.ends()
+		for j := b.search(at); j < len(e); j++ {
+			if e[j].ref != ref {
 				continue
 			}
-			b.sum -= b.e[j].need
-			copy(b.e[j:b.n-1], b.e[j+1:b.n])
+			b.sum -= e[j].need
+			copy(e[j:], e[j+1:])
 			b.n--
 			s.n--
 			if b.n == 0 {
@@ -104,14 +109,13 @@ func (s *Ends) Shadow(now model.Time, need, free int32) (model.Time, int32) {
 		free += s.blocks[i].sum
 	}
 	at := model.Never
-	for ; i < len(s.blocks); i++ {
-		b := s.blocks[i]
-		for j := range b.n {
-			if free >= need && b.e[j].at != at {
+	for _, b := range s.blocks[i:] {
+		for _, e := range b.ends() {
+			if free >= need && e.at != at {
 				return at, free - need
 			}
-			at = b.e[j].at
-			free += b.e[j].need
+			at = e.at
+			free += e.need
 		}
 	}
 	if free < need {
@@ -123,8 +127,8 @@ func (s *Ends) Shadow(now model.Time, need, free int32) (model.Time, int32) {
 // overdue counts the entries at or before now.
 func (s *Ends) overdue(now model.Time) (count int) {
 	for _, b := range s.blocks {
-		for j := range b.n {
-			if b.e[j].at > now {
+		for _, e := range b.ends() {
+			if e.at > now {
 				return count
 			}
 			count++
@@ -159,18 +163,18 @@ func (s *Ends) Ascend(now model.Time, f func(at model.Time, ref model.Ref, need 
 	lateAt := now.Add(model.Second)
 	seen := 0
 	for _, b := range s.blocks {
-		for j := range b.n {
+		for _, e := range b.ends() {
 			seen++
 			if seen <= late {
 				continue
 			}
-			if late > 0 && b.e[j].at >= lateAt {
+			if late > 0 && e.at >= lateAt {
 				if !s.ascendLate(late, lateAt, f) {
 					return
 				}
 				late = 0
 			}
-			if !f(b.e[j].at, b.e[j].ref, b.e[j].need) {
+			if !f(e.at, e.ref, e.need) {
 				return
 			}
 		}
@@ -181,12 +185,12 @@ func (s *Ends) Ascend(now model.Time, f func(at model.Time, ref model.Ref, need 
 // ascendLate calls f for the first n ends, as if they were at the given instant.
 func (s *Ends) ascendLate(n int, at model.Time, f func(model.Time, model.Ref, int32) bool) bool {
 	for _, b := range s.blocks {
-		for j := range b.n {
+		for _, e := range b.ends() {
 			if n == 0 {
 				return true
 			}
 			n--
-			if !f(at, b.e[j].ref, b.e[j].need) {
+			if !f(at, e.ref, e.need) {
 				return false
 			}
 		}
@@ -197,11 +201,11 @@ func (s *Ends) ascendLate(n int, at model.Time, f func(model.Time, model.Ref, in
 // Overdue appends to dst the jobs whose predicted end is not after now.
 func (s *Ends) Overdue(now model.Time, dst []model.Ref) []model.Ref {
 	for _, b := range s.blocks {
-		for j := range b.n {
-			if b.e[j].at > now {
+		for _, e := range b.ends() {
+			if e.at > now {
 				return dst
 			}
-			dst = append(dst, b.e[j].ref)
+			dst = append(dst, e.ref)
 		}
 	}
 	return dst
@@ -211,7 +215,7 @@ func (s *Ends) Overdue(now model.Time, dst []model.Ref) []model.Ref {
 func (s *Ends) blockFor(at model.Time) int {
 	lo, hi := 0, len(s.blocks)-1
 	for lo < hi {
-		m := (lo + hi) / 2
+		m := int(uint(lo+hi) >> 1)
 		if s.blocks[m].last() < at {
 			lo = m + 1
 		} else {
@@ -224,11 +228,10 @@ func (s *Ends) blockFor(at model.Time) int {
 func (s *Ends) split(i int) {
 	b, c := s.blocks[i], s.take()
 	half := b.n / 2
-	copy(c.e[:], b.e[half:b.n])
-	c.n = b.n - half
+	c.n = copy(c.e[:], b.ends()[half:])
 	b.n = half
-	for j := range c.n {
-		c.sum += c.e[j].need
+	for _, e := range c.ends() {
+		c.sum += e.need
 	}
 	b.sum -= c.sum
 	s.blocks = append(s.blocks, nil)
@@ -255,15 +258,13 @@ func (s *Ends) drop(i int) {
 
 func (b *block) last() model.Time { return b.e[b.n-1].at }
 
-// search is the position of the first entry at or after the given instant.
-func (b *block) search(at model.Time) int32 {
-	lo, hi := int32(0), b.n
-	for lo < hi {
-		m := (lo + hi) / 2
-		if b.e[m].at < at {
-			lo = m + 1
-		} else {
-			hi = m
+// search is the position of the first entry at or after the given instant. It goes on in
+// half of what is left wherever that lies, so that the machine has nothing to guess.
+func (b *block) search(at model.Time) int {
+	e, lo := b.ends(), 0
+	for n := len(e); n > 0; n /= 2 {
+		if half := n - n/2; e[lo+half-1].at < at {
+			lo += half
 		}
 	}
 	return lo

@@ -197,9 +197,9 @@ func (s *Site) take(ref model.Ref) { s.book(ref, ref, 1) }
 func (s *Site) drop(ref model.Ref) { s.book(ref, nobody, -1) }
 
 func (s *Site) book(ref, owner model.Ref, by int32) {
-	j := &s.jobs[ref]
+	j, whole := &s.jobs[ref], s.whole
 	for _, w := range j.held.Words {
-		s.whole[w.Word] ^= w.Mask
+		whole[w.Word] ^= w.Mask
 	}
 	if j.ask.borrowed > 0 {
 		s.bookGuest(j, by)

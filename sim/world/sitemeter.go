@@ -206,9 +206,9 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 		l.charge(s.now)
 	}
 	l.since = s.now
-	p := s.quorum.Held(ref)
+	p, whole := s.quorum.Held(ref), s.whole
 	for _, w := range p.Words {
-		s.whole[w.Word] ^= w.Mask
+		whole[w.Word] ^= w.Mask
 	}
 	for _, h := range p.Shares {
 		s.nodes[h.Node].sharers += int32(sign)
