@@ -73,15 +73,19 @@ func (r *run) arrivals(now model.Time) error {
 
 // submit gathers the submission of row i of b.
 func (r *run) submit(now model.Time, b *traces.Batch, i int) error {
-	before := len(r.world.leavers())
-	f, ok, err := r.world.submission(b, i)
+	before, n := len(r.world.leavers()), len(r.facts)
+	r.facts = append(r.facts, model.Fact{})
+	f := &r.facts[n]
+	ok, err := r.world.submission(b, i, f)
+	if ok && !(r.warms(now) && r.world.Resumes(f.Ref)) {
+		return nil
+	}
+	r.facts = r.facts[:n]
 	switch {
 	case err != nil:
 		return err
-	case ok && r.warms(now) && r.world.Resumes(f.Ref):
-		r.running = append(r.running, f)
 	case ok:
-		r.facts = append(r.facts, f)
+		r.running = append(r.running, *f)
 	case len(r.world.leavers()) == before:
 		r.follow.dropped(b.First+model.JobID(i), now)
 	}

@@ -204,6 +204,7 @@ type run struct {
 	res     Result
 	begun   bool
 	passed  model.Time // last pass of the cycle
+	event   model.Time // the next one of the world, asked for anew when it may be another
 	units   int64      // of the cluster
 	index   int64      // of the next fact
 	// examined is Work.Examined at the last look at the context.
@@ -314,6 +315,7 @@ const (
 )
 
 func (r *run) replay(ctx context.Context) error {
+	r.event = r.world.Next()
 	for {
 		now, err := r.next()
 		if err != nil || now == model.Never {
@@ -347,7 +349,7 @@ func (r *run) next() (model.Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := min(arrival, r.world.Next())
+	now := min(arrival, r.event)
 	if r.follow != nil {
 		now = min(now, r.follow.due())
 	}
@@ -392,6 +394,7 @@ func (r *run) instant(now model.Time) error {
 			return err
 		}
 		if round > 0 && len(r.facts) == 0 {
+			r.event = r.world.Next()
 			break
 		}
 		if r.plan.spec.Cycle == 0 {
@@ -418,14 +421,15 @@ func (r *run) instant(now model.Time) error {
 // over says that no further round at now would find anything: rows follow their
 // predecessors or come in order.
 func (r *run) over(now model.Time) bool {
-	return r.follow == nil && r.world.Next() > now && !r.warms(now)
+	r.event = r.world.Next()
+	return r.follow == nil && r.event > now && !r.warms(now)
 }
 
 // collect gathers the facts of the next round at now.
 func (r *run) collect(now model.Time) error {
 	r.facts = r.facts[:0]
-	if r.world.Next() == now {
-		r.facts = append(r.facts, r.world.Take(now)...)
+	if r.event == now {
+		r.facts = r.world.Take(now, r.facts)
 	}
 	if r.follow != nil {
 		r.follow.left(r.world.leavers(), now)

@@ -24,13 +24,14 @@ type stage interface {
 	drive.Quorum
 	drive.NodeAgents
 	Next() model.Time
-	Take(model.Time) []model.Fact
+	// Take appends the facts of an instant to dst.
+	Take(t model.Time, dst []model.Fact) []model.Fact
 	Close()
 	Abandon(model.Time) int64
 	Held(model.Ref) *model.Placement
-	// submission turns row i of b into a fact; ok is false when the row is
-	// dropped or rejected.
-	submission(b *traces.Batch, i int) (f model.Fact, ok bool, err error)
+	// submission turns row i of b into a fact, which it puts into f; ok is false
+	// when the row is dropped or rejected.
+	submission(b *traces.Batch, i int, f *model.Fact) (ok bool, err error)
 	// inspect counts row i of b as too large if it could never run.
 	inspect(b *traces.Batch, i int) error
 	// leavers are the jobs that have left at this instant so far.
@@ -97,9 +98,8 @@ type plainStage struct {
 	possible func(model.Request) bool
 }
 
-func (s plainStage) submission(b *traces.Batch, i int) (model.Fact, bool, error) {
-	f, ok := s.World.Submission(b, i, s.possible)
-	return f, ok, nil
+func (s plainStage) submission(b *traces.Batch, i int, f *model.Fact) (bool, error) {
+	return s.World.Submission(b, i, s.possible, f), nil
 }
 
 func (s plainStage) inspect(b *traces.Batch, i int) error {
@@ -120,8 +120,8 @@ type siteStage struct {
 	never func(*model.Allocation) model.Reason
 }
 
-func (s siteStage) submission(b *traces.Batch, i int) (model.Fact, bool, error) {
-	return s.Site.Submission(b, i, s.never)
+func (s siteStage) submission(b *traces.Batch, i int, f *model.Fact) (bool, error) {
+	return s.Site.Submission(b, i, s.never, f)
 }
 
 func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect(b, i, s.never) }

@@ -34,7 +34,7 @@ type Site struct {
 	landed   []model.Ref // rows of flights that are unused
 	flown    uint32      // flights so far: answers of one instant come in the order of the proposals
 	batch    []des.Event
-	facts    []model.Fact
+	facts    []model.Fact      // of the Take under way
 	left     []model.JobRecord // at this instant
 	attempt  model.AttemptRecord
 	ahead    int  // events that are not of jobs
@@ -163,12 +163,12 @@ func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) mod
 	return err
 }
 
-// Submission turns row i of b into a fact. ok is false when the row is dropped
-// by a rule or rejected because never says why it could never run. The error is
-// a traces.DataError: the row names what the site does not have.
-func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
+// Submission turns row i of b into a fact, which it puts into f. ok is false when the
+// row is dropped by a rule or rejected because never says why it could never run. The
+// error is a traces.DataError: the row names what the site does not have.
+func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason, f *model.Fact) (ok bool, err error) {
 	if s.cfg.Warm.left(b, i) && !impossible(b, i) {
-		return f, false, s.history(b, i)
+		return false, s.history(b, i)
 	}
 	s.forget()
 	s.advance(s.cfg.Warm.From(b.Submit[i]))
@@ -180,7 +180,7 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 	l.ends, l.exit.at, l.keep.at, l.cancel, l.release = model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime
 	if ok, err = s.admit(b, i, l); !ok {
 		s.unused = append(s.unused, ref)
-		return f, false, err
+		return false, err
 	}
 	s.State.Submitted++
 	if why := never(a); why != model.ReasonNone {
@@ -188,14 +188,15 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 		l.rec.State, l.rec.Reason = model.Rejected, why
 		s.leave(l)
 		s.unused = append(s.unused, ref)
-		return f, false, nil
+		return false, nil
 	}
 	if s.cfg.Warm.OK {
 		if err := s.resume(ref, b, i); err != nil {
-			return f, false, err
+			return false, err
 		}
 	}
-	return s.enter(ref), true, nil
+	s.enter(ref, f)
+	return true, nil
 }
 
 // admit fills in l from row i of b. ok is false when a rule drops the row.
@@ -284,8 +285,8 @@ func (s *Site) ref() model.Ref {
 	return ref
 }
 
-// enter commits the submission of a job.
-func (s *Site) enter(ref model.Ref) model.Fact {
+// enter commits the submission of a job, which it puts into f.
+func (s *Site) enter(ref model.Ref, f *model.Fact) {
 	l := &s.lives[ref]
 	l.present = true
 	if l.cancel != model.AbsentTime {
@@ -298,20 +299,19 @@ func (s *Site) enter(ref model.Ref) model.Fact {
 	if l.alloc.Kind == model.Reactive {
 		s.serves(ref)
 	}
-	f := model.Fact{
+	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
 		Request: model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
 	}
-	s.quorum.Apply(&f)
-	return f
+	s.quorum.Apply(f)
 }
 
-// Take returns the facts of the instant t in order of the ranks of package des.
-// They are valid until the next Take.
-func (s *Site) Take(t model.Time) []model.Fact {
+// Take appends the facts of the instant t to dst in order of the ranks of package des.
+// What they point at is valid until the site is asked to do anything.
+func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 	s.advance(t)
 	s.batch = s.events.Take(t, s.batch[:0])
-	s.facts = s.facts[:0]
+	s.facts = dst
 	for _, e := range s.batch {
 		switch e.Rank() {
 		case des.RankNodeUp, des.RankNodeDown, des.RankChange:
@@ -353,15 +353,15 @@ func (s *Site) jobEvent(e des.Event) {
 			s.withdraw(ref, model.ReasonCancelled)
 		case l.alloc.Hold && l.release == e.At:
 			l.alloc.Hold = false
-			s.emit(model.Fact{Kind: model.FactReleased, Job: l.rec.Job, Ref: ref})
+			s.emit(&model.Fact{Kind: model.FactReleased, Job: l.rec.Job, Ref: ref})
 		}
 	}
 }
 
 // emit commits a fact that did not come from a proposal.
-func (s *Site) emit(f model.Fact) {
-	s.quorum.Apply(&f)
-	s.facts = append(s.facts, f)
+func (s *Site) emit(f *model.Fact) {
+	s.quorum.Apply(f)
+	s.facts = append(s.facts, *f)
 }
 
 // withdraw takes out a job that waits.
@@ -369,7 +369,7 @@ func (s *Site) withdraw(ref model.Ref, why model.Reason) {
 	l := &s.lives[ref]
 	s.queue(l, -1)
 	l.rec.State, l.rec.Reason, l.rec.Runtime = model.Cancelled, why, l.kept
-	s.emit(model.Fact{Kind: model.FactCancelled, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
+	s.emit(&model.Fact{Kind: model.FactCancelled, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
 	s.gone(ref)
 }
 

@@ -17,17 +17,17 @@ func BenchmarkSite(b *testing.B) {
 	rows := batchOf(row(1, 0, runs(running*sec), asks(1000*sec), func(j *traces.Job) { j.Tenant, j.GPUType = "bob", "" }))
 	var proposals [1]model.Proposal
 	var words [1]model.NodeWord
-	var answers []model.Fact
+	var answers, facts []model.Fact
 	b.ReportAllocs()
 	now := model.Time(0)
 	for i := 0; b.Loop(); i++ {
 		now += at
 		for s.Next() <= now {
-			s.Take(s.Next())
+			facts = s.Take(s.Next(), facts[:0])
 			s.Close()
 		}
 		rows.Submit[0] = now
-		f, _, err := s.Submission(rows, 0, anything)
+		f, _, err := s.submission(rows, 0, anything)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -68,11 +68,11 @@ func (s *Site) change(i int32) {
 			s.set(c.Node, model.Degraded)
 		}
 	case LimitsChange:
-		s.emit(model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
+		s.emit(&model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
 	case DemandChange:
 		happens = s.demand(i)
 	default:
-		s.emit(model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
+		s.emit(&model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
 	}
 	if !happens {
 		s.State.Moot++
@@ -88,7 +88,7 @@ func (s *Site) demand(i int32) bool {
 		s.demands[c.ID] = i
 		return false
 	}
-	s.emit(model.Fact{Kind: model.FactDemand, Job: s.lives[ref].rec.Job, Ref: ref, Value: c.Value})
+	s.emit(&model.Fact{Kind: model.FactDemand, Job: s.lives[ref].rec.Job, Ref: ref, Value: c.Value})
 	return true
 }
 

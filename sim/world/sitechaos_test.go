@@ -214,12 +214,12 @@ func TestSiteSteadyStateAllocatesNothing(t *testing.T) {
 	none := func(*model.Allocation) model.Reason { return model.ReasonNone }
 	var proposals [1]model.Proposal
 	words := [...][]model.NodeWord{{{Mask: 1}}, {{Mask: 2}}}
-	var answers []model.Fact
+	var answers, facts []model.Fact
 	cycle := func() {
 		var refs [2]model.Ref
 		for i := range refs {
 			rows.Submit[i] = now
-			f, ok, err := s.Submission(rows, i, none)
+			f, ok, err := s.submission(rows, i, none)
 			if !ok || err != nil {
 				t.Fatal("dropped", err)
 			}
@@ -230,7 +230,8 @@ func TestSiteSteadyStateAllocatesNothing(t *testing.T) {
 		started := 0
 		for s.State.Left < s.State.Submitted || s.Next() != model.Never {
 			now = s.Next()
-			for _, f := range s.Take(now) {
+			facts = s.Take(now, facts[:0])
+			for _, f := range facts {
 				switch f.Kind {
 				case model.FactAssigned:
 					s.Start(now, f.Ref)

@@ -189,7 +189,7 @@ func (s *Site) written(ref model.Ref) {
 		k.since, k.safe, l.saved = s.now, k.done, k.image
 		s.State.Written++
 		// The quorum keeps no account of checkpoints.
-		s.emit(model.Fact{Kind: model.FactCheckpointed, Job: l.rec.Job, Ref: ref})
+		s.emit(&model.Fact{Kind: model.FactCheckpointed, Job: l.rec.Job, Ref: ref})
 	}
 	if l.rec.State == model.Running {
 		s.lookAgain(ref)

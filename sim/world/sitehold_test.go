@@ -26,10 +26,16 @@ func newSingle(t *testing.T, change func(*SiteConfig), rows ...traces.Job) *sing
 	return &single{NewSite(cfg, sink), t, sink, batchOf(rows...)}
 }
 
+// submission is Submission with the fact returned.
+func (s *Site) submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
+	ok, err = s.Submission(b, i, never, &f)
+	return f, ok, err
+}
+
 func anything(*model.Allocation) model.Reason { return model.ReasonNone }
 
 func (s *single) submit(i int) model.Fact {
-	f, ok, err := s.Submission(s.rows, i, anything)
+	f, ok, err := s.submission(s.rows, i, anything)
 	require.NoError(s.t, err)
 	require.True(s.t, ok)
 	return f
@@ -69,7 +75,7 @@ func TestResize(t *testing.T) {
 	require.Equal(t, model.FactResized, s.ask(30*at, resize).Kind)
 	require.Equal(t, int64(1), s.State.BusyUnits)
 	require.Equal(t, 40*at, s.Next())
-	require.Equal(t, model.FactEnded, s.Take(40 * at)[0].Kind)
+	require.Equal(t, model.FactEnded, s.Take(40*at, nil)[0].Kind)
 	s.Close()
 	want := int64(10+3*20+10) * int64(sec)
 	require.Equal(t, want, s.State.Tenants[1].NodeTime)
@@ -86,11 +92,11 @@ func TestLeavingADrainingNode(t *testing.T) {
 		s := newSingle(t, func(c *SiteConfig) { c.Changes = []Change{{At: 5 * at, Kind: NodeDrains}} }, row(1, 0))
 		f := s.submit(0)
 		s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
-		require.Equal(t, model.Draining, s.Take(5 * at)[0].State)
+		require.Equal(t, model.Draining, s.Take(5*at, nil)[0].State)
 		p := model.Proposal{Kind: kind, Ref: f.Ref, Placement: whole(2)}
 		require.NotEqual(t, model.FactRefused, s.ask(6*at, p).Kind)
 		require.Equal(t, 6*at, s.Next())
-		require.Equal(t, model.Drained, s.Take(6 * at)[0].State)
+		require.Equal(t, model.Drained, s.Take(6*at, nil)[0].State)
 		require.Equal(t, kind == model.ProposeRequeue, s.State.Waiting == 1)
 		p.VCluster = 7
 		require.Equal(t, model.FactRefused, s.ask(7*at, p).Kind)
@@ -120,7 +126,7 @@ func TestShares(t *testing.T) {
 		require.Equal(t, int64(4*100+200), s.State.Power, "a GPU draws its part")
 		var kinds []model.FactKind
 		for s.Next() != model.Never {
-			for _, f := range s.Take(s.Next()) {
+			for _, f := range s.Take(s.Next(), nil) {
 				kinds = append(kinds, f.Kind)
 			}
 			s.Close()
@@ -136,7 +142,7 @@ func TestHold(t *testing.T) {
 	f := s.submit(0)
 	p := model.Proposal{Ref: f.Ref, Placement: whole(1)}
 	require.Equal(t, model.ReasonHeld, s.ask(0, p).Reason)
-	released := s.Take(5 * at)
+	released := s.Take(5*at, nil)
 	require.Equal(t, model.FactReleased, released[0].Kind)
 	require.Equal(t, model.FactAssigned, s.ask(5*at, p).Kind)
 }
@@ -153,7 +159,7 @@ func TestHoldOfWithdrawn(t *testing.T) {
 	s := newSingle(t, func(*SiteConfig) {}, row(1, 0, held(5*at)), row(2, 0, held(3*at)))
 	s.submit(0)
 	s.submit(1)
-	for _, f := range s.Take(3 * at) {
+	for _, f := range s.Take(3*at, nil) {
 		require.Equal(t, model.FactCancelled, f.Kind)
 	}
 	s.Close()
@@ -175,11 +181,11 @@ func TestRejected(t *testing.T) {
 		require.NoError(t, s.Inspect(s.rows, i, large))
 	}
 	require.Equal(t, int64(1), s.Awkward.Count[RuleTooLarge])
-	_, ok, err := s.Submission(s.rows, 0, large)
+	_, ok, err := s.submission(s.rows, 0, large)
 	require.NoError(t, err)
 	require.False(t, ok)
 	require.Zero(t, s.submit(1).Ref)
-	_, ok, err = s.Submission(s.rows, 2, large)
+	_, ok, err = s.submission(s.rows, 2, large)
 	require.NoError(t, err)
 	require.False(t, ok)
 	require.Equal(t, int64(1), s.Awkward.Count[RuleNeverRan])
@@ -198,7 +204,7 @@ func TestAbandonWhileLeaving(t *testing.T) {
 	s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
 	require.Equal(t, model.FactPreempted, s.ask(4*at, model.Proposal{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref}).Kind)
 	require.Equal(t, 4*at, s.Next())
-	require.Empty(t, s.Take(4*at), "the hint")
+	require.Empty(t, s.Take(4*at, nil), "the hint")
 	require.Equal(t, int64(2), s.Abandon(9*at))
 	require.Equal(t, model.Checkpointing, s.sink.jobs[0].State)
 	require.Equal(t, 4*sec, s.sink.jobs[0].Runtime, "it writes since 4 s")
@@ -211,13 +217,13 @@ func TestVictimKeepsItsRef(t *testing.T) {
 	s := newSingle(t, func(c *SiteConfig) { c.Latency = 5 * sec }, row(1, 0), row(2, 0, class(9)), row(3, 0))
 	f, g := s.submit(0), s.submit(1)
 	require.Empty(t, s.Submit(0, []model.Proposal{{Ref: f.Ref, Placement: whole(1)}}, nil))
-	require.Equal(t, model.FactAssigned, s.Take(5 * at)[0].Kind)
+	require.Equal(t, model.FactAssigned, s.Take(5*at, nil)[0].Kind)
 	s.Start(5*at, f.Ref)
 	require.Empty(t, s.Submit(12*at, []model.Proposal{{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref}}, nil))
-	require.Equal(t, model.FactEnded, s.Take(15 * at)[0].Kind)
+	require.Equal(t, model.FactEnded, s.Take(15*at, nil)[0].Kind)
 	s.Close()
 	require.NotEqual(t, f.Ref, s.submit(2).Ref)
-	refused := s.Take(17 * at)[0]
+	refused := s.Take(17*at, nil)[0]
 	require.Equal(t, model.ReasonVictimGone, refused.Reason)
 	s.Close()
 	require.Equal(t, f.Ref, s.submit(2).Ref)
@@ -230,8 +236,8 @@ func TestLeft(t *testing.T) {
 	f, g := s.submit(0), s.submit(1)
 	s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
 	s.ask(4*at, model.Proposal{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref})
-	require.Empty(t, s.Take(4*at), "the hint")
-	suspended := s.Take(6 * at)[0]
+	require.Empty(t, s.Take(4*at, nil), "the hint")
+	suspended := s.Take(6*at, nil)[0]
 	require.Equal(t, model.FactSuspended, suspended.Kind)
 	require.Equal(t, 21*sec, model.Duration(suspended.Value))
 }

@@ -141,7 +141,7 @@ func (s *Site) over(ref model.Ref, outcome model.JobState, kept model.Duration) 
 	if outcome == model.Failed {
 		s.State.Failed++
 	}
-	s.release(ref, model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
+	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
 	s.gone(ref)
 }
 
@@ -160,7 +160,7 @@ func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 		return
 	}
 	s.again(ref, why)
-	s.release(ref, model.Fact{Kind: model.FactRequeued, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
+	s.release(ref, &model.Fact{Kind: model.FactRequeued, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
 }
 
 // again books that the running attempt failed and its job waits once more.
@@ -190,7 +190,7 @@ func (s *Site) suspend(ref model.Ref) {
 	}
 	l.rec.State = model.Pending
 	s.queue(l, 1)
-	s.release(ref, model.Fact{Kind: model.FactSuspended, Job: l.rec.Job, Ref: ref, Seq: l.seq, Value: int64(l.limit)})
+	s.release(ref, &model.Fact{Kind: model.FactSuspended, Job: l.rec.Job, Ref: ref, Seq: l.seq, Value: int64(l.limit)})
 }
 
 // stop writes the record of the running attempt, of whose work kept counts, and
@@ -215,7 +215,7 @@ func (s *Site) stop(ref model.Ref, outcome model.JobState, why model.Reason, kep
 
 // release commits the fact that frees the nodes under ref, and lets those that
 // were waiting for that be wiped or count as drained.
-func (s *Site) release(ref model.Ref, f model.Fact) {
+func (s *Site) release(ref model.Ref, f *model.Fact) {
 	sensitive := s.lives[ref].alloc.IsSensitive()
 	s.freed = s.freed[:0]
 	switch {

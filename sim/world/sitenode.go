@@ -101,7 +101,7 @@ func (s *Site) set(id model.NodeID, state model.NodeState) {
 		s.drains++
 	}
 	n.state = state
-	s.emit(model.Fact{Kind: model.FactNode, Node: id, State: state})
+	s.emit(&model.Fact{Kind: model.FactNode, Node: id, State: state})
 }
 
 // down takes a node and all jobs on it down, unless it is down already.

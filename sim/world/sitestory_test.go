@@ -119,10 +119,10 @@ func play(t require.TestingT, cfg SiteConfig, rows *traces.Batch, orders ...orde
 		require.GreaterOrEqual(t, now, last)
 		last = now
 		if p.world.Next() == now {
-			p.see(now, p.world.Take(now))
+			p.see(now, p.world.Take(now, nil))
 		}
 		for ; pos < rows.Len() && rows.Submit[pos] == now; pos++ {
-			f, ok, err := p.world.Submission(rows, pos, p.never)
+			f, ok, err := p.world.submission(rows, pos, p.never)
 			require.NoError(t, err)
 			if ok {
 				p.refs[rows.ID[pos]] = f.Ref

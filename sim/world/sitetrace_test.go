@@ -99,7 +99,7 @@ func TestUntimed(t *testing.T) {
 	s := newSingle(t, until, row(1, 4*at, ends(nil)), row(2, 4*at, end(21)), row(3, 4*at, func(j *traces.Job) { j.Runtime = traces.Opt[model.Duration]{} }))
 	s.submit(0)
 	s.submit(1)
-	_, ok, err := s.Submission(s.rows, 2, anything)
+	_, ok, err := s.submission(s.rows, 2, anything)
 	require.NoError(t, err)
 	require.False(t, ok)
 	require.Equal(t, []int64{1, 2}, s.Awkward.Examples[RuleUntimed])

@@ -94,24 +94,24 @@ func (w *World) Held(ref model.Ref) *model.Placement { return w.quorum.Held(ref)
 // Next is the instant of the next event, model.Never when nothing is under way.
 func (w *World) Next() model.Time { return w.events.Next() }
 
-// Submission turns row i of b into a fact. ok is false when the row is dropped
-// by a rule or rejected because possible says that it can never fit.
-func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) bool) (f model.Fact, ok bool) {
+// Submission turns row i of b into a fact, which it puts into f. ok is false when the
+// row is dropped by a rule or rejected because possible says that it can never fit.
+func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) bool, f *model.Fact) (ok bool) {
 	id, runtime, cancel := b.ID[i], b.Runtime[i], b.CancelledAt[i]
 	req, how, asks := w.cfg.Units.request(b, i)
 	switch {
 	case !asks:
 		w.Awkward.note(RuleNoProcessors, id)
-		return f, false
+		return false
 	case impossible(b, i):
 		w.Awkward.note(RuleImpossible, id)
-		return f, false
+		return false
 	case w.cfg.Warm.left(b, i):
 		w.Awkward.note(RuleLeftBefore, id)
-		return f, false
+		return false
 	case runtime == model.AbsentDuration && cancel == model.AbsentTime:
 		w.Awkward.note(RuleNeverRan, id)
-		return f, false
+		return false
 	}
 	if how != numRules {
 		w.Awkward.note(how, id)
@@ -134,7 +134,7 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 		w.Awkward.note(RuleTooLarge, id)
 		j.rec.State, j.rec.Reason = model.Rejected, model.ReasonTooLarge
 		w.leave(&j, at)
-		return f, false
+		return false
 	}
 	if runtime == 0 {
 		w.Awkward.note(RuleZeroRuntime, id)
@@ -146,7 +146,8 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 		j.ran, j.rec.Start = ran, max(b.Start[i], b.Submit[i])
 	}
 	w.cfg.Warm.note(b, i, j.ran, &w.Awkward)
-	return w.enter(&j), true
+	w.enter(&j, f)
+	return true
 }
 
 // impossible says whether row i states what cannot be. Importers drop such
@@ -167,8 +168,8 @@ func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) boo
 	}
 }
 
-// enter gives a job a ref and commits its submission.
-func (w *World) enter(j *job) model.Fact {
+// enter gives a job a ref and commits its submission, which it puts into f.
+func (w *World) enter(j *job, f *model.Fact) {
 	var ref model.Ref
 	if n := len(w.unused); n > 0 {
 		ref = w.unused[n-1]
@@ -185,19 +186,18 @@ func (w *World) enter(j *job) model.Fact {
 	}
 	w.State.Waiting++
 	w.State.QueuedUnits += int64(j.request.Units)
-	f := model.Fact{
+	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: j.rec.Job, Ref: ref,
 		Submit: j.rec.Submit, Walltime: less(j.rec.Walltime, j.ran), Request: j.request,
 	}
-	w.quorum.Apply(&f)
-	return f
+	w.quorum.Apply(f)
 }
 
-// Take returns the facts of the instant t in order: ends, answers of the
-// quorum, withdrawals. They are valid until the next Take.
-func (w *World) Take(t model.Time) []model.Fact {
+// Take appends the facts of the instant t to dst in order: ends, answers of the
+// quorum, withdrawals.
+func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
 	w.batch = w.events.Take(t, w.batch[:0])
-	w.facts = w.facts[:0]
+	w.facts = dst
 	for _, e := range w.batch {
 		j := &w.jobs[e.Ref()]
 		switch e.Rank() {

@@ -36,6 +36,12 @@ func atMost(n int32) func(model.Request) bool {
 	return func(r model.Request) bool { return r.Units <= n }
 }
 
+// submission is Submission with the fact returned.
+func (w *World) submission(b *traces.Batch, i int, possible func(model.Request) bool) (f model.Fact, ok bool) {
+	ok = w.Submission(b, i, possible, &f)
+	return f, ok
+}
+
 // TestRules submits a row of every awkward kind.
 func TestRules(t *testing.T) {
 	shares := Units{PerNode: true, CPUs: 2}
@@ -66,7 +72,7 @@ func TestRules(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := &keep{}
 			w := New(Config{Cluster: model.UniformCluster(10, 1, true), Units: c.units, Policy: c.policy}, k)
-			f, ok := w.Submission(one(c.change), 0, atMost(10))
+			f, ok := w.submission(one(c.change), 0, atMost(10))
 			require.Equal(t, c.enters, ok)
 			for _, r := range Rules() {
 				want := int64(0)
@@ -112,7 +118,7 @@ func TestEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k, now := &keep{}, model.Time(10*sec)
 			w := New(Config{Cluster: model.UniformCluster(10, 1, true), Policy: c.policy}, k)
-			f, _ := w.Submission(one(c.change), 0, atMost(10))
+			f, _ := w.submission(one(c.change), 0, atMost(10))
 			p := model.Proposal{Seq: 1, Job: f.Job, Ref: f.Ref, Request: f.Request, Placement: model.Placement{Words: []model.NodeWord{{Mask: 0xf}}}}
 			answers := w.Submit(now, []model.Proposal{p}, nil)
 			require.Equal(t, model.FactAssigned, answers[0].Kind)
@@ -120,10 +126,10 @@ func TestEnds(t *testing.T) {
 			require.Equal(t, int64(4), w.State.BusyUnits)
 			end := now.Add(c.after)
 			for w.Next() < end { // a withdrawal of a running job says nothing by itself
-				require.Empty(t, w.Take(w.Next()))
+				require.Empty(t, w.Take(w.Next(), nil))
 			}
 			require.Equal(t, end, w.Next())
-			facts := w.Take(end)
+			facts := w.Take(end, nil)
 			require.Len(t, facts, 1)
 			require.Equal(t, model.FactEnded, facts[0].Kind)
 			w.Close()
@@ -141,20 +147,20 @@ func TestEnds(t *testing.T) {
 // was under way, and its ref is free only then.
 func TestWithdrawnInFlight(t *testing.T) {
 	w := New(Config{Cluster: model.UniformCluster(10, 1, true), Latency: 5 * sec}, &keep{})
-	f, _ := w.Submission(one(func(b *traces.Batch) {
+	f, _ := w.submission(one(func(b *traces.Batch) {
 		b.Runtime[0], b.CancelledAt[0] = model.AbsentDuration, model.Time(12*sec)
 	}), 0, atMost(10))
 	p := model.Proposal{Seq: 1, Job: f.Job, Ref: f.Ref, Request: f.Request, Placement: model.Placement{Words: []model.NodeWord{{Mask: 0xf}}}}
 	require.Empty(t, w.Submit(model.Time(10*sec), []model.Proposal{p}, nil))
-	facts := w.Take(model.Time(12 * sec))
+	facts := w.Take(model.Time(12*sec), nil)
 	require.Equal(t, model.FactCancelled, facts[0].Kind)
 	w.Close()
-	g, _ := w.Submission(one(func(*traces.Batch) {}), 0, atMost(10))
+	g, _ := w.submission(one(func(*traces.Batch) {}), 0, atMost(10))
 	require.NotEqual(t, f.Ref, g.Ref)
-	facts = w.Take(model.Time(15 * sec))
+	facts = w.Take(model.Time(15*sec), nil)
 	require.Equal(t, model.FactRefused, facts[0].Kind)
 	require.Equal(t, model.ReasonNotPending, facts[0].Reason)
 	w.Close()
-	h, _ := w.Submission(one(func(*traces.Batch) {}), 0, atMost(10))
+	h, _ := w.submission(one(func(*traces.Batch) {}), 0, atMost(10))
 	require.Equal(t, f.Ref, h.Ref)
 }
