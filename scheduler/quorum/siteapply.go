@@ -19,10 +19,10 @@ func (s *Site) Apply(f *model.Fact) {
 		s.jobs[f.Ref].known = false
 	case model.FactSuspended:
 		s.vacate(f.Ref, f.Job, model.Suspended)
-		s.become(f.Ref, f.Job, model.Pending)
+		s.jobs[f.Ref].become(model.Pending)
 	case model.FactRequeued:
 		s.vacate(f.Ref, f.Job, model.Failed)
-		s.become(f.Ref, f.Job, model.Pending)
+		s.jobs[f.Ref].become(model.Pending)
 	case model.FactReleased:
 		s.resident(f.Ref, f.Job).Hold = false
 	case model.FactNode:
@@ -54,7 +54,7 @@ func (s *Site) enter(f *model.Fact) {
 	case int(a.Tenant) >= len(s.tenants) || int(a.VCluster) >= len(s.homes):
 		panic("quorum: submission for a tenant or a vCluster that the site does not have")
 	}
-	*j = resident{Allocation: *a, known: true, held: j.held} // which is empty
+	j.Allocation, j.state, j.known = *a, model.Pending, true // what is held is empty
 	j.Deps = nil                                             // they are the graph's
 }
 
@@ -65,8 +65,7 @@ func (s *Site) resident(ref model.Ref, id model.JobID) *resident {
 	return &s.jobs[ref]
 }
 
-func (s *Site) become(ref model.Ref, id model.JobID, next model.JobState) {
-	j := s.resident(ref, id)
+func (j *resident) become(next model.JobState) {
 	if !j.state.CanBecome(next) {
 		panic("quorum: a " + j.state.String() + " job cannot become " + next.String())
 	}
@@ -75,20 +74,21 @@ func (s *Site) become(ref model.Ref, id model.JobID, next model.JobState) {
 
 // withdraw takes out a job that waits.
 func (s *Site) withdraw(ref model.Ref, id model.JobID) {
-	if j := s.resident(ref, id); j.state != model.Pending {
+	j := s.resident(ref, id)
+	if j.state != model.Pending {
 		panic("quorum: withdrawal of a job that does not wait")
 	}
-	s.become(ref, id, model.Cancelled)
-	s.jobs[ref].known = false
+	j.become(model.Cancelled)
+	j.known = false
 }
 
 // vacate takes a job that runs, or is leaving, off its nodes.
 func (s *Site) vacate(ref model.Ref, id model.JobID, next model.JobState) {
-	if j := s.resident(ref, id); j.state == model.Pending {
+	j := s.resident(ref, id)
+	if j.state == model.Pending {
 		panic("quorum: end of a job that does not run")
 	}
-	s.become(ref, id, next)
+	j.become(next)
 	s.drop(ref)
-	j := &s.jobs[ref]
 	j.held.Words, j.held.Shares, j.ask = j.held.Words[:0], j.held.Shares[:0], ask{}
 }

@@ -20,7 +20,7 @@ func (s *Site) Decide(p *model.Proposal) model.Fact {
 		if f.Reason = s.mayChange(p, model.Running); f.Reason == model.ReasonNone {
 			f.Kind, f.Reason = model.FactRequeued, p.Reason
 			s.vacate(p.Ref, p.Job, model.Failed)
-			s.become(p.Ref, p.Job, model.Pending)
+			s.jobs[p.Ref].become(model.Pending)
 		}
 	case model.ProposeCancel:
 		if f.Reason = s.mayChange(p, model.Pending); f.Reason == model.ReasonNone {
@@ -58,7 +58,7 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact) {
 	}
 	var a ask
 	if f.Reason = s.check(p, &a); f.Reason == model.ReasonNone {
-		s.become(p.Ref, p.Job, model.Running)
+		s.jobs[p.Ref].become(model.Running)
 		s.grant(p, f, model.FactAssigned, a)
 	}
 }
@@ -124,7 +124,7 @@ func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
 	case !victim.Preemptible() || !(reclaims || victim.Class < cause.Class || s.outranks(cause, victim)):
 		f.Reason = model.ReasonNotPreemptible
 	default:
-		s.become(p.Victim, victim.Job, model.Checkpointing)
+		victim.become(model.Checkpointing)
 		*f = model.Fact{Kind: model.FactPreempted, Reason: p.Reason, Job: victim.Job, Ref: p.Victim, Seq: p.Seq}
 		if f.Reason == model.ReasonNone {
 			f.Reason = model.ReasonPreempted
