@@ -259,12 +259,14 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 
 // Fact implements drive.Recorder: it rolls the fingerprint on.
 func (r *run) Fact(now model.Time, f *model.Fact) {
-	r.print.Add(uint64(now))
-	r.print.Add(uint64(f.Kind)<<40 | uint64(f.Reason)<<32 | uint64(uint32(f.Job)))
+	rolled := r.print // in registers, and not in memory
+	rolled = rolled.With(uint64(now))
+	rolled = rolled.With(uint64(f.Kind)<<40 | uint64(f.Reason)<<32 | uint64(uint32(f.Job)))
 	if f.Kind == model.FactSubmitted {
-		r.print.Add(uint64(f.Walltime))
-		r.print.Add(uint64(f.Request.Units)<<32 | uint64(f.Request.Nodes))
+		rolled = rolled.With(uint64(f.Walltime))
+		rolled = rolled.With(uint64(f.Request.Units)<<32 | uint64(f.Request.Nodes))
 	}
+	r.print = rolled
 	if r.opt.Facts != nil {
 		var p *model.Placement
 		if f.Kind == model.FactAssigned {
@@ -286,15 +288,17 @@ func (r *run) Fact(now model.Time, f *model.Fact) {
 
 // Proposed implements drive.Recorder.
 func (r *run) Proposed(now model.Time, p *model.Proposal) {
-	r.print.Add(uint64(now))
-	r.print.Add(1<<48 | uint64(uint32(p.Job)))
+	rolled := r.print // as in Fact
+	rolled = rolled.With(uint64(now))
+	rolled = rolled.With(1<<48 | uint64(uint32(p.Job)))
 	for _, w := range p.Placement.Words {
-		r.print.Add(uint64(w.Word))
-		r.print.Add(w.Mask)
+		rolled = rolled.With(uint64(w.Word))
+		rolled = rolled.With(w.Mask)
 	}
 	for _, s := range p.Placement.Shares {
-		r.print.Add(uint64(s.Node)<<32 | uint64(s.Units))
+		rolled = rolled.With(uint64(s.Node)<<32 | uint64(s.Units))
 	}
+	r.print = rolled
 	if r.site != nil {
 		r.site.proposed(now, p)
 	}

@@ -131,8 +131,8 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 // else than before.
 func (s *siteResults) observe(now model.Time, st *world.SiteState) {
 	for _, who := range st.Touched {
-		h := st.Share(who)
+		h := st.Untouch(who)
 		s.series.Hold(now, int(who), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
 	}
-	st.Untouch()
+	st.Touched = st.Touched[:0]
 }

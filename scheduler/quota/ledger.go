@@ -23,9 +23,10 @@ type account struct {
 	total       spent // since the books were opened, up to last
 	// turns are the changes of what is charged for that the window or what comes after
 	// it depends on, oldest first from old on: one for each bucket that has any.
-	turns []turn
-	old   int
-	next  model.Time // tick to come, where usage decays
+	turns  []turn
+	old    int
+	closes model.Time // end of the bucket of the last turn
+	next   model.Time // tick to come, where usage decays
 	// decayed is node time as of the last tick, and at is total.node then.
 	decayed, at int64
 }
@@ -116,17 +117,17 @@ func (c *clock) advance(a *account, now model.Time) {
 // no interest any more: totals are asked for at the ends of buckets only.
 func (c *clock) turn(a *account, nodes, gpus int64) {
 	a.nodes, a.gpus = nodes, gpus
-	t := turn{a.last, a.total, nodes, gpus}
-	if n := len(a.turns); n > a.old && t.at < after(a.turns[n-1].at, c.bucket) {
-		a.turns[n-1] = t
+	if n := len(a.turns); n > a.old && a.last < a.closes {
+		a.turns[n-1] = turn{a.last, a.total, nodes, gpus}
 		return
 	}
+	a.closes = after(a.last, c.bucket)
 	if len(a.turns) == cap(a.turns) {
 		c.forget(a)
 		n := copy(a.turns, a.turns[a.old:])
 		a.turns, a.old = slices.Grow(a.turns[:n], n), 0 // at most half full
 	}
-	a.turns = append(a.turns, t)
+	a.turns = append(a.turns, turn{a.last, a.total, nodes, gpus})
 }
 
 // forget passes over the turns that the window does not depend on any more, and returns

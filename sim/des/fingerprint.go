@@ -16,12 +16,14 @@ type Fingerprint struct {
 }
 
 // Add mixes one word in.
-func (f *Fingerprint) Add(x uint64) {
+func (f *Fingerprint) Add(x uint64) { *f = f.With(x) }
+
+// With is f with one word more: for several in a row, which then stay in registers.
+func (f Fingerprint) With(x uint64) Fingerprint {
 	hi, lo := bits.Mul64(f.a^x^0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9)
-	f.a = hi ^ lo
+	a := hi ^ lo
 	hi, lo = bits.Mul64(f.b+x+0x94d049bb133111eb, 0xd6e8feb86659fd93)
-	f.b = bits.RotateLeft64(hi^lo, 31) + f.a
-	f.n++
+	return Fingerprint{a, bits.RotateLeft64(hi^lo, 31) + a, f.n + 1}
 }
 
 // Words is the number of words mixed in.

@@ -103,8 +103,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site)}
 	s.makes = s.quorum.Makes()
 	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
-	s.State.VClusters = make([]Share, len(cfg.Site.VClusters))
-	s.State.Tenants = make([]Share, len(cfg.Site.Tenants))
+	s.State.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}
 	s.nodes = make([]node, len(cfg.Site.Nodes))
 	s.whole, s.draining = model.NewNodeSet(len(s.nodes)), model.NewNodeSet(len(s.nodes))

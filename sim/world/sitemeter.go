@@ -16,25 +16,23 @@ type SiteState struct {
 	All       Share
 	VClusters []Share // by VClusterID
 	Tenants   []Share // by TenantID
+	shares    []Share // both: the vClusters, and behind them the tenants
 	// Touched are those who hold or wait for something else, or did, since who reads
-	// it has called Untouch: vClusters by their ids, and behind them tenants.
+	// it has untouched and dropped them: vClusters by their ids, and behind them tenants.
 	Touched []int32
 }
 
-// Share is that of somebody in Touched.
-func (st *SiteState) Share(who int32) *Share {
-	if v := int32(len(st.VClusters)); who >= v {
-		return &st.Tenants[who-v]
-	}
-	return &st.VClusters[who]
+// shared are the shares of so many vClusters and tenants.
+func (st *SiteState) shared(vclusters, tenants int) {
+	st.shares = make([]Share, vclusters+tenants)
+	st.VClusters, st.Tenants = st.shares[:vclusters:vclusters], st.shares[vclusters:]
 }
 
-// Untouch empties Touched.
-func (st *SiteState) Untouch() {
-	for _, who := range st.Touched {
-		st.Share(who).touched = false
-	}
-	st.Touched = st.Touched[:0]
+// Untouch is the share of somebody in Touched, who is to be dropped from there.
+func (st *SiteState) Untouch(who int32) *Share {
+	h := &st.shares[who]
+	h.touched = false
+	return h
 }
 
 // touch notes that h, which is that of who, changes.
