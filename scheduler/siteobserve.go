@@ -363,10 +363,13 @@ func (s *Site) granted(f *model.Fact) {
 	end := s.now.Add(s.span(j))
 	for i := range s.lanes {
 		l := &s.lanes[i]
-		if l == j.lane {
-			l.ends.Remove(j.predicted, ref)
-		} else {
+		switch {
+		case l != j.lane:
 			l.free.Take(&j.placement)
+		case end == j.predicted: // as of the proposal, where the answer came at once
+			continue
+		default:
+			l.ends.Remove(j.predicted, ref)
 		}
 		l.ends.Insert(end, ref, sizeOf(&j.placement))
 	}

@@ -150,14 +150,14 @@ func (s *Site) choose(l *lane, ref model.Ref, now model.Time) model.Reason {
 
 // overCap says which cap the job would break on the nodes in s.chosen.
 func (s *Site) overCap(j *siteJob) model.Reason {
-	power := usage{}
-	if s.powerCap.power > 0 { // it takes a look at each node
-		power.power = s.makes.Draw(&j.Allocation, &s.chosen)
+	if s.powerCap == (usage{}) { // else it takes a look at the nodes
+		return model.ReasonNone
 	}
+	n := sizeOf(&s.chosen)
 	switch {
-	case !s.fitsCaps(&power, s.used):
+	case !s.fitsCaps(&usage{power: s.makes.DrawOn(&j.Allocation, &s.chosen, n)}, s.used):
 		return model.ReasonPower
-	case !s.fitsCaps(&usage{bandwidth: j.Demand(sizeOf(&s.chosen))}, s.used):
+	case !s.fitsCaps(&usage{bandwidth: j.Demand(n)}, s.used):
 		return model.ReasonBandwidth
 	}
 	return model.ReasonNone
@@ -211,7 +211,8 @@ func (s *Site) own(l *lane, j *siteJob, avoid model.NodeSet) int32 {
 
 // use books what j takes of the caps on its nodes.
 func (s *Site) use(j *siteJob) {
-	j.ask = usage{s.makes.Draw(&j.Allocation, &j.placement), j.Demand(sizeOf(&j.placement))}
+	n := sizeOf(&j.placement)
+	j.ask = usage{s.makes.DrawOn(&j.Allocation, &j.placement, n), j.Demand(n)}
 	s.takes(j, 1)
 }
 
