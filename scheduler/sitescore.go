@@ -110,8 +110,8 @@ func (s *Site) figures(l *lane) bool {
 		if was.tick = s.ticks; same {
 			continue
 		}
-		was.standing, was.utilisation = st, u
-		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, &st, u))
+		was.standing, was.utilisation = *st, u
+		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, st, u))
 		penalty := score.Penalty(st.Budget)
 		changed = changed || f3 != l.tenant[t] || penalty != l.penalty[t]
 		l.tenant[t], l.penalty[t], l.inverse[t] = f3, penalty, model.Ratio(int64(model.One), int64(penalty))
@@ -209,7 +209,7 @@ func (s *Site) explained(l *lane, j *siteJob, now model.Time) score.Explanation 
 	v := s.values(j, needed, groups)
 	v[score.Wait] = score.WaitOf(now.Sub(j.submit), l.policy.Reference)
 	st := s.book.Standing(j.Tenant)
-	v[score.FairShare] = s.fairShare(j.Tenant, &st, s.book.Utilisation())
+	v[score.FairShare] = s.fairShare(j.Tenant, st, s.book.Utilisation())
 	v[score.Backlog] = score.BacklogOf(model.Duration(s.queued), model.Duration(s.running))
 	v[score.Energy] = s.energy(l, j, now)
 	v[score.Conformance] = s.conformance(l, j.kind.class, j.NodesMin)

@@ -79,11 +79,11 @@ func (b *Book) settle(i int) {
 	}
 }
 
-// Standing is how tenant t stood at the last Freeze.
-func (b *Book) Standing(t model.TenantID) Standing {
+// Standing is how tenant t stood at the last Freeze; valid until the next one.
+func (b *Book) Standing(t model.TenantID) *Standing {
 	i := b.index(t)
 	b.settle(i)
-	return b.frozen.of[i]
+	return &b.frozen.of[i]
 }
 
 // usage of account a by the chosen measure. At the instant the books are opened

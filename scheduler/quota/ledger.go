@@ -44,8 +44,12 @@ type clock struct {
 	decays bool
 	tick   model.Duration
 	bucket model.Duration // a multiple of tick
-	keeps  int            // buckets in the window
+	span   model.Duration // of the buckets in the window
 	left   halflife.Factor
+
+	// asked is when begins was last asked, and from its answer: all tenants are
+	// looked at as of the same tick.
+	asked, from model.Time
 }
 
 // buckets bounds the history of a tenant.
@@ -58,7 +62,8 @@ func newClock(cfg *Config) clock {
 	bucket := model.Duration(spend(int64(cfg.Tick), ceilDiv(ticks, buckets)))
 	return clock{
 		decays: cfg.Usage == Decay, tick: cfg.Tick, bucket: bucket,
-		keeps: int(ceilDiv(int64(cfg.Window), int64(bucket))),
+		span:  model.Duration(spend(int64(bucket), ceilDiv(int64(cfg.Window), int64(bucket)))),
+		asked: model.AbsentTime,
 		left:  halflife.Left(int64(cfg.Tick), int64(cfg.HalfLife)),
 	}
 }
@@ -130,10 +135,18 @@ func (c *clock) turn(a *account, nodes, gpus int64) {
 	a.turns = append(a.turns, turn{a.last, a.total, nodes, gpus})
 }
 
+// begins is where the window begins at now: the buckets that it touches count whole.
+func (c *clock) begins(now model.Time) model.Time {
+	if now != c.asked {
+		c.asked, c.from = now, upTo(now, c.bucket).Add(-c.span)
+	}
+	return c.from
+}
+
 // forget passes over the turns that the window does not depend on any more, and returns
-// where it begins: the buckets that it touches count whole.
+// where it begins.
 func (c *clock) forget(a *account) model.Time {
-	from := upTo(a.last, c.bucket).Add(-model.Duration(spend(int64(c.bucket), int64(c.keeps))))
+	from := c.begins(a.last)
 	for a.old+1 < len(a.turns) && a.turns[a.old+1].at <= from {
 		a.old++
 	}

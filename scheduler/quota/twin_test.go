@@ -196,7 +196,7 @@ func TestTwin(t *testing.T) {
 		}
 		begin := model.Time(rapid.Int64Range(-5e7, 5e7).Draw(rt, "begin"))
 		p := play{T: rt, book: New(&cfg), other: New(&cfg), now: begin}
-		p.twin = twin{cfg: cfg, bucket: p.book.clock.bucket, keeps: int64(p.book.clock.keeps)}
+		p.twin = twin{cfg: cfg, bucket: p.book.clock.bucket, keeps: int64(p.book.clock.span / p.book.clock.bucket)}
 		p.record(&Claim{Tenant: -2, Nodes: cfg.Nodes, GPUs: int32(cfg.GPUs)})
 		p.both(func(b *Book) { b.Accrue(begin) })
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
