@@ -40,6 +40,27 @@ func (r *run) fetch() (model.Time, error) {
 	return r.plan.warm.From(r.batch.Submit[r.pos]), nil
 }
 
+// collect gathers the facts of the next round at now.
+func (r *run) collect(now model.Time) error {
+	r.facts = r.facts[:0]
+	if r.event == now {
+		r.facts = r.world.Take(now, r.facts)
+	}
+	if r.follow != nil {
+		r.follow.left(r.world.leavers(), now)
+	}
+	if !r.warms(now) {
+		return r.arrivals(now)
+	}
+	r.loop.Observe(now, r.facts) // so that nobody is placed on nodes that are down
+	r.facts = r.facts[:0]
+	if err := r.arrivals(now); err != nil {
+		return err
+	}
+	r.resume(now)
+	return nil
+}
+
 // arrivals gathers the submissions of now, in the order of the rows.
 func (r *run) arrivals(now model.Time) error {
 	if r.follow != nil {

@@ -429,27 +429,6 @@ func (r *run) over(now model.Time) bool {
 	return r.follow == nil && r.event > now && !r.warms(now)
 }
 
-// collect gathers the facts of the next round at now.
-func (r *run) collect(now model.Time) error {
-	r.facts = r.facts[:0]
-	if r.event == now {
-		r.facts = r.world.Take(now, r.facts)
-	}
-	if r.follow != nil {
-		r.follow.left(r.world.leavers(), now)
-	}
-	if !r.warms(now) {
-		return r.arrivals(now)
-	}
-	r.loop.Observe(now, r.facts) // so that nobody is placed on nodes that are down
-	r.facts = r.facts[:0]
-	if err := r.arrivals(now); err != nil {
-		return err
-	}
-	r.resume(now)
-	return nil
-}
-
 // count tells the series how many jobs came, started and ended at an instant.
 func (r *run) count(now model.Time, submitted, started, ended int64) {
 	if submitted > 0 {
