@@ -59,12 +59,11 @@ func (s *Site) Never(a *model.Allocation) model.Reason {
 // couldFit says whether the nodes of the idle site hold a, borrowed ones
 // included.
 func (s *Site) couldFit(a *model.Allocation, k *kind) bool {
-	j := siteJob{Allocation: *a, kind: k}
-	q := s.query(&s.lanes[a.VCluster], &j, a.NodesMin, nil)
+	q := s.lanes[a.VCluster].search(a, k, a.NodesMin, nil)
 	if s.idle.Fits(&q) {
 		return true
 	}
-	if !s.mayBorrow(&j) {
+	if !s.borrows(a, k) {
 		return false
 	}
 	most := k.mask.Len()

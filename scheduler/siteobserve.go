@@ -162,14 +162,13 @@ func (s *Site) submitted(f *model.Fact) {
 		panic("scheduler: submission under a ref that is in use")
 	}
 	k := s.kindOf(a)
-	placement := model.Placement{Words: j.placement.Words[:0], Shares: j.placement.Shares[:0]}
-	*j = siteJob{
-		job: job{
-			id: a.Job, request: f.Request, submit: a.Submit, walltime: a.Walltime, placement: placement,
-		},
-		Allocation: *a, lane: &s.lanes[a.VCluster], kind: k, claim: s.claimOf(a, k, a.NodesMin), left: a.Walltime,
-	}
+	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
+	*j = siteJob{} // and field by field, for what is made elsewhere has to be copied
+	j.id, j.request, j.submit, j.walltime = a.Job, f.Request, a.Submit, a.Walltime
+	j.placement.Words, j.placement.Shares = words, shares
+	j.Allocation = *a
 	j.Deps = nil // the graph has them
+	j.lane, j.kind, j.claim, j.left = &s.lanes[a.VCluster], k, s.claimOf(a, k, a.NodesMin), a.Walltime
 	if s.shares != nil {
 		j.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
 	}

@@ -60,9 +60,14 @@ func within(p *model.Placement, set model.NodeSet) int32 {
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
 func (s *Site) query(l *lane, j *siteJob, n int32, avoid model.NodeSet) place.Query {
+	return l.search(&j.Allocation, j.kind, n, avoid)
+}
+
+// search is query for an allocation of a kind that need not be in the system.
+func (l *lane) search(a *model.Allocation, k *kind, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
-		Class: j.kind.class, Nodes: n, GPUs: j.GPUs, Topology: j.Topology,
-		Sensitive: j.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded || l.policy.ConformanceFirst,
+		Class: k.class, Nodes: n, GPUs: a.GPUs, Topology: a.Topology,
+		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded || l.policy.ConformanceFirst,
 	}
 }
 
@@ -124,8 +129,11 @@ func (s *Site) offers(l *lane) {
 }
 
 // mayBorrow says whether j may run on nodes of other vClusters.
-func (s *Site) mayBorrow(j *siteJob) bool {
-	return j.kind.foreign != nil && s.cfg.Policies[j.VCluster].Backfill != Conservative && j.Preemptible() && j.Kind == model.Bounded && j.GPUs == 0
+func (s *Site) mayBorrow(j *siteJob) bool { return s.borrows(&j.Allocation, j.kind) }
+
+// borrows is mayBorrow for an allocation of a kind that need not be in the system.
+func (s *Site) borrows(a *model.Allocation, k *kind) bool {
+	return k.foreign != nil && s.cfg.Policies[a.VCluster].Backfill != Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
 }
 
 // fitsCaps says whether ask fits under the caps when used is in use.

@@ -29,13 +29,17 @@ func Sum(w *Weights, v *Values) model.Fixed {
 //
 // is the score.
 func Part(w *Weights, v *Values, scope Scope) model.Fixed {
-	sum := model.Fixed(0)
-	for f := range Factor(NumFactors) {
-		if f.Scope() == scope {
-			sum += Term(w[f], v[f])
-		}
+	switch scope { // written out, for each submission asks
+	case PerJob:
+		return Term(w[Priority], v[Priority]) + Term(w[Data], v[Data]) + Term(w[Checkpoint], v[Checkpoint])
+	case PerTenant:
+		return Term(w[FairShare], v[FairShare])
+	case PerSize:
+		return Term(w[Topology], v[Topology]) + Term(w[Conformance], v[Conformance])
+	case Global:
+		return Term(w[Backlog], v[Backlog]) + Term(w[Energy], v[Energy])
 	}
-	return sum
+	return Term(w[Wait], v[Wait])
 }
 
 // Score is penalty * sum of weight * factor. Higher comes earlier. penalty is

@@ -186,7 +186,14 @@ func TestScoreIsTheSumOfItsParts(t *testing.T) {
 			sum += e.Factors[f].Term
 		}
 		for _, s := range rapid.Permutation([]Scope{PerJob, PerTenant, PerSize, Global, OfWait}).Draw(t, "scopes") {
-			parts += Part(&w, &v, s)
+			part := model.Fixed(0)
+			for f, of := range e.Factors {
+				if Factor(f).Scope() == s {
+					part += of.Term
+				}
+			}
+			require.Equal(t, part, Part(&w, &v, s))
+			parts += part
 		}
 		require.Equal(t, e.Sum, sum)
 		require.Equal(t, e.Sum, parts)
