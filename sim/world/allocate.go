@@ -36,15 +36,18 @@ type Translator struct {
 	awkward *Awkward
 	words   [traces.TextColumns]vocabulary
 	sets    map[constraintKey]model.ConstraintID
-	feature [][]string      // by meaning of the column features
-	nodes   []model.NodeSet // by meaning of node_include and node_exclude
-	hot     []model.Fixed   // by meaning of mounts
-	known   []string        // features of any node, ascending
-	waited  []model.JobID   // jobs that others wait for, ascending
-	mutexes []mutex         // ascending by job
-	cpus    int32           // of the largest node, at least 1
-	units   int32           // of the largest node
-	heard   hearing         // of the last batch
+	recent  [recentSets]recentSet // of sets, where constraintKey.slot says
+	feature [][]string            // by meaning of the column features
+	nodes   []model.NodeSet       // by meaning of node_include and node_exclude
+	hot     []model.Fixed         // by meaning of mounts
+	known   []string              // features of any node, ascending
+	bound   []uint64              // a bit for each job that waits, is waited for or needs a lock
+	waited  []model.JobID         // jobs that others wait for, ascending
+	mutexes []mutex               // ascending by job
+	cpus    int32                 // of the largest node, at least 1
+	units   int32                 // of the largest node
+	heard   hearing               // of the last batch
+	outcome model.JobState        // with which the row ended that was translated last
 }
 
 // constraintKey is a set of constraints by meaning.
@@ -52,6 +55,24 @@ type constraintKey struct {
 	gpuType, cpus, gpus        int32
 	features, include, exclude int32
 	gpuMemory, memory          int64
+}
+
+// recentSets is how many sets of constraints are looked up without a map: most
+// traces have few, and a power of two says where each is kept.
+const recentSets = 64
+
+// recentSet is one of these; the zero value is none.
+type recentSet struct {
+	constraintKey
+	after model.ConstraintID // the id and 1
+}
+
+// slot is the index of k in Translator.recent, where another may be.
+func (k *constraintKey) slot() uint64 {
+	ids := uint64(uint32(k.gpuType)) + uint64(uint32(k.features))<<8 + uint64(uint32(k.include))<<16 + uint64(uint32(k.exclude))<<24
+	sizes := uint64(uint32(k.cpus)) + uint64(uint32(k.gpus))<<32 + uint64(k.memory) + uint64(k.gpuMemory)<<1
+	const golden = 0x9e3779b97f4a7c15 // spreads what differs over the bits on top
+	return (ids*golden + sizes) * golden >> 58
 }
 
 // mutex says that a job needs the lock of a name.
@@ -94,6 +115,7 @@ func (t *Translator) Allocation(b *traces.Batch, i int, a *model.Allocation) (ok
 		return false, nil
 	}
 	key := constraintKey{gpuType: -1, features: -1, include: -1, exclude: -1}
+	t.outcome = model.Completed
 	if attr := b.Attr; attr != nil && attr.Len() > 0 {
 		t.numbers(attr, i, a)
 		if err := t.texts(b, i, a, &key); err != nil {
@@ -109,7 +131,7 @@ func (t *Translator) Allocation(b *traces.Batch, i int, a *model.Allocation) (ok
 	}
 	a.Walltime = t.walltime(b, i, a.Kind)
 	t.share(b, i, a, &key)
-	a.Constraint = t.intern(key)
+	a.Constraint = t.intern(&key)
 	a.Deps = t.waits(a, deps)
 	if len(a.Deps) == 0 && b.Attr != nil && b.Attr.Len() > 0 {
 		a.Eligible = max(a.Eligible, b.Attr.Eligible[i])
@@ -209,7 +231,7 @@ func (t *Translator) Units(a *model.Allocation) int32 {
 
 // waits appends what a waits for to deps.
 func (t *Translator) waits(a *model.Allocation, deps []model.Dependency) []model.Dependency {
-	if t.rows.Dependencies == nil {
+	if w := int(a.Job >> 6); w >= len(t.bound) || t.bound[w]>>(a.Job&63)&1 == 0 {
 		return deps
 	}
 	for _, e := range t.rows.Dependencies.Of(a.Job) {
@@ -224,8 +246,9 @@ func (t *Translator) waits(a *model.Allocation, deps []model.Dependency) []model
 	return deps
 }
 
-// resolve finds out who is waited for, and which jobs share a lock: those that
-// mutex edges join, under the lowest row of them as its name.
+// resolve finds out who has to do with dependencies at all, who is waited for, and
+// which jobs share a lock: those that mutex edges join, under the lowest row of them
+// as its name.
 func (t *Translator) resolve() {
 	if t.rows.Dependencies == nil {
 		return
@@ -242,6 +265,8 @@ func (t *Translator) resolve() {
 	}
 	var jobs []model.JobID
 	for _, e := range t.rows.Dependencies.Edges {
+		t.binds(e.Job)
+		t.binds(e.On)
 		if e.Condition != model.Mutex {
 			t.waited = append(t.waited, e.On)
 			continue
@@ -256,4 +281,12 @@ func (t *Translator) resolve() {
 	for _, j := range slices.Compact(jobs) {
 		t.mutexes = append(t.mutexes, mutex{j, int32(find(j))})
 	}
+}
+
+// binds marks a job that has to do with dependencies.
+func (t *Translator) binds(job model.JobID) {
+	for int(job>>6) >= len(t.bound) {
+		t.bound = append(t.bound, 0)
+	}
+	t.bound[job>>6] |= 1 << (job & 63)
 }

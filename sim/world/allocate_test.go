@@ -188,6 +188,39 @@ func TestInterned(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = tr.Allocation(b, 1, &a) }))
 }
 
+// TestManyInterned: each of more sets of constraints than are kept at hand has an id
+// of its own, and keeps it.
+func TestManyInterned(t *testing.T) {
+	site := namedSite()
+	tr := NewTranslator(site, Rows{GPUTypes: gpuTypes}, &Awkward{})
+	var rows []traces.Job
+	for i := range int64(5) {
+		for k := range int64(5 * recentSets) {
+			rows = append(rows, row(i, 0, func(j *traces.Job) {
+				j.MemPerNode, j.GPUMem = traces.Some(k/9), traces.Some(k%3)
+				if k%9 > 2 {
+					j.CPUsPerNode = traces.Some(int32(k % 9 / 3))
+				}
+			}))
+		}
+	}
+	b := batchOf(rows...)
+	met := map[constraintKey]model.ConstraintID{}
+	for i := range b.Len() {
+		key := constraintKey{cpus: max(b.CPUsPerNode[i], 0), gpuMemory: b.Attr.GPUMem[i], memory: b.Attr.MemPerNode[i]}
+		if _, ok := met[key]; !ok {
+			met[key] = model.ConstraintID(len(met))
+		}
+		var a model.Allocation
+		_, err := tr.Allocation(b, i, &a)
+		require.NoError(t, err)
+		require.Equal(t, met[key], a.Constraint)
+		c := site.Constraints[a.Constraint]
+		require.Equal(t, key, constraintKey{cpus: c.CPUs, gpuMemory: c.GPUMemory, memory: c.Memory})
+	}
+	require.Len(t, site.Constraints, 5*recentSets)
+}
+
 // TestUnknownNames: the error names the row, the column, and what there is.
 func TestUnknownNames(t *testing.T) {
 	for _, c := range []struct {
@@ -274,6 +307,19 @@ func TestExitStates(t *testing.T) {
 		"FAILED": model.Failed, "failed": model.Failed, "OUT_OF_MEMORY": model.Failed, "TIMEOUT": model.Timeout, "CANCELLED by 1000": model.Cancelled,
 	} {
 		tr := NewTranslator(namedSite(), Rows{}, &Awkward{})
-		require.Equal(t, want, tr.outcome(batchOf(row(1, 0, func(j *traces.Job) { j.ExitState = text })), 0), text)
+		var a model.Allocation
+		b := batchOf(row(1, 0, func(j *traces.Job) { j.ExitState = text }), row(2, 0))
+		_, err := tr.Allocation(b, 0, &a)
+		require.NoError(t, err)
+		require.Equal(t, want, tr.outcome, text)
+		_, err = tr.Allocation(b, 1, &a)
+		require.NoError(t, err)
+		require.Equal(t, model.Completed, tr.outcome, "of a row that does not say, after %s", text)
+		_, err = tr.Allocation(b, 0, &a)
+		require.NoError(t, err)
+		b.Attr = nil
+		_, err = tr.Allocation(b, 1, &a)
+		require.NoError(t, err)
+		require.Equal(t, model.Completed, tr.outcome, "without attributes, after %s", text)
 	}
 }

@@ -212,7 +212,7 @@ func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
 	if a.Hold && b.Attr.Released[i] != model.AbsentTime {
 		l.release = s.cfg.Warm.From(b.Attr.Released[i])
 	}
-	l.outcome = s.rows.outcome(b, i)
+	l.outcome = s.rows.outcome
 	if l.runtime == model.AbsentDuration {
 		s.Awkward.note(rule, id)
 		s.untimed(b, i, l)

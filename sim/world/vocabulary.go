@@ -191,9 +191,9 @@ func (t *Translator) hear(b *traces.Batch) {
 func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) error {
 	t.hear(b)
 	strange := false
-	said := silent
+	said, attr := silent, b.Attr
 	for _, c := range t.heard.said {
-		k, m := b.Attr.Text[c][i], unread
+		k, m := attr.Text[c][i], unread
 		if k < 0 {
 			continue
 		}
@@ -225,10 +225,10 @@ func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *con
 	key.features = said[traces.TextFeatures]
 	key.include = said[traces.TextNodeInclude]
 	key.exclude = said[traces.TextNodeExclude]
+	t.outcome = model.JobState(said[traces.TextExitState])
 	if strange {
 		t.awkward.note(RuleUnknownName, a.ID)
 	}
-	attr := b.Attr
 	key.gpuMemory, key.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
 	if t.heard.names {
 		a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
@@ -309,20 +309,17 @@ func readExit(text string) (int32, error) {
 	return int32(model.Completed), nil
 }
 
-// outcome is the recorded end of row i.
-func (t *Translator) outcome(b *traces.Batch, i int) model.JobState {
-	if b.Attr == nil || b.Attr.Len() == 0 {
-		return model.Completed
+// intern is the id of a set of constraints.
+func (t *Translator) intern(key *constraintKey) model.ConstraintID {
+	r := &t.recent[key.slot()]
+	if r.after == 0 || r.constraintKey != *key {
+		*r = recentSet{*key, t.find(*key) + 1}
 	}
-	if t.hear(b); !slices.Contains(t.heard.said, traces.TextExitState) {
-		return model.Completed
-	}
-	m, _ := t.mean(b, i, traces.TextExitState, int32(model.Completed))
-	return model.JobState(m)
+	return r.after - 1
 }
 
-// intern is the id of a set of constraints.
-func (t *Translator) intern(key constraintKey) model.ConstraintID {
+// find is intern for a set that was not met lately.
+func (t *Translator) find(key constraintKey) model.ConstraintID {
 	if id, ok := t.sets[key]; ok {
 		return id
 	}
