@@ -8,8 +8,9 @@ import "orrery/scheduler/model"
 // compatible; anything else raises SchemaVersion.
 
 const (
-	columnKind  = "kind"
-	kindBounded = "bounded"
+	columnKind     = "kind"
+	columnAfterJob = "after_job"
+	kindBounded    = "bounded"
 
 	microseconds = "µs"
 	byteCount    = "B"
@@ -65,7 +66,7 @@ var jobFields = []field[Job]{
 	boolField("exclusive", "shares no node with other jobs", func(j *Job) *Opt[bool] { return &j.Exclusive }),
 	textField("node_include", true, "nodes it must have", func(j *Job) *string { return &j.NodeInclude }),
 	textField("node_exclude", true, "nodes it must not have", func(j *Job) *string { return &j.NodeExclude }),
-	optField("after_job", "", "id of the job it follows (SWF field 17)", delta, func(j *Job) *Opt[int64] { return &j.AfterJob }),
+	optField(columnAfterJob, "", "id of the job it follows (SWF field 17)", delta, func(j *Job) *Opt[int64] { return &j.AfterJob }),
 	optField("think_time", microseconds, "pause between the end of after_job and this submission", delta, func(j *Job) *Opt[model.Duration] { return &j.ThinkTime }),
 	textField("extra", true, "JSON object: what the source says beyond these columns, keys ascending", func(j *Job) *string { return &j.Extra }),
 	boolField("hold", "submitted on hold: not started before it is released", func(j *Job) *Opt[bool] { return &j.Hold }),

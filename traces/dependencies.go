@@ -122,13 +122,13 @@ func resolveDependencies(file string, deps iter.Seq2[*Dep, error], afterJob bool
 		}
 		r.add(d, model.Condition(c))
 	}
-	if !afterJob && len(r.table) == 0 {
-		return r.result(), nil
-	}
 	if afterJob {
 		if err := each(true, r.follow); err != nil {
 			return nil, err
 		}
+	}
+	if len(r.table)+len(r.follows) == 0 {
+		return r.result(), nil
 	}
 	r.index()
 	if err := each(false, r.resolve); err != nil {
@@ -140,7 +140,7 @@ func resolveDependencies(file string, deps iter.Seq2[*Dep, error], afterJob bool
 // eachID implements the type of its name.
 func (b *Bundle) eachID(after bool, visit func(row model.JobID, id, afterJob int64, think model.Duration)) error {
 	check := b.jobs.checker()
-	id, afterJob, think := b.cursor("id", check), b.cursor("after_job", check), b.cursor("think_time", check)
+	id, afterJob, think := b.cursor("id", check), b.cursor(columnAfterJob, check), b.cursor("think_time", check)
 	defer id.closePages()
 	defer afterJob.closePages()
 	defer think.closePages()
