@@ -33,13 +33,16 @@ func (a ask) ref() model.Ref { return model.Ref(uint32(^a)) }
 // those who want less, who do not wait long.
 func (sh *shape) add(a ask) {
 	i, _ := slices.BinarySearch(sh.asks, a)
-	sh.asks = slices.Insert(sh.asks, i, a)
+	sh.asks = append(sh.asks, 0) // by hand, for slices.Insert takes longer than the move
+	copy(sh.asks[i+1:], sh.asks[i:])
+	sh.asks[i] = a
 }
 
 // remove takes a job out that is there.
 func (sh *shape) remove(a ask) {
 	i, _ := slices.BinarySearch(sh.asks, a)
-	sh.asks = slices.Delete(sh.asks, i, i+1)
+	copy(sh.asks[i:], sh.asks[i+1:])
+	sh.asks = sh.asks[:len(sh.asks)-1]
 }
 
 // shapeOf is the row of l.shapes for a class and a number of GPUs, made when it is
