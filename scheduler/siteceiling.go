@@ -15,11 +15,14 @@ import (
 // say who may come first before whom.
 
 // ceiling bounds the terms of a score that are the job's own, for as long as those of its
-// lane hold.
+// lane hold. All but f9 come in own, which gives the order: how much f9 may add changes
+// with what is free.
 type ceiling struct {
-	own  model.Fixed
-	tier int32
-	ref  model.Ref
+	own   model.Fixed
+	nine  model.Fixed // as queued has it
+	tier  int32
+	shape int32 // index into lane.shapes
+	ref   model.Ref
 }
 
 // above says whether c is before o in a lot.
@@ -84,19 +87,18 @@ func (l *lots) remove(tenant int32, c ceiling) {
 
 // ceilingOf is the ceiling of a job in the queue of l.
 func (l *lane) ceilingOf(q *queued) model.Fixed {
-	w := &l.policy.Weights
-	return q.static + w[score.Wait].Mul(l.curve.Of(l.lots.until.Sub(q.submit))) + w[score.Conformance]
+	return q.static + l.policy.Weights[score.Wait].Mul(l.curve.Of(l.lots.until.Sub(q.submit)))
 }
 
 // allot puts a job that joins the queue of l into its lot, and unlot takes it out.
 func (l *lane) allot(q *queued) {
 	q.own = l.ceilingOf(q)
-	l.lots.add(q.tenant, ceiling{q.own, q.tier, q.ref})
+	l.lots.add(q.tenant, ceiling{q.own, q.nine, q.tier, q.shape, q.ref})
 }
 
 func (l *lane) unlot(q *queued) {
 	if l.policy.Ranking == ByScore {
-		l.lots.remove(q.tenant, ceiling{q.own, q.tier, q.ref})
+		l.lots.remove(q.tenant, ceiling{own: q.own, tier: q.tier, ref: q.ref})
 	}
 }
 
@@ -126,7 +128,12 @@ func (s *Site) refresh(l *lane, now model.Time) {
 // blur is more than what scores are rounded by, seen through the least penalty.
 const blur = 1 << 6
 
-// floor is what a ceiling must reach for the score of a job of a tenant to reach a key.
+// reach is the most that a ceiling and f9 come to.
+func (b *bounds) reach(c *ceiling) model.Fixed {
+	return c.own + min(b.most, model.Fixed(b.shapes[c.shape].nodes)*c.nine)
+}
+
+// floor is what these must come to for the score of a job of a tenant to reach a key.
 func (l *lane) floor(tenant int32, key model.Fixed) model.Fixed {
 	hi, lo := bits.Mul64(uint64(max(key, 0)), uint64(l.inverse[tenant]))
 	return model.Fixed(hi<<32|lo>>32) - blur - l.tenant[tenant] - l.global
@@ -134,11 +141,11 @@ func (l *lane) floor(tenant int32, key model.Fixed) model.Fixed {
 
 // promising is the job of the highest tier whose score may be the highest by its ceiling,
 // -1 for none. Cost: a multiplication for each tenant who waits.
-func (l *lane) promising() model.Ref {
+func (l *lane) promising(b *bounds) model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, t := range l.lots.live {
 		c := &l.lots.of[t][0]
-		if sum := l.penalty[t].Mul(c.own + l.tenant[t] + l.global); c.tier > tier || (c.tier == tier && sum > most) {
+		if sum := l.penalty[t].Mul(b.reach(c) + l.tenant[t] + l.global); c.tier > tier || (c.tier == tier && sum > most) {
 			best, tier, most = c.ref, c.tier, sum
 		}
 	}

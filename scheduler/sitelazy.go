@@ -103,13 +103,13 @@ func (s *Site) best(l *lane, now model.Time) int {
 		s.look(l, now, &x, int(s.jobs[ref].pos))
 	}
 	if x.at < 0 {
-		if ref := l.promising(); ref >= 0 && !slices.Contains(l.near, ref) {
+		if ref := l.promising(&b); ref >= 0 && !slices.Contains(l.near, ref) {
 			s.look(l, now, &x, int(s.jobs[ref].pos))
 		}
 	}
 	b.known = l.near
 	for _, t := range l.lots.live {
-		if c := &l.lots.of[t][0]; c.tier > x.tier || (c.tier == x.tier && c.own >= l.floor(t, x.key)) {
+		if c := &l.lots.of[t][0]; c.tier > x.tier || (c.tier == x.tier && c.own+b.most >= l.floor(t, x.key)) {
 			s.lookInto(l, now, &b, &x, t)
 		}
 	}
@@ -124,8 +124,11 @@ func (s *Site) lookInto(l *lane, now model.Time, b *bounds, x *leader, tenant in
 	floor := l.floor(tenant, x.key)
 	for i := range l.lots.of[tenant] {
 		c := &l.lots.of[tenant][i]
-		if c.tier < x.tier || (c.tier == x.tier && c.own < floor) {
+		if c.tier < x.tier || (c.tier == x.tier && c.own+b.most < floor) {
 			return // and so are all below
+		}
+		if c.tier == x.tier && b.reach(c) < floor {
+			continue
 		}
 		j := &s.jobs[c.ref]
 		q := &l.queue[j.pos]
