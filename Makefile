@@ -32,7 +32,7 @@ profile: ## cmd/orrery/default.pgo anew, which tells the compiler what is hot
 	go run -trimpath ./tools/bench -n 1 -instructions=false -only easy -cpuprofile cmd/orrery/default.pgo
 
 bench: ## the speed table
-	go run ./tools/bench
+	go run -pgo=cmd/orrery/default.pgo ./tools/bench
 
 ci: ## everything that a change must pass
 	bash .ci/run
