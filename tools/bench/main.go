@@ -26,7 +26,8 @@
 //	go run ./tools/bench -only study -points 1000
 //	go run -trimpath ./tools/bench -n 1 -instructions=false -cpuprofile cmd/orrery/default.pgo -only easy
 //
-// The last writes what the compiler is told of the hot paths when it builds cmd/orrery.
+// The last writes what the compiler is told of the hot paths when it builds cmd/orrery;
+// go run -pgo=cmd/orrery/default.pgo tells it the same of the engine in here.
 package main
 
 import (
