@@ -116,11 +116,12 @@ func (s *Site) refresh(l *lane, now model.Time) {
 			q.own = l.ceilingOf(q)
 			lot[i].own = q.own
 		}
+		//detlint:total no two are of one job, and the ref decides last
 		slices.SortFunc(lot, func(a, b ceiling) int {
 			if a.above(&b) {
 				return -1
 			}
-			return 1 // no two are of one job
+			return 1
 		})
 	}
 }
