@@ -11,8 +11,8 @@ import (
 )
 
 // Compute reduces the jobs and the series of a finished run to the table of
-// metrics. It reads the jobs once where there are up to 400,000, and else three
-// times (a few times more when spans exceed nine years or slowdowns 2^28). It holds
+// metrics. It reads the jobs once where there are up to some 260,000, and else three
+// times, of a site four (a few times more when spans exceed nine years or slowdowns 2^28). It holds
 // at most about 40 MB, plus 160 bytes per user, however many jobs there are. The
 // result depends neither on the order of the jobs nor on the numbering of users.
 func Compute(jobs column.Scanner, s *Series) (Table, error) { return tabulate(jobs, s, keptKeys) }

@@ -38,7 +38,8 @@ const (
 	smallBits = 12
 	firstBits = 48
 
-	// keptKeys are those of 400,000 jobs, in 16 MB.
+	// keptKeys are those of 2^18 jobs, in 16 MB: space doubles, four times for each
+	// job, and once more at a site.
 	keptKeys = 1 << 21
 	// firstKeys is the space that a selection begins with.
 	firstKeys = 1 << 6
