@@ -111,14 +111,22 @@ const foresight = 10 * model.Minute
 // untilOvertaken brings l.quiet down to a bound on the instant at which somebody
 // comes before the blocked job. In a time d nobody's wait factor grows by more
 // than that of a job submitted at its beginning, so that most are not looked at
-// closely.
+// closely. Who cannot come first within the foresight does not count, so that it makes
+// no difference whom the pass has looked at beside those who may.
 func (s *Site) untilOvertaken(l *lane, now model.Time) {
 	h := &s.jobs[l.hold.ref]
 	hq := &l.queue[h.pos]
 	w2, top := l.policy.Weights[score.Wait], hq.key
 	growth := score.Term(w2, l.curve.Of(l.quiet.Sub(now))) + 2
+	horizon := now.Add(foresight)
 	look := func(q *queued) {
-		if gap := top - q.key; q.ref != hq.ref && q.tier >= hq.tier && gap >= 0 && gap <= growth { // else it is before h already and held by a limit, or far behind
+		gap := top - q.key
+		if q.ref == hq.ref || q.tier < hq.tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
+			return
+		}
+		later := *q
+		later.wait = w2.Mul(l.curve.Of(horizon.Sub(q.submit)))
+		if s.scoreOfQueued(l, &later) >= top {
 			l.quiet = min(l.quiet, s.overtaking(l, q, hq, now))
 		}
 	}
