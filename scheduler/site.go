@@ -346,6 +346,8 @@ func NewSite(cfg SiteConfig) *Site {
 		l.free.CopyFrom(s.free)
 		if l.policy.Ranking == ByScore {
 			l.curve = score.CurveOf(l.policy.Reference)
+		}
+		if l.policy.ceilings() {
 			l.lots = newLots(len(l.tenant))
 		}
 		l.shapeOf(s.space.Class(nil), 0)

@@ -33,7 +33,7 @@ func (c *ceiling) above(o *ceiling) bool {
 	return c.own > o.own || (c.own == o.own && c.ref < o.ref)
 }
 
-// lots of a queue.
+// lots of a queue, none where no pass of the policy would look at them.
 type lots struct {
 	of    [][]ceiling // by tenant, the highest first
 	live  []int32     // tenants who have any, in no order
@@ -44,13 +44,19 @@ type lots struct {
 // lifetime of ceilings: the longer, the higher they are.
 const lifetime = 2 * model.Hour
 
+// ceilings says whether jobs under p go by their scores, that of any job can be bounded,
+// and only who starts matters.
+func (p *Policy) ceilings() bool {
+	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && !p.AsCoded && (p.Backfill == None || p.Backfill == Easy)
+}
+
 // newLots makes lots of so many tenants.
 func newLots(tenants int) lots {
 	return lots{of: make([][]ceiling, tenants), at: make([]int32, tenants)}
 }
 
-// place is where c is in a lot, or belongs.
-func (c *ceiling) place(lot []ceiling) int {
+// search is where c is in a lot, or belongs.
+func (c *ceiling) search(lot []ceiling) int {
 	from, to := 0, len(lot)
 	for from < to {
 		if mid := int(uint(from+to) >> 1); lot[mid].above(c) {
@@ -69,13 +75,13 @@ func (l *lots) add(tenant int32, c ceiling) {
 		l.at[tenant] = int32(len(l.live))
 		l.live = append(l.live, tenant)
 	}
-	l.of[tenant] = slices.Insert(lot, c.place(lot), c)
+	l.of[tenant] = slices.Insert(lot, c.search(lot), c)
 }
 
 // remove takes a job out that is there.
 func (l *lots) remove(tenant int32, c ceiling) {
 	lot := l.of[tenant]
-	k := c.place(lot)
+	k := c.search(lot)
 	lot = append(lot[:k], lot[k+1:]...)
 	if l.of[tenant] = lot; len(lot) > 0 {
 		return
@@ -92,12 +98,14 @@ func (l *lane) ceilingOf(q *queued) model.Fixed {
 
 // allot puts a job that joins the queue of l into its lot, and unlot takes it out.
 func (l *lane) allot(q *queued) {
-	q.own = l.ceilingOf(q)
-	l.lots.add(q.tenant, ceiling{q.own, q.nine, q.tier, q.shape, q.ref})
+	if l.lots.of != nil {
+		q.own = l.ceilingOf(q)
+		l.lots.add(q.tenant, ceiling{q.own, q.nine, q.tier, q.shape, q.ref})
+	}
 }
 
 func (l *lane) unlot(q *queued) {
-	if l.policy.Ranking == ByScore {
+	if l.lots.of != nil {
 		l.lots.remove(q.tenant, ceiling{own: q.own, tier: q.tier, ref: q.ref})
 	}
 }

@@ -16,8 +16,7 @@ import (
 // simple says whether the pass of l may be of that kind: jobs go by their scores, and
 // only who starts matters.
 func (s *Site) simple(l *lane) bool {
-	p := l.policy
-	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && p.Backfill != FirstFit && s.cfg.Explain == nil && len(s.claims) == 0
+	return l.lots.of != nil && s.cfg.Explain == nil && len(s.claims) == 0
 }
 
 // passBehind starts the best jobs as long as they have room, and then looks behind
