@@ -16,7 +16,7 @@ import (
 // simple says whether the pass of l may be of that kind: jobs go by their scores, and
 // only who starts matters.
 func (s *Site) simple(l *lane) bool {
-	return l.lots.of != nil && s.cfg.Explain == nil && len(s.claims) == 0
+	return l.policy.ceilings() && s.cfg.Explain == nil && len(s.claims) == 0
 }
 
 // passBehind starts the best jobs as long as they have room, and then looks behind
