@@ -103,11 +103,14 @@ func (m *Makes) Node(n NodeID) *Make {
 }
 
 // Draw is Site.Draw at the cost of the words of p, and of its shares.
-func (m *Makes) Draw(a *Allocation, p *Placement) int64 {
+func (m *Makes) Draw(a *Allocation, p *Placement) int64 { return m.DrawOn(a, p, p.Nodes()) }
+
+// DrawOn is Draw for who knows how many nodes p has, which is mostly all that it takes.
+func (m *Makes) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
 	if a.Power > 0 {
-		return inProportion(a.Power, p.Nodes(), a.NodesMin)
+		return inProportion(a.Power, nodes, a.NodesMin)
 	}
-	sum := m.busy(p.Words)
+	sum := m.busy(p.Words, nodes-int32(len(p.Shares)))
 	for _, h := range p.Shares {
 		k := m.Node(h.Node)
 		sum += partOfPower(k.BusyPower, h.Units, k.GPUs)
@@ -115,26 +118,12 @@ func (m *Makes) Draw(a *Allocation, p *Placement) int64 {
 	return sum
 }
 
-// DrawOn is Draw for who knows how many nodes p has, which is mostly all that it takes.
-func (m *Makes) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
-	switch {
-	case a.Power > 0:
-		return inProportion(a.Power, nodes, a.NodesMin)
-	case len(m.Of) == 1 && len(p.Shares) == 0:
-		return int64(nodes) * m.Of[0].BusyPower
-	}
-	return m.Draw(a, p)
-}
-
-// busy is what whole nodes draw at work.
-func (m *Makes) busy(words []NodeWord) int64 {
-	sum := int64(0)
+// busy is what whole nodes, which are n, draw at work.
+func (m *Makes) busy(words []NodeWord, n int32) int64 {
 	if len(m.Of) == 1 { // as on most sites
-		for _, w := range words {
-			sum += int64(bits.OnesCount64(w.Mask))
-		}
-		return sum * m.Of[0].BusyPower
+		return int64(n) * m.Of[0].BusyPower
 	}
+	sum := int64(0)
 	for _, w := range words {
 		for _, c := range m.Word(w.Word) {
 			sum += int64(bits.OnesCount64(c.Mask&w.Mask)) * m.Of[c.Part].BusyPower
