@@ -108,9 +108,7 @@ func (s *Site) best(l *lane, now model.Time) int {
 	}
 	b.known = l.near
 	for _, t := range l.lots.live {
-		if c := &l.lots.of[t][0]; c.tier > x.tier || (c.tier == x.tier && c.own+b.most >= l.floor(t, x.key)) {
-			s.lookInto(l, now, &b, &x, t)
-		}
+		s.lookInto(l, now, &b, &x, t)
 	}
 	if l.last = -1; x.at >= 0 {
 		l.last = l.queue[x.at].ref

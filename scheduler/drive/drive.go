@@ -140,9 +140,6 @@ func (l *Loop) attempt(now model.Time) (refused bool) {
 			l.Notes.Note(now, &plan.Notes[i])
 		}
 	}
-	if l.goesOn = false; len(plan.Proposals) == 0 { // as at most instants
-		return false
-	}
 	return l.submit(now, plan.Proposals, plan.Again)
 }
 
