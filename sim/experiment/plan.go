@@ -8,12 +8,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"orrery/sim/task"
 )
 
 // Schema is the version of Plan as JSON.
-const Schema = 1
+const Schema = 2
 
 // Plan is what an experiment came to: points, scenarios, and the task of each
 // pair. It is kept with the study, for the specs alone do not say which values
@@ -72,8 +73,24 @@ type Constraint struct {
 type Scenario struct {
 	Trace  int          `json:"trace"` // in Plan.Traces
 	Name   string       `json:"name"`
-	Window *task.Window `json:"window,omitempty"`
-	Shake  *task.Shake  `json:"shake,omitempty"`
+	Window *task.Window `json:"window,omitempty"` // that is replayed
+	// Part is the place in Window.Parts, from 1, of the part that is the scenario; 0
+	// is the whole window. Scenarios that are parts of one window share their tasks.
+	Part  int         `json:"part,omitempty"`
+	Shake *task.Shake `json:"shake,omitempty"`
+}
+
+// shares says whether a point has one task for two scenarios.
+func (s *Scenario) shares(o *Scenario) bool {
+	return s.Trace == o.Trace && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Shake, o.Shake)
+}
+
+// figures are those of the scenario in the result of its task.
+func (s *Scenario) figures(r *task.Result) *task.Figures {
+	if s.Part > 0 && s.Part <= len(r.Parts) {
+		return &r.Parts[s.Part-1]
+	}
+	return &r.Figures
 }
 
 // Aside is a window with too few jobs to be replayed.
@@ -135,5 +152,14 @@ func ParsePlan(b []byte) (*Plan, error) {
 	return p, nil
 }
 
-// Size is the number of pairs of a point and a scenario.
-func (p *Plan) Size() int { return len(p.Points) * len(p.Scenarios) }
+// Size is the number of tasks: of points on scenarios, of which several may share
+// one.
+func (p *Plan) Size() int {
+	n := 0
+	for i := range p.Scenarios {
+		if i == 0 || !p.Scenarios[i].shares(&p.Scenarios[i-1]) {
+			n++
+		}
+	}
+	return n * len(p.Points)
+}

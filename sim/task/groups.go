@@ -19,17 +19,27 @@ type share struct {
 	bounded  uint64 // slowdown in 2^-20, of one that finished
 }
 
-func shareOf(c *record.Columns, i int) (s share) {
-	if c.Wait[i] < 0 { // it never started
+// Of a run that measures a part of its trace, one that has not left counts with its
+// wait so far, as in the table of metrics.
+func shareOf(c *record.Columns, i int, measured bool) (s share) {
+	st, wait := model.JobState(c.State[i]), c.Wait[i]
+	turn, finished := uint64(c.End[i]-c.Submit[i]), st == model.Completed || st == model.Timeout
+	if measured && !st.Terminal() {
+		if wait < 0 {
+			wait = c.End[i] - c.Submit[i]
+		}
+		turn, finished = uint64(wait+c.Runtime[i]), c.Runtime[i] > 0
+	}
+	if wait < 0 { // it never started
 		return s
 	}
-	s.started, s.wait = true, uint64(c.Wait[i])
-	if st := model.JobState(c.State[i]); st != model.Completed && st != model.Timeout {
+	s.started, s.wait = true, uint64(wait)
+	if !finished {
 		return s
 	}
 	s.finished = 1
 	const bound = uint64(10 * model.Second)
-	turn, run := uint64(c.End[i]-c.Submit[i]), max(uint64(c.Runtime[i]), bound)
+	run := max(uint64(c.Runtime[i]), bound)
 	s.bounded = 1 << 20
 	if turn > run && turn>>44 == 0 {
 		s.bounded = (turn<<20 + run/2) / run
@@ -89,7 +99,7 @@ func (w *whole) add(j *share) {
 }
 
 // enter gives the numbers of the group, if a job is in it.
-func (w *whole) enter(r *Result, rank *metric.Ranker, by, name string) {
+func (w *whole) enter(r *Figures, rank *metric.Ranker, by, name string) {
 	if w.jobs == 0 {
 		return
 	}
@@ -115,33 +125,43 @@ var (
 	waitNames    = [...]string{"wait_p50", "wait_p90", "wait_p95", "wait_p99", "wait_max"}
 )
 
-// parts are the groups of a run while its jobs are added up.
-type parts struct {
+// tally are the groups of some jobs of a run while they are added up.
+type tally struct {
 	tenants, vclusters, classes []slow
 	kinds                       [model.Session + 1]whole
 	sizes                       [metric.Sizes]whole
+	runtimes                    [metric.Runtimes]whole
+	users                       []whole // by place in heavy.names
 	rank                        metric.Ranker
 }
 
-// reset empties p, and makes room for the groups of a site; nil is a plain machine.
-func (p *parts) reset(names *sim.SiteNames) {
+// reset empties p, and makes room for the groups of a site, nil for a plain machine,
+// and for so many users.
+func (p *tally) reset(names *sim.SiteNames, users int) {
 	p.tenants, p.vclusters, p.classes = p.tenants[:0], p.vclusters[:0], p.classes[:0]
 	if names != nil {
 		p.tenants = append(p.tenants, make([]slow, len(names.Tenants))...)
 		p.vclusters = append(p.vclusters, make([]slow, len(names.VClusters))...)
 		p.classes = append(p.classes, make([]slow, model.SensitiveClass+1)...)
 	}
-	for i := range p.kinds {
-		p.kinds[i] = whole{each: p.kinds[i].each[:0]}
+	if len(p.users) != users {
+		p.users = make([]whole, users)
 	}
-	for i := range p.sizes {
-		p.sizes[i] = whole{each: p.sizes[i].each[:0]}
+	for _, list := range [][]whole{p.kinds[:], p.sizes[:], p.runtimes[:], p.users} {
+		for i := range list {
+			list[i] = whole{each: list[i].each[:0]}
+		}
 	}
 }
 
-func (p *parts) add(c *record.Columns, i int) {
-	j := shareOf(c, i)
+// add adds row i up; user is its place among the heavy users, -1 for none of them.
+func (p *tally) add(c *record.Columns, i int, user int32, measured bool) {
+	j := shareOf(c, i, measured)
 	p.sizes[metric.SizeOf(c.Procs[i])].add(&j)
+	p.runtimes[metric.RuntimeOf(model.Duration(c.Runtime[i]))].add(&j)
+	if user >= 0 {
+		p.users[user].add(&j)
+	}
 	if !c.OfSite {
 		return
 	}
@@ -158,22 +178,17 @@ func addTo(groups []slow, at int32, j *share) {
 	}
 }
 
-// groups adds what the table of metrics does not have: bounded slowdowns of all
-// groups, and everything of sizes and kinds.
-func (w *worker) groups(r *Result, res *sim.Result) {
-	from, to := model.AbsentTime, model.Never
-	if r.GroupsOf == metric.Steady {
-		from, to, _ = res.Series.Steady()
-	}
-	p, c := &w.parts, &w.jobs.Jobs
-	p.reset(res.Site)
-	for i := range c.Len() {
-		if t := model.Time(c.Submit[i]); t >= from && t <= to {
-			p.add(c, i)
-		}
-	}
+// enter gives r what was added up, beside what the table of metrics has given it:
+// bounded slowdowns of all groups, and everything of those that tables do not have.
+func (p *tally) enter(r *Figures, names *sim.SiteNames, users []string) {
 	for i := range p.sizes {
 		p.sizes[i].enter(r, &p.rank, metric.BySize, metric.SizeName(i))
+	}
+	for i := range p.runtimes {
+		p.runtimes[i].enter(r, &p.rank, metric.ByRuntime, metric.RuntimeName(i))
+	}
+	for i, name := range users {
+		p.users[i].enter(r, &p.rank, metric.ByUser, name)
 	}
 	for i := range p.kinds {
 		p.kinds[i].enter(r, &p.rank, metric.ByKind, model.Kind(i).String())
@@ -184,9 +199,9 @@ func (w *worker) groups(r *Result, res *sim.Result) {
 		}
 	}
 	for i := range p.tenants {
-		r.group(metric.ByTenant, res.Site.Tenants[i]).named("bounded_slowdown_mean", p.tenants[i].slowdown())
+		r.group(metric.ByTenant, names.Tenants[i]).named("bounded_slowdown_mean", p.tenants[i].slowdown())
 	}
 	for i := range p.vclusters {
-		r.group(metric.ByVCluster, res.Site.VClusters[i]).named("bounded_slowdown_mean", p.vclusters[i].slowdown())
+		r.group(metric.ByVCluster, names.VClusters[i]).named("bounded_slowdown_mean", p.vclusters[i].slowdown())
 	}
 }

@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+)
+
+// measure follows the jobs that a run is about until they have left.
+type measure struct {
+	Measure
+	inside int64 // of them, in the system; services and sessions left out
+}
+
+// span is the part that is measured.
+func (m *measure) span() *metric.Span { return &metric.Span{From: m.From, To: m.To} }
+
+// holds says whether a job is measured and waited for.
+func (m *measure) holds(submit model.Time, kind model.Kind) bool {
+	return submit >= m.From && submit < m.To && kind == model.Bounded
+}
+
+// fact counts the jobs that come.
+func (m *measure) fact(f *model.Fact) {
+	if f.Kind != model.FactSubmitted {
+		return
+	}
+	submit, kind := f.Submit, model.Bounded
+	if f.Alloc != nil {
+		submit, kind = f.Alloc.Submit, f.Alloc.Kind
+	}
+	if m.holds(submit, kind) {
+		m.inside++
+	}
+}
+
+// left counts the jobs that leave. Those that were refused at submission have not
+// been counted.
+func (m *measure) left(records []model.JobRecord) {
+	for i := range records {
+		if r := &records[i]; r.State != model.Rejected && m.holds(r.Submit, r.Kind) {
+			m.inside--
+		}
+	}
+}
+
+// over says that the next instant, now, need not be replayed. A nil measure is
+// never over.
+func (m *measure) over(now model.Time) bool {
+	return m != nil && now >= m.To && (m.inside == 0 || now > m.To.Add(m.Follow))
+}
+
+// stop is the instant at which the run stops, whose last one was at last: the
+// limit, where jobs are left that will not be waited for any longer.
+func (m *measure) stop(last model.Time) model.Time {
+	if m.inside > 0 {
+		return m.To.Add(m.Follow)
+	}
+	return last
+}
