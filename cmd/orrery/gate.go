@@ -49,7 +49,7 @@ metrics (bound), shares of tenants (balance), a queue that does not grow without
 (steady), work that is left alone (thrash). docs/GATE-FORMAT.md has every key.
 
 The word ` + builtinGate + ` stands for the gate that is part of the program: six situations that
-a scheduler has to master, on generated workloads. --write copies its files into a
+a scheduler has to master, on generated workloads. --out copies its files into a
 directory, to be changed; then nothing is run. With --baseline FILE it also checks
 that each run schedules as in that baseline, and costs no more work.
 
@@ -62,7 +62,7 @@ bad input, 4 a regression, 5 no regression, but the evidence does not suffice, 1
 interrupted.`,
 		Example: `  orrery gate builtin
   orrery gate builtin --baseline own.json --update-baseline --reason "version 1"
-  orrery gate builtin --write mygate
+  orrery gate builtin --out mygate
   orrery gate mygate/gate.yaml --update-baseline --reason "the first baseline" --by ci
   orrery gate mygate/gate.yaml --junit gate.xml --markdown gate.md -o json`,
 		Args:              cobra.ExactArgs(1),
@@ -77,9 +77,9 @@ interrupted.`,
 	f.BoolVar(&v.update, "update-baseline", false, "store what the runs come to as the baseline, with --reason")
 	f.StringVar(&v.by.Reason, "reason", "", "`TEXT` that says why the baseline changes; it is stored")
 	f.StringVar(&v.by.By, "by", "", "`NAME` of who changes the baseline; without it the user of git, or of the system")
-	f.StringVar(&v.write, "write", "", "directory `DIR` to copy the files of the gate of the program into")
+	f.StringVar(&v.write, "out", "", "directory `DIR` to copy the files of the gate of the program into")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and no table when all checks hold")
-	v.print = m.printFlag(cmd, "o")
+	v.print = m.printFlag(cmd)
 	onlyOnce(f)
 	return cmd
 }
@@ -137,7 +137,7 @@ func (v *gateVerb) check(file string) error {
 	case !v.update && v.by.By != "":
 		return usagef("--by goes with --update-baseline")
 	case v.write != "" && file != builtinGate:
-		return usagef("--write copies the gate of the program: name it, gate %s --write %s", builtinGate, v.write)
+		return usagef("--out copies the gate of the program: name it, gate %s --out %s", builtinGate, v.write)
 	case v.update && file == builtinGate && v.baseline == "":
 		return usagef("the gate of the program has no folder to keep a baseline in: name a file with --baseline FILE")
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -15,22 +16,50 @@ import (
 	"orrery/sim/record"
 )
 
-// printer prints tables in the form that -o asks for. Standard output carries
+// printer prints tables in the format that -o asks for. Standard output carries
 // results only; everything else goes to standard error.
 type printer struct {
 	m      *Main
 	format string
 }
 
-// printFlag adds the flag for the form of what a verb prints. Verbs that write
-// a file call the path -o, and spell this one --print alone.
-func (m *Main) printFlag(cmd *cobra.Command, short string) *printer {
+// printFlag adds the flag for the format of what a verb prints.
+func (m *Main) printFlag(cmd *cobra.Command) *printer {
 	p := &printer{m, string(table.Text)}
-	forms := []string{string(table.Text), string(table.JSON), string(table.Markdown)}
-	v := choice{word: &p.format, of: forms, what: "form of output"}
-	cmd.Flags().VarP(v, "print", short, "form of what is printed to standard output")
-	completeWith(cmd, "print", forms...)
+	formatFlag(cmd, &p.format, string(table.Text), string(table.JSON), string(table.Markdown))
 	return p
+}
+
+// formatFlag adds -o FORMAT to a verb, the first format being the default. On every
+// verb -o is how results are printed, and --out the path that is written.
+func formatFlag(cmd *cobra.Command, word *string, formats ...string) {
+	*word = formats[0]
+	cmd.Flags().VarP(format{choice{word: word, of: formats, what: "format"}, cmd}, "format", "o", "format of the results")
+	completeWith(cmd, "format", formats...)
+}
+
+// format is the value of -o.
+type format struct {
+	choice
+	cmd *cobra.Command
+}
+
+// Set implements pflag.Value. What is no format is likely a path, which goes
+// elsewhere.
+func (f format) Set(s string) error {
+	err := f.choice.Set(s)
+	if err == nil || closest(strings.ToLower(s), f.of) != "" {
+		return err
+	}
+	return fmt.Errorf("-o is the format of the results (%s); %s", oneOf(f.of), insteadOf(f.cmd, s))
+}
+
+// insteadOf says how a verb writes to a path that was given with -o.
+func insteadOf(cmd *cobra.Command, path string) string {
+	if cmd.Flags().Lookup("out") == nil {
+		return "this verb writes no file: redirect standard output"
+	}
+	return "to write to a path use --out " + quoted(path)
 }
 
 func completeWith(cmd *cobra.Command, flag string, words ...string) {

@@ -61,7 +61,7 @@ file.`,
 	f.StringArrayVar(&files.accounts, "sacctmgr", nil, "what sacctmgr printed, `FILE`; may be given several times")
 	f.BoolVar(&share, "share-gpus", false, "hand out GPUs of nodes, with EASY backfilling, instead of whole nodes")
 	f.BoolVar(&quiet, "quiet", false, "do not say what became of the options")
-	f.StringVarP(&out, "out", "o", "", "write the cluster file to `FILE` instead of stdout")
+	f.StringVar(&out, "out", "", "write the cluster file to `FILE` instead of stdout")
 	return cmd
 }
 

@@ -59,7 +59,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 	cmd.Flags().StringVar(&o.Title, "title", "", "heading `TEXT` of the report; without it the name of the trace or study")
 	cmd.Flags().IntVar(&o.MostJobs, "most-jobs", 0, "`N` allocations to embed one by one, more are summed by pixel; 0 is 100,000")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 

@@ -25,7 +25,7 @@ point, and the whole run of one task.
 
 Exit codes: 0 done, else those of the verbs below.`,
 		Example: `  orrery study status study
-  orrery study table study --print markdown
+  orrery study table study -o markdown
   orrery study materialize study 2 --out again`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
@@ -56,7 +56,7 @@ two runs of a task differ, 6 some tasks failed or are still to be computed.`,
 			return m.status(s, print)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -119,7 +119,7 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 			return m.studyTable(s, p, print, false, report)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	cmd.Flags().BoolVar(&report, "report", false, "also draw report.html and figures into STUDY")
 	return cmd
 }

@@ -197,7 +197,7 @@ func brokenText(p *experiment.Plan, c *experiment.Column, r *experiment.Row, j i
 	return text
 }
 
-// studyRows is what --print json prints.
+// studyRows is what -o json prints.
 type studyRows struct {
 	Schema    int                `json:"schema"` // 2
 	Name      string             `json:"name"`

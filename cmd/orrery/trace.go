@@ -74,7 +74,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 			return print.table(rows)
 		}),
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -168,7 +168,7 @@ Exit codes: 0 valid, 2 usage, 3 not valid.`,
 			return input(err)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -207,7 +207,7 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 		}),
 	}
 	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "`N` jobs")
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -254,11 +254,11 @@ func (m *Main) traceExportCommand() *cobra.Command {
 		Use:   "export TRACE",
 		Short: "Write a trace as a Standard Workload Format log",
 		Long: `Write a trace as a log in the Standard Workload Format (SWF, 18 fields, times in
-seconds), to standard output or to -o FILE, compressed when FILE ends in .gz.
+seconds), to standard output or to --out FILE, compressed when FILE ends in .gz.
 What SWF has no field for is left out; what had to be changed is counted.
 
 Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
-		Example: `  orrery trace export month.trace -o month.swf.gz
+		Example: `  orrery trace export month.trace --out month.swf.gz
   orrery trace export log.swf.gz`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
@@ -286,9 +286,8 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "`FILE` to write; standard output without it")
-	cmd.Flags().Var(&choice{word: &format, of: []string{"swf"}, what: "format"}, "format", "format to write")
-	format = "swf"
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; standard output without it")
+	formatFlag(cmd, &format, "swf")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "do not say what was changed")
 	return cmd
 }

@@ -60,7 +60,7 @@ input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
 		RunE:              v.run,
 	}
 	v.register(cmd)
-	v.print = m.printFlag(cmd, "o")
+	v.print = m.printFlag(cmd)
 	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
 	cmd.Flags().BoolVar(&v.watch, "invariants", false, "replay once and check the invariants of the schedule")
 	cmd.Flags().StringVar(&v.keep, "out", "", "directory `DIR` to keep both runs in, as first and second")

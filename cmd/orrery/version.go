@@ -77,6 +77,6 @@ Exit codes: 0 printed, 2 usage.`,
 			return print.table(t)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
