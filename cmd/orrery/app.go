@@ -87,7 +87,7 @@ gives the same bytes on every machine.
 Start with 'orrery replay': it replays a small sample that is part of the
 program. Then name a log of your own.`,
 		Example: `  orrery replay
-  orrery replay log.swf.gz --procs 100 --out run --report
+  orrery replay log.swf.gz --procs 100 --out drawn --report
   orrery help exit-codes`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

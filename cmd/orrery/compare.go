@@ -16,6 +16,7 @@ type compareVerb struct {
 	print    *printer
 	schedule string
 	out      string
+	force    bool
 	windows  int
 	noise    noise
 }
@@ -60,6 +61,7 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 	}
 	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV `FILE` of starts to hold one run against")
 	cmd.Flags().StringVar(&v.out, "out", "", "directory `DIR` to draw both runs into: one page (report.html) and its figures")
+	forceFlag(cmd, &v.force)
 	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission, with intervals and verdicts; 20 or more say most")
 	cmd.Flags().StringVar(&v.noise.log, "noise", "", "measure the noise on `LOG`, which the runs replayed; the word "+sampleLog+" is the sample")
 	cmd.Flags().IntVar(&v.noise.replicas, "replicas", 10, "`N` runs with shaken arrivals that measure the noise")
@@ -96,6 +98,9 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 		return v.byWindows(cmd.Context(), args)
 	case len(args) > 2:
 		return usagef("%d runs given: more than two are compared with --windows N alone", len(args))
+	}
+	if err := mayHold("--out", v.out, reports.FileHTML, v.force); err != nil {
+		return err
 	}
 	c, err := reports.Compare(args[0], args[1])
 	if err != nil {

@@ -12,6 +12,7 @@ func (m *Main) exportCommand() *cobra.Command {
 	var (
 		out    string
 		format string
+		force  bool
 		which  = record.TableJobs
 	)
 	tables := record.Tables()
@@ -40,12 +41,16 @@ has no such table).`,
 					return usagef("Arrow is not for a terminal: name a file with --out, or redirect standard output")
 				}
 			}
+			if err := mayWrite("--out", out, force); err != nil {
+				return err
+			}
 			return m.create(out, func(w io.Writer) error { return readError(write(args[0], which, w)) })
 		},
 	}
 	f := cmd.Flags()
 	formatFlag(cmd, &format, "csv", "arrow")
 	f.Var(choice{word: &which, of: tables, what: "table"}, "table", "table to write")
+	forceFlag(cmd, &force)
 	f.StringVar(&out, "out", "", "`FILE` to write; standard output without it")
 	completeWith(cmd, "table", tables...)
 	return cmd

@@ -19,6 +19,7 @@ type importVerb struct {
 	print  *printer
 	out    string
 	strict bool
+	force  bool
 	quiet  bool
 }
 
@@ -31,7 +32,7 @@ func (m *Main) importCommand() *cobra.Command {
 compressed by gzip or xz; the name does not matter) and write it as a trace:
 OUT is NAME.trace, a directory of tables, or NAME.parquet, the table of jobs
 alone. "-" reads standard input. OUT appears whole or not at all, and replaces an
-earlier trace.
+earlier trace with --force.
 
 What becomes of each row is printed: rows read = kept + dropped. A token that is
 not a number of its field's type refuses the file; a readable row that cannot be
@@ -48,12 +49,19 @@ that would be dropped), 130 interrupted.`,
 	cmd.Flags().StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	cmd.Flags().BoolVar(&v.strict, "strict", false, "refuse the log if any row would be dropped")
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
+	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
 	return cmd
 }
 
 func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 	if err := checkTraceName(v.out); err != nil {
+		return err
+	}
+	if err := apart(args[0], v.out); err != nil {
+		return err
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
 	t := &trace{path: args[0], label: args[0]}
@@ -63,9 +71,6 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		if err := v.m.spool(cmd.Context(), t); err != nil {
 			return input(err)
 		}
-	}
-	if err := apart(t.path, v.out); err != nil {
-		return err
 	}
 	format, err := importer.Detect(t.path)
 	switch {

@@ -37,7 +37,7 @@ func TestInterrupt(t *testing.T) {
 		require.Zero(t, inProcess(t, "replay", small(t), "--quiet", "--out", run).code)
 		before, err := os.ReadFile(filepath.Join(run, "run.json"))
 		require.NoError(t, err)
-		interrupt(t, dir, filepath.Join(run, ".partial-*"), "replay", big, "--out", run)
+		interrupt(t, dir, filepath.Join(run, ".partial-*"), "replay", big, "--force", "--out", run)
 		after, err := os.ReadFile(filepath.Join(run, "run.json"))
 		require.NoError(t, err)
 		require.Equal(t, before, after)

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -134,36 +131,4 @@ func (m *Main) screen(w io.Writer) screen {
 		s.width = width
 	}
 	return s
-}
-
-// create writes the file at path by fill, beside its place and renamed when it
-// is whole; "" or "-" is standard output.
-func (m *Main) create(path string, fill func(io.Writer) error) (err error) {
-	if path == "" || path == "-" {
-		return fill(m.Stdout)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".orrery-*")
-	if err != nil {
-		var beside *fs.PathError // it names the temporary file, which means nothing to the user
-		if errors.As(err, &beside) {
-			err = beside.Err
-		}
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // it may be gone already
-		}
-	}()
-	err = fill(f)
-	if err == nil {
-		err = f.Chmod(0o644) // CreateTemp makes it private
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

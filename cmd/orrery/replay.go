@@ -11,6 +11,7 @@ import (
 
 	"orrery/reports"
 	"orrery/sim"
+	"orrery/sim/record"
 )
 
 // replayVerb holds the flags of replay.
@@ -23,6 +24,7 @@ type replayVerb struct {
 	decisions   bool
 	report      bool
 	quiet       bool
+	force       bool
 	printConfig bool
 }
 
@@ -33,7 +35,7 @@ func (m *Main) replayCommand() *cobra.Command {
 		Short: "Replay a workload log and measure the schedule",
 		Long: `Replay a workload log through the production scheduler core, with simulated time,
 and print what came out. With --out the results become a run directory, which is
-there as a whole or not at all; an earlier run in it is replaced.
+there as a whole or not at all; an earlier run in it is replaced with --force.
 
 ` + settingsHelp + `
 
@@ -43,7 +45,7 @@ to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
 Exit codes: 0 replayed, 1 failed, 2 usage, 3 bad input (with --infeasible error
 also jobs that can never run), 130 interrupted.`,
 		Example: `  orrery replay
-  orrery replay log.swf.gz --procs 100 --order fcfs --backfill easy --out run
+  orrery replay log.swf.gz --procs 100 --order fcfs --backfill easy --out easy
   orrery replay log.swf.gz --nodes 25 --cores-per-node 4 --order sjf --backfill conservative:50 -o json
   orrery replay month.trace --procs 100 --cycle 30s --phase 10s --overrun extend --print-config`,
 		Args:              cobra.MaximumNArgs(1),
@@ -57,6 +59,7 @@ also jobs that can never run), 130 interrupted.`,
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log (with --out)")
 	f.BoolVar(&v.decisions, "decisions", false, "also write decisions.parquet, why each job waits and starts, for orrery explain (with --out, of a site)")
 	f.BoolVar(&v.report, "report", false, "also draw report.html, summary.md and figures (with --out)")
+	forceFlag(cmd, &v.force)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the settings with their origins, and run nothing")
 	onlyOnce(f)
@@ -132,7 +135,7 @@ func (v *replayVerb) check(outGiven bool) error {
 	case v.out == "" && v.decisions:
 		return usagef("--decisions writes into the run directory: name one with --out")
 	}
-	return nil
+	return mayHold("--out", v.out, record.FileRun, v.force)
 }
 
 // show prints the outcome in the form that was asked for.

@@ -12,6 +12,7 @@ import (
 
 	"orrery/reports/table"
 	"orrery/sim"
+	"orrery/sim/record"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 )
@@ -26,7 +27,7 @@ point, and the whole run of one task.
 Exit codes: 0 done, else those of the verbs below.`,
 		Example: `  orrery study status study
   orrery study table study -o markdown
-  orrery study materialize study 2 --out again`,
+  orrery study materialize study 2 --out second`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
@@ -130,6 +131,7 @@ type materializeVerb struct {
 	out   string
 	facts bool
 	quiet bool
+	force bool
 }
 
 func (m *Main) materializeCommand() *cobra.Command {
@@ -153,12 +155,16 @@ one, 4 it came out otherwise, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it STUDY/runs/DIGEST")
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log")
+	forceFlag(cmd, &v.force)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well")
 	onlyOnce(f)
 	return cmd
 }
 
 func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
+	if err := mayHold("--out", v.out, record.FileRun, v.force); err != nil {
+		return err // a run within the study is that of the same task
+	}
 	s, err := sweep.Open(args[0], "")
 	if err != nil {
 		return studyError(err)

@@ -30,6 +30,7 @@ type synthVerb struct {
 	jobs  int64
 	seed  uint64
 	quiet bool
+	force bool
 	only  bool // the parameters
 
 	procs, nodes     int32
@@ -87,6 +88,7 @@ Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and -o json)")
 	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
 	v.print = m.printFlag(cmd)
+	forceFlag(cmd, &v.force)
 	completeWith(cmd, "model", models...)
 	cmd.AddCommand(m.synthSiteCommand())
 	return cmd
@@ -117,6 +119,9 @@ func (v *synthVerb) run(cmd *cobra.Command, _ []string) error {
 func (v *synthVerb) produce(ctx context.Context, w *synth.Workload) error {
 	if v.only {
 		_, err := fmt.Fprintln(v.m.Stdout, w.Recipe())
+		return err
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
 	hash, err := v.write(ctx, w)

@@ -35,7 +35,7 @@ same bytes. OUT is NAME.trace, a directory of tables; it appears whole or not at
 all. --print-config prints every parameter as JSON, spans in microseconds.
 
 Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
-		Example: `  orrery synth site --out month.trace
+		Example: `  orrery synth site --out site.trace
   orrery synth site --days 7 --nodes 64 --load 0.8 --seed 7 --out week.trace`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -51,6 +51,7 @@ Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and -o json)")
 	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
 	v.print = m.printFlag(cmd)
+	forceFlag(cmd, &v.force)
 	return cmd
 }
 

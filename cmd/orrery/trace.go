@@ -249,6 +249,7 @@ func (m *Main) traceExportCommand() *cobra.Command {
 		out    string
 		format string
 		quiet  bool
+		force  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TRACE",
@@ -264,6 +265,9 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 		ValidArgsFunction: oneFile,
 		RunE: m.opened(func(cmd *cobra.Command, t *trace, b *traces.Bundle) error {
 			if err := apart(t.path, out); err != nil {
+				return err
+			}
+			if err := mayWrite("--out", out, force); err != nil {
 				return err
 			}
 			rows := func() iter.Seq2[*traces.Job, error] { return until(cmd.Context(), b.Rows()) }
@@ -288,6 +292,7 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; standard output without it")
 	formatFlag(cmd, &format, "swf")
+	forceFlag(cmd, &force)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "do not say what was changed")
 	return cmd
 }

@@ -21,6 +21,7 @@ type transformVerb struct {
 	recipe string
 	out    string
 	quiet  bool
+	force  bool
 	undo   []func()
 }
 
@@ -49,7 +50,7 @@ are counted from the epoch of the trace, as trace head shows them.
 
 Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong, and OUT among
 what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
-		Example: `  orrery trace transform log.swf.gz --out week.trace --step "window length=7d"
+		Example: `  orrery trace transform log.swf.gz --out days.trace --step "window length=2d"
   orrery trace transform month.trace --out busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
   orrery trace transform month.trace --out shared.trace --step anonymise`,
 		Args:              inAndOut,
@@ -60,6 +61,7 @@ what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
 	f.StringArrayVar(&v.steps, "step", nil, "`STEP` to make, with its arguments; may be given several times")
 	f.StringVar(&v.recipe, "recipe", "", "`FILE` of steps, one on each line")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
+	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
 	f.StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	return cmd
@@ -76,6 +78,12 @@ func inAndOut(cmd *cobra.Command, args []string) error {
 func (v *transformVerb) run(cmd *cobra.Command, args []string) error {
 	in, out := args[0], v.out
 	if err := checkTraceName(out); err != nil {
+		return err
+	}
+	if err := apart(in, out); err != nil {
+		return err
+	}
+	if err := mayWrite("--out", out, v.force); err != nil {
 		return err
 	}
 	recipe, err := v.read()
