@@ -21,7 +21,7 @@ settings:
   - {path: depth, from: 1, to: 100, log: true}
   - {path: backfill, values: [easy, 3]}
 objectives: [{metric: wait_p95}]
-constraints: [{metric: wait_max, at_most: 1e6}, {metric: utilisation, at_least: 0.5}]
+constraints: [{metric: wait_max, at_most: 10d}, {metric: utilisation, at_least: 0.5}]
 `
 
 func TestExperiment(t *testing.T) {
@@ -30,7 +30,7 @@ func TestExperiment(t *testing.T) {
 	require.EqualValues(t, 64, e.Machine.Nodes)
 	require.Equal(t, []string{"easy", "3"}, e.Settings[2].Values, "values are texts, whatever they look like")
 	require.True(t, e.Windows[0].Warm)
-	require.Equal(t, 0.5, *e.Constraints[1].AtLeast)
+	require.Equal(t, Amount{Number: 0.5}, *e.Constraints[1].AtLeast)
 	require.True(t, e.Sampled())
 
 	back, err := ParseExperiment("y.yaml", e.YAML())

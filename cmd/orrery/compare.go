@@ -153,9 +153,12 @@ func (v *compareVerb) withSchedule(dir string) error {
 	if err != nil {
 		return readError(err)
 	}
-	if v.print.json() {
+	switch {
+	case v.print.json():
 		err = v.print.document(c)
-	} else {
+	case v.print.forPrograms():
+		err = v.print.table(c.Table())
+	default:
 		fmt.Fprintf(v.m.Stdout, "jobs %d differing %d\n", c.Jobs, c.Differing)
 		err = v.print.section("First differing jobs", c.Table())
 	}

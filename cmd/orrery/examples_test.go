@@ -172,6 +172,13 @@ func commands(block string) []string {
 
 // runExample runs a line without a shell: words, and double quotes around some.
 func runExample(t *testing.T, line string) {
+	got := inProcess(t, wordsOf(line)[1:]...)
+	require.Zero(t, got.code, got.stderr)
+	require.NotContains(t, got.stderr, "\x1b")
+}
+
+// wordsOf divides a line into words; some stand in double quotes.
+func wordsOf(line string) []string {
 	var args []string
 	for i, part := range strings.Split(line, `"`) {
 		if i%2 == 1 {
@@ -180,7 +187,5 @@ func runExample(t *testing.T, line string) {
 		}
 		args = append(args, strings.Fields(part)...)
 	}
-	got := inProcess(t, args[1:]...)
-	require.Zero(t, got.code, got.stderr)
-	require.NotContains(t, got.stderr, "\x1b")
+	return args
 }

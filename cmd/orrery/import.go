@@ -86,7 +86,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		return importError(t, err)
 	}
 	report.File = t.label
-	if v.quiet && !v.print.json() {
+	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
 	if err := v.print.account(report, "dropped", "kept"); err != nil || v.print.json() {

@@ -20,10 +20,19 @@ type printer struct {
 	format string
 }
 
-// printFlag adds the flag for the format of what a verb prints.
+// printFlag adds the flag for the format of what a verb prints, which is one table.
 func (m *Main) printFlag(cmd *cobra.Command) *printer {
-	p := &printer{m, string(table.Text)}
-	formatFlag(cmd, &p.format, string(table.Text), string(table.JSON), string(table.Markdown))
+	return m.printAs(cmd, table.Text, table.JSON, table.Markdown, table.CSV)
+}
+
+// printAs adds the flag with these formats, the first being the default.
+func (m *Main) printAs(cmd *cobra.Command, formats ...table.Format) *printer {
+	p := &printer{m: m}
+	var words []string
+	for _, f := range formats {
+		words = append(words, string(f))
+	}
+	formatFlag(cmd, &p.format, words...)
 	return p
 }
 
@@ -66,8 +75,11 @@ func completeWith(cmd *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// json says that programs read the output.
+// json says that the output is one JSON document.
 func (p *printer) json() bool { return p.format == string(table.JSON) }
+
+// forPrograms says that programs read the output: one document or one table.
+func (p *printer) forPrograms() bool { return p.json() || p.format == string(table.CSV) }
 
 // table prints t.
 func (p *printer) table(t *table.Table) error {
@@ -79,9 +91,10 @@ func (p *printer) table(t *table.Table) error {
 	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color, ASCII: s.ascii})
 }
 
-// section prints t under a heading, which JSON output, one document, leaves out.
+// section prints t under a heading, which JSON output, one document, leaves out. In
+// CSV, which is one table, there are no further ones.
 func (p *printer) section(heading string, t *table.Table) error {
-	if t.Len() == 0 {
+	if t.Len() == 0 || p.format == string(table.CSV) {
 		return nil
 	}
 	switch p.format {

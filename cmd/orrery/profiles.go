@@ -172,15 +172,9 @@ Exit codes: 0 printed, differences or none, 2 usage or not valid, 3 no such file
 func (m *Main) printDiff(print *printer, a, b *profiles.Profile) error {
 	found := profiles.Diff(a, b)
 	if print.format != string(table.Text) {
-		rows := table.New("sign", "key", "before", "after")
-		or := func(text string) any {
-			if text == "" {
-				return nil
-			}
-			return text
-		}
+		rows := table.New("sign", "key", "before", "after", "unit")
 		for _, d := range found {
-			rows.Row(d.Sign(), d.Key, or(d.Before), or(d.After))
+			rows.Row(d.Sign(), d.Key, table.Cell{Text: d.Before, JSON: d.BeforeValue}, table.Cell{Text: d.After, JSON: d.AfterValue}, d.Unit)
 		}
 		return print.table(rows)
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/reports"
+	"orrery/reports/table"
 	"orrery/sim"
+	"orrery/sim/metric"
 	"orrery/sim/record"
 )
 
@@ -39,8 +41,8 @@ there as a whole or not at all; an earlier run in it is replaced with --force.
 
 ` + settingsHelp + `
 
--o json prints the metrics as in metrics.json: times in seconds, shares from 0
-to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
+-o json prints the metrics as in metrics.json, -o csv as one table: times in
+seconds, shares from 0 to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
 
 Exit codes: 0 replayed, 1 failed, 2 usage, 3 bad input (with --infeasible error
 also jobs that can never run), 130 interrupted.`,
@@ -146,6 +148,9 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 	case v.quiet && v.print.format == "table":
 		return nil
 	}
+	if v.print.forPrograms() {
+		return v.print.table(metricTable(&out.Table))
+	}
 	s := summary{trace: t, out: out, dir: v.out, report: v.report}
 	if err := v.print.table(s.table()); err != nil {
 		return err
@@ -157,6 +162,19 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 		s.next(v.m.Stdout)
 	}
 	return nil
+}
+
+// metricTable lists the metrics of a run, with all their digits.
+func metricTable(m *metric.Table) *table.Table {
+	t := table.New("metric", "window", "unit", "value", "count", "note")
+	for _, x := range m.Metrics {
+		value := table.Cell{}
+		if x.Value != nil {
+			value = table.Float(*x.Value, -1)
+		}
+		t.Row(x.Name, x.Window, x.Unit, value, x.Count, x.Note)
+	}
+	return t
 }
 
 // host returns the content of host.json: where the replay ran and how long it

@@ -50,7 +50,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 			if err != nil {
 				return readError(err)
 			}
-			if quiet && !print.json() {
+			if quiet && !print.forPrograms() {
 				return nil
 			}
 			t := table.New("file", "what")

@@ -66,6 +66,12 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 	if err != nil {
 		return studyError(err)
 	}
+	if print.json() {
+		if err := print.document(statusOf(s, &st)); err != nil {
+			return err
+		}
+		return statusVerdict(s, &st)
+	}
 	t := table.New("what", "count", "remark")
 	for _, row := range []struct {
 		what, remark string
@@ -83,6 +89,33 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 	if err := print.table(t); err != nil {
 		return err
 	}
+	return statusVerdict(s, &st)
+}
+
+// studyStatus is what study status -o json prints.
+type studyStatus struct {
+	Study       string `json:"study"`
+	Tasks       int    `json:"tasks"`
+	Results     int    `json:"results"`
+	Failed      int    `json:"failed"`      // by themselves
+	Quarantined int    `json:"quarantined"` // given up after four tries
+	Remaining   int    `json:"remaining"`   // without an outcome
+	Claimed     int    `json:"claimed_chunks"`
+	Tries       int    `json:"tries"`
+	Retried     int    `json:"retried"`
+	Lost        int    `json:"lost"` // their worker vanished
+	Duplicates  int    `json:"duplicates"`
+	Faults      int    `json:"faults"`
+	Workers     int    `json:"workers"`
+	Unended     int    `json:"workers_ended_unexpectedly"` // or still at work
+}
+
+func statusOf(s *sweep.Study, st *sweep.Status) studyStatus {
+	return studyStatus{s.Dir(), st.Tasks, st.Results, st.Failed, st.Quarantined, st.Remaining, st.Claimed, st.Started, st.Retried, st.Lost, st.Duplicates, st.FaultyTasks, st.Writers, st.Open}
+}
+
+// statusVerdict is the exit code of a status.
+func statusVerdict(s *sweep.Study, st *sweep.Status) error {
 	switch err := s.Verdict(); {
 	case errors.Is(err, sweep.ErrNoOutcome):
 		return &codedError{exitPartial, fmt.Errorf("%d of %d tasks are still to be computed", st.Remaining, st.Tasks)}

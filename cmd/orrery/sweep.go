@@ -304,7 +304,7 @@ func (v *sweepVerb) dry(plan *experiment.Plan, tasks []experiment.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.json() {
+	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.forPrograms() {
 		return err
 	}
 	fence := ""

@@ -168,12 +168,26 @@ func (v *synthVerb) write(ctx context.Context, w *synth.Workload) (hash string, 
 	})
 }
 
+// synthesised is what synth -o json prints.
+type synthesised struct {
+	Trace      string `json:"trace"`
+	Model      string `json:"model"`
+	Jobs       int64  `json:"jobs"`
+	Seed       uint64 `json:"seed"`
+	Processors int32  `json:"processors"`
+	Nodes      int32  `json:"nodes"`
+	Hash       string `json:"hash"`
+}
+
 // show prints what was made.
 func (v *synthVerb) show(w *synth.Workload, hash string) error {
-	if v.quiet && !v.print.json() {
+	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
 	i := w.Info()
+	if v.print.json() {
+		return v.print.document(synthesised{v.out, v.model, i.Rows, v.seed, i.MaxProcs, i.MaxNodes, hash})
+	}
 	t := table.New("what", "value")
 	t.Row("trace", v.out)
 	t.Row("model", v.model)
@@ -182,7 +196,7 @@ func (v *synthVerb) show(w *synth.Workload, hash string) error {
 	t.Row("processors", i.MaxProcs)
 	t.Row("nodes", i.MaxNodes)
 	t.Row("hash", hash)
-	if err := v.print.table(t); err != nil || v.print.json() {
+	if err := v.print.table(t); err != nil {
 		return err
 	}
 	site := ""

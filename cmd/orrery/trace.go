@@ -69,6 +69,9 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
+			if print.json() {
+				return print.document(aboutTrace(t, b.Meta()))
+			}
 			rows := table.New("what", "value")
 			describe(rows, t, b.Meta())
 			return print.table(rows)
@@ -76,6 +79,49 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 	}
 	print = m.printFlag(cmd)
 	return cmd
+}
+
+// traceInfo is what trace info -o json prints.
+type traceInfo struct {
+	Name           string         `json:"name"`
+	Hash           string         `json:"hash"`
+	Jobs           int64          `json:"jobs"`
+	Epoch          *time.Time     `json:"epoch"` // null when it is not known
+	TimeZone       string         `json:"time_zone,omitempty"`
+	Processors     int32          `json:"processors,omitempty"`
+	Nodes          int32          `json:"nodes,omitempty"`
+	NodesTableRows int            `json:"nodes_table_rows"`
+	Sorted         bool           `json:"sorted"`
+	WarmStartUS    *int64         `json:"warm_start_us,omitempty"`
+	HistoryUS      int64          `json:"history_us,omitempty"`
+	Source         string         `json:"source,omitempty"`
+	Recipe         string         `json:"recipe,omitempty"`
+	Steps          []string       `json:"steps,omitempty"` // of the recipe
+	Import         *traces.Report `json:"import,omitempty"`
+}
+
+func aboutTrace(t *trace, meta traces.Meta) traceInfo {
+	i := t.info
+	out := traceInfo{
+		Name: i.Name, Hash: i.Hash, Jobs: i.Rows, TimeZone: i.TimeZone, Processors: i.MaxProcs, Nodes: i.MaxNodes, NodesTableRows: len(t.nodes),
+		Sorted: i.Sorted, Source: meta.Source, Recipe: meta.Recipe,
+	}
+	if i.EpochKnown {
+		at := time.UnixMicro(int64(i.Epoch)).UTC()
+		out.Epoch = &at
+	}
+	if i.WarmStart.OK {
+		at := int64(i.WarmStart.V)
+		out.WarmStartUS, out.HistoryUS = &at, int64(i.History)
+	}
+	if d, ok := transform.Made(meta); ok {
+		out.Recipe, out.Steps = d.Hash, d.History()
+	}
+	var r traces.Report
+	if json.Unmarshal([]byte(meta.Import), &r) == nil { // a trace that was not imported has none
+		out.Import = &r
+	}
+	return out
 }
 
 func describe(rows *table.Table, t *trace, meta traces.Meta) {
@@ -212,7 +258,11 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 }
 
 func newHead() *table.Table {
-	return table.New("id", "user", "submit", "start", "runtime", "walltime", "procs", "allocated", "nodes", "gpus per node", "kind", "state")
+	t := table.New("id", "user", "submit", "start", "runtime", "walltime", "procs", "allocated", "nodes", "gpus per node", "kind", "state")
+	for _, name := range []string{"submit", "start", "runtime", "walltime"} {
+		t.Key(name, name+"_us")
+	}
+	return t
 }
 
 func headRow(t *table.Table, j *traces.Job) {

@@ -192,7 +192,7 @@ func (v *transformVerb) show(res transform.Result, out string) error {
 	if v.print.json() {
 		return v.print.document(transformDocument{out, res.Hash, res.Recipe, res.Jobs, res.Accounts})
 	}
-	if v.quiet {
+	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
 	t := table.New("step", "jobs", "rule", "count", "first")

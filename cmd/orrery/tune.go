@@ -15,6 +15,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports"
+	"orrery/reports/table"
 	"orrery/sim/record"
 	"orrery/sim/search"
 	"orrery/sim/task"
@@ -74,7 +75,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 		RunE:              v.run,
 	}
 	v.register(cmd)
-	v.print = m.printFlag(cmd)
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	v.by.register(cmd)
 	f := cmd.Flags()
 	f.Lookup("seed").Usage = "seed `S` of the search and of the shaken arrivals (default 1)"

@@ -61,7 +61,7 @@ input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
 		RunE:              v.run,
 	}
 	v.register(cmd)
-	v.print = m.printFlag(cmd)
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	forceFlag(cmd, &v.force)
 	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
 	cmd.Flags().BoolVar(&v.watch, "invariants", false, "replay once and check the invariants of the schedule")
