@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -79,14 +80,14 @@ func (w *jsonWriter) value(v reflect.Value, f field) {
 			writeText(&w.b, terms[0])
 			return
 		}
-		w.list(v)
+		w.list(v, f)
 	case blocks, aList, aTable:
-		w.list(v)
+		w.list(v, f)
 	case aRef:
 		w.ref(v.Interface().(ProfileRef))
 	default:
 		text := formatScalar(v, f)
-		if literal(v, text) {
+		if literal(v, text) || w.applies != nil && f.tag("any") != "" && isNumber(text) {
 			w.b.WriteString(text)
 			return
 		}
@@ -94,15 +95,22 @@ func (w *jsonWriter) value(v reflect.Value, f field) {
 	}
 }
 
-func (w *jsonWriter) list(v reflect.Value) {
+func (w *jsonWriter) list(v reflect.Value, f field) {
 	w.b.WriteByte('[')
 	for i := range v.Len() {
 		if i > 0 {
 			w.b.WriteByte(',')
 		}
-		w.value(v.Index(i), field{})
+		w.value(v.Index(i), field{tags: map[string]string{"any": f.tag("any")}})
 	}
 	w.b.WriteByte(']')
+}
+
+// isNumber says whether a text that may be anything is a JSON number in its one
+// spelling.
+func isNumber(text string) bool {
+	x, ok := plainNumber(text)
+	return ok && strconv.FormatFloat(x, 'f', -1, 64) == text
 }
 
 func (w *jsonWriter) ref(r ProfileRef) {

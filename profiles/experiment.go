@@ -105,12 +105,12 @@ type Objective struct {
 
 // Constraint bounds a metric.
 type Constraint struct {
-	Metric  string   `yaml:"metric" unit:"metric" doc:"see orrery help metrics; of a part of the work, one of its numbers"`
-	By      string   `yaml:"by" of:"run,vcluster,tenant,class,kind,size,runtime,user" default:"run" doc:"the number of the whole run, or of one part of the work"`
-	Group   string   `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant, the user or the kind, the number of the class, the size, such as 5-16, or the run time, such as 6h+"`
-	Window  string   `yaml:"window" of:"steady,all" default:"steady" doc:"window of the metric; all where a run has no steady window"`
-	AtMost  *float64 `yaml:"at_most" zero:"none" default:"none" unit:"of the metric" doc:"largest value, in seconds where it is a time"`
-	AtLeast *float64 `yaml:"at_least" zero:"none" default:"none" unit:"of the metric" doc:"least value"`
+	Metric  string  `yaml:"metric" unit:"metric" doc:"see orrery help metrics; of a part of the work, one of its numbers"`
+	By      string  `yaml:"by" of:"run,vcluster,tenant,class,kind,size,runtime,user" default:"run" doc:"the number of the whole run, or of one part of the work"`
+	Group   string  `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant, the user or the kind, the number of the class, the size, such as 5-16, or the run time, such as 6h+"`
+	Window  string  `yaml:"window" of:"steady,all" default:"steady" doc:"window of the metric; all where a run has no steady window"`
+	AtMost  *Amount `yaml:"at_most" zero:"none" default:"none" unit:"of the metric" doc:"largest value, with the unit of the metric: 3d, 5%, 10 jobs"`
+	AtLeast *Amount `yaml:"at_least" zero:"none" default:"none" unit:"of the metric" doc:"least value, likewise"`
 }
 
 // LoadExperiment reads the experiment at path.

@@ -23,7 +23,7 @@ settings:
   - {path: depth, from: 1, to: 100, log: true}
   - {path: backfill, values: [easy, 3]}
 objectives: [{metric: wait_p95}]
-constraints: [{metric: wait_max, at_most: 1e6}, {metric: utilisation, at_least: 0.5}]
+constraints: [{metric: wait_max, at_most: 10d}, {metric: utilisation, at_least: 0.5}]
 `
 
 func TestExperiment(t *testing.T) {
@@ -34,7 +34,7 @@ func TestExperiment(t *testing.T) {
 	require.Zero(t, e.Windows[0].Lead)
 	require.Equal(t, 5*model.Day, e.Windows[1].Lead)
 	require.Equal(t, 30*model.Day, e.Windows[1].Follow)
-	require.Equal(t, 0.5, *e.Constraints[1].AtLeast)
+	require.Equal(t, Amount{Number: 0.5}, *e.Constraints[1].AtLeast)
 	require.True(t, e.Sampled())
 
 	back, err := ParseExperiment("y.yaml", e.YAML())

@@ -102,8 +102,8 @@ type GateBanded struct {
 	Name     string  `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
 	Run      string  `yaml:"run" unit:"name" doc:"that it is about"`
 	Of       Measure `yaml:"of" doc:"the number"`
-	Relative float64 `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 0.05 is 5 %"`
-	Absolute float64 `yaml:"absolute" default:"0" min:"0" max:"1e18" unit:"as the metric" doc:"tolerance, on top of the relative one"`
+	Relative Amount  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 5%, or 0.05"`
+	Absolute Amount  `yaml:"absolute" default:"0" min:"0" unit:"as the metric" doc:"tolerance, on top of the relative one"`
 	Side     string  `yaml:"side" of:"both,above,below" default:"both" doc:"on which side leaving the band is a regression"`
 }
 
@@ -114,8 +114,8 @@ type GatePaired struct {
 	Against  string  `yaml:"against" default:"baseline" unit:"name" doc:"another run, or the word baseline: what was stored of this run"`
 	Of       Measure `yaml:"of" doc:"the number"`
 	Better   string  `yaml:"better" of:"usual,lower,higher" default:"usual" doc:"which way is better; usual is known of most metrics, and others are refused"`
-	Relative float64 `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the mean of the other side" doc:"margin by which the candidate may be worse"`
-	Absolute float64 `yaml:"absolute" default:"0" min:"0" max:"1e18" unit:"as the metric" doc:"margin, on top of the relative one"`
+	Relative Amount  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the mean of the other side" doc:"margin by which the candidate may be worse: 2%, or 0.02"`
+	Absolute Amount  `yaml:"absolute" default:"0" min:"0" unit:"as the metric" doc:"margin, on top of the relative one"`
 	Block    int32   `yaml:"block" zero:"found" default:"found" min:"1" max:"1000" unit:"windows" doc:"length of the blocks that are resampled; 1 takes the windows as independent"`
 }
 
@@ -124,27 +124,27 @@ type GateCounted struct {
 	Name     string   `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
 	Run      string   `yaml:"run" unit:"name" doc:"that it is about"`
 	Of       []string `yaml:"of" unit:"counts" doc:"instants, cycles, passes, examined, words (of the fingerprint); all but cycles where this is left out"`
-	Relative float64  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 0.05 is 5 %"`
+	Relative Amount   `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 5%, or 0.05"`
 	Side     string   `yaml:"side" of:"both,above,below" default:"above" doc:"on which side leaving the tolerance is a regression"`
 }
 
 // GateBound asserts limits of a metric in every replay of a run.
 type GateBound struct {
-	Name    string   `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
-	Run     string   `yaml:"run" unit:"name" doc:"that it is about"`
-	Of      Measure  `yaml:"of" doc:"the number"`
-	AtLeast *float64 `yaml:"at_least" zero:"none" default:"none" unit:"as the metric" doc:"lower limit"`
-	AtMost  *float64 `yaml:"at_most" zero:"none" default:"none" unit:"as the metric" doc:"upper limit"`
-	Jobs    int64    `yaml:"jobs" default:"1" min:"0" unit:"jobs" doc:"behind the number; with fewer the evidence does not suffice"`
+	Name    string  `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
+	Run     string  `yaml:"run" unit:"name" doc:"that it is about"`
+	Of      Measure `yaml:"of" doc:"the number"`
+	AtLeast *Amount `yaml:"at_least" zero:"none" default:"none" unit:"as the metric" doc:"lower limit: 85%, 10m"`
+	AtMost  *Amount `yaml:"at_most" zero:"none" default:"none" unit:"as the metric" doc:"upper limit: 15m, 400"`
+	Jobs    int64   `yaml:"jobs" default:"1" min:"0" unit:"jobs" doc:"behind the number; with fewer the evidence does not suffice"`
 }
 
 // GateBalance asserts that tenants get their shares, in every replay of a run.
 type GateBalance struct {
-	Name   string   `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
-	Run    string   `yaml:"run" unit:"name" doc:"that it is about"`
-	Over   string   `yaml:"over" of:"steady,all" default:"steady" doc:"the window of the shares"`
-	Within *float64 `yaml:"within" zero:"none" default:"none" min:"0" max:"1" unit:"of what was held" doc:"most by which the share of a tenant differs from its target (share_deviation_max)"`
-	Jain   *float64 `yaml:"jain" zero:"none" default:"none" min:"0" max:"1" unit:"index" doc:"least Jain index of the shares over the targets (jain_share)"`
+	Name   string  `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
+	Run    string  `yaml:"run" unit:"name" doc:"that it is about"`
+	Over   string  `yaml:"over" of:"steady,all" default:"steady" doc:"the window of the shares"`
+	Within *Amount `yaml:"within" zero:"none" default:"none" min:"0" max:"1" unit:"of what was held" doc:"most by which the share of a tenant differs from its target (share_deviation_max)"`
+	Jain   *Amount `yaml:"jain" zero:"none" default:"none" min:"0" max:"1" unit:"index" doc:"least Jain index of the shares over the targets (jain_share)"`
 }
 
 // GateSteady asserts the verdict on the queue of every replay of a run.
@@ -158,9 +158,9 @@ type GateSteady struct {
 type GateThrash struct {
 	Name   string         `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
 	Run    string         `yaml:"run" unit:"name" doc:"that it is about"`
-	PerJob *float64       `yaml:"preemptions_per_job" zero:"none" default:"none" min:"0" unit:"per job" doc:"most preemptions by jobs submitted"`
-	OfOne  *float64       `yaml:"preemptions_of_one" zero:"none" default:"none" min:"0" unit:"times" doc:"most often that one job was asked to leave"`
-	Flaps  *float64       `yaml:"flaps" zero:"none" default:"none" min:"0" max:"1" unit:"of the borrowing attempts" doc:"most that were ended by their lender soon after they began"`
+	PerJob *Amount        `yaml:"preemptions_per_job" zero:"none" default:"none" min:"0" unit:"per job" doc:"most preemptions by jobs submitted"`
+	OfOne  *Amount        `yaml:"preemptions_of_one" zero:"none" default:"none" min:"0" unit:"times" doc:"most often that one job was asked to leave"`
+	Flaps  *Amount        `yaml:"flaps" zero:"none" default:"none" min:"0" max:"1" unit:"of the borrowing attempts" doc:"most that were ended by their lender soon after they began"`
 	Soon   model.Duration `yaml:"soon" default:"10m" min:"1s" unit:"span" doc:"what counts as soon after"`
 }
 
@@ -354,7 +354,7 @@ func (g *Gate) references(c *checker) {
 		switch {
 		case b.AtLeast == nil && b.AtMost == nil:
 			c.add(at, "has no limit: give at_least or at_most")
-		case b.AtLeast != nil && b.AtMost != nil && *b.AtLeast > *b.AtMost:
+		case b.AtLeast != nil && b.AtMost != nil && b.AtLeast.bare() > b.AtMost.bare():
 			c.add(at+".at_least", "found %v, above at_most, %v: nothing can hold", *b.AtLeast, *b.AtMost)
 		}
 	})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ gives the same bytes on every machine.
 Start with 'orrery replay': it replays a small sample that is part of the
 program. Then name a log of your own.`,
 		Example: `  orrery replay
-  orrery replay log.swf.gz --procs 100 --out run --report
+  orrery replay log.swf.gz --procs 100 --out drawn --report
   orrery help exit-codes`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -102,6 +103,9 @@ program. Then name a log of your own.`,
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
 	root.SetFlagErrorFunc(flagError)
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return cmp.Or(oldNames[name], pflag.NormalizedName(name))
+	})
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
@@ -140,6 +144,9 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usagef("unknown flag --%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
 		}
 	}
+	if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "o" {
+		return usagef("this verb has no -o: %s", insteadOf(cmd, "PATH"))
+	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		why := errors.Unwrap(invalid)
@@ -147,10 +154,21 @@ func flagError(cmd *cobra.Command, err error) error {
 		if errors.As(why, &number) {
 			why = errors.New(wanted(invalid.GetFlag().Value.Type(), number))
 		}
-		return usagef("--%s %s: %v", invalid.GetFlag().Name, invalid.GetValue(), why)
+		return usagef("%s %s: %v", spelled(invalid.GetFlag()), invalid.GetValue(), why)
 	}
 	return usagef("%v", err)
 }
+
+// spelled is a flag as it is best known.
+func spelled(f *pflag.Flag) string {
+	if f.Shorthand == "o" {
+		return "-o"
+	}
+	return "--" + f.Name
+}
+
+// oldNames are names that flags had, which still do.
+var oldNames = map[string]pflag.NormalizedName{"print": "format"}
 
 // wanted says which numbers a flag of a type takes.
 func wanted(kind string, err *strconv.NumError) string {

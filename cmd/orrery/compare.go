@@ -15,8 +15,8 @@ type compareVerb struct {
 	m        *Main
 	print    *printer
 	schedule string
-	figures  string
-	report   string
+	out      string
+	force    bool
 	windows  int
 	noise    noise
 }
@@ -30,7 +30,7 @@ func (m *Main) compareCommand() *cobra.Command {
 difference, of a site the waits and shares of each vCluster, tenant and class over
 the whole run, how many jobs started earlier and later, and the jobs that moved
 most, with what they waited for where both runs recorded decisions. Spans are in
-seconds in the metrics and D d HH:MM:SS in the list of jobs. --report draws all of it
+seconds in the metrics and D d HH:MM:SS in the list of jobs. --out draws all of it
 as one page, with the figures of both runs beside each other on the same axes.
 
 With --windows, hold any number of runs against the first by N windows of
@@ -51,8 +51,8 @@ trace; submit, end and procs may be there too). The first line printed is
 Exit codes: 0 compared (with --schedule: M is 0), 1 failed, 2 usage (also runs of
 different traces), 3 bad input, 4 some start differs from the schedule.`,
 		Example: `  orrery compare before after
-  orrery compare before after --report compared
-  orrery compare before after -o markdown --figures figures
+  orrery compare before after --out compared
+  orrery compare before after -o markdown
   orrery compare before after --windows 20 --noise log.swf.gz
   orrery compare run --schedule schedule.csv`,
 		Args:              cobra.MinimumNArgs(1),
@@ -60,14 +60,14 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 		RunE:              v.run,
 	}
 	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV `FILE` of starts to hold one run against")
-	cmd.Flags().StringVar(&v.figures, "figures", "", "directory `DIR` to draw both runs into: use over time, waits, and which jobs moved")
-	cmd.Flags().StringVar(&v.report, "report", "", "directory `DIR` to draw both runs into as one page (report.html) and figures")
+	cmd.Flags().StringVar(&v.out, "out", "", "directory `DIR` to draw both runs into: one page (report.html) and its figures")
+	forceFlag(cmd, &v.force)
 	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission, with intervals and verdicts; 20 or more say most")
 	cmd.Flags().StringVar(&v.noise.log, "noise", "", "measure the noise on `LOG`, which the runs replayed; the word "+sampleLog+" is the sample")
 	cmd.Flags().IntVar(&v.noise.replicas, "replicas", 10, "`N` runs with shaken arrivals that measure the noise")
 	cmd.Flags().Var(span(&v.noise.by, "1m"), "shake", "how far an arrival is moved at most")
 	v.noise.by = model.Minute
-	v.print = m.printFlag(cmd, "o")
+	v.print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -84,12 +84,12 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	switch bySchedule := cmd.Flags().Changed("schedule"); {
-	case byWindows && (bySchedule || v.figures != "" || v.report != ""):
-		return usagef("--windows goes without --schedule, --figures and --report")
+	case byWindows && (bySchedule || v.out != ""):
+		return usagef("--windows goes without --schedule and --out")
 	case bySchedule && len(args) > 1:
 		return usagef("--schedule holds one run against a file: leave out %s", args[1])
-	case bySchedule && (v.figures != "" || v.report != ""):
-		return usagef("--figures and --report draw two runs: leave out --schedule, or name two runs")
+	case bySchedule && v.out != "":
+		return usagef("--out draws two runs: leave out --schedule, or name two runs")
 	case bySchedule:
 		return v.withSchedule(args[0])
 	case len(args) == 1:
@@ -98,6 +98,9 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 		return v.byWindows(cmd.Context(), args)
 	case len(args) > 2:
 		return usagef("%d runs given: more than two are compared with --windows N alone", len(args))
+	}
+	if err := mayHold("--out", v.out, reports.FileHTML, v.force); err != nil {
+		return err
 	}
 	c, err := reports.Compare(args[0], args[1])
 	if err != nil {
@@ -133,22 +136,16 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	return v.print.section("For what they waited", why)
 }
 
-// draw writes the figures and the page that are asked for.
+// draw writes the page and its figures when they are asked for.
 func (v *compareVerb) draw(c *reports.Comparison) error {
-	if v.report != "" {
-		if err := reports.WriteComparison(v.report, c); err != nil {
-			return err
-		}
-		v.m.say("orrery: the page is %s", filepath.Join(v.report, reports.FileHTML))
-	}
-	if v.figures == "" {
+	if v.out == "" {
 		return nil
 	}
-	figures, err := c.AllFigures()
-	if err != nil {
+	if err := reports.WriteComparison(v.out, c); err != nil {
 		return err
 	}
-	return reports.WriteFigures(v.figures, figures...)
+	v.m.say("orrery: the page is %s", filepath.Join(v.out, reports.FileHTML))
+	return nil
 }
 
 func (v *compareVerb) withSchedule(dir string) error {
@@ -156,9 +153,12 @@ func (v *compareVerb) withSchedule(dir string) error {
 	if err != nil {
 		return readError(err)
 	}
-	if v.print.json() {
+	switch {
+	case v.print.json():
 		err = v.print.document(c)
-	} else {
+	case v.print.forPrograms():
+		err = v.print.table(c.Table())
+	default:
 		fmt.Fprintf(v.m.Stdout, "jobs %d differing %d\n", c.Jobs, c.Differing)
 		err = v.print.section("First differing jobs", c.Table())
 	}

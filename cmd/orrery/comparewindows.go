@@ -145,7 +145,7 @@ func (v *compareVerb) byWindows(ctx context.Context, dirs []string) error {
 	if err := v.print.table(t.table()); err != nil {
 		return err
 	}
-	if !v.print.json() {
+	if !v.print.forPrograms() {
 		_, err = fmt.Fprintf(v.m.Stdout, "\n%s\n", t.about())
 	}
 	return err

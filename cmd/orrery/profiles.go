@@ -83,7 +83,7 @@ Exit codes: 0 printed, 2 usage.`,
 			return print.table(rows)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -122,7 +122,7 @@ printed likewise.
 Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,
 		Example: `  orrery profiles show hpc-batch
   orrery profiles show month
-  orrery profiles show service --format json`,
+  orrery profiles show service -o json`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: profileNames,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -134,10 +134,7 @@ Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,
 			return err
 		},
 	}
-	forms := []string{"yaml", "json"}
-	format = forms[0]
-	cmd.Flags().Var(&choice{word: &format, of: forms, what: "format"}, "format", "format to print")
-	completeWith(cmd, "format", forms...)
+	formatFlag(cmd, &format, "yaml", "json")
 	return cmd
 }
 
@@ -168,22 +165,16 @@ Exit codes: 0 printed, differences or none, 2 usage or not valid, 3 no such file
 			return m.printDiff(print, &a, &b)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
 func (m *Main) printDiff(print *printer, a, b *profiles.Profile) error {
 	found := profiles.Diff(a, b)
 	if print.format != string(table.Text) {
-		rows := table.New("sign", "key", "before", "after")
-		or := func(text string) any {
-			if text == "" {
-				return nil
-			}
-			return text
-		}
+		rows := table.New("sign", "key", "before", "after", "unit")
 		for _, d := range found {
-			rows.Row(d.Sign(), d.Key, or(d.Before), or(d.After))
+			rows.Row(d.Sign(), d.Key, table.Cell{Text: d.Before, JSON: d.BeforeValue}, table.Cell{Text: d.After, JSON: d.AfterValue}, d.Unit)
 		}
 		return print.table(rows)
 	}

@@ -16,7 +16,7 @@ import (
 func (m *Main) fromSlurmCommand() *cobra.Command {
 	var files slurmFiles
 	var out string
-	var share, quiet bool
+	var share, quiet, force bool
 	cmd := &cobra.Command{
 		Use:   "from-slurm --conf FILE",
 		Short: "Make a cluster file of the files of Slurm",
@@ -41,6 +41,9 @@ file.`,
 			if files.conf == "" {
 				return usagef("--conf is missing: name the slurm.conf")
 			}
+			if err := mayWrite("--out", out, force); err != nil {
+				return err
+			}
 			r, err := files.convert(share)
 			if err != nil {
 				return err
@@ -61,7 +64,8 @@ file.`,
 	f.StringArrayVar(&files.accounts, "sacctmgr", nil, "what sacctmgr printed, `FILE`; may be given several times")
 	f.BoolVar(&share, "share-gpus", false, "hand out GPUs of nodes, with EASY backfilling, instead of whole nodes")
 	f.BoolVar(&quiet, "quiet", false, "do not say what became of the options")
-	f.StringVarP(&out, "out", "o", "", "write the cluster file to `FILE` instead of stdout")
+	forceFlag(cmd, &force)
+	f.StringVar(&out, "out", "", "write the cluster file to `FILE` instead of stdout")
 	return cmd
 }
 

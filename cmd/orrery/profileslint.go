@@ -47,7 +47,7 @@ Exit codes: 0 all valid, warnings or none, 2 usage or a file that is not valid,
 			return m.printFindings(print, all)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"orrery/reports/table"
 	"orrery/sim"
+	"orrery/sim/record"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 )
@@ -25,8 +26,8 @@ point, and the whole run of one task.
 
 Exit codes: 0 done, else those of the verbs below.`,
 		Example: `  orrery study status study
-  orrery study table study --print markdown
-  orrery study materialize study 2 --out again`,
+  orrery study table study -o markdown
+  orrery study materialize study 2 --out second`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
@@ -56,7 +57,7 @@ two runs of a task differ, 6 some tasks failed or are still to be computed.`,
 			return m.status(s, print)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -64,6 +65,12 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 	st, err := s.Status()
 	if err != nil {
 		return studyError(err)
+	}
+	if print.json() {
+		if err := print.document(statusOf(s, &st)); err != nil {
+			return err
+		}
+		return statusVerdict(s, &st)
 	}
 	t := table.New("what", "count", "remark")
 	for _, row := range []struct {
@@ -82,6 +89,33 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 	if err := print.table(t); err != nil {
 		return err
 	}
+	return statusVerdict(s, &st)
+}
+
+// studyStatus is what study status -o json prints.
+type studyStatus struct {
+	Study       string `json:"study"`
+	Tasks       int    `json:"tasks"`
+	Results     int    `json:"results"`
+	Failed      int    `json:"failed"`      // by themselves
+	Quarantined int    `json:"quarantined"` // given up after four tries
+	Remaining   int    `json:"remaining"`   // without an outcome
+	Claimed     int    `json:"claimed_chunks"`
+	Tries       int    `json:"tries"`
+	Retried     int    `json:"retried"`
+	Lost        int    `json:"lost"` // their worker vanished
+	Duplicates  int    `json:"duplicates"`
+	Faults      int    `json:"faults"`
+	Workers     int    `json:"workers"`
+	Unended     int    `json:"workers_ended_unexpectedly"` // or still at work
+}
+
+func statusOf(s *sweep.Study, st *sweep.Status) studyStatus {
+	return studyStatus{s.Dir(), st.Tasks, st.Results, st.Failed, st.Quarantined, st.Remaining, st.Claimed, st.Started, st.Retried, st.Lost, st.Duplicates, st.FaultyTasks, st.Writers, st.Open}
+}
+
+// statusVerdict is the exit code of a status.
+func statusVerdict(s *sweep.Study, st *sweep.Status) error {
 	switch err := s.Verdict(); {
 	case errors.Is(err, sweep.ErrNoOutcome):
 		return &codedError{exitPartial, fmt.Errorf("%d of %d tasks are still to be computed", st.Remaining, st.Tasks)}
@@ -119,7 +153,7 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 			return m.studyTable(s, p, print, false, report)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	cmd.Flags().BoolVar(&report, "report", false, "also draw report.html and figures into STUDY")
 	return cmd
 }
@@ -130,6 +164,7 @@ type materializeVerb struct {
 	out   string
 	facts bool
 	quiet bool
+	force bool
 }
 
 func (m *Main) materializeCommand() *cobra.Command {
@@ -153,12 +188,16 @@ one, 4 it came out otherwise, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it STUDY/runs/DIGEST")
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log")
+	forceFlag(cmd, &v.force)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well")
 	onlyOnce(f)
 	return cmd
 }
 
 func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
+	if err := mayHold("--out", v.out, record.FileRun, v.force); err != nil {
+		return err // a run within the study is that of the same task
+	}
 	s, err := sweep.Open(args[0], "")
 	if err != nil {
 		return studyError(err)

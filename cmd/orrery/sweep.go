@@ -36,7 +36,7 @@ type sweepVerb struct {
 func (m *Main) sweepCommand() *cobra.Command {
 	v := &sweepVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "sweep EXPERIMENT -o STUDY",
+		Use:   "sweep EXPERIMENT --out STUDY",
 		Short: "Replay many profiles and settings, and compare them",
 		Long: `Replay all points of an experiment on all its scenarios, into the study directory
 STUDY, and print a table of what came of each point. EXPERIMENT is a file that
@@ -52,20 +52,20 @@ starts on machines that share the directory (template).
 
 Exit codes: 0 all tasks have results, 1 failed, 2 usage or a wrong experiment, 3
 bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
-		Example: `  orrery sweep experiment.yaml -o study
-  orrery sweep experiment.yaml -o study --dry-run
-  orrery sweep experiment.yaml -o study --executor slurm --workers 16 --sbatch=--partition=short --dry-run`,
+		Example: `  orrery sweep experiment.yaml --out study
+  orrery sweep experiment.yaml --out study --dry-run
+  orrery sweep experiment.yaml --out study --executor slurm --workers 16 --sbatch=--partition=short --dry-run`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&v.out, "out", "o", "", "study directory `STUDY`, new or of an earlier sweep")
+	f.StringVar(&v.out, "out", "", "study directory `STUDY`, new or of an earlier sweep")
 	f.BoolVar(&v.report, "report", false, "also draw report.html and figures into STUDY")
 	f.BoolVar(&v.dryRun, "dry-run", false, "say what would be computed and print what would be submitted for it (but in JSON); make and compute nothing")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the experiment with every key that applies, and compute nothing")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only --print json or markdown print")
-	v.print = m.printFlag(cmd, "")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
+	v.print = m.printFlag(cmd)
 	v.by.register(cmd)
 	onlyOnce(f)
 	return cmd
@@ -88,7 +88,7 @@ func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if v.out == "" {
-		return usagef("no study: name its directory with -o STUDY")
+		return usagef("no study: name its directory with --out STUDY")
 	}
 	if err := v.by.check(cmd.Flags()); err != nil {
 		return err
@@ -304,7 +304,7 @@ func (v *sweepVerb) dry(plan *experiment.Plan, tasks []experiment.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.json() {
+	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.forPrograms() {
 		return err
 	}
 	fence := ""

@@ -30,6 +30,7 @@ type synthVerb struct {
 	jobs  int64
 	seed  uint64
 	quiet bool
+	force bool
 	only  bool // the parameters
 
 	procs, nodes     int32
@@ -49,7 +50,7 @@ func (m *Main) synthCommand() *cobra.Command {
 	v := &synthVerb{m: m, model: modelLublin}
 	models := []string{modelLublin, modelClasses, modelGPU}
 	cmd := &cobra.Command{
-		Use:   "synth -o OUT",
+		Use:   "synth --out OUT",
 		Short: "Generate a workload from a published model",
 		Long: `Generate a workload as a trace. The models:
 
@@ -62,20 +63,17 @@ of tables, or NAME.parquet, the table of jobs alone (not for gpu, which has
 nodes); it appears whole or not at all. The defaults of a model are its authors';
 --print-config prints every parameter as JSON, spans in microseconds.
 
-Here -o is the path, as for every verb that writes one file; the form of what is
-printed is chosen by --print.
-
 Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
-		Example: `  orrery synth -o small.trace --jobs 1000 --procs 128 --seed 7
-  orrery synth -o busy.parquet --model lublin-classes --jobs 500 --procs 256 --load 0.9
-  orrery synth -o gpus.trace --model gpu --jobs 500 --nodes 16
+		Example: `  orrery synth --out small.trace --jobs 1000 --procs 128 --seed 7
+  orrery synth --out busy.parquet --model lublin-classes --jobs 500 --procs 256 --load 0.9
+  orrery synth --out gpus.trace --model gpu --jobs 500 --nodes 16
   orrery synth --print-config --model gpu --jobs 10 --nodes 4`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&v.out, "out", "o", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
+	f.StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	f.Var(choice{word: &v.model, of: models, what: "model"}, "model", "model of the workload")
 	f.Int64Var(&v.jobs, "jobs", 10_000, "`N` jobs")
 	f.Uint64Var(&v.seed, "seed", 1, "seed `S` of every random draw")
@@ -87,9 +85,10 @@ Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
 	f.Float64Var(&v.skew, "user-skew", 0, "exponent `E` of the Zipf law of jobs over users (lublin models)")
 	f.IntVar(&v.tenants, "tenants", 0, "`N` tenants (gpu)")
 	f.Float64Var(&v.services, "service-share", 0, "share `X` of the rows that are services, 0 to 1 (gpu)")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and --print json)")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and -o json)")
 	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
-	v.print = m.printFlag(cmd, "")
+	v.print = m.printFlag(cmd)
+	forceFlag(cmd, &v.force)
 	completeWith(cmd, "model", models...)
 	cmd.AddCommand(m.synthSiteCommand())
 	return cmd
@@ -106,7 +105,7 @@ func (v *synthVerb) run(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 		if v.model == modelGPU && strings.HasSuffix(v.out, ".parquet") {
-			return usagef("-o %s: the model gpu makes a table of nodes too, which a single Parquet file cannot hold; name it .trace", v.out)
+			return usagef("--out %s: the model gpu makes a table of nodes too, which a single Parquet file cannot hold; name it .trace", v.out)
 		}
 	}
 	w, err := v.workload(cmd.Flags().Changed)
@@ -120,6 +119,9 @@ func (v *synthVerb) run(cmd *cobra.Command, _ []string) error {
 func (v *synthVerb) produce(ctx context.Context, w *synth.Workload) error {
 	if v.only {
 		_, err := fmt.Fprintln(v.m.Stdout, w.Recipe())
+		return err
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
 	hash, err := v.write(ctx, w)
@@ -166,12 +168,26 @@ func (v *synthVerb) write(ctx context.Context, w *synth.Workload) (hash string, 
 	})
 }
 
+// synthesised is what synth -o json prints.
+type synthesised struct {
+	Trace      string `json:"trace"`
+	Model      string `json:"model"`
+	Jobs       int64  `json:"jobs"`
+	Seed       uint64 `json:"seed"`
+	Processors int32  `json:"processors"`
+	Nodes      int32  `json:"nodes"`
+	Hash       string `json:"hash"`
+}
+
 // show prints what was made.
 func (v *synthVerb) show(w *synth.Workload, hash string) error {
-	if v.quiet && !v.print.json() {
+	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
 	i := w.Info()
+	if v.print.json() {
+		return v.print.document(synthesised{v.out, v.model, i.Rows, v.seed, i.MaxProcs, i.MaxNodes, hash})
+	}
 	t := table.New("what", "value")
 	t.Row("trace", v.out)
 	t.Row("model", v.model)
@@ -180,7 +196,7 @@ func (v *synthVerb) show(w *synth.Workload, hash string) error {
 	t.Row("processors", i.MaxProcs)
 	t.Row("nodes", i.MaxNodes)
 	t.Row("hash", hash)
-	if err := v.print.table(t); err != nil || v.print.json() {
+	if err := v.print.table(t); err != nil {
 		return err
 	}
 	site := ""

@@ -75,7 +75,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		t.Skip("replays for half a second")
 	}
 	big := filepath.Join(t.TempDir(), "big.trace")
-	require.Zero(t, inProcess(t, "synth", "-o", big, "--jobs", "300000", "--load", "0.7", "--quiet").code)
+	require.Zero(t, inProcess(t, "synth", "--out", big, "--jobs", "300000", "--load", "0.7", "--quiet").code)
 	seen := onTerminal(t, []string{"TERM=xterm"}, "replay", big, "-o", "json")
 	require.Regexp(t, `\rreplaying +\d+ %  [0-9,]+ of 300,000 jobs  [0-9,]+/s  \d+:\d\d left  at `, seen)
 	require.Contains(t, seen, "\r\x1b[K{", "the line is gone before results are printed")

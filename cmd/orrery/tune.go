@@ -15,6 +15,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports"
+	"orrery/reports/table"
 	"orrery/sim/record"
 	"orrery/sim/search"
 	"orrery/sim/task"
@@ -40,7 +41,7 @@ type tuneVerb struct {
 func (m *Main) tuneCommand() *cobra.Command {
 	v := &tuneVerb{m: m, opt: tune.Defaults()}
 	cmd := &cobra.Command{
-		Use:   "tune [LOG] -o DIR",
+		Use:   "tune [LOG] --out DIR",
 		Short: "Find better settings for a site, and say how sure that is",
 		Long: `Look for settings under which the work of LOG would have waited less, and say what
 to change, for whom it gets better and worse, how sure that is and what it costs:
@@ -67,19 +68,19 @@ which settings it is of; others need a directory of their own.
 
 Exit codes: 0 a recommendation, to change or to keep; 1 failed, 2 usage, 3 bad
 input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
-		Example: `  orrery tune -o tuned
-  orrery tune --profile default -o weighed --budget 10 --trajectories 2 --objective wait_p95 --subject-to "wait_max <= 30d"`,
+		Example: `  orrery tune --out tuned
+  orrery tune --profile default --out weighed --budget 10 --trajectories 2 --objective wait_p95 --subject-to "wait_max <= 30d"`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
 	v.register(cmd)
-	v.print = m.printFlag(cmd, "")
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	v.by.register(cmd)
 	f := cmd.Flags()
 	f.Lookup("seed").Usage = "seed `S` of the search and of the shaken arrivals (default 1)"
 	o := &v.opt
-	f.StringVarP(&v.out, "out", "o", "", "directory `DIR` for what was found, new or of an interrupted tune")
+	f.StringVar(&v.out, "out", "", "directory `DIR` for what was found, new or of an interrupted tune")
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
 	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, or METRIC of KIND NAME, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
 	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window, of the run or of a part of the work: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind or size); may be given several times (default "+tune.DefaultConstraints+")")
@@ -103,7 +104,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 // check reads what the flags hold as text.
 func (v *tuneVerb) check(cmd *cobra.Command) error {
 	if v.out == "" {
-		return usagef("no directory: name it with -o DIR")
+		return usagef("no directory: name it with --out DIR")
 	}
 	if err := v.by.check(cmd.Flags()); err != nil {
 		return err

@@ -111,7 +111,7 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, name := range []string{"tune.json", "study", "study.json", "run.json", "page.md", "report.html", "report.json", "profile.yaml"} {
 			if _, err := os.Lstat(filepath.Join(v.out, name)); err == nil {
-				return false, usagef("-o %s: found %s there and no %s that says what it is of, want a new directory or one of the same tune: name another with -o, or remove what is there", v.out, name, tuneSettingsFile)
+				return false, usagef("--out %s: found %s there and no %s that says what it is of, want a new directory or one of the same tune: name another with --out, or remove what is there", v.out, name, tuneSettingsFile)
 			}
 		}
 		return false, nil
@@ -121,10 +121,10 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 	}
 	var found tuneSettings
 	if err := json.Unmarshal(text, &found); err != nil || found.Schema != tuneSettingsSchema {
-		return false, usagef("%s: want the settings of a tune (schema %s), which it does not hold: name another directory with -o, or remove this one", path, tuneSettingsSchema)
+		return false, usagef("%s: want the settings of a tune (schema %s), which it does not hold: name another directory with --out, or remove this one", path, tuneSettingsSchema)
 	}
 	if what := found.others(v.identity(p)); what != "" {
-		return false, usagef("-o %s holds the tune of something else: found there %s. Name another directory with -o, or remove this one, to begin anew; the same log and settings go on with it", v.out, what)
+		return false, usagef("--out %s holds the tune of something else: found there %s. Name another directory with --out, or remove this one, to begin anew; the same log and settings go on with it", v.out, what)
 	}
 	return true, nil
 }

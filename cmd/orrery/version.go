@@ -50,6 +50,22 @@ func revision() string {
 	return commit + changed
 }
 
+// programVersion is what version -o json prints.
+type programVersion struct {
+	Version       string `json:"version"`
+	Revision      string `json:"revision,omitempty"` // the commit, with +changes where there were some
+	Semantics     int    `json:"semantics"`
+	TraceSchema   int    `json:"trace_schema"`
+	RunSchema     int    `json:"run_schema"`
+	MetricsSchema int    `json:"metrics_schema"`
+	Go            string `json:"go"`
+	System        string `json:"system"`
+}
+
+func aboutProgram() programVersion {
+	return programVersion{version(), revision(), sim.Semantics, traces.SchemaVersion, record.SchemaVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+}
+
 func (m *Main) versionCommand() *cobra.Command {
 	var print *printer
 	cmd := &cobra.Command{
@@ -65,6 +81,9 @@ Exit codes: 0 printed, 2 usage.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
+			if print.json() {
+				return print.document(aboutProgram())
+			}
 			t := table.New("what", "value")
 			t.Row("orrery", version())
 			t.Row("revision", table.Quantity(or(revision(), "unknown"), revision()))
@@ -77,6 +96,6 @@ Exit codes: 0 printed, 2 usage.`,
 			return print.table(t)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"io"
 	"strings"
@@ -167,7 +168,7 @@ func (t *Table) writeJSON(w io.Writer) error {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			if err := encode(&b, t.cols[i]); err != nil {
+			if err := encode(&b, t.keys[i]); err != nil {
 				return err
 			}
 			b.WriteString(": ")
@@ -183,6 +184,36 @@ func (t *Table) writeJSON(w io.Writer) error {
 	b.WriteString("]\n")
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// writeCSV writes what JSON has: numbers with all their digits, in the units of their
+// keys. A missing value is an empty field.
+func (t *Table) writeCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	if err := c.Write(t.keys); err != nil {
+		return err
+	}
+	for _, row := range t.rows {
+		fields := make([]string, len(row))
+		for i := range row {
+			switch v := row[i].JSON.(type) {
+			case nil:
+			case string:
+				fields[i] = v
+			default:
+				var b bytes.Buffer
+				if err := encode(&b, v); err != nil {
+					return err
+				}
+				fields[i] = b.String()
+			}
+		}
+		if err := c.Write(fields); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
 }
 
 // encode appends v without the HTML escapes and the line end of the standard

@@ -97,6 +97,20 @@ func TestParseFormat(t *testing.T) {
 		require.Equal(t, Format(s), f)
 	}
 	_, err := ParseFormat("xml")
-	require.ErrorContains(t, err, "table, markdown or json")
+	require.ErrorContains(t, err, "table, json, markdown or csv")
 	require.Error(t, New("a").Write(&bytes.Buffer{}, "xml", Options{}))
+}
+
+func TestCSV(t *testing.T) {
+	x := New("name", "mean wait", "at")
+	x.Key("at", "at_us")
+	x.Row("a, b", Quantity("2 min", 123.45678901234567), Int(7))
+	x.Row("none", nil, nil)
+	var b bytes.Buffer
+	require.NoError(t, x.Write(&b, CSV, Options{}))
+	require.Equal(t, "name,mean_wait,at_us\n\"a, b\",123.45678901234567,7\nnone,,\n", b.String())
+	b.Reset()
+	require.NoError(t, x.Write(&b, JSON, Options{}))
+	require.Contains(t, b.String(), `{"name": "a, b", "mean_wait": 123.45678901234567, "at_us": 7}`)
+	require.Panics(t, func() { x.Key("nothing", "x") })
 }

@@ -275,7 +275,7 @@ shake: {seeds: [1]}
 design: listed
 listed: [{name: sjf, set: [order=sjf]}, {name: ljf, set: [order=ljf]}, {name: fcfs, set: [order=fcfs]}, {name: late}]
 objectives: [{metric: wait_mean, window: all}, {metric: wait_max, window: all}]
-constraints: [{metric: wait_p95, at_most: 1}, {metric: jobs_completed, at_least: 1}]
+constraints: [{metric: wait_p95, at_most: 1s}, {metric: jobs_completed, at_least: 1 jobs}]
 show: [wait_p50]
 `, a)
 	results, err := task.Evaluate(context.Background(), r, tasks, 2)

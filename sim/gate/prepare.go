@@ -39,6 +39,9 @@ func prepare(ctx context.Context, g *profiles.Gate, files Files) (*plan, error) 
 	if err := checkNames(g); err != nil {
 		return nil, err
 	}
+	if err := checkAmounts(g); err != nil {
+		return nil, err
+	}
 	p := &plan{runner: task.NewRunner(nil)}
 	for i := range g.Runs {
 		if err := p.run(ctx, g, i, files); err != nil {
