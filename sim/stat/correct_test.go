@@ -66,4 +66,3 @@ func TestCorrectionProperties(t *testing.T) {
 		}
 	})
 }
-
