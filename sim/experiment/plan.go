@@ -9,7 +9,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
+	"orrery/sim/metric"
 	"orrery/sim/task"
 )
 
@@ -74,15 +76,16 @@ type Scenario struct {
 	Trace  int          `json:"trace"` // in Plan.Traces
 	Name   string       `json:"name"`
 	Window *task.Window `json:"window,omitempty"` // that is replayed
-	// Part is the place in Window.Parts, from 1, of the part that is the scenario; 0
-	// is the whole window. Scenarios that are parts of one window share their tasks.
-	Part  int         `json:"part,omitempty"`
-	Shake *task.Shake `json:"shake,omitempty"`
+	// Parts of the window are scenarios that share their tasks; Part is the place of
+	// this one among them, from 1, and 0 where the whole window is the scenario.
+	Parts []metric.Span `json:"parts,omitempty"`
+	Part  int           `json:"part,omitempty"`
+	Shake *task.Shake   `json:"shake,omitempty"`
 }
 
 // shares says whether a point has one task for two scenarios.
 func (s *Scenario) shares(o *Scenario) bool {
-	return s.Trace == o.Trace && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Shake, o.Shake)
+	return s.Trace == o.Trace && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Shake, o.Shake) && slices.Equal(s.Parts, o.Parts)
 }
 
 // figures are those of the scenario in the result of its task.
@@ -121,7 +124,9 @@ type Task struct {
 }
 
 // JSON is the canonical form, see task.Task.
-func (t Task) JSON() []byte { return task.Of(t.spec, t.scenario.Window, t.scenario.Shake) }
+func (t Task) JSON() []byte {
+	return task.Task{Window: t.scenario.Window, Shake: t.scenario.Shake, Parts: t.scenario.Parts}.Of(t.spec)
+}
 
 // JSON is the plan as it is kept.
 func (p *Plan) JSON() []byte {

@@ -337,7 +337,7 @@ func (p *Plan) windows() []int {
 // sameWindow says whether two scenarios are seeds of one window.
 func (p *Plan) sameWindow(i, j int) bool {
 	a, b := &p.Scenarios[i], &p.Scenarios[j]
-	return a.Trace == b.Trace && a.Part == b.Part && reflect.DeepEqual(a.Window, b.Window)
+	return a.Trace == b.Trace && a.Part == b.Part && slices.Equal(a.Parts, b.Parts) && reflect.DeepEqual(a.Window, b.Window)
 }
 
 // worse orders verdicts; unknown is none.

@@ -27,7 +27,7 @@ func (x *expander) scenarios() error {
 		for _, group := range windows {
 			for _, s := range x.shakes() { // outside of the parts of a replay, so that these stand together
 				for _, w := range group {
-					sc := Scenario{Trace: i, Window: w.at, Part: w.part, Shake: s}
+					sc := Scenario{Trace: i, Window: w.at, Parts: w.parts, Part: w.part, Shake: s}
 					var names []string
 					if len(x.traces) > 1 {
 						names = append(names, t.Name)
@@ -51,9 +51,10 @@ func (x *expander) scenarios() error {
 
 // namedWindow is a window, or a part of one.
 type namedWindow struct {
-	name string
-	at   *task.Window
-	part int // from 1; 0 for the whole
+	name  string
+	at    *task.Window
+	parts []metric.Span // of it
+	part  int           // which of them, from 1; 0 for the whole
 }
 
 // windows are those of one trace, by what is one replay; one without bounds where
@@ -110,13 +111,13 @@ func (x *expander) entry(t *Trace, i int, n *int) (out [][]namedWindow, err erro
 	case w.Lead == 0: // one replay for all of them
 		at, group := task.Around(kept, w.Follow), []namedWindow{}
 		for k, name := range names {
-			group = append(group, namedWindow{name, at, k + 1})
+			group = append(group, namedWindow{name, at, kept, k + 1})
 		}
 		out = append(out, group)
 	default:
 		for k, name := range names {
 			at := &task.Window{Begin: kept[k].From, End: kept[k].To, Lead: &w.Lead, Warm: true, Follow: w.Follow}
-			out = append(out, []namedWindow{{name, at, 0}})
+			out = append(out, []namedWindow{{name, at, nil, 0}})
 		}
 	}
 	return out, nil

@@ -14,7 +14,7 @@ import (
 )
 
 // measure reduces the jobs of a run to its result: the metrics and groups of the
-// whole, and of each part of the window.
+// whole, and of its parts.
 func (w *worker) measure(t *Task, id string, m *traces.Memory, res *sim.Result) (*Result, error) {
 	c, measured := &w.jobs.Jobs, t.Window != nil
 	out := &Result{
@@ -38,7 +38,8 @@ func (w *worker) measure(t *Task, id string, m *traces.Memory, res *sim.Result) 
 			w.rows = append(w.rows, int32(i))
 		}
 	}
-	if measured { // so that those of a part stand together
+	parts := slices.Concat(t.Parts, t.Brief)
+	if len(parts) > 0 { // so that those of a part stand together
 		slices.SortFunc(w.rows, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(c.Submit[a], c.Submit[b]), cmp.Compare(c.Job[a], c.Job[b]))
 		})
@@ -54,31 +55,39 @@ func (w *worker) measure(t *Task, id string, m *traces.Memory, res *sim.Result) 
 		return nil, err
 	}
 	w.groups(&out.Figures, res.Site, users, w.rows, measured)
-	if !measured {
+	if len(parts) == 0 {
 		return out, nil
 	}
-	return out, w.parts(t, out, res, users)
-}
-
-// parts measures the parts of the window.
-func (w *worker) parts(t *Task, out *Result, res *sim.Result, users *heavy) error {
-	tables, err := metric.ComputeParts(&w.jobs, res.Series, t.Window.Parts)
+	tables, err := metric.ComputeParts(&w.jobs, res.Series, parts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c := &w.jobs.Jobs
-	for i, p := range t.Window.Parts {
-		at := func(t model.Time) int {
-			k, _ := slices.BinarySearchFunc(w.rows, t, func(row int32, t model.Time) int { return cmp.Compare(model.Time(c.Submit[row]), t) })
-			return k
+	for i := range parts {
+		rows := w.within(parts[i])
+		f := Figures{Fingerprint: fates(c, rows)}
+		if i >= len(t.Parts) {
+			tables[i].Groups = nil
+			f.enter(&tables[i])
+			out.Brief = append(out.Brief, f)
+			continue
 		}
-		rows := w.rows[at(p.From):at(p.To)]
-		f := Figures{Fingerprint: fates(c, rows), GroupsOf: metric.Steady}
+		f.GroupsOf = metric.Steady
 		f.enter(&tables[i])
-		w.groups(&f, res.Site, users, rows, true)
+		w.groups(&f, res.Site, users, rows, measured)
 		out.Parts = append(out.Parts, f)
 	}
-	return nil
+	return out, nil
+}
+
+// within are the rows of w.rows, which ascend by submission, of a part.
+func (w *worker) within(p metric.Span) []int32 {
+	at := func(t model.Time) int {
+		k, _ := slices.BinarySearchFunc(w.rows, t, func(row int32, t model.Time) int {
+			return cmp.Compare(model.Time(w.jobs.Jobs.Submit[row]), t)
+		})
+		return k
+	}
+	return w.rows[at(p.From):at(p.To)]
 }
 
 // groups adds the groups of some rows to what was measured on them.

@@ -13,8 +13,9 @@ import (
 type Result struct {
 	Task string `json:"task"` // its ID
 	Figures
-	// Parts are those of Window.Parts, each as if it were the steady window.
+	// Parts and Brief are those of the task, each as if it were the steady window.
 	Parts []Figures `json:"parts,omitempty"`
+	Brief []Figures `json:"brief,omitempty"`
 	Work  Work      `json:"work"` // of the whole run
 }
 
@@ -29,7 +30,7 @@ type Figures struct {
 	// size, run time and user (metric.ByTenant and so on), then by name. They are
 	// over the window GroupsOf.
 	Groups   map[string]map[string]Group `json:"groups,omitempty"`
-	GroupsOf string                      `json:"groups_of"` // steady, or all where the run has no steady window
+	GroupsOf string                      `json:"groups_of,omitempty"` // steady, or all where the run has no steady window
 }
 
 // Metric is one number in both windows; nil when it is undefined there.

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/sim"
@@ -103,11 +104,11 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 	}
 	w.jobs.Reset()
 	w.jobs.Jobs.OfSite = len(t.Spec.Site) > 0
-	o, prep := sim.Options{Sink: &w.jobs}, w.prep
+	prep := w.prep
 	if t.Window != nil {
-		prep, o.Parts = prep.Measuring(t.Replay().Measure), t.Window.Parts
+		prep = prep.Measuring(t.Replay().Measure)
 	}
-	res, err := prep.Run(ctx, m.Open, o)
+	res, err := prep.Run(ctx, m.Open, sim.Options{Sink: &w.jobs, Parts: slices.Concat(t.Parts, t.Brief)})
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,9 @@ type Task struct {
 	// Load, in thousandths, is what the load is multiplied by: the time between
 	// submissions is divided by it. 0 leaves it as it is.
 	Load int
+	// Parts of the window, or of the trace, are measured each by itself too. They may
+	// overlap. Of those in Brief the groups are left out.
+	Parts, Brief []metric.Span
 }
 
 // Window is the part of a trace that is measured: the jobs submitted in
@@ -44,8 +47,6 @@ type Window struct {
 	// Follow is for how long the load goes on after End, at most, until the jobs of
 	// the window have left. Those that have not count with their wait so far.
 	Follow model.Duration `json:"follow_us"`
-	// Parts of the window are measured each by itself too; they may overlap.
-	Parts []metric.Span `json:"parts,omitempty"`
 }
 
 // Replayed says in words how much of the trace is replayed before the window, and
@@ -69,9 +70,16 @@ func (w *Window) validate() error {
 	case w.Lead == nil && w.Warm:
 		return fmt.Errorf("found a warm window without a lead, want one: the state of the log is taken where the lead begins")
 	}
-	for _, p := range w.Parts {
-		if p.From < w.Begin || p.To > w.End || p.To <= p.From {
-			return fmt.Errorf("found the part from %s to %s of the window from %s to %s, want one within it", p.From, p.To, w.Begin, w.End)
+	return nil
+}
+
+// checkParts refuses parts that the run does not hold.
+func (t *Task) checkParts() error {
+	for _, list := range [][]metric.Span{t.Parts, t.Brief} {
+		for _, p := range list {
+			if w := t.Window; p.To <= p.From || w != nil && (p.From < w.Begin || p.To > w.End) {
+				return fmt.Errorf("found a part from %s to %s, want one that ends after it begins and lies in the window", p.From, p.To)
+			}
 		}
 	}
 	return nil
@@ -89,19 +97,19 @@ type wire struct {
 	Window *Window         `json:"window,omitempty"`
 	Shake  *Shake          `json:"shake,omitempty"`
 	Load   int             `json:"load_thousandths,omitempty"`
+	Parts  []metric.Span   `json:"parts,omitempty"`
+	Brief  []metric.Span   `json:"brief,omitempty"`
 }
 
 // JSON is the canonical form.
 func (t Task) JSON() []byte { return t.with(t.Spec.JSON()) }
 
-// Of is the canonical form of the task whose spec has that canonical form.
-func Of(spec []byte, window *Window, shake *Shake) []byte {
-	return Task{Window: window, Shake: shake}.with(spec)
-}
+// Of is the canonical form of t with another spec, which has that canonical form.
+func (t Task) Of(spec []byte) []byte { return t.with(spec) }
 
 // with is JSON where the canonical form of the spec is at hand.
 func (t Task) with(spec []byte) []byte {
-	b, err := json.Marshal(wire{spec, t.Window, t.Shake, t.Load})
+	b, err := json.Marshal(wire{spec, t.Window, t.Shake, t.Load, t.Parts, t.Brief})
 	if err != nil {
 		panic(err) // integers, and JSON
 	}
@@ -130,7 +138,7 @@ func Parse(b []byte) (Task, error) {
 	if err := strict(w.Spec, &t.Spec); err != nil {
 		return t, fmt.Errorf("reading the spec of a task: %w", err)
 	}
-	t.Window, t.Shake, t.Load = w.Window, w.Shake, w.Load
+	t.Window, t.Shake, t.Load, t.Parts, t.Brief = w.Window, w.Shake, w.Load, w.Parts, w.Brief
 	if w := t.Window; w != nil {
 		if err := w.validate(); err != nil {
 			return t, fmt.Errorf("reading a task: %w", err)
@@ -138,6 +146,9 @@ func Parse(b []byte) (Task, error) {
 	}
 	if t.Load < 0 {
 		return t, fmt.Errorf("reading a task: found a load of %d thousandths, want 0 or more", t.Load)
+	}
+	if err := t.checkParts(); err != nil {
+		return t, fmt.Errorf("reading a task: %w", err)
 	}
 	return t, nil
 }

@@ -76,7 +76,8 @@ func some(t testing.TB, r *Runner, n int) []Task {
 	for _, spec := range []sim.Spec{site(t, m, "1"), site(t, m, "5"), bound(t, m, sim.DefaultSpec())} {
 		tasks = append(tasks, Task{Spec: spec}, Task{Spec: spec, Window: half},
 			Task{Spec: spec, Shake: &Shake{By: model.Minute, Seed: 3}}, Task{Spec: spec, Window: half, Shake: &Shake{By: model.Minute, Seed: 4}},
-			Task{Spec: spec, Load: 1100}, Task{Spec: spec, Window: Around(quarters(), model.Day), Shake: &Shake{By: model.Minute, Seed: 5}, Load: 900})
+			Task{Spec: spec, Load: 1100}, Task{Spec: spec, Window: Around(quarters(), model.Day), Parts: quarters(), Shake: &Shake{By: model.Minute, Seed: 5}, Load: 900},
+			Task{Spec: spec, Parts: quarters()[:1], Brief: quarters()[1:]})
 	}
 	return tasks
 }
@@ -98,17 +99,19 @@ func TestPartsOfAWindow(t *testing.T) {
 	m, err := r.Add(busy(t, 600))
 	require.NoError(t, err)
 	for _, spec := range []sim.Spec{site(t, m, "1"), bound(t, m, sim.DefaultSpec())} {
-		tasks := []Task{{Spec: spec, Window: Around(quarters(), 100*model.Day)}}
+		tasks := []Task{{Spec: spec, Window: Around(quarters(), 100*model.Day), Parts: quarters()}, {Spec: spec, Brief: quarters()}}
 		for _, p := range quarters() {
-			tasks = append(tasks, Task{Spec: spec, Window: Around([]metric.Span{p}, 100*model.Day)})
+			tasks = append(tasks, Task{Spec: spec, Window: Around([]metric.Span{p}, 100*model.Day), Parts: []metric.Span{p}})
 		}
 		got, err := Evaluate(ctx, r, tasks, 2)
 		require.NoError(t, err)
 		jobs := 0.0
-		for i, alone := range got[1:] {
+		for i, alone := range got[2:] {
 			part := got[0].Parts[i]
 			require.Equal(t, alone.Parts[0].Fingerprint, part.Fingerprint)
 			require.Equal(t, alone.Verdict, part.Verdict)
+			require.Equal(t, part.Metrics, got[1].Brief[i].Metrics, "the whole trace leaves the window as it is")
+			require.Empty(t, got[1].Brief[i].Groups)
 			for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByUser} {
 				want, err := json.Marshal(alone.Groups[by])
 				require.NoError(t, err)

@@ -49,10 +49,10 @@ func wholeSeconds(us int64) int64 {
 	return us - us%int64(model.Second)
 }
 
-// Around is the window that holds windows, which ascend, and measures each of them
-// in one replay of all of the trace before its end.
+// Around is the window that holds windows, which ascend: with them as parts of the
+// task, one replay of all of the trace before its end measures each of them.
 func Around(windows []metric.Span, follow model.Duration) *Window {
-	return &Window{Begin: windows[0].From, End: windows[len(windows)-1].To, Follow: follow, Parts: windows}
+	return &Window{Begin: windows[0].From, End: windows[len(windows)-1].To, Follow: follow}
 }
 
 // Submitted counts the jobs of a trace that are submitted in each window. It costs a
