@@ -184,7 +184,7 @@ func (p *Plan) tryOf(scenario int, id string, columns []Column, find Outcomes) (
 		return trial{failed: failed}, err
 	}
 	of := p.Scenarios[scenario].figures(res)
-	t := trial{done: true, failed: failed, verdict: of.Verdict, values: make([]float64, len(columns)), have: make([]bool, len(columns))}
+	t := trial{done: true, failed: failed, verdict: res.Verdict, values: make([]float64, len(columns)), have: make([]bool, len(columns))}
 	for j := range columns {
 		t.values[j], t.have[j] = valueOf(of, &columns[j])
 	}

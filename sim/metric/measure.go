@@ -73,6 +73,7 @@ var columns = []Column{
 	{"wait_p99", "s", "p99 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP99, g.Started }},
 	{"wait_max", "s", "max(w)", byAll, func(g *column.Group) (*float64, int64) { return g.WaitMax, g.Started }},
 	{"bounded_slowdown_mean", "1", "sum(max(1, R/max(r, 10 s))) / N", byAll, nil},
+	{"work", "h", "sum(n*r), in units times hours", byAll, nil},
 	{"within_target", "1", "count(w <= target of the class) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Within, g.Jobs }},
 	{"starved", "1", "count(w > limit) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Starved, g.Jobs }},
 	{"share", "1", "s_k", bySite[:2], func(g *column.Group) (*float64, int64) { return g.Share, g.Jobs }},

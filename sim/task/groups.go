@@ -17,12 +17,14 @@ type share struct {
 	finished int64  // 0 or 1
 	wait     uint64 // µs, of one that started
 	bounded  uint64 // slowdown in 2^-20, of one that finished
+	work     int64  // unit·s that it ran for
 }
 
 // Of a run that measures a part of its trace, one that has not left counts with its
 // wait so far, as in the table of metrics.
 func shareOf(c *record.Columns, i int, measured bool) (s share) {
 	st, wait := model.JobState(c.State[i]), c.Wait[i]
+	s.work = int64(c.Procs[i]) * (c.Runtime[i] / int64(model.Second))
 	turn, finished := uint64(c.End[i]-c.Submit[i]), st == model.Completed || st == model.Timeout
 	if measured && !st.Terminal() {
 		if wait < 0 {
@@ -54,12 +56,14 @@ func shareOf(c *record.Columns, i int, measured bool) (s share) {
 // does not matter.
 type slow struct {
 	jobs, finished int64
+	work           int64
 	bounded        [2]uint64 // high, low
 }
 
 func (s *slow) add(j *share) {
 	s.jobs++
 	s.finished += j.finished
+	s.work += j.work
 	plus(&s.bounded, j.bounded)
 }
 
@@ -81,6 +85,12 @@ func mean(sum [2]uint64, n, scale int64) *float64 {
 }
 
 func (s *slow) slowdown() *float64 { return mean(s.bounded, s.finished, 1<<20) }
+
+// hours is the work in unit·h.
+func (s *slow) hours() *float64 {
+	x := float64(s.work) / 3600
+	return &x
+}
 
 // whole are the jobs of a group that tables of metrics do not have, with the waits in
 // µs of those that started.
@@ -109,6 +119,7 @@ func (w *whole) enter(r *Figures, rank *metric.Ranker, by, name string) {
 	g.named("started", &started)
 	g.named("wait_mean", mean(w.waits, int64(len(w.each)), int64(model.Second)))
 	g.named("bounded_slowdown_mean", w.slowdown())
+	g.named("work", w.hours())
 	if len(w.each) == 0 {
 		return
 	}
@@ -195,13 +206,19 @@ func (p *tally) enter(r *Figures, names *sim.SiteNames, users []string) {
 	}
 	for i := range p.classes {
 		if s := &p.classes[i]; s.jobs > 0 {
-			r.group(metric.ByClass, strconv.Itoa(i)).named("bounded_slowdown_mean", s.slowdown())
+			p.classes[i].complete(r.group(metric.ByClass, strconv.Itoa(i)))
 		}
 	}
 	for i := range p.tenants {
-		r.group(metric.ByTenant, names.Tenants[i]).named("bounded_slowdown_mean", p.tenants[i].slowdown())
+		p.tenants[i].complete(r.group(metric.ByTenant, names.Tenants[i]))
 	}
 	for i := range p.vclusters {
-		r.group(metric.ByVCluster, names.VClusters[i]).named("bounded_slowdown_mean", p.vclusters[i].slowdown())
+		p.vclusters[i].complete(r.group(metric.ByVCluster, names.VClusters[i]))
 	}
+}
+
+// complete gives a group what tables of metrics do not have.
+func (s *slow) complete(g Group) {
+	g.named("bounded_slowdown_mean", s.slowdown())
+	g.named("work", s.hours())
 }
