@@ -17,8 +17,8 @@ import (
 func (m *Main) topics() []*cobra.Command {
 	return []*cobra.Command{
 		m.topic("exit-codes", "What the exit codes mean", exitCodesPage),
-		m.topic("metrics", "What is measured, by which formula", metricsPage),
-		m.topic("formats", "What is read and written", formatsPage),
+		m.topic("metrics", "What is measured, by which formula", m.metricsPage),
+		m.topic("formats", "What is read and written", m.formatsPage),
 		m.topic("environment", "Environment variables, files and signals", environmentPage),
 	}
 }
@@ -80,7 +80,16 @@ expected, and how to mend it. Standard output carries results only.
 	return b.String()
 }
 
-func metricsPage() string {
+// pageTable spells a table of a page as wide as the terminal.
+func (m *Main) pageTable(t *table.Table) string {
+	var b strings.Builder
+	if err := t.Write(&b, table.Text, table.Options{Width: m.screen(m.Stdout).width}); err != nil {
+		panic(err) // a strings.Builder takes everything
+	}
+	return b.String()
+}
+
+func (m *Main) metricsPage() string {
 	var b strings.Builder
 	b.WriteString("Metrics, as in metrics.json and replay -o json\n\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
@@ -105,13 +114,11 @@ tune by kind (bounded, service, reactive, session) and size (1, 2-4, 5-16, …) 
 	for _, c := range metric.Columns() {
 		t.Row(c.Name, c.Unit, c.Formula, strings.Join(c.Of, ", "))
 	}
-	if err := t.Write(&b, table.Text, table.Options{}); err != nil {
-		panic(err) // a strings.Builder takes everything
-	}
+	b.WriteString(m.pageTable(t))
 	return b.String()
 }
 
-func formatsPage() string {
+func (m *Main) formatsPage() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `What is read and written
 
@@ -131,9 +138,7 @@ Columns of the table jobs (? may be null):
 		}
 		t.Row(name, c.Type, c.Unit, c.Doc)
 	}
-	if err := t.Write(&b, table.Text, table.Options{}); err != nil {
-		panic(err) // a strings.Builder takes everything
-	}
+	b.WriteString(m.pageTable(t))
 	fmt.Fprintf(&b, `
 Runs. A directory with the tables %s as NAME.parquet,
 of a site also %s, and the documents

@@ -88,7 +88,7 @@ func (p *printer) table(t *table.Table) error {
 		return err
 	}
 	s := p.m.screen(p.m.Stdout)
-	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color, ASCII: s.ascii})
+	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color})
 }
 
 // section prints t under a heading, which JSON output, one document, leaves out. In
