@@ -78,11 +78,11 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 		n            int
 	}{
 		{"tasks", "", st.Tasks}, {"results", "", st.Results}, {"failed", "by themselves; see failures/", st.Failed},
-		{"quarantined", "given up after four tries", st.Quarantined}, {"remaining", "without an outcome", st.Remaining},
+		{"quarantined", "given up after four tries", st.Quarantined}, {"remaining", "left to compute", st.Remaining},
 		{"claimed", "chunks that workers hold", st.Claimed}, {"tries", "by the journals, as what follows", st.Started},
 		{"retried", "failed by their place", st.Retried}, {"lost", "their worker vanished", st.Lost},
 		{"duplicates", "came second, and were equal", st.Duplicates}, {"faults", "came second, and differ", st.FaultyTasks},
-		{"workers", fmt.Sprintf("processes, %d of them not ended by their own word", st.Open), st.Writers},
+		{"workers", fmt.Sprintf("processes, %d at work or ended unexpectedly", st.Open), st.Writers},
 	} {
 		t.Row(row.what, row.n, row.remark)
 	}

@@ -276,6 +276,9 @@ func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Ru
 	if err != nil {
 		return err
 	}
+	if err := v.m.sayLeft(s, v.quiet); err != nil {
+		return err
+	}
 	began := time.Now()
 	err = v.m.watch(s, "sweeping", v.quiet, func() error { return sweep.Complete(ctx, x, s) })
 	if errors.Is(err, context.Canceled) {
