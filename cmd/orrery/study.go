@@ -50,9 +50,9 @@ two runs of a task differ, 6 some tasks failed or are still to be computed.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := sweep.Open(args[0], "")
+			s, err := openStudy(args[0], "")
 			if err != nil {
-				return studyError(err)
+				return err
 			}
 			return m.status(s, print)
 		},
@@ -142,9 +142,9 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := sweep.Open(args[0], "")
+			s, err := openStudy(args[0], "")
 			if err != nil {
-				return studyError(err)
+				return err
 			}
 			p, err := readPlan(args[0])
 			if err != nil {
@@ -198,9 +198,9 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	if err := mayHold("--out", v.out, record.FileRun, v.force); err != nil {
 		return err // a run within the study is that of the same task
 	}
-	s, err := sweep.Open(args[0], "")
+	s, err := openStudy(args[0], "")
 	if err != nil {
-		return studyError(err)
+		return err
 	}
 	if err := ours(s); err != nil {
 		return err

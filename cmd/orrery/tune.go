@@ -86,8 +86,9 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window, of the run or of a part of the work: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind or size); may be given several times (default "+tune.DefaultConstraints+")")
 	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
-	f.StringVar(&o.Method, "method", "", "method of the search: "+oneOf(search.Methods())+" (default by budget and objectives)")
-	f.StringVar((*string)(&o.Race), "race", string(search.Paired), "who leaves the race over the tuning windows: "+oneOf(search.Rules()))
+	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
+	o.Race = search.Paired
+	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "who leaves the race over the tuning windows")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
 	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, up to 14d each")
 	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with shaken arrivals that measure the noise")

@@ -60,9 +60,9 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := sweep.Open(args[0], binary)
+	s, err := openStudy(args[0], binary)
 	if err != nil {
-		return studyError(err)
+		return err
 	}
 	newWorker, err := taskRunner(s)
 	if err != nil {
