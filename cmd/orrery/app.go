@@ -116,6 +116,7 @@ program. Then name a log of your own.`,
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Additional help topics:", "Help topics:",
+		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{flagsInGroups . | trimTrailingWhitespaces}}",
 		"{{rpad .CommandPath .CommandPathPadding}} {{.Short}}", "help {{rpad .Name 12}} {{.Short}}",
 	).Replace(root.UsageTemplate()))
 	return root, began
