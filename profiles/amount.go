@@ -55,7 +55,7 @@ func (a Amount) String() string {
 	case "%":
 		return strconv.FormatFloat(a.Number, 'f', -1, 64) + "%"
 	case "s":
-		return formatSpan(model.Duration(math.Round(float64(a.Number*float64(model.Second)))))
+		return formatSpan(model.Duration(math.Round(float64(a.Number * float64(model.Second)))))
 	}
 	return strconv.FormatFloat(a.Number, 'f', -1, 64) + " " + a.Unit
 }
@@ -129,7 +129,7 @@ func Say(x float64, unit string, share bool) string {
 	case unit == "s" && math.Abs(x) < 1e12:
 		d := model.Duration(math.Round(float64(x*1e3))) * model.Millisecond
 		if d == 0 && x != 0 {
-			d = model.Duration(math.Round(float64(x*float64(model.Second))))
+			d = model.Duration(math.Round(float64(x * float64(model.Second))))
 		}
 		return formatSpan(d)
 	case share:

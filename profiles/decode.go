@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"orrery/internal/near"
 )
 
 // decoder fills a struct from a parsed file. It is strict: each key must exist,
@@ -147,7 +149,7 @@ func (d *decoder) block(n ast.Node, v reflect.Value, path string) {
 		switch {
 		case !known:
 			d.mark(at, pair.Key)
-			d.add(at, "there is no such key%s: %s", didYouMean(key, keysIn(fields)), d.allowed(path, fields))
+			d.add(at, "there is no such key%s: %s", near.Hint(key, keysIn(fields)), d.allowed(path, fields))
 		case d.src.has(at):
 			d.mark(at, pair.Key)
 			d.add(at, "is there twice: leave one out")

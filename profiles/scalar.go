@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"orrery/internal/near"
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 )
@@ -176,7 +177,7 @@ func parseText(text string, v reflect.Value, f field) error {
 		}
 	}
 	if words := f.words(); words != nil && !slices.Contains(words, text) {
-		return fmt.Errorf("found %q%s, want %s", text, didYouMean(text, words), oneOf(words))
+		return fmt.Errorf("found %q%s, want %s", text, near.Hint(text, words), oneOf(words))
 	}
 	v.SetString(text)
 	return nil

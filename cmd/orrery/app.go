@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"orrery/internal/near"
 )
 
 // Main is the program with everything it takes from its surroundings, so that a
@@ -100,7 +102,6 @@ program. Then name a log of your own.`,
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
 	root.SetIn(m.Stdin)
-	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
 	root.SetFlagErrorFunc(flagError)
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -115,6 +116,7 @@ program. Then name a log of your own.`,
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Additional help topics:", "Help topics:",
+		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{flagsInGroups . | trimTrailingWhitespaces}}",
 		"{{rpad .CommandPath .CommandPathPadding}} {{.Short}}", "help {{rpad .Name 12}} {{.Short}}",
 	).Replace(root.UsageTemplate()))
 	return root, began
@@ -127,8 +129,12 @@ func group(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += ": did you mean " + strings.Join(near, " or ") + "?"
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if word := near.Word(args[0], names); word != "" {
+		text += ": did you mean " + word + "?"
 	}
 	return usagef("%s", text)
 }
@@ -140,8 +146,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := closest(unknown.GetSpecifiedName(), names); near != "" {
-			return usagef("unknown flag --%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
+		if word := near.Word(unknown.GetSpecifiedName(), names); word != "" {
+			return usagef("unknown flag --%s: did you mean --%s?", unknown.GetSpecifiedName(), word)
 		}
 	}
 	if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "o" {

@@ -176,7 +176,7 @@ func (v *gateVerb) open(file string) (*profiles.Gate, gate.Files, error) {
 	}
 	g, err := profiles.LoadGate(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, input(fmt.Errorf("%s: there is no such file: name a gate file, or the word %s", file, builtinGate))
+		return nil, nil, noFile(file, file, "a gate file, or the word "+builtinGate, builtinGate)
 	}
 	if err != nil {
 		return nil, nil, wrongFile(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -43,7 +42,7 @@ func (b *besideFiles) Cluster(path string, use []string) (*profiles.Cluster, err
 	}
 	c, err := profiles.LoadCluster(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, input(fmt.Errorf("%s: there is no such file: check the path", path))
+		return nil, noFile(path, path, "a cluster file", profiles.ClusterNames()...)
 	}
 	if err != nil {
 		return nil, err

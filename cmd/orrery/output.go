@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"orrery/internal/near"
 	"orrery/reports/table"
 	"orrery/sim/record"
 )
@@ -54,7 +55,7 @@ type format struct {
 // elsewhere.
 func (f format) Set(s string) error {
 	err := f.choice.Set(s)
-	if err == nil || closest(strings.ToLower(s), f.of) != "" {
+	if err == nil || near.Word(strings.ToLower(s), f.of) != "" {
 		return err
 	}
 	return fmt.Errorf("-o is the format of the results (%s); %s", oneOf(f.of), insteadOf(f.cmd, s))
@@ -88,7 +89,7 @@ func (p *printer) table(t *table.Table) error {
 		return err
 	}
 	s := p.m.screen(p.m.Stdout)
-	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color, ASCII: s.ascii})
+	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color})
 }
 
 // section prints t under a heading, which JSON output, one document, leaves out. In

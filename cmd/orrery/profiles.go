@@ -43,17 +43,17 @@ func profileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 // loadProfile reads a profile that the user named.
 func loadProfile(name string) (profiles.Profile, error) {
 	p, err := profiles.Load(name)
-	return p, profileError(err)
+	return p, profileError(name, err)
 }
 
 // profileError says how bad an error of a file that people write is: one that
 // is not there is bad input, one that says something wrong is bad usage.
-func profileError(err error) error {
+func profileError(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return input(fmt.Errorf("%w: check the path, or see 'orrery profiles list' for those of the program", err))
+		return noFile(name, name, "the path of a file, or one of "+oneOf(profiles.Names()), slices.Concat(profiles.Names(), profiles.ClusterNames())...)
 	}
 	return &codedError{exitUsage, err}
 }

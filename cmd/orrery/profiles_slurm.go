@@ -91,7 +91,7 @@ func (x *slurmFiles) convert(share bool) (*slurm.Result, error) {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				kinds := []string{"a slurm.conf", "a gres.conf", "a topology.conf", "what sacctmgr printed"}
-				err = input(fmt.Errorf("%s: there is no such file, expected %s; check the path", path, kinds[min(i, len(kinds)-1)]))
+				err = noFile(path, path, kinds[min(i, len(kinds)-1)])
 			}
 			return nil, err
 		}

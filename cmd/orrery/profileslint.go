@@ -63,7 +63,7 @@ func lint(path string) ([]finding, error) {
 		}
 		return found, nil
 	case err != nil:
-		return nil, profileError(err)
+		return nil, profileError(path, err)
 	}
 	for _, p := range remarks {
 		found = append(found, finding{p, "warning"})

@@ -70,6 +70,11 @@ func (s *settings) register(cmd *cobra.Command) {
 	s.flags = f
 	s.registerSite()
 	onlyOnce(f)
+	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "exclusive", "cluster", "profile")
+	grouped(f, groupPolicy, "order", "backfill", "event-order", "cycle", "phase")
+	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "feedback")
+	grouped(f, groupQuorum, "quorum-latency", "quorum-jitter", "seed")
+	grouped(f, groupMeasured, "warmup", "cooldown")
 	cmd.Flags().AddFlagSet(f)
 	completeWith(cmd, "profile", profiles.Names()...)
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/profiles"
 	"orrery/sim"
 )
@@ -69,7 +70,7 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 		}
 		c, err := profiles.LoadCluster(s.site.file)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, input(fmt.Errorf("--cluster %s: there is no such file: check the path", s.site.file))
+			return nil, noFile("--cluster "+s.site.file, s.site.file, "a cluster file", profiles.ClusterNames()...)
 		}
 		if err != nil {
 			return nil, &codedError{exitUsage, err}
@@ -124,7 +125,7 @@ func override(c *profiles.Cluster, flags []string) error {
 			return usagef("--profile %s: %s is given the profile %s already: give each one", flag, or(name, "every vCluster"), before)
 		}
 		if given[name] = profile; one && !slices.ContainsFunc(c.VClusters, func(v profiles.VCluster) bool { return v.Name == name }) {
-			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, didYouMean(name, vclusterNames(c)), oneOf(vclusterNames(c)))
+			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, near.Hint(name, vclusterNames(c)), oneOf(vclusterNames(c)))
 		}
 	}
 	for i := range c.VClusters {
@@ -138,7 +139,7 @@ func override(c *profiles.Cluster, flags []string) error {
 		case errors.As(err, &wrong): // it names the file
 			return &codedError{exitUsage, err}
 		case errors.Is(err, fs.ErrNotExist):
-			return input(fmt.Errorf("--profile %s: there is no such file: check the path, or see 'orrery profiles list' for those of the program", profile))
+			return noFile("--profile "+profile, profile, "one of "+oneOf(profiles.Names())+", or the path of a file", profiles.Names()...)
 		case err != nil:
 			return usagef("--profile %s: %v", profile, err)
 		}

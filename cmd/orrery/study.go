@@ -50,9 +50,9 @@ two runs of a task differ, 6 some tasks failed or are still to be computed.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := sweep.Open(args[0], "")
+			s, err := openStudy(args[0], "")
 			if err != nil {
-				return studyError(err)
+				return err
 			}
 			return m.status(s, print)
 		},
@@ -78,11 +78,11 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 		n            int
 	}{
 		{"tasks", "", st.Tasks}, {"results", "", st.Results}, {"failed", "by themselves; see failures/", st.Failed},
-		{"quarantined", "given up after four tries", st.Quarantined}, {"remaining", "without an outcome", st.Remaining},
+		{"quarantined", "given up after four tries", st.Quarantined}, {"remaining", "left to compute", st.Remaining},
 		{"claimed", "chunks that workers hold", st.Claimed}, {"tries", "by the journals, as what follows", st.Started},
 		{"retried", "failed by their place", st.Retried}, {"lost", "their worker vanished", st.Lost},
 		{"duplicates", "came second, and were equal", st.Duplicates}, {"faults", "came second, and differ", st.FaultyTasks},
-		{"workers", fmt.Sprintf("processes, %d of them not ended by their own word", st.Open), st.Writers},
+		{"workers", fmt.Sprintf("processes, %d at work or ended unexpectedly", st.Open), st.Writers},
 	} {
 		t.Row(row.what, row.n, row.remark)
 	}
@@ -142,9 +142,9 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := sweep.Open(args[0], "")
+			s, err := openStudy(args[0], "")
 			if err != nil {
-				return studyError(err)
+				return err
 			}
 			p, err := readPlan(args[0])
 			if err != nil {
@@ -198,9 +198,9 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	if err := mayHold("--out", v.out, record.FileRun, v.force); err != nil {
 		return err // a run within the study is that of the same task
 	}
-	s, err := sweep.Open(args[0], "")
+	s, err := openStudy(args[0], "")
 	if err != nil {
-		return studyError(err)
+		return err
 	}
 	if err := ours(s); err != nil {
 		return err

@@ -74,7 +74,7 @@ bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
 func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
 	e, err := profiles.LoadExperiment(args[0])
 	if errors.Is(err, fs.ErrNotExist) {
-		return input(err)
+		return noFile(args[0], args[0], "an experiment file")
 	}
 	if err != nil {
 		return &codedError{exitUsage, allFaults(err, e, filepath.Dir(args[0]))}
@@ -130,7 +130,7 @@ func allFaults(err error, e *profiles.Experiment, dir string) error {
 			continue
 		}
 		if _, missing := os.Stat(beside(dir, name)); errors.Is(missing, fs.ErrNotExist) {
-			looks = append(looks, e.Wrong(fmt.Sprintf("traces[%d]", i), "%s: there is no such file: check the path", beside(dir, name)))
+			looks = append(looks, e.Wrong(fmt.Sprintf("traces[%d]", i), "%s: there is no such file%s: check the path", beside(dir, name), meant(beside(dir, name), sampleLog)))
 		}
 	}
 	return profiles.Joined(append(looks, experiment.Check(e, dir))...)
@@ -274,6 +274,9 @@ func specsOf[T interface{ JSON() []byte }](tasks []T) [][]byte {
 func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Runner) error {
 	x, err := v.by.made(v.m, s, func() sweep.Run { return sweep.Run(runner.Worker()) })
 	if err != nil {
+		return err
+	}
+	if err := v.m.sayLeft(s, v.quiet); err != nil {
 		return err
 	}
 	began := time.Now()

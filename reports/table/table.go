@@ -180,11 +180,10 @@ func clean(s string) string {
 }
 
 // Options say what the reader of a text table is like. The zero value suits a
-// pipe: no limit on width, no colour, Unicode.
+// pipe: no limit on width, no colour.
 type Options struct {
-	Width int  // columns of the terminal; text columns shrink to fit; 0 is no limit
+	Width int  // columns of the terminal; texts are wrapped to fit; 0 is no limit
 	Color bool // ANSI colours; the caller honours NO_COLOR by leaving it false
-	ASCII bool // three dots instead of an ellipsis
 }
 
 // Write renders the table to w in the given format.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -117,13 +118,13 @@ func (m Measure) Validate() error {
 		if definitionOf(m.Metric) != nil {
 			return nil
 		}
-		return fmt.Errorf("there is no metric %q: see orrery help metrics", m.Metric)
+		return fmt.Errorf("there is no metric %q%s: see orrery help metrics", m.Metric, near.Hint(m.Metric, metricNames()))
 	}
 	if !slices.Contains(byAll, m.By) {
-		return fmt.Errorf("found groups by %q, want one of %s", m.By, strings.Join(byAll, ", "))
+		return fmt.Errorf("found groups by %q%s, want one of %s", m.By, near.Hint(m.By, byAll), strings.Join(byAll, ", "))
 	}
 	if c := ColumnOf(m.Metric); c == nil || !slices.Contains(c.Of, m.By) {
-		return fmt.Errorf("found %q, which is no number of a %s: want one of %s", m.Metric, m.By, strings.Join(columnsOf(m.By), ", "))
+		return fmt.Errorf("found %q, which is no number of a %s%s: want one of %s", m.Metric, m.By, near.Hint(m.Metric, columnsOf(m.By)), strings.Join(columnsOf(m.By), ", "))
 	}
 	return m.named()
 }
@@ -137,7 +138,7 @@ func (m Measure) named() error {
 		}
 	case ByKind:
 		if !slices.Contains(kinds, m.Group) {
-			return fmt.Errorf("found the kind %q, want one of %s", m.Group, strings.Join(kinds, ", "))
+			return fmt.Errorf("found the kind %q%s, want one of %s", m.Group, near.Hint(m.Group, kinds), strings.Join(kinds, ", "))
 		}
 	case BySize:
 		for class := range Sizes {
@@ -191,7 +192,7 @@ func (m Measure) In(p *Parts) error {
 		return fmt.Errorf("%s: the site has no %s", m, m.By)
 	}
 	const most = 20
-	return fmt.Errorf("found the %s %q, which the site does not have: want one of %s", m.By, m.Group, strings.Join(list[:min(len(list), most)], ", "))
+	return fmt.Errorf("found the %s %q, which the site does not have%s: want one of %s", m.By, m.Group, near.Hint(m.Group, list), strings.Join(list[:min(len(list), most)], ", "))
 }
 
 // ofPlain are the groups of a machine that is no site.
@@ -220,6 +221,17 @@ func (m Measure) Unit() string {
 		return d.Unit
 	}
 	return ""
+}
+
+// metricNames are the names of the metrics of a run.
+func metricNames() []string {
+	var out []string
+	for _, list := range [][]definition{definitions, siteDefinitions} {
+		for i := range list {
+			out = append(out, list[i].Name)
+		}
+	}
+	return out
 }
 
 // definitionOf finds the metric of a run with this name, nil for none.

@@ -55,6 +55,7 @@ var house = []room{
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
+	{dir: "internal/near"},
 	{dir: "traces/hostlist"},
 	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
 		"github.com/klauspost/compress/..."}, free: []exemption{files}},
@@ -63,9 +64,9 @@ var house = []room{
 	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
 	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
 
-	{dir: "traces/transform", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}},
+	{dir: "traces/transform", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "traces"}},
 
-	{dir: "profiles", may: []string{"scheduler/model", "scheduler/score", "scheduler", "traces/hostlist", "github.com/goccy/go-yaml/..."},
+	{dir: "profiles", may: []string{"internal/near", "scheduler/model", "scheduler/score", "scheduler", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
 
@@ -73,7 +74,7 @@ var house = []room{
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"scheduler/model", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
 		"github.com/apache/arrow/go/v17/arrow/..."}, free: []exemption{files}},
-	{dir: "sim/metric", may: []string{"scheduler/model", "sim/record/column"}},
+	{dir: "sim/metric", may: []string{"internal/near", "scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
 		"scheduler/preempt", "scheduler/drive", "traces", "traces/hostlist", "sim/des"}},
 	{dir: "sim/watch", may: []string{"scheduler/model"}},
@@ -88,7 +89,7 @@ var house = []room{
 			"task, and is given by index"}}},
 	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler", "profiles", "traces/transform", "sim", "sim/metric", "sim/search", "sim/sensitivity",
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
-	{dir: "sim/gate", may: []string{"scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
+	{dir: "sim/gate", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
 	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
