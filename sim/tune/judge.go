@@ -62,19 +62,15 @@ func (t *tuner) finalist(c *candidate, rows []stat.Row) (Finalist, error) {
 	f := Finalist{Name: c.name, Role: c.role}
 	for i, o := range t.goal.Objectives {
 		f.Lines = append(f.Lines, lineOf(rows[i]))
-		tuned, err := t.pairs(c, read(o.Metric), t.tuning)
+		tuned, err := t.pairs(c, read(o.Metric), t.tuning, 0)
 		if err != nil {
 			return f, err
 		}
-		accepted, err := t.pairs(c, read(o.Metric), t.acceptance)
+		accepted, err := t.pairs(c, read(o.Metric), t.acceptance, t.opt.Replicas)
 		if err != nil {
 			return f, err
 		}
-		floor, err := t.floor(read(o.Metric), ForAcceptance, t.acceptance)
-		if err != nil {
-			return f, err
-		}
-		over, err := stat.Overfit(tuned, accepted, better(o.Direction), floor, t.opt.Stat)
+		over, err := stat.Overfit(tuned, accepted, better(o.Direction), t.opt.Stat)
 		if err != nil {
 			return f, err
 		}

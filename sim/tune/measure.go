@@ -106,7 +106,7 @@ func newGoal(objectives []search.Objective, constraints []search.Constraint) goa
 func (g *goal) read(now, results []*task.Result) (metrics map[string]float64, failed bool) {
 	metrics = map[string]float64{}
 	for _, o := range g.Objectives {
-		metrics[o.Metric] = stat.Mean.Of(read(o.Metric).beside(now, results))
+		metrics[o.Metric] = stat.Mean(read(o.Metric).beside(now, results))
 		failed = failed || metric.Lengthens(o.Metric) && count(results, overloaded) > g.spare
 	}
 	for _, c := range g.written {
@@ -242,7 +242,7 @@ func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error)
 		}
 		values = append(values, of.all(results))
 	}
-	f, err := stat.ReplicaFloor(values, t.opt.Stat.Centre, t.opt.Stat.Confidence, t.opt.Stat.Confidence)
+	f, err := stat.ReplicaFloor(values, t.opt.Stat.Confidence, t.opt.Stat.Confidence)
 	if err != nil {
 		return f, err
 	}
@@ -255,7 +255,7 @@ func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error)
 			}
 			both[i] = of.all(results)
 		}
-		orders, err := stat.VariantFloor(both, t.opt.Stat.Centre)
+		orders, err := stat.VariantFloor(both)
 		if err != nil {
 			return f, err
 		}
@@ -265,8 +265,9 @@ func (t *tuner) floor(of reading, set string, windows []int) (stat.Floor, error)
 	return f, nil
 }
 
-// pairs holds a candidate against what runs now.
-func (t *tuner) pairs(c *candidate, of reading, windows []int) (stat.Pairs, error) {
+// pairs holds a candidate against what runs now, which has so many jittered
+// replicas of each window.
+func (t *tuner) pairs(c *candidate, of reading, windows []int, replicas int) (stat.Pairs, error) {
 	now, err := t.run(on(t.candidates[0], windows))
 	if err != nil {
 		return stat.Pairs{}, err
@@ -281,6 +282,17 @@ func (t *tuner) pairs(c *candidate, of reading, windows []int) (stat.Pairs, erro
 			sides[i] = append(sides[i], stat.Observation{Window: windows[k], Value: v})
 		}
 	}
+	for r := range replicas {
+		results, err := t.run(t.shaken(windows, r))
+		if err != nil {
+			return stat.Pairs{}, err
+		}
+		for k, v := range of.all(results) {
+			if !of.grows || !overloaded(results[k]) { // it says nothing of the noise
+				sides[0] = append(sides[0], stat.Observation{Window: windows[k], Seed: r + 1, Value: v})
+			}
+		}
+	}
 	return stat.Pair(sides[0], sides[1])
 }
 
@@ -288,10 +300,10 @@ func (t *tuner) pairs(c *candidate, of reading, windows []int) (stat.Pairs, erro
 func (t *tuner) subject(c *candidate, of reading, better stat.Direction) (stat.Subject, error) {
 	s := stat.Subject{Candidate: c.name, Metric: of.name, Better: better}
 	var err error
-	if s.Floor, err = t.floor(of, ForAcceptance, t.acceptance); err != nil {
+	if _, err = t.floor(of, ForAcceptance, t.acceptance); err != nil {
 		return s, err
 	}
-	s.Pairs, err = t.pairs(c, of, t.acceptance)
+	s.Pairs, err = t.pairs(c, of, t.acceptance, t.opt.Replicas)
 	return s, err
 }
 

@@ -156,9 +156,8 @@ type Line struct {
 	Difference Range         `json:"difference"`
 	Relative   Range         `json:"relative"`
 	P          metric.Number `json:"p"` // corrected
-	Floor      metric.Number `json:"floor"`
+	Floor      metric.Number `json:"floor"` // standard error that the measured noise alone would make
 	Windows    int           `json:"windows"`
-	Block      int           `json:"block"`
 	Verdict    stat.Verdict  `json:"verdict"`
 	Reason     string        `json:"reason"`
 }
@@ -190,8 +189,8 @@ func rangeOf(i stat.Interval) Range {
 func lineOf(r stat.Row) Line {
 	return Line{
 		Metric: r.Metric, Unit: unitOf(r.Metric), Now: rangeOf(r.Baseline), Then: rangeOf(r.CandidateValue),
-		Difference: rangeOf(r.Difference), Relative: rangeOf(r.Relative), P: metric.Number(r.Corrected), Floor: metric.Number(r.Floor.High),
-		Windows: r.Windows, Block: r.Block, Verdict: r.Verdict, Reason: r.Reason,
+		Difference: rangeOf(r.Difference), Relative: rangeOf(r.Relative), P: metric.Number(r.Corrected), Floor: metric.Number(r.Noise.Error),
+		Windows: r.Windows, Verdict: r.Verdict, Reason: r.Reason,
 	}
 }
 
@@ -265,7 +264,7 @@ func (t *tuner) noise() {
 			}
 			values := valuesOf(t.seen(t.candidates[0], set.windows), o.Metric)
 			t.out.Floors = append(t.out.Floors, FloorLine{
-				Metric: o.Metric, Windows: set.name, Value: metric.Number(f.Value), High: metric.Number(f.High), Share: metric.Number(f.High / math.Abs(stat.Mean.Of(values))),
+				Metric: o.Metric, Windows: set.name, Value: metric.Number(f.Value), High: metric.Number(f.High), Share: metric.Number(f.High / math.Abs(stat.Mean(values))),
 			})
 		}
 	}

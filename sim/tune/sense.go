@@ -126,7 +126,7 @@ func (t *tuner) objectives(results [][]*task.Result, name string) []float64 {
 	for i := range results {
 		out[i] = math.NaN()
 		if !metric.Lengthens(name) || count(results[i], overloaded) <= t.goal.spare {
-			out[i] = stat.Mean.Of(read(name).beside(now, results[i]))
+			out[i] = stat.Mean(read(name).beside(now, results[i]))
 		}
 	}
 	return out

@@ -139,8 +139,8 @@ func (o *Options) check() error {
 	switch {
 	case o.Budget < 1:
 		return usagef("a budget of %d points: give 1 or more", o.Budget)
-	case o.Tuning < 1 || o.Acceptance < o.Stat.MinBlocks:
-		return usagef("%d windows to tune on and %d to accept on: give 1 or more, and %d or more", o.Tuning, o.Acceptance, o.Stat.MinBlocks)
+	case o.Tuning < 1 || o.Acceptance < o.Stat.MinWindows:
+		return usagef("%d windows to tune on and %d to accept on: give 1 or more, and %d or more", o.Tuning, o.Acceptance, o.Stat.MinWindows)
 	case o.Replicas < 2:
 		return usagef("%d replicas of shaken arrivals: give 2 or more", o.Replicas)
 	case o.ShakeBy < 1:

@@ -154,8 +154,8 @@ func (t *tuner) begin() error {
 		}
 	}
 	t.sort()
-	if len(t.tuning) == 0 || len(t.acceptance) < t.opt.Stat.MinBlocks {
-		t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed", len(t.tuning), len(t.acceptance), t.opt.Stat.MinBlocks))
+	if len(t.tuning) == 0 || len(t.acceptance) < t.opt.Stat.MinWindows {
+		t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed", len(t.tuning), len(t.acceptance), t.opt.Stat.MinWindows))
 		return nil
 	}
 	return t.replicas()
