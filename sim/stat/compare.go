@@ -120,8 +120,8 @@ func (j *Judge) row(subject *Subject) Row {
 	}
 	e := spreadOf(c.StandardError(differences), p, 1, 1)
 	r.Noise.Error, r.Noise.Share = e.noise, e.share()
-	r.Difference = s.around(r.Difference.Estimate, c.reach*e.total())
-	r.P = c.P(over(r.Difference.Estimate, e.total()))
+	r.Difference = s.around(r.Difference.Estimate, e.reach(c.reach, s.alpha()))
+	r.P = e.p(c.Cosines, r.Difference.Estimate)
 	r.Relative = j.relative(&r, p, c, differences)
 	return r
 }
@@ -140,8 +140,8 @@ func (j *Judge) relative(r *Row, p *Pairs, c *ready, scratch []float64) Interval
 		return alone(candidate/baseline-1, s.Confidence)
 	}
 	e := spreadOf(standardError, p, candidate/baseline, candidate/float64(len(p.Window)))
-	out := s.around(logarithm, c.reach*e.total()).part()
-	r.P, r.Noise.Share = c.P(over(logarithm, e.total())), e.share()
+	out := s.around(logarithm, e.reach(c.reach, s.alpha())).part()
+	r.P, r.Noise.Share = e.p(c.Cosines, logarithm), e.share()
 	r.Difference = agreeing(r.Difference, out)
 	return out
 }
@@ -149,44 +149,6 @@ func (j *Judge) relative(r *Row, p *Pairs, c *ready, scratch []float64) Interval
 // part turns the interval of a logarithm of a ratio into that of the ratio, less 1.
 func (i Interval) part() Interval {
 	return Interval{math.Expm1(i.Estimate), math.Expm1(i.Low), math.Expm1(i.High), i.Confidence}
-}
-
-// spread are the two readings of a standard error: over the windows, and of the
-// measured noise alone, NaN when none was measured. The first holds the second but
-// for chance, so the larger one counts: few windows may agree by luck.
-type spread struct{ windows, noise float64 }
-
-// spreadOf adds the noise of candidate - factor·baseline in another unit, one of
-// which is unit of the metric.
-func spreadOf(windows float64, p *Pairs, factor, unit float64) spread {
-	e := spread{windows, math.NaN()}
-	if l, measured := p.luckOf(factor); measured {
-		e.noise = math.Sqrt(l.variance) / unit
-	}
-	return e
-}
-
-func (e spread) total() float64 {
-	if e.noise > e.windows {
-		return e.noise
-	}
-	return e.windows
-}
-
-// share of the variance that noise explains.
-func (e spread) share() float64 {
-	if !(e.noise > 0) {
-		return 0
-	}
-	return min((e.noise/e.windows)*(e.noise/e.windows), 1)
-}
-
-// over is an estimate in standard errors.
-func over(estimate, standardError float64) float64 {
-	if estimate == 0 {
-		return 0
-	}
-	return estimate / standardError
 }
 
 // level cuts the interval of a mean of values at 0 where none of them is below.

@@ -41,14 +41,13 @@ const (
 // mostCosines bounds the work on long series: with 64 the law is all but normal.
 const mostCosines = 64
 
-// cosinesOf is B for n values: min((n+1)/5, ¾·n^⅔) rounded down, at least 2 and at
-// most 64. More cosines make a shorter interval and see less of the dependence.
-// A fifth of n, and the weights of P, are the choice that keeps the coverage and
-// the false claims of docs/STATISTICS.md in their bounds at 8 to 64 windows; the
-// power of n is that of Lazarus and others, so that the part of the cosines falls
-// as series grow.
+// cosinesOf is B for n values: 0.55·n^⅔ rounded down, at least 2 and at most 64.
+// More cosines make a shorter interval and see less of the dependence, so their part
+// falls as series grow. The power of n is that of Lazarus and others, who take 0.4;
+// with the law of P somewhat more keeps the coverage of docs/STATISTICS.md in its
+// bounds at 8 to 64 windows.
 func cosinesOf(n int) int {
-	b := min((n+1)/5, int(0.75*math.Cbrt(float64(n)*float64(n))))
+	b := int(0.55 * math.Cbrt(float64(n)*float64(n)))
 	return min(max(b, 2), mostCosines, n-1)
 }
 

@@ -1,36 +1,15 @@
 package stat
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
-)
+import "math"
 
 // estimate is the change from the baseline to the candidate under a reading.
 type estimate struct {
 	// ratio says that value is the logarithm of the ratio of the means; it is the
 	// mean difference otherwise.
-	ratio         bool
-	value         float64
-	standardError float64
-	law           law
-	// noise is the variance that the replicas at hand leave in value, and single
-	// what one run per window and side would; both 0 when none was measured.
-	noise, single float64
-	freedom       float64 // behind noise
-}
-
-// law of an estimate in standard errors.
-type law interface {
-	// Quantile leaves a share of level beyond it, on both sides together.
-	Quantile(level float64) float64
-}
-
-// student is Student's t with that many degrees of freedom.
-type student float64
-
-func (nu student) Quantile(level float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: float64(nu)}.Quantile(1 - level/2)
+	ratio bool
+	value float64
+	spread
+	cosines *Cosines // of random windows; nil of fixed ones, whose only error is the noise
 }
 
 // estimateOf is false when there is no error to go by: fewer than two windows
@@ -43,11 +22,12 @@ func estimateOf(p *Pairs, reading Reading) (estimate, bool) {
 	e := estimate{value: Mean(scratch)}
 	baseline, candidate, ok := p.sums()
 	e.ratio = ok && candidate > 0
+	windows := 0.0
 	if reading == RandomWindows {
-		c := NewCosines(len(p.Window))
-		e.law, e.standardError = c, c.StandardError(scratch)
-		if _, windows, ok := c.LogRatio(p, scratch); ok {
-			e.standardError = windows
+		e.cosines = NewCosines(len(p.Window))
+		windows = e.cosines.StandardError(scratch)
+		if _, standardError, ok := e.cosines.LogRatio(p, scratch); ok {
+			windows = standardError
 		} else {
 			e.ratio = false
 		}
@@ -56,21 +36,16 @@ func estimateOf(p *Pairs, reading Reading) (estimate, bool) {
 	if e.ratio {
 		e.value, factor, unit = math.Log(candidate/baseline), candidate/baseline, candidate/float64(len(p.Window))
 	}
-	noise, measured := p.luckOf(factor)
-	e.noise, e.single, e.freedom = noise.variance/(unit*unit), noise.single/(unit*unit), noise.freedom
-	if reading == FixedWindows {
-		e.standardError, e.law = math.Sqrt(e.noise), student(noise.freedom)
-		return e, measured && Finite(e.value)
-	}
-	e.standardError = max(e.standardError, math.Sqrt(e.noise))
-	return e, Finite(e.value)
+	e.spread = spreadOf(windows, p, factor, unit)
+	return e, Finite(e.value) && (reading == RandomWindows || p.measured() != NoNoise)
 }
 
 // interval leaves out a share of level, on both sides together.
 func (e *estimate) interval(level float64) Interval {
-	reach := 0.0
-	if e.standardError > 0 {
-		reach = e.law.Quantile(level) * e.standardError
+	times := 0.0
+	if e.cosines != nil {
+		times = e.cosines.Quantile(level)
 	}
+	reach := e.reach(times, level)
 	return Interval{e.value, e.value - reach, e.value + reach, 1 - level}
 }

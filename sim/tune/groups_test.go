@@ -169,7 +169,7 @@ func TestGroupsThatThereAreNot(t *testing.T) {
 		"bounded_slowdown_mean of size 3": `found the size "3"`,
 	} {
 		o := small()
-		o.Tuning, o.Acceptance, o.Replicas = 2, 6, 2
+		o.Tuning, o.Acceptance, o.Replicas = 2, 8, 2
 		o.Evaluate = w.real(2)
 		o.Constraints = []search.Constraint{{Metric: name, Relation: search.AtMost, Value: 1}}
 		_, err := Run(context.Background(), w.problem(), o)

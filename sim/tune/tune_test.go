@@ -277,9 +277,9 @@ func TestEqualsAreKept(t *testing.T) {
 // In a real replay of short and long jobs an order by length is better than one
 // by age, and weights of a factor that all jobs share do nothing.
 func TestSmallWorld(t *testing.T) {
-	w := newWorld(t, 5000, 0.75, "weights: {wait_time: 1, energy: 0.2}, backfill: easy")
+	w := newWorld(t, 8000, 0.75, "weights: {wait_time: 1, energy: 0.2}, backfill: easy")
 	o := small()
-	o.Budget, o.Tuning, o.Acceptance, o.Trajectories = 8, 6, 20, 3
+	o.Budget, o.Tuning, o.Acceptance, o.Trajectories = 8, 6, 40, 3
 	var pages [][]byte
 	for _, workers := range []int{1, 3} {
 		o.Evaluate = w.real(workers)
