@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +36,7 @@ type tuneVerb struct {
 	objectives  []string
 	constraints []string
 	windows     string
+	loads       string
 	quiet       bool
 	owned       bool // the directory is of this tune already
 }
@@ -41,7 +44,7 @@ type tuneVerb struct {
 func (m *Main) tuneCommand() *cobra.Command {
 	v := &tuneVerb{m: m, opt: tune.Defaults()}
 	cmd := &cobra.Command{
-		Use:   "tune [LOG] --out DIR",
+		Use:   "tune [LOG...] --out DIR",
 		Short: "Find better settings for a site, and say how sure that is",
 		Long: `Look for settings under which the work of LOG would have waited less, and say what
 to change, for whom it gets better and worse, how sure that is and what it costs:
@@ -70,7 +73,7 @@ Exit codes: 0 a recommendation, to change or to keep; 1 failed, 2 usage, 3 bad
 input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 		Example: `  orrery tune --out tuned
   orrery tune --profile default --out weighed --budget 10 --trajectories 2 --objective wait_p95 --subject-to "wait_max <= 30d"`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
@@ -90,7 +93,9 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	o.Race = search.Paired
 	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "who leaves the race over the tuning windows")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
-	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, up to 14d each")
+	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, but for one more at its beginning, which warms the cluster up, and one at its end")
+	f.Var(span(&o.Follow, o.Follow.String()), "follow", "how long the load goes on after the tuning windows, at most, until their jobs have left; those that have not count with their wait so far")
+	f.StringVar(&v.loads, "loads", "0.8,0.9,1,1.1", "loads `A,B,...` under which the gain is measured too, as parts of that of the log; none leaves them out")
 	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with shaken arrivals that measure the noise")
 	f.Var(span(&o.ShakeBy, o.ShakeBy.String()), "shake", "how far an arrival is moved at most")
 	f.IntVar(&o.Trajectories, "trajectories", o.Trajectories, "`N` trajectories of the screening for settings that do nothing; 0 leaves it out")
@@ -104,6 +109,22 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	completeWith(cmd, "race", search.Rules()...)
 	onlyOnce(f)
 	return cmd
+}
+
+// loadsOf reads a list of loads, in thousandths.
+func loadsOf(text string) ([]int, error) {
+	if text == "none" {
+		return nil, nil
+	}
+	var out []int
+	for word := range strings.SplitSeq(text, ",") {
+		x, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+		if err != nil || !(x >= 0.1 && x <= 10) {
+			return nil, usagef("--loads %s: found %q, want numbers from 0.1 to 10 such as 0.8,1,1.2, or none", text, word)
+		}
+		out = append(out, int(math.Round(1000*x)))
+	}
+	return out, nil
 }
 
 // check reads what the flags hold as text.
@@ -121,6 +142,9 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 		return usagef("--windows %s: want two numbers, those to tune on and those to accept on, such as 10+20", v.windows)
 	}
 	v.opt.Tuning, v.opt.Acceptance = n, a
+	if v.opt.Loads, err = loadsOf(v.loads); err != nil {
+		return err
+	}
 	for _, text := range v.objectives {
 		o, err := objectiveOf(text)
 		if err != nil {
@@ -153,8 +177,10 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	lab := &lab{v: v, problem: &problem, runner: task.NewRunner(nil)}
-	if _, err := lab.runner.Add(problem.Trace); err != nil {
-		return input(err)
+	for i := range problem.Traces {
+		if _, err := lab.runner.Add(problem.Traces[i].Set); err != nil {
+			return input(err)
+		}
 	}
 	v.opt.Evaluate = lab.evaluate
 	if !v.quiet {
@@ -180,26 +206,54 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 // problem is what the arguments ask to tune.
 func (v *tuneVerb) problem(ctx context.Context, args []string) (tune.Problem, error) {
 	p := tune.Problem{VCluster: v.vcluster}
+	if len(args) == 0 {
+		args = []string{""}
+	}
+	for i, log := range args {
+		if slices.Contains(args[:i], log) {
+			return p, usagef("the log %s is named twice", log)
+		}
+		one, cluster, err := v.trace(ctx, log)
+		if err != nil {
+			return p, err
+		}
+		if j := slices.IndexFunc(p.Traces, func(t tune.Trace) bool { return t.Spec.Trace == one.Spec.Trace }); j >= 0 {
+			return p, usagef("the logs %s and %s hold the same jobs: name each once", args[j], log)
+		}
+		if i > 0 && cluster != nil && !bytes.Equal(cluster.JSON(), p.Cluster.JSON()) {
+			return p, usagef("%s and %s are of clusters of other sizes, and one profile is wanted for both: name one with --cluster, or with --nodes", args[0], log)
+		}
+		p.Traces, p.Cluster = append(p.Traces, one), cluster
+	}
+	return p, nil
+}
+
+// trace opens a log, "" for the sample, with the current policy on it.
+func (v *tuneVerb) trace(ctx context.Context, log string) (out tune.Trace, cluster *profiles.Cluster, err error) {
+	var args []string
+	if log != "" {
+		args = append(args, log)
+	}
 	t, err := v.m.openTrace(ctx, args, v.quiet)
 	if err != nil {
-		return p, err
+		return out, nil, err
 	}
 	defer t.close()
 	v.m.remark(t, v.quiet)
-	if p.Spec, err = v.bound(t); err != nil {
-		return p, err
+	if out.Spec, err = v.bound(t); err != nil {
+		return out, nil, err
 	}
-	if p.Cluster = v.site.read; p.Cluster != nil {
-		if len(p.Cluster.VClusters) == 0 {
-			p.Cluster.VClusters = []profiles.VCluster{profiles.NewVCluster("default", profiles.Nodes{"all"})}
+	if cluster = v.site.read; cluster != nil {
+		if len(cluster.VClusters) == 0 {
+			cluster.VClusters = []profiles.VCluster{profiles.NewVCluster("default", profiles.Nodes{"all"})}
 		}
-		if err := p.Cluster.Inline("."); err != nil {
-			return p, &codedError{exitUsage, err}
+		if err := cluster.Inline("."); err != nil {
+			return out, nil, &codedError{exitUsage, err}
 		}
-		p.Spec.Site = p.Cluster.JSON()
+		out.Spec.Site = cluster.JSON()
 	}
-	p.Trace, err = holdBundle(t.table, t.info.Name)
-	return p, err
+	out.Set, err = holdBundle(t.table, t.info.Name)
+	return out, cluster, err
 }
 
 // write puts what was found into the directory.

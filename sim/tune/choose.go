@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -15,16 +16,13 @@ import (
 // how many are replayed on the whole traces in search of them.
 const (
 	finalists = 3
-	mostWhole = 12
+	mostWhole = 24
 )
 
 // choose replays the candidates that are ahead on the tuning windows on the whole
 // traces, the best first, until there are enough that keep all bounds there.
 func (t *tuner) choose() error {
-	ahead := t.raced
-	if i := slices.Index(ahead, 0); i >= 0 {
-		ahead = ahead[:i]
-	}
+	ahead := t.ahead()
 	if len(ahead) == 0 {
 		t.out.Decision, t.out.Why = Keep, "nothing that was tried is better on the tuning windows"
 		if why := t.barred(); why != "" {
@@ -54,6 +52,42 @@ func (t *tuner) choose() error {
 		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds on the whole trace; the first of %d, %s", len(t.out.Finalists), t.out.Finalists[0].Name+": "+t.out.Finalists[0].Broken)
 	}
 	return nil
+}
+
+// ahead are the candidates that are better than the current policy on the tuning
+// windows and keep the bounds there: those that are left in the race as it ranks them,
+// then those that it has eliminated, by what they have shown on the windows of the
+// search.
+func (t *tuner) ahead() []int {
+	out := t.raced
+	if i := slices.Index(out, 0); i >= 0 {
+		out = out[:i]
+	}
+	out = slices.Clone(out)
+	type shown struct {
+		at   int
+		cost float64
+	}
+	cost := func(c *candidate, s scope) (float64, bool) {
+		if t.result(c, s, 0, 0) == nil {
+			return 0, false
+		}
+		metrics, failed := t.read(c, s, t.screening)
+		score, err := t.goal.Score(search.Result{Metrics: metrics, Failed: failed})
+		return score.Costs[0], err == nil && score.Feasible()
+	}
+	now, _ := cost(t.base(), wholeScope)
+	var rest []shown
+	for i, c := range t.candidates {
+		if x, ok := cost(c, screeningScope); i > 0 && !slices.Contains(t.raced, i) && ok && x < now {
+			rest = append(rest, shown{i, x})
+		}
+	}
+	slices.SortStableFunc(rest, func(a, b shown) int { return cmp.Compare(a.cost, b.cost) })
+	for _, r := range rest {
+		out = append(out, r.at)
+	}
+	return out
 }
 
 // barred says which bound keeps candidates with a better first objective out of the

@@ -109,26 +109,28 @@ func (t *tuner) settle() error {
 	if against != "" {
 		t.out.Why = against
 	}
-	if barred := t.brokenOnes(); barred != "" && t.out.Decision == Keep {
-		t.out.Why = barred
-	}
+	t.blame()
 	return nil
 }
 
-// brokenOnes says that all finalists are out for their bounds, "" when that is not
-// so.
-func (t *tuner) brokenOnes() string {
-	first := ""
+// blame says which finalists are out for their bounds, where none is recommended: a
+// bound that is in the way is said before all else.
+func (t *tuner) blame() {
+	n, first := 0, ""
 	for i := range t.out.Finalists {
-		f := &t.out.Finalists[i]
-		if f.Broken == "" {
-			return ""
-		}
-		if first == "" {
-			first = f.Name + ": " + f.Broken
+		if f := &t.out.Finalists[i]; f.Broken != "" {
+			if n++; first == "" {
+				first = f.Name + ": " + f.Broken
+			}
 		}
 	}
-	return fmt.Sprintf("no candidate that is better keeps its bounds; the first of %d, %s", len(t.out.Finalists), first)
+	if n > 0 {
+		t.out.Why = fmt.Sprintf("%d of the %d candidates that are better on the tuning windows break a bound, the first of them %s. Of the others, %s", n, len(t.out.Finalists), first, t.out.Why)
+	}
+	if n == len(t.out.Finalists) {
+		t.out.Decision = Keep
+		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds; the first of %d, %s", n, first)
+	}
 }
 
 // gains says whether a finalist is better in the first objective on each whole trace,

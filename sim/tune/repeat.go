@@ -17,8 +17,9 @@ type Again struct {
 	Choice   string `json:"choice"`   // "" for none
 }
 
-// mostWithout is the part of the repetitions that may end without a choice.
-const mostWithout = 0.2
+// mostOther is the part of the repetitions that may end without a choice, or with
+// another one, for a single candidate to be recommended.
+const mostOther = 0.2
 
 // repeat decides again between the finalists, by the same rules, over other ways to
 // divide what is accepted on, and over each half of the replicas. Where the choice
@@ -36,7 +37,7 @@ func (t *tuner) repeat() error {
 		{"all", seeds(0, t.opt.Replicas)}, {fmt.Sprintf("1 to %d", half), seeds(1, half)}, {fmt.Sprintf("%d to %d", half+1, t.opt.Replicas), seeds(half+1, t.opt.Replicas)},
 	}
 	var chosen []string
-	without := 0
+	without, other := 0, 0
 	for p := -1; p < len(t.plans); p++ {
 		for g, group := range groups {
 			if p < 0 && g == 0 || len(group.list) == 0 { // that was the decision
@@ -52,17 +53,23 @@ func (t *tuner) repeat() error {
 			}
 			if t.out.Again = append(t.out.Again, a); a.Choice == "" {
 				without++
-			} else if !slices.Contains(chosen, a.Choice) {
+				continue
+			}
+			if a.Choice != t.out.Chosen {
+				other++
+			}
+			if !slices.Contains(chosen, a.Choice) {
 				chosen = append(chosen, a.Choice)
 			}
 		}
 	}
-	if n := len(t.out.Again); float64(without) > mostWithout*float64(n) {
+	n := len(t.out.Again)
+	if float64(without) > mostOther*float64(n) {
 		t.out.Decision, t.out.Chosen = Unsure, ""
 		t.out.Why = fmt.Sprintf("%s is better on the acceptance windows, and in %d of %d repetitions over other windows and replicas no candidate is", t.candidates[t.out.at].name, without, n)
 		return nil
 	}
-	if len(chosen) > 1 || len(chosen) == 1 && chosen[0] != t.out.Chosen {
+	if float64(other) > mostOther*float64(n) {
 		t.equals(chosen)
 	}
 	return nil

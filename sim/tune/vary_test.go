@@ -35,10 +35,11 @@ func TestWhatIsVaried(t *testing.T) {
 		s, err := tuner.wholeSpace()
 		require.NoError(t, err)
 		require.Equal(t, c.want, s.spelled())
-		now := tuner.leading()
+		now, err := tuner.leading()
+		require.NoError(t, err)
 		at, err := s.pointOf(&now)
 		require.NoError(t, err)
-		require.NoError(t, s.Check(at), "what runs now is a point of the space")
+		require.NoError(t, s.Check(at), "the current policy is a point of the space")
 		same, err := tuner.found("same", s, at, false)
 		require.NoError(t, err)
 		if c.profile != slurm || c.vary != nil {
