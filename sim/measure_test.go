@@ -234,3 +234,16 @@ func TestMeasureIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 }
+
+// A part in which no job comes, before one that comes long after it, is over at once.
+func TestMeasureOfNothing(t *testing.T) {
+	at := func(days int) model.Time { return model.Time(0).Add(model.Duration(days) * model.Day) }
+	m, err := traces.NewMemory("gap", traces.Meta{MaxProcs: 4}, traces.Tables{Jobs: []traces.Job{
+		{ID: 1, Submit: at(90), Runtime: traces.Some(model.Hour), Walltime: traces.Some(model.Hour), ProcsRequested: traces.Some(int32(1))},
+	}})
+	require.NoError(t, err)
+	res, sink := measured(t, DefaultSpec(), m, Measure{at(1), at(2), model.Day})
+	require.Zero(t, sink.Jobs.Len())
+	_, err = metric.Compute(sink, res.Series)
+	require.NoError(t, err)
+}

@@ -142,8 +142,12 @@ func (s *Series) Begin(now, last model.Time) {
 	s.bins.reach(last)
 }
 
-// Reach says that nothing has changed up to now.
-func (s *Series) Reach(now model.Time) { s.advance(now) }
+// Reach says that nothing has changed up to now, which may be over already.
+func (s *Series) Reach(now model.Time) {
+	if !s.begun || now > s.seen {
+		s.advance(now)
+	}
+}
 
 // Observe says that the state is st from now on, until the next call. It is
 // called at the end of each instant at which something changed.
