@@ -200,6 +200,7 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.write(report, &problem); err != nil {
 		return err
 	}
+	v.remarkLooks(report, &problem)
 	return v.show(report, args)
 }
 
