@@ -31,6 +31,8 @@ var jsonRuns = map[string][]struct {
 	"study status":  {{"study status study", 0}}, "study table": {{"study table study", 0}},
 	"sweep":           {{"sweep experiment.yaml --out study", 0}, {"sweep experiment.yaml --out none --dry-run", 0}, {"sweep experiment.yaml --print-config", 0}},
 	"synth":           {{"synth --out made.trace --jobs 100 --quiet", 0}},
+	"synth lublin":    {{"synth lublin --out lublin.trace --jobs 100 --quiet", 0}},
+	"synth gpu":       {{"synth gpu --out gpu.trace --jobs 100 --quiet", 0}},
 	"synth site":      {{"synth site --out site.trace --days 1 --nodes 64 --quiet", 0}},
 	"trace head":      {{"trace head month.trace -n 5", 0}},
 	"trace info":      {{"trace info month.trace", 0}, {"trace info window.trace", 0}},
