@@ -131,6 +131,9 @@ func LoadExperiment(path string) (*Experiment, error) {
 func ParseExperiment(file string, text []byte) (*Experiment, error) {
 	e := new(Experiment)
 	src, wrong := decode(file, text, e)
+	if other := otherKind(file, text, KindExperiment); wrong != nil && other != nil {
+		return nil, other
+	}
 	if src == nil {
 		return nil, wrong
 	}
