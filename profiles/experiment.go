@@ -112,6 +112,13 @@ type Constraint struct {
 	AtLeast *Amount `yaml:"at_least" zero:"none" default:"none" unit:"of the metric" doc:"least value, likewise"`
 }
 
+// NewExperiment is an experiment with every key at its default.
+func NewExperiment() *Experiment {
+	e := new(Experiment)
+	setDefaults(reflect.ValueOf(e).Elem())
+	return e
+}
+
 // LoadExperiment reads the experiment at path.
 func LoadExperiment(path string) (*Experiment, error) {
 	text, err := read(path)
