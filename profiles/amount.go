@@ -87,6 +87,17 @@ func (a Amount) In(unit string) (float64, error) {
 	return x, nil
 }
 
+// AmountOf is a value in the unit of a metric, the contrary of In.
+func AmountOf(x float64, unit string) Amount {
+	switch {
+	case dimensionless(unit):
+		return Amount{Number: x}
+	case unit == "h":
+		return Amount{float64(x * 3600), "s"}
+	}
+	return Amount{x, unit}
+}
+
 func dimensionless(unit string) bool { return unit == "" || unit == "1" }
 
 // amountIn is the value of a key, which is not none.

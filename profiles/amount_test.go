@@ -47,6 +47,9 @@ func TestAmounts(t *testing.T) {
 		}
 		require.NoError(t, err, c.text)
 		require.InDelta(t, c.want, x, 1e-12, c.text)
+		y, err := AmountOf(x, c.unit).In(c.unit)
+		require.NoError(t, err)
+		require.InDelta(t, x, y, 1e-12)
 		again, err := ParseAmount(a.String())
 		require.NoError(t, err)
 		require.Equal(t, a, again, "%s is read back", a)

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,7 +55,7 @@ func ParseCluster(file string, text []byte) (*Cluster, error) {
 	c := new(Cluster)
 	src, err := decode(file, text, c)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(otherKind(file, text, KindCluster), err)
 	}
 	c.src = src
 	if c.Name == "" {

@@ -113,6 +113,13 @@ type Constraint struct {
 	AtLeast *Amount `yaml:"at_least" zero:"none" default:"none" unit:"of the metric" doc:"least value, likewise"`
 }
 
+// NewExperiment is an experiment with every key at its default.
+func NewExperiment() *Experiment {
+	e := new(Experiment)
+	setDefaults(reflect.ValueOf(e).Elem())
+	return e
+}
+
 // LoadExperiment reads the experiment at path.
 func LoadExperiment(path string) (*Experiment, error) {
 	text, err := read(path)
@@ -132,6 +139,9 @@ func LoadExperiment(path string) (*Experiment, error) {
 func ParseExperiment(file string, text []byte) (*Experiment, error) {
 	e := new(Experiment)
 	src, wrong := decode(file, text, e)
+	if other := otherKind(file, text, KindExperiment); wrong != nil && other != nil {
+		return nil, other
+	}
 	if src == nil {
 		return nil, wrong
 	}

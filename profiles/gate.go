@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -180,7 +181,7 @@ func ParseGate(file string, text []byte) (*Gate, error) {
 	g := new(Gate)
 	src, err := decode(file, text, g)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(otherKind(file, text, KindGate), err)
 	}
 	g.src = src
 	if g.Name == "" {
@@ -199,6 +200,20 @@ func (g *Gate) Wrong(path, format string, args ...any) error {
 	p := problems{src: g.src}
 	p.add(path, format, args...)
 	return p.err()
+}
+
+// Note is a remark about the key at path, told by its place in the file.
+func (g *Gate) Note(path, format string, args ...any) Problem {
+	return g.src.problem(path, fmt.Sprintf(format, args...))
+}
+
+// Place is where the key at path stands in the file, both from 1; 0 where it does not.
+func (g *Gate) Place(path string) (line, column int) {
+	if g.src == nil {
+		return 0, 0
+	}
+	at := g.src.at[path]
+	return at.line, at.column
 }
 
 // Sets says whether the file sets the key at path.

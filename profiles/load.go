@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func Parse(file string, text []byte) (Profile, error) {
 	var p Profile
 	src, err := decode(file, text, &p)
 	if err != nil {
-		return Profile{}, err
+		return Profile{}, cmp.Or(otherKind(file, text, KindProfile), err)
 	}
 	p.src = src
 	if p.Name == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"orrery/internal/near"
+	"orrery/profiles"
 )
 
 // Main is the program with everything it takes from its surroundings, so that a
@@ -70,7 +71,8 @@ func (m *Main) complain(cmd *cobra.Command, err error) {
 		return
 	}
 	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), text)
-	if exitCode(err) == exitUsage {
+	var file *profiles.Error // it says what is wrong with a file, and no flag can mend that
+	if exitCode(err) == exitUsage && !errors.As(err, &file) {
 		fmt.Fprintf(m.Stderr, "run '%s --help' for its flags and examples\n", cmd.CommandPath())
 	}
 }
@@ -110,7 +112,7 @@ program. Then name a log of your own.`,
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.gateCommand(), m.doctorCommand(), m.versionCommand(),
+		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.lintCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.doctorCommand(), m.versionCommand(),
 		m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
 	)
 	root.AddCommand(m.topics()...)

@@ -26,7 +26,7 @@ const (
 )
 
 var groupOrder = []string{
-	groupGoal, groupSearch, groupEvidence, groupSensitivity, groupCluster, groupPolicy, groupJobs, groupQuorum, groupMeasured, groupWorkers, groupResults,
+	groupPoints, groupGoal, groupSearch, groupEvidence, groupSensitivity, groupCluster, groupPolicy, groupJobs, groupQuorum, groupMeasured, groupWorkers, groupResults,
 }
 
 // groupKey is the annotation of a flag that names its group.

@@ -27,7 +27,7 @@ func TestManyFlagsAreInGroups(t *testing.T) {
 		require.Contains(t, help, groupResults+":\n", cmd.CommandPath())
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
-				lines := regexp.MustCompile(`(?m)^ +(-\w, )?--` + regexp.QuoteMeta(f.Name) + `( |$)`).FindAllString(help, -1)
+				lines := regexp.MustCompile(`(?m)^ +(-\w, )?--`+regexp.QuoteMeta(f.Name)+`( |$)`).FindAllString(help, -1)
 				require.Len(t, lines, 1, "%s --%s", cmd.CommandPath(), f.Name)
 			}
 		})

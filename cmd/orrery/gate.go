@@ -54,6 +54,9 @@ a scheduler has to master, on generated workloads. --out copies its files into a
 directory, to be changed; then nothing is run. With --baseline FILE it also checks
 that each run schedules as in that baseline, and costs no more work.
 
+-o sarif is for code scanning. Where $GITHUB_STEP_SUMMARY is set, the report is
+appended to that file as Markdown.
+
 --update-baseline stores what the runs come to, with the reason, beside the gate
 file or in --baseline. A baseline that is there is replaced with --force; without
 it the runs that would change are named. Runs that come out as before keep their
@@ -82,7 +85,7 @@ interrupted.`,
 	f.StringVar(&v.write, "out", "", "directory `DIR` to copy the files of the gate of the program into")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and no table when all checks hold")
 	forceFlag(cmd, &v.force)
-	v.print = m.printFlag(cmd)
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown, table.CSV, formatSARIF)
 	onlyOnce(f)
 	return cmd
 }
@@ -125,7 +128,14 @@ func (v *gateVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return wrongFile(err)
 	}
-	if err := v.show(report); err != nil {
+	if err := v.summarise(report); err != nil {
+		return err
+	}
+	file := args[0]
+	if file == builtinGate {
+		file = ""
+	}
+	if err := v.show(report, g, file); err != nil {
 		return err
 	}
 	return verdictOf(report)
@@ -261,8 +271,9 @@ func (v *gateVerb) remark(format string, args ...any) {
 	}
 }
 
-// show prints the report, and writes its files.
-func (v *gateVerb) show(r *gate.Report) error {
+// show prints the report, and writes its files. file is the gate file, "" of that of
+// the program.
+func (v *gateVerb) show(r *gate.Report, g *profiles.Gate, file string) error {
 	for _, file := range []struct {
 		path  string
 		write func(io.Writer) error
@@ -274,9 +285,12 @@ func (v *gateVerb) show(r *gate.Report) error {
 			return err
 		}
 	}
+	place := func(kind string, i int) (int, int) { return g.Place(fmt.Sprintf("%s[%d]", kind, i)) }
 	switch {
 	case v.print.json():
 		return v.print.document(r)
+	case v.print.format == string(formatSARIF):
+		return v.print.sarif(gateResults(r, file, place))
 	case v.quiet && r.Verdict == gate.Holds:
 		return nil
 	}
@@ -290,6 +304,23 @@ func (v *gateVerb) show(r *gate.Report) error {
 		t.Row(f.Kind, f.Check, table.Cell{Text: string(f.Verdict), JSON: string(f.Verdict), Tone: tone[f.Verdict]}, f.Found, f.Want, why)
 	}
 	return v.print.table(t)
+}
+
+// summaryVariable names the file that GitHub Actions shows as the summary of a job.
+const summaryVariable = "GITHUB_STEP_SUMMARY"
+
+// summarise appends the report as Markdown to the summary of a workflow's job, where
+// there is one.
+func (v *gateVerb) summarise(r *gate.Report) error {
+	path := v.m.Getenv(summaryVariable)
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("appending to the summary that $%s names: %w", summaryVariable, err)
+	}
+	return errors.Join(r.WriteMarkdown(f), f.Close())
 }
 
 // verdictOf is the exit code of a report.

@@ -144,6 +144,7 @@ may be there too.
 func environmentPage() string {
 	names := []struct{ name, what string }{
 		{"NO_COLOR", "when not empty, tables have no colours"},
+		{summaryVariable, "orrery gate appends its report to this file, as Markdown; GitHub Actions sets it"},
 		{"TERM", "dumb: no colours, progress by lines as in a log"},
 		{"XDG_STATE_HOME", "orrery tune counts in orrery/looks.jsonl below it (without it, below ~/.local/state) which acceptance windows were looked at; no result depends on it"},
 		{"XDG_CACHE_HOME", "raw logs that were imported are kept in orrery below it (without it, below the user's cache directory); safe to remove at any time"},

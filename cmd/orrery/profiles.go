@@ -15,7 +15,7 @@ import (
 func (m *Main) profilesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profiles",
-		Short: "List, show, compare and check profiles",
+		Short: "List, show and compare profiles",
 		Long: `A profile says how a vCluster is scheduled: the weights of the nine factors, or
 another order of the queue, backfilling, cycle, preemption. Some are part of the
 program; others are files. A PROFILE is a name from the list, or a path.
@@ -27,17 +27,27 @@ file.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(), m.profilesLintCommand(),
+	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(),
 		m.fromSlurmCommand(), m.toSlurmCommand())
 	for _, verb := range cmd.Commands() {
 		onlyOnce(verb.Flags())
 	}
+	lint := m.lintCommand() // as it was called when it knew profiles and cluster files alone
+	lint.Hidden = true
+	cmd.AddCommand(lint)
 	return cmd
 }
 
 // profileNames completes the names of profiles, and files.
 func profileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return profiles.Names(), cobra.ShellCompDirectiveDefault
+}
+
+// fileOrBuiltin completes words that stand for files, and files.
+func fileOrBuiltin(words []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveDefault
+	}
 }
 
 // loadProfile reads a profile that the user named.
@@ -90,10 +100,10 @@ Exit codes: 0 printed, 2 usage.`,
 // shown is a profile, or a cluster file that is part of the program, as text.
 func shown(name, format string) ([]byte, error) {
 	yaml, full := []byte(nil), []byte(nil)
-	if slices.Contains(profiles.ClusterNames(), name) {
+	if kind, err := profiles.KindOfFile(name); err == nil && kind == profiles.KindCluster {
 		c, err := profiles.LoadCluster(name)
 		if err != nil {
-			return nil, err
+			return nil, profileError(name, err)
 		}
 		yaml, full = c.YAML(), c.FullJSON()
 	} else {
@@ -116,7 +126,7 @@ func (m *Main) profilesShowCommand() *cobra.Command {
 		Short: "Print a profile with every default",
 		Long: `Print a profile with every key that applies to it, those at their default too,
 as a file that can be edited and used in its place. What each key means is in
-docs/PROFILE-FORMAT.md. The cluster file month, that of orrery synth site, is
+docs/PROFILE-FORMAT.md. A cluster file, such as month, that of orrery synth site, is
 printed likewise.
 
 Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,

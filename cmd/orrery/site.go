@@ -68,14 +68,7 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 				return nil, usagef("--%s and --cluster: the cluster file says how large the cluster is", name)
 			}
 		}
-		c, err := profiles.LoadCluster(s.site.file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, noFile("--cluster "+s.site.file, s.site.file, "a cluster file", profiles.ClusterNames()...)
-		}
-		if err != nil {
-			return nil, &codedError{exitUsage, err}
-		}
-		return c, nil
+		return loadCluster("--cluster", s.site.file)
 	}
 	size, err := spec.Cluster.Resolve(t.info, t.nodes)
 	if err != nil {
@@ -93,6 +86,18 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 		text += fmt.Sprintf(plainNodes, cores, nodes)
 	}
 	return profiles.ParseCluster("", []byte(text)) // errors name keys, for there is no file
+}
+
+// loadCluster reads the cluster file that a flag names.
+func loadCluster(flag, path string) (*profiles.Cluster, error) {
+	c, err := profiles.LoadCluster(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noFile(flag+" "+path, path, "a cluster file", profiles.ClusterNames()...)
+	}
+	if err != nil {
+		return nil, &codedError{exitUsage, err}
+	}
+	return c, nil
 }
 
 // A plain machine as a cluster file: jobs end at their request, nothing is

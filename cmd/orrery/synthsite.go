@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"orrery/traces/synth"
@@ -15,7 +13,7 @@ type siteVerb struct {
 }
 
 func (m *Main) synthSiteCommand() *cobra.Command {
-	v := &siteVerb{synthVerb: synthVerb{m: m, model: "site"}}
+	v := &siteVerb{synthVerb: synthVerb{m: m, model: modelSite}}
 	standard := synth.DefaultSite(1024)
 	cmd := &cobra.Command{
 		Use:   "site --out OUT",
@@ -42,27 +40,17 @@ Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace (required)")
 	f.Int32Var(&v.days, "days", standard.Days, "`D` days, the first a Monday")
 	f.Int32Var(&v.nodes, "nodes", standard.Nodes, "`N` nodes of all vClusters, 64 or more")
 	f.Float64Var(&v.load, "load", standard.Load, "offered load `L`, 1 fills the site")
-	f.Uint64Var(&v.seed, "seed", 1, "seed `S` of every random draw")
 	f.IntVar(&v.tenants, "tenants", standard.Tenants, "`N` tenants, 2 or more")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and -o json)")
-	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
-	v.print = m.printFlag(cmd)
-	forceFlag(cmd, &v.force)
+	v.commonFlags(cmd, "NAME.trace")
 	return cmd
 }
 
 func (v *siteVerb) run(cmd *cobra.Command, _ []string) error {
-	if !v.only {
-		if err := checkTraceName(v.out); err != nil {
-			return err
-		}
-		if strings.HasSuffix(v.out, ".parquet") {
-			return usagef("--out %s: a site has tables of nodes, tenants and dependencies too, which a single Parquet file cannot hold; name it .trace", v.out)
-		}
+	if err := v.checkOut(); err != nil {
+		return err
 	}
 	p := synth.DefaultSite(v.nodes)
 	p.Days, p.Load, p.Tenants = v.days, v.load, v.tenants

@@ -36,10 +36,7 @@ type plan struct {
 
 // prepare opens the traces and clusters, and binds them to each other.
 func prepare(ctx context.Context, g *profiles.Gate, files Files) (*plan, error) {
-	if err := checkNames(g); err != nil {
-		return nil, err
-	}
-	if err := checkAmounts(g); err != nil {
+	if err := Check(g); err != nil {
 		return nil, err
 	}
 	p := &plan{runner: task.NewRunner(nil)}
