@@ -181,6 +181,9 @@ func runExample(t *testing.T, line string) {
 		args = append(args, strings.Fields(part)...)
 	}
 	got := inProcess(t, args[1:]...)
+	if args[1] == "tune" && got.code == exitEvidence {
+		got.code = 0 // an answer too: a month may not suffice
+	}
 	require.Zero(t, got.code, got.stderr)
 	require.NotContains(t, got.stderr, "\x1b")
 }

@@ -155,7 +155,7 @@ type Line struct {
 	Then       Range         `json:"then"`
 	Difference Range         `json:"difference"`
 	Relative   Range         `json:"relative"`
-	P          metric.Number `json:"p"` // corrected
+	P          metric.Number `json:"p"`     // corrected
 	Floor      metric.Number `json:"floor"` // standard error that the measured noise alone would make
 	Windows    int           `json:"windows"`
 	Verdict    stat.Verdict  `json:"verdict"`
