@@ -91,6 +91,7 @@ var house = []room{
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/gate", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
+	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "traces/hostlist", "sim/..."}},
@@ -98,7 +99,7 @@ var house = []room{
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
 		"golang.org/x/image/..."}, free: []exemption{drawn}},
-	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/record", "sim/record/column", "reports/..."},
+	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/record/column", "sim/stat", "reports/..."},
 		free: []exemption{files, drawn}},
 
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
