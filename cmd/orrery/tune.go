@@ -103,7 +103,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
 	grouped(f, groupGoal, "objective", "subject-to", "vary", "vcluster")
 	grouped(f, groupSearch, "budget", "method", "race", "seed")
-	grouped(f, groupEvidence, "windows", "window", "replicas", "shake")
+	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "shake")
 	grouped(f, groupSensitivity, "trajectories", "sobol")
 	completeWith(cmd, "method", search.Methods()...)
 	completeWith(cmd, "race", search.Rules()...)
