@@ -246,6 +246,55 @@ func (c *Cluster) targets(path string) ([]target, error) {
 	return []target{{root: entry, path: rest}}, nil
 }
 
+// SettingPaths lists what paths there are: the keys of profiles, those of the cluster
+// file, and in its lists those of each entry by its name. Keys of lists and the like are
+// not among them: they hold no single value.
+func (c *Cluster) SettingPaths() []string {
+	ofProfile := leavesIn(reflect.TypeFor[Profile](), "")
+	out := slices.Clone(ofProfile)
+	root := reflect.ValueOf(c).Elem()
+	for _, f := range fieldsOf(root.Type()) {
+		if f.kind != blocks {
+			out = append(out, leavesOf(f, "")...)
+			continue
+		}
+		list := root.FieldByIndex(f.Index)
+		for i := range list.Len() {
+			name := list.Index(i).FieldByName("Name")
+			if !name.IsValid() {
+				break
+			}
+			at := f.key + "." + name.String()
+			out = append(out, leavesIn(f.Type.Elem(), at)...)
+			if f.Type.Elem() == reflect.TypeFor[VCluster]() {
+				for _, key := range ofProfile {
+					out = append(out, at+".profile."+key)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// leavesIn are the paths below a struct that hold one value each.
+func leavesIn(t reflect.Type, path string) (out []string) {
+	for _, f := range fieldsOf(t) {
+		out = append(out, leavesOf(f, path)...)
+	}
+	return out
+}
+
+func leavesOf(f field, path string) []string {
+	switch {
+	case f.kind == aBlock:
+		return leavesIn(f.Type, join(path, f.key))
+	case f.kind < aNodes && f.key != "name" && f.tag("unit") != "text":
+		return []string{join(path, f.key)}
+	}
+	return nil
+}
+
 // byName finds the entry of a list by the name that path begins with; names may
 // have dots in them, and the longest that fits is meant.
 func byName(list reflect.Value, key, path string) (entry reflect.Value, rest string, err error) {

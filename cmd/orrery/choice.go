@@ -11,21 +11,23 @@ import (
 )
 
 // once is the value of a flag that may be given one time: the last of several
-// would win in silence.
+// would win in silence. The same value again changes nothing; completion parses the
+// words of a line twice.
 type once struct {
 	pflag.Value
 	given bool
+	text  string // as it was given
 }
 
 // Set implements pflag.Value.
 func (o *once) Set(s string) error {
-	if o.given {
+	if o.given && s != o.text {
 		return fmt.Errorf("it was given as %s already: give it once", o.Value.String())
 	}
 	if err := o.Value.Set(s); err != nil {
 		return err
 	}
-	o.given = true
+	o.given, o.text = true, s
 	return nil
 }
 

@@ -71,7 +71,7 @@ interrupted.`,
   orrery gate mygate/gate.yaml --update-baseline --reason "the first baseline" --by ci
   orrery gate mygate/gate.yaml --junit gate.xml --markdown gate.md -o json`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: oneFile,
+		ValidArgsFunction: firstWordOrFile(builtinGate),
 		RunE:              v.run,
 	}
 	f := cmd.Flags()

@@ -46,7 +46,7 @@ Exit codes: 0 all valid, warnings or none, 2 usage or a file that is not valid,
   orrery lint experiment.yaml multifactor.yaml -o json
   orrery lint experiment.yaml -o sarif`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: fileOrBuiltin(slices.Concat(profiles.Names(), profiles.ClusterNames())),
+		ValidArgsFunction: wordsOrFiles(slices.Concat(profiles.Names(), profiles.ClusterNames())...),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var all []finding
 			for _, path := range args {

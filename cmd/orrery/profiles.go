@@ -43,13 +43,6 @@ func profileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 	return profiles.Names(), cobra.ShellCompDirectiveDefault
 }
 
-// fileOrBuiltin completes words that stand for files, and files.
-func fileOrBuiltin(words []string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveDefault
-	}
-}
-
 // loadProfile reads a profile that the user named.
 func loadProfile(name string) (profiles.Profile, error) {
 	p, err := profiles.Load(name)
@@ -134,7 +127,7 @@ Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,
   orrery profiles show month
   orrery profiles show service -o json`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: profileNames,
+		ValidArgsFunction: firstWordOrFile(slices.Concat(profiles.Names(), profiles.ClusterNames())...),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := shown(args[0], format)
 			if err != nil {

@@ -76,7 +76,8 @@ func (s *settings) register(cmd *cobra.Command) {
 	grouped(f, groupQuorum, "quorum-latency", "quorum-jitter", "seed")
 	grouped(f, groupMeasured, "warmup", "cooldown")
 	cmd.Flags().AddFlagSet(f)
-	completeWith(cmd, "profile", profiles.Names()...)
+	completeFlag(cmd, "profile", completeProfile)
+	completeFlag(cmd, "cluster", wordsOrFiles(profiles.ClusterNames()...))
 
 	completeWith(cmd, "order", scheduler.OrderNames()...)
 	completeWith(cmd, "backfill", scheduler.BackfillNames()...)

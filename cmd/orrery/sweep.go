@@ -65,7 +65,7 @@ bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
   orrery sweep experiment.yaml --out study --dry-run
   orrery sweep experiment.yaml --out study --executor slurm --workers 16 --sbatch=--partition=short --dry-run`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: oneFile,
+		ValidArgsFunction: firstWordOrFile(sampleLog),
 		RunE:              v.run,
 	}
 	f := cmd.Flags()

@@ -44,6 +44,11 @@ func (a *axisFlags) register(cmd *cobra.Command) {
 	f.StringVar(&a.windows, "windows", "", "windows `N` or NxLENGTH of the log, such as 20 or 4x7d, measured in one replay of it; without it the whole log")
 	a.given = f.Changed
 	grouped(f, groupPoints, axisNames...)
+	completeFlag(cmd, "vary", completeSetting())
+	completeFlag(cmd, "cluster", wordsOrFiles(profiles.ClusterNames()...))
+	completeFlag(cmd, "profile", wordsOrFiles(profiles.Names()...))
+	completeFlag(cmd, "objective", completeMetric)
+	completeFlag(cmd, "subject-to", completeBound)
 }
 
 // given lists those that were typed.

@@ -63,6 +63,7 @@ what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
 	forceFlag(cmd, &v.force)
 	v.print = m.printFlag(cmd)
+	completeFlag(cmd, "step", completeStep)
 	f.StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	return cmd
 }

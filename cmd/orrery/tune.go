@@ -107,6 +107,9 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	grouped(f, groupSensitivity, "trajectories", "sobol")
 	completeWith(cmd, "method", search.Methods()...)
 	completeWith(cmd, "race", search.Rules()...)
+	completeFlag(cmd, "vary", completeSetting("default", "weights="))
+	completeFlag(cmd, "objective", completeMetric)
+	completeFlag(cmd, "subject-to", completeBound)
 	onlyOnce(f)
 	return cmd
 }
