@@ -229,7 +229,7 @@ func TestEachKindNotices(t *testing.T) {
 		kinds          []string
 	}{
 		{"another order", "    procs: 16", "    procs: 16\n    order: ljf\n    backfill: none", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
-		{"more work", "    procs: 16", "    procs: 16\n    backfill: conservative", gate.Regression, []string{gate.Exact, gate.Paired, gate.Counted}},
+		{"more work", "    procs: 16", "    procs: 16\n    backfill: conservative", gate.Regression, []string{gate.Exact, gate.Counted}},
 		{"a worse candidate", "{name: shortest, like: plain, order: sjf}", "{name: shortest, like: plain, order: ljf, backfill: none}", gate.Regression, []string{gate.Paired}},
 		{"other jobs", "longest: 2h}\n      - {name: large", "longest: 3h}\n      - {name: large", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
 		{"too few windows", "count: 12, length: 6h", "count: 5, length: 6h", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},

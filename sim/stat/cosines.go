@@ -4,7 +4,7 @@ import "math"
 
 // Cosines puts a standard error on the mean of a series whose values lean on
 // the ones before, and says how probable a ratio of the mean to that error is
-// (equal-weighted cosines, EWC: Müller 2004; Lazarus, Lewis, Stock and Watson
+// (equal-weighted cosines, EWC: Müller 2007; Lazarus, Lewis, Stock and Watson
 // 2018). It is prepared for series of one length and then costs n·B
 // multiplications a series without allocating. It is not for several goroutines.
 //

@@ -4,21 +4,24 @@
 // prints tables in Markdown and can write them into docs/STATISTICS.md. Draws are
 // keyed: the same numbers come out on any number of workers.
 //
-// With -logs it replays real logs instead: a policy is compared with itself, both
-// sides with jittered arrivals, by the code of orrery compare. Nothing imports the
-// program.
+// With -logs it replays real logs instead: a policy is compared with itself, each
+// side with jittered arrivals of its own, by the code of orrery compare. Nothing
+// imports the program.
 //
 //	go run ./tools/coverage                                   # a few minutes on two cores
 //	go run ./tools/coverage -only "coverage of the mean" -series 2000
 //	go run ./tools/coverage -doc docs/STATISTICS.md           # rewrites its tables
+//	go run ./tools/coverage -logs -doc docs/STATISTICS.md     # and the one of real logs
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -32,6 +35,10 @@ type options struct {
 	workers int
 	only    string
 	doc     string
+
+	logs        bool
+	data        string // folder of the logs
+	comparisons int    // of a policy with itself
 }
 
 // part is one table.
@@ -49,6 +56,9 @@ var parts = []part{
 	{"not worse on random windows", randomTable},
 }
 
+// ofLogs is the table of -logs.
+var ofLogs = []part{{"a policy with itself", selfTable}}
+
 func main() {
 	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "coverage:", err)
@@ -63,10 +73,17 @@ func run(args []string, out io.Writer) error {
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "cells at a time")
 	f.StringVar(&o.only, "only", "", "only the `tables` whose name contains this")
 	f.StringVar(&o.doc, "doc", "", "write the tables between their markers in this `file`")
+	f.BoolVar(&o.logs, "logs", false, "compare policies with themselves on real logs")
+	f.StringVar(&o.data, "data", cmp.Or(os.Getenv("ORRERY_DATA"), filepath.Join("..", "shared")), "`folder` with traces/swf")
+	f.IntVar(&o.comparisons, "comparisons", 500, "comparisons of -logs")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	for _, p := range parts {
+	list := parts
+	if o.logs {
+		list = ofLogs
+	}
+	for _, p := range list {
 		if !strings.Contains(p.name, o.only) {
 			continue
 		}
@@ -74,7 +91,7 @@ func run(args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "%s, %d a cell\n\n%s\n", p.name, o.series, text); err != nil {
+		if _, err := fmt.Fprintf(out, "%s\n\n%s\n", p.name, text); err != nil {
 			return err
 		}
 		if err := o.write(p.name, text); err != nil {

@@ -13,7 +13,7 @@ var powerStream = draw.StreamOf("coverage.power")
 
 // deltas are true changes, in units of σ: the standard deviation of the difference
 // of one window when each side has run once.
-var deltas = []float64{0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5}
+var deltas = []float64{0.25, 0.5, 1, 1.5, 2, 3, 5}
 
 // design is how a comparison is made.
 type design struct {

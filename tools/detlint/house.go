@@ -91,7 +91,7 @@ var house = []room{
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/gate", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
-	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "sim/stat", "sim/task"}, free: []exemption{judged}},
+	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "sim/stat", "sim/task"}},
 	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "traces/hostlist", "sim/..."}},
