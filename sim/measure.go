@@ -5,14 +5,32 @@ import (
 	"orrery/sim/metric"
 )
 
+// measured says what is measured of a run over so many rows, the last of which is
+// submitted at last.
+func (p *plan) measured(rows int64, last model.Time, opt *Options) metric.Config {
+	cfg := metric.Config{
+		Units: p.world.Cluster.Total(), WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last,
+		Marks: metric.MarksOf(opt.Parts),
+	}
+	switch m := p.spec.Measure; {
+	case m != nil:
+		cfg.Measured = &metric.Span{From: m.From, To: m.To}
+	case cfg.WarmupJobs == NoWarmup:
+		cfg.WarmupJobs = 0
+	case cfg.WarmupJobs == 0 && cfg.Warmup == 0 && !p.warm.OK: // a warm start needs no more warming up
+		cfg.WarmupJobs = rows / 100
+	}
+	if p.site != nil {
+		cfg.Site = siteMetrics(p.site, opt.Decisions != nil && opt.Explain == nil)
+	}
+	return cfg
+}
+
 // measure follows the jobs that a run is about until they have left.
 type measure struct {
 	Measure
 	inside int64 // of them, in the system; services and sessions left out
 }
-
-// span is the part that is measured.
-func (m *measure) span() *metric.Span { return &metric.Span{From: m.From, To: m.To} }
 
 // holds says whether a job is measured and waited for.
 func (m *measure) holds(submit model.Time, kind model.Kind) bool {

@@ -236,23 +236,11 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	}
 	r.batch = p.batch()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
-	cfg := metric.Config{
-		Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last, Marks: metric.MarksOf(opt.Parts),
-	}
-	switch {
-	case p.spec.Measure != nil:
+	if p.spec.Measure != nil {
 		r.measure = &measure{Measure: *p.spec.Measure}
-		cfg.Measured = r.measure.span()
-	case cfg.WarmupJobs == NoWarmup:
-		cfg.WarmupJobs = 0
-	case cfg.WarmupJobs == 0 && cfg.Warmup == 0 && !p.warm.OK: // a warm start needs no more warming up
-		cfg.WarmupJobs = src.Info().Rows / 100
-	}
-	if p.site != nil {
-		cfg.Site = siteMetrics(p.site, opt.Decisions != nil && opt.Explain == nil)
 	}
 	var err error
-	if r.series, err = metric.NewSeries(cfg); err != nil {
+	if r.series, err = metric.NewSeries(p.measured(src.Info().Rows, last, &opt)); err != nil {
 		return nil, &UsageError{err.Error()}
 	}
 	r.loop = drive.Loop{

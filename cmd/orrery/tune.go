@@ -47,18 +47,23 @@ func (m *Main) tuneCommand() *cobra.Command {
 		Use:   "tune [LOG...] --out DIR",
 		Short: "Find better settings for a site, and say how sure that is",
 		Long: `Look for settings under which the work of LOG would have waited less, and say what
-to change, for whom it gets better and worse, how sure that is and what it costs:
-or that what runs now should be kept, when nothing beats it beyond the noise.
+to change, which jobs it serves better and worse, how sure that is and what it costs:
+or that the current policy should be kept, when nothing beats it. With several logs
+one answer is sought that holds on all.
 
-Windows are cut out of the log, each beginning with what ran and waited then: some
-to tune on, later ones to accept on. Baselines (the profiles of the program, FCFS,
-SJF, WFP3 and so on) and the points of a search race over the first; the best are
-judged on the others, by paired differences with intervals, corrected for their
-number, against the noise of runs whose arrivals were shaken. With --cluster or
---profile the settings of the profile are searched, or those that --vary names; on a
-plain machine the orders and ways to backfill are tried. Of settings it also says
-which matter: by a screening, by their parts of the variance, and around the point
-that is chosen.
+The log is divided into windows: some to tune on, later ones to accept on. All of them
+are parts of one replay, so each meets the backlog that a candidate has left itself,
+and the load goes on behind it. Baselines (the profiles of the program, FCFS, SJF,
+WFP3 and so on) and the points of a search race over the first. The best are replayed
+on the whole log, and leave where they break a bound there. The others are held
+against the current policy on the acceptance windows, with jittered arrivals on both
+sides, by intervals that are corrected for their number. The decision is repeated over
+other windows and replicas, and the gain is measured under other loads.
+
+With --cluster or --profile the settings of the profile are searched, or those that
+--vary names; on a plain machine the orders and ways to backfill are tried. Of settings
+it also says which matter: by a screening, by their parts of the variance, and around
+the point that is chosen.
 
 DIR gets page.md, report.html, tune.json, and profile.yaml (one for each vCluster
 that is tuned) when something is to change. All runs are kept in DIR/study: the same
@@ -80,23 +85,35 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	v.register(cmd)
 	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	v.by.register(cmd)
+	v.flags(cmd)
+	completeWith(cmd, "method", search.Methods()...)
+	completeWith(cmd, "race", search.Rules()...)
+	completeFlag(cmd, "vary", completeSetting("default", "weights="))
+	completeFlag(cmd, "objective", completeMetric)
+	completeFlag(cmd, "subject-to", completeBound)
+	onlyOnce(cmd.Flags())
+	return cmd
+}
+
+// flags adds those that are its own.
+func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Lookup("seed").Usage = "seed `S` of the search and of the shaken arrivals (default 1)"
+	f.Lookup("seed").Usage = "seed `S` of the search and of the jittered arrivals (default 1)"
 	o := &v.opt
 	f.StringVar(&v.out, "out", "", "directory `DIR` for what was found, new or of an interrupted tune")
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
 	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, or METRIC of KIND NAME, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
-	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window, of the run or of a part of the work: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind or size); may be given several times (default "+tune.DefaultConstraints+")")
+	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window and on the whole log, of the run or of a group of jobs: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind, size, runtime or user); may be given several times (default "+tune.DefaultConstraints+")")
 	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
 	o.Race = search.Paired
-	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "who leaves the race over the tuning windows")
+	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "which candidates leave the race over the tuning windows")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
 	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, but for one more at its beginning, which warms the cluster up, and one at its end")
 	f.Var(span(&o.Follow, o.Follow.String()), "follow", "how long the load goes on after the tuning windows, at most, until their jobs have left; those that have not count with their wait so far")
 	f.StringVar(&v.loads, "loads", "0.8,0.9,1,1.1", "loads `A,B,...` under which the gain is measured too, as parts of that of the log; none leaves them out")
-	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with shaken arrivals that measure the noise")
+	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with jittered arrivals of the current policy and of each finalist")
 	f.Var(span(&o.ShakeBy, o.ShakeBy.String()), "shake", "how far an arrival is moved at most")
 	f.IntVar(&o.Trajectories, "trajectories", o.Trajectories, "`N` trajectories of the screening for settings that do nothing; 0 leaves it out")
 	f.IntVar(&o.Points, "sobol", o.Points, "points `N` that Sobol indices may cost, which say how much of the variance each setting explains; 0 leaves them out")
@@ -105,13 +122,6 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	grouped(f, groupSearch, "budget", "method", "race", "seed")
 	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "shake")
 	grouped(f, groupSensitivity, "trajectories", "sobol")
-	completeWith(cmd, "method", search.Methods()...)
-	completeWith(cmd, "race", search.Rules()...)
-	completeFlag(cmd, "vary", completeSetting("default", "weights="))
-	completeFlag(cmd, "objective", completeMetric)
-	completeFlag(cmd, "subject-to", completeBound)
-	onlyOnce(f)
-	return cmd
 }
 
 // loadsOf reads a list of loads, in thousandths.

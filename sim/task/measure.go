@@ -40,6 +40,7 @@ func (w *worker) measure(t *Task, id string, m *traces.Memory, res *sim.Result) 
 	}
 	parts := slices.Concat(t.Parts, t.Brief)
 	if len(parts) > 0 { // so that those of a part stand together
+		//detlint:total rows of one submission by their number
 		slices.SortFunc(w.rows, func(a, b int32) int {
 			return cmp.Or(cmp.Compare(c.Submit[a], c.Submit[b]), cmp.Compare(c.Job[a], c.Job[b]))
 		})
@@ -147,7 +148,7 @@ func heavyUsers(m *traces.Memory, c *record.Columns, rows []int32) (*heavy, erro
 			order = append(order, int32(u))
 		}
 	}
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(area[b], area[a]), cmp.Compare(names[a], names[b])) })
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(area[b], area[a]), cmp.Compare(names[a], names[b])) })
 	h := &heavy{at: make([]int32, len(names))}
 	for k, u := range order[:min(len(order), mostUsers)] {
 		h.names, h.at[u] = append(h.names, names[u]), int32(k)+1

@@ -70,7 +70,7 @@ func bound(t testing.TB, m *traces.Memory, spec sim.Spec) sim.Spec {
 func some(t testing.TB, r *Runner, n int) []Task {
 	m, err := r.Add(busy(t, n))
 	require.NoError(t, err)
-	lead := model.Duration(model.Hour)
+	lead := model.Hour
 	half := &Window{Begin: model.Time(2 * model.Hour), End: model.Time(8 * model.Hour), Lead: &lead, Warm: true, Follow: model.Day}
 	var tasks []Task
 	for _, spec := range []sim.Spec{site(t, m, "1"), site(t, m, "5"), bound(t, m, sim.DefaultSpec())} {

@@ -84,7 +84,7 @@ var house = []room{
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
 	{dir: "sim/crew", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
 	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
-	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "traces", "traces/transform"},
+	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/des", "sim/metric", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
 	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler", "profiles", "traces/transform", "sim", "sim/metric", "sim/search", "sim/sensitivity",
@@ -108,6 +108,7 @@ var house = []room{
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
 }
 
 func roomOf(dir string) (room, bool) {
