@@ -14,6 +14,8 @@ import (
 // Beside each lies tick.yaml, a profile.
 var broken = []struct{ name, text, want string }{
 	{"no YAML", "groups: [{name: g, nodes: 4}\n", "c.yaml:1:9: not valid YAML: sequence end token ']' not found"},
+	{"tab", "groups:\n\t- {name: g, nodes: 4}\n", "c.yaml:2:1: found a tab at the beginning of the line, want spaces: YAML is indented by spaces alone"},
+	{"tab behind spaces", "quorum:\n  \tlatency: 20s\n", "c.yaml:2:1: found a tab at the beginning of the line, want spaces"},
 	{"two documents", "name: a\n---\nname: b\n", "c.yaml:3:1: a second YAML document begins here, want one: split the file at ---"},
 	{"not text", "name: a\n# \xff\n", "c.yaml:2:1: found a byte that is not UTF-8 text: save the file as UTF-8"},
 	{"empty", "", "c.yaml:1:1: groups: there are no nodes: list groups, or replay a trace with a table of nodes"},

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -41,6 +42,12 @@ func (c *checker) within(path string, v reflect.Value, f field) {
 	if zero := f.tag("zero"); zero != "" && v.IsZero() {
 		return
 	}
+	if f.kind == anAmount && !strings.HasSuffix(f.tag("unit"), "the metric") { // else the metric says
+		if _, err := amountIn(v).In("1"); err != nil {
+			c.add(path, "%v", err)
+			return
+		}
+	}
 	below, above := c.beyond(v, f, low) < 0, c.beyond(v, f, high) > 0
 	switch found := formatScalar(v, f); {
 	case (below || above) && low != "" && high != "":
@@ -60,6 +67,9 @@ func (c *checker) beyond(v reflect.Value, f field, bound string) int {
 	b := reflect.New(f.Type).Elem()
 	if err := parseScalar(bound, b, f); err != nil {
 		panic(fmt.Sprintf("profiles: the range of %s: %v", f.key, err)) // a tag of this package
+	}
+	if f.kind == anAmount {
+		return cmp.Compare(amountIn(v).bare(), amountIn(b).bare())
 	}
 	if v.Kind() == reflect.Pointer {
 		v, b = v.Elem(), b.Elem()

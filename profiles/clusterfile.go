@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/scheduler/model"
 )
 
@@ -33,7 +35,7 @@ func LoadCluster(path string) (*Cluster, error) {
 		text, err = read(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(path, `./\`) {
-		return nil, fmt.Errorf("there is no cluster file %q%s: want %s, or the path of a file", path, didYouMean(path, ClusterNames()), oneOf(ClusterNames()))
+		return nil, fmt.Errorf("there is no cluster file %q%s: want %s, or the path of a file", path, near.Hint(path, ClusterNames()), oneOf(ClusterNames()))
 	}
 	if err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func ParseCluster(file string, text []byte) (*Cluster, error) {
 	c := new(Cluster)
 	src, err := decode(file, text, c)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(otherKind(file, text, KindCluster), err)
 	}
 	c.src = src
 	if c.Name == "" {
@@ -114,6 +116,13 @@ func (c *Cluster) FullJSON() []byte {
 // back.
 func (c *Cluster) YAML() []byte {
 	w := yamlWriter{applies: c.applies()}
+	w.block(reflect.ValueOf(c).Elem(), "", false)
+	return []byte(w.b.String())
+}
+
+// BriefYAML is YAML without the keys that are at their default.
+func (c *Cluster) BriefYAML() []byte {
+	w := yamlWriter{applies: c.applies(), brief: true}
 	w.block(reflect.ValueOf(c).Elem(), "", false)
 	return []byte(w.b.String())
 }
@@ -218,7 +227,7 @@ func (c *checker) known(path, what, name string, names []string) {
 	if len(names) > 0 {
 		hint = "want " + oneOf(names[:min(len(names), 20)])
 	}
-	c.add(path, "found %q, which is no %s%s: %s", name, what, didYouMean(name, names), hint)
+	c.add(path, "found %q, which is no %s%s: %s", name, what, near.Hint(name, names), hint)
 }
 
 // references holds names against what they refer to, and keys against each

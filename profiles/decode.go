@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"orrery/internal/near"
 )
 
 // decoder fills a struct from a parsed file. It is strict: each key must exist,
@@ -65,6 +67,9 @@ func parse(file string, text []byte) (root ast.Node, problem *Problem) {
 		var located yaml.Error
 		if errors.As(err, &located) {
 			problem.Text = "not valid YAML: " + located.GetMessage()
+			if strings.Contains(problem.Text, "'\t'") || strings.Contains(problem.Text, "'	'") {
+				problem.Text = "found a tab, want spaces: YAML is indented by spaces alone"
+			}
 			if strings.Contains(problem.Text, "already defined") {
 				problem.Text += ": leave one of them out"
 			}
@@ -147,7 +152,7 @@ func (d *decoder) block(n ast.Node, v reflect.Value, path string) {
 		switch {
 		case !known:
 			d.mark(at, pair.Key)
-			d.add(at, "there is no such key%s: %s", didYouMean(key, keysIn(fields)), d.allowed(path, fields))
+			d.add(at, "there is no such key%s: %s", near.Hint(key, keysIn(fields)), d.allowed(path, fields))
 		case d.src.has(at):
 			d.mark(at, pair.Key)
 			d.add(at, "is there twice: leave one out")
@@ -332,6 +337,13 @@ const (
 	maxDepth  = 60      // levels opened on one line, or by brackets
 )
 
+// bare says whether there is nothing but space, or a remark, to the end of the line.
+func bare(rest []byte) bool {
+	line, _, _ := bytes.Cut(rest, []byte{'\n'})
+	line = bytes.TrimSpace(line)
+	return len(line) == 0 || line[0] == '#'
+}
+
 // tooWild says why a text is not even parsed, and in which line (0 where it is
 // about the whole file); "" when it is.
 func tooWild(text []byte) (int, string) {
@@ -350,7 +362,7 @@ func tooWild(text []byte) (int, string) {
 	}
 	open, line, indent := 0, 1, 0
 	start := true // nothing but indentation and dashes so far
-	for _, c := range text {
+	for i, c := range text {
 		switch c {
 		case '\n':
 			line, indent, start = line+1, 0, true
@@ -364,7 +376,10 @@ func tooWild(text []byte) (int, string) {
 		case '}', ']':
 			open = max(open-1, 0)
 		}
-		if start = start && (c == ' ' || c == '\t' || c == '-'); start {
+		if start && c == '\t' && !bare(text[i:]) {
+			return line, "found a tab at the beginning of the line, want spaces: YAML is indented by spaces alone"
+		}
+		if start = start && (c == ' ' || c == '-'); start {
 			indent++
 		}
 		if indent > maxIndent || open > maxDepth {

@@ -1,12 +1,21 @@
 package profiles
 
-import "reflect"
+import (
+	"reflect"
+
+	"orrery/scheduler/model"
+)
 
 // Difference is one key in which two profiles differ. Before or After is ""
 // where the key does not apply to the one or the other.
 type Difference struct {
 	Key           string
 	Before, After string
+	// BeforeValue and AfterValue are the same as programs read them: spans in seconds,
+	// sizes in bytes, bytes a second or watts, words as they are. nil where the key does
+	// not apply.
+	BeforeValue, AfterValue any
+	Unit                    string // of numbers, "" without one
 }
 
 // Sign is + for a key that only the second profile has, - for one that only the
@@ -29,14 +38,17 @@ func Diff(a, b *Profile) []Difference {
 	before, after := a.leaves(), b.leaves()
 	for i := range before {
 		if before[i].text != after[i].text {
-			out = append(out, Difference{before[i].key, before[i].text, after[i].text})
+			out = append(out, Difference{before[i].key, before[i].text, after[i].text, before[i].value, after[i].value, before[i].unit})
 		}
 	}
 	return out
 }
 
 // leaf is a key and its value as text, "" where it does not apply.
-type leaf struct{ key, text string }
+type leaf struct {
+	key, text, unit string
+	value           any
+}
 
 // leaves lists all keys of every profile, in the same order.
 func (p *Profile) leaves() []leaf {
@@ -47,16 +59,55 @@ func (p *Profile) leaves() []leaf {
 		if f.kind == aBlock || path == "name" || f.tag("unit") == "text" {
 			return true
 		}
-		text := formatScalar(v, f)
+		one := leaf{path, formatScalar(v, f), unitOf(f), valueOf(v, f)}
 		if f.tag("unit") == "weight" {
-			text = effective[weight].String()
+			one.text, one.value = effective[weight].String(), effective[weight].Float()
 			weight++
 		}
 		if !applies(f) {
-			text = ""
+			one.text, one.value = "", nil
 		}
-		out = append(out, leaf{path, text})
+		out = append(out, one)
 		return true
 	})
 	return out
+}
+
+// unitOf is the unit in which valueOf gives numbers.
+func unitOf(f field) string {
+	switch f.Type {
+	case reflect.TypeFor[model.Duration]():
+		return "s"
+	case reflect.TypeFor[Bytes]():
+		return "B"
+	case reflect.TypeFor[Rate]():
+		return "B/s"
+	case reflect.TypeFor[Power]():
+		return "W"
+	}
+	if f.kind == aWhole || f.kind == aNumber {
+		return f.tag("unit")
+	}
+	return ""
+}
+
+// valueOf is the value of a key as a program reads it.
+func valueOf(v reflect.Value, f field) any {
+	if f.tag("zero") != "" && v.IsZero() {
+		return f.tag("zero")
+	}
+	switch f.kind {
+	case aBool:
+		return v.Bool()
+	case aSpan:
+		return model.Duration(v.Int()).Seconds()
+	case aWhole, aSize:
+		return v.Int()
+	case aNumber:
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
+		return v.Float()
+	}
+	return formatScalar(v, f)
 }

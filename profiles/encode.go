@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -79,14 +80,14 @@ func (w *jsonWriter) value(v reflect.Value, f field) {
 			writeText(&w.b, terms[0])
 			return
 		}
-		w.list(v)
+		w.list(v, f)
 	case blocks, aList, aTable:
-		w.list(v)
+		w.list(v, f)
 	case aRef:
 		w.ref(v.Interface().(ProfileRef))
 	default:
 		text := formatScalar(v, f)
-		if literal(v, text) {
+		if literal(v, text) || w.applies != nil && f.tag("any") != "" && isNumber(text) {
 			w.b.WriteString(text)
 			return
 		}
@@ -94,15 +95,22 @@ func (w *jsonWriter) value(v reflect.Value, f field) {
 	}
 }
 
-func (w *jsonWriter) list(v reflect.Value) {
+func (w *jsonWriter) list(v reflect.Value, f field) {
 	w.b.WriteByte('[')
 	for i := range v.Len() {
 		if i > 0 {
 			w.b.WriteByte(',')
 		}
-		w.value(v.Index(i), field{})
+		w.value(v.Index(i), field{tags: map[string]string{"any": f.tag("any")}})
 	}
 	w.b.WriteByte(']')
+}
+
+// isNumber says whether a text that may be anything is a JSON number in its one
+// spelling.
+func isNumber(text string) bool {
+	x, ok := plainNumber(text)
+	return ok && strconv.FormatFloat(x, 'f', -1, 64) == text
 }
 
 func (w *jsonWriter) ref(r ProfileRef) {
@@ -130,6 +138,11 @@ func writeText(b *bytes.Buffer, text string) {
 type yamlWriter struct {
 	b       strings.Builder
 	applies func(field) bool
+	brief   bool // leaves out what is at its default
+}
+
+func (w *yamlWriter) shows(v reflect.Value, f field) bool {
+	return shown(v, f, w.applies) && !(w.brief && isDefault(v, f))
 }
 
 // block prints the keys of v, each indented by indent; the first line of a list
@@ -141,7 +154,7 @@ func (w *yamlWriter) block(v reflect.Value, indent string, item bool) {
 	}
 	for _, f := range fieldsOf(v.Type()) {
 		x := v.FieldByIndex(f.Index)
-		if !shown(x, f, w.applies) {
+		if !w.shows(x, f) {
 			continue
 		}
 		w.b.WriteString(lead + f.key + ":")
@@ -163,7 +176,11 @@ func (w *yamlWriter) value(v reflect.Value, indent string, f field) {
 	case aRef:
 		if inline := v.Interface().(ProfileRef).Inline; inline != nil {
 			w.b.WriteByte('\n')
-			w.b.WriteString(indented(inline.YAML(), indent+"  "))
+			text := inline.YAML()
+			if w.brief {
+				text = inline.BriefYAML()
+			}
+			w.b.WriteString(indented(text, indent+"  "))
 			return
 		}
 		w.b.WriteString(" " + plain(v.Interface().(ProfileRef).Name) + "\n")

@@ -1,12 +1,14 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/scheduler/model"
 )
 
@@ -102,8 +104,8 @@ type GateBanded struct {
 	Name     string  `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
 	Run      string  `yaml:"run" unit:"name" doc:"that it is about"`
 	Of       Measure `yaml:"of" doc:"the number"`
-	Relative float64 `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 0.05 is 5 %"`
-	Absolute float64 `yaml:"absolute" default:"0" min:"0" max:"1e18" unit:"as the metric" doc:"tolerance, on top of the relative one"`
+	Relative Amount  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 5%, or 0.05"`
+	Absolute Amount  `yaml:"absolute" default:"0" min:"0" unit:"as the metric" doc:"tolerance, on top of the relative one"`
 	Side     string  `yaml:"side" of:"both,above,below" default:"both" doc:"on which side leaving the band is a regression"`
 }
 
@@ -114,9 +116,8 @@ type GatePaired struct {
 	Against  string  `yaml:"against" default:"baseline" unit:"name" doc:"another run, or the word baseline: what was stored of this run"`
 	Of       Measure `yaml:"of" doc:"the number"`
 	Better   string  `yaml:"better" of:"usual,lower,higher" default:"usual" doc:"which way is better; usual is known of most metrics, and others are refused"`
-	Relative float64 `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the mean of the other side" doc:"margin by which the candidate may be worse"`
-	Absolute float64 `yaml:"absolute" default:"0" min:"0" max:"1e18" unit:"as the metric" doc:"margin, on top of the relative one"`
-	Block    int32   `yaml:"block" zero:"found" default:"found" min:"1" max:"1000" unit:"windows" doc:"length of the blocks that are resampled; 1 takes the windows as independent"`
+	Relative Amount  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the mean of the other side" doc:"margin by which the candidate may be worse: 2%, or 0.02"`
+	Absolute Amount  `yaml:"absolute" default:"0" min:"0" unit:"as the metric" doc:"margin, on top of the relative one"`
 }
 
 // GateCounted holds counts of work against the baseline.
@@ -124,27 +125,27 @@ type GateCounted struct {
 	Name     string   `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
 	Run      string   `yaml:"run" unit:"name" doc:"that it is about"`
 	Of       []string `yaml:"of" unit:"counts" doc:"instants, cycles, passes, examined, words (of the fingerprint); all but cycles where this is left out"`
-	Relative float64  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 0.05 is 5 %"`
+	Relative Amount   `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the baseline" doc:"tolerance: 5%, or 0.05"`
 	Side     string   `yaml:"side" of:"both,above,below" default:"above" doc:"on which side leaving the tolerance is a regression"`
 }
 
 // GateBound asserts limits of a metric in every replay of a run.
 type GateBound struct {
-	Name    string   `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
-	Run     string   `yaml:"run" unit:"name" doc:"that it is about"`
-	Of      Measure  `yaml:"of" doc:"the number"`
-	AtLeast *float64 `yaml:"at_least" zero:"none" default:"none" unit:"as the metric" doc:"lower limit"`
-	AtMost  *float64 `yaml:"at_most" zero:"none" default:"none" unit:"as the metric" doc:"upper limit"`
-	Jobs    int64    `yaml:"jobs" default:"1" min:"0" unit:"jobs" doc:"behind the number; with fewer the evidence does not suffice"`
+	Name    string  `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
+	Run     string  `yaml:"run" unit:"name" doc:"that it is about"`
+	Of      Measure `yaml:"of" doc:"the number"`
+	AtLeast *Amount `yaml:"at_least" zero:"none" default:"none" unit:"as the metric" doc:"lower limit: 85%, 10m"`
+	AtMost  *Amount `yaml:"at_most" zero:"none" default:"none" unit:"as the metric" doc:"upper limit: 15m, 400"`
+	Jobs    int64   `yaml:"jobs" default:"1" min:"0" unit:"jobs" doc:"behind the number; with fewer the evidence does not suffice"`
 }
 
 // GateBalance asserts that tenants get their shares, in every replay of a run.
 type GateBalance struct {
-	Name   string   `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
-	Run    string   `yaml:"run" unit:"name" doc:"that it is about"`
-	Over   string   `yaml:"over" of:"steady,all" default:"steady" doc:"the window of the shares"`
-	Within *float64 `yaml:"within" zero:"none" default:"none" min:"0" max:"1" unit:"of what was held" doc:"most by which the share of a tenant differs from its target (share_deviation_max)"`
-	Jain   *float64 `yaml:"jain" zero:"none" default:"none" min:"0" max:"1" unit:"index" doc:"least Jain index of the shares over the targets (jain_share)"`
+	Name   string  `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
+	Run    string  `yaml:"run" unit:"name" doc:"that it is about"`
+	Over   string  `yaml:"over" of:"steady,all" default:"steady" doc:"the window of the shares"`
+	Within *Amount `yaml:"within" zero:"none" default:"none" min:"0" max:"1" unit:"of what was held" doc:"most by which the share of a tenant differs from its target (share_deviation_max)"`
+	Jain   *Amount `yaml:"jain" zero:"none" default:"none" min:"0" max:"1" unit:"index" doc:"least Jain index of the shares over the targets (jain_share)"`
 }
 
 // GateSteady asserts the verdict on the queue of every replay of a run.
@@ -158,9 +159,9 @@ type GateSteady struct {
 type GateThrash struct {
 	Name   string         `yaml:"name" unit:"text" doc:"of the check in reports; made of what it checks where it is left out"`
 	Run    string         `yaml:"run" unit:"name" doc:"that it is about"`
-	PerJob *float64       `yaml:"preemptions_per_job" zero:"none" default:"none" min:"0" unit:"per job" doc:"most preemptions by jobs submitted"`
-	OfOne  *float64       `yaml:"preemptions_of_one" zero:"none" default:"none" min:"0" unit:"times" doc:"most often that one job was asked to leave"`
-	Flaps  *float64       `yaml:"flaps" zero:"none" default:"none" min:"0" max:"1" unit:"of the borrowing attempts" doc:"most that were ended by their lender soon after they began"`
+	PerJob *Amount        `yaml:"preemptions_per_job" zero:"none" default:"none" min:"0" unit:"per job" doc:"most preemptions by jobs submitted"`
+	OfOne  *Amount        `yaml:"preemptions_of_one" zero:"none" default:"none" min:"0" unit:"times" doc:"most often that one job was asked to leave"`
+	Flaps  *Amount        `yaml:"flaps" zero:"none" default:"none" min:"0" max:"1" unit:"of the borrowing attempts" doc:"most that were ended by their lender soon after they began"`
 	Soon   model.Duration `yaml:"soon" default:"10m" min:"1s" unit:"span" doc:"what counts as soon after"`
 }
 
@@ -180,7 +181,7 @@ func ParseGate(file string, text []byte) (*Gate, error) {
 	g := new(Gate)
 	src, err := decode(file, text, g)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(otherKind(file, text, KindGate), err)
 	}
 	g.src = src
 	if g.Name == "" {
@@ -199,6 +200,20 @@ func (g *Gate) Wrong(path, format string, args ...any) error {
 	p := problems{src: g.src}
 	p.add(path, format, args...)
 	return p.err()
+}
+
+// Note is a remark about the key at path, told by its place in the file.
+func (g *Gate) Note(path, format string, args ...any) Problem {
+	return g.src.problem(path, fmt.Sprintf(format, args...))
+}
+
+// Place is where the key at path stands in the file, both from 1; 0 where it does not.
+func (g *Gate) Place(path string) (line, column int) {
+	if g.src == nil {
+		return 0, 0
+	}
+	at := g.src.at[path]
+	return at.line, at.column
 }
 
 // Sets says whether the file sets the key at path.
@@ -223,7 +238,7 @@ func (g *Gate) runs(c *checker) {
 		if r.Like != "" {
 			j := slices.IndexFunc(g.Runs[:i], func(o GateRun) bool { return o.Name == r.Like })
 			if j < 0 {
-				c.add(at+".like", "found %s, which is no run before this one%s", r.Like, didYouMean(r.Like, g.names(i)))
+				c.add(at+".like", "found %s, which is no run before this one%s", r.Like, near.Hint(r.Like, g.names(i)))
 				continue
 			}
 			g.take(c, i, j)
@@ -322,7 +337,7 @@ func (g *Gate) references(c *checker) {
 	named := func(at, run string) {
 		checks++
 		if !slices.Contains(all, run) {
-			c.add(at+".run", "found %q, which is no run%s: want %s", run, didYouMean(run, all), oneOf(all))
+			c.add(at+".run", "found %q, which is no run%s: want %s", run, near.Hint(run, all), oneOf(all))
 		}
 	}
 	each(len(g.Exact), "exact", func(i int, at string) { named(at, g.Exact[i].Run) })
@@ -335,7 +350,7 @@ func (g *Gate) references(c *checker) {
 		named(at, p.Run)
 		p.Of.check(c, at+".of")
 		if p.Against == p.Run || p.Against != "baseline" && !slices.Contains(all, p.Against) {
-			c.add(at+".against", "found %q, want another run or the word baseline%s", p.Against, didYouMean(p.Against, all))
+			c.add(at+".against", "found %q, want another run or the word baseline%s", p.Against, near.Hint(p.Against, all))
 		}
 	})
 	counts := []string{"instants", "cycles", "passes", "examined", "words"}
@@ -343,7 +358,7 @@ func (g *Gate) references(c *checker) {
 		named(at, g.Counted[i].Run)
 		for k, of := range g.Counted[i].Of {
 			if !slices.Contains(counts, of) {
-				c.add(fmt.Sprintf("%s.of[%d]", at, k), "found %q%s, want %s", of, didYouMean(of, counts), oneOf(counts))
+				c.add(fmt.Sprintf("%s.of[%d]", at, k), "found %q%s, want %s", of, near.Hint(of, counts), oneOf(counts))
 			}
 		}
 	})
@@ -354,7 +369,7 @@ func (g *Gate) references(c *checker) {
 		switch {
 		case b.AtLeast == nil && b.AtMost == nil:
 			c.add(at, "has no limit: give at_least or at_most")
-		case b.AtLeast != nil && b.AtMost != nil && *b.AtLeast > *b.AtMost:
+		case b.AtLeast != nil && b.AtMost != nil && b.AtLeast.bare() > b.AtMost.bare():
 			c.add(at+".at_least", "found %v, above at_most, %v: nothing can hold", *b.AtLeast, *b.AtMost)
 		}
 	})

@@ -2,9 +2,6 @@ package profiles
 
 import (
 	"math/big"
-	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 
 	"orrery/scheduler/model"
@@ -144,56 +141,36 @@ func (p *problems) sorted() []Problem {
 	return p.list
 }
 
-// Lint reads a file of either kind and says what is wrong or remarkable about
-// it. kind is profile or cluster. err is an *Error where the file is not valid,
-// or says why it cannot be read; remarks are made of valid files alone.
-func Lint(path string) (kind string, remarks []Problem, err error) {
-	if slices.Contains(Names(), path) {
-		p, err := Load(path)
-		return "profile", p.Remarks(), err
-	}
-	text, err := read(path)
+// Lint reads a profile or a cluster file, one of the program by its name, and says what
+// is wrong or remarkable about it. err is an *Error where the file is not valid, or says
+// why it cannot be read; remarks are made of valid files alone.
+func Lint(nameOrPath string) (kind Kind, remarks []Problem, err error) {
+	kind, err = KindOfFile(nameOrPath)
 	if err != nil {
 		return "", nil, err
 	}
-	if root, problem := guarded(path, text); problem == nil && root == nil {
-		return "profile", []Problem{{File: path, Text: "found no key in it: as a profile it has every default; see orrery profiles show"}}, nil
+	if kind == KindCluster {
+		remarks, err = lintCluster(nameOrPath)
+		return kind, remarks, err
 	}
-	if !isCluster(text) {
-		p, err := Parse(path, text)
-		return "profile", p.Remarks(), err
+	p, err := Load(nameOrPath)
+	if err != nil {
+		return KindProfile, nil, err
 	}
-	c, err := ParseCluster(path, text)
-	if err == nil {
-		err = c.Inline(filepath.Dir(path))
+	if p.src != nil && len(p.src.at) == 0 {
+		return KindProfile, []Problem{{File: nameOrPath, Text: "found no key in it: as a profile it has every default; see orrery profiles show"}}, nil
 	}
+	return KindProfile, p.Remarks(), nil
+}
+
+func lintCluster(nameOrPath string) ([]Problem, error) {
+	c, err := LoadCluster(nameOrPath)
 	var site *Site
 	if err == nil && len(c.Groups) > 0 {
 		site, err = c.Resolve()
 	}
 	if err != nil {
-		return "cluster", nil, err
+		return nil, err
 	}
-	return "cluster", c.remarks(site), nil
-}
-
-// isCluster guesses the kind of a file by its keys.
-func isCluster(text []byte) bool {
-	root, problem := guarded("", text)
-	if problem != nil || root == nil {
-		return false
-	}
-	d := decoder{problems: problems{src: &source{at: map[string]place{}}}}
-	pairs, _ := d.pairs(root, "")
-	balance := 0
-	for _, pair := range pairs {
-		key, _ := word(pair.Key)
-		if _, ok := findField(fieldsOf(reflect.TypeFor[Cluster]()), key); ok {
-			balance++
-		}
-		if _, ok := findField(fieldsOf(reflect.TypeFor[Profile]()), key); ok {
-			balance--
-		}
-	}
-	return balance > 0
+	return c.remarks(site), nil
 }

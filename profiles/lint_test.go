@@ -13,11 +13,11 @@ func lintText(t *testing.T, text string) (kind string, remarks []string, err err
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "f.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	kind, found, err := Lint(path)
+	of, found, err := Lint(path)
 	for _, p := range found {
 		remarks = append(remarks, p.Key+": "+p.Text)
 	}
-	return kind, remarks, err
+	return string(of), remarks, err
 }
 
 func TestRemarks(t *testing.T) {

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"orrery/internal/near"
 )
 
 //go:embed library/*.yaml library/clusters/*.yaml
@@ -51,7 +54,7 @@ func Load(nameOrPath string) (Profile, error) {
 	}
 	text, err := read(nameOrPath)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
-		return Profile{}, fmt.Errorf("there is no profile %q%s: want one of %s, or the path of a file", nameOrPath, didYouMean(nameOrPath, Names()), oneOf(Names()))
+		return Profile{}, fmt.Errorf("there is no profile %q%s: want one of %s, or the path of a file", nameOrPath, near.Hint(nameOrPath, Names()), oneOf(Names()))
 	}
 	if err != nil {
 		return Profile{}, err
@@ -77,7 +80,7 @@ func Parse(file string, text []byte) (Profile, error) {
 	var p Profile
 	src, err := decode(file, text, &p)
 	if err != nil {
-		return Profile{}, err
+		return Profile{}, cmp.Or(otherKind(file, text, KindProfile), err)
 	}
 	p.src = src
 	if p.Name == "" {
@@ -136,6 +139,13 @@ func (p *Profile) FullJSON() []byte {
 // YAML prints every key that applies, defaults included. Parse reads it back.
 func (p *Profile) YAML() []byte {
 	w := yamlWriter{applies: p.applies()}
+	w.block(reflect.ValueOf(p).Elem(), "", false)
+	return []byte(w.b.String())
+}
+
+// BriefYAML is YAML without the keys that are at their default.
+func (p *Profile) BriefYAML() []byte {
+	w := yamlWriter{applies: p.applies(), brief: true}
 	w.block(reflect.ValueOf(p).Elem(), "", false)
 	return []byte(w.b.String())
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"orrery/internal/near"
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 )
@@ -64,6 +65,17 @@ func parseScalar(text string, v reflect.Value, f field) error {
 		return parseSpan(text, v, f)
 	case aSize:
 		return parseSize(text, v)
+	case anAmount:
+		a, err := ParseAmount(text)
+		if err != nil {
+			return fmt.Errorf("%w%s", err, orZero(f))
+		}
+		if v.Kind() == reflect.Pointer {
+			v.Set(reflect.ValueOf(&a))
+			return nil
+		}
+		v.Set(reflect.ValueOf(a))
+		return nil
 	}
 	return parseText(text, v, f)
 }
@@ -165,7 +177,7 @@ func parseText(text string, v reflect.Value, f field) error {
 		}
 	}
 	if words := f.words(); words != nil && !slices.Contains(words, text) {
-		return fmt.Errorf("found %q%s, want %s", text, didYouMean(text, words), oneOf(words))
+		return fmt.Errorf("found %q%s, want %s", text, near.Hint(text, words), oneOf(words))
 	}
 	v.SetString(text)
 	return nil
@@ -197,6 +209,8 @@ func formatScalar(v reflect.Value, f field) string {
 		return formatSpan(model.Duration(v.Int()))
 	case aSize:
 		return formatSize(v)
+	case anAmount:
+		return amountIn(v).String()
 	}
 	return v.String()
 }
@@ -245,7 +259,7 @@ func formatSize(v reflect.Value) string {
 // literal says whether a value stands in JSON without quotes.
 func literal(v reflect.Value, text string) bool {
 	switch kindOf(v.Type()) {
-	case aBool, aWhole, aNumber:
+	case aBool, aWhole, aNumber, anAmount:
 		return text == "true" || text == "false" || strings.Trim(text, "-0123456789.e+") == ""
 	}
 	return false

@@ -111,18 +111,19 @@ type block interface{ setDefault() }
 type kind uint8
 
 const (
-	aText   kind = iota
-	aBool        // true or false
-	aWhole       // int32, int64
-	aNumber      // float64, or *float64 that may be off
-	aSpan        // model.Duration
-	aSize        // Bytes, Rate, Power
-	aNodes       // Nodes: one term or a list of them
-	aList        // of words or whole numbers
-	aTable       // a list of lists of whole numbers
-	aBlock       // keys of its own
-	blocks       // a list of blocks
-	aRef         // ProfileRef: a name, or a block
+	aText    kind = iota
+	aBool         // true or false
+	aWhole        // int32, int64
+	aNumber       // float64, or *float64 that may be off
+	aSpan         // model.Duration
+	aSize         // Bytes, Rate, Power
+	anAmount      // Amount, or *Amount that may be none
+	aNodes        // Nodes: one term or a list of them
+	aList         // of words or whole numbers
+	aTable        // a list of lists of whole numbers
+	aBlock        // keys of its own
+	blocks        // a list of blocks
+	aRef          // ProfileRef: a name, or a block
 )
 
 func kindOf(t reflect.Type) kind {
@@ -131,6 +132,8 @@ func kindOf(t reflect.Type) kind {
 		return aSpan
 	case reflect.TypeFor[Bytes](), reflect.TypeFor[Rate](), reflect.TypeFor[Power]():
 		return aSize
+	case reflect.TypeFor[Amount](), reflect.TypeFor[*Amount]():
+		return anAmount
 	case reflect.TypeFor[Nodes]():
 		return aNodes
 	case reflect.TypeFor[ProfileRef]():
@@ -236,4 +239,4 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-var kindNames = [...]string{"text", "true or false", "whole number", "number", "span", "size", "nodes", "list", "list of lists", "block", "list of blocks", "profile"}
+var kindNames = [...]string{"text", "true or false", "whole number", "number", "span", "size", "number with its unit", "nodes", "list", "list of lists", "block", "list of blocks", "profile"}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/scheduler/model"
 )
 
@@ -86,7 +87,7 @@ func (c *Cluster) WithProfile(vcluster string, p Profile) (*Cluster, error) {
 	}
 	if !found {
 		names := out.lists()[1].names
-		return nil, fmt.Errorf("there is no vCluster %q%s: want %s", vcluster, didYouMean(vcluster, names), oneOf(names))
+		return nil, fmt.Errorf("there is no vCluster %q%s: want %s", vcluster, near.Hint(vcluster, names), oneOf(names))
 	}
 	return out, nil
 }
@@ -229,7 +230,7 @@ func (c *Cluster) targets(path string) ([]target, error) {
 	f, ok := findField(fieldsOf(root.Type()), first)
 	if !ok {
 		keys := append(keysIn(fieldsOf(reflect.TypeFor[Profile]())), keysIn(fieldsOf(root.Type()))...)
-		return nil, fmt.Errorf("there is no such key%s in a profile or a cluster file", didYouMean(first, keys))
+		return nil, fmt.Errorf("there is no such key%s in a profile or a cluster file", near.Hint(first, keys))
 	}
 	if f.kind != blocks {
 		return []target{{root: root, path: path}}, nil
@@ -243,6 +244,55 @@ func (c *Cluster) targets(path string) ([]target, error) {
 		return []target{{root: reflect.ValueOf(p).Elem(), path: inner}}, nil
 	}
 	return []target{{root: entry, path: rest}}, nil
+}
+
+// SettingPaths lists what paths there are: the keys of profiles, those of the cluster
+// file, and in its lists those of each entry by its name. Keys of lists and the like are
+// not among them: they hold no single value.
+func (c *Cluster) SettingPaths() []string {
+	ofProfile := leavesIn(reflect.TypeFor[Profile](), "")
+	out := slices.Clone(ofProfile)
+	root := reflect.ValueOf(c).Elem()
+	for _, f := range fieldsOf(root.Type()) {
+		if f.kind != blocks {
+			out = append(out, leavesOf(f, "")...)
+			continue
+		}
+		list := root.FieldByIndex(f.Index)
+		for i := range list.Len() {
+			name := list.Index(i).FieldByName("Name")
+			if !name.IsValid() {
+				break
+			}
+			at := f.key + "." + name.String()
+			out = append(out, leavesIn(f.Type.Elem(), at)...)
+			if f.Type.Elem() == reflect.TypeFor[VCluster]() {
+				for _, key := range ofProfile {
+					out = append(out, at+".profile."+key)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// leavesIn are the paths below a struct that hold one value each.
+func leavesIn(t reflect.Type, path string) (out []string) {
+	for _, f := range fieldsOf(t) {
+		out = append(out, leavesOf(f, path)...)
+	}
+	return out
+}
+
+func leavesOf(f field, path string) []string {
+	switch {
+	case f.kind == aBlock:
+		return leavesIn(f.Type, join(path, f.key))
+	case f.kind < aNodes && f.key != "name" && f.tag("unit") != "text":
+		return []string{join(path, f.key)}
+	}
+	return nil
 }
 
 // byName finds the entry of a list by the name that path begins with; names may
@@ -275,7 +325,7 @@ func descend(v reflect.Value, path string) (reflect.Value, field, error) {
 	f, ok := findField(fields, key)
 	switch {
 	case !ok:
-		return v, f, fmt.Errorf("there is no such key%s: want %s", didYouMean(key, keysIn(fields)), oneOf(keysIn(fields)))
+		return v, f, fmt.Errorf("there is no such key%s: want %s", near.Hint(key, keysIn(fields)), oneOf(keysIn(fields)))
 	case f.kind == aBlock && deeper:
 		return descend(v.FieldByIndex(f.Index), rest)
 	case f.kind == aBlock:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"orrery/internal/near"
+	"orrery/profiles"
 )
 
 // Main is the program with everything it takes from its surroundings, so that a
@@ -67,7 +71,8 @@ func (m *Main) complain(cmd *cobra.Command, err error) {
 		return
 	}
 	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), text)
-	if exitCode(err) == exitUsage {
+	var file *profiles.Error // it says what is wrong with a file, and no flag can mend that
+	if exitCode(err) == exitUsage && !errors.As(err, &file) {
 		fmt.Fprintf(m.Stderr, "run '%s --help' for its flags and examples\n", cmd.CommandPath())
 	}
 }
@@ -86,7 +91,7 @@ gives the same bytes on every machine.
 Start with 'orrery replay': it replays a small sample that is part of the
 program. Then name a log of your own.`,
 		Example: `  orrery replay
-  orrery replay log.swf.gz --procs 100 --out run --report
+  orrery replay log.swf.gz --procs 100 --out drawn --report
   orrery help exit-codes`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -99,18 +104,21 @@ program. Then name a log of your own.`,
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
 	root.SetIn(m.Stdin)
-	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
 	root.SetFlagErrorFunc(flagError)
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return cmp.Or(oldNames[name], pflag.NormalizedName(name))
+	})
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.explainCommand(), m.gateCommand(), m.doctorCommand(), m.versionCommand(),
+		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.lintCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.doctorCommand(), m.versionCommand(),
 		m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
 	)
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(
 		"Additional help topics:", "Help topics:",
+		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{flagsInGroups . | trimTrailingWhitespaces}}",
 		"{{rpad .CommandPath .CommandPathPadding}} {{.Short}}", "help {{rpad .Name 12}} {{.Short}}",
 	).Replace(root.UsageTemplate()))
 	return root, began
@@ -123,8 +131,12 @@ func group(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	text := fmt.Sprintf("unknown command %q", args[0])
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += ": did you mean " + strings.Join(near, " or ") + "?"
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if word := near.Word(args[0], names); word != "" {
+		text += ": did you mean " + word + "?"
 	}
 	return usagef("%s", text)
 }
@@ -136,9 +148,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := closest(unknown.GetSpecifiedName(), names); near != "" {
-			return usagef("unknown flag --%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
+		if word := near.Word(unknown.GetSpecifiedName(), names); word != "" {
+			return usagef("unknown flag --%s: did you mean --%s?", unknown.GetSpecifiedName(), word)
 		}
+	}
+	if errors.As(err, &unknown) && unknown.GetSpecifiedName() == "o" {
+		return usagef("this verb has no -o: %s", insteadOf(cmd, "PATH"))
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -147,10 +162,21 @@ func flagError(cmd *cobra.Command, err error) error {
 		if errors.As(why, &number) {
 			why = errors.New(wanted(invalid.GetFlag().Value.Type(), number))
 		}
-		return usagef("--%s %s: %v", invalid.GetFlag().Name, invalid.GetValue(), why)
+		return usagef("%s %s: %v", spelled(invalid.GetFlag()), invalid.GetValue(), why)
 	}
 	return usagef("%v", err)
 }
+
+// spelled is a flag as it is best known.
+func spelled(f *pflag.Flag) string {
+	if f.Shorthand == "o" {
+		return "-o"
+	}
+	return "--" + f.Name
+}
+
+// oldNames are names that flags had, which still do.
+var oldNames = map[string]pflag.NormalizedName{"print": "format"}
 
 // wanted says which numbers a flag of a type takes.
 func wanted(kind string, err *strconv.NumError) string {

@@ -6,24 +6,28 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"orrery/internal/near"
 )
 
 // once is the value of a flag that may be given one time: the last of several
-// would win in silence.
+// would win in silence. The same value again changes nothing; completion parses the
+// words of a line twice.
 type once struct {
 	pflag.Value
 	given bool
+	text  string // as it was given
 }
 
 // Set implements pflag.Value.
 func (o *once) Set(s string) error {
-	if o.given {
+	if o.given && s != o.text {
 		return fmt.Errorf("it was given as %s already: give it once", o.Value.String())
 	}
 	if err := o.Value.Set(s); err != nil {
 		return err
 	}
-	o.given = true
+	o.given, o.text = true, s
 	return nil
 }
 
@@ -51,7 +55,7 @@ type choice struct {
 func (c choice) Set(s string) error {
 	word := strings.ToLower(strings.TrimSpace(s))
 	if !slices.Contains(c.of, word) && !slices.Contains(c.also, word) {
-		return fmt.Errorf("unknown %s%s: want %s", c.what, didYouMean(word, c.of), oneOf(c.of))
+		return fmt.Errorf("unknown %s%s: want %s", c.what, near.Hint(word, c.of), oneOf(c.of))
 	}
 	*c.word = word
 	return nil
@@ -74,52 +78,4 @@ func oneOf(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
-}
-
-func didYouMean(word string, of []string) string {
-	if near := closest(word, of); near != "" {
-		return " (did you mean " + near + "?)"
-	}
-	return ""
-}
-
-// closest is the word that s was most likely meant to be: the first with the
-// fewest edits, at most a third of its length, or one that s begins.
-func closest(s string, words []string) string {
-	best, least := "", 0
-	for _, w := range words {
-		d := edits(s, w)
-		if strings.HasPrefix(w, s) && len(s) > 1 {
-			d = 1
-		}
-		if d <= max(1, len(w)/3) && (best == "" || d < least) {
-			best, least = w, d
-		}
-	}
-	return best
-}
-
-// edits counts the insertions, deletions, replacements and swaps of neighbours
-// that turn a into b (optimal string alignment).
-func edits(a, b string) int {
-	var before, last []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row = last, row, make([]int, len(b)+1)
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }

@@ -45,7 +45,7 @@ not be made, 2 usage, 3 no such folder; 130 interrupted.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              v.run,
 	}
-	v.print = m.printFlag(cmd, "o")
+	v.print = m.printFlag(cmd)
 	cmd.Flags().StringVar(&v.study, "study", "", "folder `DIR` to test")
 	cmd.Flags().StringVar(&v.via, "via", "", "`COMMAND` that starts the second process on another machine")
 	cmd.Flags().StringVar(&v.answer, "answer", "", "be the second process in `DIR`")

@@ -43,7 +43,7 @@ func workplace(t *testing.T) {
 	_, err = io.WriteString(z, smallLog())
 	require.NoError(t, errors.Join(err, z.Close(), f.Close()))
 	for _, line := range []string{
-		"import log.swf.gz --quiet -o month.trace",
+		"import log.swf.gz --quiet --out month.trace",
 		"replay log.swf.gz --procs 1000 --quiet --facts --out run",
 		"replay log.swf.gz --procs 8 --quiet --out before",
 		"replay log.swf.gz --procs 8 --order sjf --quiet --out after",
@@ -54,7 +54,7 @@ func workplace(t *testing.T) {
 	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
 	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
 	require.NoError(t, os.WriteFile("experiment.yaml", []byte("traces: [log.swf.gz]\nsettings: [{path: weights.wait_time, values: [1, 2, 3]}]\n"), 0o600))
-	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "-o", "study", "--report", "--quiet").code)
+	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "--out", "study", "--report", "--quiet").code)
 }
 
 // promptly is the schedule of smallLog on a machine that is large enough for
@@ -172,6 +172,16 @@ func commands(block string) []string {
 
 // runExample runs a line without a shell: words, and double quotes around some.
 func runExample(t *testing.T, line string) {
+	got := inProcess(t, wordsOf(line)[1:]...)
+	if strings.HasPrefix(line, "orrery tune ") && got.code == exitEvidence {
+		got.code = 0 // an answer too: a month may not suffice
+	}
+	require.Zero(t, got.code, got.stderr)
+	require.NotContains(t, got.stderr, "\x1b")
+}
+
+// wordsOf divides a line into words; some stand in double quotes.
+func wordsOf(line string) []string {
 	var args []string
 	for i, part := range strings.Split(line, `"`) {
 		if i%2 == 1 {
@@ -180,7 +190,5 @@ func runExample(t *testing.T, line string) {
 		}
 		args = append(args, strings.Fields(part)...)
 	}
-	got := inProcess(t, args[1:]...)
-	require.Zero(t, got.code, got.stderr)
-	require.NotContains(t, got.stderr, "\x1b")
+	return args
 }

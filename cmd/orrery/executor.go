@@ -42,6 +42,7 @@ func (e *executorFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&e.sbatch, "sbatch", nil, "further `OPTION` of sbatch; may be given several times")
 	f.StringVar(&e.command, "command", "", "with template: the `COMMAND` that starts workers")
 	f.StringVar(&e.cancel, "cancel", "", "with template: the `COMMAND` that ends workers before the study is complete")
+	grouped(f, groupWorkers, "executor", "workers", "timeout", "lease", "sbatch", "command", "cancel")
 }
 
 // check refuses flags that do not apply.

@@ -60,7 +60,7 @@ interrupted.`,
 	f.BoolVar(&v.modes, "mode-differences", false, "list in what the documented and the as-coded mode differ")
 	f.StringVar(&v.trace, "trace", "", "trace `LOG` of RUN, to replay it where it has recorded no decisions")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress and no remarks")
-	v.print = m.printFlag(cmd, "o")
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	onlyOnce(f)
 	return cmd
 }

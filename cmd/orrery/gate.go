@@ -33,6 +33,7 @@ type gateVerb struct {
 	by       gate.Provenance
 	write    string
 	quiet    bool
+	force    bool
 	opener   transformVerb // of traces
 }
 
@@ -49,24 +50,28 @@ metrics (bound), shares of tenants (balance), a queue that does not grow without
 (steady), work that is left alone (thrash). docs/GATE-FORMAT.md has every key.
 
 The word ` + builtinGate + ` stands for the gate that is part of the program: six situations that
-a scheduler has to master, on generated workloads. --write copies its files into a
+a scheduler has to master, on generated workloads. --out copies its files into a
 directory, to be changed; then nothing is run. With --baseline FILE it also checks
 that each run schedules as in that baseline, and costs no more work.
 
+-o sarif is for code scanning. Where $GITHUB_STEP_SUMMARY is set, the report is
+appended to that file as Markdown.
+
 --update-baseline stores what the runs come to, with the reason, beside the gate
-file or in --baseline. Runs that come out as before keep their old reason. The
-outcome does not depend on --workers.
+file or in --baseline. A baseline that is there is replaced with --force; without
+it the runs that would change are named. Runs that come out as before keep their
+old reason. The outcome does not depend on --workers.
 
 Exit codes: 0 all checks hold, 1 failed, 2 usage (a gate file that is wrong too), 3
 bad input, 4 a regression, 5 no regression, but the evidence does not suffice, 130
 interrupted.`,
 		Example: `  orrery gate builtin
-  orrery gate builtin --baseline own.json --update-baseline --reason "version 1"
-  orrery gate builtin --write mygate
+  orrery gate builtin --baseline own.json --update-baseline --reason "version 1" --force
+  orrery gate builtin --out mygate
   orrery gate mygate/gate.yaml --update-baseline --reason "the first baseline" --by ci
   orrery gate mygate/gate.yaml --junit gate.xml --markdown gate.md -o json`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: oneFile,
+		ValidArgsFunction: firstWordOrFile(builtinGate),
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
@@ -77,9 +82,10 @@ interrupted.`,
 	f.BoolVar(&v.update, "update-baseline", false, "store what the runs come to as the baseline, with --reason")
 	f.StringVar(&v.by.Reason, "reason", "", "`TEXT` that says why the baseline changes; it is stored")
 	f.StringVar(&v.by.By, "by", "", "`NAME` of who changes the baseline; without it the user of git, or of the system")
-	f.StringVar(&v.write, "write", "", "directory `DIR` to copy the files of the gate of the program into")
+	f.StringVar(&v.write, "out", "", "directory `DIR` to copy the files of the gate of the program into")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and no table when all checks hold")
-	v.print = m.printFlag(cmd, "o")
+	forceFlag(cmd, &v.force)
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown, table.CSV, formatSARIF)
 	onlyOnce(f)
 	return cmd
 }
@@ -98,6 +104,9 @@ func (v *gateVerb) run(cmd *cobra.Command, args []string) error {
 	v.opener = transformVerb{m: v.m, quiet: true}
 	defer v.opener.close()
 	path := v.baselinePath(args[0], g)
+	if err := v.mayWriteFiles(); err != nil {
+		return err
+	}
 	before, err := v.stored(path, g)
 	if err != nil {
 		return err
@@ -119,7 +128,14 @@ func (v *gateVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return wrongFile(err)
 	}
-	if err := v.show(report); err != nil {
+	if err := v.summarise(report); err != nil {
+		return err
+	}
+	file := args[0]
+	if file == builtinGate {
+		file = ""
+	}
+	if err := v.show(report, g, file); err != nil {
 		return err
 	}
 	return verdictOf(report)
@@ -137,9 +153,20 @@ func (v *gateVerb) check(file string) error {
 	case !v.update && v.by.By != "":
 		return usagef("--by goes with --update-baseline")
 	case v.write != "" && file != builtinGate:
-		return usagef("--write copies the gate of the program: name it, gate %s --write %s", builtinGate, v.write)
+		return usagef("--out copies the gate of the program: name it, gate %s --out %s", builtinGate, v.write)
 	case v.update && file == builtinGate && v.baseline == "":
 		return usagef("the gate of the program has no folder to keep a baseline in: name a file with --baseline FILE")
+	}
+	return nil
+}
+
+// mayWriteFiles refuses files that are there already. What a baseline would lose is
+// known once the runs are made.
+func (v *gateVerb) mayWriteFiles() error {
+	for _, file := range []struct{ flag, path string }{{"--junit", v.junit}, {"--markdown", v.markdown}} {
+		if err := mayWrite(file.flag, file.path, v.force); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -159,7 +186,7 @@ func (v *gateVerb) open(file string) (*profiles.Gate, gate.Files, error) {
 	}
 	g, err := profiles.LoadGate(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, input(fmt.Errorf("%s: there is no such file: name a gate file, or the word %s", file, builtinGate))
+		return nil, nil, noFile(file, file, "a gate file, or the word "+builtinGate, builtinGate)
 	}
 	if err != nil {
 		return nil, nil, wrongFile(err)
@@ -221,14 +248,21 @@ func (v *gateVerb) store(ctx context.Context, path string, e *gate.Evidence, bef
 		v.remark("the baseline %s is unchanged", path)
 		return after, nil
 	}
+	if before != nil && !v.force {
+		return nil, usagef("--update-baseline would replace %s (changed runs: %s): give --force to replace it", path, changedRuns(changed))
+	}
 	err = v.m.create(path, func(w io.Writer) error {
 		_, err := w.Write(after.JSON())
 		return err
 	})
 	if err == nil {
-		v.remark("wrote the baseline %s; changed runs: %s", path, or(strings.Join(changed, ", "), "none, but some are gone"))
+		v.remark("wrote the baseline %s; changed runs: %s", path, changedRuns(changed))
 	}
 	return after, err
+}
+
+func changedRuns(names []string) string {
+	return or(strings.Join(names, ", "), "none, but some are gone")
 }
 
 func (v *gateVerb) remark(format string, args ...any) {
@@ -237,8 +271,9 @@ func (v *gateVerb) remark(format string, args ...any) {
 	}
 }
 
-// show prints the report, and writes its files.
-func (v *gateVerb) show(r *gate.Report) error {
+// show prints the report, and writes its files. file is the gate file, "" of that of
+// the program.
+func (v *gateVerb) show(r *gate.Report, g *profiles.Gate, file string) error {
 	for _, file := range []struct {
 		path  string
 		write func(io.Writer) error
@@ -250,9 +285,12 @@ func (v *gateVerb) show(r *gate.Report) error {
 			return err
 		}
 	}
+	place := func(kind string, i int) (int, int) { return g.Place(fmt.Sprintf("%s[%d]", kind, i)) }
 	switch {
 	case v.print.json():
 		return v.print.document(r)
+	case v.print.format == string(formatSARIF):
+		return v.print.sarif(gateResults(r, file, place))
 	case v.quiet && r.Verdict == gate.Holds:
 		return nil
 	}
@@ -266,6 +304,23 @@ func (v *gateVerb) show(r *gate.Report) error {
 		t.Row(f.Kind, f.Check, table.Cell{Text: string(f.Verdict), JSON: string(f.Verdict), Tone: tone[f.Verdict]}, f.Found, f.Want, why)
 	}
 	return v.print.table(t)
+}
+
+// summaryVariable names the file that GitHub Actions shows as the summary of a job.
+const summaryVariable = "GITHUB_STEP_SUMMARY"
+
+// summarise appends the report as Markdown to the summary of a workflow's job, where
+// there is one.
+func (v *gateVerb) summarise(r *gate.Report) error {
+	path := v.m.Getenv(summaryVariable)
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("appending to the summary that $%s names: %w", summaryVariable, err)
+	}
+	return errors.Join(r.WriteMarkdown(f), f.Close())
 }
 
 // verdictOf is the exit code of a report.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -43,7 +42,7 @@ func (b *besideFiles) Cluster(path string, use []string) (*profiles.Cluster, err
 	}
 	c, err := profiles.LoadCluster(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, input(fmt.Errorf("%s: there is no such file: check the path", path))
+		return nil, noFile(path, path, "a cluster file", profiles.ClusterNames()...)
 	}
 	if err != nil {
 		return nil, err
@@ -89,11 +88,17 @@ func (ownFiles) Cluster(path string, use []string) (*profiles.Cluster, error) {
 	return c, override(c, use)
 }
 
-// copyOut writes the files of the gate of the program, and overwrites none.
+// copyOut writes the files of the gate of the program, and overwrites none but with
+// --force.
 func (v *gateVerb) copyOut() error {
 	entries, err := fs.ReadDir(gate.Builtin(), ".")
 	if err != nil {
 		return err
+	}
+	for _, e := range entries {
+		if err := mayHold("--out", v.write, e.Name(), v.force); err != nil {
+			return err
+		}
 	}
 	if err := os.MkdirAll(v.write, 0o777); err != nil {
 		return err
@@ -103,15 +108,7 @@ func (v *gateVerb) copyOut() error {
 		if err != nil {
 			return err
 		}
-		f, err := os.OpenFile(filepath.Join(v.write, e.Name()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			return usagef("%s is there already: name another directory", filepath.Join(v.write, e.Name()))
-		}
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(text)
-		if err := errors.Join(err, f.Close()); err != nil {
+		if err := v.m.create(filepath.Join(v.write, e.Name()), writing(text)); err != nil {
 			return err
 		}
 	}

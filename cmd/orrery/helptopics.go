@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/internal/near"
 	"orrery/reports/table"
-	"orrery/sim/metric"
 	"orrery/sim/record"
 	"orrery/traces"
 )
@@ -17,8 +17,8 @@ import (
 func (m *Main) topics() []*cobra.Command {
 	return []*cobra.Command{
 		m.topic("exit-codes", "What the exit codes mean", exitCodesPage),
-		m.topic("metrics", "What is measured, by which formula", metricsPage),
-		m.topic("formats", "What is read and written", formatsPage),
+		m.topic("metrics", "What is measured, by which formula", m.metricsPage),
+		m.topic("formats", "What is read and written", m.formatsPage),
 		m.topic("environment", "Environment variables, files and signals", environmentPage),
 	}
 }
@@ -33,13 +33,15 @@ func (m *Main) topic(name, short string, page func() string) *cobra.Command {
 // helpCommand is cobra's, but a topic that does not exist is a usage error.
 func (m *Main) helpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [VERB | TOPIC]",
-		Short: "Help about a verb or a topic",
-		Long: `Print the help of a verb or a topic: exit-codes, metrics, formats, environment.
+		Use:   "help [VERB | TOPIC | METRIC]",
+		Short: "Help about a verb, a topic or a metric",
+		Long: `Print the help of a verb or a topic (exit-codes, metrics, formats, environment), or
+the definition of a metric: its unit, formula, edge cases and source.
 
-Exit codes: 0 printed, 2 no such verb or topic.`,
+Exit codes: 0 printed, 2 no such verb, topic or metric.`,
 		Example: `  orrery help replay
-  orrery help exit-codes`,
+  orrery help exit-codes
+  orrery help wait_p95`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			found, _, err := cmd.Root().Find(args)
 			if err != nil {
@@ -49,6 +51,9 @@ Exit codes: 0 printed, 2 no such verb or topic.`,
 			for _, c := range found.Commands() {
 				names = append(names, c.Name()+"\t"+c.Short)
 			}
+			if len(args) == 0 {
+				names = append(names, metricNames()...)
+			}
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,12 +62,16 @@ Exit codes: 0 printed, 2 no such verb or topic.`,
 				found.InitDefaultHelpFlag()
 				return found.Help()
 			}
+			if page := metricPage(args[0]); page != "" && len(args) == 1 {
+				_, err := fmt.Fprint(m.Stdout, page)
+				return err
+			}
 			text := fmt.Sprintf("no help on %q", strings.Join(args, " "))
-			var names []string
+			names := metricNames()
 			for _, c := range cmd.Root().Commands() {
 				names = append(names, c.Name())
 			}
-			return usagef("%s%s", text, didYouMean(args[0], names))
+			return usagef("%s%s", text, near.Hint(args[0], names))
 		},
 	}
 }
@@ -80,38 +89,16 @@ expected, and how to mend it. Standard output carries results only.
 	return b.String()
 }
 
-func metricsPage() string {
+// pageTable spells a table of a page as wide as the terminal.
+func (m *Main) pageTable(t *table.Table) string {
 	var b strings.Builder
-	b.WriteString("Metrics, as in metrics.json and replay -o json\n\n")
-	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
-		b.WriteString("  " + line + "\n")
-	}
-	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
-		fmt.Fprintf(&b, "\n%s [%s], windows: %s\n  %s\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula)
-		if d.Edge != "" {
-			fmt.Fprintf(&b, "  %s\n", d.Edge)
-		}
-		if d.Source != "" {
-			fmt.Fprintf(&b, "  source: %s\n", d.Source)
-		}
-	}
-	b.WriteString(`
-METRIC of KIND NAME is a number of a part of the work: wait_p95 of tenant physics,
-within_target of class 10. Gates know it by vcluster, tenant and class; sweep and
-tune by kind (bounded, service, reactive, session) and size (1, 2-4, 5-16, …) too.
-
-`)
-	t := table.New("number", "unit", "formula", "of")
-	for _, c := range metric.Columns() {
-		t.Row(c.Name, c.Unit, c.Formula, strings.Join(c.Of, ", "))
-	}
-	if err := t.Write(&b, table.Text, table.Options{}); err != nil {
+	if err := t.Write(&b, table.Text, table.Options{Width: m.screen(m.Stdout).width}); err != nil {
 		panic(err) // a strings.Builder takes everything
 	}
 	return b.String()
 }
 
-func formatsPage() string {
+func (m *Main) formatsPage() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `What is read and written
 
@@ -131,9 +118,7 @@ Columns of the table jobs (? may be null):
 		}
 		t.Row(name, c.Type, c.Unit, c.Doc)
 	}
-	if err := t.Write(&b, table.Text, table.Options{}); err != nil {
-		panic(err) // a strings.Builder takes everything
-	}
+	b.WriteString(m.pageTable(t))
 	fmt.Fprintf(&b, `
 Runs. A directory with the tables %s as NAME.parquet,
 of a site also %s, and the documents
@@ -159,7 +144,9 @@ may be there too.
 func environmentPage() string {
 	names := []struct{ name, what string }{
 		{"NO_COLOR", "when not empty, tables have no colours"},
-		{"TERM", "dumb: no colours, no progress line, ASCII only"},
+		{summaryVariable, "orrery gate appends its report to this file, as Markdown; GitHub Actions sets it"},
+		{"TERM", "dumb: no colours, progress by lines as in a log"},
+		{"XDG_STATE_HOME", "orrery tune counts in orrery/looks.jsonl below it (without it, below ~/.local/state) which acceptance windows were looked at; no result depends on it"},
 		{"XDG_CACHE_HOME", "raw logs that were imported are kept in orrery below it (without it, below the user's cache directory); safe to remove at any time"},
 		{"TMPDIR", "where an import goes when the cache cannot be written, and the two runs of verify"},
 		{"GOMAXPROCS, GOMEMLIMIT, GOGC", "limits of the Go runtime; no result depends on them"},

@@ -19,44 +19,49 @@ type importVerb struct {
 	print  *printer
 	out    string
 	strict bool
+	force  bool
 	quiet  bool
 }
 
 func (m *Main) importCommand() *cobra.Command {
 	v := &importVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "import FILE -o OUT",
+		Use:   "import FILE --out OUT",
 		Short: "Turn a workload log into a trace",
 		Long: `Read a workload log in the Standard Workload Format (every dialect, plain or
 compressed by gzip or xz; the name does not matter) and write it as a trace:
 OUT is NAME.trace, a directory of tables, or NAME.parquet, the table of jobs
 alone. "-" reads standard input. OUT appears whole or not at all, and replaces an
-earlier trace.
+earlier trace with --force.
 
 What becomes of each row is printed: rows read = kept + dropped. A token that is
 not a number of its field's type refuses the file; a readable row that cannot be
 is dropped under a named rule. Times in logs are seconds, in traces microseconds.
 
-Here -o is the path, as for every verb that writes one file; the form of what is
-printed is chosen by --print, which replay and others also call -o.
-
 Exit codes: 0 imported, 1 failed, 2 usage, 3 bad input (with --strict also rows
 that would be dropped), 130 interrupted.`,
-		Example: `  orrery import log.swf.gz -o log.trace
-  orrery import log.swf.gz --strict --print json -o log.parquet`,
+		Example: `  orrery import log.swf.gz --out log.trace
+  orrery import log.swf.gz --strict -o json --out log.parquet`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
-	cmd.Flags().StringVarP(&v.out, "out", "o", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
+	cmd.Flags().StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	cmd.Flags().BoolVar(&v.strict, "strict", false, "refuse the log if any row would be dropped")
-	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and --print json)")
-	v.print = m.printFlag(cmd, "")
+	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
+	forceFlag(cmd, &v.force)
+	v.print = m.printFlag(cmd)
 	return cmd
 }
 
 func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 	if err := checkTraceName(v.out); err != nil {
+		return err
+	}
+	if err := apart(args[0], v.out); err != nil {
+		return err
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
 	t := &trace{path: args[0], label: args[0]}
@@ -66,9 +71,6 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		if err := v.m.spool(cmd.Context(), t); err != nil {
 			return input(err)
 		}
-	}
-	if err := apart(t.path, v.out); err != nil {
-		return err
 	}
 	format, err := importer.Detect(t.path)
 	switch {
@@ -84,7 +86,7 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 		return importError(t, err)
 	}
 	report.File = t.label
-	if v.quiet && !v.print.json() {
+	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
 	if err := v.print.account(report, "dropped", "kept"); err != nil || v.print.json() {
@@ -108,11 +110,11 @@ func importError(t *trace, err error) error {
 func checkTraceName(out string) error {
 	switch {
 	case out == "":
-		return usagef("no output named: give -o NAME.trace or -o NAME.parquet")
+		return usagef("no output named: give --out NAME.trace or --out NAME.parquet")
 	case out == "json" || out == "table" || out == "markdown":
-		return usagef("-o %s: on this verb -o is the trace to write; the form of what is printed is --print %s", out, out)
+		return usagef("--out %s: --out is the trace to write; the format of the results is -o %s", out, out)
 	case !strings.HasSuffix(strings.TrimRight(out, "/"), ".trace") && !strings.HasSuffix(out, ".parquet"):
-		return usagef("-o %s: expected a name that ends in .trace (a directory of tables) or .parquet (the jobs alone)", out)
+		return usagef("--out %s: expected a name that ends in .trace (a directory of tables) or .parquet (the jobs alone)", out)
 	}
 	return nil
 }

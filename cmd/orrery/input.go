@@ -78,7 +78,7 @@ func missing(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return fmt.Errorf("%s: there is no such file, expected a trace bundle, a Parquet table of jobs or a workload log; check the path", path)
+	return noFile(path, path, "a trace bundle, a Parquet table of jobs or a workload log")
 }
 
 // openSample opens the sample by way of a temporary file.
@@ -202,15 +202,6 @@ func (m *Main) remark(t *trace, quiet bool) {
 	if t.note != "" && !quiet {
 		m.say("orrery: %s", t.note)
 	}
-}
-
-// readError is for verbs that read a run directory: a missing one is bad input.
-func readError(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
-		return input(err)
-	}
-	return err
 }
 
 // until ends the rows with the error of ctx when it is cancelled.

@@ -27,7 +27,7 @@ func TestInterrupt(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o700))
 	big := filepath.Join(dir, "big.trace")
-	require.Zero(t, inProcess(t, "synth", "-o", big, "--jobs", "1000000", "--load", "0.7", "--quiet").code)
+	require.Zero(t, inProcess(t, "synth", "--out", big, "--jobs", "1000000", "--load", "0.7", "--quiet").code)
 
 	t.Run("replay", func(t *testing.T) {
 		interrupt(t, dir, filepath.Join(dir, "made", "run", ".partial-*"), "replay", big, "--out", filepath.Join(dir, "made", "run"))
@@ -37,7 +37,7 @@ func TestInterrupt(t *testing.T) {
 		require.Zero(t, inProcess(t, "replay", small(t), "--quiet", "--out", run).code)
 		before, err := os.ReadFile(filepath.Join(run, "run.json"))
 		require.NoError(t, err)
-		interrupt(t, dir, filepath.Join(run, ".partial-*"), "replay", big, "--out", run)
+		interrupt(t, dir, filepath.Join(run, ".partial-*"), "replay", big, "--force", "--out", run)
 		after, err := os.ReadFile(filepath.Join(run, "run.json"))
 		require.NoError(t, err)
 		require.Equal(t, before, after)
@@ -48,15 +48,15 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("import", func(t *testing.T) {
 		raw := filepath.Join(dir, "big.swf")
-		require.Zero(t, inProcess(t, "trace", "export", big, "--quiet", "-o", raw).code)
-		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "import", raw, "-o", filepath.Join(dir, "other.trace"))
+		require.Zero(t, inProcess(t, "trace", "export", big, "--quiet", "--out", raw).code)
+		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "import", raw, "--out", filepath.Join(dir, "other.trace"))
 		t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 		imports := filepath.Join(dir, "cache", "orrery", "imports")
 		require.NoError(t, os.MkdirAll(imports, 0o700))
 		interrupt(t, dir, filepath.Join(imports, "*"), "replay", raw)
 	})
 	t.Run("synth", func(t *testing.T) {
-		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "synth", "-o", filepath.Join(dir, "other.trace"), "--jobs", "50000000")
+		interrupt(t, dir, filepath.Join(dir, "*other.trace*"), "synth", "--out", filepath.Join(dir, "other.trace"), "--jobs", "50000000")
 	})
 }
 

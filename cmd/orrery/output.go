@@ -1,36 +1,72 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"orrery/internal/near"
 	"orrery/reports/table"
 	"orrery/sim/record"
 )
 
-// printer prints tables in the form that -o asks for. Standard output carries
+// printer prints tables in the format that -o asks for. Standard output carries
 // results only; everything else goes to standard error.
 type printer struct {
 	m      *Main
 	format string
 }
 
-// printFlag adds the flag for the form of what a verb prints. Verbs that write
-// a file call the path -o, and spell this one --print alone.
-func (m *Main) printFlag(cmd *cobra.Command, short string) *printer {
-	p := &printer{m, string(table.Text)}
-	forms := []string{string(table.Text), string(table.JSON), string(table.Markdown)}
-	v := choice{word: &p.format, of: forms, what: "form of output"}
-	cmd.Flags().VarP(v, "print", short, "form of what is printed to standard output")
-	completeWith(cmd, "print", forms...)
+// printFlag adds the flag for the format of what a verb prints, which is one table.
+func (m *Main) printFlag(cmd *cobra.Command) *printer {
+	return m.printAs(cmd, table.Text, table.JSON, table.Markdown, table.CSV)
+}
+
+// printAs adds the flag with these formats, the first being the default.
+func (m *Main) printAs(cmd *cobra.Command, formats ...table.Format) *printer {
+	p := &printer{m: m}
+	var words []string
+	for _, f := range formats {
+		words = append(words, string(f))
+	}
+	formatFlag(cmd, &p.format, words...)
 	return p
+}
+
+// formatFlag adds -o FORMAT to a verb, the first format being the default. On every
+// verb -o is how results are printed, and --out the path that is written.
+func formatFlag(cmd *cobra.Command, word *string, formats ...string) {
+	*word = formats[0]
+	cmd.Flags().VarP(format{choice{word: word, of: formats, what: "format"}, cmd}, "format", "o", "format of the results")
+	completeWith(cmd, "format", formats...)
+}
+
+// format is the value of -o.
+type format struct {
+	choice
+	cmd *cobra.Command
+}
+
+// Set implements pflag.Value. What is no format is likely a path, which goes
+// elsewhere.
+func (f format) Set(s string) error {
+	err := f.choice.Set(s)
+	if err == nil || near.Word(strings.ToLower(s), f.of) != "" {
+		return err
+	}
+	return fmt.Errorf("-o is the format of the results (%s); %s", oneOf(f.of), insteadOf(f.cmd, s))
+}
+
+// insteadOf says how a verb writes to a path that was given with -o.
+func insteadOf(cmd *cobra.Command, path string) string {
+	if cmd.Flags().Lookup("out") == nil {
+		return "this verb writes no file: redirect standard output"
+	}
+	return "to write to a path use --out " + quoted(path)
 }
 
 func completeWith(cmd *cobra.Command, flag string, words ...string) {
@@ -40,8 +76,11 @@ func completeWith(cmd *cobra.Command, flag string, words ...string) {
 	}
 }
 
-// json says that programs read the output.
+// json says that the output is one JSON document.
 func (p *printer) json() bool { return p.format == string(table.JSON) }
+
+// forPrograms says that programs read the output: one document or one table.
+func (p *printer) forPrograms() bool { return p.json() || p.format == string(table.CSV) }
 
 // table prints t.
 func (p *printer) table(t *table.Table) error {
@@ -50,12 +89,13 @@ func (p *printer) table(t *table.Table) error {
 		return err
 	}
 	s := p.m.screen(p.m.Stdout)
-	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color, ASCII: s.ascii})
+	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color})
 }
 
-// section prints t under a heading, which JSON output, one document, leaves out.
+// section prints t under a heading, which JSON output, one document, leaves out. In
+// CSV, which is one table, there are no further ones.
 func (p *printer) section(heading string, t *table.Table) error {
-	if t.Len() == 0 {
+	if t.Len() == 0 || p.format == string(table.CSV) {
 		return nil
 	}
 	switch p.format {
@@ -105,36 +145,4 @@ func (m *Main) screen(w io.Writer) screen {
 		s.width = width
 	}
 	return s
-}
-
-// create writes the file at path by fill, beside its place and renamed when it
-// is whole; "" or "-" is standard output.
-func (m *Main) create(path string, fill func(io.Writer) error) (err error) {
-	if path == "" || path == "-" {
-		return fill(m.Stdout)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".orrery-*")
-	if err != nil {
-		var beside *fs.PathError // it names the temporary file, which means nothing to the user
-		if errors.As(err, &beside) {
-			err = beside.Err
-		}
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // it may be gone already
-		}
-	}()
-	err = fill(f)
-	if err == nil {
-		err = f.Chmod(0o644) // CreateTemp makes it private
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

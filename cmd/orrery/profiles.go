@@ -15,7 +15,7 @@ import (
 func (m *Main) profilesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profiles",
-		Short: "List, show, compare and check profiles",
+		Short: "List, show and compare profiles",
 		Long: `A profile says how a vCluster is scheduled: the weights of the nine factors, or
 another order of the queue, backfilling, cycle, preemption. Some are part of the
 program; others are files. A PROFILE is a name from the list, or a path.
@@ -27,11 +27,14 @@ file.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(), m.profilesLintCommand(),
+	cmd.AddCommand(m.profilesListCommand(), m.profilesShowCommand(), m.profilesDiffCommand(),
 		m.fromSlurmCommand(), m.toSlurmCommand())
 	for _, verb := range cmd.Commands() {
 		onlyOnce(verb.Flags())
 	}
+	lint := m.lintCommand() // as it was called when it knew profiles and cluster files alone
+	lint.Hidden = true
+	cmd.AddCommand(lint)
 	return cmd
 }
 
@@ -43,17 +46,17 @@ func profileNames(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 // loadProfile reads a profile that the user named.
 func loadProfile(name string) (profiles.Profile, error) {
 	p, err := profiles.Load(name)
-	return p, profileError(err)
+	return p, profileError(name, err)
 }
 
 // profileError says how bad an error of a file that people write is: one that
 // is not there is bad input, one that says something wrong is bad usage.
-func profileError(err error) error {
+func profileError(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return input(fmt.Errorf("%w: check the path, or see 'orrery profiles list' for those of the program", err))
+		return noFile(name, name, "the path of a file, or one of "+oneOf(profiles.Names()), slices.Concat(profiles.Names(), profiles.ClusterNames())...)
 	}
 	return &codedError{exitUsage, err}
 }
@@ -83,17 +86,17 @@ Exit codes: 0 printed, 2 usage.`,
 			return print.table(rows)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
 // shown is a profile, or a cluster file that is part of the program, as text.
 func shown(name, format string) ([]byte, error) {
 	yaml, full := []byte(nil), []byte(nil)
-	if slices.Contains(profiles.ClusterNames(), name) {
+	if kind, err := profiles.KindOfFile(name); err == nil && kind == profiles.KindCluster {
 		c, err := profiles.LoadCluster(name)
 		if err != nil {
-			return nil, err
+			return nil, profileError(name, err)
 		}
 		yaml, full = c.YAML(), c.FullJSON()
 	} else {
@@ -116,15 +119,15 @@ func (m *Main) profilesShowCommand() *cobra.Command {
 		Short: "Print a profile with every default",
 		Long: `Print a profile with every key that applies to it, those at their default too,
 as a file that can be edited and used in its place. What each key means is in
-docs/PROFILE-FORMAT.md. The cluster file month, that of orrery synth site, is
+docs/PROFILE-FORMAT.md. A cluster file, such as month, that of orrery synth site, is
 printed likewise.
 
 Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,
 		Example: `  orrery profiles show hpc-batch
   orrery profiles show month
-  orrery profiles show service --format json`,
+  orrery profiles show service -o json`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: profileNames,
+		ValidArgsFunction: firstWordOrFile(slices.Concat(profiles.Names(), profiles.ClusterNames())...),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := shown(args[0], format)
 			if err != nil {
@@ -134,10 +137,7 @@ Exit codes: 0 printed, 2 usage or not valid, 3 no such file.`,
 			return err
 		},
 	}
-	forms := []string{"yaml", "json"}
-	format = forms[0]
-	cmd.Flags().Var(&choice{word: &format, of: forms, what: "format"}, "format", "format to print")
-	completeWith(cmd, "format", forms...)
+	formatFlag(cmd, &format, "yaml", "json")
 	return cmd
 }
 
@@ -168,22 +168,16 @@ Exit codes: 0 printed, differences or none, 2 usage or not valid, 3 no such file
 			return m.printDiff(print, &a, &b)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
 func (m *Main) printDiff(print *printer, a, b *profiles.Profile) error {
 	found := profiles.Diff(a, b)
 	if print.format != string(table.Text) {
-		rows := table.New("sign", "key", "before", "after")
-		or := func(text string) any {
-			if text == "" {
-				return nil
-			}
-			return text
-		}
+		rows := table.New("sign", "key", "before", "after", "unit")
 		for _, d := range found {
-			rows.Row(d.Sign(), d.Key, or(d.Before), or(d.After))
+			rows.Row(d.Sign(), d.Key, table.Cell{Text: d.Before, JSON: d.BeforeValue}, table.Cell{Text: d.After, JSON: d.AfterValue}, d.Unit)
 		}
 		return print.table(rows)
 	}

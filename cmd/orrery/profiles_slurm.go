@@ -16,7 +16,7 @@ import (
 func (m *Main) fromSlurmCommand() *cobra.Command {
 	var files slurmFiles
 	var out string
-	var share, quiet bool
+	var share, quiet, force bool
 	cmd := &cobra.Command{
 		Use:   "from-slurm --conf FILE",
 		Short: "Make a cluster file of the files of Slurm",
@@ -41,6 +41,9 @@ file.`,
 			if files.conf == "" {
 				return usagef("--conf is missing: name the slurm.conf")
 			}
+			if err := mayWrite("--out", out, force); err != nil {
+				return err
+			}
 			r, err := files.convert(share)
 			if err != nil {
 				return err
@@ -49,7 +52,7 @@ file.`,
 				m.sayNotes(r.Notes)
 			}
 			return m.create(out, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "# made by 'orrery profiles from-slurm'\n%s", r.Cluster.YAML())
+				_, err := fmt.Fprintf(w, "# made by 'orrery profiles from-slurm'\n%s", r.Cluster.BriefYAML())
 				return err
 			})
 		},
@@ -61,7 +64,8 @@ file.`,
 	f.StringArrayVar(&files.accounts, "sacctmgr", nil, "what sacctmgr printed, `FILE`; may be given several times")
 	f.BoolVar(&share, "share-gpus", false, "hand out GPUs of nodes, with EASY backfilling, instead of whole nodes")
 	f.BoolVar(&quiet, "quiet", false, "do not say what became of the options")
-	f.StringVarP(&out, "out", "o", "", "write the cluster file to `FILE` instead of stdout")
+	forceFlag(cmd, &force)
+	f.StringVar(&out, "out", "", "write the cluster file to `FILE` instead of stdout")
 	return cmd
 }
 
@@ -87,7 +91,7 @@ func (x *slurmFiles) convert(share bool) (*slurm.Result, error) {
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				kinds := []string{"a slurm.conf", "a gres.conf", "a topology.conf", "what sacctmgr printed"}
-				err = input(fmt.Errorf("%s: there is no such file, expected %s; check the path", path, kinds[min(i, len(kinds)-1)]))
+				err = noFile(path, path, kinds[min(i, len(kinds)-1)])
 			}
 			return nil, err
 		}

@@ -10,13 +10,20 @@ import (
 	"orrery/sim"
 )
 
-// progressEvery is the time between two lines: ten a second.
-const progressEvery = 100 * time.Millisecond
+// Time between two states: on a terminal one line is drawn anew ten times a second;
+// elsewhere, as in the log of a batch job, there is a line every half minute.
+const (
+	progressEvery = 100 * time.Millisecond
+	loggedEvery   = 30 * time.Second
+)
 
-// progress is the one line on a terminal that says how far a replay is. A nil
-// progress is silent: in a pipe, on a dumb terminal, under --quiet.
+// progress says how far a piece of work is: by one line that changes on a terminal, and
+// by lines that follow each other elsewhere and on a dumb terminal. A nil progress is
+// silent: under --quiet.
 type progress struct {
 	w     io.Writer
+	lines bool // one after the other
+	every time.Duration
 	verb  string
 	unit  string // of what is counted
 	width int
@@ -25,14 +32,19 @@ type progress struct {
 	drawn time.Time // zero when nothing is on the screen
 }
 
-// progress returns nil unless standard error is a terminal.
+// progress returns nil under --quiet.
 func (m *Main) progress(verb, unit string, quiet bool) *progress {
-	s := m.screen(m.Stderr)
-	if quiet || !s.terminal || s.ascii {
+	if quiet {
 		return nil
 	}
 	now := time.Now()
-	return &progress{w: m.Stderr, verb: verb, unit: unit, width: s.width, clock: time.Now, begin: now, drawn: now}
+	p := &progress{w: m.Stderr, verb: verb, unit: unit, every: progressEvery, clock: time.Now, begin: now, drawn: now}
+	if s := m.screen(m.Stderr); s.terminal && !s.ascii {
+		p.width = s.width
+	} else {
+		p.lines, p.every = true, loggedEvery
+	}
+	return p
 }
 
 // replay draws the state of a replay.
@@ -41,17 +53,21 @@ func (p *progress) replay(s sim.Progress) {
 }
 
 // draw shows done of all (0 when not known), the rate and the time left,
-// at most every progressEvery.
+// at most as often as lines are wanted.
 func (p *progress) draw(done, all int64, where string) {
 	if p == nil {
 		return
 	}
 	now := p.clock()
-	if now.Sub(p.drawn) < progressEvery {
+	if now.Sub(p.drawn) < p.every {
 		return
 	}
 	p.drawn = now
 	line := progressLine(p.verb, p.unit, done, all, now.Sub(p.begin), where)
+	if p.lines {
+		fmt.Fprintf(p.w, "orrery: %s\n", line)
+		return
+	}
 	if p.width > 0 && len(line) >= p.width {
 		line = line[:p.width-1]
 	}
@@ -82,7 +98,7 @@ func progressLine(verb, unit string, done, all int64, took time.Duration, where 
 
 // done takes the line off the screen.
 func (p *progress) done() {
-	if p != nil && p.drawn != p.begin {
+	if p != nil && !p.lines && p.drawn != p.begin {
 		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }

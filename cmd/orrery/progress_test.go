@@ -34,7 +34,7 @@ func TestProgressLine(t *testing.T) {
 func TestProgressIsOneLineTenTimesASecond(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(1000, 0)
-	p := &progress{w: &b, verb: "replaying", unit: "jobs", width: 30, clock: func() time.Time { return now }, begin: now, drawn: now}
+	p := &progress{w: &b, verb: "replaying", unit: "jobs", width: 30, every: progressEvery, clock: func() time.Time { return now }, begin: now, drawn: now}
 	for range 1000 {
 		now = now.Add(time.Millisecond)
 		p.replay(sim.Progress{Now: model.Time(90 * model.Second), Submitted: 10, Rows: 100})
@@ -54,7 +54,24 @@ func TestNoProgressIsSilent(t *testing.T) {
 	var p *progress
 	p.replay(sim.Progress{})
 	p.done()
+	m := &Main{Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}
+	require.Nil(t, m.progress("replaying", "jobs", true))
+}
+
+// TestProgressInALog: where there is no terminal a line comes every half minute, and
+// none from what is shorter.
+func TestProgressInALog(t *testing.T) {
 	var b bytes.Buffer
 	m := &Main{Stderr: &b, Getenv: func(string) string { return "" }}
-	require.Nil(t, m.progress("replaying", "jobs", false)) // b is no terminal
+	p := m.progress("replaying", "jobs", false)
+	now := p.begin
+	p.clock = func() time.Time { return now }
+	for n := range int64(100) {
+		now = p.begin.Add(time.Duration(n) * time.Second)
+		p.draw(n, 100, "")
+	}
+	p.done()
+	require.Equal(t, "orrery: replaying  30 %  30 of 100 jobs  1/s  1:10 left\n"+
+		"orrery: replaying  60 %  60 of 100 jobs  1/s  0:40 left\n"+
+		"orrery: replaying  90 %  90 of 100 jobs  1/s  0:10 left\n", b.String())
 }

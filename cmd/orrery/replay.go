@@ -10,7 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/reports"
+	"orrery/reports/table"
 	"orrery/sim"
+	"orrery/sim/metric"
+	"orrery/sim/record"
 )
 
 // replayVerb holds the flags of replay.
@@ -23,6 +26,7 @@ type replayVerb struct {
 	decisions   bool
 	report      bool
 	quiet       bool
+	force       bool
 	printConfig bool
 }
 
@@ -33,17 +37,17 @@ func (m *Main) replayCommand() *cobra.Command {
 		Short: "Replay a workload log and measure the schedule",
 		Long: `Replay a workload log through the production scheduler core, with simulated time,
 and print what came out. With --out the results become a run directory, which is
-there as a whole or not at all; an earlier run in it is replaced.
+there as a whole or not at all; an earlier run in it is replaced with --force.
 
 ` + settingsHelp + `
 
--o json prints the metrics as in metrics.json: times in seconds, shares from 0
-to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
+-o json prints the metrics as in metrics.json, -o csv as one table: times in
+seconds, shares from 0 to 1; see 'orrery help metrics'. Times in the tables are written D d HH:MM:SS.
 
 Exit codes: 0 replayed, 1 failed, 2 usage, 3 bad input (with --infeasible error
 also jobs that can never run), 130 interrupted.`,
 		Example: `  orrery replay
-  orrery replay log.swf.gz --procs 100 --order fcfs --backfill easy --out run
+  orrery replay log.swf.gz --procs 100 --order fcfs --backfill easy --out easy
   orrery replay log.swf.gz --nodes 25 --cores-per-node 4 --order sjf --backfill conservative:50 -o json
   orrery replay month.trace --procs 100 --cycle 30s --phase 10s --overrun extend --print-config`,
 		Args:              cobra.MaximumNArgs(1),
@@ -51,12 +55,13 @@ also jobs that can never run), 130 interrupted.`,
 		RunE:              v.run,
 	}
 	v.register(cmd)
-	v.print = m.printFlag(cmd, "o")
+	v.print = m.printFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it nothing is written")
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log (with --out)")
 	f.BoolVar(&v.decisions, "decisions", false, "also write decisions.parquet, why each job waits and starts, for orrery explain (with --out, of a site)")
 	f.BoolVar(&v.report, "report", false, "also draw report.html, summary.md and figures (with --out)")
+	forceFlag(cmd, &v.force)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the settings with their origins, and run nothing")
 	onlyOnce(f)
@@ -132,7 +137,7 @@ func (v *replayVerb) check(outGiven bool) error {
 	case v.out == "" && v.decisions:
 		return usagef("--decisions writes into the run directory: name one with --out")
 	}
-	return nil
+	return mayHold("--out", v.out, record.FileRun, v.force)
 }
 
 // show prints the outcome in the form that was asked for.
@@ -142,6 +147,9 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 		return v.print.document(out.Table)
 	case v.quiet && v.print.format == "table":
 		return nil
+	}
+	if v.print.forPrograms() {
+		return v.print.table(metricTable(&out.Table))
 	}
 	s := summary{trace: t, out: out, dir: v.out, report: v.report}
 	if err := v.print.table(s.table()); err != nil {
@@ -154,6 +162,19 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 		s.next(v.m.Stdout)
 	}
 	return nil
+}
+
+// metricTable lists the metrics of a run, with all their digits.
+func metricTable(m *metric.Table) *table.Table {
+	t := table.New("metric", "window", "unit", "value", "count", "note")
+	for _, x := range m.Metrics {
+		value := table.Cell{}
+		if x.Value != nil {
+			value = table.Float(*x.Value, -1)
+		}
+		t.Row(x.Name, x.Window, x.Unit, value, x.Count, x.Note)
+	}
+	return t
 }
 
 // host returns the content of host.json: where the replay ran and how long it

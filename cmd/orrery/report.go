@@ -14,6 +14,7 @@ func (m *Main) reportCommand() *cobra.Command {
 		print *printer
 		o     reports.Options
 		quiet bool
+		force bool
 	)
 	cmd := &cobra.Command{
 		Use:   "report DIR | report STUDY.json",
@@ -28,8 +29,8 @@ trade-offs to look into, and figures, written beside the file.
 
 Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).`,
 		Example: `  orrery report run
-  orrery report run --title "Before the change" -o json
-  orrery report study/report.json`,
+  orrery report run --title "Before the change" -o json --force
+  orrery report study/report.json --force`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -37,6 +38,11 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 			var err error
 			if study != "" {
 				dir = filepath.Dir(study)
+			}
+			if err := mayHold("", dir, reports.FileHTML, force); err != nil {
+				return err
+			}
+			if study != "" {
 				err = drawStudy(study, o.Title)
 			} else {
 				err = reports.Write(dir, o)
@@ -44,7 +50,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 			if err != nil {
 				return readError(err)
 			}
-			if quiet && !print.json() {
+			if quiet && !print.forPrograms() {
 				return nil
 			}
 			t := table.New("file", "what")
@@ -59,7 +65,8 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 	cmd.Flags().StringVar(&o.Title, "title", "", "heading `TEXT` of the report; without it the name of the trace or study")
 	cmd.Flags().IntVar(&o.MostJobs, "most-jobs", 0, "`N` allocations to embed one by one, more are summed by pixel; 0 is 100,000")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
-	print = m.printFlag(cmd, "o")
+	forceFlag(cmd, &force)
+	print = m.printFlag(cmd)
 	return cmd
 }
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"orrery/profiles"
+	"orrery/reports/table"
 	"orrery/scheduler"
 	"orrery/sim"
 )
@@ -68,8 +70,14 @@ func (s *settings) register(cmd *cobra.Command) {
 	s.flags = f
 	s.registerSite()
 	onlyOnce(f)
+	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "exclusive", "cluster", "profile")
+	grouped(f, groupPolicy, "order", "backfill", "event-order", "cycle", "phase")
+	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "feedback")
+	grouped(f, groupQuorum, "quorum-latency", "quorum-jitter", "seed")
+	grouped(f, groupMeasured, "warmup", "cooldown")
 	cmd.Flags().AddFlagSet(f)
-	completeWith(cmd, "profile", profiles.Names()...)
+	completeFlag(cmd, "profile", completeProfile)
+	completeFlag(cmd, "cluster", wordsOrFiles(profiles.ClusterNames()...))
 
 	completeWith(cmd, "order", scheduler.OrderNames()...)
 	completeWith(cmd, "backfill", scheduler.BackfillNames()...)
@@ -168,9 +176,18 @@ func (s *settings) effective(spec sim.Spec, t *trace) []setting {
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
 		"quorum-latency", "quorum-jitter", "seed", "feedback", "warmup", "cooldown"} {
 		f := s.flags.Lookup(name)
-		out = append(out, setting{strings.ReplaceAll(name, "-", "_"), f.Value.String(), s.origin(name), usage(f)})
+		out = append(out, setting{strings.ReplaceAll(name, "-", "_"), typed(f.Value.String()), s.origin(name), usage(f)})
 	}
 	return out
+}
+
+// typed is the value of a flag as JSON has it: a number where it is one without a
+// unit, else its text, with its unit.
+func typed(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	return text
 }
 
 // usage is the help of a flag as plain text.
@@ -188,6 +205,13 @@ func (s *settings) printConfig(p *printer, spec sim.Spec, t *trace) error {
 	list := s.effective(spec, t)
 	if p.json() {
 		return p.document(configuration{1, spec.ID(), list})
+	}
+	if p.forPrograms() {
+		t := table.New("key", "value", "origin", "doc")
+		for _, e := range list {
+			t.Row(e.Key, table.Cell{JSON: e.Value}, e.Origin, e.Doc)
+		}
+		return p.table(t)
 	}
 	w := p.m.Stdout
 	fmt.Fprintf(w, "# Effective configuration, spec %s\n", spec.ID())

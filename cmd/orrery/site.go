@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/profiles"
 	"orrery/sim"
 )
@@ -67,14 +68,7 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 				return nil, usagef("--%s and --cluster: the cluster file says how large the cluster is", name)
 			}
 		}
-		c, err := profiles.LoadCluster(s.site.file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, input(fmt.Errorf("--cluster %s: there is no such file: check the path", s.site.file))
-		}
-		if err != nil {
-			return nil, &codedError{exitUsage, err}
-		}
-		return c, nil
+		return loadCluster("--cluster", s.site.file)
 	}
 	size, err := spec.Cluster.Resolve(t.info, t.nodes)
 	if err != nil {
@@ -92,6 +86,18 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 		text += fmt.Sprintf(plainNodes, cores, nodes)
 	}
 	return profiles.ParseCluster("", []byte(text)) // errors name keys, for there is no file
+}
+
+// loadCluster reads the cluster file that a flag names.
+func loadCluster(flag, path string) (*profiles.Cluster, error) {
+	c, err := profiles.LoadCluster(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noFile(flag+" "+path, path, "a cluster file", profiles.ClusterNames()...)
+	}
+	if err != nil {
+		return nil, &codedError{exitUsage, err}
+	}
+	return c, nil
 }
 
 // A plain machine as a cluster file: jobs end at their request, nothing is
@@ -124,7 +130,7 @@ func override(c *profiles.Cluster, flags []string) error {
 			return usagef("--profile %s: %s is given the profile %s already: give each one", flag, or(name, "every vCluster"), before)
 		}
 		if given[name] = profile; one && !slices.ContainsFunc(c.VClusters, func(v profiles.VCluster) bool { return v.Name == name }) {
-			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, didYouMean(name, vclusterNames(c)), oneOf(vclusterNames(c)))
+			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, near.Hint(name, vclusterNames(c)), oneOf(vclusterNames(c)))
 		}
 	}
 	for i := range c.VClusters {
@@ -138,7 +144,7 @@ func override(c *profiles.Cluster, flags []string) error {
 		case errors.As(err, &wrong): // it names the file
 			return &codedError{exitUsage, err}
 		case errors.Is(err, fs.ErrNotExist):
-			return input(fmt.Errorf("--profile %s: there is no such file: check the path, or see 'orrery profiles list' for those of the program", profile))
+			return noFile("--profile "+profile, profile, "one of "+oneOf(profiles.Names())+", or the path of a file", profiles.Names()...)
 		case err != nil:
 			return usagef("--profile %s: %v", profile, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"orrery/reports/table"
 	"orrery/sim"
+	"orrery/sim/record"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 )
@@ -25,8 +26,8 @@ point, and the whole run of one task.
 
 Exit codes: 0 done, else those of the verbs below.`,
 		Example: `  orrery study status study
-  orrery study table study --print markdown
-  orrery study materialize study 2 --out again`,
+  orrery study table study -o markdown
+  orrery study materialize study 2 --out second`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
@@ -49,14 +50,14 @@ two runs of a task differ, 6 some tasks failed or are still to be computed.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := sweep.Open(args[0], "")
+			s, err := openStudy(args[0], "")
 			if err != nil {
-				return studyError(err)
+				return err
 			}
 			return m.status(s, print)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -65,23 +66,56 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 	if err != nil {
 		return studyError(err)
 	}
+	if print.json() {
+		if err := print.document(statusOf(s, &st)); err != nil {
+			return err
+		}
+		return statusVerdict(s, &st)
+	}
 	t := table.New("what", "count", "remark")
 	for _, row := range []struct {
 		what, remark string
 		n            int
 	}{
 		{"tasks", "", st.Tasks}, {"results", "", st.Results}, {"failed", "by themselves; see failures/", st.Failed},
-		{"quarantined", "given up after four tries", st.Quarantined}, {"remaining", "without an outcome", st.Remaining},
+		{"quarantined", "given up after four tries", st.Quarantined}, {"remaining", "left to compute", st.Remaining},
 		{"claimed", "chunks that workers hold", st.Claimed}, {"tries", "by the journals, as what follows", st.Started},
 		{"retried", "failed by their place", st.Retried}, {"lost", "their worker vanished", st.Lost},
 		{"duplicates", "came second, and were equal", st.Duplicates}, {"faults", "came second, and differ", st.FaultyTasks},
-		{"workers", fmt.Sprintf("processes, %d of them not ended by their own word", st.Open), st.Writers},
+		{"workers", fmt.Sprintf("processes, %d at work or ended unexpectedly", st.Open), st.Writers},
 	} {
 		t.Row(row.what, row.n, row.remark)
 	}
 	if err := print.table(t); err != nil {
 		return err
 	}
+	return statusVerdict(s, &st)
+}
+
+// studyStatus is what study status -o json prints.
+type studyStatus struct {
+	Study       string `json:"study"`
+	Tasks       int    `json:"tasks"`
+	Results     int    `json:"results"`
+	Failed      int    `json:"failed"`      // by themselves
+	Quarantined int    `json:"quarantined"` // given up after four tries
+	Remaining   int    `json:"remaining"`   // without an outcome
+	Claimed     int    `json:"claimed_chunks"`
+	Tries       int    `json:"tries"`
+	Retried     int    `json:"retried"`
+	Lost        int    `json:"lost"` // their worker vanished
+	Duplicates  int    `json:"duplicates"`
+	Faults      int    `json:"faults"`
+	Workers     int    `json:"workers"`
+	Unended     int    `json:"workers_ended_unexpectedly"` // or still at work
+}
+
+func statusOf(s *sweep.Study, st *sweep.Status) studyStatus {
+	return studyStatus{s.Dir(), st.Tasks, st.Results, st.Failed, st.Quarantined, st.Remaining, st.Claimed, st.Started, st.Retried, st.Lost, st.Duplicates, st.FaultyTasks, st.Writers, st.Open}
+}
+
+// statusVerdict is the exit code of a status.
+func statusVerdict(s *sweep.Study, st *sweep.Status) error {
 	switch err := s.Verdict(); {
 	case errors.Is(err, sweep.ErrNoOutcome):
 		return &codedError{exitPartial, fmt.Errorf("%d of %d tasks are still to be computed", st.Remaining, st.Tasks)}
@@ -108,9 +142,9 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := sweep.Open(args[0], "")
+			s, err := openStudy(args[0], "")
 			if err != nil {
-				return studyError(err)
+				return err
 			}
 			p, err := readPlan(args[0])
 			if err != nil {
@@ -119,7 +153,7 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 			return m.studyTable(s, p, print, false, report)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	cmd.Flags().BoolVar(&report, "report", false, "also draw report.html and figures into STUDY")
 	return cmd
 }
@@ -130,6 +164,7 @@ type materializeVerb struct {
 	out   string
 	facts bool
 	quiet bool
+	force bool
 }
 
 func (m *Main) materializeCommand() *cobra.Command {
@@ -153,15 +188,19 @@ one, 4 it came out otherwise, 130 interrupted.`,
 	f := cmd.Flags()
 	f.StringVar(&v.out, "out", "", "run directory `DIR` to write; without it STUDY/runs/DIGEST")
 	f.BoolVar(&v.facts, "facts", false, "also write facts.parquet, every event of the committed log")
+	forceFlag(cmd, &v.force)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well")
 	onlyOnce(f)
 	return cmd
 }
 
 func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
-	s, err := sweep.Open(args[0], "")
+	if err := mayHold("--out", v.out, record.FileRun, v.force); err != nil {
+		return err // a run within the study is that of the same task
+	}
+	s, err := openStudy(args[0], "")
 	if err != nil {
-		return studyError(err)
+		return err
 	}
 	if err := ours(s); err != nil {
 		return err

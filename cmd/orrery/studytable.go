@@ -32,6 +32,9 @@ func planTable(p *experiment.Plan, there int) *table.Table {
 	if n := len(p.Aside); n > 0 {
 		t.Row("windows set aside", n, asideText(p))
 	}
+	for _, text := range p.Remarks {
+		t.Row("begin idle", "", text)
+	}
 	t.Row("tasks", p.Size(), "")
 	t.Row("computed", there, "they are in the study already")
 	t.Row("to compute", p.Size()-there, "")
@@ -83,6 +86,11 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 	}
 	if len(p.Aside) > 0 && !quiet {
 		m.say("%s set aside: %s", countOf(len(p.Aside), "window"), asideText(p))
+	}
+	for _, text := range p.Remarks {
+		if !quiet {
+			m.say("%s", text)
+		}
 	}
 	if len(rows) > 0 && rows[0].Aside > 0 && !quiet {
 		m.say("%s of %d left out of the means: every point is overloaded there", countOf(rows[0].Aside, "scenario"), len(p.Scenarios))
@@ -197,15 +205,22 @@ func brokenText(p *experiment.Plan, c *experiment.Column, r *experiment.Row, j i
 	return text
 }
 
-// studyRows is what --print json prints.
+// studyRows is what -o json prints.
 type studyRows struct {
-	Schema    int                `json:"schema"` // 2
+	Schema    int                `json:"schema"` // 3
 	Name      string             `json:"name"`
 	Scenarios []string           `json:"scenarios"`
 	Aside     []experiment.Aside `json:"aside,omitempty"`    // windows with too few jobs, which are no scenarios
 	LeftOut   int                `json:"left_out,omitempty"` // scenarios in which every point is overloaded
+	Remarks   []string           `json:"remarks,omitempty"`  // to be read beside the figures
+	Settings  []studySetting     `json:"settings"`           // that points set
 	Points    []studyPoint       `json:"points"`             // the best first
 	Columns   []studyColumns     `json:"columns"`
+}
+
+type studySetting struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"` // of its numbers
 }
 
 type studyColumns struct {
@@ -219,17 +234,17 @@ type studyColumns struct {
 }
 
 type studyPoint struct {
-	ID       string            `json:"id"`
-	Name     string            `json:"name,omitempty"`
-	Set      map[string]string `json:"set"`
-	Values   []*float64        `json:"values"` // by column
-	Broken   []studyBroken     `json:"broken,omitempty"`
-	Verdict  metric.Verdict    `json:"verdict"`
-	Feasible bool              `json:"feasible"`
-	Front    bool              `json:"front"`
-	Done     int               `json:"done"`
-	Failed   int               `json:"failed"`
-	Tasks    []string          `json:"tasks"` // by scenario
+	ID       string         `json:"id"`
+	Name     string         `json:"name,omitempty"`
+	Set      map[string]any `json:"set"`    // spans in seconds, words as they are
+	Values   []*float64     `json:"values"` // by column
+	Broken   []studyBroken  `json:"broken,omitempty"`
+	Verdict  metric.Verdict `json:"verdict"`
+	Feasible bool           `json:"feasible"`
+	Front    bool           `json:"front"`
+	Done     int            `json:"done"`
+	Failed   int            `json:"failed"`
+	Tasks    []string       `json:"tasks"` // by scenario
 }
 
 // studyBroken is a constraint that a point does not keep.
@@ -240,12 +255,15 @@ type studyBroken struct {
 }
 
 func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
-	out := studyRows{Schema: 2, Name: p.Name, Aside: p.Aside, Points: []studyPoint{}}
+	out := studyRows{Schema: 3, Name: p.Name, Aside: p.Aside, Remarks: p.Remarks, Points: []studyPoint{}}
 	if len(rows) > 0 {
 		out.LeftOut = rows[0].Aside
 	}
 	for _, s := range p.Scenarios {
 		out.Scenarios = append(out.Scenarios, s.Name)
+	}
+	for _, q := range p.Parameters {
+		out.Settings = append(out.Settings, studySetting{q.Name, q.Unit})
 	}
 	columns := p.Columns()
 	for i := range columns {
@@ -259,10 +277,10 @@ func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
 	for i := range rows {
 		r := &rows[i]
 		q := &p.Points[r.Point]
-		x := studyPoint{ID: q.ID, Name: q.Name, Set: map[string]string{}, Verdict: r.Verdict, Feasible: r.Feasible, Front: r.Front, Done: r.Done, Failed: r.Failed, Tasks: q.Tasks}
+		x := studyPoint{ID: q.ID, Name: q.Name, Set: map[string]any{}, Verdict: r.Verdict, Feasible: r.Feasible, Front: r.Front, Done: r.Done, Failed: r.Failed, Tasks: q.Tasks}
 		for j, v := range q.Values {
 			if v != "" {
-				x.Set[p.Parameters[j].Name] = v
+				x.Set[p.Parameters[j].Name] = settingValue(&p.Parameters[j], v, q.At[j])
 			}
 		}
 		for j := range columns {
@@ -281,6 +299,15 @@ func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
 	return out
 }
 
+// settingValue is the value of a setting as a number, or the word that it is: all,
+// off, easy.
+func settingValue(q *experiment.Parameter, text string, number float64) any {
+	if q.Numeric && strings.ContainsAny(text[:1], "-+.0123456789") {
+		return number
+	}
+	return text
+}
+
 func direction(c *experiment.Column) string {
 	switch {
 	case !c.Objective:
@@ -293,7 +320,7 @@ func direction(c *experiment.Column) string {
 
 // studyReport is a sweep as reports draw it.
 func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
-	s := &reports.Study{Name: p.Name, Kind: "sweep", Facts: []reports.Fact{
+	s := &reports.Study{Name: p.Name, Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
 	if p.Description != "" {

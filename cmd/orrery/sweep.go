@@ -18,6 +18,7 @@ import (
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 	"orrery/traces"
+	"orrery/traces/importer"
 	"orrery/traces/transform"
 )
 
@@ -31,17 +32,23 @@ type sweepVerb struct {
 	printConfig bool
 	quiet       bool
 	by          executorFlags
+	axes        axisFlags
 }
 
 func (m *Main) sweepCommand() *cobra.Command {
 	v := &sweepVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "sweep EXPERIMENT -o STUDY",
+		Use:   "sweep EXPERIMENT --out STUDY | sweep LOG -P PATH=VALUES --out STUDY",
 		Short: "Replay many profiles and settings, and compare them",
 		Long: `Replay all points of an experiment on all its scenarios, into the study directory
 STUDY, and print a table of what came of each point. EXPERIMENT is a file that
 names traces, windows of them, profiles and settings to vary; see
 docs/EXPERIMENT-FORMAT.md.
+
+With -P the points are those of flags, on LOG (the word sample is the log of the
+program): all combinations of the values, or with --points a sample of the ranges. A
+combination in which a setting has no effect, as depth beside easy, is tried once.
+--print-config prints the experiment file that the flags amount to.
 
 The same command goes on with a study that was interrupted or killed, or that
 the experiment has grown since: no task is computed twice. Workers are this
@@ -52,32 +59,59 @@ starts on machines that share the directory (template).
 
 Exit codes: 0 all tasks have results, 1 failed, 2 usage or a wrong experiment, 3
 bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
-		Example: `  orrery sweep experiment.yaml -o study
-  orrery sweep experiment.yaml -o study --dry-run
-  orrery sweep experiment.yaml -o study --executor slurm --workers 16 --sbatch=--partition=short --dry-run`,
+		Example: `  orrery sweep experiment.yaml --out study
+  orrery sweep sample -P order=fcfs,sjf,wfp3 -P backfill=easy,conservative --out orders
+  orrery sweep log.swf.gz -P weights.wait_time=1..5:2 -P cycle=event,30s --subject-to "wait_max <= 3d" --out weights
+  orrery sweep experiment.yaml --out study --dry-run
+  orrery sweep experiment.yaml --out study --executor slurm --workers 16 --sbatch=--partition=short --dry-run`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: oneFile,
+		ValidArgsFunction: firstWordOrFile(sampleLog),
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&v.out, "out", "o", "", "study directory `STUDY`, new or of an earlier sweep")
+	f.StringVar(&v.out, "out", "", "study directory `STUDY`, new or of an earlier sweep")
 	f.BoolVar(&v.report, "report", false, "also draw report.html and figures into STUDY")
 	f.BoolVar(&v.dryRun, "dry-run", false, "say what would be computed and print what would be submitted for it (but in JSON); make and compute nothing")
 	f.BoolVar(&v.printConfig, "print-config", false, "print the experiment with every key that applies, and compute nothing")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only --print json or markdown print")
-	v.print = m.printFlag(cmd, "")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
+	v.print = m.printFlag(cmd)
 	v.by.register(cmd)
+	v.axes.register(cmd)
 	onlyOnce(f)
 	return cmd
 }
 
-func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
-	e, err := profiles.LoadExperiment(args[0])
-	if errors.Is(err, fs.ErrNotExist) {
-		return input(err)
+// experiment reads what is to be swept, and the folder that its paths are from.
+func (v *sweepVerb) experiment(cmd *cobra.Command, path string) (e *profiles.Experiment, dir string, err error) {
+	if len(v.axes.vary) > 0 {
+		e, err = v.axes.experiment(path)
+		return e, ".", err
 	}
+	dir = filepath.Dir(path)
+	e, err = profiles.LoadExperiment(path)
+	switch given := givenOf(cmd.Flags(), axisNames); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, dir, noFile(path, path, "an experiment file, or with -P PATH=VALUES a log")
+	case len(given) > 0:
+		return nil, dir, usagef("%s goes with -P PATH=VALUES: an experiment file says it itself", given[0])
+	case err != nil && isLog(path):
+		return nil, dir, usagef("%s is a log and no experiment file: say what is varied on it with -P PATH=VALUES", path)
+	case err != nil:
+		return nil, dir, &codedError{exitUsage, allFaults(err, e, dir)}
+	}
+	return e, dir, nil
+}
+
+// isLog says whether a file is a workload and not text that people write.
+func isLog(path string) bool {
+	_, err := importer.Detect(path)
+	return err == nil
+}
+
+func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
+	e, dir, err := v.experiment(cmd, args[0])
 	if err != nil {
-		return &codedError{exitUsage, allFaults(err, e, filepath.Dir(args[0]))}
+		return err
 	}
 	if v.printConfig {
 		if v.print.json() {
@@ -88,14 +122,14 @@ func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if v.out == "" {
-		return usagef("no study: name its directory with -o STUDY")
+		return usagef("no study: name its directory with --out STUDY")
 	}
 	if err := v.by.check(cmd.Flags()); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
 	runner := task.NewRunner(nil)
-	plan, tasks, sets, err := v.m.expand(ctx, e, filepath.Dir(args[0]), runner, v.quiet)
+	plan, tasks, sets, err := v.m.expand(ctx, e, dir, runner, v.quiet)
 	if err != nil {
 		return err
 	}
@@ -130,7 +164,7 @@ func allFaults(err error, e *profiles.Experiment, dir string) error {
 			continue
 		}
 		if _, missing := os.Stat(beside(dir, name)); errors.Is(missing, fs.ErrNotExist) {
-			looks = append(looks, e.Wrong(fmt.Sprintf("traces[%d]", i), "%s: there is no such file: check the path", beside(dir, name)))
+			looks = append(looks, e.Wrong(fmt.Sprintf("traces[%d]", i), "%s: there is no such file%s: check the path", beside(dir, name), meant(beside(dir, name), sampleLog)))
 		}
 	}
 	return profiles.Joined(append(looks, experiment.Check(e, dir))...)
@@ -276,6 +310,9 @@ func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Ru
 	if err != nil {
 		return err
 	}
+	if err := v.m.sayLeft(s, v.quiet); err != nil {
+		return err
+	}
 	began := time.Now()
 	err = v.m.watch(s, "sweeping", v.quiet, func() error { return sweep.Complete(ctx, x, s) })
 	if errors.Is(err, context.Canceled) {
@@ -304,7 +341,7 @@ func (v *sweepVerb) dry(plan *experiment.Plan, tasks []experiment.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.json() {
+	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.forPrograms() {
 		return err
 	}
 	fence := ""

@@ -50,7 +50,7 @@ func TestSweepWorkers(t *testing.T) {
 	tables := ""
 	for _, n := range []string{"1", "3"} {
 		study := filepath.Join(dir, n)
-		got := inProcess(t, "sweep", file, "-o", study, "--workers", n, "--print", "json", "--quiet")
+		got := inProcess(t, "sweep", file, "--out", study, "--workers", n, "-o", "json", "--quiet")
 		require.Zero(t, got.code, got.stderr)
 		if n == "1" {
 			want, tables = resultFiles(t, study), got.stdout
@@ -76,7 +76,7 @@ func TestSweepKilled(t *testing.T) {
 		if s, err := sweep.Open(study, ""); err == nil {
 			before = finished(t, s)
 		}
-		cmd := exec.Command("orrery", "sweep", file, "-o", study, "--workers", "2", "--quiet", "--lease", "1s")
+		cmd := exec.Command("orrery", "sweep", file, "--out", study, "--workers", "2", "--quiet", "--lease", "1s")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Start())
@@ -98,7 +98,7 @@ func TestSweepKilled(t *testing.T) {
 			require.Contains(t, stderr.String(), "the same command goes on")
 		}
 	}
-	got := inProcess(t, "sweep", file, "-o", study, "--workers", "2")
+	got := inProcess(t, "sweep", file, "--out", study, "--workers", "2")
 	require.Zero(t, got.code, got.stderr)
 	require.Contains(t, got.stderr, fmt.Sprintf("%d tasks, of which 0 are new", tasks))
 	s, err := sweep.Open(study, "")
@@ -111,7 +111,7 @@ func TestSweepKilled(t *testing.T) {
 	require.LessOrEqual(t, st.Started, tasks+2*2*(1+4)+2, "only what was under way or on its way to the disk is done again")
 
 	whole := filepath.Join(dir, "whole")
-	got = inProcess(t, "sweep", file, "-o", whole, "--workers", "1", "--quiet")
+	got = inProcess(t, "sweep", file, "--out", whole, "--workers", "1", "--quiet")
 	require.Zero(t, got.code, got.stderr)
 	require.Equal(t, resultFiles(t, whole), resultFiles(t, study))
 }
@@ -127,7 +127,7 @@ func finished(t testing.TB, s *sweep.Study) int {
 func TestMaterializeMismatch(t *testing.T) {
 	file, dir := gridFile(t, 1), t.TempDir()
 	study := filepath.Join(dir, "study")
-	require.Zero(t, inProcess(t, "sweep", file, "-o", study, "--quiet").code)
+	require.Zero(t, inProcess(t, "sweep", file, "--out", study, "--quiet").code)
 	for name, text := range resultFiles(t, study) {
 		i := strings.Index(text, `"fingerprint":"`) + len(`"fingerprint":"`)
 		path := filepath.Join(study, "results", name[:2], name)
@@ -139,7 +139,7 @@ func TestMaterializeMismatch(t *testing.T) {
 	require.Contains(t, got.stderr, "has the fingerprint")
 
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, "traces: [%s]\nwindows: [{name: late, begin: 300d, length: 1d}]\n", small(t)), 0o600))
-	got = inProcess(t, "sweep", file, "-o", filepath.Join(dir, "late"), "--quiet")
+	got = inProcess(t, "sweep", file, "--out", filepath.Join(dir, "late"), "--quiet")
 	require.Equal(t, exitUsage, got.code, got.stderr)
 	require.Contains(t, got.stderr, "fewer than 20 jobs")
 }

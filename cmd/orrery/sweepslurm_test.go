@@ -42,8 +42,8 @@ settings: [{path: weights, parts: [wait_time, fair_share, backlog]}, {path: refe
 	const tasks = 2 * 32
 
 	study := filepath.Join(dir, "study")
-	cmd := exec.Command(program, "sweep", file, "-o", study, "--executor", "slurm", "--workers", "8", "--sbatch=--cpus-per-task=4",
-		"--lease", "2s", "--print", "json")
+	cmd := exec.Command(program, "sweep", file, "--out", study, "--executor", "slurm", "--workers", "8", "--sbatch=--cpus-per-task=4",
+		"--lease", "2s", "-o", "json")
 	var table, says bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &table, &says
 	require.NoError(t, cmd.Start())
@@ -79,7 +79,7 @@ settings: [{path: weights, parts: [wait_time, fair_share, backlog]}, {path: refe
 	requireOneCommit(t, study)
 
 	alone := filepath.Join(dir, "alone")
-	cmd = exec.Command(program, "sweep", file, "-o", alone, "--workers", "2", "--print", "json")
+	cmd = exec.Command(program, "sweep", file, "--out", alone, "--workers", "2", "-o", "json")
 	want, err := cmd.Output()
 	require.NoError(t, err)
 	require.Equal(t, resultFiles(t, alone), resultFiles(t, study))

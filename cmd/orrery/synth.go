@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,11 +12,12 @@ import (
 	"orrery/traces/synth"
 )
 
-// Models of workloads, by the names that users type.
+// Models of workloads, as results name them.
 const (
 	modelLublin  = "lublin"
 	modelClasses = "lublin-classes"
 	modelGPU     = "gpu"
+	modelSite    = "site"
 )
 
 // synthVerb holds the flags of synth. Those that are not given leave the
@@ -30,8 +30,10 @@ type synthVerb struct {
 	jobs  int64
 	seed  uint64
 	quiet bool
+	force bool
 	only  bool // the parameters
 
+	classes          bool
 	procs, nodes     int32
 	load, skew       float64
 	startHour, users int
@@ -39,75 +41,125 @@ type synthVerb struct {
 	services         float64
 }
 
-// synthFlags says which models a flag applies to; the others take any.
-var synthFlags = map[string][]string{
-	"procs": {modelLublin, modelClasses}, "users": {modelLublin, modelClasses}, "user-skew": {modelLublin, modelClasses},
-	"nodes": {modelGPU}, "tenants": {modelGPU}, "service-share": {modelGPU},
-}
-
 func (m *Main) synthCommand() *cobra.Command {
 	v := &synthVerb{m: m, model: modelLublin}
-	models := []string{modelLublin, modelClasses, modelGPU}
 	cmd := &cobra.Command{
-		Use:   "synth -o OUT",
+		Use:   "synth [MODEL] --out OUT",
 		Short: "Generate a workload from a published model",
 		Long: `Generate a workload as a trace. The models:
 
-  lublin          Lublin and Feitelson, JPDC 63(11), 2003: rigid parallel jobs
-  lublin-classes  the same with batch and interactive jobs told apart
-  gpu             a cluster of nodes with eight GPUs, tenants and services
+  lublin  rigid parallel jobs of an HPC machine (Lublin and Feitelson 2003)
+  gpu     a cluster of nodes with eight GPUs, tenants and services
+  site    a month of a site with four vClusters, workflows and services
 
-The same parameters and seed give the same bytes. OUT is NAME.trace, a directory
-of tables, or NAME.parquet, the table of jobs alone (not for gpu, which has
-nodes); it appears whole or not at all. The defaults of a model are its authors';
---print-config prints every parameter as JSON, spans in microseconds.
-
-Here -o is the path, as for every verb that writes one file; the form of what is
-printed is chosen by --print.
+Without one, 'orrery synth' is 'orrery synth lublin' and takes its flags. The same
+parameters and seed give the same bytes.
 
 Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
-		Example: `  orrery synth -o small.trace --jobs 1000 --procs 128 --seed 7
-  orrery synth -o busy.parquet --model lublin-classes --jobs 500 --procs 256 --load 0.9
-  orrery synth -o gpus.trace --model gpu --jobs 500 --nodes 16
-  orrery synth --print-config --model gpu --jobs 10 --nodes 4`,
+		Example: `  orrery synth lublin --jobs 1000 --procs 128 --seed 7 --out lublin.trace
+  orrery synth gpu --jobs 500 --nodes 16 --out cluster.trace
+  orrery synth site --days 2 --nodes 64 --out sited.trace
+  orrery synth --jobs 1000 --procs 128 --seed 7 --out small.trace`,
+		Args:              group0,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              v.run,
+	}
+	v.lublinFlags(cmd)
+	cmd.AddCommand(m.synthLublinCommand(), m.synthGPUCommand(), m.synthSiteCommand())
+	return cmd
+}
+
+// group0 takes no arguments: a word is a model that there is not.
+func group0(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return group(cmd, args)
+}
+
+func (m *Main) synthLublinCommand() *cobra.Command {
+	v := &synthVerb{m: m, model: modelLublin}
+	cmd := &cobra.Command{
+		Use:   "lublin --out OUT",
+		Short: "Generate rigid parallel jobs by the model of Lublin and Feitelson",
+		Long: `Generate a workload of rigid parallel jobs by the model of Lublin and Feitelson
+(JPDC 63(11), 2003); with --classes batch and interactive jobs are told apart.
+
+OUT is NAME.trace, a directory of tables, or NAME.parquet, the table of jobs alone;
+it appears whole or not at all. The defaults of the model are its authors';
+--print-config prints every parameter as JSON, spans in microseconds.
+
+Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
+		Example: `  orrery synth lublin --out plain.trace --jobs 1000 --procs 128 --seed 7
+  orrery synth lublin --classes --out busy.parquet --jobs 500 --procs 256 --load 0.9
+  orrery synth lublin --print-config --jobs 10`,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              v.run,
+	}
+	v.lublinFlags(cmd)
+	return cmd
+}
+
+// lublinFlags adds the flags of the model lublin.
+func (v *synthVerb) lublinFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&v.classes, "classes", false, "tell batch and interactive jobs apart")
+	f.Int64Var(&v.jobs, "jobs", 10_000, "`N` jobs")
+	f.Int32Var(&v.procs, "procs", 128, "`P` processors of the cluster")
+	f.Float64Var(&v.load, "load", 0, "offered load `L`, 1 fills the cluster; without it the model's own")
+	f.IntVar(&v.startHour, "start-hour", 0, "hour `H` of the day at which the trace starts, 0 to 23")
+	f.IntVar(&v.users, "users", 0, "`N` users")
+	f.Float64Var(&v.skew, "user-skew", 0, "exponent `E` of the Zipf law of jobs over users")
+	v.commonFlags(cmd, "NAME.trace or NAME.parquet")
+}
+
+func (m *Main) synthGPUCommand() *cobra.Command {
+	v := &synthVerb{m: m, model: modelGPU}
+	cmd := &cobra.Command{
+		Use:   "gpu --out OUT",
+		Short: "Generate jobs of a cluster of GPU nodes",
+		Long: `Generate the workload of a cluster of nodes with eight GPUs each: jobs of tenants
+that ask for GPUs, and services.
+
+OUT is NAME.trace, a directory of tables (there is one of nodes); it appears whole or
+not at all. --print-config prints every parameter as JSON, spans in microseconds.
+
+Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
+		Example: `  orrery synth gpu --out gpus.trace --jobs 500 --nodes 16
+  orrery synth gpu --print-config --jobs 10 --nodes 4`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&v.out, "out", "o", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
-	f.Var(choice{word: &v.model, of: models, what: "model"}, "model", "model of the workload")
 	f.Int64Var(&v.jobs, "jobs", 10_000, "`N` jobs")
-	f.Uint64Var(&v.seed, "seed", 1, "seed `S` of every random draw")
-	f.Int32Var(&v.procs, "procs", 128, "`P` processors of the machine (lublin models)")
-	f.Int32Var(&v.nodes, "nodes", 16, "`N` nodes with eight GPUs each (gpu)")
-	f.Float64Var(&v.load, "load", 0, "offered load `L`, 1 fills the machine; without it the model's own")
+	f.Int32Var(&v.nodes, "nodes", 16, "`N` nodes with eight GPUs each")
+	f.Float64Var(&v.load, "load", 0, "offered load `L`, 1 fills the cluster; without it the model's own")
 	f.IntVar(&v.startHour, "start-hour", 0, "hour `H` of the day at which the trace starts, 0 to 23")
-	f.IntVar(&v.users, "users", 0, "`N` users (lublin models)")
-	f.Float64Var(&v.skew, "user-skew", 0, "exponent `E` of the Zipf law of jobs over users (lublin models)")
-	f.IntVar(&v.tenants, "tenants", 0, "`N` tenants (gpu)")
-	f.Float64Var(&v.services, "service-share", 0, "share `X` of the rows that are services, 0 to 1 (gpu)")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and --print json)")
-	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
-	v.print = m.printFlag(cmd, "")
-	completeWith(cmd, "model", models...)
-	cmd.AddCommand(m.synthSiteCommand())
+	f.IntVar(&v.tenants, "tenants", 0, "`N` tenants")
+	f.Float64Var(&v.services, "service-share", 0, "share `X` of the rows that are services, 0 to 1")
+	v.commonFlags(cmd, "NAME.trace")
 	return cmd
 }
 
+// commonFlags adds the flags that every model has.
+func (v *synthVerb) commonFlags(cmd *cobra.Command, name string) {
+	f := cmd.Flags()
+	f.Uint64Var(&v.seed, "seed", 1, "seed `S` of every random draw")
+	f.StringVar(&v.out, "out", "", "trace `OUT` to write: "+name+" (required)")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and -o json)")
+	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
+	v.print = v.m.printFlag(cmd)
+	forceFlag(cmd, &v.force)
+}
+
 func (v *synthVerb) run(cmd *cobra.Command, _ []string) error {
-	for _, name := range []string{"procs", "users", "user-skew", "nodes", "tenants", "service-share"} {
-		if cmd.Flags().Changed(name) && !slices.Contains(synthFlags[name], v.model) {
-			return usagef("--%s does not apply to the model %s, only to %s", name, v.model, oneOf(synthFlags[name]))
-		}
+	if v.classes {
+		v.model = modelClasses
 	}
-	if !v.only {
-		if err := checkTraceName(v.out); err != nil {
-			return err
-		}
-		if v.model == modelGPU && strings.HasSuffix(v.out, ".parquet") {
-			return usagef("-o %s: the model gpu makes a table of nodes too, which a single Parquet file cannot hold; name it .trace", v.out)
-		}
+	if err := v.checkOut(); err != nil {
+		return err
 	}
 	w, err := v.workload(cmd.Flags().Changed)
 	if err != nil {
@@ -116,10 +168,27 @@ func (v *synthVerb) run(cmd *cobra.Command, _ []string) error {
 	return v.produce(cmd.Context(), w)
 }
 
+// checkOut refuses an output that cannot hold what the model makes.
+func (v *synthVerb) checkOut() error {
+	if v.only {
+		return nil
+	}
+	if err := checkTraceName(v.out); err != nil {
+		return err
+	}
+	if v.model != modelLublin && v.model != modelClasses && strings.HasSuffix(v.out, ".parquet") {
+		return usagef("--out %s: the model %s makes a table of nodes too, which a single Parquet file cannot hold; name it .trace", v.out, v.model)
+	}
+	return nil
+}
+
 // produce writes the workload, or prints its recipe alone when that is asked for.
 func (v *synthVerb) produce(ctx context.Context, w *synth.Workload) error {
 	if v.only {
 		_, err := fmt.Fprintln(v.m.Stdout, w.Recipe())
+		return err
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
 	hash, err := v.write(ctx, w)
@@ -166,12 +235,26 @@ func (v *synthVerb) write(ctx context.Context, w *synth.Workload) (hash string, 
 	})
 }
 
+// synthesised is what synth -o json prints.
+type synthesised struct {
+	Trace      string `json:"trace"`
+	Model      string `json:"model"`
+	Jobs       int64  `json:"jobs"`
+	Seed       uint64 `json:"seed"`
+	Processors int32  `json:"processors"`
+	Nodes      int32  `json:"nodes"`
+	Hash       string `json:"hash"`
+}
+
 // show prints what was made.
 func (v *synthVerb) show(w *synth.Workload, hash string) error {
-	if v.quiet && !v.print.json() {
+	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
 	i := w.Info()
+	if v.print.json() {
+		return v.print.document(synthesised{v.out, v.model, i.Rows, v.seed, i.MaxProcs, i.MaxNodes, hash})
+	}
 	t := table.New("what", "value")
 	t.Row("trace", v.out)
 	t.Row("model", v.model)
@@ -180,11 +263,11 @@ func (v *synthVerb) show(w *synth.Workload, hash string) error {
 	t.Row("processors", i.MaxProcs)
 	t.Row("nodes", i.MaxNodes)
 	t.Row("hash", hash)
-	if err := v.print.table(t); err != nil || v.print.json() {
+	if err := v.print.table(t); err != nil {
 		return err
 	}
 	site := ""
-	if v.model == "site" {
+	if v.model == modelSite {
 		site = " --cluster month"
 	}
 	v.m.say("Next: orrery replay %s%s", quoted(v.out), site)

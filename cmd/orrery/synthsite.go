@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"orrery/traces/synth"
@@ -15,10 +13,10 @@ type siteVerb struct {
 }
 
 func (m *Main) synthSiteCommand() *cobra.Command {
-	v := &siteVerb{synthVerb: synthVerb{m: m, model: "site"}}
+	v := &siteVerb{synthVerb: synthVerb{m: m, model: modelSite}}
 	standard := synth.DefaultSite(1024)
 	cmd := &cobra.Command{
-		Use:   "site -o OUT",
+		Use:   "site --out OUT",
 		Short: "Generate a month of a site with four vClusters",
 		Long: `Generate the workload of a site as a trace, with its nodes, tenants, dependencies
 and events. The vClusters:
@@ -35,33 +33,24 @@ same bytes. OUT is NAME.trace, a directory of tables; it appears whole or not at
 all. --print-config prints every parameter as JSON, spans in microseconds.
 
 Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
-		Example: `  orrery synth site -o month.trace
-  orrery synth site --days 7 --nodes 64 --load 0.8 --seed 7 -o week.trace`,
+		Example: `  orrery synth site --out site.trace
+  orrery synth site --days 7 --nodes 64 --load 0.8 --seed 7 --out week.trace`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.StringVarP(&v.out, "out", "o", "", "trace `OUT` to write: NAME.trace (required)")
 	f.Int32Var(&v.days, "days", standard.Days, "`D` days, the first a Monday")
 	f.Int32Var(&v.nodes, "nodes", standard.Nodes, "`N` nodes of all vClusters, 64 or more")
 	f.Float64Var(&v.load, "load", standard.Load, "offered load `L`, 1 fills the site")
-	f.Uint64Var(&v.seed, "seed", 1, "seed `S` of every random draw")
 	f.IntVar(&v.tenants, "tenants", standard.Tenants, "`N` tenants, 2 or more")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and print nothing but errors (and --print json)")
-	f.BoolVar(&v.only, "print-config", false, "print the parameters as JSON, and write nothing")
-	v.print = m.printFlag(cmd, "")
+	v.commonFlags(cmd, "NAME.trace")
 	return cmd
 }
 
 func (v *siteVerb) run(cmd *cobra.Command, _ []string) error {
-	if !v.only {
-		if err := checkTraceName(v.out); err != nil {
-			return err
-		}
-		if strings.HasSuffix(v.out, ".parquet") {
-			return usagef("-o %s: a site has tables of nodes, tenants and dependencies too, which a single Parquet file cannot hold; name it .trace", v.out)
-		}
+	if err := v.checkOut(); err != nil {
+		return err
 	}
 	p := synth.DefaultSite(v.nodes)
 	p.Days, p.Load, p.Tenants = v.days, v.load, v.tenants

@@ -69,13 +69,59 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
+			if print.json() {
+				return print.document(aboutTrace(t, b.Meta()))
+			}
 			rows := table.New("what", "value")
 			describe(rows, t, b.Meta())
 			return print.table(rows)
 		}),
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
+}
+
+// traceInfo is what trace info -o json prints.
+type traceInfo struct {
+	Name           string         `json:"name"`
+	Hash           string         `json:"hash"`
+	Jobs           int64          `json:"jobs"`
+	Epoch          *time.Time     `json:"epoch"` // null when it is not known
+	TimeZone       string         `json:"time_zone,omitempty"`
+	Processors     int32          `json:"processors,omitempty"`
+	Nodes          int32          `json:"nodes,omitempty"`
+	NodesTableRows int            `json:"nodes_table_rows"`
+	Sorted         bool           `json:"sorted"`
+	WarmStartUS    *int64         `json:"warm_start_us,omitempty"`
+	HistoryUS      int64          `json:"history_us,omitempty"`
+	Source         string         `json:"source,omitempty"`
+	Recipe         string         `json:"recipe,omitempty"`
+	Steps          []string       `json:"steps,omitempty"` // of the recipe
+	Import         *traces.Report `json:"import,omitempty"`
+}
+
+func aboutTrace(t *trace, meta traces.Meta) traceInfo {
+	i := t.info
+	out := traceInfo{
+		Name: i.Name, Hash: i.Hash, Jobs: i.Rows, TimeZone: i.TimeZone, Processors: i.MaxProcs, Nodes: i.MaxNodes, NodesTableRows: len(t.nodes),
+		Sorted: i.Sorted, Source: meta.Source, Recipe: meta.Recipe,
+	}
+	if i.EpochKnown {
+		at := time.UnixMicro(int64(i.Epoch)).UTC()
+		out.Epoch = &at
+	}
+	if i.WarmStart.OK {
+		at := int64(i.WarmStart.V)
+		out.WarmStartUS, out.HistoryUS = &at, int64(i.History)
+	}
+	if d, ok := transform.Made(meta); ok {
+		out.Recipe, out.Steps = d.Hash, d.History()
+	}
+	var r traces.Report
+	if json.Unmarshal([]byte(meta.Import), &r) == nil { // a trace that was not imported has none
+		out.Import = &r
+	}
+	return out
 }
 
 func describe(rows *table.Table, t *trace, meta traces.Meta) {
@@ -168,7 +214,7 @@ Exit codes: 0 valid, 2 usage, 3 not valid.`,
 			return input(err)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
@@ -207,12 +253,16 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 		}),
 	}
 	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "`N` jobs")
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }
 
 func newHead() *table.Table {
-	return table.New("id", "user", "submit", "start", "runtime", "walltime", "procs", "allocated", "nodes", "gpus per node", "kind", "state")
+	t := table.New("id", "user", "submit", "start", "runtime", "walltime", "procs", "allocated", "nodes", "gpus per node", "kind", "state")
+	for _, name := range []string{"submit", "start", "runtime", "walltime"} {
+		t.Key(name, name+"_us")
+	}
+	return t
 }
 
 func headRow(t *table.Table, j *traces.Job) {
@@ -249,21 +299,25 @@ func (m *Main) traceExportCommand() *cobra.Command {
 		out    string
 		format string
 		quiet  bool
+		force  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TRACE",
 		Short: "Write a trace as a Standard Workload Format log",
 		Long: `Write a trace as a log in the Standard Workload Format (SWF, 18 fields, times in
-seconds), to standard output or to -o FILE, compressed when FILE ends in .gz.
+seconds), to standard output or to --out FILE, compressed when FILE ends in .gz.
 What SWF has no field for is left out; what had to be changed is counted.
 
 Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
-		Example: `  orrery trace export month.trace -o month.swf.gz
+		Example: `  orrery trace export month.trace --out month.swf.gz
   orrery trace export log.swf.gz`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
 		RunE: m.opened(func(cmd *cobra.Command, t *trace, b *traces.Bundle) error {
 			if err := apart(t.path, out); err != nil {
+				return err
+			}
+			if err := mayWrite("--out", out, force); err != nil {
 				return err
 			}
 			rows := func() iter.Seq2[*traces.Job, error] { return until(cmd.Context(), b.Rows()) }
@@ -286,9 +340,9 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "`FILE` to write; standard output without it")
-	cmd.Flags().Var(&choice{word: &format, of: []string{"swf"}, what: "format"}, "format", "format to write")
-	format = "swf"
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; standard output without it")
+	formatFlag(cmd, &format, "swf")
+	forceFlag(cmd, &force)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "do not say what was changed")
 	return cmd
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -20,13 +21,14 @@ type transformVerb struct {
 	recipe string
 	out    string
 	quiet  bool
+	force  bool
 	undo   []func()
 }
 
 func (m *Main) traceTransformCommand() *cobra.Command {
 	v := &transformVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "transform IN OUT",
+		Use:   "transform IN --out OUT",
 		Short: "Make a trace out of a trace: windows, other loads, other weeks",
 		Long: `Make a trace out of a trace, by steps in the order in which they are given:
 
@@ -48,24 +50,41 @@ are counted from the epoch of the trace, as trace head shows them.
 
 Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong, and OUT among
 what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
-		Example: `  orrery trace transform log.swf.gz week.trace --step "window length=7d"
-  orrery trace transform month.trace busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
-  orrery trace transform month.trace shared.trace --step anonymise`,
-		Args: cobra.ExactArgs(2),
-		RunE: v.run,
+		Example: `  orrery trace transform log.swf.gz --out days.trace --step "window length=2d"
+  orrery trace transform month.trace --out busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
+  orrery trace transform month.trace --out shared.trace --step anonymise`,
+		Args:              inAndOut,
+		ValidArgsFunction: oneFile,
+		RunE:              v.run,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&v.steps, "step", nil, "`STEP` to make, with its arguments; may be given several times")
 	f.StringVar(&v.recipe, "recipe", "", "`FILE` of steps, one on each line")
-	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and --print json)")
-	v.print = m.printFlag(cmd, "")
+	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
+	forceFlag(cmd, &v.force)
+	v.print = m.printFlag(cmd)
+	completeFlag(cmd, "step", completeStep)
+	f.StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	return cmd
 }
 
+// inAndOut takes one trace: where the new one goes is a flag, as for other verbs.
+func inAndOut(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 {
+		return fmt.Errorf("found two arguments, want one: the trace to write is named with --out %s", quoted(args[1]))
+	}
+	return cobra.ExactArgs(1)(cmd, args)
+}
+
 func (v *transformVerb) run(cmd *cobra.Command, args []string) error {
-	in, out := args[0], args[1]
-	v.out = out
+	in, out := args[0], v.out
 	if err := checkTraceName(out); err != nil {
+		return err
+	}
+	if err := apart(in, out); err != nil {
+		return err
+	}
+	if err := mayWrite("--out", out, v.force); err != nil {
 		return err
 	}
 	recipe, err := v.read()
@@ -174,7 +193,7 @@ func (v *transformVerb) show(res transform.Result, out string) error {
 	if v.print.json() {
 		return v.print.document(transformDocument{out, res.Hash, res.Recipe, res.Jobs, res.Accounts})
 	}
-	if v.quiet {
+	if v.quiet && !v.print.forPrograms() {
 		return nil
 	}
 	t := table.New("step", "jobs", "rule", "count", "first")

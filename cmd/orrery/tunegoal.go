@@ -1,10 +1,9 @@
 package main
 
 import (
-	"strconv"
 	"strings"
 
-	"orrery/scheduler/model"
+	"orrery/profiles"
 	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/tune"
@@ -43,7 +42,7 @@ func objectiveOf(text string) (search.Objective, error) {
 	return search.Objective{}, usagef("--objective %q: found %s: before the metric, want min: or max:, or none of them", text, way)
 }
 
-// constraintOf reads a measure, a relation and a number, a percentage or a span.
+// constraintOf reads a measure, a relation and a bound with the unit of the measure.
 func constraintOf(text string) (search.Constraint, error) {
 	for _, relation := range []search.Relation{search.AtMost, search.AtLeast} {
 		name, value, ok := strings.Cut(text, string(relation))
@@ -55,23 +54,14 @@ func constraintOf(text string) (search.Constraint, error) {
 			return search.Constraint{}, err
 		}
 		c := search.Constraint{Metric: name, Relation: relation}
-		if c.Value, ok = boundOf(strings.TrimSpace(value)); !ok {
-			return c, usagef("--subject-to %q: want a number, a percentage such as 5%% or a span such as 3d behind %s", text, relation)
+		bound, err := profiles.ParseAmount(strings.TrimSpace(value))
+		if err == nil {
+			c.Value, err = bound.In(metric.UnitOf(name))
+		}
+		if err != nil {
+			return c, usagef("--subject-to %q: %v behind %s", text, err, relation)
 		}
 		return c, nil
 	}
 	return search.Constraint{}, usagef("--subject-to %q: want METRIC <= VALUE or METRIC >= VALUE, or METRIC of KIND NAME <= VALUE", text)
-}
-
-// boundOf reads a number, a percentage, or a span in seconds.
-func boundOf(text string) (float64, bool) {
-	if x, err := strconv.ParseFloat(text, 64); err == nil {
-		return x, true
-	}
-	if percent, ok := strings.CutSuffix(text, "%"); ok {
-		x, err := strconv.ParseFloat(strings.TrimSpace(percent), 64)
-		return x / 100, err == nil
-	}
-	d, err := model.ParseDuration(text)
-	return d.Seconds(), err == nil
 }

@@ -28,6 +28,7 @@ type verifyVerb struct {
 	against string
 	keep    string
 	quiet   bool
+	force   bool
 	watch   bool
 }
 
@@ -60,7 +61,8 @@ input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
 		RunE:              v.run,
 	}
 	v.register(cmd)
-	v.print = m.printFlag(cmd, "o")
+	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
+	forceFlag(cmd, &v.force)
 	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
 	cmd.Flags().BoolVar(&v.watch, "invariants", false, "replay once and check the invariants of the schedule")
 	cmd.Flags().StringVar(&v.keep, "out", "", "directory `DIR` to keep both runs in, as first and second")
@@ -74,6 +76,9 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 	}
 	if len(args) > 1 {
 		return usagef("found %d arguments, want one LOG: RUN goes with --invariants", len(args))
+	}
+	if err := v.mayKeep(); err != nil {
+		return err
 	}
 	t, err := v.m.openTrace(cmd.Context(), args, v.quiet)
 	if err != nil {
@@ -115,6 +120,22 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 	return v.show(found)
 }
 
+// mayKeep refuses a directory that holds the runs of another verify.
+func (v *verifyVerb) mayKeep() error {
+	if v.keep == "" {
+		return nil
+	}
+	for _, name := range runNames {
+		if err := mayHold("--out", filepath.Join(v.keep, name), record.FileRun, v.force); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runNames are the directories of the two runs in that of --out.
+var runNames = [2]string{"first", "second"}
+
 // programs are the executables of the two processes.
 func (v *verifyVerb) programs() (p [2]string, err error) {
 	if p[0] = v.m.Executable; p[0] == "" {
@@ -141,7 +162,7 @@ func (v *verifyVerb) directories() (scratch string, dirs [2]string, err error) {
 	if v.keep != "" {
 		parent = v.keep
 	}
-	return scratch, [2]string{filepath.Join(parent, "first"), filepath.Join(parent, "second")}, nil
+	return scratch, [2]string{filepath.Join(parent, runNames[0]), filepath.Join(parent, runNames[1])}, nil
 }
 
 // replays runs both processes side by side, and ends both when one fails.
@@ -177,6 +198,9 @@ func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, 
 		args = append(args, t.path)
 	}
 	args = append(append(args, v.given()...), "--facts", "--quiet", "--out", dir)
+	if isRun(dir) { // mayKeep has asked for --force; another build may not know it
+		args = append(args, "--force")
+	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

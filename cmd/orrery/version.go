@@ -28,6 +28,17 @@ func version() string {
 	return "devel"
 }
 
+// versionSource says where the version comes from.
+func versionSource() string {
+	if buildVersion != "" {
+		return "release build"
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return "module and commit"
+	}
+	return "working tree, and the build knows no commit"
+}
+
 // revision is the commit that was built, with "+changes" when the working tree
 // was not clean; "" when the build does not say.
 func revision() string {
@@ -50,6 +61,23 @@ func revision() string {
 	return commit + changed
 }
 
+// programVersion is what version -o json prints.
+type programVersion struct {
+	Version       string `json:"version"`
+	Source        string `json:"source"`             // where the version comes from
+	Revision      string `json:"revision,omitempty"` // the commit, with +changes where there were some
+	Semantics     int    `json:"semantics"`
+	TraceSchema   int    `json:"trace_schema"`
+	RunSchema     int    `json:"run_schema"`
+	MetricsSchema int    `json:"metrics_schema"`
+	Go            string `json:"go"`
+	System        string `json:"system"`
+}
+
+func aboutProgram() programVersion {
+	return programVersion{version(), versionSource(), revision(), sim.Semantics, traces.SchemaVersion, record.SchemaVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+}
+
 func (m *Main) versionCommand() *cobra.Command {
 	var print *printer
 	cmd := &cobra.Command{
@@ -65,8 +93,12 @@ Exit codes: 0 printed, 2 usage.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
+			if print.json() {
+				return print.document(aboutProgram())
+			}
 			t := table.New("what", "value")
 			t.Row("orrery", version())
+			t.Row("version from", versionSource())
 			t.Row("revision", table.Quantity(or(revision(), "unknown"), revision()))
 			t.Row("semantics", sim.Semantics)
 			t.Row("trace schema", traces.SchemaVersion)
@@ -77,6 +109,6 @@ Exit codes: 0 printed, 2 usage.`,
 			return print.table(t)
 		},
 	}
-	print = m.printFlag(cmd, "o")
+	print = m.printFlag(cmd)
 	return cmd
 }

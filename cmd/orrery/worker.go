@@ -60,15 +60,18 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := sweep.Open(args[0], binary)
+	s, err := openStudy(args[0], binary)
 	if err != nil {
-		return studyError(err)
+		return err
 	}
 	newWorker, err := taskRunner(s)
 	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()
+	if err := v.m.sayLeft(s, v.quiet); err != nil {
+		return err
+	}
 	crew, err := sweep.Local{Workers: v.workers, NewWorker: newWorker, Timeout: v.timeout}.Start(ctx, s)
 	if err != nil {
 		return studyError(err)
@@ -107,6 +110,21 @@ func (v *workerVerb) serve(ctx context.Context, s *sweep.Study, crew sweep.Crew)
 	}
 }
 
+// sayLeft says of a study that was begun earlier how much of it is left.
+func (m *Main) sayLeft(s *sweep.Study, quiet bool) error {
+	if quiet {
+		return nil
+	}
+	st, err := s.Status()
+	if err != nil {
+		return studyError(err)
+	}
+	if done := st.Tasks - st.Remaining; done > 0 {
+		m.say("orrery: %s: %d of %d tasks are done, %d are left", s.Dir(), done, st.Tasks, st.Remaining)
+	}
+	return nil
+}
+
 // watch shows how far a study is while do runs.
 func (m *Main) watch(s *sweep.Study, verb string, quiet bool, do func() error) error {
 	p := m.progress(verb, "tasks", quiet)
@@ -117,7 +135,7 @@ func (m *Main) watch(s *sweep.Study, verb string, quiet bool, do func() error) e
 	go func() { ended <- do() }()
 	follow := s.Follow()
 	first, _ := follow.Poll() // the rate counts from here; the work says what is wrong, if it matters to it
-	for tick := time.NewTicker(500 * time.Millisecond); ; {
+	for tick := time.NewTicker(min(5*p.every, 5*time.Second)); ; {
 		select {
 		case done := <-ended:
 			tick.Stop()

@@ -1,6 +1,6 @@
 // Package table is the one small table that everything printed goes through:
-// named columns, rows of typed cells, written as aligned text, Markdown or
-// JSON. It knows how to lay cells out and nothing of what they mean; whether
+// named columns, rows of typed cells, written as aligned text, Markdown, JSON or
+// CSV. It knows how to lay cells out and nothing of what they mean; whether
 // the reader is a terminal, how wide it is and whether colour is welcome are
 // its caller's findings.
 package table
@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode"
 )
 
@@ -21,15 +23,16 @@ const (
 	Text     Format = "table"
 	Markdown Format = "markdown"
 	JSON     Format = "json"
+	CSV      Format = "csv"
 )
 
 // ParseFormat checks a word given by a user.
 func ParseFormat(s string) (Format, error) {
 	switch f := Format(s); f {
-	case Text, Markdown, JSON:
+	case Text, Markdown, JSON, CSV:
 		return f, nil
 	}
-	return "", fmt.Errorf("output format %q is not known: write table, markdown or json", s)
+	return "", fmt.Errorf("output format %q is not known: write table, json, markdown or csv", s)
 }
 
 // Tone is a hint for coloured output. It never carries meaning alone: the
@@ -84,12 +87,29 @@ func (c Cell) In(t Tone) Cell {
 // given.
 type Table struct {
 	cols []string
+	keys []string // of JSON and CSV, by column
 	rows [][]Cell
 }
 
-// New makes an empty table. Column names double as the keys in JSON, so they
-// should be short, stable and distinct.
-func New(cols ...string) *Table { return &Table{cols: cols} }
+// New makes an empty table. The keys in JSON and CSV are the names of the columns with
+// underscores for spaces, so they should be short, stable and distinct.
+func New(cols ...string) *Table {
+	t := &Table{cols: cols, keys: make([]string, len(cols))}
+	for i, name := range cols {
+		t.keys[i] = strings.ReplaceAll(name, " ", "_")
+	}
+	return t
+}
+
+// Key gives a column another key, which has the unit of its numbers in it: submit_us.
+// Key panics when there is no such column: that is a mistake of the programmer.
+func (t *Table) Key(column, key string) {
+	i := slices.Index(t.cols, column)
+	if i < 0 {
+		panic("table: there is no column " + column)
+	}
+	t.keys[i] = key
+}
 
 // Row appends one row. Values may be Cell, string, bool, any integer type,
 // float64 (shortest form), a fmt.Stringer or nil for a missing value; missing
@@ -160,11 +180,10 @@ func clean(s string) string {
 }
 
 // Options say what the reader of a text table is like. The zero value suits a
-// pipe: no limit on width, no colour, Unicode.
+// pipe: no limit on width, no colour.
 type Options struct {
-	Width int  // columns of the terminal; text columns shrink to fit; 0 is no limit
+	Width int  // columns of the terminal; texts are wrapped to fit; 0 is no limit
 	Color bool // ANSI colours; the caller honours NO_COLOR by leaving it false
-	ASCII bool // three dots instead of an ellipsis
 }
 
 // Write renders the table to w in the given format.
@@ -176,6 +195,8 @@ func (t *Table) Write(w io.Writer, f Format, o Options) error {
 		return t.writeMarkdown(w)
 	case JSON:
 		return t.writeJSON(w)
+	case CSV:
+		return t.writeCSV(w)
 	}
 	_, err := ParseFormat(string(f))
 	return err

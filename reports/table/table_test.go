@@ -35,16 +35,46 @@ func TestText(t *testing.T) {
 		"utilisation      -  %     a|b <x>\n", write(t, sample(), Text, Options{}))
 }
 
-func TestTextFitsTheTerminalWithoutCuttingNumbers(t *testing.T) {
-	for _, width := range []int{40, 60} {
-		out := write(t, sample(), Text, Options{Width: width})
+func TestTextFitsTheTerminalWithoutCutting(t *testing.T) {
+	tab := sample()
+	tab.Row("weights.data_readiness", Float(0.25, 2), "1", strings.Repeat("f", 70))
+	for width := 12; width < 130; width++ {
+		out := write(t, tab, Text, Options{Width: width})
 		for line := range strings.Lines(out) {
 			require.LessOrEqual(t, len([]rune(strings.TrimRight(line, "\n"))), width)
 		}
-		require.Contains(t, out, "28481")
-		require.Contains(t, out, "…")
+		joined := strings.Join(strings.Fields(out), "")
+		if width < 60 { // what is in no column of its own stands in one piece
+			require.Equal(t, 70, strings.Count(out, "f")-strings.Count("a note that is rather long for a narrow terminal", "f"), "%d: %s", width, out)
+		}
+		for _, text := range []string{"28481", "0.25", "utilisation", "narrow", "terminal"} {
+			if width >= 22 {
+				require.Contains(t, out, text, "%d columns", width)
+			}
+			require.Contains(t, joined, text)
+		}
 	}
-	require.Contains(t, write(t, sample(), Text, Options{Width: 44, ASCII: true}), "...")
+	require.Equal(t, ""+
+		"metric       value  unit  note\n"+
+		"wait_mean    12.35  s     -\n"+
+		"jobs         28481  1     a note that\n"+
+		"                          is rather\n"+
+		"                          long for a\n"+
+		"                          narrow\n"+
+		"                          terminal\n"+
+		"utilisation      -  %     a|b <x>\n", write(t, sample(), Text, Options{Width: 38}))
+	require.Equal(t, ""+
+		"metric  wait_mean\n"+
+		"value   12.35\n"+
+		"unit    s\n"+
+		"note    -\n"+
+		"\n"+
+		"metric  jobs\n"+
+		"value   28481\n"+
+		"unit    1\n"+
+		"note    a note that is\n"+
+		"        rather long for a\n"+
+		"        narrow terminal\n", strings.Join(strings.Split(write(t, sample(), Text, Options{Width: 26}), "\n")[:11], "\n")+"\n")
 }
 
 func TestColourIsOnlyWhereAsked(t *testing.T) {
@@ -97,6 +127,20 @@ func TestParseFormat(t *testing.T) {
 		require.Equal(t, Format(s), f)
 	}
 	_, err := ParseFormat("xml")
-	require.ErrorContains(t, err, "table, markdown or json")
+	require.ErrorContains(t, err, "table, json, markdown or csv")
 	require.Error(t, New("a").Write(&bytes.Buffer{}, "xml", Options{}))
+}
+
+func TestCSV(t *testing.T) {
+	x := New("name", "mean wait", "at")
+	x.Key("at", "at_us")
+	x.Row("a, b", Quantity("2 min", 123.45678901234567), Int(7))
+	x.Row("none", nil, nil)
+	var b bytes.Buffer
+	require.NoError(t, x.Write(&b, CSV, Options{}))
+	require.Equal(t, "name,mean_wait,at_us\n\"a, b\",123.45678901234567,7\nnone,,\n", b.String())
+	b.Reset()
+	require.NoError(t, x.Write(&b, JSON, Options{}))
+	require.Contains(t, b.String(), `{"name": "a, b", "mean_wait": 123.45678901234567, "at_us": 7}`)
+	require.Panics(t, func() { x.Key("nothing", "x") })
 }

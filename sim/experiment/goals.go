@@ -3,6 +3,7 @@ package experiment
 import (
 	"fmt"
 
+	"orrery/profiles"
 	"orrery/sim"
 	"orrery/sim/metric"
 )
@@ -21,7 +22,8 @@ func (x *expander) goals() error {
 	}
 	for i, c := range x.e.Constraints {
 		name, _ := x.measure(fmt.Sprintf("constraints[%d].metric", i), metric.Measure{Metric: c.Metric, By: c.By, Group: c.Group})
-		x.plan.Constraints = append(x.plan.Constraints, Constraint{name, c.Window, c.AtMost, c.AtLeast})
+		atMost, atLeast := x.bound(i, "at_most", name, c.AtMost), x.bound(i, "at_least", name, c.AtLeast)
+		x.plan.Constraints = append(x.plan.Constraints, Constraint{name, c.Window, atMost, atLeast})
 	}
 	for i, text := range x.e.Show {
 		key := fmt.Sprintf("show[%d]", i)
@@ -42,6 +44,19 @@ func (x *expander) goals() error {
 // fault notes a fault of the file.
 func (x *expander) fault(key, format string, args ...any) {
 	x.faults = append(x.faults, x.e.Wrong(key, format, args...))
+}
+
+// bound is a limit in the unit of its metric, nil where there is none.
+func (x *expander) bound(i int, key, name string, a *profiles.Amount) *float64 {
+	if a == nil || name == "" { // there is no such metric, as has been said
+		return nil
+	}
+	v, err := a.In(metric.UnitOf(name))
+	if err != nil {
+		x.fault(fmt.Sprintf("constraints[%d].%s", i, key), "%s: %v", name, err)
+		return nil
+	}
+	return &v
 }
 
 // measure is what a measure is called in plans; false of what there is not. Its group

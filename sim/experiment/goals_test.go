@@ -31,7 +31,7 @@ func TestWorst(t *testing.T) {
 		_, err := fmt.Sscan(waits, &each[0], &each[1], &each[2])
 		require.NoError(t, err)
 		for s, text := range each {
-			r := &task.Result{Verdict: metric.Stable, GroupsOf: metric.Steady}
+			r := &task.Result{Figures: task.Figures{Verdict: metric.Stable, GroupsOf: metric.Steady}}
 			if text != "-" {
 				var g task.Group
 				require.NoError(t, g.UnmarshalJSON([]byte(`{"wait_mean":`+text+`}`)))
@@ -69,7 +69,7 @@ func TestWorst(t *testing.T) {
 func TestGroups(t *testing.T) {
 	_, a := logOf(t, "a", 100)
 	p, _ := expand(t, "traces: [a]\nobjectives: [{metric: wait_p95, by: size, group: 5-16}, {metric: started, by: class, group: \"0\", direction: maximise}]\n"+
-		"constraints: [{metric: wait_max, by: kind, group: bounded, at_most: 5}]\nshow: [wait_p50 of  class 3]\n", a)
+		"constraints: [{metric: wait_max, by: kind, group: bounded, at_most: 5s}]\nshow: [wait_p50 of  class 3]\n", a)
 	require.Equal(t, []Goal{{"wait_p95 of size 5-16", metric.Steady, false}, {"started of class 0", metric.Steady, true}}, p.Objectives)
 	require.Equal(t, "wait_max of kind bounded", p.Constraints[0].Metric)
 	require.Equal(t, []string{"wait_p50 of class 3"}, p.Show)
@@ -79,7 +79,7 @@ func TestGroups(t *testing.T) {
 		"objectives: [{metric: wait_p95, by: vcluster, group: x}]":    "want one of",
 		"constraints: [{metric: within_target_wait, at_least: 1}]":    "promises nothing to any class",
 		"show: [wait_p95 of]": "show[0]: found \"wait_p95 of\", want METRIC",
-		"constraints: [{metric: wait_p95, by: size, group: 3, at_least: 1}]": `found the size "3"`,
+		"constraints: [{metric: wait_p95, by: size, group: 3, at_least: 1s}]": `found the size "3"`,
 	} {
 		e, err := profiles.ParseExperiment("e.yaml", []byte("traces: [a]\n"+text))
 		require.NoError(t, err, text)

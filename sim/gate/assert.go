@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -9,25 +10,12 @@ import (
 	"orrery/sim/metric"
 )
 
-// figure is a number for people: six digits, whole numbers whole.
-func figure(x float64) string {
-	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(x, 'g', 6, 64)
-}
-
-func text(v *float64) string {
-	if v == nil {
-		return "undefined"
-	}
-	return figure(*v)
-}
-
 // limits asserts that a number lies within limits in every replay; nil is none.
 type limits struct {
 	of              profiles.Measure
 	number          func(x *outcome) (number, error) // instead of of
+	word            string                           // what the number is called, the metric where it is ""
+	scale           scale
 	atLeast, atMost *float64
 	jobs            int64
 }
@@ -35,10 +23,10 @@ type limits struct {
 func (l *limits) want() string {
 	var parts []string
 	if l.atLeast != nil {
-		parts = append(parts, "at least "+figure(*l.atLeast))
+		parts = append(parts, "at least "+l.scale.say(*l.atLeast))
 	}
 	if l.atMost != nil {
-		parts = append(parts, "at most "+figure(*l.atMost))
+		parts = append(parts, "at most "+l.scale.say(*l.atMost))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -47,6 +35,7 @@ func (l *limits) want() string {
 // to them or furthest beyond.
 func (e *Evidence) assert(run string, l limits) (f Finding, err error) {
 	f.Verdict, f.Want = Holds, l.want()
+	q := Quantity{Name: cmp.Or(l.word, l.of.Metric), Unit: l.scale.unit, AtLeast: l.atLeast, AtMost: l.atMost}
 	margin := math.Inf(1)
 	for _, x := range e.of(run) {
 		n, err := l.numberOf(x)
@@ -59,7 +48,7 @@ func (e *Evidence) assert(run string, l limits) (f Finding, err error) {
 				f.Why = place(x) + ": " + lacking(n, l.jobs)
 			}
 			if f.Found == "" {
-				f.Found = text(n.v)
+				f.Found = l.scale.text(n.v)
 			}
 			continue
 		}
@@ -68,15 +57,13 @@ func (e *Evidence) assert(run string, l limits) (f Finding, err error) {
 			f.Verdict, f.Why, margin = Regression, "", math.Inf(1)
 		}
 		if room < margin {
-			margin, f.Value, f.Found = room, n.v, figure(*n.v)
+			margin, q.Value, f.Found = room, n.v, l.scale.say(*n.v)
 			if f.Verdict == Regression {
 				f.Why = place(x)
 			}
 		}
 	}
-	if f.Limit = l.atMost; l.atMost == nil || l.atLeast != nil && f.Value != nil && *f.Value < *l.atLeast {
-		f.Limit = l.atLeast
-	}
+	f.Numbers = []Quantity{q}
 	return f, nil
 }
 
@@ -111,18 +98,19 @@ func lacking(n number, jobs int64) string {
 }
 
 func (e *Evidence) bound(c *profiles.GateBound, f Finding) (Finding, error) {
-	found, err := e.assert(c.Run, limits{of: c.Of, atLeast: c.AtLeast, atMost: c.AtMost, jobs: c.Jobs})
+	s := scaleOf(&c.Of)
+	found, err := e.assert(c.Run, limits{of: c.Of, scale: s, atLeast: s.limit(c.AtLeast), atMost: s.limit(c.AtMost), jobs: c.Jobs})
 	found.Kind, found.Metric = f.Kind, nameOf(&c.Of)
 	found.name(c.Name, c.Run, label(&c.Of))
 	return found, err
 }
 
 // several makes one finding of assertions that belong together.
-func (e *Evidence) several(f Finding, parts []assertion) (Finding, error) {
+func (e *Evidence) several(f Finding, parts []limits) (Finding, error) {
 	var found, want, why []string
 	for i := range parts {
 		p := &parts[i]
-		one, err := e.assert(f.Run, p.limits)
+		one, err := e.assert(f.Run, *p)
 		if err != nil {
 			return f, err
 		}
@@ -131,46 +119,40 @@ func (e *Evidence) several(f Finding, parts []assertion) (Finding, error) {
 		if one.Verdict != Holds {
 			why = append(why, p.word+": "+string(one.Verdict)+", "+one.Why)
 		}
-		if len(parts) == 1 {
-			f.Value, f.Limit = one.Value, one.Limit
-		}
+		f.Numbers = append(f.Numbers, one.Numbers...)
 	}
 	f.Found, f.Want, f.Why = strings.Join(found, ", "), strings.Join(want, ", "), strings.Join(why, "; ")
 	return f, nil
 }
 
-// assertion is one of several assertions.
-type assertion struct {
-	word string
-	limits
-}
-
 func (e *Evidence) balance(c *profiles.GateBalance, f Finding) (Finding, error) {
 	f.name(c.Name, c.Run, "balance of tenants")
-	var parts []assertion
+	var parts []limits
 	of := func(metric string) profiles.Measure { return profiles.Measure{Metric: metric, Over: c.Over, By: "run"} }
 	if c.Within != nil {
-		parts = append(parts, assertion{"deviation", limits{of: of("share_deviation_max"), atMost: c.Within, jobs: 1}})
+		s := scale{unit: "1", share: true}
+		parts = append(parts, limits{word: "deviation", of: of("share_deviation_max"), scale: s, atMost: s.limit(c.Within), jobs: 1})
 	}
 	if c.Jain != nil {
-		parts = append(parts, assertion{"Jain index", limits{of: of("jain_share"), atLeast: c.Jain, jobs: 1}})
+		parts = append(parts, limits{word: "Jain index", of: of("jain_share"), scale: bare, atLeast: bare.limit(c.Jain), jobs: 1})
 	}
 	return e.several(f, parts)
 }
 
 func (e *Evidence) thrash(c *profiles.GateThrash, f Finding) (Finding, error) {
 	f.name(c.Name, c.Run, "no thrash")
-	var parts []assertion
+	var parts []limits
 	of := func(metric string) profiles.Measure { return profiles.Measure{Metric: metric, Over: "all", By: "run"} }
 	if c.PerJob != nil {
-		parts = append(parts, assertion{"preemptions per job", limits{of: of("preemptions_per_job"), atMost: c.PerJob}})
+		parts = append(parts, limits{word: "preemptions per job", of: of("preemptions_per_job"), scale: bare, atMost: bare.limit(c.PerJob)})
 	}
 	if c.OfOne != nil {
-		parts = append(parts, assertion{"preemptions of one job", limits{of: of("preemptions_of_one"), atMost: c.OfOne}})
+		parts = append(parts, limits{word: "preemptions of one job", of: of("preemptions_of_one"), scale: bare, atMost: bare.limit(c.OfOne)})
 	}
 	if c.Flaps != nil {
+		s := scale{unit: "1", share: true}
 		flaps := func(x *outcome) (number, error) { return x.own.flapping(c.Soon), nil }
-		parts = append(parts, assertion{"flaps", limits{number: flaps, atMost: c.Flaps}})
+		parts = append(parts, limits{word: "flaps", number: flaps, scale: s, atMost: s.limit(c.Flaps)})
 	}
 	return e.several(f, parts)
 }

@@ -57,9 +57,6 @@ func (f *Finding) noBaseline(what string) Finding {
 	return *f
 }
 
-// number notes a value that was found and the one it is held against.
-func (f *Finding) number(value, limit float64) { f.Value, f.Limit = &value, &limit }
-
 // exact holds fingerprints against the baseline.
 func (e *Evidence) exact(c *profiles.GateExact, base *Baseline, f Finding) Finding {
 	f.name(c.Name, c.Run, "same schedule")
@@ -115,6 +112,7 @@ func short(hash string) string { return hash[:min(len(hash), 12)] }
 func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Finding, error) {
 	f.name(c.Name, c.Run, label(&c.Of))
 	f.Metric, f.Want = nameOf(&c.Of), "near the baseline"
+	s := scaleOf(&c.Of)
 	stored := base.find(c.Run)
 	if stored != nil {
 		f.Baseline = &stored.Provenance
@@ -141,7 +139,7 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 			f.Verdict, f.Found, f.Why = Undecided, "undefined", place(x)+": "+n.note
 			return f, nil
 		case n.v == nil, old == nil:
-			f.Verdict, f.Found, f.Want = Regression, text(n.v), text(old)
+			f.Verdict, f.Found, f.Want = Regression, s.text(n.v), s.text(old)
 			f.Why = place(x) + ": it is undefined on one side only"
 			return f, nil
 		}
@@ -156,46 +154,64 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 		return f, err
 	}
 	value, want := gonum.Mean(now, nil), gonum.Mean(before, nil)
-	band := c.Absolute + c.Relative*math.Abs(want)
-	f.Found, f.Want, f.Verdict = figure(value), bandText(want, band, c.Side), sided(value, want, band, c.Side)
-	f.number(value, want)
+	b := band{s, want, s.of(c.Absolute) + bare.of(c.Relative)*math.Abs(want), c.Side}
+	f.Found, f.Want, f.Verdict = s.say(value), b.text(), b.verdict(value)
+	f.Numbers = []Quantity{b.quantity(c.Of.Metric, value)}
 	if f.Verdict != Holds || value != want {
-		f.Why = change(value, want)
+		f.Why = b.change(value)
 	}
 	return f, nil
 }
 
-// sided is the verdict on a value that should be within band of want.
-func sided(value, want, band float64, side string) Verdict {
-	above, below := value > want+band, value < want-band
-	if above && side != "below" || below && side != "above" {
+// band is where a value should lie: no further from what was stored than a width,
+// on the side that counts.
+type band struct {
+	scale
+	was, width float64
+	side       string // both, above or below
+}
+
+func (b *band) verdict(value float64) Verdict {
+	above, below := value > b.was+b.width, value < b.was-b.width
+	if above && b.side != "below" || below && b.side != "above" {
 		return Regression
 	}
 	return Holds
 }
 
-func bandText(want, band float64, side string) string {
-	switch side {
-	case "above":
-		return "at most " + figure(want+band)
-	case "below":
-		return "at least " + figure(want-band)
+func (b *band) text() string {
+	low, high := b.say(b.was-b.width), b.say(b.was+b.width)
+	switch {
+	case b.side == "above":
+		return "at most " + high
+	case b.side == "below":
+		return "at least " + low
+	case b.width == 0:
+		return b.say(b.was)
 	}
-	if band == 0 {
-		return figure(want)
+	return low + " to " + high
+}
+
+func (b *band) quantity(name string, value float64) Quantity {
+	q := Quantity{Name: name, Unit: b.unit, Value: &value}
+	if low := b.was - b.width; b.side != "above" {
+		q.AtLeast = &low
 	}
-	return figure(want-band) + " to " + figure(want+band)
+	if high := b.was + b.width; b.side != "below" {
+		q.AtMost = &high
+	}
+	return q
 }
 
 // change is a difference in words.
-func change(value, was float64) string {
+func (b *band) change(value float64) string {
 	switch {
-	case value == was:
+	case value == b.was:
 		return "unchanged"
-	case was == 0:
-		return fmt.Sprintf("%s, was 0", figure(value))
+	case b.was == 0:
+		return fmt.Sprintf("%s, was %s", b.say(value), b.say(0))
 	}
-	return fmt.Sprintf("%+.2f %% of the baseline, %s", 100*(value-was)/math.Abs(was), figure(was))
+	return fmt.Sprintf("%+.2f %% of the baseline, %s", 100*(value-b.was)/math.Abs(b.was), b.say(b.was))
 }
 
 // counted holds counts of work, summed over all replays, against the baseline.
@@ -226,14 +242,13 @@ func (e *Evidence) counted(c *profiles.GateCounted, base *Baseline, f Finding) F
 			}
 			sum, was = sum+workOf(&x.Work, count), was+workOf(&b.Work, count)
 		}
-		v, w := float64(sum), float64(was)
-		found, want = append(found, fmt.Sprintf("%s %d", count, sum)), append(want, count+" "+bandText(w, c.Relative*w, c.Side))
-		if sided(v, w, c.Relative*w, c.Side) != Holds {
-			f.Verdict, why = Regression, append(why, count+": "+change(v, w))
+		v := float64(sum)
+		b := band{bare, float64(was), bare.of(c.Relative) * float64(was), c.Side}
+		found, want = append(found, fmt.Sprintf("%s %d", count, sum)), append(want, count+" "+b.text())
+		if b.verdict(v) != Holds {
+			f.Verdict, why = Regression, append(why, count+": "+b.change(v))
 		}
-		if len(of) == 1 {
-			f.number(v, w)
-		}
+		f.Numbers = append(f.Numbers, b.quantity(count, v))
 	}
 	f.Found, f.Want, f.Why = strings.Join(found, ", "), strings.Join(want, ", "), strings.Join(why, "; ")
 	return f

@@ -65,20 +65,32 @@ type Finding struct {
 	Run     string  `json:"run"`
 	Metric  string  `json:"metric,omitempty"`
 	Verdict Verdict `json:"verdict"`
-	Found   string  `json:"found"`
-	Want    string  `json:"want"`
+	Found   string  `json:"found_text"`
+	Want    string  `json:"want_text"`
 	Why     string  `json:"why,omitempty"`
-	// Value is the number that was found, Limit the one it was held against where
-	// there is a single one; both in the unit of the metric.
-	Value *float64 `json:"value,omitempty"`
-	Limit *float64 `json:"limit,omitempty"`
+	// Numbers are what Found and Want say, one for each number that was held against
+	// a limit.
+	Numbers []Quantity `json:"numbers,omitempty"`
 	// Baseline says where the stored numbers come from.
 	Baseline *Provenance `json:"baseline,omitempty"`
 }
 
+// Quantity is one number of a check, with all its digits.
+type Quantity struct {
+	Name  string   `json:"name"`            // the metric, the count, or gain
+	Unit  string   `json:"unit"`            // of all that follow; 1 is none
+	Value *float64 `json:"value,omitempty"` // nil when it is undefined
+	// Low and High bound it, each with the confidence of the gate; of a gain.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// AtLeast and AtMost are the limits.
+	AtLeast *float64 `json:"at_least,omitempty"`
+	AtMost  *float64 `json:"at_most,omitempty"`
+}
+
 // Report is the outcome of a gate.
 type Report struct {
-	Schema      int       `json:"schema"` // 1
+	Schema      int       `json:"schema"` // 2
 	Gate        string    `json:"gate"`
 	Description string    `json:"description,omitempty"`
 	Verdict     Verdict   `json:"verdict"`
@@ -136,7 +148,7 @@ func (e *Evidence) of(run string) []*outcome {
 
 // Judge makes every check of the gate. base is the stored baseline; nil is none.
 func (e *Evidence) Judge(base *Baseline) (*Report, error) {
-	r := &Report{Schema: 1, Gate: e.gate.Name, Description: e.gate.Description, Verdict: Holds}
+	r := &Report{Schema: 2, Gate: e.gate.Name, Description: e.gate.Description, Verdict: Holds}
 	for i := range e.outcomes {
 		r.Replays = append(r.Replays, e.outcomes[i].Replay)
 	}

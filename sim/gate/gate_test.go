@@ -193,10 +193,10 @@ exact:
   - {run: site}
 banded:
   - {run: plain, of: {metric: wait_mean}, relative: 0.1}
-  - {run: site, of: {metric: wait_mean, over: all, by: tenant, group: research}, relative: 0.1, absolute: 5}
+  - {run: site, of: {metric: wait_mean, over: all, by: tenant, group: research}, relative: 0.1, absolute: 5s}
 paired:
   - {run: plain, of: {metric: bounded_slowdown_mean}, relative: 0.05}
-  - {run: shortest, against: plain, of: {metric: bounded_slowdown_mean, over: all}, relative: 0.05, block: 1}
+  - {run: shortest, against: plain, of: {metric: bounded_slowdown_mean, over: all}, relative: 0.05}
 counted:
   - {run: plain}
   - {run: site, of: [passes, examined], relative: 0.1, side: both}
@@ -228,13 +228,13 @@ func TestEachKindNotices(t *testing.T) {
 		verdict        gate.Verdict
 		kinds          []string
 	}{
-		{"another order", "    procs: 16", "    procs: 16\n    order: ljf\n    backfill: none", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired}},
-		{"more work", "    procs: 16", "    procs: 16\n    backfill: conservative", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
+		{"another order", "    procs: 16", "    procs: 16\n    order: ljf\n    backfill: none", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
+		{"more work", "    procs: 16", "    procs: 16\n    backfill: conservative", gate.Regression, []string{gate.Exact, gate.Counted}},
 		{"a worse candidate", "{name: shortest, like: plain, order: sjf}", "{name: shortest, like: plain, order: ljf, backfill: none}", gate.Regression, []string{gate.Paired}},
 		{"other jobs", "longest: 2h}\n      - {name: large", "longest: 3h}\n      - {name: large", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
 		{"too few windows", "count: 12, length: 6h", "count: 5, length: 6h", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
 		{"a limit", "at_least: 0.1, at_most: 1}", "at_least: 0.99}", gate.Regression, []string{gate.Bound}},
-		{"a limit without a number", "metric: utilisation, over: all}, at_least: 0.1, at_most: 1", "metric: wait_mean, over: all}, at_most: 1e9, jobs: 1000", gate.Undecided, []string{gate.Bound}},
+		{"a limit without a number", "metric: utilisation, over: all}, at_least: 0.1, at_most: 1", "metric: wait_mean, over: all}, at_most: 10000d, jobs: 1000", gate.Undecided, []string{gate.Bound}},
 		{"shares", "within: 0.9, jain: 0.1", "within: 0.01", gate.Regression, []string{gate.Balance}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestTooFewWindows(t *testing.T) {
 	g.Exact, g.Banded, g.Counted, g.Paired = nil, nil, nil, g.Paired[1:]
 	r := judge(t, run(t, g, builtin(t), 2), nil)
 	require.Equal(t, gate.Undecided, r.Verdict)
-	require.Contains(t, r.Checks[0].Why, "4 windows, 6 needed")
+	require.Contains(t, r.Checks[0].Why, "4 windows, 8 needed")
 	require.Contains(t, r.Checks[0].Why, "set aside, OVERLOADED on the other side: 1 windows")
 }
 
@@ -342,20 +342,20 @@ func TestTraces(t *testing.T) {
 	require.NoError(t, err)
 	g := parse(t, `
 runs:
-  - {name: now, trace: rows, windows: {count: 6, length: 8h}, shake: 5m, seeds: [1, 2, 3]}
+  - {name: now, trace: rows, windows: {count: 8, length: 8h}, shake: 5m, seeds: [1, 2, 3]}
   - {name: next, like: now, order: sjf}
 paired:
-  - {run: next, against: now, of: {metric: wait_mean, over: all}, absolute: 3600, block: 1}
+  - {run: next, against: now, of: {metric: wait_mean, over: all}, absolute: 1h}
 `)
 	f := files{builtin(t), map[string]*transform.Set{"rows": set}}
 	e, err := gate.Run(context.Background(), g, f, gate.Options{Workers: 3})
 	require.NoError(t, err)
 	r := judge(t, e, nil)
 	require.Equal(t, gate.Holds, r.Verdict, r.Checks[0].Why)
-	require.Contains(t, r.Checks[0].Why, "6 windows in blocks of 1")
-	require.Len(t, r.Replays, 36)
-	require.Equal(t, []any{0, uint64(2), 0, uint64(1)}, []any{r.Replays[6].Window, r.Replays[6].Seed, r.Replays[18].Window, r.Replays[18].Seed})
-	require.Contains(t, r.Replays[6].Jobs, " warm shaken by")
+	require.Contains(t, r.Checks[0].Why, "8 windows")
+	require.Len(t, r.Replays, 48)
+	require.Equal(t, []any{0, uint64(2), 0, uint64(1)}, []any{r.Replays[8].Window, r.Replays[8].Seed, r.Replays[24].Window, r.Replays[24].Seed})
+	require.Contains(t, r.Replays[8].Jobs, " warm shaken by")
 
 	e, err = gate.Run(context.Background(), parse(t, `
 runs: [{name: log, trace: rows}, {name: users, like: log, feedback: true}]
@@ -380,15 +380,15 @@ steady: [{run: log, backlog: true}]
 // what its replays do is too much.
 func TestAssertionsNotice(t *testing.T) {
 	for _, row := range []struct{ scenario, from, to, why string }{
-		{"steady-state", "flaps: 0.2", "flaps: 0.01", "flaps: regression, window 1, seed 2"},
-		{"steady-state", "flaps: 0.2", "flaps: 0.2, soon: 1s", ""},
+		{"steady-state", "flaps: 20%", "flaps: 0.01", "flaps: regression, window 1, seed 2"},
+		{"steady-state", "flaps: 20%", "flaps: 20%, soon: 1s", ""},
 		{"preemption-heavy", "preemptions_of_one: 18", "preemptions_of_one: 3", "preemptions of one job: regression, window 1, seed 2"},
 		{"preemption-heavy", "preemptions_per_job: 0.9", "preemptions_per_job: 0.5", "preemptions per job: regression"},
-		{"preemption-heavy", "over: all}, at_least: 1200", "over: all}, at_least: 2400", "window 1, seed 2"},
-		{"burst", "{metric: wait_p99, over: all}, at_most: 14400", "{metric: work_between_preemptions, over: all}, at_least: 1", "no job was asked to leave its nodes"},
+		{"preemption-heavy", "over: all}, at_least: 20m", "over: all}, at_least: 40m", "window 1, seed 2"},
+		{"burst", "{metric: wait_p99, over: all}, at_most: 4h", "{metric: work_between_preemptions, over: all}, at_least: 1s", "no job was asked to leave its nodes"},
 		{"unfair", "{run: sensitive-claim, backlog: true}", "{run: unfair, backlog: true}", "window 0, seed 1"},
-		{"empty-to-full", "at_most: 60}", "at_most: 60, jobs: 401}", "window 0, seed 1: 400 jobs, want 401"},
-		{"empty-to-full", "{metric: ramp_up, over: all}, at_most: 60", `{metric: wait_max, over: all, by: class, group: "9"}, at_most: 0`, "no job of this class"},
+		{"empty-to-full", "at_most: 1m}", "at_most: 1m, jobs: 401}", "window 0, seed 1: 400 jobs, want 401"},
+		{"empty-to-full", "{metric: ramp_up, over: all}, at_most: 1m", `{metric: wait_max, over: all, by: class, group: "9"}, at_most: 0s`, "no job of this class"},
 	} {
 		f := builtin(t)
 		text := string(f[gate.BuiltinFile].Data)
@@ -418,7 +418,7 @@ paired:
   - {run: same, against: now, of: {metric: wait_mean}}
   - {run: other, against: now, of: {metric: wait_mean}}
   - {run: enough, against: now, of: {metric: wait_mean}}
-  - {run: now, against: enough, of: {metric: wait_mean}, absolute: 1e9}
+  - {run: now, against: enough, of: {metric: wait_mean}, absolute: 10000d}
 `
 	g := parse(t, text)
 	r := judge(t, run(t, g, builtin(t), 2), nil)
@@ -458,8 +458,8 @@ runs:
   - {name: few, like: enough, procs: 8}
   - {name: fewer, like: enough, procs: 6}
 paired:
-  - {run: few, against: enough, of: {metric: wait_mean}, absolute: 1e9}
-  - {run: fewer, against: few, of: {metric: wait_mean}, absolute: 1e9}
+  - {run: few, against: enough, of: {metric: wait_mean}, absolute: 10000d}
+  - {run: fewer, against: few, of: {metric: wait_mean}, absolute: 10000d}
   - {run: few, against: enough, of: {metric: utilisation}, absolute: 1}
 `)
 	e := run(t, g, builtin(t), 2)
@@ -467,13 +467,13 @@ paired:
 	require.Equal(t, []gate.Verdict{gate.Regression, gate.Undecided, gate.Undecided}, []gate.Verdict{r.Checks[0].Verdict, r.Checks[1].Verdict, r.Checks[2].Verdict})
 	require.Contains(t, r.Checks[0].Why, "the queue grows without end in them, and does not on the other side")
 	require.Contains(t, r.Checks[1].Why, "waits say nothing")
-	require.Contains(t, r.Checks[2].Why, "1 windows, 6 needed")
+	require.Contains(t, r.Checks[2].Why, "1 windows, 8 needed")
 
 	// The same against what was stored.
 	base, _, err := e.Update(nil, gate.Provenance{Reason: "first"})
 	require.NoError(t, err)
 	require.Nil(t, base.Runs[0].Replays[0].Metrics, "no check is against what is stored of it")
-	banded := "banded: [{run: enough, of: {metric: wait_mean}, absolute: 1e9}]\n"
+	banded := "banded: [{run: enough, of: {metric: wait_mean}, absolute: 10000d}]\n"
 	text := `
 runs:
   - name: enough

@@ -50,7 +50,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 		}
 		s := &all.Suites[len(all.Suites)-1]
 		c := junitCase{Name: f.Check, Class: r.Gate + "." + f.Run}
-		said := &junitProblem{Message: f.sentence(), Type: string(f.Verdict), Text: f.Why}
+		said := &junitProblem{Message: f.Sentence(), Type: string(f.Verdict), Text: f.Why}
 		switch f.Verdict {
 		case Regression:
 			c.Failure = said
@@ -59,7 +59,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 			c.Error = said
 			s.Errors++
 		default:
-			c.Out = f.sentence()
+			c.Out = f.Sentence()
 		}
 		s.Tests++
 		s.Cases = append(s.Cases, c)
@@ -79,7 +79,7 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 	return err
 }
 
-// sentence says what was found and what was wanted.
-func (f *Finding) sentence() string {
+// Sentence says what was found and what was wanted.
+func (f *Finding) Sentence() string {
 	return fmt.Sprintf("found %s, want %s", f.Found, f.Want)
 }

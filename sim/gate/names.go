@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/profiles"
 	"orrery/sim/metric"
 )
@@ -50,7 +51,19 @@ func checkName(g *profiles.Gate, m *profiles.Measure, at string) error {
 		}
 		return nil
 	}
-	return g.Wrong(at+".metric", "found %q, which is no metric: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric)
+	return g.Wrong(at+".metric", "found %q, which is no metric%s: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric, near.Hint(m.Metric, metricNames()))
+}
+
+// metricNames are those of runs, and the measures of gates.
+func metricNames() []string {
+	var out []string
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		out = append(out, d.Name)
+	}
+	for i := range measures {
+		out = append(out, measures[i].Name)
+	}
+	return out
 }
 
 // checkColumn finds out whether groups of a kind have a number in tables of metrics.
@@ -64,5 +77,5 @@ func checkColumn(g *profiles.Gate, m *profiles.Measure, at string) error {
 	if slices.Contains(have, m.Metric) {
 		return nil
 	}
-	return g.Wrong(at+".metric", "found %q, which is no number of a %s: want one of %s", m.Metric, m.By, strings.Join(have, ", "))
+	return g.Wrong(at+".metric", "found %q, which is no number of a %s%s: want one of %s", m.Metric, m.By, near.Hint(m.Metric, have), strings.Join(have, ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"orrery/profiles"
+	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/task"
 	"orrery/traces/transform"
@@ -35,7 +36,7 @@ type plan struct {
 
 // prepare opens the traces and clusters, and binds them to each other.
 func prepare(ctx context.Context, g *profiles.Gate, files Files) (*plan, error) {
-	if err := checkNames(g); err != nil {
+	if err := Check(g); err != nil {
 		return nil, err
 	}
 	p := &plan{runner: task.NewRunner(nil)}
@@ -149,7 +150,7 @@ func cut(set *transform.Set, w profiles.GateWindows) ([]*task.Window, error) {
 	}
 	var out []*task.Window
 	for _, s := range spans {
-		out = append(out, &task.Window{Begin: s.Begin, End: s.End, Warm: w.Warm})
+		out = append(out, &task.Window{Begin: s.Begin, End: s.End, Lead: new(model.Duration), Warm: w.Warm, Follow: sim.DefaultFollow})
 	}
 	return out, nil
 }

@@ -25,7 +25,7 @@ func Builtin() fs.FS {
 
 // builtinWork is the part by which the counted work of the gate of the program may
 // grow over its baseline.
-const builtinWork = 0.05
+var builtinWork = profiles.Amount{Number: 5, Unit: "%"}
 
 // HoldToBaseline adds to a gate what a baseline is for: that every run schedules as
 // it did when the baseline was stored, and costs no more work. The gate of the

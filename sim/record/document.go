@@ -44,6 +44,9 @@ func WriteFile(path string, content []byte) error {
 	if err == nil {
 		err = f.Chmod(0o644) // CreateTemp makes it private
 	}
+	if err == nil {
+		err = f.Sync()
+	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

@@ -314,7 +314,7 @@ func (w *Writer) publish() error {
 	names := append(resultFiles[:len(resultFiles):len(resultFiles)], FileRun)
 	names = slices.DeleteFunc(names, func(name string) bool { return !w.written[name] })
 	for _, name := range names { // before anything is removed
-		if _, err := os.Stat(filepath.Join(w.stage, name)); err != nil {
+		if err := onDisk(filepath.Join(w.stage, name)); err != nil {
 			return fmt.Errorf("the files of this run are gone; has another run been started in the same directory? %w", err)
 		}
 	}
@@ -355,4 +355,14 @@ func (w *Writer) Abort() {
 	for _, d := range slices.Backward(w.made) {
 		_ = os.Remove(d) // fails, as it should, when something else has come in
 	}
+}
+
+// onDisk returns once the content of a file has reached the disk, so that a crash
+// after the renaming leaves no file that is there by name alone.
+func onDisk(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

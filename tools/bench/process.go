@@ -48,13 +48,13 @@ func startUp(o options) (time.Duration, error) {
 func importLog(l *load, o options, tmp string) error {
 	procs := strconv.Itoa(int(l.procs))
 	l.bundle = filepath.Join(tmp, l.file()+".parquet")
-	args := []string{"import", l.path, "-o", l.bundle, "--quiet"}
+	args := []string{"import", l.path, "--out", l.bundle, "--quiet"}
 	switch {
 	case l.site != nil && l.site.month:
 		l.bundle, l.site.cluster = filepath.Join(tmp, l.name+".trace"), "month"
-		args = []string{"synth", "site", "-o", l.bundle, "--nodes", procs, "--quiet"}
+		args = []string{"synth", "site", "--out", l.bundle, "--nodes", procs, "--quiet"}
 	case l.path == "":
-		args = []string{"synth", "-o", l.bundle, "--jobs", strconv.Itoa(l.jobs), "--procs", procs, "--quiet"}
+		args = []string{"synth", "--out", l.bundle, "--jobs", strconv.Itoa(l.jobs), "--procs", procs, "--quiet"}
 		if l.load > 0 {
 			args = append(args, "--load", strconv.FormatFloat(l.load, 'g', -1, 64))
 		}

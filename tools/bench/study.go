@@ -69,7 +69,7 @@ func studies(o options, tmp string) (*table.Table, error) {
 // submissions are a month's, which leaves the load as it is.
 func studiedMonth(l *load, o options, tmp string) error {
 	plain := filepath.Join(tmp, "year.parquet")
-	if _, err := best(1, o.binary, "synth", "-o", plain, "--jobs", strconv.Itoa(l.jobs), "--procs", strconv.Itoa(int(l.procs)),
+	if _, err := best(1, o.binary, "synth", "--out", plain, "--jobs", strconv.Itoa(l.jobs), "--procs", strconv.Itoa(int(l.procs)),
 		"--load", strconv.FormatFloat(l.load, 'g', -1, 64), "--quiet"); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func studiedMonth(l *load, o options, tmp string) error {
 	}
 	l.bundle = filepath.Join(tmp, l.file()+".parquet")
 	step := fmt.Sprintf("stretch by=%.6f", studiedSpan.Seconds()/span.Seconds())
-	if _, err := best(1, o.binary, "trace", "transform", plain, l.bundle, "--step", step, "--quiet"); err != nil {
+	if _, err := best(1, o.binary, "trace", "transform", plain, "--out", l.bundle, "--step", step, "--quiet"); err != nil {
 		return err
 	}
 	return l.site.furnish(l, tmp)
@@ -96,7 +96,7 @@ func studiedMonth(l *load, o options, tmp string) error {
 // study computes it anew, and returns seconds.
 func study(o options, file, tmp string, workers int) (float64, error) {
 	dir := filepath.Join(tmp, "study-"+strconv.Itoa(workers))
-	cmd := exec.Command(o.binary, "sweep", file, "-o", dir, "--workers", strconv.Itoa(workers), "--quiet")
+	cmd := exec.Command(o.binary, "sweep", file, "--out", dir, "--workers", strconv.Itoa(workers), "--quiet")
 	begun := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%v: %w\n%s", cmd.Args, err, out)

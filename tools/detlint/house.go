@@ -55,6 +55,8 @@ var house = []room{
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
+	{dir: "internal/near"},
+	{dir: "third_party/brotli"},
 	{dir: "traces/hostlist"},
 	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
 		"github.com/klauspost/compress/..."}, free: []exemption{files}},
@@ -63,17 +65,17 @@ var house = []room{
 	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
 	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
 
-	{dir: "traces/transform", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}},
+	{dir: "traces/transform", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "traces"}},
 
-	{dir: "profiles", may: []string{"scheduler/model", "scheduler/score", "scheduler", "traces/hostlist", "github.com/goccy/go-yaml/..."},
+	{dir: "profiles", may: []string{"internal/near", "scheduler/model", "scheduler/score", "scheduler", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
 
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"scheduler/model", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
-		"github.com/apache/arrow/go/v17/arrow/..."}, free: []exemption{files}},
-	{dir: "sim/metric", may: []string{"scheduler/model", "sim/record/column"}},
+		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
+	{dir: "sim/metric", may: []string{"internal/near", "scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
 		"scheduler/preempt", "scheduler/drive", "traces", "traces/hostlist", "sim/des"}},
 	{dir: "sim/watch", may: []string{"scheduler/model"}},
@@ -83,13 +85,14 @@ var house = []room{
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
 	{dir: "sim/crew", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
 	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
-	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "traces", "traces/transform"},
+	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/des", "sim/metric", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
 	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler", "profiles", "traces/transform", "sim", "sim/metric", "sim/search", "sim/sensitivity",
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
-	{dir: "sim/gate", may: []string{"scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
+	{dir: "sim/gate", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
+	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "sim/stat", "sim/task"}},
 	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "traces/hostlist", "sim/..."}},
@@ -97,15 +100,19 @@ var house = []room{
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
 		"golang.org/x/image/..."}, free: []exemption{drawn}},
-	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/record", "sim/record/column", "reports/..."},
+	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/record/column", "sim/stat", "reports/..."},
 		free: []exemption{files, drawn}},
 
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
+	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchbench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 }
 
 func roomOf(dir string) (room, bool) {

@@ -53,7 +53,7 @@ func (o outcomes) show(w io.Writer, f options, cells []cell) error {
 	for _, c := range cells {
 		row := []any{c.function, c.dimensions, c.trials}
 		for _, t := range tools {
-			row = append(row, figure(stat.Median.Of(o.of(t, c))))
+			row = append(row, figure(middle(o.of(t, c))))
 		}
 		for _, t := range compared {
 			d, err := difference(o.of(t, c), o.of(f.against, c))
@@ -108,11 +108,21 @@ func difference(own, other []float64) (versus, error) {
 	if v.seeds < 6 {
 		return v, nil
 	}
-	s := stat.Defaults()
-	s.Method = stat.Percentile
 	var err error
-	v.interval, err = s.Bootstrap(v.seeds, 1, func(rows []int) float64 { return median(a, rows) - median(b, rows) })
+	v.interval, err = stat.Defaults().Bootstrap(v.seeds, func(rows []int) float64 { return median(a, rows) - median(b, rows) })
 	return v, err
+}
+
+// middle is the median, NaN of nothing.
+func middle(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	rows := make([]int, len(values))
+	for i := range rows {
+		rows[i] = i
+	}
+	return median(values, rows)
 }
 
 // median of some of the values.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/internal/near"
 	"orrery/scheduler/model"
 )
 
@@ -46,7 +47,7 @@ func (p *params) get(key string) (string, bool) {
 func (p *params) done() error {
 	for _, a := range p.step.Args {
 		if !slices.Contains(p.used, a.Key) {
-			p.fail("unknown argument %q: want %s", a.Key, strings.Join(p.used, ", "))
+			p.fail("unknown argument %q%s: want %s", a.Key, near.Hint(a.Key, p.used), strings.Join(p.used, ", "))
 		}
 	}
 	return p.err

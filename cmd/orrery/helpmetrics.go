@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"orrery/reports/table"
+	"orrery/sim/gate"
+	"orrery/sim/metric"
+)
+
+func (m *Main) metricsPage() string {
+	var b strings.Builder
+	b.WriteString("Metrics, as in metrics.json and replay -o json\n\n")
+	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
+		b.WriteString("  " + line + "\n")
+	}
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		fmt.Fprintf(&b, "\n%s [%s], windows: %s\n  %s\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula)
+		if d.Edge != "" {
+			fmt.Fprintf(&b, "  %s\n", d.Edge)
+		}
+		if d.Source != "" {
+			fmt.Fprintf(&b, "  source: %s\n", d.Source)
+		}
+	}
+	b.WriteString(`
+METRIC of KIND NAME is a number of a part of the work: wait_p95 of tenant physics,
+within_target of class 10. Gates know it by vcluster, tenant and class; sweep and
+tune by kind (bounded, service, reactive, session) and size (1, 2-4, 5-16, …) too.
+
+`)
+	t := table.New("number", "unit", "formula", "of")
+	for _, c := range metric.Columns() {
+		t.Row(c.Name, c.Unit, c.Formula, strings.Join(c.Of, ", "))
+	}
+	b.WriteString(m.pageTable(t))
+	return b.String()
+}
+
+// metricNames are all names that metricPage knows, each once.
+func metricNames() []string {
+	var out []string
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		out = append(out, d.Name)
+	}
+	for _, c := range metric.Columns() {
+		out = append(out, c.Name)
+	}
+	for _, d := range gate.Measures() {
+		out = append(out, d.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// metricPage is the definition of one metric: of a run, of the parts of its work, and
+// of gates; "" of what is none.
+func metricPage(name string) string {
+	var b strings.Builder
+	line := func(what, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-8s %s\n", what, text)
+		}
+	}
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		if d.Name != name {
+			continue
+		}
+		fmt.Fprintf(&b, "%s, of a run\n\n", name)
+		line("unit", unitInWords(d.Unit))
+		line("formula", d.Formula)
+		line("edges", d.Edge)
+		line("windows", strings.Join(d.Windows, ", "))
+		line("better", betterInWords(name))
+		line("source", d.Source)
+		legend(&b)
+	}
+	if c := metric.ColumnOf(name); c != nil {
+		separate(&b)
+		fmt.Fprintf(&b, "%s of KIND NAME, of a part of the work\n\n", name)
+		line("unit", unitInWords(c.Unit))
+		line("formula", c.Formula)
+		line("kinds", strings.Join(c.Of, ", "))
+		line("example", fmt.Sprintf("%s of %s %s", name, c.Of[0], exampleGroup[c.Of[0]]))
+	}
+	for _, d := range gate.Measures() {
+		if d.Name != name {
+			continue
+		}
+		separate(&b)
+		fmt.Fprintf(&b, "%s, in gate files, over the whole run\n\n", name)
+		line("unit", unitInWords(d.Unit))
+		line("formula", d.Formula)
+		line("edges", d.Edge)
+	}
+	return b.String()
+}
+
+// exampleGroup is the name of a part of the work, for an example.
+var exampleGroup = map[string]string{metric.ByVCluster: "hpc", metric.ByTenant: "physics"}
+
+func separate(b *strings.Builder) {
+	if b.Len() > 0 {
+		b.WriteString("\n")
+	}
+}
+
+func unitInWords(unit string) string {
+	if unit == "1" {
+		return "none (a bound on it takes a number or a percentage)"
+	}
+	return unit
+}
+
+func betterInWords(name string) string {
+	switch better, _ := metric.Better(name); {
+	case better > 0:
+		return "higher"
+	case better < 0:
+		return "lower"
+	}
+	return ""
+}
+
+// legend explains the symbols of the formulas.
+func legend(b *strings.Builder) {
+	b.WriteString("\nSymbols\n\n")
+	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
+		b.WriteString("  " + line + "\n")
+	}
+}

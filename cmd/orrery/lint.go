@@ -1,0 +1,197 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports/table"
+	"orrery/sim/gate"
+)
+
+// finding is one line of what lint has to say.
+type finding struct {
+	profiles.Problem
+	severity string // error, warning or ok
+}
+
+// lintCommand is the verb for files of every kind. profiles lint, as it was called when
+// it knew two of them, is another name for it.
+func (m *Main) lintCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "lint FILE...",
+		Short: "Check profiles, cluster files, experiments and gates",
+		Long: `Check files of every kind; which one a file is, its keys tell: a profile, a cluster
+file, an experiment or a gate. Every key must exist, apply and be in its range; names
+must lead somewhere: profiles, metrics, traces, settings. Bounds must have the units of
+their metrics. All errors of a file are shown at once, with line, column and how to
+mend them. Valid files are searched for settings that have no effect, or one that may
+surprise: scores that are never reached, nodes lent that are never borrowed, checks that
+can never have enough evidence (warnings).
+
+-o sarif is for code scanning. 'orrery schema' prints what editors check by.
+
+Exit codes: 0 all valid, warnings or none, 2 usage or a file that is not valid,
+3 no such file.`,
+		Example: `  orrery lint hpc-batch
+  orrery lint experiment.yaml multifactor.yaml -o json
+  orrery lint experiment.yaml -o sarif`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: wordsOrFiles(slices.Concat(profiles.Names(), profiles.ClusterNames())...),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var all []finding
+			for _, path := range args {
+				found, err := lint(path)
+				if err != nil {
+					return err
+				}
+				all = append(all, found...)
+			}
+			return m.printFindings(print, all)
+		},
+	}
+	print = m.printAs(cmd, table.Text, table.JSON, table.Markdown, table.CSV, formatSARIF)
+	return cmd
+}
+
+// lint checks one file. An error is one that keeps it from being read.
+func lint(path string) ([]finding, error) {
+	kind, err := profiles.KindOfFile(path)
+	if err != nil {
+		return nil, profileError(path, err)
+	}
+	var remarks []profiles.Problem
+	switch kind {
+	case profiles.KindExperiment:
+		remarks, err = lintExperiment(path)
+	case profiles.KindGate:
+		remarks, err = lintGate(path)
+	default:
+		_, remarks, err = profiles.Lint(path)
+	}
+	var invalid *profiles.Error
+	var found []finding
+	switch {
+	case errors.As(err, &invalid):
+		for _, p := range invalid.Problems {
+			found = append(found, finding{p, "error"})
+		}
+		return found, nil
+	case err != nil:
+		return nil, profileError(path, err)
+	}
+	for _, p := range remarks {
+		found = append(found, finding{p, "warning"})
+	}
+	if len(found) == 0 {
+		found = append(found, finding{profiles.Problem{File: path, Text: fmt.Sprintf("a valid %s", cmp.Or(kind, profiles.KindProfile))}, "ok"})
+	}
+	return found, nil
+}
+
+// lintExperiment checks an experiment and what it names, as far as that shows without
+// reading a trace.
+func lintExperiment(path string) ([]profiles.Problem, error) {
+	e, err := profiles.LoadExperiment(path)
+	if err != nil && e == nil {
+		return nil, err
+	}
+	if err := allFaults(err, e, filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	return e.Remarks(), nil
+}
+
+// lintGate checks a gate and what it names, as far as that shows without a replay.
+func lintGate(path string) ([]profiles.Problem, error) {
+	g, err := profiles.LoadGate(path)
+	if err != nil {
+		return nil, err
+	}
+	looks := []error{gate.Check(g)}
+	files := &besideFiles{dir: filepath.Dir(path)}
+	for i := range g.Runs {
+		r, at := &g.Runs[i], fmt.Sprintf("runs[%d]", i)
+		if r.Trace != "" {
+			if missing := lacks(beside(files.dir, r.Trace)); missing != "" {
+				looks = append(looks, g.Wrong(at+".trace", "%s", missing))
+			}
+		}
+		if r.Cluster == "" {
+			continue
+		}
+		if _, err := files.Cluster(r.Cluster, r.Profile); err != nil {
+			looks = append(looks, located(g, at+".cluster", err))
+		}
+	}
+	if err := profiles.Joined(looks...); err != nil {
+		return nil, err
+	}
+	return gate.Remarks(g), nil
+}
+
+// printFindings prints them; one error makes the exit code that of bad usage.
+func (m *Main) printFindings(print *printer, all []finding) error {
+	wrong := 0
+	rows := table.New("file", "line", "column", "severity", "key", "what")
+	for _, f := range all {
+		if f.severity == "error" {
+			wrong++
+		}
+		number := func(n int) any {
+			if n == 0 {
+				return nil
+			}
+			return n
+		}
+		rows.Row(f.File, number(f.Line), number(f.Column), f.severity, f.Key, f.Text)
+		if print.format == string(table.Text) {
+			shown := f.Problem
+			shown.Text = ""
+			where := strings.TrimSuffix(shown.String(), " ")
+			fmt.Fprintf(m.Stdout, "%s %s: %s\n%s", where, f.severity, f.Text, f.Excerpt)
+		}
+	}
+	switch print.format {
+	case string(table.Text):
+	case string(formatSARIF):
+		if err := print.sarif(lintResults(all)); err != nil {
+			return err
+		}
+	default:
+		if err := print.table(rows); err != nil {
+			return err
+		}
+	}
+	if wrong > 0 {
+		return &codedError{exitUsage, nil} // all of it has been said
+	}
+	return nil
+}
+
+// located is an error about the file that a key names: that of the file itself where it
+// names its places, else that of the key.
+func located(g *profiles.Gate, key string, err error) error {
+	var own *profiles.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	return g.Wrong(key, "%v", err)
+}
+
+// lacks says that there is nothing at a path, "" where there is.
+func lacks(path string) string {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return fmt.Sprintf("%s: there is no such file%s: check the path", path, meant(path, sampleLog))
+}

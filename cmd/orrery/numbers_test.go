@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// jsonRuns are the verbs that print JSON, each as it is called in the directory of
+// workplace, with the exit code.
+var jsonRuns = map[string][]struct {
+	line string
+	code int
+}{
+	"compare":       {{"compare before after", 0}, {"compare run --schedule schedule.csv", 0}},
+	"doctor":        {{"doctor --study .", 0}},
+	"explain":       {{"explain run 20", 0}, {"explain --mode-differences", 0}, {"explain sited 20", 0}},
+	"gate":          {{"gate builtin", 0}},
+	"import":        {{"import log.swf.gz --out imported.trace", 0}},
+	"profiles list": {{"profiles list", 0}}, "profiles show": {{"profiles show hpc-batch", 0}},
+	"profiles diff": {{"profiles diff default service", 0}},
+	"profiles lint": {{"profiles lint service sensitive", 0}}, "lint": {{"lint service sensitive experiment.yaml", 0}},
+	"replay":       {{"replay log.swf.gz", 0}, {"replay log.swf.gz --quorum-jitter 1s --seed 7 --print-config", 0}},
+	"report":       {{"report before", 0}},
+	"study status": {{"study status study", 0}}, "study table": {{"study table study", 0}},
+	"sweep":           {{"sweep experiment.yaml --out study", 0}, {"sweep experiment.yaml --out none --dry-run", 0}, {"sweep experiment.yaml --print-config", 0}},
+	"synth":           {{"synth --out made.trace --jobs 100 --quiet", 0}},
+	"synth lublin":    {{"synth lublin --out lublin.trace --jobs 100 --quiet", 0}},
+	"synth gpu":       {{"synth gpu --out gpu.trace --jobs 100 --quiet", 0}},
+	"synth site":      {{"synth site --out site.trace --days 1 --nodes 64 --quiet", 0}},
+	"trace head":      {{"trace head month.trace -n 5", 0}},
+	"trace info":      {{"trace info month.trace", 0}, {"trace info window.trace", 0}},
+	"trace transform": {{"trace transform month.trace --out stretched.trace --step \"stretch by=2\"", 0}},
+	"trace validate":  {{"trace validate month.trace", 0}},
+	"tune":            {{"tune --out tuned --windows 3+8 --profile default --quiet --vary \"weights=wait_time,conformance\" --budget 4 --trajectories 2 --sobol 0", exitEvidence}},
+	"verify":          {{"verify log.swf.gz", 0}, {"verify log.swf.gz --invariants", 0}},
+	"version":         {{"version", 0}},
+}
+
+// names are fields whose values may consist of digits: what they hold is a name, a
+// unit (1 is none), or words beside the numbers that are in fields of their own.
+var names = regexp.MustCompile(`(^|\.)(user|tenant|group|name|hash|fingerprint|revision|unit|found_text)$`)
+
+// Texts that should be numbers: bare ones everywhere, and but in settings, which are in
+// the spelling of the files, those with a unit too.
+var (
+	bareNumber = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
+	withUnit   = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)? ?(%|s|ms|us|µs|m|min|h|d|jobs|nodes)$`)
+)
+
+// TestNumbersAreNumbers: no number in a JSON document is text, on any verb.
+func TestNumbersAreNumbers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every verb: the long tests do")
+	}
+	workplace(t)
+	require.Zero(t, inProcess(t, strings.Fields("replay log.swf.gz --profile default --decisions --quiet --out sited")...).code)
+	require.Zero(t, inProcess(t, "trace", "transform", "month.trace", "--out", "window.trace", "--quiet", "--step", "window begin=100s warm=true").code)
+	everyVerb(func(cmd *cobra.Command, words []string) {
+		f := cmd.Flags().Lookup("format")
+		if f == nil || !strings.Contains(f.Value.Type(), "json") {
+			return
+		}
+		runs := jsonRuns[strings.Join(words, " ")]
+		require.NotEmpty(t, runs, "%s prints JSON, and no case here runs it", cmd.CommandPath())
+		if strings.Contains(f.Value.Type(), "csv") {
+			t.Run("csv of "+runs[0].line, func(t *testing.T) {
+				line := runs[0].line
+				if cmd.Flags().Lookup("force") != nil {
+					line += " --force"
+				}
+				got := inProcess(t, append(wordsOf(line), "-o", "csv")...)
+				require.Equal(t, runs[0].code, got.code, got.stderr)
+				rows, err := csv.NewReader(strings.NewReader(got.stdout)).ReadAll() // also that they are alike in length
+				require.NoError(t, err, got.stdout)
+				require.Greater(t, len(rows), 1, got.stdout)
+			})
+		}
+		for _, run := range runs {
+			t.Run(run.line, func(t *testing.T) {
+				line := run.line
+				if cmd.Flags().Lookup("force") != nil {
+					line += " --force"
+				}
+				got := inProcess(t, append(wordsOf(line), "-o", "json")...)
+				require.Equal(t, run.code, got.code, got.stderr)
+				var document any
+				require.NoError(t, json.Unmarshal([]byte(got.stdout), &document), got.stdout)
+				textual(t, "", document, strings.HasPrefix(run.line, "profiles show") || strings.Contains(run.line, "--print-config"))
+			})
+		}
+	})
+	_, err := os.Stat("none")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// textual reports the numbers below a value that are text.
+func textual(t *testing.T, path string, v any, settings bool) {
+	t.Helper()
+	switch v := v.(type) {
+	case map[string]any:
+		for key, x := range v {
+			textual(t, path+"."+key, x, settings)
+		}
+	case []any:
+		for _, x := range v {
+			textual(t, path, x, settings)
+		}
+	case string:
+		if (bareNumber.MatchString(v) || !settings && withUnit.MatchString(v)) && !names.MatchString(path) {
+			t.Errorf("%s is the text %q, want a number", path, v)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+)
+
+func (m *Main) schemaCommand() *cobra.Command {
+	var out string
+	var force bool
+	var kinds []string
+	for _, k := range profiles.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	cmd := &cobra.Command{
+		Use:   "schema FILE-KIND",
+		Short: "Print the JSON Schema of a kind of file, for editors",
+		Long: `Print the JSON Schema (draft 2020-12) of a kind of file: cluster, profile, experiment
+or gate, with what each key means, its unit, its range, its default and the words that
+it may be. Editors that know YAML schemas complete and check files by it: begin a file
+with
+
+    # yaml-language-server: $schema=cluster.schema.json
+
+What keys ask of each other is in words only: 'orrery lint' checks that too.
+
+Exit codes: 0 printed, 1 failed, 2 no such kind of file.`,
+		Example: `  orrery schema cluster --out cluster.schema.json
+  orrery schema experiment`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := profiles.JSONSchema(profiles.Kind(args[0]))
+			if err != nil {
+				return usagef("%v", err)
+			}
+			if err := mayWrite("--out", out, force); err != nil {
+				return err
+			}
+			return m.create(out, writing(text))
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; standard output without it")
+	forceFlag(cmd, &force)
+	return cmd
+}

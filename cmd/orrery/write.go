@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// forceFlag adds --force to a verb that writes what the user names.
+func forceFlag(cmd *cobra.Command, force *bool) {
+	cmd.Flags().BoolVar(force, "force", false, "replace what is there")
+}
+
+// mayWrite refuses an output that is there already, unless --force is given. An
+// empty directory, a device or a pipe is no result that could be lost.
+func mayWrite(flag, path string, force bool) error {
+	if force || path == "" || path == "-" {
+		return nil
+	}
+	st, err := os.Lstat(path)
+	if err != nil || special(st) {
+		return nil // where nothing can be written, writing says so
+	}
+	if st.IsDir() {
+		if entries, err := os.ReadDir(path); err == nil && len(entries) == 0 {
+			return nil
+		}
+	}
+	return usagef("%s %s: it exists already: give --force to replace it, or name another", flag, path)
+}
+
+// mayHold refuses a directory that has the file of an earlier result in it, unless
+// --force is given.
+func mayHold(flag, dir, file string, force bool) error {
+	if force || dir == "" {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Join(dir, file)); err != nil {
+		return nil // there is none; where nothing can be written, writing says so
+	}
+	return usagef("%s: %s exists already: give --force to replace it, or name another directory", strings.TrimSpace(flag+" "+dir), filepath.Join(dir, file))
+}
+
+// special says whether a file is a device, a pipe or a socket.
+func special(st fs.FileInfo) bool {
+	return st.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0
+}
+
+// create writes the file at path by fill, beside its place and renamed when it
+// is whole and on the disk; "" or "-" is standard output. A device or a pipe is
+// written to as it stands.
+func (m *Main) create(path string, fill func(io.Writer) error) (err error) {
+	if path == "" || path == "-" {
+		return fill(m.Stdout)
+	}
+	if st, err := os.Stat(path); err == nil && special(st) {
+		return writeThrough(path, fill)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".orrery-*")
+	if err != nil {
+		var beside *fs.PathError // it names the temporary file, which means nothing to the user
+		if errors.As(err, &beside) {
+			err = beside.Err
+		}
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // it may be gone already
+		}
+	}()
+	err = fill(f)
+	if err == nil {
+		err = f.Chmod(0o644) // CreateTemp makes it private
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func writeThrough(path string, fill func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fill(f), f.Close())
+}

@@ -1,0 +1,217 @@
+package table
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	missing = "-"
+	gap     = 2 // spaces between columns
+	// widestWord is the longest word that a column is kept wide enough for; longer
+	// ones, such as hashes and paths, are continued on the next line.
+	widestWord = 40
+)
+
+func (c Cell) text() string {
+	if c.Text == "" && c.JSON == nil {
+		return missing
+	}
+	return c.Text
+}
+
+// rightAligned says for each column whether all its present cells are
+// numbers, of which there must be one.
+func (t *Table) rightAligned() []bool {
+	right := make([]bool, len(t.cols))
+	for i := range t.cols {
+		seen, all := false, true
+		for _, row := range t.rows {
+			if row[i].text() == missing {
+				continue
+			}
+			seen = true
+			all = all && row[i].Number
+		}
+		right[i] = seen && all
+	}
+	return right
+}
+
+// writeText aligns the columns. Where the terminal is too narrow for them, texts are
+// wrapped at spaces, and where that does not do either, each row is written as a
+// block of lines, one for each column. Nothing is cut.
+func (t *Table) writeText(w io.Writer, o Options) error {
+	b := bufio.NewWriter(w)
+	right := t.rightAligned()
+	if width, fits := t.widths(right, o.Width); fits {
+		t.writeRow(b, width, right, o, true, func(i int) (string, Tone) { return t.cols[i], Plain })
+		for _, row := range t.rows {
+			t.writeRow(b, width, right, o, false, func(i int) (string, Tone) { return row[i].text(), row[i].Tone })
+		}
+	} else {
+		t.writeBlocks(b, o)
+	}
+	return b.Flush()
+}
+
+// widths are those of the columns: the natural ones, or with a limit, texts made
+// narrower, the widest first. fits is false when no widths keep to the limit.
+func (t *Table) widths(right []bool, limit int) (width []int, fits bool) {
+	width, least := make([]int, len(t.cols)), make([]int, len(t.cols))
+	total := gap * (len(t.cols) - 1)
+	for i, name := range t.cols {
+		width[i], least[i] = length(name), widestOf(name)
+		for _, row := range t.rows {
+			text := row[i].text()
+			width[i] = max(width[i], length(text))
+			if right[i] {
+				least[i] = max(least[i], length(text)) // numbers stay on one line
+			} else {
+				least[i] = max(least[i], widestOf(text))
+			}
+		}
+		total += width[i]
+	}
+	for limit > 0 && total > limit {
+		widest := -1
+		for i, w := range width {
+			if w > least[i] && (widest < 0 || w > width[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return width, false
+		}
+		width[widest]--
+		total--
+	}
+	return width, true
+}
+
+func length(s string) int { return utf8.RuneCountInString(s) }
+
+// widestOf is the width that the words of a text need.
+func widestOf(s string) int {
+	n := 0
+	for word := range strings.FieldsSeq(s) {
+		n = max(n, min(length(word), widestWord))
+	}
+	return n
+}
+
+// writeRow writes one row, on as many lines as its longest text takes.
+func (t *Table) writeRow(b *bufio.Writer, width []int, right []bool, o Options, head bool, cell func(i int) (string, Tone)) {
+	parts, tones, lines := make([][]string, len(t.cols)), make([]Tone, len(t.cols)), 1
+	for i := range t.cols {
+		var text string
+		text, tones[i] = cell(i)
+		parts[i] = wrap(text, width[i])
+		lines = max(lines, len(parts[i]))
+	}
+	for n := range lines {
+		var line strings.Builder
+		for i := range t.cols {
+			s := ""
+			if n < len(parts[i]) {
+				s = parts[i][n]
+			}
+			pad := strings.Repeat(" ", width[i]-length(s))
+			if o.Color && s != "" {
+				s = paint(s, tones[i], head)
+			}
+			if i > 0 {
+				line.WriteString(strings.Repeat(" ", gap))
+			}
+			if right[i] {
+				line.WriteString(pad + s)
+			} else {
+				line.WriteString(s + pad)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+}
+
+// writeBlocks writes each row as lines of a name and a value, with an empty line
+// between rows.
+func (t *Table) writeBlocks(b *bufio.Writer, o Options) {
+	names := 0
+	for _, name := range t.cols {
+		names = max(names, length(name))
+	}
+	for r, row := range t.rows {
+		if r > 0 {
+			b.WriteByte('\n')
+		}
+		for i, c := range row {
+			for n, s := range wrap(c.text(), max(o.Width-names-gap, 1)) {
+				name := t.cols[i]
+				if n > 0 {
+					name = ""
+				}
+				pad := strings.Repeat(" ", names-length(name)+gap)
+				if o.Color {
+					name, s = paint(name, Plain, name != ""), paint(s, c.Tone, false)
+				}
+				b.WriteString(strings.TrimRight(name+pad+s, " "))
+				b.WriteByte('\n')
+			}
+		}
+	}
+}
+
+// wrap divides a text into lines of at most width, at spaces where it can; spaces
+// within a line stay as they are.
+func wrap(s string, width int) []string {
+	if length(s) <= width {
+		return []string{s}
+	}
+	var out []string
+	for rest := []rune(s); len(rest) > 0; {
+		if len(rest) <= width {
+			out = append(out, string(rest))
+			break
+		}
+		end := width
+		if i := lastSpace(rest, width); i > 0 {
+			end = i
+		}
+		out = append(out, strings.TrimRight(string(rest[:end]), " "))
+		for rest = rest[end:]; len(rest) > 0 && rest[0] == ' '; {
+			rest = rest[1:]
+		}
+	}
+	return out
+}
+
+// lastSpace is the last place to break a line of at most width: not between a number
+// and its percent sign. -1 is none.
+func lastSpace(text []rune, width int) int {
+	for i := width; i >= 0; i-- {
+		if text[i] == ' ' && (i+1 == len(text) || text[i+1] != '%') {
+			return i
+		}
+	}
+	return -1
+}
+
+func paint(s string, tone Tone, head bool) string {
+	code := ""
+	switch {
+	case head:
+		code = "1"
+	case tone == Good:
+		code = "32"
+	case tone == Bad:
+		code = "31"
+	case tone == Faint:
+		code = "2"
+	default:
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
