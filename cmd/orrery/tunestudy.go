@@ -46,7 +46,7 @@ func tuneStudy(r *tune.Report) *reports.Study {
 		s.Facts = append(s.Facts, reports.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Method != "" {
-		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points", r.Method, len(r.Search))})
+		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points in batches of %d", r.Method, len(r.Search), r.Batch)})
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {

@@ -294,7 +294,7 @@ func (r *Report) pageTried(p *page) {
 	}
 	p.table(head, rows)
 	if len(r.Search) > 0 {
-		p.say("The search (%s) tried %d points on its windows, of which the best entered the race.", r.Method, len(r.Search))
+		p.say("The search (%s, batches of %d) tried %d points on its windows, of which the best entered the race.", r.Method, r.Batch, len(r.Search))
 	}
 }
 
