@@ -108,7 +108,7 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
 	f.IntVar(&o.Batch, "batch", o.Batch, "`N` points that the search asks for before it looks at results: more keep more workers busy, fewer find more (default 2 for bayes, the method's own for others)")
-	o.Race = search.Friedman
+	o.Race = search.Halving
 	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "which candidates leave the race over the tuning windows")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
 	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, but for one more at its beginning, which warms the cluster up, and one at its end")

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -206,26 +207,28 @@ func TestAPlantedGainIsFoundAndRecommended(t *testing.T) {
 	require.Equal(t, string(p.JSON()), string(again.JSON()), "the file says what was judged")
 }
 
-// TestRaceSpares: by the rule of ranks, which is the default, at least a third of the
-// candidates leaves the race before its second half where they differ by more than the
-// noise, and the one that is chosen does not.
+// TestRaceSpares: by halving, which is the default, two thirds of the candidates leave
+// the race after half of the windows, by ranks as many as differ by more than the noise;
+// the one that is chosen does not.
 func TestRaceSpares(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
-	o := small()
-	o.Evaluate = planted(0.3, 0.02)
-	r := w.tune(t, o)
-	require.Equal(t, search.Friedman, r.Race)
-	require.Equal(t, bayesBatch, r.Batch)
-	early := 0
-	for _, d := range r.Dropped {
-		require.NotEqual(t, r.Chosen, d.Name)
-		if d.Windows == 5 {
-			early++
+	for _, rule := range []search.Rule{"", search.Friedman} {
+		o := small()
+		o.Evaluate, o.Race = planted(0.3, 0.02), rule
+		r := w.tune(t, o)
+		require.Equal(t, cmp.Or(rule, search.Halving), r.Race)
+		require.Equal(t, bayesBatch, r.Batch)
+		early := 0
+		for _, d := range r.Dropped {
+			require.NotEqual(t, r.Chosen, d.Name)
+			if d.Windows == 5 {
+				early++
+			}
 		}
+		t.Logf("%s: %d of %d leave early", r.Race, early, len(r.Tried))
+		require.GreaterOrEqual(t, 3*early, 2*(len(r.Tried)-1))
+		require.Equal(t, Change, r.Decision, r.Why)
 	}
-	t.Logf("%d of %d leave early", early, len(r.Tried))
-	require.GreaterOrEqual(t, 3*early, len(r.Tried))
-	require.Equal(t, Change, r.Decision, r.Why)
 }
 
 // TestBatchIsASetting: another batch makes another search, of the same size.

@@ -13,15 +13,21 @@
 // functions of which the reference has no figures. Neither has rows of other tools
 // but those of -with, a file that -out of an earlier run of this program wrote.
 //
+// With -functions known it measures sensitivity instead, of two functions of which it is
+// known.
+//
 // Nothing depends on the number of workers. Nothing imports the program.
 //
 //	go run ./tools/searchbench                                      # bayes, 64 trials
+//	go run ./tools/searchbench -methods bayes,bayes:2,bayes:4 -doc docs/SEARCH.md
+//	go run ./tools/searchbench -functions known -doc docs/SEARCH.md
 //	go run ./tools/searchbench -methods cmaes,random -trials 64,256
 //	go run ./tools/searchbench -functions fronts -methods nsga2 -trials 64,256,1024
 //	go run ./tools/searchbench -functions other -methods bayes,cmaes,random
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -45,11 +51,11 @@ type options struct {
 	trials    []int
 	only      string
 	seeds     int
-	batch     int
 	workers   int
 	with      string
 	out       string
 	against   string
+	doc       string
 }
 
 func main() {
@@ -70,17 +76,17 @@ func parse(args []string) (options, error) {
 	}
 	f := flag.NewFlagSet("searchbench", flag.ContinueOnError)
 	f.StringVar(&o.data, "data", o.data, "`folder` with oracle/search")
-	f.StringVar(&o.functions, "functions", "reference", "which functions: reference, other, or fronts with several objectives")
+	f.StringVar(&o.functions, "functions", "reference", "which functions: reference, other, fronts with several objectives, or known for tables of sensitivity")
 	f.StringVar(&o.minima, "minima", "reference", "where the minima are: reference, or drawn")
-	methods := f.String("methods", "bayes", "methods of sim/search, separated by commas")
+	methods := f.String("methods", "bayes", "methods of sim/search, separated by commas; bayes:4 is one in batches of 4")
 	trials := f.String("trials", "64", "trials of each search, one or several numbers")
 	f.StringVar(&o.only, "only", "", "only the `functions` whose name contains this")
 	f.IntVar(&o.seeds, "seeds", 15, "searches of each method and function")
-	f.IntVar(&o.batch, "batch", 0, "trials in a batch; 0 is the method's own number")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "searches at a time")
 	f.StringVar(&o.with, "with", "", "compare with what an earlier run of this program wrote into this `file`, called before")
 	f.StringVar(&o.out, "out", "", "write what each search found into this `file`")
 	f.StringVar(&o.against, "against", "", "the `tool` that others are compared with; the default is optuna-gp, pymoo20 for fronts, random for other functions")
+	f.StringVar(&o.doc, "doc", "", "write the table between its markers in this `file`")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -92,8 +98,13 @@ func parse(args []string) (options, error) {
 		}
 		o.trials = append(o.trials, n)
 	}
-	if o.functions != "reference" && o.functions != "other" && o.functions != "fronts" {
-		return o, fmt.Errorf("-functions %s: give reference, other or fronts", o.functions)
+	for _, word := range o.methods {
+		if _, _, err := methodOf(word); err != nil {
+			return o, err
+		}
+	}
+	if !slices.Contains([]string{"reference", "other", "fronts", "known"}, o.functions) {
+		return o, fmt.Errorf("-functions %s: give reference, other, fronts or known", o.functions)
 	}
 	if o.minima != "reference" && o.minima != "drawn" {
 		return o, fmt.Errorf("-minima %s: give reference or drawn", o.minima)
@@ -104,8 +115,66 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// run does the searches and writes the table.
+// methodOf reads a method and, behind a colon, its batch.
+func methodOf(word string) (method string, batch int, err error) {
+	method, number, given := strings.Cut(word, ":")
+	if given {
+		if batch, err = strconv.Atoi(number); err != nil || batch < 1 {
+			return "", 0, fmt.Errorf("-methods: %q is not a method with its batch: give one such as bayes:4", word)
+		}
+	}
+	return method, batch, nil
+}
+
+// run writes the table, and puts it into the document if there is one.
 func (o options) run(w io.Writer) error {
+	var text bytes.Buffer
+	var err error
+	if o.functions == "known" {
+		err = o.sensitivity(&text)
+	} else {
+		err = o.compare(&text)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(text.Bytes()); err != nil || o.doc == "" {
+		return err
+	}
+	return printed(o.doc, o.functions, text.String())
+}
+
+// printed puts a table between its markers in a document.
+func printed(path, functions, text string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	const end = "<!-- end -->"
+	begin, after, found := marker(string(b), functions)
+	_, rest, ended := strings.Cut(after, end)
+	if !found || !ended {
+		return fmt.Errorf("%s has no <!-- measured: %s, by ... --> and %s behind it", path, functions, end)
+	}
+	return os.WriteFile(path, []byte(begin+"\n\n"+text+"\n"+end+rest), 0o644)
+}
+
+// marker cuts a document behind the marker of a table.
+func marker(text, functions string) (before, after string, found bool) {
+	at := strings.Index(text, "<!-- measured: "+functions+", ")
+	if at < 0 {
+		return "", "", false
+	}
+	size := strings.Index(text[at:], "-->")
+	if size < 0 {
+		return "", "", false
+	}
+	at += size + len("-->")
+	return text[:at], text[at:], true
+}
+
+// compare does the searches and writes the table.
+func (o options) compare(w io.Writer) error {
 	found := outcomes{}
 	if err := found.others(o); err != nil {
 		return err
@@ -117,7 +186,7 @@ func (o options) run(w io.Writer) error {
 	results := make([]float64, len(pieces))
 	_, err = crew.Each(context.Background(), len(pieces), o.workers, nil, func() func(context.Context, int) error {
 		return func(_ context.Context, i int) (err error) {
-			results[i], err = pieces[i].run(o)
+			results[i], err = pieces[i].run()
 			return err
 		}
 	})

@@ -53,8 +53,12 @@ type piece struct {
 	do     func(c search.Config) (float64, error)
 }
 
-func (p *piece) run(o options) (float64, error) {
-	got, err := p.do(search.Config{Method: p.method, Trials: p.at.trials, Seed: uint64(p.seed), Batch: o.batch})
+func (p *piece) run() (float64, error) {
+	method, batch, err := methodOf(p.method)
+	if err != nil {
+		return 0, err
+	}
+	got, err := p.do(search.Config{Method: method, Trials: p.at.trials, Seed: uint64(p.seed), Batch: batch})
 	if err != nil {
 		return 0, fmt.Errorf("%s on %s, seed %d: %w", p.method, p.at.function, p.seed, err)
 	}

@@ -126,11 +126,28 @@ func TestDifference(t *testing.T) {
 	require.Equal(t, "1 of 1", v.wins())
 }
 
+// TestSensitivity: the table of what is known, put into a document between its markers.
+func TestSensitivity(t *testing.T) {
+	doc := filepath.Join(t.TempDir(), "doc.md")
+	require.NoError(t, os.WriteFile(doc, []byte("a\n<!-- measured: known, by x -->\nold\n<!-- end -->\nb\n"), 0o600))
+	o := options{functions: "known", doc: doc}
+	var text bytes.Buffer
+	require.NoError(t, o.run(&text))
+	require.Regexp(t, `\| Ishigami \| x2 \| 0\.44\d\d \| 0\.4424 \|.*\| 7\.8\d \[`, text.String())
+	b, err := os.ReadFile(doc)
+	require.NoError(t, err)
+	require.Equal(t, "a\n<!-- measured: known, by x -->\n\n"+text.String()+"\n<!-- end -->\nb\n", string(b))
+	o.doc = filepath.Join(filepath.Dir(doc), "empty.md")
+	require.NoError(t, os.WriteFile(o.doc, []byte("nothing"), 0o600))
+	require.ErrorContains(t, o.run(&text), "has no <!-- measured: known")
+}
+
 func TestParseRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		"is not a number of trials":    {"-trials", "64,x"},
-		"give reference, other or":     {"-functions", "odd"},
-		"-minima odd: give reference ": {"-minima", "odd"},
+		"is not a number of trials":     {"-trials", "64,x"},
+		"give reference, other, fronts": {"-functions", "odd"},
+		"such as bayes:4":               {"-methods", "bayes,bayes:x"},
+		"-minima odd: give reference ":  {"-minima", "odd"},
 	} {
 		_, err := parse(args)
 		require.ErrorContains(t, err, want)

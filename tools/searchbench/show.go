@@ -31,7 +31,7 @@ func (o outcomes) of(tool string, at cell) []float64 {
 func (o outcomes) show(w io.Writer, f options, cells []cell) error {
 	tools := slices.Clone(f.methods)
 	for _, m := range f.methods {
-		if f.with != "" {
+		if len(o[m+" before"]) > 0 {
 			tools = append(tools, m+" before")
 		}
 	}
