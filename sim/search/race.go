@@ -31,9 +31,8 @@ const (
 	Paired Rule = "paired"
 )
 
-// Rules are all of them, the one that is taken where none is named first: on the few
-// windows of a first rung of real logs no test tells candidates apart, so halving
-// alone spares runs there.
+// Rules are all of them, the one that is taken where none is named first: halving spares
+// runs on any log, and tests on the few windows of a first rung on some (docs/SEARCH.md).
 func Rules() []string { return []string{string(Halving), string(Friedman), string(Paired)} }
 
 // RaceConfig describes a race: candidates that are compared on the same

@@ -19,7 +19,7 @@
 // Nothing depends on the number of workers. Nothing imports the program.
 //
 //	go run ./tools/searchbench                                      # bayes, 64 trials
-//	go run ./tools/searchbench -methods bayes,bayes:2,bayes:4 -doc docs/SEARCH.md
+//	go run ./tools/searchbench -methods bayes,bayes:2 -doc docs/SEARCH.md
 //	go run ./tools/searchbench -functions known -doc docs/SEARCH.md
 //	go run ./tools/searchbench -methods cmaes,random -trials 64,256
 //	go run ./tools/searchbench -functions fronts -methods nsga2 -trials 64,256,1024
