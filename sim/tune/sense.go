@@ -46,6 +46,7 @@ type PartMove struct {
 	Influence sensitivity.Influence `json:"influence"`
 
 	effect sensitivity.Effect
+	again  bool // it did something in the second look
 }
 
 // screen moves every setting from many places, and names those that do nothing. Those
@@ -122,7 +123,7 @@ func (t *tuner) lookAgain(design *sensitivity.Morris, results []*candidate, idle
 				idle[column] = false
 			}
 			if s := &t.out.Sensitivity[k]; !(change <= max(float64(s.Floor), none)) {
-				s.Parts[l.Part].Influence = sensitivity.Unclear
+				s.Parts[l.Part].Influence, s.Parts[l.Part].again = sensitivity.Unclear, true
 			}
 		}
 	}
