@@ -71,38 +71,39 @@ func WriteComparison(dir string, c *Comparison) error {
 func (c *Comparison) AllFigures() ([]*plot.Figure, error) {
 	var loads [2][]plot.Load
 	var clock plot.Clock
+	unit := ""
 	for i, dir := range [2]string{c.A.Dir, c.B.Dir} {
 		var err error
-		if loads[i], clock, err = loadsOf(dir); err != nil {
+		if loads[i], unit, clock, err = loadsOf(dir); err != nil {
 			return nil, err
 		}
 	}
-	moves, err := c.GanttOfMoves()
+	moves, shown, err := c.ganttOfMoves()
 	if err != nil {
 		return nil, err
 	}
-	state := plot.StatePair(c.names(), loads, clock)
+	state := plot.StatePair(c.names(), loads, unit, clock, shown)
 	return append(append([]*plot.Figure{state}, c.Figures()...), moves), nil
 }
 
-// loadsOf is the state of a run over time.
-func loadsOf(dir string) ([]plot.Load, plot.Clock, error) {
+// loadsOf is the state of a run over time, and what is allocated in it.
+func loadsOf(dir string) ([]plot.Load, string, plot.Clock, error) {
 	f, err := record.Open(dir)
 	if err != nil {
-		return nil, plot.Clock{}, err
+		return nil, "", plot.Clock{}, err
 	}
 	defer f.Close()
 	r := run{files: f}
 	if r.about, err = readAbout(f); err != nil {
-		return nil, plot.Clock{}, err
+		return nil, "", plot.Clock{}, err
 	}
 	if r.about.units == nil {
 		if err := r.guessNodes(); err != nil {
-			return nil, plot.Clock{}, err
+			return nil, "", plot.Clock{}, err
 		}
 	}
 	r.bins, err = f.Series()
-	return r.loads(), r.clock(), err
+	return r.loads(), r.about.unitWord(), r.clock(), err
 }
 
 // names say what the runs are: by their directories, and by their policies where

@@ -22,6 +22,7 @@ type run struct {
 	states    [model.Failed + 1]int64
 	unstarted [model.Failed + 1]int64 // of these, never started
 	span      plot.Window
+	submits   plot.Window // the first and the last submission
 	waits     plot.Waits
 	slowdowns plot.Slowdowns
 	hours     plot.HourlyWaits
@@ -80,10 +81,10 @@ func (r *run) read(most int) error {
 	if r.span.ToUS <= r.span.FromUS {
 		r.span.ToUS = r.span.FromUS + 1
 	}
-	if r.raster, err = plot.NewRaster(r.span, r.about.units, plot.GanttCols, plot.GanttRows); err != nil {
+	if r.raster, err = plot.NewRaster(r.drawn(), r.about.units, plot.GanttCols, plot.GanttRows); err != nil {
 		return err
 	}
-	if err := r.tenants.begin(r.span, r.files.Tenants()); err != nil {
+	if err := r.tenants.begin(r.drawn(), r.files.Tenants()); err != nil {
 		return err
 	}
 	if err := r.files.ScanAttempts(r.addAttempts); err != nil {
@@ -137,11 +138,12 @@ func (r *run) guessNodes() error {
 func (r *run) addJobs(c *record.Columns) error {
 	for i := range c.Len() {
 		if r.jobs == 0 {
-			r.span = plot.Window{FromUS: c.Submit[i], ToUS: c.End[i]}
+			r.span, r.submits = plot.Window{FromUS: c.Submit[i], ToUS: c.End[i]}, plot.Window{FromUS: c.Submit[i], ToUS: c.Submit[i]}
 		}
 		r.jobs++
 		r.states[c.State[i]]++
 		r.span.FromUS, r.span.ToUS = min(r.span.FromUS, c.Submit[i]), max(r.span.ToUS, c.End[i])
+		r.submits.FromUS, r.submits.ToUS = min(r.submits.FromUS, c.Submit[i]), max(r.submits.ToUS, c.Submit[i])
 		if c.Wait[i] == record.Absent {
 			r.unstarted[c.State[i]]++
 			r.waits.Absent++
@@ -179,6 +181,14 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 	}
 	return nil
 }
+
+// shown is how much of the run's time the figures have.
+func (r *run) shown() plot.Shown {
+	return plot.ShownUntil(r.submits.FromUS, r.submits.ToUS, r.span.ToUS)
+}
+
+// drawn is the span of the figures.
+func (r *run) drawn() plot.Window { return plot.Window{FromUS: r.span.FromUS, ToUS: r.shown().ToUS} }
 
 func (r *run) clock() plot.Clock {
 	return plot.Clock{EpochUS: int64(r.files.Epoch()), Known: r.about.epochKnown}

@@ -185,13 +185,16 @@ type GroupChange struct {
 // ShareSeries is which share of what was held each tenant held, over time, in
 // one run.
 type ShareSeries struct {
-	Title   string      `json:"title"` // of the run, such as before or after
-	Unit    string      `json:"unit"`  // what is held: node or GPU
-	EpochUS int64       `json:"epoch_us"`
-	Known   bool        `json:"epoch_known"`
-	StartUS int64       `json:"start_us"` // of the first stretch, µs since the epoch
-	WidthUS int64       `json:"width_us"` // of each
-	Tenants []ShareLine `json:"tenants"`
+	Title   string `json:"title"` // of the run, such as before or after
+	Unit    string `json:"unit"`  // what is held: node or GPU
+	EpochUS int64  `json:"epoch_us"`
+	Known   bool   `json:"epoch_known"`
+	StartUS int64  `json:"start_us"` // of the first stretch, µs since the epoch
+	WidthUS int64  `json:"width_us"` // of each
+	// Held is how much was held in each stretch, in any unit: mean shares are weighed by
+	// it. Without it all stretches count alike.
+	Held    []metric.Number `json:"held,omitempty"`
+	Tenants []ShareLine     `json:"tenants"`
 }
 
 // ShareLine is one tenant; Shares are 0 to 1, one for each stretch.

@@ -298,5 +298,5 @@ func sharesFigure(name string, e ShareSeries) *plot.Figure {
 	if e.Title != "" {
 		title += ": " + e.Title
 	}
-	return plot.SharesOverTime(name, title, e.Unit, e.StartUS, e.WidthUS, tenants, plot.Clock{EpochUS: e.EpochUS, Known: e.Known})
+	return plot.SharesOverTime(name, title, e.Unit, e.StartUS, e.WidthUS, tenants, floats(e.Held), plot.Clock{EpochUS: e.EpochUS, Known: e.Known})
 }

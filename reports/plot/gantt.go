@@ -48,14 +48,14 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := float64(r.FromUS)/secondUS, float64(r.FromUS+int64(r.Cols)*r.ColUS)/secondUS
-		p := newPlot(clock.Label(hi-lo), "node")
-		p.X.Tick.Marker = plot.TickerFunc(clock.Ticks)
+		p := newPlot(c, clock.Label(hi-lo), "node")
+		p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 		p.X.Min, p.X.Max = lo, hi
 		top := float64(r.Rows) * float64(r.RowNodes)
 		p.Y.Min, p.Y.Max = 0, top
 		p.Y.Tick.Marker = r.nodeTicks(8)
 		p.Add(plotter.NewImage(img, lo, 0, hi, top), frame{})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }

@@ -119,12 +119,12 @@ func Interaction(name string, m Measure, g Lattice) *Figure {
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
-		p := newPlot(g.Second.Name, g.First.Name)
+		p := newPlot(c, g.Second.Name, g.First.Name)
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, float64(len(g.SecondAt))-0.5, -0.5, float64(len(g.FirstAt))-0.5
 		p.X.Tick.Marker, p.Y.Tick.Marker = g.Second.spots(g.SecondAt), g.First.spots(g.FirstAt)
 		p.X.Tick.Length, p.Y.Tick.Length = 0, 0
 		p.Add(lattice{g, m})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }

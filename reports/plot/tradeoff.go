@@ -44,11 +44,11 @@ func TradeOff(name string, x, y Measure, all []Candidate, stairs bool) *Figure {
 		}
 	}
 	f.body = func(c draw.Canvas) {
-		p := newPlot(x.label(lo0, hi0), y.label(lo1, hi1))
+		p := newPlot(c, x.label(lo0, hi0), y.label(lo1, hi1))
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo0-pad0, hi0+pad0, lo1-pad1, hi1+pad1
 		p.X.Tick.Marker, p.Y.Tick.Marker = x.ticker(8), y.ticker(7)
 		p.Add(grid{x: true, y: true}, tradeOff{shown, x, y, stairs})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }
