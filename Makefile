@@ -2,7 +2,7 @@
 # themselves are in .ci/run, which runs all of them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint vuln fuzz twin bench profile ci generate clean
+.PHONY: help build test race lint vuln fuzz twin bench profile ci generate release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,26 @@ ci: ## everything that a change must pass
 
 generate: ## the parts of the documents that are printed from code
 	go generate ./...
+
+# What a release is built for, and the size that none may pass, in bytes.
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+MOST_BYTES := 30000000
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# Static and stripped, without paths of this computer. The tag minimal leaves out the
+# canvases of the plotting library that are not drawn on: PDF, EPS and TeX.
+release: export GOFLAGS =
+release: ## binaries with SHA256SUMS and bills of materials, in dist/
+	rm -rf dist && mkdir dist
+	set -e; for platform in $(PLATFORMS); do \
+		out=dist/orrery-$$(echo $$platform | tr / -); \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go build -trimpath -tags minimal -pgo=auto \
+			-ldflags "-s -w -X main.buildVersion=$(VERSION)" -o $$out ./cmd/orrery; \
+		size=$$(wc -c <$$out); echo "$$out: $$size bytes"; \
+		[ $$size -le $(MOST_BYTES) ] || { echo "$$out is larger than $(MOST_BYTES) bytes" >&2; exit 1; }; \
+	done
+	go run ./tools/sbom -version $(VERSION) $(foreach p,$(PLATFORMS),dist/orrery-$(subst /,-,$(p)))
+	cd dist && sha256sum orrery-* >SHA256SUMS
 
 clean: ## what build and replay left in this folder
 	rm -rf bin out dist

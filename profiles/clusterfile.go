@@ -120,6 +120,13 @@ func (c *Cluster) YAML() []byte {
 	return []byte(w.b.String())
 }
 
+// BriefYAML is YAML without the keys that are at their default.
+func (c *Cluster) BriefYAML() []byte {
+	w := yamlWriter{applies: c.applies(), brief: true}
+	w.block(reflect.ValueOf(c).Elem(), "", false)
+	return []byte(w.b.String())
+}
+
 func (c *Cluster) applies() func(field) bool {
 	k := c.checker()
 	return func(f field) bool { return k.inert(f) == "" }

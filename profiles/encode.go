@@ -138,6 +138,11 @@ func writeText(b *bytes.Buffer, text string) {
 type yamlWriter struct {
 	b       strings.Builder
 	applies func(field) bool
+	brief   bool // leaves out what is at its default
+}
+
+func (w *yamlWriter) shows(v reflect.Value, f field) bool {
+	return shown(v, f, w.applies) && !(w.brief && isDefault(v, f))
 }
 
 // block prints the keys of v, each indented by indent; the first line of a list
@@ -149,7 +154,7 @@ func (w *yamlWriter) block(v reflect.Value, indent string, item bool) {
 	}
 	for _, f := range fieldsOf(v.Type()) {
 		x := v.FieldByIndex(f.Index)
-		if !shown(x, f, w.applies) {
+		if !w.shows(x, f) {
 			continue
 		}
 		w.b.WriteString(lead + f.key + ":")
@@ -171,7 +176,11 @@ func (w *yamlWriter) value(v reflect.Value, indent string, f field) {
 	case aRef:
 		if inline := v.Interface().(ProfileRef).Inline; inline != nil {
 			w.b.WriteByte('\n')
-			w.b.WriteString(indented(inline.YAML(), indent+"  "))
+			text := inline.YAML()
+			if w.brief {
+				text = inline.BriefYAML()
+			}
+			w.b.WriteString(indented(text, indent+"  "))
 			return
 		}
 		w.b.WriteString(" " + plain(v.Interface().(ProfileRef).Name) + "\n")

@@ -116,7 +116,7 @@ func (c *Cluster) remarkTenants(all *problems, site *Site) {
 			all.add(path+".max_nodes", "the site has %d nodes: %d bounds nothing", len(site.Nodes), t.MaxNodes)
 		}
 	}
-	if shares.Cmp(big.NewRat(1, 1)) > 0 {
+	if shares.Cmp(big.NewRat(1_000_000_001, 1_000_000_000)) > 0 { // parts of a whole are rounded
 		all.add("tenants", "their fair shares sum to %s of the site: not all can reach theirs", shares.FloatString(2))
 	}
 }

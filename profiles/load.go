@@ -143,6 +143,13 @@ func (p *Profile) YAML() []byte {
 	return []byte(w.b.String())
 }
 
+// BriefYAML is YAML without the keys that are at their default.
+func (p *Profile) BriefYAML() []byte {
+	w := yamlWriter{applies: p.applies(), brief: true}
+	w.block(reflect.ValueOf(p).Elem(), "", false)
+	return []byte(w.b.String())
+}
+
 // applies says which keys have an effect in p.
 func (p *Profile) applies() func(field) bool {
 	c := p.checker()

@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/format"
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
@@ -100,8 +101,16 @@ func TestForeignFiles(t *testing.T) {
 	require.True(t, hashes[write(t, filepath.Join(t.TempDir(), "x.trace"), &content{jobs: jobs})])
 }
 
+// asBrotli says of pages that they are compressed by Brotli. Which codec pages are
+// refused for is read before any of them is unpacked, and the program has no Brotli
+// (third_party/brotli).
+type asBrotli struct{ compress.Codec }
+
+func (asBrotli) String() string                            { return "BROTLI" }
+func (asBrotli) CompressionCodec() format.CompressionCodec { return format.Brotli }
+
 func TestForeignCodecsRefused(t *testing.T) {
-	for _, codec := range []compress.Codec{&parquet.Lz4Raw, &parquet.Brotli} {
+	for _, codec := range []compress.Codec{&parquet.Lz4Raw, asBrotli{&parquet.Snappy}} {
 		require.ErrorContains(t, openError(t, writeForeign(t, others(), parquet.Compression(codec))), "column id: found pages compressed with "+codec.String())
 	}
 }

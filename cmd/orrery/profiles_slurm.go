@@ -52,7 +52,7 @@ file.`,
 				m.sayNotes(r.Notes)
 			}
 			return m.create(out, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "# made by 'orrery profiles from-slurm'\n%s", r.Cluster.YAML())
+				_, err := fmt.Fprintf(w, "# made by 'orrery profiles from-slurm'\n%s", r.Cluster.BriefYAML())
 				return err
 			})
 		},

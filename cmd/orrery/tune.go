@@ -338,6 +338,12 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		if err := v.print.section(what, tuneChanges(r)); err != nil {
 			return err
 		}
+		if err := v.print.section("Which jobs", tuneGroups(r)); err != nil {
+			return err
+		}
+		if err := v.print.section("What it costs the scheduler, on the whole log", tuneCosts(r)); err != nil {
+			return err
+		}
 		for i := range r.Sensitivity {
 			if err := v.print.section("Which settings matter to "+r.Sensitivity[i].Metric, tuneInfluence(&r.Sensitivity[i])); err != nil {
 				return err

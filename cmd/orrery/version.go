@@ -28,6 +28,17 @@ func version() string {
 	return "devel"
 }
 
+// versionSource says where the version comes from.
+func versionSource() string {
+	if buildVersion != "" {
+		return "release build"
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return "module and commit"
+	}
+	return "working tree, and the build knows no commit"
+}
+
 // revision is the commit that was built, with "+changes" when the working tree
 // was not clean; "" when the build does not say.
 func revision() string {
@@ -53,6 +64,7 @@ func revision() string {
 // programVersion is what version -o json prints.
 type programVersion struct {
 	Version       string `json:"version"`
+	Source        string `json:"source"`             // where the version comes from
 	Revision      string `json:"revision,omitempty"` // the commit, with +changes where there were some
 	Semantics     int    `json:"semantics"`
 	TraceSchema   int    `json:"trace_schema"`
@@ -63,7 +75,7 @@ type programVersion struct {
 }
 
 func aboutProgram() programVersion {
-	return programVersion{version(), revision(), sim.Semantics, traces.SchemaVersion, record.SchemaVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	return programVersion{version(), versionSource(), revision(), sim.Semantics, traces.SchemaVersion, record.SchemaVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func (m *Main) versionCommand() *cobra.Command {
@@ -86,6 +98,7 @@ Exit codes: 0 printed, 2 usage.`,
 			}
 			t := table.New("what", "value")
 			t.Row("orrery", version())
+			t.Row("version from", versionSource())
 			t.Row("revision", table.Quantity(or(revision(), "unknown"), revision()))
 			t.Row("semantics", sim.Semantics)
 			t.Row("trace schema", traces.SchemaVersion)

@@ -217,7 +217,15 @@ func (c *converter) commanded(text string, number int) error {
 // plainAccount are what sacctmgr says that is not about scheduling.
 var plainAccount = []string{"name", "account", "user", "cluster", "partition", "description", "organization", "defaultaccount", "adminlevel", "classification", "parentname", "par name", "parent", "id", "lft", "rgt", "comment", "flags", "wckeys", "defaultwckey"}
 
+// What options are of that have the same names elsewhere.
+const (
+	ofAccount = "account"
+	ofQOS     = "qos"
+)
+
 func (c *converter) accountOptions(pairs []pair, a *account) (err error) {
+	c.of = ofAccount
+	defer func() { c.of = "" }()
 	for _, p := range pairs {
 		switch key := strings.ToLower(p.key); {
 		case key == "fairshare" || key == "share":
@@ -325,6 +333,8 @@ func (c *converter) nodesIn(p pair, to *int32) error {
 }
 
 func (c *converter) qosOptions(name string, pairs []pair) error {
+	c.of = ofQOS
+	defer func() { c.of = "" }()
 	q := profiles.QOS{Name: name, Class: -1, UsageFactor: 1}
 	for _, p := range pairs {
 		if err := c.qosOption(p, &q); err != nil {

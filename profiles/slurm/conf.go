@@ -171,7 +171,7 @@ func (c *converter) dampening(p pair) error {
 	n, err := c.number(p, 1, 65535)
 	if err == nil {
 		c.profile.Multifactor.Dampening = int32(n)
-		c.note(p, Understood, "counts for the classic fair share only, that is with NO_FAIR_TREE")
+		c.understood(p)
 	}
 	return err
 }
@@ -328,7 +328,11 @@ func (c *converter) schedulerParameters(p pair) error {
 		if to == nil {
 			continue
 		}
-		n, err := c.number(one, 0, math.MaxInt32)
+		least := int64(0)
+		if name == "bf_max_job_test" {
+			least = 1
+		}
+		n, err := c.number(one, least, math.MaxInt32)
 		if err != nil {
 			return err
 		}
@@ -342,7 +346,7 @@ func (c *converter) schedulerParameters(p pair) error {
 // switches backfilling off.
 func (c *converter) backfillSpan(p pair, name string) error {
 	if name == "bf_interval" && p.value == "-1" {
-		c.builtin = true
+		c.builtin, c.byInterval = true, true
 		c.understood(p)
 		return nil
 	}
@@ -436,7 +440,7 @@ func (c *converter) topologyPlugin(p pair) error {
 func (c *converter) gresTypes(p pair) error {
 	for _, name := range hostlist.Terms(p.value, ",") {
 		if one := (pair{p.key, name, p.line}); strings.EqualFold(name, "gpu") {
-			c.understood(one)
+			c.ignored(one, "Gres= of the nodes says what they have")
 		} else {
 			c.ignored(one, "generic resources other than GPUs are not handed out here")
 		}

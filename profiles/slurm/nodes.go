@@ -47,11 +47,15 @@ var plainNode = map[string]string{
 // nodeLine reads NodeName=, on top of what DEFAULT says.
 func (c *converter) nodeLine(l line, def *nodeSpec) error {
 	spec, names := *def, l.pairs[0]
+	if futureNodes(l, def) {
+		return c.future(l)
+	}
 	for _, p := range l.pairs[1:] {
 		if err := c.nodeOption(p, &spec); err != nil {
 			return err
 		}
 	}
+	c.processorNotes(l, &spec)
 	if strings.EqualFold(names.value, "DEFAULT") {
 		*def = spec
 		c.understood(names)
@@ -60,10 +64,6 @@ func (c *converter) nodeLine(l line, def *nodeSpec) error {
 	list, err := c.expand(names.value)
 	if err != nil {
 		return c.errorf(l.number, "%w", err)
-	}
-	if spec.state == "FUTURE" {
-		c.approximated(names, "nodes in the state FUTURE are left out")
-		return nil
 	}
 	for _, name := range list {
 		if _, twice := c.index[name]; twice {
@@ -79,6 +79,43 @@ func (c *converter) nodeLine(l line, def *nodeSpec) error {
 	return nil
 }
 
+// productOptions make the number of processors where CPUs does not say it.
+var productOptions = []string{"boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
+
+// processorNotes says which options say how many processors a node has.
+func (c *converter) processorNotes(l line, s *nodeSpec) {
+	for _, p := range l.pairs[1:] {
+		switch {
+		case !slices.Contains(productOptions, strings.ToLower(p.key)):
+		case s.cpus > 0:
+			c.ignored(p, "CPUs says how many processors there are")
+		default:
+			c.understood(p)
+		}
+	}
+}
+
+// futureNodes says whether a line is about nodes that are not there yet.
+func futureNodes(l line, def *nodeSpec) bool {
+	state := def.state
+	for _, p := range l.pairs[1:] {
+		if p.is("State") {
+			state = strings.ToUpper(p.value)
+		}
+	}
+	return state == "FUTURE" && !strings.EqualFold(l.pairs[0].value, "DEFAULT")
+}
+
+// future leaves nodes out that are not there yet.
+func (c *converter) future(l line) error {
+	const why = "nodes in the state FUTURE are left out"
+	c.approximated(l.pairs[0], why)
+	for _, p := range l.pairs[1:] {
+		c.ignored(p, why)
+	}
+	return nil
+}
+
 func (c *converter) nodeOption(p pair, s *nodeSpec) (err error) {
 	const most = 1 << 30
 	key := strings.ToLower(p.key)
@@ -90,9 +127,10 @@ func (c *converter) nodeOption(p pair, s *nodeSpec) (err error) {
 		if *to, err = c.number(p, 0, most); err != nil {
 			return err
 		}
-		if key == "weight" {
+		switch {
+		case key == "weight":
 			c.approximated(p, "nodes of less weight stand first in the cluster file, which decides among nodes that are equal to the selection only")
-		} else {
+		case !slices.Contains(productOptions, key): // of those processorNotes tells
 			c.understood(p)
 		}
 		if s.cpus == 0 && s.boards*s.sockets > 1<<15 || s.cores > 1<<15 || s.threads > 1<<10 {
@@ -196,6 +234,19 @@ func (c *converter) nodeSet(l line) error {
 	return nil
 }
 
+// unusedSets says of sets of nodes that no partition names that they mean nothing.
+func (c *converter) unusedSets() {
+	for i := range c.notes.list {
+		n := &c.notes.list[i]
+		if n.Key != "NodeSet" || n.Verdict != Understood {
+			continue
+		}
+		if !slices.ContainsFunc(c.partitions, func(p partition) bool { return slices.Contains(p.names, n.Value) }) && n.Count == 1 {
+			n.Verdict, n.Text = Ignored, "no partition names the set"
+		}
+	}
+}
+
 // gres reads gres.conf: what is in it only tells more of the GPUs that
 // slurm.conf gives to nodes.
 func (c *converter) gres(lines []line) error {
@@ -218,19 +269,15 @@ func (c *converter) gresLine(l line) error {
 				return c.errorf(p.line, "%w", err)
 			}
 			names = append(make([]string, 0, len(list)), list...)
-			c.understood(p)
 		case "name":
 			gpu = strings.EqualFold(p.value, "gpu")
-			c.understood(p)
 		case "type":
 			model = p.value
-			c.understood(p)
 		case "count":
 			n, err := strconv.ParseInt(p.value, 10, 32)
 			if err == nil {
 				count = n
 			}
-			c.understood(p)
 		case "file":
 			files, err := c.expand(p.value)
 			if err != nil {
@@ -239,21 +286,28 @@ func (c *converter) gresLine(l line) error {
 			if count < 0 {
 				count = int64(len(files))
 			}
-			c.understood(p)
 		default:
 			c.ignored(p, "GPUs of a node are alike here unless the cluster file says how they are joined")
 		}
 	}
-	if !gpu {
-		return nil
+	named := gpu && c.describe(l, names, model, count)
+	for _, p := range l.pairs {
+		switch key := strings.ToLower(p.key); {
+		case key != "nodename" && key != "name" && key != "type" && key != "count" && key != "file":
+		case !gpu:
+			c.ignored(p, "generic resources other than GPUs are not handed out here")
+		case named && key != "count" && key != "file":
+			c.understood(p)
+		default:
+			c.ignored(p, "slurm.conf says which GPUs the nodes have; gres.conf names the type where slurm.conf does not")
+		}
 	}
-	c.describe(l, names, model, count)
 	return nil
 }
 
 // describe gives GPUs that slurm.conf leaves without a type the one of
-// gres.conf.
-func (c *converter) describe(l line, names []string, model string, count int64) {
+// gres.conf. named is true where it did.
+func (c *converter) describe(l line, names []string, model string, count int64) (named bool) {
 	if names == nil {
 		for i := range c.nodes {
 			names = append(names, c.nodes[i].name)
@@ -266,12 +320,13 @@ func (c *converter) describe(l line, names []string, model string, count int64) 
 		}
 		n := &c.nodes[i]
 		if n.spec.gpu == "gpu" && model != "" {
-			n.spec.gpu = model
+			n.spec.gpu, named = model, true
 		}
 		if count >= 0 && count != n.spec.gpus && (model == "" || model == n.spec.gpu) {
 			c.approximated(l.pairs[0], "the number of GPUs differs from that in slurm.conf, which counts")
 		}
 	}
+	return named
 }
 
 // types makes node types and groups of the nodes: one entry for each leaf

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // notebook collects notes; those that are alike become one.
@@ -13,7 +14,7 @@ type notebook struct {
 }
 
 func (n *notebook) add(x Note) {
-	key := x.File + "\x00" + x.Key + "\x00" + string(x.Verdict) + "\x00" + x.Text
+	key := x.of + "\x00" + x.File + "\x00" + x.Key + "\x00" + string(x.Verdict) + "\x00" + x.Text
 	if i, ok := n.seen[key]; ok {
 		n.list[i].Count++
 		return
@@ -21,6 +22,19 @@ func (n *notebook) add(x Note) {
 	x.Count = 1
 	n.seen[key] = len(n.list)
 	n.list = append(n.list, x)
+}
+
+// demote says of options that were read what became clear later: that they have no
+// meaning in the result. Keys are in lower case.
+func (n *notebook) demote(of, why string, keys ...string) { n.revise(of, Ignored, why, keys...) }
+
+func (n *notebook) revise(of string, v Verdict, why string, keys ...string) {
+	for i := range n.list {
+		x := &n.list[i]
+		if x.Verdict != Ignored && x.of == of && slices.Contains(keys, strings.ToLower(x.Key)) {
+			x.Verdict, x.Text = v, why
+		}
+	}
 }
 
 // sorted is everything noted, by file in the order of reading, and by line.
@@ -38,7 +52,7 @@ func (n *notebook) sorted() []Note {
 }
 
 func (c *converter) note(p pair, v Verdict, text string) {
-	c.notes.add(Note{File: c.file, Line: p.line, Key: p.key, Value: p.value, Verdict: v, Text: text})
+	c.notes.add(Note{File: c.file, Line: p.line, Key: p.key, Value: p.value, Verdict: v, Text: text, of: c.of})
 }
 
 func (c *converter) understood(p pair)               { c.note(p, Understood, "") }

@@ -2,8 +2,6 @@ package slurm
 
 import (
 	"fmt"
-	"slices"
-
 	"orrery/profiles"
 	"orrery/scheduler/model"
 )
@@ -22,6 +20,7 @@ func (c *converter) result() (*Result, error) {
 		return nil, fmt.Errorf("%s: no NodeName gives a node: a cluster needs some", c.file)
 	}
 	c.file = c.main
+	c.unused()
 	c.types()
 	c.adjacent()
 	c.place()
@@ -38,7 +37,7 @@ func (c *converter) result() (*Result, error) {
 		Lend: true, Borrow: true, MaxLent: 0.2, Grace: model.Minute,
 	}}
 	// Reading it back finds everything that is wrong with it.
-	again, err := profiles.ParseCluster("the cluster made of "+c.file, c.cluster.YAML())
+	again, err := profiles.ParseCluster("the cluster made of "+c.file, c.cluster.BriefYAML())
 	if err == nil {
 		_, err = again.Resolve()
 	}
@@ -76,7 +75,10 @@ func (c *converter) settle() {
 	or(&p.BFResolution, defaultResolution)
 	or(&p.BFInterval, defaultInterval)
 	or(&p.BFMaxJobTest, defaultTests)
-	p.BFResolution = min(p.BFResolution, p.BFWindow)
+	if p.BFResolution > p.BFWindow {
+		p.BFResolution = p.BFWindow
+		c.notes.revise("", Approximated, "at most bf_window", "schedulerparameters: bf_resolution")
+	}
 }
 
 func or[T model.Duration | int32](to *T, x T) {
@@ -128,23 +130,15 @@ func (c *converter) tenants() {
 // qualities takes over the qualities of service; limits that Slurm does not
 // enforce are left out.
 func (c *converter) qualities() {
-	dropped, depths := false, c.depths()
+	depths := c.depths()
 	for _, q := range c.qos {
-		q.Preempts = slices.DeleteFunc(q.Preempts, func(name string) bool {
-			return !slices.ContainsFunc(c.qos, func(o profiles.QOS) bool { return o.Name == name })
-		})
 		if !c.enforced {
-			before := q
 			q.MaxWall, q.MaxNodes, q.GroupNodes, q.GroupJobs, q.UserJobs, q.UserNodes, q.UserPending = 0, 0, 0, 0, 0, 0, 0
-			dropped = dropped || before.MaxWall != q.MaxWall || before.MaxNodes+before.GroupNodes+before.GroupJobs+before.UserJobs+before.UserNodes+before.UserPending > 0
 		}
 		if c.byQOS {
 			q.Class = int32(1 + depths[q.Name])
 		}
 		c.cluster.QOS = append(c.cluster.QOS, q)
-	}
-	if dropped {
-		c.notes.add(Note{File: c.file, Key: "AccountingStorageEnforce", Verdict: Understood, Text: "does not say limits: those of accounts and qualities of service are left out"})
 	}
 }
 

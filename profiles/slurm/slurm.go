@@ -31,6 +31,7 @@ type Note struct {
 	Value   string // of the first
 	Verdict Verdict
 	Text    string // how it is approximated, or why it is ignored
+	of      string // what it is an option of: account or qos, "" of the rest
 }
 
 // Source is a file to read.
@@ -93,6 +94,7 @@ func Convert(in Input) (*Result, error) {
 type converter struct {
 	file    string // being read
 	main    string // slurm.conf
+	of      string // what options are read of, for their notes
 	notes   notebook
 	cluster profiles.Cluster
 	profile profiles.Profile
@@ -109,6 +111,7 @@ type converter struct {
 	parents    map[string]string // switch above each switch
 	multi      bool              // PriorityType=priority/multifactor
 	builtin    bool
+	byInterval bool // by bf_interval=-1
 	enforced   bool // limits are
 	byQOS      bool // preempt/qos
 	raw        bool // NO_NORMAL_TRES

@@ -19,6 +19,9 @@ SelectType=select/linear
 PriorityType=priority/multifactor
 PriorityWeightAge=1000
 PriorityWeightFairshare = 5000
+PriorityWeightPartition=50
+PriorityWeightAssoc=20
+PriorityWeightQOS=30
 PriorityWeightTRES=GRES/gpu=300,Node=7
 PriorityDecayHalfLife=14-0
 PriorityMaxAge=3-12
@@ -110,7 +113,7 @@ func TestSmallSite(t *testing.T) {
 	}, c.Tenants)
 	require.Equal(t, []profiles.QOS{
 		{Name: "normal", Class: -1, UsageFactor: 1},
-		{Name: "urgent", Class: -1, UsageFactor: 2.5, Priority: 100, PreemptGrace: 30 * model.Second, Preempts: []string{"normal"}, GroupNodes: 4, MaxWall: model.Day, UserJobs: 2, UserPending: 20},
+		{Name: "urgent", Class: -1, UsageFactor: 2.5, Priority: 100, GroupNodes: 4, MaxWall: model.Day, UserJobs: 2, UserPending: 20},
 	}, c.QOS)
 }
 

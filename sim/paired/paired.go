@@ -119,6 +119,7 @@ func Compare(first Side, others []Side, o Options) (*Result, error) {
 			if err != nil {
 				return nil, err
 			}
+			pairs.Continuous = true
 			subjects = append(subjects, stat.Subject{Candidate: other.Name, Metric: figures[f].name, Pairs: pairs})
 			rows = append(rows, Row{Unit: figures[f].unit, Length: d.length, Jobs: len(d.ids), Runs: [2]int{len(first.Runs), len(other.Runs)}})
 		}

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bufio"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -11,11 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
-	"github.com/apache/arrow/go/v17/arrow/ipc"
-	"github.com/apache/arrow/go/v17/arrow/memory"
 )
 
 // Tables lists the tables that a run directory may hold.
@@ -164,93 +160,85 @@ func ExportArrow(dir, table string, w io.Writer) error {
 		return err
 	}
 	defer t.Close()
-	schema := t.arrowSchema()
-	out, err := ipc.NewFileWriter(&seeker{w: w}, ipc.WithSchema(schema), ipc.WithAllocator(memory.DefaultAllocator))
-	if err != nil {
-		return fmt.Errorf("exporting table %s: %w", table, err)
-	}
-	rows := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer rows.Release()
-	err = t.scan(nil, func(v []vector, n int) error {
-		for i := range t.fields {
-			t.fill(rows.Field(i), i, &v[i])
-		}
-		rec := rows.NewRecord()
-		defer rec.Release()
-		return out.Write(rec)
-	})
-	if err != nil {
-		return err
-	}
-	if err := out.Close(); err != nil {
+	if err := t.exportArrow(w); err != nil {
 		return fmt.Errorf("exporting table %s: %w", table, err)
 	}
 	return nil
 }
 
-func (t *tableFile) arrowSchema() *arrow.Schema {
-	types := map[kind]arrow.DataType{
-		kindInt32: arrow.PrimitiveTypes.Int32,
-		kindInt64: arrow.PrimitiveTypes.Int64,
-		kindTime:  &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"},
-		kindWord:  arrow.BinaryTypes.String,
-		kindText:  arrow.BinaryTypes.String,
-		kindFloat: arrow.PrimitiveTypes.Float64,
-	}
-	var fields []arrow.Field
+func (t *tableFile) exportArrow(w io.Writer) error {
+	a := &arrowWriter{w: w}
 	for _, f := range t.fields {
-		fields = append(fields, arrow.Field{Name: f.name, Type: types[f.kind], Nullable: f.optional})
+		a.columns = append(a.columns, arrowColumn{f.name, f.kind, f.optional})
 	}
-	var keys, values []string
 	for _, k := range []string{keySchema, keyEpoch, keySpec} {
 		if v, ok := t.file.Lookup(k); ok {
-			keys, values = append(keys, k), append(values, v)
+			a.keys = append(a.keys, [2]string{k, v})
 		}
 	}
-	md := arrow.NewMetadata(keys, values)
-	return arrow.NewSchema(fields, &md)
+	if err := a.begin(); err != nil {
+		return err
+	}
+	err := t.scan(nil, func(v []vector, n int) error {
+		for i := range t.fields {
+			if err := t.fill(a, i, &v[i]); err != nil {
+				return err
+			}
+		}
+		return a.batch(n)
+	})
+	if err != nil {
+		return err
+	}
+	return a.end()
 }
 
-// fill appends a decoded column to its builder.
-func (t *tableFile) fill(b array.Builder, i int, v *vector) {
-	optional := t.fields[i].optional
-	switch b := b.(type) {
-	case *array.Int32Builder:
-		b.AppendValues(v.i32, present(v.i32, math.MinInt32, optional))
-	case *array.Int64Builder:
-		b.AppendValues(v.i64, present(v.i64, math.MinInt64, optional))
-	case *array.TimestampBuilder:
-		ts := make([]arrow.Timestamp, len(v.i64))
-		for k, x := range v.i64 {
-			ts[k] = arrow.Timestamp(x)
+// fill appends a decoded column to the batch.
+func (t *tableFile) fill(a *arrowWriter, i int, v *vector) error {
+	switch f := t.fields[i]; f.kind {
+	case kindInt32:
+		a.column(len(v.i32), present(v.i32, math.MinInt32, f.optional))
+		a.buffer(numbers(v.i32, binary.LittleEndian.AppendUint32, func(x int32) uint32 { return uint32(x) }))
+	case kindInt64, kindTime:
+		a.column(len(v.i64), present(v.i64, math.MinInt64, f.optional))
+		a.buffer(numbers(v.i64, binary.LittleEndian.AppendUint64, func(x int64) uint64 { return uint64(x) }))
+	case kindFloat:
+		valid := make([]bool, len(v.f64))
+		for k, x := range v.f64 {
+			valid[k] = !math.IsNaN(x)
 		}
-		b.AppendValues(ts, present(v.i64, math.MinInt64, optional))
-	case *array.Float64Builder:
-		for _, x := range v.f64 {
-			if b.Append(x); math.IsNaN(x) {
-				b.SetNull(b.Len() - 1)
+		a.column(len(v.f64), valid)
+		a.buffer(numbers(v.f64, binary.LittleEndian.AppendUint64, math.Float64bits))
+	case kindText:
+		texts := v.text
+		if t.names != nil && f.nodes {
+			texts = make([]string, len(v.text))
+			for k := range texts {
+				texts[k] = t.nodesIn(i, v.text[k])
 			}
 		}
-	case *array.StringBuilder:
-		if t.fields[i].kind == kindText {
-			texts := v.text
-			if t.names != nil && t.fields[i].nodes {
-				texts = make([]string, len(v.text))
-				for k := range texts {
-					texts[k] = t.nodesIn(i, v.text[k])
-				}
+		a.column(len(texts), present(texts, "", f.optional))
+		return a.texts(texts)
+	default: // kindWord
+		texts, valid := make([]string, len(v.i32)), make([]bool, len(v.i32))
+		for k, c := range v.i32 {
+			if c >= 0 {
+				texts[k], valid[k] = t.words[i].list[c], true
 			}
-			b.AppendValues(texts, present(texts, "", optional))
-			return
 		}
-		for _, c := range v.i32 {
-			if c < 0 {
-				b.AppendNull()
-				continue
-			}
-			b.Append(t.words[i].list[c])
-		}
+		a.column(len(texts), valid)
+		return a.texts(texts)
 	}
+	return nil
+}
+
+// numbers are the values of a column as bytes.
+func numbers[T, B any](vals []T, add func([]byte, B) []byte, bits func(T) B) []byte {
+	out := make([]byte, 0, 8*len(vals))
+	for _, x := range vals {
+		out = add(out, bits(x))
+	}
+	return out
 }
 
 // present says which values are there; nil means all.
@@ -263,25 +251,4 @@ func present[T comparable](vals []T, missing T, optional bool) []bool {
 		valid[i] = x != missing
 	}
 	return valid
-}
-
-// seeker lets the IPC writer, which only asks where it is, write to a pipe.
-type seeker struct {
-	w   io.Writer
-	pos int64
-}
-
-// Write implements io.Writer.
-func (s *seeker) Write(b []byte) (int, error) {
-	n, err := s.w.Write(b)
-	s.pos += int64(n)
-	return n, err
-}
-
-// Seek implements io.Seeker for the question where the writer is.
-func (s *seeker) Seek(offset int64, whence int) (int64, error) {
-	if offset != 0 || whence != io.SeekCurrent {
-		return 0, fmt.Errorf("record: a stream cannot seek to %d", offset)
-	}
-	return s.pos, nil
 }

@@ -1,6 +1,11 @@
 package stat
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	gonum "gonum.org/v1/gonum/stat"
+)
 
 // Measured says of which sides the noise was measured: which sides have windows
 // with several replicas.
@@ -34,6 +39,9 @@ func (m Measured) MarshalText() ([]byte, error) {
 // measured says which sides of the pairs have replicas.
 func (p *Pairs) measured() Measured {
 	m := NoNoise
+	if _, ok := p.luckOfSeeds(1); p.Continuous && !ok {
+		return m
+	}
 	if several(p.BaselineRuns) {
 		m |= NoiseOfBaseline
 	}
@@ -61,7 +69,7 @@ type luck struct {
 
 // luckOf is the variance that the measured noise puts on the mean over windows of
 // candidate - factor·baseline; false when no noise was measured. Windows are
-// taken as independent in their noise: each was replayed by itself.
+// taken as independent in their noise, unless they are Continuous.
 //
 // A window whose sides have the same seeds has the variance of the R paired
 // differences, by R. Otherwise it has the variance of each side by its number of
@@ -72,36 +80,75 @@ func (p *Pairs) luckOf(factor float64) (luck, bool) {
 	if p.measured() == NoNoise {
 		return luck{}, false
 	}
+	if p.Continuous {
+		return p.luckOfSeeds(factor)
+	}
 	baseline, candidate := pooled(p.BaselineVariance), pooled(p.CandidateVariance)
 	n := float64(len(p.Window))
 	var l luck
-	sum, squares := 0.0, 0.0 // of the variances, and of v²/(f+2)
-	add := func(v, freedom float64) {
-		sum += v
-		squares += v * v / (freedom + 2)
-	}
+	var w welch
 	for i := range p.Window {
 		a, b := p.BaselineVariance[i], p.CandidateVariance[i]
 		r, s := float64(p.BaselineRuns[i]), float64(p.CandidateRuns[i])
 		if c := p.covariance[i]; Finite(c) {
 			v := max(factor*factor*a+b-2*factor*c, 0)
 			l.single += v
-			add(v/r, r-1)
+			w.add(v/r, r-1)
 			continue
 		}
 		a, b = orElse(a, baseline), orElse(b, candidate)
 		a, b = factor*factor*a, orElse(b, factor*factor*a)
 		a = orElse(a, b)
 		l.single += a + b
-		add(a/r, max(r-1, 1))
-		add(b/s, max(s-1, 1))
+		w.add(a/r, max(r-1, 1))
+		w.add(b/s, max(s-1, 1))
 	}
-	l.variance, l.single = sum/(n*n), l.single/(n*n)
-	l.freedom = 1
-	if squares > 0 {
-		l.freedom = max(sum*sum/squares-2, 1)
-	}
+	l.variance, l.single, l.freedom = w.sum/(n*n), l.single/(n*n), w.freedom()
 	return l, true
+}
+
+// luckOfSeeds is luckOf by the means over all windows of each seed that has them
+// all: whatever runs from window to window is in it. It has fewer degrees of freedom.
+func (p *Pairs) luckOfSeeds(factor float64) (luck, bool) {
+	var means [2][]float64
+	var seeds [2][]int
+	for side, list := range p.seeds {
+		for _, s := range list {
+			if s.windows == len(p.Window) {
+				seeds[side], means[side] = append(seeds[side], s.seed), append(means[side], s.sum/float64(s.windows))
+			}
+		}
+	}
+	r, s := float64(len(means[0])), float64(len(means[1]))
+	if max(r, s) < 2 {
+		return luck{}, false
+	}
+	if slices.Equal(seeds[0], seeds[1]) {
+		v := gonum.Variance(means[1], nil) + factor*factor*gonum.Variance(means[0], nil) - 2*factor*gonum.Covariance(means[0], means[1], nil)
+		return luck{max(v, 0) / r, max(v, 0), r - 1}, true
+	}
+	a, b := factor*factor*gonum.Variance(means[0], nil), gonum.Variance(means[1], nil)
+	a, b = orElse(a, b), orElse(b, a)
+	var w welch
+	w.add(a/max(r, 1), max(r-1, 1))
+	w.add(b/max(s, 1), max(s-1, 1))
+	return luck{w.sum, a + b, w.freedom()}, true
+}
+
+// welch adds up variances with the degrees of freedom behind each.
+type welch struct{ sum, squares float64 } // of v, and of v²/(f+2)
+
+func (w *welch) add(v, freedom float64) {
+	w.sum += v
+	w.squares += v * v / (freedom + 2)
+}
+
+// freedom behind the sum (Welch 1947), at least 1.
+func (w *welch) freedom() float64 {
+	if w.squares == 0 {
+		return 1
+	}
+	return max(w.sum*w.sum/w.squares-2, 1)
 }
 
 // pooled is the mean of the variances that are known, NaN when none is.

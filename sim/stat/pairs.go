@@ -36,9 +36,22 @@ type Pairs struct {
 	// seed. None of them is part of any figure.
 	Unmatched, Undefined int
 
+	// Continuous says that the windows of a seed were cut from one run, so that its
+	// noise may reach from window to window. It is then measured between the seeds, by
+	// their means over all windows. It is for the caller to set: windows that were
+	// each replayed by themselves are not.
+	Continuous bool
+
 	// covariance is that between the replicas of both sides in a window where they
 	// have the same seeds, NaN of other windows.
 	covariance []float64
+	seeds      [2][]seedSum // of baseline and candidate, in the order of their seeds
+}
+
+// seedSum adds up the windows of a seed.
+type seedSum struct {
+	seed, windows int
+	sum           float64
 }
 
 // Pair collects the runs of two configurations by window. The mean over the
@@ -113,6 +126,21 @@ func (p *Pairs) add(a, b []Observation) {
 		covariance = gonum.Covariance(x, y, nil)
 	}
 	p.covariance = append(p.covariance, covariance)
+	for side, list := range [2][]Observation{a, b} {
+		for _, o := range list {
+			p.count(side, o)
+		}
+	}
+}
+
+// count adds a value to the sum of its seed.
+func (p *Pairs) count(side int, o Observation) {
+	i, found := slices.BinarySearchFunc(p.seeds[side], o.Seed, func(s seedSum, seed int) int { return s.seed - seed })
+	if !found {
+		p.seeds[side] = slices.Insert(p.seeds[side], i, seedSum{seed: o.Seed})
+	}
+	p.seeds[side][i].windows++
+	p.seeds[side][i].sum += o.Value
 }
 
 func valuesOf(list []Observation) []float64 {

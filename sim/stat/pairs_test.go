@@ -95,3 +95,41 @@ func TestLuck(t *testing.T) {
 	l, _ = luckOf(append(runs(0, 0, 1), Observation{2, 0, 50}), append(runs(5, 2, 3), Observation{2, 2, 50}), 1)
 	require.InDelta(t, (2+2+2+2)/9.0, l.variance, 1e-12)
 }
+
+// TestLuckOfOneRun: two seeds of which one is 2 above the other in both windows have
+// means 2 apart, and a variance of 2 as one window has; taken as independent, the two
+// windows would halve it.
+func TestLuckOfOneRun(t *testing.T) {
+	side := func(shift float64, seeds ...int) []Observation {
+		return []Observation{{0, seeds[0], 10 + shift}, {0, seeds[1], 12 + shift}, {1, seeds[0], 30 + shift}, {1, seeds[1], 32 + shift}}
+	}
+	p, err := Pair(side(0, 0, 1), side(5, 2, 3))
+	require.NoError(t, err)
+	p.Continuous = true
+	l, ok := p.luckOf(3)
+	require.True(t, ok)
+	require.InDelta(t, (9+1)*2.0/2, l.variance, 1e-12)
+	require.InDelta(t, (9+1)*2.0, l.single, 1e-12)
+	require.InDelta(t, 100/(81.0/3+1.0/3)-2, l.freedom, 1e-12)
+
+	p, err = Pair(side(0, 0, 1), side(5, 0, 1))
+	require.NoError(t, err)
+	p.Continuous = true
+	l, ok = p.luckOf(3)
+	require.True(t, ok)
+	require.InDelta(t, (1-3)*(1-3)*2.0/2, l.variance, 1e-12, "pairs of one seed")
+	require.Equal(t, 1.0, l.freedom)
+
+	p, err = Pair(side(0, 0, 1), []Observation{{0, 0, 15}, {1, 0, 35}})
+	require.NoError(t, err)
+	p.Continuous = true
+	l, ok = p.luckOf(1)
+	require.True(t, ok)
+	require.InDelta(t, 2.0/2+2, l.variance, 1e-12, "the candidate is as noisy, and has one run")
+
+	p, err = Pair([]Observation{{0, 0, 10}, {0, 1, 12}, {1, 0, 30}}, side(0, 0, 1)[:3])
+	require.NoError(t, err)
+	p.Continuous = true
+	_, ok = p.luckOf(1)
+	require.False(t, ok, "no seed but one has all windows")
+}

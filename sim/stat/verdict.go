@@ -32,6 +32,17 @@ func (v Verdict) String() string {
 // MarshalText writes the verdict in words.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
+// UnmarshalText reads what MarshalText writes.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	for known := NotEnoughEvidence; known <= Worse; known++ {
+		if string(text) == known.String() {
+			*v = known
+			return nil
+		}
+	}
+	return fmt.Errorf("stat: found the verdict %q, want better, worse, no difference or no evidence", text)
+}
+
 // judge applies the rules to a row of a table of so many rows, in this order:
 //
 //  1. fewer than MinWindows windows, or an undefined difference: no evidence;

@@ -56,6 +56,7 @@ var house = []room{
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
 	{dir: "internal/near"},
+	{dir: "third_party/brotli"},
 	{dir: "traces/hostlist"},
 	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
 		"github.com/klauspost/compress/..."}, free: []exemption{files}},
@@ -73,7 +74,7 @@ var house = []room{
 	{dir: "sim/des", may: []string{"scheduler/model"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"scheduler/model", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
-		"github.com/apache/arrow/go/v17/arrow/..."}, free: []exemption{files}},
+		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
 	{dir: "sim/metric", may: []string{"internal/near", "scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
 		"scheduler/preempt", "scheduler/drive", "traces", "traces/hostlist", "sim/des"}},
@@ -104,11 +105,13 @@ var house = []room{
 
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
+	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 }
 
 func roomOf(dir string) (room, bool) {
