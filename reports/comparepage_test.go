@@ -31,7 +31,7 @@ func comparedPage(t *testing.T, a, b *fixture) (dir, page string) {
 	require.NoError(t, err)
 	c.Windows = windowed(t, c.A.Dir, c.B.Dir)
 	dir = filepath.Join(root, "page")
-	require.NoError(t, WriteComparison(dir, c))
+	require.NoError(t, WriteComparison(dir, c, Made{}))
 	text, err := os.ReadFile(filepath.Join(dir, FileHTML))
 	require.NoError(t, err)
 	return dir, string(text)

@@ -49,6 +49,7 @@ type page struct {
 	Policy      string // of security
 	Title       string
 	Style       template.CSS
+	Made        Made
 	Verdict     string
 	Good        bool
 	VerdictSays string
@@ -115,7 +116,7 @@ func toHTML(t *table.Table) htmlTable {
 // writeHTML writes report.html.
 func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	p := page{
-		Title: o.Title, Style: template.CSS(uplotCSS + pageCSS), // our own files
+		Title: o.Title, Made: madeOf(r.files.Dir()), Style: template.CSS(uplotCSS + pageCSS), // our own files
 		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.table.Verdict),
 		Summary: unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
 		Metrics: toHTML(metricTable(&r.table)), Glossary: metric.Definitions(), Legend: metric.Legend,
@@ -181,21 +182,27 @@ func unbroken(lines []string) []string {
 	return lines
 }
 
-// inline makes an SVG part of the page: its size is left to the page, and its
-// colours become the page's variables, so that it follows light and dark.
+// inline makes both forms of a figure part of the page, which shows the one that fits
+// the screen: their size is left to the page, and their colours become the page's
+// variables, so that they follow light and dark.
 func inline(f *plot.Figure) (htmlFigure, error) {
-	var b bytes.Buffer
-	if err := f.WriteSVG(&b); err != nil {
-		return htmlFigure{}, err
+	both := ""
+	for _, form := range []struct {
+		class string
+		write func(io.Writer) error
+	}{{"wide", f.WriteSVG}, {"narrow", f.WriteNarrowSVG}} {
+		var b bytes.Buffer
+		if err := form.write(&b); err != nil {
+			return htmlFigure{}, err
+		}
+		svg := b.String()
+		svg = svg[strings.Index(svg, "<svg"):]
+		head, rest, _ := strings.Cut(svg, ">")
+		view := head[strings.Index(head, "viewBox"):]
+		view = view[:strings.Index(view[9:], `"`)+10]
+		both += `<svg class="` + form.class + `" role="img" aria-label="` + template.HTMLEscapeString(f.Alt) + `" ` + view + `>` + themed(rest)
 	}
-	svg := b.String()
-	svg = svg[strings.Index(svg, "<svg"):]
-	head, rest, _ := strings.Cut(svg, ">")
-	view := head[strings.Index(head, "viewBox"):]
-	view = view[:strings.Index(view[9:], `"`)+10]
-	label := template.HTMLEscapeString(f.Alt)
-	svg = `<svg role="img" aria-label="` + label + `" ` + view + `>` + themed(rest)
-	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(svg)}, nil // drawn here, text escaped by the canvas
+	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(both)}, nil // drawn here, text escaped by the canvas
 }
 
 // themeColors are the palette of the figures and the page's variables of the

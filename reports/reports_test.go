@@ -106,7 +106,7 @@ func TestPageIsSelfContained(t *testing.T) {
 	require.NotRegexp(t, `\son[a-z]+=`, body, "inline handlers")
 	require.Contains(t, body, "a &lt;b&gt; &amp;")
 	require.Contains(t, script, "MIT License")
-	for _, words := range []string{"Replayed 5 jobs", "1 job was rejected", "1 job left the queue", "too-large", "0123456789abcdef", "utilisation", "<svg role"} {
+	for _, words := range []string{"Replayed 5 jobs", "1 job was rejected", "1 job left the queue", "too-large", "0123456789abcdef", "utilisation", `<svg class="wide" role`} {
 		require.Contains(t, body, words)
 	}
 	for _, style := range regexp.MustCompile(`(?:fill|stroke):#[0-9A-F]{6}`).FindAllString(body, -1) {

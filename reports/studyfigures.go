@@ -202,6 +202,12 @@ func (s *Study) tradeOffs() []*plot.Figure {
 	if len(s.Rows) == 0 {
 		return nil
 	}
+	if len(objectives) == 1 { // seen beside what may not get worse
+		if k := slices.IndexFunc(s.Metrics, func(m StudyMetric) bool { return m.Bound != nil && !m.Objective && m.Direction != "" }); k >= 0 {
+			all := s.candidates(upTo(len(s.Rows)), nil, []int{k, objectives[0]})
+			return []*plot.Figure{plot.TradeOff("pareto", s.Metrics[k].measure(), s.Metrics[objectives[0]].measure(), all, false)}
+		}
+	}
 	objectives = objectives[:min(len(objectives), mostPairs)]
 	for i, a := range objectives {
 		for _, b := range objectives[i+1:] {

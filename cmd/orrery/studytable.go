@@ -71,7 +71,7 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 		return err
 	}
 	if report {
-		if err := reports.WriteStudy(s.Dir(), studyReport(p, rows)); err != nil {
+		if err := reports.WriteStudy(s.Dir(), studyReport(s, p, rows), m.made()); err != nil {
 			return fmt.Errorf("drawing the report: %w", err)
 		}
 	}
@@ -319,7 +319,8 @@ func direction(c *experiment.Column) string {
 }
 
 // studyReport is a sweep as reports draw it.
-func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
+func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *reports.Study {
+	slurm := slurmOrders(of, p)
 	s := &reports.Study{Name: p.Name, Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
@@ -342,6 +343,14 @@ func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
 		row := reports.StudyRow{ID: q.ID, Name: q.Name, Feasible: r.Feasible, Front: r.Front, State: state(p, r).Text, Evidence: r.Done}
 		if row.State == "front" {
 			row.State = ""
+		}
+		row.Verdict = behind(r, &columns[0])
+		row.Commands = pointCommands(".", q.ID, slurm(q))
+		if len(q.Tasks) > 0 { // a window of a point is made when there are several
+			row.Link = runPage(of.Dir(), "", q.Tasks[0])
+		}
+		for _, i := range r.Ranges {
+			row.Low, row.High = append(row.Low, metric.Number(i.Low)), append(row.High, metric.Number(i.High))
 		}
 		for j := range p.Parameters {
 			row.Values = append(row.Values, reportValue(&s.Parameters[j], q, j))
@@ -392,8 +401,16 @@ func reportValue(s *reports.StudyParameter, q *experiment.Point, j int) metric.N
 	return metric.Number(q.At[j])
 }
 
+// unitWord is a unit as pages have it: none of a plain number.
+func unitWord(unit string) string {
+	if unit == "1" {
+		return ""
+	}
+	return unit
+}
+
 func reportMetric(c *experiment.Column) reports.StudyMetric {
-	out := reports.StudyMetric{Name: c.Name(), Unit: c.Unit, Objective: c.Objective, Direction: direction(c), Share: isShare(c.Metric)}
+	out := reports.StudyMetric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: isShare(c.Metric)}
 	switch {
 	case c.AtMost != nil:
 		out.Bound = &reports.Bound{Relation: "<=", Value: *c.AtMost}

@@ -68,8 +68,14 @@
     // Table.
     // What is read first stands first: what came out, then what was set.
     const linked = data.link.some((l) => l), judged = data.verdict.some((v) => v);
-    const inTable = [...goals, ...cols.filter((c) => c.kind === "metric" && !c.goal), ...params];
-    const heads = [["label", "candidate"], ...(linked ? [[null, "run"]] : []), ...(judged ? [["verdict", "verdict"]] : []), ...inTable.map((c) => [c, c.name + (c.bound ? " (" + c.bound + ")" : "")])];
+    const results = cols.filter((c) => c.kind === "metric"), all = [...results, ...params], commanded = data.commands.some((c) => c.length);
+    const inTable = new Set([...results, ...params.slice(0, Math.max(3, 10 - results.length))]);
+    const heads = [["label", "candidate"], ...(linked ? [[null, "run"]] : []), ...(judged ? [["verdict", "verdict"]] : []), ...all.map((c) => [c, c.name + (c.bound ? " (" + c.bound + ")" : "")]), ...(commanded ? [[null, "commands"]] : [])];
+    for (const c of all) {
+      const box = make("input", { type: "checkbox", onchange: () => { if (box.checked) inTable.add(c); else inTable.delete(c); table(); } });
+      box.checked = inTable.has(c);
+      $("columns").append(make("label", {}, box, " " + c.name));
+    }
     const ths = heads.map(([key, name]) => {
       const th = make("th", { scope: "col", class: key && key.values && !key.choices ? "n" : false });
       if (key === null) { th.textContent = name; return th; }
@@ -83,6 +89,7 @@
     $("rows").tHead.rows[0].append(...ths);
 
     function table() {
+      ths.forEach((th, k) => { th.hidden = typeof heads[k][0] === "object" && heads[k][0] !== null && !inTable.has(heads[k][0]); });
       ths.forEach((th, k) => th.setAttribute("aria-sort", heads[k][0] !== null && heads[k][0] === sort.key ? sort.down ? "descending" : "ascending" : "none"));
       const pages = Math.max(1, Math.ceil(sorted.length / perPage));
       page = Math.min(Math.max(page, 0), pages - 1);
@@ -106,7 +113,12 @@
       tr.append(make("td", {}, symbol(data.standing[i]), " ", make("button", { type: "button", class: "pin", title: "pin " + data.label[i], onclick: () => pin(i), onfocus: () => hover(i) }, data.label[i])));
       if (linked) tr.append(make("td", {}, data.link[i] ? make("a", { href: data.link[i], "aria-label": "open the run of " + data.label[i] }, "open") : ""));
       if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "good" : data.verdict[i] === "worse" ? "bad" : false }, data.verdict[i]));
-      for (const c of inTable) tr.append(make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i])));
+      for (const c of all) if (inTable.has(c)) {
+        const td = make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i]));
+        if (c.low && c.low[i] !== null && c.high[i] !== null) td.append(make("span", { class: "range", title: "95 % interval" }, Draw.say(c, c.low[i]) + " to " + Draw.say(c, c.high[i])));
+        tr.append(td);
+      }
+      if (commanded) tr.append(make("td", {}, data.commands[i].length ? make("details", {}, make("summary", {}, "show"), ...data.commands[i].map((c) => make("div", { class: "cmd" }, c))) : ""));
       return tr;
     }
 
@@ -141,6 +153,7 @@
         p.append("Pinned: " + data.label[i] + " ");
         if (data.link[i]) p.append(make("a", { href: data.link[i], id: "open-run" }, "open its run"), " ");
         p.append(make("button", { type: "button", onclick: () => pin(-1) }, "let go"));
+        for (const c of data.commands[i]) p.append(make("div", { class: "cmd" }, c));
         $("says").textContent = describe(i);
       }
       mark();
@@ -154,7 +167,8 @@
       queued = true;
       requestAnimationFrame(() => {
         queued = false;
-        axes = cols.filter((c) => shown.has(c)).map((col) => ({ col, scale: Draw.scale(col, col.better < 0, data.standing) }));
+        axes = cols.filter((c) => shown.has(c) && c.values.some((v) => v !== null)).map((col) => ({ col, scale: Draw.scale(col, col.better < 0, data.standing) }));
+        $("par").hidden = $("par-title").hidden = $("par-says").hidden = axes.length < 2; // one axis has no lines
         parFrame = Draw.parallel(canvas("par", "base"), axes, rows, active, brushes, colors);
         if (X && Y) planeFrame = Draw.plane(canvas("plane", "base"), X, Y, rows, active, brushes, colors);
         over();
@@ -293,7 +307,8 @@
     }
 
     // Controls.
-    const pair = goals.length > 1 ? goals : [...params.slice(0, 1), ...goals, ...cols.filter((c) => c.kind === "metric" && !c.goal)];
+    // One objective is seen beside what may not get worse, if there is such a column.
+    const bounded = cols.filter((c) => c.bound && !c.goal), pair = goals.length > 1 ? goals : bounded.length && goals.length ? [bounded[0], goals[0]] : [...params.slice(0, 1), ...goals, ...cols.filter((c) => c.kind === "metric" && !c.goal)];
     const pickers = [$("plane-x"), $("plane-y")];
     pickers.forEach((p, k) => {
       cols.forEach((c, i) => p.append(make("option", { value: i }, c.name)));

@@ -226,26 +226,29 @@ func waitTicks(lo, hi float64) []plot.Tick {
 
 // Span spells a number of seconds as people say it, to two digits: 0, 25 s,
 // 3.4 min, 7.1 h, 12 d.
-func Span(sec float64) string {
+func Span(sec float64) string { return span(sec, 0) }
+
+// span is Span with more decimals.
+func span(sec float64, more int) string {
 	for _, u := range []struct {
 		sec  float64
 		name string
 	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
 		if math.Abs(sec) >= 1.5*u.sec {
-			return twoDigits(sec/u.sec) + " " + u.name
+			return twoDigits(sec/u.sec, more) + " " + u.name
 		}
 	}
 	if sec == 0 {
 		return "0"
 	}
-	return twoDigits(sec) + " s"
+	return twoDigits(sec, more) + " s"
 }
 
-func twoDigits(v float64) string {
+func twoDigits(v float64, more int) string {
 	if math.Abs(v) >= 9.95 {
-		return fixed(v, 0)
+		return fixed(v, more)
 	}
-	return fixed(v, 1)
+	return fixed(v, 1+more)
 }
 
 // fixed writes a number with so many decimals; what rounds to 0 has no sign.

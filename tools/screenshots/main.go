@@ -3,6 +3,7 @@
 //
 //	go run ./tools/screenshots                 # those that the documents show, into docs/images
 //	go run ./tools/screenshots -whole DIR      # every page from top to bottom, to look at
+//	go run ./tools/screenshots -whole DIR NAME=FILE...  # these pages, which are there
 //
 // It needs Chromium in PATH (apt-get install chromium) and takes some minutes, most
 // of them for the replays. With -work DIR these are kept and not made again.
@@ -27,7 +28,7 @@ func main() {
 	flag.StringVar(&o.work, "work", "", "folder for runs and studies, kept; a temporary one without it")
 	flag.StringVar(&o.only, "only", "", "take these pages alone: names with commas between them")
 	flag.Parse()
-	if err := o.run(context.Background()); err != nil {
+	if err := o.run(context.Background(), flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "screenshots:", err)
 		os.Exit(1)
 	}
@@ -75,7 +76,18 @@ var pages = []page{
 	}},
 }
 
-func (o *options) run(ctx context.Context) error {
+func (o *options) run(ctx context.Context, files []string) error {
+	if len(files) > 0 {
+		var list []page
+		for _, f := range files {
+			name, file, ok := strings.Cut(f, "=")
+			if !ok {
+				return fmt.Errorf("%s: want NAME=FILE", f)
+			}
+			list = append(list, page{name: name, file: file})
+		}
+		return o.takeAll(ctx, list)
+	}
 	work := o.work
 	if work == "" {
 		dir, err := os.MkdirTemp("", "screenshots")
@@ -110,13 +122,20 @@ func (o *options) run(ctx context.Context) error {
 			break
 		}
 	}
+	for i := range list {
+		list[i].file = filepath.Join(work, list[i].file)
+	}
+	return o.takeAll(ctx, list)
+}
+
+func (o *options) takeAll(ctx context.Context, list []page) error {
 	c, err := newCamera(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.close()
 	for _, p := range list {
-		if err := o.take(c, filepath.Join(work, p.file), p.name); err != nil {
+		if err := o.take(c, p.file, p.name); err != nil {
 			return fmt.Errorf("page %s: %w", p.name, err)
 		}
 	}
