@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"orrery/reports/plot"
 	"orrery/scheduler/model"
@@ -68,7 +70,7 @@ func (r *run) read(most int) error {
 	}
 	r.hours.Clock = r.clock()
 	r.tenants = newTenantTime(r.files, r.about.rows)
-	r.detail = newDetail(most, r.files.Rows())
+	r.detail = newDetail(most, r.files.Rows(), r.about.shared)
 	if err := r.files.Scan(r.addJobs); err != nil {
 		return err
 	}
@@ -91,7 +93,7 @@ func (r *run) read(most int) error {
 		return err
 	}
 	r.raster.Finish()
-	r.detail = r.detail.finish()
+	r.detail = r.detail.finish(r.about.units)
 	return nil
 }
 
@@ -164,7 +166,7 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 		r.detail.addAttempt(c, i)
 		held := int32(0) // in what the site is measured in
 		err := r.nodes.each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
-			r.detail.addRange(lo, hi)
+			r.detail.addRange(lo, hi, units)
 			if r.about.shared {
 				held += (hi - lo + 1) * units
 			} else {
@@ -218,5 +220,40 @@ func (r *run) gantt() *plot.Figure {
 		bars = r.detail.bars()
 	}
 	r.raster.Name = r.about.nameOf()
+	if len(bars) > 0 && r.detail.first != nil {
+		if byGPU := r.gpuRaster(); byGPU != nil {
+			return plot.Gantt(byGPU, bars, r.attempts, r.clock())
+		}
+	}
 	return plot.Gantt(r.raster, bars, r.attempts, r.clock())
+}
+
+// gpuRaster has a row for each GPU; nil where it cannot be made.
+func (r *run) gpuRaster() *plot.Raster {
+	first := r.detail.first
+	one := make([]int32, first[len(first)-1])
+	for i := range one {
+		one[i] = 1
+	}
+	out, err := plot.NewRaster(r.drawn(), one, plot.GanttCols, plot.GanttRows)
+	if err != nil {
+		return nil
+	}
+	name := r.about.nameOf()
+	out.What = "GPU"
+	out.Name = func(row int) string {
+		node, found := slices.BinarySearch(first, int32(row))
+		if !found {
+			node--
+		}
+		for node+1 < len(first) && first[node+1] == int32(row) { // nodes without a GPU
+			node++
+		}
+		said := strconv.Itoa(node)
+		if name != nil {
+			said = name(node)
+		}
+		return said + ":" + strconv.Itoa(row-int(first[node]))
+	}
+	return out
 }

@@ -136,7 +136,13 @@ func (s *Study) ranked() []int {
 	return out
 }
 
-func (r *StudyRow) rank() int { return int(r.standing()) }
+// rank puts what breaks a bound behind what does not, but for what is current.
+func (r *StudyRow) rank() int {
+	if !r.Feasible && r.Role == RoleBaseline {
+		return int(plot.Refused)
+	}
+	return int(r.standing())
+}
 
 // candidates are the rows in the given order with the values of some
 // parameters and metrics.

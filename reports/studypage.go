@@ -117,6 +117,7 @@ type htmlOpening struct {
 type htmlPart struct {
 	Text  string
 	Table *htmlTable
+	Rest  *htmlTable // behind a click
 }
 
 // opening are the sections of the study.
@@ -130,12 +131,20 @@ func (s *Study) opening() []htmlOpening {
 				continue
 			}
 			t := plainTable(p.Head, p.Cells)
-			o.Parts = append(o.Parts, htmlPart{Table: &t})
+			part := htmlPart{Table: &t}
+			if len(t.Rows) > mostOpen+2 {
+				part.Rest = &htmlTable{t.Heads, t.Rows[mostOpen:]}
+				t.Rows = t.Rows[:mostOpen]
+			}
+			o.Parts = append(o.Parts, part)
 		}
 		out = append(out, o)
 	}
 	return out
 }
+
+// mostOpen are the rows of a table that are shown at once.
+const mostOpen = 12
 
 // plainTable is a table of texts: columns whose cells begin with numbers stand to the
 // right, and verdicts are coloured.
@@ -154,6 +163,12 @@ func plainTable(head []string, rows [][]string) htmlTable {
 		cells := make([]htmlCell, len(row))
 		for k, text := range row {
 			cells[k] = htmlCell{text, out.Heads[k].Class}
+			switch {
+			case strings.Contains(text, " → "):
+				cells[k].Class += " pair"
+			case k == 0 && len(text) < 32:
+				cells[k].Class += " name"
+			}
 			switch word, _, _ := strings.Cut(text, ":"); word {
 			case stat.Better.String():
 				cells[k].Class = "good"
@@ -255,10 +270,11 @@ type rowData struct {
 	Feasible []bool       `json:"feasible"`
 	Front    []bool       `json:"front"`
 	Commands [][]string   `json:"commands"`
+	Rank     []int        `json:"rank"` // rows in the order in which the table begins
 }
 
 func (s *Study) pageData() rowData {
-	d := rowData{Columns: []columnData{}, Label: []string{}, Standing: []int{}, Verdict: []string{}, Link: []string{}, Feasible: []bool{}, Front: []bool{}, Commands: [][]string{}}
+	d := rowData{Columns: []columnData{}, Label: []string{}, Standing: []int{}, Verdict: []string{}, Link: []string{}, Feasible: []bool{}, Front: []bool{}, Commands: [][]string{}, Rank: s.ranked()}
 	for i := range s.Parameters {
 		p, m := &s.Parameters[i], s.parameterMeasure(i)
 		c := columnData{Name: p.Name, Unit: p.Unit, Kind: p.Kind, Log: p.Log, From: m.From, To: m.To, Choices: p.Choices, Values: []metric.Number{}}

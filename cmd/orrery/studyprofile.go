@@ -148,6 +148,9 @@ func runPage(dir, below, id string) string {
 	return link
 }
 
+// notTold is the verdict on a point whose interval holds 0.
+const notTold = "not told from the first"
+
 // behind says how a row of a sweep stands to the first one, by its interval.
 func behind(r *experiment.Row, c *experiment.Column) string {
 	switch {
@@ -158,7 +161,7 @@ func behind(r *experiment.Row, c *experiment.Column) string {
 	case c.Maximise && r.Behind.Low > 0, !c.Maximise && r.Behind.High < 0:
 		return stat.Better.String()
 	}
-	return "not told from the first"
+	return notTold
 }
 
 // slurmOrders says for a study which of its points Slurm can express: those whose order is

@@ -26,7 +26,7 @@
     const brushes = new Map(); // column to [low, high]
     const active = new Uint8Array(n);
     let shown = new Set(params.slice(0, Math.max(3, 14 - goals.length)).concat(goals.length ? goals : cols.filter((c) => c.kind === "metric").slice(0, 4)));
-    let axes = [], X, Y, sorted = [], sort = { key: goals[0] || "label", down: goals[0] ? goals[0].better > 0 : false }, page = 0, hot = -1, pinned = -1, colors = Draw.palette();
+    let axes = [], X, Y, sorted = [], sort = { key: "rank", down: false }, page = 0, hot = -1, pinned = -1, colors = Draw.palette();
     rows.label = data.label;
     let parFrame, planeFrame, queued = false;
 
@@ -51,7 +51,9 @@
 
     // compare puts what has no value last, whichever way the rest goes.
     function order() {
-      const { key, down } = sort, value = key === "label" ? data.label : key === "verdict" ? data.verdict : key.values, sign = down ? -1 : 1;
+      const { key, down } = sort;
+      if (key === "rank") { sorted = data.rank.filter((i) => active[i]); table(); return; }
+      const value = key === "label" ? data.label : key === "verdict" ? data.verdict : key.values, sign = down ? -1 : 1;
       const text = typeof key === "string" || key.choices, names = typeof key === "string" ? value : value.map((v) => v === null ? null : text ? Draw.say(key, v) : v);
       const collator = new Intl.Collator("en", { numeric: true });
       sorted = [];
@@ -112,10 +114,10 @@
       const tr = make("tr", { "data-row": i, onpointerenter: () => hover(i), onpointerleave: () => hover(-1) });
       tr.append(make("td", {}, symbol(data.standing[i]), " ", make("button", { type: "button", class: "pin", title: "pin " + data.label[i], onclick: () => pin(i), onfocus: () => hover(i) }, data.label[i])));
       if (linked) tr.append(make("td", {}, data.link[i] ? make("a", { href: data.link[i], "aria-label": "open the run of " + data.label[i] }, "open") : ""));
-      if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "good" : data.verdict[i] === "worse" ? "bad" : false }, data.verdict[i]));
+      if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "says good" : data.verdict[i] === "worse" ? "says bad" : "says" }, data.verdict[i]));
       for (const c of all) if (inTable.has(c)) {
         const td = make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i]));
-        if (c.low && c.low[i] !== null && c.high[i] !== null) td.append(make("span", { class: "range", title: "95 % interval" }, Draw.say(c, c.low[i]) + " to " + Draw.say(c, c.high[i])));
+        if (c.low && c.low[i] !== null && c.high[i] !== null) td.append(make("span", { class: "range", title: "95 % interval" }, Draw.spell(c, c.low[i], 0) + " to " + Draw.spell(c, c.high[i], 0)));
         tr.append(td);
       }
       if (commanded) tr.append(make("td", {}, data.commands[i].length ? make("details", {}, make("summary", {}, "show"), ...data.commands[i].map((c) => make("div", { class: "cmd" }, c))) : ""));

@@ -123,7 +123,7 @@ const Draw = (() => {
 
   // The frame of parallel coordinates: where each axis stands.
   function parallelFrame(w, h, n) {
-    const side = Math.min(70, w / (2 * n)), top = 62, bottom = h - 22;
+    const side = Math.min(84, w / (2 * n)), top = 62, bottom = h - 22;
     return { top, bottom, side, width: w, room: n > 1 ? (w - 2 * side) / (n - 1) : w - 2 * side, x: (i) => n > 1 ? side + (w - 2 * side) * i / (n - 1) : w / 2, y: (p) => bottom - (bottom - top) * p };
   }
 
@@ -199,7 +199,7 @@ const Draw = (() => {
     }
     g.textAlign = "center";
     g.fillStyle = colors.ink;
-    const lines = broken(g, (a.col.better ? "▲ " : "") + a.col.name, f.room - 6);
+    const lines = broken(g, (a.col.better ? "▲ " : "") + a.col.name, Math.min(f.room, x < f.side + 1 || x > f.width - f.side - 1 ? 2 * f.side : f.room) - 4);
     lines.forEach((l, i) => g.fillText(l, x, f.top - 20 - 13 * (lines.length - 1 - i)));
     g.fillStyle = colors.muted;
     if (a.col.choices) { choices(g, f, a, x, colors); return; }
@@ -253,7 +253,7 @@ const Draw = (() => {
       g.globalAlpha = alpha;
       const x = f.x(clip(X.scale.place(a))), y = f.y(clip(Y.scale.place(b)));
       stamp(g, s.mark, x, y, s.size, color);
-      if (rows.standing[i] >= 3) named.push([i, x, y, alpha]);
+      if (rows.standing[i] >= 3 || rows.order.length <= 16) named.push([i, x, y, alpha]);
     };
     const named = [];
     for (const i of rows.order) if (!active[i]) put(i, colors.line, 0.6);
@@ -295,5 +295,5 @@ const Draw = (() => {
     g.globalAlpha = 1;
   }
 
-  return { clip, standings, palette, say, span, short, scale, sized, stamp, parallel, parallelFrame, trace, plane, planeFrame, css };
+  return { clip, standings, palette, say, span, short, scale, sized, stamp, parallel, parallelFrame, trace, spell, plane, planeFrame, css };
 })();

@@ -211,7 +211,11 @@ func (d parallel) draw(c draw.Canvas) {
 		room = x(1) - x(0)
 	}
 	for i := range d.axes {
-		d.axis(&c, inner, i, x(i), room)
+		own := room
+		if i == 0 || i == n-1 {
+			own = min(room, 2*side)
+		}
+		d.axis(&c, inner, i, x(i), own)
 	}
 	d.stand(&c, inner, x)
 }
