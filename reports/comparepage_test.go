@@ -131,7 +131,7 @@ func TestComparisonInABrowser(t *testing.T) {
 	require.NoError(t, chromedp.Run(ctx,
 		chromedp.Navigate(url),
 		chromedp.Text(".verdict", &verdict, chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelectorAll("figure svg").length`, &figures),
+		chromedp.Evaluate(`document.querySelectorAll("figure svg.wide").length`, &figures),
 		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &wider),
 		chromedp.Click(`a[href="#moved"]`, chromedp.ByQuery),
 		chromedp.Poll(`scrollY > 500`, nil),

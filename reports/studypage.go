@@ -166,7 +166,7 @@ func plainTable(head []string, rows [][]string) htmlTable {
 			switch {
 			case strings.Contains(text, " → "):
 				cells[k].Class += " pair"
-			case k == 0 && len(text) < 32:
+			case k == 0 && len(text) < 32 || len(text) < 16:
 				cells[k].Class += " name"
 			}
 			switch word, _, _ := strings.Cut(text, ":"); word {

@@ -264,7 +264,7 @@ func (v *materializeVerb) hold(s *sweep.Study, n int, done *sim.Outcome, out str
 // none.
 func taskOfPoint(s *sweep.Study, word string) string {
 	p, err := readPlan(s.Dir())
-	if err != nil {
+	if err != nil || word == "" {
 		return "" // a study of tasks alone, such as that of tune
 	}
 	for i := range p.Points {

@@ -320,7 +320,7 @@
       };
       const u = new uPlot({
         width: el.clientWidth, height, padding: [10, 44, 0, 0], scales: { x: { time: false }, y: { range } }, cursor: { sync, y: false },
-        hooks: { setScale: [(u, key) => { if (key === "x") fit(u); }] },
+        hooks: { setScale: [(u, key) => { if (key === "x") { fit(u); el.dataset.span = Math.round(u.scales.x.min) + " " + Math.round(u.scales.x.max); } }] },
         axes: [time, axis({ label, labelSize: 18, size: 60, values: (_, v) => v.map(format) })],
         series: [{ label: "time", value: (_, v) => v == null ? "-" : clock.full(v) }].concat(lines.map((l) => ({
           label: l.label, paths: stepped, width: 1.2, points: { show: false }, stroke: () => css(l.color), fill: l.fill ? () => css(l.color) + "44" : undefined, value: (_, v) => v == null ? "-" : format(v),

@@ -83,8 +83,22 @@ func (o *options) take(c *camera, file, name string) error {
 	return nil
 }
 
+// tries is how often a page is opened: a browser that is slow loses the page that it is
+// asked about now and then.
+const tries = 4
+
 // open opens a page and waits until its script has drawn it.
 func (c *camera) open(url string, v view) error {
+	var err error
+	for range tries {
+		if err = c.openOnce(url, v); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (c *camera) openOnce(url string, v view) error {
 	ctx, stop := context.WithTimeout(c.ctx, wait)
 	defer stop()
 	if err := chromedp.Run(c.ctx); err != nil { // the browser starts, and is not to end with ctx
