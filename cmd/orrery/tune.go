@@ -294,7 +294,7 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 			return err // one of an earlier answer would be taken for a recommendation
 		}
 	}
-	return reports.WriteStudy(v.out, tuneStudy(r))
+	return reports.WriteStudy(v.out, tuneStudy(r, v.out), v.m.made())
 }
 
 // profileFile is the name of the profile to use in a vCluster.
