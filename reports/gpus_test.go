@@ -33,6 +33,19 @@ func TestRowsOfGPUs(t *testing.T) {
 	require.Equal(t, [][2]int32{{2, 4}, {1, 1}}, runsOf([]int32{4, 4, 1}))
 }
 
+// Jobs without GPUs share nodes: each has a row, the second over the first.
+func TestRowsOfJobsWithoutGPUs(t *testing.T) {
+	d := newDetail(10, 2, true)
+	for job := range int32(2) {
+		d.rows = append(d.rows, allocation{job: job, start: int64(job), end: 9, first: job})
+		d.addRange(0, 0, 2)
+	}
+	d = d.finish([]int32{2})
+	require.NotNil(t, d)
+	require.Equal(t, []int32{0, 0}, d.lo)
+	require.Equal(t, []int32{2, 1}, d.len)
+}
+
 // No GPU is held by two jobs at once, and each job has as many as it holds.
 func TestRowsOfGPUsDoNotOverlap(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))

@@ -274,7 +274,7 @@ func (r *run) addData(p *page) error {
 			p.GanttNote = "Times are rounded to whole seconds."
 			if first := r.detail.first; first != nil {
 				meta.Gantt.Nodes, meta.Gantt.GPUs = first[len(first)-1], runsOf(r.about.units)
-				p.GanttNote += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded."
+				p.GanttNote += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded. A job without GPUs has what is free of its nodes, and jobs that share a node with it may be drawn over it."
 			}
 		}
 	}
