@@ -2,10 +2,13 @@ package reports
 
 import (
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/reports/plot"
 )
 
 // Two jobs on one node have GPUs of their own, and a GPU is taken again when it is free.
@@ -93,4 +96,22 @@ func TestNoRowsOfGPUs(t *testing.T) {
 		d.addRange(0, 1, 2)
 		require.Nil(t, d.finish(units))
 	}
+}
+
+// Where rows cannot be GPUs, a pixel is the number of jobs on a node.
+func TestJobsOnSharedNodes(t *testing.T) {
+	r, err := load(guestSite(t, filepath.Join(t.TempDir(), "run")), 10)
+	require.NoError(t, err)
+	defer r.close()
+	require.Equal(t, r.about.shared, r.raster.Jobs)
+	shared, err := plot.NewRaster(plot.Window{ToUS: 100}, []int32{1, 1}, 1, 1)
+	require.NoError(t, err)
+	shared.Jobs = true
+	for range 3 {
+		require.NoError(t, shared.Add(0, 100, 0, 1, 1))
+	}
+	shared.Finish()
+	require.InDelta(t, 3, shared.Most(), 1e-12)
+	require.Equal(t, []byte{255}, cells(shared))
+	require.Contains(t, plot.Gantt(shared, nil, 3, plot.Clock{}).Note, "more jobs ran on a node, 3 at most")
 }
