@@ -169,7 +169,7 @@ const (
 type Sensitivity struct {
 	Metric string            `json:"metric"`
 	Unit   string            `json:"unit,omitempty"` // of the effects; "" for shares of the variance
-	What   string            `json:"what"`           // what an effect is, such as "mean change when it moves by half its range"
+	What   string            `json:"what"`           // what an effect is, such as "mean change when it moves by two thirds of its range"
 	Share  bool              `json:"share,omitempty"`
 	Floor  metric.Number     `json:"floor"` // noise floor, in the unit of the effects; null when not measured
 	Parts  []SensitivityPart `json:"parts"`

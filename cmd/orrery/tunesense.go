@@ -51,7 +51,7 @@ func tuneSensitivity(s *reports.Study, r *tune.Report) {
 	for i := range r.Sensitivity {
 		x := &r.Sensitivity[i]
 		if known(x, func(p tune.PartMove) tune.Range { return p.Change }) {
-			s.Sensitivity = append(s.Sensitivity, effects(x, "mean change when it moves by half its range, from anywhere (Morris)", false,
+			s.Sensitivity = append(s.Sensitivity, effects(x, "mean change when it moves by two thirds of its range, from anywhere (Morris)", false,
 				func(p tune.PartMove) tune.Range { return p.Change }))
 		}
 		if known(x, func(p tune.PartMove) tune.Range { return p.Total }) {

@@ -14,8 +14,16 @@ import (
 	"orrery/sim/tune"
 )
 
-// tuneChanges is a table of the settings that change.
+// tuneChanges is a table of the settings that change. A plain machine has no
+// vClusters.
 func tuneChanges(r *tune.Report) *table.Table {
+	if !slices.ContainsFunc(r.Changes, func(c tune.SettingChange) bool { return c.VCluster != "" }) {
+		t := table.New("key", "now", "then")
+		for _, c := range r.Changes {
+			t.Row(c.Key, c.Before, c.After)
+		}
+		return t
+	}
 	t := table.New("vcluster", "key", "now", "then")
 	for _, c := range r.Changes {
 		t.Row(c.VCluster, c.Key, c.Before, c.After)
@@ -47,7 +55,7 @@ func tuneStudy(r *tune.Report, dir string) *reports.Study {
 		s.Facts = append(s.Facts, reports.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Method != "" {
-		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points", r.Method, len(r.Search))})
+		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points in batches of %d", r.Method, len(r.Search), r.Batch)})
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {

@@ -44,6 +44,7 @@ type Report struct {
 	Goal       Goal        `json:"goal"`
 	Bounds     []Bound     `json:"bounds,omitempty"` // by constraint
 	Method     string      `json:"method,omitempty"`
+	Batch      int         `json:"batch,omitempty"` // points that were asked for at a time, the first ones
 	Race       search.Rule `json:"race,omitempty"`
 	Budget     int         `json:"budget"`
 	Seed       uint64      `json:"seed"`

@@ -108,6 +108,7 @@ var house = []room{
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/searchbench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
