@@ -64,7 +64,8 @@ var pages = []page{
 		"replay site.trace --cluster month --profile hpc=fairness-boost --out fair",
 		"compare site fair --out fairly",
 	}},
-	{name: "tune", over: "run", docs: true, file: "tuned/report.html", made: []string{"tune month.trace --procs 128 --out tuned"}},
+	{name: "tune-kept", over: "run", file: "tuned/report.html", made: []string{"tune month.trace --procs 128 --out tuned"}},
+	{name: "tune", over: "run", docs: true, file: "bounded/report.html", made: []string{"tune month.trace --procs 128 --subject-to wait_max<=14d --out bounded"}},
 	{name: "tune-site", file: "tuned-site/report.html", made: []string{
 		"synth site --days 10 --nodes 64 --load 0.8 --seed 1 --out small.trace",
 		"tune small.trace --cluster month --budget 24 --out tuned-site",
