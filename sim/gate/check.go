@@ -104,7 +104,9 @@ func otherJobs(x *outcome) string {
 	return place(x) + ": the baseline met other jobs (trace, window or shaking): make it anew with --update-baseline"
 }
 
-func place(x *outcome) string { return fmt.Sprintf("window %d, seed %d", x.Window, x.Seed) }
+func place(x *outcome) string { return placeOf(&x.Replay) }
+
+func placeOf(r *Replay) string { return fmt.Sprintf("window %d, seed %d", r.Window, r.Seed) }
 
 func short(hash string) string { return hash[:min(len(hash), 12)] }
 
