@@ -232,7 +232,7 @@ func (e *Evidence) sights(run string) ([]Sight, error) {
 			return nil, err
 		}
 		side, _ := replicasOf(now, now)
-		rule, err := e.ruleOf(c, len(side))
+		rule, err := ruleOf(e.gate, c, len(side))
 		if err != nil {
 			return nil, err
 		}

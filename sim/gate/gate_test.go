@@ -324,9 +324,8 @@ func TestWrongNames(t *testing.T) {
 	}
 }
 
-// TestTraces replays windows of a trace that is given by name, with shaken
-// arrivals: the seeds of a window are averaged.
-func TestTraces(t *testing.T) {
+// rows is a log on a machine of twelve processors.
+func rows(t testing.TB) *transform.Set {
 	var rows []traces.Job
 	for i := range int64(400) {
 		rows = append(rows, traces.Job{
@@ -339,6 +338,13 @@ func TestTraces(t *testing.T) {
 	}
 	set, err := transform.FromTables("rows", traces.Meta{Sorted: true, MaxProcs: 12}, traces.Tables{Jobs: rows})
 	require.NoError(t, err)
+	return set
+}
+
+// TestTraces replays windows of a trace that is given by name, with shaken
+// arrivals: the seeds of a window are averaged.
+func TestTraces(t *testing.T) {
+	set := rows(t)
 	g := parse(t, `
 runs:
   - {name: now, trace: rows, windows: {count: 8, length: 8h}, shake: 5m, seeds: [1, 2, 3]}
@@ -374,6 +380,76 @@ steady: [{run: log, backlog: true}]
 	cancel()
 	_, err = gate.Run(ctx, parse(t, allKinds), files{builtin(t), nil}, gate.Options{})
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestChosenSeeds: without seeds a paired check on a trace takes as many replicas as it
+// needs. A run like the other needs the first few, one that is held against the baseline
+// those that were stored, and no other check is about them.
+func TestChosenSeeds(t *testing.T) {
+	f := files{builtin(t), map[string]*transform.Set{"rows": rows(t)}}
+	text := `
+replicas: 30
+runs:
+  - {name: now, trace: rows, procs: 7, windows: {count: 12}}
+  - {name: same, like: now}
+  - {name: next, like: now, order: saf}
+exact: [{run: now}]
+paired:
+  - {run: now, of: {metric: bounded_slowdown_mean}}
+  - {run: same, against: now, of: {metric: wait_mean}}
+  - {run: next, against: now, of: {metric: wait_mean, over: all}, relative: 50%}
+`
+	made := func(text string, base *gate.Baseline, workers int) (*gate.Evidence, *gate.Report) {
+		e, err := gate.Run(context.Background(), parse(t, text), f, gate.Options{Workers: workers, Baseline: base})
+		require.NoError(t, err)
+		return e, judge(t, e, base)
+	}
+	replicas := func(r *gate.Report, run string) (n int) {
+		for _, x := range r.Replays {
+			if x.Run == run && x.Replica {
+				n++
+				require.Contains(t, x.Jobs, "jittered by 00:01:00")
+			}
+		}
+		return n
+	}
+	e, r := made(text, nil, 2)
+	require.Equal(t, gate.Undecided, r.Checks[1].Verdict, "nothing is stored")
+	require.Equal(t, gate.Holds, r.Checks[2].Verdict)
+	require.Contains(t, r.Checks[2].Why, "scheduled alike on both sides")
+	require.Equal(t, 5, replicas(r, "same"))
+	require.Equal(t, replicas(r, "next"), r.Checks[3].Replicas)
+	require.GreaterOrEqual(t, r.Checks[3].Replicas, 10)
+	require.Equal(t, "detectable", r.Checks[3].Numbers[1].Name)
+	require.Greater(t, *r.Checks[3].Numbers[1].Value, 0.5)
+	require.Contains(t, r.Checks[3].Why, "is found in 8 of 10 cases")
+	_, again := made(text, nil, 5)
+	require.Equal(t, r, again, "on any number of workers")
+
+	base, _, err := e.Update(nil, gate.Provenance{Reason: "first"})
+	require.NoError(t, err)
+	base, err = gate.ParseBaseline(base.JSON())
+	require.NoError(t, err)
+	sight := base.Runs[0].Sight
+	require.Len(t, sight, 1)
+	require.Greater(t, *sight[0].Detectable, 0.03)
+	require.InDelta(t, 0.03, sight[0].Margin, 1e-12)
+	require.Contains(t, sight[0].String(), "windows and "+fmt.Sprint(sight[0].Replicas)+" seeds a regression of")
+	require.Empty(t, base.Runs[1].Sight)
+
+	text = strings.Replace(text, "{name: next, like: now, order: saf}", "{name: next, like: now, order: ljf, backfill: none}", 1)
+	_, r = made(text, base, 2)
+	require.Equal(t, []gate.Verdict{gate.Holds, gate.Holds, gate.Holds, gate.Regression}, []gate.Verdict{r.Checks[0].Verdict, r.Checks[1].Verdict, r.Checks[2].Verdict, r.Checks[3].Verdict})
+	require.Contains(t, r.Checks[0].Found, "1 of 1 fingerprints")
+
+	_, r = made(strings.Replace(text, "trace: rows,", "trace: rows, backfill: none, order: ljf,", 1), base, 2)
+	require.Equal(t, gate.Regression, r.Checks[1].Verdict, r.Checks[1].Why)
+	require.Equal(t, sight[0].Replicas, r.Checks[1].Replicas, "those that were stored")
+	_, r = made(strings.Replace(text, "{count: 12}", "{count: 10}", 1), base, 2)
+	require.Equal(t, "no pair of windows", r.Checks[1].Found)
+
+	_, err = gate.Run(context.Background(), parse(t, strings.Replace(text, "wait_mean, over: all", "ramp_up, over: all", 1)), f, gate.Options{Workers: 2})
+	require.ErrorContains(t, err, "paired[2].of.metric: ramp_up is measured on the whole replay only, and the run has 12 windows")
 }
 
 // TestAssertionsNotice tightens the assertions of the gate of the program until

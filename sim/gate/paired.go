@@ -101,11 +101,15 @@ func (e *Evidence) onOneTrace(c *profiles.GatePaired) bool {
 	return true
 }
 
-// ruleOf is how a paired check on one trace decides.
-func (e *Evidence) ruleOf(c *profiles.GatePaired, replicas int) (Rule, error) {
+// RuleOf is how a paired check of a gate decides on replicas of one trace.
+func RuleOf(g *profiles.Gate, c *profiles.GatePaired) (Rule, error) {
+	return ruleOf(g, c, leastReplicas)
+}
+
+func ruleOf(g *profiles.Gate, c *profiles.GatePaired, replicas int) (Rule, error) {
 	better, err := direction(c)
 	r := Rule{
-		Better: better, Margin: marginOf(c), Confidence: e.gate.Confidence, Queues: metric.Lengthens(c.Of.Metric), Most: int(e.gate.Replicas),
+		Better: better, Margin: marginOf(c), Confidence: g.Confidence, Queues: metric.Lengthens(c.Of.Metric), Most: int(g.Replicas),
 	}
 	if c.Detect != nil {
 		r.Detect = bare.of(*c.Detect)
@@ -141,7 +145,7 @@ func (e *Evidence) wanted(c *profiles.GatePaired, base *Baseline) int {
 	if c.Against != "baseline" && !(e.choosesSeeds(c.Run) && e.choosesSeeds(c.Against)) {
 		return 0
 	}
-	rule, err := e.ruleOf(c, 2)
+	rule, err := ruleOf(e.gate, c, 2)
 	if err != nil {
 		return 0
 	}
@@ -197,7 +201,7 @@ func (e *Evidence) paired(c *profiles.GatePaired, base *Baseline, f Finding) (Fi
 func (f Finding) replicated(e *Evidence, c *profiles.GatePaired, before, now []met) (Finding, error) {
 	other, lone := replicasOf(before, now)
 	candidate, more := replicasOf(now, before)
-	rule, err := e.ruleOf(c, len(candidate))
+	rule, err := ruleOf(e.gate, c, len(candidate))
 	if err != nil {
 		return f, err
 	}
