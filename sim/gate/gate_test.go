@@ -452,6 +452,31 @@ paired:
 	require.ErrorContains(t, err, "paired[2].of.metric: ramp_up is measured on the whole replay only, and the run has 12 windows")
 }
 
+// TestBandedQueues: of one trace a single replay does not tell a growing queue from
+// chance, six do.
+func TestBandedQueues(t *testing.T) {
+	f := files{builtin(t), map[string]*transform.Set{"rows": rows(t)}}
+	for seeds, want := range map[string]gate.Verdict{"[1]": gate.Holds, "[1, 2, 3, 4, 5, 6]": gate.Regression} {
+		g := parse(t, `
+runs: [{name: now, trace: rows, procs: 7, shake: 1m, seeds: `+seeds+`}]
+banded: [{run: now, of: {metric: wait_mean}, relative: 1%}]
+`)
+		e, err := gate.Run(context.Background(), g, f, gate.Options{Workers: 2})
+		require.NoError(t, err)
+		base, _, err := e.Update(nil, gate.Provenance{Reason: "first"})
+		require.NoError(t, err)
+		gate.Overload(e, "now", 1)
+		for i := range base.Runs[0].Replays {
+			base.Runs[0].Replays[i].Fingerprint = "another"
+		}
+		c := judge(t, e, base).Checks[0]
+		require.Equal(t, want, c.Verdict, "%+v", c)
+		if want == gate.Regression {
+			require.Contains(t, c.Why, "in 6 of 6 replicas, and in 0 of 6 of the other side")
+		}
+	}
+}
+
 // TestAssertionsNotice tightens the assertions of the gate of the program until
 // what its replays do is too much.
 func TestAssertionsNotice(t *testing.T) {
