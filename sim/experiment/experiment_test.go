@@ -164,6 +164,32 @@ func TestFewJobs(t *testing.T) {
 	require.Equal(t, "w2", p.Scenarios[0].Name)
 }
 
+// TestBeginsIdle: of windows whose lead is a span, the plan says where a log without
+// recorded starts has them begin on an idle cluster; of other windows and logs there
+// is nothing to say.
+func TestBeginsIdle(t *testing.T) {
+	_, a := logOf(t, "a", 100)
+	const led = "windows: [{count: 2, length: 45m, lead: 20m}, {length: 1h, lead: 20m}]\n"
+	p, _ := expand(t, "traces: [a]\n"+led, a)
+	require.Len(t, p.Remarks, 1)
+	require.Contains(t, p.Remarks[0], "the 00:20:00 that are replayed before each window begin on an idle cluster")
+	p, _ = expand(t, "traces: [a]\nwindows: [{count: 2, length: 45m}]\n", a)
+	require.Empty(t, p.Remarks, "the trace before them is replayed from its beginning")
+
+	rows := traces.Tables{}
+	for job, err := range a.Set.Rows() {
+		require.NoError(t, err)
+		job.Start = traces.Some(job.Submit)
+		rows.Jobs = append(rows.Jobs, *job)
+	}
+	set, err := transform.FromTables("b", traces.Meta{MaxProcs: 8, EpochKnown: true}, rows)
+	require.NoError(t, err)
+	m, err := task.NewRunner(nil).Add(set)
+	require.NoError(t, err)
+	p, _ = expand(t, "traces: [b]\n"+led, Trace{Name: "b", Hash: m.Info().Hash, Jobs: m.Info().Rows, Set: set, Tab: a.Tab})
+	require.Empty(t, p.Remarks)
+}
+
 func TestUsualDirection(t *testing.T) {
 	_, a := logOf(t, "a", 50)
 	p, _ := expand(t, "traces: [a]\nobjectives: [{metric: utilisation}, {metric: wait_p95}, {metric: utilisation, window: all, direction: minimise}, {metric: jobs_submitted, direction: maximise}]\n", a)

@@ -32,7 +32,8 @@ type Plan struct {
 	Constraints []Constraint `json:"constraints,omitempty"`
 	Show        []string     `json:"show,omitempty"`
 	Scenarios   []Scenario   `json:"scenarios"`
-	Aside       []Aside      `json:"aside,omitempty"` // windows that are no scenario
+	Aside       []Aside      `json:"aside,omitempty"`   // windows that are no scenario
+	Remarks     []string     `json:"remarks,omitempty"` // to be read beside the figures of the scenarios
 	Points      []Point      `json:"points"`
 	Merged      int          `json:"merged,omitempty"` // points left out for being like another
 }

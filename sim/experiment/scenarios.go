@@ -115,12 +115,29 @@ func (x *expander) entry(t *Trace, i int, n *int) (out [][]namedWindow, err erro
 		}
 		out = append(out, group)
 	default:
+		if err := x.beginsIdle(t, w.Lead); err != nil {
+			return nil, err
+		}
 		for k, name := range names {
 			at := &task.Window{Begin: kept[k].From, End: kept[k].To, Lead: &w.Lead, Warm: true, Follow: w.Follow}
 			out = append(out, []namedWindow{{name, at, nil, 0}})
 		}
 	}
 	return out, nil
+}
+
+// beginsIdle remarks that the leads of a trace begin on an idle cluster, where it does
+// not say when jobs started. It says so once.
+func (x *expander) beginsIdle(t *Trace, lead model.Duration) error {
+	started, err := task.Started(t.Set)
+	if err != nil || started {
+		return err
+	}
+	text := fmt.Sprintf("%s does not say when its jobs started, so the %s that are replayed before each window begin on an idle cluster: waits may come out too short; lead: all replays what came before from its beginning", t.Name, lead)
+	if !slices.Contains(x.plan.Remarks, text) {
+		x.plan.Remarks = append(x.plan.Remarks, text)
+	}
+	return nil
 }
 
 func (x *expander) shakes() []*task.Shake {

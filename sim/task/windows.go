@@ -74,3 +74,17 @@ func Submitted(set *transform.Set, windows []metric.Span) ([]int, error) {
 	}
 	return out, nil
 }
+
+// Started says whether a trace says of any job when it started. Without that a lead
+// cannot begin with what ran then. It costs a pass over the rows at most.
+func Started(set *transform.Set) (bool, error) {
+	for job, err := range set.Rows() {
+		if err != nil {
+			return false, err
+		}
+		if job.Start.OK {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -103,7 +103,7 @@ func (f *Finalist) whole(name string) *WholeLine {
 // price says which jobs wait longer: by run time first, for in that the orders
 // differ most.
 func (r *Report) price() string {
-	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass} {
+	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass, metric.ByUser} {
 		harmed := r.Harmed(by)
 		if len(harmed) == 0 {
 			continue
@@ -121,7 +121,7 @@ func (r *Report) price() string {
 		}
 		return text
 	}
-	return fmt.Sprintf("no group by run time, size, vCluster, tenant or class waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
+	return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
 }
 
 // words name a group of jobs, with its part of them and of their work.
