@@ -58,12 +58,11 @@ type Sight struct {
 
 // String says it in a line.
 func (s *Sight) String() string {
-	share := scale{unit: "1", share: true}
 	if s.Detectable == nil {
 		return fmt.Sprintf("%s: nobody knows how small a regression it finds", s.Check)
 	}
-	return fmt.Sprintf("%s: with %d windows and %d seeds a regression of %s is found in 8 of 10 cases (margin %s)",
-		s.Check, s.Windows, s.Replicas, share.say(*s.Detectable), share.say(s.Margin))
+	return fmt.Sprintf("%s: with %d windows and %d seeds a regression of %.1f %% is found in 8 of 10 cases (margin %.1f %%)",
+		s.Check, s.Windows, s.Replicas, 100**s.Detectable, 100*s.Margin)
 }
 
 // BaselineReplay is what was stored of a replay: always its identity and its

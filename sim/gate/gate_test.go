@@ -358,6 +358,7 @@ paired:
 	r := judge(t, e, nil)
 	require.Equal(t, gate.Holds, r.Verdict, r.Checks[0].Why)
 	require.Contains(t, r.Checks[0].Why, "8 windows")
+	require.Contains(t, r.Checks[0].Why, "; the trace begins on an idle cluster ")
 	require.Len(t, r.Replays, 6, "one for each seed, of all windows")
 	require.Equal(t, []any{0, uint64(2), 0, uint64(1)}, []any{r.Replays[1].Window, r.Replays[1].Seed, r.Replays[3].Window, r.Replays[3].Seed})
 	require.Contains(t, r.Replays[1].Parts, "8 of 08:00:00 from ")

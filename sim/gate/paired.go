@@ -211,7 +211,7 @@ func (f Finding) replicated(e *Evidence, c *profiles.GatePaired, before, now []m
 	}
 	if found.Windows == 0 {
 		f.Verdict, f.Found = Undecided, "no pair of windows"
-		f.Why = fmt.Sprintf("%d replays met jobs that the other side did not, %d windows have no value", lone+more, found.LeftOut) + e.small(c.Run)
+		f.Why = fmt.Sprintf("%d replays met jobs that the other side did not, %d windows have no value", lone+more, found.LeftOut) + e.reserves(c.Run)
 		return f, nil
 	}
 	f.bounds(c, &found.NonInferiority)
@@ -224,28 +224,37 @@ func (f Finding) replicated(e *Evidence, c *profiles.GatePaired, before, now []m
 		f.Why += "; scheduled alike on both sides"
 	}
 	f.detectable(found.Detectable)
-	f.Why += e.small(c.Run)
-	if found.LeftOut > 0 && e.small(c.Run) == "" {
+	f.Why += e.reserves(c.Run)
+	if few := e.of(c.Run); found.LeftOut > 0 && len(few) > 0 && few[0].fewJobs() == 0 {
 		f.Why += fmt.Sprintf("; %d values without a partner are left out", found.LeftOut)
 	}
 	return f, nil
 }
 
-// small says how many windows of a run have too few jobs, if any.
-func (e *Evidence) small(run string) string {
-	n, all := 0, 0
-	if list := e.of(run); len(list) > 0 {
-		all = len(list[0].small)
-		for _, small := range list[0].small {
-			if small {
-				n++
-			}
-		}
-	}
-	if n == 0 {
+// reserves says what of the windows of a run is to be read beside a finding, if
+// anything.
+func (e *Evidence) reserves(run string) (out string) {
+	list := e.of(run)
+	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %d of %d windows have fewer than %d jobs", n, all, task.LeastJobs)
+	if n := list[0].fewJobs(); n > 0 {
+		out = fmt.Sprintf("; %d of %d windows have fewer than %d jobs", n, len(list[0].small), task.LeastJobs)
+	}
+	if idle := list[0].idle; idle > 0 {
+		out += fmt.Sprintf("; the trace begins on an idle cluster %s before the first window: its waits may come out too short", idle)
+	}
+	return out
+}
+
+// fewJobs counts the windows with too few of them.
+func (d *division) fewJobs() (n int) {
+	for _, small := range d.small {
+		if small {
+			n++
+		}
+	}
+	return n
 }
 
 // detectable says how small a regression the check finds.
@@ -254,7 +263,7 @@ func (f *Finding) detectable(part float64) {
 		return
 	}
 	f.Numbers = append(f.Numbers, Quantity{Name: "detectable", Unit: "1", Value: &part})
-	f.Why += fmt.Sprintf("; a regression of %s is found in 8 of 10 cases", scale{unit: "1", share: true}.say(part))
+	f.Why += fmt.Sprintf("; a regression of %.1f %% is found in 8 of 10 cases", 100*part)
 }
 
 // bounds enters what was found of the gain.

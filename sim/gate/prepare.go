@@ -56,16 +56,24 @@ type planned struct {
 type errand struct {
 	Replay
 	task     task.Task
-	small    []bool // by part: with too few jobs
+	division division
 	measures []profiles.Measure
 }
 
 // replication makes replicas of a run on a trace.
 type replication struct {
-	spec  sim.Spec // bound
-	spans []metric.Span
-	small []bool
+	spec sim.Spec // bound
+	division
 	shake model.Duration
+}
+
+// division says where the windows of a run begin and end.
+type division struct {
+	spans []metric.Span // none of a run that is one window
+	small []bool        // with too few jobs to say anything
+	// idle is how long before the first window the trace begins, where that is on an
+	// idle cluster and shorter than a window; 0 otherwise.
+	idle model.Duration
 }
 
 // usualShake is by how much arrivals of replicas move at most where the run does not
@@ -110,15 +118,14 @@ func (p *plan) run(ctx context.Context, g *profiles.Gate, i int, files Files) er
 		seeds = []int64{1}
 	}
 	var set *transform.Set
-	var spans []metric.Span
-	var small []bool
+	var divided division
 	for k, seed := range seeds {
 		if set == nil || r.Trace == "" {
 			var err error
 			if set, err = p.workload(ctx, g, i, files, uint64(seed)); err != nil {
 				return err
 			}
-			if spans, small, err = divide(set, r, out.parts); err != nil {
+			if divided, err = divide(set, r, out.parts); err != nil {
 				return g.Wrong(at+".windows", "%v", err)
 			}
 		}
@@ -133,7 +140,7 @@ func (p *plan) run(ctx context.Context, g *profiles.Gate, i int, files Files) er
 		if err != nil {
 			return err
 		}
-		from := replication{spec: bound, spans: spans, small: small, shake: r.Shake}
+		from := replication{bound, divided, r.Shake}
 		out.own = append(out.own, from.errand(r, out.measures, first, uint64(seed)))
 		if r.Trace != "" && len(r.Seeds) == 0 && len(out.measures) > 0 {
 			from.shake = cmp.Or(r.Shake, usualShake)
@@ -190,22 +197,26 @@ func (p *plan) bind(g *profiles.Gate, at string, set *transform.Set, site *profi
 	return spec, nil
 }
 
-// divide says where the windows of a run begin and end, and which of them have too
-// few jobs to say anything; nothing of a run that is one window.
-func divide(set *transform.Set, r *profiles.GateRun, parts int) ([]metric.Span, []bool, error) {
+// divide places the windows of a run.
+func divide(set *transform.Set, r *profiles.GateRun, parts int) (out division, err error) {
 	if parts == 1 {
-		return nil, []bool{false}, nil
+		return division{small: []bool{false}}, nil
 	}
-	spans, err := task.Divide(set, parts, r.Windows.Length)
+	if out.spans, err = task.Divide(set, parts, r.Windows.Length); err != nil {
+		return out, err
+	}
+	jobs, err := task.Submitted(set, out.spans)
 	if err != nil {
-		return nil, nil, err
+		return out, err
 	}
-	jobs, err := task.Submitted(set, spans)
-	small := make([]bool, len(jobs))
-	for i, n := range jobs {
-		small[i] = n < task.LeastJobs
+	for _, n := range jobs {
+		out.small = append(out.small, n < task.LeastJobs)
 	}
-	return spans, small, err
+	first, _, _, err := set.Bounds()
+	if lead, w := out.spans[0].From.Sub(first), out.spans[0]; r.Trace != "" && !set.Meta.WarmStart.OK && lead < w.To.Sub(w.From) {
+		out.idle = max(lead, 1)
+	}
+	return out, err
 }
 
 // errand is the replay with a seed.
@@ -216,7 +227,7 @@ func (from *replication) errand(r *profiles.GateRun, measures []profiles.Measure
 	}
 	return errand{
 		Replay: Replay{Run: r.Name, Window: first, Seed: seed, Task: t.ID(), Spec: t.Spec.ID(), Jobs: meets(&t), Parts: partsOf(&t)},
-		task:   t, small: from.small, measures: measures,
+		task:   t, division: from.division, measures: measures,
 	}
 }
 

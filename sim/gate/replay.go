@@ -19,8 +19,8 @@ type outcome struct {
 	// windows are the measures of paired checks, by name and window; NaN where one is
 	// undefined or the window has too few jobs.
 	windows map[string][]float64
-	small   []bool           // by window: with too few jobs
-	wrong   map[string]error // measures that the run does not have
+	division
+	wrong map[string]error // measures that the run does not have
 }
 
 // replay makes replays with so many workers. The outcomes are by index, whoever made
@@ -48,7 +48,7 @@ func (p *plan) replay(ctx context.Context, jobs []errand, done int, o Options) (
 // one makes a replay.
 func (p *plan) one(ctx context.Context, w *watcher, j *errand) (outcome, error) {
 	t := &j.task
-	out := outcome{Replay: j.Replay, small: j.small}
+	out := outcome{Replay: j.Replay, division: j.division}
 	m, err := p.runner.Trace(ctx, t)
 	if err != nil {
 		return out, err
@@ -102,7 +102,7 @@ func (x *outcome) divide(w *watcher, res *sim.Result, j *errand) error {
 		for k := range tables {
 			part := outcome{table: tables[k]}
 			n, err := part.numberOf(&m)
-			if err != nil || j.small[k] { // a group without a job in the part is not in its table
+			if err != nil || j.division.small[k] { // a group without a job in the part is not in its table
 				n.v = nil
 			}
 			x.windows[name] = append(x.windows[name], orNaN(n.v))
