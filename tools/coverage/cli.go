@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -44,7 +45,8 @@ func cliTable(o *options) (*table.Table, error) {
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Dir = dir
 		out, err := cmd.Output()
-		if exit, ok := err.(*exec.ExitError); ok {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
 			if exit.ExitCode() == 5 { // no evidence is an answer
 				return out, nil
 			}
