@@ -172,6 +172,9 @@ func (e *Evidence) wanted(c *profiles.GatePaired, base *Baseline) int {
 	case alike(stored, candidate):
 		return len(candidate)
 	}
+	if same, _ := replicasOf(now, before); len(same) == 0 { // it met other jobs: nothing can be said
+		return len(candidate)
+	}
 	return len(stored)
 }
 
