@@ -387,6 +387,9 @@ func (g *Gate) references(c *checker) {
 		p := &g.Paired[i]
 		named(at, p.Run)
 		p.Of.check(c, at+".of")
+		if margin := p.Part(); p.Detect != nil && p.Absolute == nil && p.Detect.bare() <= margin.bare() {
+			c.add(at+".detect", "found %v, want more than the margin, %v", *p.Detect, margin)
+		}
 		if p.Against == p.Run || p.Against != "baseline" && !slices.Contains(all, p.Against) {
 			c.add(at+".against", "found %q, want another run or the word baseline%s", p.Against, near.Hint(p.Against, all))
 		}

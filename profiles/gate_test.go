@@ -50,6 +50,7 @@ func TestBrokenGates(t *testing.T) {
 		{"profile of nothing", "a.trace", "a.trace, profile: [default]", "runs[0].profile: needs a cluster"},
 		{"order of a site", "a.trace", "a.trace, cluster: month, order: sjf", "runs[0].order: does not apply with a cluster"},
 		{"order by a profile", "a.trace", "a.trace, order: score", "runs[0].order: found score, which a profile has"},
+		{"nothing to detect", "steady:\n  - {run: a}", "paired:\n  - {run: a, of: {metric: x}, detect: 3%}", "paired[0].detect: found 3%, want more than the margin, 3%"},
 		{"a length of the whole", "a.trace", "a.trace, windows: {count: 1, length: 1d}", "runs[0].windows.length: stands for one window, which is the whole"},
 		{"seeds of nothing", "a.trace", "a.trace, seeds: [1, 2]", "runs[0].seeds: nothing is drawn: give shake, or one seed"},
 		{"a seed twice", "a.trace", "a.trace, shake: 1s, seeds: [1, 1]", "runs[0].seeds[1]: found 1, want numbers from 0 on that differ"},
