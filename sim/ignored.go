@@ -83,6 +83,9 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 			if heeds := ignoredOnSites[f.Column]; heeds == nil || !heeds(&site.core) {
 				continue
 			}
+			if r := site.world.Rows.Route; r != nil && r.Name() == f.Column {
+				continue // it says in which vCluster jobs are
+			}
 		}
 		if doc, ok := ignoredColumns[f.Column]; ok && (f.Varies || !matterOnlyApart[f.Column]) {
 			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "kept, without heed to the column " + f.Column + ": " + doc, Count: f.Rows})

@@ -152,7 +152,7 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		return 0, err
 	}
 	defer src.Close()
-	_, w := p.apart().stage(Options{Sink: record.Null{}})
+	_, w := p.apart().stage(Options{Sink: record.Null{}}, src.Users)
 	last := model.AbsentTime
 	b := p.batch()
 	for {
@@ -225,7 +225,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
 	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
-	r.core, r.world = p.stage(r.opt)
+	r.core, r.world = p.stage(r.opt, src.Users)
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
 		r.sited = &w.State

@@ -46,7 +46,7 @@ type stage interface {
 }
 
 // stage sets up a core and its world.
-func (p plan) stage(opt Options) (engine, stage) {
+func (p plan) stage(opt Options, users func() []string) (engine, stage) {
 	if p.site == nil {
 		core := scheduler.New(p.core)
 		return core, plainStage{world.New(p.world, opt.Sink), core.Possible}
@@ -57,7 +57,9 @@ func (p plan) stage(opt Options) (engine, stage) {
 		c.Explain = opt.explain()
 	}
 	core := scheduler.NewSite(c)
-	w := world.NewSite(p.site.world, opt.Sink)
+	cfg := p.site.world
+	cfg.Rows.Users = users
+	w := world.NewSite(cfg, opt.Sink)
 	if p.history > 0 {
 		w.Recall = core.Recall
 	}

@@ -5,15 +5,18 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"orrery/reports"
+	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/record"
+	"orrery/sim/world"
 )
 
 // replayVerb holds the flags of replay.
@@ -151,6 +154,7 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 	if v.print.forPrograms() {
 		return v.print.table(metricTable(&out.Table))
 	}
+	v.routed(out)
 	s := summary{trace: t, out: out, dir: v.out, report: v.report}
 	if err := v.print.table(s.table()); err != nil {
 		return err
@@ -162,6 +166,19 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 		s.next(v.m.Stdout)
 	}
 	return nil
+}
+
+// routed says on standard error how many rows named no vCluster, for that decides in
+// whose queue their jobs waited.
+func (v *replayVerb) routed(out *sim.Outcome) {
+	for _, r := range out.Document.Awkward {
+		switch r.Rule {
+		case world.RuleRouted.String(), world.RuleRoutedRest.String(), world.RuleFirstVCluster.String():
+			if !v.quiet {
+				v.m.say("orrery: %s: %s rows without a vCluster of their own: each %s", r.Rule, plot.Count(r.Count), strings.TrimPrefix(r.Doc, "kept: names no vCluster, and "))
+			}
+		}
+	}
 }
 
 // metricTable lists the metrics of a run, with all their digits.
