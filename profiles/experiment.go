@@ -52,9 +52,10 @@ type Machine struct {
 type WindowAxis struct {
 	Name   string         `yaml:"name" unit:"name" doc:"in tables; w1, w2 and so on where it is left out"`
 	Begin  model.Duration `yaml:"begin" default:"0s" min:"0s" unit:"span" doc:"from the epoch of the trace"`
-	Length model.Duration `yaml:"length" default:"0s" min:"0s" unit:"span" doc:"of the window, or of each of several"`
-	Count  int32          `yaml:"count" default:"0" min:"0" max:"10000" unit:"windows" doc:"so many disjoint windows with equal gaps over the whole trace, instead of one at begin"`
-	Warm   bool           `yaml:"warm" default:"true" doc:"begins with what the log has running and waiting then"`
+	Length model.Duration `yaml:"length" default:"0s" min:"0s" unit:"span" doc:"of the window, or of each of several; 0s with count divides the trace, but for one more at its beginning and one at its end"`
+	Count  int32          `yaml:"count" default:"0" min:"0" max:"10000" unit:"windows" doc:"so many disjoint windows over the whole trace, with equal gaps where there is a length, instead of one at begin"`
+	Lead   model.Duration `yaml:"lead" zero:"all" default:"all" min:"0s" unit:"span" doc:"how much of the trace before the window is replayed first, under the same settings; all, as 0s, makes one replay for all windows, and a span one for each, from what the log has running and waiting then, as far as it says"`
+	Follow model.Duration `yaml:"follow" default:"30d" min:"0s" unit:"span" doc:"how long the load goes on after the window, at most, until its jobs have left; those that have not count with their wait so far"`
 }
 
 // ShakeAxis is several small perturbations of the arrivals.
@@ -96,8 +97,8 @@ type ListedPoint struct {
 // Objective is a metric that is to be small or large.
 type Objective struct {
 	Metric    string `yaml:"metric" unit:"metric" doc:"see orrery help metrics; of a part of the work, one of its numbers"`
-	By        string `yaml:"by" of:"run,vcluster,tenant,class,kind,size" default:"run" doc:"the number of the whole run, or of one part of the work"`
-	Group     string `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant or the kind, the number of the class, or the size, such as 5-16"`
+	By        string `yaml:"by" of:"run,vcluster,tenant,class,kind,size,runtime,user" default:"run" doc:"the number of the whole run, or of one part of the work"`
+	Group     string `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant, the user or the kind, the number of the class, the size, such as 5-16, or the run time, such as 6h+"`
 	Direction string `yaml:"direction" of:"usual,minimise,maximise" default:"usual" doc:"which way is better; usual is known of most metrics, and others are refused"`
 	Window    string `yaml:"window" of:"steady,all" default:"steady" doc:"window of the metric; all where a run has no steady window"`
 }
@@ -105,8 +106,8 @@ type Objective struct {
 // Constraint bounds a metric.
 type Constraint struct {
 	Metric  string  `yaml:"metric" unit:"metric" doc:"see orrery help metrics; of a part of the work, one of its numbers"`
-	By      string  `yaml:"by" of:"run,vcluster,tenant,class,kind,size" default:"run" doc:"the number of the whole run, or of one part of the work"`
-	Group   string  `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant or the kind, the number of the class, or the size, such as 5-16"`
+	By      string  `yaml:"by" of:"run,vcluster,tenant,class,kind,size,runtime,user" default:"run" doc:"the number of the whole run, or of one part of the work"`
+	Group   string  `yaml:"group" any:"values" unit:"name" doc:"of the vCluster, the tenant, the user or the kind, the number of the class, the size, such as 5-16, or the run time, such as 6h+"`
 	Window  string  `yaml:"window" of:"steady,all" default:"steady" doc:"window of the metric; all where a run has no steady window"`
 	AtMost  *Amount `yaml:"at_most" zero:"none" default:"none" unit:"of the metric" doc:"largest value, with the unit of the metric: 3d, 5%, 10 jobs"`
 	AtLeast *Amount `yaml:"at_least" zero:"none" default:"none" unit:"of the metric" doc:"least value, likewise"`
@@ -248,7 +249,7 @@ func (e *Experiment) checkWindows(k *checker) {
 			}
 			seen[w.Name] = true
 		}
-		if w.Length == 0 {
+		if w.Length == 0 && w.Count == 0 {
 			k.add(at, "has no key length, for example 7d")
 		}
 		if w.Count > 0 && w.Begin != 0 {

@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
 )
 
 const sampled = `
 name: e
 traces: [a.trace, sample]
 machine: {nodes: 64}
-windows: [{count: 2, length: 7d}, {name: last, begin: 20d, length: 3d, warm: false}]
+windows: [{count: 2, length: 7d}, {name: last, begin: 20d, length: 3d, lead: 5d}]
 shake: {seeds: [3, 4]}
 profiles: [default]
 design: halton
@@ -29,7 +31,9 @@ func TestExperiment(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 64, e.Machine.Nodes)
 	require.Equal(t, []string{"easy", "3"}, e.Settings[2].Values, "values are texts, whatever they look like")
-	require.True(t, e.Windows[0].Warm)
+	require.Zero(t, e.Windows[0].Lead)
+	require.Equal(t, 5*model.Day, e.Windows[1].Lead)
+	require.Equal(t, 30*model.Day, e.Windows[1].Follow)
 	require.Equal(t, Amount{Number: 0.5}, *e.Constraints[1].AtLeast)
 	require.True(t, e.Sampled())
 
@@ -47,7 +51,7 @@ func TestExperimentRefuses(t *testing.T) {
 		"traces: [a]\ndesign: grid": "x.yaml:2:9",
 		"traces: [a]\npoints: 5":    "points: does not apply with design: cartesian",
 		"traces: [a]\ncluster: c\nmachine: {nodes: 5}":                                       "machine: is there beside cluster",
-		"traces: [a]\nwindows: [{count: 2}]":                                                 "has no key length",
+		"traces: [a]\nwindows: [{name: w}]":                                                  "has no key length",
 		"traces: [a]\nwindows: [{count: 2, length: 1d, begin: 1h}]":                          "is there beside count",
 		"traces: [a]\nwindows: [{name: w, length: 1d}, {name: w, length: 2d}]":               "a second time",
 		"traces: [a]\nshake: {by: 0s, seeds: [1]}":                                           "which moves nothing",

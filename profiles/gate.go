@@ -118,7 +118,6 @@ type GatePaired struct {
 	Better   string  `yaml:"better" of:"usual,lower,higher" default:"usual" doc:"which way is better; usual is known of most metrics, and others are refused"`
 	Relative Amount  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the mean of the other side" doc:"margin by which the candidate may be worse: 2%, or 0.02"`
 	Absolute Amount  `yaml:"absolute" default:"0" min:"0" unit:"as the metric" doc:"margin, on top of the relative one"`
-	Block    int32   `yaml:"block" zero:"found" default:"found" min:"1" max:"1000" unit:"windows" doc:"length of the blocks that are resampled; 1 takes the windows as independent"`
 }
 
 // GateCounted holds counts of work against the baseline.

@@ -9,6 +9,7 @@ import (
 	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/paired"
 	"orrery/sim/record"
 )
 
@@ -39,7 +40,10 @@ type Comparison struct {
 	Metrics []MetricDiff `json:"metrics"`
 	Groups  []GroupDiff  `json:"groups,omitempty"` // of sites: vClusters, tenants and classes
 	Jobs    JobCounts    `json:"jobs"`
-	Moved   []MovedJob   `json:"moved"` // the jobs whose start moved most, the largest move first
+	// Windows is the comparison by windows of submission, which has intervals; nil
+	// until a caller makes it (sim/paired).
+	Windows *paired.Result `json:"windows,omitempty"`
+	Moved   []MovedJob     `json:"moved"` // the jobs whose start moved most, the largest move first
 	// Unranked says why some metrics have no rank, as Overloaded does.
 	Unranked string `json:"unranked,omitempty"`
 
@@ -63,12 +67,19 @@ type MetricDiff struct {
 	B        *float64 `json:"b"`
 	Diff     *float64 `json:"difference"` // B-A
 	Relative *float64 `json:"relative"`   // (B-A)/|A|, nil when A is 0
-	Change   string   `json:"change"`     // better, worse, same, unranked (see NotRanked), or "" where more is neither
+	Better   string   `json:"better"`     // lower or higher; "" where neither is better
+	// Change is differs, same, unranked (see NotRanked), or "" where a value is
+	// undefined. A difference of two replays alone has no rank: the comparison by
+	// windows says what it is worth.
+	Change string `json:"change"`
 }
 
 // NotRanked is the change of a metric that depends on the length of the log,
 // since one of the runs is overloaded.
-const NotRanked = "unranked"
+const NotRanked = paired.Unranked
+
+// differs is the change of a metric whose values are not equal.
+const differs = paired.Differs
 
 // JobCounts says how the starts moved. Times are compared to the microsecond.
 type JobCounts struct {
@@ -166,10 +177,15 @@ func (c *Comparison) Overloaded() string {
 	return "both runs are overloaded: their waits, and what comes of them, say how long the log is"
 }
 
+// Alike says whether both runs started each job at the same time.
+func (c *Comparison) Alike() bool {
+	return c.Jobs == JobCounts{Same: c.Jobs.Same, NeverStarted: c.Jobs.NeverStarted}
+}
+
 // unrank takes the ranks off the metrics that depend on the length of the log.
 func unrank(metrics []MetricDiff) {
 	for i := range metrics {
-		if m := &metrics[i]; metric.Lengthens(m.Name) && (m.Change == "better" || m.Change == "worse") {
+		if m := &metrics[i]; metric.Lengthens(m.Name) && m.Better != "" && m.Change == differs {
 			m.Change = NotRanked
 		}
 	}
@@ -192,6 +208,12 @@ func diffMetrics(a, b *metric.Table) []MetricDiff {
 
 func diffMetric(a, b metric.Metric) MetricDiff {
 	d := MetricDiff{Name: a.Name, Unit: a.Unit, Window: a.Window, A: a.Value, B: b.Value}
+	switch sign, _ := metric.Better(a.Name); {
+	case sign < 0:
+		d.Better = "lower"
+	case sign > 0:
+		d.Better = "higher"
+	}
 	if a.Value == nil || b.Value == nil {
 		return d
 	}
@@ -201,14 +223,9 @@ func diffMetric(a, b metric.Metric) MetricDiff {
 		rel := diff / math.Abs(*a.Value)
 		d.Relative = &rel
 	}
-	sign, _ := metric.Better(a.Name)
-	switch better := float64(sign) * diff; {
-	case diff == 0:
+	d.Change = differs
+	if diff == 0 {
 		d.Change = "same"
-	case better > 0:
-		d.Change = "better"
-	case better < 0:
-		d.Change = "worse"
 	}
 	return d
 }
@@ -343,15 +360,22 @@ func (c *Comparison) Figures() []*plot.Figure {
 
 // MetricTable shows the metrics of both runs with their differences.
 func (c *Comparison) MetricTable() *table.Table {
-	t := table.New("metric", "unit", "window", "A", "B", "difference", "relative", "change")
+	t := table.New("metric", "unit", "window", "A", "B", "difference", "relative", "better", "change")
 	for _, d := range c.Metrics {
 		rel := table.Cell{}
 		if d.Relative != nil {
 			rel = table.Quantity(fmt.Sprintf("%+.2f %%", 100**d.Relative), *d.Relative)
 		}
-		t.Row(d.Name, d.Unit, d.Window, optional(d.A, ""), optional(d.B, ""), optional(d.Diff, "+"), rel, changeCell(d.Change))
+		t.Row(d.Name, d.Unit, d.Window, optional(d.A, ""), optional(d.B, ""), optional(d.Diff, "+"), rel, optionalText(d.Better), changeCell(d.Change))
 	}
 	return t
+}
+
+func optionalText(s string) table.Cell {
+	if s == "" {
+		return table.Cell{}
+	}
+	return table.Cell{Text: s, JSON: s}
 }
 
 func optional(v *float64, sign string) table.Cell {
@@ -370,11 +394,8 @@ func changeCell(change string) table.Cell {
 		return table.Cell{}
 	}
 	c := table.Cell{Text: change, JSON: change}
-	switch change {
-	case "better":
-		return c.In(table.Good)
-	case "worse":
-		return c.In(table.Bad)
+	if change == differs {
+		return c
 	}
 	return c.In(table.Faint)
 }

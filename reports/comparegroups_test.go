@@ -23,7 +23,7 @@ func TestGroupDifferences(t *testing.T) {
 	ml, ice, other := &d[0], &d[1], &d[2]
 	require.Equal(t, []string{"vcluster", "ml", "tenant", "ice", "tenant", "ml"}, []string{ml.By, ml.Name, ice.By, ice.Name, other.By, other.Name})
 	require.Equal(t, -5.0, *ml.metric("wait_mean").Diff)
-	require.Equal(t, "better", ml.metric("wait_mean").Change)
+	require.Equal(t, "differs", ml.metric("wait_mean").Change)
 	require.Equal(t, 2.0, *ml.metric("lost_gpu_hours").A)
 	require.EqualValues(t, 2, *ice.JobsA)
 	require.Nil(t, ice.JobsB)

@@ -11,7 +11,9 @@ import (
 
 	"orrery/reports/plot"
 	"orrery/sim/metric"
+	"orrery/sim/paired"
 	"orrery/sim/record"
+	"orrery/sim/stat"
 )
 
 //go:embed assets/compare.html
@@ -39,6 +41,10 @@ type comparePage struct {
 	Counts  htmlTable
 	Groups  htmlTable
 	Metrics htmlTable
+	Windows htmlTable // by windows of submission
+	About   string    // what they rest on
+	// Measured says that the noise is in the intervals.
+	Measured bool
 }
 
 // compareTile is a metric of both runs.
@@ -119,14 +125,15 @@ func (c *Comparison) says() (out [2]string) {
 	return out
 }
 
-// headlines are the metrics that the page begins with.
+// headlines are the metrics that the page begins with, after those by windows.
 var headlines = []struct{ name, label string }{
-	{metricWaitMean, "mean wait"}, {metricWaitP95, "wait of 95 in 100 at most"}, {metricSlowdown, "mean bounded slowdown"}, {metricUtilisation, "utilisation"},
+	{metricWaitP95, "p95 wait"}, {metricUtilisation, "utilisation"},
 }
 
-// slight is the part of a metric below which the page calls a change none: what a
-// reader would not act on, whoever is ahead.
-const slight = 0.005
+// byWindows are the names of the figures by windows.
+var byWindows = map[string]string{
+	metricWaitMean: "mean wait", metricSlowdown: "mean bounded slowdown", "turnaround_mean": "mean turnaround",
+}
 
 // headline is a metric over the steady window, or over all where that has none.
 func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
@@ -140,29 +147,55 @@ func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
 	return d, false
 }
 
-func (c *Comparison) tiles() (out []compareTile, better, worse int) {
+// tiles are the figures by windows with their intervals, and other metrics of the
+// whole runs, which have none.
+func (c *Comparison) tiles() (out []compareTile) {
+	for i := range c.windowRows() {
+		row := &c.Windows.Rows[i]
+		t := compareTile{
+			A: windowReading(row, row.First.Estimate), B: windowReading(row, row.This.Estimate),
+			Label:  fmt.Sprintf("%s, %d windows", byWindows[row.Metric], row.Windows),
+			Change: row.Verdict,
+		}
+		if row.Relative.Low.Defined() {
+			t.Change = fmt.Sprintf("%s (%s to %s), %s", percentage(float64(row.Relative.Estimate)), percentage(float64(row.Relative.Low)), percentage(float64(row.Relative.High)), row.Verdict)
+		}
+		switch row.Verdict {
+		case stat.Better.String():
+			t.Class = "good"
+		case stat.Worse.String():
+			t.Class = "bad"
+		}
+		out = append(out, t)
+	}
 	for _, h := range headlines {
 		d, ok := c.headline(h.name)
 		if !ok {
 			continue
 		}
-		t := compareTile{A: reading(d.of(d.A)), B: reading(d.of(d.B)), Label: h.label + ", " + d.Window}
-		switch t.Change = d.Change; {
-		case d.Relative != nil && math.Abs(*d.Relative) < slight:
-			t.Change = "about the same"
-		case d.Change == "better":
-			t.Class, better = "good", better+1
-		case d.Change == "worse":
-			t.Class, worse = "bad", worse+1
-		case d.Change == NotRanked:
-			t.Change = "not ranked"
-		}
+		t := compareTile{A: reading(d.of(d.A)), B: reading(d.of(d.B)), Label: h.label + ", " + d.Window, Change: d.Change}
 		if d.Relative != nil && *d.Diff != 0 {
 			t.Change = strings.TrimSpace(fmt.Sprintf("%s %s", percentage(*d.Relative), t.Change))
 		}
 		out = append(out, t)
 	}
-	return out, better, worse
+	return out
+}
+
+// windowRows are the rows of the comparison by windows; none where there is none.
+func (c *Comparison) windowRows() []paired.Row {
+	if c.Windows == nil {
+		return nil
+	}
+	return c.Windows.Rows
+}
+
+func windowReading(row *paired.Row, x metric.Number) string {
+	if !x.Defined() {
+		return "-"
+	}
+	v := float64(x)
+	return reading(metric.Metric{Name: row.Metric, Unit: row.Unit, Value: &v})
 }
 
 // of is the metric with one of its values.
@@ -179,22 +212,31 @@ func percentage(share float64) string {
 	return "+" + s
 }
 
-// verdict is what the headlines say of this one replay of each.
-func (c *Comparison) verdict(better, worse int) (says string, good bool) {
+// verdict is what the figures by windows say.
+func (c *Comparison) verdict() (says string, good bool) {
 	for _, s := range [2]Side{c.A, c.B} {
 		if s.Verdict == metric.Overloaded {
 			return "not ranked by waits: " + filepath.Base(s.Dir) + " is overloaded", false
 		}
 	}
+	count := map[string]int{}
+	for i := range c.windowRows() {
+		count[c.Windows.Rows[i].Verdict]++
+	}
+	better, worse := count[stat.Better.String()], count[stat.Worse.String()]
 	switch {
 	case better > 0 && worse == 0:
-		return "B is ahead in this replay", true
+		return "B is better", true
 	case worse > 0 && better == 0:
-		return "A is ahead in this replay", false
+		return "B is worse", false
 	case better+worse > 0:
-		return "B is ahead in some figures, A in others", false
+		return "B is better by some figures, worse by others", false
+	case count[paired.Differs] > 0:
+		return "the runs differ; the noise was not measured", false
+	case count[stat.NoDifference.String()] == len(c.windowRows()) && len(c.windowRows()) > 0:
+		return "no difference", true
 	}
-	return "about the same", true
+	return "no evidence of a difference", false
 }
 
 func (c *Comparison) summary() []string {
@@ -217,9 +259,12 @@ func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure) error {
 		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
 		Moved:  toHTML(c.MovedTable()), Counts: toHTML(c.CountTable()), Groups: coloured(c.GroupTable()), Metrics: coloured(c.MetricTable()),
 	}
-	tiles, better, worse := c.tiles()
-	p.Tiles = tiles
-	p.Verdict, p.Good = c.verdict(better, worse)
+	p.Tiles = c.tiles()
+	p.Verdict, p.Good = c.verdict()
+	if c.Windows != nil {
+		p.Windows, p.About = coloured(WindowTable(c.Windows)), AboutWindows(c.Windows)
+		p.Measured = c.Windows.Measured()
+	}
 	for _, f := range figures {
 		h, err := inline(f)
 		if err != nil {

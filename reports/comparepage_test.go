@@ -7,6 +7,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"orrery/sim/paired"
+	"orrery/sim/record"
+	"orrery/sim/stat"
 )
 
 // delayed is a synthetic run, and the same with every seventh job later.
@@ -25,11 +29,71 @@ func comparedPage(t *testing.T, a, b *fixture) (dir, page string) {
 	root := t.TempDir()
 	c, err := Compare(a.write(t, filepath.Join(root, "before")), b.write(t, filepath.Join(root, "after")))
 	require.NoError(t, err)
+	c.Windows = windowed(t, c.A.Dir, c.B.Dir)
 	dir = filepath.Join(root, "page")
 	require.NoError(t, WriteComparison(dir, c))
 	text, err := os.ReadFile(filepath.Join(dir, FileHTML))
 	require.NoError(t, err)
 	return dir, string(text)
+}
+
+// windowed compares two runs by ten windows.
+func windowed(t *testing.T, a, b string) *paired.Result {
+	var sides [2]paired.Side
+	for i, dir := range [2]string{a, b} {
+		f, err := record.Open(dir)
+		require.NoError(t, err)
+		jobs, err := paired.Read(f)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		sides[i] = paired.Side{Name: dir, Runs: []paired.Run{{Jobs: jobs}}}
+	}
+	r, err := paired.Compare(sides[0], sides[1:], paired.Options{Windows: 10, Stat: stat.Defaults()})
+	require.NoError(t, err)
+	return r
+}
+
+// TestThePageHasIntervals: every job waits twice as long, which all windows show. Without a measured noise that is a difference, and no rank.
+func TestThePageHasIntervals(t *testing.T) {
+	a, b := delayed()
+	for i := range b.jobs {
+		wait := a.jobs[i].Start - a.jobs[i].Submit
+		b.jobs[i].Start, b.jobs[i].End = a.jobs[i].Start+wait, a.jobs[i].End+wait
+	}
+	_, page := comparedPage(t, a, b)
+	require.Contains(t, page, "the runs differ; the noise was not measured")
+	require.Regexp(t, `&#43;[0-9.]+ % \(&#43;[0-9.]+ % to &#43;[0-9.]+ %\), differs</em><span>mean wait, 10 windows, A → B`, page)
+	require.Contains(t, page, `<h2>By windows</h2>`)
+	require.Contains(t, page, "No noise was measured: the intervals hold for the jobs exactly as submitted")
+	require.Contains(t, page, "orrery compare A B --noise LOG")
+	require.NotContains(t, page, `<em class="good">`)
+
+	_, page = comparedPage(t, a, a)
+	require.Contains(t, page, `<span class="verdict good">no difference</span>`)
+}
+
+func TestTheVerdictOfThePage(t *testing.T) {
+	for _, c := range []struct {
+		rows []string
+		want string
+		good bool
+	}{
+		{[]string{"better", "no evidence"}, "B is better", true},
+		{[]string{"worse", "no evidence"}, "B is worse", false},
+		{[]string{"worse", "better"}, "B is better by some figures, worse by others", false},
+		{[]string{"differs", "no evidence"}, "the runs differ; the noise was not measured", false},
+		{[]string{"no difference", "no difference"}, "no difference", true},
+		{[]string{"no difference", "no evidence"}, "no evidence of a difference", false},
+		{nil, "no evidence of a difference", false},
+	} {
+		r := &paired.Result{}
+		for _, verdict := range c.rows {
+			r.Rows = append(r.Rows, paired.Row{Verdict: verdict})
+		}
+		says, good := (&Comparison{Windows: r}).verdict()
+		require.Equal(t, c.want, says)
+		require.Equal(t, c.good, good)
+	}
 }
 
 func TestWriteComparison(t *testing.T) {
@@ -49,7 +113,7 @@ func TestWriteComparison(t *testing.T) {
 
 	_, page = comparedPage(t, tiny("fcfs"), tiny("fcfs"))
 	require.Contains(t, page, "No job moved.")
-	require.Contains(t, page, ">about the same<")
+	require.Contains(t, page, "8 needed", "a log of some minutes")
 }
 
 func TestWriteComparisonOfRunsThatAreGone(t *testing.T) {
@@ -72,7 +136,7 @@ func TestComparisonInABrowser(t *testing.T) {
 		chromedp.Click(`a[href="#moved"]`, chromedp.ByQuery),
 		chromedp.Poll(`scrollY > 500`, nil),
 	))
-	require.Contains(t, verdict, "in this replay")
+	require.Equal(t, "no evidence of a difference", verdict)
 	require.Equal(t, 4, figures)
 	require.LessOrEqual(t, wider, 0, "nothing is cut off")
 	require.Empty(t, complaints())

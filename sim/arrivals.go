@@ -40,6 +40,15 @@ func (r *run) fetch() (model.Time, error) {
 	return r.plan.warm.From(r.batch.Submit[r.pos]), nil
 }
 
+// rowsRead is how many rows of the trace were replayed, or dropped: all of them
+// unless the run stopped before.
+func (r *run) rowsRead() int64 {
+	if r.drained {
+		return r.src.Info().Rows
+	}
+	return int64(r.batch.First) + int64(r.pos)
+}
+
 // collect gathers the facts of the next round at now.
 func (r *run) collect(now model.Time) error {
 	r.facts = r.facts[:0]

@@ -37,6 +37,9 @@ type Options struct {
 	EveryCycle bool
 	// Watch checks the invariants all along; Result.Watch says what was seen.
 	Watch bool
+	// Parts are those that metric.ComputeParts will be asked for with Result.Series;
+	// each lies within the part that the spec measures.
+	Parts []metric.Span
 }
 
 // FactWriter stores the committed log. p is the placement of a FactAssigned and
@@ -188,6 +191,7 @@ type run struct {
 	batch   traces.Batch
 	pos     int // in batch
 	drained bool
+	measure *measure    // nil when the run is about the whole trace
 	follow  *feedback   // nil when rows come when the log says
 	due     []des.Event // of follow, at this instant
 
@@ -232,18 +236,11 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	}
 	r.batch = p.batch()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
-	cfg := metric.Config{Units: r.units, WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last}
-	switch {
-	case cfg.WarmupJobs == NoWarmup:
-		cfg.WarmupJobs = 0
-	case cfg.WarmupJobs == 0 && cfg.Warmup == 0 && !p.warm.OK: // a warm start needs no more warming up
-		cfg.WarmupJobs = src.Info().Rows / 100
-	}
-	if p.site != nil {
-		cfg.Site = siteMetrics(p.site, opt.Decisions != nil && opt.Explain == nil)
+	if p.spec.Measure != nil {
+		r.measure = &measure{Measure: *p.spec.Measure}
 	}
 	var err error
-	if r.series, err = metric.NewSeries(cfg); err != nil {
+	if r.series, err = metric.NewSeries(p.measured(src.Info().Rows, last, &opt)); err != nil {
 		return nil, &UsageError{err.Error()}
 	}
 	r.loop = drive.Loop{
@@ -275,6 +272,9 @@ func (r *run) Fact(now model.Time, f *model.Fact) {
 		r.opt.Facts.Fact(r.index, now, f, p)
 	}
 	r.index++
+	if r.measure != nil {
+		r.measure.fact(f)
+	}
 	if r.site != nil {
 		r.site.fact(now, f)
 	}
@@ -324,6 +324,10 @@ func (r *run) replay(ctx context.Context) error {
 		now, err := r.next()
 		if err != nil || now == model.Never {
 			return err
+		}
+		if r.measure.over(now) {
+			r.res.Last = r.measure.stop(r.res.Last)
+			return nil
 		}
 		if err := r.instant(now); err != nil {
 			return err
@@ -415,6 +419,9 @@ func (r *run) instant(now model.Time) error {
 			r.loop.Pass(now)
 		}
 	}
+	if r.measure != nil {
+		r.measure.left(r.world.leavers())
+	}
 	r.world.Close()
 	r.follow.pass()
 	r.count(now, r.state.Submitted-submitted, r.state.Started-started, r.state.Ended-ended)
@@ -456,6 +463,9 @@ func (r *run) observe(now model.Time) {
 }
 
 func (r *run) finish() (*Result, error) {
+	if r.measure != nil { // nothing has changed since the last instant
+		r.series.Reach(max(r.res.Last, r.measure.To))
+	}
 	r.res.State = *r.state
 	r.res.Unfinished = r.world.Abandon(r.res.Last)
 	if err := r.opt.Sink.Flush(); err != nil {
@@ -471,7 +481,7 @@ func (r *run) finish() (*Result, error) {
 		r.res.SiteCounts = &r.sited.SiteCounts
 	}
 	if r.watch != nil {
-		r.watch.Finish(r.src.Info().Rows, r.res.dropped(), r.res.Unfinished)
+		r.watch.Finish(r.rowsRead(), r.res.dropped(), r.res.Unfinished)
 		r.res.Watch = r.watch.Seen()
 	}
 	r.res.Series, r.res.site = r.series, r.plan.site

@@ -398,7 +398,7 @@ func recorded(w *world.SiteConfig, site *model.Site, src Tables) error {
 func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig, error) {
 	a := &res.Agents
 	w := world.SiteConfig{
-		Site: &res.Site, Seed: s.Seed, Warm: p.warm, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
+		Site: &res.Site, Seed: s.Seed, Warm: p.warm, Expected: p.world.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
 		Rows: world.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared, Strangers: true},
 		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
 		Visible: a.CompletionDelay, Luck: luckOf(&res.Failures),

@@ -58,7 +58,27 @@ type Spec struct {
 	WarmupJobs int64          `json:"warmup_jobs,omitempty"` // of the steady window; 0 is 1 % of the jobs, -1 none
 	Warmup     model.Duration `json:"warmup_us,omitempty"`
 	Cooldown   model.Duration `json:"cooldown_us,omitempty"`
+
+	// Measure is the part of the trace that the run is about, instead of a warm-up
+	// and a cool-down; nil is the whole trace.
+	Measure *Measure `json:"measure,omitempty"`
 }
+
+// Measure says which jobs a run is about: those submitted in [From, To). What was
+// submitted before is replayed to warm the machine up, and what is submitted after
+// is replayed as well, so that the jobs of the part meet the load that came behind
+// them. The run stops when all of them have left, or Follow after To: those that
+// wait or run then count with their wait so far. Services and sessions, which may
+// have no end, are not waited for.
+type Measure struct {
+	From   model.Time     `json:"from_us"`
+	To     model.Time     `json:"to_us"`
+	Follow model.Duration `json:"follow_us"`
+}
+
+// DefaultFollow is for how long a run goes on after the part that is measured, at
+// most. It is longer than most sites let a job wait.
+const DefaultFollow = 30 * model.Day
 
 // ClusterSpec says how many nodes there are. All zero means the bundle's own
 // nodes table, or the machine size that the log states.
@@ -193,11 +213,18 @@ func Prepare(s Spec) (*Prepared, error) {
 // Of says whether it is s that was prepared.
 func (prep *Prepared) Of(s Spec) bool { return reflect.DeepEqual(prep.spec, s) }
 
+// Measuring is p for a run about another part of the trace.
+func (prep *Prepared) Measuring(m *Measure) *Prepared {
+	out := *prep
+	out.spec.Measure = m
+	return &out
+}
+
 // resolve checks every setting and derives the configurations for the trace.
 func (prep *Prepared) resolve(src Tables) (plan, error) {
 	s, info, nodes := prep.spec, src.Info(), src.Nodes()
 	p := plan{spec: s, warm: world.Warm(info.WarmStart), history: info.History}
-	p.world.Warm = p.warm
+	p.world.Warm, p.world.Expected = p.warm, s.Measure != nil
 	var err error
 	if p.core.Order, err = scheduler.ParseOrder(or(s.Order, "fcfs")); err != nil {
 		return p, &UsageError{err.Error()}
@@ -264,6 +291,18 @@ func (s Spec) timing() error {
 		return usagef("the warm-up is %d jobs, want 0 or more", s.WarmupJobs)
 	case s.WarmupJobs > 0 && s.Warmup > 0:
 		return usagef("the warm-up is given both as jobs and as a duration")
+	}
+	return s.measured()
+}
+
+// measured checks the part that is measured.
+func (s Spec) measured() error {
+	switch m := s.Measure; {
+	case m == nil:
+	case m.To <= m.From || m.Follow < 0:
+		return usagef("the measured part from %s to %s, followed for %s: want one that ends after it begins, and 0 or more to follow", m.From, m.To, m.Follow)
+	case s.WarmupJobs != 0 || s.Warmup > 0 || s.Cooldown > 0:
+		return usagef("a warm-up or a cool-down beside a measured part: the part is the steady window, leave them out")
 	}
 	return nil
 }

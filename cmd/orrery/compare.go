@@ -24,23 +24,31 @@ type compareVerb struct {
 func (m *Main) compareCommand() *cobra.Command {
 	v := &compareVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "compare A B | compare A B... --windows N | compare DIR --schedule FILE",
+		Use:   "compare A B... | compare DIR --schedule FILE",
 		Short: "Compare two runs, or a run with a schedule made elsewhere",
-		Long: `Compare the runs in directories A and B of one trace: every metric with its
-difference, of a site the waits and shares of each vCluster, tenant and class over
-the whole run, how many jobs started earlier and later, and the jobs that moved
-most, with what they waited for where both runs recorded decisions. Spans are in
-seconds in the metrics and D d HH:MM:SS in the list of jobs. --out draws all of it
-as one page, with the figures of both runs beside each other on the same axes.
+		Long: `Compare the runs in directories A and B of one trace.
 
-With --windows, hold any number of runs against the first by N windows of
-submission of equal length: jobs that started in both are joined, figures of one
-window are paired, and the mean differences are given with 95 % intervals and
-verdicts, corrected for their number (docs/STATISTICS.md). Nothing is called better
-or worse that is not beyond the noise of the trace, and --noise LOG measures it: the
-settings of A are replayed on the log with arrivals shaken by up to --shake, once for
-each of --replicas, and on a plain machine with the events of an instant together and
-one by one. Without it no difference gets a verdict.
+First come the mean wait, turnaround and bounded slowdown by windows of submission:
+the jobs that started in both runs are divided into windows of equal length, and the
+change of the means has a 95 % interval and a verdict, corrected for the number of
+rows (docs/STATISTICS.md). There are 20 windows, fewer in a short log, or --windows N.
+
+Verdicts need the noise of the trace. --noise LOG measures it: the settings of each
+run are replayed on the log with arrivals jittered by up to --jitter, once for each of
+--replicas, and the windows get the means over these runs. A change is then called
+better, worse, no difference (within 1 %) or no evidence. Without --noise the interval
+holds for the jobs exactly as submitted, and a change that it shows is called differs.
+The replicas of the runs have the same seeds, from --seed on, so that a run is equal to
+itself; --independent gives each run seeds of its own.
+
+Then come every metric with its difference, of a site the waits and shares of each
+vCluster, tenant and class over the whole run, how many jobs started earlier and later,
+and the jobs that moved most, with what they waited for where both runs recorded
+decisions. Spans are in seconds in the metrics and D d HH:MM:SS in the list of jobs.
+--out draws all of it as one page, with the figures of both runs beside each other
+on the same axes.
+
+More than two runs are each compared with the first, by windows alone.
 
 With --schedule, compare the start of every job in DIR with a CSV file, plain or
 gzipped, that has the columns job_id and start (seconds since the epoch of the
@@ -51,9 +59,9 @@ trace; submit, end and procs may be there too). The first line printed is
 Exit codes: 0 compared (with --schedule: M is 0), 1 failed, 2 usage (also runs of
 different traces), 3 bad input, 4 some start differs from the schedule.`,
 		Example: `  orrery compare before after
-  orrery compare before after --out compared
+  orrery compare before after --noise log.swf.gz --out compared
   orrery compare before after -o markdown
-  orrery compare before after --windows 20 --noise log.swf.gz
+  orrery compare before after --windows 30 --noise log.swf.gz --replicas 10
   orrery compare run --schedule schedule.csv`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: twoDirectories,
@@ -62,10 +70,12 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 	cmd.Flags().StringVar(&v.schedule, "schedule", "", "CSV `FILE` of starts to hold one run against")
 	cmd.Flags().StringVar(&v.out, "out", "", "directory `DIR` to draw both runs into: one page (report.html) and its figures")
 	forceFlag(cmd, &v.force)
-	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission, with intervals and verdicts; 20 or more say most")
+	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission; 20, or fewer in a short log, where it is left out")
 	cmd.Flags().StringVar(&v.noise.log, "noise", "", "measure the noise on `LOG`, which the runs replayed; the word "+sampleLog+" is the sample")
-	cmd.Flags().IntVar(&v.noise.replicas, "replicas", 10, "`N` runs with shaken arrivals that measure the noise")
-	cmd.Flags().Var(span(&v.noise.by, "1m"), "shake", "how far an arrival is moved at most")
+	cmd.Flags().IntVar(&v.noise.replicas, "replicas", 5, "`N` replays of each run with jittered arrivals")
+	cmd.Flags().Var(span(&v.noise.by, "1m"), "jitter", "how far an arrival is moved at most")
+	cmd.Flags().IntVar(&v.noise.seed, "seed", 1, "seed `N` of the first replica")
+	cmd.Flags().BoolVar(&v.noise.independent, "independent", false, "jitter each run with seeds of its own")
 	v.noise.by = model.Minute
 	v.print = m.printFlag(cmd)
 	return cmd
@@ -79,25 +89,14 @@ func twoDirectories(_ *cobra.Command, args []string, _ string) ([]string, cobra.
 }
 
 func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
-	byWindows := cmd.Flags().Changed("windows")
-	if err := v.noise.check(byWindows, cmd.Flags().Changed); err != nil {
+	if err := v.check(cmd.Flags().Changed, args); err != nil {
 		return err
 	}
-	switch bySchedule := cmd.Flags().Changed("schedule"); {
-	case byWindows && (bySchedule || v.out != ""):
-		return usagef("--windows goes without --schedule and --out")
-	case bySchedule && len(args) > 1:
-		return usagef("--schedule holds one run against a file: leave out %s", args[1])
-	case bySchedule && v.out != "":
-		return usagef("--out draws two runs: leave out --schedule, or name two runs")
-	case bySchedule:
+	switch {
+	case cmd.Flags().Changed("schedule"):
 		return v.withSchedule(args[0])
-	case len(args) == 1:
-		return usagef("one run given: name a second one, or a schedule with --schedule FILE.csv")
-	case byWindows:
-		return v.byWindows(cmd.Context(), args)
 	case len(args) > 2:
-		return usagef("%d runs given: more than two are compared with --windows N alone", len(args))
+		return v.several(cmd.Context(), args)
 	}
 	if err := mayHold("--out", v.out, reports.FileHTML, v.force); err != nil {
 		return err
@@ -105,6 +104,9 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	c, err := reports.Compare(args[0], args[1])
 	if err != nil {
 		return readError(err)
+	}
+	if c.Windows, err = v.byWindows(cmd.Context(), []*reports.Comparison{c}); err != nil {
+		return err
 	}
 	if err := v.draw(c); err != nil {
 		return readError(err)
@@ -115,7 +117,10 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if v.print.json() {
 		return v.print.document(c)
 	}
-	if err := v.print.table(c.MetricTable()); err != nil {
+	if err := v.windowTable(c.Windows); err != nil {
+		return err
+	}
+	if err := v.print.section("Metrics", c.MetricTable()); err != nil {
 		return err
 	}
 	if len(c.Groups) > 0 {
@@ -134,6 +139,26 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 		return readError(err)
 	}
 	return v.print.section("For what they waited", why)
+}
+
+// check refuses flags that do not go together.
+func (v *compareVerb) check(given func(flag string) bool, args []string) error {
+	drawn := v.out != ""
+	switch bySchedule := given("schedule"); {
+	case bySchedule && len(args) > 1:
+		return usagef("--schedule holds one run against a file: leave out %s", args[1])
+	case bySchedule && drawn:
+		return usagef("--out draws two runs: leave out --schedule, or name two runs")
+	case bySchedule && (given("windows") || given("noise")):
+		return usagef("--windows and --noise compare runs: leave out --schedule, or name two runs")
+	case !bySchedule && len(args) == 1:
+		return usagef("one run given: name a second one, or a schedule with --schedule FILE.csv")
+	case len(args) > 2 && drawn:
+		return usagef("%d runs given: --out draws two", len(args))
+	case given("windows") && v.windows < 1:
+		return usagef("--windows %d: want 1 or more, 20 as a rule", v.windows)
+	}
+	return v.noise.check(given)
 }
 
 // draw writes the page and its figures when they are asked for.

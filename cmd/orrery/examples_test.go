@@ -173,6 +173,9 @@ func commands(block string) []string {
 // runExample runs a line without a shell: words, and double quotes around some.
 func runExample(t *testing.T, line string) {
 	got := inProcess(t, wordsOf(line)[1:]...)
+	if strings.HasPrefix(line, "orrery tune ") && got.code == exitEvidence {
+		got.code = 0 // an answer too: a month may not suffice
+	}
 	require.Zero(t, got.code, got.stderr)
 	require.NotContains(t, got.stderr, "\x1b")
 }

@@ -19,7 +19,23 @@ import (
 // TestMain lets the test binary be orrery: scripts and verify start it by that
 // name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"orrery": main})
+	testscript.Main(ownState{m}, map[string]func(){"orrery": main})
+}
+
+// ownState runs tests with a ledger of their own, and not that of the user.
+type ownState struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (o ownState) Run() int {
+	dir, err := os.MkdirTemp("", "orrery-state-*")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.Setenv("XDG_STATE_HOME", dir); err != nil {
+		panic(err)
+	}
+	return o.M.Run()
 }
 
 // underRace says whether the race detector looks on.
@@ -66,6 +82,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			env.Setenv("TERM", "xterm")
 			return os.WriteFile(filepath.Join(env.WorkDir, "log.swf"), []byte(smallLog()), 0o600)
 		},

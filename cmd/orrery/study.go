@@ -209,11 +209,11 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	spec, err := s.Spec(n)
+	text, err := s.Spec(n)
 	if err != nil {
 		return studyError(err)
 	}
-	t, err := task.Parse(spec)
+	t, err := task.Parse(text)
 	if err != nil {
 		return input(err)
 	}
@@ -226,8 +226,9 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	t.Spec.Trace = mem.Info().Hash // a window is a trace of its own
-	done, err := sim.Replay(ctx, t.Spec, sim.Input{Open: mem.Open}, sim.ReplayOptions{Dir: out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now())})
+	spec := t.Replay()
+	spec.Trace = mem.Info().Hash // a part of a trace is a trace of its own
+	done, err := sim.Replay(ctx, spec, sim.Input{Open: mem.Open}, sim.ReplayOptions{Dir: out, Facts: v.facts, Version: version(), Host: v.m.host(time.Now())})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 const (
 	planFile   = "experiment.json" // the last experiment that was swept into it
 	tracesDir  = "traces"          // the traces that its tasks name, as HASH.trace
-	aboutTasks = "orrery-tasks-2"
+	aboutTasks = "orrery-tasks-3"
 )
 
 // studyAbout marks a study whose specs are tasks of sim/task.

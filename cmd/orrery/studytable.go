@@ -32,6 +32,9 @@ func planTable(p *experiment.Plan, there int) *table.Table {
 	if n := len(p.Aside); n > 0 {
 		t.Row("windows set aside", n, asideText(p))
 	}
+	for _, text := range p.Remarks {
+		t.Row("begin idle", "", text)
+	}
 	t.Row("tasks", p.Size(), "")
 	t.Row("computed", there, "they are in the study already")
 	t.Row("to compute", p.Size()-there, "")
@@ -83,6 +86,11 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 	}
 	if len(p.Aside) > 0 && !quiet {
 		m.say("%s set aside: %s", countOf(len(p.Aside), "window"), asideText(p))
+	}
+	for _, text := range p.Remarks {
+		if !quiet {
+			m.say("%s", text)
+		}
 	}
 	if len(rows) > 0 && rows[0].Aside > 0 && !quiet {
 		m.say("%s of %d left out of the means: every point is overloaded there", countOf(rows[0].Aside, "scenario"), len(p.Scenarios))
@@ -204,6 +212,7 @@ type studyRows struct {
 	Scenarios []string           `json:"scenarios"`
 	Aside     []experiment.Aside `json:"aside,omitempty"`    // windows with too few jobs, which are no scenarios
 	LeftOut   int                `json:"left_out,omitempty"` // scenarios in which every point is overloaded
+	Remarks   []string           `json:"remarks,omitempty"`  // to be read beside the figures
 	Settings  []studySetting     `json:"settings"`           // that points set
 	Points    []studyPoint       `json:"points"`             // the best first
 	Columns   []studyColumns     `json:"columns"`
@@ -246,7 +255,7 @@ type studyBroken struct {
 }
 
 func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
-	out := studyRows{Schema: 3, Name: p.Name, Aside: p.Aside, Points: []studyPoint{}}
+	out := studyRows{Schema: 3, Name: p.Name, Aside: p.Aside, Remarks: p.Remarks, Points: []studyPoint{}}
 	if len(rows) > 0 {
 		out.LeftOut = rows[0].Aside
 	}
@@ -311,7 +320,7 @@ func direction(c *experiment.Column) string {
 
 // studyReport is a sweep as reports draw it.
 func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
-	s := &reports.Study{Name: p.Name, Kind: "sweep", Facts: []reports.Fact{
+	s := &reports.Study{Name: p.Name, Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
 	if p.Description != "" {

@@ -58,7 +58,7 @@ func (s *summary) table() *table.Table {
 	}
 	v := s.out.Table.Verdict
 	t.Row("verdict", table.Quantity(string(v), string(v)).In(tone(v)), reports.VerdictWords(v))
-	t.Row("fingerprint", d.Fingerprint, "of every event and decision; equal runs have equal ones")
+	t.Row("fingerprint", d.Fingerprint, "over what happened when and on which nodes; equal runs have equal ones")
 	return t
 }
 

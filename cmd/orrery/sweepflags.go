@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"orrery/profiles"
+	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/search"
 )
@@ -39,7 +41,7 @@ func (a *axisFlags) register(cmd *cobra.Command) {
 	f.Int32Var(&a.procs, "procs", 0, "plain machine of `P` one-core nodes; without it the log says")
 	f.StringArrayVar(&a.objectives, "objective", nil, "`METRIC` to order the table by, with min: or max: before it where it is not clear; may be given several times")
 	f.StringArrayVar(&a.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) with the unit of the metric; may be given several times")
-	f.StringVar(&a.windows, "windows", "", "windows `NxLENGTH` of the log, such as 4x7d; without it the whole log")
+	f.StringVar(&a.windows, "windows", "", "windows `N` or NxLENGTH of the log, such as 20 or 4x7d, measured in one replay of it; without it the whole log")
 	a.given = f.Changed
 	grouped(f, groupPoints, axisNames...)
 	completeFlag(cmd, "vary", completeSetting())
@@ -213,16 +215,16 @@ func measureOf(text string) metric.Measure {
 	return m
 }
 
-// windowsOf reads NxLENGTH.
+// windowsOf reads N or NxLENGTH.
 func windowsOf(text string) ([]profiles.WindowAxis, error) {
-	w := profiles.WindowAxis{Warm: true}
-	_, err := fmt.Sscanf(text, "%dx", &w.Count)
-	_, length, ok := strings.Cut(text, "x")
-	if ok && err == nil {
+	w := profiles.WindowAxis{Follow: sim.DefaultFollow}
+	count, length, ok := strings.Cut(text, "x")
+	n, err := strconv.ParseInt(count, 10, 32)
+	if w.Count = int32(n); ok && err == nil {
 		w.Length, err = parseSpan(length)
 	}
-	if !ok || err != nil || w.Count < 1 || w.Length == 0 {
-		return nil, usagef("--windows %s: want NxLENGTH, such as 4x7d for four windows of a week", text)
+	if err != nil || w.Count < 1 || ok && w.Length == 0 {
+		return nil, usagef("--windows %s: want N, for so many windows that divide the log, or NxLENGTH, such as 4x7d for four windows of a week", text)
 	}
 	return []profiles.WindowAxis{w}, nil
 }

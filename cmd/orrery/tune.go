@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +36,7 @@ type tuneVerb struct {
 	objectives  []string
 	constraints []string
 	windows     string
+	loads       string
 	quiet       bool
 	owned       bool // the directory is of this tune already
 }
@@ -41,21 +44,26 @@ type tuneVerb struct {
 func (m *Main) tuneCommand() *cobra.Command {
 	v := &tuneVerb{m: m, opt: tune.Defaults()}
 	cmd := &cobra.Command{
-		Use:   "tune [LOG] --out DIR",
+		Use:   "tune [LOG...] --out DIR",
 		Short: "Find better settings for a site, and say how sure that is",
 		Long: `Look for settings under which the work of LOG would have waited less, and say what
-to change, for whom it gets better and worse, how sure that is and what it costs:
-or that what runs now should be kept, when nothing beats it beyond the noise.
+to change, which jobs it serves better and worse, how sure that is and what it costs:
+or that the current policy should be kept, when nothing beats it. With several logs
+one answer is sought that holds on all.
 
-Windows are cut out of the log, each beginning with what ran and waited then: some
-to tune on, later ones to accept on. Baselines (the profiles of the program, FCFS,
-SJF, WFP3 and so on) and the points of a search race over the first; the best are
-judged on the others, by paired differences with intervals, corrected for their
-number, against the noise of runs whose arrivals were shaken. With --cluster or
---profile the settings of the profile are searched, or those that --vary names; on a
-plain machine the orders and ways to backfill are tried. Of settings it also says
-which matter: by a screening, by their parts of the variance, and around the point
-that is chosen.
+The log is divided into windows: some to tune on, later ones to accept on. All of them
+are parts of one replay, so each meets the backlog that a candidate has left itself,
+and the load goes on behind it. Baselines (the profiles of the program, FCFS, SJF,
+WFP3 and so on) and the points of a search race over the first. The best are replayed
+on the whole log, and leave where they break a bound there. The others are held
+against the current policy on the acceptance windows, with jittered arrivals on both
+sides, by intervals that are corrected for their number. The decision is repeated over
+other windows and replicas, and the gain is measured under other loads.
+
+With --cluster or --profile the settings of the profile are searched, or those that
+--vary names; on a plain machine the orders and ways to backfill are tried. Of settings
+it also says which matter: by a screening, by their parts of the variance, and around
+the point that is chosen.
 
 DIR gets page.md, report.html, tune.json, and profile.yaml (one for each vCluster
 that is tuned) when something is to change. All runs are kept in DIR/study: the same
@@ -70,43 +78,66 @@ Exit codes: 0 a recommendation, to change or to keep; 1 failed, 2 usage, 3 bad
 input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 		Example: `  orrery tune --out tuned
   orrery tune --profile default --out weighed --budget 10 --trajectories 2 --objective wait_p95 --subject-to "wait_max <= 30d"`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
 	}
 	v.register(cmd)
 	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
 	v.by.register(cmd)
+	v.flags(cmd)
+	completeWith(cmd, "method", search.Methods()...)
+	completeWith(cmd, "race", search.Rules()...)
+	completeFlag(cmd, "vary", completeSetting("default", "weights="))
+	completeFlag(cmd, "objective", completeMetric)
+	completeFlag(cmd, "subject-to", completeBound)
+	onlyOnce(cmd.Flags())
+	return cmd
+}
+
+// flags adds those that are its own.
+func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Lookup("seed").Usage = "seed `S` of the search and of the shaken arrivals (default 1)"
+	f.Lookup("seed").Usage = "seed `S` of the search and of the jittered arrivals (default 1)"
 	o := &v.opt
 	f.StringVar(&v.out, "out", "", "directory `DIR` for what was found, new or of an interrupted tune")
 	f.StringVar(&v.vcluster, "vcluster", "", "tune the vCluster `NAME` alone; without it all, alike")
 	f.StringArrayVar(&v.objectives, "objective", nil, "`METRIC` to make small or large, or METRIC of KIND NAME, with min: or max: before it where it is not clear; several are traded off, the first decides (default "+tune.DefaultObjective.Metric+")")
-	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window, of the run or of a part of the work: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind or size); may be given several times (default "+tune.DefaultConstraints+")")
+	f.StringArrayVar(&v.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) in each window and on the whole log, of the run or of a group of jobs: \"within_target of class 10 >= 100%\" (vcluster, tenant, class, kind, size, runtime or user); may be given several times (default "+tune.DefaultConstraints+")")
 	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
 	o.Race = search.Paired
-	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "who leaves the race over the tuning windows")
+	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "which candidates leave the race over the tuning windows")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
-	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, up to 14d each")
-	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with shaken arrivals that measure the noise")
+	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, but for one more at its beginning, which warms the cluster up, and one at its end")
+	f.Var(span(&o.Follow, o.Follow.String()), "follow", "how long the load goes on after the tuning windows, at most, until their jobs have left; those that have not count with their wait so far")
+	f.StringVar(&v.loads, "loads", "0.8,0.9,1,1.1", "loads `A,B,...` under which the gain is measured too, as parts of that of the log; none leaves them out")
+	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with jittered arrivals of the current policy and of each finalist")
 	f.Var(span(&o.ShakeBy, o.ShakeBy.String()), "shake", "how far an arrival is moved at most")
 	f.IntVar(&o.Trajectories, "trajectories", o.Trajectories, "`N` trajectories of the screening for settings that do nothing; 0 leaves it out")
 	f.IntVar(&o.Points, "sobol", o.Points, "points `N` that Sobol indices may cost, which say how much of the variance each setting explains; 0 leaves them out")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
 	grouped(f, groupGoal, "objective", "subject-to", "vary", "vcluster")
 	grouped(f, groupSearch, "budget", "method", "race", "seed")
-	grouped(f, groupEvidence, "windows", "window", "replicas", "shake")
+	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "shake")
 	grouped(f, groupSensitivity, "trajectories", "sobol")
-	completeWith(cmd, "method", search.Methods()...)
-	completeWith(cmd, "race", search.Rules()...)
-	completeFlag(cmd, "vary", completeSetting("default", "weights="))
-	completeFlag(cmd, "objective", completeMetric)
-	completeFlag(cmd, "subject-to", completeBound)
-	onlyOnce(f)
-	return cmd
+}
+
+// loadsOf reads a list of loads, in thousandths.
+func loadsOf(text string) ([]int, error) {
+	if text == "none" {
+		return nil, nil
+	}
+	var out []int
+	for word := range strings.SplitSeq(text, ",") {
+		x, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+		if err != nil || !(x >= 0.1 && x <= 10) {
+			return nil, usagef("--loads %s: found %q, want numbers from 0.1 to 10 such as 0.8,1,1.2, or none", text, word)
+		}
+		out = append(out, int(math.Round(1000*x)))
+	}
+	return out, nil
 }
 
 // check reads what the flags hold as text.
@@ -124,6 +155,9 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 		return usagef("--windows %s: want two numbers, those to tune on and those to accept on, such as 10+20", v.windows)
 	}
 	v.opt.Tuning, v.opt.Acceptance = n, a
+	if v.opt.Loads, err = loadsOf(v.loads); err != nil {
+		return err
+	}
 	for _, text := range v.objectives {
 		o, err := objectiveOf(text)
 		if err != nil {
@@ -156,8 +190,10 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	lab := &lab{v: v, problem: &problem, runner: task.NewRunner(nil)}
-	if _, err := lab.runner.Add(problem.Trace); err != nil {
-		return input(err)
+	for i := range problem.Traces {
+		if _, err := lab.runner.Add(problem.Traces[i].Set); err != nil {
+			return input(err)
+		}
 	}
 	v.opt.Evaluate = lab.evaluate
 	if !v.quiet {
@@ -177,32 +213,61 @@ func (v *tuneVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.write(report, &problem); err != nil {
 		return err
 	}
+	v.remarkLooks(report, &problem)
 	return v.show(report, args)
 }
 
 // problem is what the arguments ask to tune.
 func (v *tuneVerb) problem(ctx context.Context, args []string) (tune.Problem, error) {
 	p := tune.Problem{VCluster: v.vcluster}
+	if len(args) == 0 {
+		args = []string{""}
+	}
+	for i, log := range args {
+		if slices.Contains(args[:i], log) {
+			return p, usagef("the log %s is named twice", log)
+		}
+		one, cluster, err := v.trace(ctx, log)
+		if err != nil {
+			return p, err
+		}
+		if j := slices.IndexFunc(p.Traces, func(t tune.Trace) bool { return t.Spec.Trace == one.Spec.Trace }); j >= 0 {
+			return p, usagef("the logs %s and %s hold the same jobs: name each once", args[j], log)
+		}
+		if i > 0 && cluster != nil && !bytes.Equal(cluster.JSON(), p.Cluster.JSON()) {
+			return p, usagef("%s and %s are of clusters of other sizes, and one profile is wanted for both: name one with --cluster, or with --nodes", args[0], log)
+		}
+		p.Traces, p.Cluster = append(p.Traces, one), cluster
+	}
+	return p, nil
+}
+
+// trace opens a log, "" for the sample, with the current policy on it.
+func (v *tuneVerb) trace(ctx context.Context, log string) (out tune.Trace, cluster *profiles.Cluster, err error) {
+	var args []string
+	if log != "" {
+		args = append(args, log)
+	}
 	t, err := v.m.openTrace(ctx, args, v.quiet)
 	if err != nil {
-		return p, err
+		return out, nil, err
 	}
 	defer t.close()
 	v.m.remark(t, v.quiet)
-	if p.Spec, err = v.bound(t); err != nil {
-		return p, err
+	if out.Spec, err = v.bound(t); err != nil {
+		return out, nil, err
 	}
-	if p.Cluster = v.site.read; p.Cluster != nil {
-		if len(p.Cluster.VClusters) == 0 {
-			p.Cluster.VClusters = []profiles.VCluster{profiles.NewVCluster("default", profiles.Nodes{"all"})}
+	if cluster = v.site.read; cluster != nil {
+		if len(cluster.VClusters) == 0 {
+			cluster.VClusters = []profiles.VCluster{profiles.NewVCluster("default", profiles.Nodes{"all"})}
 		}
-		if err := p.Cluster.Inline("."); err != nil {
-			return p, &codedError{exitUsage, err}
+		if err := cluster.Inline("."); err != nil {
+			return out, nil, &codedError{exitUsage, err}
 		}
-		p.Spec.Site = p.Cluster.JSON()
+		out.Spec.Site = cluster.JSON()
 	}
-	p.Trace, err = holdBundle(t.table, t.info.Name)
-	return p, err
+	out.Set, err = holdBundle(t.table, t.info.Name)
+	return out, cluster, err
 }
 
 // write puts what was found into the directory.
@@ -271,6 +336,12 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 			what = "What the best of the others changes"
 		}
 		if err := v.print.section(what, tuneChanges(r)); err != nil {
+			return err
+		}
+		if err := v.print.section("Which jobs", tuneGroups(r)); err != nil {
+			return err
+		}
+		if err := v.print.section("What it costs the scheduler, on the whole log", tuneCosts(r)); err != nil {
 			return err
 		}
 		for i := range r.Sensitivity {

@@ -46,8 +46,10 @@ func (l *lab) open(ctx context.Context) error {
 	if err := ours(s); err != nil {
 		return err
 	}
-	if err := keepTrace(ctx, s.Dir(), held{p.Spec.Trace, p.Trace}); err != nil {
-		return err
+	for i := range p.Traces {
+		if err := keepTrace(ctx, s.Dir(), held{p.Traces[i].Spec.Trace, p.Traces[i].Set}); err != nil {
+			return err
+		}
 	}
 	if err := s.Mend(); err != nil {
 		return studyError(err)

@@ -19,22 +19,27 @@ import (
 // tuneSettingsFile says in the directory of a tune what it is of.
 const (
 	tuneSettingsFile   = "settings.json"
-	tuneSettingsSchema = "orrery-tune-settings-1"
+	tuneSettingsSchema = "orrery-tune-settings-2"
 )
 
 // tuneSettings are what decides what a tune finds. Where and by how many workers it
 // is computed is not of them.
 type tuneSettings struct {
-	Schema string `json:"schema"`
-	// Log is what the log is called, which decides nothing; Trace is the hash of its
-	// content.
-	Log   string `json:"log"`
-	Trace string `json:"trace"`
-	// Now is the SHA-256 of what runs now: the machine, the profiles, the settings of
-	// the replays.
-	Now string `json:"now"`
+	Schema string    `json:"schema"`
+	Logs   []tuneLog `json:"logs"`
 	// Settings are the flags of tune, those left out with their defaults.
 	Settings []tuneSetting `json:"settings"`
+}
+
+// tuneLog is a log that is tuned on.
+type tuneLog struct {
+	// Name is what the log is called, which decides nothing; Trace is the hash of its
+	// content.
+	Name  string `json:"name"`
+	Trace string `json:"trace"`
+	// Now is the SHA-256 of the current policy on it: the cluster, the profiles, the
+	// settings of the replays.
+	Now string `json:"now"`
 }
 
 type tuneSetting struct {
@@ -44,9 +49,12 @@ type tuneSetting struct {
 
 // identity is what is to be tuned, and how.
 func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
-	spec := p.Spec
-	spec.Trace = "" // said by itself
-	out := &tuneSettings{Schema: tuneSettingsSchema, Log: p.Trace.Name, Trace: p.Spec.Trace, Now: spec.ID()}
+	out := &tuneSettings{Schema: tuneSettingsSchema}
+	for i := range p.Traces {
+		spec := p.Traces[i].Spec
+		spec.Trace = "" // said by itself
+		out.Logs = append(out.Logs, tuneLog{p.Traces[i].Set.Name, p.Traces[i].Spec.Trace, spec.ID()})
+	}
 	add := func(name string, value string) { out.Settings = append(out.Settings, tuneSetting{name, value}) }
 	o := &v.opt
 	objectives := o.Objectives
@@ -69,6 +77,8 @@ func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
 	add("--race", string(o.Race))
 	add("--windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance))
 	add("--window", o.Length.String())
+	add("--follow", o.Follow.String())
+	add("--loads", v.loads)
 	add("--replicas", strconv.Itoa(o.Replicas))
 	add("--shake", o.ShakeBy.String())
 	add("--trajectories", strconv.Itoa(o.Trajectories))
@@ -80,11 +90,17 @@ func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
 // others says in words what differs, "" when nothing does.
 func (t *tuneSettings) others(given *tuneSettings) string {
 	var parts []string
-	if t.Trace != given.Trace {
-		parts = append(parts, fmt.Sprintf("the log %s (%.12s…), not %s (%.12s…)", t.Log, t.Trace, given.Log, given.Trace))
+	if len(t.Logs) != len(given.Logs) {
+		parts = append(parts, fmt.Sprintf("%d logs, not %d", len(t.Logs), len(given.Logs)))
 	}
-	if t.Now != given.Now {
-		parts = append(parts, "another machine, profile or setting of the replays")
+	for i := range min(len(t.Logs), len(given.Logs)) {
+		a, b := &t.Logs[i], &given.Logs[i]
+		if a.Trace != b.Trace {
+			parts = append(parts, fmt.Sprintf("the log %s (%.12s…), not %s (%.12s…)", a.Name, a.Trace, b.Name, b.Trace))
+		}
+		if a.Now != b.Now {
+			parts = append(parts, "another cluster, profile or setting of the replays of "+a.Name)
+		}
 	}
 	for _, s := range given.Settings {
 		i := slices.IndexFunc(t.Settings, func(o tuneSetting) bool { return o.Name == s.Name })

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"orrery/reports"
 	"orrery/reports/table"
@@ -22,17 +22,28 @@ func tuneChanges(r *tune.Report) *table.Table {
 	return t
 }
 
+// tracesOf are the names of the traces.
+func tracesOf(r *tune.Report) string {
+	var names []string
+	for _, t := range r.Traces {
+		names = append(names, t.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
 // tuneStudy is a report in the words of the pages.
 func tuneStudy(r *tune.Report) *reports.Study {
 	s := &reports.Study{
-		Schema: reports.StudySchema, Name: r.Trace, Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
+		Schema: reports.StudySchema, Name: tracesOf(r), Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
 		Facts: []reports.Fact{
-			{Name: "trace", Value: r.Hash},
 			{Name: "windows", Value: fmt.Sprintf("%d to tune on, %d to accept on", r.Counted(tune.ForTuning), r.Counted(tune.ForAcceptance))},
 			{Name: "replicas", Value: fmt.Sprint(r.Replicas)},
 			{Name: "runs", Value: fmt.Sprint(r.Runs)},
 			{Name: "seed", Value: fmt.Sprint(r.Seed)},
 		},
+	}
+	for _, t := range r.Traces {
+		s.Facts = append(s.Facts, reports.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Method != "" {
 		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points", r.Method, len(r.Search))})
@@ -130,7 +141,7 @@ func tuneRows(s *reports.Study, r *tune.Report) {
 		case t.Role == tune.Baseline:
 			row.Role = reports.RoleBaseline
 		}
-		if t.Overloaded > 0 {
+		if t.Overloaded {
 			row.State = "overloaded"
 		}
 		row.Values = metric.Numbers(t.Values()...)
@@ -140,10 +151,10 @@ func tuneRows(s *reports.Study, r *tune.Report) {
 		row.Metrics = slices.Clone(t.Metrics)
 		for k := range r.Goal.Objectives {
 			x := metric.Undefined
-			if f := lines[t.Name]; f != nil {
+			if f := lines[t.Name]; f != nil && len(f.Lines) > 0 {
 				x, row.Verdict = f.Lines[k].Then.Estimate, f.Lines[0].Verdict.String()
-			} else if t.Role == tune.Current && len(r.Finalists) > 0 {
-				x = r.Finalists[0].Lines[k].Now.Estimate
+			} else if i := slices.IndexFunc(r.Finalists, func(f tune.Finalist) bool { return len(f.Lines) > 0 }); t.Role == tune.Current && i >= 0 {
+				x = r.Finalists[i].Lines[k].Now.Estimate
 			}
 			row.Metrics = append(row.Metrics, x)
 		}
@@ -162,10 +173,8 @@ func tuneHistory(s *reports.Study, r *tune.Report) {
 		curve.Best, curve.Each = append(curve.Best, h.Best), append(curve.Each, h.Metrics[0])
 	}
 	history := reports.History{Metric: s.Metrics[0].Name, Unit: s.Metrics[0].Unit, Curves: []reports.HistoryCurve{curve}}
-	for i := range r.Tried {
-		if t := &r.Tried[i]; t.Role == tune.Current && len(t.Metrics) > 0 && !math.IsNaN(float64(t.Metrics[0])) {
-			history.Lines = append(history.Lines, reports.HistoryLine{Name: t.Name, Value: t.Metrics[0]})
-		}
+	if x := r.SearchNow[0]; x.Defined() {
+		history.Lines = append(history.Lines, reports.HistoryLine{Name: r.Current + " on the same windows", Value: x})
 	}
 	s.Histories = append(s.Histories, history)
 }

@@ -61,21 +61,26 @@ func TestCartesian(t *testing.T) {
 	_, b := logOf(t, "b", 60)
 	p, tasks := expand(t, `
 traces: [a, b]
-windows: [{count: 2, length: 45m}, {name: start, length: 1h, warm: false}]
+windows: [{count: 2, length: 45m}, {name: start, length: 1h}, {name: late, begin: 1h, length: 40m, lead: 20m}]
 shake: {seeds: [4]}
 profiles: [default, hpc-batch]
 settings: [{path: backfill, values: [easy, none]}, {path: weights.wait_time, values: [1, 2, 3]}]
 `, a, b)
 	require.Len(t, p.Points, 12)
-	require.Len(t, p.Scenarios, 2*3*2)
-	require.Equal(t, "b, start, seed 4", p.Scenarios[11].Name)
+	require.Len(t, p.Scenarios, 2*4*2)
+	require.Equal(t, "b, late, seed 4", p.Scenarios[15].Name)
 	ids := map[string]bool{}
 	for i := range tasks {
 		ids[tasks[i].ID()] = true
 	}
-	require.Len(t, ids, len(tasks), "each pair is a task of its own")
+	require.Len(t, ids, len(tasks), "each pair is a task of its own, but that windows of one replay share theirs")
+	require.Len(t, tasks, 12*2*3*2)
 	require.Equal(t, p.Points[0].Tasks[0], tasks[0].ID())
-	require.Equal(t, p.Points[0].Tasks[1], tasks[12].ID(), "scenarios are outermost")
+	require.Equal(t, p.Points[0].Tasks[0], p.Points[0].Tasks[1], "w1 and w2 are parts of one replay")
+	require.Equal(t, []int{1, 2, 1, 2, 1, 1, 0, 0}, []int{p.Scenarios[0].Part, p.Scenarios[1].Part, p.Scenarios[2].Part, p.Scenarios[3].Part,
+		p.Scenarios[4].Part, p.Scenarios[5].Part, p.Scenarios[6].Part, p.Scenarios[7].Part})
+	require.Equal(t, p.Points[0].Tasks[2], tasks[12].ID(), "scenarios are outermost")
+	require.Equal(t, 20*model.Minute, *tasks[4*12].Window.Lead)
 
 	one, _ := expand(t, "traces: [a]\nprofiles: [default]\n", a)
 	require.Equal(t, "default", one.Points[0].Name)
@@ -141,9 +146,9 @@ func TestExpandRefuses(t *testing.T) {
 		require.ErrorContains(t, err, says, text)
 		require.ErrorContains(t, err, "e.yaml:", text)
 	}
-	_, err := ParsePlan([]byte(`{"schema":2}`))
-	require.ErrorContains(t, err, "found schema 2")
-	_, err = ParsePlan([]byte(`{"schema":1,"points":[{"id":"x","values":["1"]}]}`))
+	_, err := ParsePlan([]byte(`{"schema":1}`))
+	require.ErrorContains(t, err, "found schema 1")
+	_, err = ParsePlan([]byte(`{"schema":2,"points":[{"id":"x","values":["1"]}]}`))
 	require.ErrorContains(t, err, "point x has")
 	_, err = ParsePlan([]byte(`{"schem":1}`))
 	require.Error(t, err)
@@ -157,6 +162,32 @@ func TestFewJobs(t *testing.T) {
 	require.Equal(t, []Aside{{"a", "w1", 5}, {"a", "end", 10}}, p.Aside)
 	require.Len(t, p.Scenarios, 1)
 	require.Equal(t, "w2", p.Scenarios[0].Name)
+}
+
+// TestBeginsIdle: of windows whose lead is a span, the plan says where a log without
+// recorded starts has them begin on an idle cluster; of other windows and logs there
+// is nothing to say.
+func TestBeginsIdle(t *testing.T) {
+	_, a := logOf(t, "a", 100)
+	const led = "windows: [{count: 2, length: 45m, lead: 20m}, {length: 1h, lead: 20m}]\n"
+	p, _ := expand(t, "traces: [a]\n"+led, a)
+	require.Len(t, p.Remarks, 1)
+	require.Contains(t, p.Remarks[0], "the 00:20:00 that are replayed before each window begin on an idle cluster")
+	p, _ = expand(t, "traces: [a]\nwindows: [{count: 2, length: 45m}]\n", a)
+	require.Empty(t, p.Remarks, "the trace before them is replayed from its beginning")
+
+	rows := traces.Tables{}
+	for job, err := range a.Set.Rows() {
+		require.NoError(t, err)
+		job.Start = traces.Some(job.Submit)
+		rows.Jobs = append(rows.Jobs, *job)
+	}
+	set, err := transform.FromTables("b", traces.Meta{MaxProcs: 8, EpochKnown: true}, rows)
+	require.NoError(t, err)
+	m, err := task.NewRunner(nil).Add(set)
+	require.NoError(t, err)
+	p, _ = expand(t, "traces: [b]\n"+led, Trace{Name: "b", Hash: m.Info().Hash, Jobs: m.Info().Rows, Set: set, Tab: a.Tab})
+	require.Empty(t, p.Remarks)
 }
 
 func TestUsualDirection(t *testing.T) {
@@ -233,7 +264,7 @@ func TestOverload(t *testing.T) {
 		for s, v := range p.verdicts {
 			id, one := fmt.Sprint(p.name, s), 1.0
 			q.Tasks = append(q.Tasks, id)
-			r := &task.Result{Verdict: metric.Stable, Metrics: map[string]task.Metric{"wait_mean": {All: &p.wait}, "utilisation": {All: &one}}}
+			r := &task.Result{Figures: task.Figures{Verdict: metric.Stable, Metrics: map[string]task.Metric{"wait_mean": {All: &p.wait}, "utilisation": {All: &one}}}}
 			if v == 'O' {
 				r.Verdict = metric.Overloaded
 			}

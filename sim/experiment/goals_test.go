@@ -31,7 +31,7 @@ func TestWorst(t *testing.T) {
 		_, err := fmt.Sscan(waits, &each[0], &each[1], &each[2])
 		require.NoError(t, err)
 		for s, text := range each {
-			r := &task.Result{Verdict: metric.Stable, GroupsOf: metric.Steady}
+			r := &task.Result{Figures: task.Figures{Verdict: metric.Stable, GroupsOf: metric.Steady}}
 			if text != "-" {
 				var g task.Group
 				require.NoError(t, g.UnmarshalJSON([]byte(`{"wait_mean":`+text+`}`)))

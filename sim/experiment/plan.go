@@ -8,12 +8,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 
+	"orrery/sim/metric"
 	"orrery/sim/task"
 )
 
 // Schema is the version of Plan as JSON.
-const Schema = 1
+const Schema = 2
 
 // Plan is what an experiment came to: points, scenarios, and the task of each
 // pair. It is kept with the study, for the specs alone do not say which values
@@ -29,7 +32,8 @@ type Plan struct {
 	Constraints []Constraint `json:"constraints,omitempty"`
 	Show        []string     `json:"show,omitempty"`
 	Scenarios   []Scenario   `json:"scenarios"`
-	Aside       []Aside      `json:"aside,omitempty"` // windows that are no scenario
+	Aside       []Aside      `json:"aside,omitempty"`   // windows that are no scenario
+	Remarks     []string     `json:"remarks,omitempty"` // to be read beside the figures of the scenarios
 	Points      []Point      `json:"points"`
 	Merged      int          `json:"merged,omitempty"` // points left out for being like another
 }
@@ -72,8 +76,25 @@ type Constraint struct {
 type Scenario struct {
 	Trace  int          `json:"trace"` // in Plan.Traces
 	Name   string       `json:"name"`
-	Window *task.Window `json:"window,omitempty"`
-	Shake  *task.Shake  `json:"shake,omitempty"`
+	Window *task.Window `json:"window,omitempty"` // that is replayed
+	// Parts of the window are scenarios that share their tasks; Part is the place of
+	// this one among them, from 1, and 0 where the whole window is the scenario.
+	Parts []metric.Span `json:"parts,omitempty"`
+	Part  int           `json:"part,omitempty"`
+	Shake *task.Shake   `json:"shake,omitempty"`
+}
+
+// shares says whether a point has one task for two scenarios.
+func (s *Scenario) shares(o *Scenario) bool {
+	return s.Trace == o.Trace && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Shake, o.Shake) && slices.Equal(s.Parts, o.Parts)
+}
+
+// figures are those of the scenario in the result of its task.
+func (s *Scenario) figures(r *task.Result) *task.Figures {
+	if s.Part > 0 && s.Part <= len(r.Parts) {
+		return &r.Parts[s.Part-1]
+	}
+	return &r.Figures
 }
 
 // Aside is a window with too few jobs to be replayed.
@@ -104,7 +125,9 @@ type Task struct {
 }
 
 // JSON is the canonical form, see task.Task.
-func (t Task) JSON() []byte { return task.Of(t.spec, t.scenario.Window, t.scenario.Shake) }
+func (t Task) JSON() []byte {
+	return task.Task{Window: t.scenario.Window, Shake: t.scenario.Shake, Parts: t.scenario.Parts}.Of(t.spec)
+}
 
 // JSON is the plan as it is kept.
 func (p *Plan) JSON() []byte {
@@ -135,5 +158,14 @@ func ParsePlan(b []byte) (*Plan, error) {
 	return p, nil
 }
 
-// Size is the number of pairs of a point and a scenario.
-func (p *Plan) Size() int { return len(p.Points) * len(p.Scenarios) }
+// Size is the number of tasks: of points on scenarios, of which several may share
+// one.
+func (p *Plan) Size() int {
+	n := 0
+	for i := range p.Scenarios {
+		if i == 0 || !p.Scenarios[i].shares(&p.Scenarios[i-1]) {
+			n++
+		}
+	}
+	return n * len(p.Points)
+}

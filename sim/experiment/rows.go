@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -114,8 +115,8 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 	columns := p.Columns()
 	tried := make([][]trial, len(p.Points))
 	for i := range p.Points {
-		for _, id := range p.Points[i].Tasks {
-			t, err := tryOf(id, columns, find)
+		for s, id := range p.Points[i].Tasks {
+			t, err := p.tryOf(s, id, columns, find)
 			if err != nil {
 				return nil, err
 			}
@@ -128,9 +129,10 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 		aside = setAside(tried, len(p.Scenarios))
 	}
 	said := spoken(tried, len(p.Scenarios), len(columns))
+	windows := p.windows()
 	var rows []Row
 	for i := range p.Points {
-		rows = append(rows, p.row(i, columns, byWaits, tried[i], aside, said))
+		rows = append(rows, p.row(i, columns, byWaits, tried[i], aside, said, windows))
 	}
 	for i := range rows {
 		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && beats(&o, &rows[i], columns) })
@@ -176,14 +178,15 @@ type trial struct {
 	have         []bool
 }
 
-func tryOf(id string, columns []Column, find Outcomes) (trial, error) {
+func (p *Plan) tryOf(scenario int, id string, columns []Column, find Outcomes) (trial, error) {
 	res, failed, err := find(id)
 	if err != nil || res == nil {
 		return trial{failed: failed}, err
 	}
+	of := p.Scenarios[scenario].figures(res)
 	t := trial{done: true, failed: failed, verdict: res.Verdict, values: make([]float64, len(columns)), have: make([]bool, len(columns))}
 	for j := range columns {
-		t.values[j], t.have[j] = valueOf(res, &columns[j])
+		t.values[j], t.have[j] = valueOf(of, &columns[j])
 	}
 	return t, nil
 }
@@ -222,7 +225,7 @@ func spoken(tried [][]trial, scenarios, columns int) [][]bool {
 
 // row sums up what came of a point; byWaits says that waits judge it, said in which
 // scenarios a column says something.
-func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside []bool, said [][]bool) Row {
+func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside []bool, said [][]bool, windows []int) Row {
 	n := len(columns)
 	r := Row{Point: i, Values: make([]float64, n), Have: make([]bool, n), Worst: make([]int, n), Verdict: metric.Unknown}
 	got, counted := make([]int, n), make([]int, n)
@@ -250,7 +253,7 @@ func (p *Plan) row(i int, columns []Column, byWaits bool, tried []trial, aside [
 			}
 		}
 	}
-	r.Load, r.Verdict = p.load(tried, aside)
+	r.Load, r.Verdict = load(tried, aside, windows)
 	r.Unranked = byWaits && r.Load.Unranked()
 	r.Feasible = r.Done == len(p.Points[i].Tasks) && !r.Unranked
 	for j := range columns {
@@ -289,28 +292,28 @@ func (r *Row) settle(c *Column, j, got int) {
 // load counts the windows in which a point is overloaded, and gives the verdict
 // of it: the worst of its windows, but OVERLOADED only when chance does not
 // explain it.
-func (p *Plan) load(tried []trial, aside []bool) (stat.Overload, metric.Verdict) {
+func load(tried []trial, aside []bool, windows []int) (stat.Overload, metric.Verdict) {
 	var o stat.Overload
 	worst := metric.Unknown
-	for s := 0; s < len(tried); {
-		done, over, begin := 0, 0, s
-		for ; s < len(tried) && p.sameWindow(begin, s); s++ {
-			if !tried[s].done || aside[s] {
-				continue
-			}
-			done++
-			v := tried[s].verdict
-			if v == metric.Overloaded {
-				over, v = over+1, metric.Backlogged
-			}
-			if worse(v, worst) {
-				worst = v
-			}
+	done, over := make([]int, len(tried)), make([]int, len(tried)) // by window: runs, and of these overloaded
+	for s, w := range windows {
+		if !tried[s].done || aside[s] {
+			continue
 		}
-		if done > 0 {
+		done[w]++
+		v := tried[s].verdict
+		if v == metric.Overloaded {
+			over[w], v = over[w]+1, metric.Backlogged
+		}
+		if worse(v, worst) {
+			worst = v
+		}
+	}
+	for w := range done {
+		if done[w] > 0 {
 			o.Windows++
 		}
-		if stat.Half(over, done) {
+		if stat.Half(over[w], done[w]) {
 			o.Over++
 		}
 	}
@@ -320,10 +323,21 @@ func (p *Plan) load(tried []trial, aside []bool) (stat.Overload, metric.Verdict)
 	return o, worst
 }
 
+// windows gives for each scenario the first one that is of the same window: its
+// other seeds.
+func (p *Plan) windows() []int {
+	out := make([]int, len(p.Scenarios))
+	for i := range out {
+		for out[i] = 0; !p.sameWindow(out[i], i); out[i]++ {
+		}
+	}
+	return out
+}
+
 // sameWindow says whether two scenarios are seeds of one window.
 func (p *Plan) sameWindow(i, j int) bool {
 	a, b := &p.Scenarios[i], &p.Scenarios[j]
-	return a.Trace == b.Trace && (a.Window == b.Window || a.Window != nil && b.Window != nil && *a.Window == *b.Window)
+	return a.Trace == b.Trace && a.Part == b.Part && slices.Equal(a.Parts, b.Parts) && reflect.DeepEqual(a.Window, b.Window)
 }
 
 // worse orders verdicts; unknown is none.
@@ -334,7 +348,7 @@ func worse(a, b metric.Verdict) bool {
 
 // valueOf is a metric in its window, or in the whole run where there is no
 // steady window.
-func valueOf(r *task.Result, c *Column) (float64, bool) {
+func valueOf(r *task.Figures, c *Column) (float64, bool) {
 	if c.Window == metric.Steady && r.GroupsOf == metric.Steady {
 		return r.Of(c.measure, metric.Steady)
 	}

@@ -8,8 +8,8 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim"
+	"orrery/sim/metric"
 	"orrery/sim/task"
-	"orrery/traces/transform"
 )
 
 // scenarios makes every trace with every window of it, and every shake of that.
@@ -24,72 +24,52 @@ func (x *expander) scenarios() error {
 		if err != nil {
 			return err
 		}
-		for _, w := range windows {
-			for _, s := range x.shakes() {
-				sc := Scenario{Trace: i, Window: w.at, Shake: s}
-				var names []string
-				if len(x.traces) > 1 {
-					names = append(names, t.Name)
+		for _, group := range windows {
+			for _, s := range x.shakes() { // outside of the parts of a replay, so that these stand together
+				for _, w := range group {
+					sc := Scenario{Trace: i, Window: w.at, Parts: w.parts, Part: w.part, Shake: s}
+					var names []string
+					if len(x.traces) > 1 {
+						names = append(names, t.Name)
+					}
+					if w.name != "" {
+						names = append(names, w.name)
+					}
+					if s != nil {
+						names = append(names, fmt.Sprintf("seed %d", s.Seed))
+					}
+					if sc.Name = strings.Join(names, ", "); sc.Name == "" {
+						sc.Name = t.Name
+					}
+					x.plan.Scenarios = append(x.plan.Scenarios, sc)
 				}
-				if w.name != "" {
-					names = append(names, w.name)
-				}
-				if s != nil {
-					names = append(names, fmt.Sprintf("seed %d", s.Seed))
-				}
-				if sc.Name = strings.Join(names, ", "); sc.Name == "" {
-					sc.Name = t.Name
-				}
-				x.plan.Scenarios = append(x.plan.Scenarios, sc)
 			}
 		}
 	}
 	return nil
 }
 
+// namedWindow is a window, or a part of one.
 type namedWindow struct {
-	name string
-	at   *task.Window
+	name  string
+	at    *task.Window
+	parts []metric.Span // of it
+	part  int           // which of them, from 1; 0 for the whole
 }
 
-// windows are those of one trace; one without bounds where none is asked for.
-func (x *expander) windows(t *Trace) (out []namedWindow, err error) {
+// windows are those of one trace, by what is one replay; one without bounds where
+// none is asked for.
+func (x *expander) windows(t *Trace) (out [][]namedWindow, err error) {
 	if len(x.e.Windows) == 0 {
-		return []namedWindow{{}}, nil
+		return [][]namedWindow{{{}}}, nil
 	}
 	n := 0
-	submits, err := submissions(t.Set)
-	if err != nil {
-		return nil, err
-	}
-	for i, w := range x.e.Windows {
-		at := []task.Window{{Begin: model.Time(w.Begin), End: model.Time(w.Begin).Add(w.Length), Warm: w.Warm}}
-		if w.Count > 0 {
-			spans, err := t.Set.Spans(w.Length, int(w.Count))
-			if err != nil {
-				return nil, x.e.Wrong(fmt.Sprintf("windows[%d]", i), "%s: %v", t.Name, err)
-			}
-			at = at[:0]
-			for _, s := range spans {
-				at = append(at, task.Window{Begin: s.Begin, End: s.End, Warm: w.Warm})
-			}
+	for i := range x.e.Windows {
+		groups, err := x.entry(t, i, &n)
+		if err != nil {
+			return nil, err
 		}
-		for j := range at {
-			name := w.Name
-			switch n++; {
-			case name == "":
-				name = fmt.Sprintf("w%d", n)
-			case len(at) > 1:
-				name = fmt.Sprintf("%s-%d", name, j+1)
-			}
-			from, _ := slices.BinarySearch(submits, at[j].Begin)
-			to, _ := slices.BinarySearch(submits, at[j].End)
-			if to-from < task.LeastJobs {
-				x.plan.Aside = append(x.plan.Aside, Aside{t.Name, name, to - from})
-				continue
-			}
-			out = append(out, namedWindow{name, &at[j]})
-		}
+		out = append(out, groups...)
 	}
 	if len(out) == 0 {
 		return nil, x.e.Wrong("windows", "%s: each of %d windows has fewer than %d jobs, of which metrics say nothing: give longer windows, or others", t.Name, n, task.LeastJobs)
@@ -97,18 +77,67 @@ func (x *expander) windows(t *Trace) (out []namedWindow, err error) {
 	return out, nil
 }
 
-// submissions are the instants at which jobs are submitted, ascending: 8 bytes a
-// job.
-func submissions(set *transform.Set) ([]model.Time, error) {
-	var out []model.Time
-	for job, err := range set.Rows() {
-		if err != nil {
+// entry are the windows of one entry of the file, of which n were named before.
+func (x *expander) entry(t *Trace, i int, n *int) (out [][]namedWindow, err error) {
+	w := &x.e.Windows[i]
+	spans := []metric.Span{{From: model.Time(w.Begin), To: model.Time(w.Begin).Add(w.Length)}}
+	if w.Count > 0 {
+		if spans, err = task.Divide(t.Set, int(w.Count), w.Length); err != nil {
+			return nil, x.e.Wrong(fmt.Sprintf("windows[%d]", i), "%s: %v", t.Name, err)
+		}
+	}
+	jobs, err := task.Submitted(t.Set, spans)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var kept []metric.Span
+	for j := range spans {
+		name := w.Name
+		switch *n++; {
+		case name == "":
+			name = fmt.Sprintf("w%d", *n)
+		case len(spans) > 1:
+			name = fmt.Sprintf("%s-%d", name, j+1)
+		}
+		if jobs[j] < task.LeastJobs {
+			x.plan.Aside = append(x.plan.Aside, Aside{t.Name, name, jobs[j]})
+			continue
+		}
+		names, kept = append(names, name), append(kept, spans[j])
+	}
+	switch {
+	case len(kept) == 0:
+	case w.Lead == 0: // one replay for all of them
+		at, group := task.Around(kept, w.Follow), []namedWindow{}
+		for k, name := range names {
+			group = append(group, namedWindow{name, at, kept, k + 1})
+		}
+		out = append(out, group)
+	default:
+		if err := x.beginsIdle(t, w.Lead); err != nil {
 			return nil, err
 		}
-		out = append(out, job.Submit)
+		for k, name := range names {
+			at := &task.Window{Begin: kept[k].From, End: kept[k].To, Lead: &w.Lead, Warm: true, Follow: w.Follow}
+			out = append(out, []namedWindow{{name, at, nil, 0}})
+		}
 	}
-	slices.Sort(out)
 	return out, nil
+}
+
+// beginsIdle remarks that the leads of a trace begin on an idle cluster, where it does
+// not say when jobs started. It says so once.
+func (x *expander) beginsIdle(t *Trace, lead model.Duration) error {
+	started, err := task.Started(t.Set)
+	if err != nil || started {
+		return err
+	}
+	text := fmt.Sprintf("%s does not say when its jobs started, so the %s that are replayed before each window begin on an idle cluster: waits may come out too short; lead: all replays what came before from its beginning", t.Name, lead)
+	if !slices.Contains(x.plan.Remarks, text) {
+		x.plan.Remarks = append(x.plan.Remarks, text)
+	}
+	return nil
 }
 
 func (x *expander) shakes() []*task.Shake {
@@ -155,7 +184,12 @@ func (x *expander) tasks() ([]Task, error) {
 		if err := x.ctx.Err(); err != nil {
 			return nil, err
 		}
+		again := s > 0 && sc.shares(&x.plan.Scenarios[s-1])
 		for i := range points {
+			if again {
+				points[i].Tasks[s] = points[i].Tasks[s-1]
+				continue
+			}
 			t := Task{specs[i][sc.Trace], sc}
 			out = append(out, t)
 			points[i].Tasks[s] = task.IDOf(t.JSON())

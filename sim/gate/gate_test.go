@@ -196,7 +196,7 @@ banded:
   - {run: site, of: {metric: wait_mean, over: all, by: tenant, group: research}, relative: 0.1, absolute: 5s}
 paired:
   - {run: plain, of: {metric: bounded_slowdown_mean}, relative: 0.05}
-  - {run: shortest, against: plain, of: {metric: bounded_slowdown_mean, over: all}, relative: 0.05, block: 1}
+  - {run: shortest, against: plain, of: {metric: bounded_slowdown_mean, over: all}, relative: 0.05}
 counted:
   - {run: plain}
   - {run: site, of: [passes, examined], relative: 0.1, side: both}
@@ -228,8 +228,8 @@ func TestEachKindNotices(t *testing.T) {
 		verdict        gate.Verdict
 		kinds          []string
 	}{
-		{"another order", "    procs: 16", "    procs: 16\n    order: ljf\n    backfill: none", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired}},
-		{"more work", "    procs: 16", "    procs: 16\n    backfill: conservative", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
+		{"another order", "    procs: 16", "    procs: 16\n    order: ljf\n    backfill: none", gate.Regression, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
+		{"more work", "    procs: 16", "    procs: 16\n    backfill: conservative", gate.Regression, []string{gate.Exact, gate.Counted}},
 		{"a worse candidate", "{name: shortest, like: plain, order: sjf}", "{name: shortest, like: plain, order: ljf, backfill: none}", gate.Regression, []string{gate.Paired}},
 		{"other jobs", "longest: 2h}\n      - {name: large", "longest: 3h}\n      - {name: large", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
 		{"too few windows", "count: 12, length: 6h", "count: 5, length: 6h", gate.Undecided, []string{gate.Exact, gate.Banded, gate.Paired, gate.Counted}},
@@ -257,7 +257,7 @@ func TestTooFewWindows(t *testing.T) {
 	g.Exact, g.Banded, g.Counted, g.Paired = nil, nil, nil, g.Paired[1:]
 	r := judge(t, run(t, g, builtin(t), 2), nil)
 	require.Equal(t, gate.Undecided, r.Verdict)
-	require.Contains(t, r.Checks[0].Why, "4 windows, 6 needed")
+	require.Contains(t, r.Checks[0].Why, "4 windows, 8 needed")
 	require.Contains(t, r.Checks[0].Why, "set aside, OVERLOADED on the other side: 1 windows")
 }
 
@@ -342,20 +342,20 @@ func TestTraces(t *testing.T) {
 	require.NoError(t, err)
 	g := parse(t, `
 runs:
-  - {name: now, trace: rows, windows: {count: 6, length: 8h}, shake: 5m, seeds: [1, 2, 3]}
+  - {name: now, trace: rows, windows: {count: 8, length: 8h}, shake: 5m, seeds: [1, 2, 3]}
   - {name: next, like: now, order: sjf}
 paired:
-  - {run: next, against: now, of: {metric: wait_mean, over: all}, absolute: 1h, block: 1}
+  - {run: next, against: now, of: {metric: wait_mean, over: all}, absolute: 1h}
 `)
 	f := files{builtin(t), map[string]*transform.Set{"rows": set}}
 	e, err := gate.Run(context.Background(), g, f, gate.Options{Workers: 3})
 	require.NoError(t, err)
 	r := judge(t, e, nil)
 	require.Equal(t, gate.Holds, r.Verdict, r.Checks[0].Why)
-	require.Contains(t, r.Checks[0].Why, "6 windows in blocks of 1")
-	require.Len(t, r.Replays, 36)
-	require.Equal(t, []any{0, uint64(2), 0, uint64(1)}, []any{r.Replays[6].Window, r.Replays[6].Seed, r.Replays[18].Window, r.Replays[18].Seed})
-	require.Contains(t, r.Replays[6].Jobs, " warm shaken by")
+	require.Contains(t, r.Checks[0].Why, "8 windows")
+	require.Len(t, r.Replays, 48)
+	require.Equal(t, []any{0, uint64(2), 0, uint64(1)}, []any{r.Replays[8].Window, r.Replays[8].Seed, r.Replays[24].Window, r.Replays[24].Seed})
+	require.Contains(t, r.Replays[8].Jobs, " warm shaken by")
 
 	e, err = gate.Run(context.Background(), parse(t, `
 runs: [{name: log, trace: rows}, {name: users, like: log, feedback: true}]
@@ -467,7 +467,7 @@ paired:
 	require.Equal(t, []gate.Verdict{gate.Regression, gate.Undecided, gate.Undecided}, []gate.Verdict{r.Checks[0].Verdict, r.Checks[1].Verdict, r.Checks[2].Verdict})
 	require.Contains(t, r.Checks[0].Why, "the queue grows without end in them, and does not on the other side")
 	require.Contains(t, r.Checks[1].Why, "waits say nothing")
-	require.Contains(t, r.Checks[2].Why, "1 windows, 6 needed")
+	require.Contains(t, r.Checks[2].Why, "1 windows, 8 needed")
 
 	// The same against what was stored.
 	base, _, err := e.Update(nil, gate.Provenance{Reason: "first"})

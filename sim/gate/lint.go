@@ -27,7 +27,7 @@ func Remarks(g *profiles.Gate) []profiles.Problem {
 			out = append(out, g.Note(fmt.Sprintf("runs[%d]", i), "no check is about the run %s: it is replayed for nothing", g.Runs[i].Name))
 		}
 	}
-	least := max(stat.Defaults().MinBlocks, stat.MinimumBlocks(1-g.Confidence))
+	least := stat.Defaults().MinWindows
 	for i := range g.Paired {
 		if n := windowsOf(g, g.Paired[i].Run); n < least {
 			out = append(out, g.Note(fmt.Sprintf("%s[%d]", Paired, i), "the run has %d windows and %d are the least: the evidence will never suffice; give the run more windows", n, least))

@@ -69,17 +69,16 @@ func (e *Evidence) paired(c *profiles.GatePaired, base *Baseline, f Finding) (Fi
 	u := scaleOf(&c.Of)
 	margin := u.of(c.Absolute) + bare.of(c.Relative)*math.Abs(gonum.Mean(pairs.Baseline, nil))
 	f.Want = "worse by at most " + u.say(margin)
-	err = f.notWorse(e.gate.Confidence, c, pairs, lone, better, margin)
+	err = f.notWorse(e.gate.Confidence, c, pairs, lone, better)
 	f.loaded(load)
 	return f, err
 }
 
 // notWorse makes the statistics.
-func (f *Finding) notWorse(confidence float64, c *profiles.GatePaired, pairs stat.Pairs, lone int, better stat.Direction, margin float64) error {
+func (f *Finding) notWorse(confidence float64, c *profiles.GatePaired, pairs stat.Pairs, lone int, better stat.Direction) error {
 	s := stat.Defaults()
-	s.Confidence, s.Block = confidence, int(c.Block)
-	s.MinBlocks = max(s.MinBlocks, stat.MinimumBlocks(1-confidence))
-	n, err := stat.NotWorse(pairs, better, margin, s)
+	s.Confidence = confidence
+	n, err := stat.NotWorse(pairs, better, stat.Margin{Relative: bare.of(c.Relative), Absolute: scaleOf(&c.Of).of(c.Absolute)}, stat.RandomWindows, s)
 	if err != nil {
 		return err
 	}
@@ -87,11 +86,11 @@ func (f *Finding) notWorse(confidence float64, c *profiles.GatePaired, pairs sta
 	if f.Verdict == "" {
 		f.Verdict = Undecided
 	}
-	u, least := scaleOf(&c.Of), -margin
+	u, least := scaleOf(&c.Of), -n.Margin
 	f.Found = fmt.Sprintf("gain %s, at least %s, at most %s", u.say(n.Gain), u.say(n.AtLeast), u.say(n.AtMost))
 	f.Numbers = []Quantity{{Name: "gain", Unit: u.unit, Value: finite(n.Gain), Low: finite(n.AtLeast), High: finite(n.AtMost), AtLeast: &least}}
-	f.Why = fmt.Sprintf("%s (%d windows in blocks of %d, %s, mean %s, other side %s)",
-		n.Reason, n.Windows, n.Block, better, u.say(gonum.Mean(pairs.Candidate, nil)), u.say(gonum.Mean(pairs.Baseline, nil)))
+	f.Why = fmt.Sprintf("%s (%d windows, %s, mean %s, other side %s)",
+		n.Reason, n.Windows, better, u.say(gonum.Mean(pairs.Candidate, nil)), u.say(gonum.Mean(pairs.Baseline, nil)))
 	if out := lone + pairs.Unmatched + pairs.Undefined; out > 0 {
 		f.Why += fmt.Sprintf("; %d runs without a partner or a value are left out", out)
 	}

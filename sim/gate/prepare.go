@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"orrery/profiles"
+	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/task"
 	"orrery/traces/transform"
@@ -149,7 +150,7 @@ func cut(set *transform.Set, w profiles.GateWindows) ([]*task.Window, error) {
 	}
 	var out []*task.Window
 	for _, s := range spans {
-		out = append(out, &task.Window{Begin: s.Begin, End: s.End, Warm: w.Warm})
+		out = append(out, &task.Window{Begin: s.Begin, End: s.End, Lead: new(model.Duration), Warm: w.Warm, Follow: sim.DefaultFollow})
 	}
 	return out, nil
 }

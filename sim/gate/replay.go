@@ -50,7 +50,7 @@ func (p *plan) one(ctx context.Context, w *watcher, i int) (outcome, error) {
 		return out, err
 	}
 	w.reset(len(t.Spec.Site) > 0)
-	res, err := sim.Run(ctx, t.Spec, m.Open, sim.Options{Sink: w})
+	res, err := sim.Run(ctx, t.Replay(), m.Open, sim.Options{Sink: w})
 	if err != nil {
 		return out, err
 	}

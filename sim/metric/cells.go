@@ -47,7 +47,9 @@ func (s *siteSums) add(o *observation) {
 	if o.started {
 		wait := o.key[qWait]
 		waited = int64(wait)
-		g.started++
+		if !o.waiting {
+			g.started++
+		}
 		g.wait.add(wait)
 		s.keep(c, wait)
 	}
@@ -59,7 +61,7 @@ func (s *siteSums) add(o *observation) {
 	}
 	if c.target > 0 && (o.started || o.state == model.Pending) {
 		g.targeted++
-		if o.started && waited <= c.target {
+		if o.started && !o.waiting && waited <= c.target {
 			g.within++
 		}
 	}

@@ -28,9 +28,19 @@ func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	}
 	all.open, all.from, all.to = true, math.MinInt64, math.MaxInt64
 	if s.hasSteady() {
-		steady.open, steady.from, steady.to = true, int64(s.warm), int64(s.cool)
+		steady.open, steady.from, steady.to = true, int64(s.warm), int64(s.lastOfSteady())
 	}
-	if err := firstPass(jobs, steady, all); err != nil {
+	err := s.firstPass(jobs, func(o *observation) {
+		if steady.holds(o.submit) {
+			steady.add(o)
+		} else {
+			all.add(o)
+		}
+		if o.ended && steady.holds(o.end) {
+			steady.endedIn++
+		}
+	})
+	if err != nil {
 		return Table{}, err
 	}
 	all.join(steady)
@@ -42,7 +52,7 @@ func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	}
 	s.share(all, steady)
 	for more := narrow(windows); more; more = narrow(windows) {
-		if err := nextPass(jobs, windows); err != nil {
+		if err := s.nextPass(jobs, windows); err != nil {
 			return Table{}, err
 		}
 	}
@@ -71,9 +81,10 @@ type reduction struct {
 	submitted int64
 	outcome   [1 << 8]int64 // by model.JobState
 	started   int64
+	waiting   int64 // of started: counted with their wait so far
 	waited    int64 // longer than 0
 	finished  int64
-	endedIn   int64 // finished with an end inside the window
+	endedIn   int64 // ended by itself or at its walltime, inside the window
 	wait      moments
 	squares   sum // of waits
 	turn      moments
@@ -128,13 +139,13 @@ func newReduction(name string, in *room) *reduction {
 	return r
 }
 
-// firstPass gathers everything but the percentiles, and keeps the keys of these or
-// finds their first digit: of the jobs of the steady window in one reduction and of
-// the rest in another.
-func firstPass(jobs column.Scanner, steady, rest *reduction) error {
-	var o observation
+// firstPass hands each job to gather, which adds it to the reductions that it
+// belongs to: all but the percentiles, of which the keys are kept or their first
+// digit is found.
+func (s *Series) firstPass(jobs column.Scanner, gather func(*observation)) error {
+	o := observation{unfinished: s.cfg.Measured != nil}
 	want := keyColumns | column.Job | column.User | column.Procs
-	if o.site = rest.site != nil; o.site {
+	if o.site = s.cfg.Site != nil; o.site {
 		want |= siteColumns
 	}
 	return column.ScanOnly(jobs, want, func(c *column.Jobs) error {
@@ -151,22 +162,15 @@ func firstPass(jobs column.Scanner, steady, rest *reduction) error {
 			if o.site {
 				o.observeSite(c, i)
 			}
-			if steady.holds(o.submit) {
-				steady.add(&o)
-			} else {
-				rest.add(&o)
-			}
-			if o.finished && steady.holds(o.end) {
-				steady.endedIn++
-			}
+			gather(&o)
 		}
 		return nil
 	})
 }
 
 // nextPass gives the percentiles another look at the keys.
-func nextPass(jobs column.Scanner, windows []*reduction) error {
-	var o observation
+func (s *Series) nextPass(jobs column.Scanner, windows []*reduction) error {
+	o := observation{unfinished: s.cfg.Measured != nil}
 	want := keyColumns
 	if windows[0].site != nil {
 		want |= groupColumns
@@ -209,7 +213,11 @@ func (r *reduction) add(o *observation) {
 		return
 	}
 	r.started++
-	r.lastEnd = max(r.lastEnd, o.end)
+	if o.waiting {
+		r.waiting++
+	} else {
+		r.lastEnd = max(r.lastEnd, o.end)
+	}
 	w := o.key[qWait]
 	r.wait.add(w)
 	r.squares.addProduct(w, w)
@@ -264,6 +272,7 @@ func (r *reduction) join(o *reduction) {
 	}
 	r.submitted += o.submitted
 	r.started += o.started
+	r.waiting += o.waiting
 	r.waited += o.waited
 	r.finished += o.finished
 	r.endedIn = r.finished

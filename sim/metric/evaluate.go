@@ -54,9 +54,24 @@ const (
 	noLength     = "the window has no length"
 )
 
-func (r *reduction) startedNote() string { return left(r.submitted-r.started, "never started") }
+func (r *reduction) startedNote() string {
+	return r.withWaiting(left(r.submitted-r.started, "never started"))
+}
 
-func (r *reduction) finishedNote() string { return left(r.submitted-r.finished, "did not finish") }
+func (r *reduction) finishedNote() string {
+	return r.withWaiting(left(r.submitted-r.finished, "did not finish"))
+}
+
+// withWaiting adds to a note how many jobs count with their wait so far.
+func (r *reduction) withWaiting(note string) string {
+	if r.waiting == 0 {
+		return note
+	}
+	if note != "" {
+		note += ", "
+	}
+	return note + fmt.Sprintf("with the wait so far of %d jobs that still waited", r.waiting)
+}
 
 func (r *reduction) waitMean() value {
 	return ratio(r.wait.total.big(), product(big.NewInt(r.wait.n), bigSecond), r.wait.n, r.startedNote(), noneStarted)

@@ -157,15 +157,33 @@ func (h *holdings) settleAll() {
 	}
 }
 
+// totals are what each has held so far.
+func (h *holdings) totals() []amounts {
+	if len(h.of) == 0 {
+		return nil
+	}
+	h.settleAll()
+	out := make([]amounts, len(h.of))
+	for i := range out {
+		out[i] = h.of[i].total
+	}
+	return out
+}
+
+// minus is what was held since b.
+func (a amounts) minus(b amounts) held {
+	return held{nodes: a.nodes - b.nodes, gpus: a.gpus - b.gpus, borrowed: a.borrowed - b.borrowed, lent: a.lent - b.lent}
+}
+
 // between is what each held from one mark to another, or to the end for numMarks.
 func (h *holdings) between(from, to int) []held {
 	out := make([]held, len(h.of))
 	for i := range out {
-		a, b := &h.of[i].marks[from], &h.of[i].total
+		until := h.of[i].total
 		if to < numMarks {
-			b = &h.of[i].marks[to]
+			until = h.of[i].marks[to]
 		}
-		out[i] = held{nodes: b.nodes - a.nodes, gpus: b.gpus - a.gpus, borrowed: b.borrowed - a.borrowed, lent: b.lent - a.lent}
+		out[i] = until.minus(h.of[i].marks[from])
 	}
 	return out
 }

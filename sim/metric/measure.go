@@ -12,12 +12,14 @@ import (
 )
 
 // ByRun is what Measure.By is written as in files where a number is of the whole
-// run; BySize and ByKind are groups that results of tasks have, and tables of
-// metrics have not.
+// run; the others are groups that results of tasks have, and tables of metrics have
+// not. Of users these are the 20 with the most work.
 const (
-	ByRun  = "run"
-	BySize = "size"
-	ByKind = "kind"
+	ByRun     = "run"
+	BySize    = "size"
+	ByKind    = "kind"
+	ByRuntime = "runtime"
+	ByUser    = "user"
 )
 
 // kinds are the names of the groups by kind.
@@ -57,7 +59,7 @@ func ColumnOf(name string) *Column {
 
 var (
 	bySite = []string{ByVCluster, ByTenant, ByClass}
-	byAll  = []string{ByVCluster, ByTenant, ByClass, ByKind, BySize}
+	byAll  = []string{ByVCluster, ByTenant, ByClass, ByKind, BySize, ByRuntime, ByUser}
 )
 
 var columns = []Column{
@@ -72,6 +74,7 @@ var columns = []Column{
 	{"wait_p99", "s", "p99 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP99, g.Started }},
 	{"wait_max", "s", "max(w)", byAll, func(g *column.Group) (*float64, int64) { return g.WaitMax, g.Started }},
 	{"bounded_slowdown_mean", "1", "sum(max(1, R/max(r, 10 s))) / N", byAll, nil},
+	{"work", "h", "sum(n*r), in units times hours", byAll, nil},
 	{"within_target", "1", "count(w <= target of the class) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Within, g.Jobs }},
 	{"starved", "1", "count(w > limit) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Starved, g.Jobs }},
 	{"share", "1", "s_k", bySite[:2], func(g *column.Group) (*float64, int64) { return g.Share, g.Jobs }},
@@ -94,7 +97,7 @@ func (m Measure) String() string {
 }
 
 // spelling says how a measure is written.
-const spelling = "METRIC, or METRIC of KIND NAME with one of vcluster, tenant, class, kind and size for KIND"
+const spelling = "METRIC, or METRIC of KIND NAME with one of vcluster, tenant, class, kind, size, runtime and user for KIND"
 
 // ParseMeasure reads what String writes. Whether there is such a number is for Validate to
 // say.
@@ -144,6 +147,14 @@ func (m Measure) named() error {
 			}
 		}
 		return fmt.Errorf("found the size %q, want 1, 2-4, 5-16, 17-64 and so on, up to powers of four", m.Group)
+	case ByRuntime:
+		var names []string
+		for class := range Runtimes {
+			names = append(names, RuntimeName(class))
+		}
+		if !slices.Contains(names, m.Group) {
+			return fmt.Errorf("found the run time %q, want one of %s", m.Group, strings.Join(names, ", "))
+		}
 	}
 	return nil
 }
@@ -159,8 +170,8 @@ type Parts struct {
 func (m Measure) In(p *Parts) error {
 	promise := strings.HasPrefix(m.Metric, "within_target")
 	switch {
-	case p == nil && (promise || m.By != "" && m.By != BySize):
-		return fmt.Errorf("%s: a plain machine knows jobs by size alone: give a cluster file, or a profile", m)
+	case p == nil && (promise || !slices.Contains(ofPlain, m.By)):
+		return fmt.Errorf("%s: a plain machine knows jobs by size, run time and user alone: give a cluster file, or a profile", m)
 	case p == nil:
 		return nil
 	case m.By == ByClass && promise:
@@ -183,6 +194,9 @@ func (m Measure) In(p *Parts) error {
 	const most = 20
 	return fmt.Errorf("found the %s %q, which the site does not have%s: want one of %s", m.By, m.Group, near.Hint(m.Group, list), strings.Join(list[:min(len(list), most)], ", "))
 }
+
+// ofPlain are the groups of a machine that is no site.
+var ofPlain = []string{"", BySize, ByRuntime, ByUser}
 
 // columnsOf are the names of the numbers that a kind of groups has.
 func columnsOf(by string) []string {

@@ -61,13 +61,20 @@ const (
 type observation struct {
 	submit, end int64
 	state       model.JobState
-	started     bool
-	finished    bool // completed or killed at its walltime
+	started     bool // has a wait
+	waiting     bool // its wait is that until the run stopped
+	finished    bool // has a turnaround
+	ended       bool // by itself, or at its walltime
 	runtime     uint64
 	user        int32              // in the first pass only
 	procs       uint64             // in the first pass only
 	slowed      bool               // finished after some time: has a slowdown
 	key         [quantities]uint64 // valid where started, finished or slowed
+
+	// unfinished says that jobs which had not left when the run stopped count: with
+	// their wait so far, and as if they ran from then, or from their start, for as
+	// long as they do.
+	unfinished bool
 
 	site                    bool // what follows is set
 	vcluster, tenant, class int32
@@ -84,8 +91,16 @@ const keyColumns = column.Submit | column.Start | column.End | column.Runtime | 
 func (o *observation) observe(c *column.Jobs, i int) {
 	submit, start, end, runtime := c.Submit[i], c.Start[i], c.End[i], uint64(c.Runtime[i])
 	o.submit, o.end, o.state, o.runtime = submit, end, model.JobState(c.State[i]), runtime
-	o.started = start != column.Absent
-	o.finished = o.started && (o.state == model.Completed || o.state == model.Timeout)
+	o.started, o.waiting = start != column.Absent, false
+	o.ended = o.started && (o.state == model.Completed || o.state == model.Timeout)
+	o.finished = o.ended
+	if o.unfinished && !o.state.Terminal() {
+		o.started, o.waiting, o.finished = true, start == column.Absent, runtime > 0
+		if o.waiting {
+			start = end
+		}
+		end = start + c.Runtime[i]
+	}
 	o.slowed = o.finished && runtime > 0
 	if !o.started {
 		return

@@ -16,7 +16,7 @@ var senses = []struct {
 	{"wait", -1}, {"turnaround_", -1}, {"slowdown_", -1}, {"bounded_slowdown_", -1}, {"per_processor_bounded_slowdown_", -1},
 	{"area_weighted_", -1}, {"makespan", -1}, {"window_", 0}, {"throughput", +1}, {"utilisation", +1},
 	{"loss_of_capacity", -1}, {"queue_growth", 0}, {"queue_", -1}, {"jain_", +1},
-	{"jobs", 0}, {"started", 0}, {"share", 0}, {"deviation", 0}, // of groups
+	{"jobs", 0}, {"started", 0}, {"work", 0}, {"share", 0}, {"deviation", 0}, // of groups
 }
 
 // Better says which way a metric is better: 1 when more is, -1 when less is, 0
@@ -42,6 +42,17 @@ func Lengthens(name string) bool {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
+	}
+	return false
+}
+
+// OverJobs says whether a metric is a mean over jobs, so that the mean over two
+// windows is that of their jobs.
+func OverJobs(name string) bool {
+	switch name {
+	case "wait_mean", "turnaround_mean", "slowdown_mean", "bounded_slowdown_mean", "per_processor_bounded_slowdown_mean",
+		"waited_fraction", "within_target_wait", "starved_fraction", "within_target", "starved":
+		return true
 	}
 	return false
 }

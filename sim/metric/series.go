@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
@@ -14,7 +15,8 @@ import (
 // The steady window begins at the warm-up boundary: the submission of the job
 // with rank WarmupJobs in order of submission (from 0), or the instant Warmup
 // after the first submission. It ends Cooldown before the last submission. A
-// run that is shorter than its warm-up has no steady window.
+// run that is shorter than its warm-up has no steady window. Of a run that
+// measures a part of its trace the steady window is that part.
 type Config struct {
 	Units      int64          // of the machine, at least 1
 	WarmupJobs int64          // at most one of WarmupJobs and Warmup is set
@@ -22,6 +24,21 @@ type Config struct {
 	Cooldown   model.Duration // at least 0
 	LastSubmit model.Time     // the last submission of the trace; read only when Cooldown > 0
 	Site       *SiteConfig    // nil when the run is of none
+
+	// Measured is the part of the trace that the run is about; nil for the whole
+	// trace. With it the warm-up and the cool-down are 0, and jobs that have not
+	// left when the run stops count with their wait so far.
+	Measured *Span
+	// Marks are the bounds of the parts that ComputeParts will be asked for,
+	// ascending.
+	Marks []model.Time
+}
+
+// Span is a part of a run: jobs submitted in [From, To), and the state of the
+// system from From to To.
+type Span struct {
+	From model.Time `json:"from_us"`
+	To   model.Time `json:"to_us"`
 }
 
 func (c Config) validate() error {
@@ -32,6 +49,12 @@ func (c Config) validate() error {
 		return errors.New("metric: warm-up and cool-down must not be negative")
 	case c.WarmupJobs > 0 && c.Warmup > 0:
 		return errors.New("metric: warm-up is given both as jobs and as a duration; give one")
+	case c.Measured != nil && c.Measured.To <= c.Measured.From:
+		return fmt.Errorf("metric: the measured part from %s to %s is empty", c.Measured.From, c.Measured.To)
+	case c.Measured != nil && (c.WarmupJobs > 0 || c.Warmup > 0 || c.Cooldown > 0):
+		return errors.New("metric: a measured part has neither warm-up nor cool-down")
+	case !slices.IsSorted(c.Marks):
+		return errors.New("metric: the marks do not ascend")
 	}
 	return nil
 }
@@ -71,6 +94,11 @@ type Series struct {
 	windowMax int32 // longest queue since the warm-up boundary
 	warmed    bool  // now has reached warm
 	cooled    bool  // now has reached a cool that is known in advance
+	// bound is the next instant at which sums are to be remembered, model.Never
+	// for none: that of warm, of a cool that is known, or a mark.
+	bound   model.Time
+	marks   []mark // passed so far
+	markMax int32  // longest queue since the last of them
 
 	bins bins
 
@@ -91,9 +119,14 @@ func NewSeries(cfg Config) (*Series, error) {
 		return nil, err
 	}
 	s := &Series{cfg: cfg, now: model.AbsentTime, first: model.AbsentTime, lastEnd: model.AbsentTime, warm: model.AbsentTime, cool: model.AbsentTime}
-	if cfg.Cooldown > 0 {
+	switch {
+	case cfg.Measured != nil:
+		s.warm, s.cool = cfg.Measured.From, cfg.Measured.To
+	case cfg.Cooldown > 0:
 		s.cool = cfg.LastSubmit.Add(-cfg.Cooldown)
 	}
+	s.marks = make([]mark, 0, len(cfg.Marks))
+	s.rebound()
 	s.bins.width = model.Second
 	if cfg.Site != nil {
 		s.openSite(cfg.Site)
@@ -107,6 +140,13 @@ func NewSeries(cfg Config) (*Series, error) {
 func (s *Series) Begin(now, last model.Time) {
 	s.advance(now)
 	s.bins.reach(last)
+}
+
+// Reach says that nothing has changed up to now, which may be over already.
+func (s *Series) Reach(now model.Time) {
+	if !s.begun || now > s.seen {
+		s.advance(now)
+	}
 }
 
 // Observe says that the state is st from now on, until the next call. It is
@@ -129,16 +169,18 @@ func (s *Series) CountSubmit(now model.Time, n int32) {
 	if s.first == model.AbsentTime {
 		s.first, s.atFirst = now, s.total
 		s.held.mark(atFirst)
-		if s.cfg.WarmupJobs == 0 {
+		if s.warm == model.AbsentTime && s.cfg.WarmupJobs == 0 {
 			s.warm = now.Add(s.cfg.Warmup)
+			s.rebound()
 		}
 	}
 	s.submits += int64(n)
 	if s.warm == model.AbsentTime && s.submits > s.cfg.WarmupJobs {
 		s.warm = now
+		s.rebound()
 	}
 	s.reachWarm()
-	if s.cfg.Cooldown == 0 {
+	if !s.coolKnown() {
 		s.cool = now
 		s.reachCool()
 	}
@@ -187,9 +229,13 @@ func (s *Series) advance(now model.Time) {
 	}
 }
 
-// move is advance to another instant. It stops at the boundaries of the steady
-// window to remember the sums there. Inlined into advance it would keep that, which
-// mostly finds nothing to do, from being inlined.
+// coolKnown says that the end of the steady window does not move with the
+// submissions.
+func (s *Series) coolKnown() bool { return s.cfg.Cooldown > 0 || s.cfg.Measured != nil }
+
+// move is advance to another instant. It stops at each bound to remember the sums
+// there. Inlined into advance it would keep that, which mostly finds nothing to do,
+// from being inlined.
 //
 //go:noinline
 func (s *Series) move(now model.Time) {
@@ -203,16 +249,49 @@ func (s *Series) move(now model.Time) {
 	if now == s.now {
 		return
 	}
-	if s.warm != model.AbsentTime && !s.warmed && s.warm <= now {
-		s.integrate(s.warm)
+	for s.bound <= now {
+		s.integrate(s.bound)
+		s.pass(s.bound)
+	}
+	s.integrate(now)
+}
+
+// rebound finds the next bound that was not passed yet.
+func (s *Series) rebound() {
+	s.bound = model.Never
+	if !s.warmed && s.warm != model.AbsentTime {
+		s.bound = s.warm
+	}
+	if s.coolKnown() && !s.cooled {
+		s.bound = min(s.bound, s.cool)
+	}
+	if k := len(s.marks); k < len(s.cfg.Marks) {
+		s.bound = min(s.bound, s.cfg.Marks[k])
+	}
+}
+
+// pass remembers the sums at a bound, up to which they were integrated.
+func (s *Series) pass(bound model.Time) {
+	if s.warm == bound {
 		s.reachWarm()
 	}
-	if s.cfg.Cooldown > 0 && !s.cooled && s.cool <= now {
-		s.integrate(s.cool)
+	if s.coolKnown() && !s.cooled && s.cool == bound {
 		s.cooled = true
 		s.reachCool()
 	}
-	s.integrate(now)
+	for k := len(s.marks); k < len(s.cfg.Marks) && s.cfg.Marks[k] <= bound; k++ {
+		s.marks = append(s.marks, mark{s.cfg.Marks[k], s.total, s.markMax, s.held.totals()})
+		s.markMax = 0
+	}
+	s.rebound()
+}
+
+// mark is what had been summed up at an instant.
+type mark struct {
+	at    model.Time
+	total integrals
+	max   int32     // longest queue since the mark before
+	held  []amounts // by vCluster, then tenant
 }
 
 // reachWarm remembers the sums at the warm-up boundary when now is there.
@@ -222,6 +301,7 @@ func (s *Series) reachWarm() {
 	}
 	s.warmed, s.atWarm = true, s.total
 	s.held.mark(atWarm)
+	s.rebound()
 }
 
 // reachCool remembers the sums at the end of the steady window.
@@ -244,6 +324,7 @@ func (s *Series) integrate(to model.Time) {
 		t.lost.addProduct(uint64(idle), d)
 	}
 	t.queuedMax = max(t.queuedMax, st.QueuedJobs)
+	s.markMax = max(s.markMax, st.QueuedJobs)
 	if s.warmed {
 		s.windowMax = max(s.windowMax, st.QueuedJobs)
 	}

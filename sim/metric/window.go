@@ -10,7 +10,7 @@ import (
 // hasSteady says whether the run reached its steady window and did not leave
 // it before it began. A window may be a single instant.
 func (s *Series) hasSteady() bool {
-	return s.warmed && s.cool != model.AbsentTime && s.warm <= s.cool && (s.cfg.Cooldown == 0 || s.cooled)
+	return s.warmed && s.cool != model.AbsentTime && s.warm <= s.cool && (!s.coolKnown() || s.cooled)
 }
 
 // Steady is the steady window, both ends included; ok is false when the run has
@@ -19,7 +19,16 @@ func (s *Series) Steady() (from, to model.Time, ok bool) {
 	if s.catchUp(); !s.hasSteady() {
 		return model.AbsentTime, model.AbsentTime, false
 	}
-	return s.warm, s.cool, true
+	return s.warm, s.lastOfSteady(), true
+}
+
+// lastOfSteady is the last instant at which a submission belongs to the steady
+// window.
+func (s *Series) lastOfSteady() model.Time {
+	if s.cfg.Measured != nil {
+		return s.cool - 1
+	}
+	return s.cool
 }
 
 // minus subtracts what had been summed up at an earlier instant.
@@ -64,17 +73,25 @@ func (s *Series) queuedUntil(t model.Time) *big.Rat {
 	return part.Add(part, new(big.Rat).SetInt(total.big()))
 }
 
-// quarters are the mean numbers of queued units in the four quarters of the
-// steady window; false when it is shorter than 4 µs.
+// quarters are those of the steady window; false when there is none.
 func (s *Series) quarters() (q [4]*big.Rat, ok bool) {
-	if !s.hasSteady() || s.cool-s.warm < 4 {
+	if !s.hasSteady() {
 		return q, false
 	}
-	length := int64(s.cool - s.warm)
-	at := s.warm
+	return s.quartersOf(s.warm, s.cool)
+}
+
+// quartersOf are the mean numbers of queued units in the four quarters of a part
+// of the run; false when it is shorter than 4 µs.
+func (s *Series) quartersOf(from, to model.Time) (q [4]*big.Rat, ok bool) {
+	if to-from < 4 {
+		return q, false
+	}
+	length := int64(to - from)
+	at := from
 	before := s.queuedUntil(at)
 	for i := range q {
-		next := s.warm + model.Time(length/4*int64(i+1)+length%4*int64(i+1)/4)
+		next := from + model.Time(length/4*int64(i+1)+length%4*int64(i+1)/4)
 		until := s.queuedUntil(next)
 		q[i] = new(big.Rat).Sub(until, before)
 		q[i].Quo(q[i], big.NewRat(int64(next-at), 1))

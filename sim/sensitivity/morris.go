@@ -84,7 +84,7 @@ type Effect struct {
 	// in it.
 	Mu float64
 	// MuStar is the mean of their absolute values (Campolongo, Cariboni and
-	// Saltelli 2007), with its bootstrap interval over trajectories.
+	// Saltelli 2007), with its interval over trajectories by Student's t, cut at 0.
 	MuStar stat.Interval
 	// Sigma is their standard deviation: large beside MuStar when the effect
 	// depends on where the others are, or is curved.
@@ -114,18 +114,18 @@ func (m *Morris) Analyse(values []float64, s stat.Settings) ([]Effect, error) {
 			}
 		}
 	}
-	s.Block, s.Centre = 1, stat.Mean
 	out := make([]Effect, d)
 	for i, effects := range elementary {
 		size := make([]float64, len(effects))
 		for k, e := range effects {
 			size[k] = math.Abs(e)
 		}
-		interval, err := s.Interval(size)
+		interval, err := s.Independent(size)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = Effect{Mu: stat.Mean.Of(effects), MuStar: interval, Sigma: math.NaN(), Change: interval.Times(stride), Count: len(effects)}
+		interval.Low = max(interval.Low, 0) // sizes are never below it
+		out[i] = Effect{Mu: stat.Mean(effects), MuStar: interval, Sigma: math.NaN(), Change: interval.Times(stride), Count: len(effects)}
 		if len(effects) > 1 {
 			out[i].Sigma = gonum.StdDev(effects, nil)
 		}

@@ -110,7 +110,6 @@ func (s *Sobol) Analyse(values []float64, settings stat.Settings) (Indices, erro
 	if len(rows) == 0 {
 		return Indices{}, fmt.Errorf("sensitivity: none of the %d rows of the base sample has a value at all its points", len(s.base))
 	}
-	settings.Method = stat.Percentile
 	e := &estimator{rows: rows, d: s.space.Dimensions()}
 	out.Mean, out.Variance = e.moments(e.all())
 	var err error
@@ -119,7 +118,7 @@ func (s *Sobol) Analyse(values []float64, settings stat.Settings) (Indices, erro
 			return stat.Interval{}
 		}
 		var i stat.Interval
-		i, err = settings.Bootstrap(len(rows), 1, func(rows []int) float64 {
+		i, err = settings.Bootstrap(len(rows), func(rows []int) float64 {
 			mean, variance := e.moments(rows)
 			return part(rows, mean) / variance
 		})

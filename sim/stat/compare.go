@@ -1,13 +1,15 @@
 package stat
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Subject is one metric of one candidate against the baseline.
 type Subject struct {
 	Candidate, Metric string // names, for the reader
 	Better            Direction
 	Pairs             Pairs
-	Floor             Floor // of this metric, over the windows of Pairs
 }
 
 // Row is a line of a comparison: numbers as they are, rounding is the
@@ -16,65 +18,163 @@ type Subject struct {
 type Row struct {
 	Candidate, Metric string
 	Better            Direction
-	// The centre over windows of each side, and of the paired differences,
-	// candidate minus baseline, all in the unit of the metric.
+	// The mean over windows of each side, and of the differences, candidate minus
+	// baseline, all in the unit of the metric.
 	Baseline, CandidateValue, Difference Interval
 	// Relative is the candidate as a part of the baseline, less 1: 0.05 is 5 %
-	// more. The interval never leaves what is possible, and lies beyond 0 exactly
-	// when that of Difference does. Unknown where values are below 0, and where
-	// those of the baseline may all be 0.
+	// more. It never reaches -1. Difference and Relative lie beyond 0 together, or
+	// an end of Difference is 0. It is unknown where values are below 0 and where the
+	// baseline is 0, and has no ends where one window holds all of a side.
 	Relative Interval
-	// P is the sign-flip p-value, Corrected the same after the correction for
-	// all rows of the table.
+	// P is the two-sided p-value of Relative, and of Difference where that is
+	// unknown: at most 1 - Confidence exactly when the interval lies beyond 0.
+	// Corrected is the same after the correction for all rows of the table.
 	P, Corrected float64
-	Windows      int // N: windows with a pair
-	Runs         int // pairs of runs behind them
-	Block        int // windows per block
-	Unmatched    int // runs without a partner, in no figure
-	Undefined    int // pairs with an undefined value, in no figure
-	Floor        Floor
+	Windows      int // with a value on both sides
+	Runs         int // of both sides, behind them
+	Unmatched    int // runs of windows that the other side lacks, in no figure
+	Undefined    int // runs without a number, in no figure
+	Noise        Noise
 	Verdict      Verdict
 	Reason       string
 }
 
-// Compare judges all subjects together: their p-values are corrected for the
-// number of subjects with a pair, so a table must hold all that was looked at,
-// not only what came out well. Rows keep the order of the subjects. Cost: one
-// bootstrap of four statistics per subject.
-func Compare(subjects []Subject, s Settings) ([]Row, error) {
+// Noise says what part the noise of single runs has in a row. It is in the
+// intervals already, and is not to be subtracted from anything.
+type Noise struct {
+	Measured Measured
+	// Error is the standard error of Difference that the measured noise alone would
+	// make, in the unit of the metric; NaN when none was measured.
+	Error float64
+	// Share is its part of the variance of P's estimate, from 0 to 1.
+	Share float64
+}
+
+// Judge compares with the same settings again and again, keeping what depends on
+// the number of windows alone. It is not for several goroutines.
+type Judge struct {
+	settings Settings
+	shelf    shelf
+}
+
+// NewJudge makes one. It is an error when a setting is out of its range.
+func NewJudge(s Settings) (*Judge, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+	return &Judge{s, shelf{}}, nil
+}
+
+// Compare judges all subjects together with a Judge of its own.
+func Compare(subjects []Subject, s Settings) ([]Row, error) {
+	j, err := NewJudge(s)
+	if err != nil {
+		return nil, err
+	}
+	return j.Compare(subjects)
+}
+
+// Compare judges all subjects together: their p-values are corrected for the
+// number of subjects with a p-value, so a table must hold all that was looked at,
+// not only what came out well. Rows keep the order of the subjects.
+func (j *Judge) Compare(subjects []Subject) ([]Row, error) {
 	rows := make([]Row, len(subjects))
 	p := make([]float64, len(subjects))
-	for i, subject := range subjects {
-		row, err := s.row(subject)
-		if err != nil {
-			return nil, fmt.Errorf("comparing %s of %s: %w", subject.Metric, subject.Candidate, err)
+	for i := range subjects {
+		if err := subjects[i].Pairs.check(); err != nil {
+			return nil, fmt.Errorf("comparing %s of %s: %w", subjects[i].Metric, subjects[i].Candidate, err)
 		}
-		rows[i], p[i] = row, row.P
+		rows[i] = j.row(&subjects[i])
+		p[i] = rows[i].P
 	}
-	for i, corrected := range s.Correction.of(p) {
+	for i, corrected := range Holm(p) {
 		r := &rows[i]
 		r.Corrected = corrected
-		r.Verdict, r.Reason = s.judge(evidence{
-			windows: r.Windows, block: r.Block, gain: r.Difference.Times(r.Better.Gain(1)), floor: r.Floor, p: corrected,
-		})
+		r.Verdict, r.Reason = j.settings.judge(r, len(rows))
 	}
 	return rows, nil
 }
 
-// row fills all of a line but the verdict.
-func (s Settings) row(subject Subject) (Row, error) {
-	pairs := subject.Pairs
-	all, err := s.sides(pairs)
-	if err != nil {
-		return Row{}, err
+// check refuses pairs whose parts do not fit together.
+func (p *Pairs) check() error {
+	if len(p.Baseline) != len(p.Window) || len(p.Candidate) != len(p.Window) {
+		return fmt.Errorf("stat: %d windows, %d values of the baseline and %d of the candidate", len(p.Window), len(p.Baseline), len(p.Candidate))
 	}
-	return Row{
-		Candidate: subject.Candidate, Metric: subject.Metric, Better: subject.Better, Floor: subject.Floor,
-		Baseline: all.baseline, CandidateValue: all.candidate, Difference: all.difference, Relative: all.relative,
-		P:       s.SignFlip(pairs.Differences(), all.block),
-		Windows: len(pairs.Window), Runs: pairs.Runs, Block: all.block, Unmatched: pairs.Unmatched, Undefined: pairs.Undefined,
-	}, nil
+	return nil
+}
+
+// row fills all of a line but what depends on the other lines.
+func (j *Judge) row(subject *Subject) Row {
+	p := &subject.Pairs
+	r := Row{
+		Candidate: subject.Candidate, Metric: subject.Metric, Better: subject.Better,
+		P: math.NaN(), Windows: len(p.Window), Runs: p.Runs, Unmatched: p.Unmatched, Undefined: p.Undefined,
+		Noise: Noise{Measured: p.measured(), Error: math.NaN()},
+	}
+	s, c := j.settings, j.shelf.of(len(p.Window), j.settings.alpha())
+	r.Baseline, r.CandidateValue = level(s.mean(p.Baseline, c), p.Baseline), level(s.mean(p.Candidate, c), p.Candidate)
+	differences := p.Differences()
+	r.Difference, r.Relative = alone(Mean(differences), s.Confidence), unknown(s.Confidence)
+	if c == nil || !Finite(r.Difference.Estimate) {
+		return r
+	}
+	e := spreadOf(c.StandardError(differences), p, 1, 1)
+	r.Noise.Error, r.Noise.Share = e.noise, e.share()
+	r.Difference = s.around(r.Difference.Estimate, e.reach(c.reach, s.alpha()))
+	r.P = e.p(c.Cosines, r.Difference.Estimate)
+	r.Relative = j.relative(&r, p, c, differences)
+	return r
+}
+
+// relative is the change as a part of the baseline. Where its ends are known, P
+// and the share of the noise are made those of it, and the difference agrees with
+// it about the sign.
+func (j *Judge) relative(r *Row, p *Pairs, c *ready, scratch []float64) Interval {
+	s := j.settings
+	baseline, candidate, ok := p.sums()
+	if !ok {
+		return unknown(s.Confidence)
+	}
+	logarithm, standardError, ok := c.LogRatio(p, scratch)
+	if !ok {
+		return alone(candidate/baseline-1, s.Confidence)
+	}
+	e := spreadOf(standardError, p, candidate/baseline, candidate/float64(len(p.Window)))
+	out := s.around(logarithm, e.reach(c.reach, s.alpha())).part()
+	r.P, r.Noise.Share = e.p(c.Cosines, logarithm), e.share()
+	r.Difference = agreeing(r.Difference, out)
+	return out
+}
+
+// part turns the interval of a logarithm of a ratio into that of the ratio, less 1.
+func (i Interval) part() Interval {
+	return Interval{math.Expm1(i.Estimate), math.Expm1(i.Low), math.Expm1(i.High), i.Confidence}
+}
+
+// level cuts the interval of a mean of values at 0 where none of them is below.
+func level(i Interval, values []float64) Interval {
+	for _, x := range values {
+		if !(x >= 0) {
+			return i
+		}
+	}
+	if i.Low < 0 {
+		i.Low = 0
+	}
+	return i
+}
+
+// agreeing is the interval of the differences with the end that is nearest to 0
+// moved to it where it says another thing of the sign than that of the ratio. The
+// two are different questions (the differences vary with the load of the windows,
+// the ratio does not), and a reader sees both.
+func agreeing(difference, relative Interval) Interval {
+	switch d, r := difference.side(), relative.side(); {
+	case d == r:
+	case d > 0 || r > 0:
+		difference.Low = 0
+	default:
+		difference.High = 0
+	}
+	return difference
 }

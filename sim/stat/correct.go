@@ -23,36 +23,6 @@ func Holm(p []float64) []float64 {
 	return out
 }
 
-// BenjaminiHochberg returns p-values corrected for their number, in the order
-// given: of the differences claimed at a level, that share at most is expected
-// not to be there, when the tests are independent or positively dependent
-// (Benjamini and Hochberg 1995). NaN is treated as by Holm. It panics on a
-// number outside [0, 1].
-func BenjaminiHochberg(p []float64) []float64 {
-	order := ascending(p)
-	out := slices.Clone(p)
-	most := 1.0
-	for k, i := range slices.Backward(order) {
-		most = min(most, float64(len(order))*p[i]/float64(k+1))
-		out[i] = most
-	}
-	return out
-}
-
-func (c Correction) of(p []float64) []float64 {
-	if c == ByBenjaminiHochberg {
-		return BenjaminiHochberg(p)
-	}
-	return Holm(p)
-}
-
-func (c Correction) String() string {
-	if c == ByBenjaminiHochberg {
-		return "Benjamini–Hochberg"
-	}
-	return "Holm"
-}
-
 // ascending is the order of the numbers among p, smallest first.
 func ascending(p []float64) []int {
 	var order []int

@@ -11,9 +11,11 @@ import (
 
 // Floor is how far apart two runs of the same configuration come to lie for no
 // reason that matters: another order of the events of one instant, arrivals
-// moved by seconds. It is in the unit of the metric. Verdicts go by High. The
-// zero Floor is that of a world without noise, or of one whose noise nobody
-// measured.
+// moved by seconds. It is in the unit of the metric. It serves designs in which
+// each point is run once, such as a screening: what moves the objective by no more
+// is not told from noise. Comparisons of two configurations have the noise in their
+// intervals instead (Row.Noise), and no floor. The zero Floor is that of a world
+// without noise, or of one whose noise was not measured.
 type Floor struct {
 	Value     float64 // this quantile of the absolute difference of two equal configurations
 	Low, High float64 // its interval
@@ -29,7 +31,7 @@ type Floor struct {
 // averaged per value, are those of the comparison that is to be judged.
 // Windows in which any replica has no number are left out.
 //
-// Value is the quantile (nearest rank) of |centre of the differences over the
+// Value is the quantile (nearest rank) of |mean of the differences over the
 // windows| over all pairs of replicas. Its interval is that of the scale of a
 // normal distribution from R replicas: Value·√((R-1)/χ²) with the quantiles of
 // chi-square at R-1 degrees of freedom. With 8 replicas High is 2.0·Value,
@@ -38,11 +40,11 @@ type Floor struct {
 // It is an error when there are fewer than two replicas, when they differ in
 // their number of windows, when no window is left, or when quantile or
 // confidence lie outside (0, 1).
-func ReplicaFloor(values [][]float64, centre Centre, quantile, confidence float64) (Floor, error) {
+func ReplicaFloor(values [][]float64, quantile, confidence float64) (Floor, error) {
 	if !(quantile > 0 && quantile < 1 && confidence > 0 && confidence < 1) {
 		return Floor{}, fmt.Errorf("stat: quantile %v and confidence %v of a noise floor: both lie between 0 and 1", quantile, confidence)
 	}
-	apart, err := distances(values, centre)
+	apart, err := distances(values)
 	if err != nil {
 		return Floor{}, err
 	}
@@ -62,8 +64,8 @@ func ReplicaFloor(values [][]float64, centre Centre, quantile, confidence float6
 // as the orders of same-instant events: the largest distance between any two.
 // Being complete, it has no interval. values and errors are as in
 // ReplicaFloor.
-func VariantFloor(values [][]float64, centre Centre) (Floor, error) {
-	apart, err := distances(values, centre)
+func VariantFloor(values [][]float64) (Floor, error) {
+	apart, err := distances(values)
 	if err != nil {
 		return Floor{}, err
 	}
@@ -81,8 +83,8 @@ func Larger(a, b Floor) Floor {
 	return a
 }
 
-// distances are |centre of the differences| of all pairs of replicas.
-func distances(values [][]float64, centre Centre) ([]float64, error) {
+// distances are |mean of the differences| of all pairs of replicas.
+func distances(values [][]float64) ([]float64, error) {
 	if len(values) < 2 {
 		return nil, fmt.Errorf("stat: a noise floor from %d replicas; give at least 2 runs of the same configuration", len(values))
 	}
@@ -102,7 +104,7 @@ func distances(values [][]float64, centre Centre) ([]float64, error) {
 			for i, w := range windows {
 				differences[i] = values[r][w] - values[s][w]
 			}
-			out = append(out, math.Abs(centre.Of(differences)))
+			out = append(out, math.Abs(Mean(differences)))
 		}
 	}
 	return out, nil

@@ -19,51 +19,36 @@ type Overfitting struct {
 	// Kept is Acceptance as a part of Tuning, 1 for all of it; NaN unless the
 	// tuned gain is positive.
 	Kept float64
-	// Shown says that the gap lies wholly above the noise floor, on at least
-	// the minimum number of blocks on either side. Without it nothing is shown,
-	// neither that the candidate is overfitted nor that it is not.
+	// Shown says that the gap lies wholly above 0, on at least the minimum number of
+	// windows on either side. Without it nothing is shown, neither that the candidate
+	// is overfitted nor that it is not.
 	Shown bool
 }
 
-// Overfit compares the gain on tuning windows with that on acceptance windows.
-// floor is that of the metric on the acceptance windows, in its unit. The
+// Overfit compares the gain on tuning windows with that on acceptance windows. The
 // interval of the gap is made of those of its parts, which are independent
 // (Zou and Donner 2008). It is an error when the two share a window.
-func Overfit(tuning, acceptance Pairs, better Direction, floor Floor, s Settings) (Overfitting, error) {
+func Overfit(tuning, acceptance Pairs, better Direction, s Settings) (Overfitting, error) {
 	for _, w := range tuning.Window {
 		if slices.Contains(acceptance.Window, w) {
 			return Overfitting{}, fmt.Errorf("stat: window %d is both for tuning and for acceptance; "+
 				"a gain must be confirmed on windows that had no part in finding it", w)
 		}
 	}
-	tuned, enough, err := s.relativeGain(tuning, better)
+	rows, err := Compare([]Subject{{Better: better, Pairs: tuning}, {Better: better, Pairs: acceptance}}, s)
 	if err != nil {
 		return Overfitting{}, err
 	}
-	accepted, enoughToo, err := s.relativeGain(acceptance, better)
-	if err != nil {
-		return Overfitting{}, err
-	}
+	tuned, accepted := rows[0].Relative.Times(better.Gain(1)), rows[1].Relative.Times(better.Gain(1))
 	out := Overfitting{
 		Tuning: tuned, Acceptance: accepted, Gap: apart(tuned, accepted), Kept: math.NaN(),
-		TuningWindows: len(tuning.Window), AcceptanceWindows: len(acceptance.Window),
+		TuningWindows: rows[0].Windows, AcceptanceWindows: rows[1].Windows,
 	}
 	if tuned.Estimate > 0 {
 		out.Kept = accepted.Estimate / tuned.Estimate
 	}
-	high := floor.High / math.Abs(s.Centre.Of(acceptance.Baseline))
-	out.Shown = enough && enoughToo && out.Gap.Low > high
+	out.Shown = min(rows[0].Windows, rows[1].Windows) >= s.MinWindows && out.Gap.Low > 0
 	return out, nil
-}
-
-// relativeGain is the gain as a part of the baseline, and whether it rests on
-// enough blocks.
-func (s Settings) relativeGain(pairs Pairs, better Direction) (Interval, bool, error) {
-	all, err := s.sides(pairs)
-	if err != nil {
-		return Interval{}, false, err
-	}
-	return all.relative.Times(better.Gain(1)), len(pairs.Window)/all.block >= s.MinBlocks, nil
 }
 
 // apart is the interval of the difference of two independent estimates.

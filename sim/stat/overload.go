@@ -1,15 +1,13 @@
 package stat
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Run is one run of a side of a comparison by a metric that says nothing of a
 // queue that grows without end, as waits do.
 type Run struct {
 	Observation
 	Overloaded bool   // the queue grew without end
-	Schedule   string // equal of runs that scheduled alike; "" where nobody knows
+	Schedule   string // equal of runs that scheduled alike; "" when that is not known
 }
 
 // Overload says what became of the overloaded windows of a comparison. A window
@@ -32,10 +30,10 @@ func (o Overload) String() string {
 }
 
 // Spare is in how many of so many windows a candidate may be overloaded though
-// the baseline is not: in one of ten, or one, or as many as one of the shaken
+// the baseline is not: in one of ten, or one, or as many as one of the jittered
 // replicas of the baseline is; but never in all. The verdict on a single window
-// is often luck, and windows in which the baseline has bad luck are set aside,
-// so a few more are to be expected of anything else.
+// is often chance, and windows in which the baseline alone is overloaded by chance
+// are set aside, so a few more are to be expected of any candidate.
 func Spare(windows int, replicas ...int) int {
 	most := max(1, windows/10)
 	for _, n := range replicas {
@@ -54,12 +52,15 @@ func AtLeast(baseline, candidate float64, better Direction) float64 {
 	return candidate
 }
 
-// PairRuns is Pair for metrics that say nothing of an overloaded run. Runs that
-// scheduled alike on both sides are equal, whatever their verdict. Of the others
+// PairRuns is Pair for metrics that say nothing of an overloaded run. Runs are
+// compared with those of the same window and seed on the other side; runs without
+// one are unmatched. Runs that scheduled alike on both sides are equal, whatever
+// their verdict. Of the others
 // those are set aside in which the baseline is overloaded, and AtLeast holds of
 // those in which the candidate is.
 func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, error) {
 	var a, b []Observation
+	lone := 0
 	books := ledger{at: map[int]int{}}
 	before, met := map[place]int{}, map[place]bool{}
 	for i := range baseline {
@@ -69,7 +70,7 @@ func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, err
 		met[placeOf(&c)] = true
 		i, paired := before[placeOf(&c)]
 		if !paired {
-			b = append(b, c.Observation)
+			lone++
 			continue
 		}
 		w := books.of(c.Window)
@@ -89,10 +90,11 @@ func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, err
 	}
 	for _, r := range baseline {
 		if !met[placeOf(&r)] {
-			a = append(a, r.Observation)
+			lone++
 		}
 	}
 	pairs, err := Pair(a, b)
+	pairs.Unmatched += lone
 	return pairs, sum(books.books), err
 }
 

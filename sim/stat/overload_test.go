@@ -35,7 +35,7 @@ func TestPairRuns(t *testing.T) {
 		want                stat.Overload
 		unranked            bool
 	}{
-		{"nobody", "SSSSSS", "SSSSSS", false, stat.Overload{Windows: 6, Spare: 1}, false},
+		{"none", "SSSSSS", "SSSSSS", false, stat.Overload{Windows: 6, Spare: 1}, false},
 		{"both, and the same schedule", "OOOOOO", "OOOOOO", true, stat.Overload{Windows: 6, Alike: 6, Spare: 1}, false},
 		{"both, and another schedule", "OOOOOO", "OOOOOO", false, stat.Overload{Aside: 6}, false},
 		{"the baseline in some", "OOSSSS", "SOSSSS", false, stat.Overload{Windows: 4, Aside: 2, Spare: 1}, false},

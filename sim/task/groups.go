@@ -17,19 +17,31 @@ type share struct {
 	finished int64  // 0 or 1
 	wait     uint64 // µs, of one that started
 	bounded  uint64 // slowdown in 2^-20, of one that finished
+	work     int64  // unit·s that it ran for
 }
 
-func shareOf(c *record.Columns, i int) (s share) {
-	if c.Wait[i] < 0 { // it never started
+// Of a run that measures a part of its trace, one that has not left counts with its
+// wait so far, as in the table of metrics.
+func shareOf(c *record.Columns, i int, measured bool) (s share) {
+	st, wait := model.JobState(c.State[i]), c.Wait[i]
+	s.work = int64(c.Procs[i]) * (c.Runtime[i] / int64(model.Second))
+	turn, finished := uint64(c.End[i]-c.Submit[i]), st == model.Completed || st == model.Timeout
+	if measured && !st.Terminal() {
+		if wait < 0 {
+			wait = c.End[i] - c.Submit[i]
+		}
+		turn, finished = uint64(wait+c.Runtime[i]), c.Runtime[i] > 0
+	}
+	if wait < 0 { // it never started
 		return s
 	}
-	s.started, s.wait = true, uint64(c.Wait[i])
-	if st := model.JobState(c.State[i]); st != model.Completed && st != model.Timeout {
+	s.started, s.wait = true, uint64(wait)
+	if !finished {
 		return s
 	}
 	s.finished = 1
 	const bound = uint64(10 * model.Second)
-	turn, run := uint64(c.End[i]-c.Submit[i]), max(uint64(c.Runtime[i]), bound)
+	run := max(uint64(c.Runtime[i]), bound)
 	s.bounded = 1 << 20
 	if turn > run && turn>>44 == 0 {
 		s.bounded = (turn<<20 + run/2) / run
@@ -44,12 +56,14 @@ func shareOf(c *record.Columns, i int) (s share) {
 // does not matter.
 type slow struct {
 	jobs, finished int64
+	work           int64
 	bounded        [2]uint64 // high, low
 }
 
 func (s *slow) add(j *share) {
 	s.jobs++
 	s.finished += j.finished
+	s.work += j.work
 	plus(&s.bounded, j.bounded)
 }
 
@@ -72,6 +86,12 @@ func mean(sum [2]uint64, n, scale int64) *float64 {
 
 func (s *slow) slowdown() *float64 { return mean(s.bounded, s.finished, 1<<20) }
 
+// hours is the work in unit·h.
+func (s *slow) hours() *float64 {
+	x := float64(s.work) / 3600
+	return &x
+}
+
 // whole are the jobs of a group that tables of metrics do not have, with the waits in
 // µs of those that started.
 type whole struct {
@@ -89,7 +109,7 @@ func (w *whole) add(j *share) {
 }
 
 // enter gives the numbers of the group, if a job is in it.
-func (w *whole) enter(r *Result, rank *metric.Ranker, by, name string) {
+func (w *whole) enter(r *Figures, rank *metric.Ranker, by, name string) {
 	if w.jobs == 0 {
 		return
 	}
@@ -99,6 +119,7 @@ func (w *whole) enter(r *Result, rank *metric.Ranker, by, name string) {
 	g.named("started", &started)
 	g.named("wait_mean", mean(w.waits, int64(len(w.each)), int64(model.Second)))
 	g.named("bounded_slowdown_mean", w.slowdown())
+	g.named("work", w.hours())
 	if len(w.each) == 0 {
 		return
 	}
@@ -115,33 +136,43 @@ var (
 	waitNames    = [...]string{"wait_p50", "wait_p90", "wait_p95", "wait_p99", "wait_max"}
 )
 
-// parts are the groups of a run while its jobs are added up.
-type parts struct {
+// tally are the groups of some jobs of a run while they are added up.
+type tally struct {
 	tenants, vclusters, classes []slow
 	kinds                       [model.Session + 1]whole
 	sizes                       [metric.Sizes]whole
+	runtimes                    [metric.Runtimes]whole
+	users                       []whole // by place in heavy.names
 	rank                        metric.Ranker
 }
 
-// reset empties p, and makes room for the groups of a site; nil is a plain machine.
-func (p *parts) reset(names *sim.SiteNames) {
+// reset empties p, and makes room for the groups of a site, nil for a plain machine,
+// and for so many users.
+func (p *tally) reset(names *sim.SiteNames, users int) {
 	p.tenants, p.vclusters, p.classes = p.tenants[:0], p.vclusters[:0], p.classes[:0]
 	if names != nil {
 		p.tenants = append(p.tenants, make([]slow, len(names.Tenants))...)
 		p.vclusters = append(p.vclusters, make([]slow, len(names.VClusters))...)
 		p.classes = append(p.classes, make([]slow, model.SensitiveClass+1)...)
 	}
-	for i := range p.kinds {
-		p.kinds[i] = whole{each: p.kinds[i].each[:0]}
+	if len(p.users) != users {
+		p.users = make([]whole, users)
 	}
-	for i := range p.sizes {
-		p.sizes[i] = whole{each: p.sizes[i].each[:0]}
+	for _, list := range [][]whole{p.kinds[:], p.sizes[:], p.runtimes[:], p.users} {
+		for i := range list {
+			list[i] = whole{each: list[i].each[:0]}
+		}
 	}
 }
 
-func (p *parts) add(c *record.Columns, i int) {
-	j := shareOf(c, i)
+// add adds row i up; user is its place among the heavy users, -1 for none of them.
+func (p *tally) add(c *record.Columns, i int, user int32, measured bool) {
+	j := shareOf(c, i, measured)
 	p.sizes[metric.SizeOf(c.Procs[i])].add(&j)
+	p.runtimes[metric.RuntimeOf(model.Duration(c.Runtime[i]))].add(&j)
+	if user >= 0 {
+		p.users[user].add(&j)
+	}
 	if !c.OfSite {
 		return
 	}
@@ -158,35 +189,36 @@ func addTo(groups []slow, at int32, j *share) {
 	}
 }
 
-// groups adds what the table of metrics does not have: bounded slowdowns of all
-// groups, and everything of sizes and kinds.
-func (w *worker) groups(r *Result, res *sim.Result) {
-	from, to := model.AbsentTime, model.Never
-	if r.GroupsOf == metric.Steady {
-		from, to, _ = res.Series.Steady()
-	}
-	p, c := &w.parts, &w.jobs.Jobs
-	p.reset(res.Site)
-	for i := range c.Len() {
-		if t := model.Time(c.Submit[i]); t >= from && t <= to {
-			p.add(c, i)
-		}
-	}
+// enter gives r what was added up, beside what the table of metrics has given it:
+// bounded slowdowns of all groups, and everything of those that tables do not have.
+func (p *tally) enter(r *Figures, names *sim.SiteNames, users []string) {
 	for i := range p.sizes {
 		p.sizes[i].enter(r, &p.rank, metric.BySize, metric.SizeName(i))
+	}
+	for i := range p.runtimes {
+		p.runtimes[i].enter(r, &p.rank, metric.ByRuntime, metric.RuntimeName(i))
+	}
+	for i, name := range users {
+		p.users[i].enter(r, &p.rank, metric.ByUser, name)
 	}
 	for i := range p.kinds {
 		p.kinds[i].enter(r, &p.rank, metric.ByKind, model.Kind(i).String())
 	}
 	for i := range p.classes {
 		if s := &p.classes[i]; s.jobs > 0 {
-			r.group(metric.ByClass, strconv.Itoa(i)).named("bounded_slowdown_mean", s.slowdown())
+			p.classes[i].complete(r.group(metric.ByClass, strconv.Itoa(i)))
 		}
 	}
 	for i := range p.tenants {
-		r.group(metric.ByTenant, res.Site.Tenants[i]).named("bounded_slowdown_mean", p.tenants[i].slowdown())
+		p.tenants[i].complete(r.group(metric.ByTenant, names.Tenants[i]))
 	}
 	for i := range p.vclusters {
-		r.group(metric.ByVCluster, res.Site.VClusters[i]).named("bounded_slowdown_mean", p.vclusters[i].slowdown())
+		p.vclusters[i].complete(r.group(metric.ByVCluster, names.VClusters[i]))
 	}
+}
+
+// complete gives a group what tables of metrics do not have.
+func (s *slow) complete(g Group) {
+	g.named("bounded_slowdown_mean", s.slowdown())
+	g.named("work", s.hours())
 }

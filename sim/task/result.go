@@ -11,24 +11,34 @@ import (
 
 // Result is what a task came to. It is a function of the task alone.
 type Result struct {
-	Task        string            `json:"task"`        // its ID
-	Fingerprint string            `json:"fingerprint"` // of the run, as in run.json
+	Task string `json:"task"` // its ID
+	Figures
+	// Parts and Brief are those of the task, each as if it were the steady window.
+	Parts []Figures `json:"parts,omitempty"`
+	Brief []Figures `json:"brief,omitempty"`
+	Work  Work      `json:"work"` // of the whole run
+}
+
+// Figures are what was measured on a run, or on a part of it.
+type Figures struct {
+	// Fingerprint is that of the run, as in run.json; of a part, a hash of when
+	// each of its jobs started and left.
+	Fingerprint string            `json:"fingerprint"`
 	Verdict     metric.Verdict    `json:"verdict"`
 	Metrics     map[string]Metric `json:"metrics"`
-	// Groups tells more of parts of the work: by tenant, vcluster, class, kind and
-	// size (metric.ByTenant and so on), then by name. They are over the window
-	// GroupsOf.
+	// Groups tells more of parts of the work: by tenant, vcluster, class, kind,
+	// size, run time and user (metric.ByTenant and so on), then by name. They are
+	// over the window GroupsOf.
 	Groups   map[string]map[string]Group `json:"groups,omitempty"`
-	GroupsOf string                      `json:"groups_of"` // steady, or all where the run has no steady window
-	Work     Work                        `json:"work"`
+	GroupsOf string                      `json:"groups_of,omitempty"` // steady, or all where the run has no steady window
 }
 
 // Metric is one number in both windows; nil when it is undefined there.
 type Metric struct {
-	All         *float64 `json:"all"`
-	Steady      *float64 `json:"steady"`
-	CountAll    int64    `json:"count_all"` // jobs behind the value
-	CountSteady int64    `json:"count_steady"`
+	All         *float64 `json:"all,omitempty"`
+	Steady      *float64 `json:"steady,omitempty"`
+	CountAll    int64    `json:"count_all,omitempty"` // jobs behind the value
+	CountSteady int64    `json:"count_steady,omitempty"`
 }
 
 // Work counts what the run cost, in things that can be counted.
@@ -40,7 +50,7 @@ type Work struct {
 
 // Value is the value of a metric in a window (metric.All or metric.Steady); false
 // when it is undefined or unknown.
-func (r *Result) Value(name, window string) (float64, bool) {
+func (r *Figures) Value(name, window string) (float64, bool) {
 	m := r.Metrics[name]
 	v := m.All
 	if window == metric.Steady {
@@ -54,7 +64,7 @@ func (r *Result) Value(name, window string) (float64, bool) {
 
 // Of is the value of a measure: of the run in a window, or of a group in GroupsOf;
 // false when it is undefined or unknown, or groups are of another window.
-func (r *Result) Of(m metric.Measure, window string) (float64, bool) {
+func (r *Figures) Of(m metric.Measure, window string) (float64, bool) {
 	switch {
 	case m.By == "":
 		return r.Value(m.Metric, window)
@@ -85,7 +95,7 @@ func ParseResult(b []byte) (Result, error) {
 }
 
 // enter puts a table of metrics in.
-func (r *Result) enter(t *metric.Table) {
+func (r *Figures) enter(t *metric.Table) {
 	r.Verdict, r.Metrics = t.Verdict, make(map[string]Metric, len(t.Metrics))
 	for _, x := range t.Metrics {
 		m := r.Metrics[x.Name]
@@ -111,7 +121,7 @@ func (r *Result) enter(t *metric.Table) {
 }
 
 // group is a group of the result, which it is put into.
-func (r *Result) group(by, name string) Group {
+func (r *Figures) group(by, name string) Group {
 	if r.Groups[by] == nil {
 		r.Groups[by] = map[string]Group{}
 	}

@@ -3,11 +3,11 @@ package task
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/crew"
-	"orrery/sim/metric"
 	"orrery/sim/record"
 	"orrery/traces"
 	"orrery/traces/transform"
@@ -68,8 +68,9 @@ type worker struct {
 	jobs sink
 	prep *sim.Prepared // of spec, the last one; tasks of one spec come in a row
 	spec []byte        // canonical
-	// parts is reused from run to run.
-	parts parts
+	// tally and rows are reused from run to run.
+	tally tally
+	rows  []int32 // of the steady window, by submission
 }
 
 func (r *Runner) worker() *worker { return &worker{from: r} }
@@ -103,7 +104,11 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 	}
 	w.jobs.Reset()
 	w.jobs.Jobs.OfSite = len(t.Spec.Site) > 0
-	res, err := w.prep.Run(ctx, m.Open, sim.Options{Sink: &w.jobs})
+	prep := w.prep
+	if t.Window != nil {
+		prep = prep.Measuring(t.Replay().Measure)
+	}
+	res, err := prep.Run(ctx, m.Open, sim.Options{Sink: &w.jobs, Parts: slices.Concat(t.Parts, t.Brief)})
 	if err != nil {
 		return nil, err
 	}
@@ -113,20 +118,7 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 			Expected: "jobs with a submission, a size and a runtime", Mend: "take another window",
 		}
 	}
-	table, err := metric.Compute(&w.jobs, res.Series)
-	if err != nil {
-		return nil, err
-	}
-	out := &Result{
-		Task: id(), Fingerprint: res.Fingerprint, GroupsOf: metric.All,
-		Work: Work{Instants: res.Work.Instants, Passes: res.Work.Passes, Examined: res.Work.Examined},
-	}
-	if _, _, ok := res.Series.Steady(); ok {
-		out.GroupsOf = metric.Steady
-	}
-	out.enter(&table)
-	w.groups(out, res)
-	return out, nil
+	return w.measure(t, id(), m, res)
 }
 
 // Evaluate computes tasks in this process with so many workers, at least one, and

@@ -1,9 +1,9 @@
 // Package task says what one task of a study is and computes it: a spec of a
-// replay on a trace, on a window of it or with its arrivals shaken, and the
-// metrics that come out, from memory and without a run directory. Tasks and
-// results are bytes that are the same wherever and however often they are made.
-// It must not know where tasks come from, who computes them, or what a study
-// directory looks like.
+// replay on a trace, the window of it that is measured, another load or jittered
+// arrivals, and the metrics that come out, from memory and without a run
+// directory. Tasks and results are bytes that are the same wherever and however
+// often they are made. It must not know where tasks come from, who computes them,
+// or what a study directory looks like.
 package task
 
 import (
@@ -16,24 +16,73 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim"
+	"orrery/sim/metric"
 )
 
 // Task is a replay to be measured. Spec.Trace is the content hash of the trace
-// that Window and Shake start from, and Spec is bound to that trace (sim.Spec.Bind).
+// that the others start from, and Spec is bound to that trace (sim.Spec.Bind).
 type Task struct {
 	Spec   sim.Spec
 	Window *Window // nil: the whole trace
 	Shake  *Shake  // nil: arrivals as they are; of the window where there is one
+	// Load, in thousandths, is what the load is multiplied by: the time between
+	// submissions is divided by it. 0 leaves it as it is.
+	Load int
+	// Parts of the window, or of the trace, are measured each by itself too. They may
+	// overlap. Of those in Brief the groups are left out.
+	Parts, Brief []metric.Span
 }
 
-// LeastJobs of a window, below which its metrics say nothing.
-const LeastJobs = 20
-
-// Window is a part of the trace, in µs since its epoch.
+// Window is the part of a trace that is measured: the jobs submitted in
+// [Begin, End), in µs since the epoch of the trace.
 type Window struct {
 	Begin model.Time `json:"begin_us"`
 	End   model.Time `json:"end_us"`
-	Warm  bool       `json:"warm,omitempty"` // begins with what the log has running and waiting then
+	// Lead is how much of the trace before Begin is replayed first, under the same
+	// settings; nil is all of it.
+	Lead *model.Duration `json:"lead_us,omitempty"`
+	// Warm says that the lead begins with what the log has running and waiting then,
+	// as far as it says. Without a lead the trace begins as it does.
+	Warm bool `json:"warm,omitempty"`
+	// Follow is for how long the load goes on after End, at most, until the jobs of
+	// the window have left. Those that have not count with their wait so far.
+	Follow model.Duration `json:"follow_us"`
+}
+
+// Replayed says in words how much of the trace is replayed before the window, and
+// in which state that begins.
+func (w *Window) Replayed() string {
+	switch {
+	case w.Lead == nil:
+		return "all of the trace before it is replayed first"
+	case w.Warm:
+		return fmt.Sprintf("%s of the trace before it is replayed first, from what the log has running and waiting then", *w.Lead)
+	}
+	return fmt.Sprintf("%s of the trace before it is replayed first, from an idle cluster", *w.Lead)
+}
+
+func (w *Window) validate() error {
+	switch {
+	case w.End <= w.Begin:
+		return fmt.Errorf("found a window from %s to %s, want one that ends after it begins", w.Begin, w.End)
+	case w.Follow < 0 || w.Lead != nil && *w.Lead < 0:
+		return fmt.Errorf("found a window with a lead or a follow-up below 0, want 0 or more")
+	case w.Lead == nil && w.Warm:
+		return fmt.Errorf("found a warm window without a lead, want one: the state of the log is taken where the lead begins")
+	}
+	return nil
+}
+
+// checkParts refuses parts that the run does not hold.
+func (t *Task) checkParts() error {
+	for _, list := range [][]metric.Span{t.Parts, t.Brief} {
+		for _, p := range list {
+			if w := t.Window; p.To <= p.From || w != nil && (p.From < w.Begin || p.To > w.End) {
+				return fmt.Errorf("found a part from %s to %s, want one that ends after it begins and lies in the window", p.From, p.To)
+			}
+		}
+	}
+	return nil
 }
 
 // Shake moves each submission by up to By in either direction.
@@ -47,19 +96,20 @@ type wire struct {
 	Spec   json.RawMessage `json:"spec"`
 	Window *Window         `json:"window,omitempty"`
 	Shake  *Shake          `json:"shake,omitempty"`
+	Load   int             `json:"load_thousandths,omitempty"`
+	Parts  []metric.Span   `json:"parts,omitempty"`
+	Brief  []metric.Span   `json:"brief,omitempty"`
 }
 
 // JSON is the canonical form.
 func (t Task) JSON() []byte { return t.with(t.Spec.JSON()) }
 
-// Of is the canonical form of the task whose spec has that canonical form.
-func Of(spec []byte, window *Window, shake *Shake) []byte {
-	return Task{Window: window, Shake: shake}.with(spec)
-}
+// Of is the canonical form of t with another spec, which has that canonical form.
+func (t Task) Of(spec []byte) []byte { return t.with(spec) }
 
 // with is JSON where the canonical form of the spec is at hand.
 func (t Task) with(spec []byte) []byte {
-	b, err := json.Marshal(wire{spec, t.Window, t.Shake})
+	b, err := json.Marshal(wire{spec, t.Window, t.Shake, t.Load, t.Parts, t.Brief})
 	if err != nil {
 		panic(err) // integers, and JSON
 	}
@@ -88,11 +138,28 @@ func Parse(b []byte) (Task, error) {
 	if err := strict(w.Spec, &t.Spec); err != nil {
 		return t, fmt.Errorf("reading the spec of a task: %w", err)
 	}
-	t.Window, t.Shake = w.Window, w.Shake
-	if w := t.Window; w != nil && w.End <= w.Begin {
-		return t, fmt.Errorf("reading a task: found a window from %s to %s, want one that ends after it begins", w.Begin, w.End)
+	t.Window, t.Shake, t.Load, t.Parts, t.Brief = w.Window, w.Shake, w.Load, w.Parts, w.Brief
+	if w := t.Window; w != nil {
+		if err := w.validate(); err != nil {
+			return t, fmt.Errorf("reading a task: %w", err)
+		}
+	}
+	if t.Load < 0 {
+		return t, fmt.Errorf("reading a task: found a load of %d thousandths, want 0 or more", t.Load)
+	}
+	if err := t.checkParts(); err != nil {
+		return t, fmt.Errorf("reading a task: %w", err)
 	}
 	return t, nil
+}
+
+// Replay is the spec of the replay, of the trace that Runner.Trace derives.
+func (t *Task) Replay() sim.Spec {
+	spec := t.Spec
+	if w := t.Window; w != nil {
+		spec.Measure = &sim.Measure{From: w.Begin, To: w.End, Follow: w.Follow}
+	}
+	return spec
 }
 
 func strict(b []byte, into any) error {

@@ -70,13 +70,94 @@ func bound(t testing.TB, m *traces.Memory, spec sim.Spec) sim.Spec {
 func some(t testing.TB, r *Runner, n int) []Task {
 	m, err := r.Add(busy(t, n))
 	require.NoError(t, err)
-	half := &Window{Begin: model.Time(model.Hour), End: model.Time(8 * model.Hour), Warm: true}
+	lead := model.Hour
+	half := &Window{Begin: model.Time(2 * model.Hour), End: model.Time(8 * model.Hour), Lead: &lead, Warm: true, Follow: model.Day}
 	var tasks []Task
 	for _, spec := range []sim.Spec{site(t, m, "1"), site(t, m, "5"), bound(t, m, sim.DefaultSpec())} {
 		tasks = append(tasks, Task{Spec: spec}, Task{Spec: spec, Window: half},
-			Task{Spec: spec, Shake: &Shake{By: model.Minute, Seed: 3}}, Task{Spec: spec, Window: half, Shake: &Shake{By: model.Minute, Seed: 4}})
+			Task{Spec: spec, Shake: &Shake{By: model.Minute, Seed: 3}}, Task{Spec: spec, Window: half, Shake: &Shake{By: model.Minute, Seed: 4}},
+			Task{Spec: spec, Load: 1100}, Task{Spec: spec, Window: Around(quarters(), model.Day), Parts: quarters(), Shake: &Shake{By: model.Minute, Seed: 5}, Load: 900},
+			Task{Spec: spec, Parts: quarters()[:1], Brief: quarters()[1:]})
 	}
 	return tasks
+}
+
+// quarters are four windows in a row.
+func quarters() []metric.Span {
+	var out []metric.Span
+	for i := range 4 {
+		out = append(out, metric.Span{From: model.Time((2 + model.Duration(i)) * model.Hour), To: model.Time((3 + model.Duration(i)) * model.Hour)})
+	}
+	return out
+}
+
+// TestPartsOfAWindow: parts that are measured in one replay are what a replay of each
+// tells, groups and all, and the load goes on behind them.
+func TestPartsOfAWindow(t *testing.T) {
+	ctx := context.Background()
+	r := NewRunner(nil)
+	m, err := r.Add(busy(t, 600))
+	require.NoError(t, err)
+	for _, spec := range []sim.Spec{site(t, m, "1"), bound(t, m, sim.DefaultSpec())} {
+		tasks := []Task{{Spec: spec, Window: Around(quarters(), 100*model.Day), Parts: quarters()}, {Spec: spec, Brief: quarters()}}
+		for _, p := range quarters() {
+			tasks = append(tasks, Task{Spec: spec, Window: Around([]metric.Span{p}, 100*model.Day), Parts: []metric.Span{p}})
+		}
+		got, err := Evaluate(ctx, r, tasks, 2)
+		require.NoError(t, err)
+		jobs := 0.0
+		for i, alone := range got[2:] {
+			part := got[0].Parts[i]
+			require.Equal(t, alone.Parts[0].Fingerprint, part.Fingerprint)
+			require.Equal(t, alone.Verdict, part.Verdict)
+			brief := got[1].Brief[i]
+			delete(brief.Metrics, "queue_growth") // from time bins, whose width is that of the run
+			delete(part.Metrics, "queue_growth")
+			require.Equal(t, part.Metrics, brief.Metrics, "the whole trace leaves the window as it is")
+			require.Empty(t, brief.Groups)
+			for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByUser} {
+				want, err := json.Marshal(alone.Groups[by])
+				require.NoError(t, err)
+				got, err := json.Marshal(part.Groups[by])
+				require.NoError(t, err)
+				require.Equal(t, string(want), string(got))
+			}
+			for name, want := range alone.Metrics {
+				if want.Steady == nil || name == "queue_growth" {
+					continue
+				}
+				require.Equal(t, want.Steady, part.Metrics[name].Steady, name)
+			}
+			n, ok := part.Value("jobs_submitted", metric.Steady)
+			require.True(t, ok)
+			jobs += n
+		}
+		all, _ := got[0].Value("jobs_submitted", metric.Steady)
+		require.Equal(t, all, jobs)
+		require.NotEqual(t, got[0].Parts[0].Fingerprint, got[0].Parts[1].Fingerprint)
+	}
+}
+
+// TestLoad: with more load the same jobs come in less time.
+func TestLoad(t *testing.T) {
+	ctx := context.Background()
+	r := NewRunner(nil)
+	m, err := r.Add(busy(t, 300))
+	require.NoError(t, err)
+	spec := bound(t, m, sim.DefaultSpec())
+	var waits []float64
+	for _, load := range []int{500, 0, 2000} {
+		x := Task{Spec: spec, Load: load}
+		derived, err := r.Trace(ctx, &x)
+		require.NoError(t, err)
+		require.Equal(t, m.Info().Rows, derived.Info().Rows)
+		got, err := Evaluate(ctx, r, []Task{x}, 1)
+		require.NoError(t, err)
+		wait, _ := got[0].Value("wait_mean", metric.All)
+		waits = append(waits, wait)
+	}
+	require.True(t, slices.IsSorted(waits), "%v", waits)
+	require.Less(t, waits[0], waits[2])
 }
 
 // TestBytes: a result is the same by any worker, in any order, alone or among
@@ -119,7 +200,7 @@ func TestAsReplay(t *testing.T) {
 		require.NoError(t, err)
 		m, err := r.Trace(ctx, &task)
 		require.NoError(t, err)
-		spec := task.Spec
+		spec := task.Replay()
 		spec.Trace = m.Info().Hash
 		out, err := sim.Replay(ctx, spec, sim.Input{Open: m.Open}, sim.ReplayOptions{})
 		require.NoError(t, err)
@@ -160,7 +241,7 @@ func TestGroups(t *testing.T) {
 		require.NoError(t, err)
 		var jobs sink
 		jobs.Jobs.OfSite = true
-		res, err := sim.Run(ctx, task.Spec, m.Open, sim.Options{Sink: &jobs})
+		res, err := sim.Run(ctx, task.Replay(), m.Open, sim.Options{Sink: &jobs})
 		require.NoError(t, err)
 		table, err := metric.Compute(&jobs, res.Series)
 		require.NoError(t, err)
@@ -287,7 +368,7 @@ func TestVariantsAreLetGo(t *testing.T) {
 func TestSlowdown(t *testing.T) {
 	var s slow
 	var c = sinkOf(model.JobRecord{Start: model.Time(math.MaxInt64 / 4), End: model.Time(math.MaxInt64/4) + model.Time(model.Second), Runtime: model.Second, State: model.Completed})
-	long := shareOf(&c.Jobs, 0)
+	long := shareOf(&c.Jobs, 0, false)
 	s.add(&long)
 	require.InEpsilon(t, float64(math.MaxInt64/4)/1e7, *s.slowdown(), 1e-6)
 	require.Nil(t, (&slow{}).slowdown())
@@ -320,7 +401,7 @@ func TestWarmWindowsKnowWhatWasConsumed(t *testing.T) {
 	r := NewRunner(nil)
 	m, err := r.Add(busy(t, 400))
 	require.NoError(t, err)
-	warm := &Window{Begin: model.Time(4 * model.Hour), End: model.Time(8 * model.Hour), Warm: true}
+	warm := &Window{Begin: model.Time(4 * model.Hour), End: model.Time(8 * model.Hour), Lead: new(model.Duration), Warm: true}
 	plain := sim.DefaultSpec()
 	plain.Cluster.Procs = 16
 	budgets := strings.Replace(cluster, "{name: t2}", "{name: t2, node_hours: 5}", 1)
@@ -345,7 +426,7 @@ func TestWarmWindowsKnowWhatWasConsumed(t *testing.T) {
 		require.Equal(t, want*model.Day, coarse(days*model.Day))
 	}
 	require.Equal(t, model.Day, coarse(1))
-	late := Task{Spec: bound(t, m, limited), Window: &Window{Begin: model.Time(20 * model.Hour), End: model.Time(24 * model.Hour), Warm: true}}
+	late := Task{Spec: bound(t, m, limited), Window: &Window{Begin: model.Time(20 * model.Hour), End: model.Time(24 * model.Hour), Lead: new(model.Duration), Warm: true}}
 	_, err = Evaluate(ctx, r, []Task{late}, 1)
 	var data *traces.DataError
 	require.ErrorAs(t, err, &data)

@@ -32,13 +32,28 @@ type variants struct {
 const keepRows = 4 << 20
 
 // variant names a trace that a task replays. The zero window is the whole trace;
-// without a shake By is 0.
+// without a shake By is 0, without another load that is 0.
 type variant struct {
-	hash   string
-	window Window
+	hash string
+	load int
+	cut  cut
 	// history of before a warm window that is of consequence for the ledgers.
 	history model.Duration
 	shake   Shake
+}
+
+// cut is the part of a trace that is replayed.
+type cut struct {
+	from, to model.Time
+	warm     bool
+}
+
+// cutOf is what the replay of a window takes.
+func cutOf(w *Window) cut {
+	if w == nil || w.Lead == nil {
+		return cut{}
+	}
+	return cut{max(0, w.Begin.Add(-*w.Lead)), w.End.Add(w.Follow), w.Warm}
 }
 
 // base is a trace that variants are made of. A Set is used by one goroutine.
@@ -56,14 +71,11 @@ type made struct {
 
 // variantOf names the trace of a task.
 func (c *variants) variantOf(t *Task) (variant, error) {
-	v := variant{hash: t.Spec.Trace}
-	if t.Window != nil {
-		v.window = *t.Window
-	}
+	v := variant{hash: t.Spec.Trace, load: t.Load, cut: cutOf(t.Window)}
 	if t.Shake != nil {
 		v.shake = *t.Shake
 	}
-	if !v.window.Warm {
+	if !v.cut.warm {
 		return v, nil
 	}
 	site := digest(t.Spec.Site)
@@ -163,8 +175,13 @@ func (c *variants) make(v variant) (*traces.Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if v.window != (Window{}) {
-		if s, err = s.Window(v.window.Begin, v.window.End, v.window.Warm, v.history); err != nil {
+	if v.load != 0 {
+		if s, err = s.Scale(v.load); err != nil {
+			return nil, err
+		}
+	}
+	if v.cut != (cut{}) {
+		if s, err = s.Window(v.cut.from, v.cut.to, v.cut.warm, v.history); err != nil {
 			return nil, err
 		}
 	}

@@ -61,7 +61,7 @@ func (t *tuner) place() (c *candidate, values []float64, ok bool, err error) {
 	}
 	c = t.candidates[0]
 	now := c.cluster.VClusters[t.tuned()[0]].Profile.Inline
-	if now.Order != t.space.order || now.Mode != "documented" {
+	if now.Order != t.space.order {
 		return c, nil, false, nil
 	}
 	values, err = t.space.pointOf(now)
@@ -89,13 +89,13 @@ func (t *tuner) look() error {
 	for _, o := range others {
 		points = append(points, o.point)
 	}
-	results, err := t.points(points, t.screening, "looking around "+c.name)
+	results, err := t.points(points, "looking around "+c.name)
 	if err != nil {
 		return err
 	}
 	n := len(design.Points())
 	for _, o := range t.goal.Objectives {
-		floor, err := t.floor(read(o.Metric), "screening", t.screening)
+		floor, err := t.floor(o.Metric, t.screening)
 		if err != nil {
 			return err
 		}
@@ -212,12 +212,12 @@ func (t *tuner) grid(at []float64, i, j int) error {
 		return err
 	}
 	columns := t.space.columns()
-	results, err := t.points(design.Points(), t.screening, columns[i]+" and "+columns[j]+" together")
+	results, err := t.points(design.Points(), columns[i]+" and "+columns[j]+" together")
 	if err != nil {
 		return err
 	}
 	for _, o := range t.goal.Objectives {
-		floor, err := t.floor(read(o.Metric), "screening", t.screening)
+		floor, err := t.floor(o.Metric, t.screening)
 		if err != nil {
 			return err
 		}

@@ -8,13 +8,11 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler"
 	"orrery/sim"
-	"orrery/sim/search"
-	"orrery/sim/stat"
 )
 
 // Roles of candidates.
 const (
-	Current  = "current"  // what runs now
+	Current  = "current"  // the current policy
 	Baseline = "baseline" // a profile or an order that people know
 	Found    = "found"    // by the search
 )
@@ -24,9 +22,18 @@ type candidate struct {
 	name    string
 	role    string
 	values  []float64 // of the space, for those that were found
-	spec    sim.Spec
-	id      string            // of the spec
+	specs   []sim.Spec
+	id      string            // of the specs
 	cluster *profiles.Cluster // nil on a plain machine
+}
+
+// newCandidate has one spec for each trace.
+func newCandidate(name, role string, cluster *profiles.Cluster, specs []sim.Spec) *candidate {
+	c := &candidate{name: name, role: role, specs: specs, cluster: cluster}
+	for i := range specs {
+		c.id += specs[i].ID()
+	}
+	return c
 }
 
 // named are the profiles of the program that are tried: one for each kind of
@@ -36,16 +43,18 @@ var named = []string{"default", "hpc-batch", "ml-training", "service", "sensitiv
 // orders are the baselines that need no weights.
 var orders = []string{"fcfs", "sjf", "saf", "sqf", "wfp3", "unicef", "expansion", "dirlab-f1", "dirlab-f2", "dirlab-f3", "dirlab-f4"}
 
-// current is what runs now.
+// current is the current policy.
 func (t *tuner) current() (*candidate, error) {
 	p := &t.problem
-	c := &candidate{name: "what runs now", role: Current, spec: p.Spec, id: p.Spec.ID(), cluster: p.Cluster}
+	var specs []sim.Spec
+	for k := range p.Traces {
+		specs = append(specs, p.Traces[k].Spec)
+	}
 	if p.Cluster == nil {
 		if p.VCluster != "" {
 			return nil, usagef("the vCluster %s: a plain machine has none", p.VCluster)
 		}
-		c.name = plainName(p.Spec.Order, p.Spec.Backfill, p.Spec.Depth)
-		return c, nil
+		return newCandidate(plainName(specs[0].Order, specs[0].Backfill, specs[0].Depth), Current, nil, specs), nil
 	}
 	if len(p.Cluster.VClusters) == 0 {
 		return nil, usagef("the cluster has no vCluster: nothing says how its queue is ordered")
@@ -58,7 +67,7 @@ func (t *tuner) current() (*candidate, error) {
 	if p.VCluster != "" && len(t.tuned()) == 0 {
 		return nil, usagef("the cluster has no vCluster %s", p.VCluster)
 	}
-	return c, nil
+	return newCandidate("the current policy", Current, p.Cluster, specs), nil
 }
 
 // tuned are the indices of the vClusters that are tuned.
@@ -91,88 +100,94 @@ func (t *tuner) arranged(profile func(now *profiles.Profile) (profiles.Profile, 
 
 // made is a candidate of a site.
 func (t *tuner) made(name, role string, cluster *profiles.Cluster) *candidate {
-	spec := t.problem.Spec
-	spec.Site = cluster.JSON()
-	return &candidate{name: name, role: role, spec: spec, id: spec.ID(), cluster: cluster}
+	var specs []sim.Spec
+	text := cluster.JSON()
+	for k := range t.problem.Traces {
+		spec := t.problem.Traces[k].Spec
+		spec.Site = text
+		specs = append(specs, spec)
+	}
+	return newCandidate(name, role, cluster, specs)
 }
 
-// baselines are all that is tried without a search.
+// baselines are all that is tried without a search: the profiles of the program, of
+// which only what is searched is taken, and the orders with everything else as it
+// is.
 func (t *tuner) baselines() ([]*candidate, error) {
 	if t.problem.Cluster == nil {
 		return t.plainBaselines(), nil
 	}
 	var out []*candidate
-	add := func(name string, profile func(*profiles.Profile) profiles.Profile) error {
-		cluster, err := t.arranged(func(now *profiles.Profile) (profiles.Profile, error) { return profile(now), nil })
-		if err == nil && t.possible(cluster) == nil {
-			out = append(out, t.made(name, Baseline, cluster))
-		}
-		return err
-	}
 	for _, name := range named {
 		p, err := profiles.Load(name)
 		if err != nil {
 			return nil, err
 		}
-		if err := add(name, func(now *profiles.Profile) profiles.Profile { return agreeing(p, now) }); err != nil {
+		if len(t.space.Space) == 0 || groupOf(&p) != t.space.group {
+			continue
+		}
+		values, err := t.space.pointOf(&p)
+		if err != nil {
 			return nil, fmt.Errorf("the profile %s: %w", name, err)
+		}
+		c, err := t.found(name, t.space, values, false)
+		if err != nil {
+			return nil, fmt.Errorf("the profile %s: %w", name, err)
+		}
+		if c.role, c.values = Baseline, nil; t.possible(c.cluster) == nil {
+			out = append(out, c)
 		}
 	}
 	for _, order := range orders {
-		if err := add(order, func(now *profiles.Profile) profiles.Profile { return ordered(now, order) }); err != nil {
-			return nil, fmt.Errorf("the order %s: %w", order, err)
+		cluster, err := t.arranged(func(now *profiles.Profile) (profiles.Profile, error) { return ordered(now, order) })
+		if err == nil && t.possible(cluster) == nil {
+			out = append(out, t.made(order, Baseline, cluster))
 		}
 	}
 	return out, nil
 }
 
-// ordered is a profile with another order of the queue. What does not depend on
-// the order stays.
-func ordered(now *profiles.Profile, order string) profiles.Profile {
-	p := profiles.Default()
-	p.Name, p.Order = order, order
-	if now.Mode == "as-coded" {
-		p.Cycle, p.Phase = now.Cycle, now.Phase
-		return p
+// ordered is a profile with another order of the queue. Keys that only the old order
+// has go with it, everything else stays.
+func ordered(now *profiles.Profile, order string) (profiles.Profile, error) {
+	p := *now
+	if order == scoreOrder && now.Order != order {
+		p.Weights = profiles.Default().Weights
 	}
-	p.Selection, p.Backfill, p.Depth, p.BFWindow = now.Selection, now.Backfill, now.Depth, now.BFWindow
-	p.BFResolution, p.BFInterval, p.BFMaxJobTest, p.BFMaxJobUser = now.BFResolution, now.BFInterval, now.BFMaxJobTest, now.BFMaxJobUser
-	p.Cycle, p.Phase, p.Preemption = now.Cycle, now.Phase, now.Preemption
-	if order == "score" {
-		return agreeing(p, now)
+	out, err := p.With(profiles.Assignment{Path: "order", Value: order})
+	if err != nil {
+		return p, err
 	}
-	return p
+	return *out, nil
 }
 
-// agreeing is a profile ordered by weights with what all profiles of a site must
-// have in common.
-func agreeing(p profiles.Profile, now *profiles.Profile) profiles.Profile {
-	if now.Order == "score" || now.Order == "multifactor" {
-		p.AccountingTick = now.AccountingTick
-	}
-	if now.Order == "score" && now.Mode == p.Mode {
-		p.Usage = now.Usage
-	}
-	if from := now.Preemption; p.Preemption.Enabled && from.Enabled {
-		from.Rule, from.MaxVictims, from.NearCompletion = p.Preemption.Rule, p.Preemption.MaxVictims, p.Preemption.NearCompletion
-		p.Preemption = from
-	}
-	return p
-}
+// scoreOrder is the order by the weighted factors.
+const scoreOrder = "score"
 
-// plainBaselines are the orders with the ways to backfill.
+// plainBaselines are the orders with the ways to backfill, and with the current one.
 func (t *tuner) plainBaselines() []*candidate {
 	var out []*candidate
-	now := t.problem.Spec
-	rules := []string{"easy", "conservative"}
+	now := t.problem.Traces[0].Spec
+	type rule struct {
+		backfill string
+		depth    int
+	}
+	rules := []rule{{"easy", 0}, {"conservative", 0}}
 	if now.Cluster.Table && !now.Cluster.Exclusive {
 		rules = rules[:1] // shares of nodes cannot be reserved
 	}
-	for _, rule := range rules {
+	if own := (rule{or(now.Backfill, "easy"), now.Depth}); !slices.Contains(rules, own) {
+		rules = append(rules, own)
+	}
+	for _, r := range rules {
 		for _, order := range orders {
-			spec := now
-			spec.Order, spec.Backfill, spec.Depth = order, rule, 0
-			out = append(out, &candidate{name: plainName(order, rule, 0), role: Baseline, spec: spec, id: spec.ID()})
+			var specs []sim.Spec
+			for k := range t.problem.Traces {
+				spec := t.problem.Traces[k].Spec
+				spec.Order, spec.Backfill, spec.Depth = order, r.backfill, r.depth
+				specs = append(specs, spec)
+			}
+			out = append(out, newCandidate(plainName(order, r.backfill, r.depth), Baseline, nil, specs))
 		}
 	}
 	return out
@@ -191,7 +206,7 @@ func plainName(order, backfill string, depth int) string {
 	return order + " with " + backfill
 }
 
-// tryKnown runs the baselines on the tuning windows.
+// tryKnown runs the baselines on the windows that the search looks at.
 func (t *tuner) tryKnown() error {
 	list, err := t.baselines()
 	if err != nil {
@@ -201,7 +216,11 @@ func (t *tuner) tryKnown() error {
 		t.add(c)
 	}
 	t.stage("%d baselines on %d windows", len(t.candidates)-1, len(t.screening))
-	return t.score(t.screening)
+	var asked []ask
+	for _, c := range t.candidates {
+		asked = append(asked, t.on(c, screeningScope)...)
+	}
+	return t.run(asked)
 }
 
 // add keeps a candidate that is not there yet, and gives its place.
@@ -213,68 +232,3 @@ func (t *tuner) add(c *candidate) int {
 	t.candidates = append(t.candidates, c)
 	return len(t.candidates) - 1
 }
-
-// score runs all candidates on windows.
-func (t *tuner) score(windows []int) error {
-	for _, c := range t.candidates {
-		if _, err := t.run(on(c, windows)); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-	}
-	return nil
-}
-
-// bounds are the constraints: what was asked for, or the defaults.
-func (t *tuner) bounds() error {
-	list := t.opt.Constraints
-	results, err := t.run(on(t.candidates[0], t.tuning))
-	if err != nil {
-		return err
-	}
-	for _, c := range list {
-		if silent(worstBeside(results, results, c)) {
-			return usagef("the constraint %s says nothing: it has no value in any of the %d tuning windows under what runs now; name another metric or group, or leave it out", c, len(t.tuning))
-		}
-	}
-	if list == nil {
-		for _, c := range defaultConstraints {
-			now := worst(valuesOf(results, c.Metric), c.Relation)
-			if now == now { // the site has such a metric
-				c.Value = max(c.Value, slack*now)
-				list = append(list, c)
-			}
-		}
-	}
-	t.goal = newGoal(t.opt.Objectives, list)
-	if t.goal.spare, err = t.spare(t.tuning); err != nil {
-		return err
-	}
-	return t.goal.Validate()
-}
-
-// spare is in how many windows a candidate may be overloaded though what runs now
-// is not: see stat.Spare.
-func (t *tuner) spare(windows []int) (int, error) {
-	var shaken []int
-	for r := range t.opt.Replicas {
-		results, err := t.run(t.shaken(windows, r))
-		if err != nil {
-			return 0, err
-		}
-		shaken = append(shaken, count(results, overloaded))
-	}
-	return stat.Spare(len(windows), shaken...), nil
-}
-
-// slack is how much worse than now the worst window may be where nobody has set a
-// bound: extremes of two runs differ, and a guard is not to forbid every change.
-const slack = 1.5
-
-// defaultConstraints hold, or half as much again as it is now.
-var defaultConstraints = []search.Constraint{
-	{Metric: "wait_max", Relation: search.AtMost, Value: 3 * 24 * 3600},
-	{Metric: "share_deviation_max", Relation: search.AtMost, Value: 0.05},
-}
-
-// DefaultConstraints says in words what holds when nothing else is asked for.
-const DefaultConstraints = "wait_max <= 3d and share_deviation_max <= 0.05, or half as much again as it is now where that is more"

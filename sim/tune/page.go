@@ -35,8 +35,8 @@ func (p *page) table(head []string, rows [][]string) {
 	p.WriteString("\n")
 }
 
-// Markdown is the page: what changes, for whom it gets better and worse, how sure,
-// what it costs.
+// Markdown is the page: what changes, for which jobs it gets better and worse, how
+// sure that is, what it costs.
 func (r *Report) Markdown() []byte {
 	p := &page{}
 	p.say("# %s", r.Title())
@@ -53,41 +53,6 @@ func (r *Report) Markdown() []byte {
 	return []byte(strings.TrimRight(p.String(), "\n") + "\n")
 }
 
-// Title is the recommendation in a few words.
-func (r *Report) Title() string {
-	switch r.Decision {
-	case Change:
-		return "Change to: " + r.Chosen
-	case Keep:
-		return "Keep what you have"
-	}
-	return "Keep what you have, for lack of evidence"
-}
-
-// Summary is the recommendation in a few sentences.
-func (r *Report) Summary() []string {
-	out := []string{strings.ToUpper(r.Why[:1]) + r.Why[1:] + "."}
-	for i := range r.Finalists {
-		f := &r.Finalists[i]
-		if f.Name != r.About {
-			continue
-		}
-		for k, l := range f.Lines {
-			fit := f.Fits[k]
-			out = append(out, fmt.Sprintf("%s, %s: from %s to %s, %s (%.0f %% interval %s to %s) on the acceptance windows; on the tuning windows it was %s. Verdict: %v, %s.",
-				f.Name, l.Metric, said(l.Now.Estimate, l.Metric), said(l.Then.Estimate, l.Metric), percent(l.Relative.Estimate), 100*r.Confidence,
-				percent(l.Relative.Low), percent(l.Relative.High), percent(r.sign(k)*fit.Tuned.Estimate), l.Verdict, l.Reason))
-		}
-		if f.Broken != "" {
-			out = append(out, f.Name+" is out: "+f.Broken+".")
-		}
-	}
-	if inert := r.Inert(); len(inert) > 0 {
-		out = append(out, "Inert here, whatever their value: "+strings.Join(inert, ", ")+".")
-	}
-	return out
-}
-
 // sign turns a gain in objective k into a difference.
 func (r *Report) sign(k int) metric.Number {
 	if r.Goal.Objectives[k].Direction == search.Maximise {
@@ -102,7 +67,7 @@ func (r *Report) pageChanges(p *page) {
 	}
 	p.head("What changes")
 	if r.Decision != Change {
-		p.say("Nothing. The one that came closest, %s, would change this:", r.About)
+		p.say("Nothing. The candidate that came closest, %s, would change this:", r.About)
 	}
 	rows := make([][]string, len(r.Changes))
 	for i, c := range r.Changes {
@@ -116,56 +81,113 @@ func (r *Report) pageFinalists(p *page) {
 		return
 	}
 	p.head("How sure")
-	p.say("The finalists of the tuning windows against what runs now, on %d acceptance windows that had no part in finding them. Intervals are of the mean difference (%.0f %%); p is corrected for all lines of this table; nothing below the noise is called a gain.",
-		r.Counted(ForAcceptance), 100*r.Confidence)
-	var rows [][]string
+	var rows, out [][]string
 	for i := range r.Finalists {
 		f := &r.Finalists[i]
-		for k, l := range f.Lines {
+		for k := range f.Lines {
+			l := &f.Lines[k]
 			verdict := l.Verdict.String() + ": " + l.Reason
 			if f.Broken != "" {
 				verdict = "out: " + f.Broken
 			}
-			rows = append(rows, append(append([]string{f.Name}, lineCells(&l)...), verdict, percent(r.sign(k)*f.Fits[k].Tuned.Estimate), fitWord(f.Fits[k])))
+			end := metric.Undefined
+			if w := f.whole(l.Metric); w != nil {
+				end = w.Relative
+			}
+			rows = append(rows, append(append([]string{f.Name}, lineCells(l)...), percent(end), verdict, percent(r.sign(k)*f.Fits[k].Tuned.Estimate), fitWord(f.Fits[k])))
+		}
+		if len(f.Lines) == 0 {
+			out = append(out, []string{f.Name, f.Broken})
 		}
 	}
-	p.table([]string{"candidate", "metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict", "on tuning windows", "overfitted"}, rows)
+	if len(rows) > 0 {
+		p.say("The finalists against the current policy on %d acceptance windows that had no part in finding them, each with %d jittered replicas of both sides. Intervals are of the change (%.0f %%); p is corrected for all lines of this table; noise is the part of the variance that jittered arrivals make. End to end is the whole trace as orrery replay has it.",
+			r.Counted(ForAcceptance), r.Replicas, 100*r.Confidence)
+		p.table([]string{"candidate", "metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "end to end", "verdict", "on tuning windows", "overfitted"}, rows)
+	}
+	if len(out) > 0 {
+		p.say("Candidates that were better on the tuning windows, and break a bound when the whole trace is replayed:")
+		p.table([]string{"candidate", "why it is out"}, out)
+	}
 	r.pageConstraints(p)
+	r.pageWhole(p)
+	r.pageAgain(p)
 	if len(r.Besides) == 0 {
 		return
 	}
 	p.say("What else %s changes on the same windows (p corrected for all lines of this table):", r.About)
 	rows = nil
-	for _, l := range r.Besides {
-		rows = append(rows, append(lineCells(&l), l.Verdict.String()))
+	for i := range r.Besides {
+		rows = append(rows, append(lineCells(&r.Besides[i]), r.Besides[i].Verdict.String()))
 	}
-	p.table([]string{"metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict"}, rows)
+	p.table([]string{"metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "verdict"}, rows)
 }
 
 // pageConstraints says which constraints the finalists keep, and by how much.
 func (r *Report) pageConstraints(p *page) {
 	var rows [][]string
 	for i := range r.Finalists {
-		for _, k := range r.Finalists[i].Constraints {
-			word := "kept"
-			switch {
-			case !k.Then.Defined() && k.Holds:
-				word = "no window has a value"
-			case !k.Holds:
-				word = "broken"
+		f := &r.Finalists[i]
+		for j := range f.Constraints {
+			k := &f.Constraints[j]
+			for _, on := range []struct {
+				where string
+				*KeptOn
+			}{{"whole trace", &k.Whole}, {"worst acceptance window", &k.Windows}} {
+				rows = append(rows, []string{
+					f.Name, k.Metric + " " + string(k.Relation) + " " + said(metric.Number(k.Asked), k.Metric), on.where, said(on.Bound, k.Metric), said(on.Now, k.Metric), said(on.Then, k.Metric), percent(on.Beyond), k.word(on.KeptOn),
+				})
 			}
-			beyond := "–"
-			if k.Beyond.Defined() {
-				beyond = percent(k.Beyond)
-			}
-			rows = append(rows, []string{r.Finalists[i].Name, k.Metric, string(k.Relation) + " " + said(k.Bound, k.Metric), said(k.Now, k.Metric), said(k.Then, k.Metric), beyond, word})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
-	p.say("Constraints in the worst acceptance window. Beyond says how far that is beyond the bound; below 0 it is kept by so much.")
-	p.table([]string{"candidate", "metric", "to hold", "now", "then", "beyond", ""}, rows)
+	p.say("Bounds. What the current policy breaks may be broken as far; a bound that was not asked for may be exceeded by half of what it is now. Beyond says how far a value is beyond what is to hold; below 0 it is kept by so much.")
+	p.table([]string{"candidate", "bound", "on", "to hold", "now", "then", "beyond", ""}, rows)
+}
+
+// pageWhole has the figures of the whole trace.
+func (r *Report) pageWhole(p *page) {
+	f := r.about()
+	if f == nil {
+		return
+	}
+	p.say("%s from end to end, over all jobs of the trace, as orrery replay has it:", f.Name)
+	var rows [][]string
+	for _, l := range f.Whole {
+		row := []string{l.Metric, said(l.Now, l.Metric), said(l.Then, l.Metric), percent(l.Relative)}
+		if len(r.Traces) > 1 {
+			row = append([]string{r.Traces[l.Trace].Name}, row...)
+		}
+		rows = append(rows, row)
+	}
+	head := []string{"metric", "now", "then", "change"}
+	if len(r.Traces) > 1 {
+		head = append([]string{"trace"}, head...)
+	}
+	p.table(head, rows)
+}
+
+// pageAgain says how the decision holds over other windows, replicas and loads.
+func (r *Report) pageAgain(p *page) {
+	if len(r.Again) > 0 {
+		p.say("Decided again between the finalists, from the same runs:")
+		var rows [][]string
+		for _, a := range r.Again {
+			rows = append(rows, []string{a.Windows, a.Replicas, or(a.Choice, "none")})
+		}
+		p.table([]string{"windows", "replicas", "choice"}, rows)
+	}
+	if len(r.Loads) > 0 {
+		name := r.Goal.Objectives[0].Metric
+		p.say("%s of %s under other loads: the same jobs with the time between submissions divided by the load; the range is over %d replicas.", name, r.About, loadReplicas+1)
+		var rows [][]string
+		for _, l := range r.Loads {
+			rows = append(rows, []string{fmt.Sprintf("%.1f", l.Load), said(l.Now, name), said(l.Then, name), percent(l.Relative.Estimate), percent(l.Relative.Low) + " to " + percent(l.Relative.High), l.Overloaded})
+		}
+		p.table([]string{"load", "now", "then", "change", "range", "overloaded"}, rows)
+	}
 }
 
 func fitWord(f Fit) string {
@@ -175,7 +197,7 @@ func fitWord(f Fit) string {
 	return "not shown"
 }
 
-// lineCells are metric, now, then, difference in percent with its interval, the
+// lineCells are metric, now, then, change in percent with its interval, the
 // interval in the unit of the metric, noise and p.
 func lineCells(l *Line) []string {
 	name := l.Metric
@@ -185,7 +207,7 @@ func lineCells(l *Line) []string {
 	say := func(x float64) string { return amount(metric.Number(x), l.Unit) }
 	return []string{
 		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), span(l.Relative, func(x float64) string { return percent(metric.Number(x)) }),
-		span(l.Difference, say), say(float64(l.Floor)), figure(float64(l.P)),
+		span(l.Difference, say), portion(l.Noise), figure(float64(l.P)),
 	}
 }
 
@@ -193,27 +215,44 @@ func (r *Report) pageGroups(p *page) {
 	if len(r.Groups) == 0 {
 		return
 	}
-	p.head("For whom")
-	p.say("%s against what runs now on the acceptance windows, by parts of the work. Sizes are in the units that a job asks for. p is corrected for all lines of this table.", r.About)
-	for _, verdict := range []stat.Verdict{stat.Worse, stat.Better} {
-		var who []string
+	p.head("For which jobs")
+	p.say("%s against the current policy. The change of the mean wait has its interval on the acceptance windows, p is corrected for all lines of this table; the other columns are of the whole trace. Sizes are in the units that a job asks for. Of users the %d with the most work are told.", r.About, 20)
+	for _, side := range []struct {
+		word string
+		is   func(g *GroupLine) bool
+	}{
+		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.of("wait_mean").Relative >= LongerBy }},
+		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better }},
+	} {
+		var names []string
 		for i := range r.Groups {
-			if g := &r.Groups[i]; g.Verdict == verdict {
-				who = append(who, fmt.Sprintf("%s %s (%s %s)", g.By, g.Name, g.Metric, percent(g.Relative.Estimate)))
+			if g := &r.Groups[i]; side.is(g) {
+				text := fmt.Sprintf("%s %s (%s", kindWord(g.By), g.Name, percent(g.of("wait_mean").Relative))
+				if g.Verdict == stat.NotEnoughEvidence {
+					text += ", not shown by the windows"
+				}
+				names = append(names, text+")")
 			}
 		}
-		if len(who) == 0 {
-			who = []string{"nobody beyond doubt"}
+		if len(names) == 0 {
+			names = []string{"no group"}
 		}
-		word := verdict.String()
-		p.say("%s for: %s.", strings.ToUpper(word[:1])+word[1:], strings.Join(who, ", "))
+		p.say("%s mean wait: %s.", side.word, strings.Join(names, ", "))
 	}
 	rows := make([][]string, len(r.Groups))
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		rows[i] = append(append([]string{g.By + " " + g.Name, fmt.Sprint(g.Jobs)}, lineCells(&g.Line)...), g.Verdict.String())
+		row := []string{kindWord(g.By) + " " + g.Name, fmt.Sprint(g.Jobs), portion(g.PartOfWork)}
+		for _, name := range groupMetrics[:4] {
+			l := g.of(name)
+			row = append(row, said(l.Now, name)+" → "+said(l.Then, name))
+		}
+		rows[i] = append(row, percent(g.of("wait_mean").Relative), span(g.Relative, func(x float64) string { return percent(metric.Number(x)) }), g.Verdict.String())
+		if len(r.Traces) > 1 {
+			rows[i][0] = r.Traces[g.Trace].Name + ": " + rows[i][0]
+		}
 	}
-	p.table([]string{"group", "jobs", "metric", "now", "then", "difference", "interval", "in its unit", "noise", "p", "verdict"}, rows)
+	p.table([]string{"jobs by", "jobs", "of the work", "mean wait", "p95 wait", "p99 wait", "longest wait", "change of the mean", "interval on windows", "verdict"}, rows)
 }
 
 func (r *Report) pageCost(p *page) {
@@ -225,8 +264,8 @@ func (r *Report) pageCost(p *page) {
 	row := func(what string, a, b uint64) []string {
 		return []string{what, fmt.Sprint(a), fmt.Sprint(b), percent(metric.Number(float64(b)/float64(a) - 1))}
 	}
-	p.table([]string{"on the acceptance windows", "now", "then", "difference"}, [][]string{
-		row("passes", now.Passes, then.Passes), row("waiting jobs looked at", now.Examined, then.Examined),
+	p.table([]string{"on the whole trace", "now", "then", "change"}, [][]string{
+		row("passes", now.Passes, then.Passes), row("waiting jobs examined", now.Examined, then.Examined),
 	})
 }
 
@@ -235,11 +274,7 @@ func (r *Report) pageTried(p *page) {
 		return
 	}
 	p.head("What was tried")
-	left := "when it was worse than the leader beyond doubt"
-	if r.Race == search.Halving {
-		left = "when two thirds had to, being the worse"
-	}
-	p.say("On the tuning windows. Who has fewer of them left the race %s; means over different windows do not compare. Who is overloaded in more windows than chance explains has no rank.", left)
+	p.say("On the tuning windows. Candidates with fewer windows were eliminated early; means over different windows do not compare. A candidate is out when its queue grows without end and that of the current policy does not. Jobs that still waited %s after the windows count with their wait so far.", model.Duration(r.FollowUS))
 	head := []string{"candidate", "windows"}
 	for _, o := range r.Goal.Objectives {
 		head = append(head, o.Metric)
@@ -247,7 +282,7 @@ func (r *Report) pageTried(p *page) {
 	for _, c := range r.Goal.Constraints {
 		head = append(head, c.Metric+worstOf)
 	}
-	head = append(head, "rank")
+	head = append(head, "still waiting", "rank")
 	rows := make([][]string, len(r.Tried))
 	for i := range r.Tried {
 		t := &r.Tried[i]
@@ -255,11 +290,11 @@ func (r *Report) pageTried(p *page) {
 		for k, m := range t.Metrics {
 			row = append(row, said(m, r.metricAt(k)))
 		}
-		rows[i] = append(row, rankWord(t))
+		rows[i] = append(row, fmt.Sprint(t.Waiting), rankWord(t))
 	}
 	p.table(head, rows)
 	if len(r.Search) > 0 {
-		p.say("The search (%s) tried %d points, of which the best entered the race.", r.Method, len(r.Search))
+		p.say("The search (%s) tried %d points on its windows, of which the best entered the race.", r.Method, len(r.Search))
 	}
 }
 
@@ -276,30 +311,33 @@ func rankWord(t *Tried) string {
 	switch {
 	case t.Rank > 0:
 		return fmt.Sprint(t.Rank)
-	case t.Overloaded > 0:
-		return fmt.Sprintf("overloaded in %d windows", t.Overloaded)
+	case t.Overloaded:
+		return "overloaded"
 	case !t.Feasible:
 		return "breaks a constraint"
 	}
-	return "left the race"
+	return "eliminated early"
 }
 
 func (r *Report) pageHow(p *page) {
 	p.head("How it was found")
-	p.say("Trace %s, content %.12s; %d runs of windows; seed %d.", r.Trace, r.Hash, r.Runs, r.Seed)
+	for _, t := range r.Traces {
+		p.say("Trace %s, content %.12s. %s of it before the first window warm the cluster up.", t.Name, t.Hash, model.Duration(t.LeadUS))
+	}
+	p.say("%d runs; seed %d. All windows of a trace are parts of one replay, which begins with it, so each window meets the backlog that the candidate has left, and the load goes on behind it.", r.Runs, r.Seed)
 	var goals []string
 	for _, o := range r.Goal.Objectives {
 		goals = append(goals, string(o.Direction)+" "+o.Metric)
 	}
 	for _, c := range r.Goal.Constraints {
-		goals = append(goals, fmt.Sprintf("%s %s %s in each window", c.Metric, c.Relation, said(metric.Number(c.Value), c.Metric)))
+		goals = append(goals, fmt.Sprintf("%s %s %s in each window and on the whole trace", c.Metric, c.Relation, said(metric.Number(c.Value), c.Metric)))
 	}
 	p.say("Goal: %s.", strings.Join(goals, "; "))
 	if len(r.Varied) > 0 {
 		p.say("Settings that were varied: %s.", strings.Join(r.Varied, "; "))
 	}
 	for _, f := range r.Floors {
-		p.say("Noise of %s on the %s windows: %s, at most %s (%.1f %%), from %d replicas with arrivals shaken by up to %s.", f.Metric, f.Windows,
+		p.say("Jittered arrivals alone move %s on the %s windows by %s, at most %s (%.1f %%): %d replicas, each submission moved by up to %s.", f.Metric, f.Windows,
 			said(f.Value, f.Metric), said(f.High, f.Metric), 100*float64(f.Share), r.Replicas, model.Duration(r.ShakeUS))
 	}
 	var rows [][]string

@@ -3,8 +3,10 @@ package tune
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"orrery/profiles"
+	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
@@ -13,55 +15,66 @@ import (
 )
 
 // ReportSchema is the version of the report's JSON.
-const ReportSchema = 1
+const ReportSchema = 2
 
 // Decisions.
 const (
 	Change = "change"
-	Keep   = "keep what you have"
+	Keep   = "keep the current policy"
 	Unsure = "not enough evidence"
 )
 
 // Report is what came out. It holds no time of day and no path, so that the same
 // problem gives the same bytes.
 type Report struct {
-	Schema   int    `json:"schema"`
-	Trace    string `json:"trace"` // its name
-	Hash     string `json:"trace_hash"`
-	SpecID   string `json:"spec_id"` // of what runs now
-	VCluster string `json:"vcluster,omitempty"`
+	Schema   int         `json:"schema"`
+	Traces   []TraceInfo `json:"traces"`
+	VCluster string      `json:"vcluster,omitempty"`
+	Current  string      `json:"current"` // the name of the current policy
 
-	Decision string          `json:"decision"`
-	Why      string          `json:"why"`
-	Chosen   string          `json:"chosen,omitempty"`
-	Changes  []SettingChange `json:"changes,omitempty"` // from what runs now to the one in About
+	Decision string `json:"decision"`
+	Why      string `json:"why"`
+	Chosen   string `json:"chosen,omitempty"`
+	// Equal are the candidates between which nothing decides, Chosen the first; none
+	// where one is best.
+	Equal   []string        `json:"equal,omitempty"`
+	Again   []Again         `json:"again,omitempty"`
+	Changes []SettingChange `json:"changes,omitempty"` // from the current policy to the candidate in About
 
 	Goal       Goal        `json:"goal"`
+	Bounds     []Bound     `json:"bounds,omitempty"` // by constraint
 	Method     string      `json:"method,omitempty"`
 	Race       search.Rule `json:"race,omitempty"`
 	Budget     int         `json:"budget"`
 	Seed       uint64      `json:"seed"`
 	Replicas   int         `json:"replicas"`
 	ShakeUS    int64       `json:"shake_us"`
+	FollowUS   int64       `json:"follow_us"`
 	Confidence float64     `json:"confidence"`
-	Runs       int         `json:"runs"` // of windows, shaken ones and all
+	Runs       int         `json:"runs"`
 	Windows    []Window    `json:"windows"`
 	Floors     []FloorLine `json:"noise"`
 
-	Tried     []Tried    `json:"tried"`
-	Varied    []string   `json:"varied,omitempty"`   // settings with what they may be, before the screening
-	Settings  []string   `json:"settings,omitempty"` // of the search, by column
-	Search    []Trial    `json:"search,omitempty"`
-	Dropped   []Dropped  `json:"dropped,omitempty"`
+	Tried    []Tried  `json:"tried"`
+	Varied   []string `json:"varied,omitempty"`   // settings with what they may be, before the screening
+	Settings []string `json:"settings,omitempty"` // of the search, by column
+	Search   []Trial  `json:"search,omitempty"`
+	// SearchNow are the objectives under the current policy on the windows of the
+	// search, which Search is to be compared with.
+	SearchNow []metric.Number `json:"search_now,omitempty"`
+	Dropped   []Dropped       `json:"dropped,omitempty"`
+	// Finalists are the candidates that were replayed on the whole traces, in the
+	// order of the race. Those that break a bound there have no lines.
 	Finalists []Finalist `json:"finalists,omitempty"`
 
-	About       string        `json:"about,omitempty"` // whom the following is of
+	About       string        `json:"about,omitempty"` // the candidate that the following is of
 	Besides     []Line        `json:"besides,omitempty"`
 	Groups      []GroupLine   `json:"groups,omitempty"`
 	Shares      []ShareSeries `json:"shares,omitempty"` // now, then
-	Work        [2]task.Work  `json:"work"`             // on the acceptance windows: now, then
+	Loads       []LoadLine    `json:"loads,omitempty"`
+	Work        [2]task.Work  `json:"work"` // on the whole traces: now, then
 	Sensitivity []Sensitivity `json:"sensitivity,omitempty"`
-	Around      string        `json:"around,omitempty"` // whom the following are beside
+	Around      string        `json:"around,omitempty"` // the candidate that the following are beside
 	Slopes      []Slope       `json:"slopes,omitempty"`
 	Joint       []Joint       `json:"interactions,omitempty"`
 
@@ -71,10 +84,20 @@ type Report struct {
 	units    map[string]string
 }
 
+// TraceInfo is a trace with the current policy.
+type TraceInfo struct {
+	Name   string `json:"name"`
+	Hash   string `json:"hash"`
+	SpecID string `json:"spec_id"` // of the current policy on it
+	Jobs   int64  `json:"jobs"`    // submitted in its windows
+	// LeadUS is how much of the trace before the first window warms the cluster up.
+	LeadUS int64 `json:"lead_us"`
+}
+
 // Goal is what was asked for.
 type Goal struct {
 	Objectives  []search.Objective  `json:"objectives"`
-	Constraints []search.Constraint `json:"constraints,omitempty"` // on the worst window
+	Constraints []search.Constraint `json:"constraints,omitempty"` // on the worst window, and on the whole trace
 }
 
 // SettingChange is a key that changes.
@@ -85,13 +108,14 @@ type SettingChange struct {
 	After    string `json:"after"`
 }
 
-// FloorLine is the noise of an objective.
+// FloorLine is how far an objective moves by jittered arrivals alone, under the
+// current policy.
 type FloorLine struct {
 	Metric  string        `json:"metric"`
 	Windows string        `json:"windows"` // the set
 	Value   metric.Number `json:"value"`
-	High    metric.Number `json:"high"` // what must be exceeded
-	Share   metric.Number `json:"share"`
+	High    metric.Number `json:"high"`  // upper end of its interval
+	Share   metric.Number `json:"share"` // High as a part of the objective
 }
 
 // Tried is a candidate of the race on the tuning windows that it has run.
@@ -102,52 +126,32 @@ type Tried struct {
 	// Metrics are the means of the objectives, and the worst of the constraints.
 	Metrics    []metric.Number `json:"metrics"`
 	Feasible   bool            `json:"feasible"`
-	Overloaded int             `json:"overloaded,omitempty"` // windows
-	Finalist   bool            `json:"finalist,omitempty"`
-	Rank       int             `json:"rank,omitempty"` // among those left at the end, 1 the best
+	Overloaded bool            `json:"overloaded,omitempty"` // its queue grows without end
+	// Waiting is how many jobs still waited when its run stopped, FollowUS after the
+	// last of these windows. They count with their wait so far.
+	Waiting  int64 `json:"still_waiting,omitempty"`
+	Finalist bool  `json:"finalist,omitempty"`
+	Rank     int   `json:"rank,omitempty"` // among those left at the end, 1 the best
 
 	values []float64
 }
 
-// Finalist is a candidate on the acceptance windows.
+// Finalist is a candidate on the whole traces and on the acceptance windows.
 type Finalist struct {
-	Name   string `json:"name"`
-	Role   string `json:"role"`
-	Lines  []Line `json:"lines"` // by objective
-	Fits   []Fit  `json:"fits"`
-	Broken string `json:"broken,omitempty"` // why it is out
+	Name  string `json:"name"`
+	Role  string `json:"role"`
+	Lines []Line `json:"lines,omitempty"` // by objective
+	Fits  []Fit  `json:"fits,omitempty"`
+	// Whole are figures of the whole traces, end to end.
+	Whole  []WholeLine `json:"whole"`
+	Broken string      `json:"broken,omitempty"` // why it is out
 	// Constraints are in the order of the goal.
 	Constraints []Kept `json:"constraints,omitempty"`
 
 	at int
 }
 
-// Kept is a constraint on the acceptance windows.
-type Kept struct {
-	Metric   string          `json:"metric"`
-	Relation search.Relation `json:"relation"`
-	Asked    float64         `json:"asked"`
-	// Bound is what was to hold: what was asked, or how far it is broken now.
-	Bound metric.Number `json:"bound"`
-	// Now and Then are the worst windows of what runs now and of the candidate,
-	// unknown where no window has a value.
-	Now  metric.Number `json:"now"`
-	Then metric.Number `json:"then"`
-	// Beyond is how far Then is beyond Bound, as a fraction of it; below 0 it is
-	// kept by so much.
-	Beyond metric.Number `json:"beyond"`
-	Holds  bool          `json:"holds"`
-}
-
-// by says by how much a constraint is broken, "" where that is no number.
-func (k *Kept) by() string {
-	if !k.Beyond.Defined() || k.Beyond <= 0 {
-		return ""
-	}
-	return " (by " + search.Beyond(float64(k.Beyond)) + ")"
-}
-
-// Line is one number of a candidate against what runs now.
+// Line is one number of a candidate against the current policy.
 type Line struct {
 	Metric     string        `json:"metric"`
 	Unit       string        `json:"unit,omitempty"`
@@ -156,15 +160,16 @@ type Line struct {
 	Difference Range         `json:"difference"`
 	Relative   Range         `json:"relative"`
 	P          metric.Number `json:"p"` // corrected
-	Floor      metric.Number `json:"floor"`
-	Windows    int           `json:"windows"`
-	Block      int           `json:"block"`
-	Verdict    stat.Verdict  `json:"verdict"`
-	Reason     string        `json:"reason"`
+	// Noise is the part of the variance of the change that the jitter of arrivals makes.
+	Noise   metric.Number `json:"noise"`
+	Windows int           `json:"windows"`
+	Runs    int           `json:"runs"` // of both sides
+	Verdict stat.Verdict  `json:"verdict"`
+	Reason  string        `json:"reason"`
 }
 
 // Fit holds the gain on the tuning windows against that on the others, as parts
-// of what runs now.
+// of the current policy.
 type Fit struct {
 	Metric string `json:"metric"`
 	Tuned  Range  `json:"tuned"`
@@ -190,8 +195,8 @@ func rangeOf(i stat.Interval) Range {
 func lineOf(r stat.Row) Line {
 	return Line{
 		Metric: r.Metric, Unit: unitOf(r.Metric), Now: rangeOf(r.Baseline), Then: rangeOf(r.CandidateValue),
-		Difference: rangeOf(r.Difference), Relative: rangeOf(r.Relative), P: metric.Number(r.Corrected), Floor: metric.Number(r.Floor.High),
-		Windows: r.Windows, Block: r.Block, Verdict: r.Verdict, Reason: r.Reason,
+		Difference: rangeOf(r.Difference), Relative: rangeOf(r.Relative), P: metric.Number(r.Corrected), Noise: metric.Number(r.Noise.Share),
+		Windows: r.Windows, Runs: r.Runs, Verdict: r.Verdict, Reason: r.Reason,
 	}
 }
 
@@ -219,17 +224,27 @@ func (r *Report) UnitOf(setting string) string { return r.units[setting] }
 // finish fills in what the steps have left.
 func (t *tuner) finish() *Report {
 	r := &t.out
-	r.Schema, r.Trace, r.Hash, r.SpecID, r.VCluster = ReportSchema, t.problem.Trace.Name, t.problem.Spec.Trace, t.problem.Spec.ID(), t.problem.VCluster
+	r.Schema, r.VCluster = ReportSchema, t.problem.VCluster
+	t.traces()
 	r.Goal = Goal{t.goal.Objectives, t.goal.written}
 	if len(r.Goal.Objectives) == 0 {
 		r.Goal.Objectives = t.opt.Objectives
 	}
-	r.Seed, r.Replicas, r.ShakeUS, r.Confidence = t.opt.Seed, t.opt.Replicas, int64(t.opt.ShakeBy), t.opt.Stat.Confidence
+	r.Seed, r.Replicas, r.ShakeUS, r.FollowUS, r.Confidence = t.opt.Seed, t.opt.Replicas, int64(t.opt.ShakeBy), int64(t.opt.Follow), t.opt.Stat.Confidence
 	r.Budget = len(t.history)
 	r.Runs, r.Windows, r.Search, r.space = t.runs, t.windows, t.history, t.space.Space
 	r.units = t.space.units
 	if len(t.space.Space) > 0 {
 		r.Settings = t.space.Columns()
+	}
+	if len(t.candidates) > 0 {
+		r.Current = t.base().name
+	}
+	if len(t.history) > 0 {
+		now, _ := t.read(t.base(), wholeScope, t.screening)
+		for _, o := range t.goal.Objectives {
+			r.SearchNow = append(r.SearchNow, metric.Number(now[o.Metric]))
+		}
 	}
 	t.noise()
 	for i := range t.candidates {
@@ -241,67 +256,72 @@ func (t *tuner) finish() *Report {
 	return r
 }
 
-// about is the candidate that the report tells of.
-func (t *tuner) about() *candidate {
-	if c := t.chosen(); c != nil {
-		return c
+// traces says what the figures are of.
+func (t *tuner) traces() {
+	for k := range t.problem.Traces {
+		p := &t.problem.Traces[k]
+		info := TraceInfo{Name: p.Set.Name, Hash: p.Spec.Trace, SpecID: p.Spec.ID()}
+		list := wholeScope.of(t, k)
+		for i := range list {
+			info.Jobs += list[i].Jobs
+		}
+		if first, _, ok, err := p.Set.Bounds(); err == nil && ok && len(list) > 0 {
+			info.LeadUS = int64(list[0].Begin.Sub(first))
+		}
+		t.out.Traces = append(t.out.Traces, info)
 	}
-	if len(t.out.Finalists) > 0 {
-		return t.candidates[t.out.Finalists[0].at]
-	}
-	return nil
 }
 
-// noise lists the floors of the objectives.
+// noise lists how far the objectives move by jittered arrivals.
 func (t *tuner) noise() {
+	if len(t.goal.Objectives) == 0 {
+		return
+	}
 	for _, o := range t.out.Goal.Objectives {
 		for _, set := range []struct {
 			name    string
 			windows []int
 		}{{"screening", t.screening}, {ForAcceptance, t.acceptance}} {
-			f, ok := t.floors[floorKey{o.Metric, set.name}]
-			if !ok {
-				continue
+			f, err := t.floor(o.Metric, set.windows)
+			if err != nil {
+				continue // of a group, which replicas do not tell of
 			}
-			values := valuesOf(t.seen(t.candidates[0], set.windows), o.Metric)
+			now := stat.Mean(t.values(t.base(), wholeScope, o.Metric, set.windows))
 			t.out.Floors = append(t.out.Floors, FloorLine{
-				Metric: o.Metric, Windows: set.name, Value: metric.Number(f.Value), High: metric.Number(f.High), Share: metric.Number(f.High / math.Abs(stat.Mean.Of(values))),
+				Metric: o.Metric, Windows: set.name, Value: metric.Number(f.Value), High: metric.Number(f.High), Share: metric.Number(f.High / math.Abs(now)),
 			})
 		}
 	}
 }
 
-// seen are the results of a candidate that are known, of some windows.
-func (t *tuner) seen(c *candidate, windows []int) []*task.Result {
-	var out []*task.Result
-	for _, a := range on(c, windows) {
-		if r := t.known[a.key()]; r != nil {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
+// tried is a candidate on the tuning windows that it has run: all of them, or those
+// that the search looks at.
 func (t *tuner) tried(i int) Tried {
 	c := t.candidates[i]
-	results := t.seen(c, t.tuning)
-	out := Tried{Name: c.name, Role: c.role, Windows: len(results), Overloaded: count(results, overloaded), values: c.values}
+	out := Tried{Name: c.name, Role: c.role, values: c.values}
 	if len(t.goal.Objectives) == 0 { // it ended before anything was compared
 		out.Metrics = slices.Repeat([]metric.Number{metric.Undefined}, len(t.out.Goal.Objectives))
 		return out
 	}
-	var ran []int
-	for _, w := range t.tuning {
-		if t.known[ask{of: c, window: w}.key()] != nil {
-			ran = append(ran, w)
-		}
+	s, windows := screeningScope, t.screening
+	switch {
+	case i == 0:
+		s, windows = wholeScope, t.tuning
+	case t.result(c, tuningScope, 0, 0) != nil:
+		s, windows = tuningScope, t.tuning
 	}
-	metrics, failed := t.goal.read(t.seen(t.candidates[0], ran), results)
+	out.Windows, out.Overloaded = len(windows), t.piling(c, s)
+	metrics, failed := t.read(c, s, windows)
 	for _, o := range t.goal.Objectives {
 		out.Metrics = append(out.Metrics, metric.Number(metrics[o.Metric]))
 	}
 	for _, k := range t.goal.Constraints {
 		out.Metrics = append(out.Metrics, metric.Number(metrics[k.Metric]))
+	}
+	for k := range t.problem.Traces {
+		if x, ok := t.result(c, s, k, 0).Value("jobs_unfinished", metric.Steady); ok && s != wholeScope {
+			out.Waiting += int64(x)
+		}
 	}
 	score, err := t.goal.Score(search.Result{Metrics: metrics, Failed: failed})
 	out.Feasible = err == nil && score.Feasible()
@@ -313,14 +333,14 @@ func (t *tuner) tried(i int) Tried {
 // Values of the search's settings, nil for a baseline.
 func (t *Tried) Values() []float64 { return t.values }
 
-// changes lists the keys that differ from what runs now, and the profiles to use.
+// changes lists the keys that differ from the current policy, and the profiles to use.
 func (t *tuner) changes(c *candidate) {
 	now := t.candidates[0]
 	if c.cluster == nil {
-		a, b := &now.spec, &c.spec
+		a, b := &now.specs[0], &c.specs[0]
 		for _, k := range []SettingChange{
 			{Key: "order", Before: or(a.Order, "fcfs"), After: or(b.Order, "fcfs")},
-			{Key: "backfill", Before: or(a.Backfill, "easy"), After: or(b.Backfill, "easy")},
+			{Key: "backfill", Before: backfillOf(a), After: backfillOf(b)},
 		} {
 			if k.Before != k.After {
 				t.out.Changes = append(t.out.Changes, k)
@@ -338,10 +358,22 @@ func (t *tuner) changes(c *candidate) {
 			p := *after
 			p.Name = "tuned"
 			p.Description = "Recommended by orrery tune: " + c.name + "."
-			p.Source = "tuned on the trace with the content hash " + t.problem.Spec.Trace
+			p.Source = "tuned on the trace with the content hash " + t.problem.Traces[0].Spec.Trace
+			for _, more := range t.problem.Traces[1:] {
+				p.Source += " and " + more.Spec.Trace
+			}
 			t.out.profiles = append(t.out.profiles, Recommended{name, p})
 		}
 	}
+}
+
+// backfillOf is the backfilling of a plain machine as a flag has it.
+func backfillOf(s *sim.Spec) string {
+	out := or(s.Backfill, "easy")
+	if s.Depth > 0 {
+		out += ":" + strconv.Itoa(s.Depth)
+	}
+	return out
 }
 
 func or(s, otherwise string) string {

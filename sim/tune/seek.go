@@ -84,16 +84,14 @@ func (t *tuner) batch(s *search.Search) error {
 			return err
 		}
 		from = append(from, c)
-		asked = append(asked, on(c, t.screening)...)
+		asked = append(asked, t.on(c, screeningScope)...)
 	}
-	results, err := t.run(asked)
-	if err != nil {
+	if err := t.run(asked); err != nil {
 		return err
 	}
-	now, n := t.seen(t.candidates[0], t.screening), len(t.screening)
 	told := make([]search.Result, len(trials))
 	for i, trial := range trials {
-		metrics, failed := t.goal.read(now, results[i*n:(i+1)*n])
+		metrics, failed := t.read(from[i], screeningScope, t.screening)
 		told[i] = search.Result{ID: trial.ID, Metrics: metrics, Failed: failed}
 		score, err := t.goal.Score(told[i])
 		if err != nil {
@@ -111,9 +109,12 @@ func (t *tuner) batch(s *search.Search) error {
 	return s.Tell(told)
 }
 
-// starts are what runs now and the profiles that people know, as points.
+// starts are the current policy and the profiles that people know, as points.
 func (t *tuner) starts() ([][]float64, error) {
-	now := t.leading()
+	now, err := t.leading()
+	if err != nil {
+		return nil, err
+	}
 	known := []profiles.Profile{now}
 	for _, name := range named {
 		p, err := profiles.Load(name)
@@ -146,7 +147,7 @@ func (t *tuner) starts() ([][]float64, error) {
 const racers = 12
 
 // race holds the best points and all baselines against each other on all tuning
-// windows, and drops who is worse beyond doubt on the way.
+// windows, and drops the poor ones on the way.
 func (t *tuner) race() error {
 	for _, h := range t.leaders() {
 		t.add(h.from)
@@ -157,26 +158,14 @@ func (t *tuner) race() error {
 	if err != nil {
 		return err
 	}
-	t.stage("racing %d candidates over %d windows", len(t.candidates), len(windows))
-	seen := map[int]int{} // windows in which a candidate was overloaded
 	for !race.Done() {
 		heats := race.Ask(math.MaxInt)
-		var asked []ask
-		for _, h := range heats {
-			asked = append(asked, on(t.candidates[h.Candidate], windows[h.Window:h.Window+1])...)
+		if len(heats) > 0 { // rungs are the windows of a scope
+			t.stage("racing %d candidates over %d windows", len(race.Alive()), heats[len(heats)-1].Window+1)
 		}
-		results, err := t.run(asked)
+		told, err := t.heats(heats, windows)
 		if err != nil {
 			return err
-		}
-		told := make([]search.HeatResult, len(heats))
-		for i, h := range heats {
-			metrics, failed := t.goal.read(t.seen(t.candidates[0], windows[h.Window:h.Window+1]), results[i:i+1])
-			if over := t.goal.spare > 0 && overloaded(results[i]); over {
-				seen[h.Candidate]++
-				failed = failed || seen[h.Candidate] > t.goal.spare
-			}
-			told[i] = search.HeatResult{Candidate: h.Candidate, Window: h.Window, Metrics: metrics, Failed: failed}
 		}
 		if err := race.Tell(told); err != nil {
 			return err
@@ -191,7 +180,40 @@ func (t *tuner) race() error {
 	return nil
 }
 
-// raceWindows begin with those that the search has looked at.
+// heats runs candidates on windows. Those that the search has looked at are in the
+// runs that it has made.
+func (t *tuner) heats(heats []search.Heat, windows []int) ([]search.HeatResult, error) {
+	scopeOf := func(h search.Heat) scope {
+		if h.Window < len(t.screening) {
+			return screeningScope
+		}
+		return tuningScope
+	}
+	var asked []ask
+	for _, h := range heats {
+		asked = append(asked, t.on(t.candidates[h.Candidate], scopeOf(h))...)
+	}
+	if err := t.run(asked); err != nil {
+		return nil, err
+	}
+	var of []reading
+	for _, o := range t.goal.Objectives {
+		of = append(of, t.reading(o.Metric, windows))
+	}
+	told := make([]search.HeatResult, len(heats))
+	for i, h := range heats {
+		c, s := t.candidates[h.Candidate], scopeOf(h)
+		metrics := map[string]float64{}
+		for k, o := range t.goal.Objectives {
+			metrics[o.Metric] = of[k].of(t.figures(c, s, windows[h.Window], 0)) * of[k].factor[h.Window]
+		}
+		failed := t.constrain(metrics, c, s, windows[h.Window:h.Window+1])
+		told[i] = search.HeatResult{Candidate: h.Candidate, Window: h.Window, Metrics: metrics, Failed: failed}
+	}
+	return told, nil
+}
+
+// raceWindows are all tuning windows, those that the search has looked at first.
 func (t *tuner) raceWindows() []int {
 	out := slices.Clone(t.screening)
 	for _, w := range t.tuning {
@@ -205,11 +227,11 @@ func (t *tuner) raceWindows() []int {
 func (t *tuner) raceConfig(windows int) search.RaceConfig {
 	goal := t.goal.Goal
 	goal.Objectives = goal.Objectives[:1]
-	c := search.RaceConfig{Goal: goal, Rule: cmp.Or(t.opt.Race, search.Paired)}
+	c := search.RaceConfig{Goal: goal, Rule: cmp.Or(t.opt.Race, search.Rule(search.Rules()[0]))}
 	for i := range t.candidates {
 		c.Candidates = append(c.Candidates, []float64{float64(i)})
 	}
-	for _, n := range []int{len(t.screening), (len(t.screening) + windows) / 2, windows} {
+	for _, n := range []int{len(t.screening), windows} {
 		if len(c.Rungs) == 0 || n > c.Rungs[len(c.Rungs)-1] {
 			c.Rungs = append(c.Rungs, n)
 		}

@@ -2,13 +2,11 @@ package tune
 
 import (
 	"math"
-	"slices"
 
 	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
-	"orrery/sim/task"
 )
 
 // levels of the screening's grid.
@@ -62,7 +60,7 @@ func (t *tuner) screen() error {
 	if err != nil {
 		return err
 	}
-	results, err := t.points(design.Points(), t.screening, "screening the settings")
+	results, err := t.points(design.Points(), "screening the settings")
 	if err != nil {
 		return err
 	}
@@ -100,40 +98,43 @@ func (s space) columns() []string {
 	return out
 }
 
-// points runs points of the design on windows; results are by point, then window.
-func (t *tuner) points(points [][]float64, windows []int, what string) ([][]*task.Result, error) {
-	t.stage("%s: %d points on %d windows", what, len(points), len(windows))
+// points runs points of the design on the windows that the search looks at.
+func (t *tuner) points(points [][]float64, what string) ([]*candidate, error) {
+	t.stage("%s: %d points on %d windows", what, len(points), len(t.screening))
+	var out []*candidate
 	var asked []ask
 	for _, point := range points {
 		c, err := t.found("", t.space, t.space.valuesAt(point), true)
 		if err != nil {
 			return nil, err
 		}
-		asked = append(asked, on(c, windows)...)
+		out = append(out, c)
+		asked = append(asked, t.on(c, screeningScope)...)
 	}
-	results, err := t.run(asked)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Collect(slices.Chunk(results, len(windows))), nil
+	return out, t.run(asked)
 }
 
-// objectives are the means of a metric over the screening windows, by point; NaN
-// where a point is overloaded and the metric is a wait.
-func (t *tuner) objectives(results [][]*task.Result, name string) []float64 {
-	now := t.seen(t.candidates[0], t.screening)
-	out := make([]float64, len(results))
-	for i := range results {
+// objectives are the means of a metric over those windows, by point; NaN where a
+// point is overloaded and the metric is a wait.
+func (t *tuner) objectives(points []*candidate, name string) []float64 {
+	of := t.reading(name, t.screening)
+	out := make([]float64, len(points))
+	for i, c := range points {
 		out[i] = math.NaN()
-		if !metric.Lengthens(name) || count(results[i], overloaded) <= t.goal.spare {
-			out[i] = stat.Mean.Of(read(name).beside(now, results[i]))
+		if metric.Lengthens(name) && t.piling(c, screeningScope) {
+			continue
 		}
+		values := make([]float64, len(t.screening))
+		for k, w := range t.screening {
+			values[k] = of.of(t.figures(c, screeningScope, w, 0)) * of.factor[k]
+		}
+		out[i] = stat.Mean(values)
 	}
 	return out
 }
 
-func (t *tuner) moves(design *sensitivity.Morris, results [][]*task.Result, name string) (Sensitivity, error) {
-	floor, err := t.floor(read(name), "screening", t.screening)
+func (t *tuner) moves(design *sensitivity.Morris, results []*candidate, name string) (Sensitivity, error) {
+	floor, err := t.floor(name, t.screening)
 	if err != nil {
 		return Sensitivity{}, err
 	}

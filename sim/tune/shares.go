@@ -6,6 +6,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/task"
 )
 
 // ShareSeries is which share of what was held each tenant held in each acceptance
@@ -17,7 +18,10 @@ type ShareSeries struct {
 	EpochKnown bool           `json:"epoch_known"`
 	Begin      model.Time     `json:"begin_us"` // of the first window
 	Every      model.Duration `json:"every_us"` // from one window to the next
-	Tenants    []ShareLine    `json:"tenants"`
+	// Held is the part of the cluster that was held in each window, by which a mean of
+	// shares over windows is to be weighed.
+	Held    []metric.Number `json:"held"`
+	Tenants []ShareLine     `json:"tenants"`
 }
 
 // ShareLine is one tenant.
@@ -27,27 +31,24 @@ type ShareLine struct {
 	Target metric.Number   `json:"target"` // its fair share
 }
 
-// holdings fills in the shares under what runs now and under a candidate. A site with
+// holdings fills in the shares under the current policy and under a candidate. A site with
 // one tenant has nothing to share.
 func (t *tuner) holdings(c *candidate) {
 	if c.cluster == nil {
 		return
 	}
-	meta := &t.problem.Trace.Meta
-	first := t.opt.Tuning
-	for _, side := range []*candidate{t.candidates[0], c} {
-		s := ShareSeries{Of: side.name, Unit: "node", Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, Begin: t.windows[first].Begin}
+	meta := &t.problem.Traces[0].Set.Meta // of several traces the first is drawn
+	for _, side := range []*candidate{t.base(), c} {
+		s := ShareSeries{Of: side.name, Unit: "node", Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, Begin: t.windows[t.opt.Tuning].Begin}
 		if c.cluster.Sharing == "gpus" {
 			s.Unit = "GPU"
 		}
-		s.Every = t.windows[first+1].Begin.Sub(s.Begin)
+		s.Every = t.windows[t.opt.Tuning+1].Begin.Sub(s.Begin)
 		lines := map[string][]metric.Number{}
 		for k := range t.opt.Acceptance {
-			r := t.known[ask{of: side, window: first + k}.key()]
-			if r == nil {
-				continue
-			}
-			for name, g := range r.Groups["tenant"] { //detlint:ordered lines of their own
+			f := t.figures(side, wholeScope, t.opt.Tuning+k, 0)
+			s.Held = append(s.Held, metric.Number(heldIn(f)))
+			for name, g := range f.Groups["tenant"] { //detlint:ordered lines of their own
 				share, ok := g.Value("share")
 				if !ok {
 					continue
@@ -65,6 +66,12 @@ func (t *tuner) holdings(c *candidate) {
 			t.out.Shares = append(t.out.Shares, s)
 		}
 	}
+}
+
+// heldIn is the part of the cluster that was held, 0 where it is not known.
+func heldIn(f *task.Figures) float64 {
+	x, _ := f.Value("utilisation", metric.Steady)
+	return x
 }
 
 // target is the fair share of a tenant; unknown without one.

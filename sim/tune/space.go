@@ -57,7 +57,7 @@ var groups = []group{
 // groupOf is the group that orders a profile: the points of Slurm's priority, or
 // the weights.
 func groupOf(p *profiles.Profile) *group {
-	if p.Order == groups[1].order && p.Mode == "documented" {
+	if p.Order == groups[1].order {
 		return &groups[1]
 	}
 	return &groups[0]
@@ -73,17 +73,17 @@ type space struct {
 	units  map[string]string
 }
 
-// leading is the profile of the first vCluster that is tuned, in documented mode
-// and ordered by what is searched.
-func (t *tuner) leading() profiles.Profile {
+// leading is the profile of the first vCluster that is tuned, ordered by what is
+// searched.
+func (t *tuner) leading() (profiles.Profile, error) {
 	now := t.problem.Cluster.VClusters[t.tuned()[0]].Profile.Inline
 	return scored(now, groupOf(now))
 }
 
 // scored is a profile that orders by a group of weights.
-func scored(now *profiles.Profile, by *group) profiles.Profile {
-	if now.Order == by.order && now.Mode == "documented" {
-		return *now
+func scored(now *profiles.Profile, by *group) (profiles.Profile, error) {
+	if now.Order == by.order {
+		return *now, nil
 	}
 	return ordered(now, by.order)
 }
@@ -183,8 +183,13 @@ func settingOf(p *profiles.Profile, path string) (profiles.Setting, error) {
 // apply is a profile with the weights of a point, and what else the point sets;
 // exact keeps all digits, and otherwise values are as they would be written.
 func (s space) apply(now *profiles.Profile, values []float64, exact bool) (profiles.Profile, []profiles.Assignment, error) {
-	p := scored(now, s.group)
-	p.Name = now.Name
+	p := *now
+	if len(s.kept) > 0 { // weights act where the queue is ordered by them
+		var err error
+		if p, err = scored(now, s.group); err != nil {
+			return p, nil, err
+		}
+	}
 	var rest []profiles.Assignment
 	at := 0
 	for _, parameter := range s.Space {

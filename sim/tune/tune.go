@@ -1,13 +1,14 @@
-// Package tune finds better settings for a site and says how sure it is: the
-// opinionated path from a trace to a recommendation. It cuts the trace into
-// windows for tuning and others for acceptance, measures the noise, tries the
-// settings that people know, searches, races the best over the tuning windows,
-// and claims a gain only where the acceptance windows show it beyond the noise.
+// Package tune finds better settings for a site and says how sure that is: the
+// opinionated path from a trace to a recommendation. It divides the trace into
+// windows for tuning and later ones for acceptance, tries the settings that people
+// know, searches, races the best over the tuning windows, and recommends only what
+// the acceptance windows show to be better than the current policy and what keeps
+// its bounds when the whole trace is replayed from end to end.
 //
 // It must not know who computes the replays, on how many workers and where
 // results are kept: it asks for batches of tasks and gets results. What it asks
 // for depends on the problem, the options and the results alone, so the same
-// trace gives the same recommendation on any number of workers.
+// traces give the same recommendation on any number of workers.
 package tune
 
 import (
@@ -26,15 +27,19 @@ import (
 
 // Problem is what is to be tuned.
 type Problem struct {
-	// Trace is the whole log; its rows are read a few times.
-	Trace *transform.Set
-	// Spec is what runs now, bound to the trace (sim.Spec.Bind).
-	Spec sim.Spec
-	// Cluster is the site of Spec with its profiles inlined; nil on a plain
+	// Traces are those that one answer is wanted for, one at least.
+	Traces []Trace
+	// Cluster is the site of their specs with its profiles inlined; nil on a plain
 	// machine.
 	Cluster *profiles.Cluster
 	// VCluster is the one to tune; "" is all, alike.
 	VCluster string
+}
+
+// Trace is a whole log with the current policy.
+type Trace struct {
+	Set  *transform.Set // its rows are read a few times
+	Spec sim.Spec       // the current policy, bound to the trace (sim.Spec.Bind)
 }
 
 // Options are how it is tuned. Start from Defaults.
@@ -42,9 +47,8 @@ type Options struct {
 	// Objectives are to be made small or large; the first one decides. None is
 	// DefaultObjective.
 	Objectives []search.Objective
-	// Constraints must hold in each window; where one is broken now on the
-	// acceptance windows, it may be broken as far. Nil stands for those of
-	// DefaultConstraints.
+	// Constraints must hold in each window and on the whole trace; where the current
+	// policy breaks one, it may be broken as far. Nil stands for DefaultConstraints.
 	Constraints []search.Constraint
 	// Vary names the settings that are searched, see docs/TUNE.md: PATH=LOW..HIGH,
 	// PATH=A,B,C, the name of a group of weights, or "default". None is "default".
@@ -53,13 +57,19 @@ type Options struct {
 	Budget int
 	// Method is one of search.Methods; "" chooses by budget and objectives.
 	Method string
-	// Race says who leaves the race over the tuning windows, "" for search.Paired.
+	// Race says which candidates leave the race over the tuning windows, "" for the
+	// rule of search.Rules that comes first.
 	Race search.Rule
-	// Tuning and Acceptance are how many windows there are of each.
+	// Tuning and Acceptance are how many windows of each there are in a trace.
 	Tuning, Acceptance int
-	// Length of a window; 0 divides the trace, up to two weeks each.
+	// Length of a window; 0 divides the trace.
 	Length model.Duration
-	// Replicas are runs with shaken arrivals behind the noise floor, 2 at least.
+	// Follow is for how long the load goes on after the tuning windows, at most,
+	// until their jobs have left. Runs of the acceptance windows go on to the end of
+	// the trace.
+	Follow model.Duration
+	// Replicas are runs with jittered arrivals of the current policy and of each
+	// finalist, 2 at least.
 	Replicas int
 	// ShakeBy is how far a submission moves at most.
 	ShakeBy model.Duration
@@ -68,7 +78,10 @@ type Options struct {
 	// Points that Sobol indices, the parts of the variance that each setting
 	// explains, may cost, if they pay for the least sample; 0 leaves them out.
 	Points int
-	Seed   uint64
+	// Loads are those, in thousandths of that of the traces, under which the gain of
+	// the recommendation is measured too.
+	Loads []int
+	Seed  uint64
 	// Stat is how sure to be.
 	Stat stat.Settings
 	// Evaluate computes tasks and gives their results by index.
@@ -78,11 +91,12 @@ type Options struct {
 	Stage func(what string)
 }
 
-// Defaults are 10 windows to tune on, 20 to accept on, 10 shaken replicas, 200
-// points of the search and up to 512 of the Sobol indices.
+// Defaults are 10 windows to tune on, 20 to accept on, 10 replicas, 200 points of
+// the search, up to 512 of the Sobol indices, and loads of 0.8, 0.9, 1 and 1.1.
 func Defaults() Options {
 	return Options{
-		Budget: 200, Tuning: 10, Acceptance: 20, Replicas: 10, ShakeBy: model.Minute, Trajectories: 8, Points: 512, Seed: 1, Stat: stat.Defaults(),
+		Budget: 200, Tuning: 10, Acceptance: 20, Follow: sim.DefaultFollow, Replicas: 10, ShakeBy: model.Minute, Trajectories: 8, Points: 512,
+		Loads: []int{800, 900, 1000, 1100}, Seed: 1, Stat: stat.Defaults(),
 	}
 }
 
@@ -104,9 +118,9 @@ func Run(ctx context.Context, p Problem, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	t := &tuner{ctx: ctx, problem: p, opt: o, known: map[key]*task.Result{}, floors: map[floorKey]stat.Floor{}}
+	t := &tuner{ctx: ctx, problem: p, opt: o, known: map[key]*task.Result{}}
 	for _, step := range []func() error{
-		t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.judge, t.settle, t.spread, t.look, t.explain,
+		t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.choose, t.judge, t.settle, t.repeat, t.load, t.spread, t.look, t.explain,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -139,14 +153,16 @@ func (o *Options) check() error {
 	switch {
 	case o.Budget < 1:
 		return usagef("a budget of %d points: give 1 or more", o.Budget)
-	case o.Tuning < 1 || o.Acceptance < o.Stat.MinBlocks:
-		return usagef("%d windows to tune on and %d to accept on: give 1 or more, and %d or more", o.Tuning, o.Acceptance, o.Stat.MinBlocks)
+	case o.Tuning < 1 || o.Acceptance < o.Stat.MinWindows:
+		return usagef("%d windows to tune on and %d to accept on: give 1 or more, and %d or more", o.Tuning, o.Acceptance, o.Stat.MinWindows)
 	case o.Replicas < 2:
-		return usagef("%d replicas of shaken arrivals: give 2 or more", o.Replicas)
+		return usagef("%d replicas with jittered arrivals: give 2 or more", o.Replicas)
 	case o.ShakeBy < 1:
-		return usagef("arrivals shaken by %s: give a span above 0", o.ShakeBy)
-	case o.Length < 0 || o.Trajectories < 0 || o.Points < 0:
-		return usagef("windows of %s, %d trajectories and %d points of Sobol indices: none may be negative", o.Length, o.Trajectories, o.Points)
+		return usagef("arrivals jittered by %s: give a span above 0", o.ShakeBy)
+	case o.Length < 0 || o.Follow < 0 || o.Trajectories < 0 || o.Points < 0:
+		return usagef("windows of %s, followed for %s, %d trajectories and %d points of Sobol indices: none may be negative", o.Length, o.Follow, o.Trajectories, o.Points)
+	case slices.ContainsFunc(o.Loads, func(x int) bool { return x < 100 || x > 10_000 }):
+		return usagef("loads of %v thousandths: give 100 to 10,000", o.Loads)
 	case o.Method != "" && !slices.Contains(search.Methods(), o.Method):
 		return usagef("unknown method %q: use one of %v", o.Method, search.Methods())
 	case o.Race != "" && !slices.Contains(search.Rules(), string(o.Race)):
@@ -164,15 +180,15 @@ type tuner struct {
 	opt     Options
 	stop    bool // nothing more can be said
 
-	windows            []Window
-	tuning, acceptance []int // windows of each kind that count
-	screening          []int // of tuning, those that the search looks at
+	windows            []Window // trace by trace
+	plans              []plan   // other ways to divide what is accepted on
+	tuning, acceptance []int    // windows of each kind that count
+	screening          []int    // of tuning, those that the search looks at
 	known              map[key]*task.Result
-	floors             map[floorKey]stat.Floor
 	runs               int // computed or found
 
 	goal       goal
-	candidates []*candidate // the current one first
+	candidates []*candidate // the current policy first
 	space      space
 	history    []Trial
 	raced      []int // candidates that are left, the best first
@@ -185,3 +201,6 @@ func (t *tuner) stage(format string, args ...any) {
 		t.opt.Stage(fmt.Sprintf(format, args...))
 	}
 }
+
+// base is the current policy.
+func (t *tuner) base() *candidate { return t.candidates[0] }

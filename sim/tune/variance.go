@@ -8,7 +8,6 @@ import (
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
-	"orrery/sim/task"
 )
 
 // leastRows of a base sample: indices from fewer say nothing.
@@ -49,7 +48,7 @@ func (t *tuner) spread() error {
 	if err != nil {
 		return err
 	}
-	results, err := t.points(design.Points(), t.screening, "which part of the variance each setting explains")
+	results, err := t.points(design.Points(), "which part of the variance each setting explains")
 	if err != nil {
 		return err
 	}
@@ -84,8 +83,8 @@ func baseSample(dimensions, rows int, seed uint64) ([][]float64, error) {
 }
 
 // indices fills in what the design says of one objective.
-func (t *tuner) indices(design *sensitivity.Sobol, results [][]*task.Result, rows int, s *Sensitivity) error {
-	floor, err := t.floor(read(s.Metric), "screening", t.screening)
+func (t *tuner) indices(design *sensitivity.Sobol, results []*candidate, rows int, s *Sensitivity) error {
+	floor, err := t.floor(s.Metric, t.screening)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,10 @@ var knobs = []knob{
 	{path: "multifactor.max_age", values: "1d..60d", used: byPoints},
 	{path: "multifactor.half_life", values: "12h..60d", used: func(p *profiles.Profile) bool { return byPoints(p) && p.Multifactor.HalfLife > 0 }, shared: true},
 	{path: "multifactor.favor_small", values: "false,true", used: byPoints, shared: true},
-	{path: "usage.half_life", values: "12h..60d", used: func(p *profiles.Profile) bool { return byWeights(p) && p.Usage.Rule == "decay" }, shared: true},
-	{path: "backfill", values: "easy,conservative", used: func(*profiles.Profile) bool { return true }},
+	{path: "usage.half_life", values: "12h..60d", used: func(p *profiles.Profile) bool {
+		return byWeights(p) && p.Mode == "documented" && p.Usage.Rule == "decay"
+	}, shared: true},
+	{path: "backfill", values: "easy,conservative", used: func(p *profiles.Profile) bool { return p.Mode == "documented" }},
 	{path: "depth", values: "all,10,100", used: func(p *profiles.Profile) bool { return p.Backfill == "conservative" }},
 	{path: "preemption.max_victims", values: "1..8", used: func(p *profiles.Profile) bool { return p.Preemption.Enabled }},
 }
@@ -41,7 +43,10 @@ const defaultVary = "default"
 
 // wholeSpace has all that is varied.
 func (t *tuner) wholeSpace() (space, error) {
-	now := t.leading()
+	now, err := t.leading()
+	if err != nil {
+		return space{}, err
+	}
 	s := space{group: groupOf(&now), units: map[string]string{}}
 	for _, p := range s.parts {
 		s.fixed = append(s.fixed, p.get(&now))

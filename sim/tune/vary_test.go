@@ -35,10 +35,11 @@ func TestWhatIsVaried(t *testing.T) {
 		s, err := tuner.wholeSpace()
 		require.NoError(t, err)
 		require.Equal(t, c.want, s.spelled())
-		now := tuner.leading()
+		now, err := tuner.leading()
+		require.NoError(t, err)
 		at, err := s.pointOf(&now)
 		require.NoError(t, err)
-		require.NoError(t, s.Check(at), "what runs now is a point of the space")
+		require.NoError(t, s.Check(at), "the current policy is a point of the space")
 		same, err := tuner.found("same", s, at, false)
 		require.NoError(t, err)
 		if c.profile != slurm || c.vary != nil {
@@ -95,7 +96,7 @@ func TestNothingImpossibleIsVaried(t *testing.T) {
 func TestPointsOfSlurmAreSearched(t *testing.T) {
 	w := newWorld(t, 3000, 0.75, "order: multifactor, multifactor: {age: 1000, fairshare: 2000, job_size: 500}")
 	o := small()
-	o.Budget, o.Tuning, o.Acceptance, o.Trajectories, o.Points = 8, 4, 8, 2, 0
+	o.Budget, o.Tuning, o.Acceptance, o.Trajectories, o.Points = 8, 4, 12, 2, 0
 	o.Evaluate = w.real(2)
 	r := w.tune(t, o)
 	require.Contains(t, r.Settings, "multifactor.age")

@@ -12,40 +12,47 @@ import (
 	"orrery/sim/task"
 )
 
-// GroupLine is what changes for a part of the work.
+// GroupLine is what changes for a group of jobs: the mean wait on the acceptance
+// windows with its interval, and the whole distribution on the whole trace.
 type GroupLine struct {
-	By   string `json:"by"` // vcluster, tenant, class or size
-	Name string `json:"name"`
-	Jobs int64  `json:"jobs"` // in the acceptance windows
-	Line
+	Trace int    `json:"trace,omitempty"`
+	By    string `json:"by"` // runtime, size, user, tenant, vcluster or class
+	Name  string `json:"name"`
+	Jobs  int64  `json:"jobs"` // of the whole trace
+	// PartOfJobs and PartOfWork are what the group has of all jobs, and of their units
+	// times run time.
+	PartOfJobs metric.Number `json:"part_of_jobs"`
+	PartOfWork metric.Number `json:"part_of_work"`
+	Line                     // of wait_mean
+	Whole      []WholeLine   `json:"whole"` // by groupMetrics
 }
 
-// groupsBy are the ways to part the work, in the order of the report.
-var groupsBy = []string{"vcluster", "tenant", "class", "size"}
+// groupsBy are the ways to group jobs, in the order of the report.
+var groupsBy = []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass, metric.ByUser}
 
 // mostGroups of a kind are told apart: those with the most jobs.
 const mostGroups = 30
 
-// groupMetrics are what is told of a group.
-var groupMetrics = []string{"wait_mean", "bounded_slowdown_mean"}
+// groupMetrics are what is told of a group on the whole trace.
+var groupMetrics = []string{"wait_mean", "wait_p95", "wait_p99", "wait_max", "bounded_slowdown_mean"}
 
-// whom says for whom it gets better and worse. All lines are corrected together.
-func (t *tuner) whom(c *candidate, now []*task.Result) error {
+// whom says for which groups of jobs it gets better and worse. All lines are
+// corrected together.
+func (t *tuner) whom(c *candidate) error {
 	var subjects []stat.Subject
-	var lines []GroupLine
-	for _, by := range groupsBy {
-		for _, g := range largest(now, by) {
-			for _, name := range groupMetrics {
-				s, err := t.subject(c, read(metric.Measure{Metric: name, By: by, Group: g.name}.String()), stat.Lower)
+	for k := range t.problem.Traces {
+		windows := t.counting(k, t.acceptance)
+		now, then := t.result(t.base(), wholeScope, k, 0), t.result(c, wholeScope, k, 0)
+		for _, by := range groupsBy {
+			all := parts(&now.Figures, by)
+			for _, g := range largest(all) {
+				s, err := t.subjectOn(c, metric.Measure{Metric: "wait_mean", By: by, Group: g.name}.String(), stat.Lower, windows)
 				if err != nil {
-					if cause := t.ctx.Err(); cause != nil {
-						return cause
-					}
-					continue // too rare for a noise floor
+					return err
 				}
-				s.Metric = name
+				s.Metric = "wait_mean"
 				subjects = append(subjects, s)
-				lines = append(lines, GroupLine{By: by, Name: g.name, Jobs: g.jobs})
+				t.out.Groups = append(t.out.Groups, groupLine(k, by, g, all, now, then))
 			}
 		}
 	}
@@ -54,34 +61,85 @@ func (t *tuner) whom(c *candidate, now []*task.Result) error {
 		return err
 	}
 	for i, r := range rows {
-		lines[i].Line = lineOf(r)
+		t.out.Groups[i].Line = lineOf(r)
 	}
-	t.out.Groups = lines
 	return nil
 }
 
+// groupLine is all of a line but what the windows say.
+func groupLine(trace int, by string, g sized, all []sized, now, then *task.Result) GroupLine {
+	jobs, work := 0.0, 0.0
+	for _, o := range all {
+		jobs, work = jobs+o.jobs, work+o.work
+	}
+	out := GroupLine{Trace: trace, By: by, Name: g.name, Jobs: int64(g.jobs), PartOfJobs: metric.Number(g.jobs / jobs), PartOfWork: metric.Undefined}
+	if work > 0 {
+		out.PartOfWork = metric.Number(g.work / work)
+	}
+	for _, name := range groupMetrics {
+		m := metric.Measure{Metric: name, By: by, Group: g.name}
+		l := WholeLine{Trace: trace, Metric: name, Unit: m.Unit(), Now: metric.Number(wholeValue(now, m)), Then: metric.Number(wholeValue(then, m)), Relative: metric.Undefined}
+		if l.Unit == "1" {
+			l.Unit = ""
+		}
+		if l.Now > 0 && l.Then.Defined() {
+			l.Relative = l.Then/l.Now - 1
+		}
+		out.Whole = append(out.Whole, l)
+	}
+	return out
+}
+
+// of is a number of the group on the whole trace.
+func (g *GroupLine) of(name string) WholeLine {
+	return g.Whole[slices.Index(groupMetrics, name)]
+}
+
+// LongerBy is from where a longer mean wait of a group on the whole trace is told
+// though the windows do not prove it: what matters to its users is told before it is
+// sure.
+const LongerBy = 0.05
+
+// Harmed are the groups of a kind that wait longer: beyond doubt on the windows, or by
+// LongerBy on the whole trace.
+func (r *Report) Harmed(by string) []*GroupLine {
+	var out []*GroupLine
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		if x := g.of("wait_mean").Relative; g.By == by && (g.Verdict == stat.Worse || x >= LongerBy) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 type sized struct {
-	name string
-	jobs int64
+	name       string
+	jobs, work float64
+}
+
+// parts are the groups of a kind, by name.
+func parts(f *task.Figures, by string) []sized {
+	var out []sized
+	for _, name := range slices.Sorted(maps.Keys(f.Groups[by])) {
+		g := f.Groups[by][name]
+		s := sized{name: name}
+		s.jobs, _ = g.Value("jobs")
+		s.work, _ = g.Value("work")
+		if s.jobs > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // largest are the groups of a kind with the most jobs, in the order of their
 // names. A kind with a single group says what all say.
-func largest(results []*task.Result, by string) []sized {
-	jobs := map[string]int64{}
-	for _, r := range results {
-		for name, g := range r.Groups[by] { //detlint:ordered sums of counts
-			n, _ := g.Value("jobs")
-			jobs[name] += int64(n)
-		}
-	}
-	var out []sized
-	for _, name := range slices.Sorted(maps.Keys(jobs)) {
-		out = append(out, sized{name, jobs[name]})
-	}
+func largest(out []sized) []sized {
 	if len(out) < 2 {
 		return nil
 	}
+	out = slices.Clone(out)
 	slices.SortStableFunc(out, func(a, b sized) int { return cmp.Compare(b.jobs, a.jobs) })
 	out = out[:min(len(out), mostGroups)]
 	slices.SortStableFunc(out, func(a, b sized) int {
@@ -90,8 +148,14 @@ func largest(results []*task.Result, by string) []sized {
 	return out
 }
 
-// leading is the number that a name begins with, so that 5-16 follows 2-4.
+// leading is the number that a name begins with, so that 5-16 follows 2-4, and 1h-6h
+// follows 10m-1h.
 func leading(name string) int {
+	for class := range metric.Runtimes {
+		if metric.RuntimeName(class) == name {
+			return class
+		}
+	}
 	n, err := strconv.Atoi(strings.SplitN(name, "-", 2)[0])
 	if err != nil {
 		return 0

@@ -17,82 +17,48 @@ const (
 	ForAcceptance = "acceptance"
 )
 
-// Window is a part of the trace that is replayed by itself, beginning with what
-// ran and waited then.
+// Window is a part of a trace on which candidates are compared: its jobs are those
+// that are submitted in it. All windows of a trace are measured in one replay, which
+// begins with the trace, so each meets the backlog that the candidate itself has
+// left, and the load goes on behind it.
 type Window struct {
+	Trace int        `json:"trace,omitempty"` // place among the traces
 	Set   string     `json:"set"`
 	Begin model.Time `json:"begin_us"`
 	End   model.Time `json:"end_us"`
 	Jobs  int64      `json:"jobs"` // submitted in it
-	// Aside says why the window counts for nobody; "" when it counts.
+	// Aside says why the window is in no figure; "" when it counts.
 	Aside string `json:"aside,omitempty"`
 }
 
-// gap is the part of a window's length that is left free beside it, so that the
-// queue of one has mostly gone when the next begins.
-const gap = 4 // a quarter
+func (w *Window) span() metric.Span { return metric.Span{From: w.Begin, To: w.End} }
 
-// longest window that is chosen without being asked for.
-const longest = 14 * model.Day
-
-// cut places the windows with equal gaps: those for tuning first, those for
-// acceptance after them, as a recommendation is used after the log it is from.
+// cut places the windows: those for tuning first, those for acceptance after them,
+// as a recommendation is used after the log it is from.
 func (t *tuner) cut() error {
-	first, last, ok, err := t.problem.Trace.Bounds()
-	if err != nil {
-		return err
-	}
 	n := t.opt.Tuning + t.opt.Acceptance
-	span := int64(last.Sub(first)) + 1
-	length := int64(t.opt.Length)
-	if length == 0 && ok {
-		length = whole(min(span*gap/(int64(n)*(gap+1)+1), int64(longest)))
-	}
-	if !ok || length < 1 || length*int64(n) > span {
-		return usagef("%d windows of %s do not fit into the trace, which has submissions over %s: give fewer or shorter windows",
-			n, model.Duration(length), model.Duration(span))
-	}
-	between := whole((span - length*int64(n)) / int64(n+1))
-	for i := range n {
-		begin := first.Add(model.Duration(between + int64(i)*(length+between)))
-		w := Window{Set: ForTuning, Begin: begin, End: begin.Add(model.Duration(length))}
-		if i >= t.opt.Tuning {
-			w.Set = ForAcceptance
+	for k := range t.problem.Traces {
+		set := t.problem.Traces[k].Set
+		spans, err := task.Divide(set, n, t.opt.Length)
+		if err != nil {
+			return usagef("%s: %v", set.Name, err)
 		}
-		t.windows = append(t.windows, w)
-	}
-	return t.count()
-}
-
-// whole leaves out fractions of seconds, that nobody wants to read.
-func whole(us int64) int64 {
-	if us < int64(model.Minute) {
-		return us
-	}
-	return us - us%int64(model.Second)
-}
-
-// count counts the submissions of each window, and sets those aside that have
-// next to none.
-func (t *tuner) count() error {
-	for job, err := range t.problem.Trace.Rows() {
+		jobs, err := task.Submitted(set, spans)
 		if err != nil {
 			return err
 		}
-		i, found := slices.BinarySearchFunc(t.windows, job.Submit, func(w Window, at model.Time) int { return int(min(max(int64(w.End-at), -1), 1)) })
-		if found { // the instant at which one ends
-			i++
-		}
-		if i < len(t.windows) && job.Submit >= t.windows[i].Begin {
-			t.windows[i].Jobs++
-		}
-	}
-	for i := range t.windows {
-		w := &t.windows[i]
-		if w.Jobs < task.LeastJobs {
-			w.Aside = fmt.Sprintf("%d jobs, %d needed", w.Jobs, task.LeastJobs)
+		for i, s := range spans {
+			w := Window{Trace: k, Set: ForTuning, Begin: s.From, End: s.To, Jobs: int64(jobs[i])}
+			if i >= t.opt.Tuning {
+				w.Set = ForAcceptance
+			}
+			if w.Jobs < task.LeastJobs {
+				w.Aside = fmt.Sprintf("%d jobs, %d needed", w.Jobs, task.LeastJobs)
+			}
+			t.windows = append(t.windows, w)
 		}
 	}
+	t.plans = t.otherPlans()
 	t.sort()
 	return nil
 }
@@ -109,15 +75,50 @@ func (t *tuner) sort() {
 			t.acceptance = append(t.acceptance, i)
 		}
 	}
-	for k, i := range t.tuning {
-		if k%2 == 0 || len(t.tuning) < 8 {
+	for _, i := range t.tuning {
+		if t.inTrace(i) < t.screened() {
 			t.screening = append(t.screening, i)
 		}
 	}
 }
 
-// begin runs what is there now on all windows. Those in which it is overloaded
-// or has no value count for nobody: that is decided before anything else is
+// inTrace is the place of a window among those of its trace.
+func (t *tuner) inTrace(i int) int { return i % (t.opt.Tuning + t.opt.Acceptance) }
+
+// screened is how many of the tuning windows of a trace the search looks at: the
+// first half, where there are enough.
+func (t *tuner) screened() int {
+	if t.opt.Tuning < 8 {
+		return t.opt.Tuning
+	}
+	return (t.opt.Tuning + 1) / 2
+}
+
+// scope is how much of each trace a run is about.
+type scope int
+
+const (
+	screeningScope scope = iota // up to the last window that the search looks at
+	tuningScope                 // up to the last tuning window
+	wholeScope                  // the whole trace, as orrery replay has it
+)
+
+// of are the windows of a trace that a scope holds, those that are set aside
+// included.
+func (s scope) of(t *tuner, trace int) []Window {
+	n := t.opt.Tuning + t.opt.Acceptance
+	all := t.windows[trace*n : (trace+1)*n]
+	switch s {
+	case screeningScope:
+		return all[:t.screened()]
+	case tuningScope:
+		return all[:t.opt.Tuning]
+	}
+	return all
+}
+
+// begin replays the whole traces under the current policy. Windows in which it has
+// no value of an objective are set aside: that is decided before anything else is
 // looked at, so no candidate is favoured.
 func (t *tuner) begin() error {
 	base, err := t.current()
@@ -128,7 +129,7 @@ func (t *tuner) begin() error {
 	if err := t.groups(); err != nil {
 		return err
 	}
-	if base.cluster != nil {
+	if t.problem.Cluster != nil {
 		if t.space, err = t.wholeSpace(); err != nil {
 			return err
 		}
@@ -136,77 +137,140 @@ func (t *tuner) begin() error {
 	} else if len(t.opt.Vary) > 0 {
 		return usagef("--vary %s: a plain machine has no profile: give one, or a cluster file", t.opt.Vary[0])
 	}
-	all := slices.Concat(t.tuning, t.acceptance)
-	t.stage("what runs now, on %d windows", len(all))
-	results, err := t.run(on(base, all))
-	if err != nil {
+	t.stage("replaying %s under the current policy, and %d times with jittered arrivals", t.traceWords(), t.opt.Replicas)
+	if err := t.wholly(base); err != nil {
 		return err
 	}
-	for k, r := range results {
-		w := &t.windows[all[k]]
+	for i := range t.windows {
+		w := &t.windows[i]
+		f := t.figures(base, wholeScope, i, 0)
 		for _, m := range t.opt.Objectives {
-			if _, ok := r.Of(measureOf(m.Metric), metric.Steady); !ok {
+			if _, ok := f.Of(measureOf(m.Metric), metric.Steady); !ok && w.Aside == "" {
 				w.Aside = "no value of " + m.Metric
-			}
-			if r.Verdict == metric.Overloaded && metric.Lengthens(m.Metric) {
-				w.Aside = "overloaded under what runs now: its waits say how long the window is"
 			}
 		}
 	}
 	t.sort()
-	if len(t.tuning) == 0 || len(t.acceptance) < t.opt.Stat.MinBlocks {
-		t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed", len(t.tuning), len(t.acceptance), t.opt.Stat.MinBlocks))
+	if len(t.tuning) == 0 || len(t.acceptance) < t.opt.Stat.MinWindows {
+		t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed", len(t.tuning), len(t.acceptance), t.opt.Stat.MinWindows))
 		return nil
 	}
-	return t.replicas()
+	return t.sane()
 }
 
-// groups refuses goals about groups that there are not.
-func (t *tuner) groups() error {
-	var parts *metric.Parts
-	if c := t.problem.Cluster; c != nil {
-		parts = sim.PartsOf(c, t.problem.Trace.Tenants)
+// wholly runs a candidate on the whole of all traces, with all replicas.
+func (t *tuner) wholly(c *candidate) error {
+	var asked []ask
+	for k := range t.problem.Traces {
+		for r := range t.opt.Replicas + 1 {
+			asked = append(asked, ask{of: c, trace: k, scope: wholeScope, replica: r})
+		}
 	}
-	goal := search.Goal{Objectives: t.opt.Objectives, Constraints: t.opt.Constraints}
-	for _, name := range goal.Metrics() {
-		if err := measureOf(name).In(parts); err != nil {
-			return usagef("%v", err)
+	return t.run(asked)
+}
+
+// sane refuses objectives that say nothing under the current policy: waits of a
+// queue that grows without end, and parts of 0 where several traces are weighed.
+func (t *tuner) sane() error {
+	for k := range t.problem.Traces {
+		name := t.problem.Traces[k].Set.Name
+		for _, o := range t.opt.Objectives {
+			if metric.Lengthens(o.Metric) && t.overloaded(t.base(), wholeScope, k) {
+				t.refuse(fmt.Sprintf("%s is overloaded under the current policy: its queue grows to the end, so %s says how long the log is", name, o.Metric))
+			}
 		}
 	}
 	return nil
 }
 
-// replicas runs what is there now with shaken arrivals.
-func (t *tuner) replicas() error {
-	all := slices.Concat(t.tuning, t.acceptance)
-	t.stage("the noise: %d shaken replicas on %d windows", t.opt.Replicas, len(all))
-	var asked []ask
-	for r := range t.opt.Replicas {
-		asked = append(asked, t.shaken(all, r)...)
-	}
-	_, err := t.run(append(asked, t.otherOrder(all)...))
-	return err
+// overloaded says whether the queue of a run grows without end.
+func (t *tuner) overloaded(c *candidate, s scope, trace int) bool {
+	r := t.known[ask{of: c, trace: trace, scope: s}.key()]
+	return r != nil && r.Verdict == metric.Overloaded
 }
 
-// shaken are the runs of a replica of what runs now, from 0.
-func (t *tuner) shaken(windows []int, replica int) []ask {
-	out := on(t.candidates[0], windows)
-	for k := range out {
-		out[k].replica = replica + 1
+// traceWords name the traces.
+func (t *tuner) traceWords() string {
+	if n := len(t.problem.Traces); n > 1 {
+		return fmt.Sprintf("%d traces", n)
+	}
+	return "the trace"
+}
+
+// groups refuses goals about groups that there are not.
+func (t *tuner) groups() error {
+	for k := range t.problem.Traces {
+		var parts *metric.Parts
+		if c := t.problem.Cluster; c != nil {
+			parts = sim.PartsOf(c, t.problem.Traces[k].Set.Tenants)
+		}
+		goal := search.Goal{Objectives: t.opt.Objectives, Constraints: t.opt.Constraints}
+		for _, name := range goal.Metrics() {
+			if err := measureOf(name).In(parts); err != nil {
+				return usagef("%v", err)
+			}
+		}
+	}
+	return nil
+}
+
+// plan is another way to divide what is accepted on into windows: for the question
+// whether the answer hangs on where windows begin.
+type plan struct {
+	name  string
+	spans [][]metric.Span // by trace
+}
+
+// otherPlans have fewer and more windows, and windows that begin in the middle of
+// the others.
+func (t *tuner) otherPlans() []plan {
+	least := t.opt.Stat.MinWindows
+	n := t.opt.Acceptance
+	plans := []plan{}
+	for _, count := range []int{max(n*2/3, least), n * 3 / 2} {
+		if count != n {
+			plans = append(plans, t.divided(fmt.Sprintf("%d windows", count), count, false))
+		}
+	}
+	if n-1 >= least {
+		plans = append(plans, t.divided(fmt.Sprintf("%d windows, half a window later", n-1), n, true))
+	}
+	return plans
+}
+
+// divided divides the acceptance part of each trace into so many windows, or has
+// them begin half a window later and leaves out the last.
+func (t *tuner) divided(name string, count int, later bool) plan {
+	p := plan{name: name}
+	for k := range t.problem.Traces {
+		list := wholeScope.of(t, k)[t.opt.Tuning:]
+		from, to := list[0].Begin, list[len(list)-1].End
+		at := func(i, half int64) model.Time {
+			return from + model.Time((2*i+half)*int64(to-from)/(2*int64(count)))
+		}
+		var spans []metric.Span
+		half, n := int64(0), count
+		if later {
+			half, n = 1, count-1
+		}
+		for i := range int64(n) {
+			spans = append(spans, metric.Span{From: at(i, half), To: at(i+1, half)})
+		}
+		p.spans = append(p.spans, spans)
+	}
+	return p
+}
+
+// brief are the windows of all other plans of a trace, one plan behind the other.
+func (t *tuner) brief(trace int) []metric.Span {
+	var out []metric.Span
+	for _, p := range t.plans {
+		out = append(out, p.spans[trace]...)
 	}
 	return out
 }
 
-// otherOrder is what runs now with the events of an instant one by one, nil where
-// that cannot be.
-func (t *tuner) otherOrder(windows []int) []ask {
-	base := t.candidates[0].spec
-	if len(base.Site) > 0 || base.Cycle > 0 || base.QuorumLatency+base.QuorumJitter > 0 || base.EventOrder == "sequential" {
-		return nil
-	}
-	out := on(t.candidates[0], windows)
-	for k := range out {
-		out[k].sequential = true
-	}
-	return out
+// counting are the windows of a trace among some.
+func (t *tuner) counting(trace int, windows []int) []int {
+	return slices.DeleteFunc(slices.Clone(windows), func(i int) bool { return t.windows[i].Trace != trace })
 }

@@ -314,11 +314,18 @@ func (w *Plain) Attempt(r *model.AttemptRecord) {
 	}
 }
 
-// Job takes the record of a job. It checks invariants 2 and 4.
+// Job takes the record of a job that left, or was refused, or had not left when
+// the replay stopped. It checks invariants 2 and 4.
 func (w *Plain) Job(r *model.JobRecord) {
 	w.Records++
-	w.left++
 	j := w.jobs[r.Job]
+	if !r.State.Terminal() && r.Reason == model.ReasonEndOfRun {
+		if j == nil || j.recorded || j.state != r.State {
+			w.fail(2, r.Job, "it is unfinished, "+r.State.String(), "that it is in the system in this state")
+		}
+		return
+	}
+	w.left++
 	if r.State == model.Rejected {
 		if j != nil {
 			w.fail(2, r.Job, "it is rejected and submitted", "one of both")

@@ -408,6 +408,9 @@ func (s *Site) Abandon(now model.Time) int64 {
 			l.charge(now)
 			l.rec.Runtime = l.kept + l.gained(l.worked(now))
 		}
+		if s.cfg.Expected && l.runtime != model.AbsentDuration && l.rec.Kind == model.Bounded {
+			l.rec.Runtime = expected(l.runtime, l.rec.Walltime, s.cfg.Rows.Policy.Overrun)
+		}
 		s.leave(l)
 	}
 	s.settle()

@@ -30,6 +30,8 @@ type SiteConfig struct {
 	Horizon model.Time
 	// Warm is when the replay begins, if not with the first row.
 	Warm Warm
+	// Expected is that of Config.
+	Expected bool
 	// Visible bounds how long after an end the quorum learns of it: a uniform
 	// draw by job and attempt. Until then the job holds its nodes.
 	Visible model.Duration

@@ -26,6 +26,9 @@ type Config struct {
 	Jitter  model.Duration
 	Seed    uint64
 	Warm    Warm // when the replay begins, if not with the first row
+	// Expected says that jobs which have not left at the end are recorded with the
+	// run time that they would have come to, where that is known.
+	Expected bool
 }
 
 var latencyStream = draw.StreamOf("quorum latency")
@@ -372,13 +375,24 @@ func (w *World) Abandon(now model.Time) int64 {
 		}
 		n++
 		j.rec.Reason = model.ReasonEndOfRun
-		if j.rec.State == model.Running {
+		switch {
+		case w.cfg.Expected && j.runtime != model.AbsentDuration:
+			j.rec.Runtime = expected(j.runtime, j.rec.Walltime, w.cfg.Policy.Overrun)
+		case j.rec.State == model.Running:
 			j.rec.Runtime = now.Sub(j.rec.Start)
 		}
 		w.leave(j, now)
 	}
 	w.Close()
 	return n
+}
+
+// expected is the run time that a job comes to which is not withdrawn.
+func expected(runtime, walltime model.Duration, o Overrun) model.Duration {
+	if o == Kill {
+		return min(runtime, walltime)
+	}
+	return runtime
 }
 
 // Leavers are the jobs that have left at this instant so far, in the order in which

@@ -85,13 +85,14 @@ var house = []room{
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
 	{dir: "sim/crew", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
 	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
-	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "traces", "traces/transform"},
+	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/des", "sim/metric", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
 	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler", "profiles", "traces/transform", "sim", "sim/metric", "sim/search", "sim/sensitivity",
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/gate", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
+	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/record", "sim/stat", "sim/task"}},
 	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim", "sim/metric", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 	{dir: "sim", may: []string{"scheduler", "scheduler/...", "profiles", "traces", "traces/hostlist", "sim/..."}},
@@ -99,7 +100,7 @@ var house = []room{
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
 		"golang.org/x/image/..."}, free: []exemption{drawn}},
-	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/record", "sim/record/column", "reports/..."},
+	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/record/column", "sim/stat", "reports/..."},
 		free: []exemption{files, drawn}},
 
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
@@ -108,6 +109,9 @@ var house = []room{
 	{dir: "tools/detlint", free: []exemption{shell}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 }
 
 func roomOf(dir string) (room, bool) {

@@ -80,7 +80,7 @@ func newBench(path string, procs int, o options) (*bench, error) {
 		return nil, err
 	}
 	for _, s := range spans {
-		b.windows = append(b.windows, task.Window{Begin: s.Begin, End: s.End, Warm: true})
+		b.windows = append(b.windows, task.Window{Begin: s.Begin, End: s.End, Lead: new(model.Duration), Warm: true, Follow: sim.DefaultFollow})
 	}
 	if b.base, err = profiles.ParseCluster("", site(procs)); err != nil {
 		return nil, err

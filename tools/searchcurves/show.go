@@ -33,7 +33,7 @@ func against(method, random []float64) (row, error) {
 			r.lost++
 		}
 	}
-	r.value = stat.Mean.Of(method)
+	r.value = stat.Mean(method)
 	var err error
 	r.difference, err = interval(differences)
 	return r, err
@@ -41,9 +41,7 @@ func against(method, random []float64) (row, error) {
 
 // interval is the 95 % interval of a mean over seeds.
 func interval(values []float64) (stat.Interval, error) {
-	s := stat.Defaults()
-	s.Block = 1
-	return s.Interval(values)
+	return stat.Defaults().Independent(values)
 }
 
 // after is what each seed of a method had found after some trials.

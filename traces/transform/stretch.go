@@ -35,6 +35,13 @@ func (s stretch) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	return in.stretch(s.by, a)
 }
 
+// Scale is the trace with its load multiplied by so many thousandths, at least 1:
+// the time between submissions is divided by that.
+func (s *Set) Scale(thousandths int) (*Set, error) {
+	by := "1000/" + strconv.Itoa(thousandths)
+	return s.Apply(Recipe{{Name: "stretch", Args: []Arg{{"by", "=", by}, {"what", "=", stretchArrivals}}}}, nil)
+}
+
 // timeFields are the columns of instants and of spans.
 func timeFields() (instants, spans []traces.JobField) {
 	for _, f := range traces.JobFields() {

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/sim"
+	"orrery/sim/tune"
+	"orrery/traces/transform"
+)
+
+// TestLooks: each tune of other settings on overlapping windows counts, a repetition
+// does not, and other windows or traces do not.
+func TestLooks(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	problem := func(trace string) *tune.Problem {
+		return &tune.Problem{Traces: []tune.Trace{{Set: &transform.Set{Name: "log"}, Spec: sim.Spec{Trace: trace}}}}
+	}
+	report := func(trace string) *tune.Report {
+		return &tune.Report{
+			Traces:    []tune.TraceInfo{{Name: "log", Hash: trace}},
+			Finalists: []tune.Finalist{{Lines: []tune.Line{{}}}},
+			Windows:   []tune.Window{{Set: tune.ForTuning, Begin: 0, End: 10}, {Set: tune.ForAcceptance, Begin: 10, End: 20}, {Set: tune.ForAcceptance, Begin: 20, End: 30}},
+		}
+	}
+	look := func(trace string, seed uint64) []string {
+		v := &tuneVerb{opt: tune.Defaults()}
+		v.opt.Seed = seed
+		said, err := v.looked(report(trace), problem(trace))
+		require.NoError(t, err)
+		return said
+	}
+	require.Empty(t, look("a", 1))
+	require.Empty(t, look("a", 1), "the same tune again")
+	require.Empty(t, look("b", 2), "another trace")
+	require.Contains(t, look("a", 2)[0], "1 other tunes have looked")
+	require.Contains(t, look("a", 3)[0], "2 other tunes")
+	require.NotContains(t, look("a", 4)[0], "worn")
+	require.Contains(t, look("a", 5)[0], "4 other tunes have looked at these acceptance windows; that one of so many claims a gain that is not there has a chance of up to 23 %. The windows are worn")
+	text, err := os.ReadFile(filepath.Join(state, "orrery", "looks.jsonl"))
+	require.NoError(t, err)
+	require.Equal(t, 6, strings.Count(string(text), "\n"))
+
+	v := &tuneVerb{opt: tune.Defaults()}
+	r := report("a")
+	r.Finalists[0].Lines = nil
+	said, err := v.looked(r, problem("a"))
+	require.NoError(t, err)
+	require.Empty(t, said, "no candidate was held against the current policy there")
+	t.Setenv("XDG_STATE_HOME", filepath.Join(state, "orrery", "looks.jsonl"))
+	_, err = v.looked(report("a"), problem("a"))
+	require.ErrorContains(t, ledgerError(err), "XDG_STATE_HOME")
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/tune"
+)
+
+// tuneGroups is a table of what changes for the jobs by run time, and for groups of
+// other kinds that wait longer.
+func tuneGroups(r *tune.Report) *table.Table {
+	t := table.New("jobs by", "group", "of the work", "mean wait", "then", "change", "longest", "then ", "on windows")
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		if g.By != metric.ByRuntime && !slices.Contains(r.Harmed(g.By), g) {
+			continue
+		}
+		mean, longest := wholeOf(g, "wait_mean"), wholeOf(g, "wait_max")
+		t.Row(g.By, g.Name, percentCell(g.PartOfWork, "%.1f %%"), spanCell(mean.Now), spanCell(mean.Then), percentCell(mean.Relative, "%+.1f %%"),
+			spanCell(longest.Now), spanCell(longest.Then), g.Verdict.String())
+	}
+	return t
+}
+
+// wholeOf is a number of a group on the whole log.
+func wholeOf(g *tune.GroupLine, name string) tune.WholeLine {
+	i := slices.IndexFunc(g.Whole, func(l tune.WholeLine) bool { return l.Metric == name })
+	return g.Whole[i] // every group has all of them
+}
+
+// tuneCosts is what the passes of the scheduler come to.
+func tuneCosts(r *tune.Report) *table.Table {
+	t := table.New("what", "now", "then", "change")
+	now, then := r.Work[0], r.Work[1]
+	for _, row := range []struct {
+		what string
+		a, b uint64
+	}{{"passes", now.Passes, then.Passes}, {"waiting jobs examined", now.Examined, then.Examined}} {
+		if row.a > 0 {
+			t.Row(row.what, int64(row.a), int64(row.b), percentCell(metric.Number(float64(row.b)/float64(row.a)-1), "%+.1f %%"))
+		}
+	}
+	return t
+}
+
+// spanCell is a span that is given in seconds.
+func spanCell(seconds metric.Number) table.Cell {
+	if !seconds.Defined() {
+		return table.Cell{}
+	}
+	return table.Quantity((model.Duration(math.Round(float64(seconds))) * model.Second).String(), float64(seconds))
+}
+
+// percentCell is a part in percent.
+func percentCell(part metric.Number, format string) table.Cell {
+	if !part.Defined() {
+		return table.Cell{}
+	}
+	return table.Quantity(fmt.Sprintf(format, 100*float64(part)), float64(part))
+}

@@ -1,0 +1,108 @@
+// Package docs_test holds the documents against the tree: what they name must
+// exist, and the numbers of tests that they state must be those of the tests.
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// documents are the texts that a reader meets, by path from the root.
+func documents(t *testing.T) map[string]string {
+	paths, err := filepath.Glob("*.md")
+	require.NoError(t, err)
+	texts := map[string]string{}
+	for _, path := range append(paths, "../README.md") {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		texts[filepath.Join("docs", path)] = string(text)
+	}
+	return texts
+}
+
+// sources are all Go files of the project, by path from the root.
+func sources(t *testing.T) map[string]string {
+	root := os.DirFS("..")
+	texts := map[string]string{}
+	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case strings.HasSuffix(path, ".go"):
+			text, err := fs.ReadFile(root, path)
+			texts[path] = string(text)
+			return err
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return texts
+}
+
+var (
+	goFile   = regexp.MustCompile("`([a-z0-9][a-z0-9_/]*\\.go)`")
+	document = regexp.MustCompile(`\b(docs/[A-Z][A-Z0-9-]*\.md)\b`)
+	tests    = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
+)
+
+// Files, documents and tests that a document names exist; so do the documents
+// that a comment names.
+func TestWhatIsNamedExists(t *testing.T) {
+	texts, code := documents(t), sources(t)
+	var all strings.Builder
+	for _, text := range code {
+		all.WriteString(text)
+	}
+	for path, text := range texts {
+		for _, m := range goFile.FindAllStringSubmatch(text, -1) {
+			found := code[m[1]] != ""
+			for file := range code {
+				found = found || strings.HasSuffix(file, "/"+m[1])
+			}
+			require.True(t, found, "%s names the file %s", path, m[1])
+		}
+		for _, m := range tests.FindAllStringSubmatch(text, -1) {
+			require.Contains(t, all.String(), "func "+m[1]+"(", "%s names the test %s", path, m[1])
+		}
+	}
+	for _, in := range []map[string]string{texts, code} {
+		for path, text := range in {
+			for _, m := range document.FindAllStringSubmatch(text, -1) {
+				require.Contains(t, texts, m[1], "%s names the document %s", path, m[1])
+			}
+		}
+	}
+}
+
+// worlds is how a test of random worlds begins, with and without -short.
+var worlds = regexp.MustCompile(`func (Test\w+)\(t \*testing\.T\) \{\n\tt\.Parallel\(\)\n\tworlds := (\d+)\n\tif testing\.Short\(\) \{\n\t\tworlds = (\d+)\n`)
+
+// stated is how a table says the same.
+var stated = regexp.MustCompile("([0-9]+)(?: random sites)? \\(([0-9]+) with `-short`\\)")
+
+// The tables state how many random worlds the tests look at.
+func TestNumbersOfWorlds(t *testing.T) {
+	text, counts := documents(t)["docs/INVARIANTS.md"], 0
+	for path, code := range sources(t) {
+		for _, m := range worlds.FindAllStringSubmatch(code, -1) {
+			for line := range strings.Lines(text) {
+				if !strings.Contains(line, "`"+m[1]+"`") || !strings.Contains(line, "-short") {
+					continue
+				}
+				says := stated.FindStringSubmatch(strings.ReplaceAll(line, ",", ""))
+				require.NotNil(t, says, line)
+				require.Equal(t, m[2:], says[1:], "%s, %s", path, m[1])
+				counts++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, counts, 3)
+}

@@ -1,0 +1,90 @@
+package task
+
+import (
+	"fmt"
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/traces/transform"
+)
+
+// LeastJobs of a window, below which its metrics say nothing.
+const LeastJobs = 20
+
+// Divide places count windows over a trace: with a length of 0 as long as they can
+// be, one behind the other, after a part as long as each of them that warms the
+// cluster up, and before another in which the last jobs leave under load; with a
+// length, so many of that length with equal gaps before, between and after them. It
+// costs a pass over the rows.
+func Divide(set *transform.Set, count int, length model.Duration) ([]metric.Span, error) {
+	var out []metric.Span
+	if length > 0 {
+		spans, err := set.Spans(length, count)
+		for _, s := range spans {
+			out = append(out, metric.Span{From: s.Begin, To: s.End})
+		}
+		return out, err
+	}
+	first, last, ok, err := set.Bounds()
+	if err != nil {
+		return nil, err
+	}
+	each := wholeSeconds(int64(last.Sub(first)) / int64(count+2))
+	if !ok || each < 1 {
+		return nil, fmt.Errorf("%d windows do not fit into the %s between the first and the last submission: take fewer", count, last.Sub(first))
+	}
+	for i := range count {
+		at := first.Add(model.Duration(int64(i+1) * each))
+		out = append(out, metric.Span{From: at, To: at.Add(model.Duration(each))})
+	}
+	return out, nil
+}
+
+// wholeSeconds leaves out fractions of seconds of what is a minute or more.
+func wholeSeconds(us int64) int64 {
+	if us < int64(model.Minute) {
+		return us
+	}
+	return us - us%int64(model.Second)
+}
+
+// Around is the window that holds windows, which ascend: with them as parts of the
+// task, one replay of all of the trace before its end measures each of them.
+func Around(windows []metric.Span, follow model.Duration) *Window {
+	return &Window{Begin: windows[0].From, End: windows[len(windows)-1].To, Follow: follow}
+}
+
+// Submitted counts the jobs of a trace that are submitted in each window. It costs a
+// pass over the rows and 8 bytes a job.
+func Submitted(set *transform.Set, windows []metric.Span) ([]int, error) {
+	var at []model.Time
+	for job, err := range set.Rows() {
+		if err != nil {
+			return nil, err
+		}
+		at = append(at, job.Submit)
+	}
+	slices.Sort(at)
+	out := make([]int, len(windows))
+	for i, w := range windows {
+		from, _ := slices.BinarySearch(at, w.From)
+		to, _ := slices.BinarySearch(at, w.To)
+		out[i] = to - from
+	}
+	return out, nil
+}
+
+// Started says whether a trace says of any job when it started. Without that a lead
+// cannot begin with what ran then. It costs a pass over the rows at most.
+func Started(set *transform.Set) (bool, error) {
+	for job, err := range set.Rows() {
+		if err != nil {
+			return false, err
+		}
+		if job.Start.OK {
+			return true, nil
+		}
+	}
+	return false, nil
+}

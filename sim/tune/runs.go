@@ -1,0 +1,124 @@
+package tune
+
+import (
+	"orrery/sim"
+	"orrery/sim/task"
+)
+
+// ask is one run: a candidate on a part of a trace. Replica counts those with
+// jittered arrivals from 1, 0 is the trace as it is; load is in thousandths, 0 for
+// that of the trace.
+type ask struct {
+	of      *candidate
+	trace   int
+	scope   scope
+	replica int
+	load    int
+}
+
+// key names a run: candidates that are alike share theirs.
+type key struct {
+	id      string
+	trace   int
+	scope   scope
+	replica int
+	load    int
+}
+
+func (a ask) key() key { return key{a.of.id, a.trace, a.scope, a.replica, a.load} }
+
+// task is the run to be computed.
+func (t *tuner) task(a ask) task.Task {
+	out := task.Task{Spec: a.of.specs[a.trace], Load: a.load}
+	if a.replica > 0 {
+		out.Shake = &task.Shake{By: t.opt.ShakeBy, Seed: t.opt.Seed*1000 + uint64(a.replica)}
+	}
+	list := a.scope.of(t, a.trace)
+	for i := range list {
+		out.Parts = append(out.Parts, list[i].span())
+	}
+	switch {
+	case a.scope != wholeScope:
+		out.Window = task.Around(out.Parts, t.opt.Follow)
+	case a.load > 0: // its windows are no windows of the trace
+		out.Spec.WarmupJobs, out.Parts = sim.NoWarmup, nil
+	case a.replica > 0: // of which groups are in no figure
+		out.Spec.WarmupJobs = sim.NoWarmup
+		out.Parts, out.Brief = nil, append(out.Parts, t.brief(a.trace)...)
+	default:
+		out.Spec.WarmupJobs, out.Brief = sim.NoWarmup, t.brief(a.trace)
+	}
+	return out
+}
+
+// run makes the runs that are asked for, of which those that are known are not
+// computed again.
+func (t *tuner) run(asked []ask) error {
+	var fresh []task.Task
+	var keys []key
+	due := map[key]bool{}
+	for _, a := range asked {
+		if k := a.key(); t.known[k] == nil && !due[k] {
+			due[k] = true
+			fresh, keys = append(fresh, t.task(a)), append(keys, k)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	results, err := t.opt.Evaluate(t.ctx, fresh)
+	if err != nil {
+		return err
+	}
+	for i := range results {
+		t.known[keys[i]] = &results[i]
+	}
+	t.runs += len(fresh)
+	return nil
+}
+
+// on are the runs of a candidate on all traces.
+func (t *tuner) on(c *candidate, s scope) []ask {
+	var out []ask
+	for k := range t.problem.Traces {
+		out = append(out, ask{of: c, trace: k, scope: s})
+	}
+	return out
+}
+
+// result is that of a run that was made.
+func (t *tuner) result(c *candidate, s scope, trace, replica int) *task.Result {
+	return t.known[ask{of: c, trace: trace, scope: s, replica: replica}.key()]
+}
+
+// figures are those of a window in a run that was made, the window by its place
+// among all.
+func (t *tuner) figures(c *candidate, s scope, window, replica int) *task.Figures {
+	r := t.result(c, s, t.windows[window].Trace, replica)
+	if s == wholeScope && replica > 0 {
+		return &r.Brief[t.inTrace(window)]
+	}
+	return &r.Parts[t.inTrace(window)]
+}
+
+// all are the figures of several windows.
+func (t *tuner) all(c *candidate, s scope, windows []int) []*task.Figures {
+	var out []*task.Figures
+	for _, w := range windows {
+		out = append(out, t.figures(c, s, w, 0))
+	}
+	return out
+}
+
+// inPlan are the figures of a window of another plan of a trace, by its place in it.
+func (t *tuner) inPlan(c *candidate, p, trace, window, replica int) *task.Figures {
+	r := t.result(c, wholeScope, trace, replica)
+	at := window
+	if replica > 0 {
+		at += t.opt.Tuning + t.opt.Acceptance
+	}
+	for i := range p {
+		at += len(t.plans[i].spans[trace])
+	}
+	return &r.Brief[at]
+}

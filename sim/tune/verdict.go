@@ -1,0 +1,252 @@
+package tune
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"orrery/sim/metric"
+	"orrery/sim/search"
+)
+
+// Title is the recommendation in a few words.
+func (r *Report) Title() string {
+	switch {
+	case r.Decision == Change && len(r.Equal) > 1:
+		return fmt.Sprintf("Leave %s: %s are equally good", r.Current, list(r.Equal))
+	case r.Decision == Change:
+		return "Change to: " + r.Chosen
+	case r.Decision == Keep:
+		return "Keep the current policy: " + r.Current
+	}
+	return "Keep the current policy, for lack of evidence: " + r.Current
+}
+
+// list writes words one behind the other.
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// Summary is the recommendation in a few sentences: the trade first, then what it
+// rests on.
+func (r *Report) Summary() []string {
+	var out []string
+	f := r.about()
+	if f != nil && r.Decision == Change {
+		out = append(out, r.Trade(), capital(r.Why)+".")
+	} else {
+		out = append(out, capital(r.Why)+".")
+		if f != nil {
+			out = append(out, "What came closest: "+r.Trade())
+		}
+	}
+	out = append(out, r.boundSentences()...)
+	if s := r.againSentence(); s != "" {
+		out = append(out, s)
+	}
+	if s := r.loadSentence(); s != "" {
+		out = append(out, s)
+	}
+	if inert := r.Inert(); len(inert) > 0 {
+		out = append(out, "Inert here, whatever their value: "+strings.Join(inert, ", ")+".")
+	}
+	return out
+}
+
+// about is the finalist that the report tells of.
+func (r *Report) about() *Finalist {
+	i := slices.IndexFunc(r.Finalists, func(f Finalist) bool { return f.Name == r.About && len(f.Lines) > 0 })
+	if i < 0 {
+		return nil
+	}
+	return &r.Finalists[i]
+}
+
+// Trade says in one sentence what the recommendation wins, and which jobs pay for
+// it.
+func (r *Report) Trade() string {
+	f := r.about()
+	if f == nil {
+		return ""
+	}
+	l := &f.Lines[0]
+	text := fmt.Sprintf("%s: %s %s (%s) on %d acceptance windows, %.0f %% interval %s", f.Name, l.Metric, percent(l.Relative.Estimate), fromTo(l), l.Windows,
+		100*r.Confidence, span(l.Relative, func(x float64) string { return percent(metric.Number(x)) }))
+	if w := f.whole(l.Metric); w != nil {
+		text += fmt.Sprintf("; %s from end to end", percent(w.Relative))
+	}
+	text += "; " + r.price()
+	if w := f.whole("wait_max"); w != nil {
+		text += fmt.Sprintf("; the longest wait goes from %s to %s", said(w.Now, "wait_max"), said(w.Then, "wait_max"))
+	}
+	return text + "."
+}
+
+// fromTo are the two levels of a line; of several traces there are none but the
+// ratio.
+func fromTo(l *Line) string {
+	return said(l.Now.Estimate, l.Metric) + " to " + said(l.Then.Estimate, l.Metric)
+}
+
+// whole is a line of the whole trace, the first one; nil where there is none.
+func (f *Finalist) whole(name string) *WholeLine {
+	i := slices.IndexFunc(f.Whole, func(l WholeLine) bool { return l.Metric == name })
+	if i < 0 {
+		return nil
+	}
+	return &f.Whole[i]
+}
+
+// price says which jobs wait longer: by run time first, for in that the orders
+// differ most.
+func (r *Report) price() string {
+	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass, metric.ByUser} {
+		harmed := r.Harmed(by)
+		if len(harmed) == 0 {
+			continue
+		}
+		g := harmed[0]
+		for _, o := range harmed[1:] {
+			if o.PartOfWork > g.PartOfWork {
+				g = o
+			}
+		}
+		w := g.of("wait_mean")
+		text := fmt.Sprintf("%s wait %s longer (mean %s to %s)", g.words(), portion(w.Relative), said(w.Now, "wait_mean"), said(w.Then, "wait_mean"))
+		if n := len(harmed) - 1; n > 0 {
+			text += fmt.Sprintf(", and so do %d other groups by %s", n, kindWord(by))
+		}
+		return text
+	}
+	return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
+}
+
+// words name a group of jobs, with its part of them and of their work.
+func (g *GroupLine) words() string {
+	text := fmt.Sprintf("jobs of %s %s", kindWord(g.By), g.Name)
+	switch {
+	case g.By == metric.ByRuntime && g.Name == metric.LongRuntime:
+		text = "jobs of 6 h and more"
+	case g.By == metric.ByRuntime:
+		text = "jobs that run for " + g.Name
+	}
+	if g.PartOfWork.Defined() {
+		return fmt.Sprintf("%s (%s of the jobs, %s of the work)", text, portion(g.PartOfJobs), portion(g.PartOfWork))
+	}
+	return text
+}
+
+func kindWord(by string) string {
+	if by == metric.ByRuntime {
+		return "run time"
+	}
+	return by
+}
+
+// portion writes a part without a sign.
+func portion(n metric.Number) string {
+	if !n.Defined() {
+		return "–"
+	}
+	x := 100 * float64(n)
+	if x < 10 {
+		return fmt.Sprintf("%.1f %%", x)
+	}
+	return fmt.Sprintf("%.0f %%", x)
+}
+
+// boundSentences say of each constraint whether the candidate of the report keeps it,
+// on the whole trace and on the windows.
+func (r *Report) boundSentences() []string {
+	f := r.about()
+	if f == nil {
+		return nil
+	}
+	var out []string
+	for i := range f.Constraints {
+		k := &f.Constraints[i]
+		if !k.Whole.Then.Defined() && !k.Windows.Then.Defined() {
+			continue
+		}
+		text := fmt.Sprintf("Bound %s %s %s: %s on the whole trace (%s, now %s), %s in the worst acceptance window (%s, now %s).",
+			k.Metric, k.Relation, said(metric.Number(k.Asked), k.Metric),
+			k.word(&k.Whole), said(k.Whole.Then, k.Metric), said(k.Whole.Now, k.Metric), k.word(&k.Windows), said(k.Windows.Then, k.Metric), said(k.Windows.Now, k.Metric))
+		if r.Bounds[i].Default && float64(k.Whole.Bound) != k.Asked {
+			text += fmt.Sprintf(" It was not asked for, so the whole trace may come to %s.", said(k.Whole.Bound, k.Metric))
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+// word says whether what was asked for is kept. It is not where the current policy
+// breaks it as well.
+func (k *Kept) word(on *KeptOn) string {
+	asked := search.Constraint{Metric: k.Metric, Relation: k.Relation, Value: k.Asked}
+	switch {
+	case !on.Then.Defined() && on.Holds:
+		return "no value"
+	case !on.Holds:
+		return "broken"
+	case asked.Beyond(float64(on.Then)) <= 0:
+		return "kept"
+	case on.Now.Defined() && asked.Beyond(float64(on.Now)) > 0:
+		return "broken, as under the current policy"
+	}
+	return "exceeded within its slack"
+}
+
+// againSentence says how often the same choice was made.
+func (r *Report) againSentence() string {
+	if len(r.Again) == 0 {
+		return ""
+	}
+	counts := map[string]int{}
+	for _, a := range r.Again {
+		counts[a.Choice]++
+	}
+	var parts []string
+	for _, f := range r.Finalists {
+		if n := counts[f.Name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", f.Name, n))
+		}
+	}
+	if n := counts[""]; n > 0 {
+		parts = append(parts, fmt.Sprintf("none in %d", n))
+	}
+	return fmt.Sprintf("Decided again over %d other sets of windows and replicas: %s.", len(r.Again), list(parts))
+}
+
+// loadSentence gives the gain under other loads.
+func (r *Report) loadSentence() string {
+	if len(r.Loads) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, l := range r.Loads {
+		text := fmt.Sprintf("%s at %.1f", percent(l.Relative.Estimate), l.Load)
+		if l.Overloaded != "" {
+			text += " (overloaded, " + l.Overloaded + ")"
+		}
+		parts = append(parts, text)
+	}
+	text := fmt.Sprintf("%s of the whole trace under other loads: %s of the load.", capital(r.Goal.Objectives[0].Metric), list(parts))
+	if turns := r.turns(); len(turns) > 0 {
+		var at []string
+		for _, l := range turns {
+			at = append(at, fmt.Sprintf("%.1f", l.Load))
+		}
+		text += " No gain at " + list(at) + "."
+	}
+	return text
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

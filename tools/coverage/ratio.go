@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"orrery/reports/table"
+	"orrery/scheduler/model/draw"
+	"orrery/sim/stat"
+)
+
+var ratioStream = draw.StreamOf("coverage.ratio")
+
+// world draws a metric that both sides share but for luck of their own, as waits
+// are: windows of very different level, lognormal with σ of their logarithm.
+type world struct {
+	sigma float64 // of the levels
+	luck  float64 // σ of the luck of a side in a window
+	both  bool    // the baseline has luck too
+	phi   float64 // of levels and of luck
+	ratio float64 // of the candidate to the baseline
+}
+
+// draw fills pairs; scratch has room for a series.
+func (w *world) draw(p *stat.Pairs, scratch []float64, source *draw.Source) {
+	lean(scratch, w.phi, source)
+	for i, z := range scratch {
+		p.Baseline[i] = math.Exp(w.sigma * z)
+		p.Candidate[i] = w.ratio * p.Baseline[i]
+	}
+	w.times(p.Candidate, scratch, source)
+	if w.both {
+		w.times(p.Baseline, scratch, source)
+	}
+}
+
+// times is the luck of a side, of mean 1.
+func (w *world) times(x, scratch []float64, source *draw.Source) {
+	lean(scratch, w.phi, source)
+	for i, z := range scratch {
+		x[i] *= math.Exp(w.luck*z - w.luck*w.luck/2)
+	}
+}
+
+// pairs has room for n windows.
+func pairs(n int) stat.Pairs {
+	p := stat.Pairs{Window: make([]int, n), Baseline: make([]float64, n), Candidate: make([]float64, n)}
+	for i := range p.Window {
+		p.Window[i] = i
+	}
+	return p
+}
+
+// ratioTable is the coverage of 95 % intervals of the change as a part of the
+// baseline, and beside it in the unit of the metric, whose truth is the expected
+// difference.
+func ratioTable(o *options) (*table.Table, error) {
+	worlds := []world{
+		{0.8, 0.3, false, 0, 0.7}, {0.8, 0.3, false, 0.5, 0.7}, {0.8, 0.3, true, 0, 0.7}, {0.8, 0.3, true, 0.5, 0.7},
+		{0.8, 0.05, true, 0, 0.95}, {0.8, 0.05, true, 0.5, 0.95}, {1.2, 0.3, true, 0, 0.7}, {1.2, 0.3, true, 0.5, 0.7},
+	}
+	cells, err := o.fill(len(worlds), len(windows), func(r, c int) (string, error) {
+		w, n := worlds[r], windows[c]
+		j, err := stat.NewJudge(stat.Defaults())
+		if err != nil {
+			return "", err
+		}
+		p, scratch := pairs(n), make([]float64, n)
+		relative, absolute := 0, 0
+		expected := (w.ratio - 1) * math.Exp(w.sigma*w.sigma/2)
+		for k := range o.series {
+			source := draw.New(1, ratioStream, uint64(k), uint64(n))
+			w.draw(&p, scratch, &source)
+			rows, err := j.Compare([]stat.Subject{{Pairs: p}})
+			if err != nil {
+				return "", err
+			}
+			if holds(rows[0].Relative, w.ratio-1) {
+				relative++
+			}
+			if holds(rows[0].Difference, expected) {
+				absolute++
+			}
+		}
+		return percent(relative, o.series) + " (" + percent(absolute, o.series) + ")", nil
+	})
+	t := table.New(append([]string{"σ of the levels", "luck", "of", "φ", "candidate / baseline"}, heads(windows)...)...)
+	for r, w := range worlds {
+		who := "the candidate"
+		if w.both {
+			who = "both"
+		}
+		t.Row(append([]any{fmt.Sprint(w.sigma), fmt.Sprint(w.luck), who, fmt.Sprint(w.phi), fmt.Sprint(w.ratio)}, cells[r]...)...)
+	}
+	return t, err
+}
+
+func holds(i stat.Interval, truth float64) bool { return i.Low <= truth && truth <= i.High }
