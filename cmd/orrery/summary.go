@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,7 +151,11 @@ func (s *summary) count(name string) table.Cell {
 // outcomes says how the jobs left the system, leaving out what did not occur.
 func (s *summary) outcomes() string {
 	var parts []string
-	for _, o := range []string{"completed", "timeout", "cancelled", "rejected", "unfinished"} {
+	ends := []string{"completed", "timeout", "cancelled", "rejected", "unfinished"}
+	if s.out.Document.Site != nil { // the plain cluster takes no notice of how jobs ended in the log
+		ends = slices.Insert(ends, 1, "failed")
+	}
+	for _, o := range ends {
 		if n := s.value("jobs_" + o); n > 0 {
 			parts = append(parts, plot.Count(n)+" "+o)
 		}
