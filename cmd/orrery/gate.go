@@ -189,7 +189,7 @@ func (v *gateVerb) open(file string) (*profiles.Gate, gate.Files, error) {
 		return nil, nil, noFile(file, file, "a gate file, or the word "+builtinGate, builtinGate)
 	}
 	if err != nil {
-		return nil, nil, wrongFile(err)
+		return nil, nil, otherContent(file, wrongFile(err), "a gate file", exitUsage, written...)
 	}
 	return g, &besideFiles{filepath.Dir(file), &v.opener}, nil
 }

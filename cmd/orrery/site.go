@@ -157,7 +157,7 @@ func loadCluster(flag, path string) (*profiles.Cluster, error) {
 		return nil, noFile(flag+" "+path, path, "a cluster file", profiles.ClusterNames()...)
 	}
 	if err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, otherContent(path, &codedError{exitUsage, err}, "a cluster file", exitUsage, written...)
 	}
 	return c, nil
 }
