@@ -13,8 +13,16 @@ import (
 	"orrery/sim/tune"
 )
 
-// tuneChanges is a table of the settings that change.
+// tuneChanges is a table of the settings that change. A plain machine has no
+// vClusters.
 func tuneChanges(r *tune.Report) *table.Table {
+	if !slices.ContainsFunc(r.Changes, func(c tune.SettingChange) bool { return c.VCluster != "" }) {
+		t := table.New("key", "now", "then")
+		for _, c := range r.Changes {
+			t.Row(c.Key, c.Before, c.After)
+		}
+		return t
+	}
 	t := table.New("vcluster", "key", "now", "then")
 	for _, c := range r.Changes {
 		t.Row(c.VCluster, c.Key, c.Before, c.After)

@@ -49,7 +49,7 @@ func (t *tuner) choose() error {
 	}
 	if kept == 0 {
 		t.out.Decision = Keep
-		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds on the whole trace; the first of %d, %s", len(t.out.Finalists), t.out.Finalists[0].Name+": "+t.out.Finalists[0].Broken)
+		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds on the whole trace; the nearest of %d is %s", len(t.out.Finalists), t.nearest())
 	}
 	return nil
 }
@@ -218,6 +218,39 @@ func (t *tuner) broken(c *candidate, f *Finalist, s scope) string {
 		why = append(why, text)
 	}
 	return strings.Join(why, "; ")
+}
+
+// nearest names the finalist that comes closest to keeping its bounds, among those that
+// do not, with what it would have gained and the bound that it breaks.
+func (t *tuner) nearest() string {
+	var best *Finalist
+	least := math.Inf(1)
+	for i := range t.out.Finalists {
+		f := &t.out.Finalists[i]
+		if f.Broken == "" {
+			continue
+		}
+		excess := 0.0
+		if t.piling(t.candidates[f.at], wholeScope) {
+			excess = math.MaxFloat64
+		}
+		for j := range f.Constraints {
+			for _, on := range []*KeptOn{&f.Constraints[j].Whole, &f.Constraints[j].Windows} {
+				if !on.Holds && on.Beyond.Defined() {
+					excess = max(excess, float64(on.Beyond))
+				}
+			}
+		}
+		if best == nil || excess < least {
+			best, least = f, excess
+		}
+	}
+	name := t.goal.Objectives[0].Metric
+	gain := ""
+	if w := best.whole(name); w != nil && w.Relative.Defined() {
+		gain = fmt.Sprintf(" (%s %s from end to end)", name, percent(w.Relative))
+	}
+	return best.Name + gain + ": " + best.Broken
 }
 
 // WholeLine is a number over all jobs of a whole trace, as orrery replay has it.

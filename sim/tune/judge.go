@@ -116,20 +116,19 @@ func (t *tuner) settle() error {
 // blame says which finalists are out for their bounds, where none is recommended: a
 // bound that is in the way is said before all else.
 func (t *tuner) blame() {
-	n, first := 0, ""
+	n := 0
 	for i := range t.out.Finalists {
-		if f := &t.out.Finalists[i]; f.Broken != "" {
-			if n++; first == "" {
-				first = f.Name + ": " + f.Broken
-			}
+		if t.out.Finalists[i].Broken != "" {
+			n++
 		}
 	}
-	if n > 0 {
-		t.out.Why = fmt.Sprintf("%d of the %d candidates that are better on the tuning windows break a bound, the first of them %s. Of the others, %s", n, len(t.out.Finalists), first, t.out.Why)
-	}
-	if n == len(t.out.Finalists) {
+	switch n {
+	case 0:
+	case len(t.out.Finalists):
 		t.out.Decision = Keep
-		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds; the first of %d, %s", n, first)
+		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds; the nearest of %d is %s", n, t.nearest())
+	default:
+		t.out.Why = fmt.Sprintf("%d of the %d candidates that are better on the tuning windows break a bound, the nearest to keeping it is %s. Of the others, %s", n, len(t.out.Finalists), t.nearest(), t.out.Why)
 	}
 }
 

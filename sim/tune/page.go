@@ -69,11 +69,20 @@ func (r *Report) pageChanges(p *page) {
 	if r.Decision != Change {
 		p.say("Nothing. The candidate that came closest, %s, would change this:", r.About)
 	}
+	head := []string{"vCluster", "key", "now", "then"}
 	rows := make([][]string, len(r.Changes))
+	plain := true
 	for i, c := range r.Changes {
 		rows[i] = []string{or(c.VCluster, "–"), c.Key, or(c.Before, "–"), or(c.After, "–")}
+		plain = plain && c.VCluster == ""
 	}
-	p.table([]string{"vCluster", "key", "now", "then"}, rows)
+	if plain {
+		head = head[1:]
+		for i := range rows {
+			rows[i] = rows[i][1:]
+		}
+	}
+	p.table(head, rows)
 }
 
 func (r *Report) pageFinalists(p *page) {
