@@ -80,7 +80,7 @@ type Group struct {
 type VCluster struct {
 	Name    string         `yaml:"name" unit:"name" doc:"that jobs name"`
 	Profile ProfileRef     `yaml:"profile" default:"default" doc:"a profile of the program, the path of a file beside this one, or the keys of a profile"`
-	Home    Nodes          `yaml:"home" doc:"nodes it owns: groups, names, all, or a number of nodes that nobody else has; nodes at home nowhere are for everybody"`
+	Home    Nodes          `yaml:"home" doc:"nodes it owns: groups, names, all, or a number of nodes that no other vCluster has; nodes at home nowhere are for all"`
 	Lend    bool           `yaml:"lend" default:"true" doc:"others may borrow its idle nodes"`
 	Borrow  bool           `yaml:"borrow" default:"true" doc:"its preemptible jobs may use borrowed nodes"`
 	MaxLent float64        `yaml:"max_lent" default:"0.2" min:"0" max:"1" unit:"of home" doc:"most of its nodes that are lent at a time, rounded down"`

@@ -57,7 +57,7 @@ func (c *Cluster) remarkLending(all *problems, i int, site *Site) {
 		}
 	case !others:
 		if said(key) {
-			all.add(path+"."+key, "it lends, but nobody else borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)")
+			all.add(path+"."+key, "it lends, but no other vCluster borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)")
 		}
 	case len(v.Home) == 0:
 		if said(key) {
@@ -89,9 +89,9 @@ func (c *Cluster) remarkBorrowing(all *problems, i int) {
 	case c.Sharing == "gpus":
 		all.add(path, "nodes that are shared by GPU are never lent")
 	case !v.borrows():
-		all.add(path, "with conservative backfilling, and in as-coded mode, nobody borrows")
+		all.add(path, "with conservative backfilling, and in as-coded mode, no vCluster borrows")
 	case !slices.ContainsFunc(indices(c.VClusters), lends):
-		all.add(path, "nobody else lends")
+		all.add(path, "no other vCluster lends")
 	}
 }
 

@@ -82,7 +82,7 @@ type Usage struct {
 type Preemption struct {
 	Enabled        bool           `yaml:"enabled" default:"false" when:"mode=documented" doc:"whether jobs of this vCluster may preempt"`
 	Rule           string         `yaml:"rule" of:"strict,banded" default:"strict" when:"preemption.enabled=true" doc:"who gives way: any lower class, or a lower band of classes (0, 1-3, 4-6, 7-9)"`
-	MaxVictims     int32          `yaml:"max_victims" default:"3" min:"1" max:"1000000" when:"preemption.enabled=true" unit:"jobs" doc:"victims for one job; where more would be needed nobody is preempted"`
+	MaxVictims     int32          `yaml:"max_victims" default:"3" min:"1" max:"1000000" when:"preemption.enabled=true" unit:"jobs" doc:"victims for one job; where more would be needed no job is preempted"`
 	NearCompletion model.Duration `yaml:"near_completion" default:"5m" min:"0s" when:"preemption.enabled=true" unit:"span" doc:"running work with less of its requested time left is spared"`
 	Timeout        model.Duration `yaml:"timeout" default:"10m" min:"1s" when:"preemption.enabled=true" unit:"span" doc:"time a victim has to write its checkpoint; this and the five below are the same in all profiles of a site that preempt"`
 	Extension      float64        `yaml:"extension" default:"0.5" min:"0" max:"10" when:"preemption.enabled=true" unit:"of timeout" doc:"how much longer it has, once, when it is late"`

@@ -66,7 +66,7 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
-	Site        *SiteNames        // nil on a plain machine
+	Site        *SiteNames        // nil on a plain cluster
 	SiteCounts  *world.SiteCounts // likewise
 	site        *sitePlan
 	events      int // rows of these tables of the trace
@@ -213,8 +213,8 @@ type run struct {
 	index   int64      // of the next fact
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
-	site     *siteResults // nil on a plain machine
-	// state and sited are of world; sited is nil on a plain machine.
+	site     *siteResults // nil on a plain cluster
+	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.SiteState
 }

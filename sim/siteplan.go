@@ -130,7 +130,7 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 	return nil
 }
 
-// onlySite refuses the settings of a plain machine beside a cluster file.
+// onlySite refuses the settings of a plain cluster beside a cluster file.
 func (s Spec) onlySite() error {
 	for _, set := range []struct {
 		name string

@@ -109,7 +109,7 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 	return nil
 }
 
-// recorded lists nothing: nodes of a plain machine are alike, and chosen anew.
+// recorded lists nothing: nodes of a plain cluster are alike, and chosen anew.
 func (s plainStage) recorded() []world.Resumption { return nil }
 
 func (s plainStage) leavers() []model.JobRecord { return s.World.Leavers() }

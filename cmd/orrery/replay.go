@@ -101,7 +101,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if v.decisions && len(spec.Site) == 0 {
-		return usagef("--decisions is for sites, with --cluster or --profile: on a plain machine orrery explain needs no more than the tables that there are")
+		return usagef("--decisions is for sites, with --cluster or --profile: on a plain cluster orrery explain needs no more than the tables that there are")
 	}
 	if v.printConfig {
 		return v.settings.printConfig(v.print, spec, t)
@@ -159,7 +159,7 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 	if err := v.print.table(s.table()); err != nil {
 		return err
 	}
-	if err := v.print.section("rows that a replay cannot take as they are", s.awkward()); err != nil {
+	if err := v.print.section("rows that needed special handling", s.awkward()); err != nil {
 		return err
 	}
 	if v.print.format == "table" {

@@ -141,7 +141,7 @@ func (s *settings) clusterOrigin(c sim.ClusterSpec, t *trace) string {
 	case c.Table:
 		return "nodes table of " + t.label
 	}
-	return "machine size stated by " + t.label
+	return "cluster size stated by " + t.label
 }
 
 // setting is one line of --print-config.

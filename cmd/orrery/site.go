@@ -162,7 +162,7 @@ func loadCluster(flag, path string) (*profiles.Cluster, error) {
 	return c, nil
 }
 
-// A plain machine as a cluster file: jobs end at their request, nothing is
+// A plain cluster as a cluster file: jobs end at their request, nothing is
 // wiped or booted, and the nodes are all alike.
 const (
 	plainAgents = `name: flags

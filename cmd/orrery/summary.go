@@ -48,8 +48,8 @@ func (s *summary) table() *table.Table {
 		}
 	}
 	for _, p := range []struct{ name, label string }{
-		{"wait_mean", "wait, mean"}, {"wait_p50", "wait, half at most"}, {"wait_p95", "wait, 95 in 100 at most"}, {"wait_max", "wait, longest"},
-		{"bounded_slowdown_mean", "bounded slowdown, mean"}, {"bounded_slowdown_p95", "bounded slowdown, 95 in 100"},
+		{"wait_mean", "mean wait"}, {"wait_p50", "p50 wait"}, {"wait_p95", "p95 wait"}, {"wait_max", "longest wait"},
+		{"bounded_slowdown_mean", "mean bounded slowdown"}, {"bounded_slowdown_p95", "p95 bounded slowdown"},
 		{"makespan", "makespan"},
 	} {
 		t.Row(p.label, s.cell(p.name, metric.All), s.note(p.name))
@@ -93,11 +93,20 @@ func (s *summary) began() string {
 
 func (s *summary) cluster() string {
 	c := s.out.Document.Cluster
-	text := fmt.Sprintf("%s nodes, %s units", plot.Count(int64(c.Nodes)), plot.Count(c.Units))
-	if int64(c.Nodes) == c.Units {
-		text = plot.Count(c.Units) + " processors"
+	switch site := s.out.Document.Site != nil; {
+	case site && c.Whole:
+		return plot.Count(int64(c.Nodes)) + " nodes"
+	case site:
+		return fmt.Sprintf("%s nodes, %s GPUs", plot.Count(int64(c.Nodes)), plot.Count(c.Units))
+	case int64(c.Nodes) == c.Units:
+		return plot.Count(c.Units) + " processors"
 	}
-	if c.Whole && int64(c.Nodes) != c.Units {
+	of := "processors"
+	if s.out.Result.Spec.Cluster.Table && slices.ContainsFunc(s.trace.nodes, func(n traces.Node) bool { return n.GPUs > 0 }) {
+		of = "GPUs" // each with its part of the processors of its node
+	}
+	text := fmt.Sprintf("%s nodes, %s %s", plot.Count(int64(c.Nodes)), plot.Count(c.Units), of)
+	if c.Whole {
 		text += ", whole nodes"
 	}
 	return text
@@ -223,10 +232,10 @@ func (s *summary) next(w io.Writer) {
 	case s.dir == "":
 		fmt.Fprintf(w, "\nNothing was written. To keep the results: orrery replay%s --out run --report\n", log)
 	case s.report:
-		fmt.Fprintf(w, "\nResults are in %s, for people in %s\nNext: orrery compare %s OTHER-RUN\n",
-			s.dir, filepath.Join(s.dir, reports.FileHTML), quoted(s.dir))
+		fmt.Fprintf(w, "\nReport: %s\nNext: orrery compare %s OTHER-RUN\n",
+			filepath.Join(s.dir, reports.FileHTML), quoted(s.dir))
 	default:
-		fmt.Fprintf(w, "\nResults are in %s\nNext: orrery report %s\n", s.dir, quoted(s.dir))
+		fmt.Fprintf(w, "\nResults: %s\nNext: orrery report %s\n", s.dir, quoted(s.dir))
 	}
 }
 

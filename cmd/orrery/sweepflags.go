@@ -38,7 +38,7 @@ func (a *axisFlags) register(cmd *cobra.Command) {
 	f.Int32Var(&a.points, "points", 0, "sample `N` points of the ranges (Sobol) instead of trying all combinations")
 	f.StringVar(&a.cluster, "cluster", "", "cluster file `FILE`, or the name of one of the program")
 	f.StringArrayVar(&a.profiles, "profile", nil, "profile `NAME`, or the path of a file, to vary the settings of; may be given several times")
-	f.Int32Var(&a.procs, "procs", 0, "plain machine of `P` one-core nodes; without it the log says")
+	f.Int32Var(&a.procs, "procs", 0, "plain cluster of `P` one-core nodes; without it the log says")
 	f.StringArrayVar(&a.objectives, "objective", nil, "`METRIC` to order the table by, with min: or max: before it where it is not clear; may be given several times")
 	f.StringArrayVar(&a.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) with the unit of the metric; may be given several times")
 	f.StringVar(&a.windows, "windows", "", "windows `N` or NxLENGTH of the log, such as 20 or 4x7d, measured in one replay of it; without it the whole log")

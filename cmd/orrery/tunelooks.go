@@ -130,7 +130,7 @@ func (v *tuneVerb) looks(r *tune.Report, p *tune.Problem) ([]look, error) {
 
 func lookWords(trace string, others int) string {
 	chance := 1 - math.Pow(0.95, float64(others+1))
-	text := fmt.Sprintf("%s: %d other tunes have looked at these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, others, 100*chance)
+	text := fmt.Sprintf("%s: %d other tunes have used these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, others, 100*chance)
 	if others+1 > worn {
 		text += " The windows are worn: confirm on a newer log."
 	}

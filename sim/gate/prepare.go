@@ -165,7 +165,7 @@ func meets(t *task.Task) string {
 		}
 	}
 	if s := t.Shake; s != nil {
-		out += fmt.Sprintf(" shaken by %s with seed %d", s.By, s.Seed)
+		out += fmt.Sprintf(" jittered by %s with seed %d", s.By, s.Seed)
 	}
 	return out
 }

@@ -135,7 +135,7 @@ func (t *tuner) begin() error {
 		}
 		t.out.Varied = t.space.spelled()
 	} else if len(t.opt.Vary) > 0 {
-		return usagef("--vary %s: a plain machine has no profile: give one, or a cluster file", t.opt.Vary[0])
+		return usagef("--vary %s: a plain cluster has no profile: give one, or a cluster file", t.opt.Vary[0])
 	}
 	t.stage("replaying %s under the current policy, and %d times with jittered arrivals", t.traceWords(), t.opt.Replicas)
 	if err := t.wholly(base); err != nil {
