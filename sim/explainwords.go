@@ -17,7 +17,7 @@ var heldWords = map[model.Reason]string{
 	model.ReasonQuotaConcurrent: "because its tenant %s ran as many jobs as it may",
 	model.ReasonQOSLimit:        "for a limit of its quality of service",
 	model.ReasonPartitionLimit:  "because its partition was not up",
-	model.ReasonGroupLimit:      "because its task group ran as many members as it may",
+	model.ReasonGroupLimit:      "because its task group was at its concurrency limit",
 	model.ReasonMutex:           "for a mutex that another job held",
 	model.ReasonHeld:            "on hold, until it was released",
 	model.ReasonNotEligible:     "for its eligible time",

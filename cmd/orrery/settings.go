@@ -49,7 +49,7 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.BoolVar(&c.Exclusive, "exclusive", false, "a job has its nodes alone")
 
 	f.Var(orderValue(&s.spec), "order", "order of the queue: "+oneOf(scheduler.OrderNames()))
-	f.Var(backfillValue(&s.spec), "backfill", "who may overtake a job that waits: none, first-fit, easy or conservative[:DEPTH]")
+	f.Var(backfillValue(&s.spec), "backfill", "which jobs may overtake a waiting job: none, first-fit, easy or conservative[:DEPTH]")
 	s.spec.EventOrder = "batch"
 	f.Var(choice{word: &s.spec.EventOrder, of: []string{"batch", "sequential"}, what: "event order"}, "event-order",
 		"events of one instant: all of them and then one pass, or a pass after each")
