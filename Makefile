@@ -2,10 +2,10 @@
 # themselves are in .ci/run, which runs all of them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint vuln fuzz twin bench profile ci generate release clean
+.PHONY: help build test race lint vuln fuzz twin bench profile ci screenshots generate release clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the binary, in bin/orrery
 	go build -o bin/orrery ./cmd/orrery
@@ -36,6 +36,9 @@ bench: ## the speed table
 
 ci: ## everything that a change must pass
 	bash .ci/run
+
+screenshots: ## the pictures of pages in docs/images, with Chromium, in some minutes
+	go run ./tools/screenshots
 
 generate: ## the parts of the documents that are printed from code
 	go generate ./...

@@ -233,6 +233,17 @@ func (a *about) totalUnits() int64 {
 	return n
 }
 
+// unitWord is what the cluster is measured in, in the plural.
+func (a *about) unitWord() string {
+	switch {
+	case a.shared:
+		return "GPUs"
+	case a.totalUnits() == int64(len(a.units)) && a.site == nil:
+		return "processors"
+	}
+	return "nodes"
+}
+
 // machine describes the cluster in words.
 func (a *about) machine() string {
 	units, nodes := a.totalUnits(), int64(len(a.units))

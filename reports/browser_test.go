@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
 	"orrery/sim/record"
@@ -99,6 +100,17 @@ func TestPageInABrowser(t *testing.T) {
 	require.Equal(t, "rgb(255, 255, 255)", background)
 	require.Greater(t, colors, 8, "the Gantt is not blank")
 	require.Equal(t, 2, charts)
+
+	// The curves zoom and move by keyboard, both together.
+	var zoomed, whole string
+	read := `JSON.stringify([...document.querySelectorAll(".uplot")].length) + ":" + document.querySelector("#series-busy").dataset.span`
+	require.NoError(t, chromedp.Run(ctx,
+		chromedp.Evaluate(read, &whole),
+		chromedp.Focus("#series-busy", chromedp.ByQuery), chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.ArrowRight),
+		chromedp.Evaluate(read, &zoomed),
+	))
+	require.NotEqual(t, whole, zoomed)
+	require.NoError(t, chromedp.Run(ctx, chromedp.KeyEvent("0"), chromedp.Evaluate(read, &zoomed)))
 
 	// Zoomed in, jobs are told apart and named.
 	require.NoError(t, chromedp.Run(ctx,

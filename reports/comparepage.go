@@ -28,6 +28,7 @@ var compareTemplate = template.Must(template.New("compare").Parse(compareHTML))
 type comparePage struct {
 	*Comparison
 	Policy  string // of security
+	Made    Made
 	Style   template.CSS
 	Names   [2]string
 	Verdict string
@@ -55,7 +56,7 @@ type compareTile struct{ A, B, Label, Change, Class string }
 // replacing older ones. The bytes depend on the runs, on the names of their
 // directories and, for figures, on the architecture. It reads the runs once more.
 // Complaints about content are *record.DataError.
-func WriteComparison(dir string, c *Comparison) error {
+func WriteComparison(dir string, c *Comparison, made Made) error {
 	figures, err := c.AllFigures()
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func WriteComparison(dir string, c *Comparison) error {
 	if err := WriteFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures) })
+	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures, made) })
 }
 
 // AllFigures draws the state of both runs over time, beside each other, and their
@@ -71,38 +72,39 @@ func WriteComparison(dir string, c *Comparison) error {
 func (c *Comparison) AllFigures() ([]*plot.Figure, error) {
 	var loads [2][]plot.Load
 	var clock plot.Clock
+	unit := ""
 	for i, dir := range [2]string{c.A.Dir, c.B.Dir} {
 		var err error
-		if loads[i], clock, err = loadsOf(dir); err != nil {
+		if loads[i], unit, clock, err = loadsOf(dir); err != nil {
 			return nil, err
 		}
 	}
-	moves, err := c.GanttOfMoves()
+	moves, shown, err := c.ganttOfMoves()
 	if err != nil {
 		return nil, err
 	}
-	state := plot.StatePair(c.names(), loads, clock)
+	state := plot.StatePair(c.names(), loads, unit, clock, shown)
 	return append(append([]*plot.Figure{state}, c.Figures()...), moves), nil
 }
 
-// loadsOf is the state of a run over time.
-func loadsOf(dir string) ([]plot.Load, plot.Clock, error) {
+// loadsOf is the state of a run over time, and what is allocated in it.
+func loadsOf(dir string) ([]plot.Load, string, plot.Clock, error) {
 	f, err := record.Open(dir)
 	if err != nil {
-		return nil, plot.Clock{}, err
+		return nil, "", plot.Clock{}, err
 	}
 	defer f.Close()
 	r := run{files: f}
 	if r.about, err = readAbout(f); err != nil {
-		return nil, plot.Clock{}, err
+		return nil, "", plot.Clock{}, err
 	}
 	if r.about.units == nil {
 		if err := r.guessNodes(); err != nil {
-			return nil, plot.Clock{}, err
+			return nil, "", plot.Clock{}, err
 		}
 	}
 	r.bins, err = f.Series()
-	return r.loads(), r.clock(), err
+	return r.loads(), r.about.unitWord(), r.clock(), err
 }
 
 // names say what the runs are: by their directories, and by their policies where
@@ -253,8 +255,9 @@ func (c *Comparison) summary() []string {
 	return out
 }
 
-func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure) error {
+func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error {
 	p := comparePage{
+		Made:       made,
 		Comparison: c, Style: template.CSS(pageCSS + compareCSS), Names: c.names(), Summary: unbroken(c.summary()), // our own files
 		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
 		Moved:  toHTML(c.MovedTable()), Counts: toHTML(c.CountTable()), Groups: coloured(c.GroupTable()), Metrics: coloured(c.MetricTable()),

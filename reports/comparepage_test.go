@@ -31,7 +31,7 @@ func comparedPage(t *testing.T, a, b *fixture) (dir, page string) {
 	require.NoError(t, err)
 	c.Windows = windowed(t, c.A.Dir, c.B.Dir)
 	dir = filepath.Join(root, "page")
-	require.NoError(t, WriteComparison(dir, c))
+	require.NoError(t, WriteComparison(dir, c, Made{}))
 	text, err := os.ReadFile(filepath.Join(dir, FileHTML))
 	require.NoError(t, err)
 	return dir, string(text)
@@ -131,7 +131,7 @@ func TestComparisonInABrowser(t *testing.T) {
 	require.NoError(t, chromedp.Run(ctx,
 		chromedp.Navigate(url),
 		chromedp.Text(".verdict", &verdict, chromedp.ByQuery),
-		chromedp.Evaluate(`document.querySelectorAll("figure svg").length`, &figures),
+		chromedp.Evaluate(`document.querySelectorAll("figure svg.wide").length`, &figures),
 		chromedp.Evaluate(`document.documentElement.scrollWidth - innerWidth`, &wider),
 		chromedp.Click(`a[href="#moved"]`, chromedp.ByQuery),
 		chromedp.Poll(`scrollY > 500`, nil),

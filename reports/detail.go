@@ -27,6 +27,10 @@ type detail struct {
 	rows  []allocation
 	lo    []int32
 	len   []int32
+	units []int32 // held on each node of the range, where jobs share nodes
+
+	shared bool
+	first  []int32 // row of the first GPU of each node, when rows are GPUs; nil when they are nodes
 }
 
 // jobFacts is what the page says of a job beside its allocation.
@@ -44,8 +48,8 @@ type allocation struct {
 	first, ranges int32
 }
 
-func newDetail(most int, jobs int64) *detail {
-	d := &detail{most: most, facts: map[int32]jobFacts{}}
+func newDetail(most int, jobs int64, shared bool) *detail {
+	d := &detail{most: most, shared: shared, facts: map[int32]jobFacts{}}
 	if jobs > int64(most) {
 		d.giveUp()
 	}
@@ -78,22 +82,27 @@ func (d *detail) addAttempt(c *record.AttemptColumns, i int) {
 
 // addRange adds nodes to the attempt added last, joining ranges that differ
 // in their shares alone.
-func (d *detail) addRange(lo, hi int32) {
+func (d *detail) addRange(lo, hi, units int32) {
 	if d.gaveUp {
 		return
 	}
 	last := &d.rows[len(d.rows)-1]
-	if k := len(d.lo) - 1; last.ranges > 0 && d.lo[k]+d.len[k] == lo {
+	if k := len(d.lo) - 1; !d.shared && last.ranges > 0 && d.lo[k]+d.len[k] == lo {
 		d.len[k] += hi - lo + 1
 		return
 	}
 	last.ranges++
 	d.lo = append(d.lo, lo)
 	d.len = append(d.len, hi-lo+1)
+	if d.shared {
+		d.units = append(d.units, units)
+	}
 }
 
-// finish sorts by start; it returns nil when there is nothing to show singly.
-func (d *detail) finish() *detail {
+// finish sorts by start; it returns nil when there is nothing to show singly. Where jobs
+// share nodes, units being those of each node, rows become GPUs: drawn on nodes the
+// jobs of a node would cover each other.
+func (d *detail) finish(units []int32) *detail {
 	if d.gaveUp || len(d.rows) == 0 {
 		return nil
 	}
@@ -105,7 +114,63 @@ func (d *detail) finish() *detail {
 			return cmpInt(int64(a.job), int64(b.job))
 		}
 	})
+	if d.shared && !d.byGPU(units) {
+		return nil
+	}
 	return d
+}
+
+// Limits of rows for single GPUs: nodes that are shared more finely are summed up.
+const (
+	mostUnitsPerNode = 16
+	mostGPURows      = 1 << 17
+)
+
+// byGPU gives each allocation the lowest GPUs of its nodes that are free, in the order of
+// starts: which of them it had is not recorded. It is false where there are too many
+// rows, or more is held than there is.
+func (d *detail) byGPU(units []int32) bool {
+	first := make([]int32, len(units)+1)
+	for i, u := range units {
+		if first[i+1] = first[i] + u; u > mostUnitsPerNode || first[i+1] > mostGPURows {
+			return false
+		}
+	}
+	free := make([]int64, first[len(units)]) // when the GPU is next free
+	for i := range free {
+		free[i] = math.MinInt64
+	}
+	var lo, length []int32
+	for i := range d.rows {
+		a := &d.rows[i]
+		begin := len(lo)
+		for k := a.first; k < a.first+a.ranges; k++ {
+			for node := d.lo[k]; node < d.lo[k]+d.len[k]; node++ {
+				left := d.units[k]
+				for g := first[node]; g < first[node+1] && left > 0; g++ {
+					if free[g] > a.start {
+						continue
+					}
+					free[g] = a.end
+					left--
+					if n := len(lo) - 1; n >= begin && lo[n]+length[n] == g {
+						length[n]++
+						continue
+					}
+					lo, length = append(lo, g), append(length, 1)
+				}
+				if left > 0 {
+					return false
+				}
+			}
+		}
+		a.first, a.ranges = int32(begin), int32(len(lo)-begin)
+	}
+	if len(lo) > 2*mostRangesPerJob*d.most {
+		return false
+	}
+	d.lo, d.len, d.first = lo, length, first
+	return true
 }
 
 func cmpInt(a, b int64) int {

@@ -49,6 +49,7 @@ type page struct {
 	Policy      string // of security
 	Title       string
 	Style       template.CSS
+	Made        Made
 	Verdict     string
 	Good        bool
 	VerdictSays string
@@ -58,6 +59,7 @@ type page struct {
 	Metrics     htmlTable
 	Figures     []htmlFigure
 	Gantt       *htmlFigure
+	Folds       bool // the drain is not shown at first
 	Series      *htmlFigure
 	Site        []htmlFigure
 	SiteTables  []htmlSection
@@ -115,7 +117,7 @@ func toHTML(t *table.Table) htmlTable {
 // writeHTML writes report.html.
 func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	p := page{
-		Title: o.Title, Style: template.CSS(uplotCSS + pageCSS), // our own files
+		Title: o.Title, Made: madeOf(r.files.Dir()), Folds: r.shown().Folds(), Style: template.CSS(uplotCSS + pageCSS), // our own files
 		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.table.Verdict),
 		Summary: unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
 		Metrics: toHTML(metricTable(&r.table)), Glossary: metric.Definitions(), Legend: metric.Legend,
@@ -181,21 +183,27 @@ func unbroken(lines []string) []string {
 	return lines
 }
 
-// inline makes an SVG part of the page: its size is left to the page, and its
-// colours become the page's variables, so that it follows light and dark.
+// inline makes both forms of a figure part of the page, which shows the one that fits
+// the screen: their size is left to the page, and their colours become the page's
+// variables, so that they follow light and dark.
 func inline(f *plot.Figure) (htmlFigure, error) {
-	var b bytes.Buffer
-	if err := f.WriteSVG(&b); err != nil {
-		return htmlFigure{}, err
+	both := ""
+	for _, form := range []struct {
+		class string
+		write func(io.Writer) error
+	}{{"wide", f.WriteSVG}, {"narrow", f.WriteNarrowSVG}} {
+		var b bytes.Buffer
+		if err := form.write(&b); err != nil {
+			return htmlFigure{}, err
+		}
+		svg := b.String()
+		svg = svg[strings.Index(svg, "<svg"):]
+		head, rest, _ := strings.Cut(svg, ">")
+		view := head[strings.Index(head, "viewBox"):]
+		view = view[:strings.Index(view[9:], `"`)+10]
+		both += `<svg class="` + form.class + `" role="img" aria-label="` + template.HTMLEscapeString(f.Alt) + `" ` + view + `>` + themed(rest)
 	}
-	svg := b.String()
-	svg = svg[strings.Index(svg, "<svg"):]
-	head, rest, _ := strings.Cut(svg, ">")
-	view := head[strings.Index(head, "viewBox"):]
-	view = view[:strings.Index(view[9:], `"`)+10]
-	label := template.HTMLEscapeString(f.Alt)
-	svg = `<svg role="img" aria-label="` + label + `" ` + view + `>` + themed(rest)
-	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(svg)}, nil // drawn here, text escaped by the canvas
+	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(both)}, nil // drawn here, text escaped by the canvas
 }
 
 // themeColors are the palette of the figures and the page's variables of the
@@ -233,6 +241,7 @@ func near(v int, c uint8) bool { return v-int(c) <= 1 && int(c)-v <= 1 }
 type pageMeta struct {
 	Epoch float64   `json:"epoch"` // seconds since 1970
 	Known bool      `json:"known"` // whether that is a date
+	Shown float64   `json:"shown"` // where the axes of time end at first, seconds since the epoch
 	Gantt ganttMeta `json:"gantt"`
 }
 
@@ -243,6 +252,7 @@ type ganttMeta struct {
 	T1       float64      `json:"t1"`
 	Nodes    int32        `json:"nodes"`
 	Names    string       `json:"names,omitempty"` // of nodes, in order, as n[1-8],m1
+	GPUs     [][2]int32   `json:"gpus,omitempty"`  // rows are GPUs: runs of nodes, and how many each has
 	Users    []string     `json:"users,omitempty"`
 	Layout   []pageColumn `json:"layout,omitempty"`
 	Cols     int          `json:"cols,omitempty"`
@@ -255,16 +265,22 @@ type ganttMeta struct {
 func (r *run) addData(p *page) error {
 	const us = 1e6
 	meta := pageMeta{Epoch: float64(r.files.Epoch()) / us, Known: r.about.epochKnown}
+	meta.Shown = float64(r.shown().ToUS) / us
 	meta.Gantt = ganttMeta{T0: float64(r.span.FromUS) / us, T1: float64(r.span.ToUS) / us, Nodes: int32(len(r.about.units)), Names: r.about.nameList}
 	var raw []byte
 	if r.detail != nil {
 		if cols, ok := r.detail.columns(); ok {
 			meta.Gantt.Layout, meta.Gantt.Users, raw = cols, r.files.Users(), planes(cols)
 			p.GanttNote = "Times are rounded to whole seconds."
+			if first := r.detail.first; first != nil {
+				meta.Gantt.Nodes, meta.Gantt.GPUs = first[len(first)-1], runsOf(r.about.units)
+				p.GanttNote += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded."
+			}
 		}
 	}
 	if raw == nil {
 		meta.Gantt.Cols, meta.Gantt.Rows, meta.Gantt.ColSec, meta.Gantt.RowNodes = r.raster.Cols, r.raster.Rows, float64(r.raster.ColUS)/us, r.raster.RowNodes
+		meta.Gantt.T1 = meta.Shown // the cells end there
 		raw = cells(r.raster)
 		p.GanttNote = "There are too many allocations (" + plot.Count(r.attempts) + ") to embed each; they are summed up."
 	}
@@ -288,6 +304,18 @@ func (r *run) addData(p *page) error {
 		*part.to = template.JS(`"` + s + `"`) // base64
 	}
 	return nil
+}
+
+// runsOf counts equal neighbours.
+func runsOf(units []int32) (out [][2]int32) {
+	for _, u := range units {
+		if n := len(out) - 1; n >= 0 && out[n][1] == u {
+			out[n][0]++
+			continue
+		}
+		out = append(out, [2]int32{1, u})
+	}
+	return out
 }
 
 func cells(r *plot.Raster) []byte {

@@ -3,6 +3,8 @@ package reports
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"orrery/reports/plot"
 	"orrery/scheduler/model"
@@ -22,6 +24,7 @@ type run struct {
 	states    [model.Failed + 1]int64
 	unstarted [model.Failed + 1]int64 // of these, never started
 	span      plot.Window
+	submits   plot.Window // the first and the last submission
 	waits     plot.Waits
 	slowdowns plot.Slowdowns
 	hours     plot.HourlyWaits
@@ -67,7 +70,7 @@ func (r *run) read(most int) error {
 	}
 	r.hours.Clock = r.clock()
 	r.tenants = newTenantTime(r.files, r.about.rows)
-	r.detail = newDetail(most, r.files.Rows())
+	r.detail = newDetail(most, r.files.Rows(), r.about.shared)
 	if err := r.files.Scan(r.addJobs); err != nil {
 		return err
 	}
@@ -80,17 +83,17 @@ func (r *run) read(most int) error {
 	if r.span.ToUS <= r.span.FromUS {
 		r.span.ToUS = r.span.FromUS + 1
 	}
-	if r.raster, err = plot.NewRaster(r.span, r.about.units, plot.GanttCols, plot.GanttRows); err != nil {
+	if r.raster, err = plot.NewRaster(r.drawn(), r.about.units, plot.GanttCols, plot.GanttRows); err != nil {
 		return err
 	}
-	if err := r.tenants.begin(r.span, r.files.Tenants()); err != nil {
+	if err := r.tenants.begin(r.drawn(), r.files.Tenants()); err != nil {
 		return err
 	}
 	if err := r.files.ScanAttempts(r.addAttempts); err != nil {
 		return err
 	}
 	r.raster.Finish()
-	r.detail = r.detail.finish()
+	r.detail = r.detail.finish(r.about.units)
 	return nil
 }
 
@@ -137,11 +140,12 @@ func (r *run) guessNodes() error {
 func (r *run) addJobs(c *record.Columns) error {
 	for i := range c.Len() {
 		if r.jobs == 0 {
-			r.span = plot.Window{FromUS: c.Submit[i], ToUS: c.End[i]}
+			r.span, r.submits = plot.Window{FromUS: c.Submit[i], ToUS: c.End[i]}, plot.Window{FromUS: c.Submit[i], ToUS: c.Submit[i]}
 		}
 		r.jobs++
 		r.states[c.State[i]]++
 		r.span.FromUS, r.span.ToUS = min(r.span.FromUS, c.Submit[i]), max(r.span.ToUS, c.End[i])
+		r.submits.FromUS, r.submits.ToUS = min(r.submits.FromUS, c.Submit[i]), max(r.submits.ToUS, c.Submit[i])
 		if c.Wait[i] == record.Absent {
 			r.unstarted[c.State[i]]++
 			r.waits.Absent++
@@ -162,7 +166,7 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 		r.detail.addAttempt(c, i)
 		held := int32(0) // in what the site is measured in
 		err := r.nodes.each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
-			r.detail.addRange(lo, hi)
+			r.detail.addRange(lo, hi, units)
 			if r.about.shared {
 				held += (hi - lo + 1) * units
 			} else {
@@ -179,6 +183,14 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 	}
 	return nil
 }
+
+// shown is how much of the run's time the figures have.
+func (r *run) shown() plot.Shown {
+	return plot.ShownUntil(r.submits.FromUS, r.submits.ToUS, r.span.ToUS)
+}
+
+// drawn is the span of the figures.
+func (r *run) drawn() plot.Window { return plot.Window{FromUS: r.span.FromUS, ToUS: r.shown().ToUS} }
 
 func (r *run) clock() plot.Clock {
 	return plot.Clock{EpochUS: int64(r.files.Epoch()), Known: r.about.epochKnown}
@@ -208,5 +220,40 @@ func (r *run) gantt() *plot.Figure {
 		bars = r.detail.bars()
 	}
 	r.raster.Name = r.about.nameOf()
+	if len(bars) > 0 && r.detail.first != nil {
+		if byGPU := r.gpuRaster(); byGPU != nil {
+			return plot.Gantt(byGPU, bars, r.attempts, r.clock())
+		}
+	}
 	return plot.Gantt(r.raster, bars, r.attempts, r.clock())
+}
+
+// gpuRaster has a row for each GPU; nil where it cannot be made.
+func (r *run) gpuRaster() *plot.Raster {
+	first := r.detail.first
+	one := make([]int32, first[len(first)-1])
+	for i := range one {
+		one[i] = 1
+	}
+	out, err := plot.NewRaster(r.drawn(), one, plot.GanttCols, plot.GanttRows)
+	if err != nil {
+		return nil
+	}
+	name := r.about.nameOf()
+	out.What = "GPU"
+	out.Name = func(row int) string {
+		node, found := slices.BinarySearch(first, int32(row))
+		if !found {
+			node--
+		}
+		for node+1 < len(first) && first[node+1] == int32(row) { // nodes without a GPU
+			node++
+		}
+		said := strconv.Itoa(node)
+		if name != nil {
+			said = name(node)
+		}
+		return said + ":" + strconv.Itoa(row-int(first[node]))
+	}
+	return out
 }

@@ -12,28 +12,34 @@ import (
 // attempts once more; memory is 9 bytes per job of the trace and 8 MB.
 // Complaints about content are *record.DataError.
 func (c *Comparison) GanttOfMoves() (*plot.Figure, error) {
+	f, _, err := c.ganttOfMoves()
+	return f, err
+}
+
+// ganttOfMoves is GanttOfMoves, and how much of the time of both runs is drawn.
+func (c *Comparison) ganttOfMoves() (*plot.Figure, plot.Shown, error) {
 	d := shiftReader{}
 	var runs [2]*record.Run
 	var about [2]about
 	for i, dir := range [2]string{c.A.Dir, c.B.Dir} {
 		f, err := record.Open(dir)
 		if err != nil {
-			return nil, err
+			return nil, plot.Shown{}, err
 		}
 		defer f.Close()
 		runs[i] = f
 		if about[i], err = readAbout(f); err != nil {
-			return nil, err
+			return nil, plot.Shown{}, err
 		}
 		if about[i].units == nil {
 			guess := run{files: f}
 			if err := guess.guessNodes(); err != nil {
-				return nil, err
+				return nil, plot.Shown{}, err
 			}
 			about[i].units = guess.about.units
 		}
 		if err := d.read(f, i, about[i].rows); err != nil {
-			return nil, err
+			return nil, plot.Shown{}, err
 		}
 	}
 	units := about[0].units
@@ -41,27 +47,29 @@ func (c *Comparison) GanttOfMoves() (*plot.Figure, error) {
 		units = about[1].units
 	}
 	d.span.ToUS = max(d.span.ToUS, d.span.FromUS+1)
-	m, err := plot.NewMoves(d.span, units)
+	shown := plot.ShownUntil(d.span.FromUS, d.lastSubmit, d.span.ToUS)
+	m, err := plot.NewMoves(plot.Window{FromUS: d.span.FromUS, ToUS: shown.ToUS}, units)
 	if err != nil {
-		return nil, err
+		return nil, plot.Shown{}, err
 	}
 	for i, f := range runs {
 		m.SetName(i, about[i].nameOf())
 		if err := d.allocate(f, m, i, newNodeMap(units)); err != nil {
-			return nil, err
+			return nil, plot.Shown{}, err
 		}
 	}
 	clock := plot.Clock{EpochUS: int64(runs[0].Epoch()), Known: about[0].epochKnown}
-	return plot.GanttMoves(m, c.names(), c.Jobs.Earlier, c.Jobs.Later, c.Jobs.Same, clock), nil
+	return plot.GanttMoves(m, c.names(), c.Jobs.Earlier, c.Jobs.Later, c.Jobs.Same, clock), shown, nil
 }
 
 // shiftReader knows the start of every job in the first run, and after the
 // second how it moved.
 type shiftReader struct {
-	span   plot.Window
-	any    bool
-	starts []int64 // by row of the trace, record.Absent where it never started
-	shifts []plot.Shift
+	span       plot.Window
+	any        bool
+	lastSubmit int64
+	starts     []int64 // by row of the trace, record.Absent where it never started
+	shifts     []plot.Shift
 }
 
 func (d *shiftReader) read(f *record.Run, side int, rows int64) error {
@@ -74,9 +82,10 @@ func (d *shiftReader) read(f *record.Run, side int, rows int64) error {
 				d.starts, d.shifts = append(d.starts, record.Absent), append(d.shifts, plot.Unmoved)
 			}
 			if !d.any {
-				d.span, d.any = plot.Window{FromUS: j.Submit[i], ToUS: j.End[i]}, true
+				d.span, d.lastSubmit, d.any = plot.Window{FromUS: j.Submit[i], ToUS: j.End[i]}, j.Submit[i], true
 			}
 			d.span.FromUS, d.span.ToUS = min(d.span.FromUS, j.Submit[i]), max(d.span.ToUS, j.End[i])
+			d.lastSubmit = max(d.lastSubmit, j.Submit[i])
 			switch a, b := d.starts[job], j.Start[i]; {
 			case side == 0:
 				d.starts[job] = b

@@ -66,7 +66,7 @@ func Write(dir string, o Options) error {
 // those of a site.
 func (r *run) figures() []*plot.Figure {
 	return append([]*plot.Figure{
-		plot.State(r.loads(), r.clock(), r.steady()),
+		plot.State(r.loads(), r.about.unitWord(), r.clock(), r.steady(), r.shown()),
 		plot.WaitCDF(plot.Named{Name: r.about.title(), Waits: &r.waits}),
 		plot.SlowdownBySize(&r.slowdowns),
 		plot.WaitsByHour(&r.hours),

@@ -106,7 +106,7 @@ func TestPageIsSelfContained(t *testing.T) {
 	require.NotRegexp(t, `\son[a-z]+=`, body, "inline handlers")
 	require.Contains(t, body, "a &lt;b&gt; &amp;")
 	require.Contains(t, script, "MIT License")
-	for _, words := range []string{"Replayed 5 jobs", "1 job was rejected", "1 job left the queue", "too-large", "0123456789abcdef", "utilisation", "<svg role"} {
+	for _, words := range []string{"Replayed 5 jobs", "1 job was rejected", "1 job left the queue", "too-large", "0123456789abcdef", "utilisation", `<svg class="wide" role`} {
 		require.Contains(t, body, words)
 	}
 	for _, style := range regexp.MustCompile(`(?:fill|stroke):#[0-9A-F]{6}`).FindAllString(body, -1) {
@@ -142,25 +142,25 @@ func TestHundredThousandJobs(t *testing.T) {
 }
 
 func TestDetailGivesUpForGood(t *testing.T) {
-	d := newDetail(2, 1)
+	d := newDetail(2, 1, false)
 	c := record.AttemptColumns{Job: []int32{0, 1, 2}, ID: []int64{1, 2, 3}, Start: []int64{5, 4, 3}, End: []int64{6, 6, 6}, Procs: []int32{1, 1, 1}}
 	for i := range 3 {
 		d.addAttempt(&c, i)
-		d.addRange(0, 3)
-		d.addRange(4, 5)
+		d.addRange(0, 3, 1)
+		d.addRange(4, 5, 1)
 	}
 	require.True(t, d.gaveUp)
-	require.Nil(t, d.finish())
-	require.Nil(t, newDetail(1, 2).finish())
+	require.Nil(t, d.finish(nil))
+	require.Nil(t, newDetail(1, 2, false).finish(nil))
 	require.Nil(t, (*detail)(nil).bars())
 
-	d = newDetail(2, 2)
+	d = newDetail(2, 2, false)
 	d.addAttempt(&c, 0)
-	d.addRange(0, 3)
-	d.addRange(4, 5)
+	d.addRange(0, 3, 1)
+	d.addRange(4, 5, 1)
 	d.addAttempt(&c, 1)
-	d.addRange(7, 7)
-	require.Equal(t, []plot.Bar{{Job: 1, StartUS: 4, EndUS: 6, Lo: 7, Hi: 7}, {Job: 0, StartUS: 5, EndUS: 6, Lo: 0, Hi: 5}}, d.finish().bars())
+	d.addRange(7, 7, 1)
+	require.Equal(t, []plot.Bar{{Job: 1, StartUS: 4, EndUS: 6, Lo: 7, Hi: 7}, {Job: 0, StartUS: 5, EndUS: 6, Lo: 0, Hi: 5}}, d.finish(nil).bars())
 }
 
 func TestNodeTexts(t *testing.T) {

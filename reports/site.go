@@ -82,7 +82,7 @@ func (r *run) siteFigures() []*plot.Figure {
 	}
 	var out []*plot.Figure
 	if len(s.bins) > 0 {
-		out = append(out, plot.NodesByVCluster(s.stack(), r.clock(), r.steady()))
+		out = append(out, plot.NodesByVCluster(s.stack(), r.clock(), r.steady(), r.shown()))
 	}
 	if f := r.tenants.figure(s, r.clock()); f != nil {
 		out = append(out, f)

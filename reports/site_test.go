@@ -154,8 +154,8 @@ func TestReportOfNoSite(t *testing.T) {
 // Rows and tenants without values, and empty layers, are drawn as nothing.
 func TestSiteFiguresOfNothing(t *testing.T) {
 	for _, f := range []*plot.Figure{
-		plot.NodesByVCluster(plot.Stack{Unit: "nodes"}, plot.Clock{}, plot.Window{}),
-		plot.NodesByVCluster(plot.Stack{Unit: "nodes", WidthUS: 1, Layers: []plot.Layer{{Name: "a"}}}, plot.Clock{}, plot.Window{FromUS: 1, ToUS: 2}),
+		plot.NodesByVCluster(plot.Stack{Unit: "nodes"}, plot.Clock{}, plot.Window{}, plot.Shown{}),
+		plot.NodesByVCluster(plot.Stack{Unit: "nodes", WidthUS: 1, Layers: []plot.Layer{{Name: "a"}}}, plot.Clock{}, plot.Window{FromUS: 1, ToUS: 2}, plot.Shown{}),
 		plot.WaitsByGroup([]plot.WaitRow{{}, {Name: "a"}}),
 		plot.Shares([]plot.BarRow{{Name: "a", Target: -1}}, "node time", "whole run"),
 		plot.Reasons(nil),

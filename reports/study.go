@@ -20,6 +20,10 @@ type Study struct {
 	Good    bool     `json:"good,omitempty"`    // the verdict is good news
 	Warn    []string `json:"warnings,omitempty"`
 	Facts   []Fact   `json:"facts,omitempty"` // provenance: trace, windows, seeds, method, budget
+	// Headlines are the figures at the head; without them it shows the objectives.
+	Headlines []Headline `json:"headlines,omitempty"`
+	// Sections stand before the candidates.
+	Sections []Section `json:"sections,omitempty"`
 
 	Parameters []StudyParameter `json:"parameters"`
 	Metrics    []StudyMetric    `json:"metrics"`
@@ -30,6 +34,27 @@ type Study struct {
 	Interactions []Interaction `json:"interactions,omitempty"`
 	Groups       []GroupChange `json:"groups,omitempty"`
 	Shares       []ShareSeries `json:"shares,omitempty"`
+}
+
+// Headline is a figure that is shown large.
+type Headline struct {
+	Value string `json:"value"`
+	Label string `json:"label"`
+	Good  bool   `json:"good,omitempty"`
+	Bad   bool   `json:"bad,omitempty"`
+}
+
+// Section is a part of the page, of paragraphs and tables.
+type Section struct {
+	Title string        `json:"title"`
+	Parts []SectionPart `json:"parts"`
+}
+
+// SectionPart is a paragraph, or a table where it has a head.
+type SectionPart struct {
+	Text  string     `json:"text,omitempty"`
+	Head  []string   `json:"head,omitempty"`
+	Cells [][]string `json:"cells,omitempty"` // by row, as many as the head has
 }
 
 // Fact is a line of the provenance.
@@ -102,6 +127,11 @@ type StudyRow struct {
 	Link     string          `json:"link,omitempty"`     // to the run's page: a path from the study's folder, or http(s)
 	Rung     int             `json:"rung,omitempty"`     // of a race: how far it came
 	Evidence int             `json:"evidence,omitempty"` // windows and seeds behind the metrics, 0 when not said
+	// Low and High are the intervals of the metrics, null where not known; both or none.
+	Low  []metric.Number `json:"low,omitempty"`
+	High []metric.Number `json:"high,omitempty"`
+	// Commands make its run and its profile, to be run in the folder of the page.
+	Commands []string `json:"commands,omitempty"`
 }
 
 // History is how good the best known row was after each trial. Several curves
@@ -139,7 +169,7 @@ const (
 type Sensitivity struct {
 	Metric string            `json:"metric"`
 	Unit   string            `json:"unit,omitempty"` // of the effects; "" for shares of the variance
-	What   string            `json:"what"`           // what an effect is, such as "mean change when it moves by half its range"
+	What   string            `json:"what"`           // what an effect is, such as "mean change when it moves by two thirds of its range"
 	Share  bool              `json:"share,omitempty"`
 	Floor  metric.Number     `json:"floor"` // noise floor, in the unit of the effects; null when not measured
 	Parts  []SensitivityPart `json:"parts"`
@@ -185,13 +215,16 @@ type GroupChange struct {
 // ShareSeries is which share of what was held each tenant held, over time, in
 // one run.
 type ShareSeries struct {
-	Title   string      `json:"title"` // of the run, such as before or after
-	Unit    string      `json:"unit"`  // what is held: node or GPU
-	EpochUS int64       `json:"epoch_us"`
-	Known   bool        `json:"epoch_known"`
-	StartUS int64       `json:"start_us"` // of the first stretch, µs since the epoch
-	WidthUS int64       `json:"width_us"` // of each
-	Tenants []ShareLine `json:"tenants"`
+	Title   string `json:"title"` // of the run, such as before or after
+	Unit    string `json:"unit"`  // what is held: node or GPU
+	EpochUS int64  `json:"epoch_us"`
+	Known   bool   `json:"epoch_known"`
+	StartUS int64  `json:"start_us"` // of the first stretch, µs since the epoch
+	WidthUS int64  `json:"width_us"` // of each
+	// Held is how much was held in each stretch, in any unit: mean shares are weighed by
+	// it. Without it all stretches count alike.
+	Held    []metric.Number `json:"held,omitempty"`
+	Tenants []ShareLine     `json:"tenants"`
 }
 
 // ShareLine is one tenant; Shares are 0 to 1, one for each stretch.

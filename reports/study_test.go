@@ -118,7 +118,7 @@ func studyHTMLOf(t testing.TB, s *Study) string {
 	t.Helper()
 	require.NoError(t, s.Check())
 	var b bytes.Buffer
-	require.NoError(t, s.writeHTML(&b, s.figures()))
+	require.NoError(t, s.writeHTML(&b, s.figures(), Made{}))
 	return b.String()
 }
 
@@ -127,7 +127,7 @@ func TestStudyIsWrittenTwiceAlike(t *testing.T) {
 		t.Skip("draws sixteen figures")
 	}
 	dir := filepath.Join(t.TempDir(), "study")
-	require.NoError(t, WriteStudy(dir, study(60)))
+	require.NoError(t, WriteStudy(dir, study(60), Made{"1.0", "orrery tune x", "2026-01-02"}))
 	first := map[string][]byte{}
 	names := []string{FileHTML, FileStudy}
 	for _, f := range []string{"pareto", "parallel", "settings", "history", "sensitivity", "interaction", "shares", "shares-2"} {
@@ -138,7 +138,7 @@ func TestStudyIsWrittenTwiceAlike(t *testing.T) {
 	}
 	again, err := ReadStudy(filepath.Join(dir, FileStudy))
 	require.NoError(t, err)
-	require.NoError(t, WriteStudy(dir, again), "drawn from its own file")
+	require.NoError(t, WriteStudy(dir, again, Made{"1.0", "orrery tune x", "2026-01-02"}), "drawn from its own file")
 	for _, n := range names {
 		require.True(t, bytes.Equal(first[n], read(t, dir, n)), n)
 	}
@@ -227,7 +227,7 @@ func TestStudyChecks(t *testing.T) {
 		require.NoError(t, s.Check())
 		spoil(s)
 		require.ErrorContains(t, s.Check(), want)
-		require.Error(t, WriteStudy(t.TempDir(), s))
+		require.Error(t, WriteStudy(t.TempDir(), s, Made{}))
 	}
 }
 
@@ -262,7 +262,7 @@ func FuzzReadStudy(f *testing.F) {
 		for _, fig := range s.figures() {
 			require.NoError(t, fig.WriteSVG(&bytes.Buffer{}))
 		}
-		require.NoError(t, s.writeHTML(&bytes.Buffer{}, nil))
+		require.NoError(t, s.writeHTML(&bytes.Buffer{}, nil, Made{}))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -88,6 +89,15 @@ func (p *opened) drag(selector string, x0, y0, x1, y1 float64) {
 }
 
 // ordered are the labels of the rows by a metric, as Go sorts them.
+// byRank are the labels in the order in which the table begins.
+func byRank(s *Study) []string {
+	var out []string
+	for _, i := range s.ranked() {
+		out = append(out, s.Rows[i].label())
+	}
+	return out
+}
+
 func ordered(s *Study, metric int, down bool) []string {
 	rows := slices.Clone(s.Rows)
 	slices.SortStableFunc(rows, func(a, b StudyRow) int {
@@ -121,8 +131,9 @@ func TestStudyInABrowser(t *testing.T) {
 	require.Equal(t, "303 candidates", p.count())
 	p.screenshot("study")
 
-	// Sorted by the first objective at first; a click on a head sorts, another turns it round.
-	require.Equal(t, ordered(s, 0, false)[:50], p.column(0))
+	// What is recommended and what is current first; a click on a head sorts, another turns it round.
+	require.Equal(t, byRank(s)[:50], p.column(0))
+	require.Equal(t, []string{"recommended", "production"}, p.column(0)[:2])
 	head := func(k int) string { return fmt.Sprintf("#rows th:nth-child(%d) button", k+1) }
 	sorted := func(k int) string {
 		return p.text(fmt.Sprintf(`document.querySelector("#rows th:nth-child(%d)").getAttribute("aria-sort")`, k+1))
@@ -216,7 +227,7 @@ func TestStudyPointsLinkToRuns(t *testing.T) {
 	p := openStudy(t, s)
 	// Where the plane draws the recommended row: hover says what it is, a click pins it.
 	p.do(chromedp.Evaluate(`document.querySelector('#rows .pin').click()`, nil), chromedp.WaitVisible("#open-run", chromedp.ByQuery))
-	require.Contains(t, p.text(`document.getElementById("pinned").textContent`), ordered(s, 0, false)[0])
+	require.Contains(t, p.text(`document.getElementById("pinned").textContent`), byRank(s)[0])
 	p.do(chromedp.Evaluate(`document.querySelector("#pinned button").click()`, nil), chromedp.WaitNotVisible("#pinned", chromedp.ByQuery))
 	p.place("#plane .over", 0, 0)
 	says := p.text(`(() => {
@@ -233,11 +244,49 @@ func TestStudyPointsLinkToRuns(t *testing.T) {
 		}
 		return says.textContent;
 	})()`)
-	require.Regexp(t, `^recommended \(recommended, better\): wait_p95 \d\.\d h, utilisation \d+\.\d %, weights\.wait_time `, says)
+	require.Regexp(t, `^recommended \(recommended, better\): wait_p95 \d\.\d+ h, utilisation \d+\.\d+ %, weights\.wait_time `, says)
 	require.Equal(t, s.first(RoleChosen).Link, p.text(`document.getElementById("open-run").getAttribute("href")`))
 	// Arrow keys step through the rows in the order of the table.
 	p.do(chromedp.Focus("#plane .over", chromedp.ByQuery), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
-	require.Contains(t, p.text(`document.getElementById("pinned").textContent`), ordered(s, 0, false)[1])
+	require.Contains(t, p.text(`document.getElementById("pinned").textContent`), byRank(s)[1])
+	require.Empty(t, p.complaints())
+}
+
+// TestColumnsAndCommands hides a column, shows the commands of a candidate, and looks for
+// what is not drawn with one axis.
+func TestColumnsAndCommands(t *testing.T) {
+	s := study(30)
+	for i := range s.Rows {
+		s.Rows[i].Commands = []string{"orrery study materialize . " + s.Rows[i].ID, "orrery study profile . " + s.Rows[i].ID + " --out profile.yaml"}
+		s.Rows[i].Low, s.Rows[i].High = slices.Clone(s.Rows[i].Metrics), slices.Clone(s.Rows[i].Metrics)
+	}
+	s.Headlines = []Headline{{Value: "-31 %", Label: "wait_p95 on acceptance windows", Good: true}}
+	s.Sections = []Section{{"What changes", []SectionPart{{Text: "Two keys."}, {Head: []string{"key", "now", "then"}, Cells: [][]string{{"backfill", "easy", "none"}}}}}}
+	p := openStudy(t, s)
+	require.Equal(t, "-31 %", p.text(`document.querySelector(".tiles b.good").textContent`))
+	require.Equal(t, "true", p.text(`String(document.querySelector("#section-1 td").getBoundingClientRect().top < document.getElementById("candidates").getBoundingClientRect().top)`))
+	shown := `String([...document.querySelectorAll("#rows th")].filter((e) => !e.hidden).length + "/" + document.querySelector("#rows tbody tr").cells.length)`
+	require.Equal(t, "13/13", p.text(shown))
+	p.do(chromedp.Evaluate(`document.querySelector("#columns input").click()`, nil))
+	require.Equal(t, "12/12", p.text(shown))
+	require.Equal(t, "orrery study materialize . "+s.Rows[s.ranked()[0]].ID, p.text(`document.querySelector("#rows td .cmd").textContent`))
+	require.Contains(t, p.text(`document.querySelector("#rows td .range").textContent`), " to ")
+	// All axes but one are taken away: a lone axis has no lines.
+	p.do(chromedp.Evaluate(`[...document.querySelectorAll("#ranges input[type=checkbox]")].filter((e) => e.checked).slice(1).forEach((e) => e.click())`, nil),
+		chromedp.Poll(`document.getElementById("par").hidden`, nil))
+	require.Empty(t, p.complaints())
+}
+
+// TestNarrowScreens has the narrow form of each figure on small screens, and it alone.
+func TestNarrowScreens(t *testing.T) {
+	p := openStudy(t, study(30))
+	count := `String([".wide", ".narrow"].map((c) => [...document.querySelectorAll("#figures svg" + c)].filter((e) => e.getBoundingClientRect().height > 0).length))`
+	wide := p.text(count)
+	p.do(emulation.SetDeviceMetricsOverride(400, 800, 1, false))
+	narrow := p.text(count)
+	require.Regexp(t, `^[1-9]\d*,0$`, wide)
+	require.Equal(t, "0,"+strings.TrimSuffix(wide, ",0"), narrow)
+	require.Equal(t, "true", p.text(`String(document.documentElement.scrollWidth <= 400)`), "nothing is wider than the screen")
 	require.Empty(t, p.complaints())
 }
 

@@ -23,7 +23,7 @@ func (s *Study) Check() error {
 	if s.Name == "" {
 		return errors.New("no name: give the study one, it heads the page")
 	}
-	for _, check := range []func() error{s.checkColumns, s.checkRows, s.checkHistories, s.checkSensitivity, s.checkShares} {
+	for _, check := range []func() error{s.checkColumns, s.checkRows, s.checkHistories, s.checkSensitivity, s.checkShares, s.checkSections} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -92,6 +92,9 @@ func (s *Study) checkRows() error {
 			return fmt.Errorf("row %s has %d values and %d metrics, where the study has %d parameters and %d metrics",
 				r.ID, len(r.Values), len(r.Metrics), len(s.Parameters), len(s.Metrics))
 		}
+		if len(r.Low) != len(r.High) || len(r.Low) != 0 && len(r.Low) != len(s.Metrics) {
+			return fmt.Errorf("row %s has intervals with %d lower and %d upper ends, where the study has %d metrics", r.ID, len(r.Low), len(r.High), len(s.Metrics))
+		}
 		if err := oneOf("role of row "+r.ID, r.Role, "", RoleBaseline, RoleCurrent, RoleChosen); err != nil {
 			return err
 		}
@@ -127,6 +130,19 @@ func (s *Study) checkHistories() error {
 			}
 			if len(c.Low) != len(c.High) {
 				return fmt.Errorf("history of %s, curve %q: an interval with one end", h.Metric, c.Name)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Study) checkSections() error {
+	for i := range s.Sections {
+		for _, p := range s.Sections[i].Parts {
+			for k, row := range p.Cells {
+				if len(row) != len(p.Head) {
+					return fmt.Errorf("section %q: row %d of a table has %d cells under %d heads", s.Sections[i].Title, k+1, len(row), len(p.Head))
+				}
 			}
 		}
 	}

@@ -136,7 +136,13 @@ func (s *Study) ranked() []int {
 	return out
 }
 
-func (r *StudyRow) rank() int { return int(r.standing()) }
+// rank puts what breaks a bound behind what does not, but for what is current.
+func (r *StudyRow) rank() int {
+	if !r.Feasible && r.Role == RoleBaseline {
+		return int(plot.Refused)
+	}
+	return int(r.standing())
+}
 
 // candidates are the rows in the given order with the values of some
 // parameters and metrics.
@@ -201,6 +207,12 @@ func (s *Study) tradeOffs() []*plot.Figure {
 	objectives := s.objectives()
 	if len(s.Rows) == 0 {
 		return nil
+	}
+	if len(objectives) == 1 { // seen beside what may not get worse
+		if k := slices.IndexFunc(s.Metrics, func(m StudyMetric) bool { return m.Bound != nil && !m.Objective && m.Direction != "" }); k >= 0 {
+			all := s.candidates(upTo(len(s.Rows)), nil, []int{k, objectives[0]})
+			return []*plot.Figure{plot.TradeOff("pareto", s.Metrics[k].measure(), s.Metrics[objectives[0]].measure(), all, false)}
+		}
 	}
 	objectives = objectives[:min(len(objectives), mostPairs)]
 	for i, a := range objectives {
@@ -298,5 +310,5 @@ func sharesFigure(name string, e ShareSeries) *plot.Figure {
 	if e.Title != "" {
 		title += ": " + e.Title
 	}
-	return plot.SharesOverTime(name, title, e.Unit, e.StartUS, e.WidthUS, tenants, plot.Clock{EpochUS: e.EpochUS, Known: e.Known})
+	return plot.SharesOverTime(name, title, e.Unit, e.StartUS, e.WidthUS, tenants, floats(e.Held), plot.Clock{EpochUS: e.EpochUS, Known: e.Known})
 }

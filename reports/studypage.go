@@ -10,12 +10,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/record"
+	"orrery/sim/stat"
 )
 
 // FileStudy is the data of a study's report, beside the page.
@@ -38,11 +40,12 @@ var studyTemplate = template.Must(template.New("study").Parse(studyHTML))
 // WriteStudy draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
 // itself) and figures/*.svg and *.png, replacing older ones. The bytes depend
-// on the study alone (and, for figures, on the architecture). A front that
+// on the study alone (and, for figures, on the architecture), but for one line of
+// the page that says what made it; made.json keeps that. A front that
 // nobody has marked is marked in s. A study that
 // contradicts itself is refused before anything is written. Cost is linear in
 // the rows; 5,000 make a page of 1 MB.
-func WriteStudy(dir string, s *Study) error {
+func WriteStudy(dir string, s *Study, made Made) error {
 	if err := s.Check(); err != nil {
 		return fmt.Errorf("drawing study %q: %w", s.Name, err)
 	}
@@ -60,7 +63,10 @@ func WriteStudy(dir string, s *Study) error {
 	if err := record.WriteFile(filepath.Join(dir, FileStudy), raw); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return s.writeHTML(w, figures) })
+	if err := made.write(dir); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return s.writeHTML(w, figures, made) })
 }
 
 // StudyIn is the path of the study to draw when path names one: the file
@@ -85,21 +91,104 @@ func StudyIn(path string) string {
 // studyPage is what assets/study.html shows.
 type studyPage struct {
 	*Study
-	Policy   string
-	Style    template.CSS
-	Tiles    []tile
-	Best     htmlTable
-	More     int // rows that Best leaves out
-	Figures  []htmlFigure
-	Explored []htmlFigure // that the page draws itself when scripts run
-	Parts    []htmlSection
-	Data     template.JS
-	Script   template.JS
+	Policy  string
+	Style   template.CSS
+	Made    Made
+	Tiles   []tile
+	Opening []htmlOpening
+	// Commanded says that there are commands.
+	Commanded bool
+	Best      htmlTable
+	More      int // rows that Best leaves out
+	Figures   []htmlFigure
+	Explored  []htmlFigure // that the page draws itself when scripts run
+	Parts     []htmlSection
+	Data      template.JS
+	Script    template.JS
+}
+
+// htmlOpening is a section before the candidates.
+type htmlOpening struct {
+	ID, Title string
+	Parts     []htmlPart
+}
+
+// htmlPart is a paragraph, or a table.
+type htmlPart struct {
+	Text  string
+	Table *htmlTable
+	Rest  *htmlTable // behind a click
+}
+
+// opening are the sections of the study.
+func (s *Study) opening() []htmlOpening {
+	var out []htmlOpening
+	for i, part := range s.Sections {
+		o := htmlOpening{ID: fmt.Sprintf("section-%d", i+1), Title: part.Title}
+		for _, p := range part.Parts {
+			if p.Head == nil {
+				o.Parts = append(o.Parts, htmlPart{Text: p.Text})
+				continue
+			}
+			t := plainTable(p.Head, p.Cells)
+			part := htmlPart{Table: &t}
+			if len(t.Rows) > mostOpen+2 {
+				part.Rest = &htmlTable{t.Heads, t.Rows[mostOpen:]}
+				t.Rows = t.Rows[:mostOpen]
+			}
+			o.Parts = append(o.Parts, part)
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// mostOpen are the rows of a table that are shown at once.
+const mostOpen = 12
+
+// plainTable is a table of texts: columns whose cells begin with numbers stand to the
+// right, and verdicts are coloured.
+func plainTable(head []string, rows [][]string) htmlTable {
+	out := htmlTable{Heads: make([]htmlCell, len(head))}
+	for k, text := range head {
+		out.Heads[k].Text = text
+		if slices.ContainsFunc(rows, func(row []string) bool { return beginsNumber(row[k]) }) &&
+			!slices.ContainsFunc(rows, func(row []string) bool {
+				return row[k] != "" && row[k] != "–" && row[k] != "-" && !beginsNumber(row[k])
+			}) {
+			out.Heads[k].Class = "n"
+		}
+	}
+	for _, row := range rows {
+		cells := make([]htmlCell, len(row))
+		for k, text := range row {
+			cells[k] = htmlCell{text, out.Heads[k].Class}
+			switch {
+			case strings.Contains(text, " → "):
+				cells[k].Class += " pair"
+			case k == 0 && len(text) < 32 || len(text) < 16:
+				cells[k].Class += " name"
+			}
+			switch word, _, _ := strings.Cut(text, ":"); word {
+			case stat.Better.String():
+				cells[k].Class = "good"
+			case stat.Worse.String():
+				cells[k].Class = "bad"
+			}
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}
+
+func beginsNumber(text string) bool {
+	text = strings.TrimLeft(text, "+-−")
+	return text != "" && text[0] >= '0' && text[0] <= '9'
 }
 
 // writeHTML writes the page.
-func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure) error {
-	p := studyPage{Study: s, Style: template.CSS(pageCSS + studyCSS), Tiles: s.tiles()} // our own files
+func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error {
+	p := studyPage{Study: s, Style: template.CSS(pageCSS + studyCSS), Tiles: s.tiles(), Made: made, Opening: s.opening(), Commanded: s.commanded()} // our own files
 	for _, f := range figures {
 		h, err := inline(f)
 		if err != nil {
@@ -167,6 +256,8 @@ type columnData struct {
 	To      float64         `json:"to"`
 	Choices []string        `json:"choices,omitempty"`
 	Values  []metric.Number `json:"values"`
+	Low     []metric.Number `json:"low,omitempty"`
+	High    []metric.Number `json:"high,omitempty"`
 }
 
 // rowData are the other columns, in the order of the rows.
@@ -178,10 +269,12 @@ type rowData struct {
 	Link     []string     `json:"link"`
 	Feasible []bool       `json:"feasible"`
 	Front    []bool       `json:"front"`
+	Commands [][]string   `json:"commands"`
+	Rank     []int        `json:"rank"` // rows in the order in which the table begins
 }
 
 func (s *Study) pageData() rowData {
-	d := rowData{Columns: []columnData{}, Label: []string{}, Standing: []int{}, Verdict: []string{}, Link: []string{}, Feasible: []bool{}, Front: []bool{}}
+	d := rowData{Columns: []columnData{}, Label: []string{}, Standing: []int{}, Verdict: []string{}, Link: []string{}, Feasible: []bool{}, Front: []bool{}, Commands: [][]string{}, Rank: s.ranked()}
 	for i := range s.Parameters {
 		p, m := &s.Parameters[i], s.parameterMeasure(i)
 		c := columnData{Name: p.Name, Unit: p.Unit, Kind: p.Kind, Log: p.Log, From: m.From, To: m.To, Choices: p.Choices, Values: []metric.Number{}}
@@ -196,6 +289,7 @@ func (s *Study) pageData() rowData {
 		for k := range s.Rows {
 			c.Values = append(c.Values, s.Rows[k].Metrics[i])
 		}
+		c.Low, c.High = s.ends(i)
 		d.Columns = append(d.Columns, c)
 	}
 	for k := range s.Rows {
@@ -203,8 +297,31 @@ func (s *Study) pageData() rowData {
 		d.Label, d.Standing = append(d.Label, r.label()), append(d.Standing, int(r.standing()))
 		d.Verdict, d.Link = append(d.Verdict, r.says()), append(d.Link, r.Link)
 		d.Feasible, d.Front = append(d.Feasible, r.Feasible), append(d.Front, r.Front)
+		d.Commands = append(d.Commands, append([]string{}, r.Commands...))
 	}
 	return d
+}
+
+// ends are the intervals of a metric by row; nil where none is known.
+func (s *Study) ends(i int) (low, high []metric.Number) {
+	known := false
+	for k := range s.Rows {
+		r := &s.Rows[k]
+		lo, hi := metric.Undefined, metric.Undefined
+		if len(r.Low) > 0 && r.Low[i].Defined() && r.High[i].Defined() {
+			lo, hi, known = r.Low[i], r.High[i], true
+		}
+		low, high = append(low, lo), append(high, hi)
+	}
+	if !known {
+		return nil, nil
+	}
+	return low, high
+}
+
+// commanded says that there is a row with commands.
+func (s *Study) commanded() bool {
+	return slices.ContainsFunc(s.Rows, func(r StudyRow) bool { return len(r.Commands) > 0 })
 }
 
 // says is the verdict on a row, and what is wrong with its runs.

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"strings"
+
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -11,6 +13,19 @@ const mostBest = 40
 
 // tiles are the figures at the head of the page.
 func (s *Study) tiles() []tile {
+	if len(s.Headlines) > 0 {
+		out := make([]tile, len(s.Headlines))
+		for i, h := range s.Headlines {
+			out[i] = tile{Value: h.Value, Label: h.Label}
+			switch {
+			case h.Good:
+				out[i].Class = "good"
+			case h.Bad:
+				out[i].Class = "bad"
+			}
+		}
+		return out
+	}
 	feasible, front := int64(0), int64(0)
 	for i := range s.Rows {
 		if s.Rows[i].Feasible {
@@ -20,23 +35,23 @@ func (s *Study) tiles() []tile {
 			front++
 		}
 	}
-	out := []tile{{plot.Count(int64(len(s.Rows))), "candidates"}}
+	out := []tile{{Value: plot.Count(int64(len(s.Rows))), Label: "candidates"}}
 	if feasible < int64(len(s.Rows)) {
-		out = append(out, tile{plot.Count(feasible), "keep all bounds"})
+		out = append(out, tile{Value: plot.Count(feasible), Label: "keep all bounds"})
 	}
 	if len(s.objectives()) > 1 {
-		out = append(out, tile{plot.Count(front), "on the front"})
+		out = append(out, tile{Value: plot.Count(front), Label: "on the front"})
 	}
 	for _, k := range s.objectives() {
 		m := s.Metrics[k].measure()
 		chosen, current := s.first(RoleChosen), s.first(RoleCurrent)
 		switch {
 		case chosen != nil && current != nil:
-			out = append(out, tile{m.Say(float64(chosen.Metrics[k])), m.Name + " as recommended, now " + m.Say(float64(current.Metrics[k]))})
+			out = append(out, tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended, now " + m.Say(float64(current.Metrics[k]))})
 		case chosen != nil:
-			out = append(out, tile{m.Say(float64(chosen.Metrics[k])), m.Name + " as recommended"})
+			out = append(out, tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended"})
 		case current != nil:
-			out = append(out, tile{m.Say(float64(current.Metrics[k])), m.Name + " now"})
+			out = append(out, tile{Value: m.Say(float64(current.Metrics[k])), Label: m.Name + " now"})
 		}
 	}
 	return out
@@ -73,15 +88,38 @@ func (s *Study) bestTable() (t *table.Table, more int) {
 	for _, m := range measures {
 		heads = append(heads, m.Name)
 	}
-	t = table.New(append(heads, "verdict")...)
+	heads = append(heads, "verdict")
+	if s.commanded() {
+		heads = append(heads, "commands")
+	}
+	t = table.New(heads...)
 	order := s.ranked()
+	for k := range measures {
+		all := make([]float64, len(s.Rows))
+		for i := range s.Rows {
+			if all[i] = float64(metric.Undefined); k < len(s.Parameters) {
+				all[i] = float64(s.Rows[i].Values[k])
+			} else {
+				all[i] = float64(s.Rows[i].Metrics[k-len(s.Parameters)])
+			}
+		}
+		measures[k] = measures[k].Separating(all)
+	}
 	for _, i := range order[:min(len(order), mostBest)] {
 		r := &s.Rows[i]
 		cells := []any{r.label()}
 		for k, v := range append(append([]metric.Number{}, r.Values...), r.Metrics...) {
-			cells = append(cells, measured(measures[k], v))
+			c := measured(measures[k], v)
+			if j := k - len(s.Parameters); j >= 0 && len(r.Low) > 0 && r.Low[j].Defined() && r.High[j].Defined() {
+				c.Text += " (" + measures[k].Say(float64(r.Low[j])) + " to " + measures[k].Say(float64(r.High[j])) + ")"
+			}
+			cells = append(cells, c)
 		}
-		t.Row(append(cells, r.says())...)
+		cells = append(cells, r.says())
+		if s.commanded() {
+			cells = append(cells, strings.Join(r.Commands, "\n"))
+		}
+		t.Row(cells...)
 	}
 	return t, len(order) - t.Len()
 }

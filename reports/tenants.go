@@ -81,12 +81,13 @@ func (t *tenantTime) figure(s *site, clock plot.Clock) *plot.Figure {
 	for y, name := range t.names {
 		tenants[y] = plot.Tenant{Name: name, Shares: make([]float64, t.raster.Cols), Target: float64(metric.NumberOf(targets[name]))}
 	}
-	any := false
+	any, held := false, make([]float64, t.raster.Cols)
 	for x := range t.raster.Cols {
 		all := int64(0)
 		for y := range tenants {
 			all += t.raster.UnitTime(x, y)
 		}
+		held[x] = float64(all)
 		for y := range tenants {
 			tenants[y].Shares[x] = float64(metric.Undefined)
 			if all > 0 {
@@ -98,5 +99,5 @@ func (t *tenantTime) figure(s *site, clock plot.Clock) *plot.Figure {
 	if !any {
 		return nil
 	}
-	return plot.SharesOverTime("shares-by-tenant", "What each tenant held over time", s.measure(), t.raster.FromUS, t.raster.ColUS, tenants, clock)
+	return plot.SharesOverTime("shares-by-tenant", "What each tenant held over time", s.measure(), t.raster.FromUS, t.raster.ColUS, tenants, held, clock)
 }

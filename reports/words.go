@@ -134,7 +134,7 @@ func (r *run) warnings() []string {
 }
 
 // tile is one of the few numbers shown large.
-type tile struct{ Value, Label string }
+type tile struct{ Value, Label, Class string }
 
 func (r *run) tiles() []tile {
 	var out []tile
@@ -146,10 +146,10 @@ func (r *run) tiles() []tile {
 		{metricSlowdown, metric.All, "mean bounded slowdown"},
 	} {
 		if s := said(&r.table, t.name, t.window); s != "" {
-			out = append(out, tile{s, t.label})
+			out = append(out, tile{Value: s, Label: t.label})
 		}
 	}
-	return append([]tile{{plot.Count(r.jobs), "jobs"}}, out...)
+	return append([]tile{{Value: plot.Count(r.jobs), Label: "jobs"}}, out...)
 }
 
 // metricTable shows each metric once, its windows side by side.

@@ -166,7 +166,7 @@ func (v *compareVerb) draw(c *reports.Comparison) error {
 	if v.out == "" {
 		return nil
 	}
-	if err := reports.WriteComparison(v.out, c); err != nil {
+	if err := reports.WriteComparison(v.out, c, v.m.made()); err != nil {
 		return err
 	}
 	v.m.say("orrery: the page is %s", filepath.Join(v.out, reports.FileHTML))

@@ -79,7 +79,11 @@ func drawStudy(path, title string) error {
 	if title != "" {
 		s.Name = title
 	}
-	return reports.WriteStudy(filepath.Dir(path), s)
+	made, err := reports.ReadMade(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return reports.WriteStudy(filepath.Dir(path), s, made)
 }
 
 // oneDirectory completes the first argument with directories.

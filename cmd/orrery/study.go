@@ -31,7 +31,7 @@ Exit codes: 0 done, else those of the verbs below.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
-	cmd.AddCommand(m.studyStatusCommand(), m.studyTableCommand(), m.materializeCommand())
+	cmd.AddCommand(m.studyStatusCommand(), m.studyTableCommand(), m.materializeCommand(), m.studyProfileCommand())
 	return cmd
 }
 
@@ -171,11 +171,12 @@ func (m *Main) materializeCommand() *cobra.Command {
 	v := &materializeVerb{m: m}
 	cmd := &cobra.Command{
 		Use:   "materialize STUDY TASK",
-		Short: "Make the run directory of a task",
+		Short: "Make the run directory of a task or a point",
 		Long: `Replay one task of STUDY once more and write its run directory, as orrery replay
 --out does, for orrery report, explain and compare. TASK is its number or the
-beginning of its digest, as orrery study table -o json lists them. The replay
-must come out as the result that the study holds.
+beginning of its digest, as orrery study table -o json lists them, or the id or
+name of a point: of several scenarios its first. The replay must come out as the
+result that the study holds.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such task or a damaged
 one, 4 it came out otherwise, 130 interrupted.`,
@@ -260,11 +261,29 @@ func (v *materializeVerb) hold(s *sweep.Study, n int, done *sim.Outcome, out str
 	return nil
 }
 
+// taskOfPoint is the first task of a point that has the id or the name, "" where there is
+// none.
+func taskOfPoint(s *sweep.Study, word string) string {
+	p, err := readPlan(s.Dir())
+	if err != nil || word == "" {
+		return "" // a study of tasks alone, such as that of tune
+	}
+	for i := range p.Points {
+		if q := &p.Points[i]; (q.ID == word || q.Name == word) && len(q.Tasks) > 0 {
+			return q.Tasks[0]
+		}
+	}
+	return ""
+}
+
 // findTask is the number of the task that a user means. Digits are a number
 // where there is such a task, and else the beginning of a digest.
 func findTask(s *sweep.Study, word string) (int, error) {
 	if n, err := strconv.Atoi(word); err == nil && n >= 0 && n < s.Len() {
 		return n, nil
+	}
+	if id := taskOfPoint(s, word); id != "" {
+		word = id
 	}
 	found := -1
 	for n := range s.Len() {

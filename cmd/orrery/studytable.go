@@ -13,6 +13,7 @@ import (
 	"orrery/sim/experiment"
 	"orrery/sim/metric"
 	"orrery/sim/search"
+	"orrery/sim/stat"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 )
@@ -71,7 +72,7 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 		return err
 	}
 	if report {
-		if err := reports.WriteStudy(s.Dir(), studyReport(p, rows)); err != nil {
+		if err := reports.WriteStudy(s.Dir(), studyReport(s, p, rows), m.made()); err != nil {
 			return fmt.Errorf("drawing the report: %w", err)
 		}
 	}
@@ -318,8 +319,50 @@ func direction(c *experiment.Column) string {
 	return reports.Minimise
 }
 
+// mostNaming settings name a point that has no name.
+const mostNaming = 4
+
+// possible cuts an interval off where the values end: no metric that is positive can be
+// below 0, and no share above 1.
+func possible(i stat.Interval, value float64, share bool) (low, high float64) {
+	low, high = i.Low, i.High
+	if value >= 0 {
+		low = max(low, 0)
+	}
+	if share && value <= 1 {
+		high = min(high, 1)
+	}
+	return low, high
+}
+
+// firstSentence says which point is first, and how many are not told from it.
+func firstSentence(s *reports.Study, rows []experiment.Row) string {
+	behind, alike := 0, 0
+	for i := range s.Rows {
+		switch s.Rows[i].Verdict {
+		case notTold:
+			alike++
+		case stat.Worse.String():
+			behind++
+		}
+	}
+	if behind+alike == 0 || len(s.Metrics) == 0 {
+		return ""
+	}
+	out := fmt.Sprintf("By %s the first is %s. %s not told from it by the %d windows, and %s worse.", s.Metrics[0].Name, s.Rows[0].Name, are(alike), rows[0].Done, are(behind))
+	return out + " Each point is compared with the first window by window, by its own 95 % interval; the intervals in the table are of the means, over the windows."
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "1 other is"
+	}
+	return fmt.Sprintf("%d others are", n)
+}
+
 // studyReport is a sweep as reports draw it.
-func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
+func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *reports.Study {
+	slurm := slurmOrders(of, p)
 	s := &reports.Study{Name: p.Name, Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
@@ -343,6 +386,22 @@ func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
 		if row.State == "front" {
 			row.State = ""
 		}
+		if i == 0 && len(rows) > 1 && slices.ContainsFunc(rows, func(o experiment.Row) bool { return o.Behind.Known() }) {
+			row.Verdict = "first"
+		} else {
+			row.Verdict = behind(r, &columns[0])
+		}
+		if row.Name == "" && len(q.Values) <= mostNaming {
+			row.Name = strings.Join(slices.DeleteFunc(slices.Clone(q.Values), func(v string) bool { return v == "" }), ", ")
+		}
+		row.Commands = pointCommands(".", q.ID, slurm(q))
+		if len(q.Tasks) > 0 { // a window of a point is made when there are several
+			row.Link = runPage(of.Dir(), "", q.Tasks[0])
+		}
+		for j, i := range r.Ranges {
+			low, high := possible(i, r.Values[j], s.Metrics[j].Share)
+			row.Low, row.High = append(row.Low, metric.Number(low)), append(row.High, metric.Number(high))
+		}
 		for j := range p.Parameters {
 			row.Values = append(row.Values, reportValue(&s.Parameters[j], q, j))
 		}
@@ -354,6 +413,9 @@ func studyReport(p *experiment.Plan, rows []experiment.Row) *reports.Study {
 			row.Metrics = append(row.Metrics, v)
 		}
 		s.Rows = append(s.Rows, row)
+	}
+	if text := firstSentence(s, rows); text != "" {
+		s.Summary = append(s.Summary, text)
 	}
 	return s
 }
@@ -392,8 +454,16 @@ func reportValue(s *reports.StudyParameter, q *experiment.Point, j int) metric.N
 	return metric.Number(q.At[j])
 }
 
+// unitWord is a unit as pages have it: none of a plain number.
+func unitWord(unit string) string {
+	if unit == "1" {
+		return ""
+	}
+	return unit
+}
+
 func reportMetric(c *experiment.Column) reports.StudyMetric {
-	out := reports.StudyMetric{Name: c.Name(), Unit: c.Unit, Objective: c.Objective, Direction: direction(c), Share: isShare(c.Metric)}
+	out := reports.StudyMetric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: isShare(c.Metric)}
 	switch {
 	case c.AtMost != nil:
 		out.Bound = &reports.Bound{Relation: "<=", Value: *c.AtMost}

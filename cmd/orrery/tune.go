@@ -107,7 +107,8 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.Vary, "vary", nil, "setting `PATH=LOW..HIGH` or PATH=A,B,C of the profile to search instead of the default ones; weights (or weights=A,B,C) stands for their shares, and default for the default ones; may be given several times")
 	f.IntVar(&o.Budget, "budget", o.Budget, "`N` points that the search tries")
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
-	o.Race = search.Paired
+	f.IntVar(&o.Batch, "batch", o.Batch, "`N` points that the search asks for before it looks at results: more keep more workers busy, fewer find more (default 2 for bayes, the method's own for others)")
+	o.Race = search.Halving
 	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "which candidates leave the race over the tuning windows")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
 	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, but for one more at its beginning, which warms the cluster up, and one at its end")
@@ -119,7 +120,7 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.IntVar(&o.Points, "sobol", o.Points, "points `N` that Sobol indices may cost, which say how much of the variance each setting explains; 0 leaves them out")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
 	grouped(f, groupGoal, "objective", "subject-to", "vary", "vcluster")
-	grouped(f, groupSearch, "budget", "method", "race", "seed")
+	grouped(f, groupSearch, "budget", "method", "batch", "race", "seed")
 	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "shake")
 	grouped(f, groupSensitivity, "trajectories", "sobol")
 }
@@ -293,7 +294,7 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 			return err // one of an earlier answer would be taken for a recommendation
 		}
 	}
-	return reports.WriteStudy(v.out, tuneStudy(r))
+	return reports.WriteStudy(v.out, tuneStudy(r, v.out), v.m.made())
 }
 
 // profileFile is the name of the profile to use in a vCluster.

@@ -51,7 +51,7 @@ func tuneSensitivity(s *reports.Study, r *tune.Report) {
 	for i := range r.Sensitivity {
 		x := &r.Sensitivity[i]
 		if known(x, func(p tune.PartMove) tune.Range { return p.Change }) {
-			s.Sensitivity = append(s.Sensitivity, effects(x, "mean change when it moves by half its range, from anywhere (Morris)", false,
+			s.Sensitivity = append(s.Sensitivity, effects(x, "mean change when it moves by two thirds of its range, from anywhere (Morris)", false,
 				func(p tune.PartMove) tune.Range { return p.Change }))
 		}
 		if known(x, func(p tune.PartMove) tune.Range { return p.Total }) {
@@ -140,7 +140,7 @@ func besideChosen(r *tune.Report, objective string) reports.Sensitivity {
 func tuneShares(s *reports.Study, r *tune.Report) {
 	for i := range r.Shares {
 		x := &r.Shares[i]
-		one := reports.ShareSeries{Title: x.Of + ", by acceptance window", Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every)}
+		one := reports.ShareSeries{Title: x.Of + ", by acceptance window", Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every), Held: x.Held}
 		for _, t := range x.Tenants {
 			one.Tenants = append(one.Tenants, reports.ShareLine{Name: t.Name, Shares: t.Shares, Target: t.Target})
 		}

@@ -74,6 +74,11 @@ func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
 	add("--vary", or(strings.Join(o.Vary, " "), "default"))
 	add("--budget", strconv.Itoa(o.Budget))
 	add("--method", or(o.Method, "default"))
+	if o.Batch > 0 {
+		add("--batch", strconv.Itoa(o.Batch))
+	} else {
+		add("--batch", "default")
+	}
 	add("--race", string(o.Race))
 	add("--windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance))
 	add("--window", o.Length.String())

@@ -7,9 +7,10 @@ import (
 
 	"orrery/reports"
 	"orrery/reports/table"
+	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/search"
-	"orrery/sim/stat"
+	"orrery/sim/sweep"
 	"orrery/sim/tune"
 )
 
@@ -39,8 +40,8 @@ func tracesOf(r *tune.Report) string {
 	return strings.Join(names, ", ")
 }
 
-// tuneStudy is a report in the words of the pages.
-func tuneStudy(r *tune.Report) *reports.Study {
+// tuneStudy is a report in the words of the pages. Its runs are in the study below dir.
+func tuneStudy(r *tune.Report, dir string) *reports.Study {
 	s := &reports.Study{
 		Schema: reports.StudySchema, Name: tracesOf(r), Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
 		Facts: []reports.Fact{
@@ -54,7 +55,7 @@ func tuneStudy(r *tune.Report) *reports.Study {
 		s.Facts = append(s.Facts, reports.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Method != "" {
-		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points", r.Method, len(r.Search))})
+		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points in batches of %d", r.Method, len(r.Search), r.Batch)})
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {
@@ -62,29 +63,28 @@ func tuneStudy(r *tune.Report) *reports.Study {
 		}
 	}
 	tuneColumns(s, r)
-	tuneRows(s, r)
+	tuneRows(s, r, dir)
 	tuneHistory(s, r)
 	tuneSensitivity(s, r)
 	tuneShares(s, r)
-	for i := range r.Groups {
-		g := &r.Groups[i]
-		s.Groups = append(s.Groups, reports.GroupChange{
-			By: g.By, Name: g.Name, Jobs: g.Jobs, Metric: g.Metric, Unit: g.Unit, Before: g.Now.Estimate, After: g.Then.Estimate,
-			Low: g.Difference.Low, High: g.Difference.High, Verdict: groupVerdict(g.Verdict),
-		})
+	for _, h := range r.Headlines() {
+		s.Headlines = append(s.Headlines, reports.Headline(h))
+	}
+	for _, part := range r.Deciding() {
+		section := reports.Section{Title: part.Title}
+		for _, p := range part.Parts {
+			section.Parts = append(section.Parts, reports.SectionPart{Text: p.Text, Head: p.Head, Cells: p.Rows})
+		}
+		s.Sections = append(s.Sections, section)
 	}
 	return s
 }
 
-func groupVerdict(v stat.Verdict) string {
-	if v == stat.NoDifference {
-		return "same"
-	}
-	return v.String()
-}
-
 // tuneColumns names the settings and the metrics.
 func tuneColumns(s *reports.Study, r *tune.Report) {
+	if len(r.Space()) == 0 {
+		s.Parameters = plainSettings(r)
+	}
 	for _, p := range r.Space() {
 		switch p.Kind {
 		case search.Simplex:
@@ -102,6 +102,9 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 		}
 	}
 	for _, o := range r.Goal.Objectives {
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction)})
+	}
+	for _, o := range r.Goal.Objectives {
 		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction), Objective: true})
 	}
 	for _, c := range r.Goal.Constraints {
@@ -112,9 +115,6 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 		s.Metrics = append(s.Metrics, reports.StudyMetric{
 			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: isShare(c.Metric), Bound: &reports.Bound{Relation: string(c.Relation), Value: c.Value},
 		})
-	}
-	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction)})
 	}
 }
 
@@ -133,11 +133,7 @@ func isShare(name string) bool {
 }
 
 // tuneRows are the candidates of the race.
-func tuneRows(s *reports.Study, r *tune.Report) {
-	lines := map[string]*tune.Finalist{}
-	for i := range r.Finalists {
-		lines[r.Finalists[i].Name] = &r.Finalists[i]
-	}
+func tuneRows(s *reports.Study, r *tune.Report, dir string) {
 	for i := range r.Tried {
 		t := &r.Tried[i]
 		row := reports.StudyRow{ID: fmt.Sprint(i + 1), Name: t.Name, Feasible: t.Feasible, Evidence: t.Windows, Rung: t.Windows}
@@ -156,18 +152,89 @@ func tuneRows(s *reports.Study, r *tune.Report) {
 		for len(row.Values) < len(s.Parameters) {
 			row.Values = append(row.Values, metric.Undefined)
 		}
-		row.Metrics = slices.Clone(t.Metrics)
-		for k := range r.Goal.Objectives {
-			x := metric.Undefined
-			if f := lines[t.Name]; f != nil && len(f.Lines) > 0 {
-				x, row.Verdict = f.Lines[k].Then.Estimate, f.Lines[0].Verdict.String()
-			} else if i := slices.IndexFunc(r.Finalists, func(f tune.Finalist) bool { return len(f.Lines) > 0 }); t.Role == tune.Current && i >= 0 {
-				x = r.Finalists[i].Lines[k].Now.Estimate
+		accepted := tuneAccepted(r, t, &row)
+		row.Metrics = append(accepted[0], t.Metrics...)
+		row.Low, row.High = accepted[1], accepted[2]
+		for range t.Metrics {
+			row.Low, row.High = append(row.Low, metric.Undefined), append(row.High, metric.Undefined)
+		}
+		if run := t.Task(); run.Spec.Trace != "" {
+			id := sweep.DigestOf(run.JSON()).String()
+			row.Commands, row.Link = pointCommands("study", id[:12], toSlurm(&run.Spec)), runPage(dir, "study", id)
+			if len(run.Spec.Site) == 0 {
+				row.Values = plainValues(s, &run.Spec)
 			}
-			row.Metrics = append(row.Metrics, x)
 		}
 		s.Rows = append(s.Rows, row)
 	}
+}
+
+// tuneAccepted are the objectives of a candidate on the acceptance windows, with the ends
+// of their intervals; unknown of those that were not held against the current policy. The
+// row takes its verdict.
+func tuneAccepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3][]metric.Number) {
+	var f *tune.Finalist
+	for i := range r.Finalists {
+		if g := &r.Finalists[i]; len(g.Lines) > 0 && (g.Name == t.Name || t.Role == tune.Current && f == nil) {
+			f = g
+		} else if g.Name == t.Name && g.Broken != "" {
+			row.Verdict, row.Feasible = "breaks a bound on the whole log", false
+		}
+	}
+	for k := range r.Goal.Objectives {
+		x := tune.Range{Estimate: metric.Undefined, Low: metric.Undefined, High: metric.Undefined}
+		switch {
+		case f == nil:
+		case t.Role == tune.Current:
+			x = f.Lines[k].Now
+		default:
+			x, row.Verdict = f.Lines[k].Then, f.Lines[0].Verdict.String()
+		}
+		out[0], out[1], out[2] = append(out[0], x.Estimate), append(out[1], x.Low), append(out[2], x.High)
+	}
+	return out
+}
+
+// plainSettings are what differs between the candidates of a plain machine.
+func plainSettings(r *tune.Report) []reports.StudyParameter {
+	order, backfill := reports.StudyParameter{Name: "order", Kind: reports.KindChoice}, reports.StudyParameter{Name: "backfill", Kind: reports.KindChoice}
+	for i := range r.Tried {
+		run := r.Tried[i].Task()
+		if run.Spec.Trace == "" || len(run.Spec.Site) > 0 {
+			return nil
+		}
+		a, b := plainOf(&run.Spec)
+		if !slices.Contains(order.Choices, a) {
+			order.Choices = append(order.Choices, a)
+		}
+		if !slices.Contains(backfill.Choices, b) {
+			backfill.Choices = append(backfill.Choices, b)
+		}
+	}
+	if len(order.Choices) == 0 {
+		return nil
+	}
+	return []reports.StudyParameter{order, backfill}
+}
+
+// plainOf are the order and the backfilling of a plain machine.
+func plainOf(spec *sim.Spec) (order, backfill string) {
+	if order, backfill = spec.Order, spec.Backfill; order == "" {
+		order = "fcfs"
+	}
+	if backfill == "" {
+		backfill = "easy"
+	}
+	if spec.Depth > 0 {
+		backfill += fmt.Sprintf(":%d", spec.Depth)
+	}
+	return order, backfill
+}
+
+// plainValues are the settings of a candidate of a plain machine.
+func plainValues(s *reports.Study, spec *sim.Spec) []metric.Number {
+	order, backfill := plainOf(spec)
+	return metric.Numbers(float64(slices.Index(s.Parameters[0].Choices, order)), float64(slices.Index(s.Parameters[1].Choices, backfill)))
 }
 
 // tuneHistory is how the search went, for its first objective.
@@ -180,7 +247,8 @@ func tuneHistory(s *reports.Study, r *tune.Report) {
 		h := &r.Search[i]
 		curve.Best, curve.Each = append(curve.Best, h.Best), append(curve.Each, h.Metrics[0])
 	}
-	history := reports.History{Metric: s.Metrics[0].Name, Unit: s.Metrics[0].Unit, Curves: []reports.HistoryCurve{curve}}
+	first := &s.Metrics[len(r.Goal.Objectives)] // on the tuning windows
+	history := reports.History{Metric: first.Name, Unit: first.Unit, Curves: []reports.HistoryCurve{curve}}
 	if x := r.SearchNow[0]; x.Defined() {
 		history.Lines = append(history.Lines, reports.HistoryLine{Name: r.Current + " on the same windows", Value: x})
 	}

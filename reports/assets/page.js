@@ -151,6 +151,19 @@
     }
   }
 
+  // gpuNamer names a row of a GPU by its node and its number there.
+  function gpuNamer(name, runs) {
+    return (row) => {
+      let node = 0, first = 0;
+      for (const [nodes, each] of runs) {
+        if (row < first + nodes * each) return name(node + Math.floor((row - first) / each)) + ":" + (row - first) % each;
+        node += nodes;
+        first += nodes * each;
+      }
+      return "";
+    };
+  }
+
   // Cells is the source of a Gantt summed up beforehand.
   function cellSource(meta, bytes, clock) {
     return {
@@ -182,10 +195,10 @@
     return { shades, jobs: ["--sky", "--orange", "--green", "--purple", "--blue", "--vermilion", "--yellow", "--muted"].map((n) => abgr(css(n), 255)) };
   }
 
-  function gantt(meta, source, clock) {
+  function gantt(meta, source, clock, shown) {
     const canvas = $("gantt-canvas"), g = canvas.getContext("2d"), says = $("gantt-says"), mode = $("gantt-mode");
     const left = 56 + 6 * Math.max(0, Math.min(16, meta.name(meta.nodes - 1).length) - 5), bottom = 26, whole = { t0: meta.t0, t1: meta.t1, n0: 0, n1: meta.nodes };
-    let view = { ...whole }, colors = palette(), queued = false, hover = null;
+    let view = { ...whole, t1: Math.min(whole.t1, shown) }, colors = palette(), queued = false, hover = null;
     const size = () => ({ w: canvas.clientWidth - left, h: canvas.clientHeight - bottom });
 
     function clamp(v) {
@@ -232,7 +245,7 @@
       g.translate(11, h / 2);
       g.rotate(-Math.PI / 2);
       g.textAlign = "center";
-      g.fillText("node", 0, 0);
+      g.fillText(meta.what, 0, 0);
       g.restore();
       canvas.dataset.drawn = String(Number(canvas.dataset.drawn || 0) + 1);
     }
@@ -250,7 +263,7 @@
       }
       hover = p;
       const t = view.t0 + p.fx * (view.t1 - view.t0), n = Math.floor(view.n0 + p.fy * (view.n1 - view.n0));
-      says.textContent = p.fx < 0 || p.fx > 1 || p.fy < 0 || p.fy > 1 ? "" : clock.full(t) + ", node " + meta.name(n) + ": " + source.at(t, n);
+      says.textContent = p.fx < 0 || p.fx > 1 || p.fy < 0 || p.fy > 1 ? "" : clock.full(t) + ", " + meta.what + " " + meta.name(n) + ": " + source.at(t, n);
     });
     canvas.addEventListener("wheel", (e) => {
       if (document.activeElement !== canvas && !e.ctrlKey) return;
@@ -294,6 +307,7 @@
       splits: (u, i, lo, hi) => places(u, lo, hi).map((t) => t.v),
       values: (u, splits) => { const text = new Map(places(u, u.scales.x.min, u.scales.x.max).map((t) => [t.v, t.text])); return splits.map((v) => text.get(v)); },
     });
+    const end = total ? s.t[total - 1] : 0, first = (u) => { if (meta.shown < end) u.setScale("x", { min: s.t[0], max: meta.shown }); };
     const stepped = uPlot.paths.stepped({ align: 1 });
     const chart = (id, label, range, lines, format) => {
       const el = $(id), height = 220;
@@ -306,13 +320,27 @@
       };
       const u = new uPlot({
         width: el.clientWidth, height, padding: [10, 44, 0, 0], scales: { x: { time: false }, y: { range } }, cursor: { sync, y: false },
-        hooks: { setScale: [(u, key) => { if (key === "x") fit(u); }] },
+        hooks: { setScale: [(u, key) => { if (key === "x") { fit(u); el.dataset.span = Math.round(u.scales.x.min) + " " + Math.round(u.scales.x.max); } }] },
         axes: [time, axis({ label, labelSize: 18, size: 60, values: (_, v) => v.map(format) })],
         series: [{ label: "time", value: (_, v) => v == null ? "-" : clock.full(v) }].concat(lines.map((l) => ({
           label: l.label, paths: stepped, width: 1.2, points: { show: false }, stroke: () => css(l.color), fill: l.fill ? () => css(l.color) + "44" : undefined, value: (_, v) => v == null ? "-" : format(v),
         }))),
       }, data(Math.max(1, Math.floor(total / Math.max(100, el.clientWidth / 2)))), el);
       charts.push([u, el, height]);
+      first(u);
+      el.tabIndex = 0;
+      el.setAttribute("role", "img");
+      el.setAttribute("aria-label", label + " over time; arrow keys move, plus and minus zoom, 0 shows the whole run");
+      el.addEventListener("keydown", (e) => {
+        const { min, max } = u.scales.x, by = max - min, mid = (min + max) / 2, [lo, hi] = [s.t[0], end];
+        const act = { ArrowLeft: [min - by / 5, max - by / 5], ArrowRight: [min + by / 5, max + by / 5], "+": [mid - by * 0.3, mid + by * 0.3], "=": [mid - by * 0.3, mid + by * 0.3], "-": [mid - by / 1.2, mid + by / 1.2], 0: [lo, hi] }[e.key];
+        if (!act) return;
+        e.preventDefault();
+        let [a, b] = act;
+        const wide = Math.min(Math.max(b - a, 10), hi - lo);
+        a = Math.min(Math.max(a, lo), hi - wide);
+        for (const [c] of charts) c.setScale("x", { min: a, max: a + wide });
+      });
     };
     chart("series-busy", "% of units allocated", () => [0, 100], [{ label: "allocated (mean)", data: "busy", color: "--blue", fill: true }], (v) => (Math.round(v * 10) / 10) + " %");
     chart("series-queue", "jobs waiting", (_, lo, hi) => [0, Math.max(1, hi * 1.05)], [{ label: "waiting (most)", data: "queuedMax", color: "--orange", fill: true }, { label: "waiting (mean)", data: "queued", color: "--vermilion" }], (v) => v >= 100 ? grouped(v) : String(Math.round(v * 10) / 10));
@@ -327,8 +355,9 @@
       ["series", async () => series(meta, JSON.parse(new TextDecoder().decode(await unpack("series-data"))), clock)],
       ["gantt", async () => {
         const data = await unpack("gantt-data");
-        meta.gantt.name = namer(meta.gantt.names);
-        gantt(meta.gantt, meta.gantt.layout ? jobSource(meta.gantt, readColumns(data, meta.gantt.layout), clock) : cellSource(meta.gantt, new Uint8Array(data), clock), clock);
+        meta.gantt.name = meta.gantt.gpus ? gpuNamer(namer(meta.gantt.names), meta.gantt.gpus) : namer(meta.gantt.names);
+        meta.gantt.what = meta.gantt.gpus ? "GPU" : "node";
+        gantt(meta.gantt, meta.gantt.layout ? jobSource(meta.gantt, readColumns(data, meta.gantt.layout), clock) : cellSource(meta.gantt, new Uint8Array(data), clock), clock, meta.shown);
       }],
     ]) {
       const panel = $(part + "-panel"), still = $(part + "-static");

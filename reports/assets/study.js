@@ -26,7 +26,7 @@
     const brushes = new Map(); // column to [low, high]
     const active = new Uint8Array(n);
     let shown = new Set(params.slice(0, Math.max(3, 14 - goals.length)).concat(goals.length ? goals : cols.filter((c) => c.kind === "metric").slice(0, 4)));
-    let axes = [], X, Y, sorted = [], sort = { key: goals[0] || "label", down: goals[0] ? goals[0].better > 0 : false }, page = 0, hot = -1, pinned = -1, colors = Draw.palette();
+    let axes = [], X, Y, sorted = [], sort = { key: "rank", down: false }, page = 0, hot = -1, pinned = -1, colors = Draw.palette();
     rows.label = data.label;
     let parFrame, planeFrame, queued = false;
 
@@ -51,7 +51,9 @@
 
     // compare puts what has no value last, whichever way the rest goes.
     function order() {
-      const { key, down } = sort, value = key === "label" ? data.label : key === "verdict" ? data.verdict : key.values, sign = down ? -1 : 1;
+      const { key, down } = sort;
+      if (key === "rank") { sorted = data.rank.filter((i) => active[i]); table(); return; }
+      const value = key === "label" ? data.label : key === "verdict" ? data.verdict : key.values, sign = down ? -1 : 1;
       const text = typeof key === "string" || key.choices, names = typeof key === "string" ? value : value.map((v) => v === null ? null : text ? Draw.say(key, v) : v);
       const collator = new Intl.Collator("en", { numeric: true });
       sorted = [];
@@ -68,8 +70,14 @@
     // Table.
     // What is read first stands first: what came out, then what was set.
     const linked = data.link.some((l) => l), judged = data.verdict.some((v) => v);
-    const inTable = [...goals, ...cols.filter((c) => c.kind === "metric" && !c.goal), ...params];
-    const heads = [["label", "candidate"], ...(linked ? [[null, "run"]] : []), ...(judged ? [["verdict", "verdict"]] : []), ...inTable.map((c) => [c, c.name + (c.bound ? " (" + c.bound + ")" : "")])];
+    const results = cols.filter((c) => c.kind === "metric"), all = [...results, ...params], commanded = data.commands.some((c) => c.length);
+    const inTable = new Set([...results, ...params.slice(0, Math.max(3, 10 - results.length))]);
+    const heads = [["label", "candidate"], ...(linked ? [[null, "run"]] : []), ...(judged ? [["verdict", "verdict"]] : []), ...all.map((c) => [c, c.name + (c.bound ? " (" + c.bound + ")" : "")]), ...(commanded ? [[null, "commands"]] : [])];
+    for (const c of all) {
+      const box = make("input", { type: "checkbox", onchange: () => { if (box.checked) inTable.add(c); else inTable.delete(c); table(); } });
+      box.checked = inTable.has(c);
+      $("columns").append(make("label", {}, box, " " + c.name));
+    }
     const ths = heads.map(([key, name]) => {
       const th = make("th", { scope: "col", class: key && key.values && !key.choices ? "n" : false });
       if (key === null) { th.textContent = name; return th; }
@@ -83,6 +91,7 @@
     $("rows").tHead.rows[0].append(...ths);
 
     function table() {
+      ths.forEach((th, k) => { th.hidden = typeof heads[k][0] === "object" && heads[k][0] !== null && !inTable.has(heads[k][0]); });
       ths.forEach((th, k) => th.setAttribute("aria-sort", heads[k][0] !== null && heads[k][0] === sort.key ? sort.down ? "descending" : "ascending" : "none"));
       const pages = Math.max(1, Math.ceil(sorted.length / perPage));
       page = Math.min(Math.max(page, 0), pages - 1);
@@ -105,8 +114,13 @@
       const tr = make("tr", { "data-row": i, onpointerenter: () => hover(i), onpointerleave: () => hover(-1) });
       tr.append(make("td", {}, symbol(data.standing[i]), " ", make("button", { type: "button", class: "pin", title: "pin " + data.label[i], onclick: () => pin(i), onfocus: () => hover(i) }, data.label[i])));
       if (linked) tr.append(make("td", {}, data.link[i] ? make("a", { href: data.link[i], "aria-label": "open the run of " + data.label[i] }, "open") : ""));
-      if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "good" : data.verdict[i] === "worse" ? "bad" : false }, data.verdict[i]));
-      for (const c of inTable) tr.append(make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i])));
+      if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "says good" : data.verdict[i] === "worse" ? "says bad" : "says" }, data.verdict[i]));
+      for (const c of all) if (inTable.has(c)) {
+        const td = make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i]));
+        if (c.low && c.low[i] !== null && c.high[i] !== null) td.append(make("span", { class: "range", title: "95 % interval" }, Draw.spell(c, c.low[i], 0) + " to " + Draw.spell(c, c.high[i], 0)));
+        tr.append(td);
+      }
+      if (commanded) tr.append(make("td", {}, data.commands[i].length ? make("details", {}, make("summary", {}, "show"), ...data.commands[i].map((c) => make("div", { class: "cmd" }, c))) : ""));
       return tr;
     }
 
@@ -141,6 +155,7 @@
         p.append("Pinned: " + data.label[i] + " ");
         if (data.link[i]) p.append(make("a", { href: data.link[i], id: "open-run" }, "open its run"), " ");
         p.append(make("button", { type: "button", onclick: () => pin(-1) }, "let go"));
+        for (const c of data.commands[i]) p.append(make("div", { class: "cmd" }, c));
         $("says").textContent = describe(i);
       }
       mark();
@@ -154,7 +169,8 @@
       queued = true;
       requestAnimationFrame(() => {
         queued = false;
-        axes = cols.filter((c) => shown.has(c)).map((col) => ({ col, scale: Draw.scale(col, col.better < 0, data.standing) }));
+        axes = cols.filter((c) => shown.has(c) && c.values.some((v) => v !== null)).map((col) => ({ col, scale: Draw.scale(col, col.better < 0, data.standing) }));
+        $("par").hidden = $("par-title").hidden = $("par-says").hidden = axes.length < 2; // one axis has no lines
         parFrame = Draw.parallel(canvas("par", "base"), axes, rows, active, brushes, colors);
         if (X && Y) planeFrame = Draw.plane(canvas("plane", "base"), X, Y, rows, active, brushes, colors);
         over();
@@ -293,7 +309,8 @@
     }
 
     // Controls.
-    const pair = goals.length > 1 ? goals : [...params.slice(0, 1), ...goals, ...cols.filter((c) => c.kind === "metric" && !c.goal)];
+    // One objective is seen beside what may not get worse, if there is such a column.
+    const bounded = cols.filter((c) => c.bound && !c.goal), pair = goals.length > 1 ? goals : bounded.length && goals.length ? [bounded[0], goals[0]] : [...params.slice(0, 1), ...goals, ...cols.filter((c) => c.kind === "metric" && !c.goal)];
     const pickers = [$("plane-x"), $("plane-y")];
     pickers.forEach((p, k) => {
       cols.forEach((c, i) => p.append(make("option", { value: i }, c.name)));

@@ -14,21 +14,32 @@ const Draw = (() => {
   ];
   const palette = () => ({ ink: css("--ink"), muted: css("--muted"), line: css("--line"), paper: css("--paper"), blue: css("--blue"), by: standings.map((s) => css(s.color)) });
 
-  const two = (v) => Math.abs(v) >= 9.95 ? v.toFixed(0) : v.toFixed(1);
-  function span(sec) {
-    for (const [by, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) if (Math.abs(sec) >= 1.5 * by) return two(sec / by) + " " + unit;
-    return sec === 0 ? "0" : two(sec) + " s";
+  // What rounds to 0 has no sign.
+  const fixed = (v, digits) => { const s = v.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }); return /^-[0.]*$/.test(s) ? s.slice(1) : s; };
+  const two = (v, more) => fixed(v, (Math.abs(v) >= 9.95 ? 0 : 1) + more);
+  function span(sec, more = 0) {
+    for (const [by, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) if (Math.abs(sec) >= 1.5 * by) return two(sec / by, more) + " " + unit;
+    return sec === 0 ? "0" : two(sec, more) + " s";
   }
-  function short(v) {
+  function short(v, more = 0) {
     const a = Math.abs(v);
-    if (a >= 1e15) return v.toPrecision(3);
-    if (Number.isInteger(v) || a >= 1000) return Math.round(v).toLocaleString("en-US");
-    return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(1) : a >= 0.095 ? v.toFixed(2) : a >= 0.0005 ? v.toFixed(3) : v.toPrecision(2);
+    if (a >= 1e15) return v.toPrecision(3 + more);
+    if (Number.isInteger(v)) return v.toLocaleString("en-US");
+    return a >= 0.0005 ? fixed(v, (a >= 100 ? 0 : a >= 10 ? 1 : a >= 0.095 ? 2 : 3) + more) : v.toPrecision(2 + more);
+  }
+  function spell(col, v, more) { return col.unit === "s" ? span(v, more) : col.share ? fixed(100 * v, 1 + more) + " %" : short(v, more); }
+  // digits is how many more are written so that values of a column that differ look
+  // different: three at most.
+  function digits(col) {
+    const values = [...new Set(col.values.filter((v) => v !== null))];
+    for (let more = 0; more < 3; more++) if (new Set(values.map((v) => spell(col, v, more))).size === values.length) return more;
+    return values.length > 400 ? 1 : 3;
   }
   function say(col, v) {
     if (v === null || v === undefined) return "-";
     if (col.choices) return col.choices[v] ?? "-";
-    return col.unit === "s" ? span(v) : col.share ? (100 * v).toFixed(1) + " %" : short(v);
+    if (col.digits === undefined) col.digits = digits(col);
+    return spell(col, v, col.digits);
   }
 
   const clip = (p) => Math.min(1, Math.max(0, p));
@@ -68,7 +79,7 @@ const Draw = (() => {
     let step = 10 ** Math.floor(Math.log10((hi - lo) / most));
     step *= [1, 2, 5, 10].find((m) => (hi - lo) / (step * m) <= most) || 10;
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), out = [];
-    for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9; i++) out.push({ v: i * step * by, text: (i * step).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }) + unit });
+    for (let i = Math.ceil(lo / step - 1e-9); i * step <= hi + step * 1e-9; i++) out.push({ v: i * step * by, text: fixed(i * step, digits) + unit });
     return out;
   }
 
@@ -112,8 +123,8 @@ const Draw = (() => {
 
   // The frame of parallel coordinates: where each axis stands.
   function parallelFrame(w, h, n) {
-    const side = Math.min(70, w / (2 * n)), top = 62, bottom = h - 22;
-    return { top, bottom, side, room: n > 1 ? (w - 2 * side) / (n - 1) : w - 2 * side, x: (i) => n > 1 ? side + (w - 2 * side) * i / (n - 1) : w / 2, y: (p) => bottom - (bottom - top) * p };
+    const side = Math.min(84, w / (2 * n)), top = 62, bottom = h - 22;
+    return { top, bottom, side, width: w, room: n > 1 ? (w - 2 * side) / (n - 1) : w - 2 * side, x: (i) => n > 1 ? side + (w - 2 * side) * i / (n - 1) : w / 2, y: (p) => bottom - (bottom - top) * p };
   }
 
   function trace(g, f, axes, i) {
@@ -149,7 +160,27 @@ const Draw = (() => {
     g.globalAlpha = 1;
     g.setLineDash([]);
     axes.forEach((a, k) => axis(g, f, a, k, brushes.get(a.col), colors));
+    stand(g, f, axes, rows, active, colors);
     return f;
+  }
+
+  // stand marks baselines, what is current and what is recommended on every axis on which
+  // they have a value, for a line needs two, and names them beside the last.
+  function stand(g, f, axes, rows, active, colors) {
+    const named = [];
+    for (const i of rows.order) {
+      if (!active[i] || rows.standing[i] < 3) continue;
+      const s = standings[rows.standing[i]];
+      let last = null;
+      axes.forEach((a, k) => {
+        const v = a.col.values[i];
+        if (v === null) return;
+        last = [f.x(k), f.y(clip(a.scale.place(v)))];
+        stamp(g, s.mark, last[0], last[1], 0.7 * s.size, colors.by[rows.standing[i]]);
+      });
+      if (last) named.push([i, last[0], last[1], 1]);
+    }
+    tags(g, { left: 0, right: f.width, top: f.top - 4, bottom: f.bottom + 8 }, named, rows.label, colors);
   }
 
   function axis(g, f, a, k, brush, colors) {
@@ -168,11 +199,11 @@ const Draw = (() => {
     }
     g.textAlign = "center";
     g.fillStyle = colors.ink;
-    const lines = broken(g, (a.col.better ? "▲ " : "") + a.col.name, f.room - 6);
+    const lines = broken(g, (a.col.better ? "▲ " : "") + a.col.name, Math.min(f.room, x < f.side + 1 || x > f.width - f.side - 1 ? 2 * f.side : f.room) - 4);
     lines.forEach((l, i) => g.fillText(l, x, f.top - 20 - 13 * (lines.length - 1 - i)));
     g.fillStyle = colors.muted;
     if (a.col.choices) { choices(g, f, a, x, colors); return; }
-    const s = a.scale, ends = [say(a.col, s.hi) + (s.above ? " and more" : ""), say(a.col, s.lo) + (s.below ? " and less" : "")].map((t) => fitted(g, t, f.room - 4));
+    const s = a.scale, ends = [spell(a.col, s.hi, 0) + (s.above ? " and more" : ""), spell(a.col, s.lo, 0) + (s.below ? " and less" : "")].map((t) => fitted(g, t, f.room - 4));
     if (s.flip) ends.reverse();
     g.fillText(ends[0], x, f.top - 5);
     g.fillText(ends[1], x, f.bottom + 15);
@@ -222,7 +253,7 @@ const Draw = (() => {
       g.globalAlpha = alpha;
       const x = f.x(clip(X.scale.place(a))), y = f.y(clip(Y.scale.place(b)));
       stamp(g, s.mark, x, y, s.size, color);
-      if (rows.standing[i] >= 3) named.push([i, x, y, alpha]);
+      if (rows.standing[i] >= 3 || rows.order.length <= 16) named.push([i, x, y, alpha]);
     };
     const named = [];
     for (const i of rows.order) if (!active[i]) put(i, colors.line, 0.6);
@@ -236,11 +267,11 @@ const Draw = (() => {
   // tags writes the names of baselines and of what is recommended beside their
   // points, where there is room.
   function tags(g, f, named, labels, colors) {
-    const taken = [];
+    const taken = named.map(([, x, y]) => [x - 6, y - 6, 12, 12]);
     g.textAlign = "left";
     for (const [i, x, y, alpha] of named.reverse()) {
       const text = fitted(g, labels[i], 180), w = g.measureText(text).width + 4;
-      for (const [dx, dy] of [[9, 4], [-9 - w, 4], [-w / 2, -12], [-w / 2, 20], [9, -10], [9, 18]]) {
+      for (const [dx, dy] of [[10, 4], [-10 - w, 4], [10, -12], [10, 20], [-10 - w, -12], [-10 - w, 20], [-w / 2, -14], [-w / 2, 24], [10, -28], [10, 36], [-10 - w, -28], [-10 - w, 36]]) {
         const box = [x + dx, y + dy - 11, w, 14];
         if (box[0] < f.left || box[0] + w > f.right || box[1] < f.top || box[1] + 14 > f.bottom) continue;
         if (taken.some((t) => box[0] < t[0] + t[2] && t[0] < box[0] + w && box[1] < t[1] + 14 && t[1] < box[1] + 14)) continue;
@@ -264,5 +295,5 @@ const Draw = (() => {
     g.globalAlpha = 1;
   }
 
-  return { clip, standings, palette, say, span, short, scale, sized, stamp, parallel, parallelFrame, trace, plane, planeFrame, css };
+  return { clip, standings, palette, say, span, short, scale, sized, stamp, parallel, parallelFrame, trace, spell, plane, planeFrame, css };
 })();

@@ -1,9 +1,9 @@
 package plot
 
 import (
-	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -22,6 +22,7 @@ const secondUS = 1_000_000
 // timeSteps are the distances between labels shorter than a month, in seconds.
 var timeSteps = [...]int64{1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600}
 
+// labelsWanted are those of a time axis in the wide form.
 const labelsWanted = 9
 
 // Label says what the numbers on a time axis spanning that many seconds are.
@@ -33,25 +34,29 @@ func (c Clock) Label(span float64) string {
 	return "time since the start of the log (" + unit + ")"
 }
 
-// Ticks places labels for an axis in seconds since the epoch.
-func (c Clock) Ticks(lo, hi float64) []plot.Tick {
+// ticker places about n labels on an axis in seconds since the epoch.
+func (c Clock) ticker(n int) plot.Ticker {
+	return plot.TickerFunc(func(lo, hi float64) []plot.Tick { return c.ticks(lo, hi, float64(n)) })
+}
+
+func (c Clock) ticks(lo, hi, n float64) []plot.Tick {
 	if !(hi > lo) {
 		return nil
 	}
 	if !c.Known {
 		scale, _ := relativeUnit(hi - lo)
-		ticks := niceTicks(lo/scale, hi/scale, labelsWanted)
+		ticks := niceTicks(lo/scale, hi/scale, int(n))
 		for i := range ticks {
 			ticks[i].Value *= scale
 		}
 		return ticks
 	}
 	for _, step := range timeSteps {
-		if (hi-lo)/float64(step) <= labelsWanted {
+		if (hi-lo)/float64(step) <= n {
 			return c.stepTicks(lo, hi, step)
 		}
 	}
-	return c.monthTicks(lo, hi)
+	return c.monthTicks(lo, hi, n)
 }
 
 func (c Clock) at(sec float64) time.Time {
@@ -97,11 +102,11 @@ func (c Clock) stepTicks(lo, hi float64, step int64) []plot.Tick {
 	}
 }
 
-func (c Clock) monthTicks(lo, hi float64) []plot.Tick {
+func (c Clock) monthTicks(lo, hi, n float64) []plot.Tick {
 	months := (hi - lo) / (30.4 * 86400)
 	step := 240
 	for _, s := range []int{1, 2, 3, 6, 12, 24, 60, 120} {
-		if months/float64(s) <= labelsWanted {
+		if months/float64(s) <= n {
 			step = s
 			break
 		}
@@ -156,8 +161,8 @@ func niceTicks(lo, hi float64, n int) []plot.Tick {
 	}
 	prec := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
-	for i := math.Ceil(lo/step-1e-9) + 0; i*step <= hi*(1+1e-12); i++ {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step, 'f', prec, 64)})
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-12*max(math.Abs(lo), math.Abs(hi)); i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: fixed(i*step, prec)})
 	}
 	return ticks
 }
@@ -221,26 +226,38 @@ func waitTicks(lo, hi float64) []plot.Tick {
 
 // Span spells a number of seconds as people say it, to two digits: 0, 25 s,
 // 3.4 min, 7.1 h, 12 d.
-func Span(sec float64) string {
+func Span(sec float64) string { return span(sec, 0) }
+
+// span is Span with more decimals.
+func span(sec float64, more int) string {
 	for _, u := range []struct {
 		sec  float64
 		name string
 	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
 		if math.Abs(sec) >= 1.5*u.sec {
-			return twoDigits(sec/u.sec) + " " + u.name
+			return twoDigits(sec/u.sec, more) + " " + u.name
 		}
 	}
 	if sec == 0 {
 		return "0"
 	}
-	return twoDigits(sec) + " s"
+	return twoDigits(sec, more) + " s"
 }
 
-func twoDigits(v float64) string {
+func twoDigits(v float64, more int) string {
 	if math.Abs(v) >= 9.95 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return fixed(v, more)
 	}
-	return strconv.FormatFloat(v, 'f', 1, 64)
+	return fixed(v, 1+more)
+}
+
+// fixed writes a number with so many decimals; what rounds to 0 has no sign.
+func fixed(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if s[0] == '-' && strings.Trim(s, "-0.") == "" {
+		return s[1:]
+	}
+	return s
 }
 
 // Count spells a whole number with its thousands apart.
@@ -260,7 +277,7 @@ func Count(n int64) string {
 	return out
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+func percent(share float64) string { return fixed(100*share, 1) + " %" }
 
 // grid draws faint lines behind the data at the labelled ticks.
 type grid struct{ x, y bool }

@@ -29,7 +29,7 @@ var standings = [...]struct {
 	size  vg.Length // of its mark
 }{
 	Refused:  {"breaks a bound or failed", alpha(Muted, 90), 0.5 * pt, 2 * pt},
-	Tried:    {"tried", alpha(Sky, 150), 0.6 * pt, 2 * pt},
+	Tried:    {"tried", alpha(Sky, 170), 0.6 * pt, 2 * pt},
 	Front:    {"on the front", Blue, 1.1 * pt, 3 * pt},
 	Baseline: {"baseline", Orange, 1.3 * pt, 3.6 * pt},
 	Current:  {"current", Vermilion, 2 * pt, 4.6 * pt},
@@ -172,6 +172,12 @@ func reach(all []Candidate, axis int, m Measure) (lo, hi float64) {
 type tags struct {
 	taken []vg.Rectangle
 	frame vg.Rectangle
+}
+
+// block keeps names off a mark.
+func (t *tags) block(at vg.Point, r vg.Length) {
+	r += 1 * pt
+	t.taken = append(t.taken, vg.Rectangle{Min: at.Sub(vg.Point{X: r, Y: r}), Max: at.Add(vg.Point{X: r, Y: r})})
 }
 
 // put writes a name near a point, and leaves it out where there is no room.

@@ -32,10 +32,16 @@ type Bar struct {
 // it is finished here if it was not. Jobs is the number of attempts it holds.
 func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 	r.Finish()
-	f := &Figure{Name: "gantt", Title: "Nodes over time", height: 430 * pt}
+	f := &Figure{Name: "gantt", Title: "Nodes over time", height: 430 * pt, narrow: 330 * pt}
+	if r.What != "" {
+		f.Title = r.What + "s of the nodes over time"
+	}
 	var img image.Image
 	if len(bars) > 0 {
 		f.Note = fmt.Sprintf("%s allocations; neighbouring colours are different jobs, blank is idle", Count(jobs))
+		if r.What != "" {
+			f.Note += "; a job has the lowest " + r.What + "s of its nodes that are free"
+		}
 		img = paintBars(r, bars)
 	} else {
 		f.Note = fmt.Sprintf("%s allocations, too many to draw singly: a pixel covers %s and %s, and is the darker the more of that was allocated",
@@ -48,16 +54,24 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := float64(r.FromUS)/secondUS, float64(r.FromUS+int64(r.Cols)*r.ColUS)/secondUS
-		p := newPlot(clock.Label(hi-lo), "node")
-		p.X.Tick.Marker = plot.TickerFunc(clock.Ticks)
+		p := newPlot(c, clock.Label(hi-lo), r.what())
+		p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 		p.X.Min, p.X.Max = lo, hi
 		top := float64(r.Rows) * float64(r.RowNodes)
 		p.Y.Min, p.Y.Max = 0, top
 		p.Y.Tick.Marker = r.nodeTicks(8)
 		p.Add(plotter.NewImage(img, lo, 0, hi, top), frame{})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
+}
+
+// what the rows are.
+func (r *Raster) what() string {
+	if r.What != "" {
+		return r.What
+	}
+	return "node"
 }
 
 // nodeTicks is an axis of nodes, each label at the lower edge of its node.

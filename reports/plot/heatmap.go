@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -31,17 +32,25 @@ func on(v float64) color.NRGBA {
 const mostRows = 40
 
 // Table draws candidates as the rows of a heat map and measures as its
-// columns, in the order given; 40 rows at most are drawn. Settings are the
-// darker the larger; metrics are the darker the better.
+// columns, in the order given; 40 rows at most are drawn. The fuller the colour, the
+// larger a setting and the better a metric.
 func Table(name string, columns []Measure, rows []Candidate) *Figure {
 	f := &Figure{Name: name, Title: "Settings and results of the best candidates"}
-	f.Note = "a column is coloured by itself: settings the darker the larger, results (▲) the darker the better; choices are not coloured"
+	f.Note = "a column is coloured by itself: the fuller the colour the larger a setting and the better a result (▲); choices are not coloured"
 	if n := len(rows); n > mostRows {
 		f.Note = fmt.Sprintf("%d of %s candidates; ", mostRows, Count(int64(n))) + f.Note
 		rows = rows[:mostRows]
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.height = vg.Length(92+14*len(rows)) * pt
+	columns = slices.Clone(columns)
+	for k, m := range columns {
+		values := make([]float64, len(rows))
+		for i := range rows {
+			values[i] = rows[i].At[k]
+		}
+		columns[k] = m.Separating(values)
+	}
 	f.body = func(c draw.Canvas) { drawTable(c, columns, rows) }
 	return f
 }
@@ -51,7 +60,7 @@ func drawTable(c draw.Canvas, columns []Measure, rows []Candidate) {
 		return
 	}
 	const head = 38 * pt
-	names := 130 * pt
+	names := min(130*pt, (c.Max.X-c.Min.X)*0.36)
 	wide := min((c.Max.X-c.Min.X-names)/vg.Length(len(columns)), 90*pt)
 	high := (c.Max.Y - c.Min.Y - head) / vg.Length(len(rows))
 	x := func(k int) vg.Length { return c.Min.X + names + vg.Length(k)*wide }
@@ -109,7 +118,7 @@ type Lattice struct {
 func Interaction(name string, m Measure, g Lattice) *Figure {
 	f := &Figure{
 		Name: name, Title: m.Name + " by " + g.First.Name + " and " + g.Second.Name,
-		height: vg.Length(110+30*len(g.FirstAt)) * pt, Note: "all else as at the chosen point; the darker the " + betterWord(m),
+		height: vg.Length(110+30*len(g.FirstAt)) * pt, Note: "all else as at the chosen point; the fuller the colour the " + betterWord(m),
 	}
 	if !math.IsNaN(g.Joint) {
 		f.Note += fmt.Sprintf("; the two acting together make up %s of the variation", percent(g.Joint))
@@ -119,12 +128,12 @@ func Interaction(name string, m Measure, g Lattice) *Figure {
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
-		p := newPlot(g.Second.Name, g.First.Name)
+		p := newPlot(c, g.Second.Name, g.First.Name)
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -0.5, float64(len(g.SecondAt))-0.5, -0.5, float64(len(g.FirstAt))-0.5
 		p.X.Tick.Marker, p.Y.Tick.Marker = g.Second.spots(g.SecondAt), g.First.spots(g.FirstAt)
 		p.X.Tick.Length, p.Y.Tick.Length = 0, 0
 		p.Add(lattice{g, m})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }

@@ -126,11 +126,11 @@ func (h history) draw(c draw.Canvas, most int) {
 	if len(h.lines) > 0 {
 		c = draw.Crop(c, 0, -names, 0, 0)
 	}
-	p := newPlot("trial", h.m.label(lo, hi))
+	p := newPlot(c, "trial", h.m.label(lo, hi))
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, float64(max(most, 1))*1.005, lo, hi
 	p.X.Tick.Marker, p.Y.Tick.Marker = linearTicks(8, true), h.m.ticker(7)
 	p.Add(grid{x: true, y: true}, h)
-	p.Draw(c)
+	drawPlot(p, c)
 	data := p.DataCanvas(c)
 	_, ty := p.Transforms(&data)
 	h.name(full, data, func(v float64) vg.Length { return ty(min(max(v, lo), hi)) }, lo, hi)

@@ -73,7 +73,7 @@ func WaitsByHour(h *HourlyWaits) *Figure {
 		if !h.Clock.Known {
 			label = "hour of the week of the log"
 		}
-		p := newPlot(label, "processors asked for")
+		p := newPlot(c, label, "processors asked for")
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, weekHours, float64(first)-0.5, float64(last)+0.5
 		if last < 0 {
 			p.Y.Min, p.Y.Max = -0.5, 0.5
@@ -81,7 +81,7 @@ func WaitsByHour(h *HourlyWaits) *Figure {
 		p.X.Tick.Marker, p.Y.Tick.Marker = dayTicks(h.Clock.Known), sizeTicks(first, last)
 		p.Y.Tick.Length = 0
 		p.Add(hours{h, most}, grid{x: true})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }

@@ -15,6 +15,7 @@ type Measure struct {
 	Share  bool     // 0 to 1, spelled in percent
 	Log    bool     // spread by orders of magnitude; values are positive
 	Labels []string // of choices: the values are indices
+	Digits int      // more than usual, so that neighbours look different
 	Better int      // 1: more is better, -1: less is, 0: neither
 	From   float64  // where the axis begins and ends when To is larger;
 	To     float64  // otherwise the data say
@@ -98,30 +99,57 @@ func (m Measure) Say(v float64) string {
 		}
 		return "-"
 	case m.Unit == "s":
-		return Span(v)
+		return span(v, m.Digits)
 	case m.Share:
-		return percent(v)
+		return fixed(100*v, 1+m.Digits) + " %"
 	}
-	return Short(v)
+	return short(v, m.Digits)
+}
+
+// mostDigits bounds what Separating adds.
+const mostDigits = 3
+
+// Separating is the measure with so many digits that values which differ look
+// different, three more than usual at most.
+func (m Measure) Separating(values []float64) Measure {
+	different := map[float64]bool{}
+	for _, v := range values {
+		if !math.IsNaN(v) {
+			different[v] = true
+		}
+	}
+	for m.Digits = 0; m.Digits < mostDigits; m.Digits++ {
+		looks := map[string]bool{}
+		for v := range different { //detlint:ordered a count
+			looks[m.Say(v)] = true
+		}
+		if len(looks) == len(different) {
+			break
+		}
+	}
+	return m
 }
 
 // Short spells a number to three digits; whole ones and thousands in full.
-func Short(v float64) string {
+func Short(v float64) string { return short(v, 0) }
+
+// short is Short with more digits.
+func short(v float64, more int) string {
 	switch a := math.Abs(v); {
 	case a >= 1e15:
-		return strconv.FormatFloat(v, 'g', 3, 64)
-	case v == math.Trunc(v) || a >= 1000:
-		return Count(int64(math.Round(v)))
+		return strconv.FormatFloat(v, 'g', 3+more, 64)
+	case v == math.Trunc(v):
+		return Count(int64(v))
 	case a >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return thousands(fixed(v, more))
 	case a >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
+		return fixed(v, 1+more)
 	case a >= 0.095:
-		return strconv.FormatFloat(v, 'f', 2, 64)
+		return fixed(v, 2+more)
 	case a >= 0.0005:
-		return strconv.FormatFloat(v, 'f', 3, 64)
+		return fixed(v, 3+more)
 	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
+	return strconv.FormatFloat(v, 'g', 2+more, 64)
 }
 
 // place is where a value lies between two others: 0 at lo, 1 at hi, NaN when

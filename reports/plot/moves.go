@@ -5,7 +5,6 @@ import (
 	"image"
 	"image/color"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -69,7 +68,7 @@ func (m *Moves) Add(run int, shift Shift, start, end int64, lo, hi, units int32)
 // time. earlier and later are how many jobs do.
 func GanttMoves(m *Moves, names [2]string, earlier, later, same int64, clock Clock) *Figure {
 	f := &Figure{
-		Name: "gantt-moves", Title: "Which jobs moved, on the nodes over time", height: 520 * pt,
+		Name: "gantt-moves", Title: "Which jobs moved, on the nodes over time", height: 520 * pt, narrow: 420 * pt,
 		Note: fmt.Sprintf("jobs that start earlier in B: %s, later: %s, at the same time: %s; a pixel has the colour of most of it, blank is idle", Count(earlier), Count(later), Count(same)),
 		legend: []entry{
 			{text: "starts earlier in B", color: shiftColors[Earlier], area: true}, {text: "starts later in B", color: shiftColors[Later], area: true},
@@ -103,13 +102,13 @@ func (m *Moves) draw(c draw.Canvas, run int, clock Clock) {
 	if run == len(m.by)-1 {
 		label = clock.Label(hi - lo)
 	}
-	p := newPlot(label, "node")
-	p.X.Tick.Marker = plot.TickerFunc(clock.Ticks)
+	p := newPlot(c, label, "node")
+	p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 	top := float64(r.Rows) * float64(r.RowNodes)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, 0, top
 	p.Y.Tick.Marker = r.nodeTicks(5)
 	p.Add(plotter.NewImage(m.paint(run), lo, 0, hi, top), frame{})
-	p.Draw(c)
+	drawPlot(p, c)
 }
 
 // paint colours each pixel by the shift that holds most of it, the fuller the

@@ -95,7 +95,7 @@ func allFigures(t *testing.T) []*Figure {
 	both := WaitCDF(Named{Name: "easy", Waits: sampleWaits(1, 4000)}, Named{Name: "conservative", Waits: sampleWaits(0.5, 4000)})
 	both.Name = "wait-cdf-both"
 	return []*Figure{
-		State(sampleLoads(), clock, Window{12 * hourUS, 150 * hourUS}),
+		State(sampleLoads(), "processors", clock, Window{12 * hourUS, 150 * hourUS}, ShownUntil(0, 6*24*hourUS, 7*24*hourUS)),
 		WaitCDF(Named{Name: "easy", Waits: sampleWaits(1, 4000)}), both,
 		WaitDifference(Named{Name: "easy", Waits: sampleWaits(1, 4000)}, Named{Name: "conservative", Waits: sampleWaits(0.5, 4000)}),
 		SlowdownBySize(sampleSlowdowns()),
@@ -155,7 +155,7 @@ func TestFiguresOfNothing(t *testing.T) {
 	r, err := NewRaster(Window{0, 10}, ones(1), 5, 5)
 	require.NoError(t, err)
 	for _, f := range []*Figure{
-		State(nil, Clock{}, Window{}), WaitCDF(Named{Name: "a", Waits: &Waits{}}), SlowdownBySize(&Slowdowns{}), Gantt(r, nil, 0, Clock{}),
+		State(nil, "nodes", Clock{}, Window{}, Shown{}), WaitCDF(Named{Name: "a", Waits: &Waits{}}), SlowdownBySize(&Slowdowns{}), Gantt(r, nil, 0, Clock{}),
 		WaitDifference(Named{Name: "a", Waits: &Waits{}}, Named{Name: "b", Waits: &Waits{}}),
 	} {
 		require.NoError(t, f.WriteSVG(&bytes.Buffer{}), f.Name)
@@ -285,7 +285,7 @@ func TestTimeLabels(t *testing.T) {
 		{"no date, hours", Clock{}, 0, 10 * 3600, []string{"0", "2", "4", "6", "8", "10"}},
 	} {
 		var got []string
-		for _, tick := range c.clock.Ticks(c.lo, c.hi) {
+		for _, tick := range c.clock.ticks(c.lo, c.hi, labelsWanted) {
 			got = append(got, tick.Label)
 		}
 		require.Equal(t, c.want, got, c.name)

@@ -21,6 +21,8 @@ type Raster struct {
 	Nodes      int32
 	// Name is what a node is called; nil calls it by its number from 0.
 	Name func(node int) string
+	// What the rows are, "" for nodes.
+	What string
 
 	toUS     int64
 	capacity []int64 // units in each row

@@ -32,9 +32,8 @@ var layerColors = [...]color.NRGBA{Blue, Orange, Green, Purple, Sky, Vermilion, 
 // NodesByVCluster draws how many nodes (or GPUs) each vCluster held, one layer
 // on another; the part of a layer on nodes of other vClusters is dark. Cost is
 // linear in the stretches; the figure has at most 600 points a layer.
-func NodesByVCluster(s Stack, clock Clock, steady Window) *Figure {
-	s = s.reduced(stateColumns)
-	f := &Figure{Name: "nodes-by-vcluster", Title: "What each vCluster held over time", height: 320 * pt}
+func NodesByVCluster(s Stack, clock Clock, steady Window, shown Shown) *Figure {
+	f := &Figure{Name: "nodes-by-vcluster", Title: "What each vCluster held over time", height: 320 * pt, narrow: 260 * pt}
 	borrowed, all := 0.0, 0.0
 	for i, l := range s.Layers {
 		f.legend = append(f.legend, entry{text: l.Name, color: alpha(layerColors[i%len(layerColors)], 150), area: true})
@@ -48,14 +47,16 @@ func NodesByVCluster(s Stack, clock Clock, steady Window) *Figure {
 		f.Note = fmt.Sprintf("stacked up to the %s %s of the site; dark at the top of a layer: borrowed from other vClusters, %s of all that was held",
 			Count(s.Units), s.Unit, percent(borrowed/all))
 	}
+	f.Note += shown.note()
+	s = s.until(shown).reduced(stateColumns)
 	if !steady.empty() {
 		f.legend = append(f.legend, entry{text: "steady window", color: Green, dashes: windowDashes})
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := s.span()
-		p := newPlot(clock.Label(hi-lo), s.Unit+" held")
-		p.X.Tick.Marker = plot.TickerFunc(clock.Ticks)
+		p := newPlot(c, clock.Label(hi-lo), s.Unit+" held")
+		p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 		p.X.Min, p.X.Max = lo, hi
 		p.Y.Min, p.Y.Max = 0, float64(max(1, s.Units))*1.03
 		p.Y.Tick.Marker = linearTicks(6, true)
@@ -63,7 +64,7 @@ func NodesByVCluster(s Stack, clock Clock, steady Window) *Figure {
 		if !steady.empty() {
 			p.Add(windowMarks{float64(steady.FromUS) / secondUS, float64(steady.ToUS) / secondUS})
 		}
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }
@@ -74,6 +75,20 @@ func (s Stack) span() (lo, hi float64) {
 		n = max(1, len(s.Layers[0].Held))
 	}
 	return float64(s.StartUS) / secondUS, float64(s.StartUS+int64(n)*s.WidthUS) / secondUS
+}
+
+// until leaves out what is not shown.
+func (s Stack) until(shown Shown) Stack {
+	if !shown.Folds() || len(s.Layers) == 0 || s.WidthUS <= 0 {
+		return s
+	}
+	n := min(int((shown.ToUS-s.StartUS+s.WidthUS-1)/s.WidthUS), len(s.Layers[0].Held))
+	out := s
+	out.Layers = nil
+	for _, l := range s.Layers {
+		out.Layers = append(out.Layers, Layer{l.Name, l.Held[:n], l.Borrowed[:n]})
+	}
+	return out
 }
 
 // reduced joins neighbours so that at most n stretches remain; the last may be
@@ -158,70 +173,57 @@ type WaitRow struct {
 	P50, P95, Max float64
 }
 
-// WaitsByGroup draws a row for each group: the median, the wait that 95 in 100
-// jobs stayed within, and the longest. Rows whose name is empty part the rest.
+// WaitsByGroup draws a row for each group: the median, the 95th percentile and the
+// longest wait. Rows whose name is empty part the rest.
 func WaitsByGroup(rows []WaitRow) *Figure {
 	f := &Figure{
-		Name: "waits-by-group", Title: "How long jobs waited, by vCluster and class", height: vg.Length(110+20*len(rows)) * pt,
-		Note: "half of the jobs waited no longer than the left end of the bar, 95 in 100 no longer than its right end",
+		Name: "waits-by-group", Title: "How long jobs waited, by vCluster and class",
+		Note: "in brackets: jobs that started",
 		legend: []entry{
-			{text: "from the median to 95 in 100", color: alpha(Blue, 150), area: true},
+			{text: "median", color: Blue}, {text: "median to p95", color: alpha(Blue, 150), area: true},
 			{text: "longest", color: Vermilion},
 		},
 	}
+	f.height, f.narrow = rowHeights(110*pt, len(rows))
 	most := 60.0
 	var said []string
-	for _, r := range rows {
+	names := make([]string, len(rows))
+	for i, r := range rows {
 		most = max(most, r.Max)
 		if r.Name != "" {
-			said = append(said, fmt.Sprintf("%s: median %s, 95 in 100 within %s", r.Name, Span(r.P50), Span(r.P95)))
+			names[i] = fmt.Sprintf("%s (%s)", r.Name, Count(r.Jobs))
+			said = append(said, fmt.Sprintf("%s: median %s, p95 %s, longest %s", r.Name, Span(r.P50), Span(r.P95), Span(r.Max)))
 		}
 	}
 	f.Alt = f.Title + ": " + strings.Join(said, "; ")
 	f.body = func(c draw.Canvas) {
-		p := waitPlot("", most)
-		p.Add(waitRows(rows))
-		names := make([]string, len(rows))
-		for i, r := range rows {
-			if r.Name != "" {
-				names[i] = fmt.Sprintf("%s (%s)", r.Name, Count(r.Jobs))
-			}
-		}
-		rowAxis(p, names)
-		p.Draw(c)
+		p := waitPlot(c, "", most)
+		p.Add(waitRows{rows, rowsOn(c, p, names, nameRoom)})
+		drawPlot(p, c)
 	}
 	return f
 }
 
-// rowAxis labels rows from the top, at -0, -1, ...
-func rowAxis(p *plot.Plot, names []string) {
-	p.Y.Min, p.Y.Max = 0.5-float64(len(names)), 0.5
-	p.Y.Tick.Length = 0
-	p.Y.Tick.Marker = plot.TickerFunc(func(_, _ float64) []plot.Tick {
-		var ticks []plot.Tick
-		for i, name := range names {
-			if name != "" {
-				ticks = append(ticks, plot.Tick{Value: -float64(i), Label: name})
-			}
-		}
-		return ticks
-	})
-}
+// nameRoom is what the name of a row may take in the wide form.
+const nameRoom = 190 * pt
 
-type waitRows []WaitRow
+type waitRows struct {
+	rows   []WaitRow
+	layout rowLayout
+}
 
 func (rs waitRows) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	half := min((ty(0)-ty(-1))*0.3, 7*pt)
-	for i, r := range rs {
+	rs.layout.above(&c, ty)
+	for i, r := range rs.rows {
 		if r.Name == "" {
 			continue
 		}
-		y := ty(-float64(i))
+		y, half := rs.layout.at(ty, i)
 		a, b, m := tx(waitPosition(r.P50)), tx(waitPosition(r.P95)), tx(waitPosition(r.Max))
 		b = max(b, a+2*pt)
 		c.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.7 * pt}, b, y, m, y)
-		c.FillPolygon(alpha(Blue, 150), []vg.Point{{X: a, Y: y - half}, {X: b, Y: y - half}, {X: b, Y: y + half}, {X: a, Y: y + half}})
+		fill(&c, a, y-half, b, y+half, alpha(Blue, 150))
 		c.StrokeLine2(draw.LineStyle{Color: Blue, Width: 2.4 * pt}, a, y-half, a, y+half)
 		c.StrokeLine2(draw.LineStyle{Color: Vermilion, Width: 1.6 * pt}, m, y-half, m, y+half)
 	}
@@ -241,12 +243,7 @@ func Shares(rows []BarRow, what, window string) *Figure {
 	f := barFigure("usage-by-tenant", "Usage of each tenant against its fair share", rows)
 	f.Note = "share of all " + what + " that was held, in the " + window + "; bar past the mark: more than its share"
 	f.legend = []entry{{text: "usage", color: alpha(Blue, 150), area: true}, {text: "fair share", color: Vermilion}}
-	var said []string
-	for _, r := range rows {
-		said = append(said, r.Name+" "+r.Says)
-	}
-	f.Alt = f.Title + ": " + strings.Join(said, "; ")
-	f.body = func(c draw.Canvas) { drawBars(c, rows, "share of "+what, percentTicks(8)) }
+	f.body = func(c draw.Canvas) { drawBars(c, rows, "share of "+what, percentTicks(few(c, 8))) }
 	return f
 }
 
@@ -254,53 +251,68 @@ func Shares(rows []BarRow, what, window string) *Figure {
 func Reasons(rows []BarRow) *Figure {
 	f := barFigure("reasons", "What jobs waited for", rows)
 	f.Note = "time spent waiting, summed over jobs"
+	f.body = func(c draw.Canvas) {
+		drawBars(c, rows, "job hours", Measure{}.ticker(few(c, 7)))
+	}
+	return f
+}
+
+func barFigure(name, title string, rows []BarRow) *Figure {
+	f := &Figure{Name: name, Title: title}
+	f.height, f.narrow = rowHeights(100*pt, len(rows))
 	var said []string
 	for _, r := range rows {
 		said = append(said, r.Name+" "+r.Says)
 	}
 	f.Alt = f.Title + ": " + strings.Join(said, "; ")
-	f.body = func(c draw.Canvas) { drawBars(c, rows, "job hours", linearTicks(7, false)) }
 	return f
 }
 
-func barFigure(name, title string, rows []BarRow) *Figure {
-	return &Figure{Name: name, Title: title, height: vg.Length(100+20*len(rows)) * pt}
-}
-
 func drawBars(c draw.Canvas, rows []BarRow, label string, ticks plot.Ticker) {
-	p := newPlot(label, "")
+	p := newPlot(c, label, "")
 	most := 0.0
 	names := make([]string, len(rows))
 	for i, r := range rows {
 		names[i] = r.Name
 		most = max(most, r.Value, r.Target)
+		if small(c) {
+			names[i] += ": " + r.Says
+		}
 	}
 	if most <= 0 {
 		most = 1
 	}
 	p.X.Min, p.X.Max = 0, most*1.2 // leaves room for the words
+	if small(c) {
+		p.X.Max = most * 1.02
+	}
 	p.X.Tick.Marker = ticks
-	rowAxis(p, names)
-	p.Add(grid{x: true}, barRows(rows))
-	p.Draw(c)
+	p.Add(grid{x: true}, barRows{rows, rowsOn(c, p, names, nameRoom)})
+	drawPlot(p, c)
 }
 
-type barRows []BarRow
+type barRows struct {
+	rows   []BarRow
+	layout rowLayout
+}
 
 func (bs barRows) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
-	half := min((ty(0)-ty(-1))*0.34, 8*pt)
+	bs.layout.above(&c, ty)
 	sty := sans(tickSize, Ink, false)
 	sty.YAlign = -0.5
-	for i, b := range bs {
-		y, x := ty(-float64(i)), tx(b.Value)
-		c.FillPolygon(alpha(Blue, 150), []vg.Point{{X: tx(0), Y: y - half}, {X: x, Y: y - half}, {X: x, Y: y + half}, {X: tx(0), Y: y + half}})
+	for i, b := range bs.rows {
+		y, half := bs.layout.at(ty, i)
+		x := tx(b.Value)
+		fill(&c, tx(0), y-half, x, y+half, alpha(Blue, 150))
 		end := x
 		if b.Target >= 0 {
 			at := tx(b.Target)
 			c.StrokeLine2(draw.LineStyle{Color: Vermilion, Width: 2 * pt}, at, y-half-2*pt, at, y+half+2*pt)
 			end = max(end, at)
 		}
-		c.FillText(sty, vg.Point{X: end + 4*pt, Y: y}, b.Says)
+		if !bs.layout.narrow {
+			c.FillText(sty, vg.Point{X: end + 4*pt, Y: y}, b.Says)
+		}
 	}
 }

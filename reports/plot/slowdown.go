@@ -109,7 +109,7 @@ func SlowdownBySize(s *Slowdowns) *Figure {
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
-		p := newPlot("processors asked for, and number of jobs", "bounded slowdown")
+		p := newPlot(c, "processors asked for, and number of jobs", "bounded slowdown")
 		p.X.Min, p.X.Max = -0.6, float64(max(len(boxes), 1))-0.4
 		p.X.Tick.Marker = boxTicks(boxes)
 		p.X.Tick.Length = 0
@@ -119,7 +119,7 @@ func SlowdownBySize(s *Slowdowns) *Figure {
 		}
 		p.Y.Tick.Marker = plot.TickerFunc(decadeTicks)
 		p.Add(grid{y: true}, boxPlot(boxes))
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }

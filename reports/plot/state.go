@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -28,38 +29,89 @@ func (w Window) empty() bool { return w.ToUS <= w.FromUS }
 // stateColumns bounds the number of points of a curve over time.
 const stateColumns = 600
 
+// Shown is how much of a run's time is drawn. The drain, in which the last jobs run
+// out and none is submitted, can be longer than all before it.
+type Shown struct {
+	ToUS  int64 // where the axis ends, µs since the trace's epoch
+	EndUS int64 // where the run does
+}
+
+// ShownUntil folds the drain of a run away: the axis ends a twentieth after the last
+// submission. A drain that is hardly longer is drawn, and so is one that is many times
+// longer: of jobs that were submitted all at once it is what there is to see.
+func ShownUntil(firstUS, lastSubmitUS, endUS int64) Shown {
+	const batch = 4
+	margin := (lastSubmitUS - firstUS) / 20
+	if drain := endUS - lastSubmitUS; margin <= 0 || drain <= 2*margin || drain > batch*(lastSubmitUS-firstUS) {
+		return Shown{endUS, endUS}
+	}
+	return Shown{lastSubmitUS + margin, endUS}
+}
+
+// Folds says whether something is left out.
+func (s Shown) Folds() bool { return s.EndUS > s.ToUS }
+
+// note says what is left out, behind other words; "" where nothing is.
+func (s Shown) note() string {
+	if !s.Folds() {
+		return ""
+	}
+	return "; the last " + Span(float64(s.EndUS-s.ToUS)/secondUS) + " of the drain are not drawn"
+}
+
+// loads are those that are drawn.
+func (s Shown) loads(all []Load) []Load {
+	if !s.Folds() {
+		return all
+	}
+	n := slices.IndexFunc(all, func(l Load) bool { return l.StartUS >= s.ToUS })
+	if n < 0 {
+		return all
+	}
+	return all[:n]
+}
+
 // State draws utilisation above and the queue below on one time axis. Loads
-// ascend and touch; the steady window is marked when it is not empty. Cost is
-// linear in the loads; the figure holds at most 600 points a curve, each the
-// exact mean (or maximum) of what it covers.
-func State(loads []Load, clock Clock, steady Window) *Figure {
-	loads = reduceLoads(loads, stateColumns)
+// ascend and touch; the steady window is marked when it is not empty. Unit is what is
+// allocated: processors, nodes or GPUs. Cost is linear in the loads; the figure holds
+// at most 600 points a curve, each the exact mean (or maximum) of what it covers.
+func State(loads []Load, unit string, clock Clock, steady Window, shown Shown) *Figure {
 	f := &Figure{
 		Name:   "utilisation",
 		Title:  "Utilisation and queue over time",
-		height: 420 * pt,
-		legend: []entry{
-			{text: "units allocated (mean)", color: alpha(Blue, 110), area: true},
-			{text: "jobs waiting (mean)", color: Vermilion},
-			{text: "jobs waiting (most)", color: alpha(Orange, 110), area: true},
-		},
+		height: 420 * pt, narrow: 330 * pt,
+		legend: stateLegend(unit),
 	}
-	busy, width, most := 0.0, 0.0, 0.0
-	for _, l := range loads {
-		busy += l.Busy * float64(l.WidthUS)
-		width += float64(l.WidthUS)
-		most = max(most, l.QueuedMax)
-	}
-	if width > 0 {
-		each := Span(width / secondUS / float64(len(loads)))
-		f.Note = fmt.Sprintf("mean utilisation %s over the whole run; at most %s jobs waiting; each point covers about %s", percent(busy/width), Count(int64(most)), each)
+	busy, width, most := loadSums(loads)
+	loads = reduceLoads(shown.loads(loads), stateColumns)
+	if width > 0 && len(loads) > 0 {
+		each := Span(float64(loads[0].WidthUS) / secondUS)
+		f.Note = fmt.Sprintf("mean utilisation %s over the whole run; at most %s jobs waiting; each point covers about %s", percent(busy/width), Count(int64(most)), each) + shown.note()
 	}
 	if !steady.empty() {
 		f.legend = append(f.legend, entry{text: "steady window", color: Green, dashes: windowDashes})
 	}
 	f.Alt = f.Title + ": " + f.Note
-	f.body = func(c draw.Canvas) { drawState(c, loads, clock, steady, most) }
+	f.body = func(c draw.Canvas) { drawState(c, loads, unit, clock, steady, most) }
 	return f
+}
+
+func stateLegend(unit string) []entry {
+	return []entry{
+		{text: unit + " allocated (mean)", color: alpha(Blue, 110), area: true},
+		{text: "jobs waiting (mean)", color: Vermilion},
+		{text: "jobs waiting (most)", color: alpha(Orange, 110), area: true},
+	}
+}
+
+// loadSums are busy µs, µs and the most jobs that waited.
+func loadSums(loads []Load) (busy, width, most float64) {
+	for _, l := range loads {
+		busy += l.Busy * float64(l.WidthUS)
+		width += float64(l.WidthUS)
+		most = max(most, l.QueuedMax)
+	}
+	return busy, width, most
 }
 
 // reduceLoads joins runs of neighbours so that at most n remain.
@@ -88,15 +140,16 @@ func reduceLoads(in []Load, n int) []Load {
 	return out
 }
 
-func drawState(c draw.Canvas, loads []Load, clock Clock, steady Window, most float64) {
+func drawState(c draw.Canvas, loads []Load, unit string, clock Clock, steady Window, most float64) {
 	lo, hi := loadSpan(loads)
-	ticks := plot.TickerFunc(clock.Ticks)
-	top := newPlot("", "units allocated")
+	half := draw.Crop(c, 0, 0, (c.Max.Y-c.Min.Y)/2, 0)
+	top := newPlot(half, "", unit+" allocated")
 	top.Y.Max, top.Y.Tick.Marker = 1, percentTicks(5)
-	top.X.Tick.Marker = unlabelled(clock)
-	bottom := newPlot(clock.Label(hi-lo), "jobs waiting")
+	top.X.Tick.Marker = unlabelled(clock.ticker(few(c, labelsWanted)))
+	bottom := newPlot(half, clock.Label(hi-lo), "jobs waiting")
 	bottom.Y.Max, bottom.Y.Tick.Marker = max(1, most*1.05), linearTicks(5, true)
-	bottom.X.Tick.Marker = ticks
+	bottom.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
+	spaceLabels(bottom, c.Max.X-c.Min.X)
 	for _, p := range []*plot.Plot{top, bottom} {
 		p.X.Min, p.X.Max = lo, hi
 		p.Add(grid{x: true, y: true})
@@ -118,9 +171,9 @@ func drawState(c draw.Canvas, loads []Load, clock Clock, steady Window, most flo
 }
 
 // unlabelled ticks stand over labelled ones of the plot below.
-func unlabelled(clock Clock) plot.Ticker {
+func unlabelled(ticker plot.Ticker) plot.Ticker {
 	return plot.TickerFunc(func(lo, hi float64) []plot.Tick {
-		ticks := clock.Ticks(lo, hi)
+		ticks := ticker.Ticks(lo, hi)
 		for i := range ticks {
 			ticks[i].Label = ""
 		}

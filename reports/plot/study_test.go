@@ -170,7 +170,7 @@ func studyFigures(t *testing.T) []*Figure {
 			[]Effect{{"weights.wait_time", 5400, 4800, 6100, "active"}, {"weights.job_size", 120, 30, 240, "inert"},
 				{"weights.gpu_locality", 1800, 400, 3600, "unclear"}, {"reference_wait", 2500, unknown(), unknown(), "active"}, {"backfill", unknown(), unknown(), unknown(), "unclear"}}, 600),
 		Interaction("interaction", waitMeasure, grid),
-		SharesOverTime("shares", "What each tenant held over time", "GPU", 0, 3600*secondUS*2, tenants, clock),
+		SharesOverTime("shares", "What each tenant held over time", "GPU", 0, 3600*secondUS*2, tenants, nil, clock),
 		WaitsByHour(sampleHours(clock)),
 		GanttMoves(sampleMoves(t), [2]string{"A: easy", "B: conservative"}, 80, 80, 240, clock),
 	}
@@ -195,7 +195,7 @@ func TestStudyFiguresOfNothing(t *testing.T) {
 		SearchHistory("e", waitMeasure, nil, nil), SearchHistory("f", waitMeasure, []Progress{{Best: []float64{unknown()}}}, []Line{{"x", unknown()}, {"y", 3}}),
 		Table("g", nil, nil), Sensitivity("h", "x", Measure{}, "", nil, unknown()),
 		Interaction("i", waitMeasure, Lattice{FirstAt: []float64{1}, SecondAt: []float64{1}, Values: [][]float64{{unknown()}}}),
-		SharesOverTime("j", "", "node", 0, 1, nil, Clock{}), SharesOverTime("k", "", "node", 0, 1, []Tenant{{Name: "a"}}, Clock{}),
+		SharesOverTime("j", "", "node", 0, 1, nil, nil, Clock{}), SharesOverTime("k", "", "node", 0, 1, []Tenant{{Name: "a"}}, nil, Clock{}),
 		WaitsByHour(&HourlyWaits{}), GanttMoves(m, [2]string{"A", "B"}, 0, 0, 0, Clock{}),
 	} {
 		require.NoError(t, f.WriteSVG(&bytes.Buffer{}), f.Name)

@@ -14,7 +14,7 @@ import (
 // y. With stairs the front is joined by a line: right when these two are the
 // only objectives.
 func TradeOff(name string, x, y Measure, all []Candidate, stairs bool) *Figure {
-	f := &Figure{Name: name, Title: y.Name + " against " + x.Name, height: 400 * pt, legend: standingLegend(all)}
+	f := &Figure{Name: name, Title: y.Name + " against " + x.Name, height: 400 * pt, narrow: 300 * pt, legend: standingLegend(all)}
 	lo0, hi0 := reach(all, 0, x)
 	lo1, hi1 := reach(all, 1, y)
 	pad0, pad1 := 0.05*(hi0-lo0), 0.06*(hi1-lo1)
@@ -44,11 +44,11 @@ func TradeOff(name string, x, y Measure, all []Candidate, stairs bool) *Figure {
 		}
 	}
 	f.body = func(c draw.Canvas) {
-		p := newPlot(x.label(lo0, hi0), y.label(lo1, hi1))
+		p := newPlot(c, x.label(lo0, hi0), y.label(lo1, hi1))
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo0-pad0, hi0+pad0, lo1-pad1, hi1+pad1
-		p.X.Tick.Marker, p.Y.Tick.Marker = x.ticker(8), y.ticker(7)
+		p.X.Tick.Marker, p.Y.Tick.Marker = x.ticker(few(c, 8)), y.ticker(7)
 		p.Add(grid{x: true, y: true}, tradeOff{shown, x, y, stairs})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }
@@ -88,8 +88,7 @@ func (d tradeOff) Plot(c draw.Canvas, p *plot.Plot) {
 		s := standings[q.Standing]
 		stamp(&c, marks[q.Standing], at(q), s.size, s.color)
 		if q.Standing >= Front {
-			r := s.size
-			labels.taken = append(labels.taken, vg.Rectangle{Min: at(q).Sub(vg.Point{X: r, Y: r}), Max: at(q).Add(vg.Point{X: r, Y: r})})
+			labels.block(at(q), s.size)
 		}
 	}
 	for _, q := range slices.Backward(d.all) {
@@ -136,7 +135,7 @@ const mostLines = 400
 // Parallel draws each candidate as a line across an axis for each measure.
 // Axes that are better one way have their better end at the top.
 func Parallel(name string, axes []Measure, all []Candidate) *Figure {
-	f := &Figure{Name: name, Title: "Every candidate across all settings and objectives", height: 400 * pt, legend: standingLegend(all)}
+	f := &Figure{Name: name, Title: "Every candidate across all settings and objectives", height: 400 * pt, narrow: 320 * pt, legend: standingLegend(all)}
 	for i := range f.legend {
 		if f.legend[i].mark == diamond {
 			f.legend[i].dashes = baselineDashes
@@ -212,7 +211,49 @@ func (d parallel) draw(c draw.Canvas) {
 		room = x(1) - x(0)
 	}
 	for i := range d.axes {
-		d.axis(&c, inner, i, x(i), room)
+		own := room
+		if i == 0 || i == n-1 {
+			own = min(room, 2*side)
+		}
+		d.axis(&c, inner, i, x(i), own)
+	}
+	d.stand(&c, inner, x)
+}
+
+// stand marks baselines, what is current and what is recommended on every axis on which
+// they have a value, for a line needs two, and names them beside the last.
+func (d parallel) stand(c *draw.Canvas, inner draw.Canvas, x func(int) vg.Length) {
+	labels := &tags{frame: c.Rectangle}
+	type named struct {
+		at vg.Point
+		r  vg.Length
+		q  *Candidate
+	}
+	var list []named
+	for k := range d.all {
+		q := &d.all[k]
+		if q.Standing < Baseline {
+			continue
+		}
+		last := named{q: q, r: 0.7 * standings[q.Standing].size}
+		for i, m := range d.axes {
+			at := m.place(q.At[i], d.lo[i], d.hi[i])
+			if math.IsNaN(at) {
+				continue
+			}
+			if m.Better < 0 {
+				at = 1 - at
+			}
+			last.at = vg.Point{X: x(i), Y: inner.Min.Y + (inner.Max.Y-inner.Min.Y)*vg.Length(at)}
+			stamp(c, marks[q.Standing], last.at, last.r, standings[q.Standing].color)
+			labels.block(last.at, last.r)
+		}
+		if last.at != (vg.Point{}) {
+			list = append(list, last)
+		}
+	}
+	for _, n := range slices.Backward(list) {
+		labels.put(c, n.at, n.r+2.5*pt, n.q.Name)
 	}
 }
 

@@ -95,7 +95,7 @@ var curveColors = [...]color.NRGBA{Blue, Vermilion, Green, Purple}
 // curve a run, four at most.
 func WaitCDF(runs ...Named) *Figure {
 	runs = runs[:min(len(runs), len(curveColors))]
-	f := &Figure{Name: "wait-cdf", Title: "How long jobs waited", height: 320 * pt}
+	f := &Figure{Name: "wait-cdf", Title: "How long jobs waited", height: 320 * pt, narrow: 250 * pt}
 	most := 60.0
 	for i, r := range runs {
 		most = max(most, r.Waits.Most())
@@ -116,12 +116,12 @@ func WaitCDF(runs ...Named) *Figure {
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
-		p := waitPlot("share of started jobs", most)
+		p := waitPlot(c, "share of started jobs", most)
 		p.Y.Max, p.Y.Tick.Marker = 1, percentTicks(10)
 		for i, r := range runs {
 			p.Add(cdf{r.Waits.shares(), draw.LineStyle{Color: curveColors[i], Width: 1.6 * pt, Dashes: curveDashes(i)}})
 		}
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }
@@ -139,9 +139,9 @@ func curveDashes(i int) []vg.Length {
 func WaitDifference(a, b Named) *Figure {
 	f := &Figure{
 		Name:   "wait-difference",
-		Title:  "Who started more jobs within a given wait",
+		Title:  "Which run starts more jobs within a given wait",
 		Note:   "difference of the two curves of waits; above zero " + b.Name + " does better, below " + a.Name,
-		height: 260 * pt,
+		height: 260 * pt, narrow: 230 * pt,
 		legend: []entry{
 			{text: "better in " + b.label(), color: alpha(Blue, 140), area: true},
 			{text: "better in " + a.label(), color: alpha(Vermilion, 140), area: true},
@@ -159,7 +159,7 @@ func WaitDifference(a, b Named) *Figure {
 		reach = 0.01
 	}
 	f.body = func(c draw.Canvas) {
-		p := waitPlot("percentage points", max(60, a.Waits.Most(), b.Waits.Most()))
+		p := waitPlot(c, "percentage points", max(60, a.Waits.Most(), b.Waits.Most()))
 		p.Y.Min, p.Y.Max = -1.08*reach, 1.08*reach
 		p.Y.Tick.Marker = plot.TickerFunc(func(lo, hi float64) []plot.Tick {
 			ticks := niceTicks(100*lo, 100*hi, 7)
@@ -169,13 +169,13 @@ func WaitDifference(a, b Named) *Figure {
 			return ticks
 		})
 		p.Add(band{diff})
-		p.Draw(c)
+		drawPlot(p, c)
 	}
 	return f
 }
 
-func waitPlot(ylabel string, most float64) *plot.Plot {
-	p := newPlot(waitAxisLabel, ylabel)
+func waitPlot(c draw.Canvas, ylabel string, most float64) *plot.Plot {
+	p := newPlot(c, waitAxisLabel, ylabel)
 	p.X.Min, p.X.Max = waitPosition(-0.25), waitPosition(most*1.05)
 	p.X.Tick.Marker = plot.TickerFunc(waitTicks)
 	p.Add(grid{x: true, y: true})

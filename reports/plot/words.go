@@ -44,3 +44,21 @@ func broken(s string, sty text.Style, room vg.Length) []string {
 	}
 	return lines
 }
+
+// wrapped parts a text between words into lines that fit. A word that is too long
+// for a line is broken like a name.
+func wrapped(s string, sty text.Style, room vg.Length) []string {
+	var lines []string
+	for _, w := range strings.Fields(s) {
+		if n := len(lines); n > 0 && sty.Width(lines[n-1]+" "+w) <= room {
+			lines[n-1] += " " + w
+			continue
+		}
+		if sty.Width(w) > room {
+			lines = append(lines, broken(w, sty, room)...)
+			continue
+		}
+		lines = append(lines, w)
+	}
+	return lines
+}

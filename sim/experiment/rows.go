@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"cmp"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,6 +73,14 @@ type Row struct {
 	Broken   []int         // columns of the constraints that are not kept
 	Feasible bool          // all scenarios are done, it is not unranked, all constraints are kept
 	Front    bool          // no feasible row is better in every objective
+	// Ranges are the intervals of the values over the windows, by column: those of other
+	// seeds of a window are first joined to their mean. Unknown with fewer than
+	// LeastWindows, and of constraints, whose value is that of one scenario.
+	Ranges []stat.Interval
+	// Behind is the mean difference to the first row in the first column, window by
+	// window, with its interval; unknown for the first row, and where a window of either
+	// has no value.
+	Behind stat.Interval
 }
 
 // Outcomes looks a task up by its id: its result, or its failure, or neither
@@ -138,7 +147,75 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && beats(&o, &rows[i], columns) })
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return p.order(&a, &b, columns[0].Maximise) })
-	return rows, nil
+	err := p.spread(rows, columns, tried, aside)
+	return rows, err
+}
+
+// LeastWindows is from how many windows on a row has intervals.
+const LeastWindows = 4
+
+// spread fills in the intervals of the rows.
+func (p *Plan) spread(rows []Row, columns []Column, tried [][]trial, aside []bool) error {
+	settings, windows := stat.Defaults(), p.windows()
+	var first []float64
+	for i := range rows {
+		r := &rows[i]
+		r.Ranges, r.Behind = make([]stat.Interval, len(columns)), unknown()
+		for j := range columns {
+			r.Ranges[j] = unknown()
+			if _, bound := columns[j].Constraint(); bound || !r.Have[j] {
+				continue
+			}
+			values, whole := byWindow(tried[r.Point], j, aside, windows)
+			var err error
+			if len(values) >= LeastWindows {
+				if r.Ranges[j], err = settings.Interval(values); err != nil {
+					return err
+				}
+			}
+			switch {
+			case j > 0 || !whole:
+			case i == 0:
+				first = values
+			case len(values) == len(first) && len(values) >= LeastWindows:
+				for k := range values {
+					values[k] -= first[k]
+				}
+				if r.Behind, err = settings.Interval(values); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func unknown() stat.Interval {
+	return stat.Interval{Estimate: math.NaN(), Low: math.NaN(), High: math.NaN()}
+}
+
+// byWindow are the means of a column over the scenarios of each window that counts;
+// whole says that none of these is without a value.
+func byWindow(tried []trial, j int, aside []bool, windows []int) (out []float64, whole bool) {
+	sum, n := make([]float64, len(tried)), make([]float64, len(tried))
+	whole = true
+	for s, w := range windows {
+		t := &tried[s]
+		if aside[s] {
+			continue
+		}
+		if !t.done || !t.have[j] {
+			whole = false
+			continue
+		}
+		sum[w], n[w] = sum[w]+t.values[j], n[w]+1
+	}
+	for w := range sum {
+		if n[w] > 0 {
+			out = append(out, sum[w]/n[w])
+		}
+	}
+	return out, whole
 }
 
 // order puts the better of two rows first.

@@ -1,13 +1,14 @@
 package search
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"orrery/scheduler/model/draw"
 )
@@ -21,7 +22,7 @@ func cloud(n, d int, noise float64) (x [][]float64, y []float64) {
 			p[j] = s.Float64()
 		}
 		x = append(x, p)
-		y = append(y, math.Sin(3*p[0])+0.5*math.Cos(2*p[1])-0.5+noise*s.Normal())
+		y = append(y, math.Sin(5*p[0])*math.Cos(4*p[1])+noise*s.Normal())
 	}
 	return x, y
 }
@@ -29,13 +30,15 @@ func cloud(n, d int, noise float64) (x [][]float64, y []float64) {
 // TestGradient compares the gradient of the likelihood with differences.
 func TestGradient(t *testing.T) {
 	x, y := cloud(25, 3, 0.1)
-	l := &likelihood{x: x, y: y, gradient: make([]float64, 5)}
-	for _, theta := range [][]float64{{0, 0, 0, 0, -2}, {-1, 0.5, 1, 0.7, -5}} {
-		want := fd.Gradient(nil, l.value, theta, &fd.Settings{Formula: fd.Central})
-		l.last = nil
-		l.value(theta)
+	l := newLikelihood(x)
+	l.y = y
+	value := func(theta []float64) float64 { return l.value(theta, make([]float64, len(theta))) }
+	for _, theta := range [][]float64{{0, 0, 0, 0, -2, -1}, {-1, 0.5, 1, 0.7, -5, 1}} {
+		want := fd.Gradient(nil, value, theta, &fd.Settings{Formula: fd.Central})
+		got := make([]float64, len(theta))
+		l.value(theta, got)
 		for j := range want {
-			require.InDelta(t, want[j], l.gradient[j], 1e-4*(1+math.Abs(want[j])), "parameter %d", j)
+			require.InDelta(t, want[j], got[j], 1e-4*(1+math.Abs(want[j])), "parameter %d", j)
 		}
 	}
 }
@@ -44,24 +47,25 @@ func TestGradient(t *testing.T) {
 // the longest, and the noise is found to within a factor of two.
 func TestFitFindsWhatMatters(t *testing.T) {
 	x, y := cloud(100, 3, 0.1)
-	k := fit(x, y)
-	require.Less(t, k.inverse[2], k.inverse[0]/2)
-	require.Less(t, k.inverse[2], k.inverse[1]/2)
+	l := newLikelihood(x)
+	theta, _ := l.fit(y, l.start(quiet), l.start(loud))
+	k := kernelOf(theta)
+	require.Less(t, k.inverse[2], k.inverse[0]/1.5)
+	require.Less(t, k.inverse[2], k.inverse[1]/1.5)
 	require.InDelta(t, 0.1, math.Sqrt(k.noise), 0.05)
 }
 
 // TestBeliefs: the fast formulas agree with the textbook ones, K* K⁻¹ y and
-// k - K* K⁻¹ K*ᵀ, before and after believing in two of the points.
-// (Rasmussen and Williams, equations 2.23 and 2.24.)
+// k - K* K⁻¹ K*ᵀ, before and after believing in two of the points, and slopes with
+// differences. (Rasmussen and Williams, equations 2.23 and 2.24.)
 func TestBeliefs(t *testing.T) {
 	x, y := cloud(30, 2, 0.1)
 	at, _ := cloud(45, 2, 0)
 	at = at[30:]
-	k := kernel{inverse: []float64{3, 2}, signal: 1.5, noise: 0.01}
+	k := kernel{inverse: []float64{3, 2}, signal: 1.5, trend: 0.2, noise: 0.01}
 	textbook := func(x [][]float64, y []float64, p []float64) (mean, variance float64) {
 		var inverse mat.Dense
-		covariance := k.matrix(x, nil)
-		require.NoError(t, inverse.Inverse(mat.NewSymDense(len(x), covariance.Data)))
+		require.NoError(t, inverse.Inverse(mat.NewSymDense(len(x), k.matrix(x).Data)))
 		star := mat.NewVecDense(len(x), nil)
 		for i := range x {
 			v, _ := k.at(x[i], p)
@@ -69,55 +73,69 @@ func TestBeliefs(t *testing.T) {
 		}
 		var half mat.VecDense
 		half.MulVec(&inverse, star)
-		return mat.Dot(&half, mat.NewVecDense(len(y), y)), k.signal - mat.Dot(&half, star)
+		own, _ := k.at(p, p)
+		return mat.Dot(&half, mat.NewVecDense(len(y), y)), own - mat.Dot(&half, star)
 	}
-	process := condition(k, x, y)
+	p := condition(k, x, y)
 	for i := range x {
-		require.InDelta(t, process.mean(x[i]), process.already[i], 1e-9)
+		require.InDelta(t, p.expect(x[i]).mean, p.already[i], 1e-9)
 	}
-	b := process.expect(at)
 	check := func() {
-		for j, p := range at {
-			mean, variance := textbook(x, y, p)
-			require.InDelta(t, mean, b.mean[j], 1e-8)
-			require.InDelta(t, mean, process.mean(p), 1e-8)
-			require.InDelta(t, variance, b.variance[j], 1e-8)
+		all := p.expectAll(at)
+		for j := range at {
+			mean, variance := textbook(x, y, at[j])
+			b := p.expect(at[j])
+			require.InDelta(t, mean, b.mean, 1e-8)
+			require.InDelta(t, variance, b.deviation*b.deviation, 1e-8)
+			require.InDelta(t, mean, all[j].mean, 1e-8)
+			require.InDelta(t, variance, all[j].deviation*all[j].deviation, 1e-8)
+			central := &fd.Settings{Formula: fd.Central}
+			require.InDeltaSlice(t, fd.Gradient(nil, func(u []float64) float64 { return p.expect(u).mean }, at[j], central), b.meanSlope, 1e-5)
+			require.InDeltaSlice(t, fd.Gradient(nil, func(u []float64) float64 { return p.expect(u).deviation }, at[j], central), b.spreadSlope, 1e-5)
 		}
 	}
 	check()
 	for _, c := range []int{4, 9} {
-		mean := b.mean[c]
-		b.believe(c)
-		x, y = append(x, at[c]), append(y, mean)
+		x, y = append(x, at[c]), append(y, p.expect(at[c]).mean)
+		p = p.believing(at[c])
 		check()
 	}
 }
 
-// TestImprovement integrates max(0, z) numerically.
-func TestImprovement(t *testing.T) {
-	for _, c := range [][2]float64{{0, 1}, {-1, 0.5}, {2, 0.3}, {0.1, 2}} {
-		d := distuv.Normal{Mu: c[0], Sigma: c[1]}
-		sum := 0.0
-		const steps = 20_000
-		for i := range steps {
-			sum += max(0, d.Quantile((float64(i)+0.5)/steps)) / steps
-		}
-		require.InDelta(t, sum, improvement(c[0], c[1]), 1e-3)
+// TestWarpSuits: costs that are a smooth function's exponentials are given the
+// logarithm, those of the function itself are not; the way back leads back.
+func TestWarpSuits(t *testing.T) {
+	x, y := cloud(60, 2, 0)
+	sort := countTo(len(y))
+	slices.SortFunc(sort, func(i, j int) int { return cmp.Compare(y[i], y[j]) })
+	x, y = pick(x, sort), pick(y, sort)
+	require.Zero(t, chosen(x, y, bends).warp.bend)
+	steep := make([]float64, len(y))
+	for i, v := range y {
+		steep[i] = math.Expm1(4 * (v - y[0]))
 	}
-	require.Equal(t, 3.0, improvement(3, 0))
-	require.Zero(t, improvement(-3, 0))
+	w := chosen(x, steep, bends).warp
+	require.Positive(t, w.bend)
+	for _, v := range steep {
+		require.InDelta(t, v, w.cost(w.target(v)), 1e-9*(1+v))
+	}
+	require.True(t, math.IsInf(w.target(w.best-w.bend), -1))
+	require.Len(t, warps([]float64{3, 3, 3}, bends), 1)
+	flat := chosen(x[:3], []float64{2, 2, 2}, bends)
+	require.Zero(t, flat.already[0])
 }
 
 func TestTargets(t *testing.T) {
 	inf := math.Inf(1)
 	require.Equal(t, []float64{1, 5, 5}, imputed([]float64{1, inf, 5}))
 	require.Equal(t, []float64{0, 0}, imputed([]float64{inf, inf}))
-	require.InDeltaSlice(t, []float64{0, math.Log(2), math.Log(101)}, squash([]float64{1, 2, 101}), 1e-12)
-	require.Equal(t, []float64{3, 3, 3}, squash([]float64{3, 3, 3}))
 	require.InDeltaSlice(t, []float64{-math.Asinh(1), 0, math.Asinh(5)}, soften([]float64{-2, 0, 10}), 1e-12)
 	require.Equal(t, []float64{0, 0, 0, 0, 9}, soften([]float64{0, 0, 0, 0, 9}))
 	require.Equal(t, []int{9, 8, 7, 5}, spreadOf([]int{9, 8, 7, 6, 5, 4, 3}, 4))
 	require.Equal(t, []int{1, 2}, spreadOf([]int{1, 2}, 4))
+	require.InDelta(t, math.Sqrt(2), span([]float64{3, 1}), 1e-12)
+	require.Equal(t, span([]float64{1, 2, 3, 9, 4}), span([]float64{1, 2, 3, 1e9, 4}), "disasters do not move it")
+	require.Equal(t, 1.0, span([]float64{5, 5}))
 }
 
 // TestBatchesSpread: the trials of a batch are different points, also where
@@ -138,6 +156,42 @@ func TestBatchesSpread(t *testing.T) {
 		seen[point]++
 	}
 	require.Len(t, seen, 18)
+}
+
+// TestClosesIn: what a Gaussian process should be good at, it is: 64 trials come within
+// 0.00001 of the minimum of a bowl of four variables, where random points come within 2,
+// and within 6 of that of nine under noise of 5, where random points come within 30.
+// (tools/searchbench has the same beside other optimisers.)
+func TestClosesIn(t *testing.T) {
+	for _, c := range []struct {
+		dim          int
+		noise, least float64
+		batch        int
+	}{{4, 0, 1e-5, 4}, {9, 5, 6, 4}} {
+		regrets := make([]float64, 3)
+		for seed := range regrets {
+			centre := draw.New(uint64(seed), draw.StreamOf("centre"), uint64(c.dim), 0)
+			at := make([]float64, c.dim)
+			for i := range at {
+				at[i] = centre.Uniform(0.2, 0.8)
+			}
+			first, told := true, 0.0
+			drive(t, Config{Space: unitSpace(c.dim), Goal: least, Method: "bayes", Trials: 64, Batch: c.batch, Seed: uint64(seed)}, func(v []float64) map[string]float64 {
+				truth := 0.0
+				for i := range v {
+					truth += 100 * (v[i] - at[i]) * (v[i] - at[i])
+				}
+				seen := truth + c.noise*centre.Normal()
+				if first || seen < told {
+					first, told, regrets[seed] = false, seen, truth
+				}
+				return map[string]float64{"f": seen}
+			})
+		}
+		slices.Sort(regrets)
+		t.Log(regrets)
+		require.Less(t, regrets[1], c.least, "the median of three, %d dimensions", c.dim)
+	}
 }
 
 // TestNoise: with noise on each evaluation the best expected point, not the

@@ -8,26 +8,43 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/optimize"
 )
 
-// kernel is the Matérn 5/2 covariance with a length scale for each feature and
-// independent noise on top:
+// kernel is the covariance of a quadratic trend and of deviations from it, with
+// independent noise on top. The deviations are Matérn 5/2 with a length scale for each feature,
 //
 //	k(x, y) = s² (1 + √5 r + 5/3 r²) exp(-√5 r),  r² = Σ ((x_j - y_j)/l_j)²
 //
 // (Rasmussen and Williams: Gaussian Processes for Machine Learning, 2006, ch. 4.)
+// The trend is a sum over the features of t (P₁(x_j) P₁(y_j) + P₂(x_j) P₂(y_j)), with the
+// Legendre polynomials of [0, 1] that have a mean square of 1: a prior on the
+// coefficients of a quadratic without products (the same book, section 2.7). What a
+// parameter does by itself is seen through noise from a few points for each, where
+// distances between points say nothing yet.
 type kernel struct {
 	inverse []float64 // 1/l of each feature
 	signal  float64   // s²
+	trend   float64   // t, the variance of each coefficient
 	noise   float64   // variance of the noise
 }
 
-// kernelOf reads the logarithms of the length scales, of s² and of the noise.
-// A little noise is always there, so that a point told twice does no harm.
+// Places of the logarithms of s², of the noise and of the variance of the trend
+// behind those of the length scales, and how many they are.
+const (
+	signalAt = iota
+	noiseAt
+	trendAt
+	beside
+)
+
+// kernelOf reads logarithms. A little noise is always there, so that a point told
+// twice does no harm.
 func kernelOf(theta []float64) kernel {
-	d := len(theta) - 2
-	k := kernel{inverse: make([]float64, d), signal: math.Exp(theta[d]), noise: leastNoise + math.Exp(theta[d+1])}
+	d := len(theta) - beside
+	k := kernel{
+		inverse: make([]float64, d), signal: math.Exp(theta[d+signalAt]),
+		trend: math.Exp(theta[d+trendAt]) / float64(2*d), noise: leastNoise + math.Exp(theta[d+noiseAt]),
+	}
 	for j := range d {
 		k.inverse[j] = math.Exp(-theta[j])
 	}
@@ -36,36 +53,63 @@ func kernelOf(theta []float64) kernel {
 
 const leastNoise = 1e-6
 
-// at returns the covariance of two points and the slope by which it grows with
-// the length scales: dk/d(ln l_j) = slope ((x_j - y_j)/l_j)².
+// at returns the covariance of two points and the slope of the part by which it grows
+// with the length scales: dk/d(ln l_j) = slope ((x_j - y_j)/l_j)².
 func (k *kernel) at(x, y []float64) (value, slope float64) {
 	r2 := 0.0
 	for j, s := range k.inverse {
 		d := (x[j] - y[j]) * s
 		r2 += d * d
 	}
+	value, slope = k.near(r2)
+	return value + k.trend*trend(x, y), slope
+}
+
+// near is the Matérn part of at, for a squared distance r².
+func (k *kernel) near(r2 float64) (value, slope float64) {
 	r := math.Sqrt(5 * r2)
 	e := k.signal * math.Exp(-r)
 	return e * (1 + r + r*r/3), e * (1 + r) * 5 / 3
 }
 
-// matrix is the covariance of the points with noise, in the upper triangle. The
-// slopes of at are put into the same places of slopes, unless that is nil.
-func (k *kernel) matrix(x [][]float64, slopes []float64) blas64.Symmetric {
+// variance of the function at a point, before anything is told.
+func (k *kernel) variance(x []float64) float64 { return k.signal + k.trend*trend(x, x) }
+
+// legendre are P₁ and P₂ of [0, 1], and their slopes.
+func legendre(x float64) (p1, p2, slope1, slope2 float64) {
+	const root3, root5 = 1.7320508075688772, 2.23606797749979
+	z := 2*x - 1
+	return root3 * z, root5 * (1.5*z*z - 0.5), 2 * root3, 6 * root5 * z
+}
+
+// trend is the sum over the features of P₁P₁ + P₂P₂ at two points.
+func trend(x, y []float64) float64 {
+	sum := 0.0
+	for j := range x {
+		a1, a2, _, _ := legendre(x[j])
+		b1, b2, _, _ := legendre(y[j])
+		sum += a1*b1 + a2*b2
+	}
+	return sum
+}
+
+// matrix is the covariance of the points with noise, in the upper triangle.
+func (k *kernel) matrix(x [][]float64) blas64.Symmetric {
 	n := len(x)
-	m := blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Upper}
+	m := square(n)
 	for j := range x {
 		row := m.Data[j*n : (j+1)*n]
-		row[j] = k.signal + k.noise
+		row[j] = k.variance(x[j]) + k.noise
 		for i := j + 1; i < n; i++ {
-			v, slope := k.at(x[i], x[j])
-			row[i] = v
-			if slopes != nil {
-				slopes[j*n+i] = slope
-			}
+			row[i], _ = k.at(x[i], x[j])
 		}
 	}
 	return m
+}
+
+// square is a symmetric matrix of zeros, of which the upper triangle counts.
+func square(n int) blas64.Symmetric {
+	return blas64.Symmetric{N: n, Stride: n, Data: make([]float64, n*n), Uplo: blas.Upper}
 }
 
 // factorized is the upper Cholesky factor of a covariance, which is left as it is;
@@ -76,141 +120,21 @@ func factorized(m blas64.Symmetric) (blas64.Triangular, bool) {
 	return lapack64.Potrf(m)
 }
 
+// vector is a slice for blas64.
+func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Data: x, Inc: 1} }
+
 // solved is the solution of K x = y by the factor of K.
 func solved(u blas64.Triangular, y []float64) []float64 {
 	x := slices.Clone(y)
-	lapack64.Potrs(u, blas64.General{Rows: len(x), Cols: 1, Stride: 1, Data: x})
+	blas64.Trsv(blas.Trans, u, vector(x))
+	blas64.Trsv(blas.NoTrans, u, vector(x))
 	return x
-}
-
-// The weak priors on the logarithms of the parameters, for targets of mean 0
-// and variance 1: normal with these means and deviations. Length scales are
-// centred on a half times the root of the number of features, about the
-// distance of two random points of the cube.
-const (
-	signalMean, signalDeviation = 0, 1
-	noiseMean, noiseDeviation   = -7, 2
-	lengthDeviation             = 1
-)
-
-func lengthMean(features int) float64 { return math.Log(0.5 * math.Sqrt(float64(features))) }
-
-// fit returns the parameters of the greatest posterior density for targets of
-// mean 0 and variance 1: maximum likelihood with the weak priors above, by
-// L-BFGS from the middle of the priors. (Rasmussen and Williams, section 5.4.1.)
-// It costs n³ for each of at most 40 steps, and a few more in line searches.
-func fit(x [][]float64, y []float64) kernel {
-	d := len(x[0])
-	start := make([]float64, d+2)
-	for j := range d {
-		start[j] = lengthMean(d)
-	}
-	start[d], start[d+1] = signalMean, noiseMean
-	l := &likelihood{x: x, y: y, gradient: make([]float64, d+2)}
-	problem := optimize.Problem{
-		Func: l.value,
-		Grad: func(gradient, theta []float64) {
-			l.value(theta)
-			copy(gradient, l.gradient)
-		},
-	}
-	settings := optimize.Settings{MajorIterations: 40, FuncEvaluations: 80, GradientThreshold: 1e-3}
-	best := start
-	// An error is a line search that found nothing better: the best so far stands.
-	result, _ := optimize.Minimize(problem, start, &settings, &optimize.LBFGS{})
-	if result != nil && result.X != nil && !math.IsInf(result.F, 0) && !math.IsNaN(result.F) {
-		best = result.X
-	}
-	return kernelOf(best)
-}
-
-// likelihood is the negative logarithm of the posterior density of parameters
-// but for a constant, and its gradient at the last parameters.
-type likelihood struct {
-	x        [][]float64
-	y        []float64
-	last     []float64
-	cost     float64
-	gradient []float64
-	slopes   []float64 // scratch
-}
-
-func (l *likelihood) value(theta []float64) float64 {
-	if same := l.last != nil; same {
-		for j := range theta {
-			same = same && theta[j] == l.last[j]
-		}
-		if same {
-			return l.cost
-		}
-	}
-	l.last = append(l.last[:0], theta...)
-	l.cost = l.compute(theta)
-	return l.cost
-}
-
-func (l *likelihood) compute(theta []float64) float64 {
-	n, d := len(l.x), len(theta)-2
-	cost := l.prior(theta)
-	k := kernelOf(theta)
-	if l.slopes == nil {
-		l.slopes = make([]float64, n*n)
-	}
-	covariance := k.matrix(l.x, l.slopes)
-	u, ok := factorized(covariance)
-	if !ok {
-		return math.Inf(1)
-	}
-	a := solved(u, l.y)
-	logs := 0.0 // of the determinant
-	for i := range n {
-		logs += 2 * math.Log(u.Data[i*n+i])
-	}
-	cost += 0.5*floats.Dot(a, l.y) + 0.5*logs
-	inverse, ok := lapack64.Potri(u) // in the place of the factor
-	if !ok {
-		return math.Inf(1)
-	}
-	// dL/dθ = ½ Σ (K⁻¹ - ααᵀ) dK/dθ, pairs of different points counted twice.
-	for i := range n {
-		diagonal := 0.5 * (inverse.Data[i*n+i] - a[i]*a[i])
-		l.gradient[d] += diagonal * k.signal
-		l.gradient[d+1] += diagonal * (k.noise - leastNoise)
-		for j := range i {
-			w := inverse.Data[j*n+i] - a[i]*a[j]
-			l.gradient[d] += w * covariance.Data[j*n+i]
-			w *= l.slopes[j*n+i]
-			for f, s := range k.inverse {
-				step := (l.x[i][f] - l.x[j][f]) * s
-				l.gradient[f] += w * step * step
-			}
-		}
-	}
-	return cost
-}
-
-// prior begins the gradient.
-func (l *likelihood) prior(theta []float64) float64 {
-	d := len(theta) - 2
-	cost := 0.0
-	for j := range theta {
-		mean, deviation := lengthMean(d), float64(lengthDeviation)
-		switch j {
-		case d:
-			mean, deviation = signalMean, signalDeviation
-		case d + 1:
-			mean, deviation = noiseMean, noiseDeviation
-		}
-		z := (theta[j] - mean) / deviation
-		cost += 0.5 * z * z
-		l.gradient[j] = z / deviation
-	}
-	return cost
 }
 
 // process is a Gaussian process given observations.
 type process struct {
 	kernel
+	warp    warp // what was done to the targets
 	x       [][]float64
 	y       []float64
 	factor  blas64.Triangular
@@ -221,87 +145,108 @@ type process struct {
 // condition returns the process given targets y at x. It costs n³/3.
 func condition(k kernel, x [][]float64, y []float64) *process {
 	p := &process{kernel: k, x: x, y: y, already: make([]float64, len(x))}
-	covariance := p.matrix(x, nil)
+	covariance := p.matrix(x)
 	var ok bool
 	for p.factor, ok = factorized(covariance); !ok; p.factor, ok = factorized(covariance) {
 		p.noise *= 10 // points too close for the precision of the machine
-		covariance = p.matrix(x, nil)
+		covariance = p.matrix(x)
 	}
 	p.alpha = solved(p.factor, y)
 	for i := range x { // without the noise
-		covariance.Data[i*len(x)+i] = p.signal
+		covariance.Data[i*len(x)+i] -= p.noise
 	}
-	blas64.Symv(1, covariance, blas64.Vector{N: len(x), Data: p.alpha, Inc: 1}, 0, blas64.Vector{N: len(x), Data: p.already, Inc: 1})
+	blas64.Symv(1, covariance, vector(p.alpha), 0, vector(p.already))
 	return p
 }
 
-// mean is the expected target at a point.
-func (p *process) mean(at []float64) float64 {
-	sum := 0.0
+// covariances are those of a point with the points told, and their slopes.
+func (p *process) covariances(at []float64) (values, slopes []float64) {
+	values, slopes = make([]float64, len(p.x)), make([]float64, len(p.x))
 	for i, x := range p.x {
-		v, _ := p.at(x, at)
-		sum += v * p.alpha[i]
+		values[i], slopes[i] = p.at(x, at)
 	}
-	return sum
+	return values, slopes
 }
 
-// belief is what a process expects at a set of points. Believing that one of
-// them was observed at its expected value (the kriging believer of Ginsbourger,
-// Le Riche, Carraro, 2010) changes no expectation, only variances.
+// believing is the process after a point has turned out as expected: no
+// expectation changes, and variances shrink around it. (The kriging believer of
+// Ginsbourger, Le Riche, Carraro: Kriging is well-suited to parallelize
+// optimization, 2010.) It costs n².
+func (p *process) believing(at []float64) *process {
+	n := len(p.x)
+	q := *p
+	column, _ := p.covariances(at)
+	expected := floats.Dot(column, p.alpha)
+	blas64.Trsv(blas.Trans, p.factor, vector(column))
+	q.factor = blas64.Triangular{N: n + 1, Stride: n + 1, Data: make([]float64, (n+1)*(n+1)), Uplo: blas.Upper, Diag: blas.NonUnit}
+	for i := range n {
+		copy(q.factor.Data[i*(n+1):], p.factor.Data[i*p.factor.Stride:i*p.factor.Stride+n])
+		q.factor.Data[i*(n+1)+n] = column[i]
+	}
+	q.factor.Data[n*(n+1)+n] = math.Sqrt(max(p.variance(at)+p.noise-floats.Dot(column, column), leastNoise))
+	q.x = append(slices.Clip(p.x), at)
+	q.y = append(slices.Clip(p.y), expected)
+	q.alpha = append(slices.Clip(p.alpha), 0)
+	q.already = append(slices.Clip(p.already), expected)
+	return &q
+}
+
+// belief is what a process expects at a point: mean and standard deviation of the
+// function, without noise, and how they change with the features of the point.
 type belief struct {
-	process  *process
-	at       [][]float64
-	mean     []float64
-	variance []float64   // of the function, without noise
-	rows     [][]float64 // of the inverse root of the covariance times that with the points
+	mean, deviation        float64
+	meanSlope, spreadSlope []float64
 }
 
-// expect returns the belief at m points, for n²m steps. At most extra of them
-// can be believed later, for nm steps each.
-func (p *process) expect(at [][]float64) *belief {
-	n, m := len(p.x), len(at)
-	b := &belief{process: p, at: at, mean: make([]float64, m), variance: make([]float64, m), rows: make([][]float64, n)}
-	flat := blas64.General{Rows: n, Cols: m, Stride: m, Data: make([]float64, n*m)}
+// leastDeviation keeps divisions by a deviation finite.
+const leastDeviation = 1e-9
+
+// expect is the belief at a point, for n² steps.
+func (p *process) expect(at []float64) belief {
+	values, slopes := p.covariances(at)
+	solution := solved(p.factor, values)
+	b := belief{mean: floats.Dot(values, p.alpha), meanSlope: make([]float64, len(at)), spreadSlope: make([]float64, len(at))}
+	b.deviation = math.Sqrt(max(p.variance(at)-floats.Dot(values, solution), leastDeviation*leastDeviation))
 	for i, x := range p.x {
-		b.rows[i] = flat.Data[i*m : (i+1)*m]
-		weight := p.alpha[i]
-		for j := range at {
-			v, _ := p.kernel.at(x, at[j])
-			b.rows[i][j] = v
-			b.mean[j] += v * weight
+		for f, s := range p.inverse {
+			_, _, steep1, steep2 := legendre(at[f])
+			p1, p2, _, _ := legendre(x[f])
+			change := p.trend*(steep1*p1+steep2*p2) - slopes[i]*(at[f]-x[f])*s*s
+			b.meanSlope[f] += p.alpha[i] * change
+			b.spreadSlope[f] -= solution[i] * change / b.deviation
 		}
 	}
-	blas64.Trsm(blas.Left, blas.Trans, 1, p.factor, flat)
-	for j := range b.variance {
-		b.variance[j] = p.signal
-	}
-	for _, row := range b.rows {
-		for j, v := range row {
-			b.variance[j] -= v * v
-		}
+	for f, x := range at {
+		p1, p2, steep1, steep2 := legendre(x)
+		b.spreadSlope[f] += p.trend * (steep1*p1 + steep2*p2) / b.deviation
 	}
 	return b
 }
 
-// believe takes point c as observed at its expected value.
-func (b *belief) believe(c int) {
-	deviation := math.Sqrt(max(b.variance[c], 0) + b.process.noise)
-	row := make([]float64, len(b.at))
-	for j := range row {
-		v, _ := b.process.kernel.at(b.at[c], b.at[j])
-		row[j] = v
-	}
-	for _, r := range b.rows {
-		for j, v := range r {
-			row[j] -= r[c] * v
+// expectAll are the beliefs at many points, without their slopes, for n² steps each.
+func (p *process) expectAll(at [][]float64) []belief {
+	n, m := len(p.x), len(at)
+	out := make([]belief, m)
+	flat := blas64.General{Rows: n, Cols: m, Stride: m, Data: make([]float64, n*m)}
+	for i, x := range p.x {
+		row := flat.Data[i*m : (i+1)*m]
+		for j := range at {
+			row[j], _ = p.at(x, at[j])
+			out[j].mean += row[j] * p.alpha[i]
 		}
 	}
-	for j := range row {
-		row[j] /= deviation
-		b.variance[j] -= row[j] * row[j]
+	blas64.Trsm(blas.Left, blas.Trans, 1, p.factor, flat)
+	variance := make([]float64, m)
+	for j := range variance {
+		variance[j] = p.variance(at[j])
 	}
-	b.rows = append(b.rows, row)
+	for i := range n {
+		for j, v := range flat.Data[i*m : (i+1)*m] {
+			variance[j] -= v * v
+		}
+	}
+	for j := range out {
+		out[j].deviation = math.Sqrt(max(variance[j], leastDeviation*leastDeviation))
+	}
+	return out
 }
-
-// deviation of the function at point j.
-func (b *belief) deviation(j int) float64 { return math.Sqrt(max(b.variance[j], 0)) }

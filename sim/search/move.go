@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"orrery/scheduler/model/draw"
 )
@@ -33,6 +34,57 @@ func (s Space) features(u []float64) []float64 {
 		u = u[p.dim():]
 	}
 	return x
+}
+
+// smooth lists the coordinates that are no choices, and the features they become.
+func (s Space) smooth() (coordinates, columns []int) {
+	coordinate, column := 0, 0
+	for i := range s {
+		p := &s[i]
+		if p.Kind == Choice {
+			coordinate++
+			column += len(p.Choices)
+			continue
+		}
+		for range p.dim() {
+			coordinates, columns = append(coordinates, coordinate), append(columns, column)
+			coordinate++
+			column++
+		}
+	}
+	return coordinates, columns
+}
+
+// neighbours are the points that differ from one in a single choice, or by one step
+// of a whole number, in canonical coordinates.
+func (s Space) neighbours(u []float64) [][]float64 {
+	var out [][]float64
+	add := func(at int, x float64) {
+		if v := slices.Clone(u); x > 0 && x < 1 {
+			v[at] = x
+			out = append(out, s.canonical(v))
+		}
+	}
+	at := 0
+	for i := range s {
+		p := &s[i]
+		switch p.Kind {
+		case Choice:
+			for c := range p.Choices {
+				if float64(c) != p.at(u[at]) {
+					add(at, p.unit(float64(c)))
+				}
+			}
+		case Integer:
+			for _, v := range []float64{p.at(u[at]) - 1, p.at(u[at]) + 1} {
+				if v >= p.Low && v <= p.High {
+					add(at, p.unit(v))
+				}
+			}
+		}
+		at += p.dim()
+	}
+	return out
 }
 
 func features(s Space, points [][]float64) [][]float64 {

@@ -167,7 +167,7 @@ func TestResumedAfterAnyBatch(t *testing.T) {
 	for _, c := range []Config{
 		{Method: "nsga2", Trials: 160, Batch: 32},
 		{Method: "nsga2", Trials: 90, Start: start},
-		{Method: "bayes", Trials: 22, Start: start},
+		{Method: "bayes", Trials: 24, Batch: 4, Start: start},
 	} {
 		c.Space, c.Goal, c.Seed = mixed, goal, 7
 		whole, err := New(c)

@@ -31,8 +31,8 @@ func TestPlantedOptimum(t *testing.T) {
 	}{
 		{"cmaes", 1000, inside, 0.02},
 		{"cmaes", 1000, edge, 0.05},
-		{"bayes", 120, inside, 0.05},
-		{"bayes", 120, edge, 0.1},
+		{"bayes", 80, inside, 0.05},
+		{"bayes", 80, edge, 0.1},
 		{"nsga2", 1600, inside, 0.05},
 		{"nsga2", 1600, edge, 0.05},
 	} {

@@ -14,6 +14,12 @@ import (
 type Rule string
 
 const (
+	// Friedman drops those that the leader beats beyond doubt by their ranks on each
+	// window: where a test of Friedman says that the ranks are not those of equals, those
+	// that a test of pairs tells from the leader; of two candidates by the test of
+	// Paired. (Birattari, Yuan, Balaprakash, Stützle: F-Race and iterated F-Race: an
+	// overview, 2010.)
+	Friedman Rule = "friedman"
 	// Halving keeps the best 1/Ratio of the candidates: a fixed cost, and the
 	// best one may be lost to bad luck. (Jamieson and Talwalkar: Non-stochastic
 	// best arm identification and hyperparameter optimization, 2016.)
@@ -25,8 +31,9 @@ const (
 	Paired Rule = "paired"
 )
 
-// Rules are all of them.
-func Rules() []string { return []string{string(Paired), string(Halving)} }
+// Rules are all of them, the one that is taken where none is named first: halving spares
+// runs on any log, and tests on the few windows of a first rung on some (docs/SEARCH.md).
+func Rules() []string { return []string{string(Halving), string(Friedman), string(Paired)} }
 
 // RaceConfig describes a race: candidates that are compared on the same
 // windows, more and more of them, while the losers drop out. All see the same
@@ -39,13 +46,14 @@ type RaceConfig struct {
 	// Rungs are the numbers of windows after which losers drop out, ascending;
 	// the last is the number of all windows.
 	Rungs []int `json:"rungs"`
-	Rule  Rule  `json:"rule"`
+	Rule  Rule  `json:"rule"` // "" stands for halving
 	// Ratio of candidates to those that go on, for halving: 2 at least, 0
 	// stands for 3.
 	Ratio int `json:"ratio,omitempty"`
-	// Doubt, for the paired rule, bounds the chance that a race drops the
-	// candidate that is truly best: 0 stands for 0.05. It is divided by the
-	// number of all comparisons that the race may make (Bonferroni).
+	// Doubt is the level of the tests: 0 stands for 0.05. For the paired rule it bounds
+	// the chance that a race drops the candidate that is truly best: it is divided by
+	// the number of all comparisons that the race may make (Bonferroni). For friedman it
+	// is that of each test of a rung.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 
@@ -72,7 +80,8 @@ type Drop struct {
 	Against   int `json:"against"` // the leader, -1 when the candidate failed
 	// Worse is the mean paired difference to the leader, in the unit of the
 	// objective (of excess, when Excess is set), and P the one-sided chance of
-	// one as large between equals; P is 0 under halving, which tests nothing.
+	// one as large between equals, or of ranks as far apart; P is 0 under halving,
+	// which tests nothing.
 	Worse  float64 `json:"worse"`
 	Excess bool    `json:"excess,omitempty"`
 	P      float64 `json:"p"`
@@ -90,12 +99,13 @@ type Race struct {
 	drops  []Drop
 }
 
-// leastPairs is the number of windows below which the paired rule drops
-// nobody: a variance of fewer differences means little.
+// leastPairs is the number of windows below which the rules that test drop nobody: a
+// variance of fewer differences means little.
 const leastPairs = 4
 
 // NewRace returns a race before its first heat.
 func NewRace(c RaceConfig) (*Race, error) {
+	c.Rule = cmp.Or(c.Rule, Halving)
 	c.Ratio = cmp.Or(c.Ratio, 3)
 	c.Doubt = cmp.Or(c.Doubt, 0.05)
 	if err := c.validate(); err != nil {
@@ -121,8 +131,8 @@ func (c *RaceConfig) validate() error {
 		return fmt.Errorf("search: a race needs candidates")
 	case len(c.Rungs) == 0 || c.Rungs[0] < 1:
 		return fmt.Errorf("search: the rungs of a race, %v, are numbers of windows above 0", c.Rungs)
-	case c.Rule != Halving && c.Rule != Paired:
-		return fmt.Errorf("search: unknown rule %q of a race: use halving or paired", c.Rule)
+	case !slices.Contains(Rules(), string(c.Rule)):
+		return fmt.Errorf("search: unknown rule %q of a race: use one of %v", c.Rule, Rules())
 	case c.Ratio < 2:
 		return fmt.Errorf("search: a race that keeps 1/%d: the ratio is 2 at least", c.Ratio)
 	case !(c.Doubt > 0 && c.Doubt < 0.5):
@@ -232,24 +242,46 @@ func (r *Race) decide() {
 
 // losers are those of the ranked candidates that do not go on.
 func (r *Race) losers(order []int) []Drop {
-	leader := order[0]
-	var lost []Drop
-	if r.config.Rule == Halving {
-		if r.rung == len(r.config.Rungs) {
-			return nil // nothing is left to save
-		}
-		keep := (len(order) + r.config.Ratio - 1) / r.config.Ratio
-		for _, c := range order[keep:] {
-			excess := r.mean(c, excessOf) != r.mean(leader, excessOf)
-			read := costOf
-			if excess {
-				read = excessOf
-			}
-			lost = append(lost, Drop{Candidate: c, Windows: r.windows(), Against: leader, Worse: r.mean(c, read) - r.mean(leader, read), Excess: excess})
-		}
-		return lost
+	switch {
+	case r.config.Rule == Halving:
+		return r.rest(order)
+	case r.config.Rule == Friedman && len(order) > 2:
+		return r.outranked(order)
+	case r.config.Rule == Friedman:
+		return r.beaten(order, r.config.Doubt)
 	}
-	level := r.config.Doubt / float64((len(r.config.Candidates)-1)*len(r.config.Rungs))
+	return r.beaten(order, r.config.Doubt/float64((len(r.config.Candidates)-1)*len(r.config.Rungs)))
+}
+
+// rest are those behind the best part.
+func (r *Race) rest(order []int) []Drop {
+	if r.rung == len(r.config.Rungs) {
+		return nil // nothing is left to save
+	}
+	var lost []Drop
+	keep := (len(order) + r.config.Ratio - 1) / r.config.Ratio
+	for _, c := range order[keep:] {
+		lost = append(lost, r.drop(c, order[0], 0))
+	}
+	return lost
+}
+
+// drop says by how much a candidate is behind the leader.
+func (r *Race) drop(c, leader int, p float64) Drop {
+	d := Drop{Candidate: c, Windows: r.windows(), Against: leader, P: p}
+	d.Excess = r.mean(c, excessOf) != r.mean(leader, excessOf)
+	read := costOf
+	if d.Excess {
+		read = excessOf
+	}
+	d.Worse = r.mean(c, read) - r.mean(leader, read)
+	return d
+}
+
+// beaten are those that paired tests at a level tell from the leader.
+func (r *Race) beaten(order []int, level float64) []Drop {
+	var lost []Drop
+	leader := order[0]
 	for _, c := range order[1:] {
 		d := Drop{Candidate: c, Windows: r.windows(), Against: leader}
 		if d.Worse, d.P = r.test(c, leader, excessOf); d.P < level {
@@ -265,6 +297,66 @@ func (r *Race) losers(order []int) []Drop {
 		}
 	}
 	return lost
+}
+
+// outranked are those whose ranks are surely behind those of the leader. The leader
+// is who has the best means, for it is means that are sought: who ranks better than it
+// most of the time stays. (Conover: Practical Nonparametric Statistics, 1999,
+// section 5.8: Friedman's test by the F distribution, equation 5, and its comparison
+// of pairs, equation 6.)
+func (r *Race) outranked(order []int) []Drop {
+	n, k := float64(r.windows()), float64(len(order))
+	if n < leastPairs {
+		return nil
+	}
+	sums, squares := r.ranks(order)
+	between := 0.0
+	for _, sum := range sums {
+		between += sum * sum / n
+	}
+	middle := n * k * (k + 1) * (k + 1) / 4
+	within := max(squares-between, 0)
+	if !(between-middle > 1e-9*squares) {
+		return nil // all alike
+	}
+	freedom := (n - 1) * (k - 1)
+	statistic := (n - 1) * (between - middle) / within // infinite where all windows rank alike
+	if within > 0 && (distuv.F{D1: k - 1, D2: freedom}).Survival(statistic) >= r.config.Doubt {
+		return nil
+	}
+	unit := math.Sqrt(2 * n * within / freedom)
+	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
+	var lost []Drop
+	for i, c := range order[1:] {
+		behind := sums[i+1] - sums[0]
+		if p := student.Survival(behind / unit); behind > 0 && p < r.config.Doubt/2 {
+			lost = append(lost, r.drop(c, order[0], p))
+		}
+	}
+	return lost
+}
+
+// ranks are the sums of the candidates' ranks over the windows, equals sharing the
+// middle of theirs, and the sum of the squares of all ranks.
+func (r *Race) ranks(order []int) (sums []float64, squares float64) {
+	sums = make([]float64, len(order))
+	for w := range r.windows() {
+		for i, c := range order {
+			rank := 1.0
+			for _, other := range order {
+				switch sign := better(r.scores[other][w], r.scores[c][w]); {
+				case other == c:
+				case sign < 0:
+					rank++
+				case sign == 0:
+					rank += 0.5
+				}
+			}
+			sums[i] += rank
+			squares += rank * rank
+		}
+	}
+	return sums, squares
 }
 
 // windows is the number of windows behind the last decision.

@@ -178,6 +178,9 @@ func (s *Search) Ask(n int) []Trial {
 	return out
 }
 
+// Batch is the size of the batch in work, 0 at the end.
+func (s *Search) Batch() int { return len(s.trials) }
+
 // Done says whether all results are there.
 func (s *Search) Done() bool { return len(s.results) == s.config.Trials }
 

@@ -3,6 +3,7 @@ package sensitivity
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,11 +94,11 @@ func TestIshigami(t *testing.T) {
 	require.Equal(t, got.Pair[0][2], got.Pair[2][0])
 }
 
-// TestSobolG: the function of Sobol with a = 0, 1, 4.5, 9, 99, 99: the product
+// TestSobolG: the function of Sobol with a = 0, 1, 4.5, 9, 99, 99, 99, 99: the product
 // of (|4u-2|+a)/(1+a). V_i = 1/(3(1+a)²), V = Π(1+V_i)-1, and the total of i is
 // V_i·Π(1+V_j) over the others.
 func TestSobolG(t *testing.T) {
-	a := []float64{0, 1, 4.5, 9, 99, 99}
+	a := []float64{0, 1, 4.5, 9, 99, 99, 99, 99}
 	g := func(u []float64) float64 {
 		y := 1.0
 		for i, x := range u {
@@ -111,7 +112,7 @@ func TestSobolG(t *testing.T) {
 		part[i] = 1 / (3 * (1 + a[i]) * (1 + a[i]))
 		all *= 1 + part[i]
 	}
-	got := indicesOf(t, Space{Boxes: 6}, halton(2048, 12), false, g)
+	got := indicesOf(t, Space{Boxes: 8}, halton(2048, 16), false, g)
 	for i := range a {
 		require.InDelta(t, part[i]/(all-1), got.First[i].Estimate, 0.03, "first order of %d", i)
 		require.InDelta(t, part[i]*all/(1+part[i])/(all-1), got.Total[i].Estimate, 0.03, "total of %d", i)
@@ -146,7 +147,7 @@ func TestLinear(t *testing.T) {
 	for i, e := range effects {
 		require.InDelta(t, c[i], e.Mu, 1e-12)
 		require.InDelta(t, math.Abs(c[i]), e.MuStar.Estimate, 1e-12)
-		require.InDelta(t, math.Abs(c[i])/2, e.Change.High, 1e-12)
+		require.InDelta(t, math.Abs(c[i])*2/3, e.Change.High, 1e-12)
 		require.InDelta(t, 0, e.Sigma, 1e-12)
 		require.Equal(t, 10, e.Count)
 	}
@@ -164,7 +165,7 @@ func TestLinear(t *testing.T) {
 }
 
 // TestMorrisProduct: the elementary effect of u in u·v is v: its mean is a
-// half, and over the four levels 1/8, 3/8, 5/8, 7/8 its deviation is √5/8.
+// half, and over the four levels 0, 1/3, 2/3, 1 its deviation is √5/6.
 func TestMorrisProduct(t *testing.T) {
 	morris, err := NewMorris(Space{Boxes: 2}, 2000, 4, 5)
 	require.NoError(t, err)
@@ -173,12 +174,12 @@ func TestMorrisProduct(t *testing.T) {
 	for _, e := range effects {
 		require.InDelta(t, 0.5, e.Mu, 0.02)
 		require.InDelta(t, 0.5, e.MuStar.Estimate, 0.02)
-		require.InDelta(t, math.Sqrt(5)/8, e.Sigma, 0.01)
+		require.InDelta(t, math.Sqrt(5)/6, e.Sigma, 0.01)
 		require.True(t, e.MuStar.Low < 0.5 && 0.5 < e.MuStar.High)
 	}
 }
 
-// TestMorrisTrajectories: each step moves one coordinate by half the range,
+// TestMorrisTrajectories: each step moves one coordinate by two thirds of the range,
 // each coordinate once, and effects of both signs cancel in Mu alone.
 func TestMorrisTrajectories(t *testing.T) {
 	morris, err := NewMorris(Space{Weights: 3, Boxes: 2}, 40, 4, 3)
@@ -188,13 +189,13 @@ func TestMorrisTrajectories(t *testing.T) {
 		for k, moved := range order {
 			at := trajectory*6 + k
 			for i := range 5 {
-				step := math.Abs(morris.cube[at+1][i] - morris.cube[at][i])
+				step := math.Abs(morris.grid[at+1][i] - morris.grid[at][i])
 				if i == moved {
-					require.Equal(t, 0.5, step)
+					require.InDelta(t, 2.0/3, step, 1e-15)
 				} else {
 					require.Zero(t, step)
 				}
-				require.Contains(t, []float64{0.125, 0.375, 0.625, 0.875}, morris.cube[at][i])
+				require.Contains(t, []float64{0, 1.0 / 3, 2.0 / 3, 1}, morris.grid[at][i])
 			}
 		}
 	}
@@ -212,6 +213,60 @@ func TestMorrisTrajectories(t *testing.T) {
 	}
 	require.Equal(t, 198, count, "two steps have an undefined end")
 	require.Less(t, math.Abs(effects[3].Mu), effects[3].MuStar.Estimate/2)
+}
+
+// TestMorrisIshigami: over all places of the grid μ* is 7.704, 7.875 and 6.249 (for
+// SALib's 500 trajectories: 7.55, 7.875, 5.90); a step of half the range would find
+// 0 for the second, whose period it is.
+func TestMorrisIshigami(t *testing.T) {
+	places := []float64{0, 1.0 / 3, 2.0 / 3, 1}
+	truth := make([]float64, 3)
+	for k := range 64 {
+		u := []float64{places[k%4], places[k/4%4], places[k/16]}
+		for i := range u {
+			to := places[(slices.Index(places, u[i])+2)%4]
+			truth[i] += math.Abs((ishigami(with(u, i, to))-ishigami(u))/(to-u[i])) / 64
+		}
+	}
+	morris, err := NewMorris(Space{Boxes: 3}, 500, 4, 1)
+	require.NoError(t, err)
+	effects, err := morris.Analyse(evaluate(morris.Points(), ishigami), quick())
+	require.NoError(t, err)
+	for i, salib := range []float64{7.55, 7.875, 5.90} {
+		require.InDelta(t, salib, effects[i].MuStar.Estimate, 0.6, "%d", i)
+		require.LessOrEqual(t, effects[i].MuStar.Low, truth[i]+1e-9)
+		require.GreaterOrEqual(t, effects[i].MuStar.High, truth[i]-1e-9)
+	}
+	require.InDelta(t, 7.875, effects[1].MuStar.Estimate, 1e-9)
+}
+
+// TestSecondLook: a wave that repeats with the step of the screening changes nothing
+// in it, and is seen by a second look; what does nothing changes nothing there either,
+// and other parts are where they were.
+func TestSecondLook(t *testing.T) {
+	f := func(p []float64) float64 { return math.Pow(math.Sin(1.5*math.Pi*p[3]), 2) + p[0]/(p[0]+p[1]) }
+	morris, err := NewMorris(Space{Weights: 3, Boxes: 2}, 10, 4, 1)
+	require.NoError(t, err)
+	points := morris.Points()
+	effects, err := morris.Analyse(evaluate(points, f), quick())
+	require.NoError(t, err)
+	for _, i := range []int{2, 3, 4} {
+		require.InDelta(t, 0, effects[i].Change.High, 1e-12)
+	}
+	looks := morris.SecondLook([]int{2, 3, 4})
+	require.Len(t, looks, 12)
+	most := make([]float64, 5)
+	for _, l := range looks {
+		require.NoError(t, morris.space.check(l.Point))
+		most[l.Part] = max(most[l.Part], math.Abs(f(l.Point)-f(points[l.From])))
+		for j := 3; j < 5; j++ {
+			require.Equal(t, j != l.Part, l.Point[j] == points[l.From][j])
+		}
+	}
+	require.InDelta(t, 0, most[2], 1e-12)
+	require.Greater(t, most[3], 0.1)
+	require.Zero(t, most[4])
+	require.Empty(t, morris.SecondLook(nil))
 }
 
 // TestMoveKeepsRatios: however a weight moves, the others keep their ratios and

@@ -35,10 +35,10 @@ func amount(n metric.Number, unit string) string {
 // said writes a value of a metric.
 func said(n metric.Number, metric string) string { return amount(n, unitOf(metric)) }
 
-// percent writes a part with its sign.
+// percent writes a part with its sign, and no -0.0.
 func percent(n metric.Number) string {
 	if !n.Defined() {
 		return "–"
 	}
-	return fmt.Sprintf("%+.1f %%", 100*float64(n))
+	return fmt.Sprintf("%+.1f %%", math.Round(1000*float64(n))/10+0)
 }

@@ -10,47 +10,94 @@ import (
 	"orrery/sim/stat"
 )
 
-// page writes Markdown.
-type page struct {
-	strings.Builder
+// Section is a part of the page under a title.
+type Section struct {
+	Title string
+	Parts []Part
 }
 
-func (p *page) say(format string, args ...any) { fmt.Fprintf(p, format+"\n\n", args...) }
+// Part is a paragraph, or a table where it has a head.
+type Part struct {
+	Text string
+	Head []string
+	Rows [][]string
+}
 
-func (p *page) head(title string) { p.say("## %s", title) }
+// page gathers sections.
+type page struct{ sections []Section }
 
-// table writes a table; cells hold no line feeds.
-func (p *page) table(head []string, rows [][]string) {
-	line := func(cells []string) {
-		for i, c := range cells {
-			cells[i] = strings.ReplaceAll(c, "|", "\\|")
-		}
-		p.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+func (p *page) head(title string) { p.sections = append(p.sections, Section{Title: title}) }
+
+func (p *page) add(part Part) {
+	last := &p.sections[len(p.sections)-1]
+	last.Parts = append(last.Parts, part)
+}
+
+func (p *page) say(format string, args ...any) { p.add(Part{Text: fmt.Sprintf(format, args...)}) }
+
+// table adds a table; cells hold no line feeds.
+func (p *page) table(head []string, rows [][]string) { p.add(Part{Head: head, Rows: rows}) }
+
+// markdown writes a part.
+func (p *Part) markdown(w *strings.Builder) {
+	if p.Head == nil {
+		w.WriteString(p.Text + "\n\n")
+		return
 	}
-	line(head)
-	p.WriteString("|" + strings.Repeat("---|", len(head)) + "\n")
-	for _, r := range rows {
+	line := func(cells []string) {
+		w.WriteString("|")
+		for _, c := range cells {
+			w.WriteString(" " + strings.ReplaceAll(c, "|", "\\|") + " |")
+		}
+		w.WriteString("\n")
+	}
+	line(p.Head)
+	w.WriteString("|" + strings.Repeat("---|", len(p.Head)) + "\n")
+	for _, r := range p.Rows {
 		line(r)
 	}
-	p.WriteString("\n")
+	w.WriteString("\n")
 }
 
 // Markdown is the page: what changes, for which jobs it gets better and worse, how
 // sure that is, what it costs.
 func (r *Report) Markdown() []byte {
-	p := &page{}
-	p.say("# %s", r.Title())
+	var w strings.Builder
+	w.WriteString("# " + r.Title() + "\n\n")
 	for _, s := range r.Summary() {
-		p.say("%s", s)
+		w.WriteString(s + "\n\n")
 	}
+	for _, s := range r.Sections() {
+		w.WriteString("## " + s.Title + "\n\n")
+		for i := range s.Parts {
+			s.Parts[i].markdown(&w)
+		}
+	}
+	return []byte(strings.TrimRight(w.String(), "\n") + "\n")
+}
+
+// Sections are what stands under the summary.
+func (r *Report) Sections() []Section {
+	p := &page{}
 	r.pageChanges(p)
-	r.pageFinalists(p)
 	r.pageGroups(p)
+	r.pageFinalists(p)
 	r.pageCost(p)
 	r.pageSensitivity(p)
 	r.pageTried(p)
 	r.pageHow(p)
-	return []byte(strings.TrimRight(p.String(), "\n") + "\n")
+	return p.sections
+}
+
+// Deciding are the sections that say what to do: what changes, for which jobs, how
+// sure that is and what it costs.
+func (r *Report) Deciding() []Section {
+	p := &page{}
+	r.pageChanges(p)
+	r.pageGroups(p)
+	r.pageFinalists(p)
+	r.pageCost(p)
+	return p.sections
 }
 
 // sign turns a gain in objective k into a difference.
@@ -303,7 +350,7 @@ func (r *Report) pageTried(p *page) {
 	}
 	p.table(head, rows)
 	if len(r.Search) > 0 {
-		p.say("The search (%s) tried %d points on its windows, of which the best entered the race.", r.Method, len(r.Search))
+		p.say("The search (%s, batches of %d) tried %d points on its windows, of which the best entered the race.", r.Method, r.Batch, len(r.Search))
 	}
 }
 

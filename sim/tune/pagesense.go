@@ -38,7 +38,7 @@ func (r *Report) pageSensitivity(p *page) {
 func (s *Sensitivity) says() string {
 	var out []string
 	if len(s.Parts) > 0 && s.Parts[0].Change.Estimate.Defined() {
-		out = append(out, "the mean change when a setting moves by half its range, from anywhere (Morris)")
+		out = append(out, "the mean change when a setting moves by two thirds of its range, from anywhere (Morris)")
 	}
 	if v := s.Spread; v != nil && v.Rows >= leastRows {
 		out = append(out, fmt.Sprintf("the part of its variance that a setting explains alone and in all, together with the others (Sobol indices from %d points, %d rows); all settings alone explain %s of it",

@@ -44,6 +44,7 @@ type Report struct {
 	Goal       Goal        `json:"goal"`
 	Bounds     []Bound     `json:"bounds,omitempty"` // by constraint
 	Method     string      `json:"method,omitempty"`
+	Batch      int         `json:"batch,omitempty"` // points that were asked for at a time, the first ones
 	Race       search.Rule `json:"race,omitempty"`
 	Budget     int         `json:"budget"`
 	Seed       uint64      `json:"seed"`
@@ -134,6 +135,7 @@ type Tried struct {
 	Rank     int   `json:"rank,omitempty"` // among those left at the end, 1 the best
 
 	values []float64
+	run    task.Task
 }
 
 // Finalist is a candidate on the whole traces and on the acceptance windows.
@@ -312,6 +314,10 @@ func (t *tuner) tried(i int) Tried {
 	}
 	out.Windows, out.Overloaded = len(windows), t.piling(c, s)
 	metrics, failed := t.read(c, s, windows)
+	out.run = t.task(ask{of: c, scope: s})
+	if t.result(c, wholeScope, 0, 0) != nil {
+		out.run = t.task(ask{of: c, scope: wholeScope})
+	}
 	for _, o := range t.goal.Objectives {
 		out.Metrics = append(out.Metrics, metric.Number(metrics[o.Metric]))
 	}
@@ -329,6 +335,10 @@ func (t *tuner) tried(i int) Tried {
 	out.Rank = slices.Index(t.raced, i) + 1
 	return out
 }
+
+// Task is the longest run of the candidate on the first trace, without jitter. It is
+// the zero Task where nothing was compared.
+func (t *Tried) Task() task.Task { return t.run }
 
 // Values of the search's settings, nil for a baseline.
 func (t *Tried) Values() []float64 { return t.values }

@@ -37,8 +37,21 @@ func (t *tuner) method() string {
 	return "cmaes"
 }
 
-// seek searches the space. Batches are the method's own, so the trials do not
-// depend on who computes them.
+// bayesBatch is the batch of "bayes" where none was asked for. Points of a batch do not
+// know of each other's results, and those of a batch of one wait for each other
+// (docs/SEARCH.md has what a batch costs).
+const bayesBatch = 2
+
+// batchSize is the number of points in a batch, 0 for the method's own.
+func (t *tuner) batchSize() int {
+	if t.opt.Batch == 0 && t.method() == "bayes" {
+		return bayesBatch
+	}
+	return t.opt.Batch
+}
+
+// seek searches the space. The batch is a setting, so the trials do not depend on who
+// computes them.
 func (t *tuner) seek() error {
 	if len(t.space.Space) == 0 {
 		return nil
@@ -48,12 +61,12 @@ func (t *tuner) seek() error {
 		return err
 	}
 	s, err := search.New(search.Config{
-		Space: t.space.Space, Goal: t.goal.Goal, Method: t.method(), Trials: t.opt.Budget, Seed: t.opt.Seed, Start: starts,
+		Space: t.space.Space, Goal: t.goal.Goal, Method: t.method(), Trials: t.opt.Budget, Batch: t.batchSize(), Seed: t.opt.Seed, Start: starts,
 	})
 	if err != nil {
 		return err
 	}
-	t.out.Method = t.method()
+	t.out.Method, t.out.Batch = t.method(), s.Batch()
 	t.stage("searching with %s: %d points on %d windows", t.out.Method, t.opt.Budget, len(t.screening))
 	for !s.Done() {
 		if err := t.batch(s); err != nil {

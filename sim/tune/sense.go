@@ -30,7 +30,7 @@ type Sensitivity struct {
 type PartMove struct {
 	Setting string `json:"setting"`
 	// Change is the mean absolute change of the objective when the setting moves
-	// by half its range (Morris); unknown without a screening.
+	// by two thirds of its range (Morris); unknown without a screening.
 	Change Range `json:"change"`
 	// Mean is the mean change with its sign, per whole range.
 	Mean metric.Number `json:"mean"`
@@ -46,9 +46,11 @@ type PartMove struct {
 	Influence sensitivity.Influence `json:"influence"`
 
 	effect sensitivity.Effect
+	again  bool // it did something in the second look
 }
 
-// screen moves every setting from many places, and names those that do nothing.
+// screen moves every setting from many places, and names those that do nothing. Those
+// that change nothing at all, there and in a second look, are left as they are written.
 func (t *tuner) screen() error {
 	if t.problem.Cluster == nil {
 		return nil
@@ -78,7 +80,56 @@ func (t *tuner) screen() error {
 		}
 		t.out.Sensitivity = append(t.out.Sensitivity, s)
 	}
+	if err := t.lookAgain(design, results, idle); err != nil {
+		return err
+	}
 	t.space = t.space.without(func(column string) bool { return idle[column] })
+	return nil
+}
+
+// lookAgain moves the settings that have changed nothing by other strides: what
+// repeats with the step of a screening is not seen by it.
+func (t *tuner) lookAgain(design *sensitivity.Morris, results []*candidate, idle map[string]bool) error {
+	columns := t.space.columns()
+	var parts []int
+	for i, column := range columns {
+		if idle[column] {
+			parts = append(parts, i)
+		}
+	}
+	looks := design.SecondLook(parts)
+	if len(looks) == 0 {
+		return nil
+	}
+	var points [][]float64
+	for _, l := range looks {
+		points = append(points, l.Point)
+	}
+	moved, err := t.points(points, "a second look at settings that changed nothing")
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for k, o := range t.goal.Objectives {
+		before, after := t.objectives(results, o.Metric), t.objectives(moved, o.Metric)
+		none := rounding * max(scale(before), scale(after))
+		for i, l := range looks {
+			column, change := columns[l.Part], math.Abs(after[i]-before[l.From])
+			if math.IsNaN(before[l.From]) && math.IsNaN(after[i]) {
+				continue // overloaded both times, which says nothing
+			}
+			seen[column] = true
+			if !(change <= none) {
+				idle[column] = false
+			}
+			if s := &t.out.Sensitivity[k]; !(change <= max(float64(s.Floor), none)) {
+				s.Parts[l.Part].Influence, s.Parts[l.Part].again = sensitivity.Unclear, true
+			}
+		}
+	}
+	for _, i := range parts {
+		idle[columns[i]] = idle[columns[i]] && seen[columns[i]]
+	}
 	return nil
 }
 

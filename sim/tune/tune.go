@@ -57,6 +57,9 @@ type Options struct {
 	Budget int
 	// Method is one of search.Methods; "" chooses by budget and objectives.
 	Method string
+	// Batch is how many points the search asks for before it looks at results, 0 for the
+	// number that suits the method. Trials depend on it, and not on who computes them.
+	Batch int
 	// Race says which candidates leave the race over the tuning windows, "" for the
 	// rule of search.Rules that comes first.
 	Race search.Rule
@@ -163,6 +166,8 @@ func (o *Options) check() error {
 		return usagef("windows of %s, followed for %s, %d trajectories and %d points of Sobol indices: none may be negative", o.Length, o.Follow, o.Trajectories, o.Points)
 	case slices.ContainsFunc(o.Loads, func(x int) bool { return x < 100 || x > 10_000 }):
 		return usagef("loads of %v thousandths: give 100 to 10,000", o.Loads)
+	case o.Batch < 0:
+		return usagef("batches of %d points: give 1 or more, or 0 for the number of the method", o.Batch)
 	case o.Method != "" && !slices.Contains(search.Methods(), o.Method):
 		return usagef("unknown method %q: use one of %v", o.Method, search.Methods())
 	case o.Race != "" && !slices.Contains(search.Rules(), string(o.Race)):

@@ -2,6 +2,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -206,6 +207,41 @@ func TestAPlantedGainIsFoundAndRecommended(t *testing.T) {
 	require.Equal(t, string(p.JSON()), string(again.JSON()), "the file says what was judged")
 }
 
+// TestRaceSpares: by halving, which is the default, two thirds of the candidates leave
+// the race after half of the windows, by ranks as many as differ by more than the noise;
+// the one that is chosen does not.
+func TestRaceSpares(t *testing.T) {
+	w := newWorld(t, 3000, 0.8, halves)
+	for _, rule := range []search.Rule{"", search.Friedman} {
+		o := small()
+		o.Evaluate, o.Race = planted(0.3, 0.02), rule
+		r := w.tune(t, o)
+		require.Equal(t, cmp.Or(rule, search.Halving), r.Race)
+		require.Equal(t, bayesBatch, r.Batch)
+		early := 0
+		for _, d := range r.Dropped {
+			require.NotEqual(t, r.Chosen, d.Name)
+			if d.Windows == 5 {
+				early++
+			}
+		}
+		t.Logf("%s: %d of %d leave early", r.Race, early, len(r.Tried))
+		require.GreaterOrEqual(t, 3*early, 2*(len(r.Tried)-1))
+		require.Equal(t, Change, r.Decision, r.Why)
+	}
+}
+
+// TestBatchIsASetting: another batch makes another search, of the same size.
+func TestBatchIsASetting(t *testing.T) {
+	w := newWorld(t, 3000, 0.8, halves)
+	o := small()
+	o.Evaluate, o.Trajectories, o.Batch = planted(0.05, 0.01), 0, 8
+	r := w.tune(t, o)
+	require.Equal(t, 8, r.Batch)
+	require.Len(t, r.Search, o.Budget)
+	require.Contains(t, string(r.Markdown()), "bayes, batches of 8")
+}
+
 // TestHalving: a race in which most must leave runs fewer windows and says so.
 func TestHalving(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
@@ -290,6 +326,41 @@ func TestSobolIndicesPartTheVariance(t *testing.T) {
 	for points, rows := range map[int]int{1: 8, 207: 8, 208: 16, 512: 32} {
 		require.Equal(t, rows, rowsOf(points, 11))
 	}
+}
+
+// TestSecondLook: a setting whose effect repeats with the step of the screening, which
+// therefore sees none of it, is searched all the same.
+func TestSecondLook(t *testing.T) {
+	w := newWorld(t, 3000, 0.8, halves)
+	o := small()
+	waves := map[string]float64{}
+	o.Evaluate = changed(planted(0.3, 0), func(k *task.Task, r *task.Result) {
+		wave, ok := waves[string(k.Spec.Site)]
+		if !ok {
+			c, err := profiles.ParseCluster("", k.Spec.Site)
+			require.NoError(t, err)
+			low, high := float64(5*model.Minute), float64(7*model.Day)
+			u := math.Log(float64(c.VClusters[0].Profile.Inline.ReferenceWait)/low) / math.Log(high/low)
+			if _, phase := math.Modf(1.5*u + 0.1); phase > 0.25 && phase < 0.75 {
+				wave = 0.5
+			}
+			waves[string(k.Spec.Site)] = wave
+		}
+		for _, f := range [][]task.Figures{{r.Figures}, r.Parts, r.Brief} {
+			for i := range f {
+				set(&f[i], "bounded_slowdown_mean", *f[i].Metrics["bounded_slowdown_mean"].All*(1+wave))
+			}
+		}
+	})
+	r := w.tune(t, o)
+	for _, p := range r.Sensitivity[0].Parts {
+		if p.Setting == "reference_wait" {
+			require.Zero(t, p.Change.High, "the screening sees nothing")
+			require.Equal(t, sensitivity.Unclear, p.Influence)
+		}
+	}
+	require.Contains(t, r.Settings, "reference_wait")
+	require.NotContains(t, r.Settings, "weights.energy")
 }
 
 // Where everything comes to the same there is nothing to change, and that is no
@@ -603,6 +674,7 @@ func TestRefusals(t *testing.T) {
 		"there is no metric \"wait_p42\"":       func(o *Options) { o.Objectives = []search.Objective{{Metric: "wait_p42", Direction: search.Minimise}} },
 		"measured over whole runs only":         func(o *Options) { o.Objectives = []search.Objective{{Metric: "goodput", Direction: search.Maximise}} },
 		"a budget of 0 points":                  func(o *Options) { o.Budget = 0 },
+		"batches of -1 points":                  func(o *Options) { o.Batch = -1 },
 		"unknown method \"guess\"":              func(o *Options) { o.Method = "guess" },
 		"windows of 365d00:00:00 do not fit":    func(o *Options) { o.Length = 365 * model.Day },
 		"windows to tune on and 3 to accept on": func(o *Options) { o.Acceptance = 3 },

@@ -100,10 +100,10 @@ func (f *Finalist) whole(name string) *WholeLine {
 	return &f.Whole[i]
 }
 
-// price says which jobs wait longer: by run time first, for in that the orders
-// differ most.
-func (r *Report) price() string {
-	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass, metric.ByUser} {
+// payer is the group that waits longer and has the most work: by run time first, for in
+// that the orders differ most. It is nil where none does.
+func (r *Report) payer() *GroupLine {
+	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass} {
 		harmed := r.Harmed(by)
 		if len(harmed) == 0 {
 			continue
@@ -114,14 +114,23 @@ func (r *Report) price() string {
 				g = o
 			}
 		}
-		w := g.of("wait_mean")
-		text := fmt.Sprintf("%s wait %s longer (mean %s to %s)", g.words(), portion(w.Relative), said(w.Now, "wait_mean"), said(w.Then, "wait_mean"))
-		if n := len(harmed) - 1; n > 0 {
-			text += fmt.Sprintf(", and so do %d other groups by %s", n, kindWord(by))
-		}
-		return text
+		return g
 	}
-	return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
+	return nil
+}
+
+// price says which jobs wait longer.
+func (r *Report) price() string {
+	g := r.payer()
+	if g == nil {
+		return fmt.Sprintf("no group by run time, size, vCluster, tenant or class waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
+	}
+	w := g.of("wait_mean")
+	text := fmt.Sprintf("%s wait %s longer (mean %s to %s)", g.words(), portion(w.Relative), said(w.Now, "wait_mean"), said(w.Then, "wait_mean"))
+	if n := len(r.Harmed(g.By)) - 1; n > 0 {
+		text += fmt.Sprintf(", and so do %d other groups by %s", n, kindWord(g.By))
+	}
+	return text
 }
 
 // words name a group of jobs, with its part of them and of their work.

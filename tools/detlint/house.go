@@ -108,10 +108,12 @@ var house = []room{
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/searchbench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "tools/screenshots", free: []exemption{shell}},
 }
 
 func roomOf(dir string) (room, bool) {

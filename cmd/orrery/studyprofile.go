@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/profiles"
+	"orrery/reports"
+	"orrery/sim"
+	"orrery/sim/experiment"
+	"orrery/sim/stat"
+	"orrery/sim/sweep"
+	"orrery/sim/task"
+)
+
+func (m *Main) studyProfileCommand() *cobra.Command {
+	var out, vcluster string
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "profile STUDY POINT",
+		Short: "Write the profile of a point",
+		Long: `Write the profile under which a point of STUDY was replayed, for orrery replay
+--profile, and for orrery profiles to-slurm where its order is multifactor. POINT is
+the id or the name of a point, or a task as orrery study materialize has it.
+Of a site with several vClusters that have other profiles, name one.
+
+Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such point or a damaged
+one.`,
+		Example: `  orrery study profile study 2 --out profile.yaml
+  orrery study profile study 2 --vcluster hpc`,
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: oneDirectory,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := mayWrite("--out", out, force); err != nil {
+				return err
+			}
+			s, err := openStudy(args[0], "")
+			if err != nil {
+				return err
+			}
+			if err := ours(s); err != nil {
+				return err
+			}
+			t, err := taskOf(s, args[1])
+			if err != nil {
+				return err
+			}
+			p, err := profileIn(&t.Spec, vcluster)
+			if err != nil {
+				return err
+			}
+			p.Name, p.Source = "point-"+path.Base(args[1]), "the study "+filepath.Base(s.Dir())+", "+args[1]
+			return m.create(out, writing(p.YAML()))
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; without it standard output")
+	cmd.Flags().StringVar(&vcluster, "vcluster", "", "the vCluster `NAME` of a site")
+	forceFlag(cmd, &force)
+	onlyOnce(cmd.Flags())
+	return cmd
+}
+
+// taskOf is the task that a user means.
+func taskOf(s *sweep.Study, word string) (task.Task, error) {
+	n, err := findTask(s, word)
+	if err != nil {
+		return task.Task{}, err
+	}
+	spec, err := s.Spec(n)
+	if err != nil {
+		return task.Task{}, studyError(err)
+	}
+	t, err := task.Parse(spec)
+	if err != nil {
+		return t, input(err)
+	}
+	return t, nil
+}
+
+// profileIn is the profile of a vCluster of a run, "" for the one that there is, or that
+// all have. A plain machine has its order and its backfilling.
+func profileIn(spec *sim.Spec, vcluster string) (*profiles.Profile, error) {
+	if len(spec.Site) == 0 {
+		p := profiles.Default()
+		if p.Order = "fcfs"; spec.Order != "" {
+			p.Order = spec.Order
+		}
+		if spec.Backfill != "" {
+			p.Backfill = spec.Backfill
+		}
+		p.Depth = int32(spec.Depth)
+		if err := p.Validate(); err != nil {
+			return nil, input(fmt.Errorf("the point has no profile of its own, and its order is none of a profile: %w", err))
+		}
+		return &p, nil
+	}
+	c, err := profiles.ParseCluster("the study", spec.Site)
+	if err != nil {
+		return nil, input(err)
+	}
+	var found *profiles.Profile
+	for i := range c.VClusters {
+		v := &c.VClusters[i]
+		p := v.Profile.Inline
+		if p == nil || vcluster != "" && v.Name != vcluster {
+			continue
+		}
+		if found != nil && len(profiles.Diff(found, p)) > 0 {
+			return nil, usagef("the vClusters of the site have several profiles: name one with --vcluster (%s)", strings.Join(vclusterNames(c), ", "))
+		}
+		found = p
+	}
+	if found == nil {
+		return nil, usagef("the site has no vCluster %s with a profile: it has %s", vcluster, strings.Join(vclusterNames(c), ", "))
+	}
+	return found, nil
+}
+
+// pointCommands are what makes the run and the profile of a point, in the folder of the
+// page. Slurm says that its profile can be expressed there.
+func pointCommands(study, point string, slurm bool) []string {
+	out := []string{"orrery study materialize " + study + " " + point, "orrery study profile " + study + " " + point + " --out profile.yaml"}
+	if slurm {
+		out = append(out, "orrery profiles to-slurm profile.yaml")
+	}
+	return out
+}
+
+// toSlurm says that the profile of a run can be expressed in slurm.conf.
+func toSlurm(spec *sim.Spec) bool {
+	p, err := profileIn(spec, "")
+	return err == nil && p.Order == "multifactor"
+}
+
+// runPage is the page of the run of a task where there is one, as a path from the folder
+// of the page of the study: below is where the study lies in that.
+func runPage(dir, below, id string) string {
+	link := path.Join(below, "runs", id[:12], reports.FileHTML)
+	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(link))); err != nil {
+		return ""
+	}
+	return link
+}
+
+// notTold is the verdict on a point whose interval holds 0.
+const notTold = "not told from the first"
+
+// behind says how a row of a sweep stands to the first one, by its interval.
+func behind(r *experiment.Row, c *experiment.Column) string {
+	switch {
+	case !r.Behind.Known():
+		return ""
+	case c.Maximise && r.Behind.High < 0, !c.Maximise && r.Behind.Low > 0:
+		return stat.Worse.String()
+	case c.Maximise && r.Behind.Low > 0, !c.Maximise && r.Behind.High < 0:
+		return stat.Better.String()
+	}
+	return notTold
+}
+
+// slurmOrders says for a study which of its points Slurm can express: those whose order is
+// multifactor, by the setting that they have or by what all have.
+func slurmOrders(s *sweep.Study, p *experiment.Plan) func(q *experiment.Point) bool {
+	at := slices.IndexFunc(p.Parameters, func(x experiment.Parameter) bool { return x.Name == "order" })
+	if at >= 0 {
+		return func(q *experiment.Point) bool { return q.Values[at] == "multifactor" }
+	}
+	all := false
+	if len(p.Points) > 0 && len(p.Points[0].Tasks) > 0 {
+		if t, err := taskOf(s, p.Points[0].Tasks[0]); err == nil {
+			all = toSlurm(&t.Spec)
+		}
+	}
+	return func(*experiment.Point) bool { return all }
+}
