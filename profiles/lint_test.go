@@ -162,3 +162,16 @@ func TestDiff(t *testing.T) {
 		}
 	}
 }
+
+// TestLintSpares: remarks on a profile of the program are no remarks on the cluster file
+// that uses it.
+func TestLintSpares(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("groups: [{name: g, nodes: 4}]\nvclusters: [{name: a, home: all, profile: default}]\n"), 0o600))
+	_, remarks, err := Lint(path)
+	require.NoError(t, err)
+	require.Empty(t, remarks)
+	_, remarks, err = Lint("default")
+	require.NoError(t, err)
+	require.NotEmpty(t, remarks)
+}

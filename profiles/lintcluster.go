@@ -14,7 +14,8 @@ import (
 func (c *Cluster) remarks(site *Site) []Problem {
 	all := problems{src: c.src, place: c.place}
 	for i := range c.VClusters {
-		if p := c.VClusters[i].Profile.Inline; p != nil {
+		// A profile of the program is linted by its name: whoever uses it cannot mend it.
+		if p := c.VClusters[i].Profile.Inline; p != nil && (p.src == nil || !slices.Contains(Names(), p.src.file)) {
 			all.list = append(all.list, p.Remarks()...)
 		}
 		c.remarkLending(&all, i, site)

@@ -235,10 +235,10 @@ func together(parts []part) []part {
 // around tells what the tables of a plain cluster know about a wait.
 func (e *Explanation) around() string {
 	a := e.Around
-	busy := several(int64(a.Busy), e.sizeOf)
+	busy := several(a.Busy, e.sizeOf)
 	out := fmt.Sprintf(": when it was submitted, %s were busy and no job waited before it", busy)
 	if a.Ahead > 0 {
-		out = fmt.Sprintf(": when it was submitted, %s were busy and %s waited before it for %s", busy, several(a.Ahead, "job"), several(int64(a.AheadUnit), e.sizeOf))
+		out = fmt.Sprintf(": when it was submitted, %s were busy and %s waited before it for %s", busy, several(a.Ahead, "job"), several(a.AheadUnit, e.sizeOf))
 	}
 	if a.Started > 0 {
 		out += fmt.Sprintf("; %s started in the meantime, %d of them submitted later", several(a.Started, "job"), a.Overtook)
