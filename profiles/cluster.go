@@ -1,6 +1,10 @@
 package profiles
 
-import "orrery/scheduler/model"
+import (
+	"strings"
+
+	"orrery/scheduler/model"
+)
 
 // Cluster is a cluster file: the nodes of a site, those who share it, and what
 // changes with time. Its tags describe cluster.yaml as those of Profile describe
@@ -21,6 +25,7 @@ type Cluster struct {
 	NodeTypes    []NodeType    `yaml:"node_types" doc:"kinds of nodes"`
 	Groups       []Group       `yaml:"groups" doc:"dragonfly groups and their nodes; a group of several kinds of nodes is written once for each kind"`
 	VClusters    []VCluster    `yaml:"vclusters" doc:"parts of the site with a queue and a profile of their own; without any there is one, default, at home on all nodes"`
+	Routing      Routing       `yaml:"routing" doc:"where jobs go whose rows name no vCluster, where there are several"`
 	Tenants      []Tenant      `yaml:"tenants" doc:"customers and their limits, over all vClusters"`
 	QOS          []QOS         `yaml:"qos" doc:"qualities of service, as Slurm has them"`
 	Classes      []ClassTarget `yaml:"classes" doc:"what is promised to the jobs of a preemption class; no decision depends on it, within_target and within_target_wait are measured by it"`
@@ -75,12 +80,31 @@ type Group struct {
 type VCluster struct {
 	Name    string         `yaml:"name" unit:"name" doc:"that jobs name"`
 	Profile ProfileRef     `yaml:"profile" default:"default" doc:"a profile of the program, the path of a file beside this one, or the keys of a profile"`
-	Home    Nodes          `yaml:"home" doc:"nodes it owns: groups, names, all, or a number of nodes that nobody else has; nodes at home nowhere are for everybody"`
+	Home    Nodes          `yaml:"home" doc:"nodes it owns: groups, names, all, or a number of nodes that no other vCluster has; nodes at home nowhere are for all"`
 	Lend    bool           `yaml:"lend" default:"true" doc:"others may borrow its idle nodes"`
 	Borrow  bool           `yaml:"borrow" default:"true" doc:"its preemptible jobs may use borrowed nodes"`
 	MaxLent float64        `yaml:"max_lent" default:"0.2" min:"0" max:"1" unit:"of home" doc:"most of its nodes that are lent at a time, rounded down"`
 	Grace   model.Duration `yaml:"grace" default:"1m" min:"0s" unit:"span" doc:"that its jobs have on borrowed nodes before they must checkpoint"`
 }
+
+// Routing says in which vCluster jobs are whose rows name none.
+type Routing struct {
+	Column    string   `yaml:"column" of:"none,user,account,tenant,qos,partition,group,kind" default:"none" doc:"the column of the trace whose values say it"`
+	To        []string `yaml:"to" when:"routing.column!=none" unit:"VALUE=VCLUSTER" doc:"the vCluster of each value; without any the values are names of vClusters"`
+	Otherwise string   `yaml:"otherwise" unit:"name" doc:"the vCluster of all other rows; without it such a row is an error"`
+}
+
+// Routes are the values of the column and their vClusters, in the order of the file.
+func (r *Routing) Routes() (values, vclusters []string) {
+	for _, text := range r.To {
+		value, vcluster, _ := strings.Cut(text, "=")
+		values, vclusters = append(values, strings.TrimSpace(value)), append(vclusters, strings.TrimSpace(vcluster))
+	}
+	return values, vclusters
+}
+
+// Empty says that nothing is said.
+func (r *Routing) Empty() bool { return r.Column == "none" && r.Otherwise == "" }
 
 // Tenant is a customer.
 type Tenant struct {

@@ -266,6 +266,7 @@ func (c *Cluster) references(k *checker) {
 		}
 	}
 	c.promises(k)
+	c.routes(k)
 	for i, r := range c.Reservations {
 		if r.End <= r.Start {
 			k.add(fmt.Sprintf("reservations[%d].end", i), "found %s, want an instant after start, %s", formatSpan(r.End), formatSpan(r.Start))
@@ -274,6 +275,24 @@ func (c *Cluster) references(k *checker) {
 	for i, p := range c.Partitions {
 		if p.MaxNodes > 0 && p.MinNodes > p.MaxNodes {
 			k.add(fmt.Sprintf("partitions[%d].min_nodes", i), "found %d, want at most max_nodes, %d", p.MinNodes, p.MaxNodes)
+		}
+	}
+}
+
+// routes holds the routing against the vClusters.
+func (c *Cluster) routes(k *checker) {
+	names := c.lists()[1].names
+	k.known("routing.otherwise", "vCluster", c.Routing.Otherwise, names)
+	values, vclusters := c.Routing.Routes()
+	for i, text := range c.Routing.To {
+		at := fmt.Sprintf("routing.to[%d]", i)
+		switch j := slices.Index(values[:i], values[i]); {
+		case !strings.Contains(text, "=") || vclusters[i] == "":
+			k.add(at, "found %q, want VALUE=VCLUSTER, for example batch=%s", text, cmp.Or(strings.Join(names[:min(1, len(names))], ""), "hpc"))
+		case j >= 0:
+			k.add(at, "found %s a second time: leave one of them out", values[i])
+		default:
+			k.known(at, "vCluster", vclusters[i], names)
 		}
 	}
 }

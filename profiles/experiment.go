@@ -20,8 +20,8 @@ type Experiment struct {
 	Description string `yaml:"description" unit:"text" doc:"what it is to find out"`
 
 	Traces  []string `yaml:"traces" unit:"paths" doc:"bundles, tables of jobs or raw logs, from the folder of this file, or sample; each is a scenario of its own"`
-	Cluster string   `yaml:"cluster" unit:"path or name" doc:"the cluster file; without it the machine is below, or what each trace says"`
-	Machine Machine  `yaml:"machine" doc:"a plain machine instead of a cluster file"`
+	Cluster string   `yaml:"cluster" unit:"path or name" doc:"the cluster file; without it the cluster is below, or what each trace says"`
+	Machine Machine  `yaml:"machine" doc:"a plain cluster instead of a cluster file"`
 
 	Windows []WindowAxis `yaml:"windows" doc:"parts of each trace; each is a scenario of its own. Without any the whole trace is"`
 	Shake   ShakeAxis    `yaml:"shake" doc:"arrivals moved at random, to see what is an accident of the log; each seed is a scenario of its own"`
@@ -42,7 +42,7 @@ type Experiment struct {
 	src *source
 }
 
-// Machine is a plain machine of equal nodes, which jobs have for themselves.
+// Machine is a plain cluster of equal nodes, which jobs have for themselves.
 type Machine struct {
 	Nodes int32 `yaml:"nodes" zero:"trace" default:"trace" min:"0" max:"4194304" unit:"nodes" doc:"as many as the trace says where it is left out"`
 	Cores int32 `yaml:"cores" default:"1" min:"1" max:"16384" unit:"cores" doc:"on each node"`
@@ -188,7 +188,7 @@ func (e *Experiment) Validate() error {
 		k.add("traces", "the experiment names no trace: want traces: [PATH, …], or sample")
 	}
 	if e.Cluster != "" && e.Machine != (Machine{Cores: 1}) {
-		k.add("machine", "is there beside cluster, which says how large the machine is: leave one of them out")
+		k.add("machine", "is there beside cluster, which says how large the cluster is: leave one of them out")
 	}
 	for i, t := range e.Traces {
 		if j := slices.IndexFunc(e.Traces[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(t) }); j >= 0 {

@@ -81,10 +81,11 @@ func otherKind(file string, text []byte, want Kind) error {
 	if found == "" || known(text, found) <= known(text, want) {
 		return nil
 	}
-	return &Error{[]Problem{{File: file, Text: fmt.Sprintf("is %s file, want %s file", article(found), article(want))}}}
+	return &Error{[]Problem{{File: file, Text: fmt.Sprintf("is %s file, want %s file", Article(found), Article(want))}}}
 }
 
-func article(k Kind) string {
+// Article is the kind with its article.
+func Article(k Kind) string {
 	if k == KindExperiment {
 		return "an " + string(k)
 	}

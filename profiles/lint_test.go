@@ -78,19 +78,19 @@ func TestRemarksOfLending(t *testing.T) {
 	const fcfs = "profile: {order: fcfs}"
 	for _, row := range []struct{ vclusters, sharing, want string }{
 		{"{name: a, home: 5, lend: true, FCFS}, {name: b, borrow: false, home: 5, lend: false, FCFS}", "",
-			"vclusters[0].lend: it lends, but nobody else borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)"},
+			"vclusters[0].lend: it lends, but no other vCluster borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)"},
 		{"{name: a, home: 5, FCFS}, {name: b, borrow: false, home: 5, lend: false, FCFS}", "", ""},
 		{"{name: a, home: 5, max_lent: 0.3, FCFS}, {name: b, lend: false, profile: {order: fcfs, backfill: conservative, depth: 9}}", "",
-			"vclusters[0].max_lent: it lends, but nobody else borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)"},
+			"vclusters[0].max_lent: it lends, but no other vCluster borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)"},
 		{"{name: a, lend: true, FCFS}, {name: b, lend: false, FCFS}", "", "vclusters[0].lend: it has no home, so it has no nodes to lend"},
 		{"{name: a, home: 4, lend: true, FCFS}, {name: b, lend: false, FCFS}", "", "vclusters[0].lend: max_lent of its home rounds down to no node: it lends nothing"},
 		{"{name: a, home: 4, lend: false, max_lent: 0.5, FCFS}, {name: b, lend: false, FCFS}", "", "vclusters[0].max_lent: it does not lend: leave it out, or lend: false"},
 		{"{name: a, home: 4, lend: true, FCFS}, {name: b, lend: false, borrow: true, FCFS}", "sharing: gpus",
 			"vclusters[0].lend: nodes that are shared by GPU are never lent\nvclusters[1].borrow: nodes that are shared by GPU are never lent"},
-		{"{name: a, home: 5, borrow: true, max_lent: 0, FCFS}, {name: b, lend: false, FCFS}", "", "vclusters[0].borrow: nobody else lends"},
-		{"{name: a, home: 5, lend: true, borrow: true, profile: {order: fcfs, preemption: {enabled: true}}}, {name: b, lend: false, FCFS}", "", "vclusters[0].borrow: nobody else lends"},
+		{"{name: a, home: 5, borrow: true, max_lent: 0, FCFS}, {name: b, lend: false, FCFS}", "", "vclusters[0].borrow: no other vCluster lends"},
+		{"{name: a, home: 5, lend: true, borrow: true, profile: {order: fcfs, preemption: {enabled: true}}}, {name: b, lend: false, FCFS}", "", "vclusters[0].borrow: no other vCluster lends"},
 		{"{name: a, home: 5, profile: {order: fcfs, preemption: {enabled: true}}}, {name: b, lend: false, borrow: true, profile: {mode: as-coded}}", "",
-			"vclusters[1].borrow: with conservative backfilling, and in as-coded mode, nobody borrows"},
+			"vclusters[1].borrow: with conservative backfilling, and in as-coded mode, no vCluster borrows"},
 	} {
 		text := row.sharing + "\ngroups: [{name: g, nodes: 10}]\nvclusters: [" + strings.ReplaceAll(row.vclusters, "FCFS", fcfs) + "]"
 		_, got, err := lintText(t, text)
@@ -161,4 +161,17 @@ func TestDiff(t *testing.T) {
 			require.Equal(t, "-", d.Sign(), d.Key)
 		}
 	}
+}
+
+// TestLintSpares: remarks on a profile of the program are no remarks on the cluster file
+// that uses it.
+func TestLintSpares(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("groups: [{name: g, nodes: 4}]\nvclusters: [{name: a, home: all, profile: default}]\n"), 0o600))
+	_, remarks, err := Lint(path)
+	require.NoError(t, err)
+	require.Empty(t, remarks)
+	_, remarks, err = Lint("default")
+	require.NoError(t, err)
+	require.NotEmpty(t, remarks)
 }

@@ -14,7 +14,8 @@ import (
 func (c *Cluster) remarks(site *Site) []Problem {
 	all := problems{src: c.src, place: c.place}
 	for i := range c.VClusters {
-		if p := c.VClusters[i].Profile.Inline; p != nil {
+		// A profile of the program is linted by its name: whoever uses it cannot mend it.
+		if p := c.VClusters[i].Profile.Inline; p != nil && (p.src == nil || !slices.Contains(Names(), p.src.file)) {
 			all.list = append(all.list, p.Remarks()...)
 		}
 		c.remarkLending(&all, i, site)
@@ -57,7 +58,7 @@ func (c *Cluster) remarkLending(all *problems, i int, site *Site) {
 		}
 	case !others:
 		if said(key) {
-			all.add(path+"."+key, "it lends, but nobody else borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)")
+			all.add(path+"."+key, "it lends, but no other vCluster borrows: others have borrow: false, or profiles that cannot (conservative, as-coded)")
 		}
 	case len(v.Home) == 0:
 		if said(key) {
@@ -89,9 +90,9 @@ func (c *Cluster) remarkBorrowing(all *problems, i int) {
 	case c.Sharing == "gpus":
 		all.add(path, "nodes that are shared by GPU are never lent")
 	case !v.borrows():
-		all.add(path, "with conservative backfilling, and in as-coded mode, nobody borrows")
+		all.add(path, "with conservative backfilling, and in as-coded mode, no vCluster borrows")
 	case !slices.ContainsFunc(indices(c.VClusters), lends):
-		all.add(path, "nobody else lends")
+		all.add(path, "no other vCluster lends")
 	}
 }
 

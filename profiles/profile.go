@@ -37,7 +37,7 @@ type Profile struct {
 	MinScore      *float64       `yaml:"min_score" zero:"off" default:"off" min:"0" when:"order=score,mode=documented" unit:"score" doc:"a job whose score is below it is held"`
 	Energy        string         `yaml:"energy" of:"instant,expected" default:"instant" when:"order=score,mode=documented" doc:"the price that the factor energy takes: of now, or its mean over the requested time of the job"`
 
-	Backfill     string         `yaml:"backfill" of:"none,first-fit,easy,conservative" default:"easy" when:"mode=documented" doc:"who may start behind a job that is blocked"`
+	Backfill     string         `yaml:"backfill" of:"none,first-fit,easy,conservative" default:"easy" when:"mode=documented" doc:"which jobs may start behind a job that is blocked"`
 	Depth        int32          `yaml:"depth" zero:"all" default:"all" min:"0" when:"backfill=conservative" unit:"jobs" doc:"blocked jobs that hold reservations"`
 	BFWindow     model.Duration `yaml:"bf_window" zero:"none" default:"none" min:"0s" when:"backfill=conservative" unit:"span" doc:"how far ahead reservations are made; Slurm: 1d"`
 	BFResolution model.Duration `yaml:"bf_resolution" zero:"exact" default:"exact" min:"0s" when:"backfill=conservative" unit:"span" doc:"grid of the reservations; Slurm: 1m"`
@@ -81,8 +81,8 @@ type Usage struct {
 // Preemption says whether and how a blocked job takes nodes from running work.
 type Preemption struct {
 	Enabled        bool           `yaml:"enabled" default:"false" when:"mode=documented" doc:"whether jobs of this vCluster may preempt"`
-	Rule           string         `yaml:"rule" of:"strict,banded" default:"strict" when:"preemption.enabled=true" doc:"who gives way: any lower class, or a lower band of classes (0, 1-3, 4-6, 7-9)"`
-	MaxVictims     int32          `yaml:"max_victims" default:"3" min:"1" max:"1000000" when:"preemption.enabled=true" unit:"jobs" doc:"victims for one job; where more would be needed nobody is preempted"`
+	Rule           string         `yaml:"rule" of:"strict,banded" default:"strict" when:"preemption.enabled=true" doc:"which jobs give way: any lower class, or a lower band of classes (0, 1-3, 4-6, 7-9)"`
+	MaxVictims     int32          `yaml:"max_victims" default:"3" min:"1" max:"1000000" when:"preemption.enabled=true" unit:"jobs" doc:"victims for one job; where more would be needed no job is preempted"`
 	NearCompletion model.Duration `yaml:"near_completion" default:"5m" min:"0s" when:"preemption.enabled=true" unit:"span" doc:"running work with less of its requested time left is spared"`
 	Timeout        model.Duration `yaml:"timeout" default:"10m" min:"1s" when:"preemption.enabled=true" unit:"span" doc:"time a victim has to write its checkpoint; this and the five below are the same in all profiles of a site that preempt"`
 	Extension      float64        `yaml:"extension" default:"0.5" min:"0" max:"10" when:"preemption.enabled=true" unit:"of timeout" doc:"how much longer it has, once, when it is late"`

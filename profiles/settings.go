@@ -425,7 +425,7 @@ func (s *Setting) Text(x float64) string {
 	return formatScalar(v, s.leaf)
 }
 
-// PlainCluster is the cluster file of a plain machine: so many nodes, all alike,
+// PlainCluster is the cluster file of a plain cluster: so many nodes, all alike,
 // that jobs have for themselves, one vCluster, and agents that take no time. With
 // nodes 0 the trace says what nodes there are.
 func PlainCluster(nodes, cores int32) (*Cluster, error) {

@@ -65,24 +65,24 @@ var placeDifferences = []Difference{
 		"place.Free.fitsAsCoded",
 	},
 	{"unknown fingerprints", "each node is a group of its own", "all such nodes are one group", "place.Free.LargestAsCoded"},
-	{"ranges", "the least size first; what is left when all others have been looked at is shared out", "as many nodes as there are, up to the largest size that keeps limits and caps (the sources know no caps)", "Site.codedChoose"},
+	{"ranges", "the least size first; what is left when all others have been examined is shared out", "as many nodes as there are, up to the largest size that keeps limits and caps (the sources know no caps)", "Site.codedChoose"},
 }
 
 var passDifferences = []Difference{
 	{"order", "partition tier, then the order of the profile", "the score alone", "Site.passAsCoded"},
 	{
-		"behind a blocked job", "as the profile says: nobody, anybody, or who delays no reservation", "anybody who fits: nothing is kept for the blocked job, which may starve",
+		"behind a blocked job", "as the profile says: no job, any job, or those that delay no reservation", "any job that fits: nothing is kept for the blocked job, which may starve",
 		"Site.passAsCoded",
 	},
 	{
 		"backfilling", "against one reservation (easy) or several (conservative), on nodes that the holder may use",
-		"a second look, at those who end before the first deferred job could start by the number of nodes alone, within a day; for exact sizes it finds nobody", "Site.codedBackfill",
+		"a second look, at jobs that end before the first deferred job could start by the number of nodes alone, within a day; for exact sizes it finds none", "Site.codedBackfill",
 	},
 	{"predicted ends", "all running work; overdue work is expected to end in a second", "bounded work only; overdue work never ends", "Site.codedBackfill"},
 	{"preemption", "by class, for reclaim and for sensitive work, if the profile says so", "none", "Site.passAsCoded"},
 	{
 		"victims", "class, cost per node that helps, latest start; the superfluous are spared",
-		"none, as the mode preempts nobody; the sources take the cheapest first by minutes alone, whatever is free or of use", "Site.passAsCoded",
+		"none, as the mode preempts no job; the sources take the cheapest first by minutes alone, whatever is free or of use", "Site.passAsCoded",
 	},
 	{
 		"checkpoints worth writing", "by the size on each GPU and the time since the last one", "by a size for each node and the time since the start (kept for comparison)",

@@ -124,7 +124,7 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		return conclude(res, info, sink, opt)
 	}
 	users := src.Users
-	var names SiteNames // those behind the ids of results; none on a plain machine
+	var names SiteNames // those behind the ids of results; none on a plain cluster
 	if p.site != nil {
 		names = p.site.names
 	}
@@ -228,7 +228,7 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		if a.Count[r] > 0 {
 			doc := r.Doc()
 			if r == world.RuleMissing && or(res.Spec.MissingRequest, "infinite") == "infinite" {
-				doc = "kept: no requested time, taken as endless: nobody can hold a reservation behind it (see --missing-request)"
+				doc = "kept: no requested time, taken as endless: no job can hold a reservation behind it (see --missing-request)"
 			}
 			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), doc, a.Count[r], a.Examples[r]})
 		}

@@ -72,7 +72,8 @@ type explainer struct {
 	run    *record.Run
 	id     int64
 	doc    Document
-	of     *profiles.Cluster  // nil on a plain machine
+	table  bool               // the nodes table of the trace is the cluster
+	of     *profiles.Cluster  // nil on a plain cluster
 	site   profiles.Site      // nodes and reservations, where they are known
 	policy []scheduler.Policy // of each vCluster
 	names  *record.NodeNames  // nil where nodes have numbers only
@@ -96,6 +97,12 @@ func (x *explainer) asked(job model.JobID) bool { return x.wanted(job) != nil }
 func (x *explainer) load(src Tables) error {
 	if err := json.Unmarshal(x.run.Info(), &x.doc); err != nil {
 		return &record.DataError{File: x.run.Dir() + "/" + record.FileRun, Row: -1, Found: err.Error(), Expected: "the document of a run", Mend: "replay once more to write it anew"}
+	}
+	var plain struct {
+		Cluster ClusterSpec `json:"cluster"`
+	}
+	if err := json.Unmarshal(x.doc.Spec, &plain); err == nil {
+		x.table = plain.Cluster.Table
 	}
 	if x.run.OfSite() {
 		if err := x.resolve(src); err != nil {
@@ -174,7 +181,7 @@ func (x *explainer) find(c *record.Columns) {
 		}
 		e := Explanation{
 			ID: x.id, Row: model.JobID(c.Job[i]), State: model.JobState(c.State[i]).String(), Reason: model.Reason(c.Reason[i]).String(),
-			Units: c.Procs[i], epoch: x.run.Epoch(), known: x.doc.Trace.EpochKnown,
+			Units: c.Procs[i], sizeOf: x.sizeOf(), epoch: x.run.Epoch(), known: x.doc.Trace.EpochKnown,
 			submit: model.Time(c.Submit[i]), eligible: model.Time(c.Eligible[i]), start: model.Time(c.Start[i]), end: model.Time(c.End[i]),
 			why: model.Reason(c.Reason[i]), state: model.JobState(c.State[i]), vcluster: -1,
 		}

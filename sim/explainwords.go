@@ -17,7 +17,7 @@ var heldWords = map[model.Reason]string{
 	model.ReasonQuotaConcurrent: "because its tenant %s ran as many jobs as it may",
 	model.ReasonQOSLimit:        "for a limit of its quality of service",
 	model.ReasonPartitionLimit:  "because its partition was not up",
-	model.ReasonGroupLimit:      "because its task group ran as many members as it may",
+	model.ReasonGroupLimit:      "because its task group was at its concurrency limit",
 	model.ReasonMutex:           "for a mutex that another job held",
 	model.ReasonHeld:            "on hold, until it was released",
 	model.ReasonNotEligible:     "for its eligible time",
@@ -232,12 +232,13 @@ func together(parts []part) []part {
 	return slices.DeleteFunc(parts, func(p part) bool { return p.behind != nil })
 }
 
-// around tells what the tables of a plain machine know about a wait.
+// around tells what the tables of a plain cluster know about a wait.
 func (e *Explanation) around() string {
 	a := e.Around
-	out := fmt.Sprintf(": when it was submitted, %d units were taken and nobody waited before it", a.Busy)
+	busy := several(a.Busy, e.sizeOf)
+	out := fmt.Sprintf(": when it was submitted, %s were busy and no job waited before it", busy)
 	if a.Ahead > 0 {
-		out = fmt.Sprintf(": when it was submitted, %d units were taken and %s waited before it for %d units", a.Busy, several(a.Ahead, "job"), a.AheadUnit)
+		out = fmt.Sprintf(": when it was submitted, %s were busy and %s waited before it for %s", busy, several(a.Ahead, "job"), several(a.AheadUnit, e.sizeOf))
 	}
 	if a.Started > 0 {
 		out += fmt.Sprintf("; %s started in the meantime, %d of them submitted later", several(a.Started, "job"), a.Overtook)
@@ -247,6 +248,22 @@ func (e *Explanation) around() string {
 	}
 	return out
 }
+
+// sizeOf is what the sizes of jobs count in a run.
+func (x *explainer) sizeOf() string {
+	switch d := &x.doc; {
+	case d.Site == nil && x.table:
+		return "unit" // a GPU with its part of the processors, or a processor
+	case d.Site == nil:
+		return "processor"
+	case d.Cluster.Whole:
+		return "node"
+	}
+	return "GPU"
+}
+
+// Size is how much the job asked for, in words.
+func (e *Explanation) Size() string { return several(int64(e.Units), e.sizeOf) }
 
 func several(n int64, what string) string {
 	if n == 1 {

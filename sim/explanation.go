@@ -35,13 +35,14 @@ type Explanation struct {
 	Attempts []Attempt `json:"attempts"`
 	Moves    []Move    `json:"preemptions,omitempty"`
 	Sizes    []Size    `json:"sizes,omitempty"`  // of a reactive service, in order of time
-	Around   *Around   `json:"around,omitempty"` // of a plain machine
+	Around   *Around   `json:"around,omitempty"` // of a plain cluster
 
 	// Recomputed says that the run has not recorded the reasons, and that a replay
 	// of it yields them and the same fingerprint.
 	Recomputed  bool   `json:"recomputed"`
 	Fingerprint string `json:"fingerprint,omitempty"`
 
+	sizeOf                       string // what Units counts: processor, GPU or node
 	epoch                        model.Time
 	known                        bool // the epoch
 	submit, eligible, start, end model.Time
@@ -134,7 +135,7 @@ type Attempt struct {
 	GPUTypes  []string `json:"gpu_types,omitempty"`
 	Outcome   string   `json:"outcome"`
 	Reason    string   `json:"reason,omitempty"`
-	Kept      float64  `json:"kept"` // s of work; 0 on a plain machine
+	Kept      float64  `json:"kept"` // s of work; 0 on a plain cluster
 	Lost      float64  `json:"lost"`
 	Borrowed  int32    `json:"borrowed,omitempty"` // nodes
 	Lenders   []string `json:"lenders,omitempty"`
@@ -161,7 +162,7 @@ type Size struct {
 	from model.Time
 }
 
-// Around is what went on on a plain machine while a job waited.
+// Around is what went on on a plain cluster while a job waited.
 type Around struct {
 	Busy      int64  `json:"busy_units"` // when it was submitted
 	Ahead     int64  `json:"ahead_jobs"` // that waited then
@@ -204,7 +205,7 @@ func nodesOf(ranges string) iter.Seq[model.NodeID] {
 	}
 }
 
-// surround counts what went on around a job of a plain machine.
+// surround counts what went on around a job of a plain cluster.
 func (e *Explanation) surround(c *record.Columns) {
 	if e.Around == nil {
 		e.Around = &Around{}

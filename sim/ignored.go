@@ -22,7 +22,7 @@ var ignoredColumns = map[string]string{
 	"features":       "any node serves the job",
 	"topology":       "the job is placed without regard to groups of nodes",
 	"class":          "the queue order alone decides",
-	"sensitive":      "the job shares the machine with any other",
+	"sensitive":      "the job shares the cluster with any other",
 	"checkpoint":     "no job is preempted",
 	"requeue":        "no job is requeued",
 	"mounts":         "data is on every node",
@@ -83,14 +83,17 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 			if heeds := ignoredOnSites[f.Column]; heeds == nil || !heeds(&site.core) {
 				continue
 			}
+			if r := site.world.Rows.Route; r != nil && r.Name() == f.Column {
+				continue // it says in which vCluster jobs are
+			}
 		}
 		if doc, ok := ignoredColumns[f.Column]; ok && (f.Varies || !matterOnlyApart[f.Column]) {
-			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "kept, without heed to the column " + f.Column + ": " + doc, Count: f.Rows})
+			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "column " + f.Column + " ignored: " + doc, Count: f.Rows})
 		}
 	}
 	if site != nil && site.world.Rows.Dependencies != nil {
 		for _, l := range site.world.Rows.Dependencies.Left {
-			out = append(out, AwkwardRule{Rule: "dependency-" + l.Rule, Doc: "kept, without the dependency: nobody can wait for it (" + l.Example + ")", Count: l.Count})
+			out = append(out, AwkwardRule{Rule: "dependency-" + l.Rule, Doc: "dependency ignored: no job can wait for it (" + l.Example + ")", Count: l.Count})
 		}
 	}
 	if site != nil && site.early > 0 {
@@ -104,7 +107,7 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 		}
 		known := info.History
 		if res.Awkward.Count[world.RuleLeftBefore] == 0 {
-			known = 0 // no row tells of anybody, as where the log has no starts
+			known = 0 // no row tells of a job, as where the log has no starts
 		}
 		if n := emptyLedgers(site, known); n > 0 {
 			out = append(out, AwkwardRule{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
@@ -114,15 +117,15 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 		rule, doc string
 		rows      int
 	}{
-		{"ignored-events", "kept, without heed to the table events: the machine stays as it is", res.events},
-		{"ignored-prices", "kept, without heed to the table prices: the price of energy does not count", res.prices},
+		{"ignored-events", "table events ignored: the cluster stays as it is", res.events},
+		{"ignored-prices", "table prices ignored: the price of energy does not count", res.prices},
 	} {
 		if t.rows > 0 && site == nil {
 			out = append(out, AwkwardRule{Rule: t.rule, Doc: t.doc, Count: int64(t.rows)})
 		}
 	}
 	if info.Deps > 0 && site == nil {
-		out = append(out, AwkwardRule{Rule: "ignored-deps", Doc: "kept, without heed to the table deps: no job waits for another", Count: info.Deps})
+		out = append(out, AwkwardRule{Rule: "ignored-deps", Doc: "table deps ignored: no job waits for another", Count: info.Deps})
 	}
 	return out
 }

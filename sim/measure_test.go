@@ -28,7 +28,7 @@ func measured(t testing.TB, spec Spec, m *traces.Memory, part Measure, parts ...
 	return res, sink
 }
 
-// measuredSpecs are a plain machine and a site, each with a trace that keeps it busy;
+// measuredSpecs are a plain cluster and a site, each with a trace that keeps it busy;
 // services, which are not waited for, are part of it if asked for.
 func measuredSpecs(t testing.TB, services bool) map[string]struct {
 	spec Spec

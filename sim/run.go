@@ -66,7 +66,7 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
-	Site        *SiteNames        // nil on a plain machine
+	Site        *SiteNames        // nil on a plain cluster
 	SiteCounts  *world.SiteCounts // likewise
 	site        *sitePlan
 	events      int // rows of these tables of the trace
@@ -155,7 +155,7 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		return 0, err
 	}
 	defer src.Close()
-	_, w := p.apart().stage(Options{Sink: record.Null{}})
+	_, w := p.apart().stage(Options{Sink: record.Null{}}, src.Users)
 	last := model.AbsentTime
 	b := p.batch()
 	for {
@@ -213,8 +213,8 @@ type run struct {
 	index   int64      // of the next fact
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
-	site     *siteResults // nil on a plain machine
-	// state and sited are of world; sited is nil on a plain machine.
+	site     *siteResults // nil on a plain cluster
+	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
 	sited *world.SiteState
 }
@@ -229,7 +229,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
 	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
-	r.core, r.world = p.stage(r.opt)
+	r.core, r.world = p.stage(r.opt, src.Users)
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
 		r.sited = &w.State

@@ -29,7 +29,7 @@ func crowd(n int) *memory {
 const nineFactors = `weights: {priority: 3, wait_time: 4, fair_share: 5, topology: 2, data_readiness: 1, backlog: 2, energy: 1, checkpoint: 1, conformance: 2}`
 
 // TestAllocationsPerJobOfASite: what 20,000 jobs allocate on a site beyond what
-// 10,000 do is the steady state, as on a plain machine.
+// 10,000 do is the steady state, as on a plain cluster.
 func TestAllocationsPerJobOfASite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays 20,000 jobs under several profiles")

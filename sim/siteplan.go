@@ -99,9 +99,14 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 	if sp.core, err = coreOf(res); err != nil {
 		return err
 	}
+	route, err := routeOf(&f.cluster.Routing, res, src.Info())
+	if err != nil {
+		return err
+	}
 	if sp.world, err = s.worldOf(res, p, src); err != nil {
 		return err
 	}
+	sp.world.Rows.Route = route
 	for i := range res.VClusters {
 		sp.names.VClusters = append(sp.names.VClusters, res.VClusters[i].Name)
 		sp.names.Profiles = append(sp.names.Profiles, res.Profiles[i].Name)
@@ -125,7 +130,7 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 	return nil
 }
 
-// onlySite refuses the settings of a plain machine beside a cluster file.
+// onlySite refuses the settings of a plain cluster beside a cluster file.
 func (s Spec) onlySite() error {
 	for _, set := range []struct {
 		name string

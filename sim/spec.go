@@ -392,11 +392,11 @@ func (c ClusterSpec) Resolve(info traces.Info, nodes []traces.Node) (ClusterSpec
 		return c, usagef("--exclusive needs nodes: give --nodes and --cores-per-node")
 	case info.MaxProcs > 0:
 		if why := tooLarge(int64(info.MaxProcs), 1); why != "" {
-			return c, &traces.DataError{File: info.Name, Found: "a machine of " + why, Expected: "the size of the machine that the log is from", Mend: "give --procs"}
+			return c, &traces.DataError{File: info.Name, Found: "a cluster of " + why, Expected: "the size of the cluster that the log is from", Mend: "give --procs"}
 		}
 		c.Procs = info.MaxProcs
 	default:
-		return c, usagef("the trace %s does not say how large the machine was: give --procs, or --nodes and --cores-per-node", info.Name)
+		return c, usagef("the trace %s does not say how large the cluster was: give --procs, or --nodes and --cores-per-node", info.Name)
 	}
 	return c, nil
 }

@@ -74,7 +74,7 @@ func TestSpecRefusals(t *testing.T) {
 		"on a node, at most 16384":      func(s *Spec) { s.Cluster = ClusterSpec{Nodes: 1, CoresPerNode: 1<<31 - 1} },
 		"nodes, at most 4194304":        func(s *Spec) { s.Cluster.Procs = 1<<31 - 1 },
 		"which has none":                func(s *Spec) { s.Cluster = ClusterSpec{Table: true} },
-		"how large the machine was":     func(s *Spec) { s.Cluster = ClusterSpec{} },
+		"how large the cluster was":     func(s *Spec) { s.Cluster = ClusterSpec{} },
 	} {
 		s := DefaultSpec()
 		s.Cluster.Procs = 4

@@ -46,7 +46,7 @@ type stage interface {
 }
 
 // stage sets up a core and its world.
-func (p plan) stage(opt Options) (engine, stage) {
+func (p plan) stage(opt Options, users func() []string) (engine, stage) {
 	if p.site == nil {
 		core := scheduler.New(p.core)
 		return core, plainStage{world.New(p.world, opt.Sink), core.Possible}
@@ -57,7 +57,9 @@ func (p plan) stage(opt Options) (engine, stage) {
 		c.Explain = opt.explain()
 	}
 	core := scheduler.NewSite(c)
-	w := world.NewSite(p.site.world, opt.Sink)
+	cfg := p.site.world
+	cfg.Rows.Users = users
+	w := world.NewSite(cfg, opt.Sink)
 	if p.history > 0 {
 		w.Recall = core.Recall
 	}
@@ -107,7 +109,7 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 	return nil
 }
 
-// recorded lists nothing: nodes of a plain machine are alike, and chosen anew.
+// recorded lists nothing: nodes of a plain cluster are alike, and chosen anew.
 func (s plainStage) recorded() []world.Resumption { return nil }
 
 func (s plainStage) leavers() []model.JobRecord { return s.World.Leavers() }

@@ -101,7 +101,7 @@ func memoriesOf(policies []scheduler.Policy, q *quota.Config) (m memories) {
 }
 
 // Memory is for how long what jobs consumed moves the order of others, 0 for a
-// plain machine and for orders that hang on nothing of the kind: a warm start should know
+// plain cluster and for orders that hang on nothing of the kind: a warm start should know
 // as much of the log before it. Tenants that the site takes from a trace count as if they
 // had budgets and shares.
 func (s Spec) Memory() (model.Duration, error) {

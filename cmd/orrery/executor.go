@@ -34,7 +34,7 @@ func (e *executorFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	e.executor = "local"
 	names := []string{"local", "slurm", "template"}
-	f.Var(choice{word: &e.executor, of: names, what: "executor"}, "executor", "who computes the tasks")
+	f.Var(choice{word: &e.executor, of: names, what: "executor"}, "executor", "what computes the tasks")
 	completeWith(cmd, "executor", names...)
 	f.IntVarP(&e.workers, "workers", "j", 0, "`N` workers; 0 is one per processor with local, and must be given with the others")
 	f.DurationVar(&e.timeout, "timeout", 0, "give up one try of a task after this long, and count it as failed by its place; 0 is never")

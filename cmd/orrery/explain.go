@@ -36,7 +36,7 @@ group). Where the log has a number twice, all its jobs are told.
 A run of a site tells more when it was recorded with 'orrery replay --decisions'.
 Where it was not, name its trace with --trace: the run is replayed once more in
 memory for this job alone, and the fingerprints have to agree. Of a run on a
-plain machine the tables tell what they can.
+plain cluster the tables tell what they can.
 
 --mode-differences prints instead in what the two modes of a profile differ:
 'mode: documented' does what the documents of Lattice mean, 'mode: as-coded' what

@@ -215,7 +215,7 @@ func about(e *sim.Explanation) string {
 	if len(who) > 0 {
 		text += " (" + strings.Join(who, ", ") + ")"
 	}
-	return text + fmt.Sprintf(", for %d units; it left %s as %s.", e.Units, e.Moment(e.End), strings.Trim(e.State+" "+e.Reason, " "))
+	return text + fmt.Sprintf(", for %s; it left %s as %s.", e.Size(), e.Moment(e.End), strings.Trim(e.State+" "+e.Reason, " "))
 }
 
 func moved(e *sim.Explanation, m *sim.Move) string {

@@ -85,7 +85,7 @@ interrupted.`,
 	f.StringVar(&v.baseline, "baseline", "", "`FILE` of the baseline, instead of the one that the gate file names")
 	f.BoolVar(&v.update, "update-baseline", false, "store what the runs come to as the baseline, with --reason")
 	f.StringVar(&v.by.Reason, "reason", "", "`TEXT` that says why the baseline changes; it is stored")
-	f.StringVar(&v.by.By, "by", "", "`NAME` of who changes the baseline; without it the user of git, or of the system")
+	f.StringVar(&v.by.By, "by", "", "`NAME` of the person who changes the baseline; without it the user of git, or of the system")
 	f.StringVar(&v.write, "out", "", "directory `DIR` to copy the files of the gate of the program into")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, and no table when all checks hold")
 	forceFlag(cmd, &v.force)
@@ -155,7 +155,7 @@ func (v *gateVerb) check(file string) error {
 	case v.workers < 1:
 		return usagef("--workers is %d: want at least 1", v.workers)
 	case v.update && strings.TrimSpace(v.by.Reason) == "":
-		return usagef("--update-baseline needs --reason TEXT: it is stored, for those who wonder later")
+		return usagef("--update-baseline needs --reason TEXT: it is stored with the baseline")
 	case !v.update && v.by.Reason != "":
 		return usagef("--reason goes with --update-baseline")
 	case !v.update && v.by.By != "":
@@ -197,7 +197,7 @@ func (v *gateVerb) open(file string) (*profiles.Gate, gate.Files, error) {
 		return nil, nil, noFile(file, file, "a gate file, or the word "+builtinGate, builtinGate)
 	}
 	if err != nil {
-		return nil, nil, wrongFile(err)
+		return nil, nil, otherContent(file, wrongFile(err), "a gate file", exitUsage, written...)
 	}
 	return g, &besideFiles{filepath.Dir(file), &v.opener}, nil
 }

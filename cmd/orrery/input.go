@@ -68,7 +68,8 @@ func (m *Main) openTrace(ctx context.Context, args []string, quiet bool) (*trace
 	defer done()
 	if err := m.openFile(ctx, t, importer.Options{Watch: watch}); err != nil {
 		t.close()
-		return nil, input(missing(t.label, err))
+		err = input(missing(t.label, err))
+		return nil, otherContent(t.path, err, wantLog, exitInput, "a trace bundle", "a Parquet table", "a workload log", "a directory")
 	}
 	return t, nil
 }
@@ -78,7 +79,7 @@ func missing(path string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return noFile(path, path, "a trace bundle, a Parquet table of jobs or a workload log")
+	return noFile(path, path, wantLog)
 }
 
 // openSample opens the sample by way of a temporary file.

@@ -81,6 +81,8 @@ func lint(path string) ([]finding, error) {
 	var invalid *profiles.Error
 	var found []finding
 	switch {
+	case err != nil && kind == "" && contentOf(path) != "":
+		return nil, profileError(path, err)
 	case errors.As(err, &invalid):
 		for _, p := range invalid.Problems {
 			found = append(found, finding{p, "error"})

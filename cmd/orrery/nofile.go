@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"orrery/internal/near"
+	"orrery/sim/record"
 	"orrery/sim/sweep"
 )
 
@@ -40,7 +41,13 @@ func meant(path string, words ...string) string {
 // readError is for verbs that read a run directory: a missing one is bad input.
 func readError(err error) error {
 	var path *fs.PathError
-	if !errors.As(err, &path) || !errors.Is(err, fs.ErrNotExist) {
+	if !errors.As(err, &path) {
+		return err
+	}
+	if filepath.Base(path.Path) == record.FileRun { // where a file stands for the directory
+		return otherContent(filepath.Dir(path.Path), err, wantRun, exitInput)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if isRun(filepath.Dir(path.Path)) { // it lacks a table, and no other will do
@@ -56,5 +63,5 @@ func openStudy(dir, binary string) (*sweep.Study, error) {
 		return nil, input(fmt.Errorf("%s: there is no such directory%s: want a study that orrery sweep or tune made; check the path", dir, meant(dir)))
 	}
 	s, err := sweep.Open(dir, binary)
-	return s, studyError(err)
+	return s, otherContent(dir, studyError(err), "a study that orrery sweep or tune made", exitInput, "the directory of a study", "a directory")
 }

@@ -5,15 +5,18 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"orrery/reports"
+	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/record"
+	"orrery/sim/world"
 )
 
 // replayVerb holds the flags of replay.
@@ -98,7 +101,7 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if v.decisions && len(spec.Site) == 0 {
-		return usagef("--decisions is for sites, with --cluster or --profile: on a plain machine orrery explain needs no more than the tables that there are")
+		return usagef("--decisions is for sites, with --cluster or --profile: on a plain cluster orrery explain needs no more than the tables that there are")
 	}
 	if v.printConfig {
 		return v.settings.printConfig(v.print, spec, t)
@@ -151,17 +154,31 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 	if v.print.forPrograms() {
 		return v.print.table(metricTable(&out.Table))
 	}
+	v.routed(out)
 	s := summary{trace: t, out: out, dir: v.out, report: v.report}
 	if err := v.print.table(s.table()); err != nil {
 		return err
 	}
-	if err := v.print.section("rows that a replay cannot take as they are", s.awkward()); err != nil {
+	if err := v.print.section("rows that needed special handling", s.awkward()); err != nil {
 		return err
 	}
 	if v.print.format == "table" {
 		s.next(v.m.Stdout)
 	}
 	return nil
+}
+
+// routed says on standard error how many rows named no vCluster, for that decides in
+// whose queue their jobs waited.
+func (v *replayVerb) routed(out *sim.Outcome) {
+	for _, r := range out.Document.Awkward {
+		switch r.Rule {
+		case world.RuleRouted.String(), world.RuleRoutedRest.String(), world.RuleFirstVCluster.String():
+			if !v.quiet {
+				v.m.say("orrery: %s: %s rows without a vCluster of their own: each %s", r.Rule, plot.Count(r.Count), strings.TrimPrefix(r.Doc, "kept: names no vCluster, and "))
+			}
+		}
+	}
 }
 
 // metricTable lists the metrics of a run, with all their digits.

@@ -49,7 +49,7 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.BoolVar(&c.Exclusive, "exclusive", false, "a job has its nodes alone")
 
 	f.Var(orderValue(&s.spec), "order", "order of the queue: "+oneOf(scheduler.OrderNames()))
-	f.Var(backfillValue(&s.spec), "backfill", "who may overtake a job that waits: none, first-fit, easy or conservative[:DEPTH]")
+	f.Var(backfillValue(&s.spec), "backfill", "which jobs may overtake a waiting job: none, first-fit, easy or conservative[:DEPTH]")
 	s.spec.EventOrder = "batch"
 	f.Var(choice{word: &s.spec.EventOrder, of: []string{"batch", "sequential"}, what: "event order"}, "event-order",
 		"events of one instant: all of them and then one pass, or a pass after each")
@@ -70,13 +70,14 @@ func (s *settings) register(cmd *cobra.Command) {
 	s.flags = f
 	s.registerSite()
 	onlyOnce(f)
-	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "exclusive", "cluster", "profile")
+	grouped(f, groupCluster, "procs", "nodes", "cores-per-node", "exclusive", "cluster", "profile", "vcluster-of")
 	grouped(f, groupPolicy, "order", "backfill", "event-order", "cycle", "phase")
 	grouped(f, groupJobs, "overrun", "missing-request", "infeasible", "feedback")
 	grouped(f, groupQuorum, "quorum-latency", "quorum-jitter", "seed")
 	grouped(f, groupMeasured, "warmup", "cooldown")
 	cmd.Flags().AddFlagSet(f)
 	completeFlag(cmd, "profile", completeProfile)
+	completeWith(cmd, "vcluster-of", append([]string{"all="}, routingColumns...)...)
 	completeFlag(cmd, "cluster", wordsOrFiles(profiles.ClusterNames()...))
 
 	completeWith(cmd, "order", scheduler.OrderNames()...)
@@ -140,7 +141,7 @@ func (s *settings) clusterOrigin(c sim.ClusterSpec, t *trace) string {
 	case c.Table:
 		return "nodes table of " + t.label
 	}
-	return "machine size stated by " + t.label
+	return "cluster size stated by " + t.label
 }
 
 // setting is one line of --print-config.
@@ -171,7 +172,8 @@ func (s *settings) effective(spec sim.Spec, t *trace) []setting {
 	}
 	out = append(out,
 		setting{"cluster", or(s.site.file, "none"), s.origin("cluster"), usage(s.flags.Lookup("cluster"))},
-		setting{"profile", or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))})
+		setting{"profile", or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))},
+		setting{"vcluster_of", or(s.flags.Lookup("vcluster-of").Value.String(), "none"), s.origin("vcluster-of"), usage(s.flags.Lookup("vcluster-of"))})
 	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
 		"quorum-latency", "quorum-jitter", "seed", "feedback", "warmup", "cooldown"} {

@@ -32,6 +32,7 @@ var flagCases = []struct {
 	{nil, func(*sim.Spec) {}},
 	{[]string{"--profile=interactive"}, nil}, // a site
 	{[]string{"--cluster=testdata/site.yaml"}, nil},
+	{[]string{"--cluster=testdata/site.yaml", "--vcluster-of=partition=a:one"}, nil},
 	{[]string{"--procs=7"}, func(s *sim.Spec) { s.Cluster.Procs = 7 }},
 	{[]string{"--nodes=3", "--cores-per-node=4"}, func(s *sim.Spec) { s.Cluster = sim.ClusterSpec{Nodes: 3, CoresPerNode: 4} }},
 	{[]string{"--nodes=3", "--cores-per-node=4", "--exclusive=true"}, func(s *sim.Spec) {

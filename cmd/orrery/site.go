@@ -16,6 +16,7 @@ import (
 type siteFlags struct {
 	file     string
 	profiles []string
+	routing  profiles.Routing
 	read     *profiles.Cluster // with its places in the file
 }
 
@@ -31,13 +32,69 @@ func (f *siteFlags) located(err error) error {
 func (s *settings) registerSite() {
 	s.flags.StringVar(&s.site.file, "cluster", "", "cluster file `FILE`: nodes, vClusters with their profiles, tenants, events")
 	s.flags.StringArrayVar(&s.site.profiles, "profile", nil, "schedule by the profile `[VCLUSTER=]NAME` (a name or a file), in all vClusters or in one; may be given several times")
+	s.site.routing.Column = "none"
+	s.flags.Var(routingValue(&s.site.routing), "vcluster-of", "where jobs go whose rows name no vCluster: by another column (partition=batch:hpc,debug:small,*:hpc; without values these are names of vClusters), or all=NAME")
+}
+
+// routingColumns are the columns that may say in which vCluster a job is.
+var routingColumns = []string{"user", "account", "tenant", "qos", "partition", "group", "kind"}
+
+// routingValue reads COLUMN, COLUMN=VALUE:VCLUSTER,… or all=VCLUSTER.
+func routingValue(to *profiles.Routing) *parsed {
+	return &parsed{"", "COLUMN[=VALUE:VCLUSTER,...]", func(s string) error {
+		column, routes, given := strings.Cut(s, "=")
+		r := profiles.Routing{Column: column}
+		switch {
+		case column == "all" && routes != "":
+			*to = profiles.Routing{Column: "none", Otherwise: routes}
+			return nil
+		case !slices.Contains(routingColumns, column):
+			return fmt.Errorf("unknown column%s: want %s, or all=VCLUSTER", near.Hint(column, routingColumns), oneOf(routingColumns))
+		case given && routes == "":
+			return errors.New("want VALUE:VCLUSTER behind =, apart by commas")
+		}
+		for route := range strings.SplitSeq(routes, ",") {
+			value, vcluster, ok := strings.Cut(route, ":")
+			switch {
+			case !given:
+			case !ok || vcluster == "":
+				return fmt.Errorf("found %q, want VALUE:VCLUSTER", route)
+			case value == "*":
+				r.Otherwise = vcluster
+			default:
+				r.To = append(r.To, value+"="+vcluster)
+			}
+		}
+		*to = r
+		return nil
+	}}
+}
+
+// routes gives the cluster the routing of --vcluster-of.
+func (f *siteFlags) routes(c *profiles.Cluster) error {
+	names := vclusterNames(c)
+	_, to := f.routing.Routes()
+	if f.routing.Otherwise != "" {
+		to = append(to, f.routing.Otherwise)
+	}
+	for _, name := range to {
+		if !slices.Contains(names, name) {
+			return usagef("--vcluster-of: the cluster has no vCluster %s%s: want %s", name, near.Hint(name, names), oneOf(names))
+		}
+	}
+	c.Routing = f.routing
+	return nil
 }
 
 // enterSite puts the site into the spec, when the flags ask for one. The plain
 // flags for the size of the machine describe it where there is no cluster file.
 func (s *settings) enterSite(spec *sim.Spec, t *trace) error {
 	f := &s.site
+	routed := s.flags.Changed("vcluster-of")
 	if f.file == "" && len(f.profiles) == 0 {
+		if routed {
+			return usagef("--vcluster-of goes with --cluster: it is the cluster file that has vClusters")
+		}
 		return nil
 	}
 	c, err := s.clusterFile(spec, t)
@@ -46,6 +103,11 @@ func (s *settings) enterSite(spec *sim.Spec, t *trace) error {
 	}
 	if err := override(c, f.profiles); err != nil {
 		return err
+	}
+	if routed {
+		if err := f.routes(c); err != nil {
+			return err
+		}
 	}
 	f.read = c
 	// What the plain flags have at their defaults, the site says itself.
@@ -95,12 +157,12 @@ func loadCluster(flag, path string) (*profiles.Cluster, error) {
 		return nil, noFile(flag+" "+path, path, "a cluster file", profiles.ClusterNames()...)
 	}
 	if err != nil {
-		return nil, &codedError{exitUsage, err}
+		return nil, otherContent(path, &codedError{exitUsage, err}, "a cluster file", exitUsage, written...)
 	}
 	return c, nil
 }
 
-// A plain machine as a cluster file: jobs end at their request, nothing is
+// A plain cluster as a cluster file: jobs end at their request, nothing is
 // wiped or booted, and the nodes are all alike.
 const (
 	plainAgents = `name: flags

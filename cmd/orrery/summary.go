@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,8 +48,8 @@ func (s *summary) table() *table.Table {
 		}
 	}
 	for _, p := range []struct{ name, label string }{
-		{"wait_mean", "wait, mean"}, {"wait_p50", "wait, half at most"}, {"wait_p95", "wait, 95 in 100 at most"}, {"wait_max", "wait, longest"},
-		{"bounded_slowdown_mean", "bounded slowdown, mean"}, {"bounded_slowdown_p95", "bounded slowdown, 95 in 100"},
+		{"wait_mean", "mean wait"}, {"wait_p50", "p50 wait"}, {"wait_p95", "p95 wait"}, {"wait_max", "longest wait"},
+		{"bounded_slowdown_mean", "mean bounded slowdown"}, {"bounded_slowdown_p95", "p95 bounded slowdown"},
 		{"makespan", "makespan"},
 	} {
 		t.Row(p.label, s.cell(p.name, metric.All), s.note(p.name))
@@ -92,11 +93,20 @@ func (s *summary) began() string {
 
 func (s *summary) cluster() string {
 	c := s.out.Document.Cluster
-	text := fmt.Sprintf("%s nodes, %s units", plot.Count(int64(c.Nodes)), plot.Count(c.Units))
-	if int64(c.Nodes) == c.Units {
-		text = plot.Count(c.Units) + " processors"
+	switch site := s.out.Document.Site != nil; {
+	case site && c.Whole:
+		return plot.Count(int64(c.Nodes)) + " nodes"
+	case site:
+		return fmt.Sprintf("%s nodes, %s GPUs", plot.Count(int64(c.Nodes)), plot.Count(c.Units))
+	case int64(c.Nodes) == c.Units:
+		return plot.Count(c.Units) + " processors"
 	}
-	if c.Whole && int64(c.Nodes) != c.Units {
+	of := "processors"
+	if s.out.Result.Spec.Cluster.Table && slices.ContainsFunc(s.trace.nodes, func(n traces.Node) bool { return n.GPUs > 0 }) {
+		of = "GPUs" // each with its part of the processors of its node
+	}
+	text := fmt.Sprintf("%s nodes, %s %s", plot.Count(int64(c.Nodes)), plot.Count(c.Units), of)
+	if c.Whole {
 		text += ", whole nodes"
 	}
 	return text
@@ -150,7 +160,11 @@ func (s *summary) count(name string) table.Cell {
 // outcomes says how the jobs left the system, leaving out what did not occur.
 func (s *summary) outcomes() string {
 	var parts []string
-	for _, o := range []string{"completed", "timeout", "cancelled", "rejected", "unfinished"} {
+	ends := []string{"completed", "timeout", "cancelled", "rejected", "unfinished"}
+	if s.out.Document.Site != nil { // the plain cluster takes no notice of how jobs ended in the log
+		ends = slices.Insert(ends, 1, "failed")
+	}
+	for _, o := range ends {
 		if n := s.value("jobs_" + o); n > 0 {
 			parts = append(parts, plot.Count(n)+" "+o)
 		}
@@ -218,10 +232,10 @@ func (s *summary) next(w io.Writer) {
 	case s.dir == "":
 		fmt.Fprintf(w, "\nNothing was written. To keep the results: orrery replay%s --out run --report\n", log)
 	case s.report:
-		fmt.Fprintf(w, "\nResults are in %s, for people in %s\nNext: orrery compare %s OTHER-RUN\n",
-			s.dir, filepath.Join(s.dir, reports.FileHTML), quoted(s.dir))
+		fmt.Fprintf(w, "\nReport: %s\nNext: orrery compare %s OTHER-RUN\n",
+			filepath.Join(s.dir, reports.FileHTML), quoted(s.dir))
 	default:
-		fmt.Fprintf(w, "\nResults are in %s\nNext: orrery report %s\n", s.dir, quoted(s.dir))
+		fmt.Fprintf(w, "\nResults: %s\nNext: orrery report %s\n", s.dir, quoted(s.dir))
 	}
 }
 

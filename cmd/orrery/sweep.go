@@ -94,10 +94,10 @@ func (v *sweepVerb) experiment(cmd *cobra.Command, path string) (e *profiles.Exp
 		return nil, dir, noFile(path, path, "an experiment file, or with -P PATH=VALUES a log")
 	case len(given) > 0:
 		return nil, dir, usagef("%s goes with -P PATH=VALUES: an experiment file says it itself", given[0])
-	case err != nil && isLog(path):
+	case err != nil && isLog(path) && contentOf(path) != contentRun:
 		return nil, dir, usagef("%s is a log and no experiment file: say what is varied on it with -P PATH=VALUES", path)
 	case err != nil:
-		return nil, dir, &codedError{exitUsage, allFaults(err, e, dir)}
+		return nil, dir, otherContent(path, &codedError{exitUsage, allFaults(err, e, dir)}, "an experiment file", exitUsage, written...)
 	}
 	return e, dir, nil
 }

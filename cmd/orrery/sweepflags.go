@@ -38,7 +38,7 @@ func (a *axisFlags) register(cmd *cobra.Command) {
 	f.Int32Var(&a.points, "points", 0, "sample `N` points of the ranges (Sobol) instead of trying all combinations")
 	f.StringVar(&a.cluster, "cluster", "", "cluster file `FILE`, or the name of one of the program")
 	f.StringArrayVar(&a.profiles, "profile", nil, "profile `NAME`, or the path of a file, to vary the settings of; may be given several times")
-	f.Int32Var(&a.procs, "procs", 0, "plain machine of `P` one-core nodes; without it the log says")
+	f.Int32Var(&a.procs, "procs", 0, "plain cluster of `P` one-core nodes; without it the log says")
 	f.StringArrayVar(&a.objectives, "objective", nil, "`METRIC` to order the table by, with min: or max: before it where it is not clear; may be given several times")
 	f.StringArrayVar(&a.constraints, "subject-to", nil, "bound `\"METRIC <= VALUE\"` (or >=) with the unit of the metric; may be given several times")
 	f.StringVar(&a.windows, "windows", "", "windows `N` or NxLENGTH of the log, such as 20 or 4x7d, measured in one replay of it; without it the whole log")
@@ -113,12 +113,12 @@ func (a *axisFlags) axis(base *profiles.Cluster, text string) (profiles.SettingA
 	var axis profiles.SettingAxis
 	given, err := profiles.ParseAssignment(text)
 	if err != nil {
-		return axis, usagef("--vary %s: want PATH=A,B,C or PATH=LOW..HIGH[:STEP], for example weights.wait_time=1,2,5", text)
+		return axis, usagef("-P %s: want PATH=A,B,C or PATH=LOW..HIGH[:STEP], for example weights.wait_time=1,2,5", text)
 	}
 	axis.Path = given.Path
 	s, err := base.Setting(given.Path)
 	if err != nil {
-		return axis, usagef("--vary %v", err)
+		return axis, usagef("-P %v", err)
 	}
 	low, rest, ranged := strings.Cut(given.Value, "..")
 	if !ranged {
@@ -131,20 +131,20 @@ func (a *axisFlags) axis(base *profiles.Cluster, text string) (profiles.SettingA
 	numeric, whole := s.Numeric()
 	switch {
 	case !numeric:
-		return axis, usagef("--vary %s: %s is %s and has no range: want values, A,B,C", text, s.Path, s.Kind)
+		return axis, usagef("-P %s: %s is %s and has no range: want values, A,B,C", text, s.Path, s.Kind)
 	case a.points > 0 && stepped:
-		return axis, usagef("--vary %s: --points samples the range: leave the step out", text)
+		return axis, usagef("-P %s: --points samples the range: leave the step out", text)
 	case a.points > 0:
 		axis.From, axis.To = low, high
 		return axis, nil
 	case !stepped && !whole:
-		return axis, usagef("--vary %s: want a step, %s..%s:STEP, or a sample of the range with --points N", text, low, high)
+		return axis, usagef("-P %s: want a step, %s..%s:STEP, or a sample of the range with --points N", text, low, high)
 	case !stepped:
 		step = "1"
 	}
 	axis.Values, err = steps(&s, low, high, step)
 	if err != nil {
-		return axis, usagef("--vary %s: %v", text, err)
+		return axis, usagef("-P %s: %v", text, err)
 	}
 	return axis, nil
 }

@@ -61,7 +61,7 @@ sides, by intervals that are corrected for their number. The decision is repeate
 other windows and replicas, and the gain is measured under other loads.
 
 With --cluster or --profile the settings of the profile are searched, or those that
---vary names; on a plain machine the orders and ways to backfill are tried. Of settings
+--vary names; on a plain cluster the orders and ways to backfill are tried. Of settings
 it also says which matter: by a screening, by their parts of the variance, and around
 the point that is chosen.
 

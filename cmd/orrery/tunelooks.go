@@ -148,7 +148,7 @@ func lookWords(trace string, others int) string {
 		tunes = "another tune has"
 	}
 	chance := 1 - math.Pow(0.95, float64(others+1))
-	text := fmt.Sprintf("%s: %s looked at these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, tunes, 100*chance)
+	text := fmt.Sprintf("%s: %s used these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, tunes, 100*chance)
 	if others+1 > worn {
 		text += " The windows are worn: confirm on a newer log."
 	}

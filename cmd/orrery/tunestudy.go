@@ -14,7 +14,7 @@ import (
 	"orrery/sim/tune"
 )
 
-// tuneChanges is a table of the settings that change. A plain machine has no
+// tuneChanges is a table of the settings that change. A plain cluster has no
 // vClusters.
 func tuneChanges(r *tune.Report) *table.Table {
 	if !slices.ContainsFunc(r.Changes, func(c tune.SettingChange) bool { return c.VCluster != "" }) {

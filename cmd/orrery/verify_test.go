@@ -44,11 +44,11 @@ func TestVerifyCatchesABrokenScheduler(t *testing.T) {
 // TestVerifyTellsOfBrokenInvariants: a table of what was found, and exit code 4.
 func TestVerifyTellsOfBrokenInvariants(t *testing.T) {
 	w := watched{"aa", &watch.Report{Count: 102, Breaches: []watch.Breach{
-		{Invariant: 5, At: 7_000_000, Job: 3, ID: 41, Found: "node n0, which job 40 hold", Expected: "nodes and GPUs that nobody holds"},
+		{Invariant: 5, At: 7_000_000, Job: 3, ID: 41, Found: "node n0, which job 40 hold", Expected: "nodes and GPUs that no job holds"},
 		{Invariant: 1, At: 8_000_000, Job: -1, Found: "an entry at 00:00:06", Expected: "none before 00:00:08"},
 	}}}
 	for form, want := range map[string]string{
-		"table": "nodes and GPUs that nobody holds\n", "markdown": "| an entry at 00:00:06", "json": `"invariant": 5`,
+		"table": "nodes and GPUs that no job holds\n", "markdown": "| an entry at 00:00:06", "json": `"invariant": 5`,
 	} {
 		var out bytes.Buffer
 		m := &Main{Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }}

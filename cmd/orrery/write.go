@@ -23,9 +23,9 @@ func mayWrite(flag, path string, force bool) error {
 	if force || path == "" || path == "-" {
 		return nil
 	}
-	st, err := os.Lstat(path)
-	if err != nil || special(st) {
-		return nil // where nothing can be written, writing says so
+	st := there(path)
+	if st == nil || special(st) {
+		return nil
 	}
 	if st.IsDir() {
 		if entries, err := os.ReadDir(path); err == nil && len(entries) == 0 {
@@ -41,10 +41,20 @@ func mayHold(flag, dir, file string, force bool) error {
 	if force || dir == "" {
 		return nil
 	}
-	if _, err := os.Lstat(filepath.Join(dir, file)); err != nil {
-		return nil // there is none; where nothing can be written, writing says so
+	if there(filepath.Join(dir, file)) == nil {
+		return nil
 	}
 	return usagef("%s: %s exists already: give --force to replace it, or name another directory", strings.TrimSpace(flag+" "+dir), filepath.Join(dir, file))
+}
+
+// there looks at what is at a path, nil for nothing: where nothing can be looked at,
+// nothing can be written either, and writing says why.
+func there(path string) fs.FileInfo {
+	st, err := os.Lstat(path)
+	if err != nil {
+		return nil
+	}
+	return st
 }
 
 // special says whether a file is a device, a pipe or a socket.

@@ -401,7 +401,7 @@ func (c *converter) preemptType(p pair) error {
 		c.byQOS = true
 		c.approximated(p, "a quality of service has a class above all that it may preempt, and its jobs preempt jobs of any lower class")
 	default:
-		c.ignored(p, "preemption by partition is not modelled: nobody is preempted")
+		c.ignored(p, "preemption by partition is not modelled: no job is preempted")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+
 	"orrery/profiles"
 	"orrery/scheduler/model"
 )

@@ -73,7 +73,7 @@ func parse(t testing.TB, text string) *profiles.Gate {
 	return g
 }
 
-// run replays a gate; without files its workloads are streams on plain machines.
+// run replays a gate; without files its workloads are streams on plain clusters.
 func run(t testing.TB, g *profiles.Gate, f fs.FS, workers int) *gate.Evidence {
 	e, err := gate.Run(context.Background(), g, files{f, nil}, gate.Options{Workers: workers})
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestUnchangedPassesAlways(t *testing.T) {
 	}
 }
 
-// allKinds is a gate with a check of each kind on a small plain machine, and on a
+// allKinds is a gate with a check of each kind on a small plain cluster, and on a
 // small site.
 const allKinds = `
 name: all-kinds
@@ -311,10 +311,10 @@ func TestWrongNames(t *testing.T) {
 	for _, row := range []struct{ from, to, want string }{
 		{"metric: utilisation", "metric: utilization", `bound[0].of.metric: found "utilization", which is no metric`},
 		{"metric: utilisation, over: all", "metric: makespan", `bound[0].of.metric: makespan is not measured over the window steady: write over: all`},
-		{"metric: utilisation, over: all", "metric: goodput, over: all", `bound[0]: found "goodput", which is a metric of sites: this run is of a plain machine`},
+		{"metric: utilisation, over: all", "metric: goodput, over: all", `bound[0]: found "goodput", which is a metric of sites: this run is of a plain cluster`},
 		{"metric: wait_mean, over: all, by: tenant", "metric: wait_sd, over: all, by: tenant", `banded[1].of.metric: found "wait_sd", which is no number of a tenant: want one of jobs, started`},
 		{"group: research", "group: reserch", `found "reserch", which is no tenant of this run`},
-		{"metric: bounded_slowdown_mean, over: all}", "metric: window_length, over: all}", "paired[1].of.metric: nobody knows which way window_length is better"},
+		{"metric: bounded_slowdown_mean, over: all}", "metric: window_length, over: all}", "paired[1].of.metric: it is not known which way window_length is better"},
 	} {
 		e, err := gate.Run(context.Background(), changed(t, row.from, row.to), files{builtin(t), nil}, gate.Options{Workers: 2})
 		if err == nil {

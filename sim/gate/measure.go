@@ -150,7 +150,7 @@ var measures = []MeasureDefinition{
 		func(o *own) number { return part(o.preempted, o.jobs, "no job left the system") }},
 	{"preemptions_of_one", "1", "most often that one job was asked to leave its nodes", "null without a job",
 		func(o *own) number { return part(o.mostOfOne*o.jobs, o.jobs, "no job left the system") }},
-	{"work_between_preemptions", "s", "run time by one more than how often the job was asked to leave its nodes: the least of the jobs that ever were", "null when nobody was asked",
+	{"work_between_preemptions", "s", "run time by one more than how often the job was asked to leave its nodes: the least of the jobs that ever were", "null when no job was asked",
 		func(o *own) number {
 			if o.preempted == 0 {
 				return number{note: "no job was asked to leave its nodes"}
@@ -158,26 +158,26 @@ var measures = []MeasureDefinition{
 			x := o.stretch.Seconds()
 			return number{v: &x, jobs: o.jobs}
 		}},
-	{"flaps", "1", "attempts on borrowed nodes that their lender ended within 10 min, by attempts on borrowed nodes", "0 when nobody borrowed",
+	{"flaps", "1", "attempts on borrowed nodes that their lender ended within 10 min, by attempts on borrowed nodes", "0 when no job borrowed",
 		func(o *own) number { return o.flapping(usualSoon) }},
 	{"checkpoint_success", "1", "attempts that gave way to other work and left a checkpoint behind, by attempts that gave way to other work", "null when none did",
 		func(o *own) number { return part(o.kept, o.left, "no attempt gave way to other work") }},
-	{"ramp_up", "s", "first instant at which 95 % of the units are at work, from the first submission", "null when they never are",
+	{"ramp_up", "s", "first instant at which 95 % of the processors or nodes are busy, from the first submission", "null when they never are",
 		func(o *own) number {
 			if !o.full {
-				return number{note: "the machine was never full"}
+				return number{note: "the cluster was never full"}
 			}
 			x := o.ramp.Seconds()
 			return number{v: &x, jobs: o.jobs}
 		}},
-	{"examined_per_pass", "1", "waiting jobs looked at, by passes", "null without a pass",
+	{"examined_per_pass", "1", "waiting jobs examined, by passes", "null without a pass",
 		func(o *own) number { n := part(o.examined, o.passes, "there was no pass"); n.jobs = o.jobs; return n }},
 }
 
 func (o *own) flapping(soon model.Duration) number {
 	if o.borrowing == 0 {
 		x := 0.0
-		return number{v: &x, note: "nobody borrowed"}
+		return number{v: &x, note: "no job borrowed"}
 	}
 	return part(o.flaps(soon), o.borrowing, "")
 }
@@ -195,7 +195,7 @@ func (x *outcome) numberOf(m *profiles.Measure) (number, error) {
 	}
 	f, ok := x.table.Get(m.Metric, m.Over)
 	if !ok {
-		return number{}, fmt.Errorf("found %q, which is a metric of sites: this run is of a plain machine", m.Metric)
+		return number{}, fmt.Errorf("found %q, which is a metric of sites: this run is of a plain cluster", m.Metric)
 	}
 	return number{f.Value, f.Count, f.Note}, nil
 }

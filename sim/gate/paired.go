@@ -355,7 +355,7 @@ func direction(c *profiles.GatePaired) (stat.Direction, error) {
 	case c.Better == "lower", known:
 		return stat.Lower, nil
 	}
-	return stat.Lower, fmt.Errorf("nobody knows which way %s is better: add better: lower or higher", c.Of.Metric)
+	return stat.Lower, fmt.Errorf("it is not known which way %s is better: add better: lower or higher", c.Of.Metric)
 }
 
 // windowsOfMet are the windows of replays.

@@ -102,7 +102,7 @@ func sorted(set map[int64]bool) []int64 {
 	return out
 }
 
-// A machine of 4 units; times in seconds:
+// A cluster of 4 units; times in seconds:
 //
 //	units
 //	  4 |AAAAAAAAAA CCCC

@@ -67,7 +67,7 @@ var definitions = []definition{
 	{Definition{"window_begin", "s", "a, from the epoch of the trace", "", "null when the window has no length", nil}, false, (*reduction).windowBegin},
 	{Definition{"window_length", "s", "b - a", "", edgeWindow, nil}, false, (*reduction).windowLength},
 	{Definition{"throughput", "jobs/h", "count of finished jobs with a <= e <= b, / (b - a)", srcMetrics, edgeWindow + "; finished is completed or killed at the walltime, whenever submitted", nil}, false, (*reduction).throughput},
-	{Definition{"utilisation", "1", "integral of B over [a, b] / (P*(b - a))", srcMetrics, edgeWindow + "; allocated units, whether or not they compute", nil}, false, (*reduction).utilisation},
+	{Definition{"utilisation", "1", "integral of B over [a, b] / (P*(b - a))", srcMetrics, edgeWindow + "; allocated, whether or not they compute", nil}, false, (*reduction).utilisation},
 	{Definition{"loss_of_capacity", "1", "integral of (P - B) over the instants of [a, b] at which the smallest waiting request is at most P - B, / (P*(b - a))", srcLoss, edgeWindow + "; fit is by count of units, not by placement", nil}, false, (*reduction).lossOfCapacity},
 	{Definition{"queue_length_mean", "jobs", "integral of q over [a, b] / (b - a)", "", edgeWindow, nil}, false, (*reduction).queueMean},
 	{Definition{"queue_length_max", "jobs", "max of q over [a, b]", "", edgeWindow + "; states that last no time do not count", nil}, false, (*reduction).queueMax},

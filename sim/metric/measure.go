@@ -74,7 +74,7 @@ var columns = []Column{
 	{"wait_p99", "s", "p99 of w", byAll, func(g *column.Group) (*float64, int64) { return g.WaitP99, g.Started }},
 	{"wait_max", "s", "max(w)", byAll, func(g *column.Group) (*float64, int64) { return g.WaitMax, g.Started }},
 	{"bounded_slowdown_mean", "1", "sum(max(1, R/max(r, 10 s))) / N", byAll, nil},
-	{"work", "h", "sum(n*r), in units times hours", byAll, nil},
+	{"work", "h", "sum(n*r), n times hours", byAll, nil},
 	{"within_target", "1", "count(w <= target of the class) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Within, g.Jobs }},
 	{"starved", "1", "count(w > limit) / N", bySite, func(g *column.Group) (*float64, int64) { return g.Starved, g.Jobs }},
 	{"share", "1", "s_k", bySite[:2], func(g *column.Group) (*float64, int64) { return g.Share, g.Jobs }},
@@ -166,12 +166,12 @@ type Parts struct {
 }
 
 // In says whether a run has the number of a measure that Validate found no fault
-// with; p is nil of a plain machine.
+// with; p is nil of a plain cluster.
 func (m Measure) In(p *Parts) error {
 	promise := strings.HasPrefix(m.Metric, "within_target")
 	switch {
 	case p == nil && (promise || !slices.Contains(ofPlain, m.By)):
-		return fmt.Errorf("%s: a plain machine knows jobs by size, run time and user alone: give a cluster file, or a profile", m)
+		return fmt.Errorf("%s: a plain cluster knows jobs by size, run time and user alone: give a cluster file, or a profile", m)
 	case p == nil:
 		return nil
 	case m.By == ByClass && promise:

@@ -44,7 +44,7 @@ func TestMeasures(t *testing.T) {
 		require.ErrorContains(t, err, says, text)
 	}
 	m := metric.Measure{Metric: "wait_p95", By: metric.ByTenant, Group: "bio"}
-	require.ErrorContains(t, m.In(nil), "a plain machine knows jobs by size, run time and user alone")
+	require.ErrorContains(t, m.In(nil), "a plain cluster knows jobs by size, run time and user alone")
 	require.ErrorContains(t, m.In(&metric.Parts{}), "the site has no tenant")
 	require.ErrorContains(t, metric.Measure{Metric: "within_target_wait"}.In(&metric.Parts{}), "promises nothing to any class")
 	require.NoError(t, metric.Measure{Metric: "wait_p95", By: metric.BySize, Group: "1"}.In(nil))

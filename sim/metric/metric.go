@@ -24,12 +24,12 @@ type Definition struct {
 
 // Legend explains the symbols of the formulas, one line each.
 const Legend = `t, s, e     submission, first start and end of a job (departure, when it never ran)
-w = s - t   wait; R = e - t turnaround; r runtime in the replay; n units asked for
-P           units of the machine
+w = s - t   wait; R = e - t turnaround; r runtime in the replay; n size asked for
+P           size of the cluster, in what n counts: processors, or nodes or GPUs of a site
 N           number of the jobs that the metric is over
 a, b        ends of the window: all is [first submission, last end of a job that ran],
             steady is [warm-up boundary, last submission - cool-down]
-q(x)        jobs waiting at instant x; Q(x) units they ask for; B(x) units busy
+q(x)        jobs waiting at instant x; Q(x) what they ask for; B(x) what is busy
 pK          percentile K by nearest rank: of N values the one of rank ceil(K*N/100), exact
 G           GPUs of the site; u_i, l_i GPU time of job i's attempts that counted, that was thrown away; g_i held
 h_k         node time (GPU time, where jobs share nodes) held within the window by tenant k; s_k = h_k/sum(h) its share; f_k its fair share, its target

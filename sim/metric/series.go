@@ -44,7 +44,7 @@ type Span struct {
 func (c Config) validate() error {
 	switch {
 	case c.Units < 1 || c.Units > math.MaxInt32:
-		return fmt.Errorf("metric: machine of %d units; it must have at least 1 and at most %d", c.Units, math.MaxInt32)
+		return fmt.Errorf("metric: cluster of %d units; it must have at least 1 and at most %d", c.Units, math.MaxInt32)
 	case c.WarmupJobs < 0 || c.Warmup < 0 || c.Cooldown < 0:
 		return errors.New("metric: warm-up and cool-down must not be negative")
 	case c.WarmupJobs > 0 && c.Warmup > 0:

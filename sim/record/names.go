@@ -38,7 +38,7 @@ func Ranges(text string) iter.Seq2[int, int] {
 }
 
 // NodeNames are the names of a run's nodes, nil where it has not recorded any: of
-// a plain machine, or by an older version.
+// a plain cluster, or by an older version.
 type NodeNames struct{ list *hostlist.List }
 
 // NodeNames reads the names from run.json.

@@ -146,7 +146,7 @@ type tally struct {
 	rank                        metric.Ranker
 }
 
-// reset empties p, and makes room for the groups of a site, nil for a plain machine,
+// reset empties p, and makes room for the groups of a site, nil for a plain cluster,
 // and for so many users.
 func (p *tally) reset(names *sim.SiteNames, users int) {
 	p.tenants, p.vclusters, p.classes = p.tenants[:0], p.vclusters[:0], p.classes[:0]

@@ -24,7 +24,7 @@ type candidate struct {
 	values  []float64 // of the space, for those that were found
 	specs   []sim.Spec
 	id      string            // of the specs
-	cluster *profiles.Cluster // nil on a plain machine
+	cluster *profiles.Cluster // nil on a plain cluster
 }
 
 // newCandidate has one spec for each trace.
@@ -52,7 +52,7 @@ func (t *tuner) current() (*candidate, error) {
 	}
 	if p.Cluster == nil {
 		if p.VCluster != "" {
-			return nil, usagef("the vCluster %s: a plain machine has none", p.VCluster)
+			return nil, usagef("the vCluster %s: a plain cluster has none", p.VCluster)
 		}
 		return newCandidate(plainName(specs[0].Order, specs[0].Backfill, specs[0].Depth), Current, nil, specs), nil
 	}

@@ -183,7 +183,7 @@ func TestGroupsThatThereAreNot(t *testing.T) {
 	o.Evaluate = w.real(2)
 	o.Objectives = []search.Objective{{Metric: "wait_mean of tenant red", Direction: search.Minimise}}
 	_, err := Run(context.Background(), w.plain(), o)
-	require.ErrorContains(t, err, "a plain machine knows jobs by size, run time and user alone")
+	require.ErrorContains(t, err, "a plain cluster knows jobs by size, run time and user alone")
 }
 
 // A window without a job of the group says nothing of its constraint.

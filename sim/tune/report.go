@@ -213,7 +213,7 @@ type Recommended struct {
 }
 
 // Profiles are those to use instead of what is there; none when nothing changes or
-// on a plain machine.
+// on a plain cluster.
 func (r *Report) Profiles() []Recommended { return r.profiles }
 
 // Space is what was searched.
@@ -377,7 +377,7 @@ func (t *tuner) changes(c *candidate) {
 	}
 }
 
-// backfillOf is the backfilling of a plain machine as a flag has it.
+// backfillOf is the backfilling of a plain cluster as a flag has it.
 func backfillOf(s *sim.Spec) string {
 	out := or(s.Backfill, "easy")
 	if s.Depth > 0 {

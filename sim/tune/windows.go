@@ -49,7 +49,7 @@ func (t *tuner) start() error {
 		}
 		t.out.Varied = t.space.spelled()
 	} else if len(t.opt.Vary) > 0 {
-		return usagef("--vary %s: a plain machine has no profile: give one, or a cluster file", t.opt.Vary[0])
+		return usagef("--vary %s: a plain cluster has no profile: give one, or a cluster file", t.opt.Vary[0])
 	}
 	return nil
 }

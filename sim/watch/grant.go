@@ -90,7 +90,7 @@ func (w *Watcher) onNode(j *job, n model.NodeID, gpus uint64, borrowed bool, had
 		if x.whole != nil {
 			holder = fmt.Sprintf("job %d", x.whole.ID)
 		}
-		w.fail(5, j, fmt.Sprintf("node %s, which %s hold", site.Name, holder), "nodes and GPUs that nobody holds")
+		w.fail(5, j, fmt.Sprintf("node %s, which %s hold", site.Name, holder), "nodes and GPUs that no job holds")
 	}
 	if x.state != model.Ready && !holds(&had.held, n) {
 		w.fail(15, j, "node "+site.Name+", which is "+x.state.String(), "nodes that are READY")

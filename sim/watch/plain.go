@@ -8,7 +8,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// PlainConfig is what the invariants need to know of a plain machine and of how
+// PlainConfig is what the invariants need to know of a plain cluster and of how
 // it is scheduled.
 type PlainConfig struct {
 	Units   []int32 // of each node
@@ -24,7 +24,7 @@ type PlainConfig struct {
 	Begin    model.Time // submissions of before are observed then
 }
 
-// Plain checks the log of a plain machine. It implements the recorder port and
+// Plain checks the log of a plain cluster. It implements the recorder port and
 // the sink of records. Cost: each fact what it names; a start behind a blocked
 // job the running jobs, and an instant the waiting ones, where the policy is one
 // to check.
@@ -253,7 +253,7 @@ func (w *Plain) shape(j *plainJob) {
 	for _, h := range j.held {
 		if h.Node <= last || int(h.Node) >= len(w.cfg.Units) || h.Units < 1 || h.Units > w.cfg.Units[h.Node] ||
 			j.request.Shape == model.PerNode && h.Units < j.request.PerNode {
-			w.fail(6, j.id, fmt.Sprintf("%d units of node %d", h.Units, h.Node), fmt.Sprintf("distinct nodes of the machine, and %d units on each", j.request.PerNode))
+			w.fail(6, j.id, fmt.Sprintf("%d units of node %d", h.Units, h.Node), fmt.Sprintf("distinct nodes of the cluster, and %d units on each", j.request.PerNode))
 		}
 		units, last = units+h.Units, h.Node
 	}

@@ -18,6 +18,12 @@ type Rows struct {
 	// Strangers takes a tenant that the site does not have for none, and counts
 	// the row, instead of refusing it.
 	Strangers bool
+	// Route says where jobs go whose rows name no vCluster; nil sends them to the
+	// first, which is counted where there are several.
+	Route *Route
+	// Users are the names that Batch.User indexes, of the source that is read; nil
+	// where Route does not ask for them.
+	Users func() []string
 	// Dependencies of the trace, nil for none. Edges with a time to think are
 	// waited for without it.
 	Dependencies *traces.Dependencies
@@ -47,7 +53,9 @@ type Translator struct {
 	cpus    int32                 // of the largest node, at least 1
 	units   int32                 // of the largest node
 	heard   hearing               // of the last batch
-	outcome model.JobState        // with which the row ended that was translated last
+	routed  routes
+	outcome model.JobState // with which the row ended that was translated last
+	named   bool           // the row translated last names its vCluster
 }
 
 // constraintKey is a set of constraints by meaning.
@@ -115,10 +123,15 @@ func (t *Translator) Allocation(b *traces.Batch, i int, a *model.Allocation) (ok
 		return false, nil
 	}
 	key := constraintKey{gpuType: -1, features: -1, include: -1, exclude: -1}
-	t.outcome = model.Completed
+	t.outcome, t.named = model.Completed, false
 	if attr := b.Attr; attr != nil && attr.Len() > 0 {
 		t.numbers(attr, i, a)
 		if err := t.texts(b, i, a, &key); err != nil {
+			return false, err
+		}
+	}
+	if len(t.site.VClusters) > 1 && !t.named {
+		if err := t.route(b, i, a); err != nil {
 			return false, err
 		}
 	}

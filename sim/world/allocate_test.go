@@ -116,6 +116,7 @@ func TestNodesOfProcessors(t *testing.T) {
 	} {
 		_, awkward, a, err := translate(t, Rows{}, func(j *traces.Job) {
 			j.NodesMin, j.ProcsRequested, j.ProcsAllocated = traces.Opt[int32]{}, traces.Some(c.requested), traces.Some(c.allocated)
+			j.VCluster = "batch"
 		})
 		require.NoError(t, err)
 		require.Equal(t, max(c.nodes, 0), max(a.NodesMin, 0))
@@ -245,6 +246,45 @@ func TestUnknownNames(t *testing.T) {
 		var data *traces.DataError
 		require.ErrorAs(t, err, &data)
 	}
+}
+
+// TestRoute: rows that name no vCluster go where routing says, and are counted by how
+// that was found out; rows that name one are left alone.
+func TestRoute(t *testing.T) {
+	by := func(c traces.TextColumn, otherwise model.VClusterID) *Route {
+		return &Route{Column: c, To: map[string]model.VClusterID{"small": 1, "carol": 1}, Otherwise: otherwise}
+	}
+	users := func() []string { return batchUsers }
+	for _, c := range []struct {
+		says  string
+		route *Route
+		row   func(*traces.Job)
+		to    model.VClusterID
+		rule  Rule // numRules for none
+	}{
+		{"nothing, and nothing is said of it", nil, func(*traces.Job) {}, 0, RuleFirstVCluster},
+		{"a vCluster", by(traces.TextPartition, 1), func(j *traces.Job) { j.VCluster, j.Partition = "batch", "small" }, 0, numRules},
+		{"a partition with a vCluster", by(traces.TextPartition, -1), func(j *traces.Job) { j.Partition = "small" }, 1, RuleRouted},
+		{"a partition without one", by(traces.TextPartition, 0), func(j *traces.Job) { j.Partition = "large" }, 0, RuleRoutedRest},
+		{"no partition", by(traces.TextPartition, 1), func(*traces.Job) {}, 1, RuleRoutedRest},
+		{"nothing, and all go to one", &Route{Column: traces.TextColumns, Otherwise: 1}, func(*traces.Job) {}, 1, RuleRoutedRest},
+		{"a user", &Route{Column: traces.TextColumns, ByUser: true, To: by(0, 0).To, Otherwise: -1}, func(j *traces.Job) { j.User = "carol" }, 1, RuleRouted},
+	} {
+		t.Run(c.says, func(t *testing.T) {
+			_, awkward, a, err := translate(t, Rows{Route: c.route, Users: users}, c.row)
+			require.NoError(t, err)
+			require.Equal(t, c.to, a.VCluster)
+			want := Awkward{}
+			if c.rule < numRules {
+				want.note(c.rule, 77)
+			}
+			require.Equal(t, want, *awkward)
+		})
+	}
+	_, _, _, err := translate(t, Rows{Route: by(traces.TextPartition, -1)}, func(j *traces.Job) { j.Partition = "large" })
+	require.ErrorContains(t, err, `column partition: found "large", expected a value that routing has a vCluster for`)
+	_, _, _, err = translate(t, Rows{Route: by(traces.TextPartition, -1)}, func(*traces.Job) {})
+	require.ErrorContains(t, err, `column partition: found nothing`)
 }
 
 // TestNamesThatCountAsNone: tenants that the site does not have, where that is

@@ -69,12 +69,15 @@ const (
 	RuleFollows                   // kept: came when the job that it follows had left
 	RuleNeverCame                 // dropped: the job that it follows never left
 	RuleLeftBefore                // dropped: had left at a warm start
+	RuleRouted                    // kept: names no vCluster, another column says it
+	RuleRoutedRest                // kept: names no vCluster, and goes where all others go
+	RuleFirstVCluster             // kept: names no vCluster, and nothing says where it goes
 	numRules
 )
 
 var ruleNames = [numRules]string{
 	"no-processors", "impossible", "never-ran", "too-large", "withdrawn", "missing-request", "overrun", "zero-runtime", "uses-allocated", "rounded-up", "unknown-name", "untimed",
-	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came", "left-before",
+	"ran-before", "waited-before", "not-resumed", "resumed-elsewhere", "follows", "never-came", "left-before", "routed", "routed-otherwise", "first-vcluster",
 }
 
 var ruleDocs = [numRules]string{
@@ -97,6 +100,9 @@ var ruleDocs = [numRules]string{
 	"kept: it was submitted think_time after the job that it follows had left, and not when the log says",
 	"dropped: the job that it follows never left, so that it was never submitted",
 	"dropped: it had left when the replay begins; of a site, the ledgers count what it consumed",
+	"kept: names no vCluster, and was sent to one by another column",
+	"kept: names no vCluster, and was sent where all others go",
+	"kept: names no vCluster, and was sent to the first of the site",
 }
 
 // String is the spelling in run.json.

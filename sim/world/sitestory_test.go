@@ -40,6 +40,9 @@ func row(id int64, submit model.Time, change ...func(*traces.Job)) traces.Job {
 	return j
 }
 
+// batchUsers are the users of rows in tests.
+var batchUsers = []string{"dave", "carol"}
+
 // batchOf makes a batch of rows.
 func batchOf(rows ...traces.Job) *traces.Batch {
 	b := &traces.Batch{Attr: &traces.Attributes{}}
@@ -51,7 +54,7 @@ func batchOf(rows ...traces.Job) *traces.Batch {
 	}
 	for i := range rows {
 		r := &rows[i]
-		b.ID, b.Submit, b.User = append(b.ID, r.ID), append(b.Submit, r.Submit), append(b.User, -1)
+		b.ID, b.Submit, b.User = append(b.ID, r.ID), append(b.Submit, r.Submit), append(b.User, int32(slices.Index(batchUsers, r.User)))
 		b.Start = append(b.Start, model.AbsentTime)
 		runtime, walltime, cancelled := model.AbsentDuration, model.AbsentDuration, model.AbsentTime
 		if r.Runtime.OK {

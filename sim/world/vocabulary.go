@@ -207,6 +207,7 @@ func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *con
 			}
 		}
 		strange = strange || m == nobody
+		t.named = t.named || c == traces.TextVCluster
 		said[c] = m
 	}
 	a.VCluster = model.VClusterID(said[traces.TextVCluster])

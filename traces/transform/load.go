@@ -13,7 +13,7 @@ import (
 	"orrery/traces"
 )
 
-// load changes how much is asked of the machine. The load of a trace is
+// load changes how much is asked of the cluster. The load of a trace is
 //
 //	sum(units × runtime) / (capacity × span)
 //
@@ -49,7 +49,7 @@ func newLoad(p *params) step {
 	}
 }
 
-// Load is what a trace asks of a machine.
+// Load is what a trace asks of a cluster.
 type Load struct {
 	Unit     string
 	Capacity int64          // in units
@@ -68,10 +68,10 @@ func (l *Load) Value() *big.Rat {
 	return new(big.Rat).SetFrac(l.Work, c)
 }
 
-// Load measures the trace in a unit (processors, nodes or gpus), "" for nodes
-// where the trace has a table of them or states nothing else, and processors
-// otherwise; capacity 0 takes the machine's own size. It costs a pass over the
-// rows.
+// Load measures the trace in a unit (processors, nodes or gpus), "" for GPUs where
+// most jobs ask for them, else for nodes where the trace has a table of them or
+// states nothing else, and processors otherwise; capacity 0 takes the cluster's own
+// size. It costs a pass over the rows, and another one where the unit is found out.
 func (s *Set) Load(unit string, capacity int64) (*Load, error) {
 	l := &Load{Unit: unit, Capacity: capacity}
 	if err := l.size(s); err != nil {
@@ -114,17 +114,47 @@ func (l *Load) size(s *Set) error {
 		l.nodeCPUs = max(l.nodeCPUs, s.Nodes[i].CPUs)
 	}
 	nodes := cmp.Or(int64(len(s.Nodes)), int64(s.Meta.MaxNodes))
-	if l.Unit == "" {
-		l.Unit = unitProcessors
-		if len(s.Nodes) > 0 || s.Meta.MaxProcs == 0 && nodes > 0 {
+	found := l.Unit == ""
+	if found {
+		onGPUs, err := s.onGPUs()
+		switch {
+		case err != nil:
+			return err
+		case onGPUs:
+			l.Unit = unitGPUs
+		case len(s.Nodes) > 0 || s.Meta.MaxProcs == 0 && nodes > 0:
 			l.Unit = unitNodes
+		default:
+			l.Unit = unitProcessors
 		}
 	}
 	own := map[string]int64{unitProcessors: cmp.Or(cpus, int64(s.Meta.MaxProcs)), unitNodes: nodes, unitGPUs: gpus}
-	if l.Capacity = cmp.Or(l.Capacity, own[l.Unit]); l.Capacity <= 0 {
+	l.Capacity = cmp.Or(l.Capacity, own[l.Unit])
+	switch {
+	case l.Capacity <= 0 && found && l.Unit == unitGPUs:
+		return fmt.Errorf("most jobs ask for GPUs, and the trace does not say how many there are: give capacity=N, or another unit (unit=nodes)")
+	case l.Capacity <= 0:
 		return fmt.Errorf("the trace does not say how many %s there are: give capacity=N", l.Unit)
 	}
 	return nil
+}
+
+// onGPUs says whether more than half of the jobs that ran ask for GPUs.
+func (s *Set) onGPUs() (bool, error) {
+	var ran, asked int64
+	for j, err := range s.Rows() {
+		if err != nil {
+			return false, err
+		}
+		if s.warm(j) || !j.Runtime.OK || j.Runtime.V <= 0 {
+			continue
+		}
+		ran++
+		if j.GPUsPerNode.V > 0 {
+			asked++
+		}
+	}
+	return 2*asked > ran, nil
 }
 
 // units is what a job takes, 0 when it does not say.
@@ -174,7 +204,11 @@ func (l load) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		return nil, fmt.Errorf("the trace has no load to scale: %s unit·µs of work are submitted within %s", was.Work, was.Span)
 	}
 	if was.Silent > 0 {
-		a.note(fmt.Sprintf("%d jobs that ran do not say how many %s they took and add nothing to the load", was.Silent, was.Unit))
+		why := fmt.Sprintf("do not say how many %s they took", was.Unit)
+		if was.Unit == unitGPUs {
+			why = "ask for no GPUs"
+		}
+		a.note(fmt.Sprintf("%d jobs that ran %s and add nothing to the load", was.Silent, why))
 	}
 	var out *Set
 	switch l.by {

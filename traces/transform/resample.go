@@ -50,7 +50,7 @@ var (
 const (
 	ruleWarm     = "belongs to the warm start, which the new log does not have"
 	ruleNotDrawn = "in no week that was drawn"
-	ruleNoEnd    = "followed by nobody: when it ended is not known"
+	ruleNoEnd    = "followed by no job: when it ended is not known"
 	ruleFollows  = "follows an earlier job of its user"
 	ruleLost     = "after_job left out: that job is not in the same week of the user"
 )

@@ -54,7 +54,7 @@ func (s shake) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		}
 		move(instants, j, by)
 		if by != 0 {
-			a.change("submission shaken", id)
+			a.change("submission jittered", id)
 		}
 		return true
 	})

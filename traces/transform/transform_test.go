@@ -393,6 +393,37 @@ func TestLoadOfNodes(t *testing.T) {
 	}
 }
 
+// TestLoadOfGPUs counts GPUs where most jobs ask for them, and asks how many there are
+// where the trace does not say.
+func TestLoadOfGPUs(t *testing.T) {
+	var jobs []traces.Job
+	for i := range int64(3) {
+		j := line{i + 1, 50 * i, 50 * i, 50, "a", 5}.job()
+		j.NodesMin = traces.Some[int32](1)
+		if i > 0 {
+			j.GPUsPerNode = traces.Some[int32](3)
+		}
+		jobs = append(jobs, j)
+	}
+	nodes := []traces.Node{{Name: "x", CPUs: 4, GPUs: 4}, {Name: "y", CPUs: 4, GPUs: 4}}
+	s := setOf(t, traces.Meta{MaxProcs: 99}, traces.Tables{Jobs: jobs, Nodes: nodes})
+	l, err := s.Load("", 0)
+	require.NoError(t, err)
+	require.Equal(t, "gpus", l.Unit)
+	require.Equal(t, "0.3750", decimal(l.Value())) // 2·3·50 of 8·100 GPU·s
+	require.Equal(t, int64(1), l.Silent)
+
+	bare := setOf(t, traces.Meta{MaxProcs: 99}, traces.Tables{Jobs: jobs})
+	_, err = bare.Load("", 0)
+	require.ErrorContains(t, err, "most jobs ask for GPUs, and the trace does not say how many there are: give capacity=N")
+	l, err = bare.Load("", 6)
+	require.NoError(t, err)
+	require.Equal(t, "0.5000", decimal(l.Value()))
+	l, err = bare.Load("processors", 0)
+	require.NoError(t, err)
+	require.Equal(t, int64(99), l.Capacity)
+}
+
 // TestResample: weeks are those of the same users, the work of a week is that of
 // the log on average, and a follower follows a job of its user.
 func TestResample(t *testing.T) {
