@@ -19,6 +19,7 @@ import (
 	"orrery/sim/record"
 	"orrery/sim/stat"
 	"orrery/sim/task"
+	"orrery/tools/wholelog"
 )
 
 var gatesStream = draw.StreamOf("coverage.gates")
@@ -176,7 +177,7 @@ type gatedLog struct {
 }
 
 func (o *options) gatedLog(file string, nodes int32) (*gatedLog, error) {
-	set, err := readLog(o.swf(file))
+	set, err := wholelog.Read(o.swf(file))
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,7 @@ import (
 	"orrery/sim/paired"
 	"orrery/sim/stat"
 	"orrery/sim/task"
-	"orrery/traces"
-	"orrery/traces/importer"
-	"orrery/traces/transform"
+	"orrery/tools/wholelog"
 )
 
 // logs are those on which a policy is compared with itself: the file and the
@@ -83,7 +81,7 @@ func (o *options) swf(file string) string { return filepath.Join(o.data, "traces
 // open reads a log, for replays on a plain machine.
 func (o *options) open(file string, procs int32) (*task.Runner, sim.Spec, error) {
 	spec := sim.DefaultSpec()
-	set, err := readLog(o.swf(file))
+	set, err := wholelog.Read(o.swf(file))
 	if err != nil {
 		return nil, spec, err
 	}
@@ -139,23 +137,4 @@ func anything(r *paired.Result) bool {
 		}
 	}
 	return false
-}
-
-// readLog imports a log into memory.
-func readLog(path string) (*transform.Set, error) {
-	src, opened, err := importer.OpenAny(path, importer.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	bundle, err := traces.Open(opened.Table)
-	if err != nil {
-		return nil, err
-	}
-	defer bundle.Close()
-	set, err := transform.Open(bundle)
-	if err != nil {
-		return nil, err
-	}
-	return set.Hold()
 }

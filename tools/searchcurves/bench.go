@@ -20,8 +20,8 @@ import (
 	"orrery/sim/metric"
 	"orrery/sim/search"
 	"orrery/sim/task"
+	"orrery/tools/wholelog"
 	"orrery/traces"
-	"orrery/traces/importer"
 	"orrery/traces/transform"
 )
 
@@ -144,18 +144,12 @@ func (b *bench) keep(at outing, r reading) error {
 // read is a log in memory, its jobs with a tenant by their user and a class by the
 // time they ask for.
 func read(path string) (*transform.Set, error) {
-	src, opened, err := importer.OpenAny(path, importer.Options{})
+	set, err := wholelog.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	defer src.Close()
-	bundle, err := traces.Open(opened.Table)
-	if err != nil {
-		return nil, err
-	}
-	defer bundle.Close()
 	var t traces.Tables
-	for j, err := range bundle.Rows() {
+	for j, err := range set.Rows() {
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +160,7 @@ func read(path string) (*transform.Set, error) {
 		dressed.Class = traces.Some(classOf(j.Walltime))
 		t.Jobs = append(t.Jobs, dressed)
 	}
-	return transform.FromTables(bundle.Info().Name, bundle.Meta(), t)
+	return transform.FromTables(set.Name, set.Meta, t)
 }
 
 const tenants = 8

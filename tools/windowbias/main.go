@@ -23,9 +23,7 @@ import (
 	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/task"
-	"orrery/traces"
-	"orrery/traces/importer"
-	"orrery/traces/transform"
+	"orrery/tools/wholelog"
 )
 
 // orders of the queue; the first is what the others are held against.
@@ -92,21 +90,8 @@ type subject struct {
 }
 
 func open(log string, windows int) (*subject, error) {
-	first, opened, err := importer.OpenAny(log, importer.Options{})
+	set, err := wholelog.Read(log)
 	if err != nil {
-		return nil, err
-	}
-	defer first.Close()
-	bundle, err := traces.Open(opened.Table)
-	if err != nil {
-		return nil, err
-	}
-	defer bundle.Close()
-	set, err := transform.Open(bundle)
-	if err != nil {
-		return nil, err
-	}
-	if set, err = set.Hold(); err != nil {
 		return nil, err
 	}
 	s := &subject{runner: task.NewRunner(nil)}
