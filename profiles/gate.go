@@ -20,6 +20,7 @@ type Gate struct {
 	Description string  `yaml:"description" unit:"text" doc:"what it guards"`
 	Baseline    string  `yaml:"baseline" unit:"path" doc:"the stored baseline, relative to this file; beside it, with .baseline.json for its ending, where this is left out"`
 	Confidence  float64 `yaml:"confidence" default:"0.95" min:"0.6" max:"0.999" unit:"probability" doc:"of the one-sided bounds of paired checks"`
+	Replicas    int32   `yaml:"replicas" default:"100" min:"5" max:"1000" unit:"seeds" doc:"most jittered replays of a run for its paired checks: as many are made as its noise asks for, where the run states no seeds"`
 
 	Runs    []GateRun     `yaml:"runs" doc:"what is replayed"`
 	Exact   []GateExact   `yaml:"exact" doc:"checks that a run schedules as the baseline did, event by event"`
@@ -49,16 +50,29 @@ type GateRun struct {
 	Warmup      model.Duration `yaml:"warmup" zero:"usual" default:"usual" min:"0s" unit:"span" doc:"that the steady window leaves out at the beginning; usual is the first 1 % of the jobs, or up to the warm start"`
 	Cooldown    model.Duration `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"that the steady window leaves out before the last submission"`
 	Feedback    bool           `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the trace says"`
-	Windows     GateWindows    `yaml:"windows" doc:"parts of the trace that are replayed on their own; without it the whole trace is"`
-	Shake       model.Duration `yaml:"shake" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed"`
-	Seeds       []int64        `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the jitter, the faults of the site; each replays all windows, and 1 is the only one where this is left out"`
+	Windows     GateWindows    `yaml:"windows" doc:"parts of the trace that paired checks compare; all of them are measured in one replay"`
+	Shake       model.Duration `yaml:"shake" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed; seeds that the gate chooses move it by up to a minute where this is none"`
+	Seeds       []int64        `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the jitter of the arrivals, the fault injection of the site; where this is left out it is 1, and paired checks on a trace choose more of their own"`
 }
 
-// GateWindows cuts disjoint windows of one length with equal gaps.
+// GateWindows are disjoint windows of one length.
 type GateWindows struct {
-	Count  int32          `yaml:"count" default:"0" min:"0" max:"10000" unit:"windows" doc:"0 is the whole trace"`
-	Length model.Duration `yaml:"length" default:"1d" min:"1m" unit:"span" doc:"of each window"`
-	Warm   bool           `yaml:"warm" default:"true" doc:"each begins with what the log had running and waiting then"`
+	Count  int32          `yaml:"count" zero:"usual" default:"usual" min:"1" max:"10000" unit:"windows" doc:"usual is 20 of a trace and 1 of streams of jobs; 1 is the whole of it"`
+	Length model.Duration `yaml:"length" zero:"longest" default:"longest" min:"1m" unit:"span" doc:"of each window, with equal gaps; longest is one behind the other, between two parts of the trace as long as each of them: what warms the cluster up, and what the last jobs leave under"`
+}
+
+// UsualWindows is how many windows of a trace paired checks compare.
+const UsualWindows = 20
+
+// Parts is how many windows a run has; 1 is the whole of it.
+func (r *GateRun) Parts() int {
+	switch {
+	case r.Windows.Count > 0:
+		return int(r.Windows.Count)
+	case r.Trace != "":
+		return UsualWindows
+	}
+	return 1
 }
 
 // GateJobs is a stream of jobs that are alike but for what is drawn.
@@ -116,8 +130,32 @@ type GatePaired struct {
 	Against  string  `yaml:"against" default:"baseline" unit:"name" doc:"another run, or the word baseline: what was stored of this run"`
 	Of       Measure `yaml:"of" doc:"the number"`
 	Better   string  `yaml:"better" of:"usual,lower,higher" default:"usual" doc:"which way is better; usual is known of most metrics, and others are refused"`
-	Relative Amount  `yaml:"relative" default:"0" min:"0" max:"100" unit:"of the mean of the other side" doc:"margin by which the candidate may be worse: 2%, or 0.02"`
-	Absolute Amount  `yaml:"absolute" default:"0" min:"0" unit:"as the metric" doc:"margin, on top of the relative one"`
+	Relative *Amount `yaml:"relative" zero:"usual" default:"usual" min:"0" max:"100" unit:"of the mean of the other side" doc:"margin by which the candidate may be worse: 2%, or 0.02; usual is 3%, and 0 where absolute is stated"`
+	Absolute *Amount `yaml:"absolute" zero:"none" default:"none" min:"0" unit:"as the metric" doc:"margin, on top of the relative one"`
+	Detect   *Amount `yaml:"detect" zero:"usual" default:"usual" min:"0" max:"100" unit:"of the mean of the other side" doc:"regression that is to be found in 9 of 10 cases: seeds are added until it is; usual is 5/3 of the margin, at least 2% more than it"`
+	Reading  string  `yaml:"reading" of:"usual,fixed,random" default:"usual" doc:"what the windows stand for: fixed is these jobs alone, random all windows like them; usual is fixed where several seeds replay one trace"`
+}
+
+// usualMargin of a paired check, in per cent of the mean of the other side.
+const usualMargin = 3
+
+// Part is the margin as a part of the mean of the other side.
+func (p *GatePaired) Part() Amount {
+	switch {
+	case p.Relative != nil:
+		return *p.Relative
+	case p.Absolute != nil:
+		return Amount{}
+	}
+	return Amount{usualMargin, "%"}
+}
+
+// OnTop is the margin in the unit of the metric, that comes on top of Part.
+func (p *GatePaired) OnTop() Amount {
+	if p.Absolute == nil {
+		return Amount{}
+	}
+	return *p.Absolute
 }
 
 // GateCounted holds counts of work against the baseline.
@@ -288,8 +326,8 @@ func (g *Gate) run(c *checker, r *GateRun, at string) {
 			}
 		}
 	}
-	if r.Windows.Count == 0 && c.src.has(at+".windows") {
-		c.add(at+".windows.count", "found 0, want 1 or more: leave windows out for the whole trace")
+	if r.Windows.Length > 0 && r.Parts() == 1 {
+		c.add(at+".windows.length", "stands for one window, which is the whole: give a count, or leave the length out")
 	}
 	for k, s := range r.Seeds {
 		if s < 0 || slices.Contains(r.Seeds[:k], s) {
@@ -349,6 +387,9 @@ func (g *Gate) references(c *checker) {
 		p := &g.Paired[i]
 		named(at, p.Run)
 		p.Of.check(c, at+".of")
+		if margin := p.Part(); p.Detect != nil && p.Absolute == nil && p.Detect.bare() <= margin.bare() {
+			c.add(at+".detect", "found %v, want more than the margin, %v", *p.Detect, margin)
+		}
 		if p.Against == p.Run || p.Against != "baseline" && !slices.Contains(all, p.Against) {
 			c.add(at+".against", "found %q, want another run or the word baseline%s", p.Against, near.Hint(p.Against, all))
 		}

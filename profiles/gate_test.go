@@ -29,7 +29,7 @@ steady:
 	require.Equal(t, "night", g.Name)
 	require.Equal(t, 0.95, g.Confidence)
 	b, c := g.Runs[1], g.Runs[2]
-	require.Equal(t, []any{"a.trace", int32(64), "sjf", []int64{1, 2}, GateWindows{8, 12 * model.Hour, true}}, []any{b.Trace, b.Procs, b.Order, b.Seeds, b.Windows})
+	require.Equal(t, []any{"a.trace", int32(64), "sjf", []int64{1, 2}, GateWindows{8, 12 * model.Hour}}, []any{b.Trace, b.Procs, b.Order, b.Seeds, b.Windows})
 	require.Equal(t, []any{"", "sjf", []int64{7}, 30 * model.Second}, []any{c.Trace, c.Order, c.Seeds, c.Shake})
 	require.Equal(t, GateJobs{Name: "x", Kind: "bounded", Count: 1, Arrivals: "even", Runtime: model.Hour, Request: 150, Class: 5, Checkpoint: "none", Requeue: "never"}, c.Jobs[0])
 }
@@ -50,7 +50,8 @@ func TestBrokenGates(t *testing.T) {
 		{"profile of nothing", "a.trace", "a.trace, profile: [default]", "runs[0].profile: needs a cluster"},
 		{"order of a site", "a.trace", "a.trace, cluster: month, order: sjf", "runs[0].order: does not apply with a cluster"},
 		{"order by a profile", "a.trace", "a.trace, order: score", "runs[0].order: found score, which a profile has"},
-		{"no windows", "a.trace", "a.trace, windows: {length: 1d}", "runs[0].windows.count: found 0, want 1 or more"},
+		{"nothing to detect", "steady:\n  - {run: a}", "paired:\n  - {run: a, of: {metric: x}, detect: 3%}", "paired[0].detect: found 3%, want more than the margin, 3%"},
+		{"a length of the whole", "a.trace", "a.trace, windows: {count: 1, length: 1d}", "runs[0].windows.length: stands for one window, which is the whole"},
 		{"seeds of nothing", "a.trace", "a.trace, seeds: [1, 2]", "runs[0].seeds: nothing is drawn: give shake, or one seed"},
 		{"a seed twice", "a.trace", "a.trace, shake: 1s, seeds: [1, 1]", "runs[0].seeds[1]: found 1, want numbers from 0 on that differ"},
 		{"a stream twice", "trace: a.trace", "jobs: [{name: x}, {name: x}]", "runs[0].jobs[1].name: a second stream is called x"},

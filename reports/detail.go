@@ -127,8 +127,10 @@ const (
 )
 
 // byGPU gives each allocation the lowest GPUs of its nodes that are free, in the order of
-// starts: which of them it had is not recorded. It is false where there are too many
-// rows, or more is held than there is.
+// starts: which of them it had is not recorded. Jobs without GPUs are recorded like those
+// that hold whole nodes, and may share them: who finds too few GPUs free for that is drawn
+// over those that are free next. It is false where there are too many rows, or a job holds
+// more of a node than there is.
 func (d *detail) byGPU(units []int32) bool {
 	first := make([]int32, len(units)+1)
 	for i, u := range units {
@@ -159,8 +161,19 @@ func (d *detail) byGPU(units []int32) bool {
 					}
 					lo, length = append(lo, g), append(length, 1)
 				}
-				if left > 0 {
+				switch {
+				case d.units[k] > units[node]:
 					return false
+				case d.units[k] < units[node]: // a job without GPUs has taken them
+				case left == units[node] && left > 0: // perhaps a job without GPUs
+					left = 1
+				default:
+					left = 0
+				}
+				for ; left > 0; left-- {
+					g := first[node] + soonest(free[first[node]:first[node+1]])
+					free[g] = max(free[g], a.end)
+					lo, length = append(lo, g), append(length, 1)
 				}
 			}
 		}
@@ -171,6 +184,17 @@ func (d *detail) byGPU(units []int32) bool {
 	}
 	d.lo, d.len, d.first = lo, length, first
 	return true
+}
+
+// soonest is the place of the smallest.
+func soonest(times []int64) int32 {
+	best := 0
+	for i, t := range times {
+		if t < times[best] {
+			best = i
+		}
+	}
+	return int32(best)
 }
 
 func cmpInt(a, b int64) int {

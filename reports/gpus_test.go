@@ -2,10 +2,13 @@ package reports
 
 import (
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/reports/plot"
 )
 
 // Two jobs on one node have GPUs of their own, and a GPU is taken again when it is free.
@@ -31,6 +34,19 @@ func TestRowsOfGPUs(t *testing.T) {
 	}
 	require.Equal(t, [][3]int32{{1, 0, 2}, {2, 2, 4}, {3, 0, 1}, {3, 8, 1}}, got)
 	require.Equal(t, [][2]int32{{2, 4}, {1, 1}}, runsOf([]int32{4, 4, 1}))
+}
+
+// Jobs without GPUs share nodes: each has a row, the second over the first.
+func TestRowsOfJobsWithoutGPUs(t *testing.T) {
+	d := newDetail(10, 2, true)
+	for job := range int32(2) {
+		d.rows = append(d.rows, allocation{job: job, start: int64(job), end: 9, first: job})
+		d.addRange(0, 0, 2)
+	}
+	d = d.finish([]int32{2})
+	require.NotNil(t, d)
+	require.Equal(t, []int32{0, 0}, d.lo)
+	require.Equal(t, []int32{2, 1}, d.len)
 }
 
 // No GPU is held by two jobs at once, and each job has as many as it holds.
@@ -80,4 +96,22 @@ func TestNoRowsOfGPUs(t *testing.T) {
 		d.addRange(0, 1, 2)
 		require.Nil(t, d.finish(units))
 	}
+}
+
+// Where rows cannot be GPUs, a pixel is the number of jobs on a node.
+func TestJobsOnSharedNodes(t *testing.T) {
+	r, err := load(guestSite(t, filepath.Join(t.TempDir(), "run")), 10)
+	require.NoError(t, err)
+	defer r.close()
+	require.Equal(t, r.about.shared, r.raster.Jobs)
+	shared, err := plot.NewRaster(plot.Window{ToUS: 100}, []int32{1, 1}, 1, 1)
+	require.NoError(t, err)
+	shared.Jobs = true
+	for range 3 {
+		require.NoError(t, shared.Add(0, 100, 0, 1, 1))
+	}
+	shared.Finish()
+	require.InDelta(t, 3, shared.Most(), 1e-12)
+	require.Equal(t, []byte{255}, cells(shared))
+	require.Contains(t, plot.Gantt(shared, nil, 3, plot.Clock{}).Note, "more jobs ran on a node, 3 at most")
 }

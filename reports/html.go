@@ -259,6 +259,7 @@ type ganttMeta struct {
 	Rows     int          `json:"rows,omitempty"`
 	ColSec   float64      `json:"colSec,omitempty"`
 	RowNodes int32        `json:"rowNodes,omitempty"`
+	Most     float64      `json:"most,omitempty"` // cells are numbers of jobs on a node, 255 being so many
 }
 
 // addData puts the series and the Gantt into the page.
@@ -274,13 +275,16 @@ func (r *run) addData(p *page) error {
 			p.GanttNote = "Times are rounded to whole seconds."
 			if first := r.detail.first; first != nil {
 				meta.Gantt.Nodes, meta.Gantt.GPUs = first[len(first)-1], runsOf(r.about.units)
-				p.GanttNote += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded."
+				p.GanttNote += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded. A job without GPUs has what is free of its nodes, and jobs that share a node with it may be drawn over it."
 			}
 		}
 	}
 	if raw == nil {
 		meta.Gantt.Cols, meta.Gantt.Rows, meta.Gantt.ColSec, meta.Gantt.RowNodes = r.raster.Cols, r.raster.Rows, float64(r.raster.ColUS)/us, r.raster.RowNodes
 		meta.Gantt.T1 = meta.Shown // the cells end there
+		if r.raster.Jobs {
+			meta.Gantt.Most = r.raster.Most()
+		}
 		raw = cells(r.raster)
 		p.GanttNote = "There are too many allocations (" + plot.Count(r.attempts) + ") to embed each; they are summed up."
 	}
@@ -319,10 +323,13 @@ func runsOf(units []int32) (out [][2]int32) {
 }
 
 func cells(r *plot.Raster) []byte {
-	out := make([]byte, 0, r.Rows*r.Cols)
+	out, most := make([]byte, 0, r.Rows*r.Cols), 1.0
+	if r.Jobs {
+		most = r.Most()
+	}
 	for y := range r.Rows {
 		for x := range r.Cols {
-			v := r.Occupancy(x, y)
+			v := r.Occupancy(x, y) / most
 			k := byte(min(255, math.Round(v*255)))
 			if v > 0 {
 				k = max(k, 1)

@@ -83,9 +83,14 @@ func (r *run) read(most int) error {
 	if r.span.ToUS <= r.span.FromUS {
 		r.span.ToUS = r.span.FromUS + 1
 	}
-	if r.raster, err = plot.NewRaster(r.drawn(), r.about.units, plot.GanttCols, plot.GanttRows); err != nil {
+	units := r.about.units
+	if r.about.shared { // what a job without GPUs holds of a node is not recorded
+		units = slices.Repeat([]int32{1}, len(units))
+	}
+	if r.raster, err = plot.NewRaster(r.drawn(), units, plot.GanttCols, plot.GanttRows); err != nil {
 		return err
 	}
+	r.raster.Jobs = r.about.shared
 	if err := r.tenants.begin(r.drawn(), r.files.Tenants()); err != nil {
 		return err
 	}
@@ -171,6 +176,9 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 				held += (hi - lo + 1) * units
 			} else {
 				held += hi - lo + 1
+			}
+			if r.about.shared {
+				units = 1
 			}
 			return r.raster.Add(c.Start[i], c.End[i], lo, hi, units)
 		})

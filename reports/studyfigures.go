@@ -284,6 +284,9 @@ func sensitivityFigure(name string, e Sensitivity) *plot.Figure {
 		effects = append(effects, plot.Effect{Name: p.Parameter, Value: float64(p.Effect), Low: float64(p.Low), High: float64(p.High), Influence: p.Influence})
 	}
 	axis, floor := "effect on "+e.Metric, 0.0 // 0 draws none
+	if e.Share {
+		axis = "part of the variance of " + e.Metric
+	}
 	if e.Floor.Defined() {
 		floor = float64(e.Floor)
 	}

@@ -95,6 +95,8 @@ type studyPage struct {
 	Style   template.CSS
 	Made    Made
 	Tiles   []tile
+	Lead    string   // the first sentence, before the tiles
+	After   []string // the others
 	Opening []htmlOpening
 	// Commanded says that there are commands.
 	Commanded bool
@@ -189,6 +191,9 @@ func beginsNumber(text string) bool {
 // writeHTML writes the page.
 func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error {
 	p := studyPage{Study: s, Style: template.CSS(pageCSS + studyCSS), Tiles: s.tiles(), Made: made, Opening: s.opening(), Commanded: s.commanded()} // our own files
+	if words := unbroken(slices.Clone(s.Summary)); len(words) > 0 {
+		p.Lead, p.After = words[0], words[1:]
+	}
 	for _, f := range figures {
 		h, err := inline(f)
 		if err != nil {

@@ -57,8 +57,12 @@ that each run schedules as in that baseline, and costs no more work.
 -o sarif is for code scanning. Where $GITHUB_STEP_SUMMARY is set, the report is
 appended to that file as Markdown.
 
+A paired check on a trace compares 20 windows of it, with a margin of 3 %. Both
+sides are replayed with jittered arrivals, with as many seeds as the noise between
+them asks for; each check says how small a regression it finds.
+
 --update-baseline stores what the runs come to, with the reason, beside the gate
-file or in --baseline. A baseline that is there is replaced with --force; without
+file or in --baseline, and says how small a regression will be found. A baseline that is there is replaced with --force; without
 it the runs that would change are named. Runs that come out as before keep their
 old reason. The outcome does not depend on --workers.
 
@@ -112,9 +116,13 @@ func (v *gateVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	bar := v.m.progress("replaying", "runs", v.quiet)
-	evidence, err := gate.Run(cmd.Context(), g, files, gate.Options{Workers: v.workers, Progress: func(done, all int) {
+	o := gate.Options{Workers: v.workers, Baseline: before, Progress: func(done, all int) {
 		bar.draw(int64(done), int64(all), "")
-	}})
+	}}
+	if v.update { // its seeds are chosen anew
+		o.Baseline = nil
+	}
+	evidence, err := gate.Run(cmd.Context(), g, files, o)
 	bar.done()
 	if err != nil {
 		return wrongFile(err)
@@ -243,6 +251,11 @@ func (v *gateVerb) store(ctx context.Context, path string, e *gate.Evidence, bef
 	after, changed, err := e.Update(before, v.m.provenance(ctx, v.by, filepath.Dir(path)))
 	if err != nil {
 		return nil, wrongFile(err)
+	}
+	for i := range after.Runs {
+		for k := range after.Runs[i].Sight {
+			v.remark("%s", &after.Runs[i].Sight[k])
+		}
 	}
 	if len(changed) == 0 && before != nil && len(before.Runs) == len(after.Runs) {
 		v.remark("the baseline %s is unchanged", path)

@@ -28,7 +28,8 @@ func (m *Main) studyProfileCommand() *cobra.Command {
 		Long: `Write the profile under which a point of STUDY was replayed, for orrery replay
 --profile, and for orrery profiles to-slurm where its order is multifactor. POINT is
 the id or the name of a point, or a task as orrery study materialize has it.
-Of a site with several vClusters that have other profiles, name one.
+Of a site with several vClusters that have other profiles, name one. Of a plain
+machine the profile has its order and its backfilling.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such point or a damaged
 one.`,
@@ -54,6 +55,9 @@ one.`,
 			p, err := profileIn(&t.Spec, vcluster)
 			if err != nil {
 				return err
+			}
+			if len(t.Spec.Site) == 0 && p.Backfill == "conservative" {
+				m.say("a profile reserves definite nodes where a plain cluster counts processors, so its schedules differ from those of the point: orrery replay --order %s --backfill %s has these", p.Order, p.Backfill)
 			}
 			p.Name, p.Source = "point-"+path.Base(args[1]), "the study "+filepath.Base(s.Dir())+", "+args[1]
 			return m.create(out, writing(p.YAML()))
@@ -84,7 +88,7 @@ func taskOf(s *sweep.Study, word string) (task.Task, error) {
 }
 
 // profileIn is the profile of a vCluster of a run, "" for the one that there is, or that
-// all have. A plain machine has its order and its backfilling.
+// all have. A plain cluster has its order and its backfilling.
 func profileIn(spec *sim.Spec, vcluster string) (*profiles.Profile, error) {
 	if len(spec.Site) == 0 {
 		p := profiles.Default()

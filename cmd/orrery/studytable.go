@@ -335,6 +335,22 @@ func possible(i stat.Interval, value float64, share bool) (low, high float64) {
 	return low, high
 }
 
+// settingsName names a point by its settings: words stand for themselves, numbers behind
+// the last part of the name of the setting.
+func settingsName(parameters []reports.StudyParameter, values []string) string {
+	var out []string
+	for j, v := range values {
+		switch name := parameters[j].Name; {
+		case v == "":
+		case parameters[j].Kind == reports.KindChoice:
+			out = append(out, v)
+		default:
+			out = append(out, name[strings.LastIndexByte(name, '.')+1:]+" "+v)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // firstSentence says which point is first, and how many are not told from it.
 func firstSentence(s *reports.Study, rows []experiment.Row) string {
 	behind, alike := 0, 0
@@ -347,7 +363,10 @@ func firstSentence(s *reports.Study, rows []experiment.Row) string {
 		}
 	}
 	if behind+alike == 0 || len(s.Metrics) == 0 {
-		return ""
+		if len(rows) < 2 {
+			return ""
+		}
+		return fmt.Sprintf("Whether the points differ by more than noise is not known: it takes %d windows or more (orrery sweep --windows).", experiment.LeastWindows)
 	}
 	out := fmt.Sprintf("By %s the first is %s. %s not told from it by the %d windows, and %s worse.", s.Metrics[0].Name, s.Rows[0].Name, are(alike), rows[0].Done, are(behind))
 	return out + " Each point is compared with the first window by window, by its own 95 % interval; the intervals in the table are of the means, over the windows."
@@ -392,7 +411,7 @@ func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *re
 			row.Verdict = behind(r, &columns[0])
 		}
 		if row.Name == "" && len(q.Values) <= mostNaming {
-			row.Name = strings.Join(slices.DeleteFunc(slices.Clone(q.Values), func(v string) bool { return v == "" }), ", ")
+			row.Name = settingsName(s.Parameters, q.Values)
 		}
 		row.Commands = pointCommands(".", q.ID, slurm(q))
 		if len(q.Tasks) > 0 { // a window of a point is made when there are several

@@ -119,6 +119,9 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.IntVar(&o.Trajectories, "trajectories", o.Trajectories, "`N` trajectories of the screening for settings that do nothing; 0 leaves it out")
 	f.IntVar(&o.Points, "sobol", o.Points, "points `N` that Sobol indices may cost, which say how much of the variance each setting explains; 0 leaves them out")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
+	for _, name := range []string{"warmup", "cooldown"} { // check refuses them
+		f.Lookup(name).Hidden = true
+	}
 	grouped(f, groupGoal, "objective", "subject-to", "vary", "vcluster")
 	grouped(f, groupSearch, "budget", "method", "batch", "race", "seed")
 	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "shake")
@@ -148,6 +151,11 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 	}
 	if err := v.by.check(cmd.Flags()); err != nil {
 		return err
+	}
+	for _, name := range []string{"warmup", "cooldown"} {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s goes with replay: tune measures the jobs of its windows, and the log before the first one warms the cluster up (--window, --windows)", name)
+		}
 	}
 	tuning, acceptance, ok := strings.Cut(v.windows, "+")
 	n, err := strconv.Atoi(tuning)
@@ -273,6 +281,9 @@ func (v *tuneVerb) trace(ctx context.Context, log string) (out tune.Trace, clust
 
 // write puts what was found into the directory.
 func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
+	if err := v.claim(p); err != nil { // where nothing was computed nobody has
+		return err
+	}
 	doc, err := record.AppendJSON(nil, r)
 	if err != nil {
 		return err
@@ -364,22 +375,25 @@ func (v *tuneVerb) next(r *tune.Report, log []string) {
 	if r.Decision != tune.Change {
 		return
 	}
-	words := []string{"orrery", "replay"}
-	for _, name := range log {
-		words = append(words, quoted(name))
-	}
+	var words []string
 	for _, flag := range v.given() {
 		if !strings.HasPrefix(flag, "--profile=") && !strings.HasPrefix(flag, "--seed=") && (len(r.Profiles()) > 0 || !strings.HasPrefix(flag, "--order=") && !strings.HasPrefix(flag, "--backfill=")) {
 			words = append(words, quoted(flag))
 		}
 	}
 	for _, p := range r.Profiles() {
-		words = append(words, "--profile", quoted(p.VCluster+"="+"./"+filepath.Join(v.out, v.profileFile(r, p.VCluster))))
+		path := filepath.Join(v.out, v.profileFile(r, p.VCluster))
+		if !filepath.IsAbs(path) {
+			path = "./" + path // a file, and no name of a profile
+		}
+		words = append(words, "--profile", quoted(p.VCluster+"="+path))
 	}
 	if len(r.Profiles()) == 0 {
 		for _, c := range r.Changes {
 			words = append(words, "--"+c.Key, c.After)
 		}
 	}
-	fmt.Fprintf(v.m.Stdout, "Next: %s\n", strings.Join(words, " "))
+	for _, name := range log {
+		fmt.Fprintf(v.m.Stdout, "Next: %s\n", strings.Join(append([]string{"orrery", "replay", quoted(name)}, words...), " "))
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/sim/tune"
@@ -108,7 +109,7 @@ func (v *tuneVerb) looks(r *tune.Report, p *tune.Problem) ([]look, error) {
 	if !judged {
 		return nil, nil
 	}
-	text, err := json.Marshal(v.identity(p))
+	text, err := json.Marshal(v.choosing(p))
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +129,26 @@ func (v *tuneVerb) looks(r *tune.Report, p *tune.Problem) ([]look, error) {
 	return out, nil
 }
 
+// choosing is what decides which candidates are held against the current policy, and on
+// what: not the name of a file, nor what is measured beside the decision.
+func (v *tuneVerb) choosing(p *tune.Problem) *tuneSettings {
+	out := v.identity(p)
+	for i := range out.Logs {
+		out.Logs[i].Name = ""
+	}
+	out.Settings = slices.DeleteFunc(out.Settings, func(s tuneSetting) bool {
+		return slices.Contains([]string{"--loads", "--sobol"}, s.Name)
+	})
+	return out
+}
+
 func lookWords(trace string, others int) string {
+	tunes := fmt.Sprintf("%d other tunes have", others)
+	if others == 1 {
+		tunes = "another tune has"
+	}
 	chance := 1 - math.Pow(0.95, float64(others+1))
-	text := fmt.Sprintf("%s: %d other tunes have used these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, others, 100*chance)
+	text := fmt.Sprintf("%s: %s used these acceptance windows; that one of so many claims a gain that is not there has a chance of up to %.0f %%.", trace, tunes, 100*chance)
 	if others+1 > worn {
 		text += " The windows are worn: confirm on a newer log."
 	}

@@ -103,6 +103,7 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 	}
 	for _, o := range r.Goal.Objectives {
 		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction)})
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + ", change (acceptance)", Share: true, Direction: string(o.Direction)})
 	}
 	for _, o := range r.Goal.Objectives {
 		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction), Objective: true})
@@ -169,8 +170,8 @@ func tuneRows(s *reports.Study, r *tune.Report, dir string) {
 	}
 }
 
-// tuneAccepted are the objectives of a candidate on the acceptance windows, with the ends
-// of their intervals; unknown of those that were not held against the current policy. The
+// tuneAccepted are the objectives of a candidate on the acceptance windows and their
+// changes, with the ends of the intervals of these; unknown of those that were not held against the current policy. The
 // row takes its verdict.
 func tuneAccepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3][]metric.Number) {
 	var f *tune.Finalist
@@ -182,20 +183,20 @@ func tuneAccepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3]
 		}
 	}
 	for k := range r.Goal.Objectives {
-		x := tune.Range{Estimate: metric.Undefined, Low: metric.Undefined, High: metric.Undefined}
+		level, change := metric.Undefined, tune.Range{Estimate: metric.Undefined, Low: metric.Undefined, High: metric.Undefined}
 		switch {
 		case f == nil:
 		case t.Role == tune.Current:
-			x = f.Lines[k].Now
+			level = f.Lines[k].Now.Estimate
 		default:
-			x, row.Verdict = f.Lines[k].Then, f.Lines[0].Verdict.String()
+			level, change, row.Verdict = f.Lines[k].Then.Estimate, f.Lines[k].Relative, f.Lines[0].Verdict.String()
 		}
-		out[0], out[1], out[2] = append(out[0], x.Estimate), append(out[1], x.Low), append(out[2], x.High)
+		out[0], out[1], out[2] = append(out[0], level, change.Estimate), append(out[1], metric.Undefined, change.Low), append(out[2], metric.Undefined, change.High)
 	}
 	return out
 }
 
-// plainSettings are what differs between the candidates of a plain machine.
+// plainSettings are what differs between the candidates of a plain cluster.
 func plainSettings(r *tune.Report) []reports.StudyParameter {
 	order, backfill := reports.StudyParameter{Name: "order", Kind: reports.KindChoice}, reports.StudyParameter{Name: "backfill", Kind: reports.KindChoice}
 	for i := range r.Tried {
@@ -217,7 +218,7 @@ func plainSettings(r *tune.Report) []reports.StudyParameter {
 	return []reports.StudyParameter{order, backfill}
 }
 
-// plainOf are the order and the backfilling of a plain machine.
+// plainOf are the order and the backfilling of a plain cluster.
 func plainOf(spec *sim.Spec) (order, backfill string) {
 	if order, backfill = spec.Order, spec.Backfill; order == "" {
 		order = "fcfs"
@@ -231,7 +232,7 @@ func plainOf(spec *sim.Spec) (order, backfill string) {
 	return order, backfill
 }
 
-// plainValues are the settings of a candidate of a plain machine.
+// plainValues are the settings of a candidate of a plain cluster.
 func plainValues(s *reports.Study, spec *sim.Spec) []metric.Number {
 	order, backfill := plainOf(spec)
 	return metric.Numbers(float64(slices.Index(s.Parameters[0].Choices, order)), float64(slices.Index(s.Parameters[1].Choices, backfill)))
@@ -247,7 +248,7 @@ func tuneHistory(s *reports.Study, r *tune.Report) {
 		h := &r.Search[i]
 		curve.Best, curve.Each = append(curve.Best, h.Best), append(curve.Each, h.Metrics[0])
 	}
-	first := &s.Metrics[len(r.Goal.Objectives)] // on the tuning windows
+	first := &s.Metrics[2*len(r.Goal.Objectives)] // on the tuning windows
 	history := reports.History{Metric: first.Name, Unit: first.Unit, Curves: []reports.HistoryCurve{curve}}
 	if x := r.SearchNow[0]; x.Defined() {
 		history.Lines = append(history.Lines, reports.HistoryLine{Name: r.Current + " on the same windows", Value: x})

@@ -177,13 +177,13 @@
             if (k) px[y * w + x] = colors.shades[Math.max(1, Math.round(k * 32 / 255))];
           }
         }
-        return "summed up: the fuller the colour, the more was allocated";
+        return meta.most ? "summed up: the fuller the colour, the more jobs on a node, " + meta.most.toFixed(1) + " at most" : "summed up: the fuller the colour, the more was allocated";
       },
       at(t, node) {
         const row = Math.floor(node / meta.rowNodes), col = Math.floor((t - meta.t0) / meta.colSec);
         if (row < 0 || col < 0 || row >= meta.rows || col >= meta.cols) return "";
         const lo = row * meta.rowNodes, hi = Math.min(meta.nodes, lo + meta.rowNodes) - 1;
-        return (lo === hi ? "node " + meta.name(lo) : "nodes " + meta.name(lo) + " to " + meta.name(hi)) + ", " + span(meta.colSec) + " from " + clock.full(meta.t0 + col * meta.colSec) + ": " + Math.round(bytes[row * meta.cols + col] / 2.55) + " % allocated";
+        return (lo === hi ? "node " + meta.name(lo) : "nodes " + meta.name(lo) + " to " + meta.name(hi)) + ", " + span(meta.colSec) + " from " + clock.full(meta.t0 + col * meta.colSec) + ": " + (meta.most ? (bytes[row * meta.cols + col] / 255 * meta.most).toFixed(1) + " jobs on a node" : Math.round(bytes[row * meta.cols + col] / 2.55) + " % allocated");
       },
     };
   }

@@ -170,6 +170,7 @@
       requestAnimationFrame(() => {
         queued = false;
         axes = cols.filter((c) => shown.has(c) && c.values.some((v) => v !== null)).map((col) => ({ col, scale: Draw.scale(col, col.better < 0, data.standing) }));
+        $("par").style.minWidth = axes.length * 72 + "px"; // a small screen scrolls
         $("par").hidden = $("par-title").hidden = $("par-says").hidden = axes.length < 2; // one axis has no lines
         parFrame = Draw.parallel(canvas("par", "base"), axes, rows, active, brushes, colors);
         if (X && Y) planeFrame = Draw.plane(canvas("plane", "base"), X, Y, rows, active, brushes, colors);

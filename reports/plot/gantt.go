@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -46,10 +47,20 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 	} else {
 		f.Note = fmt.Sprintf("%s allocations, too many to draw singly: a pixel covers %s and %s, and is the darker the more of that was allocated",
 			Count(jobs), Span(float64(r.ColUS)/secondUS), nodes(r.RowNodes))
-		for _, k := range []int{0, 25, 50, 75, 100} {
-			f.legend = append(f.legend, entry{text: fmt.Sprintf("%d %%", k), color: shade(float64(k) / 100), area: true})
+		most := r.Most()
+		if r.Jobs {
+			f.Note = fmt.Sprintf("%s allocations on nodes that jobs share: a pixel covers %s and %s, and is the fuller the more jobs ran on a node, %s at most", Count(jobs), Span(float64(r.ColUS)/secondUS), nodes(r.RowNodes), Short(math.Ceil(most)))
+		} else {
+			most = 1
 		}
-		img = paintOccupancy(r)
+		for _, k := range []float64{0, 0.25, 0.5, 0.75, 1} {
+			e := entry{text: fmt.Sprintf("%.0f %%", 100*k), color: shade(k), area: true}
+			if r.Jobs {
+				e.text = fixed(k*most, 1)
+			}
+			f.legend = append(f.legend, e)
+		}
+		img = paintOccupancy(r, most)
 	}
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
@@ -145,12 +156,12 @@ func shadePalette() color.Palette {
 // small clusters have edges instead of a blur.
 func stretch(n, want int) int { return max(1, want/n) }
 
-func paintOccupancy(r *Raster) image.Image {
+func paintOccupancy(r *Raster, most float64) image.Image {
 	sy := stretch(r.Rows, GanttRows)
 	img := image.NewPaletted(image.Rect(0, 0, r.Cols, r.Rows*sy), shadePalette())
 	for y := range r.Rows {
 		for x := range r.Cols {
-			v := r.Occupancy(x, y)
+			v := r.Occupancy(x, y) / most
 			k := uint8(min(shades, int(v*shades+0.5)))
 			if v > 0 {
 				k = max(k, 1)

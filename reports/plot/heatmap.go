@@ -55,9 +55,22 @@ func Table(name string, columns []Measure, rows []Candidate) *Figure {
 	return f
 }
 
+// leastColumn is how narrow a column may be: three digits and a unit fit.
+const leastColumn = 32 * pt
+
 func drawTable(c draw.Canvas, columns []Measure, rows []Candidate) {
 	if len(columns) == 0 || len(rows) == 0 {
 		return
+	}
+	// Where there is no room for all, what came out stands and what was set does not.
+	if most := int((c.Max.X - c.Min.X) * 0.64 / leastColumn); len(columns) > most {
+		skip := len(columns) - most
+		columns = columns[skip:]
+		cut := make([]Candidate, len(rows))
+		for i, r := range rows {
+			cut[i] = Candidate{r.Name, r.Standing, r.At[skip:]}
+		}
+		rows = cut
 	}
 	const head = 38 * pt
 	names := min(130*pt, (c.Max.X-c.Min.X)*0.36)

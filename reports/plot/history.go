@@ -120,7 +120,7 @@ func (h history) span() (lo, hi float64) {
 }
 
 func (h history) draw(c draw.Canvas, most int) {
-	const names = 150 * pt
+	names := min(150*pt, (c.Max.X-c.Min.X)*0.34)
 	lo, hi := h.span()
 	full := c
 	if len(h.lines) > 0 {
@@ -166,7 +166,7 @@ func (h history) name(full, data draw.Canvas, ty func(float64) vg.Length, lo, hi
 	for i, l := range lines {
 		sty := sans(tickSize, Ink, false)
 		sty.YAlign = -0.4
-		text := l.Name + " " + h.m.Say(l.Value)
+		text := h.m.Say(l.Value) + " " + l.Name
 		if l.Value < lo || l.Value > hi {
 			text += " (off the scale)"
 		}

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,15 +113,12 @@ const mostDigits = 3
 // Separating is the measure with so many digits that values which differ look
 // different, three more than usual at most.
 func (m Measure) Separating(values []float64) Measure {
-	different := map[float64]bool{}
-	for _, v := range values {
-		if !math.IsNaN(v) {
-			different[v] = true
-		}
-	}
+	different := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	slices.Sort(different)
+	different = slices.Compact(different)
 	for m.Digits = 0; m.Digits < mostDigits; m.Digits++ {
 		looks := map[string]bool{}
-		for v := range different { //detlint:ordered a count
+		for _, v := range different {
 			looks[m.Say(v)] = true
 		}
 		if len(looks) == len(different) {

@@ -23,6 +23,8 @@ type Raster struct {
 	Name func(node int) string
 	// What the rows are, "" for nodes.
 	What string
+	// Jobs says that what is added are jobs on nodes, one unit each, and not units of them.
+	Jobs bool
 
 	toUS     int64
 	capacity []int64 // units in each row
@@ -118,7 +120,20 @@ func (r *Raster) Finish() {
 // 0. Finish must have been called.
 func (r *Raster) UnitTime(x, y int) int64 { return r.sum[y*(r.Cols+1)+x] }
 
-// Occupancy is the share of the pixel's unit-time that was allocated, 0 to 1.
+// Most is the largest Occupancy, and at least 1: of a raster of jobs how many there are on
+// a node.
+func (r *Raster) Most() float64 {
+	most := 1.0
+	for y := range r.Rows {
+		for x := range r.Cols {
+			most = max(most, r.Occupancy(x, y))
+		}
+	}
+	return most
+}
+
+// Occupancy is the share of the pixel's unit-time that was allocated, 0 to 1; of a
+// raster of jobs how many ran on each of its nodes.
 func (r *Raster) Occupancy(x, y int) float64 {
 	width := min(r.ColUS, r.toUS-r.FromUS-int64(x)*r.ColUS)
 	all := float64(width) * float64(r.capacity[y])

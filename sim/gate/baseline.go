@@ -15,7 +15,7 @@ import (
 )
 
 // BaselineSchema is the version of a baseline file.
-const BaselineSchema = 1
+const BaselineSchema = 2
 
 // Baseline is what was stored of the runs of a gate.
 type Baseline struct {
@@ -36,16 +36,41 @@ type Provenance struct {
 
 // BaselineRun is what was stored of a run.
 type BaselineRun struct {
-	Run        string           `json:"run"`
-	Provenance Provenance       `json:"provenance"`
-	Replays    []BaselineReplay `json:"replays"`
+	Run        string     `json:"run"`
+	Provenance Provenance `json:"provenance"`
+	// Sight says of each paired check against what is stored here what it can see.
+	Sight   []Sight          `json:"sight,omitempty"`
+	Replays []BaselineReplay `json:"replays"`
+}
+
+// Sight is what a paired check against a baseline can see, of a candidate as noisy as
+// the baseline is.
+type Sight struct {
+	Check    string  `json:"check"`
+	Metric   string  `json:"metric"`
+	Windows  int     `json:"windows"`
+	Replicas int     `json:"replicas"`
+	Margin   float64 `json:"margin"` // as a part of the mean
+	// Detectable is the smallest regression that is found in 8 of 10 cases, as a part
+	// of the mean; null when nothing is known of it.
+	Detectable *float64 `json:"detectable"`
+}
+
+// String says it in a line.
+func (s *Sight) String() string {
+	if s.Detectable == nil {
+		return fmt.Sprintf("%s: nobody knows how small a regression it finds", s.Check)
+	}
+	return fmt.Sprintf("%s: with %d windows and %d seeds a regression of %.1f %% is found in 8 of 10 cases (margin %.1f %%)",
+		s.Check, s.Windows, s.Replicas, 100**s.Detectable, 100*s.Margin)
 }
 
 // BaselineReplay is what was stored of a replay: always its identity and its
 // work, and the numbers that checks of the gate refer to.
 type BaselineReplay struct {
-	Window      int                 `json:"window"`
+	Window      int                 `json:"window"` // the first
 	Seed        uint64              `json:"seed"`
+	Replica     bool                `json:"replica,omitempty"` // the gate chose the seed
 	Task        string              `json:"task"`
 	Spec        string              `json:"spec"`
 	Jobs        string              `json:"jobs"`
@@ -53,6 +78,9 @@ type BaselineReplay struct {
 	Queue       string              `json:"queue"`
 	Work        sim.Work            `json:"work"`
 	Metrics     map[string]*float64 `json:"metrics,omitempty"` // NAME/WINDOW or BY/GROUP/NAME/WINDOW; null is undefined
+	Parts       string              `json:"windows,omitempty"`
+	// Values are the numbers of paired checks, by window.
+	Values map[string][]*float64 `json:"values,omitempty"`
 }
 
 // ParseBaseline reads a baseline file.
@@ -117,13 +145,17 @@ type spot struct {
 
 func (r *Replay) spot() spot { return spot{r.Window, r.Seed} }
 
-// replays are what was stored of the replays of a run; nothing of a nil one.
+// replays are what was stored of the replays of a run, but for replicas; nothing of a
+// nil one.
 func (r *BaselineRun) replays() map[spot]*BaselineReplay {
 	if r == nil {
 		return nil
 	}
 	out := make(map[spot]*BaselineReplay, len(r.Replays))
 	for i := range r.Replays {
+		if r.Replays[i].Replica {
+			continue
+		}
 		out[spot{r.Replays[i].Window, r.Replays[i].Seed}] = &r.Replays[i]
 	}
 	return out
@@ -133,14 +165,12 @@ func (r *BaselineRun) replays() map[spot]*BaselineReplay {
 // before keep their provenance, the others get p. Changed are the names of these.
 func (e *Evidence) Update(before *Baseline, p Provenance) (after *Baseline, changed []string, err error) {
 	after = &Baseline{Schema: BaselineSchema, Gate: e.gate.Name}
-	needs := needed(e.gate)
+	needs, compared := needed(e.gate), comparedWith(e.gate)
 	for i := range e.gate.Runs {
 		name := e.gate.Runs[i].Name
 		run := BaselineRun{Run: name, Provenance: p}
 		for _, x := range e.of(name) {
-			stored := BaselineReplay{
-				Window: x.Window, Seed: x.Seed, Task: x.Task, Spec: x.Spec, Jobs: x.Jobs, Fingerprint: x.Fingerprint, Queue: x.Verdict, Work: x.Work,
-			}
+			stored := x.stored(compared[name])
 			for _, m := range needs[name] {
 				n, err := x.numberOf(&m)
 				if err != nil {
@@ -153,6 +183,12 @@ func (e *Evidence) Update(before *Baseline, p Provenance) (after *Baseline, chan
 			}
 			run.Replays = append(run.Replays, stored)
 		}
+		for _, x := range e.replicas(name) {
+			run.Replays = append(run.Replays, x.stored(compared[name]))
+		}
+		if run.Sight, err = e.sights(name); err != nil {
+			return nil, nil, err
+		}
 		if old := before.find(name); old != nil && slices.EqualFunc(old.Replays, run.Replays, sameReplay) {
 			run.Provenance = old.Provenance
 		} else {
@@ -163,16 +199,68 @@ func (e *Evidence) Update(before *Baseline, p Provenance) (after *Baseline, chan
 	return after, changed, nil
 }
 
+// stored is a replay with the windows of these measures.
+func (x *outcome) stored(compared []profiles.Measure) BaselineReplay {
+	out := BaselineReplay{
+		Window: x.Window, Seed: x.Seed, Replica: x.Replica, Task: x.Task, Spec: x.Spec, Jobs: x.Jobs, Parts: x.Parts, Fingerprint: x.Fingerprint, Queue: x.Verdict, Work: x.Work,
+	}
+	for i := range compared {
+		if out.Values == nil {
+			out.Values = map[string][]*float64{}
+		}
+		name := nameOf(&compared[i])
+		values := []*float64{}
+		for _, v := range x.windows[name] {
+			values = append(values, finite(v))
+		}
+		out.Values[name] = values
+	}
+	return out
+}
+
+// sights say what the paired checks of a run against the baseline can see.
+func (e *Evidence) sights(run string) ([]Sight, error) {
+	var out []Sight
+	for i := range e.gate.Paired {
+		c := &e.gate.Paired[i]
+		if c.Run != run || c.Against != "baseline" || !e.onOneTrace(c) {
+			continue
+		}
+		_, now, err := e.sidesOf(c, nil)
+		if err != nil {
+			return nil, err
+		}
+		side, _ := replicasOf(now, now)
+		rule, err := ruleOf(e.gate, c, len(side))
+		if err != nil {
+			return nil, err
+		}
+		_, found, err := rule.Sight(side)
+		if err != nil {
+			return nil, err
+		}
+		var f Finding
+		f.name(c.Name, c.Run, label(&c.Of)+" against "+c.Against)
+		s := Sight{Check: f.Check, Metric: nameOf(&c.Of), Windows: found.Windows, Replicas: len(side), Detectable: finite(found.Detectable)}
+		if m := finite(found.Margin / found.Baseline); m != nil {
+			s.Margin = *m
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
 func sameReplay(a, b BaselineReplay) bool {
 	same := func(x, y *float64) bool { return x == nil && y == nil || x != nil && y != nil && *x == *y }
-	if !maps.EqualFunc(a.Metrics, b.Metrics, same) {
+	sameList := func(x, y []*float64) bool { return slices.EqualFunc(x, y, same) }
+	if !maps.EqualFunc(a.Metrics, b.Metrics, same) || !maps.EqualFunc(a.Values, b.Values, sameList) {
 		return false
 	}
-	return a.Window == b.Window && a.Seed == b.Seed && a.Task == b.Task && a.Spec == b.Spec && a.Jobs == b.Jobs &&
+	return a.Window == b.Window && a.Replica == b.Replica && a.Seed == b.Seed && a.Task == b.Task && a.Spec == b.Spec && a.Jobs == b.Jobs && a.Parts == b.Parts &&
 		a.Fingerprint == b.Fingerprint && a.Queue == b.Queue && a.Work == b.Work
 }
 
-// needed are the measures of each run that checks hold against the baseline.
+// needed are the measures of each run that banded checks hold against the baseline.
 func needed(g *profiles.Gate) map[string][]profiles.Measure {
 	out := map[string][]profiles.Measure{}
 	add := func(run string, m profiles.Measure) {
@@ -183,9 +271,16 @@ func needed(g *profiles.Gate) map[string][]profiles.Measure {
 	for i := range g.Banded {
 		add(g.Banded[i].Run, g.Banded[i].Of)
 	}
+	return out
+}
+
+// comparedWith are the measures of each run that paired checks hold against the
+// baseline, window by window.
+func comparedWith(g *profiles.Gate) map[string][]profiles.Measure {
+	out := map[string][]profiles.Measure{}
 	for i := range g.Paired {
-		if g.Paired[i].Against == "baseline" {
-			add(g.Paired[i].Run, g.Paired[i].Of)
+		if c := &g.Paired[i]; c.Against == "baseline" && !slices.Contains(out[c.Run], c.Of) {
+			out[c.Run] = append(out[c.Run], c.Of)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	gonum "gonum.org/v1/gonum/stat"
@@ -104,7 +105,9 @@ func otherJobs(x *outcome) string {
 	return place(x) + ": the baseline met other jobs (trace, window or shaking): make it anew with --update-baseline"
 }
 
-func place(x *outcome) string { return fmt.Sprintf("window %d, seed %d", x.Window, x.Seed) }
+func place(x *outcome) string { return placeOf(&x.Replay) }
+
+func placeOf(r *Replay) string { return fmt.Sprintf("window %d, seed %d", r.Window, r.Seed) }
 
 func short(hash string) string { return hash[:min(len(hash), 12)] }
 
@@ -145,12 +148,9 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 		}
 		now, before = append(now, *n.v), append(before, *old)
 	}
-	candidate, err := e.side(c.Run, &c.Of)
-	if err != nil {
-		return f, err
-	}
-	if _, load, _, err := match(storedSide(stored, f.Metric), candidate, stat.Lower, metric.Lengthens(c.Of.Metric)); err != nil || load.Unranked() {
-		f.Verdict, f.Found, f.Why = Regression, "OVERLOADED", load.String()+": the queue grows without end in them, and did not"
+	growing, err := e.growing(c, stored)
+	if err != nil || growing != "" {
+		f.Verdict, f.Found, f.Why = Regression, "OVERLOADED", growing
 		return f, err
 	}
 	value, want := gonum.Mean(now, nil), gonum.Mean(before, nil)
@@ -161,6 +161,45 @@ func (e *Evidence) banded(c *profiles.GateBanded, base *Baseline, f Finding) (Fi
 		f.Why = b.change(value)
 	}
 	return f, nil
+}
+
+// growing says that the queue of a run grows without end more often than chance
+// explains, and did not; "" where it does not, or where the metric does not mind. Of
+// one trace a few replays do not tell that from chance, and then the band decides.
+func (e *Evidence) growing(c *profiles.GateBanded, stored *BaselineRun) (string, error) {
+	candidate, err := e.side(c.Run, &c.Of)
+	if err != nil || !metric.Lengthens(c.Of.Metric) {
+		return "", err
+	}
+	before := storedSide(stored, nameOf(&c.Of))
+	_, load, _, err := match(before, candidate, stat.Lower, true)
+	if err != nil || !load.Unranked() {
+		return "", err
+	}
+	if i := slices.IndexFunc(e.gate.Runs, func(r profiles.GateRun) bool { return r.Name == c.Run }); e.gate.Runs[i].Trace != "" {
+		q := queuesOf(before, candidate)
+		if !q.Unranked() {
+			return "", nil
+		}
+		return q.String(), nil
+	}
+	return load.String() + ": the queue grows without end in them, and did not", nil
+}
+
+// queuesOf counts the replays of both sides whose queue grows without end.
+func queuesOf(before, now []side) stat.Queues {
+	q := stat.Queues{BaselineRuns: len(before), CandidateRuns: len(now)}
+	for i := range before {
+		if before[i].run.Overloaded {
+			q.Baseline++
+		}
+	}
+	for i := range now {
+		if now[i].run.Overloaded {
+			q.Candidate++
+		}
+	}
+	return q
 }
 
 // band is where a value should lie: no further from what was stored than a width,

@@ -10,7 +10,9 @@
 package gate
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"orrery/profiles"
 	"orrery/traces/transform"
@@ -71,6 +73,9 @@ type Finding struct {
 	// Numbers are what Found and Want say, one for each number that was held against
 	// a limit.
 	Numbers []Quantity `json:"numbers,omitempty"`
+	// Replicas is how many jittered replays of each side a paired check on one trace
+	// decided on.
+	Replicas int `json:"replicas,omitempty"`
 	// Baseline says where the stored numbers come from.
 	Baseline *Provenance `json:"baseline,omitempty"`
 }
@@ -90,7 +95,7 @@ type Quantity struct {
 
 // Report is the outcome of a gate.
 type Report struct {
-	Schema      int       `json:"schema"` // 2
+	Schema      int       `json:"schema"` // 3
 	Gate        string    `json:"gate"`
 	Description string    `json:"description,omitempty"`
 	Verdict     Verdict   `json:"verdict"`
@@ -109,38 +114,84 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Options say how a gate is run. None of them changes a finding.
+// Options say how a gate is run. But for Baseline none of them changes a finding.
 type Options struct {
 	Workers  int                 // at least 1
 	Progress func(done, all int) // called by one goroutine at a time; nil for never
+	// Baseline is what was stored, whose seeds paired checks against it replay; nil
+	// where there is none, or where it is to be made anew.
+	Baseline *Baseline
 }
 
 // Run replays everything that the gate is about. The replays are in the order of
-// the file: run by run, seed by seed, window by window.
+// the file: run by run, seed by seed. Paired checks on a trace begin with a few
+// replicas, and get as many more as the noise between them asks for: that depends on
+// what the replays come to, never on how long they take.
 func Run(ctx context.Context, g *profiles.Gate, files Files, o Options) (*Evidence, error) {
 	p, err := prepare(ctx, g, files)
 	if err != nil {
 		return nil, err
 	}
-	outcomes, err := p.replay(ctx, o)
-	if err != nil {
-		return nil, err
+	e := &Evidence{gate: g, made: make([]int, len(p.runs))}
+	for i := range p.runs {
+		e.chosen = append(e.chosen, p.runs[i].trace != nil)
 	}
-	return &Evidence{gate: g, outcomes: outcomes}, nil
+	for todo := e.due(p, o.Baseline, true); len(todo) > 0; todo = e.due(p, o.Baseline, false) {
+		more, err := p.replay(ctx, todo, len(e.outcomes), o)
+		if err != nil {
+			return nil, err
+		}
+		e.outcomes = append(e.outcomes, more...)
+	}
+	place := func(name string) int {
+		return slices.IndexFunc(g.Runs, func(r profiles.GateRun) bool { return r.Name == name })
+	}
+	slices.SortStableFunc(e.outcomes, func(a, b outcome) int { return cmp.Compare(place(a.Run), place(b.Run)) })
+	return e, nil
 }
 
 // Evidence is what the replays of a gate came to.
 type Evidence struct {
 	gate     *profiles.Gate
 	outcomes []outcome
+	chosen   []bool // by run: the gate chooses its seeds
+	made     []int  // by run: replicas that were asked for
 }
 
-// of lists the outcomes of a run.
-func (e *Evidence) of(run string) []*outcome {
+// due are the replays that are to be made next: at first those that the file states,
+// and always the replicas that paired checks want and do not have.
+func (e *Evidence) due(p *plan, base *Baseline, first bool) []errand {
+	var out []errand
+	for i := range p.runs {
+		r := &p.runs[i]
+		if first {
+			out = append(out, r.own...)
+		}
+		want := e.made[i]
+		for k := range e.gate.Paired {
+			if c := &e.gate.Paired[k]; r.trace != nil && (c.Run == r.run.Name || c.Against == r.run.Name) {
+				want = max(want, e.wanted(c, base))
+			}
+		}
+		for k := e.made[i]; k < want; k++ {
+			out = append(out, r.replica(k+1))
+		}
+		e.made[i] = want
+	}
+	return out
+}
+
+// of lists the outcomes of a run, but for its replicas.
+func (e *Evidence) of(run string) []*outcome { return e.list(run, false) }
+
+// replicas lists those of a run.
+func (e *Evidence) replicas(run string) []*outcome { return e.list(run, true) }
+
+func (e *Evidence) list(run string, replicas bool) []*outcome {
 	var out []*outcome
 	for i := range e.outcomes {
-		if e.outcomes[i].Run == run {
-			out = append(out, &e.outcomes[i])
+		if x := &e.outcomes[i]; x.Run == run && x.Replica == replicas {
+			out = append(out, x)
 		}
 	}
 	return out
@@ -148,7 +199,7 @@ func (e *Evidence) of(run string) []*outcome {
 
 // Judge makes every check of the gate. base is the stored baseline; nil is none.
 func (e *Evidence) Judge(base *Baseline) (*Report, error) {
-	r := &Report{Schema: 2, Gate: e.gate.Name, Description: e.gate.Description, Verdict: Holds}
+	r := &Report{Schema: 3, Gate: e.gate.Name, Description: e.gate.Description, Verdict: Holds}
 	for i := range e.outcomes {
 		r.Replays = append(r.Replays, e.outcomes[i].Replay)
 	}

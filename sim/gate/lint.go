@@ -27,9 +27,14 @@ func Remarks(g *profiles.Gate) []profiles.Problem {
 			out = append(out, g.Note(fmt.Sprintf("runs[%d]", i), "no check is about the run %s: it is replayed for nothing", g.Runs[i].Name))
 		}
 	}
+	for i := range g.Runs {
+		if at := fmt.Sprintf("runs[%d].windows", i); g.Sets(at) && len(pairedMeasures(g, g.Runs[i].Name)) == 0 {
+			out = append(out, g.Note(at, "no paired check is about the run: its windows have no effect"))
+		}
+	}
 	least := stat.Defaults().MinWindows
 	for i := range g.Paired {
-		if n := windowsOf(g, g.Paired[i].Run); n < least {
+		if n := windowsOf(g, &g.Paired[i]); n < least {
 			out = append(out, g.Note(fmt.Sprintf("%s[%d]", Paired, i), "the run has %d windows and %d are the least: the evidence will never suffice; give the run more windows", n, least))
 		}
 	}
@@ -66,15 +71,19 @@ func usedRuns(g *profiles.Gate) (out []string) {
 }
 
 // windowsOf is how many windows a run has: seeds of streams of jobs have their own.
-func windowsOf(g *profiles.Gate, run string) int {
-	i := slices.IndexFunc(g.Runs, func(r profiles.GateRun) bool { return r.Name == run })
+// Where the seeds of a trace are replicas any number will do, which is told by most.
+func windowsOf(g *profiles.Gate, p *profiles.GatePaired) int {
+	const most = 1 << 20
+	i := slices.IndexFunc(g.Runs, func(r profiles.GateRun) bool { return r.Name == p.Run })
 	if i < 0 {
 		return 0
 	}
 	r := &g.Runs[i]
-	n := max(int(r.Windows.Count), 1)
-	if r.Trace == "" {
-		n *= max(len(r.Seeds), 1)
+	switch {
+	case r.Trace == "":
+		return r.Parts() * max(len(r.Seeds), 1)
+	case p.Reading != "random" && len(r.Seeds) != 1:
+		return most
 	}
-	return n
+	return r.Parts()
 }

@@ -23,6 +23,9 @@ func checkNames(g *profiles.Gate) error {
 		if err := checkName(g, &g.Paired[i].Of, at(Paired, i)); err != nil {
 			return err
 		}
+		if err := checkParts(g, i); err != nil {
+			return err
+		}
 		if _, err := direction(&g.Paired[i]); err != nil {
 			return g.Wrong(at(Paired, i)+".metric", "%v", err)
 		}
@@ -52,6 +55,21 @@ func checkName(g *profiles.Gate, m *profiles.Measure, at string) error {
 		return nil
 	}
 	return g.Wrong(at+".metric", "found %q, which is no metric%s: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric, near.Hint(m.Metric, metricNames()))
+}
+
+// checkParts refuses a metric of a paired check that windows do not have.
+func checkParts(g *profiles.Gate, i int) error {
+	p := &g.Paired[i]
+	at := slices.IndexFunc(g.Runs, func(r profiles.GateRun) bool { return r.Name == p.Run })
+	if at < 0 || g.Runs[at].Parts() == 1 || p.Of.By != metric.ByRun {
+		return nil
+	}
+	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
+		if d.Name == p.Of.Metric && slices.Contains(d.Windows, metric.Steady) {
+			return nil
+		}
+	}
+	return g.Wrong(fmt.Sprintf("%s[%d].of.metric", Paired, i), "%s is measured on the whole replay only, and the run has %d windows: give it windows: {count: 1}", p.Of.Metric, g.Runs[at].Parts())
 }
 
 // metricNames are those of runs, and the measures of gates.

@@ -72,7 +72,7 @@ func checkAmounts(g *profiles.Gate) error {
 		}
 	}
 	for i := range g.Paired {
-		if err := inUnit(g, &g.Paired[i].Of, &g.Paired[i].Absolute, fmt.Sprintf("%s[%d].absolute", Paired, i)); err != nil {
+		if err := inUnit(g, &g.Paired[i].Of, g.Paired[i].Absolute, fmt.Sprintf("%s[%d].absolute", Paired, i)); err != nil {
 			return err
 		}
 	}

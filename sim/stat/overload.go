@@ -1,6 +1,9 @@
 package stat
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Run is one run of a side of a comparison by a metric that says nothing of a
 // queue that grows without end, as waits do.
@@ -144,3 +147,50 @@ func sum(books []book) Overload {
 
 // Half says whether so many of the runs of a window make it an overloaded one.
 func Half(overloaded, runs int) bool { return overloaded > 0 && 2*overloaded >= runs }
+
+// Queues says of two sides that each replayed the same jobs several times, with
+// arrivals jittered, in how many of these replicas the queue grows without end. On a
+// machine that is nearly full that is chance in part; how much of it is measured by
+// the replicas.
+type Queues struct {
+	Baseline, Candidate         int // replicas with such a queue
+	BaselineRuns, CandidateRuns int // of so many
+}
+
+// queuesLevel is how often, at most, chance alone takes the rank of a candidate.
+const queuesLevel = 0.01
+
+// Aside says that nothing can be said by waits: the queue of the baseline grows in at
+// least half of its replicas.
+func (q Queues) Aside() bool { return Half(q.Baseline, q.BaselineRuns) }
+
+// Unranked says that the candidate has no rank by waits: its queue grows in at least
+// half of its replicas, and in more than chance explains. The chance is that of
+// Fisher's exact test: with as many growing queues in all, how often would so many or
+// more be on the side of the candidate?
+func (q Queues) Unranked() bool {
+	return Half(q.Candidate, q.CandidateRuns) && q.P() <= queuesLevel
+}
+
+// P is the chance of Fisher's exact test, one-sided.
+func (q Queues) P() float64 {
+	all, grown := q.BaselineRuns+q.CandidateRuns, q.Baseline+q.Candidate
+	p := 0.0
+	for k := q.Candidate; k <= min(grown, q.CandidateRuns); k++ {
+		if grown-k <= q.BaselineRuns {
+			p += math.Exp(choose(q.CandidateRuns, k) + choose(q.BaselineRuns, grown-k) - choose(all, grown))
+		}
+	}
+	return min(p, 1)
+}
+
+// choose is the logarithm of the binomial coefficient.
+func choose(n, k int) float64 {
+	of := func(n int) float64 { x, _ := math.Lgamma(float64(n) + 1); return x }
+	return of(n) - of(k) - of(n-k)
+}
+
+// String says in how many replicas the queues grow.
+func (q Queues) String() string {
+	return fmt.Sprintf("the queue grows without end in %d of %d replicas, and in %d of %d of the other side", q.Candidate, q.CandidateRuns, q.Baseline, q.BaselineRuns)
+}

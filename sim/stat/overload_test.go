@@ -88,3 +88,20 @@ func TestSeedsOfAWindow(t *testing.T) {
 	require.Equal(t, []int{0, 1, 2}, pairs.Window)
 	require.Equal(t, 1, pairs.Unmatched)
 }
+
+func queues(before, now, runsBefore, runsNow int) stat.Queues {
+	return stat.Queues{Baseline: before, Candidate: now, BaselineRuns: runsBefore, CandidateRuns: runsNow}
+}
+
+func TestQueues(t *testing.T) {
+	// Fisher's tea: 3 of 4 right on one side, 1 of 4 on the other.
+	require.InDelta(t, 17.0/70, queues(1, 3, 4, 4).P(), 1e-12)
+	require.InDelta(t, 1.0/252, queues(0, 5, 5, 5).P(), 1e-12)
+	require.InDelta(t, 1, queues(3, 0, 5, 5).P(), 1e-12)
+	require.InDelta(t, 1, queues(0, 0, 5, 5).P(), 1e-12)
+	require.True(t, queues(0, 5, 5, 5).Unranked())
+	require.False(t, queues(0, 4, 5, 5).Unranked(), "p is 1 in 42")
+	require.False(t, queues(0, 9, 60, 20).Unranked(), "in less than half")
+	require.True(t, queues(10, 20, 20, 20).Aside())
+	require.False(t, queues(9, 20, 20, 20).Aside())
+}

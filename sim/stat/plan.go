@@ -26,8 +26,9 @@ type Plan struct {
 // mostReplicas is where the search for a number of replicas ends.
 const mostReplicas = 1000
 
-// PlanOf plans from pairs in which at least one side has replicas. It is an error
-// when none has, or when there is no ratio of the means.
+// PlanOf plans from pairs. It is an error when windows are fixed and neither side has
+// replicas, or when there is no ratio of the means. Of random windows without
+// replicas all error is taken to be theirs.
 func PlanOf(pairs Pairs, reading Reading, s Settings) (Plan, error) {
 	if err := s.Validate(); err != nil {
 		return Plan{}, err
@@ -35,7 +36,7 @@ func PlanOf(pairs Pairs, reading Reading, s Settings) (Plan, error) {
 	if err := pairs.check(); err != nil {
 		return Plan{}, err
 	}
-	if pairs.measured() == NoNoise {
+	if pairs.measured() == NoNoise && reading == FixedWindows {
 		return Plan{}, fmt.Errorf("stat: no noise was measured: give one side at least 2 replicas of a window")
 	}
 	e, ok := estimateOf(&pairs, reading)
@@ -44,7 +45,7 @@ func PlanOf(pairs Pairs, reading Reading, s Settings) (Plan, error) {
 	}
 	p := Plan{Reading: reading, Windows: len(pairs.Window), Noise: e.single, cosines: e.cosines, freedom: e.freedom, alpha: s.alpha()}
 	if reading == RandomWindows {
-		p.Spread = max(e.windows*e.windows-e.noise*e.noise, 0)
+		p.Spread = max(e.windows*e.windows-orElse(e.noise*e.noise, 0), 0)
 	}
 	p.Replicas = pairs.BaselineRuns[0]
 	for i := range pairs.Window {

@@ -49,7 +49,7 @@ func (t *tuner) choose() error {
 	}
 	if kept == 0 {
 		t.out.Decision = Keep
-		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds on the whole trace; the nearest of %d is %s", len(t.out.Finalists), t.nearest())
+		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds on the whole trace; of %d, the nearest is %s", len(t.out.Finalists), t.nearest())
 	}
 	return nil
 }
@@ -121,7 +121,12 @@ func (t *tuner) barred() string {
 	var why []string
 	for i, k := range t.goal.Constraints {
 		if x := best.worst[k.Metric]; k.Beyond(x) > 0 {
-			why = append(why, fmt.Sprintf("%s comes to %s, %s %s is to hold", t.goal.written[i].Metric, said(metric.Number(x), t.goal.written[i].Metric), k.Relation, said(metric.Number(k.Value), t.goal.written[i].Metric)))
+			asked := t.goal.written[i]
+			text := fmt.Sprintf("%s comes to %s, and %s %s is to hold", asked.Metric, said(metric.Number(x), asked.Metric), k.Relation, said(metric.Number(k.Value), asked.Metric))
+			if asked.Value != k.Value {
+				text += fmt.Sprintf(", for the current policy itself breaks %s %s", asked.Relation, said(metric.Number(asked.Value), asked.Metric))
+			}
+			why = append(why, text)
 		}
 	}
 	return fmt.Sprintf("no candidate with a better %s keeps the bounds on the tuning windows: %d break them, and of the nearest, %s, %s", o.Metric, n, best.c.name, strings.Join(why, " and "))
@@ -236,8 +241,12 @@ func (t *tuner) nearest() string {
 		}
 		for j := range f.Constraints {
 			for _, on := range []*KeptOn{&f.Constraints[j].Whole, &f.Constraints[j].Windows} {
-				if !on.Holds && on.Beyond.Defined() {
+				switch {
+				case on.Holds:
+				case on.Beyond.Defined():
 					excess = max(excess, float64(on.Beyond))
+				default: // a value is missing
+					excess = math.MaxFloat64
 				}
 			}
 		}
@@ -247,8 +256,8 @@ func (t *tuner) nearest() string {
 	}
 	name := t.goal.Objectives[0].Metric
 	gain := ""
-	if w := best.whole(name); w != nil && w.Relative.Defined() {
-		gain = fmt.Sprintf(" (%s %s from end to end)", name, percent(w.Relative))
+	if i := slices.IndexFunc(best.Whole, func(l WholeLine) bool { return l.Metric == name }); i >= 0 && len(t.problem.Traces) == 1 {
+		gain = fmt.Sprintf(" (%s %s from end to end)", name, percent(best.Whole[i].Relative))
 	}
 	return best.Name + gain + ": " + best.Broken
 }

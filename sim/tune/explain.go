@@ -62,10 +62,17 @@ func (t *tuner) about() *candidate {
 	if c := t.chosen(); c != nil {
 		return c
 	}
-	for _, f := range t.out.Finalists {
+	if t.out.at > 0 { // the choice that repetitions have not confirmed
+		return t.candidates[t.out.at]
+	}
+	var list []int
+	for i, f := range t.out.Finalists {
 		if len(f.Lines) > 0 && f.Broken == "" {
-			return t.candidates[f.at]
+			list = append(list, i)
 		}
+	}
+	if len(list) > 0 {
+		return t.candidates[t.out.Finalists[t.bestOf(list)].at]
 	}
 	for _, f := range t.out.Finalists {
 		if len(f.Lines) > 0 {

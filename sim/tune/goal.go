@@ -218,11 +218,12 @@ func jobsBehind(f *task.Figures, m metric.Measure) float64 {
 }
 
 // pairs holds a candidate against the current policy on windows of the whole replay,
-// with all replicas where the number is none of a group.
+// with all replicas where these tell of it: of groups they do where an objective is
+// about one.
 func (t *tuner) pairs(c *candidate, name string, windows []int) (stat.Pairs, error) {
 	of := t.reading(name, windows)
 	replicas := seeds(0, t.opt.Replicas)
-	if measureOf(name).By != "" {
+	if measureOf(name).By != "" && !t.aboutGroups() {
 		replicas = replicas[:1]
 	}
 	return pairUp([2]*candidate{t.base(), c}, windows, replicas, func(side *candidate, k, r int) float64 {
@@ -250,7 +251,9 @@ func pairUp(sides [2]*candidate, windows, replicas []int, value func(side *candi
 			}
 		}
 	}
-	return stat.Pair(list[0], list[1])
+	p, err := stat.Pair(list[0], list[1])
+	p.Continuous = true // the windows of a side are parts of one replay
+	return p, err
 }
 
 // subject is a number of a candidate on the acceptance windows, to be judged.

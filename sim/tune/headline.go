@@ -28,15 +28,16 @@ func (r *Report) Headlines() []Headline {
 			100*r.Confidence, span(l.Relative, func(x float64) string { return percent(metric.Number(x)) })),
 		Good: l.Verdict.String() == "better", Bad: l.Verdict.String() == "worse",
 	}}
-	if w := f.whole(l.Metric); w != nil {
-		out = append(out, Headline{Value: percent(w.Relative), Label: fmt.Sprintf("the same from end to end: %s, now %s", said(w.Then, l.Metric), said(w.Now, l.Metric))})
+	if w, where := r.whole(f, l.Metric); w != nil {
+		out = append(out, Headline{Value: percent(w.Relative), Label: fmt.Sprintf("the same from end to end%s: %s, now %s", where, said(w.Then, l.Metric), said(w.Now, l.Metric))})
 	}
-	if g := r.payer(); g != nil {
+	if payers, _ := r.payers(); len(payers) > 0 {
+		g := payers[0]
 		w := g.of("wait_mean")
-		out = append(out, Headline{Value: percent(w.Relative), Label: fmt.Sprintf("mean wait of %s, end to end: %s, now %s", g.words(), said(w.Then, "wait_mean"), said(w.Now, "wait_mean")), Bad: true})
+		out = append(out, Headline{Value: percent(w.Relative), Label: fmt.Sprintf("mean wait of %s, end to end: %s, now %s", r.words(g), said(w.Then, "wait_mean"), said(w.Now, "wait_mean")), Bad: true})
 	}
-	if w := f.whole("wait_max"); w != nil {
-		out = append(out, Headline{Value: said(w.Then, "wait_max"), Label: "longest wait, end to end, now " + said(w.Now, "wait_max")})
+	if w, where := r.whole(f, "wait_max"); w != nil {
+		out = append(out, Headline{Value: said(w.Then, "wait_max"), Label: "longest wait, end to end" + where + ", now " + said(w.Now, "wait_max")})
 	}
 	if now, then := r.Work[0].Examined, r.Work[1].Examined; now > 0 && then > 0 {
 		out = append(out, Headline{Value: percent(metric.Number(float64(then)/float64(now) - 1)), Label: "waiting jobs that the scheduler looks at, on the whole log"})

@@ -99,10 +99,13 @@ func (t *tuner) settle() error {
 	if len(pass) > 0 {
 		f := &t.out.Finalists[t.bestOf(pass)]
 		t.out.Decision, t.out.Chosen, t.out.at = Change, f.Name, f.at
-		t.out.Why = "it is better on windows that had no part in finding it, and keeps its bounds when the whole trace is replayed"
+		for _, i := range pass {
+			t.passed = append(t.passed, t.out.Finalists[i].Name)
+		}
+		t.out.Why = t.reason(f)
 		return nil
 	}
-	t.out.Decision, t.out.Why = Keep, "nothing beats the current policy on windows that had no part in finding it"
+	t.out.Decision, t.out.Why = Keep, "nothing beats the current policy on the acceptance windows, which have no part in the search"
 	if unsure || against != "" {
 		t.out.Decision, t.out.Why = Unsure, "what looked better on the tuning windows may be so, and the acceptance windows do not suffice to say"
 	}
@@ -111,6 +114,27 @@ func (t *tuner) settle() error {
 	}
 	t.blame()
 	return nil
+}
+
+// reason says why a finalist is recommended, and how far it may be relied on.
+func (t *tuner) reason(f *Finalist) string {
+	text := "it is better on the acceptance windows, which have no part in the search, and from end to end"
+	switch {
+	case len(f.Constraints) == 0:
+	case slices.ContainsFunc(f.Constraints, func(k Kept) bool { return k.Broken() }):
+		text += "; of its bounds it breaks no more than is allowed, see below"
+	default:
+		text += "; it keeps its bounds on both"
+	}
+	gain := better(t.goal.Objectives[0].Direction).Gain
+	least := min(gain(float64(f.Lines[0].Relative.Low)), gain(float64(f.Lines[0].Relative.High)))
+	for _, l := range f.Whole {
+		if x := gain(float64(l.Relative)); l.Metric == t.goal.Objectives[0].Metric && x < least {
+			text += fmt.Sprintf(". From end to end it gains less than the interval of the windows says (%s): jobs outside of these windows gain little, so expect no more", percent(l.Relative))
+			break
+		}
+	}
+	return text
 }
 
 // blame says which finalists are out for their bounds, where none is recommended: a
@@ -126,7 +150,7 @@ func (t *tuner) blame() {
 	case 0:
 	case len(t.out.Finalists):
 		t.out.Decision = Keep
-		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds; the nearest of %d is %s", n, t.nearest())
+		t.out.Why = fmt.Sprintf("no candidate that is better on the tuning windows keeps its bounds; of %d, the nearest is %s", n, t.nearest())
 	default:
 		t.out.Why = fmt.Sprintf("%d of the %d candidates that are better on the tuning windows break a bound, the nearest to keeping it is %s. Of the others, %s", n, len(t.out.Finalists), t.nearest(), t.out.Why)
 	}

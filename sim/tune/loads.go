@@ -95,7 +95,7 @@ func (t *tuner) loadLine(c *candidate, load int) LoadLine {
 func (r *Report) turns() []LoadLine {
 	var out []LoadLine
 	for _, l := range r.Loads {
-		if x := float64(l.Relative.Estimate); !(better(r.Goal.Objectives[0].Direction).Gain(x) > 0) || l.Overloaded == "candidate" {
+		if x := l.Relative.Estimate; x.Defined() && l.Overloaded != "candidate" && !(better(r.Goal.Objectives[0].Direction).Gain(float64(x)) > 0) {
 			out = append(out, l)
 		}
 	}

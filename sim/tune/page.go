@@ -2,6 +2,7 @@ package tune
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"orrery/scheduler/model"
@@ -147,7 +148,7 @@ func (r *Report) pageFinalists(p *page) {
 				verdict = "out: " + f.Broken
 			}
 			end := metric.Undefined
-			if w := f.whole(l.Metric); w != nil {
+			if w, _ := r.whole(f, l.Metric); w != nil {
 				end = w.Relative
 			}
 			rows = append(rows, append(append([]string{f.Name}, lineCells(l)...), percent(end), verdict, percent(r.sign(k)*f.Fits[k].Tuned.Estimate), fitWord(f.Fits[k])))
@@ -240,7 +241,7 @@ func (r *Report) pageAgain(p *page) {
 		p.say("%s of %s under other loads: the same jobs with the time between submissions divided by the load; the range is over %d replicas.", name, r.About, loadReplicas+1)
 		var rows [][]string
 		for _, l := range r.Loads {
-			rows = append(rows, []string{fmt.Sprintf("%.1f", l.Load), said(l.Now, name), said(l.Then, name), percent(l.Relative.Estimate), percent(l.Relative.Low) + " to " + percent(l.Relative.High), l.Overloaded})
+			rows = append(rows, []string{fmt.Sprintf("%g", l.Load), said(l.Now, name), said(l.Then, name), percent(l.Relative.Estimate), percent(l.Relative.Low) + " to " + percent(l.Relative.High), l.Overloaded})
 		}
 		p.table([]string{"load", "now", "then", "change", "range", "overloaded"}, rows)
 	}
@@ -369,6 +370,8 @@ func rankWord(t *Tried) string {
 		return fmt.Sprint(t.Rank)
 	case t.Overloaded:
 		return "overloaded"
+	case !slices.ContainsFunc(t.Metrics, metric.Number.Defined):
+		return "not compared"
 	case !t.Feasible:
 		return "breaks a constraint"
 	}

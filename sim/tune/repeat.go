@@ -26,7 +26,7 @@ const mostOther = 0.2
 // changes, those that were chosen are equally good; where often none is, there is
 // not enough evidence.
 func (t *tuner) repeat() error {
-	if t.out.Decision != Change || measureOf(t.goal.Objectives[0].Metric).By != "" { // groups are known of the acceptance windows alone
+	if t.out.Decision != Change {
 		return nil
 	}
 	half := t.opt.Replicas / 2
@@ -37,7 +37,7 @@ func (t *tuner) repeat() error {
 		{"all", seeds(0, t.opt.Replicas)}, {fmt.Sprintf("1 to %d", half), seeds(1, half)}, {fmt.Sprintf("%d to %d", half+1, t.opt.Replicas), seeds(half+1, t.opt.Replicas)},
 	}
 	var chosen []string
-	without, other := 0, 0
+	without, other, unproved, failed := 0, 0, "", 0
 	for p := -1; p < len(t.plans); p++ {
 		for g, group := range groups {
 			if p < 0 && g == 0 || len(group.list) == 0 { // that was the decision
@@ -58,6 +58,11 @@ func (t *tuner) repeat() error {
 			if a.Choice != t.out.Chosen {
 				other++
 			}
+			if !slices.Contains(t.passed, a.Choice) {
+				unproved = a.Choice
+				failed++
+				continue
+			}
 			if !slices.Contains(chosen, a.Choice) {
 				chosen = append(chosen, a.Choice)
 			}
@@ -69,7 +74,11 @@ func (t *tuner) repeat() error {
 		t.out.Why = fmt.Sprintf("%s is better on the acceptance windows, and in %d of %d repetitions over other windows and replicas no candidate is", t.candidates[t.out.at].name, without, n)
 		return nil
 	}
-	if float64(other) > mostOther*float64(n) {
+	switch {
+	case float64(failed) > mostOther*float64(n):
+		t.out.Decision, t.out.Chosen = Unsure, ""
+		t.out.Why = fmt.Sprintf("which candidate is best changes with the windows and replicas: %s is better on the acceptance windows, and in %d of %d repetitions the choice is one of which these do not show it, such as %s", t.candidates[t.out.at].name, failed, n, unproved)
+	case float64(other) > mostOther*float64(n):
 		t.equals(chosen)
 	}
 	return nil
@@ -102,12 +111,15 @@ func (t *tuner) equals(chosen []string) {
 		}
 		return 0
 	})
+	if len(list) < 2 {
+		return
+	}
 	for _, i := range list {
 		t.out.Equal = append(t.out.Equal, t.out.Finalists[i].Name)
 	}
 	f := &t.out.Finalists[list[0]]
 	t.out.Chosen, t.out.at = f.Name, f.at
-	t.out.Why = "which of them is best changes with the windows and replicas; each is better than the current policy, and of these it has the shortest longest wait on the whole trace"
+	t.out.Why = fmt.Sprintf("which of them is best changes with the windows and replicas; each is better than the current policy on the acceptance windows. Under %s the longest wait of the whole trace is shortest, so it stands first", f.Name)
 }
 
 // choice decides between the finalists over a plan of windows, -1 for that of the
@@ -173,9 +185,6 @@ func (t *tuner) planPairs(c *candidate, plan int, replicas []int, name string) (
 		for k := range traces {
 			now = append(now, figures(t.base(), k, 0))
 		}
-	}
-	if m := measureOf(name); m.By != "" && plan >= 0 { // groups are not known there
-		return stat.Pairs{}, nil
 	}
 	of := t.weighed(name, traces, now)
 	return pairUp([2]*candidate{t.base(), c}, names, replicas, func(side *candidate, k, r int) float64 {

@@ -1,7 +1,10 @@
 package tune
 
 import (
+	"slices"
+
 	"orrery/sim"
+	"orrery/sim/search"
 	"orrery/sim/task"
 )
 
@@ -42,6 +45,8 @@ func (t *tuner) task(a ask) task.Task {
 		out.Window = task.Around(out.Parts, t.opt.Follow)
 	case a.load > 0: // its windows are no windows of the trace
 		out.Spec.WarmupJobs, out.Parts = sim.NoWarmup, nil
+	case t.aboutGroups(): // replicas and other windows must tell of groups, too
+		out.Spec.WarmupJobs, out.Parts = sim.NoWarmup, append(out.Parts, t.brief(a.trace)...)
 	case a.replica > 0: // of which groups are in no figure
 		out.Spec.WarmupJobs = sim.NoWarmup
 		out.Parts, out.Brief = nil, append(out.Parts, t.brief(a.trace)...)
@@ -94,11 +99,20 @@ func (t *tuner) result(c *candidate, s scope, trace, replica int) *task.Result {
 // figures are those of a window in a run that was made, the window by its place
 // among all.
 func (t *tuner) figures(c *candidate, s scope, window, replica int) *task.Figures {
-	r := t.result(c, s, t.windows[window].Trace, replica)
-	if s == wholeScope && replica > 0 {
-		return &r.Brief[t.inTrace(window)]
+	return partAt(t.result(c, s, t.windows[window].Trace, replica), t.inTrace(window))
+}
+
+// partAt is a part of a run by its place among all, those with groups first.
+func partAt(r *task.Result, i int) *task.Figures {
+	if i < len(r.Parts) {
+		return &r.Parts[i]
 	}
-	return &r.Parts[t.inTrace(window)]
+	return &r.Brief[i-len(r.Parts)]
+}
+
+// aboutGroups says whether an objective is about a group of jobs.
+func (t *tuner) aboutGroups() bool {
+	return slices.ContainsFunc(t.opt.Objectives, func(o search.Objective) bool { return measureOf(o.Metric).By != "" })
 }
 
 // all are the figures of several windows.
@@ -112,13 +126,9 @@ func (t *tuner) all(c *candidate, s scope, windows []int) []*task.Figures {
 
 // inPlan are the figures of a window of another plan of a trace, by its place in it.
 func (t *tuner) inPlan(c *candidate, p, trace, window, replica int) *task.Figures {
-	r := t.result(c, wholeScope, trace, replica)
-	at := window
-	if replica > 0 {
-		at += t.opt.Tuning + t.opt.Acceptance
-	}
+	at := t.opt.Tuning + t.opt.Acceptance + window
 	for i := range p {
 		at += len(t.plans[i].spans[trace])
 	}
-	return &r.Brief[at]
+	return partAt(t.result(c, wholeScope, trace, replica), at)
 }

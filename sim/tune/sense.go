@@ -196,14 +196,24 @@ func (t *tuner) moves(design *sensitivity.Morris, results []*candidate, name str
 	}
 	s := Sensitivity{Metric: name, Unit: unitOf(name), Floor: metric.Number(floor.High), Runs: len(t.screening)}
 	least := max(floor.High, rounding*scale(values))
+	loud := t.drowned(name, floor)
 	for i, column := range t.space.columns() {
 		e := effects[i]
 		s.Parts = append(s.Parts, PartMove{
 			Setting: column, Change: rangeOf(e.Change), Mean: metric.Number(e.Mu), Sigma: metric.Number(e.Sigma), First: unknown, Total: unknown,
 			Influence: influence(e, least), effect: e,
 		})
+		if p := &s.Parts[i]; loud && p.Influence == sensitivity.Inert {
+			p.Influence = sensitivity.Unclear
+		}
 	}
 	return s, nil
+}
+
+// drowned says that the noise may be half of the number itself, as it may where few
+// replicas measure it: what does not rise above it may still matter.
+func (t *tuner) drowned(name string, floor stat.Floor) bool {
+	return floor.High > math.Abs(stat.Mean(t.values(t.base(), wholeScope, name, t.screening)))/2
 }
 
 // influence goes by the screening alone: inert is what changes the objective by no

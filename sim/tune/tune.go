@@ -123,7 +123,7 @@ func Run(ctx context.Context, p Problem, o Options) (*Report, error) {
 	}
 	t := &tuner{ctx: ctx, problem: p, opt: o, known: map[key]*task.Result{}}
 	for _, step := range []func() error{
-		t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.choose, t.judge, t.settle, t.repeat, t.load, t.spread, t.look, t.explain,
+		t.start, t.cut, t.begin, t.bounds, t.tryKnown, t.screen, t.seek, t.race, t.choose, t.judge, t.settle, t.repeat, t.load, t.spread, t.look, t.explain,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -196,7 +196,8 @@ type tuner struct {
 	candidates []*candidate // the current policy first
 	space      space
 	history    []Trial
-	raced      []int // candidates that are left, the best first
+	raced      []int    // candidates that are left, the best first
+	passed     []string // finalists that the acceptance windows show to be better
 	out        Report
 }
 

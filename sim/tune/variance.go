@@ -125,7 +125,7 @@ func (t *tuner) indices(design *sensitivity.Sobol, results []*candidate, rows in
 	s.Spread.Alone = metric.Number(alone)
 	for i, said := range sensitivity.Influences(got, effects, max(floor.High, rounding*scale(values))) {
 		p := &s.Parts[slices.IndexFunc(s.Parts, func(p PartMove) bool { return p.Setting == columns[i] })]
-		if p.Influence = said; p.again && said == sensitivity.Inert {
+		if p.Influence = said; (p.again || t.drowned(s.Metric, floor)) && said == sensitivity.Inert {
 			p.Influence = sensitivity.Unclear
 		}
 	}

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,11 +37,21 @@ func (r *Report) Summary() []string {
 	var out []string
 	f := r.about()
 	if f != nil && r.Decision == Change {
-		out = append(out, r.Trade(), capital(r.Why)+".")
+		out = append(out, r.Trade())
+		for i := range r.Finalists {
+			if o := &r.Finalists[i]; o.Name != f.Name && slices.Contains(r.Equal, o.Name) {
+				out = append(out, "Or "+r.trade(o, "")+".")
+			}
+		}
+		out = append(out, capital(r.Why)+".")
 	} else {
 		out = append(out, capital(r.Why)+".")
 		if f != nil {
-			out = append(out, "What came closest: "+r.Trade())
+			closest := "What came closest: "
+			if gain := better(r.Goal.Objectives[0].Direction).Gain(float64(f.Lines[0].Relative.Estimate)); !(gain > 0) {
+				closest = "None was better on the acceptance windows. What came closest: "
+			}
+			out = append(out, closest+r.Trade())
 		}
 	}
 	out = append(out, r.boundSentences()...)
@@ -72,75 +83,124 @@ func (r *Report) Trade() string {
 	if f == nil {
 		return ""
 	}
+	return r.trade(f, r.price()) + "."
+}
+
+// trade says what a finalist wins, at which price: groups are known of the one that the
+// report tells of.
+func (r *Report) trade(f *Finalist, price string) string {
 	l := &f.Lines[0]
-	text := fmt.Sprintf("%s: %s %s (%s) on %d acceptance windows, %.0f %% interval %s", f.Name, l.Metric, percent(l.Relative.Estimate), fromTo(l), l.Windows,
+	text := fmt.Sprintf("%s: %s %s%s on %d acceptance windows, %.0f %% interval %s", f.Name, l.Metric, percent(l.Relative.Estimate), r.levels(l), l.Windows,
 		100*r.Confidence, span(l.Relative, func(x float64) string { return percent(metric.Number(x)) }))
-	if w := f.whole(l.Metric); w != nil {
-		text += fmt.Sprintf("; %s from end to end", percent(w.Relative))
+	if w, where := r.whole(f, l.Metric); w != nil {
+		text += fmt.Sprintf("; %s from end to end%s", percent(w.Relative), where)
 	}
-	text += "; " + r.price()
-	if w := f.whole("wait_max"); w != nil {
-		text += fmt.Sprintf("; the longest wait goes from %s to %s", said(w.Now, "wait_max"), said(w.Then, "wait_max"))
+	if price != "" {
+		text += "; " + price
 	}
-	return text + "."
+	if w, where := r.whole(f, "wait_max"); w != nil {
+		text += fmt.Sprintf("; the longest wait%s goes from %s to %s", where, said(w.Now, "wait_max"), said(w.Then, "wait_max"))
+	}
+	return text
 }
 
-// fromTo are the two levels of a line; of several traces there are none but the
-// ratio.
-func fromTo(l *Line) string {
-	return said(l.Now.Estimate, l.Metric) + " to " + said(l.Then.Estimate, l.Metric)
-}
-
-// whole is a line of the whole trace, the first one; nil where there is none.
-func (f *Finalist) whole(name string) *WholeLine {
-	i := slices.IndexFunc(f.Whole, func(l WholeLine) bool { return l.Metric == name })
-	if i < 0 {
-		return nil
+// levels are the two levels of a line in brackets; of several traces there is none but
+// the ratio.
+func (r *Report) levels(l *Line) string {
+	if len(r.Traces) > 1 {
+		return ""
 	}
-	return &f.Whole[i]
+	return fmt.Sprintf(" (%s to %s)", said(l.Now.Estimate, l.Metric), said(l.Then.Estimate, l.Metric))
 }
 
-// payer is the group that waits longer and has the most work: by run time first, for in
-// that the orders differ most. It is nil where none does.
-func (r *Report) payer() *GroupLine {
-	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass} {
+// whole is the line of a number over a whole trace, nil where there is none: of several
+// traces the one on which it changes for the worse the most, or gains least, and where
+// that is.
+func (r *Report) whole(f *Finalist, name string) (worst *WholeLine, where string) {
+	sign := metric.Number(1)
+	if r.directionOf(name) == search.Maximise {
+		sign = -1
+	}
+	for i := range f.Whole {
+		l := &f.Whole[i]
+		if l.Metric == name && (worst == nil || sign*l.Relative > sign*worst.Relative) {
+			worst = l
+		}
+	}
+	if worst != nil && len(r.Traces) > 1 {
+		where = " on " + r.Traces[worst.Trace].Name
+	}
+	return worst, where
+}
+
+// directionOf is the way in which a number is better, as the goal has it.
+func (r *Report) directionOf(name string) search.Direction {
+	for _, o := range r.Goal.Objectives {
+		if o.Metric == name {
+			return o.Direction
+		}
+	}
+	return DirectionOf(name)
+}
+
+// mostPayers are named in a sentence.
+const mostPayers = 4
+
+// payers are the groups that wait longer, of the first kind that has some, those with
+// the most work first: by run time first, for in that the orders differ most. Others is
+// how many more there are, by kind.
+func (r *Report) payers() (first []*GroupLine, others string) {
+	var rest []string
+	for _, by := range []string{metric.ByRuntime, metric.BySize, metric.ByVCluster, metric.ByTenant, metric.ByClass, metric.ByUser} {
 		harmed := r.Harmed(by)
-		if len(harmed) == 0 {
-			continue
+		if len(first) == 0 && len(harmed) > 0 {
+			slices.SortStableFunc(harmed, func(a, b *GroupLine) int { return cmp.Compare(b.PartOfWork, a.PartOfWork) })
+			first = harmed[:min(len(harmed), mostPayers)]
+			harmed = harmed[len(first):]
 		}
-		g := harmed[0]
-		for _, o := range harmed[1:] {
-			if o.PartOfWork > g.PartOfWork {
-				g = o
-			}
+		if n := len(harmed); n > 0 {
+			rest = append(rest, fmt.Sprintf("%d by %s", n, kindWord(by)))
 		}
-		return g
 	}
-	return nil
+	if len(rest) > 0 {
+		others = "and of other groups " + list(rest)
+	}
+	return first, others
 }
 
 // price says which jobs wait longer.
 func (r *Report) price() string {
-	g := r.payer()
-	if g == nil {
-		return fmt.Sprintf("no group by run time, size, vCluster, tenant or class waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
+	payers, others := r.payers()
+	if len(payers) == 0 {
+		return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
 	}
-	w := g.of("wait_mean")
-	text := fmt.Sprintf("%s wait %s longer (mean %s to %s)", g.words(), portion(w.Relative), said(w.Now, "wait_mean"), said(w.Then, "wait_mean"))
-	if n := len(r.Harmed(g.By)) - 1; n > 0 {
-		text += fmt.Sprintf(", and so do %d other groups by %s", n, kindWord(g.By))
+	var parts []string
+	for _, g := range payers {
+		w := g.of("wait_mean")
+		longer := "wait longer on the acceptance windows"
+		if w.Relative > 0 {
+			longer = "wait " + portion(w.Relative) + " longer"
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (mean %s to %s)", r.words(g), longer, said(w.Now, "wait_mean"), said(w.Then, "wait_mean")))
+	}
+	text := strings.Join(parts, ", ")
+	if others != "" {
+		text += ", " + others
 	}
 	return text
 }
 
 // words name a group of jobs, with its part of them and of their work.
-func (g *GroupLine) words() string {
+func (r *Report) words(g *GroupLine) string {
 	text := fmt.Sprintf("jobs of %s %s", kindWord(g.By), g.Name)
 	switch {
 	case g.By == metric.ByRuntime && g.Name == metric.LongRuntime:
 		text = "jobs of 6 h and more"
 	case g.By == metric.ByRuntime:
 		text = "jobs that run for " + g.Name
+	}
+	if len(r.Traces) > 1 {
+		text += " on " + r.Traces[g.Trace].Name
 	}
 	if g.PartOfWork.Defined() {
 		return fmt.Sprintf("%s (%s of the jobs, %s of the work)", text, portion(g.PartOfJobs), portion(g.PartOfWork))
@@ -202,8 +262,10 @@ func (k *Kept) word(on *KeptOn) string {
 		return "broken"
 	case asked.Beyond(float64(on.Then)) <= 0:
 		return "kept"
+	case on.Now.Defined() && asked.Beyond(float64(on.Now)) > 0 && asked.Beyond(float64(on.Then)) <= asked.Beyond(float64(on.Now)):
+		return "broken no further than now"
 	case on.Now.Defined() && asked.Beyond(float64(on.Now)) > 0:
-		return "broken, as under the current policy"
+		return "broken further than now, within its slack"
 	}
 	return "exceeded within its slack"
 }
@@ -236,17 +298,17 @@ func (r *Report) loadSentence() string {
 	}
 	var parts []string
 	for _, l := range r.Loads {
-		text := fmt.Sprintf("%s at %.1f", percent(l.Relative.Estimate), l.Load)
+		text := fmt.Sprintf("%s at %g", percent(l.Relative.Estimate), l.Load)
 		if l.Overloaded != "" {
-			text += " (overloaded, " + l.Overloaded + ")"
+			text += " (overloaded under the " + l.Overloaded + ")"
 		}
 		parts = append(parts, text)
 	}
-	text := fmt.Sprintf("%s of the whole trace under other loads: %s of the load.", capital(r.Goal.Objectives[0].Metric), list(parts))
+	text := fmt.Sprintf("%s of the whole trace under other loads, means of %d runs: %s of the load.", capital(r.Goal.Objectives[0].Metric), loadReplicas+1, list(parts))
 	if turns := r.turns(); len(turns) > 0 {
 		var at []string
 		for _, l := range turns {
-			at = append(at, fmt.Sprintf("%.1f", l.Load))
+			at = append(at, fmt.Sprintf("%g", l.Load))
 		}
 		text += " No gain at " + list(at) + "."
 	}

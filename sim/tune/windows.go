@@ -33,10 +33,34 @@ type Window struct {
 
 func (w *Window) span() metric.Span { return metric.Span{From: w.Begin, To: w.End} }
 
+// start takes the problem as it is, and refuses what is asked of it in vain.
+func (t *tuner) start() error {
+	base, err := t.current()
+	if err != nil {
+		return err
+	}
+	t.candidates = []*candidate{base}
+	if err := t.groups(); err != nil {
+		return err
+	}
+	if t.problem.Cluster != nil {
+		if t.space, err = t.wholeSpace(); err != nil {
+			return err
+		}
+		t.out.Varied = t.space.spelled()
+	} else if len(t.opt.Vary) > 0 {
+		return usagef("--vary %s: a plain cluster has no profile: give one, or a cluster file", t.opt.Vary[0])
+	}
+	return nil
+}
+
 // cut places the windows: those for tuning first, those for acceptance after them,
 // as a recommendation is used after the log it is from.
-func (t *tuner) cut() error {
+func (t *tuner) cut() (err error) {
 	n := t.opt.Tuning + t.opt.Acceptance
+	if n > mostWindows {
+		return usagef("%d windows: give %d or fewer", n, mostWindows)
+	}
 	for k := range t.problem.Traces {
 		set := t.problem.Traces[k].Set
 		spans, err := task.Divide(set, n, t.opt.Length)
@@ -58,9 +82,24 @@ func (t *tuner) cut() error {
 			t.windows = append(t.windows, w)
 		}
 	}
-	t.plans = t.otherPlans()
-	t.sort()
-	return nil
+	if t.sort(); !t.enough() {
+		return nil
+	}
+	t.plans, err = t.otherPlans()
+	return err
+}
+
+// mostWindows of a trace: each is a part of every run.
+const mostWindows = 10_000
+
+// enough says whether there are windows enough to say anything, and refuses where there
+// are not.
+func (t *tuner) enough() bool {
+	if len(t.tuning) > 0 && len(t.acceptance) >= t.opt.Stat.MinWindows {
+		return true
+	}
+	t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed", len(t.tuning), len(t.acceptance), t.opt.Stat.MinWindows))
+	return false
 }
 
 // sort lists the windows that count.
@@ -121,22 +160,7 @@ func (s scope) of(t *tuner, trace int) []Window {
 // no value of an objective are set aside: that is decided before anything else is
 // looked at, so no candidate is favoured.
 func (t *tuner) begin() error {
-	base, err := t.current()
-	if err != nil {
-		return err
-	}
-	t.candidates = []*candidate{base}
-	if err := t.groups(); err != nil {
-		return err
-	}
-	if t.problem.Cluster != nil {
-		if t.space, err = t.wholeSpace(); err != nil {
-			return err
-		}
-		t.out.Varied = t.space.spelled()
-	} else if len(t.opt.Vary) > 0 {
-		return usagef("--vary %s: a plain cluster has no profile: give one, or a cluster file", t.opt.Vary[0])
-	}
+	base := t.base()
 	t.stage("replaying %s under the current policy, and %d times with jittered arrivals", t.traceWords(), t.opt.Replicas)
 	if err := t.wholly(base); err != nil {
 		return err
@@ -151,8 +175,7 @@ func (t *tuner) begin() error {
 		}
 	}
 	t.sort()
-	if len(t.tuning) == 0 || len(t.acceptance) < t.opt.Stat.MinWindows {
-		t.refuse(fmt.Sprintf("only %d windows to tune on and %d to accept on count, and 1 and %d are needed", len(t.tuning), len(t.acceptance), t.opt.Stat.MinWindows))
+	if !t.enough() {
 		return nil
 	}
 	return t.sane()
@@ -176,7 +199,17 @@ func (t *tuner) sane() error {
 		name := t.problem.Traces[k].Set.Name
 		for _, o := range t.opt.Objectives {
 			if metric.Lengthens(o.Metric) && t.overloaded(t.base(), wholeScope, k) {
-				t.refuse(fmt.Sprintf("%s is overloaded under the current policy: its queue grows to the end, so %s says how long the log is", name, o.Metric))
+				t.refuse(fmt.Sprintf("the trace %s is overloaded under the current policy: its queue grows to the end, so %s says how long the log is", name, o.Metric))
+			}
+		}
+		if len(t.problem.Traces) == 1 {
+			continue
+		}
+		windows := slices.Concat(t.counting(k, t.tuning), t.counting(k, t.acceptance))
+		for _, o := range t.opt.Objectives {
+			of := measureOf(o.Metric)
+			if !slices.ContainsFunc(t.all(t.base(), wholeScope, windows), func(f *task.Figures) bool { return valueOf(f, of) != 0 }) {
+				t.refuse(fmt.Sprintf("%s is 0 on the trace %s under the current policy, so no gain there can be a part of it: leave that trace out", o.Metric, name))
 			}
 		}
 	}
@@ -223,25 +256,34 @@ type plan struct {
 
 // otherPlans have fewer and more windows, and windows that begin in the middle of
 // the others.
-func (t *tuner) otherPlans() []plan {
+func (t *tuner) otherPlans() (plans []plan, err error) {
 	least := t.opt.Stat.MinWindows
 	n := t.opt.Acceptance
-	plans := []plan{}
+	add := func(count int, later bool) error {
+		p, n, err := t.divided(count, later)
+		if p.name = fmt.Sprintf("%d windows", n); later {
+			p.name += ", half a window later"
+		}
+		if n >= least {
+			plans = append(plans, p)
+		}
+		return err
+	}
 	for _, count := range []int{max(n*2/3, least), n * 3 / 2} {
 		if count != n {
-			plans = append(plans, t.divided(fmt.Sprintf("%d windows", count), count, false))
+			if err := add(count, false); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if n-1 >= least {
-		plans = append(plans, t.divided(fmt.Sprintf("%d windows, half a window later", n-1), n, true))
-	}
-	return plans
+	return plans, add(n, true)
 }
 
 // divided divides the acceptance part of each trace into so many windows, or has
-// them begin half a window later and leaves out the last.
-func (t *tuner) divided(name string, count int, later bool) plan {
-	p := plan{name: name}
+// them begin half a window later and leaves out the last. Windows with few jobs are
+// left out, as among those that the decision is made on. Counted is how many are left,
+// over all traces.
+func (t *tuner) divided(count int, later bool) (p plan, counted int, err error) {
 	for k := range t.problem.Traces {
 		list := wholeScope.of(t, k)[t.opt.Tuning:]
 		from, to := list[0].Begin, list[len(list)-1].End
@@ -256,9 +298,20 @@ func (t *tuner) divided(name string, count int, later bool) plan {
 		for i := range int64(n) {
 			spans = append(spans, metric.Span{From: at(i, half), To: at(i+1, half)})
 		}
-		p.spans = append(p.spans, spans)
+		jobs, err := task.Submitted(t.problem.Traces[k].Set, spans)
+		if err != nil {
+			return p, 0, err
+		}
+		var kept []metric.Span
+		for i, s := range spans {
+			if jobs[i] >= task.LeastJobs {
+				kept = append(kept, s)
+			}
+		}
+		p.spans = append(p.spans, kept)
+		counted += len(kept)
 	}
-	return p
+	return p, counted, nil
 }
 
 // brief are the windows of all other plans of a trace, one plan behind the other.

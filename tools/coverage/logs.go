@@ -77,10 +77,13 @@ func shares(hits []int, of int) []any {
 	return out
 }
 
+// swf is the path of a log.
+func (o *options) swf(file string) string { return filepath.Join(o.data, "traces", "swf", file) }
+
 // open reads a log, for replays on a plain machine.
 func (o *options) open(file string, procs int32) (*task.Runner, sim.Spec, error) {
 	spec := sim.DefaultSpec()
-	set, err := readLog(filepath.Join(o.data, "traces", "swf", file))
+	set, err := readLog(o.swf(file))
 	if err != nil {
 		return nil, spec, err
 	}

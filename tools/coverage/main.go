@@ -6,12 +6,15 @@
 //
 // With -logs it replays real logs instead: a policy is compared with itself, each
 // side with jittered arrivals of its own, by the code of orrery compare. Nothing
-// imports the program.
+// imports the program. With -gates it says how often a gate passes, finds a regression
+// or does not know, on real logs too. With -program it runs orrery compare itself.
 //
 //	go run ./tools/coverage                                   # a few minutes on two cores
 //	go run ./tools/coverage -only "coverage of the mean" -series 2000
 //	go run ./tools/coverage -doc docs/STATISTICS.md           # rewrites its tables
 //	go run ./tools/coverage -logs -doc docs/STATISTICS.md     # and the one of real logs
+//	go run ./tools/coverage -gates -doc docs/STATISTICS.md    # and the one of gates
+//	go run ./tools/coverage -program ./orrery -doc docs/STATISTICS.md
 package main
 
 import (
@@ -36,6 +39,10 @@ type options struct {
 	only    string
 	doc     string
 
+	program string // orrery, compared through its command line
+	gates   bool
+	pool    int // replicas that decisions draw from
+
 	logs        bool
 	data        string // folder of the logs
 	comparisons int    // of a policy with itself
@@ -59,6 +66,12 @@ var parts = []part{
 // ofLogs is the table of -logs.
 var ofLogs = []part{{"a policy with itself", selfTable}}
 
+// ofProgram is the table of -program.
+var ofProgram = []part{{"a policy with itself by the program", cliTable}}
+
+// ofGates is the table of -gates.
+var ofGates = []part{{"gates", gatesTable}}
+
 func main() {
 	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "coverage:", err)
@@ -75,13 +88,22 @@ func run(args []string, out io.Writer) error {
 	f.StringVar(&o.doc, "doc", "", "write the tables between their markers in this `file`")
 	f.BoolVar(&o.logs, "logs", false, "compare policies with themselves on real logs")
 	f.StringVar(&o.data, "data", cmp.Or(os.Getenv("ORRERY_DATA"), filepath.Join("..", "shared")), "`folder` with traces/swf")
-	f.IntVar(&o.comparisons, "comparisons", 500, "comparisons of -logs")
+	f.IntVar(&o.comparisons, "comparisons", 500, "comparisons of -logs and -program, and gates of each row of -gates")
+	f.StringVar(&o.program, "program", "", "compare a policy with itself by this `file`, the program")
+	f.BoolVar(&o.gates, "gates", false, "decide by orrery gate on real logs")
+	f.IntVar(&o.pool, "pool", 1000, "most replicas of a log that the decisions of -gates draw from")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	list := parts
 	if o.logs {
 		list = ofLogs
+	}
+	if o.gates {
+		list = ofGates
+	}
+	if o.program != "" {
+		list = ofProgram
 	}
 	for _, p := range list {
 		if !strings.Contains(p.name, o.only) {

@@ -44,6 +44,9 @@ type view struct {
 
 var views = []view{{"light", 1400}, {"dark", 1400}, {"light", 400}, {"dark", 400}}
 
+// shown are the views that the documents show.
+var shown = []view{{"light", 1400}, {"dark", 400}}
+
 const (
 	// most is the height of a picture of a whole page, in pixels: longer ones are parted.
 	most = 2000
@@ -53,20 +56,20 @@ const (
 	wait = 30 * time.Second
 )
 
-// take takes the pictures of a page in every view.
+// take takes the pictures of a page.
 func (o *options) take(c *camera, file, name string) error {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return err
 	}
-	dir := o.out
+	dir, list := o.out, shown
 	if o.whole != "" {
-		dir = o.whole
+		dir, list = o.whole, views
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, v := range views {
+	for _, v := range list {
 		if err := c.open("file://"+path, v); err != nil {
 			return err
 		}

@@ -43,6 +43,7 @@ type page struct {
 	file string   // in the work folder
 	made []string // commands, run in the work folder in this order
 	docs bool     // the documents show it
+	over string   // the page whose commands go before
 }
 
 // pages are in the order in which their commands build on each other.
@@ -54,24 +55,25 @@ var pages = []page{
 		"replay month.trace --procs 128 --order wfp3 --backfill easy --out wfp3",
 		"report wfp3",
 	}},
-	{name: "compare", docs: true, file: "compared/report.html", made: []string{"compare easy wfp3 --noise month.trace --out compared"}},
+	{name: "compare", over: "run", docs: true, file: "compared/report.html", made: []string{"compare easy wfp3 --noise month.trace --out compared"}},
 	{name: "site", docs: true, file: "site/report.html", made: []string{
 		"synth site --days 30 --nodes 1024 --load 0.7 --seed 1 --out site.trace",
 		"replay site.trace --cluster month --out site --report",
 	}},
-	{name: "sites-compared", file: "fairly/report.html", made: []string{
+	{name: "sites-compared", over: "site", file: "fairly/report.html", made: []string{
 		"replay site.trace --cluster month --profile hpc=fairness-boost --out fair",
 		"compare site fair --out fairly",
 	}},
-	{name: "tune", docs: true, file: "tuned/report.html", made: []string{"tune month.trace --procs 128 --out tuned"}},
+	{name: "tune-kept", over: "run", file: "tuned/report.html", made: []string{"tune month.trace --procs 128 --out tuned"}},
+	{name: "tune", over: "run", docs: true, file: "bounded/report.html", made: []string{"tune month.trace --procs 128 --subject-to wait_max<=14d --out bounded"}},
 	{name: "tune-site", file: "tuned-site/report.html", made: []string{
 		"synth site --days 10 --nodes 64 --load 0.8 --seed 1 --out small.trace",
 		"tune small.trace --cluster month --budget 24 --out tuned-site",
 	}},
-	{name: "sweep", docs: true, file: "orders/report.html", made: []string{
+	{name: "sweep", over: "run", docs: true, file: "orders/report.html", made: []string{
 		"sweep month.trace -P order=fcfs,sjf,saf,wfp3,unicef -P backfill=easy,conservative --windows 12 --out orders --report",
 	}},
-	{name: "sweep-weights", file: "weights/report.html", made: []string{
+	{name: "sweep-weights", over: "run", file: "weights/report.html", made: []string{
 		"sweep month.trace -P weights.wait_time=1..5:2 -P weights.fair_share=1..5:2 --out weights --report",
 	}},
 }
@@ -114,12 +116,13 @@ func (o *options) run(ctx context.Context, files []string) error {
 			list = append(list, p)
 		}
 	}
-	for _, p := range pages {
+	for i := range pages {
+		p := &pages[i]
+		if !slices.ContainsFunc(list, func(q page) bool { return q.name == p.name || q.over == p.name }) {
+			continue
+		}
 		if err := p.make(ctx, work, program); err != nil {
 			return fmt.Errorf("page %s: %w", p.name, err)
-		}
-		if len(list) > 0 && p.name == list[len(list)-1].name {
-			break
 		}
 	}
 	for i := range list {
@@ -155,6 +158,11 @@ func (p *page) make(ctx context.Context, work, program string) error {
 			words = []string{"report", words[slices.Index(words, "--out")+1]}
 			if !strings.Contains(line, "--report") {
 				continue
+			}
+		}
+		if words[0] == "tune" || words[0] == "sweep" { // of another build, which would be refused
+			if err := os.RemoveAll(filepath.Join(work, words[slices.Index(words, "--out")+1])); err != nil {
+				return err
 			}
 		}
 		if words[0] == "report" || words[0] == "compare" {

@@ -64,7 +64,7 @@ func (o *options) run(ctx context.Context, logs []string) (broken int, err error
 		return 0, err
 	}
 	defer os.RemoveAll(scratch)
-	head := []string{"log", "windows", "seed", "answer", "gain on windows", "end to end", "longest wait, now", "then", "bound", "kept", "6 h and more, now", "then"}
+	head := []string{"log", "windows", "seed", "answer", "gain on windows", "end to end", "longest wait, now", "then", "bound, with its slack", "kept", "6 h and more, now", "then"}
 	fmt.Fprintf(o.out, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
 	for _, name := range logs {
 		l := logOf(name)
@@ -133,6 +133,9 @@ func (o *options) one(ctx context.Context, l log, plan string, seed int, dir str
 	if then, err = o.replay(ctx, dir, flags); err != nil {
 		return nil, false, err
 	}
+	if err := agree(f.Whole, &now, &then); err != nil {
+		return nil, false, err
+	}
 	objective := r.Goal.Objectives[0].Metric
 	kept = true
 	bounds := ""
@@ -147,6 +150,22 @@ func (o *options) one(ctx context.Context, l log, plan string, seed int, dir str
 		percent(float64(f.Lines[0].Relative.Estimate))+" ["+percent(float64(f.Lines[0].Relative.Low))+", "+percent(float64(f.Lines[0].Relative.High))+"]",
 		percent(then.of(objective)/now.of(objective)-1), span(now.of("wait_max")), span(then.of("wait_max")), strings.TrimSpace(bounds), map[bool]string{true: "yes", false: "NO"}[kept],
 		span(long[0]), span(long[1])), kept, nil
+}
+
+// agree holds what tune says of the whole log against the replays of it: they are the
+// same runs, so the numbers are the same.
+func agree(lines []tune.WholeLine, now, then *table) error {
+	for _, l := range lines {
+		for _, side := range []struct {
+			said metric.Number
+			of   *table
+		}{{l.Now, now}, {l.Then, then}} {
+			if x := side.of.of(l.Metric); !math.IsNaN(x) && x != float64(side.said) {
+				return fmt.Errorf("%s is %g from end to end by tune, and %g by replay", l.Metric, float64(side.said), x)
+			}
+		}
+	}
+	return nil
 }
 
 // longJobs are the mean waits of the jobs of 6 h and more on the whole log, now and
