@@ -34,7 +34,7 @@ machine the profile has its order and its backfilling.
 Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such point or a damaged
 one.`,
 		Example: `  orrery study profile study 2 --out profile.yaml
-  orrery study profile study 2 --vcluster hpc`,
+  orrery study profile study 2 --vcluster default`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
