@@ -48,6 +48,10 @@ PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 MOST_BYTES := 30000000
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
+# Packages whose speed does not show, compiled without inlining: smaller by 2 %.
+COLD := google.golang.org/protobuf github.com/spf13 github.com/goccy github.com/twpayne gonum.org/v1/plot golang.org/x/image golang.org/x/text \
+	codeberg.org git.sr.ht github.com/golang/freetype orrery/cmd orrery/reports orrery/profiles
+
 # Static and stripped, without paths of this computer. The tag minimal leaves out the
 # canvases of the plotting library that are not drawn on: PDF, EPS and TeX.
 release: export GOFLAGS =
@@ -55,7 +59,7 @@ release: ## binaries with SHA256SUMS and bills of materials, in dist/
 	rm -rf dist && mkdir dist
 	set -e; for platform in $(PLATFORMS); do \
 		out=dist/orrery-$$(echo $$platform | tr / -); \
-		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go build -trimpath -tags minimal -pgo=auto \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go build -trimpath -tags minimal -pgo=auto $(foreach p,$(COLD),-gcflags=$(p)/...=-l) \
 			-ldflags "-s -w -X main.buildVersion=$(VERSION)" -o $$out ./cmd/orrery; \
 		size=$$(wc -c <$$out); echo "$$out: $$size bytes"; \
 		[ $$size -le $(MOST_BYTES) ] || { echo "$$out is larger than $(MOST_BYTES) bytes" >&2; exit 1; }; \

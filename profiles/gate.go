@@ -52,7 +52,7 @@ type GateRun struct {
 	Feedback    bool           `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the trace says"`
 	Windows     GateWindows    `yaml:"windows" doc:"parts of the trace that paired checks compare; all of them are measured in one replay"`
 	Shake       model.Duration `yaml:"shake" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed; seeds that the gate chooses move it by up to a minute where this is none"`
-	Seeds       []int64        `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the jitter of the arrivals, the faults of the site; where this is left out it is 1, and paired checks on a trace choose more of their own"`
+	Seeds       []int64        `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the jitter of the arrivals, the fault injection of the site; where this is left out it is 1, and paired checks on a trace choose more of their own"`
 }
 
 // GateWindows are disjoint windows of one length.

@@ -34,7 +34,7 @@ machine the profile has its order and its backfilling.
 Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such point or a damaged
 one.`,
 		Example: `  orrery study profile study 2 --out profile.yaml
-  orrery study profile study 2 --vcluster hpc`,
+  orrery study profile study 2 --vcluster default`,
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -57,7 +57,7 @@ one.`,
 				return err
 			}
 			if len(t.Spec.Site) == 0 && p.Backfill == "conservative" {
-				m.say("a profile reserves definite nodes where a plain machine counts processors, so its schedules differ from those of the point: orrery replay --order %s --backfill %s has these", p.Order, p.Backfill)
+				m.say("a profile reserves definite nodes where a plain cluster counts processors, so its schedules differ from those of the point: orrery replay --order %s --backfill %s has these", p.Order, p.Backfill)
 			}
 			p.Name, p.Source = "point-"+path.Base(args[1]), "the study "+filepath.Base(s.Dir())+", "+args[1]
 			return m.create(out, writing(p.YAML()))
@@ -88,7 +88,7 @@ func taskOf(s *sweep.Study, word string) (task.Task, error) {
 }
 
 // profileIn is the profile of a vCluster of a run, "" for the one that there is, or that
-// all have. A plain machine has its order and its backfilling.
+// all have. A plain cluster has its order and its backfilling.
 func profileIn(spec *sim.Spec, vcluster string) (*profiles.Profile, error) {
 	if len(spec.Site) == 0 {
 		p := profiles.Default()

@@ -30,7 +30,7 @@ func TestBehind(t *testing.T) {
 	require.Empty(t, behind(row(math.NaN(), 2), less))
 }
 
-// A plain machine has a profile of its order and its backfilling; that of another order
+// A plain cluster has a profile of its order and its backfilling; that of another order
 // than multifactor has no lines of slurm.conf.
 func TestProfileOfAPlainMachine(t *testing.T) {
 	spec := &sim.Spec{Order: "saf", Backfill: "conservative", Depth: 20}

@@ -281,7 +281,7 @@ func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []ex
 		return nil, studyError(err)
 	}
 	if !v.quiet {
-		v.m.say("%d points on %d scenarios: %d tasks, of which %d are new%s", len(plan.Points), len(plan.Scenarios), plan.Size(), added, merged(plan))
+		v.m.say("%s on %s: %s, of which %d are new%s", countOf(len(plan.Points), "point"), countOf(len(plan.Scenarios), "scenario"), countOf(plan.Size(), "task"), added, merged(plan))
 	}
 	return s, nil
 }

@@ -196,7 +196,7 @@ func tuneAccepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3]
 	return out
 }
 
-// plainSettings are what differs between the candidates of a plain machine.
+// plainSettings are what differs between the candidates of a plain cluster.
 func plainSettings(r *tune.Report) []reports.StudyParameter {
 	order, backfill := reports.StudyParameter{Name: "order", Kind: reports.KindChoice}, reports.StudyParameter{Name: "backfill", Kind: reports.KindChoice}
 	for i := range r.Tried {
@@ -218,7 +218,7 @@ func plainSettings(r *tune.Report) []reports.StudyParameter {
 	return []reports.StudyParameter{order, backfill}
 }
 
-// plainOf are the order and the backfilling of a plain machine.
+// plainOf are the order and the backfilling of a plain cluster.
 func plainOf(spec *sim.Spec) (order, backfill string) {
 	if order, backfill = spec.Order, spec.Backfill; order == "" {
 		order = "fcfs"
@@ -232,7 +232,7 @@ func plainOf(spec *sim.Spec) (order, backfill string) {
 	return order, backfill
 }
 
-// plainValues are the settings of a candidate of a plain machine.
+// plainValues are the settings of a candidate of a plain cluster.
 func plainValues(s *reports.Study, spec *sim.Spec) []metric.Number {
 	order, backfill := plainOf(spec)
 	return metric.Numbers(float64(slices.Index(s.Parameters[0].Choices, order)), float64(slices.Index(s.Parameters[1].Choices, backfill)))
