@@ -122,10 +122,16 @@ func TestPromises(t *testing.T) {
 		}
 	}
 	rows := blockOf(t, "a policy with itself")
-	for _, line := range rows[len(rows)-2:] {
+	for k, line := range rows[len(rows)-2:] {
 		cells := cellsOf(line)
-		require.Equal(t, []string{"all", "", "500"}, cells[:3])
-		between(cells[6], 0, 5)
+		require.Equal(t, []string{"all", "", "500", []string{"1", "5"}[k]}, cells[:4])
+		most := 5.0
+		if k == 0 { // of single runs it is said that they differ, and nothing more
+			most = 8
+		}
+		for _, cell := range cells[4:] {
+			between(cell, 0, most)
+		}
 	}
 }
 
