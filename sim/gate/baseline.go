@@ -59,7 +59,7 @@ type Sight struct {
 // String says it in a line.
 func (s *Sight) String() string {
 	if s.Detectable == nil {
-		return fmt.Sprintf("%s: nobody knows how small a regression it finds", s.Check)
+		return fmt.Sprintf("%s: how small a regression it finds is not known", s.Check)
 	}
 	return fmt.Sprintf("%s: with %d windows and %d seeds a regression of %.1f %% is found in 8 of 10 cases (margin %.1f %%)",
 		s.Check, s.Windows, s.Replicas, 100**s.Detectable, 100*s.Margin)

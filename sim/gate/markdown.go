@@ -14,7 +14,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	if r.Description != "" {
 		fmt.Fprintf(&b, "%s\n\n", escape(r.Description))
 	}
-	fmt.Fprintf(&b, "%d checks on %d replays: %d hold, %d found a regression, %d lack evidence.\n",
+	fmt.Fprintf(&b, "Checks: %d, replays: %d; %d hold, %d found a regression, %d lack evidence.\n",
 		len(r.Checks), len(r.Replays), r.Count(Holds), r.Count(Regression), r.Count(Undecided))
 	for _, v := range []Verdict{Regression, Undecided} {
 		if r.Count(v) > 0 {
@@ -23,7 +23,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		}
 	}
 	if r.Count(Holds) > 0 {
-		fmt.Fprintf(&b, "\n<details><summary>%d checks that hold</summary>\n\n", r.Count(Holds))
+		fmt.Fprintf(&b, "\n<details><summary>Checks that hold: %d</summary>\n\n", r.Count(Holds))
 		r.rows(&b, Holds, false)
 		b.WriteString("\n</details>\n")
 	}

@@ -68,7 +68,7 @@ func TestMarkdown(t *testing.T) {
 	require.NoError(t, sample().WriteMarkdown(&b))
 	require.Equal(t, `## Gate night: Regression
 
-3 checks on 0 replays: 1 hold, 1 found a regression, 1 lack evidence.
+Checks: 3, replays: 0; 1 hold, 1 found a regression, 1 lack evidence.
 
 ### Regression
 
@@ -82,7 +82,7 @@ func TestMarkdown(t *testing.T) {
 |---|---|---|---|---|
 | bound | no jobs | undefined | at most 2 | no job started |
 
-<details><summary>1 checks that hold</summary>
+<details><summary>Checks that hold: 1</summary>
 
 | kind | check | found | want |
 |---|---|---|---|

@@ -77,7 +77,11 @@ func (t *tuner) constrain(metrics map[string]float64, c *candidate, s scope, win
 // which that of the current policy does not.
 func (t *tuner) piling(c *candidate, s scope) bool {
 	for k := range t.problem.Traces {
-		if t.overloaded(c, s, k) && !t.overloaded(t.base(), s, k) {
+		now := s
+		if t.result(t.base(), s, k, 0) == nil { // it has left the race, and is known of the whole
+			now = wholeScope
+		}
+		if t.overloaded(c, s, k) && !t.overloaded(t.base(), now, k) {
 			return true
 		}
 	}
@@ -342,7 +346,8 @@ func (t *tuner) bounds() error {
 		x := worstBeside(now, now, c)
 		whole := worst(t.wholeValues(t.base(), c.Metric), c.Relation)
 		if silent(x) && (silent(whole) || math.IsNaN(whole)) {
-			return usagef("the constraint %s says nothing: it has no value under the current policy, on the whole trace or in any window; name another metric or group, or leave it out", c)
+			b := Bound{Metric: c.Metric, Relation: c.Relation, Asked: c.Value}
+			return usagef("the constraint %s says nothing: it has no value under the current policy, on the whole trace or in any window; name another metric or group, or leave it out", &b)
 		}
 		onWindows[i] = relaxed(c, x, slack)
 		t.out.Bounds = append(t.out.Bounds, Bound{

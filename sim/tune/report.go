@@ -276,6 +276,7 @@ func (t *tuner) traces() {
 
 // noise lists how far the objectives move by jittered arrivals.
 func (t *tuner) noise() {
+	t.out.Floors = []FloorLine{} // a list, also where nothing was measured
 	if len(t.goal.Objectives) == 0 {
 		return
 	}
