@@ -129,7 +129,7 @@ func (c *Comparison) says() (out [2]string) {
 
 // headlines are the metrics that the page begins with, after those by windows.
 var headlines = []struct{ name, label string }{
-	{metricWaitP95, "p95 wait"}, {metricUtilisation, "utilisation"},
+	{metricWaitP95, "p95 wait"}, {metricWaitMax, "longest wait"}, {metricUtilisation, "utilisation"},
 }
 
 // byWindows are the names of the figures by windows.
@@ -137,9 +137,14 @@ var byWindows = map[string]string{
 	metricWaitMean: "mean wait", metricSlowdown: "mean bounded slowdown", "turnaround_mean": "mean turnaround",
 }
 
-// headline is a metric over the steady window, or over all where that has none.
+// headline is a metric over the steady window, or over all where that has none; the
+// longest wait is over all, for the job that waited it may lie outside that window.
 func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
-	for _, window := range []string{metric.Steady, metric.All} {
+	windows := []string{metric.Steady, metric.All}
+	if name == metricWaitMax {
+		windows = windows[1:]
+	}
+	for _, window := range windows {
 		for _, d := range c.Metrics {
 			if d.Name == name && d.Window == window && d.Diff != nil {
 				return d, true
@@ -221,29 +226,52 @@ func (c *Comparison) verdict() (says string, good bool) {
 			return "not ranked by waits: " + filepath.Base(s.Dir) + " is overloaded", false
 		}
 	}
-	count := map[string]int{}
-	for i := range c.windowRows() {
-		count[c.Windows.Rows[i].Verdict]++
+	by := map[string][]string{}
+	rows := c.windowRows()
+	for i := range rows {
+		by[rows[i].Verdict] = append(by[rows[i].Verdict], rows[i].Metric)
 	}
-	better, worse := count[stat.Better.String()], count[stat.Worse.String()]
+	better, worse := by[stat.Better.String()], by[stat.Worse.String()]
 	switch {
-	case better > 0 && worse == 0:
-		return "B is better", true
-	case worse > 0 && better == 0:
-		return "B is worse", false
-	case better+worse > 0:
-		return "B is better by some figures, worse by others", false
-	case count[paired.Differs] > 0:
+	case len(better) > 0 && len(worse) > 0:
+		return "B is better by " + strings.Join(better, ", ") + ", worse by " + strings.Join(worse, ", "), false
+	case len(better) > 0:
+		return "B is better" + onlyBy(better, by, len(rows)), true
+	case len(worse) > 0:
+		return "B is worse" + onlyBy(worse, by, len(rows)), false
+	case len(by[paired.Differs]) > 0:
 		return "the runs differ; the noise was not measured", false
-	case count[stat.NoDifference.String()] == len(c.windowRows()) && len(c.windowRows()) > 0:
+	case len(by[stat.NoDifference.String()]) == len(rows) && len(rows) > 0:
 		return "no difference", true
 	}
 	return "no evidence of a difference", false
 }
 
+// onlyBy says behind a verdict which of all figures have it, and what the others say;
+// nothing where all have it.
+func onlyBy(those []string, by map[string][]string, all int) string {
+	rest := all - len(those)
+	if rest == 0 {
+		return ""
+	}
+	out := " by " + strings.Join(those, ", ")
+	if n := len(by[stat.NoDifference.String()]); n > 0 {
+		out += fmt.Sprintf("; no difference for %d of %d", n, all)
+		rest -= n
+	}
+	if rest > 0 {
+		out += fmt.Sprintf("; no evidence for %d of %d", rest, all)
+	}
+	return out
+}
+
 func (c *Comparison) summary() []string {
 	j := &c.Jobs
-	out := []string{fmt.Sprintf("From A to B %s earlier, %s later, %s at the same time.", count(j.Earlier, "job starts", "jobs start"), plot.Count(j.Later), plot.Count(j.Same))}
+	first := fmt.Sprintf("From A to B %s earlier, %s later, %s at the same time", count(j.Earlier, "job starts", "jobs start"), plot.Count(j.Later), plot.Count(j.Same))
+	if d, ok := c.headline(metricWaitMax); ok {
+		first += "; " + longestWait(d)
+	}
+	out := []string{first + "."}
 	if len(c.Moved) > 0 {
 		m := &c.Moved[0]
 		word := "later"
@@ -253,6 +281,18 @@ func (c *Comparison) summary() []string {
 		out = append(out, fmt.Sprintf("Most of all, job %d starts %s %s.", m.ID, plot.Span(magnitude(m.Moved()).Seconds()), word))
 	}
 	return out
+}
+
+// longestWait says what became of it: it may grow while the means fall.
+func longestWait(d MetricDiff) string {
+	a, b := reading(d.of(d.A)), reading(d.of(d.B))
+	switch {
+	case *d.Diff > 0:
+		return "the longest wait grows from " + a + " to " + b
+	case *d.Diff < 0:
+		return "the longest wait falls from " + a + " to " + b
+	}
+	return "the longest wait stays " + a
 }
 
 func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error {

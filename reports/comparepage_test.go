@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,17 +79,20 @@ func TestTheVerdictOfThePage(t *testing.T) {
 		want string
 		good bool
 	}{
-		{[]string{"better", "no evidence"}, "B is better", true},
-		{[]string{"worse", "no evidence"}, "B is worse", false},
-		{[]string{"worse", "better"}, "B is better by some figures, worse by others", false},
+		{[]string{"better", "better", "better"}, "B is better", true},
+		{[]string{"better", "no evidence", "no evidence"}, "B is better by m0; no evidence for 2 of 3", true},
+		{[]string{"no difference", "better", "no evidence"}, "B is better by m1; no difference for 1 of 3; no evidence for 1 of 3", true},
+		{[]string{"worse", "worse"}, "B is worse", false},
+		{[]string{"worse", "no evidence"}, "B is worse by m0; no evidence for 1 of 2", false},
+		{[]string{"worse", "better"}, "B is better by m1, worse by m0", false},
 		{[]string{"differs", "no evidence"}, "the runs differ; the noise was not measured", false},
 		{[]string{"no difference", "no difference"}, "no difference", true},
 		{[]string{"no difference", "no evidence"}, "no evidence of a difference", false},
 		{nil, "no evidence of a difference", false},
 	} {
 		r := &paired.Result{}
-		for _, verdict := range c.rows {
-			r.Rows = append(r.Rows, paired.Row{Verdict: verdict})
+		for i, verdict := range c.rows {
+			r.Rows = append(r.Rows, paired.Row{Metric: fmt.Sprintf("m%d", i), Verdict: verdict})
 		}
 		says, good := (&Comparison{Windows: r}).verdict()
 		require.Equal(t, c.want, says)
@@ -101,7 +105,7 @@ func TestWriteComparison(t *testing.T) {
 	require.Contains(t, page, "A: before, fcfs order")
 	require.Contains(t, page, "B: after, sjf order")
 	require.Contains(t, page, "not ranked by waits: after is overloaded")
-	require.Contains(t, page, "From A to B 1 job starts earlier, 1 later, 1 at the same time. Most of all, job 12 starts 2.5\u00a0min later.")
+	require.Contains(t, page, "From A to B 1 job starts earlier, 1 later, 1 at the same time; the longest wait grows from 80\u00a0s to 2.5\u00a0min. Most of all, job 12 starts 2.5\u00a0min later.")
 	require.Contains(t, page, "replay both with --decisions")
 	require.NotContains(t, page, "<script")
 	for _, name := range []string{"utilisation-compared", "wait-cdf-compared", "wait-difference", "gantt-moves"} {

@@ -11,6 +11,7 @@ const (
 	metricWaitMean     = "wait_mean"
 	metricWaitMedian   = "wait_p50"
 	metricWaitP95      = "wait_p95"
+	metricWaitMax      = "wait_max"
 	metricSlowdown     = "bounded_slowdown_mean"
 	metricWindowBegin  = "window_begin"
 	metricWindowLength = "window_length"
