@@ -253,9 +253,17 @@ func (a *about) machine() string {
 	case units == nodes:
 		return count(units, "processor", "processors")
 	case nodes > 0 && units%nodes == 0 && newNodeMap(a.units).runEnd[0] == int32(nodes-1):
-		return fmt.Sprintf("%s of %s each", count(nodes, "node", "nodes"), count(units/nodes, "unit", "units"))
+		return fmt.Sprintf("%s of %s each", count(nodes, "node", "nodes"), a.countUnits(units/nodes))
 	}
-	return fmt.Sprintf("%s with %s in all", count(nodes, "node", "nodes"), count(units, "unit", "units"))
+	return fmt.Sprintf("%s with %s in all", count(nodes, "node", "nodes"), a.countUnits(units))
+}
+
+// countUnits counts what a node has: GPUs in a site, processors elsewhere.
+func (a *about) countUnits(n int64) string {
+	if a.shared || a.site != nil {
+		return count(n, "GPU", "GPUs")
+	}
+	return count(n, "processor", "processors")
 }
 
 // policy describes the scheduler in words.

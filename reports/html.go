@@ -152,7 +152,7 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	}{
 		{"policy", "Policy and cluster", r.policyTable()},
 		{"states", "Jobs by final state", r.stateTable()},
-		{"awkward", "Awkward rows by rule", r.awkwardTable()},
+		{"awkward", "Rows that needed special handling", r.awkwardTable()},
 		{"provenance", "Provenance", r.provenanceTable()},
 	} {
 		if s.table.Len() > 0 {
@@ -242,6 +242,7 @@ type pageMeta struct {
 	Epoch float64   `json:"epoch"` // seconds since 1970
 	Known bool      `json:"known"` // whether that is a date
 	Shown float64   `json:"shown"` // where the axes of time end at first, seconds since the epoch
+	Unit  string    `json:"unit"`  // what the cluster is measured in, in the plural
 	Gantt ganttMeta `json:"gantt"`
 }
 
@@ -265,7 +266,7 @@ type ganttMeta struct {
 // addData puts the series and the Gantt into the page.
 func (r *run) addData(p *page) error {
 	const us = 1e6
-	meta := pageMeta{Epoch: float64(r.files.Epoch()) / us, Known: r.about.epochKnown}
+	meta := pageMeta{Epoch: float64(r.files.Epoch()) / us, Known: r.about.epochKnown, Unit: r.about.unitWord()}
 	meta.Shown = float64(r.shown().ToUS) / us
 	meta.Gantt = ganttMeta{T0: float64(r.span.FromUS) / us, T1: float64(r.span.ToUS) / us, Nodes: int32(len(r.about.units)), Names: r.about.nameList}
 	var raw []byte

@@ -56,7 +56,7 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 	}{
 		{"Policy and cluster", r.policyTable()},
 		{"Jobs by final state", r.stateTable()},
-		{"Awkward rows", r.awkwardTable()},
+		{"Rows that needed special handling", r.awkwardTable()},
 		{"Provenance", r.provenanceTable()},
 	} {
 		if err := section(s.title, s.table); err != nil {

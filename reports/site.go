@@ -253,7 +253,7 @@ func tidy(h float64) float64 {
 func countCell(n int64) table.Cell { return table.Quantity(plot.Count(n), n) }
 
 func (s *site) vclusterTable() *table.Table {
-	out := table.New("vCluster", "profile", "lends", "borrows", "jobs", "started", "median wait", "95 in 100 within", "longest wait",
+	out := table.New("vCluster", "profile", "lends", "borrows", "jobs", "started", "median wait", "p95 wait", "longest wait",
 		"node-hours", "borrowed", "lent", "preemptions", "requeues", "GPU-hours lost")
 	for _, g := range s.groups(metric.ByVCluster, metric.All) {
 		d := s.named("vclusters", g.Name)
@@ -277,7 +277,7 @@ func yes(d document, key string) string {
 }
 
 func (s *site) tenantTable() *table.Table {
-	out := table.New("tenant", "most nodes", "most running", "fair share", "usage", "off by", "jobs", "started", "median wait", "95 in 100 within",
+	out := table.New("tenant", "most nodes", "most running", "fair share", "usage", "off by", "jobs", "started", "median wait", "p95 wait",
 		"longest wait", "held by limits (h)", "preemptions", "GPU-hours lost")
 	shares := s.groups(metric.ByTenant, s.window)
 	for i, g := range s.groups(metric.ByTenant, metric.All) {
@@ -305,7 +305,7 @@ func limit(d document, key string) table.Cell {
 }
 
 func (s *site) classTable() *table.Table {
-	out := table.New("class", "jobs", "started", "median wait", "95 in 100 within", "longest wait", "started in time", "starved",
+	out := table.New("class", "jobs", "started", "median wait", "p95 wait", "longest wait", "started in time", "starved",
 		"preemptions", "requeues", "GPU-hours lost")
 	for _, g := range s.groups(metric.ByClass, metric.All) {
 		out.Row(g.Name, countCell(g.Jobs), countCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax),

@@ -37,7 +37,11 @@ func (s *Study) tiles() []tile {
 	}
 	out := []tile{{Value: plot.Count(int64(len(s.Rows))), Label: "candidates"}}
 	if feasible < int64(len(s.Rows)) {
-		out = append(out, tile{Value: plot.Count(feasible), Label: "keep all bounds"})
+		keeps := "keep all bounds"
+		if s.Kind == "tune" { // the whole trace is asked of finalists alone
+			keeps += " on the tuning windows"
+		}
+		out = append(out, tile{Value: plot.Count(feasible), Label: keeps})
 	}
 	if len(s.objectives()) > 1 {
 		out = append(out, tile{Value: plot.Count(front), Label: "on the front"})
@@ -117,7 +121,7 @@ func (s *Study) bestTable() (t *table.Table, more int) {
 		}
 		cells = append(cells, r.says())
 		if s.commanded() {
-			cells = append(cells, strings.Join(r.Commands, "\n"))
+			cells = append(cells, strings.Join(r.Commands, "; "))
 		}
 		t.Row(cells...)
 	}
@@ -142,7 +146,7 @@ func (s *Study) tables() []titled {
 		facts.Row(f.Name, f.Value)
 	}
 	return []titled{
-		{"groups", "For whom it gets better and worse", s.groupTable()},
+		{"groups", "For which jobs", s.groupTable()},
 		{"influence", "What each setting does", s.sensitivityTable()},
 		{"goal", "What was asked for", bounds},
 		{"facts", "Provenance", facts},

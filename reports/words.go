@@ -64,9 +64,9 @@ func (r *run) summary() []string {
 	out := []string{fmt.Sprintf("Replayed %s of %s on %s: %s.", count(r.jobs, "job", "jobs"), r.about.title(), r.about.machine(), r.about.policy())}
 	var parts []string
 	if s := said(&r.table, metricUtilisation, metric.Steady); s != "" {
-		parts = append(parts, "the machine was "+s+" busy in the steady window")
+		parts = append(parts, "the cluster was "+s+" busy in the steady window")
 	} else if s := said(&r.table, metricUtilisation, metric.All); s != "" {
-		parts = append(parts, "the machine was "+s+" busy")
+		parts = append(parts, "the cluster was "+s+" busy")
 	}
 	if s := said(&r.table, metricWaitMedian, metric.All); s != "" {
 		if s == "0" {
@@ -75,7 +75,7 @@ func (r *run) summary() []string {
 			s = "half of the jobs waited at most " + s
 		}
 		if p := said(&r.table, metricWaitP95, metric.All); p != "" {
-			s += ", 95 of 100 at most " + p
+			s += ", the p95 wait was " + p
 		}
 		parts = append(parts, s)
 	}
@@ -93,13 +93,13 @@ func (r *run) summary() []string {
 func VerdictWords(v metric.Verdict) string {
 	switch v {
 	case metric.Stable:
-		return "the queue stayed within what the machine can hold"
+		return "the queue stayed within what the cluster can hold"
 	case metric.Backlogged:
-		return "on average the waiting jobs asked for more than the whole machine, but the queue did not keep growing"
+		return "on average the waiting jobs asked for more than the whole cluster, but the queue did not keep growing"
 	case metric.Unknown:
 		return "there is no steady window to judge the queue by, or no job started"
 	case metric.Overloaded:
-		return "more work arrived than the machine can do, so the queue kept growing and waits measure the length of the log: do not rank this run by them"
+		return "more work arrived than the cluster can do, so the queue kept growing and waits measure the length of the log: do not rank this run by them"
 	}
 	return ""
 }
@@ -128,7 +128,7 @@ func (r *run) warnings() []string {
 		out = append(out, count(n, "job was", "jobs were")+" killed at the requested time.")
 	}
 	if n := r.about.dropped; n > 0 {
-		out = append(out, count(n, "row", "rows")+" of the trace did not become jobs: see the table of awkward rows.")
+		out = append(out, count(n, "row", "rows")+" of the trace did not become jobs: see the table of rows that needed special handling.")
 	}
 	return out
 }
@@ -142,7 +142,7 @@ func (r *run) tiles() []tile {
 		{metricUtilisation, metric.Steady, "utilisation (steady window)"},
 		{metricWaitMedian, metric.All, "median wait"},
 		{metricWaitMean, metric.All, "mean wait"},
-		{metricWaitP95, metric.All, "wait of 95 in 100 at most"},
+		{metricWaitP95, metric.All, "p95 wait"},
 		{metricSlowdown, metric.All, "mean bounded slowdown"},
 	} {
 		if s := said(&r.table, t.name, t.window); s != "" {

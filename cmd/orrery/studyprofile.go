@@ -126,20 +126,57 @@ func profileIn(spec *sim.Spec, vcluster string) (*profiles.Profile, error) {
 	return found, nil
 }
 
-// pointCommands are what makes the run and the profile of a point, in the folder of the
-// page. Slurm says that its profile can be expressed there.
-func pointCommands(study, point string, slurm bool) []string {
-	out := []string{"orrery study materialize " + study + " " + point, "orrery study profile " + study + " " + point + " --out profile.yaml"}
-	if slurm {
-		out = append(out, "orrery profiles to-slurm profile.yaml")
-	}
-	return out
+// pointProfile is a profile of a point: of a vCluster of a site with several, "" for the
+// one that there is.
+type pointProfile struct {
+	vcluster string
+	slurm    bool // it can be expressed in slurm.conf
 }
 
-// toSlurm says that the profile of a run can be expressed in slurm.conf.
-func toSlurm(spec *sim.Spec) bool {
+// pointProfiles are those of a run. Of a site with several vClusters each is named, for
+// they may have others.
+func pointProfiles(spec *sim.Spec) []pointProfile {
+	if len(spec.Site) > 0 {
+		c, err := profiles.ParseCluster("the study", spec.Site)
+		if err != nil {
+			return nil
+		}
+		var out []pointProfile
+		for i := range c.VClusters {
+			if p := c.VClusters[i].Profile.Inline; p != nil {
+				out = append(out, pointProfile{c.VClusters[i].Name, p.Order == multifactor})
+			}
+		}
+		if len(out) == 1 {
+			out[0].vcluster = ""
+		}
+		return out
+	}
 	p, err := profileIn(spec, "")
-	return err == nil && p.Order == "multifactor"
+	if err != nil {
+		return nil
+	}
+	return []pointProfile{{slurm: p.Order == multifactor}}
+}
+
+// multifactor is the order that Slurm has.
+const multifactor = "multifactor"
+
+// pointCommands are what makes the run and the profiles of a point, in the folder of the
+// page.
+func pointCommands(study, point string, of []pointProfile) []string {
+	out := []string{"orrery study materialize " + study + " " + point}
+	for _, p := range of {
+		file, which := "profile.yaml", ""
+		if p.vcluster != "" {
+			file, which = "profile-"+p.vcluster+".yaml", " --vcluster "+p.vcluster
+		}
+		out = append(out, "orrery study profile "+study+" "+point+which+" --out "+file)
+		if p.slurm {
+			out = append(out, "orrery profiles to-slurm "+file)
+		}
+	}
+	return out
 }
 
 // runPage is the page of the run of a task where there is one, as a path from the folder
@@ -153,7 +190,7 @@ func runPage(dir, below, id string) string {
 }
 
 // notTold is the verdict on a point whose interval holds 0.
-const notTold = "not told from the first"
+const notTold = "no evidence of a difference"
 
 // behind says how a row of a sweep stands to the first one, by its interval.
 func behind(r *experiment.Row, c *experiment.Column) string {
@@ -168,18 +205,26 @@ func behind(r *experiment.Row, c *experiment.Column) string {
 	return notTold
 }
 
-// slurmOrders says for a study which of its points Slurm can express: those whose order is
-// multifactor, by the setting that they have or by what all have.
-func slurmOrders(s *sweep.Study, p *experiment.Plan) func(q *experiment.Point) bool {
-	at := slices.IndexFunc(p.Parameters, func(x experiment.Parameter) bool { return x.Name == "order" })
-	if at >= 0 {
-		return func(q *experiment.Point) bool { return q.Values[at] == "multifactor" }
-	}
-	all := false
+// studyProfiles are the profiles of the points of a study: those of the first, and where
+// the order is a setting, Slurm can express those of the points that have its order.
+func studyProfiles(s *sweep.Study, p *experiment.Plan) func(q *experiment.Point) []pointProfile {
+	var first []pointProfile
 	if len(p.Points) > 0 && len(p.Points[0].Tasks) > 0 {
 		if t, err := taskOf(s, p.Points[0].Tasks[0]); err == nil {
-			all = toSlurm(&t.Spec)
+			first = pointProfiles(&t.Spec)
 		}
 	}
-	return func(*experiment.Point) bool { return all }
+	if len(first) == 0 { // a plain cluster of another order may have points of one that a profile has
+		first = []pointProfile{{}}
+	}
+	at := slices.IndexFunc(p.Parameters, func(x experiment.Parameter) bool { return x.Name == "order" })
+	return func(q *experiment.Point) []pointProfile {
+		out := slices.Clone(first)
+		for i := range out {
+			if at >= 0 && q.Values[at] != "" {
+				out[i].slurm = q.Values[at] == multifactor
+			}
+		}
+		return out
+	}
 }

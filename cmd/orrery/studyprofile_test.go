@@ -2,10 +2,12 @@ package main
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/profiles"
 	"orrery/reports"
 	"orrery/sim"
 	"orrery/sim/experiment"
@@ -39,8 +41,26 @@ func TestProfileOfAPlainMachine(t *testing.T) {
 	require.Equal(t, "saf", p.Order)
 	require.Equal(t, "conservative", p.Backfill)
 	require.EqualValues(t, 20, p.Depth)
-	require.False(t, toSlurm(spec))
+	require.Equal(t, []pointProfile{{}}, pointProfiles(spec))
 	p, err = profileIn(&sim.Spec{}, "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"fcfs", "easy"}, []string{p.Order, p.Backfill})
+}
+
+// Of a site with several vClusters each has a command of its own: without a name the
+// command would be refused.
+func TestTheCommandsOfAPoint(t *testing.T) {
+	require.Equal(t, []string{"orrery study materialize . 2", "orrery study profile . 2 --out profile.yaml"}, pointCommands(".", "2", pointProfiles(&sim.Spec{Order: "saf"})))
+	c, err := profiles.LoadCluster("month")
+	require.NoError(t, err)
+	spec := &sim.Spec{Site: c.YAML()}
+	_, err = profileIn(spec, "")
+	require.ErrorContains(t, err, "name one with --vcluster")
+	commands := pointCommands("study", "abc", pointProfiles(spec))
+	require.Contains(t, commands, "orrery study profile study abc --vcluster hpc --out profile-hpc.yaml")
+	require.NotContains(t, strings.Join(commands, "; "), "abc --out")
+	for _, p := range pointProfiles(spec) {
+		_, err := profileIn(spec, p.vcluster)
+		require.NoError(t, err, p.vcluster)
+	}
 }

@@ -351,7 +351,8 @@ func settingsName(parameters []reports.StudyParameter, values []string) string {
 	return strings.Join(out, ", ")
 }
 
-// firstSentence says which point is first, and how many are not told from it.
+// firstSentence says which point is first, and for how many there is no
+// evidence of a difference.
 func firstSentence(s *reports.Study, rows []experiment.Row) string {
 	behind, alike := 0, 0
 	for i := range s.Rows {
@@ -368,20 +369,27 @@ func firstSentence(s *reports.Study, rows []experiment.Row) string {
 		}
 		return fmt.Sprintf("Whether the points differ by more than noise is not known: it takes %d windows or more (orrery sweep --windows).", experiment.LeastWindows)
 	}
-	out := fmt.Sprintf("By %s the first is %s. %s not told from it by the %d windows, and %s worse.", s.Metrics[0].Name, s.Rows[0].Name, are(alike), rows[0].Done, are(behind))
+	out := fmt.Sprintf("By %s the first is %s. Over %d windows %s worse; for %s there is no evidence of a difference.", s.Metrics[0].Name, s.Rows[0].Name, rows[0].Done, are(behind), others(alike))
 	return out + " Each point is compared with the first window by window, by its own 95 % interval; the intervals in the table are of the means, over the windows."
+}
+
+func others(n int) string {
+	if n == 1 {
+		return "1 other"
+	}
+	return fmt.Sprintf("%d others", n)
 }
 
 func are(n int) string {
 	if n == 1 {
-		return "1 other is"
+		return others(n) + " is"
 	}
-	return fmt.Sprintf("%d others are", n)
+	return others(n) + " are"
 }
 
 // studyReport is a sweep as reports draw it.
 func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *reports.Study {
-	slurm := slurmOrders(of, p)
+	profilesOf := studyProfiles(of, p)
 	s := &reports.Study{Name: p.Name, Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
@@ -413,7 +421,7 @@ func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *re
 		if row.Name == "" && len(q.Values) <= mostNaming {
 			row.Name = settingsName(s.Parameters, q.Values)
 		}
-		row.Commands = pointCommands(".", q.ID, slurm(q))
+		row.Commands = pointCommands(".", q.ID, profilesOf(q))
 		if len(q.Tasks) > 0 { // a window of a point is made when there are several
 			row.Link = runPage(of.Dir(), "", q.Tasks[0])
 		}

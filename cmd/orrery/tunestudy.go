@@ -161,7 +161,7 @@ func tuneRows(s *reports.Study, r *tune.Report, dir string) {
 		}
 		if run := t.Task(); run.Spec.Trace != "" {
 			id := sweep.DigestOf(run.JSON()).String()
-			row.Commands, row.Link = pointCommands("study", id[:12], toSlurm(&run.Spec)), runPage(dir, "study", id)
+			row.Commands, row.Link = pointCommands("study", id[:12], pointProfiles(&run.Spec)), runPage(dir, "study", id)
 			if len(run.Spec.Site) == 0 {
 				row.Values = plainValues(s, &run.Spec)
 			}

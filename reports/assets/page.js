@@ -342,7 +342,7 @@
         for (const [c] of charts) c.setScale("x", { min: a, max: a + wide });
       });
     };
-    chart("series-busy", "% of units allocated", () => [0, 100], [{ label: "allocated (mean)", data: "busy", color: "--blue", fill: true }], (v) => (Math.round(v * 10) / 10) + " %");
+    chart("series-busy", "% of " + meta.unit + " allocated", () => [0, 100], [{ label: "allocated (mean)", data: "busy", color: "--blue", fill: true }], (v) => (Math.round(v * 10) / 10) + " %");
     chart("series-queue", "jobs waiting", (_, lo, hi) => [0, Math.max(1, hi * 1.05)], [{ label: "waiting (most)", data: "queuedMax", color: "--orange", fill: true }, { label: "waiting (mean)", data: "queued", color: "--vermilion" }], (v) => v >= 100 ? grouped(v) : String(Math.round(v * 10) / 10));
     new ResizeObserver(() => { for (const [u, el, height] of charts) if (el.clientWidth && el.clientWidth !== u.width) u.setSize({ width: el.clientWidth, height }); }).observe($("series-panel"));
     dark.addEventListener("change", () => { for (const [u] of charts) u.redraw(false, true); });

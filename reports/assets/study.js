@@ -154,7 +154,7 @@
       if (i >= 0) {
         p.append("Pinned: " + data.label[i] + " ");
         if (data.link[i]) p.append(make("a", { href: data.link[i], id: "open-run" }, "open its run"), " ");
-        p.append(make("button", { type: "button", onclick: () => pin(-1) }, "let go"));
+        p.append(make("button", { type: "button", onclick: () => pin(-1) }, "unpin"));
         for (const c of data.commands[i]) p.append(make("div", { class: "cmd" }, c));
         $("says").textContent = describe(i);
       }
