@@ -22,7 +22,7 @@ var compareHTML string
 //go:embed assets/compare.css
 var compareCSS string
 
-var compareTemplate = template.Must(template.New("compare").Parse(compareHTML))
+var compareTemplate = template.Must(template.New("compare").Funcs(words).Parse(compareHTML))
 
 // comparePage is what assets/compare.html shows. It has no script.
 type comparePage struct {

@@ -42,7 +42,15 @@ var uplotCSS string
 //go:embed assets/uplot/LICENSE
 var uplotLicence string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+var pageTemplate = template.Must(template.New("page").Funcs(words).Parse(pageHTML))
+
+// words are what the templates do to texts.
+var words = template.FuncMap{"soft": soft}
+
+// soft lets a text of a table break behind its underscores, for narrow screens.
+func soft(text string) template.HTML {
+	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(text), "_", "_<wbr>")) // escaped
+}
 
 // page is what assets/page.html shows.
 type page struct {

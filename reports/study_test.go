@@ -322,3 +322,17 @@ func TestEffectsWithoutANoiseFloorAreDrawn(t *testing.T) {
 	require.Equal(t, drawn[0], drawn[1])
 	require.NotContains(t, drawn[1], "NaN")
 }
+
+func TestTheColumnsOfAPlainTable(t *testing.T) {
+	got := plainTable([]string{"windows", "load", "range", "wait"}, [][]string{
+		{"18 windows", "0.9", "-45.7 % to +3 %", "1d02:00:00 → 04:00:00"}, {"13 windows", "1", "1.5 to 2", "3.4 h"},
+	})
+	classes := func(i int) string { return got.Heads[i].Class }
+	require.Equal(t, []string{"", "n", "n", "n"}, []string{classes(0), classes(1), classes(2), classes(3)}, "18 windows is a text")
+	require.Equal(t, "0.9", got.Rows[0][1].Text)
+	require.Equal(t, "1.0", got.Rows[1][1].Text, "as the other loads have it")
+}
+
+func TestSoftBreaksStayTexts(t *testing.T) {
+	require.EqualValues(t, "wait_<wbr>max &lt;b&gt;", soft("wait_max <b>"))
+}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,7 +36,7 @@ var studyJS string
 //go:embed assets/studydraw.js
 var studyDrawJS string
 
-var studyTemplate = template.Must(template.New("study").Parse(studyHTML))
+var studyTemplate = template.Must(template.New("study").Funcs(words).Parse(studyHTML))
 
 // WriteStudy draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
@@ -154,6 +155,7 @@ func plainTable(head []string, rows [][]string) htmlTable {
 	out := htmlTable{Heads: make([]htmlCell, len(head))}
 	for k, text := range head {
 		out.Heads[k].Text = text
+		rows = sameDecimals(rows, k)
 		if slices.ContainsFunc(rows, func(row []string) bool { return beginsNumber(row[k]) }) &&
 			!slices.ContainsFunc(rows, func(row []string) bool {
 				return row[k] != "" && row[k] != "–" && row[k] != "-" && !beginsNumber(row[k])
@@ -183,10 +185,43 @@ func plainTable(head []string, rows [][]string) htmlTable {
 	return out
 }
 
+// beginsNumber says that a text is a number, a range or a pair of them: 18 windows is not.
 func beginsNumber(text string) bool {
-	text = strings.TrimLeft(text, "+-−")
-	return text != "" && text[0] >= '0' && text[0] <= '9'
+	bare := strings.TrimLeft(text, "+-−")
+	if bare == "" || bare[0] < '0' || bare[0] > '9' {
+		return false
+	}
+	return !slices.ContainsFunc(letters.FindAllString(text, -1), func(w string) bool { return !slices.Contains(besideNumbers, w) })
 }
+
+var letters = regexp.MustCompile(`\pL+`)
+
+// besideNumbers are what stands between or behind numbers.
+var besideNumbers = []string{"to", "s", "min", "h", "d", "e"}
+
+// sameDecimals writes 1 as 1.0 in a column that has numbers like 0.9.
+func sameDecimals(rows [][]string, k int) [][]string {
+	tenths := false
+	for _, row := range rows {
+		if !tenth.MatchString(row[k]) {
+			return rows
+		}
+		tenths = tenths || strings.Contains(row[k], ".")
+	}
+	if !tenths {
+		return rows
+	}
+	out := make([][]string, len(rows))
+	for i, row := range rows {
+		if out[i] = row; !strings.Contains(row[k], ".") {
+			out[i] = slices.Clone(row)
+			out[i][k] += ".0"
+		}
+	}
+	return out
+}
+
+var tenth = regexp.MustCompile(`^[0-9]+(\.[0-9])?$`)
 
 // writeHTML writes the page.
 func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error {

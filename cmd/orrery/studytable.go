@@ -387,10 +387,25 @@ func are(n int) string {
 	return others(n) + " are"
 }
 
+// byFlags is the name of an experiment that flags make.
+const byFlags = "flags"
+
+// studyName is the name of an experiment; one that was made by flags has those of its logs.
+func studyName(p *experiment.Plan) string {
+	if p.Name != byFlags || len(p.Traces) == 0 {
+		return p.Name
+	}
+	names := make([]string, len(p.Traces))
+	for i, t := range p.Traces {
+		names[i] = t.Name
+	}
+	return strings.Join(names, ", ")
+}
+
 // studyReport is a sweep as reports draw it.
 func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *reports.Study {
 	profilesOf := studyProfiles(of, p)
-	s := &reports.Study{Name: p.Name, Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
+	s := &reports.Study{Name: studyName(p), Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
 	if p.Description != "" {

@@ -64,7 +64,7 @@ func givenOf(f *pflag.FlagSet, names []string) (out []string) {
 // experiment is what the flags ask for, as an experiment file would.
 func (a *axisFlags) experiment(log string) (*profiles.Experiment, error) {
 	e := profiles.NewExperiment()
-	e.Name, e.Traces, e.Cluster, e.Profiles = "flags", []string{log}, a.cluster, a.profiles
+	e.Name, e.Traces, e.Cluster, e.Profiles = byFlags, []string{log}, a.cluster, a.profiles
 	e.Inapplicable = "ignore" // a combination in which a setting has no effect is tried once
 	if a.given("procs") {
 		e.Machine.Nodes = a.procs

@@ -78,6 +78,8 @@
       box.checked = inTable.has(c);
       $("columns").append(make("label", {}, box, " " + c.name));
     }
+    // parted lets a name break behind its underscores.
+    const parted = (name) => name.split(/(?<=_)/).flatMap((s, k) => k ? [make("wbr"), s] : [s]);
     const ths = heads.map(([key, name]) => {
       const th = make("th", { scope: "col", class: key && key.values && !key.choices ? "n" : false });
       if (key === null) { th.textContent = name; return th; }
@@ -85,7 +87,7 @@
         sort = { key, down: sort.key === key ? !sort.down : key.better > 0 };
         page = 0;
         order();
-      } }, name));
+      } }, ...parted(name)));
       return th;
     });
     $("rows").tHead.rows[0].append(...ths);
@@ -114,7 +116,7 @@
       const tr = make("tr", { "data-row": i, onpointerenter: () => hover(i), onpointerleave: () => hover(-1) });
       tr.append(make("td", {}, symbol(data.standing[i]), " ", make("button", { type: "button", class: "pin", title: "pin " + data.label[i], onclick: () => pin(i), onfocus: () => hover(i) }, data.label[i])));
       if (linked) tr.append(make("td", {}, data.link[i] ? make("a", { href: data.link[i], "aria-label": "open the run of " + data.label[i] }, "open") : ""));
-      if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "says good" : data.verdict[i] === "worse" ? "says bad" : "says" }, data.verdict[i]));
+      if (judged) tr.append(make("td", { class: data.verdict[i] === "better" ? "says good" : data.verdict[i] === "worse" ? "says bad" : data.verdict[i].length > 24 ? "says long" : "says" }, data.verdict[i]));
       for (const c of all) if (inTable.has(c)) {
         const td = make("td", { class: c.choices ? false : "n" }, Draw.say(c, c.values[i]));
         if (c.low && c.low[i] !== null && c.high[i] !== null) td.append(make("span", { class: "range", title: "95 % interval" }, Draw.spell(c, c.low[i], 0) + " to " + Draw.spell(c, c.high[i], 0)));

@@ -17,8 +17,10 @@ const Draw = (() => {
   // What rounds to 0 has no sign.
   const fixed = (v, digits) => { const s = v.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits }); return /^-[0.]*$/.test(s) ? s.slice(1) : s; };
   const two = (v, more) => fixed(v, (Math.abs(v) >= 9.95 ? 0 : 1) + more);
-  function span(sec, more = 0) {
-    for (const [by, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) if (Math.abs(sec) >= 1.5 * by) return two(sec / by, more) + " " + unit;
+  const spans = [[86400, "d"], [3600, "h"], [60, "min"]];
+  // A span is written in its own unit, or in that of its column.
+  function span(sec, more = 0, unitOf = sec) {
+    for (const [by, unit] of spans) if (Math.abs(unitOf) >= 1.5 * by && sec !== 0) return two(sec / by, more) + " " + unit;
     return sec === 0 ? "0" : two(sec, more) + " s";
   }
   function short(v, more = 0) {
@@ -27,7 +29,15 @@ const Draw = (() => {
     if (Number.isInteger(v)) return v.toLocaleString("en-US");
     return a >= 0.0005 ? fixed(v, (a >= 100 ? 0 : a >= 10 ? 1 : a >= 0.095 ? 2 : 3) + more) : v.toPrecision(2 + more);
   }
-  function spell(col, v, more) { return col.unit === "s" ? span(v, more) : col.share ? fixed(100 * v, 1 + more) + " %" : short(v, more); }
+  // middle is the span that gives a column its unit: half of those in it are shorter.
+  function middle(col) {
+    const all = col.values.filter((v) => v).map(Math.abs).sort((a, b) => a - b);
+    return all.length ? all[Math.floor(all.length / 2)] : 0;
+  }
+  function spell(col, v, more) {
+    if (col.unit === "s" && col.middle === undefined) col.middle = middle(col);
+    return col.unit === "s" ? span(v, more, col.middle) : col.share ? fixed(100 * v, 1 + more) + " %" : short(v, more);
+  }
   // digits is how many more are written so that values of a column that differ look
   // different: three at most.
   function digits(col) {
@@ -259,13 +269,13 @@ const Draw = (() => {
     for (const i of rows.order) if (!active[i]) put(i, colors.line, 0.6);
     for (const i of rows.order) if (active[i]) put(i, colors.by[rows.standing[i]], rows.standing[i] < 2 ? 0.7 : 1);
     g.globalAlpha = 1;
-    tags(g, f, named, rows.label, colors);
+    tags(g, { left: f.left, right: f.right + 12, top: 1, bottom: f.bottom }, named, rows.label, colors);
     rectangle(g, f, X, Y, brushes, colors);
     return f;
   }
 
   // tags writes the names of baselines and of what is recommended beside their
-  // points, where there is room.
+  // points, where there is room; a line leads to a name that is not right beside its point.
   function tags(g, f, named, labels, colors) {
     const taken = named.map(([, x, y]) => [x - 6, y - 6, 12, 12]);
     g.textAlign = "left";
@@ -276,6 +286,10 @@ const Draw = (() => {
         if (box[0] < f.left || box[0] + w > f.right || box[1] < f.top || box[1] + 14 > f.bottom) continue;
         if (taken.some((t) => box[0] < t[0] + t[2] && t[0] < box[0] + w && box[1] < t[1] + 14 && t[1] < box[1] + 14)) continue;
         taken.push(box);
+        if (Math.abs(dy - 4) > 1) {
+          g.globalAlpha = alpha; g.strokeStyle = colors.muted; g.lineWidth = 0.8;
+          g.beginPath(); g.moveTo(x, y); g.lineTo(Math.min(Math.max(x, box[0]), box[0] + w), dy > 4 ? box[1] + 2 : box[1] + 12); g.stroke();
+        }
         g.globalAlpha = 0.75; g.fillStyle = colors.paper; g.fillRect(...box);
         g.globalAlpha = alpha; g.fillStyle = colors.ink; g.fillText(text, x + dx + 2, y + dy);
         break;

@@ -226,20 +226,20 @@ func waitTicks(lo, hi float64) []plot.Tick {
 
 // Span spells a number of seconds as people say it, to two digits: 0, 25 s,
 // 3.4 min, 7.1 h, 12 d.
-func Span(sec float64) string { return span(sec, 0) }
+func Span(sec float64) string { return span(sec, 0, sec) }
 
-// span is Span with more decimals.
-func span(sec float64, more int) string {
+// span is Span with more decimals, in the unit that unitOf has.
+func span(sec float64, more int, unitOf float64) string {
+	if sec == 0 {
+		return "0"
+	}
 	for _, u := range []struct {
 		sec  float64
 		name string
 	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
-		if math.Abs(sec) >= 1.5*u.sec {
+		if math.Abs(unitOf) >= 1.5*u.sec {
 			return twoDigits(sec/u.sec, more) + " " + u.name
 		}
-	}
-	if sec == 0 {
-		return "0"
 	}
 	return twoDigits(sec, more) + " s"
 }

@@ -192,13 +192,17 @@ func (t *tags) put(c *draw.Canvas, at vg.Point, away vg.Length, name string) {
 	w, h := sty.Width(name)*1.08, sty.Height("Xg")
 	for _, step := range []vg.Length{1, 2.4, 3.8} {
 		d := away * step
-		for _, p := range []vg.Point{
+		for i, p := range []vg.Point{
 			{X: at.X + d, Y: at.Y - h/2}, {X: at.X + d, Y: at.Y + d/2}, {X: at.X + d, Y: at.Y - h - d/2}, {X: at.X - d - w, Y: at.Y - h/2},
 			{X: at.X - w/2, Y: at.Y + d}, {X: at.X - w/2, Y: at.Y - d - h}, {X: at.X - d - w, Y: at.Y + d/2}, {X: at.X - d - w, Y: at.Y - h - d/2},
 		} {
 			box := vg.Rectangle{Min: p, Max: vg.Point{X: p.X + w, Y: p.Y + h}}
 			if t.free(box) {
 				t.taken = append(t.taken, box)
+				if beside := i == 0 || i >= 3 && i <= 5; step > 1 || !beside { // a line leads to it
+					near := vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
+					c.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.5 * pt}, at.X, at.Y, near.X, near.Y)
+				}
 				fill(c, box.Min.X, box.Min.Y, box.Max.X, box.Max.Y, alpha(Paper, 190))
 				c.FillText(sty, vg.Point{X: p.X, Y: p.Y + h*0.2}, name)
 				return

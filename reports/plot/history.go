@@ -149,31 +149,35 @@ func (h history) name(full, data draw.Canvas, ty func(float64) vg.Length, lo, hi
 		return 0
 	})
 	const apart = 11 * pt
-	y := make([]vg.Length, len(lines))
+	sty := sans(tickSize, Ink, false)
+	sty.YAlign = -0.4
+	room := full.Max.X - data.Max.X - 13*pt
+	y, texts := make([]vg.Length, len(lines)), make([][]string, len(lines))
+	deep := func(i int) vg.Length { return apart * vg.Length(len(texts[i])) } // a text goes down from its first line
 	for i, l := range lines {
-		y[i] = ty(l.Value)
-		if i > 0 {
-			y[i] = max(y[i], y[i-1]+apart)
+		text := h.m.Say(l.Value) + " " + l.Name
+		if l.Value < lo || l.Value > hi {
+			text += " (off the scale)"
+		}
+		texts[i] = wrapped(text, sty, room)
+		if y[i] = ty(l.Value); i > 0 {
+			y[i] = max(y[i], y[i-1]+deep(i))
 		}
 	}
 	for i := len(y) - 1; i >= 0; i-- {
 		top := data.Max.Y
 		if i+1 < len(y) {
-			top = y[i+1] - apart
+			top = y[i+1] - deep(i+1)
 		}
 		y[i] = min(y[i], top)
 	}
 	for i, l := range lines {
-		sty := sans(tickSize, Ink, false)
-		sty.YAlign = -0.4
-		text := h.m.Say(l.Value) + " " + l.Name
-		if l.Value < lo || l.Value > hi {
-			text += " (off the scale)"
-		}
 		from := vg.Point{X: data.Max.X, Y: ty(l.Value)}
 		to := vg.Point{X: data.Max.X + 10*pt, Y: y[i]}
 		full.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.5 * pt}, from.X, from.Y, to.X, to.Y)
-		full.FillText(sty, vg.Point{X: to.X + 3*pt, Y: to.Y}, fitted(text, sty, full.Max.X-to.X-3*pt))
+		for k, text := range texts[i] {
+			full.FillText(sty, vg.Point{X: to.X + 3*pt, Y: to.Y - apart*vg.Length(k)}, fitted(text, sty, room))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ type Measure struct {
 	Log    bool     // spread by orders of magnitude; values are positive
 	Labels []string // of choices: the values are indices
 	Digits int      // more than usual, so that neighbours look different
+	Middle float64  // the span whose unit all are written in; 0: each in its own
 	Better int      // 1: more is better, -1: less is, 0: neither
 	From   float64  // where the axis begins and ends when To is larger;
 	To     float64  // otherwise the data say
@@ -100,7 +102,7 @@ func (m Measure) Say(v float64) string {
 		}
 		return "-"
 	case m.Unit == "s":
-		return span(v, m.Digits)
+		return span(v, m.Digits, cmp.Or(m.Middle, v))
 	case m.Share:
 		return fixed(100*v, 1+m.Digits) + " %"
 	}
@@ -111,11 +113,21 @@ func (m Measure) Say(v float64) string {
 const mostDigits = 3
 
 // Separating is the measure with so many digits that values which differ look
-// different, three more than usual at most.
+// different, three more than usual at most. Spans are written in one unit, that of the
+// middle one, so that they compare at a glance.
 func (m Measure) Separating(values []float64) Measure {
 	different := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	slices.Sort(different)
 	different = slices.Compact(different)
+	var lengths []float64
+	for _, v := range values {
+		if a := math.Abs(v); a > 0 { // NaN is not
+			lengths = append(lengths, a)
+		}
+	}
+	if slices.Sort(lengths); m.Unit == "s" && len(lengths) > 0 {
+		m.Middle = lengths[len(lengths)/2]
+	}
 	for m.Digits = 0; m.Digits < mostDigits; m.Digits++ {
 		looks := map[string]bool{}
 		for _, v := range different {

@@ -76,3 +76,14 @@ func TestSharesReachAHundred(t *testing.T) {
 	require.NoError(t, f.WriteSVG(&b))
 	require.Contains(t, b.String(), ">100<")
 }
+
+// Spans that stand below each other are in one unit.
+func TestOneUnitForAColumn(t *testing.T) {
+	values := []float64{7.05 * 86400, 34.6 * 3600, 2.5 * 86400, 0, math.NaN()}
+	m := Measure{Unit: "s"}.Separating(values)
+	var says []string
+	for _, v := range values {
+		says = append(says, m.Say(v))
+	}
+	require.Equal(t, []string{"7.0 d", "1.4 d", "2.5 d", "0", "-"}, says)
+}
