@@ -19,6 +19,8 @@ import (
 type printer struct {
 	m      *Main
 	format string
+	wide   bool // text as wide as it is, on any terminal
+	told   bool // that columns are left out
 }
 
 // printFlag adds the flag for the format of what a verb prints, which is one table.
@@ -34,6 +36,7 @@ func (m *Main) printAs(cmd *cobra.Command, formats ...table.Format) *printer {
 		words = append(words, string(f))
 	}
 	formatFlag(cmd, &p.format, words...)
+	cmd.Flags().BoolVar(&p.wide, "wide", false, "all columns of tables, and no line wrapped, however narrow the terminal")
 	return p
 }
 
@@ -89,7 +92,30 @@ func (p *printer) table(t *table.Table) error {
 		return err
 	}
 	s := p.m.screen(p.m.Stdout)
-	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color})
+	o := table.Options{Width: p.width(), Color: s.color}
+	if err := t.Write(p.m.Stdout, f, o); err != nil || f != table.Text || p.told {
+		return err
+	}
+	if out := t.LeftOut(o.Width); len(out) > 0 {
+		p.told = true
+		p.m.say("(too narrow for %s: --wide shows all)", strings.Join(out, ", "))
+	}
+	return nil
+}
+
+// width is that of the terminal, 0 for no limit.
+func (p *printer) width() int {
+	if p.wide {
+		return 0
+	}
+	return p.m.screen(p.m.Stdout).width
+}
+
+// paragraph prints text for people, wrapped at the width of the terminal.
+func (p *printer) paragraph(text string) {
+	for _, line := range table.Wrap(text, p.width()) {
+		fmt.Fprintln(p.m.Stdout, line)
+	}
 }
 
 // section prints t under a heading, which JSON output, one document, leaves out. In

@@ -127,6 +127,11 @@ func rowTable(p *experiment.Plan, rows []experiment.Row) *table.Table {
 		heads = append(heads, columns[j].Name())
 	}
 	t := table.New(append(heads, "state")...)
+	for j := len(columns) - 1; j >= 0; j-- { // those that decide nothing
+		if c := &columns[j]; !c.Objective && c.AtMost == nil && c.AtLeast == nil {
+			t.Optional(c.Name())
+		}
+	}
 	for i := range rows {
 		r := &rows[i]
 		q := &p.Points[r.Point]

@@ -341,7 +341,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 	default:
 		fmt.Fprintf(v.m.Stdout, "%s\n\n", r.Title())
 		for _, s := range r.Summary() {
-			fmt.Fprintf(v.m.Stdout, "%s\n", s)
+			v.print.paragraph(s)
 		}
 		what := "What would change"
 		if r.Decision != tune.Change {
@@ -371,7 +371,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 
 // next says what may be done with it.
 func (v *tuneVerb) next(r *tune.Report, log []string) {
-	fmt.Fprintf(v.m.Stdout, "\nThe page: %s\n", filepath.Join(v.out, "page.md"))
+	fmt.Fprintf(v.m.Stdout, "\nreport: %s\n", filepath.Join(v.out, reports.FileHTML))
 	if r.Decision != tune.Change {
 		return
 	}
