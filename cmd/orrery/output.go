@@ -64,8 +64,15 @@ func (f format) Set(s string) error {
 	return fmt.Errorf("-o is the format of the results (%s); %s", oneOf(f.of), insteadOf(f.cmd, s))
 }
 
+// writesKey is the annotation of a verb that writes where no flag names it: it says
+// where.
+const writesKey = "orrery_writes"
+
 // insteadOf says how a verb writes to a path that was given with -o.
 func insteadOf(cmd *cobra.Command, path string) string {
+	if writes := cmd.Annotations[writesKey]; writes != "" {
+		return writes
+	}
 	if cmd.Flags().Lookup("out") == nil {
 		return "this verb writes no file: redirect standard output"
 	}
