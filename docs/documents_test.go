@@ -106,3 +106,19 @@ func TestNumbersOfWorlds(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, counts, 3)
 }
+
+// TestMeasuredBlocks: a document that promises what was measured has it.
+func TestMeasuredBlocks(t *testing.T) {
+	blocks := regexp.MustCompile(`(?s)<!-- (?:measured|printed): ([^>]*?) -->(.*?)<!-- end -->`)
+	marker := regexp.MustCompile(`<!-- (?:measured|printed): `)
+	n := 0
+	for name, text := range documents(t) {
+		found := blocks.FindAllStringSubmatch(text, -1)
+		require.Len(t, found, len(marker.FindAllString(text, -1)), "%s: each block has its end", name)
+		for _, m := range found {
+			n++
+			require.Contains(t, m[2], "\n| ", "%s: the block %q holds no table", name, m[1])
+		}
+	}
+	require.Greater(t, n, 15)
+}

@@ -56,8 +56,8 @@ func (t *tuner) choose() error {
 
 // ahead are the candidates that are better than the current policy on the tuning
 // windows and keep the bounds there: those that are left in the race as it ranks them,
-// then those that it has eliminated, by what they have shown on the windows of the
-// search.
+// then those that it has eliminated, by what they have gained on the windows that they
+// have run.
 func (t *tuner) ahead() []int {
 	out := t.raced
 	if i := slices.Index(out, 0); i >= 0 {
@@ -68,19 +68,23 @@ func (t *tuner) ahead() []int {
 		at   int
 		cost float64
 	}
-	cost := func(c *candidate, s scope) (float64, bool) {
-		if t.result(c, s, 0, 0) == nil {
-			return 0, false
-		}
-		metrics, failed := t.read(c, s, t.screening)
+	cost := func(c *candidate, s scope, windows []int) (float64, bool) {
+		metrics, failed := t.read(c, s, windows)
 		score, err := t.goal.Score(search.Result{Metrics: metrics, Failed: failed})
 		return score.Costs[0], err == nil && score.Feasible()
 	}
-	now, _ := cost(t.base(), wholeScope)
 	var rest []shown
 	for i, c := range t.candidates {
-		if x, ok := cost(c, screeningScope); i > 0 && !slices.Contains(t.raced, i) && ok && x < now {
-			rest = append(rest, shown{i, x})
+		s, windows := tuningScope, t.tuning // by all that is known of it
+		if t.result(c, s, 0, 0) == nil {
+			s, windows = screeningScope, t.screening
+		}
+		if i == 0 || slices.Contains(t.raced, i) || t.result(c, s, 0, 0) == nil {
+			continue
+		}
+		now, _ := cost(t.base(), wholeScope, windows)
+		if x, ok := cost(c, s, windows); ok && x < now {
+			rest = append(rest, shown{i, (x - now) / math.Abs(now)})
 		}
 	}
 	slices.SortStableFunc(rest, func(a, b shown) int { return cmp.Compare(a.cost, b.cost) })
@@ -230,9 +234,11 @@ func (t *tuner) broken(c *candidate, f *Finalist, s scope) string {
 func (t *tuner) nearest() string {
 	var best *Finalist
 	least := math.Inf(1)
+	gains := func(f *Finalist) bool { return f.Broken != "" && t.gains(f) }
+	whatever := !slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return gains(&f) }) // who would gain nothing has nothing to offer
 	for i := range t.out.Finalists {
 		f := &t.out.Finalists[i]
-		if f.Broken == "" {
+		if f.Broken == "" || !whatever && !gains(f) {
 			continue
 		}
 		excess := 0.0

@@ -118,11 +118,28 @@ func (r *Report) pageChanges(p *page) {
 		p.say("Nothing. The candidate that came closest, %s, would change this:", r.About)
 	}
 	head := []string{"vCluster", "key", "now", "then"}
-	rows := make([][]string, len(r.Changes))
+	var rows [][]string
 	plain := true
-	for i, c := range r.Changes {
-		rows[i] = []string{or(c.VCluster, "–"), c.Key, or(c.Before, "–"), or(c.After, "–")}
+	idle := map[string]int{} // rows of keys that no longer apply, by vCluster
+	for _, c := range r.Changes {
 		plain = plain && c.VCluster == ""
+		if c.After != "" {
+			rows = append(rows, []string{or(c.VCluster, "–"), c.Key, or(c.Before, "–"), c.After})
+			continue
+		}
+		if idle[c.VCluster]++; idle[c.VCluster] == 1 {
+			n := 0
+			for _, o := range r.Changes {
+				if o.VCluster == c.VCluster && o.After == "" {
+					n++
+				}
+			}
+			what := c.Key
+			if n > 1 {
+				what = fmt.Sprintf("%d settings, from %s on", n, c.Key)
+			}
+			rows = append(rows, []string{or(c.VCluster, "–"), what, "", "no longer apply"})
+		}
 	}
 	if plain {
 		head = head[1:]
@@ -158,7 +175,7 @@ func (r *Report) pageFinalists(p *page) {
 		}
 	}
 	if len(rows) > 0 {
-		p.say("The finalists against the current policy on %d acceptance windows that had no part in finding them, each with %d jittered replicas of both sides. Intervals are of the change (%.0f %%); p is corrected for all lines of this table; noise is the part of the variance that jittered arrivals make. End to end is the whole trace as orrery replay has it.",
+		p.say("The finalists against the current policy on %d acceptance windows that had no part in finding them, each with %d jittered replicas of both sides. Intervals are of the change (%.0f %%); p is corrected for all lines of this table; noise is the part of the variance that jittered arrivals make. An interval in its unit that says another thing of the sign than that in per cent ends at 0. End to end is the whole trace as orrery replay has it.",
 			r.Counted(ForAcceptance), r.Replicas, 100*r.Confidence)
 		p.table([]string{"candidate", "metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "end to end", "verdict", "on tuning windows", "overfitted"}, rows)
 	}
@@ -279,7 +296,7 @@ func (r *Report) pageGroups(p *page) {
 		is   func(g *GroupLine) bool
 	}{
 		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.of("wait_mean").Relative >= LongerBy }},
-		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better }},
+		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.of("wait_mean").Relative <= -LongerBy }},
 	} {
 		var names []string
 		for i := range r.Groups {
@@ -304,12 +321,12 @@ func (r *Report) pageGroups(p *page) {
 			l := g.of(name)
 			row = append(row, said(l.Now, name)+" → "+said(l.Then, name))
 		}
-		rows[i] = append(row, percent(g.of("wait_mean").Relative), span(g.Relative, func(x float64) string { return percent(metric.Number(x)) }), g.Verdict.String())
+		rows[i] = append(row, percent(g.of("wait_mean").Relative), span(g.Relative, func(x float64) string { return percent(metric.Number(x)) }), figure(float64(g.P)), g.Verdict.String())
 		if len(r.Traces) > 1 {
 			rows[i][0] = r.Traces[g.Trace].Name + ": " + rows[i][0]
 		}
 	}
-	p.table([]string{"jobs by", "jobs", "of the work", "mean wait", "p95 wait", "p99 wait", "longest wait", "change of the mean", "interval on windows", "verdict"}, rows)
+	p.table([]string{"jobs by", "jobs", "of the work", "mean wait", "p95 wait", "p99 wait", "longest wait", "change of the mean", "interval on windows", "p", "verdict"}, rows)
 }
 
 func (r *Report) pageCost(p *page) {

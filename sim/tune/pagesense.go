@@ -6,6 +6,7 @@ import (
 
 	"orrery/sim/metric"
 	"orrery/sim/search"
+	"orrery/sim/sensitivity"
 )
 
 // pageSensitivity says what each setting does: everywhere, beside the chosen
@@ -23,7 +24,7 @@ func (r *Report) pageSensitivity(p *page) {
 		for k, m := range s.Parts {
 			rows[k] = []string{
 				m.Setting, say(float64(m.Change.Estimate)), span(m.Change, say), say(float64(m.Sigma)),
-				share(m.First.Estimate), span(m.First, shareOf), share(m.Total.Estimate), span(m.Total, shareOf), m.Influence.String(),
+				share(m.First.Estimate), span(m.First, shareOf), share(m.Total.Estimate), span(m.Total, shareOf), s.said(k),
 			}
 		}
 		p.table([]string{"setting", "change", "interval", "sigma per range", "alone", "interval", "in all", "interval", "influence"}, rows)
@@ -124,4 +125,13 @@ func span(r Range, spell func(float64) string) string {
 		return "–"
 	}
 	return spell(float64(r.Low)) + " to " + spell(float64(r.High))
+}
+
+// said is what is said of a setting: of one that changed something, and nothing that
+// rises above the noise, that.
+func (s *Sensitivity) said(k int) string {
+	if s.Parts[k].Influence == sensitivity.Inert && !s.idle(k) {
+		return "within the noise"
+	}
+	return s.Parts[k].Influence.String()
 }

@@ -407,15 +407,36 @@ func (r *Report) Counted(set string) int {
 
 // Inert are the settings that move no objective by more than the noise.
 func (r *Report) Inert() []string {
-	if len(r.Sensitivity) == 0 {
-		return nil
+	idle, drowned := r.quiet()
+	return append(idle, drowned...)
+}
+
+// idle says whether a setting has changed nothing wherever it was moved, but for
+// rounding.
+func (s *Sensitivity) idle(k int) bool {
+	most := metric.Number(0)
+	for i := range s.Parts {
+		most = max(most, s.Parts[i].Change.High)
 	}
-	var out []string
+	return s.Parts[k].Change.High <= rounding*most
+}
+
+// quiet are the settings of which nothing rises above the noise, in any objective: those
+// that changed nothing at all wherever they were moved, and the others.
+func (r *Report) quiet() (idle, drowned []string) {
+	if len(r.Sensitivity) == 0 {
+		return nil, nil
+	}
 	for k, p := range r.Sensitivity[0].Parts {
 		moves := func(s Sensitivity) bool { return s.Parts[k].Influence != sensitivity.Inert }
-		if !slices.ContainsFunc(r.Sensitivity, moves) {
-			out = append(out, p.Setting)
+		changes := func(s Sensitivity) bool { return !s.idle(k) }
+		switch {
+		case slices.ContainsFunc(r.Sensitivity, moves):
+		case slices.ContainsFunc(r.Sensitivity, changes):
+			drowned = append(drowned, p.Setting)
+		default:
+			idle = append(idle, p.Setting)
 		}
 	}
-	return out
+	return idle, drowned
 }

@@ -286,7 +286,7 @@ func TestInertWeightsAreNamed(t *testing.T) {
 		require.Contains(t, r.Inert(), name)
 		require.NotContains(t, r.Settings, name, "what does nothing is not searched")
 	}
-	require.Contains(t, string(r.Markdown()), "Inert here, whatever their value: weights.priority")
+	require.Contains(t, string(r.Markdown()), "Change nothing here, whatever their value: weights.priority")
 	require.Equal(t, 1, strings.Count(string(r.Markdown()), "## Which settings matter"))
 	require.Equal(t, Change, r.Decision)
 	for _, c := range r.Changes {

@@ -61,8 +61,12 @@ func (r *Report) Summary() []string {
 	if s := r.loadSentence(); s != "" {
 		out = append(out, s)
 	}
-	if inert := r.Inert(); len(inert) > 0 {
-		out = append(out, "Inert here, whatever their value: "+strings.Join(inert, ", ")+".")
+	idle, drowned := r.quiet()
+	if len(idle) > 0 {
+		out = append(out, "Change nothing here, whatever their value: "+strings.Join(idle, ", ")+".")
+	}
+	if len(drowned) > 0 {
+		out = append(out, "What these change is within the noise of jittered arrivals: "+strings.Join(drowned, ", ")+".")
 	}
 	return out
 }
@@ -304,7 +308,7 @@ func (r *Report) loadSentence() string {
 		}
 		parts = append(parts, text)
 	}
-	text := fmt.Sprintf("%s of the whole trace under other loads, means of %d runs: %s of the load.", capital(r.Goal.Objectives[0].Metric), loadReplicas+1, list(parts))
+	text := fmt.Sprintf("Under other loads %s of the whole trace changes by %s of the load (means of %d runs).", r.Goal.Objectives[0].Metric, list(parts), loadReplicas+1)
 	if turns := r.turns(); len(turns) > 0 {
 		var at []string
 		for _, l := range turns {
