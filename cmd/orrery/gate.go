@@ -62,7 +62,7 @@ appended to that file as Markdown.
 A paired check on a trace compares 20 windows of it, with a margin of 3 %. Both
 sides are replayed with jittered arrivals, with as many seeds as the noise
 between them asks for; a check says how small a regression it finds in 8 of 10
-cases, (finds 2.5 %), unless both sides scheduled alike.
+cases, "(finds 2.5 %)", unless both sides scheduled alike.
 
 --update-baseline stores what the runs come to, with the reason, beside the gate
 file or in --baseline, and says how small a regression will be found. A baseline

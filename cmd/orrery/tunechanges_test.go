@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/sim/gate"
 	"orrery/sim/tune"
 )
 
@@ -33,4 +34,10 @@ func TestBoundsAreSaidWithTheirUnits(t *testing.T) {
 	require.Equal(t, "--subject-to wait_max <= 14d00:00:00, utilisation >= 0.5, not default", found.others(&given))
 	given.Settings[0].Value = "wait_max <= 1.2096000001e+06, utilisation >= 0.5"
 	require.Contains(t, found.others(&given), "1.2096e+06", "where people would see no difference")
+}
+
+func TestGateSaysWhatAHoldingCheckFinds(t *testing.T) {
+	part := 0.0571
+	require.Equal(t, "(finds 5.7 %)", findsText(&gate.Finding{Numbers: []gate.Quantity{{Name: "gain"}, {Name: "detectable", Value: &part}}}))
+	require.Empty(t, findsText(&gate.Finding{Numbers: []gate.Quantity{{Name: "gain", Value: &part}}}))
 }
