@@ -144,6 +144,9 @@ func group(cmd *cobra.Command, args []string) error {
 // flagError explains an error of the flag parser and suggests the flag that was
 // meant.
 func flagError(cmd *cobra.Command, err error) error {
+	if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+		return group(cmd, words) // what the flag belongs to is not there
+	}
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var names []string

@@ -18,6 +18,7 @@ type compareVerb struct {
 	out      string
 	force    bool
 	windows  int
+	all      bool // metrics, not only those that moved
 	noise    noise
 }
 
@@ -41,7 +42,8 @@ holds for the jobs exactly as submitted, and a change that it shows is called di
 The replicas of the runs have the same seeds, from --seed on, so that a run is equal to
 itself; --independent gives each run seeds of its own.
 
-Then come every metric with its difference, of a site the waits and shares of each
+Then come the metrics of the whole run that moved (--all: every one, and those of the
+steady part), of a site the waits and shares of each
 vCluster, tenant and class over the whole run, how many jobs started earlier and later,
 and the jobs that moved most, with what they waited for where both runs recorded
 decisions. Spans are in seconds in the metrics and D d HH:MM:SS in the list of jobs.
@@ -73,6 +75,7 @@ different traces), 3 bad input, 4 some start differs from the schedule.`,
 	cmd.Flags().IntVar(&v.windows, "windows", 0, "compare by `N` windows of submission; 20, or fewer in a short log, where it is left out")
 	cmd.Flags().StringVar(&v.noise.log, "noise", "", "measure the noise on `LOG`, which the runs replayed; the word "+sampleLog+" is the sample")
 	cmd.Flags().IntVar(&v.noise.replicas, "replicas", 5, "`N` replays of each run with jittered arrivals")
+	cmd.Flags().BoolVar(&v.all, "all", false, "every metric over every window, not only those of the whole run that moved (json, csv and markdown have all)")
 	cmd.Flags().Var(span(&v.noise.by, "1m"), "jitter", "how far an arrival is moved at most")
 	cmd.Flags().IntVar(&v.noise.seed, "seed", 1, "seed `N` of the first replica")
 	cmd.Flags().BoolVar(&v.noise.independent, "independent", false, "jitter each run with seeds of its own")
@@ -120,11 +123,12 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.windowTable(c.Windows); err != nil {
 		return err
 	}
-	if err := v.print.section("Metrics", c.MetricTable()); err != nil {
+	if err := v.metricTable(c); err != nil {
 		return err
 	}
 	if len(c.Groups) > 0 {
-		if err := v.print.section("Groups", c.GroupTable()); err != nil {
+		t := c.GroupTable().Optional("preemptions A", "preemptions B").Optional("change").Optional("share A", "share B").Optional("jobs A", "jobs B")
+		if err := v.print.section("Groups", t); err != nil {
 			return err
 		}
 	}

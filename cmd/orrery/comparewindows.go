@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"orrery/reports"
+	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/paired"
 	"orrery/sim/record"
@@ -93,14 +95,22 @@ func (v *compareVerb) several(ctx context.Context, dirs []string) error {
 
 // windowTable prints a comparison by windows with what it rests on.
 func (v *compareVerb) windowTable(r *paired.Result) error {
-	if err := v.print.table(reports.WindowTable(r)); err != nil {
+	t := reports.WindowTable(r)
+	if !slices.ContainsFunc(r.Rows, func(row paired.Row) bool { return row.Run != r.Rows[0].Run }) {
+		t.Optional("run")
+	}
+	t.Optional("unit")
+	if !r.Measured() {
+		t.Optional("noise")
+	}
+	if err := v.print.table(t.Optional("reason").Optional("noise").Optional("p")); err != nil {
 		return err
 	}
-	if v.print.forPrograms() {
-		return nil
+	if !v.print.forPrograms() {
+		fmt.Fprintln(v.m.Stdout)
+		v.print.paragraph(v.about(r))
 	}
-	_, err := fmt.Fprintf(v.m.Stdout, "\n%s\n", v.about(r))
-	return err
+	return nil
 }
 
 // about says what the intervals hold for.
@@ -110,4 +120,32 @@ func (v *compareVerb) about(r *paired.Result) string {
 		return fmt.Sprintf("%s Arrivals were jittered by up to %s, with %s.", says, v.noise.by, v.noise.luck())
 	}
 	return says + " To measure it, give --noise LOG, the log that was replayed."
+}
+
+// metricTable prints the metrics of two runs: to people those of the whole run that
+// moved, unless all are asked for.
+func (v *compareVerb) metricTable(c *reports.Comparison) error {
+	shown := *c
+	if v.print.format == string(table.Text) && !v.all {
+		shown.Metrics = slices.DeleteFunc(slices.Clone(c.Metrics), func(d reports.MetricDiff) bool {
+			return d.Window != metric.All || d.Diff == nil || *d.Diff == 0
+		})
+	}
+	t := shown.MetricTable().Optional("window").Optional("better").Optional("change").Optional("difference").Optional("unit")
+	if err := v.print.section("Metrics", t); err != nil || len(shown.Metrics) == len(c.Metrics) {
+		return err
+	}
+	whole := 0
+	for i := range c.Metrics {
+		if c.Metrics[i].Window == metric.All {
+			whole++
+		}
+	}
+	fmt.Fprintln(v.m.Stdout)
+	moved := fmt.Sprintf("%d of %s of the whole run moved.", len(shown.Metrics), countOf(whole, "metric"))
+	if whole < len(c.Metrics) {
+		moved += " Those of the other windows are left out."
+	}
+	v.print.paragraph(moved + " --all shows every one.")
+	return nil
 }

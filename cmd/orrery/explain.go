@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -74,6 +75,9 @@ func (v *explainVerb) run(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return usagef("nothing to explain: give RUN and JOB, or --mode-differences")
 	case len(args) == 1:
+		if is := contentOf(args[0]); is != "" && is != contentRun && is != "a directory" {
+			return otherContent(args[0], errors.New(is), wantRun, exitInput)
+		}
 		return usagef("explain %s: which job? Give its number in the log", args[0])
 	}
 	id, err := strconv.ParseInt(args[1], 10, 64)

@@ -67,7 +67,7 @@ Exit codes: 0 all valid, warnings or none, 2 usage or a file that is not valid,
 func lint(path string) ([]finding, error) {
 	kind, err := profiles.KindOfFile(path)
 	if err != nil {
-		return nil, profileError(path, err)
+		return nil, lintError(path, err)
 	}
 	var remarks []profiles.Problem
 	switch kind {
@@ -82,14 +82,14 @@ func lint(path string) ([]finding, error) {
 	var found []finding
 	switch {
 	case err != nil && kind == "" && contentOf(path) != "":
-		return nil, profileError(path, err)
+		return nil, lintError(path, err)
 	case errors.As(err, &invalid):
 		for _, p := range invalid.Problems {
 			found = append(found, finding{p, "error"})
 		}
 		return found, nil
 	case err != nil:
-		return nil, profileError(path, err)
+		return nil, lintError(path, err)
 	}
 	for _, p := range remarks {
 		found = append(found, finding{p, "warning"})
@@ -98,6 +98,14 @@ func lint(path string) ([]finding, error) {
 		found = append(found, finding{profiles.Problem{File: path, Text: fmt.Sprintf("a valid %s", cmp.Or(kind, profiles.KindProfile))}, "ok"})
 	}
 	return found, nil
+}
+
+// lintError says that a path holds nothing to be checked.
+func lintError(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return profileError(path, err)
+	}
+	return otherContent(path, &codedError{exitUsage, err}, "a profile, cluster, experiment or gate file", exitUsage, written...)
 }
 
 // lintExperiment checks an experiment and what it names, as far as that shows without

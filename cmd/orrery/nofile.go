@@ -40,6 +40,10 @@ func meant(path string, words ...string) string {
 
 // readError is for verbs that read a run directory: a missing one is bad input.
 func readError(err error) error {
+	var none *record.DataError
+	if errors.As(err, &none) && none.Found == record.NoRun { // a directory of something else
+		return otherContent(none.File, err, wantRun, exitInput, "a directory")
+	}
 	var path *fs.PathError
 	if !errors.As(err, &path) {
 		return err

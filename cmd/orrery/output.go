@@ -19,6 +19,8 @@ import (
 type printer struct {
 	m      *Main
 	format string
+	wide   bool // text as wide as it is, on any terminal
+	told   bool // that columns are left out
 }
 
 // printFlag adds the flag for the format of what a verb prints, which is one table.
@@ -34,6 +36,7 @@ func (m *Main) printAs(cmd *cobra.Command, formats ...table.Format) *printer {
 		words = append(words, string(f))
 	}
 	formatFlag(cmd, &p.format, words...)
+	cmd.Flags().BoolVar(&p.wide, "wide", false, "all columns of tables, and no line wrapped, however narrow the terminal")
 	return p
 }
 
@@ -61,8 +64,15 @@ func (f format) Set(s string) error {
 	return fmt.Errorf("-o is the format of the results (%s); %s", oneOf(f.of), insteadOf(f.cmd, s))
 }
 
+// writesKey is the annotation of a verb that writes where no flag names it: it says
+// where.
+const writesKey = "orrery_writes"
+
 // insteadOf says how a verb writes to a path that was given with -o.
 func insteadOf(cmd *cobra.Command, path string) string {
+	if writes := cmd.Annotations[writesKey]; writes != "" {
+		return writes
+	}
 	if cmd.Flags().Lookup("out") == nil {
 		return "this verb writes no file: redirect standard output"
 	}
@@ -89,7 +99,30 @@ func (p *printer) table(t *table.Table) error {
 		return err
 	}
 	s := p.m.screen(p.m.Stdout)
-	return t.Write(p.m.Stdout, f, table.Options{Width: s.width, Color: s.color})
+	o := table.Options{Width: p.width(), Color: s.color}
+	if err := t.Write(p.m.Stdout, f, o); err != nil || f != table.Text || p.told {
+		return err
+	}
+	if out := t.LeftOut(o.Width); len(out) > 0 {
+		p.told = true
+		p.m.say("(too narrow for %s: --wide shows all)", strings.Join(out, ", "))
+	}
+	return nil
+}
+
+// width is that of the terminal, 0 for no limit.
+func (p *printer) width() int {
+	if p.wide {
+		return 0
+	}
+	return p.m.screen(p.m.Stdout).width
+}
+
+// paragraph prints text for people, wrapped at the width of the terminal.
+func (p *printer) paragraph(text string) {
+	for _, line := range table.Wrap(text, p.width()) {
+		fmt.Fprintln(p.m.Stdout, line)
+	}
 }
 
 // section prints t under a heading, which JSON output, one document, leaves out. In

@@ -39,6 +39,9 @@ func TestOneRuleForOutput(t *testing.T) {
 		if cmd.Flags().Lookup("out") != nil {
 			want = "--out "
 		}
+		if writes := cmd.Annotations[writesKey]; writes != "" {
+			want = writes
+		}
 		require.Contains(t, got.stderr, want, name)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/profiles"
 	"orrery/reports"
 	"orrery/reports/plot"
 	"orrery/reports/table"
@@ -175,10 +176,42 @@ func (v *replayVerb) routed(out *sim.Outcome) {
 		switch r.Rule {
 		case world.RuleRouted.String(), world.RuleRoutedRest.String(), world.RuleFirstVCluster.String():
 			if !v.quiet {
-				v.m.say("orrery: %s: %s rows without a vCluster of their own: each %s", r.Rule, plot.Count(r.Count), strings.TrimPrefix(r.Doc, "kept: names no vCluster, and "))
+				rows := " rows name"
+				if r.Count == 1 {
+					rows = " row names"
+				}
+				v.m.say("orrery: %s: %s no vCluster: %s", r.Rule, plot.Count(r.Count)+rows, routedText(v.site.read, r.Rule))
 			}
 		}
 	}
+}
+
+// routedText says where jobs went whose rows name no vCluster: by which column, and to
+// which vClusters.
+func routedText(c *profiles.Cluster, rule string) string {
+	r := &c.Routing
+	switch rule {
+	case world.RuleFirstVCluster.String():
+		if len(c.VClusters) == 0 {
+			return "they went to the one of the site"
+		}
+		return "they went to the first of the site, " + c.VClusters[0].Name
+	case world.RuleRoutedRest.String():
+		return "they went to " + r.Otherwise + ", where all others go"
+	}
+	values, vclusters := r.Routes()
+	if len(values) == 0 {
+		return "the column " + r.Column + " said it"
+	}
+	const most = 8
+	var routes []string
+	for i := range min(len(values), most) {
+		routes = append(routes, values[i]+" to "+vclusters[i])
+	}
+	if more := len(values) - most; more > 0 {
+		routes = append(routes, fmt.Sprintf("and %d more", more))
+	}
+	return "the column " + r.Column + " said it (" + strings.Join(routes, ", ") + ")"
 }
 
 // metricTable lists the metrics of a run, with all their digits.

@@ -31,6 +31,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 		Example: `  orrery report run
   orrery report run --title "Before the change" -o json --force
   orrery report study/report.json --force`,
+		Annotations:       map[string]string{writesKey: "the report is " + reports.FileHTML + " in the directory that is drawn"},
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"orrery/profiles"
@@ -28,7 +30,7 @@ What keys ask of each other is in words only: 'orrery lint' checks that too.
 Exit codes: 0 printed, 1 failed, 2 no such kind of file.`,
 		Example: `  orrery schema cluster --out cluster.schema.json
   orrery schema experiment`,
-		Args:              cobra.ExactArgs(1),
+		Args:              oneKind(kinds),
 		ValidArgsFunction: cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := profiles.JSONSchema(profiles.Kind(args[0]))
@@ -44,4 +46,14 @@ Exit codes: 0 printed, 1 failed, 2 no such kind of file.`,
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; standard output without it")
 	forceFlag(cmd, &force)
 	return cmd
+}
+
+// oneKind wants one word, a kind of file.
+func oneKind(kinds []string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("%s given: want one kind of file, %s", countOf(len(args), "word"), oneOf(kinds))
+		}
+		return nil
+	}
 }

@@ -50,7 +50,7 @@ func asideText(p *experiment.Plan) string {
 		if len(p.Traces) > 1 {
 			name = a.Trace + ", " + name
 		}
-		names = append(names, fmt.Sprintf("%s (%d jobs)", name, a.Jobs))
+		names = append(names, fmt.Sprintf("%s (%s)", name, countOf(a.Jobs, "job")))
 	}
 	if len(p.Aside) > len(names) {
 		names = append(names, "…")
@@ -127,6 +127,11 @@ func rowTable(p *experiment.Plan, rows []experiment.Row) *table.Table {
 		heads = append(heads, columns[j].Name())
 	}
 	t := table.New(append(heads, "state")...)
+	for j := len(columns) - 1; j >= 0; j-- { // those that decide nothing
+		if c := &columns[j]; !c.Objective && c.AtMost == nil && c.AtLeast == nil {
+			t.Optional(c.Name())
+		}
+	}
 	for i := range rows {
 		r := &rows[i]
 		q := &p.Points[r.Point]
@@ -173,7 +178,7 @@ func state(p *experiment.Plan, r *experiment.Row) table.Cell {
 		words = append(words, "front")
 	}
 	if r.Unranked {
-		words = append(words, fmt.Sprintf("overloaded in %d of %d windows: not ranked by waits", r.Load.Over, r.Load.Windows))
+		words = append(words, fmt.Sprintf("overloaded in %d of %s: not ranked by waits", r.Load.Over, countOf(r.Load.Windows, "window")))
 	}
 	if r.Failed > 0 {
 		words = append(words, fmt.Sprintf("%d of %d failed", r.Failed, len(p.Scenarios)))

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,6 +109,18 @@ func isLog(path string) bool {
 	return err == nil
 }
 
+// unshaken is what an experiment without seeds says of its shake.
+var unshaken = regexp.MustCompile(`(?m)^shake:\n(?: +.*\n)+`)
+
+// plainYAML is an experiment with every key that applies. Without seeds nothing is
+// shaken, and lint remarks on what is said about it.
+func plainYAML(e *profiles.Experiment) []byte {
+	if len(e.Shake.Seeds) > 0 {
+		return e.YAML()
+	}
+	return unshaken.ReplaceAll(e.YAML(), nil)
+}
+
 func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
 	e, dir, err := v.experiment(cmd, args[0])
 	if err != nil {
@@ -117,7 +130,7 @@ func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
 		if v.print.json() {
 			_, err = v.m.Stdout.Write(append(e.FullJSON(), '\n'))
 		} else {
-			_, err = v.m.Stdout.Write(e.YAML())
+			_, err = v.m.Stdout.Write(plainYAML(e))
 		}
 		return err
 	}
@@ -261,6 +274,8 @@ func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []ex
 	s, err := sweep.Create(v.out, sweep.Options{Binary: binary, About: studyAbout(), Lease: v.by.lease})
 	if errors.Is(err, fs.ErrExist) {
 		s, err = sweep.Open(v.out, binary)
+	} else if other := (*sweep.DataError)(nil); errors.As(err, &other) { // the directory of something else
+		return nil, usagef("--out %v", err)
 	}
 	if err != nil {
 		return nil, studyError(err)

@@ -77,6 +77,26 @@ func TestOnATerminal(t *testing.T) {
 	require.NotContains(t, onTerminal(t, []string{dumb, "NO_COLOR="}, "replay", log), "\x1b")
 }
 
+func TestComparedOnATerminal(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"--out", "easy"}, {"--out", "wfp", "--order", "wfp3"}} {
+		require.Zero(t, inProcess(t, append([]string{"replay", "--quiet"}, args...)...).code)
+	}
+	seen := onTerminal(t, []string{"TERM=xterm", "NO_COLOR=1"}, "compare", "easy", "wfp")
+	require.Less(t, strings.Count(seen, "\n"), 110)
+	for line := range strings.Lines(seen) {
+		require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\r\n")), 80, "%q", line)
+	}
+	require.Regexp(t, `(?m)^wait_mean +s +[0-9,]+ +[0-9,]+ +-[0-9.]+ %\r$`, seen, "a row is a line")
+	require.NotContains(t, seen, "jobs_submitted", "which did not move")
+	require.Regexp(t, `[0-9]+ of 45 metrics of the whole run moved\.`, seen)
+	require.Contains(t, seen, "--wide shows all)")
+	wide := onTerminal(t, []string{"TERM=xterm", "NO_COLOR=1"}, "compare", "easy", "wfp", "--wide", "--all")
+	require.Regexp(t, `(?m)^jobs_submitted +jobs +steady +`, wide)
+	require.NotContains(t, wide, "shows")
+}
+
 func TestProgressOnATerminal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("replays for half a second")

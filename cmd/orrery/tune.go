@@ -46,29 +46,31 @@ func (m *Main) tuneCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tune [LOG...] --out DIR",
 		Short: "Find better settings for a site, and say how sure that is",
-		Long: `Look for settings under which the work of LOG would have waited less, and say what
-to change, which jobs it serves better and worse, how sure that is and what it costs:
-or that the current policy should be kept, when nothing beats it. With several logs
-one answer is sought that holds on all.
+		Long: `Look for settings under which the work of LOG would have waited less, and say
+what to change, which jobs it serves better and worse, how sure that is and what
+it costs: or that the current policy should be kept, when nothing beats it. With
+several logs one answer is sought that holds on all.
 
-The log is divided into windows: some to tune on, later ones to accept on. All of them
-are parts of one replay, so each meets the backlog that a candidate has left itself,
-and the load goes on behind it. Baselines (the profiles of the program, FCFS, SJF,
-WFP3 and so on) and the points of a search race over the first. The best are replayed
-on the whole log, and leave where they break a bound there. The others are held
-against the current policy on the acceptance windows, with jittered arrivals on both
-sides, by intervals that are corrected for their number. The decision is repeated over
-other windows and replicas, and the gain is measured under other loads.
+The log is divided into windows: some to tune on, later ones to accept on. All
+of them are parts of one replay, so each meets the backlog that a candidate has
+left itself, and the load goes on behind it. Baselines (the profiles of the
+program, FCFS, SJF, WFP3 and so on) and the points of a search race over the
+first. The best are replayed on the whole log, and leave where they break a
+bound there. The others are held against the current policy on the acceptance
+windows, with jittered arrivals on both sides, by intervals that are corrected
+for their number. The decision is repeated over other windows and replicas, and
+the gain is measured under other loads.
 
-With --cluster or --profile the settings of the profile are searched, or those that
---vary names; on a plain cluster the orders and ways to backfill are tried. Of settings
-it also says which matter: by a screening, by their parts of the variance, and around
-the point that is chosen.
+With --cluster or --profile the settings of the profile are searched, or those
+that --vary names; on a plain cluster the orders and ways to backfill are tried.
+Of settings it also says which matter: by a screening, by their parts of the
+variance, and around the point that is chosen.
 
-DIR gets page.md, report.html, tune.json, and profile.yaml (one for each vCluster
-that is tuned) when something is to change. All runs are kept in DIR/study: the same
-command goes on with what an interrupt has left. DIR/settings.json says which log and
-which settings it is of; others need a directory of their own.
+DIR gets page.md, report.html, tune.json, and profile.yaml (one for each
+vCluster that is tuned) when something is to change. All runs are kept in
+DIR/study: the same command goes on with what an interrupt has left.
+DIR/settings.json says which log and which settings it is of; others need a
+directory of their own.
 
 ` + settingsHelp + `
 
@@ -341,7 +343,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 	default:
 		fmt.Fprintf(v.m.Stdout, "%s\n\n", r.Title())
 		for _, s := range r.Summary() {
-			fmt.Fprintf(v.m.Stdout, "%s\n", s)
+			v.print.paragraph(s)
 		}
 		what := "What would change"
 		if r.Decision != tune.Change {
@@ -371,7 +373,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 
 // next says what may be done with it.
 func (v *tuneVerb) next(r *tune.Report, log []string) {
-	fmt.Fprintf(v.m.Stdout, "\nThe page: %s\n", filepath.Join(v.out, "page.md"))
+	fmt.Fprintf(v.m.Stdout, "\nreport: %s\n", filepath.Join(v.out, reports.FileHTML))
 	if r.Decision != tune.Change {
 		return
 	}

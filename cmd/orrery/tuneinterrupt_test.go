@@ -48,7 +48,7 @@ func TestInterruptedTuneGoesOn(t *testing.T) {
 	}
 	got := inProcess(t, command(out)...)
 	require.Equal(t, want.code, got.code, got.stderr)
-	require.Contains(t, got.stderr, "none of them is computed again")
+	require.Contains(t, got.stderr, "not to be computed again")
 	require.Equal(t, all, resultFiles(t, filepath.Join(out, "study")))
 	for _, name := range []string{"tune.json", "page.md", "report.json", "report.html"} {
 		a, err := os.ReadFile(filepath.Join(whole, name))

@@ -55,7 +55,7 @@ func (l *lab) open(ctx context.Context) error {
 		return studyError(err)
 	}
 	if n := s.Len(); n > 0 && !v.quiet {
-		v.m.say("%s holds %d runs: none of them is computed again", s.Dir(), n)
+		v.m.say("%s holds %s, not to be computed again", s.Dir(), countOf(n, "run"))
 	}
 	x, err := v.by.made(v.m, s, func() sweep.Run { return sweep.Run(l.runner.Worker()) })
 	if err != nil {

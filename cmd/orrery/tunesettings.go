@@ -96,7 +96,7 @@ func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
 func (t *tuneSettings) others(given *tuneSettings) string {
 	var parts []string
 	if len(t.Logs) != len(given.Logs) {
-		parts = append(parts, fmt.Sprintf("%d logs, not %d", len(t.Logs), len(given.Logs)))
+		parts = append(parts, fmt.Sprintf("%s, not %d", countOf(len(t.Logs), "log"), len(given.Logs)))
 	}
 	for i := range min(len(t.Logs), len(given.Logs)) {
 		a, b := &t.Logs[i], &given.Logs[i]
@@ -113,10 +113,33 @@ func (t *tuneSettings) others(given *tuneSettings) string {
 		case i < 0:
 			parts = append(parts, fmt.Sprintf("no %s, not %s", s.Name, s.Value))
 		case t.Settings[i].Value != s.Value:
-			parts = append(parts, fmt.Sprintf("%s %s, not %s", s.Name, t.Settings[i].Value, s.Value))
+			there, asked := t.Settings[i].Value, s.Value
+			if a, b := boundsText(there), boundsText(asked); s.Name == "--subject-to" && a != b {
+				there, asked = a, b
+			}
+			parts = append(parts, fmt.Sprintf("%s %s, not %s", s.Name, there, asked))
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// boundsText is the text of bounds, whose values are plain numbers there, with units.
+func boundsText(text string) string {
+	var out []string
+	for one := range strings.SplitSeq(text, ", ") {
+		words := strings.Fields(one)
+		n := len(words)
+		if n < 3 {
+			return text
+		}
+		value, err := strconv.ParseFloat(words[n-1], 64)
+		if err != nil {
+			return text
+		}
+		b := tune.Bound{Metric: strings.Join(words[:n-2], " "), Relation: search.Relation(words[n-2]), Asked: value}
+		out = append(out, b.String())
+	}
+	return strings.Join(out, ", ")
 }
 
 // mayUse refuses the directory of something else.

@@ -14,19 +14,56 @@ import (
 	"orrery/sim/tune"
 )
 
+// manyIdle is from how many settings on, of one vCluster, that a change leaves without
+// effect they are told in one row.
+const manyIdle = 3
+
+// changesInShort are the settings that change, with those of a vCluster that no longer
+// apply counted in one line: of an order they are its dozen weights.
+func changesInShort(all []tune.SettingChange) []tune.SettingChange {
+	idle, order, backfill := map[string]int{}, map[string]string{}, map[string]bool{}
+	for _, c := range all {
+		switch {
+		case c.After == "":
+			idle[c.VCluster]++
+		case c.Key == "order":
+			order[c.VCluster] = c.Before
+		case c.Key == "backfill":
+			backfill[c.VCluster] = true
+		}
+	}
+	var out []tune.SettingChange
+	for i, c := range all {
+		n := idle[c.VCluster]
+		if c.After != "" || n < manyIdle {
+			out = append(out, c)
+		}
+		if n < manyIdle || i+1 < len(all) && all[i+1].VCluster == c.VCluster {
+			continue
+		}
+		key := "and " + countOf(n, "setting")
+		if before := order[c.VCluster]; before != "" && !backfill[c.VCluster] {
+			key += " of " + before
+		}
+		out = append(out, tune.SettingChange{VCluster: c.VCluster, Key: key, After: "no longer apply"})
+	}
+	return out
+}
+
 // tuneChanges is a table of the settings that change. A plain cluster has no
 // vClusters.
 func tuneChanges(r *tune.Report) *table.Table {
+	changes, value := changesInShort(r.Changes), func(text string) string { return or(text, "–") }
 	if !slices.ContainsFunc(r.Changes, func(c tune.SettingChange) bool { return c.VCluster != "" }) {
 		t := table.New("key", "now", "then")
-		for _, c := range r.Changes {
-			t.Row(c.Key, c.Before, c.After)
+		for _, c := range changes {
+			t.Row(c.Key, value(c.Before), value(c.After))
 		}
 		return t
 	}
 	t := table.New("vcluster", "key", "now", "then")
-	for _, c := range r.Changes {
-		t.Row(c.VCluster, c.Key, c.Before, c.After)
+	for _, c := range changes {
+		t.Row(c.VCluster, c.Key, value(c.Before), value(c.After))
 	}
 	return t
 }
@@ -55,7 +92,7 @@ func tuneStudy(r *tune.Report, dir string) *reports.Study {
 		s.Facts = append(s.Facts, reports.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Method != "" {
-		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %d points in batches of %d", r.Method, len(r.Search), r.Batch)})
+		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, countOf(len(r.Search), "point"), r.Batch)})
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {

@@ -52,7 +52,7 @@ func TestVerifyTellsOfBrokenInvariants(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		m := &Main{Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }}
-		v := verifyVerb{m: m, print: &printer{m, form}}
+		v := verifyVerb{m: m, print: &printer{m: m, format: form}}
 		err := v.tell(w)
 		var coded *codedError
 		require.ErrorAs(t, err, &coded)

@@ -89,6 +89,8 @@ type Table struct {
 	cols []string
 	keys []string // of JSON and CSV, by column
 	rows [][]Cell
+
+	optional [][]string // columns that narrow text goes without, step by step
 }
 
 // New makes an empty table. The keys in JSON and CSV are the names of the columns with
@@ -109,6 +111,48 @@ func (t *Table) Key(column, key string) {
 		panic("table: there is no column " + column)
 	}
 	t.keys[i] = key
+}
+
+// Optional names columns that text leaves out where the terminal is too narrow for all:
+// those of the first call first, those of one call together. Other formats have them
+// always. Names that the table does not have are passed over.
+func (t *Table) Optional(columns ...string) *Table {
+	t.optional = append(t.optional, columns)
+	return t
+}
+
+// LeftOut are the columns that text of a width goes without.
+func (t *Table) LeftOut(width int) []string {
+	_, out := t.fitting(width)
+	return out
+}
+
+// fitting is the table without the optional columns that do not fit: as it is, where
+// leaving them out does not make it fit.
+func (t *Table) fitting(width int) (shown *Table, out []string) {
+	shown = t
+	for i := 0; ; i++ {
+		if _, fits := shown.widths(shown.rightAligned(), width); fits {
+			return shown, out
+		}
+		if i == len(t.optional) {
+			return t, nil
+		}
+		for _, name := range t.optional[i] {
+			if k := slices.Index(shown.cols, name); k >= 0 {
+				shown, out = shown.without(k), append(out, name)
+			}
+		}
+	}
+}
+
+// without is the table less one column.
+func (t *Table) without(column int) *Table {
+	less := &Table{cols: slices.Delete(slices.Clone(t.cols), column, column+1), rows: make([][]Cell, len(t.rows))}
+	for i, row := range t.rows {
+		less.rows[i] = slices.Delete(slices.Clone(row), column, column+1)
+	}
+	return less
 }
 
 // Row appends one row. Values may be Cell, string, bool, any integer type,
@@ -182,7 +226,7 @@ func clean(s string) string {
 // Options say what the reader of a text table is like. The zero value suits a
 // pipe: no limit on width, no colour.
 type Options struct {
-	Width int  // columns of the terminal; texts are wrapped to fit; 0 is no limit
+	Width int  // columns of the terminal, to which text is made to fit; 0 is no limit
 	Color bool // ANSI colours; the caller honours NO_COLOR by leaving it false
 }
 

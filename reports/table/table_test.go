@@ -77,6 +77,31 @@ func TestTextFitsTheTerminalWithoutCutting(t *testing.T) {
 		"        narrow terminal\n", strings.Join(strings.Split(write(t, sample(), Text, Options{Width: 26}), "\n")[:11], "\n")+"\n")
 }
 
+func TestOptionalColumnsGoBeforeBlocks(t *testing.T) {
+	tab := New("metric", "unit", "value", "then", "note").Optional("unit").Optional("then", "note", "no such")
+	tab.Row("wait_mean", "s", 12345678, 23456789, "longer-than-that")
+	require.Empty(t, tab.LeftOut(0))
+	require.Empty(t, tab.LeftOut(53))
+	require.Equal(t, []string{"unit"}, tab.LeftOut(52))
+	require.Equal(t, ""+
+		"metric        value      then  note\n"+
+		"wait_mean  12345678  23456789  longer-than-that\n", write(t, tab, Text, Options{Width: 52}))
+	require.Equal(t, []string{"unit", "then", "note"}, tab.LeftOut(45))
+	require.Equal(t, ""+
+		"metric        value\n"+
+		"wait_mean  12345678\n", write(t, tab, Text, Options{Width: 45}))
+	require.Contains(t, write(t, tab, JSON, Options{Width: 45}), `"unit": "s"`)
+	require.Empty(t, tab.LeftOut(18), "nothing is left out in vain")
+	require.Contains(t, write(t, tab, Text, Options{Width: 18}), "unit    s\n")
+	require.Len(t, tab.Rows()[0], 5)
+}
+
+func TestWrap(t *testing.T) {
+	require.Equal(t, []string{"a change of", "5 % is seen"}, Wrap("a change of 5 % is seen", 13))
+	require.Equal(t, []string{"the file", "/a/very/long/path", "is there"}, Wrap("the file /a/very/long/path is there", 10))
+	require.Equal(t, []string{"as it is, at any length"}, Wrap("as it is, at any length", 0))
+}
+
 func TestColourIsOnlyWhereAsked(t *testing.T) {
 	tab := New("a", "b")
 	tab.Row(Cell{Text: "better", JSON: "better", Tone: Good}, Int(1).In(Bad))

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -41,10 +42,12 @@ func (t *Table) rightAligned() []bool {
 }
 
 // writeText aligns the columns. Where the terminal is too narrow for them, texts are
-// wrapped at spaces, and where that does not do either, each row is written as a
-// block of lines, one for each column. Nothing is cut.
+// wrapped at spaces; where that does not do, optional columns are left out, and where
+// that does not do either, each row is written as a block of lines, one for each
+// column. Nothing is cut.
 func (t *Table) writeText(w io.Writer, o Options) error {
 	b := bufio.NewWriter(w)
+	t, _ = t.fitting(o.Width)
 	right := t.rightAligned()
 	if width, fits := t.widths(right, o.Width); fits {
 		t.writeRow(b, width, right, o, true, func(i int) (string, Tone) { return t.cols[i], Plain })
@@ -162,6 +165,30 @@ func (t *Table) writeBlocks(b *bufio.Writer, o Options) {
 			}
 		}
 	}
+}
+
+// Wrap divides a paragraph into lines of at most width, 0 for no limit. A word that is
+// longer, such as a path, stays whole.
+func Wrap(text string, width int) []string {
+	if width <= 0 || length(text) <= width {
+		return []string{text}
+	}
+	var out []string
+	for rest := []rune(text); len(rest) > 0; {
+		end := len(rest)
+		if end > width {
+			if end = lastSpace(rest, width); end <= 0 {
+				if end = slices.Index(rest, ' '); end <= 0 {
+					end = len(rest)
+				}
+			}
+		}
+		out = append(out, strings.TrimRight(string(rest[:end]), " "))
+		for rest = rest[end:]; len(rest) > 0 && rest[0] == ' '; {
+			rest = rest[1:]
+		}
+	}
+	return out
 }
 
 // wrap divides a text into lines of at most width, at spaces where it can; spaces

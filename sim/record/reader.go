@@ -11,6 +11,9 @@ import (
 	"orrery/sim/record/column"
 )
 
+// NoRun is what is found in a directory that holds no run, in the DataError of Open.
+const NoRun = "no " + FileRun
+
 // Run reads a run directory. It is a Scanner over its jobs. It is not safe for
 // concurrent use.
 type Run struct {
@@ -27,10 +30,14 @@ func Open(dir string) (*Run, error) {
 	info, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, derr := os.Stat(dir); derr != nil {
-			return nil, fmt.Errorf("opening run: %w", derr)
+			var path *os.PathError
+			if errors.As(derr, &path) { // the call that failed is nothing to people
+				derr = &os.PathError{Op: "opening the run", Path: dir, Err: path.Err}
+			}
+			return nil, derr
 		}
 		return nil, &DataError{
-			File: dir, Row: -1, Found: "no " + FileRun, Expected: "the directory of a finished run",
+			File: dir, Row: -1, Found: NoRun, Expected: "the directory of a finished run",
 			Mend: "name a directory written by orrery replay --out, or replay again if that run was cut off",
 		}
 	}
