@@ -21,7 +21,7 @@ func (t *tuner) judge() error {
 			at = append(at, i)
 		}
 	}
-	t.stage("accepting: %d finalists on %d windows, each with %d jittered replicas", len(at), len(t.acceptance), t.opt.Replicas)
+	t.stage("accepting on %d windows, with %d jittered replicas of the current policy and of each finalist (%d)", len(t.acceptance), t.opt.Replicas, len(at))
 	for _, i := range at {
 		c := t.candidates[t.out.Finalists[i].at]
 		if err := t.wholly(c); err != nil {

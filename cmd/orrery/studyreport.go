@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"orrery/reports"
+	"orrery/reports/plot"
+	"orrery/sim/experiment"
+	"orrery/sim/metric"
+	"orrery/sim/stat"
+	"orrery/sim/sweep"
+)
+
+// studyReport is a sweep as reports draw it.
+func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *reports.Study {
+	profilesOf := studyProfiles(of, p)
+	s := &reports.Study{Name: studyName(p), Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
+		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
+	}}
+	if p.Description != "" {
+		s.Summary = append(s.Summary, p.Description)
+	}
+	for _, t := range p.Traces {
+		s.Facts = append(s.Facts, reports.Fact{Name: "trace", Value: fmt.Sprintf("%s, %s jobs, %s", t.Name, plot.Count(t.Jobs), t.Hash[:12])})
+	}
+	for j := range p.Parameters {
+		s.Parameters = append(s.Parameters, reportParameter(p, j))
+	}
+	columns := p.Columns()
+	for i := range columns {
+		s.Metrics = append(s.Metrics, reportMetric(&columns[i]))
+	}
+	for i := range rows {
+		r := &rows[i]
+		q := &p.Points[r.Point]
+		row := reports.StudyRow{ID: q.ID, Name: q.Name, Feasible: r.Feasible, Front: r.Front, State: state(p, r).Text, Evidence: r.Done}
+		if row.State == "front" {
+			row.State = ""
+		}
+		if i == 0 && len(rows) > 1 && slices.ContainsFunc(rows, func(o experiment.Row) bool { return o.Behind.Known() }) {
+			row.Verdict = "first"
+		} else {
+			row.Verdict = behind(r, &columns[0])
+		}
+		if row.Name == "" && len(q.Values) <= mostNaming {
+			row.Name = settingsName(s.Parameters, q.Values)
+		}
+		row.Commands = pointCommands(".", q.ID, profilesOf(q))
+		if len(q.Tasks) > 0 { // a window of a point is made when there are several
+			row.Link = runPage(of.Dir(), "", q.Tasks[0])
+		}
+		for j, i := range r.Ranges {
+			low, high := possible(i, r.Values[j], s.Metrics[j].Share)
+			row.Low, row.High = append(row.Low, metric.Number(low)), append(row.High, metric.Number(high))
+		}
+		for j := range p.Parameters {
+			row.Values = append(row.Values, reportValue(&s.Parameters[j], q, j))
+		}
+		for j := range columns {
+			v := metric.Undefined
+			if r.Have[j] {
+				v = metric.Number(r.Values[j])
+			}
+			row.Metrics = append(row.Metrics, v)
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	if text := firstSentence(s, rows); text != "" {
+		s.Summary = append(s.Summary, text)
+	}
+	return s
+}
+
+// mostNaming settings name a point that has no name.
+const mostNaming = 4
+
+// possible cuts an interval off where the values end: no metric that is positive can be
+// below 0, and no share above 1.
+func possible(i stat.Interval, value float64, share bool) (low, high float64) {
+	low, high = i.Low, i.High
+	if value >= 0 {
+		low = max(low, 0)
+	}
+	if share && value <= 1 {
+		high = min(high, 1)
+	}
+	return low, high
+}
+
+// settingsName names a point by its settings: words stand for themselves, numbers behind
+// the last part of the name of the setting.
+func settingsName(parameters []reports.StudyParameter, values []string) string {
+	var out []string
+	for j, v := range values {
+		switch name := parameters[j].Name; {
+		case v == "":
+		case parameters[j].Kind == reports.KindChoice:
+			out = append(out, v)
+		default:
+			out = append(out, name[strings.LastIndexByte(name, '.')+1:]+" "+v)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// firstSentence says which point is first, and for how many there is no
+// evidence of a difference.
+func firstSentence(s *reports.Study, rows []experiment.Row) string {
+	behind, alike := 0, 0
+	for i := range s.Rows {
+		switch s.Rows[i].Verdict {
+		case notTold:
+			alike++
+		case stat.Worse.String():
+			behind++
+		}
+	}
+	if behind+alike == 0 || len(s.Metrics) == 0 {
+		if len(rows) < 2 {
+			return ""
+		}
+		return fmt.Sprintf("Whether the points differ by more than noise is not known: it takes %d windows or more (orrery sweep --windows).", experiment.LeastWindows)
+	}
+	out := fmt.Sprintf("By %s the first is %s. Over %d windows %s worse; for %s there is no evidence of a difference.", s.Metrics[0].Name, s.Rows[0].Name, rows[0].Done, are(behind), others(alike))
+	return out + " Each point is compared with the first window by window, by its own 95 % interval; the intervals in the table are of the means, over the windows."
+}
+
+func others(n int) string {
+	if n == 1 {
+		return "1 other"
+	}
+	return fmt.Sprintf("%d others", n)
+}
+
+func are(n int) string {
+	if n == 1 {
+		return others(n) + " is"
+	}
+	return others(n) + " are"
+}
+
+// byFlags is the name of an experiment that flags make.
+const byFlags = "flags"
+
+// studyName is the name of an experiment; one that was made by flags has those of its logs.
+func studyName(p *experiment.Plan) string {
+	if p.Name != byFlags || len(p.Traces) == 0 {
+		return p.Name
+	}
+	names := make([]string, len(p.Traces))
+	for i, t := range p.Traces {
+		names[i] = t.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+func reportParameter(p *experiment.Plan, j int) reports.StudyParameter {
+	q := &p.Parameters[j]
+	out := reports.StudyParameter{Name: q.Name, Unit: q.Unit, Low: q.Low, High: q.High, Log: q.Log}
+	switch {
+	case q.Weight:
+		out.Kind = reports.KindWeight
+	case q.Whole:
+		out.Kind = reports.KindInteger
+	case q.Numeric:
+		out.Kind = reports.KindReal
+	default:
+		out.Kind, out.Unit = reports.KindChoice, ""
+		for i := range p.Points {
+			if v := p.Points[i].Values[j]; v != "" && !slices.Contains(out.Choices, v) {
+				out.Choices = append(out.Choices, v)
+			}
+		}
+		if len(out.Choices) == 0 {
+			out.Choices = []string{"-"}
+		}
+	}
+	return out
+}
+
+func reportValue(s *reports.StudyParameter, q *experiment.Point, j int) metric.Number {
+	switch {
+	case q.Values[j] == "":
+		return metric.Undefined
+	case s.Kind == reports.KindChoice:
+		return metric.Number(slices.Index(s.Choices, q.Values[j]))
+	}
+	return metric.Number(q.At[j])
+}
+
+// unitWord is a unit as pages have it: none of a plain number.
+func unitWord(unit string) string {
+	if unit == "1" {
+		return ""
+	}
+	return unit
+}
+
+func reportMetric(c *experiment.Column) reports.StudyMetric {
+	out := reports.StudyMetric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: isShare(c.Metric)}
+	switch {
+	case c.AtMost != nil:
+		out.Bound = &reports.Bound{Relation: "<=", Value: *c.AtMost}
+	case c.AtLeast != nil:
+		out.Bound = &reports.Bound{Relation: ">=", Value: *c.AtLeast}
+	}
+	return out
+}
