@@ -175,7 +175,7 @@ func (r *Report) pageFinalists(p *page) {
 		}
 	}
 	if len(rows) > 0 {
-		p.say("The finalists against the current policy on %d acceptance windows that had no part in finding them, each with %d jittered replicas of both sides. Intervals are of the change (%.0f %%); p is corrected for all lines of this table; noise is the part of the variance that jittered arrivals make. An interval in its unit that says another thing of the sign than that in per cent ends at 0. End to end is the whole trace as orrery replay has it.",
+		p.say("The finalists against the current policy on %d acceptance windows, which have no part in the search, each with %d jittered replicas of both sides. Intervals are of the change (%.0f %%); p is corrected for all lines of this table; noise is the part of the variance that jittered arrivals make. An interval in its unit that says another thing of the sign than that in per cent ends at 0. End to end is the whole trace as orrery replay has it.",
 			r.Counted(ForAcceptance), r.Replicas, 100*r.Confidence)
 		p.table([]string{"candidate", "metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "end to end", "verdict", "on tuning windows", "overfitted"}, rows)
 	}
