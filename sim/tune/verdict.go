@@ -8,6 +8,7 @@ import (
 
 	"orrery/sim/metric"
 	"orrery/sim/search"
+	"orrery/sim/stat"
 )
 
 // Title is the recommendation in a few words.
@@ -96,6 +97,9 @@ func (r *Report) trade(f *Finalist, price string) string {
 	l := &f.Lines[0]
 	text := fmt.Sprintf("%s: %s %s%s on %d acceptance windows, %.0f %% interval %s", f.Name, l.Metric, percent(l.Relative.Estimate), r.levels(l), l.Windows,
 		100*r.Confidence, span(l.Relative, func(x float64) string { return percent(metric.Number(x)) }))
+	if l.Verdict == stat.NotEnoughEvidence && l.P.Defined() { // the interval is of one comparison, p of all of them
+		text += fmt.Sprintf(", p %s corrected for all candidates", figure(float64(l.P)))
+	}
 	if w, where := r.whole(f, l.Metric); w != nil {
 		text += fmt.Sprintf("; %s from end to end%s", percent(w.Relative), where)
 	}
