@@ -167,6 +167,16 @@ func readUnits(d document) []int32 {
 	return units
 }
 
+// beginsIdle says so of a run whose trace has a warm start with no job; "" of others.
+func (a *about) beginsIdle() string {
+	for _, rule := range a.awkward {
+		if rule.rule == record.RuleBeginsIdle {
+			return strings.ToUpper(rule.doc[:1]) + rule.doc[1:] + "."
+		}
+	}
+	return ""
+}
+
 // readAwkward takes a list of {rule, count, ...} objects; rules that met no
 // row are left out.
 func readAwkward(d document) []awkward {

@@ -46,6 +46,8 @@ type Comparison struct {
 	Moved   []MovedJob     `json:"moved"` // the jobs whose start moved most, the largest move first
 	// Unranked says why some metrics have no rank, as Overloaded does.
 	Unranked string `json:"unranked,omitempty"`
+	// BeginsIdle says so of a trace with a warm start and no job that ran or waited then.
+	BeginsIdle string `json:"begins_idle,omitempty"`
 
 	waitsA, waitsB plot.Waits
 }
@@ -136,6 +138,7 @@ func Compare(a, b string) (*Comparison, error) {
 			return nil, err
 		}
 		side.Policy, side.Verdict = about.policy(), tables[i].Verdict
+		c.BeginsIdle = about.beginsIdle() // both replay the same trace
 		hashes[i], rows = about.traceHash, max(rows, about.rows)
 	}
 	if hashes[0] == "" || hashes[0] != hashes[1] {

@@ -280,6 +280,9 @@ func (c *Comparison) summary() []string {
 		}
 		out = append(out, fmt.Sprintf("Most of all, job %d starts %s %s.", m.ID, plot.Span(magnitude(m.Moved()).Seconds()), word))
 	}
+	if c.BeginsIdle != "" {
+		out = append(out, c.BeginsIdle)
+	}
 	return out
 }
 

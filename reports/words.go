@@ -127,6 +127,9 @@ func (r *run) warnings() []string {
 	if n := r.states[model.Timeout]; n > 0 {
 		out = append(out, count(n, "job was", "jobs were")+" killed at the requested time.")
 	}
+	if text := r.about.beginsIdle(); text != "" {
+		out = append(out, text)
+	}
 	if n := r.about.dropped; n > 0 {
 		out = append(out, count(n, "row", "rows")+" of the trace did not become jobs: see the table of rows that needed special handling.")
 	}

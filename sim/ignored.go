@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"orrery/scheduler"
+	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/traces"
 )
@@ -112,6 +113,12 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 		if n := emptyLedgers(site, known); n > 0 {
 			out = append(out, AwkwardRule{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
 		}
+	}
+	if c := &res.Awkward.Count; info.WarmStart.OK && c[world.RuleRanBefore]+c[world.RuleWaitedBefore] == 0 {
+		out = append(out, AwkwardRule{
+			Rule: record.RuleBeginsIdle, Count: info.Rows,
+			Doc: "no job of the trace ran or waited at its warm start, as where the log does not say when jobs started: the cluster begins idle, and early waits may come out too short",
+		})
 	}
 	for _, t := range [...]struct {
 		rule, doc string

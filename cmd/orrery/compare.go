@@ -117,6 +117,9 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if c.Unranked != "" {
 		v.m.say("orrery: %s: %s", reports.NotRanked, c.Unranked)
 	}
+	if c.BeginsIdle != "" {
+		v.m.say("orrery: %s", c.BeginsIdle)
+	}
 	if v.print.json() {
 		return v.print.document(c)
 	}

@@ -29,6 +29,10 @@ const (
 	TableDecisions = "decisions"
 )
 
+// RuleBeginsIdle is the rule of run.json that says that a trace with a warm start begins
+// on an idle cluster.
+const RuleBeginsIdle = "begins-idle"
+
 // Documents of a run directory.
 const (
 	FileRun     = "run.json"     // what was run; its presence marks a finished run
