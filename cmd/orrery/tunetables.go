@@ -14,8 +14,8 @@ import (
 // tuneGroups is a table of what changes for the jobs by run time, and for groups of
 // other kinds that wait longer.
 func tuneGroups(r *tune.Report) *table.Table {
-	t := table.New("jobs by", "group", "of the work", "mean wait", "then", "change", "longest", "then ", "on windows")
-	t.Optional("of the work").Optional("longest", "then ")
+	t := table.New("jobs by", "group", "of the work", "mean wait", "then", "change", "longest", "longest then", "on windows")
+	t.Optional("of the work").Optional("longest", "longest then")
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		if g.By != metric.ByRuntime && !slices.Contains(r.Harmed(g.By), g) {
