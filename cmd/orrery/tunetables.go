@@ -14,7 +14,12 @@ import (
 // tuneGroups is a table of what changes for the jobs by run time, and for groups of
 // other kinds that wait longer.
 func tuneGroups(r *tune.Report) *table.Table {
-	t := table.New("jobs by", "group", "of the work", "mean wait", "then", "change", "longest", "longest then", "on windows")
+	several := len(r.Traces) > 1
+	heads := []string{"jobs by", "group", "of the work", "mean wait", "then", "change", "longest", "longest then", "on windows"}
+	if several {
+		heads = append([]string{"log"}, heads...)
+	}
+	t := table.New(heads...)
 	t.Optional("of the work").Optional("longest", "longest then")
 	for i := range r.Groups {
 		g := &r.Groups[i]
@@ -22,8 +27,14 @@ func tuneGroups(r *tune.Report) *table.Table {
 			continue
 		}
 		mean, longest := wholeOf(g, "wait_mean"), wholeOf(g, "wait_max")
-		t.Row(g.By, g.Name, percentCell(g.PartOfWork, "%.1f %%"), spanCell(mean.Now), spanCell(mean.Then), percentCell(mean.Relative, "%+.1f %%"),
-			spanCell(longest.Now), spanCell(longest.Then), g.Verdict.String())
+		row := []any{
+			g.By, g.Name, percentCell(g.PartOfWork, "%.1f %%"), spanCell(mean.Now), spanCell(mean.Then), percentCell(mean.Relative, "%+.1f %%"),
+			spanCell(longest.Now), spanCell(longest.Then), g.Verdict.String(),
+		}
+		if several {
+			row = append([]any{r.Traces[g.Trace].Name}, row...)
+		}
+		t.Row(row...)
 	}
 	return t
 }

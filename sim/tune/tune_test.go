@@ -587,6 +587,8 @@ func TestSeveralTraces(t *testing.T) {
 	require.Equal(t, 40, r.Finalists[0].Lines[0].Windows)
 	require.InDelta(t, 1, float64(r.Finalists[0].Lines[0].Now.Estimate), 1e-2, "a part of the current policy")
 	require.InDelta(t, -0.1, float64(r.Finalists[0].Lines[0].Relative.Estimate), 0.03)
+	require.Regexp(t, `bounded_slowdown_mean -\d+\.\d % on 40 acceptance windows`, r.Trade(), "no levels: they are parts of those of each trace")
+	require.Regexp(t, ` from end to end on `+r.Traces[0].Name+`;.* the longest wait on `+r.Traces[0].Name+` goes from`, r.Trade(), "figures name their trace")
 
 	// On the second trace the bound breaks.
 	o.Evaluate = changed(planted(0.1, 0.005), func(k *task.Task, r *task.Result) {
