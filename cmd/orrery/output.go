@@ -105,7 +105,7 @@ func (p *printer) table(t *table.Table) error {
 	}
 	if out := t.LeftOut(o.Width); len(out) > 0 {
 		p.told = true
-		p.m.say("(columns left out, for the terminal is narrow: %s; --wide shows all)", strings.Join(out, ", "))
+		p.m.say("(too narrow for: %s; --wide shows all)", strings.Join(out, ", "))
 	}
 	return nil
 }
