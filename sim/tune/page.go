@@ -285,6 +285,9 @@ func lineCells(l *Line) []string {
 	}
 }
 
+// mostNamed groups stand in a sentence.
+const mostNamed = 10
+
 func (r *Report) pageGroups(p *page) {
 	if len(r.Groups) == 0 {
 		return
@@ -307,6 +310,9 @@ func (r *Report) pageGroups(p *page) {
 				}
 				names = append(names, text+")")
 			}
+		}
+		if n := len(names) - mostNamed; n > 0 {
+			names = append(names[:mostNamed], fmt.Sprintf("and %d more, see the table", n))
 		}
 		if len(names) == 0 {
 			names = []string{"no group"}
