@@ -17,10 +17,9 @@ import (
 // intervals instead (Row.Noise), and no floor. The zero Floor is that of a world
 // without noise, or of one whose noise was not measured.
 type Floor struct {
-	Value     float64 // this quantile of the absolute difference of two equal configurations
-	Low, High float64 // its interval
-	Quantile  float64
-	// Confidence of the interval; 1 where the variants are all there are.
+	Value      float64 // this quantile of the absolute difference of two equal configurations
+	Low, High  float64 // its interval
+	Quantile   float64
 	Confidence float64
 	Replicas   int
 }
@@ -58,29 +57,6 @@ func ReplicaFloor(values [][]float64, quantile, confidence float64) (Floor, erro
 		High:     value * math.Sqrt(nu/spread.Quantile((1-confidence)/2)),
 		Quantile: quantile, Confidence: confidence, Replicas: len(values),
 	}, nil
-}
-
-// VariantFloor is the noise floor from variants that are all there are, such
-// as the orders of same-instant events: the largest distance between any two.
-// Being complete, it has no interval. values and errors are as in
-// ReplicaFloor.
-func VariantFloor(values [][]float64) (Floor, error) {
-	apart, err := distances(values)
-	if err != nil {
-		return Floor{}, err
-	}
-	most := slices.Max(apart)
-	return Floor{Value: most, Low: most, High: most, Quantile: 1, Confidence: 1, Replicas: len(values)}, nil
-}
-
-// Larger is the floor of two kinds of noise: the one with the higher upper
-// end, with a Value no lower than the other's.
-func Larger(a, b Floor) Floor {
-	if b.High > a.High {
-		a, b = b, a
-	}
-	a.Value = min(max(a.Value, b.Value), a.High)
-	return a
 }
 
 // distances are |mean of the differences| of all pairs of replicas.

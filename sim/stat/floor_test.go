@@ -20,12 +20,6 @@ func TestReplicaFloor(t *testing.T) {
 	require.InDelta(t, 4*math.Sqrt(2/(-2*math.Log(0.95))), f.High, 1e-9)
 	require.Equal(t, 3, f.Replicas)
 
-	all, err := VariantFloor(values)
-	require.NoError(t, err)
-	require.Equal(t, Floor{Value: 6, Low: 6, High: 6, Quantile: 1, Confidence: 1, Replicas: 3}, all)
-	require.Equal(t, 6.0, Larger(f, all).Value, "the wider of the two by its upper end, the value of the larger")
-	require.Equal(t, f.High, Larger(all, f).High)
-
 	values[1][0] = nan
 	f, err = ReplicaFloor(values, 0.95, 0.95)
 	require.NoError(t, err)
@@ -36,7 +30,7 @@ func TestReplicaFloor(t *testing.T) {
 		"stat: replica 1 of a noise floor has 2 windows, the first has 1":                     {{1}, {1, 2}},
 		"stat: no window of the noise floor has a value in all 2 replicas":                    {{1, nan}, {nan, 2}},
 	} {
-		_, err := VariantFloor(broken)
+		_, err := ReplicaFloor(broken, 0.95, 0.95)
 		require.EqualError(t, err, want)
 	}
 	_, err = ReplicaFloor(values, 1, 0.95)
