@@ -206,17 +206,9 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	if err := ours(s); err != nil {
 		return err
 	}
-	n, err := findTask(s, args[1])
+	n, t, err := taskOf(s, args[1])
 	if err != nil {
 		return err
-	}
-	text, err := s.Spec(n)
-	if err != nil {
-		return studyError(err)
-	}
-	t, err := task.Parse(text)
-	if err != nil {
-		return input(err)
 	}
 	out := v.out
 	if out == "" {
@@ -274,6 +266,21 @@ func taskOfPoint(s *sweep.Study, word string) string {
 		}
 	}
 	return ""
+}
+
+// taskOf is the task that a user means, and its number.
+func taskOf(s *sweep.Study, word string) (n int, t task.Task, err error) {
+	if n, err = findTask(s, word); err != nil {
+		return n, t, err
+	}
+	spec, err := s.Spec(n)
+	if err != nil {
+		return n, t, studyError(err)
+	}
+	if t, err = task.Parse(spec); err != nil {
+		return n, t, input(err)
+	}
+	return n, t, nil
 }
 
 // findTask is the number of the task that a user means. Digits are a number

@@ -16,7 +16,6 @@ import (
 	"orrery/sim/experiment"
 	"orrery/sim/stat"
 	"orrery/sim/sweep"
-	"orrery/sim/task"
 )
 
 func (m *Main) studyProfileCommand() *cobra.Command {
@@ -29,7 +28,7 @@ func (m *Main) studyProfileCommand() *cobra.Command {
 --profile, and for orrery profiles to-slurm where its order is multifactor. POINT is
 the id or the name of a point, or a task as orrery study materialize has it.
 Of a site with several vClusters that have other profiles, name one. Of a plain
-machine the profile has its order and its backfilling.
+cluster the profile has its order and its backfilling.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 no study, no such point or a damaged
 one.`,
@@ -48,7 +47,7 @@ one.`,
 			if err := ours(s); err != nil {
 				return err
 			}
-			t, err := taskOf(s, args[1])
+			_, t, err := taskOf(s, args[1])
 			if err != nil {
 				return err
 			}
@@ -70,34 +69,12 @@ one.`,
 	return cmd
 }
 
-// taskOf is the task that a user means.
-func taskOf(s *sweep.Study, word string) (task.Task, error) {
-	n, err := findTask(s, word)
-	if err != nil {
-		return task.Task{}, err
-	}
-	spec, err := s.Spec(n)
-	if err != nil {
-		return task.Task{}, studyError(err)
-	}
-	t, err := task.Parse(spec)
-	if err != nil {
-		return t, input(err)
-	}
-	return t, nil
-}
-
 // profileIn is the profile of a vCluster of a run, "" for the one that there is, or that
 // all have. A plain cluster has its order and its backfilling.
 func profileIn(spec *sim.Spec, vcluster string) (*profiles.Profile, error) {
 	if len(spec.Site) == 0 {
 		p := profiles.Default()
-		if p.Order = "fcfs"; spec.Order != "" {
-			p.Order = spec.Order
-		}
-		if spec.Backfill != "" {
-			p.Backfill = spec.Backfill
-		}
+		p.Order, p.Backfill = or(spec.Order, "fcfs"), or(spec.Backfill, p.Backfill)
 		p.Depth = int32(spec.Depth)
 		if err := p.Validate(); err != nil {
 			return nil, input(fmt.Errorf("the point has no profile of its own, and its order is none of a profile: %w", err))
@@ -210,7 +187,7 @@ func behind(r *experiment.Row, c *experiment.Column) string {
 func studyProfiles(s *sweep.Study, p *experiment.Plan) func(q *experiment.Point) []pointProfile {
 	var first []pointProfile
 	if len(p.Points) > 0 && len(p.Points[0].Tasks) > 0 {
-		if t, err := taskOf(s, p.Points[0].Tasks[0]); err == nil {
+		if _, t, err := taskOf(s, p.Points[0].Tasks[0]); err == nil {
 			first = pointProfiles(&t.Spec)
 		}
 	}
