@@ -14,46 +14,10 @@ import (
 	"orrery/sim/tune"
 )
 
-// manyIdle is from how many settings on, of one vCluster, that a change leaves without
-// effect they are told in one row.
-const manyIdle = 3
-
-// changesInShort are the settings that change, with those of a vCluster that no longer
-// apply counted in one line: of an order they are its dozen weights.
-func changesInShort(all []tune.SettingChange) []tune.SettingChange {
-	idle, order, backfill := map[string]int{}, map[string]string{}, map[string]bool{}
-	for _, c := range all {
-		switch {
-		case c.After == "":
-			idle[c.VCluster]++
-		case c.Key == "order":
-			order[c.VCluster] = c.Before
-		case c.Key == "backfill":
-			backfill[c.VCluster] = true
-		}
-	}
-	var out []tune.SettingChange
-	for i, c := range all {
-		n := idle[c.VCluster]
-		if c.After != "" || n < manyIdle {
-			out = append(out, c)
-		}
-		if n < manyIdle || i+1 < len(all) && all[i+1].VCluster == c.VCluster {
-			continue
-		}
-		key := "and " + countOf(n, "setting")
-		if before := order[c.VCluster]; before != "" && !backfill[c.VCluster] {
-			key += " of " + before
-		}
-		out = append(out, tune.SettingChange{VCluster: c.VCluster, Key: key, After: "no longer apply"})
-	}
-	return out
-}
-
 // tuneChanges is a table of the settings that change. A plain cluster has no
 // vClusters.
 func tuneChanges(r *tune.Report) *table.Table {
-	changes, value := changesInShort(r.Changes), func(text string) string { return or(text, "–") }
+	changes, value := r.ChangesInShort(), func(text string) string { return or(text, "–") }
 	if !slices.ContainsFunc(r.Changes, func(c tune.SettingChange) bool { return c.VCluster != "" }) {
 		t := table.New("key", "now", "then")
 		for _, c := range changes {
@@ -257,12 +221,7 @@ func plainSettings(r *tune.Report) []reports.StudyParameter {
 
 // plainOf are the order and the backfilling of a plain cluster.
 func plainOf(spec *sim.Spec) (order, backfill string) {
-	if order, backfill = spec.Order, spec.Backfill; order == "" {
-		order = "fcfs"
-	}
-	if backfill == "" {
-		backfill = "easy"
-	}
+	order, backfill = or(spec.Order, "fcfs"), or(spec.Backfill, "easy")
 	if spec.Depth > 0 {
 		backfill += fmt.Sprintf(":%d", spec.Depth)
 	}

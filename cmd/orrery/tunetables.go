@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"orrery/reports/table"
-	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/tune"
 )
@@ -26,7 +24,7 @@ func tuneGroups(r *tune.Report) *table.Table {
 		if g.By != metric.ByRuntime && !slices.Contains(r.Harmed(g.By), g) {
 			continue
 		}
-		mean, longest := wholeOf(g, "wait_mean"), wholeOf(g, "wait_max")
+		mean, longest := g.Of("wait_mean"), g.Of("wait_max")
 		row := []any{
 			g.By, g.Name, percentCell(g.PartOfWork, "%.1f %%"), spanCell(mean.Now), spanCell(mean.Then), percentCell(mean.Relative, "%+.1f %%"),
 			spanCell(longest.Now), spanCell(longest.Then), g.Verdict.String(),
@@ -37,12 +35,6 @@ func tuneGroups(r *tune.Report) *table.Table {
 		t.Row(row...)
 	}
 	return t
-}
-
-// wholeOf is a number of a group on the whole log.
-func wholeOf(g *tune.GroupLine, name string) tune.WholeLine {
-	i := slices.IndexFunc(g.Whole, func(l tune.WholeLine) bool { return l.Metric == name })
-	return g.Whole[i] // every group has all of them
 }
 
 // tuneCosts is what the passes of the scheduler come to.
@@ -65,7 +57,7 @@ func spanCell(seconds metric.Number) table.Cell {
 	if !seconds.Defined() {
 		return table.Cell{}
 	}
-	return table.Quantity((model.Duration(math.Round(float64(seconds))) * model.Second).String(), float64(seconds))
+	return table.Quantity(spanText(float64(seconds)), float64(seconds))
 }
 
 // percentCell is a part in percent.

@@ -42,3 +42,8 @@ func percent(n metric.Number) string {
 	}
 	return fmt.Sprintf("%+.1f %%", math.Round(1000*float64(n))/10+0)
 }
+
+// percents writes an interval of a part.
+func percents(r Range) string {
+	return span(r, func(x float64) string { return percent(metric.Number(x)) })
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"orrery/sim/metric"
+	"orrery/sim/stat"
 )
 
 // Headline is a figure to be shown large, with what it is.
@@ -25,15 +26,15 @@ func (r *Report) Headlines() []Headline {
 	out := []Headline{{
 		Value: percent(l.Relative.Estimate),
 		Label: fmt.Sprintf("%s under %s instead of %s, on %d acceptance windows (%.0f %% interval %s)", l.Metric, f.Name, r.Current, l.Windows,
-			100*r.Confidence, span(l.Relative, func(x float64) string { return percent(metric.Number(x)) })),
-		Good: l.Verdict.String() == "better", Bad: l.Verdict.String() == "worse",
+			100*r.Confidence, percents(l.Relative)),
+		Good: l.Verdict == stat.Better, Bad: l.Verdict == stat.Worse,
 	}}
 	if w, where := r.whole(f, l.Metric); w != nil {
 		out = append(out, Headline{Value: percent(w.Relative), Label: fmt.Sprintf("the same from end to end%s: %s, now %s", where, said(w.Then, l.Metric), said(w.Now, l.Metric))})
 	}
 	if payers, _ := r.payers(); len(payers) > 0 {
 		g := payers[0]
-		w := g.of("wait_mean")
+		w := g.Of("wait_mean")
 		out = append(out, Headline{Value: percent(w.Relative), Label: fmt.Sprintf("mean wait of %s, end to end: %s, now %s", r.words(g), said(w.Then, "wait_mean"), said(w.Now, "wait_mean")), Bad: true})
 	}
 	if w, where := r.whole(f, "wait_max"); w != nil {

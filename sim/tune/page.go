@@ -79,11 +79,7 @@ func (r *Report) Markdown() []byte {
 
 // Sections are what stands under the summary.
 func (r *Report) Sections() []Section {
-	p := &page{}
-	r.pageChanges(p)
-	r.pageGroups(p)
-	r.pageFinalists(p)
-	r.pageCost(p)
+	p := r.deciding()
 	r.pageSensitivity(p)
 	r.pageTried(p)
 	r.pageHow(p)
@@ -92,13 +88,15 @@ func (r *Report) Sections() []Section {
 
 // Deciding are the sections that say what to do: what changes, for which jobs, how
 // sure that is and what it costs.
-func (r *Report) Deciding() []Section {
+func (r *Report) Deciding() []Section { return r.deciding().sections }
+
+func (r *Report) deciding() *page {
 	p := &page{}
 	r.pageChanges(p)
 	r.pageGroups(p)
 	r.pageFinalists(p)
 	r.pageCost(p)
-	return p.sections
+	return p
 }
 
 // sign turns a gain in objective k into a difference.
@@ -120,26 +118,9 @@ func (r *Report) pageChanges(p *page) {
 	head := []string{"vCluster", "key", "now", "then"}
 	var rows [][]string
 	plain := true
-	idle := map[string]int{} // rows of keys that no longer apply, by vCluster
-	for _, c := range r.Changes {
+	for _, c := range r.ChangesInShort() {
 		plain = plain && c.VCluster == ""
-		if c.After != "" {
-			rows = append(rows, []string{or(c.VCluster, "–"), c.Key, or(c.Before, "–"), c.After})
-			continue
-		}
-		if idle[c.VCluster]++; idle[c.VCluster] == 1 {
-			n := 0
-			for _, o := range r.Changes {
-				if o.VCluster == c.VCluster && o.After == "" {
-					n++
-				}
-			}
-			what := c.Key
-			if n > 1 {
-				what = fmt.Sprintf("%d settings, from %s on", n, c.Key)
-			}
-			rows = append(rows, []string{or(c.VCluster, "–"), what, "", "no longer apply"})
-		}
+		rows = append(rows, []string{or(c.VCluster, "–"), c.Key, or(c.Before, "–"), or(c.After, "–")})
 	}
 	if plain {
 		head = head[1:]
@@ -280,7 +261,7 @@ func lineCells(l *Line) []string {
 	}
 	say := func(x float64) string { return amount(metric.Number(x), l.Unit) }
 	return []string{
-		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), span(l.Relative, func(x float64) string { return percent(metric.Number(x)) }),
+		name, say(float64(l.Now.Estimate)), say(float64(l.Then.Estimate)), percent(l.Relative.Estimate), percents(l.Relative),
 		span(l.Difference, say), portion(l.Noise), figure(float64(l.P)),
 	}
 }
@@ -298,13 +279,13 @@ func (r *Report) pageGroups(p *page) {
 		word string
 		is   func(g *GroupLine) bool
 	}{
-		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.of("wait_mean").Relative >= LongerBy }},
-		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.of("wait_mean").Relative <= -LongerBy }},
+		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.Of("wait_mean").Relative >= LongerBy }},
+		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.Of("wait_mean").Relative <= -LongerBy }},
 	} {
 		var names []string
 		for i := range r.Groups {
 			if g := &r.Groups[i]; side.is(g) {
-				text := fmt.Sprintf("%s %s (%s", kindWord(g.By), g.Name, percent(g.of("wait_mean").Relative))
+				text := fmt.Sprintf("%s %s (%s", kindWord(g.By), g.Name, percent(g.Of("wait_mean").Relative))
 				if g.Verdict == stat.NotEnoughEvidence {
 					text += ", not shown by the windows"
 				}
@@ -324,10 +305,10 @@ func (r *Report) pageGroups(p *page) {
 		g := &r.Groups[i]
 		row := []string{kindWord(g.By) + " " + g.Name, fmt.Sprint(g.Jobs), portion(g.PartOfWork)}
 		for _, name := range groupMetrics[:4] {
-			l := g.of(name)
+			l := g.Of(name)
 			row = append(row, said(l.Now, name)+" → "+said(l.Then, name))
 		}
-		rows[i] = append(row, percent(g.of("wait_mean").Relative), span(g.Relative, func(x float64) string { return percent(metric.Number(x)) }), figure(float64(g.P)), g.Verdict.String())
+		rows[i] = append(row, percent(g.Of("wait_mean").Relative), percents(g.Relative), figure(float64(g.P)), g.Verdict.String())
 		if len(r.Traces) > 1 {
 			rows[i][0] = r.Traces[g.Trace].Name + ": " + rows[i][0]
 		}

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -102,15 +103,7 @@ func (t *tuner) equals(chosen []string) {
 		}
 		return out
 	}
-	slices.SortStableFunc(list, func(a, b int) int {
-		switch x, y := longest(a), longest(b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(longest(a), longest(b)) })
 	if len(list) < 2 {
 		return
 	}

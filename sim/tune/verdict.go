@@ -96,7 +96,7 @@ func (r *Report) Trade() string {
 func (r *Report) trade(f *Finalist, price string) string {
 	l := &f.Lines[0]
 	text := fmt.Sprintf("%s: %s %s%s on %d acceptance windows, %.0f %% interval %s", f.Name, l.Metric, percent(l.Relative.Estimate), r.levels(l), l.Windows,
-		100*r.Confidence, span(l.Relative, func(x float64) string { return percent(metric.Number(x)) }))
+		100*r.Confidence, percents(l.Relative))
 	if l.Verdict == stat.NotEnoughEvidence && l.P.Defined() { // the interval is of one comparison, p of all of them
 		text += fmt.Sprintf(", p %s corrected for all candidates", figure(float64(l.P)))
 	}
@@ -184,7 +184,7 @@ func (r *Report) price() string {
 	}
 	var parts []string
 	for _, g := range payers {
-		w := g.of("wait_mean")
+		w := g.Of("wait_mean")
 		longer := "wait longer on the acceptance windows"
 		if w.Relative > 0 {
 			longer = "wait " + portion(w.Relative) + " longer"

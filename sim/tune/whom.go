@@ -90,8 +90,9 @@ func groupLine(trace int, by string, g sized, all []sized, now, then *task.Resul
 	return out
 }
 
-// of is a number of the group on the whole trace.
-func (g *GroupLine) of(name string) WholeLine {
+// Of is a number of the group on the whole trace, one of those that every group has:
+// mean, p95, p99 and longest wait, and the mean bounded slowdown.
+func (g *GroupLine) Of(name string) WholeLine {
 	return g.Whole[slices.Index(groupMetrics, name)]
 }
 
@@ -106,7 +107,7 @@ func (r *Report) Harmed(by string) []*GroupLine {
 	var out []*GroupLine
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		if x := g.of("wait_mean").Relative; g.By == by && (g.Verdict == stat.Worse || x >= LongerBy) {
+		if x := g.Of("wait_mean").Relative; g.By == by && (g.Verdict == stat.Worse || x >= LongerBy) {
 			out = append(out, g)
 		}
 	}
