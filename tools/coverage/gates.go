@@ -167,30 +167,21 @@ func level20(side []gate.Replica) float64 {
 	return gonum.Mean(out, nil)
 }
 
-// gatedLog is a log on its machine.
+// gatedLog is a log on its cluster.
 type gatedLog struct {
-	o      *options
-	runner *task.Runner
-	nodes  int32
-	spans  []metric.Span
-	trace  sim.Tables
+	*wholelog.Log
+	o     *options
+	nodes int32
+	spans []metric.Span
 }
 
 func (o *options) gatedLog(file string, nodes int32) (*gatedLog, error) {
-	set, err := wholelog.Read(o.swf(file))
+	l, err := wholelog.Open(o.swf(file))
 	if err != nil {
 		return nil, err
 	}
-	out := &gatedLog{o: o, runner: task.NewRunner(nil), nodes: nodes}
-	m, err := out.runner.Add(set)
-	if err != nil {
-		return nil, err
-	}
-	if out.spans, err = task.Divide(set, profiles.UsualWindows, 0); err != nil {
-		return nil, err
-	}
-	src, err := m.Open()
-	out.trace, _ = src.(sim.Tables)
+	out := &gatedLog{Log: l, o: o, nodes: nodes}
+	out.spans, err = task.Divide(l.Set, profiles.UsualWindows, 0)
 	return out, err
 }
 
@@ -210,7 +201,7 @@ vclusters: [{name: v, home: all, profile: {order: fcfs, backfill: easy%s}}]
 		return spec, err
 	}
 	spec.Site = c.JSON()
-	return spec.Bind(l.trace)
+	return l.Bind(spec)
 }
 
 // pool makes so many replicas, with waits multiplied by each of planted.
@@ -241,7 +232,7 @@ func (*jobsAlone) Attempt(*model.AttemptRecord) {}
 
 func (l *gatedLog) replica(ctx context.Context, spec sim.Spec, seed int, sink *jobsAlone, give func(int, gate.Replica)) error {
 	t := task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: uint64(seed)}}
-	m, err := l.runner.Trace(ctx, &t)
+	m, err := l.Runner.Trace(ctx, &t)
 	if err != nil {
 		return err
 	}

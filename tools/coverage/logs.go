@@ -78,25 +78,16 @@ func shares(hits []int, of int) []any {
 // swf is the path of a log.
 func (o *options) swf(file string) string { return filepath.Join(o.data, "traces", "swf", file) }
 
-// open reads a log, for replays on a plain machine.
+// open reads a log, for replays on a plain cluster.
 func (o *options) open(file string, procs int32) (*task.Runner, sim.Spec, error) {
+	l, err := wholelog.Open(o.swf(file))
+	if err != nil {
+		return nil, sim.Spec{}, err
+	}
 	spec := sim.DefaultSpec()
-	set, err := wholelog.Read(o.swf(file))
-	if err != nil {
-		return nil, spec, err
-	}
-	runner := task.NewRunner(nil)
-	m, err := runner.Add(set)
-	if err != nil {
-		return nil, spec, err
-	}
-	src, err := m.Open()
-	if err != nil {
-		return nil, spec, err
-	}
 	spec.Cluster.Procs = procs
-	spec, err = spec.Bind(src.(sim.Tables))
-	return runner, spec, err
+	spec, err = l.Bind(spec)
+	return l.Runner, spec, err
 }
 
 // withItself counts the comparisons that claim anything, with one run of each side

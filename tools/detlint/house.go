@@ -107,7 +107,7 @@ var house = []room{
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
-	{dir: "tools/wholelog", may: []string{"traces", "traces/importer", "traces/transform"}},
+	{dir: "tools/wholelog", may: []string{"traces", "traces/importer", "traces/transform", "sim", "sim/task"}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchbench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},

@@ -3,6 +3,8 @@
 package wholelog
 
 import (
+	"orrery/sim"
+	"orrery/sim/task"
 	"orrery/traces"
 	"orrery/traces/importer"
 	"orrery/traces/transform"
@@ -25,4 +27,32 @@ func Read(path string) (*transform.Set, error) {
 		return nil, err
 	}
 	return set.Hold()
+}
+
+// Log is a log that tasks replay.
+type Log struct {
+	Set    *transform.Set
+	Runner *task.Runner // that has the log
+	rows   *traces.Memory
+}
+
+// Open imports a log of any format for replays of it.
+func Open(path string) (*Log, error) {
+	set, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{Set: set, Runner: task.NewRunner(nil)}
+	l.rows, err = l.Runner.Add(set)
+	return l, err
+}
+
+// Bind is a spec of a replay of the log.
+func (l *Log) Bind(spec sim.Spec) (sim.Spec, error) {
+	src, err := l.rows.Open()
+	if err != nil {
+		return spec, err
+	}
+	defer src.Close()
+	return spec.Bind(src)
 }

@@ -90,28 +90,19 @@ type subject struct {
 }
 
 func open(log string, windows int) (*subject, error) {
-	set, err := wholelog.Read(log)
+	l, err := wholelog.Open(log)
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{runner: task.NewRunner(nil)}
-	m, err := s.runner.Add(set)
+	s := &subject{runner: l.Runner}
+	if s.spec, err = l.Bind(sim.DefaultSpec()); err != nil {
+		return nil, err
+	}
+	spans, err := task.Divide(l.Set, windows, 0)
 	if err != nil {
 		return nil, err
 	}
-	src, err := m.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	if s.spec, err = sim.DefaultSpec().Bind(src); err != nil {
-		return nil, err
-	}
-	spans, err := task.Divide(set, windows, 0)
-	if err != nil {
-		return nil, err
-	}
-	jobs, err := task.Submitted(set, spans)
+	jobs, err := task.Submitted(l.Set, spans)
 	for i, n := range jobs {
 		if n >= task.LeastJobs {
 			s.windows = append(s.windows, spans[i])
