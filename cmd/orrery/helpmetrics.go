@@ -13,9 +13,7 @@ import (
 func (m *Main) metricsPage() string {
 	var b strings.Builder
 	b.WriteString("Metrics, as in metrics.json and replay -o json\n\n")
-	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
-		b.WriteString("  " + line + "\n")
-	}
+	symbols(&b)
 	for _, d := range slices.Concat(metric.Definitions(), metric.SiteDefinitions()) {
 		fmt.Fprintf(&b, "\n%s [%s], windows: %s\n  %s\n", d.Name, d.Unit, strings.Join(d.Windows, ", "), d.Formula)
 		if d.Edge != "" {
@@ -75,7 +73,8 @@ func metricPage(name string) string {
 		line("windows", strings.Join(d.Windows, ", "))
 		line("better", betterInWords(name))
 		line("source", d.Source)
-		legend(&b)
+		b.WriteString("\nSymbols\n\n")
+		symbols(&b)
 	}
 	if c := metric.ColumnOf(name); c != nil {
 		separate(&b)
@@ -124,9 +123,8 @@ func betterInWords(name string) string {
 	return ""
 }
 
-// legend explains the symbols of the formulas.
-func legend(b *strings.Builder) {
-	b.WriteString("\nSymbols\n\n")
+// symbols explains those of the formulas.
+func symbols(b *strings.Builder) {
 	for line := range strings.SplitSeq(strings.TrimSpace(metric.Legend), "\n") {
 		b.WriteString("  " + line + "\n")
 	}

@@ -89,7 +89,7 @@ expected, and how to mend it. Standard output carries results only.
 	return b.String()
 }
 
-// pageTable spells a table of a page as wide as the terminal.
+// pageTable writes a table of a page as wide as the terminal.
 func (m *Main) pageTable(t *table.Table) string {
 	var b strings.Builder
 	if err := t.Write(&b, table.Text, table.Options{Width: m.screen(m.Stdout).width}); err != nil {

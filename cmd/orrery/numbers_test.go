@@ -52,7 +52,7 @@ var names = regexp.MustCompile(`(^|\.)(user|tenant|group|name|hash|fingerprint|r
 var (
 	bareNumber = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?$`)
 	withUnit   = regexp.MustCompile(`^[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)? ?(%|s|ms|us|µs|m|min|h|d|jobs|nodes)$`)
-	// A span of time, as the tables and as the files spell it.
+	// A span of time, as the tables and as the files write it.
 	asSpan = regexp.MustCompile(`^[-+]?(([0-9]+ ?d ?)?[0-9]+:[0-9]{2}:[0-9]{2}(\.[0-9]+)?|([0-9.]+(d|h|m|s|ms)){2,})$`)
 )
 

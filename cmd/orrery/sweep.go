@@ -112,8 +112,8 @@ func isLog(path string) bool {
 // unshaken is what an experiment without seeds says of its shake.
 var unshaken = regexp.MustCompile(`(?m)^shake:\n(?: +.*\n)+`)
 
-// plainYAML is an experiment with every key that applies. Without seeds nothing is
-// shaken, and lint remarks on what is said about it.
+// plainYAML is an experiment with every key that applies. Without seeds no arrival is
+// jittered, and lint remarks on what is said about it.
 func plainYAML(e *profiles.Experiment) []byte {
 	if len(e.Shake.Seeds) > 0 {
 		return e.YAML()

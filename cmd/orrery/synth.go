@@ -105,10 +105,8 @@ Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
 func (v *synthVerb) lublinFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&v.classes, "classes", false, "tell batch and interactive jobs apart")
-	f.Int64Var(&v.jobs, "jobs", 10_000, "`N` jobs")
+	v.jobFlags(cmd)
 	f.Int32Var(&v.procs, "procs", 128, "`P` processors of the cluster")
-	f.Float64Var(&v.load, "load", 0, "offered load `L`, 1 fills the cluster; without it the model's own")
-	f.IntVar(&v.startHour, "start-hour", 0, "hour `H` of the day at which the trace starts, 0 to 23")
 	f.IntVar(&v.users, "users", 0, "`N` users")
 	f.Float64Var(&v.skew, "user-skew", 0, "exponent `E` of the Zipf law of jobs over users")
 	v.commonFlags(cmd, "NAME.trace or NAME.parquet")
@@ -133,14 +131,20 @@ Exit codes: 0 generated, 1 failed, 2 usage, 130 interrupted.`,
 		RunE:              v.run,
 	}
 	f := cmd.Flags()
-	f.Int64Var(&v.jobs, "jobs", 10_000, "`N` jobs")
+	v.jobFlags(cmd)
 	f.Int32Var(&v.nodes, "nodes", 16, "`N` nodes with eight GPUs each")
-	f.Float64Var(&v.load, "load", 0, "offered load `L`, 1 fills the cluster; without it the model's own")
-	f.IntVar(&v.startHour, "start-hour", 0, "hour `H` of the day at which the trace starts, 0 to 23")
 	f.IntVar(&v.tenants, "tenants", 0, "`N` tenants")
 	f.Float64Var(&v.services, "service-share", 0, "share `X` of the rows that are services, 0 to 1")
 	v.commonFlags(cmd, "NAME.trace")
 	return cmd
+}
+
+// jobFlags adds the flags of models that make a number of jobs.
+func (v *synthVerb) jobFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Int64Var(&v.jobs, "jobs", 10_000, "`N` jobs")
+	f.Float64Var(&v.load, "load", 0, "offered load `L`, 1 fills the cluster; without it the model's own")
+	f.IntVar(&v.startHour, "start-hour", 0, "hour `H` of the day at which the trace starts, 0 to 23")
 }
 
 // commonFlags adds the flags that every model has.

@@ -283,7 +283,7 @@ func (v *tuneVerb) trace(ctx context.Context, log string) (out tune.Trace, clust
 
 // write puts what was found into the directory.
 func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
-	if err := v.claim(p); err != nil { // where nothing was computed nobody has
+	if err := v.claim(p); err != nil { // it is not claimed yet where nothing was computed
 		return err
 	}
 	doc, err := record.AppendJSON(nil, r)
