@@ -148,7 +148,7 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	}
 	o := Options{Sink: w, Progress: opt.Progress}
 	if opt.Facts {
-		o.Facts = w
+		o.Log = w.Log()
 	}
 	if opt.Decisions {
 		o.Decisions = w

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 
+	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/sim/commitlog"
 	"orrery/sim/des"
 	"orrery/sim/metric"
 	"orrery/sim/record"
@@ -24,8 +26,8 @@ type Options struct {
 	Sink record.Sink
 	// Observer sees the log and the plans; nil sees nothing.
 	Observer drive.Recorder
-	// Facts takes the committed log with the placements granted; nil does not.
-	Facts FactWriter
+	// Log takes the log to keep it; nil does not.
+	Log drive.Recorder
 	// Decisions takes why the jobs of a site wait and start, which makes the core
 	// ask that of every job, or of those for which Explain is true; nil does not.
 	Decisions DecisionWriter
@@ -40,12 +42,6 @@ type Options struct {
 	// Parts are those that metric.ComputeParts will be asked for with Result.Series;
 	// each lies within the part that the spec measures.
 	Parts []metric.Span
-}
-
-// FactWriter stores the committed log. p is the placement of a FactAssigned and
-// nil otherwise; both are valid during the call.
-type FactWriter interface {
-	Fact(index int64, now model.Time, f *model.Fact, p *model.Placement)
 }
 
 // Progress of a run.
@@ -200,8 +196,10 @@ type run struct {
 	loop   drive.Loop
 	world  stage
 	series *metric.Series
-	print  des.Fingerprint
-	facts  []model.Fact
+	print  commitlog.Digest
+	// observers are those of Options, and the watcher.
+	observers []drive.Recorder
+	facts     []model.Fact
 	// running are the jobs that ran before a warm start, until they are placed.
 	running []model.Fact
 	resumed bool
@@ -227,6 +225,11 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	if opt.Watch {
 		r.watch = r.watcher()
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
+	}
+	for _, o := range []drive.Recorder{opt.Log, r.watch, opt.Observer} {
+		if o != nil {
+			r.observers = append(r.observers, o)
+		}
 	}
 	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
 	r.core, r.world = p.stage(r.opt, src.Users)
@@ -254,59 +257,44 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	return r, nil
 }
 
+// Round implements drive.Recorder.
+func (r *run) Round(now model.Time, round drive.Round, n int) {
+	r.print.Round(now, round, n)
+	for _, o := range r.observers {
+		o.Round(now, round, n)
+	}
+}
+
 // Fact implements drive.Recorder: it rolls the fingerprint on.
 func (r *run) Fact(now model.Time, f *model.Fact) {
-	rolled := r.print // in registers, and not in memory
-	rolled = rolled.With(uint64(now))
-	rolled = rolled.With(uint64(f.Kind)<<40 | uint64(f.Reason)<<32 | uint64(uint32(f.Job)))
-	if f.Kind == model.FactSubmitted {
-		rolled = rolled.With(uint64(f.Walltime))
-		rolled = rolled.With(uint64(f.Request.Units)<<32 | uint64(f.Request.Nodes))
-	}
-	r.print = rolled
-	if r.opt.Facts != nil {
-		var p *model.Placement
-		if f.Kind == model.FactAssigned {
-			p = r.world.Held(f.Ref)
-		}
-		r.opt.Facts.Fact(r.index, now, f, p)
-	}
-	r.index++
+	r.print.Fact(f)
 	if r.measure != nil {
 		r.measure.fact(f)
 	}
 	if r.site != nil {
 		r.site.fact(now, f)
 	}
-	if r.watch != nil {
-		r.watch.Fact(now, f)
+	for _, o := range r.observers {
+		o.Fact(now, f)
 	}
-	if r.opt.Observer != nil {
-		r.opt.Observer.Fact(now, f)
+}
+
+// Passed implements drive.Recorder.
+func (r *run) Passed(now model.Time, p *scheduler.Plan) {
+	r.print.Passed(now, p)
+	for _, o := range r.observers {
+		o.Passed(now, p)
 	}
 }
 
 // Proposed implements drive.Recorder.
 func (r *run) Proposed(now model.Time, p *model.Proposal) {
-	rolled := r.print // as in Fact
-	rolled = rolled.With(uint64(now))
-	rolled = rolled.With(1<<48 | uint64(uint32(p.Job)))
-	for _, w := range p.Placement.Words {
-		rolled = rolled.With(uint64(w.Word))
-		rolled = rolled.With(w.Mask)
-	}
-	for _, s := range p.Placement.Shares {
-		rolled = rolled.With(uint64(s.Node)<<32 | uint64(s.Units))
-	}
-	r.print = rolled
+	r.print.Proposal(p)
 	if r.site != nil {
 		r.site.proposed(now, p)
 	}
-	if r.watch != nil {
-		r.watch.Proposed(now, p)
-	}
-	if r.opt.Observer != nil {
-		r.opt.Observer.Proposed(now, p)
+	for _, o := range r.observers {
+		o.Proposed(now, p)
 	}
 }
 

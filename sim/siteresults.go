@@ -57,7 +57,7 @@ func (s *siteResults) fact(now model.Time, f *model.Fact) {
 			s.jobs = append(s.jobs, siteJob{})
 		}
 		s.jobs[f.Ref] = siteJob{f.Alloc.ID, f.Job, f.Alloc.VCluster, f.Alloc.Tenant}
-	case model.FactAssigned, model.FactCancelled, model.FactEnded:
+	case model.FactAssigned, model.FactRestored, model.FactCancelled, model.FactEnded:
 		s.series.WaitsNoMore(now, f.Ref)
 	case model.FactDemand:
 		s.sized(now, "demand", f.Ref, int32(f.Value))

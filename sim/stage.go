@@ -37,11 +37,12 @@ type stage interface {
 	leavers() []model.JobRecord
 	state() *world.State
 	awkward() *world.Awkward
-	// Resumes and Warming are of a warm start, see package world. recorded lists
-	// the jobs that ran then on nodes that are known.
+	// Resumes and Warming are of a warm start, see package world. restores are for
+	// the jobs that ran then on nodes that are known, and usage tells what others used.
 	Resumes(model.Ref) bool
 	Warming(bool)
-	recorded() []world.Resumption
+	restores() []model.Proposal
+	usage(observe func([]model.Fact))
 }
 
 // stage sets up a core and its world.
@@ -61,11 +62,11 @@ func (p plan) stage(opt Options, users func() []string) (engine, stage) {
 	core := site.New(c)
 	cfg := p.site.world
 	cfg.Rows.Users = users
+	cfg.History = p.history > 0
 	w := world.NewSite(cfg, opt.Sink)
-	if p.history > 0 {
-		w.Recall = core.Recall
+	never := func(a *model.Allocation) model.Reason {
+		return core.Unsatisfiable(&model.Fact{Alloc: a, Constraint: &cfg.Site.Constraints[a.Constraint]})
 	}
-	never := func(a *model.Allocation) model.Reason { return core.Unsatisfiable(&model.Fact{Alloc: a}) }
 	return core, siteStage{w, never}
 }
 
@@ -112,8 +113,11 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 	return nil
 }
 
-// recorded lists nothing: nodes of a plain cluster are alike, and chosen anew.
-func (s plainStage) recorded() []world.Resumption { return nil }
+// restores lists nothing: nodes of a plain cluster are alike, and chosen anew.
+func (s plainStage) restores() []model.Proposal { return nil }
+
+// usage tells nothing: a plain cluster has no accounts.
+func (s plainStage) usage(func([]model.Fact)) {}
 
 func (s plainStage) leavers() []model.JobRecord { return s.World.Leavers() }
 func (s plainStage) state() *world.State        { return &s.World.State }
@@ -131,7 +135,8 @@ func (s siteStage) submission(b *traces.Batch, i int, f *model.Fact) (bool, erro
 
 func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect(b, i, s.never) }
 
-func (s siteStage) recorded() []world.Resumption { return s.Site.Resumptions() }
+func (s siteStage) restores() []model.Proposal       { return s.Site.Restores() }
+func (s siteStage) usage(observe func([]model.Fact)) { s.Site.Usage(observe) }
 
 func (s siteStage) leavers() []model.JobRecord { return s.Site.Leavers() }
 func (s siteStage) state() *world.State        { return &s.Site.State.State }

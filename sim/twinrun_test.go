@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -58,6 +59,7 @@ func (o *outcome) difference(p *outcome) string {
 
 // collector is a Sink and a Recorder that fill an outcome.
 type collector struct {
+	drive.Unrecorded
 	outcome
 	lines map[int]string
 	sets  map[int]string

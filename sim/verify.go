@@ -2,26 +2,25 @@ package sim
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"slices"
-	"strconv"
-	"time"
 
 	"orrery/scheduler/model"
+	"orrery/sim/commitlog"
 	"orrery/sim/record"
 )
 
 // Recorded is a finished run to be held against another one.
 type Recorded struct {
-	Files fs.FS                         // its directory
-	Epoch model.Time                    // zero of its times, in µs since 1970
-	Jobs  record.Scanner                // its table of jobs, for their ids
-	Facts func() (io.ReadCloser, error) // its committed log, as record.ExportCSV writes it
+	Files fs.FS                              // its directory
+	Epoch model.Time                         // zero of its times, in µs since 1970
+	Jobs  record.Scanner                     // its table of jobs, for their ids
+	Log   iter.Seq2[*commitlog.Entry, error] // as record.ReadLog reads it
 }
 
 // Verification is the outcome of holding two runs of one spec against each
@@ -52,23 +51,51 @@ type Divergence struct {
 	Sides [2]*Event `json:"events"`
 }
 
-// Event is an entry of the committed log, as facts.parquet has it but for nodes, which
-// have their names where the run has any.
+// Event is an entry of the log in the words of a person; nodes have their names where the
+// run has any.
 type Event struct {
 	Time   model.Time `json:"time_us"` // since the epoch of the trace
 	Kind   string     `json:"kind"`
 	Job    int32      `json:"job"` // row of the trace
 	ID     int64      `json:"id"`  // of the job, by the log's own numbering
-	Seq    string     `json:"seq,omitempty"`
+	Seq    uint64     `json:"seq,omitempty"`
 	Reason string     `json:"reason,omitempty"`
-	Procs  string     `json:"procs,omitempty"`
+	Units  int32      `json:"procs,omitempty"`
+	Count  int32      `json:"count,omitempty"`
 	Nodes  string     `json:"nodes,omitempty"`
+	OfJob  bool       `json:"-"`
+}
+
+// eventOf describes an entry.
+func eventOf(e *commitlog.Entry) *Event {
+	x := &Event{Time: e.Now, Kind: e.What.String(), Count: e.Count}
+	place := func(p *model.Placement) { x.Nodes = string(record.AppendNodes(nil, p)) }
+	switch e.What {
+	case commitlog.Round:
+		x.Kind += " " + e.Round.String()
+	case commitlog.Fact:
+		f := &e.Fact
+		x.Kind, x.OfJob = f.Kind.String(), f.Kind != model.FactNode && f.Kind != model.FactLimits
+		x.Job, x.Seq, x.Reason, x.Units = int32(f.Job), f.Seq, f.Reason.String(), f.Request.Units
+		if f.Placement != nil {
+			place(f.Placement)
+		}
+	case commitlog.Proposal:
+		p := &e.Proposal
+		x.Kind, x.OfJob = "proposal to "+p.Kind.String(), true
+		x.Job, x.Seq, x.Reason, x.Units = int32(p.Job), p.Seq, p.Reason.String(), p.Request.Units
+		place(&p.Placement)
+	}
+	return x
 }
 
 // String says in a line what happened.
 func (e *Event) String() string {
 	if e == nil {
 		return "nothing: its log has ended"
+	}
+	if !e.OfJob {
+		return fmt.Sprintf("at %s a %s of %d", e.Time, e.Kind, e.Count)
 	}
 	s := fmt.Sprintf("at %s job %d %s", e.Time, e.ID, e.Kind)
 	if e.Nodes != "" {
@@ -77,7 +104,10 @@ func (e *Event) String() string {
 	if e.Reason != "" {
 		s += ", " + e.Reason
 	}
-	return s + fmt.Sprintf(" (row %d, proposal %s)", e.Job, or(e.Seq, "none"))
+	if e.Seq == 0 {
+		return s + fmt.Sprintf(" (row %d)", e.Job)
+	}
+	return s + fmt.Sprintf(" (row %d, proposal %d)", e.Job, e.Seq)
 }
 
 // Verify compares every byte of the reproducible files of two runs, that is of
@@ -213,37 +243,41 @@ func sameButVersion(a, b fs.FS, name string) (n int64, equal bool, err error) {
 // firstDivergence reads both logs side by side. nil says that they are equal,
 // so that what differs is not an event.
 func firstDivergence(a, b Recorded) (*Divergence, error) {
-	var logs [2]*factLog
+	var next [2]func() (*commitlog.Entry, error, bool)
 	for i, r := range []Recorded{a, b} {
-		f, err := r.Facts()
-		if err != nil {
-			return nil, fmt.Errorf("reading the log of a run: %w", err)
-		}
-		defer f.Close()
-		if logs[i], err = newFactLog(f, r.Epoch); err != nil {
-			return nil, fmt.Errorf("reading the log of a run: %w", err)
-		}
+		pull, stop := iter.Pull2(r.Log)
+		defer stop()
+		next[i] = pull
 	}
 	for index := int64(0); ; index++ {
-		var sides [2]*Event
-		for i, l := range logs {
-			var err error
-			if sides[i], err = l.next(); err != nil {
-				return nil, fmt.Errorf("reading event %d of a log: %w", index, err)
+		var sides [2]*commitlog.Entry
+		for i := range sides {
+			e, err, more := next[i]()
+			if err != nil {
+				return nil, fmt.Errorf("reading entry %d of a log: %w", index, err)
+			}
+			if more {
+				sides[i] = e
 			}
 		}
 		x, y := sides[0], sides[1]
 		if x == nil && y == nil {
 			return nil, nil
 		}
-		if x == nil || y == nil || *x != *y {
-			for i, r := range []Recorded{a, b} {
-				if err := sides[i].name(r.Jobs); err != nil {
-					return nil, err
-				}
-			}
-			return &Divergence{index, sides}, nil
+		if x != nil && y != nil && commitlog.Same(x, y) {
+			continue
 		}
+		d := &Divergence{Index: index}
+		for i, r := range []Recorded{a, b} {
+			if sides[i] == nil {
+				continue
+			}
+			d.Sides[i] = eventOf(sides[i])
+			if err := d.Sides[i].name(r.Jobs); err != nil {
+				return nil, err
+			}
+		}
+		return d, nil
 	}
 }
 
@@ -258,53 +292,4 @@ func (e *Event) name(jobs record.Scanner) error {
 		}
 		return nil
 	})
-}
-
-// factLog reads a committed log in CSV.
-type factLog struct {
-	r     *csv.Reader
-	at    map[string]int // column by name
-	epoch model.Time
-}
-
-func newFactLog(r io.Reader, epoch model.Time) (*factLog, error) {
-	l := &factLog{csv.NewReader(r), map[string]int{}, epoch}
-	l.r.ReuseRecord = true
-	head, err := l.r.Read()
-	if err != nil {
-		return nil, err
-	}
-	for i, name := range head {
-		l.at[name] = i
-	}
-	for _, name := range []string{"time", "kind", "job", "seq", "reason", "procs", "nodes"} {
-		if _, ok := l.at[name]; !ok {
-			return nil, fmt.Errorf("no column %s", name)
-		}
-	}
-	return l, nil
-}
-
-// next is the next event, nil at the end of the log.
-func (l *factLog) next() (*Event, error) {
-	row, err := l.r.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	cell := func(name string) string { return row[l.at[name]] }
-	at, err := time.Parse(time.RFC3339Nano, cell("time"))
-	if err != nil {
-		return nil, err
-	}
-	job, err := strconv.ParseInt(cell("job"), 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	return &Event{
-		Time: model.Time(at.UnixMicro()) - l.epoch, Kind: cell("kind"), Job: int32(job),
-		Seq: cell("seq"), Reason: cell("reason"), Procs: cell("procs"), Nodes: cell("nodes"),
-	}, nil
 }

@@ -1,7 +1,7 @@
 package sim_test
 
 import (
-	"io"
+	"errors"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -10,12 +10,13 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim"
+	"orrery/sim/commitlog"
 	"orrery/sim/record"
 )
 
 // recorded is a run of two jobs, numbered 11 and 12 by their log, whose files
 // and events a test alters.
-func recorded(files map[string]string, events ...string) sim.Recorded {
+func recorded(files map[string]string, events ...any) sim.Recorded {
 	all := fstest.MapFS{
 		"run.json":     {Data: []byte(`{"fingerprint":"aa","version":"1"}`)},
 		"jobs.parquet": {Data: []byte("jobs")},
@@ -30,17 +31,32 @@ func recorded(files map[string]string, events ...string) sim.Recorded {
 	jobs := record.NewMemory()
 	jobs.Job(&model.JobRecord{Job: 0, ID: 11})
 	jobs.Job(&model.JobRecord{Job: 1, ID: 12})
-	return sim.Recorded{Files: all, Epoch: 60_000_000, Jobs: jobs, Facts: func() (io.ReadCloser, error) {
-		head := "index,time,kind,job,ref,seq,reason,procs,walltime,nodes\n"
-		return io.NopCloser(strings.NewReader(head + strings.Join(events, "\n"))), nil
+	return sim.Recorded{Files: all, Epoch: 60_000_000, Jobs: jobs, Log: func(yield func(*commitlog.Entry, error) bool) {
+		for _, e := range events {
+			switch e := e.(type) {
+			case error:
+				yield(nil, e)
+				return
+			case commitlog.Entry:
+				if !yield(&e, nil) {
+					return
+				}
+			}
+		}
 	}}
 }
 
-const (
-	first  = "0,1970-01-01T00:01:05.000000Z,submitted,0,0,0,,4,,"
-	second = `1,1970-01-01T00:01:06.500000Z,assigned,0,0,1,,4,,"0-2,7"`
-	other  = `1,1970-01-01T00:01:06.500000Z,assigned,1,0,1,,4,,"0-2,7"`
+var (
+	first  = commitlog.Entry{What: commitlog.Fact, Now: 5_000_000, Fact: model.Fact{Kind: model.FactSubmitted, Request: model.Request{Units: 4}}}
+	second = assigned(0)
+	other  = assigned(1)
 )
+
+func assigned(job model.JobID) commitlog.Entry {
+	return commitlog.Entry{What: commitlog.Fact, Now: 6_500_000, Fact: model.Fact{
+		Kind: model.FactAssigned, Job: job, Seq: 1, Placement: &model.Placement{Words: []model.NodeWord{{Mask: 0b10000111}}},
+	}}
+}
 
 func TestVerifyEqualRuns(t *testing.T) {
 	v, err := sim.Verify(recorded(map[string]string{"host.json": "another"}), recorded(nil), false)
@@ -110,9 +126,9 @@ func TestVerifyRefusesWhatIsNoRun(t *testing.T) {
 		_, err := sim.Verify(recorded(nil), recorded(map[string]string{"run.json": text}), false)
 		require.ErrorContains(t, err, "run.json")
 	}
-	bad := recorded(map[string]string{"jobs.parquet": "x"}, "0,soon,submitted,0,0,0,,4,,")
+	bad := recorded(map[string]string{"jobs.parquet": "x"}, errors.New("no such entry"))
 	_, err := sim.Verify(recorded(nil, first), bad, false)
-	require.ErrorContains(t, err, "event 0")
+	require.ErrorContains(t, err, "entry 0")
 }
 
 // TestVerifyLongFiles looks beyond the first chunk that is read.

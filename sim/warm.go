@@ -8,7 +8,6 @@ import (
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site"
-	"orrery/sim/watch"
 )
 
 // warms says whether now is the warm start of the trace, and the jobs that ran
@@ -17,31 +16,21 @@ func (r *run) warms(now model.Time) bool {
 	return r.plan.warm.OK && now == r.plan.warm.V && !r.resumed
 }
 
-// resume puts the jobs that ran before the warm start in their places: those of
-// which the nodes are known there, the others where a pass puts them that sees
-// nobody else. The quorum answers at once meanwhile. Who finds no place waits
-// like the jobs that are observed after this.
+// resume tells the core what was used before the warm start, and puts the jobs that ran
+// then in their places: those of which the nodes are known there, the others where a pass
+// puts them that sees no other jobs. The quorum answers at once meanwhile. A job that
+// finds no place waits like those that are observed after this.
 func (r *run) resume(now model.Time) {
 	r.resumed = true
-	core, ofSite := r.core.(*site.Core)
-	if ofSite {
-		core.Remember(now)
-		if w, ok := r.watch.(*watch.Watcher); ok {
-			w.Opening(now)
-		}
-	}
 	r.world.Warming(true)
+	r.world.usage(func(facts []model.Fact) { r.loop.Observe(now, facts) })
+	r.loop.Observe(now, []model.Fact{{Kind: model.FactRestoringBegan}})
 	if len(r.running) > 0 {
 		r.loop.Observe(now, r.running)
-		if ofSite {
-			for _, x := range r.world.recorded() {
-				r.loop.Commit(now, core.Adopt(now, x.Ref, &x.Placement))
-			}
-			core.OutOfTurn(true)
-			defer core.OutOfTurn(false)
-		}
+		r.loop.Restore(now, r.world.restores())
 		r.loop.Pass(now)
 	}
+	r.loop.Observe(now, []model.Fact{{Kind: model.FactRestoringEnded}})
 	r.world.Warming(false)
 	r.running = nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -109,9 +108,7 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		defer r.Close()
-		runs[i] = sim.Recorded{Files: os.DirFS(dir), Epoch: r.Epoch(), Jobs: r, Facts: func() (io.ReadCloser, error) {
-			return factsOf(dir, filepath.Join(scratch, fmt.Sprintf("facts-%d.csv", i)))
-		}}
+		runs[i] = sim.Recorded{Files: os.DirFS(dir), Epoch: r.Epoch(), Jobs: r, Log: record.ReadLog(dir)}
 	}
 	found, err := sim.Verify(runs[0], runs[1], v.against != "")
 	if err != nil {
@@ -223,21 +220,6 @@ func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, 
 		return &codedError{exit.ExitCode(), errors.New(said)}
 	}
 	return fmt.Errorf("%w: %s", err, said)
-}
-
-// factsOf writes the committed log of a run as CSV and opens it.
-func factsOf(dir, path string) (io.ReadCloser, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := record.ExportNumbersCSV(dir, record.TableFacts, f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // show prints what was compared and, when the runs differ, where first.

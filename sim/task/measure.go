@@ -105,7 +105,7 @@ func (w *worker) groups(f *Figures, names *sim.SiteNames, users *heavy, rows []i
 func fates(c *record.Columns, rows []int32) string {
 	var print des.Fingerprint
 	for _, i := range rows {
-		print = print.With(uint64(c.Job[i])).With(uint64(c.Start[i])).With(uint64(c.End[i]))
+		print = print.Pair(uint64(c.Job[i]), uint64(c.Start[i])).Pair(uint64(c.End[i]), 0)
 	}
 	return print.String()
 }
