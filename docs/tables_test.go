@@ -1,0 +1,323 @@
+package docs_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/model"
+)
+
+// Lists and figures of the documents are compared with the code: with values
+// where packages export them, with the source text where they do not, so that no
+// test here needs more than the vocabulary.
+
+// section is what stands below the first heading of that text, up to the next of
+// the same rank or a higher one.
+func section(t *testing.T, doc, title string) string {
+	t.Helper()
+	text, rank := documents(t)[doc], 0
+	var b strings.Builder
+	fenced := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		hashes := len(line) - len(strings.TrimLeft(line, "#"))
+		if hashes > 0 && !fenced {
+			if rank > 0 && hashes <= rank {
+				break
+			}
+			if rank == 0 && strings.TrimSpace(line[hashes:]) == title {
+				rank = hashes
+				continue
+			}
+		}
+		if rank > 0 {
+			b.WriteString(line)
+		}
+	}
+	require.NotZero(t, rank, "%s has no heading %q", doc, title)
+	return b.String()
+}
+
+// rows are the cells of the tables in a text, without their heads.
+func rows(text string) (all [][]string) {
+	head := true
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") {
+			head = true
+			continue
+		}
+		if strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "|:") {
+			head = false
+			continue
+		}
+		if head {
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "|"), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		all = append(all, cells)
+	}
+	return all
+}
+
+var code = regexp.MustCompile("`([^`]+)`")
+
+// quoted are the words in code spans of a text, in order.
+func quoted(text string) (words []string) {
+	for _, m := range code.FindAllStringSubmatch(text, -1) {
+		words = append(words, m[1])
+	}
+	return words
+}
+
+// firstCells are the words in code spans of the first cells of all tables.
+func firstCells(text string) (words []string) {
+	for _, r := range rows(text) {
+		words = append(words, quoted(r[0])...)
+	}
+	return words
+}
+
+func source(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile("../" + path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// The table of packages has those of the table of imports, which is compared
+// with the tree by tools/detlint.
+func TestPackagesAreInTheTable(t *testing.T) {
+	var want []string
+	for _, m := range regexp.MustCompile(`\{dir: "([^"]+)"`).FindAllStringSubmatch(source(t, "tools/detlint/house.go"), -1) {
+		want = append(want, m[1])
+	}
+	require.ElementsMatch(t, want, firstCells(section(t, "docs/ARCHITECTURE.md", "Packages")))
+}
+
+// reasons are all reasons of model by their spelling, with what the comment beside
+// the constant says.
+func reasons(t *testing.T) map[string]string {
+	t.Helper()
+	all := spelled(func(i uint8) string { return model.Reason(i).String() })
+	comments := regexp.MustCompile(`(?m)^\tReason\w+(?:\s+Reason = iota)?(?:\s+// (.*))?$`).FindAllStringSubmatch(source(t, "scheduler/model/model.go"), -1)
+	require.Len(t, comments, len(all))
+	says := map[string]string{}
+	for i, r := range all {
+		says[r] = comments[i][1]
+	}
+	delete(says, "")
+	return says
+}
+
+// beginning are the reasons of which the comment begins so.
+func beginning(says map[string]string, prefix string) (words []string) {
+	for _, r := range slices.Sorted(maps.Keys(says)) {
+		if strings.HasPrefix(says[r], prefix) {
+			words = append(words, r)
+		}
+	}
+	return words
+}
+
+// The table of reasons has each reason once.
+func TestReasonsAreDocumented(t *testing.T) {
+	require.ElementsMatch(t, slices.Collect(maps.Keys(reasons(t))), firstCells(section(t, "docs/RESULT-FORMAT.md", "Reasons")))
+}
+
+// The page on refusals has each reason for which only a proposal is refused, and
+// no word that is none.
+func TestRefusalReasons(t *testing.T) {
+	says, have := reasons(t), firstCells(section(t, "docs/FLOW-PROPOSAL.md", "Reasons of a refusal"))
+	require.Subset(t, have, beginning(says, "refused: "))
+	require.Subset(t, slices.Collect(maps.Keys(says)), have)
+	// Those the quorum of a site names in its source, and no others.
+	var named []string
+	for file, text := range sources(t) {
+		if strings.HasPrefix(file, "scheduler/quorum/") && !strings.HasSuffix(file, "_test.go") {
+			for _, m := range regexp.MustCompile(`model\.Reason(\w+)`).FindAllStringSubmatch(text, -1) {
+				named = append(named, upper(m[1]))
+			}
+		}
+	}
+	slices.Sort(named)
+	named = slices.DeleteFunc(slices.Compact(named), func(r string) bool { return r == "NONE" || r == "PREEMPTED" || r == "RECLAIMED" })
+	require.ElementsMatch(t, named, have)
+}
+
+// upper is the spelling in files of the name of a constant: NodesTaken, NODES_TAKEN.
+func upper(name string) string {
+	return strings.ToUpper(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "${1}_${2}"))
+}
+
+// A candidate's reasons in a pass are all reasons for which a job in the queue
+// waits, in the diagram and in the table of conditions.
+func TestPassReasons(t *testing.T) {
+	says := reasons(t)
+	want := beginning(says, "waits: ")
+	want = append(want, "MIN_SCORE") // its comment says no more than that
+	var have []string
+	word := regexp.MustCompile(`\b[A-Z]+(?:_[A-Z]+)*\b`)
+	for a, label := range diagrams(t, "docs/FLOW-PASS.md")[1] {
+		for _, w := range word.FindAllString(a.from+" "+a.to+" "+label, -1) {
+			if _, known := says[w]; known {
+				have = append(have, w)
+			}
+		}
+	}
+	slices.Sort(have)
+	require.ElementsMatch(t, want, slices.Compact(have))
+
+	var table []string
+	for _, r := range rows(section(t, "docs/FLOW-JOB.md", "While it waits")) {
+		table = append(table, quoted(r[1])...)
+	}
+	require.ElementsMatch(t, want, table)
+}
+
+func factKinds() []string { return spelled(func(i uint8) string { return model.FactKind(i).String() }) }
+
+// The kinds of proposals are all in the table, each with a fact that there is.
+func TestProposalKinds(t *testing.T) {
+	kinds := spelled(func(i uint8) string { return model.ProposalKind(i).String() })
+	table := rows(section(t, "docs/FLOW-PROPOSAL.md", "Kinds"))
+	comments := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?s)\tPropose(\w+)(?: ProposalKind = iota)?\n`).FindAllStringSubmatchIndex(source(t, "scheduler/model/model.go"), -1) {
+		text := source(t, "scheduler/model/model.go")
+		above := text[:m[0]]
+		above = above[strings.LastIndex(above, "Answer:"):]
+		comments[strings.ToLower(text[m[2]:m[3]])] = strings.ToLower(regexp.MustCompile(`Fact(\w+)`).FindStringSubmatch(above)[1])
+	}
+	require.Len(t, comments, len(kinds))
+	require.Len(t, table, len(kinds))
+	for i, r := range table {
+		require.Equal(t, "`"+kinds[i]+"`", r[0])
+		require.Equal(t, "`"+comments[kinds[i]]+"`", r[2])
+		require.Contains(t, factKinds(), strings.Trim(r[2], "`"))
+	}
+}
+
+// The facts that the life of a job names are facts.
+func TestFactsOfALife(t *testing.T) {
+	n := 0
+	for _, r := range rows(section(t, "docs/FLOW-JOB.md", "Steps")) {
+		if len(r) > 3 {
+			for _, w := range quoted(r[3]) {
+				require.Contains(t, factKinds(), w)
+				n++
+			}
+		}
+	}
+	require.GreaterOrEqual(t, n, 8)
+}
+
+// The kinds of journal records are in both pages on studies.
+func TestJournalKinds(t *testing.T) {
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^\tnote\w+\s*= "(\w+)"`).FindAllStringSubmatch(source(t, "sim/sweep/journal.go"), -1) {
+		want = append(want, m[1])
+	}
+	require.Greater(t, len(want), 15)
+	require.ElementsMatch(t, want, firstCells(section(t, "docs/STUDY-FORMAT.md", "Journals")))
+
+	var labels strings.Builder
+	for _, d := range diagrams(t, "docs/FLOW-STUDY.md") {
+		for _, label := range d {
+			label, _, _ = strings.Cut(label, ", next") // which generation it is
+			if !strings.Contains(label, " a ") && !strings.Contains(label, "by hand") && !strings.Contains(label, " an ") {
+				labels.WriteString(label + " ")
+			}
+		}
+	}
+	var have []string
+	for _, w := range regexp.MustCompile(`\w+`).FindAllString(labels.String(), -1) {
+		if slices.Contains(want, w) {
+			have = append(have, w)
+		}
+	}
+	have = append(have, firstCells(section(t, "docs/FLOW-STUDY.md", "Processes"))...)
+	slices.Sort(have)
+	require.ElementsMatch(t, want, slices.Compact(have))
+}
+
+// The order of one instant is that of the ranks of events.
+func TestOrderOfOneInstant(t *testing.T) {
+	var want []string
+	for _, m := range regexp.MustCompile(`(?m)^\tRank\w+(?:\s+Rank = iota)?\s+// (.*)$`).FindAllStringSubmatch(source(t, "sim/des/queue.go"), -1) {
+		want = append(want, m[1])
+	}
+	require.GreaterOrEqual(t, len(want), 8)
+	text := section(t, "docs/ARCHITECTURE.md", "The order of one instant")
+	for i, w := range want {
+		require.Contains(t, text, fmt.Sprintf("\n%d. %s\n", i+1, w))
+	}
+	require.Contains(t, text, fmt.Sprintf("\n%d. submissions, in input order\n%d. the pass\n", len(want)+1, len(want)+2))
+}
+
+// listed are the words that a key may have, as the page on profiles lists them,
+// which the package profiles compares with its keys.
+func listed(t *testing.T, key string) (words []string) {
+	t.Helper()
+	for _, r := range rows(documents(t)["docs/PROFILE-FORMAT.md"]) {
+		if r[0] == "`"+key+"`" {
+			words = quoted(r[1])
+		}
+	}
+	require.NotEmpty(t, words, key)
+	return words
+}
+
+// README lists every queue order and every way of backfilling.
+func TestReadmeListsTheOrders(t *testing.T) {
+	cell := func(name string) string {
+		for _, r := range rows(section(t, "README.md", "What it can do")) {
+			if r[0] == name {
+				return r[1]
+			}
+		}
+		t.Fatalf("README.md has no row %s", name)
+		return ""
+	}
+	var want []string
+	for _, o := range listed(t, "order") {
+		if o != "score" && o != "multifactor" {
+			want = append(want, o)
+		}
+	}
+	text, _, _ := strings.Cut(cell("queue orders"), ";")
+	text = strings.ReplaceAll(text, "dirlab-f1 to f4", "dirlab-f1, dirlab-f2, dirlab-f3, dirlab-f4")
+	require.Equal(t, want, strings.Split(text, ", "))
+	for _, b := range listed(t, "backfill") {
+		require.Contains(t, strings.Split(cell("backfilling"), ", "), b)
+	}
+}
+
+// The glossary has each term once, in alphabetical order, with a meaning and a
+// page that uses it.
+func TestGlossary(t *testing.T) {
+	before := ""
+	table := rows(documents(t)["docs/GLOSSARY.md"])
+	for _, r := range table {
+		require.Len(t, r, 4, r)
+		term, ok := strings.CutPrefix(strings.ToLower(r[0]), "**")
+		require.True(t, ok, r[0])
+		term = strings.TrimSuffix(term, "**")
+		require.Less(t, before, term, "terms ascend")
+		require.NotEmpty(t, r[1], term)
+		require.Contains(t, r[3], "](", term)
+		before = term
+	}
+	require.Greater(t, len(table), 80)
+}
