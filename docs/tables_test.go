@@ -6,12 +6,16 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
+	"orrery/scheduler/score"
 )
 
 // Lists and figures of the documents are compared with the code: with values
@@ -320,4 +324,79 @@ func TestGlossary(t *testing.T) {
 		before = term
 	}
 	require.Greater(t, len(table), 80)
+}
+
+// defaults are those of the keys of profiles and cluster files as their pages list
+// them, which the package profiles compares with its keys.
+func defaults(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, doc := range []string{"docs/PROFILE-FORMAT.md", "docs/CLUSTER-FORMAT.md"} {
+		for _, r := range rows(documents(t)[doc]) {
+			if len(r) > 2 && len(quoted(r[2])) == 1 {
+				all[strings.Trim(r[0], "`")] = strings.Trim(r[2], "`")
+			}
+		}
+	}
+	return all
+}
+
+// The figures of the page on scheduling are the defaults of the keys beside them,
+// or the constants of the packages.
+func TestFiguresOfScheduling(t *testing.T) {
+	keys, fixed := defaults(t), map[string]string{}
+	for _, r := range rows(section(t, "docs/SCHEDULING.md", "Numbers")) {
+		require.Len(t, r, 3, r)
+		if r[2] == "" {
+			fixed[r[0]] = r[1]
+			continue
+		}
+		require.Equal(t, keys[strings.Trim(r[2], "`")], r[1], r[0])
+	}
+	number := func(name string) model.Fixed {
+		x, err := strconv.ParseFloat(fixed[name], 64)
+		require.NoError(t, err, name)
+		return model.FixedOf(x)
+	}
+	span := func(name string) model.Duration {
+		d, err := time.ParseDuration(fixed[name])
+		require.NoError(t, err, name)
+		return model.Duration(d.Microseconds())
+	}
+
+	free, most, least := number("budget used up to which the penalty is 1"), number("budget used from which it is the least"), number("least penalty")
+	small := model.Ratio(1, 100) // the curve is flat where it begins and ends
+	require.Equal(t, model.One, score.Penalty(free))
+	require.Less(t, score.Penalty(free+small), model.One)
+	require.Equal(t, least, score.Penalty(most))
+	require.Greater(t, score.Penalty(most-small), least)
+
+	auto, sensitive := preempt.PolicyOf(model.CheckpointAuto, false), preempt.PolicyOf(model.CheckpointAuto, true)
+	require.Equal(t, auto.Min, span("least time between automatic checkpoints"))
+	require.Equal(t, auto.Max, span("longest time between them"))
+	require.Equal(t, sensitive.Min, span("least, of sensitive work"))
+	require.Equal(t, sensitive.Max, span("longest, of sensitive work"))
+
+	value := preempt.DefaultCheckpointConfig()
+	require.Equal(t, value.Price, number("price of one GiB of checkpoint, in GPU-seconds"))
+	require.Equal(t, value.PFail, number("probability that a job fails before its next checkpoint"))
+	require.Equal(t, value.Urgency, model.Duration(number("worth of one waiting job of a higher class, in GPU-seconds").Float())*model.Second)
+	require.Equal(t, value.BacklogScale, model.Duration(number("worth of a full backlog on each node, in GPU-seconds").Float())*model.Second)
+	require.Len(t, fixed, 11)
+}
+
+// Reasons that the page on scheduling names are reasons, and those of its tests are
+// all for which a candidate waits.
+func TestReasonsOfScheduling(t *testing.T) {
+	says, known := reasons(t), map[string]bool{}
+	for _, w := range quoted(documents(t)["docs/SCHEDULING.md"]) {
+		if _, ok := says[w]; ok {
+			known[w] = true
+			continue
+		}
+		require.NotRegexp(t, `^[A-Z]+_[A-Z_]+$`, w, "no reason")
+	}
+	for _, w := range append(beginning(says, "waits: "), "MIN_SCORE", "DEPENDENCY_NEVER") {
+		require.True(t, known[w], "docs/SCHEDULING.md does not name %s", w)
+	}
 }
