@@ -60,7 +60,7 @@ func rows(text string) (all [][]string) {
 			head = true
 			continue
 		}
-		if strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "|:") {
+		if strings.HasPrefix(line, "|---") {
 			head = false
 			continue
 		}
@@ -399,4 +399,121 @@ func TestReasonsOfScheduling(t *testing.T) {
 	for _, w := range append(beginning(says, "waits: "), "MIN_SCORE", "DEPENDENCY_NEVER") {
 		require.True(t, known[w], "docs/SCHEDULING.md does not name %s", w)
 	}
+}
+
+// The table of awkward rows has each rule of the world, in order, with the same
+// first word on what is done.
+func TestRulesAreDocumented(t *testing.T) {
+	lists := regexp.MustCompile(`(?s)rule(Names|Docs) = \[numRules\]string\{\n(.*?)\n\}`)
+	have := map[string][]string{}
+	for file, text := range sources(t) {
+		if strings.HasPrefix(file, "sim/world/") {
+			for _, list := range lists.FindAllStringSubmatch(text, -1) {
+				for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list[2], -1) {
+					have[list[1]] = append(have[list[1]], m[1])
+				}
+			}
+		}
+	}
+	names, docs := have["Names"], have["Docs"]
+	require.Greater(t, len(names), 15)
+	require.Len(t, docs, len(names))
+	table := rows(section(t, "docs/RESULT-FORMAT.md", "Rows that needed special handling"))
+	require.Len(t, table, len(names))
+	for i, r := range table {
+		require.Equal(t, "`"+names[i]+"`", r[0])
+		done, _, _ := strings.Cut(docs[i], ":")
+		require.True(t, strings.HasPrefix(r[1], done+":"), "%s: %s", names[i], docs[i])
+	}
+}
+
+// The page on facts.parquet names each kind of fact, and the one on runs each
+// state in which a job may be recorded.
+func TestKindsAndStatesAreDocumented(t *testing.T) {
+	require.Subset(t, quoted(section(t, "docs/RESULT-FORMAT.md", "facts.parquet")), factKinds())
+	require.Subset(t, quoted(section(t, "docs/RESULT-FORMAT.md", "jobs.parquet")), jobStates())
+}
+
+// The exit codes are those of the program, with the beginning of what its help
+// says.
+func TestExitCodes(t *testing.T) {
+	text := source(t, "cmd/orrery/exit.go")
+	codes, meanings := map[string]string{}, [][]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(exit\w+)\s+= (\d+)$`).FindAllStringSubmatch(text, -1) {
+		codes[m[1]] = m[2]
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\t\{(exit\w+), "([^"]+)"\},$`).FindAllStringSubmatch(text, -1) {
+		meanings = append(meanings, []string{codes[m[1]], m[2]})
+	}
+	table := rows(section(t, "CONTRIBUTING.md", "Exit codes"))
+	require.Len(t, table, len(codes))
+	require.Len(t, meanings, len(codes))
+	for i, r := range table {
+		require.Equal(t, meanings[i][0], r[0])
+		require.True(t, strings.HasPrefix(meanings[i][1], r[1]), "%s: %s", r[1], meanings[i][1])
+	}
+}
+
+// Every exit code that a document states is one.
+func TestStatedExitCodes(t *testing.T) {
+	known := firstColumn(rows(section(t, "CONTRIBUTING.md", "Exit codes")))
+	n := 0
+	for name, text := range documents(t) {
+		for _, m := range regexp.MustCompile(`(?i)exit(?:s with)? codes? (\d+)`).FindAllStringSubmatch(text, -1) {
+			require.Contains(t, known, m[1], "%s: %s", name, m[0])
+			n++
+		}
+	}
+	require.GreaterOrEqual(t, n, 8)
+}
+
+func firstColumn(table [][]string) (cells []string) {
+	for _, r := range table {
+		cells = append(cells, r[0])
+	}
+	return cells
+}
+
+// The invariants are numbered from 1 without a gap, and each that the watcher
+// reports by number has a row.
+func TestInvariantsAreNumbered(t *testing.T) {
+	var numbers []string
+	for _, r := range rows(documents(t)["docs/INVARIANTS.md"]) {
+		if _, err := strconv.Atoi(r[0]); err == nil {
+			numbers = append(numbers, r[0])
+			require.Equal(t, strconv.Itoa(len(numbers)), r[0])
+		}
+	}
+	reported := map[string]bool{}
+	for file, text := range sources(t) {
+		if strings.HasPrefix(file, "sim/watch/") && !strings.HasSuffix(file, "_test.go") {
+			for _, m := range regexp.MustCompile(`\.fail\((\d+),`).FindAllStringSubmatch(text, -1) {
+				require.Contains(t, numbers, m[1], file)
+				reported[m[1]] = true
+			}
+		}
+	}
+	require.GreaterOrEqual(t, len(reported), 20)
+}
+
+// The bounds on files and functions are those that the linter enforces.
+func TestBoundsOnSizes(t *testing.T) {
+	rules := section(t, "CONTRIBUTING.md", "Rules")
+	for name, says := range map[string]string{
+		"maxFileLines": "at most %s lines", "maxTestFileLines": "(%s in tests)", "maxFuncLines": "a function at most %s",
+	} {
+		m := regexp.MustCompile(name + `\s+= (\d+)`).FindStringSubmatch(source(t, "tools/detlint/size.go"))
+		require.NotNil(t, m, name)
+		require.Contains(t, rules, fmt.Sprintf(says, m[1]))
+	}
+}
+
+// The verdicts on a queue are those of the package, in the page and the glossary.
+func TestVerdicts(t *testing.T) {
+	var want []string
+	for _, m := range regexp.MustCompile(`Verdict = "([A-Z]+)"`).FindAllStringSubmatch(source(t, "sim/metric/table.go"), -1) {
+		want = append(want, m[1])
+	}
+	require.Len(t, want, 4)
+	require.ElementsMatch(t, want, firstCells(section(t, "docs/METRICS.md", "Saturation verdict")))
 }
