@@ -164,3 +164,14 @@ func TestMeasuredBlocks(t *testing.T) {
 	}
 	require.Greater(t, n, 15)
 }
+
+// persons are words for people that documents once used of jobs, workers and parts
+// of the program.
+var persons = regexp.MustCompile(`(?i)\b(?:nobody|everybody|somebody|whoever|whomever|who waits|referee|lets? go)\b`)
+
+// Jobs, nodes, passes and workers are things.
+func TestThingsAreNotPersons(t *testing.T) {
+	for path, text := range documents(t) {
+		require.Empty(t, persons.FindAllString(text, -1), path)
+	}
+}

@@ -517,3 +517,18 @@ func TestVerdicts(t *testing.T) {
 	require.Len(t, want, 4)
 	require.ElementsMatch(t, want, firstCells(section(t, "docs/METRICS.md", "Saturation verdict")))
 }
+
+// The glossary names all states of jobs and of nodes.
+func TestStatesInTheGlossary(t *testing.T) {
+	nodes := spelled(func(i uint8) string { return model.NodeState(i).String() })
+	for term, want := range map[string][]string{"**job state**": jobStates(), "**node state**": nodes} {
+		found := false
+		for _, r := range rows(documents(t)["docs/GLOSSARY.md"]) {
+			if r[0] == term {
+				require.ElementsMatch(t, want, slices.Compact(regexp.MustCompile(`\b[A-Z]{4,}\b`).FindAllString(strings.Replace(r[1], "Only READY", "", 1), -1)))
+				found = true
+			}
+		}
+		require.True(t, found, term)
+	}
+}
