@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
@@ -29,9 +30,15 @@ func documents(t *testing.T) map[string]string {
 
 // sources are all Go files of the project, by path from the root.
 func sources(t *testing.T) map[string]string {
+	texts, err := readSources()
+	require.NoError(t, err)
+	return texts
+}
+
+var readSources = sync.OnceValues(func() (map[string]string, error) {
 	root := os.DirFS("..")
 	texts := map[string]string{}
-	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+	return texts, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -44,9 +51,7 @@ func sources(t *testing.T) map[string]string {
 		}
 		return nil
 	})
-	require.NoError(t, err)
-	return texts
-}
+})
 
 var (
 	goFile   = regexp.MustCompile("`([a-z0-9][a-z0-9_/]*\\.go)`")
