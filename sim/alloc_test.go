@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/scheduler"
+	"orrery/scheduler/order"
 	"orrery/traces"
 )
 
@@ -40,7 +40,7 @@ func TestAllocationsPerJob(t *testing.T) {
 		t.Skip("replays 20,000 jobs under every policy")
 	}
 	half, full := synthetic(10_000), synthetic(20_000)
-	for _, b := range scheduler.BackfillNames() {
+	for _, b := range order.BackfillNames() {
 		for _, o := range []string{"fcfs", "wfp3", "saf"} {
 			spec := Spec{Semantics: Semantics, Order: o, Backfill: b}
 			per := (allocations(t, full, spec) - allocations(t, half, spec)) / 10_000

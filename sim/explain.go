@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"orrery/profiles"
-	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site"
 	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/traces"
@@ -72,11 +72,11 @@ type explainer struct {
 	run    *record.Run
 	id     int64
 	doc    Document
-	table  bool               // the nodes table of the trace is the cluster
-	of     *profiles.Cluster  // nil on a plain cluster
-	site   profiles.Site      // nodes and reservations, where they are known
-	policy []scheduler.Policy // of each vCluster
-	names  *record.NodeNames  // nil where nodes have numbers only
+	table  bool              // the nodes table of the trace is the cluster
+	of     *profiles.Cluster // nil on a plain cluster
+	site   profiles.Site     // nodes and reservations, where they are known
+	policy []site.Policy     // of each vCluster
+	names  *record.NodeNames // nil where nodes have numbers only
 	jobs   []Explanation
 	others map[model.JobID]*Other // named in decisions, looked up by row only
 }
@@ -304,7 +304,7 @@ func (x *explainer) scoreOf(e *Explanation, d *record.Decision) *Score {
 	}
 	p := &x.policy[e.vcluster]
 	out := &Score{Order: "score", Score: d.Score.Float(), Penalty: d.Penalty.Float()}
-	if p.Ranking == scheduler.ByMultifactor {
+	if p.Ranking == site.ByMultifactor {
 		out.Order, out.Factors = "multifactor", columnsOf(&p.Multifactor, d)
 		return out
 	}

@@ -3,7 +3,7 @@ package sim
 import (
 	"slices"
 
-	"orrery/scheduler"
+	"orrery/scheduler/site"
 	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/traces"
@@ -53,22 +53,22 @@ var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class":
 
 // ignoredOnSites are the columns that have no effect on a site either; those
 // with a name have none where the site says nothing of the kind.
-var ignoredOnSites = map[string]func(*scheduler.SiteConfig) bool{
-	"comm_fraction": func(*scheduler.SiteConfig) bool { return true },
-	"think_time":    func(*scheduler.SiteConfig) bool { return true },
-	"tenant":        func(c *scheduler.SiteConfig) bool { return len(c.Site.Tenants) == 0 },
-	"vcluster":      func(c *scheduler.SiteConfig) bool { return len(c.Site.VClusters) == 1 },
-	"partition":     func(c *scheduler.SiteConfig) bool { return len(c.Site.Partitions) == 0 },
-	"qos":           func(c *scheduler.SiteConfig) bool { return len(c.Site.QOS) == 0 },
-	"reservation":   func(c *scheduler.SiteConfig) bool { return len(c.Site.Reservations) == 0 },
+var ignoredOnSites = map[string]func(*site.Config) bool{
+	"comm_fraction": func(*site.Config) bool { return true },
+	"think_time":    func(*site.Config) bool { return true },
+	"tenant":        func(c *site.Config) bool { return len(c.Site.Tenants) == 0 },
+	"vcluster":      func(c *site.Config) bool { return len(c.Site.VClusters) == 1 },
+	"partition":     func(c *site.Config) bool { return len(c.Site.Partitions) == 0 },
+	"qos":           func(c *site.Config) bool { return len(c.Site.QOS) == 0 },
+	"reservation":   func(c *site.Config) bool { return len(c.Site.Reservations) == 0 },
 	"priority":      noMultifactor,
 	"nice":          noMultifactor,
 }
 
 // noMultifactor says that no vCluster orders by Slurm's priority, which alone looks
 // at the points of jobs.
-func noMultifactor(c *scheduler.SiteConfig) bool {
-	return !slices.ContainsFunc(c.Policies, func(p scheduler.Policy) bool { return p.Ranking == scheduler.ByMultifactor })
+func noMultifactor(c *site.Config) bool {
+	return !slices.ContainsFunc(c.Policies, func(p site.Policy) bool { return p.Ranking == site.ByMultifactor })
 }
 
 // ignored lists what a trace asks for and a replay does not heed, in the order

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
-	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 	"orrery/sim/des"
 	"orrery/sim/metric"
 	"orrery/sim/record"
@@ -245,7 +245,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	}
 	r.loop = drive.Loop{
 		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.order,
-		PassPerFact: p.core.Backfill != scheduler.Conservative,
+		PassPerFact: p.core.Backfill != order.Conservative,
 	}
 	if p.site != nil {
 		r.site = &siteResults{series: r.series, decisions: opt.Decisions, explain: opt.explain()}

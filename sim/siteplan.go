@@ -9,13 +9,14 @@ import (
 	"strconv"
 
 	"orrery/profiles"
-	"orrery/scheduler"
 	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
+	"orrery/scheduler/order"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site"
 	"orrery/sim/metric"
 	"orrery/sim/world"
 	"orrery/traces"
@@ -23,7 +24,7 @@ import (
 
 // sitePlan is a site in the words of the packages that run it.
 type sitePlan struct {
-	core  scheduler.SiteConfig
+	core  site.Config
 	world world.SiteConfig
 	names SiteNames
 	// targets are the waits within which jobs should start, by class.
@@ -123,7 +124,7 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 		}
 	}
 	sp.core.Prices = pricesOf(res.Price, sp.world.Changes)
-	sp.core.Ever = ceilingOf(&res.Site, sp.world.Changes)
+	sp.core.Max = ceilingOf(&res.Site, sp.world.Changes)
 	sp.core.Extend = p.world.Policy.Overrun == world.Extend
 	p.site = sp
 	p.world.Cluster = unitsOfSite(res)
@@ -206,8 +207,8 @@ func unitsOfSite(s *profiles.Site) model.Cluster {
 }
 
 // coreOf is the configuration of the scheduler core.
-func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
-	c := scheduler.SiteConfig{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
+func coreOf(s *profiles.Site) (site.Config, error) {
+	c := site.Config{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
 	c.Quota, c.AssocPriority = booksOf(s), s.AssocPriority
 	for i := range s.Profiles {
 		p, err := policyOf(&s.Profiles[i], &s.Agents)
@@ -223,8 +224,8 @@ func coreOf(s *profiles.Site) (scheduler.SiteConfig, error) {
 }
 
 // policyOf is a profile in the words of the core.
-func policyOf(p *profiles.Profile, a *profiles.Agents) (scheduler.Policy, error) {
-	out := scheduler.Policy{
+func policyOf(p *profiles.Profile, a *profiles.Agents) (site.Policy, error) {
+	out := site.Policy{
 		AsCoded: p.Mode == "as-coded", Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: p.Phase, Expected: p.Energy == "expected",
 		Depth: int(p.Depth), MaxUserTests: int(p.BFMaxJobUser), ConformanceFirst: p.Selection == "conformance-first",
 		Window: backfill.Window{Length: p.BFWindow, Resolution: p.BFResolution, Interval: p.BFInterval, Tests: int(p.BFMaxJobTest)},
@@ -242,10 +243,10 @@ func policyOf(p *profiles.Profile, a *profiles.Agents) (scheduler.Policy, error)
 			out.Weights, err = score.Normalise(raw)
 		}
 	case "multifactor":
-		out.Ranking, out.Multifactor = scheduler.ByMultifactor, multifactorOf(&p.Multifactor)
+		out.Ranking, out.Multifactor = site.ByMultifactor, multifactorOf(&p.Multifactor)
 	default:
-		out.Ranking = scheduler.ByOrder
-		out.Order, err = scheduler.ParseOrder(p.Order)
+		out.Ranking = site.ByOrder
+		out.Order, err = order.Parse(p.Order)
 	}
 	if err != nil {
 		return out, err
@@ -254,12 +255,12 @@ func policyOf(p *profiles.Profile, a *profiles.Agents) (scheduler.Policy, error)
 		out.MinScore = model.FixedOf(*p.MinScore)
 	}
 	if !out.AsCoded {
-		if out.Backfill, err = scheduler.ParseBackfill(p.Backfill); err != nil {
+		if out.Backfill, err = order.ParseBackfill(p.Backfill); err != nil {
 			return out, err
 		}
 	}
-	if out.Backfill == scheduler.Conservative && out.Depth == 0 {
-		out.Depth = scheduler.AllJobs
+	if out.Backfill == order.Conservative && out.Depth == 0 {
+		out.Depth = site.AllJobs
 	}
 	out.Preempts = p.Preemption.Enabled
 	out.Preemption = preemptionOf(&p.Preemption, a)
@@ -278,8 +279,8 @@ func multifactorOf(m *profiles.Multifactor) multifactor.Weights {
 	if !m.FairTree {
 		w.Sharing.Dampening = m.Dampening
 	}
-	tres := [scheduler.NumTRES]int32{scheduler.TRESNode: m.TRES.Node, scheduler.TRESCPU: m.TRES.CPU, scheduler.TRESMemory: m.TRES.Memory, scheduler.TRESGPU: m.TRES.GPU}
-	if tres != [scheduler.NumTRES]int32{} {
+	tres := [site.NumTRES]int32{site.TRESNode: m.TRES.Node, site.TRESCPU: m.TRES.CPU, site.TRESMemory: m.TRES.Memory, site.TRESGPU: m.TRES.GPU}
+	if tres != [site.NumTRES]int32{} {
 		w.TRES = tres[:]
 	}
 	return w
@@ -316,7 +317,7 @@ func usageOf(u *profiles.Usage) quota.Usage {
 }
 
 // pricesOf is the series of prices that the changes announce.
-func pricesOf(start model.Fixed, changes []world.Change) scheduler.PriceSeries {
+func pricesOf(start model.Fixed, changes []world.Change) site.PriceSeries {
 	at, price := []model.Time{0}, []model.Fixed{start}
 	for i := range changes {
 		c := &changes[i]
@@ -328,12 +329,12 @@ func pricesOf(start model.Fixed, changes []world.Change) scheduler.PriceSeries {
 			at, price = append(at, c.At), append(price, model.Fixed(c.Value))
 		}
 	}
-	return scheduler.NewPriceSeries(at, price)
+	return site.NewPriceSeries(at, price)
 }
 
 // ceilingOf is the most that the site and its changes ever grant.
-func ceilingOf(s *model.Site, changes []world.Change) scheduler.Ceiling {
-	caps := scheduler.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth, Sensitive: s.SensitivePool}
+func ceilingOf(s *model.Site, changes []world.Change) site.MaxLimits {
+	caps := site.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth, Sensitive: s.SensitivePool}
 	tenants := slices.Clone(s.Tenants)
 	raise := func(cap *int64, to int64) {
 		if *cap != 0 && (to == 0 || to > *cap) {
@@ -359,7 +360,7 @@ func ceilingOf(s *model.Site, changes []world.Change) scheduler.Ceiling {
 			}
 		}
 	}
-	return scheduler.Ceiling{Caps: &caps, Tenants: tenants}
+	return site.MaxLimits{Caps: &caps, Tenants: tenants}
 }
 
 // recorded adds what the trace says of changes to those of the cluster file,

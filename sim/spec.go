@@ -11,9 +11,10 @@ import (
 	"reflect"
 	"strings"
 
-	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/plain"
 	"orrery/sim/world"
 	"orrery/traces"
 )
@@ -115,7 +116,7 @@ func (s Spec) plainest() Spec {
 			*field = ""
 		}
 	}
-	if o, err := scheduler.ParseOrder(s.Order); err == nil {
+	if o, err := order.Parse(s.Order); err == nil {
 		s.Order = o.String()
 	}
 	drop(&s.Order, "fcfs")
@@ -165,7 +166,7 @@ func usagef(format string, args ...any) error {
 // plan is a Spec in the words of the packages that run it.
 type plan struct {
 	spec   Spec
-	core   scheduler.Config
+	core   plain.Config
 	world  world.Config
 	order  drive.EventOrder
 	strict bool      // infeasible jobs fail the run
@@ -226,10 +227,10 @@ func (prep *Prepared) resolve(src Tables) (plan, error) {
 	p := plan{spec: s, warm: world.Warm(info.WarmStart), history: info.History}
 	p.world.Warm, p.world.Expected = p.warm, s.Measure != nil
 	var err error
-	if p.core.Order, err = scheduler.ParseOrder(or(s.Order, "fcfs")); err != nil {
+	if p.core.Order, err = order.Parse(or(s.Order, "fcfs")); err != nil {
 		return p, &UsageError{err.Error()}
 	}
-	if p.core.Backfill, err = scheduler.ParseBackfill(or(s.Backfill, "easy")); err != nil {
+	if p.core.Backfill, err = order.ParseBackfill(or(s.Backfill, "easy")); err != nil {
 		return p, &UsageError{err.Error()}
 	}
 	p.core.Depth = s.Depth
@@ -427,7 +428,7 @@ func (s Spec) cluster(p *plan, info traces.Info, nodes []traces.Node) error {
 		return &traces.DataError{File: info.Name, Found: "a nodes table of " + why, Expected: "the nodes of one cluster", Mend: "correct the nodes table"}
 	}
 	p.world.Cluster, p.world.Units = model.Cluster{Units: units, Whole: c.Exclusive}, u
-	if p.core.Backfill == scheduler.Conservative && !c.Exclusive {
+	if p.core.Backfill == order.Conservative && !c.Exclusive {
 		return usagef("conservative backfilling plans with counts and cannot reserve shares of single nodes: use easy, or --exclusive for whole nodes")
 	}
 	return nil

@@ -6,17 +6,16 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
+	"orrery/scheduler/plain"
+	"orrery/scheduler/site"
 	"orrery/sim/world"
 	"orrery/traces"
 )
 
 // engine is the scheduler core as a run sees it.
 type engine interface {
-	drive.Scheduler
-	Work() scheduler.Work
-	// Least is the smallest number of units that a waiting job could start on, 0
-	// when nobody waits.
-	Least() int32
+	scheduler.Core
+	scheduler.Questions
 }
 
 // stage is the simulated world as a run sees it.
@@ -48,22 +47,26 @@ type stage interface {
 // stage sets up a core and its world.
 func (p plan) stage(opt Options, users func() []string) (engine, stage) {
 	if p.site == nil {
-		core := scheduler.New(p.core)
-		return core, plainStage{world.New(p.world, opt.Sink), core.Possible}
+		core := plain.New(p.core)
+		possible := func(r model.Request) bool {
+			return core.Unsatisfiable(&model.Fact{Request: r}) == model.ReasonNone
+		}
+		return core, plainStage{world.New(p.world, opt.Sink), possible}
 	}
 	c := p.site.core
 	c.EveryCycle = opt.EveryCycle
 	if opt.Decisions != nil {
 		c.Explain = opt.explain()
 	}
-	core := scheduler.NewSite(c)
+	core := site.New(c)
 	cfg := p.site.world
 	cfg.Rows.Users = users
 	w := world.NewSite(cfg, opt.Sink)
 	if p.history > 0 {
 		w.Recall = core.Recall
 	}
-	return core, siteStage{w, core.Never}
+	never := func(a *model.Allocation) model.Reason { return core.Unsatisfiable(&model.Fact{Alloc: a}) }
+	return core, siteStage{w, never}
 }
 
 // explain says of which jobs decisions are asked for.

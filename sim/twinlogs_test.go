@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 	"orrery/tools/refdata"
 	"orrery/traces"
 	"orrery/traces/importer"
@@ -73,8 +73,8 @@ func logSpecs() map[string]struct {
 			rows int
 		}{s, rows}
 	}
-	for _, b := range scheduler.BackfillNames() {
-		for _, o := range scheduler.OrderNames() {
+	for _, b := range order.BackfillNames() {
+		for _, o := range order.Names() {
 			add(250, Spec{Order: o, Backfill: b})
 		}
 		rows := whole

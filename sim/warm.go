@@ -4,10 +4,10 @@ import (
 	"cmp"
 
 	"orrery/profiles"
-	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/quota"
+	"orrery/scheduler/site"
 	"orrery/sim/watch"
 )
 
@@ -23,7 +23,7 @@ func (r *run) warms(now model.Time) bool {
 // like the jobs that are observed after this.
 func (r *run) resume(now model.Time) {
 	r.resumed = true
-	core, ofSite := r.core.(*scheduler.Site)
+	core, ofSite := r.core.(*site.Core)
 	if ofSite {
 		core.Remember(now)
 		if w, ok := r.watch.(*watch.Watcher); ok {
@@ -78,14 +78,14 @@ const halfLives = 10
 // neverForgets is the memory of accounts that decay without a half-life.
 const neverForgets = 100 * 365 * model.Day
 
-func memoriesOf(policies []scheduler.Policy, q *quota.Config) (m memories) {
+func memoriesOf(policies []site.Policy, q *quota.Config) (m memories) {
 	decays := func(half, standard model.Duration) model.Duration {
 		return halfLives * min(cmp.Or(half, standard), neverForgets/halfLives)
 	}
 	window := cmp.Or(q.Window, quota.DefaultWindow)
 	for i := range policies {
 		switch x := &policies[i]; x.Ranking {
-		case scheduler.ByScore:
+		case site.ByScore:
 			m.budgets = window
 			switch q.Usage {
 			case quota.Rolling:
@@ -93,7 +93,7 @@ func memoriesOf(policies []scheduler.Policy, q *quota.Config) (m memories) {
 			case quota.Decay:
 				m.shares = decays(q.HalfLife, quota.DefaultHalfLife)
 			}
-		case scheduler.ByMultifactor:
+		case site.ByMultifactor:
 			m.all = max(m.all, decays(x.Multifactor.Sharing.HalfLife, multifactor.DefaultHalfLife))
 		}
 	}
@@ -138,7 +138,7 @@ func (s Spec) Memory() (model.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		m := memoriesOf([]scheduler.Policy{policy}, &quota.Config{Usage: usageOf(&p.Usage), Window: p.Usage.Window, HalfLife: p.Usage.HalfLife})
+		m := memoriesOf([]site.Policy{policy}, &quota.Config{Usage: usageOf(&p.Usage), Window: p.Usage.Window, HalfLife: p.Usage.HalfLife})
 		longest = max(longest, m.all)
 		if budgets {
 			longest = max(longest, m.budgets)

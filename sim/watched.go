@@ -1,9 +1,10 @@
 package sim
 
 import (
-	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/site"
 	"orrery/sim/record"
 	"orrery/sim/watch"
 	"orrery/sim/world"
@@ -53,16 +54,14 @@ func (r *run) siteWatcher(p *sitePlan) watcher {
 	w := &p.world
 	cfg := watch.Config{
 		Site: p.core.Site, Shared: p.core.Shared, Overrun: p.core.Extend, Records: true, Begin: r.plan.warm.From(0),
-		Slack: w.StartDelay + w.Exit.KillGrace + w.Visible,
-		Ledger: func(t model.TenantID, now model.Time) (node, gpu model.Duration) {
-			return r.core.(*scheduler.Site).Book().Consumed(t, now)
-		},
-		First: func(v model.VClusterID) (model.Ref, uint64, bool) { return r.core.(*scheduler.Site).FirstBlocked(v) },
+		Slack:  w.StartDelay + w.Exit.KillGrace + w.Visible,
+		Ledger: func(t model.TenantID, now model.Time) (node, gpu model.Duration) { return r.core.Consumed(t, now) },
+		First:  func(v model.VClusterID) (model.Ref, uint64, bool) { return r.core.FirstBlocked(v) },
 	}
 	for i := range p.core.Policies {
 		q := &p.core.Policies[i]
-		policy := watch.Policy{Easy: q.Backfill == scheduler.Easy && !q.AsCoded, Preempts: q.Preempts && !q.AsCoded, MaxVictims: q.Preemption.MaxVictims}
-		if q.Ranking == scheduler.ByOrder {
+		policy := watch.Policy{Easy: q.Backfill == order.Easy && !q.AsCoded, Preempts: q.Preempts && !q.AsCoded, MaxVictims: q.Preemption.MaxVictims}
+		if q.Ranking == site.ByOrder {
 			policy.Order = watch.OrderOf(q.Order.String())
 		}
 		cfg.Policies = append(cfg.Policies, policy)

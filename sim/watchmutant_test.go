@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/scheduler"
+	"orrery/scheduler/order"
 	"orrery/traces"
 )
 
@@ -46,7 +46,7 @@ func (w *siteWorld) replayed(t *testing.T, spec Spec, broken bool) *Result {
 	require.NoError(t, err)
 	for i := range p.site.core.Policies {
 		if broken {
-			p.site.core.Policies[i].Backfill = scheduler.FirstFit
+			p.site.core.Policies[i].Backfill = order.FirstFit
 		}
 	}
 	require.NoError(t, r.replay(context.Background()))

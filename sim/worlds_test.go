@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 	"orrery/traces"
 )
 
@@ -32,8 +32,8 @@ func (b *bytesOf) one(in int) bool { return b.below(in) == in-1 }
 func decodeWorld(data []byte) (*memory, Spec) {
 	b := &bytesOf{data: data}
 	spec := Spec{Semantics: Semantics}
-	spec.Order = scheduler.OrderNames()[b.below(12)]
-	spec.Backfill = scheduler.BackfillNames()[b.below(4)]
+	spec.Order = order.Names()[b.below(12)]
+	spec.Backfill = order.BackfillNames()[b.below(4)]
 	m := &memory{info: traces.Info{Name: "fuzz", Sorted: true}, size: 1 + b.below(4)}
 	b.cluster(m, &spec)
 	b.policies(&spec)

@@ -10,7 +10,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports/table"
-	"orrery/scheduler"
+	"orrery/scheduler/order"
 	"orrery/sim"
 )
 
@@ -48,7 +48,7 @@ func (s *settings) register(cmd *cobra.Command) {
 	f.Int32Var(&c.CoresPerNode, "cores-per-node", 0, "`C` cores on each node, with --nodes")
 	f.BoolVar(&c.Exclusive, "exclusive", false, "a job has its nodes alone")
 
-	f.Var(orderValue(&s.spec), "order", "order of the queue: "+oneOf(scheduler.OrderNames()))
+	f.Var(orderValue(&s.spec), "order", "order of the queue: "+oneOf(order.Names()))
 	f.Var(backfillValue(&s.spec), "backfill", "which jobs may overtake a waiting job: none, first-fit, easy or conservative[:DEPTH]")
 	s.spec.EventOrder = "batch"
 	f.Var(choice{word: &s.spec.EventOrder, of: []string{"batch", "sequential"}, what: "event order"}, "event-order",
@@ -80,8 +80,8 @@ func (s *settings) register(cmd *cobra.Command) {
 	completeWith(cmd, "vcluster-of", append([]string{"all="}, routingColumns...)...)
 	completeFlag(cmd, "cluster", wordsOrFiles(profiles.ClusterNames()...))
 
-	completeWith(cmd, "order", scheduler.OrderNames()...)
-	completeWith(cmd, "backfill", scheduler.BackfillNames()...)
+	completeWith(cmd, "order", order.Names()...)
+	completeWith(cmd, "backfill", order.BackfillNames()...)
 	completeWith(cmd, "event-order", "batch", "sequential")
 	completeWith(cmd, "overrun", "kill", "extend")
 	completeWith(cmd, "missing-request", "infinite", "recorded", "default:")

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"orrery/internal/near"
-	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 	"orrery/sim"
 	"orrery/traces"
 )
@@ -56,9 +56,9 @@ func parseSpan(s string) (model.Duration, error) {
 // orderValue reads the order of the queue. The alias of an order is the order.
 func orderValue(spec *sim.Spec) *parsed {
 	return &parsed{"fcfs", "ORDER", func(s string) error {
-		o, err := scheduler.ParseOrder(s)
+		o, err := order.Parse(s)
 		if err != nil {
-			return fmt.Errorf("unknown order%s: want %s", near.Hint(s, scheduler.OrderNames()), oneOf(scheduler.OrderNames()))
+			return fmt.Errorf("unknown order%s: want %s", near.Hint(s, order.Names()), oneOf(order.Names()))
 		}
 		spec.Order = o.String()
 		return nil
@@ -69,15 +69,15 @@ func orderValue(spec *sim.Spec) *parsed {
 func backfillValue(spec *sim.Spec) *parsed {
 	return &parsed{"easy", "RULE", func(s string) error {
 		name, depth, given := strings.Cut(s, ":")
-		b, err := scheduler.ParseBackfill(name)
+		b, err := order.ParseBackfill(name)
 		if err != nil {
-			return fmt.Errorf("unknown rule%s: want none, first-fit, easy or conservative[:DEPTH]", near.Hint(name, scheduler.BackfillNames()))
+			return fmt.Errorf("unknown rule%s: want none, first-fit, easy or conservative[:DEPTH]", near.Hint(name, order.BackfillNames()))
 		}
 		spec.Backfill, spec.Depth = b.String(), 0
 		if !given {
 			return nil
 		}
-		if b != scheduler.Conservative {
+		if b != order.Conservative {
 			return fmt.Errorf("%s backfilling has no depth: only conservative[:DEPTH] does", b)
 		}
 		if spec.Depth, err = strconv.Atoi(depth); err != nil || spec.Depth < 1 {

@@ -38,12 +38,10 @@ type Noter interface {
 	Note(now model.Time, n *scheduler.Note)
 }
 
-// Scheduler is the core that the loop drives: scheduler.Core or
-// scheduler.Site.
+// Scheduler is the core that the loop drives, plain.Core or site.Core, with the two of
+// the scheduler.Questions that the loop asks under the sequential event order.
 type Scheduler interface {
-	Observe(now model.Time, facts []model.Fact)
-	Plan(now model.Time) *scheduler.Plan
-	// Predicted and Runs are asked under the sequential event order only.
+	scheduler.Core
 	Predicted(ref model.Ref) model.Time
 	Runs(ref model.Ref) bool
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"orrery/profiles"
-	"orrery/scheduler"
+	"orrery/scheduler/order"
 	"orrery/sim"
 )
 
@@ -193,9 +193,9 @@ func (t *tuner) plainBaselines() []*candidate {
 	return out
 }
 
-func plainName(order, backfill string, depth int) string {
-	if order == "" {
-		order = scheduler.OrderNames()[0]
+func plainName(by, backfill string, depth int) string {
+	if by == "" {
+		by = order.Names()[0]
 	}
 	if backfill == "" {
 		backfill = "easy"
@@ -203,7 +203,7 @@ func plainName(order, backfill string, depth int) string {
 	if depth > 0 {
 		backfill += ":" + strconv.Itoa(depth)
 	}
-	return order + " with " + backfill
+	return by + " with " + backfill
 }
 
 // tryKnown runs the baselines on the windows that the search looks at.

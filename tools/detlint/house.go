@@ -51,7 +51,11 @@ var house = []room{
 	{dir: "scheduler/quota/halflife"},
 	{dir: "scheduler/quota", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
 	{dir: "scheduler/multifactor", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
-	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/cluster", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
+	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/score"}},
+	{dir: "scheduler/order", may: []string{"scheduler/model"}},
+	{dir: "scheduler/ascoded"},
+	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill"}},
+	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
@@ -67,7 +71,7 @@ var house = []room{
 
 	{dir: "traces/transform", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "traces"}},
 
-	{dir: "profiles", may: []string{"internal/near", "scheduler/model", "scheduler/score", "scheduler", "traces/hostlist", "github.com/goccy/go-yaml/..."},
+	{dir: "profiles", may: []string{"internal/near", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
 
@@ -88,7 +92,7 @@ var house = []room{
 	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/des", "sim/metric", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
-	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler", "profiles", "traces/transform", "sim", "sim/metric", "sim/search", "sim/sensitivity",
+	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim", "sim/metric", "sim/search", "sim/sensitivity",
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
 	{dir: "sim/gate", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
