@@ -19,8 +19,10 @@ import (
 func documents(t *testing.T) map[string]string {
 	paths, err := filepath.Glob("*.md")
 	require.NoError(t, err)
+	above, err := filepath.Glob("../*.md")
+	require.NoError(t, err)
 	texts := map[string]string{}
-	for _, path := range append(paths, "../README.md", "../CONTRIBUTING.md") {
+	for _, path := range append(paths, above...) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		texts[filepath.Join("docs", path)] = string(text)
