@@ -536,3 +536,21 @@ func TestStatesInTheGlossary(t *testing.T) {
 		require.True(t, found, term)
 	}
 }
+
+// The table of factors has those of the weights, in their order.
+func TestFactorsOfScheduling(t *testing.T) {
+	var keys []string
+	for _, r := range rows(section(t, "docs/PROFILE-FORMAT.md", "Keys")) {
+		if key, ok := strings.CutPrefix(strings.Trim(r[0], "`"), "weights."); ok {
+			keys = append(keys, strings.ReplaceAll(key, "_", " "))
+		}
+	}
+	require.Len(t, keys, 9)
+	table := rows(section(t, "docs/SCHEDULING.md", "Score"))
+	require.Len(t, table, len(keys))
+	for i, r := range table {
+		name, ok := strings.CutPrefix(r[0], fmt.Sprintf("f%d ", i+1))
+		require.True(t, ok, r[0])
+		require.True(t, strings.HasPrefix(keys[i], name), "%s is %s", r[0], keys[i])
+	}
+}
