@@ -71,13 +71,20 @@ func noMultifactor(c *site.Config) bool {
 	return !slices.ContainsFunc(c.Policies, func(p site.Policy) bool { return p.Ranking == site.ByMultifactor })
 }
 
-// ignored lists what a trace asks for and a replay does not heed, in the order
-// of the columns.
-func ignored(info traces.Info, res *Result) []AwkwardRule {
-	var out []AwkwardRule
-	site := res.site
+// Ignored counts the rows of a trace that ask for something that a run does not heed.
+type Ignored struct {
+	Rule  string
+	Doc   string // in words
+	Count int64
+}
+
+// ignored lists what a trace asks for and a run under p, in which rows were awkward as
+// counted, did not heed: in the order of the columns.
+func (p *plan) ignored(info traces.Info, awkward *world.Awkward) []Ignored {
+	var out []Ignored
+	site := p.site
 	for _, f := range info.Filled {
-		if res.Spec.Feedback && (f.Column == "after_job" || f.Column == "think_time") {
+		if p.spec.Feedback && (f.Column == "after_job" || f.Column == "think_time") {
 			continue
 		}
 		if site != nil {
@@ -89,33 +96,33 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 			}
 		}
 		if doc, ok := ignoredColumns[f.Column]; ok && (f.Varies || !matterOnlyApart[f.Column]) {
-			out = append(out, AwkwardRule{Rule: "ignored-" + f.Column, Doc: "column " + f.Column + " ignored: " + doc, Count: f.Rows})
+			out = append(out, Ignored{Rule: "ignored-" + f.Column, Doc: "column " + f.Column + " ignored: " + doc, Count: f.Rows})
 		}
 	}
 	if site != nil && site.world.Rows.Dependencies != nil {
 		for _, l := range site.world.Rows.Dependencies.Left {
-			out = append(out, AwkwardRule{Rule: "dependency-" + l.Rule, Doc: "dependency ignored: no job can wait for it (" + l.Example + ")", Count: l.Count})
+			out = append(out, Ignored{Rule: "dependency-" + l.Rule, Doc: "dependency ignored: no job can wait for it (" + l.Example + ")", Count: l.Count})
 		}
 	}
 	if site != nil && site.early > 0 {
-		out = append(out, AwkwardRule{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
+		out = append(out, Ignored{Rule: "reservation-known-early", Doc: "kept: the reservation is known from the beginning of the replay, not from its announcement on", Count: site.early})
 	}
 	if site != nil {
 		for i, n := range site.unheeded {
 			if u := &world.Unheeded[i]; n > 0 {
-				out = append(out, AwkwardRule{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})
+				out = append(out, Ignored{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})
 			}
 		}
 		known := info.History
-		if res.Awkward.Count[world.RuleLeftBefore] == 0 {
+		if awkward.Count[world.RuleLeftBefore] == 0 {
 			known = 0 // no row tells of a job, as where the log has no starts
 		}
 		if n := emptyLedgers(site, known); n > 0 {
-			out = append(out, AwkwardRule{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
+			out = append(out, Ignored{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
 		}
 	}
-	if c := &res.Awkward.Count; info.WarmStart.OK && c[world.RuleRanBefore]+c[world.RuleWaitedBefore] == 0 {
-		out = append(out, AwkwardRule{
+	if c := &awkward.Count; info.WarmStart.OK && c[world.RuleRanBefore]+c[world.RuleWaitedBefore] == 0 {
+		out = append(out, Ignored{
 			Rule: record.RuleBeginsIdle, Count: info.Rows,
 			Doc: "no job of the trace ran or waited at its warm start, as where the log does not say when jobs started: the cluster begins idle, and early waits may come out too short",
 		})
@@ -124,15 +131,15 @@ func ignored(info traces.Info, res *Result) []AwkwardRule {
 		rule, doc string
 		rows      int
 	}{
-		{"ignored-events", "table events ignored: the cluster stays as it is", res.events},
-		{"ignored-prices", "table prices ignored: the price of energy does not count", res.prices},
+		{"ignored-events", "table events ignored: the cluster stays as it is", p.events},
+		{"ignored-prices", "table prices ignored: the price of energy does not count", p.prices},
 	} {
 		if t.rows > 0 && site == nil {
-			out = append(out, AwkwardRule{Rule: t.rule, Doc: t.doc, Count: int64(t.rows)})
+			out = append(out, Ignored{Rule: t.rule, Doc: t.doc, Count: int64(t.rows)})
 		}
 	}
 	if info.Deps > 0 && site == nil {
-		out = append(out, AwkwardRule{Rule: "ignored-deps", Doc: "table deps ignored: no job waits for another", Count: info.Deps})
+		out = append(out, Ignored{Rule: "ignored-deps", Doc: "table deps ignored: no job waits for another", Count: info.Deps})
 	}
 	return out
 }

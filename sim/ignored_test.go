@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/world"
 	"orrery/traces"
 )
 
@@ -43,7 +45,7 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Close()
 	got := map[string]int64{}
-	for _, r := range ignored(b.Info(), &Result{events: 2, prices: 5}) {
+	for _, r := range (&plan{events: 2, prices: 5}).ignored(b.Info(), &world.Awkward{}) {
 		got[r.Rule] = r.Count
 	}
 	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1, "ignored-events": 2, "ignored-prices": 5}, got)
@@ -57,12 +59,36 @@ func TestSiteSaysWhatItIgnores(t *testing.T) {
 		{Time: 2, Kind: "weights", Subject: "v", Value: `{"priority":1}`}, {Time: 3, Kind: "weights", Subject: "v", Value: `{"priority":2}`}}
 	info := traces.Info{Filled: []traces.Filled{{Column: "priority", Rows: 4, Varies: true}, {Column: "nice", Rows: 3, Varies: true}, {Column: "hold", Rows: 2}}}
 	rules := func(order string) (out []string) {
-		_, res := replayAsks(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: "+order+"}}]\n", events, []ask{long(1)})
-		for _, r := range ignored(info, res) {
+		spec := siteSpec(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: "+order+"}}]\n")
+		for _, r := range planned(t, spec, traces.Meta{}, traces.Tables{Events: events}).ignored(info, &world.Awkward{}) {
 			out = append(out, fmt.Sprintf("%s %d", r.Rule, r.Count))
 		}
 		return out
 	}
 	require.Equal(t, []string{"ignored-priority 4", "ignored-nice 3", "reservation-known-early 1", "ignored-event-weights 2"}, rules("fcfs"))
 	require.Equal(t, []string{"reservation-known-early 1", "ignored-event-weights 2"}, rules("multifactor"))
+}
+
+// siteSpec is a spec of the site that a cluster file describes.
+func siteSpec(t *testing.T, text string) Spec {
+	t.Helper()
+	c, err := profiles.ParseCluster("test", []byte(text))
+	require.NoError(t, err)
+	spec := DefaultSpec()
+	spec.Site = c.JSON()
+	return spec
+}
+
+// planned is spec on a trace.
+func planned(t *testing.T, spec Spec, meta traces.Meta, tables traces.Tables) *plan {
+	t.Helper()
+	m, err := traces.NewMemory("log", meta, tables)
+	require.NoError(t, err)
+	src, err := m.Open()
+	require.NoError(t, err)
+	prep, err := Prepare(spec)
+	require.NoError(t, err)
+	p, err := prep.resolve(src)
+	require.NoError(t, err)
+	return &p
 }

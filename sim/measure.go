@@ -5,9 +5,9 @@ import (
 	"orrery/sim/metric"
 )
 
-// measured says what is measured of a run over so many rows, the last of which is
+// metricConfig says what is measured of a run over so many rows, the last of which is
 // submitted at last.
-func (p *plan) measured(rows int64, last model.Time, opt *Options) metric.Config {
+func metricConfig(p *plan, rows int64, last model.Time, opt *Options) metric.Config {
 	cfg := metric.Config{
 		Units: p.world.Cluster.Total(), WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last,
 		Marks: metric.MarksOf(opt.Parts),

@@ -211,30 +211,6 @@ func TestStillWaitingAtTheLimit(t *testing.T) {
 	require.Equal(t, "without 1 job that never started, with the wait so far of 1 jobs that still waited", wait.Note)
 }
 
-// TestMeasureIsChecked: what does not apply is refused.
-func TestMeasureIsChecked(t *testing.T) {
-	meta, tables := plainLog(t, 30, 3)
-	m, err := traces.NewMemory("log", meta, tables)
-	require.NoError(t, err)
-	for _, c := range []struct {
-		change func(*Spec)
-		want   string
-	}{
-		{func(s *Spec) { s.Measure.To = s.Measure.From }, "ends after it begins"},
-		{func(s *Spec) { s.Measure.Follow = -1 }, "0 or more to follow"},
-		{func(s *Spec) { s.Warmup = model.Hour }, "the part is the steady window"},
-		{func(s *Spec) { s.WarmupJobs = NoWarmup }, "the part is the steady window"},
-	} {
-		spec := DefaultSpec()
-		spec.Measure = &Measure{From: 0, To: 10}
-		c.change(&spec)
-		_, err := Run(context.Background(), spec, m.Open, Options{})
-		var usage *UsageError
-		require.ErrorAs(t, err, &usage)
-		require.ErrorContains(t, err, c.want)
-	}
-}
-
 // A part in which no job comes, before one that comes long after it, is over at once.
 func TestMeasureOfNothing(t *testing.T) {
 	at := func(days int) model.Time { return model.Time(0).Add(model.Duration(days) * model.Day) }

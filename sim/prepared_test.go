@@ -31,7 +31,7 @@ func TestPreparedSpecs(t *testing.T) {
 		var got [3]string
 		var all sync.WaitGroup
 		for k, world := range turns {
-			all.Go(func() { got[k] = outcomeOf(p.Run(context.Background(), world.memory().open, Options{})) })
+			all.Go(func() { got[k] = outcomeOf(RunPrepared(context.Background(), p, world.memory().open, Options{})) })
 		}
 		all.Wait()
 		for k, world := range turns {

@@ -68,9 +68,7 @@ type Result struct {
 	Work        Work
 	Site        *SiteNames        // nil on a plain cluster
 	SiteCounts  *world.SiteCounts // likewise
-	site        *sitePlan
-	events      int // rows of these tables of the trace
-	prices      int
+	Ignored     []Ignored         // what the trace asks for that the run does not heed
 	Series      *metric.Series
 	Watch       *watch.Report // nil unless Options.Watch
 }
@@ -103,11 +101,11 @@ func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt
 	if err != nil {
 		return nil, err
 	}
-	return p.Run(ctx, open, opt)
+	return RunPrepared(ctx, p, open, opt)
 }
 
-// Run is Run under the spec that was prepared. Several may be under way at a time.
-func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error), opt Options) (*Result, error) {
+// RunPrepared is Run under a spec that was prepared. Several may be under way at a time.
+func RunPrepared(ctx context.Context, prep *Prepared, open func() (traces.Source, error), opt Options) (*Result, error) {
 	src, err := open()
 	if err != nil {
 		return nil, err
@@ -125,7 +123,7 @@ func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error
 	last := model.AbsentTime
 	breaks := p.site != nil && p.site.world.Luck.MTBF > 0
 	if p.strict || p.spec.Cooldown > 0 || breaks || p.site != nil && p.site.untimed(src.Info()) {
-		if last, err = prescan(ctx, p, open); err != nil {
+		if last, err = prescan(ctx, &p, open); err != nil {
 			return nil, err
 		}
 	}
@@ -149,15 +147,16 @@ func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error
 
 // prescan reads the trace once: it finds the last submission, the horizon of a site
 // and, under the policy error, the jobs that can never run.
-func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (model.Time, error) {
+func prescan(ctx context.Context, p *plan, open func() (traces.Source, error)) (model.Time, error) {
 	src, err := open()
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	_, w := p.apart().stage(Options{Sink: record.Null{}}, src.Users)
+	own := p.apart()
+	_, w := newStage(&own, Options{Sink: record.Null{}}, src.Users)
 	last := model.AbsentTime
-	b := p.batch()
+	b := newBatch(p)
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			break
@@ -170,7 +169,7 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		for i := range b.Len() {
 			last = max(last, b.Submit[i])
 			if p.site != nil {
-				p.site.heard(&b, i)
+				p.site.world.Horizon = max(p.site.world.Horizon, lastTold(&b, i))
 			}
 			if err := w.inspect(&b, i); err != nil {
 				return 0, err
@@ -228,19 +227,18 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		r.watch = r.watcher()
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
-	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
-	r.core, r.world = p.stage(r.opt, src.Users)
+	r.core, r.world = newStage(&p, r.opt, src.Users)
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
 		r.sited = &w.State
 	}
-	r.batch = p.batch()
+	r.batch = newBatch(&p)
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
 	if p.spec.Measure != nil {
 		r.measure = &measure{Measure: *p.spec.Measure}
 	}
 	var err error
-	if r.series, err = metric.NewSeries(p.measured(src.Info().Rows, last, &opt)); err != nil {
+	if r.series, err = metric.NewSeries(metricConfig(&p, src.Info().Rows, last, &opt)); err != nil {
 		return nil, &UsageError{err.Error()}
 	}
 	r.loop = drive.Loop{
@@ -484,7 +482,7 @@ func (r *run) finish() (*Result, error) {
 		r.watch.Finish(r.rowsRead(), r.res.dropped(), r.res.Unfinished)
 		r.res.Watch = r.watch.Seen()
 	}
-	r.res.Series, r.res.site = r.series, r.plan.site
+	r.res.Series, r.res.Ignored = r.series, r.plan.ignored(r.src.Info(), r.world.awkward())
 	if r.plan.site != nil {
 		r.res.Site = &r.plan.site.names
 	}

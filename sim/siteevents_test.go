@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
-	"orrery/sim/world"
 	"orrery/traces"
 )
 
@@ -68,16 +67,4 @@ func TestPoolOfTheTrace(t *testing.T) {
 func TestOutagesOfTheTrace(t *testing.T) {
 	out := []traces.Event{{Time: model.Time(10 * model.Second), Kind: "quorum_outage", Value: "20000000"}}
 	require.Equal(t, []int64{0, 30}, startsAmid(t, out, ask{0, 60, 1, 1, 0, traces.Job{}}, ask{12, 60, 1, 1, 0, traces.Job{}}))
-}
-
-// Prices of a trace are put on the scale from its lowest to its highest.
-func TestPricesOfTheTraceAreScaled(t *testing.T) {
-	m := &memory{prices: []traces.Price{{Time: 1, Price: 0.1}, {Time: 2, Price: 0.3}, {Time: 3, Price: 0.2}}}
-	var w world.SiteConfig
-	require.NoError(t, recorded(&w, &model.Site{}, &memorySource{memory: m}))
-	require.Equal(t, []world.Change{
-		{At: 1, Kind: world.PriceChange, Value: 0},
-		{At: 2, Kind: world.PriceChange, Value: int64(model.One)},
-		{At: 3, Kind: world.PriceChange, Value: int64(model.One / 2)},
-	}, w.Changes)
 }

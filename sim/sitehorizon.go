@@ -15,14 +15,14 @@ func (p *sitePlan) untimed(info traces.Info) bool {
 	return info.Filled == nil || slices.ContainsFunc(info.Filled, kind)
 }
 
-// heard moves the horizon to the last instant that row i tells of.
-func (p *sitePlan) heard(b *traces.Batch, i int) {
-	last := max(p.world.Horizon, b.Submit[i], b.CancelledAt[i])
+// lastTold is the last instant that row i tells of.
+func lastTold(b *traces.Batch, i int) model.Time {
+	last := max(b.Submit[i], b.CancelledAt[i])
 	if b.Start[i] != model.AbsentTime && b.Runtime[i] != model.AbsentDuration {
 		last = max(last, b.Start[i].Add(b.Runtime[i]))
 	}
 	if b.Attr.Len() > 0 {
 		last = max(last, b.Attr.End[i])
 	}
-	p.world.Horizon = last
+	return last
 }

@@ -33,11 +33,3 @@ func TestServicesRunToTheEndOfTheTrace(t *testing.T) {
 	require.Equal(t, []int64{0, 0, 30}, got)
 	require.Equal(t, model.Time(40*model.Second), res.Last)
 }
-
-// The statistics of a bundle tell whether its rows have to be read beforehand.
-func TestUntimedKinds(t *testing.T) {
-	p := &sitePlan{}
-	require.True(t, p.untimed(traces.Info{}))
-	require.True(t, p.untimed(traces.Info{Filled: []traces.Filled{{Column: "kind", Rows: 3}}}))
-	require.False(t, p.untimed(traces.Info{Filled: []traces.Filled{{Column: "tenant", Rows: 3}}}))
-}

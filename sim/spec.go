@@ -4,11 +4,13 @@
 package sim
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"orrery/scheduler/drive"
@@ -172,6 +174,8 @@ type plan struct {
 	strict bool      // infeasible jobs fail the run
 	site   *sitePlan // instead of core and world, on a site
 	warm   world.Warm
+	// events and prices count the rows of these tables of the trace.
+	events, prices int
 	// history is for how long before the warm start it is known who consumed what.
 	history model.Duration
 }
@@ -224,17 +228,17 @@ func (prep *Prepared) Measuring(m *Measure) *Prepared {
 // resolve checks every setting and derives the configurations for the trace.
 func (prep *Prepared) resolve(src Tables) (plan, error) {
 	s, info, nodes := prep.spec, src.Info(), src.Nodes()
-	p := plan{spec: s, warm: world.Warm(info.WarmStart), history: info.History}
+	p := plan{spec: s, warm: world.Warm(info.WarmStart), history: info.History, events: len(src.Events()), prices: len(src.Prices())}
 	p.world.Warm, p.world.Expected = p.warm, s.Measure != nil
 	var err error
-	if p.core.Order, err = order.Parse(or(s.Order, "fcfs")); err != nil {
+	if p.core.Order, err = order.Parse(cmp.Or(s.Order, "fcfs")); err != nil {
 		return p, &UsageError{err.Error()}
 	}
-	if p.core.Backfill, err = order.ParseBackfill(or(s.Backfill, "easy")); err != nil {
+	if p.core.Backfill, err = order.ParseBackfill(cmp.Or(s.Backfill, "easy")); err != nil {
 		return p, &UsageError{err.Error()}
 	}
 	p.core.Depth = s.Depth
-	switch or(s.EventOrder, "batch") {
+	switch cmp.Or(s.EventOrder, "batch") {
 	case "batch":
 	case "sequential":
 		p.order, p.core.Sequential = drive.Sequential, true
@@ -259,13 +263,6 @@ func (prep *Prepared) resolve(src Tables) (plan, error) {
 		return p, &UsageError{err.Error()}
 	}
 	return p, nil
-}
-
-func or(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }
 
 // longestQuorum is as long as a cluster file allows.
@@ -309,14 +306,14 @@ func (s Spec) measured() error {
 }
 
 func (s Spec) policies(p *plan) error {
-	switch or(s.Overrun, "kill") {
+	switch cmp.Or(s.Overrun, "kill") {
 	case "kill":
 	case "extend":
 		p.world.Policy.Overrun, p.core.Extend = world.Extend, true
 	default:
 		return usagef("unknown overrun policy %q: want kill or extend", s.Overrun)
 	}
-	switch or(s.MissingRequest, "infinite") {
+	switch cmp.Or(s.MissingRequest, "infinite") {
 	case "infinite":
 	case "recorded":
 		p.world.Policy.Missing = world.Recorded
@@ -331,7 +328,7 @@ func (s Spec) policies(p *plan) error {
 	if s.DefaultRequest != 0 && s.MissingRequest != "default" {
 		return usagef("a default request applies to the policy default only")
 	}
-	switch or(s.Infeasible, "reject") {
+	switch cmp.Or(s.Infeasible, "reject") {
 	case "reject":
 	case "error":
 		p.strict = true
@@ -432,4 +429,47 @@ func (s Spec) cluster(p *plan, info traces.Info, nodes []traces.Node) error {
 		return usagef("conservative backfilling plans with counts and cannot reserve shares of single nodes: use easy, or --exclusive for whole nodes")
 	}
 	return nil
+}
+
+// apart is p with a site of its own, to which the world of another run may add
+// the constraints of jobs.
+func (p plan) apart() plan {
+	if p.site != nil {
+		own, site := *p.site, *p.site.core.Site
+		site.Constraints = slices.Clone(site.Constraints)
+		own.core.Site, own.world.Site = &site, &site
+		p.site = &own
+	}
+	return p
+}
+
+// Bind ties a spec to a trace: it enters the content hash and the cluster that
+// was left to the trace, and checks the rest.
+func (s Spec) Bind(src Tables) (Spec, error) {
+	_, p, err := s.bind(src)
+	return p.spec, err
+}
+
+// BindJSON is the canonical form of Bind, which reads the site once only.
+func (s Spec) BindJSON(src Tables) ([]byte, error) {
+	_, p, err := s.bind(src)
+	if err != nil {
+		return nil, err
+	}
+	return p.spec.plainest().marshal(), nil
+}
+
+// bind is Bind with what it takes to run the spec.
+func (s Spec) bind(src Tables) (*Prepared, plan, error) {
+	info := src.Info()
+	if s.Trace != "" && s.Trace != info.Hash {
+		return nil, plan{spec: s}, usagef("the spec is for the trace %s, but %s is %s", s.Trace, info.Name, info.Hash)
+	}
+	s.Trace = info.Hash
+	prep, err := Prepare(s)
+	if err != nil {
+		return nil, plan{spec: s}, err
+	}
+	p, err := prep.resolve(src)
+	return prep, p, err
 }

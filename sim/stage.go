@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
@@ -45,7 +43,7 @@ type stage interface {
 }
 
 // stage sets up a core and its world.
-func (p plan) stage(opt Options, users func() []string) (engine, stage) {
+func newStage(p *plan, opt Options, users func() []string) (engine, stage) {
 	if p.site == nil {
 		core := plain.New(p.core)
 		possible := func(r model.Request) bool {
@@ -77,20 +75,8 @@ func (o *Options) explain() func(model.JobID) bool {
 	return func(model.JobID) bool { return true }
 }
 
-// apart is p with a site of its own, to which the world of another run may add
-// the constraints of jobs.
-func (p plan) apart() plan {
-	if p.site != nil {
-		own, site := *p.site, *p.site.core.Site
-		site.Constraints = slices.Clone(site.Constraints)
-		own.core.Site, own.world.Site = &site, &site
-		p.site = &own
-	}
-	return p
-}
-
 // batch is one that asks the source for the columns that the run reads.
-func (p plan) batch() (b traces.Batch) {
+func newBatch(p *plan) (b traces.Batch) {
 	if p.site != nil {
 		b.Attr = &traces.Attributes{}
 	}

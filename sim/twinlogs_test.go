@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,7 @@ func logSpecs() map[string]struct {
 	}{}
 	add := func(rows int, s Spec) {
 		s.Semantics = Semantics
-		out[fmt.Sprintf("%s/%s/%d/%s/cycle%d", or(s.Order, "fcfs"), or(s.Backfill, "easy"), s.Depth, or(s.EventOrder, "batch"), s.Cycle/model.Second)] = struct {
+		out[fmt.Sprintf("%s/%s/%d/%s/cycle%d", cmp.Or(s.Order, "fcfs"), cmp.Or(s.Backfill, "easy"), s.Depth, cmp.Or(s.EventOrder, "batch"), s.Cycle/model.Second)] = struct {
 			spec Spec
 			rows int
 		}{s, rows}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -139,7 +140,7 @@ func unitsOf(m *memory, spec Spec) []int32 {
 // runTwin replays m through the twin.
 func runTwin(m *memory, spec Spec) *outcome {
 	w := &twin{spec: spec, now: -1, keys: newTwinKeys()}
-	w.spec.Order, w.spec.Backfill = or(spec.Order, "fcfs"), or(spec.Backfill, "easy")
+	w.spec.Order, w.spec.Backfill = cmp.Or(spec.Order, "fcfs"), cmp.Or(spec.Backfill, "easy")
 	w.units = unitsOf(m, spec)
 	w.free = slices.Clone(w.units)
 	for _, u := range w.units {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -77,7 +78,7 @@ func (e *Event) String() string {
 	if e.Reason != "" {
 		s += ", " + e.Reason
 	}
-	return s + fmt.Sprintf(" (row %d, proposal %s)", e.Job, or(e.Seq, "none"))
+	return s + fmt.Sprintf(" (row %d, proposal %s)", e.Job, cmp.Or(e.Seq, "none"))
 }
 
 // Verify compares every byte of the reproducible files of two runs, that is of
