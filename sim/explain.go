@@ -13,7 +13,6 @@ import (
 	"orrery/scheduler/score"
 	"orrery/scheduler/site"
 	"orrery/sim/record"
-	"orrery/sim/world"
 	"orrery/traces"
 )
 
@@ -117,7 +116,7 @@ func (x *explainer) load(src Tables) error {
 		return err
 	}
 	if len(x.jobs) == 0 {
-		return usagef("no job has the number %d among the %d jobs of %s: give the number of the log; rows that a replay drops are no jobs (see awkward in %s)", x.id, x.run.Rows(), x.run.Dir(), record.FileRun)
+		return &UsageError{fmt.Sprintf("no job has the number %d among the %d jobs of %s: give the number of the log; rows that a replay drops are no jobs (see awkward in %s)", x.id, x.run.Rows(), x.run.Dir(), record.FileRun)}
 	}
 	//detlint:total each job is a row of its own in the trace
 	slices.SortFunc(x.jobs, func(a, b Explanation) int { return cmp.Compare(a.Row, b.Row) })
@@ -145,29 +144,18 @@ func (x *explainer) resolve(src Tables) error {
 	if err := x.of.Inline("."); err != nil {
 		return err
 	}
-	for i := range x.of.VClusters {
-		p, err := policyOf(x.of.VClusters[i].Profile.Inline, &x.of.Agents)
-		if err != nil {
-			return err
-		}
-		x.policy = append(x.policy, p)
+	if x.policy, err = policiesOf(x.of); err != nil {
+		return err
 	}
 	switch {
 	case src != nil && src.Info().Hash != x.doc.Trace.Hash:
-		return usagef("%s is the trace %s, but %s is of the trace %s (%s)", src.Info().Name, src.Info().Hash, x.run.Dir(), x.doc.Trace.Hash, x.doc.Trace.Name)
-	case src != nil:
-		x.of = completed(x.of, src)
-	case len(x.of.Groups) == 0:
+		return &UsageError{fmt.Sprintf("%s is the trace %s, but %s is of the trace %s (%s)", src.Info().Name, src.Info().Hash, x.run.Dir(), x.doc.Trace.Hash, x.doc.Trace.Name)}
+	case src == nil && len(x.of.Groups) == 0:
 		return nil
 	}
-	site, err := x.of.Resolve()
+	site, err := siteOn(x.of, src)
 	if err != nil {
 		return err
-	}
-	if src != nil { // the reservations that it announces
-		if err := recorded(&world.SiteConfig{}, &site.Site, src); err != nil {
-			return err
-		}
 	}
 	x.site = *site
 	return nil

@@ -223,6 +223,33 @@ func coreOf(s *profiles.Site) (site.Config, error) {
 	return c, nil
 }
 
+// policiesOf is what the core is told of each vCluster of a file, whose profiles are
+// part of it.
+func policiesOf(c *profiles.Cluster) ([]site.Policy, error) {
+	var out []site.Policy
+	for i := range c.VClusters {
+		p, err := policyOf(c.VClusters[i].Profile.Inline, &c.Agents)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// siteOn is the site of a file with the nodes, tenants and reservations that a trace
+// tells of; nil for no trace.
+func siteOn(c *profiles.Cluster, src Tables) (*profiles.Site, error) {
+	if src != nil {
+		c = completed(c, src)
+	}
+	s, err := c.Resolve()
+	if err != nil || src == nil {
+		return s, err
+	}
+	return s, recorded(&world.SiteConfig{}, &s.Site, src)
+}
+
 // policyOf is a profile in the words of the core.
 func policyOf(p *profiles.Profile, a *profiles.Agents) (site.Policy, error) {
 	out := site.Policy{
