@@ -41,6 +41,16 @@ func day(t *testing.T) (*traces.Bundle, Spec) {
 	return b, spec
 }
 
+// specOf is a spec of the site that a cluster file describes.
+func specOf(t *testing.T, text string) Spec {
+	t.Helper()
+	c, err := profiles.ParseCluster("test", []byte(text))
+	require.NoError(t, err)
+	spec := DefaultSpec()
+	spec.Site = c.JSON()
+	return spec
+}
+
 func opened(b *traces.Bundle) func() (traces.Source, error) {
 	return func() (traces.Source, error) { return b.Jobs() }
 }
@@ -96,7 +106,7 @@ func TestReservationOfTheTraceIsNamed(t *testing.T) {
 	b, err := traces.Open(path)
 	require.NoError(t, err)
 	defer b.Close()
-	run, _ := replayed(t, b, siteOf(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"), true)
+	run, _ := replayed(t, b, specOf(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"), true)
 	src, err := b.Jobs()
 	require.NoError(t, err)
 	defer src.Close()
@@ -124,7 +134,7 @@ func TestSizesAreTold(t *testing.T) {
 	site := "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\ngroups: [{name: a, nodes: 4}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n" +
 		"events: [{time: 5m, kind: drain, subject: all}, {time: 6m, kind: down, subject: a-1}, {time: 8m, kind: undrain, subject: all}]\n"
 	for _, recorded := range []bool{true, false} {
-		run, _ := replayed(t, b, siteOf(t, site), recorded)
+		run, _ := replayed(t, b, specOf(t, site), recorded)
 		got, err := Explain(context.Background(), run, 7, ExplainOptions{Open: opened(b)})
 		require.NoError(t, err)
 		type size struct {

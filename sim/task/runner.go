@@ -108,7 +108,7 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 	if t.Window != nil {
 		prep = prep.Measuring(t.Replay().Measure)
 	}
-	res, err := prep.Run(ctx, m.Open, sim.Options{Sink: &w.jobs, Parts: slices.Concat(t.Parts, t.Brief)})
+	res, err := sim.RunPrepared(ctx, prep, m.Open, sim.Options{Sink: &w.jobs, Parts: slices.Concat(t.Parts, t.Brief)})
 	if err != nil {
 		return nil, err
 	}

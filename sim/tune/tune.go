@@ -185,10 +185,10 @@ type tuner struct {
 	opt     Options
 	stop    bool // nothing more can be said
 
-	windows            []Window // trace by trace
-	plans              []plan   // other ways to divide what is accepted on
-	tuning, acceptance []int    // windows of each kind that count
-	screening          []int    // of tuning, those that the search looks at
+	windows            []Window     // trace by trace
+	plans              []windowPlan // other ways to divide what is accepted on
+	tuning, acceptance []int        // windows of each kind that count
+	screening          []int        // of tuning, those that the search looks at
 	known              map[key]*task.Result
 	runs               int // computed or found
 

@@ -90,7 +90,7 @@ func profile(path string) (stop func(), err error) {
 
 func replay(p *sim.Prepared, m *memory, sink record.Sink) (*sim.Result, error) {
 	open := func() (traces.Source, error) { return &memory{Source: m.Source, all: m.all}, nil }
-	return p.Run(context.Background(), open, sim.Options{Sink: sink})
+	return sim.RunPrepared(context.Background(), p, open, sim.Options{Sink: sink})
 }
 
 func cpu() time.Duration {
