@@ -8,6 +8,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/traces"
@@ -18,7 +19,7 @@ func TestInfeasibleJobsRefuseTheRun(t *testing.T) {
 	m := &memory{size: 2, info: traces.Info{Name: "log"}}
 	m.add(row{submit: 1, runtime: 5, walltime: 5, procs: 2})
 	m.add(row{submit: 2, runtime: 5, walltime: 5, procs: 9})
-	s := DefaultSpec()
+	s := plan.DefaultSpec()
 	s.Cluster.Procs, s.Infeasible = 4, "error"
 	_, err := Run(context.Background(), s, m.open, Options{})
 	var infeasible *InfeasibleError
@@ -38,7 +39,7 @@ func TestSubmissionsMustAscend(t *testing.T) {
 	m := &memory{size: 2, info: traces.Info{Name: "log"}}
 	m.add(row{submit: 5, runtime: 5, walltime: 5, procs: 2})
 	m.add(row{submit: 4, runtime: 5, walltime: 5, procs: 2})
-	s := DefaultSpec()
+	s := plan.DefaultSpec()
 	s.Cluster.Procs = 4
 	_, err := Run(context.Background(), s, m.open, Options{})
 	var data *traces.DataError
@@ -52,7 +53,7 @@ func TestRunIsCancelled(t *testing.T) {
 	for i := range int64(2 * progressEvery) {
 		m.add(row{submit: i, runtime: 1, walltime: 1, procs: 1})
 	}
-	s := DefaultSpec()
+	s := plan.DefaultSpec()
 	s.Cluster.Procs = 4
 	ctx, cancel := context.WithCancel(context.Background())
 	calls := 0
@@ -84,7 +85,7 @@ func TestShortRunIsCancelled(t *testing.T) {
 	for i := range int64(200) {
 		m.add(row{submit: i, runtime: 1, walltime: 1, procs: 1})
 	}
-	s := DefaultSpec()
+	s := plan.DefaultSpec()
 	s.Cluster.Procs = 4
 	ctx := &impatient{Context: context.Background()}
 	_, err := Run(ctx, s, m.open, Options{})
@@ -102,7 +103,7 @@ func TestUnfinishedJobsAreRecorded(t *testing.T) {
 	for i := range m.all.Runtime {
 		m.all.Runtime[i], m.all.Walltime[i] = 1<<62, 1<<62
 	}
-	s := DefaultSpec()
+	s := plan.DefaultSpec()
 	s.Cluster.Procs = 1
 	sink := record.NewMemory()
 	res, err := Run(context.Background(), s, m.open, Options{Sink: sink})
@@ -128,7 +129,7 @@ func TestImpossibleRowsAreDropped(t *testing.T) {
 		m.add(row{submit: i, runtime: 5, walltime: 5, procs: 1})
 	}
 	m.all.Submit[0], m.all.Runtime[1], m.all.Walltime[2] = -1, -2, -3
-	s := DefaultSpec()
+	s := plan.DefaultSpec()
 	s.Cluster.Procs = 1
 	res, err := Run(context.Background(), s, m.open, Options{})
 	require.NoError(t, err)

@@ -8,7 +8,9 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
+	"orrery/sim/rundir"
 	"orrery/sim/world"
 	"orrery/traces"
 )
@@ -39,23 +41,23 @@ type ReplayOptions struct {
 type Outcome struct {
 	Result   *Result
 	Table    metric.Table
-	Document Document // as in run.json
+	Document rundir.Document // as in run.json
 }
 
 // Replay runs spec over a trace, computes the metrics and, where a directory
 // is named, writes it: whole, or not at all.
-func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outcome, error) {
+func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*Outcome, error) {
 	src, err := in.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
 	info := src.Info()
-	prep, p, err := spec.bind(src)
+	prep, p, err := spec.PrepareOn(src)
 	if err != nil {
 		return nil, err
 	}
-	spec = p.spec
+	spec = p.Spec
 	if opt.Dir == "" {
 		sink := record.NewMemory()
 		if len(spec.Site) > 0 {
@@ -68,9 +70,9 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		return conclude(&p, res, info, sink, opt)
 	}
 	users := src.Users
-	var names SiteNames // those behind the ids of results; none on a plain cluster
-	if p.site != nil {
-		names = p.site.names
+	var names plan.SiteNames // those behind the ids of results; none on a plain cluster
+	if p.Site != nil {
+		names = p.Site.Names
 	}
 	w, err := record.Create(opt.Dir, record.Meta{
 		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions,
@@ -78,7 +80,7 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 		Users: func() []string { return users() },
 	})
 	if errors.Is(err, record.ErrNotRun) {
-		return nil, &UsageError{err.Error()}
+		return nil, &plan.UsageError{Text: err.Error()}
 	} else if err != nil {
 		return nil, err
 	}
@@ -109,10 +111,10 @@ func Replay(ctx context.Context, spec Spec, in Input, opt ReplayOptions) (*Outco
 	if err != nil {
 		return nil, err
 	}
-	return out, Write(w, &Contents{out.Document, out.Table, res.Series, res.Work, opt.Host})
+	return out, rundir.Write(w, &rundir.Contents{Document: out.Document, Metrics: out.Table, Series: res.Series, Work: res.Work, Host: opt.Host})
 }
 
-func conclude(p *plan, res *Result, info traces.Info, jobs record.Scanner, opt ReplayOptions) (*Outcome, error) {
+func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scanner, opt ReplayOptions) (*Outcome, error) {
 	table, err := metric.Compute(jobs, res.Series)
 	if err != nil {
 		return nil, err
@@ -126,20 +128,20 @@ func conclude(p *plan, res *Result, info traces.Info, jobs record.Scanner, opt R
 	}
 	dropped := res.dropped()
 	var nodes *model.Site
-	if p.site != nil {
-		nodes = p.site.core.Site
+	if p.Site != nil {
+		nodes = p.Site.Core.Site
 	}
-	d := Document{
+	d := rundir.Document{
 		Schema: record.SchemaVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),
-		Trace: Trace{
+		Trace: rundir.Trace{
 			Name: info.Name, Hash: info.Hash, Rows: info.Rows, EpochUS: info.Epoch, EpochKnown: info.EpochKnown, TimeZone: info.TimeZone,
 		},
-		Cluster:     ClusterOf(res.Cluster, nodes),
+		Cluster:     rundir.ClusterOf(res.Cluster, nodes),
 		Fingerprint: res.Fingerprint, Verdict: table.Verdict,
-		Jobs: Jobs{
+		Jobs: rundir.Jobs{
 			Submitted: res.State.Submitted, Dropped: dropped, Started: res.State.Started, Left: res.State.Left, Unfinished: res.Unfinished,
 		},
-		FirstUS: res.First, LastUS: res.Last, Awkward: []AwkwardRule{}, Site: res.SiteCounts,
+		FirstUS: res.First, LastUS: res.Last, Awkward: []rundir.AwkwardRule{}, Site: res.SiteCounts,
 	}
 	for _, r := range world.Rules() {
 		if a.Count[r] > 0 {
@@ -147,11 +149,11 @@ func conclude(p *plan, res *Result, info traces.Info, jobs record.Scanner, opt R
 			if r == world.RuleMissing && cmp.Or(res.Spec.MissingRequest, "infinite") == "infinite" {
 				doc = "kept: no requested time, taken as endless: no job can hold a reservation behind it (see --missing-request)"
 			}
-			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), doc, a.Count[r], a.Examples[r]})
+			d.Awkward = append(d.Awkward, rundir.AwkwardRule{Rule: r.String(), Doc: doc, Count: a.Count[r], Examples: a.Examples[r]})
 		}
 	}
 	for _, x := range res.Ignored {
-		d.Awkward = append(d.Awkward, AwkwardRule{Rule: x.Rule, Doc: x.Doc, Count: x.Count})
+		d.Awkward = append(d.Awkward, rundir.AwkwardRule{Rule: x.Rule, Doc: x.Doc, Count: x.Count})
 	}
 	return &Outcome{res, table, d}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
+	"orrery/sim/plan"
 	"orrery/sim/world"
 	"orrery/traces"
 )
@@ -43,24 +44,24 @@ type stage interface {
 }
 
 // stage sets up a core and its world.
-func newStage(p *plan, opt Options, users func() []string) (engine, stage) {
-	if p.site == nil {
-		core := plain.New(p.core)
+func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, stage) {
+	if p.Site == nil {
+		core := plain.New(p.Core)
 		possible := func(r model.Request) bool {
 			return core.Unsatisfiable(&model.Fact{Request: r}) == model.ReasonNone
 		}
-		return core, plainStage{world.New(p.world, opt.Sink), possible}
+		return core, plainStage{world.New(p.World, opt.Sink), possible}
 	}
-	c := p.site.core
+	c := p.Site.Core
 	c.EveryCycle = opt.EveryCycle
 	if opt.Decisions != nil {
 		c.Explain = opt.explain()
 	}
 	core := site.New(c)
-	cfg := p.site.world
+	cfg := p.Site.World
 	cfg.Rows.Users = users
 	w := world.NewSite(cfg, opt.Sink)
-	if p.history > 0 {
+	if p.History > 0 {
 		w.Recall = core.Recall
 	}
 	never := func(a *model.Allocation) model.Reason { return core.Unsatisfiable(&model.Fact{Alloc: a}) }
@@ -76,8 +77,8 @@ func (o *Options) explain() func(model.JobID) bool {
 }
 
 // batch is one that asks the source for the columns that the run reads.
-func newBatch(p *plan) (b traces.Batch) {
-	if p.site != nil {
+func newBatch(p *plan.Resolved) (b traces.Batch) {
+	if p.Site != nil {
 		b.Attr = &traces.Attributes{}
 	}
 	return b

@@ -9,7 +9,7 @@ import (
 // warms says whether now is the warm start of the trace, and the jobs that ran
 // before it are not placed yet.
 func (r *run) warms(now model.Time) bool {
-	return r.plan.warm.OK && now == r.plan.warm.V && !r.resumed
+	return r.plan.Warm.OK && now == r.plan.Warm.V && !r.resumed
 }
 
 // resume puts the jobs that ran before the warm start in their places: those of

@@ -9,6 +9,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/traces"
@@ -17,7 +18,7 @@ import (
 
 // remembering is a site whose order hangs on what tenants and users have consumed, by the
 // profile.
-func remembering(t *testing.T, profile string) Spec {
+func remembering(t *testing.T, profile string) plan.Spec {
 	c, err := profiles.ParseCluster("site", []byte(`
 agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
 groups: [{name: g, nodes: "n[1-8]", fingerprint: x}]
@@ -25,7 +26,7 @@ tenants: [{name: a, fair_share: 0.5, node_hours: 60}, {name: b, fair_share: 0.3}
 vclusters: [{name: v, home: "n[1-8]", profile: `+profile+`}]
 `))
 	require.NoError(t, err)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Site = c.JSON()
 	return spec
 }

@@ -9,13 +9,14 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/world"
 	"orrery/traces"
 )
 
 // ranThere is a trace that begins in the middle: each job ran on the nodes named.
-func ranThere(t *testing.T, nodes ...string) (Spec, *traces.Memory) {
+func ranThere(t *testing.T, nodes ...string) (plan.Spec, *traces.Memory) {
 	var tables traces.Tables
 	for i, list := range nodes {
 		tables.Jobs = append(tables.Jobs, traces.Job{
@@ -27,7 +28,7 @@ func ranThere(t *testing.T, nodes ...string) (Spec, *traces.Memory) {
 	require.NoError(t, err)
 	c, err := profiles.ParseCluster("site", []byte(warmSite))
 	require.NoError(t, err)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Site = c.JSON()
 	return spec, m
 }

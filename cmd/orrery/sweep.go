@@ -14,8 +14,8 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports/table"
-	"orrery/sim"
 	"orrery/sim/experiment"
+	"orrery/sim/plan"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 	"orrery/traces"
@@ -191,7 +191,7 @@ func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, r
 	}
 	study, tasks, err := experiment.Expand(ctx, e, dir, list)
 	var wrong *profiles.Error
-	var usage *sim.UsageError
+	var usage *plan.UsageError
 	if errors.As(err, &wrong) && !errors.As(err, &usage) {
 		err = &codedError{exitUsage, err}
 	}

@@ -11,6 +11,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/task"
 	"orrery/traces/transform"
 )
@@ -62,7 +63,7 @@ type errand struct {
 
 // replication makes replicas of a run on a trace.
 type replication struct {
-	spec sim.Spec // bound
+	spec plan.Spec // bound
 	division
 	shake model.Duration
 }
@@ -97,7 +98,7 @@ func prepare(ctx context.Context, g *profiles.Gate, files Files) (*gatePlan, err
 // run plans the replays of one run.
 func (p *gatePlan) run(ctx context.Context, g *profiles.Gate, i int, files Files) error {
 	r, at := &g.Runs[i], fmt.Sprintf("runs[%d]", i)
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Warmup, spec.Cooldown, spec.Feedback = r.Warmup, r.Cooldown, r.Feedback
 	var site *profiles.Cluster
 	if r.Cluster != "" {
@@ -178,7 +179,7 @@ func located(g *profiles.Gate, at string, err error) error {
 }
 
 // bind gives the runner a trace, and binds a spec to it.
-func (p *gatePlan) bind(g *profiles.Gate, at string, set *transform.Set, site *profiles.Cluster, spec sim.Spec) (sim.Spec, error) {
+func (p *gatePlan) bind(g *profiles.Gate, at string, set *transform.Set, site *profiles.Cluster, spec plan.Spec) (plan.Spec, error) {
 	m, err := p.runner.Add(set)
 	if err != nil {
 		return spec, err

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
 )
@@ -235,7 +235,7 @@ func (t *tuner) groups() error {
 	for k := range t.problem.Traces {
 		var parts *metric.Parts
 		if c := t.problem.Cluster; c != nil {
-			parts = sim.PartsOf(c, t.problem.Traces[k].Set.Tenants)
+			parts = plan.PartsOf(c, t.problem.Traces[k].Set.Tenants)
 		}
 		goal := search.Goal{Objectives: t.opt.Objectives, Constraints: t.opt.Constraints}
 		for _, name := range goal.Metrics() {
