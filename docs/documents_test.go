@@ -80,7 +80,7 @@ func TestWhatIsNamedExists(t *testing.T) {
 			require.True(t, found, "%s names the file %s", path, m[1])
 		}
 		for _, m := range tests.FindAllStringSubmatch(text, -1) {
-			require.Contains(t, all.String(), "func "+m[1]+"(", "%s names the test %s", path, m[1])
+			require.True(t, strings.Contains(all.String(), "func "+m[1]+"("), "%s names the test %s", path, m[1])
 		}
 	}
 	for _, in := range []map[string]string{texts, code} {

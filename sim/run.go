@@ -1,3 +1,6 @@
+// Package sim replays a trace: it drives the production scheduler core with simulated
+// time against the simulated world, as a plan says. It draws nothing, parses no flags
+// and knows no cluster file.
 package sim
 
 import (
@@ -13,6 +16,7 @@ import (
 	"orrery/sim/commitlog"
 	"orrery/sim/des"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/watch"
 	"orrery/sim/world"
@@ -53,7 +57,7 @@ type Progress struct {
 
 // Result of a run, beside what the sink took.
 type Result struct {
-	Spec        Spec // with the cluster resolved
+	Spec        plan.Spec // with the cluster resolved
 	Cluster     model.Cluster
 	Fingerprint string
 	Awkward     world.Awkward
@@ -62,11 +66,9 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
-	Site        *SiteNames        // nil on a plain cluster
+	Site        *plan.SiteNames   // nil on a plain cluster
 	SiteCounts  *world.SiteCounts // likewise
-	site        *sitePlan
-	events      int // rows of these tables of the trace
-	prices      int
+	Ignored     []plan.Ignored    // what the trace asks for that the run does not heed
 	Series      *metric.Series
 	Watch       *watch.Report // nil unless Options.Watch
 }
@@ -94,45 +96,45 @@ func (e *InfeasibleError) Error() string {
 // Run replays the trace that open yields under spec. open is called a second
 // time where the policy needs to know all jobs beforehand. A cancelled ctx ends
 // the run with its error; what the sink has taken by then stands.
-func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt Options) (*Result, error) {
-	p, err := Prepare(spec)
+func Run(ctx context.Context, spec plan.Spec, open func() (traces.Source, error), opt Options) (*Result, error) {
+	p, err := plan.Prepare(spec)
 	if err != nil {
 		return nil, err
 	}
-	return p.Run(ctx, open, opt)
+	return RunPrepared(ctx, p, open, opt)
 }
 
-// Run is Run under the spec that was prepared. Several may be under way at a time.
-func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error), opt Options) (*Result, error) {
+// RunPrepared is Run under a spec that was prepared. Several may be under way at a time.
+func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.Source, error), opt Options) (*Result, error) {
 	src, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	p, err := prep.resolve(src)
+	p, err := prep.Resolve(src)
 	if err != nil {
 		return nil, err
 	}
-	if p.site != nil {
-		if p.site.world.Rows.Dependencies, err = dependencies(ctx, src, open); err != nil {
+	if p.Site != nil {
+		if p.Site.World.Rows.Dependencies, err = plan.Dependencies(ctx, src, open); err != nil {
 			return nil, err
 		}
 	}
 	last := model.AbsentTime
-	breaks := p.site != nil && p.site.world.Luck.MTBF > 0
-	if p.strict || p.spec.Cooldown > 0 || breaks || p.site != nil && p.site.untimed(src.Info()) {
-		if last, err = prescan(ctx, p, open); err != nil {
+	breaks := p.Site != nil && p.Site.World.Luck.MTBF > 0
+	if p.Strict || p.Spec.Cooldown > 0 || breaks || p.Site != nil && p.Site.Untimed(src.Info()) {
+		if last, err = prescan(ctx, &p, open); err != nil {
 			return nil, err
 		}
 	}
 	if breaks { // so that a job that waits for ever does not keep the nodes breaking
-		p.site.world.Luck.Until = last
+		p.Site.World.Luck.Until = last
 	}
 	r, err := newRun(p, src, last, opt)
 	if err != nil {
 		return nil, err
 	}
-	if p.spec.Feedback {
+	if p.Spec.Feedback {
 		if r.follow, err = follow(ctx, p, open); err != nil {
 			return nil, err
 		}
@@ -145,15 +147,16 @@ func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error
 
 // prescan reads the trace once: it finds the last submission, the horizon of a site
 // and, under the policy error, the jobs that can never run.
-func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (model.Time, error) {
+func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, error)) (model.Time, error) {
 	src, err := open()
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	_, w := p.apart().stage(Options{Sink: record.Null{}}, src.Users)
+	own := p.OwnSite()
+	_, w := newStage(&own, Options{Sink: record.Null{}}, src.Users)
 	last := model.AbsentTime
-	b := p.batch()
+	b := newBatch(p)
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			break
@@ -165,15 +168,15 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		}
 		for i := range b.Len() {
 			last = max(last, b.Submit[i])
-			if p.site != nil {
-				p.site.heard(&b, i)
+			if p.Site != nil {
+				p.Site.World.Horizon = max(p.Site.World.Horizon, plan.LastInstant(&b, i))
 			}
 			if err := w.inspect(&b, i); err != nil {
 				return 0, err
 			}
 		}
 	}
-	if a := w.awkward(); p.strict && a.Count[world.RuleTooLarge] > 0 {
+	if a := w.awkward(); p.Strict && a.Count[world.RuleTooLarge] > 0 {
 		return 0, &InfeasibleError{a.Count[world.RuleTooLarge], a.Examples[world.RuleTooLarge]}
 	}
 	return last, nil
@@ -181,7 +184,7 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 
 // run is a replay under way.
 type run struct {
-	plan    plan
+	plan    plan.Resolved
 	opt     Options
 	src     traces.Source
 	batch   traces.Batch
@@ -217,7 +220,7 @@ type run struct {
 	sited *world.SiteState
 }
 
-func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
+func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*run, error) {
 	if opt.Sink == nil {
 		opt.Sink = record.Null{}
 	}
@@ -231,26 +234,25 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 			r.observers = append(r.observers, o)
 		}
 	}
-	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
-	r.core, r.world = p.stage(r.opt, src.Users)
+	r.core, r.world = newStage(&p, r.opt, src.Users)
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
 		r.sited = &w.State
 	}
-	r.batch = p.batch()
-	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
-	if p.spec.Measure != nil {
-		r.measure = &measure{Measure: *p.spec.Measure}
+	r.batch = newBatch(&p)
+	r.res.Spec, r.res.Cluster, r.units = p.Spec, p.World.Cluster, p.World.Cluster.Total()
+	if p.Spec.Measure != nil {
+		r.measure = &measure{Measure: *p.Spec.Measure}
 	}
 	var err error
-	if r.series, err = metric.NewSeries(p.measured(src.Info().Rows, last, &opt)); err != nil {
-		return nil, &UsageError{err.Error()}
+	if r.series, err = metric.NewSeries(metricConfig(&p, src.Info().Rows, last, &opt)); err != nil {
+		return nil, &plan.UsageError{Text: err.Error()}
 	}
 	r.loop = drive.Loop{
-		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.order,
-		PassPerFact: p.core.Backfill != order.Conservative,
+		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.Order,
+		PassPerFact: p.Core.Backfill != order.Conservative,
 	}
-	if p.site != nil {
+	if p.Site != nil {
 		r.site = &siteResults{series: r.series, decisions: opt.Decisions, explain: opt.explain()}
 		r.loop.Notes = r.site
 	}
@@ -356,7 +358,7 @@ func (r *run) next() (model.Time, error) {
 			r.series.Begin(now, max(now, r.batch.Submit[n-1]))
 		}
 		return now, nil
-	case r.plan.spec.Cycle == 0:
+	case r.plan.Spec.Cycle == 0:
 		return min(now, r.loop.Due()), nil
 	case r.opt.EveryCycle && now != model.Never:
 		return min(now, r.tick(r.res.Last+1)), nil
@@ -372,7 +374,7 @@ func (r *run) next() (model.Time, error) {
 
 // tick is the first instant of the cycle at or after t.
 func (r *run) tick(t model.Time) model.Time {
-	return t.Grid(r.plan.spec.Cycle, r.plan.spec.Phase)
+	return t.Grid(r.plan.Spec.Cycle, r.plan.Spec.Phase)
 }
 
 // instant handles everything that happens at now, round by round: what is
@@ -393,7 +395,7 @@ func (r *run) instant(now model.Time) error {
 			r.event = r.world.Next()
 			break
 		}
-		if r.plan.spec.Cycle == 0 {
+		if r.plan.Spec.Cycle == 0 {
 			// A row that was dropped or rejected is no fact and causes no pass.
 			if len(r.facts) > 0 || r.loop.Due() <= now {
 				r.loop.Step(now, r.facts)
@@ -472,9 +474,9 @@ func (r *run) finish() (*Result, error) {
 		r.watch.Finish(r.rowsRead(), r.res.dropped(), r.res.Unfinished)
 		r.res.Watch = r.watch.Seen()
 	}
-	r.res.Series, r.res.site = r.series, r.plan.site
-	if r.plan.site != nil {
-		r.res.Site = &r.plan.site.names
+	r.res.Series, r.res.Ignored = r.series, r.plan.Ignored(r.src.Info(), r.world.awkward())
+	if r.plan.Site != nil {
+		r.res.Site = &r.plan.Site.Names
 	}
 	return &r.res, nil
 }

@@ -1,13 +1,12 @@
 package sim
 
 import (
-	"slices"
-
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
+	"orrery/sim/plan"
 	"orrery/sim/world"
 	"orrery/traces"
 )
@@ -46,23 +45,23 @@ type stage interface {
 }
 
 // stage sets up a core and its world.
-func (p plan) stage(opt Options, users func() []string) (engine, stage) {
-	if p.site == nil {
-		core := plain.New(p.core)
+func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, stage) {
+	if p.Site == nil {
+		core := plain.New(p.Core)
 		possible := func(r model.Request) bool {
 			return core.Unsatisfiable(&model.Fact{Request: r}) == model.ReasonNone
 		}
-		return core, plainStage{world.New(p.world, opt.Sink), possible}
+		return core, plainStage{world.New(p.World, opt.Sink), possible}
 	}
-	c := p.site.core
+	c := p.Site.Core
 	c.EveryCycle = opt.EveryCycle
 	if opt.Decisions != nil {
 		c.Explain = opt.explain()
 	}
 	core := site.New(c)
-	cfg := p.site.world
+	cfg := p.Site.World
 	cfg.Rows.Users = users
-	cfg.History = p.history > 0
+	cfg.History = p.History > 0
 	w := world.NewSite(cfg, opt.Sink)
 	never := func(a *model.Allocation) model.Reason {
 		return core.Unsatisfiable(&model.Fact{Alloc: a, Constraint: &cfg.Site.Constraints[a.Constraint]})
@@ -78,21 +77,9 @@ func (o *Options) explain() func(model.JobID) bool {
 	return func(model.JobID) bool { return true }
 }
 
-// apart is p with a site of its own, to which the world of another run may add
-// the constraints of jobs.
-func (p plan) apart() plan {
-	if p.site != nil {
-		own, site := *p.site, *p.site.core.Site
-		site.Constraints = slices.Clone(site.Constraints)
-		own.core.Site, own.world.Site = &site, &site
-		p.site = &own
-	}
-	return p
-}
-
 // batch is one that asks the source for the columns that the run reads.
-func (p plan) batch() (b traces.Batch) {
-	if p.site != nil {
+func newBatch(p *plan.Resolved) (b traces.Batch) {
+	if p.Site != nil {
 		b.Attr = &traces.Attributes{}
 	}
 	return b

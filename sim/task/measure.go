@@ -9,6 +9,7 @@ import (
 	"orrery/sim"
 	"orrery/sim/des"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 )
@@ -92,7 +93,7 @@ func (w *worker) within(p metric.Span) []int32 {
 }
 
 // groups adds the groups of some rows to what was measured on them.
-func (w *worker) groups(f *Figures, names *sim.SiteNames, users *heavy, rows []int32, measured bool) {
+func (w *worker) groups(f *Figures, names *plan.SiteNames, users *heavy, rows []int32, measured bool) {
 	c := &w.jobs.Jobs
 	w.tally.reset(names, len(users.names))
 	for _, i := range rows {
