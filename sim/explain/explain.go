@@ -22,7 +22,7 @@ import (
 	"orrery/traces"
 )
 
-// ExplainOptions say where to look when a run has not recorded why jobs wait.
+// Options say where to look when a run has not recorded why jobs wait.
 type Options struct {
 	// Open starts a stream over the trace of the run, to replay it once more; nil
 	// when there is none.
@@ -50,7 +50,7 @@ func (e *OtherRunError) Error() string {
 		e.Dir, e.Replayed, e.Recorded, e.Version)
 }
 
-// Explain tells why the jobs with the number id in their log started when they
+// Jobs tells why the jobs with the number id in their log started when they
 // did, in the order of their rows. Cost: a scan of the tables of the run, twice of
 // jobs; where the run has recorded no reasons, a replay.
 func Jobs(ctx context.Context, run *record.Run, id int64, opt Options) ([]Explanation, error) {
