@@ -49,6 +49,6 @@ func TestWrite(t *testing.T) {
 		_, err = os.Stat(filepath.Join(dir, record.FileHost))
 		require.Equal(t, host, err == nil)
 		require.FileExists(t, filepath.Join(dir, record.FileWork))
-		require.NoFileExists(t, filepath.Join(dir, "groups.parquet"), "of a site alone")
+		require.NoFileExists(t, filepath.Join(dir, "tenants.parquet"), "of a site alone")
 	}
 }
