@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/score"
 )
 
@@ -44,12 +43,6 @@ type lots struct {
 
 // lifetime of ceilings: the longer, the higher they are.
 const lifetime = 2 * model.Hour
-
-// ceilings says whether jobs under p go by their scores, that of any job can be bounded,
-// and only who starts matters.
-func (p *Policy) ceilings() bool {
-	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && !p.AsCoded && (p.Backfill == order.None || p.Backfill == order.Easy)
-}
 
 // newLots makes lots of so many tenants.
 func newLots(tenants int) lots {

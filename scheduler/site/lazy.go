@@ -17,7 +17,7 @@ import (
 // simple says whether the pass of l may be of that kind: jobs go by their scores, and
 // only who starts matters.
 func (s *Core) simple(l *lane) bool {
-	return l.policy.ceilings() && s.cfg.Explain == nil && len(s.claims) == 0
+	return l.mode.bounded && s.cfg.Explain == nil && len(s.claims) == 0
 }
 
 // passBehind starts the best jobs as long as they have room, and then looks behind

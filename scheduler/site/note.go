@@ -48,7 +48,7 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 	}
 	switch ranked := j.phase == waiting || j.phase == inFlight; {
 	case ranked && l.policy.Ranking == ByScore:
-		out.Scored, out.Score = true, s.explained(l, j, s.now)
+		out.Scored, out.Score = true, l.by.explain(ref, s.now)
 	case ranked && l.policy.Ranking == ByMultifactor && len(s.shares.fresh) == 0: // all users are in the tree
 		out.Scored, out.Score = true, s.pointsOf(l, j)
 	}

@@ -88,16 +88,7 @@ func (s *Core) passCandidates(l *lane, now model.Time) {
 	l.hold.reset()
 	l.stamp++
 	first := len(s.plan.Proposals)
-	if l.policy.AsCoded {
-		s.passAsCoded(l, now)
-	} else if l.timeline != nil {
-		s.passTimeline(l, now)
-	} else {
-		s.passQueue(l, now)
-	}
-	if !l.policy.AsCoded { // which gives each as much as there is at once
-		s.grow(l, now, first)
-	}
+	l.by.pass(now)
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
@@ -377,7 +368,7 @@ func (s *Core) propose(l *lane, ref model.Ref, now model.Time) {
 	s.rouse() // the caps of all have less room
 	s.seq++
 	j.seq = s.seq
-	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.policy.AsCoded && j.wants() > j.NodesMin
+	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.mode.fixedServiceSize && j.wants() > j.NodesMin
 	s.note(ref, model.ReasonNone)
 	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,

@@ -25,7 +25,6 @@ type siteScratch struct {
 	trial, idle   *place.Free // for questions; all nodes of idle are free
 	victims       []int
 	growers       []model.Ref     // services that may get nodes in a pass
-	coded         codedInputs     // of the last pass in the as-coded mode
 	perGroup      []int32         // for notes
 	unchosen      model.Placement // of a question for a note
 	told          int             // notes that the last plan held
@@ -69,7 +68,7 @@ func (s *Core) query(l *lane, j *job, n int32, avoid model.NodeSet) place.Query 
 func (l *lane) search(a *model.Allocation, k *kind, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
 		Class: k.class, Nodes: n, GPUs: a.GPUs, Topology: a.Topology,
-		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded || l.policy.ConformanceFirst,
+		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: l.mode.conformanceFirst,
 	}
 }
 

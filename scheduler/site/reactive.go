@@ -44,7 +44,7 @@ func (s *Core) demanded(ref model.Ref, nodes int64) {
 func (s *Core) serve(ref model.Ref) {
 	j := &s.jobs[ref]
 	l := j.lane
-	if j.Kind != model.Reactive || l.policy.AsCoded {
+	if j.Kind != model.Reactive || l.mode.fixedServiceSize {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(l.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
@@ -202,7 +202,7 @@ func (s *Core) findable(l *lane, now model.Time, j *job, until model.Time, avoid
 	if l.blocked && l.policy.Backfill == order.Easy && !s.cfg.Shared && !s.outOfTheWay(l, now, until) {
 		most = min(most, s.sparable(l, j, avoid))
 	}
-	if l.policy.ConformanceFirst && j.Topology == model.Spread {
+	if l.mode.conformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
 	}
 	return int32(sort.Search(int(most), func(i int) bool {

@@ -39,14 +39,8 @@ func (s *Core) rank(j *job) {
 
 // values are the factors of j that never change while it waits.
 func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
-	p := j.lane.policy
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Data] = score.DataOf(j.DataReady)
-	if p.AsCoded {
-		v[score.Topology] = score.CodedTopologyOf(j.NodesMin, groups, -1, false)
-		v[score.Checkpoint] = score.CodedCheckpointOf(j.Checkpoint)
-		return v
-	}
 	v[score.Topology] = score.TopologyOf(needed, groups)
 	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)
 	return v
@@ -196,10 +190,6 @@ func (s *Core) scoreOfQueued(l *lane, q *queued) model.Fixed {
 // explained is the score of j with its factors, for those who ask.
 func (s *Core) explained(l *lane, j *job, now model.Time) score.Explanation {
 	w := &l.policy.Weights
-	if l.policy.AsCoded {
-		v := s.codedValues(l, j, now)
-		return score.Explain(w, &v, l.penalty[j.Tenant+1])
-	}
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.values(j, needed, groups)
 	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), l.policy.Reference)

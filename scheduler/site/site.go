@@ -121,7 +121,7 @@ func (p *Policy) validate(c *Config) error {
 		return fmt.Errorf("the reference wait is %s, want more than 0", p.Reference)
 	case p.Cycle < 0 || p.Phase < 0 || (p.Cycle > 0 && p.Phase >= p.Cycle) || (p.Cycle == 0 && p.Phase > 0):
 		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", p.Cycle, p.Phase)
-	case p.AsCoded && p.Ranking != ByScore:
+	case p.mode().scoreOnly && p.Ranking != ByScore:
 		return errors.New("the as-coded mode orders by score")
 	}
 	return nil
@@ -220,6 +220,8 @@ type usage struct {
 type lane struct {
 	id     model.VClusterID
 	policy *Policy
+	mode   mode
+	by     planner
 	free   *place.Free // committed, less its own proposals in flight
 	queue  []queued    // candidates and held jobs, in no order
 	lots   lots
@@ -363,7 +365,7 @@ func New(cfg Config) *Core {
 		if l.policy.Ranking == ByScore {
 			l.curve = score.CurveOf(l.policy.Reference)
 		}
-		if l.policy.ceilings() {
+		if l.mode = l.policy.mode(); l.mode.bounded {
 			l.lots = newLots(len(l.tenant))
 		}
 		l.shapeOf(s.space.Class(nil), 0)
@@ -382,6 +384,10 @@ func New(cfg Config) *Core {
 	}
 	s.shares = newShares(&s.cfg)
 	s.siteScratch = newSiteScratch(s.space, n)
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.by = l.mode.planner(s, l)
+	}
 	return s
 }
 
