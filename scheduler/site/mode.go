@@ -71,7 +71,7 @@ func newCodedPlanner(s *Core, l *lane) planner {
 	p := &codedPlanner{s: s, l: l}
 	p.planner = ascoded.NewPlanner(ascoded.Config{
 		Site: s.site, Weights: &l.policy.Weights, Reference: l.policy.Reference, Window: s.cfg.Quota.Window,
-		Ready: s.ready, Free: l.free, All: s.space.Class(nil), Ledger: s.book,
+		Ready: s.ready, Free: l.free, All: s.space.Class(nil), Ledger: s.book.Book,
 	}, p)
 	return p
 }

@@ -49,7 +49,7 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 	switch ranked := j.phase == waiting || j.phase == inFlight; {
 	case ranked && l.policy.Ranking == ByScore:
 		out.Scored, out.Score = true, l.by.explain(ref, s.now)
-	case ranked && l.policy.Ranking == ByMultifactor && len(s.shares.fresh) == 0: // all users are in the tree
+	case ranked && l.policy.Ranking == ByMultifactor && s.book.Settled(): // all users are in the tree
 		out.Scored, out.Score = true, s.pointsOf(l, j)
 	}
 	s.plan.Notes = append(s.plan.Notes, out)
@@ -59,7 +59,8 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 func (s *Core) pointsOf(l *lane, j *job) score.Explanation {
 	const most = 1<<31 - 1
 	fixed := func(n int64) model.Fixed { return model.Fixed(max(min(n, most), -most) << model.FractionBits) }
-	in := s.factors(l, j, s.now)
+	var tres [NumTRES]multifactor.Part
+	in := s.factors(l, j, s.now, &tres)
 	e := score.Explanation{Penalty: model.One, Score: fixed(multifactor.Priority(&l.policy.Multifactor, &in))}
 	for i, t := range multifactor.Explain(&l.policy.Multifactor, &in) {
 		e.Factors[i] = score.Contribution{Factor: score.Factor(i), Value: t.Value, Weight: fixed(t.Weight), Term: t.Adds}

@@ -72,7 +72,7 @@ func (s *Core) pass(l *lane, now model.Time) {
 	l.hungry = s.hunger(l)
 	if l.short {
 		// The accounts may lift a job to min_score as well.
-		if at := s.book.NextTick(now); at <= s.settled {
+		if at, may := s.book.NextChange(now); may {
 			l.release = min(l.release, at)
 			l.quiet = min(l.quiet, max(at, now))
 		}

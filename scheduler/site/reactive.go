@@ -49,7 +49,7 @@ func (s *Core) serve(ref model.Ref) {
 	}
 	at, _ := slices.BinarySearchFunc(l.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
 	l.services = slices.Insert(l.services, at, ref)
-	l.count(j.Tenant) // its score counts while it runs
+	l.fair.Enter(j.Tenant) // its score counts while it runs
 	l.dirty = l.dirty || j.wants() != sizeOf(&j.placement)
 }
 
@@ -58,7 +58,7 @@ func (s *Core) unserve(ref model.Ref) {
 	j := &s.jobs[ref]
 	if at := slices.Index(j.lane.services, ref); at >= 0 {
 		j.lane.services = slices.Delete(j.lane.services, at, at+1)
-		j.lane.members[j.Tenant+1]--
+		j.lane.fair.Leave(j.Tenant)
 	}
 	s.answered(ref, 0)
 }
@@ -412,7 +412,7 @@ func (s *Core) retake(l *lane) {
 func (s *Core) resized(f *model.Fact) {
 	s.answered(f.Ref, f.Seq)
 	j := &s.jobs[f.Ref]
-	s.uses(j, -1)
+	s.book.Use(&j.claim, j.assoc, -1, s.now)
 	s.takes(j, -1)
 	s.running -= j.runs
 	s.free.Give(&j.placement)
@@ -431,7 +431,7 @@ func (s *Core) resized(f *model.Fact) {
 	j.runs = j.gpuTime()
 	s.running += j.runs
 	s.use(j)
-	s.uses(j, 1)
+	s.book.Use(&j.claim, j.assoc, 1, s.now)
 	s.stir()
 }
 

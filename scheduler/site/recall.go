@@ -15,7 +15,6 @@ import (
 type consumed struct {
 	claim    quota.Claim
 	assoc    int32
-	units    int64 // of Slurm's usage
 	from, to model.Time
 }
 
@@ -26,10 +25,7 @@ func (s *Core) Recall(a *model.Allocation, nodes int32, from, to model.Time) {
 		return
 	}
 	c := consumed{claim: s.claimOf(a, s.kindOf(a), nodes), from: from, to: to}
-	if s.shares != nil {
-		c.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
-		c.units = s.usageOf(&c.claim)
-	}
+	c.assoc = s.book.Associate(a.Tenant, a.User)
 	s.recalled = append(s.recalled, c)
 }
 
@@ -49,20 +45,21 @@ func (s *Core) Remember(now model.Time) {
 	slices.SortFunc(list, func(a, b change) int { //detlint:total a change is the begin or the end of one attempt
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.of, b.of)) // the begin is before the end by its instant
 	})
-	if s.shares != nil {
-		s.shares.settle()
-	}
 	last := s.book.LastTick(now)
 	frozen := false
 	for _, x := range list {
 		if x.at >= last && !frozen {
-			s.freezeBooks(last)
+			s.book.Tick(last)
 			frozen = true
 		}
-		s.booked(&s.recalled[x.of], x.at, x.ends)
+		if c := &s.recalled[x.of]; x.ends {
+			s.book.End(&c.claim, c.assoc, x.at)
+		} else {
+			s.book.Begin(&c.claim, c.assoc, x.at)
+		}
 	}
 	if len(list) > 0 && !frozen {
-		s.freezeBooks(last)
+		s.book.Tick(last)
 	}
 	s.recalled = nil
 }
@@ -71,27 +68,3 @@ func (s *Core) Remember(now model.Time) {
 // until it is called off; these passes are not those of a tick. Jobs that ran before the
 // beginning are placed so.
 func (s *Core) OutOfTurn(on bool) { s.outOfTurn = on }
-
-// booked charges for the begin of an attempt, or its end.
-func (s *Core) booked(c *consumed, at model.Time, ends bool) {
-	sign := int64(1)
-	if ends {
-		s.book.Stop(&c.claim, at)
-		sign = -1
-	} else {
-		s.book.Start(&c.claim, at)
-	}
-	if s.shares != nil {
-		s.shares.tree.Use(c.assoc, sign*c.units, at)
-	}
-}
-
-// freezeBooks is an accounting tick.
-func (s *Core) freezeBooks(at model.Time) {
-	s.ticks++
-	s.book.Freeze(at)
-	if s.shares != nil {
-		s.shares.settle()
-		s.shares.tree.Freeze(at)
-	}
-}

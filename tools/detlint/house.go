@@ -52,10 +52,11 @@ var house = []room{
 	{dir: "scheduler/quota", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
 	{dir: "scheduler/multifactor", may: []string{"scheduler/model", "scheduler/quota/halflife"}},
 	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/score"}},
+	{dir: "scheduler/fairshare", may: []string{"scheduler/model", "scheduler/quota", "scheduler/multifactor", "scheduler/score"}},
 	{dir: "scheduler/order", may: []string{"scheduler/model"}},
 	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/place", "scheduler/quota"}},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill"}},
-	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/ascoded", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
+	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/ascoded", "scheduler/fairshare", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
