@@ -15,7 +15,6 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.weighBacklog(now)
 	s.plan.Proposals = s.plan.Proposals[:0]
-	s.forgetNotes()
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again = model.Never, model.Never, false
 	s.wake()
 	s.withdraw()
@@ -38,7 +37,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 			s.plan.Due = min(s.plan.Due, j.Eligible)
 		}
 	}
-	s.told = len(s.plan.Notes)
+	s.plan.Notes = s.notes.Take()
 	return &s.plan
 }
 

@@ -18,6 +18,7 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/notes"
 	"orrery/scheduler/workflow"
 )
 
@@ -180,6 +181,7 @@ type Core struct {
 	walk      uint64 // of the predicted ends, so far
 	seq       uint64
 	plan      scheduler.Plan
+	notes     notes.Log // for the next plan
 	work      scheduler.Work
 	siteScratch
 }
@@ -281,7 +283,7 @@ type job struct {
 	seq      uint64 // of the last proposal to start it
 	asked    uint64 // of the last proposal to preempt it
 	walked   uint64 // last walk of ends in which it was past
-	note     noted
+	note     notes.Last
 }
 
 // phase is where a job stands in the eyes of the core.
