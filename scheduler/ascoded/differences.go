@@ -1,5 +1,6 @@
-// Package ascoded is what the public sources of Lattice do otherwise than they document.
-// It knows neither queues nor passes.
+// Package ascoded is what the public sources of Lattice do otherwise than they document:
+// their pass over a queue and their scores, for comparison, and the list of all the
+// differences. It sees the core through the ports that it declares.
 package ascoded
 
 // Difference is a matter in which the two modes of a policy differ, or in which
@@ -23,75 +24,75 @@ func Differences() []Difference {
 
 var scoreDifferences = []Difference{
 	{"weights", "shares of their sum, so a multiple of a vector is the same policy", "as written", "score.Raw"},
-	{"f2 wait", "to the microsecond", "in whole seconds", "score.CodedWaitOf"},
+	{"f2 wait", "to the microsecond", "in whole seconds", "ascoded.WaitOf"},
 	{
 		"f3 fair share", "usage by the rule of the profile, as the last accounting tick found it, of all nodes of the site",
-		"nodes held at this instant, of the nodes in service: shares move when a node fails", "score.CodedFairShareOf",
+		"nodes held at this instant, of the nodes in service: shares move when a node fails", "ascoded.Planner.freeze",
 	},
-	{"f3 without a known tenant", "0, unless the site says otherwise", "one half, better than a tenant at its share", "codedNeutral"},
+	{"f3 without a known tenant", "0, unless the site says otherwise", "one half, better than a tenant at its share", "ascoded.half"},
 	{
 		"f4 topology", "fewest groups whose nodes could hold the job, of all groups",
-		"nodes divided by the number of groups, rounded up, and a part for memory (0.7 of one node, else 0.3), which is one half here", "score.CodedTopologyOf",
+		"nodes divided by the number of groups, rounded up, and a part for memory (0.7 of one node, else 0.3), which is one half here", "ascoded.TopologyOf",
 	},
-	{"f5 data", "the part of the input on the hot tier", "one half for all", "codedNeutral"},
+	{"f5 data", "the part of the input on the hot tier", "one half for all", "ascoded.half"},
 	{
 		"f6 backlog", "GPU time, fractions of hours included", "nodes times whole hours, so less than an hour is nothing; nodes of reactive work count twice over",
-		"score.CodedBacklogHours, score.CodedBacklogOf",
+		"ascoded.BacklogHours, ascoded.BacklogOf",
 	},
-	{"f7 energy", "the price now, or its mean over the requested time", "a constant price of one half", "codedPrice"},
-	{"f8 checkpoint", "minutes by size and bandwidth where both are known", "5 minutes or 10 by the kind alone", "score.CodedCheckpointOf"},
+	{"f7 energy", "the price now, or its mean over the requested time", "a constant price of one half", "ascoded.half"},
+	{"f8 checkpoint", "minutes by size and bandwidth where both are known", "5 minutes or 10 by the kind alone", "ascoded.CheckpointOf"},
 	{
 		"f9 conformance", "at most 1, of the free nodes that the job may use",
 		"without a cap, of all free nodes whatever the job asks of them: one node on an empty cluster outweighs everything else",
-		"score.CodedConformanceOf, place.Free.LargestAsCoded",
+		"ascoded.ConformanceOf, place.Free.LargestOrUnknown",
 	},
 	{
 		"budgets", "time of all attempts within the window, by the GPUs that the nodes have, as of the last accounting tick",
-		"time of running work alone, none of it once it began before the window; a node out of service counts as one GPU", "site.Core.codedUsage",
+		"time of running work alone, none of it once it began before the window; a node out of service counts as one GPU", "ascoded.Planner.uses, ascoded.Planner.gpus",
 	},
-	{"min_score", "holds jobs below it, if the profile sets it", "there is none, so the weights of f6 and f7 decide nothing within a budget", "site.Core.passAsCoded"},
+	{"min_score", "holds jobs below it, if the profile sets it", "there is none, so the weights of f6 and f7 decide nothing within a budget", "ascoded.Planner.Pass"},
 }
 
 var placeDifferences = []Difference{
 	{
 		"which nodes", "the fewest dragonfly groups within one conformance group, and of these the best fit",
 		"the largest conformance group first, its lowest ids; groups count only where no conformance group holds the job",
-		"site.Policy.AsCoded, site.Policy.ConformanceFirst, place.Free.selectAsCoded",
+		"place.Query.ConformanceFirst, place.Free.selectLargest, site.mode.conformanceFirst",
 	},
 	{
 		"tight over several groups", "fullest groups first, the last one by best fit; nearness breaks ties", "the largest group, then the largest that is near a used one",
-		"place.Free.selectAsCoded",
+		"place.Free.selectLargest",
 	},
 	{
 		"spread", "a node of each group in turn, as long as any has one", "an even part of each group, and no room when a group has less",
-		"place.Free.fitsAsCoded",
+		"place.Free.fitsLargest",
 	},
-	{"unknown fingerprints", "each node is a group of its own", "all such nodes are one group", "place.Free.LargestAsCoded"},
-	{"ranges", "the least size first; what is left when all others have been examined is shared out", "as many nodes as there are, up to the largest size that keeps limits and caps (the sources know no caps)", "site.Core.codedChoose"},
+	{"unknown fingerprints", "each node is a group of its own", "all such nodes are one group", "place.Free.LargestOrUnknown"},
+	{"ranges", "the least size first; what is left when all others have been examined is shared out", "as many nodes as there are, up to the largest size that keeps limits and caps (the sources know no caps)", "ascoded.Planner.choose"},
 }
 
 var passDifferences = []Difference{
-	{"order", "partition tier, then the order of the profile", "the score alone", "site.Core.passAsCoded"},
+	{"order", "partition tier, then the order of the profile", "the score alone", "ascoded.Planner.Pass, site.mode.scoreOnly"},
 	{
 		"behind a blocked job", "as the profile says: no job, any job, or those that delay no reservation", "any job that fits: nothing is kept for the blocked job, which may starve",
-		"site.Core.passAsCoded",
+		"ascoded.Planner.Pass, site.mode.bounded",
 	},
 	{
 		"backfilling", "against one reservation (easy) or several (conservative), on nodes that the holder may use",
-		"a second look, at jobs that end before the first deferred job could start by the number of nodes alone, within a day; for exact sizes it finds none", "site.Core.codedBackfill",
+		"a second look, at jobs that end before the first deferred job could start by the number of nodes alone, within a day; for exact sizes it finds none", "ascoded.Planner.backfill, ascoded.lookAhead",
 	},
-	{"predicted ends", "all running work; overdue work is expected to end in a second", "bounded work only; overdue work never ends", "site.Core.codedBackfill"},
-	{"preemption", "by class, for reclaim and for sensitive work, if the profile says so", "none", "site.Core.passAsCoded"},
+	{"predicted ends", "all running work; overdue work is expected to end in a second", "bounded work only; overdue work never ends", "ascoded.Planner.startOf"},
+	{"preemption", "by class, for reclaim and for sensitive work, if the profile says so", "none", "ascoded.Planner.place"},
 	{
 		"victims", "class, cost per node that helps, latest start; the superfluous are spared",
-		"none, as the mode preempts no job; the sources take the cheapest first by minutes alone, whatever is free or of use", "site.Core.passAsCoded",
+		"none, as the mode preempts no job; the sources take the cheapest first by minutes alone, whatever is free or of use", "ascoded.Planner.place",
 	},
 	{
 		"checkpoints worth writing", "by the size on each GPU and the time since the last one", "by a size for each node and the time since the start (kept for comparison)",
-		"preempt.CheckpointConfig.AsCoded",
+		"preempt.CheckpointConfig.PerNode, preempt.CheckpointConfig.SinceStart",
 	},
-	{"reactive services", "follow their demand between nodes_min and nodes_max", "keep the size that they start with; the sources scale whole vClusters, by boot and drain of nodes", "site.Core.serve"},
-	{"borrowing", "idle nodes of vClusters that lend, up to their cap", "none; a vCluster in this mode may lend", "site.Core.codedChoose"},
+	{"reactive services", "follow their demand between nodes_min and nodes_max", "keep the size that they start with; the sources scale whole vClusters, by boot and drain of nodes", "site.mode.fixedServiceSize"},
+	{"borrowing", "idle nodes of vClusters that lend, up to their cap", "none; a vCluster in this mode may lend", "ascoded.Planner.choose"},
 }
 
 // commonRules are those in which the sources are not followed in either mode.

@@ -15,8 +15,41 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever the code does for the as-coded mode alone is in the list.
-func TestDifferencesNameEverySwitch(t *testing.T) {
+// declared lists the functions, constants and struct fields of a package's files.
+func declared(t *testing.T, pattern string) (names []string) {
+	files, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch d := n.(type) {
+			case *ast.FuncDecl:
+				names = append(names, d.Name.Name)
+			case *ast.ValueSpec:
+				for _, id := range d.Names {
+					names = append(names, id.Name)
+				}
+			case *ast.TypeSpec:
+				if x, ok := d.Type.(*ast.StructType); ok {
+					for _, f := range x.Fields.List {
+						for _, id := range f.Names {
+							names = append(names, d.Name.Name+"."+id.Name)
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// Each factor of the mode, and each property that a policy has by it, is in the list.
+func TestDifferencesNameEveryRule(t *testing.T) {
 	var sources strings.Builder
 	topics := map[string]bool{}
 	for _, d := range ascoded.Differences() {
@@ -25,44 +58,71 @@ func TestDifferencesNameEverySwitch(t *testing.T) {
 		require.NotEmpty(t, d.Source, d.Topic)
 		require.False(t, topics[d.Topic], d.Topic)
 		topics[d.Topic] = true
-		sources.WriteString(d.Source + " ")
+		sources.WriteString(d.Source + ", ")
 	}
-	coded := regexp.MustCompile(`AsCoded$|^Coded.|^ConformanceFirst$`)
-	found := 0
-	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-			return err
+	rules := 0
+	for _, name := range declared(t, "factors.go") {
+		if name != "highest" { // a bound that is not of the sources
+			require.Contains(t, sources.String(), "ascoded."+name+",")
+			rules++
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	}
+	for _, name := range declared(t, "../site/mode.go") {
+		if strings.HasPrefix(name, "mode.") && name != "mode.planner" {
+			require.Contains(t, sources.String(), "site."+name+",")
+			rules++
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			var names []*ast.Ident
-			switch d := n.(type) {
-			case *ast.FuncDecl:
-				names = []*ast.Ident{d.Name}
-			case *ast.Field:
-				names = d.Names
-			case *ast.ValueSpec:
-				names = d.Names
-			}
-			for _, name := range names {
-				if coded.MatchString(name.Name) {
-					require.Regexp(t, `\b`+name.Name+`\b`, sources.String(), path)
-					found++
-				}
-			}
-			return true
-		})
-		return nil
-	}))
-	require.Greater(t, found, 12)
+	}
+	require.Greater(t, rules, 9)
 }
+
+// The mode is asked for in one place, and nothing else of the scheduler has its name:
+// what it changes there is an option with a name of its effect.
+func TestModeIsAskedForInOnePlace(t *testing.T) {
+	asked := 0
+	for _, dir := range []string{"..", "../../sim"} {
+		require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case e.IsDir() && e.Name() == "ascoded":
+				return fs.SkipDir
+			}
+			if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			hand := path == filepath.Join("..", "site", "mode.go") // makes the planner of the mode
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch x := n.(type) {
+				case *ast.SelectorExpr:
+					if x.Sel.Name == "AsCoded" {
+						require.True(t, hand, path)
+						asked++
+					}
+				case *ast.FuncDecl:
+					require.False(t, !hand && dir == ".." && modeName.MatchString(x.Name.Name), "%s: %s", path, x.Name.Name)
+				case *ast.Field:
+					for _, id := range x.Names {
+						require.False(t, !hand && modeName.MatchString(id.Name) && path != filepath.Join("..", "site", "site.go"), "%s: %s", path, id.Name)
+					}
+				}
+				return true
+			})
+			return nil
+		}))
+	}
+	require.Equal(t, 1, asked)
+}
+
+var modeName = regexp.MustCompile(`AsCoded|^[cC]oded[A-Z]`)
 
 // What a difference names as its source exists.
 func TestDifferencesNameWhatExists(t *testing.T) {
-	var code strings.Builder
+	exists := map[string]bool{}
 	require.NoError(t, filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || filepath.Base(path) == "differences.go" {
 			return err
@@ -73,7 +133,7 @@ func TestDifferencesNameWhatExists(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {
-				code.WriteString(id.Name + " ")
+				exists[id.Name] = true
 			}
 			return true
 		})
@@ -85,7 +145,7 @@ func TestDifferencesNameWhatExists(t *testing.T) {
 		}
 		for _, name := range strings.Split(d.Source, ", ") {
 			last := name[strings.LastIndexByte(name, '.')+1:]
-			require.Regexp(t, `\b`+last+`\b`, code.String(), d.Topic)
+			require.True(t, exists[last], "%s: %s", d.Topic, name)
 		}
 	}
 }

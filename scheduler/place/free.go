@@ -190,8 +190,8 @@ func (f *Free) Largest(class ClassID) int32 {
 	return best
 }
 
-// LargestAsCoded is Largest where all nodes of unknown fingerprint are one group.
-func (f *Free) LargestAsCoded(class ClassID) int32 {
+// LargestOrUnknown is Largest where all nodes of unknown fingerprint are one group.
+func (f *Free) LargestOrUnknown(class ClassID) int32 {
 	t := f.tally(class)
 	return t.rows[f.largestRow(t)]
 }

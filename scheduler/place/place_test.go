@@ -88,7 +88,7 @@ func drawQuery(t *rapid.T, site *model.Site, sp *Space, classes []ClassID) Query
 		Nodes:            rapid.Int32Range(0, int32(n)).Draw(t, "size"),
 		Topology:         model.Topology(rapid.IntRange(0, 2).Draw(t, "topology")),
 		Sensitive:        rapid.IntRange(0, 3).Draw(t, "sensitive") == 0,
-		ConformanceFirst: rapid.IntRange(0, 3).Draw(t, "as coded") == 0,
+		ConformanceFirst: rapid.IntRange(0, 3).Draw(t, "conformance first") == 0,
 	}
 	if rapid.Bool().Draw(t, "small") {
 		q.Nodes = min(q.Nodes, 1+q.Nodes%7)
@@ -200,7 +200,7 @@ func compare(t *rapid.T, sp *Space, v *view, q *Query) model.Placement {
 	require.EqualValues(t, len(v.twin.usable(&Query{}, class)), v.free.Count(q.Class))
 	require.EqualValues(t, len(v.twin.usable(&Query{GPUs: 2}, class)), v.free.CountGPUs(q.Class, 2))
 	require.Equal(t, v.twin.largest(class, false), v.free.Largest(q.Class))
-	require.Equal(t, v.twin.largest(class, true), v.free.LargestAsCoded(q.Class))
+	require.Equal(t, v.twin.largest(class, true), v.free.LargestOrUnknown(q.Class))
 	n := rapid.IntRange(0, sp.Nodes()-1).Draw(t, "node")
 	require.Equal(t, v.twin.idle(n), v.free.Has(model.NodeID(n)))
 	return p

@@ -18,13 +18,16 @@ type Query struct {
 	// Sensitive work uses nodes of one known fingerprint only.
 	Sensitive bool
 	Avoid     model.NodeSet // nodes not to use; nil for none
-	// ConformanceFirst selects as the as-coded mode does.
+	// ConformanceFirst takes the lowest ids of the largest conformance group, in which
+	// all nodes of unknown fingerprint are one. Where no such group holds the job, Tight
+	// takes the largest dragonfly group and then the largest near a used one, and Spread
+	// an even part of each, or fails when a group has less.
 	ConformanceFirst bool
 }
 
 // Fits says whether Select would find nodes. Cost: the words changed since the
-// class was last asked for, and those of Avoid; for sensitive work and the
-// as-coded mode the rows and groups as well, for parts of nodes the words of a
+// class was last asked for, and those of Avoid; for sensitive work and
+// ConformanceFirst the rows and groups as well, for parts of nodes the words of a
 // node set.
 func (f *Free) Fits(q *Query) bool {
 	if q.Nodes < 1 {
@@ -45,7 +48,7 @@ func (f *Free) Fits(q *Query) bool {
 	ok := false
 	switch {
 	case q.ConformanceFirst:
-		ok = f.fitsAsCoded(t, q)
+		ok = f.fitsLargest(t, q)
 	default:
 		ok = f.row(t, q) >= 0
 	}
@@ -74,7 +77,7 @@ func (f *Free) Select(q *Query, p *model.Placement) bool {
 	hidden := f.hide(t, q.Avoid)
 	var ok bool
 	if q.ConformanceFirst {
-		ok = f.selectAsCoded(t, q, p)
+		ok = f.selectLargest(t, q, p)
 	} else {
 		ok = f.choose(t, q, p)
 	}

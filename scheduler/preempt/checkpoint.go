@@ -28,13 +28,14 @@ func (s Strategy) String() string { return strategies[s] }
 type CheckpointConfig struct {
 	// Strategy is ValueOverCost.
 	Strategy Strategy
-	// AsCoded takes Lattice's code at its word: a size per node instead of per
-	// GPU, and the time since the start instead of since the last checkpoint.
-	AsCoded bool
+	// PerNode says that Bytes are those on each node instead of on each GPU.
+	PerNode bool
+	// SinceStart counts the time since the start instead of since the last checkpoint.
+	SinceStart bool
 	// Bandwidth at which a job writes, in B/s: 10 GiB/s. At 0 the storage is out
 	// and writing never ends.
 	Bandwidth int64
-	// Bytes of a checkpoint, on each GPU (AsCoded: on each node), of a job that
+	// Bytes of a checkpoint, on each GPU (PerNode: on each node), of a job that
 	// does not say: 80 GiB.
 	Bytes int64
 	// Price of keeping one GiB: 0.02.
@@ -91,7 +92,7 @@ type Decision struct {
 	Nodes int32
 	GPUs  int32 // on each node; nodes without GPUs count as one
 	Class int32
-	Bytes int64 // of a checkpoint on each GPU (AsCoded: on each node); 0 when unknown
+	Bytes int64 // of a checkpoint on each GPU (PerNode: on each node); 0 when unknown
 	Start model.Time
 	// LastCheckpoint is AbsentTime when there is none.
 	LastCheckpoint model.Time
@@ -113,7 +114,7 @@ func (c *CheckpointConfig) size(d *Decision) int64 {
 	if bytes <= 0 {
 		bytes = c.Bytes
 	}
-	if c.AsCoded {
+	if c.PerNode {
 		return times(bytes, d.nodes())
 	}
 	return times(bytes, d.held())
@@ -147,8 +148,7 @@ func (c *CheckpointConfig) Value(d *Decision, now model.Time) int64 {
 // Due says whether the job should write a checkpoint at now: never before the
 // minimum interval of its policy, always from the maximum on, and in between
 // when the value exceeds the cost or, by the other strategies, from their
-// interval on. The documented mode counts from the last checkpoint; Lattice's
-// code counts from the start, so that a job past the maximum is due every time.
+// interval on. Under SinceStart a job past the maximum is due every time.
 func (c *CheckpointConfig) Due(d *Decision, p Policy, now model.Time) bool {
 	since := c.since(d, now)
 	if p.Min == model.Forever || since < p.Min {
@@ -168,7 +168,7 @@ func (c *CheckpointConfig) Due(d *Decision, p Policy, now model.Time) bool {
 
 func (c *CheckpointConfig) since(d *Decision, now model.Time) model.Duration {
 	from := d.Start
-	if !c.AsCoded {
+	if !c.SinceStart {
 		from = max(from, d.LastCheckpoint)
 	}
 	return max(0, now.Sub(from))

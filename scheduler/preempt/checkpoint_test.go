@@ -11,9 +11,10 @@ import (
 	"orrery/scheduler/model"
 )
 
+// coded decides as Lattice's code does.
 func coded() CheckpointConfig {
 	c := DefaultCheckpointConfig()
-	c.AsCoded = true
+	c.PerNode, c.SinceStart = true, true
 	return c
 }
 

@@ -6,8 +6,7 @@
 // All is int64 fixed point (model.Fixed), each product rounded to the nearest on
 // its own. So sums are associative: terms may be added in any order, tabulated
 // and hoisted, and the score is the same to the last bit, on every machine.
-// docs/SCHEDULING.md has the formulas of the documented mode, which the plain
-// names compute; names that begin with Coded follow the as-coded mode.
+// docs/SCHEDULING.md has the formulas.
 package score
 
 import "orrery/scheduler/model"
@@ -55,7 +54,7 @@ var scopes = [NumFactors]Scope{PerJob, OfWait, PerTenant, PerSize, PerJob, Globa
 func (f Factor) Scope() Scope { return scopes[f] }
 
 // Values are the nine factors of one job at one instant, each from 0 to 1, but
-// for Wait (at most 45) and the as-coded Conformance (at most 2^20).
+// for Wait (at most 45) and Conformance, which some do not cap (at most 2^20).
 type Values [NumFactors]model.Fixed
 
 // Weights of the nine factors, from Normalise or Raw: from 0 to MaxRaw each, so

@@ -19,18 +19,10 @@ func PriorityOf(class int32) model.Fixed {
 // while utilisation u (of the site) is below 0.8, share * (1 + b (0.8-u)/0.8)
 // with b = Allowance(burst). One half without a share.
 func FairShareOf(share, burst, usage, utilisation model.Fixed) model.Fixed {
-	return fairShare(share, Allowance(burst), usage, utilisation)
-}
-
-// Allowance is what a burst limit adds: 1.5 is up to 150 % of the share, hence
-// 0.5 on top. 0 for none, and for limits below 1.
-func Allowance(burst model.Fixed) model.Fixed { return max(0, burst-model.One) }
-
-func fairShare(share, allowance, usage, utilisation model.Fixed) model.Fixed {
 	if share <= 0 {
 		return half
 	}
-	effective := share
+	effective, allowance := share, Allowance(burst)
 	// (0.8-u)/0.8 is (4-5u)/4, in which nothing is rounded before the end.
 	if slack := 4*model.One - 5*utilisation.Clamp(0, model.One); slack > 0 && allowance > 0 {
 		extra := allowance.Mul((slack + 2) / 4)
@@ -41,6 +33,10 @@ func fairShare(share, allowance, usage, utilisation model.Fixed) model.Fixed {
 	}
 	return model.Ratio(int64(effective-max(usage, 0)), int64(effective))
 }
+
+// Allowance is what a burst limit adds: 1.5 is up to 150 % of the share, hence
+// 0.5 on top. 0 for none, and for limits below 1.
+func Allowance(burst model.Fixed) model.Fixed { return max(0, burst-model.One) }
 
 // TopologyOf is f4: 1 - needed/groups, where needed is the fewest of the site's
 // groups whose nodes could hold the request, at least 1. One half on a site
@@ -83,8 +79,14 @@ const (
 // bandwidth B/s; 5 minutes (auto) or 10 (manual) when either is 0; 0 for jobs
 // that nobody checkpoints. Bandwidths beyond 7e16 B/s count as that.
 func CheckpointOf(kind model.Checkpoint, bytes, bandwidth int64) model.Fixed {
-	if kind == model.CheckpointNone || bytes <= 0 || bandwidth <= 0 {
-		return CodedCheckpointOf(kind)
+	switch {
+	case kind != model.CheckpointAuto && kind != model.CheckpointManual:
+		return 0
+	case bytes > 0 && bandwidth > 0:
+	case kind == model.CheckpointAuto:
+		return model.Ratio(1, 1+autoMinutes)
+	default:
+		return model.Ratio(1, 1+manualMinutes)
 	}
 	perMinute := 60 * min(bandwidth, math.MaxInt64/120)
 	return model.Ratio(perMinute, perMinute+min(bytes, math.MaxInt64/2))

@@ -35,7 +35,6 @@ func TestFairShareOf(t *testing.T) {
 		{.3, -1, 0, 0, 1},
 	} {
 		share, usage, u := fixed(c.share), fixed(c.usage), fixed(c.utilisation)
-		near(t, c.want, CodedFairShareOf(share, fixed(c.b), usage, u), c)
 		near(t, c.want, FairShareOf(share, fixed(1+c.b), usage, u), "%v: the limit is what is allowed in all", c)
 	}
 	for burst, want := range map[float64]float64{0: 0, .5: 0, 1: 0, 1.5: .5, 2: 1} {
@@ -110,81 +109,17 @@ func TestCheckpointOf(t *testing.T) {
 
 func TestConformanceOf(t *testing.T) {
 	for _, c := range []struct {
-		largest, nodes   int32
-		documented, code float64
+		largest, nodes int32
+		want           float64
 	}{
-		{0, 1, 0, 0}, {5, 0, 1, 1}, {1, 2, .5, .5}, {128, 128, 1, 1},
-		{1000, 1, 1, 1000}, {256, 128, 1, 2}, {2, 3, .666667, .666667},
-		{math.MaxInt32, 1, 1, 1 << 20},
+		{0, 1, 0}, {5, 0, 1}, {1, 2, .5}, {128, 128, 1}, {1000, 1, 1}, {256, 128, 1}, {2, 3, .666667}, {math.MaxInt32, 1, 1}, {-1, 4, 0},
 	} {
-		near(t, c.documented, ConformanceOf(c.largest, c.nodes), c)
-		near(t, c.code, CodedConformanceOf(c.largest, c.nodes), c)
-	}
-	near(t, 0, ConformanceOf(-1, 4))
-	near(t, .5, CodedConformanceOf(-1, 4), "not known")
-}
-
-// f4 by the number of groups, memory one half: rows are groups, columns nodes.
-func TestCodedTopologyOf(t *testing.T) {
-	columns := []int32{1, 2, 4, 5, 8, 10, 16, 17, 64, 65}
-	for _, row := range []struct {
-		groups int32
-		want   [10]float64
-	}{
-		{0, [...]float64{.5, .5, .5, .5, .5, .5, .5, .5, .5, .5}},
-		{1, [...]float64{.35, .15, .15, .15, .15, .15, .15, .15, .15, .15}},
-		{2, [...]float64{.5, .5, .15, .15, .15, .15, .15, .15, .15, .15}},
-		{4, [...]float64{.575, .675, .675, .5, .5, .325, .15, .15, .15, .15}},
-		{8, [...]float64{.6125, .7625, .7625, .7625, .7625, .675, .675, .5875, .15, .15}},
-		{16, [...]float64{.63125, .80625, .80625, .80625, .80625, .80625, .80625, .7625, .675, .63125}},
-	} {
-		for i, nodes := range columns {
-			near(t, row.want[i], CodedTopologyOf(nodes, row.groups, -1, true), "%d groups, %d nodes", row.groups, nodes)
-			near(t, row.want[i], CodedTopologyOf(nodes, row.groups, half, false), "%d groups, %d nodes", row.groups, nodes)
-		}
-	}
-	// the memory part: a fifth better in one NUMA domain, and never above 1
-	for _, c := range []struct {
-		nodes  int32
-		memory float64
-		same   bool
-		want   float64
-	}{
-		{1, 1, false, .925}, {1, .5, true, .645}, {1, .9, true, .925}, {8, 1, false, .65}, {8, .5, true, .53}, {8, 0, true, .35}, {0, 1, false, .925},
-	} {
-		near(t, c.want, CodedTopologyOf(c.nodes, 4, fixed(c.memory), c.same), c)
+		near(t, c.want, ConformanceOf(c.largest, c.nodes), c)
 	}
 }
 
-func TestCodedBacklog(t *testing.T) {
-	for _, c := range []struct {
-		kind     model.Kind
-		nodes    int32
-		walltime model.Duration
-		want     int64
-	}{
-		{model.Bounded, 8, model.Hour, 8},
-		{model.Bounded, 8, 59 * model.Minute, 0},
-		{model.Bounded, 8, 119 * model.Minute, 8},
-		{model.Bounded, 2, model.Forever, 48},
-		{model.Service, 3, model.Forever, 72},
-		{model.Session, 1, 3 * model.Hour, 3},
-		{model.Reactive, 4, model.Forever, 384},
-	} {
-		require.Equal(t, c.want, CodedBacklogHours(c.kind, c.nodes, c.walltime), c)
-	}
-	for _, c := range []struct {
-		queued, running int64
-		want            float64
-	}{
-		{0, 0, 0}, {1, 0, 1}, {5, 10, .5}, {10, 5, 1}, {-1, 5, 0}, {math.MaxInt64, 1, 1},
-	} {
-		near(t, c.want, CodedBacklogOf(c.queued, c.running), c)
-	}
-}
-
-// Whatever goes in, the documented factors are from 0 to 1, better inputs never
-// lower them, and those of the wait and the as-coded mode keep their bounds.
+// Whatever goes in, the factors are from 0 to 1, better inputs never lower them, and
+// that of the wait keeps its bound.
 func TestFactorsKeepTheirRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32()
@@ -198,11 +133,10 @@ func TestFactorsKeepTheirRange(t *testing.T) {
 		for f, v := range []model.Fixed{
 			PriorityOf(a), 0, FairShareOf(p, q, r, s), TopologyOf(a, b), DataOf(p), BacklogOf(d.Draw(t, "d"), d.Draw(t, "e")),
 			EnergyOf(p), CheckpointOf(kind, int64(p), int64(q)), ConformanceOf(a, b),
-			CodedFairShareOf(p, q, r, s), CodedTopologyOf(a, b, p, true), CodedBacklogOf(int64(p), int64(q)), Penalty(p),
+			Penalty(p),
 		} {
 			require.True(t, 0 <= v && v <= model.One, "%d: %s", f, v)
 		}
-		require.LessOrEqual(t, CodedConformanceOf(a, b), 1<<20*model.One)
 		require.Less(t, WaitOf(d.Draw(t, "waited"), d.Draw(t, "reference")), 45*model.One)
 		require.LessOrEqual(t, TopologyOf(max(a, b), 40), TopologyOf(min(a, b), 40))
 		require.LessOrEqual(t, ConformanceOf(min(a, b), 40), ConformanceOf(max(a, b), 40))

@@ -32,24 +32,7 @@ var jobs = []struct {
 	{"pipeline", 3950 * model.Second, 1, 2, model.CheckpointManual, .3, .2, .35, 1, 6, 30},
 }
 
-// coded are the as-coded factors in rm-replay: no memory localities, no
-// fingerprints, utilisation one half, twice as much running as queued.
-func coded(i int, price float64) Values {
-	j := jobs[i]
-	return Values{
-		Priority:    PriorityOf(j.class),
-		Wait:        CodedWaitOf(j.waited, model.Hour),
-		FairShare:   CodedFairShareOf(fixed(j.share), 0, fixed(j.usage), fixed(.5)),
-		Topology:    CodedTopologyOf(j.nodes, 4, -1, false),
-		Data:        DataOf(fixed(j.ready)),
-		Backlog:     CodedBacklogOf(63, 126),
-		Energy:      EnergyOf(fixed(price)),
-		Checkpoint:  CodedCheckpointOf(j.checkpoint),
-		Conformance: CodedConformanceOf(-1, j.nodes),
-	}
-}
-
-// documented are the factors of the same jobs by the documented rules, with a
+// documented are the factors of the jobs, with a
 // burst to 150 % at a utilisation of one half and 10 GiB/s for checkpoints.
 func documented(i int) Values {
 	j := jobs[i]
@@ -82,34 +65,6 @@ func scores(t *testing.T, w Weights, values func(i int) Values, want ...float64)
 	for i, x := range want {
 		v := values(i)
 		near(t, x, Score(&w, &v, model.One), jobs[i].name)
-	}
-}
-
-func TestScoresOfRMReplay(t *testing.T) {
-	at := func(price float64) func(int) Values { return func(i int) Values { return coded(i, price) } }
-	rows(t, at(.5), [][NumFactors]float64{
-		{.7, .706941, .666667, .675, 1, .5, .5, 0, .5},
-		{.5, .747214, .666667, .675, .9, .5, .5, 0, .5},
-		{.8, .733969, .666667, .15, .7, .5, .5, .166667, .5},
-		{.1, .693147, 1, .15, .8, .5, .5, 0, .5},
-		{.3, .720546, 0, .5, .5, .5, .5, .166667, .5},
-		{.2, .740614, 0, .575, .3, .5, .5, .090909, .5},
-	})
-	for _, c := range []struct {
-		weights string
-		price   float64
-		want    []float64 // inference, preprocess, training, benchmark, simulation, pipeline
-	}{
-		{"baseline", .5, []float64{3.187219, 2.969438, 2.927175, 2.394518, 2.059770, 1.882946}},
-		{"fairness", .5, []float64{4.098744, 4.009155, 3.807620, 4.029721, 2.314153, 2.201375}},
-		{"energy", .9, []float64{2.835137, 2.645274, 2.596985, 2.166574, 1.833606, 1.648034}},
-		{"default", .5, []float64{.690971, .649026, .607627, .536129, .404109, .379373}},
-	} {
-		t.Run(c.weights, func(t *testing.T) {
-			w, err := Raw(vector(c.weights))
-			require.NoError(t, err)
-			scores(t, w, at(c.price), c.want...)
-		})
 	}
 }
 

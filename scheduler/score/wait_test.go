@@ -75,9 +75,7 @@ func TestWaitOf(t *testing.T) {
 		{model.Forever, 21.664073}, // 2^63 µs of 3.6e9 an hour: 63 ln 2 - ln 3.6e9
 	} {
 		near(t, c.want, WaitOf(c.waited, model.Hour), c.waited.String())
-		near(t, c.want, CodedWaitOf(c.waited, model.Hour), c.waited.String())
 	}
-	require.Zero(t, CodedWaitOf(model.Second-1, 1), "the as-coded mode counts whole seconds")
 	require.Equal(t, WaitOf(model.Second, 1), WaitOf(model.Second, 0))
 }
 

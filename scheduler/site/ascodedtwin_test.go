@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"orrery/scheduler"
+	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site"
@@ -426,7 +427,7 @@ func (s *codedTwin) score(j *codedJob) model.Fixed {
 		score.Priority:    model.Ratio(int64(j.Class), 10),
 		score.Wait:        score.WaitOf((s.now-j.Submit).Sub(0)/model.Second*model.Second, s.cfg.Policies[0].Reference),
 		score.FairShare:   model.One / 2,
-		score.Topology:    score.CodedTopologyOf(j.NodesMin, int32(max(1, len(s.cfg.Site.Groups))), -1, false),
+		score.Topology:    ascoded.TopologyOf(j.NodesMin, int32(max(1, len(s.cfg.Site.Groups))), -1, false),
 		score.Data:        model.One / 2,
 		score.Backlog:     min(model.One, model.Ratio(queued, max(1, running))),
 		score.Energy:      model.One / 2,
@@ -437,7 +438,7 @@ func (s *codedTwin) score(j *codedJob) model.Fixed {
 	if j.Tenant >= 0 {
 		l := s.limits[j.Tenant]
 		if ready = max(1, ready); l.FairShare > 0 {
-			v[score.FairShare] = score.CodedFairShareOf(l.FairShare, max(0, l.Burst-model.One), model.Ratio(mine, ready), model.Ratio(busy, ready))
+			v[score.FairShare] = score.FairShareOf(l.FairShare, l.Burst, model.Ratio(mine, ready), model.Ratio(busy, ready))
 		}
 		penalty = score.Penalty(max(naiveRatio(nodeTime, int64(l.NodeBudget)), naiveRatio(gpuTime, int64(l.GPUBudget))))
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/scheduler/score"
 )
 
@@ -44,12 +43,6 @@ type lots struct {
 
 // lifetime of ceilings: the longer, the higher they are.
 const lifetime = 2 * model.Hour
-
-// ceilings says whether jobs under p go by their scores, that of any job can be bounded,
-// and only who starts matters.
-func (p *Policy) ceilings() bool {
-	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && !p.AsCoded && (p.Backfill == order.None || p.Backfill == order.Easy)
-}
 
 // newLots makes lots of so many tenants.
 func newLots(tenants int) lots {
@@ -145,8 +138,8 @@ func (b *bounds) reach(c *ceiling) model.Fixed {
 
 // floor is what these must come to for the score of a job of a tenant to reach a key.
 func (l *lane) floor(tenant int32, key model.Fixed) model.Fixed {
-	hi, lo := bits.Mul64(uint64(max(key, 0)), uint64(l.inverse[tenant]))
-	return model.Fixed(hi<<32|lo>>32) - blur - l.tenant[tenant] - l.global
+	hi, lo := bits.Mul64(uint64(max(key, 0)), uint64(l.fair.Inverse[tenant]))
+	return model.Fixed(hi<<32|lo>>32) - blur - l.fair.Share[tenant] - l.global
 }
 
 // promising is the job of the highest tier whose score may be the highest by its ceiling,
@@ -155,7 +148,7 @@ func (l *lane) promising(b *bounds) model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, t := range l.lots.live {
 		c := &l.lots.of[t][0]
-		if sum := l.penalty[t].Mul(b.reach(c) + l.tenant[t] + l.global); c.tier > tier || (c.tier == tier && sum > most) {
+		if sum := l.fair.Penalty[t].Mul(b.reach(c) + l.fair.Share[t] + l.global); c.tier > tier || (c.tier == tier && sum > most) {
 			best, tier, most = c.ref, c.tier, sum
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // simple says whether the pass of l may be of that kind: jobs go by their scores, and
 // only who starts matters.
 func (s *Core) simple(l *lane) bool {
-	return l.policy.ceilings() && s.cfg.Explain == nil && len(s.claims) == 0
+	return l.mode.bounded && s.cfg.Explain == nil && len(s.claims) == 0
 }
 
 // passBehind starts the best jobs as long as they have room, and then looks behind
@@ -96,7 +96,7 @@ func (s *Core) best(l *lane, now model.Time) int {
 		}
 	}
 	s.refresh(l, now)
-	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.tenant, l.penalty, nil}
+	b := bounds{now.Add(foresight), l.global + slack, l.policy.Weights[score.Conformance], l.shapes, l.fair.Share, l.fair.Penalty, nil}
 	x := leader{-1, math.MinInt32, -1}
 	l.near = l.near[:0]
 	if ref := l.last; ref >= 0 && s.jobs[ref].phase == waiting && s.jobs[ref].lane == l {
@@ -200,7 +200,7 @@ func (s *Core) newcomers(l *lane, now model.Time) bool {
 	if len(l.fresh) == 0 {
 		return false
 	}
-	if !l.known || l.quiet <= now || s.figures(l) {
+	if !l.known || l.quiet <= now || l.fair.Refresh() {
 		return true
 	}
 	s.freeze(l)

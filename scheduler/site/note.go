@@ -1,23 +1,14 @@
 package site
 
 import (
-	"math/bits"
-
-	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/notes"
 )
 
-// noted is what was last noted of a job.
-type noted struct {
-	reason model.Reason
-	behind model.JobID
-	made   bool
-}
-
-// note notes a job's reason when somebody asked about it and it has changed. Cost
-// of a change: the nodes of the site.
+// note notes a job's reason when it is to be explained and has changed. Cost of a change:
+// a selection, and the nodes of the site.
 func (s *Core) note(ref model.Ref, r model.Reason) {
 	if s.cfg.Explain == nil {
 		return
@@ -27,52 +18,64 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 		return
 	}
 	behind, until := s.inTheWay(ref, r)
-	n := noted{reason: r, behind: behind, made: true}
-	if n == j.note {
+	if !j.note.Update(r, behind) {
 		return
 	}
-	j.note = n
+	c := notes.Case{
+		Site: s.site, Space: s.space, Job: &j.Allocation, Ref: ref, Mask: j.kind.mask, Class: j.kind.class, Reason: r, Behind: behind, Until: until,
+		Free: j.lane.free, Nodes: &j.placement,
+	}
+	if r != model.ReasonNone {
+		c.Avoid, c.Kept = s.avoids(ref, s.now, s.now.Add(j.left)), s.keptFrom(ref)
+		c.Nodes = &model.Placement{}
+		if notes.OfNodes(r) {
+			s.wouldChoose(j, c.Avoid, c.Nodes)
+		}
+	}
+	out := notes.Of(&c)
+	out.Score, out.Scored = s.standing(ref)
+	s.notes.Add(out)
+}
+
+// standing is what a job is ranked by, taken apart; ok is false where it is not.
+func (s *Core) standing(ref model.Ref) (e score.Explanation, ok bool) {
+	j := &s.jobs[ref]
 	l := j.lane
-	out := scheduler.Note{Job: j.Job, Ref: ref, Reason: r, Behind: behind, Until: until, Room: scheduler.Room{Need: j.NodesMin, Usable: s.space.Most(j.kind.class, j.GPUs)}}
-	if r == model.ReasonNone {
-		out.Nodes = sizeOf(&j.placement)
-	} else {
-		out.Nodes = l.free.Count(j.kind.class)
-		if j.GPUs > 0 {
-			out.Nodes = l.free.CountGPUs(j.kind.class, j.GPUs)
-		}
-		s.measure(ref, &out.Room)
-		if ofNodes(r) {
-			out.Rejected = s.rejected(ref)
-		}
+	switch {
+	case j.phase != waiting && j.phase != inFlight:
+	case l.policy.Ranking == ByScore:
+		return l.by.explain(ref, s.now), true
+	case l.policy.Ranking == ByMultifactor && s.book.Settled(): // all users are in the tree
+		var tres [NumTRES]multifactor.Part
+		in := s.factors(l, j, s.now, &tres)
+		return notes.Points(&l.policy.Multifactor, &in), true
 	}
-	switch ranked := j.phase == waiting || j.phase == inFlight; {
-	case ranked && l.policy.Ranking == ByScore:
-		out.Scored, out.Score = true, s.explained(l, j, s.now)
-	case ranked && l.policy.Ranking == ByMultifactor && len(s.shares.fresh) == 0: // all users are in the tree
-		out.Scored, out.Score = true, s.pointsOf(l, j)
-	}
-	s.plan.Notes = append(s.plan.Notes, out)
+	return e, false
 }
 
-// pointsOf is Slurm's priority of j, taken apart.
-func (s *Core) pointsOf(l *lane, j *job) score.Explanation {
-	const most = 1<<31 - 1
-	fixed := func(n int64) model.Fixed { return model.Fixed(max(min(n, most), -most) << model.FractionBits) }
-	in := s.factors(l, j, s.now)
-	e := score.Explanation{Penalty: model.One, Score: fixed(multifactor.Priority(&l.policy.Multifactor, &in))}
-	for i, t := range multifactor.Explain(&l.policy.Multifactor, &in) {
-		e.Factors[i] = score.Contribution{Factor: score.Factor(i), Value: t.Value, Weight: fixed(t.Weight), Term: t.Adds}
-		e.Sum += t.Adds
+// wouldChoose writes into p the nodes that j would get if nothing but their number
+// counted, none when there are too few.
+func (s *Core) wouldChoose(j *job, avoid model.NodeSet, p *model.Placement) {
+	q := s.query(j.lane, j, j.NodesMin, avoid)
+	if !j.lane.free.Select(&q, p) && !s.borrow(j.lane, j, &q, p) {
+		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
 	}
-	return e
 }
 
-// forgetNotes drops the notes of the last plan, and keeps those that what was
-// observed since has called for.
-func (s *Core) forgetNotes() {
-	s.plan.Notes = append(s.plan.Notes[:0], s.plan.Notes[s.told:]...)
-	s.told = 0
+// keptFrom lists the sets of nodes that are kept from ref now, for jobs first.
+func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
+	for i := range s.claims {
+		if c := &s.claims[i]; c.ref != ref {
+			kept = append(kept, notes.Kept{Nodes: c.nodes, Keeper: s.jobs[c.ref].Job, Until: model.AbsentTime})
+		}
+	}
+	j := &s.jobs[ref]
+	for i := range s.site.Reservations {
+		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left)) {
+			kept = append(kept, notes.Kept{Nodes: r.Nodes, Keeper: -1, Until: r.End})
+		}
+	}
+	return kept
 }
 
 // inTheWay says which job keeps ref from starting for the reason r, -1 for none,
@@ -85,7 +88,8 @@ func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time)
 			return s.jobs[h.ref].Job, s.reservedAt(l)
 		}
 	case model.ReasonReserved:
-		return s.keeper(ref)
+		j := &s.jobs[ref]
+		return notes.Keeper(s.keptFrom(ref), l.free.Idle(), j.kind.mask)
 	case model.ReasonDependency:
 		if on, _, ok := s.graph.Blocker(ref); ok {
 			return on, model.AbsentTime
@@ -112,54 +116,4 @@ func (s *Core) reservedAt(l *lane) model.Time {
 		return model.AbsentTime
 	}
 	return at
-}
-
-// keeper says for whom nodes that ref could use are set aside: for a job that
-// preempted others, or until the end of an advance reservation.
-func (s *Core) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
-	behind, until = -1, model.AbsentTime
-	j := &s.jobs[ref]
-	idle := j.lane.free.Idle()
-	usable := func(nodes model.NodeSet) bool {
-		for w, m := range idle {
-			if m&j.kind.mask[w]&nodes[w] != 0 {
-				return true
-			}
-		}
-		return false
-	}
-	for i := range s.claims {
-		if c := &s.claims[i]; behind < 0 && c.ref != ref && usable(c.nodes) {
-			behind = s.jobs[c.ref].Job
-		}
-	}
-	for i := range s.site.Reservations {
-		r := &s.site.Reservations[i]
-		if until == model.AbsentTime && setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left)) && usable(r.Nodes) {
-			until = r.End
-		}
-	}
-	return behind, until
-}
-
-// measure counts what is idle of the nodes that ref may use.
-func (s *Core) measure(ref model.Ref, out *scheduler.Room) {
-	j := &s.jobs[ref]
-	free := j.lane.free
-	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
-	s.perGroup = append(s.perGroup[:0], make([]int32, len(s.site.Groups))...)
-	out.Conform = free.Largest(j.kind.class)
-	for w, m := range free.Idle() {
-		m &= j.kind.mask[w]
-		if avoid != nil {
-			out.Aside += int32(bits.OnesCount64(m & avoid[w]))
-		}
-		model.NodeWord{Word: int32(w), Mask: m}.Nodes(func(n model.NodeID) bool {
-			if g := s.site.Nodes[n].Group; g >= 0 && int(g) < len(s.perGroup) {
-				s.perGroup[g]++
-				out.Grouped = max(out.Grouped, s.perGroup[g])
-			}
-			return true
-		})
-	}
 }

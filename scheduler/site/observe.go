@@ -2,7 +2,6 @@ package site
 
 import (
 	"orrery/scheduler/model"
-	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 	"orrery/scheduler/workflow"
 )
@@ -12,7 +11,8 @@ import (
 func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	if len(facts) > 0 {
-		s.settled, s.heard = now.Add(s.memory()), now
+		s.book.Observed(now)
+		s.heard = now
 	}
 	for i := range facts {
 		f := &facts[i]
@@ -103,26 +103,6 @@ func (s *Core) changed(f *model.Fact) {
 	s.stir()
 }
 
-// halvings is the number of half-lives after which usage is forgotten: less than
-// the last place of a Fixed is left.
-const halvings = 64
-
-// memory is for how long what has happened can still move the accounts.
-func (s *Core) memory() model.Duration {
-	c := &s.cfg.Quota
-	d, half := c.Window, c.HalfLife
-	if d <= 0 {
-		d = quota.DefaultWindow
-	}
-	if half <= 0 {
-		half = quota.DefaultHalfLife
-	}
-	if c.Usage == quota.Decay {
-		d = max(d, halvings*half)
-	}
-	return d + quota.DefaultTick + c.Tick
-}
-
 // stir makes every vCluster look at its queue again.
 func (s *Core) stir() {
 	for i := range s.lanes {
@@ -157,17 +137,9 @@ func (s *Core) stirOthers(l *lane) {
 	}
 }
 
-// advance brings the books to now: what the last accounting tick up to then
-// froze. Before the first fact there is nothing to freeze.
+// advance brings the accounts to now.
 func (s *Core) advance(now model.Time) {
-	if !s.begun {
-		s.begun, s.next = true, s.book.NextTick(now)
-	}
-	if now >= s.next {
-		last := s.book.LastTick(now)
-		s.next = s.book.NextTick(now)
-		s.freezeBooks(last)
-	}
+	s.book.Advance(now)
 	s.now = now
 }
 
@@ -188,9 +160,7 @@ func (s *Core) submitted(f *model.Fact) {
 	j.Allocation = *a
 	j.Deps = nil // the graph has them
 	j.lane, j.kind, j.claim, j.left = &s.lanes[a.VCluster], k, s.claimOf(a, k, a.NodesMin), a.Walltime
-	if s.shares != nil {
-		j.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
-	}
+	j.assoc = s.book.Associate(a.Tenant, a.User)
 	s.rank(j)
 	s.queue(j, j.gpuTime())
 	s.book.Enter(&j.claim)
@@ -252,7 +222,7 @@ func (s *Core) wake() {
 func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.phase, j.pos = waiting, int32(len(j.lane.queue))
-	j.lane.count(j.Tenant)
+	j.lane.fair.Enter(j.Tenant)
 	q := queued{
 		static: j.static, seen: model.AbsentTime, submit: j.Submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs),
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
@@ -275,7 +245,7 @@ func (s *Core) enter(ref model.Ref) {
 // leave takes a job out of the queue.
 func (s *Core) leave(ref model.Ref) {
 	j := &s.jobs[ref]
-	j.lane.members[j.Tenant+1]--
+	j.lane.fair.Leave(j.Tenant)
 	q := j.lane.queue
 	j.lane.unlot(&q[j.pos])
 	j.lane.shapes[q[j.pos].shape].remove(askOf(q[j.pos].need, ref))
@@ -353,8 +323,7 @@ func (s *Core) vacate(ref model.Ref) {
 	}
 	s.running -= j.runs
 	s.unserve(ref)
-	s.uses(j, -1)
-	s.book.Stop(&j.claim, s.now)
+	s.book.End(&j.claim, j.assoc, s.now)
 	s.graph.Stopped(ref)
 	s.takes(j, -1)
 	s.lend(j, -1)
@@ -400,8 +369,7 @@ func (s *Core) granted(f *model.Fact) {
 	j.runs = j.gpuTime()
 	s.running += j.runs
 	s.book.Unreserve(&j.claim)
-	s.book.Start(&j.claim, s.now)
-	s.uses(j, 1)
+	s.book.Begin(&j.claim, j.assoc, s.now)
 	s.unclaim(ref)
 	s.serve(ref)
 }

@@ -15,7 +15,6 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.weighBacklog(now)
 	s.plan.Proposals = s.plan.Proposals[:0]
-	s.forgetNotes()
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again = model.Never, model.Never, false
 	s.wake()
 	s.withdraw()
@@ -38,7 +37,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 			s.plan.Due = min(s.plan.Due, j.Eligible)
 		}
 	}
-	s.told = len(s.plan.Notes)
+	s.plan.Notes = s.notes.Take()
 	return &s.plan
 }
 
@@ -72,7 +71,7 @@ func (s *Core) pass(l *lane, now model.Time) {
 	l.hungry = s.hunger(l)
 	if l.short {
 		// The accounts may lift a job to min_score as well.
-		if at := s.book.NextTick(now); at <= s.settled {
+		if at, may := s.book.NextChange(now); may {
 			l.release = min(l.release, at)
 			l.quiet = min(l.quiet, max(at, now))
 		}
@@ -88,16 +87,7 @@ func (s *Core) passCandidates(l *lane, now model.Time) {
 	l.hold.reset()
 	l.stamp++
 	first := len(s.plan.Proposals)
-	if l.policy.AsCoded {
-		s.passAsCoded(l, now)
-	} else if l.timeline != nil {
-		s.passTimeline(l, now)
-	} else {
-		s.passQueue(l, now)
-	}
-	if !l.policy.AsCoded { // which gives each as much as there is at once
-		s.grow(l, now, first)
-	}
+	l.by.pass(now)
 	s.lapse(l)
 	if len(s.plan.Proposals) > first {
 		l.quiet = now // what is free has changed, and f9 with it
@@ -364,7 +354,7 @@ func (s *Core) propose(l *lane, ref model.Ref, now model.Time) {
 	j := &s.jobs[ref]
 	s.seq++
 	j.seq = s.seq
-	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.policy.AsCoded && j.wants() > j.NodesMin
+	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.mode.fixedServiceSize && j.wants() > j.NodesMin
 	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
 		Request: j.key.Request, Placement: j.placement,

@@ -24,11 +24,7 @@ type siteScratch struct {
 	lender        model.NodeSet
 	trial, idle   *place.Free // for questions; all nodes of idle are free
 	victims       []int
-	growers       []model.Ref     // services that may get nodes in a pass
-	coded         codedInputs     // of the last pass in the as-coded mode
-	perGroup      []int32         // for notes
-	unchosen      model.Placement // of a question for a note
-	told          int             // notes that the last plan held
+	growers       []model.Ref // services that may get nodes in a pass
 }
 
 func newSiteScratch(space *place.Space, nodes int) siteScratch {
@@ -69,7 +65,7 @@ func (s *Core) query(l *lane, j *job, n int32, avoid model.NodeSet) place.Query 
 func (l *lane) search(a *model.Allocation, k *kind, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
 		Class: k.class, Nodes: n, GPUs: a.GPUs, Topology: a.Topology,
-		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded || l.policy.ConformanceFirst,
+		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: l.mode.conformanceFirst,
 	}
 }
 
@@ -150,7 +146,7 @@ func (s *Core) choose(l *lane, ref model.Ref, now model.Time) model.Reason {
 	s.chosenBorrows = false
 	q := s.query(l, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
 	if !l.free.Select(&q, &s.chosen) {
-		if !s.borrow(l, j, &q) {
+		if !s.borrow(l, j, &q, &s.chosen) {
 			return s.why(l, j, &q)
 		}
 		s.chosenBorrows = true
@@ -188,8 +184,8 @@ func (s *Core) why(l *lane, j *job, q *place.Query) model.Reason {
 	return model.ReasonResources
 }
 
-// borrow completes the nodes of j with idle ones of vClusters that lend.
-func (s *Core) borrow(l *lane, j *job, q *place.Query) bool {
+// borrow writes into p the nodes of j, completed with idle ones of vClusters that lend.
+func (s *Core) borrow(l *lane, j *job, q *place.Query, p *model.Placement) bool {
 	if !s.mayBorrow(j) {
 		return false
 	}
@@ -204,7 +200,7 @@ func (s *Core) borrow(l *lane, j *job, q *place.Query) bool {
 		s.lender.And(j.kind.foreign)
 		need -= l.free.Lowest(s.lender, q.Avoid, s.extra, may)
 	}
-	return need <= 0 && l.free.SelectExtra(q, s.extra, &s.chosen)
+	return need <= 0 && l.free.SelectExtra(q, s.extra, p)
 }
 
 // own counts the idle nodes that j may use without borrowing.

@@ -23,7 +23,7 @@ func (s *Core) turn(l *lane, now model.Time) bool {
 // unsettled says whether the accounting ticks since the last pass have changed
 // what the scores of l are made of; if not, the next one may.
 func (s *Core) unsettled(l *lane, now model.Time) bool {
-	if l.tick > now || s.figures(l) {
+	if l.tick > now || l.fair.Refresh() {
 		return l.tick <= now
 	}
 	l.tick = s.book.NextTick(now)
@@ -144,7 +144,7 @@ func (s *Core) untilOvertaken(l *lane, now model.Time) {
 // overtaking is a bound on the instant at which q, which is behind h by their keys,
 // comes before it.
 func (s *Core) overtaking(l *lane, q, h *queued, now model.Time) model.Time {
-	return now.Add(score.Overtake(h.key-q.key, l.policy.Weights[score.Wait], l.penalty[q.tenant], l.penalty[h.tenant], now.Sub(q.submit), now.Sub(h.submit), l.policy.Reference))
+	return now.Add(score.Overtake(h.key-q.key, l.policy.Weights[score.Wait], l.fair.Penalty[q.tenant], l.fair.Penalty[h.tenant], now.Sub(q.submit), now.Sub(h.submit), l.policy.Reference))
 }
 
 // patience is for how long a vCluster on a cycle looks whether somebody else comes

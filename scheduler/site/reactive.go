@@ -44,12 +44,12 @@ func (s *Core) demanded(ref model.Ref, nodes int64) {
 func (s *Core) serve(ref model.Ref) {
 	j := &s.jobs[ref]
 	l := j.lane
-	if j.Kind != model.Reactive || l.policy.AsCoded {
+	if j.Kind != model.Reactive || l.mode.fixedServiceSize {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(l.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
 	l.services = slices.Insert(l.services, at, ref)
-	l.count(j.Tenant) // its score counts while it runs
+	l.fair.Enter(j.Tenant) // its score counts while it runs
 	l.dirty = l.dirty || j.wants() != sizeOf(&j.placement)
 }
 
@@ -58,7 +58,7 @@ func (s *Core) unserve(ref model.Ref) {
 	j := &s.jobs[ref]
 	if at := slices.Index(j.lane.services, ref); at >= 0 {
 		j.lane.services = slices.Delete(j.lane.services, at, at+1)
-		j.lane.members[j.Tenant+1]--
+		j.lane.fair.Leave(j.Tenant)
 	}
 	s.answered(ref, 0)
 }
@@ -202,7 +202,7 @@ func (s *Core) findable(l *lane, now model.Time, j *job, until model.Time, avoid
 	if l.blocked && l.policy.Backfill == order.Easy && !s.cfg.Shared && !s.outOfTheWay(l, now, until) {
 		most = min(most, s.sparable(l, j, avoid))
 	}
-	if l.policy.ConformanceFirst && j.Topology == model.Spread {
+	if l.mode.conformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
 	}
 	return int32(sort.Search(int(most), func(i int) bool {
@@ -412,7 +412,7 @@ func (s *Core) retake(l *lane) {
 func (s *Core) resized(f *model.Fact) {
 	s.answered(f.Ref, f.Seq)
 	j := &s.jobs[f.Ref]
-	s.uses(j, -1)
+	s.book.Use(&j.claim, j.assoc, -1, s.now)
 	s.takes(j, -1)
 	s.running -= j.runs
 	s.free.Give(&j.placement)
@@ -431,7 +431,7 @@ func (s *Core) resized(f *model.Fact) {
 	j.runs = j.gpuTime()
 	s.running += j.runs
 	s.use(j)
-	s.uses(j, 1)
+	s.book.Use(&j.claim, j.assoc, 1, s.now)
 	s.stir()
 }
 

@@ -13,17 +13,11 @@ func (s *Core) usedBefore(f *model.Fact) {
 		s.freezeUsage()
 	}
 	c := s.claimOf(f.Alloc, s.kindOf(f.Alloc), f.Alloc.NodesMin)
-	sign := int64(1)
+	assoc := s.book.Associate(f.Alloc.Tenant, f.Alloc.User)
 	if f.Kind == model.FactUsageBegan {
-		s.book.Start(&c, f.At)
+		s.book.Begin(&c, assoc, f.At)
 	} else {
-		s.book.Stop(&c, f.At)
-		sign = -1
-	}
-	if s.shares != nil {
-		assoc := s.shares.join(f.Alloc.Tenant, f.Alloc.User, len(s.site.Tenants))
-		s.shares.settle()
-		s.shares.tree.Use(assoc, sign*s.usageOf(&c), f.At)
+		s.book.End(&c, assoc, f.At)
 	}
 }
 
@@ -31,16 +25,6 @@ func (s *Core) usedBefore(f *model.Fact) {
 func (s *Core) freezeUsage() {
 	if s.usage && !s.usageFrozen {
 		s.usageFrozen = true
-		s.freezeBooks(s.book.LastTick(s.now))
-	}
-}
-
-// freezeBooks is an accounting tick.
-func (s *Core) freezeBooks(at model.Time) {
-	s.ticks++
-	s.book.Freeze(at)
-	if s.shares != nil {
-		s.shares.settle()
-		s.shares.tree.Freeze(at)
+		s.book.Tick(s.book.LastTick(s.now))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/place"
-	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 )
 
@@ -39,14 +38,8 @@ func (s *Core) rank(j *job) {
 
 // values are the factors of j that never change while it waits.
 func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
-	p := j.lane.policy
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Data] = score.DataOf(j.DataReady)
-	if p.AsCoded {
-		v[score.Topology] = score.CodedTopologyOf(j.NodesMin, groups, -1, false)
-		v[score.Checkpoint] = score.CodedCheckpointOf(j.Checkpoint)
-		return v
-	}
 	v[score.Topology] = score.TopologyOf(needed, groups)
 	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)
 	return v
@@ -55,12 +48,12 @@ func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
 // freeze fixes everything that the scores of one pass have in common.
 func (s *Core) freeze(l *lane) {
 	if l.policy.Ranking == ByMultifactor {
-		s.shares.settle()
+		s.book.Settle()
 	}
 	if l.policy.Ranking != ByScore {
 		return
 	}
-	s.figures(l)
+	l.fair.Refresh()
 	w := &l.policy.Weights
 	l.global = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)))
 	if !l.policy.Expected {
@@ -69,49 +62,6 @@ func (s *Core) freeze(l *lane) {
 	for i := range s.largest {
 		s.largest[i] = -1
 	}
-}
-
-// figured is what the fair share and the penalty of a tenant were last worked out from.
-type figured struct {
-	tick        int64 // the last at which it was looked at, -1 before the first
-	standing    quota.Standing
-	utilisation model.Fixed
-}
-
-// count adds a job of tenant t to those whose scores are of interest.
-func (l *lane) count(t model.TenantID) {
-	if l.members[t+1]++; l.members[t+1] == 1 {
-		l.figuredAt = -1 // nobody has looked at how that stands
-	}
-}
-
-// figures takes over what the last accounting tick has frozen of those who wait, and
-// says whether it makes any difference to l.
-func (s *Core) figures(l *lane) bool {
-	if l.figuredAt == s.ticks {
-		return false
-	}
-	l.figuredAt = s.ticks
-	changed := false
-	u := s.book.Utilisation()
-	for t, n := range l.members {
-		was := &l.figured[t]
-		if n == 0 || was.tick == s.ticks {
-			continue
-		}
-		id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
-		st := s.book.Standing(id)
-		same := was.tick >= 0 && st.Equal(&was.standing) && (u == was.utilisation || st.Burst <= model.One)
-		if was.tick = s.ticks; same {
-			continue
-		}
-		was.standing, was.utilisation = *st, u
-		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, st, u))
-		penalty := score.Penalty(st.Budget)
-		changed = changed || f3 != l.tenant[t] || penalty != l.penalty[t]
-		l.tenant[t], l.penalty[t], l.inverse[t] = f3, penalty, model.Ratio(int64(model.One), int64(penalty))
-	}
-	return changed
 }
 
 // weighBacklog wakes the vClusters for whose scores the backlog has changed.
@@ -128,14 +78,6 @@ func (s *Core) weighBacklog(now model.Time) {
 			}
 		}
 	}
-}
-
-// fairShare is the factor f3 of tenant t.
-func (s *Core) fairShare(t model.TenantID, st *quota.Standing, utilisation model.Fixed) model.Fixed {
-	if st.Share <= 0 {
-		return s.book.Neutral(t)
-	}
-	return score.FairShareOf(st.Share, st.Burst, st.Used, utilisation)
 }
 
 // conformance is the factor f9 of a job of so many nodes, frozen for the pass.
@@ -186,8 +128,8 @@ func (s *Core) scoreOf(l *lane, j *job, now model.Time) model.Fixed {
 // scoreOfQueued is scoreOf for what the queue holds of a job whose wait was weighed
 // now, where the price of energy is the same for all.
 func (s *Core) scoreOfQueued(l *lane, q *queued) model.Fixed {
-	sum := q.static + l.tenant[q.tenant] + l.global + q.wait + l.policy.Weights[score.Conformance].Mul(s.conformance(l, q.class, q.need))
-	if p := l.penalty[q.tenant]; p != model.One {
+	sum := q.static + l.fair.Share[q.tenant] + l.global + q.wait + l.policy.Weights[score.Conformance].Mul(s.conformance(l, q.class, q.need))
+	if p := l.fair.Penalty[q.tenant]; p != model.One {
 		return p.Mul(sum)
 	}
 	return sum
@@ -196,19 +138,14 @@ func (s *Core) scoreOfQueued(l *lane, q *queued) model.Fixed {
 // explained is the score of j with its factors, for those who ask.
 func (s *Core) explained(l *lane, j *job, now model.Time) score.Explanation {
 	w := &l.policy.Weights
-	if l.policy.AsCoded {
-		v := s.codedValues(l, j, now)
-		return score.Explain(w, &v, l.penalty[j.Tenant+1])
-	}
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.values(j, needed, groups)
 	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), l.policy.Reference)
-	st := s.book.Standing(j.Tenant)
-	v[score.FairShare] = s.fairShare(j.Tenant, st, s.book.Utilisation())
+	v[score.FairShare] = s.book.FairShare(j.Tenant)
 	v[score.Backlog] = score.BacklogOf(model.Duration(s.queued), model.Duration(s.running))
 	v[score.Energy] = s.energy(l, j, now)
 	v[score.Conformance] = s.conformance(l, j.kind.class, j.NodesMin)
-	return score.Explain(w, &v, l.penalty[j.Tenant+1])
+	return score.Explain(w, &v, l.fair.Penalty[j.Tenant+1])
 }
 
 // keyOf is what l orders by, largest first; orders of ByOrder have none.
@@ -225,15 +162,16 @@ func (s *Core) keyOf(l *lane, j *job, now model.Time) int64 {
 
 // priority is Slurm's multifactor priority of j.
 func (s *Core) priority(l *lane, j *job, now model.Time) int64 {
-	in := s.factors(l, j, now)
+	var tres [NumTRES]multifactor.Part
+	in := s.factors(l, j, now, &tres)
 	return multifactor.Priority(&l.policy.Multifactor, &in)
 }
 
 // factors are the inputs of Slurm's priority of j: its age counts from its
-// eligible time, its units stand for CPUs. They hold until the next call.
-func (s *Core) factors(l *lane, j *job, now model.Time) multifactor.Inputs {
+// eligible time, its units stand for CPUs. Those of its resources are in tres.
+func (s *Core) factors(l *lane, j *job, now model.Time, tres *[NumTRES]multifactor.Part) multifactor.Inputs {
 	in := multifactor.Inputs{
-		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.shares.tree.Factor(j.assoc), Assoc: s.assocOf(j),
+		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.book.Factor(j.assoc), Assoc: s.book.AssocPriority(j.Tenant),
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
 			CPUs:  multifactor.Part{Amount: int64(j.NodesMin * j.kind.gpusOf(&j.Allocation)), Whole: s.cfg.Quota.GPUs},
@@ -247,8 +185,8 @@ func (s *Core) factors(l *lane, j *job, now model.Time) multifactor.Inputs {
 		in.QOS = multifactor.Part{Amount: s.site.QOS[j.QOS].Priority, Whole: s.mostQOS}
 	}
 	if len(l.policy.Multifactor.TRES) > 0 {
-		s.shares.asked = s.tresOf(j)
-		in.TRES = s.shares.asked[:]
+		*tres = s.tresOf(j)
+		in.TRES = tres[:]
 	}
 	return in
 }

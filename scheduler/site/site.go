@@ -7,10 +7,10 @@ package site
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"orrery/scheduler"
 	"orrery/scheduler/backfill"
+	"orrery/scheduler/fairshare"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/order"
@@ -18,6 +18,7 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/notes"
 	"orrery/scheduler/workflow"
 )
 
@@ -122,7 +123,7 @@ func (p *Policy) validate(c *Config) error {
 		return fmt.Errorf("the reference wait is %s, want more than 0", p.Reference)
 	case p.Cycle < 0 || p.Phase < 0 || (p.Cycle > 0 && p.Phase >= p.Cycle) || (p.Cycle == 0 && p.Phase > 0):
 		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", p.Cycle, p.Phase)
-	case p.AsCoded && p.Ranking != ByScore:
+	case p.mode().scoreOnly && p.Ranking != ByScore:
 		return errors.New("the as-coded mode orders by score")
 	}
 	return nil
@@ -143,7 +144,7 @@ type Core struct {
 	lanes   []lane
 	jobs    []job       // by Ref
 	active  []model.Ref // running
-	book    *quota.Book
+	book    *fairshare.Accounts
 	ever    *quota.Book // of nobody, with the highest limits there will be
 	graph   *workflow.Graph
 	kinds   []*kind // distinct (vCluster, constraint, partition, reservation)
@@ -165,17 +166,14 @@ type Core struct {
 	homes           []int32 // home nodes of each vCluster
 	home            []model.NodeSet
 
-	shares              *shares // nil without an order by Slurm's priority
-	mostFactor, mostQOS int64   // highest of all partitions and qualities of service
+	mostFactor, mostQOS int64 // highest of all partitions and qualities of service
+	// tres of all nodes, then of each partition, for Slurm's priority, as they were asked for.
+	tres [][NumTRES]int64
 
-	now   model.Time
-	next  model.Time // accounting tick
-	ticks int64      // changes with what the last one froze
+	now model.Time
 	// happened counts the facts observed but for submissions.
 	happened int64
-	settled  model.Time // until when the accounts can change if nothing is observed
 	heard    model.Time // when anything was observed last
-	begun    bool       // something was observed
 	// restoring lets each vCluster make a pass in every plan, whatever its cycle.
 	restoring bool
 	// usage from before the beginning was told of, and the tick before now has frozen it.
@@ -185,6 +183,7 @@ type Core struct {
 	walk        uint64 // of the predicted ends, so far
 	seq         uint64
 	plan        scheduler.Plan
+	notes       notes.Log // for the next plan
 	work        scheduler.Work
 	siteScratch
 }
@@ -223,6 +222,8 @@ type usage struct {
 type lane struct {
 	id     model.VClusterID
 	policy *Policy
+	mode   mode
+	by     planner
 	free   *place.Free // committed, less its own proposals in flight
 	queue  []queued    // candidates and held jobs, in no order
 	lots   lots
@@ -244,22 +245,17 @@ type lane struct {
 	hungry  bool       // a service is smaller than it is to be, for want of nodes
 	behind  bool       // somebody who may have room waits for the order alone
 
-	last      model.Ref   // best of the last pass, -1 for none
-	swift     bool        // the pass looked at the best job and those who may overtake it only
-	near      []model.Ref // these
-	known     bool        // what the pass knew holds until something is observed but newcomers
-	fresh     []model.Ref // they, since the last pass
-	hold      siteHold
-	plans     planning
-	vain      vain
-	timeline  *backfill.Timeline
-	tenant    []model.Fixed // weighted f3, at the last accounting tick
-	penalty   []model.Fixed
-	inverse   []model.Fixed // of the penalty
-	figured   []figured     // what these are made of
-	figuredAt int64         // accounting tick up to which these are true of all members, -1 for none
-	members   []int32       // of each in the queue
-	global    model.Fixed   // weighted f6 and f7, when they were frozen last
+	last     model.Ref   // best of the last pass, -1 for none
+	swift    bool        // the pass looked at the best job and those who may overtake it only
+	near     []model.Ref // these
+	known    bool        // what the pass knew holds until something is observed but newcomers
+	fresh    []model.Ref // they, since the last pass
+	hold     siteHold
+	plans    planning
+	vain     vain
+	timeline *backfill.Timeline
+	fair     fairshare.Cache // of the jobs in the queue and the running services
+	global   model.Fixed     // weighted f6 and f7, when they were frozen last
 }
 
 // job is what the core knows of a job in the system.
@@ -272,7 +268,7 @@ type job struct {
 	lane      *lane
 	kind      *kind
 	claim     quota.Claim
-	assoc     int32       // in Site.shares
+	assoc     int32       // in the accounts
 	static    model.Fixed // the terms of the score that never change
 	ask       usage
 	waits     int64 // GPU seconds in Site.queued
@@ -289,7 +285,7 @@ type job struct {
 	seq      uint64 // of the last proposal to start it
 	asked    uint64 // of the last proposal to preempt it
 	walked   uint64 // last walk of ends in which it was past
-	note     noted
+	note     notes.Last
 }
 
 // phase is where a job stands in the eyes of the core.
@@ -317,6 +313,7 @@ type kind struct {
 	class   place.ClassID
 	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
 	gpus    int32         // of the largest node, at least 1
+	fewest  int32         // GPUs of the smallest node
 	watts   int64         // of the hungriest node at work
 	least   int64         // W of the node at work that draws least, borrowed ones included
 	part    int64         // likewise of one GPU, rounded down
@@ -332,7 +329,9 @@ func New(cfg Config) *Core {
 	n := len(cfg.Site.Nodes)
 	s.free = s.space.NewFree()
 	s.ready = model.NewNodeSet(n)
-	s.book = quota.New(&cfg.Quota)
+	s.book = fairshare.New(&fairshare.Config{
+		Quota: &s.cfg.Quota, Tenants: cfg.Site.Tenants, QOS: cfg.Site.QOS, Sharing: cfg.sharing(), AssocPriority: cfg.AssocPriority,
+	})
 	s.ever = cfg.maxBook()
 	s.powerCap, s.pool = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}, cfg.Site.SensitivePool
 	s.homes = make([]int32, len(cfg.Site.VClusters))
@@ -357,20 +356,15 @@ func New(cfg Config) *Core {
 		l := &s.lanes[i]
 		*l = lane{
 			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
-			last: -1, figuredAt: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
-			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
-		}
-		l.figured, l.members = make([]figured, len(l.tenant)), make([]int32, len(l.tenant))
-		l.inverse = make([]model.Fixed, len(l.tenant))
-		for t := range l.figured {
-			l.figured[t].tick = -1
+			last: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
+			fair: s.book.NewCache(len(cfg.Site.Tenants), cfg.Policies[i].Weights[score.FairShare]),
 		}
 		l.free.CopyFrom(s.free)
 		if l.policy.Ranking == ByScore {
 			l.curve = score.CurveOf(l.policy.Reference)
 		}
-		if l.policy.ceilings() {
-			l.lots = newLots(len(l.tenant))
+		if l.mode = l.policy.mode(); l.mode.bounded {
+			l.lots = newLots(len(l.fair.Share))
 		}
 		l.shapeOf(s.space.Class(nil), 0)
 		l.shapeOf(s.space.Class(nil), 1)
@@ -386,8 +380,11 @@ func New(cfg Config) *Core {
 	for i := range cfg.Site.QOS {
 		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
 	}
-	s.shares = newShares(&s.cfg)
 	s.siteScratch = newSiteScratch(s.space, n)
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.by = l.mode.planner(s, l)
+	}
 	return s
 }
 
@@ -424,21 +421,6 @@ func (s *Core) kindOf(a *model.Allocation) *kind {
 	return s.newKind(a)
 }
 
-// define takes in what the constraint of a stands for, when it is named first. Ids that
-// are skipped belong to rows that were never submitted; a nil constraint is known, or of
-// the site.
-func (s *Core) define(a *model.Allocation, c *model.Constraint) {
-	for int(a.Constraint) >= len(s.constraints) {
-		s.constraints = append(s.constraints, nil)
-	}
-	if c == nil || s.constraints[a.Constraint] != nil {
-		return
-	}
-	own := *c
-	own.Features, own.Include, own.Exclude = slices.Clone(c.Features), slices.Clone(c.Include), slices.Clone(c.Exclude)
-	s.constraints[a.Constraint] = &own
-}
-
 func (s *Core) newKind(a *model.Allocation) *kind {
 	k := &kind{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
 	may := s.space.Eligible(s.constraints[a.Constraint])
@@ -466,7 +448,11 @@ func (s *Core) newKind(a *model.Allocation) *kind {
 	}
 	k.class = s.space.Class(k.mask)
 	k.all = int(k.mask.Len()) == len(s.site.Nodes)
-	for n := k.mask.Next(0); n >= 0; n = k.mask.Next(n + 1) {
+	first := k.mask.Next(0)
+	for n := first; n >= 0; n = k.mask.Next(n + 1) {
+		if g := s.site.Nodes[n].GPUs; n == first || g < k.fewest {
+			k.fewest = g
+		}
 		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
 		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
 	}

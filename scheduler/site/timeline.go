@@ -174,7 +174,7 @@ func (s *Core) overtakes(l *lane, a, b order.Candidate, now model.Time) model.Ti
 		return model.Never
 	}
 	i, j := &s.jobs[a.Ref], &s.jobs[b.Ref]
-	return now.Add(score.Overtake(model.Fixed(a.Key-b.Key), l.policy.Weights[score.Wait], l.penalty[j.Tenant+1], l.penalty[i.Tenant+1],
+	return now.Add(score.Overtake(model.Fixed(a.Key-b.Key), l.policy.Weights[score.Wait], l.fair.Penalty[j.Tenant+1], l.fair.Penalty[i.Tenant+1],
 		now.Sub(j.Submit), now.Sub(i.Submit), l.policy.Reference))
 }
 

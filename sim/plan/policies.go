@@ -48,8 +48,9 @@ func Policies(c *profiles.Cluster) ([]site.Policy, error) {
 
 // policyOf is a profile in the words of the core.
 func policyOf(p *profiles.Profile, a *profiles.Agents) (site.Policy, error) {
+	asCoded := p.Mode == "as-coded"
 	out := site.Policy{
-		AsCoded: p.Mode == "as-coded", Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: p.Phase, Expected: p.Energy == "expected",
+		AsCoded: asCoded, Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: p.Phase, Expected: p.Energy == "expected",
 		Depth: int(p.Depth), MaxUserTests: int(p.BFMaxJobUser), ConformanceFirst: p.Selection == "conformance-first",
 		Window: backfill.Window{Length: p.BFWindow, Resolution: p.BFResolution, Interval: p.BFInterval, Tests: int(p.BFMaxJobTest)},
 	}
@@ -60,7 +61,7 @@ func policyOf(p *profiles.Profile, a *profiles.Agents) (site.Policy, error) {
 			p.Weights.Priority, p.Weights.WaitTime, p.Weights.FairShare, p.Weights.Topology, p.Weights.DataReadiness,
 			p.Weights.Backlog, p.Weights.Energy, p.Weights.Checkpoint, p.Weights.Conformance,
 		}
-		if out.AsCoded {
+		if asCoded {
 			out.Weights, err = score.Raw(raw)
 		} else {
 			out.Weights, err = score.Normalise(raw)
@@ -77,7 +78,7 @@ func policyOf(p *profiles.Profile, a *profiles.Agents) (site.Policy, error) {
 	if p.MinScore != nil {
 		out.MinScore = model.FixedOf(*p.MinScore)
 	}
-	if !out.AsCoded {
+	if !asCoded {
 		if out.Backfill, err = order.ParseBackfill(p.Backfill); err != nil {
 			return out, err
 		}

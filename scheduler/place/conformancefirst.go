@@ -2,8 +2,8 @@ package place
 
 import "orrery/scheduler/model"
 
-// The as-coded mode: the largest conformance group first, in which all nodes of
-// unknown fingerprint are one, and groups only where that fails.
+// Query.ConformanceFirst: the largest conformance group first, in which all nodes of
+// unknown fingerprint are one, and dragonfly groups only where that fails.
 
 // largestRow is the conformance group with most free nodes, ties by index,
 // where unknown is the last.
@@ -17,7 +17,7 @@ func (f *Free) largestRow(t *tally) int {
 	return best
 }
 
-func (f *Free) fitsAsCoded(t *tally, q *Query) bool {
+func (f *Free) fitsLargest(t *tally, q *Query) bool {
 	l := &f.sp.layout
 	switch {
 	case t.rows[f.largestRow(t)] >= q.Nodes:
@@ -43,8 +43,8 @@ func (t *tally) even(r *row, n int32) int32 {
 	return (n + k - 1) / k
 }
 
-func (f *Free) selectAsCoded(t *tally, q *Query, p *model.Placement) bool {
-	if !f.fitsAsCoded(t, q) {
+func (f *Free) selectLargest(t *tally, q *Query, p *model.Placement) bool {
+	if !f.fitsLargest(t, q) {
 		return false
 	}
 	all := f.sp.layout.all()

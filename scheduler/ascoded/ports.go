@@ -1,0 +1,85 @@
+package ascoded
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+	"orrery/scheduler/quota"
+	"orrery/scheduler/score"
+)
+
+// Config is what a Planner is made of. All that it points to must outlive it, and is
+// read as it is at the instant of a pass.
+type Config struct {
+	Site      *model.Site
+	Weights   *score.Weights
+	Reference model.Duration // of the wait factor
+	Window    model.Duration // of budgets; 0 is quota.DefaultWindow
+	Ready     model.NodeSet  // nodes in service
+	Free      *place.Free    // of the vCluster
+	All       place.ClassID  // every node of the site
+	Ledger    *quota.Book    // of which the limits are read, and nothing else
+}
+
+// Core is what a pass asks of the scheduler core on behalf of one vCluster, and has
+// it do. Every ref is of a job in the system; no method fails.
+type Core interface {
+	Jobs
+	Limits
+	Nodes
+}
+
+// Jobs are those that a pass looks at.
+type Jobs interface {
+	// Job is the job under ref, valid until the next Start.
+	Job(ref model.Ref) Job
+	// Waiting appends the jobs in the queue of the vCluster to dst, in any order.
+	Waiting(dst []model.Ref) []model.Ref
+	// Running are the running jobs of the site, in any order.
+	Running() []model.Ref
+	// Ends appends the running jobs of the site that are predicted to end up to an
+	// instant to dst, earliest first.
+	Ends(until model.Time, dst []End) []End
+}
+
+// Limits are those that a job must keep: of its tenant and the like, of the caps of the
+// site, and of what it depends on.
+type Limits interface {
+	// Held is the limit that keeps the job from starting on its fewest nodes,
+	// whatever is free.
+	Held(ref model.Ref, score model.Fixed) model.Reason
+	// Breaks is the limit or cap that the job would break on these nodes.
+	Breaks(ref model.Ref, nodes *model.Placement) model.Reason
+	// Allows is false only where the job would break one on any n nodes.
+	Allows(ref model.Ref, n int32) bool
+}
+
+// Nodes are those that a job may be given.
+type Nodes interface {
+	// Usable counts the free nodes that the job may use.
+	Usable(ref model.Ref) int32
+	// Select finds n of them for the job; they are valid until the next call.
+	Select(ref model.Ref, n int32) (*model.Placement, bool)
+	// Short is why there are no n nodes for the job.
+	Short(ref model.Ref, n int32) model.Reason
+	// Start proposes that the job, which waits, starts on the nodes.
+	Start(ref model.Ref, nodes *model.Placement)
+	// Wait notes why the job does not start.
+	Wait(ref model.Ref, why model.Reason)
+}
+
+// Job is a job as a pass reads it.
+type Job struct {
+	*model.Allocation
+	Left model.Duration // requested time that it still has
+	// Nodes, Started and Predicted, which is its end, are of a running job.
+	Nodes     *model.Placement
+	Started   model.Time
+	Predicted model.Time
+}
+
+// End is when a running job is predicted to leave so many nodes.
+type End struct {
+	At    model.Time
+	Ref   model.Ref
+	Nodes int32
+}

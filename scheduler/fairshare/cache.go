@@ -1,0 +1,83 @@
+package fairshare
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
+	"orrery/scheduler/score"
+)
+
+// Cache is what the fair share and the budget of each tenant bring into the scores of
+// one vCluster. Its columns are by tenant, work of no tenant first; those of a tenant
+// with jobs whose scores count are as of the last tick before the last Refresh, those of
+// others of some earlier one. So a Refresh costs no more than the tenants with such jobs,
+// and nothing between two ticks.
+type Cache struct {
+	Share   []model.Fixed // f3, weighted
+	Penalty []model.Fixed // of the budget
+	Inverse []model.Fixed // of the penalty
+
+	accounts *Accounts
+	weight   model.Fixed // of f3
+	of       []basis
+	jobs     []int32 // whose scores count
+	ticks    int64   // of the accounts at the last Refresh, -1 when some tenant is new since
+}
+
+// basis is what the row of a tenant was last worked out from.
+type basis struct {
+	ticks       int64 // of the accounts when it was looked at last, -1 before the first time
+	standing    quota.Standing
+	utilisation model.Fixed
+}
+
+// NewCache is the cache of a vCluster in whose scores f3 has this weight.
+func (a *Accounts) NewCache(tenants int, weight model.Fixed) Cache {
+	n := tenants + 1
+	c := Cache{
+		Share: make([]model.Fixed, n), Penalty: make([]model.Fixed, n), Inverse: make([]model.Fixed, n),
+		accounts: a, weight: weight, of: make([]basis, n), jobs: make([]int32, n), ticks: -1,
+	}
+	for t := range c.of {
+		c.of[t].ticks = -1
+	}
+	return c
+}
+
+// Enter counts a job of tenant t, -1 for none, to those whose scores count.
+func (c *Cache) Enter(t model.TenantID) {
+	if c.jobs[t+1]++; c.jobs[t+1] == 1 {
+		c.ticks = -1
+	}
+}
+
+// Leave undoes Enter.
+func (c *Cache) Leave(t model.TenantID) { c.jobs[t+1]-- }
+
+// Refresh brings the rows of all tenants whose scores count to the last accounting tick,
+// and says whether that made any difference.
+func (c *Cache) Refresh() bool {
+	a := c.accounts
+	if c.ticks == a.ticks {
+		return false
+	}
+	c.ticks = a.ticks
+	changed := false
+	u := a.Utilisation()
+	for t, n := range c.jobs {
+		was := &c.of[t]
+		if n == 0 || was.ticks == a.ticks {
+			continue
+		}
+		id := model.TenantID(t) - 1
+		st := a.Standing(id)
+		same := was.ticks >= 0 && st.Equal(&was.standing) && (u == was.utilisation || st.Burst <= model.One)
+		if was.ticks = a.ticks; same {
+			continue
+		}
+		was.standing, was.utilisation = *st, u
+		share, penalty := c.weight.Mul(a.fairShare(id, st, u)), score.Penalty(st.Budget)
+		changed = changed || share != c.Share[t] || penalty != c.Penalty[t]
+		c.Share[t], c.Penalty[t], c.Inverse[t] = share, penalty, model.Ratio(int64(model.One), int64(penalty))
+	}
+	return changed
+}

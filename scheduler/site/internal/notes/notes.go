@@ -1,0 +1,155 @@
+// Package notes says why the jobs of a site wait: what is in the way, what the job
+// stands with, what is free of the nodes that it may use, and on which sets of nodes it
+// does not start. It reads what the core shows it of one job, and decides nothing.
+package notes
+
+import (
+	"math/bits"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
+	"orrery/scheduler/place"
+	"orrery/scheduler/score"
+)
+
+// Case is what a note is made of, as of the instant at which it is made: one job and
+// what the core knows of its prospects. Of reads it only.
+type Case struct {
+	Site  *model.Site
+	Space *place.Space
+
+	Job    *model.Allocation
+	Ref    model.Ref
+	Mask   model.NodeSet // nodes that the job may use without borrowing
+	Class  place.ClassID // of Mask
+	Reason model.Reason
+	Behind model.JobID // in the way, -1 for none
+	Until  model.Time  // as scheduler.Note has it
+
+	Free  *place.Free   // of its vCluster
+	Avoid model.NodeSet // nodes that it must not use now, nil for none
+	Kept  []Kept        // what those are kept for
+	// Nodes are those that are proposed for it; else those that it would get if nothing
+	// but their number counted, empty when there are too few or Reason is not OfNodes.
+	Nodes *model.Placement
+}
+
+// Kept is a set of nodes that is kept from a job: for another one that preempted others,
+// or with Keeper -1 by an advance reservation until its end.
+type Kept struct {
+	Nodes  model.NodeSet
+	Keeper model.JobID
+	Until  model.Time // AbsentTime where there is a keeper
+}
+
+// Last is what was last noted of a job.
+type Last struct {
+	reason model.Reason
+	behind model.JobID
+	made   bool
+}
+
+// Update says whether the answer has changed, which it takes over.
+func (l *Last) Update(r model.Reason, behind model.JobID) bool {
+	now := Last{reason: r, behind: behind, made: true}
+	changed := now != *l
+	*l = now
+	return changed
+}
+
+// Log gathers notes for the next plan.
+type Log struct{ gathered, taken []scheduler.Note }
+
+// Add puts a note behind the others.
+func (l *Log) Add(n scheduler.Note) { l.gathered = append(l.gathered, n) }
+
+// Take returns the notes since the last Take, valid until the next.
+func (l *Log) Take() []scheduler.Note {
+	l.gathered, l.taken = l.taken[:0], l.gathered
+	return l.taken
+}
+
+// OfNodes says whether a reason is about nodes, so that sets of them were looked at.
+func OfNodes(r model.Reason) bool {
+	switch r {
+	case model.ReasonResources, model.ReasonConformance, model.ReasonReserved, model.ReasonPriority, model.ReasonPower, model.ReasonBandwidth:
+		return true
+	}
+	return false
+}
+
+// Of is the note of a case, but for the score. Cost: the nodes of the site.
+func Of(c *Case) scheduler.Note {
+	n := scheduler.Note{
+		Job: c.Job.Job, Ref: c.Ref, Reason: c.Reason, Behind: c.Behind, Until: c.Until,
+		Room: scheduler.Room{Need: c.Job.NodesMin, Usable: c.Space.Most(c.Class, c.Job.GPUs)},
+	}
+	if c.Reason == model.ReasonNone {
+		n.Nodes = c.Nodes.Nodes()
+		return n
+	}
+	n.Nodes = c.Free.Count(c.Class)
+	if c.Job.GPUs > 0 {
+		n.Nodes = c.Free.CountGPUs(c.Class, c.Job.GPUs)
+	}
+	measure(c, &n.Room)
+	if OfNodes(c.Reason) {
+		n.Rejected = rejected(c)
+	}
+	return n
+}
+
+// measure counts what is idle of the nodes that the job may use.
+func measure(c *Case, out *scheduler.Room) {
+	perGroup := make([]int32, len(c.Site.Groups))
+	out.Conform = c.Free.Largest(c.Class)
+	for w, m := range c.Free.Idle() {
+		m &= c.Mask[w]
+		if c.Avoid != nil {
+			out.Aside += int32(bits.OnesCount64(m & c.Avoid[w]))
+		}
+		model.NodeWord{Word: int32(w), Mask: m}.Nodes(func(n model.NodeID) bool {
+			if g := c.Site.Nodes[n].Group; g >= 0 && int(g) < len(perGroup) {
+				perGroup[g]++
+				out.Grouped = max(out.Grouped, perGroup[g])
+			}
+			return true
+		})
+	}
+}
+
+// Keeper says for which job idle nodes of mask are kept, -1 for none, and until when an
+// advance reservation does so, AbsentTime if none does; the first of several each.
+func Keeper(kept []Kept, idle, mask model.NodeSet) (behind model.JobID, until model.Time) {
+	behind, until = -1, model.AbsentTime
+	usable := func(nodes model.NodeSet) bool {
+		for w, m := range idle {
+			if m&mask[w]&nodes[w] != 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for i := range kept {
+		switch k := &kept[i]; {
+		case k.Keeper >= 0 && behind < 0 && usable(k.Nodes):
+			behind = k.Keeper
+		case k.Keeper < 0 && until == model.AbsentTime && usable(k.Nodes):
+			until = k.Until
+		}
+	}
+	return behind, until
+}
+
+// Points is Slurm's priority taken apart; what reaches 2^31 points is cut off there.
+func Points(w *multifactor.Weights, in *multifactor.Inputs) score.Explanation {
+	const most = 1<<31 - 1
+	fixed := func(n int64) model.Fixed { return model.Fixed(max(min(n, most), -most) << model.FractionBits) }
+	e := score.Explanation{Penalty: model.One, Score: fixed(multifactor.Priority(w, in))}
+	for i, t := range multifactor.Explain(w, in) {
+		e.Factors[i] = score.Contribution{Factor: score.Factor(i), Value: t.Value, Weight: fixed(t.Weight), Term: t.Adds}
+		e.Sum += t.Adds
+	}
+	return e
+}

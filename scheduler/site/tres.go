@@ -1,0 +1,91 @@
+package site
+
+import (
+	"fmt"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/multifactor"
+)
+
+// What Policy.Multifactor.TRES gives weights to, in this order.
+const (
+	TRESNode = iota
+	TRESCPU
+	TRESMemory
+	TRESGPU
+	NumTRES
+)
+
+// sharing is that of the policies that order by Slurm's priority, which Validate has
+// found to be the same, nil when there are none.
+func (c *Config) sharing() *multifactor.Sharing {
+	for i := range c.Policies {
+		if c.Policies[i].Ranking == ByMultifactor {
+			sharing := c.Policies[i].Multifactor.Sharing
+			sharing.Period = c.Quota.Tick
+			return &sharing
+		}
+	}
+	return nil
+}
+
+// oneSharing says which policies want the fair share computed in different ways.
+func (c *Config) oneSharing() error {
+	first := -1
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		switch {
+		case p.Ranking != ByMultifactor:
+		case first < 0:
+			first = i
+		case p.Multifactor.Sharing != c.Policies[first].Multifactor.Sharing:
+			return fmt.Errorf("vClusters %s and %s: their profiles count the usage of Slurm's fair share differently (half_life, fair_tree, dampening): make them equal", c.Site.VClusters[first].Name, c.Site.VClusters[i].Name)
+		}
+	}
+	return nil
+}
+
+// tresOf are nodes, CPUs, memory and GPUs, as parts of what the nodes have that
+// the job's partition lets it use: those that a request does not count are as
+// many as its nodes, and GPUs count for who may use nodes with GPUs only.
+func (s *Core) tresOf(j *job) (parts [NumTRES]multifactor.Part) {
+	for int(j.Partition)+1 >= len(s.tres) {
+		s.tres = append(s.tres, s.wholeOf(model.PartitionID(len(s.tres))-1))
+	}
+	whole := &s.tres[j.Partition+1]
+	c, n := &s.site.Constraints[j.Constraint], int64(j.NodesMin)
+	parts[TRESNode] = multifactor.Part{Amount: n, Whole: whole[TRESNode]}
+	asked := [NumTRES]int64{TRESCPU: int64(c.CPUs), TRESMemory: c.Memory, TRESGPU: int64(s.gpusAskedBy(j))}
+	for i := TRESCPU; i < NumTRES; i++ {
+		switch {
+		case asked[i] > 0:
+			parts[i] = multifactor.Part{Amount: n * asked[i], Whole: whole[i]}
+		case i != TRESGPU:
+			parts[i] = parts[TRESNode]
+		}
+	}
+	return parts
+}
+
+// gpusAskedBy is how many GPUs each node of j has at least, or its own part.
+func (s *Core) gpusAskedBy(j *job) int32 {
+	if j.GPUs > 0 {
+		return j.GPUs
+	}
+	return j.kind.fewest
+}
+
+// wholeOf is what the nodes of a partition have, or all nodes for -1.
+func (s *Core) wholeOf(p model.PartitionID) (whole [NumTRES]int64) {
+	for i := range s.site.Nodes {
+		if p >= 0 && !s.site.Partitions[p].Nodes.Has(model.NodeID(i)) {
+			continue
+		}
+		n := &s.site.Nodes[i]
+		whole[TRESNode]++
+		whole[TRESCPU] += int64(n.CPUs)
+		whole[TRESMemory] += n.Memory
+		whole[TRESGPU] += int64(n.GPUs)
+	}
+	return whole
+}
