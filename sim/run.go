@@ -215,7 +215,6 @@ type run struct {
 	passed  model.Time // last pass of the cycle
 	event   model.Time // the next one of the world, asked for anew when it may be another
 	units   int64      // of the cluster
-	index   int64      // of the next fact
 	// examined is Work.Examined at the last look at the context.
 	examined uint64
 	site     *siteResults // nil on a plain cluster

@@ -69,7 +69,7 @@ type Spell struct {
 	From    string  `json:"from"`
 	To      string  `json:"to"`
 	Seconds float64 `json:"seconds"`
-	// Reason is a word of RESULT-FORMAT.md; empty while nobody had looked at the
+	// Reason is a word of RESULT-FORMAT.md; empty while no pass had looked at the
 	// job yet (Proposed is false) or its start was being committed.
 	Reason      string `json:"reason,omitempty"`
 	Proposed    bool   `json:"proposed,omitempty"`
@@ -147,7 +147,7 @@ type Attempt struct {
 	start, end model.Time
 }
 
-// Move is a proposal that somebody leaves nodes for somebody else.
+// Move is a proposal that one job leaves nodes for another.
 type Move struct {
 	At     string `json:"at"`
 	Reason string `json:"reason"`

@@ -23,7 +23,7 @@ type Tables interface {
 }
 
 // Prepared is a Spec whose cluster file has been read and checked, which takes as
-// long as to replay some hundred jobs: for who replays several traces under it.
+// long as to replay some hundred jobs: to replay several traces under it.
 type Prepared struct {
 	spec Spec
 	file *clusterFile // nil without one
@@ -69,7 +69,7 @@ type Resolved struct {
 	Warm   world.Warm
 	// events and prices count the rows of these tables of the trace.
 	events, prices int
-	// History is for how long before the warm start it is known who consumed what.
+	// History is for how long before the warm start it is known what was consumed.
 	History model.Duration
 }
 
