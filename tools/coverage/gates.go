@@ -19,7 +19,6 @@ import (
 	"orrery/sim/record"
 	"orrery/sim/stat"
 	"orrery/sim/task"
-	"orrery/tools/wholelog"
 )
 
 var gatesStream = draw.StreamOf("coverage.gates")
@@ -169,19 +168,19 @@ func level20(side []gate.Replica) float64 {
 
 // gatedLog is a log on its cluster.
 type gatedLog struct {
-	*wholelog.Log
+	*wholeLog
 	o     *options
 	nodes int32
 	spans []metric.Span
 }
 
 func (o *options) gatedLog(file string, nodes int32) (*gatedLog, error) {
-	l, err := wholelog.Open(o.swf(file))
+	l, err := openWholeLog(o.swf(file))
 	if err != nil {
 		return nil, err
 	}
-	out := &gatedLog{Log: l, o: o, nodes: nodes}
-	out.spans, err = task.Divide(l.Set, profiles.UsualWindows, 0)
+	out := &gatedLog{wholeLog: l, o: o, nodes: nodes}
+	out.spans, err = task.Divide(l.set, profiles.UsualWindows, 0)
 	return out, err
 }
 
@@ -201,7 +200,7 @@ vclusters: [{name: v, home: all, profile: {order: fcfs, backfill: easy%s}}]
 		return spec, err
 	}
 	spec.Site = c.JSON()
-	return l.Bind(spec)
+	return l.bind(spec)
 }
 
 // pool makes so many replicas, with waits multiplied by each of planted.
@@ -232,7 +231,7 @@ func (*jobsAlone) Attempt(*model.AttemptRecord) {}
 
 func (l *gatedLog) replica(ctx context.Context, spec sim.Spec, seed int, sink *jobsAlone, give func(int, gate.Replica)) error {
 	t := task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: uint64(seed)}}
-	m, err := l.Runner.Trace(ctx, &t)
+	m, err := l.runner.Trace(ctx, &t)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"orrery/sim/paired"
 	"orrery/sim/stat"
 	"orrery/sim/task"
-	"orrery/tools/wholelog"
 )
 
 // logs are those on which a policy is compared with itself: the file and the
@@ -80,14 +79,14 @@ func (o *options) swf(file string) string { return filepath.Join(o.data, "traces
 
 // open reads a log, for replays on a plain cluster.
 func (o *options) open(file string, procs int32) (*task.Runner, sim.Spec, error) {
-	l, err := wholelog.Open(o.swf(file))
+	l, err := openWholeLog(o.swf(file))
 	if err != nil {
 		return nil, sim.Spec{}, err
 	}
 	spec := sim.DefaultSpec()
 	spec.Cluster.Procs = procs
-	spec, err = l.Bind(spec)
-	return l.Runner, spec, err
+	spec, err = l.bind(spec)
+	return l.runner, spec, err
 }
 
 // withItself counts the comparisons that claim anything, with one run of each side

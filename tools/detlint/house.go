@@ -107,12 +107,9 @@ var house = []room{
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
-	{dir: "tools/wholelog", may: []string{"traces", "traces/importer", "traces/transform", "sim", "sim/task"}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchbench", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/screenshots", may: []string{"..."}, free: []exemption{shell}},
 }
