@@ -13,12 +13,12 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/sim"
-	"orrery/sim/crew"
 	"orrery/sim/gate"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 	"orrery/sim/stat"
 	"orrery/sim/task"
+	"orrery/sim/workerpool"
 )
 
 var gatesStream = draw.StreamOf("coverage.gates")
@@ -213,7 +213,7 @@ func (l *gatedLog) pool(cycle string, n int) ([][]gate.Replica, error) {
 	for i := range out {
 		out[i] = make([]gate.Replica, n)
 	}
-	_, err = crew.Each(context.Background(), n, l.o.workers, nil, func() func(context.Context, int) error {
+	_, err = workerpool.Each(context.Background(), n, l.o.workers, nil, func() func(context.Context, int) error {
 		sink := &jobsAlone{}
 		return func(ctx context.Context, k int) error {
 			sink.Reset()
