@@ -72,12 +72,12 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.m.sayLeft(s, v.quiet); err != nil {
 		return err
 	}
-	crew, err := sweep.Local{Workers: v.workers, NewWorker: newWorker, Timeout: v.timeout}.Start(ctx, s)
+	workers, err := sweep.Local{Workers: v.workers, NewWorker: newWorker, Timeout: v.timeout}.Start(ctx, s)
 	if err != nil {
 		return studyError(err)
 	}
-	err = v.m.watch(s, "computing", v.quiet, func() error { return v.serve(ctx, s, crew) })
-	if err = errors.Join(err, crew.Stop()); err != nil {
+	err = v.m.watch(s, "computing", v.quiet, func() error { return v.serve(ctx, s, workers) })
+	if err = errors.Join(err, workers.Stop()); err != nil {
 		return studyError(err)
 	}
 	if !v.quiet {
@@ -87,9 +87,9 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 }
 
 // serve returns when all tasks are done and none came for a while.
-func (v *workerVerb) serve(ctx context.Context, s *sweep.Study, crew sweep.Crew) error {
+func (v *workerVerb) serve(ctx context.Context, s *sweep.Study, workers sweep.Workers) error {
 	for {
-		if err := crew.Wait(ctx); err != nil {
+		if err := workers.Wait(ctx); err != nil {
 			return err
 		}
 		done := s.Len()

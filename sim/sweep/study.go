@@ -45,8 +45,8 @@ type Options struct {
 	// Binary is the digest of the program that computes the tasks, usually from
 	// BinaryDigest. Programs with another digest are refused.
 	Binary string
-	// Lease is how long a claim holds without a sign of life of its worker:
-	// DefaultLease when 0, from 200 ms to 1 h. Workers show life four times in
+	// Lease is how long a claim holds without a heartbeat of its worker:
+	// DefaultLease when 0, from 200 ms to 1 h. Workers send four heartbeats in
 	// it.
 	Lease time.Duration
 	// About is one JSON value of the creator's own, such as the experiment that
@@ -170,7 +170,7 @@ func (s *Study) Dir() string { return s.dir }
 // Binary is the digest of the program that the study belongs to.
 func (s *Study) Binary() string { return s.head.Binary }
 
-// Lease is how long a claim holds without a sign of life.
+// Lease is how long a claim holds without a heartbeat.
 func (s *Study) Lease() time.Duration { return time.Duration(s.head.LeaseMS) * time.Millisecond }
 
 // About is what the study was created with; nil when nothing was said.

@@ -76,16 +76,16 @@ func ClassOf(err error) Class {
 type Executor interface {
 	// Start brings the workers up and returns at once. They take tasks until
 	// ctx is done or Stop is called, also tasks that are added later.
-	Start(ctx context.Context, s *Study) (Crew, error)
+	Start(ctx context.Context, s *Study) (Workers, error)
 }
 
-// Crew is the workers that one Start brought up. Its methods are called from
+// Workers are the workers that one Start brought up. Its methods are called from
 // one goroutine.
-type Crew interface {
+type Workers interface {
 	// Wait returns nil when every task that the study holds has an outcome, a
 	// result or a recorded failure. It may be called again after more specs
 	// were added. An error means that the workers cannot go on; the study can
-	// be resumed. When ctx is done its error is returned, and the crew works on.
+	// be resumed. When ctx is done its error is returned, and the workers go on.
 	Wait(ctx context.Context) error
 	// Stop ends the workers and returns when they have given back their claims
 	// or, where they run elsewhere, have been told to. Tasks under way are
@@ -100,12 +100,12 @@ func Complete(ctx context.Context, e Executor, s *Study) error {
 	if err := s.Mend(); err != nil {
 		return err
 	}
-	crew, err := e.Start(ctx, s)
+	pool, err := e.Start(ctx, s)
 	if err != nil {
 		return err
 	}
-	err = crew.Wait(ctx)
-	return errors.Join(err, crew.Stop())
+	err = pool.Wait(ctx)
+	return errors.Join(err, pool.Stop())
 }
 
 // DataError says that a file of a study is not what it should be.
