@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 )
 
 //go:embed library/*.yaml library/clusters/*.yaml
@@ -54,7 +54,7 @@ func Load(nameOrPath string) (Profile, error) {
 	}
 	text, err := read(nameOrPath)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
-		return Profile{}, fmt.Errorf("there is no profile %q%s: want one of %s, or the path of a file", nameOrPath, near.Hint(nameOrPath, Names()), oneOf(Names()))
+		return Profile{}, fmt.Errorf("there is no profile %q%s: want one of %s, or the path of a file", nameOrPath, spelling.Hint(nameOrPath, Names()), oneOf(Names()))
 	}
 	if err != nil {
 		return Profile{}, err

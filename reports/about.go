@@ -39,7 +39,7 @@ type about struct {
 	shared bool     // jobs share nodes
 }
 
-// awkward is one rule about rows that a replay cannot take as they are.
+// awkward is one rule about rows that needed special handling.
 type awkward struct {
 	rule     string
 	doc      string

@@ -24,7 +24,7 @@ type Edge struct {
 type Dependencies struct {
 	Edges []Edge
 	// Left counts, by rule and with an example, the rows that make no edge: a
-	// job that is not in the trace cannot be waited for, and nobody waits for
+	// job that is not in the trace cannot be waited for, and no job waits for
 	// himself. trace validate refuses such rows of the deps table.
 	Left []Rule
 }

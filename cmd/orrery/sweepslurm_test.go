@@ -106,7 +106,7 @@ func realSlurm(t *testing.T) (dir string) {
 type journalNote struct {
 	Kind   string `json:"kind"`
 	Task   int    `json:"task"`
-	Writer string `json:"writer"` // whom it is about
+	Writer string `json:"writer"` // which writer it is about
 	By     string `json:"-"`      // whose journal it is in
 }
 

@@ -48,7 +48,7 @@ func (m *Main) tuneCommand() *cobra.Command {
 		Short: "Find better settings for a site, and say how sure that is",
 		Long: `Look for settings under which the work of LOG would have waited less, and say
 what to change, which jobs it serves better and worse, how sure that is and what
-it costs: or that the current policy should be kept, when nothing beats it. With
+it costs: or that the current policy should be kept, when nothing is better. With
 several logs one answer is sought that holds on all.
 
 The log is divided into windows: some to tune on, later ones to accept on. All

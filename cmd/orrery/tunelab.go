@@ -12,7 +12,7 @@ import (
 	"orrery/sim/tune"
 )
 
-// lab computes the runs of a tune in a study, with one crew from the first to the
+// lab computes the runs of a tune in a study, with one worker pool from the first to the
 // last. Nothing is made before the first run is asked for: what is wrong with the
 // options has been said by then.
 type lab struct {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/sim"
@@ -58,7 +58,7 @@ func orderValue(spec *sim.Spec) *parsed {
 	return &parsed{"fcfs", "ORDER", func(s string) error {
 		o, err := scheduler.ParseOrder(s)
 		if err != nil {
-			return fmt.Errorf("unknown order%s: want %s", near.Hint(s, scheduler.OrderNames()), oneOf(scheduler.OrderNames()))
+			return fmt.Errorf("unknown order%s: want %s", spelling.Hint(s, scheduler.OrderNames()), oneOf(scheduler.OrderNames()))
 		}
 		spec.Order = o.String()
 		return nil
@@ -71,7 +71,7 @@ func backfillValue(spec *sim.Spec) *parsed {
 		name, depth, given := strings.Cut(s, ":")
 		b, err := scheduler.ParseBackfill(name)
 		if err != nil {
-			return fmt.Errorf("unknown rule%s: want none, first-fit, easy or conservative[:DEPTH]", near.Hint(name, scheduler.BackfillNames()))
+			return fmt.Errorf("unknown rule%s: want none, first-fit, easy or conservative[:DEPTH]", spelling.Hint(name, scheduler.BackfillNames()))
 		}
 		spec.Backfill, spec.Depth = b.String(), 0
 		if !given {
@@ -119,7 +119,7 @@ func missingValue(spec *sim.Spec) *parsed {
 			}
 			return err
 		}
-		return fmt.Errorf("unknown rule%s: want infinite, recorded or default:DUR", near.Hint(rule, []string{"infinite", "recorded", "default"}))
+		return fmt.Errorf("unknown rule%s: want infinite, recorded or default:DUR", spelling.Hint(rule, []string{"infinite", "recorded", "default"}))
 	}}
 }
 

@@ -274,19 +274,19 @@ func (c *converter) whole() map[string]float64 {
 			best = w
 		}
 	}
-	everybody := make([]string, len(c.nodes))
+	allNodes := make([]string, len(c.nodes))
 	for i := range c.nodes {
-		everybody[i] = c.nodes[i].name
+		allNodes[i] = c.nodes[i].name
 	}
 	for _, p := range c.partitions {
 		if p.all {
-			sum(everybody)
+			sum(allNodes)
 		} else {
 			sum(p.names)
 		}
 	}
 	if len(c.partitions) == 0 {
-		sum(everybody)
+		sum(allNodes)
 	}
 	return best
 }

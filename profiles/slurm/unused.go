@@ -93,7 +93,7 @@ func (c *converter) unusedLimits() {
 	}
 }
 
-// unusedPreemption takes out whom a quality of service preempts where none does.
+// unusedPreemption takes out what a quality of service preempts where none does.
 func (c *converter) unusedPreemption() {
 	if !c.byQOS {
 		for i := range c.qos {

@@ -322,7 +322,7 @@ show: [wait_p50]
 	require.NoError(t, err)
 	require.Len(t, rows, 4)
 	for _, row := range rows {
-		require.False(t, row.Feasible, "nobody keeps a wait of a second")
+		require.False(t, row.Feasible, "no point keeps a wait of a second")
 	}
 	p.Constraints = p.Constraints[1:]
 	rows, err = p.Rows(find)

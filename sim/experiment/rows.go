@@ -269,7 +269,7 @@ func (p *Plan) tryOf(scenario int, id string, columns []Column, find Outcomes) (
 }
 
 // setAside are the scenarios in which every point is overloaded: they tell none
-// from another. One point alone has nobody beside it, and where that is so of all
+// from another. One point alone has no neighbour, and where that is so of all
 // scenarios, none is set aside.
 func setAside(tried [][]trial, scenarios int) []bool {
 	out := make([]bool, scenarios)

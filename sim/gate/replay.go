@@ -23,7 +23,7 @@ type outcome struct {
 	wrong map[string]error // measures that the run does not have
 }
 
-// replay makes replays with so many workers. The outcomes are by index, whoever made
+// replay makes replays with so many workers. The outcomes are by index, whichever worker made
 // them. done is how many were made before.
 func (p *plan) replay(ctx context.Context, jobs []errand, done int, o Options) ([]outcome, error) {
 	out := make([]outcome, len(jobs))

@@ -53,8 +53,8 @@ func job(s *profiles.GateJobs, n int, seed uint64) traces.Job {
 		NodesMin: traces.Some(nodes), ProcsRequested: traces.Some(nodes), Class: traces.Some(s.Class),
 	}
 	if s.Kind != "service" {
-		ask := run / 100 * model.Duration(s.Request)
-		j.Walltime = traces.Some((ask + model.Minute - 1) / model.Minute * model.Minute)
+		requested := run / 100 * model.Duration(s.Request)
+		j.Walltime = traces.Some((requested + model.Minute - 1) / model.Minute * model.Minute)
 	}
 	if s.GPUs > 0 {
 		j.GPUsPerNode = traces.Some(s.GPUs)

@@ -17,10 +17,10 @@ import (
 // result depends neither on the order of the jobs nor on the numbering of users.
 func Compute(jobs column.Scanner, s *Series) (Table, error) { return tabulate(jobs, s, keptKeys) }
 
-// tabulate is Compute with room for so many keys.
+// tabulate is Compute with a budget of so many keys.
 func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	s.catchUp()
-	in := &room{left: keep}
+	in := &keyBudget{left: keep}
 	all, steady := newReduction(All, in), newReduction(Steady, in)
 	windows := []*reduction{all, steady}
 	if s.cfg.Site != nil {
@@ -131,7 +131,7 @@ func (m *moments) join(o *moments) {
 	m.max = max(m.max, o.max)
 }
 
-func newReduction(name string, in *room) *reduction {
+func newReduction(name string, in *keyBudget) *reduction {
 	r := &reduction{name: name, firstSubmit: column.Absent, lastEnd: column.Absent}
 	for q, p := range percentiles {
 		r.pick[q] = newSelection(p, digitBits, in)

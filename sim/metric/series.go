@@ -65,7 +65,7 @@ type State struct {
 	QueuedUnits    int64 // asked for by the jobs that wait
 	QueuedJobs     int32
 	RunningJobs    int32
-	MinQueuedUnits int32 // smallest request that waits, 0 when nobody does
+	MinQueuedUnits int32 // smallest request that waits, 0 when no job does
 }
 
 // Series accumulates the state of the system over time: sums for the windows
@@ -103,8 +103,8 @@ type Series struct {
 	bins bins
 
 	held    holdings
-	reasons *reasons // nil when nobody says why jobs wait
-	energy  *Energy  // nil when nobody has said
+	reasons *reasons // nil when no reasons are known
+	energy  *Energy  // nil when unknown
 }
 
 // integrals are sums over time of the state, with the longest queue seen.

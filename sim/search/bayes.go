@@ -111,10 +111,10 @@ func (m *models) best(s Space, a *aim, candidates, taken [][]float64) []float64 
 	ranked := m.sketch().ranked(s, a, candidates)
 	var starts [][]float64
 	for _, u := range ranked {
-		near := func(v []float64) bool {
+		isClose := func(v []float64) bool {
 			return floats.Distance(u, v, 2) < apart*math.Sqrt(float64(len(u)))
 		}
-		if len(starts) < climbs && !slices.ContainsFunc(starts, near) {
+		if len(starts) < climbs && !slices.ContainsFunc(starts, isClose) {
 			starts = append(starts, u)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package search finds good settings by asking for trials and being told their
-// results. It is for whoever can evaluate a point but has no formula for it: a
+// results. It is for points that can be evaluated but have no formula: a
 // tuner that replays a trace under each profile, above all.
 //
 // It must not know what a trial costs, who runs it, or where results are kept:
@@ -164,9 +164,9 @@ func (s *Search) complete(known []Result, n int) bool {
 	return true
 }
 
-// Ask returns up to n trials that nobody has yet. It returns none when all
+// Ask returns up to n trials that were not returned yet. It returns none when all
 // trials of the batch are out: tell results first. What the trials are does not
-// depend on n. A trial is handed out once; whoever loses one runs it again.
+// depend on n. A trial is returned once; a caller that loses one runs it again.
 func (s *Search) Ask(n int) []Trial {
 	var out []Trial
 	for ; s.next < len(s.trials) && len(out) < n; s.next++ {
@@ -335,7 +335,7 @@ func sobolReaches(c *Config) error {
 }
 
 // draws returns the random source of an entity, as a rule a trial: draws for
-// one purpose move nobody else's.
+// one purpose move no others.
 func (c *Config) draws(purpose string, entity int) *draw.Source {
 	s := draw.New(c.Seed, draw.StreamOf("search/"+c.Method+"/"+purpose), uint64(entity), 0)
 	return &s

@@ -159,7 +159,7 @@ func TestSeedsDiffer(t *testing.T) {
 
 // TestAskHandsOutOnce: Ask gives each trial once and stops at the end of the
 // batch until all its results are there.
-func TestAskHandsOutOnce(t *testing.T) {
+func TestAskReturnsEachTrialOnce(t *testing.T) {
 	s, err := New(Config{Space: mixed, Goal: least, Method: "cmaes", Trials: 15, Batch: 6})
 	require.NoError(t, err)
 	var batch []Trial

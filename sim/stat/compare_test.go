@@ -79,9 +79,9 @@ func TestPlantedDifferences(t *testing.T) {
 	require.Greater(t, narrower, 5*worlds*9/10)
 }
 
-// TestAgreementByLuckDoesNotCount: windows whose means happen to agree to the last
+// TestAgreementByChanceDoesNotCount: windows whose means happen to agree to the last
 // digit still have the noise of their replicas in the interval.
-func TestAgreementByLuckDoesNotCount(t *testing.T) {
+func TestAgreementByChanceDoesNotCount(t *testing.T) {
 	var a, b []Observation
 	for w := range 10 {
 		a = append(a, Observation{w, 0, 90}, Observation{w, 1, 110})

@@ -63,7 +63,7 @@ func TestNotWorseOnFixedWindows(t *testing.T) {
 	require.NoError(t, err)
 	got, err := NotWorse(p, Lower, Margin{Relative: 0.05}, FixedWindows, Defaults())
 	require.NoError(t, err)
-	l, _ := p.luckOf(1.1)
+	l, _ := p.replicaNoise(1.1)
 	require.InDelta(t, (1.21+1)*2/4, l.variance, 1e-12)
 	reach := student(l.freedom).Quantile(0.1) * math.Sqrt((1.21+1)*2) / 220
 	require.InDelta(t, -10, got.Gain, 1e-9)

@@ -346,8 +346,8 @@ func TestRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "not among those at hand")
 }
 
-// TestVariantsAreLetGo: what is kept is bounded, and what was let go comes back.
-func TestVariantsAreLetGo(t *testing.T) {
+// TestVariantsAreReleased: what is kept is bounded, and what was released comes back.
+func TestVariantsAreReleased(t *testing.T) {
 	ctx := context.Background()
 	r := NewRunner(nil)
 	m, err := r.Add(busy(t, 100))

@@ -14,7 +14,7 @@ import (
 )
 
 // variants are the traces that tasks replay, each read or made once and shared by
-// all workers. Those that no task has asked for lately are let go, to be made
+// all workers. Those that no task has asked for lately are released, to be made
 // again when one does.
 type variants struct {
 	load func(hash string) (*transform.Set, error)

@@ -167,13 +167,13 @@ func (r *Report) pageFinalists(p *page) {
 	r.pageConstraints(p)
 	r.pageWhole(p)
 	r.pageAgain(p)
-	if len(r.Besides) == 0 {
+	if len(r.Secondary) == 0 {
 		return
 	}
 	p.say("What else %s changes on the same windows (p corrected for all lines of this table):", r.About)
 	rows = nil
-	for i := range r.Besides {
-		rows = append(rows, append(lineCells(&r.Besides[i]), r.Besides[i].Verdict.String()))
+	for i := range r.Secondary {
+		rows = append(rows, append(lineCells(&r.Secondary[i]), r.Secondary[i].Verdict.String()))
 	}
 	p.table([]string{"metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "verdict"}, rows)
 }

@@ -69,7 +69,7 @@ type Report struct {
 	Finalists []Finalist `json:"finalists,omitempty"`
 
 	About       string        `json:"about,omitempty"` // the candidate that the following is of
-	Besides     []Line        `json:"besides,omitempty"`
+	Secondary   []Line        `json:"besides,omitempty"`
 	Groups      []GroupLine   `json:"groups,omitempty"`
 	Shares      []ShareSeries `json:"shares,omitempty"` // now, then
 	Loads       []LoadLine    `json:"loads,omitempty"`
@@ -315,9 +315,9 @@ func (t *tuner) tried(i int) Tried {
 	}
 	out.Windows, out.Overloaded = len(windows), t.piling(c, s)
 	metrics, failed := t.read(c, s, windows)
-	out.run = t.task(ask{of: c, scope: s})
+	out.run = t.task(runRequest{of: c, scope: s})
 	if t.result(c, wholeScope, 0, 0) != nil {
-		out.run = t.task(ask{of: c, scope: wholeScope})
+		out.run = t.task(runRequest{of: c, scope: wholeScope})
 	}
 	for _, o := range t.goal.Objectives {
 		out.Metrics = append(out.Metrics, metric.Number(metrics[o.Metric]))

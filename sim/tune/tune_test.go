@@ -207,10 +207,10 @@ func TestAPlantedGainIsFoundAndRecommended(t *testing.T) {
 	require.Equal(t, string(p.JSON()), string(again.JSON()), "the file says what was judged")
 }
 
-// TestRaceSpares: by halving, which is the default, two thirds of the candidates leave
-// the race after half of the windows, by ranks as many as differ by more than the noise;
+// TestRaceSavesRuns: by halving, which is the default, two thirds of the candidates are
+// eliminated after half of the windows, by ranks as many as differ by more than the noise;
 // the one that is chosen does not.
-func TestRaceSpares(t *testing.T) {
+func TestRaceSavesRuns(t *testing.T) {
 	w := newWorld(t, 3000, 0.8, halves)
 	for _, rule := range []search.Rule{"", search.Friedman} {
 		o := small()

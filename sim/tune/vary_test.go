@@ -34,7 +34,7 @@ func TestWhatIsVaried(t *testing.T) {
 		tuner.opt.Vary = c.vary
 		s, err := tuner.wholeSpace()
 		require.NoError(t, err)
-		require.Equal(t, c.want, s.spelled())
+		require.Equal(t, c.want, s.described())
 		now, err := tuner.leading()
 		require.NoError(t, err)
 		at, err := s.pointOf(&now)

@@ -14,7 +14,7 @@
 // A second table is of single passes of a site over queues of 100 to 100,000 jobs,
 // made at every cycle though nothing has changed: when a quarter of the jobs would
 // fit but are held by the reservation of the best, when some nodes are idle and
-// nobody fits, and when none is idle.
+// no job fits, and when none is idle.
 //
 // A third is of a study of drawn profiles on 100,000 jobs and 1,024 nodes, by the
 // program with one worker and with two; there alone it is the clock that counts.

@@ -15,7 +15,7 @@ import (
 var printedParts = map[string]func() string{
 	"rules":      printRules,
 	"exemptions": printExemptions,
-	"walls":      printWalls,
+	"imports":    printImportRules,
 }
 
 const endMarker = "<!-- end -->"
@@ -56,7 +56,7 @@ func printRules() string {
 func printExemptions() string {
 	var b strings.Builder
 	b.WriteString("| package | free of | because |\n|---|---|---|\n")
-	for _, own := range house {
+	for _, own := range packageTable {
 		for _, e := range own.free {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", own.dir, strings.Join(e.rules, ", "), e.reason)
 		}
@@ -64,10 +64,10 @@ func printExemptions() string {
 	return b.String()
 }
 
-func printWalls() string {
+func printImportRules() string {
 	var b strings.Builder
 	b.WriteString("| package | may import, besides the standard library |\n|---|---|\n")
-	for _, own := range house {
+	for _, own := range packageTable {
 		may := make([]string, len(own.may))
 		for i, path := range own.may {
 			may[i] = "`" + path + "`"

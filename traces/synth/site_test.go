@@ -111,7 +111,7 @@ func TestSiteMonth(t *testing.T) {
 	require.InEpsilon(t, count["service service"], count["service reactive"], 0.2)
 }
 
-// Reactive services, and nobody else, are told what they are to have: within their range,
+// Reactive services, and no other jobs, are told what they are to have: within their range,
 // in order of time, only when it changes, and more of it by day than by night.
 func TestSiteDemand(t *testing.T) {
 	w := mustSite(t, DefaultSite(1024), 1)

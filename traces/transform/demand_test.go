@@ -74,7 +74,7 @@ func TestTheLastDemandStands(t *testing.T) {
 }
 
 // TestDemandsOfNobodyAreLeftOut of the trace that is made, and counted.
-func TestDemandsOfNobodyAreLeftOut(t *testing.T) {
+func TestDemandsOfUnknownJobsAreLeftOut(t *testing.T) {
 	s, _, _ := done(t, serving(t, 3), "window begin=1000000s end=9000000s")
 	m, err := s.Collect()
 	require.NoError(t, err)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 )
 
 // Version is raised whenever the same recipe and inputs make other rows.
@@ -184,7 +184,7 @@ func StepNames() []string {
 func (s Step) compile() (step, error) {
 	make, ok := compilers[s.Name]
 	if !ok {
-		return nil, fmt.Errorf("unknown step %q%s: want one of %s", s.Name, near.Hint(s.Name, StepNames()), strings.Join(StepNames(), ", "))
+		return nil, fmt.Errorf("unknown step %q%s: want one of %s", s.Name, spelling.Hint(s.Name, StepNames()), strings.Join(StepNames(), ", "))
 	}
 	p := &params{step: s}
 	c := make(p)

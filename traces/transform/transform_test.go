@@ -98,7 +98,7 @@ func TestWindow(t *testing.T) {
 		line{2, 10, 20, 81, "a", 1},   // ends behind it
 		line{3, 20, 100, 5, "a", 1},   // starts at the beginning
 		line{4, 30, 99, 500, "a", 1},  // runs through
-		line{5, 40, -1, 30, "a", 1},   // nobody knows when
+		line{5, 40, -1, 30, "a", 1},   // at an unknown time
 		line{6, 50, 150, 30, "b", 1},  // waits
 		line{7, 100, 100, 30, "b", 1}, // comes at the beginning
 		line{8, 199, 300, 30, "b", 1},
@@ -298,7 +298,7 @@ func TestMergeRaisesIDs(t *testing.T) {
 	require.EqualValues(t, 2, acc.Added)
 }
 
-// TestShake: nobody moves farther than asked, warm jobs stay, the seed decides,
+// TestShake: no job moves farther than asked, warm jobs stay, the seed decides,
 // and a draw depends on the job alone.
 func TestShake(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -308,13 +308,13 @@ func TestShake(t *testing.T) {
 		for _, j := range rowsIn(t, s) {
 			was[j.ID] = j
 		}
-		shaken, err := s.Shake(10*model.Minute, 7)
+		jittered, err := s.Shake(10*model.Minute, 7)
 		require.NoError(rt, err)
 		again, err := s.Shake(10*model.Minute, 7)
 		require.NoError(rt, err)
-		require.Equal(rt, hashOf(t, shaken), hashOf(t, again))
+		require.Equal(rt, hashOf(t, jittered), hashOf(t, again))
 		now := map[int64]traces.Job{}
-		for _, j := range rowsIn(t, shaken) {
+		for _, j := range rowsIn(t, jittered) {
 			by := j.Submit.Sub(was[j.ID].Submit)
 			require.LessOrEqual(rt, max(by, -by), 10*model.Minute)
 			if j.Start.OK {

@@ -36,9 +36,9 @@ const mostGroups = 30
 // groupMetrics are what is told of a group on the whole trace.
 var groupMetrics = []string{"wait_mean", "wait_p95", "wait_p99", "wait_max", "bounded_slowdown_mean"}
 
-// whom says for which groups of jobs it gets better and worse. All lines are
+// groupEffects says for which groups of jobs it gets better and worse. All lines are
 // corrected together.
-func (t *tuner) whom(c *candidate) error {
+func (t *tuner) groupEffects(c *candidate) error {
 	var subjects []stat.Subject
 	for k := range t.problem.Traces {
 		windows := t.counting(k, t.acceptance)
