@@ -6,7 +6,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Cluster is a cluster file: the nodes of a site, those who share it, and what
+// Cluster is a cluster file: the nodes of a site, the vClusters and tenants that share it, and what
 // changes with time. Its tags describe cluster.yaml as those of Profile describe
 // profile.yaml.
 type Cluster struct {

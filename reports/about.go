@@ -234,7 +234,7 @@ func (a *about) title() string {
 	return "replay"
 }
 
-// totalUnits is the size of the machine.
+// totalUnits is the size of the cluster.
 func (a *about) totalUnits() int64 {
 	n := int64(0)
 	for _, u := range a.units {

@@ -197,7 +197,7 @@ type Interaction struct {
 	Floor      metric.Number     `json:"floor"`       // noise floor of the metric; null when not measured
 }
 
-// GroupChange is for whom it gets better and worse: one figure of one tenant,
+// GroupChange is the effect on one group: one figure of one tenant,
 // vCluster, class or size of jobs, before and after.
 type GroupChange struct {
 	By      string        `json:"by"` // tenant, vcluster, class or size

@@ -38,7 +38,7 @@ var textColumns = [TextColumns]string{"tenant", "vcluster", "partition", "qos", 
 func (c TextColumn) String() string { return textColumns[c] }
 
 // Attributes is the part of the rows of a Batch that a replay on a plain
-// machine does not need: one element for each row of the Batch, in the units
+// cluster does not need: one element for each row of the Batch, in the units
 // of the jobs table. Missing numbers are Absent, Absent64, AbsentTime or
 // AbsentDuration, missing booleans and texts are -1.
 type Attributes struct {

@@ -100,7 +100,7 @@ type Info struct {
 	Epoch      model.Time // UTC, in µs since 1970-01-01: the zero of every Time in a Batch
 	EpochKnown bool       // false for logs whose clock starts at an arbitrary zero
 	TimeZone   string     // IANA name or "" when the log does not say
-	MaxProcs   int32      // machine size as the log states, 0 when it does not say
+	MaxProcs   int32      // cluster size as the log states, 0 when it does not say
 	MaxNodes   int32
 	Sorted     bool // rows ascend by (submit, input order)
 	// Filled counts the rows of jobs that have a value in each optional column,

@@ -14,7 +14,7 @@ import (
 	"orrery/sim/sweep"
 )
 
-// executorFlags say who computes the tasks of a study.
+// executorFlags say what computes the tasks of a study.
 type executorFlags struct {
 	executor string
 	workers  int
@@ -64,7 +64,7 @@ func (e *executorFlags) check(f *pflag.FlagSet) error {
 	return nil
 }
 
-// made is who the flags ask for; newWorker makes those of this process.
+// made is the executor that the flags ask for; newWorker makes those of this process.
 func (e *executorFlags) made(m *Main, s *sweep.Study, newWorker func() sweep.Run) (sweep.Executor, error) {
 	switch e.executor {
 	case "slurm":

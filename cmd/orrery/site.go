@@ -87,7 +87,7 @@ func (f *siteFlags) routes(c *profiles.Cluster) error {
 }
 
 // enterSite puts the site into the spec, when the flags ask for one. The plain
-// flags for the size of the machine describe it where there is no cluster file.
+// flags for the size of the cluster describe it where there is no cluster file.
 func (s *settings) enterSite(spec *sim.Spec, t *trace) error {
 	f := &s.site
 	routed := s.flags.Changed("vcluster-of")

@@ -18,9 +18,9 @@ type partition struct {
 
 // plainPartition are options of partitions without a meaning here.
 var plainPartition = map[string]string{
-	"allowaccounts": "the trace says who ran where", "denyaccounts": "the trace says who ran where", "allowgroups": "the trace says who ran where",
-	"allowqos": "the trace says who ran where", "denyqos": "the trace says who ran where", "allocnodes": "the trace says who ran where",
-	"rootonly": "the trace says who ran where", "disablerootjobs": "the trace says who ran where", "reqresv": "the trace says who ran where", "hidden": "only shown or not",
+	"allowaccounts": "the trace says which job ran where", "denyaccounts": "the trace says which job ran where", "allowgroups": "the trace says which job ran where",
+	"allowqos": "the trace says which job ran where", "denyqos": "the trace says which job ran where", "allocnodes": "the trace says which job ran where",
+	"rootonly": "the trace says which job ran where", "disablerootjobs": "the trace says which job ran where", "reqresv": "the trace says which job ran where", "hidden": "only shown or not",
 	"defaulttime": "rows without a request follow the replay's policy for them", "defmempercpu": "rows say what memory they ask for", "defmempernode": "rows say what memory they ask for",
 	"defmempergpu": "rows say what memory they ask for", "defcpupergpu": "rows say what processors they ask for", "maxmempercpu": "whole nodes are handed out", "maxmempernode": "whole nodes are handed out",
 	"maxcpuspernode": "whole nodes are handed out", "maxcpuspersocket": "whole nodes are handed out", "lln": "nodes are selected whole", "selecttypeparameters": "nodes are selected whole",

@@ -246,7 +246,7 @@ func count(n int) (out []string) {
 }
 
 // TestOverload: of ten windows one may be overloaded; in which all points are, is
-// set aside; and who is overloaded in more stands last, by name.
+// set aside; and a point overloaded in more stands last, by name.
 func TestOverload(t *testing.T) {
 	plan := Plan{Objectives: []Goal{{"wait_mean", metric.All, false}}, Constraints: []Constraint{{Metric: "utilisation", Window: metric.All, AtLeast: new(float64)}}}
 	for i := range 20 {

@@ -1,7 +1,7 @@
 // Package experiment turns an experiment, as its file describes it, into the
 // tasks of a study, and their results into rows: which points there are, on which
 // scenarios, which task is which, and what came of each point. It must not know
-// who computes the tasks, where the study lies, or how rows are shown.
+// what computes the tasks, where the study lies, or how rows are shown.
 package experiment
 
 import (

@@ -16,7 +16,7 @@ var streamJobs = draw.StreamOf("gate.jobs")
 
 // workload is the trace that streams of jobs make with a seed. Draws are keyed by
 // the name of the stream and the number of the job, so a stream that is added
-// moves no other; all are integers, so the rows are the same on every machine.
+// moves no other; all are integers, so the rows are the same on every computer.
 func workload(name string, streams []profiles.GateJobs, seed uint64) (*transform.Set, error) {
 	var rows []traces.Job
 	for i := range streams {

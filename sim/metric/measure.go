@@ -195,7 +195,7 @@ func (m Measure) In(p *Parts) error {
 	return fmt.Errorf("found the %s %q, which the site does not have%s: want one of %s", m.By, m.Group, spelling.Hint(m.Group, list), strings.Join(list[:min(len(list), most)], ", "))
 }
 
-// ofPlain are the groups of a machine that is no site.
+// ofPlain are the groups of a cluster that is no site.
 var ofPlain = []string{"", BySize, ByRuntime, ByUser}
 
 // columnsOf are the names of the numbers that a kind of groups has.

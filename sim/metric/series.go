@@ -10,7 +10,7 @@ import (
 	"orrery/sim/record/column"
 )
 
-// Config says what the machine is and which part of a run counts as steady.
+// Config says what the cluster is and which part of a run counts as steady.
 //
 // The steady window begins at the warm-up boundary: the submission of the job
 // with rank WarmupJobs in order of submission (from 0), or the instant Warmup
@@ -18,7 +18,7 @@ import (
 // run that is shorter than its warm-up has no steady window. Of a run that
 // measures a part of its trace the steady window is that part.
 type Config struct {
-	Units      int64          // of the machine, at least 1
+	Units      int64          // of the cluster, at least 1
 	WarmupJobs int64          // at most one of WarmupJobs and Warmup is set
 	Warmup     model.Duration // at least 0
 	Cooldown   model.Duration // at least 0

@@ -300,7 +300,7 @@ func (r *Race) beaten(order []int, level float64) []Drop {
 }
 
 // outranked are those whose ranks are surely behind those of the leader. The leader
-// is who has the best means, for it is means that are sought: who ranks better than it
+// has the best means, for it is means that are sought: a candidate that ranks better
 // most of the time stays. (Conover: Practical Nonparametric Statistics, 1999,
 // section 5.8: Friedman's test by the F distribution, equation 5, and its comparison
 // of pairs, equation 6.)

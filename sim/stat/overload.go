@@ -150,7 +150,7 @@ func Half(overloaded, runs int) bool { return overloaded > 0 && 2*overloaded >= 
 
 // Queues says of two sides that each replayed the same jobs several times, with
 // arrivals jittered, in how many of these replicas the queue grows without end. On a
-// machine that is nearly full that is chance in part; how much of it is measured by
+// cluster that is nearly full that is chance in part; how much of it is measured by
 // the replicas.
 type Queues struct {
 	Baseline, Candidate         int // replicas with such a queue

@@ -107,7 +107,7 @@ func coarse(d model.Duration) model.Duration {
 	return model.Day << bits.Len64(uint64(days-1))
 }
 
-// get is the trace of a variant. Several who ask at once wait for the one that
+// get is the trace of a variant. Several workers that ask at once wait for the one that
 // makes it.
 func (c *variants) get(ctx context.Context, v variant) (*traces.Memory, error) {
 	c.mu.Lock()

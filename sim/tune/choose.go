@@ -235,7 +235,7 @@ func (t *tuner) nearest() string {
 	var best *Finalist
 	least := math.Inf(1)
 	gains := func(f *Finalist) bool { return f.Broken != "" && t.gains(f) }
-	whatever := !slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return gains(&f) }) // who would gain nothing has nothing to offer
+	whatever := !slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return gains(&f) }) // a finalist without a gain has nothing to offer
 	for i := range t.out.Finalists {
 		f := &t.out.Finalists[i]
 		if f.Broken == "" || !whatever && !gains(f) {

@@ -50,7 +50,7 @@ func (t *tuner) batchSize() int {
 	return t.opt.Batch
 }
 
-// seek searches the space. The batch is a setting, so the trials do not depend on who
+// seek searches the space. The batch is a setting, so the trials do not depend on what
 // computes them.
 func (t *tuner) seek() error {
 	if len(t.space.Space) == 0 {

@@ -118,7 +118,7 @@ func (m *memory) Next(b *traces.Batch) error {
 	return nil
 }
 
-// Close keeps the trace for who reads it next.
+// Close keeps the trace open for the next reader.
 func (m *memory) Close() error { return nil }
 
 func decode(src traces.Source, attributes bool) (*memory, error) {

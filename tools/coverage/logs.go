@@ -14,7 +14,7 @@ import (
 )
 
 // logs are those on which a policy is compared with itself: the file and the
-// processors of the machine.
+// processors of the cluster.
 var logs = []struct {
 	name, file string
 	procs      int32

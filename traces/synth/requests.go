@@ -21,7 +21,7 @@ type Requests struct {
 	// MinAccuracy is the smallest run time divided by need, above 0 and at
 	// most 1.
 	MinAccuracy float64
-	// Values are the requests, ascending. The last is the machine's limit: who
+	// Values are the requests, ascending. The last is the cluster's limit: a job that
 	// needs more requests that. None means that no job states a request.
 	Values []model.Duration
 }

@@ -1,5 +1,5 @@
 // Package synth generates workloads: the model of Lublin and Feitelson for
-// parallel batch machines, a variant for clusters of GPU nodes, and a site of
+// parallel batch clusters, a variant for clusters of GPU nodes, and a site of
 // several vClusters. A workload is a pure function of its parameters, its
 // number of jobs (which a site derives from its load) and its seed. It can be
 // iterated, written as a trace, or replayed as it is made, in memory that does

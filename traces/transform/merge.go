@@ -103,7 +103,7 @@ func mergeAll(sets []*Set, a *Account) (*Set, error) {
 }
 
 // others are the events of a part that are not among those of the parts before:
-// two logs of one machine both tell of its failures.
+// two logs of one cluster both tell of its failures.
 func others(before []traces.Event, p *part) []traces.Event {
 	had := make(map[traces.Event]bool, len(before))
 	for _, e := range before {

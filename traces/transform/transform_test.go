@@ -154,7 +154,7 @@ func TestWindowOfTables(t *testing.T) {
 	require.EqualValues(t, 1, m.Info().Deps, "the dependency on a job that is not there is gone")
 }
 
-// TestWindowWithHistory: who left less than so long before a warm start is kept, and what
+// TestWindowWithHistory: a job that left less than so long before a warm start is kept, and what
 // is known of before a window is no more than the trace knew.
 func TestWindowWithHistory(t *testing.T) {
 	s := log(t, line{1, 0, 0, 10, "a", 1}, line{2, 1, 20, 30, "b", 2}, line{3, 2, -1, -1, "", 3}, line{4, 60, 60, 40, "c", 4}, line{5, 100, 100, 1, "c", 4}, line{6, 101, 101, 900, "d", 1})
