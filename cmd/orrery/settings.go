@@ -105,7 +105,7 @@ func (s *settings) bound(t *trace) (sim.Spec, error) {
 	return spec, s.site.located(err)
 }
 
-// given lists the flags that the user has set, in a form to hand on.
+// given lists the flags that the user has set, in a form to pass on.
 func (s *settings) given() []string {
 	var out []string
 	s.flags.VisitAll(func(f *pflag.Flag) {

@@ -141,7 +141,7 @@ func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, err
 		nodes, cores = size.Procs, 1
 	}
 	if cores > 1 && !size.Exclusive {
-		return nil, usagef("--profile on nodes of %d cores: a site hands out whole nodes; give --exclusive, or a cluster file", cores)
+		return nil, usagef("--profile on nodes of %d cores: a site allocates whole nodes; give --exclusive, or a cluster file", cores)
 	}
 	text := plainAgents
 	if !size.Table {

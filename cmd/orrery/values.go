@@ -14,7 +14,7 @@ import (
 )
 
 // parsed is a flag whose text a function turns into fields of a spec. It keeps
-// the text, for verify to hand on and for --print-config to show.
+// the text, for verify to pass on and for --print-config to show.
 type parsed struct {
 	text  string
 	kind  string // what help shows for the value

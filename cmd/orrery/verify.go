@@ -191,7 +191,7 @@ func (v *verifyVerb) replays(ctx context.Context, t *trace, programs, dirs [2]st
 }
 
 // replay runs one process to its end. The exit code of a replay that refuses
-// its input is handed on.
+// its input is passed on.
 func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, alone bool) error {
 	args := []string{"replay"}
 	if !t.sample {

@@ -48,7 +48,7 @@ func (c *converter) unusedBackfill() {
 			return c.byInterval && strings.HasSuffix(key, "bf_interval") // which says it
 		})...)
 	case c.share:
-		c.notes.demote("", "with GPUs handed out one by one backfilling is EASY, which has no such bound", backfillOptions...)
+		c.notes.demote("", "with GPUs allocated one by one backfilling is EASY, which has no such bound", backfillOptions...)
 	}
 }
 

@@ -96,7 +96,7 @@ func (w *watcher) measure(res *sim.Result) own {
 	return o
 }
 
-// units are those of the cluster: nodes where a site hands them out whole, GPUs
+// units are those of the cluster: nodes where a site allocates whole nodes, GPUs
 // where jobs share them.
 func (h *held) units(res *sim.Result) int64 {
 	switch {

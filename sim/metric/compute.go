@@ -139,7 +139,7 @@ func newReduction(name string, in *keyBudget) *reduction {
 	return r
 }
 
-// firstPass hands each job to gather, which adds it to the reductions that it
+// firstPass passes each job to gather, which adds it to the reductions that it
 // belongs to: all but the percentiles, of which the keys are kept or their first
 // digit is found.
 func (s *Series) firstPass(jobs column.Scanner, gather func(*observation)) error {
@@ -326,7 +326,7 @@ func narrow(windows []*reduction) bool {
 	return more
 }
 
-// close hands the window of the series over.
+// close returns the window of the series.
 func (r *reduction) close(over integrals, begin, end int64) {
 	r.over, r.begin, r.length = over, begin, end-begin
 	r.measure = r.length > 0

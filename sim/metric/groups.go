@@ -159,7 +159,7 @@ func (s *siteSums) narrow() bool {
 	return more
 }
 
-// share hands the windows what was held within them, and what only the whole
+// share gives the windows what was held within them, and what only the whole
 // run knows.
 func (s *Series) share(all, steady *reduction) {
 	h := &s.held

@@ -230,7 +230,7 @@ func examineTogether(ctx context.Context, dir string, x Examination) []Finding {
 
 // talk leads the conversation: the peer answers each line with one line.
 func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (host string, findings []Finding, err error) {
-	ask := func(line string) (string, error) {
+	request := func(line string) (string, error) {
 		if _, err := fmt.Fprintln(in, line); err != nil {
 			return "", err
 		}
@@ -240,7 +240,7 @@ func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (hos
 		}
 		return strings.TrimSpace(answer), nil
 	}
-	if host, err = ask("hello"); err != nil {
+	if host, err = request("hello"); err != nil {
 		return host, nil, err
 	}
 	for _, kind := range []string{"create", "link"} {
@@ -251,13 +251,13 @@ func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (hos
 		findings = append(findings, f)
 	}
 	const test, why = "what one writes the other sees", "a claim is taken over only when its worker is gone"
-	if _, err := ask("look"); err != nil { // so that "no such file" is in the other machine's cache
+	if _, err := request("look"); err != nil { // so that "no such file" is in the other machine's cache
 		return host, findings, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "seen"), []byte("."), 0o600); err != nil {
 		return host, findings, err
 	}
-	answer, err := ask("see " + lease.String())
+	answer, err := request("see " + lease.String())
 	if err != nil {
 		return host, findings, err
 	}

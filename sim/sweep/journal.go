@@ -235,7 +235,7 @@ func (s *Study) Follow() *Follower {
 	return &Follower{study: s, offset: map[string]int64{}, ended: map[int]bool{}}
 }
 
-// Poll takes in what was written since the last call. A task whose worker was
+// Poll reads what was written since the last call. A task whose worker was
 // killed between its result and the line about it counts as finished only once
 // another worker has found it. Cost: the new lines, and one open per journal.
 func (f *Follower) Poll() (Tally, error) {

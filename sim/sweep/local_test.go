@@ -225,9 +225,9 @@ func TestMend(t *testing.T) {
 	require.Equal(t, 1, notes(t, s, noteStart)[16])
 }
 
-// TestManyCrews lets crews of one process fall silent, stop and come back at
+// TestManyPools lets crews of one process fall silent, stop and come back at
 // random, all on one study.
-func TestManyCrews(t *testing.T) {
+func TestManyPools(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a few leases")
 	}

@@ -108,7 +108,7 @@ type memory struct {
 	done bool
 }
 
-// Next hands out everything at once.
+// Next returns everything at once.
 func (m *memory) Next(b *traces.Batch) error {
 	if m.done {
 		return io.EOF

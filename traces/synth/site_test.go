@@ -157,8 +157,8 @@ func TestSiteBatchMoments(t *testing.T) {
 	p.MaxRuntimeLog = math.Log(86400)
 	c := wholeSample
 	wantSize, _, wantArea := c.means(&p)
-	size.near(t, wantSize, 0, "nodes")
-	area.near(t, wantArea, wantSize, "node-seconds")
+	size.requireMean(t, wantSize, 0, "nodes")
+	area.requireMean(t, wantArea, wantSize, "node-seconds")
 }
 
 // Workflows: edges lead to earlier tasks of the same workflow, every task but

@@ -22,9 +22,9 @@ type sample struct{ n, sum, square float64 }
 func (s *sample) add(x float64) { s.n++; s.sum += x; s.square += x * x }
 func (s *sample) mean() float64 { return s.sum / s.n }
 
-// near asserts a mean within five of its standard errors, as estimated from
+// requireMean asserts a mean within five of its standard errors, as estimated from
 // the sample itself, and the rounding of the series.
-func (s *sample) near(t *testing.T, want, rounding float64, what string) {
+func (s *sample) requireMean(t *testing.T, want, rounding float64, what string) {
 	t.Helper()
 	deviation := math.Sqrt(max(s.square/s.n-s.mean()*s.mean(), 0) / s.n)
 	require.InDelta(t, want, s.mean(), 5*deviation+rounding, what)
@@ -102,10 +102,10 @@ func TestLublinMoments(t *testing.T) {
 				counts[procs]++
 				last = j.Submit
 			}
-			size.near(t, meanSize, 0, "size")
-			run.near(t, meanRun, 0.5, "run time")
-			area.near(t, meanArea, meanSize/2, "area")
-			serial.near(t, probability[1], 0, "serial jobs")
+			size.requireMean(t, meanSize, 0, "size")
+			run.requireMean(t, meanRun, 0.5, "run time")
+			area.requireMean(t, meanArea, meanSize/2, "area")
+			serial.requireMean(t, probability[1], 0, "serial jobs")
 			require.GreaterOrEqual(t, probability[1], c.SerialProb)
 			for s, x := range probability {
 				require.InDelta(t, n*x, counts[s], 5*math.Sqrt(n*x*(1-x))+1, "size %d", s)
@@ -273,9 +273,9 @@ func TestGPURows(t *testing.T) {
 			logRun.add(math.Log(j.Runtime.V.Seconds() + 0.5))
 		}
 	}
-	service.near(t, 0.1, 0, "services")
-	one.near(t, 0.9317, 0, "single GPUs")
-	logRun.near(t, 6.719, 0.01, "logarithm of run times")
+	service.requireMean(t, 0.1, 0, "services")
+	one.requireMean(t, 0.9317, 0, "single GPUs")
+	logRun.requireMean(t, 6.719, 0.01, "logarithm of run times")
 	require.Len(t, tenants, 15)
 	require.Greater(t, tenants["tenant01"], tenants["tenant02"])
 	require.Len(t, DefaultGPU(2).Sizes, 5, "sizes beyond the cluster are left out")
