@@ -16,7 +16,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 	for i := range c.VClusters {
 		// A profile of the program is linted by its name: a cluster file that uses it cannot mend it.
 		if p := c.VClusters[i].Profile.Inline; p != nil && (p.src == nil || !slices.Contains(Names(), p.src.file)) {
-			all.list = append(all.list, p.Remarks()...)
+			all.list = append(all.list, p.remarks()...)
 		}
 		c.remarkLending(&all, i, site)
 		c.remarkBorrowing(&all, i)

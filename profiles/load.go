@@ -113,7 +113,7 @@ func (p *Profile) rules(c *checker) {
 	if p.Mode == "as-coded" && p.Order != "score" {
 		c.add(join(p.base, "order"), "found %s, but the as-coded mode orders by score only: leave it out, or use mode: documented", p.Order)
 	}
-	if _, err := p.ScoreWeights(); p.Order == "score" && err != nil {
+	if _, err := p.scoreWeights(); p.Order == "score" && err != nil {
 		c.add(join(p.base, "weights"), "%v", err)
 	}
 	if p.Cycle > 0 && p.Phase >= p.Cycle {
@@ -143,8 +143,8 @@ func (p *Profile) YAML() []byte {
 	return []byte(w.b.String())
 }
 
-// BriefYAML is YAML without the keys that are at their default.
-func (p *Profile) BriefYAML() []byte {
+// briefYAML is YAML without the keys that are at their default.
+func (p *Profile) briefYAML() []byte {
 	w := yamlWriter{applies: p.applies(), brief: true}
 	w.block(reflect.ValueOf(p).Elem(), "", false)
 	return []byte(w.b.String())

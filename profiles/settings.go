@@ -33,11 +33,6 @@ func ParseAssignment(text string) (Assignment, error) {
 	return a, nil
 }
 
-// With is c with one key changed; see WithAll.
-func (c *Cluster) With(path, value string) (*Cluster, error) {
-	return c.WithAll([]Assignment{{path, value}})
-}
-
 // WithAll is a copy of c with keys changed, in order, and checked as a whole.
 // Named profiles are read first. Keys that no longer apply go back to their
 // default: with order=fcfs the weights have no effect. A key that is assigned and

@@ -177,8 +177,8 @@ func (a *Attributes) Append(o *Attributes) {
 	a.CommFraction = append(a.CommFraction, o.CommFraction...)
 }
 
-// Slice is the rows i to j of a, without a copy of them.
-func (a *Attributes) Slice(i, j int) *Attributes {
+// slice is the rows i to j of a, without a copy of them.
+func (a *Attributes) slice(i, j int) *Attributes {
 	s := *a
 	for k := range s.Text {
 		s.Text[k] = s.Text[k][i:j]

@@ -87,7 +87,7 @@ func (b *Batch) Slice(i, j int) Batch {
 		s.RanOn = b.RanOn[i:min(j, len(b.RanOn))]
 	}
 	if b.Attr != nil {
-		s.Attr = b.Attr.Slice(i, j)
+		s.Attr = b.Attr.slice(i, j)
 	}
 	return s
 }

@@ -23,7 +23,7 @@ import (
 type bayes struct {
 	config  *Config
 	size    int
-	mix     *Sobol      // of the weights of several objectives; nil with one
+	mix     *sobol      // of the weights of several objectives; nil with one
 	initial [][]float64 // the design of the first trials, whole batches
 	x       [][]float64 // features of all trials told
 	unit    [][]float64 // their unit coordinates
@@ -57,7 +57,7 @@ func newBayes(c *Config) (method, error) {
 	b := &bayes{config: c, size: cmp.Or(c.Batch, bayesBatch)}
 	if k := len(c.Goal.Objectives); k > 1 {
 		var err error
-		if b.mix, err = NewSobol(k-1, draw.At(c.Seed, draw.StreamOf("search/bayes/weights"), 0, 0, 0)); err != nil {
+		if b.mix, err = newSobol(k-1, draw.At(c.Seed, draw.StreamOf("search/bayes/weights"), 0, 0, 0)); err != nil {
 			return nil, fmt.Errorf("search: %d objectives: %w", k, err)
 		}
 	}
@@ -152,7 +152,7 @@ func (m *models) ranked(s Space, a *aim, points [][]float64) [][]float64 {
 // surroundings of the best points told.
 func (b *bayes) candidates(first int) [][]float64 {
 	space := b.config.Space
-	spread, err := NewSobol(space.Dim(), draw.At(b.config.Seed, draw.StreamOf("search/bayes/candidates"), uint64(first), 0, 0))
+	spread, err := newSobol(space.Dim(), draw.At(b.config.Seed, draw.StreamOf("search/bayes/candidates"), uint64(first), 0, 0))
 	if err != nil {
 		panic("search: a dimension that was accepted: " + err.Error())
 	}
@@ -181,7 +181,7 @@ func (b *bayes) ranked() []int {
 		return order
 	}
 	var order []int
-	for _, front := range Fronts(b.scores) {
+	for _, front := range fronts(b.scores) {
 		for _, i := range descending(crowding(b.scores, front)) {
 			order = append(order, front[i])
 		}

@@ -83,7 +83,7 @@ func BenchmarkAsk(b *testing.B) {
 }
 
 func BenchmarkSobol(b *testing.B) {
-	s, err := NewSobol(9, 1)
+	s, err := newSobol(9, 1)
 	require.NoError(b, err)
 	u := make([]float64, 9)
 	i := uint32(0)

@@ -80,7 +80,7 @@ func onGrid(t *rapid.T, objectives int) []Score {
 func TestFronts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scores := onGrid(t, rapid.IntRange(1, 3).Draw(t, "objectives"))
-		fronts := Fronts(scores)
+		fronts := fronts(scores)
 		var all []int
 		for f, front := range fronts {
 			require.True(t, slices.IsSorted(front))

@@ -312,7 +312,7 @@ func (s *Search) Best() []Result {
 		return results
 	}
 	var best []Result
-	for _, i := range Fronts(scores)[0] {
+	for _, i := range fronts(scores)[0] {
 		best = append(best, results[i])
 	}
 	return best
@@ -328,8 +328,8 @@ func (c *Config) single() error {
 
 // sobolReaches refuses spaces whose dimension no Sobol sequence has.
 func sobolReaches(c *Config) error {
-	if dim := c.Space.Dim(); dim > MaxSobol {
-		return fmt.Errorf("search: method %q in %d dimensions: it begins with a Sobol sequence, which has %d at most", c.Method, dim, MaxSobol)
+	if dim := c.Space.Dim(); dim > maxSobol {
+		return fmt.Errorf("search: method %q in %d dimensions: it begins with a Sobol sequence, which has %d at most", c.Method, dim, maxSobol)
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func TestTellRefuses(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	wide := Space{}
-	for i := range MaxSobol + 1 {
+	for i := range maxSobol + 1 {
 		wide = append(wide, Parameter{Name: fmt.Sprint(i), Kind: Real, High: 1})
 	}
 	two := Goal{Objectives: []Objective{{"f", Minimise}, {"g", Minimise}}}

@@ -39,7 +39,7 @@ type Examination struct {
 	// with ssh in front.
 	Peer []string
 	// Lease is that of the study; verdicts on clocks and delays are by it. 0
-	// is DefaultLease.
+	// is a minute.
 	Lease time.Duration
 }
 
@@ -51,7 +51,7 @@ const races = 300
 // could not be made at all.
 func Examine(ctx context.Context, x Examination) (findings []Finding, err error) {
 	if x.Lease == 0 {
-		x.Lease = DefaultLease
+		x.Lease = defaultLease
 	}
 	dir, err := os.MkdirTemp(x.Dir, ".doctor-*")
 	if err != nil {

@@ -185,7 +185,7 @@ func (c *localWorkers) task(ctx context.Context, h *held, n int, run Run, line *
 		line.put(h, n, func(writer string) (landing, error) { return c.study.commitResult(c.study.Digest(n), result, writer) }, noteCommit, "")
 	case stopped(ctx):
 		return panicked, c.journal.of(noteQuit, h, n, "")
-	case ClassOf(failed) == Transient:
+	case transient(failed):
 		return panicked, line.retry(h, n, failed)
 	default:
 		f := Failure{Number: n, Error: failed.Error(), digest: c.study.Digest(n)}
@@ -203,12 +203,15 @@ func (c *localWorkers) try(ctx context.Context, run Run, spec []byte) (result []
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			result, panicked, err = nil, true, MarkDeterministic(fmt.Errorf("panic: %v", p))
+			result, panicked, err = nil, true, fmt.Errorf("panic: %v", p)
 		}
 	}()
 	result, err = run(ctx, spec)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = MarkTransient(fmt.Errorf("not done after %v: %w", c.Timeout, err))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+		}
+		err = fmt.Errorf("not done after %v: %w", c.Timeout, err)
 	}
 	return result, false, err
 }

@@ -75,7 +75,7 @@ func TestFailures(t *testing.T) {
 	_, failed, err := s.Outcome(DigestOf(specs[22]))
 	require.NoError(t, err)
 	require.Len(t, failed.Attempts, 4)
-	require.Equal(t, "this place is bad", failed.Attempts[0].Error)
+	require.Equal(t, "this place is bad: input/output error", failed.Attempts[0].Error)
 	_, failed, err = s.Outcome(DigestOf(specs[21]))
 	require.NoError(t, err)
 	require.Equal(t, "panic: this task panics", failed.Error)

@@ -24,52 +24,21 @@ import (
 // calls anywhere give the same bytes. It returns soon once ctx is done, with any
 // error. The result is kept as it is; spec must not be changed or kept.
 //
-// An error is classified by ClassOf. A panic is a deterministic failure, after
-// which the worker is made anew.
+// An error of the operating system counts as a failure of the place: the task is
+// tried again. Any other error is the task's own, and so is a panic, after which the
+// worker is made anew.
 type Run func(ctx context.Context, spec []byte) (result []byte, err error)
 
-// Class says what an error of a Run means for its task.
-type Class uint8
-
-// The classes.
-const (
-	// Deterministic: every other try would fail alike. The failure is the
-	// task's outcome, and it is not tried again.
-	Deterministic Class = iota
-	// Transient: the place and the moment failed, not the task. It is tried
-	// again, by another worker where there is one.
-	Transient
-)
-
-type classified struct {
-	class Class
-	error
-}
-
-func (c *classified) Unwrap() error { return c.error }
-
-// MarkDeterministic says that err is the task's own and would come back.
-func MarkDeterministic(err error) error { return &classified{Deterministic, err} }
-
-// MarkTransient says that err may not come back at another try.
-func MarkTransient(err error) error { return &classified{Transient, err} }
-
-// ClassOf gives the class that the innermost mark in err states. Without a mark,
-// an error of the operating system or a deadline that has passed is transient,
-// and everything else deterministic, for a Run is a pure function.
-func ClassOf(err error) Class {
+// transient says whether a failure is of the place or the moment, so that the task is
+// tried again, by another worker where there is one: an error of the operating system,
+// or a deadline that has passed. Every other error is of the task, for a Run is a pure
+// function: each try would fail alike, and the failure is the task's outcome.
+func transient(err error) bool {
 	var (
-		marked *classified
 		system syscall.Errno
 		path   *fs.PathError
 	)
-	switch {
-	case errors.As(err, &marked):
-		return marked.class
-	case errors.As(err, &system), errors.As(err, &path), errors.Is(err, context.DeadlineExceeded):
-		return Transient
-	}
-	return Deterministic
+	return errors.As(err, &system) || errors.As(err, &path) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Executor brings workers to a study.

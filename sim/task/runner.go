@@ -58,7 +58,7 @@ func (r *Runner) Worker() Run {
 		if err != nil {
 			return nil, err
 		}
-		return res.JSON(), nil
+		return res.json(), nil
 	}
 }
 

@@ -174,7 +174,7 @@ func TestBytes(t *testing.T) {
 		want[tasks[i].ID()] = string(b)
 		res, err := ParseResult(b)
 		require.NoError(t, err)
-		require.Equal(t, string(b), string(res.JSON()))
+		require.Equal(t, string(b), string(res.json()))
 		require.Equal(t, tasks[i].ID(), res.Task)
 	}
 	require.Len(t, want, len(tasks))
@@ -186,7 +186,7 @@ func TestBytes(t *testing.T) {
 		got, err := Evaluate(ctx, fresh, tasks, workers)
 		require.NoError(t, err)
 		for i := range got {
-			require.Equal(t, want[tasks[i].ID()], string(got[i].JSON()))
+			require.Equal(t, want[tasks[i].ID()], string(got[i].json()))
 		}
 	}
 }
@@ -390,7 +390,7 @@ func TestResultRefuses(t *testing.T) {
 	var r Result
 	_, ok := r.Value("wait_mean", metric.Steady)
 	require.False(t, ok)
-	require.True(t, json.Valid(r.JSON()))
+	require.True(t, json.Valid(r.json()))
 	require.False(t, errors.Is(err, fs.ErrNotExist))
 }
 

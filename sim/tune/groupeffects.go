@@ -96,18 +96,18 @@ func (g *GroupLine) Of(name string) WholeLine {
 	return g.Whole[slices.Index(groupMetrics, name)]
 }
 
-// LongerBy is from where a longer mean wait of a group on the whole trace is told
+// longerBy is from where a longer mean wait of a group on the whole trace is told
 // though the windows do not prove it: what matters to its users is told before it is
 // sure.
-const LongerBy = 0.05
+const longerBy = 0.05
 
 // Harmed are the groups of a kind that wait longer: beyond doubt on the windows, or by
-// LongerBy on the whole trace.
+// longerBy on the whole trace.
 func (r *Report) Harmed(by string) []*GroupLine {
 	var out []*GroupLine
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		if x := g.Of("wait_mean").Relative; g.By == by && (g.Verdict == stat.Worse || x >= LongerBy) {
+		if x := g.Of("wait_mean").Relative; g.By == by && (g.Verdict == stat.Worse || x >= longerBy) {
 			out = append(out, g)
 		}
 	}

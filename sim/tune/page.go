@@ -279,8 +279,8 @@ func (r *Report) pageGroups(p *page) {
 		word string
 		is   func(g *GroupLine) bool
 	}{
-		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.Of("wait_mean").Relative >= LongerBy }},
-		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.Of("wait_mean").Relative <= -LongerBy }},
+		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.Of("wait_mean").Relative >= longerBy }},
+		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.Of("wait_mean").Relative <= -longerBy }},
 	} {
 		var names []string
 		for i := range r.Groups {

@@ -14,8 +14,8 @@ import (
 	"orrery/sim/task"
 )
 
-// ReportSchema is the version of the report's JSON.
-const ReportSchema = 2
+// reportSchema is the version of the report's JSON.
+const reportSchema = 2
 
 // Decisions.
 const (
@@ -226,7 +226,7 @@ func (r *Report) UnitOf(setting string) string { return r.units[setting] }
 // finish fills in what the steps have left.
 func (t *tuner) finish() *Report {
 	r := &t.out
-	r.Schema, r.VCluster = ReportSchema, t.problem.VCluster
+	r.Schema, r.VCluster = reportSchema, t.problem.VCluster
 	t.traces()
 	r.Goal = Goal{t.goal.Objectives, t.goal.written}
 	if len(r.Goal.Objectives) == 0 {
@@ -403,12 +403,6 @@ func (r *Report) Counted(set string) int {
 		}
 	}
 	return n
-}
-
-// Inert are the settings that move no objective by more than the noise.
-func (r *Report) Inert() []string {
-	idle, drowned := r.quiet()
-	return append(idle, drowned...)
 }
 
 // idle says whether a setting has changed nothing wherever it was moved, but for

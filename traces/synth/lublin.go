@@ -99,7 +99,7 @@ var interactiveSample = LublinClass{
 func DefaultLublin(procs int32) LublinParams {
 	return LublinParams{
 		Procs: procs, Classes: []LublinClass{wholeSample}, MaxRuntimeLog: 12, MaxGapLog: 13,
-		Users: 64, UserSkew: 1, Requests: DefaultRequests(),
+		Users: 64, UserSkew: 1, Requests: defaultRequests(),
 	}
 }
 

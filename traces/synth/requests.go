@@ -26,9 +26,9 @@ type Requests struct {
 	Values []model.Duration
 }
 
-// DefaultRequests has accuracies from a twentieth and values from five minutes
+// defaultRequests has accuracies from a twentieth and values from five minutes
 // to two days.
-func DefaultRequests() Requests {
+func defaultRequests() Requests {
 	r := Requests{MinAccuracy: 0.05}
 	for _, minutes := range []model.Duration{5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 480, 600, 720, 1080, 1440, 2160, 2880} {
 		r.Values = append(r.Values, minutes*model.Minute)

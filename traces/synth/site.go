@@ -83,7 +83,7 @@ func DefaultSite(nodes int32) SiteParams {
 		}
 		return r
 	}
-	hpc := DefaultRequests()
+	hpc := defaultRequests()
 	hpc.Values = hpc.Values[:len(hpc.Values)-2] // up to 18 hours
 	hpc.Values = append(hpc.Values, model.Day)
 	return SiteParams{

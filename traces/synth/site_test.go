@@ -371,7 +371,7 @@ func TestSiteSourceEqualsTrace(t *testing.T) {
 		require.NoError(t, err)
 		deps = append(deps, *d)
 	}
-	require.Equal(t, deps, slices.Collect(w.Deps()))
+	require.Equal(t, deps, slices.Collect(w.depRows()))
 }
 
 func TestSiteRefusals(t *testing.T) {

@@ -25,8 +25,8 @@ import (
 	"orrery/traces"
 )
 
-// Version is raised whenever the same parameters and seed make other rows.
-const Version = 1
+// version is raised whenever the same parameters and seed make other rows.
+const version = 1
 
 // Workload is a generated trace that has not been written anywhere.
 type Workload struct {
@@ -58,7 +58,7 @@ func newWorkload(name string, n int64, seed uint64, params any) (*Workload, erro
 	if n < 1 || n > math.MaxInt32 {
 		return nil, fmt.Errorf("generating %s: %d jobs asked for; ask for 1 to %d", name, n, math.MaxInt32)
 	}
-	text, err := json.Marshal(recipe{Generator: name, Version: Version, Jobs: n, Seed: seed, Params: params})
+	text, err := json.Marshal(recipe{Generator: name, Version: version, Jobs: n, Seed: seed, Params: params})
 	if err != nil {
 		return nil, fmt.Errorf("generating %s: %w", name, err)
 	}
@@ -106,8 +106,8 @@ func (w *Workload) Rows() iter.Seq2[*traces.Job, error] {
 // Tenants lists the limits of tenants, nil when there are none.
 func (w *Workload) Tenants() []traces.Tenant { return w.tenants }
 
-// Deps iterates over the dependencies between jobs.
-func (w *Workload) Deps() iter.Seq[traces.Dep] {
+// depRows iterates over the dependencies between jobs.
+func (w *Workload) depRows() iter.Seq[traces.Dep] {
 	if w.deps == nil {
 		return func(func(traces.Dep) bool) {}
 	}
@@ -156,7 +156,7 @@ func (w *Workload) writeTables(out *traces.Writer) error {
 			return err
 		}
 	}
-	for d := range w.Deps() {
+	for d := range w.depRows() {
 		if err := out.WriteDep(d); err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (s *source) Prices() []traces.Price { return nil }
 // Dependencies implements traces.Source. No generator writes after_job.
 func (s *source) Dependencies(bool) (*traces.Dependencies, error) {
 	d := &traces.Dependencies{}
-	for dep := range s.w.Deps() { // ascending by job, each of which waits for one
+	for dep := range s.w.depRows() { // ascending by job, each of which waits for one
 		e := traces.Edge{Job: model.JobID(dep.Job - 1), On: model.JobID(dep.On - 1)}
 		for e.Condition.String() != dep.Condition {
 			e.Condition++

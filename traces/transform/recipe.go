@@ -9,8 +9,8 @@ import (
 	"orrery/internal/spelling"
 )
 
-// Version is raised whenever the same recipe and inputs make other rows.
-const Version = 1
+// version is raised whenever the same recipe and inputs make other rows.
+const version = 1
 
 // Recipe is what is done to a trace, in order.
 type Recipe []Step
@@ -152,15 +152,6 @@ func (r Recipe) Validate() error {
 		}
 	}
 	return nil
-}
-
-// Lines are the steps as text.
-func (r Recipe) Lines() []string {
-	var out []string
-	for i := range r {
-		out = append(out, r[i].String())
-	}
-	return out
 }
 
 // step is one that is ready to run.
