@@ -58,7 +58,7 @@ func TestDemandsFollowTheirServices(t *testing.T) {
 	require.Len(t, jobs, 18)
 	requireDemands(t, out, jobs)
 
-	m, err := Merge(s, serving(t, 2))
+	m, err := mergeOpen(s, serving(t, 2))
 	require.NoError(t, err)
 	requireDemands(t, m, rowsIn(t, m))
 }

@@ -63,7 +63,7 @@ func done(t testing.TB, s *Set, text string) (*Set, []traces.Job, []*Account) {
 	require.NoError(t, err)
 	jobs := rowsIn(t, out)
 	for _, a := range out.Accounts() {
-		require.True(t, a.Balanced(), "%+v", a)
+		require.True(t, balanced(a), "%+v", a)
 	}
 	return out, jobs, out.Accounts()
 }
@@ -273,7 +273,7 @@ func TestMergeOfASplit(t *testing.T) {
 		require.NoError(rt, err)
 		no, err := s.Apply(Recipe{{"filter", []Arg{where, {"not", "=", "true"}}}}, nil)
 		require.NoError(rt, err)
-		both, err := Merge(yes, no)
+		both, err := mergeOpen(yes, no)
 		require.NoError(rt, err)
 		require.Equal(rt, hashOf(t, s), hashOf(t, both))
 	})
@@ -285,7 +285,7 @@ func TestMergeRaisesIDs(t *testing.T) {
 	j := line{7, 8, 8, 1, "b", 1}.job()
 	j.AfterJob = traces.Some[int64](1)
 	b := setOf(t, traces.Meta{EpochKnown: true, Epoch: 2_000_000}, traces.Tables{Jobs: []traces.Job{line{1, 0, 0, 1, "b", 1}.job(), j}, Deps: []traces.Dep{{Job: 7, On: 1, Condition: "any"}}})
-	m, err := Merge(a, b)
+	m, err := mergeOpen(a, b)
 	require.NoError(t, err)
 	rows := rowsIn(t, m)
 	require.Equal(t, "11 1 17 7", ids(rows))
@@ -294,7 +294,7 @@ func TestMergeRaisesIDs(t *testing.T) {
 	require.EqualValues(t, 2_000_000, m.Meta.Epoch)
 	require.EqualValues(t, 12_000_000, rows[3].Submit)
 	acc := m.Accounts()[0]
-	require.True(t, acc.Balanced())
+	require.True(t, balanced(acc))
 	require.EqualValues(t, 2, acc.Added)
 }
 
@@ -533,7 +533,7 @@ func TestWindows(t *testing.T) {
 		lines = append(lines, line{i + 1, 10 * i, 10*i + 25, 60, "a", 1})
 	}
 	s := log(t, lines...)
-	all, err := s.Windows(100*model.Second, 5, true)
+	all, err := windows(s, 100*model.Second, 5, true)
 	require.NoError(t, err)
 	require.Len(t, all, 5)
 	end := model.Time(0)
@@ -551,6 +551,6 @@ func TestWindows(t *testing.T) {
 		require.Equal(t, 10, own)
 	}
 	require.LessOrEqual(t, end, model.Time(991*model.Second))
-	_, err = s.Windows(500*model.Second, 2, true)
+	_, err = windows(s, 500*model.Second, 2, true)
 	require.ErrorContains(t, err, "do not fit")
 }
