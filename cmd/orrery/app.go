@@ -86,7 +86,7 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 		Short: "Replay workload logs through a production cluster scheduler",
 		Long: `Orrery replays a captured workload log through the production scheduler core,
 with simulated time, and measures the schedule that comes out. The same input
-gives the same bytes on every machine.
+gives the same bytes on every computer.
 
 Start with 'orrery replay': it replays a small sample that is part of the
 program. Then name a log of your own.`,

@@ -45,7 +45,7 @@ process; the version in run.json may then differ.
 
 --invariants replays once and checks all along what docs/INVARIANTS.md states:
 nothing is held twice, no limit is exceeded, no reservation slips, and so on, by
-books of its own. RUN is a run directory, whose settings are then replayed on the
+a ledger of its own. RUN is a run directory, whose settings are then replayed on the
 LOG that they are for; without it the flags are the settings.
 
 ` + settingsHelp + `

@@ -24,7 +24,7 @@ const (
 	// best one may be lost to noise. (Jamieson and Talwalkar: Non-stochastic
 	// best arm identification and hyperparameter optimization, 2016.)
 	Halving Rule = "halving"
-	// Paired drops those alone that are worse than the best one beyond doubt,
+	// Paired drops those alone that are significantly worse than the best one,
 	// by a paired test over the windows. (Maron and Moore: Hoeffding races,
 	// 1994; Birattari et al.: A racing algorithm for configuring
 	// metaheuristics, 2002.)

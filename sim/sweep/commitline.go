@@ -65,7 +65,7 @@ func (l *commitLine) put(h *held, n int, commit func(writer string) (landing, er
 	})
 }
 
-// retry notes that a try failed by its place.
+// retry notes that a try failed for a transient reason.
 func (l *commitLine) retry(h *held, n int, failed error) error {
 	l.again = true
 	return l.pool.journal.of(noteRetry, h, n, failed.Error())

@@ -24,7 +24,7 @@ const (
 	noteFound      = "found"      // another worker's outcome was there when the chunk was claimed again
 	noteFault      = "fault"      // a different one was there already
 	noteFail       = "fail"       // the task failed by itself, for good
-	noteRetry      = "retry"      // a try failed by its place or moment
+	noteRetry      = "retry"      // a try failed for a transient reason
 	noteQuit       = "quit"       // a try was given up because the process was told to stop
 	noteLost       = "lost"       // another worker began the task and vanished
 	noteQuarantine = "quarantine" // the task is given up
@@ -132,7 +132,7 @@ type loss struct {
 	task       int
 	generation int // of the claim that it was made under
 	Attempt
-	lost bool // rather than failed by its place
+	lost bool // rather than failed
 }
 
 // losses reads what became of the tries of a chunk under the claims before
@@ -214,7 +214,7 @@ type Tally struct {
 	Failed      int // of these, failed by themselves
 	Quarantined int // of these, given up
 	Started     int // tries
-	Retried     int // tries that failed by their place or moment
+	Retried     int // tries that failed for a transient reason
 	Lost        int // tries whose worker vanished
 	Duplicates  int // results that came second, and were equal
 	Faults      int // results that came second, and were not

@@ -19,7 +19,7 @@ type Local struct {
 	// keep state from task to task. It is called in the worker's own goroutine.
 	NewWorker func() Run
 	// Timeout bounds one try of a task; 0 is no bound. A Run that is cut off
-	// by it counts as failed by its place.
+	// by it is tried again.
 	Timeout time.Duration
 }
 
@@ -245,12 +245,12 @@ func (c *localWorkers) open(h *held) ([]int, error) {
 	return c.quarantine(h, open, losses)
 }
 
-// givenUp says what the last try of a task came to, and where none left a word,
-// that all were lost.
+// givenUp gives the last error of the tries of a task; without any, all workers were
+// lost.
 func givenUp(tries []Attempt) string {
 	for _, t := range slices.Backward(tries) {
 		if t.Error != "" {
-			return fmt.Sprintf("given up after %d tries, of which the last that left a word says: %s", len(tries), t.Error)
+			return fmt.Sprintf("given up after %d tries, the last error: %s", len(tries), t.Error)
 		}
 	}
 	return fmt.Sprintf("given up after %d tries: every worker that tried it was lost", len(tries))

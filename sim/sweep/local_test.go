@@ -112,7 +112,7 @@ func TestTimeoutIsOfThePlace(t *testing.T) {
 
 // TestGivenUp: the last word of the tries, which a lost worker does not leave.
 func TestGivenUp(t *testing.T) {
-	require.Contains(t, givenUp([]Attempt{{Error: "first"}, {Error: "second"}, {}}), "after 3 tries, of which the last that left a word says: second")
+	require.Contains(t, givenUp([]Attempt{{Error: "first"}, {Error: "second"}, {}}), "after 3 tries, the last error: second")
 	require.Contains(t, givenUp([]Attempt{{}, {}}), "every worker that tried it was lost")
 }
 

@@ -101,7 +101,7 @@ func (g *GroupLine) Of(name string) WholeLine {
 // sure.
 const longerBy = 0.05
 
-// Harmed are the groups of a kind that wait longer: beyond doubt on the windows, or by
+// Harmed are the groups of a kind that wait longer: significantly on the windows, or by
 // longerBy on the whole trace.
 func (r *Report) Harmed(by string) []*GroupLine {
 	var out []*GroupLine

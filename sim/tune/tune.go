@@ -60,7 +60,7 @@ type Options struct {
 	// Batch is how many points the search asks for before it looks at results, 0 for the
 	// number that suits the method. Trials depend on it, and not on what computes them.
 	Batch int
-	// Race says which candidates leave the race over the tuning windows, "" for the
+	// Race says which candidates are eliminated on the tuning windows, "" for the
 	// rule of search.Rules that comes first.
 	Race search.Rule
 	// Tuning and Acceptance are how many windows of each there are in a trace.

@@ -180,7 +180,7 @@ func (r *Report) payers() (first []*GroupLine, others string) {
 func (r *Report) price() string {
 	payers, others := r.payers()
 	if len(payers) == 0 {
-		return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or longer beyond doubt", 100*longerBy)
+		return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or significantly longer", 100*longerBy)
 	}
 	var parts []string
 	for _, g := range payers {
