@@ -19,7 +19,7 @@ import (
 // 2014.)
 //
 // It keeps nothing but the history: hyperparameters are fitted anew for each
-// batch, so a search resumes from results alone.
+// batch.
 type bayes struct {
 	config  *Config
 	size    int
@@ -72,7 +72,6 @@ func newBayes(c *Config) (method, error) {
 }
 
 func (b *bayes) batch() int { return b.size }
-func (*bayes) retold() bool { return true }
 
 func (b *bayes) learn(_ int, values [][]float64, scores []Score) {
 	for i, v := range values {

@@ -34,7 +34,6 @@ func (d *design) propose(first, n int) [][]float64 {
 }
 func (*design) learn(int, [][]float64, []Score) {}
 func (d *design) batch() int                    { return d.size }
-func (*design) retold() bool                    { return false }
 
 // Sample returns the values of n points spread over the space by a design:
 // "random", "sobol" and "halton", of which more points go on where fewer ended,

@@ -62,7 +62,6 @@ func newNSGA(c *Config) (method, error) {
 }
 
 func (g *nsga) batch() int { return g.size }
-func (*nsga) retold() bool { return true }
 
 // learn keeps the best of parents and children. (Deb et al., section III-C.)
 func (g *nsga) learn(first int, values [][]float64, scores []Score) {

@@ -415,9 +415,9 @@ func (s *Sensitivity) idle(k int) bool {
 	return s.Parts[k].Change.High <= rounding*most
 }
 
-// quiet are the settings of which nothing rises above the noise, in any objective: those
+// inertSettings are the settings of which nothing rises above the noise, in any objective: those
 // that changed nothing at all wherever they were moved, and the others.
-func (r *Report) quiet() (idle, drowned []string) {
+func (r *Report) inertSettings() (idle, withinNoise []string) {
 	if len(r.Sensitivity) == 0 {
 		return nil, nil
 	}
@@ -427,10 +427,10 @@ func (r *Report) quiet() (idle, drowned []string) {
 		switch {
 		case slices.ContainsFunc(r.Sensitivity, moves):
 		case slices.ContainsFunc(r.Sensitivity, changes):
-			drowned = append(drowned, p.Setting)
+			withinNoise = append(withinNoise, p.Setting)
 		default:
 			idle = append(idle, p.Setting)
 		}
 	}
-	return idle, drowned
+	return idle, withinNoise
 }

@@ -209,8 +209,8 @@ func TestAPlantedGainIsFoundAndRecommended(t *testing.T) {
 
 // inert are the settings that move no objective by more than the noise.
 func inert(r *Report) []string {
-	idle, drowned := r.quiet()
-	return append(idle, drowned...)
+	idle, withinNoise := r.inertSettings()
+	return append(idle, withinNoise...)
 }
 
 // TestRaceSavesRuns: by halving, which is the default, two thirds of the candidates are

@@ -62,12 +62,12 @@ func (r *Report) Summary() []string {
 	if s := r.loadSentence(); s != "" {
 		out = append(out, s)
 	}
-	idle, drowned := r.quiet()
+	idle, withinNoise := r.inertSettings()
 	if len(idle) > 0 {
 		out = append(out, "Change nothing here, whatever their value: "+strings.Join(idle, ", ")+".")
 	}
-	if len(drowned) > 0 {
-		out = append(out, "What these change is within the noise of jittered arrivals: "+strings.Join(drowned, ", ")+".")
+	if len(withinNoise) > 0 {
+		out = append(out, "What these change is within the noise of jittered arrivals: "+strings.Join(withinNoise, ", ")+".")
 	}
 	return out
 }
