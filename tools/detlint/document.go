@@ -15,7 +15,6 @@ import (
 var printedParts = map[string]func() string{
 	"rules":      printRules,
 	"exemptions": printExemptions,
-	"imports":    printImportRules,
 }
 
 const endMarker = "<!-- end -->"
@@ -60,22 +59,6 @@ func printExemptions() string {
 		for _, e := range own.free {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", own.dir, strings.Join(e.rules, ", "), e.reason)
 		}
-	}
-	return b.String()
-}
-
-func printImportRules() string {
-	var b strings.Builder
-	b.WriteString("| package | may import, besides the standard library |\n|---|---|\n")
-	for _, own := range packageTable {
-		may := make([]string, len(own.may))
-		for i, path := range own.may {
-			may[i] = "`" + path + "`"
-		}
-		if len(may) == 0 {
-			may = []string{"–"}
-		}
-		fmt.Fprintf(&b, "| `%s` | %s |\n", own.dir, strings.ReplaceAll(strings.Join(may, ", "), "`...`", "everything"))
 	}
 	return b.String()
 }
