@@ -10,7 +10,7 @@ help: ## this list
 build: ## the binary, in bin/orrery
 	go build -o bin/orrery ./cmd/orrery
 
-test: ## all tests, the rules of the house among them
+test: ## all tests, those of the code rules among them
 	go test ./...
 
 race: ## the short tests of what is concurrent, under the race detector

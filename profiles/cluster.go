@@ -6,14 +6,14 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Cluster is a cluster file: the nodes of a site, those who share it, and what
+// Cluster is a cluster file: the nodes of a site, the vClusters and tenants that share it, and what
 // changes with time. Its tags describe cluster.yaml as those of Profile describe
 // profile.yaml.
 type Cluster struct {
 	Name        string `yaml:"name" unit:"name" doc:"what the site is called in results; the name of the file where it is left out"`
 	Description string `yaml:"description" unit:"text" doc:"what it models"`
 
-	Sharing          string `yaml:"sharing" of:"whole,gpus" default:"whole" doc:"what is handed out: whole nodes, or GPUs of nodes that several jobs may share"`
+	Sharing          string `yaml:"sharing" of:"whole,gpus" default:"whole" doc:"what is allocated: whole nodes, or GPUs of nodes that several jobs may share"`
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`

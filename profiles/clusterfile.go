@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 )
 
@@ -35,7 +35,7 @@ func LoadCluster(path string) (*Cluster, error) {
 		text, err = read(path)
 	}
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(path, `./\`) {
-		return nil, fmt.Errorf("there is no cluster file %q%s: want %s, or the path of a file", path, near.Hint(path, ClusterNames()), oneOf(ClusterNames()))
+		return nil, fmt.Errorf("there is no cluster file %q%s: want %s, or the path of a file", path, spelling.Hint(path, ClusterNames()), oneOf(ClusterNames()))
 	}
 	if err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func (c *checker) known(path, what, name string, names []string) {
 	if len(names) > 0 {
 		hint = "want " + oneOf(names[:min(len(names), 20)])
 	}
-	c.add(path, "found %q, which is no %s%s: %s", name, what, near.Hint(name, names), hint)
+	c.add(path, "found %q, which is no %s%s: %s", name, what, spelling.Hint(name, names), hint)
 }
 
 // references holds names against what they refer to, and keys against each

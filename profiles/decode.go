@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 )
 
 // decoder fills a struct from a parsed file. It is strict: each key must exist,
@@ -152,7 +152,7 @@ func (d *decoder) block(n ast.Node, v reflect.Value, path string) {
 		switch {
 		case !known:
 			d.mark(at, pair.Key)
-			d.add(at, "there is no such key%s: %s", near.Hint(key, keysIn(fields)), d.allowed(path, fields))
+			d.add(at, "there is no such key%s: %s", spelling.Hint(key, keysIn(fields)), d.allowed(path, fields))
 		case d.src.has(at):
 			d.mark(at, pair.Key)
 			d.add(at, "is there twice: leave one out")

@@ -54,7 +54,7 @@ type leaf struct {
 func (p *Profile) leaves() []leaf {
 	var out []leaf
 	applies, weight := p.applies(), 0
-	effective, _ := p.ScoreWeights() // of a valid profile, or not shown
+	effective, _ := p.scoreWeights() // of a valid profile, or not shown
 	visit(reflect.ValueOf(p).Elem(), "", func(path string, v reflect.Value, f field) bool {
 		if f.kind == aBlock || path == "name" || f.tag("unit") == "text" {
 			return true

@@ -178,7 +178,7 @@ func (w *yamlWriter) value(v reflect.Value, indent string, f field) {
 			w.b.WriteByte('\n')
 			text := inline.YAML()
 			if w.brief {
-				text = inline.BriefYAML()
+				text = inline.briefYAML()
 			}
 			w.b.WriteString(indented(text, indent+"  "))
 			return

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 )
 
@@ -276,7 +276,7 @@ func (g *Gate) runs(c *checker) {
 		if r.Like != "" {
 			j := slices.IndexFunc(g.Runs[:i], func(o GateRun) bool { return o.Name == r.Like })
 			if j < 0 {
-				c.add(at+".like", "found %s, which is no run before this one%s", r.Like, near.Hint(r.Like, g.names(i)))
+				c.add(at+".like", "found %s, which is no run before this one%s", r.Like, spelling.Hint(r.Like, g.names(i)))
 				continue
 			}
 			g.take(c, i, j)
@@ -375,7 +375,7 @@ func (g *Gate) references(c *checker) {
 	named := func(at, run string) {
 		checks++
 		if !slices.Contains(all, run) {
-			c.add(at+".run", "found %q, which is no run%s: want %s", run, near.Hint(run, all), oneOf(all))
+			c.add(at+".run", "found %q, which is no run%s: want %s", run, spelling.Hint(run, all), oneOf(all))
 		}
 	}
 	each(len(g.Exact), "exact", func(i int, at string) { named(at, g.Exact[i].Run) })
@@ -391,7 +391,7 @@ func (g *Gate) references(c *checker) {
 			c.add(at+".detect", "found %v, want more than the margin, %v", *p.Detect, margin)
 		}
 		if p.Against == p.Run || p.Against != "baseline" && !slices.Contains(all, p.Against) {
-			c.add(at+".against", "found %q, want another run or the word baseline%s", p.Against, near.Hint(p.Against, all))
+			c.add(at+".against", "found %q, want another run or the word baseline%s", p.Against, spelling.Hint(p.Against, all))
 		}
 	})
 	counts := []string{"instants", "cycles", "passes", "examined", "words"}
@@ -399,7 +399,7 @@ func (g *Gate) references(c *checker) {
 		named(at, g.Counted[i].Run)
 		for k, of := range g.Counted[i].Of {
 			if !slices.Contains(counts, of) {
-				c.add(fmt.Sprintf("%s.of[%d]", at, k), "found %q%s, want %s", of, near.Hint(of, counts), oneOf(counts))
+				c.add(fmt.Sprintf("%s.of[%d]", at, k), "found %q%s, want %s", of, spelling.Hint(of, counts), oneOf(counts))
 			}
 		}
 	})

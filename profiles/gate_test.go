@@ -45,7 +45,7 @@ func TestBrokenGates(t *testing.T) {
 		{"two workloads", "a.trace", "a.trace, jobs: [{name: x}]", "runs[0].jobs: stands beside trace: leave one of them out"},
 		{"a name twice", "  - {name: a, trace: a.trace}\n", "  - {name: a, trace: a.trace}\n  - {name: a, trace: b.trace}\n", "g.yaml:3:12: runs[1].name: a second run is called a"},
 		{"a name that is taken", "name: a,", "name: baseline,", "runs[0].name: found baseline, which means what was stored"},
-		{"like nobody", "a.trace", "a.trace, like: b", "runs[0].like: found b, which is no run before this one"},
+		{"like no other", "a.trace", "a.trace, like: b", "runs[0].like: found b, which is no run before this one"},
 		{"feedback of streams", "trace: a.trace", "feedback: true, jobs: [{name: x}]", "runs[0].feedback: needs a trace: jobs of streams follow no other"},
 		{"profile of nothing", "a.trace", "a.trace, profile: [default]", "runs[0].profile: needs a cluster"},
 		{"order of a site", "a.trace", "a.trace, cluster: month, order: sjf", "runs[0].order: does not apply with a cluster"},

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 )
 
 // JSONSchema is the JSON Schema (draft 2020-12) of a kind of file, for editors that
@@ -266,5 +266,5 @@ func kindsInWords(word string) string {
 	for _, k := range Kinds() {
 		words = append(words, string(k))
 	}
-	return near.Hint(word, words) + ": want " + oneOf(words)
+	return spelling.Hint(word, words) + ": want " + oneOf(words)
 }

@@ -8,9 +8,9 @@ import (
 	"orrery/scheduler/score"
 )
 
-// Remarks says what of a valid profile has no effect or one that may surprise,
+// remarks says what of a valid profile has no effect or one that may surprise,
 // in the order of the file.
-func (p *Profile) Remarks() []Problem {
+func (p *Profile) remarks() []Problem {
 	all := problems{src: p.src}
 	note := func(key, format string, args ...any) { all.add(join(p.base, key), format, args...) }
 	if p.Order == "score" && (p.src == nil || p.src.has(join(p.base, "weights"))) {
@@ -72,7 +72,7 @@ func (p *Profile) remarkAccounts(note func(key, format string, args ...any)) {
 
 func (p *Profile) remarkWeights(note func(key, format string, args ...any)) {
 	sum := new(big.Rat)
-	for _, w := range p.Weights.Vector() {
+	for _, w := range p.Weights.vector() {
 		sum.Add(sum, decimal(w))
 	}
 	if p.Mode == "documented" && sum.Cmp(big.NewRat(1, 1)) != 0 {
@@ -107,7 +107,7 @@ func (p *Profile) alike() bool {
 // remarkMinScore holds min_score against what the weights let a job reach: the
 // factor wait_time grows without end, all others are at most 1.
 func (p *Profile) remarkMinScore(note func(key, format string, args ...any)) {
-	w, err := p.ScoreWeights()
+	w, err := p.scoreWeights()
 	if err != nil {
 		return // which is an error of its own
 	}
@@ -160,7 +160,7 @@ func Lint(nameOrPath string) (kind Kind, remarks []Problem, err error) {
 	if p.src != nil && len(p.src.at) == 0 {
 		return KindProfile, []Problem{{File: nameOrPath, Text: "found no key in it: as a profile it has every default; see orrery profiles show"}}, nil
 	}
-	return KindProfile, p.Remarks(), nil
+	return KindProfile, p.remarks(), nil
 }
 
 func lintCluster(nameOrPath string) ([]Problem, error) {

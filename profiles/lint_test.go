@@ -163,9 +163,9 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestLintSpares: remarks on a profile of the program are no remarks on the cluster file
+// TestLintWithoutRemarks: remarks on a profile of the program are no remarks on the cluster file
 // that uses it.
-func TestLintSpares(t *testing.T) {
+func TestLintWithoutRemarks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("groups: [{name: g, nodes: 4}]\nvclusters: [{name: a, home: all, profile: default}]\n"), 0o600))
 	_, remarks, err := Lint(path)

@@ -14,9 +14,9 @@ import (
 func (c *Cluster) remarks(site *Site) []Problem {
 	all := problems{src: c.src, place: c.place}
 	for i := range c.VClusters {
-		// A profile of the program is linted by its name: whoever uses it cannot mend it.
+		// A profile of the program is linted by its name: a cluster file that uses it cannot mend it.
 		if p := c.VClusters[i].Profile.Inline; p != nil && (p.src == nil || !slices.Contains(Names(), p.src.file)) {
-			all.list = append(all.list, p.Remarks()...)
+			all.list = append(all.list, p.remarks()...)
 		}
 		c.remarkLending(&all, i, site)
 		c.remarkBorrowing(&all, i)
@@ -124,7 +124,7 @@ func (c *Cluster) remarkTenants(all *problems, site *Site) {
 
 // remarkPoints looks for priorities that no profile gives a weight to.
 func (c *Cluster) remarkPoints(all *problems) {
-	var tenants, qos, partitions bool // somebody counts them
+	var tenants, qos, partitions bool // that something counts
 	for i := range c.VClusters {
 		p := c.VClusters[i].Profile.Inline
 		if p == nil {

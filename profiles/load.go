@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 )
 
 //go:embed library/*.yaml library/clusters/*.yaml
@@ -54,7 +54,7 @@ func Load(nameOrPath string) (Profile, error) {
 	}
 	text, err := read(nameOrPath)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(nameOrPath, `./\`) {
-		return Profile{}, fmt.Errorf("there is no profile %q%s: want one of %s, or the path of a file", nameOrPath, near.Hint(nameOrPath, Names()), oneOf(Names()))
+		return Profile{}, fmt.Errorf("there is no profile %q%s: want one of %s, or the path of a file", nameOrPath, spelling.Hint(nameOrPath, Names()), oneOf(Names()))
 	}
 	if err != nil {
 		return Profile{}, err
@@ -113,7 +113,7 @@ func (p *Profile) rules(c *checker) {
 	if p.Mode == "as-coded" && p.Order != "score" {
 		c.add(join(p.base, "order"), "found %s, but the as-coded mode orders by score only: leave it out, or use mode: documented", p.Order)
 	}
-	if _, err := p.ScoreWeights(); p.Order == "score" && err != nil {
+	if _, err := p.scoreWeights(); p.Order == "score" && err != nil {
 		c.add(join(p.base, "weights"), "%v", err)
 	}
 	if p.Cycle > 0 && p.Phase >= p.Cycle {
@@ -143,8 +143,8 @@ func (p *Profile) YAML() []byte {
 	return []byte(w.b.String())
 }
 
-// BriefYAML is YAML without the keys that are at their default.
-func (p *Profile) BriefYAML() []byte {
+// briefYAML is YAML without the keys that are at their default.
+func (p *Profile) briefYAML() []byte {
 	w := yamlWriter{applies: p.applies(), brief: true}
 	w.block(reflect.ValueOf(p).Elem(), "", false)
 	return []byte(w.b.String())

@@ -20,7 +20,7 @@ type ProfileRef struct {
 }
 
 // MaxNodes is how many nodes a cluster may have: far more than any has, and few
-// enough for the memory of the machine that replays.
+// enough for the memory of the computer that replays.
 const MaxNodes = 4_194_304
 
 // count reads a term that is a number of nodes.

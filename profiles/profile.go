@@ -3,7 +3,7 @@
 // and cluster.yaml (nodes, vClusters, tenants, limits). It also holds the
 // profiles that are part of the program. Its structs have the shape of the
 // files: plain data with every default filled in. It decides nothing about jobs
-// and knows neither a core nor a world; whoever runs a schedule takes the values
+// and knows neither a core nor a world; what runs a schedule takes the values
 // over.
 package profiles
 

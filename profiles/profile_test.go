@@ -42,7 +42,7 @@ func TestLibraryVectors(t *testing.T) {
 		p, err := Load(row.name)
 		require.NoError(t, err)
 		require.Equal(t, row.name, p.Name)
-		require.Equal(t, row.weights, p.Weights.Vector(), row.name)
+		require.Equal(t, row.weights, p.Weights.vector(), row.name)
 		sum := 0.0
 		for _, w := range row.weights {
 			sum += w
@@ -68,7 +68,7 @@ func TestProfileDefaults(t *testing.T) {
 	want.Name = "mine"
 	require.Equal(t, string(want.YAML()), string(p.YAML()))
 	require.Equal(t, `{"name":"mine"}`, string(p.JSON()))
-	require.Equal(t, Balanced(), p.Weights)
+	require.Equal(t, balanced(), p.Weights)
 	require.Equal(t, model.Hour, p.ReferenceWait)
 	require.Nil(t, p.MinScore)
 	require.Equal(t, "easy", p.Backfill)

@@ -17,7 +17,7 @@ type Site struct {
 	Prints   []string  // names of the fingerprints, by their id
 	// AssocPriority of each tenant, for the order multifactor.
 	AssocPriority []int64
-	Shared        bool // GPUs are handed out, not whole nodes
+	Shared        bool // GPUs are allocated, not whole nodes
 	Price         model.Fixed
 	Unknown       string // none, neutral or reject
 	Quorum        Quorum

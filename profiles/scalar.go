@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 )
@@ -177,7 +177,7 @@ func parseText(text string, v reflect.Value, f field) error {
 		}
 	}
 	if words := f.words(); words != nil && !slices.Contains(words, text) {
-		return fmt.Errorf("found %q%s, want %s", text, near.Hint(text, words), oneOf(words))
+		return fmt.Errorf("found %q%s, want %s", text, spelling.Hint(text, words), oneOf(words))
 	}
 	v.SetString(text)
 	return nil

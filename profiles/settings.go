@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 )
 
@@ -31,11 +31,6 @@ func ParseAssignment(text string) (Assignment, error) {
 		return a, fmt.Errorf("found %q, want PATH=VALUE, for example weights.wait_time=5", text)
 	}
 	return a, nil
-}
-
-// With is c with one key changed; see WithAll.
-func (c *Cluster) With(path, value string) (*Cluster, error) {
-	return c.WithAll([]Assignment{{path, value}})
 }
 
 // WithAll is a copy of c with keys changed, in order, and checked as a whole.
@@ -87,7 +82,7 @@ func (c *Cluster) WithProfile(vcluster string, p Profile) (*Cluster, error) {
 	}
 	if !found {
 		names := out.lists()[1].names
-		return nil, fmt.Errorf("there is no vCluster %q%s: want %s", vcluster, near.Hint(vcluster, names), oneOf(names))
+		return nil, fmt.Errorf("there is no vCluster %q%s: want %s", vcluster, spelling.Hint(vcluster, names), oneOf(names))
 	}
 	return out, nil
 }
@@ -230,7 +225,7 @@ func (c *Cluster) targets(path string) ([]target, error) {
 	f, ok := findField(fieldsOf(root.Type()), first)
 	if !ok {
 		keys := append(keysIn(fieldsOf(reflect.TypeFor[Profile]())), keysIn(fieldsOf(root.Type()))...)
-		return nil, fmt.Errorf("there is no such key%s in a profile or a cluster file", near.Hint(first, keys))
+		return nil, fmt.Errorf("there is no such key%s in a profile or a cluster file", spelling.Hint(first, keys))
 	}
 	if f.kind != blocks {
 		return []target{{root: root, path: path}}, nil
@@ -325,7 +320,7 @@ func descend(v reflect.Value, path string) (reflect.Value, field, error) {
 	f, ok := findField(fields, key)
 	switch {
 	case !ok:
-		return v, f, fmt.Errorf("there is no such key%s: want %s", near.Hint(key, keysIn(fields)), oneOf(keysIn(fields)))
+		return v, f, fmt.Errorf("there is no such key%s: want %s", spelling.Hint(key, keysIn(fields)), oneOf(keysIn(fields)))
 	case f.kind == aBlock && deeper:
 		return descend(v.FieldByIndex(f.Index), rest)
 	case f.kind == aBlock:

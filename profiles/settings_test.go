@@ -21,17 +21,17 @@ func TestWith(t *testing.T) {
 	before := string(c.JSON())
 	profile := func(c *Cluster, i int) *Profile { return c.VClusters[i].Profile.Inline }
 
-	out, err := c.With("weights.wait_time", "5")
+	out, err := c.WithAll([]Assignment{{"weights.wait_time", "5"}})
 	require.NoError(t, err)
 	require.Equal(t, 5.0, profile(out, 0).Weights.WaitTime)
 	require.Equal(t, 5.0, profile(out, 1).Weights.WaitTime)
 	require.Equal(t, Default().Weights.Topology, profile(out, 0).Weights.Topology, "the other weights stay")
 
-	out, err = c.With("vclusters.a.profile.depth", "7")
+	out, err = c.WithAll([]Assignment{{"vclusters.a.profile.depth", "7"}})
 	require.NoError(t, err)
 	require.EqualValues(t, 7, profile(out, 0).Depth)
 
-	out, err = c.With("vclusters.a.profile.backfill", "easy")
+	out, err = c.WithAll([]Assignment{{"vclusters.a.profile.backfill", "easy"}})
 	require.NoError(t, err)
 	require.Zero(t, profile(out, 0).Depth, "it does not apply any more")
 
@@ -41,7 +41,7 @@ func TestWith(t *testing.T) {
 	out, idle, err := c.WithApplying([]Assignment{{"weights.energy", "3"}, {"order", "fcfs"}})
 	require.NoError(t, err)
 	require.Len(t, idle, 1, "told once, of both vClusters")
-	plain, err := c.With("order", "fcfs")
+	plain, err := c.WithAll([]Assignment{{"order", "fcfs"}})
 	require.NoError(t, err)
 	require.Equal(t, string(plain.JSON()), string(out.JSON()), "equal schedules have equal bytes")
 
@@ -75,7 +75,7 @@ func TestWithRefuses(t *testing.T) {
 		{"vclusters.a.profile.phase", "5s"}:     "does not apply with cycle: event",
 		{"vclusters.a.profile.min_score", "-3"}: "min_score",
 	} {
-		_, err := c.With(a.Path, a.Value)
+		_, err := c.WithAll([]Assignment{{a.Path, a.Value}})
 		require.ErrorContains(t, err, says, a.String())
 	}
 	for _, text := range []string{"", "a", "=b", "a="} {

@@ -9,24 +9,24 @@ import (
 	"orrery/scheduler/score"
 )
 
-// Balanced are the weights of a profile that names none: those that the public
+// balanced are the weights of a profile that names none: those that the public
 // Lattice sources have as their default.
-func Balanced() Weights {
+func balanced() Weights {
 	return Weights{Priority: 0.20, WaitTime: 0.20, FairShare: 0.20, Topology: 0.15, DataReadiness: 0.10, Backlog: 0.05, Checkpoint: 0.05, Conformance: 0.10}
 }
 
-// Vector is w as written, w1 to w9.
-func (w Weights) Vector() [score.NumFactors]float64 {
+// vector is w as written, w1 to w9.
+func (w Weights) vector() [score.NumFactors]float64 {
 	return [score.NumFactors]float64{w.Priority, w.WaitTime, w.FairShare, w.Topology, w.DataReadiness, w.Backlog, w.Energy, w.Checkpoint, w.Conformance}
 }
 
-// ScoreWeights are the weights that scores are made with: normalised in
+// scoreWeights are the weights that scores are made with: normalised in
 // documented mode, as written in as-coded mode.
-func (p *Profile) ScoreWeights() (score.Weights, error) {
+func (p *Profile) scoreWeights() (score.Weights, error) {
 	if p.Mode == "as-coded" {
-		return score.Raw(p.Weights.Vector())
+		return score.Raw(p.Weights.vector())
 	}
-	return score.Normalise(p.Weights.Vector())
+	return score.Normalise(p.Weights.vector())
 }
 
 // decimal is the shortest decimal that reads as x, exactly.
@@ -45,7 +45,7 @@ func nearest(r *big.Rat) int64 {
 }
 
 // setDefault implements block.
-func (w *Weights) setDefault() { *w = Balanced() }
+func (w *Weights) setDefault() { *w = balanced() }
 
 // WeightNames lists the keys of the block weights, f1 to f9.
 func WeightNames() []string { return keysIn(fieldsOf(reflect.TypeFor[Weights]())) }

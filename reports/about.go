@@ -39,7 +39,7 @@ type about struct {
 	shared bool     // jobs share nodes
 }
 
-// awkward is one rule about rows that a replay cannot take as they are.
+// awkward is one rule about rows that needed special handling.
 type awkward struct {
 	rule     string
 	doc      string
@@ -234,7 +234,7 @@ func (a *about) title() string {
 	return "replay"
 }
 
-// totalUnits is the size of the machine.
+// totalUnits is the size of the cluster.
 func (a *about) totalUnits() int64 {
 	n := int64(0)
 	for _, u := range a.units {

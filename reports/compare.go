@@ -151,16 +151,16 @@ func Compare(a, b string) (*Comparison, error) {
 			unrank(c.Groups[i].Metrics)
 		}
 	}
-	c.Unranked = c.Overloaded()
+	c.Unranked = c.overloaded()
 	if err := c.diffJobs(runs[0], runs[1], rows); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// Overloaded says why metrics that depend on the length of the log have no rank; ""
+// overloaded says why metrics that depend on the length of the log have no rank; ""
 // when none has lost it.
-func (c *Comparison) Overloaded() string {
+func (c *Comparison) overloaded() string {
 	unranked := func(m MetricDiff) bool { return m.Change == NotRanked }
 	if !slices.ContainsFunc(c.Metrics, unranked) && !slices.ContainsFunc(c.Groups, func(g GroupDiff) bool { return slices.ContainsFunc(g.Metrics, unranked) }) {
 		return ""
@@ -352,8 +352,8 @@ func magnitude(d model.Duration) model.Duration {
 	return d
 }
 
-// Figures draws the waits of both runs over one another, and their difference.
-func (c *Comparison) Figures() []*plot.Figure {
+// ownFigures draws the waits of both runs over one another, and their difference.
+func (c *Comparison) ownFigures() []*plot.Figure {
 	says := c.says()
 	a, b := plot.Named{Name: "A", About: says[0], Waits: &c.waitsA}, plot.Named{Name: "B", About: says[1], Waits: &c.waitsB}
 	both := plot.WaitCDF(a, b)

@@ -62,7 +62,7 @@ func TestCompare(t *testing.T) {
 		"job  user  procs  wait in A  wait in B      moved\n"+
 		" 12  bob       2   00:00:00   00:02:30  +00:02:30\n"+
 		" 13  ada       2   00:01:20   00:00:40  -00:00:40\n", b.String())
-	for _, f := range c.Figures() {
+	for _, f := range c.ownFigures() {
 		require.NoError(t, f.WriteSVG(&bytes.Buffer{}))
 	}
 	require.NoError(t, c.CountTable().Write(&b, table.Markdown, table.Options{}))
@@ -114,7 +114,7 @@ func TestOverloadedRunsAreNotRanked(t *testing.T) {
 		changes[m.Name+" "+m.Window] = m.Change
 	}
 	require.Equal(t, NotRanked, changes["wait_mean all"])
-	require.Contains(t, c.Overloaded(), "overloaded")
+	require.Contains(t, c.overloaded(), "overloaded")
 	require.Equal(t, NotRanked, changes["bounded_slowdown_p95 steady"])
 	require.Equal(t, "differs", changes["utilisation all"])
 }

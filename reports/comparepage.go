@@ -57,19 +57,19 @@ type compareTile struct{ A, B, Label, Change, Class string }
 // directories and, for figures, on the architecture. It reads the runs once more.
 // Complaints about content are *record.DataError.
 func WriteComparison(dir string, c *Comparison, made Made) error {
-	figures, err := c.AllFigures()
+	figures, err := c.allFigures()
 	if err != nil {
 		return err
 	}
-	if err := WriteFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+	if err := writeFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
 		return err
 	}
 	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures, made) })
 }
 
-// AllFigures draws the state of both runs over time, beside each other, and their
+// allFigures draws the state of both runs over time, beside each other, and their
 // waits, and which jobs moved. It reads the runs once more.
-func (c *Comparison) AllFigures() ([]*plot.Figure, error) {
+func (c *Comparison) allFigures() ([]*plot.Figure, error) {
 	var loads [2][]plot.Load
 	var clock plot.Clock
 	unit := ""
@@ -84,7 +84,7 @@ func (c *Comparison) AllFigures() ([]*plot.Figure, error) {
 		return nil, err
 	}
 	state := plot.StatePair(c.names(), loads, unit, clock, shown)
-	return append(append([]*plot.Figure{state}, c.Figures()...), moves), nil
+	return append(append([]*plot.Figure{state}, c.ownFigures()...), moves), nil
 }
 
 // loadsOf is the state of a run over time, and what is allocated in it.

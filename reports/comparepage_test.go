@@ -121,7 +121,7 @@ func TestWriteComparison(t *testing.T) {
 }
 
 func TestWriteComparisonOfRunsThatAreGone(t *testing.T) {
-	_, err := (&Comparison{A: Side{Dir: filepath.Join(t.TempDir(), "absent")}}).AllFigures()
+	_, err := (&Comparison{A: Side{Dir: filepath.Join(t.TempDir(), "absent")}}).allFigures()
 	require.Error(t, err)
 }
 

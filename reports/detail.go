@@ -128,7 +128,7 @@ const (
 
 // byGPU gives each allocation the lowest GPUs of its nodes that are free, in the order of
 // starts: which of them it had is not recorded. Jobs without GPUs are recorded like those
-// that hold whole nodes, and may share them: who finds too few GPUs free for that is drawn
+// that hold whole nodes, and may share them: a job for which too few GPUs are free is drawn
 // over those that are free next. It is false where there are too many rows, or a job holds
 // more of a node than there is.
 func (d *detail) byGPU(units []int32) bool {

@@ -235,7 +235,7 @@ func themed(svg string) string {
 			return s
 		}
 		for _, t := range themeColors {
-			if near(r, t.color.R) && near(g, t.color.G) && near(b, t.color.B) {
+			if similar(r, t.color.R) && similar(g, t.color.G) && similar(b, t.color.B) {
 				return ":var(--" + t.name + ")"
 			}
 		}
@@ -243,7 +243,7 @@ func themed(svg string) string {
 	})
 }
 
-func near(v int, c uint8) bool { return v-int(c) <= 1 && int(c)-v <= 1 }
+func similar(v int, c uint8) bool { return v-int(c) <= 1 && int(c)-v <= 1 }
 
 // pageMeta is the head of the page's data.
 type pageMeta struct {

@@ -13,8 +13,8 @@ import (
 	"orrery/sim/record"
 )
 
-// FileMade says, beside the page of a study, what made it.
-const FileMade = "made.json"
+// fileMade says, beside the page of a study, what made it.
+const fileMade = "made.json"
 
 // Made is what made the results of a page, and when. A page has it in its foot, in
 // the element with the id made, and nowhere else: all the rest of a page depends on the
@@ -27,7 +27,7 @@ type Made struct {
 
 // ReadMade reads what WriteStudy has left in dir; nothing where it has not.
 func ReadMade(dir string) (m Made, err error) {
-	path := filepath.Join(dir, FileMade)
+	path := filepath.Join(dir, fileMade)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
@@ -52,7 +52,7 @@ func (m Made) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return record.WriteFile(filepath.Join(dir, FileMade), raw)
+	return record.WriteFile(filepath.Join(dir, fileMade), raw)
 }
 
 // madeOf is what made a run, by what it notes of itself: nothing where it does not.

@@ -7,16 +7,11 @@ import (
 	"orrery/sim/record"
 )
 
-// GanttOfMoves draws the nodes of both runs over time, each job in the colour
-// of how its start moved from A to B. It reads the jobs of both runs and their
-// attempts once more; memory is 9 bytes per job of the trace and 8 MB.
-// Complaints about content are *record.DataError.
-func (c *Comparison) GanttOfMoves() (*plot.Figure, error) {
-	f, _, err := c.ganttOfMoves()
-	return f, err
-}
-
-// ganttOfMoves is GanttOfMoves, and how much of the time of both runs is drawn.
+// ganttOfMoves draws the nodes of both runs over time, each job in the colour
+// of how its start moved from A to B, and says how much of the time of both runs is
+// drawn. It reads the jobs of both runs and their attempts once more; memory is
+// 9 bytes per job of the trace and 8 MB. Complaints about content are
+// *record.DataError.
 func (c *Comparison) ganttOfMoves() (*plot.Figure, plot.Shown, error) {
 	d := shiftReader{}
 	var runs [2]*record.Run

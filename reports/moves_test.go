@@ -15,12 +15,12 @@ import (
 func TestGanttOfMoves(t *testing.T) {
 	c, err := Compare(tempRun(t, tiny("fcfs")), tempRun(t, movedTiny()))
 	require.NoError(t, err)
-	f, err := c.GanttOfMoves()
+	f, _, err := c.ganttOfMoves()
 	require.NoError(t, err)
 	require.Contains(t, f.Note, "jobs that start earlier in B: 1, later: 1, at the same time: 1")
 	var one, two bytes.Buffer
 	require.NoError(t, f.WriteSVG(&one))
-	again, err := c.GanttOfMoves()
+	again, _, err := c.ganttOfMoves()
 	require.NoError(t, err)
 	require.NoError(t, again.WriteSVG(&two))
 	require.Equal(t, one.String(), two.String())
@@ -36,9 +36,9 @@ func TestGanttOfMoves(t *testing.T) {
 		}
 		c, err := Compare(tempRun(t, synthetic(400, 64, 0.8, 5)), tempRun(t, other))
 		require.NoError(t, err)
-		f, err := c.GanttOfMoves()
+		f, _, err := c.ganttOfMoves()
 		require.NoError(t, err)
-		require.NoError(t, WriteFigures(dir, f))
+		require.NoError(t, writeFigures(dir, f))
 	}
 }
 
@@ -56,6 +56,6 @@ func TestGanttOfMovesKnowsEachJob(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	require.Error(t, (&shiftReader{}).read(f, 0, 2), "a job beyond the rows of the trace")
-	_, err = (&Comparison{A: Side{Dir: filepath.Join(t.TempDir(), "absent")}}).GanttOfMoves()
+	_, _, err = (&Comparison{A: Side{Dir: filepath.Join(t.TempDir(), "absent")}}).ganttOfMoves()
 	require.Error(t, err)
 }

@@ -53,7 +53,7 @@ func Write(dir string, o Options) error {
 		o.Title = r.about.title()
 	}
 	figures := r.figures()
-	if err := WriteFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+	if err := writeFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
 		return err
 	}
 	if err := writeFile(filepath.Join(dir, FileMarkdown), func(w io.Writer) error { return r.writeMarkdown(w, o, figures) }); err != nil {
@@ -74,9 +74,9 @@ func (r *run) figures() []*plot.Figure {
 	}, r.siteFigures()...)
 }
 
-// WriteFigures writes each figure as NAME.svg and NAME.png into dir, which is
+// writeFigures writes each figure as NAME.svg and NAME.png into dir, which is
 // made when it is missing.
-func WriteFigures(dir string, figures ...*plot.Figure) error {
+func writeFigures(dir string, figures ...*plot.Figure) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("drawing figures: %w", err)
 	}

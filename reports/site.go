@@ -183,7 +183,7 @@ func (s *site) reasonRows() []plot.BarRow {
 	}
 	for _, t := range s.table.Reasons {
 		if t.JobUS > 0 {
-			says := percent(float64(t.JobUS)/float64(all)) + ", " + count(t.Spells, "time", "times")
+			says := percent(float64(t.JobUS)/float64(all)) + ", " + count(t.Begun, "time", "times")
 			out = append(out, plot.BarRow{Name: reasonWords(t.Reason), Value: hours(t.JobUS), Target: -1, Says: says})
 		}
 	}

@@ -44,11 +44,11 @@ func guestSite(t testing.TB, dir string) string {
 		if i > 4 {
 			s.WaitsNoMore(now, model.Ref(i-1-i%3))
 		}
-		for who, h := range []metric.Holding{
+		for holder, h := range []metric.Holding{
 			{Nodes: own, GPUs: 4 * own, Lent: borrowed}, {Nodes: guest + borrowed, GPUs: 4 * (guest + borrowed), Borrowed: borrowed}, // vClusters
 			{Nodes: own - 2}, {Nodes: 2}, {Nodes: guest + borrowed}, // tenants
 		} {
-			s.Hold(now, who, h)
+			s.Hold(now, holder, h)
 		}
 		s.Observe(now, metric.State{BusyUnits: own + guest + borrowed, RunningJobs: 2})
 		wait := model.Duration(rng.IntN(7)) * model.Hour / 2

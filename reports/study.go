@@ -7,7 +7,7 @@ import "orrery/sim/metric"
 const StudySchema = 1
 
 // Study is what came out of a sweep, a search or a tuning, ready for drawing:
-// plain data that says nothing of how it was found. Whoever has the results
+// plain data that says nothing of how it was found. The caller, which has the results,
 // fills it, WriteStudy draws it, and its JSON keeps it. Parts that are empty
 // are not drawn. All texts are plain: what users wrote may stand in them as
 // they wrote it.
@@ -197,7 +197,7 @@ type Interaction struct {
 	Floor      metric.Number     `json:"floor"`       // noise floor of the metric; null when not measured
 }
 
-// GroupChange is for whom it gets better and worse: one figure of one tenant,
+// GroupChange is the effect on one group: one figure of one tenant,
 // vCluster, class or size of jobs, before and after.
 type GroupChange struct {
 	By      string        `json:"by"` // tenant, vcluster, class or size

@@ -54,7 +54,7 @@ func study(n int) *Study {
 		r.Feasible = most <= 3*86400
 		s.Rows = append(s.Rows, r)
 	}
-	s.MarkFront()
+	s.markFront()
 	base := func(name, role string, wait, use float64) {
 		s.Rows = append(s.Rows, StudyRow{
 			ID: "base-" + name, Name: name, Role: role, Feasible: true,
@@ -116,7 +116,7 @@ func (s *Study) addFindings(n int, rng *rand.Rand) {
 
 func studyHTMLOf(t testing.TB, s *Study) string {
 	t.Helper()
-	require.NoError(t, s.Check())
+	require.NoError(t, s.check())
 	var b bytes.Buffer
 	require.NoError(t, s.writeHTML(&b, s.figures(), Made{}))
 	return b.String()
@@ -129,21 +129,21 @@ func TestStudyIsWrittenTwiceAlike(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "study")
 	require.NoError(t, WriteStudy(dir, study(60), Made{"1.0", "orrery tune x", "2026-01-02"}))
 	first := map[string][]byte{}
-	names := []string{FileHTML, FileStudy}
+	names := []string{FileHTML, fileStudy}
 	for _, f := range []string{"pareto", "parallel", "settings", "history", "sensitivity", "interaction", "shares", "shares-2"} {
 		names = append(names, DirFigures+"/"+f+".svg", DirFigures+"/"+f+".png")
 	}
 	for _, n := range names {
 		first[n] = read(t, dir, n)
 	}
-	again, err := ReadStudy(filepath.Join(dir, FileStudy))
+	again, err := ReadStudy(filepath.Join(dir, fileStudy))
 	require.NoError(t, err)
 	require.NoError(t, WriteStudy(dir, again, Made{"1.0", "orrery tune x", "2026-01-02"}), "drawn from its own file")
 	for _, n := range names {
 		require.True(t, bytes.Equal(first[n], read(t, dir, n)), n)
 	}
-	require.Equal(t, filepath.Join(dir, FileStudy), StudyIn(dir))
-	require.Equal(t, filepath.Join(dir, FileStudy), StudyIn(filepath.Join(dir, FileStudy)))
+	require.Equal(t, filepath.Join(dir, fileStudy), StudyIn(dir))
+	require.Equal(t, filepath.Join(dir, fileStudy), StudyIn(filepath.Join(dir, fileStudy)))
 	require.Empty(t, StudyIn(tempRun(t, tiny("fcfs"))))
 	require.Empty(t, StudyIn(filepath.Join(dir, "absent")))
 }
@@ -224,15 +224,15 @@ func TestStudyChecks(t *testing.T) {
 		`tenant "bio" has 0 stretches`:               func(s *Study) { s.Shares[0].Tenants[1].Shares = nil },
 	} {
 		s := study(30)
-		require.NoError(t, s.Check())
+		require.NoError(t, s.check())
 		spoil(s)
-		require.ErrorContains(t, s.Check(), want)
+		require.ErrorContains(t, s.check(), want)
 		require.Error(t, WriteStudy(t.TempDir(), s, Made{}))
 	}
 }
 
 func TestReadStudyRefusesDamage(t *testing.T) {
-	good, err := study(8).JSON()
+	good, err := study(8).json()
 	require.NoError(t, err)
 	for name, raw := range map[string]string{
 		"not JSON": "{", "more after its end": string(good) + "{}", "unknown field": strings.Replace(string(good), `"kind"`, `"kin"`, 1), "empty": "",
@@ -248,7 +248,7 @@ func TestReadStudyRefusesDamage(t *testing.T) {
 }
 
 func FuzzReadStudy(f *testing.F) {
-	good, err := study(8).JSON()
+	good, err := study(8).json()
 	require.NoError(f, err)
 	f.Add(good)
 	f.Add([]byte(`{"name":"a","rows":[{"id":"1","values":[],"metrics":[null]}],"metrics":[{"name":"x","direction":"minimise","objective":true}]}`))
@@ -270,7 +270,7 @@ func FuzzReadStudy(f *testing.F) {
 // figure, in REPORTS.md.
 func TestDocsDescribeTheStudy(t *testing.T) {
 	docs := string(read(t, "..", "docs", "REPORTS.md"))
-	raw, err := study(8).JSON()
+	raw, err := study(8).json()
 	require.NoError(t, err)
 	for _, key := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(string(raw), -1) {
 		require.Contains(t, docs, "`"+key[1]+"`")
@@ -302,7 +302,7 @@ func TestMarkFront(t *testing.T) {
 	} {
 		s.Rows = append(s.Rows, StudyRow{ID: fmt.Sprint(len(s.Rows)), Metrics: []metric.Number{c.wait, 0, c.use}, Feasible: !c.refused})
 	}
-	s.MarkFront()
+	s.markFront()
 	var got []bool
 	for i := range s.Rows {
 		got = append(got, s.Rows[i].Front)

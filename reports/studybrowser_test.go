@@ -76,7 +76,7 @@ func (p *opened) place(selector string, x, y float64) (at struct{ X, Y float64 }
 	return at
 }
 
-// drag presses the mouse on one part of an element and lets go on another.
+// drag presses the mouse on one part of an element and releases it on another.
 func (p *opened) drag(selector string, x0, y0, x1, y1 float64) {
 	p.t.Helper()
 	a, b := p.place(selector, x0, y0), p.place(selector, x1, y1)
@@ -209,7 +209,7 @@ func TestStudyBrushes(t *testing.T) {
 	require.Greater(t, kept, 10)
 	require.Less(t, kept, 290)
 	p.screenshot("study-brushed")
-	// A click on the axis lets go.
+	// A click on the axis unpins.
 	at := p.place("#par .over", x, 0.45)
 	p.do(chromedp.MouseClickXY(at.X, at.Y))
 	require.Equal(t, "303 candidates", p.count())

@@ -13,10 +13,10 @@ import (
 	"orrery/sim/record"
 )
 
-// Check says what is wrong with the study: lists of other lengths than the
+// check says what is wrong with the study: lists of other lengths than the
 // columns, rows twice, words that are none. The first fault is named by the
 // row, parameter or metric it is in.
-func (s *Study) Check() error {
+func (s *Study) check() error {
 	if s.Schema != 0 && s.Schema != StudySchema {
 		return fmt.Errorf("schema %d, where this program knows %d: draw it with the program that wrote it", s.Schema, StudySchema)
 	}
@@ -197,8 +197,8 @@ func (s *Study) checkShares() error {
 	return nil
 }
 
-// JSON is the study as a file: canonical, the same bytes for the same study.
-func (s *Study) JSON() ([]byte, error) {
+// json is the study as a file: canonical, the same bytes for the same study.
+func (s *Study) json() ([]byte, error) {
 	c := *s
 	c.Schema = StudySchema
 	return record.AppendJSON(nil, &c)
@@ -218,7 +218,7 @@ func ReadStudy(path string) (*Study, error) {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
 			err = errors.New("something after its end")
 		} else {
-			err = s.Check()
+			err = s.check()
 		}
 	}
 	if err != nil {

@@ -1,10 +1,10 @@
 package reports
 
-// MarkFront sets Front in all rows: true for those that are feasible, have
+// markFront sets Front in all rows: true for those that are feasible, have
 // every objective, and than which no other such row is at least as good in
 // every objective and better in one. WriteStudy calls it when no row says that
 // it is on the front. Cost is quadratic in the rows; 5,000 take about 0.1 s.
-func (s *Study) MarkFront() {
+func (s *Study) markFront() {
 	objectives := s.objectives()
 	costs := make([][]float64, len(s.Rows)) // all to be made small; nil for rows that do not count
 	for i := range s.Rows {

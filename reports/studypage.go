@@ -21,8 +21,8 @@ import (
 	"orrery/sim/stat"
 )
 
-// FileStudy is the data of a study's report, beside the page.
-const FileStudy = "report.json"
+// fileStudy is the data of a study's report, beside the page.
+const fileStudy = "report.json"
 
 //go:embed assets/study.html
 var studyHTML string
@@ -47,21 +47,21 @@ var studyTemplate = template.Must(template.New("study").Funcs(words).Parse(study
 // contradicts itself is refused before anything is written. Cost is linear in
 // the rows; 5,000 make a page of 1 MB.
 func WriteStudy(dir string, s *Study, made Made) error {
-	if err := s.Check(); err != nil {
+	if err := s.check(); err != nil {
 		return fmt.Errorf("drawing study %q: %w", s.Name, err)
 	}
 	if !s.frontKnown() {
-		s.MarkFront()
+		s.markFront()
 	}
 	figures := s.figures()
-	if err := WriteFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+	if err := writeFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
 		return err
 	}
-	raw, err := s.JSON()
+	raw, err := s.json()
 	if err != nil {
 		return err
 	}
-	if err := record.WriteFile(filepath.Join(dir, FileStudy), raw); err != nil {
+	if err := record.WriteFile(filepath.Join(dir, fileStudy), raw); err != nil {
 		return err
 	}
 	if err := made.write(dir); err != nil {
@@ -82,7 +82,7 @@ func StudyIn(path string) string {
 	if _, err := os.Stat(filepath.Join(path, record.FileRun)); err == nil {
 		return ""
 	}
-	inside := filepath.Join(path, FileStudy)
+	inside := filepath.Join(path, fileStudy)
 	if _, err := os.Stat(inside); err != nil {
 		return ""
 	}

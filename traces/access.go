@@ -54,6 +54,3 @@ func (c JobField) Real(j *Job) (x float64, ok bool) {
 	v := c.f.load(j)
 	return math.Float64frombits(uint64(v.n)), !v.null
 }
-
-// Clear makes the column null.
-func (c JobField) Clear(j *Job) { c.f.store(j, cell{null: true}) }

@@ -38,7 +38,7 @@ var textColumns = [TextColumns]string{"tenant", "vcluster", "partition", "qos", 
 func (c TextColumn) String() string { return textColumns[c] }
 
 // Attributes is the part of the rows of a Batch that a replay on a plain
-// machine does not need: one element for each row of the Batch, in the units
+// cluster does not need: one element for each row of the Batch, in the units
 // of the jobs table. Missing numbers are Absent, Absent64, AbsentTime or
 // AbsentDuration, missing booleans and texts are -1.
 type Attributes struct {
@@ -177,8 +177,8 @@ func (a *Attributes) Append(o *Attributes) {
 	a.CommFraction = append(a.CommFraction, o.CommFraction...)
 }
 
-// Slice is the rows i to j of a, without a copy of them.
-func (a *Attributes) Slice(i, j int) *Attributes {
+// slice is the rows i to j of a, without a copy of them.
+func (a *Attributes) slice(i, j int) *Attributes {
 	s := *a
 	for k := range s.Text {
 		s.Text[k] = s.Text[k][i:j]

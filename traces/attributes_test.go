@@ -42,19 +42,19 @@ func attributesOf(t testingT, path string) (all traces.Batch) {
 // requireAttributes compares what a source streams with the rows it came from.
 func requireAttributes(t testingT, want []traces.Job, got *traces.Attributes) {
 	t.Helper()
-	twin := &traces.Attributes{}
+	naive := &traces.Attributes{}
 	for i := range want {
-		twin.AppendJob(&want[i])
+		naive.AppendJob(&want[i])
 	}
 	if len(want) == 0 {
 		require.Zero(t, got.Len())
 		return
 	}
 	for c := range traces.TextColumns {
-		require.Equal(t, twin.Texts.Of(c), got.Texts.Of(c), c)
-		require.Equal(t, twin.Text[c], got.Text[c], c)
+		require.Equal(t, naive.Texts.Of(c), got.Texts.Of(c), c)
+		require.Equal(t, naive.Text[c], got.Text[c], c)
 	}
-	a, b := *twin, *got
+	a, b := *naive, *got
 	a.Texts, b.Texts = nil, nil
 	require.Equal(t, a, b)
 }

@@ -19,7 +19,7 @@ const (
 var jobFields = []field[Job]{
 	numberField("id", "", "job number in the source; most often unique", delta, func(j *Job) *int64 { return &j.ID }),
 	textField("name", true, "job or executable name", func(j *Job) *string { return &j.Name }),
-	textField("user", true, "who submitted it", func(j *Job) *string { return &j.User }),
+	textField("user", true, "user that submitted it", func(j *Job) *string { return &j.User }),
 	textField("tenant", true, "tenant it is charged to", func(j *Job) *string { return &j.Tenant }),
 	textField("vcluster", true, "vCluster it was submitted to", func(j *Job) *string { return &j.VCluster }),
 	kindField(),

@@ -24,13 +24,13 @@ type Edge struct {
 type Dependencies struct {
 	Edges []Edge
 	// Left counts, by rule and with an example, the rows that make no edge: a
-	// job that is not in the trace cannot be waited for, and nobody waits for
-	// himself. trace validate refuses such rows of the deps table.
+	// job that is not in the trace cannot be waited for, and no job waits for
+	// itself. trace validate refuses such rows of the deps table.
 	Left []Rule
 }
 
-// Of lists the edges of a waiting job. It costs a binary search; who goes
-// through jobs in order walks Edges instead.
+// Of lists the edges of a waiting job. It costs a binary search; a caller
+// that goes through jobs in order walks Edges instead.
 func (d *Dependencies) Of(job model.JobID) []Edge {
 	find := func(job model.JobID) int {
 		i, _ := slices.BinarySearchFunc(d.Edges, job, func(e Edge, job model.JobID) int { return cmp.Compare(e.Job, job) })

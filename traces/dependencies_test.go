@@ -94,8 +94,8 @@ func TestDependenciesRefuseUnknownConditions(t *testing.T) {
 	require.ErrorContains(t, err, "column condition: found soon, expected success, failure")
 }
 
-// The naive twin looks at every pair of rows.
-func TestDependenciesAgainstTwin(t *testing.T) {
+// The naive implementation looks at every pair of rows.
+func TestDependenciesAgainstNaive(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.Int64Range(1, 6)
@@ -158,8 +158,8 @@ func TestCircles(t *testing.T) {
 }
 
 // Any edges: a circle is found exactly when taking out jobs that wait for
-// nobody, again and again, does not take out all.
-func TestCirclesAgainstTwin(t *testing.T) {
+// no job, again and again, does not take out all.
+func TestCirclesAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := rapid.Int32Range(0, 7)
 		d := &traces.Dependencies{}

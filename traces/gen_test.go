@@ -77,7 +77,7 @@ func anyPrice(t *rapid.T) traces.Price {
 	return traces.Price{Time: anyTime.Draw(t, "time"), Price: finiteReal.Draw(t, "price"), Carbon: opt(t, "carbon", finiteReal)}
 }
 
-// reader is the naive twin of the column path: it makes the batch that a
+// reader is the naive implementation of the column path: it makes the batch that a
 // Source should give from whole rows.
 type reader struct {
 	users []string

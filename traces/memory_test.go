@@ -156,11 +156,6 @@ func TestJobFields(t *testing.T) {
 			n, ok := f.Number(&j)
 			require.True(t, ok && n == 1, name)
 		}
-		if f.Column().Optional {
-			f.Clear(&j)
-			_, ok := f.Number(&j)
-			require.False(t, ok || f.Text(&j) != "", name)
-		}
 	}
 	_, ok := traces.JobFieldOf("colour")
 	require.False(t, ok)

@@ -36,7 +36,7 @@ type Meta struct {
 	Epoch      model.Time // UTC, µs since 1970-01-01: the zero of every instant in memory
 	EpochKnown bool       // false when the source's clock starts at an arbitrary zero
 	TimeZone   string     // IANA name, "" when the source does not say
-	MaxProcs   int32      // machine size by the source's own word, 0 when it does not say
+	MaxProcs   int32      // cluster size as the source states, 0 when it does not
 	MaxNodes   int32
 	Sorted     bool   // jobs ascend by submit; a Writer that is told so refuses others
 	Recipe     string // JSON: the transforms that made this trace

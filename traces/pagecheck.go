@@ -209,7 +209,7 @@ func (k *pageChecker) header(start, end int64) (h pageHeader, n int, err error) 
 // checksum before it decompresses, and codec and encoding, which the checksum
 // does not cover, are those of our own files, whose decoders cannot be led
 // astray by a body that is whole. A checksum guards against damage, not
-// against somebody who forges it.
+// against forgery.
 func (h *pageHeader) trusted(codec format.CompressionCodec) bool {
 	if !h.crc || codec != format.Zstd {
 		return false
@@ -221,10 +221,10 @@ func (h *pageHeader) trusted(codec format.CompressionCodec) bool {
 	return false
 }
 
-func (h *pageHeader) check(room int64) error {
+func (h *pageHeader) check(left int64) error {
 	switch {
-	case h.compressed < 0 || h.compressed > room:
-		return fmt.Errorf("%d bytes where %d are left", h.compressed, room)
+	case h.compressed < 0 || h.compressed > left:
+		return fmt.Errorf("%d bytes where %d are left", h.compressed, left)
 	case h.uncompressed < 0 || h.uncompressed > maxPage:
 		return fmt.Errorf("%d bytes uncompressed; at most %d are accepted", h.uncompressed, maxPage)
 	case h.values < 0 || h.values > maxPageValues:

@@ -87,7 +87,7 @@ func compareSource(t testingT, path string) {
 	src, err := b.Jobs()
 	require.NoError(t, err)
 	defer src.Close()
-	twin := reader{ids: map[string]int32{}}
+	naive := reader{ids: map[string]int32{}}
 	var want, got traces.Batch
 	check := func() {
 		if want.Len() == 0 {
@@ -99,14 +99,14 @@ func compareSource(t testingT, path string) {
 	}
 	for j, err := range b.Rows() {
 		require.NoError(t, err)
-		twin.add(&want, j)
+		naive.add(&want, j)
 		if want.Len() == 8192 {
 			check()
 		}
 	}
 	check()
 	require.ErrorIs(t, src.Next(&got), io.EOF)
-	require.Equal(t, twin.users, src.Users())
+	require.Equal(t, naive.users, src.Users())
 }
 
 // Whatever the writer accepts, the reader returns: every column, every null,
@@ -195,7 +195,7 @@ func TestManyUsers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.trace")
 	c := &content{}
 	for i := range 70_000 {
-		c.jobs = append(c.jobs, traces.Job{ID: int64(i), User: "somebody with a long name, number " + strconv.Itoa(i*7919%100_000), Kind: "bounded"})
+		c.jobs = append(c.jobs, traces.Job{ID: int64(i), User: "a user with a long name, number " + strconv.Itoa(i*7919%100_000), Kind: "bounded"})
 	}
 	write(t, path, c)
 	compareSource(t, path)

@@ -101,7 +101,7 @@ type Dep struct {
 	Condition string
 }
 
-// Tenant is one row of the tenants table: what a site grants to who shares it.
+// Tenant is one row of the tenants table: what a site grants to a tenant.
 type Tenant struct {
 	Name          string
 	MaxNodes      Opt[int32]

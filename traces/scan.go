@@ -10,7 +10,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// scan hands the next n rows of a column of booleans or reals to set, with the
+// scan passes the next n rows of a column of booleans or reals to set, with the
 // place in the scan and the number of the row, from 1. Such columns are few
 // and not worth the typed pages.
 func (c *cursor) scan(n int, set func(i int, row int64, v parquet.Value) error) (err error) {

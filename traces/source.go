@@ -87,7 +87,7 @@ func (b *Batch) Slice(i, j int) Batch {
 		s.RanOn = b.RanOn[i:min(j, len(b.RanOn))]
 	}
 	if b.Attr != nil {
-		s.Attr = b.Attr.Slice(i, j)
+		s.Attr = b.Attr.slice(i, j)
 	}
 	return s
 }
@@ -100,7 +100,7 @@ type Info struct {
 	Epoch      model.Time // UTC, in µs since 1970-01-01: the zero of every Time in a Batch
 	EpochKnown bool       // false for logs whose clock starts at an arbitrary zero
 	TimeZone   string     // IANA name or "" when the log does not say
-	MaxProcs   int32      // machine size by the log's own word, 0 when it does not say
+	MaxProcs   int32      // cluster size as the log states, 0 when it does not say
 	MaxNodes   int32
 	Sorted     bool // rows ascend by (submit, input order)
 	// Filled counts the rows of jobs that have a value in each optional column,
@@ -128,7 +128,7 @@ type Filled struct {
 type Source interface {
 	Info() Info
 	// Next fills b with the next rows, at most the source's batch size, and
-	// returns io.EOF when there are none left. Whoever wants Batch.Attr sets it
+	// returns io.EOF when there are none left. Callers that want Batch.Attr set it
 	// before the first call and leaves it there; a source without attributes
 	// leaves it empty.
 	Next(b *Batch) error

@@ -21,20 +21,20 @@ type visitor interface {
 // survey reads everything once.
 func (b *Bundle) survey() (*survey, error) {
 	s := &survey{}
-	return s, s.read(b, nobody{})
+	return s, s.read(b, noVisitor{})
 }
 
-// nobody visits rows for their digests alone.
-type nobody struct{}
+// noVisitor reads rows for their digests alone.
+type noVisitor struct{}
 
-func (nobody) job(int64, *Job)       {}
-func (nobody) node(int64, *Node)     {}
-func (nobody) dep(int64, *Dep)       {}
-func (nobody) tenant(int64, *Tenant) {}
-func (nobody) event(int64, *Event)   {}
-func (nobody) price(int64, *Price)   {}
+func (noVisitor) job(int64, *Job)       {}
+func (noVisitor) node(int64, *Node)     {}
+func (noVisitor) dep(int64, *Dep)       {}
+func (noVisitor) tenant(int64, *Tenant) {}
+func (noVisitor) event(int64, *Event)   {}
+func (noVisitor) price(int64, *Price)   {}
 
-// read feeds the digests and hands every row to v.
+// read feeds the digests and passes every row to v.
 func (s *survey) read(b *Bundle, v visitor) error {
 	last := model.AbsentTime
 	s.sorted = true

@@ -118,7 +118,7 @@ func finite(n int64) bool { return n > -maxInstant && n < maxInstant }
 
 const maxInstant = 1 << 61
 
-// flush hands the rows to the library and ends the row group when it is full.
+// flush passes the rows to the library and ends the row group when it is full.
 func (t *tableWriter[R]) flush() error {
 	for i, c := range t.out.ColumnWriters() {
 		if len(t.values[i]) == 0 {

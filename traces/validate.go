@@ -216,7 +216,7 @@ func (v *validator) known(id int64) bool {
 	return ok
 }
 
-// twice says whether two jobs have the id; somebody must.
+// twice says whether two jobs have the id; at least one must.
 func (v *validator) twice(id int64) bool {
 	i, _ := slices.BinarySearch(v.ids, id)
 	return i+1 < len(v.ids) && v.ids[i+1] == id

@@ -107,9 +107,6 @@ func replaceable(path string, bare bool) error {
 	return nil
 }
 
-// Meta is the metadata as it stands.
-func (w *Writer) Meta() Meta { return w.meta }
-
 // SetMeta replaces the metadata, for importers that learn it while they read.
 // The epoch is fixed once a row with an instant is written.
 func (w *Writer) SetMeta(m Meta) error {
@@ -125,9 +122,6 @@ func (w *Writer) SetMeta(m Meta) error {
 
 // Jobs is the number of jobs written.
 func (w *Writer) Jobs() int64 { return w.jobs.hash.rows }
-
-// Sorted says whether the jobs so far ascend by submission.
-func (w *Writer) Sorted() bool { return w.sorted }
 
 // WriteJob appends a job. Rows keep their order; when Meta.Sorted is set, a
 // job submitted before its predecessor is refused with a DataError.

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/profiles"
 )
 
@@ -86,7 +86,7 @@ func (m *Main) root() (root *cobra.Command, began *bool) {
 		Short: "Replay workload logs through a production cluster scheduler",
 		Long: `Orrery replays a captured workload log through the production scheduler core,
 with simulated time, and measures the schedule that comes out. The same input
-gives the same bytes on every machine.
+gives the same bytes on every computer.
 
 Start with 'orrery replay': it replays a small sample that is part of the
 program. Then name a log of your own.`,
@@ -135,7 +135,7 @@ func group(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	if word := near.Word(args[0], names); word != "" {
+	if word := spelling.Word(args[0], names); word != "" {
 		text += ": did you mean " + word + "?"
 	}
 	return usagef("%s", text)
@@ -151,7 +151,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1 {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if word := near.Word(unknown.GetSpecifiedName(), names); word != "" {
+		if word := spelling.Word(unknown.GetSpecifiedName(), names); word != "" {
 			return usagef("unknown flag --%s: did you mean --%s?", unknown.GetSpecifiedName(), word)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 )
 
 // once is the value of a flag that may be given one time: the last of several
@@ -55,7 +55,7 @@ type choice struct {
 func (c choice) Set(s string) error {
 	word := strings.ToLower(strings.TrimSpace(s))
 	if !slices.Contains(c.of, word) && !slices.Contains(c.also, word) {
-		return fmt.Errorf("unknown %s%s: want %s", c.what, near.Hint(word, c.of), oneOf(c.of))
+		return fmt.Errorf("unknown %s%s: want %s", c.what, spelling.Hint(word, c.of), oneOf(c.of))
 	}
 	*c.word = word
 	return nil

@@ -39,8 +39,8 @@ func (n *noise) check(given func(flag string) bool) error {
 	return nil
 }
 
-// luck says what the replicas of the two sides share.
-func (n *noise) luck() string {
+// seeding says which seeds the replicas of the two sides have.
+func (n *noise) seeding() string {
 	if n.independent {
 		return "seeds of its own for each side"
 	}

@@ -117,7 +117,7 @@ func (v *compareVerb) windowTable(r *paired.Result) error {
 func (v *compareVerb) about(r *paired.Result) string {
 	says := reports.AboutWindows(r)
 	if r.Measured() {
-		return fmt.Sprintf("%s Arrivals were jittered by up to %s, with %s.", says, v.noise.by, v.noise.luck())
+		return fmt.Sprintf("%s Arrivals were jittered by up to %s, with %s.", says, v.noise.by, v.noise.seeding())
 	}
 	return says + " To measure it, give --noise LOG, the log that was replayed."
 }

@@ -14,7 +14,7 @@ import (
 	"orrery/sim/sweep"
 )
 
-// executorFlags say who computes the tasks of a study.
+// executorFlags say what computes the tasks of a study.
 type executorFlags struct {
 	executor string
 	workers  int
@@ -37,7 +37,7 @@ func (e *executorFlags) register(cmd *cobra.Command) {
 	f.Var(choice{word: &e.executor, of: names, what: "executor"}, "executor", "what computes the tasks")
 	completeWith(cmd, "executor", names...)
 	f.IntVarP(&e.workers, "workers", "j", 0, "`N` workers; 0 is one per processor with local, and must be given with the others")
-	f.DurationVar(&e.timeout, "timeout", 0, "give up one try of a task after this long, and count it as failed by its place; 0 is never")
+	f.DurationVar(&e.timeout, "timeout", 0, "time limit of one try of a task, which is then tried again; 0 is none")
 	f.DurationVar(&e.lease, "lease", 0, "of a new study: how long a worker may be silent before others take over; 0 is one minute")
 	f.StringArrayVar(&e.sbatch, "sbatch", nil, "further `OPTION` of sbatch; may be given several times")
 	f.StringVar(&e.command, "command", "", "with template: the `COMMAND` that starts workers")
@@ -64,7 +64,7 @@ func (e *executorFlags) check(f *pflag.FlagSet) error {
 	return nil
 }
 
-// made is who the flags ask for; newWorker makes those of this process.
+// made is the executor that the flags ask for; newWorker makes those of this process.
 func (e *executorFlags) made(m *Main, s *sweep.Study, newWorker func() sweep.Run) (sweep.Executor, error) {
 	switch e.executor {
 	case "slurm":

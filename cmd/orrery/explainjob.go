@@ -198,23 +198,23 @@ func rejected(e *explain.Explanation) (t *table.Table, left string) {
 
 func sameSet(a, b explain.RejectedSet) bool { return a.Nodes == b.Nodes && a.Why == b.Why }
 
-// about says who asked for what, and when.
+// about says which user asked for what, and when.
 func about(e *explain.Explanation) string {
-	var who []string
+	var submitter []string
 	for _, w := range []struct{ what, name string }{{"user", e.User}, {"tenant", e.Tenant}, {"vCluster", e.VCluster}} {
 		if w.name != "" {
-			who = append(who, w.what+" "+w.name)
+			submitter = append(submitter, w.what+" "+w.name)
 		}
 	}
 	if e.Class != nil {
-		who = append(who, fmt.Sprintf("class %d", *e.Class))
+		submitter = append(submitter, fmt.Sprintf("class %d", *e.Class))
 	}
 	text := "Submitted " + e.Moment(e.Submit)
 	if e.Eligible > e.Submit {
 		text += ", eligible " + e.Moment(e.Eligible)
 	}
-	if len(who) > 0 {
-		text += " (" + strings.Join(who, ", ") + ")"
+	if len(submitter) > 0 {
+		text += " (" + strings.Join(submitter, ", ") + ")"
 	}
 	return text + fmt.Sprintf(", for %s; it left %s as %s.", e.Size(), e.Moment(e.End), strings.Trim(e.State+" "+e.Reason, " "))
 }

@@ -12,7 +12,7 @@ import (
 // Where words show some of many changes, they say how many more there are.
 func TestExplainSaysWhatItLeavesOut(t *testing.T) {
 	for _, row := range []struct {
-		spells              int
+		intervals           int
 		scores, sets, waits string
 	}{
 		{1, "", "", ""},
@@ -20,7 +20,7 @@ func TestExplainSaysWhatItLeavesOut(t *testing.T) {
 		{11, " (4 of 11 changes: the first and the latest 3; 7 more with -o json)", " (8 of 11 changes: the latest; 3 more with -o json)", " (1 more with -o json, which took no time)"},
 	} {
 		var e explain.Explanation
-		for i := range row.spells {
+		for i := range row.intervals {
 			e.Spells = append(e.Spells, explain.Spell{
 				Seconds: 1, Reason: "RESOURCES", Score: &explain.Score{Order: "score", Factors: []explain.Factor{{Name: "wait_time"}}},
 				Rejected: []explain.RejectedSet{{Nodes: fmt.Sprint("n", i), Why: "only 1 of the 2 that it needs"}},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/reports/table"
 	"orrery/sim/record"
 	"orrery/traces"
@@ -71,7 +71,7 @@ Exit codes: 0 printed, 2 no such verb, topic or metric.`,
 			for _, c := range cmd.Root().Commands() {
 				names = append(names, c.Name())
 			}
-			return usagef("%s%s", text, near.Hint(args[0], names))
+			return usagef("%s%s", text, spelling.Hint(args[0], names))
 		},
 	}
 }
@@ -164,7 +164,7 @@ where each comes from.
 Signals. The first interrupt (Ctrl-C) or termination stops the work, removes what
 is half-written and exits with 130; the second aborts at once.
 
-Orrery opens no network connection and reports nothing to anybody.
+Orrery opens no network connection and sends no data anywhere.
 `)
 	return b.String()
 }

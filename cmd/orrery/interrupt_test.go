@@ -60,15 +60,15 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// TestInterruptWhileStandardInputWaits: nobody types, and the first interrupt
+// TestInterruptWhileStandardInputWaits: nothing is typed, and the first interrupt
 // is enough.
 func TestInterruptWhileStandardInputWaits(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	ctx, cancel := context.WithCancel(context.Background())
-	nobody, types := io.Pipe()
+	idle, types := io.Pipe()
 	defer types.Close()
 	var stderr bytes.Buffer
-	m := &Main{Stdin: nobody, Stdout: io.Discard, Stderr: &stderr, Getenv: os.Getenv}
+	m := &Main{Stdin: idle, Stdout: io.Discard, Stderr: &stderr, Getenv: os.Getenv}
 	code := make(chan int)
 	go func() { code <- m.Run(ctx, []string{"replay", "-"}) }()
 	_, err := types.Write([]byte("; MaxProcs: 4\n")) // returns once it was read

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/sim/record"
 	"orrery/sim/sweep"
 )
@@ -20,7 +20,7 @@ func noFile(label, path, want string, words ...string) error {
 
 // meant suggests the file beside the path, or the word, that has nearly its name.
 func meant(path string, words ...string) string {
-	if hint := near.Hint(path, words); hint != "" {
+	if hint := spelling.Hint(path, words); hint != "" {
 		return hint
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -31,7 +31,7 @@ func meant(path string, words ...string) string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	found := near.Word(filepath.Base(path), names)
+	found := spelling.Word(filepath.Base(path), names)
 	if found == "" || found == filepath.Base(path) {
 		return ""
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/reports/table"
 	"orrery/sim/record"
 )
@@ -58,7 +58,7 @@ type format struct {
 // elsewhere.
 func (f format) Set(s string) error {
 	err := f.choice.Set(s)
-	if err == nil || near.Word(strings.ToLower(s), f.of) != "" {
+	if err == nil || spelling.Word(strings.ToLower(s), f.of) != "" {
 		return err
 	}
 	return fmt.Errorf("-o is the format of the results (%s); %s", oneOf(f.of), insteadOf(f.cmd, s))

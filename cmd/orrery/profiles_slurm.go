@@ -62,7 +62,7 @@ file.`,
 	f.StringVar(&files.gres, "gres", "", "gres.conf `FILE`")
 	f.StringVar(&files.topology, "topology", "", "topology.conf `FILE`")
 	f.StringArrayVar(&files.accounts, "sacctmgr", nil, "what sacctmgr printed, `FILE`; may be given several times")
-	f.BoolVar(&share, "share-gpus", false, "hand out GPUs of nodes, with EASY backfilling, instead of whole nodes")
+	f.BoolVar(&share, "share-gpus", false, "allocate GPUs of nodes, with EASY backfilling, instead of whole nodes")
 	f.BoolVar(&quiet, "quiet", false, "do not say what became of the options")
 	forceFlag(cmd, &force)
 	f.StringVar(&out, "out", "", "write the cluster file to `FILE` instead of stdout")

@@ -26,10 +26,10 @@ type settings struct {
 const settingsHelp = `LOG is a trace bundle, a Parquet table of jobs, or a raw log (SWF), plain or
 compressed by gzip or xz; "-" is standard input. A raw log is imported first and
 kept in the cache. Without LOG the sample that is part of the program is
-replayed, on its own machine.
+replayed, on its own cluster.
 
 The cluster is --procs one-core nodes, or --nodes of --cores-per-node cores
-(shared by jobs unless --exclusive), or what the trace says the machine was. With
+(shared by jobs unless --exclusive), or what the trace says the cluster was. With
 --profile its queue is ordered by weights, limits and placement as the profile
 says (see orrery profiles list); --cluster describes a whole site: groups of
 nodes, vClusters with a profile each, tenants, partitions, events.
@@ -105,7 +105,7 @@ func (s *settings) bound(t *trace) (plan.Spec, error) {
 	return spec, s.site.located(err)
 }
 
-// given lists the flags that the user has set, in a form to hand on.
+// given lists the flags that the user has set, in a form to pass on.
 func (s *settings) given() []string {
 	var out []string
 	s.flags.VisitAll(func(f *pflag.Flag) {

@@ -82,8 +82,8 @@ func TestEveryFlagReachesTheSpec(t *testing.T) {
 	}
 }
 
-// TestSettingsCanBeHandedOn: what verify gives its processes is the same spec.
-func TestSettingsCanBeHandedOn(t *testing.T) {
+// TestSettingsRoundTrip: what verify gives its processes is the same spec.
+func TestSettingsRoundTrip(t *testing.T) {
 	for _, c := range flagCases {
 		first := parseSettings(t, c.args...)
 		second := parseSettings(t, first.given()...)

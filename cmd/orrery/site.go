@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/profiles"
 	"orrery/sim/plan"
 )
@@ -49,7 +49,7 @@ func routingValue(to *profiles.Routing) *parsed {
 			*to = profiles.Routing{Column: "none", Otherwise: routes}
 			return nil
 		case !slices.Contains(routingColumns, column):
-			return fmt.Errorf("unknown column%s: want %s, or all=VCLUSTER", near.Hint(column, routingColumns), oneOf(routingColumns))
+			return fmt.Errorf("unknown column%s: want %s, or all=VCLUSTER", spelling.Hint(column, routingColumns), oneOf(routingColumns))
 		case given && routes == "":
 			return errors.New("want VALUE:VCLUSTER behind =, apart by commas")
 		}
@@ -79,7 +79,7 @@ func (f *siteFlags) routes(c *profiles.Cluster) error {
 	}
 	for _, name := range to {
 		if !slices.Contains(names, name) {
-			return usagef("--vcluster-of: the cluster has no vCluster %s%s: want %s", name, near.Hint(name, names), oneOf(names))
+			return usagef("--vcluster-of: the cluster has no vCluster %s%s: want %s", name, spelling.Hint(name, names), oneOf(names))
 		}
 	}
 	c.Routing = f.routing
@@ -87,7 +87,7 @@ func (f *siteFlags) routes(c *profiles.Cluster) error {
 }
 
 // enterSite puts the site into the spec, when the flags ask for one. The plain
-// flags for the size of the machine describe it where there is no cluster file.
+// flags for the size of the cluster describe it where there is no cluster file.
 func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 	f := &s.site
 	routed := s.flags.Changed("vcluster-of")
@@ -141,7 +141,7 @@ func (s *settings) clusterFile(spec *plan.Spec, t *trace) (*profiles.Cluster, er
 		nodes, cores = size.Procs, 1
 	}
 	if cores > 1 && !size.Exclusive {
-		return nil, usagef("--profile on nodes of %d cores: a site hands out whole nodes; give --exclusive, or a cluster file", cores)
+		return nil, usagef("--profile on nodes of %d cores: a site allocates whole nodes; give --exclusive, or a cluster file", cores)
 	}
 	text := plainAgents
 	if !size.Table {
@@ -192,7 +192,7 @@ func override(c *profiles.Cluster, flags []string) error {
 			return usagef("--profile %s: %s is given the profile %s already: give each one", flag, or(name, "every vCluster"), before)
 		}
 		if given[name] = profile; one && !slices.ContainsFunc(c.VClusters, func(v profiles.VCluster) bool { return v.Name == name }) {
-			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, near.Hint(name, vclusterNames(c)), oneOf(vclusterNames(c)))
+			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, spelling.Hint(name, vclusterNames(c)), oneOf(vclusterNames(c)))
 		}
 	}
 	for i := range c.VClusters {

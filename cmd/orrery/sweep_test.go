@@ -33,7 +33,7 @@ func gridFile(t testing.TB, points int) string {
 func resultFiles(t testing.TB, study string) map[string]string {
 	out := map[string]string{}
 	require.NoError(t, filepath.WalkDir(filepath.Join(study, "results"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") { // what a killed writer leaves behind, which nobody reads
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") { // what a killed writer leaves behind, which is not read
 			return err
 		}
 		b, err := os.ReadFile(path)

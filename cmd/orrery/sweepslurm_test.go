@@ -56,7 +56,7 @@ settings: [{path: weights, parts: [wait_time, fair_share, backlog]}, {path: refe
 	victims := workersOn(t, "n2")
 	require.NotEmpty(t, victims, "no worker runs on n2")
 	require.NoError(t, syscall.Kill(victims[0], syscall.SIGSTOP))
-	late := resumeOnceOvertaken(t, study, victims[0])
+	late := resumeOnceFenced(t, study, victims[0])
 	select {
 	case err := <-ended:
 		require.NoError(t, err, says.String())
@@ -106,7 +106,7 @@ func realSlurm(t *testing.T) (dir string) {
 type journalNote struct {
 	Kind   string `json:"kind"`
 	Task   int    `json:"task"`
-	Writer string `json:"writer"` // whom it is about
+	Writer string `json:"writer"` // which writer it is about
 	By     string `json:"-"`      // whose journal it is in
 }
 
@@ -163,7 +163,7 @@ func patiently(t *testing.T, says *bytes.Buffer, so func() bool) {
 
 // resumeOnceOvertaken lets a stopped process go on once another has computed the
 // task that it was at, and returns a note whose By it is.
-func resumeOnceOvertaken(t *testing.T, study string, pid int) journalNote {
+func resumeOnceFenced(t *testing.T, study string, pid int) journalNote {
 	t.Helper()
 	defer func() { require.NoError(t, syscall.Kill(pid, syscall.SIGCONT)) }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -48,7 +48,7 @@ func (m *Main) synthCommand() *cobra.Command {
 		Short: "Generate a workload from a published model",
 		Long: `Generate a workload as a trace. The models:
 
-  lublin  rigid parallel jobs of an HPC machine (Lublin and Feitelson 2003)
+  lublin  rigid parallel jobs of an HPC cluster (Lublin and Feitelson 2003)
   gpu     a cluster of nodes with eight GPUs, tenants and services
   site    a month of a site with four vClusters, workflows and services
 

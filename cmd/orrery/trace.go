@@ -60,7 +60,7 @@ func (m *Main) traceInfoCommand() *cobra.Command {
 		Use:   "info TRACE",
 		Short: "Say what a trace is: size, epoch, cluster, origin",
 		Long: `Print what a trace says about itself: its content hash, the number of jobs, its
-epoch (the zero of all its times, UTC), the machine it was recorded on, where it
+epoch (the zero of all its times, UTC), the cluster it was recorded on, where it
 comes from and what its import dropped and repaired (rows).
 
 Exit codes: 0 printed, 2 usage, 3 bad input.`,

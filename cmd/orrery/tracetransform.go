@@ -36,7 +36,7 @@ func (m *Main) traceTransformCommand() *cobra.Command {
              that ran and waited at its beginning, and a replay puts them in place
   filter     user=alice,bob runtime>=1h: jobs of which all conditions hold
   map        column=tenant from=a,b to=c, or take=account: other names
-  load       to=0.8 by=interarrival (or users, runtime): load on the machine
+  load       to=0.8 by=interarrival (or users, runtime): offered load of the cluster
   stretch    by=2: all times, with what=arrivals those between submissions
   shake      by=60s seed=1: small random moves of submissions
   resample   weeks=52 seed=1: other weeks of the same users, with feedback

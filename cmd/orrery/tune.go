@@ -48,15 +48,15 @@ func (m *Main) tuneCommand() *cobra.Command {
 		Short: "Find better settings for a site, and say how sure that is",
 		Long: `Look for settings under which the work of LOG would have waited less, and say
 what to change, which jobs it serves better and worse, how sure that is and what
-it costs: or that the current policy should be kept, when nothing beats it. With
+it costs: or that the current policy should be kept, when nothing is better. With
 several logs one answer is sought that holds on all.
 
 The log is divided into windows: some to tune on, later ones to accept on. All
 of them are parts of one replay, so each meets the backlog that a candidate has
 left itself, and the load goes on behind it. Baselines (the profiles of the
-program, FCFS, SJF, WFP3 and so on) and the points of a search race over the
-first. The best are replayed on the whole log, and leave where they break a
-bound there. The others are held against the current policy on the acceptance
+program, FCFS, SJF, WFP3 and so on) and the points of a search are compared on the
+first. The best are replayed on the whole log, and excluded where they break a
+bound there. The others are compared with the current policy on the acceptance
 windows, with jittered arrivals on both sides, by intervals that are corrected
 for their number. The decision is repeated over other windows and replicas, and
 the gain is measured under other loads.
@@ -111,7 +111,7 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.Var(choice{word: &o.Method, of: search.Methods(), what: "method"}, "method", "method of the search (default by budget and objectives)")
 	f.IntVar(&o.Batch, "batch", o.Batch, "`N` points that the search asks for before it looks at results: more keep more workers busy, fewer find more (default 2 for bayes, the method's own for others)")
 	o.Race = search.Halving
-	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "which candidates leave the race over the tuning windows")
+	f.Var(choice{word: (*string)(&o.Race), of: search.Rules(), what: "rule"}, "race", "which candidates are eliminated on the tuning windows")
 	f.StringVar(&v.windows, "windows", fmt.Sprintf("%d+%d", o.Tuning, o.Acceptance), "numbers of windows `TUNING+ACCEPTANCE`")
 	f.Var(span(&o.Length, "0s"), "window", "length of a window; 0s divides the log, but for one more at its beginning, which warms the cluster up, and one at its end")
 	f.Var(span(&o.Follow, o.Follow.String()), "follow", "how long the load goes on after the tuning windows, at most, until their jobs have left; those that have not count with their wait so far")

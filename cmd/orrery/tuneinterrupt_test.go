@@ -16,7 +16,7 @@ import (
 
 // TestInterruptedTuneGoesOn interrupts a tune of a site early and in the middle of
 // it: what is finished is kept, no half of a report is there, and the same command
-// ends with the bytes of one that nobody interrupted.
+// ends with the bytes of one that was not interrupted.
 func TestInterruptedTuneGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("tunes the sample twice")

@@ -12,7 +12,7 @@ import (
 	"orrery/sim/tune"
 )
 
-// lab computes the runs of a tune in a study, with one crew from the first to the
+// lab computes the runs of a tune in a study, with one worker pool from the first to the
 // last. Nothing is made before the first run is asked for: what is wrong with the
 // options has been said by then.
 type lab struct {
@@ -20,7 +20,7 @@ type lab struct {
 	problem *tune.Problem
 	runner  *task.Runner
 	study   *sweep.Study
-	crew    sweep.Crew      // nil before the first run
+	workers sweep.Workers   // nil before the first run
 	work    context.Context //nolint:containedctx // it ends with the lab
 	end     context.CancelFunc
 }
@@ -62,18 +62,18 @@ func (l *lab) open(ctx context.Context) error {
 		return err
 	}
 	l.work, l.end = context.WithCancel(ctx)
-	crew, err := x.Start(l.work, s)
+	workers, err := x.Start(l.work, s)
 	if err != nil {
 		l.end()
 		return studyError(err)
 	}
-	l.study, l.crew = s, crew
+	l.study, l.workers = s, workers
 	return nil
 }
 
 // evaluate computes tasks that have no outcome yet and gives the results of all.
 func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, error) {
-	if l.crew == nil {
+	if l.workers == nil {
 		if err := l.open(ctx); err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, e
 	if _, _, err := l.study.Add(specs); err != nil {
 		return nil, studyError(err)
 	}
-	err := l.v.m.watch(l.study, "tuning", l.v.quiet, func() error { return l.crew.Wait(ctx) })
+	err := l.v.m.watch(l.study, "tuning", l.v.quiet, func() error { return l.workers.Wait(ctx) })
 	if err != nil {
 		return nil, studyError(err)
 	}
@@ -108,9 +108,9 @@ func (l *lab) evaluate(ctx context.Context, tasks []task.Task) ([]task.Result, e
 
 // close ends the workers.
 func (l *lab) close() error {
-	if l.crew == nil {
+	if l.workers == nil {
 		return nil
 	}
 	defer l.end()
-	return studyError(l.crew.Stop())
+	return studyError(l.workers.Stop())
 }

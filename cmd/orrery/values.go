@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/sim/plan"
@@ -14,7 +14,7 @@ import (
 )
 
 // parsed is a flag whose text a function turns into fields of a spec. It keeps
-// the text, for verify to hand on and for --print-config to show.
+// the text, for verify to pass on and for --print-config to show.
 type parsed struct {
 	text  string
 	kind  string // what help shows for the value
@@ -58,7 +58,7 @@ func orderValue(spec *plan.Spec) *parsed {
 	return &parsed{"fcfs", "ORDER", func(s string) error {
 		o, err := order.Parse(s)
 		if err != nil {
-			return fmt.Errorf("unknown order%s: want %s", near.Hint(s, order.Names()), oneOf(order.Names()))
+			return fmt.Errorf("unknown order%s: want %s", spelling.Hint(s, order.Names()), oneOf(order.Names()))
 		}
 		spec.Order = o.String()
 		return nil
@@ -71,7 +71,7 @@ func backfillValue(spec *plan.Spec) *parsed {
 		name, depth, given := strings.Cut(s, ":")
 		b, err := order.ParseBackfill(name)
 		if err != nil {
-			return fmt.Errorf("unknown rule%s: want none, first-fit, easy or conservative[:DEPTH]", near.Hint(name, order.BackfillNames()))
+			return fmt.Errorf("unknown rule%s: want none, first-fit, easy or conservative[:DEPTH]", spelling.Hint(name, order.BackfillNames()))
 		}
 		spec.Backfill, spec.Depth = b.String(), 0
 		if !given {
@@ -119,7 +119,7 @@ func missingValue(spec *plan.Spec) *parsed {
 			}
 			return err
 		}
-		return fmt.Errorf("unknown rule%s: want infinite, recorded or default:DUR", near.Hint(rule, []string{"infinite", "recorded", "default"}))
+		return fmt.Errorf("unknown rule%s: want infinite, recorded or default:DUR", spelling.Hint(rule, []string{"infinite", "recorded", "default"}))
 	}}
 }
 

@@ -45,7 +45,7 @@ process; the version in run.json may then differ.
 
 --invariants replays once and checks all along what docs/INVARIANTS.md states:
 nothing is held twice, no limit is exceeded, no reservation slips, and so on, by
-books of its own. RUN is a run directory, whose settings are then replayed on the
+a ledger of its own. RUN is a run directory, whose settings are then replayed on the
 LOG that they are for; without it the flags are the settings.
 
 --facts feeds facts.parquet of RUN, which replay writes with --facts, to a fresh
@@ -200,7 +200,7 @@ func (v *verifyVerb) replays(ctx context.Context, t *trace, programs, dirs [2]st
 }
 
 // replay runs one process to its end. The exit code of a replay that refuses
-// its input is handed on.
+// its input is passed on.
 func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, alone bool) error {
 	args := []string{"replay"}
 	if !t.sample {

@@ -30,9 +30,9 @@ workers on it, on this machine and on others, until every task has an outcome.
 Batch systems start this verb; it needs nothing but the directory, and the same
 build of the program that made the study.
 
-A worker may be killed at any moment: what it has committed stays, and others
-take over what it was at. When it is interrupted or terminated, it gives back
-its claims at once.
+A worker may be killed at any moment: what it has committed stays, and other
+workers claim its tasks once its lease has expired. When it is interrupted or
+terminated, it releases its claims at once.
 
 Exit codes: 0 the study is complete, whatever its outcomes; 1 failed, 2 usage or
 another build made the study, 3 no study or a damaged one; 130 interrupted.`,
@@ -47,7 +47,7 @@ another build made the study, 3 no study or a damaged one; 130 interrupted.`,
 	f := cmd.Flags()
 	f.IntVarP(&v.workers, "workers", "j", 0, "tasks `N` to compute at once; 0 is one per processor")
 	f.DurationVar(&v.linger, "linger", 0, "wait this long for further tasks once all are done")
-	f.DurationVar(&v.timeout, "timeout", 0, "give up one try of a task after this long, and count it as failed by its place; 0 is never")
+	f.DurationVar(&v.timeout, "timeout", 0, "time limit of one try of a task, which is then tried again; 0 is none")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well")
 	return cmd
 }
@@ -72,12 +72,12 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.m.sayLeft(s, v.quiet); err != nil {
 		return err
 	}
-	crew, err := sweep.Local{Workers: v.workers, NewWorker: newWorker, Timeout: v.timeout}.Start(ctx, s)
+	workers, err := sweep.Local{Workers: v.workers, NewWorker: newWorker, Timeout: v.timeout}.Start(ctx, s)
 	if err != nil {
 		return studyError(err)
 	}
-	err = v.m.watch(s, "computing", v.quiet, func() error { return v.serve(ctx, s, crew) })
-	if err = errors.Join(err, crew.Stop()); err != nil {
+	err = v.m.watch(s, "computing", v.quiet, func() error { return v.serve(ctx, s, workers) })
+	if err = errors.Join(err, workers.Stop()); err != nil {
 		return studyError(err)
 	}
 	if !v.quiet {
@@ -87,9 +87,9 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 }
 
 // serve returns when all tasks are done and none came for a while.
-func (v *workerVerb) serve(ctx context.Context, s *sweep.Study, crew sweep.Crew) error {
+func (v *workerVerb) serve(ctx context.Context, s *sweep.Study, workers sweep.Workers) error {
 	for {
-		if err := crew.Wait(ctx); err != nil {
+		if err := workers.Wait(ctx); err != nil {
 			return err
 		}
 		done := s.Len()

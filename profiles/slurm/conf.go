@@ -96,8 +96,8 @@ func options() map[string]func(*converter, pair) error {
 // names of many.
 var plainOption = map[string]string{
 	"jobrequeue": "rows of the trace say whether a job is requeued", "enforcepartlimits": "a replay's policy says what becomes of jobs that can never start",
-	"overtimelimit": "a replay's policy says what becomes of jobs that overrun", "selecttypeparameters": "whole nodes are handed out, or GPUs of them", "defmempercpu": "rows say what memory they ask for",
-	"defmempernode": "rows say what memory they ask for", "maxmempercpu": "whole nodes are handed out", "maxmempernode": "whole nodes are handed out", "completewait": "agents.completion_delay of the cluster file is like it",
+	"overtimelimit": "a replay's policy says what becomes of jobs that overrun", "selecttypeparameters": "whole nodes are allocated, or GPUs of them", "defmempercpu": "rows say what memory they ask for",
+	"defmempernode": "rows say what memory they ask for", "maxmempercpu": "whole nodes are allocated", "maxmempernode": "whole nodes are allocated", "completewait": "agents.completion_delay of the cluster file is like it",
 	"maxjobcount": "the replay has no such bound", "maxarraysize": "the replay has no such bound", "minjobage": "records of ended jobs", "firstjobid": "rows have their own ids", "maxjobid": "rows have their own ids",
 	"maxstepcount": "steps of jobs are not modelled", "waittime": "steps of jobs are not modelled", "inactivelimit": "steps of jobs are not modelled", "killonbadexit": "steps of jobs are not modelled",
 	"returntoservice": "events of the cluster file say when nodes return", "vsizefactor": "use of memory is not modelled", "usepam": "rights of users", "propagateresourcelimits": "limits of processes",
@@ -274,19 +274,19 @@ func (c *converter) whole() map[string]float64 {
 			best = w
 		}
 	}
-	everybody := make([]string, len(c.nodes))
+	allNodes := make([]string, len(c.nodes))
 	for i := range c.nodes {
-		everybody[i] = c.nodes[i].name
+		allNodes[i] = c.nodes[i].name
 	}
 	for _, p := range c.partitions {
 		if p.all {
-			sum(everybody)
+			sum(allNodes)
 		} else {
 			sum(p.names)
 		}
 	}
 	if len(c.partitions) == 0 {
-		sum(everybody)
+		sum(allNodes)
 	}
 	return best
 }
@@ -379,9 +379,9 @@ func (c *converter) selectType(p pair) error {
 // wholeNodes says what becomes of jobs that share nodes.
 func (c *converter) wholeNodes() string {
 	if c.share {
-		return "GPUs of a node are handed out one by one; jobs without GPUs take whole nodes"
+		return "GPUs of a node are allocated one by one; jobs without GPUs take whole nodes"
 	}
-	return "whole nodes are handed out: jobs that shared a node in Slurm have one each (GPUs can be shared out instead, with backfill: easy)"
+	return "whole nodes are allocated: jobs that shared a node in Slurm have one each (GPUs can be shared out instead, with backfill: easy)"
 }
 
 func (c *converter) killWait(p pair) error {
@@ -442,7 +442,7 @@ func (c *converter) gresTypes(p pair) error {
 		if one := (pair{p.key, name, p.line}); strings.EqualFold(name, "gpu") {
 			c.ignored(one, "Gres= of the nodes says what they have")
 		} else {
-			c.ignored(one, "generic resources other than GPUs are not handed out here")
+			c.ignored(one, "generic resources other than GPUs are not allocated here")
 		}
 	}
 	return nil

@@ -177,7 +177,7 @@ func (c *converter) nodeGres(p pair, s *nodeSpec) error {
 		parts := strings.Split(term, ":")
 		parts = slices.DeleteFunc(parts, func(x string) bool { return strings.EqualFold(x, "no_consume") })
 		if len(parts) == 0 || !strings.EqualFold(parts[0], "gpu") {
-			c.ignored(pair{p.key, term, p.line}, "generic resources other than GPUs are not handed out here")
+			c.ignored(pair{p.key, term, p.line}, "generic resources other than GPUs are not allocated here")
 			continue
 		}
 		model, count := "gpu", "1"
@@ -295,7 +295,7 @@ func (c *converter) gresLine(l line) error {
 		switch key := strings.ToLower(p.key); {
 		case key != "nodename" && key != "name" && key != "type" && key != "count" && key != "file":
 		case !gpu:
-			c.ignored(p, "generic resources other than GPUs are not handed out here")
+			c.ignored(p, "generic resources other than GPUs are not allocated here")
 		case named && key != "count" && key != "file":
 			c.understood(p)
 		default:

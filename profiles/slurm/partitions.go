@@ -18,13 +18,13 @@ type partition struct {
 
 // plainPartition are options of partitions without a meaning here.
 var plainPartition = map[string]string{
-	"allowaccounts": "the trace says who ran where", "denyaccounts": "the trace says who ran where", "allowgroups": "the trace says who ran where",
-	"allowqos": "the trace says who ran where", "denyqos": "the trace says who ran where", "allocnodes": "the trace says who ran where",
-	"rootonly": "the trace says who ran where", "disablerootjobs": "the trace says who ran where", "reqresv": "the trace says who ran where", "hidden": "only shown or not",
+	"allowaccounts": "the trace says which job ran where", "denyaccounts": "the trace says which job ran where", "allowgroups": "the trace says which job ran where",
+	"allowqos": "the trace says which job ran where", "denyqos": "the trace says which job ran where", "allocnodes": "the trace says which job ran where",
+	"rootonly": "the trace says which job ran where", "disablerootjobs": "the trace says which job ran where", "reqresv": "the trace says which job ran where", "hidden": "only shown or not",
 	"defaulttime": "rows without a request follow the replay's policy for them", "defmempercpu": "rows say what memory they ask for", "defmempernode": "rows say what memory they ask for",
-	"defmempergpu": "rows say what memory they ask for", "defcpupergpu": "rows say what processors they ask for", "maxmempercpu": "whole nodes are handed out", "maxmempernode": "whole nodes are handed out",
-	"maxcpuspernode": "whole nodes are handed out", "maxcpuspersocket": "whole nodes are handed out", "lln": "nodes are selected whole", "selecttypeparameters": "nodes are selected whole",
-	"exclusiveuser": "whole nodes are handed out", "exclusivetopo": "not modelled", "cpubind": "binding of tasks", "tresbillingweights": "billing is by GPU here, or by node where there are none",
+	"defmempergpu": "rows say what memory they ask for", "defcpupergpu": "rows say what processors they ask for", "maxmempercpu": "whole nodes are allocated", "maxmempernode": "whole nodes are allocated",
+	"maxcpuspernode": "whole nodes are allocated", "maxcpuspersocket": "whole nodes are allocated", "lln": "nodes are selected whole", "selecttypeparameters": "nodes are selected whole",
+	"exclusiveuser": "whole nodes are allocated", "exclusivetopo": "not modelled", "cpubind": "binding of tasks", "tresbillingweights": "billing is by GPU here, or by node where there are none",
 	"qos": "limits of a partition's own quality of service are not modelled: write them to the partition", "overtimelimit": "the replay's policy on overruns says it", "jobdefaults": "rows say what they ask for",
 	"preemptmode": "rows and the profile say how victims leave", "gracetime": "the profile says what time victims have", "alternate": "rows name their partition", "suspendtime": "nodes are not switched off",
 	"resumetimeout": "nodes are not switched off", "suspendtimeout": "nodes are not switched off", "powerdownonidle": "nodes are not switched off",

@@ -143,7 +143,7 @@ func (c *converter) qualities() {
 	}
 }
 
-// depths are the lengths of the longest chains of those whom each quality of
+// depths are the lengths of the longest chains of those that each quality of
 // service may preempt, at most 8.
 func (c *converter) depths() map[string]int {
 	const deepest = 8

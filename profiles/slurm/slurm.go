@@ -44,7 +44,7 @@ type Source struct {
 type Input struct {
 	Conf, Gres, Topology Source
 	Accounts             []Source // sacctmgr dump, sacctmgr -P show assoc or qos, or sacctmgr commands
-	// ShareGPUs hands out GPUs of nodes instead of whole nodes. The backfilling is
+	// ShareGPUs allocates GPUs of nodes instead of whole nodes. The backfilling is
 	// then EASY, for that of Slurm reserves whole nodes here.
 	ShareGPUs bool
 }

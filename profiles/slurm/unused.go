@@ -48,7 +48,7 @@ func (c *converter) unusedBackfill() {
 			return c.byInterval && strings.HasSuffix(key, "bf_interval") // which says it
 		})...)
 	case c.share:
-		c.notes.demote("", "with GPUs handed out one by one backfilling is EASY, which has no such bound", backfillOptions...)
+		c.notes.demote("", "with GPUs allocated one by one backfilling is EASY, which has no such bound", backfillOptions...)
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *converter) unusedLimits() {
 	}
 }
 
-// unusedPreemption takes out whom a quality of service preempts where none does.
+// unusedPreemption takes out what a quality of service preempts where none does.
 func (c *converter) unusedPreemption() {
 	if !c.byQOS {
 		for i := range c.qos {

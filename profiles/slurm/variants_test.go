@@ -136,7 +136,7 @@ func TestWhatCountsNotIsIgnored(t *testing.T) {
 		{"fair tree", "FairShareDampeningFactor", "counts for the classic fair share only, that is with NO_FAIR_TREE"},
 		{"no backfilling", "SchedulerParameters: bf_window", "there is no backfilling, by sched/builtin or bf_interval=-1"},
 		{"no backfilling by its interval", "SchedulerParameters: bf_max_job_user", "there is no backfilling, by sched/builtin or bf_interval=-1"},
-		{"shared GPUs", "SchedulerParameters: bf_resolution", "with GPUs handed out one by one backfilling is EASY, which has no such bound"},
+		{"shared GPUs", "SchedulerParameters: bf_resolution", "with GPUs allocated one by one backfilling is EASY, which has no such bound"},
 		{"limits not enforced", "GrpJobs", "AccountingStorageEnforce does not say limits"},
 		{"limits not enforced", "MaxWall", "AccountingStorageEnforce does not say limits"},
 		{"multifactor", "Preempt", "counts with PreemptType=preempt/qos only"},

@@ -25,8 +25,8 @@ var timeSteps = [...]int64{1, 5, 15, 30, 60, 300, 900, 1800, 3600, 7200, 10800, 
 // labelsWanted are those of a time axis in the wide form.
 const labelsWanted = 9
 
-// Label says what the numbers on a time axis spanning that many seconds are.
-func (c Clock) Label(span float64) string {
+// label says what the numbers on a time axis spanning that many seconds are.
+func (c Clock) label(span float64) string {
 	if c.Known {
 		return "time (UTC)"
 	}

@@ -200,8 +200,8 @@ func (t *tags) put(c *draw.Canvas, at vg.Point, away vg.Length, name string) {
 			if t.free(box) {
 				t.taken = append(t.taken, box)
 				if beside := i == 0 || i >= 3 && i <= 5; step > 1 || !beside { // a line leads to it
-					near := vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
-					c.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.5 * pt}, at.X, at.Y, near.X, near.Y)
+					nearest := vg.Point{X: min(max(at.X, box.Min.X), box.Max.X), Y: min(max(at.Y, box.Min.Y), box.Max.Y)}
+					c.StrokeLine2(draw.LineStyle{Color: Muted, Width: 0.5 * pt}, at.X, at.Y, nearest.X, nearest.Y)
 				}
 				fill(c, box.Min.X, box.Min.Y, box.Max.X, box.Max.Y, alpha(Paper, 190))
 				c.FillText(sty, vg.Point{X: p.X, Y: p.Y + h*0.2}, name)

@@ -139,7 +139,7 @@ func (f *Figure) heading(width vg.Length) heading {
 // lineHeight is what a line of text takes.
 func lineHeight(size font.Length) vg.Length { return sans(size, Ink, false).Height("Xg") + 3*pt }
 
-// render draws paper, title, note and legend from the top, and hands what is
+// render draws paper, title, note and legend from the top, and returns what is
 // left to the body.
 func (f *Figure) render(c draw.Canvas, h heading) {
 	c.SetColor(Paper)

@@ -49,7 +49,7 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 			Count(jobs), Span(float64(r.ColUS)/secondUS), nodes(r.RowNodes))
 		most := r.Most()
 		if r.Jobs {
-			f.Note = fmt.Sprintf("%s allocations on nodes that jobs share: a pixel covers %s and %s, and is the fuller the more jobs ran on a node, %s at most", Count(jobs), Span(float64(r.ColUS)/secondUS), nodes(r.RowNodes), Short(math.Ceil(most)))
+			f.Note = fmt.Sprintf("%s allocations on nodes that jobs share: a pixel covers %s and %s, and is the fuller the more jobs ran on a node, %s at most", Count(jobs), Span(float64(r.ColUS)/secondUS), nodes(r.RowNodes), short(math.Ceil(most)))
 		} else {
 			most = 1
 		}
@@ -65,7 +65,7 @@ func Gantt(r *Raster, bars []Bar, jobs int64, clock Clock) *Figure {
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := float64(r.FromUS)/secondUS, float64(r.FromUS+int64(r.Cols)*r.ColUS)/secondUS
-		p := newPlot(c, clock.Label(hi-lo), r.what())
+		p := newPlot(c, clock.label(hi-lo), r.what())
 		p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 		p.X.Min, p.X.Max = lo, hi
 		top := float64(r.Rows) * float64(r.RowNodes)

@@ -100,14 +100,14 @@ func (h history) span() (lo, hi float64) {
 		}
 	}
 	// A baseline far off is not worth squeezing the curves for.
-	near := func(float64) bool { return true }
+	inRange := func(float64) bool { return true }
 	if len(all) > 0 {
 		a, b := slices.Min(all), slices.Max(all)
 		far := max(b-a, 2*math.Abs(a))
-		near = func(v float64) bool { return v >= a-far && v <= b+far }
+		inRange = func(v float64) bool { return v >= a-far && v <= b+far }
 	}
 	for _, l := range h.lines {
-		if near(l.Value) {
+		if inRange(l.Value) {
 			all = append(all, l.Value)
 		}
 	}

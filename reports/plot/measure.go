@@ -106,7 +106,7 @@ func (m Measure) Say(v float64) string {
 	case m.Share:
 		return fixed(100*v, 1+m.Digits) + " %"
 	}
-	return short(v, m.Digits)
+	return shortTo(v, m.Digits)
 }
 
 // mostDigits bounds what Separating adds.
@@ -140,11 +140,11 @@ func (m Measure) Separating(values []float64) Measure {
 	return m
 }
 
-// Short spells a number to three digits; whole ones and thousands in full.
-func Short(v float64) string { return short(v, 0) }
+// short spells a number to three digits; whole ones and thousands in full.
+func short(v float64) string { return shortTo(v, 0) }
 
-// short is Short with more digits.
-func short(v float64, more int) string {
+// shortTo is short with more digits.
+func shortTo(v float64, more int) string {
 	switch a := math.Abs(v); {
 	case a >= 1e15:
 		return strconv.FormatFloat(v, 'g', 3+more, 64)

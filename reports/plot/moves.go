@@ -24,8 +24,8 @@ var shiftColors = [shifts]color.NRGBA{Muted, Blue, Vermilion}
 
 // Size of the rasters of Moves, in pixels, for each of the runs.
 const (
-	MovesCols = 900
-	MovesRows = 180
+	movesCols = 900
+	movesRows = 180
 )
 
 // Moves is the Gantt of two runs, summed up by how the jobs moved.
@@ -41,7 +41,7 @@ func NewMoves(span Window, units []int32) (*Moves, error) {
 	m := &Moves{span: span, nodes: len(units)}
 	for run := range m.by {
 		for k := range m.by[run] {
-			r, err := NewRaster(span, units, MovesCols, MovesRows)
+			r, err := NewRaster(span, units, movesCols, movesRows)
 			if err != nil {
 				return nil, err
 			}
@@ -100,7 +100,7 @@ func (m *Moves) draw(c draw.Canvas, run int, clock Clock) {
 	lo, hi := float64(r.FromUS)/secondUS, float64(r.FromUS+int64(r.Cols)*r.ColUS)/secondUS
 	label := ""
 	if run == len(m.by)-1 {
-		label = clock.Label(hi - lo)
+		label = clock.label(hi - lo)
 	}
 	p := newPlot(c, label, "node")
 	p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
@@ -126,7 +126,7 @@ func (m *Moves) paint(run int) image.Image {
 		}
 	}
 	first := m.by[run][Unmoved]
-	sy := stretch(first.Rows, 2*MovesRows)
+	sy := stretch(first.Rows, 2*movesRows)
 	img := image.NewPaletted(image.Rect(0, 0, first.Cols, first.Rows*sy), palette)
 	for y := range first.Rows {
 		for x := range first.Cols {

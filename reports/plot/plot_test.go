@@ -246,7 +246,7 @@ func TestWaitsAreExactAtEdges(t *testing.T) {
 			}
 			require.Equal(t, float64(n)/float64(len(waits)), s)
 		}
-		require.GreaterOrEqual(t, w.Most()*secondUS, float64(slices.Max(waits)))
+		require.GreaterOrEqual(t, w.most()*secondUS, float64(slices.Max(waits)))
 	})
 	require.True(t, slices.IsSorted(waitEdges))
 	require.Len(t, waitEdges, len((&Waits{}).bins))
@@ -290,7 +290,7 @@ func TestTimeLabels(t *testing.T) {
 		}
 		require.Equal(t, c.want, got, c.name)
 	}
-	require.Equal(t, "time since the start of the log (days)", Clock{}.Label(40*day))
+	require.Equal(t, "time since the start of the log (days)", Clock{}.label(40*day))
 }
 
 func TestSpelling(t *testing.T) {

@@ -40,7 +40,7 @@ func SharesOverTime(name, title, unit string, startUS, widthUS int64, tenants []
 	}
 	f.body = func(c draw.Canvas) {
 		lo, hi := s.span()
-		p := newPlot(c, clock.Label(hi-lo), "share of "+unit+" time")
+		p := newPlot(c, clock.label(hi-lo), "share of "+unit+" time")
 		p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = lo, hi, 0, 1.01
 		p.Y.Tick.Marker = percentTicks(5)

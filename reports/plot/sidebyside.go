@@ -94,7 +94,7 @@ func (s *statePair) busy(c draw.Canvas, i int, right bool) *plot.Plot {
 
 // queue is the lower plot of run i.
 func (s *statePair) queue(c draw.Canvas, i int, right bool) *plot.Plot {
-	p := s.plot(c, s.clock.Label(s.hi-s.lo), "jobs waiting", right)
+	p := s.plot(c, s.clock.label(s.hi-s.lo), "jobs waiting", right)
 	p.Y.Max, p.Y.Tick.Marker = max(1, s.most*1.05), linearTicks(5, true)
 	p.X.Tick.Marker = s.clock.ticker(5)
 	spaceLabels(p, c.Max.X-c.Min.X)

@@ -55,7 +55,7 @@ func NodesByVCluster(s Stack, clock Clock, steady Window, shown Shown) *Figure {
 	f.Alt = f.Title + ": " + f.Note
 	f.body = func(c draw.Canvas) {
 		lo, hi := s.span()
-		p := newPlot(c, clock.Label(hi-lo), s.Unit+" held")
+		p := newPlot(c, clock.label(hi-lo), s.Unit+" held")
 		p.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 		p.X.Min, p.X.Max = lo, hi
 		p.Y.Min, p.Y.Max = 0, float64(max(1, s.Units))*1.03

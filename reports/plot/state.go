@@ -146,7 +146,7 @@ func drawState(c draw.Canvas, loads []Load, unit string, clock Clock, steady Win
 	top := newPlot(half, "", unit+" allocated")
 	top.Y.Max, top.Y.Tick.Marker = 1, percentTicks(5)
 	top.X.Tick.Marker = unlabelled(clock.ticker(few(c, labelsWanted)))
-	bottom := newPlot(half, clock.Label(hi-lo), "jobs waiting")
+	bottom := newPlot(half, clock.label(hi-lo), "jobs waiting")
 	bottom.Y.Max, bottom.Y.Tick.Marker = max(1, most*1.05), linearTicks(5, true)
 	bottom.X.Tick.Marker = clock.ticker(few(c, labelsWanted))
 	spaceLabels(bottom, c.Max.X-c.Min.X)

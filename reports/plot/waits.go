@@ -48,11 +48,8 @@ func (w *Waits) Add(us int64) {
 	w.count++
 }
 
-// Count is the number of waits added.
-func (w *Waits) Count() int64 { return w.count }
-
-// Most is the upper edge of the last bin in use, in seconds.
-func (w *Waits) Most() float64 {
+// most is the upper edge of the last bin in use, in seconds.
+func (w *Waits) most() float64 {
 	for i := len(w.bins) - 1; i >= 0; i-- {
 		if w.bins[i] > 0 {
 			return float64(waitEdges[i]) / secondUS
@@ -98,7 +95,7 @@ func WaitCDF(runs ...Named) *Figure {
 	f := &Figure{Name: "wait-cdf", Title: "How long jobs waited", height: 320 * pt, narrow: 250 * pt}
 	most := 60.0
 	for i, r := range runs {
-		most = max(most, r.Waits.Most())
+		most = max(most, r.Waits.most())
 		zero := r.Waits.shares()[0]
 		text := fmt.Sprintf("%s started jobs, %s of them at once", Count(r.Waits.count), percent(zero))
 		if r.Waits.Absent > 0 {
@@ -159,7 +156,7 @@ func WaitDifference(a, b Named) *Figure {
 		reach = 0.01
 	}
 	f.body = func(c draw.Canvas) {
-		p := waitPlot(c, "percentage points", max(60, a.Waits.Most(), b.Waits.Most()))
+		p := waitPlot(c, "percentage points", max(60, a.Waits.most(), b.Waits.most()))
 		p.Y.Min, p.Y.Max = -1.08*reach, 1.08*reach
 		p.Y.Tick.Marker = plot.TickerFunc(func(lo, hi float64) []plot.Tick {
 			ticks := niceTicks(100*lo, 100*hi, 7)

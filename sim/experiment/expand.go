@@ -72,7 +72,7 @@ func Check(e *profiles.Experiment, dir string) error {
 
 func newExpander(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) *expander {
 	return &expander{ctx: ctx, e: e, dir: dir, traces: traces, seen: map[string]bool{}, known: map[string]*profiles.Setting{}, ready: map[string][]*profiles.Cluster{}, plan: &Plan{
-		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()),
+		Schema: schema, Name: e.Name, Description: e.Description, File: string(e.YAML()),
 	}}
 }
 
@@ -241,7 +241,7 @@ func (x *expander) points() error {
 	if len(names) > 1 {
 		x.plan.Parameters = slices.Insert(x.plan.Parameters, 0, Parameter{Name: "profile"})
 	}
-	if n := len(names) * variants.n; n*len(x.plan.Scenarios) > MostTasks {
+	if n := len(names) * variants.n; n*len(x.plan.Scenarios) > mostTasks {
 		return x.tooMany(n)
 	}
 	for i, name := range names {
@@ -311,7 +311,7 @@ func (x *expander) listed(names []string) error {
 		}
 	}
 	x.plan.Parameters = slices.Insert(x.plan.Parameters, 0, Parameter{Name: "profile"})
-	if n := len(all); n*len(x.plan.Scenarios) > MostTasks {
+	if n := len(all); n*len(x.plan.Scenarios) > mostTasks {
 		return x.tooMany(n)
 	}
 	for i := range all {

@@ -246,7 +246,7 @@ func count(n int) (out []string) {
 }
 
 // TestOverload: of ten windows one may be overloaded; in which all points are, is
-// set aside; and who is overloaded in more stands last, by name.
+// set aside; and a point overloaded in more stands last, by name.
 func TestOverload(t *testing.T) {
 	plan := Plan{Objectives: []Goal{{"wait_mean", metric.All, false}}, Constraints: []Constraint{{Metric: "utilisation", Window: metric.All, AtLeast: new(float64)}}}
 	for i := range 20 {
@@ -322,7 +322,7 @@ show: [wait_p50]
 	require.NoError(t, err)
 	require.Len(t, rows, 4)
 	for _, row := range rows {
-		require.False(t, row.Feasible, "nobody keeps a wait of a second")
+		require.False(t, row.Feasible, "no point keeps a wait of a second")
 	}
 	p.Constraints = p.Constraints[1:]
 	rows, err = p.Rows(find)

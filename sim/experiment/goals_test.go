@@ -148,5 +148,5 @@ func TestFeedback(t *testing.T) {
 	longest, _ := got[0].Value("wait_max", metric.All)
 	require.Positive(t, longest)
 	longest, _ = got[1].Value("wait_max", metric.All)
-	require.Zero(t, longest, "one after the other nobody waits")
+	require.Zero(t, longest, "one after the other no job waits")
 }

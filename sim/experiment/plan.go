@@ -1,7 +1,7 @@
 // Package experiment turns an experiment, as its file describes it, into the
 // tasks of a study, and their results into rows: which points there are, on which
 // scenarios, which task is which, and what came of each point. It must not know
-// who computes the tasks, where the study lies, or how rows are shown.
+// what computes the tasks, where the study lies, or how rows are shown.
 package experiment
 
 import (
@@ -15,8 +15,8 @@ import (
 	"orrery/sim/task"
 )
 
-// Schema is the version of Plan as JSON.
-const Schema = 2
+// schema is the version of Plan as JSON.
+const schema = 2
 
 // Plan is what an experiment came to: points, scenarios, and the task of each
 // pair. It is kept with the study, for the specs alone do not say which values
@@ -115,8 +115,8 @@ type Point struct {
 	sites [][]byte // by trace: the cluster file, until it is bound
 }
 
-// MostTasks of an experiment: of points on scenarios.
-const MostTasks = 200_000
+// mostTasks of an experiment: of points on scenarios.
+const mostTasks = 200_000
 
 // Task is a point on a scenario.
 type Task struct {
@@ -146,8 +146,8 @@ func ParsePlan(b []byte) (*Plan, error) {
 	if err := d.Decode(p); err != nil {
 		return nil, fmt.Errorf("reading the plan of a study: %w", err)
 	}
-	if p.Schema != Schema {
-		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d: sweep the experiment again with this program", p.Schema, Schema)
+	if p.Schema != schema {
+		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d: sweep the experiment again with this program", p.Schema, schema)
 	}
 	for i := range p.Points {
 		if q := &p.Points[i]; len(q.Tasks) != len(p.Scenarios) || len(q.Values) != len(p.Parameters) || len(q.At) != len(q.Values) {

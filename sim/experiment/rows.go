@@ -144,7 +144,7 @@ func (p *Plan) Rows(find Outcomes) ([]Row, error) {
 		rows = append(rows, p.row(i, columns, byWaits, tried[i], aside, said, windows))
 	}
 	for i := range rows {
-		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && beats(&o, &rows[i], columns) })
+		rows[i].Front = rows[i].Feasible && !slices.ContainsFunc(rows, func(o Row) bool { return o.Feasible && dominates(&o, &rows[i], columns) })
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return p.order(&a, &b, columns[0].Maximise) })
 	err := p.spread(rows, columns, tried, aside)
@@ -269,7 +269,7 @@ func (p *Plan) tryOf(scenario int, id string, columns []Column, find Outcomes) (
 }
 
 // setAside are the scenarios in which every point is overloaded: they tell none
-// from another. One point alone has nobody beside it, and where that is so of all
+// from another. One point alone has no neighbour, and where that is so of all
 // scenarios, none is set aside.
 func setAside(tried [][]trial, scenarios int) []bool {
 	out := make([]bool, scenarios)
@@ -432,8 +432,8 @@ func valueOf(r *task.Figures, c *Column) (float64, bool) {
 	return r.Of(c.measure, metric.All)
 }
 
-// beats says that a is no worse than b in every objective, and better in one.
-func beats(a, b *Row, columns []Column) bool {
+// dominates says that a is no worse than b in every objective, and better in one.
+func dominates(a, b *Row, columns []Column) bool {
 	better := false
 	for j := range columns {
 		if !columns[j].Objective {

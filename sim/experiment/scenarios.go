@@ -206,7 +206,7 @@ func (x *expander) bind(p *Point, specs *[][]byte) error {
 		spec.Site = site
 		bound, err := spec.BindJSON(x.traces[j].Tab)
 		if err != nil {
-			return fmt.Errorf("point %s on %s: %w", p.Label(x.plan), x.traces[j].Name, err)
+			return fmt.Errorf("point %s on %s: %w", p.label(x.plan), x.traces[j].Name, err)
 		}
 		*specs = append(*specs, bound)
 	}
@@ -214,8 +214,8 @@ func (x *expander) bind(p *Point, specs *[][]byte) error {
 	return nil
 }
 
-// Label is a point in words.
-func (p *Point) Label(plan *Plan) string {
+// label is a point in words.
+func (p *Point) label(plan *Plan) string {
 	if p.Name != "" {
 		return p.Name
 	}

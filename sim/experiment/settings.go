@@ -27,7 +27,7 @@ func (x *expander) settings() (variants, error) {
 			return variants{}, err
 		}
 		x.plan.Parameters = append(x.plan.Parameters, p)
-		if all *= max(1, len(s.Values)); all > MostTasks {
+		if all *= max(1, len(s.Values)); all > mostTasks {
 			return variants{}, x.tooMany(all)
 		}
 	}
@@ -50,7 +50,7 @@ func (x *expander) tooMany(points int) error {
 		key = "points"
 	}
 	return x.e.Wrong(key, "found %d points or more on %d scenarios, which are %d tasks, want at most %d tasks: give fewer points, values, profiles or windows",
-		points, len(x.plan.Scenarios), points*len(x.plan.Scenarios), MostTasks)
+		points, len(x.plan.Scenarios), points*len(x.plan.Scenarios), mostTasks)
 }
 
 func newCandidate() candidate {

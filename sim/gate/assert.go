@@ -52,12 +52,12 @@ func (e *Evidence) assert(run string, l limits) (f Finding, err error) {
 			}
 			continue
 		}
-		room := l.room(*n.v)
-		if room < 0 && f.Verdict != Regression {
+		headroom := l.headroom(*n.v)
+		if headroom < 0 && f.Verdict != Regression {
 			f.Verdict, f.Why, margin = Regression, "", math.Inf(1)
 		}
-		if room < margin {
-			margin, q.Value, f.Found = room, n.v, l.scale.say(*n.v)
+		if headroom < margin {
+			margin, q.Value, f.Found = headroom, n.v, l.scale.say(*n.v)
 			if f.Verdict == Regression {
 				f.Why = place(x)
 			}
@@ -74,16 +74,16 @@ func (l *limits) numberOf(x *outcome) (number, error) {
 	return x.numberOf(&l.of)
 }
 
-// room is how far a value is from the nearer limit; below 0 it is beyond.
-func (l *limits) room(v float64) float64 {
-	room := math.Inf(1)
+// headroom is how far a value is from the nearer limit; below 0 it is beyond.
+func (l *limits) headroom(v float64) float64 {
+	headroom := math.Inf(1)
 	if l.atLeast != nil {
-		room = min(room, v-*l.atLeast)
+		headroom = min(headroom, v-*l.atLeast)
 	}
 	if l.atMost != nil {
-		room = min(room, *l.atMost-v)
+		headroom = min(headroom, *l.atMost-v)
 	}
-	return room
+	return headroom
 }
 
 // lacking says what a number lacks to be judged.

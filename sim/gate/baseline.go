@@ -14,8 +14,8 @@ import (
 	"orrery/sim"
 )
 
-// BaselineSchema is the version of a baseline file.
-const BaselineSchema = 2
+// baselineSchema is the version of a baseline file.
+const baselineSchema = 2
 
 // Baseline is what was stored of the runs of a gate.
 type Baseline struct {
@@ -94,8 +94,8 @@ func ParseBaseline(text []byte) (*Baseline, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, damaged(errors.New("more behind its end"))
 	}
-	if b.Schema != BaselineSchema {
-		return nil, fmt.Errorf("reading a baseline: found schema %d, want %d; make it anew with --update-baseline", b.Schema, BaselineSchema)
+	if b.Schema != baselineSchema {
+		return nil, fmt.Errorf("reading a baseline: found schema %d, want %d; make it anew with --update-baseline", b.Schema, baselineSchema)
 	}
 	return &b, nil
 }
@@ -164,7 +164,7 @@ func (r *BaselineRun) replays() map[spot]*BaselineReplay {
 // Update is the baseline that these replays make. Runs that come out as they did
 // before keep their provenance, the others get p. Changed are the names of these.
 func (e *Evidence) Update(before *Baseline, p Provenance) (after *Baseline, changed []string, err error) {
-	after = &Baseline{Schema: BaselineSchema, Gate: e.gate.Name}
+	after = &Baseline{Schema: baselineSchema, Gate: e.gate.Name}
 	needs, compared := needed(e.gate), comparedWith(e.gate)
 	for i := range e.gate.Runs {
 		name := e.gate.Runs[i].Name

@@ -131,14 +131,14 @@ func (r *Rule) Wanted(other, candidate []Replica) int {
 // Sight is what a side alone says of a check with a candidate that is as noisy: the
 // replicas that are wanted, and the regression that is found with those at hand.
 func (r *Rule) Sight(side []Replica) (wanted int, found Ruling, err error) {
-	twin := make([]Replica, len(side))
+	reseeded := make([]Replica, len(side))
 	for i := range side {
-		twin[i] = side[i]
-		twin[i].Seed += 1 << 30 // another seed: nothing in common
-		twin[i].Schedule = ""
+		reseeded[i] = side[i]
+		reseeded[i].Seed += 1 << 30 // another seed: nothing in common
+		reseeded[i].Schedule = ""
 	}
-	wanted = r.Wanted(side, twin)
-	found, err = r.Judge(side, twin)
+	wanted = r.Wanted(side, reseeded)
+	found, err = r.Judge(side, reseeded)
 	return wanted, found, err
 }
 

@@ -16,10 +16,10 @@ func noisy(n, from int, noise, factor float64) []Replica {
 	var out []Replica
 	for i := range n {
 		source := draw.New(1, draw.StreamOf("gate decide test"), uint64(from+i), 0)
-		luck := math.Exp(noise * source.Normal())
+		jitter := math.Exp(noise * source.Normal())
 		r := Replica{Seed: from + i}
 		for w := range 20 {
-			r.Values = append(r.Values, factor*luck*float64(10+w*w))
+			r.Values = append(r.Values, factor*jitter*float64(10+w*w))
 		}
 		out = append(out, r)
 	}

@@ -341,7 +341,7 @@ func rows(t testing.TB) *transform.Set {
 	return set
 }
 
-// TestTraces replays windows of a trace that is given by name, with shaken
+// TestTraces replays windows of a trace that is given by name, with jittered
 // arrivals: the seeds of a window are averaged.
 func TestTraces(t *testing.T) {
 	set := rows(t)

@@ -66,10 +66,10 @@ type own struct {
 	taken                  []model.Duration
 	left, kept             int64
 	ramp                   model.Duration
-	full                   bool // the machine ever was
+	full                   bool // the cluster ever was
 }
 
-// fullFrom is the part of the machine, in per cent, from which it counts as full.
+// fullFrom is the part of the cluster, in per cent, from which it counts as full.
 const fullFrom = 95
 
 // measure takes the measures of a replay that is over.
@@ -96,7 +96,7 @@ func (w *watcher) measure(res *sim.Result) own {
 	return o
 }
 
-// units are those of the cluster: nodes where a site hands them out whole, GPUs
+// units are those of the cluster: nodes where a site allocates whole nodes, GPUs
 // where jobs share them.
 func (h *held) units(res *sim.Result) int64 {
 	switch {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/profiles"
 	"orrery/sim/metric"
 )
@@ -54,7 +54,7 @@ func checkName(g *profiles.Gate, m *profiles.Measure, at string) error {
 		}
 		return nil
 	}
-	return g.Wrong(at+".metric", "found %q, which is no metric%s: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric, near.Hint(m.Metric, metricNames()))
+	return g.Wrong(at+".metric", "found %q, which is no metric%s: docs/METRICS.md and docs/GATE-FORMAT.md list them", m.Metric, spelling.Hint(m.Metric, metricNames()))
 }
 
 // checkParts refuses a metric of a paired check that windows do not have.
@@ -95,5 +95,5 @@ func checkColumn(g *profiles.Gate, m *profiles.Measure, at string) error {
 	if slices.Contains(have, m.Metric) {
 		return nil
 	}
-	return g.Wrong(at+".metric", "found %q, which is no number of a %s%s: want one of %s", m.Metric, m.By, near.Hint(m.Metric, have), strings.Join(have, ", "))
+	return g.Wrong(at+".metric", "found %q, which is no number of a %s%s: want one of %s", m.Metric, m.By, spelling.Hint(m.Metric, have), strings.Join(have, ", "))
 }

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"orrery/sim"
-	"orrery/sim/crew"
 	"orrery/sim/metric"
+	"orrery/sim/workerpool"
 )
 
 // outcome is a replay with what was measured on it. A replica keeps no table: there
@@ -23,7 +23,7 @@ type outcome struct {
 	wrong map[string]error // measures that the run does not have
 }
 
-// replay makes replays with so many workers. The outcomes are by index, whoever made
+// replay makes replays with so many workers. The outcomes are by index, whichever worker made
 // them. done is how many were made before.
 func (p *gatePlan) replay(ctx context.Context, jobs []errand, done int, o Options) ([]outcome, error) {
 	out := make([]outcome, len(jobs))
@@ -32,7 +32,7 @@ func (p *gatePlan) replay(ctx context.Context, jobs []errand, done int, o Option
 			o.Progress(done+now, done+len(jobs))
 		}
 	}
-	failed, err := crew.Each(ctx, len(jobs), o.Workers, tell, func() func(context.Context, int) error {
+	failed, err := workerpool.Each(ctx, len(jobs), o.Workers, tell, func() func(context.Context, int) error {
 		w := &watcher{}
 		return func(ctx context.Context, i int) (err error) {
 			out[i], err = p.one(ctx, w, &jobs[i])

@@ -16,7 +16,7 @@ var streamJobs = draw.StreamOf("gate.jobs")
 
 // workload is the trace that streams of jobs make with a seed. Draws are keyed by
 // the name of the stream and the number of the job, so a stream that is added
-// moves no other; all are integers, so the rows are the same on every machine.
+// moves no other; all are integers, so the rows are the same on every computer.
 func workload(name string, streams []profiles.GateJobs, seed uint64) (*transform.Set, error) {
 	var rows []traces.Job
 	for i := range streams {
@@ -53,8 +53,8 @@ func job(s *profiles.GateJobs, n int, seed uint64) traces.Job {
 		NodesMin: traces.Some(nodes), ProcsRequested: traces.Some(nodes), Class: traces.Some(s.Class),
 	}
 	if s.Kind != "service" {
-		ask := run / 100 * model.Duration(s.Request)
-		j.Walltime = traces.Some((ask + model.Minute - 1) / model.Minute * model.Minute)
+		requested := run / 100 * model.Duration(s.Request)
+		j.Walltime = traces.Some((requested + model.Minute - 1) / model.Minute * model.Minute)
 	}
 	if s.GPUs > 0 {
 		j.GPUsPerNode = traces.Some(s.GPUs)

@@ -9,7 +9,7 @@ type cell struct {
 	next                    int32 // of the tenant and class, from 1; 0 for none
 	target                  int64 // for the waits of its jobs, 0 for none
 	sum                     groupSum
-	waits                   []uint64 // while there is room
+	waits                   []uint64 // while the budget lasts
 }
 
 // cell of a job. Those of a tenant and a class are few.
@@ -68,9 +68,9 @@ func (s *siteSums) add(o *observation) {
 }
 
 // keep keeps a wait for the percentiles of the groups of a cell, or gives it to them
-// when there is no more room.
+// when the budget is used up.
 func (s *siteSums) keep(c *cell, wait uint64) {
-	if len(c.waits) < cap(c.waits) || s.room.grow(&c.waits) {
+	if len(c.waits) < cap(c.waits) || s.budget.grow(&c.waits) {
 		c.waits = append(c.waits, wait)
 		return
 	}

@@ -17,10 +17,10 @@ import (
 // result depends neither on the order of the jobs nor on the numbering of users.
 func Compute(jobs column.Scanner, s *Series) (Table, error) { return tabulate(jobs, s, keptKeys) }
 
-// tabulate is Compute with room for so many keys.
+// tabulate is Compute with a budget of so many keys.
 func tabulate(jobs column.Scanner, s *Series, keep int) (Table, error) {
 	s.catchUp()
-	in := &room{left: keep}
+	in := &keyBudget{left: keep}
 	all, steady := newReduction(All, in), newReduction(Steady, in)
 	windows := []*reduction{all, steady}
 	if s.cfg.Site != nil {
@@ -131,7 +131,7 @@ func (m *moments) join(o *moments) {
 	m.max = max(m.max, o.max)
 }
 
-func newReduction(name string, in *room) *reduction {
+func newReduction(name string, in *keyBudget) *reduction {
 	r := &reduction{name: name, firstSubmit: column.Absent, lastEnd: column.Absent}
 	for q, p := range percentiles {
 		r.pick[q] = newSelection(p, digitBits, in)
@@ -139,7 +139,7 @@ func newReduction(name string, in *room) *reduction {
 	return r
 }
 
-// firstPass hands each job to gather, which adds it to the reductions that it
+// firstPass passes each job to gather, which adds it to the reductions that it
 // belongs to: all but the percentiles, of which the keys are kept or their first
 // digit is found.
 func (s *Series) firstPass(jobs column.Scanner, gather func(*observation)) error {
@@ -326,7 +326,7 @@ func narrow(windows []*reduction) bool {
 	return more
 }
 
-// close hands the window of the series over.
+// close returns the window of the series.
 func (r *reduction) close(over integrals, begin, end int64) {
 	r.over, r.begin, r.length = over, begin, end-begin
 	r.measure = r.length > 0

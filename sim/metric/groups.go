@@ -51,7 +51,7 @@ type groupSum struct {
 // siteSums gathers a window of a site.
 type siteSums struct {
 	cfg       *SiteConfig
-	room      *room
+	budget    *keyBudget
 	limit     int64
 	cells     []cell
 	first     []int32 // cell by tenant, from -1, and class, and of all others; from 1, 0 for none
@@ -69,9 +69,9 @@ type siteSums struct {
 	lends  bool  // what was lent is known
 }
 
-func newSiteSums(cfg *SiteConfig, in *room) *siteSums {
+func newSiteSums(cfg *SiteConfig, in *keyBudget) *siteSums {
 	s := &siteSums{
-		cfg: cfg, room: in, limit: int64(cfg.WaitLimit), first: make([]int32, (1+len(cfg.Tenants))*int(numClasses)+1),
+		cfg: cfg, budget: in, limit: int64(cfg.WaitLimit), first: make([]int32, (1+len(cfg.Tenants))*int(numClasses)+1),
 		vclusters: make([]groupSum, len(cfg.VClusters)), tenants: make([]groupSum, len(cfg.Tenants)),
 	}
 	if s.limit == 0 {
@@ -97,7 +97,7 @@ func (s *siteSums) of(vcluster, tenant, class int32) (list [3]*groupSum) {
 // pick is the selection of a group, which has one once a job of it started.
 func (s *siteSums) pick(g *groupSum) *selection {
 	if g.pick == nil {
-		g.pick = newSelection(percentiles[qWait], smallBits, s.room)
+		g.pick = newSelection(percentiles[qWait], smallBits, s.budget)
 	}
 	return g.pick
 }
@@ -117,7 +117,7 @@ func (s *siteSums) join(o *siteSums) {
 	mine, theirs := s.lists(), o.lists()
 	for k, list := range theirs {
 		for i := range list {
-			if h := &list[i]; h.pick != nil { // waits for which there was no room
+			if h := &list[i]; h.pick != nil { // waits beyond the budget
 				s.pick(&mine[k][i]).join(h.pick)
 			}
 		}
@@ -159,7 +159,7 @@ func (s *siteSums) narrow() bool {
 	return more
 }
 
-// share hands the windows what was held within them, and what only the whole
+// share gives the windows what was held within them, and what only the whole
 // run knows.
 func (s *Series) share(all, steady *reduction) {
 	h := &s.held
@@ -199,7 +199,7 @@ func (s *siteSums) hold(over []held) {
 		s.held += s.used(g)
 		lent, borrowed = lent+over[i].lent, borrowed+over[i].borrowed
 	}
-	s.lends = lent == borrowed // else nobody says who lent
+	s.lends = lent == borrowed // else the lender is unknown
 	for i := range s.tenants {
 		s.tenants[i].share = over[len(s.vclusters)+i]
 	}

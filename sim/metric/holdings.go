@@ -53,9 +53,9 @@ func (s *Series) openSite(cfg *SiteConfig) {
 // Hold says what one vCluster or tenant holds from now on: the vClusters count from
 // 0 in the order of Config.Site, and the tenants after them. It is called beside
 // Observe. Cost is constant; that of a later instant is proportional to the vClusters.
-func (s *Series) Hold(now model.Time, who int, h Holding) {
+func (s *Series) Hold(now model.Time, index int, h Holding) {
 	s.advance(now)
-	c := &s.held.of[who]
+	c := &s.held.of[index]
 	if h.Nodes != c.Nodes || h.GPUs != c.GPUs || h.Borrowed != c.Borrowed || h.Lent != c.Lent {
 		s.held.settle(c)
 	}
@@ -105,7 +105,7 @@ const (
 )
 
 // holdings sums up what vClusters, and after them tenants, hold. The zero value
-// is of no site and does nothing. Somebody's sums are brought up to date when what it
+// is of no site and does nothing. The sums of a holder are brought up to date when what it
 // holds changes, and before they are read.
 type holdings struct {
 	elapsed int64           // µs integrated so far

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
 )
@@ -96,8 +96,8 @@ func (m Measure) String() string {
 	return m.Metric + " of " + m.By + " " + m.Group
 }
 
-// spelling says how a measure is written.
-const spelling = "METRIC, or METRIC of KIND NAME with one of vcluster, tenant, class, kind, size, runtime and user for KIND"
+// measureSyntax says how a measure is written.
+const measureSyntax = "METRIC, or METRIC of KIND NAME with one of vcluster, tenant, class, kind, size, runtime and user for KIND"
 
 // ParseMeasure reads what String writes. Whether there is such a number is for Validate to
 // say.
@@ -108,7 +108,7 @@ func ParseMeasure(text string) (Measure, error) {
 	case len(words) == 4 && words[1] == "of":
 		return Measure{words[0], words[2], words[3]}, nil
 	}
-	return Measure{}, fmt.Errorf("found %q, want %s", text, spelling)
+	return Measure{}, fmt.Errorf("found %q, want %s", text, measureSyntax)
 }
 
 // Validate says what is wrong with a measure whatever the site: there is no such
@@ -118,13 +118,13 @@ func (m Measure) Validate() error {
 		if definitionOf(m.Metric) != nil {
 			return nil
 		}
-		return fmt.Errorf("there is no metric %q%s: see orrery help metrics", m.Metric, near.Hint(m.Metric, metricNames()))
+		return fmt.Errorf("there is no metric %q%s: see orrery help metrics", m.Metric, spelling.Hint(m.Metric, metricNames()))
 	}
 	if !slices.Contains(byAll, m.By) {
-		return fmt.Errorf("found groups by %q%s, want one of %s", m.By, near.Hint(m.By, byAll), strings.Join(byAll, ", "))
+		return fmt.Errorf("found groups by %q%s, want one of %s", m.By, spelling.Hint(m.By, byAll), strings.Join(byAll, ", "))
 	}
 	if c := ColumnOf(m.Metric); c == nil || !slices.Contains(c.Of, m.By) {
-		return fmt.Errorf("found %q, which is no number of a %s%s: want one of %s", m.Metric, m.By, near.Hint(m.Metric, columnsOf(m.By)), strings.Join(columnsOf(m.By), ", "))
+		return fmt.Errorf("found %q, which is no number of a %s%s: want one of %s", m.Metric, m.By, spelling.Hint(m.Metric, columnsOf(m.By)), strings.Join(columnsOf(m.By), ", "))
 	}
 	return m.named()
 }
@@ -138,7 +138,7 @@ func (m Measure) named() error {
 		}
 	case ByKind:
 		if !slices.Contains(kinds, m.Group) {
-			return fmt.Errorf("found the kind %q%s, want one of %s", m.Group, near.Hint(m.Group, kinds), strings.Join(kinds, ", "))
+			return fmt.Errorf("found the kind %q%s, want one of %s", m.Group, spelling.Hint(m.Group, kinds), strings.Join(kinds, ", "))
 		}
 	case BySize:
 		for class := range Sizes {
@@ -192,10 +192,10 @@ func (m Measure) In(p *Parts) error {
 		return fmt.Errorf("%s: the site has no %s", m, m.By)
 	}
 	const most = 20
-	return fmt.Errorf("found the %s %q, which the site does not have%s: want one of %s", m.By, m.Group, near.Hint(m.Group, list), strings.Join(list[:min(len(list), most)], ", "))
+	return fmt.Errorf("found the %s %q, which the site does not have%s: want one of %s", m.By, m.Group, spelling.Hint(m.Group, list), strings.Join(list[:min(len(list), most)], ", "))
 }
 
-// ofPlain are the groups of a machine that is no site.
+// ofPlain are the groups of a cluster that is no site.
 var ofPlain = []string{"", BySize, ByRuntime, ByUser}
 
 // columnsOf are the names of the numbers that a kind of groups has.

@@ -18,7 +18,7 @@ type Definition struct {
 	Unit    string
 	Formula string // in the symbols of Legend
 	Source  string // of the formula; "" when it is elementary
-	Edge    string // who is left out, and when the value is undefined
+	Edge    string // what is left out, and when the value is undefined
 	Windows []string
 }
 

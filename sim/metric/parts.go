@@ -19,7 +19,7 @@ import (
 // of Compute, and some 10 kB a part.
 func ComputeParts(jobs column.Scanner, s *Series, parts []Span) ([]Table, error) {
 	s.catchUp()
-	in := &room{left: keptKeys}
+	in := &keyBudget{left: keptKeys}
 	windows := make([]*reduction, len(parts))
 	for i, p := range parts {
 		r, err := s.part(p, in)
@@ -64,7 +64,7 @@ func ComputeParts(jobs column.Scanner, s *Series, parts []Span) ([]Table, error)
 }
 
 // part is the reduction of a part of the run, with what the series knows of it.
-func (s *Series) part(p Span, in *room) (*reduction, error) {
+func (s *Series) part(p Span, in *keyBudget) (*reduction, error) {
 	from, ok := s.markAt(p.From)
 	to, reached := s.markAt(p.To)
 	if !ok || !reached || p.To <= p.From {

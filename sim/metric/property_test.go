@@ -217,7 +217,7 @@ func percentile(xs []float64, p int) float64 {
 	return xs[(p*len(xs)+99)/100-1]
 }
 
-func TestAgainstNaiveTwin(t *testing.T) {
+func TestAgainstNaiveImplementation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := schedules(t)
 		tab := compute(t, list, Config{Units: machine})
@@ -228,7 +228,7 @@ func TestAgainstNaiveTwin(t *testing.T) {
 				continue
 			}
 			if m.Value == nil {
-				require.True(t, math.IsNaN(x), "%s is null, twin says %v", m.Name, x)
+				require.True(t, math.IsNaN(x), "%s is null, the naive implementation says %v", m.Name, x)
 				continue
 			}
 			require.InDelta(t, x, *m.Value, 1e-6, m.Name)
@@ -248,7 +248,7 @@ func TestSelectionAgainstSorting(t *testing.T) {
 			of.add(k)
 		}
 		percents := []int{1, 50, 90, 95, 99, 100}
-		in := &room{left: rapid.SampledFrom([]int{0, 7, 100, keptKeys}).Draw(t, "room")}
+		in := &keyBudget{left: rapid.SampledFrom([]int{0, 7, 100, keptKeys}).Draw(t, "room")}
 		s := newSelection(percents, rapid.SampledFrom([]uint{smallBits, digitBits}).Draw(t, "digit"), in)
 		others := newSelection(percents, s.digit, in)
 		first := rapid.IntRange(0, len(keys)).Draw(t, "of others")

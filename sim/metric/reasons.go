@@ -6,18 +6,18 @@ import "orrery/scheduler/model"
 type ReasonTime struct {
 	Reason string `json:"reason"`
 	JobUS  int64  `json:"job_us"` // job·µs
-	Spells int64  `json:"spells"` // how often a job began to wait for it
+	Begun  int64  `json:"spells"` // how often a job began to wait for it
 }
 
 const numReasons = int(model.ReasonSensitivePool) + 1
 
 // reasons sums up why jobs wait. Memory is that of the jobs in the system.
 type reasons struct {
-	jobs   []waiting // by model.Ref
-	time   [numReasons]int64
-	spells [numReasons]int64
-	quota  []int64 // of vClusters, then of tenants
-	first  int     // of the tenants
+	jobs  []waiting // by model.Ref
+	time  [numReasons]int64
+	begun [numReasons]int64
+	quota []int64 // of vClusters, then of tenants
+	first int     // of the tenants
 }
 
 // waiting is since when a job waits, and why; not at all with ReasonNone.
@@ -45,7 +45,7 @@ func (s *Series) Waits(now model.Time, ref model.Ref, vcluster model.VClusterID,
 	w.settle(j, now)
 	*j = waiting{since: now, vcluster: int32(vcluster), tenant: int32(tenant), reason: r}
 	if r != model.ReasonNone {
-		w.spells[r]++
+		w.begun[r]++
 	}
 }
 
@@ -83,7 +83,7 @@ func (w *reasons) times(now model.Time) []ReasonTime {
 		w.settle(&w.jobs[i], now)
 	}
 	var out []ReasonTime
-	for r, n := range w.spells {
+	for r, n := range w.begun {
 		if n > 0 {
 			out = append(out, ReasonTime{model.Reason(r).String(), w.time[r], n})
 		}

@@ -14,7 +14,7 @@ var percentiles = [quantities][]int{
 }
 
 // A selection finds exact percentiles of a multiset of uint64 keys in bounded
-// memory. While there is room it keeps the keys, and one pass is enough. Else it
+// memory. While the budget lasts it keeps the keys, and one pass is enough. Else it
 // looks at all keys several times: each pass counts the keys of a range in
 // 2^digitBits equal parts, and the part that holds the wanted rank is the range of
 // the next pass. Keys below 2^firstBits take three passes, others four more. Where
@@ -23,14 +23,14 @@ var percentiles = [quantities][]int{
 // The p-th percentile is by nearest rank: the smallest key such that at least
 // p per cent of all keys are no larger; the one of rank ⌈p·n/100⌉ from 1.
 type selection struct {
-	n        int64 // keys, known after the first pass
-	digit    uint  // bits that a pass tells apart
-	few      bool  // kept and also have all keys
-	kept     []uint64
-	also     [][]uint64 // that were kept elsewhere, and joined
-	room     *room
-	targets  []target
-	searches []*search
+	n         int64 // keys, known after the first pass
+	digit     uint  // bits that a pass tells apart
+	few       bool  // kept and also have all keys
+	kept      []uint64
+	also      [][]uint64 // that were kept elsewhere, and joined
+	keyBudget *keyBudget
+	targets   []target
+	searches  []*search
 }
 
 const (
@@ -45,8 +45,8 @@ const (
 	firstKeys = 1 << 6
 )
 
-// room is for the keys that the selections of a computation keep together.
-type room struct {
+// keyBudget bounds the keys that the selections of a computation keep together.
+type keyBudget struct {
 	left int // keys that there is space for
 	rank ranker
 }
@@ -73,8 +73,8 @@ func newSearch(lo uint64, bits, digit uint, below int64) *search {
 	return &search{lo: lo, bits: bits, shift: bits - digit, below: below, count: make([]uint32, 1<<digit)}
 }
 
-func newSelection(percents []int, digit uint, in *room) *selection {
-	s := &selection{digit: digit, few: true, room: in}
+func newSelection(percents []int, digit uint, in *keyBudget) *selection {
+	s := &selection{digit: digit, few: true, keyBudget: in}
 	for _, p := range percents {
 		s.targets = append(s.targets, target{percent: p})
 	}
@@ -94,7 +94,7 @@ func (s *selection) add(key uint64) {
 // count is add where there is no space that is ready.
 func (s *selection) count(key uint64) {
 	if s.few {
-		if s.room.grow(&s.kept) {
+		if s.keyBudget.grow(&s.kept) {
 			s.kept = append(s.kept, key)
 			return
 		}
@@ -107,8 +107,8 @@ func (s *selection) count(key uint64) {
 	}
 }
 
-// grow makes space for twice as many keys, as far as there is room.
-func (r *room) grow(kept *[]uint64) bool {
+// grow makes space for twice as many keys, as far as the budget goes.
+func (r *keyBudget) grow(kept *[]uint64) bool {
 	n := min(max(cap(*kept), firstKeys), r.left)
 	if n == 0 {
 		return false
@@ -172,7 +172,7 @@ func (s *selection) narrow(of *moments) bool {
 	}
 	if s.few {
 		if n > 0 {
-			s.room.rank.find(s.targets, append(s.also, s.kept)...)
+			s.keyBudget.rank.find(s.targets, append(s.also, s.kept)...)
 		}
 		s.few, s.kept, s.also = false, nil, nil // others may need more passes, in which there is nothing left to count
 		return false

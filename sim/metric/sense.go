@@ -36,7 +36,7 @@ var longer = []string{
 }
 
 // Lengthens says whether a metric goes with the length of the log when the
-// machine is OVERLOADED, so that such a run is not ranked by it.
+// cluster is OVERLOADED, so that such a run is not ranked by it.
 func Lengthens(name string) bool {
 	for _, prefix := range longer {
 		if strings.HasPrefix(name, prefix) {

@@ -10,7 +10,7 @@ import (
 	"orrery/sim/record/column"
 )
 
-// Config says what the machine is and which part of a run counts as steady.
+// Config says what the cluster is and which part of a run counts as steady.
 //
 // The steady window begins at the warm-up boundary: the submission of the job
 // with rank WarmupJobs in order of submission (from 0), or the instant Warmup
@@ -18,7 +18,7 @@ import (
 // run that is shorter than its warm-up has no steady window. Of a run that
 // measures a part of its trace the steady window is that part.
 type Config struct {
-	Units      int64          // of the machine, at least 1
+	Units      int64          // of the cluster, at least 1
 	WarmupJobs int64          // at most one of WarmupJobs and Warmup is set
 	Warmup     model.Duration // at least 0
 	Cooldown   model.Duration // at least 0
@@ -65,7 +65,7 @@ type State struct {
 	QueuedUnits    int64 // asked for by the jobs that wait
 	QueuedJobs     int32
 	RunningJobs    int32
-	MinQueuedUnits int32 // smallest request that waits, 0 when nobody does
+	MinQueuedUnits int32 // smallest request that waits, 0 when no job does
 }
 
 // Series accumulates the state of the system over time: sums for the windows
@@ -103,8 +103,8 @@ type Series struct {
 	bins bins
 
 	held    holdings
-	reasons *reasons // nil when nobody says why jobs wait
-	energy  *Energy  // nil when nobody has said
+	reasons *reasons // nil when no reasons are known
+	energy  *Energy  // nil when unknown
 }
 
 // integrals are sums over time of the state, with the longest queue seen.

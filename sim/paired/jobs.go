@@ -145,12 +145,3 @@ func (d *division) observe(runs []Run, figure int) []stat.Observation {
 	}
 	return out
 }
-
-// Figures names what is compared.
-func Figures() []string {
-	out := make([]string, len(figures))
-	for i := range figures {
-		out[i] = figures[i].name
-	}
-	return out
-}

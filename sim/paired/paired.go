@@ -153,10 +153,6 @@ func rangeOf(i stat.Interval) Range {
 // Claims says whether the row claims a difference, better or worse.
 func (r *Row) Claims() bool { return r.verdict == stat.Better || r.verdict == stat.Worse }
 
-// Better says whether the row claims that this side is better, whether or not the
-// noise was measured.
-func (r *Row) Better() bool { return r.verdict == stat.Better }
-
 // Unrank takes the verdicts off the rows of runs for which has says so: a run is
 // overloaded, and its waits say how long the trace is.
 func (r *Result) Unrank(has func(run string) bool) {

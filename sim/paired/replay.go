@@ -5,10 +5,10 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim"
-	"orrery/sim/crew"
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/task"
+	"orrery/sim/workerpool"
 )
 
 // Replica is a run that is to be made: a spec on its trace, with arrivals jittered by
@@ -24,7 +24,7 @@ type Replica struct {
 // call at a time; nil is told nothing.
 func Replay(ctx context.Context, runner *task.Runner, list []Replica, workers int, tell func(done int)) ([]Run, error) {
 	out := make([]Run, len(list))
-	_, err := crew.Each(ctx, len(list), workers, tell, func() func(context.Context, int) error {
+	_, err := workerpool.Each(ctx, len(list), workers, tell, func() func(context.Context, int) error {
 		sink := &jobsOnly{}
 		return func(ctx context.Context, i int) error {
 			sink.Reset()

@@ -67,11 +67,11 @@ func finished(t *rapid.T, c Config, size float64, order uint64) *Search {
 		for _, v := range trial.Values {
 			key = draw.At(key, 0, math.Float64bits(v), 0, 0)
 		}
-		luck := draw.New(key, 0, 0, 0)
+		source := draw.New(key, 0, 0, 0)
 		r := Result{ID: trial.ID, Values: trial.Values, Metrics: map[string]float64{
-			"a": size * luck.Uniform(-1, 1), "b": size * luck.Uniform(-1, 1), "c": luck.Float64(),
+			"a": size * source.Uniform(-1, 1), "b": size * source.Uniform(-1, 1), "c": source.Float64(),
 		}}
-		switch luck.IntN(10) {
+		switch source.IntN(10) {
 		case 0:
 			r.Metrics["a"] = math.Inf(1)
 		case 1:

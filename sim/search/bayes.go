@@ -19,11 +19,11 @@ import (
 // 2014.)
 //
 // It keeps nothing but the history: hyperparameters are fitted anew for each
-// batch, so a search resumes from results alone.
+// batch.
 type bayes struct {
 	config  *Config
 	size    int
-	mix     *Sobol      // of the weights of several objectives; nil with one
+	mix     *sobol      // of the weights of several objectives; nil with one
 	initial [][]float64 // the design of the first trials, whole batches
 	x       [][]float64 // features of all trials told
 	unit    [][]float64 // their unit coordinates
@@ -57,7 +57,7 @@ func newBayes(c *Config) (method, error) {
 	b := &bayes{config: c, size: cmp.Or(c.Batch, bayesBatch)}
 	if k := len(c.Goal.Objectives); k > 1 {
 		var err error
-		if b.mix, err = NewSobol(k-1, draw.At(c.Seed, draw.StreamOf("search/bayes/weights"), 0, 0, 0)); err != nil {
+		if b.mix, err = newSobol(k-1, draw.At(c.Seed, draw.StreamOf("search/bayes/weights"), 0, 0, 0)); err != nil {
 			return nil, fmt.Errorf("search: %d objectives: %w", k, err)
 		}
 	}
@@ -72,7 +72,6 @@ func newBayes(c *Config) (method, error) {
 }
 
 func (b *bayes) batch() int { return b.size }
-func (*bayes) retold() bool { return true }
 
 func (b *bayes) learn(_ int, values [][]float64, scores []Score) {
 	for i, v := range values {
@@ -111,10 +110,10 @@ func (m *models) best(s Space, a *aim, candidates, taken [][]float64) []float64 
 	ranked := m.sketch().ranked(s, a, candidates)
 	var starts [][]float64
 	for _, u := range ranked {
-		near := func(v []float64) bool {
+		isClose := func(v []float64) bool {
 			return floats.Distance(u, v, 2) < apart*math.Sqrt(float64(len(u)))
 		}
-		if len(starts) < climbs && !slices.ContainsFunc(starts, near) {
+		if len(starts) < climbs && !slices.ContainsFunc(starts, isClose) {
 			starts = append(starts, u)
 		}
 	}
@@ -152,7 +151,7 @@ func (m *models) ranked(s Space, a *aim, points [][]float64) [][]float64 {
 // surroundings of the best points told.
 func (b *bayes) candidates(first int) [][]float64 {
 	space := b.config.Space
-	spread, err := NewSobol(space.Dim(), draw.At(b.config.Seed, draw.StreamOf("search/bayes/candidates"), uint64(first), 0, 0))
+	spread, err := newSobol(space.Dim(), draw.At(b.config.Seed, draw.StreamOf("search/bayes/candidates"), uint64(first), 0, 0))
 	if err != nil {
 		panic("search: a dimension that was accepted: " + err.Error())
 	}
@@ -181,7 +180,7 @@ func (b *bayes) ranked() []int {
 		return order
 	}
 	var order []int
-	for _, front := range Fronts(b.scores) {
+	for _, front := range fronts(b.scores) {
 		for _, i := range descending(crowding(b.scores, front)) {
 			order = append(order, front[i])
 		}

@@ -195,7 +195,7 @@ func TestClosesIn(t *testing.T) {
 }
 
 // TestNoise: with noise on each evaluation the best expected point, not the
-// luckiest, leads, and the search still closes in on the minimum.
+// best by chance, leads, and the search still closes in on the minimum.
 func TestNoise(t *testing.T) {
 	p := &problems[0]
 	s := drive(t, Config{Space: p.space(), Goal: least, Method: "bayes", Trials: 60}, func(v []float64) map[string]float64 {
@@ -203,11 +203,11 @@ func TestNoise(t *testing.T) {
 		return map[string]float64{"f": p.f(v) + 2*d.Normal()}
 	})
 	late := s.Results()[40:]
-	near := 0
+	isClose := 0
 	for _, r := range late {
 		if p.f(r.Values) < p.min+2 {
-			near++
+			isClose++
 		}
 	}
-	require.GreaterOrEqual(t, near, len(late)/2)
+	require.GreaterOrEqual(t, isClose, len(late)/2)
 }

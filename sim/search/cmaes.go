@@ -136,7 +136,6 @@ func newStrategy(dim, lambda int) strategy {
 }
 
 func (m *cma) batch() int                   { return m.lambda }
-func (*cma) retold() bool                   { return false }
 func (m *cma) first() bool                  { return m.run == 0 && m.generation == 0 }
 func (m *cma) draws(trial int) *draw.Source { return m.config.draws("step", trial) }
 

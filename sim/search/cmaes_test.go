@@ -16,7 +16,7 @@ import (
 )
 
 // TestAgainstGonum: gonum's CMA-ES, a variant by Cholesky factors, is the
-// referee. Both come within 1e-6 of the minimum of a well, of a badly scaled
+// reference. Both come within 1e-6 of the minimum of a well, of a badly scaled
 // bowl and of a curved valley from the same start, and ours never needs more
 // evaluations at the median. Ours begins with steps six times too long for the
 // place; gonum's, whose samples follow its covariance alone, with steps of 1.

@@ -34,12 +34,11 @@ func (d *design) propose(first, n int) [][]float64 {
 }
 func (*design) learn(int, [][]float64, []Score) {}
 func (d *design) batch() int                    { return d.size }
-func (*design) retold() bool                    { return false }
 
 // Sample returns the values of n points spread over the space by a design:
 // "random", "sobol" and "halton", of which more points go on where fewer ended,
 // or "latin", a Latin hypercube of just n points. Sobol sequences have a
-// largest dimension, MaxSobol.
+// largest dimension, maxSobol.
 func Sample(space Space, design string, n int, seed uint64) ([][]float64, error) {
 	if err := space.Validate(); err != nil {
 		return nil, err
@@ -72,7 +71,7 @@ func cube(dim int, design string, n int, seed uint64) (*mat.Dense, error) {
 			}
 		}
 	case "sobol":
-		s, err := NewSobol(dim, seed)
+		s, err := newSobol(dim, seed)
 		if err != nil {
 			return nil, err
 		}

@@ -41,13 +41,13 @@ type likelihood struct {
 	features int
 	squares  []float64 // (x_i - x_j)² by pair i < j, then feature
 	trends   []float64 // of i and j, by row
-	near     []float64 // scratch, by row: what kernel.near says
+	matern   []float64 // scratch, by row: what kernel.matern says
 	slopes   []float64
 }
 
 func newLikelihood(x [][]float64) *likelihood {
 	n, d := len(x), len(x[0])
-	l := &likelihood{features: d, squares: make([]float64, 0, n*(n-1)/2*d), trends: make([]float64, n*n), near: make([]float64, n*n), slopes: make([]float64, n*n)}
+	l := &likelihood{features: d, squares: make([]float64, 0, n*(n-1)/2*d), trends: make([]float64, n*n), matern: make([]float64, n*n), slopes: make([]float64, n*n)}
 	for i := range n {
 		l.trends[i*n+i] = trend(x[i], x[i])
 		for j := i + 1; j < n; j++ {
@@ -119,8 +119,8 @@ func (l *likelihood) covariance(k *kernel) blas64.Symmetric {
 	for i := range n {
 		m.Data[i*n+i] = k.signal + k.noise + k.trend*l.trends[i*n+i]
 		for at := i*n + i + 1; at < (i+1)*n; at++ {
-			l.near[at], l.slopes[at] = k.near(floats.Dot(weights, squares[:d]))
-			m.Data[at] = l.near[at] + k.trend*l.trends[at]
+			l.matern[at], l.slopes[at] = k.matern(floats.Dot(weights, squares[:d]))
+			m.Data[at] = l.matern[at] + k.trend*l.trends[at]
 			squares = squares[d:]
 		}
 	}
@@ -141,7 +141,7 @@ func (l *likelihood) descend(k *kernel, inverse, a, gradient []float64) {
 		byTrend += diagonal * l.trends[i*n+i]
 		for j := i + 1; j < n; j++ {
 			w := inverse[i*n+j] - a[i]*a[j]
-			signal += w * l.near[i*n+j]
+			signal += w * l.matern[i*n+j]
 			byTrend += w * l.trends[i*n+j]
 			floats.AddScaled(byLength, w*l.slopes[i*n+j], squares[:d])
 			squares = squares[d:]

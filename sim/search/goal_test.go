@@ -76,11 +76,11 @@ func onGrid(t *rapid.T, objectives int) []Score {
 }
 
 // TestFronts: the fronts are a partition; nothing in a front is dominated by
-// its own front or a later one, and everything by someone of the front before.
+// its own front or a later one, and everything by a point of the front before.
 func TestFronts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scores := onGrid(t, rapid.IntRange(1, 3).Draw(t, "objectives"))
-		fronts := Fronts(scores)
+		fronts := fronts(scores)
 		var all []int
 		for f, front := range fronts {
 			require.True(t, slices.IsSorted(front))

@@ -61,12 +61,12 @@ func (k *kernel) at(x, y []float64) (value, slope float64) {
 		d := (x[j] - y[j]) * s
 		r2 += d * d
 	}
-	value, slope = k.near(r2)
+	value, slope = k.matern(r2)
 	return value + k.trend*trend(x, y), slope
 }
 
-// near is the Matérn part of at, for a squared distance r².
-func (k *kernel) near(r2 float64) (value, slope float64) {
+// matern is the Matérn part of at, for a squared distance r².
+func (k *kernel) matern(r2 float64) (value, slope float64) {
 	r := math.Sqrt(5 * r2)
 	e := k.signal * math.Exp(-r)
 	return e * (1 + r + r*r/3), e * (1 + r) * 5 / 3

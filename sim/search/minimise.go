@@ -24,7 +24,7 @@ const (
 // algorithms 7.4 and 7.5; Bertsekas: Projected Newton methods for optimization
 // problems with simple constraints, 1982.)
 //
-// gonum's optimize has no bounds, and hands each evaluation from goroutine to
+// gonum's optimize has no bounds, and passes each evaluation from goroutine to
 // goroutine, which costs as much as a likelihood of fifty points.
 type descent struct {
 	f         func(x, gradient []float64) float64

@@ -62,7 +62,6 @@ func newNSGA(c *Config) (method, error) {
 }
 
 func (g *nsga) batch() int { return g.size }
-func (*nsga) retold() bool { return true }
 
 // learn keeps the best of parents and children. (Deb et al., section III-C.)
 func (g *nsga) learn(first int, values [][]float64, scores []Score) {
@@ -72,7 +71,7 @@ func (g *nsga) learn(first int, values [][]float64, scores []Score) {
 		g.scores = append(g.scores, scores[i])
 	}
 	var kept []int
-	for _, front := range Fronts(g.scores) {
+	for _, front := range fronts(g.scores) {
 		room := population - len(kept)
 		if room == 0 {
 			break
@@ -101,7 +100,7 @@ func (g *nsga) learn(first int, values [][]float64, scores []Score) {
 // judge ranks the population.
 func (g *nsga) judge() {
 	g.rank, g.alone = make([]int, len(g.unit)), make([]float64, len(g.unit))
-	for r, front := range Fronts(g.scores) {
+	for r, front := range fronts(g.scores) {
 		distance := crowding(g.scores, front)
 		for i, member := range front {
 			g.rank[member], g.alone[member] = r, distance[i]

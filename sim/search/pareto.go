@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Fronts sorts scores into fronts: the first holds the indices that nothing
+// fronts sorts scores into fronts: the first holds the indices that nothing
 // dominates, the next those that only the first dominates, and so on; indices
 // ascend within a front. It costs n² comparisons. (Deb, Pratap, Agarwal,
 // Meyarivan: A fast and elitist multiobjective genetic algorithm, 2002.)
-func Fronts(scores []Score) [][]int {
+func fronts(scores []Score) [][]int {
 	below := make([][]int, len(scores)) // those that i dominates
 	above := make([]int, len(scores))   // how many dominate i
 	for i := range scores {

@@ -14,17 +14,17 @@ import (
 type Rule string
 
 const (
-	// Friedman drops those that the leader beats beyond doubt by their ranks on each
+	// Friedman drops those that are significantly worse than the leader by their ranks on each
 	// window: where a test of Friedman says that the ranks are not those of equals, those
 	// that a test of pairs tells from the leader; of two candidates by the test of
 	// Paired. (Birattari, Yuan, Balaprakash, Stützle: F-Race and iterated F-Race: an
 	// overview, 2010.)
 	Friedman Rule = "friedman"
 	// Halving keeps the best 1/Ratio of the candidates: a fixed cost, and the
-	// best one may be lost to bad luck. (Jamieson and Talwalkar: Non-stochastic
+	// best one may be lost to noise. (Jamieson and Talwalkar: Non-stochastic
 	// best arm identification and hyperparameter optimization, 2016.)
 	Halving Rule = "halving"
-	// Paired drops those alone that are worse than the best one beyond doubt,
+	// Paired drops those alone that are significantly worse than the best one,
 	// by a paired test over the windows. (Maron and Moore: Hoeffding races,
 	// 1994; Birattari et al.: A racing algorithm for configuring
 	// metaheuristics, 2002.)
@@ -37,7 +37,7 @@ func Rules() []string { return []string{string(Halving), string(Friedman), strin
 
 // RaceConfig describes a race: candidates that are compared on the same
 // windows, more and more of them, while the losers drop out. All see the same
-// windows under the same seeds, so that luck is common to them and differences
+// windows under the same seeds, so that noise is common to them and differences
 // are the candidates' own.
 type RaceConfig struct {
 	Goal Goal `json:"goal"` // of one objective
@@ -73,7 +73,7 @@ type HeatResult struct {
 	Failed bool `json:"failed,omitempty"`
 }
 
-// Drop says why a candidate left the race.
+// Drop says why a candidate was eliminated.
 type Drop struct {
 	Candidate int `json:"candidate"`
 	Windows   int `json:"windows"` // it had run
@@ -95,11 +95,11 @@ type Race struct {
 	rung   int
 	alive  []int
 	scores [][]*Score // of candidate and window
-	handed [][]bool
+	issued [][]bool
 	drops  []Drop
 }
 
-// leastPairs is the number of windows below which the rules that test drop nobody: a
+// leastPairs is the number of windows below which the rules that test drop no candidate: a
 // variance of fewer differences means little.
 const leastPairs = 4
 
@@ -111,11 +111,11 @@ func NewRace(c RaceConfig) (*Race, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	r := &Race{config: c, scores: make([][]*Score, len(c.Candidates)), handed: make([][]bool, len(c.Candidates))}
+	r := &Race{config: c, scores: make([][]*Score, len(c.Candidates)), issued: make([][]bool, len(c.Candidates))}
 	windows := c.Rungs[len(c.Rungs)-1]
 	for i := range c.Candidates {
 		r.alive = append(r.alive, i)
-		r.scores[i], r.handed[i] = make([]*Score, windows), make([]bool, windows)
+		r.scores[i], r.issued[i] = make([]*Score, windows), make([]bool, windows)
 	}
 	return r, nil
 }
@@ -146,7 +146,7 @@ func (c *RaceConfig) validate() error {
 	return nil
 }
 
-// Ask returns up to n heats of this rung that nobody has yet, window by window.
+// Ask returns up to n heats of this rung that were not returned yet, window by window.
 func (r *Race) Ask(n int) []Heat {
 	var out []Heat
 	if r.Done() {
@@ -154,8 +154,8 @@ func (r *Race) Ask(n int) []Heat {
 	}
 	for w := range r.config.Rungs[r.rung] {
 		for _, c := range r.alive {
-			if len(out) < n && !r.handed[c][w] && r.scores[c][w] == nil {
-				r.handed[c][w] = true
+			if len(out) < n && !r.issued[c][w] && r.scores[c][w] == nil {
+				r.issued[c][w] = true
 				out = append(out, Heat{Candidate: c, Window: w, Values: slices.Clone(r.config.Candidates[c])})
 			}
 		}
@@ -300,7 +300,7 @@ func (r *Race) beaten(order []int, level float64) []Drop {
 }
 
 // outranked are those whose ranks are surely behind those of the leader. The leader
-// is who has the best means, for it is means that are sought: who ranks better than it
+// has the best means, for it is means that are sought: a candidate that ranks better
 // most of the time stays. (Conover: Practical Nonparametric Statistics, 1999,
 // section 5.8: Friedman's test by the F distribution, equation 5, and its comparison
 // of pairs, equation 6.)

@@ -11,17 +11,17 @@ import (
 	"orrery/scheduler/model/draw"
 )
 
-// luck is a heavy-tailed number, Student's t of three degrees of freedom.
-func luck(seed uint64, stream string, entity, attempt int) float64 {
+// studentT is a heavy-tailed number, Student's t of three degrees of freedom.
+func studentT(seed uint64, stream string, entity, attempt int) float64 {
 	d := draw.New(seed, draw.StreamOf(stream), uint64(entity), uint64(attempt))
 	return d.Normal() / math.Sqrt(d.Gamma(1.5, 2)/3)
 }
 
-// heat is what a candidate of a quality shows on a window: luck that all
+// heat is what a candidate of a quality shows on a window: noise that all
 // candidates share, and a little of its own.
 func heat(seed uint64, quality []float64, h Heat) HeatResult {
 	return HeatResult{Candidate: h.Candidate, Window: h.Window, Metrics: map[string]float64{
-		"f": quality[h.Candidate] + 10*luck(seed, "window", h.Window, 0) + luck(seed, "own", h.Candidate, h.Window),
+		"f": quality[h.Candidate] + 10*studentT(seed, "window", h.Window, 0) + studentT(seed, "own", h.Candidate, h.Window),
 	}}
 }
 
@@ -50,7 +50,7 @@ func finish(t testing.TB, r *Race, seed uint64, quality []float64) (heats int) {
 
 // TestBestIsRarelyLost: over 300 races of twelve candidates the best one is in at the
 // end in at least 95 of 100, though the noise has heavy tails. When they differ by much
-// most heats are spared; among equals the paired rule drops nearly nobody, as it
+// most heats are spared; among equals the paired rule drops nearly none, as it
 // promises, and friedman, whose tests are not corrected for their number, some: there
 // none is the best.
 func TestBestIsRarelyLost(t *testing.T) {
@@ -90,7 +90,7 @@ func TestBestIsRarelyLost(t *testing.T) {
 }
 
 // TestTwoRungs: the race of a tuner, 27 candidates on five windows and then on ten, with
-// differences and luck of one size. Halving, which is what "" stands for, runs two heats
+// differences and noise of one size. Halving, which is what "" stands for, runs two heats
 // in three whatever comes; friedman spares as much where candidates differ clearly; the
 // paired rule spares less. The best one wins, or one that is nearly as good.
 func TestTwoRungs(t *testing.T) {
@@ -175,9 +175,9 @@ func TestHalving(t *testing.T) {
 	}
 }
 
-// TestPairsSeeThroughSharedLuck: a difference of 2 behind luck of 10 that is
+// TestPairsSeeThroughSharedNoise: a difference of 2 behind noise of 10 that is
 // common to all is seen on eight windows; the means alone do not show it.
-func TestPairsSeeThroughSharedLuck(t *testing.T) {
+func TestPairsSeeThroughSharedNoise(t *testing.T) {
 	r := race(t, Paired, 2, 8)
 	finish(t, r, 1, []float64{2, 0})
 	require.Equal(t, []int{1}, r.Alive())
@@ -231,7 +231,7 @@ func TestRaceWithConstraint(t *testing.T) {
 	require.NoError(t, err)
 	for !r.Done() {
 		for _, h := range r.Ask(100) {
-			own := luck(0, "own", h.Candidate, h.Window) / 10
+			own := studentT(0, "own", h.Candidate, h.Window) / 10
 			metrics := map[string]float64{"f": 5 + own, "g": 5}
 			if h.Candidate == 1 {
 				metrics = map[string]float64{"f": 1 + own, "g": 15 + own}

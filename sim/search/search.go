@@ -1,19 +1,17 @@
 // Package search finds good settings by asking for trials and being told their
-// results. It is for whoever can evaluate a point but has no formula for it: a
+// results. It is for points that can be evaluated but have no formula: a
 // tuner that replays a trace under each profile, above all.
 //
 // It must not know what a trial costs, who runs it, or where results are kept:
 // it opens no file, reads no clock and starts nothing. What it asks for next is
 // a function of its Config and of the results told so far, whatever the number
-// of workers and the order in which they finish, so a search that was
-// interrupted goes on by being told again what is known.
+// of workers and the order in which they finish.
 //
 // Coordinates and models are floating point: trials are the same, bit by bit,
 // for all runs on one architecture.
 package search
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -65,9 +63,6 @@ type method interface {
 	learn(first int, values [][]float64, scores []Score)
 	// batch is the size of the next batch.
 	batch() int
-	// retold says whether learn alone restores the method: propose then leaves
-	// no trace, and is skipped for batches whose results are known.
-	retold() bool
 }
 
 // methods makes a method of a valid Config.
@@ -124,13 +119,12 @@ func New(c Config) (*Search, error) {
 		return nil, err
 	}
 	s := &Search{config: c, method: m}
-	s.prepare(nil)
+	s.prepare()
 	return s, nil
 }
 
-// prepare makes the next batch. Results of the whole batch that are known from
-// before spare the work of proposing where that is possible.
-func (s *Search) prepare(known []Result) {
+// prepare makes the next batch.
+func (s *Search) prepare() {
 	first := len(s.results)
 	n := min(s.method.batch(), s.config.Trials-first)
 	s.trials, s.next, s.missing = nil, 0, n
@@ -138,35 +132,16 @@ func (s *Search) prepare(known []Result) {
 	if n == 0 {
 		return
 	}
-	if s.method.retold() && s.complete(known, n) {
-		for i := range n {
-			s.trials = append(s.trials, Trial{ID: first + i, Values: known[i].Values})
-		}
-		return
-	}
 	// A last batch that is cut short holds what the whole one would begin with,
-	// so a search with a larger budget goes on from here.
+	// so a search with a larger budget begins with the trials of this one.
 	for i, v := range s.method.propose(first, s.method.batch())[:n] {
 		s.trials = append(s.trials, Trial{ID: first + i, Values: v})
 	}
 }
 
-// complete says whether known begins with the next n results and their values.
-func (s *Search) complete(known []Result, n int) bool {
-	if len(known) < n {
-		return false
-	}
-	for i := range n {
-		if known[i].ID != len(s.results)+i || s.config.Space.Check(known[i].Values) != nil {
-			return false
-		}
-	}
-	return true
-}
-
-// Ask returns up to n trials that nobody has yet. It returns none when all
+// Ask returns up to n trials that were not returned yet. It returns none when all
 // trials of the batch are out: tell results first. What the trials are does not
-// depend on n. A trial is handed out once; whoever loses one runs it again.
+// depend on n. A trial is returned once; a caller that loses one runs it again.
 func (s *Search) Ask(n int) []Trial {
 	var out []Trial
 	for ; s.next < len(s.trials) && len(out) < n; s.next++ {
@@ -191,42 +166,15 @@ func (s *Search) Done() bool { return len(s.results) == s.config.Trials }
 // results before the offending one are taken.
 func (s *Search) Tell(results []Result) error {
 	for i := range results {
-		if err := s.tell(&results[i], nil); err != nil {
+		if err := s.tell(&results[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Resume brings a new search to where another one of the same Config was, by
-// telling the results it had, in any order. Results with their values are
-// checked against the trials, except in whole batches of "bayes", whose
-// proposals are not computed again.
-func (s *Search) Resume(results []Result) error {
-	if len(s.results) > 0 || s.missing < len(s.trials) {
-		return fmt.Errorf("search: resume comes before any result is told")
-	}
-	sorted := slices.Clone(results)
-	slices.SortStableFunc(sorted, func(a, b Result) int { return cmp.Compare(a.ID, b.ID) })
-	for i := len(sorted) - 1; i > 0; i-- {
-		if sorted[i-1].ID == sorted[i].ID {
-			if err := same(&sorted[i-1], &sorted[i]); err != nil {
-				return err
-			}
-			sorted = slices.Delete(sorted, i, i+1)
-		}
-	}
-	s.prepare(sorted)
-	for i := range sorted {
-		if err := s.tell(&sorted[i], sorted[i+1:]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tell takes one result; rest are those that follow, when resuming.
-func (s *Search) tell(r *Result, rest []Result) error {
+// tell takes one result.
+func (s *Search) tell(r *Result) error {
 	first := len(s.results)
 	if r.ID < 0 || r.ID >= first+len(s.trials) {
 		return fmt.Errorf("search: the result of trial %d: trials %d to %d are out", r.ID, first, first+len(s.trials)-1)
@@ -246,7 +194,7 @@ func (s *Search) tell(r *Result, rest []Result) error {
 	}
 	s.told[i] = &Result{ID: r.ID, Values: s.trials[i].Values, Metrics: maps.Clone(r.Metrics), Failed: r.Failed}
 	if s.missing--; s.missing == 0 {
-		s.close(rest)
+		s.close()
 	}
 	return nil
 }
@@ -261,7 +209,7 @@ func same(a, b *Result) error {
 }
 
 // close teaches the method a complete batch.
-func (s *Search) close(rest []Result) {
+func (s *Search) close() {
 	first := len(s.results)
 	values := make([][]float64, len(s.trials))
 	for i, r := range s.told {
@@ -274,11 +222,11 @@ func (s *Search) close(rest []Result) {
 		s.scores = append(s.scores, score)
 	}
 	s.method.learn(first, values, s.scores[first:])
-	s.prepare(rest)
+	s.prepare()
 }
 
 // Results returns what was told: complete batches in the order of trials, then
-// what there is of the batch in work. Resume takes them back.
+// what there is of the batch in work.
 func (s *Search) Results() []Result {
 	all := slices.Clone(s.results)
 	for _, r := range s.told {
@@ -312,7 +260,7 @@ func (s *Search) Best() []Result {
 		return results
 	}
 	var best []Result
-	for _, i := range Fronts(scores)[0] {
+	for _, i := range fronts(scores)[0] {
 		best = append(best, results[i])
 	}
 	return best
@@ -328,14 +276,14 @@ func (c *Config) single() error {
 
 // sobolReaches refuses spaces whose dimension no Sobol sequence has.
 func sobolReaches(c *Config) error {
-	if dim := c.Space.Dim(); dim > MaxSobol {
-		return fmt.Errorf("search: method %q in %d dimensions: it begins with a Sobol sequence, which has %d at most", c.Method, dim, MaxSobol)
+	if dim := c.Space.Dim(); dim > maxSobol {
+		return fmt.Errorf("search: method %q in %d dimensions: it begins with a Sobol sequence, which has %d at most", c.Method, dim, maxSobol)
 	}
 	return nil
 }
 
 // draws returns the random source of an entity, as a rule a trial: draws for
-// one purpose move nobody else's.
+// one purpose move no others.
 func (c *Config) draws(purpose string, entity int) *draw.Source {
 	s := draw.New(c.Seed, draw.StreamOf("search/"+c.Method+"/"+purpose), uint64(entity), 0)
 	return &s

@@ -7,7 +7,7 @@ import (
 	"orrery/scheduler/model/draw"
 )
 
-// Sobol is a scrambled Sobol sequence: points of the unit cube that fill it
+// sobol is a scrambled Sobol sequence: points of the unit cube that fill it
 // more evenly than random ones do. Any 2^m points that begin at a multiple of
 // 2^m are a net, evenly spread over all boxes of equal volume down to a size
 // that the dimension decides. (Sobol': On the distribution of points in a cube,
@@ -19,7 +19,7 @@ import (
 // the cube, and the net stays one. (Owen: Randomly permuted (t,m,s)-nets, 1995.)
 // The first point is used as any other, since the scrambling takes it off the
 // corner.
-type Sobol struct {
+type sobol struct {
 	columns [][sobolBits]uint32
 	keys    []uint64 // of the scrambling, one for each dimension
 	plain   bool     // without scrambling, in tests
@@ -29,8 +29,8 @@ type Sobol struct {
 // sequence; the digits below are random.
 const sobolBits = 32
 
-// MaxSobol is the largest dimension of a Sobol sequence.
-const MaxSobol = len(directions)
+// maxSobol is the largest dimension of a Sobol sequence.
+const maxSobol = len(directions)
 
 // direction says how the digits of one dimension begin.
 type direction struct {
@@ -38,12 +38,12 @@ type direction struct {
 	initial    []uint32 // odd, number k below 2^(k+1), one for each degree
 }
 
-// NewSobol returns the sequence of a dimension from 1 to MaxSobol.
-func NewSobol(dim int, seed uint64) (*Sobol, error) {
-	if dim < 1 || dim > MaxSobol {
-		return nil, fmt.Errorf("search: a Sobol sequence of dimension %d: 1 to %d are known", dim, MaxSobol)
+// newSobol returns the sequence of a dimension from 1 to maxSobol.
+func newSobol(dim int, seed uint64) (*sobol, error) {
+	if dim < 1 || dim > maxSobol {
+		return nil, fmt.Errorf("search: a Sobol sequence of dimension %d: 1 to %d are known", dim, maxSobol)
 	}
-	s := &Sobol{columns: make([][sobolBits]uint32, dim), keys: make([]uint64, dim)}
+	s := &sobol{columns: make([][sobolBits]uint32, dim), keys: make([]uint64, dim)}
 	for j := range s.columns {
 		s.columns[j] = directions[j].columns()
 		s.keys[j] = draw.At(seed, draw.StreamOf("search/sobol"), uint64(j), 0, 0)
@@ -81,7 +81,7 @@ func (d *direction) columns() [sobolBits]uint32 {
 
 // Point writes point i, i < 2^32, into u, as many numbers in (0, 1) as there
 // are dimensions. It costs below a microsecond for each.
-func (s *Sobol) Point(i uint32, u []float64) {
+func (s *sobol) Point(i uint32, u []float64) {
 	for j := range s.columns {
 		digits := uint32(0)
 		for k := i; k != 0; k &= k - 1 {

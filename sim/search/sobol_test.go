@@ -17,7 +17,7 @@ func TestNets(t *testing.T) {
 	for _, c := range []struct{ dim, t int }{{1, 0}, {2, 0}, {3, 1}, {4, 3}} {
 		for _, plain := range []bool{true, false} {
 			for m := c.t + 1; m <= 9; m++ {
-				s, err := NewSobol(c.dim, 5)
+				s, err := newSobol(c.dim, 5)
 				require.NoError(t, err)
 				s.plain = plain
 				for block := range uint32(2) {
@@ -28,7 +28,7 @@ func TestNets(t *testing.T) {
 	}
 }
 
-func requireNet(t *testing.T, s *Sobol, from uint32, m, quality int) {
+func requireNet(t *testing.T, s *sobol, from uint32, m, quality int) {
 	dim := len(s.columns)
 	points := make([][]float64, 1<<m)
 	for i := range points {
@@ -82,7 +82,7 @@ func TestScrambling(t *testing.T) {
 	var first []float64
 	for seed := range uint64(40) {
 		const dim = 10
-		s, err := NewSobol(dim, seed)
+		s, err := newSobol(dim, seed)
 		require.NoError(t, err)
 		u := make([]float64, dim)
 		columns := make([][]float64, dim)
@@ -100,9 +100,9 @@ func TestScrambling(t *testing.T) {
 		first = append(first, columns[0][0])
 	}
 	require.InDelta(t, 0.5, stat.Mean(first, nil), 0.15)
-	_, err := NewSobol(0, 0)
+	_, err := newSobol(0, 0)
 	require.ErrorContains(t, err, "dimension 0")
-	_, err = NewSobol(MaxSobol+1, 0)
+	_, err = newSobol(maxSobol+1, 0)
 	require.Error(t, err)
 }
 

@@ -192,7 +192,7 @@ func TestSpaceRefuses(t *testing.T) {
 	require.Panics(t, func() { nine.FromUnit(nil) })
 }
 
-// TestSettings shows what a point looks like to whoever writes profiles, and
+// TestSettings shows what a point looks like in a profile, and
 // that a space survives JSON.
 func TestSettings(t *testing.T) {
 	s := Space{{Name: "w", Kind: Simplex, Parts: []string{"a", "b"}}, {Name: "order", Kind: Choice, Choices: []string{"fcfs", "sjf"}}}

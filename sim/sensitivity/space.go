@@ -4,7 +4,7 @@
 // interaction of a pair. The formulas and their sources are in
 // docs/STATISTICS.md.
 //
-// Each method is a design, a list of points that somebody runs in any order
+// Each method is a design, a list of points that the caller runs in any order
 // and anywhere, and an analysis of the values that came back. The package must
 // not know what is run or what the parameters mean: a point is some weights
 // that add up to 1, followed by numbers of the unit interval.

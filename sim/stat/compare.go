@@ -87,7 +87,7 @@ func (j *Judge) Compare(subjects []Subject) ([]Row, error) {
 		rows[i] = j.row(&subjects[i])
 		p[i] = rows[i].P
 	}
-	for i, corrected := range Holm(p) {
+	for i, corrected := range holm(p) {
 		r := &rows[i]
 		r.Corrected = corrected
 		r.Verdict, r.Reason = j.settings.judge(r, len(rows))
@@ -113,7 +113,7 @@ func (j *Judge) row(subject *Subject) Row {
 	}
 	s, c := j.settings, j.shelf.of(len(p.Window), j.settings.alpha())
 	r.Baseline, r.CandidateValue = level(s.mean(p.Baseline, c), p.Baseline), level(s.mean(p.Candidate, c), p.Candidate)
-	differences := p.Differences()
+	differences := p.differences()
 	r.Difference, r.Relative = alone(Mean(differences), s.Confidence), unknown(s.Confidence)
 	if c == nil || !Finite(r.Difference.Estimate) {
 		return r

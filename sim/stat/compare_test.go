@@ -79,9 +79,9 @@ func TestPlantedDifferences(t *testing.T) {
 	require.Greater(t, narrower, 5*worlds*9/10)
 }
 
-// TestAgreementByLuckDoesNotCount: windows whose means happen to agree to the last
+// TestAgreementByChanceDoesNotCount: windows whose means happen to agree to the last
 // digit still have the noise of their replicas in the interval.
-func TestAgreementByLuckDoesNotCount(t *testing.T) {
+func TestAgreementByChanceDoesNotCount(t *testing.T) {
 	var a, b []Observation
 	for w := range 10 {
 		a = append(a, Observation{w, 0, 90}, Observation{w, 1, 110})
@@ -222,18 +222,18 @@ func TestSwapMirrors(t *testing.T) {
 		}
 		swapped, err := Compare(subjects, Defaults())
 		require.NoError(t, err)
-		const near = 1e-9
+		const tolerance = 1e-9
 		for i, row := range rows {
 			require.Equal(t, mirror[row.Verdict], swapped[i].Verdict, row.Reason)
 			require.Equal(t, row.Reason, swapped[i].Reason)
 			if row.Windows < 2 {
 				continue
 			}
-			require.InDelta(t, row.Difference.Low, swapped[i].Difference.Times(-1).Low, near)
-			require.InDelta(t, row.P, swapped[i].P, near)
-			require.InDelta(t, row.Noise.Share, swapped[i].Noise.Share, near)
+			require.InDelta(t, row.Difference.Low, swapped[i].Difference.Times(-1).Low, tolerance)
+			require.InDelta(t, row.P, swapped[i].P, tolerance)
+			require.InDelta(t, row.Noise.Share, swapped[i].Noise.Share, tolerance)
 			if row.Relative.Known() {
-				require.InEpsilon(t, 1/(1+row.Relative.Estimate), 1+swapped[i].Relative.Estimate, near)
+				require.InEpsilon(t, 1/(1+row.Relative.Estimate), 1+swapped[i].Relative.Estimate, tolerance)
 				if row.Relative.High < 1e3 { // beyond, what is left to -100 % is lost in rounding
 					require.InEpsilon(t, 1/(1+row.Relative.High), 1+swapped[i].Relative.Low, 1e-6)
 				}

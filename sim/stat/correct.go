@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Holm returns p-values corrected for their number, in the order given: the
+// holm returns p-values corrected for their number, in the order given: the
 // chance of claiming any difference that is not there stays at the level they
 // are compared with, whatever their dependence (Holm 1979). NaN means that
 // nothing was tested: it stays NaN and is not counted. It panics on a number
 // outside [0, 1].
-func Holm(p []float64) []float64 {
+func holm(p []float64) []float64 {
 	order := ascending(p)
 	out := slices.Clone(p)
 	least := 0.0

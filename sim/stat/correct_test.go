@@ -28,9 +28,9 @@ func TestCorrections(t *testing.T) {
 		},
 		{[]float64{0.6, 0.7, 1}, []float64{1, 1, 1}},
 	} {
-		close(t, c.holm, Holm(c.p), "Holm of %v", c.p)
+		close(t, c.holm, holm(c.p), "Holm of %v", c.p)
 	}
-	require.PanicsWithValue(t, "stat: p-value 1.5 lies outside [0, 1]", func() { Holm([]float64{1.5}) })
+	require.PanicsWithValue(t, "stat: p-value 1.5 lies outside [0, 1]", func() { holm([]float64{1.5}) })
 }
 
 func close(t *testing.T, want, got []float64, format string, args ...any) {
@@ -50,19 +50,19 @@ func close(t *testing.T, want, got []float64, format string, args ...any) {
 func TestCorrectionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(t, "p")
-		holm := Holm(p)
+		adjusted := holm(p)
 		for i := range p {
-			require.LessOrEqual(t, p[i], holm[i])
+			require.LessOrEqual(t, p[i], adjusted[i])
 			for j := range p {
 				if p[i] <= p[j] {
-					require.LessOrEqual(t, holm[i], holm[j])
+					require.LessOrEqual(t, adjusted[i], adjusted[j])
 				}
 			}
 		}
 		at := rapid.IntRange(0, len(p)).Draw(t, "turn")
 		turned := append(append([]float64{}, p[at:]...), p[:at]...)
-		for i, x := range Holm(turned) {
-			require.Equal(t, holm[(i+at)%len(p)], x)
+		for i, x := range holm(turned) {
+			require.Equal(t, adjusted[(i+at)%len(p)], x)
 		}
 	})
 }

@@ -99,9 +99,6 @@ func variance(a []float64, phi float64) float64 {
 	return sum
 }
 
-// Count is B, how many cosines there are.
-func (c *Cosines) Count() int { return len(c.waves) }
-
 // StandardError is that of the mean of values, which are as many as NewCosines
 // was told, in the order of time. A constant added to all changes nothing.
 func (c *Cosines) StandardError(values []float64) float64 {

@@ -11,7 +11,7 @@ import (
 // TestCosinesCount: the rule of the comment, by hand.
 func TestCosinesCount(t *testing.T) {
 	for n, want := range map[int]int{2: 1, 3: 2, 8: 2, 12: 2, 14: 3, 20: 4, 40: 6, 64: 8, 100: 11, 1000: 55, 1300: 64} {
-		require.Equal(t, want, NewCosines(n).Count(), "%d values", n)
+		require.Equal(t, want, len(NewCosines(n).waves), "%d values", n)
 	}
 }
 
@@ -22,7 +22,7 @@ func TestWithoutDependenceItIsStudentsT(t *testing.T) {
 		c := NewCosines(n)
 		c.shapes = c.shapes[:1]
 		c.shapes[0].weight = 1
-		student := distuv.StudentsT{Sigma: 1, Nu: float64(c.Count())}
+		student := distuv.StudentsT{Sigma: 1, Nu: float64(len(c.waves))}
 		for _, x := range []float64{0.1, 1, 2, 3, 7} {
 			require.InEpsilon(t, 2*student.CDF(-x), c.P(x), 1e-4, "%d values, %v", n, x)
 		}
@@ -48,7 +48,7 @@ func TestVarianceOfWaves(t *testing.T) {
 // orthogonal), so the error is the usual one.
 func TestStandardErrorByHand(t *testing.T) {
 	c := NewCosines(4)
-	require.Equal(t, 2, c.Count())
+	require.Equal(t, 2, len(c.waves))
 	for _, j := range []int{3} {
 		wave := make([]float64, 4)
 		for k := range wave {

@@ -18,7 +18,7 @@ func estimateOf(p *Pairs, reading Reading) (estimate, bool) {
 	if len(p.Window) == 0 || reading == RandomWindows && len(p.Window) < 2 {
 		return estimate{}, false
 	}
-	scratch := p.Differences()
+	scratch := p.differences()
 	e := estimate{value: Mean(scratch)}
 	baseline, candidate, ok := p.sums()
 	e.ratio = ok && candidate > 0

@@ -14,7 +14,7 @@ type Overfitting struct {
 	Tuning, Acceptance               Interval
 	TuningWindows, AcceptanceWindows int
 	// Gap is Tuning minus Acceptance: what the search took for a gain and was
-	// the luck of its windows.
+	// the noise of its windows.
 	Gap Interval
 	// Kept is Acceptance as a part of Tuning, 1 for all of it; NaN unless the
 	// tuned gain is positive.

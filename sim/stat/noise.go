@@ -39,7 +39,7 @@ func (m Measured) MarshalText() ([]byte, error) {
 // measured says which sides of the pairs have replicas.
 func (p *Pairs) measured() Measured {
 	m := NoNoise
-	if _, ok := p.luckOfSeeds(1); p.Continuous && !ok {
+	if _, ok := p.seedNoise(1); p.Continuous && !ok {
 		return m
 	}
 	if several(p.BaselineRuns) {
@@ -60,14 +60,14 @@ func several(runs []int) bool {
 	return false
 }
 
-// luck is a variance that comes from the noise of replicas.
-type luck struct {
+// replicaNoise is a variance that comes from the noise of replicas.
+type replicaNoise struct {
 	variance float64 // of the mean over the windows of candidate - factor·baseline
 	single   float64 // the same of one run per window and side
 	freedom  float64 // degrees of freedom behind it, at least 1
 }
 
-// luckOf is the variance that the measured noise puts on the mean over windows of
+// replicaNoise is the variance that the measured noise puts on the mean over windows of
 // candidate - factor·baseline; false when no noise was measured. Windows are
 // taken as independent in their noise, unless they are Continuous.
 //
@@ -76,16 +76,16 @@ type luck struct {
 // replicas. A side of one replica takes the mean variance of its other windows,
 // and a side that has none the variance of the other side. Degrees of freedom are
 // those of Welch (1947): f = (Σv)² / Σ(v²/(f+2)) - 2, with the f of each variance.
-func (p *Pairs) luckOf(factor float64) (luck, bool) {
+func (p *Pairs) replicaNoise(factor float64) (replicaNoise, bool) {
 	if p.measured() == NoNoise {
-		return luck{}, false
+		return replicaNoise{}, false
 	}
 	if p.Continuous {
-		return p.luckOfSeeds(factor)
+		return p.seedNoise(factor)
 	}
 	baseline, candidate := pooled(p.BaselineVariance), pooled(p.CandidateVariance)
 	n := float64(len(p.Window))
-	var l luck
+	var l replicaNoise
 	var w welch
 	for i := range p.Window {
 		a, b := p.BaselineVariance[i], p.CandidateVariance[i]
@@ -107,9 +107,9 @@ func (p *Pairs) luckOf(factor float64) (luck, bool) {
 	return l, true
 }
 
-// luckOfSeeds is luckOf by the means over all windows of each seed that has them
+// seedNoise is replicaNoise by the means over all windows of each seed that has them
 // all: whatever runs from window to window is in it. It has fewer degrees of freedom.
-func (p *Pairs) luckOfSeeds(factor float64) (luck, bool) {
+func (p *Pairs) seedNoise(factor float64) (replicaNoise, bool) {
 	var means [2][]float64
 	var seeds [2][]int
 	for side, list := range p.seeds {
@@ -121,18 +121,18 @@ func (p *Pairs) luckOfSeeds(factor float64) (luck, bool) {
 	}
 	r, s := float64(len(means[0])), float64(len(means[1]))
 	if max(r, s) < 2 {
-		return luck{}, false
+		return replicaNoise{}, false
 	}
 	if slices.Equal(seeds[0], seeds[1]) {
 		v := gonum.Variance(means[1], nil) + factor*factor*gonum.Variance(means[0], nil) - 2*factor*gonum.Covariance(means[0], means[1], nil)
-		return luck{max(v, 0) / r, max(v, 0), r - 1}, true
+		return replicaNoise{max(v, 0) / r, max(v, 0), r - 1}, true
 	}
 	a, b := factor*factor*gonum.Variance(means[0], nil), gonum.Variance(means[1], nil)
 	a, b = orElse(a, b), orElse(b, a)
 	var w welch
 	w.add(a/max(r, 1), max(r-1, 1))
 	w.add(b/max(s, 1), max(s-1, 1))
-	return luck{w.sum, a + b, w.freedom()}, true
+	return replicaNoise{w.sum, a + b, w.freedom()}, true
 }
 
 // welch adds up variances with the degrees of freedom behind each.

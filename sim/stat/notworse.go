@@ -107,7 +107,7 @@ func NotWorse(pairs Pairs, better Direction, margin Margin, reading Reading, s S
 		Gain: math.NaN(), AtLeast: math.NaN(), AtMost: math.NaN(),
 	}
 	out.Margin = margin.Relative*out.Baseline + margin.Absolute
-	gain := alone(Mean(pairs.Differences()), s.Confidence)
+	gain := alone(Mean(pairs.differences()), s.Confidence)
 	if e, ok := estimateOf(&pairs, reading); ok {
 		gain = e.interval(2 * s.alpha())
 		if e.ratio {

@@ -64,7 +64,7 @@ func AtLeast(baseline, candidate float64, better Direction) float64 {
 func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, error) {
 	var a, b []Observation
 	lone := 0
-	books := ledger{at: map[int]int{}}
+	counts := ledger{at: map[int]int{}}
 	before, met := map[place]int{}, map[place]bool{}
 	for i := range baseline {
 		before[placeOf(&baseline[i])] = i
@@ -76,7 +76,7 @@ func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, err
 			lone++
 			continue
 		}
-		w := books.of(c.Window)
+		w := counts.of(c.Window)
 		switch from := baseline[i]; {
 		case from.Schedule != "" && from.Schedule == c.Schedule:
 			w.kept, w.alike = w.kept+1, w.alike+1
@@ -98,7 +98,7 @@ func PairRuns(baseline, candidate []Run, better Direction) (Pairs, Overload, err
 	}
 	pairs, err := Pair(a, b)
 	pairs.Unmatched += lone
-	return pairs, sum(books.books), err
+	return pairs, sum(counts.windows), err
 }
 
 // place is what the two runs of a pair share.
@@ -106,29 +106,29 @@ type place struct{ window, seed int }
 
 func placeOf(r *Run) place { return place{r.Window, r.Seed} }
 
-// book counts the pairs of one window.
-type book struct{ window, kept, aside, alike, over int }
+// windowPairs counts the pairs of one window.
+type windowPairs struct{ window, kept, aside, alike, over int }
 
-// ledger holds a book for each window, in the order in which they were asked for.
+// ledger holds the counts of each window, in the order of the first request.
 type ledger struct {
-	books []book
-	at    map[int]int
+	windows []windowPairs
+	at      map[int]int
 }
 
-func (l *ledger) of(window int) *book {
+func (l *ledger) of(window int) *windowPairs {
 	i, there := l.at[window]
 	if !there {
-		i = len(l.books)
+		i = len(l.windows)
 		l.at[window] = i
-		l.books = append(l.books, book{window: window})
+		l.windows = append(l.windows, windowPairs{window: window})
 	}
-	return &l.books[i]
+	return &l.windows[i]
 }
 
 // sum adds the windows up.
-func sum(books []book) Overload {
+func sum(windows []windowPairs) Overload {
 	var o Overload
-	for _, b := range books {
+	for _, b := range windows {
 		if b.kept == 0 {
 			o.Aside++
 			continue
@@ -150,7 +150,7 @@ func Half(overloaded, runs int) bool { return overloaded > 0 && 2*overloaded >= 
 
 // Queues says of two sides that each replayed the same jobs several times, with
 // arrivals jittered, in how many of these replicas the queue grows without end. On a
-// machine that is nearly full that is chance in part; how much of it is measured by
+// cluster that is nearly full that is chance in part; how much of it is measured by
 // the replicas.
 type Queues struct {
 	Baseline, Candidate         int // replicas with such a queue

@@ -151,8 +151,8 @@ func valuesOf(list []Observation) []float64 {
 	return out
 }
 
-// Differences are candidate minus baseline, by window.
-func (p *Pairs) Differences() []float64 {
+// differences are candidate minus baseline, by window.
+func (p *Pairs) differences() []float64 {
 	out := make([]float64, len(p.Window))
 	for i := range out {
 		out[i] = p.Candidate[i] - p.Baseline[i]

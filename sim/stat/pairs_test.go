@@ -55,58 +55,58 @@ func TestPair(t *testing.T) {
 	require.EqualError(t, err, "stat: the candidate has two values for window 1, seed 4; give one per run")
 }
 
-// TestLuck by hand. Two windows, of which each side has two replicas 2 apart: a
+// TestReplicaNoise by hand. Two windows, of which each side has two replicas 2 apart: a
 // variance of 2 within either window of either side.
-func TestLuck(t *testing.T) {
+func TestReplicaNoise(t *testing.T) {
 	runs := func(shift float64, seeds ...int) []Observation {
 		return []Observation{{0, seeds[0], 10 + shift}, {0, seeds[1], 12 + shift}, {1, seeds[0], 30 + shift}, {1, seeds[1], 32 + shift}}
 	}
-	luckOf := func(baseline, candidate []Observation, factor float64) (luck, Measured) {
+	noiseOf := func(baseline, candidate []Observation, factor float64) (replicaNoise, Measured) {
 		p, err := Pair(baseline, candidate)
 		require.NoError(t, err)
-		l, ok := p.luckOf(factor)
+		l, ok := p.replicaNoise(factor)
 		require.Equal(t, p.measured() != NoNoise, ok)
 		return l, p.measured()
 	}
 	// Each mean has 2/2, each difference 2, their mean (2+2)/4; one run each: (4+4)/4.
-	l, measured := luckOf(runs(0, 0, 1), runs(5, 2, 3), 1)
+	l, measured := noiseOf(runs(0, 0, 1), runs(5, 2, 3), 1)
 	require.Equal(t, NoiseOfBoth, measured)
 	require.InDelta(t, 1, l.variance, 1e-12)
 	require.InDelta(t, 2, l.single, 1e-12)
 	require.InDelta(t, 16/(4*1.0/3)-2, l.freedom, 1e-12, "four variances of 1 with one degree each: Welch")
-	l, _ = luckOf(runs(0, 0, 1), runs(5, 2, 3), 3)
+	l, _ = noiseOf(runs(0, 0, 1), runs(5, 2, 3), 3)
 	require.InDelta(t, (9+1)*2.0/4, l.variance, 1e-12, "three times the baseline has nine times the variance")
 
-	l, measured = luckOf(runs(0, 0, 1), runs(5, 0, 1), 1)
+	l, measured = noiseOf(runs(0, 0, 1), runs(5, 0, 1), 1)
 	require.Equal(t, NoiseOfBoth, measured)
 	require.Zero(t, l.variance, "pairs of one seed moved alike")
 
 	single := []Observation{{0, 0, 15}, {1, 0, 35}}
-	l, measured = luckOf(runs(0, 0, 1), single, 1)
+	l, measured = noiseOf(runs(0, 0, 1), single, 1)
 	require.Equal(t, NoiseOfBaseline, measured)
 	require.InDelta(t, (1+2+1+2)/4.0, l.variance, 1e-12, "the candidate is taken as equal: a variance of 2, of one run")
-	l, measured = luckOf(single, runs(0, 0, 1), 2)
+	l, measured = noiseOf(single, runs(0, 0, 1), 2)
 	require.Equal(t, NoiseOfCandidate, measured)
 	require.InDelta(t, (2+1+2+1)/4.0, l.variance, 1e-12)
-	_, measured = luckOf(single, single, 1)
+	_, measured = noiseOf(single, single, 1)
 	require.Equal(t, NoNoise, measured)
 
 	// A window of one replica has the mean variance of the others.
-	l, _ = luckOf(append(runs(0, 0, 1), Observation{2, 0, 50}), append(runs(5, 2, 3), Observation{2, 2, 50}), 1)
+	l, _ = noiseOf(append(runs(0, 0, 1), Observation{2, 0, 50}), append(runs(5, 2, 3), Observation{2, 2, 50}), 1)
 	require.InDelta(t, (2+2+2+2)/9.0, l.variance, 1e-12)
 }
 
-// TestLuckOfOneRun: two seeds of which one is 2 above the other in both windows have
+// TestReplicaNoiseOfOneRun: two seeds of which one is 2 above the other in both windows have
 // means 2 apart, and a variance of 2 as one window has; taken as independent, the two
 // windows would halve it.
-func TestLuckOfOneRun(t *testing.T) {
+func TestReplicaNoiseOfOneRun(t *testing.T) {
 	side := func(shift float64, seeds ...int) []Observation {
 		return []Observation{{0, seeds[0], 10 + shift}, {0, seeds[1], 12 + shift}, {1, seeds[0], 30 + shift}, {1, seeds[1], 32 + shift}}
 	}
 	p, err := Pair(side(0, 0, 1), side(5, 2, 3))
 	require.NoError(t, err)
 	p.Continuous = true
-	l, ok := p.luckOf(3)
+	l, ok := p.replicaNoise(3)
 	require.True(t, ok)
 	require.InDelta(t, (9+1)*2.0/2, l.variance, 1e-12)
 	require.InDelta(t, (9+1)*2.0, l.single, 1e-12)
@@ -115,7 +115,7 @@ func TestLuckOfOneRun(t *testing.T) {
 	p, err = Pair(side(0, 0, 1), side(5, 0, 1))
 	require.NoError(t, err)
 	p.Continuous = true
-	l, ok = p.luckOf(3)
+	l, ok = p.replicaNoise(3)
 	require.True(t, ok)
 	require.InDelta(t, (1-3)*(1-3)*2.0/2, l.variance, 1e-12, "pairs of one seed")
 	require.Equal(t, 1.0, l.freedom)
@@ -123,13 +123,13 @@ func TestLuckOfOneRun(t *testing.T) {
 	p, err = Pair(side(0, 0, 1), []Observation{{0, 0, 15}, {1, 0, 35}})
 	require.NoError(t, err)
 	p.Continuous = true
-	l, ok = p.luckOf(1)
+	l, ok = p.replicaNoise(1)
 	require.True(t, ok)
 	require.InDelta(t, 2.0/2+2, l.variance, 1e-12, "the candidate is as noisy, and has one run")
 
 	p, err = Pair([]Observation{{0, 0, 10}, {0, 1, 12}, {1, 0, 30}}, side(0, 0, 1)[:3])
 	require.NoError(t, err)
 	p.Continuous = true
-	_, ok = p.luckOf(1)
+	_, ok = p.replicaNoise(1)
 	require.False(t, ok, "no seed but one has all windows")
 }

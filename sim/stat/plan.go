@@ -54,7 +54,7 @@ func PlanOf(pairs Pairs, reading Reading, s Settings) (Plan, error) {
 	return p, nil
 }
 
-// Resolution is the smallest distance, as a part of the baseline, between a change
+// resolution is the smallest distance, as a part of the baseline, between a change
 // and a limit that is told with a probability of power, in (0.5, 1), with so many
 // replicas of each side, by a one-sided bound at the confidence of the settings:
 //
@@ -62,7 +62,7 @@ func PlanOf(pairs Pairs, reading Reading, s Settings) (Plan, error) {
 //
 // with the quantiles q of Student's t for fixed windows and of Cosines for random
 // ones, where it is no less than that of fixed ones.
-func (p *Plan) Resolution(replicas int, power float64) float64 {
+func (p *Plan) resolution(replicas int, power float64) float64 {
 	r := float64(replicas)
 	noise := student(max(p.freedom*max(r-1, 1)/max(float64(p.Replicas-1), 1), 1))
 	reach := (noise.Quantile(2*p.alpha) + noise.Quantile(2*(1-power))) * math.Sqrt(p.Noise/r)
@@ -76,7 +76,7 @@ func (p *Plan) Resolution(replicas int, power float64) float64 {
 // with that margin calls violated with a probability of power, with the replicas
 // at hand.
 func (p *Plan) Detectable(margin, power float64) float64 {
-	return (1+margin)*(1+p.Resolution(p.Replicas, power)) - 1
+	return (1+margin)*(1+p.resolution(p.Replicas, power)) - 1
 }
 
 // ReplicasFor is how many replicas of each window and side a check with a margin
@@ -86,7 +86,7 @@ func (p *Plan) Detectable(margin, power float64) float64 {
 func (p *Plan) ReplicasFor(regression, margin, power float64) (int, bool) {
 	distance := math.Abs(math.Log1p(regression) - math.Log1p(margin))
 	for r := 2; r <= mostReplicas; r++ {
-		if math.Log1p(p.Resolution(r, power)) <= distance {
+		if math.Log1p(p.resolution(r, power)) <= distance {
 			return r, true
 		}
 	}

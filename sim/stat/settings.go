@@ -6,10 +6,10 @@ import (
 	"math"
 )
 
-// LeastWindows is the evidence below which no verdict is given, measured: it is
+// leastWindows is the evidence below which no verdict is given, measured: it is
 // the smallest number of windows at which intervals of skewed values still cover
 // what docs/STATISTICS.md states.
-const LeastWindows = 8
+const leastWindows = 8
 
 // Settings are what a comparison depends on besides its numbers. Start from
 // Defaults.
@@ -33,7 +33,7 @@ type Settings struct {
 // Defaults are 95 % intervals, at least 8 windows, a margin of 1 % and 9,999
 // draws.
 func Defaults() Settings {
-	return Settings{Confidence: 0.95, MinWindows: LeastWindows, Margin: 0.01, Draws: 9999}
+	return Settings{Confidence: 0.95, MinWindows: leastWindows, Margin: 0.01, Draws: 9999}
 }
 
 // Validate says which setting is out of its range.
@@ -42,8 +42,8 @@ func (s Settings) Validate() error {
 	if !(s.Confidence > 0 && s.Confidence < 1) {
 		errs = append(errs, fmt.Errorf("stat: confidence %v: give a number between 0 and 1, such as 0.95", s.Confidence))
 	}
-	if s.MinWindows < LeastWindows {
-		errs = append(errs, fmt.Errorf("stat: a minimum of %d windows: give at least %d", s.MinWindows, LeastWindows))
+	if s.MinWindows < leastWindows {
+		errs = append(errs, fmt.Errorf("stat: a minimum of %d windows: give at least %d", s.MinWindows, leastWindows))
 	}
 	if !(s.Margin >= 0) || !Finite(s.Margin) {
 		errs = append(errs, fmt.Errorf("stat: margin %v: give a part of the baseline from 0, such as 0.01", s.Margin))

@@ -8,7 +8,7 @@ import (
 
 // spread are the two readings of the error of an estimate: over the windows, by
 // Cosines, and of the measured noise alone, by Student's t. The first holds the
-// noise as well, but few windows may agree by luck. An interval is therefore never
+// noise as well, but few windows may agree by chance. An interval is therefore never
 // shorter than the noise alone would make it.
 type spread struct {
 	windows float64 // standard error
@@ -21,7 +21,7 @@ type spread struct {
 // which is unit of the metric.
 func spreadOf(windows float64, p *Pairs, factor, unit float64) spread {
 	e := spread{windows: windows, noise: math.NaN()}
-	if l, measured := p.luckOf(factor); measured {
+	if l, measured := p.replicaNoise(factor); measured {
 		e.noise, e.single, e.freedom = math.Sqrt(l.variance)/unit, l.single/(unit*unit), l.freedom
 	}
 	return e

@@ -15,7 +15,7 @@ type claimer struct {
 	journal *journal
 	origin  origin
 	observe *observer
-	changed *bell
+	changed *broadcast
 
 	mu     sync.Mutex
 	chunks []chunk
@@ -29,7 +29,7 @@ type claimer struct {
 }
 
 func newClaimer(s *Study, j *journal, o origin) *claimer {
-	return &claimer{study: s, journal: j, origin: o, observe: newObserver(s, j.writer, o), changed: newBell(),
+	return &claimer{study: s, journal: j, origin: o, observe: newObserver(s, j.writer, o), changed: newBroadcast(),
 		marks: claimMarks{map[int]int{}, map[int]int{}, map[int]bool{}},
 		held:  map[int]*held{}, mine: map[int]time.Time{}}
 }
@@ -37,7 +37,7 @@ func newClaimer(s *Study, j *journal, o origin) *claimer {
 // next waits for a chunk; nil when ctx is done.
 func (c *claimer) next(ctx context.Context, worker int) (*held, error) {
 	for pause := newPause(c.study.Lease()); ctx.Err() == nil; {
-		rung := c.changed.next()
+		changed := c.changed.next()
 		h, err := c.find(worker)
 		if err != nil {
 			return nil, err
@@ -45,13 +45,13 @@ func (c *claimer) next(ctx context.Context, worker int) (*held, error) {
 		if h != nil {
 			return h, c.journal.claim(noteClaim, h)
 		}
-		pause.wait(ctx, rung)
+		pause.wait(ctx, changed)
 	}
 	return nil, nil
 }
 
-// find claims a chunk that nobody has claimed yet, or else one that was given
-// back or whose worker is gone; nil when there is none at this moment.
+// find claims a chunk without a claim, or else one that was released or whose
+// worker is gone; nil when there is none at this moment.
 func (c *claimer) find(worker int) (*held, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *claimer) findNew(worker int) (*held, error) {
 	return nil, nil
 }
 
-// findLost tries the chunks whose claims hold no longer, in order.
+// findLost tries the chunks whose claims have expired, in order.
 func (c *claimer) findLost(worker int) (*held, error) {
 	if c.done == len(c.chunks) {
 		return nil, nil
@@ -91,7 +91,7 @@ func (c *claimer) findLost(worker int) (*held, error) {
 			continue
 		}
 		generation := c.marks.generation[next.first]
-		if generation == 0 { // somebody removed the claim
+		if generation == 0 { // the claim was removed
 			c.cursor = 0
 			continue
 		}
@@ -112,7 +112,7 @@ func (c *claimer) findLost(worker int) (*held, error) {
 }
 
 func (c *claimer) claim(next chunk, generation, worker int) (*held, error) {
-	h, err := c.study.take(next, generation, worker, c.journal.writer, c.origin)
+	h, err := c.study.newClaim(next, generation, worker, c.journal.writer, c.origin)
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +191,9 @@ func (c *claimer) finish(h *held) error {
 	return c.journal.claim(noteDone, h)
 }
 
-// giveBack lets others take over what is left of a claim. After a failure of
+// release makes what is left of a claim free for other workers. After a failure of
 // this place others go first.
-func (c *claimer) giveBack(h *held, failed bool) error {
+func (c *claimer) release(h *held, failed bool) error {
 	if err := c.study.markFree(h.first, h.generation); err != nil {
 		return err
 	}
@@ -216,9 +216,9 @@ func (c *claimer) drop(h *held) {
 	}
 }
 
-// beat shows life for all claims of the process, four times in a lease, until
-// ctx is done. A write that fails is made up for by the next, or the lease ends.
-func (c *claimer) beat(ctx context.Context) {
+// heartbeats writes a heartbeat to all claims of the process, four times in a lease,
+// until ctx is done. When a write fails the next one stands in, or the lease ends.
+func (c *claimer) heartbeats(ctx context.Context) {
 	tick := time.NewTicker(c.study.Lease() / 4)
 	defer tick.Stop()
 	for {
@@ -229,37 +229,37 @@ func (c *claimer) beat(ctx context.Context) {
 		}
 		c.mu.Lock()
 		all := make([]*held, 0, len(c.held))
-		//detlint:ordered each claim gets its sign of life, in whatever order
+		//detlint:ordered the order of heartbeats does not matter
 		for _, h := range c.held {
 			all = append(all, h)
 		}
 		c.mu.Unlock()
 		for _, h := range all {
-			_ = h.beat()
+			_ = h.heartbeat()
 		}
 	}
 }
 
-// bell wakes those who wait for a change within the process.
-type bell struct {
-	mu   sync.Mutex
-	rung chan struct{}
+// broadcast wakes the goroutines that wait for a change within the process.
+type broadcast struct {
+	mu      sync.Mutex
+	changed chan struct{}
 }
 
-func newBell() *bell { return &bell{rung: make(chan struct{})} }
+func newBroadcast() *broadcast { return &broadcast{changed: make(chan struct{})} }
 
 // next is closed at the next announcement.
-func (b *bell) next() <-chan struct{} {
+func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.rung
+	return b.changed
 }
 
-func (b *bell) announce() {
+func (b *broadcast) announce() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.rung)
-	b.rung = make(chan struct{})
+	close(b.changed)
+	b.changed = make(chan struct{})
 }
 
 // pause is the wait between two looks at the study: short at first, then up to
@@ -270,13 +270,13 @@ func newPause(lease time.Duration) *pause {
 	return &pause{2 * time.Millisecond, min(lease/8, 500*time.Millisecond)}
 }
 
-// wait returns after the pause, when the bell rings, or when ctx is done.
-func (p *pause) wait(ctx context.Context, rung <-chan struct{}) {
+// wait returns after the pause, when changed is closed, or when ctx is done.
+func (p *pause) wait(ctx context.Context, changed <-chan struct{}) {
 	timer := time.NewTimer(p.now)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-rung:
+	case <-changed:
 	case <-timer.C:
 		p.now = min(2*p.now, p.most)
 	}

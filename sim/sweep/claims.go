@@ -14,10 +14,10 @@ import (
 )
 
 // A claim is a file claims/FIRST.GENERATION that covers the chunk of tasks from
-// FIRST on. It is made by exclusive create and never removed: whoever finds the
-// lease of the latest generation run out, or given back, makes the next one, and
-// of several who try exactly one succeeds. FIRST.GENERATION.free gives a claim
-// back, FIRST.done says that all its tasks have outcomes. So one listing of names
+// FIRST on. It is made by exclusive create and never removed: a worker that finds the
+// lease of the latest generation expired, or released, makes the next one, and of
+// several workers exactly one succeeds. FIRST.GENERATION.free releases a claim,
+// FIRST.done says that all its tasks have outcomes. So one listing of names
 // tells nearly all; only leases need a look at a file.
 
 // held is a claim of this process.
@@ -28,7 +28,7 @@ type held struct {
 	path       string
 }
 
-// claimText is the first line of a claim. A dot is added for each sign of life.
+// claimText is the first line of a claim. Each heartbeat adds a dot.
 type claimText struct {
 	Writer string `json:"writer"`
 	Worker int    `json:"worker"` // in its process
@@ -38,7 +38,7 @@ type claimText struct {
 // claimMarks is what the names in claims/ say, by the first task of the chunk.
 type claimMarks struct {
 	generation map[int]int // the latest
-	free       map[int]int // the latest that was given back
+	free       map[int]int // the latest that was released
 	done       map[int]bool
 }
 
@@ -78,8 +78,8 @@ func (s *Study) listClaims() (claimMarks, error) {
 	return m, nil
 }
 
-// take makes a claim unless somebody else has made it.
-func (s *Study) take(c chunk, generation, worker int, writer string, o origin) (*held, error) {
+// newClaim makes a claim; nil when it exists already.
+func (s *Study) newClaim(c chunk, generation, worker int, writer string, o origin) (*held, error) {
 	h := &held{c, generation, worker, s.claimPath(c.first, generation)}
 	text, err := json.Marshal(claimText{writer, worker, o})
 	if err != nil {
@@ -99,9 +99,9 @@ func (s *Study) take(c chunk, generation, worker int, writer string, o origin) (
 	return h, nil
 }
 
-// beat shows life: the write moves the file's time of change, by the clock of
+// heartbeat renews the lease: the write moves the file's time of change, by the clock of
 // the file system.
-func (h *held) beat() error {
+func (h *held) heartbeat() error {
 	f, err := os.OpenFile(h.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -110,8 +110,8 @@ func (h *held) beat() error {
 	return errors.Join(err, f.Close())
 }
 
-// overtaken says whether somebody has found the lease of this claim run out.
-func (s *Study) overtaken(h *held) (bool, error) {
+// fenced says whether another worker holds a later generation of this claim.
+func (s *Study) fenced(h *held) (bool, error) {
 	_, err := os.Lstat(s.claimPath(h.first, h.generation+1))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -150,7 +150,7 @@ func (s *Study) reopen(c chunk, generation int) error {
 	return nil
 }
 
-// readClaim reads a claim and when it last showed life. Opening the file first
+// readClaim reads a claim and its last heartbeat. Opening the file first
 // makes network file systems ask the server instead of their cache. A worker may
 // have died before it wrote its name: then the text is empty.
 func (s *Study) readClaim(first, generation int) (text claimText, size int64, alive time.Time, err error) {
@@ -211,7 +211,7 @@ func newObserver(s *Study, writer string, o origin) *observer {
 }
 
 // expired says whether a claim has lost its worker: the process has ended, as
-// far as that is known here, or has shown no life for a lease, by the clock of
+// far as that is known here, or has sent no heartbeat for a lease, by the clock of
 // the file system, or by this process's own when it watched all along.
 func (o *observer) expired(first, generation int) (bool, error) {
 	text, size, alive, err := o.study.readClaim(first, generation)

@@ -9,7 +9,7 @@ import (
 // the disk is waited for while the next task is computed. It also ends claims,
 // since a claim is done when its last outcome is in place.
 type commitLine struct {
-	crew  *localCrew
+	pool  *localWorkers
 	slots chan struct{}
 	all   sync.WaitGroup
 	chunk *sync.WaitGroup // what is under way of the current claim
@@ -24,8 +24,8 @@ type commitLine struct {
 // Several syncs at once cost hardly more than one.
 const lineLength = 4
 
-func newCommitLine(c *localCrew) *commitLine {
-	return &commitLine{crew: c, slots: make(chan struct{}, lineLength), chunk: new(sync.WaitGroup)}
+func newCommitLine(c *localWorkers) *commitLine {
+	return &commitLine{pool: c, slots: make(chan struct{}, lineLength), chunk: new(sync.WaitGroup)}
 }
 
 func (l *commitLine) failure() error {
@@ -48,7 +48,7 @@ func (l *commitLine) put(h *held, n int, commit func(writer string) (landing, er
 	chunk.Add(1)
 	l.all.Go(func() {
 		defer func() { chunk.Done(); <-l.slots }()
-		landed, err := commit(l.crew.journal.writer)
+		landed, err := commit(l.pool.journal.writer)
 		if err != nil {
 			l.fail(err)
 			return
@@ -59,33 +59,33 @@ func (l *commitLine) put(h *held, n int, commit func(writer string) (landing, er
 		case landedDiffers:
 			kind, text = noteFault, "another outcome of this task is in faults/"
 		}
-		if err := l.crew.journal.of(kind, h, n, text); err != nil {
+		if err := l.pool.journal.of(kind, h, n, text); err != nil {
 			l.fail(err)
 		}
 	})
 }
 
-// retry notes that a try failed by its place.
+// retry notes that a try failed for a transient reason.
 func (l *commitLine) retry(h *held, n int, failed error) error {
 	l.again = true
-	return l.crew.journal.of(noteRetry, h, n, failed.Error())
+	return l.pool.journal.of(noteRetry, h, n, failed.Error())
 }
 
-// overtaken lets go of a claim that is another worker's by now.
-func (l *commitLine) overtaken(h *held) {
+// fenced drops a claim of which another worker holds a later generation.
+func (l *commitLine) fenced(h *held) {
 	l.ending(func(bool) error {
-		l.crew.claims.drop(h)
-		return l.crew.journal.claim(noteOvertaken, h)
+		l.pool.claims.drop(h)
+		return l.pool.journal.claim(noteFenced, h)
 	})
 }
 
-// end closes a claim: done, or given back when a task is left.
+// end closes a claim: done, or released when a task is left.
 func (l *commitLine) end(h *held, stopped bool) {
 	l.ending(func(again bool) error {
 		if stopped || again {
-			return l.crew.claims.giveBack(h, again)
+			return l.pool.claims.release(h, again)
 		}
-		return l.crew.claims.finish(h)
+		return l.pool.claims.finish(h)
 	})
 }
 
@@ -105,10 +105,10 @@ func (l *commitLine) ending(step func(again bool) error) {
 	})
 }
 
-// close waits until everything handed in is in place.
+// close waits until all outcomes are in place.
 func (l *commitLine) close() {
 	l.all.Wait()
 	if err := l.failure(); err != nil {
-		l.crew.fail(err)
+		l.pool.fail(err)
 	}
 }

@@ -39,7 +39,7 @@ type Examination struct {
 	// with ssh in front.
 	Peer []string
 	// Lease is that of the study; verdicts on clocks and delays are by it. 0
-	// is DefaultLease.
+	// is a minute.
 	Lease time.Duration
 }
 
@@ -51,7 +51,7 @@ const races = 300
 // could not be made at all.
 func Examine(ctx context.Context, x Examination) (findings []Finding, err error) {
 	if x.Lease == 0 {
-		x.Lease = DefaultLease
+		x.Lease = defaultLease
 	}
 	dir, err := os.MkdirTemp(x.Dir, ".doctor-*")
 	if err != nil {
@@ -183,7 +183,7 @@ func examineTouch(dir string, lease time.Duration) Finding {
 			return false, err
 		}
 		time.Sleep(20 * time.Millisecond)
-		if err := (&held{path: path}).beat(); err != nil {
+		if err := (&held{path: path}).heartbeat(); err != nil {
 			return false, err
 		}
 		after, err := os.Stat(path)
@@ -193,13 +193,13 @@ func examineTouch(dir string, lease time.Duration) Finding {
 	for began := time.Now(); err == nil; {
 		var yes bool
 		if yes, err = moved(); yes {
-			return finding("time of change", "a worker shows life by it", nil, "moves within %v", time.Since(began).Round(time.Millisecond))
+			return finding("time of change", "heartbeats of workers", nil, "moves within %v", time.Since(began).Round(time.Millisecond))
 		}
 		if time.Since(began) > lease/4 {
 			err = fmt.Errorf("an append did not move it in %v, a quarter of the lease", lease/4)
 		}
 	}
-	return finding("time of change", "a worker shows life by it", err, "")
+	return finding("time of change", "heartbeats of workers", err, "")
 }
 
 // examineTogether has a second process try for the same names.
@@ -230,7 +230,7 @@ func examineTogether(ctx context.Context, dir string, x Examination) []Finding {
 
 // talk leads the conversation: the peer answers each line with one line.
 func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (host string, findings []Finding, err error) {
-	ask := func(line string) (string, error) {
+	request := func(line string) (string, error) {
 		if _, err := fmt.Fprintln(in, line); err != nil {
 			return "", err
 		}
@@ -240,7 +240,7 @@ func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (hos
 		}
 		return strings.TrimSpace(answer), nil
 	}
-	if host, err = ask("hello"); err != nil {
+	if host, err = request("hello"); err != nil {
 		return host, nil, err
 	}
 	for _, kind := range []string{"create", "link"} {
@@ -251,13 +251,13 @@ func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (hos
 		findings = append(findings, f)
 	}
 	const test, why = "what one writes the other sees", "a claim is taken over only when its worker is gone"
-	if _, err := ask("look"); err != nil { // so that "no such file" is in the other machine's cache
+	if _, err := request("look"); err != nil { // so that "no such file" is in the other machine's cache
 		return host, findings, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "seen"), []byte("."), 0o600); err != nil {
 		return host, findings, err
 	}
-	answer, err := ask("see " + lease.String())
+	answer, err := request("see " + lease.String())
 	if err != nil {
 		return host, findings, err
 	}
@@ -272,7 +272,7 @@ func talk(dir string, lease time.Duration, in io.Writer, out *bufio.Reader) (hos
 }
 
 // race tries for the names from the first to the last while the peer does so
-// too, and counts who got what.
+// too, and counts the names each got.
 func race(dir, kind string, in io.Writer, out *bufio.Reader) (Finding, error) {
 	test, why := "race by "+kind, map[string]string{"create": "a task is claimed once", "link": "a result is committed once"}[kind]
 	if _, err := fmt.Fprintln(in, kind); err != nil {
@@ -307,10 +307,10 @@ func race(dir, kind string, in io.Writer, out *bufio.Reader) (Finding, error) {
 }
 
 // tryNames makes as many of the names as it can.
-func tryNames(dir, kind, who string) (got map[string]bool, err error) {
+func tryNames(dir, kind, reporter string) (got map[string]bool, err error) {
 	got = map[string]bool{}
-	source := filepath.Join(dir, kind+"-source-"+who)
-	if err := os.WriteFile(source, []byte(who), 0o600); err != nil {
+	source := filepath.Join(dir, kind+"-source-"+reporter)
+	if err := os.WriteFile(source, []byte(reporter), 0o600); err != nil {
 		return nil, err
 	}
 	for i := range races {

@@ -8,7 +8,7 @@ import (
 )
 
 // ownGroup lets a command and all that it starts be ended together, and keeps
-// the terminal's Ctrl-C from them: the crew ends them in order.
+// the terminal's Ctrl-C from them: the executor ends them in order.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func terminate(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // it may have ended by now

@@ -21,15 +21,15 @@ const (
 	noteStart      = "start"      // it begins a task
 	noteCommit     = "commit"     // its result is the task's
 	noteSame       = "same"       // an equal outcome was there already
-	noteFound      = "found"      // somebody else's outcome was there when the chunk was taken over
+	noteFound      = "found"      // another worker's outcome was there when the chunk was claimed again
 	noteFault      = "fault"      // a different one was there already
 	noteFail       = "fail"       // the task failed by itself, for good
-	noteRetry      = "retry"      // a try failed by its place or moment
+	noteRetry      = "retry"      // a try failed for a transient reason
 	noteQuit       = "quit"       // a try was given up because the process was told to stop
 	noteLost       = "lost"       // another worker began the task and vanished
 	noteQuarantine = "quarantine" // the task is given up
-	noteOvertaken  = "overtaken"  // another worker took the chunk over, for this one showed no life
-	noteFree       = "free"       // the chunk was given back
+	noteFenced     = "overtaken"  // another worker claimed the chunk, for the lease of this one expired
+	noteFree       = "free"       // the chunk was released
 	noteDone       = "done"       // all tasks of the chunk have outcomes
 	noteSubmit     = "submit"     // an executor started workers
 	noteClose      = "close"      // the process is through
@@ -49,7 +49,7 @@ type note struct {
 }
 
 // journal is the append-only record of one process. Nothing is decided by it but
-// who is charged with a lost try; results are decided by links alone. It is
+// which worker is charged with a lost try; results are decided by links alone. It is
 // therefore not synced with each line.
 type journal struct {
 	writer string
@@ -132,7 +132,7 @@ type loss struct {
 	task       int
 	generation int // of the claim that it was made under
 	Attempt
-	lost bool // rather than failed by its place
+	lost bool // rather than failed
 }
 
 // losses reads what became of the tries of a chunk under the claims before
@@ -145,7 +145,7 @@ func (s *Study) losses(c chunk, generation int, open []int) ([]loss, error) {
 	for g := 1; g < generation; g++ {
 		text, _, _, err := s.readClaim(c.first, g)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // somebody removed it
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -214,12 +214,12 @@ type Tally struct {
 	Failed      int // of these, failed by themselves
 	Quarantined int // of these, given up
 	Started     int // tries
-	Retried     int // tries that failed by their place or moment
+	Retried     int // tries that failed for a transient reason
 	Lost        int // tries whose worker vanished
 	Duplicates  int // results that came second, and were equal
 	Faults      int // results that came second, and were not
 	Writers     int // processes that have worked on the study
-	Open        int // of these, not ended by their own word
+	Open        int // of these, ended unexpectedly or still at work
 }
 
 // Follower reads the journals of a study as they grow.
@@ -235,9 +235,9 @@ func (s *Study) Follow() *Follower {
 	return &Follower{study: s, offset: map[string]int64{}, ended: map[int]bool{}}
 }
 
-// Poll takes in what was written since the last call. A task whose worker was
+// Poll reads what was written since the last call. A task whose worker was
 // killed between its result and the line about it counts as finished only once
-// somebody has come upon it. Cost: the new lines, and one open per journal.
+// another worker has found it. Cost: the new lines, and one open per journal.
 func (f *Follower) Poll() (Tally, error) {
 	if err := f.study.Reload(); err != nil {
 		return f.tally, err

@@ -19,26 +19,26 @@ type Local struct {
 	// keep state from task to task. It is called in the worker's own goroutine.
 	NewWorker func() Run
 	// Timeout bounds one try of a task; 0 is no bound. A Run that is cut off
-	// by it counts as failed by its place.
+	// by it is tried again.
 	Timeout time.Duration
 }
 
-// localCrew is the workers of one Start.
-type localCrew struct {
+// localWorkers are the workers of one Start.
+type localWorkers struct {
 	Local
-	study   *Study
-	journal *journal
-	claims  *claimer
-	cancel  context.CancelFunc
-	workers sync.WaitGroup
-	beats   sync.WaitGroup
+	study      *Study
+	journal    *journal
+	claims     *claimer
+	cancel     context.CancelFunc
+	workers    sync.WaitGroup
+	heartbeats sync.WaitGroup
 
 	mu    sync.Mutex
 	fatal error
 }
 
 // Start brings the workers up in goroutines.
-func (l Local) Start(ctx context.Context, s *Study) (Crew, error) {
+func (l Local) Start(ctx context.Context, s *Study) (Workers, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func (l Local) Start(ctx context.Context, s *Study) (Crew, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c := &localCrew{Local: l, study: s, journal: journal, cancel: cancel}
+	c := &localWorkers{Local: l, study: s, journal: journal, cancel: cancel}
 	c.claims = newClaimer(s, journal, o)
-	c.beats.Go(func() { c.claims.beat(ctx) })
+	c.heartbeats.Go(func() { c.claims.heartbeats(ctx) })
 	for w := range l.Workers {
 		c.workers.Go(func() {
 			if err := c.work(ctx, w); err != nil {
@@ -67,8 +67,8 @@ func (l Local) Start(ctx context.Context, s *Study) (Crew, error) {
 	return c, nil
 }
 
-// fail ends the crew: its disk is full, or the study is gone.
-func (c *localCrew) fail(err error) {
+// fail ends the workers: the disk is full, or the study is gone.
+func (c *localWorkers) fail(err error) {
 	c.mu.Lock()
 	if c.fatal == nil {
 		c.fatal = err
@@ -78,16 +78,16 @@ func (c *localCrew) fail(err error) {
 	c.claims.changed.announce()
 }
 
-func (c *localCrew) failure() error {
+func (c *localWorkers) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.fatal
 }
 
 // Wait returns when all tasks have outcomes, wherever they were computed.
-func (c *localCrew) Wait(ctx context.Context) error {
+func (c *localWorkers) Wait(ctx context.Context) error {
 	for pause := newPause(c.study.Lease()); ; {
-		rung := c.claims.changed.next()
+		changed := c.claims.changed.next()
 		if err := c.failure(); err != nil {
 			return err
 		}
@@ -100,20 +100,20 @@ func (c *localCrew) Wait(ctx context.Context) error {
 		if c.claims.complete() {
 			return nil
 		}
-		pause.wait(ctx, rung)
+		pause.wait(ctx, changed)
 	}
 }
 
 // Stop gives up what is under way and gives back the claims.
-func (c *localCrew) Stop() error {
+func (c *localWorkers) Stop() error {
 	c.cancel()
 	c.workers.Wait()
-	c.beats.Wait()
+	c.heartbeats.Wait()
 	return c.journal.close()
 }
 
 // work is one worker: it takes chunks until it is told to stop.
-func (c *localCrew) work(ctx context.Context, w int) error {
+func (c *localWorkers) work(ctx context.Context, w int) error {
 	line := newCommitLine(c)
 	defer line.close()
 	run := c.NewWorker()
@@ -137,7 +137,7 @@ func (c *localCrew) work(ctx context.Context, w int) error {
 
 // chunk computes the tasks of a claim. remake says that the Run must be made
 // anew.
-func (c *localCrew) chunk(ctx context.Context, h *held, run Run, line *commitLine) (remake bool, err error) {
+func (c *localWorkers) chunk(ctx context.Context, h *held, run Run, line *commitLine) (remake bool, err error) {
 	open, err := c.open(h)
 	if err != nil {
 		return false, err
@@ -146,12 +146,12 @@ func (c *localCrew) chunk(ctx context.Context, h *held, run Run, line *commitLin
 		if stopped(ctx) {
 			break
 		}
-		lost, err := c.study.overtaken(h)
+		lost, err := c.study.fenced(h)
 		if err != nil {
 			return remake, err
 		}
 		if lost {
-			line.overtaken(h)
+			line.fenced(h)
 			return remake, nil
 		}
 		panicked, err := c.task(ctx, h, n, run, line)
@@ -169,9 +169,9 @@ func (c *localCrew) chunk(ctx context.Context, h *held, run Run, line *commitLin
 // stopped says that the workers were told to stop.
 func stopped(ctx context.Context) bool { return ctx.Err() != nil }
 
-// task makes one try and hands its outcome to the line. What the Run returned
-// for a reason of the crew's own is not held against the task.
-func (c *localCrew) task(ctx context.Context, h *held, n int, run Run, line *commitLine) (panicked bool, err error) {
+// task makes one try and passes its outcome to the line. What the Run returned
+// for a reason of the worker's own is not held against the task.
+func (c *localWorkers) task(ctx context.Context, h *held, n int, run Run, line *commitLine) (panicked bool, err error) {
 	spec, err := c.study.Spec(n)
 	if err != nil {
 		return false, err
@@ -185,7 +185,7 @@ func (c *localCrew) task(ctx context.Context, h *held, n int, run Run, line *com
 		line.put(h, n, func(writer string) (landing, error) { return c.study.commitResult(c.study.Digest(n), result, writer) }, noteCommit, "")
 	case stopped(ctx):
 		return panicked, c.journal.of(noteQuit, h, n, "")
-	case ClassOf(failed) == Transient:
+	case transient(failed):
 		return panicked, line.retry(h, n, failed)
 	default:
 		f := Failure{Number: n, Error: failed.Error(), digest: c.study.Digest(n)}
@@ -195,7 +195,7 @@ func (c *localCrew) task(ctx context.Context, h *held, n int, run Run, line *com
 }
 
 // try calls the Run, and turns a panic into an error.
-func (c *localCrew) try(ctx context.Context, run Run, spec []byte) (result []byte, panicked bool, err error) {
+func (c *localWorkers) try(ctx context.Context, run Run, spec []byte) (result []byte, panicked bool, err error) {
 	if c.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
@@ -203,19 +203,22 @@ func (c *localCrew) try(ctx context.Context, run Run, spec []byte) (result []byt
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			result, panicked, err = nil, true, MarkDeterministic(fmt.Errorf("panic: %v", p))
+			result, panicked, err = nil, true, fmt.Errorf("panic: %v", p)
 		}
 	}()
 	result, err = run(ctx, spec)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = MarkTransient(fmt.Errorf("not done after %v: %w", c.Timeout, err))
+		if !errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+		}
+		err = fmt.Errorf("not done after %v: %w", c.Timeout, err)
 	}
 	return result, false, err
 }
 
 // open are the tasks of a claim without an outcome, after those that were tried
 // too often have been given up. The first claim of a chunk need not look.
-func (c *localCrew) open(h *held) ([]int, error) {
+func (c *localWorkers) open(h *held) ([]int, error) {
 	var open []int
 	for n := h.first; n < h.first+h.n; n++ {
 		if h.generation > 1 {
@@ -242,12 +245,12 @@ func (c *localCrew) open(h *held) ([]int, error) {
 	return c.quarantine(h, open, losses)
 }
 
-// givenUp says what the last try of a task came to, and where none left a word,
-// that all were lost.
+// givenUp gives the last error of the tries of a task; without any, all workers were
+// lost.
 func givenUp(tries []Attempt) string {
 	for _, t := range slices.Backward(tries) {
 		if t.Error != "" {
-			return fmt.Sprintf("given up after %d tries, of which the last that left a word says: %s", len(tries), t.Error)
+			return fmt.Sprintf("given up after %d tries, the last error: %s", len(tries), t.Error)
 		}
 	}
 	return fmt.Sprintf("given up after %d tries: every worker that tried it was lost", len(tries))
@@ -259,7 +262,7 @@ const maxAttempts = 4
 // quarantine gives up the open tasks that were tried too often and returns the
 // others. Only the claim right after a loss writes it down, so that each is
 // counted once.
-func (c *localCrew) quarantine(h *held, open []int, losses []loss) ([]int, error) {
+func (c *localWorkers) quarantine(h *held, open []int, losses []loss) ([]int, error) {
 	tries := map[int][]Attempt{}
 	for _, l := range losses {
 		tries[l.task] = append(tries[l.task], l.Attempt)

@@ -36,21 +36,21 @@ func TestLocalGivesWhatOneAfterTheOtherGives(t *testing.T) {
 }
 
 // TestCrewWorksOnWhileSpecsAreAdded is how a search uses a study.
-func TestCrewWorksOnWhileSpecsAreAdded(t *testing.T) {
+func TestWorkersGoOnWhileSpecsAreAdded(t *testing.T) {
 	s := study(t, 0)
 	var made atomic.Int32
-	crew, err := Local{Workers: 2, NewWorker: func() Run { made.Add(1); return runToy }}.Start(context.Background(), s)
+	pool, err := Local{Workers: 2, NewWorker: func() Run { made.Add(1); return runToy }}.Start(context.Background(), s)
 	require.NoError(t, err)
-	require.NoError(t, crew.Wait(context.Background()), "nothing to do is done")
+	require.NoError(t, pool.Wait(context.Background()), "nothing to do is done")
 	began := time.Now()
 	for generation := 1; generation <= 20; generation++ {
 		_, _, err := s.Add(toys(8*generation, toy{}))
 		require.NoError(t, err)
-		require.NoError(t, crew.Wait(context.Background()))
+		require.NoError(t, pool.Wait(context.Background()))
 		require.NoError(t, s.Verdict())
 	}
 	t.Logf("20 batches of 8 took %v", time.Since(began))
-	require.NoError(t, crew.Stop())
+	require.NoError(t, pool.Stop())
 	require.EqualValues(t, 2, made.Load(), "each worker keeps its state")
 	requireWhole(t, s, toys(160, toy{}))
 }
@@ -75,7 +75,7 @@ func TestFailures(t *testing.T) {
 	_, failed, err := s.Outcome(DigestOf(specs[22]))
 	require.NoError(t, err)
 	require.Len(t, failed.Attempts, 4)
-	require.Equal(t, "this place is bad", failed.Attempts[0].Error)
+	require.Equal(t, "this place is bad: input/output error", failed.Attempts[0].Error)
 	_, failed, err = s.Outcome(DigestOf(specs[21]))
 	require.NoError(t, err)
 	require.Equal(t, "panic: this task panics", failed.Error)
@@ -112,14 +112,14 @@ func TestTimeoutIsOfThePlace(t *testing.T) {
 
 // TestGivenUp: the last word of the tries, which a lost worker does not leave.
 func TestGivenUp(t *testing.T) {
-	require.Contains(t, givenUp([]Attempt{{Error: "first"}, {Error: "second"}, {}}), "after 3 tries, of which the last that left a word says: second")
+	require.Contains(t, givenUp([]Attempt{{Error: "first"}, {Error: "second"}, {}}), "after 3 tries, the last error: second")
 	require.Contains(t, givenUp([]Attempt{{}, {}}), "every worker that tried it was lost")
 }
 
-// TestInterruptGivesBack stops a crew in the middle and goes on with another.
+// TestInterruptGivesBack stops the workers in the middle and goes on with others.
 func TestInterruptGivesBack(t *testing.T) {
 	specs := toys(200, toy{MS: 2})
-	s := study(t, time.Hour, specs...) // nobody can wait for a lease to run out
+	s := study(t, time.Hour, specs...) // longer than a test: no lease expires
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	require.ErrorIs(t, Complete(ctx, Local{Workers: 3, NewWorker: toyWorker}, s), context.Canceled)
@@ -177,9 +177,9 @@ func TestOverlappedWorkers(t *testing.T) {
 	}
 }
 
-// silence makes a crew show no more life, as if its process were stopped.
-func silence(c Crew) {
-	l := c.(*localCrew)
+// silence stops the heartbeats, as if its process were stopped.
+func silence(c Workers) {
+	l := c.(*localWorkers)
 	l.claims.mu.Lock()
 	defer l.claims.mu.Unlock()
 	l.claims.held = map[int]*held{}
@@ -225,9 +225,9 @@ func TestMend(t *testing.T) {
 	require.Equal(t, 1, notes(t, s, noteStart)[16])
 }
 
-// TestManyCrews lets crews of one process fall silent, stop and come back at
+// TestManyPools lets crews of one process fall silent, stop and come back at
 // random, all on one study.
-func TestManyCrews(t *testing.T) {
+func TestManyPools(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a few leases")
 	}
@@ -238,17 +238,17 @@ func TestManyCrews(t *testing.T) {
 		all.Go(func() {
 			mine, err := Open(s.Dir(), toyBinary)
 			for round := 0; err == nil && round < 4; round++ {
-				var crew Crew
-				if crew, err = (Local{Workers: 3, NewWorker: toyWorker}).Start(context.Background(), mine); err != nil {
+				var pool Workers
+				if pool, err = (Local{Workers: 3, NewWorker: toyWorker}).Start(context.Background(), mine); err != nil {
 					break
 				}
 				limited, cancel := context.WithTimeout(context.Background(), time.Duration(40+(c*7+round*13)%60)*time.Millisecond)
-				_ = crew.Wait(limited)
+				_ = pool.Wait(limited)
 				cancel()
 				if (c+round)%2 == 0 {
-					silence(crew)
+					silence(pool)
 				}
-				err = crew.Stop()
+				err = pool.Stop()
 			}
 			if err != nil {
 				t.Error(err)
@@ -261,12 +261,12 @@ func TestManyCrews(t *testing.T) {
 	t.Log(st, "started", st.Started)
 }
 
-func TestFatalErrorEndsTheCrew(t *testing.T) {
+func TestFatalErrorEndsTheWorkers(t *testing.T) {
 	s := study(t, 0, toys(64, toy{MS: 1})...)
 	require.NoError(t, os.RemoveAll(s.path(resultsDir)))
 	require.NoError(t, os.WriteFile(s.path(resultsDir), nil, 0o600))
-	crew, err := Local{Workers: 2, NewWorker: toyWorker}.Start(context.Background(), s)
+	pool, err := Local{Workers: 2, NewWorker: toyWorker}.Start(context.Background(), s)
 	require.NoError(t, err)
-	require.ErrorContains(t, crew.Wait(context.Background()), "committing the result")
-	require.NoError(t, crew.Stop())
+	require.ErrorContains(t, pool.Wait(context.Background()), "committing the result")
+	require.NoError(t, pool.Stop())
 }

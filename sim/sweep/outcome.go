@@ -158,8 +158,8 @@ func names(dir string) ([]string, error) {
 
 // Mend makes tasks open again whose claim says that they are done while their
 // outcome is gone: a machine lost power before its last files were on disk, or
-// somebody removed a file to have its task computed again. It also removes what
-// workers that were killed have left half-written. Cost: all results listed.
+// a file was removed to have its task computed again. It also removes what
+// killed workers have left half-written. Cost: all results listed.
 func (s *Study) Mend() error {
 	if err := s.writable(); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (s *Study) Mend() error {
 	return s.tidy()
 }
 
-// tidy removes half-written files that nobody has touched for a lease.
+// tidy removes half-written files that have not changed for a lease.
 func (s *Study) tidy() error {
 	left, err := filepath.Glob(s.path(resultsDir, "*", ".*"))
 	if err != nil || len(left) == 0 {

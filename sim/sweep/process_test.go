@@ -41,9 +41,9 @@ func beWorker(dir string) int {
 	workers, _ := strconv.Atoi(os.Getenv("ORRERY_TEST_WORKERS"))
 	s, err := Open(dir, toyBinary)
 	if err == nil {
-		var crew Crew
-		if crew, err = (Local{Workers: max(workers, 1), NewWorker: toyWorker}).Start(ctx, s); err == nil {
-			err = errors.Join(crew.Wait(ctx), crew.Stop())
+		var pool Workers
+		if pool, err = (Local{Workers: max(workers, 1), NewWorker: toyWorker}).Start(ctx, s); err == nil {
+			err = errors.Join(pool.Wait(ctx), pool.Stop())
 		}
 	}
 	if err != nil {

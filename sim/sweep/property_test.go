@@ -57,10 +57,10 @@ func (w *world) Claim(t *rapid.T) {
 	if !open || marks.done[c.first] {
 		return
 	}
-	h, err := w.study.take(c, g+1, 0, w.watch[p].writer, w.watch[p].origin)
+	h, err := w.study.newClaim(c, g+1, 0, w.watch[p].writer, w.watch[p].origin)
 	require.NoError(t, err)
 	require.NotNil(t, h)
-	again, err := w.study.take(c, g+1, 0, "late", origin{})
+	again, err := w.study.newClaim(c, g+1, 0, "late", origin{})
 	require.NoError(t, err)
 	require.Nil(t, again, "one claim per generation")
 	w.held, w.owner[h] = append(w.held, h), p
@@ -75,7 +75,7 @@ func (w *world) any(t *rapid.T) *held {
 	return rapid.SampledFrom(w.held).Draw(t, "claim")
 }
 
-// Silence lets the lease of a claim run out, whoever holds it.
+// Silence lets the lease of a claim expire.
 func (w *world) Silence(t *rapid.T) {
 	h := w.any(t)
 	if h == nil {
@@ -83,24 +83,24 @@ func (w *world) Silence(t *rapid.T) {
 	}
 	long := time.Now().Add(-2 * w.study.Lease())
 	require.NoError(t, os.Chtimes(h.path, long, long))
-	if over, err := w.study.overtaken(h); err == nil && !over {
+	if over, err := w.study.fenced(h); err == nil && !over {
 		w.silent[h.first] = true
 	}
 }
 
-// Beat shows life for a claim, in time or too late.
-func (w *world) Beat(t *rapid.T) {
+// Heartbeat renews a claim, in time or too late.
+func (w *world) Heartbeat(t *rapid.T) {
 	h := w.any(t)
 	if h == nil {
 		return
 	}
-	require.NoError(t, h.beat())
-	if over, err := w.study.overtaken(h); err == nil && !over {
+	require.NoError(t, h.heartbeat())
+	if over, err := w.study.fenced(h); err == nil && !over {
 		w.silent[h.first] = false
 	}
 }
 
-// Commit lets the holder of a claim, an overtaken one too, finish its chunk.
+// Commit lets the holder of a claim, a fenced one too, finish its chunk.
 func (w *world) Commit(t *rapid.T) {
 	h := w.any(t)
 	if h == nil {
@@ -149,7 +149,7 @@ func TestProtocol(t *testing.T) {
 		round++
 		w := newWorld(t, filepath.Join(parent, fmt.Sprint(round)))
 		t.Repeat(map[string]func(*rapid.T){
-			"claim": w.Claim, "silence": w.Silence, "beat": w.Beat, "commit": w.Commit, "give back": w.GiveBack, "": w.Check,
+			"claim": w.Claim, "silence": w.Silence, "heartbeat": w.Heartbeat, "commit": w.Commit, "give back": w.GiveBack, "": w.Check,
 		})
 	})
 }

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// remoteCrew is workers in other processes, of which only the study tells how
+// remoteWorkers are workers in other processes, of which only the study tells how
 // far they are.
-type remoteCrew struct {
+type remoteWorkers struct {
 	study *Study
 	poll  time.Duration
 	log   io.Writer
@@ -45,7 +45,7 @@ func (s *Study) openClaims() (int, error) {
 }
 
 // Wait looks at the study and at the workers in turn.
-func (r *remoteCrew) Wait(ctx context.Context) error {
+func (r *remoteWorkers) Wait(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -66,7 +66,7 @@ func (r *remoteCrew) Wait(ctx context.Context) error {
 }
 
 // Stop ends the workers that have not ended by themselves.
-func (r *remoteCrew) Stop() error {
+func (r *remoteWorkers) Stop() error {
 	open, err := r.study.openClaims()
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (r *remoteCrew) Stop() error {
 	return r.stop(open == 0)
 }
 
-func (r *remoteCrew) say(format string, args ...any) {
+func (r *remoteWorkers) say(format string, args ...any) {
 	if r.log != nil {
 		fmt.Fprintf(r.log, format+"\n", args...)
 	}
@@ -85,16 +85,16 @@ func (r *remoteCrew) say(format string, args ...any) {
 const patience = 3
 
 // restarts counts them.
-type restarts struct{ inVain, open int }
+type restarts struct{ withoutOutcome, open int }
 
 // allowed says whether another restart makes sense, and counts it.
 func (r *restarts) allowed(open int) bool {
 	if open < r.open || r.open == 0 {
-		r.inVain = 0
+		r.withoutOutcome = 0
 	}
 	r.open = open
-	r.inVain++
-	return r.inVain <= patience
+	r.withoutOutcome++
+	return r.withoutOutcome <= patience
 }
 
 // lastWords quotes the end of the youngest log whose name has the prefix.

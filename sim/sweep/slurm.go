@@ -35,10 +35,10 @@ type Slurm struct {
 	Log io.Writer
 }
 
-// slurmCrew is the array elements of one study.
-type slurmCrew struct {
+// slurmWorkers are the array elements of one study.
+type slurmWorkers struct {
 	Slurm
-	remoteCrew
+	remoteWorkers
 	name     string
 	restarts restarts
 	journal  *journal
@@ -81,7 +81,7 @@ func slurmName(dir string) string {
 
 // Start submits the workers that are not in the queue already, from an earlier
 // process that looked after this study.
-func (x Slurm) Start(ctx context.Context, s *Study) (Crew, error) {
+func (x Slurm) Start(ctx context.Context, s *Study) (Workers, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
@@ -104,8 +104,8 @@ func (x Slurm) Start(ctx context.Context, s *Study) (Crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &slurmCrew{Slurm: x, name: slurmName(dir), journal: journal}
-	c.remoteCrew = remoteCrew{study: s, poll: x.Poll, log: x.Log, tend: c.look, stop: c.end}
+	c := &slurmWorkers{Slurm: x, name: slurmName(dir), journal: journal}
+	c.remoteWorkers = remoteWorkers{study: s, poll: x.Poll, log: x.Log, tend: c.look, stop: c.end}
 	live, err := c.live(ctx)
 	if err == nil && live < x.Workers {
 		err = c.submit(ctx, x.Workers-live)
@@ -117,7 +117,7 @@ func (x Slurm) Start(ctx context.Context, s *Study) (Crew, error) {
 }
 
 // live counts the elements in the queue, waiting or running.
-func (c *slurmCrew) live(ctx context.Context) (int, error) {
+func (c *slurmWorkers) live(ctx context.Context) (int, error) {
 	out, err := output(exec.CommandContext(ctx, "squeue", "--noheader", "--array", "--name="+c.name, "--format=%i %T"))
 	if err != nil {
 		return 0, err
@@ -132,7 +132,7 @@ func (c *slurmCrew) live(ctx context.Context) (int, error) {
 }
 
 // submit has elements started.
-func (c *slurmCrew) submit(ctx context.Context, elements int) error {
+func (c *slurmWorkers) submit(ctx context.Context, elements int) error {
 	script, err := c.Script(c.study.Dir(), elements)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (c *slurmCrew) submit(ctx context.Context, elements int) error {
 
 // look submits elements for those that are gone while there is work for them.
 // A controller that does not answer is waited for: the workers do not need it.
-func (c *slurmCrew) look(ctx context.Context, _ int) error {
+func (c *slurmWorkers) look(ctx context.Context, _ int) error {
 	live, err := c.live(ctx)
 	if err != nil {
 		if !c.troubled && ctx.Err() == nil {
@@ -182,7 +182,7 @@ func (c *slurmCrew) look(ctx context.Context, _ int) error {
 
 // end cancels the elements; when the study is complete only those that have not
 // begun, for the others are about to end.
-func (c *slurmCrew) end(complete bool) error {
+func (c *slurmWorkers) end(complete bool) error {
 	args := []string{"--name=" + c.name}
 	if complete && !c.Keep {
 		args = append(args, "--state=PENDING")

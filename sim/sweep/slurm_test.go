@@ -62,7 +62,7 @@ func TestSlurmReplacesLostElements(t *testing.T) {
 	s := study(t, time.Second, specs...)
 	var log bytes.Buffer
 	x := fakeSlurmExecutor(s, &log, 2)
-	crew, err := x.Start(context.Background(), s)
+	pool, err := x.Start(context.Background(), s)
 	require.NoError(t, err)
 	pids, err := os.ReadFile(filepath.Join(dir, "pids"))
 	require.NoError(t, err)
@@ -74,10 +74,10 @@ func TestSlurmReplacesLostElements(t *testing.T) {
 	// A second process that looks after the study finds the worker that is left.
 	second, err := x.Start(context.Background(), s)
 	require.NoError(t, err)
-	require.NoError(t, crew.Wait(context.Background()))
+	require.NoError(t, pool.Wait(context.Background()))
 	require.NoError(t, second.Wait(context.Background()))
 	require.NoError(t, second.Stop())
-	require.NoError(t, crew.Stop())
+	require.NoError(t, pool.Stop())
 	requireWhole(t, s, specs)
 	require.Contains(t, log.String(), "submitted 2 workers as Slurm job 17\n")
 	require.Contains(t, log.String(), "submitted 1 workers as Slurm job 17\n")
@@ -90,12 +90,12 @@ func TestSlurmSilentAndBroken(t *testing.T) {
 	dir := fakeSlurm(t)
 	s := study(t, time.Second, toys(30, toy{MS: 20})...)
 	var log bytes.Buffer
-	crew, err := fakeSlurmExecutor(s, &log, 2).Start(context.Background(), s)
+	pool, err := fakeSlurmExecutor(s, &log, 2).Start(context.Background(), s)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "down"), nil, 0o600))
-	require.NoError(t, crew.Wait(context.Background()), "the workers do not need the controller")
+	require.NoError(t, pool.Wait(context.Background()), "the workers do not need the controller")
 	require.NoError(t, os.Remove(filepath.Join(dir, "down")))
-	require.NoError(t, crew.Stop())
+	require.NoError(t, pool.Stop())
 	require.Equal(t, 1, strings.Count(log.String(), "no word from Slurm"))
 
 	s = study(t, time.Second, toys(3, toy{})...)
@@ -110,12 +110,12 @@ func TestSlurmInterrupted(t *testing.T) {
 	s := study(t, time.Hour, toys(100, toy{MS: 50})...)
 	var log bytes.Buffer
 	ctx, cancel := context.WithCancel(context.Background())
-	crew, err := fakeSlurmExecutor(s, &log, 2).Start(ctx, s)
+	pool, err := fakeSlurmExecutor(s, &log, 2).Start(ctx, s)
 	require.NoError(t, err)
 	eventually(t, func() bool { return len(notes(t, s, noteCommit)) > 2 })
 	cancel()
-	require.ErrorIs(t, crew.Wait(ctx), context.Canceled)
-	require.NoError(t, crew.Stop())
+	require.ErrorIs(t, pool.Wait(ctx), context.Canceled)
+	require.NoError(t, pool.Stop())
 	cancelled, err := os.ReadFile(filepath.Join(dir, "cancelled"))
 	require.NoError(t, err)
 	require.Equal(t, "--name="+slurmName(s.Dir())+"\n", string(cancelled))
@@ -148,15 +148,15 @@ func realSlurm(t *testing.T) {
 func TestRealSlurmCancelled(t *testing.T) {
 	realSlurm(t)
 	specs := toys(200, toy{MS: 100})
-	s := study(t, time.Hour, specs...) // nobody can wait for a lease to run out
+	s := study(t, time.Hour, specs...) // longer than a test: no lease expires
 	x := Slurm{Workers: 4, Command: []string{"sh", "-c", "exec " + workerLine(s)}, Poll: 300 * time.Millisecond}
 	ctx, cancel := context.WithCancel(context.Background())
-	crew, err := x.Start(ctx, s)
+	pool, err := x.Start(ctx, s)
 	require.NoError(t, err)
 	eventually(t, func() bool { return len(notes(t, s, noteCommit)) > 20 })
 	cancel()
-	require.ErrorIs(t, crew.Wait(ctx), context.Canceled)
-	require.NoError(t, crew.Stop())
+	require.ErrorIs(t, pool.Wait(ctx), context.Canceled)
+	require.NoError(t, pool.Stop())
 	eventually(t, func() bool { out, err := exec.Command("squeue", "-h").Output(); return err == nil && len(out) == 0 })
 	st, err := s.Status()
 	require.NoError(t, err)

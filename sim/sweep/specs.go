@@ -231,14 +231,6 @@ func (s *Study) Digest(n int) Digest {
 	return s.tasks[n].digest
 }
 
-// Number finds the task with a digest.
-func (s *Study) Number(d Digest) (n int, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n, ok = s.index[d]
-	return n, ok
-}
-
 // Spec reads the spec of task n, from 0 below Len, and checks it against its
 // digest. Cost: one file opened and read.
 func (s *Study) Spec(n int) (spec []byte, err error) {

@@ -21,7 +21,7 @@ const format = 1
 // Spans of a lease. Attribute caches of network file systems hold for up to a
 // minute, hence the default. Studies with shorter or longer ones are refused.
 const (
-	DefaultLease = time.Minute
+	defaultLease = time.Minute
 	MinLease     = 200 * time.Millisecond
 	MaxLease     = time.Hour
 )
@@ -45,8 +45,8 @@ type Options struct {
 	// Binary is the digest of the program that computes the tasks, usually from
 	// BinaryDigest. Programs with another digest are refused.
 	Binary string
-	// Lease is how long a claim holds without a sign of life of its worker:
-	// DefaultLease when 0, from 200 ms to 1 h. Workers show life four times in
+	// Lease is how long a claim holds without a heartbeat of its worker:
+	// a minute when 0, from 200 ms to 1 h. Workers send four heartbeats in
 	// it.
 	Lease time.Duration
 	// About is one JSON value of the creator's own, such as the experiment that
@@ -79,7 +79,7 @@ type Study struct {
 // there, errors.Is(err, fs.ErrExist) holds.
 func Create(dir string, o Options) (*Study, error) {
 	if o.Lease == 0 {
-		o.Lease = DefaultLease
+		o.Lease = defaultLease
 	}
 	if o.Lease < MinLease || o.Lease > MaxLease {
 		return nil, fmt.Errorf("creating the study %s: found a lease of %v, want %v to %v", dir, o.Lease, MinLease, MaxLease)
@@ -167,10 +167,7 @@ func Open(dir, binary string) (*Study, error) {
 // Dir is the directory of the study.
 func (s *Study) Dir() string { return s.dir }
 
-// Binary is the digest of the program that the study belongs to.
-func (s *Study) Binary() string { return s.head.Binary }
-
-// Lease is how long a claim holds without a sign of life.
+// Lease is how long a claim holds without a heartbeat.
 func (s *Study) Lease() time.Duration { return time.Duration(s.head.LeaseMS) * time.Millisecond }
 
 // About is what the study was created with; nil when nothing was said.

@@ -23,7 +23,7 @@ func TestCreateAndOpen(t *testing.T) {
 	require.NoError(t, err)
 	s, err := Open(dir, toyBinary)
 	require.NoError(t, err)
-	require.Equal(t, DefaultLease, s.Lease())
+	require.Equal(t, defaultLease, s.Lease())
 	require.JSONEq(t, string(about), string(s.About()))
 
 	_, err = Create(dir, Options{Binary: toyBinary})
@@ -85,7 +85,7 @@ func TestAddNamesTasksByTheirSpecs(t *testing.T) {
 		spec, err := again.Spec(n)
 		require.NoError(t, err)
 		require.Equal(t, want, string(spec))
-		found, ok := again.Number(DigestOf(spec))
+		found, ok := again.index[DigestOf(spec)]
 		require.True(t, ok)
 		require.Equal(t, n, found)
 	}
@@ -196,19 +196,17 @@ func TestCommitAfterALostReply(t *testing.T) {
 	require.Equal(t, "mine", string(text))
 }
 
-func TestClassOf(t *testing.T) {
+func TestTransient(t *testing.T) {
 	_, missing := os.Open(filepath.Join(t.TempDir(), "no"))
 	for _, c := range []struct {
 		err  error
-		want Class
+		want bool
 	}{
-		{errors.New("any"), Deterministic},
-		{MarkTransient(errors.New("any")), Transient},
-		{fmt.Errorf("around: %w", MarkTransient(errors.New("any"))), Transient},
-		{MarkDeterministic(missing), Deterministic},
-		{missing, Transient},
-		{context.DeadlineExceeded, Transient},
+		{errors.New("any"), false},
+		{missing, true},
+		{fmt.Errorf("around: %w", missing), true},
+		{context.DeadlineExceeded, true},
 	} {
-		require.Equal(t, c.want, ClassOf(c.err), c.err)
+		require.Equal(t, c.want, transient(c.err), c.err)
 	}
 }

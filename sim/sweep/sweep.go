@@ -24,68 +24,37 @@ import (
 // calls anywhere give the same bytes. It returns soon once ctx is done, with any
 // error. The result is kept as it is; spec must not be changed or kept.
 //
-// An error is classified by ClassOf. A panic is a deterministic failure, after
-// which the worker is made anew.
+// An error of the operating system counts as a failure of the place: the task is
+// tried again. Any other error is the task's own, and so is a panic, after which the
+// worker is made anew.
 type Run func(ctx context.Context, spec []byte) (result []byte, err error)
 
-// Class says what an error of a Run means for its task.
-type Class uint8
-
-// The classes.
-const (
-	// Deterministic: every other try would fail alike. The failure is the
-	// task's outcome, and it is not tried again.
-	Deterministic Class = iota
-	// Transient: the place and the moment failed, not the task. It is tried
-	// again, by another worker where there is one.
-	Transient
-)
-
-type classified struct {
-	class Class
-	error
-}
-
-func (c *classified) Unwrap() error { return c.error }
-
-// MarkDeterministic says that err is the task's own and would come back.
-func MarkDeterministic(err error) error { return &classified{Deterministic, err} }
-
-// MarkTransient says that err may not come back at another try.
-func MarkTransient(err error) error { return &classified{Transient, err} }
-
-// ClassOf gives the class that the innermost mark in err states. Without a mark,
-// an error of the operating system or a deadline that has passed is transient,
-// and everything else deterministic, for a Run is a pure function.
-func ClassOf(err error) Class {
+// transient says whether a failure is of the place or the moment, so that the task is
+// tried again, by another worker where there is one: an error of the operating system,
+// or a deadline that has passed. Every other error is of the task, for a Run is a pure
+// function: each try would fail alike, and the failure is the task's outcome.
+func transient(err error) bool {
 	var (
-		marked *classified
 		system syscall.Errno
 		path   *fs.PathError
 	)
-	switch {
-	case errors.As(err, &marked):
-		return marked.class
-	case errors.As(err, &system), errors.As(err, &path), errors.Is(err, context.DeadlineExceeded):
-		return Transient
-	}
-	return Deterministic
+	return errors.As(err, &system) || errors.As(err, &path) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Executor brings workers to a study.
 type Executor interface {
 	// Start brings the workers up and returns at once. They take tasks until
 	// ctx is done or Stop is called, also tasks that are added later.
-	Start(ctx context.Context, s *Study) (Crew, error)
+	Start(ctx context.Context, s *Study) (Workers, error)
 }
 
-// Crew is the workers that one Start brought up. Its methods are called from
+// Workers are the workers that one Start brought up. Its methods are called from
 // one goroutine.
-type Crew interface {
+type Workers interface {
 	// Wait returns nil when every task that the study holds has an outcome, a
 	// result or a recorded failure. It may be called again after more specs
 	// were added. An error means that the workers cannot go on; the study can
-	// be resumed. When ctx is done its error is returned, and the crew works on.
+	// be resumed. When ctx is done its error is returned, and the workers go on.
 	Wait(ctx context.Context) error
 	// Stop ends the workers and returns when they have given back their claims
 	// or, where they run elsewhere, have been told to. Tasks under way are
@@ -100,12 +69,12 @@ func Complete(ctx context.Context, e Executor, s *Study) error {
 	if err := s.Mend(); err != nil {
 		return err
 	}
-	crew, err := e.Start(ctx, s)
+	pool, err := e.Start(ctx, s)
 	if err != nil {
 		return err
 	}
-	err = crew.Wait(ctx)
-	return errors.Join(err, crew.Stop())
+	err = pool.Wait(ctx)
+	return errors.Join(err, pool.Stop())
 }
 
 // DataError says that a file of a study is not what it should be.

@@ -89,10 +89,10 @@ func (x Template) expand(dir, text string, index int) (string, error) {
 	return line, wrong
 }
 
-// templateCrew is the commands that were started.
-type templateCrew struct {
+// templateWorkers are the commands that were started.
+type templateWorkers struct {
 	Template
-	remoteCrew
+	remoteWorkers
 	commands []*command
 	idle     bool // that all have ended was said
 }
@@ -109,7 +109,7 @@ type command struct {
 }
 
 // Start runs the commands. They get no input; what they print goes to log/.
-func (x Template) Start(_ context.Context, s *Study) (Crew, error) {
+func (x Template) Start(_ context.Context, s *Study) (Workers, error) {
 	if err := s.writable(); err != nil {
 		return nil, err
 	}
@@ -126,8 +126,8 @@ func (x Template) Start(_ context.Context, s *Study) (Crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &templateCrew{Template: x}
-	c.remoteCrew = remoteCrew{study: s, poll: x.Poll, log: x.Log, tend: c.look, stop: c.end}
+	c := &templateWorkers{Template: x}
+	c.remoteWorkers = remoteWorkers{study: s, poll: x.Poll, log: x.Log, tend: c.look, stop: c.end}
 	for i, line := range lines {
 		each := &command{line: line, log: s.path(logDir, fmt.Sprintf("template-%d.out", i))}
 		if err := each.start(); err != nil {
@@ -173,7 +173,7 @@ func (c *command) running() bool {
 }
 
 // look starts commands again that have failed.
-func (c *templateCrew) look(_ context.Context, open int) error {
+func (c *templateWorkers) look(_ context.Context, open int) error {
 	running, given := 0, 0
 	var failed error
 	for _, each := range c.commands {
@@ -215,7 +215,7 @@ const grace = 10 * time.Second
 
 // end terminates the commands that run, and has those that were submitted
 // cancelled.
-func (c *templateCrew) end(complete bool) error {
+func (c *templateWorkers) end(complete bool) error {
 	var errs []error
 	if !complete && c.Cancel != "" {
 		line, err := c.expand(c.study.Dir(), c.Cancel, 0)

@@ -78,7 +78,7 @@ func TestTemplateGivesUp(t *testing.T) {
 func TestTemplateStops(t *testing.T) {
 	s := study(t, time.Hour, toys(50, toy{MS: 50})...)
 	cancelled := filepath.Join(t.TempDir(), "cancelled")
-	crew, err := Template{Command: "true {index}; " + workerLine(s), Cancel: "touch " + cancelled, Workers: 2, Poll: 10 * time.Millisecond}.Start(context.Background(), s)
+	pool, err := Template{Command: "true {index}; " + workerLine(s), Cancel: "touch " + cancelled, Workers: 2, Poll: 10 * time.Millisecond}.Start(context.Background(), s)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -89,8 +89,8 @@ func TestTemplateStops(t *testing.T) {
 		}
 		cancel()
 	}()
-	require.ErrorIs(t, crew.Wait(ctx), context.Canceled)
-	require.NoError(t, crew.Stop())
+	require.ErrorIs(t, pool.Wait(ctx), context.Canceled)
+	require.NoError(t, pool.Stop())
 	eventually(t, func() bool { st, err := s.Status(); return err == nil && st.Open == 0 && st.Claimed == 0 })
 	require.FileExists(t, cancelled)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,7 +40,7 @@ func runToy(ctx context.Context, spec []byte) ([]byte, error) {
 	case "panic":
 		panic("this task panics")
 	case "transient":
-		return nil, MarkTransient(errors.New("this place is bad"))
+		return nil, fmt.Errorf("this place is bad: %w", syscall.EIO)
 	case "exit":
 		os.Exit(7)
 	case "odd":
@@ -93,7 +94,7 @@ func study(t testing.TB, lease time.Duration, specs ...[]byte) *Study {
 // reopen is the study as another process sees it.
 func reopened(t testing.TB, s *Study) *Study {
 	t.Helper()
-	again, err := Open(s.Dir(), s.Binary())
+	again, err := Open(s.Dir(), s.head.Binary)
 	require.NoError(t, err)
 	return again
 }

@@ -128,7 +128,7 @@ func (h *heavy) place(user int32) int32 {
 	return h.at[user] - 1
 }
 
-// heavyUsers finds those who ask for most processor time: by what their jobs ask
+// heavyUsers finds those that ask for most processor time: by what their jobs ask
 // for and how long they run, which is next to the same under every policy.
 func heavyUsers(m *traces.Memory, c *record.Columns, rows []int32) (*heavy, error) {
 	src, err := m.Open()

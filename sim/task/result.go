@@ -75,9 +75,9 @@ func (r *Figures) Of(m metric.Measure, window string) (float64, bool) {
 	return g.Value(m.Metric)
 }
 
-// JSON is the form in which a result is kept: keys in order, every number in its
+// json is the form in which a result is kept: keys in order, every number in its
 // shortest spelling.
-func (r *Result) JSON() []byte {
+func (r *Result) json() []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // finite numbers and words

@@ -7,9 +7,9 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim"
-	"orrery/sim/crew"
 	"orrery/sim/plan"
 	"orrery/sim/record"
+	"orrery/sim/workerpool"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
@@ -59,7 +59,7 @@ func (r *Runner) Worker() Run {
 		if err != nil {
 			return nil, err
 		}
-		return res.JSON(), nil
+		return res.json(), nil
 	}
 }
 
@@ -127,7 +127,7 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 // returned; the results before it are there.
 func Evaluate(ctx context.Context, r *Runner, tasks []Task, workers int) ([]Result, error) {
 	out := make([]Result, len(tasks))
-	failed, err := crew.Each(ctx, len(tasks), workers, nil, func() func(context.Context, int) error {
+	failed, err := workerpool.Each(ctx, len(tasks), workers, nil, func() func(context.Context, int) error {
 		w := r.worker()
 		return func(ctx context.Context, i int) error {
 			res, err := w.run(ctx, &tasks[i], func() string { return digest(tasks[i].with(w.spec)) })

@@ -2,7 +2,7 @@
 // replay on a trace, the window of it that is measured, another load or jittered
 // arrivals, and the metrics that come out, from memory and without a run
 // directory. Tasks and results are bytes that are the same wherever and however
-// often they are made. It must not know where tasks come from, who computes them,
+// often they are made. It must not know where tasks come from, what computes them,
 // or what a study directory looks like.
 package task
 

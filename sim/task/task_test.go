@@ -175,7 +175,7 @@ func TestBytes(t *testing.T) {
 		want[tasks[i].ID()] = string(b)
 		res, err := ParseResult(b)
 		require.NoError(t, err)
-		require.Equal(t, string(b), string(res.JSON()))
+		require.Equal(t, string(b), string(res.json()))
 		require.Equal(t, tasks[i].ID(), res.Task)
 	}
 	require.Len(t, want, len(tasks))
@@ -187,7 +187,7 @@ func TestBytes(t *testing.T) {
 		got, err := Evaluate(ctx, fresh, tasks, workers)
 		require.NoError(t, err)
 		for i := range got {
-			require.Equal(t, want[tasks[i].ID()], string(got[i].JSON()))
+			require.Equal(t, want[tasks[i].ID()], string(got[i].json()))
 		}
 	}
 }
@@ -347,8 +347,8 @@ func TestRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "not among those at hand")
 }
 
-// TestVariantsAreLetGo: what is kept is bounded, and what was let go comes back.
-func TestVariantsAreLetGo(t *testing.T) {
+// TestVariantsAreReleased: what is kept is bounded, and what was released comes back.
+func TestVariantsAreReleased(t *testing.T) {
 	ctx := context.Background()
 	r := NewRunner(nil)
 	m, err := r.Add(busy(t, 100))
@@ -391,7 +391,7 @@ func TestResultRefuses(t *testing.T) {
 	var r Result
 	_, ok := r.Value("wait_mean", metric.Steady)
 	require.False(t, ok)
-	require.True(t, json.Valid(r.JSON()))
+	require.True(t, json.Valid(r.json()))
 	require.False(t, errors.Is(err, fs.ErrNotExist))
 }
 

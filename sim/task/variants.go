@@ -14,7 +14,7 @@ import (
 )
 
 // variants are the traces that tasks replay, each read or made once and shared by
-// all workers. Those that no task has asked for lately are let go, to be made
+// all workers. Those that no task has asked for lately are released, to be made
 // again when one does.
 type variants struct {
 	load func(hash string) (*transform.Set, error)
@@ -107,7 +107,7 @@ func coarse(d model.Duration) model.Duration {
 	return model.Day << bits.Len64(uint64(days-1))
 }
 
-// get is the trace of a variant. Several who ask at once wait for the one that
+// get is the trace of a variant. Several workers that ask at once wait for the one that
 // makes it.
 func (c *variants) get(ctx context.Context, v variant) (*traces.Memory, error) {
 	c.mu.Lock()

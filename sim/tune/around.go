@@ -48,7 +48,7 @@ type Joint struct {
 	Floor   metric.Number `json:"floor"`
 }
 
-// place is the point to look around: what is recommended, or what runs now where
+// place is the point to look around: what is recommended, or the current policy where
 // that is nothing. False when the space has no such point, as for an order without
 // weights.
 func (t *tuner) place() (c *candidate, values []float64, ok bool, err error) {

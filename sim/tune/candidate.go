@@ -216,7 +216,7 @@ func (t *tuner) tryKnown() error {
 		t.add(c)
 	}
 	t.stage("%d baselines on %d windows", len(t.candidates)-1, len(t.screening))
-	var asked []ask
+	var asked []runRequest
 	for _, c := range t.candidates {
 		asked = append(asked, t.on(c, screeningScope)...)
 	}

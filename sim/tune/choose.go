@@ -98,12 +98,12 @@ func (t *tuner) ahead() []int {
 // race, "" where there are none.
 func (t *tuner) barred() string {
 	o := t.goal.Objectives[0]
-	type near struct {
+	type contender struct {
 		c      *candidate
 		excess float64
 		worst  map[string]float64
 	}
-	var best *near
+	var best *contender
 	n := 0
 	now, _ := t.read(t.base(), wholeScope, t.screening)
 	for _, c := range t.candidates[1:] {
@@ -116,7 +116,7 @@ func (t *tuner) barred() string {
 			continue
 		}
 		if n++; best == nil || score.Excess < best.excess {
-			best = &near{c, score.Excess, metrics}
+			best = &contender{c, score.Excess, metrics}
 		}
 	}
 	if best == nil {
@@ -235,7 +235,7 @@ func (t *tuner) nearest() string {
 	var best *Finalist
 	least := math.Inf(1)
 	gains := func(f *Finalist) bool { return f.Broken != "" && t.gains(f) }
-	whatever := !slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return gains(&f) }) // who would gain nothing has nothing to offer
+	whatever := !slices.ContainsFunc(t.out.Finalists, func(f Finalist) bool { return gains(&f) }) // a finalist without a gain has nothing to offer
 	for i := range t.out.Finalists {
 		f := &t.out.Finalists[i]
 		if f.Broken == "" || !whatever && !gains(f) {

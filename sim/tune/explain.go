@@ -7,8 +7,8 @@ import (
 	"orrery/sim/stat"
 )
 
-// besides are figures that people ask for, whatever the objective.
-var besides = []string{
+// secondaryMetrics are those that people ask for, whatever the objective.
+var secondaryMetrics = []string{
 	"bounded_slowdown_mean", "wait_mean", "wait_p50", "wait_p95", "wait_max", "utilisation",
 	"share_deviation_max", "within_target_wait", "preemptions", "useful_fraction",
 }
@@ -22,7 +22,7 @@ func (t *tuner) explain() error {
 	}
 	t.out.About = c.name
 	var readings []stat.Subject
-	for _, name := range besides {
+	for _, name := range secondaryMetrics {
 		if slices.ContainsFunc(t.goal.Objectives, func(o search.Objective) bool { return o.Metric == name }) {
 			continue
 		}
@@ -39,9 +39,9 @@ func (t *tuner) explain() error {
 		return err
 	}
 	for _, r := range rows {
-		t.out.Besides = append(t.out.Besides, lineOf(r))
+		t.out.Secondary = append(t.out.Secondary, lineOf(r))
 	}
-	if err := t.whom(c); err != nil {
+	if err := t.groupEffects(c); err != nil {
 		return err
 	}
 	t.holdings(c)

@@ -78,7 +78,7 @@ func (t *tuner) constrain(metrics map[string]float64, c *candidate, s scope, win
 func (t *tuner) piling(c *candidate, s scope) bool {
 	for k := range t.problem.Traces {
 		now := s
-		if t.result(t.base(), s, k, 0) == nil { // it has left the race, and is known of the whole
+		if t.result(t.base(), s, k, 0) == nil { // it was eliminated, and is known of the whole
 			now = wholeScope
 		}
 		if t.overloaded(c, s, k) && !t.overloaded(t.base(), now, k) {
@@ -368,7 +368,7 @@ func known(x float64) float64 {
 }
 
 // relaxed is a constraint that the current policy, at now, keeps: a broken one may be
-// broken as far, and one that nobody asked for by the slack beyond that.
+// broken as far, and one that was not asked for by the slack beyond that.
 func relaxed(c search.Constraint, now, slack float64) search.Constraint {
 	if now != now || silent(now) {
 		return c
@@ -379,7 +379,7 @@ func relaxed(c search.Constraint, now, slack float64) search.Constraint {
 	return c
 }
 
-// guardSlack is how much worse than now the worst wait may be where nobody has set a
+// guardSlack is how much worse than now the worst wait may be where the user set no
 // bound: extremes of two runs differ, and a guard is not to forbid every change.
 const guardSlack = 1.5
 

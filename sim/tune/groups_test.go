@@ -83,7 +83,7 @@ func fourWorld(t *testing.T, n int, load float64) world {
 	return w
 }
 
-// once computes each task once, whoever asks.
+// once computes each task once, for all callers.
 func (w world) once() func(context.Context, []task.Task) ([]task.Result, error) {
 	known := map[string]task.Result{}
 	return func(ctx context.Context, tasks []task.Task) ([]task.Result, error) {

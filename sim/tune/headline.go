@@ -10,7 +10,7 @@ import (
 // Headline is a figure to be shown large, with what it is.
 type Headline struct {
 	Value, Label string
-	Good, Bad    bool // as it was asked for, or against it, beyond doubt
+	Good, Bad    bool // significantly as it was asked for, or against it
 }
 
 // Headlines are the few figures that decide: the gain on the acceptance windows and

@@ -33,7 +33,7 @@ func (t *tuner) load() error {
 		return nil
 	}
 	t.stage("the gain of %s under %d loads", c.name, len(t.opt.Loads))
-	var asked []ask
+	var asked []runRequest
 	for _, load := range t.opt.Loads {
 		for k := range t.problem.Traces {
 			for r := range loadReplicas + 1 {
@@ -51,8 +51,8 @@ func (t *tuner) load() error {
 }
 
 // loaded is a run under a load; that of the trace is the run that there is already.
-func loaded(c *candidate, trace, load, replica int) ask {
-	a := ask{of: c, trace: trace, scope: wholeScope, replica: replica}
+func loaded(c *candidate, trace, load, replica int) runRequest {
+	a := runRequest{of: c, trace: trace, scope: wholeScope, replica: replica}
 	if load != 1000 {
 		a.load = load
 	}

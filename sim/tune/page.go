@@ -167,13 +167,13 @@ func (r *Report) pageFinalists(p *page) {
 	r.pageConstraints(p)
 	r.pageWhole(p)
 	r.pageAgain(p)
-	if len(r.Besides) == 0 {
+	if len(r.Secondary) == 0 {
 		return
 	}
 	p.say("What else %s changes on the same windows (p corrected for all lines of this table):", r.About)
 	rows = nil
-	for i := range r.Besides {
-		rows = append(rows, append(lineCells(&r.Besides[i]), r.Besides[i].Verdict.String()))
+	for i := range r.Secondary {
+		rows = append(rows, append(lineCells(&r.Secondary[i]), r.Secondary[i].Verdict.String()))
 	}
 	p.table([]string{"metric", "now", "then", "change", "interval", "in its unit", "noise", "p", "verdict"}, rows)
 }
@@ -279,8 +279,8 @@ func (r *Report) pageGroups(p *page) {
 		word string
 		is   func(g *GroupLine) bool
 	}{
-		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.Of("wait_mean").Relative >= LongerBy }},
-		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.Of("wait_mean").Relative <= -LongerBy }},
+		{"Longer", func(g *GroupLine) bool { return g.Verdict == stat.Worse || g.Of("wait_mean").Relative >= longerBy }},
+		{"Shorter", func(g *GroupLine) bool { return g.Verdict == stat.Better || g.Of("wait_mean").Relative <= -longerBy }},
 	} {
 		var names []string
 		for i := range r.Groups {

@@ -86,11 +86,11 @@ func (r *Report) pageJoint(p *page, g *Joint) {
 	p.say("%s over %s (rows) and %s (columns), all else as in %s.%s", g.Metric, g.First, g.Second, r.Around, joint)
 	head := []string{""}
 	for _, x := range g.SecondAt {
-		head = append(head, r.spell(g.Second, x))
+		head = append(head, r.valueText(g.Second, x))
 	}
 	var rows [][]string
 	for i, values := range g.Values {
-		row := []string{r.spell(g.First, g.FirstAt[i])}
+		row := []string{r.valueText(g.First, g.FirstAt[i])}
 		for _, v := range values {
 			row = append(row, said(v, g.Metric))
 		}
@@ -99,8 +99,8 @@ func (r *Report) pageJoint(p *page, g *Joint) {
 	p.table(head, rows)
 }
 
-// spell is a value of a setting of the space.
-func (r *Report) spell(setting string, x float64) string {
+// valueText is a value of a setting of the space.
+func (r *Report) valueText(setting string, x float64) string {
 	for _, p := range r.space {
 		if p.Name == setting && p.Kind == search.Choice {
 			return p.Choices[int(x)]
@@ -120,11 +120,11 @@ func share(n metric.Number) string {
 }
 
 // span writes an interval.
-func span(r Range, spell func(float64) string) string {
+func span(r Range, valueText func(float64) string) string {
 	if !r.Low.Defined() || !r.High.Defined() {
 		return "–"
 	}
-	return spell(float64(r.Low)) + " to " + spell(float64(r.High))
+	return valueText(float64(r.Low)) + " to " + valueText(float64(r.High))
 }
 
 // said is what is said of a setting: of one that changed something, and nothing that

@@ -14,8 +14,8 @@ import (
 	"orrery/sim/task"
 )
 
-// ReportSchema is the version of the report's JSON.
-const ReportSchema = 2
+// reportSchema is the version of the report's JSON.
+const reportSchema = 2
 
 // Decisions.
 const (
@@ -69,7 +69,7 @@ type Report struct {
 	Finalists []Finalist `json:"finalists,omitempty"`
 
 	About       string        `json:"about,omitempty"` // the candidate that the following is of
-	Besides     []Line        `json:"besides,omitempty"`
+	Secondary   []Line        `json:"besides,omitempty"`
 	Groups      []GroupLine   `json:"groups,omitempty"`
 	Shares      []ShareSeries `json:"shares,omitempty"` // now, then
 	Loads       []LoadLine    `json:"loads,omitempty"`
@@ -226,7 +226,7 @@ func (r *Report) UnitOf(setting string) string { return r.units[setting] }
 // finish fills in what the steps have left.
 func (t *tuner) finish() *Report {
 	r := &t.out
-	r.Schema, r.VCluster = ReportSchema, t.problem.VCluster
+	r.Schema, r.VCluster = reportSchema, t.problem.VCluster
 	t.traces()
 	r.Goal = Goal{t.goal.Objectives, t.goal.written}
 	if len(r.Goal.Objectives) == 0 {
@@ -315,9 +315,9 @@ func (t *tuner) tried(i int) Tried {
 	}
 	out.Windows, out.Overloaded = len(windows), t.piling(c, s)
 	metrics, failed := t.read(c, s, windows)
-	out.run = t.task(ask{of: c, scope: s})
+	out.run = t.task(runRequest{of: c, scope: s})
 	if t.result(c, wholeScope, 0, 0) != nil {
-		out.run = t.task(ask{of: c, scope: wholeScope})
+		out.run = t.task(runRequest{of: c, scope: wholeScope})
 	}
 	for _, o := range t.goal.Objectives {
 		out.Metrics = append(out.Metrics, metric.Number(metrics[o.Metric]))
@@ -405,12 +405,6 @@ func (r *Report) Counted(set string) int {
 	return n
 }
 
-// Inert are the settings that move no objective by more than the noise.
-func (r *Report) Inert() []string {
-	idle, drowned := r.quiet()
-	return append(idle, drowned...)
-}
-
 // idle says whether a setting has changed nothing wherever it was moved, but for
 // rounding.
 func (s *Sensitivity) idle(k int) bool {
@@ -421,9 +415,9 @@ func (s *Sensitivity) idle(k int) bool {
 	return s.Parts[k].Change.High <= rounding*most
 }
 
-// quiet are the settings of which nothing rises above the noise, in any objective: those
+// inertSettings are the settings of which nothing rises above the noise, in any objective: those
 // that changed nothing at all wherever they were moved, and the others.
-func (r *Report) quiet() (idle, drowned []string) {
+func (r *Report) inertSettings() (idle, withinNoise []string) {
 	if len(r.Sensitivity) == 0 {
 		return nil, nil
 	}
@@ -433,10 +427,10 @@ func (r *Report) quiet() (idle, drowned []string) {
 		switch {
 		case slices.ContainsFunc(r.Sensitivity, moves):
 		case slices.ContainsFunc(r.Sensitivity, changes):
-			drowned = append(drowned, p.Setting)
+			withinNoise = append(withinNoise, p.Setting)
 		default:
 			idle = append(idle, p.Setting)
 		}
 	}
-	return idle, drowned
+	return idle, withinNoise
 }

@@ -8,10 +8,10 @@ import (
 	"orrery/sim/task"
 )
 
-// ask is one run: a candidate on a part of a trace. Replica counts those with
+// runRequest is one run: a candidate on a part of a trace. Replica counts those with
 // jittered arrivals from 1, 0 is the trace as it is; load is in thousandths, 0 for
 // that of the trace.
-type ask struct {
+type runRequest struct {
 	of      *candidate
 	trace   int
 	scope   scope
@@ -28,10 +28,10 @@ type key struct {
 	load    int
 }
 
-func (a ask) key() key { return key{a.of.id, a.trace, a.scope, a.replica, a.load} }
+func (a runRequest) key() key { return key{a.of.id, a.trace, a.scope, a.replica, a.load} }
 
 // task is the run to be computed.
-func (t *tuner) task(a ask) task.Task {
+func (t *tuner) task(a runRequest) task.Task {
 	out := task.Task{Spec: a.of.specs[a.trace], Load: a.load}
 	if a.replica > 0 {
 		out.Shake = &task.Shake{By: t.opt.ShakeBy, Seed: t.opt.Seed*1000 + uint64(a.replica)}
@@ -58,7 +58,7 @@ func (t *tuner) task(a ask) task.Task {
 
 // run makes the runs that are asked for, of which those that are known are not
 // computed again.
-func (t *tuner) run(asked []ask) error {
+func (t *tuner) run(asked []runRequest) error {
 	var fresh []task.Task
 	var keys []key
 	due := map[key]bool{}
@@ -83,17 +83,17 @@ func (t *tuner) run(asked []ask) error {
 }
 
 // on are the runs of a candidate on all traces.
-func (t *tuner) on(c *candidate, s scope) []ask {
-	var out []ask
+func (t *tuner) on(c *candidate, s scope) []runRequest {
+	var out []runRequest
 	for k := range t.problem.Traces {
-		out = append(out, ask{of: c, trace: k, scope: s})
+		out = append(out, runRequest{of: c, trace: k, scope: s})
 	}
 	return out
 }
 
 // result is that of a run that was made.
 func (t *tuner) result(c *candidate, s scope, trace, replica int) *task.Result {
-	return t.known[ask{of: c, trace: trace, scope: s, replica: replica}.key()]
+	return t.known[runRequest{of: c, trace: trace, scope: s, replica: replica}.key()]
 }
 
 // figures are those of a window in a run that was made, the window by its place

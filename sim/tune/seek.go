@@ -50,7 +50,7 @@ func (t *tuner) batchSize() int {
 	return t.opt.Batch
 }
 
-// seek searches the space. The batch is a setting, so the trials do not depend on who
+// seek searches the space. The batch is a setting, so the trials do not depend on what
 // computes them.
 func (t *tuner) seek() error {
 	if len(t.space.Space) == 0 {
@@ -89,7 +89,7 @@ func (t *tuner) seek() error {
 // batch runs what the search asks for next.
 func (t *tuner) batch(s *search.Search) error {
 	trials := s.Ask(t.opt.Budget)
-	var asked []ask
+	var asked []runRequest
 	var from []*candidate
 	for _, trial := range trials {
 		c, err := t.found(fmt.Sprintf("found %d", trial.ID+1), t.space, trial.Values, false)
@@ -202,7 +202,7 @@ func (t *tuner) heats(heats []search.Heat, windows []int) ([]search.HeatResult, 
 		}
 		return tuningScope
 	}
-	var asked []ask
+	var asked []runRequest
 	for _, h := range heats {
 		asked = append(asked, t.on(t.candidates[h.Candidate], scopeOf(h))...)
 	}
@@ -252,7 +252,7 @@ func (t *tuner) raceConfig(windows int) search.RaceConfig {
 	return c
 }
 
-// Dropped says why a candidate left the race.
+// Dropped says why a candidate was eliminated.
 type Dropped struct {
 	Name    string `json:"name"`
 	Windows int    `json:"windows"` // it had run

@@ -153,7 +153,7 @@ func (s space) columns() []string {
 func (t *tuner) points(points [][]float64, what string) ([]*candidate, error) {
 	t.stage("%s: %d points on %d windows", what, len(points), len(t.screening))
 	var out []*candidate
-	var asked []ask
+	var asked []runRequest
 	for _, point := range points {
 		c, err := t.found("", t.space, t.space.valuesAt(point), true)
 		if err != nil {

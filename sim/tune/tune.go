@@ -5,7 +5,7 @@
 // the acceptance windows show to be better than the current policy and what keeps
 // its bounds when the whole trace is replayed from end to end.
 //
-// It must not know who computes the replays, on how many workers and where
+// It must not know what computes the replays, on how many workers and where
 // results are kept: it asks for batches of tasks and gets results. What it asks
 // for depends on the problem, the options and the results alone, so the same
 // traces give the same recommendation on any number of workers.
@@ -58,9 +58,9 @@ type Options struct {
 	// Method is one of search.Methods; "" chooses by budget and objectives.
 	Method string
 	// Batch is how many points the search asks for before it looks at results, 0 for the
-	// number that suits the method. Trials depend on it, and not on who computes them.
+	// number that suits the method. Trials depend on it, and not on what computes them.
 	Batch int
-	// Race says which candidates leave the race over the tuning windows, "" for the
+	// Race says which candidates are eliminated on the tuning windows, "" for the
 	// rule of search.Rules that comes first.
 	Race search.Rule
 	// Tuning and Acceptance are how many windows of each there are in a trace.

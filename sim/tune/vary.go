@@ -20,7 +20,7 @@ type knob struct {
 }
 
 // knobs are what operators of such a profile turn, and what windows of a log can
-// judge. What is a promise to users (limits, shares, budgets, who may preempt whom)
+// judge. What is a promise to users (limits, shares, budgets, which QOS preempts which)
 // is not, nor is the time between passes, of which less is always better here.
 var knobs = []knob{
 	{path: "reference_wait", values: "5m..7d", used: byWeights},
@@ -238,14 +238,14 @@ func (t *tuner) possible(c *profiles.Cluster) error {
 		return errors.New("conservative reserves whole nodes and cannot divide them, and jobs share nodes here (sharing: gpus)")
 	}
 	if _, err := t.problem.Cluster.Resolve(); err != nil {
-		return nil //nolint:nilerr // whoever runs it finds out
+		return nil //nolint:nilerr // the run reports it
 	}
 	_, err := c.Resolve()
 	return err
 }
 
-// spelled says what may be varied how far.
-func (s space) spelled() []string {
+// described says what may be varied how far.
+func (s space) described() []string {
 	var out []string
 	for _, p := range s.Space {
 		say := func(x float64) string { return amount(metric.Number(x), s.units[p.Name]) }

@@ -34,7 +34,7 @@ func TestWhatIsVaried(t *testing.T) {
 		tuner.opt.Vary = c.vary
 		s, err := tuner.wholeSpace()
 		require.NoError(t, err)
-		require.Equal(t, c.want, s.spelled())
+		require.Equal(t, c.want, s.described())
 		now, err := tuner.leading()
 		require.NoError(t, err)
 		at, err := s.pointOf(&now)
@@ -100,7 +100,7 @@ func TestPointsOfSlurmAreSearched(t *testing.T) {
 	o.Evaluate = w.real(2)
 	r := w.tune(t, o)
 	require.Contains(t, r.Settings, "multifactor.age")
-	require.Contains(t, r.Inert(), "multifactor.qos")
+	require.Contains(t, inert(r), "multifactor.qos")
 	found := 0
 	for i := range r.Tried {
 		if r.Tried[i].Role == Found {

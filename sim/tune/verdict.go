@@ -62,12 +62,12 @@ func (r *Report) Summary() []string {
 	if s := r.loadSentence(); s != "" {
 		out = append(out, s)
 	}
-	idle, drowned := r.quiet()
+	idle, withinNoise := r.inertSettings()
 	if len(idle) > 0 {
 		out = append(out, "Change nothing here, whatever their value: "+strings.Join(idle, ", ")+".")
 	}
-	if len(drowned) > 0 {
-		out = append(out, "What these change is within the noise of jittered arrivals: "+strings.Join(drowned, ", ")+".")
+	if len(withinNoise) > 0 {
+		out = append(out, "What these change is within the noise of jittered arrivals: "+strings.Join(withinNoise, ", ")+".")
 	}
 	return out
 }
@@ -180,7 +180,7 @@ func (r *Report) payers() (first []*GroupLine, others string) {
 func (r *Report) price() string {
 	payers, others := r.payers()
 	if len(payers) == 0 {
-		return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or longer beyond doubt", 100*LongerBy)
+		return fmt.Sprintf("no group by run time, size, vCluster, tenant, class or user waits %.0f %% longer, or significantly longer", 100*longerBy)
 	}
 	var parts []string
 	for _, g := range payers {

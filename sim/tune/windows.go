@@ -47,7 +47,7 @@ func (t *tuner) start() error {
 		if t.space, err = t.wholeSpace(); err != nil {
 			return err
 		}
-		t.out.Varied = t.space.spelled()
+		t.out.Varied = t.space.described()
 	} else if len(t.opt.Vary) > 0 {
 		return usagef("--vary %s: a plain cluster has no profile: give one, or a cluster file", t.opt.Vary[0])
 	}
@@ -183,10 +183,10 @@ func (t *tuner) begin() error {
 
 // wholly runs a candidate on the whole of all traces, with all replicas.
 func (t *tuner) wholly(c *candidate) error {
-	var asked []ask
+	var asked []runRequest
 	for k := range t.problem.Traces {
 		for r := range t.opt.Replicas + 1 {
-			asked = append(asked, ask{of: c, trace: k, scope: wholeScope, replica: r})
+			asked = append(asked, runRequest{of: c, trace: k, scope: wholeScope, replica: r})
 		}
 	}
 	return t.run(asked)
@@ -218,7 +218,7 @@ func (t *tuner) sane() error {
 
 // overloaded says whether the queue of a run grows without end.
 func (t *tuner) overloaded(c *candidate, s scope, trace int) bool {
-	r := t.known[ask{of: c, trace: trace, scope: s}.key()]
+	r := t.known[runRequest{of: c, trace: trace, scope: s}.key()]
 	return r != nil && r.Verdict == metric.Overloaded
 }
 

@@ -109,7 +109,7 @@ type memory struct {
 	done bool
 }
 
-// Next hands out everything at once.
+// Next returns everything at once.
 func (m *memory) Next(b *traces.Batch) error {
 	if m.done {
 		return io.EOF
@@ -119,7 +119,7 @@ func (m *memory) Next(b *traces.Batch) error {
 	return nil
 }
 
-// Close keeps the trace for who reads it next.
+// Close keeps the trace open for the next reader.
 func (m *memory) Close() error { return nil }
 
 func decode(src traces.Source, attributes bool) (*memory, error) {

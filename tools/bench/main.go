@@ -14,13 +14,13 @@
 // A second table is of single passes of a site over queues of 100 to 100,000 jobs,
 // made at every cycle though nothing has changed: when a quarter of the jobs would
 // fit but are held by the reservation of the best, when some nodes are idle and
-// nobody fits, and when none is idle.
+// no job fits, and when none is idle.
 //
 // A third is of a study of drawn profiles on 100,000 jobs and 1,024 nodes, by the
 // program with one worker and with two; there alone it is the clock that counts.
 //
 //	go run ./tools/bench                    # the logs of $ORRERY_DATA, generated ones, passes and a study
-//	go run ./tools/bench my.swf.gz:128      # a log and its machine size
+//	go run ./tools/bench my.swf.gz:128      # a log and its cluster size
 //	go run ./tools/bench -only site         # the rows of sites, and passes
 //	go run ./tools/bench -only "site pass"  # passes alone
 //	go run ./tools/bench -only study -points 1000
@@ -43,12 +43,12 @@ import (
 	"orrery/reports/table"
 )
 
-// load is a log and the machine it is replayed on.
+// load is a log and the cluster it is replayed on.
 type load struct {
 	name   string
 	path   string // "" for a generated one
 	procs  int32
-	site   *site   // nil for a plain machine
+	site   *site   // nil for a plain cluster
 	jobs   int     // of a generated one
 	load   float64 // of a generated one, 0 for the model's own
 	bundle string  // once imported

@@ -16,7 +16,7 @@ const passRows = "site pass"
 
 // passCost is what a pass over a queue takes.
 type passCost struct {
-	state  string // what stands in the way of those who wait
+	state  string // what keeps the waiting jobs from starting
 	queue  int64  // jobs that wait
 	ns     float64
 	allocs int64

@@ -12,7 +12,7 @@ import (
 	"orrery/traces"
 )
 
-// site is the machine of a log as a site: dragonfly groups, fingerprints,
+// site is the cluster of a log as a site: dragonfly groups, fingerprints,
 // tenants with shares and budgets, and a profile in which all nine factors count.
 type site struct {
 	group   int32  // nodes of a dragonfly group
@@ -28,7 +28,7 @@ const (
 	budgetDays  = 4
 )
 
-// describe writes the cluster file of a machine of so many nodes. Each group has
+// describe writes the cluster file of a cluster of so many nodes. Each group has
 // nodes of two of three fingerprints. The tenants together may use two thirds
 // of the site by their budgets, so some are beyond them.
 func (s *site) describe(nodes int32) []byte {

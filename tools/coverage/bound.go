@@ -73,7 +73,7 @@ func randomTable(o *options) (*table.Table, error) {
 	}
 	cells, err := o.fill(len(lines), len(truths), func(r, c int) (string, error) {
 		l := lines[r]
-		w := world{sigma: 0.8, luck: 0.1, both: true, phi: l.phi, ratio: 1 + truths[c]}
+		w := world{sigma: 0.8, noise: 0.1, both: true, phi: l.phi, ratio: 1 + truths[c]}
 		p, scratch := pairs(l.windows), make([]float64, l.windows)
 		return judged(o.series, stat.RandomWindows, func(source *draw.Source) (stat.Pairs, error) {
 			w.draw(&p, scratch, source)

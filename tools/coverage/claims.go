@@ -32,7 +32,7 @@ type scratch struct {
 }
 
 // nothings are normal differences of values without a ratio, and values like waits
-// whose sides differ by luck.
+// whose sides differ by noise.
 var nothings = []nothing{
 	{"normal differences", func(p []stat.Pairs, phi float64, alike bool, x *scratch) {
 		lean(x.shared[0], phi, &x.source)
@@ -44,20 +44,20 @@ var nothings = []nothing{
 			}
 		}
 	}},
-	{"lognormal levels (σ 0.8) and luck (σ 0.3)", func(p []stat.Pairs, phi float64, alike bool, x *scratch) {
-		lean(x.shared[0], phi, &x.source) // of the luck of either side
+	{"lognormal levels (σ 0.8) and noise (σ 0.3)", func(p []stat.Pairs, phi float64, alike bool, x *scratch) {
+		lean(x.shared[0], phi, &x.source) // of the noise of either side
 		lean(x.shared[1], phi, &x.source)
 		for r := range p {
 			level := x.side[0]
 			lean(level, phi, &x.source)
 			for s, values := range [2][]float64{p[r].Baseline, p[r].Candidate} {
-				luck := x.side[1]
-				lean(luck, phi, &x.source)
+				noise := x.side[1]
+				lean(noise, phi, &x.source)
 				if alike {
-					mix(luck, x.shared[s])
+					mix(noise, x.shared[s])
 				}
 				for i := range values {
-					values[i] = math.Exp(0.8*level[i] + 0.3*luck[i])
+					values[i] = math.Exp(0.8*level[i] + 0.3*noise[i])
 				}
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"orrery/reports/table"
-	"orrery/sim/crew"
 	"orrery/sim/stat"
+	"orrery/sim/workerpool"
 )
 
 // selfLog is the part of a log on which the program compares a policy with itself: 80
@@ -63,7 +63,7 @@ func cliTable(o *options) (*table.Table, error) {
 		}
 	}
 	answers := make([]answer, o.comparisons)
-	_, err = crew.Each(ctx, o.comparisons, o.workers, nil, func() func(context.Context, int) error {
+	_, err = workerpool.Each(ctx, o.comparisons, o.workers, nil, func() func(context.Context, int) error {
 		return func(_ context.Context, k int) error {
 			text, err := orrery("compare", "a", "b", "--noise", "log.trace", "--independent", "--seed", fmt.Sprint(1+2*runsOfASide*k), "--replicas", fmt.Sprint(runsOfASide), "-o", "json")
 			if err != nil {

@@ -13,14 +13,13 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/sim"
-	"orrery/sim/crew"
 	"orrery/sim/gate"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/stat"
 	"orrery/sim/task"
-	"orrery/tools/wholelog"
+	"orrery/sim/workerpool"
 )
 
 var gatesStream = draw.StreamOf("coverage.gates")
@@ -170,19 +169,19 @@ func level20(side []gate.Replica) float64 {
 
 // gatedLog is a log on its cluster.
 type gatedLog struct {
-	*wholelog.Log
+	*wholeLog
 	o     *options
 	nodes int32
 	spans []metric.Span
 }
 
 func (o *options) gatedLog(file string, nodes int32) (*gatedLog, error) {
-	l, err := wholelog.Open(o.swf(file))
+	l, err := openWholeLog(o.swf(file))
 	if err != nil {
 		return nil, err
 	}
-	out := &gatedLog{Log: l, o: o, nodes: nodes}
-	out.spans, err = task.Divide(l.Set, profiles.UsualWindows, 0)
+	out := &gatedLog{wholeLog: l, o: o, nodes: nodes}
+	out.spans, err = task.Divide(l.set, profiles.UsualWindows, 0)
 	return out, err
 }
 
@@ -202,7 +201,7 @@ vclusters: [{name: v, home: all, profile: {order: fcfs, backfill: easy%s}}]
 		return spec, err
 	}
 	spec.Site = c.JSON()
-	return l.Bind(spec)
+	return l.bind(spec)
 }
 
 // pool makes so many replicas, with waits multiplied by each of planted.
@@ -215,7 +214,7 @@ func (l *gatedLog) pool(cycle string, n int) ([][]gate.Replica, error) {
 	for i := range out {
 		out[i] = make([]gate.Replica, n)
 	}
-	_, err = crew.Each(context.Background(), n, l.o.workers, nil, func() func(context.Context, int) error {
+	_, err = workerpool.Each(context.Background(), n, l.o.workers, nil, func() func(context.Context, int) error {
 		sink := &jobsAlone{}
 		return func(ctx context.Context, k int) error {
 			sink.Reset()
@@ -233,7 +232,7 @@ func (*jobsAlone) Attempt(*model.AttemptRecord) {}
 
 func (l *gatedLog) replica(ctx context.Context, spec plan.Spec, seed int, sink *jobsAlone, give func(int, gate.Replica)) error {
 	t := task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: uint64(seed)}}
-	m, err := l.Runner.Trace(ctx, &t)
+	m, err := l.runner.Trace(ctx, &t)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func TestSlowdowns(t *testing.T) {
 	require.NoError(t, err)
 	spec, err := log.spec("")
 	require.NoError(t, err)
-	want, err := task.Evaluate(context.Background(), log.Runner, []task.Task{{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: 3}, Brief: log.spans}}, 1)
+	want, err := task.Evaluate(context.Background(), log.runner, []task.Task{{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: 3}, Brief: log.spans}}, 1)
 	require.NoError(t, err)
 	longer := 0
 	for w := range log.spans {

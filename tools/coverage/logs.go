@@ -11,11 +11,10 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/stat"
 	"orrery/sim/task"
-	"orrery/tools/wholelog"
 )
 
 // logs are those on which a policy is compared with itself: the file and the
-// processors of the machine.
+// processors of the cluster.
 var logs = []struct {
 	name, file string
 	procs      int32
@@ -80,14 +79,14 @@ func (o *options) swf(file string) string { return filepath.Join(o.data, "traces
 
 // open reads a log, for replays on a plain cluster.
 func (o *options) open(file string, procs int32) (*task.Runner, plan.Spec, error) {
-	l, err := wholelog.Open(o.swf(file))
+	l, err := openWholeLog(o.swf(file))
 	if err != nil {
 		return nil, plan.Spec{}, err
 	}
 	spec := plan.DefaultSpec()
 	spec.Cluster.Procs = procs
-	spec, err = l.Bind(spec)
-	return l.Runner, spec, err
+	spec, err = l.bind(spec)
+	return l.runner, spec, err
 }
 
 // withItself counts the comparisons that claim anything, with one run of each side

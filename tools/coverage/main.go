@@ -29,7 +29,7 @@ import (
 	"strings"
 
 	"orrery/reports/table"
-	"orrery/sim/crew"
+	"orrery/sim/workerpool"
 )
 
 // options are the flags.
@@ -163,7 +163,7 @@ func (o *options) fill(rows, columns int, of func(row, column int) (string, erro
 	for r := range out {
 		out[r] = make([]any, columns)
 	}
-	_, err := crew.Each(context.Background(), rows*columns, o.workers, nil, func() func(context.Context, int) error {
+	_, err := workerpool.Each(context.Background(), rows*columns, o.workers, nil, func() func(context.Context, int) error {
 		return func(_ context.Context, i int) error {
 			text, err := of(i/columns, i%columns)
 			out[i/columns][i%columns] = text

@@ -11,13 +11,13 @@ import (
 
 var ratioStream = draw.StreamOf("coverage.ratio")
 
-// world draws a metric that both sides share but for luck of their own, as waits
+// world draws a metric that both sides share but for noise of their own, as waits
 // are: windows of very different level, lognormal with σ of their logarithm.
 type world struct {
 	sigma float64 // of the levels
-	luck  float64 // σ of the luck of a side in a window
-	both  bool    // the baseline has luck too
-	phi   float64 // of levels and of luck
+	noise float64 // σ of the noise of a side in a window
+	both  bool    // the baseline has noise too
+	phi   float64 // of levels and of noise
 	ratio float64 // of the candidate to the baseline
 }
 
@@ -34,11 +34,11 @@ func (w *world) draw(p *stat.Pairs, scratch []float64, source *draw.Source) {
 	}
 }
 
-// times is the luck of a side, of mean 1.
+// times is the noise of a side, of mean 1.
 func (w *world) times(x, scratch []float64, source *draw.Source) {
 	lean(scratch, w.phi, source)
 	for i, z := range scratch {
-		x[i] *= math.Exp(w.luck*z - w.luck*w.luck/2)
+		x[i] *= math.Exp(w.noise*z - w.noise*w.noise/2)
 	}
 }
 
@@ -84,13 +84,13 @@ func ratioTable(o *options) (*table.Table, error) {
 		}
 		return percent(relative, o.series) + " (" + percent(absolute, o.series) + ")", nil
 	})
-	t := table.New(append([]string{"σ of the levels", "luck", "of", "φ", "candidate / baseline"}, heads(windows)...)...)
+	t := table.New(append([]string{"σ of the levels", "noise", "of", "φ", "candidate / baseline"}, heads(windows)...)...)
 	for r, w := range worlds {
-		who := "the candidate"
+		side := "the candidate"
 		if w.both {
-			who = "both"
+			side = "both"
 		}
-		t.Row(append([]any{fmt.Sprint(w.sigma), fmt.Sprint(w.luck), who, fmt.Sprint(w.phi), fmt.Sprint(w.ratio)}, cells[r]...)...)
+		t.Row(append([]any{fmt.Sprint(w.sigma), fmt.Sprint(w.noise), side, fmt.Sprint(w.phi), fmt.Sprint(w.ratio)}, cells[r]...)...)
 	}
 	return t, err
 }

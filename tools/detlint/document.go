@@ -15,7 +15,6 @@ import (
 var printedParts = map[string]func() string{
 	"rules":      printRules,
 	"exemptions": printExemptions,
-	"walls":      printWalls,
 }
 
 const endMarker = "<!-- end -->"
@@ -56,26 +55,10 @@ func printRules() string {
 func printExemptions() string {
 	var b strings.Builder
 	b.WriteString("| package | free of | because |\n|---|---|---|\n")
-	for _, own := range house {
+	for _, own := range packageTable {
 		for _, e := range own.free {
 			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", own.dir, strings.Join(e.rules, ", "), e.reason)
 		}
-	}
-	return b.String()
-}
-
-func printWalls() string {
-	var b strings.Builder
-	b.WriteString("| package | may import, besides the standard library |\n|---|---|\n")
-	for _, own := range house {
-		may := make([]string, len(own.may))
-		for i, path := range own.may {
-			may[i] = "`" + path + "`"
-		}
-		if len(may) == 0 {
-			may = []string{"–"}
-		}
-		fmt.Fprintf(&b, "| `%s` | %s |\n", own.dir, strings.ReplaceAll(strings.Join(may, ", "), "`...`", "everything"))
 	}
 	return b.String()
 }

@@ -18,7 +18,7 @@ func theRepository(t *testing.T) *repository {
 	return r
 }
 
-// TestDeterminism holds every package of the house against every rule that
+// TestDeterminism checks every package against every rule that
 // binds it.
 func TestDeterminism(t *testing.T) {
 	r := theRepository(t)
@@ -30,7 +30,7 @@ func TestDeterminism(t *testing.T) {
 		if !assert.NoError(t, err) {
 			continue
 		}
-		own, _ := roomOf(dir)
+		own, _ := ruleOf(dir)
 		for _, f := range p.run(own.excused) {
 			byRule[f.Rule] = append(byRule[f.Rule], f)
 		}
@@ -43,10 +43,10 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestWalls keeps each package to the imports that the table grants it, so
+// TestImportRules keeps each package to the imports that the table grants it, so
 // that the layers of docs/ARCHITECTURE.md stand.
-func TestWalls(t *testing.T) {
-	fail(t, theRepository(t).walls(), "the simulator and the live shell can share the core only while it knows neither")
+func TestImportRules(t *testing.T) {
+	fail(t, theRepository(t).importRules(), "the simulator and the live shell can share the core only while it knows neither")
 }
 
 func TestSize(t *testing.T) {
@@ -67,15 +67,15 @@ func fail(t *testing.T, found []Finding, reason string) {
 	}
 }
 
-// TestHouseTable checks the table itself: no row twice, every exemption names
+// TestPackageTable checks the table itself: no row twice, every exemption names
 // a rule and a reason, every folder in it exists or is spelt like one.
-func TestHouseTable(t *testing.T) {
+func TestPackageTable(t *testing.T) {
 	var names []string
 	for _, r := range rules {
 		names = append(names, r.name)
 	}
 	seen := map[string]bool{}
-	for _, own := range house {
+	for _, own := range packageTable {
 		assert.False(t, seen[own.dir], "%s has two rows", own.dir)
 		seen[own.dir] = true
 		for _, e := range own.free {

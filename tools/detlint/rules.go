@@ -36,7 +36,7 @@ var rules = []rule{
 	{
 		name:   "outside",
 		bans:   "imports of `os`, `net`, `syscall`, `runtime`, `plugin`, `flag`, `io/ioutil`, `golang.org/x/sys` and what lies below them; functions of `path/filepath` that look at the disk; `time.LoadLocation`",
-		reason: "files, network, environment and the machine's size are inputs that the spec does not name; shells read them and hand over values",
+		reason: "files, network, environment and the size of the computer are inputs that the spec does not name; shells read them and pass values",
 		check:  checkOutside,
 	},
 	{

@@ -74,7 +74,7 @@ func TestExemptionsAreNeeded(t *testing.T) {
 	dirs := r.packages()
 	require.NoError(t, r.prepare(dirs))
 	for _, dir := range dirs {
-		own, ok := roomOf(dir)
+		own, ok := ruleOf(dir)
 		if !ok || slices.ContainsFunc(own.free, func(e exemption) bool { return e.reason == shell.reason }) {
 			continue // shells are excused as a kind, not one by one
 		}

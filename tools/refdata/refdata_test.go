@@ -28,7 +28,7 @@ func (p *probe) Fatal(args ...any) {
 	panic(ended{})
 }
 
-func ask(t *testing.T, elem ...string) (path string, p *probe) {
+func probed(t *testing.T, elem ...string) (path string, p *probe) {
 	t.Helper()
 	p = &probe{TB: t}
 	defer func() {
@@ -48,21 +48,21 @@ func TestPath(t *testing.T) {
 
 	for _, require1 := range []string{"", "1"} {
 		t.Setenv(EnvRequire, require1)
-		got, p := ask(t, "logs", "a.swf")
+		got, p := probed(t, "logs", "a.swf")
 		assert.Equal(t, file, got)
 		assert.Empty(t, p.skipped+p.failed)
 
-		_, p = ask(t, "logs/b.swf")
+		_, p = probed(t, "logs/b.swf")
 		assert.Contains(t, p.failed, "lacks logs/b.swf", "a misspelt name is a failure, not an absence")
-		_, p = ask(t, "../a.swf")
+		_, p = probed(t, "../a.swf")
 		assert.Contains(t, p.failed, "leaves the data folder")
 	}
 
 	t.Setenv(EnvDir, filepath.Join(dir, "nowhere"))
-	_, p := ask(t, "logs/a.swf")
+	_, p := probed(t, "logs/a.swf")
 	assert.Contains(t, p.failed, "set ORRERY_DATA", "data was required")
 	t.Setenv(EnvRequire, "")
-	_, p = ask(t, "logs/a.swf")
+	_, p = probed(t, "logs/a.swf")
 	assert.NotEmpty(t, p.skipped)
 	assert.Empty(t, p.failed)
 }

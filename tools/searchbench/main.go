@@ -39,7 +39,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/sim/crew"
+	"orrery/sim/workerpool"
 )
 
 // options are the flags.
@@ -184,7 +184,7 @@ func (o options) compare(w io.Writer) error {
 		return err
 	}
 	results := make([]float64, len(pieces))
-	_, err = crew.Each(context.Background(), len(pieces), o.workers, nil, func() func(context.Context, int) error {
+	_, err = workerpool.Each(context.Background(), len(pieces), o.workers, nil, func() func(context.Context, int) error {
 		return func(_ context.Context, i int) (err error) {
 			results[i], err = pieces[i].run()
 			return err

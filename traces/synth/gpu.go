@@ -270,9 +270,9 @@ func (g *gpu) next(j *traces.Job) (user int) {
 	pick := draw.New(g.seed, streamGPUSize, n, 0)
 	run := draw.New(g.seed, streamGPURuntime, n, 0)
 	request := draw.New(g.seed, streamGPURequest, n, 0)
-	who := draw.New(g.seed, streamGPUTenant, n, 0)
-	tenant := g.tenant.Rank(&who)
-	user = tenant*g.p.UsersPerTenant + g.user.Rank(&who)
+	identity := draw.New(g.seed, streamGPUTenant, n, 0)
+	tenant := g.tenant.Rank(&identity)
+	user = tenant*g.p.UsersPerTenant + g.user.Rank(&identity)
 	*j = traces.Job{
 		ID: int64(n) + 1, Kind: "bounded", Tenant: g.tenants[tenant], User: g.users[user], Submit: submit,
 		GPUType: g.p.GPUModel, Class: traces.Some(g.p.BoundedClass),

@@ -22,7 +22,7 @@ type LublinClass struct {
 	// Sizes. A job is serial with probability SerialProb. Else the logarithm
 	// of its size is uniform in [ULow, UMed) with probability UProb and in
 	// [UMed, UHi) otherwise, and with probability Pow2Prob of all jobs it is
-	// rounded, so that the size is a power of two. UHi is log2 of the machine
+	// rounded, so that the size is a power of two. UHi is log2 of the cluster
 	// less UHiBelow, UMed is UHi less UMedBelow; the authors advise 1.5 to 3.5.
 	SerialProb, Pow2Prob float64
 	ULow                 float64
@@ -46,7 +46,7 @@ type LublinClass struct {
 // LublinParams are the parameters of Lublin. Start from DefaultLublin or
 // DefaultLublinClasses.
 type LublinParams struct {
-	// Procs is the size of the machine, 2 to 1,048,576.
+	// Procs is the size of the cluster, 2 to 1,048,576.
 	Procs int32
 	// Classes have arrivals independent of each other. The authors give
 	// parameters for one class of all jobs, and for batch and interactive ones.
@@ -71,7 +71,7 @@ type LublinParams struct {
 	Requests Requests
 }
 
-// wholeSample is the published fit to all jobs of the logs, for a machine of
+// wholeSample is the published fit to all jobs of the logs, for a cluster of
 // 128 processors.
 var wholeSample = LublinClass{
 	SerialProb: 0.244, Pow2Prob: 0.576, ULow: 0.8, UHiBelow: 0, UMedBelow: 2.5, UProb: 0.86,
@@ -94,12 +94,12 @@ var interactiveSample = LublinClass{
 	AArr: 6.5510, BArr: 0.6621, ARAR: 0.9797, ANum: 8.9186, BNum: 3.6680,
 }
 
-// DefaultLublin is the published model of all jobs, on a machine of procs
+// DefaultLublin is the published model of all jobs, on a cluster of procs
 // processors.
 func DefaultLublin(procs int32) LublinParams {
 	return LublinParams{
 		Procs: procs, Classes: []LublinClass{wholeSample}, MaxRuntimeLog: 12, MaxGapLog: 13,
-		Users: 64, UserSkew: 1, Requests: DefaultRequests(),
+		Users: 64, UserSkew: 1, Requests: defaultRequests(),
 	}
 }
 
@@ -111,7 +111,7 @@ func DefaultLublinClasses(procs int32) LublinParams {
 	return p
 }
 
-// maxProcs bounds the machine: expectations sum over sizes.
+// maxProcs bounds the cluster: expectations sum over sizes.
 const maxProcs = 1 << 20
 
 // Validate names the first parameter that makes no sense.
@@ -166,7 +166,7 @@ func (c *LublinClass) checks(at string, p *LublinParams) []check {
 		{c.Pow2Prob >= 0 && c.SerialProb+c.Pow2Prob <= 1, at + "Pow2Prob", c.Pow2Prob, "0 to 1 less SerialProb"},
 		{c.UProb >= 0 && c.UProb <= 1, at + "UProb", c.UProb, "0 to 1"},
 		{low >= 0 && low < med && med < hi, at + "ULow, UMed, UHi", [3]float64{low, med, hi},
-			"an ascending row from 0, on this machine: use a larger machine or smaller distances"},
+			"an ascending row from 0, on this cluster: use a larger cluster or smaller distances"},
 		{c.UHiBelow >= 0, at + "UHiBelow", c.UHiBelow, "0 or more"},
 		shape("A1", c.A1), scale("B1", c.B1), shape("A2", c.A2), scale("B2", c.B2),
 		{!math.IsNaN(c.PA) && !math.IsInf(c.PA, 0), at + "PA", c.PA, "a number"},
@@ -192,7 +192,7 @@ func firstWrong(generator string, checks []check) error {
 	return nil
 }
 
-// bounds are ULow, UMed and UHi on a machine.
+// bounds are ULow, UMed and UHi on a cluster.
 func (c *LublinClass) bounds(procs int32) (low, med, hi float64) {
 	hi = math.Log2(float64(procs)) - c.UHiBelow
 	return c.ULow, hi - c.UMedBelow, hi

@@ -99,7 +99,7 @@ func (c *LublinClass) means(p *LublinParams) (size, runtime, area float64) {
 	return size, runtime, area
 }
 
-// OfferedLoad is the expected load that the model offers to its machine when
+// OfferedLoad is the expected load that the model offers to its cluster when
 // Load does not scale it: processor-seconds of run time by second and
 // processor.
 func (p *LublinParams) OfferedLoad() float64 {

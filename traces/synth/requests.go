@@ -21,14 +21,14 @@ type Requests struct {
 	// MinAccuracy is the smallest run time divided by need, above 0 and at
 	// most 1.
 	MinAccuracy float64
-	// Values are the requests, ascending. The last is the machine's limit: who
+	// Values are the requests, ascending. The last is the cluster's limit: a job that
 	// needs more requests that. None means that no job states a request.
 	Values []model.Duration
 }
 
-// DefaultRequests has accuracies from a twentieth and values from five minutes
+// defaultRequests has accuracies from a twentieth and values from five minutes
 // to two days.
-func DefaultRequests() Requests {
+func defaultRequests() Requests {
 	r := Requests{MinAccuracy: 0.05}
 	for _, minutes := range []model.Duration{5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 360, 480, 600, 720, 1080, 1440, 2160, 2880} {
 		r.Values = append(r.Values, minutes*model.Minute)

@@ -83,7 +83,7 @@ func DefaultSite(nodes int32) SiteParams {
 		}
 		return r
 	}
-	hpc := DefaultRequests()
+	hpc := defaultRequests()
 	hpc.Values = hpc.Values[:len(hpc.Values)-2] // up to 18 hours
 	hpc.Values = append(hpc.Values, model.Day)
 	return SiteParams{
@@ -255,6 +255,6 @@ type unit struct {
 // home, so that such jobs start within days. Assumption.
 func (s *site) largest(part int) int32 { return max(s.home[part]/4, 1) }
 
-// hpcProcs is the machine, in nodes, to which the model of Lublin and
+// hpcProcs is the cluster, in nodes, to which the model of Lublin and
 // Feitelson is put: the 128 that it was fitted to, or less on small sites.
 func (s *site) hpcProcs() int32 { return min(128, max(s.largest(siteHPC), 12)) }

@@ -12,7 +12,7 @@ import (
 // Streams of the rows of Site; the entity is the submission and the attempt
 // the task, 0 for what its tasks have in common.
 var (
-	streamSiteWho     = draw.StreamOf("synth.site.who")
+	streamSiteUser    = draw.StreamOf("synth.site.who")
 	streamSiteSize    = draw.StreamOf("synth.site.size")
 	streamSiteRuntime = draw.StreamOf("synth.site.runtime")
 	streamSiteRequest = draw.StreamOf("synth.site.request")
@@ -27,9 +27,9 @@ func (s *site) source(stream draw.Stream, u *unit, task int) draw.Source {
 
 // row makes a task of a submission and returns its user.
 func (s *site) row(u *unit, task int, j *traces.Job) (user int) {
-	who := s.source(streamSiteWho, u, 0)
-	tenant := s.tenantOf(int(u.part), s.tenant.Rank(&who))
-	user = tenant*s.p.UsersPerTenant + s.user.Rank(&who)
+	identity := s.source(streamSiteUser, u, 0)
+	tenant := s.tenantOf(int(u.part), s.tenant.Rank(&identity))
+	user = tenant*s.p.UsersPerTenant + s.user.Rank(&identity)
 	*j = traces.Job{
 		ID: int64(u.first) + int64(task), Kind: "bounded", User: s.users[user], Tenant: s.names[tenant], Account: s.names[tenant],
 		VCluster: siteNames[u.part], QOS: "normal", Submit: u.submit,
@@ -43,7 +43,7 @@ func (s *site) row(u *unit, task int, j *traces.Job) (user int) {
 	case siteService:
 		s.serving(u, j)
 	default:
-		s.claim(u, j)
+		s.sensitiveJob(u, j)
 	}
 	return user
 }
@@ -155,7 +155,7 @@ func (s *site) batch(u *unit, j *traces.Job) {
 	layOut(j, siteHPC, nodes, siteTypes[siteHPC].gpus)
 	longest := s.p.HPCRequests.Values[len(s.p.HPCRequests.Values)-1]
 	runtime := sample.runtime(nodes, math.Log(longest.Seconds()), &run)
-	s.ask(j, runtime, &s.p.HPCRequests, &request)
+	s.setTimes(j, runtime, &s.p.HPCRequests, &request)
 	if nodes <= 4 && j.Walltime.V <= 30*model.Minute {
 		j.QOS = "debug"
 	}
@@ -189,8 +189,8 @@ func (s *site) putOff(u *unit, j *traces.Job) {
 	}
 }
 
-// ask sets the run time and the request.
-func (s *site) ask(j *traces.Job, runtime model.Duration, r *Requests, d *draw.Source) {
+// setTimes sets the run time and the requested time.
+func (s *site) setTimes(j *traces.Job, runtime model.Duration, r *Requests, d *draw.Source) {
 	j.Runtime = traces.Some(runtime)
 	if walltime, ok := r.request(runtime, d); ok {
 		j.Walltime = traces.Some(walltime)
@@ -242,11 +242,11 @@ func (s *site) serving(u *unit, j *traces.Job) {
 	s.surround(u, 0, j)
 }
 
-// claim is sensitive work: class 10, on one, two, four or eight whole nodes of
+// sensitiveJob is sensitive work: class 10, on one, two, four or eight whole nodes of
 // a half, a quarter, 0.15 and 0.1, never preempted nor requeued, and asking for
-// the longest life there is, since who cannot come back asks for more. All of
+// the longest life there is, since such a job cannot be requeued. All of
 // it is an assumption.
-func (s *site) claim(u *unit, j *traces.Job) {
+func (s *site) sensitiveJob(u *unit, j *traces.Job) {
 	size, run := s.source(streamSiteSize, u, 0), s.source(streamSiteRuntime, u, 0)
 	n := min(int32(1)<<pick(size.Float64(), 0.5, 0.25, 0.15), s.home[siteSensitive])
 	layOut(j, siteSensitive, n, siteTypes[siteSensitive].gpus)

@@ -52,7 +52,7 @@ func (s *site) trainShape(u *unit, task, role int, most int32, j *traces.Job) {
 		// and 5 minutes in the median. Assumption.
 		layOut(j, siteML, 1, 2)
 		life := Life{Mu: dagMinutes[role], Sigma: 0.8, Longest: 4 * model.Hour}
-		s.ask(j, min(life.span(&run), s.longestTraining()), &s.p.MLRequests, &request)
+		s.setTimes(j, min(life.span(&run), s.longestTraining()), &s.p.MLRequests, &request)
 		return
 	}
 	same := task
@@ -70,7 +70,7 @@ func (s *site) trainShape(u *unit, task, role int, most int32, j *traces.Job) {
 		j.NodesMax = traces.Some(min(2*nodes, s.home[siteML]))
 	}
 	life := Life{Mu: size.RuntimeMu, Sigma: size.RuntimeSigma, Longest: s.longestTraining()}
-	s.ask(j, life.span(&run), &s.p.MLRequests, &request)
+	s.setTimes(j, life.span(&run), &s.p.MLRequests, &request)
 }
 
 func (s *site) longestTraining() model.Duration {

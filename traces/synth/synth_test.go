@@ -22,9 +22,9 @@ type sample struct{ n, sum, square float64 }
 func (s *sample) add(x float64) { s.n++; s.sum += x; s.square += x * x }
 func (s *sample) mean() float64 { return s.sum / s.n }
 
-// near asserts a mean within five of its standard errors, as estimated from
+// requireMean asserts a mean within five of its standard errors, as estimated from
 // the sample itself, and the rounding of the series.
-func (s *sample) near(t *testing.T, want, rounding float64, what string) {
+func (s *sample) requireMean(t *testing.T, want, rounding float64, what string) {
 	t.Helper()
 	deviation := math.Sqrt(max(s.square/s.n-s.mean()*s.mean(), 0) / s.n)
 	require.InDelta(t, want, s.mean(), 5*deviation+rounding, what)
@@ -102,10 +102,10 @@ func TestLublinMoments(t *testing.T) {
 				counts[procs]++
 				last = j.Submit
 			}
-			size.near(t, meanSize, 0, "size")
-			run.near(t, meanRun, 0.5, "run time")
-			area.near(t, meanArea, meanSize/2, "area")
-			serial.near(t, probability[1], 0, "serial jobs")
+			size.requireMean(t, meanSize, 0, "size")
+			run.requireMean(t, meanRun, 0.5, "run time")
+			area.requireMean(t, meanArea, meanSize/2, "area")
+			serial.requireMean(t, probability[1], 0, "serial jobs")
 			require.GreaterOrEqual(t, probability[1], c.SerialProb)
 			for s, x := range probability {
 				require.InDelta(t, n*x, counts[s], 5*math.Sqrt(n*x*(1-x))+1, "size %d", s)
@@ -273,17 +273,17 @@ func TestGPURows(t *testing.T) {
 			logRun.add(math.Log(j.Runtime.V.Seconds() + 0.5))
 		}
 	}
-	service.near(t, 0.1, 0, "services")
-	one.near(t, 0.9317, 0, "single GPUs")
-	logRun.near(t, 6.719, 0.01, "logarithm of run times")
+	service.requireMean(t, 0.1, 0, "services")
+	one.requireMean(t, 0.9317, 0, "single GPUs")
+	logRun.requireMean(t, 6.719, 0.01, "logarithm of run times")
 	require.Len(t, tenants, 15)
 	require.Greater(t, tenants["tenant01"], tenants["tenant02"])
 	require.Len(t, DefaultGPU(2).Sizes, 5, "sizes beyond the cluster are left out")
 }
 
-// TestSourceEqualsTrace compares the workload streamed into a replay with what
-// a reader of the written trace gets.
-func TestSourceEqualsTrace(t *testing.T) {
+// TestWrittenTrace compares the rows that are made with what a reader of the written
+// trace gets.
+func TestWrittenTrace(t *testing.T) {
 	for name, w := range map[string]*Workload{
 		"lublin.parquet": mustLublin(t, DefaultLublinClasses(128), 20_000, 4),
 		"gpu.trace":      mustGPU(t, DefaultGPU(16), 20_000, 4),
@@ -296,23 +296,17 @@ func TestSourceEqualsTrace(t *testing.T) {
 		defer b.Close()
 		written, err := b.Jobs()
 		require.NoError(t, err)
-		made := w.Source()
-		want, got := drain(t, written), drain(t, made)
-		names := func(s traces.Source, b *traces.Batch) (out []string) {
-			for _, u := range b.User {
-				out = append(out, s.Users()[u])
-			}
-			return out
+		got, i := drain(t, written), 0
+		for j := range jobs(w) {
+			require.Equal(t, []any{j.ID, j.Submit, j.Runtime.V, j.User}, []any{got.ID[i], got.Submit[i], got.Runtime[i], written.Users()[got.User[i]]})
+			i++
 		}
-		require.Equal(t, names(written, want), names(made, got))
-		want.User, got.User = nil, nil
-		require.Equal(t, want, got)
-		require.Equal(t, b.Nodes(), made.Nodes())
-		require.Equal(t, b.Info().Rows, made.Info().Rows)
-		require.Equal(t, b.Info().MaxProcs, made.Info().MaxProcs)
-		require.True(t, made.Info().Sorted && b.Info().Sorted)
+		require.Equal(t, got.Len(), i)
+		require.Equal(t, b.Nodes(), w.nodes)
+		require.Equal(t, b.Info().Rows, w.Info().Rows)
+		require.Equal(t, b.Info().MaxProcs, w.Info().MaxProcs)
+		require.True(t, w.Info().Sorted && b.Info().Sorted)
 		require.Equal(t, w.Recipe(), b.Meta().Recipe)
-		require.NoError(t, made.Close())
 		require.NoError(t, written.Close())
 	}
 }
@@ -360,19 +354,15 @@ func TestReproducible(t *testing.T) {
 	require.Equal(t, 5000, i)
 }
 
-// TestSourceAllocatesNothing: memory does not grow with the jobs made.
-func TestSourceAllocatesNothing(t *testing.T) {
+// TestRowsAllocateNothing: memory does not grow with the jobs made.
+func TestRowsAllocateNothing(t *testing.T) {
 	for _, w := range []*Workload{
 		mustLublin(t, DefaultLublinClasses(1024), math.MaxInt32, 1),
 		mustGPU(t, DefaultGPU(64), math.MaxInt32, 1),
 	} {
-		s, b := w.Source(), &traces.Batch{}
-		require.NoError(t, s.Next(b))
-		require.Zero(t, testing.AllocsPerRun(3, func() {
-			if s.Next(b) != nil {
-				panic("a source that ends early")
-			}
-		}))
+		var row traces.Job
+		next := w.begin()
+		require.Zero(t, testing.AllocsPerRun(10_000, func() { next(&row) }))
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package synth generates workloads: the model of Lublin and Feitelson for
-// parallel batch machines, a variant for clusters of GPU nodes, and a site of
+// parallel batch clusters, a variant for clusters of GPU nodes, and a site of
 // several vClusters. A workload is a pure function of its parameters, its
 // number of jobs (which a site derives from its load) and its seed. It can be
 // iterated, written as a trace, or replayed as it is made, in memory that does
@@ -16,17 +16,15 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"strconv"
 
-	"orrery/scheduler/model"
 	"orrery/traces"
 )
 
-// Version is raised whenever the same parameters and seed make other rows.
-const Version = 1
+// version is raised whenever the same parameters and seed make other rows.
+const version = 1
 
 // Workload is a generated trace that has not been written anywhere.
 type Workload struct {
@@ -58,7 +56,7 @@ func newWorkload(name string, n int64, seed uint64, params any) (*Workload, erro
 	if n < 1 || n > math.MaxInt32 {
 		return nil, fmt.Errorf("generating %s: %d jobs asked for; ask for 1 to %d", name, n, math.MaxInt32)
 	}
-	text, err := json.Marshal(recipe{Generator: name, Version: Version, Jobs: n, Seed: seed, Params: params})
+	text, err := json.Marshal(recipe{Generator: name, Version: version, Jobs: n, Seed: seed, Params: params})
 	if err != nil {
 		return nil, fmt.Errorf("generating %s: %w", name, err)
 	}
@@ -103,11 +101,8 @@ func (w *Workload) Rows() iter.Seq2[*traces.Job, error] {
 	}
 }
 
-// Tenants lists the limits of tenants, nil when there are none.
-func (w *Workload) Tenants() []traces.Tenant { return w.tenants }
-
-// Deps iterates over the dependencies between jobs.
-func (w *Workload) Deps() iter.Seq[traces.Dep] {
+// depRows iterates over the dependencies between jobs.
+func (w *Workload) depRows() iter.Seq[traces.Dep] {
 	if w.deps == nil {
 		return func(func(traces.Dep) bool) {}
 	}
@@ -156,7 +151,7 @@ func (w *Workload) writeTables(out *traces.Writer) error {
 			return err
 		}
 	}
-	for d := range w.Deps() {
+	for d := range w.depRows() {
 		if err := out.WriteDep(d); err != nil {
 			return err
 		}
@@ -167,102 +162,4 @@ func (w *Workload) writeTables(out *traces.Writer) error {
 		}
 	}
 	return nil
-}
-
-// Source streams the workload into a replay as it is made. It makes about a
-// million jobs a second.
-func (w *Workload) Source() traces.Source { return &source{w: w, next: w.begin()} }
-
-// batchRows is the number of rows in a batch.
-const batchRows = 8192
-
-type source struct {
-	w    *Workload
-	next func(*traces.Job) int
-	row  traces.Job
-	made int64
-
-	texts *traces.Texts // of the attributes, nil until they are asked for
-}
-
-// Info implements traces.Source.
-func (s *source) Info() traces.Info { return s.w.Info() }
-
-// Users implements traces.Source.
-func (s *source) Users() []string { return s.w.users }
-
-// Nodes implements traces.Source.
-func (s *source) Nodes() []traces.Node { return s.w.nodes }
-
-// Tenants implements traces.Source.
-func (s *source) Tenants() []traces.Tenant { return s.w.tenants }
-
-// Events implements traces.Source.
-func (s *source) Events() []traces.Event { return s.w.events }
-
-// Prices implements traces.Source: a workload has none.
-func (s *source) Prices() []traces.Price { return nil }
-
-// Dependencies implements traces.Source. No generator writes after_job.
-func (s *source) Dependencies(bool) (*traces.Dependencies, error) {
-	d := &traces.Dependencies{}
-	for dep := range s.w.Deps() { // ascending by job, each of which waits for one
-		e := traces.Edge{Job: model.JobID(dep.Job - 1), On: model.JobID(dep.On - 1)}
-		for e.Condition.String() != dep.Condition {
-			e.Condition++
-		}
-		d.Edges = append(d.Edges, e)
-	}
-	return d, nil
-}
-
-// Close implements traces.Source.
-func (s *source) Close() error { return nil }
-
-// Next implements traces.Source.
-func (s *source) Next(b *traces.Batch) error {
-	n := min(batchRows, s.w.jobs-s.made)
-	if n == 0 {
-		return io.EOF
-	}
-	*b = b.Slice(0, 0)
-	b.First = model.JobID(s.made)
-	if b.Attr != nil {
-		b.Attr.Texts = s.texts
-	}
-	for range n {
-		user := s.next(&s.row)
-		s.append(b, int32(user))
-	}
-	if b.Attr != nil {
-		s.texts = b.Attr.Texts
-	}
-	s.made += n
-	return nil
-}
-
-func (s *source) append(b *traces.Batch, user int32) {
-	j := &s.row
-	b.ID = append(b.ID, j.ID)
-	b.Submit = append(b.Submit, j.Submit)
-	b.Start = append(b.Start, model.AbsentTime) // nothing has run yet
-	b.Runtime = append(b.Runtime, orElse(j.Runtime, model.AbsentDuration))
-	b.Walltime = append(b.Walltime, orElse(j.Walltime, model.AbsentDuration))
-	b.CancelledAt = append(b.CancelledAt, model.AbsentTime)
-	b.ProcsRequested = append(b.ProcsRequested, orElse(j.ProcsRequested, traces.Absent))
-	b.ProcsAllocated = append(b.ProcsAllocated, traces.Absent)
-	b.NodesMin = append(b.NodesMin, orElse(j.NodesMin, traces.Absent))
-	b.CPUsPerNode = append(b.CPUsPerNode, orElse(j.CPUsPerNode, traces.Absent))
-	b.GPUsPerNode = append(b.GPUsPerNode, orElse(j.GPUsPerNode, traces.Absent))
-	b.User = append(b.User, user)
-	if b.Attr != nil {
-		b.Attr.AppendJob(j)
-	}
-}
-
-func orElse[T any](o traces.Opt[T], absent T) T {
-	if o.OK {
-		return o.V
-	}
-	return absent
 }

@@ -19,15 +19,6 @@ type Account struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Balanced says whether the counts add up.
-func (a *Account) Balanced() bool {
-	sum := a.Kept
-	for _, d := range a.Dropped {
-		sum += d.Count
-	}
-	return sum == a.Read+a.Added
-}
-
 // reset begins a new reading of the rows. Notes stay.
 func (a *Account) reset() {
 	a.Read, a.Kept, a.Added, a.Dropped, a.Changed = 0, 0, 0, nil, nil

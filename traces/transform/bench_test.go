@@ -12,7 +12,7 @@ import (
 	"orrery/traces/importer"
 )
 
-// BenchmarkShake makes a shaken trace in memory out of a held log of 28,000 jobs,
+// BenchmarkShake makes a jittered trace in memory out of a held log of 28,000 jobs,
 // as a noise floor does for each seed.
 func BenchmarkShake(b *testing.B) {
 	out := filepath.Join(b.TempDir(), "log.trace")
@@ -28,9 +28,9 @@ func BenchmarkShake(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		shaken, err := held.Shake(model.Minute, uint64(i))
+		jittered, err := held.Shake(model.Minute, uint64(i))
 		require.NoError(b, err)
-		m, err := shaken.Collect()
+		m, err := jittered.Collect()
 		require.NoError(b, err)
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(m.Info().Rows), "ns/job")
 	}

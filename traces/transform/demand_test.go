@@ -58,7 +58,7 @@ func TestDemandsFollowTheirServices(t *testing.T) {
 	require.Len(t, jobs, 18)
 	requireDemands(t, out, jobs)
 
-	m, err := Merge(s, serving(t, 2))
+	m, err := mergeOpen(s, serving(t, 2))
 	require.NoError(t, err)
 	requireDemands(t, m, rowsIn(t, m))
 }
@@ -74,7 +74,7 @@ func TestTheLastDemandStands(t *testing.T) {
 }
 
 // TestDemandsOfNobodyAreLeftOut of the trace that is made, and counted.
-func TestDemandsOfNobodyAreLeftOut(t *testing.T) {
+func TestDemandsOfUnknownJobsAreLeftOut(t *testing.T) {
 	s, _, _ := done(t, serving(t, 3), "window begin=1000000s end=9000000s")
 	m, err := s.Collect()
 	require.NoError(t, err)

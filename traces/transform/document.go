@@ -21,7 +21,7 @@ type Document struct {
 }
 
 func (s *Set) document(accounts []*Account) Document {
-	d := Document{Version: Version, Inputs: s.inputs, Steps: s.steps, Accounts: accounts}
+	d := Document{Version: version, Inputs: s.inputs, Steps: s.steps, Accounts: accounts}
 	d.Hash = d.digest()
 	return d
 }

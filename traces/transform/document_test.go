@@ -10,7 +10,7 @@ import (
 	"orrery/traces"
 )
 
-// TestRecipesNest: the recipe of a trace that was shaken again and again grows by one
+// TestRecipesNest: the recipe of a trace that was jittered again and again grows by one
 // step each time, also where the first were written as text inside text, and all
 // steps can be read.
 func TestRecipesNest(t *testing.T) {

@@ -39,20 +39,6 @@ func (m merge) apply(in *Set, a *Account, open Opener) (*Set, error) {
 	return mergeAll(sets, a)
 }
 
-// Merge is the step of that name, with sets that are open.
-func Merge(sets ...*Set) (*Set, error) {
-	if len(sets) == 0 {
-		return nil, errors.New("no trace to merge")
-	}
-	a := &Account{Step: "merge"}
-	out, err := mergeAll(sets, a)
-	if err != nil {
-		return nil, err
-	}
-	out.steps, out.accounts = append(slices.Clone(out.steps), a.Step), append(slices.Clone(out.accounts), a)
-	return out, nil
-}
-
 // part is one of the traces that are merged.
 type part struct {
 	set    *Set
@@ -103,7 +89,7 @@ func mergeAll(sets []*Set, a *Account) (*Set, error) {
 }
 
 // others are the events of a part that are not among those of the parts before:
-// two logs of one machine both tell of its failures.
+// two logs of one cluster both tell of its failures.
 func others(before []traces.Event, p *part) []traces.Event {
 	had := make(map[traces.Event]bool, len(before))
 	for _, e := range before {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 	"orrery/scheduler/model"
 )
 
@@ -43,11 +43,11 @@ func (p *params) get(key string) (string, bool) {
 	return value, found
 }
 
-// done says what is wrong, and which arguments nobody asked for.
+// done says what is wrong, and which arguments are unknown.
 func (p *params) done() error {
 	for _, a := range p.step.Args {
 		if !slices.Contains(p.used, a.Key) {
-			p.fail("unknown argument %q%s: want %s", a.Key, near.Hint(a.Key, p.used), strings.Join(p.used, ", "))
+			p.fail("unknown argument %q%s: want %s", a.Key, spelling.Hint(a.Key, p.used), strings.Join(p.used, ", "))
 		}
 	}
 	return p.err

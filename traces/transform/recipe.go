@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/internal/near"
+	"orrery/internal/spelling"
 )
 
-// Version is raised whenever the same recipe and inputs make other rows.
-const Version = 1
+// version is raised whenever the same recipe and inputs make other rows.
+const version = 1
 
 // Recipe is what is done to a trace, in order.
 type Recipe []Step
@@ -154,15 +154,6 @@ func (r Recipe) Validate() error {
 	return nil
 }
 
-// Lines are the steps as text.
-func (r Recipe) Lines() []string {
-	var out []string
-	for i := range r {
-		out = append(out, r[i].String())
-	}
-	return out
-}
-
 // step is one that is ready to run.
 type step interface {
 	apply(in *Set, a *Account, open Opener) (*Set, error)
@@ -184,7 +175,7 @@ func StepNames() []string {
 func (s Step) compile() (step, error) {
 	make, ok := compilers[s.Name]
 	if !ok {
-		return nil, fmt.Errorf("unknown step %q%s: want one of %s", s.Name, near.Hint(s.Name, StepNames()), strings.Join(StepNames(), ", "))
+		return nil, fmt.Errorf("unknown step %q%s: want one of %s", s.Name, spelling.Hint(s.Name, StepNames()), strings.Join(StepNames(), ", "))
 	}
 	p := &params{step: s}
 	c := make(p)

@@ -63,7 +63,7 @@ func done(t testing.TB, s *Set, text string) (*Set, []traces.Job, []*Account) {
 	require.NoError(t, err)
 	jobs := rowsIn(t, out)
 	for _, a := range out.Accounts() {
-		require.True(t, a.Balanced(), "%+v", a)
+		require.True(t, balanced(a), "%+v", a)
 	}
 	return out, jobs, out.Accounts()
 }
@@ -98,7 +98,7 @@ func TestWindow(t *testing.T) {
 		line{2, 10, 20, 81, "a", 1},   // ends behind it
 		line{3, 20, 100, 5, "a", 1},   // starts at the beginning
 		line{4, 30, 99, 500, "a", 1},  // runs through
-		line{5, 40, -1, 30, "a", 1},   // nobody knows when
+		line{5, 40, -1, 30, "a", 1},   // at an unknown time
 		line{6, 50, 150, 30, "b", 1},  // waits
 		line{7, 100, 100, 30, "b", 1}, // comes at the beginning
 		line{8, 199, 300, 30, "b", 1},
@@ -154,7 +154,7 @@ func TestWindowOfTables(t *testing.T) {
 	require.EqualValues(t, 1, m.Info().Deps, "the dependency on a job that is not there is gone")
 }
 
-// TestWindowWithHistory: who left less than so long before a warm start is kept, and what
+// TestWindowWithHistory: a job that left less than so long before a warm start is kept, and what
 // is known of before a window is no more than the trace knew.
 func TestWindowWithHistory(t *testing.T) {
 	s := log(t, line{1, 0, 0, 10, "a", 1}, line{2, 1, 20, 30, "b", 2}, line{3, 2, -1, -1, "", 3}, line{4, 60, 60, 40, "c", 4}, line{5, 100, 100, 1, "c", 4}, line{6, 101, 101, 900, "d", 1})
@@ -273,7 +273,7 @@ func TestMergeOfASplit(t *testing.T) {
 		require.NoError(rt, err)
 		no, err := s.Apply(Recipe{{"filter", []Arg{where, {"not", "=", "true"}}}}, nil)
 		require.NoError(rt, err)
-		both, err := Merge(yes, no)
+		both, err := mergeOpen(yes, no)
 		require.NoError(rt, err)
 		require.Equal(rt, hashOf(t, s), hashOf(t, both))
 	})
@@ -285,7 +285,7 @@ func TestMergeRaisesIDs(t *testing.T) {
 	j := line{7, 8, 8, 1, "b", 1}.job()
 	j.AfterJob = traces.Some[int64](1)
 	b := setOf(t, traces.Meta{EpochKnown: true, Epoch: 2_000_000}, traces.Tables{Jobs: []traces.Job{line{1, 0, 0, 1, "b", 1}.job(), j}, Deps: []traces.Dep{{Job: 7, On: 1, Condition: "any"}}})
-	m, err := Merge(a, b)
+	m, err := mergeOpen(a, b)
 	require.NoError(t, err)
 	rows := rowsIn(t, m)
 	require.Equal(t, "11 1 17 7", ids(rows))
@@ -294,11 +294,11 @@ func TestMergeRaisesIDs(t *testing.T) {
 	require.EqualValues(t, 2_000_000, m.Meta.Epoch)
 	require.EqualValues(t, 12_000_000, rows[3].Submit)
 	acc := m.Accounts()[0]
-	require.True(t, acc.Balanced())
+	require.True(t, balanced(acc))
 	require.EqualValues(t, 2, acc.Added)
 }
 
-// TestShake: nobody moves farther than asked, warm jobs stay, the seed decides,
+// TestShake: no job moves farther than asked, warm jobs stay, the seed decides,
 // and a draw depends on the job alone.
 func TestShake(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -308,13 +308,13 @@ func TestShake(t *testing.T) {
 		for _, j := range rowsIn(t, s) {
 			was[j.ID] = j
 		}
-		shaken, err := s.Shake(10*model.Minute, 7)
+		jittered, err := s.Shake(10*model.Minute, 7)
 		require.NoError(rt, err)
 		again, err := s.Shake(10*model.Minute, 7)
 		require.NoError(rt, err)
-		require.Equal(rt, hashOf(t, shaken), hashOf(t, again))
+		require.Equal(rt, hashOf(t, jittered), hashOf(t, again))
 		now := map[int64]traces.Job{}
-		for _, j := range rowsIn(t, shaken) {
+		for _, j := range rowsIn(t, jittered) {
 			by := j.Submit.Sub(was[j.ID].Submit)
 			require.LessOrEqual(rt, max(by, -by), 10*model.Minute)
 			if j.Start.OK {
@@ -533,7 +533,7 @@ func TestWindows(t *testing.T) {
 		lines = append(lines, line{i + 1, 10 * i, 10*i + 25, 60, "a", 1})
 	}
 	s := log(t, lines...)
-	all, err := s.Windows(100*model.Second, 5, true)
+	all, err := windows(s, 100*model.Second, 5, true)
 	require.NoError(t, err)
 	require.Len(t, all, 5)
 	end := model.Time(0)
@@ -551,6 +551,6 @@ func TestWindows(t *testing.T) {
 		require.Equal(t, 10, own)
 	}
 	require.LessOrEqual(t, end, model.Time(991*model.Second))
-	_, err = s.Windows(500*model.Second, 2, true)
+	_, err = windows(s, 500*model.Second, 2, true)
 	require.ErrorContains(t, err, "do not fit")
 }

@@ -225,26 +225,6 @@ func (w window) prices(in []traces.Price) []traces.Price {
 	return append(out, in[from:to]...)
 }
 
-// Windows cuts count disjoint windows of one length out of the trace, as Spans
-// places them; with warm, each begins with what ran and waited then. Each Set reads
-// the rows anew; Hold first when they come from a file. It costs a pass over the
-// rows.
-func (s *Set) Windows(length model.Duration, count int, warm bool) ([]*Set, error) {
-	spans, err := s.Spans(length, count)
-	if err != nil {
-		return nil, err
-	}
-	var out []*Set
-	for _, at := range spans {
-		w, err := s.Window(at.Begin, at.End, warm, 0)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, w)
-	}
-	return out, nil
-}
-
 // Span is a part of a trace; what is at End is not in it.
 type Span struct{ Begin, End model.Time }
 

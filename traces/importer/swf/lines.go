@@ -14,11 +14,11 @@ import (
 // processor make lines of a few kilobytes.
 const maxLine = 1 << 20
 
-// lineReader hands out the lines of a log, numbered.
+// lineReader returns the lines of a log, numbered.
 type lineReader struct {
 	file string
 	r    *bufio.Reader
-	n    int64 // number of the line handed out last, from 1
+	n    int64 // number of the last line returned, from 1
 }
 
 func newLineReader(file string, r io.Reader) *lineReader {

@@ -72,7 +72,7 @@ func (h *held) add(submit int64, line []byte) {
 	h.lines = append(h.lines, heldLine{submit: submit, from: from, to: int64(len(h.text))})
 }
 
-// drain hands the lines to fn by submission; those of one instant in the order
+// drain passes the lines to fn by submission; those of one instant in the order
 // in which they were added.
 func (h *held) drain(fn func(line []byte) error) error {
 	slices.SortStableFunc(h.lines, func(a, b heldLine) int { return cmp.Compare(a.submit, b.submit) })

@@ -104,7 +104,7 @@ func TestRules(t *testing.T) {
 			require.Equal(t, "CANCELLED", j.ExitState)
 			require.False(t, j.Start.OK || j.End.OK)
 		}},
-		"cancelled, nobody knows when": {replace: map[int]string{3: "-1", 4: "-1", 11: "5"}, check: func(t *testing.T, j traces.Job) {
+		"cancelled at an unknown time": {replace: map[int]string{3: "-1", 4: "-1", 11: "5"}, check: func(t *testing.T, j traces.Job) {
 			require.False(t, j.CancelledAt.OK)
 		}},
 		"still running": {replace: map[int]string{4: "-1", 11: "2"}, check: func(t *testing.T, j traces.Job) {

@@ -23,7 +23,7 @@
 // cannot be is made null and the repair is counted; rows out of order are
 // sorted by (submit, place in the file), counted as sorted. Kept as they are:
 // run times of 0, runs beyond the request, job numbers met twice, more
-// processors than the machine has, rows of partial executions (status 2 to 4).
+// processors than the cluster has, rows of partial executions (status 2 to 4).
 //
 // Format: https://www.cs.huji.ac.il/labs/parallel/workload/swf.html.
 package swf

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// room is one package of the house: what it may import besides the standard
-// library, and the rules that do not bind it.
-type room struct {
+// packageRule says what a package may import besides the standard library, and which
+// rules do not apply to it.
+type packageRule struct {
 	dir  string
 	may  []string    // folders of this module, or paths of others; "x/..." is all below x, "..." everything
 	free []exemption // every other rule holds
@@ -21,7 +21,7 @@ type exemption struct {
 	reason string
 }
 
-// The pictures that several rooms share.
+// Exemptions that several packages share.
 var (
 	files = exemption{[]string{"outside"}, "it reads and writes files; what is in them still depends on its arguments alone"}
 	shell = exemption{
@@ -36,9 +36,9 @@ var (
 		"are byte-equal per architecture, not across them"}
 )
 
-// house is the table of all packages, from the bottom up. A package that is
+// packageTable lists all packages, from the bottom up. A package that is
 // not in it is an error: a new package states here what it is allowed to know.
-var house = []room{
+var packageTable = []packageRule{
 	{dir: "scheduler/model"},
 	{dir: "scheduler/model/draw", may: []string{"scheduler/model"}, free: []exemption{draws}},
 	{dir: "scheduler/cluster", may: []string{"scheduler/model"}},
@@ -61,7 +61,7 @@ var house = []room{
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/site/internal/notes"}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
-	{dir: "internal/near"},
+	{dir: "internal/spelling"},
 	{dir: "third_party/brotli"},
 	{dir: "traces/hostlist"},
 	{dir: "traces", may: []string{"scheduler/model", "github.com/parquet-go/parquet-go/...",
@@ -71,9 +71,9 @@ var house = []room{
 	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
 	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
 
-	{dir: "traces/transform", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "traces"}},
+	{dir: "traces/transform", may: []string{"internal/spelling", "scheduler/model", "scheduler/model/draw", "traces"}},
 
-	{dir: "profiles", may: []string{"internal/near", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
+	{dir: "profiles", may: []string{"internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
 
@@ -82,7 +82,7 @@ var house = []room{
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"scheduler/model", "scheduler/drive", "sim/commitlog", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
 		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
-	{dir: "sim/metric", may: []string{"internal/near", "scheduler/model", "sim/record/column"}},
+	{dir: "sim/metric", may: []string{"internal/spelling", "scheduler/model", "sim/record/column"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
 		"scheduler/preempt", "scheduler/drive", "traces", "traces/hostlist", "sim/des"}},
 	{dir: "sim/watch", may: []string{"scheduler", "scheduler/model", "scheduler/drive"}},
@@ -99,16 +99,16 @@ var house = []room{
 	{dir: "sim/sensitivity", may: []string{"scheduler/model/draw", "sim/stat", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
 	{dir: "sim/sweep", free: []exemption{{[]string{"clock", "outside", "concurrency"},
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
-	{dir: "sim/crew", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
+	{dir: "sim/workerpool", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
 	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
-	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/crew", "sim/des", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
+	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/workerpool", "sim/des", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
 	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim/metric", "sim/plan", "sim/search", "sim/sensitivity",
 		"sim/stat", "sim/task"}, free: []exemption{judged}},
-	{dir: "sim/gate", may: []string{"internal/near", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/crew", "sim/metric", "sim/plan", "sim/record",
+	{dir: "sim/gate", may: []string{"internal/spelling", "scheduler/model", "scheduler/model/draw", "profiles", "traces", "traces/transform", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record",
 		"sim/stat", "sim/task", "gonum.org/v1/gonum/stat/..."}, free: []exemption{judged}},
-	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/crew", "sim/metric", "sim/plan", "sim/record", "sim/stat", "sim/task"}},
+	{dir: "sim/paired", may: []string{"scheduler/model", "sim", "sim/workerpool", "sim/metric", "sim/plan", "sim/record", "sim/stat", "sim/task"}},
 	{dir: "sim/experiment", may: []string{"scheduler/model", "profiles", "sim/metric", "sim/plan", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 
@@ -122,32 +122,29 @@ var house = []room{
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
-	{dir: "tools/wholelog", may: []string{"traces", "traces/importer", "traces/transform", "sim/plan", "sim/task"}},
 	{dir: "tools/bench", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/searchbench", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "tools/searchcurves", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/coverage", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "tools/windowbias", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/tunelogs", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/screenshots", may: []string{"..."}, free: []exemption{shell}},
 }
 
-func roomOf(dir string) (room, bool) {
-	i := slices.IndexFunc(house, func(r room) bool { return r.dir == dir })
+func ruleOf(dir string) (packageRule, bool) {
+	i := slices.IndexFunc(packageTable, func(r packageRule) bool { return r.dir == dir })
 	if i < 0 {
-		return room{}, false
+		return packageRule{}, false
 	}
-	return house[i], true
+	return packageTable[i], true
 }
 
 // excused says whether a rule does not bind the package.
-func (r room) excused(rule string) bool {
+func (r packageRule) excused(rule string) bool {
 	return slices.ContainsFunc(r.free, func(e exemption) bool { return slices.Contains(e.rules, rule) })
 }
 
 // admits says whether the package may import path, which lies in the folder
 // dir of this module when inside is set.
-func (r room) admits(path, dir string, inside bool) bool {
+func (r packageRule) admits(path, dir string, inside bool) bool {
 	if !inside && !strings.Contains(strings.SplitN(path, "/", 2)[0], ".") {
 		return true // the standard library; the rules say which parts of it
 	}
@@ -159,21 +156,21 @@ func (r room) admits(path, dir string, inside bool) bool {
 	})
 }
 
-// walls reports the packages that are not in the table and the imports that
+// importRules reports the packages that are not in the table and the imports that
 // it does not allow.
-func (r *repository) walls() []Finding {
+func (r *repository) importRules() []Finding {
 	var found []Finding
 	for _, dir := range r.packages() {
-		own, known := roomOf(dir)
+		own, known := ruleOf(dir)
 		if !known {
-			found = append(found, Finding{token.Position{Filename: dir}, "walls",
-				"the package is not in the table of tools/detlint/house.go: add its row, with what it may import"})
+			found = append(found, Finding{token.Position{Filename: dir}, "imports",
+				"the package is not in the table of tools/detlint/packages.go: add its row, with what it may import"})
 			continue
 		}
 		for _, path := range r.imports(dir) {
 			below, inside := r.inside(path)
 			if !own.admits(path, below, inside) {
-				found = append(found, Finding{token.Position{Filename: dir}, "walls",
+				found = append(found, Finding{token.Position{Filename: dir}, "imports",
 					fmt.Sprintf("imports %s, and may import %s", path, list(own.may))})
 			}
 		}

@@ -33,7 +33,7 @@ func whats(found []Finding) []string {
 	return out
 }
 
-func TestWallsFire(t *testing.T) {
+func TestImportRulesFire(t *testing.T) {
 	r := inMemory(t, map[string]string{
 		"newcomer/a.go": "package newcomer\n",
 		"scheduler/model/a.go": "package model\n" +
@@ -44,11 +44,11 @@ func TestWallsFire(t *testing.T) {
 		"cmd/orrery/main.go":        "package main\n" + `import ("orrery/sim"; "github.com/spf13/cobra")` + "\n",
 	})
 	assert.ElementsMatch(t, []string{
-		"newcomer: the package is not in the table of tools/detlint/house.go: add its row, with what it may import",
+		"newcomer: the package is not in the table of tools/detlint/packages.go: add its row, with what it may import",
 		"scheduler/model: imports orrery/scheduler, and may import the standard library only",
 		"scheduler/model: imports example.com/random, and may import the standard library only",
 		"traces/importer/swf: imports orrery/traces/importer, and may import the standard library, scheduler/model, traces",
-	}, whats(r.walls()))
+	}, whats(r.importRules()))
 }
 
 func TestSizeFires(t *testing.T) {

@@ -1,4 +1,4 @@
-package crew_test
+package workerpool_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/sim/crew"
+	"orrery/sim/workerpool"
 )
 
 // TestEach: every piece is done once, whatever the number of workers.
@@ -18,7 +18,7 @@ func TestEach(t *testing.T) {
 	for _, workers := range []int{-1, 1, 3, 100} {
 		var made atomic.Int32
 		told, out := 0, make([]int, 50)
-		failed, err := crew.Each(context.Background(), len(out), workers, func(done int) {
+		failed, err := workerpool.Each(context.Background(), len(out), workers, func(done int) {
 			require.Equal(t, told+1, done)
 			told = done
 		}, func() func(context.Context, int) error {
@@ -33,7 +33,7 @@ func TestEach(t *testing.T) {
 			require.Equal(t, 1, n)
 		}
 	}
-	_, err := crew.Each(context.Background(), 0, 3, nil, nil)
+	_, err := workerpool.Each(context.Background(), 0, 3, nil, nil)
 	require.NoError(t, err)
 }
 
@@ -44,7 +44,7 @@ func TestFirstFailure(t *testing.T) {
 		for range 20 {
 			var begun atomic.Int32
 			var before atomic.Bool
-			failed, err := crew.Each(context.Background(), 1000, workers, nil, func() func(context.Context, int) error {
+			failed, err := workerpool.Each(context.Background(), 1000, workers, nil, func() func(context.Context, int) error {
 				return func(ctx context.Context, i int) error {
 					begun.Add(1)
 					switch {
@@ -75,7 +75,7 @@ func TestFirstFailure(t *testing.T) {
 // TestCancelled: the error of the context is no failure of a piece.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	failed, err := crew.Each(ctx, 100, 3, nil, func() func(context.Context, int) error {
+	failed, err := workerpool.Each(ctx, 100, 3, nil, func() func(context.Context, int) error {
 		return func(ctx context.Context, i int) error {
 			if i == 10 {
 				cancel()

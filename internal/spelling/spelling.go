@@ -1,6 +1,6 @@
-// Package near finds the word that a misspelt one was most likely meant to be, for
+// Package spelling finds the word that a misspelt one was most likely meant to be, for
 // errors that say so. It knows nothing of what the words mean.
-package near
+package spelling
 
 import "strings"
 

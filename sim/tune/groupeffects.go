@@ -36,9 +36,9 @@ const mostGroups = 30
 // groupMetrics are what is told of a group on the whole trace.
 var groupMetrics = []string{"wait_mean", "wait_p95", "wait_p99", "wait_max", "bounded_slowdown_mean"}
 
-// whom says for which groups of jobs it gets better and worse. All lines are
+// groupEffects says for which groups of jobs it gets better and worse. All lines are
 // corrected together.
-func (t *tuner) whom(c *candidate) error {
+func (t *tuner) groupEffects(c *candidate) error {
 	var subjects []stat.Subject
 	for k := range t.problem.Traces {
 		windows := t.counting(k, t.acceptance)
@@ -96,18 +96,18 @@ func (g *GroupLine) Of(name string) WholeLine {
 	return g.Whole[slices.Index(groupMetrics, name)]
 }
 
-// LongerBy is from where a longer mean wait of a group on the whole trace is told
+// longerBy is from where a longer mean wait of a group on the whole trace is told
 // though the windows do not prove it: what matters to its users is told before it is
 // sure.
-const LongerBy = 0.05
+const longerBy = 0.05
 
-// Harmed are the groups of a kind that wait longer: beyond doubt on the windows, or by
-// LongerBy on the whole trace.
+// Harmed are the groups of a kind that wait longer: significantly on the windows, or by
+// longerBy on the whole trace.
 func (r *Report) Harmed(by string) []*GroupLine {
 	var out []*GroupLine
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		if x := g.Of("wait_mean").Relative; g.By == by && (g.Verdict == stat.Worse || x >= LongerBy) {
+		if x := g.Of("wait_mean").Relative; g.By == by && (g.Verdict == stat.Worse || x >= longerBy) {
 			out = append(out, g)
 		}
 	}

@@ -85,7 +85,7 @@ func interval(x []float64, seed uint64) (mean, low, high float64) {
 // TestBeatsRandom: at the same number of trials each method comes closer to
 // the minimum than random search. A design is judged by the difference of the
 // regrets as a fraction of random search's mean regret on the function: it
-// avoids bad luck, which a mean shows. A method that learns is judged by orders
+// avoids bad draws, which a mean shows. A method that learns is judged by orders
 // of magnitude, log10 of the regret. The 95 % interval over all functions and
 // seeds lies below 0.
 func TestBeatsRandom(t *testing.T) {
@@ -123,12 +123,12 @@ func (p *problem) against(t *testing.T, method string, trials, seeds int, learns
 	differences := make([]float64, seeds)
 	random := 0.0
 	for seed := range differences {
-		own, luck := p.regret(t, method, trials, uint64(seed)), p.regret(t, "random", trials, uint64(seed))
-		differences[seed] = own - luck
+		own, byRandom := p.regret(t, method, trials, uint64(seed)), p.regret(t, "random", trials, uint64(seed))
+		differences[seed] = own - byRandom
 		if learns {
-			differences[seed] = math.Log10(own+1e-9) - math.Log10(luck+1e-9)
+			differences[seed] = math.Log10(own+1e-9) - math.Log10(byRandom+1e-9)
 		}
-		random += luck / float64(seeds)
+		random += byRandom / float64(seeds)
 	}
 	if !learns {
 		floats.Scale(1/random, differences)
@@ -219,9 +219,9 @@ func TestFrontsBeatRandom(t *testing.T) {
 			for _, d := range duels() {
 				differences := make([]float64, c.seeds)
 				for seed := range differences {
-					own, luck := d.missed(t, c.method, c.trials, uint64(fresh+seed)), d.missed(t, "random", c.trials, uint64(fresh+seed))
+					own, byRandom := d.missed(t, c.method, c.trials, uint64(fresh+seed)), d.missed(t, "random", c.trials, uint64(fresh+seed))
 					require.Positive(t, own)
-					differences[seed] = math.Log10(own) - math.Log10(luck)
+					differences[seed] = math.Log10(own) - math.Log10(byRandom)
 				}
 				mean, _, _ := interval(differences, 1)
 				t.Logf("%-14s %+.2f", d.name, mean)
