@@ -18,7 +18,7 @@ func documents(t *testing.T) map[string]string {
 	paths, err := filepath.Glob("*.md")
 	require.NoError(t, err)
 	texts := map[string]string{}
-	for _, path := range append(paths, "../README.md") {
+	for _, path := range append(paths, "../README.md", "../CHANGELOG.md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		texts[filepath.Join("docs", path)] = string(text)

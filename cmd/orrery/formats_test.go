@@ -344,3 +344,22 @@ func specOf(t *testing.T, flags []string) sim.Spec {
 	require.NoError(t, json.Unmarshal(v.spec.JSON(), &out))
 	return out
 }
+
+// TestChangesOfEveryVersion: CHANGELOG.md says of each version what changed. That of the
+// present semantics may still stand under the head of what is not released.
+func TestChangesOfEveryVersion(t *testing.T) {
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	require.NoError(t, err)
+	for _, f := range allFormats {
+		for v := 1; v <= f.now; v++ {
+			want := fmt.Sprintf("\n| %s %d ", f.name, v)
+			if f == semanticsFormat {
+				want = fmt.Sprintf("\n## Semantics %d\n", v)
+			}
+			if f == semanticsFormat && v == f.now && strings.Contains(string(text), "\n## Unreleased\n") {
+				continue
+			}
+			require.Contains(t, string(text), want)
+		}
+	}
+}
