@@ -156,27 +156,29 @@ func (m *Main) mayRead(quiet bool, dirs ...string) error {
 		if !ok {
 			continue
 		}
-		anew, document := replayAnew(dir, &r), filepath.Join(dir, record.FileRun)
+		semantics = append(semantics, r.Spec.Semantics)
+		document, numbers := filepath.Join(dir, record.FileRun), filepath.Join(dir, record.FileMetrics)
+		measured, known := schemaOf(numbers)
+		if r.Schema == runFormat.now && r.Spec.Semantics == semanticsFormat.now && (!known || measured == metricsFormat.now) {
+			continue
+		}
+		anew := replayAnew(dir, &r)
 		if err := runFormat.refusal(document, r.Schema, anew); err != nil {
 			return err
 		}
-		numbers := filepath.Join(dir, record.FileMetrics)
-		if v, known := schemaOf(numbers); known {
-			if err := metricsFormat.refusal(numbers, v, anew); err != nil {
+		if known {
+			if err := metricsFormat.refusal(numbers, measured, anew); err != nil {
 				return err
 			}
 		}
-		semantics = append(semantics, r.Spec.Semantics)
 		if text := semanticsFormat.warning(document, r.Spec.Semantics, anew); text != "" && !quiet {
 			m.say("%s", text)
 		}
 	}
-	var words []string
-	for _, n := range slices.Compact(slices.Sorted(slices.Values(semantics))) {
-		words = append(words, strconv.Itoa(n))
-	}
-	if len(words) > 1 && !quiet {
-		m.say("orrery: warning: the runs are of semantics %s: what differs between them may be the program's doing", strings.Join(words, " and "))
+	slices.Sort(semantics)
+	if semantics = slices.Compact(semantics); len(semantics) > 1 && !quiet {
+		m.say("orrery: warning: the runs are of semantics %s: what differs between them may be the program's doing",
+			strings.Join(strings.Fields(strings.Trim(fmt.Sprint(semantics), "[]")), " and "))
 	}
 	return nil
 }
@@ -184,7 +186,7 @@ func (m *Main) mayRead(quiet bool, dirs ...string) error {
 // sameSemantics refuses a run that another version scheduled, for verbs that replay it.
 func sameSemantics(dir string) error {
 	r, ok := recorded(dir)
-	if !ok {
+	if !ok || r.Spec.Semantics == semanticsFormat.now {
 		return nil
 	}
 	return semanticsFormat.only(filepath.Join(dir, record.FileRun), r.Spec.Semantics, replayAnew(dir, &r))
@@ -284,15 +286,40 @@ func tasksOf(s *sweep.Study) int {
 // sweepAnew is the command that computes a study anew, in another directory: a study
 // does not mix versions.
 func sweepAnew(dir string) string {
-	name := "EXPERIMENT.yaml"
-	if text, err := os.ReadFile(filepath.Join(dir, planFile)); err == nil {
-		var p struct{ Name string }
-		if json.Unmarshal(text, &p) == nil && p.Name != "" {
-			name = p.Name + ".yaml"
-		}
-	}
 	dir = filepath.Clean(dir)
-	return fmt.Sprintf("orrery sweep %s --out %s (the key experiment of %s holds the experiment)", quoted(name), quoted(dir+"-new"), filepath.Join(dir, planFile))
+	var p struct{ Name string }
+	text, err := os.ReadFile(filepath.Join(dir, planFile))
+	if err != nil || json.Unmarshal(text, &p) != nil { // tune keeps none
+		return "the command that made it, with --out " + quoted(dir+"-new")
+	}
+	return fmt.Sprintf("orrery sweep %s --out %s (the key experiment of %s holds the experiment)",
+		quoted(or(p.Name, "experiment")+".yaml"), quoted(dir+"-new"), filepath.Join(dir, planFile))
+}
+
+// otherOut is this command line with another directory for --out.
+func (m *Main) otherOut(out string) string {
+	words := []string{"orrery"}
+	other := filepath.Clean(out) + "-new"
+	for _, word := range m.args {
+		switch {
+		case words[len(words)-1] == "--out":
+			word = other
+		case strings.HasPrefix(word, "--out="):
+			word = "--out=" + other
+		}
+		words = append(words, quoted(word))
+	}
+	return strings.Join(words, " ")
+}
+
+// mixed is studyError, which for a study of another build names the command that begins
+// one of this build.
+func mixed(err error, anew string) error {
+	var other *sweep.MixedError
+	if errors.As(err, &other) {
+		return &codedError{exitUsage, fmt.Errorf("%w. To compute it anew: %s", err, anew)}
+	}
+	return studyError(err)
 }
 
 // warnOfStudy says which versions of a study are not the present ones. Its numbers are

@@ -195,6 +195,8 @@ func TestSitesOfOtherSemantics(t *testing.T) {
 // is computed in one.
 func TestStudiesOfOtherVersions(t *testing.T) {
 	formatsHere(t)
+	experiment := "traces: [log.swf]\ndesign: listed\nlisted: [{set: [order=fcfs]}]\nobjectives: [{metric: wait_mean}]\n"
+	require.NoError(t, os.WriteFile("exp.yaml", []byte(experiment), 0o600))
 	for v := 1; v <= tasksFormat.now; v++ {
 		dir := fmt.Sprintf("study-tasks-%d", v)
 		anew := "To write it anew: orrery sweep exp.yaml --out " + dir + "-new (the key experiment of " + dir + "/experiment.json holds the experiment)"
@@ -223,7 +225,12 @@ func TestStudiesOfOtherVersions(t *testing.T) {
 		} else {
 			require.Zero(t, got.code, got.stderr)
 		}
-		require.Equal(t, exitUsage, inProcess(t, "worker", dir).code, "another build began it")
+		got = inProcess(t, "worker", dir)
+		require.Equal(t, exitUsage, got.code, "another build began it")
+		require.Contains(t, got.stderr, "To compute it anew: orrery sweep exp.yaml --out "+dir+"-new")
+		got = inProcess(t, "sweep", "exp.yaml", "--out", dir)
+		require.Equal(t, exitUsage, got.code, got.stderr)
+		require.Contains(t, got.stderr, "To compute it anew: orrery sweep exp.yaml --out "+dir+"-new\n")
 	}
 }
 
@@ -240,7 +247,7 @@ func TestStudyOfOtherSemantics(t *testing.T) {
 	got = inProcess(t, "study", "materialize", "study", "0")
 	require.Equal(t, exitInput, got.code)
 	require.Contains(t, got.stderr, fmt.Sprintf("study: found semantics 1, want %d", sim.Semantics))
-	require.Contains(t, got.stderr, "orrery sweep EXPERIMENT.yaml --out study-new")
+	require.Contains(t, got.stderr, "To write it anew: the command that made it, with --out study-new")
 }
 
 // TestBaselinesOfOtherVersions: those that are read come with a warning, the others are

@@ -67,5 +67,5 @@ func openStudy(dir, binary string) (*sweep.Study, error) {
 		return nil, input(fmt.Errorf("%s: there is no such directory%s: want a study that orrery sweep or tune made; check the path", dir, meant(dir)))
 	}
 	s, err := sweep.Open(dir, binary)
-	return s, otherContent(dir, studyError(err), "a study that orrery sweep or tune made", exitInput, "the directory of a study", "a directory")
+	return s, otherContent(dir, mixed(err, sweepAnew(dir)), "a study that orrery sweep or tune made", exitInput, "the directory of a study", "a directory")
 }

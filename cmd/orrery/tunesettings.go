@@ -187,18 +187,7 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 // elsewhere refuses the directory of a tune of another version, with the same command
 // for another directory.
 func (v *tuneVerb) elsewhere(f *fileFormat, path string, version int) error {
-	words := []string{"orrery"}
-	for _, word := range v.m.args {
-		flag, _, joined := strings.Cut(word, "=")
-		switch before := words[len(words)-1]; {
-		case before == "--out":
-			word = filepath.Clean(v.out) + "-new"
-		case flag == "--out" && joined:
-			word = flag + "=" + filepath.Clean(v.out) + "-new"
-		}
-		words = append(words, quoted(word))
-	}
-	return &codedError{exitUsage, errors.Unwrap(f.only(path, version, strings.Join(words, " ")))}
+	return &codedError{exitUsage, errors.Unwrap(f.only(path, version, v.m.otherOut(v.out)))}
 }
 
 // claim makes the directory, which mayUse has looked at, that of this tune.
