@@ -175,12 +175,22 @@ func (m *Main) mayRead(quiet bool, dirs ...string) error {
 			m.say("%s", text)
 		}
 	}
-	slices.Sort(semantics)
-	if semantics = slices.Compact(semantics); len(semantics) > 1 && !quiet {
-		m.say("orrery: warning: the runs are of semantics %s: what differs between them may be the program's doing",
-			strings.Join(strings.Fields(strings.Trim(fmt.Sprint(semantics), "[]")), " and "))
+	if !quiet {
+		m.severalSemantics(semantics)
 	}
 	return nil
+}
+
+// severalSemantics says so of runs that are held against each other.
+func (m *Main) severalSemantics(of []int) {
+	slices.Sort(of)
+	var words []string
+	for _, n := range slices.Compact(of) {
+		words = append(words, strconv.Itoa(n))
+	}
+	if len(words) > 1 {
+		m.say("orrery: warning: the runs are of semantics %s: what differs between them may be the program's doing", strings.Join(words, " and "))
+	}
 }
 
 // sameSemantics refuses a run that another version scheduled, for verbs that replay it.

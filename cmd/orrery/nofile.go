@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"orrery/internal/near"
 	"orrery/sim/record"
@@ -43,6 +44,12 @@ func readError(err error) error {
 	var none *record.DataError
 	if errors.As(err, &none) && none.Found == record.NoRun { // a directory of something else
 		return otherContent(none.File, err, wantRun, exitInput, "a directory")
+	}
+	if none != nil && strings.HasSuffix(none.Mend, record.MendReplay) { // its settings say by which command
+		dir := filepath.Dir(none.File)
+		if r, ok := recorded(dir); ok {
+			return input(fmt.Errorf("%w: %s", err, replayAnew(dir, &r)))
+		}
 	}
 	var path *fs.PathError
 	if !errors.As(err, &path) {

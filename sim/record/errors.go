@@ -37,7 +37,10 @@ func (e *DataError) Error() string {
 	return b.String()
 }
 
-const mendReplay = "replay the trace again to write it anew"
+const mendReplay = MendReplay
+
+// MendReplay ends the Mend of each complaint that another replay mends.
+const MendReplay = "replay the trace again to write it anew"
 
 // damaged is the complaint about bytes that cannot be decoded.
 func damaged(file string, cause any) *DataError {
