@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"orrery/reports"
 	"orrery/sim"
 	"orrery/sim/experiment"
@@ -215,21 +218,24 @@ func schemaOf(path string) (int, bool) {
 	return *head.Schema, true
 }
 
-// replayAnew is the command that writes a run anew, by the settings that it has.
+// replayAnew is the command that writes a run anew: by host.json where it names a log
+// that is still there, else by the settings that the run has.
 func replayAnew(dir string, r *recordedRun) string {
 	if r.Spec.Measure != nil {
 		return fmt.Sprintf("orrery study materialize STUDY TASK --out %s --force, of a study that is swept anew", quoted(dir))
 	}
-	words := []string{"orrery", "replay"}
-	where := ""
-	if r.Trace.Hash != sampleHash() {
-		words = append(words, "LOG")
-		where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", or(r.Trace.Name, "its log"), r.Trace.Hash)
-	}
-	words = append(words, flagsOf(&r.Spec)...)
-	if len(r.Spec.Site) > 0 {
-		words = append(words, "--cluster", "CLUSTER")
-		where += fmt.Sprintf(" (CLUSTER is its cluster file, in %s the key spec.site)", filepath.Join(dir, record.FileRun))
+	words, where := askedFor(dir), ""
+	if words == nil {
+		words = []string{"orrery", "replay"}
+		if r.Trace.Hash != sampleHash() {
+			words = append(words, "LOG")
+			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", or(r.Trace.Name, "its log"), r.Trace.Hash)
+		}
+		words = append(words, flagsOf(&r.Spec)...)
+		if len(r.Spec.Site) > 0 {
+			words = append(words, "--cluster", "CLUSTER")
+			where += fmt.Sprintf(" (CLUSTER is its cluster file, in %s the key spec.site)", filepath.Join(dir, record.FileRun))
+		}
 	}
 	for _, table := range []struct{ flag, name string }{{"--facts", record.TableFacts}, {"--decisions", record.TableDecisions}} {
 		if there(filepath.Join(dir, table.name+".parquet")) != nil {
@@ -237,6 +243,40 @@ func replayAnew(dir string, r *recordedRun) string {
 		}
 	}
 	return strings.Join(append(words, "--out", quoted(dir), "--force"), " ") + where
+}
+
+// askedFor is the command line that made a run, with the log and the flags that say what
+// it is of; nil where host.json does not have it, or names files that are not there.
+func askedFor(dir string) (words []string) {
+	text, err := os.ReadFile(filepath.Join(dir, record.FileHost))
+	var host struct{ Arguments []string }
+	if err != nil || json.Unmarshal(text, &host) != nil || len(host.Arguments) < 2 || host.Arguments[0] != "replay" {
+		return nil
+	}
+	cmd := newMain().replayCommand()
+	if cmd.ParseFlags(host.Arguments[1:]) != nil { // flags of that time
+		return nil
+	}
+	args := cmd.Flags().Args()
+	if len(args) != 1 || there(args[0]) == nil {
+		return nil
+	}
+	words = []string{"orrery", "replay", quoted(args[0])}
+	var known settings
+	known.register(&cobra.Command{})
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if known.flags.Lookup(f.Name) == nil {
+			return
+		}
+		values := []string{f.Value.String()}
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			values = several.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, quoted("--"+f.Name+"="+v))
+		}
+	})
+	return words
 }
 
 // flagsOf are the flags under which replay makes a spec; the cluster file of a site is

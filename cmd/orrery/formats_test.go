@@ -159,6 +159,23 @@ func TestTheCommandWritesARunAnew(t *testing.T) {
 	require.Equal(t, 5, r.Spec.Depth)
 }
 
+// TestTheCommandThatWasGiven: host.json says by which command a run was made. It is
+// named when its log is still there, and its flags still are.
+func TestTheCommandThatWasGiven(t *testing.T) {
+	formatsHere(t)
+	r, ok := recorded("run-semantics-1")
+	require.True(t, ok)
+	for arguments, want := range map[string]string{
+		`["replay", "log.swf", "--order", "sjf", "--profile=a=default", "--profile", "b=./x y", "-q", "--out", "elsewhere"]`: "orrery replay log.swf --order=sjf --profile=a=default '--profile=b=./x y' --out run-semantics-1 --force",
+		`["replay", "gone.swf", "-q", "--out", "elsewhere"]`:                                                                 "orrery replay LOG --procs 4 --order sjf",
+		`["replay", "log.swf", "--of-that-time"]`:                                                                            "orrery replay LOG --procs 4 --order sjf",
+		`["verify", "log.swf"]`: "orrery replay LOG --procs 4 --order sjf",
+	} {
+		require.NoError(t, os.WriteFile("run-semantics-1/host.json", []byte(`{"arguments": `+arguments+`}`), 0o600))
+		require.Contains(t, replayAnew("run-semantics-1", &r), want)
+	}
+}
+
 // TestRunsOfOtherSchemas: tables and metrics of another schema are refused with the
 // command.
 func TestRunsOfOtherSchemas(t *testing.T) {
