@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"orrery/internal/near"
-	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 )
 
 // Bytes is a size, written with its unit: 96GiB.
@@ -172,7 +172,7 @@ func parseText(text string, v reflect.Value, f field) error {
 		}
 	}
 	if f.tag("of") == "orders" {
-		if o, err := scheduler.ParseOrder(text); err == nil {
+		if o, err := order.Parse(text); err == nil {
 			text = o.String()
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"strings"
 
-	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 )
 
 // field is one key of a file, as the tags of a struct describe it.
@@ -206,7 +206,7 @@ func (f *field) words() []string {
 	case "":
 		return nil
 	case "orders":
-		return append([]string{"score", "multifactor"}, scheduler.OrderNames()...)
+		return append([]string{"score", "multifactor"}, order.Names()...)
 	default:
 		return strings.Split(of, ",")
 	}

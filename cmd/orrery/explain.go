@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/reports/table"
-	"orrery/scheduler"
+	"orrery/scheduler/ascoded"
 )
 
 // explainVerb holds the flags of explain.
@@ -91,7 +91,7 @@ func (v *explainVerb) run(cmd *cobra.Command, args []string) error {
 // of sentences fits no terminal.
 func (p *printer) differences() error {
 	rows := table.New("topic", "documented", "as-coded", "source")
-	for _, d := range scheduler.Differences() {
+	for _, d := range ascoded.Differences() {
 		if p.format == string(table.Text) {
 			fmt.Fprintf(p.m.Stdout, "%s\n  documented  %s\n  as-coded    %s\n  source      %s\n\n", d.Topic, d.Documented, d.AsCoded, d.Source)
 		}

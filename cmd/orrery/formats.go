@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"orrery/reports"
-	"orrery/sim"
 	"orrery/sim/experiment"
 	"orrery/sim/gate"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
@@ -42,10 +42,14 @@ type fileFormat struct {
 var (
 	runFormat = &fileFormat{"run schema", "schema of run.json and orrery.schema of its tables", record.SchemaVersion, 1, nil}
 	// Files of other semantics are read: their numbers are those of another scheduler.
-	semanticsFormat = &fileFormat{"semantics", "spec.semantics of run.json and of tasks, semantics of baselines and settings.json", sim.Semantics, 1, map[int]string{
+	semanticsFormat = &fileFormat{"semantics", "spec.semantics of run.json and of tasks, semantics of baselines and settings.json", plan.Semantics, 1, map[int]string{
 		2: "ranges of nodes in the as-coded mode, plans within Slurm's interval, services without a runtime, deferrals of checkpoints",
 		3: "one kill grace for the whole site",
 		4: "at a warm start, ledgers hold what was consumed before it, and jobs that ran then are placed at once",
+		5: "fingerprints cover every field of facts and proposals, and the instants of rounds and passes; schedules are those of 4",
+	}}
+	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion, map[int]string{
+		2: "every round, fact, pass and proposal, with all fields",
 	}}
 	metricsFormat = &fileFormat{"metrics schema", "schema of metrics.json", metric.TableSchema, 1, nil}
 	traceFormat   = &fileFormat{"trace schema", "orrery.schema of its tables", traces.SchemaVersion, 1, nil}
@@ -69,7 +73,7 @@ var (
 
 // allFormats are those that the program reads again, for help and tests.
 var allFormats = []*fileFormat{
-	runFormat, semanticsFormat, metricsFormat, traceFormat, studyFormat, tasksFormat, planFormat, baselineFormat, tuneFormat, pageFormat,
+	runFormat, semanticsFormat, factsFormat, metricsFormat, traceFormat, studyFormat, tasksFormat, planFormat, baselineFormat, tuneFormat, pageFormat,
 }
 
 // versionIn is the number at the end of a name such as orrery-tasks-3, 0 without one.
@@ -139,7 +143,7 @@ func (f *fileFormat) only(file string, version int, anew string) error {
 // recordedRun is what run.json says of versions, and of how it was made.
 type recordedRun struct {
 	Schema int
-	Spec   sim.Spec
+	Spec   plan.Spec
 	Trace  struct{ Name, Hash string }
 }
 
@@ -281,7 +285,7 @@ func askedFor(dir string) (words []string) {
 
 // flagsOf are the flags under which replay makes a spec; the cluster file of a site is
 // not of them.
-func flagsOf(s *sim.Spec) []string {
+func flagsOf(s *plan.Spec) []string {
 	var out []string
 	add := func(given bool, flag, value string) {
 		if given {
@@ -317,7 +321,7 @@ func flagsOf(s *sim.Spec) []string {
 	if s.Feedback {
 		out = append(out, "--feedback")
 	}
-	add(s.WarmupJobs == sim.NoWarmup, "warmup", "0")
+	add(s.WarmupJobs == plan.NoWarmup, "warmup", "0")
 	add(s.WarmupJobs > 0, "warmup", strconv.FormatInt(s.WarmupJobs, 10))
 	add(s.Warmup > 0, "warmup", s.Warmup.String())
 	add(s.Cooldown > 0, "cooldown", s.Cooldown.String())

@@ -9,11 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/sweep"
 	"orrery/traces"
@@ -27,6 +28,7 @@ var earlier = map[*fileFormat]struct {
 }{
 	runFormat:       {"run-semantics-%d/run.json", schemaIn("schema")},
 	semanticsFormat: {"run-semantics-%d/run.json", schemaIn("spec", "semantics")},
+	factsFormat:     {"facts-%d/facts.parquet", factsIn},
 	metricsFormat:   {"run-semantics-%d/metrics.json", schemaIn("schema")},
 	traceFormat:     {"trace-%d.trace", func(*testing.T, string) int { return traces.SchemaVersion }},
 	studyFormat:     {"study-tasks-%d/study.json", schemaIn("format")},
@@ -53,6 +55,19 @@ func schemaIn(keys ...string) func(*testing.T, string) int {
 		}
 		return versionIn(v.(string))
 	}
+}
+
+// factsIn reads the version of facts.parquet.
+func factsIn(t *testing.T, path string) int {
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	st, err := f.Stat()
+	require.NoError(t, err)
+	table, err := parquet.OpenFile(f, st.Size())
+	require.NoError(t, err)
+	text, _ := table.Lookup("orrery.schema")
+	return versionIn(text)
 }
 
 // TestEveryVersionHasAFile: when a version is raised, a file of the one before is wanted.
@@ -97,12 +112,12 @@ func TestRunsOfOtherSemantics(t *testing.T) {
 	for _, dir := range dirs {
 		v, err := strconv.Atoi(strings.TrimPrefix(dir, "run-semantics-"))
 		require.NoError(t, err)
-		warns := fmt.Sprintf("orrery: warning: %s: found semantics %d, this program writes %d", filepath.Join(dir, record.FileRun), v, sim.Semantics)
+		warns := fmt.Sprintf("orrery: warning: %s: found semantics %d, this program writes %d", filepath.Join(dir, record.FileRun), v, plan.Semantics)
 		anew := fmt.Sprintf(". To write it anew: orrery replay LOG --procs 4 --order sjf --backfill conservative:5 --out %s --force (LOG is log, with the hash 4ad0102baa0f)", dir)
 		for _, args := range [][]string{{"report", dir}, {"export", dir}, {"explain", dir, "2"}, {"compare", dir, dir}} {
 			got := inProcess(t, args...)
 			require.Zero(t, got.code, "%v: %s", args, got.stderr)
-			if v == sim.Semantics {
+			if v == plan.Semantics {
 				require.NotContains(t, got.stderr, "warning", "%v", args)
 				continue
 			}
@@ -110,16 +125,16 @@ func TestRunsOfOtherSemantics(t *testing.T) {
 			require.Contains(t, got.stderr, anew, "%v", args)
 		}
 		got := inProcess(t, "verify", "--invariants", dir, "log.swf")
-		if v == sim.Semantics {
+		if v == plan.Semantics {
 			require.Zero(t, got.code, got.stderr)
 			continue
 		}
 		require.Equal(t, exitInput, got.code, got.stderr)
-		require.Contains(t, got.stderr, fmt.Sprintf("found semantics %d, want %d", v, sim.Semantics))
+		require.Contains(t, got.stderr, fmt.Sprintf("found semantics %d, want %d", v, plan.Semantics))
 		require.Contains(t, got.stderr, anew)
 		require.Equal(t, exitInput, inProcess(t, "compare", dir, dir, "--noise", "log.swf").code)
 	}
-	require.NotEqual(t, 1, sim.Semantics)
+	require.NotEqual(t, 1, plan.Semantics)
 	got := inProcess(t, "compare", "run-semantics-1", "run-semantics-2")
 	require.Contains(t, got.stderr, "the runs are of semantics 1 and 2: what differs between them may be the program's doing")
 	require.Contains(t, got.stderr, "changed since then: ranges of nodes in the as-coded mode")
@@ -155,7 +170,7 @@ func TestTheCommandWritesARunAnew(t *testing.T) {
 	require.Empty(t, got.stderr)
 	r, ok := recorded("run-semantics-1")
 	require.True(t, ok)
-	require.Equal(t, sim.Semantics, r.Spec.Semantics)
+	require.Equal(t, plan.Semantics, r.Spec.Semantics)
 	require.Equal(t, 5, r.Spec.Depth)
 }
 
@@ -197,6 +212,21 @@ func TestRunsOfOtherSchemas(t *testing.T) {
 	got = inProcess(t, "report", "report-1.json")
 	require.Equal(t, exitInput, got.code)
 	require.Contains(t, got.stderr, "report-1.json: found study report 99, this program reads 1: a newer version")
+}
+
+// TestFactsOfOtherVersions: a log of facts of another schema is refused with the command,
+// and the other tables of the run are read.
+func TestFactsOfOtherVersions(t *testing.T) {
+	formatsHere(t)
+	for v := 1; v < factsFormat.oldest; v++ {
+		dir := fmt.Sprintf("facts-%d", v)
+		got := inProcess(t, "export", dir, "--table", "facts")
+		require.Equal(t, exitInput, got.code, got.stderr)
+		require.Contains(t, got.stderr, fmt.Sprintf("%s/facts.parquet: found facts schema %d, this program reads %s; changed since then: every round, fact, pass and proposal", dir, v, factsFormat.reads()))
+		require.Contains(t, got.stderr, ". To write it anew: orrery replay LOG --procs 4 --order sjf --backfill conservative:5 --facts --out "+dir+" --force")
+		got = inProcess(t, "export", dir, "--table", "jobs")
+		require.Zero(t, got.code, got.stderr)
+	}
 }
 
 // TestSitesOfOtherSemantics: explain would work out scores anew, and refuses.
@@ -265,10 +295,10 @@ func TestStudyOfOtherSemantics(t *testing.T) {
 	_, _, err = s.Add([][]byte{[]byte(`{"spec":{"semantics":1,"trace":"t","cluster":{}}}`)})
 	require.NoError(t, err)
 	got := inProcess(t, "study", "status", "study")
-	require.Contains(t, got.stderr, fmt.Sprintf("warning: study: found semantics 1, this program writes %d", sim.Semantics))
+	require.Contains(t, got.stderr, fmt.Sprintf("warning: study: found semantics 1, this program writes %d", plan.Semantics))
 	got = inProcess(t, "study", "materialize", "study", "0")
 	require.Equal(t, exitInput, got.code)
-	require.Contains(t, got.stderr, fmt.Sprintf("study: found semantics 1, want %d", sim.Semantics))
+	require.Contains(t, got.stderr, fmt.Sprintf("study: found semantics 1, want %d", plan.Semantics))
 	require.Contains(t, got.stderr, "To write it anew: the command that made it, with --out study-new")
 }
 
@@ -289,17 +319,17 @@ func TestBaselinesOfOtherVersions(t *testing.T) {
 		_, command, found := strings.Cut(got.stderr, "To write it anew: orrery ")
 		require.True(t, found, got.stderr)
 		command, _, _ = strings.Cut(command, "\n")
-		require.Equal(t, fmt.Sprintf("gate gate.yaml --baseline %s --update-baseline --reason 'schema %d, semantics %d' --force", file, baselineFormat.now, sim.Semantics), command)
-		words := strings.Fields(strings.Replace(command, fmt.Sprintf("'schema %d, semantics %d'", baselineFormat.now, sim.Semantics), "anew", 1))
+		require.Equal(t, fmt.Sprintf("gate gate.yaml --baseline %s --update-baseline --reason 'schema %d, semantics %d' --force", file, baselineFormat.now, plan.Semantics), command)
+		words := strings.Fields(strings.Replace(command, fmt.Sprintf("'schema %d, semantics %d'", baselineFormat.now, plan.Semantics), "anew", 1))
 		got = inProcess(t, words...)
 		require.Zero(t, got.code, got.stderr)
 		got = inProcess(t, "gate", "gate.yaml", "--baseline", file)
 		require.Zero(t, got.code)
 		require.NotContains(t, got.stderr, "warning")
 	}
-	newer(t, "baseline-1.json", fmt.Sprintf(`"semantics": %d`, sim.Semantics), `"semantics": 1`)
+	newer(t, "baseline-1.json", fmt.Sprintf(`"semantics": %d`, plan.Semantics), `"semantics": 1`)
 	got := inProcess(t, "gate", "gate.yaml", "--baseline", "baseline-1.json")
-	require.Contains(t, got.stderr, fmt.Sprintf("warning: baseline-1.json: found semantics 1, this program writes %d", sim.Semantics))
+	require.Contains(t, got.stderr, fmt.Sprintf("warning: baseline-1.json: found semantics 1, this program writes %d", plan.Semantics))
 }
 
 // TestTunesOfOtherVersions: the directory is refused with the same command for another.
@@ -322,7 +352,7 @@ func TestTunesOfOtherVersions(t *testing.T) {
 		try(fmt.Sprintf("tune-%d.json", v), fmt.Sprintf("tune settings %d, want %d; changed since then: ", v, tuneFormat.now))
 	}
 	newer(t, "tune-2.json", `"schema"`, `"semantics": 1, "schema"`)
-	try("tune-2.json", fmt.Sprintf("semantics 1, want %d", sim.Semantics))
+	try("tune-2.json", fmt.Sprintf("semantics 1, want %d", plan.Semantics))
 }
 
 // TestTracesOfVersions: a bundle of each version is read, one of a newer program is not,
@@ -357,19 +387,19 @@ func TestFlagsOfASpec(t *testing.T) {
 		want := specOf(t, strings.Fields(flags))
 		require.Equal(t, want, specOf(t, flagsOf(&want)), flags)
 	}
-	windowed := recordedRun{Spec: sim.Spec{Measure: &sim.Measure{To: model.Time(1)}}}
+	windowed := recordedRun{Spec: plan.Spec{Measure: &plan.Measure{To: model.Time(1)}}}
 	require.Contains(t, replayAnew("run", &windowed), "orrery study materialize STUDY TASK --out run --force")
 }
 
 // specOf is the spec that flags of replay make of a trace of 100 rows, in its canonical
 // form.
-func specOf(t *testing.T, flags []string) sim.Spec {
+func specOf(t *testing.T, flags []string) plan.Spec {
 	t.Helper()
 	v := &verifyVerb{}
 	v.register(&cobra.Command{})
 	require.NoError(t, v.flags.Parse(flags))
 	v.warmup.enter(&v.spec, traces.Info{Rows: 100})
-	var out sim.Spec
+	var out plan.Spec
 	require.NoError(t, json.Unmarshal(v.spec.JSON(), &out))
 	return out
 }

@@ -16,8 +16,8 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports/table"
-	"orrery/sim"
 	"orrery/sim/gate"
+	"orrery/sim/plan"
 )
 
 // builtinGate is the word for the gate that is part of the program.
@@ -261,7 +261,7 @@ func (v *gateVerb) stored(path, file string, g *profiles.Gate) (*gate.Baseline, 
 	if text := baselineFormat.warning(path, b.Schema, v.baselineAnew(file)); text != "" && !v.quiet {
 		v.m.say("%s", text)
 	}
-	if b.Semantics > 0 && b.Semantics != sim.Semantics && !v.quiet {
+	if b.Semantics > 0 && b.Semantics != plan.Semantics && !v.quiet {
 		v.m.say("%s", semanticsFormat.warning(path, b.Semantics, v.baselineAnew(file)))
 	}
 	return b, nil
@@ -273,7 +273,7 @@ func (v *gateVerb) baselineAnew(file string) string {
 	if v.baseline != "" {
 		words = append(words, "--baseline", quoted(v.baseline))
 	}
-	reason := fmt.Sprintf("schema %d, semantics %d", gate.BaselineSchema, sim.Semantics)
+	reason := fmt.Sprintf("schema %d, semantics %d", gate.BaselineSchema, plan.Semantics)
 	return strings.Join(append(words, "--update-baseline", "--reason", quoted(reason), "--force"), " ")
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"orrery/internal/near"
@@ -47,7 +48,14 @@ func readError(err error) error {
 	}
 	if none != nil && strings.HasSuffix(none.Mend, record.MendReplay) { // its settings say by which command
 		dir := filepath.Dir(none.File)
-		if r, ok := recorded(dir); ok {
+		r, ok := recorded(dir)
+		switch v, bad := strconv.Atoi(none.Schema); {
+		case !ok:
+		case bad == nil && filepath.Base(none.File) == record.TableFacts+".parquet":
+			return factsFormat.refusal(none.File, v, replayAnew(dir, &r))
+		case bad == nil:
+			return runFormat.refusal(none.File, v, replayAnew(dir, &r))
+		default:
 			return input(fmt.Errorf("%w: %s", err, replayAnew(dir, &r)))
 		}
 	}

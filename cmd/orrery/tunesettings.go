@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/search"
 	"orrery/sim/tune"
@@ -53,7 +53,7 @@ type tuneSetting struct {
 
 // identity is what is to be tuned, and how.
 func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
-	out := &tuneSettings{Schema: tuneSettingsSchema, Semantics: sim.Semantics}
+	out := &tuneSettings{Schema: tuneSettingsSchema, Semantics: plan.Semantics}
 	for i := range p.Traces {
 		spec := p.Traces[i].Spec
 		spec.Trace = "" // said by itself
@@ -172,7 +172,7 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 	if other := versionIn(found.Schema); strings.HasPrefix(found.Schema, tuneSettingsKind) && other != tuneFormat.now {
 		return false, v.elsewhere(tuneFormat, path, other)
 	}
-	if err == nil && found.Schema == tuneSettingsSchema && found.Semantics > 0 && found.Semantics != sim.Semantics {
+	if err == nil && found.Schema == tuneSettingsSchema && found.Semantics > 0 && found.Semantics != plan.Semantics {
 		return false, v.elsewhere(semanticsFormat, path, found.Semantics)
 	}
 	if err != nil || found.Schema != tuneSettingsSchema {

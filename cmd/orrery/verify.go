@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
-	"orrery/sim"
 	"orrery/sim/record"
+	"orrery/sim/verify"
 )
 
 // verifyVerb holds the flags of verify.
@@ -109,18 +108,16 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	v.m.severalSemantics(semantics)
-	var runs [2]sim.Recorded
+	var runs [2]verify.Recorded
 	for i, dir := range dirs {
 		r, err := record.Open(dir)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		runs[i] = sim.Recorded{Files: os.DirFS(dir), Epoch: r.Epoch(), Jobs: r, Facts: func() (io.ReadCloser, error) {
-			return factsOf(dir, filepath.Join(scratch, fmt.Sprintf("facts-%d.csv", i)))
-		}}
+		runs[i] = verify.Recorded{Files: os.DirFS(dir), Epoch: r.Epoch(), Jobs: r, Log: record.ReadLog(dir)}
 	}
-	found, err := sim.Verify(runs[0], runs[1], v.against != "")
+	found, err := verify.Compare(runs[0], runs[1], v.against != "")
 	if err != nil {
 		return err
 	}
@@ -232,23 +229,8 @@ func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, 
 	return fmt.Errorf("%w: %s", err, said)
 }
 
-// factsOf writes the committed log of a run as CSV and opens it.
-func factsOf(dir, path string) (io.ReadCloser, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := record.ExportNumbersCSV(dir, record.TableFacts, f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
 // show prints what was compared and, when the runs differ, where first.
-func (v *verifyVerb) show(found *sim.Verification) error {
+func (v *verifyVerb) show(found *verify.Verification) error {
 	if v.print.json() {
 		if err := v.print.document(found); err != nil {
 			return err
@@ -272,7 +254,7 @@ func (v *verifyVerb) show(found *sim.Verification) error {
 	return &codedError{exitMismatch, errors.New(text)}
 }
 
-func (v *verifyVerb) tables(found *sim.Verification) error {
+func (v *verifyVerb) tables(found *verify.Verification) error {
 	files := table.New("file", "equal bytes", "result")
 	for _, f := range found.Files {
 		result := table.Cell{Text: "identical", JSON: "identical", Tone: table.Good}
@@ -291,7 +273,7 @@ func (v *verifyVerb) tables(found *sim.Verification) error {
 }
 
 // difference tells what each process did at the first event that differs.
-func difference(found *sim.Verification) string {
+func difference(found *verify.Verification) string {
 	d := found.Divergence
 	if d == nil {
 		return fmt.Sprintf("the runs differ, though their logs of events are equal: fingerprints %s and %s",

@@ -7,13 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/plain"
 )
 
 // ports grant what they are asked, but for the jobs in refuse, and write down
 // what passes through them.
 type ports struct {
+	Unrecorded
 	log    []string
 	refuse map[model.JobID]int
 }
@@ -48,10 +50,10 @@ func (p *ports) taken() string {
 	return out
 }
 
-func newLoop(order EventOrder, b scheduler.Backfill, procs int32) (*Loop, *ports) {
+func newLoop(events EventOrder, b order.Backfill, procs int32) (*Loop, *ports) {
 	p := &ports{refuse: map[model.JobID]int{}}
-	core := scheduler.New(scheduler.Config{Cluster: model.UniformCluster(procs, 1, true), Backfill: b, Sequential: order == Sequential})
-	return &Loop{Core: core, Quorum: p, Agents: p, Record: p, Order: order, PassPerFact: b != scheduler.Conservative}, p
+	core := plain.New(plain.Config{Cluster: model.UniformCluster(procs, 1, true), Backfill: b, Sequential: events == Sequential})
+	return &Loop{Core: core, Quorum: p, Agents: p, Record: p, Order: events, PassPerFact: b != order.Conservative}, p
 }
 
 func submitted(id int32, at model.Time, units int32, wall model.Duration) model.Fact {
@@ -64,7 +66,7 @@ func ended(id int32, seq uint64) model.Fact {
 
 // TestBatchMakesOnePass: all facts of the instant, then one pass.
 func TestBatchMakesOnePass(t *testing.T) {
-	l, p := newLoop(Batch, scheduler.Easy, 2)
+	l, p := newLoop(Batch, order.Easy, 2)
 	l.Step(0, []model.Fact{submitted(0, 0, 2, 10), submitted(1, 0, 1, 5)})
 	require.Equal(t, "submitted 0, submitted 1, propose 0 on 3, assigned 0, start 0", p.taken())
 	l.Step(7, []model.Fact{ended(0, 1), submitted(2, 7, 2, 9)})
@@ -85,7 +87,7 @@ func TestSequentialPassesAfterEveryFact(t *testing.T) {
 		{"early", 9, "submitted 1, submitted 2, ended 0, propose 1 on 1, assigned 1, start 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, p := newLoop(Sequential, scheduler.Easy, 1)
+			l, p := newLoop(Sequential, order.Easy, 1)
 			l.Step(0, []model.Fact{submitted(0, 0, 1, c.wall)})
 			p.taken()
 			l.Step(7, []model.Fact{ended(0, 1), submitted(1, 7, 1, 5), submitted(2, 7, 1, 1)})
@@ -97,7 +99,7 @@ func TestSequentialPassesAfterEveryFact(t *testing.T) {
 // TestSequentialEndsComeInStartOrder: the facts come by job, the ends are worked
 // off by start.
 func TestSequentialEndsComeInStartOrder(t *testing.T) {
-	l, p := newLoop(Sequential, scheduler.None, 2)
+	l, p := newLoop(Sequential, order.None, 2)
 	l.Step(0, []model.Fact{submitted(1, 0, 1, 50)})
 	l.Step(1, []model.Fact{submitted(0, 1, 1, 50)})
 	p.taken()
@@ -107,8 +109,8 @@ func TestSequentialEndsComeInStartOrder(t *testing.T) {
 
 // TestConservativeIsDue: the start of a reservation is an instant to wake at.
 func TestConservativeIsDue(t *testing.T) {
-	for _, order := range []EventOrder{Batch, Sequential} {
-		l, p := newLoop(order, scheduler.Conservative, 1)
+	for _, events := range []EventOrder{Batch, Sequential} {
+		l, p := newLoop(events, order.Conservative, 1)
 		l.Step(0, []model.Fact{submitted(0, 0, 1, 10), submitted(1, 0, 1, 10)})
 		require.Equal(t, model.Time(10), l.Due())
 		l.Step(4, []model.Fact{ended(0, 1)})
@@ -120,8 +122,8 @@ func TestConservativeIsDue(t *testing.T) {
 // TestRefusalMakesOneMorePass: the job is waiting again and is tried again,
 // once at this instant, and again at the next.
 func TestRefusalMakesOneMorePass(t *testing.T) {
-	for _, order := range []EventOrder{Batch, Sequential} {
-		l, p := newLoop(order, scheduler.Easy, 1)
+	for _, events := range []EventOrder{Batch, Sequential} {
+		l, p := newLoop(events, order.Easy, 1)
 		p.refuse[0] = 3
 		l.Step(0, []model.Fact{submitted(0, 0, 1, 10)})
 		require.Equal(t, "submitted 0, propose 0 on 1, refused 0, propose 0 on 1, refused 0", p.taken())
@@ -134,7 +136,7 @@ func TestRefusalMakesOneMorePass(t *testing.T) {
 // TestObserveMakesNoPass: under a cycle, facts wait for the tick, and the
 // promise of quiet is void once something was observed.
 func TestObserveMakesNoPass(t *testing.T) {
-	l, p := newLoop(Batch, scheduler.Easy, 1)
+	l, p := newLoop(Batch, order.Easy, 1)
 	l.Pass(0)
 	require.Equal(t, model.Never, l.QuietUntil())
 	l.Observe(1, []model.Fact{submitted(0, 1, 1, 10)})

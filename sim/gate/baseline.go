@@ -12,6 +12,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/sim"
+	"orrery/sim/plan"
 )
 
 // BaselineSchema is the version of a baseline file, and OldestBaseline the first that
@@ -185,7 +186,7 @@ func (r *BaselineRun) replays() map[spot]*BaselineReplay {
 // Update is the baseline that these replays make. Runs that come out as they did
 // before keep their provenance, the others get p. Changed are the names of these.
 func (e *Evidence) Update(before *Baseline, p Provenance) (after *Baseline, changed []string, err error) {
-	after = &Baseline{Schema: BaselineSchema, Semantics: sim.Semantics, Gate: e.gate.Name}
+	after = &Baseline{Schema: BaselineSchema, Semantics: plan.Semantics, Gate: e.gate.Name}
 	needs, compared := needed(e.gate), comparedWith(e.gate)
 	for i := range e.gate.Runs {
 		name := e.gate.Runs[i].Name

@@ -15,6 +15,7 @@ type DataError struct {
 	Found    string
 	Expected string
 	Mend     string // what to do about it
+	Schema   string // of a table of another schema than the one that is read, that which it has
 }
 
 // Error names the place, what was found, what was expected and the mend.

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"strconv"
+
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 )
@@ -109,38 +111,11 @@ type seriesRow struct {
 	Submits        int32 `parquet:"submits,delta"`
 }
 
-// factSchema is the layout of facts.parquet, written as factRow.
-type factSchema struct {
-	Index    int64  `parquet:"index,delta"`
-	Time     int64  `parquet:"time,delta,timestamp(microsecond)"`
-	Kind     string `parquet:"kind,dict"`
-	Job      int32  `parquet:"job,delta"`
-	Ref      int32  `parquet:"ref,delta"`
-	Seq      int64  `parquet:"seq,delta"`
-	Reason   string `parquet:"reason,optional,dict"`
-	Procs    int32  `parquet:"procs,dict"`
-	Walltime int64  `parquet:"walltime,optional,delta"`
-	Nodes    string `parquet:"nodes,optional"`
-}
-
-type factRow struct {
-	Index    int64  `parquet:"index"`
-	Time     int64  `parquet:"time,timestamp(microsecond)"`
-	Kind     string `parquet:"kind"`
-	Job      int32  `parquet:"job"`
-	Ref      int32  `parquet:"ref"`
-	Seq      int64  `parquet:"seq"`
-	Reason   string `parquet:"reason,optional"`
-	Procs    int32  `parquet:"procs"`
-	Walltime *int64 `parquet:"walltime,optional"`
-	Nodes    string `parquet:"nodes,optional"`
-}
-
 var schemas = map[string]*parquet.Schema{
 	TableJobs:     parquet.NewSchema(TableJobs, parquet.SchemaOf(jobSchema{})),
 	TableAttempts: parquet.NewSchema(TableAttempts, parquet.SchemaOf(attemptRow{})),
 	TableSeries:   parquet.NewSchema(TableSeries, parquet.SchemaOf(seriesRow{})),
-	TableFacts:    parquet.NewSchema(TableFacts, parquet.SchemaOf(factSchema{})),
+	TableFacts:    parquet.NewSchema(TableFacts, parquet.SchemaOf(logRow{})),
 
 	TableTenants:   parquet.NewSchema(TableTenants, parquet.SchemaOf(groupSchema{})),
 	TableVClusters: parquet.NewSchema(TableVClusters, parquet.SchemaOf(groupSchema{})),
@@ -155,6 +130,14 @@ var siteSchemas = map[string]*parquet.Schema{
 	TableAttempts: parquet.NewSchema(TableAttempts, parquet.SchemaOf(siteAttemptSchema{})),
 
 	TableDecisions: parquet.NewSchema(TableDecisions, parquet.SchemaOf(siteDecisionSchema{})),
+}
+
+// versionOf is the schema version of a table.
+func versionOf(table string) string {
+	if table == TableFacts {
+		return strconv.Itoa(LogVersion)
+	}
+	return strconv.Itoa(SchemaVersion)
 }
 
 // schemaOf is the layout of a table, whole.

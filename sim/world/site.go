@@ -41,10 +41,11 @@ type Site struct {
 	begun    bool // now is an instant of the replay
 	pressure pressure
 
-	warming     bool                    // proposals are answered at once
-	resumptions []Resumption            // not read yet
-	adopted     []uint64                // GPUs of each node that they hold
-	named       map[string]model.NodeID // all nodes, until the warm start
+	warming  bool                    // proposals are answered at once
+	restores []model.Proposal        // not read yet
+	past     []attemptBefore         // likewise
+	adopted  []uint64                // GPUs of each node that they hold
+	named    map[string]model.NodeID // all nodes, until the warm start
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
@@ -52,10 +53,6 @@ type Site struct {
 	freed     []model.NodeID
 	hit       []model.Ref
 	inspected model.Allocation
-
-	// Recall is told what was held before a warm start, by whom, on how many nodes and
-	// when; nil when nobody wants to know. It may keep nothing of the allocation.
-	Recall func(a *model.Allocation, nodes int32, from, to model.Time)
 
 	Awkward Awkward
 	State   SiteState
@@ -300,7 +297,8 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 	}
 	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
-		Request: model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
+		Constraint: &s.site.Constraints[l.alloc.Constraint],
+		Request:    model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
 	}
 	s.quorum.Apply(f)
 }

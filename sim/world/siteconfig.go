@@ -30,6 +30,8 @@ type SiteConfig struct {
 	Horizon model.Time
 	// Warm is when the replay begins, if not with the first row.
 	Warm Warm
+	// History says that what was used before Warm is told, see Site.Usage.
+	History bool
 	// Expected is that of Config.
 	Expected bool
 	// Visible bounds how long after an end the quorum learns of it: a uniform

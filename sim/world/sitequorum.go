@@ -107,7 +107,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 	f := s.quorum.Decide(p)
 	l := &s.lives[f.Ref]
 	switch f.Kind {
-	case model.FactAssigned:
+	case model.FactAssigned, model.FactRestored:
 		l.seq, l.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
 	case model.FactPreempted:
 		s.preempt(f.Ref, f.Reason)

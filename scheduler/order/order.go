@@ -1,0 +1,255 @@
+// Package order holds the rules by which a queue is ordered and backfilled, by
+// name, the keys that say which of two waiting jobs comes first, and the heap in
+// which a pass keeps its candidates. Keys are exact: they are integers, or
+// fractions compared by cross-multiplication, so that no order hangs on the last
+// bit of a floating-point unit. It knows jobs by their key alone.
+package order
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"orrery/scheduler/model"
+)
+
+// Order is a rule that says which waiting job comes first. Ties end in the
+// job's id. Requested time r and waiting time w count in microseconds, n is
+// the number of units asked for, s the submission in seconds since the
+// trace's epoch (at least 1, so that its logarithm exists). A missing request
+// counts as maxKeySpan in a key.
+type Order uint8
+
+// The orders, with the quantity that each takes smallest first. wfp3 and
+// unicef are from Tang et al., "Fault-aware utility-based job scheduling on
+// Blue Gene/P" (Cluster 2009); dirlab-f1 to f4 from Carastan-Santos and de
+// Camargo, "Obtaining dynamic scheduling policies with simulation and machine
+// learning" (SC'17), with the constants of the authors' code.
+const (
+	FCFS      Order = iota // submission, that is the id alone
+	SJF                    // r
+	LJF                    // -r
+	SAF                    // r*n
+	SQF                    // n
+	WFP3                   // -(w/r)^3 * n
+	Unicef                 // -w / (log2(n) * r), with 1e-12 for log2(1)
+	Expansion              // -(w+r)/r
+	DirlabF1               // log10(r)*n + 870*log10(s)
+	DirlabF2               // sqrt(r)*n + 25600*log10(s)
+	DirlabF3               // r*n + 6860000*log10(s)
+	DirlabF4               // r*sqrt(n) + 530000*log10(s)
+)
+
+var names = [...]string{"fcfs", "sjf", "ljf", "saf", "sqf", "wfp3", "unicef", "expansion", "dirlab-f1", "dirlab-f2", "dirlab-f3", "dirlab-f4"}
+
+// String is the canonical name.
+func (o Order) String() string { return names[o] }
+
+// Names lists the canonical names of the orders.
+func Names() []string { return append([]string(nil), names[:]...) }
+
+// Parse accepts the canonical names and the aliases exp and f1 to f4.
+func Parse(s string) (Order, error) {
+	name := strings.ToLower(s)
+	switch name {
+	case "exp":
+		return Expansion, nil
+	case "f1", "f2", "f3", "f4":
+		name = "dirlab-" + name
+	}
+	for i, n := range names {
+		if n == name {
+			return Order(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown order %q: want one of %s", s, strings.Join(names[:], ", "))
+}
+
+// Valid says that o is one of the orders.
+func (o Order) Valid() bool { return int(o) < len(names) }
+
+// Static says that the key of a waiting job never changes.
+func (o Order) Static() bool { return o != WFP3 && o != Unicef && o != Expansion }
+
+// Key is what the place of a waiting job in a queue hangs on. The first fields say
+// what the job asked for; the rest is worked out from them by Prepare and Refresh.
+type Key struct {
+	ID       model.JobID
+	Request  model.Request
+	Submit   model.Time
+	Walltime model.Duration // requested; Forever when none was stated
+
+	fixed  wide    // of a static order
+	float  float64 // of an order that changes with time, as of the last Refresh
+	logNum uint64  // log2(units) as a fraction, for unicef
+	logDen uint64
+	slope  float64 // of an order that changes with time: the key grows with slope*wait
+}
+
+// Prepare works out what of k never changes under o, after its first fields were set.
+func (o Order) Prepare(k *Key) {
+	if o.Static() {
+		k.fixed = o.staticKey(k)
+		return
+	}
+	k.logNum, k.logDen = log2Units(k.Request.Units)
+	k.slope = o.slope(k)
+}
+
+// Refresh works out what of k changes with time, as of now. Before compares keys of
+// one instant only.
+func (o Order) Refresh(k *Key, now model.Time) {
+	if !o.Static() {
+		k.float = o.floatKey(k, now)
+	}
+}
+
+// maxKeySpan bounds a requested time inside a key, so that every key fits 128
+// bits: 2^50 µs, 35.7 years. Longer and missing requests tie there.
+const maxKeySpan = 1 << 50
+
+// keySpan is the requested time as it enters a key, at least one microsecond.
+func keySpan(d model.Duration) uint64 {
+	return uint64(min(max(d, 1), maxKeySpan))
+}
+
+// staticKey is the key of a job under a static order. Fixed-point keys are
+// scaled by a power of two and a power of ten that is the same for all jobs;
+// their error is below 4e-17 relative to the largest term, a fifth of float64's.
+func (o Order) staticKey(k *Key) wide {
+	r, n := keySpan(k.Walltime), uint64(k.Request.Units)
+	switch o {
+	case SJF:
+		return wideOf(int64(r))
+	case LJF:
+		return wideOf(-int64(r))
+	case SAF:
+		return wideMul(r, n)
+	case SQF:
+		return wideOf(int64(n))
+	case DirlabF1: // 2^57 * key; r is in µs, hence the 6
+		six := wideMul(6<<log2Bits, n)
+		return wideMul(log10Fixed(r), n).sub(six).add(logSubmit(k.Submit, 870))
+	case DirlabF2: // 2^57 * 10^3 * key
+		root := sqrtFixed(r, 0) // 2^32 * sqrt(µs)
+		return wideMul(root, n).shl(log2Bits - 32).add(logSubmit(k.Submit, 25_600*1000))
+	case DirlabF3: // 2^40 * 10^6 * key
+		return wideMul(r, n).shl(40).add(logSubmit(k.Submit, 6_860_000*1_000_000).shr(log2Bits - 40))
+	case DirlabF4: // 2^48 * 10^6 * key
+		root := sqrtFixed(n<<32, 0) // 2^48 * sqrt(n)
+		return wideMul(root, r).add(logSubmit(k.Submit, 530_000*1_000_000).shr(log2Bits - 48))
+	}
+	return wide{} // fcfs: the id decides
+}
+
+// logSubmit is c * log10(s) with log2Bits fraction bits. At s = 1 it may lie
+// below zero by its error.
+func logSubmit(t model.Time, c uint64) wide {
+	s := uint64(max(t, model.Time(model.Second)))
+	return wideMul(log10Fixed(s), c).sub(wideMul(6<<log2Bits, c))
+}
+
+// log2Units prepares log2(n) for unicef as a fraction num/den: the logarithm
+// with log2Bits fraction bits, and exactly 1e-12 for n = 1.
+func log2Units(n int32) (num, den uint64) {
+	if n == 1 {
+		return 1, 1_000_000_000_000
+	}
+	return log2Fixed(uint64(n)), 1 << log2Bits
+}
+
+// floatKey is the key of a dynamic order in float64, largest first, within
+// floatSlack of the exact value.
+func (o Order) floatKey(k *Key, now model.Time) float64 {
+	w, r := float64(waited(k, now)), float64(keySpan(k.Walltime))
+	switch o {
+	case WFP3:
+		x := w / r
+		return float64(x * x * x * float64(k.Request.Units))
+	case Unicef:
+		return w * float64(k.logDen) / (float64(k.logNum) * r)
+	}
+	return w / r // expansion: (w+r)/r = 1 + w/r
+}
+
+// slope is the factor of the waiting time in a monotone function of the key of
+// a dynamic order: cbrt(n)/r for wfp3, 1/(log2(n)*r), and 1/r. It is used for
+// bounds only.
+func (o Order) slope(k *Key) float64 {
+	r := float64(keySpan(k.Walltime))
+	switch o {
+	case WFP3:
+		//detlint:inexact it enters bounds with a margin, and no decision
+		return math.Cbrt(float64(k.Request.Units)) / r
+	case Unicef:
+		return float64(k.logDen) / (float64(k.logNum) * r)
+	}
+	return 1 / r
+}
+
+// floatSlack bounds the relative error of floatKey generously: eight roundings
+// of 2^-53 each stay below 1e-15.
+const floatSlack = 1e-14
+
+func waited(k *Key, now model.Time) uint64 { return uint64(max(now-k.Submit, 0)) }
+
+// Before says whether a comes before b at the instant now, exactly: where the
+// float64 keys are too close to tell, the fractions are compared by
+// cross-multiplication in integers.
+func (o Order) Before(a, b *Key, now model.Time) bool {
+	if o.Static() {
+		if c := a.fixed.cmp(b.fixed); c != 0 {
+			return c < 0
+		}
+		return a.ID < b.ID
+	}
+	x, y := a.float, b.float
+	if math.Abs(x-y) > floatSlack*max(x, y) {
+		return x > y
+	}
+	if c := o.cross(a, b, now); c != 0 {
+		return c > 0
+	}
+	return a.ID < b.ID
+}
+
+// cross compares the exact keys of a dynamic order.
+func (o Order) cross(a, b *Key, now model.Time) int {
+	wa, wb := waited(a, now), waited(b, now)
+	ra, rb := keySpan(a.Walltime), keySpan(b.Walltime)
+	var p, q product
+	switch o {
+	case WFP3:
+		p = productOf(wa, wa, wa, uint64(a.Request.Units), rb, rb, rb)
+		q = productOf(wb, wb, wb, uint64(b.Request.Units), ra, ra, ra)
+	case Unicef:
+		p = productOf(wa, a.logDen, b.logNum, rb)
+		q = productOf(wb, b.logDen, a.logNum, ra)
+	default:
+		p = productOf(wa, rb)
+		q = productOf(wb, ra)
+	}
+	return p.cmp(&q)
+}
+
+// OvertakenBy is a lower bound on the instant at which b comes before k, which is
+// before b now, under an order that changes with time; model.Never when it is not to
+// be expected. Under every such order the key is a monotone function of slope*wait, so
+// that two keys meet after the time (slope1*wait1 - slope2*wait2) / (slope2 - slope1);
+// both differences are taken with a margin for the errors of float64.
+func (k *Key) OvertakenBy(b *Key, now model.Time) model.Time {
+	const (
+		margin   = 1e-9
+		farthest = 1 << 60
+	)
+	closing := float64(b.slope*(1+margin)) - k.slope
+	if closing <= 0 {
+		return model.Never
+	}
+	lead := float64(k.slope * float64(waited(k, now)) * (1 - margin))
+	after := (lead - float64(b.slope*float64(waited(b, now))*(1+margin))) / closing
+	if after >= farthest {
+		return model.Never
+	}
+	return now.Add(model.Duration(max(after, 0)))
+}

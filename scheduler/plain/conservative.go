@@ -1,0 +1,335 @@
+package plain
+
+import (
+	"orrery/scheduler/backfill"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+)
+
+// conservative is the state of conservative backfilling: the predicted free
+// capacity with every reservation in it, and what happened since it was last
+// brought up to date.
+type conservative struct {
+	profile backfill.Profile
+	agenda  []step
+	order   []model.Ref // the queue in order, during a pass
+	late    []model.Ref // scratch
+	fresh   []model.Ref // arrived since the last pass
+	planned int         // waiting jobs in the window
+	due     model.Time  // earliest slot
+	stale   bool        // due must be found again
+	lost    bool        // capacity was lost, so that reservations may overlap
+}
+
+type stepKind uint8
+
+const (
+	stepInsert  stepKind = iota // a job arrived
+	stepRelease                 // capacity came free earlier than predicted
+	stepDelay                   // a job will hold its nodes longer than predicted
+)
+
+type step struct {
+	kind        stepKind
+	ref         model.Ref
+	need        int32
+	from, until model.Time
+}
+
+// note puts a step on the agenda of the next pass.
+func (c *Core) note(s step) {
+	if c.cfg.Backfill == order.Conservative {
+		c.cons.agenda = append(c.cons.agenda, s)
+	}
+}
+
+func (k *conservative) forget(ref model.Ref) {
+	for i, s := range k.agenda {
+		if s.kind == stepInsert && s.ref == ref {
+			k.agenda = append(k.agenda[:i], k.agenda[i+1:]...)
+			return
+		}
+	}
+}
+
+// passConservative brings the reservations up to date and starts the jobs
+// whose time has come.
+func (c *Core) passConservative(now model.Time) {
+	k := &c.cons
+	k.profile.Forget(now)
+	if c.cfg.Sequential {
+		c.workOff(now)
+		c.startDue(now)
+	} else {
+		compress := c.absorb(now)
+		for more := true; more; {
+			c.replan(now, compress)
+			// With a depth, others may have moved up into the window.
+			more = c.startDue(now) && c.cfg.Depth > 0
+			compress = false
+		}
+	}
+	c.plan.Due = c.due()
+	// A job may be overdue from its predicted end on, and the window may
+	// change whenever the order does.
+	c.plan.QuietUntil = min(c.plan.Due, c.ends.First())
+	if !c.cfg.Order.Static() && c.window() < len(c.q.ref) {
+		c.plan.QuietUntil = now
+	}
+}
+
+// span is for how long a job is expected to hold its nodes. One that asks for no
+// time is overdue as soon as it starts: it is predicted to end a second later.
+func (c *Core) span(j *job) model.Duration {
+	if j.Walltime == 0 && c.cfg.Backfill == order.Conservative {
+		return model.Second
+	}
+	return j.Walltime
+}
+
+// due is the start of the earliest reservation.
+func (c *Core) due() model.Time {
+	k := &c.cons
+	if k.stale {
+		k.stale, k.due = false, model.Never
+		for _, ref := range c.holders() {
+			k.due = min(k.due, c.jobs[ref].slot)
+		}
+	}
+	return k.due
+}
+
+// holders are the waiting jobs among which the reservations are.
+func (c *Core) holders() []model.Ref {
+	if c.cfg.Order.Static() {
+		return c.q.ref[:c.window()]
+	}
+	return c.q.ref
+}
+
+// window is the number of waiting jobs that hold a reservation.
+func (c *Core) window() int {
+	n := len(c.q.ref)
+	if c.cfg.Depth > 0 {
+		n = min(n, c.cfg.Depth)
+	}
+	return n
+}
+
+// workOff handles the agenda in the manner of pyss: a job gets the earliest
+// slot when it arrives; after each end all waiting jobs, in queue order, move
+// to their earliest slots. Jobs that are overdue are postponed first.
+func (c *Core) workOff(now model.Time) {
+	k := &c.cons
+	if c.postpone(now) {
+		c.compress(now)
+	}
+	for _, s := range k.agenda {
+		if s.kind == stepInsert {
+			c.jobs[s.ref].inside = true
+			k.planned++
+			c.reserve(now, s.ref)
+			continue
+		}
+		c.account(now, s)
+		c.compress(now)
+	}
+	k.agenda = k.agenda[:0]
+}
+
+// compress moves all jobs whose arrival has been worked off, in queue order, to
+// their earliest slots.
+func (c *Core) compress(now model.Time) {
+	c.sorted(now)
+	for _, ref := range c.cons.order {
+		if c.jobs[ref].inside {
+			c.move(now, ref)
+		}
+	}
+	c.cons.lost = false
+}
+
+// move takes a job out of the profile and puts it back at its earliest slot.
+// While no capacity was lost that slot is its own or an earlier one, which most
+// often leaves nothing to do.
+func (c *Core) move(now model.Time, ref model.Ref) {
+	j := &c.jobs[ref]
+	if !c.cons.lost && j.slot != model.Never && c.cons.profile.Sooner(now, j.slot, j.need, c.span(j)) == j.slot {
+		return
+	}
+	c.unreserve(now, ref)
+	c.reserve(now, ref)
+}
+
+// absorb enters the agenda into the profile and says whether the reservations
+// must be compressed: capacity came free, was lost, or a slot was missed (the
+// cycle came too late, or a job is overdue).
+func (c *Core) absorb(now model.Time) bool {
+	k := &c.cons
+	compress := false
+	for _, s := range k.agenda {
+		switch {
+		case s.kind == stepInsert:
+			k.fresh = append(k.fresh, s.ref)
+			c.jobs[s.ref].fresh = true
+		case s.until > s.from:
+			c.account(now, s)
+			compress = true
+		}
+	}
+	k.agenda = k.agenda[:0]
+	compress = c.postpone(now) || compress
+	return c.void(now) || compress
+}
+
+// void drops the reservations whose start was missed: nobody holds back for
+// them any more, or they would hold each other up for ever.
+func (c *Core) void(now model.Time) bool {
+	if c.due() >= now {
+		return false
+	}
+	for _, ref := range c.holders() {
+		if c.jobs[ref].slot < now {
+			c.unreserve(now, ref)
+		}
+	}
+	return true
+}
+
+// account enters a change of the capacity to come; a cycle may learn of it late.
+func (c *Core) account(now model.Time, s step) {
+	if s.kind == stepDelay {
+		s.need = -s.need
+		c.cons.lost = true
+	}
+	c.cons.profile.Add(max(s.from, now), s.until, s.need)
+}
+
+// postpone predicts every overdue end as one second from now: that of a job
+// that outlives its request, or whose start the quorum has not granted yet.
+func (c *Core) postpone(now model.Time) bool {
+	late := c.ends.Overdue(now, c.cons.late[:0])
+	for _, ref := range late {
+		j := &c.jobs[ref]
+		end := now.Add(model.Second)
+		c.ends.Remove(j.predicted, ref)
+		c.ends.Insert(end, ref, j.need)
+		c.cons.profile.Add(now, end, -j.need)
+		c.cons.lost = true
+		j.predicted = end
+	}
+	c.cons.late = late[:0]
+	return len(late) > 0
+}
+
+// replan gives the jobs of the window their earliest slots in queue order: all
+// of them when compress is set or a job that waited outside has moved in, else
+// those that have none yet. A job keeps its reservation until its turn, so none
+// moves to a later slot (but for a compression after capacity was lost).
+func (c *Core) replan(now model.Time, compress bool) {
+	k := &c.cons
+	steady := c.window() == len(c.q.ref) || c.cfg.Order.Static() && len(k.fresh) == 0
+	if !compress && steady && k.planned == c.window() {
+		return
+	}
+	c.work.Passes++
+	c.sorted(now)
+	compress = c.admit(now) || compress
+	for _, ref := range k.order[:c.window()] {
+		c.work.Examined++
+		if compress {
+			c.move(now, ref)
+		} else if c.jobs[ref].slot == model.Never {
+			c.reserve(now, ref)
+		}
+	}
+	if compress {
+		k.lost = false
+	}
+}
+
+// admit settles who is in the window. Those who are no longer lose their
+// reservation. It says whether somebody moved in who had waited outside.
+func (c *Core) admit(now model.Time) (moved bool) {
+	k, n := &c.cons, c.window()
+	for _, ref := range k.order[:n] {
+		if j := &c.jobs[ref]; !j.inside {
+			j.inside = true
+			k.planned++
+			moved = moved || !j.fresh
+		}
+	}
+	for i := n; k.planned > n; i++ {
+		if j := &c.jobs[k.order[i]]; j.inside {
+			c.unreserve(now, k.order[i])
+			j.inside = false
+			k.planned--
+		}
+	}
+	for _, ref := range k.fresh {
+		c.jobs[ref].fresh = false
+	}
+	k.fresh = k.fresh[:0]
+	return moved
+}
+
+func (c *Core) reserve(now model.Time, ref model.Ref) {
+	j := &c.jobs[ref]
+	j.slot = c.cons.profile.Earliest(now, j.need, c.span(j))
+	if j.slot == model.Never {
+		return
+	}
+	c.cons.profile.Add(j.slot, j.slot.Add(c.span(j)), -j.need)
+	c.cons.due = min(c.cons.due, j.slot)
+}
+
+func (c *Core) unreserve(now model.Time, ref model.Ref) {
+	j := &c.jobs[ref]
+	if j.slot == model.Never {
+		return
+	}
+	c.cons.profile.Add(max(j.slot, now), j.slot.Add(c.span(j)), j.need)
+	c.cons.stale = true
+	j.slot = model.Never
+}
+
+// startDue starts the jobs whose reservation begins now and says whether there
+// were any.
+func (c *Core) startDue(now model.Time) bool {
+	if c.due() != now {
+		return false
+	}
+	before := len(c.plan.Proposals)
+	c.sorted(now)
+	for _, ref := range c.cons.order[:c.window()] {
+		if j := &c.jobs[ref]; j.slot == now {
+			c.start(now, ref)
+			j.slot, j.inside = model.Never, false
+			c.cons.planned--
+			c.cons.stale = true
+		}
+	}
+	c.sweep(len(c.plan.Proposals) - before)
+	return true
+}
+
+// sorted lists the waiting jobs in queue order.
+func (c *Core) sorted(now model.Time) {
+	k := &c.cons
+	if c.cfg.Order.Static() {
+		k.order = c.q.ref
+		return
+	}
+	k.order = k.order[:0]
+	c.instant = atInstant{c, now}
+	c.heap.List, c.heap.Ties = c.heap.List[:0], &c.instant
+	for _, ref := range c.q.ref {
+		c.cfg.Order.Refresh(&c.jobs[ref].Key, now)
+		c.heap.List = append(c.heap.List, order.Candidate{Ref: ref})
+	}
+	c.heap.Init()
+	for len(c.heap.List) > 0 {
+		k.order = append(k.order, c.heap.List[0].Ref)
+		c.heap.Pop()
+	}
+}

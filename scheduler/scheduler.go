@@ -1,0 +1,75 @@
+// Package scheduler is the contract of a production scheduler core: a deterministic
+// state machine that is fed the facts of the committed log and answers with plans. A
+// core reads no clock, starts no goroutine, does no I/O and, once its tables have grown
+// to the number of jobs in the system, allocates nothing. Who commits a plan, and what
+// time it is, is for scheduler/drive and the shells around it.
+//
+// There are two cores: package plain for clusters of equal units and package site for
+// sites whose nodes differ and that several vClusters share.
+package scheduler
+
+import "orrery/scheduler/model"
+
+// Core is the two verbs of a core. Nothing enters it except through Observe. A core is
+// not safe for concurrent use.
+type Core interface {
+	// Observe takes in facts in the order of the log; now must not decrease. Its cost is
+	// in proportion to what changed. A fact that contradicts the state (an end of a job
+	// that does not run) is a fault of the caller and panics.
+	Observe(now model.Time, facts []model.Fact)
+	// Plan makes the passes that are due at now over everything observed so far. It
+	// executes nothing; what it returns is valid until the next Plan.
+	Plan(now model.Time) *Plan
+}
+
+// Questions are what others may ask a core. None of them changes it. Refs are those of
+// jobs in the system, tenants and vClusters those of the site.
+type Questions interface {
+	// Predicted is the predicted end of the running job under ref. drive asks, under the
+	// sequential event order.
+	Predicted(ref model.Ref) model.Time
+	// Runs says whether the job under ref is running. drive asks, likewise.
+	Runs(ref model.Ref) bool
+	// Least is the smallest number of units that a waiting job could start on, 0 when
+	// none waits. The metrics ask, for the loss of capacity. Cost: one look at each
+	// waiting job, or at each distinct request.
+	Least() int32
+	// Work counts what the core has done. Progress and work.json ask.
+	Work() Work
+	// Unsatisfiable says why the submission f could never start on the most that the
+	// cluster ever grants, or ReasonNone. The world asks: such a job must not be submitted.
+	Unsatisfiable(f *model.Fact) model.Reason
+	// FirstBlocked is the job that no job behind it may delay under Easy, as the last pass
+	// of v found it, and the number of the last proposal before its turn: those of higher
+	// numbers are of jobs behind it. ok is false when there is none. The watch asks, for
+	// the invariant of backfilling.
+	FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool)
+	// Consumed is the node time and GPU time that count against the budgets of t at now.
+	// The watch asks, for the invariant of the ledgers.
+	Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration)
+}
+
+// Plan is what one pass decided. Its slices live until the next Plan.
+type Plan struct {
+	// Proposals to start jobs, in the order in which they were decided.
+	Proposals []model.Proposal
+	// Notes explain decisions, where they are asked for.
+	Notes []Note
+	// Again says that another pass is to follow at the same instant if any of the
+	// proposals is granted then: services change their size.
+	Again bool
+	// Due is an instant to which the core has committed itself: the start of a
+	// reservation. A pass must be made then, whatever else happens. Never when
+	// there is none.
+	Due model.Time
+	// QuietUntil is a lower bound on the next instant at which a pass would
+	// answer anything new if nothing were observed until then.
+	QuietUntil model.Time
+}
+
+// Work counts what a core has done since it was made. It is reported beside
+// results and is not part of them.
+type Work struct {
+	Passes   uint64 // passes that looked at the queue
+	Examined uint64 // waiting jobs tested against the free capacity or a reservation
+}

@@ -1,0 +1,281 @@
+package site
+
+import (
+	"sort"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/place"
+	"orrery/scheduler/quota"
+	"orrery/scheduler/score"
+)
+
+// lookAhead is how far the as-coded mode looks for releases.
+const lookAhead = 24 * model.Hour
+
+// codedPrice is the constant price of the as-coded mode.
+const codedPrice = model.One / 2
+
+// codedNeutral is the value of a factor that is not known.
+const codedNeutral = model.One / 2
+
+// passAsCoded is the pass of Lattice's sources: score, sort, place first fit
+// with conformance groups first, and then a second look that tries to backfill
+// before the first job that found no nodes. The sort is stable on the id.
+func (s *Core) passAsCoded(l *lane, now model.Time) {
+	s.work.Passes++
+	s.work.Examined += uint64(len(l.queue))
+	s.coded = s.codedInputs(l, now)
+	s.room = s.room[:0]
+	for i := range l.queue {
+		ref := l.queue[i].ref
+		s.room = append(s.room, order.Candidate{Key: int64(s.codedScore(l, &s.jobs[ref], now)), Ref: ref, At: int32(i)})
+	}
+	ranked := s.heap(l, now, s.room)
+	ranked.Init()
+	s.tight = s.tight[:0]
+	for len(ranked.List) > 0 {
+		c := ranked.List[0]
+		ranked.Pop()
+		if r := s.codedPlace(l, c, now); r == model.ReasonResources || r == model.ReasonConformance || r == model.ReasonReserved {
+			s.tight = append(s.tight, c)
+		}
+	}
+	l.blocked = len(s.tight) > 0
+	if len(s.tight) > 1 {
+		s.codedBackfill(l, now)
+	}
+	l.quiet = now
+}
+
+// codedPlace proposes a job where it has room, or says why not.
+func (s *Core) codedPlace(l *lane, c order.Candidate, now model.Time) model.Reason {
+	j := &s.jobs[c.Ref]
+	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	r := s.held(l, c, now)
+	if r == model.ReasonNone {
+		r = s.codedChoose(l, c.Ref, now)
+	}
+	if r == model.ReasonNone {
+		s.propose(l, c.Ref, now)
+	} else {
+		s.note(c.Ref, r)
+	}
+	return r
+}
+
+// codedChoose selects into s.chosen as many nodes of a range as there are, up to
+// its maximum, or says why there are none. The limits, caps and reservations of
+// the site hold here as well: the sources know none of them but the first, and
+// what the quorum is going to refuse must not be proposed for ever. Where the nodes
+// found break one, the largest size is taken that breaks none, or a range would wait
+// for ever on an idle site. Cost: a selection for each size that is tried.
+func (s *Core) codedChoose(l *lane, ref model.Ref, now model.Time) model.Reason {
+	j := &s.jobs[ref]
+	s.chosenBorrows = false
+	avoid := s.avoids(ref, now, now.Add(j.left))
+	count := s.own(l, j, avoid)
+	if j.GPUs > 0 {
+		count = l.free.CountGPUs(j.kind.class, j.GPUs)
+	}
+	q := s.query(l, j, min(max(count, j.NodesMin), j.NodesMax), avoid)
+	if !s.codedSelect(l, j, &q) {
+		return s.why(l, j, &q)
+	}
+	r := s.codedKeeps(j, q.Nodes)
+	if r == model.ReasonNone {
+		return r
+	}
+	for q.Nodes = s.codedMost(j, q.Nodes-1); q.Nodes >= j.NodesMin; q.Nodes-- {
+		if !s.codedSelect(l, j, &q) {
+			continue
+		}
+		if r = s.codedKeeps(j, q.Nodes); r == model.ReasonNone {
+			break
+		}
+	}
+	return r
+}
+
+// codedSelect selects nodes into s.chosen. Sensitive work is not given those of
+// unknown fingerprints.
+func (s *Core) codedSelect(l *lane, j *job, q *place.Query) bool {
+	return l.free.Select(q, &s.chosen) && (!j.IsSensitive() || !s.anyUnknown(&s.chosen))
+}
+
+// codedKeeps says which cap or limit j would break on the n nodes in s.chosen, and
+// claims as many.
+func (s *Core) codedKeeps(j *job, n int32) model.Reason {
+	j.claim = s.claimOf(&j.Allocation, j.kind, n)
+	if r := s.overCap(j); r != model.ReasonNone {
+		return r
+	}
+	return s.limited(j)
+}
+
+// codedMost is the largest size up to most that the limits and, by the least that
+// so many nodes draw, the caps let j have; no less than NodesMin, and most where
+// that is less. Both only get tighter with its size.
+func (s *Core) codedMost(j *job, most int32) int32 {
+	grown := j.Allocation
+	over := func(i int) bool {
+		grown.NodesMin = j.NodesMin + 1 + int32(i)
+		j.claim = s.claimOf(&grown, j.kind, grown.NodesMin)
+		ask := usage{leastDraw(&grown, j.kind), j.Demand(grown.NodesMin)}
+		if j.Power > 0 {
+			ask.power = j.Power * int64(grown.NodesMin) / int64(j.NodesMin)
+		}
+		return s.limited(j) != model.ReasonNone || !s.fitsCaps(&ask, s.used)
+	}
+	return min(most, j.NodesMin+int32(sort.Search(int(max(0, most-j.NodesMin)), over)))
+}
+
+// anyUnknown says whether the fingerprint of a node of p is not known.
+func (s *Core) anyUnknown(p *model.Placement) bool {
+	unknown := false
+	for _, w := range p.Words {
+		w.Nodes(func(n model.NodeID) bool {
+			unknown = unknown || s.site.Nodes[n].Fingerprint < 0
+			return !unknown
+		})
+	}
+	for _, h := range p.Shares {
+		unknown = unknown || s.site.Nodes[h.Node].Fingerprint < 0
+	}
+	return unknown
+}
+
+// codedBackfill is the second look: whoever ends before the first deferred job
+// could start, by the number of nodes alone, is tried again.
+func (s *Core) codedBackfill(l *lane, now model.Time) {
+	holder := &s.jobs[s.tight[0].Ref]
+	free, at := l.free.Idle().Len(), model.Never
+	if free >= holder.NodesMin {
+		return
+	}
+	l.ends.Ascend(now, func(t model.Time, ref model.Ref, n int32) bool {
+		r := &s.jobs[ref]
+		switch {
+		case t > now.Add(lookAhead):
+			return false
+		case r.phase != running || r.Kind != model.Bounded || r.predicted <= now:
+			return true
+		}
+		if free += n; free >= holder.NodesMin {
+			at = t
+		}
+		return at == model.Never
+	})
+	if at == model.Never {
+		return
+	}
+	for _, c := range s.tight[1:] {
+		if j := &s.jobs[c.Ref]; j.left != model.Forever && now.Add(j.left) <= at {
+			s.codedPlace(l, c, now)
+		}
+	}
+}
+
+// codedInputs are what the scores of one pass have in common.
+type codedInputs struct {
+	backlog model.Fixed
+	largest int32
+}
+
+// codedInputs works them out, and with them what the scores of each tenant have
+// in common: its f3 in l.tenant, and its penalty. Cost: the running jobs, for
+// each tenant.
+func (s *Core) codedInputs(l *lane, now model.Time) codedInputs {
+	in := codedInputs{largest: l.free.LargestAsCoded(s.space.Class(nil))}
+	busy, running, queued := int64(0), int64(0), int64(0)
+	for _, ref := range s.active {
+		r := &s.jobs[ref]
+		busy += int64(sizeOf(&r.placement))
+		running += score.CodedBacklogHours(r.Kind, r.NodesMin, r.Walltime)
+	}
+	for i := range l.queue {
+		j := &s.jobs[l.queue[i].ref]
+		queued += score.CodedBacklogHours(j.Kind, j.NodesMin, j.Walltime)
+	}
+	in.backlog = score.CodedBacklogOf(queued, max(1, running))
+	all := max(1, int64(s.ready.Len()))
+	l.tenant[0], l.penalty[0] = codedNeutral, model.One
+	for i := range l.tenant[1:] {
+		t := model.TenantID(i)
+		limits, u := s.book.Limits(t), s.codedUsage(t, now)
+		l.tenant[i+1] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(u.nodes, all), model.Ratio(busy, all))
+		spent := model.Fixed(0)
+		if limits.NodeBudget > 0 {
+			spent = model.Ratio(u.nodeTime, int64(limits.NodeBudget))
+		}
+		if limits.GPUBudget > 0 {
+			spent = max(spent, model.Ratio(u.gpuTime, int64(limits.GPUBudget)))
+		}
+		l.penalty[i+1] = score.Penalty(spent)
+	}
+	return in
+}
+
+// codedScore is the score with raw weights, no caps and no history.
+func (s *Core) codedScore(l *lane, j *job, now model.Time) model.Fixed {
+	v := s.codedValues(l, j, now)
+	return score.Score(&l.policy.Weights, &v, l.penalty[j.Tenant+1])
+}
+
+// codedValues are the factors of j in this pass.
+func (s *Core) codedValues(l *lane, j *job, now model.Time) score.Values {
+	v := s.values(j, 0, int32(max(1, len(s.site.Groups))))
+	v[score.Wait] = score.CodedWaitOf(now.Sub(j.Submit), l.policy.Reference)
+	v[score.FairShare] = l.tenant[j.Tenant+1]
+	v[score.Data] = codedNeutral
+	v[score.Backlog] = s.coded.backlog
+	v[score.Energy] = score.EnergyOf(codedPrice)
+	v[score.Conformance] = score.CodedConformanceOf(s.coded.largest, j.NodesMin)
+	return v
+}
+
+// codedSpent is what a tenant holds and has used, in the as-coded mode.
+type codedSpent struct{ nodes, nodeTime, gpuTime int64 }
+
+// codedUsage adds up what the running jobs of a tenant hold and have used: what
+// has ended is forgotten, and so is work that began before the window. A node
+// that is not in service counts as one GPU.
+func (s *Core) codedUsage(t model.TenantID, now model.Time) (u codedSpent) {
+	window := s.cfg.Quota.Window
+	if window <= 0 {
+		window = quota.DefaultWindow
+	}
+	for _, ref := range s.active {
+		r := &s.jobs[ref]
+		if r.Tenant != t {
+			continue
+		}
+		n, ran := int64(sizeOf(&r.placement)), int64(now.Sub(r.started))
+		u.nodes += n
+		if ran <= int64(window) {
+			u.nodeTime += n * ran
+			u.gpuTime += s.codedGPUs(&r.placement) * ran
+		}
+	}
+	return u
+}
+
+// codedGPUs is the GPUs of the nodes of p as the ledger of the sources has them.
+func (s *Core) codedGPUs(p *model.Placement) int64 {
+	sum := int64(0)
+	add := func(n model.NodeID) bool {
+		if s.ready.Has(n) {
+			sum += int64(s.site.Nodes[n].GPUs)
+		} else {
+			sum++
+		}
+		return true
+	}
+	for _, w := range p.Words {
+		w.Nodes(add)
+	}
+	for _, h := range p.Shares {
+		add(h.Node)
+	}
+	return sum
+}

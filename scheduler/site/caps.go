@@ -1,0 +1,62 @@
+package site
+
+import (
+	"cmp"
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// capLine is what is predicted to be in use of power and bandwidth when: a list of
+// spans, each with what is in use throughout it. It goes with the timeline of
+// nodes and is empty on a site without caps. Everything but reset costs the spans
+// from the first one touched on.
+type capLine struct {
+	spans []capSpan // ascending; the last one has no end
+}
+
+type capSpan struct {
+	from model.Time
+	used usage
+}
+
+// reset starts anew: so much is in use from now on, for ever. Where there are no
+// caps the line stays empty.
+func (c *capLine) reset(now model.Time, used usage, caps bool) {
+	c.spans = c.spans[:0]
+	if caps {
+		c.spans = append(c.spans, capSpan{now, used})
+	}
+}
+
+// split makes at the beginning of a span, if it lies within the line, and returns
+// its index.
+func (c *capLine) split(at model.Time) int {
+	i, found := slices.BinarySearchFunc(c.spans, at, func(s capSpan, at model.Time) int { return cmp.Compare(s.from, at) })
+	if found || i == 0 || at == model.Never {
+		return i
+	}
+	c.spans = slices.Insert(c.spans, i, capSpan{at, c.spans[i-1].used})
+	return i
+}
+
+// add counts ask in over [from, until), sign times.
+func (c *capLine) add(from, until model.Time, ask usage, sign int64) {
+	for i, end := c.split(from), c.split(until); i < end; i++ {
+		c.spans[i].used.power += sign * ask.power
+		c.spans[i].used.bandwidth += sign * ask.bandwidth
+	}
+}
+
+// keepsCaps says whether ask more keeps the caps of l's plan over all of [from,
+// until).
+func (s *Core) keepsCaps(l *lane, from, until model.Time, ask usage) bool {
+	spans := l.plans.caps.spans
+	for i := range spans {
+		ends := i+1 < len(spans) && spans[i+1].from <= from
+		if !ends && spans[i].from < until && !s.fitsCaps(&ask, spans[i].used) {
+			return false
+		}
+	}
+	return true
+}

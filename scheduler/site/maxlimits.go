@@ -1,0 +1,109 @@
+package site
+
+import (
+	"math"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
+)
+
+// MaxLimits is the most that a site grants at any time; nil is what it grants at
+// the beginning. In Caps 0 is no cap.
+type MaxLimits struct {
+	Caps    *Caps
+	Tenants []model.Tenant // with the highest limits of each
+}
+
+// Caps are the caps of a site, 0 for none.
+type Caps struct {
+	Power     int64 // W
+	Bandwidth int64 // B/s
+	Sensitive int32 // nodes of sensitive work
+}
+
+// caps are the highest that there will be.
+func (c *Config) caps() Caps {
+	if c.Max.Caps != nil {
+		return *c.Max.Caps
+	}
+	return Caps{c.Site.PowerCap, c.Site.Bandwidth, c.Site.SensitivePool}
+}
+
+func (c *Config) maxBook() *quota.Book {
+	q := c.Quota
+	if c.Max.Tenants != nil {
+		q.Tenants = c.Max.Tenants
+	}
+	return quota.New(&q)
+}
+
+// Unsatisfiable implements scheduler.Questions: it looks at the idle site with every
+// node in service, under the highest caps and limits there will be.
+func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
+	a := f.Alloc
+	s.define(a, f.Constraint)
+	k := s.kindOf(a)
+	if a.NodesMin < 1 || !s.couldFit(a, k) {
+		return model.ReasonTooLarge
+	}
+	caps := s.cfg.caps()
+	if (caps.Power > 0 && leastDraw(a, k) > caps.Power) || (caps.Bandwidth > 0 && a.IODemand > caps.Bandwidth) {
+		return model.ReasonTooLarge
+	}
+	if caps.Sensitive > 0 && a.IsSensitive() && a.NodesMin > caps.Sensitive {
+		return model.ReasonTooLarge
+	}
+	c := s.claimOf(a, k, a.NodesMin)
+	return s.ever.Never(&c, a.Walltime)
+}
+
+// couldFit says whether the nodes of the idle site hold a, borrowed ones
+// included.
+func (s *Core) couldFit(a *model.Allocation, k *kind) bool {
+	q := s.lanes[a.VCluster].search(a, k, a.NodesMin, nil)
+	if s.idle.Fits(&q) {
+		return true
+	}
+	if !s.borrows(a, k) {
+		return false
+	}
+	most := k.mask.Len()
+	for v := range s.home {
+		if vc := &s.site.VClusters[v]; model.VClusterID(v) != a.VCluster && vc.Lend {
+			copy(s.lender, s.home[v])
+			s.lender.And(k.foreign)
+			most += min(vc.Lendable(s.homes[v]), s.lender.Len())
+		}
+	}
+	return most >= a.NodesMin
+}
+
+// leastDraw is a lower bound on the power that a is reckoned with: what it
+// states, else that of the nodes it may use that draw least.
+func leastDraw(a *model.Allocation, k *kind) int64 {
+	switch {
+	case a.Power > 0:
+		return a.Power
+	case a.GPUs > 0:
+		return k.part * int64(a.GPUs) * int64(a.NodesMin)
+	}
+	return k.least * int64(a.NodesMin)
+}
+
+// frugal is what the nodes of a kind draw at least, and one GPU of them.
+func (s *Core) frugal(k *kind) (node, gpu int64) {
+	node, gpu = math.MaxInt64, math.MaxInt64
+	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
+		if mask == nil {
+			continue
+		}
+		for n := mask.Next(0); n >= 0; n = mask.Next(n + 1) {
+			w := s.site.Nodes[n].BusyPower
+			node, gpu = min(node, w), min(gpu, w/max(int64(s.site.Nodes[n].GPUs), 1))
+		}
+	}
+	if node == math.MaxInt64 {
+		return 0, 0
+	}
+	return node, gpu
+}

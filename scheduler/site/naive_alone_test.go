@@ -1,0 +1,35 @@
+package site_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"orrery/scheduler/site"
+
+	"pgregory.net/rapid"
+)
+
+// TestSiteAsksForItsPasses holds the core against the twin when each is stepped by
+// itself: it asks for every pass at which anything is decided.
+func TestSiteAsksForItsPasses(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		with naiveFeature
+	}{
+		{"whole nodes", everyFeature &^ withGPUs},
+		{"shared nodes", everyFeature},
+		{"calm, with services", withEasy | withServices | withCycles | withRankings | withReservations | withBorrowing | withLanes},
+		{"calm", withEasy | withConservative | withCycles | withLanes | withRankings | withReservations | withCaps},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := drawNaive(t, c.with)
+				got, want := w.proposals(site.New(w.cfg)), w.proposals(newNaiveSite(w.cfg))
+				if !slices.Equal(got, want) {
+					t.Fatalf("core proposes\n  %s\ntwin proposes\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,308 @@
+package site_test
+
+import (
+	"slices"
+	"sort"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/site"
+)
+
+// pass looks through the queue of l.
+func (s *naiveSite) pass(l *naiveLane) {
+	queue := s.queue(l)
+	s.shrink(l)
+	l.release = s.releaseOf(l, queue)
+	if l.policy.Backfill == order.Conservative {
+		s.passConservative(l, queue)
+		return
+	}
+	var started []*naiveJob
+	var blocked *naiveJob
+	shadow := model.Never
+	for _, j := range s.sorted(l, append(s.short(l), queue...)) {
+		if j.phase == naiveRunning {
+			s.extend(l, j, blocked, shadow)
+			continue
+		}
+		if s.heldBack(l, j) {
+			continue
+		}
+		c := s.room(l, j)
+		switch {
+		case c == nil && blocked == nil:
+			blocked = j
+			shadow = s.shadow(l, j)
+			s.preempt(l, j)
+		case c != nil && s.mayOvertake(l, j, c, blocked, shadow):
+			s.start(l, j, c)
+			started = append(started, j)
+		}
+	}
+	s.grow(l, started, blocked, shadow)
+	s.blockedNow(l, blocked != nil)
+}
+
+// blockedNow notes whether anybody in l is blocked or a service lacks nodes: while
+// that is so, l lends nothing, and afterwards others may borrow.
+func (s *naiveSite) blockedNow(l *naiveLane, blocked bool) {
+	was := l.blocked
+	blocked = blocked || s.lacks(l)
+	l.blocked = blocked
+	s.lapse(l)
+	for _, o := range s.lanes {
+		o.changed = o.changed || was && !blocked && o != l
+	}
+}
+
+// heldBack says whether j is below min_score or beyond a hard limit.
+func (s *naiveSite) heldBack(l *naiveLane, j *naiveJob) bool {
+	return l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin))
+}
+
+// room is where j could start now; nil when nowhere.
+func (s *naiveSite) room(l *naiveLane, j *naiveJob) *naiveChoice {
+	c := s.choose(s.view(l, nil), j, int(j.NodesMin), s.now)
+	if c == nil || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(len(c.nodes))), func(*naiveJob) bool { return false }) {
+		return nil
+	}
+	return c
+}
+
+// withinCaps says whether so much more keeps the caps. Who asks for nothing
+// breaks none.
+func (s *naiveSite) withinCaps(ask, io int64, gone func(*naiveJob) bool) bool {
+	power, band := ask, io
+	for _, o := range s.jobs {
+		most, held := o.most(), &naiveChoice{nodes: o.nodes, gpus: o.gpus}
+		power += s.drawOf(o, most)
+		band += o.Demand(int32(len(most.nodes)))
+		if gone(o) { // but for the growth that is in flight
+			if o.behind {
+				held = most
+			}
+			power -= s.drawOf(o, held)
+			band -= o.Demand(int32(len(held.nodes)))
+		}
+	}
+	return (s.power == 0 || ask == 0 || power <= s.power) && (s.band == 0 || io == 0 || band <= s.band)
+}
+
+// ask is the power and bandwidth that j is reckoned with as long as its nodes are
+// not known: as many of the hungriest that it may use.
+func (s *naiveSite) ask(j *naiveJob) (power, band int64) {
+	if j.Power > 0 {
+		return j.Power, j.IODemand
+	}
+	most := int64(0)
+	for _, n := range s.may(j) {
+		most = max(most, s.st.Nodes[n].BusyPower)
+	}
+	return most * int64(j.NodesMin), j.IODemand
+}
+
+func (s *naiveSite) drawOf(j *naiveJob, c *naiveChoice) int64 {
+	p := c.placement()
+	return s.st.Draw(&j.Allocation, &p)
+}
+
+func (c *naiveChoice) placement() (p model.Placement) {
+	for _, n := range c.nodes {
+		if c.gpus != nil {
+			mask := c.gpus[n]
+			p.Shares = append(p.Shares, model.NodeShare{Node: model.NodeID(n), Units: int32(naiveCount(mask)), GPUs: mask})
+			continue
+		}
+		if k := len(p.Words); k == 0 || p.Words[k-1].Word != int32(n/64) {
+			p.Words = append(p.Words, model.NodeWord{Word: int32(n / 64)})
+		}
+		p.Words[len(p.Words)-1].Mask |= 1 << (n % 64)
+	}
+	return p
+}
+
+func naiveCount(mask uint64) (n int) {
+	for ; mask != 0; mask &= mask - 1 {
+		n++
+	}
+	return n
+}
+
+// endOf is the predicted end of a job that holds nodes.
+func (s *naiveSite) endOf(j *naiveJob) model.Time {
+	if j.predicted <= s.now {
+		return s.now.Add(model.Second)
+	}
+	return j.predicted
+}
+
+// shadow is the earliest instant at which j has room, if everybody leaves at the
+// predicted end and nobody else starts; Never when there is none.
+func (s *naiveSite) shadow(l *naiveLane, j *naiveJob) model.Time {
+	if l.policy.Backfill != order.Easy {
+		return model.Never
+	}
+	var ends []model.Time
+	for _, o := range s.jobs {
+		if s.sees(l, o) {
+			ends = append(ends, s.endOf(o))
+		}
+	}
+	for i := range s.st.Reservations {
+		if r := &s.st.Reservations[i]; r.End > s.now {
+			ends = append(ends, r.End)
+		}
+	}
+	slices.Sort(ends)
+	for _, t := range ends {
+		if t != model.Never && s.roomAt(l, j, t, nil, nil) {
+			return t
+		}
+	}
+	return model.Never
+}
+
+// roomAt says whether j has room at t on nodes of its own, with beside on top
+// running on c. What other vClusters have in flight stays.
+func (s *naiveSite) roomAt(l *naiveLane, j *naiveJob, t model.Time, beside *naiveJob, c *naiveChoice) bool {
+	gone := func(o *naiveJob) bool { return s.sees(l, o) && s.endOf(o) <= t || o == beside || o == j }
+	v := s.view(l, gone)
+	power, band := s.ask(j)
+	if beside != nil {
+		v.take(s, c)
+		if power > 0 {
+			power += s.drawOf(beside, c)
+		}
+		if band > 0 {
+			band += beside.Demand(int32(len(c.nodes)))
+		}
+	}
+	return s.withinCaps(power, band, gone) && s.chooseOwn(v, j, int(j.NodesMin), t) != nil
+}
+
+// mayOvertake is the backfill rule.
+func (s *naiveSite) mayOvertake(l *naiveLane, j *naiveJob, c *naiveChoice, blocked *naiveJob, shadow model.Time) bool {
+	switch {
+	case blocked == nil || l.policy.Backfill == order.FirstFit:
+		return true
+	case l.policy.Backfill == order.None:
+		return false
+	case shadow == model.Never || s.now.Add(j.left) <= shadow:
+		return true
+	}
+	return s.roomAt(l, blocked, shadow, j, c)
+}
+
+// start proposes j on c.
+func (s *naiveSite) start(l *naiveLane, j *naiveJob, c *naiveChoice) {
+	j.phase, j.nodes, j.gpus, j.borrowed, j.predicted = naiveFlying, c.nodes, c.gpus, c.borrowed, s.now.Add(j.left)
+	s.propose(model.Proposal{
+		Kind: model.ProposeAssign, Borrowed: c.borrowed, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Placement: c.placement(),
+	})
+	j.seq = s.seq
+}
+
+// grow offers more nodes of their own to the jobs that were started. While a job
+// is blocked only those grow that are predicted to end by its reservation, and
+// under first-fit all.
+func (s *naiveSite) grow(l *naiveLane, started []*naiveJob, blocked *naiveJob, shadow model.Time) {
+	for _, j := range started {
+		if blocked != nil && l.policy.Backfill != order.FirstFit && (l.policy.Backfill != order.Easy || s.now.Add(j.left) > shadow) {
+			continue
+		}
+		if j.borrowed || j.Kind == model.Reactive {
+			continue
+		}
+		for size := int(j.NodesMax); size > int(j.NodesMin); size-- {
+			own := func(o *naiveJob) bool { return o == j }
+			c := s.chooseOwn(s.view(l, own), j, size, s.now)
+			if c == nil || !s.withinLimits(j, size) || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(size)), own) {
+				continue
+			}
+			j.nodes, j.gpus = c.nodes, c.gpus
+			for i := range s.plan.Proposals {
+				if p := &s.plan.Proposals[i]; p.Kind == model.ProposeAssign && p.Ref == j.ref {
+					p.Placement = c.placement()
+				}
+			}
+			break
+		}
+	}
+}
+
+// withinLimits says whether j keeps every hard limit on so many nodes.
+func (s *naiveSite) withinLimits(j *naiveJob, size int) bool {
+	ok := func(limit int32, used int) bool { return limit <= 0 || used <= int(limit) }
+	sum := func(count func(*naiveJob) bool) (nodes, jobs int) {
+		nodes, jobs = size, 1
+		for _, o := range s.jobs {
+			if o != j && len(o.nodes) > 0 && count(o) {
+				nodes, jobs = nodes+len(o.most().nodes), jobs+1
+			}
+		}
+		return nodes, jobs
+	}
+	fits := true
+	if j.IsSensitive() {
+		nodes, _ := sum(func(o *naiveJob) bool { return o.IsSensitive() })
+		fits = ok(s.pool, nodes)
+	}
+	l := &s.limits[s.row(j.Tenant)]
+	nodes, jobs := sum(func(o *naiveJob) bool { return o.Tenant == j.Tenant })
+	fits = fits && ok(l.MaxNodes, nodes) && ok(l.MaxConcurrent, jobs)
+	if j.QOS >= 0 {
+		q := &s.st.QOS[j.QOS]
+		nodes, jobs = sum(func(o *naiveJob) bool { return o.QOS == j.QOS })
+		fits = fits && ok(q.MaxNodes, size) && ok(q.GroupNodes, nodes) && ok(q.GroupJobs, jobs)
+		if j.User >= 0 {
+			nodes, jobs = sum(func(o *naiveJob) bool { return o.QOS == j.QOS && o.User == j.User })
+			fits = fits && ok(q.UserNodes, nodes) && ok(q.UserJobs, jobs)
+		}
+	}
+	if j.Partition >= 0 {
+		p := &s.st.Partitions[j.Partition]
+		fits = fits && p.Up && size >= int(p.MinNodes) && ok(p.MaxNodes, size)
+	}
+	if j.TaskGroup >= 0 {
+		_, jobs = sum(func(o *naiveJob) bool { return o.TaskGroup == j.TaskGroup })
+		fits = fits && ok(j.MaxConcurrent, jobs)
+	}
+	for _, d := range j.Deps {
+		if d.Condition == model.Mutex {
+			_, jobs = sum(func(o *naiveJob) bool {
+				return slices.ContainsFunc(o.Deps, func(e model.Dependency) bool { return e.Condition == model.Mutex && e.Mutex == d.Mutex })
+			})
+			fits = fits && jobs == 1
+		}
+	}
+	return fits
+}
+
+// releaseOf is the first instant at which a job that min_score holds reaches it,
+// if nothing but its wait changes.
+func (s *naiveSite) releaseOf(l *naiveLane, queue []*naiveJob) model.Time {
+	at := model.Never
+	if l.policy.Ranking != site.ByScore {
+		return at
+	}
+	for _, j := range queue {
+		if model.Fixed(j.score) >= l.policy.MinScore {
+			continue
+		}
+		f := s.freeze(l)
+		const horizon = 1 << 50
+		k := sort.Search(horizon, func(d int) bool {
+			return s.scoreAt(l, j, s.now+model.Time(d), f) >= l.policy.MinScore
+		})
+		if k < horizon {
+			at = min(at, s.now+model.Time(k))
+		}
+		// What is on the accounts is forgotten at ticks to come.
+		tick := (s.now/model.Time(s.tickSpan()) + 1) * model.Time(s.tickSpan())
+		if tick <= s.settled {
+			at = min(at, tick)
+		}
+	}
+	return at
+}

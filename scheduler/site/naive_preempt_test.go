@@ -1,0 +1,190 @@
+package site_test
+
+import (
+	"cmp"
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
+)
+
+// naiveClaim is what is kept for a job that makes others leave.
+type naiveClaim struct {
+	nodes   []int
+	victims map[*naiveJob]uint64 // who has not left yet, by the proposal
+}
+
+// keptForOthers says whether node n is kept for another job.
+func (s *naiveSite) keptForOthers(j *naiveJob, n int) bool {
+	return slices.ContainsFunc(s.jobs, func(o *naiveJob) bool { return o != j && o.claim != nil && slices.Contains(o.claim.nodes, n) })
+}
+
+// unkeep gives up what is kept for j, which others may now use.
+func (s *naiveSite) unkeep(j *naiveJob) {
+	if j.claim != nil {
+		j.claim = nil
+		s.changedForAll()
+	}
+}
+
+// hasLeft takes v off the claims.
+func (s *naiveSite) hasLeft(v *naiveJob) {
+	for _, j := range s.jobs {
+		if j.claim != nil {
+			delete(j.claim.victims, v)
+		}
+	}
+}
+
+// spared takes in that the proposal seq, to preempt, was refused: the victim is
+// taken off the claim, which is given up when no other is leaving.
+func (s *naiveSite) spared(seq uint64) {
+	for _, v := range s.jobs {
+		if v.asked == seq {
+			v.leaving, v.asked = false, 0
+		}
+	}
+	for _, j := range s.jobs {
+		if j.claim == nil {
+			continue
+		}
+		for v, asked := range j.claim.victims {
+			if asked == seq {
+				if delete(j.claim.victims, v); len(j.claim.victims) == 0 {
+					s.unkeep(j)
+				}
+				return
+			}
+		}
+	}
+}
+
+// first says whether all victims of j have left: it is met before all others.
+func (j *naiveJob) first() bool { return j.claim != nil && len(j.claim.victims) == 0 }
+
+// lapse gives up what is kept for those who could not start although their
+// victims have left.
+func (s *naiveSite) lapse(l *naiveLane) {
+	for _, j := range s.jobs {
+		if s.lane(j) == l && j.phase == naiveWaiting && j.first() {
+			s.unkeep(j)
+		}
+	}
+}
+
+// preempt asks victims to make room for the first blocked job of a pass.
+func (s *naiveSite) preempt(l *naiveLane, j *naiveJob) {
+	if !l.policy.Preempts || j.claim != nil || l.vain == (naiveVain{j, s.happened}) {
+		return
+	}
+	triggers := []preempt.Trigger{preempt.Reclaim, preempt.Priority}
+	if j.IsSensitive() {
+		triggers[1] = preempt.Sensitive
+	}
+	for _, t := range triggers {
+		victims, nodes := s.victims(l, j, t)
+		if len(victims) == 0 {
+			continue
+		}
+		reason := model.ReasonPreempted
+		if t == preempt.Reclaim {
+			reason = model.ReasonReclaimed
+		}
+		j.claim = &naiveClaim{nodes, map[*naiveJob]uint64{}}
+		for _, v := range victims {
+			s.propose(model.Proposal{Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Victim: v.ref})
+			v.leaving, v.asked = true, s.seq
+			j.claim.victims[v] = s.seq
+		}
+		return
+	}
+	l.vain = naiveVain{j, s.happened}
+}
+
+// naiveVain is a job for which nobody could be preempted when so much had
+// changed.
+type naiveVain struct {
+	job      *naiveJob
+	happened int
+}
+
+// victims are those who make room for j on nodes of its own, nobody when nobody
+// can, and the nodes that it gets then.
+func (s *naiveSite) victims(l *naiveLane, j *naiveJob, trigger preempt.Trigger) ([]*naiveJob, []int) {
+	cfg := &l.policy.Preemption
+	type candidate struct {
+		job  *naiveJob
+		cost int64
+	}
+	var all []candidate
+	for _, v := range s.jobs {
+		if !s.admits(cfg, j, v, trigger) {
+			continue
+		}
+		usable := int32(len(s.only(v.nodes, func(n int) bool {
+			return s.up[n] == model.Ready && slices.Contains(s.may(j), n) && !s.inTheWay(j, n, s.now) && !s.keptForOthers(j, n)
+		})))
+		if usable == 0 {
+			continue
+		}
+		seen := &preempt.Victim{
+			Ref: v.ref, Job: v.Job, Class: v.Class, Start: v.start, Walltime: v.Walltime, Elapsed: s.now.Sub(v.start) + max(0, v.Walltime-v.left),
+			Nodes: int32(len(v.nodes)), Usable: usable, GPUs: s.gpusAsked(v) / v.NodesMin, Checkpoint: v.Checkpoint, CkptBytes: v.CkptBytes,
+			LastCheckpoint: v.saved, Burst: s.tick.burst[s.row(v.Tenant)] > model.One && s.tick.share[s.row(v.Tenant)] > 0 &&
+				s.tick.usage[s.row(v.Tenant)] > s.tick.share[s.row(v.Tenant)],
+		}
+		all = append(all, candidate{v, cfg.Cost(seen, s.now, cfg.Bandwidth)})
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.job.Class, b.job.Class), cmp.Compare(a.cost, b.cost), cmp.Compare(b.job.start, a.job.start), cmp.Compare(a.job.Job, b.job.Job))
+	})
+	fits := func(victims []*naiveJob) *naiveChoice {
+		gone := func(o *naiveJob) bool { return o == j || slices.Contains(victims, o) }
+		power, band := s.ask(j)
+		if !s.withinCaps(power, band, gone) {
+			return nil
+		}
+		return s.chooseOwn(s.view(l, gone), j, int(j.NodesMin), s.now)
+	}
+	var taken []*naiveJob
+	for _, c := range all {
+		if fits(taken) != nil {
+			break
+		}
+		taken = append(taken, c.job)
+	}
+	if fits(taken) == nil {
+		return nil, nil
+	}
+	for i := len(taken) - 1; i >= 0; i-- {
+		if rest := slices.Delete(slices.Clone(taken), i, i+1); fits(rest) != nil {
+			taken = rest
+		}
+	}
+	if len(taken) > int(cfg.MaxVictims) {
+		return nil, nil
+	}
+	return taken, fits(taken).nodes
+}
+
+// admits says whether v may lose its nodes to j.
+func (s *naiveSite) admits(cfg *preempt.Config, j, v *naiveJob, trigger preempt.Trigger) bool {
+	if v.phase != naiveRunning || v.leaving || !v.Preemptible() {
+		return false
+	}
+	if v.left != model.Forever && v.left-s.now.Sub(v.start) <= cfg.NearCompletion {
+		return false
+	}
+	if trigger == preempt.Reclaim {
+		return v.borrowed && v.VCluster != j.VCluster && slices.ContainsFunc(v.nodes, func(n int) bool { return s.st.Nodes[n].Home == j.VCluster })
+	}
+	class := j.Class
+	if trigger == preempt.Sensitive {
+		class = model.SensitiveClass
+	}
+	if cfg.Rule == preempt.Banded {
+		band := func(c int32) int32 { return (c + 2) / 3 }
+		return band(v.Class) < band(class)
+	}
+	return v.Class < class
+}

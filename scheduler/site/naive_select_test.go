@@ -1,0 +1,392 @@
+package site_test
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+)
+
+// naiveView is what is free at some instant: of each node the GPUs that nobody
+// holds, a node without any counting as one with one. Nothing of a node that
+// takes no new work is free.
+type naiveView struct {
+	free []uint64
+}
+
+func (s *naiveSite) full(n int) uint64 { return 1<<max(1, s.st.Nodes[n].GPUs) - 1 }
+
+func (v *naiveView) take(s *naiveSite, c *naiveChoice) {
+	for _, n := range c.nodes {
+		if c.gpus == nil {
+			v.free[n] = 0
+		} else {
+			v.free[n] &^= c.gpus[n]
+		}
+	}
+}
+
+// sees says whether l knows that j holds nodes: it runs, or l has proposed it.
+func (s *naiveSite) sees(l *naiveLane, j *naiveJob) bool {
+	return j.phase == naiveRunning || s.lane(j) == l && (j.phase == naiveFlying || j.phase == naiveWithdrawn)
+}
+
+// view is what l sees free, but for the jobs of which without is true.
+func (s *naiveSite) view(l *naiveLane, without func(*naiveJob) bool) *naiveView {
+	v := &naiveView{make([]uint64, len(s.up))}
+	for n := range s.up {
+		if s.up[n] == model.Ready {
+			v.free[n] = s.full(n)
+		}
+	}
+	for _, j := range s.jobs {
+		if s.sees(l, j) && (without == nil || !without(j)) {
+			v.take(s, &naiveChoice{nodes: j.nodes, gpus: j.gpus})
+		}
+		if j.grows() && s.lane(j) == l && !(j.behind && without != nil && without(j)) {
+			v.take(s, j.gains())
+		}
+	}
+	return v
+}
+
+// naiveChoice is where a job could run.
+type naiveChoice struct {
+	nodes    []int
+	gpus     map[int]uint64 // nil for whole nodes
+	borrowed bool
+}
+
+// inTheWay says whether node n is set aside for others at some time of j's run
+// from t on.
+func (s *naiveSite) inTheWay(j *naiveJob, n int, t model.Time) bool {
+	for i := range s.st.Reservations {
+		r := &s.st.Reservations[i]
+		if (r.Maintenance || model.ReservationID(i) != j.Reservation) && r.Nodes.Has(model.NodeID(n)) && t < r.End && r.Start < t.Add(j.left) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose selects size nodes for j, to run from t on; nil when there are not
+// enough.
+func (s *naiveSite) choose(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
+	if c := s.chooseOwn(v, j, size, t); c != nil {
+		return c
+	}
+	return s.borrow(v, j, size, t)
+}
+
+// open are the nodes that nothing but running jobs could keep from j.
+func (s *naiveSite) open(j *naiveJob, t model.Time) []int {
+	return s.only(s.may(j), func(n int) bool { return !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) })
+}
+
+// idleOf are those of the nodes that are wholly free.
+func (s *naiveSite) idleOf(v *naiveView, nodes []int) []int {
+	return s.only(nodes, func(n int) bool { return v.free[n] == s.full(n) })
+}
+
+// chooseOwn is choose without borrowing.
+func (s *naiveSite) chooseOwn(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
+	if j.GPUs > 0 {
+		return s.chooseParts(v, j, s.open(j, t), size)
+	}
+	if nodes := s.chooseWhole(j, s.idleOf(v, s.open(j, t)), size); nodes != nil {
+		return &naiveChoice{nodes: nodes}
+	}
+	return nil
+}
+
+// borrow adds idle nodes of lenders to all of j's own that are free. Under conservative
+// backfilling nobody borrows, not even between two plans.
+func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
+	if s.lane(j).policy.Backfill == order.Conservative {
+		return nil
+	}
+	free := s.idleOf(v, s.open(j, t))
+	if !s.st.VClusters[j.VCluster].Borrow || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 || len(free) >= size {
+		return nil
+	}
+	nodes := slices.Clone(free)
+	for lender := range s.st.VClusters {
+		if model.VClusterID(lender) == j.VCluster || s.lanes[lender].blocked {
+			continue
+		}
+		spare := s.lendable(lender, j)
+		for n := range s.st.Nodes {
+			if len(nodes) < size && spare > 0 && s.st.Nodes[n].Home == model.VClusterID(lender) && s.suits(j, n) &&
+				v.free[n] == s.full(n) && !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) {
+				nodes = append(nodes, n)
+				spare--
+			}
+		}
+	}
+	if len(nodes) < size {
+		return nil
+	}
+	slices.Sort(nodes)
+	return &naiveChoice{nodes: nodes, borrowed: true}
+}
+
+// lendable is how many nodes more a vCluster lends.
+func (s *naiveSite) lendable(lender int, asks *naiveJob) int {
+	home, lent := int32(0), 0
+	for n := range s.st.Nodes {
+		if s.st.Nodes[n].Home == model.VClusterID(lender) {
+			home++
+		}
+	}
+	for _, j := range s.jobs {
+		for _, n := range j.nodes {
+			if j != asks && j.borrowed && s.st.Nodes[n].Home == model.VClusterID(lender) {
+				lent++
+			}
+		}
+	}
+	return int(s.st.VClusters[lender].Lendable(home)) - lent
+}
+
+// conformance is the conformance group of node n: unknown ones, each by itself,
+// come after the known.
+func (s *naiveSite) conformance(n int) int {
+	if f := s.st.Nodes[n].Fingerprint; f >= 0 {
+		return int(f)
+	}
+	return int(s.st.Fingerprints) + n
+}
+
+// chooseWhole selects among free nodes.
+func (s *naiveSite) chooseWhole(j *naiveJob, free []int, size int) []int {
+	among := free
+	if j.Topology == model.Tight || j.IsSensitive() {
+		type group struct{ index, needs, left int }
+		var best *group
+		groups := map[int][]int{}
+		for _, n := range free {
+			groups[s.conformance(n)] = append(groups[s.conformance(n)], n)
+		}
+		for _, c := range slices.Sorted(maps.Keys(groups)) {
+			if j.IsSensitive() && c >= int(s.st.Fingerprints) {
+				break
+			}
+			in := groups[c]
+			if len(in) < size {
+				continue
+			}
+			g := group{c, 0, len(in)}
+			if j.Topology == model.Tight {
+				g.needs = s.needs(in, size)
+			}
+			if best == nil || cmp.Or(cmp.Compare(g.needs, best.needs), cmp.Compare(g.left, best.left)) < 0 {
+				best = &g
+			}
+		}
+		switch {
+		case best != nil:
+			among = s.only(free, func(n int) bool { return s.conformance(n) == best.index })
+		case j.IsSensitive():
+			return nil
+		}
+	}
+	if len(among) < size {
+		return nil
+	}
+	var nodes []int
+	switch j.Topology {
+	case model.Tight:
+		nodes = s.tight(among, size)
+	case model.Spread:
+		nodes = s.spread(among, size)
+	default:
+		nodes = slices.Clone(among[:size])
+	}
+	slices.Sort(nodes)
+	return nodes
+}
+
+func (s *naiveSite) only(nodes []int, ok func(int) bool) []int {
+	var out []int
+	for _, n := range nodes {
+		if ok(n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// groups are the nodes by dragonfly group.
+func (s *naiveSite) groups(nodes []int) [][]int {
+	out := make([][]int, len(s.st.Groups))
+	for _, n := range nodes {
+		g := s.st.Nodes[n].Group
+		out[g] = append(out[g], n)
+	}
+	return out
+}
+
+// needs is the fewest dragonfly groups that hold size of nodes.
+func (s *naiveSite) needs(nodes []int, size int) int {
+	groups := s.groups(nodes)
+	slices.SortStableFunc(groups, func(a, b []int) int { return len(b) - len(a) })
+	needed := 0
+	for size > 0 {
+		size -= len(groups[needed])
+		needed++
+	}
+	return needed
+}
+
+func (s *naiveSite) tight(nodes []int, size int) []int {
+	var out []int
+	groups := s.groups(nodes)
+	used := map[int]bool{}
+	for len(out) < size {
+		rest, last, most := size-len(out), -1, -1
+		near := func(g int) bool {
+			return slices.ContainsFunc(s.st.Groups[g].Adjacent, func(o int32) bool { return used[int(o)] })
+		}
+		for g := range groups {
+			k := len(groups[g])
+			if used[g] || k == 0 {
+				continue
+			}
+			if k >= rest && (last < 0 || k < len(groups[last]) || k == len(groups[last]) && near(g) && !near(last)) {
+				last = g
+			}
+			if most < 0 || k > len(groups[most]) || k == len(groups[most]) && near(g) && !near(most) {
+				most = g
+			}
+		}
+		if last >= 0 {
+			return append(out, groups[last][:rest]...)
+		}
+		out = append(out, groups[most]...)
+		used[most] = true
+	}
+	return out
+}
+
+func (s *naiveSite) spread(nodes []int, size int) []int {
+	var out []int
+	groups := s.groups(nodes)
+	for round := 0; len(out) < size; round++ {
+		for _, g := range groups {
+			if round < len(g) && len(out) < size {
+				out = append(out, g[round])
+			}
+		}
+	}
+	return out
+}
+
+// chooseParts selects GPUs of shared nodes.
+func (s *naiveSite) chooseParts(v *naiveView, j *naiveJob, may []int, size int) *naiveChoice {
+	fit := s.only(may, func(n int) bool { return bits.OnesCount64(v.free[n]) >= int(j.GPUs) && s.st.Nodes[n].GPUs >= j.GPUs })
+	if j.IsSensitive() {
+		fit = s.alike(fit, size)
+	}
+	if len(fit) < size {
+		return nil
+	}
+	slices.SortStableFunc(fit, func(a, b int) int {
+		return cmp.Or(bits.OnesCount64(v.free[a])-bits.OnesCount64(v.free[b]), a-b)
+	})
+	c := &naiveChoice{nodes: slices.Clone(fit[:size]), gpus: map[int]uint64{}}
+	slices.Sort(c.nodes)
+	for _, n := range c.nodes {
+		c.gpus[n] = s.gpusOf(n, v.free[n], int(j.GPUs))
+	}
+	return c
+}
+
+// alike are the nodes of the conformance group with the fewest that are enough.
+func (s *naiveSite) alike(fit []int, size int) []int {
+	var best []int
+	for f := range s.st.Fingerprints {
+		in := s.only(fit, func(n int) bool { return s.st.Nodes[n].Fingerprint == f })
+		if len(in) >= size && (best == nil || len(in) < len(best)) {
+			best = in
+		}
+	}
+	return best
+}
+
+// gpusOf picks k of the free GPUs of node n: within the island that they fit
+// best, within the domain there that they fit best, the lowest.
+func (s *naiveSite) gpusOf(n int, free uint64, k int) uint64 {
+	if t := s.st.Nodes[n].Topology; t >= 0 {
+		topology := &s.st.Topologies[t]
+		for _, sets := range [][]uint64{islands(topology), domainsOf(topology)} {
+			best := uint64(0)
+			for _, d := range sets {
+				if c := bits.OnesCount64(d & free); c >= k && (best == 0 || c < bits.OnesCount64(best)) {
+					best = d & free
+				}
+			}
+			if best != 0 {
+				free = best
+			}
+		}
+	}
+	return lowestOf(free, k)
+}
+
+func lowestOf(set uint64, k int) (out uint64) {
+	for range k {
+		out |= set & -set
+		set &= set - 1
+	}
+	return out
+}
+
+// islands are the sets of GPUs that links of the highest bandwidth connect.
+func islands(t *model.GPUTopology) (out []uint64) {
+	best := int64(0)
+	for i := range t.Bandwidth {
+		for j, b := range t.Bandwidth[i] {
+			if i != j {
+				best = max(best, b)
+			}
+		}
+	}
+	seen := uint64(0)
+	for i := range t.Bandwidth {
+		if seen>>i&1 != 0 {
+			continue
+		}
+		set := uint64(1) << i
+		for range t.Bandwidth {
+			for a := range t.Bandwidth {
+				for b := range t.Bandwidth {
+					if a != b && set>>a&1 != 0 && t.Bandwidth[a][b] == best {
+						set |= 1 << b
+					}
+				}
+			}
+		}
+		seen |= set
+		out = append(out, set)
+	}
+	return out
+}
+
+func domainsOf(t *model.GPUTopology) []uint64 {
+	var out []uint64
+	for d := range int32(len(t.NUMA)) {
+		set := uint64(0)
+		for g, n := range t.NUMA {
+			if n == d {
+				set |= 1 << g
+			}
+		}
+		if set != 0 {
+			out = append(out, set)
+		}
+	}
+	return out
+}

@@ -1,0 +1,479 @@
+package site_test
+
+import (
+	"slices"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
+	"orrery/scheduler/site"
+)
+
+// naiveSite is the twin of site.Core: written from docs/SCHEDULING.md, in
+// the plainest way. Jobs are objects in a list, nodes are looked at one by one,
+// the queue is sorted as a whole at every pass, and whatever is free, held,
+// lent or predicted is computed anew from the list of jobs whenever it is asked.
+// Of the production code it uses the vocabulary, the pure functions of scores
+// and costs, and nothing else.
+type naiveSite struct {
+	cfg   site.Config
+	st    *model.Site
+	jobs  []*naiveJob // in the system
+	ended map[model.JobID]model.JobState
+	lanes []*naiveLane
+	// happened are the facts observed but for submissions.
+	happened int
+	heard    model.Time  // when anything was observed last
+	settled  model.Time  // nothing observed before moves the accounts after
+	doom     []*naiveJob // to be withdrawn: what they wait for cannot happen
+
+	up     []model.NodeState
+	limits []model.Limits
+	price  model.Fixed
+	power  int64
+	band   int64
+	pool   int32
+
+	now   model.Time
+	seq   uint64
+	tick  naiveTick
+	held  []naiveHolding // all that ever was
+	plan  scheduler.Plan
+	begun model.Time // of the ledger
+}
+
+// naiveLane is a vCluster.
+type naiveLane struct {
+	id      int
+	policy  *site.Policy
+	changed bool
+	passed  model.Time
+	release model.Time // somebody held by min_score reaches it
+	blocked bool       // a job was, in the last pass, or a service was short
+	idle    bool       // nothing but the order of its queue can change by itself
+	plans   []naivePlan
+	planned model.Time // when conservative backfilling did so last
+	early   bool       // a pass came within its interval since
+	vain    naiveVain
+}
+
+type naivePhase int
+
+const (
+	naiveDependent naivePhase = iota // waits for others
+	naiveEarly                       // on hold, or its eligible time has not come
+	naiveWaiting
+	naiveFlying
+	naiveWithdrawn // while in flight
+	naiveRunning
+	naiveNever
+)
+
+// naiveJob is a job in the system.
+type naiveJob struct {
+	model.Allocation
+	ref       model.Ref
+	phase     naivePhase
+	left      model.Duration // requested time from the next start on
+	nodes     []int          // held, ascending
+	gpus      map[int]uint64 // of shared nodes
+	start     model.Time
+	saved     model.Time // when its work was safe last, in this attempt
+	predicted model.Time
+	borrowed  bool
+	leaving   bool
+	seq       uint64      // of the last proposal to start it
+	asked     uint64      // of the last proposal to preempt it
+	claim     *naiveClaim // nodes kept for this job
+	demand    int64       // of a reactive service, 0 before any
+	flight    *naiveChoice
+	resize    uint64 // the proposal to hold flight
+	behind    bool   // a job that is blocked in this pass
+	holding   int    // index of its row in the ledger
+	may       []int  // nodes that it may ever use, once asked for
+	groups    int32  // that it needs, once asked for
+	score     int64
+}
+
+// newNaiveSite is the twin of site.New.
+func newNaiveSite(cfg site.Config) *naiveSite {
+	s := &naiveSite{
+		cfg: cfg, st: cfg.Site, ended: map[model.JobID]model.JobState{}, price: cfg.Price,
+		power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth, pool: cfg.Site.SensitivePool, begun: model.Never,
+	}
+	for i := range cfg.Site.Nodes {
+		s.up = append(s.up, cfg.Site.Nodes[i].State)
+	}
+	for i := range cfg.Site.Tenants {
+		s.limits = append(s.limits, cfg.Site.Tenants[i].Limits)
+	}
+	s.limits = append(s.limits, model.Limits{}) // of nobody
+	for i := range cfg.Policies {
+		s.lanes = append(s.lanes, &naiveLane{
+			id: i, policy: &cfg.Policies[i], passed: model.AbsentTime, planned: model.AbsentTime, release: model.Never,
+		})
+	}
+	s.freezeBooks(0)
+	return s
+}
+
+func (s *naiveSite) job(ref model.Ref) *naiveJob {
+	for _, j := range s.jobs {
+		if j.ref == ref {
+			return j
+		}
+	}
+	return nil
+}
+
+// Predicted implements drive.Scheduler.
+func (s *naiveSite) Predicted(ref model.Ref) model.Time { return s.job(ref).predicted }
+
+// Runs implements drive.Scheduler.
+func (s *naiveSite) Runs(ref model.Ref) bool {
+	j := s.job(ref)
+	return j != nil && j.phase == naiveRunning
+}
+
+// Work counts nothing.
+func (s *naiveSite) Work() scheduler.Work { return scheduler.Work{} }
+
+// Least is the smallest request in the queues.
+func (s *naiveSite) Least() int32 {
+	least := int32(0)
+	for _, j := range s.jobs {
+		n := j.NodesMin
+		if s.cfg.Shared {
+			n = s.gpusAsked(j)
+		}
+		if j.phase == naiveWaiting && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return least
+}
+
+// Observe implements drive.Scheduler.
+func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
+	s.advance(now)
+	if len(facts) > 0 {
+		s.heard = now
+		for _, l := range s.lanes {
+			l.idle = false
+		}
+		s.settled = now.Add(s.cfg.Quota.Window + quota.DefaultTick + s.cfg.Quota.Tick)
+		if s.cfg.Quota.Window == 0 {
+			s.settled = s.settled.Add(quota.DefaultWindow)
+		}
+	}
+	for i := range facts {
+		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactCheckpointed {
+			s.happened++
+		}
+		s.fact(&facts[i])
+	}
+}
+
+func (s *naiveSite) fact(f *model.Fact) {
+	j := s.job(f.Ref)
+	switch f.Kind {
+	case model.FactSubmitted:
+		s.submit(f)
+	case model.FactCancelled:
+		s.cancelled(j)
+	case model.FactEnded:
+		s.giveBack(j)
+		s.gone(j, f.Outcome)
+	case model.FactAssigned:
+		s.starts(j)
+	case model.FactRefused:
+		s.refused(j, f.Seq)
+	case model.FactPreempted:
+		j.leaving = true
+	case model.FactSuspended:
+		s.back(j, model.Duration(f.Value))
+	case model.FactRequeued:
+		s.back(j, j.Walltime)
+	case model.FactCheckpointed:
+		j.saved = s.now
+	case model.FactReleased:
+		j.Hold = false
+	case model.FactDemand:
+		s.demanded(j, f.Value)
+	case model.FactResized:
+		s.resized(j)
+	default:
+		s.changes(f)
+	}
+	s.wake()
+}
+
+func (s *naiveSite) changes(f *model.Fact) {
+	switch f.Kind {
+	case model.FactNode:
+		s.up[f.Node] = f.State
+	case model.FactLimits:
+		s.limits[f.Tenant] = *f.Limits
+	case model.FactPrice:
+		s.price = model.Fixed(f.Value)
+	case model.FactPower:
+		s.power = f.Value
+	case model.FactBandwidth:
+		s.band = f.Value
+	case model.FactSensitivePool:
+		s.pool = int32(f.Value)
+	}
+	s.changedForAll()
+}
+
+func (s *naiveSite) changedForAll() {
+	for _, l := range s.lanes {
+		l.changed = true
+	}
+}
+
+func (s *naiveSite) lane(j *naiveJob) *naiveLane { return s.lanes[j.VCluster] }
+
+func (s *naiveSite) submit(f *model.Fact) {
+	j := &naiveJob{Allocation: *f.Alloc, ref: f.Ref, left: f.Alloc.Walltime, holding: -1}
+	j.Deps = slices.Clone(j.Deps)
+	s.jobs = append(s.jobs, j)
+	s.look(j)
+}
+
+// look works out whether what j waits for has happened, or never will.
+func (s *naiveSite) look(j *naiveJob) {
+	open := false
+	for _, d := range j.Deps {
+		if d.Condition == model.Mutex {
+			continue
+		}
+		end, over := s.ended[d.On]
+		switch {
+		case !over:
+			open = true
+		case !naiveHolds(d.Condition, end):
+			j.phase = naiveNever
+			s.lane(j).changed = true
+			s.doom = append(s.doom, j)
+			return
+		}
+	}
+	if !open {
+		j.phase = naiveEarly
+	}
+}
+
+func naiveHolds(c model.Condition, end model.JobState) bool {
+	switch c {
+	case model.AfterOK, model.AfterCorr:
+		return end == model.Completed
+	case model.AfterNotOK:
+		return end == model.Failed || end == model.Timeout
+	}
+	return true
+}
+
+// wake lets the jobs into the queue that nothing keeps out of it.
+func (s *naiveSite) wake() {
+	for _, j := range s.jobs {
+		if j.phase == naiveEarly && !j.Hold && j.Eligible <= s.now {
+			s.enter(j)
+		}
+	}
+}
+
+func (s *naiveSite) enter(j *naiveJob) {
+	j.phase = naiveWaiting
+	s.lane(j).changed = true
+}
+
+func (s *naiveSite) cancelled(j *naiveJob) {
+	switch j.phase {
+	case naiveFlying:
+		j.phase = naiveWithdrawn
+		return
+	case naiveWaiting:
+		s.lane(j).changed = true
+	}
+	s.gone(j, model.Cancelled)
+}
+
+// gone forgets j and looks at those that waited for it, in order of id.
+func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
+	s.ended[j.Job] = outcome
+	s.jobs = slices.DeleteFunc(s.jobs, func(o *naiveJob) bool { return o == j })
+	s.doom = slices.DeleteFunc(s.doom, func(o *naiveJob) bool { return o == j })
+	s.unkeep(j)
+	s.drop(s.lane(j), j)
+	waiting := slices.Clone(s.jobs)
+	slices.SortFunc(waiting, func(a, b *naiveJob) int { return int(a.Job - b.Job) })
+	for _, o := range waiting {
+		if o.phase == naiveDependent {
+			s.look(o)
+		}
+	}
+}
+
+// giveBack frees the nodes of a running job.
+func (s *naiveSite) giveBack(j *naiveJob) {
+	s.held[j.holding].until = s.now
+	j.nodes, j.gpus, j.borrowed, j.leaving, j.asked, j.holding = nil, nil, false, false, 0, -1
+	j.flight, j.resize = nil, 0
+	s.hasLeft(j)
+	s.changedForAll()
+}
+
+// back puts a job that lost its nodes into the queue again.
+func (s *naiveSite) back(j *naiveJob, left model.Duration) {
+	s.giveBack(j)
+	j.left = left
+	s.enter(j)
+}
+
+// starts takes in that a proposal was granted.
+func (s *naiveSite) starts(j *naiveJob) {
+	j.phase, j.start, j.saved, j.predicted = naiveRunning, s.now, model.AbsentTime, s.now.Add(j.left)
+	s.begun = min(s.begun, s.now)
+	s.holds(j)
+	s.unkeep(j)
+	if len(j.nodes) != j.wanted() {
+		s.lane(j).changed = true
+	}
+}
+
+// holds begins a row of the ledger.
+func (s *naiveSite) holds(j *naiveJob) {
+	j.holding = len(s.held)
+	s.held = append(s.held, naiveHolding{int(j.Tenant), s.now, model.Never, int64(len(j.nodes)), int64(s.gpusHeld(j))})
+}
+
+// refused takes in that it was not, or that a job may not be preempted.
+func (s *naiveSite) refused(j *naiveJob, seq uint64) {
+	if j != nil && seq == j.resize {
+		j.flight, j.resize = nil, 0
+		s.changedForAll()
+		return
+	}
+	if j == nil || j.seq != seq {
+		s.spared(seq)
+		return
+	}
+	j.nodes, j.gpus, j.borrowed = nil, nil, false
+	s.changedForAll()
+	if j.phase == naiveWithdrawn {
+		s.gone(j, model.Cancelled)
+		return
+	}
+	s.enter(j)
+}
+
+// Plan implements drive.Scheduler.
+func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
+	s.advance(now)
+	s.plan = scheduler.Plan{Due: model.Never, QuietUntil: now}
+	s.wake()
+	for _, j := range s.doom {
+		s.propose(model.Proposal{Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Job: j.Job, Ref: j.ref})
+	}
+	s.doom = nil
+	for _, l := range s.lanes {
+		if s.turn(l) {
+			l.passed, l.changed = now, false
+			before := len(s.plan.Proposals)
+			s.pass(l)
+			l.idle = len(s.plan.Proposals) == before && s.nothingToCome()
+		} else if s.ticks(l) {
+			l.passed = now // there is one tick in an instant, also while it sleeps
+		}
+	}
+	s.plan.Due = s.due()
+	return &s.plan
+}
+
+func (s *naiveSite) propose(p model.Proposal) {
+	s.seq++
+	p.Seq = s.seq
+	s.plan.Again = s.plan.Again || p.Kind == model.ProposeResize || p.Kind == model.ProposeAssign && s.job(p.Ref).wanted() > int(p.Placement.Nodes())
+	s.plan.Proposals = append(s.plan.Proposals, p)
+}
+
+func naiveTickOf(p *site.Policy, t model.Time) bool {
+	since := t - model.Time(p.Phase)
+	return since >= 0 && since%model.Time(p.Cycle) == 0
+}
+
+// nothingToCome says whether nothing runs, and no advance reservation begins or
+// ends any more.
+func (s *naiveSite) nothingToCome() bool {
+	return !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return len(j.nodes) > 0 }) &&
+		!slices.ContainsFunc(s.st.Reservations, func(r model.Reservation) bool { return r.End > s.now })
+}
+
+// ticks says whether a tick of the cycle of l is now.
+func (s *naiveSite) ticks(l *naiveLane) bool {
+	return l.policy.Cycle > 0 && l.passed != s.now && naiveTickOf(l.policy, s.now)
+}
+
+// turn says whether l makes a pass now: on its cycle, or when something changed.
+func (s *naiveSite) turn(l *naiveLane) bool {
+	if l.policy.Cycle > 0 {
+		asleep := l.idle && s.now > s.heard.Add(model.Day)
+		return s.ticks(l) && (!asleep || l.changed || l.release <= s.now || s.appointment(l) <= s.now)
+	}
+	edge := false
+	for i := range s.st.Reservations {
+		r := &s.st.Reservations[i]
+		edge = edge || r.Start == s.now || r.End == s.now
+	}
+	return l.changed || l.release <= s.now || edge || s.appointment(l) <= s.now
+}
+
+// due is the next instant at which anything can happen by itself: ticks of
+// cycles while jobs wait there, eligible times, edges of reservations, scores
+// that reach min_score, and starts that were set.
+func (s *naiveSite) due() model.Time {
+	at := model.Never
+	for _, l := range s.lanes {
+		if !l.blocked && !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return s.lane(j) == l && (j.phase == naiveWaiting || j.astray()) }) {
+			continue
+		}
+		if c := l.policy.Cycle; c > 0 {
+			after := func(now model.Time) model.Time {
+				t := model.Time(l.policy.Phase)
+				for t <= now {
+					t = t.Add(max(c, model.Duration(now-t)/c*c))
+				}
+				return t
+			}
+			next := after(s.now)
+			if l.idle && !l.changed && next > s.heard.Add(model.Day) {
+				if next = min(l.release, s.appointment(l)); next < model.Never {
+					next = after(max(s.now, next-1))
+				}
+			}
+			at = min(at, next)
+			continue
+		}
+		if l.changed {
+			at = min(at, s.now)
+		}
+		at = min(at, l.release, s.appointment(l))
+		for i := range s.st.Reservations {
+			for _, edge := range []model.Time{s.st.Reservations[i].Start, s.st.Reservations[i].End} {
+				if edge > s.now {
+					at = min(at, edge)
+				}
+			}
+		}
+	}
+	for _, j := range s.jobs {
+		if j.phase == naiveEarly && !j.Hold {
+			at = min(at, j.Eligible)
+		}
+	}
+	if len(s.doom) > 0 {
+		at = s.now
+	}
+	return at
+}

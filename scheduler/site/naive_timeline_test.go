@@ -1,0 +1,268 @@
+package site_test
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// naivePlan is a reservation of conservative backfilling.
+type naivePlan struct {
+	job   *naiveJob
+	at    model.Time
+	nodes []int
+}
+
+// appointment is the next start that l has set, or the end of the interval in which
+// a pass came too early to plan.
+func (s *naiveSite) appointment(l *naiveLane) model.Time {
+	at := model.Never
+	for _, p := range l.plans {
+		if p.at > l.passed {
+			at = min(at, p.at)
+		}
+	}
+	if l.early {
+		at = min(at, l.planAfter(l.passed))
+	}
+	return at
+}
+
+// planAfter is when l may plan next, after a pass at t that came too early: on a
+// cycle at a tick whose number is a multiple of the ticks in the interval, else when
+// the interval is over.
+func (l *naiveLane) planAfter(t model.Time) model.Time {
+	c, w := l.policy.Cycle, l.policy.Window.Interval
+	if c == 0 {
+		return l.planned.Add(w)
+	}
+	for t = t.Add(c); l.tooEarly(t); {
+		t = t.Add(c)
+	}
+	return t
+}
+
+// tooEarly says whether a pass of l at t comes too early to plan.
+func (l *naiveLane) tooEarly(t model.Time) bool {
+	c, w := l.policy.Cycle, l.policy.Window.Interval
+	switch {
+	case w == 0:
+		return false
+	case c == 0:
+		return l.planned != model.AbsentTime && t < l.planned.Add(w)
+	}
+	number, ticks := t.Sub(model.Time(l.policy.Phase))/c, (w+c-1)/c
+	return number%ticks != 0
+}
+
+// passConservative goes through the queue until no reservation moves any more.
+func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) {
+	if l.tooEarly(s.now) {
+		l.early = true
+		s.passBetween(l, queue)
+		return
+	}
+	if l.early = false; len(queue) > 0 {
+		l.planned = s.now
+	}
+	old := l.plans
+	l.plans = nil
+	for _, p := range old {
+		if p.job.phase != naiveWaiting || p.at < s.now {
+			continue
+		}
+		free := s.throughout(l, p.job, p.at, l.until(p.at, p.job))
+		power, band := s.ask(p.job)
+		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, l.until(p.at, p.job), power, band) {
+			l.plans = append(l.plans, p)
+		}
+	}
+	var blocked *naiveJob
+	var started []*naiveJob
+	for moved := true; moved; {
+		moved, blocked = false, nil
+		depth, tests, users := 0, 0, map[int32]int{}
+		for _, j := range queue {
+			if j.phase != naiveWaiting {
+				continue
+			}
+			if s.heldBack(l, j) {
+				moved = s.drop(l, j) || moved
+				continue
+			}
+			if s.untested(l, j, tests, users) {
+				moved = s.drop(l, j) || moved
+				continue
+			}
+			tests++
+			changed := s.replan(l, j, depth < l.policy.Depth)
+			moved = moved || changed
+			if j.phase == naiveFlying {
+				started = append(started, j)
+				continue
+			}
+			depth++
+			if blocked == nil {
+				blocked = j
+			}
+		}
+	}
+	if blocked != nil {
+		s.preempt(l, blocked)
+	}
+	s.extendPlanned(l)
+	s.grow(l, started, blocked, model.Never)
+	s.blockedNow(l, blocked != nil)
+}
+
+// passBetween is a pass within the interval between two plans: jobs start in order,
+// up to the first that is blocked.
+func (s *naiveSite) passBetween(l *naiveLane, queue []*naiveJob) {
+	var blocked *naiveJob
+	var started []*naiveJob
+	for _, j := range queue {
+		if s.heldBack(l, j) || blocked != nil {
+			continue
+		}
+		if c := s.room(l, j); c != nil {
+			s.drop(l, j)
+			s.start(l, j, c)
+			started = append(started, j)
+			continue
+		}
+		blocked = j
+		s.preempt(l, j)
+	}
+	s.grow(l, started, blocked, model.Never)
+	s.blockedNow(l, blocked != nil)
+}
+
+// untested says whether j is beyond the number of jobs that a round plans for, of
+// all or of its user. It counts j for its user.
+func (s *naiveSite) untested(l *naiveLane, j *naiveJob, tests int, users map[int32]int) bool {
+	if most := l.policy.Window.Tests; most > 0 && tests == most {
+		return true
+	}
+	users[j.User]++
+	return l.policy.MaxUserTests > 0 && users[j.User] > l.policy.MaxUserTests
+}
+
+func (s *naiveSite) drop(l *naiveLane, j *naiveJob) bool {
+	had := len(l.plans)
+	l.plans = slices.DeleteFunc(l.plans, func(p naivePlan) bool { return p.job == j })
+	return len(l.plans) < had
+}
+
+// replan lifts the reservation of j, starts it if it has room, and else sets it at
+// the earliest instant. It says whether anything has changed.
+func (s *naiveSite) replan(l *naiveLane, j *naiveJob, keep bool) bool {
+	i := slices.IndexFunc(l.plans, func(p naivePlan) bool { return p.job == j })
+	instants := []model.Time{s.now}
+	if keep {
+		instants = append(instants, s.endings(l, j)...)
+	}
+	for _, t := range instants {
+		if w := l.policy.Window.Length; w > 0 && t > s.now.Add(w) {
+			break
+		}
+		c := s.chooseOwn(&naiveView{s.throughout(l, j, t, l.until(t, j))}, j, int(j.NodesMin), t)
+		if c == nil {
+			continue
+		}
+		power, band := s.ask(j)
+		if t == s.now {
+			power = s.drawOf(j, c)
+		}
+		if !s.capsThroughout(l, j, t, l.until(t, j), power, band) {
+			continue
+		}
+		switch {
+		case t == s.now:
+			s.drop(l, j)
+			s.start(l, j, c)
+			return true
+		case i < 0:
+			l.plans = append(l.plans, naivePlan{j, t, c.nodes})
+			return true
+		case l.plans[i].at != t:
+			l.plans[i] = naivePlan{j, t, c.nodes}
+			return true
+		}
+		return false
+	}
+	return s.drop(l, j)
+}
+
+// planEnd is the predicted end of a job that holds nodes, as the plan of l has it:
+// on the next multiple of the resolution.
+func (s *naiveSite) planEnd(l *naiveLane, j *naiveJob) model.Time {
+	return l.rounded(s.endOf(j))
+}
+
+// until is when a job that starts at t is planned to leave.
+func (l *naiveLane) until(t model.Time, j *naiveJob) model.Time { return l.rounded(t.Add(j.left)) }
+
+func (l *naiveLane) rounded(t model.Time) model.Time {
+	if r := model.Time(l.policy.Window.Resolution); r > 0 && t < model.Never && t%r != 0 {
+		t += r - t%r
+	}
+	return t
+}
+
+// endings are the instants after now at which anything comes free.
+func (s *naiveSite) endings(l *naiveLane, j *naiveJob) (at []model.Time) {
+	for _, o := range s.jobs {
+		if s.sees(l, o) {
+			at = append(at, s.planEnd(l, o))
+		}
+	}
+	for _, p := range l.plans {
+		if p.job != j {
+			at = append(at, l.until(p.at, p.job))
+		}
+	}
+	for i := range s.st.Reservations {
+		at = append(at, s.st.Reservations[i].End)
+	}
+	at = slices.DeleteFunc(at, func(t model.Time) bool { return t <= s.now || t == model.Never })
+	slices.Sort(at)
+	return at
+}
+
+// throughout is what is free for j from t to until, next to the reservations of
+// others.
+func (s *naiveSite) throughout(l *naiveLane, j *naiveJob, t, until model.Time) []uint64 {
+	v := s.view(l, func(o *naiveJob) bool { return s.planEnd(l, o) <= t })
+	for _, p := range l.plans {
+		if p.job != j && p.at < until && t < l.until(p.at, p.job) {
+			v.take(s, &naiveChoice{nodes: p.nodes})
+		}
+	}
+	return v.free
+}
+
+// capsThroughout says whether j, which takes this much then, keeps the caps from t to
+// until, next to the reservations of others. More is in use only where one begins.
+func (s *naiveSite) capsThroughout(l *naiveLane, j *naiveJob, t, until model.Time, power, band int64) bool {
+	instants := []model.Time{t}
+	for _, p := range l.plans {
+		if p.job != j && p.at > t && p.at < until {
+			instants = append(instants, p.at)
+		}
+	}
+	for _, at := range instants {
+		besidePower, besideBand := int64(0), int64(0)
+		for _, p := range l.plans {
+			if p.job != j && p.at <= at && at < l.until(p.at, p.job) {
+				p, b := s.ask(p.job)
+				besidePower, besideBand = besidePower+p, besideBand+b
+			}
+		}
+		gone := func(o *naiveJob) bool { return o == j || s.sees(l, o) && s.planEnd(l, o) <= at }
+		// Who asks for nothing breaks no cap.
+		if power > 0 && !s.withinCaps(power+besidePower, 0, gone) || band > 0 && !s.withinCaps(0, band+besideBand, gone) {
+			return false
+		}
+	}
+	return true
+}

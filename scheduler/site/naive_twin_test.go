@@ -1,0 +1,94 @@
+package site_test
+
+import (
+	"testing"
+
+	"orrery/scheduler/site"
+
+	"pgregory.net/rapid"
+)
+
+// TestSiteIsItsTwin holds the core of a site against the twin on small worlds,
+// from plain ones to those with everything at once.
+func TestSiteIsItsTwin(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		with naiveFeature
+	}{
+		{"plain", 0},
+		{"easy", withEasy},
+		{"groups", withEasy | withGroups},
+		{"sensitive", withEasy | withGroups | withSensitive},
+		{"constraints", withEasy | withConstraints},
+		{"hold", withEasy | withHold | withCancels},
+		{"rankings", withEasy | withRankings | withGroups},
+		{"prices", withEasy | withRankings | withPrices},
+		{"limits", withEasy | withRankings | withLimits},
+		{"qos", withEasy | withRankings | withQOS},
+		{"partitions", withEasy | withRankings | withPartitions},
+		{"caps", withEasy | withCaps},
+		{"dependencies", withEasy | withDependencies | withCancels},
+		{"node states", withEasy | withNodeStates},
+		{"reservations", withEasy | withReservations},
+		{"cycles", withEasy | withCycles | withRankings},
+		{"lanes", withEasy | withLanes},
+		{"conflicts", withEasy | withLanes | withConflicts | withCancels},
+		{"borrowing", withEasy | withLanes | withBorrowing},
+		{"ranges", withEasy | withRanges | withGroups},
+		{"gpus", withEasy | withGPUs | withSensitive},
+		{"preemption", withEasy | withPreemption},
+		{"reclaim", withEasy | withPreemption | withBorrowing | withLanes},
+		{"limits, lanes", withEasy | withLanes | withLimits | withQOS | withPartitions | withBorrowing | withConflicts},
+		{"caps, ranges", withEasy | withCaps | withRanges | withLanes | withConflicts},
+		{"preemption, gpus", withEasy | withPreemption | withGPUs | withGroups | withSensitive | withReservations},
+		{"preemption, states", withEasy | withPreemption | withNodeStates | withGroups | withConflicts | withLanes | withReservations},
+		{"all but min score", everyFeature &^ (withConservative | withMinScore | withGPUs)},
+		{"all but min score, gpus", everyFeature &^ (withConservative | withMinScore)},
+		{"overdue", withEasy | withOverdue | withLanes | withConflicts},
+		{"conservative", withConservative | withOverdue},
+		{"conservative, rankings", withEasy | withConservative | withRankings | withGroups | withSensitive},
+		{"conservative, caps", withConservative | withCaps},
+		{"conservative, caps, lanes", withEasy | withOverdue | withConservative | withCaps | withLanes | withConflicts | withCancels | withRanges},
+		{"conservative, cycles", withEasy | withConservative | withCaps | withCycles | withRankings | withLanes | withBorrowing | withHold},
+		{"conservative, states", withConservative | withNodeStates | withReservations | withConstraints | withConflicts},
+		{"conservative, limits", withConservative | withLimits | withQOS | withPartitions | withDependencies | withRankings},
+		{"conservative, bounds", withConservative | withBounds | withOverdue},
+		{"conservative, bounds, cycles", withEasy | withConservative | withBounds | withCycles | withRankings | withLanes | withConflicts | withCancels | withRanges},
+		{"conservative, bounds, caps", withConservative | withBounds | withCaps | withNodeStates | withReservations | withLimits | withQOS},
+		{"days", withDays | withCycles | withRankings | withLanes | withHold},
+		{"days, conservative", withDays | withEasy | withConservative | withBounds | withCycles | withRankings | withLanes | withNodeStates | withCancels},
+		{"days, min score", withDays | withEasy | withCycles | withRankings | withMinScore | withReservations | withLimits},
+		{"conservative, preemption", withConservative | withPreemption | withLanes | withBorrowing | withReservations},
+		{"everything on whole nodes", everyFeature &^ withGPUs},
+		{"everything on shared nodes", everyFeature},
+		{"services", withEasy | withServices},
+		{"services, groups", withEasy | withServices | withGroups | withSensitive | withConstraints},
+		{"services, gpus", withEasy | withServices | withGPUs | withSensitive | withGroups},
+		{"services, limits", withEasy | withServices | withLimits | withQOS | withPartitions | withSensitive},
+		{"services, caps", withEasy | withServices | withCaps | withRanges},
+		{"services, rankings", withEasy | withServices | withRankings | withGroups | withLimits | withMinScore},
+		{"services, cycles", withEasy | withServices | withCycles | withRankings | withHold},
+		{"services, lanes", withEasy | withServices | withLanes | withBorrowing | withSensitive},
+		{"services, conflicts", withEasy | withServices | withLanes | withConflicts | withCancels | withBorrowing | withLimits | withCaps},
+		{"services, preemption", withEasy | withServices | withPreemption | withLanes | withBorrowing | withGroups},
+		{"services, states", withEasy | withServices | withReservations | withNodeStates | withOverdue | withSensitive},
+		{"services, conservative", withServices | withConservative | withOverdue},
+		{"services, conservative, caps", withServices | withConservative | withCaps | withLanes | withConflicts | withReservations},
+		{"services, conservative, power", withServices | withConservative | withCaps},
+		{"services, conservative, bounds", withEasy | withServices | withConservative | withBounds | withCycles | withRankings | withNodeStates},
+		{"services, days", withDays | withServices | withEasy | withConservative | withCycles | withLanes | withBorrowing},
+		{"min score", withEasy | withRankings | withMinScore},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				w := drawNaive(t, c.with)
+				if err := w.cfg.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				if diff := w.run(site.New(w.cfg), newNaiveSite(w.cfg)); diff != "" {
+					t.Fatal(diff)
+				}
+			})
+		})
+	}
+}

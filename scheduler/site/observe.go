@@ -1,0 +1,482 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/quota"
+	"orrery/scheduler/score"
+	"orrery/scheduler/workflow"
+)
+
+// Observe takes in facts in the order of the log; now must not decrease. A fact
+// that contradicts the state is a fault of the caller and panics.
+func (s *Core) Observe(now model.Time, facts []model.Fact) {
+	s.advance(now)
+	if len(facts) > 0 {
+		s.settled, s.heard = now.Add(s.memory()), now
+	}
+	for i := range facts {
+		f := &facts[i]
+		if changesWhoRuns(f.Kind) {
+			s.happened++
+			s.rousePreempting()
+		}
+		switch f.Kind {
+		case model.FactSubmitted:
+			s.submitted(f)
+		case model.FactCancelled:
+			s.withdrawn(f.Ref)
+		case model.FactEnded:
+			s.over(f.Ref, f.Outcome)
+		case model.FactAssigned:
+			s.granted(f)
+		case model.FactRefused:
+			s.refused(f)
+		case model.FactRestored:
+			s.restored(f)
+		case model.FactUsageBegan, model.FactUsageEnded:
+			s.usedBefore(f)
+		case model.FactRestoringBegan:
+			s.freezeUsage()
+			s.restoring = true
+		case model.FactRestoringEnded:
+			s.restoring = false
+		case model.FactPreempted:
+			s.jobs[f.Ref].leaving = true
+		case model.FactSuspended:
+			s.returns(f.Ref, model.Duration(f.Value))
+		case model.FactRequeued:
+			s.returns(f.Ref, s.jobs[f.Ref].Walltime)
+		case model.FactCheckpointed:
+			s.jobs[f.Ref].saved = now
+		case model.FactResized:
+			s.resized(f)
+		case model.FactDemand:
+			s.demanded(f.Ref, f.Value)
+		case model.FactReleased:
+			if j := &s.jobs[f.Ref]; j.Hold {
+				j.Hold = false
+				if j.phase == early { // else it waits for others, who let it in
+					s.admit(f.Ref)
+				}
+			}
+		default:
+			s.changed(f)
+		}
+	}
+}
+
+// changesWhoRuns says whether a fact may let a preemption succeed that failed before.
+func changesWhoRuns(k model.FactKind) bool {
+	switch k {
+	case model.FactSubmitted, model.FactCheckpointed, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
+		return false
+	}
+	return true
+}
+
+// changed takes in a change of the site.
+func (s *Core) changed(f *model.Fact) {
+	switch f.Kind {
+	case model.FactNode:
+		up := f.State == model.Ready
+		if up {
+			s.ready.Add(f.Node)
+		} else {
+			s.ready.Remove(f.Node)
+		}
+		s.readies = s.ready.Len()
+		s.free.SetAvailable(f.Node, up)
+		for i := range s.lanes {
+			s.lanes[i].free.SetAvailable(f.Node, up)
+		}
+	case model.FactLimits:
+		s.book.SetLimits(f.Tenant, f.Limits)
+	case model.FactPrice:
+		s.price = model.Fixed(f.Value)
+	case model.FactPower:
+		s.powerCap.power = f.Value
+	case model.FactBandwidth:
+		s.powerCap.bandwidth = f.Value
+	case model.FactSensitivePool:
+		s.pool = int32(f.Value)
+	}
+	s.stir()
+}
+
+// halvings is the number of half-lives after which usage is forgotten: less than
+// the last place of a Fixed is left.
+const halvings = 64
+
+// memory is for how long what has happened can still move the accounts.
+func (s *Core) memory() model.Duration {
+	c := &s.cfg.Quota
+	d, half := c.Window, c.HalfLife
+	if d <= 0 {
+		d = quota.DefaultWindow
+	}
+	if half <= 0 {
+		half = quota.DefaultHalfLife
+	}
+	if c.Usage == quota.Decay {
+		d = max(d, halvings*half)
+	}
+	return d + quota.DefaultTick + c.Tick
+}
+
+// stir makes every vCluster look at its queue again.
+func (s *Core) stir() {
+	for i := range s.lanes {
+		s.lanes[i].dirty = true
+	}
+}
+
+// rouse ends what every vCluster knows of how long nothing can change.
+func (s *Core) rouse() {
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.quiet = min(l.quiet, s.now)
+	}
+}
+
+// rousePreempting does so for those who preempt: a try that was in vain is made again
+// after any fact but a submission, and time alone may let it succeed.
+func (s *Core) rousePreempting() {
+	for i := range s.lanes {
+		if l := &s.lanes[i]; l.policy.Preempts {
+			l.quiet = min(l.quiet, s.now)
+		}
+	}
+}
+
+// stirOthers makes every other vCluster look at its queue again.
+func (s *Core) stirOthers(l *lane) {
+	for i := range s.lanes {
+		if o := &s.lanes[i]; o != l {
+			o.dirty = true
+		}
+	}
+}
+
+// advance brings the books to now: what the last accounting tick up to then
+// froze. Before the first fact there is nothing to freeze.
+func (s *Core) advance(now model.Time) {
+	if !s.begun {
+		s.begun, s.next = true, s.book.NextTick(now)
+	}
+	if now >= s.next {
+		last := s.book.LastTick(now)
+		s.next = s.book.NextTick(now)
+		s.freezeBooks(last)
+	}
+	s.now = now
+}
+
+func (s *Core) submitted(f *model.Fact) {
+	for int(f.Ref) >= len(s.jobs) {
+		s.jobs = append(s.jobs, job{})
+	}
+	s.define(f.Alloc, f.Constraint)
+	j, a := &s.jobs[f.Ref], f.Alloc
+	if j.phase != gone {
+		panic("scheduler: submission under a ref that is in use")
+	}
+	k := s.kindOf(a)
+	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
+	*j = job{} // and field by field, for what is made elsewhere has to be copied
+	j.key.ID, j.key.Request, j.key.Submit, j.key.Walltime = a.Job, f.Request, a.Submit, a.Walltime
+	j.placement.Words, j.placement.Shares = words, shares
+	j.Allocation = *a
+	j.Deps = nil // the graph has them
+	j.lane, j.kind, j.claim, j.left = &s.lanes[a.VCluster], k, s.claimOf(a, k, a.NodesMin), a.Walltime
+	if s.shares != nil {
+		j.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
+	}
+	s.rank(j)
+	s.queue(j, j.gpuTime())
+	s.book.Enter(&j.claim)
+	status := s.graph.Submit(a, f.Ref)
+	switch status {
+	case workflow.Blocked:
+		j.phase = dependent
+		s.note(f.Ref, model.ReasonDependency)
+	case workflow.Never:
+		s.doom(f.Ref)
+	default:
+		s.admit(f.Ref)
+	}
+}
+
+// doom proposes to withdraw a job that can never start.
+func (s *Core) doom(ref model.Ref) {
+	s.jobs[ref].phase = never
+	s.doomed = append(s.doomed, ref)
+	s.note(ref, model.ReasonDependencyNever)
+	s.jobs[ref].lane.dirty = true
+}
+
+// admit lets a job whose dependencies hold into the queue, or makes it wait
+// for its eligible time or its release.
+func (s *Core) admit(ref model.Ref) {
+	j := &s.jobs[ref]
+	if j.Hold || j.Eligible > s.now {
+		if j.phase != early {
+			j.phase = early
+			s.later = append(s.later, ref)
+		}
+		if j.Hold {
+			s.note(ref, model.ReasonHeld)
+		} else {
+			s.note(ref, model.ReasonNotEligible)
+		}
+		return
+	}
+	if j.phase == early {
+		s.later = without(s.later, ref)
+	}
+	s.enter(ref)
+}
+
+// wake admits the jobs whose eligible time has come.
+func (s *Core) wake() {
+	for i := 0; i < len(s.later); {
+		ref := s.later[i]
+		if j := &s.jobs[ref]; j.Hold || j.Eligible > s.now {
+			i++
+			continue
+		}
+		s.admit(ref) // takes it out of s.later
+	}
+}
+
+// enter puts a job into the queue of its vCluster.
+func (s *Core) enter(ref model.Ref) {
+	j := &s.jobs[ref]
+	j.phase, j.pos = waiting, int32(len(j.lane.queue))
+	j.lane.count(j.Tenant)
+	q := queued{
+		static: j.static, seen: model.AbsentTime, submit: j.Submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs),
+		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
+	}
+	q.plain = q.ask == usage{} && !q.borrows
+	if p := j.lane.policy; p.Ranking == ByScore {
+		s.weigh(j.lane, &q, s.now)
+		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
+		j.lane.allot(&q)
+	}
+	sh := &j.lane.shapes[q.shape]
+	sh.units = s.unitsOf(j)
+	sh.add(askOf(q.need, ref))
+	j.lane.queue = append(j.lane.queue, q)
+	if j.lane.fresh = append(j.lane.fresh, ref); !j.lane.known {
+		j.lane.dirty = true
+	}
+}
+
+// leave takes a job out of the queue.
+func (s *Core) leave(ref model.Ref) {
+	j := &s.jobs[ref]
+	j.lane.members[j.Tenant+1]--
+	q := j.lane.queue
+	j.lane.unlot(&q[j.pos])
+	j.lane.shapes[q[j.pos].shape].remove(askOf(q[j.pos].need, ref))
+	last := q[len(q)-1]
+	q[j.pos] = last
+	s.jobs[last.ref].pos = j.pos
+	j.lane.queue = q[:len(q)-1]
+}
+
+// withdrawn takes out a job that its owner, or the graph, withdrew.
+func (s *Core) withdrawn(ref model.Ref) {
+	j := &s.jobs[ref]
+	switch j.phase {
+	case inFlight: // the refusal will follow
+		j.phase = withdrawn
+		return
+	case waiting:
+		s.leave(ref)
+		j.lane.dirty = true
+	case early:
+		s.later = without(s.later, ref)
+	case never:
+		s.doomed = without(s.doomed, ref)
+	}
+	s.depart(ref, model.Cancelled)
+}
+
+// depart forgets a job that has left and releases those that waited for it.
+func (s *Core) depart(ref model.Ref, outcome model.JobState) {
+	j := &s.jobs[ref]
+	s.queue(j, 0)
+	s.book.Leave(&j.claim)
+	s.unclaim(ref)
+	s.unreserve(ref)
+	j.phase = gone
+	s.changes.Reset()
+	s.graph.Ended(j.Job, ref, outcome, false, &s.changes)
+	for _, r := range s.changes.Released {
+		s.admit(r)
+	}
+	for _, r := range s.changes.Never {
+		s.doom(r)
+	}
+}
+
+// queue sets what a job that is not running counts for in the backlog.
+func (s *Core) queue(j *job, work int64) {
+	s.queued += work - j.waits
+	j.waits = work
+}
+
+// over takes in the end of a running job.
+func (s *Core) over(ref model.Ref, outcome model.JobState) {
+	s.vacate(ref)
+	s.depart(ref, outcome)
+}
+
+// returns puts a job that was suspended or requeued back into the queue; left
+// is the requested time it still has.
+func (s *Core) returns(ref model.Ref, left model.Duration) {
+	s.vacate(ref)
+	j := &s.jobs[ref]
+	j.left, j.key.Walltime, j.leaving, j.borrowed = left, left, false, false
+	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	s.rank(j)
+	s.queue(j, j.gpuTime())
+	s.enter(ref)
+}
+
+// vacate gives the nodes of a running job back.
+func (s *Core) vacate(ref model.Ref) {
+	j := &s.jobs[ref]
+	if j.phase != running {
+		panic("scheduler: end of a job that does not run")
+	}
+	s.running -= j.runs
+	s.unserve(ref)
+	s.uses(j, -1)
+	s.book.Stop(&j.claim, s.now)
+	s.graph.Stopped(ref)
+	s.takes(j, -1)
+	s.lend(j, -1)
+	s.free.Give(&j.placement)
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		l.ends.Remove(j.predicted, ref)
+		l.free.Give(&j.placement)
+		s.retake(l) // what was proposed before it knew of this job
+	}
+	last := s.active[len(s.active)-1]
+	s.active[j.pos] = last
+	s.jobs[last].pos = j.pos
+	s.active = s.active[:len(s.active)-1]
+	s.left(ref)
+	s.stir()
+}
+
+// granted takes in that the quorum granted a proposal.
+func (s *Core) granted(f *model.Fact) {
+	ref := f.Ref
+	j := &s.jobs[ref]
+	j.lane.flying = without(j.lane.flying, ref)
+	end := s.now.Add(s.span(j))
+	for i := range s.lanes {
+		l := &s.lanes[i]
+		switch {
+		case l != j.lane:
+			l.free.Take(&j.placement)
+		case end == j.predicted: // as of the proposal, where the answer came at once
+			continue
+		default:
+			l.ends.Remove(j.predicted, ref)
+		}
+		l.ends.Insert(end, ref, sizeOf(&j.placement))
+	}
+	s.rouse() // other nodes are selected, and other ends foreseen
+	s.free.Take(&j.placement)
+	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
+	j.pos = int32(len(s.active))
+	s.active = append(s.active, ref)
+	s.queue(j, 0)
+	j.runs = j.gpuTime()
+	s.running += j.runs
+	s.book.Unreserve(&j.claim)
+	s.book.Start(&j.claim, s.now)
+	s.uses(j, 1)
+	s.unclaim(ref)
+	s.serve(ref)
+}
+
+// restored takes in that a job goes on where it ran before this scheduler began. Until
+// then it has waited.
+func (s *Core) restored(f *model.Fact) {
+	j := &s.jobs[f.Ref]
+	if j.phase != waiting {
+		panic("scheduler: a job is restored that does not wait")
+	}
+	s.chosen.Set(f.Placement)
+	s.chosenBorrows = false
+	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(f.Placement))
+	if j.Kind == model.Reactive && j.demand == 0 {
+		j.demand = j.claim.Nodes // what it was to have, as far as it is known
+	}
+	for v := range s.home {
+		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(f.Placement, s.home[v]) > 0
+	}
+	s.occupy(j.lane, f.Ref, s.now)
+	s.granted(f)
+}
+
+// refused takes in that the quorum did not grant a proposal.
+func (s *Core) refused(f *model.Fact) {
+	j := &s.jobs[f.Ref]
+	if j.seq != f.Seq || (j.phase != inFlight && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
+		if s.answered(f.Ref, f.Seq) {
+			s.stir()
+			return
+		}
+		s.unasked(f.Seq)
+		return
+	}
+	j.lane.flying = without(j.lane.flying, f.Ref)
+	j.lane.ends.Remove(j.predicted, f.Ref)
+	s.book.Unreserve(&j.claim)
+	s.graph.Stopped(f.Ref)
+	s.takes(j, -1)
+	s.lend(j, -1)
+	j.borrowed = false
+	j.lane.free.GiveWhere(&j.placement, s.free)
+	s.retake(j.lane)
+	s.stir()
+	if j.phase == withdrawn {
+		s.depart(f.Ref, model.Cancelled)
+		return
+	}
+	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	s.rank(j)
+	s.enter(f.Ref)
+}
+
+// span is for how long a job is expected to hold its nodes.
+func (s *Core) span(j *job) model.Duration { return j.left }
+
+// lend counts the nodes of other vClusters that j holds, sign times.
+func (s *Core) lend(j *job, sign int32) {
+	if !j.borrowed {
+		return
+	}
+	for v := range s.home {
+		if model.VClusterID(v) != j.VCluster {
+			s.lent[v] += sign * within(&j.placement, s.home[v])
+		}
+	}
+}
+
+// without is refs less ref, in order.
+func without(refs []model.Ref, ref model.Ref) []model.Ref {
+	for i, r := range refs {
+		if r == ref {
+			return append(refs[:i], refs[i+1:]...)
+		}
+	}
+	return refs
+}

@@ -1,0 +1,213 @@
+package site
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/place"
+)
+
+// siteHold is the reservation of the first blocked job of a pass under Easy: the
+// instant at which it is predicted to have room, and what is left over then. Where
+// numbers of nodes decide, that is a number; where it matters which nodes
+// (shares of nodes, sensitive jobs, nodes kept or set aside), it is the forecast
+// of the free nodes itself.
+type siteHold struct {
+	ref      model.Ref
+	since    uint64 // number of the last proposal before it was found blocked
+	known    bool
+	detailed bool
+	at       model.Time
+	nodes    int32 // left over
+	caps     usage // left over, where there are caps
+	forecast *place.Free
+	query    place.Query
+	avoid    model.NodeSet
+}
+
+func (h *siteHold) reset() { h.ref, h.known = -1, false }
+
+// harmless is the rule of EASY for a job about to start on the nodes p: it is
+// predicted to leave before the blocked job has room, or that still has room
+// with these nodes taken. What it takes is then no longer left over.
+func (s *Core) harmless(l *lane, now model.Time, j *job, p *model.Placement) bool {
+	if s.outOfTheWay(l, now, now.Add(j.left)) {
+		return true
+	}
+	ask := usage{bandwidth: j.Demand(sizeOf(p))}
+	if s.powerCap.power > 0 { // it takes a look at each node
+		ask.power = s.makes.Draw(&j.Allocation, p)
+	}
+	return s.leavesRoom(l, p, ask)
+}
+
+// spares is harmless for what a running service gains, and draws more by it, until
+// it is predicted to end.
+func (s *Core) spares(l *lane, now, until model.Time, gained *model.Placement, more usage) bool {
+	return s.outOfTheWay(l, now, until) || s.leavesRoom(l, gained, more)
+}
+
+// outOfTheWay says whether who is predicted to leave at the instant does so before
+// the blocked job has room.
+func (s *Core) outOfTheWay(l *lane, now, until model.Time) bool {
+	h := &l.hold
+	if !h.known {
+		s.reserve(l, now)
+	}
+	return until <= h.at || h.at == model.Never
+}
+
+// leavesRoom says whether the blocked job has room at the instant of its reservation
+// when the nodes p and so much of the caps are taken; if so they are.
+func (s *Core) leavesRoom(l *lane, p *model.Placement, ask usage) bool {
+	h := &l.hold
+	blocked := &s.jobs[h.ref]
+	if (s.powerCap.power > 0 && blocked.ask.power > 0 && ask.power > h.caps.power) ||
+		(s.powerCap.bandwidth > 0 && blocked.ask.bandwidth > 0 && ask.bandwidth > h.caps.bandwidth) {
+		return false
+	}
+	if h.detailed {
+		h.forecast.Take(p)
+		if !h.forecast.Fits(&h.query) {
+			h.forecast.Give(p)
+			return false
+		}
+	} else {
+		n := within(p, blocked.kind.mask)
+		if n > h.nodes {
+			return false
+		}
+		h.nodes -= n
+	}
+	h.caps.power -= ask.power
+	h.caps.bandwidth -= ask.bandwidth
+	return true
+}
+
+// reserve finds the reservation of the first blocked job.
+func (s *Core) reserve(l *lane, now model.Time) {
+	h := &l.hold
+	h.known = true
+	j := &s.jobs[h.ref]
+	h.detailed = s.delicate(l, j)
+	if h.detailed {
+		s.foresee(l, now)
+		return
+	}
+	if j.kind.all && !s.capped(j) && int(s.readies) == len(s.site.Nodes) {
+		h.at, h.nodes = l.ends.Shadow(now, j.NodesMin, l.free.Count(j.kind.class))
+		return
+	}
+	s.count(l, now)
+}
+
+// delicate says whether it matters which nodes are left to the blocked job, and not
+// only how many.
+func (s *Core) delicate(l *lane, j *job) bool {
+	return s.cfg.Shared || j.IsSensitive() || len(s.claims) > 0 || len(s.site.Reservations) > 0 || s.clashes(l)
+}
+
+func (s *Core) capped(j *job) bool {
+	return (s.powerCap.power > 0 && j.ask.power > 0) || (s.powerCap.bandwidth > 0 && j.ask.bandwidth > 0)
+}
+
+// count walks the predicted ends with the number of nodes that j may use.
+func (s *Core) count(l *lane, now model.Time) {
+	h := &l.hold
+	j := &s.jobs[h.ref]
+	free, used := l.free.Count(j.kind.class), s.used
+	room := func() bool { return free >= j.NodesMin && s.fitsCaps(&j.ask, used) }
+	h.at = model.Never
+	at := now
+	l.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
+		if t != at && room() {
+			h.at = at
+			return false
+		}
+		at = t
+		r := &s.jobs[ref]
+		free += s.returning(&r.placement, j.kind.mask)
+		used.power -= r.ask.power
+		used.bandwidth -= r.ask.bandwidth
+		return true
+	})
+	if h.at == model.Never && room() {
+		h.at = at
+	}
+	h.nodes = free - j.NodesMin
+	h.caps = usage{s.powerCap.power - used.power - j.ask.power, s.powerCap.bandwidth - used.bandwidth - j.ask.bandwidth}
+}
+
+// returning counts the nodes of a placement that are in the mask and will take
+// work again.
+func (s *Core) returning(p *model.Placement, mask model.NodeSet) int32 {
+	n := 0
+	for _, w := range p.Words {
+		n += bits.OnesCount64(w.Mask & s.ready[w.Word] & mask[w.Word])
+	}
+	return int32(n)
+}
+
+// foresee walks the predicted ends with the free nodes themselves. Nodes that
+// are set aside come back when their reservation ends, so these instants are
+// looked at as well.
+func (s *Core) foresee(l *lane, now model.Time) {
+	h := &l.hold
+	j := &s.jobs[h.ref]
+	h.forecast.CopyFrom(l.free)
+	clashes := s.clashes(l)
+	s.walk++
+	used := s.used
+	h.at = model.Never
+	try := func(at model.Time) bool {
+		if !s.fitsCaps(&j.ask, used) {
+			return false
+		}
+		q := s.query(l, j, j.NodesMin, s.avoids(h.ref, at, at.Add(j.left)))
+		if !h.forecast.Fits(&q) {
+			return false
+		}
+		h.at, h.query = at, q
+		if q.Avoid != nil { // scratch, and others will ask
+			h.avoid = append(h.avoid[:0], q.Avoid...)
+			h.query.Avoid = h.avoid
+		}
+		return true
+	}
+	at, found := now, false
+	upTo := func(until model.Time) bool { // tries the instants before until
+		for !found && at < until {
+			if found = try(at); !found {
+				at = min(s.nextBoundary(at), until)
+			}
+		}
+		return found
+	}
+	l.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
+		if upTo(t) {
+			return false
+		}
+		r := &s.jobs[ref]
+		s.giveIn(h.forecast, l, ref, clashes)
+		used.power -= r.ask.power
+		used.bandwidth -= r.ask.bandwidth
+		return true
+	})
+	upTo(model.Never)
+	h.caps = usage{s.powerCap.power - used.power - j.ask.power, s.powerCap.bandwidth - used.bandwidth - j.ask.bandwidth}
+}
+
+// mayGrow says whether a job in flight may take more nodes: nobody is blocked,
+// or it is predicted to have left by the time that the blocked one has room.
+func (s *Core) mayGrow(l *lane, now model.Time, j *job) bool {
+	switch {
+	case !l.blocked || l.policy.Backfill == order.FirstFit:
+		return true
+	case l.policy.Backfill != order.Easy:
+		return false
+	case !l.hold.known:
+		s.reserve(l, now)
+	}
+	return now.Add(j.left) <= l.hold.at
+}
