@@ -29,6 +29,7 @@ type verifyVerb struct {
 	quiet   bool
 	force   bool
 	watch   bool
+	facts   bool
 }
 
 func (m *Main) verifyCommand() *cobra.Command {
@@ -47,14 +48,19 @@ nothing is held twice, no limit is exceeded, no reservation slips, and so on, by
 books of its own. RUN is a run directory, whose settings are then replayed on the
 LOG that they are for; without it the flags are the settings.
 
+--facts feeds facts.parquet of RUN, which replay writes with --facts, to a fresh
+core whose quorum answers from that log, and compares every plan: what a scheduler
+does that is started anew in production. The first plan that differs is named.
+
 ` + settingsHelp + `
 
 Exit codes: 0 identical, or no invariant is broken; 1 failed, 2 usage, 3 bad
-input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
+input, 4 the runs or plans differ, or an invariant is broken; 130 interrupted.`,
 		Example: `  orrery verify
   orrery verify log.swf.gz --procs 100 --order sjf --backfill easy
   orrery verify log.swf.gz --procs 100 -o json
-  orrery verify --invariants log.swf.gz --procs 100 --order sjf`,
+  orrery verify --invariants log.swf.gz --procs 100 --order sjf
+  orrery verify --facts run log.swf.gz`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
@@ -64,17 +70,23 @@ input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
 	forceFlag(cmd, &v.force)
 	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
 	cmd.Flags().BoolVar(&v.watch, "invariants", false, "replay once and check the invariants of the schedule")
+	cmd.Flags().BoolVar(&v.facts, "facts", false, "feed facts.parquet of RUN to a fresh core and compare every plan")
 	cmd.Flags().StringVar(&v.keep, "out", "", "directory `DIR` to keep both runs in, as first and second")
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well (but -o json)")
 	return cmd
 }
 
 func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
-	if v.watch {
+	switch {
+	case v.watch && v.facts:
+		return usagef("--facts feeds a log to a core, --invariants replays: give one of them")
+	case v.watch:
 		return v.invariants(cmd.Context(), args)
+	case v.facts:
+		return v.parity(cmd.Context(), args)
 	}
 	if len(args) > 1 {
-		return usagef("found %d arguments, want one LOG: RUN goes with --invariants", len(args))
+		return usagef("found %d arguments, want one LOG: RUN goes with --invariants or --facts", len(args))
 	}
 	if err := v.mayKeep(); err != nil {
 		return err

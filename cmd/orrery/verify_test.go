@@ -81,11 +81,11 @@ func requireFirstWrongTie(t *testing.T, d *verify.Divergence) {
 // around.
 func brokenBuild(t *testing.T) string {
 	t.Helper()
-	source, err := filepath.Abs(filepath.Join("..", "..", "scheduler", "order.go"))
+	source, err := filepath.Abs(filepath.Join("..", "..", "scheduler", "order", "order.go"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(source)
 	require.NoError(t, err)
-	const tie, wrong = "return c < 0\n\t\t}\n\t\treturn a.id < b.id", "return c < 0\n\t\t}\n\t\treturn a.id > b.id"
+	const tie, wrong = "return c < 0\n\t\t}\n\t\treturn a.ID < b.ID", "return c < 0\n\t\t}\n\t\treturn a.ID > b.ID"
 	require.Equal(t, 1, strings.Count(string(text), tie), "the tie-break of static orders has moved: patch it where it is now")
 	dir := t.TempDir()
 	patched := filepath.Join(dir, "order.go")

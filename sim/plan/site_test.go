@@ -29,11 +29,11 @@ func TestPricesOfTheTraceAreScaled(t *testing.T) {
 	require.NoError(t, err)
 	src, err := m.Open()
 	require.NoError(t, err)
-	var w world.SiteConfig
-	require.NoError(t, recorded(&w, &model.Site{}, src))
+	got, err := happenings(&model.Site{}, src)
+	require.NoError(t, err)
 	require.Equal(t, []world.Change{
 		{At: 1, Kind: world.PriceChange, Value: 0},
 		{At: 2, Kind: world.PriceChange, Value: int64(model.One)},
 		{At: 3, Kind: world.PriceChange, Value: int64(model.One / 2)},
-	}, w.Changes)
+	}, got.Changes)
 }

@@ -88,7 +88,7 @@ var house = []room{
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/drive", "profiles", "traces", "sim/metric",
 		"sim/record", "sim/world"}},
 	{dir: "sim/rundir", may: []string{"scheduler/model", "traces/hostlist", "sim/metric", "sim/record", "sim/world"}},
-	{dir: "sim/verify", may: []string{"scheduler/model", "sim/commitlog", "sim/record", "sim/rundir"}},
+	{dir: "sim/verify", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "scheduler/order", "scheduler/plain", "scheduler/site", "sim/plan", "sim/commitlog", "sim/record", "sim/rundir"}},
 	{dir: "sim", may: []string{"sim/commitlog", "scheduler", "scheduler/model", "scheduler/order", "scheduler/plain", "scheduler/site", "scheduler/drive", "traces",
 		"sim/des", "sim/metric", "sim/plan", "sim/record", "sim/rundir", "sim/watch", "sim/world"}},
 	{dir: "sim/explain", may: []string{"scheduler", "scheduler/model", "scheduler/multifactor", "scheduler/score", "scheduler/site", "profiles", "traces",
