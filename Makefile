@@ -2,7 +2,7 @@
 # themselves are in .ci/run, which runs all of them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint vuln fuzz naive bench profile ci screenshots generate release clean
+.PHONY: help build test race lint vuln fuzz naive long bench profile ci screenshots generate release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,10 @@ fuzz: ## every fuzz target, FUZZTIME=1000x (inputs) or 60s each
 	bash .ci/run fuzz
 
 naive: ## the naive implementation on whole logs under every policy, about an hour
-	ORRERY_LONG=1 go test ./sim -run TestAgainstNaiveOnOracleLogs -timeout 0 -v
+	bash .ci/long naive
+
+long: ## what does not fit into make ci: lists its steps, and runs STEPS="logs growth" or STEPS=all
+	bash .ci/long $(STEPS)
 
 profile: ## cmd/orrery/default.pgo anew, which tells the compiler what is hot
 	go run -trimpath ./tools/bench -n 1 -instructions=false -only easy -cpuprofile cmd/orrery/default.pgo

@@ -182,3 +182,27 @@ func TestThingsAreNotPersons(t *testing.T) {
 		require.Empty(t, persons.FindAllString(text, -1), path)
 	}
 }
+
+// The tests that make long runs by name exist, and each file that asks for ORRERY_LONG
+// has one of them.
+func TestLongTestsExist(t *testing.T) {
+	text, err := os.ReadFile("../.ci/long")
+	require.NoError(t, err)
+	var names []string
+	for _, m := range regexp.MustCompile(`\b[a-z]+:(Test[A-Za-z0-9]+)`).FindAllStringSubmatch(string(text), -1) {
+		names = append(names, m[1])
+	}
+	found := 0
+	for path, code := range sources(t) {
+		if !strings.Contains(code, "ORRERY_"+`LONG"`) {
+			continue
+		}
+		known := false
+		for _, name := range names {
+			known = known || strings.Contains(code, "\nfunc "+name+"(")
+		}
+		require.True(t, known, "%s asks for ORRERY_LONG, and .ci/long runs none of its tests: %v", path, names)
+		found++
+	}
+	require.Equal(t, len(names), found)
+}

@@ -152,6 +152,11 @@ func (d *decoder) block(n ast.Node, v reflect.Value, path string) {
 		switch {
 		case !known:
 			d.mark(at, pair.Key)
+			value, _ := word(pair.Value)
+			if was := retirement(v.Type(), key, value); was != "" {
+				d.add(at, "%s", was)
+				continue
+			}
 			d.add(at, "there is no such key%s: %s", spelling.Hint(key, keysIn(fields)), d.allowed(path, fields))
 		case d.src.has(at):
 			d.mark(at, pair.Key)

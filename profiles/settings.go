@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -318,7 +319,10 @@ func descend(v reflect.Value, path string) (reflect.Value, field, error) {
 	key, rest, deeper := strings.Cut(path, ".")
 	fields := fieldsOf(v.Type())
 	f, ok := findField(fields, key)
+	was := retirement(v.Type(), key, "SPAN")
 	switch {
+	case was != "":
+		return v, f, errors.New(was)
 	case !ok:
 		return v, f, fmt.Errorf("there is no such key%s: want %s", spelling.Hint(key, keysIn(fields)), oneOf(keysIn(fields)))
 	case f.kind == aBlock && deeper:

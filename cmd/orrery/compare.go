@@ -95,6 +95,9 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.check(cmd.Flags().Changed, args); err != nil {
 		return err
 	}
+	if err := v.m.mayRead(false, args...); err != nil {
+		return err
+	}
 	switch {
 	case cmd.Flags().Changed("schedule"):
 		return v.withSchedule(args[0])

@@ -64,6 +64,9 @@ func (v *compareVerb) replicas(ctx context.Context, sides []paired.Side) error {
 	}
 	var list []paired.Replica
 	for i := range sides {
+		if err := sameSemantics(sides[i].Name); err != nil {
+			return err
+		}
 		spec, err := readSpec(sides[i].Name)
 		if err != nil {
 			return err

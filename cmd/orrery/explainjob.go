@@ -26,7 +26,16 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 	}
 	defer run.Close()
 	o := explain.Options{}
-	if path := v.traceOf(run); path != "" {
+	path := v.traceOf(run)
+	if path != "" || run.OfSite() { // scores and reasons are worked out by the scheduler of this program
+		if err := sameSemantics(dir); err != nil {
+			return err
+		}
+	}
+	if err := v.m.mayRead(v.quiet, dir); err != nil {
+		return err
+	}
+	if path != "" {
 		t, err := v.m.openTrace(ctx, []string{path}, v.quiet)
 		if err != nil {
 			return err

@@ -44,6 +44,9 @@ has no such table).`,
 			if err := mayWrite("--out", out, force); err != nil {
 				return err
 			}
+			if err := m.mayRead(false, args[0]); err != nil {
+				return err
+			}
 			return m.create(out, func(w io.Writer) error { return readError(write(args[0], which, w)) })
 		},
 	}

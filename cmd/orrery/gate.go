@@ -17,6 +17,7 @@ import (
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/sim/gate"
+	"orrery/sim/plan"
 )
 
 // builtinGate is the word for the gate that is part of the program.
@@ -115,7 +116,7 @@ func (v *gateVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.mayWriteFiles(); err != nil {
 		return err
 	}
-	before, err := v.stored(path, g)
+	before, err := v.stored(path, args[0], g)
 	if err != nil {
 		return err
 	}
@@ -228,8 +229,9 @@ func (v *gateVerb) baselinePath(file string, g *profiles.Gate) string {
 	return strings.TrimSuffix(file, filepath.Ext(file)) + ".baseline.json"
 }
 
-// stored reads the baseline; nil where there is none.
-func (v *gateVerb) stored(path string, g *profiles.Gate) (*gate.Baseline, error) {
+// stored reads the baseline of a gate file; nil where there is none, or where one of a
+// version that is not read is to be replaced.
+func (v *gateVerb) stored(path, file string, g *profiles.Gate) (*gate.Baseline, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -244,10 +246,35 @@ func (v *gateVerb) stored(path string, g *profiles.Gate) (*gate.Baseline, error)
 		return nil, input(err)
 	}
 	b, err := gate.ParseBaseline(text)
-	if err != nil {
+	var other *gate.VersionError
+	switch {
+	case errors.As(err, &other) && v.update && v.force:
+		v.remark("%s", strings.TrimPrefix(baselineFormat.warning(path, other.Found, "this is done now"), "orrery: "))
+		return nil, nil
+	case errors.As(err, &other):
+		return nil, baselineFormat.refusal(path, other.Found, v.baselineAnew(file))
+	case err != nil:
 		return nil, input(fmt.Errorf("%s: %w", path, err))
+	case v.update:
+		return b, nil
+	}
+	if text := baselineFormat.warning(path, b.Schema, v.baselineAnew(file)); text != "" && !v.quiet {
+		v.m.say("%s", text)
+	}
+	if b.Semantics > 0 && b.Semantics != plan.Semantics && !v.quiet {
+		v.m.say("%s", semanticsFormat.warning(path, b.Semantics, v.baselineAnew(file)))
 	}
 	return b, nil
+}
+
+// baselineAnew is the command that stores the baseline of a gate file anew.
+func (v *gateVerb) baselineAnew(file string) string {
+	words := []string{"orrery", "gate", quoted(file)}
+	if v.baseline != "" {
+		words = append(words, "--baseline", quoted(v.baseline))
+	}
+	reason := fmt.Sprintf("schema %d, semantics %d", gate.BaselineSchema, plan.Semantics)
+	return strings.Join(append(words, "--update-baseline", "--reason", quoted(reason), "--force"), " ")
 }
 
 // store writes a new baseline, whole or not at all.
@@ -261,7 +288,8 @@ func (v *gateVerb) store(ctx context.Context, path string, e *gate.Evidence, bef
 			v.remark("%s", &after.Runs[i].Sight[k])
 		}
 	}
-	if len(changed) == 0 && before != nil && len(before.Runs) == len(after.Runs) {
+	same := before != nil && before.Schema == after.Schema && before.Semantics == after.Semantics && len(before.Runs) == len(after.Runs)
+	if len(changed) == 0 && same {
 		v.remark("the baseline %s is unchanged", path)
 		return after, nil
 	}
@@ -279,7 +307,7 @@ func (v *gateVerb) store(ctx context.Context, path string, e *gate.Evidence, bef
 }
 
 func changedRuns(names []string) string {
-	return or(strings.Join(names, ", "), "none, but some are gone")
+	return or(strings.Join(names, ", "), "none, but some are gone or its version is another")
 }
 
 func (v *gateVerb) remark(format string, args ...any) {

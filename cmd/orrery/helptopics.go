@@ -138,6 +138,18 @@ may be there too.
 `, strings.Join([]string{record.TableJobs, record.TableAttempts, record.TableSeries, record.TableFacts}, ", "),
 		strings.Join([]string{record.TableTenants, record.TableVClusters, record.TableShares, record.TableDecisions}, ", "),
 		record.FileRun, record.FileMetrics, record.FileWork, record.FileHost, record.SchemaVersion)
+	b.WriteString(`
+Versions. Files of other versions that are read come with a warning, the others are
+refused; both say what changed since then and which command writes the file anew.
+Imports that another version kept in the cache are made anew. Files that people write
+have no version: a key that is gone is refused with what to write instead.
+
+`)
+	versions := table.New("version of", "written", "read", "where it stands")
+	for _, f := range allFormats {
+		versions.Row(f.name, f.now, f.reads(), f.key)
+	}
+	b.WriteString(m.pageTable(versions))
 	return b.String()
 }
 

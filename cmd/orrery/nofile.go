@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"orrery/internal/spelling"
 	"orrery/sim/record"
@@ -44,6 +46,19 @@ func readError(err error) error {
 	if errors.As(err, &none) && none.Found == record.NoRun { // a directory of something else
 		return otherContent(none.File, err, wantRun, exitInput, "a directory")
 	}
+	if none != nil && strings.HasSuffix(none.Mend, record.MendReplay) { // its settings say by which command
+		dir := filepath.Dir(none.File)
+		r, ok := recorded(dir)
+		switch v, bad := strconv.Atoi(none.Schema); {
+		case !ok:
+		case bad == nil && filepath.Base(none.File) == record.TableFacts+".parquet":
+			return factsFormat.refusal(none.File, v, replayAnew(dir, &r))
+		case bad == nil:
+			return runFormat.refusal(none.File, v, replayAnew(dir, &r))
+		default:
+			return input(fmt.Errorf("%w: %s", err, replayAnew(dir, &r)))
+		}
+	}
 	var path *fs.PathError
 	if !errors.As(err, &path) {
 		return err
@@ -67,5 +82,5 @@ func openStudy(dir, binary string) (*sweep.Study, error) {
 		return nil, input(fmt.Errorf("%s: there is no such directory%s: want a study that orrery sweep or tune made; check the path", dir, meant(dir)))
 	}
 	s, err := sweep.Open(dir, binary)
-	return s, otherContent(dir, studyError(err), "a study that orrery sweep or tune made", exitInput, "the directory of a study", "a directory")
+	return s, otherContent(dir, mixed(err, sweepAnew(dir)), "a study that orrery sweep or tune made", exitInput, "the directory of a study", "a directory")
 }

@@ -45,7 +45,7 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 			}
 			if study != "" {
 				err = drawStudy(study, o.Title)
-			} else {
+			} else if err = m.mayRead(quiet, dir); err == nil {
 				err = reports.Write(dir, o)
 			}
 			if err != nil {
@@ -73,6 +73,11 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 
 // drawStudy draws the study in a file beside it.
 func drawStudy(path, title string) error {
+	if v, known := schemaOf(path); known {
+		if err := pageFormat.refusal(path, v, "orrery study table "+quoted(filepath.Dir(path))+" --report, or the tune that made it"); err != nil {
+			return err
+		}
+	}
 	s, err := reports.ReadStudy(path)
 	if err != nil {
 		return err

@@ -54,6 +54,7 @@ two runs of a task differ, 6 some tasks failed or are still to be computed.`,
 			if err != nil {
 				return err
 			}
+			m.warnOfStudy(s, false)
 			return m.status(s, print)
 		},
 	}
@@ -150,6 +151,7 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 			if err != nil {
 				return err
 			}
+			m.warnOfStudy(s, false)
 			return m.studyTable(s, p, print, false, report)
 		},
 	}
@@ -203,7 +205,7 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := ours(s); err != nil {
+	if err := replayable(s); err != nil {
 		return err
 	}
 	n, t, err := taskOf(s, args[1])

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"orrery/sim/experiment"
 	"orrery/sim/sweep"
@@ -35,14 +34,22 @@ const olderTasks = "orrery-tasks-"
 
 // ours refuses a study of other tasks.
 func ours(s *sweep.Study) error {
-	var about struct{ Tasks string }
-	if json.Unmarshal(s.About(), &about) == nil && about.Tasks == aboutTasks {
-		return nil
+	v := tasksOf(s)
+	if v == 0 {
+		return input(fmt.Errorf("%s: its tasks are not replays that this program knows: want a study that orrery sweep made", s.Dir()))
 	}
-	if strings.HasPrefix(about.Tasks, olderTasks) {
-		return input(fmt.Errorf("%s: found tasks of the kind %s, expected %s: another version of this program made the study, and its results tell other numbers; read it with that version, or compute it anew in another directory", s.Dir(), about.Tasks, aboutTasks))
+	return tasksFormat.only(filepath.Join(s.Dir(), "study.json"), v, sweepAnew(s.Dir()))
+}
+
+// replayable refuses a study of tasks that this program does not replay as they were.
+func replayable(s *sweep.Study) error {
+	if err := ours(s); err != nil {
+		return err
 	}
-	return input(fmt.Errorf("%s: its tasks are not replays that this program knows: want a study that orrery sweep made", s.Dir()))
+	if v := semanticsOf(s); v > 0 {
+		return semanticsFormat.only(s.Dir(), v, sweepAnew(s.Dir()))
+	}
+	return nil
 }
 
 // taskRunner makes what the workers of a process compute the tasks of a study
@@ -103,6 +110,11 @@ func readPlan(study string) (*experiment.Plan, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if v, known := schemaOf(filepath.Join(study, planFile)); known {
+		if err := planFormat.refusal(filepath.Join(study, planFile), v, sweepAnew(study)); err != nil {
+			return nil, err
+		}
 	}
 	p, err := experiment.ParsePlan(b)
 	if err != nil {

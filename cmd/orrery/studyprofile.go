@@ -47,6 +47,7 @@ one.`,
 			if err := ours(s); err != nil {
 				return err
 			}
+			m.warnOfStudy(s, false)
 			_, t, err := taskOf(s, args[1])
 			if err != nil {
 				return err

@@ -278,7 +278,7 @@ func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []ex
 		return nil, usagef("--out %v", err)
 	}
 	if err != nil {
-		return nil, studyError(err)
+		return nil, mixed(err, v.m.otherOut(v.out))
 	}
 	if err := ours(s); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func (l *lab) open(ctx context.Context) error {
 		s, err = sweep.Open(dir, binary)
 	}
 	if err != nil {
-		return studyError(err)
+		return mixed(err, v.m.otherOut(v.out))
 	}
 	if err := ours(s); err != nil {
 		return err

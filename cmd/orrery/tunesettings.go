@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/search"
 	"orrery/sim/tune"
@@ -19,14 +20,17 @@ import (
 // tuneSettingsFile says in the directory of a tune what it is of.
 const (
 	tuneSettingsFile   = "settings.json"
-	tuneSettingsSchema = "orrery-tune-settings-2"
+	tuneSettingsKind   = "orrery-tune-settings-"
+	tuneSettingsSchema = tuneSettingsKind + "2"
 )
 
 // tuneSettings are what decides what a tune finds. Where and by how many workers it
 // is computed is not of them.
 type tuneSettings struct {
-	Schema string    `json:"schema"`
-	Logs   []tuneLog `json:"logs"`
+	Schema string `json:"schema"`
+	// Semantics are those of the replays; 0 in directories that do not say.
+	Semantics int       `json:"semantics,omitempty"`
+	Logs      []tuneLog `json:"logs"`
 	// Settings are the flags of tune, those left out with their defaults.
 	Settings []tuneSetting `json:"settings"`
 }
@@ -49,7 +53,7 @@ type tuneSetting struct {
 
 // identity is what is to be tuned, and how.
 func (v *tuneVerb) identity(p *tune.Problem) *tuneSettings {
-	out := &tuneSettings{Schema: tuneSettingsSchema}
+	out := &tuneSettings{Schema: tuneSettingsSchema, Semantics: plan.Semantics}
 	for i := range p.Traces {
 		spec := p.Traces[i].Spec
 		spec.Trace = "" // said by itself
@@ -164,13 +168,26 @@ func (v *tuneVerb) claimed(p *tune.Problem) (bool, error) {
 		return false, err
 	}
 	var found tuneSettings
-	if err := json.Unmarshal(text, &found); err != nil || found.Schema != tuneSettingsSchema {
+	err = json.Unmarshal(text, &found)
+	if other := versionIn(found.Schema); strings.HasPrefix(found.Schema, tuneSettingsKind) && other != tuneFormat.now {
+		return false, v.elsewhere(tuneFormat, path, other)
+	}
+	if err == nil && found.Schema == tuneSettingsSchema && found.Semantics > 0 && found.Semantics != plan.Semantics {
+		return false, v.elsewhere(semanticsFormat, path, found.Semantics)
+	}
+	if err != nil || found.Schema != tuneSettingsSchema {
 		return false, usagef("%s: want the settings of a tune (schema %s), which it does not hold: name another directory with --out, or remove this one", path, tuneSettingsSchema)
 	}
 	if what := found.others(v.identity(p)); what != "" {
 		return false, usagef("--out %s holds the tune of something else: found there %s. Name another directory with --out, or remove this one, to begin anew; the same log and settings go on with it", v.out, what)
 	}
 	return true, nil
+}
+
+// elsewhere refuses the directory of a tune of another version, with the same command
+// for another directory.
+func (v *tuneVerb) elsewhere(f *fileFormat, path string, version int) error {
+	return &codedError{exitUsage, errors.Unwrap(f.only(path, version, v.m.otherOut(v.out)))}
 }
 
 // claim makes the directory, which mayUse has looked at, that of this tune.

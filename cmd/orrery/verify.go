@@ -113,6 +113,13 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 		_ = os.Remove(v.keep) // when it is empty: both processes have taken away what they made
 		return err
 	}
+	var semantics []int
+	for _, dir := range dirs {
+		if r, ok := recorded(dir); ok {
+			semantics = append(semantics, r.Spec.Semantics)
+		}
+	}
+	v.m.severalSemantics(semantics)
 	var runs [2]verify.Recorded
 	for i, dir := range dirs {
 		r, err := record.Open(dir)

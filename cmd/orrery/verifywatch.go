@@ -76,6 +76,9 @@ func (v *verifyVerb) specOf(dir string) (spec plan.Spec, err error) {
 	if given := v.given(); len(given) > 0 {
 		return spec, usagef("%s: the run %s has its settings: leave the flag out", given[0], dir)
 	}
+	if err := sameSemantics(dir); err != nil {
+		return spec, err
+	}
 	return readSpec(dir)
 }
 

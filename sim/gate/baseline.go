@@ -12,16 +12,31 @@ import (
 
 	"orrery/profiles"
 	"orrery/sim"
+	"orrery/sim/plan"
 )
 
-// baselineSchema is the version of a baseline file.
-const baselineSchema = 2
+// BaselineSchema is the version of a baseline file, and OldestBaseline the first that
+// is read. Those of schema 2 do not say under which semantics their runs were scheduled;
+// those of schema 1 have windows that were replayed each on its own.
+const (
+	BaselineSchema = 3
+	OldestBaseline = 2
+)
 
 // Baseline is what was stored of the runs of a gate.
 type Baseline struct {
-	Schema int           `json:"schema"`
-	Gate   string        `json:"gate"`
-	Runs   []BaselineRun `json:"runs"` // in the order of the gate file
+	Schema    int           `json:"schema"`
+	Semantics int           `json:"semantics,omitempty"` // of all runs, as in their specs; 0 where the file does not say
+	Gate      string        `json:"gate"`
+	Runs      []BaselineRun `json:"runs"` // in the order of the gate file
+}
+
+// VersionError says that a baseline is of a version that is not read.
+type VersionError struct{ Found int }
+
+// Error names the version, and those that are read.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("reading a baseline: found schema %d, want %d to %d: make it anew with --update-baseline", e.Found, OldestBaseline, BaselineSchema)
 }
 
 // Provenance says where stored numbers come from. Who updates a baseline states
@@ -83,8 +98,15 @@ type BaselineReplay struct {
 	Values map[string][]*float64 `json:"values,omitempty"`
 }
 
-// ParseBaseline reads a baseline file.
+// ParseBaseline reads a baseline file. One of a version that is not read is a
+// *VersionError, whatever else is in it.
 func ParseBaseline(text []byte) (*Baseline, error) {
+	var head struct {
+		Schema *int `json:"schema"`
+	}
+	if json.Unmarshal(text, &head) == nil && head.Schema != nil && (*head.Schema < OldestBaseline || *head.Schema > BaselineSchema) {
+		return nil, &VersionError{*head.Schema}
+	}
 	var b Baseline
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -94,8 +116,8 @@ func ParseBaseline(text []byte) (*Baseline, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, damaged(errors.New("more behind its end"))
 	}
-	if b.Schema != baselineSchema {
-		return nil, fmt.Errorf("reading a baseline: found schema %d, want %d; make it anew with --update-baseline", b.Schema, baselineSchema)
+	if head.Schema == nil {
+		return nil, damaged(errors.New("no schema"))
 	}
 	return &b, nil
 }
@@ -164,7 +186,7 @@ func (r *BaselineRun) replays() map[spot]*BaselineReplay {
 // Update is the baseline that these replays make. Runs that come out as they did
 // before keep their provenance, the others get p. Changed are the names of these.
 func (e *Evidence) Update(before *Baseline, p Provenance) (after *Baseline, changed []string, err error) {
-	after = &Baseline{Schema: baselineSchema, Gate: e.gate.Name}
+	after = &Baseline{Schema: BaselineSchema, Semantics: plan.Semantics, Gate: e.gate.Name}
 	needs, compared := needed(e.gate), comparedWith(e.gate)
 	for i := range e.gate.Runs {
 		name := e.gate.Runs[i].Name

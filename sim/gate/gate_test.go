@@ -294,9 +294,10 @@ func TestProvenanceStays(t *testing.T) {
 func TestBaselinesThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "reading a baseline: found nothing in it, expected the JSON that --update-baseline writes; restore",
-		`{"schema":1,"runs":[{"replays":7}]}`: "found number at the key runs.replays, expected",
-		`{"schema":1,`:                        "found the beginning of one alone",
-		"{}":                                  "found schema 0, want 2; make it anew with --update-baseline",
+		`{"schema":2,"runs":[{"replays":7}]}`: "found number at the key runs.replays, expected",
+		`{"schema":2,`:                        "found the beginning of one alone",
+		"{}":                                  "found no schema, expected the JSON that --update-baseline writes",
+		`{"schema":1,"old":true}`:             "found schema 1, want 2 to 3: make it anew with --update-baseline",
 		`{"schema":2,"runs":[],"x":1}`:        `unknown field "x"`,
 		`{"schema":2,"runs":[]}{}`:            "found more behind its end",
 	} {

@@ -146,7 +146,7 @@ func (t *tableFile) readFooter() error {
 	if version != versionOf(t.name) {
 		return &DataError{
 			File: t.path, Row: -1, Found: fmt.Sprintf("schema version %q in the metadata", version),
-			Expected: versionOf(t.name), Mend: "use the version of orrery that wrote it, or " + mendReplay,
+			Expected: versionOf(t.name), Mend: "use the version of orrery that wrote it, or " + mendReplay, Schema: version,
 		}
 	}
 	epoch, _ := t.file.Lookup(keyEpoch)

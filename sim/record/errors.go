@@ -15,6 +15,7 @@ type DataError struct {
 	Found    string
 	Expected string
 	Mend     string // what to do about it
+	Schema   string // of a table of another schema than the one that is read, that which it has
 }
 
 // Error names the place, what was found, what was expected and the mend.
@@ -37,7 +38,10 @@ func (e *DataError) Error() string {
 	return b.String()
 }
 
-const mendReplay = "replay the trace again to write it anew"
+const mendReplay = MendReplay
+
+// MendReplay ends the Mend of each complaint that another replay mends.
+const MendReplay = "replay the trace again to write it anew"
 
 // damaged is the complaint about bytes that cannot be decoded.
 func damaged(file string, cause any) *DataError {

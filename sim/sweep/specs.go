@@ -122,7 +122,7 @@ func (s *Study) fresh(digests []Digest) []int {
 // addPack writes as many of the fresh specs as a pack holds. Its name is the
 // number of its first task, so of two programs that add at once one is first.
 func (s *Study) addPack(specs [][]byte, digests []Digest, fresh []int) (first bool, err error) {
-	head := packHeader{Format: format, First: len(s.tasks), Chunk: min(maxChunk, max(1, len(fresh)/chunksPerBatch))}
+	head := packHeader{Format: Format, First: len(s.tasks), Chunk: min(maxChunk, max(1, len(fresh)/chunksPerBatch))}
 	var body bytes.Buffer
 	for _, i := range fresh {
 		if len(head.Tasks) == maxPackTasks || body.Len() > maxPackBytes {
@@ -186,9 +186,9 @@ func (s *Study) load(f *os.File, path string) error {
 	if err := json.Unmarshal(line, &head); err != nil {
 		return damaged("found a damaged header (%v)", err)
 	}
-	if head.Format != format || head.First != len(s.tasks) || head.Chunk < 1 || len(head.Tasks) == 0 {
+	if head.Format != Format || head.First != len(s.tasks) || head.Chunk < 1 || len(head.Tasks) == 0 {
 		return damaged("found format %d, first task %d, %d tasks in chunks of %d, want format %d, first task %d and positive counts",
-			head.Format, head.First, len(head.Tasks), head.Chunk, format, len(s.tasks))
+			head.Format, head.First, len(head.Tasks), head.Chunk, Format, len(s.tasks))
 	}
 	offset := int64(len(line))
 	tasks := make([]task, len(head.Tasks))

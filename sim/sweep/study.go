@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// format is the version of the study directory. Readers refuse others.
-const format = 1
+// Format is the version of the study directory. Readers refuse others.
+const Format = 1
 
 // Spans of a lease. Attribute caches of network file systems hold for up to a
 // minute, hence the default. Studies with shorter or longer ones are refused.
@@ -87,7 +87,7 @@ func Create(dir string, o Options) (*Study, error) {
 	if o.Binary == "" {
 		return nil, fmt.Errorf("creating the study %s: found no digest of the binary; without it results of several builds would mix", dir)
 	}
-	head := header{Format: format, Binary: o.Binary, LeaseMS: o.Lease.Milliseconds(), About: o.About}
+	head := header{Format: Format, Binary: o.Binary, LeaseMS: o.Lease.Milliseconds(), About: o.About}
 	text, err := json.MarshalIndent(head, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("creating the study %s: %w", dir, err)
@@ -152,8 +152,8 @@ func Open(dir, binary string) (*Study, error) {
 	if err := json.Unmarshal(text, &s.head); err != nil {
 		return nil, &DataError{path, fmt.Sprintf("it is damaged (%v); restore it from a copy", err)}
 	}
-	if s.head.Format != format {
-		return nil, &DataError{path, fmt.Sprintf("found format %d, this program reads %d; use the release that wrote it", s.head.Format, format)}
+	if s.head.Format != Format {
+		return nil, &DataError{path, fmt.Sprintf("found format %d, this program reads %d; use the release that wrote it", s.head.Format, Format)}
 	}
 	if s.Lease() < MinLease || s.Lease() > MaxLease {
 		return nil, &DataError{path, fmt.Sprintf("found a lease of %v, want %v to %v", s.Lease(), MinLease, MaxLease)}

@@ -1,0 +1,433 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"orrery/reports"
+	"orrery/sim/experiment"
+	"orrery/sim/gate"
+	"orrery/sim/metric"
+	"orrery/sim/plan"
+	"orrery/sim/record"
+	"orrery/sim/sweep"
+	"orrery/sim/task"
+	"orrery/traces"
+	"orrery/traces/synth"
+)
+
+// fileFormat is a version that files carry. What becomes of a file of another version is
+// decided here: it is read with a warning, or refused with the command that writes it
+// anew. Both name the file, the version that was found and what changed since then.
+type fileFormat struct {
+	name   string // as warnings and errors call it
+	key    string // where it stands
+	now    int    // the version that is written
+	oldest int    // the first that is read
+	// news says of a version what changed with it.
+	news map[int]string
+}
+
+// The formats. CHANGELOG.md says more of each version, and the tests have a file of each
+// that came before the present one.
+var (
+	runFormat = &fileFormat{"run schema", "schema of run.json and orrery.schema of its tables", record.SchemaVersion, 1, nil}
+	// Files of other semantics are read: their numbers are those of another scheduler.
+	semanticsFormat = &fileFormat{"semantics", "spec.semantics of run.json and of tasks, semantics of baselines and settings.json", plan.Semantics, 1, map[int]string{
+		2: "ranges of nodes in the as-coded mode, plans within Slurm's interval, services without a runtime, deferrals of checkpoints",
+		3: "one kill grace for the whole site",
+		4: "at a warm start, ledgers hold what was consumed before it, and jobs that ran then are placed at once",
+		5: "fingerprints cover every field of facts and proposals, and the instants of rounds and passes; schedules are those of 4",
+	}}
+	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion, map[int]string{
+		2: "every round, fact, pass and proposal, with all fields",
+	}}
+	metricsFormat = &fileFormat{"metrics schema", "schema of metrics.json", metric.TableSchema, 1, nil}
+	traceFormat   = &fileFormat{"trace schema", "orrery.schema of its tables", traces.SchemaVersion, 1, nil}
+	studyFormat   = &fileFormat{"study format", "format of study.json and of its packs", sweep.Format, 1, nil}
+	tasksFormat   = &fileFormat{"study tasks", "about.tasks of study.json", versionIn(aboutTasks), 1, map[int]string{
+		2: "numbers of all groups",
+		3: "windows under the load that goes on behind them, and parts of windows",
+	}}
+	planFormat = &fileFormat{"study plan", "schema of experiment.json", experiment.Schema, experiment.Schema, map[int]string{
+		2: "windows are parts of one replay, with a lead and a follow-up",
+	}}
+	baselineFormat = &fileFormat{"baseline schema", "schema of the baseline", gate.BaselineSchema, gate.OldestBaseline, map[int]string{
+		2: "windows are parts of one replay, with replicas",
+		3: "it says under which semantics its runs were scheduled",
+	}}
+	tuneFormat = &fileFormat{"tune settings", "schema of settings.json", versionIn(tuneSettingsSchema), versionIn(tuneSettingsSchema), map[int]string{
+		2: "several logs, windows of one replay, bounds on the whole log",
+	}}
+	pageFormat = &fileFormat{"study report", "schema of report.json", reports.StudySchema, 1, nil}
+)
+
+// allFormats are those that the program reads again, for help and tests.
+var allFormats = []*fileFormat{
+	runFormat, semanticsFormat, factsFormat, metricsFormat, traceFormat, studyFormat, tasksFormat, planFormat, baselineFormat, tuneFormat, pageFormat,
+}
+
+// versionIn is the number at the end of a name such as orrery-tasks-3, 0 without one.
+func versionIn(name string) int {
+	n, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// reads says which versions are read.
+func (f *fileFormat) reads() string {
+	switch {
+	case f.oldest == f.now:
+		return strconv.Itoa(f.now)
+	case f.oldest+1 == f.now:
+		return fmt.Sprintf("%d and %d", f.oldest, f.now)
+	}
+	return fmt.Sprintf("%d to %d", f.oldest, f.now)
+}
+
+// found says what was found in place of what, what changed since then, and what to do.
+func (f *fileFormat) found(file string, version int, want, anew string) string {
+	head := fmt.Sprintf("%s: found %s %d, %s", file, f.name, version, want)
+	if version > f.now {
+		return head + ": a newer version of this program wrote it; read it with that one"
+	}
+	var since []string
+	for v := version + 1; v <= f.now; v++ {
+		if text := f.news[v]; text != "" {
+			since = append(since, text)
+		}
+	}
+	if len(since) > 0 {
+		head += "; changed since then: " + strings.Join(since, "; ")
+	}
+	return head + ". To write it anew: " + anew
+}
+
+// warning is what is said of a file of another version that is read; "" of the present
+// one.
+func (f *fileFormat) warning(file string, version int, anew string) string {
+	if version == f.now {
+		return ""
+	}
+	return "orrery: warning: " + f.found(file, version, fmt.Sprintf("this program writes %d", f.now), anew)
+}
+
+// refusal is the error about a file of a version that is not read, nil of others. anew
+// is the command that writes it anew.
+func (f *fileFormat) refusal(file string, version int, anew string) error {
+	if version >= f.oldest && version <= f.now {
+		return nil
+	}
+	return input(errors.New(f.found(file, version, "this program reads "+f.reads(), anew)))
+}
+
+// only is refusal for what is done with the present version alone.
+func (f *fileFormat) only(file string, version int, anew string) error {
+	if version == f.now {
+		return nil
+	}
+	return input(errors.New(f.found(file, version, fmt.Sprintf("want %d", f.now), anew)))
+}
+
+// recordedRun is what run.json says of versions, and of how it was made.
+type recordedRun struct {
+	Schema int
+	Spec   plan.Spec
+	Trace  struct{ Name, Hash string }
+}
+
+// recorded reads run.json; false where there is none that can be read, of which its
+// readers say more.
+func recorded(dir string) (r recordedRun, ok bool) {
+	text, err := os.ReadFile(filepath.Join(dir, record.FileRun))
+	return r, err == nil && json.Unmarshal(text, &r) == nil && r.Spec.Semantics > 0
+}
+
+// mayRead refuses runs of formats that are not read, and warns of those that another
+// version scheduled.
+func (m *Main) mayRead(quiet bool, dirs ...string) error {
+	var semantics []int
+	for _, dir := range dirs {
+		r, ok := recorded(dir)
+		if !ok {
+			continue
+		}
+		semantics = append(semantics, r.Spec.Semantics)
+		document, numbers := filepath.Join(dir, record.FileRun), filepath.Join(dir, record.FileMetrics)
+		measured, known := schemaOf(numbers)
+		if r.Schema == runFormat.now && r.Spec.Semantics == semanticsFormat.now && (!known || measured == metricsFormat.now) {
+			continue
+		}
+		anew := replayAnew(dir, &r)
+		if err := runFormat.refusal(document, r.Schema, anew); err != nil {
+			return err
+		}
+		if known {
+			if err := metricsFormat.refusal(numbers, measured, anew); err != nil {
+				return err
+			}
+		}
+		if text := semanticsFormat.warning(document, r.Spec.Semantics, anew); text != "" && !quiet {
+			m.say("%s", text)
+		}
+	}
+	if !quiet {
+		m.severalSemantics(semantics)
+	}
+	return nil
+}
+
+// severalSemantics says so of runs that are held against each other.
+func (m *Main) severalSemantics(of []int) {
+	slices.Sort(of)
+	var words []string
+	for _, n := range slices.Compact(of) {
+		words = append(words, strconv.Itoa(n))
+	}
+	if len(words) > 1 {
+		m.say("orrery: warning: the runs are of semantics %s: what differs between them may be the program's doing", strings.Join(words, " and "))
+	}
+}
+
+// sameSemantics refuses a run that another version scheduled, for verbs that replay it.
+func sameSemantics(dir string) error {
+	r, ok := recorded(dir)
+	if !ok || r.Spec.Semantics == semanticsFormat.now {
+		return nil
+	}
+	return semanticsFormat.only(filepath.Join(dir, record.FileRun), r.Spec.Semantics, replayAnew(dir, &r))
+}
+
+// schemaOf reads the key schema of a JSON file; false where there is none.
+func schemaOf(path string) (int, bool) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	var head struct{ Schema *int }
+	if json.Unmarshal(text, &head) != nil || head.Schema == nil {
+		return 0, false
+	}
+	return *head.Schema, true
+}
+
+// replayAnew is the command that writes a run anew: by host.json where it names a log
+// that is still there, else by the settings that the run has.
+func replayAnew(dir string, r *recordedRun) string {
+	if r.Spec.Measure != nil {
+		return fmt.Sprintf("orrery study materialize STUDY TASK --out %s --force, of a study that is swept anew", quoted(dir))
+	}
+	words, where := askedFor(dir), ""
+	if words == nil {
+		words = []string{"orrery", "replay"}
+		if r.Trace.Hash != sampleHash() {
+			words = append(words, "LOG")
+			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", or(r.Trace.Name, "its log"), r.Trace.Hash)
+		}
+		words = append(words, flagsOf(&r.Spec)...)
+		if len(r.Spec.Site) > 0 {
+			words = append(words, "--cluster", "CLUSTER")
+			where += fmt.Sprintf(" (CLUSTER is its cluster file, in %s the key spec.site)", filepath.Join(dir, record.FileRun))
+		}
+	}
+	for _, table := range []struct{ flag, name string }{{"--facts", record.TableFacts}, {"--decisions", record.TableDecisions}} {
+		if there(filepath.Join(dir, table.name+".parquet")) != nil {
+			words = append(words, table.flag)
+		}
+	}
+	return strings.Join(append(words, "--out", quoted(dir), "--force"), " ") + where
+}
+
+// askedFor is the command line that made a run, with the log and the flags that say what
+// it is of; nil where host.json does not have it, or names files that are not there.
+func askedFor(dir string) (words []string) {
+	text, err := os.ReadFile(filepath.Join(dir, record.FileHost))
+	var host struct{ Arguments []string }
+	if err != nil || json.Unmarshal(text, &host) != nil || len(host.Arguments) < 2 || host.Arguments[0] != "replay" {
+		return nil
+	}
+	cmd := newMain().replayCommand()
+	if cmd.ParseFlags(host.Arguments[1:]) != nil { // flags of that time
+		return nil
+	}
+	args := cmd.Flags().Args()
+	if len(args) != 1 || there(args[0]) == nil {
+		return nil
+	}
+	words = []string{"orrery", "replay", quoted(args[0])}
+	var known settings
+	known.register(&cobra.Command{})
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if known.flags.Lookup(f.Name) == nil {
+			return
+		}
+		values := []string{f.Value.String()}
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			values = several.GetSlice()
+		}
+		for _, v := range values {
+			words = append(words, quoted("--"+f.Name+"="+v))
+		}
+	})
+	return words
+}
+
+// flagsOf are the flags under which replay makes a spec; the cluster file of a site is
+// not of them.
+func flagsOf(s *plan.Spec) []string {
+	var out []string
+	add := func(given bool, flag, value string) {
+		if given {
+			out = append(out, "--"+flag, value)
+		}
+	}
+	c := &s.Cluster
+	add(c.Procs > 0, "procs", strconv.Itoa(int(c.Procs)))
+	add(c.Nodes > 0, "nodes", strconv.Itoa(int(c.Nodes)))
+	add(c.CoresPerNode > 0, "cores-per-node", strconv.Itoa(int(c.CoresPerNode)))
+	if c.Exclusive {
+		out = append(out, "--exclusive")
+	}
+	add(s.Order != "", "order", s.Order)
+	backfill := s.Backfill
+	if s.Depth > 0 {
+		backfill += ":" + strconv.Itoa(s.Depth)
+	}
+	add(backfill != "", "backfill", backfill)
+	add(s.EventOrder != "", "event-order", s.EventOrder)
+	add(s.Cycle > 0, "cycle", s.Cycle.String())
+	add(s.Phase > 0, "phase", s.Phase.String())
+	add(s.Overrun != "", "overrun", s.Overrun)
+	missing := s.MissingRequest
+	if s.DefaultRequest > 0 {
+		missing += ":" + s.DefaultRequest.String()
+	}
+	add(missing != "", "missing-request", missing)
+	add(s.Infeasible != "", "infeasible", s.Infeasible)
+	add(s.QuorumLatency > 0, "quorum-latency", s.QuorumLatency.String())
+	add(s.QuorumJitter > 0, "quorum-jitter", s.QuorumJitter.String())
+	add(s.Seed > 0, "seed", strconv.FormatUint(s.Seed, 10))
+	if s.Feedback {
+		out = append(out, "--feedback")
+	}
+	add(s.WarmupJobs == plan.NoWarmup, "warmup", "0")
+	add(s.WarmupJobs > 0, "warmup", strconv.FormatInt(s.WarmupJobs, 10))
+	add(s.Warmup > 0, "warmup", s.Warmup.String())
+	add(s.Cooldown > 0, "cooldown", s.Cooldown.String())
+	return out
+}
+
+// tasksOf is the version of the tasks of a study, 0 where they are none of this program.
+func tasksOf(s *sweep.Study) int {
+	var about struct{ Tasks string }
+	if json.Unmarshal(s.About(), &about) != nil || !strings.HasPrefix(about.Tasks, olderTasks) {
+		return 0
+	}
+	return versionIn(about.Tasks)
+}
+
+// sweepAnew is the command that computes a study anew, in another directory: a study
+// does not mix versions.
+func sweepAnew(dir string) string {
+	dir = filepath.Clean(dir)
+	var p struct{ Name string }
+	text, err := os.ReadFile(filepath.Join(dir, planFile))
+	if err != nil || json.Unmarshal(text, &p) != nil { // tune keeps none
+		return "the command that made it, with --out " + quoted(dir+"-new")
+	}
+	return fmt.Sprintf("orrery sweep %s --out %s (the key experiment of %s holds the experiment)",
+		quoted(or(p.Name, "experiment")+".yaml"), quoted(dir+"-new"), filepath.Join(dir, planFile))
+}
+
+// otherOut is this command line with another directory for --out.
+func (m *Main) otherOut(out string) string {
+	words := []string{"orrery"}
+	other := filepath.Clean(out) + "-new"
+	for _, word := range m.args {
+		switch {
+		case words[len(words)-1] == "--out":
+			word = other
+		case strings.HasPrefix(word, "--out="):
+			word = "--out=" + other
+		}
+		words = append(words, quoted(word))
+	}
+	return strings.Join(words, " ")
+}
+
+// mixed is studyError, which for a study of another build names the command that begins
+// one of this build.
+func mixed(err error, anew string) error {
+	var other *sweep.MixedError
+	if errors.As(err, &other) {
+		return &codedError{exitUsage, fmt.Errorf("%w. To compute it anew: %s", err, anew)}
+	}
+	return studyError(err)
+}
+
+// warnOfStudy says which versions of a study are not the present ones. Its numbers are
+// shown as they are.
+func (m *Main) warnOfStudy(s *sweep.Study, quiet bool) {
+	if quiet {
+		return
+	}
+	anew := sweepAnew(s.Dir())
+	if v := tasksOf(s); v > 0 {
+		if text := tasksFormat.warning(filepath.Join(s.Dir(), "study.json"), v, anew); text != "" {
+			m.say("%s", text)
+			return
+		}
+	}
+	if v := semanticsOf(s); v > 0 {
+		if text := semanticsFormat.warning(s.Dir(), v, anew); text != "" {
+			m.say("%s", text)
+		}
+	}
+}
+
+// semanticsOf are those of the first task of a study, 0 where it has none of ours.
+func semanticsOf(s *sweep.Study) int {
+	if s.Len() == 0 || tasksOf(s) == 0 {
+		return 0
+	}
+	text, err := s.Spec(0)
+	if err != nil {
+		return 0
+	}
+	t, err := task.Parse(text)
+	if err != nil {
+		return 0
+	}
+	return t.Spec.Semantics
+}
+
+// sampleHash is the content hash of the sample that is part of the program, "" where it
+// cannot be opened.
+func sampleHash() string {
+	f, err := os.CreateTemp("", "orrery-sample-*.parquet")
+	if err != nil {
+		return ""
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(synth.Sample())
+	if err := errors.Join(err, f.Close()); err != nil {
+		return ""
+	}
+	b, err := traces.Open(f.Name())
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = b.Close() }() // only read
+	return b.Info().Hash
+}
