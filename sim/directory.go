@@ -10,6 +10,7 @@ import (
 	"orrery/sim/metric"
 	"orrery/sim/record"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 	"orrery/traces/hostlist"
 )
@@ -224,10 +225,10 @@ func conclude(res *Result, info traces.Info, jobs record.Scanner, opt ReplayOpti
 		},
 		FirstUS: res.First, LastUS: res.Last, Awkward: []AwkwardRule{}, Site: res.SiteCounts,
 	}
-	for _, r := range world.Rules() {
+	for _, r := range translate.AllRules() {
 		if a.Count[r] > 0 {
 			doc := r.Doc()
-			if r == world.RuleMissing && or(res.Spec.MissingRequest, "infinite") == "infinite" {
+			if r == translate.RuleMissing && or(res.Spec.MissingRequest, "infinite") == "infinite" {
 				doc = "kept: no requested time, taken as endless: no job can hold a reservation behind it (see --missing-request)"
 			}
 			d.Awkward = append(d.Awkward, AwkwardRule{r.String(), doc, a.Count[r], a.Examples[r]})

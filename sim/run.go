@@ -14,6 +14,7 @@ import (
 	"orrery/sim/record"
 	"orrery/sim/watch"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -60,7 +61,7 @@ type Result struct {
 	Spec        Spec // with the cluster resolved
 	Cluster     model.Cluster
 	Fingerprint string
-	Awkward     world.Awkward
+	Awkward     translate.SpecialRows
 	State       world.State
 	First       model.Time // submission
 	Last        model.Time // event
@@ -177,8 +178,8 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 			}
 		}
 	}
-	if a := w.awkward(); p.strict && a.Count[world.RuleTooLarge] > 0 {
-		return 0, &InfeasibleError{a.Count[world.RuleTooLarge], a.Examples[world.RuleTooLarge]}
+	if a := w.awkward(); p.strict && a.Count[translate.RuleTooLarge] > 0 {
+		return 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
 	}
 	return last, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -75,9 +76,9 @@ func TestPricesOfTheTraceAreScaled(t *testing.T) {
 	m := &memory{prices: []traces.Price{{Time: 1, Price: 0.1}, {Time: 2, Price: 0.3}, {Time: 3, Price: 0.2}}}
 	var w world.SiteConfig
 	require.NoError(t, recorded(&w, &model.Site{}, &memorySource{memory: m}))
-	require.Equal(t, []world.Change{
-		{At: 1, Kind: world.PriceChange, Value: 0},
-		{At: 2, Kind: world.PriceChange, Value: int64(model.One)},
-		{At: 3, Kind: world.PriceChange, Value: int64(model.One / 2)},
+	require.Equal(t, []translate.Change{
+		{At: 1, Kind: translate.PriceChange, Value: 0},
+		{At: 2, Kind: translate.PriceChange, Value: int64(model.One)},
+		{At: 3, Kind: translate.PriceChange, Value: int64(model.One / 2)},
 	}, w.Changes)
 }

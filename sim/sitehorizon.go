@@ -17,12 +17,12 @@ func (p *sitePlan) untimed(info traces.Info) bool {
 
 // heard moves the horizon to the last instant that row i tells of.
 func (p *sitePlan) heard(b *traces.Batch, i int) {
-	last := max(p.world.Horizon, b.Submit[i], b.CancelledAt[i])
+	last := max(p.world.Rows.Horizon, b.Submit[i], b.CancelledAt[i])
 	if b.Start[i] != model.AbsentTime && b.Runtime[i] != model.AbsentDuration {
 		last = max(last, b.Start[i].Add(b.Runtime[i]))
 	}
 	if b.Attr.Len() > 0 {
 		last = max(last, b.Attr.End[i])
 	}
-	p.world.Horizon = last
+	p.world.Rows.Horizon = last
 }

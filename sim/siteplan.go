@@ -19,6 +19,7 @@ import (
 	"orrery/scheduler/site"
 	"orrery/sim/metric"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -30,8 +31,8 @@ type sitePlan struct {
 	// targets are the waits within which jobs should start, by class.
 	targets []model.Duration
 	early   int64 // reservations that the trace announces, known from the beginning on
-	// unheeded counts events of the trace, in the order of world.Unheeded.
-	unheeded [len(world.Unheeded)]int64
+	// unheeded counts events of the trace, in the order of translate.IgnoredEvents.
+	unheeded [len(translate.IgnoredEvents)]int64
 }
 
 // SiteNames are the names behind the ids of results.
@@ -119,13 +120,13 @@ func (s Spec) site(p *plan, f *clusterFile, src Tables) error {
 		if e.Kind == "reservation" && e.Time > 0 {
 			sp.early++
 		}
-		if i := world.UnheededAt(e.Kind); i >= 0 {
+		if i := translate.IgnoredAt(e.Kind); i >= 0 {
 			sp.unheeded[i]++
 		}
 	}
 	sp.core.Prices = pricesOf(res.Price, sp.world.Changes)
 	sp.core.Max = ceilingOf(&res.Site, sp.world.Changes)
-	sp.core.Extend = p.world.Policy.Overrun == world.Extend
+	sp.core.Extend = p.world.Policy.Overrun == translate.Extend
 	p.site = sp
 	p.world.Cluster = unitsOfSite(res)
 	return nil
@@ -317,12 +318,12 @@ func usageOf(u *profiles.Usage) quota.Usage {
 }
 
 // pricesOf is the series of prices that the changes announce.
-func pricesOf(start model.Fixed, changes []world.Change) site.PriceSeries {
+func pricesOf(start model.Fixed, changes []translate.Change) site.PriceSeries {
 	at, price := []model.Time{0}, []model.Fixed{start}
 	for i := range changes {
 		c := &changes[i]
 		switch {
-		case c.Kind != world.PriceChange:
+		case c.Kind != translate.PriceChange:
 		case c.At == at[len(at)-1]:
 			price[len(price)-1] = model.Fixed(c.Value)
 		default:
@@ -333,7 +334,7 @@ func pricesOf(start model.Fixed, changes []world.Change) site.PriceSeries {
 }
 
 // ceilingOf is the most that the site and its changes ever grant.
-func ceilingOf(s *model.Site, changes []world.Change) site.MaxLimits {
+func ceilingOf(s *model.Site, changes []translate.Change) site.MaxLimits {
 	caps := site.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth, Sensitive: s.SensitivePool}
 	tenants := slices.Clone(s.Tenants)
 	raise := func(cap *int64, to int64) {
@@ -343,15 +344,15 @@ func ceilingOf(s *model.Site, changes []world.Change) site.MaxLimits {
 	}
 	for i := range changes {
 		switch c := &changes[i]; c.Kind {
-		case world.PowerChange:
+		case translate.PowerChange:
 			raise(&caps.Power, c.Value)
-		case world.BandwidthChange:
+		case translate.BandwidthChange:
 			raise(&caps.Bandwidth, c.Value)
-		case world.PoolChange:
+		case translate.PoolChange:
 			pool := int64(caps.Sensitive)
 			raise(&pool, c.Value)
 			caps.Sensitive = int32(pool)
-		case world.LimitsChange:
+		case translate.LimitsChange:
 			t := &tenants[c.Tenant].Limits
 			for _, l := range [...][2]*int32{{&t.MaxNodes, &c.Limits.MaxNodes}, {&t.MaxConcurrent, &c.Limits.MaxConcurrent}} {
 				if *l[0] != 0 && (*l[1] == 0 || *l[1] > *l[0]) {
@@ -384,12 +385,12 @@ func recorded(w *world.SiteConfig, site *model.Site, src Tables) error {
 	if !(low < high) { // one price, or none
 		high = low + 1
 	}
-	more, err := world.ReadEvents(src.Info().Name, site, src.Events(), src.Prices(), world.PriceScale{Low: low, High: high})
+	more, err := translate.ReadEvents(src.Info().Name, site, src.Events(), src.Prices(), translate.PriceScale{Low: low, High: high})
 	if err != nil {
 		return err
 	}
 	w.Changes = append(w.Changes, more.Changes...)
-	slices.SortStableFunc(w.Changes, func(a, b world.Change) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(w.Changes, func(a, b translate.Change) int { return cmp.Compare(a.At, b.At) })
 	w.Outages = more.Outages
 	site.Reservations = append(site.Reservations, more.Reservations...)
 	return nil
@@ -399,8 +400,8 @@ func recorded(w *world.SiteConfig, site *model.Site, src Tables) error {
 func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig, error) {
 	a := &res.Agents
 	w := world.SiteConfig{
-		Site: &res.Site, Seed: s.Seed, Warm: p.warm, Expected: p.world.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
-		Rows: world.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared, Strangers: true},
+		Site: &res.Site, Seed: s.Seed, Expected: p.world.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
+		Rows: translate.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared, Warm: p.warm, IgnoreUnknownTenants: true},
 		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
 		Visible: a.CompletionDelay, Luck: luckOf(&res.Failures),
 	}
@@ -448,30 +449,30 @@ func luckOf(f *profiles.Failures) world.Luck {
 }
 
 // nodeChanges are the events that are about nodes.
-var nodeChanges = map[string]world.ChangeKind{
-	"drain": world.NodeDrains, "undrain": world.NodeUndrained, "degraded": world.NodeDegrades, "down": world.NodeFails, "up": world.NodeRepaired,
+var nodeChanges = map[string]translate.ChangeKind{
+	"drain": translate.NodeDrains, "undrain": translate.NodeUndrained, "degraded": translate.NodeDegrades, "down": translate.NodeFails, "up": translate.NodeRepaired,
 }
 
 // appendChange turns an event of the cluster file into changes of the world.
-func appendChange(dst []world.Change, c *profiles.Change, nodes int) ([]world.Change, error) {
+func appendChange(dst []translate.Change, c *profiles.Change, nodes int) ([]translate.Change, error) {
 	if kind, ok := nodeChanges[c.Kind]; ok {
 		for n := c.Nodes.Next(0); n >= 0 && int(n) < nodes; n = c.Nodes.Next(n + 1) {
-			dst = append(dst, world.Change{At: c.At, Kind: kind, Node: n})
+			dst = append(dst, translate.Change{At: c.At, Kind: kind, Node: n})
 		}
 		return dst, nil
 	}
-	out := world.Change{At: c.At}
+	out := translate.Change{At: c.At}
 	switch c.Kind {
 	case "quota":
-		out.Kind, out.Tenant, out.Limits = world.LimitsChange, c.Tenant, c.Limits
+		out.Kind, out.Tenant, out.Limits = translate.LimitsChange, c.Tenant, c.Limits
 	case "price":
-		out.Kind, out.Value = world.PriceChange, int64(c.Price)
+		out.Kind, out.Value = translate.PriceChange, int64(c.Price)
 	case "power_cap":
-		out.Kind, out.Value = world.PowerChange, c.Amount
+		out.Kind, out.Value = translate.PowerChange, c.Amount
 	case "storage_bandwidth":
-		out.Kind, out.Value = world.BandwidthChange, c.Amount
+		out.Kind, out.Value = translate.BandwidthChange, c.Amount
 	case "sensitive_pool":
-		out.Kind, out.Value = world.PoolChange, c.Amount
+		out.Kind, out.Value = translate.PoolChange, c.Amount
 	default:
 		return dst, siteError{&profiles.Error{Problems: []profiles.Problem{{
 			Key: c.Key + ".kind", Text: fmt.Sprintf("found %s, which no replay can change yet: leave the event out", c.Kind),

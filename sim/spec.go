@@ -16,6 +16,7 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/plain"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -171,7 +172,7 @@ type plan struct {
 	order  drive.EventOrder
 	strict bool      // infeasible jobs fail the run
 	site   *sitePlan // instead of core and world, on a site
-	warm   world.Warm
+	warm   translate.Warm
 	// history is for how long before the warm start it is known who consumed what.
 	history model.Duration
 }
@@ -224,7 +225,7 @@ func (prep *Prepared) Measuring(m *Measure) *Prepared {
 // resolve checks every setting and derives the configurations for the trace.
 func (prep *Prepared) resolve(src Tables) (plan, error) {
 	s, info, nodes := prep.spec, src.Info(), src.Nodes()
-	p := plan{spec: s, warm: world.Warm(info.WarmStart), history: info.History}
+	p := plan{spec: s, warm: translate.Warm(info.WarmStart), history: info.History}
 	p.world.Warm, p.world.Expected = p.warm, s.Measure != nil
 	var err error
 	if p.core.Order, err = order.Parse(or(s.Order, "fcfs")); err != nil {
@@ -312,16 +313,16 @@ func (s Spec) policies(p *plan) error {
 	switch or(s.Overrun, "kill") {
 	case "kill":
 	case "extend":
-		p.world.Policy.Overrun, p.core.Extend = world.Extend, true
+		p.world.Policy.Overrun, p.core.Extend = translate.Extend, true
 	default:
 		return usagef("unknown overrun policy %q: want kill or extend", s.Overrun)
 	}
 	switch or(s.MissingRequest, "infinite") {
 	case "infinite":
 	case "recorded":
-		p.world.Policy.Missing = world.Recorded
+		p.world.Policy.MissingWalltime = translate.TrueRuntime
 	case "default":
-		p.world.Policy.Missing, p.world.Policy.Default = world.Default, s.DefaultRequest
+		p.world.Policy.MissingWalltime, p.world.Policy.DefaultWalltime = translate.DefaultTime, s.DefaultRequest
 		if s.DefaultRequest <= 0 {
 			return usagef("a default for missing requests must be positive, for example default:12h")
 		}
@@ -416,7 +417,7 @@ func (s Spec) cluster(p *plan, info traces.Info, nodes []traces.Node) error {
 		p.world.Cluster = model.UniformCluster(c.Nodes, c.CoresPerNode, c.Exclusive)
 		return nil
 	}
-	units, u, err := world.ClusterOf(nodes)
+	units, u, err := translate.ClusterOf(nodes)
 	if err != nil {
 		return &traces.DataError{File: info.Name, Found: err.Error(), Expected: "processors or GPUs on every node", Mend: "correct the nodes table"}
 	}

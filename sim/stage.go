@@ -9,6 +9,7 @@ import (
 	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -36,7 +37,7 @@ type stage interface {
 	// leavers are the jobs that have left at this instant so far.
 	leavers() []model.JobRecord
 	state() *world.State
-	awkward() *world.Awkward
+	awkward() *translate.SpecialRows
 	// Resumes and Warming are of a warm start, see package world. recorded lists
 	// the jobs that ran then on nodes that are known.
 	Resumes(model.Ref) bool
@@ -115,9 +116,9 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 // recorded lists nothing: nodes of a plain cluster are alike, and chosen anew.
 func (s plainStage) recorded() []world.Resumption { return nil }
 
-func (s plainStage) leavers() []model.JobRecord { return s.World.Leavers() }
-func (s plainStage) state() *world.State        { return &s.World.State }
-func (s plainStage) awkward() *world.Awkward    { return &s.World.Awkward }
+func (s plainStage) leavers() []model.JobRecord      { return s.World.Leavers() }
+func (s plainStage) state() *world.State             { return &s.World.State }
+func (s plainStage) awkward() *translate.SpecialRows { return &s.World.Special }
 
 // siteStage is the world of a site.
 type siteStage struct {
@@ -133,6 +134,6 @@ func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect
 
 func (s siteStage) recorded() []world.Resumption { return s.Site.Resumptions() }
 
-func (s siteStage) leavers() []model.JobRecord { return s.Site.Leavers() }
-func (s siteStage) state() *world.State        { return &s.Site.State.State }
-func (s siteStage) awkward() *world.Awkward    { return &s.Site.Awkward }
+func (s siteStage) leavers() []model.JobRecord      { return s.Site.Leavers() }
+func (s siteStage) state() *world.State             { return &s.Site.State.State }
+func (s siteStage) awkward() *translate.SpecialRows { return &s.Site.Special }

@@ -51,7 +51,7 @@ func (r *run) resume(now model.Time) {
 // those with budgets and those with a share of usage in a window or that decays, and all
 // where Slurm's priority does. It is 0 without a warm start.
 func emptyLedgers(p *sitePlan, history model.Duration) int64 {
-	if !p.world.Warm.OK {
+	if !p.world.Rows.Warm.OK {
 		return 0
 	}
 	n := int64(0)

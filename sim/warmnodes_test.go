@@ -10,7 +10,7 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -38,13 +38,13 @@ func TestRecordedNodesOfAWarmStart(t *testing.T) {
 	spec, m := ranThere(t, "n[7-8]", "n2 n[5]", "n[1,3]", "m[1-2]", "n[1-3]", "")
 	l := live(t, spec, m.Open)
 	require.Equal(t, []string{"6-7", "1,4", "0,2"}, []string{l.nodes[1], l.nodes[2], l.nodes[3]})
-	require.Equal(t, []int64{4, 5}, l.res.Awkward.Examples[world.RuleElsewhere], "names of no node, and three nodes for a job of two")
-	require.EqualValues(t, 6, l.res.Awkward.Count[world.RuleRanBefore])
-	require.EqualValues(t, 2, l.res.Awkward.Count[world.RuleNotResumed], "two nodes are left for three of them")
+	require.Equal(t, []int64{4, 5}, l.res.Awkward.Examples[translate.RuleElsewhere], "names of no node, and three nodes for a job of two")
+	require.EqualValues(t, 6, l.res.Awkward.Count[translate.RuleRanBefore])
+	require.EqualValues(t, 2, l.res.Awkward.Count[translate.RuleNotResumed], "two nodes are left for three of them")
 
 	spec, m = ranThere(t, "n[1-2]", "n[2-3]")
 	l = live(t, spec, m.Open)
-	require.Equal(t, []int64{2}, l.res.Awkward.Examples[world.RuleElsewhere], "the first has one of its nodes")
+	require.Equal(t, []int64{2}, l.res.Awkward.Examples[translate.RuleElsewhere], "the first has one of its nodes")
 	require.Equal(t, "2-3", l.nodes[2])
 }
 
@@ -98,7 +98,7 @@ func TestLedgersOfAWarmStart(t *testing.T) {
 		info := m.Info()
 		info.History = 1000 * model.Day
 		require.Equal(t, row.want, unknown(info, res), "a history without a row of anybody who left")
-		res.Awkward.Count[world.RuleLeftBefore]++
+		res.Awkward.Count[translate.RuleLeftBefore]++
 		require.Zero(t, unknown(info, res))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -17,7 +18,7 @@ type Site struct {
 	cfg      SiteConfig
 	site     *model.Site
 	makes    *model.Makes
-	rows     *Translator
+	rows     *translate.Site
 	sink     Sink
 	events   des.Queue
 	quorum   *quorum.Site
@@ -57,7 +58,7 @@ type Site struct {
 	// when; nil when nobody wants to know. It may keep nothing of the allocation.
 	Recall func(a *model.Allocation, nodes int32, from, to model.Time)
 
-	Awkward Awkward
+	Special translate.SpecialRows
 	State   SiteState
 }
 
@@ -71,14 +72,11 @@ type flight struct {
 
 // life is the truth about a job in the system.
 type life struct {
-	rec     model.JobRecord
-	alloc   *model.Allocation
-	holds   holding
-	runtime model.Duration // truth; AbsentDuration when it never ran in the log
-	outcome model.JobState // with which it ends by itself
-	cancel  model.Time     // AbsentTime when it is not withdrawn
-	release model.Time     // from its hold, AbsentTime when that is not lifted
-	seq     uint64         // of the granted proposal
+	rec   model.JobRecord
+	alloc *model.Allocation
+	holds holding
+	truth translate.SiteTruth
+	seq   uint64 // of the granted proposal
 
 	kept    model.Duration // work saved by checkpoints
 	saved   int64          // bytes of the last one
@@ -102,7 +100,7 @@ type life struct {
 func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site)}
 	s.makes = s.quorum.Makes()
-	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
+	s.rows = translate.NewSite(cfg.Site, &s.cfg.Rows)
 	s.State.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}
 	s.nodes = make([]node, len(cfg.Site.Nodes))
@@ -121,7 +119,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	}
 	for i := range cfg.Changes {
 		c := &cfg.Changes[i]
-		s.push(des.NewEvent(c.At, c.rank(), model.JobID(i), byChange))
+		s.push(des.NewEvent(c.At, rankOf(c), model.JobID(i), byChange))
 	}
 	return s
 }
@@ -152,12 +150,12 @@ func (s *Site) push(e des.Event) {
 // Inspect counts row i of b as too large if never says why it could never run;
 // it submits nothing.
 func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) error {
-	if s.cfg.Warm.left(b, i) {
+	if s.cfg.Rows.Warm.Left(b, i) {
 		return nil
 	}
-	ok, err := s.rows.Allocation(b, i, &s.inspected)
+	_, ok, err := s.rows.Allocation(b, i, &s.inspected)
 	if ok && never(&s.inspected) != model.ReasonNone {
-		s.Awkward.note(RuleTooLarge, b.ID[i])
+		s.Special.Add(translate.RuleTooLarge, b.ID[i])
 	}
 	return err
 }
@@ -166,99 +164,42 @@ func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) mod
 // row is dropped by a rule or rejected because never says why it could never run. The
 // error is a traces.DataError: the row names what the site does not have.
 func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason, f *model.Fact) (ok bool, err error) {
-	if s.cfg.Warm.left(b, i) && !impossible(b, i) {
+	if s.cfg.Rows.Warm.Left(b, i) {
 		return false, s.history(b, i)
 	}
 	s.forget()
-	s.advance(s.cfg.Warm.From(b.Submit[i]))
+	s.advance(s.cfg.Rows.Warm.From(b.Submit[i]))
 	ref := s.ref()
 	l := &s.lives[ref]
 	a := s.alloc(ref)
-	*l = life{}
-	l.alloc, l.runtime = a, b.Runtime[i]
-	l.ends, l.exit.at, l.keep.at, l.cancel, l.release = model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime
-	if ok, err = s.admit(b, i, l); !ok {
+	truth, met, ok, err := s.rows.Submission(b, i, a)
+	if !ok {
+		s.Special.Note(met, b.ID[i])
 		s.unused = append(s.unused, ref)
 		return false, err
 	}
+	*l = life{alloc: a, truth: truth, limit: a.Walltime, ends: model.AbsentTime}
+	l.exit.at, l.keep.at = model.AbsentTime, model.AbsentTime
+	r := &l.rec // as it was made
+	r.Job, r.ID, r.User, r.Submit, r.Eligible, r.Start = a.Job, a.ID, a.User, a.Submit, a.Eligible, model.AbsentTime
+	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
+	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
 	s.State.Submitted++
 	if why := never(a); why != model.ReasonNone {
-		s.Awkward.note(RuleTooLarge, a.ID)
+		s.Special.Note(met.Rejected(), a.ID)
 		l.rec.State, l.rec.Reason = model.Rejected, why
 		s.leave(l)
 		s.unused = append(s.unused, ref)
 		return false, nil
 	}
-	if s.cfg.Warm.OK {
+	s.Special.Note(met, a.ID)
+	if l.truth.Ran > 0 {
 		if err := s.resume(ref, b, i); err != nil {
 			return false, err
 		}
 	}
 	s.enter(ref, f)
 	return true, nil
-}
-
-// admit fills in l from row i of b. ok is false when a rule drops the row.
-func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
-	a, id := l.alloc, b.ID[i]
-	rule := s.leaves(b, i)
-	if rule == RuleImpossible || rule == RuleNeverRan {
-		s.Awkward.note(rule, id)
-		return false, nil
-	}
-	if ok, err = s.rows.Allocation(b, i, a); !ok {
-		return false, err
-	}
-	if a.Hold && b.Attr.Released[i] != model.AbsentTime {
-		l.release = s.cfg.Warm.From(b.Attr.Released[i])
-	}
-	l.outcome = s.rows.outcome
-	if l.runtime == model.AbsentDuration {
-		s.Awkward.note(rule, id)
-		s.untimed(b, i, l)
-	}
-	if l.runtime == 0 {
-		s.Awkward.note(RuleZeroRuntime, id)
-	}
-	if l.runtime > a.Walltime {
-		s.Awkward.note(RuleOverrun, id)
-	}
-	l.limit = a.Walltime
-	r := &l.rec // as it was made
-	r.Job, r.ID, r.User, r.Submit, r.Eligible, r.Start = a.Job, id, a.User, a.Submit, a.Eligible, model.AbsentTime
-	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
-	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
-	return true, nil
-}
-
-// leaves is the rule that row i meets if it says no runtime or what cannot be,
-// numRules else.
-func (s *Site) leaves(b *traces.Batch, i int) Rule {
-	switch {
-	case impossible(b, i):
-		return RuleImpossible
-	case b.Runtime[i] != model.AbsentDuration:
-		return numRules
-	case s.rows.unbounded(b, i):
-		return RuleUntimed
-	case b.CancelledAt[i] != model.AbsentTime:
-		return RuleWithdrawn
-	}
-	return RuleNeverRan
-}
-
-// untimed settles how a job without a runtime ends: when it was withdrawn or, if
-// its kind has no end of its own, when it ended in the log, else with the trace.
-func (s *Site) untimed(b *traces.Batch, i int, l *life) {
-	switch cancel := b.CancelledAt[i]; {
-	case cancel != model.AbsentTime:
-		l.cancel, l.outcome = cancel, model.Cancelled
-	case b.Attr.End[i] != model.AbsentTime:
-		l.cancel = b.Attr.End[i]
-	default:
-		l.cancel, l.outcome = s.cfg.Horizon, model.Completed
-	}
-	l.cancel = max(l.cancel, s.cfg.Warm.From(l.alloc.Submit))
 }
 
 // allocChunk is the number of allocations in one piece of Site.allocs, which
@@ -288,11 +229,11 @@ func (s *Site) ref() model.Ref {
 func (s *Site) enter(ref model.Ref, f *model.Fact) {
 	l := &s.lives[ref]
 	l.present = true
-	if l.cancel != model.AbsentTime {
-		s.events.Push(des.NewEvent(l.cancel, des.RankCancel, l.rec.Job, ref))
+	if l.truth.Cancel != model.AbsentTime {
+		s.events.Push(des.NewEvent(l.truth.Cancel, des.RankCancel, l.rec.Job, ref))
 	}
-	if l.release != model.AbsentTime {
-		s.events.Push(des.NewEvent(l.release, des.RankCancel, l.rec.Job, ref))
+	if l.truth.Release != model.AbsentTime {
+		s.events.Push(des.NewEvent(l.truth.Release, des.RankCancel, l.rec.Job, ref))
 	}
 	s.queue(l, 1)
 	if l.alloc.Kind == model.Reactive {
@@ -348,9 +289,9 @@ func (s *Site) jobEvent(e des.Event) {
 		}
 	case des.RankCancel:
 		switch {
-		case l.rec.State == model.Pending && l.cancel == e.At:
+		case l.rec.State == model.Pending && l.truth.Cancel == e.At:
 			s.withdraw(ref, model.ReasonCancelled)
-		case l.alloc.Hold && l.release == e.At:
+		case l.alloc.Hold && l.truth.Release == e.At:
 			l.alloc.Hold = false
 			s.emit(&model.Fact{Kind: model.FactReleased, Job: l.rec.Job, Ref: ref})
 		}
@@ -408,8 +349,8 @@ func (s *Site) Abandon(now model.Time) int64 {
 			l.charge(now)
 			l.rec.Runtime = l.kept + l.gained(l.worked(now))
 		}
-		if s.cfg.Expected && l.runtime != model.AbsentDuration && l.rec.Kind == model.Bounded {
-			l.rec.Runtime = expected(l.runtime, l.rec.Walltime, s.cfg.Rows.Policy.Overrun)
+		if s.cfg.Expected && l.truth.Runtime != model.AbsentDuration && l.rec.Kind == model.Bounded {
+			l.rec.Runtime = expected(l.truth.Runtime, l.rec.Walltime, s.cfg.Rows.Policy.Overrun)
 		}
 		s.leave(l)
 	}

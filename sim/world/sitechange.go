@@ -3,51 +3,22 @@ package world
 import (
 	"orrery/scheduler/model"
 	"orrery/sim/des"
+	"orrery/sim/world/translate"
 )
 
-// ChangeKind says what changes at a site from outside.
-type ChangeKind uint8
-
-const (
-	NodeFails       ChangeKind = iota // Node: down with all its jobs
-	NodeRepaired                      // Node: a node that is down or degraded is ready, or drained if it was
-	NodeDrains                        // Node: running work ends, nothing starts, then it is drained
-	NodeUndrained                     // Node: a draining or drained node is ready
-	NodeDegrades                      // Node: running work goes on, nothing starts
-	LimitsChange                      // Tenant, Limits
-	PriceChange                       // Value: a Fixed from 0 to 1
-	PowerChange                       // Value: the cap in W, 0 for none
-	BandwidthChange                   // Value: the cap in B/s, 0 for none
-	PoolChange                        // Value: most nodes of sensitive work, 0 for no bound
-	DemandChange                      // ID, Value: the reactive service is to have so many nodes
-)
-
-// Change is a change of the site that no job causes: a row of the events table
-// in the words of the site. A change that finds nothing to change, such as the
-// repair of a node that works, is counted and does nothing.
-type Change struct {
-	At     model.Time
-	Kind   ChangeKind
-	Node   model.NodeID
-	Tenant model.TenantID
-	Value  int64
-	ID     int64 // the log's own number of a job
-	Limits model.Limits
-}
-
-// rank is the place of c within its instant.
-func (c *Change) rank() des.Rank {
+// rankOf is the place of a change within its instant.
+func rankOf(c *translate.Change) des.Rank {
 	switch c.Kind {
-	case NodeRepaired, NodeUndrained:
+	case translate.NodeRepaired, translate.NodeUndrained:
 		return des.RankNodeUp
-	case NodeFails, NodeDrains, NodeDegrades:
+	case translate.NodeFails, translate.NodeDrains, translate.NodeDegrades:
 		return des.RankNodeDown
 	}
 	return des.RankChange
 }
 
-var changeFacts = map[ChangeKind]model.FactKind{
-	PriceChange: model.FactPrice, PowerChange: model.FactPower, BandwidthChange: model.FactBandwidth, PoolChange: model.FactSensitivePool,
+var changeFacts = map[translate.ChangeKind]model.FactKind{
+	translate.PriceChange: model.FactPrice, translate.PowerChange: model.FactPower, translate.BandwidthChange: model.FactBandwidth, translate.PoolChange: model.FactSensitivePool,
 }
 
 // change lets the row i of the changes happen.
@@ -55,21 +26,21 @@ func (s *Site) change(i int32) {
 	c := &s.cfg.Changes[i]
 	happens := true
 	switch c.Kind {
-	case NodeFails:
+	case translate.NodeFails:
 		happens = s.down(c.Node)
-	case NodeRepaired:
+	case translate.NodeRepaired:
 		happens = s.repair(c.Node)
-	case NodeDrains:
+	case translate.NodeDrains:
 		happens = s.drain(c.Node)
-	case NodeUndrained:
+	case translate.NodeUndrained:
 		happens = s.undrain(c.Node)
-	case NodeDegrades:
+	case translate.NodeDegrades:
 		if happens = s.nodes[c.Node].state == model.Ready; happens {
 			s.set(c.Node, model.Degraded)
 		}
-	case LimitsChange:
+	case translate.LimitsChange:
 		s.emit(&model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
-	case DemandChange:
+	case translate.DemandChange:
 		happens = s.demand(i)
 	default:
 		s.emit(&model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})

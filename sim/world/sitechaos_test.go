@@ -10,6 +10,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -42,19 +43,19 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 		base.Checkpoints = &k
 	}
 	if rapid.Bool().Draw(rt, "extend") {
-		base.Rows.Policy.Overrun = Extend
+		base.Rows.Policy.Overrun = translate.Extend
 	}
 	instant := rapid.Int64Range(0, 300)
 	now := model.Time(0)
 	for range rapid.IntRange(0, 8).Draw(rt, "changes") {
 		now += model.Time(seconds(60, "between changes"))
-		base.Changes = append(base.Changes, Change{
-			At: now, Kind: ChangeKind(rapid.IntRange(0, int(NodeDegrades)).Draw(rt, "change")), Node: model.NodeID(rapid.IntRange(0, n-1).Draw(rt, "node")),
+		base.Changes = append(base.Changes, translate.Change{
+			At: now, Kind: translate.ChangeKind(rapid.IntRange(0, int(translate.NodeDegrades)).Draw(rt, "change")), Node: model.NodeID(rapid.IntRange(0, n-1).Draw(rt, "node")),
 		})
 	}
 	for i := range 2 * n { // so that everybody can run in the end
-		base.Changes = append(base.Changes, Change{
-			At: model.Time(1000+100*(i/n)) * at, Kind: []ChangeKind{NodeRepaired, NodeUndrained}[i/n], Node: model.NodeID(i % n),
+		base.Changes = append(base.Changes, translate.Change{
+			At: model.Time(1000+100*(i/n)) * at, Kind: []translate.ChangeKind{translate.NodeRepaired, translate.NodeUndrained}[i/n], Node: model.NodeID(i % n),
 		})
 	}
 	var jobs []traces.Job
@@ -179,10 +180,10 @@ func TestLuckIsKeyed(t *testing.T) {
 //	0       10        20      30
 //	| idle   | 1 on n0 | idle  | the end
 func TestEnergy(t *testing.T) {
-	p := play(t, SiteConfig{Site: smallSite(2), Changes: []Change{{At: 0, Kind: PriceChange}, {At: 30 * at, Kind: PriceChange}}}, batchOf(row(1, 10*at)))
+	p := play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.PriceChange}, {At: 30 * at, Kind: translate.PriceChange}}}, batchOf(row(1, 10*at)))
 	require.Equal(t, Energy{Joules: 30*2*100 + 10*200}, p.world.State.Energy)
 
-	p = play(t, SiteConfig{Site: smallSite(2), Changes: []Change{{At: 0, Kind: NodeFails}, {At: 30 * at, Kind: PriceChange}}},
+	p = play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.NodeFails}, {At: 30 * at, Kind: translate.PriceChange}}},
 		batchOf(row(1, 10*at, func(j *traces.Job) { j.Power = traces.Some[int64](1000) })))
 	require.Equal(t, Energy{Joules: 30*100 + 10*900}, p.world.State.Energy, "a node that is down draws nothing; a job that says what it draws, that")
 

@@ -7,6 +7,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -50,7 +51,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			// 100 s are saved, and 40 s lost; it reads for 10 s.
 			name: "it goes on from there after a node has failed", nodes: 2, config: keeps(preempt.YoungInterval, 500*sec),
 			rows:    []traces.Job{row(1, 0, manual, runs(180*sec), asks(400*sec))},
-			changes: []Change{fails(150, 0)},
+			changes: []translate.Change{fails(150, 0)},
 			log: `0s submitted 1
 			      0s assigned 1
 			      110s checkpointed 1
@@ -64,7 +65,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		{
 			name: "a node that fails while it writes takes the checkpoint along", nodes: 2, config: keeps(preempt.YoungInterval, 500*sec),
 			rows:    []traces.Job{row(1, 0, manual, runs(120*sec), asks(400*sec))},
-			changes: []Change{fails(105, 0)},
+			changes: []translate.Change{fails(105, 0)},
 			log: `0s submitted 1
 			      0s assigned 1
 			      105s node n0 DOWN

@@ -7,6 +7,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/translate"
 )
 
 // SiteConfig is what a simulated site is made of. What no log tells (how long a
@@ -17,19 +18,14 @@ type SiteConfig struct {
 	// Site is the site as the scheduler knows it. Site.Constraints grows when a
 	// row brings a set of constraints that is new.
 	Site *model.Site
-	Rows Rows   // how rows of the trace are read
-	Seed uint64 // of every draw
+	Rows translate.Rows // how rows of the trace are read
+	Seed uint64         // of every draw
 	// The answer to a proposal comes after Latency and a uniform part of
 	// Jitter, drawn by Seed, job and try; 0 and 0 answer at once.
 	Latency, Jitter model.Duration
 	// Outages of the quorum, ascending by their begin: what would be answered
 	// during one is answered at its end.
-	Outages []Outage
-	// Horizon is the last instant that a row tells of: until then run services of
-	// which the trace does not say how long they ran.
-	Horizon model.Time
-	// Warm is when the replay begins, if not with the first row.
-	Warm Warm
+	Outages []translate.Outage
 	// Expected is that of Config.
 	Expected bool
 	// Visible bounds how long after an end the quorum learns of it: a uniform
@@ -54,12 +50,8 @@ type SiteConfig struct {
 	Wipe model.Duration
 	Luck Luck
 	// Changes of the site, ascending.
-	Changes []Change
+	Changes []translate.Change
 }
-
-// Outage is a span [From, Until) in which the quorum answers no proposal. What
-// happens without one (submissions, ends, failures) is observed all the same.
-type Outage struct{ From, Until model.Time }
 
 // Luck is what goes wrong. Every draw is keyed by Seed and the job and attempt,
 // or the node and its count of failures, so that two profiles replayed with one

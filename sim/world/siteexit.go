@@ -163,7 +163,7 @@ func (s *Site) exited(ref model.Ref) {
 	case model.Suspended:
 		s.suspend(ref)
 	case model.Completed:
-		l.ending, l.rec.Reason = l.outcome, l.cause()
+		l.ending, l.rec.Reason = l.truth.Outcome, l.cause()
 		s.end(ref)
 	case model.Timeout:
 		l.rec.Reason = model.ReasonWalltimeLimit

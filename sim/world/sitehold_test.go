@@ -7,6 +7,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -89,7 +90,7 @@ func TestResize(t *testing.T) {
 // and so does one that is put back into the queue.
 func TestLeavingADrainingNode(t *testing.T) {
 	for _, kind := range []model.ProposalKind{model.ProposeResize, model.ProposeRequeue} {
-		s := newSingle(t, func(c *SiteConfig) { c.Changes = []Change{{At: 5 * at, Kind: NodeDrains}} }, row(1, 0))
+		s := newSingle(t, func(c *SiteConfig) { c.Changes = []translate.Change{{At: 5 * at, Kind: translate.NodeDrains}} }, row(1, 0))
 		f := s.submit(0)
 		s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
 		require.Equal(t, model.Draining, s.Take(5*at, nil)[0].State)
@@ -109,13 +110,13 @@ func TestShares(t *testing.T) {
 	two := func(j *traces.Job) { j.GPUsPerNode = traces.Some[int32](2) }
 	for _, c := range []struct {
 		name   string
-		change Change
+		change translate.Change
 		after  []model.FactKind
 	}{
-		{"drain", Change{At: 5 * at, Kind: NodeDrains}, []model.FactKind{model.FactNode, model.FactEnded, model.FactEnded, model.FactNode}},
-		{"failure", Change{At: 5 * at, Kind: NodeFails}, []model.FactKind{model.FactNode, model.FactRequeued, model.FactRequeued}},
+		{"drain", translate.Change{At: 5 * at, Kind: translate.NodeDrains}, []model.FactKind{model.FactNode, model.FactEnded, model.FactEnded, model.FactNode}},
+		{"failure", translate.Change{At: 5 * at, Kind: translate.NodeFails}, []model.FactKind{model.FactNode, model.FactRequeued, model.FactRequeued}},
 	} {
-		s := newSingle(t, func(cfg *SiteConfig) { cfg.Rows.Shared, cfg.Changes = true, []Change{c.change} }, row(1, 0, two), row(2, 0, two, runs(12*sec)))
+		s := newSingle(t, func(cfg *SiteConfig) { cfg.Rows.Shared, cfg.Changes = true, []translate.Change{c.change} }, row(1, 0, two), row(2, 0, two, runs(12*sec)))
 		for i := range 2 {
 			f := s.submit(i)
 			share := model.NodeShare{Units: 2, GPUs: 3 << (2 * i)}
@@ -180,7 +181,7 @@ func TestRejected(t *testing.T) {
 	for i := range 2 {
 		require.NoError(t, s.Inspect(s.rows, i, large))
 	}
-	require.Equal(t, int64(1), s.Awkward.Count[RuleTooLarge])
+	require.Equal(t, int64(1), s.Special.Count[translate.RuleTooLarge])
 	_, ok, err := s.submission(s.rows, 0, large)
 	require.NoError(t, err)
 	require.False(t, ok)
@@ -188,7 +189,7 @@ func TestRejected(t *testing.T) {
 	_, ok, err = s.submission(s.rows, 2, large)
 	require.NoError(t, err)
 	require.False(t, ok)
-	require.Equal(t, int64(1), s.Awkward.Count[RuleNeverRan])
+	require.Equal(t, int64(1), s.Special.Count[translate.RuleNeverRan])
 	require.Equal(t, int64(1), s.Abandon(7*at))
 	require.Len(t, s.sink.jobs, 2)
 	require.Equal(t, model.Rejected, s.sink.jobs[0].State)
@@ -249,7 +250,7 @@ func TestSiteConfigValidate(t *testing.T) {
 		"the probability partial is 1.5": func(c *SiteConfig) { c.Luck.Partial = 1.5 },
 		"take 0 times as long":           func(c *SiteConfig) { c.Luck.Slow = 0.5 },
 		"the read bandwidth is -1":       func(c *SiteConfig) { c.ReadBandwidth = -1 },
-		"change 1 at 00:00:00":           func(c *SiteConfig) { c.Changes = []Change{{At: 1}, {At: 0}} },
+		"change 1 at 00:00:00":           func(c *SiteConfig) { c.Changes = []translate.Change{{At: 1}, {At: 0}} },
 		"kill_grace":                     func(c *SiteConfig) { c.Exit.KillGrace = -1 },
 	} {
 		cfg := SiteConfig{Site: smallSite(1), Exit: preempt.DefaultConfig()}

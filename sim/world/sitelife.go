@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/sim/des"
+	"orrery/sim/world/translate"
 )
 
 // Start implements drive.NodeAgents: the job under ref begins on the nodes that
@@ -38,7 +39,7 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 func (s *Site) awaitEnd(ref model.Ref) {
 	l := &s.lives[ref]
 	end := l.finish()
-	l.ending, l.rec.Reason = l.outcome, l.cause()
+	l.ending, l.rec.Reason = l.truth.Outcome, l.cause()
 	rank := des.RankEnd
 	if expiry := s.expiry(l); end > expiry {
 		end, rank = min(end, expiry.Add(s.cfg.Exit.KillGrace)), des.RankExpiry
@@ -54,16 +55,16 @@ func (s *Site) awaitEnd(ref model.Ref) {
 // finish is when the work of the running attempt is done, if nothing comes
 // between.
 func (l *life) finish() model.Time {
-	if l.runtime == model.AbsentDuration {
+	if l.truth.Runtime == model.AbsentDuration {
 		// The log tells only when it left: started here, it runs until then.
-		return max(l.cancel, l.began)
+		return max(l.truth.Cancel, l.began)
 	}
-	return l.works.Add(l.runtime - l.kept - l.keep.done)
+	return l.works.Add(l.truth.Runtime - l.kept - l.keep.done)
 }
 
 // cause is the reason of the job's own end.
 func (l *life) cause() model.Reason {
-	switch l.outcome {
+	switch l.truth.Outcome {
 	case model.Cancelled:
 		return model.ReasonCancelled
 	case model.Timeout:
@@ -74,7 +75,7 @@ func (l *life) cause() model.Reason {
 
 // expiry is when the running attempt reaches its walltime.
 func (s *Site) expiry(l *life) model.Time {
-	if s.cfg.Rows.Policy.Overrun == Extend {
+	if s.cfg.Rows.Policy.Overrun == translate.Extend {
 		return model.Never
 	}
 	return l.opens.Add(l.limit)
@@ -92,8 +93,8 @@ func (s *Site) unseen(l *life) model.Duration {
 // gained is the work that the running attempt has done by t.
 func (l *life) gained(t model.Time) model.Duration {
 	d := l.keep.done + max(0, t.Sub(l.works))
-	if l.runtime != model.AbsentDuration {
-		d = min(d, l.runtime-l.kept)
+	if l.truth.Runtime != model.AbsentDuration {
+		d = min(d, l.truth.Runtime-l.kept)
 	}
 	return d
 }
@@ -125,7 +126,7 @@ func transfer(size, rate int64) model.Duration {
 // end lets the running attempt under ref end by itself, or at its walltime.
 func (s *Site) end(ref model.Ref) {
 	l := &s.lives[ref]
-	if l.ending == model.Failed && l.runtime != model.AbsentDuration {
+	if l.ending == model.Failed && l.truth.Runtime != model.AbsentDuration {
 		s.fail(ref, model.ReasonNone, false)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -91,7 +92,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 			name: "starts and boots take time", nodes: 1,
 			config:  func(c *SiteConfig) { c.StartDelay, c.BootDelay = 3*sec, 7*sec },
 			rows:    []traces.Job{row(1, 0, runs(20*sec))},
-			changes: []Change{fails(5, 0), {At: 10 * at, Kind: NodeRepaired}},
+			changes: []translate.Change{fails(5, 0), {At: 10 * at, Kind: translate.NodeRepaired}},
 			log: `0s submitted 1
 			      0s assigned 1
 			      5s node n0 DOWN
@@ -105,8 +106,8 @@ func TestLivesOfMisfortune(t *testing.T) {
 		{
 			name: "a node that fails while it is drained comes back drained", nodes: 1,
 			rows: []traces.Job{row(1, 0)},
-			changes: []Change{
-				{At: 2 * at, Kind: NodeDrains}, fails(4, 0), {At: 20 * at, Kind: NodeRepaired}, {At: 21 * at, Kind: NodeRepaired}, {At: 30 * at, Kind: NodeUndrained},
+			changes: []translate.Change{
+				{At: 2 * at, Kind: translate.NodeDrains}, fails(4, 0), {At: 20 * at, Kind: translate.NodeRepaired}, {At: 21 * at, Kind: translate.NodeRepaired}, {At: 30 * at, Kind: translate.NodeUndrained},
 			},
 			log: `0s submitted 1
 			      0s assigned 1

@@ -10,69 +10,18 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/sim/world/internal/worldtest"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
 const at = model.Time(sec)
 
-// smallSite is n nodes of 4 GPUs and 8 CPUs in one vCluster.
-func smallSite(n int) *model.Site {
-	s := &model.Site{
-		Groups: []model.Group{{Name: "g0"}}, Fingerprints: 1,
-		VClusters: []model.VCluster{{Name: "batch"}}, Tenants: []model.Tenant{{Name: "ada"}, {Name: "bob"}},
-	}
-	for i := range n {
-		s.Nodes = append(s.Nodes, model.Node{
-			Name: fmt.Sprintf("n%d", i), Home: 0, GPUs: 4, CPUs: 8, GPUMemory: 25, Memory: 1000, Topology: -1, IdlePower: 100, BusyPower: 300,
-		})
-	}
-	return s
-}
-
-// row is a job of one node for 10 s of at most 20 s.
-func row(id int64, submit model.Time, change ...func(*traces.Job)) traces.Job {
-	j := traces.Job{
-		ID: id, Submit: submit, Runtime: traces.Some(10 * sec), Walltime: traces.Some(20 * sec), NodesMin: traces.Some[int32](1),
-	}
-	for _, c := range change {
-		c(&j)
-	}
-	return j
-}
-
-// batchUsers are the users of rows in tests.
-var batchUsers = []string{"dave", "carol"}
-
-// batchOf makes a batch of rows.
-func batchOf(rows ...traces.Job) *traces.Batch {
-	b := &traces.Batch{Attr: &traces.Attributes{}}
-	or := func(o traces.Opt[int32]) int32 {
-		if o.OK {
-			return o.V
-		}
-		return traces.Absent
-	}
-	for i := range rows {
-		r := &rows[i]
-		b.ID, b.Submit, b.User = append(b.ID, r.ID), append(b.Submit, r.Submit), append(b.User, int32(slices.Index(batchUsers, r.User)))
-		b.Start = append(b.Start, model.AbsentTime)
-		runtime, walltime, cancelled := model.AbsentDuration, model.AbsentDuration, model.AbsentTime
-		if r.Runtime.OK {
-			runtime = r.Runtime.V
-		}
-		if r.Walltime.OK {
-			walltime = r.Walltime.V
-		}
-		if r.CancelledAt.OK {
-			cancelled = r.CancelledAt.V
-		}
-		b.Runtime, b.Walltime, b.CancelledAt = append(b.Runtime, runtime), append(b.Walltime, walltime), append(b.CancelledAt, cancelled)
-		b.ProcsRequested, b.ProcsAllocated = append(b.ProcsRequested, or(r.ProcsRequested)), append(b.ProcsAllocated, or(r.ProcsAllocated))
-		b.NodesMin, b.CPUsPerNode, b.GPUsPerNode = append(b.NodesMin, or(r.NodesMin)), append(b.CPUsPerNode, or(r.CPUsPerNode)), append(b.GPUsPerNode, or(r.GPUsPerNode))
-		b.Attr.AppendJob(r)
-	}
-	return b
-}
+var (
+	smallSite = worldtest.Site
+	row       = worldtest.Row
+	batchOf   = worldtest.Batch
+)
 
 // order is a proposal that the script makes at an instant, whatever the queue
 // says: to preempt the job of id Victim for the job ID, or to cancel the job ID.
@@ -265,7 +214,7 @@ type tale struct {
 	config   func(*SiteConfig)
 	rows     []traces.Job
 	orders   []order
-	changes  []Change
+	changes  []translate.Change
 	log      string
 	attempts string
 }
@@ -298,4 +247,6 @@ func preemptAt(s model.Time, id, victim int64) order {
 	return order{s * at, model.ProposePreempt, id, victim}
 }
 
-func fails(s model.Time, n model.NodeID) Change { return Change{At: s * at, Kind: NodeFails, Node: n} }
+func fails(s model.Time, n model.NodeID) translate.Change {
+	return translate.Change{At: s * at, Kind: translate.NodeFails, Node: n}
+}

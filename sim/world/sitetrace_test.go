@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -19,10 +20,14 @@ func ends(change func(*traces.Job)) func(*traces.Job) {
 	}
 }
 
+func outage(from, until model.Time) translate.Outage {
+	return translate.Outage{From: from * at, Until: until * at}
+}
+
 // TestUntimed: services of which the log does not say how long they ran leave at
 // the instant at which they left the log, else when the trace ends.
 func TestUntimed(t *testing.T) {
-	until := func(c *SiteConfig) { c.Horizon = 30 * at }
+	until := func(c *SiteConfig) { c.Rows.Horizon = 30 * at }
 	end := func(s model.Time) func(*traces.Job) {
 		return ends(func(j *traces.Job) { j.End = traces.Some(s * at) })
 	}
@@ -83,7 +88,7 @@ func TestUntimed(t *testing.T) {
 		{
 			name: "a node fails and it begins anew", nodes: 2, config: until,
 			rows:    []traces.Job{row(1, 4*at, ends(nil))},
-			changes: []Change{fails(9, 0)},
+			changes: []translate.Change{fails(9, 0)},
 			log: `4s submitted 1
 			      4s assigned 1
 			      9s node n0 DOWN
@@ -102,18 +107,18 @@ func TestUntimed(t *testing.T) {
 	_, ok, err := s.submission(s.rows, 2, anything)
 	require.NoError(t, err)
 	require.False(t, ok)
-	require.Equal(t, []int64{1, 2}, s.Awkward.Examples[RuleUntimed])
-	require.Equal(t, []int64{3}, s.Awkward.Examples[RuleNeverRan])
+	require.Equal(t, []int64{1, 2}, s.Special.Examples[translate.RuleUntimed])
+	require.Equal(t, []int64{3}, s.Special.Examples[translate.RuleNeverRan])
 }
 
 // TestOutage: while the quorum is out nothing is granted, and what was asked for
 // meanwhile is answered when it is back, in the order in which it was asked.
 func TestOutage(t *testing.T) {
-	out := func(spans ...Outage) func(*SiteConfig) { return func(c *SiteConfig) { c.Outages = spans } }
+	out := func(spans ...translate.Outage) func(*SiteConfig) { return func(c *SiteConfig) { c.Outages = spans } }
 	for _, c := range []tale{
 		{
 			// The script has asked for n0 for both.
-			name: "two wait for its end", nodes: 2, config: out(Outage{5 * at, 8 * at}),
+			name: "two wait for its end", nodes: 2, config: out(outage(5, 8)),
 			rows: []traces.Job{row(1, 5*at), row(2, 6*at)},
 			log: `5s submitted 1
 			      6s submitted 2
@@ -126,7 +131,7 @@ func TestOutage(t *testing.T) {
 			           2 8-18 COMPLETED +10 -0`,
 		},
 		{
-			name: "its end belongs to it no more, and ends are seen during it", nodes: 1, config: out(Outage{5 * at, 12 * at}),
+			name: "its end belongs to it no more, and ends are seen during it", nodes: 1, config: out(outage(5, 12)),
 			rows: []traces.Job{row(1, 0), row(2, 12*at)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -138,7 +143,7 @@ func TestOutage(t *testing.T) {
 			           2 12-22 COMPLETED +10 -0`,
 		},
 		{
-			name: "outages that overlap are one", nodes: 1, config: out(Outage{5 * at, 8 * at}, Outage{6 * at, 7 * at}, Outage{8 * at, 9 * at}),
+			name: "outages that overlap are one", nodes: 1, config: out(outage(5, 8), outage(6, 7), outage(8, 9)),
 			rows: []traces.Job{row(1, 6*at)},
 			log: `6s submitted 1
 			      9s assigned 1
@@ -147,7 +152,7 @@ func TestOutage(t *testing.T) {
 		},
 		{
 			name: "an answer under way comes when it is over", nodes: 1, config: func(c *SiteConfig) {
-				out(Outage{5 * at, 8 * at})(c)
+				out(outage(5, 8))(c)
 				c.Latency = 2 * sec
 			},
 			rows: []traces.Job{row(1, 4*at), row(2, 20*at)},
@@ -161,7 +166,7 @@ func TestOutage(t *testing.T) {
 			           2 22-32 COMPLETED +10 -0`,
 		},
 		{
-			name: "who is withdrawn meanwhile is refused", nodes: 1, config: out(Outage{5 * at, 8 * at}),
+			name: "who is withdrawn meanwhile is refused", nodes: 1, config: out(outage(5, 8)),
 			rows: []traces.Job{row(1, 5*at, ends(func(j *traces.Job) { j.CancelledAt = traces.Some(6 * at) }))},
 			log: `5s submitted 1
 			      6s cancelled 1 CANCELLED
@@ -170,6 +175,6 @@ func TestOutage(t *testing.T) {
 	} {
 		t.Run(c.name, c.tell)
 	}
-	cfg := SiteConfig{Site: smallSite(1), Outages: []Outage{{2, 3}, {1, 4}}}
+	cfg := SiteConfig{Site: smallSite(1), Outages: []translate.Outage{outage(2, 3), outage(1, 4)}}
 	require.ErrorContains(t, cfg.Validate(), "outage 1 of the quorum is from")
 }

@@ -1,66 +1,17 @@
 package world
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
 	"orrery/traces"
-	"orrery/traces/hostlist"
 )
-
-// Warm is the instant at which a replay begins in the middle of a log, if it
-// does. Jobs submitted before it come then: those that ran in the log go on with
-// what is left of their run time and their request, the others wait. What was
-// worked off before counts as saved.
-type Warm traces.Opt[model.Time]
-
-// From is t, or the beginning of the replay where that is later.
-func (w Warm) From(t model.Time) model.Time {
-	if w.OK {
-		return max(t, w.V)
-	}
-	return t
-}
-
-// before says for how long row i had run when the replay begins; 0 when it had
-// not started, or comes later.
-func (w Warm) before(b *traces.Batch, i int) model.Duration {
-	if !w.OK || b.Submit[i] >= w.V || b.Start[i] == model.AbsentTime || b.Start[i] >= w.V {
-		return 0
-	}
-	return w.V.Sub(max(b.Start[i], b.Submit[i]))
-}
-
-// left says whether row i had left when the replay begins.
-func (w Warm) left(b *traces.Batch, i int) bool {
-	ran := w.before(b, i)
-	return ran > 0 && b.Runtime[i] != model.AbsentDuration && b.Runtime[i] <= ran
-}
-
-// note counts a row of before the beginning.
-func (w Warm) note(b *traces.Batch, i int, ran model.Duration, awkward *Awkward) {
-	switch {
-	case !w.OK || b.Submit[i] >= w.V:
-	case ran > 0:
-		awkward.note(RuleRanBefore, b.ID[i])
-	default:
-		awkward.note(RuleWaitedBefore, b.ID[i])
-	}
-}
-
-// less is what is left of a span after ran of it; Forever stays.
-func less(d, ran model.Duration) model.Duration {
-	if d == model.Forever || d == model.AbsentDuration {
-		return d
-	}
-	return max(0, d-ran)
-}
 
 // Resumes says whether the job under ref, just submitted, ran before the
 // beginning of the replay.
-func (w *World) Resumes(ref model.Ref) bool { return w.jobs[ref].ran > 0 }
+func (w *World) Resumes(ref model.Ref) bool { return w.jobs[ref].truth.Ran > 0 }
 
 // Warming makes the quorum answer at once, or no more: what ran before the
 // replay was granted long ago. At its end it counts the jobs that found no place.
@@ -69,9 +20,9 @@ func (w *World) Warming(on bool) {
 		return
 	}
 	for ref := range w.jobs {
-		if j := &w.jobs[ref]; j.present && j.ran > 0 && j.rec.State == model.Pending {
+		if j := &w.jobs[ref]; j.present && j.truth.Ran > 0 && j.rec.State == model.Pending {
 			j.rec.Start = model.AbsentTime
-			w.Awkward.note(RuleNotResumed, j.rec.ID)
+			w.Special.Add(translate.RuleNotResumed, j.rec.ID)
 		}
 	}
 }
@@ -103,18 +54,19 @@ func (s *Site) Warming(on bool) {
 		l := &s.lives[ref]
 		if l.present && l.resumes && l.rec.State == model.Pending {
 			l.rec.Start, l.resumes = model.AbsentTime, false
-			s.Awkward.note(RuleNotResumed, l.rec.ID)
+			s.Special.Add(translate.RuleNotResumed, l.rec.ID)
 		}
 	}
 }
 
 // history counts row i, which had left when the replay begins, and tells what it consumed.
 func (s *Site) history(b *traces.Batch, i int) error {
-	s.Awkward.note(RuleLeftBefore, b.ID[i])
+	s.Special.Add(translate.RuleLeftBefore, b.ID[i])
 	if s.Recall == nil {
 		return nil
 	}
-	ok, err := s.rows.Allocation(b, i, &s.inspected)
+	met, ok, err := s.rows.Allocation(b, i, &s.inspected)
+	s.Special.Note(met, b.ID[i])
 	if ok {
 		from := max(b.Start[i], b.Submit[i])
 		s.Recall(&s.inspected, s.inspected.NodesMin, from, from.Add(b.Runtime[i]))
@@ -127,53 +79,30 @@ func (s *Site) history(b *traces.Batch, i int) error {
 // understood.
 func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 	l := &s.lives[ref]
-	ran := s.cfg.Warm.before(b, i)
-	s.cfg.Warm.note(b, i, ran, &s.Awkward)
-	if ran == 0 {
-		return nil
-	}
+	ran := l.truth.Ran
 	l.resumes = true
 	if s.Recall != nil {
-		s.Recall(l.alloc, l.alloc.NodesMin, s.cfg.Warm.V.Add(-ran), s.cfg.Warm.V)
+		s.Recall(l.alloc, l.alloc.NodesMin, s.cfg.Rows.Warm.V.Add(-ran), s.cfg.Rows.Warm.V)
 	}
-	if l.runtime != model.AbsentDuration { // else it runs until it is cancelled
-		l.kept = min(ran, l.runtime)
+	if l.truth.Runtime != model.AbsentDuration { // else it runs until it is cancelled
+		l.kept = min(ran, l.truth.Runtime)
 	}
 	l.rec.Start = max(b.Start[i], b.Submit[i])
-	l.limit = less(l.limit, ran)
+	l.limit = translate.Remaining(l.limit, ran)
 	a := l.alloc
-	a.Walltime, a.Hold, a.Deps, l.release = l.limit, false, a.Deps[:0], model.AbsentTime
+	a.Walltime, a.Hold, a.Deps, l.truth.Release = l.limit, false, a.Deps[:0], model.AbsentTime
 	a.Eligible, l.rec.Eligible = a.Submit, min(l.rec.Eligible, l.rec.Start)
-	if i >= len(b.RanOn) || b.RanOn[i] == "" {
-		return nil
-	}
-	names, err := nodesNamed(b.RanOn[i])
-	if err != nil {
-		return s.rows.wrong(b, i, "recorded_nodes", err.Error(), "names of nodes like n[001-004,7],m1, apart by commas or spaces", "correct the row, or leave it empty: the job is then placed where there is room")
+	names, stated, err := s.rows.RanOn(b, i)
+	if err != nil || !stated {
+		return err
 	}
 	if p, ok := s.recorded(names, a); ok {
 		s.resumptions = append(s.resumptions, Resumption{ref, p})
 	} else {
-		s.Awkward.note(RuleElsewhere, l.rec.ID)
+		s.Special.Add(translate.RuleElsewhere, l.rec.ID)
 	}
 	return nil
 }
-
-// nodesNamed lists the names of a list like n[001-004,7],m1.
-func nodesNamed(text string) ([]string, error) {
-	var out []string
-	for _, term := range hostlist.Terms(text, ", ") {
-		names, err := hostlist.Expand(term, mostNamed-len(out))
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", term, err)
-		}
-		out = append(out, names...)
-	}
-	return out, nil
-}
-
-// mostNamed is how many names the nodes of one job may have.
-const mostNamed = 1 << 20
 
 // node is the node of a name.
 func (s *Site) node(name string) (model.NodeID, bool) {

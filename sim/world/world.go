@@ -1,5 +1,4 @@
-// Package world is the simulated world behind the scheduler's ports: it turns
-// rows of a trace into submissions, runs the jobs that the quorum granted for
+// Package world is the simulated world behind the scheduler's ports: it runs the jobs that the quorum granted for
 // as long as they truly run, delays the quorum's answers, and hands what has
 // ended to the recorder. It makes no scheduling decision.
 package world
@@ -12,20 +11,19 @@ import (
 	"orrery/scheduler/model/draw"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
 // Config of a world.
 type Config struct {
-	Cluster model.Cluster
-	Units   Units
-	Policy  Policy
+	Cluster         model.Cluster
+	translate.Plain // how rows of the trace are read
 	// The answer to a proposal comes after Latency and a uniform part of
 	// Jitter, drawn by Seed, job and try; 0 and 0 answer at once.
 	Latency model.Duration
 	Jitter  model.Duration
 	Seed    uint64
-	Warm    Warm // when the replay begins, if not with the first row
 	// Expected says that jobs which have not left at the end are recorded with the
 	// run time that they would have come to, where that is known.
 	Expected bool
@@ -55,7 +53,7 @@ type World struct {
 	attempt model.AttemptRecord
 	warming bool // proposals are answered at once
 
-	Awkward Awkward
+	Special translate.SpecialRows
 	State   State
 }
 
@@ -76,14 +74,12 @@ type job struct {
 	rec      model.JobRecord
 	proposal model.Proposal // in flight, when the quorum is not immediate
 	request  model.Request
-	runtime  model.Duration // truth; AbsentDuration when it never ran in the log
-	cancel   model.Time     // AbsentTime when it is not withdrawn
-	seq      uint64         // of the granted proposal
-	busy     int32          // units of the nodes held
-	inFlight bool           // proposal waits for its answer
-	tries    uint32         // proposals so far
-	present  bool           // in the system
-	ran      model.Duration // before the replay began
+	truth    translate.Truth
+	seq      uint64 // of the granted proposal
+	busy     int32  // units of the nodes held
+	inFlight bool   // proposal waits for its answer
+	tries    uint32 // proposals so far
+	present  bool   // in the system
 }
 
 // New returns a world with an idle cluster that reports to sink.
@@ -100,74 +96,37 @@ func (w *World) Next() model.Time { return w.events.Next() }
 // Submission turns row i of b into a fact, which it puts into f. ok is false when the
 // row is dropped by a rule or rejected because possible says that it can never fit.
 func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) bool, f *model.Fact) (ok bool) {
-	id, runtime, cancel := b.ID[i], b.Runtime[i], b.CancelledAt[i]
-	req, how, asks := w.cfg.Units.request(b, i)
-	switch {
-	case !asks:
-		w.Awkward.note(RuleNoProcessors, id)
+	var s translate.Submission
+	id := b.ID[i]
+	met, ok := w.cfg.Plain.Submission(b, i, &s)
+	if !ok {
+		w.Special.Note(met, id)
 		return false
-	case impossible(b, i):
-		w.Awkward.note(RuleImpossible, id)
-		return false
-	case w.cfg.Warm.left(b, i):
-		w.Awkward.note(RuleLeftBefore, id)
-		return false
-	case runtime == model.AbsentDuration && cancel == model.AbsentTime:
-		w.Awkward.note(RuleNeverRan, id)
-		return false
-	}
-	if how != numRules {
-		w.Awkward.note(how, id)
 	}
 	j := job{
 		rec: model.JobRecord{
 			Job: b.First + model.JobID(i), ID: id, User: b.User[i], Submit: b.Submit[i], Eligible: b.Submit[i],
-			Start: model.AbsentTime, Procs: req.Units, Walltime: model.Forever,
+			Start: s.Start, Procs: s.Request.Units, Walltime: s.Walltime,
 		},
-		request: req, runtime: runtime, cancel: model.AbsentTime,
-	}
-	j.rec.Walltime = w.cfg.Policy.walltime(b.Walltime[i], runtime, id, &w.Awkward)
-	at := w.cfg.Warm.From(b.Submit[i])
-	if runtime == model.AbsentDuration {
-		w.Awkward.note(RuleWithdrawn, id)
-		j.cancel = max(cancel, at)
+		request: s.Request, truth: s.Truth,
 	}
 	w.State.Submitted++
-	if !possible(req) {
-		w.Awkward.note(RuleTooLarge, id)
-		j.rec.State, j.rec.Reason = model.Rejected, model.ReasonTooLarge
-		w.leave(&j, at)
+	if !possible(s.Request) {
+		w.Special.Note(met.Rejected(), id)
+		j.rec.State, j.rec.Reason, j.rec.Start = model.Rejected, model.ReasonTooLarge, model.AbsentTime
+		w.leave(&j, w.cfg.Warm.From(b.Submit[i]))
 		return false
 	}
-	if runtime == 0 {
-		w.Awkward.note(RuleZeroRuntime, id)
-	}
-	if runtime > j.rec.Walltime {
-		w.Awkward.note(RuleOverrun, id)
-	}
-	if ran := w.cfg.Warm.before(b, i); ran > 0 && runtime != model.AbsentDuration {
-		j.ran, j.rec.Start = ran, max(b.Start[i], b.Submit[i])
-	}
-	w.cfg.Warm.note(b, i, j.ran, &w.Awkward)
+	w.Special.Note(met, id)
 	w.enter(&j, f)
 	return true
 }
 
-// impossible says whether row i states what cannot be. Importers drop such
-// rows by rules of their own; a table that others wrote has seen none.
-func impossible(b *traces.Batch, i int) bool {
-	return b.Submit[i] < 0 || (b.Runtime[i] < 0 && b.Runtime[i] != model.AbsentDuration) ||
-		(b.Walltime[i] < 0 && b.Walltime[i] != model.AbsentDuration) || negative(b.GPUsPerNode[i]) || negative(b.NodesMin[i])
-}
-
-// negative says whether a count is stated and cannot be.
-func negative(n int32) bool { return n < 0 && n != traces.Absent }
-
 // Inspect counts row i of b as too large if it could never fit; it submits
 // nothing.
 func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) bool) {
-	if req, _, asks := w.cfg.Units.request(b, i); asks && !possible(req) {
-		w.Awkward.note(RuleTooLarge, b.ID[i])
+	if req, asks := w.cfg.Request(b, i); asks && !possible(req) {
+		w.Special.Add(translate.RuleTooLarge, b.ID[i])
 	}
 }
 
@@ -184,14 +143,14 @@ func (w *World) enter(j *job, f *model.Fact) {
 	j.proposal.Placement = w.jobs[ref].proposal.Placement // keeps its space
 	j.present = true
 	w.jobs[ref] = *j
-	if j.cancel != model.AbsentTime {
-		w.events.Push(des.NewEvent(j.cancel, des.RankCancel, j.rec.Job, ref))
+	if j.truth.Cancel != model.AbsentTime {
+		w.events.Push(des.NewEvent(j.truth.Cancel, des.RankCancel, j.rec.Job, ref))
 	}
 	w.State.Waiting++
 	w.State.QueuedUnits += int64(j.request.Units)
 	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: j.rec.Job, Ref: ref,
-		Submit: j.rec.Submit, Walltime: less(j.rec.Walltime, j.ran), Request: j.request,
+		Submit: j.rec.Submit, Walltime: translate.Remaining(j.rec.Walltime, j.truth.Ran), Request: j.request,
 	}
 	w.quorum.Apply(f)
 }
@@ -289,14 +248,14 @@ func (w *World) Start(now model.Time, ref model.Ref) {
 
 // lasts says for how long the job runs from now on, and settles how it ends.
 func (w *World) lasts(now model.Time, j *job) model.Duration {
-	d := less(j.runtime, j.ran)
+	d := translate.Remaining(j.truth.Runtime, j.truth.Ran)
 	j.rec.Reason = model.ReasonNone
 	if d == model.AbsentDuration {
 		// It never ran in the log and its owner withdrew it then: started
 		// here, it runs until its owner does the same.
-		d, j.rec.Reason = j.cancel.Sub(now), model.ReasonCancelled
+		d, j.rec.Reason = j.truth.Cancel.Sub(now), model.ReasonCancelled
 	}
-	if most := less(j.rec.Walltime, j.ran); w.cfg.Policy.Overrun == Kill && d > most {
+	if most := translate.Remaining(j.rec.Walltime, j.truth.Ran); w.cfg.Policy.Overrun == translate.Kill && d > most {
 		d, j.rec.Reason = most, model.ReasonWalltimeLimit
 	}
 	return d
@@ -376,8 +335,8 @@ func (w *World) Abandon(now model.Time) int64 {
 		n++
 		j.rec.Reason = model.ReasonEndOfRun
 		switch {
-		case w.cfg.Expected && j.runtime != model.AbsentDuration:
-			j.rec.Runtime = expected(j.runtime, j.rec.Walltime, w.cfg.Policy.Overrun)
+		case w.cfg.Expected && j.truth.Runtime != model.AbsentDuration:
+			j.rec.Runtime = expected(j.truth.Runtime, j.rec.Walltime, w.cfg.Policy.Overrun)
 		case j.rec.State == model.Running:
 			j.rec.Runtime = now.Sub(j.rec.Start)
 		}
@@ -388,8 +347,8 @@ func (w *World) Abandon(now model.Time) int64 {
 }
 
 // expected is the run time that a job comes to which is not withdrawn.
-func expected(runtime, walltime model.Duration, o Overrun) model.Duration {
-	if o == Kill {
+func expected(runtime, walltime model.Duration, o translate.Overrun) model.Duration {
+	if o == translate.Kill {
 		return min(runtime, walltime)
 	}
 	return runtime

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -42,52 +43,53 @@ func (w *World) submission(b *traces.Batch, i int, possible func(model.Request) 
 	return f, ok
 }
 
-// TestRules submits a row of every awkward kind.
+// TestRules submits a row that meets each rule.
 func TestRules(t *testing.T) {
-	shares := Units{PerNode: true, CPUs: 2}
+	none := translate.Rule(len(translate.AllRules()))
+	shares := translate.Units{PerNode: true, CPUs: 2}
 	for _, c := range []struct {
 		name   string
-		rule   Rule
-		policy Policy
-		units  Units
+		rule   translate.Rule
+		policy translate.Policy
+		units  translate.Units
 		change func(*traces.Batch)
 		enters bool
 		wall   model.Duration
 	}{
-		{"nothing awkward", numRules, Policy{}, Units{}, func(*traces.Batch) {}, true, 9 * sec},
-		{"no processors", RuleNoProcessors, Policy{}, Units{}, func(b *traces.Batch) { b.ProcsRequested[0] = traces.Absent }, false, 0},
-		{"never ran", RuleNeverRan, Policy{}, Units{}, func(b *traces.Batch) { b.Runtime[0] = model.AbsentDuration }, false, 0},
-		{"too large", RuleTooLarge, Policy{}, Units{}, func(b *traces.Batch) { b.ProcsRequested[0] = 11 }, false, 0},
-		{"withdrawn", RuleWithdrawn, Policy{}, Units{}, func(b *traces.Batch) {
+		{"no rule", none, translate.Policy{}, translate.Units{}, func(*traces.Batch) {}, true, 9 * sec},
+		{"no processors", translate.RuleNoProcessors, translate.Policy{}, translate.Units{}, func(b *traces.Batch) { b.ProcsRequested[0] = traces.Absent }, false, 0},
+		{"never ran", translate.RuleNeverRan, translate.Policy{}, translate.Units{}, func(b *traces.Batch) { b.Runtime[0] = model.AbsentDuration }, false, 0},
+		{"too large", translate.RuleTooLarge, translate.Policy{}, translate.Units{}, func(b *traces.Batch) { b.ProcsRequested[0] = 11 }, false, 0},
+		{"withdrawn", translate.RuleWithdrawn, translate.Policy{}, translate.Units{}, func(b *traces.Batch) {
 			b.Runtime[0], b.CancelledAt[0] = model.AbsentDuration, model.Time(12*sec)
 		}, true, 9 * sec},
-		{"no request", RuleMissing, Policy{}, Units{}, func(b *traces.Batch) { b.Walltime[0] = model.AbsentDuration }, true, model.Forever},
-		{"no request, a default", RuleMissing, Policy{Missing: Default, Default: 6 * sec}, Units{}, func(b *traces.Batch) { b.Walltime[0] = model.AbsentDuration }, true, 6 * sec},
-		{"no request, recorded", RuleMissing, Policy{Missing: Recorded}, Units{}, func(b *traces.Batch) { b.Walltime[0] = model.AbsentDuration }, true, 5 * sec},
-		{"overrun", RuleOverrun, Policy{}, Units{}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, true, 2 * sec},
-		{"runtime 0", RuleZeroRuntime, Policy{}, Units{}, func(b *traces.Batch) { b.Runtime[0] = 0 }, true, 9 * sec},
-		{"allocated", RuleUsesAllocated, Policy{}, Units{}, func(b *traces.Batch) { b.ProcsRequested[0], b.ProcsAllocated[0] = 0, 4 }, true, 9 * sec},
-		{"rounded up", RuleRoundedUp, Policy{}, shares, func(b *traces.Batch) { b.NodesMin[0], b.CPUsPerNode[0] = 2, 3 }, true, 9 * sec},
+		{"no request", translate.RuleMissing, translate.Policy{}, translate.Units{}, func(b *traces.Batch) { b.Walltime[0] = model.AbsentDuration }, true, model.Forever},
+		{"no request, a default", translate.RuleMissing, translate.Policy{MissingWalltime: translate.DefaultTime, DefaultWalltime: 6 * sec}, translate.Units{}, func(b *traces.Batch) { b.Walltime[0] = model.AbsentDuration }, true, 6 * sec},
+		{"no request, recorded", translate.RuleMissing, translate.Policy{MissingWalltime: translate.TrueRuntime}, translate.Units{}, func(b *traces.Batch) { b.Walltime[0] = model.AbsentDuration }, true, 5 * sec},
+		{"overrun", translate.RuleOverrun, translate.Policy{}, translate.Units{}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, true, 2 * sec},
+		{"runtime 0", translate.RuleZeroRuntime, translate.Policy{}, translate.Units{}, func(b *traces.Batch) { b.Runtime[0] = 0 }, true, 9 * sec},
+		{"allocated", translate.RuleUsesAllocated, translate.Policy{}, translate.Units{}, func(b *traces.Batch) { b.ProcsRequested[0], b.ProcsAllocated[0] = 0, 4 }, true, 9 * sec},
+		{"rounded up", translate.RuleRoundedUp, translate.Policy{}, shares, func(b *traces.Batch) { b.NodesMin[0], b.CPUsPerNode[0] = 2, 3 }, true, 9 * sec},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := &keep{}
-			w := New(Config{Cluster: model.UniformCluster(10, 1, true), Units: c.units, Policy: c.policy}, k)
+			w := New(Config{Cluster: model.UniformCluster(10, 1, true), Plain: translate.Plain{Units: c.units, Policy: c.policy}}, k)
 			f, ok := w.submission(one(c.change), 0, atMost(10))
 			require.Equal(t, c.enters, ok)
-			for _, r := range Rules() {
+			for _, r := range translate.AllRules() {
 				want := int64(0)
 				if r == c.rule {
 					want = 1
-					require.Equal(t, []int64{77}, w.Awkward.Examples[r])
+					require.Equal(t, []int64{77}, w.Special.Examples[r])
 				}
-				require.Equal(t, want, w.Awkward.Count[r], r.String())
+				require.Equal(t, want, w.Special.Count[r], r.String())
 				require.NotEmpty(t, r.Doc())
 			}
 			if ok {
 				require.Equal(t, model.Fact{Kind: model.FactSubmitted, Job: 3, Submit: model.Time(10 * sec), Walltime: c.wall, Request: f.Request}, f)
 			}
 			w.Close()
-			require.Equal(t, c.rule == RuleTooLarge, len(k.jobs) == 1)
+			require.Equal(t, c.rule == translate.RuleTooLarge, len(k.jobs) == 1)
 			if len(k.jobs) == 1 {
 				require.Equal(t, model.Rejected, k.jobs[0].State)
 				require.Equal(t, model.ReasonTooLarge, k.jobs[0].Reason)
@@ -101,23 +103,23 @@ func TestEnds(t *testing.T) {
 	never := func(b *traces.Batch) { b.Runtime[0], b.CancelledAt[0] = model.AbsentDuration, model.Time(13*sec) }
 	for _, c := range []struct {
 		name   string
-		policy Policy
+		policy translate.Policy
 		change func(*traces.Batch)
 		after  model.Duration
 		state  model.JobState
 		reason model.Reason
 	}{
-		{"by itself", Policy{}, func(*traces.Batch) {}, 5 * sec, model.Completed, model.ReasonNone},
-		{"at its request to the second", Policy{}, func(b *traces.Batch) { b.Walltime[0] = 5 * sec }, 5 * sec, model.Completed, model.ReasonNone},
-		{"killed", Policy{}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, 2 * sec, model.Timeout, model.ReasonWalltimeLimit},
-		{"extended", Policy{Overrun: Extend}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, 5 * sec, model.Completed, model.ReasonNone},
-		{"withdrawn while it runs", Policy{}, never, 3 * sec, model.Cancelled, model.ReasonCancelled},
-		{"killed before it is withdrawn", Policy{}, func(b *traces.Batch) { never(b); b.Walltime[0] = sec }, sec, model.Timeout, model.ReasonWalltimeLimit},
-		{"no time at all", Policy{}, func(b *traces.Batch) { b.Runtime[0] = 0 }, 0, model.Completed, model.ReasonNone},
+		{"by itself", translate.Policy{}, func(*traces.Batch) {}, 5 * sec, model.Completed, model.ReasonNone},
+		{"at its request to the second", translate.Policy{}, func(b *traces.Batch) { b.Walltime[0] = 5 * sec }, 5 * sec, model.Completed, model.ReasonNone},
+		{"killed", translate.Policy{}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, 2 * sec, model.Timeout, model.ReasonWalltimeLimit},
+		{"extended", translate.Policy{Overrun: translate.Extend}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, 5 * sec, model.Completed, model.ReasonNone},
+		{"withdrawn while it runs", translate.Policy{}, never, 3 * sec, model.Cancelled, model.ReasonCancelled},
+		{"killed before it is withdrawn", translate.Policy{}, func(b *traces.Batch) { never(b); b.Walltime[0] = sec }, sec, model.Timeout, model.ReasonWalltimeLimit},
+		{"no time at all", translate.Policy{}, func(b *traces.Batch) { b.Runtime[0] = 0 }, 0, model.Completed, model.ReasonNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k, now := &keep{}, model.Time(10*sec)
-			w := New(Config{Cluster: model.UniformCluster(10, 1, true), Policy: c.policy}, k)
+			w := New(Config{Cluster: model.UniformCluster(10, 1, true), Plain: translate.Plain{Policy: c.policy}}, k)
 			f, _ := w.submission(one(c.change), 0, atMost(10))
 			p := model.Proposal{Seq: 1, Job: f.Job, Ref: f.Ref, Request: f.Request, Placement: model.Placement{Words: []model.NodeWord{{Mask: 0xf}}}}
 			answers := w.Submit(now, []model.Proposal{p}, nil)

@@ -1,52 +1,8 @@
-package world
+package translate
 
-import (
-	"fmt"
+import "math/bits"
 
-	"orrery/scheduler/model"
-	"orrery/traces"
-)
-
-// Overrun says what happens to a job whose true runtime exceeds its request.
-type Overrun uint8
-
-const (
-	Kill   Overrun = iota // it ends at its request, as TIMEOUT
-	Extend                // it runs on; the scheduler predicts its end as one second from now
-)
-
-// Missing says what the scheduler is told of a job that states no request.
-type Missing uint8
-
-const (
-	Infinite Missing = iota // nothing: it may run for ever
-	Default                 // Policy.Default
-	Recorded                // its true runtime, which no real scheduler knows
-)
-
-// Policy says what a replay makes of awkward rows. Every use is counted.
-type Policy struct {
-	Overrun Overrun
-	Missing Missing
-	Default model.Duration // with Missing == Default
-}
-
-// walltime is what the scheduler is told about a job's request.
-func (p Policy) walltime(stated, runtime model.Duration, id int64, awkward *Awkward) model.Duration {
-	if stated != model.AbsentDuration {
-		return stated
-	}
-	awkward.note(RuleMissing, id)
-	switch {
-	case p.Missing == Default:
-		return p.Default
-	case p.Missing == Recorded && runtime != model.AbsentDuration:
-		return runtime
-	}
-	return model.Forever
-}
-
-// Rule names one kind of awkward row and what was done with it.
+// Rule names one kind of row that needs special handling, and what is done with it.
 type Rule uint8
 
 const (
@@ -111,17 +67,8 @@ func (r Rule) String() string { return ruleNames[r] }
 // Doc says what the rule does.
 func (r Rule) Doc() string { return ruleDocs[r] }
 
-// Awkward counts the rows that each rule met, with the ids of the first few.
-type Awkward struct {
-	Count    [numRules]int64
-	Examples [numRules][]int64
-}
-
-// maxExamples bounds Awkward.Examples.
-const maxExamples = 5
-
-// Rules lists all rules in order.
-func Rules() []Rule {
+// AllRules lists the rules in order.
+func AllRules() []Rule {
 	out := make([]Rule, numRules)
 	for i := range out {
 		out[i] = Rule(i)
@@ -129,91 +76,41 @@ func Rules() []Rule {
 	return out
 }
 
-func (a *Awkward) note(r Rule, id int64) {
-	a.Count[r]++
-	if len(a.Examples[r]) < maxExamples {
-		a.Examples[r] = append(a.Examples[r], id)
+// RuleSet is the rules that a row met.
+type RuleSet uint32
+
+// Add adds a rule.
+func (s *RuleSet) Add(r Rule) { *s |= 1 << r }
+
+// Has says whether r is in the set.
+func (s RuleSet) Has(r Rule) bool { return s>>r&1 != 0 }
+
+// Rejected is the rules met by a row whose job is rejected at its submission: how it
+// would have run does not count.
+func (s RuleSet) Rejected() RuleSet {
+	return s&^(1<<RuleZeroRuntime|1<<RuleOverrun|1<<RuleRanBefore|1<<RuleWaitedBefore) | 1<<RuleTooLarge
+}
+
+// SpecialRows counts the rows that each rule met, with the ids of the first few.
+type SpecialRows struct {
+	Count    [numRules]int64
+	Examples [numRules][]int64
+}
+
+// maxExamples bounds SpecialRows.Examples.
+const maxExamples = 5
+
+// Note counts the row of job id, which met these rules.
+func (s *SpecialRows) Note(met RuleSet, id int64) {
+	for ; met != 0; met &= met - 1 {
+		s.Add(Rule(bits.TrailingZeros32(uint32(met))), id)
 	}
 }
 
-// Units says how a node's parts turn into the units that are scheduled: unit i
-// of a node is the same part of each of its resources. A job's share of a node
-// is rounded up to units in the resource of which it asks most, so that no
-// resource is ever oversubscribed. The zero value takes processors as units.
-type Units struct {
-	PerNode bool  // rows ask for nodes and shares of them
-	CPUs    int32 // processors in one unit, at least 1 where PerNode is set
-	GPUs    int32 // GPUs in one unit, 0 when nodes have none
-}
-
-// request turns row i into a request. ok is false when the row asks for
-// nothing.
-func (u Units) request(b *traces.Batch, i int) (r model.Request, how Rule, ok bool) {
-	how = numRules
-	procs := b.ProcsRequested[i]
-	if procs <= 0 {
-		if procs = b.ProcsAllocated[i]; procs > 0 {
-			how = RuleUsesAllocated
-		}
+// Add counts the row of job id, which met rule r.
+func (s *SpecialRows) Add(r Rule, id int64) {
+	s.Count[r]++
+	if len(s.Examples[r]) < maxExamples {
+		s.Examples[r] = append(s.Examples[r], id)
 	}
-	nodes := b.NodesMin[i]
-	if !u.PerNode || nodes <= 0 {
-		if procs <= 0 && nodes > 0 {
-			procs = saturate(int64(nodes) * int64(max(b.CPUsPerNode[i], 1)))
-		}
-		if u.PerNode {
-			procs = (procs + u.CPUs - 1) / u.CPUs
-		}
-		return model.Request{Shape: model.Anywhere, Units: procs}, how, procs > 0
-	}
-	per, exact := int32(1), true
-	if c := b.CPUsPerNode[i]; c > 0 {
-		per = max(per, (c+u.CPUs-1)/u.CPUs)
-		exact = c%u.CPUs == 0
-	}
-	if g := b.GPUsPerNode[i]; g > 0 {
-		if u.GPUs == 0 {
-			// Nodes have no GPUs: ask for more than any node has.
-			return model.Request{Shape: model.PerNode, Nodes: nodes, PerNode: maxUnits, Units: maxUnits}, how, true
-		}
-		per = max(per, (g+u.GPUs-1)/u.GPUs)
-	}
-	if !exact {
-		how = RuleRoundedUp
-	}
-	return model.Request{Shape: model.PerNode, Nodes: nodes, PerNode: per, Units: saturate(int64(nodes) * int64(per))}, how, true
-}
-
-const maxUnits = 1<<31 - 1
-
-func saturate(x int64) int32 { return int32(min(x, maxUnits)) }
-
-// ClusterOf derives the nodes and the meaning of a unit from a nodes table:
-// a unit is one GPU with its part of the processors where every node has GPUs,
-// and one processor otherwise.
-func ClusterOf(nodes []traces.Node) (units []int32, u Units, err error) {
-	u = Units{PerNode: true, CPUs: 1}
-	allGPU := true
-	for _, n := range nodes {
-		allGPU = allGPU && n.GPUs > 0
-	}
-	if allGPU {
-		u.GPUs, u.CPUs = 1, 0
-		for _, n := range nodes {
-			if c := max(n.CPUs/n.GPUs, 1); u.CPUs == 0 || c < u.CPUs {
-				u.CPUs = c
-			}
-		}
-	}
-	for i, n := range nodes {
-		k := n.CPUs
-		if allGPU {
-			k = n.GPUs
-		}
-		if k < 1 {
-			return nil, u, fmt.Errorf("node %d (%s) has no processors and no GPUs", i, n.Name)
-		}
-		units = append(units, k)
-	}
-	return units, u, nil
 }

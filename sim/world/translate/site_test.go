@@ -1,4 +1,4 @@
-package world
+package translate
 
 import (
 	"fmt"
@@ -7,7 +7,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/internal/worldtest"
 	"orrery/traces"
+)
+
+const (
+	sec = model.Second
+	at  = model.Time(sec)
+)
+
+var (
+	smallSite = worldtest.Site
+	row       = worldtest.Row
+	batchOf   = worldtest.Batch
 )
 
 // namedSite has two of everything that rows name. n0 and n1 have 4 GPUs of one
@@ -27,14 +39,22 @@ func namedSite() *model.Site {
 var gpuTypes = []string{"GH200", "A100"}
 
 // translate turns one row into an allocation.
-func translate(t *testing.T, rows Rows, change func(*traces.Job)) (*model.Site, *Awkward, model.Allocation, error) {
+func translate(t *testing.T, rows Rows, change func(*traces.Job)) (*model.Site, RuleSet, model.Allocation, error) {
 	t.Helper()
-	site, awkward := namedSite(), &Awkward{}
+	site := namedSite()
 	rows.File, rows.GPUTypes = "log", gpuTypes
 	var a model.Allocation
-	ok, err := NewTranslator(site, rows, awkward).Allocation(batchOf(row(77, 10*at, change)), 0, &a)
-	require.Equal(t, err == nil && awkward.Count[RuleNoProcessors] == 0, ok)
-	return site, awkward, a, err
+	met, ok, err := NewSite(site, &rows).Allocation(batchOf(row(77, 10*at, change)), 0, &a)
+	require.Equal(t, err == nil && !met.Has(RuleNoProcessors), ok)
+	return site, met, a, err
+}
+
+// set is the set of these rules.
+func set(rules ...Rule) (s RuleSet) {
+	for _, r := range rules {
+		s.Add(r)
+	}
+	return s
 }
 
 // TestAllocation: what a row says changes the allocation of a row that says
@@ -114,17 +134,13 @@ func TestNodesOfProcessors(t *testing.T) {
 		{0, 1, 1, []Rule{RuleUsesAllocated, RuleRoundedUp}},
 		{0, 0, 0, []Rule{RuleNoProcessors}},
 	} {
-		_, awkward, a, err := translate(t, Rows{}, func(j *traces.Job) {
+		_, met, a, err := translate(t, Rows{}, func(j *traces.Job) {
 			j.NodesMin, j.ProcsRequested, j.ProcsAllocated = traces.Opt[int32]{}, traces.Some(c.requested), traces.Some(c.allocated)
 			j.VCluster = "batch"
 		})
 		require.NoError(t, err)
 		require.Equal(t, max(c.nodes, 0), max(a.NodesMin, 0))
-		want := Awkward{}
-		for _, r := range c.rules {
-			want.note(r, 77)
-		}
-		require.Equal(t, want, *awkward, "%+v", c)
+		require.Equal(t, set(c.rules...), met, "%+v", c)
 	}
 }
 
@@ -174,26 +190,26 @@ func TestConstraints(t *testing.T) {
 // spelling of their texts in the source is.
 func TestInterned(t *testing.T) {
 	site := namedSite()
-	tr := NewTranslator(site, Rows{GPUTypes: gpuTypes}, &Awkward{})
+	tr := NewSite(site, &Rows{GPUTypes: gpuTypes})
 	b := batchOf(row(1, 0), row(2, 0, func(j *traces.Job) { j.Features = "ib" }), row(3, 0), row(4, 0, func(j *traces.Job) { j.Features = "ib" }))
 	var ids []model.ConstraintID
 	for i := range b.Len() {
 		var a model.Allocation
-		_, err := tr.Allocation(b, i, &a)
+		_, _, err := tr.Allocation(b, i, &a)
 		require.NoError(t, err)
 		ids = append(ids, a.Constraint)
 	}
 	require.Equal(t, []model.ConstraintID{0, 1, 0, 1}, ids)
 	require.Len(t, site.Constraints, 2)
 	var a model.Allocation
-	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = tr.Allocation(b, 1, &a) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _, _ = tr.Allocation(b, 1, &a) }))
 }
 
 // TestManyInterned: each of more sets of constraints than are kept at hand has an id
 // of its own, and keeps it.
 func TestManyInterned(t *testing.T) {
 	site := namedSite()
-	tr := NewTranslator(site, Rows{GPUTypes: gpuTypes}, &Awkward{})
+	tr := NewSite(site, &Rows{GPUTypes: gpuTypes})
 	var rows []traces.Job
 	for i := range int64(5) {
 		for k := range int64(5 * recentSets) {
@@ -213,7 +229,7 @@ func TestManyInterned(t *testing.T) {
 			met[key] = model.ConstraintID(len(met))
 		}
 		var a model.Allocation
-		_, err := tr.Allocation(b, i, &a)
+		_, _, err := tr.Allocation(b, i, &a)
 		require.NoError(t, err)
 		require.Equal(t, met[key], a.Constraint)
 		c := site.Constraints[a.Constraint]
@@ -254,31 +270,27 @@ func TestRoute(t *testing.T) {
 	by := func(c traces.TextColumn, otherwise model.VClusterID) *Route {
 		return &Route{Column: c, To: map[string]model.VClusterID{"small": 1, "carol": 1}, Otherwise: otherwise}
 	}
-	users := func() []string { return batchUsers }
+	users := func() []string { return worldtest.Users }
 	for _, c := range []struct {
 		says  string
 		route *Route
 		row   func(*traces.Job)
 		to    model.VClusterID
-		rule  Rule // numRules for none
+		rules RuleSet
 	}{
-		{"nothing, and nothing is said of it", nil, func(*traces.Job) {}, 0, RuleFirstVCluster},
-		{"a vCluster", by(traces.TextPartition, 1), func(j *traces.Job) { j.VCluster, j.Partition = "batch", "small" }, 0, numRules},
-		{"a partition with a vCluster", by(traces.TextPartition, -1), func(j *traces.Job) { j.Partition = "small" }, 1, RuleRouted},
-		{"a partition without one", by(traces.TextPartition, 0), func(j *traces.Job) { j.Partition = "large" }, 0, RuleRoutedRest},
-		{"no partition", by(traces.TextPartition, 1), func(*traces.Job) {}, 1, RuleRoutedRest},
-		{"nothing, and all go to one", &Route{Column: traces.TextColumns, Otherwise: 1}, func(*traces.Job) {}, 1, RuleRoutedRest},
-		{"a user", &Route{Column: traces.TextColumns, ByUser: true, To: by(0, 0).To, Otherwise: -1}, func(j *traces.Job) { j.User = "carol" }, 1, RuleRouted},
+		{"nothing, and nothing is said of it", nil, func(*traces.Job) {}, 0, set(RuleFirstVCluster)},
+		{"a vCluster", by(traces.TextPartition, 1), func(j *traces.Job) { j.VCluster, j.Partition = "batch", "small" }, 0, 0},
+		{"a partition with a vCluster", by(traces.TextPartition, -1), func(j *traces.Job) { j.Partition = "small" }, 1, set(RuleRouted)},
+		{"a partition without one", by(traces.TextPartition, 0), func(j *traces.Job) { j.Partition = "large" }, 0, set(RuleRoutedRest)},
+		{"no partition", by(traces.TextPartition, 1), func(*traces.Job) {}, 1, set(RuleRoutedRest)},
+		{"nothing, and all go to one", &Route{Column: traces.TextColumns, Otherwise: 1}, func(*traces.Job) {}, 1, set(RuleRoutedRest)},
+		{"a user", &Route{Column: traces.TextColumns, ByUser: true, To: by(0, 0).To, Otherwise: -1}, func(j *traces.Job) { j.User = "carol" }, 1, set(RuleRouted)},
 	} {
 		t.Run(c.says, func(t *testing.T) {
-			_, awkward, a, err := translate(t, Rows{Route: c.route, Users: users}, c.row)
+			_, met, a, err := translate(t, Rows{Route: c.route, Users: users}, c.row)
 			require.NoError(t, err)
 			require.Equal(t, c.to, a.VCluster)
-			want := Awkward{}
-			if c.rule < numRules {
-				want.note(c.rule, 77)
-			}
-			require.Equal(t, want, *awkward)
+			require.Equal(t, c.rules, met)
 		})
 	}
 	_, _, _, err := translate(t, Rows{Route: by(traces.TextPartition, -1)}, func(j *traces.Job) { j.Partition = "large" })
@@ -290,17 +302,16 @@ func TestRoute(t *testing.T) {
 // TestNamesThatCountAsNone: tenants that the site does not have, where that is
 // allowed, and names of what it has none of.
 func TestNamesThatCountAsNone(t *testing.T) {
-	_, awkward, a, err := translate(t, Rows{Strangers: true}, func(j *traces.Job) { j.Tenant = "x" })
+	_, met, a, err := translate(t, Rows{IgnoreUnknownTenants: true}, func(j *traces.Job) { j.Tenant = "x" })
 	require.NoError(t, err)
 	require.Equal(t, model.TenantID(-1), a.Tenant)
-	require.Equal(t, int64(1), awkward.Count[RuleUnknownName])
+	require.True(t, met.Has(RuleUnknownName))
 
-	*awkward = Awkward{}
-	tr := NewTranslator(&model.Site{Nodes: smallSite(1).Nodes, VClusters: []model.VCluster{{Name: "all"}}}, Rows{}, awkward)
-	_, err = tr.Allocation(batchOf(row(1, 0, func(j *traces.Job) { j.Tenant, j.Partition, j.QOS, j.Reservation = "x", "x", "x", "x" })), 0, &a)
+	tr := NewSite(&model.Site{Nodes: smallSite(1).Nodes, VClusters: []model.VCluster{{Name: "all"}}}, &Rows{})
+	met, _, err = tr.Allocation(batchOf(row(1, 0, func(j *traces.Job) { j.Tenant, j.Partition, j.QOS, j.Reservation = "x", "x", "x", "x" })), 0, &a)
 	require.NoError(t, err)
 	require.Equal(t, [...]int32{-1, -1, -1, -1}, [...]int32{int32(a.Tenant), int32(a.Partition), int32(a.QOS), int32(a.Reservation)})
-	require.Equal(t, int64(1), awkward.Count[RuleUnknownName])
+	require.Equal(t, set(RuleUnknownName), met)
 }
 
 // TestWaits: edges become dependencies of the row that waits, and rows that
@@ -312,14 +323,14 @@ func TestWaits(t *testing.T) {
 		{Job: 1, On: 0, Condition: model.AfterOK}, {Job: 2, On: 0, Condition: model.AfterCorr}, {Job: 2, On: 1, Condition: model.AfterAny},
 		{Job: 4, On: 3, Condition: model.Mutex}, {Job: 6, On: 4, Condition: model.Mutex},
 	}}
-	tr := NewTranslator(namedSite(), Rows{Dependencies: d}, &Awkward{})
+	tr := NewSite(namedSite(), &Rows{Dependencies: d})
 	b := batchOf(row(10, 0), row(11, 0), row(12, 0, func(j *traces.Job) { j.Eligible = traces.Some(99 * at) }), row(13, 0), row(14, 0), row(15, 0), row(16, 0))
 	lock := model.Dependency{On: -1, Condition: model.Mutex, Mutex: 3}
 	var a model.Allocation
 	for i, want := range [][]model.Dependency{
 		{}, {{On: 0, Condition: model.AfterOK}}, {{On: 0, Condition: model.AfterCorr}, {On: 1, Condition: model.AfterAny}}, {lock}, {lock}, {}, {lock},
 	} {
-		_, err := tr.Allocation(b, i, &a)
+		_, _, err := tr.Allocation(b, i, &a)
 		require.NoError(t, err)
 		require.Equal(t, want, append([]model.Dependency{}, a.Deps...), "row %d", i)
 		require.Equal(t, i < 2, a.Awaited)
@@ -337,7 +348,7 @@ func TestUnits(t *testing.T) {
 		{true, model.Allocation{NodesMin: 3}, 12},
 		{true, model.Allocation{NodesMin: 3, GPUs: 2}, 6},
 	} {
-		require.Equal(t, c.want, NewTranslator(namedSite(), Rows{Shared: c.shared}, &Awkward{}).Units(&c.a))
+		require.Equal(t, c.want, NewSite(namedSite(), &Rows{Shared: c.shared}).Units(&c.a))
 	}
 }
 
@@ -346,20 +357,20 @@ func TestExitStates(t *testing.T) {
 		"COMPLETED": model.Completed, "": model.Completed, "PARTIAL": model.Completed, "NODE_FAIL": model.Completed, "PREEMPTED": model.Completed,
 		"FAILED": model.Failed, "failed": model.Failed, "OUT_OF_MEMORY": model.Failed, "TIMEOUT": model.Timeout, "CANCELLED by 1000": model.Cancelled,
 	} {
-		tr := NewTranslator(namedSite(), Rows{}, &Awkward{})
+		tr := NewSite(namedSite(), &Rows{})
 		var a model.Allocation
 		b := batchOf(row(1, 0, func(j *traces.Job) { j.ExitState = text }), row(2, 0))
-		_, err := tr.Allocation(b, 0, &a)
+		got, _, _, err := tr.allocation(b, 0, &a)
 		require.NoError(t, err)
-		require.Equal(t, want, tr.outcome, text)
-		_, err = tr.Allocation(b, 1, &a)
+		require.Equal(t, want, got, text)
+		got, _, _, err = tr.allocation(b, 1, &a)
 		require.NoError(t, err)
-		require.Equal(t, model.Completed, tr.outcome, "of a row that does not say, after %s", text)
-		_, err = tr.Allocation(b, 0, &a)
+		require.Equal(t, model.Completed, got, "of a row that does not say, after %s", text)
+		got, _, _, err = tr.allocation(b, 0, &a)
 		require.NoError(t, err)
 		b.Attr = nil
-		_, err = tr.Allocation(b, 1, &a)
+		got, _, _, err = tr.allocation(b, 1, &a)
 		require.NoError(t, err)
-		require.Equal(t, model.Completed, tr.outcome, "without attributes, after %s", text)
+		require.Equal(t, model.Completed, got, "without attributes, after %s", text)
 	}
 }

@@ -1,4 +1,4 @@
-package world
+package translate
 
 import (
 	"strconv"
@@ -29,39 +29,39 @@ func (r *Route) Name() string {
 // routes are the vClusters of texts by their index, found as they are met.
 type routes []model.VClusterID
 
-// Words for what is not a vCluster.
+// Values of routes that are no vCluster.
 const (
-	notLooked model.VClusterID = -3
-	notThere  model.VClusterID = -2
+	unresolved model.VClusterID = -3
+	noRoute    model.VClusterID = -2
 )
 
-// route says where the job of a row goes that names no vCluster.
-func (t *Translator) route(b *traces.Batch, i int, a *model.Allocation) error {
+// route sets the vCluster of a row that names none.
+func (t *Site) route(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) error {
 	r := t.rows.Route
 	if r == nil {
-		t.awkward.note(RuleFirstVCluster, a.ID)
+		met.Add(RuleFirstVCluster)
 		return nil
 	}
 	k, text := t.routedBy(b, i)
 	if k >= 0 {
 		for int(k) >= len(t.routed) {
-			t.routed = append(t.routed, notLooked)
+			t.routed = append(t.routed, unresolved)
 		}
-		if t.routed[k] == notLooked {
-			t.routed[k] = notThere
+		if t.routed[k] == unresolved {
+			t.routed[k] = noRoute
 			if to, ok := r.To[text()]; ok {
 				t.routed[k] = to
 			}
 		}
 		if to := t.routed[k]; to >= 0 {
 			a.VCluster = to
-			t.awkward.note(RuleRouted, a.ID)
+			met.Add(RuleRouted)
 			return nil
 		}
 	}
 	if r.Otherwise >= 0 {
 		a.VCluster = r.Otherwise
-		t.awkward.note(RuleRoutedRest, a.ID)
+		met.Add(RuleRoutedRest)
 		return nil
 	}
 	found := "nothing"
@@ -73,7 +73,7 @@ func (t *Translator) route(b *traces.Batch, i int, a *model.Allocation) error {
 
 // routedBy is the text that says where a row goes: its index, -1 where there is none, and
 // how to read it.
-func (t *Translator) routedBy(b *traces.Batch, i int) (k int32, text func() string) {
+func (t *Site) routedBy(b *traces.Batch, i int) (k int32, text func() string) {
 	r := t.rows.Route
 	switch {
 	case r.ByUser:

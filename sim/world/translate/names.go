@@ -1,4 +1,4 @@
-package world
+package translate
 
 import (
 	"encoding/json"
@@ -10,37 +10,38 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/hostlist"
 )
 
-// vocabulary is what the texts of one column mean at a site.
-type vocabulary struct {
+// column is what the texts of one column mean at a site.
+type column struct {
 	read    func(text string) (meaning int32, err error) // nil for a column that is not read
-	meaning []int32                                      // by index of the text, unread until it is met
+	meaning []int32                                      // by index of the text, unread until it is first used
 }
 
 const (
 	unread int32 = -1 << 31
-	nobody int32 = -1 // a name that counts as none
+	noName int32 = -1 // a name that counts as none
 )
 
-// unknown is the error of a text that means nothing here.
-type unknown struct{ found, expected, mend string }
+// unknownText is the error of a text that means nothing here.
+type unknownText struct{ found, expected, mend string }
 
-func (u *unknown) Error() string { return u.found }
+func (u *unknownText) Error() string { return u.found }
 
-// speak sets how each column is read. Columns of names mean a dense id, others
+// setReaders sets how each column is read. Columns of names mean a dense id, others
 // a value or a row of a table of the translator. Names of what the site has none
 // of mean nothing, and a single vCluster takes the jobs of all.
-func (t *Translator) speak() {
+func (t *Site) setReaders() {
 	named := func(c traces.TextColumn, what string, n int, name func(int) string) {
-		ignore := n == 0 && c != traces.TextGPUType || c == traces.TextTenant && t.rows.Strangers
+		ignore := n == 0 && c != traces.TextGPUType || c == traces.TextTenant && t.rows.IgnoreUnknownTenants
 		ids := map[string]int32{}
 		var all []string
 		for i := range n {
 			all = append(all, name(i))
 			ids[name(i)] = int32(i)
 		}
-		t.words[c].read = func(text string) (int32, error) {
+		t.columns[c].read = func(text string) (int32, error) {
 			switch {
 			case n == 0:
 				return -1, nil
@@ -51,9 +52,9 @@ func (t *Translator) speak() {
 				return id, nil
 			}
 			if ignore {
-				return nobody, nil
+				return noName, nil
 			}
-			return 0, &unknown{strconv.Quote(text), what + " of the site: " + list(all), "add it to the cluster file, or correct the row"}
+			return 0, &unknownText{strconv.Quote(text), what + " of the site: " + list(all), "add it to the cluster file, or correct the row"}
 		}
 	}
 	s := t.site
@@ -65,22 +66,22 @@ func (t *Translator) speak() {
 	named(traces.TextGPUType, "a GPU type", len(t.rows.GPUTypes), func(i int) string { return t.rows.GPUTypes[i] })
 
 	spelled := func(c traces.TextColumn, words ...string) {
-		t.words[c].read = func(text string) (int32, error) {
+		t.columns[c].read = func(text string) (int32, error) {
 			if i := slices.Index(words, strings.ReplaceAll(strings.ToLower(text), "_", "-")); i >= 0 {
 				return int32(i), nil
 			}
-			return 0, &unknown{strconv.Quote(text), list(words), "correct the row"}
+			return 0, &unknownText{strconv.Quote(text), list(words), "correct the row"}
 		}
 	}
 	spelled(traces.TextKind, model.Bounded.String(), model.Service.String(), model.Reactive.String(), model.Session.String())
 	spelled(traces.TextTopology, model.Tight.String(), model.Spread.String(), model.Any.String())
 	spelled(traces.TextCheckpoint, model.CheckpointAuto.String(), model.CheckpointManual.String(), model.CheckpointNone.String())
 	spelled(traces.TextRequeue, model.RequeueNever.String(), model.RequeueOnNodeFailure.String(), model.RequeueAlways.String())
-	t.words[traces.TextFeatures].read = t.readFeatures
-	t.words[traces.TextNodeInclude].read = t.readNodes
-	t.words[traces.TextNodeExclude].read = t.readNodes
-	t.words[traces.TextMounts].read = t.readMounts
-	t.words[traces.TextExitState].read = readExit
+	t.columns[traces.TextFeatures].read = t.readFeatures
+	t.columns[traces.TextNodeInclude].read = t.readNodes
+	t.columns[traces.TextNodeExclude].read = t.readNodes
+	t.columns[traces.TextMounts].read = t.readMounts
+	t.columns[traces.TextExitState].read = readExit
 }
 
 // list shows at most twelve names.
@@ -95,28 +96,28 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// mean is the meaning of the text in column c of row i, or missing.
-func (t *Translator) mean(b *traces.Batch, i int, c traces.TextColumn, missing int32) (int32, error) {
+// meaning is the meaning of the text in column c of row i, or missing.
+func (t *Site) meaning(b *traces.Batch, i int, c traces.TextColumn, missing int32) (int32, error) {
 	k := b.Attr.Text[c][i]
 	if k < 0 {
 		return missing, nil
 	}
-	v := &t.words[c]
+	v := &t.columns[c]
 	if int(k) < len(v.meaning) && v.meaning[k] != unread {
 		return v.meaning[k], nil
 	}
-	return t.learn(b, i, c)
+	return t.readText(b, i, c)
 }
 
-// learn reads the text in column c of row i.
-func (t *Translator) learn(b *traces.Batch, i int, c traces.TextColumn) (int32, error) {
-	k, v := b.Attr.Text[c][i], &t.words[c]
+// readText reads the text in column c of row i.
+func (t *Site) readText(b *traces.Batch, i int, c traces.TextColumn) (int32, error) {
+	k, v := b.Attr.Text[c][i], &t.columns[c]
 	for int(k) >= len(v.meaning) {
 		v.meaning = append(v.meaning, unread)
 	}
 	m, err := v.read(b.Attr.Texts.Of(c)[k])
 	if err != nil {
-		var u *unknown
+		var u *unknownText
 		if !errors.As(err, &u) {
 			return 0, err
 		}
@@ -126,7 +127,7 @@ func (t *Translator) learn(b *traces.Batch, i int, c traces.TextColumn) (int32, 
 	return m, nil
 }
 
-func (t *Translator) wrong(b *traces.Batch, i int, column, found, expected, mend string) error {
+func (t *Site) wrong(b *traces.Batch, i int, column, found, expected, mend string) error {
 	return &traces.DataError{
 		File: t.rows.File, Row: int64(b.First) + int64(i) + 1, Column: column,
 		Found: found, Expected: expected, Mend: mend,
@@ -135,16 +136,16 @@ func (t *Translator) wrong(b *traces.Batch, i int, column, found, expected, mend
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// spoken are the columns that a row is read by, in the order in which errors in
-// several are told.
-var spoken = [...]traces.TextColumn{
+// textColumns are the columns of text that are read, in the order in which errors in
+// several are reported.
+var textColumns = [...]traces.TextColumn{
 	traces.TextVCluster, traces.TextTenant, traces.TextQOS, traces.TextPartition, traces.TextReservation, traces.TextKind,
 	traces.TextTopology, traces.TextCheckpoint, traces.TextRequeue, traces.TextMounts, traces.TextGPUType, traces.TextFeatures,
 	traces.TextNodeInclude, traces.TextNodeExclude, traces.TextExitState,
 }
 
-// silent are the meanings in a row that says nothing.
-var silent = func() (m [traces.TextColumns]int32) {
+// unstated are the meanings in a row that states nothing.
+var unstated = func() (m [traces.TextColumns]int32) {
 	for c := range m {
 		m[c] = -1
 	}
@@ -157,81 +158,79 @@ var silent = func() (m [traces.TextColumns]int32) {
 	return m
 }()
 
-// hearing is which columns of a batch say anything: most traces leave most of them
-// empty throughout.
-type hearing struct {
-	attr  *traces.Attributes
-	first model.JobID
-	rows  int
-	said  []traces.TextColumn // of spoken
-	names bool                // of those that are taken over as they are
+// filled is which columns of text of a batch hold anything: most traces leave most of
+// them empty throughout.
+type filled struct {
+	attr    *traces.Attributes
+	first   model.JobID
+	rows    int
+	columns []traces.TextColumn // of textColumns
+	names   bool                // account, task group or DAG
 }
 
-// hear finds out what b says, if it is another batch than before. A source that
+// fill finds out which columns of b are filled, if it is another batch than before. A source that
 // has met no text in a column so far has none in the batch either.
-func (t *Translator) hear(b *traces.Batch) {
-	h := &t.heard
+func (t *Site) fill(b *traces.Batch) {
+	h := &t.filled
 	if h.attr == b.Attr && h.first == b.First && h.rows == b.Attr.Len() {
 		return
 	}
 	texts := b.Attr.Texts
-	*h = hearing{attr: b.Attr, first: b.First, rows: b.Attr.Len(), said: h.said[:0]}
+	*h = filled{attr: b.Attr, first: b.First, rows: b.Attr.Len(), columns: h.columns[:0]}
 	if texts == nil {
 		return
 	}
-	for _, c := range spoken {
+	for _, c := range textColumns {
 		if len(texts.Of(c)) > 0 {
-			h.said = append(h.said, c)
+			h.columns = append(h.columns, c)
 		}
 	}
 	h.names = len(texts.Of(traces.TextAccount))+len(texts.Of(traces.TextGroup))+len(texts.Of(traces.TextDAG)) > 0
 }
 
-// texts takes over what row i says in words.
-func (t *Translator) texts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) error {
-	t.hear(b)
-	strange := false
-	said, attr := silent, b.Attr
-	for _, c := range t.heard.said {
+// texts takes over what row i states in words.
+func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) error {
+	t.fill(b)
+	stated, attr := unstated, b.Attr
+	for _, c := range t.filled.columns {
 		k, m := attr.Text[c][i], unread
 		if k < 0 {
 			continue
 		}
-		if known := t.words[c].meaning; int(k) < len(known) {
+		if known := t.columns[c].meaning; int(k) < len(known) {
 			m = known[k]
 		}
 		if m == unread {
 			var err error
-			if m, err = t.learn(b, i, c); err != nil {
+			if m, err = t.readText(b, i, c); err != nil {
 				return err
 			}
 		}
-		strange = strange || m == nobody
-		t.named = t.named || c == traces.TextVCluster
-		said[c] = m
+		if m == noName {
+			r.met.Add(RuleUnknownName)
+		}
+		r.routed = r.routed || c == traces.TextVCluster
+		stated[c] = m
 	}
-	a.VCluster = model.VClusterID(said[traces.TextVCluster])
-	a.Tenant = model.TenantID(said[traces.TextTenant])
-	a.QOS = model.QOSID(said[traces.TextQOS])
-	a.Partition = model.PartitionID(said[traces.TextPartition])
-	a.Reservation = model.ReservationID(said[traces.TextReservation])
-	a.Kind = model.Kind(said[traces.TextKind])
-	a.Topology = model.Topology(said[traces.TextTopology])
-	a.Checkpoint = model.Checkpoint(said[traces.TextCheckpoint])
-	a.Requeue = model.Requeue(said[traces.TextRequeue])
-	if m := said[traces.TextMounts]; m >= 0 {
+	a.VCluster = model.VClusterID(stated[traces.TextVCluster])
+	a.Tenant = model.TenantID(stated[traces.TextTenant])
+	a.QOS = model.QOSID(stated[traces.TextQOS])
+	a.Partition = model.PartitionID(stated[traces.TextPartition])
+	a.Reservation = model.ReservationID(stated[traces.TextReservation])
+	a.Kind = model.Kind(stated[traces.TextKind])
+	a.Topology = model.Topology(stated[traces.TextTopology])
+	a.Checkpoint = model.Checkpoint(stated[traces.TextCheckpoint])
+	a.Requeue = model.Requeue(stated[traces.TextRequeue])
+	if m := stated[traces.TextMounts]; m >= 0 {
 		a.DataReady = t.hot[m]
 	}
-	key.gpuType = said[traces.TextGPUType]
-	key.features = said[traces.TextFeatures]
-	key.include = said[traces.TextNodeInclude]
-	key.exclude = said[traces.TextNodeExclude]
-	t.outcome = model.JobState(said[traces.TextExitState])
-	if strange {
-		t.awkward.note(RuleUnknownName, a.ID)
-	}
-	key.gpuMemory, key.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
-	if t.heard.names {
+	r.gpuType = stated[traces.TextGPUType]
+	r.features = stated[traces.TextFeatures]
+	r.include = stated[traces.TextNodeInclude]
+	r.exclude = stated[traces.TextNodeExclude]
+	r.outcome = model.JobState(stated[traces.TextExitState])
+	r.gpuMemory, r.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
+	if t.filled.names {
 		a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
 	}
 	return nil
@@ -245,13 +244,13 @@ const (
 )
 
 // readFeatures reads features that must all be there, apart by & or a comma.
-func (t *Translator) readFeatures(text string) (int32, error) {
+func (t *Site) readFeatures(text string) (int32, error) {
 	set := strings.FieldsFunc(text, func(r rune) bool { return r == '&' || r == ',' || r == ' ' })
 	slices.Sort(set)
 	set = slices.Compact(set)
 	for _, f := range set {
 		if _, ok := slices.BinarySearch(t.known, f); !ok && f != featureUnified && f != featureCXL {
-			return 0, &unknown{strconv.Quote(f), "features that must all be there, apart by &, of: " + list(t.known), "add it to the cluster file, or correct the row"}
+			return 0, &unknownText{strconv.Quote(f), "features that must all be there, apart by &, of: " + list(t.known), "add it to the cluster file, or correct the row"}
 		}
 	}
 	t.feature = append(t.feature, set)
@@ -259,16 +258,16 @@ func (t *Translator) readFeatures(text string) (int32, error) {
 }
 
 // readNodes reads names of nodes like n[001-004,7],m1.
-func (t *Translator) readNodes(text string) (int32, error) {
+func (t *Site) readNodes(text string) (int32, error) {
 	set := model.NewNodeSet(len(t.site.Nodes))
 	names, err := nodesNamed(text)
 	if err != nil {
-		return 0, &unknown{err.Error(), "names of nodes like n[001-004,7],m1", "correct the row"}
+		return 0, &unknownText{err.Error(), "names of nodes like n[001-004,7],m1", "correct the row"}
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(t.site.Nodes, func(n model.Node) bool { return n.Name == name })
 		if i < 0 {
-			return 0, &unknown{strconv.Quote(name), "names of nodes, apart by commas", "write each name as the cluster file has it"}
+			return 0, &unknownText{strconv.Quote(name), "names of nodes, apart by commas", "write each name as the cluster file has it"}
 		}
 		set.Add(model.NodeID(i))
 	}
@@ -277,10 +276,10 @@ func (t *Translator) readNodes(text string) (int32, error) {
 }
 
 // readMounts reads bytes by tier; what is ready is the part on the tier hot.
-func (t *Translator) readMounts(text string) (int32, error) {
+func (t *Site) readMounts(text string) (int32, error) {
 	var tiers map[string]int64
 	if err := json.Unmarshal([]byte(text), &tiers); err != nil {
-		return 0, &unknown{strconv.Quote(text), "a JSON object of bytes by storage tier", "correct the row"}
+		return 0, &unknownText{strconv.Quote(text), "a JSON object of bytes by storage tier", "correct the row"}
 	}
 	all := int64(0)
 	//detlint:ordered a sum of integers does not depend on the order
@@ -310,64 +309,18 @@ func readExit(text string) (int32, error) {
 	return int32(model.Completed), nil
 }
 
-// intern is the id of a set of constraints.
-func (t *Translator) intern(key *constraintKey) model.ConstraintID {
-	r := &t.recent[key.slot()]
-	if r.after == 0 || r.constraintKey != *key {
-		*r = recentSet{*key, t.find(*key) + 1}
+// nodesNamed lists the names of a list like n[001-004,7],m1.
+func nodesNamed(text string) ([]string, error) {
+	var out []string
+	for _, term := range hostlist.Terms(text, ", ") {
+		names, err := hostlist.Expand(term, mostNamed-len(out))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", term, err)
+		}
+		out = append(out, names...)
 	}
-	return r.after - 1
+	return out, nil
 }
 
-// find is intern for a set that was not met lately.
-func (t *Translator) find(key constraintKey) model.ConstraintID {
-	if id, ok := t.sets[key]; ok {
-		return id
-	}
-	c := model.Constraint{GPUType: key.gpuType, GPUMemory: key.gpuMemory, Memory: key.memory, CPUs: key.cpus}
-	if key.features >= 0 {
-		for _, f := range t.feature[key.features] {
-			switch _, is := slices.BinarySearch(t.known, f); {
-			case is:
-				c.Features = append(c.Features, f)
-			case f == featureUnified:
-				c.Unified = true
-			case f == featureCXL:
-				c.AllowCXL = true
-			}
-		}
-	}
-	if key.include >= 0 {
-		c.Include = slices.Clone(t.nodes[key.include])
-	}
-	if key.exclude >= 0 {
-		c.Exclude = t.nodes[key.exclude]
-	}
-	if key.gpus > 0 {
-		c.Include = t.withGPUs(c.Include, key.gpus)
-	}
-	id := model.ConstraintID(len(t.site.Constraints))
-	t.site.Constraints = append(t.site.Constraints, c)
-	t.sets[key] = id
-	return id
-}
-
-// withGPUs is the nodes of include, or all when it is nil, that have n GPUs.
-func (t *Translator) withGPUs(include model.NodeSet, n int32) model.NodeSet {
-	have, all := model.NewNodeSet(len(t.site.Nodes)), true
-	for i := range t.site.Nodes {
-		if t.site.Nodes[i].GPUs >= n {
-			have.Add(model.NodeID(i))
-		} else {
-			all = false
-		}
-	}
-	switch {
-	case include != nil:
-		have.And(include)
-		return have
-	case all:
-		return nil
-	}
-	return have
-}
+// mostNamed is how many names the nodes of one job may have.
+const mostNamed = 1 << 20

@@ -1,4 +1,4 @@
-package world
+package translate
 
 import (
 	"testing"
@@ -53,7 +53,7 @@ func TestSpans(t *testing.T) {
 		{Time: 8 * at, Kind: "quorum_outage", Value: "0"},
 	}, nil, PriceScale{0, 1})
 	require.NoError(t, err)
-	require.Equal(t, Happenings{
+	require.Equal(t, SiteEvents{
 		Outages: []Outage{{1 * at, 4 * at}, {8 * at, 8 * at}},
 		Reservations: []model.Reservation{
 			{Name: "exam", Nodes: model.NodeSet{0b101}, Start: 5 * at, End: 9 * at},

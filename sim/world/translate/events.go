@@ -1,4 +1,4 @@
-package world
+package translate
 
 import (
 	"encoding/json"
@@ -19,8 +19,8 @@ func (s PriceScale) of(price float64) int64 {
 	return int64(min(max(model.FixedOf((price-s.Low)/(s.High-s.Low)), 0), model.One))
 }
 
-// Happenings is what the events and prices of a trace say of a site.
-type Happenings struct {
+// SiteEvents is what the events and prices of a trace state about a site.
+type SiteEvents struct {
 	// Changes ascend; those of one instant are in the order of the tables, events
 	// first.
 	Changes []Change
@@ -30,18 +30,18 @@ type Happenings struct {
 	Reservations []model.Reservation
 }
 
-// Unheeded are the kinds of events that a replay does not follow, ascending, and what
+// IgnoredEvents are the kinds of events that a replay does not follow, ascending, and what
 // holds instead: they tell how the log was made, and a replay is there to try
 // something else.
-var Unheeded = [...]struct{ Kind, Why string }{
+var IgnoredEvents = [...]struct{ Kind, Why string }{
 	{"metric_gap", "no series of the log is read"},
 	{"weights", "a profile keeps its weights throughout"},
 }
 
-// UnheededAt is the place of a kind among Unheeded, -1 for those that are followed.
-func UnheededAt(kind string) int {
-	for i := range Unheeded {
-		if Unheeded[i].Kind == kind {
+// IgnoredAt is the place of a kind among IgnoredEvents, -1 for those that are followed.
+func IgnoredAt(kind string) int {
+	for i := range IgnoredEvents {
+		if IgnoredEvents[i].Kind == kind {
 			return i
 		}
 	}
@@ -51,14 +51,14 @@ func UnheededAt(kind string) int {
 // ReadEvents turns the events, which must ascend, and the prices of a trace into
 // what happens to the site. A subject that the site does not have, and a kind that
 // there is not, is a *traces.DataError.
-func ReadEvents(file string, site *model.Site, events []traces.Event, prices []traces.Price, scale PriceScale) (Happenings, error) {
+func ReadEvents(file string, site *model.Site, events []traces.Event, prices []traces.Price, scale PriceScale) (SiteEvents, error) {
 	r := eventReader{site: site, scale: scale}
 	for _, t := range site.Tenants {
 		r.limits = append(r.limits, t.Limits)
 	}
 	for i := range events {
 		if why := r.event(&events[i]); why != nil {
-			return Happenings{}, &traces.DataError{File: file + " (events)", Row: int64(i) + 1, Column: why.column, Found: why.found, Expected: why.expected, Mend: why.mend}
+			return SiteEvents{}, &traces.DataError{File: file + " (events)", Row: int64(i) + 1, Column: why.column, Found: why.found, Expected: why.expected, Mend: why.mend}
 		}
 	}
 	out := r.out
@@ -75,7 +75,7 @@ type eventReader struct {
 	site   *model.Site
 	scale  PriceScale
 	limits []model.Limits
-	out    Happenings
+	out    SiteEvents
 }
 
 // badEvent says what is wrong with a row.
@@ -100,7 +100,7 @@ func (r *eventReader) event(e *traces.Event) *badEvent {
 		r.out.Outages = append(r.out.Outages, Outage{e.Time, e.Time.Add(model.Duration(span))})
 		return nil
 	}
-	if UnheededAt(e.Kind) >= 0 {
+	if IgnoredAt(e.Kind) >= 0 {
 		return nil
 	}
 	c, why := r.change(e)
@@ -183,7 +183,7 @@ func demandOf(e *traces.Event) (Change, *badEvent) {
 	if err != nil || nodes < 1 {
 		return Change{}, &badEvent{"value", strconv.Quote(e.Value), "whole nodes, 1 or more", mendEvent}
 	}
-	return Change{Kind: DemandChange, ID: id, Value: min(nodes, math.MaxInt32)}, nil // nobody has more
+	return Change{Kind: DemandChange, ID: id, Value: min(nodes, math.MaxInt32)}, nil // no site has more nodes
 }
 
 // quota reads the limits that change; null lifts one.
