@@ -124,14 +124,14 @@ func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error
 		}
 	}
 	last := model.AbsentTime
-	breaks := p.site != nil && p.site.world.Luck.MTBF > 0
+	breaks := p.site != nil && p.site.world.Faults.MTBF > 0
 	if p.strict || p.spec.Cooldown > 0 || breaks || p.site != nil && p.site.untimed(src.Info()) {
 		if last, err = prescan(ctx, p, open); err != nil {
 			return nil, err
 		}
 	}
 	if breaks { // so that a job that waits for ever does not keep the nodes breaking
-		p.site.world.Luck.Until = last
+		p.site.world.Faults.Until = last
 	}
 	r, err := newRun(p, src, last, opt)
 	if err != nil {
@@ -217,7 +217,7 @@ type run struct {
 	site     *siteResults // nil on a plain cluster
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
-	sited *world.SiteState
+	sited *world.Usage
 }
 
 func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
@@ -233,7 +233,7 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 	r.core, r.world = p.stage(r.opt, src.Users)
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
-		r.sited = &w.State
+		r.sited = &w.Usage
 	}
 	r.batch = p.batch()
 	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()

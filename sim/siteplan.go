@@ -403,7 +403,7 @@ func (s Spec) worldOf(res *profiles.Site, p *plan, src Tables) (world.SiteConfig
 		Site: &res.Site, Seed: s.Seed, Expected: p.world.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
 		Rows: translate.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.world.Policy, Shared: res.Shared, Warm: p.warm, IgnoreUnknownTenants: true},
 		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
-		Visible: a.CompletionDelay, Luck: luckOf(&res.Failures),
+		Visible: a.CompletionDelay, Faults: faultsOf(&res.Failures),
 	}
 	for i := range res.Profiles { // all that preempt agree
 		if res.Profiles[i].Preemption.Enabled {
@@ -441,9 +441,9 @@ func checkpointsOf(res *profiles.Site) *preempt.CheckpointConfig {
 	return &c
 }
 
-// luckOf is what goes wrong. When nodes break no more is settled with the trace.
-func luckOf(f *profiles.Failures) world.Luck {
-	return world.Luck{
+// faultsOf is what goes wrong. When nodes break no more is settled with the trace.
+func faultsOf(f *profiles.Failures) world.Faults {
+	return world.Faults{
 		MTBF: f.MTBF, MTTR: f.MTTR, Slow: f.Slow, SlowBy: f.SlowBy, Unresponsive: f.Unresponsive, Partial: f.Partial, Defers: f.Defers,
 	}
 }

@@ -135,5 +135,5 @@ func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect
 func (s siteStage) recorded() []world.Resumption { return s.Site.Resumptions() }
 
 func (s siteStage) leavers() []model.JobRecord      { return s.Site.Leavers() }
-func (s siteStage) state() *world.State             { return &s.Site.State.State }
+func (s siteStage) state() *world.State             { return &s.Site.State }
 func (s siteStage) awkward() *translate.SpecialRows { return &s.Site.Special }

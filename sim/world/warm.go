@@ -16,7 +16,7 @@ func (w *World) Resumes(ref model.Ref) bool { return w.jobs[ref].truth.Ran > 0 }
 // Warming makes the quorum answer at once, or no more: what ran before the
 // replay was granted long ago. At its end it counts the jobs that found no place.
 func (w *World) Warming(on bool) {
-	if w.warming = on; on {
+	if w.immediate = on; on {
 		return
 	}
 	for ref := range w.jobs {
@@ -35,7 +35,7 @@ type Resumption struct {
 
 // Resumes says whether the job under ref, just submitted, ran before the
 // beginning of the replay.
-func (s *Site) Resumes(ref model.Ref) bool { return s.lives[ref].resumes }
+func (s *Site) Resumes(ref model.Ref) bool { return s.jobs[ref].resumes }
 
 // Resumptions lists the jobs that ran before the replay on nodes that are known,
 // ready and, in this order, not taken twice. It is read once.
@@ -47,11 +47,11 @@ func (s *Site) Resumptions() []Resumption {
 
 // Warming makes the quorum answer at once, or no more, see World.Warming.
 func (s *Site) Warming(on bool) {
-	if s.warming = on; on {
+	if s.immediate = on; on {
 		return
 	}
-	for ref := range s.lives {
-		l := &s.lives[ref]
+	for ref := range s.jobs {
+		l := &s.jobs[ref]
 		if l.present && l.resumes && l.rec.State == model.Pending {
 			l.rec.Start, l.resumes = model.AbsentTime, false
 			s.Special.Add(translate.RuleNotResumed, l.rec.ID)
@@ -78,7 +78,7 @@ func (s *Site) history(b *traces.Batch, i int) error {
 // traces.DataError: the nodes on which it ran are not said in a way that is
 // understood.
 func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
-	l := &s.lives[ref]
+	l := &s.jobs[ref]
 	ran := l.truth.Ran
 	l.resumes = true
 	if s.Recall != nil {
@@ -90,7 +90,7 @@ func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 	l.rec.Start = max(b.Start[i], b.Submit[i])
 	l.limit = translate.Remaining(l.limit, ran)
 	a := l.alloc
-	a.Walltime, a.Hold, a.Deps, l.truth.Release = l.limit, false, a.Deps[:0], model.AbsentTime
+	a.Walltime, a.Hold, a.Deps, l.release = l.limit, false, a.Deps[:0], model.AbsentTime
 	a.Eligible, l.rec.Eligible = a.Submit, min(l.rec.Eligible, l.rec.Start)
 	names, stated, err := s.rows.RanOn(b, i)
 	if err != nil || !stated {

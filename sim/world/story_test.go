@@ -147,7 +147,7 @@ func (p *story) order(now model.Time) {
 	if _, too := p.refs[o.victim]; !known || !too {
 		return
 	}
-	l := &p.world.lives[ref]
+	l := &p.world.jobs[ref]
 	x := model.Proposal{Kind: o.kind, Job: l.rec.Job, Ref: ref, VCluster: l.alloc.VCluster, Victim: p.refs[o.victim]}
 	if o.kind == model.ProposeCancel {
 		x.Reason = model.ReasonDependencyNever
@@ -158,7 +158,7 @@ func (p *story) order(now model.Time) {
 // start proposes whoever fits.
 func (p *story) start(now model.Time) {
 	for _, ref := range slices.Clone(p.queue) {
-		a := p.world.lives[ref].alloc
+		a := p.world.jobs[ref].alloc
 		var words []model.NodeWord
 		n := a.NodesMin
 		for id := range p.world.site.Nodes {
@@ -228,8 +228,8 @@ func (c *tale) tell(t *testing.T) {
 	require.Equal(t, lines(c.log), p.log)
 	require.Equal(t, lines(c.attempts), p.attempts())
 	require.Len(t, p.sink.jobs, len(c.rows))
-	st := &p.world.State
-	require.Zero(t, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, st.All.Nodes, st.All.GPUs})
+	st, all := &p.world.State, &p.world.Usage.All
+	require.Zero(t, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, all.Nodes, all.GPUs})
 }
 
 // grace is the documented way out of victims, with checkpoints that take 10 s.

@@ -14,7 +14,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 	for _, c := range []tale{
 		{
 			name: "a victim does not answer, and is killed", nodes: 1,
-			config: func(c *SiteConfig) { grace(c); c.Luck.Unresponsive = 1 },
+			config: func(c *SiteConfig) { grace(c); c.Faults.Unresponsive = 1 },
 			rows:   []traces.Job{row(1, 0, runs(1000*sec), asks(2000*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
@@ -33,7 +33,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 		{
 			// Three deferrals of 300 s, then it writes.
 			name: "a victim asks for time as often as it may", nodes: 1,
-			config: func(c *SiteConfig) { grace(c); c.Luck.Defers = 1 },
+			config: func(c *SiteConfig) { grace(c); c.Faults.Defers = 1 },
 			rows:   []traces.Job{row(1, 0, runs(1000*sec), asks(2000*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
@@ -51,7 +51,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 		},
 		{
 			name: "a node fails to write its part", nodes: 1,
-			config: func(c *SiteConfig) { grace(c); c.Luck.Partial = 1 },
+			config: func(c *SiteConfig) { grace(c); c.Faults.Partial = 1 },
 			rows:   []traces.Job{row(1, 0), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
@@ -70,7 +70,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 		{
 			// 100 times 10 s are more than 600 s and the extension by 300 s.
 			name: "a checkpoint is too slow for its extension", nodes: 1,
-			config: func(c *SiteConfig) { grace(c); c.Luck.Slow, c.Luck.SlowBy = 1, 100 },
+			config: func(c *SiteConfig) { grace(c); c.Faults.Slow, c.Faults.SlowBy = 1, 100 },
 			rows:   []traces.Job{row(1, 0, asks(2000*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1

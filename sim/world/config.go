@@ -47,16 +47,16 @@ type SiteConfig struct {
 	// never. Its Bandwidth is that of Exit.
 	Checkpoints *preempt.CheckpointConfig
 	// Wipe is how long the nodes of sensitive work are cleaned afterwards.
-	Wipe model.Duration
-	Luck Luck
+	Wipe   model.Duration
+	Faults Faults
 	// Changes of the site, ascending.
 	Changes []translate.Change
 }
 
-// Luck is what goes wrong. Every draw is keyed by Seed and the job and attempt,
+// Faults is what goes wrong. Every draw is keyed by Seed and the job and attempt,
 // or the node and its count of failures, so that two profiles replayed with one
 // seed meet the same.
-type Luck struct {
+type Faults struct {
 	// MTBF and MTTR are the means of the exponentially distributed times that a
 	// node works and is down. An MTBF of 0 breaks nothing. No node breaks after
 	// Until, so that a replay in which a job waits for ever comes to an end.
@@ -88,7 +88,7 @@ func (c *SiteConfig) Validate() error {
 	}{
 		{"latency", c.Latency}, {"jitter", c.Jitter}, {"completion visibility", c.Visible}, {"wipe", c.Wipe},
 		{"start delay", c.StartDelay}, {"boot delay", c.BootDelay},
-		{"mean time between failures", c.Luck.MTBF}, {"mean time to repair", c.Luck.MTTR},
+		{"mean time between failures", c.Faults.MTBF}, {"mean time to repair", c.Faults.MTTR},
 	} {
 		if d.d < 0 {
 			return fmt.Errorf("world: the %s is %s: give 0 or more", d.name, d.d)
@@ -98,14 +98,14 @@ func (c *SiteConfig) Validate() error {
 		name string
 		p    float64
 	}{
-		{"slow", c.Luck.Slow}, {"unresponsive", c.Luck.Unresponsive}, {"partial", c.Luck.Partial}, {"defers", c.Luck.Defers},
+		{"slow", c.Faults.Slow}, {"unresponsive", c.Faults.Unresponsive}, {"partial", c.Faults.Partial}, {"defers", c.Faults.Defers},
 	} {
 		if !(p.p >= 0 && p.p <= 1) {
 			return fmt.Errorf("world: the probability %s is %v: give 0 to 1", p.name, p.p)
 		}
 	}
-	if c.Luck.Slow > 0 && c.Luck.SlowBy < 1 {
-		return fmt.Errorf("world: slow checkpoints take %d times as long: give 1 or more", c.Luck.SlowBy)
+	if c.Faults.Slow > 0 && c.Faults.SlowBy < 1 {
+		return fmt.Errorf("world: slow checkpoints take %d times as long: give 1 or more", c.Faults.SlowBy)
 	}
 	if c.ReadBandwidth < 0 {
 		return fmt.Errorf("world: the read bandwidth is %d B/s: give 0 or more", c.ReadBandwidth)

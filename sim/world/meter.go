@@ -6,9 +6,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// SiteState counts what a site holds now and what has come to pass.
-type SiteState struct {
-	State // its units are those of Rows.Shared
+// Usage is what a site and its parts hold and draw now, and what has come to pass.
+type Usage struct {
 	SiteCounts
 	Power  int64 // W drawn now, idle nodes included
 	Energy Energy
@@ -17,29 +16,29 @@ type SiteState struct {
 	VClusters []Share // by VClusterID
 	Tenants   []Share // by TenantID
 	shares    []Share // both: the vClusters, and behind them the tenants
-	// Touched are those who hold or wait for something else, or did, since who reads
-	// it has untouched and dropped them: vClusters by their ids, and behind them tenants.
+	// Touched are the vClusters and tenants whose shares have changed since the reader
+	// untouched and dropped them: vClusters by their ids, and behind them tenants.
 	Touched []int32
 }
 
 // shared are the shares of so many vClusters and tenants.
-func (st *SiteState) shared(vclusters, tenants int) {
+func (st *Usage) shared(vclusters, tenants int) {
 	st.shares = make([]Share, vclusters+tenants)
 	st.VClusters, st.Tenants = st.shares[:vclusters:vclusters], st.shares[vclusters:]
 }
 
-// Untouch is the share of somebody in Touched, who is to be dropped from there.
-func (st *SiteState) Untouch(who int32) *Share {
-	h := &st.shares[who]
+// Untouch is the share of an entry of Touched, which is to be dropped from there.
+func (st *Usage) Untouch(i int32) *Share {
+	h := &st.shares[i]
 	h.touched = false
 	return h
 }
 
-// touch notes that h, which is that of who, changes.
-func (st *SiteState) touch(h *Share, who int) {
+// touch notes that h, the share number i, changes.
+func (st *Usage) touch(h *Share, i int) {
 	if !h.touched {
 		h.touched = true
-		st.Touched = append(st.Touched, int32(who))
+		st.Touched = append(st.Touched, int32(i))
 	}
 }
 
@@ -119,13 +118,13 @@ func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
 	p := s.quorum.Held(ref)
 	nodes, power := s.quorum.Takes(ref)
 	g := holding{power: power}
-	if len(s.makes.Of) == 1 { // they need not be told apart
+	if len(s.classes.Of) == 1 { // they need not be told apart
 		s.addNodes(&g, a, 0, nodes-int32(len(p.Shares)))
 	} else {
 		s.addWords(&g, a, p.Words)
 	}
 	for _, h := range p.Shares {
-		k := s.makes.Node(h.Node)
+		k := s.classes.Node(h.Node)
 		g.add(a, k, 1, h.Units, h.Units)
 		g.power -= k.IdlePower * int64(h.Units) / int64(max(k.GPUs, 1))
 	}
@@ -139,7 +138,7 @@ func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
 func (s *Site) addWords(g *holding, a *model.Allocation, words []model.NodeWord) {
 	part, nodes := 0, int32(0) // most neighbours are of one make
 	for _, w := range words {
-		for _, c := range s.makes.Word(w.Word) {
+		for _, c := range s.classes.Word(w.Word) {
 			n := int32(bits.OnesCount64(c.Mask & w.Mask))
 			if n > 0 && int(c.Part) != part {
 				s.addNodes(g, a, part, nodes)
@@ -154,7 +153,7 @@ func (s *Site) addWords(g *holding, a *model.Allocation, words []model.NodeWord)
 // addNodes adds whole nodes of a make to g.
 func (s *Site) addNodes(g *holding, a *model.Allocation, part int, n int32) {
 	if n > 0 {
-		k := &s.makes.Of[part]
+		k := &s.classes.Of[part]
 		g.add(a, k, n, n*k.GPUs, n*s.unitsOf(k))
 		g.power -= int64(n) * k.IdlePower
 	}
@@ -186,16 +185,16 @@ func (s *Site) unitsOf(k *model.Make) int32 {
 	return 1
 }
 
-// hold books what the job under ref holds, with sign 1 when it starts and -1
+// account books what the job under ref holds, with sign 1 when it starts and -1
 // when it leaves its nodes, while the quorum still knows them.
-func (s *Site) hold(ref model.Ref, sign int64) {
-	l := &s.lives[ref]
+func (s *Site) account(ref model.Ref, sign int64) {
+	l := &s.jobs[ref]
 	g, st := &l.holds, &s.State
 	st.Running += int32(sign)
 	st.BusyUnits += sign * int64(g.units)
-	st.Power += sign * g.power
-	s.pressure.running += sign * l.weight()
-	st.All.hold(s.now, g, sign)
+	s.Usage.Power += sign * g.power
+	s.load.running += sign * l.weight()
+	s.Usage.All.hold(s.now, g, sign)
 	s.vcluster(l.alloc).hold(s.now, g, sign)
 	if h := s.tenant(l.alloc); h != nil {
 		h.hold(s.now, g, sign)
@@ -217,7 +216,7 @@ func (s *Site) hold(ref model.Ref, sign int64) {
 }
 
 // charge adds what l holds since the last change to its record.
-func (l *life) charge(now model.Time) {
+func (l *siteJob) charge(now model.Time) {
 	d, t := int64(now-l.since), &l.rec.Allocated
 	t.Nodes += int64(l.holds.nodes) * d
 	t.GPUs += int64(l.holds.gpus) * d
@@ -229,37 +228,37 @@ func (l *life) charge(now model.Time) {
 // sign -1, as given back.
 func (s *Site) borrow(p *model.Placement, v model.VClusterID, sign int64) {
 	for _, w := range p.Words {
-		for _, c := range s.makes.Word(w.Word) {
+		for _, c := range s.classes.Word(w.Word) {
 			if n := bits.OnesCount64(c.Mask & w.Mask); n > 0 {
-				s.lend(&s.makes.Of[c.Part], v, sign*int64(n))
+				s.lend(&s.classes.Of[c.Part], v, sign*int64(n))
 			}
 		}
 	}
 	for _, h := range p.Shares {
-		s.lend(s.makes.Node(h.Node), v, sign)
+		s.lend(s.classes.Node(h.Node), v, sign)
 	}
 }
 
 // lend counts n nodes of a make as lent if v is not their home.
 func (s *Site) lend(k *model.Make, v model.VClusterID, n int64) {
 	if foreign(k, v) {
-		h := &s.State.VClusters[k.Home]
+		h := &s.Usage.VClusters[k.Home]
 		h.advance(s.now)
 		h.Lent += n
-		s.State.touch(h, int(k.Home))
+		s.Usage.touch(h, int(k.Home))
 	}
 }
 
 // occupied says whether a job holds node id, or a part of it.
 func (s *Site) occupied(id model.NodeID) bool { return s.whole.Has(id) || s.nodes[id].sharers > 0 }
 
-// queue books a job that waits, with sign 1, or waits no longer, with sign -1.
-func (s *Site) queue(l *life, sign int64) {
+// setWaiting books a job that waits, with sign 1, or waits no longer, with sign -1.
+func (s *Site) setWaiting(l *siteJob, sign int64) {
 	s.State.Waiting += int32(sign)
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)
-	s.pressure.queued += sign * l.weight()
-	s.pressure.classes[l.alloc.Class] += int32(sign)
-	s.State.All.Waiting += int32(sign)
+	s.load.queued += sign * l.weight()
+	s.load.classes[l.alloc.Class] += int32(sign)
+	s.Usage.All.Waiting += int32(sign)
 	s.vcluster(l.alloc).Waiting += int32(sign)
 	if h := s.tenant(l.alloc); h != nil {
 		h.Waiting += int32(sign)
@@ -268,32 +267,32 @@ func (s *Site) queue(l *life, sign int64) {
 
 // vcluster is the share of the vCluster of a job, which changes.
 func (s *Site) vcluster(a *model.Allocation) *Share {
-	h := &s.State.VClusters[a.VCluster]
-	s.State.touch(h, int(a.VCluster))
+	h := &s.Usage.VClusters[a.VCluster]
+	s.Usage.touch(h, int(a.VCluster))
 	return h
 }
 
-// tenant is that of its tenant, nil for a job that is charged to nobody.
+// tenant is that of its tenant, nil for a job without one.
 func (s *Site) tenant(a *model.Allocation) *Share {
 	if a.Tenant < 0 {
 		return nil
 	}
-	h := &s.State.Tenants[a.Tenant]
-	s.State.touch(h, len(s.State.VClusters)+int(a.Tenant))
+	h := &s.Usage.Tenants[a.Tenant]
+	s.Usage.touch(h, len(s.Usage.VClusters)+int(a.Tenant))
 	return h
 }
 
 // advance integrates what is drawn from the first event up to now.
 func (s *Site) advance(now model.Time) {
 	if s.begun && now > s.now {
-		s.State.Energy.add(max(s.State.Power, 0), now.Sub(s.now))
+		s.Usage.Energy.add(max(s.Usage.Power, 0), now.Sub(s.now))
 	}
 	s.begun, s.now = true, now
 }
 
-// settle integrates every share up to now.
-func (s *Site) settle() {
-	st := &s.State
+// integrate integrates every share up to now.
+func (s *Site) integrate() {
+	st := &s.Usage
 	st.All.advance(s.now)
 	for i := range st.VClusters {
 		st.VClusters[i].advance(s.now)

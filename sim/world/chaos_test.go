@@ -29,12 +29,12 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 		Exit: exit, ReadBandwidth: rapid.Int64Range(0, 100).Draw(rt, "read"), Wipe: seconds(9, "wipe"),
 		Latency: seconds(3, "latency"), Jitter: seconds(3, "jitter"), Visible: seconds(3, "visible"),
 		StartDelay: seconds(3, "start"), BootDelay: seconds(3, "boot"), Seed: rapid.Uint64().Draw(rt, "seed"),
-		Luck: Luck{
+		Faults: Faults{
 			Until: 500 * at, Slow: chance("slow"), SlowBy: 3, Unresponsive: chance("silent"), Partial: chance("partial"), Defers: chance("defers"),
 		},
 	}
 	if rapid.Bool().Draw(rt, "breaks") {
-		base.Luck.MTBF, base.Luck.MTTR = 50*sec, 9*sec
+		base.Faults.MTBF, base.Faults.MTTR = 50*sec, 9*sec
 	}
 	if s := rapid.IntRange(-1, int(preempt.DalyInterval)).Draw(rt, "keeps"); s >= 0 {
 		k := preempt.DefaultCheckpointConfig()
@@ -108,12 +108,13 @@ func TestChaos(t *testing.T) {
 		require.Equal(rt, p.log, again.log)
 		require.Equal(rt, p.sink, again.sink)
 		require.Equal(rt, p.world.State, again.world.State)
+		require.Equal(rt, p.world.Usage, again.world.Usage)
 
-		st := &p.world.State
+		st, usage := &p.world.State, &p.world.Usage
 		unfinished := p.world.Abandon(p.world.now)
 		require.Len(rt, p.sink.jobs, rows.Len())
 		require.Zero(rt, unfinished)
-		require.Zero(rt, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, int64(st.All.Waiting), st.All.Nodes, int64(st.VClusters[0].Running)})
+		require.Zero(rt, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, int64(usage.All.Waiting), usage.All.Nodes, int64(usage.VClusters[0].Running)})
 
 		jobs := map[int64]*model.JobRecord{}
 		for i := range p.sink.jobs {
@@ -140,10 +141,10 @@ func TestChaos(t *testing.T) {
 			nodeTime += held * int64(a.End.Sub(a.Start))
 			lost += held * 4 * int64(a.Lost)
 		}
-		require.Equal(rt, nodeTime, st.All.NodeTime)
-		require.Equal(rt, nodeTime, st.VClusters[0].NodeTime)
-		require.Equal(rt, 4*nodeTime, st.All.GPUTime)
-		require.Equal(rt, lost, st.Lost)
+		require.Equal(rt, nodeTime, usage.All.NodeTime)
+		require.Equal(rt, nodeTime, usage.VClusters[0].NodeTime)
+		require.Equal(rt, 4*nodeTime, usage.All.GPUTime)
+		require.Equal(rt, lost, usage.Lost)
 		for id, r := range jobs {
 			require.Equal(rt, count[id], r.Attempts)
 			truth := rows.Runtime[id]
@@ -158,16 +159,16 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// TestLuckIsKeyed: nodes break at the same instants whatever runs on them.
-func TestLuckIsKeyed(t *testing.T) {
+// TestFaultsAreKeyed: nodes break at the same instants whatever runs on them.
+func TestFaultsAreKeyed(t *testing.T) {
 	breaks := func(rows ...traces.Job) (log []string) {
-		p := play(t, SiteConfig{Site: smallSite(3), Seed: 7, Luck: Luck{MTBF: 1000 * sec, MTTR: 100 * sec, Until: 20_000 * at}}, batchOf(rows...))
+		p := play(t, SiteConfig{Site: smallSite(3), Seed: 7, Faults: Faults{MTBF: 1000 * sec, MTTR: 100 * sec, Until: 20_000 * at}}, batchOf(rows...))
 		for _, l := range p.log {
 			if strings.HasSuffix(l, "DOWN") || strings.HasSuffix(l, "READY") {
 				log = append(log, l)
 			}
 		}
-		require.Equal(t, int64(len(log)/2), p.world.State.NodesLost, "everything that breaks is repaired")
+		require.Equal(t, int64(len(log)/2), p.world.Usage.NodesLost, "everything that breaks is repaired")
 		return log
 	}
 	idle := breaks()
@@ -181,11 +182,11 @@ func TestLuckIsKeyed(t *testing.T) {
 //	| idle   | 1 on n0 | idle  | the end
 func TestEnergy(t *testing.T) {
 	p := play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.PriceChange}, {At: 30 * at, Kind: translate.PriceChange}}}, batchOf(row(1, 10*at)))
-	require.Equal(t, Energy{Joules: 30*2*100 + 10*200}, p.world.State.Energy)
+	require.Equal(t, Energy{Joules: 30*2*100 + 10*200}, p.world.Usage.Energy)
 
 	p = play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.NodeFails}, {At: 30 * at, Kind: translate.PriceChange}}},
 		batchOf(row(1, 10*at, func(j *traces.Job) { j.Power = traces.Some[int64](1000) })))
-	require.Equal(t, Energy{Joules: 30*100 + 10*900}, p.world.State.Energy, "a node that is down draws nothing; a job that says what it draws, that")
+	require.Equal(t, Energy{Joules: 30*100 + 10*900}, p.world.Usage.Energy, "a node that is down draws nothing; a job that says what it draws, that")
 
 	var e Energy
 	e.add(3, 1)
@@ -209,7 +210,7 @@ func TestTransfer(t *testing.T) {
 func TestSiteSteadyStateAllocatesNothing(t *testing.T) {
 	exit := preempt.DefaultConfig()
 	exit.Bandwidth = 100
-	s := NewSite(SiteConfig{Site: smallSite(2), Exit: exit, Latency: 1, Wipe: sec, Luck: Luck{Slow: 0.5, SlowBy: 2}}, forget{})
+	s := NewSite(SiteConfig{Site: smallSite(2), Exit: exit, Latency: 1, Wipe: sec, Faults: Faults{Slow: 0.5, SlowBy: 2}}, forget{})
 	rows := batchOf(row(1, 0, runs(100*sec), asks(200*sec)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
 	now := model.Time(0)
 	none := func(*model.Allocation) model.Reason { return model.ReasonNone }

@@ -13,7 +13,7 @@ type node struct {
 	state    model.NodeState
 	then     model.NodeState // what it becomes when it is repaired or wiped
 	sharers  int32           // jobs that hold a part of it
-	failures int32           // so far, by luck
+	failures int32           // drawn so far
 	dirty    bool            // sensitive work was on it last
 	back     model.Time      // when it is repaired or wiped; AbsentTime when nothing is under way
 }
@@ -21,9 +21,9 @@ type node struct {
 // What an event of a node is about, in the place of its ref.
 const (
 	byChange  model.Ref = iota // job is the row of SiteConfig.Changes
-	byLuck                     // job is the node, which breaks or is repaired
-	byReturn                   // job is the node, which is clean or has booted
-	byLeaving                  // job is the node, which a job left that goes on elsewhere
+	byFault                    // job is the node, which breaks or is repaired
+	byRepair                   // job is the node, which is clean or has booted
+	byRelease                  // job is the node, which a job left that goes on elsewhere
 )
 
 func (s *Site) nodeEvent(e des.Event) {
@@ -34,63 +34,63 @@ func (s *Site) nodeEvent(e des.Event) {
 	id := model.NodeID(e.Job())
 	n := &s.nodes[id]
 	switch {
-	case e.Ref() == byLeaving:
-		s.emptied(id, n.dirty)
+	case e.Ref() == byRelease:
+		s.nodeFreed(id, n.dirty)
 	case e.Rank() == des.RankNodeDown:
-		s.broken(id)
+		s.failNode(id)
 	case n.back == e.At:
 		n.back = model.AbsentTime
 		if !n.state.CanBecome(n.then) {
-			s.set(id, model.Ready) // clean again, and still degraded
+			s.setState(id, model.Ready) // clean again, and still degraded
 		}
-		s.set(id, n.then)
+		s.setState(id, n.then)
 	}
-	if e.Ref() == byLuck && e.Rank() == des.RankNodeUp {
+	if e.Ref() == byFault && e.Rank() == des.RankNodeUp {
 		n.failures++
-		s.breaks(id)
+		s.planFailure(id)
 	}
 }
 
-// breaks draws when a node that works breaks next.
-func (s *Site) breaks(id model.NodeID) {
-	luck := &s.cfg.Luck
-	if luck.MTBF == 0 {
+// planFailure draws when a node that works breaks next.
+func (s *Site) planFailure(id model.NodeID) {
+	faults := &s.cfg.Faults
+	if faults.MTBF == 0 {
 		return
 	}
 	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
-	if at := s.now.Add(spread(&src, luck.MTBF)); at <= luck.Until {
-		s.push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byLuck))
+	if at := s.now.Add(exponential(&src, faults.MTBF)); at <= faults.Until {
+		s.push(des.NewEvent(at, des.RankNodeDown, model.JobID(id), byFault))
 	}
 }
 
-// broken breaks a node and draws when it is repaired. Both happen when they were
+// failNode breaks a node and draws when it is repaired. Both happen when they were
 // drawn, whatever else befell the node, so that one profile's drains move no
 // other failure.
-func (s *Site) broken(id model.NodeID) {
+func (s *Site) failNode(id model.NodeID) {
 	src := draw.New(s.cfg.Seed, breakStream, uint64(id), uint64(s.nodes[id].failures))
 	_ = src.Uint64() // when it broke
-	at := s.now.Add(spread(&src, s.cfg.Luck.MTTR)).Add(s.cfg.BootDelay)
-	s.push(des.NewEvent(at, des.RankNodeUp, model.JobID(id), byLuck))
+	at := s.now.Add(exponential(&src, s.cfg.Faults.MTTR)).Add(s.cfg.BootDelay)
+	s.push(des.NewEvent(at, des.RankNodeUp, model.JobID(id), byFault))
 	if s.down(id) {
 		s.nodes[id].back = at
 	}
 }
 
-// spread draws from the exponential distribution of a mean, at least 1 µs.
-func spread(src *draw.Source, mean model.Duration) model.Duration {
+// exponential draws from the exponential distribution of a mean, at least 1 µs.
+func exponential(src *draw.Source, mean model.Duration) model.Duration {
 	x := float64(src.Exponential() * float64(mean))
 	return model.Duration(max(1, min(x, float64(100*365*model.Day))))
 }
 
-// set changes the state of a node and says so.
-func (s *Site) set(id model.NodeID, state model.NodeState) {
+// setState changes the state of a node and says so.
+func (s *Site) setState(id model.NodeID, state model.NodeState) {
 	n := &s.nodes[id]
 	idle := s.site.Nodes[id].IdlePower
 	if n.state == model.Down {
-		s.State.Power += idle
+		s.Usage.Power += idle
 	}
 	if state == model.Down {
-		s.State.Power -= idle
+		s.Usage.Power -= idle
 	}
 	if n.state == model.Draining {
 		s.draining.Remove(id)
@@ -116,8 +116,8 @@ func (s *Site) down(id model.NodeID) bool {
 	} else {
 		n.then = model.Ready
 	}
-	s.State.NodesLost++
-	s.set(id, model.Down)
+	s.Usage.NodesLost++
+	s.setState(id, model.Down)
 	if s.occupied(id) {
 		s.evict(id)
 	}
@@ -127,16 +127,17 @@ func (s *Site) down(id model.NodeID) bool {
 // evict fails the jobs that hold a node or a part of it, by job. Cost: the jobs
 // in the system.
 func (s *Site) evict(id model.NodeID) {
-	s.hit = s.hit[:0]
-	for ref := range s.lives {
-		l := &s.lives[ref]
+	hit := s.refsBuf[:0]
+	for ref := range s.jobs {
+		l := &s.jobs[ref]
 		if l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing) && holds(s.quorum.Held(model.Ref(ref)), id) {
-			s.hit = append(s.hit, model.Ref(ref))
+			hit = append(hit, model.Ref(ref))
 		}
 	}
 	//detlint:total a job has one ref
-	slices.SortFunc(s.hit, func(a, b model.Ref) int { return int(s.lives[a].rec.Job) - int(s.lives[b].rec.Job) })
-	for _, ref := range s.hit {
+	slices.SortFunc(hit, func(a, b model.Ref) int { return int(s.jobs[a].rec.Job) - int(s.jobs[b].rec.Job) })
+	s.refsBuf = hit
+	for _, ref := range hit {
 		s.fail(ref, model.ReasonNodeFailure, true)
 	}
 }
@@ -180,8 +181,8 @@ func (s *Site) drain(id model.NodeID) bool {
 	n := &s.nodes[id]
 	switch n.state {
 	case model.Ready, model.Degraded:
-		s.set(id, model.Draining)
-		s.emptied(id, false)
+		s.setState(id, model.Draining)
+		s.nodeFreed(id, false)
 	case model.Wiping, model.Down:
 		n.then = model.Drained
 	default:
@@ -190,16 +191,16 @@ func (s *Site) drain(id model.NodeID) bool {
 	return true
 }
 
-// emptied looks at a node that a job has left, sensitive or not.
-func (s *Site) emptied(id model.NodeID, sensitive bool) {
+// nodeFreed looks at a node that a job has left, sensitive or not.
+func (s *Site) nodeFreed(id model.NodeID, sensitive bool) {
 	n := &s.nodes[id]
 	switch {
 	case s.occupied(id):
 	case n.state == model.Draining:
-		s.set(id, model.Drained)
+		s.setState(id, model.Drained)
 	case sensitive && s.cfg.Wipe > 0 && (n.state == model.Ready || n.state == model.Degraded):
 		n.then, n.back = n.state, s.now.Add(s.cfg.Wipe)
-		s.set(id, model.Wiping)
-		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
+		s.setState(id, model.Wiping)
+		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
 	}
 }

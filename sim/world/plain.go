@@ -5,10 +5,8 @@ package world
 
 import (
 	"math/bits"
-	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/model/draw"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
 	"orrery/sim/world/translate"
@@ -29,8 +27,6 @@ type Config struct {
 	Expected bool
 }
 
-var latencyStream = draw.StreamOf("quorum latency")
-
 // Sink takes what has ended. A record is valid during the call only; a sink
 // that fails says so when it is closed.
 type Sink interface {
@@ -38,53 +34,24 @@ type Sink interface {
 	Attempt(*model.AttemptRecord)
 }
 
-// World implements drive.Quorum and drive.NodeAgents.
+// World is the simulated world of a plain cluster. It implements drive.Quorum and
+// drive.NodeAgents.
 type World struct {
-	cfg     Config
-	sink    Sink
-	events  des.Queue
-	quorum  *quorum.State
-	jobs    []job // by Ref
-	unused  []model.Ref
-	vacated []model.Ref // become unused when the instant is over
-	batch   []des.Event
-	facts   []model.Fact
-	left    []model.JobRecord // at this instant
-	attempt model.AttemptRecord
-	warming bool // proposals are answered at once
-
-	Special translate.SpecialRows
-	State   State
+	lifecycle
+	cfg    Config
+	quorum *quorum.State
+	jobs   []plainJob // by Ref
 }
 
-// State counts what the world holds now.
-type State struct {
-	BusyUnits   int64 // units of allocated nodes
-	QueuedUnits int64 // units asked for by waiting jobs
-	Waiting     int32
-	Running     int32
-	Started     int64 // jobs, since the beginning
-	Ended       int64 // running jobs that came to an end
-	Submitted   int64 // rejected ones included
-	Left        int64 // jobs that left the system in any way
-}
-
-// job is the truth about a job in the system.
-type job struct {
-	rec      model.JobRecord
-	proposal model.Proposal // in flight, when the quorum is not immediate
-	request  model.Request
-	truth    translate.Truth
-	seq      uint64 // of the granted proposal
-	busy     int32  // units of the nodes held
-	inFlight bool   // proposal waits for its answer
-	tries    uint32 // proposals so far
-	present  bool   // in the system
+// plainJob is a job in the system.
+type plainJob struct {
+	job
+	busy int32 // units of the nodes held
 }
 
 // New returns a world with an idle cluster that reports to sink.
 func New(cfg Config, sink Sink) *World {
-	return &World{cfg: cfg, sink: sink, quorum: quorum.New(cfg.Cluster)}
+	return &World{lifecycle: lifecycle{sink: sink}, cfg: cfg, quorum: quorum.New(cfg.Cluster)}
 }
 
 // Held is what the running job under ref holds; valid until it ends.
@@ -104,11 +71,11 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 		return false
 	}
 	j := job{
+		truth: s.Truth,
 		rec: model.JobRecord{
 			Job: b.First + model.JobID(i), ID: id, User: b.User[i], Submit: b.Submit[i], Eligible: b.Submit[i],
 			Start: s.Start, Procs: s.Request.Units, Walltime: s.Walltime,
 		},
-		request: s.Request, truth: s.Truth,
 	}
 	w.State.Submitted++
 	if !possible(s.Request) {
@@ -118,7 +85,7 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 		return false
 	}
 	w.Special.Note(met, id)
-	w.enter(&j, f)
+	w.enter(&j, s.Request, f)
 	return true
 }
 
@@ -131,26 +98,22 @@ func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) boo
 }
 
 // enter gives a job a ref and commits its submission, which it puts into f.
-func (w *World) enter(j *job, f *model.Fact) {
-	var ref model.Ref
-	if n := len(w.unused); n > 0 {
-		ref = w.unused[n-1]
-		w.unused = w.unused[:n-1]
-	} else {
+func (w *World) enter(j *job, request model.Request, f *model.Fact) {
+	ref, ok := w.unusedRef()
+	if !ok {
 		ref = model.Ref(len(w.jobs))
-		w.jobs = append(w.jobs, job{})
+		w.jobs = append(w.jobs, plainJob{})
 	}
-	j.proposal.Placement = w.jobs[ref].proposal.Placement // keeps its space
 	j.present = true
-	w.jobs[ref] = *j
+	w.jobs[ref] = plainJob{job: *j}
 	if j.truth.Cancel != model.AbsentTime {
 		w.events.Push(des.NewEvent(j.truth.Cancel, des.RankCancel, j.rec.Job, ref))
 	}
 	w.State.Waiting++
-	w.State.QueuedUnits += int64(j.request.Units)
+	w.State.QueuedUnits += int64(j.rec.Procs)
 	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: j.rec.Job, Ref: ref,
-		Submit: j.rec.Submit, Walltime: translate.Remaining(j.rec.Walltime, j.truth.Ran), Request: j.request,
+		Submit: j.rec.Submit, Walltime: translate.Remaining(j.rec.Walltime, j.truth.Ran), Request: request,
 	}
 	w.quorum.Apply(f)
 }
@@ -161,7 +124,6 @@ func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
 	w.batch = w.events.Take(t, w.batch[:0])
 	w.facts = dst
 	for _, e := range w.batch {
-		j := &w.jobs[e.Ref()]
 		switch e.Rank() {
 		case des.RankEnd, des.RankExpiry:
 			w.end(t, e.Ref())
@@ -169,7 +131,7 @@ func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
 			w.answer(e.Ref())
 		case des.RankCancel:
 			// The job may have started, or left and its ref been used again.
-			if j.rec.Job == e.Job() && j.rec.State == model.Pending {
+			if j := &w.jobs[e.Ref()]; j.rec.Job == e.Job() && j.rec.State == model.Pending {
 				w.withdraw(t, e.Ref())
 			}
 		}
@@ -181,39 +143,25 @@ func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
 func (w *World) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {
 	for i := range proposals {
 		p := &proposals[i]
-		if w.cfg.Latency == 0 && w.cfg.Jitter == 0 || w.warming {
+		if w.cfg.Latency == 0 && w.cfg.Jitter == 0 || w.immediate {
 			dst = append(dst, w.decide(p))
 			continue
 		}
-		j := &w.jobs[p.Ref]
-		placement := j.proposal.Placement // keeps its space
-		placement.Set(&p.Placement)
-		j.proposal, j.inFlight = *p, true
-		j.proposal.Placement = placement
-		w.events.Push(des.NewEvent(now.Add(w.latency(j)), des.RankQuorum, p.Job, p.Ref))
+		j := &w.jobs[p.Ref].job
+		at := now.Add(j.latency(w.cfg.Latency, w.cfg.Jitter, w.cfg.Seed))
+		w.events.Push(des.NewEvent(at, des.RankQuorum, p.Job, w.send(p, j, nil)))
 	}
 	return dst
 }
 
-func (w *World) latency(j *job) model.Duration {
-	d := w.cfg.Latency
-	if w.cfg.Jitter > 0 {
-		src := draw.New(w.cfg.Seed, latencyStream, uint64(j.rec.Job), uint64(j.tries))
-		d += model.Duration(src.IntN(int64(w.cfg.Jitter) + 1))
+// answer lets the quorum decide a proposal that was under way.
+func (w *World) answer(row model.Ref) {
+	f := &w.proposals[row]
+	if f.keepsJob {
+		w.receive(f.Ref, &w.jobs[f.Ref].job)
 	}
-	j.tries++
-	return d
-}
-
-// answer lets the quorum decide a proposal that was under way. A job that was
-// withdrawn in the meantime has waited for its refusal.
-func (w *World) answer(ref model.Ref) {
-	j := &w.jobs[ref]
-	w.facts = append(w.facts, w.decide(&j.proposal))
-	j.inFlight = false
-	if j.rec.State.Terminal() {
-		w.vacated = append(w.vacated, ref)
-	}
+	w.facts = append(w.facts, w.decide(&f.Proposal))
+	w.answered = append(w.answered, row)
 }
 
 func (w *World) decide(p *model.Proposal) model.Fact {
@@ -237,7 +185,7 @@ func (w *World) Start(now model.Time, ref model.Ref) {
 	w.State.Waiting--
 	w.State.Running++
 	w.State.Started++
-	w.State.QueuedUnits -= int64(j.request.Units)
+	w.State.QueuedUnits -= int64(j.rec.Procs)
 	w.State.BusyUnits += int64(j.busy)
 	end, rank := now.Add(w.lasts(now, j)), des.RankEnd
 	if j.rec.Reason == model.ReasonWalltimeLimit {
@@ -247,7 +195,7 @@ func (w *World) Start(now model.Time, ref model.Ref) {
 }
 
 // lasts says for how long the job runs from now on, and settles how it ends.
-func (w *World) lasts(now model.Time, j *job) model.Duration {
+func (w *World) lasts(now model.Time, j *plainJob) model.Duration {
 	d := translate.Remaining(j.truth.Runtime, j.truth.Ran)
 	j.rec.Reason = model.ReasonNone
 	if d == model.AbsentDuration {
@@ -300,7 +248,7 @@ func (w *World) withdraw(t model.Time, ref model.Ref) {
 	j := &w.jobs[ref]
 	j.rec.State, j.rec.Reason = model.Cancelled, model.ReasonCancelled
 	w.State.Waiting--
-	w.State.QueuedUnits -= int64(j.request.Units)
+	w.State.QueuedUnits -= int64(j.rec.Procs)
 	w.depart(t, ref, model.FactCancelled)
 }
 
@@ -310,17 +258,8 @@ func (w *World) depart(t model.Time, ref model.Ref, kind model.FactKind) {
 	f := model.Fact{Kind: kind, Job: j.rec.Job, Ref: ref, Seq: j.seq, Reason: j.rec.Reason}
 	w.quorum.Apply(&f)
 	w.facts = append(w.facts, f)
-	w.leave(j, t)
-	j.present = false
-	if !j.inFlight {
-		w.vacated = append(w.vacated, ref)
-	}
-}
-
-func (w *World) leave(j *job, t model.Time) {
-	j.rec.End = t
-	w.State.Left++
-	w.left = append(w.left, j.rec)
+	w.leave(&j.job, t)
+	w.vacate(ref, &j.job)
 }
 
 // Abandon hands the jobs that are still in the system to the recorder, as they
@@ -333,42 +272,12 @@ func (w *World) Abandon(now model.Time) int64 {
 			continue
 		}
 		n++
-		j.rec.Reason = model.ReasonEndOfRun
-		switch {
-		case w.cfg.Expected && j.truth.Runtime != model.AbsentDuration:
-			j.rec.Runtime = expected(j.truth.Runtime, j.rec.Walltime, w.cfg.Policy.Overrun)
-		case j.rec.State == model.Running:
-			j.rec.Runtime = now.Sub(j.rec.Start)
+		ran := j.rec.Runtime
+		if j.rec.State == model.Running {
+			ran = now.Sub(j.rec.Start)
 		}
-		w.leave(j, now)
+		w.abandon(&j.job, now, ran, w.cfg.Expected, w.cfg.Policy.Overrun)
 	}
 	w.Close()
 	return n
-}
-
-// expected is the run time that a job comes to which is not withdrawn.
-func expected(runtime, walltime model.Duration, o translate.Overrun) model.Duration {
-	if o == translate.Kill {
-		return min(runtime, walltime)
-	}
-	return runtime
-}
-
-// Leavers are the jobs that have left at this instant so far, in the order in which
-// they did; valid until the world is asked to do anything.
-func (w *World) Leavers() []model.JobRecord { return w.left }
-
-// Close ends an instant: it hands the jobs that left at it to the recorder, by
-// id, and lets their refs be used again.
-func (w *World) Close() {
-	if len(w.left) > 1 {
-		//detlint:total a job leaves once
-		slices.SortFunc(w.left, func(a, b model.JobRecord) int { return int(a.Job) - int(b.Job) })
-	}
-	for i := range w.left {
-		w.sink.Job(&w.left[i])
-	}
-	w.left = w.left[:0]
-	w.unused = append(w.unused, w.vacated...)
-	w.vacated = w.vacated[:0]
 }

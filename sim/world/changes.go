@@ -36,7 +36,7 @@ func (s *Site) change(i int32) {
 		happens = s.undrain(c.Node)
 	case translate.NodeDegrades:
 		if happens = s.nodes[c.Node].state == model.Ready; happens {
-			s.set(c.Node, model.Degraded)
+			s.setState(c.Node, model.Degraded)
 		}
 	case translate.LimitsChange:
 		s.emit(&model.Fact{Kind: model.FactLimits, Tenant: c.Tenant, Limits: &c.Limits})
@@ -46,7 +46,7 @@ func (s *Site) change(i int32) {
 		s.emit(&model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
 	}
 	if !happens {
-		s.State.Moot++
+		s.Usage.Moot++
 	}
 }
 
@@ -59,18 +59,18 @@ func (s *Site) demand(i int32) bool {
 		s.demands[c.ID] = i
 		return false
 	}
-	s.emit(&model.Fact{Kind: model.FactDemand, Job: s.lives[ref].rec.Job, Ref: ref, Value: c.Value})
+	s.emit(&model.Fact{Kind: model.FactDemand, Job: s.jobs[ref].rec.Job, Ref: ref, Value: c.Value})
 	return true
 }
 
-// serves notes that a reactive service has been submitted, and has it told what it
+// addService notes that a reactive service has been submitted, and has it told what it
 // is to have if that was said before.
-func (s *Site) serves(ref model.Ref) {
-	id := s.lives[ref].rec.ID
+func (s *Site) addService(ref model.Ref) {
+	id := s.jobs[ref].rec.ID
 	s.services[id] = ref
 	if i, said := s.demands[id]; said {
 		delete(s.demands, id)
-		s.State.Moot--
+		s.Usage.Moot--
 		s.push(des.NewEvent(s.now, des.RankChange, model.JobID(i), byChange))
 	}
 }
@@ -80,9 +80,9 @@ func (s *Site) repair(id model.NodeID) bool {
 	switch n.state {
 	case model.Down:
 		n.back = s.now.Add(s.cfg.BootDelay)
-		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byReturn))
+		s.push(des.NewEvent(n.back, des.RankNodeUp, model.JobID(id), byRepair))
 	case model.Degraded:
-		s.set(id, model.Ready)
+		s.setState(id, model.Ready)
 	default:
 		return false
 	}
@@ -93,7 +93,7 @@ func (s *Site) undrain(id model.NodeID) bool {
 	n := &s.nodes[id]
 	switch {
 	case n.state == model.Draining || n.state == model.Drained:
-		s.set(id, model.Ready)
+		s.setState(id, model.Ready)
 	case (n.state == model.Wiping || n.state == model.Down) && n.then == model.Drained:
 		n.then = model.Ready
 	default:

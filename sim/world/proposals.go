@@ -2,7 +2,6 @@ package world
 
 import (
 	"orrery/scheduler/model"
-	"orrery/scheduler/model/draw"
 	"orrery/sim/des"
 )
 
@@ -11,20 +10,24 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 	s.advance(now)
 	for i := range proposals {
 		p := &proposals[i]
-		if s.warming {
+		if s.immediate {
 			dst = append(dst, s.decide(p))
 			continue
 		}
 		answer := now
 		if s.cfg.Latency != 0 || s.cfg.Jitter != 0 {
-			answer = answer.Add(s.latency(&s.lives[p.Ref]))
+			answer = answer.Add(s.jobs[p.Ref].latency(s.cfg.Latency, s.cfg.Jitter, s.cfg.Seed))
 		}
 		if answer = s.answers(answer); answer == now && s.cfg.Latency == 0 && s.cfg.Jitter == 0 {
 			dst = append(dst, s.decide(p))
 			continue
 		}
-		s.push(des.NewEvent(answer, des.RankQuorum, model.JobID(s.flown), s.board(p)))
-		s.flown++
+		var victim *job
+		if p.Kind == model.ProposePreempt {
+			victim = &s.jobs[p.Victim].job
+		}
+		s.push(des.NewEvent(answer, des.RankQuorum, model.JobID(s.sent), s.send(p, &s.jobs[p.Ref].job, victim)))
+		s.sent++
 	}
 	return dst
 }
@@ -40,60 +43,18 @@ func (s *Site) answers(t model.Time) model.Time {
 	return t
 }
 
-// board copies a proposal into a row of flights, which it returns in the place
-// of an event's ref.
-func (s *Site) board(p *model.Proposal) model.Ref {
-	row := model.Ref(len(s.flights))
-	if n := len(s.landed); n > 0 {
-		row = s.landed[n-1]
-		s.landed = s.landed[:n-1]
-	} else {
-		s.flights = append(s.flights, flight{})
-	}
-	f, l := &s.flights[row], &s.lives[p.Ref]
-	placement := f.Placement // keeps its space
-	placement.Set(&p.Placement)
-	f.Proposal = *p
-	f.Placement = placement
-	if f.keepsJob = l.present && l.rec.Job == p.Job; f.keepsJob {
-		l.flying++
-	}
-	if f.keepsVictim = p.Kind == model.ProposePreempt && s.lives[p.Victim].present; f.keepsVictim {
-		s.lives[p.Victim].flying++
-	}
-	return row
-}
-
-// land lets go of a ref that a proposal kept.
-func (s *Site) land(ref model.Ref) {
-	l := &s.lives[ref]
-	if l.flying--; !l.present && l.flying == 0 {
-		s.vacated = append(s.vacated, ref)
-	}
-}
-
-func (s *Site) latency(l *life) model.Duration {
-	d := s.cfg.Latency
-	if s.cfg.Jitter > 0 {
-		src := draw.New(s.cfg.Seed, latencyStream, uint64(l.rec.Job), uint64(l.tries))
-		d += model.Duration(src.IntN(int64(s.cfg.Jitter) + 1))
-	}
-	l.tries++
-	return d
-}
-
 // answer lets the quorum decide a proposal that was under way. A job that left
 // in the meantime has waited for its refusal.
 func (s *Site) answer(row model.Ref) {
-	f := &s.flights[row]
+	f := &s.proposals[row]
 	if f.keepsJob {
-		s.land(f.Ref)
+		s.receive(f.Ref, &s.jobs[f.Ref].job)
 	}
 	if f.keepsVictim {
-		s.land(f.Victim)
+		s.receive(f.Victim, &s.jobs[f.Victim].job)
 	}
 	s.facts = append(s.facts, s.decide(&f.Proposal))
-	s.landed = append(s.landed, row)
+	s.answered = append(s.answered, row)
 }
 
 // decide commits a proposal or refuses it, and lets happen what follows.
@@ -105,16 +66,16 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 		return s.requeue(p)
 	}
 	f := s.quorum.Decide(p)
-	l := &s.lives[f.Ref]
+	l := &s.jobs[f.Ref]
 	switch f.Kind {
 	case model.FactAssigned:
 		l.seq, l.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
 	case model.FactPreempted:
 		s.preempt(f.Ref, f.Reason)
 	case model.FactCancelled:
-		s.queue(l, -1)
+		s.setWaiting(l, -1)
 		l.rec.State, l.rec.Reason, l.rec.Runtime = model.Cancelled, f.Reason, l.kept
-		s.gone(f.Ref)
+		s.depart(f.Ref)
 	}
 	return f
 }
@@ -122,22 +83,23 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 // resize books what a running job holds anew when the quorum grants it other
 // nodes. Nodes that it leaves are looked at in the next round of the instant.
 func (s *Site) resize(p *model.Proposal) model.Fact {
-	l := &s.lives[p.Ref]
+	l := &s.jobs[p.Ref]
 	runs := l.present && (l.rec.State == model.Running || l.rec.State == model.Checkpointing)
-	s.freed = s.freed[:0]
+	freed := s.nodesBuf[:0]
 	if runs {
-		s.freed = appendNodes(s.freed, s.quorum.Held(p.Ref), nil)
-		s.hold(p.Ref, -1)
+		freed = appendNodes(freed, s.quorum.Held(p.Ref), nil)
+		s.nodesBuf = freed
+		s.account(p.Ref, -1)
 	}
 	f := s.quorum.Decide(p)
 	if f.Kind == model.FactResized {
-		s.State.Resized++
+		s.Usage.Resized++
 	}
 	if runs {
 		l.holds = s.measure(p.Ref, l.alloc)
 		l.rec.Nodes = l.holds.nodes
-		s.hold(p.Ref, 1)
-		s.lookAt(l.alloc.IsSensitive())
+		s.account(p.Ref, 1)
+		s.recheckFreed(freed, l.alloc.IsSensitive())
 	}
 	return f
 }
@@ -145,23 +107,23 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 // requeue books what the quorum does with a running job whose processes are
 // gone: it begins anew.
 func (s *Site) requeue(p *model.Proposal) model.Fact {
-	l := &s.lives[p.Ref]
-	s.freed = s.freed[:0]
+	l := &s.jobs[p.Ref]
 	if state, ok := s.quorum.StateOf(p.Ref); ok && state == model.Running && l.rec.Job == p.Job && l.alloc.VCluster == p.VCluster {
-		s.freed = appendNodes(s.freed, s.quorum.Held(p.Ref), nil)
-		s.again(p.Ref, p.Reason)
-		s.lookAt(l.alloc.IsSensitive())
+		freed := appendNodes(s.nodesBuf[:0], s.quorum.Held(p.Ref), nil)
+		s.nodesBuf = freed
+		s.countRequeue(p.Ref, p.Reason)
+		s.recheckFreed(freed, l.alloc.IsSensitive())
 	}
 	return s.quorum.Decide(p)
 }
 
-// lookAt has the freed nodes that nobody holds any more looked at in the next
-// round: they may have to be wiped, or count as drained.
-func (s *Site) lookAt(sensitive bool) {
-	for _, id := range s.freed {
+// recheckFreed has those of the freed nodes that no job holds any more looked at in the
+// next round: they may have to be wiped, or count as drained.
+func (s *Site) recheckFreed(freed []model.NodeID, sensitive bool) {
+	for _, id := range freed {
 		if n := &s.nodes[id]; !s.occupied(id) && (sensitive || n.state == model.Draining) {
 			n.dirty = sensitive
-			s.push(des.NewEvent(s.now, des.RankNodeDown, model.JobID(id), byLeaving))
+			s.push(des.NewEvent(s.now, des.RankNodeDown, model.JobID(id), byRelease))
 		}
 	}
 }

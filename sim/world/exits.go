@@ -12,7 +12,7 @@ import (
 type exit struct {
 	machine preempt.Machine
 	why     model.Reason
-	at      model.Time // the next step; AbsentTime when nobody asked the job to leave
+	at      model.Time // the next step; AbsentTime when the job is not asked to leave
 	hint    model.Time // when the machine begins
 	begun   bool
 	acts    model.Time // when the job does what follows; Never
@@ -21,13 +21,13 @@ type exit struct {
 	frozen  model.Time // when it began to write, and did no work any more
 	writes  bool
 
-	slow, silent, partial bool // the job's luck
+	slow, unresponsive, partial bool // faults drawn for this exit
 }
 
 // preempt asks the job under ref to leave, after the grace that its vCluster or
 // its quality of service grants it.
 func (s *Site) preempt(ref model.Ref, why model.Reason) {
-	l := &s.lives[ref]
+	l := &s.jobs[ref]
 	a := l.alloc
 	grace := model.Duration(0)
 	if why == model.ReasonReclaimed {
@@ -36,24 +36,24 @@ func (s *Site) preempt(ref model.Ref, why model.Reason) {
 	if a.QOS >= 0 {
 		grace = max(grace, s.site.QOS[a.QOS].PreemptGrace)
 	}
-	s.State.Preempted++
+	s.Usage.Preempted++
 	l.rec.Preemptions++
 	l.rec.State = model.Checkpointing
 	l.exit = exit{why: why, hint: s.now.Add(grace), acts: model.Never, expires: s.expiry(l)}
-	if luck := &s.cfg.Luck; luck.Slow > 0 || luck.Unresponsive > 0 || luck.Partial > 0 {
+	if faults := &s.cfg.Faults; faults.Slow > 0 || faults.Unresponsive > 0 || faults.Partial > 0 {
 		src := draw.New(s.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
-		l.exit.slow, l.exit.silent, l.exit.partial = src.Bool(luck.Slow), src.Bool(luck.Unresponsive), src.Bool(luck.Partial)
+		l.exit.slow, l.exit.unresponsive, l.exit.partial = src.Bool(faults.Slow), src.Bool(faults.Unresponsive), src.Bool(faults.Partial)
 	}
-	l.ends = model.AbsentTime // the exit heeds it from now on
-	if !l.keep.writes {
-		l.keep.at = model.AbsentTime
+	l.ends = model.AbsentTime // the exit minds it from now on
+	if !l.ckpt.writes {
+		l.ckpt.at = model.AbsentTime
 	}
-	s.await(ref)
+	s.planExitStep(ref)
 }
 
-// await sets the next step of an exit.
-func (s *Site) await(ref model.Ref) {
-	l := &s.lives[ref]
+// planExitStep sets the next step of an exit.
+func (s *Site) planExitStep(ref model.Ref) {
+	l := &s.jobs[ref]
 	x := &l.exit
 	at := min(x.acts, x.expires)
 	if x.begun {
@@ -74,7 +74,7 @@ func (s *Site) await(ref model.Ref) {
 // job's own end comes first, then its checkpoint, the walltime, and deadlines
 // last.
 func (s *Site) exitStep(ref model.Ref) {
-	l := &s.lives[ref]
+	l := &s.jobs[ref]
 	x := &l.exit
 	var e preempt.Event
 	switch now := s.now; {
@@ -87,87 +87,87 @@ func (s *Site) exitStep(ref model.Ref) {
 		// other.
 		e, x.expires, x.begun = preempt.WalltimeReached, model.Never, true
 	case !x.begun:
-		s.beginExit(ref)
+		s.startExit(ref)
 		return
 	default:
 		e = preempt.DeadlinePassed
 	}
-	s.tell(ref, e)
+	s.stepExit(ref, e)
 }
 
-// beginExit sends the hint, or TERM.
-func (s *Site) beginExit(ref model.Ref) {
-	l := &s.lives[ref]
+// startExit sends the hint, or TERM.
+func (s *Site) startExit(ref model.Ref) {
+	l := &s.jobs[ref]
 	var do preempt.Action
 	l.exit.begun = true
 	l.exit.machine, do, _ = preempt.Begin(l.alloc.Checkpoint, &s.cfg.Exit, s.now)
-	s.follow(ref, do)
+	s.act(ref, do)
 }
 
-// tell brings an event to the machine.
-func (s *Site) tell(ref model.Ref, e preempt.Event) {
-	x := &s.lives[ref].exit
+// stepExit brings an event to the machine.
+func (s *Site) stepExit(ref model.Ref, e preempt.Event) {
+	x := &s.jobs[ref].exit
 	var do preempt.Action
 	x.machine, do, _ = preempt.Next(x.machine, e, &s.cfg.Exit, s.now)
-	s.follow(ref, do)
+	s.act(ref, do)
 }
 
-// follow does what the machine asks for.
-func (s *Site) follow(ref model.Ref, do preempt.Action) {
+// act does what the machine asks for.
+func (s *Site) act(ref model.Ref, do preempt.Action) {
 	switch {
 	case do&preempt.Release != 0:
-		s.exited(ref)
+		s.leaveNodes(ref)
 	case do&preempt.Hint != 0:
-		s.hinted(ref)
+		s.answerHint(ref)
 	default:
-		s.await(ref)
+		s.planExitStep(ref)
 	}
 }
 
-// hinted is how a job answers the hint: not at all, by a deferral, or by writing
+// answerHint is how a job answers the hint: not at all, by a deferral, or by writing
 // its checkpoint, which stops its work.
-func (s *Site) hinted(ref model.Ref) {
-	l := &s.lives[ref]
+func (s *Site) answerHint(ref model.Ref) {
+	l := &s.jobs[ref]
 	x := &l.exit
-	if x.silent {
-		s.await(ref)
+	if x.unresponsive {
+		s.planExitStep(ref)
 		return
 	}
-	if p := s.cfg.Luck.Defers; p > 0 {
+	if p := s.cfg.Faults.Defers; p > 0 {
 		src := draw.New(s.cfg.Seed, exitStream, uint64(l.rec.Job), uint64(l.rec.Attempts)<<32|uint64(x.machine.Deferrals+1))
 		if src.Bool(p) {
 			before := x.machine.Deferrals
-			if s.tell(ref, preempt.Defers); x.machine.Deferrals > before {
+			if s.stepExit(ref, preempt.Defers); x.machine.Deferrals > before {
 				return
 			}
 		}
 	}
 	d := transfer(l.holds.image, s.cfg.Exit.Bandwidth)
 	if x.slow {
-		d = slower(d, s.cfg.Luck.SlowBy)
+		d = slower(d, s.cfg.Faults.SlowBy)
 	}
 	x.writes, x.frozen, x.acts, x.act = true, s.now, s.now.Add(d), preempt.Written
-	if k := &l.keep; k.writes { // the checkpoint that it is asked for is under way
+	if k := &l.ckpt; k.writes { // the checkpoint that it is asked for is under way
 		x.acts, x.partial, k.at = l.works, k.breaks, model.AbsentTime
 	}
 	if x.partial {
 		x.act = preempt.WriteFailed
 	}
-	s.tell(ref, preempt.Acked)
+	s.stepExit(ref, preempt.Acked)
 }
 
-// exited lets a job leave its nodes as the machine says.
-func (s *Site) exited(ref model.Ref) {
-	l := &s.lives[ref]
+// leaveNodes lets a job leave its nodes as the machine says.
+func (s *Site) leaveNodes(ref model.Ref) {
+	l := &s.jobs[ref]
 	switch l.exit.machine.Job {
 	case model.Suspended:
 		s.suspend(ref)
 	case model.Completed:
-		l.ending, l.rec.Reason = l.truth.Outcome, l.cause()
+		l.ending, l.rec.Reason = l.outcome, l.cause()
 		s.end(ref)
 	case model.Timeout:
 		l.rec.Reason = model.ReasonWalltimeLimit
-		s.over(ref, model.Timeout, l.gained(l.worked(s.now)))
+		s.finishJob(ref, model.Timeout, l.gained(l.worked(s.now)))
 	default:
 		s.fail(ref, l.exit.why, true)
 	}

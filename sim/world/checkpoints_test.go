@@ -80,7 +80,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			// It does not answer at 150 s; TERM after 20 s, KILL after 30 s more. 100 s
 			// are saved, and 90 s lost.
 			name: "a victim that has no time to write goes on from there", nodes: 1,
-			config: both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Luck.Unresponsive, c.Exit.Timeout = 1, 20*sec }),
+			config: both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Faults.Unresponsive, c.Exit.Timeout = 1, 20*sec }),
 			rows:   []traces.Job{row(1, 0, manual, runs(220*sec), asks(2000*sec)), row(2, 150*at, class(9))},
 			orders: []order{preemptAt(150, 2, 1)},
 			log: `0s submitted 1
@@ -150,7 +150,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		{
 			// It tries again 30 s after each failure.
 			name: "a node fails to write its part", nodes: 1,
-			config: both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Luck.Partial = 1 }),
+			config: both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Faults.Partial = 1 }),
 			rows:   []traces.Job{row(1, 0, manual, runs(140*sec), asks(400*sec))},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -210,11 +210,11 @@ func TestWorthIt(t *testing.T) {
 		require.NoError(t, cfg.Validate())
 		s := NewSite(cfg, forget{})
 		s.now = model.Time(c.since)
-		s.pressure.running, s.pressure.queued = 1000, int64(c.backlog)*1000>>model.FractionBits
-		s.pressure.classes[9], s.pressure.classes[0] = c.waiting, 7
-		l := &life{alloc: &model.Allocation{}, holds: holding{nodes: c.nodes, gpus: 4 * c.nodes, image: int64(4*c.nodes) * c.perGPU * gib}}
+		s.load.running, s.load.queued = 1000, int64(c.backlog)*1000>>model.FractionBits
+		s.load.classes[9], s.load.classes[0] = c.waiting, 7
+		l := &siteJob{alloc: &model.Allocation{}, holds: holding{nodes: c.nodes, gpus: 4 * c.nodes, image: int64(4*c.nodes) * c.perGPU * gib}}
 		require.Equal(t, c.write, s.writing(l))
-		require.Equal(t, c.worth, s.worthIt(l), "%+v", c)
+		require.Equal(t, c.worth, s.worthCheckpoint(l), "%+v", c)
 	}
 }
 
