@@ -1,6 +1,10 @@
 package record
 
-import "orrery/scheduler/model"
+import (
+	"fmt"
+
+	"orrery/scheduler/model"
+)
 
 // Factors is the number of factors of a score.
 const Factors = 9
@@ -40,70 +44,21 @@ const RejectedSets = 5
 // decisionNumbers are the fractions of a row: score, penalty, values, terms.
 const decisionNumbers = 2 + 2*Factors
 
-// decisionSchema is the layout of decisions.parquet.
-type decisionSchema struct {
-	Time    int64   `parquet:"time,delta,timestamp(microsecond)"`
-	Job     int32   `parquet:"job,delta"`
-	ID      int64   `parquet:"id,delta"`
-	Kind    string  `parquet:"kind,dict"`
-	Reason  string  `parquet:"reason,optional,dict"`
-	Behind  int32   `parquet:"behind,optional,delta"`
-	Until   int64   `parquet:"until,optional,delta,timestamp(microsecond)"`
-	Nodes   int32   `parquet:"nodes,dict"`
-	Need    int32   `parquet:"need,dict"`
-	Usable  int32   `parquet:"usable,dict"`
-	Conform int32   `parquet:"conform,dict"`
-	Grouped int32   `parquet:"grouped,dict"`
-	Aside   int32   `parquet:"aside,dict"`
-	Score   float64 `parquet:"score,optional"`
-	Penalty float64 `parquet:"penalty,optional"`
-	F1      float64 `parquet:"f1,optional"`
-	F2      float64 `parquet:"f2,optional"`
-	F3      float64 `parquet:"f3,optional"`
-	F4      float64 `parquet:"f4,optional"`
-	F5      float64 `parquet:"f5,optional"`
-	F6      float64 `parquet:"f6,optional"`
-	F7      float64 `parquet:"f7,optional"`
-	F8      float64 `parquet:"f8,optional"`
-	F9      float64 `parquet:"f9,optional"`
-	T1      float64 `parquet:"t1,optional"`
-	T2      float64 `parquet:"t2,optional"`
-	T3      float64 `parquet:"t3,optional"`
-	T4      float64 `parquet:"t4,optional"`
-	T5      float64 `parquet:"t5,optional"`
-	T6      float64 `parquet:"t6,optional"`
-	T7      float64 `parquet:"t7,optional"`
-	T8      float64 `parquet:"t8,optional"`
-	T9      float64 `parquet:"t9,optional"`
-}
-
-// siteDecisionSchema has more columns, which runs of older versions do not have. It
-// is written as decisionRow.
-type siteDecisionSchema struct {
-	decisionSchema
-	Chosen    string `parquet:"nodes_chosen,optional"`
-	Free      string `parquet:"nodes_free,optional"`
-	Alike     string `parquet:"nodes_alike,optional"`
-	Near      string `parquet:"nodes_near,optional"`
-	Kept      string `parquet:"nodes_kept,optional"`
-	KeptFor   int32  `parquet:"kept_for,optional,delta"`
-	KeptUntil int64  `parquet:"kept_until,optional,delta,timestamp(microsecond)"`
-}
-
-type decisionRow struct {
-	Time    int64    `parquet:"time,timestamp(microsecond)"`
-	Job     int32    `parquet:"job"`
-	ID      int64    `parquet:"id"`
-	Kind    string   `parquet:"kind"`
-	Reason  string   `parquet:"reason,optional"`
-	Behind  *int32   `parquet:"behind,optional"`
-	Until   *int64   `parquet:"until,optional,timestamp(microsecond)"`
-	Nodes   int32    `parquet:"nodes"`
-	Need    int32    `parquet:"need"`
-	Usable  int32    `parquet:"usable"`
-	Conform int32    `parquet:"conform"`
-	Grouped int32    `parquet:"grouped"`
-	Aside   int32    `parquet:"aside"`
+// decisionColumns are the columns of decisions.parquet that every version has.
+type decisionColumns struct {
+	Time    int64    `parquet:"time,delta,timestamp(microsecond)"`
+	Job     int32    `parquet:"job,delta"`
+	ID      int64    `parquet:"id,delta"`
+	Kind    string   `parquet:"kind,dict"`
+	Reason  string   `parquet:"reason,optional,dict"`
+	Behind  *int32   `parquet:"behind,optional" encoding:"delta"`
+	Until   *int64   `parquet:"until,optional,timestamp(microsecond)" encoding:"delta"`
+	Nodes   int32    `parquet:"nodes,dict"`
+	Need    int32    `parquet:"need,dict"`
+	Usable  int32    `parquet:"usable,dict"`
+	Conform int32    `parquet:"conform,dict"`
+	Grouped int32    `parquet:"grouped,dict"`
+	Aside   int32    `parquet:"aside,dict"`
 	Score   *float64 `parquet:"score,optional"`
 	Penalty *float64 `parquet:"penalty,optional"`
 	F1      *float64 `parquet:"f1,optional"`
@@ -124,21 +79,21 @@ type decisionRow struct {
 	T7      *float64 `parquet:"t7,optional"`
 	T8      *float64 `parquet:"t8,optional"`
 	T9      *float64 `parquet:"t9,optional"`
-	siteDecisionRow
-
-	behind, keptFor  int32
-	until, keptUntil int64
 }
 
-// siteDecisionRow is what siteDecisionSchema adds.
-type siteDecisionRow struct {
+// decisionRow is a row of decisions.parquet.
+type decisionRow struct {
+	decisionColumns
 	Chosen    string `parquet:"nodes_chosen,optional"`
 	Free      string `parquet:"nodes_free,optional"`
 	Alike     string `parquet:"nodes_alike,optional"`
 	Near      string `parquet:"nodes_near,optional"`
 	Kept      string `parquet:"nodes_kept,optional"`
-	KeptFor   *int32 `parquet:"kept_for,optional"`
-	KeptUntil *int64 `parquet:"kept_until,optional,timestamp(microsecond)"`
+	KeptFor   *int32 `parquet:"kept_for,optional" encoding:"delta"`
+	KeptUntil *int64 `parquet:"kept_until,optional,timestamp(microsecond)" encoding:"delta"`
+
+	behind, keptFor  int32 // what pointers point at
+	until, keptUntil int64
 }
 
 // numbers are the places of the fractions of a row, as decisionNumbers orders
@@ -203,4 +158,22 @@ func knownTime(at *int64, t model.Time, epoch int64) *int64 {
 	}
 	*at = int64(t) + epoch
 	return at
+}
+
+// Decisions hands out the table decisions in the order of the file; fn must
+// not keep d. Names of kinds are those of the file.
+func (r *Run) Decisions(fn func(d *Decision) error) error {
+	return r.scanTable(TableDecisions, func(t *tableFile, v []vector, n int) error {
+		var reasons []uint8
+		if err := t.codes(&reasons, 4, &v[4], reasonCodes); err != nil {
+			return err
+		}
+		for i := range n {
+			d := decisionOf(t, v, reasons, i)
+			if err := fn(&d); err != nil {
+				return fmt.Errorf("reading decisions: %w", err)
+			}
+		}
+		return nil
+	})
 }
