@@ -56,19 +56,19 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact) {
 	if f.Reason != model.ReasonNone {
 		return
 	}
-	var a ask
+	var a demand
 	if f.Reason = s.check(p, &a); f.Reason == model.ReasonNone {
 		s.jobs[p.Ref].become(model.Running)
 		s.grant(p, f, model.FactAssigned, a)
 	}
 }
 
-// grant books the placement of p and completes the answer.
-func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a ask) {
+// grant adds the placement of p and completes the answer.
+func (s *Site) grant(p *model.Proposal, f *model.Fact, kind model.FactKind, a demand) {
 	j := &s.jobs[p.Ref]
 	j.held.Set(&p.Placement)
-	j.ask = a
-	s.take(p.Ref)
+	j.demand = a
+	s.hold(p.Ref)
 	f.Kind, f.Placement = kind, &j.held
 }
 
@@ -80,13 +80,13 @@ func (s *Site) resize(p *model.Proposal, f *model.Fact) {
 		return
 	}
 	j := &s.jobs[p.Ref]
-	s.drop(p.Ref)
+	s.release(p.Ref)
 	s.keep(&j.held, true)
-	var a ask
+	var a demand
 	f.Reason = s.check(p, &a)
 	s.keep(&j.held, false)
 	if f.Reason != model.ReasonNone {
-		s.take(p.Ref)
+		s.hold(p.Ref)
 		return
 	}
 	s.grant(p, f, model.FactResized, a)
@@ -137,7 +137,7 @@ func (s *Site) preempt(p *model.Proposal, f *model.Fact) {
 
 // within counts the nodes of j that are at home in v, and those that are at
 // home nowhere.
-func (s *Site) within(j *resident, v model.VClusterID) (home, common int32) {
+func (s *Site) within(j *jobState, v model.VClusterID) (home, common int32) {
 	count := func(at model.VClusterID, n int) {
 		switch at {
 		case -1:
@@ -147,8 +147,8 @@ func (s *Site) within(j *resident, v model.VClusterID) (home, common int32) {
 		}
 	}
 	for _, w := range j.held.Words {
-		for _, c := range s.makes.Word(w.Word) {
-			count(s.makes.Of[c.Part].Home, bits.OnesCount64(c.Mask&w.Mask))
+		for _, c := range s.classes.Word(w.Word) {
+			count(s.classes.Of[c.Part].Home, bits.OnesCount64(c.Mask&w.Mask))
 		}
 	}
 	for _, h := range j.held.Shares {
@@ -158,13 +158,13 @@ func (s *Site) within(j *resident, v model.VClusterID) (home, common int32) {
 }
 
 // outranks says whether the quality of service of a preempts that of b.
-func (s *Site) outranks(a, b *resident) bool {
+func (s *Site) outranks(a, b *jobState) bool {
 	return a.IsSensitive() || (a.QOS >= 0 && b.QOS >= 0 && slices.Contains(s.site.QOS[a.QOS].PreemptsQOS, b.QOS))
 }
 
 // check says why the placement of p is refused to its job, which holds nothing,
 // and works out what it takes.
-func (s *Site) check(p *model.Proposal, a *ask) model.Reason {
+func (s *Site) check(p *model.Proposal, a *demand) model.Reason {
 	j := &s.jobs[p.Ref]
 	clear(s.need)
 	own, borrowed, why := s.checkWords(j, p)
@@ -185,13 +185,13 @@ func (s *Site) check(p *model.Proposal, a *ask) model.Reason {
 	case j.IsSensitive() && !s.conform(&p.Placement):
 		return model.ReasonConformance
 	}
-	a.power, a.bandwidth = s.makes.DrawOn(&j.Allocation, &p.Placement, a.nodes), j.Demand(a.nodes)
+	a.power, a.bandwidth = s.classes.DrawOn(&j.Allocation, &p.Placement, a.nodes), j.Demand(a.nodes)
 	return s.checkLimits(j, a)
 }
 
 // checkLimits says which limit a exceeds. What the job has already, when it is
 // resized, it may keep under limits that were lowered since.
-func (s *Site) checkLimits(j *resident, a *ask) model.Reason {
+func (s *Site) checkLimits(j *jobState, a *demand) model.Reason {
 	for v := range s.need {
 		if s.need[v] > 0 && s.lent[v]+s.need[v] > s.site.VClusters[v].Lendable(s.homes[v]) {
 			return model.ReasonLendLimit
@@ -199,19 +199,19 @@ func (s *Site) checkLimits(j *resident, a *ask) model.Reason {
 	}
 	if j.Tenant >= 0 {
 		t := &s.tenants[j.Tenant]
-		if l := t.limits.MaxNodes; l > 0 && a.nodes > j.ask.nodes && t.nodes+a.nodes > l {
+		if l := t.limits.MaxNodes; l > 0 && a.nodes > j.demand.nodes && t.nodes+a.nodes > l {
 			return model.ReasonQuotaNodes
 		}
-		if l := t.limits.MaxConcurrent; l > 0 && j.ask.nodes == 0 && t.jobs >= l {
+		if l := t.limits.MaxConcurrent; l > 0 && j.demand.nodes == 0 && t.jobs >= l {
 			return model.ReasonQuotaConcurrent
 		}
 	}
 	switch {
-	case s.power.exceeded(a.power, j.ask.power):
+	case s.power.exceeded(a.power, j.demand.power):
 		return model.ReasonPower
-	case s.bandwidth.exceeded(a.bandwidth, j.ask.bandwidth):
+	case s.bandwidth.exceeded(a.bandwidth, j.demand.bandwidth):
 		return model.ReasonBandwidth
-	case j.IsSensitive() && s.pool > 0 && a.nodes > j.ask.nodes && s.sensitive+a.nodes > s.pool:
+	case j.IsSensitive() && s.pool > 0 && a.nodes > j.demand.nodes && s.sensitive+a.nodes > s.pool:
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone
@@ -224,21 +224,21 @@ func (h share) exceeded(ask, before int64) bool {
 
 // checkWords says what is wrong with the whole nodes of p, and how many of them
 // are not borrowed and how many are.
-func (s *Site) checkWords(j *resident, p *model.Proposal) (own, borrowed int32, why model.Reason) {
+func (s *Site) checkWords(j *jobState, p *model.Proposal) (own, borrowed int32, why model.Reason) {
 	words, last := p.Placement.Words, int32(-1)
 	if len(words) == 0 {
 		return 0, 0, model.ReasonNone
 	}
 	// All are as long as whole, and said to be so that the compiler knows.
-	whole, abroad := s.whole, s.abroad(j.VCluster)
-	parts, ready, kept, abroad := s.parts[:len(whole)], s.ready[:len(whole)], s.kept[:len(whole)], abroad[:len(whole)]
+	whole, foreign := s.whole, s.foreignNodes(j.VCluster)
+	parts, ready, kept, foreign := s.parts[:len(whole)], s.ready[:len(whole)], s.kept[:len(whole)], foreign[:len(whole)]
 	for _, w := range words {
 		i := int(w.Word)
 		if uint(i) >= uint(len(whole)) {
 			return 0, 0, s.objection(j, w, last, 0)
 		}
 		// No node beyond the last is Ready or kept.
-		bad, guest := w.Mask&(whole[i]|parts[i]|^(ready[i]|kept[i])), w.Mask&abroad[i]
+		bad, guest := w.Mask&(whole[i]|parts[i]|^(ready[i]|kept[i])), w.Mask&foreign[i]
 		own += int32(bits.OnesCount64(w.Mask &^ guest))
 		if guest != 0 {
 			borrowed += int32(bits.OnesCount64(guest))
@@ -254,9 +254,9 @@ func (s *Site) checkWords(j *resident, p *model.Proposal) (own, borrowed int32, 
 
 // borrow asks the lenders of word w for nodes of theirs, and returns the ones that the
 // job of p may not have.
-func (s *Site) borrow(j *resident, p *model.Proposal, w int32, guest uint64) (bad uint64) {
-	for _, c := range s.makes.Word(w) {
-		home, m := s.makes.Of[c.Part].Home, c.Mask&guest
+func (s *Site) borrow(j *jobState, p *model.Proposal, w int32, guest uint64) (bad uint64) {
+	for _, c := range s.classes.Word(w) {
+		home, m := s.classes.Of[c.Part].Home, c.Mask&guest
 		switch {
 		case m == 0:
 		case !s.mayBorrow(j, p, home):
@@ -270,7 +270,7 @@ func (s *Site) borrow(j *resident, p *model.Proposal, w int32, guest uint64) (ba
 
 // objection says why j may not have the nodes of w in a placement of which last is the
 // word before, given that it may not; bad are those of them that others keep it from.
-func (s *Site) objection(j *resident, w model.NodeWord, last int32, bad uint64) model.Reason {
+func (s *Site) objection(j *jobState, w model.NodeWord, last int32, bad uint64) model.Reason {
 	bit := bad & -bad
 	switch {
 	case w.Word < 0 || int(w.Word)<<6+bits.Len64(w.Mask) > len(s.nodes):
@@ -287,7 +287,7 @@ func (s *Site) objection(j *resident, w model.NodeWord, last int32, bad uint64) 
 
 // checkShares says what is wrong with the parts of nodes of p, and on how many
 // nodes they are not borrowed.
-func (s *Site) checkShares(j *resident, p *model.Proposal) (own int32, why model.Reason) {
+func (s *Site) checkShares(j *jobState, p *model.Proposal) (own int32, why model.Reason) {
 	last := model.NodeID(-1)
 	for _, h := range p.Placement.Shares {
 		if h.Node < 0 || int(h.Node) >= len(s.nodes) {
@@ -310,9 +310,9 @@ func (s *Site) checkShares(j *resident, p *model.Proposal) (own int32, why model
 }
 
 // checkNode says why j may not share node n although its GPUs are free, counts it
-// in own when it is not borrowed, and in s.need when it is and nobody else borrows
+// in own when it is not borrowed, and in s.need when it is and no other job borrows
 // it.
-func (s *Site) checkNode(j *resident, p *model.Proposal, n model.NodeID, own *int32) model.Reason {
+func (s *Site) checkNode(j *jobState, p *model.Proposal, n model.NodeID, own *int32) model.Reason {
 	home := s.site.Nodes[n].Home
 	switch {
 	case !s.ready.Has(n) && !s.kept.Has(n):
@@ -328,7 +328,7 @@ func (s *Site) checkNode(j *resident, p *model.Proposal, n model.NodeID, own *in
 }
 
 // mayBorrow says whether j may have nodes of home, another vCluster, by p.
-func (s *Site) mayBorrow(j *resident, p *model.Proposal, home model.VClusterID) bool {
+func (s *Site) mayBorrow(j *jobState, p *model.Proposal, home model.VClusterID) bool {
 	return p.Borrowed && j.VCluster >= 0 && s.site.VClusters[j.VCluster].Borrow && s.site.VClusters[home].Lend && j.Preemptible()
 }
 

@@ -24,7 +24,7 @@ func (s *Site) Apply(f *model.Fact) {
 		s.vacate(f.Ref, f.Job, model.Failed)
 		s.jobs[f.Ref].become(model.Pending)
 	case model.FactReleased:
-		s.resident(f.Ref, f.Job).Hold = false
+		s.jobUnder(f.Ref, f.Job).Hold = false
 	case model.FactNode:
 		s.setState(f.Node, f.State)
 	case model.FactLimits:
@@ -43,7 +43,7 @@ func (s *Site) Apply(f *model.Fact) {
 
 func (s *Site) enter(f *model.Fact) {
 	for int(f.Ref) >= len(s.jobs) {
-		s.jobs = append(s.jobs, resident{})
+		s.jobs = append(s.jobs, jobState{})
 	}
 	j, a := &s.jobs[f.Ref], f.Alloc
 	switch {
@@ -58,14 +58,14 @@ func (s *Site) enter(f *model.Fact) {
 	j.Deps = nil                                             // they are the graph's
 }
 
-func (s *Site) resident(ref model.Ref, id model.JobID) *resident {
+func (s *Site) jobUnder(ref model.Ref, id model.JobID) *jobState {
 	if !s.present(ref) || s.jobs[ref].Job != id {
 		panic("quorum: a fact about a job that is not in the system under this ref")
 	}
 	return &s.jobs[ref]
 }
 
-func (j *resident) become(next model.JobState) {
+func (j *jobState) become(next model.JobState) {
 	if !j.state.CanBecome(next) {
 		panic("quorum: a " + j.state.String() + " job cannot become " + next.String())
 	}
@@ -74,7 +74,7 @@ func (j *resident) become(next model.JobState) {
 
 // withdraw takes out a job that waits.
 func (s *Site) withdraw(ref model.Ref, id model.JobID) {
-	j := s.resident(ref, id)
+	j := s.jobUnder(ref, id)
 	if j.state != model.Pending {
 		panic("quorum: withdrawal of a job that does not wait")
 	}
@@ -84,11 +84,11 @@ func (s *Site) withdraw(ref model.Ref, id model.JobID) {
 
 // vacate takes a job that runs, or is leaving, off its nodes.
 func (s *Site) vacate(ref model.Ref, id model.JobID, next model.JobState) {
-	j := s.resident(ref, id)
+	j := s.jobUnder(ref, id)
 	if j.state == model.Pending {
 		panic("quorum: end of a job that does not run")
 	}
 	j.become(next)
-	s.drop(ref)
-	j.held.Words, j.held.Shares, j.ask = j.held.Words[:0], j.held.Shares[:0], ask{}
+	s.release(ref)
+	j.held.Words, j.held.Shares, j.demand = j.held.Words[:0], j.held.Shares[:0], demand{}
 }

@@ -8,18 +8,18 @@ import (
 	"orrery/scheduler/model"
 )
 
-// book is what a site must be like, in the simplest form: who holds which GPU,
+// ledger is what a site must be like, in the simplest form: who holds which GPU,
 // and everything else added up from that for each answer.
-type book struct {
+type ledger struct {
 	site      *model.Site
-	jobs      []*booked
+	jobs      []*ledgerJob
 	states    []model.NodeState
 	limits    []model.Limits
 	power, io int64
 	pool      int32
 }
 
-type booked struct {
+type ledgerJob struct {
 	model.Allocation
 	state model.JobState
 	cells []cell
@@ -33,7 +33,7 @@ type cell struct {
 
 // cellsOf says which cells a placement names; ok is false when it makes no sense
 // for the job.
-func (b *book) cellsOf(j *booked, p *model.Placement) (cells []cell, ok bool) {
+func (b *ledger) cellsOf(j *ledgerJob, p *model.Placement) (cells []cell, ok bool) {
 	before := model.NodeID(-1)
 	add := func(n model.NodeID, mask uint64, rest bool) bool {
 		if n <= before || int(n) >= len(b.site.Nodes) {
@@ -83,7 +83,7 @@ func nodesOf(cells []cell) (nodes []model.NodeID) {
 }
 
 // lentBy is the number of home nodes of v on which somebody else is.
-func (b *book) lentBy(v model.VClusterID) int32 {
+func (b *ledger) lentBy(v model.VClusterID) int32 {
 	var lent []model.NodeID
 	for _, j := range b.jobs {
 		for _, n := range nodesOf(j.cells) {
@@ -95,7 +95,7 @@ func (b *book) lentBy(v model.VClusterID) int32 {
 	return int32(len(lent))
 }
 
-func (b *book) cap(v model.VClusterID) int32 {
+func (b *ledger) cap(v model.VClusterID) int32 {
 	home := 0
 	for i := range b.site.Nodes {
 		if b.site.Nodes[i].Home == v {
@@ -105,7 +105,7 @@ func (b *book) cap(v model.VClusterID) int32 {
 	return int32(float64(home)*b.site.VClusters[v].MaxLent.Float() + 1e-6)
 }
 
-func (b *book) tenant(t model.TenantID) (nodes, jobs int32) {
+func (b *ledger) tenant(t model.TenantID) (nodes, jobs int32) {
 	for _, j := range b.jobs {
 		if j.Tenant == t && len(j.cells) > 0 {
 			nodes += int32(len(nodesOf(j.cells)))
@@ -116,7 +116,7 @@ func (b *book) tenant(t model.TenantID) (nodes, jobs int32) {
 }
 
 // draw is the power and bandwidth that j takes with what it holds.
-func (b *book) draw(j *booked) (power, io int64) {
+func (b *ledger) draw(j *ledgerJob) (power, io int64) {
 	for _, n := range nodesOf(j.cells) {
 		node := &b.site.Nodes[n]
 		if j.GPUs == 0 {
@@ -132,7 +132,7 @@ func (b *book) draw(j *booked) (power, io int64) {
 	return power, j.IODemand * count / int64(j.NodesMin)
 }
 
-func (b *book) drawn() (power, io int64, sensitive int32) {
+func (b *ledger) drawn() (power, io int64, sensitive int32) {
 	for _, j := range b.jobs {
 		p, i := b.draw(j)
 		power, io = power+p, io+i
@@ -144,7 +144,7 @@ func (b *book) drawn() (power, io int64, sensitive int32) {
 }
 
 // legal says whether j may hold cells instead of what it holds.
-func (b *book) legal(j *booked, cells []cell, says bool) bool {
+func (b *ledger) legal(j *ledgerJob, cells []cell, says bool) bool {
 	had := j.cells
 	defer func() { j.cells = had }()
 	before, own := nodesOf(had), int32(0)
@@ -180,7 +180,7 @@ func (b *book) legal(j *booked, cells []cell, says bool) bool {
 
 // within says whether the limits allow it. Where the job takes no more of
 // something than it had, they do not bind it.
-func (b *book) within(j *booked, cells []cell) bool {
+func (b *ledger) within(j *ledgerJob, cells []cell) bool {
 	type state struct {
 		lent                        []int32
 		nodes, jobs, own, sensitive int32
@@ -214,7 +214,7 @@ func (b *book) within(j *booked, cells []cell) bool {
 }
 
 // mayPreempt says whether j may make o leave.
-func (b *book) mayPreempt(j, o *booked) bool {
+func (b *ledger) mayPreempt(j, o *ledgerJob) bool {
 	usable, lent := o.VCluster == j.VCluster, false
 	for _, n := range nodesOf(o.cells) {
 		home := b.site.Nodes[n].Home
@@ -267,7 +267,7 @@ func drawJob(d dice, id model.JobID) model.Allocation {
 
 // drawPlacement draws nodes that often are free and the right number, and
 // sometimes make no sense.
-func drawPlacement(d dice, b *book, j *booked) (p model.Placement) {
+func drawPlacement(d dice, b *ledger, j *ledgerJob) (p model.Placement) {
 	if d.one(20) {
 		p.Words = []model.NodeWord{{Word: d.in32(-1, 1), Mask: d.Uint64()}}
 		p.Shares = []model.NodeShare{{Node: model.NodeID(d.in(-1, 17)), Units: 1, GPUs: 1}}

@@ -9,9 +9,9 @@ import (
 	"orrery/scheduler/model"
 )
 
-func nobodyElse(*model.Site) {}
+func noOthers(*model.Site) {}
 
-// TestBorrowing: who may be on whose nodes. A fifth of ten nodes is two.
+// TestBorrowing: which jobs may run on which nodes. A fifth of ten nodes is two.
 func TestBorrowing(t *testing.T) {
 	unless := func(v model.VClusterID, lend, borrow bool) func(*model.Site) {
 		return func(s *model.Site) { s.VClusters[v].Lend, s.VClusters[v].Borrow = lend, borrow }
@@ -24,23 +24,23 @@ func TestBorrowing(t *testing.T) {
 		p    model.Placement
 		want model.Reason
 	}{
-		{"own nodes", nobodyElse, of(ml), false, on(10, 11, 12), ok},
-		{"nodes of nobody", nobodyElse, of(ml), false, on(20, 21), ok},
-		{"two of a lender", nobodyElse, of(ml), true, on(0, 1, 10), ok},
-		{"three of a lender", nobodyElse, of(ml), true, on(0, 1, 2), model.ReasonLendLimit},
-		{"without saying so", nobodyElse, of(ml), false, on(0, 10), model.ReasonNotOwned},
+		{"own nodes", noOthers, of(ml), false, on(10, 11, 12), ok},
+		{"nodes of no vCluster", noOthers, of(ml), false, on(20, 21), ok},
+		{"two of a lender", noOthers, of(ml), true, on(0, 1, 10), ok},
+		{"three of a lender", noOthers, of(ml), true, on(0, 1, 2), model.ReasonLendLimit},
+		{"without saying so", noOthers, of(ml), false, on(0, 10), model.ReasonNotOwned},
 		{"of one that does not lend", unless(batch, false, true), of(ml), true, on(0, 10), model.ReasonNotOwned},
-		{"of the vault", nobodyElse, of(ml), true, on(22), model.ReasonNotOwned},
+		{"of the vault", noOthers, of(ml), true, on(22), model.ReasonNotOwned},
 		{"by one that does not borrow", unless(ml, true, false), of(ml), true, on(0), model.ReasonNotOwned},
-		{"by the vault", nobodyElse, of(vault), true, on(0), model.ReasonNotOwned},
-		{"by sensitive work", nobodyElse, func(a *model.Allocation) { a.VCluster, a.Sensitive = ml, true }, true, on(0), model.ReasonNotOwned},
-		{"by work that cannot be preempted", nobodyElse,
+		{"by the vault", noOthers, of(vault), true, on(0), model.ReasonNotOwned},
+		{"by sensitive work", noOthers, func(a *model.Allocation) { a.VCluster, a.Sensitive = ml, true }, true, on(0), model.ReasonNotOwned},
+		{"by work that cannot be preempted", noOthers,
 			func(a *model.Allocation) { a.VCluster, a.Class, a.Checkpoint = ml, 7, model.CheckpointNone }, true, on(0), model.ReasonNotOwned},
-		{"by no vCluster", nobodyElse, of(-1), true, on(0), model.ReasonNotOwned},
-		{"nodes of nobody by no vCluster", nobodyElse, of(-1), false, on(20), ok},
-		{"least size of a reactive service", nobodyElse,
+		{"by no vCluster", noOthers, of(-1), true, on(0), model.ReasonNotOwned},
+		{"nodes of no vCluster by no vCluster", noOthers, of(-1), false, on(20), ok},
+		{"least size of a reactive service", noOthers,
 			func(a *model.Allocation) { a.VCluster, a.Kind, a.NodesMin = ml, model.Reactive, 2 }, true, on(0, 10), model.ReasonNotOwned},
-		{"more than that", nobodyElse,
+		{"more than that", noOthers,
 			func(a *model.Allocation) { a.VCluster, a.Kind, a.NodesMin = ml, model.Reactive, 2 }, true, on(0, 10, 20), ok},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestLimits(t *testing.T) {
 	d.Apply(&model.Fact{Kind: model.FactPrice, Value: int64(model.One)})
 }
 
-// TestPreemption: who may make whom leave. Job 1 runs.
+// TestPreemption: which job may preempt which. Job 1 runs.
 func TestPreemption(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -156,7 +156,7 @@ func TestPreemption(t *testing.T) {
 		{"of class 7 without checkpoint", func(a *model.Allocation) { a.Class, a.Checkpoint = 7, model.CheckpointNone },
 			on(0), class(9), model.ReasonNotPreemptible},
 		{"on own nodes of another", of(ml), on(10), class(9), model.ReasonNotOwned},
-		{"on nodes of nobody", of(ml), on(10, 20), class(9), model.ReasonPreempted},
+		{"on nodes of no vCluster", of(ml), on(10, 20), class(9), model.ReasonPreempted},
 		{"reclaimed by a lower class", func(a *model.Allocation) { a.VCluster, a.Class = ml, 6 }, on(0), class(0), model.ReasonReclaimed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
