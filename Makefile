@@ -2,7 +2,7 @@
 # themselves are in .ci/run, which runs all of them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint vuln fuzz twin bench profile ci screenshots generate release clean
+.PHONY: help build test race lint vuln fuzz naive bench profile ci screenshots generate release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,8 +25,8 @@ vuln: ## known vulnerabilities in what the code calls
 fuzz: ## every fuzz target, FUZZTIME=1000x (inputs) or 60s each
 	bash .ci/run fuzz
 
-twin: ## the naive twin on whole logs under every policy, about an hour
-	ORRERY_LONG=1 go test ./sim -run TestTwinOnOracleLogs -timeout 0 -v
+naive: ## the naive implementation on whole logs under every policy, about an hour
+	ORRERY_LONG=1 go test ./sim -run TestAgainstNaiveOnOracleLogs -timeout 0 -v
 
 profile: ## cmd/orrery/default.pgo anew, which tells the compiler what is hot
 	go run -trimpath ./tools/bench -n 1 -instructions=false -only easy -cpuprofile cmd/orrery/default.pgo

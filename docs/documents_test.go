@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,8 +19,10 @@ import (
 func documents(t *testing.T) map[string]string {
 	paths, err := filepath.Glob("*.md")
 	require.NoError(t, err)
+	above, err := filepath.Glob("../*.md")
+	require.NoError(t, err)
 	texts := map[string]string{}
-	for _, path := range append(paths, "../README.md") {
+	for _, path := range append(paths, above...) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		texts[filepath.Join("docs", path)] = string(text)
@@ -28,9 +32,15 @@ func documents(t *testing.T) map[string]string {
 
 // sources are all Go files of the project, by path from the root.
 func sources(t *testing.T) map[string]string {
+	texts, err := readSources()
+	require.NoError(t, err)
+	return texts
+}
+
+var readSources = sync.OnceValues(func() (map[string]string, error) {
 	root := os.DirFS("..")
 	texts := map[string]string{}
-	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+	return texts, fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -43,13 +53,13 @@ func sources(t *testing.T) map[string]string {
 		}
 		return nil
 	})
-	require.NoError(t, err)
-	return texts
-}
+})
 
 var (
 	goFile   = regexp.MustCompile("`([a-z0-9][a-z0-9_/]*\\.go)`")
 	document = regexp.MustCompile(`\b(docs/[A-Z][A-Z0-9-]*\.md)\b`)
+	link     = regexp.MustCompile(`\]\(([^)\s:]*)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	tests    = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
 )
 
@@ -70,7 +80,7 @@ func TestWhatIsNamedExists(t *testing.T) {
 			require.True(t, found, "%s names the file %s", path, m[1])
 		}
 		for _, m := range tests.FindAllStringSubmatch(text, -1) {
-			require.Contains(t, all.String(), "func "+m[1]+"(", "%s names the test %s", path, m[1])
+			require.True(t, strings.Contains(all.String(), "func "+m[1]+"("), "%s names the test %s", path, m[1])
 		}
 	}
 	for _, in := range []map[string]string{texts, code} {
@@ -80,6 +90,45 @@ func TestWhatIsNamedExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// anchors are the headings of a document as GitHub names them in links.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		var b strings.Builder
+		for _, r := range strings.ToLower(m[1]) {
+			switch {
+			case r == ' ':
+				b.WriteByte('-')
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				b.WriteRune(r)
+			}
+		}
+		all[b.String()] = true
+	}
+	return all
+}
+
+// Links lead to files that exist, and to headings that they have.
+func TestLinks(t *testing.T) {
+	texts, n := documents(t), 0
+	for path, text := range texts {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := path
+			if file != "" {
+				target = filepath.Join(filepath.Dir(path), file)
+			}
+			_, err := os.Stat(filepath.Join("..", target))
+			require.NoError(t, err, "%s links to %s", path, m[1])
+			if anchor != "" {
+				require.True(t, anchors(texts[target])[anchor], "%s links to %s, which has no such heading", path, m[1])
+			}
+			n++
+		}
+	}
+	require.Greater(t, n, 100)
 }
 
 // worlds is how a test of random worlds begins, with and without -short.
@@ -121,4 +170,15 @@ func TestMeasuredBlocks(t *testing.T) {
 		}
 	}
 	require.Greater(t, n, 15)
+}
+
+// persons are words for people that documents once used of jobs, workers and parts
+// of the program.
+var persons = regexp.MustCompile(`(?i)\b(?:nobody|everybody|somebody|whoever|whomever|who waits|referee|lets? go)\b`)
+
+// Jobs, nodes, passes and workers are things.
+func TestThingsAreNotPersons(t *testing.T) {
+	for path, text := range documents(t) {
+		require.Empty(t, persons.FindAllString(text, -1), path)
+	}
 }

@@ -12,7 +12,7 @@ import (
 // model.Never after the last.
 func (r *run) arrival() (model.Time, error) {
 	if r.follow == nil && r.pos < len(r.batch.Submit) {
-		return r.plan.warm.From(r.batch.Submit[r.pos]), nil
+		return r.plan.Warm.From(r.batch.Submit[r.pos]), nil
 	}
 	return r.fetch()
 }
@@ -37,7 +37,7 @@ func (r *run) fetch() (model.Time, error) {
 			return 0, err
 		}
 	}
-	return r.plan.warm.From(r.batch.Submit[r.pos]), nil
+	return r.plan.Warm.From(r.batch.Submit[r.pos]), nil
 }
 
 // rowsRead is how many rows of the trace were replayed, or dropped: all of them

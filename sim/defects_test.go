@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/traces"
 )
@@ -16,12 +17,12 @@ import (
 
 // life is a Sink and a Recorder that writes down attempts and changes of nodes.
 type life struct {
+	drive.Unrecorded
 	lines []string
 	held  map[int64]model.Holding // by job
 }
 
-func (l *life) Flush() error                             { return nil }
-func (l *life) Proposed(_ model.Time, _ *model.Proposal) {}
+func (l *life) Flush() error { return nil }
 func (l *life) say(now model.Time, text string, v ...any) {
 	l.lines = append(l.lines, fmt.Sprintf("%ds ", int64(now)/1e6)+fmt.Sprintf(text, v...))
 }

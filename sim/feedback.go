@@ -9,6 +9,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/sim/des"
+	"orrery/sim/plan"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -37,7 +38,7 @@ type link struct {
 // follow reads which rows follow others: those with after_job and think_time whose
 // job stands in an earlier row. Those of before a warm start came in the log and are
 // not held back.
-func follow(ctx context.Context, p plan, open func() (traces.Source, error)) (*feedback, error) {
+func follow(ctx context.Context, p plan.Resolved, open func() (traces.Source, error)) (*feedback, error) {
 	src, err := open()
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func follow(ctx context.Context, p plan, open func() (traces.Source, error)) (*f
 			on, ok := rows[b.Attr.AfterJob[i]]
 			ok = ok && b.Attr.AfterJob[i] != traces.Absent64 && b.Attr.ThinkTime[i] >= 0
 			rows[b.ID[i]] = job
-			if !ok || p.warm.OK && b.Submit[i] < p.warm.V {
+			if !ok || p.Warm.OK && b.Submit[i] < p.Warm.V {
 				continue
 			}
 			one := b.Slice(i, i+1)

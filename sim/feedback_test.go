@@ -9,6 +9,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/world/translate"
 	"orrery/traces"
@@ -34,7 +35,7 @@ func following(jobs []traces.Job, l lived) []traces.Job {
 // compareFeedback replays a log whose jobs follow each other as they did under a
 // policy: under that policy nothing changes, and under another they come when the
 // others have left.
-func compareFeedback(t *testing.T, spec, other Spec, meta traces.Meta, tables traces.Tables) {
+func compareFeedback(t *testing.T, spec, other plan.Spec, meta traces.Meta, tables traces.Tables) {
 	open, err := traces.NewMemory("open", meta, tables)
 	require.NoError(t, err)
 	before := live(t, spec, open.Open)
@@ -70,14 +71,14 @@ func compareFeedback(t *testing.T, spec, other Spec, meta traces.Meta, tables tr
 
 func TestFeedback(t *testing.T) {
 	meta, tables := plainLog(t, 400, 3)
-	other := DefaultSpec()
+	other := plan.DefaultSpec()
 	other.Order = "ljf"
 	for _, c := range []struct{ order, backfill, event string }{{"fcfs", "easy", ""}, {"sjf", "none", ""}, {"wfp3", "conservative", ""}, {"fcfs", "easy", "sequential"}} {
-		spec := DefaultSpec()
+		spec := plan.DefaultSpec()
 		spec.Order, spec.Backfill, spec.EventOrder = c.order, c.backfill, c.event
 		compareFeedback(t, spec, other, meta, tables)
 	}
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Cycle, spec.QuorumLatency = 30*model.Second, 2*model.Second
 	compareFeedback(t, spec, other, meta, tables)
 }
@@ -90,7 +91,7 @@ func TestFeedbackOnASite(t *testing.T) {
 			Runtime: traces.Some(model.Duration(300+i*i*37%1500) * model.Second), Walltime: traces.Some(2000 * model.Second),
 		})
 	}
-	specs := [2]Spec{DefaultSpec(), DefaultSpec()}
+	specs := [2]plan.Spec{plan.DefaultSpec(), plan.DefaultSpec()}
 	for i, order := range []string{"fcfs", "ljf, backfill: none"} {
 		c, err := profiles.ParseCluster("site", []byte("groups: [{name: g, nodes: 8}]\nvclusters: [{name: v, home: all, profile: {order: "+order+"}}]\n"))
 		require.NoError(t, err)
@@ -121,7 +122,7 @@ func TestFeedbackOfJobsThatAreNone(t *testing.T) {
 		job(1, 4, 0, 0), job(2, 9, 1, 0), job(3, 4, 2, 2), dropped, job(5, 1, 6, 4), job(6, 4, 7, 1), thinks, silent, job(9, 1, 9, 77),
 	}})
 	require.NoError(t, err)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Feedback = true
 	sink := record.NewMemory()
 	res, err := Run(context.Background(), spec, m.Open, Options{Sink: sink, Watch: true})
@@ -152,7 +153,7 @@ func TestFeedbackOfJobsThatAreNone(t *testing.T) {
 // the replay of the whole log.
 func TestFeedbackAfterAWarmStart(t *testing.T) {
 	meta, tables := plainLog(t, 400, 5)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	m, err := traces.NewMemory("open", meta, tables)
 	require.NoError(t, err)
 	tables.Jobs = following(tables.Jobs, live(t, spec, m.Open))

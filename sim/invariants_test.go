@@ -4,11 +4,13 @@ import (
 	"context"
 	"testing"
 
+	"orrery/sim/plan"
+
 	"github.com/stretchr/testify/require"
 )
 
 // watchRun replays m under the eyes of a watcher.
-func watchRun(t testing.TB, m *memory, spec Spec) {
+func watchRun(t testing.TB, m *memory, spec plan.Spec) {
 	t.Helper()
 	res, err := Run(context.Background(), spec, m.open, Options{Watch: true})
 	require.NoError(t, err)
@@ -17,7 +19,7 @@ func watchRun(t testing.TB, m *memory, spec Spec) {
 	}
 }
 
-// TestConservativeKeepsItsWord checks invariant 11 on the twin, whose log is the
+// TestConservativeKeepsItsWord checks invariant 11 on the naive implementation, whose log is the
 // core's: where ends are as predicted or earlier, no reservation moves to a
 // later instant.
 func TestConservativeKeepsItsWord(t *testing.T) {
@@ -29,8 +31,8 @@ func TestConservativeKeepsItsWord(t *testing.T) {
 			continue
 		}
 		tried++
-		requireTwin(t, m, spec, Options{})
-		if slips := runTwin(m, spec).slips; slips > 0 {
+		requireNaive(t, m, spec, Options{})
+		if slips := runNaive(m, spec).slips; slips > 0 {
 			t.Fatalf("invariant 11 broken: %d reservations were put off\n%s\n%s", slips, spec.JSON(), m)
 		}
 	}
@@ -46,7 +48,7 @@ func TestInvariants(t *testing.T) {
 	for i := range worlds {
 		m, spec := decodeWorld(randomBytes(uint64(i)))
 		if i%4 == 0 { // those in which reservations are checked
-			spec.Order, spec.Cluster = "", ClusterSpec{Procs: int32(1 + i%12)}
+			spec.Order, spec.Cluster = "", plan.ClusterSpec{Procs: int32(1 + i%12)}
 			m.nodes = nil
 		}
 		if watchRun(t, m, spec); t.Failed() {

@@ -3,32 +3,33 @@ package sim
 import (
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 )
 
-// measured says what is measured of a run over so many rows, the last of which is
+// metricConfig says what is measured of a run over so many rows, the last of which is
 // submitted at last.
-func (p *plan) measured(rows int64, last model.Time, opt *Options) metric.Config {
+func metricConfig(p *plan.Resolved, rows int64, last model.Time, opt *Options) metric.Config {
 	cfg := metric.Config{
-		Units: p.world.Cluster.Total(), WarmupJobs: p.spec.WarmupJobs, Warmup: p.spec.Warmup, Cooldown: p.spec.Cooldown, LastSubmit: last,
+		Units: p.World.Cluster.Total(), WarmupJobs: p.Spec.WarmupJobs, Warmup: p.Spec.Warmup, Cooldown: p.Spec.Cooldown, LastSubmit: last,
 		Marks: metric.MarksOf(opt.Parts),
 	}
-	switch m := p.spec.Measure; {
+	switch m := p.Spec.Measure; {
 	case m != nil:
 		cfg.Measured = &metric.Span{From: m.From, To: m.To}
-	case cfg.WarmupJobs == NoWarmup:
+	case cfg.WarmupJobs == plan.NoWarmup:
 		cfg.WarmupJobs = 0
-	case cfg.WarmupJobs == 0 && cfg.Warmup == 0 && !p.warm.OK: // a warm start needs no more warming up
+	case cfg.WarmupJobs == 0 && cfg.Warmup == 0 && !p.Warm.OK: // a warm start needs no more warming up
 		cfg.WarmupJobs = rows / 100
 	}
-	if p.site != nil {
-		cfg.Site = siteMetrics(p.site, opt.Decisions != nil && opt.Explain == nil)
+	if p.Site != nil {
+		cfg.Site = siteMetrics(p.Site, opt.Decisions != nil && opt.Explain == nil)
 	}
 	return cfg
 }
 
 // measure follows the jobs that a run is about until they have left.
 type measure struct {
-	Measure
+	plan.Measure
 	inside int64 // of them, in the system; services and sessions left out
 }
 

@@ -11,6 +11,7 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 	"orrery/traces/synth"
@@ -18,7 +19,7 @@ import (
 )
 
 // measured replays a part of a trace, and checks the invariants.
-func measured(t testing.TB, spec Spec, m *traces.Memory, part Measure, parts ...metric.Span) (*Result, *record.Memory) {
+func measured(t testing.TB, spec plan.Spec, m *traces.Memory, part plan.Measure, parts ...metric.Span) (*Result, *record.Memory) {
 	spec.Measure = &part
 	sink := record.NewMemory()
 	sink.Jobs.OfSite = len(spec.Site) > 0
@@ -31,13 +32,13 @@ func measured(t testing.TB, spec Spec, m *traces.Memory, part Measure, parts ...
 // measuredSpecs are a plain cluster and a site, each with a trace that keeps it busy;
 // services, which are not waited for, are part of it if asked for.
 func measuredSpecs(t testing.TB, services bool) map[string]struct {
-	spec Spec
+	spec plan.Spec
 	m    *traces.Memory
 } {
 	meta, tables := plainLog(t, 600, 3)
 	log, err := traces.NewMemory("log", meta, tables)
 	require.NoError(t, err)
-	plain := DefaultSpec()
+	plain := plan.DefaultSpec()
 	plain.Order = "saf"
 	p := synth.DefaultSite(64)
 	p.Days, p.Load = 3, 0.9
@@ -66,10 +67,10 @@ func measuredSpecs(t testing.TB, services bool) map[string]struct {
 	c, err := profiles.LoadCluster("month")
 	require.NoError(t, err)
 	require.NoError(t, c.Inline("."))
-	site := DefaultSpec()
+	site := plan.DefaultSpec()
 	site.Site = c.JSON()
 	return map[string]struct {
-		spec Spec
+		spec plan.Spec
 		m    *traces.Memory
 	}{"plain": {plain, log}, "site": {site, month}}
 }
@@ -88,7 +89,7 @@ func TestMeasuredPart(t *testing.T) {
 				first, last = min(first, at), max(last, at)
 			}
 			third := model.Time((last - first) / 3)
-			part := Measure{From: model.Time(first) + third, To: model.Time(first) + 2*third, Follow: 1000 * model.Day}
+			part := plan.Measure{From: model.Time(first) + third, To: model.Time(first) + 2*third, Follow: 1000 * model.Day}
 			res, sink := measured(t, c.spec, c.m, part)
 			require.Less(t, res.Last, all.Last, "it need not go on to the end")
 			type fate struct{ start, end, runtime int64 }
@@ -140,11 +141,11 @@ func TestPartsOfARun(t *testing.T) {
 			parts := []metric.Span{
 				{From: begin.Add(day), To: begin.Add(day + day/2)}, {From: begin.Add(day + day/2), To: begin.Add(2 * day)}, {From: begin.Add(day), To: begin.Add(2 * day)},
 			}
-			res, sink := measured(t, c.spec, c.m, Measure{parts[2].From, parts[2].To, 1000 * model.Day}, parts...)
+			res, sink := measured(t, c.spec, c.m, plan.Measure{From: parts[2].From, To: parts[2].To, Follow: 1000 * model.Day}, parts...)
 			got, err := metric.ComputeParts(sink, res.Series, parts)
 			require.NoError(t, err)
 			for i, p := range parts {
-				alone, jobs := measured(t, c.spec, c.m, Measure{p.From, p.To, 1000 * model.Day})
+				alone, jobs := measured(t, c.spec, c.m, plan.Measure{From: p.From, To: p.To, Follow: 1000 * model.Day})
 				want, err := metric.Compute(jobs, alone.Series)
 				require.NoError(t, err)
 				require.Equal(t, want.Verdict, got[i].Verdict)
@@ -193,7 +194,7 @@ func TestStillWaitingAtTheLimit(t *testing.T) {
 		row(1, 0, 4, 4), row(2, 1, 2, 4), row(3, 1, 1, 9), row(4, 1.5, 1, 4), row(5, 3, 1, 4),
 	}})
 	require.NoError(t, err)
-	res, sink := measured(t, DefaultSpec(), m, Measure{at(1), at(2), 3 * model.Hour})
+	res, sink := measured(t, plan.DefaultSpec(), m, plan.Measure{From: at(1), To: at(2), Follow: 3 * model.Hour})
 	require.Equal(t, at(5), res.Last)
 	table, err := metric.Compute(sink, res.Series)
 	require.NoError(t, err)
@@ -211,30 +212,6 @@ func TestStillWaitingAtTheLimit(t *testing.T) {
 	require.Equal(t, "without 1 job that never started, with the wait so far of 1 jobs that still waited", wait.Note)
 }
 
-// TestMeasureIsChecked: what does not apply is refused.
-func TestMeasureIsChecked(t *testing.T) {
-	meta, tables := plainLog(t, 30, 3)
-	m, err := traces.NewMemory("log", meta, tables)
-	require.NoError(t, err)
-	for _, c := range []struct {
-		change func(*Spec)
-		want   string
-	}{
-		{func(s *Spec) { s.Measure.To = s.Measure.From }, "ends after it begins"},
-		{func(s *Spec) { s.Measure.Follow = -1 }, "0 or more to follow"},
-		{func(s *Spec) { s.Warmup = model.Hour }, "the part is the steady window"},
-		{func(s *Spec) { s.WarmupJobs = NoWarmup }, "the part is the steady window"},
-	} {
-		spec := DefaultSpec()
-		spec.Measure = &Measure{From: 0, To: 10}
-		c.change(&spec)
-		_, err := Run(context.Background(), spec, m.Open, Options{})
-		var usage *UsageError
-		require.ErrorAs(t, err, &usage)
-		require.ErrorContains(t, err, c.want)
-	}
-}
-
 // A part in which no job comes, before one that comes long after it, is over at once.
 func TestMeasureOfNothing(t *testing.T) {
 	at := func(days int) model.Time { return model.Time(0).Add(model.Duration(days) * model.Day) }
@@ -242,7 +219,7 @@ func TestMeasureOfNothing(t *testing.T) {
 		{ID: 1, Submit: at(90), Runtime: traces.Some(model.Hour), Walltime: traces.Some(model.Hour), ProcsRequested: traces.Some(int32(1))},
 	}})
 	require.NoError(t, err)
-	res, sink := measured(t, DefaultSpec(), m, Measure{at(1), at(2), model.Day})
+	res, sink := measured(t, plan.DefaultSpec(), m, plan.Measure{From: at(1), To: at(2), Follow: model.Day})
 	require.Zero(t, sink.Jobs.Len())
 	_, err = metric.Compute(sink, res.Series)
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/traces"
 )
 
@@ -17,7 +18,7 @@ type times []struct {
 	state      string
 }
 
-func timesOf(t *testing.T, m *memory, spec Spec) times {
+func timesOf(t *testing.T, m *memory, spec plan.Spec) times {
 	got, _, err := runCore(m, spec, Options{})
 	require.NoError(t, err)
 	out := make(times, m.all.Len())
@@ -48,20 +49,20 @@ func (a times) mapped(f func(model.Time) model.Time) times {
 type relation struct {
 	name string
 	// holds says whether the relation applies to a policy.
-	holds  func(s *Spec) bool
-	change func(m *memory, s *Spec)
+	holds  func(s *plan.Spec) bool
+	change func(m *memory, s *plan.Spec)
 	effect func(t model.Time) model.Time
 }
 
 const shift = 86_400 * model.Time(model.Second)
 
 func relations() []relation {
-	dirlab := func(s *Spec) bool { return strings.HasPrefix(s.Order, "dirlab") }
+	dirlab := func(s *plan.Spec) bool { return strings.HasPrefix(s.Order, "dirlab") }
 	same := func(t model.Time) model.Time { return t }
 	return []relation{
 		{
-			"a day later is a day later", func(s *Spec) bool { return !dirlab(s) },
-			func(m *memory, _ *Spec) {
+			"a day later is a day later", func(s *plan.Spec) bool { return !dirlab(s) },
+			func(m *memory, _ *plan.Spec) {
 				for i := range m.all.Submit {
 					m.all.Submit[i] += shift
 					if m.all.CancelledAt[i] != model.AbsentTime {
@@ -75,8 +76,8 @@ func relations() []relation {
 			// The second that an overdue end is put off, and the one that a
 			// request for no time counts as, do not scale.
 			"three times slower takes three times as long",
-			func(s *Spec) bool { return !dirlab(s) && s.Overrun != "extend" && s.QuorumLatency == 0 },
-			func(m *memory, s *Spec) {
+			func(s *plan.Spec) bool { return !dirlab(s) && s.Overrun != "extend" && s.QuorumLatency == 0 },
+			func(m *memory, s *plan.Spec) {
 				slower(m, 3)
 				s.Cycle, s.Phase, s.DefaultRequest = 3*s.Cycle, 3*s.Phase, 3*s.DefaultRequest
 			},
@@ -84,8 +85,8 @@ func relations() []relation {
 		},
 		{
 			"twice the processors for jobs twice as large changes nothing",
-			func(s *Spec) bool { return s.Cluster.Procs > 0 && s.Order != "unicef" && !dirlab(s) },
-			func(m *memory, s *Spec) {
+			func(s *plan.Spec) bool { return s.Cluster.Procs > 0 && s.Order != "unicef" && !dirlab(s) },
+			func(m *memory, s *plan.Spec) {
 				s.Cluster.Procs *= 2
 				for i := range m.all.ProcsRequested {
 					m.all.ProcsRequested[i] *= 2
@@ -94,9 +95,9 @@ func relations() []relation {
 		},
 		{
 			"nodes of two cores, handed out whole, are processors",
-			func(s *Spec) bool { return s.Cluster.Procs > 0 && s.Order != "unicef" && !dirlab(s) },
-			func(m *memory, s *Spec) {
-				s.Cluster = ClusterSpec{Nodes: s.Cluster.Procs, CoresPerNode: 2, Exclusive: true}
+			func(s *plan.Spec) bool { return s.Cluster.Procs > 0 && s.Order != "unicef" && !dirlab(s) },
+			func(m *memory, s *plan.Spec) {
+				s.Cluster = plan.ClusterSpec{Nodes: s.Cluster.Procs, CoresPerNode: 2, Exclusive: true}
 				for i := range m.all.ProcsRequested {
 					m.all.ProcsRequested[i] *= 2
 				}
@@ -104,24 +105,24 @@ func relations() []relation {
 		},
 		{
 			"how cores are spread over shared nodes does not matter to those that want any",
-			func(s *Spec) bool { return s.Cluster.Procs > 0 },
-			func(_ *memory, s *Spec) {
+			func(s *plan.Spec) bool { return s.Cluster.Procs > 0 },
+			func(_ *memory, s *plan.Spec) {
 				if s.Cluster.Procs%2 == 0 {
-					s.Cluster = ClusterSpec{Nodes: s.Cluster.Procs / 2, CoresPerNode: 2}
+					s.Cluster = plan.ClusterSpec{Nodes: s.Cluster.Procs / 2, CoresPerNode: 2}
 				}
 			}, same,
 		},
 		{
 			"a cycle of a microsecond is the event cycle, where nothing is waited for",
-			func(s *Spec) bool {
+			func(s *plan.Spec) bool {
 				return s.Cycle == 0 && s.Backfill == "none" && s.Order == "fcfs" && s.EventOrder == ""
 			},
-			func(_ *memory, s *Spec) { s.Cycle = 1 }, nil,
+			func(_ *memory, s *plan.Spec) { s.Cycle = 1 }, nil,
 		},
 		{
 			"conservative with a window that is never full needs no depth",
-			func(s *Spec) bool { return s.Backfill == "conservative" && s.Depth == 0 && s.EventOrder == "" },
-			func(_ *memory, s *Spec) { s.Depth = 1000 }, same,
+			func(s *plan.Spec) bool { return s.Backfill == "conservative" && s.Depth == 0 && s.EventOrder == "" },
+			func(_ *memory, s *plan.Spec) { s.Depth = 1000 }, same,
 		},
 	}
 }
@@ -139,7 +140,7 @@ func TestMetamorphic(t *testing.T) {
 			for i := uint64(0); tried < worlds; i++ {
 				m, spec := decodeWorld(randomBytes(i))
 				if spec.Cluster.Procs == 0 {
-					spec.Cluster, m.nodes = ClusterSpec{Procs: int32(1 + i%12)}, nil
+					spec.Cluster, m.nodes = plan.ClusterSpec{Procs: int32(1 + i%12)}, nil
 				}
 				if !r.holds(&spec) || zeroRequests(m) {
 					continue
@@ -200,7 +201,7 @@ func slower(m *memory, by int64) {
 func TestRoomForEverybody(t *testing.T) {
 	for i := range uint64(300) {
 		m, spec := decodeWorld(randomBytes(i))
-		spec.Cluster, m.nodes, spec.Cycle, spec.Phase, spec.QuorumLatency = ClusterSpec{Procs: 400}, []traces.Node(nil), 0, 0, 0
+		spec.Cluster, m.nodes, spec.Cycle, spec.Phase, spec.QuorumLatency = plan.ClusterSpec{Procs: 400}, []traces.Node(nil), 0, 0, 0
 		for id, j := range timesOf(t, m, spec) {
 			require.Equal(t, m.all.Submit[id], j.start, "%s", spec.JSON())
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/tools/refdata"
 )
@@ -34,7 +35,7 @@ func TestPublishedSchedules(t *testing.T) {
 			{"batch-%-easy", "fcfs", "easy", "batch"},
 		} {
 			t.Run(log.name+"/"+c.file, func(t *testing.T) {
-				requireSchedule(t, m, c.file, log.name, Spec{Semantics: Semantics, Order: c.order, Backfill: c.backfill, EventOrder: c.events})
+				requireSchedule(t, m, c.file, log.name, plan.Spec{Semantics: plan.Semantics, Order: c.order, Backfill: c.backfill, EventOrder: c.events})
 			})
 		}
 		if log.name != "kth-sp2" {
@@ -42,13 +43,13 @@ func TestPublishedSchedules(t *testing.T) {
 		}
 		for _, order := range []string{"sjf", "saf", "wfp3", "unicef", "exp", "f1", "f2", "f3", "f4"} {
 			t.Run(log.name+"/"+order, func(t *testing.T) {
-				requireSchedule(t, m, "batch-%-easy-"+order, log.name, Spec{Semantics: Semantics, Order: order})
+				requireSchedule(t, m, "batch-%-easy-"+order, log.name, plan.Spec{Semantics: plan.Semantics, Order: order})
 			})
 		}
 	}
 }
 
-func requireSchedule(t *testing.T, m *memory, pattern, log string, spec Spec) {
+func requireSchedule(t *testing.T, m *memory, pattern, log string, spec plan.Spec) {
 	want := published(t, refdata.Path(t, "oracle/swf/"+replacePercent(pattern, log)+".csv.gz"))
 	sink := record.NewMemory()
 	res, err := Run(context.Background(), spec, m.open, Options{Sink: sink})

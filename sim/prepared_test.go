@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/tools/refdata"
 )
 
@@ -22,7 +23,7 @@ func TestPreparedSpecs(t *testing.T) {
 	for i := range worlds {
 		w := drawSite(longBytes(uint64(i)))
 		spec := w.spec(t)
-		p, err := Prepare(spec)
+		p, err := plan.Prepare(spec)
 		require.NoError(t, err)
 		require.True(t, p.Of(w.spec(t)))
 		half := w.clone()
@@ -31,21 +32,21 @@ func TestPreparedSpecs(t *testing.T) {
 		var got [3]string
 		var all sync.WaitGroup
 		for k, world := range turns {
-			all.Go(func() { got[k] = outcomeOf(p.Run(context.Background(), world.memory().open, Options{})) })
+			all.Go(func() { got[k] = outcomeOf(RunPrepared(context.Background(), p, world.memory().open, Options{})) })
 		}
 		all.Wait()
 		for k, world := range turns {
 			require.Equal(t, outcomeOf(Run(context.Background(), spec, world.memory().open, Options{})), got[k], "world %d, replay %d\n%s", i, k, world)
 		}
 	}
-	broken := DefaultSpec()
+	broken := plan.DefaultSpec()
 	broken.Site = []byte(`{"nonsense":1}`)
-	p, err := Prepare(broken)
+	p, err := plan.Prepare(broken)
 	require.Error(t, err)
 	require.Nil(t, p, "what is not prepared must not be kept and run")
 
-	other := DefaultSpec()
-	p, err = Prepare(other)
+	other := plan.DefaultSpec()
+	p, err = plan.Prepare(other)
 	require.NoError(t, err)
 	other.Seed++
 	require.False(t, p.Of(other))
@@ -88,9 +89,9 @@ func TestSitesSideBySide(t *testing.T) {
 func TestResultsDoNotHangOnTheRun(t *testing.T) {
 	m := normalised(t, refdata.Path(t, "oracle/swf-norm/kth-sp2.swf.gz"), 100).first(5000)
 	want := map[string]string{}
-	specs := []Spec{{}, {Order: "wfp3"}, {Backfill: "conservative"}, {Cycle: 30 * model.Second}}
+	specs := []plan.Spec{{}, {Order: "wfp3"}, {Backfill: "conservative"}, {Cycle: 30 * model.Second}}
 	for _, s := range specs {
-		s.Semantics = Semantics
+		s.Semantics = plan.Semantics
 		for _, size := range []int{1, 7, 1000, 5000} {
 			n := *m
 			n.size = size
@@ -105,7 +106,7 @@ func TestResultsDoNotHangOnTheRun(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 16 {
 		s := specs[i%len(specs)]
-		s.Semantics = Semantics
+		s.Semantics = plan.Semantics
 		wg.Go(func() {
 			res, err := Run(context.Background(), s, m.open, Options{})
 			if err != nil || res.Fingerprint != want[s.ID()] {

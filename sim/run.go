@@ -1,3 +1,6 @@
+// Package sim replays a trace: it drives the production scheduler core with simulated
+// time against the simulated world, as a plan says. It draws nothing, parses no flags
+// and knows no cluster file.
 package sim
 
 import (
@@ -6,11 +9,14 @@ import (
 	"fmt"
 	"io"
 
+	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/sim/commitlog"
 	"orrery/sim/des"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/watch"
 	"orrery/sim/world"
@@ -25,8 +31,8 @@ type Options struct {
 	Sink record.Sink
 	// Observer sees the log and the plans; nil sees nothing.
 	Observer drive.Recorder
-	// Facts takes the committed log with the placements granted; nil does not.
-	Facts FactWriter
+	// Log takes the log to keep it; nil does not.
+	Log drive.Recorder
 	// Decisions takes why the jobs of a site wait and start, which makes the core
 	// ask that of every job, or of those for which Explain is true; nil does not.
 	Decisions DecisionWriter
@@ -43,12 +49,6 @@ type Options struct {
 	Parts []metric.Span
 }
 
-// FactWriter stores the committed log. p is the placement of a FactAssigned and
-// nil otherwise; both are valid during the call.
-type FactWriter interface {
-	Fact(index int64, now model.Time, f *model.Fact, p *model.Placement)
-}
-
 // Progress of a run.
 type Progress struct {
 	Now       model.Time
@@ -58,7 +58,7 @@ type Progress struct {
 
 // Result of a run, beside what the sink took.
 type Result struct {
-	Spec        Spec // with the cluster resolved
+	Spec        plan.Spec // with the cluster resolved
 	Cluster     model.Cluster
 	Fingerprint string
 	Awkward     translate.SpecialRows
@@ -67,11 +67,9 @@ type Result struct {
 	Last        model.Time // event
 	Unfinished  int64      // jobs that waited or ran when nothing could happen any more
 	Work        Work
-	Site        *SiteNames        // nil on a plain cluster
+	Site        *plan.SiteNames   // nil on a plain cluster
 	SiteCounts  *world.SiteCounts // likewise
-	site        *sitePlan
-	events      int // rows of these tables of the trace
-	prices      int
+	Ignored     []plan.Ignored    // what the trace asks for that the run does not heed
 	Series      *metric.Series
 	Watch       *watch.Report // nil unless Options.Watch
 }
@@ -99,45 +97,45 @@ func (e *InfeasibleError) Error() string {
 // Run replays the trace that open yields under spec. open is called a second
 // time where the policy needs to know all jobs beforehand. A cancelled ctx ends
 // the run with its error; what the sink has taken by then stands.
-func Run(ctx context.Context, spec Spec, open func() (traces.Source, error), opt Options) (*Result, error) {
-	p, err := Prepare(spec)
+func Run(ctx context.Context, spec plan.Spec, open func() (traces.Source, error), opt Options) (*Result, error) {
+	p, err := plan.Prepare(spec)
 	if err != nil {
 		return nil, err
 	}
-	return p.Run(ctx, open, opt)
+	return RunPrepared(ctx, p, open, opt)
 }
 
-// Run is Run under the spec that was prepared. Several may be under way at a time.
-func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error), opt Options) (*Result, error) {
+// RunPrepared is Run under a spec that was prepared. Several may be under way at a time.
+func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.Source, error), opt Options) (*Result, error) {
 	src, err := open()
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
-	p, err := prep.resolve(src)
+	p, err := prep.Resolve(src)
 	if err != nil {
 		return nil, err
 	}
-	if p.site != nil {
-		if p.site.world.Rows.Dependencies, err = dependencies(ctx, src, open); err != nil {
+	if p.Site != nil {
+		if p.Site.World.Rows.Dependencies, err = plan.Dependencies(ctx, src, open); err != nil {
 			return nil, err
 		}
 	}
 	last := model.AbsentTime
-	breaks := p.site != nil && p.site.world.Faults.MTBF > 0
-	if p.strict || p.spec.Cooldown > 0 || breaks || p.site != nil && p.site.untimed(src.Info()) {
-		if last, err = prescan(ctx, p, open); err != nil {
+	breaks := p.Site != nil && p.Site.World.Faults.MTBF > 0
+	if p.Strict || p.Spec.Cooldown > 0 || breaks || p.Site != nil && p.Site.Untimed(src.Info()) {
+		if last, err = prescan(ctx, &p, open); err != nil {
 			return nil, err
 		}
 	}
 	if breaks { // so that a job that waits for ever does not keep the nodes breaking
-		p.site.world.Faults.Until = last
+		p.Site.World.Faults.Until = last
 	}
 	r, err := newRun(p, src, last, opt)
 	if err != nil {
 		return nil, err
 	}
-	if p.spec.Feedback {
+	if p.Spec.Feedback {
 		if r.follow, err = follow(ctx, p, open); err != nil {
 			return nil, err
 		}
@@ -150,15 +148,16 @@ func (prep *Prepared) Run(ctx context.Context, open func() (traces.Source, error
 
 // prescan reads the trace once: it finds the last submission, the horizon of a site
 // and, under the policy error, the jobs that can never run.
-func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (model.Time, error) {
+func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, error)) (model.Time, error) {
 	src, err := open()
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	_, w := p.apart().stage(Options{Sink: record.Null{}}, src.Users)
+	own := p.OwnSite()
+	_, w := newStage(&own, Options{Sink: record.Null{}}, src.Users)
 	last := model.AbsentTime
-	b := p.batch()
+	b := newBatch(p)
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			break
@@ -170,15 +169,15 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 		}
 		for i := range b.Len() {
 			last = max(last, b.Submit[i])
-			if p.site != nil {
-				p.site.heard(&b, i)
+			if p.Site != nil {
+				p.Site.World.Rows.Horizon = max(p.Site.World.Rows.Horizon, plan.LastInstant(&b, i))
 			}
 			if err := w.inspect(&b, i); err != nil {
 				return 0, err
 			}
 		}
 	}
-	if a := w.awkward(); p.strict && a.Count[translate.RuleTooLarge] > 0 {
+	if a := w.awkward(); p.Strict && a.Count[translate.RuleTooLarge] > 0 {
 		return 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
 	}
 	return last, nil
@@ -186,7 +185,7 @@ func prescan(ctx context.Context, p plan, open func() (traces.Source, error)) (m
 
 // run is a replay under way.
 type run struct {
-	plan    plan
+	plan    plan.Resolved
 	opt     Options
 	src     traces.Source
 	batch   traces.Batch
@@ -201,8 +200,10 @@ type run struct {
 	loop   drive.Loop
 	world  stage
 	series *metric.Series
-	print  des.Fingerprint
-	facts  []model.Fact
+	print  commitlog.Digest
+	// observers are those of Options, and the watcher.
+	observers []drive.Recorder
+	facts     []model.Fact
 	// running are the jobs that ran before a warm start, until they are placed.
 	running []model.Fact
 	resumed bool
@@ -217,10 +218,10 @@ type run struct {
 	site     *siteResults // nil on a plain cluster
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
-	sited *world.Usage
+	sited *world.Meter
 }
 
-func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, error) {
+func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*run, error) {
 	if opt.Sink == nil {
 		opt.Sink = record.Null{}
 	}
@@ -229,85 +230,74 @@ func newRun(p plan, src traces.Source, last model.Time, opt Options) (*run, erro
 		r.watch = r.watcher()
 		r.opt.Sink = watchedSink{opt.Sink, r.watch}
 	}
-	r.res.events, r.res.prices = len(src.Events()), len(src.Prices())
-	r.core, r.world = p.stage(r.opt, src.Users)
+	for _, o := range []drive.Recorder{opt.Log, r.watch, opt.Observer} {
+		if o != nil {
+			r.observers = append(r.observers, o)
+		}
+	}
+	r.core, r.world = newStage(&p, r.opt, src.Users)
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
-		r.sited = &w.Usage
+		r.sited = &w.Meter
 	}
-	r.batch = p.batch()
-	r.res.Spec, r.res.Cluster, r.units = p.spec, p.world.Cluster, p.world.Cluster.Total()
-	if p.spec.Measure != nil {
-		r.measure = &measure{Measure: *p.spec.Measure}
+	r.batch = newBatch(&p)
+	r.res.Spec, r.res.Cluster, r.units = p.Spec, p.World.Cluster, p.World.Cluster.Total()
+	if p.Spec.Measure != nil {
+		r.measure = &measure{Measure: *p.Spec.Measure}
 	}
 	var err error
-	if r.series, err = metric.NewSeries(p.measured(src.Info().Rows, last, &opt)); err != nil {
-		return nil, &UsageError{err.Error()}
+	if r.series, err = metric.NewSeries(metricConfig(&p, src.Info().Rows, last, &opt)); err != nil {
+		return nil, &plan.UsageError{Text: err.Error()}
 	}
 	r.loop = drive.Loop{
-		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.order,
-		PassPerFact: p.core.Backfill != order.Conservative,
+		Core: r.core, Quorum: r.world, Agents: r.world, Record: r, Order: p.Order,
+		PassPerFact: p.Core.Backfill != order.Conservative,
 	}
-	if p.site != nil {
+	if p.Site != nil {
 		r.site = &siteResults{series: r.series, decisions: opt.Decisions, explain: opt.explain()}
 		r.loop.Notes = r.site
 	}
 	return r, nil
 }
 
+// Round implements drive.Recorder.
+func (r *run) Round(now model.Time, round drive.Round, n int) {
+	r.print.Round(now, round, n)
+	for _, o := range r.observers {
+		o.Round(now, round, n)
+	}
+}
+
 // Fact implements drive.Recorder: it rolls the fingerprint on.
 func (r *run) Fact(now model.Time, f *model.Fact) {
-	rolled := r.print // in registers, and not in memory
-	rolled = rolled.With(uint64(now))
-	rolled = rolled.With(uint64(f.Kind)<<40 | uint64(f.Reason)<<32 | uint64(uint32(f.Job)))
-	if f.Kind == model.FactSubmitted {
-		rolled = rolled.With(uint64(f.Walltime))
-		rolled = rolled.With(uint64(f.Request.Units)<<32 | uint64(f.Request.Nodes))
-	}
-	r.print = rolled
-	if r.opt.Facts != nil {
-		var p *model.Placement
-		if f.Kind == model.FactAssigned {
-			p = r.world.Held(f.Ref)
-		}
-		r.opt.Facts.Fact(r.index, now, f, p)
-	}
-	r.index++
+	r.print.Fact(f)
 	if r.measure != nil {
 		r.measure.fact(f)
 	}
 	if r.site != nil {
 		r.site.fact(now, f)
 	}
-	if r.watch != nil {
-		r.watch.Fact(now, f)
+	for _, o := range r.observers {
+		o.Fact(now, f)
 	}
-	if r.opt.Observer != nil {
-		r.opt.Observer.Fact(now, f)
+}
+
+// Passed implements drive.Recorder.
+func (r *run) Passed(now model.Time, p *scheduler.Plan) {
+	r.print.Passed(now, p)
+	for _, o := range r.observers {
+		o.Passed(now, p)
 	}
 }
 
 // Proposed implements drive.Recorder.
 func (r *run) Proposed(now model.Time, p *model.Proposal) {
-	rolled := r.print // as in Fact
-	rolled = rolled.With(uint64(now))
-	rolled = rolled.With(1<<48 | uint64(uint32(p.Job)))
-	for _, w := range p.Placement.Words {
-		rolled = rolled.With(uint64(w.Word))
-		rolled = rolled.With(w.Mask)
-	}
-	for _, s := range p.Placement.Shares {
-		rolled = rolled.With(uint64(s.Node)<<32 | uint64(s.Units))
-	}
-	r.print = rolled
+	r.print.Proposal(p)
 	if r.site != nil {
 		r.site.proposed(now, p)
 	}
-	if r.watch != nil {
-		r.watch.Proposed(now, p)
-	}
-	if r.opt.Observer != nil {
-		r.opt.Observer.Proposed(now, p)
+	for _, o := range r.observers {
+		o.Proposed(now, p)
 	}
 }
 
@@ -369,7 +359,7 @@ func (r *run) next() (model.Time, error) {
 			r.series.Begin(now, max(now, r.batch.Submit[n-1]))
 		}
 		return now, nil
-	case r.plan.spec.Cycle == 0:
+	case r.plan.Spec.Cycle == 0:
 		return min(now, r.loop.Due()), nil
 	case r.opt.EveryCycle && now != model.Never:
 		return min(now, r.tick(r.res.Last+1)), nil
@@ -385,7 +375,7 @@ func (r *run) next() (model.Time, error) {
 
 // tick is the first instant of the cycle at or after t.
 func (r *run) tick(t model.Time) model.Time {
-	return t.Grid(r.plan.spec.Cycle, r.plan.spec.Phase)
+	return t.Grid(r.plan.Spec.Cycle, r.plan.Spec.Phase)
 }
 
 // instant handles everything that happens at now, round by round: what is
@@ -406,7 +396,7 @@ func (r *run) instant(now model.Time) error {
 			r.event = r.world.Next()
 			break
 		}
-		if r.plan.spec.Cycle == 0 {
+		if r.plan.Spec.Cycle == 0 {
 			// A row that was dropped or rejected is no fact and causes no pass.
 			if len(r.facts) > 0 || r.loop.Due() <= now {
 				r.loop.Step(now, r.facts)
@@ -485,9 +475,9 @@ func (r *run) finish() (*Result, error) {
 		r.watch.Finish(r.rowsRead(), r.res.dropped(), r.res.Unfinished)
 		r.res.Watch = r.watch.Seen()
 	}
-	r.res.Series, r.res.site = r.series, r.plan.site
-	if r.plan.site != nil {
-		r.res.Site = &r.plan.site.names
+	r.res.Series, r.res.Ignored = r.series, r.plan.Ignored(r.src.Info(), r.world.awkward())
+	if r.plan.Site != nil {
+		r.res.Site = &r.plan.Site.Names
 	}
 	return &r.res, nil
 }

@@ -1,13 +1,12 @@
 package sim
 
 import (
-	"slices"
-
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/plain"
 	"orrery/scheduler/site"
+	"orrery/sim/plan"
 	"orrery/sim/world"
 	"orrery/sim/world/translate"
 	"orrery/traces"
@@ -38,35 +37,36 @@ type stage interface {
 	leavers() []model.JobRecord
 	state() *world.State
 	awkward() *translate.SpecialRows
-	// Resumes and Warming are of a warm start, see package world. recorded lists
-	// the jobs that ran then on nodes that are known.
+	// Resumes and Warming are of a warm start, see package world. restores are for
+	// the jobs that ran then on nodes that are known, and usage tells what others used.
 	Resumes(model.Ref) bool
 	Warming(bool)
-	recorded() []world.Resumption
+	restores() []model.Proposal
+	usage(observe func([]model.Fact))
 }
 
 // stage sets up a core and its world.
-func (p plan) stage(opt Options, users func() []string) (engine, stage) {
-	if p.site == nil {
-		core := plain.New(p.core)
+func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, stage) {
+	if p.Site == nil {
+		core := plain.New(p.Core)
 		possible := func(r model.Request) bool {
 			return core.Unsatisfiable(&model.Fact{Request: r}) == model.ReasonNone
 		}
-		return core, plainStage{world.New(p.world, opt.Sink), possible}
+		return core, plainStage{world.New(p.World, opt.Sink), possible}
 	}
-	c := p.site.core
+	c := p.Site.Core
 	c.EveryCycle = opt.EveryCycle
 	if opt.Decisions != nil {
 		c.Explain = opt.explain()
 	}
 	core := site.New(c)
-	cfg := p.site.world
+	cfg := p.Site.World
 	cfg.Rows.Users = users
+	cfg.History = p.History > 0
 	w := world.NewSite(cfg, opt.Sink)
-	if p.history > 0 {
-		w.Recall = core.Recall
+	never := func(a *model.Allocation) model.Reason {
+		return core.Unsatisfiable(&model.Fact{Alloc: a, Constraint: &cfg.Site.Constraints[a.Constraint]})
 	}
-	never := func(a *model.Allocation) model.Reason { return core.Unsatisfiable(&model.Fact{Alloc: a}) }
 	return core, siteStage{w, never}
 }
 
@@ -78,21 +78,9 @@ func (o *Options) explain() func(model.JobID) bool {
 	return func(model.JobID) bool { return true }
 }
 
-// apart is p with a site of its own, to which the world of another run may add
-// the constraints of jobs.
-func (p plan) apart() plan {
-	if p.site != nil {
-		own, site := *p.site, *p.site.core.Site
-		site.Constraints = slices.Clone(site.Constraints)
-		own.core.Site, own.world.Site = &site, &site
-		p.site = &own
-	}
-	return p
-}
-
 // batch is one that asks the source for the columns that the run reads.
-func (p plan) batch() (b traces.Batch) {
-	if p.site != nil {
+func newBatch(p *plan.Resolved) (b traces.Batch) {
+	if p.Site != nil {
 		b.Attr = &traces.Attributes{}
 	}
 	return b
@@ -113,8 +101,11 @@ func (s plainStage) inspect(b *traces.Batch, i int) error {
 	return nil
 }
 
-// recorded lists nothing: nodes of a plain cluster are alike, and chosen anew.
-func (s plainStage) recorded() []world.Resumption { return nil }
+// restores lists nothing: nodes of a plain cluster are alike, and chosen anew.
+func (s plainStage) restores() []model.Proposal { return nil }
+
+// usage tells nothing: a plain cluster has no accounts.
+func (s plainStage) usage(func([]model.Fact)) {}
 
 func (s plainStage) leavers() []model.JobRecord      { return s.World.Leavers() }
 func (s plainStage) state() *world.State             { return &s.World.State }
@@ -132,7 +123,8 @@ func (s siteStage) submission(b *traces.Batch, i int, f *model.Fact) (bool, erro
 
 func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect(b, i, s.never) }
 
-func (s siteStage) recorded() []world.Resumption { return s.Site.Resumptions() }
+func (s siteStage) restores() []model.Proposal       { return s.Site.Restores() }
+func (s siteStage) usage(observe func([]model.Fact)) { s.Site.Usage(observe) }
 
 func (s siteStage) leavers() []model.JobRecord      { return s.Site.Leavers() }
 func (s siteStage) state() *world.State             { return &s.Site.State }

@@ -6,12 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
 
 // transformed is a log after a recipe, under a policy.
-func transformed(t testing.TB, spec Spec, b *traces.Bundle, recipe string) lived {
+func transformed(t testing.TB, spec plan.Spec, b *traces.Bundle, recipe string) lived {
 	set, err := transform.Open(b)
 	require.NoError(t, err)
 	steps, err := transform.ParseRecipe(recipe)
@@ -32,7 +33,7 @@ func TestTransformsOfALog(t *testing.T) {
 	}
 	b := importedLog(t, "SDSC-SP2-1998-4.2-cln.swf.gz")
 	for _, order := range []string{"fcfs", "sjf"} {
-		spec := DefaultSpec()
+		spec := plan.DefaultSpec()
 		spec.Order = order
 		plain := live(t, spec, b.Jobs)
 		require.Equal(t, plain.res.Fingerprint, transformed(t, spec, b, "anonymise").res.Fingerprint)

@@ -13,6 +13,7 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/world/translate"
 	"orrery/tools/refdata"
@@ -30,7 +31,7 @@ type lived struct {
 	sink       *record.Memory
 }
 
-func live(t testing.TB, spec Spec, open func() (traces.Source, error)) lived {
+func live(t testing.TB, spec plan.Spec, open func() (traces.Source, error)) lived {
 	sink := record.NewMemory()
 	res, err := Run(context.Background(), spec, open, Options{Sink: sink, Watch: true})
 	require.NoError(t, err)
@@ -82,12 +83,12 @@ func (l lived) at(jobs []traces.Job, t model.Time) (running, waiting []int64) {
 // compareWarm replays a window of what a policy did with a log under the same
 // policy: who runs and waits at its beginning, and everything after, is as in the
 // replay of the whole log.
-func compareWarm(t testing.TB, spec Spec, meta traces.Meta, tables traces.Tables, begin, end model.Time, names func(string) string) lived {
+func compareWarm(t testing.TB, spec plan.Spec, meta traces.Meta, tables traces.Tables, begin, end model.Time, names func(string) string) lived {
 	return compareHistory(t, spec, meta, tables, begin, end, 0, names)
 }
 
 // compareHistory does so with what was consumed before the window, as far back.
-func compareHistory(t testing.TB, spec Spec, meta traces.Meta, tables traces.Tables, begin, end model.Time, history model.Duration, names func(string) string) lived {
+func compareHistory(t testing.TB, spec plan.Spec, meta traces.Meta, tables traces.Tables, begin, end model.Time, history model.Duration, names func(string) string) lived {
 	whole, err := traces.NewMemory("whole", meta, tables)
 	require.NoError(t, err)
 	before := live(t, spec, whole.Open)
@@ -146,7 +147,7 @@ func TestWarmStart(t *testing.T) {
 	} {
 		for _, part := range []model.Time{last / 3, 2 * last / 3} {
 			t.Run(fmt.Sprint(c, part), func(t *testing.T) {
-				spec := DefaultSpec()
+				spec := plan.DefaultSpec()
 				spec.Order, spec.Backfill, spec.EventOrder = c.order, c.backfill, c.event
 				res := compareWarm(t, spec, meta, tables, part, model.Never, nil)
 				require.Positive(t, res.res.Awkward.Count[translate.RuleRanBefore])
@@ -160,7 +161,7 @@ func TestWarmStart(t *testing.T) {
 // not wait for it, nor for the quorum.
 func TestWarmStartInCycles(t *testing.T) {
 	meta, tables := plainLog(t, 300, 5)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Cycle, spec.QuorumLatency = 30*model.Second, 2*model.Second
 	begin := tables.Jobs[200].Submit
 	begin -= begin % model.Time(30*model.Second)
@@ -181,7 +182,7 @@ func TestWarmStartOfALog(t *testing.T) {
 	ran, waited := int64(0), int64(0)
 	for _, part := range []int{5000, 15000, 25000} {
 		begin := tables.Jobs[part].Submit
-		after := compareWarm(t, DefaultSpec(), b.Meta(), tables, begin, begin.Add(30*model.Day), nil)
+		after := compareWarm(t, plan.DefaultSpec(), b.Meta(), tables, begin, begin.Add(30*model.Day), nil)
 		ran += after.res.Awkward.Count[translate.RuleRanBefore]
 		waited += after.res.Awkward.Count[translate.RuleWaitedBefore]
 	}
@@ -205,7 +206,7 @@ func importedLog(t testing.TB, name string) *traces.Bundle {
 func TestSteadyLeavesWarmJobsOut(t *testing.T) {
 	meta, tables := plainLog(t, 300, 5)
 	begin := tables.Jobs[150].Submit
-	after := compareWarm(t, DefaultSpec(), meta, tables, begin, model.Never, nil)
+	after := compareWarm(t, plan.DefaultSpec(), meta, tables, begin, model.Never, nil)
 	table, err := metric.Compute(after.sink, after.res.Series)
 	require.NoError(t, err)
 	came := 0
@@ -240,7 +241,7 @@ func TestWarmStartOfASite(t *testing.T) {
 	}
 	c, err := profiles.ParseCluster("site", []byte(warmSite))
 	require.NoError(t, err)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Site = c.JSON()
 	names := func(text string) string {
 		var out []string

@@ -9,6 +9,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/world/translate"
 	"orrery/traces"
@@ -17,7 +18,7 @@ import (
 
 // remembering is a site whose order hangs on what tenants and users have consumed, by the
 // profile.
-func remembering(t *testing.T, profile string) Spec {
+func remembering(t *testing.T, profile string) plan.Spec {
 	c, err := profiles.ParseCluster("site", []byte(`
 agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}
 groups: [{name: g, nodes: "n[1-8]", fingerprint: x}]
@@ -25,7 +26,7 @@ tenants: [{name: a, fair_share: 0.5, node_hours: 60}, {name: b, fair_share: 0.3}
 vclusters: [{name: v, home: "n[1-8]", profile: `+profile+`}]
 `))
 	require.NoError(t, err)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Site = c.JSON()
 	return spec
 }
@@ -60,7 +61,6 @@ func TestHistoryFillsTheLedgers(t *testing.T) {
 				begin := tables.Jobs[part].Submit + 1
 				after := compareHistory(t, spec, traces.Meta{}, tables, begin, model.Never, model.Duration(begin), nil)
 				require.Positive(t, after.res.Awkward.Count[translate.RuleLeftBefore])
-				require.Zero(t, emptyLedgers(after.res.site, 100*model.Day))
 				onTick := begin - begin%model.Time(300*model.Second)
 				compareHistory(t, spec, traces.Meta{}, tables, onTick, model.Never, model.Duration(onTick), nil)
 			}
@@ -105,27 +105,4 @@ func TestHistoryMatters(t *testing.T) {
 	}
 	require.NotEqual(t, starts(0), starts(10*model.Day))
 	require.Equal(t, starts(9*model.Day), starts(10*model.Day))
-}
-
-// TestMemory: how much history a warm start needs.
-func TestMemory(t *testing.T) {
-	for profile, want := range map[string]model.Duration{
-		"{order: fcfs}":             0,
-		"{weights: {wait_time: 1}}": 90 * model.Day, // for the budgets
-		"{weights: {wait_time: 1}, usage: {rule: decay, half_life: 20d}}": 200 * model.Day,
-		"{order: multifactor, multifactor: {half_life: 3d}}":              30 * model.Day,
-	} {
-		got, err := remembering(t, profile).Memory()
-		require.NoError(t, err)
-		require.Equal(t, want, got, profile)
-	}
-	got, err := DefaultSpec().Memory()
-	require.NoError(t, err)
-	require.Zero(t, got)
-	got, err = siteOf(t, "groups: [{name: g, nodes: 2}]\ntenants: [{name: a, fair_share: 0.5}]\nvclusters: [{name: v, home: all, profile: {usage: {rule: instantaneous}}}]\n").Memory()
-	require.NoError(t, err)
-	require.Zero(t, got, "shares of what is held now, and no budgets")
-	got, err = siteOf(t, "groups: [{name: g, nodes: 2}]\n").Memory()
-	require.NoError(t, err)
-	require.Equal(t, 90*model.Day, got, "the trace may name tenants with budgets")
 }

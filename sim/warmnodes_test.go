@@ -9,13 +9,14 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
 // ranThere is a trace that begins in the middle: each job ran on the nodes named.
-func ranThere(t *testing.T, nodes ...string) (Spec, *traces.Memory) {
+func ranThere(t *testing.T, nodes ...string) (plan.Spec, *traces.Memory) {
 	var tables traces.Tables
 	for i, list := range nodes {
 		tables.Jobs = append(tables.Jobs, traces.Job{
@@ -27,7 +28,7 @@ func ranThere(t *testing.T, nodes ...string) (Spec, *traces.Memory) {
 	require.NoError(t, err)
 	c, err := profiles.ParseCluster("site", []byte(warmSite))
 	require.NoError(t, err)
-	spec := DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Site = c.JSON()
 	return spec, m
 }
@@ -58,47 +59,5 @@ func TestRecordedNodesThatAreNotUnderstood(t *testing.T) {
 		require.ErrorAs(t, err, &bad)
 		require.Equal(t, []any{"middle", int64(2), "recorded_nodes", found}, []any{bad.File, bad.Row, bad.Column, bad.Found})
 		require.True(t, strings.Contains(bad.Expected, "n[001-004,7],m1") && bad.Mend != "")
-	}
-}
-
-// unknown is the number of tenants of which a run says that their ledgers begin empty.
-func unknown(info traces.Info, res *Result) int64 {
-	for _, r := range ignored(info, res) {
-		if r.Rule == "ledger-begins-empty" {
-			return r.Count
-		}
-	}
-	return 0
-}
-
-// TestLedgersOfAWarmStart: run.json says whose ledgers should remember what was
-// before the warm start, and do not.
-func TestLedgersOfAWarmStart(t *testing.T) {
-	for _, row := range []struct {
-		tenants, profile string
-		want             int64
-	}{
-		{"[{name: a, fair_share: 0.5}, {name: b, gpu_hours: 10}]", "{order: fcfs}", 0},
-		{"[{name: a, fair_share: 0.5}, {name: b, fair_share: 0.5}]", "{usage: {rule: instantaneous}}", 0},
-		{"[{name: a, fair_share: 0.5}, {name: b}]", "{usage: {rule: rolling}}", 1},
-		{"[{name: a, fair_share: 0.5}, {name: b, fair_share: 0.5}]", "{usage: {rule: decay}}", 2},
-		{"[{name: a}, {name: b, gpu_hours: 10}]", "{usage: {rule: instantaneous}}", 1},
-		{"[{name: a}, {name: b}]", "{order: multifactor}", 2},
-		{"[]", "{order: multifactor}", 1},
-	} {
-		_, m := ranThere(t, "n[1-2]")
-		text := strings.Replace(warmSite, "{order: fcfs, backfill: easy}", row.profile, 1) + "tenants: " + row.tenants + "\n"
-		c, err := profiles.ParseCluster("site", []byte(text))
-		require.NoError(t, err)
-		spec := DefaultSpec()
-		spec.Site = c.JSON()
-		res, err := Run(context.Background(), spec, m.Open, Options{Sink: record.NewMemory()})
-		require.NoError(t, err)
-		require.Equal(t, row.want, unknown(m.Info(), res), row.tenants+row.profile)
-		info := m.Info()
-		info.History = 1000 * model.Day
-		require.Equal(t, row.want, unknown(info, res), "a history without a row of anybody who left")
-		res.Awkward.Count[translate.RuleLeftBefore]++
-		require.Zero(t, unknown(info, res))
 	}
 }

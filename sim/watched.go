@@ -5,6 +5,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/site"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/watch"
 	"orrery/sim/world/translate"
@@ -36,30 +37,30 @@ func (s watchedSink) Attempt(r *model.AttemptRecord) {
 
 // watcher is the one for what r replays.
 func (r *run) watcher() watcher {
-	if p := r.plan.site; p != nil {
+	if p := r.plan.Site; p != nil {
 		return r.siteWatcher(p)
 	}
-	s := &r.plan.spec
+	s := &r.plan.Spec
 	cfg := watch.PlainConfig{
-		Units: r.plan.world.Cluster.Units, Overrun: s.Overrun == "extend", Backfill: r.plan.core.Backfill.String(), Begin: r.plan.warm.From(0),
+		Units: r.plan.World.Cluster.Units, Overrun: s.Overrun == "extend", Backfill: r.plan.Core.Backfill.String(), Begin: r.plan.Warm.From(0),
 	}
 	oneCore := s.Cluster.Procs > 0
 	prompt := s.QuorumLatency == 0 && s.QuorumJitter == 0
 	cfg.Prompt = oneCore && prompt && s.Cycle == 0
-	cfg.FCFS = oneCore && prompt && !cfg.Overrun && r.plan.order == drive.Batch && r.plan.core.Order.String() == "fcfs"
+	cfg.FCFS = oneCore && prompt && !cfg.Overrun && r.plan.Order == drive.Batch && r.plan.Core.Order.String() == "fcfs"
 	return watch.NewPlain(cfg)
 }
 
-func (r *run) siteWatcher(p *sitePlan) watcher {
-	w := &p.world
+func (r *run) siteWatcher(p *plan.Site) watcher {
+	w := &p.World
 	cfg := watch.Config{
-		Site: p.core.Site, Shared: p.core.Shared, Overrun: p.core.Extend, Records: true, Begin: r.plan.warm.From(0),
+		Site: p.Core.Site, Shared: p.Core.Shared, Overrun: p.Core.Extend, Records: true, Begin: r.plan.Warm.From(0),
 		Slack:  w.StartDelay + w.Exit.KillGrace + w.Visible,
 		Ledger: func(t model.TenantID, now model.Time) (node, gpu model.Duration) { return r.core.Consumed(t, now) },
 		First:  func(v model.VClusterID) (model.Ref, uint64, bool) { return r.core.FirstBlocked(v) },
 	}
-	for i := range p.core.Policies {
-		q := &p.core.Policies[i]
+	for i := range p.Core.Policies {
+		q := &p.Core.Policies[i]
 		policy := watch.Policy{Easy: q.Backfill == order.Easy && !q.AsCoded, Preempts: q.Preempts && !q.AsCoded, MaxVictims: q.Preemption.MaxVictims}
 		if q.Ranking == site.ByOrder {
 			policy.Order = watch.OrderOf(q.Order.String())

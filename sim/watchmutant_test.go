@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/order"
+	"orrery/sim/plan"
 	"orrery/traces"
 )
 
@@ -32,21 +33,21 @@ func (w *siteWorld) reserving(order string) {
 
 // replayed replays w under spec as Run does. A broken core backfills without regard to the
 // reservation, of which its watcher is not told.
-func (w *siteWorld) replayed(t *testing.T, spec Spec, broken bool) *Result {
+func (w *siteWorld) replayed(t *testing.T, spec plan.Spec, broken bool) *Result {
 	m := w.memory()
 	src, err := m.open()
 	require.NoError(t, err)
-	prep, err := Prepare(spec)
+	prep, err := plan.Prepare(spec)
 	require.NoError(t, err)
-	p, err := prep.resolve(src)
+	p, err := prep.Resolve(src)
 	require.NoError(t, err)
-	p.site.world.Rows.Dependencies, err = dependencies(context.Background(), src, m.open)
+	p.Site.World.Rows.Dependencies, err = plan.Dependencies(context.Background(), src, m.open)
 	require.NoError(t, err)
 	r, err := newRun(p, src, 0, Options{Watch: true})
 	require.NoError(t, err)
-	for i := range p.site.core.Policies {
+	for i := range p.Site.Core.Policies {
 		if broken {
-			p.site.core.Policies[i].Backfill = order.FirstFit
+			p.Site.Core.Policies[i].Backfill = order.FirstFit
 		}
 	}
 	require.NoError(t, r.replay(context.Background()))

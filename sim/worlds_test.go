@@ -6,6 +6,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/sim/plan"
 	"orrery/traces"
 )
 
@@ -29,9 +30,9 @@ func (b *bytesOf) one(in int) bool { return b.below(in) == in-1 }
 
 // world decodes a small world and a policy: up to 12 nodes and 40 jobs, with
 // numbers so small that ties abound.
-func decodeWorld(data []byte) (*memory, Spec) {
+func decodeWorld(data []byte) (*memory, plan.Spec) {
 	b := &bytesOf{data: data}
-	spec := Spec{Semantics: Semantics}
+	spec := plan.Spec{Semantics: plan.Semantics}
 	spec.Order = order.Names()[b.below(12)]
 	spec.Backfill = order.BackfillNames()[b.below(4)]
 	m := &memory{info: traces.Info{Name: "fuzz", Sorted: true}, size: 1 + b.below(4)}
@@ -47,7 +48,7 @@ func decodeWorld(data []byte) (*memory, Spec) {
 	return m, spec
 }
 
-func (b *bytesOf) cluster(m *memory, spec *Spec) {
+func (b *bytesOf) cluster(m *memory, spec *plan.Spec) {
 	n := int32(1 + b.below(12))
 	c := &spec.Cluster
 	switch b.below(5) {
@@ -74,7 +75,7 @@ func (b *bytesOf) cluster(m *memory, spec *Spec) {
 	}
 }
 
-func (b *bytesOf) policies(spec *Spec) {
+func (b *bytesOf) policies(spec *plan.Spec) {
 	if b.one(3) {
 		spec.Overrun = "extend"
 	}
@@ -137,11 +138,11 @@ func stretch(m *memory, unit model.Duration) {
 	}
 }
 
-// checkWorld holds core and twin together, with and without the skipping of
+// checkWorld holds the core and the naive implementation together, with and without the skipping of
 // empty cycles. It returns false where keys are too close to decide.
 func checkWorld(t testing.TB, data []byte) bool {
 	m, spec := decodeWorld(data)
-	res := requireTwin(t, m, spec, Options{})
+	res := requireNaive(t, m, spec, Options{})
 	if res == nil || spec.Cycle == 0 {
 		return res != nil
 	}
@@ -152,8 +153,8 @@ func checkWorld(t testing.TB, data []byte) bool {
 	return true
 }
 
-// FuzzTwin holds the core against the twin on worlds made of the input.
-func FuzzTwin(f *testing.F) {
+// FuzzAgainstNaive holds the core against the naive implementation on worlds made of the input.
+func FuzzAgainstNaive(f *testing.F) {
 	for i := range 60 {
 		f.Add(randomBytes(uint64(i)))
 	}
@@ -164,8 +165,8 @@ func FuzzTwin(f *testing.F) {
 	})
 }
 
-// TestTwinOnSmallWorlds does the same on thousands of random worlds.
-func TestTwinOnSmallWorlds(t *testing.T) {
+// TestAgainstNaiveOnSmallWorlds does the same on thousands of random worlds.
+func TestAgainstNaiveOnSmallWorlds(t *testing.T) {
 	t.Parallel()
 	worlds := 4000
 	if testing.Short() {

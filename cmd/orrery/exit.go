@@ -7,6 +7,7 @@ import (
 
 	"orrery/reports"
 	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 )
@@ -73,7 +74,7 @@ func input(err error) error {
 func exitCode(err error) int {
 	var (
 		coded      *codedError
-		usage      *sim.UsageError
+		usage      *plan.UsageError
 		different  *reports.MismatchError
 		data       *traces.DataError
 		result     *record.DataError

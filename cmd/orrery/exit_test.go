@@ -12,6 +12,7 @@ import (
 
 	"orrery/reports"
 	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 )
@@ -20,7 +21,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 	for want, errs := range map[int][]error{
 		exitOK:     {nil},
 		exitFailed: {errors.New("disk full"), &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}},
-		exitUsage:  {usagef("no"), &sim.UsageError{Text: "no"}, &reports.MismatchError{}},
+		exitUsage:  {usagef("no"), &plan.UsageError{Text: "no"}, &reports.MismatchError{}},
 		exitInput: {input(fs.ErrNotExist), &traces.DataError{}, &traces.CorruptError{}, &record.DataError{},
 			&sim.InfeasibleError{}, readError(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})},
 		exitMismatch:    {&codedError{exitMismatch, errors.New("they differ")}},

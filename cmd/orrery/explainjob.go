@@ -12,8 +12,9 @@ import (
 
 	"orrery/reports/table"
 	"orrery/scheduler/model"
-	"orrery/sim"
+	"orrery/sim/explain"
 	"orrery/sim/record"
+	"orrery/sim/rundir"
 	"orrery/traces"
 )
 
@@ -24,7 +25,7 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 		return readError(err)
 	}
 	defer run.Close()
-	o := sim.ExplainOptions{}
+	o := explain.Options{}
 	if path := v.traceOf(run); path != "" {
 		t, err := v.m.openTrace(ctx, []string{path}, v.quiet)
 		if err != nil {
@@ -40,9 +41,9 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 			o.Progress = bar.replay
 		}
 	}
-	found, err := sim.Explain(ctx, run, id, o)
-	var none *sim.NoDecisionsError
-	var other *sim.OtherRunError
+	found, err := explain.Jobs(ctx, run, id, o)
+	var none *explain.NoDecisionsError
+	var other *explain.OtherRunError
 	switch {
 	case errors.As(err, &none):
 		return &codedError{exitUsage, err}
@@ -64,7 +65,7 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 
 // of refuses the trace of another run.
 func of(run *record.Run, t *trace) error {
-	var d sim.Document
+	var d rundir.Document
 	err := json.Unmarshal(run.Info(), &d) // sim.Explain says what is wrong with the run
 	if err == nil && d.Trace.Hash != "" && d.Trace.Hash != t.info.Hash {
 		return usagef("--trace %s is the trace %s, but %s is of the trace %s (%s): name that one", t.label, t.info.Hash, run.Dir(), d.Trace.Hash, d.Trace.Name)
@@ -78,7 +79,7 @@ func (v *explainVerb) traceOf(run *record.Run) string {
 	if v.trace != "" || !run.OfSite() {
 		return v.trace
 	}
-	var d sim.Document
+	var d rundir.Document
 	if json.Unmarshal(run.Info(), &d) != nil || d.Trace.Name == "" {
 		return "" // sim.Explain says what is wrong with it
 	}
@@ -99,7 +100,7 @@ func (v *explainVerb) traceOf(run *record.Run) string {
 }
 
 // tell prints one job: the answer first.
-func (v *explainVerb) tell(e *sim.Explanation, at int) error {
+func (v *explainVerb) tell(e *explain.Explanation, at int) error {
 	out := v.m.Stdout
 	if at > 0 {
 		fmt.Fprintln(out)
@@ -148,7 +149,7 @@ func leftOut(shown, all int, which string) string {
 }
 
 // sizes lists what a service had and was to have, the latest where that changed often.
-func sizes(e *sim.Explanation) (t *table.Table, left string) {
+func sizes(e *explain.Explanation) (t *table.Table, left string) {
 	const most = 12
 	t = table.New("from", "nodes", "to have")
 	from := max(0, len(e.Sizes)-most)
@@ -165,10 +166,10 @@ func sizes(e *sim.Explanation) (t *table.Table, left string) {
 
 // rejected lists the best sets of nodes that the job did not start on, where they
 // changed, the latest ones where there are many.
-func rejected(e *sim.Explanation) (t *table.Table, left string) {
+func rejected(e *explain.Explanation) (t *table.Table, left string) {
 	const most = 8
-	var at []*sim.Spell
-	var before []sim.RejectedSet
+	var at []*explain.Spell
+	var before []explain.RejectedSet
 	for i := range e.Spells {
 		s := &e.Spells[i]
 		if s.Seconds == 0 {
@@ -195,10 +196,10 @@ func rejected(e *sim.Explanation) (t *table.Table, left string) {
 	return t, leftOut(len(at), all, "the latest")
 }
 
-func sameSet(a, b sim.RejectedSet) bool { return a.Nodes == b.Nodes && a.Why == b.Why }
+func sameSet(a, b explain.RejectedSet) bool { return a.Nodes == b.Nodes && a.Why == b.Why }
 
 // about says who asked for what, and when.
-func about(e *sim.Explanation) string {
+func about(e *explain.Explanation) string {
 	var who []string
 	for _, w := range []struct{ what, name string }{{"user", e.User}, {"tenant", e.Tenant}, {"vCluster", e.VCluster}} {
 		if w.name != "" {
@@ -218,7 +219,7 @@ func about(e *sim.Explanation) string {
 	return text + fmt.Sprintf(", for %s; it left %s as %s.", e.Size(), e.Moment(e.End), strings.Trim(e.State+" "+e.Reason, " "))
 }
 
-func moved(e *sim.Explanation, m *sim.Move) string {
+func moved(e *explain.Explanation, m *explain.Move) string {
 	if m.Leaves {
 		return fmt.Sprintf("%s it was asked to leave its nodes to job %d (%s).", e.Moment(m.At), m.Job.ID, m.Reason)
 	}
@@ -226,7 +227,7 @@ func moved(e *sim.Explanation, m *sim.Move) string {
 }
 
 // ran is an attempt in a sentence.
-func ran(e *sim.Explanation, a *sim.Attempt) string {
+func ran(e *explain.Explanation, a *explain.Attempt) string {
 	nodes := "nodes"
 	if a.NodeCount == 1 {
 		nodes = "node"
@@ -240,10 +241,10 @@ func ran(e *sim.Explanation, a *sim.Attempt) string {
 	}
 	text += ": " + strings.Trim(a.Outcome+" "+a.Reason, " ")
 	if a.Kept > 0 || a.Lost > 0 {
-		text += fmt.Sprintf(", %s of work kept", sim.Words(seconds(a.Kept)))
+		text += fmt.Sprintf(", %s of work kept", explain.Words(seconds(a.Kept)))
 	}
 	if a.Lost > 0 {
-		text += ", " + sim.Words(seconds(a.Lost)) + " lost"
+		text += ", " + explain.Words(seconds(a.Lost)) + " lost"
 	}
 	return text + "."
 }
@@ -251,7 +252,7 @@ func ran(e *sim.Explanation, a *sim.Attempt) string {
 func seconds(s float64) model.Duration { return model.Duration(s * float64(model.Second)) }
 
 // waits lists the spells of waiting that took time.
-func waits(e *sim.Explanation) (t *table.Table, left string) {
+func waits(e *explain.Explanation) (t *table.Table, left string) {
 	none := 0
 	t = table.New("from", "for", "what", "free", "best group", "set aside")
 	for i := range e.Spells {
@@ -278,7 +279,7 @@ func waits(e *sim.Explanation) (t *table.Table, left string) {
 				aside = fmt.Sprint(r.Aside)
 			}
 		}
-		t.Row(e.Moment(s.From), sim.Words(seconds(s.Seconds)), what, free, group, aside)
+		t.Row(e.Moment(s.From), explain.Words(seconds(s.Seconds)), what, free, group, aside)
 	}
 	if none > 0 && t.Len() > 0 {
 		left = fmt.Sprintf(" (%d more with -o json, which took no time)", none)
@@ -297,9 +298,9 @@ func roomy(reason string) bool {
 
 // scores lists the score at each change, a column each, the first and the latest
 // ones where there are many.
-func scores(e *sim.Explanation) (t *table.Table, order, left string) {
+func scores(e *explain.Explanation) (t *table.Table, order, left string) {
 	const most = 4
-	var at []*sim.Spell
+	var at []*explain.Spell
 	for i := range e.Spells {
 		if e.Spells[i].Score != nil {
 			at = append(at, &e.Spells[i])
@@ -318,7 +319,7 @@ func scores(e *sim.Explanation) (t *table.Table, order, left string) {
 		return t, "", ""
 	}
 	order = at[0].Score.Order
-	row := func(name string, cell func(*sim.Score) string) {
+	row := func(name string, cell func(*explain.Score) string) {
 		cells := []any{name}
 		for _, s := range at {
 			cells = append(cells, cell(s.Score))
@@ -326,7 +327,7 @@ func scores(e *sim.Explanation) (t *table.Table, order, left string) {
 		t.Row(cells...)
 	}
 	for f := range at[0].Score.Factors {
-		row(at[0].Score.Factors[f].Name, func(s *sim.Score) string {
+		row(at[0].Score.Factors[f].Name, func(s *explain.Score) string {
 			x := &s.Factors[f]
 			switch {
 			case order == "score":
@@ -338,10 +339,10 @@ func scores(e *sim.Explanation) (t *table.Table, order, left string) {
 		})
 	}
 	if order == "multifactor" {
-		row("priority", func(s *sim.Score) string { return fmt.Sprintf("%.0f", s.Score) })
+		row("priority", func(s *explain.Score) string { return fmt.Sprintf("%.0f", s.Score) })
 		return t, order, left
 	}
-	row("penalty", func(s *sim.Score) string { return fmt.Sprintf("x %.3f", s.Penalty) })
-	row("score", func(s *sim.Score) string { return fmt.Sprintf("%.4f", s.Score) })
+	row("penalty", func(s *explain.Score) string { return fmt.Sprintf("x %.3f", s.Penalty) })
+	row("score", func(s *explain.Score) string { return fmt.Sprintf("%.4f", s.Score) })
 	return t, order, left
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/sim"
+	"orrery/sim/explain"
 )
 
 // Where words show some of many changes, they say how many more there are.
@@ -19,15 +19,15 @@ func TestExplainSaysWhatItLeavesOut(t *testing.T) {
 		{4, "", "", ""},
 		{11, " (4 of 11 changes: the first and the latest 3; 7 more with -o json)", " (8 of 11 changes: the latest; 3 more with -o json)", " (1 more with -o json, which took no time)"},
 	} {
-		var e sim.Explanation
+		var e explain.Explanation
 		for i := range row.spells {
-			e.Spells = append(e.Spells, sim.Spell{
-				Seconds: 1, Reason: "RESOURCES", Score: &sim.Score{Order: "score", Factors: []sim.Factor{{Name: "wait_time"}}},
-				Rejected: []sim.RejectedSet{{Nodes: fmt.Sprint("n", i), Why: "only 1 of the 2 that it needs"}},
+			e.Spells = append(e.Spells, explain.Spell{
+				Seconds: 1, Reason: "RESOURCES", Score: &explain.Score{Order: "score", Factors: []explain.Factor{{Name: "wait_time"}}},
+				Rejected: []explain.RejectedSet{{Nodes: fmt.Sprint("n", i), Why: "only 1 of the 2 that it needs"}},
 			})
 		}
 		if row.waits != "" {
-			e.Spells = append(e.Spells, sim.Spell{Reason: "PRIORITY"}, sim.Spell{Proposed: true})
+			e.Spells = append(e.Spells, explain.Spell{Reason: "PRIORITY"}, explain.Spell{Proposed: true})
 		}
 		_, _, left := scores(&e)
 		require.Equal(t, row.scores, left)

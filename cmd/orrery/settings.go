@@ -11,12 +11,12 @@ import (
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/scheduler/order"
-	"orrery/sim"
+	"orrery/sim/plan"
 )
 
 // settings are the flags that say what a replay is: those of replay and verify.
 type settings struct {
-	spec   sim.Spec
+	spec   plan.Spec
 	warmup warmup
 	site   siteFlags
 	flags  *pflag.FlagSet // only the flags below
@@ -39,7 +39,7 @@ number is refused. Processors and nodes are counts.`
 
 // register adds the flags to a verb.
 func (s *settings) register(cmd *cobra.Command) {
-	s.spec = sim.DefaultSpec()
+	s.spec = plan.DefaultSpec()
 	s.warmup = warmup{percent: 1}
 	f := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	c := &s.spec.Cluster
@@ -89,11 +89,11 @@ func (s *settings) register(cmd *cobra.Command) {
 }
 
 // bound is the spec for a trace, checked as a whole.
-func (s *settings) bound(t *trace) (sim.Spec, error) {
+func (s *settings) bound(t *trace) (plan.Spec, error) {
 	// A zero that was typed is not the zero of a flag left out.
 	for _, name := range []string{"procs", "nodes", "cores-per-node"} {
 		if f := s.flags.Lookup(name); f.Changed && f.Value.String() == "0" {
-			return s.spec, &sim.UsageError{Text: "--" + name + " is 0: want at least 1"}
+			return s.spec, &plan.UsageError{Text: "--" + name + " is 0: want at least 1"}
 		}
 	}
 	spec := s.spec
@@ -132,7 +132,7 @@ func (s *settings) origin(name string) string {
 }
 
 // clusterOrigin says where the size of the cluster comes from.
-func (s *settings) clusterOrigin(c sim.ClusterSpec, t *trace) string {
+func (s *settings) clusterOrigin(c plan.ClusterSpec, t *trace) string {
 	switch {
 	case s.flags.Changed("procs"):
 		return "--procs"
@@ -153,7 +153,7 @@ type setting struct {
 }
 
 // effective lists every setting of a bound spec with its origin.
-func (s *settings) effective(spec sim.Spec, t *trace) []setting {
+func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 	c := spec.Cluster
 	from := s.clusterOrigin(c, t)
 	out := []setting{
@@ -203,7 +203,7 @@ type configuration struct {
 }
 
 // printConfig prints the effective settings, and runs nothing.
-func (s *settings) printConfig(p *printer, spec sim.Spec, t *trace) error {
+func (s *settings) printConfig(p *printer, spec plan.Spec, t *trace) error {
 	list := s.effective(spec, t)
 	if p.json() {
 		return p.document(configuration{1, spec.ID(), list})

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/traces"
 )
 
@@ -27,34 +27,34 @@ var hundred = &trace{label: "log", info: traces.Info{Name: "log", Hash: "abc", R
 // spec that is.
 var flagCases = []struct {
 	args []string
-	want func(*sim.Spec)
+	want func(*plan.Spec)
 }{
-	{nil, func(*sim.Spec) {}},
+	{nil, func(*plan.Spec) {}},
 	{[]string{"--profile=interactive"}, nil}, // a site
 	{[]string{"--cluster=testdata/site.yaml"}, nil},
 	{[]string{"--cluster=testdata/site.yaml", "--vcluster-of=partition=a:one"}, nil},
-	{[]string{"--procs=7"}, func(s *sim.Spec) { s.Cluster.Procs = 7 }},
-	{[]string{"--nodes=3", "--cores-per-node=4"}, func(s *sim.Spec) { s.Cluster = sim.ClusterSpec{Nodes: 3, CoresPerNode: 4} }},
-	{[]string{"--nodes=3", "--cores-per-node=4", "--exclusive=true"}, func(s *sim.Spec) {
-		s.Cluster = sim.ClusterSpec{Nodes: 3, CoresPerNode: 4, Exclusive: true}
+	{[]string{"--procs=7"}, func(s *plan.Spec) { s.Cluster.Procs = 7 }},
+	{[]string{"--nodes=3", "--cores-per-node=4"}, func(s *plan.Spec) { s.Cluster = plan.ClusterSpec{Nodes: 3, CoresPerNode: 4} }},
+	{[]string{"--nodes=3", "--cores-per-node=4", "--exclusive=true"}, func(s *plan.Spec) {
+		s.Cluster = plan.ClusterSpec{Nodes: 3, CoresPerNode: 4, Exclusive: true}
 	}},
-	{[]string{"--order=exp"}, func(s *sim.Spec) { s.Order = "expansion" }},
-	{[]string{"--backfill=conservative:9"}, func(s *sim.Spec) { s.Backfill, s.Depth = "conservative", 9 }},
-	{[]string{"--event-order=sequential"}, func(s *sim.Spec) { s.EventOrder = "sequential" }},
-	{[]string{"--cycle=30s", "--phase=5s"}, func(s *sim.Spec) { s.Cycle, s.Phase = 30*model.Second, 5*model.Second }},
-	{[]string{"--overrun=extend"}, func(s *sim.Spec) { s.Overrun = "extend" }},
-	{[]string{"--missing-request=recorded"}, func(s *sim.Spec) { s.MissingRequest = "recorded" }},
-	{[]string{"--missing-request=default:12h"}, func(s *sim.Spec) { s.MissingRequest, s.DefaultRequest = "default", 12*model.Hour }},
-	{[]string{"--infeasible=error"}, func(s *sim.Spec) { s.Infeasible = "error" }},
-	{[]string{"--quorum-latency=2s"}, func(s *sim.Spec) { s.QuorumLatency = 2 * model.Second }},
-	{[]string{"--feedback"}, func(s *sim.Spec) { s.Feedback = true }},
-	{[]string{"--quorum-jitter=1s", "--seed=9"}, func(s *sim.Spec) { s.QuorumJitter, s.Seed = model.Second, 9 }},
-	{[]string{"--warmup=0"}, func(s *sim.Spec) { s.WarmupJobs = sim.NoWarmup }},
-	{[]string{"--warmup=25"}, func(s *sim.Spec) { s.WarmupJobs = 25 }},
-	{[]string{"--warmup=2.5%"}, func(s *sim.Spec) { s.WarmupJobs = 25 }},
-	{[]string{"--warmup=1%"}, func(*sim.Spec) {}},
-	{[]string{"--warmup=6h"}, func(s *sim.Spec) { s.Warmup = 6 * model.Hour }},
-	{[]string{"--cooldown=1-00:00:00"}, func(s *sim.Spec) { s.Cooldown = model.Day }},
+	{[]string{"--order=exp"}, func(s *plan.Spec) { s.Order = "expansion" }},
+	{[]string{"--backfill=conservative:9"}, func(s *plan.Spec) { s.Backfill, s.Depth = "conservative", 9 }},
+	{[]string{"--event-order=sequential"}, func(s *plan.Spec) { s.EventOrder = "sequential" }},
+	{[]string{"--cycle=30s", "--phase=5s"}, func(s *plan.Spec) { s.Cycle, s.Phase = 30*model.Second, 5*model.Second }},
+	{[]string{"--overrun=extend"}, func(s *plan.Spec) { s.Overrun = "extend" }},
+	{[]string{"--missing-request=recorded"}, func(s *plan.Spec) { s.MissingRequest = "recorded" }},
+	{[]string{"--missing-request=default:12h"}, func(s *plan.Spec) { s.MissingRequest, s.DefaultRequest = "default", 12*model.Hour }},
+	{[]string{"--infeasible=error"}, func(s *plan.Spec) { s.Infeasible = "error" }},
+	{[]string{"--quorum-latency=2s"}, func(s *plan.Spec) { s.QuorumLatency = 2 * model.Second }},
+	{[]string{"--feedback"}, func(s *plan.Spec) { s.Feedback = true }},
+	{[]string{"--quorum-jitter=1s", "--seed=9"}, func(s *plan.Spec) { s.QuorumJitter, s.Seed = model.Second, 9 }},
+	{[]string{"--warmup=0"}, func(s *plan.Spec) { s.WarmupJobs = plan.NoWarmup }},
+	{[]string{"--warmup=25"}, func(s *plan.Spec) { s.WarmupJobs = 25 }},
+	{[]string{"--warmup=2.5%"}, func(s *plan.Spec) { s.WarmupJobs = 25 }},
+	{[]string{"--warmup=1%"}, func(*plan.Spec) {}},
+	{[]string{"--warmup=6h"}, func(s *plan.Spec) { s.Warmup = 6 * model.Hour }},
+	{[]string{"--cooldown=1-00:00:00"}, func(s *plan.Spec) { s.Cooldown = model.Day }},
 }
 
 // TestEveryFlagReachesTheSpec is there because a flag that reaches nothing is
@@ -68,7 +68,7 @@ func TestEveryFlagReachesTheSpec(t *testing.T) {
 		if c.want == nil {
 			require.Contains(t, string(got.Site), "interactive", c.args)
 		} else {
-			want := sim.DefaultSpec()
+			want := plan.DefaultSpec()
 			c.want(&want)
 			want, err = want.Bind(hundred)
 			require.NoError(t, err)

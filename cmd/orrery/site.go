@@ -9,7 +9,7 @@ import (
 
 	"orrery/internal/near"
 	"orrery/profiles"
-	"orrery/sim"
+	"orrery/sim/plan"
 )
 
 // siteFlags are the flags that make a replay that of a site.
@@ -26,7 +26,7 @@ func (f *siteFlags) located(err error) error {
 	if f.read == nil || !errors.As(err, &wrong) {
 		return err
 	}
-	return &sim.UsageError{Text: f.read.Locate(wrong).Error()}
+	return &plan.UsageError{Text: f.read.Locate(wrong).Error()}
 }
 
 func (s *settings) registerSite() {
@@ -88,7 +88,7 @@ func (f *siteFlags) routes(c *profiles.Cluster) error {
 
 // enterSite puts the site into the spec, when the flags ask for one. The plain
 // flags for the size of the machine describe it where there is no cluster file.
-func (s *settings) enterSite(spec *sim.Spec, t *trace) error {
+func (s *settings) enterSite(spec *plan.Spec, t *trace) error {
 	f := &s.site
 	routed := s.flags.Changed("vcluster-of")
 	if f.file == "" && len(f.profiles) == 0 {
@@ -116,14 +116,14 @@ func (s *settings) enterSite(spec *sim.Spec, t *trace) error {
 			return usagef("--%s goes without --cluster and --profile: the profile says it, or the cluster file does", name)
 		}
 	}
-	spec.Site, spec.Cluster = c.JSON(), sim.ClusterSpec{}
+	spec.Site, spec.Cluster = c.JSON(), plan.ClusterSpec{}
 	spec.Order, spec.Backfill, spec.EventOrder, spec.Depth, spec.Cycle, spec.Phase = "", "", "", 0, 0, 0
 	return nil
 }
 
 // clusterFile reads --cluster, or makes a site of equal nodes from the flags and
 // the trace.
-func (s *settings) clusterFile(spec *sim.Spec, t *trace) (*profiles.Cluster, error) {
+func (s *settings) clusterFile(spec *plan.Spec, t *trace) (*profiles.Cluster, error) {
 	if s.site.file != "" {
 		for _, name := range []string{"procs", "nodes", "cores-per-node", "exclusive"} {
 			if s.flags.Changed(name) {

@@ -12,8 +12,8 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports"
-	"orrery/sim"
 	"orrery/sim/experiment"
+	"orrery/sim/plan"
 	"orrery/sim/stat"
 	"orrery/sim/sweep"
 )
@@ -71,7 +71,7 @@ one.`,
 
 // profileIn is the profile of a vCluster of a run, "" for the one that there is, or that
 // all have. A plain cluster has its order and its backfilling.
-func profileIn(spec *sim.Spec, vcluster string) (*profiles.Profile, error) {
+func profileIn(spec *plan.Spec, vcluster string) (*profiles.Profile, error) {
 	if len(spec.Site) == 0 {
 		p := profiles.Default()
 		p.Order, p.Backfill = or(spec.Order, "fcfs"), or(spec.Backfill, p.Backfill)
@@ -112,7 +112,7 @@ type pointProfile struct {
 
 // pointProfiles are those of a run. Of a site with several vClusters each is named, for
 // they may have others.
-func pointProfiles(spec *sim.Spec) []pointProfile {
+func pointProfiles(spec *plan.Spec) []pointProfile {
 	if len(spec.Site) > 0 {
 		c, err := profiles.ParseCluster("the study", spec.Site)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports"
-	"orrery/sim"
 	"orrery/sim/experiment"
+	"orrery/sim/plan"
 	"orrery/sim/stat"
 )
 
@@ -35,14 +35,14 @@ func TestBehind(t *testing.T) {
 // A plain cluster has a profile of its order and its backfilling; that of another order
 // than multifactor has no lines of slurm.conf.
 func TestProfileOfAPlainMachine(t *testing.T) {
-	spec := &sim.Spec{Order: "saf", Backfill: "conservative", Depth: 20}
+	spec := &plan.Spec{Order: "saf", Backfill: "conservative", Depth: 20}
 	p, err := profileIn(spec, "")
 	require.NoError(t, err)
 	require.Equal(t, "saf", p.Order)
 	require.Equal(t, "conservative", p.Backfill)
 	require.EqualValues(t, 20, p.Depth)
 	require.Equal(t, []pointProfile{{}}, pointProfiles(spec))
-	p, err = profileIn(&sim.Spec{}, "")
+	p, err = profileIn(&plan.Spec{}, "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"fcfs", "easy"}, []string{p.Order, p.Backfill})
 }
@@ -50,10 +50,10 @@ func TestProfileOfAPlainMachine(t *testing.T) {
 // Of a site with several vClusters each has a command of its own: without a name the
 // command would be refused.
 func TestTheCommandsOfAPoint(t *testing.T) {
-	require.Equal(t, []string{"orrery study materialize . 2", "orrery study profile . 2 --out profile.yaml"}, pointCommands(".", "2", pointProfiles(&sim.Spec{Order: "saf"})))
+	require.Equal(t, []string{"orrery study materialize . 2", "orrery study profile . 2 --out profile.yaml"}, pointCommands(".", "2", pointProfiles(&plan.Spec{Order: "saf"})))
 	c, err := profiles.LoadCluster("month")
 	require.NoError(t, err)
-	spec := &sim.Spec{Site: c.YAML()}
+	spec := &plan.Spec{Site: c.YAML()}
 	_, err = profileIn(spec, "")
 	require.ErrorContains(t, err, "name one with --vcluster")
 	commands := pointCommands("study", "abc", pointProfiles(spec))

@@ -14,8 +14,8 @@ import (
 
 	"orrery/profiles"
 	"orrery/reports/table"
-	"orrery/sim"
 	"orrery/sim/experiment"
+	"orrery/sim/plan"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 	"orrery/traces"
@@ -189,13 +189,13 @@ func (m *Main) expand(ctx context.Context, e *profiles.Experiment, dir string, r
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	plan, tasks, err := experiment.Expand(ctx, e, dir, list)
+	study, tasks, err := experiment.Expand(ctx, e, dir, list)
 	var wrong *profiles.Error
-	var usage *sim.UsageError
+	var usage *plan.UsageError
 	if errors.As(err, &wrong) && !errors.As(err, &usage) {
 		err = &codedError{exitUsage, err}
 	}
-	return plan, tasks, sets, err
+	return study, tasks, sets, err
 }
 
 // tracesOf reads the traces of an experiment. Where one cannot be read, the error

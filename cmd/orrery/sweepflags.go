@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"orrery/profiles"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 )
 
@@ -217,7 +217,7 @@ func measureOf(text string) metric.Measure {
 
 // windowsOf reads N or NxLENGTH.
 func windowsOf(text string) ([]profiles.WindowAxis, error) {
-	w := profiles.WindowAxis{Follow: sim.DefaultFollow}
+	w := profiles.WindowAxis{Follow: plan.DefaultFollow}
 	count, length, ok := strings.Cut(text, "x")
 	n, err := strconv.ParseInt(count, 10, 32)
 	if w.Count = int32(n); ok && err == nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/tune"
 	"orrery/traces/transform"
 )
@@ -19,7 +19,7 @@ func TestLooks(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
 	problem := func(trace string) *tune.Problem {
-		return &tune.Problem{Traces: []tune.Trace{{Set: &transform.Set{Name: "log"}, Spec: sim.Spec{Trace: trace}}}}
+		return &tune.Problem{Traces: []tune.Trace{{Set: &transform.Set{Name: "log"}, Spec: plan.Spec{Trace: trace}}}}
 	}
 	report := func(trace string) *tune.Report {
 		return &tune.Report{

@@ -7,8 +7,8 @@ import (
 
 	"orrery/reports"
 	"orrery/reports/table"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/sweep"
 	"orrery/sim/tune"
@@ -220,7 +220,7 @@ func plainSettings(r *tune.Report) []reports.StudyParameter {
 }
 
 // plainOf are the order and the backfilling of a plain cluster.
-func plainOf(spec *sim.Spec) (order, backfill string) {
+func plainOf(spec *plan.Spec) (order, backfill string) {
 	order, backfill = or(spec.Order, "fcfs"), or(spec.Backfill, "easy")
 	if spec.Depth > 0 {
 		backfill += fmt.Sprintf(":%d", spec.Depth)
@@ -229,7 +229,7 @@ func plainOf(spec *sim.Spec) (order, backfill string) {
 }
 
 // plainValues are the settings of a candidate of a plain cluster.
-func plainValues(s *reports.Study, spec *sim.Spec) []metric.Number {
+func plainValues(s *reports.Study, spec *plan.Spec) []metric.Number {
 	order, backfill := plainOf(spec)
 	return metric.Numbers(float64(slices.Index(s.Parameters[0].Choices, order)), float64(slices.Index(s.Parameters[1].Choices, backfill)))
 }

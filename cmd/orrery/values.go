@@ -9,7 +9,7 @@ import (
 	"orrery/internal/near"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/traces"
 )
 
@@ -54,7 +54,7 @@ func parseSpan(s string) (model.Duration, error) {
 }
 
 // orderValue reads the order of the queue. The alias of an order is the order.
-func orderValue(spec *sim.Spec) *parsed {
+func orderValue(spec *plan.Spec) *parsed {
 	return &parsed{"fcfs", "ORDER", func(s string) error {
 		o, err := order.Parse(s)
 		if err != nil {
@@ -66,7 +66,7 @@ func orderValue(spec *sim.Spec) *parsed {
 }
 
 // backfillValue reads none, first-fit, easy or conservative[:DEPTH].
-func backfillValue(spec *sim.Spec) *parsed {
+func backfillValue(spec *plan.Spec) *parsed {
 	return &parsed{"easy", "RULE", func(s string) error {
 		name, depth, given := strings.Cut(s, ":")
 		b, err := order.ParseBackfill(name)
@@ -88,7 +88,7 @@ func backfillValue(spec *sim.Spec) *parsed {
 }
 
 // cycleValue reads event or the time between two passes.
-func cycleValue(spec *sim.Spec) *parsed {
+func cycleValue(spec *plan.Spec) *parsed {
 	return &parsed{"event", "event|DUR", func(s string) (err error) {
 		if s == "event" {
 			spec.Cycle = 0
@@ -102,7 +102,7 @@ func cycleValue(spec *sim.Spec) *parsed {
 }
 
 // missingValue reads what is told of jobs without a request.
-func missingValue(spec *sim.Spec) *parsed {
+func missingValue(spec *plan.Spec) *parsed {
 	return &parsed{"infinite", "infinite|recorded|default:DUR", func(s string) (err error) {
 		rule, text, given := strings.Cut(s, ":")
 		switch rule {
@@ -157,7 +157,7 @@ func (w *warmup) value() *parsed {
 
 // enter writes the warm-up into a spec. The default of 1 % keeps its own
 // spelling there, other parts become a number of the trace's jobs.
-func (w *warmup) enter(spec *sim.Spec, info traces.Info) {
+func (w *warmup) enter(spec *plan.Spec, info traces.Info) {
 	spec.Warmup, spec.WarmupJobs = w.span, w.jobs
 	if w.percent == 1 {
 		return
@@ -166,6 +166,6 @@ func (w *warmup) enter(spec *sim.Spec, info traces.Info) {
 		spec.WarmupJobs = int64(float64(info.Rows) * w.percent / 100)
 	}
 	if spec.WarmupJobs == 0 && w.span == 0 {
-		spec.WarmupJobs = sim.NoWarmup
+		spec.WarmupJobs = plan.NoWarmup
 	}
 }

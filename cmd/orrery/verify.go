@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
-	"orrery/sim"
 	"orrery/sim/record"
+	"orrery/sim/verify"
 )
 
 // verifyVerb holds the flags of verify.
@@ -30,6 +29,7 @@ type verifyVerb struct {
 	quiet   bool
 	force   bool
 	watch   bool
+	facts   bool
 }
 
 func (m *Main) verifyCommand() *cobra.Command {
@@ -48,14 +48,19 @@ nothing is held twice, no limit is exceeded, no reservation slips, and so on, by
 books of its own. RUN is a run directory, whose settings are then replayed on the
 LOG that they are for; without it the flags are the settings.
 
+--facts feeds facts.parquet of RUN, which replay writes with --facts, to a fresh
+core whose quorum answers from that log, and compares every plan: what a scheduler
+does that is started anew in production. The first plan that differs is named.
+
 ` + settingsHelp + `
 
 Exit codes: 0 identical, or no invariant is broken; 1 failed, 2 usage, 3 bad
-input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
+input, 4 the runs or plans differ, or an invariant is broken; 130 interrupted.`,
 		Example: `  orrery verify
   orrery verify log.swf.gz --procs 100 --order sjf --backfill easy
   orrery verify log.swf.gz --procs 100 -o json
-  orrery verify --invariants log.swf.gz --procs 100 --order sjf`,
+  orrery verify --invariants log.swf.gz --procs 100 --order sjf
+  orrery verify --facts run log.swf.gz`,
 		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: oneFile,
 		RunE:              v.run,
@@ -65,17 +70,23 @@ input, 4 the runs differ, or an invariant is broken; 130 interrupted.`,
 	forceFlag(cmd, &v.force)
 	cmd.Flags().StringVar(&v.against, "against", "", "`PROGRAM` to run as the second process; without it this one")
 	cmd.Flags().BoolVar(&v.watch, "invariants", false, "replay once and check the invariants of the schedule")
+	cmd.Flags().BoolVar(&v.facts, "facts", false, "feed facts.parquet of RUN to a fresh core and compare every plan")
 	cmd.Flags().StringVar(&v.keep, "out", "", "directory `DIR` to keep both runs in, as first and second")
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well (but -o json)")
 	return cmd
 }
 
 func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
-	if v.watch {
+	switch {
+	case v.watch && v.facts:
+		return usagef("--facts feeds a log to a core, --invariants replays: give one of them")
+	case v.watch:
 		return v.invariants(cmd.Context(), args)
+	case v.facts:
+		return v.parity(cmd.Context(), args)
 	}
 	if len(args) > 1 {
-		return usagef("found %d arguments, want one LOG: RUN goes with --invariants", len(args))
+		return usagef("found %d arguments, want one LOG: RUN goes with --invariants or --facts", len(args))
 	}
 	if err := v.mayKeep(); err != nil {
 		return err
@@ -102,18 +113,16 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 		_ = os.Remove(v.keep) // when it is empty: both processes have taken away what they made
 		return err
 	}
-	var runs [2]sim.Recorded
+	var runs [2]verify.Recorded
 	for i, dir := range dirs {
 		r, err := record.Open(dir)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		runs[i] = sim.Recorded{Files: os.DirFS(dir), Epoch: r.Epoch(), Jobs: r, Facts: func() (io.ReadCloser, error) {
-			return factsOf(dir, filepath.Join(scratch, fmt.Sprintf("facts-%d.csv", i)))
-		}}
+		runs[i] = verify.Recorded{Files: os.DirFS(dir), Epoch: r.Epoch(), Jobs: r, Log: record.ReadLog(dir)}
 	}
-	found, err := sim.Verify(runs[0], runs[1], v.against != "")
+	found, err := verify.Compare(runs[0], runs[1], v.against != "")
 	if err != nil {
 		return err
 	}
@@ -225,23 +234,8 @@ func (v *verifyVerb) replay(ctx context.Context, t *trace, program, dir string, 
 	return fmt.Errorf("%w: %s", err, said)
 }
 
-// factsOf writes the committed log of a run as CSV and opens it.
-func factsOf(dir, path string) (io.ReadCloser, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := record.ExportNumbersCSV(dir, record.TableFacts, f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
 // show prints what was compared and, when the runs differ, where first.
-func (v *verifyVerb) show(found *sim.Verification) error {
+func (v *verifyVerb) show(found *verify.Verification) error {
 	if v.print.json() {
 		if err := v.print.document(found); err != nil {
 			return err
@@ -265,7 +259,7 @@ func (v *verifyVerb) show(found *sim.Verification) error {
 	return &codedError{exitMismatch, errors.New(text)}
 }
 
-func (v *verifyVerb) tables(found *sim.Verification) error {
+func (v *verifyVerb) tables(found *verify.Verification) error {
 	files := table.New("file", "equal bytes", "result")
 	for _, f := range found.Files {
 		result := table.Cell{Text: "identical", JSON: "identical", Tone: table.Good}
@@ -284,7 +278,7 @@ func (v *verifyVerb) tables(found *sim.Verification) error {
 }
 
 // difference tells what each process did at the first event that differs.
-func difference(found *sim.Verification) string {
+func difference(found *verify.Verification) string {
 	d := found.Divergence
 	if d == nil {
 		return fmt.Sprintf("the runs differ, though their logs of events are equal: fingerprints %s and %s",

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/sim"
+	"orrery/sim/verify"
 	"orrery/sim/watch"
 )
 
@@ -35,7 +35,7 @@ func TestVerifyCatchesABrokenScheduler(t *testing.T) {
 
 	got = inProcess(t, "verify", log, "--order", "sjf", "--against", broken, "-o", "json")
 	require.Equal(t, exitMismatch, got.code)
-	var v sim.Verification
+	var v verify.Verification
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &v))
 	require.NotEqual(t, v.Fingerprints[0], v.Fingerprints[1])
 	requireFirstWrongTie(t, v.Divergence)
@@ -67,7 +67,7 @@ func TestVerifyTellsOfBrokenInvariants(t *testing.T) {
 
 // requireFirstWrongTie says what goes wrong first: of two jobs that ask for as
 // much time, the copy starts the younger one.
-func requireFirstWrongTie(t *testing.T, d *sim.Divergence) {
+func requireFirstWrongTie(t *testing.T, d *verify.Divergence) {
 	t.Helper()
 	require.NotNil(t, d)
 	right, wrong := d.Sides[0], d.Sides[1]

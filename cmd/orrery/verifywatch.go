@@ -11,6 +11,7 @@ import (
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/watch"
 )
@@ -26,7 +27,7 @@ func (v *verifyVerb) invariants(ctx context.Context, args []string) error {
 	if v.against != "" || v.keep != "" {
 		return usagef("--invariants replays once and writes nothing: leave out --against and --out")
 	}
-	var recorded *sim.Spec
+	var recorded *plan.Spec
 	if len(args) > 0 && isRun(args[0]) {
 		spec, err := v.specOf(args[0])
 		if err != nil {
@@ -42,7 +43,7 @@ func (v *verifyVerb) invariants(ctx context.Context, args []string) error {
 		return err
 	}
 	defer t.close()
-	var spec sim.Spec
+	var spec plan.Spec
 	if recorded != nil {
 		spec, err = recorded.Bind(t)
 	} else {
@@ -71,7 +72,7 @@ func isRun(path string) bool {
 }
 
 // specOf reads the settings of a run, beside which no others go.
-func (v *verifyVerb) specOf(dir string) (spec sim.Spec, err error) {
+func (v *verifyVerb) specOf(dir string) (spec plan.Spec, err error) {
 	if given := v.given(); len(given) > 0 {
 		return spec, usagef("%s: the run %s has its settings: leave the flag out", given[0], dir)
 	}
@@ -79,13 +80,13 @@ func (v *verifyVerb) specOf(dir string) (spec sim.Spec, err error) {
 }
 
 // readSpec reads the settings of a run.
-func readSpec(dir string) (spec sim.Spec, err error) {
+func readSpec(dir string) (spec plan.Spec, err error) {
 	path := filepath.Join(dir, record.FileRun)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return spec, input(err)
 	}
-	var d struct{ Spec *sim.Spec }
+	var d struct{ Spec *plan.Spec }
 	d.Spec = &spec
 	if err := json.Unmarshal(text, &d); err != nil {
 		return spec, input(fmt.Errorf("%s: %w; replay once more to write it anew", path, err))

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/reports/table"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 )
@@ -75,7 +75,7 @@ type programVersion struct {
 }
 
 func aboutProgram() programVersion {
-	return programVersion{version(), versionSource(), revision(), sim.Semantics, traces.SchemaVersion, record.SchemaVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	return programVersion{version(), versionSource(), revision(), plan.Semantics, traces.SchemaVersion, record.SchemaVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func (m *Main) versionCommand() *cobra.Command {
@@ -100,7 +100,7 @@ Exit codes: 0 printed, 2 usage.`,
 			t.Row("orrery", version())
 			t.Row("version from", versionSource())
 			t.Row("revision", table.Quantity(or(revision(), "unknown"), revision()))
-			t.Row("semantics", sim.Semantics)
+			t.Row("semantics", plan.Semantics)
 			t.Row("trace schema", traces.SchemaVersion)
 			t.Row("run schema", record.SchemaVersion)
 			t.Row("metrics schema", metric.TableSchema)

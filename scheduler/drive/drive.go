@@ -26,12 +26,51 @@ type NodeAgents interface {
 	Start(now model.Time, ref model.Ref)
 }
 
-// Recorder sees the log and the plans as they come. It must not fail; what it
-// cannot keep it reports when it is closed.
+// Recorder sees the log and the plans as they come, so that what it keeps can be fed to
+// another core in the same way. It must not fail; what it cannot keep it reports when it
+// is closed. What it is handed is valid during the call.
 type Recorder interface {
+	// Round comes before the n facts that the loop is handed at once, in one call; the
+	// facts follow as the core observes them. An answering round is one of answers that
+	// the quorum had at once.
+	Round(now model.Time, r Round, n int)
 	Fact(now model.Time, f *model.Fact)
+	// Passed comes when the core has made a plan, empty or not. Its proposals follow when
+	// they are submitted: at once, or under Sequential at the end of the instant.
+	Passed(now model.Time, p *scheduler.Plan)
 	Proposed(now model.Time, p *model.Proposal)
 }
+
+// Unrecorded is a Recorder that keeps nothing, to be embedded by those that keep a part.
+type Unrecorded struct{}
+
+// Round implements Recorder.
+func (Unrecorded) Round(model.Time, Round, int) {}
+
+// Fact implements Recorder.
+func (Unrecorded) Fact(model.Time, *model.Fact) {}
+
+// Passed implements Recorder.
+func (Unrecorded) Passed(model.Time, *scheduler.Plan) {}
+
+// Proposed implements Recorder.
+func (Unrecorded) Proposed(model.Time, *model.Proposal) {}
+
+// Round says how the loop came by facts, or was asked for a pass.
+type Round uint8
+
+const (
+	Observed Round = iota // Loop.Observe
+	Stepped               // Loop.Step
+	Asked                 // Loop.Pass, without facts
+	Answered              // the quorum, at once
+	Restored              // Loop.Restore: the proposals that follow are not of the core
+)
+
+var rounds = [...]string{"observed", "stepped", "asked", "answered", "restored"}
+
+// String is the spelling in facts.parquet.
+func (r Round) String() string { return rounds[r] }
 
 // Noter is a Recorder that also takes what explains the decisions.
 type Noter interface {
@@ -84,6 +123,11 @@ type Loop struct {
 
 // Observe feeds facts without a pass, for a scheduler that runs in cycles.
 func (l *Loop) Observe(now model.Time, facts []model.Fact) {
+	l.Record.Round(now, Observed, len(facts))
+	l.observe(now, facts)
+}
+
+func (l *Loop) observe(now model.Time, facts []model.Fact) {
 	for i := range facts {
 		l.Record.Fact(now, &facts[i])
 	}
@@ -96,6 +140,7 @@ func (l *Loop) Observe(now model.Time, facts []model.Fact) {
 // order asks for, and submits what they propose. facts may be empty: a cycle,
 // or an instant at which something is Due.
 func (l *Loop) Step(now model.Time, facts []model.Fact) {
+	l.Record.Round(now, Stepped, len(facts))
 	if l.Order == Sequential && l.PassPerFact {
 		l.stepSequential(now, facts)
 		return
@@ -103,8 +148,8 @@ func (l *Loop) Step(now model.Time, facts []model.Fact) {
 	if l.Order == Sequential {
 		slices.SortStableFunc(facts, submissionsFirst)
 	}
-	l.Observe(now, facts)
-	l.Pass(now)
+	l.observe(now, facts)
+	l.pass(now)
 }
 
 // Pass makes one pass and submits what it proposes, and further ones as long as
@@ -114,6 +159,11 @@ func (l *Loop) Step(now model.Time, facts []model.Fact) {
 // the quorum disagree about something no pass can mend, and the next one waits
 // for the next instant.
 func (l *Loop) Pass(now model.Time) {
+	l.Record.Round(now, Asked, 0)
+	l.pass(now)
+}
+
+func (l *Loop) pass(now model.Time) {
 	if l.proceed(now) {
 		l.retry(now)
 	}
@@ -131,14 +181,21 @@ func (l *Loop) proceed(now model.Time) (refused bool) {
 
 // attempt makes one pass and says whether the quorum refused any of it.
 func (l *Loop) attempt(now model.Time) (refused bool) {
-	plan := l.Core.Plan(now)
-	l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
+	plan := l.plan(now)
 	if l.Notes != nil {
 		for i := range plan.Notes {
 			l.Notes.Note(now, &plan.Notes[i])
 		}
 	}
 	return l.submit(now, plan.Proposals, plan.Again)
+}
+
+// plan asks the core for a plan.
+func (l *Loop) plan(now model.Time) *scheduler.Plan {
+	plan := l.Core.Plan(now)
+	l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
+	l.Record.Passed(now, plan)
+	return plan
 }
 
 // retry is the one pass more.
@@ -171,6 +228,9 @@ func (l *Loop) submit(now model.Time, proposals []model.Proposal, again bool) bo
 		l.Record.Proposed(now, &proposals[i])
 	}
 	l.answers = l.Quorum.Submit(now, proposals, l.answers[:0])
+	if len(l.answers) > 0 {
+		l.Record.Round(now, Answered, len(l.answers))
+	}
 	refused := false
 	for i := range l.answers {
 		f := &l.answers[i]
@@ -187,7 +247,7 @@ func (l *Loop) submit(now model.Time, proposals []model.Proposal, again bool) bo
 // start tells the node agents of granted jobs.
 func (l *Loop) start(now model.Time, facts []model.Fact) {
 	for i := range facts {
-		if facts[i].Kind == model.FactAssigned {
+		if k := facts[i].Kind; k == model.FactAssigned || k == model.FactRestored {
 			l.Agents.Start(now, facts[i].Ref)
 		}
 	}
@@ -200,33 +260,35 @@ func (l *Loop) stepSequential(now model.Time, facts []model.Fact) {
 	onTime := l.Core.Predicted
 	for i := range facts {
 		if f := &facts[i]; f.Kind == model.FactEnded && onTime(f.Ref) == now {
-			l.Observe(now, facts[i:i+1])
+			l.observe(now, facts[i:i+1])
 		}
 	}
 	l.pending, l.words, l.shares = l.pending[:0], l.words[:0], l.shares[:0]
 	for i := range facts {
 		f := &facts[i]
 		if f.Kind != model.FactEnded || l.Core.Runs(f.Ref) {
-			l.Observe(now, facts[i:i+1])
+			l.observe(now, facts[i:i+1])
 		}
-		l.keep(l.Core.Plan(now))
+		l.keep(l.plan(now))
 	}
 	if len(facts) == 0 {
-		l.keep(l.Core.Plan(now))
+		l.keep(l.plan(now))
 	}
 	if l.submit(now, l.pending, false) {
 		l.retry(now)
 	}
 }
 
-// Commit submits proposals that no pass has made: of jobs that ran before the
-// scheduler began.
-func (l *Loop) Commit(now model.Time, proposals []model.Proposal) { l.submit(now, proposals, false) }
+// Restore submits proposals that no pass has made: to let jobs go on where they ran
+// before the scheduler began.
+func (l *Loop) Restore(now model.Time, proposals []model.Proposal) {
+	l.Record.Round(now, Restored, 0)
+	l.submit(now, proposals, false)
+}
 
 // keep copies the proposals of a plan, for they are not submitted before the
 // next one is made.
 func (l *Loop) keep(plan *scheduler.Plan) {
-	l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
 	for _, p := range plan.Proposals {
 		w, s := len(l.words), len(l.shares)
 		l.words = append(l.words, p.Placement.Words...)

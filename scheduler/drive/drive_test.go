@@ -15,6 +15,7 @@ import (
 // ports grant what they are asked, but for the jobs in refuse, and write down
 // what passes through them.
 type ports struct {
+	Unrecorded
 	log    []string
 	refuse map[model.JobID]int
 }

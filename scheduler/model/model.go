@@ -184,29 +184,35 @@ func (r Reason) String() string { return reasons[r] }
 type FactKind uint8
 
 const (
-	FactSubmitted     FactKind = iota // Job, Ref, Request, Walltime, Submit; Alloc on a site
-	FactCancelled                     // Ref: withdrawn while pending; Seq and Reason when it was proposed
-	FactEnded                         // Ref, Outcome, Reason: the running job is over, its nodes are free
-	FactAssigned                      // Ref, Seq: the quorum granted the proposal; Placement on a site
-	FactRefused                       // Ref, Seq, Reason: it did not
-	FactPreempted                     // Ref, Seq, Reason: the victim begins to leave, still on its nodes
-	FactSuspended                     // Ref: the victim has left its nodes and waits again, to go on later
-	FactRequeued                      // Ref, Reason: the run failed; its nodes are free and it waits again
-	FactResized                       // Ref, Seq, Placement: the running job now holds these nodes
-	FactReleased                      // Ref: it is on hold no more
-	FactNode                          // Node, State
-	FactLimits                        // Tenant, Limits: they hold from now on
-	FactPrice                         // Value: price of energy, a Fixed
-	FactPower                         // Value: cap in W, 0 for none
-	FactBandwidth                     // Value: cap in B/s, 0 for none
-	FactCheckpointed                  // Ref: a checkpoint has the work that the running job has done up to now; it goes on
-	FactSensitivePool                 // Value: most nodes that sensitive jobs hold together, 0 for no bound
-	FactDemand                        // Ref, Value: the reactive service is to have so many nodes, at least 1
+	FactSubmitted      FactKind = iota // Job, Ref, Request, Walltime, Submit; Alloc and Constraint on a site
+	FactCancelled                      // Ref: withdrawn while pending; Seq and Reason when it was proposed
+	FactEnded                          // Ref, Outcome, Reason: the running job is over, its nodes are free
+	FactAssigned                       // Ref, Seq: the quorum granted the proposal; Placement on a site
+	FactRefused                        // Ref, Seq, Reason: it did not
+	FactPreempted                      // Ref, Seq, Reason: the victim begins to leave, still on its nodes
+	FactSuspended                      // Ref: the victim has left its nodes and waits again, to go on later
+	FactRequeued                       // Ref, Reason: the run failed; its nodes are free and it waits again
+	FactResized                        // Ref, Seq, Placement: the running job now holds these nodes
+	FactReleased                       // Ref: it is on hold no more
+	FactNode                           // Node, State
+	FactLimits                         // Tenant, Limits: they hold from now on
+	FactPrice                          // Value: price of energy, a Fixed
+	FactPower                          // Value: cap in W, 0 for none
+	FactBandwidth                      // Value: cap in B/s, 0 for none
+	FactCheckpointed                   // Ref: a checkpoint has the work that the running job has done up to now; it goes on
+	FactSensitivePool                  // Value: most nodes that sensitive jobs hold together, 0 for no bound
+	FactDemand                         // Ref, Value: the reactive service is to have so many nodes, at least 1
+	FactRestored                       // Ref, Placement: the job ran there before the scheduler began, and goes on
+	FactUsageBegan                     // Alloc, Constraint, At: an attempt from before the scheduler began took NodesMin nodes
+	FactUsageEnded                     // Alloc, Constraint, At: it gave them back, or runs still and At is now
+	FactRestoringBegan                 // all usage is told; what ran before is put in its place now, whatever the cycles
+	FactRestoringEnded                 // from now on passes come as the cycles say
 )
 
 var factKinds = [...]string{
 	"submitted", "cancelled", "ended", "assigned", "refused", "preempted", "suspended", "requeued", "resized",
 	"released", "node", "limits", "price", "power", "bandwidth", "checkpointed", "sensitive_pool", "demand",
+	"restored", "usage_began", "usage_ended", "restoring_began", "restoring_ended",
 }
 
 // String is the spelling in facts.parquet.
@@ -217,22 +223,25 @@ func (k FactKind) String() string { return factKinds[k] }
 // above are zero, but for Job, which goes with every Ref. What the pointers
 // name is valid during the call that hands the fact over only.
 type Fact struct {
-	Kind      FactKind
-	Reason    Reason
-	Outcome   JobState // terminal
-	State     NodeState
-	Job       JobID
-	Ref       Ref
-	Node      NodeID
-	Tenant    TenantID
-	Seq       uint64 // of the proposal this answers, 0 when it answers none
-	Value     int64
-	Submit    Time
-	Walltime  Duration // requested; Forever when none was stated
-	Request   Request
-	Alloc     *Allocation
-	Limits    *Limits
-	Placement *Placement
+	Kind     FactKind
+	Reason   Reason
+	Outcome  JobState // terminal
+	State    NodeState
+	Job      JobID
+	Ref      Ref
+	Node     NodeID
+	Tenant   TenantID
+	Seq      uint64 // of the proposal this answers, 0 when it answers none
+	Value    int64
+	At       Time // UsageBegan, UsageEnded: the instant that is told of
+	Submit   Time
+	Walltime Duration // requested; Forever when none was stated
+	Request  Request
+	Alloc    *Allocation
+	// Constraint is what Alloc.Constraint stands for: equal ids name equal constraints.
+	Constraint *Constraint
+	Limits     *Limits
+	Placement  *Placement
 }
 
 // ProposalKind says what a proposal asks for.
@@ -253,9 +262,13 @@ const (
 	// ProposeResize gives the running job Ref exactly Placement, which may share
 	// nodes with what it holds. Answer: FactResized.
 	ProposeResize
+	// ProposeRestore lets the pending job Ref go on at Placement, where it ran before the
+	// scheduler began. It comes from what restores the state of a cluster and not from a
+	// core, and its Seq is 0. Answer: FactRestored.
+	ProposeRestore
 )
 
-var proposalKinds = [...]string{"assign", "preempt", "requeue", "cancel", "resize"}
+var proposalKinds = [...]string{"assign", "preempt", "requeue", "cancel", "resize", "restore"}
 
 // String is the spelling in messages.
 func (k ProposalKind) String() string { return proposalKinds[k] }

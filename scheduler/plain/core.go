@@ -144,6 +144,8 @@ func (c *Core) Observe(now model.Time, facts []model.Fact) {
 			c.assigned(now, f.Ref)
 		case model.FactRefused:
 			c.refused(now, f.Ref)
+		case model.FactRestored:
+			panic("scheduler: units are alike, so what ran before is placed by a pass")
 		}
 	}
 }

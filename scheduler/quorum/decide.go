@@ -13,7 +13,9 @@ func (s *Site) Decide(p *model.Proposal) model.Fact {
 	f := model.Fact{Kind: model.FactRefused, Job: p.Job, Ref: p.Ref, Seq: p.Seq}
 	switch p.Kind {
 	case model.ProposeAssign:
-		s.assign(p, &f)
+		s.assign(p, &f, model.FactAssigned)
+	case model.ProposeRestore:
+		s.assign(p, &f, model.FactRestored)
 	case model.ProposePreempt:
 		s.preempt(p, &f)
 	case model.ProposeRequeue:
@@ -48,7 +50,7 @@ func (s *Site) mayChange(p *model.Proposal, want model.JobState) model.Reason {
 	return model.ReasonNone
 }
 
-func (s *Site) assign(p *model.Proposal, f *model.Fact) {
+func (s *Site) assign(p *model.Proposal, f *model.Fact, granted model.FactKind) {
 	f.Reason = s.mayChange(p, model.Pending)
 	if f.Reason == model.ReasonNone && s.jobs[p.Ref].Hold {
 		f.Reason = model.ReasonHeld
@@ -59,7 +61,7 @@ func (s *Site) assign(p *model.Proposal, f *model.Fact) {
 	var a demand
 	if f.Reason = s.check(p, &a); f.Reason == model.ReasonNone {
 		s.jobs[p.Ref].become(model.Running)
-		s.grant(p, f, model.FactAssigned, a)
+		s.grant(p, f, granted, a)
 	}
 }
 

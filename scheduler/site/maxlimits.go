@@ -41,6 +41,7 @@ func (c *Config) maxBook() *quota.Book {
 // node in service, under the highest caps and limits there will be.
 func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	a := f.Alloc
+	s.define(a, f.Constraint)
 	k := s.kindOf(a)
 	if a.NodesMin < 1 || !s.couldFit(a, k) {
 		return model.ReasonTooLarge

@@ -336,19 +336,18 @@ func TestServicesFollowDemand(t *testing.T) {
 	}
 }
 
-// TestAdoptedServiceShrinks: a service from before a warm start keeps the size that it had
+// TestRestoredServiceShrinks: a service from before a warm start keeps the size that it had
 // until it is told another, and then those of lowest id of nodes that it could not have
 // chosen.
-func TestAdoptedServiceShrinks(t *testing.T) {
+func TestRestoredServiceShrinks(t *testing.T) {
 	w := foundWorld(130, found(0, 50, 1, servesTo(9)))
 	w.cfg.Site.Partitions = []model.Partition{{Name: "p", Nodes: model.NodeSet{1, 0, 0}, Up: true}}
 	w.cfg.Quota.Partitions, w.jobs[0].Partition = w.cfg.Site.Partitions, 0
 	core := site.New(w.cfg)
 	core.Observe(0, []model.Fact{{Kind: model.FactSubmitted, Alloc: &w.jobs[0].Allocation, Walltime: model.Forever, Request: model.Request{Units: 1}}})
 	had := model.Placement{Words: []model.NodeWord{{Word: 0, Mask: 6}, {Word: 1, Mask: 1}, {Word: 2, Mask: 1}}}
-	require.Len(t, core.Adopt(0, 0, &had), 1)
-	core.Observe(0, []model.Fact{{Kind: model.FactAssigned, Seq: 1, Placement: &had}})
+	core.Observe(0, []model.Fact{{Kind: model.FactRestored, Seq: 1, Placement: &had}})
 	require.Empty(t, core.Plan(0).Proposals)
 	core.Observe(seconds(1), []model.Fact{{Kind: model.FactDemand, Value: 2}})
-	require.Equal(t, []string{"00:00:01: 2 resize job 0 on [1 2]"}, naiveTexts(seconds(1), core.Plan(seconds(1)).Proposals))
+	require.Equal(t, []string{"00:00:01: 1 resize job 0 on [1 2]"}, naiveTexts(seconds(1), core.Plan(seconds(1)).Proposals))
 }

@@ -97,6 +97,7 @@ func naiveTexts(now model.Time, proposals []model.Proposal) []string {
 // naiveStage is a world in which jobs run: it grants what does not clash with
 // what it has granted before.
 type naiveStage struct {
+	drive.Unrecorded
 	w      *naiveWorld
 	pair   *both
 	loop   drive.Loop
@@ -123,8 +124,7 @@ func (st *naiveStage) Fact(now model.Time, f *model.Fact) {
 		st.pair.trace = append(st.pair.trace, fmt.Sprintf("%s: fact %s job %d seq %d node %d %s", now, f.Kind, f.Job, f.Seq, f.Node, f.Reason))
 	}
 }
-func (st *naiveStage) Proposed(model.Time, *model.Proposal) {}
-func (st *naiveStage) Start(model.Time, model.Ref)          {}
+func (st *naiveStage) Start(model.Time, model.Ref) {}
 
 // Submit answers at once, or after the latency.
 func (st *naiveStage) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {

@@ -16,7 +16,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	}
 	for i := range facts {
 		f := &facts[i]
-		if f.Kind != model.FactSubmitted && f.Kind != model.FactCheckpointed {
+		if changesWhoRuns(f.Kind) {
 			s.happened++
 			s.rousePreempting()
 		}
@@ -31,6 +31,15 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 			s.granted(f)
 		case model.FactRefused:
 			s.refused(f)
+		case model.FactRestored:
+			s.restored(f)
+		case model.FactUsageBegan, model.FactUsageEnded:
+			s.usedBefore(f)
+		case model.FactRestoringBegan:
+			s.freezeUsage()
+			s.restoring = true
+		case model.FactRestoringEnded:
+			s.restoring = false
 		case model.FactPreempted:
 			s.jobs[f.Ref].leaving = true
 		case model.FactSuspended:
@@ -54,6 +63,15 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 			s.changed(f)
 		}
 	}
+}
+
+// changesWhoRuns says whether a fact may let a preemption succeed that failed before.
+func changesWhoRuns(k model.FactKind) bool {
+	switch k {
+	case model.FactSubmitted, model.FactCheckpointed, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
+		return false
+	}
+	return true
 }
 
 // changed takes in a change of the site.
@@ -157,6 +175,7 @@ func (s *Core) submitted(f *model.Fact) {
 	for int(f.Ref) >= len(s.jobs) {
 		s.jobs = append(s.jobs, job{})
 	}
+	s.define(f.Alloc, f.Constraint)
 	j, a := &s.jobs[f.Ref], f.Alloc
 	if j.phase != gone {
 		panic("scheduler: submission under a ref that is in use")
@@ -387,26 +406,24 @@ func (s *Core) granted(f *model.Fact) {
 	s.serve(ref)
 }
 
-// Adopt proposes that the waiting job under ref runs on the nodes of p, which are
-// free: it ran there before this scheduler began. The answer is observed like any
-// other; the proposal lives until the next one or the next Plan. A job that may
-// not start for its own sake gets none.
-func (s *Core) Adopt(now model.Time, ref model.Ref, p *model.Placement) []model.Proposal {
-	j := &s.jobs[ref]
-	if s.plan.Proposals = s.plan.Proposals[:0]; j.phase != waiting {
-		return nil
+// restored takes in that a job goes on where it ran before this scheduler began. Until
+// then it has waited.
+func (s *Core) restored(f *model.Fact) {
+	j := &s.jobs[f.Ref]
+	if j.phase != waiting {
+		panic("scheduler: a job is restored that does not wait")
 	}
-	s.chosen.Set(p)
+	s.chosen.Set(f.Placement)
 	s.chosenBorrows = false
-	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(p))
+	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(f.Placement))
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.claim.Nodes // what it was to have, as far as it is known
 	}
 	for v := range s.home {
-		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(p, s.home[v]) > 0
+		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(f.Placement, s.home[v]) > 0
 	}
-	s.propose(j.lane, ref, now)
-	return s.plan.Proposals
+	s.occupy(j.lane, f.Ref, s.now)
+	s.granted(f)
 }
 
 // refused takes in that the quorum did not grant a proposal.

@@ -22,7 +22,7 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	for i := range s.lanes {
 		l := &s.lanes[i]
 		switch {
-		case s.outOfTurn:
+		case s.restoring:
 			l.dirty = false
 			s.pass(l, now)
 		case s.turn(l, now):
@@ -360,6 +360,20 @@ func (s *Core) block(l *lane, now model.Time, ref model.Ref, r model.Reason) {
 
 // propose asks for the nodes in s.chosen for the job under ref.
 func (s *Core) propose(l *lane, ref model.Ref, now model.Time) {
+	s.occupy(l, ref, now)
+	j := &s.jobs[ref]
+	s.seq++
+	j.seq = s.seq
+	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.policy.AsCoded && j.wants() > j.NodesMin
+	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
+		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
+		Request: j.key.Request, Placement: j.placement,
+	})
+}
+
+// occupy takes the job under ref out of the queue and counts the nodes in s.chosen as
+// taken by it, until the quorum's answer is observed.
+func (s *Core) occupy(l *lane, ref model.Ref, now model.Time) {
 	j := &s.jobs[ref]
 	s.leave(ref)
 	j.placement.Set(&s.chosen)
@@ -375,12 +389,5 @@ func (s *Core) propose(l *lane, ref model.Ref, now model.Time) {
 	s.use(j)
 	s.lend(j, 1)
 	s.rouse() // the caps of all have less room
-	s.seq++
-	j.seq = s.seq
-	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.policy.AsCoded && j.wants() > j.NodesMin
 	s.note(ref, model.ReasonNone)
-	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
-		Request: j.key.Request, Placement: j.placement,
-	})
 }

@@ -1,88 +1,37 @@
 package site
 
-import (
-	"cmp"
-	"slices"
+import "orrery/scheduler/model"
 
-	"orrery/scheduler/model"
-	"orrery/scheduler/quota"
-)
+// A scheduler that begins in the middle of a log is told what was used before, in order
+// of time: it counts then as if the scheduler had been there.
 
-// A scheduler that begins in the middle of a log may be told what was consumed before:
-// it is on the books then as if the scheduler had been there.
-
-// consumed is what an attempt of before the beginning held, and when.
-type consumed struct {
-	claim    quota.Claim
-	assoc    int32
-	units    int64 // of Slurm's usage
-	from, to model.Time
-}
-
-// Recall tells that an allocation held so many nodes over [from, to), before the
-// beginning. It counts from Remember on.
-func (s *Core) Recall(a *model.Allocation, nodes int32, from, to model.Time) {
-	if from >= to {
-		return
+// usedBefore charges for the begin of an attempt from before this scheduler began, or for
+// its end. The accounting ticks until now have frozen what they would have.
+func (s *Core) usedBefore(f *model.Fact) {
+	s.define(f.Alloc, f.Constraint)
+	if s.usage = true; f.At >= s.book.LastTick(s.now) {
+		s.freezeUsage()
 	}
-	c := consumed{claim: s.claimOf(a, s.kindOf(a), nodes), from: from, to: to}
-	if s.shares != nil {
-		c.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
-		c.units = s.usageOf(&c.claim)
-	}
-	s.recalled = append(s.recalled, c)
-}
-
-// Remember books all that was recalled, as of now: the accounting ticks of before have
-// frozen what they would have. It is to be called once, before any job starts. Cost: n log n.
-func (s *Core) Remember(now model.Time) {
-	type change struct {
-		at   model.Time
-		of   int
-		ends bool
-	}
-	list := make([]change, 0, 2*len(s.recalled))
-	for i := range s.recalled {
-		c := &s.recalled[i]
-		list = append(list, change{c.from, i, false}, change{min(c.to, now), i, true})
-	}
-	slices.SortFunc(list, func(a, b change) int { //detlint:total a change is the begin or the end of one attempt
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.of, b.of)) // the begin is before the end by its instant
-	})
-	if s.shares != nil {
-		s.shares.settle()
-	}
-	last := s.book.LastTick(now)
-	frozen := false
-	for _, x := range list {
-		if x.at >= last && !frozen {
-			s.freezeBooks(last)
-			frozen = true
-		}
-		s.booked(&s.recalled[x.of], x.at, x.ends)
-	}
-	if len(list) > 0 && !frozen {
-		s.freezeBooks(last)
-	}
-	s.recalled = nil
-}
-
-// OutOfTurn makes every vCluster look at its queue in the next plans, whatever its cycle,
-// until it is called off; these passes are not those of a tick. Jobs that ran before the
-// beginning are placed so.
-func (s *Core) OutOfTurn(on bool) { s.outOfTurn = on }
-
-// booked charges for the begin of an attempt, or its end.
-func (s *Core) booked(c *consumed, at model.Time, ends bool) {
+	c := s.claimOf(f.Alloc, s.kindOf(f.Alloc), f.Alloc.NodesMin)
 	sign := int64(1)
-	if ends {
-		s.book.Stop(&c.claim, at)
-		sign = -1
+	if f.Kind == model.FactUsageBegan {
+		s.book.Start(&c, f.At)
 	} else {
-		s.book.Start(&c.claim, at)
+		s.book.Stop(&c, f.At)
+		sign = -1
 	}
 	if s.shares != nil {
-		s.shares.tree.Use(c.assoc, sign*c.units, at)
+		assoc := s.shares.join(f.Alloc.Tenant, f.Alloc.User, len(s.site.Tenants))
+		s.shares.settle()
+		s.shares.tree.Use(assoc, sign*s.usageOf(&c), f.At)
+	}
+}
+
+// freezeUsage is the last accounting tick up to now, once, if any usage was told of.
+func (s *Core) freezeUsage() {
+	if s.usage && !s.usageFrozen {
+		s.usageFrozen = true
+		s.freezeBooks(s.book.LastTick(s.now))
 	}
 }
 

@@ -7,6 +7,7 @@ package site
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"orrery/scheduler"
 	"orrery/scheduler/backfill"
@@ -149,11 +150,9 @@ type Core struct {
 
 	claims  []claim // nodes kept for jobs that preempted others
 	resizes []resize
-	// recalled is what was consumed before the beginning, until it is on the books.
-	recalled []consumed
-	doomed   []model.Ref
-	later    []model.Ref // wait for their eligible time
-	changes  workflow.Changes
+	doomed  []model.Ref
+	later   []model.Ref // wait for their eligible time
+	changes workflow.Changes
 
 	price           model.Fixed
 	powerCap, used  usage
@@ -177,12 +176,16 @@ type Core struct {
 	settled  model.Time // until when the accounts can change if nothing is observed
 	heard    model.Time // when anything was observed last
 	begun    bool       // something was observed
-	// outOfTurn is what OutOfTurn said last.
-	outOfTurn bool
-	walk      uint64 // of the predicted ends, so far
-	seq       uint64
-	plan      scheduler.Plan
-	work      scheduler.Work
+	// restoring lets each vCluster make a pass in every plan, whatever its cycle.
+	restoring bool
+	// usage from before the beginning was told of, and the tick before now has frozen it.
+	usage, usageFrozen bool
+	// constraints by id, as submissions have named them.
+	constraints []*model.Constraint
+	walk        uint64 // of the predicted ends, so far
+	seq         uint64
+	plan        scheduler.Plan
+	work        scheduler.Work
 	siteScratch
 }
 
@@ -323,6 +326,9 @@ type kind struct {
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
 	s := &Core{cfg: cfg, site: cfg.Site, makes: model.NewMakes(cfg.Site), space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
+	for i := range cfg.Site.Constraints {
+		s.constraints = append(s.constraints, &cfg.Site.Constraints[i])
+	}
 	n := len(cfg.Site.Nodes)
 	s.free = s.space.NewFree()
 	s.ready = model.NewNodeSet(n)
@@ -418,9 +424,24 @@ func (s *Core) kindOf(a *model.Allocation) *kind {
 	return s.newKind(a)
 }
 
+// define takes in what the constraint of a stands for, when it is named first. Ids that
+// are skipped belong to rows that were never submitted; a nil constraint is known, or of
+// the site.
+func (s *Core) define(a *model.Allocation, c *model.Constraint) {
+	for int(a.Constraint) >= len(s.constraints) {
+		s.constraints = append(s.constraints, nil)
+	}
+	if c == nil || s.constraints[a.Constraint] != nil {
+		return
+	}
+	own := *c
+	own.Features, own.Include, own.Exclude = slices.Clone(c.Features), slices.Clone(c.Include), slices.Clone(c.Exclude)
+	s.constraints[a.Constraint] = &own
+}
+
 func (s *Core) newKind(a *model.Allocation) *kind {
 	k := &kind{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
-	may := s.space.Eligible(&s.site.Constraints[a.Constraint])
+	may := s.space.Eligible(s.constraints[a.Constraint])
 	if a.Partition >= 0 {
 		may.And(s.site.Partitions[a.Partition].Nodes)
 	}

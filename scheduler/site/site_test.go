@@ -25,6 +25,7 @@ type errand struct {
 // bench drives a core with jobs that always get what is proposed, and writes
 // down who started when on which nodes.
 type bench struct {
+	drive.Unrecorded
 	loop   drive.Loop
 	jobs   []errand
 	ends   []end
@@ -48,9 +49,6 @@ func (b *bench) Submit(now model.Time, proposals []model.Proposal, dst []model.F
 func (b *bench) Start(now model.Time, ref model.Ref) {
 	b.ends = append(b.ends, end{now.Add(model.Duration(b.jobs[ref].runtime) * model.Second), ref})
 }
-
-func (b *bench) Fact(model.Time, *model.Fact)         {}
-func (b *bench) Proposed(model.Time, *model.Proposal) {}
 
 // run replays the jobs, which are in order of submission; ref and id are the
 // index. A pass follows the facts of each instant.

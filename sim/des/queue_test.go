@@ -111,13 +111,13 @@ func TestPastEventsPanic(t *testing.T) {
 func TestFingerprintSeesEveryChange(t *testing.T) {
 	of := func(words ...uint64) string {
 		var f Fingerprint
-		for _, w := range words {
-			f.Add(w)
+		for i := 0; i+1 < len(words); i += 2 {
+			f = f.Pair(words[i], words[i+1])
 		}
 		return f.String()
 	}
 	seen := map[string][]uint64{}
-	for _, words := range [][]uint64{{}, {0}, {0, 0}, {1}, {1, 0}, {0, 1}, {1, 2}, {2, 1}, {1 << 63}, {1 << 62}, {1, 2, 3}, {3, 2, 1}, {1, 3, 2}} {
+	for _, words := range [][]uint64{{}, {0, 0}, {0, 0, 0, 0}, {1, 0}, {0, 1}, {1, 2}, {2, 1}, {1 << 63, 0}, {0, 1 << 62}, {1, 2, 3, 4}, {3, 4, 1, 2}, {2, 1, 4, 3}, {1, 3, 2, 4}} {
 		s := of(words...)
 		require.Len(t, s, 32)
 		require.Equal(t, s, of(words...))

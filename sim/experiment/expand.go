@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"orrery/profiles"
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/traces/transform"
 )
 
@@ -22,7 +22,7 @@ type Trace struct {
 	Hash string
 	Jobs int64
 	Set  *transform.Set
-	Tab  sim.Tables
+	Tab  plan.Tables
 }
 
 // Expand works an experiment out. dir is the folder that its paths are relative
@@ -143,7 +143,7 @@ func (x *expander) clusters() error {
 		t := &x.traces[i]
 		nodes, cores := x.e.Machine.Nodes, x.e.Machine.Cores
 		if nodes == 0 {
-			size, err := sim.ClusterSpec{}.Resolve(t.Tab.Info(), t.Tab.Nodes())
+			size, err := plan.ClusterSpec{}.Resolve(t.Tab.Info(), t.Tab.Nodes())
 			if err != nil {
 				return x.e.Wrong("machine", "%v: or give machine: {nodes: N}", err)
 			}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"orrery/profiles"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 )
 
 // goals checks the names of measures, and sets what is shown where nothing is asked
@@ -85,7 +85,7 @@ func (x *expander) groups() error {
 		return nil
 	}
 	for i := range x.traces {
-		parts := sim.PartsOf(x.base[i], x.traces[i].Tab.Tenants())
+		parts := plan.PartsOf(x.base[i], x.traces[i].Tab.Tenants())
 		for _, k := range x.measures {
 			if err := k.measure.In(parts); err != nil {
 				x.fault(k.key, "%v", err)

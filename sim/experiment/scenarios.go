@@ -7,8 +7,8 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/task"
 )
 
@@ -152,8 +152,8 @@ func (x *expander) shakes() []*task.Shake {
 }
 
 // specOf is how tasks are replayed, but for the site.
-func specOf(r *profiles.Replay) sim.Spec {
-	s := sim.DefaultSpec()
+func specOf(r *profiles.Replay) plan.Spec {
+	s := plan.DefaultSpec()
 	s.Overrun, s.MissingRequest, s.Infeasible = r.Overrun, r.MissingRequest, r.Infeasible
 	if r.MissingRequest == "default" {
 		s.DefaultRequest = r.DefaultRequest

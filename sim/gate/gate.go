@@ -160,7 +160,7 @@ type Evidence struct {
 
 // due are the replays that are to be made next: at first those that the file states,
 // and always the replicas that paired checks want and do not have.
-func (e *Evidence) due(p *plan, base *Baseline, first bool) []errand {
+func (e *Evidence) due(p *gatePlan, base *Baseline, first bool) []errand {
 	var out []errand
 	for i := range p.runs {
 		r := &p.runs[i]

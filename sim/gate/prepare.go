@@ -11,6 +11,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/task"
 	"orrery/traces/transform"
 )
@@ -35,8 +36,8 @@ type Replay struct {
 	Work        sim.Work `json:"work"`
 }
 
-// plan is everything that may be replayed.
-type plan struct {
+// gatePlan is everything that may be replayed.
+type gatePlan struct {
 	runner *task.Runner
 	runs   []planned // as in the file
 }
@@ -62,7 +63,7 @@ type errand struct {
 
 // replication makes replicas of a run on a trace.
 type replication struct {
-	spec sim.Spec // bound
+	spec plan.Spec // bound
 	division
 	shake model.Duration
 }
@@ -81,11 +82,11 @@ type division struct {
 const usualShake = model.Minute
 
 // prepare opens the traces and clusters, and binds them to each other.
-func prepare(ctx context.Context, g *profiles.Gate, files Files) (*plan, error) {
+func prepare(ctx context.Context, g *profiles.Gate, files Files) (*gatePlan, error) {
 	if err := Check(g); err != nil {
 		return nil, err
 	}
-	p := &plan{runner: task.NewRunner(nil)}
+	p := &gatePlan{runner: task.NewRunner(nil)}
 	for i := range g.Runs {
 		if err := p.run(ctx, g, i, files); err != nil {
 			return nil, err
@@ -95,9 +96,9 @@ func prepare(ctx context.Context, g *profiles.Gate, files Files) (*plan, error) 
 }
 
 // run plans the replays of one run.
-func (p *plan) run(ctx context.Context, g *profiles.Gate, i int, files Files) error {
+func (p *gatePlan) run(ctx context.Context, g *profiles.Gate, i int, files Files) error {
 	r, at := &g.Runs[i], fmt.Sprintf("runs[%d]", i)
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Warmup, spec.Cooldown, spec.Feedback = r.Warmup, r.Cooldown, r.Feedback
 	var site *profiles.Cluster
 	if r.Cluster != "" {
@@ -152,7 +153,7 @@ func (p *plan) run(ctx context.Context, g *profiles.Gate, i int, files Files) er
 }
 
 // workload is the trace of a run, or what its streams of jobs make with a seed.
-func (p *plan) workload(ctx context.Context, g *profiles.Gate, i int, files Files, seed uint64) (*transform.Set, error) {
+func (p *gatePlan) workload(ctx context.Context, g *profiles.Gate, i int, files Files, seed uint64) (*transform.Set, error) {
 	r := &g.Runs[i]
 	if r.Trace == "" {
 		return workload(seedName(r.Name, seed), r.Jobs, seed)
@@ -178,7 +179,7 @@ func located(g *profiles.Gate, at string, err error) error {
 }
 
 // bind gives the runner a trace, and binds a spec to it.
-func (p *plan) bind(g *profiles.Gate, at string, set *transform.Set, site *profiles.Cluster, spec sim.Spec) (sim.Spec, error) {
+func (p *gatePlan) bind(g *profiles.Gate, at string, set *transform.Set, site *profiles.Cluster, spec plan.Spec) (plan.Spec, error) {
 	m, err := p.runner.Add(set)
 	if err != nil {
 		return spec, err

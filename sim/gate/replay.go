@@ -25,7 +25,7 @@ type outcome struct {
 
 // replay makes replays with so many workers. The outcomes are by index, whoever made
 // them. done is how many were made before.
-func (p *plan) replay(ctx context.Context, jobs []errand, done int, o Options) ([]outcome, error) {
+func (p *gatePlan) replay(ctx context.Context, jobs []errand, done int, o Options) ([]outcome, error) {
 	out := make([]outcome, len(jobs))
 	tell := func(now int) {
 		if o.Progress != nil {
@@ -46,7 +46,7 @@ func (p *plan) replay(ctx context.Context, jobs []errand, done int, o Options) (
 }
 
 // one makes a replay.
-func (p *plan) one(ctx context.Context, w *watcher, j *errand) (outcome, error) {
+func (p *gatePlan) one(ctx context.Context, w *watcher, j *errand) (outcome, error) {
 	t := &j.task
 	out := outcome{Replay: j.Replay, division: j.division}
 	m, err := p.runner.Trace(ctx, t)

@@ -9,7 +9,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/stat"
 	"orrery/sim/task"
@@ -144,11 +144,11 @@ func TestReplay(t *testing.T) {
 	runner := task.NewRunner(nil)
 	m, err := runner.Add(set)
 	require.NoError(t, err)
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Cluster.Procs = 5
 	src, err := m.Open()
 	require.NoError(t, err)
-	spec, err = spec.Bind(src.(sim.Tables))
+	spec, err = spec.Bind(src.(plan.Tables))
 	require.NoError(t, err)
 	list := []Replica{{spec, model.Minute, 1}, {spec, model.Minute, 2}, {spec, model.Minute, 1}}
 	one, err := Replay(context.Background(), runner, list, 1, nil)

@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/crew"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/task"
 )
@@ -13,7 +14,7 @@ import (
 // Replica is a run that is to be made: a spec on its trace, with arrivals jittered by
 // up to By in either direction with a seed above 0.
 type Replica struct {
-	Spec sim.Spec
+	Spec plan.Spec
 	By   model.Duration
 	Seed int
 }

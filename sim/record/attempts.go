@@ -77,3 +77,28 @@ func (w *Writer) fillAttemptTexts() {
 		row.Nodes, row.Shares = nodes, shares
 	})
 }
+
+// texts gathers the node texts of a batch in one buffer, which becomes one
+// string when the batch is written: one allocation per batch, not per row.
+type texts struct {
+	buf  []byte
+	ends []int // of the nodes and the shares of each row, alternating
+}
+
+func (t *texts) add(p *model.Placement) {
+	t.buf = AppendNodes(t.buf, p)
+	t.ends = append(t.ends, len(t.buf))
+	t.buf = AppendShares(t.buf, p)
+	t.ends = append(t.ends, len(t.buf))
+}
+
+// take hands each row its texts and empties t.
+func (t *texts) take(give func(row int, nodes, shares string)) {
+	all, at := string(t.buf), 0
+	for i := 0; i < len(t.ends); i += 2 {
+		n, s := t.ends[i], t.ends[i+1]
+		give(i/2, all[at:n], all[n:s])
+		at = s
+	}
+	t.buf, t.ends = t.buf[:0], t.ends[:0]
+}

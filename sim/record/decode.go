@@ -143,10 +143,10 @@ func (t *tableFile) readFooter() error {
 		return damaged(t.path, err)
 	}
 	version, _ := t.file.Lookup(keySchema)
-	if version != strconv.Itoa(SchemaVersion) {
+	if version != versionOf(t.name) {
 		return &DataError{
 			File: t.path, Row: -1, Found: fmt.Sprintf("schema version %q in the metadata", version),
-			Expected: strconv.Itoa(SchemaVersion), Mend: "use the version of orrery that wrote it, or " + mendReplay,
+			Expected: versionOf(t.name), Mend: "use the version of orrery that wrote it, or " + mendReplay,
 		}
 	}
 	epoch, _ := t.file.Lookup(keyEpoch)

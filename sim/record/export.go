@@ -58,16 +58,6 @@ func ExportCSV(dir, table string, w io.Writer) error {
 	return t.exportCSV(w)
 }
 
-// ExportNumbersCSV is ExportCSV with the numbers of nodes, as the table has them.
-func ExportNumbersCSV(dir, table string, w io.Writer) error {
-	t, err := opened(dir, table)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	return t.exportCSV(w)
-}
-
 func (t *tableFile) exportCSV(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte

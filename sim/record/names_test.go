@@ -69,11 +69,6 @@ func TestExportNamesNodes(t *testing.T) {
 		want = append(want, names.Of(text))
 	}
 	require.Equal(t, want, cells(named(TableAttempts), "nodes"))
-	require.Equal(t, numbers, cells(func() ([]byte, error) {
-		var b bytes.Buffer
-		err := ExportNumbersCSV(dir, TableAttempts, &b)
-		return b.Bytes(), err
-	}, "nodes"))
 	require.NotContains(t, cells(named(TableJobs), "nodes"), "n1", "a number of nodes is no set of them")
 }
 

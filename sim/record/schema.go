@@ -2,6 +2,7 @@ package record
 
 import (
 	"reflect"
+	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -43,38 +44,11 @@ const (
 	FileHost    = "host.json"    // where and how fast; the only file that differs between two runs of a spec
 )
 
-// factSchema is the layout of facts.parquet, written as factRow.
-type factSchema struct {
-	Index    int64  `parquet:"index,delta"`
-	Time     int64  `parquet:"time,delta,timestamp(microsecond)"`
-	Kind     string `parquet:"kind,dict"`
-	Job      int32  `parquet:"job,delta"`
-	Ref      int32  `parquet:"ref,delta"`
-	Seq      int64  `parquet:"seq,delta"`
-	Reason   string `parquet:"reason,optional,dict"`
-	Procs    int32  `parquet:"procs,dict"`
-	Walltime int64  `parquet:"walltime,optional,delta"`
-	Nodes    string `parquet:"nodes,optional"`
-}
-
-type factRow struct {
-	Index    int64  `parquet:"index"`
-	Time     int64  `parquet:"time,timestamp(microsecond)"`
-	Kind     string `parquet:"kind"`
-	Job      int32  `parquet:"job"`
-	Ref      int32  `parquet:"ref"`
-	Seq      int64  `parquet:"seq"`
-	Reason   string `parquet:"reason,optional"`
-	Procs    int32  `parquet:"procs"`
-	Walltime *int64 `parquet:"walltime,optional"`
-	Nodes    string `parquet:"nodes,optional"`
-}
-
 var schemas = map[string]*parquet.Schema{
 	TableJobs:     newSchema(TableJobs, jobRow{}),
 	TableAttempts: newSchema(TableAttempts, attemptRow{}),
 	TableSeries:   newSchema(TableSeries, seriesRow{}),
-	TableFacts:    parquet.NewSchema(TableFacts, parquet.SchemaOf(factSchema{})),
+	TableFacts:    newSchema(TableFacts, logRow{}),
 
 	TableTenants:   newSchema(TableTenants, groupRow{}),
 	TableVClusters: newSchema(TableVClusters, groupRow{}),
@@ -109,6 +83,14 @@ func newSchema(table string, row any) *parquet.Schema {
 		columns = append(columns, reflect.StructField{Name: f.Name, Type: f.Type, Tag: reflect.StructTag(`parquet:"` + tag + `"`)})
 	}
 	return parquet.NewSchema(table, parquet.SchemaOf(reflect.New(reflect.StructOf(columns)).Interface()))
+}
+
+// versionOf is the schema version of a table.
+func versionOf(table string) string {
+	if table == TableFacts {
+		return strconv.Itoa(LogVersion)
+	}
+	return strconv.Itoa(SchemaVersion)
 }
 
 // schemaOf is the layout of a table, whole.

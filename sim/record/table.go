@@ -35,10 +35,10 @@ func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 	opts := []parquet.WriterOption{
 		schema,
 		parquet.Compression(codec),
-		parquet.CreatedBy("orrery", strconv.Itoa(SchemaVersion), ""),
+		parquet.CreatedBy("orrery", versionOf(name), ""),
 		parquet.MaxRowsPerRowGroup(rowGroupRows),
 		parquet.DataPageStatistics(false), // the column index holds them already
-		parquet.KeyValueMetadata(keySchema, strconv.Itoa(SchemaVersion)),
+		parquet.KeyValueMetadata(keySchema, versionOf(name)),
 		parquet.KeyValueMetadata(keyEpoch, strconv.FormatInt(int64(meta.Epoch), 10)),
 		parquet.KeyValueMetadata(keySpec, meta.SpecID),
 	}

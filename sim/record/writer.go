@@ -61,10 +61,9 @@ type Writer struct {
 	siteAttempts *table[siteAttemptRow]
 	decisions    *table[decisionRow]
 	numbers      [][decisionNumbers]float64 // of the rows in decisions
-	facts        *table[factRow]
-	factWall     []int64 // of the rows in facts
+	facts        *table[logRow]
+	logged       int64 // entries of the log so far
 	aText        texts
-	fText        texts
 }
 
 // stagePrefix begins the name of a folder in which a run is prepared.
@@ -156,8 +155,7 @@ func (w *Writer) open() error {
 	if !w.meta.Facts {
 		return nil
 	}
-	w.factWall = make([]int64, batchRows)
-	w.facts, err = newTable[factRow](w.path(TableFacts), TableFacts, w.meta)
+	w.facts, err = newTable[logRow](w.path(TableFacts), TableFacts, w.meta)
 	return err
 }
 
@@ -218,7 +216,6 @@ func (w *Writer) Seal() (Scanner, error) {
 		w.written["decisions.parquet"] = true
 	}
 	if w.facts != nil {
-		w.fillFactTexts()
 		w.keep(w.facts.close())
 		w.written["facts.parquet"] = true
 	}

@@ -81,8 +81,9 @@ func writeRun(t *testing.T, dir string, n int) {
 	for i := range attempts {
 		w.Attempt(&attempts[i])
 	}
-	w.Fact(0, 5, &model.Fact{Kind: model.FactSubmitted, Job: 1, Ref: 2, Walltime: 0, Request: model.Request{Units: 4}}, nil)
-	w.Fact(1, 6, &model.Fact{Kind: model.FactAssigned, Job: 1, Ref: 2, Seq: 9}, &model.Placement{Words: []model.NodeWord{{Mask: 0b1011}}})
+	log := w.Log()
+	log.Fact(5, &model.Fact{Kind: model.FactSubmitted, Job: 1, Ref: 2, Walltime: 0, Request: model.Request{Units: 4}})
+	log.Fact(6, &model.Fact{Kind: model.FactAssigned, Job: 1, Ref: 2, Seq: 9, Placement: &model.Placement{Words: []model.NodeWord{{Mask: 0b1011}}}})
 	_, err = w.Seal()
 	require.NoError(t, err)
 	require.NoError(t, w.WriteSeries(testBins))
@@ -92,7 +93,7 @@ func writeRun(t *testing.T, dir string, n int) {
 }
 
 func TestRowsMatchSchemas(t *testing.T) {
-	for name, row := range map[string]any{TableJobs: jobRow{}, TableAttempts: attemptRow{}, TableSeries: seriesRow{}, TableFacts: factRow{}} {
+	for name, row := range map[string]any{TableJobs: jobRow{}, TableAttempts: attemptRow{}, TableSeries: seriesRow{}, TableFacts: logRow{}} {
 		require.True(t, parquet.EqualNodes(schemas[name], parquet.SchemaOf(row)), "rows of %s take the slow path", name)
 	}
 	for name, row := range map[string]any{

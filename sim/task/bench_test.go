@@ -9,6 +9,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/traces"
 	"orrery/traces/synth"
 	"orrery/traces/transform"
@@ -55,7 +56,7 @@ func BenchmarkProfiles(b *testing.B) {
 func BenchmarkReplay(b *testing.B) {
 	m, err := month(b).Collect()
 	require.NoError(b, err)
-	specs := make([]sim.Spec, 8)
+	specs := make([]plan.Spec, 8)
 	for i := range specs {
 		specs[i] = monthSpec(b, m, i)
 	}
@@ -66,7 +67,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-func monthSpec(t testing.TB, m *traces.Memory, i int) sim.Spec {
+func monthSpec(t testing.TB, m *traces.Memory, i int) plan.Spec {
 	text := "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\ngroups:\n"
 	for g := range 16 {
 		text += fmt.Sprintf("  - {name: g%d, nodes: 64, fingerprint: f%d}\n", g, g%3)
@@ -78,7 +79,7 @@ func monthSpec(t testing.TB, m *traces.Memory, i int) sim.Spec {
 	text += fmt.Sprintf("vclusters: [{name: all, home: all, profile: {cycle: 30s, weights: {wait_time: %d, fair_share: %d, topology: 1, conformance: %d}}}]\n", 1+i%3, 1+i%5, 1+i%2)
 	c, err := profiles.ParseCluster("month", []byte(text))
 	require.NoError(t, err)
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Site = c.JSON()
 	return bound(t, m, spec)
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 )
 
@@ -148,7 +148,7 @@ type tally struct {
 
 // reset empties p, and makes room for the groups of a site, nil for a plain cluster,
 // and for so many users.
-func (p *tally) reset(names *sim.SiteNames, users int) {
+func (p *tally) reset(names *plan.SiteNames, users int) {
 	p.tenants, p.vclusters, p.classes = p.tenants[:0], p.vclusters[:0], p.classes[:0]
 	if names != nil {
 		p.tenants = append(p.tenants, make([]slow, len(names.Tenants))...)
@@ -191,7 +191,7 @@ func addTo(groups []slow, at int32, j *share) {
 
 // enter gives r what was added up, beside what the table of metrics has given it:
 // bounded slowdowns of all groups, and everything of those that tables do not have.
-func (p *tally) enter(r *Figures, names *sim.SiteNames, users []string) {
+func (p *tally) enter(r *Figures, names *plan.SiteNames, users []string) {
 	for i := range p.sizes {
 		p.sizes[i].enter(r, &p.rank, metric.BySize, metric.SizeName(i))
 	}

@@ -9,6 +9,7 @@ import (
 	"orrery/sim"
 	"orrery/sim/des"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 )
@@ -92,7 +93,7 @@ func (w *worker) within(p metric.Span) []int32 {
 }
 
 // groups adds the groups of some rows to what was measured on them.
-func (w *worker) groups(f *Figures, names *sim.SiteNames, users *heavy, rows []int32, measured bool) {
+func (w *worker) groups(f *Figures, names *plan.SiteNames, users *heavy, rows []int32, measured bool) {
 	c := &w.jobs.Jobs
 	w.tally.reset(names, len(users.names))
 	for _, i := range rows {
@@ -105,7 +106,7 @@ func (w *worker) groups(f *Figures, names *sim.SiteNames, users *heavy, rows []i
 func fates(c *record.Columns, rows []int32) string {
 	var print des.Fingerprint
 	for _, i := range rows {
-		print = print.With(uint64(c.Job[i])).With(uint64(c.Start[i])).With(uint64(c.End[i]))
+		print = print.Pair(uint64(c.Job[i]), uint64(c.Start[i])).Pair(uint64(c.End[i]), 0)
 	}
 	return print.String()
 }

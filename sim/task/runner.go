@@ -8,6 +8,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/crew"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 	"orrery/traces/transform"
@@ -66,8 +67,8 @@ func (r *Runner) Worker() Run {
 type worker struct {
 	from *Runner
 	jobs sink
-	prep *sim.Prepared // of spec, the last one; tasks of one spec come in a row
-	spec []byte        // canonical
+	prep *plan.Prepared // of spec, the last one; tasks of one spec come in a row
+	spec []byte         // canonical
 	// tally and rows are reused from run to run.
 	tally tally
 	rows  []int32 // of the steady window, by submission
@@ -82,12 +83,12 @@ type sink struct{ record.Memory }
 func (*sink) Attempt(*model.AttemptRecord) {}
 
 // prepare makes w.prep and w.spec those of s.
-func (w *worker) prepare(s sim.Spec) error {
+func (w *worker) prepare(s plan.Spec) error {
 	if w.prep != nil && w.prep.Of(s) {
 		return nil
 	}
 	var err error
-	if w.prep, err = sim.Prepare(s); err == nil {
+	if w.prep, err = plan.Prepare(s); err == nil {
 		w.spec = s.JSON()
 	}
 	return err
@@ -108,7 +109,7 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 	if t.Window != nil {
 		prep = prep.Measuring(t.Replay().Measure)
 	}
-	res, err := prep.Run(ctx, m.Open, sim.Options{Sink: &w.jobs, Parts: slices.Concat(t.Parts, t.Brief)})
+	res, err := sim.RunPrepared(ctx, prep, m.Open, sim.Options{Sink: &w.jobs, Parts: slices.Concat(t.Parts, t.Brief)})
 	if err != nil {
 		return nil, err
 	}

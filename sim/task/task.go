@@ -15,14 +15,14 @@ import (
 	"io"
 
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 )
 
 // Task is a replay to be measured. Spec.Trace is the content hash of the trace
 // that the others start from, and Spec is bound to that trace (sim.Spec.Bind).
 type Task struct {
-	Spec   sim.Spec
+	Spec   plan.Spec
 	Window *Window // nil: the whole trace
 	Shake  *Shake  // nil: arrivals as they are; of the window where there is one
 	// Load, in thousandths, is what the load is multiplied by: the time between
@@ -154,10 +154,10 @@ func Parse(b []byte) (Task, error) {
 }
 
 // Replay is the spec of the replay, of the trace that Runner.Trace derives.
-func (t *Task) Replay() sim.Spec {
+func (t *Task) Replay() plan.Spec {
 	spec := t.Spec
 	if w := t.Window; w != nil {
-		spec.Measure = &sim.Measure{From: w.Begin, To: w.End, Follow: w.Follow}
+		spec.Measure = &plan.Measure{From: w.Begin, To: w.End, Follow: w.Follow}
 	}
 	return spec
 }

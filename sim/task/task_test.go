@@ -17,6 +17,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
@@ -50,15 +51,15 @@ func busy(t testing.TB, n int) *transform.Set {
 }
 
 // site is a spec of the cluster above for a trace that was added.
-func site(t testing.TB, m *traces.Memory, weight string) sim.Spec {
+func site(t testing.TB, m *traces.Memory, weight string) plan.Spec {
 	c, err := profiles.ParseCluster("test", fmt.Appendf(nil, cluster, weight))
 	require.NoError(t, err)
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Site = c.JSON()
 	return bound(t, m, spec)
 }
 
-func bound(t testing.TB, m *traces.Memory, spec sim.Spec) sim.Spec {
+func bound(t testing.TB, m *traces.Memory, spec plan.Spec) plan.Spec {
 	src, err := m.Open()
 	require.NoError(t, err)
 	spec, err = spec.Bind(src)
@@ -73,7 +74,7 @@ func some(t testing.TB, r *Runner, n int) []Task {
 	lead := model.Hour
 	half := &Window{Begin: model.Time(2 * model.Hour), End: model.Time(8 * model.Hour), Lead: &lead, Warm: true, Follow: model.Day}
 	var tasks []Task
-	for _, spec := range []sim.Spec{site(t, m, "1"), site(t, m, "5"), bound(t, m, sim.DefaultSpec())} {
+	for _, spec := range []plan.Spec{site(t, m, "1"), site(t, m, "5"), bound(t, m, plan.DefaultSpec())} {
 		tasks = append(tasks, Task{Spec: spec}, Task{Spec: spec, Window: half},
 			Task{Spec: spec, Shake: &Shake{By: model.Minute, Seed: 3}}, Task{Spec: spec, Window: half, Shake: &Shake{By: model.Minute, Seed: 4}},
 			Task{Spec: spec, Load: 1100}, Task{Spec: spec, Window: Around(quarters(), model.Day), Parts: quarters(), Shake: &Shake{By: model.Minute, Seed: 5}, Load: 900},
@@ -98,7 +99,7 @@ func TestPartsOfAWindow(t *testing.T) {
 	r := NewRunner(nil)
 	m, err := r.Add(busy(t, 600))
 	require.NoError(t, err)
-	for _, spec := range []sim.Spec{site(t, m, "1"), bound(t, m, sim.DefaultSpec())} {
+	for _, spec := range []plan.Spec{site(t, m, "1"), bound(t, m, plan.DefaultSpec())} {
 		tasks := []Task{{Spec: spec, Window: Around(quarters(), 100*model.Day), Parts: quarters()}, {Spec: spec, Brief: quarters()}}
 		for _, p := range quarters() {
 			tasks = append(tasks, Task{Spec: spec, Window: Around([]metric.Span{p}, 100*model.Day), Parts: []metric.Span{p}})
@@ -144,7 +145,7 @@ func TestLoad(t *testing.T) {
 	r := NewRunner(nil)
 	m, err := r.Add(busy(t, 300))
 	require.NoError(t, err)
-	spec := bound(t, m, sim.DefaultSpec())
+	spec := bound(t, m, plan.DefaultSpec())
 	var waits []float64
 	for _, load := range []int{500, 0, 2000} {
 		x := Task{Spec: spec, Load: load}
@@ -334,7 +335,7 @@ func TestRefuses(t *testing.T) {
 
 	wrong := good
 	wrong.Spec.Overrun = "perhaps"
-	var usage *sim.UsageError
+	var usage *plan.UsageError
 	_, err = Evaluate(ctx, r, []Task{wrong}, 1)
 	require.ErrorAs(t, err, &usage)
 
@@ -353,7 +354,7 @@ func TestVariantsAreLetGo(t *testing.T) {
 	m, err := r.Add(busy(t, 100))
 	require.NoError(t, err)
 	r.traces.rows += keepRows - 250 // room for two more
-	task := Task{Spec: bound(t, m, sim.DefaultSpec())}
+	task := Task{Spec: bound(t, m, plan.DefaultSpec())}
 	for _, seed := range []uint64{1, 2, 3, 1} {
 		task.Shake = &Shake{By: model.Minute, Seed: seed}
 		_, err := r.Trace(ctx, &task)
@@ -402,15 +403,15 @@ func TestWarmWindowsKnowWhatWasConsumed(t *testing.T) {
 	m, err := r.Add(busy(t, 400))
 	require.NoError(t, err)
 	warm := &Window{Begin: model.Time(4 * model.Hour), End: model.Time(8 * model.Hour), Lead: new(model.Duration), Warm: true}
-	plain := sim.DefaultSpec()
+	plain := plan.DefaultSpec()
 	plain.Cluster.Procs = 16
 	budgets := strings.Replace(cluster, "{name: t2}", "{name: t2, node_hours: 5}", 1)
 	c, err := profiles.ParseCluster("test", fmt.Appendf(nil, budgets, "1"))
 	require.NoError(t, err)
-	limited := sim.DefaultSpec()
+	limited := plan.DefaultSpec()
 	limited.Site = c.JSON()
 	for _, row := range []struct {
-		spec sim.Spec
+		spec plan.Spec
 		warm bool
 		want model.Duration
 	}{

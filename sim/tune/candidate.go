@@ -7,7 +7,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/order"
-	"orrery/sim"
+	"orrery/sim/plan"
 )
 
 // Roles of candidates.
@@ -22,13 +22,13 @@ type candidate struct {
 	name    string
 	role    string
 	values  []float64 // of the space, for those that were found
-	specs   []sim.Spec
+	specs   []plan.Spec
 	id      string            // of the specs
 	cluster *profiles.Cluster // nil on a plain cluster
 }
 
 // newCandidate has one spec for each trace.
-func newCandidate(name, role string, cluster *profiles.Cluster, specs []sim.Spec) *candidate {
+func newCandidate(name, role string, cluster *profiles.Cluster, specs []plan.Spec) *candidate {
 	c := &candidate{name: name, role: role, specs: specs, cluster: cluster}
 	for i := range specs {
 		c.id += specs[i].ID()
@@ -46,7 +46,7 @@ var orders = []string{"fcfs", "sjf", "saf", "sqf", "wfp3", "unicef", "expansion"
 // current is the current policy.
 func (t *tuner) current() (*candidate, error) {
 	p := &t.problem
-	var specs []sim.Spec
+	var specs []plan.Spec
 	for k := range p.Traces {
 		specs = append(specs, p.Traces[k].Spec)
 	}
@@ -100,7 +100,7 @@ func (t *tuner) arranged(profile func(now *profiles.Profile) (profiles.Profile, 
 
 // made is a candidate of a site.
 func (t *tuner) made(name, role string, cluster *profiles.Cluster) *candidate {
-	var specs []sim.Spec
+	var specs []plan.Spec
 	text := cluster.JSON()
 	for k := range t.problem.Traces {
 		spec := t.problem.Traces[k].Spec
@@ -181,7 +181,7 @@ func (t *tuner) plainBaselines() []*candidate {
 	}
 	for _, r := range rules {
 		for _, order := range orders {
-			var specs []sim.Spec
+			var specs []plan.Spec
 			for k := range t.problem.Traces {
 				spec := t.problem.Traces[k].Spec
 				spec.Order, spec.Backfill, spec.Depth = order, r.backfill, r.depth

@@ -12,8 +12,8 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
 	"orrery/traces"
@@ -74,11 +74,11 @@ func fourWorld(t *testing.T, n int, load float64) world {
 	require.NoError(t, err)
 	w.cluster, err = profiles.ParseCluster("four", []byte(fourParts))
 	require.NoError(t, err)
-	w.spec = sim.DefaultSpec()
+	w.spec = plan.DefaultSpec()
 	w.spec.Site = w.cluster.JSON()
 	src, err := m.Open()
 	require.NoError(t, err)
-	w.spec, err = w.spec.Bind(src.(sim.Tables))
+	w.spec, err = w.spec.Bind(src.(plan.Tables))
 	require.NoError(t, err)
 	return w
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"orrery/profiles"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
@@ -379,7 +379,7 @@ func (t *tuner) changes(c *candidate) {
 }
 
 // backfillOf is the backfilling of a plain cluster as a flag has it.
-func backfillOf(s *sim.Spec) string {
+func backfillOf(s *plan.Spec) string {
 	out := or(s.Backfill, "easy")
 	if s.Depth > 0 {
 		out += ":" + strconv.Itoa(s.Depth)

@@ -3,7 +3,7 @@ package tune
 import (
 	"slices"
 
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
 )
@@ -44,14 +44,14 @@ func (t *tuner) task(a ask) task.Task {
 	case a.scope != wholeScope:
 		out.Window = task.Around(out.Parts, t.opt.Follow)
 	case a.load > 0: // its windows are no windows of the trace
-		out.Spec.WarmupJobs, out.Parts = sim.NoWarmup, nil
+		out.Spec.WarmupJobs, out.Parts = plan.NoWarmup, nil
 	case t.aboutGroups(): // replicas and other windows must tell of groups, too
-		out.Spec.WarmupJobs, out.Parts = sim.NoWarmup, append(out.Parts, t.brief(a.trace)...)
+		out.Spec.WarmupJobs, out.Parts = plan.NoWarmup, append(out.Parts, t.brief(a.trace)...)
 	case a.replica > 0: // of which groups are in no figure
-		out.Spec.WarmupJobs = sim.NoWarmup
+		out.Spec.WarmupJobs = plan.NoWarmup
 		out.Parts, out.Brief = nil, append(out.Parts, t.brief(a.trace)...)
 	default:
-		out.Spec.WarmupJobs, out.Brief = sim.NoWarmup, t.brief(a.trace)
+		out.Spec.WarmupJobs, out.Brief = plan.NoWarmup, t.brief(a.trace)
 	}
 	return out
 }

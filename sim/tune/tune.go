@@ -18,7 +18,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/stat"
 	"orrery/sim/task"
@@ -39,7 +39,7 @@ type Problem struct {
 // Trace is a whole log with the current policy.
 type Trace struct {
 	Set  *transform.Set // its rows are read a few times
-	Spec sim.Spec       // the current policy, bound to the trace (sim.Spec.Bind)
+	Spec plan.Spec      // the current policy, bound to the trace (sim.Spec.Bind)
 }
 
 // Options are how it is tuned. Start from Defaults.
@@ -98,7 +98,7 @@ type Options struct {
 // the search, up to 512 of the Sobol indices, and loads of 0.8, 0.9, 1 and 1.1.
 func Defaults() Options {
 	return Options{
-		Budget: 200, Tuning: 10, Acceptance: 20, Follow: sim.DefaultFollow, Replicas: 10, ShakeBy: model.Minute, Trajectories: 8, Points: 512,
+		Budget: 200, Tuning: 10, Acceptance: 20, Follow: plan.DefaultFollow, Replicas: 10, ShakeBy: model.Minute, Trajectories: 8, Points: 512,
 		Loads: []int{800, 900, 1000, 1100}, Seed: 1, Stat: stat.Defaults(),
 	}
 }
@@ -185,10 +185,10 @@ type tuner struct {
 	opt     Options
 	stop    bool // nothing more can be said
 
-	windows            []Window // trace by trace
-	plans              []plan   // other ways to divide what is accepted on
-	tuning, acceptance []int    // windows of each kind that count
-	screening          []int    // of tuning, those that the search looks at
+	windows            []Window     // trace by trace
+	plans              []windowPlan // other ways to divide what is accepted on
+	tuning, acceptance []int        // windows of each kind that count
+	screening          []int        // of tuning, those that the search looks at
 	known              map[key]*task.Result
 	runs               int // computed or found
 

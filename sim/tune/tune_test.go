@@ -17,8 +17,8 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
@@ -30,7 +30,7 @@ import (
 // world is a small site with a log.
 type world struct {
 	set     *transform.Set
-	spec    sim.Spec
+	spec    plan.Spec
 	cluster *profiles.Cluster
 	runner  *task.Runner
 }
@@ -67,11 +67,11 @@ groups: [{name: a, nodes: 16, fingerprint: x}]
 tenants: [{name: red, fair_share: 0.5}, {name: blue, fair_share: 0.3}, {name: green, fair_share: 0.2}]
 vclusters: [{name: all, home: all, profile: {`+profile+`}}]`))
 	require.NoError(t, err)
-	w.spec = sim.DefaultSpec()
+	w.spec = plan.DefaultSpec()
 	w.spec.Site = w.cluster.JSON()
 	src, err := m.Open()
 	require.NoError(t, err)
-	w.spec, err = w.spec.Bind(src.(sim.Tables))
+	w.spec, err = w.spec.Bind(src.(plan.Tables))
 	require.NoError(t, err)
 	return w
 }
@@ -171,7 +171,7 @@ func (w world) problem() Problem {
 
 // plain is the log on a machine without a profile.
 func (w world) plain() Problem {
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Cluster.Procs, spec.Trace = nodes, w.spec.Trace
 	return Problem{Traces: []Trace{{Set: w.set, Spec: spec}}}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
 )
@@ -235,7 +235,7 @@ func (t *tuner) groups() error {
 	for k := range t.problem.Traces {
 		var parts *metric.Parts
 		if c := t.problem.Cluster; c != nil {
-			parts = sim.PartsOf(c, t.problem.Traces[k].Set.Tenants)
+			parts = plan.PartsOf(c, t.problem.Traces[k].Set.Tenants)
 		}
 		goal := search.Goal{Objectives: t.opt.Objectives, Constraints: t.opt.Constraints}
 		for _, name := range goal.Metrics() {
@@ -247,16 +247,16 @@ func (t *tuner) groups() error {
 	return nil
 }
 
-// plan is another way to divide what is accepted on into windows: for the question
+// windowPlan is another way to divide what is accepted on into windows: for the question
 // whether the answer hangs on where windows begin.
-type plan struct {
+type windowPlan struct {
 	name  string
 	spans [][]metric.Span // by trace
 }
 
 // otherPlans have fewer and more windows, and windows that begin in the middle of
 // the others.
-func (t *tuner) otherPlans() (plans []plan, err error) {
+func (t *tuner) otherPlans() (plans []windowPlan, err error) {
 	least := t.opt.Stat.MinWindows
 	n := t.opt.Acceptance
 	add := func(count int, later bool) error {
@@ -283,7 +283,7 @@ func (t *tuner) otherPlans() (plans []plan, err error) {
 // them begin half a window later and leaves out the last. Windows with few jobs are
 // left out, as among those that the decision is made on. Counted is how many are left,
 // over all traces.
-func (t *tuner) divided(count int, later bool) (p plan, counted int, err error) {
+func (t *tuner) divided(count int, later bool) (p windowPlan, counted int, err error) {
 	for k := range t.problem.Traces {
 		list := wholeScope.of(t, k)[t.opt.Tuning:]
 		from, to := list[0].Begin, list[len(list)-1].End

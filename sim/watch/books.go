@@ -301,9 +301,9 @@ func (w *Watcher) vacated() {
 	w.downed = w.downed[:0]
 }
 
-// Opening takes over what the scheduler's ledger has of before the beginning: the log
+// opening takes over what the scheduler's ledger has of before the beginning: the log
 // begins after it.
-func (w *Watcher) Opening(now model.Time) {
+func (w *Watcher) opening(now model.Time) {
 	for t := range w.tenants {
 		if a := &w.tenants[t]; w.cfg.Ledger != nil {
 			node, gpu := w.cfg.Ledger(model.TenantID(t), now)

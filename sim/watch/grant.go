@@ -13,7 +13,7 @@ func (w *Watcher) assigned(j *job, f *model.Fact) {
 	x := w.flight(f)
 	w.become(j, model.Running)
 	switch {
-	case x == nil || x.kind != model.ProposeAssign || x.job != j:
+	case x == nil || x.kind != model.ProposeAssign && x.kind != model.ProposeRestore || x.job != j:
 		w.fail(6, j, fmt.Sprintf("a start by proposal %d", f.Seq), "a proposal to start it")
 		x = &flight{}
 	case f.Placement == nil || !same(f.Placement, &x.placement):

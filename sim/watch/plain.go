@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 )
 
@@ -29,6 +30,7 @@ type PlainConfig struct {
 // job the running jobs, and an instant the waiting ones, where the policy is one
 // to check.
 type Plain struct {
+	drive.Unrecorded // but for facts and proposals
 	Report
 	cfg  PlainConfig
 	now  model.Time
@@ -113,6 +115,9 @@ func plainRemove(list []*plainJob, j *plainJob) []*plainJob {
 func (w *Plain) Fact(now model.Time, f *model.Fact) {
 	w.Facts++
 	w.clock(now)
+	if f.Kind == model.FactRestoringBegan || f.Kind == model.FactRestoringEnded {
+		return
+	}
 	j := w.jobs[f.Job]
 	if f.Kind == model.FactSubmitted {
 		if j != nil {

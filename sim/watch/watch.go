@@ -8,6 +8,8 @@ package watch
 import (
 	"fmt"
 
+	"orrery/scheduler"
+	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 )
 
@@ -96,6 +98,8 @@ type Watcher struct {
 	cfg  Config
 	site *model.Site
 	now  model.Time
+	// restoring says that the ledger is to be read when the next round begins.
+	restoring bool
 
 	jobs    map[model.JobID]*job // in the system, looked up and never walked
 	leavers map[model.JobID]*job // left, not recorded yet
@@ -146,6 +150,18 @@ func (w *Watcher) clock(now model.Time) {
 	w.now = now
 }
 
+// Round implements drive.Recorder. The first one after the restoring began finds in the
+// scheduler's ledger what was used before the log begins.
+func (w *Watcher) Round(now model.Time, _ drive.Round, _ int) {
+	if w.restoring {
+		w.restoring = false
+		w.opening(now)
+	}
+}
+
+// Passed implements drive.Recorder.
+func (w *Watcher) Passed(model.Time, *scheduler.Plan) {}
+
 // Fact implements drive.Recorder.
 func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 	w.Facts++
@@ -170,7 +186,10 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 	case model.FactSensitivePool:
 		w.pool = int32(f.Value)
 		return
-	case model.FactPrice:
+	case model.FactPrice, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringEnded:
+		return
+	case model.FactRestoringBegan:
+		w.restoring = true
 		return
 	case model.FactRefused:
 		if w.flight(f) == nil {
@@ -193,7 +212,7 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 
 func (w *Watcher) jobFact(j *job, f *model.Fact) {
 	switch f.Kind {
-	case model.FactAssigned:
+	case model.FactAssigned, model.FactRestored:
 		w.assigned(j, f)
 	case model.FactResized:
 		w.resized(j, f)
@@ -313,7 +332,7 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 	x := &flight{kind: p.Kind, job: j, borrowed: p.Borrowed, made: now}
 	w.flights[p.Seq] = x
 	switch p.Kind {
-	case model.ProposeAssign:
+	case model.ProposeAssign, model.ProposeRestore:
 		if j.state != model.Pending || j.flying != nil {
 			w.fail(6, j, "a proposal to start it while it is "+j.state.String(), "that it waits, and that no such proposal is under way")
 			return

@@ -140,7 +140,7 @@ func (s *Site) finishJob(ref model.Ref, outcome model.JobState, kept model.Durat
 	s.endAttempt(ref, outcome, l.rec.Reason, kept)
 	l.rec.State = outcome
 	if outcome == model.Failed {
-		s.Usage.Failed++
+		s.Meter.Failed++
 	}
 	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
 	s.depart(ref)
@@ -168,7 +168,7 @@ func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 func (s *Site) countRequeue(ref model.Ref, why model.Reason) {
 	l := &s.jobs[ref]
 	l.rec.Requeues++
-	s.Usage.Requeued++
+	s.Meter.Requeued++
 	safe := l.ckpt.safe
 	s.endAttempt(ref, model.Failed, why, safe)
 	l.kept += safe
@@ -184,7 +184,7 @@ func (s *Site) suspend(ref model.Ref) {
 	work := l.gained(l.exit.frozen)
 	l.saved = l.holds.image
 	s.endAttempt(ref, model.Suspended, l.exit.why, work)
-	s.Usage.Suspended++
+	s.Meter.Suspended++
 	l.kept += work
 	if l.rec.Walltime != model.Forever {
 		l.limit = max(0, l.rec.Walltime-l.kept) + transfer(l.saved, s.cfg.ReadBandwidth)
@@ -199,7 +199,7 @@ func (s *Site) suspend(ref model.Ref) {
 func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.jobs[ref]
 	lost := l.gained(l.worked(s.now)) - kept
-	s.Usage.Lost += int64(lost) * int64(l.holds.gpus)
+	s.Meter.Lost += int64(lost) * int64(l.holds.gpus)
 	l.rec.KeptGPU += int64(kept) * int64(l.holds.gpus)
 	l.rec.LostGPU += int64(lost) * int64(l.holds.gpus)
 	s.attempt = model.AttemptRecord{

@@ -46,7 +46,7 @@ func (s *Site) change(i int32) {
 		s.emit(&model.Fact{Kind: changeFacts[c.Kind], Value: c.Value})
 	}
 	if !happens {
-		s.Usage.Moot++
+		s.Meter.Moot++
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *Site) addService(ref model.Ref) {
 	s.services[id] = ref
 	if i, said := s.demands[id]; said {
 		delete(s.demands, id)
-		s.Usage.Moot--
+		s.Meter.Moot--
 		s.push(des.NewEvent(s.now, des.RankChange, model.JobID(i), byChange))
 	}
 }

@@ -108,9 +108,9 @@ func TestChaos(t *testing.T) {
 		require.Equal(rt, p.log, again.log)
 		require.Equal(rt, p.sink, again.sink)
 		require.Equal(rt, p.world.State, again.world.State)
-		require.Equal(rt, p.world.Usage, again.world.Usage)
+		require.Equal(rt, p.world.Meter, again.world.Meter)
 
-		st, usage := &p.world.State, &p.world.Usage
+		st, usage := &p.world.State, &p.world.Meter
 		unfinished := p.world.Abandon(p.world.now)
 		require.Len(rt, p.sink.jobs, rows.Len())
 		require.Zero(rt, unfinished)
@@ -168,7 +168,7 @@ func TestFaultsAreKeyed(t *testing.T) {
 				log = append(log, l)
 			}
 		}
-		require.Equal(t, int64(len(log)/2), p.world.Usage.NodesLost, "everything that breaks is repaired")
+		require.Equal(t, int64(len(log)/2), p.world.Meter.NodesLost, "everything that breaks is repaired")
 		return log
 	}
 	idle := breaks()
@@ -182,11 +182,11 @@ func TestFaultsAreKeyed(t *testing.T) {
 //	| idle   | 1 on n0 | idle  | the end
 func TestEnergy(t *testing.T) {
 	p := play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.PriceChange}, {At: 30 * at, Kind: translate.PriceChange}}}, batchOf(row(1, 10*at)))
-	require.Equal(t, Energy{Joules: 30*2*100 + 10*200}, p.world.Usage.Energy)
+	require.Equal(t, Energy{Joules: 30*2*100 + 10*200}, p.world.Meter.Energy)
 
 	p = play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.NodeFails}, {At: 30 * at, Kind: translate.PriceChange}}},
 		batchOf(row(1, 10*at, func(j *traces.Job) { j.Power = traces.Some[int64](1000) })))
-	require.Equal(t, Energy{Joules: 30*100 + 10*900}, p.world.Usage.Energy, "a node that is down draws nothing; a job that says what it draws, that")
+	require.Equal(t, Energy{Joules: 30*100 + 10*900}, p.world.Meter.Energy, "a node that is down draws nothing; a job that says what it draws, that")
 
 	var e Energy
 	e.add(3, 1)

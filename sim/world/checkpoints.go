@@ -189,7 +189,7 @@ func (s *Site) endWrite(ref model.Ref) {
 	k.writes, k.tried, k.at = false, s.now, model.AbsentTime
 	if !k.breaks {
 		k.since, k.safe, l.saved = s.now, k.done, k.image
-		s.Usage.Written++
+		s.Meter.Written++
 		// The quorum keeps no account of checkpoints.
 		s.emit(&model.Fact{Kind: model.FactCheckpointed, Job: l.rec.Job, Ref: ref})
 	}

@@ -26,6 +26,8 @@ type SiteConfig struct {
 	// Outages of the quorum, ascending by their begin: what would be answered
 	// during one is answered at its end.
 	Outages []translate.Outage
+	// History says that what was used before Rows.Warm is told, see Site.Usage.
+	History bool
 	// Expected is that of Config.
 	Expected bool
 	// Visible bounds how long after an end the quorum learns of it: a uniform

@@ -36,7 +36,7 @@ func (s *Site) preempt(ref model.Ref, why model.Reason) {
 	if a.QOS >= 0 {
 		grace = max(grace, s.site.QOS[a.QOS].PreemptGrace)
 	}
-	s.Usage.Preempted++
+	s.Meter.Preempted++
 	l.rec.Preemptions++
 	l.rec.State = model.Checkpointing
 	l.exit = exit{why: why, hint: s.now.Add(grace), acts: model.Never, expires: s.expiry(l)}

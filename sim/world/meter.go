@@ -6,8 +6,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Usage is what a site and its parts hold and draw now, and what has come to pass.
-type Usage struct {
+// Meter is what a site and its parts hold and draw now, and what has come to pass.
+type Meter struct {
 	SiteCounts
 	Power  int64 // W drawn now, idle nodes included
 	Energy Energy
@@ -22,20 +22,20 @@ type Usage struct {
 }
 
 // shared are the shares of so many vClusters and tenants.
-func (st *Usage) shared(vclusters, tenants int) {
+func (st *Meter) shared(vclusters, tenants int) {
 	st.shares = make([]Share, vclusters+tenants)
 	st.VClusters, st.Tenants = st.shares[:vclusters:vclusters], st.shares[vclusters:]
 }
 
 // Untouch is the share of an entry of Touched, which is to be dropped from there.
-func (st *Usage) Untouch(i int32) *Share {
+func (st *Meter) Untouch(i int32) *Share {
 	h := &st.shares[i]
 	h.touched = false
 	return h
 }
 
 // touch notes that h, the share number i, changes.
-func (st *Usage) touch(h *Share, i int) {
+func (st *Meter) touch(h *Share, i int) {
 	if !h.touched {
 		h.touched = true
 		st.Touched = append(st.Touched, int32(i))
@@ -192,9 +192,9 @@ func (s *Site) account(ref model.Ref, sign int64) {
 	g, st := &l.holds, &s.State
 	st.Running += int32(sign)
 	st.BusyUnits += sign * int64(g.units)
-	s.Usage.Power += sign * g.power
+	s.Meter.Power += sign * g.power
 	s.load.running += sign * l.weight()
-	s.Usage.All.hold(s.now, g, sign)
+	s.Meter.All.hold(s.now, g, sign)
 	s.vcluster(l.alloc).hold(s.now, g, sign)
 	if h := s.tenant(l.alloc); h != nil {
 		h.hold(s.now, g, sign)
@@ -242,10 +242,10 @@ func (s *Site) borrow(p *model.Placement, v model.VClusterID, sign int64) {
 // lend counts n nodes of a make as lent if v is not their home.
 func (s *Site) lend(k *model.Make, v model.VClusterID, n int64) {
 	if foreign(k, v) {
-		h := &s.Usage.VClusters[k.Home]
+		h := &s.Meter.VClusters[k.Home]
 		h.advance(s.now)
 		h.Lent += n
-		s.Usage.touch(h, int(k.Home))
+		s.Meter.touch(h, int(k.Home))
 	}
 }
 
@@ -258,7 +258,7 @@ func (s *Site) setWaiting(l *siteJob, sign int64) {
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)
 	s.load.queued += sign * l.weight()
 	s.load.classes[l.alloc.Class] += int32(sign)
-	s.Usage.All.Waiting += int32(sign)
+	s.Meter.All.Waiting += int32(sign)
 	s.vcluster(l.alloc).Waiting += int32(sign)
 	if h := s.tenant(l.alloc); h != nil {
 		h.Waiting += int32(sign)
@@ -267,8 +267,8 @@ func (s *Site) setWaiting(l *siteJob, sign int64) {
 
 // vcluster is the share of the vCluster of a job, which changes.
 func (s *Site) vcluster(a *model.Allocation) *Share {
-	h := &s.Usage.VClusters[a.VCluster]
-	s.Usage.touch(h, int(a.VCluster))
+	h := &s.Meter.VClusters[a.VCluster]
+	s.Meter.touch(h, int(a.VCluster))
 	return h
 }
 
@@ -277,22 +277,22 @@ func (s *Site) tenant(a *model.Allocation) *Share {
 	if a.Tenant < 0 {
 		return nil
 	}
-	h := &s.Usage.Tenants[a.Tenant]
-	s.Usage.touch(h, len(s.Usage.VClusters)+int(a.Tenant))
+	h := &s.Meter.Tenants[a.Tenant]
+	s.Meter.touch(h, len(s.Meter.VClusters)+int(a.Tenant))
 	return h
 }
 
 // advance integrates what is drawn from the first event up to now.
 func (s *Site) advance(now model.Time) {
 	if s.begun && now > s.now {
-		s.Usage.Energy.add(max(s.Usage.Power, 0), now.Sub(s.now))
+		s.Meter.Energy.add(max(s.Meter.Power, 0), now.Sub(s.now))
 	}
 	s.begun, s.now = true, now
 }
 
 // integrate integrates every share up to now.
 func (s *Site) integrate() {
-	st := &s.Usage
+	st := &s.Meter
 	st.All.advance(s.now)
 	for i := range st.VClusters {
 		st.VClusters[i].advance(s.now)

@@ -87,10 +87,10 @@ func (s *Site) setState(id model.NodeID, state model.NodeState) {
 	n := &s.nodes[id]
 	idle := s.site.Nodes[id].IdlePower
 	if n.state == model.Down {
-		s.Usage.Power += idle
+		s.Meter.Power += idle
 	}
 	if state == model.Down {
-		s.Usage.Power -= idle
+		s.Meter.Power -= idle
 	}
 	if n.state == model.Draining {
 		s.draining.Remove(id)
@@ -116,7 +116,7 @@ func (s *Site) down(id model.NodeID) bool {
 	} else {
 		n.then = model.Ready
 	}
-	s.Usage.NodesLost++
+	s.Meter.NodesLost++
 	s.setState(id, model.Down)
 	if s.occupied(id) {
 		s.evict(id)

@@ -68,7 +68,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 	f := s.quorum.Decide(p)
 	l := &s.jobs[f.Ref]
 	switch f.Kind {
-	case model.FactAssigned:
+	case model.FactAssigned, model.FactRestored:
 		l.seq, l.rec.State = p.Seq, model.Running // a withdrawal at this instant comes too late
 	case model.FactPreempted:
 		s.preempt(f.Ref, f.Reason)
@@ -93,7 +93,7 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 	}
 	f := s.quorum.Decide(p)
 	if f.Kind == model.FactResized {
-		s.Usage.Resized++
+		s.Meter.Resized++
 	}
 	if runs {
 		l.holds = s.measure(p.Ref, l.alloc)

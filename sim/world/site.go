@@ -31,9 +31,10 @@ type Site struct {
 	begun    bool   // now is an instant of the replay
 	load     load
 
-	resumptions []Resumption            // not read yet
-	adopted     []uint64                // GPUs of each node that they hold
-	named       map[string]model.NodeID // all nodes, until the warm start
+	restores []model.Proposal        // not read yet
+	past     []attemptBefore         // likewise
+	adopted  []uint64                // GPUs of each node that they hold
+	named    map[string]model.NodeID // all nodes, until the warm start
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
@@ -42,11 +43,7 @@ type Site struct {
 	refsBuf   []model.Ref      // space of lists of jobs
 	inspected model.Allocation // space of rows that are not submitted
 
-	// Recall is told what was held before a warm start, by which job, on how many nodes
-	// and when; nil when that is of no interest. It may keep nothing of the allocation.
-	Recall func(a *model.Allocation, nodes int32, from, to model.Time)
-
-	Usage Usage
+	Meter Meter
 }
 
 // siteJob is a job in the system.
@@ -77,7 +74,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s := &Site{lifecycle: lifecycle{sink: sink}, cfg: cfg, site: cfg.Site, quorum: quorum.NewSite(cfg.Site)}
 	s.classes = s.quorum.Makes()
 	s.rows = translate.NewSite(cfg.Site, &s.cfg.Rows)
-	s.Usage.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
+	s.Meter.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}
 	s.nodes = make([]node, len(cfg.Site.Nodes))
 	s.whole, s.draining = model.NewNodeSet(len(s.nodes)), model.NewNodeSet(len(s.nodes))
@@ -88,7 +85,7 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 			s.drains++
 		}
 		if n.State != model.Down {
-			s.Usage.Power += n.IdlePower
+			s.Meter.Power += n.IdlePower
 		}
 		s.nodes[i].back = model.AbsentTime
 		s.planFailure(model.NodeID(i))
@@ -215,7 +212,8 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 	}
 	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
-		Request: model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
+		Constraint: &s.site.Constraints[l.alloc.Constraint],
+		Request:    model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
 	}
 	s.quorum.Apply(f)
 }

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
@@ -27,22 +28,67 @@ func (w *World) Warming(on bool) {
 	}
 }
 
-// Resumption is a job that ran before the replay, and where.
-type Resumption struct {
-	Ref       model.Ref
-	Placement model.Placement
-}
-
 // Resumes says whether the job under ref, just submitted, ran before the
 // beginning of the replay.
 func (s *Site) Resumes(ref model.Ref) bool { return s.jobs[ref].resumes }
 
-// Resumptions lists the jobs that ran before the replay on nodes that are known,
-// ready and, in this order, not taken twice. It is read once.
-func (s *Site) Resumptions() []Resumption {
-	out := s.resumptions
-	s.resumptions, s.adopted, s.named = nil, nil, nil
+// firstRestore is the number of the first proposal to restore a job: far from those that
+// cores make, which count from 1.
+const firstRestore = 1 << 62
+
+// Restores are proposals to let jobs that ran before the replay go on where they did, on
+// nodes that are known, ready and, in this order, not taken twice. They are read once.
+func (s *Site) Restores() []model.Proposal {
+	out := s.restores
+	s.restores, s.adopted, s.named = nil, nil, nil
 	return out
+}
+
+// usageBatch is how many facts of usage are handed over at a time.
+const usageBatch = 1 << 10
+
+// Usage hands over what was used before the replay, in order of time: facts of the begin
+// and of the end of each attempt, some at a time and valid during the call. It is read once.
+func (s *Site) Usage(observe func([]model.Fact)) {
+	past := s.past
+	s.past = nil
+	type change struct {
+		at   model.Time
+		of   int32
+		ends bool
+	}
+	changes := make([]change, 0, 2*len(past))
+	for i := range past {
+		changes = append(changes, change{past[i].from, int32(i), false}, change{past[i].to, int32(i), true})
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) }) // an end stays behind its begin
+	for batch := range slices.Chunk(changes, usageBatch) {
+		facts := make([]model.Fact, 0, len(batch))
+		for _, c := range batch {
+			p := &past[c.of]
+			f := model.Fact{Kind: model.FactUsageBegan, Job: p.alloc.Job, At: c.at, Alloc: &p.alloc, Constraint: &s.site.Constraints[p.alloc.Constraint]}
+			if c.ends {
+				f.Kind = model.FactUsageEnded
+			}
+			facts = append(facts, f)
+		}
+		observe(facts)
+	}
+}
+
+// attemptBefore is an attempt of before the replay, as far as it is over then.
+type attemptBefore struct {
+	alloc    model.Allocation
+	from, to model.Time
+}
+
+// used notes that an attempt held what a asks for over [from, to), before the replay.
+func (s *Site) used(a *model.Allocation, from, to model.Time) {
+	if to = min(to, s.cfg.Rows.Warm.V); !s.cfg.History || from >= to {
+		return
+	}
+	s.past = append(s.past, attemptBefore{*a, from, to})
+	s.past[len(s.past)-1].alloc.Deps = nil
 }
 
 // Warming makes the quorum answer at once, or no more, see World.Warming.
@@ -62,14 +108,14 @@ func (s *Site) Warming(on bool) {
 // history counts row i, which had left when the replay begins, and tells what it consumed.
 func (s *Site) history(b *traces.Batch, i int) error {
 	s.Special.Add(translate.RuleLeftBefore, b.ID[i])
-	if s.Recall == nil {
+	if !s.cfg.History {
 		return nil
 	}
 	met, ok, err := s.rows.Allocation(b, i, &s.inspected)
 	s.Special.Note(met, b.ID[i])
 	if ok {
 		from := max(b.Start[i], b.Submit[i])
-		s.Recall(&s.inspected, s.inspected.NodesMin, from, from.Add(b.Runtime[i]))
+		s.used(&s.inspected, from, from.Add(b.Runtime[i]))
 	}
 	return err
 }
@@ -81,9 +127,7 @@ func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 	l := &s.jobs[ref]
 	ran := l.truth.Ran
 	l.resumes = true
-	if s.Recall != nil {
-		s.Recall(l.alloc, l.alloc.NodesMin, s.cfg.Rows.Warm.V.Add(-ran), s.cfg.Rows.Warm.V)
-	}
+	s.used(l.alloc, s.cfg.Rows.Warm.V.Add(-ran), s.cfg.Rows.Warm.V)
 	if l.truth.Runtime != model.AbsentDuration { // else it runs until it is cancelled
 		l.kept = min(ran, l.truth.Runtime)
 	}
@@ -97,11 +141,24 @@ func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 		return err
 	}
 	if p, ok := s.recorded(names, a); ok {
-		s.resumptions = append(s.resumptions, Resumption{ref, p})
+		s.restores = append(s.restores, model.Proposal{
+			Kind: model.ProposeRestore, VCluster: a.VCluster, Seq: firstRestore + uint64(len(s.restores)), Job: a.Job, Ref: ref,
+			Borrowed: s.borrows(&p, a.VCluster), Placement: p,
+		})
 	} else {
 		s.Special.Add(translate.RuleElsewhere, l.rec.ID)
 	}
 	return nil
+}
+
+// borrows says whether p names home nodes of other vClusters than v.
+func (s *Site) borrows(p *model.Placement, v model.VClusterID) bool {
+	for _, n := range appendNodes(nil, p, nil) {
+		if home := s.site.Nodes[n].Home; home >= 0 && home != v {
+			return true
+		}
+	}
+	return false
 }
 
 // node is the node of a name.

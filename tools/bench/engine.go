@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
 	"orrery/traces/importer"
@@ -38,7 +39,7 @@ func engine(l load, o options) (speed, error) {
 		return speed{}, err
 	}
 	s := speed{cpu: 1 << 62}
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	if l.site != nil {
 		if spec, err = l.site.spec(); err != nil {
 			return speed{}, err
@@ -46,7 +47,7 @@ func engine(l load, o options) (speed, error) {
 	} else {
 		spec.Order, spec.Backfill, spec.Cluster.Procs = o.policy.order, o.policy.backfill, l.procs
 	}
-	prep, err := sim.Prepare(spec)
+	prep, err := plan.Prepare(spec)
 	if err != nil {
 		return speed{}, err
 	}
@@ -88,9 +89,9 @@ func profile(path string) (stop func(), err error) {
 	}, nil
 }
 
-func replay(p *sim.Prepared, m *memory, sink record.Sink) (*sim.Result, error) {
+func replay(p *plan.Prepared, m *memory, sink record.Sink) (*sim.Result, error) {
 	open := func() (traces.Source, error) { return &memory{Source: m.Source, all: m.all}, nil }
-	return p.Run(context.Background(), open, sim.Options{Sink: sink})
+	return sim.RunPrepared(context.Background(), p, open, sim.Options{Sink: sink})
 }
 
 func cpu() time.Duration {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"orrery/profiles"
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/traces"
 )
 
@@ -109,8 +109,8 @@ func (s *site) furnish(l *load, tmp string) error {
 }
 
 // spec is the replay of a log on the site.
-func (s *site) spec() (sim.Spec, error) {
-	spec := sim.DefaultSpec()
+func (s *site) spec() (plan.Spec, error) {
+	spec := plan.DefaultSpec()
 	c, err := profiles.LoadCluster(s.cluster)
 	if err == nil {
 		spec.Site = c.JSON()

@@ -16,6 +16,7 @@ import (
 	"orrery/sim/crew"
 	"orrery/sim/gate"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/stat"
 	"orrery/sim/task"
@@ -187,8 +188,8 @@ func (o *options) gatedLog(file string, nodes int32) (*gatedLog, error) {
 
 // spec is first come first served with EASY backfilling and passes every so often; ""
 // is whenever something changed.
-func (l *gatedLog) spec(cycle string) (sim.Spec, error) {
-	spec := sim.DefaultSpec()
+func (l *gatedLog) spec(cycle string) (plan.Spec, error) {
+	spec := plan.DefaultSpec()
 	if cycle != "" {
 		cycle = ", cycle: " + cycle
 	}
@@ -230,7 +231,7 @@ type jobsAlone struct{ record.Memory }
 // Attempt implements record.Sink.
 func (*jobsAlone) Attempt(*model.AttemptRecord) {}
 
-func (l *gatedLog) replica(ctx context.Context, spec sim.Spec, seed int, sink *jobsAlone, give func(int, gate.Replica)) error {
+func (l *gatedLog) replica(ctx context.Context, spec plan.Spec, seed int, sink *jobsAlone, give func(int, gate.Replica)) error {
 	t := task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: uint64(seed)}}
 	m, err := l.Runner.Trace(ctx, &t)
 	if err != nil {

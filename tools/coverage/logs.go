@@ -7,8 +7,8 @@ import (
 
 	"orrery/reports/table"
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/paired"
+	"orrery/sim/plan"
 	"orrery/sim/stat"
 	"orrery/sim/task"
 	"orrery/tools/wholelog"
@@ -79,12 +79,12 @@ func shares(hits []int, of int) []any {
 func (o *options) swf(file string) string { return filepath.Join(o.data, "traces", "swf", file) }
 
 // open reads a log, for replays on a plain cluster.
-func (o *options) open(file string, procs int32) (*task.Runner, sim.Spec, error) {
+func (o *options) open(file string, procs int32) (*task.Runner, plan.Spec, error) {
 	l, err := wholelog.Open(o.swf(file))
 	if err != nil {
-		return nil, sim.Spec{}, err
+		return nil, plan.Spec{}, err
 	}
-	spec := sim.DefaultSpec()
+	spec := plan.DefaultSpec()
 	spec.Cluster.Procs = procs
 	spec, err = l.Bind(spec)
 	return l.Runner, spec, err
@@ -92,7 +92,7 @@ func (o *options) open(file string, procs int32) (*task.Runner, sim.Spec, error)
 
 // withItself counts the comparisons that claim anything, with one run of each side
 // and with several, by number of windows.
-func (o *options) withItself(runner *task.Runner, spec sim.Spec, comparisons int) (claims [2][]int, err error) {
+func (o *options) withItself(runner *task.Runner, spec plan.Spec, comparisons int) (claims [2][]int, err error) {
 	claims = [2][]int{make([]int, len(ofALog)), make([]int, len(ofALog))}
 	s := stat.Defaults()
 	s.Margin = 0

@@ -16,8 +16,8 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/search"
 	"orrery/sim/task"
 	"orrery/tools/wholelog"
@@ -42,7 +42,7 @@ var space = search.Space{
 type bench struct {
 	runner  *task.Runner
 	base    *profiles.Cluster
-	tables  sim.Tables
+	tables  plan.Tables
 	hash    string
 	windows []task.Window
 	jobs    int64
@@ -80,7 +80,7 @@ func newBench(path string, procs int, o options) (*bench, error) {
 		return nil, err
 	}
 	for _, s := range spans {
-		b.windows = append(b.windows, task.Window{Begin: s.Begin, End: s.End, Lead: new(model.Duration), Warm: true, Follow: sim.DefaultFollow})
+		b.windows = append(b.windows, task.Window{Begin: s.Begin, End: s.End, Lead: new(model.Duration), Warm: true, Follow: plan.DefaultFollow})
 	}
 	if b.base, err = profiles.ParseCluster("", site(procs)); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func site(procs int) []byte {
 type point struct {
 	set  []profiles.Assignment
 	text string
-	spec *sim.Spec // nil until it is replayed
+	spec *plan.Spec // nil until it is replayed
 }
 
 func pointOf(values []float64) *point {
@@ -238,8 +238,8 @@ func (b *bench) on(ctx context.Context, run task.Run, p *point, window int) (rea
 }
 
 // bound is the replay of the log on a cluster.
-func (b *bench) bound(cluster *profiles.Cluster) (*sim.Spec, error) {
-	spec := sim.DefaultSpec()
+func (b *bench) bound(cluster *profiles.Cluster) (*plan.Spec, error) {
+	spec := plan.DefaultSpec()
 	spec.Site = cluster.JSON()
 	spec, err := spec.Bind(b.tables)
 	if err != nil {
@@ -249,7 +249,7 @@ func (b *bench) bound(cluster *profiles.Cluster) (*sim.Spec, error) {
 	return &spec, nil
 }
 
-func (b *bench) replay(ctx context.Context, run task.Run, spec *sim.Spec, window int, shake *task.Shake) (reading, error) {
+func (b *bench) replay(ctx context.Context, run task.Run, spec *plan.Spec, window int, shake *task.Shake) (reading, error) {
 	text, err := run(ctx, task.Task{Spec: *spec, Window: &b.windows[window], Shake: shake}.JSON())
 	if err != nil {
 		return reading{}, err

@@ -3,7 +3,7 @@
 package wholelog
 
 import (
-	"orrery/sim"
+	"orrery/sim/plan"
 	"orrery/sim/task"
 	"orrery/traces"
 	"orrery/traces/importer"
@@ -48,7 +48,7 @@ func Open(path string) (*Log, error) {
 }
 
 // Bind is a spec of a replay of the log.
-func (l *Log) Bind(spec sim.Spec) (sim.Spec, error) {
+func (l *Log) Bind(spec plan.Spec) (plan.Spec, error) {
 	src, err := l.rows.Open()
 	if err != nil {
 		return spec, err

@@ -20,8 +20,8 @@ import (
 	"strings"
 
 	"orrery/scheduler/model"
-	"orrery/sim"
 	"orrery/sim/metric"
+	"orrery/sim/plan"
 	"orrery/sim/task"
 	"orrery/tools/wholelog"
 )
@@ -85,7 +85,7 @@ var ways = [...]struct {
 // subject is a log that is replayed under the orders.
 type subject struct {
 	runner  *task.Runner
-	spec    sim.Spec
+	spec    plan.Spec
 	windows []metric.Span
 }
 
@@ -95,7 +95,7 @@ func open(log string, windows int) (*subject, error) {
 		return nil, err
 	}
 	s := &subject{runner: l.Runner}
-	if s.spec, err = l.Bind(sim.DefaultSpec()); err != nil {
+	if s.spec, err = l.Bind(plan.DefaultSpec()); err != nil {
 		return nil, err
 	}
 	spans, err := task.Divide(l.Set, windows, 0)
@@ -137,16 +137,16 @@ func compare(ctx context.Context, log string, windows, replicas int) ([]comparis
 // tuning windows, and each window by itself in each way.
 func (s *subject) tasks(order string, replicas int) []task.Task {
 	spec := s.spec
-	spec.Order, spec.WarmupJobs = order, sim.NoWarmup
+	spec.Order, spec.WarmupJobs = order, plan.NoWarmup
 	out := []task.Task{{Spec: spec, Parts: s.windows}}
 	for r := range replicas {
 		out = append(out, task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: uint64(r) + 1}})
 	}
 	spec.WarmupJobs = 0
-	out = append(out, task.Task{Spec: spec, Window: task.Around(s.tuning(), sim.DefaultFollow), Parts: s.tuning()})
+	out = append(out, task.Task{Spec: spec, Window: task.Around(s.tuning(), plan.DefaultFollow), Parts: s.tuning()})
 	for _, way := range ways {
 		for _, w := range s.windows {
-			out = append(out, task.Task{Spec: spec, Window: &task.Window{Begin: w.From, End: w.To, Lead: &way.lead, Warm: true, Follow: sim.DefaultFollow}})
+			out = append(out, task.Task{Spec: spec, Window: &task.Window{Begin: w.From, End: w.To, Lead: &way.lead, Warm: true, Follow: plan.DefaultFollow}})
 		}
 	}
 	return out

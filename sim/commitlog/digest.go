@@ -1,0 +1,222 @@
+// Package commitlog is what a replay's log holds, whole: rounds of facts, passes and
+// proposals. It hashes each of them with all their fields, tells two of them apart, and
+// writes them as text. It does not know where a log is kept.
+package commitlog
+
+import (
+	"orrery/scheduler"
+	"orrery/scheduler/drive"
+	"orrery/scheduler/model"
+	"orrery/sim/des"
+)
+
+// Digest is the rolling fingerprint of a log. Every field of every fact and proposal goes
+// into it, and the instants of rounds and passes. Empty rounds and empty passes do not:
+// whether a pass is made that changes nothing is no part of a result. The zero value is
+// ready.
+//
+// Words are mixed in by pairs. The first pair of an entry says what it is and which of
+// the optional parts follow, so that no two logs give the same words.
+type Digest struct {
+	print des.Fingerprint
+	round drive.Round
+	n     int
+}
+
+// The first byte of an entry. Those of facts and proposals are followed by their kind.
+const (
+	tagFact = iota + 1
+	tagProposal
+	tagRound
+	tagPass
+)
+
+// Optional parts of an entry, as bits.
+const (
+	hasSeq = 1 << (32 + iota)
+	hasValue
+	hasNode
+	hasTimes
+	hasRequest
+	hasAlloc
+	hasConstraint
+	hasLimits
+	hasPlacement
+	hasVictim
+)
+
+// String is the fingerprint in 32 hexadecimal digits.
+func (d *Digest) String() string { return d.print.String() }
+
+// Words is the number of words that were hashed.
+func (d *Digest) Words() uint64 { return d.print.Words() }
+
+// Round takes in that n facts come together.
+func (d *Digest) Round(now model.Time, r drive.Round, n int) {
+	if n > 0 {
+		d.print = d.print.Pair(tagRound|uint64(r)<<8|uint64(n)<<16, uint64(now))
+	}
+}
+
+// Passed takes in that a plan was made.
+func (d *Digest) Passed(now model.Time, p *scheduler.Plan) {
+	if len(p.Proposals) > 0 {
+		d.print = d.print.Pair(tagPass|uint64(len(p.Proposals))<<16, uint64(now))
+	}
+}
+
+// Fact takes in a fact.
+func (d *Digest) Fact(f *model.Fact) {
+	has := uint64(0)
+	if f.Seq != 0 {
+		has |= hasSeq
+	}
+	if f.Value != 0 || f.At != 0 {
+		has |= hasValue
+	}
+	if f.Node != 0 || f.Tenant != 0 {
+		has |= hasNode
+	}
+	if f.Submit != 0 || f.Walltime != 0 {
+		has |= hasTimes
+	}
+	if f.Request != (model.Request{}) {
+		has |= hasRequest
+	}
+	if f.Alloc != nil {
+		has |= hasAlloc
+	}
+	if f.Constraint != nil {
+		has |= hasConstraint
+	}
+	if f.Limits != nil {
+		has |= hasLimits
+	}
+	if f.Placement != nil {
+		has |= hasPlacement
+	}
+	h := d.print // in registers, and not in memory
+	h = h.Pair(tagFact|has|uint64(f.Kind)<<8|uint64(f.Reason)<<16|uint64(f.Outcome)<<24|uint64(f.State)<<44, two(int32(f.Job), int32(f.Ref)))
+	if has&hasSeq != 0 {
+		h = h.Pair(f.Seq, hasSeq)
+	}
+	if has&hasValue != 0 {
+		h = h.Pair(uint64(f.Value), uint64(f.At))
+	}
+	if has&hasNode != 0 {
+		h = h.Pair(two(int32(f.Node), int32(f.Tenant)), hasNode)
+	}
+	if has&hasTimes != 0 {
+		h = h.Pair(uint64(f.Submit), uint64(f.Walltime))
+	}
+	if has&hasRequest != 0 {
+		h = withRequest(h, &f.Request)
+	}
+	d.print = h
+	if has&(hasAlloc|hasConstraint|hasLimits|hasPlacement) != 0 {
+		d.parts(f)
+	}
+}
+
+// parts takes in what a fact points at.
+func (d *Digest) parts(f *model.Fact) {
+	h := d.print
+	if f.Alloc != nil {
+		h = withAllocation(h, f.Alloc)
+	}
+	if f.Constraint != nil {
+		h = withConstraint(h, f.Constraint)
+	}
+	if l := f.Limits; l != nil {
+		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), hasLimits)
+	}
+	if f.Placement != nil {
+		h = withPlacement(h, f.Placement)
+	}
+	d.print = h
+}
+
+// Proposal takes in a proposal.
+func (d *Digest) Proposal(p *model.Proposal) {
+	has := uint64(0)
+	if p.Victim != 0 {
+		has |= hasVictim
+	}
+	if p.Request != (model.Request{}) {
+		has |= hasRequest
+	}
+	h := d.print
+	h = h.Pair(tagProposal|has|uint64(p.Kind)<<8|uint64(p.Reason)<<16|flag(p.Borrowed)<<24, two(int32(p.Job), int32(p.Ref)))
+	h = h.Pair(p.Seq, two(int32(p.VCluster), int32(p.Victim)))
+	if has&hasRequest != 0 {
+		h = withRequest(h, &p.Request)
+	}
+	d.print = withPlacement(h, &p.Placement)
+}
+
+func withRequest(h des.Fingerprint, r *model.Request) des.Fingerprint {
+	return h.Pair(two(int32(r.Shape), r.Nodes), two(r.PerNode, r.Units))
+}
+
+// withPlacement hashes the nodes by words of 64, or the shares of each node with the GPUs.
+func withPlacement(h des.Fingerprint, p *model.Placement) des.Fingerprint {
+	h = h.Pair(uint64(len(p.Words)), uint64(len(p.Shares)))
+	for _, w := range p.Words {
+		h = h.Pair(uint64(w.Word), w.Mask)
+	}
+	for _, s := range p.Shares {
+		h = h.Pair(two(int32(s.Node), s.Units), s.GPUs)
+	}
+	return h
+}
+
+func withAllocation(h des.Fingerprint, a *model.Allocation) des.Fingerprint {
+	h = h.Pair(two(int32(a.Job), int32(a.VCluster)), uint64(a.ID))
+	h = h.Pair(uint64(a.Submit), uint64(a.Eligible))
+	h = h.Pair(uint64(a.Walltime), uint64(a.Kind)|uint64(a.Topology)<<8|uint64(a.Checkpoint)<<16|uint64(a.Requeue)<<24|
+		flag(a.Hold)<<32|flag(a.Sensitive)<<33|flag(a.Awaited)<<34)
+	h = h.Pair(two(int32(a.Tenant), a.User), two(a.Account, int32(a.QOS)))
+	h = h.Pair(two(int32(a.Partition), int32(a.Reservation)), two(a.NodesMin, a.NodesMax))
+	h = h.Pair(two(a.GPUs, int32(a.Constraint)), two(a.Class, a.MaxRequeue))
+	h = h.Pair(uint64(a.CkptBytes), uint64(a.Power))
+	h = h.Pair(uint64(a.IODemand), uint64(a.DataReady))
+	h = h.Pair(uint64(a.Priority), uint64(a.Nice))
+	h = h.Pair(two(a.TaskGroup, a.Index), two(a.MaxConcurrent, a.DAG))
+	h = h.Pair(uint64(len(a.Deps)), hasAlloc)
+	for _, d := range a.Deps {
+		h = h.Pair(two(int32(d.On), d.Mutex), uint64(d.Condition))
+	}
+	return h
+}
+
+func withConstraint(h des.Fingerprint, c *model.Constraint) des.Fingerprint {
+	h = h.Pair(two(c.GPUType, c.CPUs), uint64(c.GPUMemory))
+	h = h.Pair(uint64(c.Memory), flag(c.Unified)|flag(c.AllowCXL)<<1|uint64(len(c.Features))<<32)
+	for _, f := range c.Features {
+		h = h.Pair(uint64(len(f)), hasConstraint)
+		for i := 0; i < len(f); i += 8 {
+			word := uint64(0)
+			for k := range min(8, len(f)-i) {
+				word |= uint64(f[i+k]) << (8 * k)
+			}
+			h = h.Pair(word, uint64(i))
+		}
+	}
+	for _, set := range [...]model.NodeSet{c.Include, c.Exclude} {
+		h = h.Pair(uint64(len(set)), flag(set != nil))
+		for i, w := range set {
+			h = h.Pair(uint64(i), w)
+		}
+	}
+	return h
+}
+
+// two words of 32 bits as one.
+func two(low, high int32) uint64 { return uint64(uint32(low)) | uint64(uint32(high))<<32 }
+
+func flag(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}

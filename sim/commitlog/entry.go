@@ -1,0 +1,92 @@
+package commitlog
+
+import (
+	"orrery/scheduler"
+	"orrery/scheduler/drive"
+	"orrery/scheduler/model"
+)
+
+// What is the sort of an entry.
+type What uint8
+
+const (
+	Round    What = iota // facts are handed to the loop at once, or a pass is asked for
+	Fact                 // a fact is observed
+	Pass                 // a plan is made
+	Proposal             // a proposal is submitted
+)
+
+var whats = [...]string{"round", "fact", "pass", "proposal"}
+
+// String is the spelling in facts.parquet.
+func (w What) String() string { return whats[w] }
+
+// Entry is one entry of a log, in the order in which drive.Loop tells a Recorder of them.
+type Entry struct {
+	What What
+	Now  model.Time
+	// Of a round: how it came about, and how many facts of it follow. Of a pass: how many
+	// proposals it made.
+	Round drive.Round
+	Count int32
+	// Of a pass: to what it commits the core, see scheduler.Plan.
+	Due, QuietUntil model.Time
+	Again           bool
+
+	Fact     model.Fact
+	Proposal model.Proposal
+}
+
+// Recorder turns what a loop tells into entries.
+type Recorder struct {
+	// Entry takes one; what it points at is valid during the call.
+	Entry func(*Entry)
+	e     Entry
+}
+
+// Round implements drive.Recorder.
+func (r *Recorder) Round(now model.Time, round drive.Round, n int) {
+	r.e = Entry{What: Round, Now: now, Round: round, Count: int32(n)}
+	r.Entry(&r.e)
+}
+
+// Fact implements drive.Recorder.
+func (r *Recorder) Fact(now model.Time, f *model.Fact) {
+	r.e = Entry{What: Fact, Now: now, Fact: *f}
+	r.Entry(&r.e)
+}
+
+// Passed implements drive.Recorder.
+func (r *Recorder) Passed(now model.Time, p *scheduler.Plan) {
+	r.e = Entry{What: Pass, Now: now, Count: int32(len(p.Proposals)), Due: p.Due, QuietUntil: p.QuietUntil, Again: p.Again}
+	r.Entry(&r.e)
+}
+
+// Proposed implements drive.Recorder.
+func (r *Recorder) Proposed(now model.Time, p *model.Proposal) {
+	r.e = Entry{What: Proposal, Now: now, Proposal: *p}
+	r.Entry(&r.e)
+}
+
+// Same says whether two entries agree in every field.
+func Same(a, b *Entry) bool {
+	return a.What == b.What && a.Now == b.Now && a.Round == b.Round && a.Count == b.Count &&
+		a.Due == b.Due && a.QuietUntil == b.QuietUntil && a.Again == b.Again &&
+		SameFact(&a.Fact, &b.Fact) && SameProposal(&a.Proposal, &b.Proposal)
+}
+
+// SameFact says whether two facts agree in every field, and in what they point at.
+func SameFact(a, b *model.Fact) bool {
+	var x, y Digest
+	x.Fact(a)
+	y.Fact(b)
+	return x == y
+}
+
+// SameProposal says whether two proposals ask for the same in every field.
+func SameProposal(a, b *model.Proposal) bool {
+	var x, y Digest
+	x.Proposal(a)
+	y.Proposal(b)
+	return x == y
+}

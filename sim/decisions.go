@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/sim/metric"
+	"orrery/sim/plan"
+	"orrery/sim/record"
+	"orrery/sim/world"
+)
+
+// DecisionWriter stores why jobs wait and start. d is valid during the call.
+type DecisionWriter interface {
+	Decision(d *record.Decision)
+}
+
+// siteResults tells the series and the writer of decisions what a site holds and
+// why its jobs wait.
+type siteResults struct {
+	series    *metric.Series
+	decisions DecisionWriter // may be nil
+	explain   func(model.JobID) bool
+	jobs      []siteJob // by model.Ref, of the jobs in the system
+	row       record.Decision
+	text      []byte
+}
+
+// mostRanges is how many ranges of a set of nodes are recorded with a decision; the
+// rest is a number.
+const mostRanges = 16
+
+// siteJob is what a note does not say of its job.
+type siteJob struct {
+	id       int64
+	job      model.JobID
+	vcluster model.VClusterID
+	tenant   model.TenantID
+}
+
+// siteMetrics is what metrics need to know of the site; reasons says that the
+// core explains every job.
+func siteMetrics(p *plan.Site, reasons bool) *metric.SiteConfig {
+	c := &metric.SiteConfig{VClusters: p.Names.VClusters, Tenants: p.Names.Tenants, Shared: p.World.Rows.Shared, TargetWait: p.Targets, Reasons: reasons}
+	for i := range p.Core.Site.Tenants {
+		c.Targets = append(c.Targets, p.Core.Site.Tenants[i].FairShare)
+	}
+	for i := range p.Core.Site.Nodes {
+		c.GPUs += int64(p.Core.Site.Nodes[i].GPUs)
+	}
+	return c
+}
+
+// fact follows who is in the system.
+func (s *siteResults) fact(now model.Time, f *model.Fact) {
+	switch f.Kind {
+	case model.FactSubmitted:
+		for int(f.Ref) >= len(s.jobs) {
+			s.jobs = append(s.jobs, siteJob{})
+		}
+		s.jobs[f.Ref] = siteJob{f.Alloc.ID, f.Job, f.Alloc.VCluster, f.Alloc.Tenant}
+	case model.FactAssigned, model.FactRestored, model.FactCancelled, model.FactEnded:
+		s.series.WaitsNoMore(now, f.Ref)
+	case model.FactDemand:
+		s.sized(now, "demand", f.Ref, int32(f.Value))
+	case model.FactResized:
+		s.sized(now, "resize", f.Ref, f.Placement.Nodes())
+	}
+}
+
+// sized notes how many nodes a service is to have, or has from now on.
+func (s *siteResults) sized(now model.Time, kind string, ref model.Ref, nodes int32) {
+	if j := &s.jobs[ref]; s.decisions != nil && s.explain(j.job) {
+		s.row = record.Decision{Time: now, Job: j.job, ID: j.id, Kind: kind, Nodes: nodes, Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
+		s.decisions.Decision(&s.row)
+	}
+}
+
+// Note implements drive.Noter.
+func (s *siteResults) Note(now model.Time, n *scheduler.Note) {
+	j := &s.jobs[n.Ref]
+	s.series.Waits(now, n.Ref, j.vcluster, j.tenant, n.Reason)
+	if s.decisions == nil {
+		return
+	}
+	s.row = record.Decision{
+		Time: now, Job: n.Job, ID: j.id, Kind: "wait", Reason: n.Reason, Behind: n.Behind, Until: n.Until, Nodes: n.Nodes,
+		Need: n.Need, Usable: n.Usable, Conform: n.Conform, Grouped: n.Grouped, Aside: n.Aside,
+		Scored: n.Scored, Score: n.Score.Score, Penalty: n.Score.Penalty,
+	}
+	if n.Reason == model.ReasonNone {
+		s.row.Kind = "start"
+	}
+	for i := range n.Score.Factors {
+		s.row.Values[i], s.row.Terms[i] = n.Score.Factors[i].Value, n.Score.Factors[i].Term
+	}
+	s.reject(n)
+	s.decisions.Decision(&s.row)
+}
+
+// reject puts the sets of nodes of a note into the row.
+func (s *siteResults) reject(n *scheduler.Note) {
+	s.row.KeptFor, s.row.KeptUntil = -1, model.AbsentTime
+	for i := range n.Rejected {
+		r := &n.Rejected[i]
+		s.text = record.AppendNodes(s.text[:0], &r.Nodes)
+		s.row.Rejected[r.Why] = record.Shorten(string(s.text), mostRanges)
+		if r.Why == scheduler.RejectedKept {
+			s.row.KeptFor, s.row.KeptUntil = r.Keeper, r.Until
+		}
+	}
+}
+
+// proposed notes who is asked to leave nodes for whom, on both sides.
+func (s *siteResults) proposed(now model.Time, p *model.Proposal) {
+	if s.decisions == nil || p.Kind != model.ProposePreempt {
+		return
+	}
+	cause, victim := &s.jobs[p.Ref], &s.jobs[p.Victim]
+	s.asked(now, "preempt", cause, victim, p.Reason)
+	s.asked(now, "leave", victim, cause, p.Reason)
+}
+
+func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r model.Reason) {
+	if !s.explain(of.job) {
+		return
+	}
+	s.row = record.Decision{Time: now, Job: of.job, ID: of.id, Kind: kind, Reason: r, Behind: other.job, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
+	s.decisions.Decision(&s.row)
+}
+
+// observe says what is held after an instant by those for whom that may be something
+// else than before.
+func (s *siteResults) observe(now model.Time, st *world.Meter) {
+	for _, who := range st.Touched {
+		h := st.Untouch(who)
+		s.series.Hold(now, int(who), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
+	}
+	st.Touched = st.Touched[:0]
+}

@@ -1,0 +1,309 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/sim"
+	"orrery/sim/plan"
+	"orrery/sim/record"
+	"orrery/traces"
+	"orrery/traces/synth"
+)
+
+// day is a trace of one day of the synthetic month on 64 nodes, and a spec to
+// replay it.
+func day(t *testing.T) (*traces.Bundle, plan.Spec) {
+	t.Helper()
+	p := synth.DefaultSite(64)
+	p.Days = 1
+	w, err := synth.Site(p, 5)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "day.trace")
+	_, err = w.Write(path, func(int64) error { return nil })
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	c, err := profiles.LoadCluster("month")
+	require.NoError(t, err)
+	require.NoError(t, c.Inline("."))
+	spec := plan.DefaultSpec()
+	spec.Site, spec.Order, spec.Backfill, spec.EventOrder = c.JSON(), "", "", ""
+	return b, spec
+}
+
+// specOf is a spec of the site that a cluster file describes.
+func specOf(t *testing.T, text string) plan.Spec {
+	t.Helper()
+	c, err := profiles.ParseCluster("test", []byte(text))
+	require.NoError(t, err)
+	spec := plan.DefaultSpec()
+	spec.Site = c.JSON()
+	return spec
+}
+
+func opened(b *traces.Bundle) func() (traces.Source, error) {
+	return func() (traces.Source, error) { return b.Jobs() }
+}
+
+// replayed replays into a directory and opens it.
+func replayed(t *testing.T, b *traces.Bundle, spec plan.Spec, decisions bool) (*record.Run, *sim.Outcome) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	out, err := sim.Replay(context.Background(), spec, sim.Input{Open: opened(b)}, sim.ReplayOptions{Dir: dir, Decisions: decisions, Facts: true})
+	require.NoError(t, err)
+	run, err := record.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, run.Close()) })
+	return run, out
+}
+
+// What is recorded about decisions changes none of them, and nothing else but how
+// long jobs waited for limits, which is not known otherwise.
+func TestDecisionsChangeNothing(t *testing.T) {
+	b, spec := day(t)
+	bare, one := replayed(t, b, spec, false)
+	full, two := replayed(t, b, spec, true)
+	require.Equal(t, one.Document, two.Document)
+	for _, file := range []string{"jobs.parquet", "attempts.parquet", "series.parquet", "vcluster_series.parquet", "facts.parquet", "run.json"} {
+		x, err := os.ReadFile(filepath.Join(bare.Dir(), file))
+		require.NoError(t, err)
+		y, err := os.ReadFile(filepath.Join(full.Dir(), file))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(x, y), file)
+	}
+	require.False(t, bare.HasDecisions())
+	require.True(t, full.HasDecisions())
+	held := 0
+	for i := range two.Table.Groups {
+		if two.Table.Groups[i].HeldUS != nil {
+			held++
+		}
+		two.Table.Groups[i].HeldUS = nil
+	}
+	require.Positive(t, held)
+	require.Equal(t, one.Table.Groups, two.Table.Groups)
+}
+
+// A reservation that the trace announces is named, as those of the cluster file are.
+func TestReservationOfTheTraceIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "exam.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteJob(&traces.Job{ID: 7, NodesMin: traces.Some[int32](1), Runtime: traces.Some(model.Minute), Walltime: traces.Some(model.Minute)}))
+	require.NoError(t, w.WriteEvent(traces.Event{Kind: "reservation", Subject: "exam", Value: `{"nodes":["a-1"],"start":1,"end":90000000}`}))
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	run, _ := replayed(t, b, specOf(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"), true)
+	src, err := b.Jobs()
+	require.NoError(t, err)
+	defer src.Close()
+	got, err := Jobs(context.Background(), run, 7, Options{Tables: src})
+	require.NoError(t, err)
+	require.Equal(t, "RESERVED", got[0].Spells[0].Reason)
+	require.Equal(t, "exam", got[0].Spells[0].Reservation)
+}
+
+// The sizes of a service are told, and which it was to have, wherever one of them changes:
+// also that it has none while it waits to start again.
+func TestSizesAreTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "service.trace")
+	w, err := traces.NewWriter(path, traces.Meta{Source: "test", Sorted: true})
+	require.NoError(t, err)
+	require.NoError(t, w.WriteJob(&traces.Job{ID: 7, Kind: "reactive", NodesMin: traces.Some[int32](1), NodesMax: traces.Some[int32](3), Runtime: traces.Some(model.Hour)}))
+	for at, nodes := range []string{"2", "9", "1", "3", "3"} {
+		require.NoError(t, w.WriteEvent(traces.Event{Time: model.Time(at) * model.Time(model.Minute), Kind: "demand", Subject: "7", Value: nodes}))
+	}
+	_, err = w.Close()
+	require.NoError(t, err)
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	site := "agents: {kill_grace: 0s, wipe: 0s, boot_delay: 0s}\ngroups: [{name: a, nodes: 4}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n" +
+		"events: [{time: 5m, kind: drain, subject: all}, {time: 6m, kind: down, subject: a-1}, {time: 8m, kind: undrain, subject: all}]\n"
+	for _, recorded := range []bool{true, false} {
+		run, _ := replayed(t, b, specOf(t, site), recorded)
+		got, err := Jobs(context.Background(), run, 7, Options{Open: opened(b)})
+		require.NoError(t, err)
+		type size struct {
+			at            string
+			nodes, demand int32
+		}
+		var sizes []size
+		for _, z := range got[0].Sizes {
+			sizes = append(sizes, size{got[0].Moment(z.From), z.Nodes, z.Demand})
+		}
+		require.Equal(t, []size{{"00:00:00", 2, 2}, {"00:01:00", 3, 9}, {"00:02:00", 1, 1}, {"00:03:00", 3, 3}, {"00:06:00", 0, 3}, {"00:08:00", 3, 3}}, sizes)
+	}
+}
+
+// taken is a DecisionWriter that keeps what it is given.
+type taken []record.Decision
+
+func (d *taken) Decision(r *record.Decision) { *d = append(*d, *r) }
+
+// To explain one job costs notes of that job only, one for each change, and the run
+// stays what it is.
+func TestExplainingOneJobIsBounded(t *testing.T) {
+	b, spec := day(t)
+	plain, err := sim.Run(context.Background(), spec, opened(b), sim.Options{})
+	require.NoError(t, err)
+	var all taken
+	res, err := sim.Run(context.Background(), spec, opened(b), sim.Options{Decisions: &all})
+	require.NoError(t, err)
+	require.Equal(t, plain.Fingerprint, res.Fingerprint)
+	for _, job := range []model.JobID{0, 100, model.JobID(b.Info().Rows - 1)} {
+		var got taken
+		res, err := sim.Run(context.Background(), spec, opened(b), sim.Options{Decisions: &got, Explain: func(j model.JobID) bool { return j == job }})
+		require.NoError(t, err)
+		require.Equal(t, plain.Fingerprint, res.Fingerprint)
+		require.NotEmpty(t, got)
+		require.Equal(t, slices.DeleteFunc(slices.Clone(all), func(d record.Decision) bool { return d.Job != job }), got)
+		for i := 1; i < len(got); i++ {
+			a, b := got[i-1], got[i]
+			require.False(t, a.Kind == "wait" && b.Kind == "wait" && a.Reason == b.Reason && a.Behind == b.Behind, "%v and %v", a, b)
+		}
+	}
+}
+
+// The sets of nodes of a decision fit its reason and its numbers.
+func TestRejectedSetsFitTheDecision(t *testing.T) {
+	b, spec := day(t)
+	var all taken
+	_, err := sim.Run(context.Background(), spec, opened(b), sim.Options{Decisions: &all})
+	require.NoError(t, err)
+	kinds := map[scheduler.Rejection]int{}
+	for i := range all {
+		d := &all[i]
+		n := [record.RejectedSets]int32{}
+		for k, text := range d.Rejected {
+			if n[k] = int32(record.CountNodes(text)); text != "" {
+				kinds[scheduler.Rejection(k)]++
+			}
+		}
+		chosen, free, alike, near, kept := n[0], n[1], n[2], n[3], n[4]
+		if chosen > 0 {
+			require.GreaterOrEqual(t, chosen, d.Need)
+			require.Contains(t, []model.Reason{model.ReasonPriority, model.ReasonPower, model.ReasonBandwidth}, d.Reason)
+			require.Zero(t, free+alike+near+kept)
+		}
+		switch d.Reason {
+		case model.ReasonResources, model.ReasonReserved:
+			require.Less(t, free, d.Need)
+		case model.ReasonNone, model.ReasonDependency, model.ReasonQuotaNodes:
+			require.Equal(t, [record.RejectedSets]string{}, d.Rejected)
+		}
+		require.LessOrEqual(t, max(alike, near), free)
+		require.LessOrEqual(t, free+kept, d.Nodes)
+	}
+	require.Positive(t, kinds[scheduler.RejectedChosen])
+	require.Positive(t, kinds[scheduler.RejectedFree])
+	require.Positive(t, kinds[scheduler.RejectedAlike]+kinds[scheduler.RejectedNear], "%v", kinds)
+}
+
+// Every wait of every job is explained from its beginning to its end, and a run
+// without decisions yields the same explanation by one more replay.
+func TestEveryWaitIsExplained(t *testing.T) {
+	t.Parallel()
+	b, spec := day(t)
+	run, _ := replayed(t, b, spec, true)
+	bare, _ := replayed(t, b, spec, false)
+	src, err := b.Jobs()
+	require.NoError(t, err)
+	defer src.Close()
+	var ids []int64
+	preempted := map[int64]bool{}
+	require.NoError(t, run.Scan(func(c *record.Columns) error {
+		for i := range c.ID {
+			if preempted[c.ID[i]] = c.Preemptions[i] > 0; i%20 == 0 || c.Preemptions[i] > 0 || c.Start[i] == record.Absent {
+				ids = append(ids, c.ID[i])
+			}
+		}
+		return nil
+	}))
+	for n, id := range ids {
+		found, err := Jobs(context.Background(), run, id, Options{Tables: src})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		e := &found[0]
+		require.NotEmpty(t, e.Answer)
+		require.False(t, e.Recomputed)
+		covers(t, e)
+		require.Equal(t, preempted[id], slices.ContainsFunc(e.Moves, func(m Move) bool { return m.Leaves }), e.Answer)
+		if n%20 != 0 {
+			continue
+		}
+		again, err := Jobs(context.Background(), bare, id, Options{Tables: src, Open: opened(b)})
+		require.NoError(t, err)
+		require.True(t, again[0].Recomputed)
+		again[0].Recomputed, again[0].Fingerprint = false, ""
+		x, err := json.Marshal(found)
+		require.NoError(t, err)
+		y, err := json.Marshal(again)
+		require.NoError(t, err)
+		require.JSONEq(t, string(x), string(y))
+	}
+	_, err = Jobs(context.Background(), bare, ids[0], Options{})
+	var none *NoDecisionsError
+	require.ErrorAs(t, err, &none)
+}
+
+// covers checks that the spells of a job fill its waits without a gap.
+func covers(t *testing.T, e *Explanation) {
+	t.Helper()
+	waits := [][2]model.Time{{e.submit, e.end}}
+	for i := range e.Attempts {
+		waits[i][1] = e.Attempts[i].start
+		waits = append(waits, [2]model.Time{e.Attempts[i].end, e.end})
+	}
+	at := 0
+	for _, w := range waits {
+		from := w[0]
+		for ; at < len(e.Spells) && e.Spells[at].from == from && e.Spells[at].to <= w[1]; at++ {
+			from = e.Spells[at].to
+		}
+		require.Equal(t, w[1], from, e.Answer)
+	}
+	require.Equal(t, len(e.Spells), at, e.Answer)
+}
+
+// A job behind many reservations is not told each of them.
+func TestManyReservationsAreOneCause(t *testing.T) {
+	e := Explanation{ID: 7, start: model.Time(5 * model.Hour)}
+	for i := range int64(4) {
+		e.Spells = append(e.Spells, Spell{
+			from: model.Time(model.Hour).Add(model.Duration(i-1) * model.Hour), to: model.Time(model.Hour).Add(model.Duration(i) * model.Hour),
+			reason: model.ReasonPriority, Behind: &Other{ID: i % 3}, Room: &Room{},
+		})
+	}
+	e.Spells = append(e.Spells, Spell{from: model.Time(4 * model.Hour), to: e.start, reason: model.ReasonResources, Room: &Room{Need: 2}})
+	for i := range e.Spells {
+		e.Spells[i].What = e.what(&e.Spells[i])
+	}
+	require.Equal(t, "Job 7 waited 5 h: 4 h behind the reservations of 3 jobs, the first job 0 and 1 h for 2 free nodes.", e.answer())
+	e.Spells = append(e.Spells[:2:2], e.Spells[4])
+	require.Equal(t, "Job 7 waited 5 h: 1 h behind the reservation of job 0, 1 h behind the reservation of job 1 and 1 h for 2 free nodes.", e.answer())
+}
+
+func TestWords(t *testing.T) {
+	for d, want := range map[model.Duration]string{
+		0: "0 s", 1500 * model.Millisecond: "1.5 s", model.Minute: "1 min", 61 * model.Second: "1 min 1 s",
+		model.Hour: "1 h", 3*model.Hour + 12*model.Minute + 30*model.Second: "3 h 12 min", 2*model.Day + 5*model.Minute: "2 d", 26 * model.Hour: "1 d 2 h",
+	} {
+		require.Equal(t, want, Words(d))
+	}
+}

@@ -1,0 +1,68 @@
+package explain
+
+import (
+	"fmt"
+
+	"orrery/scheduler"
+	"orrery/scheduler/model"
+	"orrery/sim/record"
+)
+
+// reject tells the sets of nodes of a decision.
+func (x *explainer) reject(e *Explanation, s *Spell, d *record.Decision) {
+	for kind := scheduler.RejectedChosen; kind <= scheduler.RejectedKept; kind++ {
+		text := d.Rejected[kind]
+		if text == "" {
+			continue
+		}
+		r := RejectedSet{Kind: kind.String(), Nodes: x.names.Of(text), Count: record.CountNodes(text)}
+		switch kind {
+		case scheduler.RejectedChosen:
+			r.Behind, r.Until = s.Behind, s.Until
+			r.Why = enoughBut(s)
+		case scheduler.RejectedKept:
+			r.Behind = x.others[d.KeptFor]
+			if d.KeptUntil != model.AbsentTime {
+				r.Until, r.Reservation = e.instant(d.KeptUntil), x.reservation(d.KeptUntil)
+			}
+			r.Why = keptFor(e, &r)
+		default:
+			r.Why = short(kind, r.Count, int(d.Need))
+		}
+		s.Rejected = append(s.Rejected, r)
+	}
+}
+
+// enoughBut is why a job did not start on enough nodes that were free.
+func enoughBut(s *Spell) string {
+	switch {
+	case s.reason == model.ReasonPower:
+		return "enough, but they would draw more power than the cap leaves"
+	case s.reason == model.ReasonBandwidth:
+		return "enough, but it would demand more storage bandwidth than the cap leaves"
+	case s.Behind != nil:
+		return fmt.Sprintf("enough, but it would delay job %d", s.Behind.ID)
+	}
+	return "enough, but jobs before it come first"
+}
+
+func keptFor(e *Explanation, r *RejectedSet) string {
+	switch {
+	case r.Behind != nil:
+		return fmt.Sprintf("kept for job %d, which makes others leave nodes", r.Behind.ID)
+	case r.Reservation != "":
+		return "set aside by the reservation " + r.Reservation + " until " + e.Moment(r.Until)
+	}
+	return "set aside by a reservation until " + e.Moment(r.Until)
+}
+
+// short is why n nodes of a kind do not do for a job that needs so many.
+func short(kind scheduler.Rejection, n, need int) string {
+	in := map[scheduler.Rejection]string{
+		scheduler.RejectedAlike: ", the most in one conformance group", scheduler.RejectedNear: ", the most in one dragonfly group",
+	}[kind]
+	if n >= need {
+		return fmt.Sprintf("enough%s, but not in one conformance group", in)
+	}
+	return fmt.Sprintf("only %d of the %d that it needs%s", n, need, in)
+}

@@ -1,0 +1,28 @@
+package plan
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// untimed says whether the trace may have services of which no row says how long
+// they ran, so that it has to be known when it ends. A file that others wrote has no
+// statistics, and may.
+func (p *Site) Untimed(info traces.Info) bool {
+	kind := func(f traces.Filled) bool { return f.Column == "kind" }
+	return info.Filled == nil || slices.ContainsFunc(info.Filled, kind)
+}
+
+// lastTold is the last instant that row i tells of.
+func LastInstant(b *traces.Batch, i int) model.Time {
+	last := max(b.Submit[i], b.CancelledAt[i])
+	if b.Start[i] != model.AbsentTime && b.Runtime[i] != model.AbsentDuration {
+		last = max(last, b.Start[i].Add(b.Runtime[i]))
+	}
+	if b.Attr.Len() > 0 {
+		last = max(last, b.Attr.End[i])
+	}
+	return last
+}

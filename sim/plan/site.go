@@ -1,0 +1,224 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/scheduler/site"
+	"orrery/sim/metric"
+	"orrery/sim/world"
+	"orrery/sim/world/translate"
+	"orrery/traces"
+)
+
+// sitePlan is a site in the words of the packages that run it.
+type Site struct {
+	Core  site.Config
+	World world.SiteConfig
+	Names SiteNames
+	// targets are the waits within which jobs should start, by class.
+	Targets []model.Duration
+	early   int64 // reservations that the trace announces, known from the beginning on
+	// unheeded counts events of the trace, in the order of translate.IgnoredEvents.
+	unheeded [len(translate.IgnoredEvents)]int64
+}
+
+// SiteNames are the names behind the ids of results.
+type SiteNames struct {
+	VClusters, Tenants []string
+	Profiles           []string // of each vCluster
+}
+
+// clusterFile is a cluster file as it was read.
+type clusterFile struct {
+	cluster *profiles.Cluster
+	alone   siteOfFile // as it is where the trace adds nothing; none if that is no site
+}
+
+// siteOfFile is a cluster file with all its nodes and tenants.
+type siteOfFile struct {
+	canonical json.RawMessage
+	site      *profiles.Site
+}
+
+func readSite(raw json.RawMessage) (*clusterFile, error) {
+	c, err := profiles.ParseCluster("site", raw)
+	if err != nil {
+		return nil, siteError{err}
+	}
+	f := &clusterFile{cluster: c}
+	if alone, err := resolved(c); err == nil { // else the trace mends it, or on says it again
+		f.alone = alone
+	}
+	return f, nil
+}
+
+func resolved(c *profiles.Cluster) (siteOfFile, error) {
+	res, err := c.Resolve()
+	if err != nil {
+		return siteOfFile{}, siteError{err}
+	}
+	return siteOfFile{c.JSON(), res}, nil
+}
+
+// on is the site of the file on a trace, whose nodes and tenants stand in for those
+// that the file leaves out. A run adds to what it gets, and no other sees that.
+func (f *clusterFile) on(src Tables) (siteOfFile, error) {
+	whole := f.alone
+	if c := completed(f.cluster, src); c != f.cluster || whole.site == nil {
+		var err error
+		if whole, err = resolved(c); err != nil {
+			return whole, err
+		}
+	}
+	own := *whole.site
+	own.Constraints, own.Reservations = slices.Clone(own.Constraints), slices.Clone(own.Reservations)
+	whole.site = &own
+	return whole, nil
+}
+
+// site turns a cluster file into a plan.
+func (s Spec) site(p *Resolved, f *clusterFile, src Tables) error {
+	whole, err := f.on(src)
+	if err != nil {
+		return err
+	}
+	res := whole.site
+	p.Spec.Site = whole.canonical
+	sp := &Site{Targets: res.TargetWait[:]}
+	if sp.Core, err = coreOf(res); err != nil {
+		return err
+	}
+	route, err := routeOf(&f.cluster.Routing, res, src.Info())
+	if err != nil {
+		return err
+	}
+	if sp.World, err = s.worldOf(res, p, src); err != nil {
+		return err
+	}
+	sp.World.Rows.Route = route
+	for i := range res.VClusters {
+		sp.Names.VClusters = append(sp.Names.VClusters, res.VClusters[i].Name)
+		sp.Names.Profiles = append(sp.Names.Profiles, res.Profiles[i].Name)
+	}
+	for i := range res.Tenants {
+		sp.Names.Tenants = append(sp.Names.Tenants, res.Tenants[i].Name)
+	}
+	for _, e := range src.Events() {
+		if e.Kind == "reservation" && e.Time > 0 {
+			sp.early++
+		}
+		if i := translate.IgnoredAt(e.Kind); i >= 0 {
+			sp.unheeded[i]++
+		}
+	}
+	sp.Core.Prices = pricesOf(res.Price, sp.World.Changes)
+	sp.Core.Max = ceilingOf(&res.Site, sp.World.Changes)
+	sp.Core.Extend = p.World.Policy.Overrun == translate.Extend
+	p.Site = sp
+	p.World.Cluster = unitsOfSite(res)
+	return nil
+}
+
+// onlySite refuses the settings of a plain cluster beside a cluster file.
+func (s Spec) onlySite() error {
+	for _, set := range []struct {
+		name string
+		set  bool
+	}{
+		{"the size of the cluster", s.Cluster != ClusterSpec{}}, {"order", s.Order != ""}, {"backfill", s.Backfill != ""}, {"depth", s.Depth != 0},
+		{"event order", s.EventOrder != ""}, {"cycle", s.Cycle != 0}, {"phase", s.Phase != 0},
+		{"quorum latency", s.QuorumLatency != 0}, {"quorum jitter", s.QuorumJitter != 0},
+	} {
+		if set.set {
+			return usagef("%s: a cluster file says this itself, or the profiles of its vClusters do", set.name)
+		}
+	}
+	return nil
+}
+
+// completed is c with what the tables of the trace say of nodes and tenants.
+func completed(c *profiles.Cluster, src Tables) *profiles.Cluster {
+	if len(c.Groups) == 0 && len(src.Nodes()) > 0 {
+		var rows []profiles.NodeRow
+		for _, n := range src.Nodes() {
+			rows = append(rows, profiles.NodeRow{
+				Name: n.Name, Group: n.Group, Type: n.Type, GPUModel: n.GPUModel, GPUs: n.GPUs, CPUs: n.CPUs,
+				Memory: n.Memory, Fingerprint: n.Fingerprint, VCluster: n.VCluster, Up: n.Up,
+			})
+		}
+		c = c.WithNodes(src.Info().Name+", table nodes", rows)
+	}
+	if len(c.Tenants) == 0 && len(src.Tenants()) > 0 {
+		var tenants []profiles.Tenant
+		for _, t := range src.Tenants() {
+			tenants = append(tenants, profiles.Tenant{
+				Name: t.Name, MaxNodes: t.MaxNodes.V, MaxConcurrent: t.MaxConcurrent.V, FairShare: t.FairShare.V,
+				Burst: t.Burst.V, GPUHours: t.GPUHours.V, NodeHours: t.NodeHours.V,
+			})
+		}
+		c = c.WithTenants(src.Info().Name+", table tenants", tenants)
+	}
+	return c
+}
+
+// PartsOf are the groups that a cluster has, on a trace with a table of tenants.
+func PartsOf(c *profiles.Cluster, tenants []traces.Tenant) *metric.Parts {
+	p := &metric.Parts{}
+	for i := range c.VClusters {
+		p.VClusters = append(p.VClusters, c.VClusters[i].Name)
+	}
+	for i := range c.Tenants {
+		p.Tenants = append(p.Tenants, c.Tenants[i].Name)
+	}
+	if len(c.Tenants) == 0 {
+		for i := range tenants {
+			p.Tenants = append(p.Tenants, tenants[i].Name)
+		}
+	}
+	for _, x := range c.Classes {
+		p.Promised = append(p.Promised, x.Class)
+	}
+	return p
+}
+
+// unitsOfSite is the site as results describe it: a unit is a node, or a GPU
+// where these are shared out.
+func unitsOfSite(s *profiles.Site) model.Cluster {
+	c := model.Cluster{Units: make([]int32, len(s.Nodes)), Whole: !s.Shared}
+	for i := range s.Nodes {
+		c.Units[i] = 1
+		if s.Shared {
+			c.Units[i] = max(1, s.Nodes[i].GPUs)
+		}
+	}
+	return c
+}
+
+// siteOn is the site of a file with the nodes, tenants and reservations that a trace
+// tells of; nil for no trace.
+func SiteOn(c *profiles.Cluster, src Tables) (*profiles.Site, error) {
+	if src != nil {
+		c = completed(c, src)
+	}
+	s, err := c.Resolve()
+	if err != nil || src == nil {
+		return s, err
+	}
+	return s, recorded(&world.SiteConfig{}, &s.Site, src)
+}
+
+// canonicalSite is the one spelling of a cluster file inside a spec.
+func canonicalSite(raw json.RawMessage) (json.RawMessage, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	c, err := profiles.ParseCluster("site", raw)
+	if err != nil {
+		return nil, fmt.Errorf("the site of the spec: %w", err)
+	}
+	return c.JSON(), nil
+}

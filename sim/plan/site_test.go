@@ -1,0 +1,40 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
+	"orrery/sim/world"
+	"orrery/sim/world/translate"
+	"orrery/traces"
+)
+
+// Every key of a profile that preempts reaches the core, and what agents take to end a job.
+func TestPreemptionIsTakenOver(t *testing.T) {
+	p, err := profiles.Parse("p", []byte(`preemption: {enabled: true, rule: banded, max_victims: 7, near_completion: 1m, timeout: 2m, extension: 0.25,
+  deferral: 3m, deferrals_auto: 1, deferrals_manual: 2}`))
+	require.NoError(t, err)
+	require.Equal(t, preempt.Config{
+		Rule: preempt.Banded, MaxVictims: 7, NearCompletion: model.Minute, Timeout: 2 * model.Minute, Extension: model.One / 4,
+		Deferral: 3 * model.Minute, DeferralsAuto: 1, DeferralsManual: 2, KillGrace: 4 * model.Second, Bandwidth: 5,
+	}, preemptionOf(&p.Preemption, &profiles.Agents{KillGrace: 4 * model.Second, CheckpointBandwidth: 5}))
+}
+
+// Prices of a trace are put on the scale from its lowest to its highest.
+func TestPricesOfTheTraceAreScaled(t *testing.T) {
+	m, err := traces.NewMemory("log", traces.Meta{}, traces.Tables{Prices: []traces.Price{{Time: 1, Price: 0.1}, {Time: 2, Price: 0.3}, {Time: 3, Price: 0.2}}})
+	require.NoError(t, err)
+	src, err := m.Open()
+	require.NoError(t, err)
+	var w world.SiteConfig
+	require.NoError(t, recorded(&w, &model.Site{}, src))
+	require.Equal(t, []translate.Change{
+		{At: 1, Kind: translate.PriceChange, Value: 0},
+		{At: 2, Kind: translate.PriceChange, Value: int64(model.One)},
+		{At: 3, Kind: translate.PriceChange, Value: int64(model.One / 2)},
+	}, w.Changes)
+}

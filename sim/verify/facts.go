@@ -1,0 +1,276 @@
+package verify
+
+import (
+	"fmt"
+	"iter"
+
+	"orrery/scheduler"
+	"orrery/scheduler/drive"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/plain"
+	"orrery/scheduler/site"
+	"orrery/sim/commitlog"
+	"orrery/sim/plan"
+)
+
+// Parity is the outcome of feeding the log of a run to a fresh core: what a scheduler
+// does that is started anew in production.
+type Parity struct {
+	Facts     int64 `json:"facts"`
+	Passes    int64 `json:"passes"` // compared, empty ones too
+	Proposals int64 `json:"proposals"`
+	// Fingerprint of the log, which is that of the run.
+	Fingerprint string      `json:"fingerprint"`
+	Differs     *Difference `json:"differs,omitempty"` // nil when every plan is the same
+}
+
+// Difference is the first entry of a log that a fresh core does not make.
+type Difference struct {
+	Index int64  `json:"index"` // of the entry, from 0
+	Plan  int64  `json:"plan"`  // passes before it
+	Log   *Event `json:"log"`   // nil when the log has ended
+	Core  *Event `json:"core"`  // nil when the fresh core makes no such entry
+	// At is the instant that the core had reached.
+	At model.Time `json:"time_us"`
+}
+
+// String says in a line what differs.
+func (d *Difference) String() string {
+	core := "no such entry"
+	if d.Core != nil {
+		core = d.Core.String()
+	}
+	return fmt.Sprintf("entry %d, plan %d: the log has %s; a fresh core makes %s", d.Index, d.Plan, d.Log, core)
+}
+
+// LogError is a log that no loop can have written.
+type LogError struct {
+	Index int64
+	Text  string
+}
+
+// Error says what is wrong.
+func (e *LogError) Error() string { return fmt.Sprintf("entry %d of the log: %s", e.Index, e.Text) }
+
+// Facts feeds a log, as record.ReadLog hands it out, to a fresh core of p through the loop
+// of scheduler/drive, with a quorum that answers from the log, and compares every plan.
+// It stops at the first difference. Memory is that of the core and of one round.
+func Facts(p *plan.Resolved, log iter.Seq2[*commitlog.Entry, error]) (_ *Parity, err error) {
+	pull, stop := iter.Pull2(log)
+	defer stop()
+	f := &follower{pull: pull}
+	loop := drive.Loop{Core: coreOf(p), Quorum: f, Agents: f, Record: f, Order: p.Order, PassPerFact: p.Core.Backfill != order.Conservative}
+	defer func() {
+		if r := recover(); r != nil { // a core answers so when facts contradict what it was told
+			err = &LogError{f.index, fmt.Sprint(r)}
+		}
+	}()
+	for f.goesOn() {
+		if err := f.round(&loop); err != nil {
+			return nil, err
+		}
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	f.found.Fingerprint = f.print.String()
+	return &f.found, nil
+}
+
+// fresh is a core with the questions that the loop asks.
+type fresh interface {
+	scheduler.Core
+	scheduler.Questions
+}
+
+func coreOf(p *plan.Resolved) fresh {
+	if p.Site == nil {
+		return plain.New(p.Core)
+	}
+	return site.New(p.Site.Core)
+}
+
+// follower walks through a log beside a loop. As its recorder it holds each entry that the
+// loop makes against the next of the log; as its quorum it answers what the log has.
+type follower struct {
+	pull  func() (*commitlog.Entry, error, bool)
+	ahead []commitlog.Entry // read; those before head are passed
+	head  int
+	index int64 // of the entry at head
+	jobs  int64 // submitted so far
+	print commitlog.Digest
+	found Parity
+	err   error
+}
+
+// goesOn says whether there is more of the log to follow.
+func (f *follower) goesOn() bool { return f.err == nil && f.found.Differs == nil && f.peek(0) != nil }
+
+// peek is entry k from here on, nil behind the end of the log.
+func (f *follower) peek(k int) *commitlog.Entry {
+	for len(f.ahead)-f.head <= k && f.err == nil {
+		e, err, more := f.pull()
+		if !more {
+			return nil
+		}
+		if err != nil {
+			f.err = err
+			return nil
+		}
+		if e.What == commitlog.Fact {
+			if f.err = f.sound(&e.Fact); f.err != nil {
+				return nil
+			}
+		}
+		f.ahead = append(f.ahead, *e)
+	}
+	if f.err != nil {
+		return nil
+	}
+	return &f.ahead[f.head+k]
+}
+
+// mostConstraints bounds the ids of constraints, so that none costs memory without bound.
+const mostConstraints = 1 << 22
+
+// sound refuses ids that would make a core's tables grow without bound.
+func (f *follower) sound(x *model.Fact) error {
+	at := f.index + int64(len(f.ahead)-f.head)
+	if x.Kind == model.FactSubmitted {
+		f.jobs++
+	}
+	switch {
+	case x.Ref < 0 || int64(x.Ref) > f.jobs:
+		return &LogError{at, fmt.Sprintf("the handle %d of a job after %d submissions", x.Ref, f.jobs)}
+	case x.Alloc != nil && (x.Alloc.Constraint < 0 || x.Alloc.Constraint > mostConstraints):
+		return &LogError{at, fmt.Sprintf("the constraint %d", x.Alloc.Constraint)}
+	}
+	return nil
+}
+
+// round lets the loop do what the log says that it was asked to do next.
+func (f *follower) round(loop *drive.Loop) error {
+	e := f.peek(0)
+	if e.What != commitlog.Round || e.Round == drive.Answered {
+		f.differ(e, nil)
+		return nil
+	}
+	now := e.Now
+	switch e.Round {
+	case drive.Asked:
+		loop.Pass(now)
+	case drive.Restored:
+		var list []model.Proposal
+		for k := 1; f.peek(k) != nil && f.peek(k).What == commitlog.Proposal; k++ {
+			list = append(list, f.peek(k).Proposal)
+		}
+		loop.Restore(now, list)
+	default:
+		facts, err := f.facts(int(e.Count))
+		if err != nil {
+			return err
+		}
+		if e = f.peek(0); e.Round == drive.Observed {
+			loop.Observe(now, facts)
+		} else {
+			loop.Step(now, facts)
+		}
+	}
+	return nil
+}
+
+// facts are the n of the round that begins here. Passes may stand between them.
+func (f *follower) facts(n int) ([]model.Fact, error) {
+	var list []model.Fact
+	for k := 1; len(list) < n; k++ {
+		e := f.peek(k)
+		switch {
+		case f.err != nil:
+			return nil, f.err
+		case e == nil || e.What != commitlog.Fact && e.What != commitlog.Pass:
+			return nil, &LogError{f.index + int64(k), fmt.Sprintf("%d facts in a round of %d", len(list), n)}
+		case e.What == commitlog.Fact:
+			list = append(list, e.Fact)
+		}
+	}
+	return list, nil
+}
+
+// differ notes the first difference: what the log has, and what the loop made.
+func (f *follower) differ(log, made *commitlog.Entry) {
+	if f.found.Differs != nil || f.err != nil {
+		return
+	}
+	d := &Difference{Index: f.index, Plan: f.found.Passes}
+	if log != nil {
+		d.Log, d.At = eventOf(log), log.Now
+	}
+	if made != nil {
+		d.Core, d.At = eventOf(made), made.Now
+	}
+	f.found.Differs = d
+}
+
+// meet holds an entry that the loop made against the log, and goes one further.
+func (f *follower) meet(made *commitlog.Entry) {
+	if f.found.Differs != nil || f.err != nil {
+		return
+	}
+	e := f.peek(0)
+	if e == nil || !commitlog.Same(e, made) {
+		f.differ(e, made)
+		return
+	}
+	f.index++
+	if f.head++; f.head == len(f.ahead) {
+		f.ahead, f.head = f.ahead[:0], 0
+	}
+}
+
+// Round implements drive.Recorder.
+func (f *follower) Round(now model.Time, r drive.Round, n int) {
+	f.print.Round(now, r, n)
+	f.meet(&commitlog.Entry{What: commitlog.Round, Now: now, Round: r, Count: int32(n)})
+}
+
+// Fact implements drive.Recorder.
+func (f *follower) Fact(now model.Time, x *model.Fact) {
+	f.print.Fact(x)
+	f.meet(&commitlog.Entry{What: commitlog.Fact, Now: now, Fact: *x})
+	f.found.Facts++
+}
+
+// Passed implements drive.Recorder.
+func (f *follower) Passed(now model.Time, p *scheduler.Plan) {
+	f.print.Passed(now, p)
+	f.meet(&commitlog.Entry{What: commitlog.Pass, Now: now, Count: int32(len(p.Proposals)), Due: p.Due, QuietUntil: p.QuietUntil, Again: p.Again})
+	f.found.Passes++
+}
+
+// Proposed implements drive.Recorder.
+func (f *follower) Proposed(now model.Time, p *model.Proposal) {
+	f.print.Proposal(p)
+	f.meet(&commitlog.Entry{What: commitlog.Proposal, Now: now, Proposal: *p})
+	f.found.Proposals++
+}
+
+// Start implements drive.NodeAgents: nothing runs.
+func (f *follower) Start(model.Time, model.Ref) {}
+
+// Submit implements drive.Quorum: what the log has as answered at once.
+func (f *follower) Submit(_ model.Time, _ []model.Proposal, dst []model.Fact) []model.Fact {
+	if !f.goesOn() {
+		return dst
+	}
+	e := f.peek(0)
+	if e.What != commitlog.Round || e.Round != drive.Answered {
+		return dst
+	}
+	answers, err := f.facts(int(e.Count))
+	if err != nil {
+		f.err = err
+		return dst
+	}
+	return append(dst, answers...)
+}
