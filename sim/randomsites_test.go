@@ -410,8 +410,10 @@ func TestSiteInvariants(t *testing.T) {
 	for i := range worlds {
 		w := drawSite(longBytes(uint64(i)))
 		m, spec := w.memory(), w.spec(t)
-		res, err := Run(context.Background(), spec, m.open, Options{Watch: true})
+		var kept log
+		res, err := Run(context.Background(), spec, m.open, Options{Watch: true, Log: kept.recorder()})
 		require.NoError(t, err, "world %d\n%s", i, w)
+		kept.same(t, spec, m.open, res.Fingerprint)
 		for _, b := range res.Watch.Breaches {
 			t.Errorf("%s", b)
 		}

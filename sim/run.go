@@ -124,8 +124,12 @@ func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.S
 	last := model.AbsentTime
 	breaks := p.Site != nil && p.Site.World.Faults.MTBF > 0
 	if p.Strict || p.Spec.Cooldown > 0 || breaks || p.Site != nil && p.Site.Untimed(src.Info()) {
-		if last, err = prescan(ctx, &p, open); err != nil {
+		var horizon model.Time
+		if last, horizon, err = prescan(ctx, &p, open); err != nil {
 			return nil, err
+		}
+		if p.Site != nil {
+			p.Site.World.Rows.Horizon = horizon
 		}
 	}
 	if breaks { // so that a job that waits for ever does not keep the nodes breaking
@@ -146,41 +150,41 @@ func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.S
 	return r.finish()
 }
 
-// prescan reads the trace once: it finds the last submission, the horizon of a site
-// and, under the policy error, the jobs that can never run.
-func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, error)) (model.Time, error) {
+// prescan reads the trace once: it finds the last submission, the last instant that a row
+// of a site tells of and, under the policy error, the jobs that can never run.
+func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, error)) (last, horizon model.Time, err error) {
 	src, err := open()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer src.Close()
 	own := p.OwnSite()
 	_, w := newStage(&own, Options{Sink: record.Null{}}, src.Users)
-	last := model.AbsentTime
+	last = model.AbsentTime
 	b := newBatch(p)
 	for {
 		if err := src.Next(&b); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		for i := range b.Len() {
 			last = max(last, b.Submit[i])
 			if p.Site != nil {
-				p.Site.World.Rows.Horizon = max(p.Site.World.Rows.Horizon, plan.LastInstant(&b, i))
+				horizon = max(horizon, plan.LastInstant(&b, i))
 			}
 			if err := w.inspect(&b, i); err != nil {
-				return 0, err
+				return 0, 0, err
 			}
 		}
 	}
 	if a := w.awkward(); p.Strict && a.Count[translate.RuleTooLarge] > 0 {
-		return 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
+		return 0, 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
 	}
-	return last, nil
+	return last, horizon, nil
 }
 
 // run is a replay under way.

@@ -33,8 +33,10 @@ type lived struct {
 
 func live(t testing.TB, spec plan.Spec, open func() (traces.Source, error)) lived {
 	sink := record.NewMemory()
-	res, err := Run(context.Background(), spec, open, Options{Sink: sink, Watch: true})
+	var kept log
+	res, err := Run(context.Background(), spec, open, Options{Sink: sink, Watch: true, Log: kept.recorder()})
 	require.NoError(t, err)
+	kept.same(t, spec, open, res.Fingerprint)
 	require.Empty(t, res.Watch.Breaches, "%v", res.Watch)
 	out := lived{map[int64]model.Time{}, map[int64]model.Time{}, map[int64]string{}, res, sink}
 	for i, id := range sink.Jobs.ID {

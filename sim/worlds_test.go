@@ -142,7 +142,11 @@ func stretch(m *memory, unit model.Duration) {
 // empty cycles. It returns false where keys are too close to decide.
 func checkWorld(t testing.TB, data []byte) bool {
 	m, spec := decodeWorld(data)
-	res := requireNaive(t, m, spec, Options{})
+	var kept log
+	res := requireNaive(t, m, spec, Options{Log: kept.recorder()})
+	if res != nil {
+		kept.same(t, spec, m.open, res.Fingerprint)
+	}
 	if res == nil || spec.Cycle == 0 {
 		return res != nil
 	}

@@ -23,7 +23,8 @@ func TestVerifyCatchesABrokenScheduler(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	broken, log := brokenBuild(t), small(t)
+	broken := brokenBuild(t, "scheduler/order/order.go", "return c < 0\n\t\t}\n\t\treturn a.ID < b.ID", "return c < 0\n\t\t}\n\t\treturn a.ID > b.ID")
+	log := small(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // not before: the compiler keeps its cache there too
 
 	got := inProcess(t, "verify", log, "--order", "sjf", "--against", broken)
@@ -72,30 +73,28 @@ func requireFirstWrongTie(t *testing.T, d *verify.Divergence) {
 	require.NotNil(t, d)
 	right, wrong := d.Sides[0], d.Sides[1]
 	require.Equal(t, right.Time, wrong.Time)
-	require.Equal(t, "assigned", right.Kind)
+	require.Equal(t, "proposal to assign", right.Kind)
 	require.Less(t, right.ID, wrong.ID)
 	require.Equal(t, int64(right.Job)+1, right.ID)
 }
 
-// brokenBuild builds the program with one comparison of the scheduler turned
-// around.
-func brokenBuild(t *testing.T) string {
+// brokenBuild builds the program with one piece of a file of the repository replaced.
+func brokenBuild(t *testing.T, file, right, wrong string) string {
 	t.Helper()
-	source, err := filepath.Abs(filepath.Join("..", "..", "scheduler", "order.go"))
+	source, err := filepath.Abs(filepath.Join("..", "..", filepath.FromSlash(file)))
 	require.NoError(t, err)
 	text, err := os.ReadFile(source)
 	require.NoError(t, err)
-	const tie, wrong = "return c < 0\n\t\t}\n\t\treturn a.id < b.id", "return c < 0\n\t\t}\n\t\treturn a.id > b.id"
-	require.Equal(t, 1, strings.Count(string(text), tie), "the tie-break of static orders has moved: patch it where it is now")
+	require.Equal(t, 1, strings.Count(string(text), right), "what is replaced in %s has moved: patch it where it is now", file)
 	dir := t.TempDir()
-	patched := filepath.Join(dir, "order.go")
-	require.NoError(t, os.WriteFile(patched, []byte(strings.Replace(string(text), tie, wrong, 1)), 0o600))
+	patched := filepath.Join(dir, filepath.Base(source))
+	require.NoError(t, os.WriteFile(patched, []byte(strings.Replace(string(text), right, wrong, 1)), 0o600))
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: patched}})
 	require.NoError(t, err)
-	file := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(file, overlay, 0o600))
+	list := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(list, overlay, 0o600))
 	program := filepath.Join(dir, "broken")
-	out, err := exec.Command("go", "build", "-overlay", file, "-o", program, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-overlay", list, "-o", program, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return program
 }

@@ -50,7 +50,7 @@ func (v *verifyVerb) parity(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := verify.Facts(&p, record.ReadLog(dir))
+	found, err := verify.Facts(&p, src.Info().Rows, record.ReadLog(dir))
 	if bad := (*verify.LogError)(nil); errors.As(err, &bad) {
 		return input(fmt.Errorf("%s: %w; replay once more with --facts to write it anew", filepath.Join(dir, record.TableFacts+".parquet"), err))
 	}

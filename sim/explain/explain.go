@@ -22,7 +22,7 @@ import (
 	"orrery/traces"
 )
 
-// ExplainOptions say where to look when a run has not recorded why jobs wait.
+// Options say where to look when a run has not recorded why jobs wait.
 type Options struct {
 	// Open starts a stream over the trace of the run, to replay it once more; nil
 	// when there is none.
@@ -50,7 +50,7 @@ func (e *OtherRunError) Error() string {
 		e.Dir, e.Replayed, e.Recorded, e.Version)
 }
 
-// Explain tells why the jobs with the number id in their log started when they
+// Jobs tells why the jobs with the number id in their log started when they
 // did, in the order of their rows. Cost: a scan of the tables of the run, twice of
 // jobs; where the run has recorded no reasons, a replay.
 func Jobs(ctx context.Context, run *record.Run, id int64, opt Options) ([]Explanation, error) {
@@ -66,10 +66,12 @@ func Jobs(ctx context.Context, run *record.Run, id int64, opt Options) ([]Explan
 	if err := x.look(); err != nil {
 		return nil, err
 	}
+	out := make([]Explanation, len(x.jobs))
 	for i := range x.jobs {
 		x.finish(&x.jobs[i])
+		out[i] = x.jobs[i].Explanation
 	}
-	return x.jobs, nil
+	return out, nil
 }
 
 // explainer gathers what a run says of the jobs of one number.
@@ -82,12 +84,12 @@ type explainer struct {
 	site   profiles.Site     // nodes and reservations, where they are known
 	policy []site.Policy     // of each vCluster
 	names  *record.NodeNames // nil where nodes have numbers only
-	jobs   []Explanation
+	jobs   []story
 	others map[model.JobID]*Other // named in decisions, looked up by row only
 }
 
 // wanted is the explanation of a row, nil when it is not asked for.
-func (x *explainer) wanted(job model.JobID) *Explanation {
+func (x *explainer) wanted(job model.JobID) *story {
 	for i := range x.jobs {
 		if x.jobs[i].Row == job {
 			return &x.jobs[i]
@@ -125,7 +127,7 @@ func (x *explainer) load(src plan.Tables) error {
 		return &plan.UsageError{Text: fmt.Sprintf("no job has the number %d among the %d jobs of %s: give the number of the log; rows that a replay drops are no jobs (see awkward in %s)", x.id, x.run.Rows(), x.run.Dir(), record.FileRun)}
 	}
 	//detlint:total each job is a row of its own in the trace
-	slices.SortFunc(x.jobs, func(a, b Explanation) int { return cmp.Compare(a.Row, b.Row) })
+	slices.SortFunc(x.jobs, func(a, b story) int { return cmp.Compare(a.Row, b.Row) })
 	for i := range x.jobs {
 		x.jobs[i].Rows = len(x.jobs)
 	}
@@ -173,11 +175,13 @@ func (x *explainer) find(c *record.Columns) {
 		if c.ID[i] != x.id {
 			continue
 		}
-		e := Explanation{
-			ID: x.id, Row: model.JobID(c.Job[i]), State: model.JobState(c.State[i]).String(), Reason: model.Reason(c.Reason[i]).String(),
-			Units: c.Procs[i], sizeOf: x.sizeOf(), epoch: x.run.Epoch(), known: x.doc.Trace.EpochKnown,
+		e := story{
+			Explanation: Explanation{
+				ID: x.id, Row: model.JobID(c.Job[i]), State: model.JobState(c.State[i]).String(), Reason: model.Reason(c.Reason[i]).String(),
+				Units: c.Procs[i], sizeOf: x.sizeOf(), epoch: x.run.Epoch(), known: x.doc.Trace.EpochKnown,
+			},
 			submit: model.Time(c.Submit[i]), eligible: model.Time(c.Eligible[i]), start: model.Time(c.Start[i]), end: model.Time(c.End[i]),
-			why: model.Reason(c.Reason[i]), state: model.JobState(c.State[i]), vcluster: -1,
+			why: model.Reason(c.Reason[i]), vcluster: -1,
 		}
 		if u := c.User[i]; u >= 0 {
 			e.User = x.run.Users()[u]
@@ -267,7 +271,7 @@ func (x *explainer) look() error {
 }
 
 // attempt is a row of the table attempts as an explanation has it.
-func (x *explainer) attempt(e *Explanation, a *record.Attempt) Attempt {
+func (x *explainer) attempt(e *story, a *record.Attempt) Attempt {
 	out := Attempt{
 		Number: a.Attempt, Start: e.instant(a.Start), End: e.instant(a.End), Nodes: x.names.Of(a.Nodes), NodeCount: a.NodeCount, GPUs: a.GPUs,
 		Outcome: a.Outcome.String(), Reason: a.Reason.String(), Kept: a.Kept.Seconds(), Lost: a.Lost.Seconds(), Borrowed: a.Borrowed,
@@ -292,7 +296,7 @@ func (x *explainer) attempt(e *Explanation, a *record.Attempt) Attempt {
 }
 
 // scoreOf is the score of a decision by factor; weights are those of the profile.
-func (x *explainer) scoreOf(e *Explanation, d *record.Decision) *Score {
+func (x *explainer) scoreOf(e *story, d *record.Decision) *Score {
 	if !d.Scored || e.vcluster < 0 {
 		return nil
 	}

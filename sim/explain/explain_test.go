@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -265,25 +266,30 @@ func TestEveryWaitIsExplained(t *testing.T) {
 // covers checks that the spells of a job fill its waits without a gap.
 func covers(t *testing.T, e *Explanation) {
 	t.Helper()
-	waits := [][2]model.Time{{e.submit, e.end}}
-	for i := range e.Attempts {
-		waits[i][1] = e.Attempts[i].start
-		waits = append(waits, [2]model.Time{e.Attempts[i].end, e.end})
+	at := func(instant string) time.Time {
+		out, err := time.Parse(time.RFC3339Nano, instant)
+		require.NoError(t, err)
+		return out
 	}
-	at := 0
+	waits := [][2]time.Time{{at(e.Submit), at(e.End)}}
+	for i := range e.Attempts {
+		waits[i][1] = at(e.Attempts[i].Start)
+		waits = append(waits, [2]time.Time{at(e.Attempts[i].End), at(e.End)})
+	}
+	seen := 0
 	for _, w := range waits {
 		from := w[0]
-		for ; at < len(e.Spells) && e.Spells[at].from == from && e.Spells[at].to <= w[1]; at++ {
-			from = e.Spells[at].to
+		for ; seen < len(e.Spells) && at(e.Spells[seen].From).Equal(from) && !at(e.Spells[seen].To).After(w[1]); seen++ {
+			from = at(e.Spells[seen].To)
 		}
 		require.Equal(t, w[1], from, e.Answer)
 	}
-	require.Equal(t, len(e.Spells), at, e.Answer)
+	require.Equal(t, len(e.Spells), seen, e.Answer)
 }
 
 // A job behind many reservations is not told each of them.
 func TestManyReservationsAreOneCause(t *testing.T) {
-	e := Explanation{ID: 7, start: model.Time(5 * model.Hour)}
+	e := story{Explanation: Explanation{ID: 7}, start: model.Time(5 * model.Hour)}
 	for i := range int64(4) {
 		e.Spells = append(e.Spells, Spell{
 			from: model.Time(model.Hour).Add(model.Duration(i-1) * model.Hour), to: model.Time(model.Hour).Add(model.Duration(i) * model.Hour),

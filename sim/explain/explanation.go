@@ -42,11 +42,15 @@ type Explanation struct {
 	Recomputed  bool   `json:"recomputed"`
 	Fingerprint string `json:"fingerprint,omitempty"`
 
-	sizeOf                       string // what Units counts: processor, GPU or node
-	epoch                        model.Time
-	known                        bool // the epoch
+	sizeOf string // what Units counts: processor, GPU or node
+	epoch  model.Time
+	known  bool // the epoch
+}
+
+// story is an explanation in the making, with what it is made of.
+type story struct {
+	Explanation
 	submit, eligible, start, end model.Time
-	state                        model.JobState
 	why                          model.Reason
 	vcluster                     model.VClusterID
 	cycle                        model.Duration // of its vCluster
@@ -206,7 +210,7 @@ func nodesOf(ranges string) iter.Seq[model.NodeID] {
 }
 
 // surround counts what went on around a job of a plain cluster.
-func (e *Explanation) surround(c *record.Columns) {
+func (e *story) surround(c *record.Columns) {
 	if e.Around == nil {
 		e.Around = &Around{}
 	}
@@ -223,7 +227,7 @@ func (e *Explanation) surround(c *record.Columns) {
 }
 
 // count takes in row i of c, which is another job than e.
-func (a *Around) count(e *Explanation, until model.Time, c *record.Columns, i int) {
+func (a *Around) count(e *story, until model.Time, c *record.Columns, i int) {
 	start, end, submit := model.Time(c.Start[i]), model.Time(c.End[i]), model.Time(c.Submit[i])
 	before := submit < e.submit || submit == e.submit && model.JobID(c.Job[i]) < e.Row
 	ran := start != model.AbsentTime
@@ -250,7 +254,7 @@ func (a *Around) count(e *Explanation, until model.Time, c *record.Columns, i in
 }
 
 // finish makes the story of what was gathered.
-func (x *explainer) finish(e *Explanation) {
+func (x *explainer) finish(e *story) {
 	e.Submit, e.Eligible, e.End = e.instant(e.submit), e.instant(e.eligible), e.instant(e.end)
 	if e.start != model.AbsentTime {
 		at, wait := e.instant(e.start), e.start.Sub(e.submit).Seconds()
@@ -271,7 +275,7 @@ func (x *explainer) finish(e *Explanation) {
 
 // sizes tells how a service that was resized, or told to be, followed its demand: one
 // line an instant at which either changed.
-func (e *Explanation) sizes() {
+func (e *story) sizes() {
 	isSize := func(d record.Decision) bool { return d.Kind == "demand" || d.Kind == "resize" }
 	if !slices.ContainsFunc(e.decisions, isSize) {
 		return
@@ -295,7 +299,7 @@ func (e *Explanation) sizes() {
 
 // sized adds what it has and is to have from an instant on, if that is anything else than
 // before; of one instant the last stands.
-func (e *Explanation) sized(at model.Time, z Size) {
+func (e *story) sized(at model.Time, z Size) {
 	if n := len(e.Sizes); n > 0 && e.Sizes[n-1].from == at {
 		e.Sizes = e.Sizes[:n-1]
 	}
@@ -312,7 +316,7 @@ func (e *Explanation) sized(at model.Time, z Size) {
 
 // spells cuts the times of waiting, before each attempt and after the last, where
 // decisions changed.
-func (x *explainer) spells(e *Explanation) {
+func (x *explainer) spells(e *story) {
 	from, next := e.submit, 0
 	for i := range e.Attempts {
 		next = x.waited(e, from, e.Attempts[i].start, next, true)
@@ -325,7 +329,7 @@ func (x *explainer) spells(e *Explanation) {
 
 // waited adds the spells of one wait and returns the first decision behind it.
 // starts says that the wait ended with a start.
-func (x *explainer) waited(e *Explanation, from, to model.Time, next int, starts bool) int {
+func (x *explainer) waited(e *story, from, to model.Time, next int, starts bool) int {
 	last := Spell{from: from}
 	proposed := false
 	for ; next < len(e.decisions); next++ {
@@ -345,7 +349,7 @@ func (x *explainer) waited(e *Explanation, from, to model.Time, next int, starts
 }
 
 // open begins a spell with a decision.
-func (x *explainer) open(e *Explanation, d *record.Decision, from model.Time) Spell {
+func (x *explainer) open(e *story, d *record.Decision, from model.Time) Spell {
 	s := Spell{
 		from: from, reason: d.Reason, Reason: d.Reason.String(), Proposed: d.Kind == "start", Behind: x.others[d.Behind], Score: x.scoreOf(e, d),
 		Room: &Room{d.Need, d.Usable, d.Nodes, d.Conform, d.Grouped, d.Aside},
@@ -364,7 +368,7 @@ func (x *explainer) open(e *Explanation, d *record.Decision, from model.Time) Sp
 }
 
 // close ends a spell and keeps it, unless nothing was decided and no time passed.
-func (x *explainer) close(e *Explanation, s *Spell, to model.Time) {
+func (x *explainer) close(e *story, s *Spell, to model.Time) {
 	if s.to = to; s.Room == nil && !s.Proposed && s.from == to {
 		return
 	}

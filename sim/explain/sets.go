@@ -9,7 +9,7 @@ import (
 )
 
 // reject tells the sets of nodes of a decision.
-func (x *explainer) reject(e *Explanation, s *Spell, d *record.Decision) {
+func (x *explainer) reject(e *story, s *Spell, d *record.Decision) {
 	for kind := scheduler.RejectedChosen; kind <= scheduler.RejectedKept; kind++ {
 		text := d.Rejected[kind]
 		if text == "" {
@@ -46,7 +46,7 @@ func enoughBut(s *Spell) string {
 	return "enough, but jobs before it come first"
 }
 
-func keptFor(e *Explanation, r *RejectedSet) string {
+func keptFor(e *story, r *RejectedSet) string {
 	switch {
 	case r.Behind != nil:
 		return fmt.Sprintf("kept for job %d, which makes others leave nodes", r.Behind.ID)

@@ -29,7 +29,7 @@ var heldWords = map[model.Reason]string{
 }
 
 // what is a spell in words that follow its length.
-func (e *Explanation) what(s *Spell) string {
+func (e *story) what(s *Spell) string {
 	switch s.reason {
 	case model.ReasonNone:
 		if s.Proposed {
@@ -56,7 +56,7 @@ func (e *Explanation) what(s *Spell) string {
 	return "for " + s.reason.String()
 }
 
-func (e *Explanation) depended(s *Spell) string {
+func (e *story) depended(s *Spell) string {
 	switch {
 	case s.Behind == nil:
 		return "for the jobs that it depends on"
@@ -66,7 +66,7 @@ func (e *Explanation) depended(s *Spell) string {
 	return fmt.Sprintf("until job %d and whatever else it depends on had ended", s.Behind.ID)
 }
 
-func (e *Explanation) setAside(s *Spell) string {
+func (e *story) setAside(s *Spell) string {
 	switch {
 	case s.Reservation != "":
 		return "for nodes that the reservation " + s.Reservation + " set aside"
@@ -78,7 +78,7 @@ func (e *Explanation) setAside(s *Spell) string {
 
 // nodes are so many free nodes, by the type of GPU when all that the job ever held
 // were of one.
-func (e *Explanation) nodes(n int32) string {
+func (e *story) nodes(n int32) string {
 	kind := ""
 	if len(e.Attempts) > 0 && len(e.Attempts[0].GPUTypes) == 1 {
 		kind = e.Attempts[0].GPUTypes[0] + " "
@@ -95,7 +95,7 @@ func (e *Explanation) nodes(n int32) string {
 }
 
 // answer is the whole story in one sentence.
-func (e *Explanation) answer() string {
+func (e *story) answer() string {
 	name := fmt.Sprintf("Job %d", e.ID)
 	if e.start == model.AbsentTime {
 		return name + e.neverRan()
@@ -118,7 +118,7 @@ func (e *Explanation) answer() string {
 }
 
 // waitsAgain is the time between the attempts.
-func (e *Explanation) waitsAgain() (sum model.Duration) {
+func (e *story) waitsAgain() (sum model.Duration) {
 	for i := 1; i < len(e.Attempts); i++ {
 		sum += e.Attempts[i].start.Sub(e.Attempts[i-1].end)
 	}
@@ -135,7 +135,7 @@ var refusedWords = map[model.Reason]string{
 	model.ReasonDependencyNever: "a condition on a job that it depends on could not hold any more",
 }
 
-func (e *Explanation) neverRan() string {
+func (e *story) neverRan() string {
 	waited := e.end.Sub(e.submit)
 	story := " never ran: it waited " + Words(waited) + e.parts(e.end)
 	switch {
@@ -162,7 +162,7 @@ type part struct {
 // parts lists what a job waited for up to an instant, equal causes together, in
 // the order in which they came up. What is below a hundredth of the wait is no
 // cause of it.
-func (e *Explanation) parts(until model.Time) string {
+func (e *story) parts(until model.Time) string {
 	parts := together(e.causes(until))
 	all, rest := until.Sub(e.submit), model.Duration(0)
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.took < all/100 })
@@ -194,7 +194,7 @@ func (e *Explanation) parts(until model.Time) string {
 }
 
 // causes adds up the spells before an instant by what they were for.
-func (e *Explanation) causes(until model.Time) (parts []part) {
+func (e *story) causes(until model.Time) (parts []part) {
 	for i := range e.Spells {
 		s := &e.Spells[i]
 		took := s.to.Sub(s.from)
@@ -233,7 +233,7 @@ func together(parts []part) []part {
 }
 
 // around tells what the tables of a plain cluster know about a wait.
-func (e *Explanation) around() string {
+func (e *story) around() string {
 	a := e.Around
 	busy := several(a.Busy, e.sizeOf)
 	out := fmt.Sprintf(": when it was submitted, %s were busy and no job waited before it", busy)

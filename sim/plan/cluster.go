@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"orrery/scheduler/model"
-	"orrery/scheduler/order"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -70,34 +69,24 @@ func (c ClusterSpec) Resolve(info traces.Info, nodes []traces.Node) (ClusterSpec
 	return c, nil
 }
 
-func (s Spec) cluster(p *Resolved, info traces.Info, nodes []traces.Node) error {
-	c, err := s.Cluster.Resolve(info, nodes)
-	if err != nil {
-		return err
-	}
-	p.Spec.Cluster = c
+// cluster is a plain cluster that has been resolved, and what its units are.
+func (c ClusterSpec) cluster(info traces.Info, nodes []traces.Node) (of model.Cluster, units translate.Units, err error) {
 	switch {
 	case c.Procs > 0:
-		p.World.Cluster = model.UniformCluster(c.Procs, 1, false)
-		return nil
+		return model.UniformCluster(c.Procs, 1, false), units, nil
 	case c.Nodes > 0:
-		p.World.Cluster = model.UniformCluster(c.Nodes, c.CoresPerNode, c.Exclusive)
-		return nil
+		return model.UniformCluster(c.Nodes, c.CoresPerNode, c.Exclusive), units, nil
 	}
-	units, u, err := translate.ClusterOf(nodes)
+	nodeUnits, units, err := translate.ClusterOf(nodes)
 	if err != nil {
-		return &traces.DataError{File: info.Name, Found: err.Error(), Expected: "processors or GPUs on every node", Mend: "correct the nodes table"}
+		return of, units, &traces.DataError{File: info.Name, Found: err.Error(), Expected: "processors or GPUs on every node", Mend: "correct the nodes table"}
 	}
 	most := int64(0)
-	for _, n := range units {
+	for _, n := range nodeUnits {
 		most = max(most, int64(n))
 	}
-	if why := tooLarge(int64(len(units)), most); why != "" {
-		return &traces.DataError{File: info.Name, Found: "a nodes table of " + why, Expected: "the nodes of one cluster", Mend: "correct the nodes table"}
+	if why := tooLarge(int64(len(nodeUnits)), most); why != "" {
+		return of, units, &traces.DataError{File: info.Name, Found: "a nodes table of " + why, Expected: "the nodes of one cluster", Mend: "correct the nodes table"}
 	}
-	p.World.Cluster, p.World.Units = model.Cluster{Units: units, Whole: c.Exclusive}, u
-	if p.Core.Backfill == order.Conservative && !c.Exclusive {
-		return usagef("conservative backfilling plans with counts and cannot reserve shares of single nodes: use easy, or --exclusive for whole nodes")
-	}
-	return nil
+	return model.Cluster{Units: nodeUnits, Whole: c.Exclusive}, units, nil
 }

@@ -7,7 +7,7 @@ import (
 	"orrery/traces"
 )
 
-// untimed says whether the trace may have services of which no row says how long
+// Untimed says whether the trace may have services of which no row says how long
 // they ran, so that it has to be known when it ends. A file that others wrote has no
 // statistics, and may.
 func (p *Site) Untimed(info traces.Info) bool {
@@ -15,7 +15,7 @@ func (p *Site) Untimed(info traces.Info) bool {
 	return info.Filled == nil || slices.ContainsFunc(info.Filled, kind)
 }
 
-// lastTold is the last instant that row i tells of.
+// LastInstant is the last instant that row i tells of.
 func LastInstant(b *traces.Batch, i int) model.Time {
 	last := max(b.Submit[i], b.CancelledAt[i])
 	if b.Start[i] != model.AbsentTime && b.Runtime[i] != model.AbsentDuration {

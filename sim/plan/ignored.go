@@ -78,7 +78,7 @@ type Ignored struct {
 	Count int64
 }
 
-// ignored lists what a trace asks for and a run under p, in which rows were awkward as
+// Ignored lists what a trace asks for and a run under p, in which rows were awkward as
 // counted, did not heed: in the order of the columns.
 func (p *Resolved) Ignored(info traces.Info, awkward *translate.SpecialRows) []Ignored {
 	var out []Ignored

@@ -32,7 +32,7 @@ func coreOf(s *profiles.Site) (site.Config, error) {
 	return c, nil
 }
 
-// policiesOf is what the core is told of each vCluster of a file, whose profiles are
+// Policies are what the core is told of each vCluster of a file, whose profiles are
 // part of it.
 func Policies(c *profiles.Cluster) ([]site.Policy, error) {
 	var out []site.Policy

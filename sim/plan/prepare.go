@@ -59,7 +59,7 @@ func (prep *Prepared) Measuring(m *Measure) *Prepared {
 	return &out
 }
 
-// plan is a Spec in the words of the packages that run it.
+// Resolved is a Spec on a trace, in the words of the packages that run it.
 type Resolved struct {
 	Spec   Spec
 	Core   plain.Config
@@ -70,13 +70,13 @@ type Resolved struct {
 	Warm   translate.Warm
 	// events and prices count the rows of these tables of the trace.
 	events, prices int
-	// history is for how long before the warm start it is known who consumed what.
+	// History is for how long before the warm start it is known who consumed what.
 	History model.Duration
 }
 
-// resolve checks every setting and derives the configurations for the trace.
+// Resolve checks every setting and derives the configurations for the trace.
 func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
-	s, info, nodes := prep.spec, src.Info(), src.Nodes()
+	s, info := prep.spec, src.Info()
 	p := Resolved{Spec: s, Warm: translate.Warm(info.WarmStart), History: info.History, events: len(src.Events()), prices: len(src.Prices())}
 	p.World.Warm, p.World.Expected = p.Warm, s.Measure != nil
 	var err error
@@ -97,15 +97,31 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 	if err := s.timing(); err != nil {
 		return p, err
 	}
-	if err := s.policies(&p); err != nil {
+	if p.World.Policy, err = s.policy(); err != nil {
+		return p, err
+	}
+	p.Core.Extend = p.World.Policy.Overrun == translate.Extend
+	if p.Strict, err = s.strict(); err != nil {
 		return p, err
 	}
 	if prep.file != nil {
-		return p, s.site(&p, prep.file, src)
+		whole, err := prep.file.on(src)
+		if err != nil {
+			return p, err
+		}
+		p.Spec.Site, p.World.Cluster = whole.canonical, unitsOfSite(whole.site)
+		p.Site, err = p.siteOf(whole.site, &prep.file.cluster.Routing, src)
+		return p, err
 	}
 	p.World.Latency, p.World.Jitter, p.World.Seed = s.QuorumLatency, s.QuorumJitter, s.Seed
-	if err := s.cluster(&p, info, nodes); err != nil {
+	if p.Spec.Cluster, err = s.Cluster.Resolve(info, src.Nodes()); err != nil {
 		return p, err
+	}
+	if p.World.Cluster, p.World.Units, err = p.Spec.Cluster.cluster(info, src.Nodes()); err != nil {
+		return p, err
+	}
+	if p.Spec.Cluster.Table && p.Core.Backfill == order.Conservative && !p.World.Cluster.Whole {
+		return p, usagef("conservative backfilling plans with counts and cannot reserve shares of single nodes: use easy, or --exclusive for whole nodes")
 	}
 	p.Core.Cluster = p.World.Cluster
 	if err := p.Core.Validate(); err != nil {
@@ -114,40 +130,45 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 	return p, nil
 }
 
-func (s Spec) policies(p *Resolved) error {
+// policy is what the world does where a job overruns or asks for no time.
+func (s Spec) policy() (w translate.Policy, err error) {
 	switch cmp.Or(s.Overrun, "kill") {
 	case "kill":
 	case "extend":
-		p.World.Policy.Overrun, p.Core.Extend = translate.Extend, true
+		w.Overrun = translate.Extend
 	default:
-		return usagef("unknown overrun policy %q: want kill or extend", s.Overrun)
+		return w, usagef("unknown overrun policy %q: want kill or extend", s.Overrun)
 	}
 	switch cmp.Or(s.MissingRequest, "infinite") {
 	case "infinite":
 	case "recorded":
-		p.World.Policy.MissingWalltime = translate.TrueRuntime
+		w.MissingWalltime = translate.TrueRuntime
 	case "default":
-		p.World.Policy.MissingWalltime, p.World.Policy.DefaultWalltime = translate.DefaultTime, s.DefaultRequest
+		w.MissingWalltime, w.DefaultWalltime = translate.DefaultTime, s.DefaultRequest
 		if s.DefaultRequest <= 0 {
-			return usagef("a default for missing requests must be positive, for example default:12h")
+			return w, usagef("a default for missing requests must be positive, for example default:12h")
 		}
 	default:
-		return usagef("unknown policy for missing requests %q: want infinite, recorded or default:DURATION", s.MissingRequest)
+		return w, usagef("unknown policy for missing requests %q: want infinite, recorded or default:DURATION", s.MissingRequest)
 	}
 	if s.DefaultRequest != 0 && s.MissingRequest != "default" {
-		return usagef("a default request applies to the policy default only")
+		return w, usagef("a default request applies to the policy default only")
 	}
-	switch cmp.Or(s.Infeasible, "reject") {
-	case "reject":
-	case "error":
-		p.Strict = true
-	default:
-		return usagef("unknown policy for infeasible jobs %q: want reject or error", s.Infeasible)
-	}
-	return nil
+	return w, nil
 }
 
-// apart is p with a site of its own, to which the world of another run may add
+// strict says whether jobs that can never run fail the run.
+func (s Spec) strict() (bool, error) {
+	switch cmp.Or(s.Infeasible, "reject") {
+	case "reject":
+		return false, nil
+	case "error":
+		return true, nil
+	}
+	return false, usagef("unknown policy for infeasible jobs %q: want reject or error", s.Infeasible)
+}
+
+// OwnSite is p with a site of its own, to which the world of another run may add
 // the constraints of jobs.
 func (p Resolved) OwnSite() Resolved {
 	if p.Site != nil {
@@ -175,7 +196,7 @@ func (s Spec) BindJSON(src Tables) ([]byte, error) {
 	return p.Spec.plainest().marshal(), nil
 }
 
-// bind is Bind with what it takes to run the spec.
+// PrepareOn is Bind with what it takes to run the spec.
 func (s Spec) PrepareOn(src Tables) (*Prepared, Resolved, error) {
 	info := src.Info()
 	if s.Trace != "" && s.Trace != info.Hash {

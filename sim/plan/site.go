@@ -14,12 +14,12 @@ import (
 	"orrery/traces"
 )
 
-// sitePlan is a site in the words of the packages that run it.
+// Site is a site in the words of the packages that run it.
 type Site struct {
 	Core  site.Config
 	World world.SiteConfig
 	Names SiteNames
-	// targets are the waits within which jobs should start, by class.
+	// Targets are the waits within which jobs should start, by class.
 	Targets []model.Duration
 	early   int64 // reservations that the trace announces, known from the beginning on
 	// unheeded counts events of the trace, in the order of translate.IgnoredEvents.
@@ -80,24 +80,25 @@ func (f *clusterFile) on(src Tables) (siteOfFile, error) {
 	return whole, nil
 }
 
-// site turns a cluster file into a plan.
-func (s Spec) site(p *Resolved, f *clusterFile, src Tables) error {
-	whole, err := f.on(src)
-	if err != nil {
-		return err
-	}
-	res := whole.site
-	p.Spec.Site = whole.canonical
+// siteOf turns the site of a cluster file into a plan. Reservations that the trace
+// announces become part of it, which knows them from the beginning on.
+func (p *Resolved) siteOf(res *profiles.Site, routing *profiles.Routing, src Tables) (*Site, error) {
+	var err error
 	sp := &Site{Targets: res.TargetWait[:]}
 	if sp.Core, err = coreOf(res); err != nil {
-		return err
+		return nil, err
 	}
-	route, err := routeOf(&f.cluster.Routing, res, src.Info())
+	route, err := routeOf(routing, res, src.Info())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if sp.World, err = s.worldOf(res, p, src); err != nil {
-		return err
+	announced, err := happenings(&res.Site, src)
+	if err != nil {
+		return nil, err
+	}
+	res.Reservations = append(res.Reservations, announced.Reservations...)
+	if sp.World, err = p.worldOf(res, announced, src); err != nil {
+		return nil, err
 	}
 	sp.World.Rows.Route = route
 	for i := range res.VClusters {
@@ -118,9 +119,7 @@ func (s Spec) site(p *Resolved, f *clusterFile, src Tables) error {
 	sp.Core.Prices = pricesOf(res.Price, sp.World.Changes)
 	sp.Core.Max = ceilingOf(&res.Site, sp.World.Changes)
 	sp.Core.Extend = p.World.Policy.Overrun == translate.Extend
-	p.Site = sp
-	p.World.Cluster = unitsOfSite(res)
-	return nil
+	return sp, nil
 }
 
 // onlySite refuses the settings of a plain cluster beside a cluster file.
@@ -198,7 +197,7 @@ func unitsOfSite(s *profiles.Site) model.Cluster {
 	return c
 }
 
-// siteOn is the site of a file with the nodes, tenants and reservations that a trace
+// SiteOn is the site of a file with the nodes, tenants and reservations that a trace
 // tells of; nil for no trace.
 func SiteOn(c *profiles.Cluster, src Tables) (*profiles.Site, error) {
 	if src != nil {
@@ -208,7 +207,9 @@ func SiteOn(c *profiles.Cluster, src Tables) (*profiles.Site, error) {
 	if err != nil || src == nil {
 		return s, err
 	}
-	return s, recorded(&world.SiteConfig{}, &s.Site, src)
+	announced, err := happenings(&s.Site, src)
+	s.Reservations = append(s.Reservations, announced.Reservations...)
+	return s, err
 }
 
 // canonicalSite is the one spelling of a cluster file inside a spec.

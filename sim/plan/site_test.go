@@ -8,7 +8,6 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
-	"orrery/sim/world"
 	"orrery/sim/world/translate"
 	"orrery/traces"
 )
@@ -30,11 +29,11 @@ func TestPricesOfTheTraceAreScaled(t *testing.T) {
 	require.NoError(t, err)
 	src, err := m.Open()
 	require.NoError(t, err)
-	var w world.SiteConfig
-	require.NoError(t, recorded(&w, &model.Site{}, src))
+	got, err := happenings(&model.Site{}, src)
+	require.NoError(t, err)
 	require.Equal(t, []translate.Change{
 		{At: 1, Kind: translate.PriceChange, Value: 0},
 		{At: 2, Kind: translate.PriceChange, Value: int64(model.One)},
 		{At: 3, Kind: translate.PriceChange, Value: int64(model.One / 2)},
-	}, w.Changes)
+	}, got.Changes)
 }

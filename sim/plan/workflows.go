@@ -13,7 +13,7 @@ import (
 	"orrery/traces"
 )
 
-// dependencies reads what jobs wait for, refuses workflows that cannot be, and
+// Dependencies reads what jobs wait for, refuses workflows that cannot be, and
 // pairs the elements of task groups. It costs a pass over the trace when there
 // are edges, and memory for the jobs that have any or are in a workflow.
 func Dependencies(ctx context.Context, src traces.Source, open func() (traces.Source, error)) (*traces.Dependencies, error) {

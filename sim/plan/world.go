@@ -14,11 +14,12 @@ import (
 	"orrery/sim/world/translate"
 )
 
-// worldOf is the configuration of the simulated world.
-func (s Spec) worldOf(res *profiles.Site, p *Resolved, src Tables) (world.SiteConfig, error) {
+// worldOf is the configuration of the simulated world of a site amid what the trace
+// says happens to it.
+func (p *Resolved) worldOf(res *profiles.Site, announced translate.SiteEvents, src Tables) (world.SiteConfig, error) {
 	a := &res.Agents
 	w := world.SiteConfig{
-		Site: &res.Site, Seed: s.Seed, Expected: p.World.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
+		Site: &res.Site, Seed: p.Spec.Seed, Expected: p.World.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
 		Rows: translate.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.World.Policy, Shared: res.Shared, Warm: p.Warm, IgnoreUnknownTenants: true},
 		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
 		Visible: a.CompletionDelay, Faults: faultsOf(&res.Failures),
@@ -35,9 +36,9 @@ func (s Spec) worldOf(res *profiles.Site, p *Resolved, src Tables) (world.SiteCo
 			return w, err
 		}
 	}
-	if err = recorded(&w, &res.Site, src); err != nil {
-		return w, err
-	}
+	w.Changes = append(w.Changes, announced.Changes...) // those of the file come first at one instant
+	slices.SortStableFunc(w.Changes, func(a, b translate.Change) int { return cmp.Compare(a.At, b.At) })
+	w.Outages = announced.Outages
 	if err := w.Validate(); err != nil {
 		return w, &UsageError{err.Error()}
 	}
@@ -66,13 +67,11 @@ func faultsOf(f *profiles.Failures) world.Faults {
 	}
 }
 
-// recorded adds what the trace says of changes to those of the cluster file,
-// which come first at one instant, and its reservations to those of the site, which
-// know them from the beginning on. Prices in money are put on the scale from the
-// lowest to the highest of the trace.
-func recorded(w *world.SiteConfig, site *model.Site, src Tables) error {
+// happenings is what the trace says of a site. Prices in money are put on the scale from
+// the lowest to the highest of the trace.
+func happenings(site *model.Site, src Tables) (translate.SiteEvents, error) {
 	if len(src.Events()) == 0 && len(src.Prices()) == 0 {
-		return nil
+		return translate.SiteEvents{}, nil
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	span := func(x float64) { low, high = min(low, x), max(high, x) }
@@ -87,15 +86,7 @@ func recorded(w *world.SiteConfig, site *model.Site, src Tables) error {
 	if !(low < high) { // one price, or none
 		high = low + 1
 	}
-	more, err := translate.ReadEvents(src.Info().Name, site, src.Events(), src.Prices(), translate.PriceScale{Low: low, High: high})
-	if err != nil {
-		return err
-	}
-	w.Changes = append(w.Changes, more.Changes...)
-	slices.SortStableFunc(w.Changes, func(a, b translate.Change) int { return cmp.Compare(a.At, b.At) })
-	w.Outages = more.Outages
-	site.Reservations = append(site.Reservations, more.Reservations...)
-	return nil
+	return translate.ReadEvents(src.Info().Name, site, src.Events(), src.Prices(), translate.PriceScale{Low: low, High: high})
 }
 
 // nodeChanges are the events that are about nodes.

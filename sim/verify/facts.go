@@ -55,11 +55,12 @@ func (e *LogError) Error() string { return fmt.Sprintf("entry %d of the log: %s"
 
 // Facts feeds a log, as record.ReadLog hands it out, to a fresh core of p through the loop
 // of scheduler/drive, with a quorum that answers from the log, and compares every plan.
-// It stops at the first difference. Memory is that of the core and of one round.
-func Facts(p *plan.Resolved, log iter.Seq2[*commitlog.Entry, error]) (_ *Parity, err error) {
+// It stops at the first difference. rows is the number of rows of the trace, beyond which
+// there are no jobs. Memory is that of the core and of one round.
+func Facts(p *plan.Resolved, rows int64, log iter.Seq2[*commitlog.Entry, error]) (_ *Parity, err error) {
 	pull, stop := iter.Pull2(log)
 	defer stop()
-	f := &follower{pull: pull}
+	f := &follower{pull: pull, rows: rows}
 	loop := drive.Loop{Core: coreOf(p), Quorum: f, Agents: f, Record: f, Order: p.Order, PassPerFact: p.Core.Backfill != order.Conservative}
 	defer func() {
 		if r := recover(); r != nil { // a core answers so when facts contradict what it was told
@@ -98,7 +99,7 @@ type follower struct {
 	ahead []commitlog.Entry // read; those before head are passed
 	head  int
 	index int64 // of the entry at head
-	jobs  int64 // submitted so far
+	rows  int64 // of the trace
 	print commitlog.Digest
 	found Parity
 	err   error
@@ -137,12 +138,9 @@ const mostConstraints = 1 << 22
 // sound refuses ids that would make a core's tables grow without bound.
 func (f *follower) sound(x *model.Fact) error {
 	at := f.index + int64(len(f.ahead)-f.head)
-	if x.Kind == model.FactSubmitted {
-		f.jobs++
-	}
 	switch {
-	case x.Ref < 0 || int64(x.Ref) > f.jobs:
-		return &LogError{at, fmt.Sprintf("the handle %d of a job after %d submissions", x.Ref, f.jobs)}
+	case x.Ref < 0 || int64(x.Ref) > f.rows:
+		return &LogError{at, fmt.Sprintf("the handle %d of a job, of a trace of %d rows", x.Ref, f.rows)}
 	case x.Alloc != nil && (x.Alloc.Constraint < 0 || x.Alloc.Constraint > mostConstraints):
 		return &LogError{at, fmt.Sprintf("the constraint %d", x.Alloc.Constraint)}
 	}

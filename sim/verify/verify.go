@@ -113,7 +113,7 @@ func (e *Event) String() string {
 	return s + fmt.Sprintf(" (row %d, proposal %d)", e.Job, e.Seq)
 }
 
-// Verify compares every byte of the reproducible files of two runs, that is of
+// Compare compares every byte of the reproducible files of two runs, that is of
 // all but host.json, their fingerprints and, when anything differs, their logs.
 // anyVersion leaves out of run.json the version of the program that wrote it.
 // Memory does not grow with the runs.
