@@ -10,7 +10,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim/des"
 	"orrery/sim/plan"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -164,10 +164,10 @@ func (f *feedback) release(l link, at model.Time) {
 
 // account counts the rows that came, and those that never did because nobody they
 // follow left.
-func (f *feedback) account(a *world.Awkward) {
+func (f *feedback) account(a *translate.SpecialRows) {
 	if f == nil {
 		return
 	}
-	a.Count[world.RuleFollows] = int64(f.came - f.queue.Len())
-	a.Count[world.RuleNeverCame] = int64(len(f.of)-f.came) + int64(f.queue.Len())
+	a.Count[translate.RuleFollows] = int64(f.came - f.queue.Len())
+	a.Count[translate.RuleNeverCame] = int64(len(f.of)-f.came) + int64(f.queue.Len())
 }

@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim/plan"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -44,7 +44,7 @@ func compareFeedback(t *testing.T, spec, other plan.Spec, meta traces.Meta, tabl
 	require.NoError(t, err)
 	spec.Feedback, other.Feedback = true, true
 	after := live(t, spec, closed.Open)
-	require.Greater(t, after.res.Awkward.Count[world.RuleFollows], int64(len(tables.Jobs)/4))
+	require.Greater(t, after.res.Awkward.Count[translate.RuleFollows], int64(len(tables.Jobs)/4))
 	require.Equal(t, before.start, after.start)
 	require.Equal(t, before.end, after.end)
 
@@ -65,7 +65,7 @@ func compareFeedback(t *testing.T, spec, other plan.Spec, meta traces.Meta, tabl
 		}
 	}
 	require.Positive(t, late, "the other policy moved nobody")
-	require.Zero(t, moved.res.Awkward.Count[world.RuleNeverCame])
+	require.Zero(t, moved.res.Awkward.Count[translate.RuleNeverCame])
 	require.Equal(t, moved.res.Fingerprint, live(t, other, closed.Open).res.Fingerprint)
 }
 
@@ -133,7 +133,7 @@ func TestFeedbackOfJobsThatAreNone(t *testing.T) {
 		submits[id] = sink.Jobs.Submit[i] / 1e6
 	}
 	require.Equal(t, map[int64]int64{1: 0, 2: 1, 3: 1, 5: 6, 6: 10, 7: 43, 8: 9, 9: 9}, submits)
-	require.EqualValues(t, 4, res.Awkward.Count[world.RuleFollows])
+	require.EqualValues(t, 4, res.Awkward.Count[translate.RuleFollows])
 
 	c, err := profiles.ParseCluster("site", []byte("groups: [{name: g, nodes: 8}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"))
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestFeedbackOfJobsThatAreNone(t *testing.T) {
 	res, err = Run(context.Background(), spec, m.Open, Options{Watch: true})
 	require.NoError(t, err)
 	require.Empty(t, res.Watch.Breaches, "%v", res.Watch)
-	require.EqualValues(t, 2, res.Awkward.Count[world.RuleNeverCame])
+	require.EqualValues(t, 2, res.Awkward.Count[translate.RuleNeverCame])
 	require.EqualValues(t, 1, res.Unfinished)
 }
 
@@ -160,6 +160,6 @@ func TestFeedbackAfterAWarmStart(t *testing.T) {
 	spec.Feedback = true
 	begin := tables.Jobs[200].Submit
 	after := compareWarm(t, spec, meta, tables, begin, model.Never, nil)
-	require.Positive(t, after.res.Awkward.Count[world.RuleFollows])
-	require.Positive(t, after.res.Awkward.Count[world.RuleRanBefore])
+	require.Positive(t, after.res.Awkward.Count[translate.RuleFollows])
+	require.Positive(t, after.res.Awkward.Count[translate.RuleRanBefore])
 }

@@ -10,7 +10,7 @@ import (
 	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -133,6 +133,6 @@ func TestImpossibleRowsAreDropped(t *testing.T) {
 	s.Cluster.Procs = 1
 	res, err := Run(context.Background(), s, m.open, Options{})
 	require.NoError(t, err)
-	require.EqualValues(t, 3, res.Awkward.Count[world.RuleImpossible])
+	require.EqualValues(t, 3, res.Awkward.Count[translate.RuleImpossible])
 	require.EqualValues(t, 1, res.State.Left)
 }

@@ -11,7 +11,7 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/rundir"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -143,10 +143,10 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 		},
 		FirstUS: res.First, LastUS: res.Last, Awkward: []rundir.AwkwardRule{}, Site: res.SiteCounts,
 	}
-	for _, r := range world.Rules() {
+	for _, r := range translate.AllRules() {
 		if a.Count[r] > 0 {
 			doc := r.Doc()
-			if r == world.RuleMissing && cmp.Or(res.Spec.MissingRequest, "infinite") == "infinite" {
+			if r == translate.RuleMissing && cmp.Or(res.Spec.MissingRequest, "infinite") == "infinite" {
 				doc = "kept: no requested time, taken as endless: no job can hold a reservation behind it (see --missing-request)"
 			}
 			d.Awkward = append(d.Awkward, rundir.AwkwardRule{Rule: r.String(), Doc: doc, Count: a.Count[r], Examples: a.Examples[r]})

@@ -20,6 +20,7 @@ import (
 	"orrery/sim/record"
 	"orrery/sim/watch"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -60,7 +61,7 @@ type Result struct {
 	Spec        plan.Spec // with the cluster resolved
 	Cluster     model.Cluster
 	Fingerprint string
-	Awkward     world.Awkward
+	Awkward     translate.SpecialRows
 	State       world.State
 	First       model.Time // submission
 	Last        model.Time // event
@@ -121,18 +122,18 @@ func RunPrepared(ctx context.Context, prep *plan.Prepared, open func() (traces.S
 		}
 	}
 	last := model.AbsentTime
-	breaks := p.Site != nil && p.Site.World.Luck.MTBF > 0
+	breaks := p.Site != nil && p.Site.World.Faults.MTBF > 0
 	if p.Strict || p.Spec.Cooldown > 0 || breaks || p.Site != nil && p.Site.Untimed(src.Info()) {
 		var horizon model.Time
 		if last, horizon, err = prescan(ctx, &p, open); err != nil {
 			return nil, err
 		}
 		if p.Site != nil {
-			p.Site.World.Horizon = horizon
+			p.Site.World.Rows.Horizon = horizon
 		}
 	}
 	if breaks { // so that a job that waits for ever does not keep the nodes breaking
-		p.Site.World.Luck.Until = last
+		p.Site.World.Faults.Until = last
 	}
 	r, err := newRun(p, src, last, opt)
 	if err != nil {
@@ -180,8 +181,8 @@ func prescan(ctx context.Context, p *plan.Resolved, open func() (traces.Source, 
 			}
 		}
 	}
-	if a := w.awkward(); p.Strict && a.Count[world.RuleTooLarge] > 0 {
-		return 0, 0, &InfeasibleError{a.Count[world.RuleTooLarge], a.Examples[world.RuleTooLarge]}
+	if a := w.awkward(); p.Strict && a.Count[translate.RuleTooLarge] > 0 {
+		return 0, 0, &InfeasibleError{a.Count[translate.RuleTooLarge], a.Examples[translate.RuleTooLarge]}
 	}
 	return last, horizon, nil
 }
@@ -220,7 +221,7 @@ type run struct {
 	site     *siteResults // nil on a plain cluster
 	// state and sited are of world; sited is nil on a plain cluster.
 	state *world.State
-	sited *world.SiteState
+	sited *world.Meter
 }
 
 func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*run, error) {
@@ -240,7 +241,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 	r.core, r.world = newStage(&p, r.opt, src.Users)
 	r.state = r.world.state()
 	if w, ok := r.world.(siteStage); ok {
-		r.sited = &w.State
+		r.sited = &w.Meter
 	}
 	r.batch = newBatch(&p)
 	r.res.Spec, r.res.Cluster, r.units = p.Spec, p.World.Cluster, p.World.Cluster.Total()

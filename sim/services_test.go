@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -23,8 +23,8 @@ func TestServicesRunToTheEndOfTheTrace(t *testing.T) {
 	require.Equal(t, []int64{0, 10, -1, 40, 70}, got, "the service keeps its node until 70 s")
 	require.Equal(t, model.Time(100*model.Second), res.Last)
 	require.Zero(t, res.Unfinished)
-	require.Equal(t, []int64{1}, res.Awkward.Examples[world.RuleUntimed])
-	require.Equal(t, []int64{3}, res.Awkward.Examples[world.RuleNeverRan])
+	require.Equal(t, []int64{1}, res.Awkward.Examples[translate.RuleUntimed])
+	require.Equal(t, []int64{3}, res.Awkward.Examples[translate.RuleNeverRan])
 
 	got, res = replayAsks(t, site, nil, []ask{
 		{0, -1, 1, 1, 0, traces.Job{Kind: "reactive", End: traces.Some(model.Time(25 * model.Second))}},

@@ -8,6 +8,7 @@ import (
 	"orrery/scheduler/site"
 	"orrery/sim/plan"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -35,7 +36,7 @@ type stage interface {
 	// leavers are the jobs that have left at this instant so far.
 	leavers() []model.JobRecord
 	state() *world.State
-	awkward() *world.Awkward
+	awkward() *translate.SpecialRows
 	// Resumes and Warming are of a warm start, see package world. restores are for
 	// the jobs that ran then on nodes that are known, and usage tells what others used.
 	Resumes(model.Ref) bool
@@ -106,9 +107,9 @@ func (s plainStage) restores() []model.Proposal { return nil }
 // usage tells nothing: a plain cluster has no accounts.
 func (s plainStage) usage(func([]model.Fact)) {}
 
-func (s plainStage) leavers() []model.JobRecord { return s.World.Leavers() }
-func (s plainStage) state() *world.State        { return &s.World.State }
-func (s plainStage) awkward() *world.Awkward    { return &s.World.Awkward }
+func (s plainStage) leavers() []model.JobRecord      { return s.World.Leavers() }
+func (s plainStage) state() *world.State             { return &s.World.State }
+func (s plainStage) awkward() *translate.SpecialRows { return &s.World.Special }
 
 // siteStage is the world of a site.
 type siteStage struct {
@@ -125,6 +126,6 @@ func (s siteStage) inspect(b *traces.Batch, i int) error { return s.Site.Inspect
 func (s siteStage) restores() []model.Proposal       { return s.Site.Restores() }
 func (s siteStage) usage(observe func([]model.Fact)) { s.Site.Usage(observe) }
 
-func (s siteStage) leavers() []model.JobRecord { return s.Site.Leavers() }
-func (s siteStage) state() *world.State        { return &s.Site.State.State }
-func (s siteStage) awkward() *world.Awkward    { return &s.Site.Awkward }
+func (s siteStage) leavers() []model.JobRecord      { return s.Site.Leavers() }
+func (s siteStage) state() *world.State             { return &s.Site.State }
+func (s siteStage) awkward() *translate.SpecialRows { return &s.Site.Special }

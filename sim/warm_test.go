@@ -15,7 +15,7 @@ import (
 	"orrery/sim/metric"
 	"orrery/sim/plan"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/tools/refdata"
 	"orrery/traces"
 	"orrery/traces/importer"
@@ -104,9 +104,9 @@ func compareHistory(t testing.TB, spec plan.Spec, meta traces.Meta, tables trace
 	after := live(t, spec, m.Open)
 	running, waiting := before.at(tables.Jobs, begin)
 	c := &after.res.Awkward.Count
-	require.EqualValues(t, len(running), c[world.RuleRanBefore], "running at %s", begin)
-	require.EqualValues(t, len(waiting), c[world.RuleWaitedBefore], "waiting at %s", begin)
-	require.Zero(t, c[world.RuleNotResumed])
+	require.EqualValues(t, len(running), c[translate.RuleRanBefore], "running at %s", begin)
+	require.EqualValues(t, len(waiting), c[translate.RuleWaitedBefore], "waiting at %s", begin)
+	require.Zero(t, c[translate.RuleNotResumed])
 	if len(running)+len(waiting) > 0 {
 		require.Equal(t, begin, after.res.First)
 	}
@@ -152,7 +152,7 @@ func TestWarmStart(t *testing.T) {
 				spec := plan.DefaultSpec()
 				spec.Order, spec.Backfill, spec.EventOrder = c.order, c.backfill, c.event
 				res := compareWarm(t, spec, meta, tables, part, model.Never, nil)
-				require.Positive(t, res.res.Awkward.Count[world.RuleRanBefore])
+				require.Positive(t, res.res.Awkward.Count[translate.RuleRanBefore])
 				compareWarm(t, spec, meta, tables, part, part.Add(model.Day), nil)
 			})
 		}
@@ -185,8 +185,8 @@ func TestWarmStartOfALog(t *testing.T) {
 	for _, part := range []int{5000, 15000, 25000} {
 		begin := tables.Jobs[part].Submit
 		after := compareWarm(t, plan.DefaultSpec(), b.Meta(), tables, begin, begin.Add(30*model.Day), nil)
-		ran += after.res.Awkward.Count[world.RuleRanBefore]
-		waited += after.res.Awkward.Count[world.RuleWaitedBefore]
+		ran += after.res.Awkward.Count[translate.RuleRanBefore]
+		waited += after.res.Awkward.Count[translate.RuleWaitedBefore]
 	}
 	require.Positive(t, ran)
 	require.Positive(t, waited)

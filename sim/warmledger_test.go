@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim/plan"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
@@ -60,7 +60,7 @@ func TestHistoryFillsTheLedgers(t *testing.T) {
 			for _, part := range []int{60, 121, 200} {
 				begin := tables.Jobs[part].Submit + 1
 				after := compareHistory(t, spec, traces.Meta{}, tables, begin, model.Never, model.Duration(begin), nil)
-				require.Positive(t, after.res.Awkward.Count[world.RuleLeftBefore])
+				require.Positive(t, after.res.Awkward.Count[translate.RuleLeftBefore])
 				onTick := begin - begin%model.Time(300*model.Second)
 				compareHistory(t, spec, traces.Meta{}, tables, onTick, model.Never, model.Duration(onTick), nil)
 			}

@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/sim/plan"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -39,13 +39,13 @@ func TestRecordedNodesOfAWarmStart(t *testing.T) {
 	spec, m := ranThere(t, "n[7-8]", "n2 n[5]", "n[1,3]", "m[1-2]", "n[1-3]", "")
 	l := live(t, spec, m.Open)
 	require.Equal(t, []string{"6-7", "1,4", "0,2"}, []string{l.nodes[1], l.nodes[2], l.nodes[3]})
-	require.Equal(t, []int64{4, 5}, l.res.Awkward.Examples[world.RuleElsewhere], "names of no node, and three nodes for a job of two")
-	require.EqualValues(t, 6, l.res.Awkward.Count[world.RuleRanBefore])
-	require.EqualValues(t, 2, l.res.Awkward.Count[world.RuleNotResumed], "two nodes are left for three of them")
+	require.Equal(t, []int64{4, 5}, l.res.Awkward.Examples[translate.RuleElsewhere], "names of no node, and three nodes for a job of two")
+	require.EqualValues(t, 6, l.res.Awkward.Count[translate.RuleRanBefore])
+	require.EqualValues(t, 2, l.res.Awkward.Count[translate.RuleNotResumed], "two nodes are left for three of them")
 
 	spec, m = ranThere(t, "n[1-2]", "n[2-3]")
 	l = live(t, spec, m.Open)
-	require.Equal(t, []int64{2}, l.res.Awkward.Examples[world.RuleElsewhere], "the first has one of its nodes")
+	require.Equal(t, []int64{2}, l.res.Awkward.Examples[translate.RuleElsewhere], "the first has one of its nodes")
 	require.Equal(t, "2-3", l.nodes[2])
 }
 

@@ -8,7 +8,7 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/watch"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 )
 
 // watcher checks the invariants on the log and on the records of a run.
@@ -73,5 +73,5 @@ func (r *run) siteWatcher(p *plan.Site) watcher {
 // dropped is the number of rows that a rule dropped.
 func (r *Result) dropped() int64 {
 	c := &r.Awkward.Count
-	return c[world.RuleNoProcessors] + c[world.RuleImpossible] + c[world.RuleNeverRan] + c[world.RuleNeverCame] + c[world.RuleLeftBefore]
+	return c[translate.RuleNoProcessors] + c[translate.RuleImpossible] + c[translate.RuleNeverRan] + c[translate.RuleNeverCame] + c[translate.RuleLeftBefore]
 }

@@ -17,7 +17,7 @@ import (
 	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 )
 
 // replayVerb holds the flags of replay.
@@ -174,7 +174,7 @@ func (v *replayVerb) show(t *trace, out *sim.Outcome) error {
 func (v *replayVerb) routed(out *sim.Outcome) {
 	for _, r := range out.Document.Awkward {
 		switch r.Rule {
-		case world.RuleRouted.String(), world.RuleRoutedRest.String(), world.RuleFirstVCluster.String():
+		case translate.RuleRouted.String(), translate.RuleRoutedRest.String(), translate.RuleFirstVCluster.String():
 			if !v.quiet {
 				rows := " rows name"
 				if r.Count == 1 {
@@ -191,12 +191,12 @@ func (v *replayVerb) routed(out *sim.Outcome) {
 func routedText(c *profiles.Cluster, rule string) string {
 	r := &c.Routing
 	switch rule {
-	case world.RuleFirstVCluster.String():
+	case translate.RuleFirstVCluster.String():
 		if len(c.VClusters) == 0 {
 			return "they went to the one of the site"
 		}
 		return "they went to the first of the site, " + c.VClusters[0].Name
-	case world.RuleRoutedRest.String():
+	case translate.RuleRoutedRest.String():
 		return "they went to " + r.Otherwise + ", where all others go"
 	}
 	values, vclusters := r.Routes()

@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// State is one replica of the books of a cluster. It is not safe for concurrent use.
+// State is one replica of the ledger of a cluster. It is not safe for concurrent use.
 type State struct {
 	whole bool
 	per   int32

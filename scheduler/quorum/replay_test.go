@@ -19,22 +19,22 @@ func (s *Site) snapshot() Site {
 		c.jobs[i].held = model.Placement{Words: slices.Clone(c.jobs[i].held.Words), Shares: slices.Clone(c.jobs[i].held.Shares)}
 	}
 	c.nodes, c.gpus, c.lent, c.tenants = slices.Clone(s.nodes), slices.Clone(s.gpus), slices.Clone(s.lent), slices.Clone(s.tenants)
-	c.kept, c.need, c.strange = slices.Clone(s.kept), nil, nil
+	c.kept, c.need, c.foreign = slices.Clone(s.kept), nil, nil
 	c.whole, c.parts, c.ready, c.guests = slices.Clone(s.whole), slices.Clone(s.parts), slices.Clone(s.ready), slices.Clone(s.guests)
 	return c
 }
 
 // TestSiteAgainstBook throws random streams of proposals and facts at a site. It
-// must grant exactly what the book finds legal, so that no GPU has two holders
-// and no limit is exceeded by what is granted; answer as the book does; and be
+// must grant exactly what the ledger finds legal, so that no GPU has two holders
+// and no limit is exceeded by what is granted; answer as the ledger does; and be
 // the same after a refusal as before.
 func TestSiteAgainstBook(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := dice{rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))}
 		site := drawSite(d)
-		b := &book{site: site, power: site.PowerCap, pool: site.SensitivePool, limits: []model.Limits{site.Tenants[0].Limits, site.Tenants[1].Limits}}
+		b := &ledger{site: site, power: site.PowerCap, pool: site.SensitivePool, limits: []model.Limits{site.Tenants[0].Limits, site.Tenants[1].Limits}}
 		b.states = make([]model.NodeState, len(site.Nodes))
-		r := &replay{T: t, dice: d, book: b, quorum: NewSite(site)}
+		r := &replay{T: t, dice: d, ledger: b, quorum: NewSite(site)}
 		for range 100 * rapid.IntRange(1, 2).Draw(t, "hundreds") {
 			r.step()
 			r.compare()
@@ -45,14 +45,14 @@ func TestSiteAgainstBook(t *testing.T) {
 type replay struct {
 	*rapid.T
 	dice   dice
-	book   *book
+	ledger *ledger
 	quorum *Site
 }
 
 // one draws a job in one of states; nil when there is none.
-func (r *replay) one(states ...model.JobState) *booked {
-	var found []*booked
-	for _, j := range r.book.jobs {
+func (r *replay) one(states ...model.JobState) *ledgerJob {
+	var found []*ledgerJob
+	for _, j := range r.ledger.jobs {
 		if slices.Contains(states, j.state) {
 			found = append(found, j)
 		}
@@ -76,13 +76,13 @@ func (r *replay) decide(p model.Proposal, legal bool) (f model.Fact) {
 }
 
 func (r *replay) step() {
-	b := r.book
+	b := r.ledger
 	switch r.dice.in(0, 18) {
 	case 0, 1, 2:
 		if len(b.jobs) > 80 {
 			return
 		}
-		j := &booked{Allocation: drawJob(r.dice, model.JobID(len(b.jobs)))}
+		j := &ledgerJob{Allocation: drawJob(r.dice, model.JobID(len(b.jobs)))}
 		b.jobs = append(b.jobs, j)
 		r.quorum.Apply(&model.Fact{Kind: model.FactSubmitted, Job: j.Job, Ref: model.Ref(j.Job), Alloc: &j.Allocation})
 	case 3, 4, 5, 6, 7:
@@ -105,37 +105,37 @@ func (r *replay) step() {
 	}
 }
 
-func (r *replay) place(kind model.ProposalKind, next model.JobState, j *booked) {
+func (r *replay) place(kind model.ProposalKind, next model.JobState, j *ledgerJob) {
 	if j == nil {
 		return
 	}
 	p := model.Proposal{Kind: kind, Job: j.Job, Ref: model.Ref(j.Job), VCluster: j.VCluster, Borrowed: !r.dice.one(4)}
-	p.Placement = drawPlacement(r.dice, r.book, j)
-	cells, ok := r.book.cellsOf(j, &p.Placement)
+	p.Placement = drawPlacement(r.dice, r.ledger, j)
+	cells, ok := r.ledger.cellsOf(j, &p.Placement)
 	from := model.Pending
 	if kind == model.ProposeResize {
 		from = model.Running
 	}
-	legal := ok && j.state == from && r.book.legal(j, cells, p.Borrowed)
+	legal := ok && j.state == from && r.ledger.legal(j, cells, p.Borrowed)
 	if f := r.decide(p, legal); legal {
 		require.Equal(r, p.Placement.Nodes(), f.Placement.Nodes())
 		j.state, j.cells = next, cells
 	}
 }
 
-func (r *replay) preempt(j, o *booked) {
+func (r *replay) preempt(j, o *ledgerJob) {
 	if j == nil || o == nil {
 		return
 	}
 	p := model.Proposal{Kind: model.ProposePreempt, Job: j.Job, Ref: model.Ref(j.Job), VCluster: j.VCluster, Victim: model.Ref(o.Job)}
-	legal := o.state == model.Running && r.book.mayPreempt(j, o)
+	legal := o.state == model.Running && r.ledger.mayPreempt(j, o)
 	if r.decide(p, legal); legal {
 		o.state = model.Checkpointing
 	}
 }
 
 // leave takes a job off its nodes in one of the ways there are.
-func (r *replay) leave(j *booked) {
+func (r *replay) leave(j *ledgerJob) {
 	if j == nil {
 		return
 	}
@@ -162,7 +162,7 @@ func (r *replay) leave(j *booked) {
 
 // change lets a node, a limit or a cap change.
 func (r *replay) change() {
-	b := r.book
+	b := r.ledger
 	f := model.Fact{Value: sample(r.dice, 0, r.dice.in64(0, 3000))}
 	switch r.dice.in(0, 5) {
 	case 0:
@@ -191,9 +191,9 @@ func (r *replay) change() {
 	r.quorum.Apply(&f)
 }
 
-// compare asks the quorum everything and holds it against the book.
+// compare asks the quorum everything and holds it against the ledger.
 func (r *replay) compare() {
-	b, s := r.book, r.quorum
+	b, s := r.ledger, r.quorum
 	holders := map[cell]model.Ref{}
 	for _, j := range b.jobs {
 		for _, c := range j.cells {

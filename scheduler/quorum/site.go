@@ -7,8 +7,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Site is one replica of the books of a site: who holds each node and GPU, what
-// tenants, lenders and caps leave, and where each job is in its life. Fed with
+// Site is one replica of the ledger of a site: which job holds each node and GPU, what
+// tenants, lenders and caps leave, and the state of each job. Fed with
 // one log of facts and proposals, all replicas are equal at each entry. A
 // proposal that is refused changes nothing; of two that exclude each other the
 // first wins. Not safe for concurrent use. Once its tables have grown it
@@ -17,10 +17,10 @@ import (
 // What is asked of the whole nodes of a placement is asked of 64 at a time.
 type Site struct {
 	site    *model.Site
-	makes   *model.Makes
+	classes *model.Makes
 	prints  model.Cut  // the nodes by conformance group, the unknown in one of -1
-	jobs    []resident // by Ref
-	nodes   []tenure
+	jobs    []jobState // by Ref
+	nodes   []nodeState
 	gpus    []model.Ref // holder of each GPU of the site, by those that share nodes
 	homes   []int32     // home nodes, by vCluster
 	lent    []int32     // of them, held by jobs of others
@@ -39,31 +39,31 @@ type Site struct {
 	need []int32       // nodes asked of each lender
 	kept model.NodeSet // nodes of the job that is to be resized
 
-	strange []model.NodeSet // by vCluster from -1 on: the nodes at home in others, see abroad
+	foreign []model.NodeSet // by vCluster from -1 on: the nodes at home in others, see foreignNodes
 }
 
-// nobody holds a node or a GPU.
-const nobody model.Ref = -1
+// noRef holds a node or a GPU.
+const noRef model.Ref = -1
 
-// resident is a job in the system.
-type resident struct {
+// jobState is a job in the system.
+type jobState struct {
 	model.Allocation // without Deps
 	state            model.JobState
 	known            bool
 	held             model.Placement
-	ask              ask
+	demand           demand
 }
 
-// ask is what a placement takes beside its nodes.
-type ask struct {
+// demand is what a placement takes beside its nodes.
+type demand struct {
 	nodes     int32
 	borrowed  int32 // whole nodes of them that are at home in another vCluster
 	power     int64 // W
 	bandwidth int64 // B/s
 }
 
-// tenure is what a node is like, and who shares it.
-type tenure struct {
+// nodeState is what a node is like, and which jobs share it.
+type nodeState struct {
 	state  model.NodeState
 	gpus   int32  // its first in Site.gpus
 	taken  uint64 // GPUs held by jobs that share it
@@ -80,12 +80,12 @@ type account struct {
 // share is an amount that jobs divide among them.
 type share struct{ used, limit int64 }
 
-// NewSite returns the books of an idle site. site must outlive them; what
+// NewSite returns the ledger of an idle site. site must outlive them; what
 // changes in it later comes as facts.
 func NewSite(site *model.Site) *Site {
 	n := len(site.Nodes)
 	s := &Site{
-		site: site, makes: model.NewMakes(site), nodes: make([]tenure, n),
+		site: site, classes: model.NewMakes(site), nodes: make([]nodeState, n),
 		prints: model.NewCut(n, func(n model.NodeID) int32 { return max(site.Nodes[n].Fingerprint, -1) }),
 		homes:  make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
 		need:    make([]int32, len(site.VClusters)),
@@ -99,7 +99,7 @@ func NewSite(site *model.Site) *Site {
 	gpus := int32(0)
 	for i := range site.Nodes {
 		n := &site.Nodes[i]
-		s.nodes[i] = tenure{state: n.State, gpus: gpus}
+		s.nodes[i] = nodeState{state: n.State, gpus: gpus}
 		if n.State == model.Ready {
 			s.ready.Add(model.NodeID(i))
 		}
@@ -108,21 +108,21 @@ func NewSite(site *model.Site) *Site {
 			s.homes[n.Home]++
 		}
 	}
-	s.gpus = slices.Repeat([]model.Ref{nobody}, int(gpus))
+	s.gpus = slices.Repeat([]model.Ref{noRef}, int(gpus))
 	return s
 }
 
 // Makes are those of the site.
-func (s *Site) Makes() *model.Makes { return s.makes }
+func (s *Site) Makes() *model.Makes { return s.classes }
 
 // Held is what the running job under ref holds; valid until it holds something
 // else.
 func (s *Site) Held(ref model.Ref) *model.Placement { return &s.jobs[ref].held }
 
 // Takes is how many nodes the running job under ref holds, and what it draws on them
-// by the books in W.
+// by the ledger in W.
 func (s *Site) Takes(ref model.Ref) (nodes int32, power int64) {
-	a := &s.jobs[ref].ask
+	a := &s.jobs[ref].demand
 	return a.nodes, a.power
 }
 
@@ -139,9 +139,9 @@ func (s *Site) StateOf(ref model.Ref) (state model.JobState, ok bool) {
 // the jobs in the system if somebody holds it.
 func (s *Site) OwnerOf(n model.NodeID) model.Ref {
 	if !s.whole.Has(n) {
-		return nobody
+		return noRef
 	}
-	return model.Ref(slices.IndexFunc(s.jobs, func(j resident) bool {
+	return model.Ref(slices.IndexFunc(s.jobs, func(j jobState) bool {
 		return slices.ContainsFunc(j.held.Words, func(w model.NodeWord) bool { return w.Word == int32(n>>6) && w.Mask>>(n&63)&1 != 0 })
 	}))
 }
@@ -167,10 +167,10 @@ func (s *Site) TenantNodes(t model.TenantID) (nodes, jobs int32) {
 	return s.tenants[t].nodes, s.tenants[t].jobs
 }
 
-// Power is what the jobs that hold nodes draw by the books, and the cap, in W.
+// Power is what the jobs that hold nodes draw by the ledger, and the cap, in W.
 func (s *Site) Power() (used, limit int64) { return s.power.used, s.power.limit }
 
-// Bandwidth is what the jobs that hold nodes demand by the books, and the cap,
+// Bandwidth is what the jobs that hold nodes demand by the ledger, and the cap,
 // in B/s.
 func (s *Site) Bandwidth() (used, limit int64) { return s.bandwidth.used, s.bandwidth.limit }
 
@@ -190,75 +190,75 @@ func (s *Site) setState(n model.NodeID, state model.NodeState) {
 }
 
 // foreign says whether nodes at home in home have j as a guest.
-func foreign(j *resident, home model.VClusterID) bool { return home >= 0 && home != j.VCluster }
+func foreign(j *jobState, home model.VClusterID) bool { return home >= 0 && home != j.VCluster }
 
-// take books what the job under ref holds, and drop takes it off the books.
-func (s *Site) take(ref model.Ref) { s.book(ref, ref, 1) }
-func (s *Site) drop(ref model.Ref) { s.book(ref, nobody, -1) }
+// hold adds what the job under ref holds to the ledger, and release takes it off.
+func (s *Site) hold(ref model.Ref)    { s.add(ref, ref, 1) }
+func (s *Site) release(ref model.Ref) { s.add(ref, noRef, -1) }
 
-func (s *Site) book(ref, owner model.Ref, by int32) {
+func (s *Site) add(ref, owner model.Ref, by int32) {
 	j, whole := &s.jobs[ref], s.whole
 	for _, w := range j.held.Words {
 		whole[w.Word] ^= w.Mask
 	}
-	if j.ask.borrowed > 0 {
-		s.bookGuest(j, by)
+	if j.demand.borrowed > 0 {
+		s.addBorrowed(j, by)
 	}
 	for i := range j.held.Shares {
-		s.bookShare(j, &j.held.Shares[i], owner, by)
+		s.addShare(j, &j.held.Shares[i], owner, by)
 	}
 	if j.Tenant >= 0 {
-		s.tenants[j.Tenant].nodes += by * j.ask.nodes
+		s.tenants[j.Tenant].nodes += by * j.demand.nodes
 		s.tenants[j.Tenant].jobs += by
 	}
 	if j.IsSensitive() {
-		s.sensitive += by * j.ask.nodes
+		s.sensitive += by * j.demand.nodes
 	}
-	s.power.used += int64(by) * j.ask.power
-	s.bandwidth.used += int64(by) * j.ask.bandwidth
+	s.power.used += int64(by) * j.demand.power
+	s.bandwidth.used += int64(by) * j.demand.bandwidth
 }
 
-// bookGuest books with their homes the whole nodes that j holds as a guest, or takes
-// them off the books.
-func (s *Site) bookGuest(j *resident, by int32) {
-	abroad := s.abroad(j.VCluster)
+// addBorrowed adds the whole nodes that j borrows to what their homes lend, or takes
+// them off with by -1.
+func (s *Site) addBorrowed(j *jobState, by int32) {
+	foreign := s.foreignNodes(j.VCluster)
 	for _, w := range j.held.Words {
-		m := w.Mask & abroad[w.Word]
+		m := w.Mask & foreign[w.Word]
 		if m == 0 {
 			continue
 		}
 		s.guests[w.Word] ^= m
-		for _, c := range s.makes.Word(w.Word) {
+		for _, c := range s.classes.Word(w.Word) {
 			if m := m & c.Mask; m != 0 {
-				s.lent[s.makes.Of[c.Part].Home] += by * int32(bits.OnesCount64(m))
+				s.lent[s.classes.Of[c.Part].Home] += by * int32(bits.OnesCount64(m))
 			}
 		}
 	}
 }
 
-// abroad is the nodes that have jobs of v, -1 for those of none, as guests. Cost:
+// foreignNodes is the nodes that have jobs of v, -1 for those of none, as guests. Cost:
 // constant, but the pieces of the site when it is first asked about v.
-func (s *Site) abroad(v model.VClusterID) model.NodeSet {
-	if s.strange == nil {
-		s.strange = make([]model.NodeSet, len(s.homes)+1)
+func (s *Site) foreignNodes(v model.VClusterID) model.NodeSet {
+	if s.foreign == nil {
+		s.foreign = make([]model.NodeSet, len(s.homes)+1)
 	}
-	set := s.strange[v+1]
+	set := s.foreign[v+1]
 	if set == nil {
 		set = model.NewNodeSet(len(s.nodes))
 		for w := range set {
-			for _, c := range s.makes.Word(int32(w)) {
-				if home := s.makes.Of[c.Part].Home; home >= 0 && home != v {
+			for _, c := range s.classes.Word(int32(w)) {
+				if home := s.classes.Of[c.Part].Home; home >= 0 && home != v {
 					set[w] |= c.Mask
 				}
 			}
 		}
-		s.strange[v+1] = set
+		s.foreign[v+1] = set
 	}
 	return set
 }
 
-// bookShare books the part h of a node that j holds, or takes it off the books.
-func (s *Site) bookShare(j *resident, h *model.NodeShare, owner model.Ref, by int32) {
+// addShare adds the part h of a node that j holds to the ledger, or takes it off with by -1.
+func (s *Site) addShare(j *jobState, h *model.NodeShare, owner model.Ref, by int32) {
 	t := &s.nodes[h.Node]
 	if t.taken ^= h.GPUs; t.taken != 0 {
 		s.parts.Add(h.Node)

@@ -10,14 +10,14 @@ import (
 )
 
 // walk is checkWords node by node, for words that are well-formed.
-func (s *Site) walk(j *resident, p *model.Proposal) (own int32, need []int32, why model.Reason) {
+func (s *Site) walk(j *jobState, p *model.Proposal) (own int32, need []int32, why model.Reason) {
 	need = make([]int32, len(s.need))
 	for _, w := range p.Placement.Words {
 		for n := range w.Nodes {
 			t, home := &s.nodes[n], s.site.Nodes[n].Home
 			lends := home >= 0 && p.Borrowed && s.site.VClusters[home].Lend && s.site.VClusters[j.VCluster].Borrow && j.Preemptible()
 			switch {
-			case s.OwnerOf(n) != nobody || t.taken != 0:
+			case s.OwnerOf(n) != noRef || t.taken != 0:
 				return 0, need, model.ReasonNodesTaken
 			case t.state != model.Ready && !s.kept.Has(n):
 				return 0, need, model.ReasonNodeNotReady

@@ -72,7 +72,7 @@ func Check(e *profiles.Experiment, dir string) error {
 
 func newExpander(ctx context.Context, e *profiles.Experiment, dir string, traces []Trace) *expander {
 	return &expander{ctx: ctx, e: e, dir: dir, traces: traces, seen: map[string]bool{}, known: map[string]*profiles.Setting{}, ready: map[string][]*profiles.Cluster{}, plan: &Plan{
-		Schema: schema, Name: e.Name, Description: e.Description, File: string(e.YAML()),
+		Schema: Schema, Name: e.Name, Description: e.Description, File: string(e.YAML()),
 	}}
 }
 

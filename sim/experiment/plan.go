@@ -15,8 +15,8 @@ import (
 	"orrery/sim/task"
 )
 
-// schema is the version of Plan as JSON.
-const schema = 2
+// Schema is the version of Plan as JSON.
+const Schema = 2
 
 // Plan is what an experiment came to: points, scenarios, and the task of each
 // pair. It is kept with the study, for the specs alone do not say which values
@@ -146,8 +146,8 @@ func ParsePlan(b []byte) (*Plan, error) {
 	if err := d.Decode(p); err != nil {
 		return nil, fmt.Errorf("reading the plan of a study: %w", err)
 	}
-	if p.Schema != schema {
-		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d: sweep the experiment again with this program", p.Schema, schema)
+	if p.Schema != Schema {
+		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d: sweep the experiment again with this program", p.Schema, Schema)
 	}
 	for i := range p.Points {
 		if q := &p.Points[i]; len(q.Tasks) != len(p.Scenarios) || len(q.Values) != len(p.Parameters) || len(q.At) != len(q.Values) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"orrery/scheduler/model"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -70,14 +70,14 @@ func (c ClusterSpec) Resolve(info traces.Info, nodes []traces.Node) (ClusterSpec
 }
 
 // cluster is a plain cluster that has been resolved, and what its units are.
-func (c ClusterSpec) cluster(info traces.Info, nodes []traces.Node) (of model.Cluster, units world.Units, err error) {
+func (c ClusterSpec) cluster(info traces.Info, nodes []traces.Node) (of model.Cluster, units translate.Units, err error) {
 	switch {
 	case c.Procs > 0:
 		return model.UniformCluster(c.Procs, 1, false), units, nil
 	case c.Nodes > 0:
 		return model.UniformCluster(c.Nodes, c.CoresPerNode, c.Exclusive), units, nil
 	}
-	nodeUnits, units, err := world.ClusterOf(nodes)
+	nodeUnits, units, err := translate.ClusterOf(nodes)
 	if err != nil {
 		return of, units, &traces.DataError{File: info.Name, Found: err.Error(), Expected: "processors or GPUs on every node", Mend: "correct the nodes table"}
 	}

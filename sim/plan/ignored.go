@@ -5,7 +5,7 @@ import (
 
 	"orrery/scheduler/site"
 	"orrery/sim/record"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -80,7 +80,7 @@ type Ignored struct {
 
 // Ignored lists what a trace asks for and a run under p, in which rows were awkward as
 // counted, did not heed: in the order of the columns.
-func (p *Resolved) Ignored(info traces.Info, awkward *world.Awkward) []Ignored {
+func (p *Resolved) Ignored(info traces.Info, awkward *translate.SpecialRows) []Ignored {
 	var out []Ignored
 	site := p.Site
 	for _, f := range info.Filled {
@@ -109,19 +109,19 @@ func (p *Resolved) Ignored(info traces.Info, awkward *world.Awkward) []Ignored {
 	}
 	if site != nil {
 		for i, n := range site.unheeded {
-			if u := &world.Unheeded[i]; n > 0 {
+			if u := &translate.IgnoredEvents[i]; n > 0 {
 				out = append(out, Ignored{Rule: "ignored-event-" + u.Kind, Doc: "events of the trace, without effect: " + u.Why, Count: n})
 			}
 		}
 		known := info.History
-		if awkward.Count[world.RuleLeftBefore] == 0 {
+		if awkward.Count[translate.RuleLeftBefore] == 0 {
 			known = 0 // no row tells of a job, as where the log has no starts
 		}
 		if n := emptyLedgers(site, known); n > 0 {
 			out = append(out, Ignored{Rule: "ledger-begins-empty", Doc: "tenants: what they consumed before the warm start is not known, and counts neither for budgets nor for shares that remember", Count: n})
 		}
 	}
-	if c := &awkward.Count; info.WarmStart.OK && c[world.RuleRanBefore]+c[world.RuleWaitedBefore] == 0 {
+	if c := &awkward.Count; info.WarmStart.OK && c[translate.RuleRanBefore]+c[translate.RuleWaitedBefore] == 0 {
 		out = append(out, Ignored{
 			Rule: record.RuleBeginsIdle, Count: info.Rows,
 			Doc: "no job of the trace ran or waited at its warm start, as where the log does not say when jobs started: the cluster begins idle, and early waits may come out too short",

@@ -9,7 +9,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -45,7 +45,7 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Close()
 	got := map[string]int64{}
-	for _, r := range (&Resolved{events: 2, prices: 5}).Ignored(b.Info(), &world.Awkward{}) {
+	for _, r := range (&Resolved{events: 2, prices: 5}).Ignored(b.Info(), &translate.SpecialRows{}) {
 		got[r.Rule] = r.Count
 	}
 	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1, "ignored-events": 2, "ignored-prices": 5}, got)
@@ -60,7 +60,7 @@ func TestSiteSaysWhatItIgnores(t *testing.T) {
 	info := traces.Info{Filled: []traces.Filled{{Column: "priority", Rows: 4, Varies: true}, {Column: "nice", Rows: 3, Varies: true}, {Column: "hold", Rows: 2}}}
 	rules := func(order string) (out []string) {
 		spec := siteSpec(t, "groups: [{name: a, nodes: 1}]\nvclusters: [{name: v, home: all, profile: {order: "+order+"}}]\n")
-		for _, r := range planned(t, spec, traces.Meta{}, traces.Tables{Events: events}).Ignored(info, &world.Awkward{}) {
+		for _, r := range planned(t, spec, traces.Meta{}, traces.Tables{Events: events}).Ignored(info, &translate.SpecialRows{}) {
 			out = append(out, fmt.Sprintf("%s %d", r.Rule, r.Count))
 		}
 		return out

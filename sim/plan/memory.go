@@ -15,7 +15,7 @@ import (
 // those with budgets and those with a share of usage in a window or that decays, and all
 // where Slurm's priority does. It is 0 without a warm start.
 func emptyLedgers(p *Site, history model.Duration) int64 {
-	if !p.World.Warm.OK {
+	if !p.World.Rows.Warm.OK {
 		return 0
 	}
 	n := int64(0)

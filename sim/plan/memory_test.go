@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
 // unknown is the number of tenants of which a plan says that their ledgers begin empty.
-func unknown(p *Resolved, info traces.Info, awkward *world.Awkward) int64 {
+func unknown(p *Resolved, info traces.Info, awkward *translate.SpecialRows) int64 {
 	for _, r := range p.Ignored(info, awkward) {
 		if r.Rule == "ledger-begins-empty" {
 			return r.Count
@@ -38,11 +38,11 @@ func TestLedgersOfAWarmStart(t *testing.T) {
 		spec := siteSpec(t, "groups: [{name: g, nodes: 2}]\nvclusters: [{name: v, home: all, profile: "+row.profile+"}]\ntenants: "+row.tenants+"\n")
 		info := traces.Info{WarmStart: traces.Some(model.Time(model.Minute))}
 		p := planned(t, spec, traces.Meta{WarmStart: info.WarmStart}, traces.Tables{})
-		awkward := &world.Awkward{}
+		awkward := &translate.SpecialRows{}
 		require.Equal(t, row.want, unknown(p, info, awkward), row.tenants+row.profile)
 		info.History = 1000 * model.Day
 		require.Equal(t, row.want, unknown(p, info, awkward), "a history without a row of a job that left")
-		awkward.Count[world.RuleLeftBefore]++
+		awkward.Count[translate.RuleLeftBefore]++
 		require.Zero(t, unknown(p, info, awkward))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 )
 
 // coreOf is the configuration of the scheduler core.
@@ -141,12 +141,12 @@ func usageOf(u *profiles.Usage) quota.Usage {
 }
 
 // pricesOf is the series of prices that the changes announce.
-func pricesOf(start model.Fixed, changes []world.Change) site.PriceSeries {
+func pricesOf(start model.Fixed, changes []translate.Change) site.PriceSeries {
 	at, price := []model.Time{0}, []model.Fixed{start}
 	for i := range changes {
 		c := &changes[i]
 		switch {
-		case c.Kind != world.PriceChange:
+		case c.Kind != translate.PriceChange:
 		case c.At == at[len(at)-1]:
 			price[len(price)-1] = model.Fixed(c.Value)
 		default:
@@ -157,7 +157,7 @@ func pricesOf(start model.Fixed, changes []world.Change) site.PriceSeries {
 }
 
 // ceilingOf is the most that the site and its changes ever grant.
-func ceilingOf(s *model.Site, changes []world.Change) site.MaxLimits {
+func ceilingOf(s *model.Site, changes []translate.Change) site.MaxLimits {
 	caps := site.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth, Sensitive: s.SensitivePool}
 	tenants := slices.Clone(s.Tenants)
 	raise := func(cap *int64, to int64) {
@@ -167,15 +167,15 @@ func ceilingOf(s *model.Site, changes []world.Change) site.MaxLimits {
 	}
 	for i := range changes {
 		switch c := &changes[i]; c.Kind {
-		case world.PowerChange:
+		case translate.PowerChange:
 			raise(&caps.Power, c.Value)
-		case world.BandwidthChange:
+		case translate.BandwidthChange:
 			raise(&caps.Bandwidth, c.Value)
-		case world.PoolChange:
+		case translate.PoolChange:
 			pool := int64(caps.Sensitive)
 			raise(&pool, c.Value)
 			caps.Sensitive = int32(pool)
-		case world.LimitsChange:
+		case translate.LimitsChange:
 			t := &tenants[c.Tenant].Limits
 			for _, l := range [...][2]*int32{{&t.MaxNodes, &c.Limits.MaxNodes}, {&t.MaxConcurrent, &c.Limits.MaxConcurrent}} {
 				if *l[0] != 0 && (*l[1] == 0 || *l[1] > *l[0]) {

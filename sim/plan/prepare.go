@@ -10,6 +10,7 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/plain"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -66,7 +67,7 @@ type Resolved struct {
 	Order  drive.EventOrder
 	Strict bool  // infeasible jobs fail the run
 	Site   *Site // instead of core and world, on a site
-	Warm   world.Warm
+	Warm   translate.Warm
 	// events and prices count the rows of these tables of the trace.
 	events, prices int
 	// History is for how long before the warm start it is known what was consumed.
@@ -76,7 +77,7 @@ type Resolved struct {
 // Resolve checks every setting and derives the configurations for the trace.
 func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 	s, info := prep.spec, src.Info()
-	p := Resolved{Spec: s, Warm: world.Warm(info.WarmStart), History: info.History, events: len(src.Events()), prices: len(src.Prices())}
+	p := Resolved{Spec: s, Warm: translate.Warm(info.WarmStart), History: info.History, events: len(src.Events()), prices: len(src.Prices())}
 	p.World.Warm, p.World.Expected = p.Warm, s.Measure != nil
 	var err error
 	if p.Core.Order, err = order.Parse(cmp.Or(s.Order, "fcfs")); err != nil {
@@ -99,7 +100,7 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 	if p.World.Policy, err = s.policy(); err != nil {
 		return p, err
 	}
-	p.Core.Extend = p.World.Policy.Overrun == world.Extend
+	p.Core.Extend = p.World.Policy.Overrun == translate.Extend
 	if p.Strict, err = s.strict(); err != nil {
 		return p, err
 	}
@@ -130,20 +131,20 @@ func (prep *Prepared) Resolve(src Tables) (Resolved, error) {
 }
 
 // policy is what the world does where a job overruns or asks for no time.
-func (s Spec) policy() (w world.Policy, err error) {
+func (s Spec) policy() (w translate.Policy, err error) {
 	switch cmp.Or(s.Overrun, "kill") {
 	case "kill":
 	case "extend":
-		w.Overrun = world.Extend
+		w.Overrun = translate.Extend
 	default:
 		return w, usagef("unknown overrun policy %q: want kill or extend", s.Overrun)
 	}
 	switch cmp.Or(s.MissingRequest, "infinite") {
 	case "infinite":
 	case "recorded":
-		w.Missing = world.Recorded
+		w.MissingWalltime = translate.TrueRuntime
 	case "default":
-		w.Missing, w.Default = world.Default, s.DefaultRequest
+		w.MissingWalltime, w.DefaultWalltime = translate.DefaultTime, s.DefaultRequest
 		if s.DefaultRequest <= 0 {
 			return w, usagef("a default for missing requests must be positive, for example default:12h")
 		}

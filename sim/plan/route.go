@@ -6,14 +6,14 @@ import (
 
 	"orrery/profiles"
 	"orrery/scheduler/model"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
 // routeOf says where the rows of a trace go that name no vCluster; nil where there is
 // one vCluster only. Rows that nothing is said of are refused: which vCluster takes them
 // decides what is measured.
-func routeOf(r *profiles.Routing, s *profiles.Site, info traces.Info) (*world.Route, error) {
+func routeOf(r *profiles.Routing, s *profiles.Site, info traces.Info) (*translate.Route, error) {
 	if len(s.VClusters) < 2 {
 		return nil, nil
 	}
@@ -31,7 +31,7 @@ func routeOf(r *profiles.Routing, s *profiles.Site, info traces.Info) (*world.Ro
 		}
 		return nil, nil
 	}
-	out := &world.Route{Column: traces.TextColumns, ByUser: r.Column == "user", To: ids, Otherwise: -1}
+	out := &translate.Route{Column: traces.TextColumns, ByUser: r.Column == "user", To: ids, Otherwise: -1}
 	for c := range traces.TextColumns {
 		if c.String() == r.Column {
 			out.Column = c

@@ -10,6 +10,7 @@ import (
 	"orrery/scheduler/site"
 	"orrery/sim/metric"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -21,8 +22,8 @@ type Site struct {
 	// Targets are the waits within which jobs should start, by class.
 	Targets []model.Duration
 	early   int64 // reservations that the trace announces, known from the beginning on
-	// unheeded counts events of the trace, in the order of world.Unheeded.
-	unheeded [len(world.Unheeded)]int64
+	// unheeded counts events of the trace, in the order of translate.IgnoredEvents.
+	unheeded [len(translate.IgnoredEvents)]int64
 }
 
 // SiteNames are the names behind the ids of results.
@@ -111,13 +112,13 @@ func (p *Resolved) siteOf(res *profiles.Site, routing *profiles.Routing, src Tab
 		if e.Kind == "reservation" && e.Time > 0 {
 			sp.early++
 		}
-		if i := world.UnheededAt(e.Kind); i >= 0 {
+		if i := translate.IgnoredAt(e.Kind); i >= 0 {
 			sp.unheeded[i]++
 		}
 	}
 	sp.Core.Prices = pricesOf(res.Price, sp.World.Changes)
 	sp.Core.Max = ceilingOf(&res.Site, sp.World.Changes)
-	sp.Core.Extend = p.World.Policy.Overrun == world.Extend
+	sp.Core.Extend = p.World.Policy.Overrun == translate.Extend
 	return sp, nil
 }
 

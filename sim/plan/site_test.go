@@ -8,7 +8,7 @@ import (
 	"orrery/profiles"
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
-	"orrery/sim/world"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -31,9 +31,9 @@ func TestPricesOfTheTraceAreScaled(t *testing.T) {
 	require.NoError(t, err)
 	got, err := happenings(&model.Site{}, src)
 	require.NoError(t, err)
-	require.Equal(t, []world.Change{
-		{At: 1, Kind: world.PriceChange, Value: 0},
-		{At: 2, Kind: world.PriceChange, Value: int64(model.One)},
-		{At: 3, Kind: world.PriceChange, Value: int64(model.One / 2)},
+	require.Equal(t, []translate.Change{
+		{At: 1, Kind: translate.PriceChange, Value: 0},
+		{At: 2, Kind: translate.PriceChange, Value: int64(model.One)},
+		{At: 3, Kind: translate.PriceChange, Value: int64(model.One / 2)},
 	}, got.Changes)
 }

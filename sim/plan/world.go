@@ -11,17 +11,18 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
 	"orrery/sim/world"
+	"orrery/sim/world/translate"
 )
 
 // worldOf is the configuration of the simulated world of a site amid what the trace
 // says happens to it.
-func (p *Resolved) worldOf(res *profiles.Site, announced world.Happenings, src Tables) (world.SiteConfig, error) {
+func (p *Resolved) worldOf(res *profiles.Site, announced translate.SiteEvents, src Tables) (world.SiteConfig, error) {
 	a := &res.Agents
 	w := world.SiteConfig{
-		Site: &res.Site, Seed: p.Spec.Seed, Warm: p.Warm, Expected: p.World.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
-		Rows: world.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.World.Policy, Shared: res.Shared, Strangers: true},
+		Site: &res.Site, Seed: p.Spec.Seed, Expected: p.World.Expected, Latency: res.Quorum.Latency, Jitter: res.Quorum.Jitter,
+		Rows: translate.Rows{File: src.Info().Name, GPUTypes: res.GPUTypes, Policy: p.World.Policy, Shared: res.Shared, Warm: p.Warm, IgnoreUnknownTenants: true},
 		Exit: preemptionOf(&profiles.Preemption{}, a), StartDelay: a.StartDelay, BootDelay: a.BootDelay, ReadBandwidth: int64(a.RestoreBandwidth), Wipe: a.Wipe,
-		Visible: a.CompletionDelay, Luck: luckOf(&res.Failures),
+		Visible: a.CompletionDelay, Faults: faultsOf(&res.Failures),
 	}
 	for i := range res.Profiles { // all that preempt agree
 		if res.Profiles[i].Preemption.Enabled {
@@ -36,7 +37,7 @@ func (p *Resolved) worldOf(res *profiles.Site, announced world.Happenings, src T
 		}
 	}
 	w.Changes = append(w.Changes, announced.Changes...) // those of the file come first at one instant
-	slices.SortStableFunc(w.Changes, func(a, b world.Change) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(w.Changes, func(a, b translate.Change) int { return cmp.Compare(a.At, b.At) })
 	w.Outages = announced.Outages
 	if err := w.Validate(); err != nil {
 		return w, &UsageError{err.Error()}
@@ -59,18 +60,18 @@ func checkpointsOf(res *profiles.Site) *preempt.CheckpointConfig {
 	return &c
 }
 
-// luckOf is what goes wrong. When nodes break no more is settled with the trace.
-func luckOf(f *profiles.Failures) world.Luck {
-	return world.Luck{
+// faultsOf is what goes wrong. When nodes break no more is settled with the trace.
+func faultsOf(f *profiles.Failures) world.Faults {
+	return world.Faults{
 		MTBF: f.MTBF, MTTR: f.MTTR, Slow: f.Slow, SlowBy: f.SlowBy, Unresponsive: f.Unresponsive, Partial: f.Partial, Defers: f.Defers,
 	}
 }
 
 // happenings is what the trace says of a site. Prices in money are put on the scale from
 // the lowest to the highest of the trace.
-func happenings(site *model.Site, src Tables) (world.Happenings, error) {
+func happenings(site *model.Site, src Tables) (translate.SiteEvents, error) {
 	if len(src.Events()) == 0 && len(src.Prices()) == 0 {
-		return world.Happenings{}, nil
+		return translate.SiteEvents{}, nil
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	span := func(x float64) { low, high = min(low, x), max(high, x) }
@@ -85,34 +86,34 @@ func happenings(site *model.Site, src Tables) (world.Happenings, error) {
 	if !(low < high) { // one price, or none
 		high = low + 1
 	}
-	return world.ReadEvents(src.Info().Name, site, src.Events(), src.Prices(), world.PriceScale{Low: low, High: high})
+	return translate.ReadEvents(src.Info().Name, site, src.Events(), src.Prices(), translate.PriceScale{Low: low, High: high})
 }
 
 // nodeChanges are the events that are about nodes.
-var nodeChanges = map[string]world.ChangeKind{
-	"drain": world.NodeDrains, "undrain": world.NodeUndrained, "degraded": world.NodeDegrades, "down": world.NodeFails, "up": world.NodeRepaired,
+var nodeChanges = map[string]translate.ChangeKind{
+	"drain": translate.NodeDrains, "undrain": translate.NodeUndrained, "degraded": translate.NodeDegrades, "down": translate.NodeFails, "up": translate.NodeRepaired,
 }
 
 // appendChange turns an event of the cluster file into changes of the world.
-func appendChange(dst []world.Change, c *profiles.Change, nodes int) ([]world.Change, error) {
+func appendChange(dst []translate.Change, c *profiles.Change, nodes int) ([]translate.Change, error) {
 	if kind, ok := nodeChanges[c.Kind]; ok {
 		for n := c.Nodes.Next(0); n >= 0 && int(n) < nodes; n = c.Nodes.Next(n + 1) {
-			dst = append(dst, world.Change{At: c.At, Kind: kind, Node: n})
+			dst = append(dst, translate.Change{At: c.At, Kind: kind, Node: n})
 		}
 		return dst, nil
 	}
-	out := world.Change{At: c.At}
+	out := translate.Change{At: c.At}
 	switch c.Kind {
 	case "quota":
-		out.Kind, out.Tenant, out.Limits = world.LimitsChange, c.Tenant, c.Limits
+		out.Kind, out.Tenant, out.Limits = translate.LimitsChange, c.Tenant, c.Limits
 	case "price":
-		out.Kind, out.Value = world.PriceChange, int64(c.Price)
+		out.Kind, out.Value = translate.PriceChange, int64(c.Price)
 	case "power_cap":
-		out.Kind, out.Value = world.PowerChange, c.Amount
+		out.Kind, out.Value = translate.PowerChange, c.Amount
 	case "storage_bandwidth":
-		out.Kind, out.Value = world.BandwidthChange, c.Amount
+		out.Kind, out.Value = translate.BandwidthChange, c.Amount
 	case "sensitive_pool":
-		out.Kind, out.Value = world.PoolChange, c.Amount
+		out.Kind, out.Value = translate.PoolChange, c.Amount
 	default:
 		return dst, siteError{&profiles.Error{Problems: []profiles.Problem{{
 			Key: c.Key + ".kind", Text: fmt.Sprintf("found %s, which no replay can change yet: leave the event out", c.Kind),

@@ -25,7 +25,7 @@ type Attempt struct {
 	Borrowed   int32
 }
 
-// Places of columns in siteAttemptSchema.
+// Places of columns in siteAttemptRow.
 const (
 	colKept        = 9
 	colLost        = 10

@@ -152,3 +152,33 @@ func (r *Run) Series() ([]Bin, error) {
 	})
 	return bins, err
 }
+
+// scanTable hands out all rows of a table that a run need not have.
+func (r *Run) scanTable(table string, fn func(t *tableFile, v []vector, n int) error) error {
+	t, err := openTable(filepath.Join(r.dir, table+".parquet"), table)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return t.scan(nil, func(v []vector, n int) error { return fn(t, v, n) })
+}
+
+// VClusters and Tenants list the names that Columns.VCluster and
+// Columns.Tenant index, as far as Scan has met them.
+func (r *Run) VClusters() []string { return r.jobs.wordsAt(colVCluster) }
+
+// Tenants are the names of tenants; see VClusters.
+func (r *Run) Tenants() []string { return r.jobs.wordsAt(colTenant) }
+
+// OfSite says whether the run is of a site.
+func (r *Run) OfSite() bool { return len(r.jobs.fields) > colVCluster }
+
+func (t *tableFile) wordsAt(i int) []string {
+	if i >= len(t.fields) {
+		return nil
+	}
+	return t.words[i].list
+}

@@ -25,7 +25,7 @@ func wordsOf[T interface {
 	return out
 }
 
-// Places of columns of names in siteJobSchema.
+// Places of columns of names in siteJobRow.
 const (
 	colUser     = 2
 	colVCluster = 15
@@ -70,7 +70,7 @@ func (t *tableFile) ScanOnly(want column.Set, fn func(*Columns) error) error {
 	})
 }
 
-// fillers set the columns of c, in the order of jobSchema and column.Set.
+// fillers set the columns of c, in the order of siteJobRow and column.Set.
 func (t *tableFile) fillers(c *Columns) [27]func(i int, v *vector) error {
 	i32 := func(dst *[]int32) func(int, *vector) error {
 		return func(_ int, v *vector) error { *dst = v.i32; return nil }

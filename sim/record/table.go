@@ -22,7 +22,7 @@ type table[T any] struct {
 	w    *parquet.GenericWriter[T]
 }
 
-// newTable creates path. T must match schemas[name] but for encodings.
+// newTable creates path. T must be the row of schemas[name].
 func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 	f, err := os.Create(path)
 	if err != nil {

@@ -66,9 +66,6 @@ type Writer struct {
 	aText        texts
 }
 
-// optional holds the values that a jobRow points to.
-type optional struct{ start, walltime, wait int64 }
-
 // stagePrefix begins the name of a folder in which a run is prepared.
 const stagePrefix = ".partial-"
 
@@ -165,12 +162,28 @@ func (w *Writer) open() error {
 // openResults starts the tables of finished jobs.
 func (w *Writer) openResults() (err error) {
 	if w.meta.site() {
-		return w.openSite()
+		return w.openSiteResults()
 	}
 	if w.jobs, err = newTable[jobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
 		return err
 	}
 	w.attempts, err = newTable[attemptRow](w.path(TableAttempts), TableAttempts, w.meta)
+	return err
+}
+
+// openSiteResults starts those of a site.
+func (w *Writer) openSiteResults() (err error) {
+	if w.siteJobs, err = newTable[siteJobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
+		return err
+	}
+	if w.siteAttempts, err = newTable[siteAttemptRow](w.path(TableAttempts), TableAttempts, w.meta); err != nil {
+		return err
+	}
+	if !w.meta.Decisions {
+		return nil
+	}
+	w.numbers = make([][decisionNumbers]float64, batchRows)
+	w.decisions, err = newTable[decisionRow](w.path(TableDecisions), TableDecisions, w.meta)
 	return err
 }
 
@@ -191,12 +204,17 @@ func (w *Writer) Seal() (Scanner, error) {
 	w.fillUsers()
 	w.fillAttemptTexts()
 	if w.meta.site() {
-		w.closeSite()
+		w.keep(w.siteJobs.close())
+		w.keep(w.siteAttempts.close())
 	} else {
 		w.keep(w.jobs.close())
 		w.keep(w.attempts.close())
 	}
 	w.written["jobs.parquet"], w.written["attempts.parquet"] = true, true
+	if w.decisions != nil {
+		w.keep(w.decisions.close())
+		w.written["decisions.parquet"] = true
+	}
 	if w.facts != nil {
 		w.keep(w.facts.close())
 		w.written["facts.parquet"] = true
@@ -223,33 +241,6 @@ func (w *Writer) keep(err error) {
 // Flush returns the first error so far. Rows stay buffered until a row group
 // is full, so that the bytes of the files do not depend on when it is called.
 func (w *Writer) Flush() error { return w.err }
-
-// WriteSeries writes series.parquet. Bins must ascend.
-func (w *Writer) WriteSeries(bins []Bin) error {
-	if w.err != nil {
-		return w.err
-	}
-	t, err := newTable[seriesRow](w.path(TableSeries), TableSeries, w.meta)
-	if err != nil {
-		w.keep(err)
-		return err
-	}
-	w.written[TableSeries+".parquet"] = true
-	for _, b := range bins {
-		*t.next() = seriesRow{
-			Time: int64(b.Time + w.meta.Epoch), Width: int64(b.Width),
-			BusyUnitUS: b.BusyUnitUS, QueuedJobUS: b.QueuedJobUS,
-			QueuedUnitUS: b.QueuedUnitUS, RunningJobUS: b.RunningJobUS,
-			QueuedJobsMax: b.QueuedJobsMax, BusyUnitsMax: b.BusyUnitsMax, QueuedUnitsMax: b.QueuedUnitsMax,
-			Starts: b.Starts, Ends: b.Ends, Submits: b.Submits,
-		}
-		if t.full() {
-			w.keep(t.spill())
-		}
-	}
-	w.keep(t.close())
-	return w.err
-}
 
 // WriteJSON writes the document name (FileRun, FileMetrics or FileHost) in
 // canonical form; see AppendJSON.

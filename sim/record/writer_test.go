@@ -98,7 +98,7 @@ func TestRowsMatchSchemas(t *testing.T) {
 	}
 	for name, row := range map[string]any{
 		TableJobs: siteJobRow{}, TableAttempts: siteAttemptRow{}, TableTenants: groupRow{}, TableVClusters: groupRow{},
-		TableShares: shareSchema{}, TableDecisions: decisionRow{},
+		TableShares: shareRow{}, TableDecisions: decisionRow{},
 	} {
 		require.True(t, parquet.EqualNodes(schemaOf(name), parquet.SchemaOf(row)), "rows of %s take the slow path", name)
 	}

@@ -1,11 +1,10 @@
 package world
 
 import (
-	"slices"
-
 	"orrery/scheduler/model"
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -14,34 +13,24 @@ import (
 // drive.Quorum and drive.NodeAgents, makes no scheduling decision and allocates
 // nothing once its tables have grown.
 type Site struct {
+	lifecycle
 	cfg      SiteConfig
 	site     *model.Site
-	makes    *model.Makes
-	rows     *Translator
-	sink     Sink
-	events   des.Queue
+	classes  *model.Makes
+	rows     *translate.Site
 	quorum   *quorum.Site
 	now      model.Time
-	lives    []life // by Ref
+	jobs     []siteJob // by Ref
 	allocs   [][]model.Allocation
 	nodes    []node
 	whole    model.NodeSet // held by one job
 	draining model.NodeSet
-	drains   int // of them
-	unused   []model.Ref
-	vacated  []model.Ref // become unused when the instant is over
-	flights  []flight
-	landed   []model.Ref // rows of flights that are unused
-	flown    uint32      // flights so far: answers of one instant come in the order of the proposals
-	batch    []des.Event
-	facts    []model.Fact      // of the Take under way
-	left     []model.JobRecord // at this instant
-	attempt  model.AttemptRecord
-	ahead    int  // events that are not of jobs
-	begun    bool // now is an instant of the replay
-	pressure pressure
+	drains   int    // of them
+	sent     uint32 // proposals so far: answers of one instant come in the order of the proposals
+	ahead    int    // events that are not of jobs
+	begun    bool   // now is an instant of the replay
+	load     load
 
-	warming  bool                    // proposals are answered at once
 	restores []model.Proposal        // not read yet
 	past     []attemptBefore         // likewise
 	adopted  []uint64                // GPUs of each node that they hold
@@ -50,32 +39,20 @@ type Site struct {
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
 	demands  map[int64]int32     // last change about a service that is not, by the log's number
 
-	freed     []model.NodeID
-	hit       []model.Ref
-	inspected model.Allocation
+	nodesBuf  []model.NodeID   // space of lists of nodes
+	refsBuf   []model.Ref      // space of lists of jobs
+	inspected model.Allocation // space of rows that are not submitted
 
-	Awkward Awkward
-	State   SiteState
+	Meter Meter
 }
 
-// flight is a proposal that waits for its answer.
-type flight struct {
-	model.Proposal
-	// Its job and its victim keep their refs until the answer, if they were in
-	// the system when it was made.
-	keepsJob, keepsVictim bool
-}
-
-// life is the truth about a job in the system.
-type life struct {
-	rec     model.JobRecord
+// siteJob is a job in the system.
+type siteJob struct {
+	job
 	alloc   *model.Allocation
-	holds   holding
-	runtime model.Duration // truth; AbsentDuration when it never ran in the log
 	outcome model.JobState // with which it ends by itself
-	cancel  model.Time     // AbsentTime when it is not withdrawn
 	release model.Time     // from its hold, AbsentTime when that is not lifted
-	seq     uint64         // of the granted proposal
+	holds   holding
 
 	kept    model.Duration // work saved by checkpoints
 	saved   int64          // bytes of the last one
@@ -86,21 +63,18 @@ type life struct {
 	ends    model.Time     // the end that counts; AbsentTime when it is called off
 	ending  model.JobState // with which the running attempt ends
 	exit    exit           // how it gives its nodes up
-	keep    keeping        // how it saves its work meanwhile
-	tries   uint32         // proposals so far
-	flying  int32          // proposals that wait for an answer
+	ckpt    checkpointing  // how it saves its work meanwhile
 	since   model.Time     // when what it holds last changed
-	present bool           // in the system
 	resumes bool           // ran before the replay began, and has not started in it
 }
 
 // NewSite returns a world with an idle site that reports to sink. cfg must be
 // valid.
 func NewSite(cfg SiteConfig, sink Sink) *Site {
-	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site)}
-	s.makes = s.quorum.Makes()
-	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
-	s.State.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
+	s := &Site{lifecycle: lifecycle{sink: sink}, cfg: cfg, site: cfg.Site, quorum: quorum.NewSite(cfg.Site)}
+	s.classes = s.quorum.Makes()
+	s.rows = translate.NewSite(cfg.Site, &s.cfg.Rows)
+	s.Meter.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}
 	s.nodes = make([]node, len(cfg.Site.Nodes))
 	s.whole, s.draining = model.NewNodeSet(len(s.nodes)), model.NewNodeSet(len(s.nodes))
@@ -111,14 +85,14 @@ func NewSite(cfg SiteConfig, sink Sink) *Site {
 			s.drains++
 		}
 		if n.State != model.Down {
-			s.State.Power += n.IdlePower
+			s.Meter.Power += n.IdlePower
 		}
 		s.nodes[i].back = model.AbsentTime
-		s.breaks(model.NodeID(i))
+		s.planFailure(model.NodeID(i))
 	}
 	for i := range cfg.Changes {
 		c := &cfg.Changes[i]
-		s.push(des.NewEvent(c.At, c.rank(), model.JobID(i), byChange))
+		s.push(des.NewEvent(c.At, rankOf(c), model.JobID(i), byChange))
 	}
 	return s
 }
@@ -128,13 +102,13 @@ func (s *Site) Held(ref model.Ref) *model.Placement { return s.quorum.Held(ref) 
 
 // Next is the instant of the next event, model.Never when nothing is under way.
 func (s *Site) Next() model.Time {
-	s.forget()
+	s.dropStale()
 	return s.events.Next()
 }
 
-// forget drops the events that are left when no job is in the system and
+// dropStale drops the events that are left when no job is in the system and
 // nothing else is ahead: they were overtaken, and must not prolong the replay.
-func (s *Site) forget() {
+func (s *Site) dropStale() {
 	if s.State.Waiting == 0 && s.State.Running == 0 && s.ahead == 0 && s.events.Len() > 0 {
 		s.events.Clear()
 	}
@@ -149,12 +123,12 @@ func (s *Site) push(e des.Event) {
 // Inspect counts row i of b as too large if never says why it could never run;
 // it submits nothing.
 func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) error {
-	if s.cfg.Warm.left(b, i) {
+	if s.cfg.Rows.Warm.Left(b, i) {
 		return nil
 	}
-	ok, err := s.rows.Allocation(b, i, &s.inspected)
+	_, ok, err := s.rows.Allocation(b, i, &s.inspected)
 	if ok && never(&s.inspected) != model.ReasonNone {
-		s.Awkward.note(RuleTooLarge, b.ID[i])
+		s.Special.Add(translate.RuleTooLarge, b.ID[i])
 	}
 	return err
 }
@@ -163,99 +137,42 @@ func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) mod
 // row is dropped by a rule or rejected because never says why it could never run. The
 // error is a traces.DataError: the row names what the site does not have.
 func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason, f *model.Fact) (ok bool, err error) {
-	if s.cfg.Warm.left(b, i) && !impossible(b, i) {
+	if s.cfg.Rows.Warm.Left(b, i) {
 		return false, s.history(b, i)
 	}
-	s.forget()
-	s.advance(s.cfg.Warm.From(b.Submit[i]))
+	s.dropStale()
+	s.advance(s.cfg.Rows.Warm.From(b.Submit[i]))
 	ref := s.ref()
-	l := &s.lives[ref]
+	l := &s.jobs[ref]
 	a := s.alloc(ref)
-	*l = life{}
-	l.alloc, l.runtime = a, b.Runtime[i]
-	l.ends, l.exit.at, l.keep.at, l.cancel, l.release = model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime, model.AbsentTime
-	if ok, err = s.admit(b, i, l); !ok {
+	truth, met, ok, err := s.rows.Submission(b, i, a)
+	if !ok {
+		s.Special.Note(met, b.ID[i])
 		s.unused = append(s.unused, ref)
 		return false, err
 	}
+	*l = siteJob{job: job{truth: truth.Truth}, alloc: a, outcome: truth.Outcome, release: truth.Release, limit: a.Walltime, ends: model.AbsentTime}
+	l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime
+	r := &l.rec // as it was made
+	r.Job, r.ID, r.User, r.Submit, r.Eligible, r.Start = a.Job, a.ID, a.User, a.Submit, a.Eligible, model.AbsentTime
+	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
+	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
 	s.State.Submitted++
 	if why := never(a); why != model.ReasonNone {
-		s.Awkward.note(RuleTooLarge, a.ID)
+		s.Special.Note(met.Rejected(), a.ID)
 		l.rec.State, l.rec.Reason = model.Rejected, why
-		s.leave(l)
+		s.leave(&l.job, s.now)
 		s.unused = append(s.unused, ref)
 		return false, nil
 	}
-	if s.cfg.Warm.OK {
+	s.Special.Note(met, a.ID)
+	if l.truth.Ran > 0 {
 		if err := s.resume(ref, b, i); err != nil {
 			return false, err
 		}
 	}
 	s.enter(ref, f)
 	return true, nil
-}
-
-// admit fills in l from row i of b. ok is false when a rule drops the row.
-func (s *Site) admit(b *traces.Batch, i int, l *life) (ok bool, err error) {
-	a, id := l.alloc, b.ID[i]
-	rule := s.leaves(b, i)
-	if rule == RuleImpossible || rule == RuleNeverRan {
-		s.Awkward.note(rule, id)
-		return false, nil
-	}
-	if ok, err = s.rows.Allocation(b, i, a); !ok {
-		return false, err
-	}
-	if a.Hold && b.Attr.Released[i] != model.AbsentTime {
-		l.release = s.cfg.Warm.From(b.Attr.Released[i])
-	}
-	l.outcome = s.rows.outcome
-	if l.runtime == model.AbsentDuration {
-		s.Awkward.note(rule, id)
-		s.untimed(b, i, l)
-	}
-	if l.runtime == 0 {
-		s.Awkward.note(RuleZeroRuntime, id)
-	}
-	if l.runtime > a.Walltime {
-		s.Awkward.note(RuleOverrun, id)
-	}
-	l.limit = a.Walltime
-	r := &l.rec // as it was made
-	r.Job, r.ID, r.User, r.Submit, r.Eligible, r.Start = a.Job, id, a.User, a.Submit, a.Eligible, model.AbsentTime
-	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
-	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
-	return true, nil
-}
-
-// leaves is the rule that row i meets if it says no runtime or what cannot be,
-// numRules else.
-func (s *Site) leaves(b *traces.Batch, i int) Rule {
-	switch {
-	case impossible(b, i):
-		return RuleImpossible
-	case b.Runtime[i] != model.AbsentDuration:
-		return numRules
-	case s.rows.unbounded(b, i):
-		return RuleUntimed
-	case b.CancelledAt[i] != model.AbsentTime:
-		return RuleWithdrawn
-	}
-	return RuleNeverRan
-}
-
-// untimed settles how a job without a runtime ends: when it was withdrawn or, if
-// its kind has no end of its own, when it ended in the log, else with the trace.
-func (s *Site) untimed(b *traces.Batch, i int, l *life) {
-	switch cancel := b.CancelledAt[i]; {
-	case cancel != model.AbsentTime:
-		l.cancel, l.outcome = cancel, model.Cancelled
-	case b.Attr.End[i] != model.AbsentTime:
-		l.cancel = b.Attr.End[i]
-	default:
-		l.cancel, l.outcome = s.cfg.Horizon, model.Completed
-	}
-	l.cancel = max(l.cancel, s.cfg.Warm.From(l.alloc.Submit))
 }
 
 // allocChunk is the number of allocations in one piece of Site.allocs, which
@@ -266,34 +183,32 @@ func (s *Site) alloc(ref model.Ref) *model.Allocation {
 	return &s.allocs[ref/allocChunk][ref%allocChunk]
 }
 
-// ref takes a ref that nobody uses.
+// ref takes a ref that no job has.
 func (s *Site) ref() model.Ref {
-	if n := len(s.unused); n > 0 {
-		ref := s.unused[n-1]
-		s.unused = s.unused[:n-1]
-		return ref
-	}
-	ref := model.Ref(len(s.lives))
-	s.lives = append(s.lives, life{})
-	if ref%allocChunk == 0 {
-		s.allocs = append(s.allocs, make([]model.Allocation, allocChunk))
+	ref, ok := s.unusedRef()
+	if !ok {
+		ref = model.Ref(len(s.jobs))
+		s.jobs = append(s.jobs, siteJob{})
+		if ref%allocChunk == 0 {
+			s.allocs = append(s.allocs, make([]model.Allocation, allocChunk))
+		}
 	}
 	return ref
 }
 
 // enter commits the submission of a job, which it puts into f.
 func (s *Site) enter(ref model.Ref, f *model.Fact) {
-	l := &s.lives[ref]
+	l := &s.jobs[ref]
 	l.present = true
-	if l.cancel != model.AbsentTime {
-		s.events.Push(des.NewEvent(l.cancel, des.RankCancel, l.rec.Job, ref))
+	if l.truth.Cancel != model.AbsentTime {
+		s.events.Push(des.NewEvent(l.truth.Cancel, des.RankCancel, l.rec.Job, ref))
 	}
 	if l.release != model.AbsentTime {
 		s.events.Push(des.NewEvent(l.release, des.RankCancel, l.rec.Job, ref))
 	}
-	s.queue(l, 1)
+	s.setWaiting(l, 1)
 	if l.alloc.Kind == model.Reactive {
-		s.serves(ref)
+		s.addService(ref)
 	}
 	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
@@ -328,7 +243,7 @@ func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 // preempted or failed, or left and its ref was used again.
 func (s *Site) jobEvent(e des.Event) {
 	ref := e.Ref()
-	l := &s.lives[ref]
+	l := &s.jobs[ref]
 	if !l.present || l.rec.Job != e.Job() {
 		return
 	}
@@ -339,14 +254,14 @@ func (s *Site) jobEvent(e des.Event) {
 		}
 	case des.RankCheckpoint:
 		switch e.At {
-		case l.keep.at:
-			s.keepStep(ref)
+		case l.ckpt.at:
+			s.checkpointStep(ref)
 		case l.exit.at:
 			s.exitStep(ref)
 		}
 	case des.RankCancel:
 		switch {
-		case l.rec.State == model.Pending && l.cancel == e.At:
+		case l.rec.State == model.Pending && l.truth.Cancel == e.At:
 			s.withdraw(ref, model.ReasonCancelled)
 		case l.alloc.Hold && l.release == e.At:
 			l.alloc.Hold = false
@@ -363,31 +278,22 @@ func (s *Site) emit(f *model.Fact) {
 
 // withdraw takes out a job that waits.
 func (s *Site) withdraw(ref model.Ref, why model.Reason) {
-	l := &s.lives[ref]
-	s.queue(l, -1)
+	l := &s.jobs[ref]
+	s.setWaiting(l, -1)
 	l.rec.State, l.rec.Reason, l.rec.Runtime = model.Cancelled, why, l.kept
 	s.emit(&model.Fact{Kind: model.FactCancelled, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
-	s.gone(ref)
+	s.depart(ref)
 }
 
-// gone hands in the record of a job that left, and vacates its ref once no
+// depart hands in the record of a job that left, and vacates its ref once no
 // proposal names it any more.
-func (s *Site) gone(ref model.Ref) {
-	l := &s.lives[ref]
-	s.leave(l)
-	l.present = false
+func (s *Site) depart(ref model.Ref) {
+	l := &s.jobs[ref]
+	s.leave(&l.job, s.now)
 	if l.alloc.Kind == model.Reactive {
 		delete(s.services, l.rec.ID)
 	}
-	if l.flying == 0 {
-		s.vacated = append(s.vacated, ref)
-	}
-}
-
-func (s *Site) leave(l *life) {
-	l.rec.End = s.now
-	s.State.Left++
-	s.left = append(s.left, l.rec)
+	s.vacate(ref, &l.job)
 }
 
 // Abandon hands the jobs that are still in the system to the recorder, as they
@@ -395,45 +301,20 @@ func (s *Site) leave(l *life) {
 func (s *Site) Abandon(now model.Time) int64 {
 	s.advance(now)
 	n := int64(0)
-	for ref := range s.lives {
-		l := &s.lives[ref]
+	for ref := range s.jobs {
+		l := &s.jobs[ref]
 		if !l.present {
 			continue
 		}
 		n++
-		l.rec.Reason = model.ReasonEndOfRun
+		ran := l.rec.Runtime
 		if l.rec.State == model.Running || l.rec.State == model.Checkpointing {
 			l.charge(now)
-			l.rec.Runtime = l.kept + l.gained(l.worked(now))
+			ran = l.kept + l.gained(l.worked(now))
 		}
-		if s.cfg.Expected && l.runtime != model.AbsentDuration && l.rec.Kind == model.Bounded {
-			l.rec.Runtime = expected(l.runtime, l.rec.Walltime, s.cfg.Rows.Policy.Overrun)
-		}
-		s.leave(l)
+		s.abandon(&l.job, now, ran, s.cfg.Expected && l.rec.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
 	}
-	s.settle()
+	s.integrate()
 	s.Close()
 	return n
-}
-
-// Leavers are the jobs that have left at this instant so far, in the order in which
-// they did; valid until the site is asked to do anything.
-func (s *Site) Leavers() []model.JobRecord { return s.left }
-
-// Close ends an instant: it hands the jobs that left at it to the recorder, by
-// id, and lets their refs be used again.
-func (s *Site) Close() {
-	if len(s.left) == 0 && len(s.vacated) == 0 {
-		return
-	}
-	if len(s.left) > 1 {
-		//detlint:total a job leaves once
-		slices.SortFunc(s.left, func(a, b model.JobRecord) int { return int(a.Job) - int(b.Job) })
-	}
-	for i := range s.left {
-		s.sink.Job(&s.left[i])
-	}
-	s.left = s.left[:0]
-	s.unused = append(s.unused, s.vacated...)
-	s.vacated = s.vacated[:0]
 }

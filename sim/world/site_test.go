@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
 	"orrery/traces"
 )
 
@@ -147,7 +148,7 @@ func TestLives(t *testing.T) {
 		{
 			name: "a node fails, and the job comes back with its age", nodes: 2,
 			rows:    []traces.Job{row(1, 0, nodes(2)), row(2, 1*at)},
-			changes: []Change{fails(4, 1), {At: 20 * at, Kind: NodeRepaired, Node: 1}},
+			changes: []translate.Change{fails(4, 1), {At: 20 * at, Kind: translate.NodeRepaired, Node: 1}},
 			log: `0s submitted 1
 			      0s assigned 1
 			      1s submitted 2
@@ -165,7 +166,7 @@ func TestLives(t *testing.T) {
 		{
 			name: "a node fails too often", nodes: 3,
 			rows:    []traces.Job{row(1, 0, func(j *traces.Job) { j.RequeueMax = traces.Some[int32](1) })},
-			changes: []Change{fails(4, 0), fails(5, 1)},
+			changes: []translate.Change{fails(4, 0), fails(5, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
 			      4s node n0 DOWN
@@ -179,7 +180,7 @@ func TestLives(t *testing.T) {
 		{
 			name: "a session is never requeued", nodes: 2,
 			rows:    []traces.Job{row(1, 0, always, func(j *traces.Job) { j.Kind = "session" })},
-			changes: []Change{fails(4, 0)},
+			changes: []translate.Change{fails(4, 0)},
 			log: `0s submitted 1
 			      0s assigned 1
 			      4s node n0 DOWN
@@ -190,7 +191,7 @@ func TestLives(t *testing.T) {
 			name: "a node fails while a checkpoint is written to it", nodes: 2, config: grace,
 			rows:    []traces.Job{row(1, 0), row(2, 5*at, class(9), nodes(2))},
 			orders:  []order{preemptAt(5, 2, 1)},
-			changes: []Change{fails(7, 0), {At: 30 * at, Kind: NodeRepaired}},
+			changes: []translate.Change{fails(7, 0), {At: 30 * at, Kind: translate.NodeRepaired}},
 			log: `0s submitted 1
 			      0s assigned 1
 			      5s submitted 2
@@ -227,7 +228,7 @@ func TestLives(t *testing.T) {
 			name: "a drain waits for work that checkpoints", nodes: 1, config: grace,
 			rows:    []traces.Job{row(1, 0), row(2, 5*at, class(9))},
 			orders:  []order{preemptAt(5, 2, 1)},
-			changes: []Change{{At: 7 * at, Kind: NodeDrains}, {At: 20 * at, Kind: NodeUndrained}},
+			changes: []translate.Change{{At: 7 * at, Kind: translate.NodeDrains}, {At: 20 * at, Kind: translate.NodeUndrained}},
 			log: `0s submitted 1
 			      0s assigned 1
 			      5s submitted 2
@@ -263,7 +264,7 @@ func TestLives(t *testing.T) {
 			name: "a degraded node is wiped and degraded still", nodes: 1,
 			config:  func(c *SiteConfig) { c.Wipe = 60 * sec },
 			rows:    []traces.Job{row(1, 0, func(j *traces.Job) { j.Sensitive = traces.Some(true) })},
-			changes: []Change{{At: 5 * at, Kind: NodeDegrades}, {At: 100 * at, Kind: NodeRepaired}},
+			changes: []translate.Change{{At: 5 * at, Kind: translate.NodeDegrades}, {At: 100 * at, Kind: translate.NodeRepaired}},
 			log: `0s submitted 1
 			      0s assigned 1
 			      5s node n0 DEGRADED
@@ -286,7 +287,7 @@ func TestLives(t *testing.T) {
 		{
 			name: "degraded nodes keep their work and take none", nodes: 1,
 			rows:    []traces.Job{row(1, 0), row(2, 1*at)},
-			changes: []Change{{At: 2 * at, Kind: NodeDegrades}, {At: 30 * at, Kind: NodeRepaired}},
+			changes: []translate.Change{{At: 2 * at, Kind: translate.NodeDegrades}, {At: 30 * at, Kind: translate.NodeRepaired}},
 			log: `0s submitted 1
 			      0s assigned 1
 			      1s submitted 2
@@ -312,9 +313,9 @@ func TestLives(t *testing.T) {
 		{
 			name: "changes come after what frees nodes and before what asks for them", nodes: 1,
 			rows: []traces.Job{row(1, 0), row(2, 10*at)},
-			changes: []Change{
-				{At: 10 * at, Kind: PowerChange, Value: 700}, {At: 10 * at, Kind: NodeUndrained}, {At: 10 * at, Kind: LimitsChange, Tenant: 1, Limits: model.Limits{MaxNodes: 3}},
-				{At: 10 * at, Kind: PriceChange, Value: 8}, {At: 10 * at, Kind: BandwidthChange, Value: 9},
+			changes: []translate.Change{
+				{At: 10 * at, Kind: translate.PowerChange, Value: 700}, {At: 10 * at, Kind: translate.NodeUndrained}, {At: 10 * at, Kind: translate.LimitsChange, Tenant: 1, Limits: model.Limits{MaxNodes: 3}},
+				{At: 10 * at, Kind: translate.PriceChange, Value: 8}, {At: 10 * at, Kind: translate.BandwidthChange, Value: 9},
 			},
 			log: `0s submitted 1
 			      0s assigned 1

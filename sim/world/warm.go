@@ -2,84 +2,35 @@ package world
 
 import (
 	"cmp"
-	"fmt"
 	"math/bits"
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/sim/world/translate"
 	"orrery/traces"
-	"orrery/traces/hostlist"
 )
-
-// Warm is the instant at which a replay begins in the middle of a log, if it
-// does. Jobs submitted before it come then: those that ran in the log go on with
-// what is left of their run time and their request, the others wait. What was
-// worked off before counts as saved.
-type Warm traces.Opt[model.Time]
-
-// From is t, or the beginning of the replay where that is later.
-func (w Warm) From(t model.Time) model.Time {
-	if w.OK {
-		return max(t, w.V)
-	}
-	return t
-}
-
-// before says for how long row i had run when the replay begins; 0 when it had
-// not started, or comes later.
-func (w Warm) before(b *traces.Batch, i int) model.Duration {
-	if !w.OK || b.Submit[i] >= w.V || b.Start[i] == model.AbsentTime || b.Start[i] >= w.V {
-		return 0
-	}
-	return w.V.Sub(max(b.Start[i], b.Submit[i]))
-}
-
-// left says whether row i had left when the replay begins.
-func (w Warm) left(b *traces.Batch, i int) bool {
-	ran := w.before(b, i)
-	return ran > 0 && b.Runtime[i] != model.AbsentDuration && b.Runtime[i] <= ran
-}
-
-// note counts a row of before the beginning.
-func (w Warm) note(b *traces.Batch, i int, ran model.Duration, awkward *Awkward) {
-	switch {
-	case !w.OK || b.Submit[i] >= w.V:
-	case ran > 0:
-		awkward.note(RuleRanBefore, b.ID[i])
-	default:
-		awkward.note(RuleWaitedBefore, b.ID[i])
-	}
-}
-
-// less is what is left of a span after ran of it; Forever stays.
-func less(d, ran model.Duration) model.Duration {
-	if d == model.Forever || d == model.AbsentDuration {
-		return d
-	}
-	return max(0, d-ran)
-}
 
 // Resumes says whether the job under ref, just submitted, ran before the
 // beginning of the replay.
-func (w *World) Resumes(ref model.Ref) bool { return w.jobs[ref].ran > 0 }
+func (w *World) Resumes(ref model.Ref) bool { return w.jobs[ref].truth.Ran > 0 }
 
 // Warming makes the quorum answer at once, or no more: what ran before the
 // replay was granted long ago. At its end it counts the jobs that found no place.
 func (w *World) Warming(on bool) {
-	if w.warming = on; on {
+	if w.immediate = on; on {
 		return
 	}
 	for ref := range w.jobs {
-		if j := &w.jobs[ref]; j.present && j.ran > 0 && j.rec.State == model.Pending {
+		if j := &w.jobs[ref]; j.present && j.truth.Ran > 0 && j.rec.State == model.Pending {
 			j.rec.Start = model.AbsentTime
-			w.Awkward.note(RuleNotResumed, j.rec.ID)
+			w.Special.Add(translate.RuleNotResumed, j.rec.ID)
 		}
 	}
 }
 
 // Resumes says whether the job under ref, just submitted, ran before the
 // beginning of the replay.
-func (s *Site) Resumes(ref model.Ref) bool { return s.lives[ref].resumes }
+func (s *Site) Resumes(ref model.Ref) bool { return s.jobs[ref].resumes }
 
 // firstRestore is the number of the first proposal to restore a job: far from those that
 // cores make, which count from 1.
@@ -133,7 +84,7 @@ type attemptBefore struct {
 
 // used notes that an attempt held what a asks for over [from, to), before the replay.
 func (s *Site) used(a *model.Allocation, from, to model.Time) {
-	if to = min(to, s.cfg.Warm.V); !s.cfg.History || from >= to {
+	if to = min(to, s.cfg.Rows.Warm.V); !s.cfg.History || from >= to {
 		return
 	}
 	s.past = append(s.past, attemptBefore{*a, from, to})
@@ -142,25 +93,26 @@ func (s *Site) used(a *model.Allocation, from, to model.Time) {
 
 // Warming makes the quorum answer at once, or no more, see World.Warming.
 func (s *Site) Warming(on bool) {
-	if s.warming = on; on {
+	if s.immediate = on; on {
 		return
 	}
-	for ref := range s.lives {
-		l := &s.lives[ref]
+	for ref := range s.jobs {
+		l := &s.jobs[ref]
 		if l.present && l.resumes && l.rec.State == model.Pending {
 			l.rec.Start, l.resumes = model.AbsentTime, false
-			s.Awkward.note(RuleNotResumed, l.rec.ID)
+			s.Special.Add(translate.RuleNotResumed, l.rec.ID)
 		}
 	}
 }
 
 // history counts row i, which had left when the replay begins, and tells what it consumed.
 func (s *Site) history(b *traces.Batch, i int) error {
-	s.Awkward.note(RuleLeftBefore, b.ID[i])
+	s.Special.Add(translate.RuleLeftBefore, b.ID[i])
 	if !s.cfg.History {
 		return nil
 	}
-	ok, err := s.rows.Allocation(b, i, &s.inspected)
+	met, ok, err := s.rows.Allocation(b, i, &s.inspected)
+	s.Special.Note(met, b.ID[i])
 	if ok {
 		from := max(b.Start[i], b.Submit[i])
 		s.used(&s.inspected, from, from.Add(b.Runtime[i]))
@@ -172,42 +124,35 @@ func (s *Site) history(b *traces.Batch, i int) error {
 // traces.DataError: the nodes on which it ran are not said in a way that is
 // understood.
 func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
-	l := &s.lives[ref]
-	ran := s.cfg.Warm.before(b, i)
-	s.cfg.Warm.note(b, i, ran, &s.Awkward)
-	if ran == 0 {
-		return nil
-	}
+	l := &s.jobs[ref]
+	ran := l.truth.Ran
 	l.resumes = true
-	s.used(l.alloc, s.cfg.Warm.V.Add(-ran), s.cfg.Warm.V)
-	if l.runtime != model.AbsentDuration { // else it runs until it is cancelled
-		l.kept = min(ran, l.runtime)
+	s.used(l.alloc, s.cfg.Rows.Warm.V.Add(-ran), s.cfg.Rows.Warm.V)
+	if l.truth.Runtime != model.AbsentDuration { // else it runs until it is cancelled
+		l.kept = min(ran, l.truth.Runtime)
 	}
 	l.rec.Start = max(b.Start[i], b.Submit[i])
-	l.limit = less(l.limit, ran)
+	l.limit = translate.Remaining(l.limit, ran)
 	a := l.alloc
 	a.Walltime, a.Hold, a.Deps, l.release = l.limit, false, a.Deps[:0], model.AbsentTime
 	a.Eligible, l.rec.Eligible = a.Submit, min(l.rec.Eligible, l.rec.Start)
-	if i >= len(b.RanOn) || b.RanOn[i] == "" {
-		return nil
-	}
-	names, err := nodesNamed(b.RanOn[i])
-	if err != nil {
-		return s.rows.wrong(b, i, "recorded_nodes", err.Error(), "names of nodes like n[001-004,7],m1, apart by commas or spaces", "correct the row, or leave it empty: the job is then placed where there is room")
+	names, stated, err := s.rows.RanOn(b, i)
+	if err != nil || !stated {
+		return err
 	}
 	if p, ok := s.recorded(names, a); ok {
 		s.restores = append(s.restores, model.Proposal{
 			Kind: model.ProposeRestore, VCluster: a.VCluster, Seq: firstRestore + uint64(len(s.restores)), Job: a.Job, Ref: ref,
-			Borrowed: s.foreign(&p, a.VCluster), Placement: p,
+			Borrowed: s.borrows(&p, a.VCluster), Placement: p,
 		})
 	} else {
-		s.Awkward.note(RuleElsewhere, l.rec.ID)
+		s.Special.Add(translate.RuleElsewhere, l.rec.ID)
 	}
 	return nil
 }
 
-// foreign says whether p names home nodes of other vClusters than v.
-func (s *Site) foreign(p *model.Placement, v model.VClusterID) bool {
+// borrows says whether p names home nodes of other vClusters than v.
+func (s *Site) borrows(p *model.Placement, v model.VClusterID) bool {
 	for _, n := range appendNodes(nil, p, nil) {
 		if home := s.site.Nodes[n].Home; home >= 0 && home != v {
 			return true
@@ -215,22 +160,6 @@ func (s *Site) foreign(p *model.Placement, v model.VClusterID) bool {
 	}
 	return false
 }
-
-// nodesNamed lists the names of a list like n[001-004,7],m1.
-func nodesNamed(text string) ([]string, error) {
-	var out []string
-	for _, term := range hostlist.Terms(text, ", ") {
-		names, err := hostlist.Expand(term, mostNamed-len(out))
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", term, err)
-		}
-		out = append(out, names...)
-	}
-	return out, nil
-}
-
-// mostNamed is how many names the nodes of one job may have.
-const mostNamed = 1 << 20
 
 // node is the node of a name.
 func (s *Site) node(name string) (model.NodeID, bool) {

@@ -1,0 +1,233 @@
+package world
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/sim/des"
+	"orrery/sim/world/translate"
+)
+
+// Start implements drive.NodeAgents: the job under ref begins on the nodes that
+// the quorum granted, or goes on there once its checkpoint is read.
+func (s *Site) Start(now model.Time, ref model.Ref) {
+	s.advance(now)
+	l := &s.jobs[ref]
+	l.rec.Attempts++
+	if l.rec.Start == model.AbsentTime {
+		l.rec.Start = now
+	}
+	l.holds = s.measure(ref, l.alloc)
+	l.rec.Nodes = l.holds.nodes
+	l.began, l.opens = now, now.Add(s.cfg.StartDelay)
+	if l.resumes {
+		l.opens, l.resumes = now, false
+	}
+	l.works = l.opens
+	if l.kept > 0 {
+		l.works = l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
+	}
+	s.setWaiting(l, -1)
+	s.account(ref, 1)
+	s.State.Started++
+	s.beginCheckpoints(ref)
+	s.scheduleEnd(ref)
+}
+
+// scheduleEnd sets when the running attempt under ref ends if nothing comes between.
+func (s *Site) scheduleEnd(ref model.Ref) {
+	l := &s.jobs[ref]
+	end := l.finish()
+	l.ending, l.rec.Reason = l.outcome, l.cause()
+	rank := des.RankEnd
+	if expiry := s.expiry(l); end > expiry {
+		end, rank = min(end, expiry.Add(s.cfg.Exit.KillGrace)), des.RankExpiry
+		l.ending, l.rec.Reason = model.Timeout, model.ReasonWalltimeLimit
+	}
+	if end = end.Add(s.completionDelay(l)); end == l.ends {
+		return // as before
+	}
+	l.ends = end
+	s.events.Push(des.NewEvent(l.ends, rank, l.rec.Job, ref))
+}
+
+// finish is when the work of the running attempt is done, if nothing comes
+// between.
+func (l *siteJob) finish() model.Time {
+	if l.truth.Runtime == model.AbsentDuration {
+		// The log tells only when it left: started here, it runs until then.
+		return max(l.truth.Cancel, l.began)
+	}
+	return l.works.Add(l.truth.Runtime - l.kept - l.ckpt.done)
+}
+
+// cause is the reason of the job's own end.
+func (l *siteJob) cause() model.Reason {
+	switch l.outcome {
+	case model.Cancelled:
+		return model.ReasonCancelled
+	case model.Timeout:
+		return model.ReasonWalltimeLimit
+	}
+	return model.ReasonNone
+}
+
+// expiry is when the running attempt reaches its walltime.
+func (s *Site) expiry(l *siteJob) model.Time {
+	if s.cfg.Rows.Policy.Overrun == translate.Extend {
+		return model.Never
+	}
+	return l.opens.Add(l.limit)
+}
+
+// completionDelay is how long after its end the attempt is seen to be over.
+func (s *Site) completionDelay(l *siteJob) model.Duration {
+	if s.cfg.Visible == 0 {
+		return 0
+	}
+	src := draw.New(s.cfg.Seed, visibleStream, uint64(l.rec.Job), uint64(l.rec.Attempts))
+	return model.Duration(src.IntN(int64(s.cfg.Visible) + 1))
+}
+
+// gained is the work that the running attempt has done by t.
+func (l *siteJob) gained(t model.Time) model.Duration {
+	d := l.ckpt.done + max(0, t.Sub(l.works))
+	if l.truth.Runtime != model.AbsentDuration {
+		d = min(d, l.truth.Runtime-l.kept)
+	}
+	return d
+}
+
+// worked is until when the running attempt has worked: not while it writes a
+// checkpoint.
+func (l *siteJob) worked(now model.Time) model.Time {
+	if l.exit.writes {
+		return l.exit.frozen
+	}
+	return now
+}
+
+// transfer is the time that size bytes take at rate B/s, rounded up; a rate of 0
+// takes none.
+func transfer(size, rate int64) model.Duration {
+	if rate <= 0 || size <= 0 {
+		return 0
+	}
+	hi, lo := bits.Mul64(uint64(size), uint64(model.Second))
+	lo, carry := bits.Add64(lo, uint64(rate-1), 0)
+	if hi += carry; hi >= uint64(rate) {
+		return model.Forever
+	}
+	d, _ := bits.Div64(hi, lo, uint64(rate))
+	return model.Duration(min(d, uint64(model.Forever)))
+}
+
+// end lets the running attempt under ref end by itself, or at its walltime.
+func (s *Site) end(ref model.Ref) {
+	l := &s.jobs[ref]
+	if l.ending == model.Failed && l.truth.Runtime != model.AbsentDuration {
+		s.fail(ref, model.ReasonNone, false)
+		return
+	}
+	s.finishJob(ref, l.ending, l.gained(s.now))
+}
+
+// finishJob ends the job with its running attempt, of whose work kept counts.
+func (s *Site) finishJob(ref model.Ref, outcome model.JobState, kept model.Duration) {
+	l := &s.jobs[ref]
+	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
+	s.endAttempt(ref, outcome, l.rec.Reason, kept)
+	l.rec.State = outcome
+	if outcome == model.Failed {
+		s.Meter.Failed++
+	}
+	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
+	s.depart(ref)
+}
+
+// fail ends the running attempt because it crashed or lost its nodes; hardware
+// says that the job is not to blame. It goes back to the queue by its requeue
+// policy, to begin at its last checkpoint.
+func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
+	l := &s.jobs[ref]
+	l.rec.Reason = why
+	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
+		kept := l.ckpt.safe
+		if !hardware {
+			kept = l.gained(s.now) // it got as far as it ever would
+		}
+		s.finishJob(ref, model.Failed, kept)
+		return
+	}
+	s.countRequeue(ref, why)
+	s.release(ref, &model.Fact{Kind: model.FactRequeued, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
+}
+
+// countRequeue books that the running attempt failed and its job waits once more.
+func (s *Site) countRequeue(ref model.Ref, why model.Reason) {
+	l := &s.jobs[ref]
+	l.rec.Requeues++
+	s.Meter.Requeued++
+	safe := l.ckpt.safe
+	s.endAttempt(ref, model.Failed, why, safe)
+	l.kept += safe
+	l.limit = l.rec.Walltime
+	l.rec.State = model.Pending
+	s.setWaiting(l, 1)
+}
+
+// suspend lets the running attempt go with a checkpoint of what it had done
+// when it began to write.
+func (s *Site) suspend(ref model.Ref) {
+	l := &s.jobs[ref]
+	work := l.gained(l.exit.frozen)
+	l.saved = l.holds.image
+	s.endAttempt(ref, model.Suspended, l.exit.why, work)
+	s.Meter.Suspended++
+	l.kept += work
+	if l.rec.Walltime != model.Forever {
+		l.limit = max(0, l.rec.Walltime-l.kept) + transfer(l.saved, s.cfg.ReadBandwidth)
+	}
+	l.rec.State = model.Pending
+	s.setWaiting(l, 1)
+	s.release(ref, &model.Fact{Kind: model.FactSuspended, Job: l.rec.Job, Ref: ref, Seq: l.seq, Value: int64(l.limit)})
+}
+
+// endAttempt writes the record of the running attempt, of whose work kept counts, and
+// takes it off the books.
+func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
+	l := &s.jobs[ref]
+	lost := l.gained(l.worked(s.now)) - kept
+	s.Meter.Lost += int64(lost) * int64(l.holds.gpus)
+	l.rec.KeptGPU += int64(kept) * int64(l.holds.gpus)
+	l.rec.LostGPU += int64(lost) * int64(l.holds.gpus)
+	s.attempt = model.AttemptRecord{
+		Job: l.rec.Job, ID: l.rec.ID, Attempt: l.rec.Attempts, Start: l.began, End: s.now,
+		Outcome: outcome, Procs: l.rec.Procs, Placement: *s.quorum.Held(ref), Kept: kept, Lost: lost,
+		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.gpus, Borrowed: l.holds.borrowed,
+	}
+	s.sink.Attempt(&s.attempt)
+	l.exit, l.ckpt = exit{}, checkpointing{}
+	l.ends, l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime, model.AbsentTime
+	s.State.Ended++
+	s.account(ref, -1)
+}
+
+// release commits the fact that frees the nodes under ref, and lets those that
+// were waiting for that be wiped or count as drained.
+func (s *Site) release(ref model.Ref, f *model.Fact) {
+	sensitive := s.jobs[ref].alloc.IsSensitive()
+	freed := s.nodesBuf[:0]
+	switch {
+	case sensitive && s.cfg.Wipe > 0:
+		freed = appendNodes(freed, s.quorum.Held(ref), nil)
+	case s.drains > 0:
+		freed = appendNodes(freed, s.quorum.Held(ref), s.draining)
+	}
+	s.nodesBuf = freed
+	s.emit(f)
+	for _, n := range freed {
+		s.nodeFreed(n, sensitive)
+	}
+}

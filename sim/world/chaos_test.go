@@ -1,0 +1,262 @@
+package world
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/preempt"
+	"orrery/sim/world/translate"
+	"orrery/traces"
+)
+
+// chaos draws a small world in which everything goes wrong now and then.
+func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []order) {
+	n := rapid.IntRange(1, 6).Draw(rt, "nodes")
+	seconds := func(most int64, name string) model.Duration {
+		return model.Duration(rapid.Int64Range(0, most).Draw(rt, name)) * sec
+	}
+	exit := preempt.DefaultConfig()
+	exit.Bandwidth, exit.KillGrace = rapid.Int64Range(1, 100).Draw(rt, "write"), seconds(30, "kill grace")
+	exit.Timeout = seconds(60, "timeout") + sec
+	exit.Deferral = seconds(20, "deferral")
+	chance := func(name string) float64 { return rapid.SampledFrom([]float64{0, 0.3, 1}).Draw(rt, name) }
+	base := SiteConfig{
+		Exit: exit, ReadBandwidth: rapid.Int64Range(0, 100).Draw(rt, "read"), Wipe: seconds(9, "wipe"),
+		Latency: seconds(3, "latency"), Jitter: seconds(3, "jitter"), Visible: seconds(3, "visible"),
+		StartDelay: seconds(3, "start"), BootDelay: seconds(3, "boot"), Seed: rapid.Uint64().Draw(rt, "seed"),
+		Faults: Faults{
+			Until: 500 * at, Slow: chance("slow"), SlowBy: 3, Unresponsive: chance("silent"), Partial: chance("partial"), Defers: chance("defers"),
+		},
+	}
+	if rapid.Bool().Draw(rt, "breaks") {
+		base.Faults.MTBF, base.Faults.MTTR = 50*sec, 9*sec
+	}
+	if s := rapid.IntRange(-1, int(preempt.DalyInterval)).Draw(rt, "keeps"); s >= 0 {
+		k := preempt.DefaultCheckpointConfig()
+		k.Strategy, k.Bandwidth, k.Bytes, k.MTBF = preempt.Strategy(s), exit.Bandwidth, 0, seconds(200, "expected")+sec
+		k.PFail = model.Ratio(rapid.Int64Range(0, 10).Draw(rt, "p_fail"), 10)
+		base.Checkpoints = &k
+	}
+	if rapid.Bool().Draw(rt, "extend") {
+		base.Rows.Policy.Overrun = translate.Extend
+	}
+	instant := rapid.Int64Range(0, 300)
+	now := model.Time(0)
+	for range rapid.IntRange(0, 8).Draw(rt, "changes") {
+		now += model.Time(seconds(60, "between changes"))
+		base.Changes = append(base.Changes, translate.Change{
+			At: now, Kind: translate.ChangeKind(rapid.IntRange(0, int(translate.NodeDegrades)).Draw(rt, "change")), Node: model.NodeID(rapid.IntRange(0, n-1).Draw(rt, "node")),
+		})
+	}
+	for i := range 2 * n { // so that everybody can run in the end
+		base.Changes = append(base.Changes, translate.Change{
+			At: model.Time(1000+100*(i/n)) * at, Kind: []translate.ChangeKind{translate.NodeRepaired, translate.NodeUndrained}[i/n], Node: model.NodeID(i % n),
+		})
+	}
+	var jobs []traces.Job
+	now = 0
+	for i := range rapid.IntRange(1, 12).Draw(rt, "jobs") {
+		now += model.Time(seconds(rapid.SampledFrom([]int64{0, 10, 10, 10, 2000}).Draw(rt, "gap"), "between jobs"))
+		jobs = append(jobs, row(int64(i), now, func(j *traces.Job) {
+			j.Runtime, j.Walltime = traces.Some(seconds(60, "runtime")), traces.Some(seconds(60, "walltime"))
+			j.NodesMin = traces.Some(int32(rapid.IntRange(1, n).Draw(rt, "size")))
+			j.Class = traces.Some(int32(rapid.IntRange(0, 9).Draw(rt, "class")))
+			j.Checkpoint = rapid.SampledFrom([]string{"", "auto", "manual", "none"}).Draw(rt, "checkpoint")
+			j.Requeue = rapid.SampledFrom([]string{"", "never", "always"}).Draw(rt, "requeue")
+			j.Kind = rapid.SampledFrom([]string{"", "service", "session"}).Draw(rt, "kind")
+			j.ExitState = rapid.SampledFrom([]string{"", "FAILED", "CANCELLED", "TIMEOUT"}).Draw(rt, "exit")
+			j.Sensitive = traces.Some(rapid.IntRange(0, 5).Draw(rt, "sensitive") == 0)
+			j.Tenant = rapid.SampledFrom([]string{"", "ada", "bob"}).Draw(rt, "tenant")
+			if rapid.IntRange(0, 9).Draw(rt, "never ran") == 0 {
+				j.Runtime, j.CancelledAt = traces.Opt[model.Duration]{}, traces.Some(model.Time(instant.Draw(rt, "cancelled"))*at)
+			}
+		}))
+	}
+	now = 0
+	for range rapid.IntRange(0, 12).Draw(rt, "orders") {
+		now += model.Time(seconds(30, "between orders"))
+		o := order{now, model.ProposePreempt, rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "for"), rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "victim")}
+		o.kind = rapid.SampledFrom([]model.ProposalKind{
+			model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposeCancel, model.ProposeRequeue,
+		}).Draw(rt, "order")
+		orders = append(orders, o)
+	}
+	return func() SiteConfig {
+		c := base
+		c.Site = smallSite(n)
+		for i := range c.Site.Nodes {
+			c.Site.Nodes[i].Fingerprint = 0
+		}
+		return c
+	}, batchOf(jobs...), orders
+}
+
+// TestChaos: whatever goes wrong, every job is accounted for once, its attempts
+// follow each other, its work adds up, the counters agree with the attempts, and
+// the same seed tells the same story. The quorum, which shares nothing with the
+// world's books, panics on an illegal transition and refuses a node twice.
+func TestChaos(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		cfg, rows, orders := chaos(rt)
+		p := play(rt, cfg(), rows, orders...)
+		again := play(rt, cfg(), rows, orders...)
+		require.Equal(rt, p.log, again.log)
+		require.Equal(rt, p.sink, again.sink)
+		require.Equal(rt, p.world.State, again.world.State)
+		require.Equal(rt, p.world.Meter, again.world.Meter)
+
+		st, usage := &p.world.State, &p.world.Meter
+		unfinished := p.world.Abandon(p.world.now)
+		require.Len(rt, p.sink.jobs, rows.Len())
+		require.Zero(rt, unfinished)
+		require.Zero(rt, [...]int64{int64(st.Waiting), int64(st.Running), st.BusyUnits, st.QueuedUnits, int64(usage.All.Waiting), usage.All.Nodes, int64(usage.VClusters[0].Running)})
+
+		jobs := map[int64]*model.JobRecord{}
+		for i := range p.sink.jobs {
+			r := &p.sink.jobs[i]
+			require.Nil(rt, jobs[r.ID], "job %d leaves twice", r.ID)
+			require.True(rt, r.State.Terminal())
+			jobs[r.ID] = r
+		}
+		kept, span, end, count := map[int64]model.Duration{}, map[int64]model.Duration{}, map[int64]model.Time{}, map[int64]int32{}
+		var nodeTime, lost int64
+		for i := range p.sink.attempts {
+			a := &p.sink.attempts[i]
+			count[a.ID]++
+			require.Equal(rt, count[a.ID], a.Attempt)
+			require.LessOrEqual(rt, end[a.ID], a.Start)
+			require.LessOrEqual(rt, a.Start, a.End)
+			require.GreaterOrEqual(rt, a.Kept, model.Duration(0))
+			require.GreaterOrEqual(rt, a.Lost, model.Duration(0))
+			require.LessOrEqual(rt, a.Kept+a.Lost, a.End.Sub(a.Start))
+			end[a.ID] = a.End
+			span[a.ID] += a.End.Sub(a.Start)
+			kept[a.ID] += a.Kept
+			held := int64(jobs[a.ID].Procs)
+			nodeTime += held * int64(a.End.Sub(a.Start))
+			lost += held * 4 * int64(a.Lost)
+		}
+		require.Equal(rt, nodeTime, usage.All.NodeTime)
+		require.Equal(rt, nodeTime, usage.VClusters[0].NodeTime)
+		require.Equal(rt, 4*nodeTime, usage.All.GPUTime)
+		require.Equal(rt, lost, usage.Lost)
+		for id, r := range jobs {
+			require.Equal(rt, count[id], r.Attempts)
+			truth := rows.Runtime[id]
+			require.Equal(rt, int64(r.Procs)*int64(span[id]), r.Allocated.Nodes)
+			require.Equal(rt, 4*r.Allocated.Nodes, r.Allocated.GPUs)
+			require.Equal(rt, 4*int64(r.Procs)*int64(kept[id]), r.KeptGPU)
+			if r.State == model.Completed && truth != model.AbsentDuration {
+				require.Equal(rt, truth, kept[id], "work of job %d", id)
+				require.Equal(rt, truth, r.Runtime)
+			}
+		}
+	})
+}
+
+// TestFaultsAreKeyed: nodes break at the same instants whatever runs on them.
+func TestFaultsAreKeyed(t *testing.T) {
+	breaks := func(rows ...traces.Job) (log []string) {
+		p := play(t, SiteConfig{Site: smallSite(3), Seed: 7, Faults: Faults{MTBF: 1000 * sec, MTTR: 100 * sec, Until: 20_000 * at}}, batchOf(rows...))
+		for _, l := range p.log {
+			if strings.HasSuffix(l, "DOWN") || strings.HasSuffix(l, "READY") {
+				log = append(log, l)
+			}
+		}
+		require.Equal(t, int64(len(log)/2), p.world.Meter.NodesLost, "everything that breaks is repaired")
+		return log
+	}
+	idle := breaks()
+	require.Greater(t, len(idle), 20)
+	require.Equal(t, idle, breaks(row(1, 0, runs(5000*sec), asks(9000*sec)), row(2, 7*at)))
+}
+
+// TestEnergy: two nodes draw 100 W each when idle, and 300 W at work.
+//
+//	0       10        20      30
+//	| idle   | 1 on n0 | idle  | the end
+func TestEnergy(t *testing.T) {
+	p := play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.PriceChange}, {At: 30 * at, Kind: translate.PriceChange}}}, batchOf(row(1, 10*at)))
+	require.Equal(t, Energy{Joules: 30*2*100 + 10*200}, p.world.Meter.Energy)
+
+	p = play(t, SiteConfig{Site: smallSite(2), Changes: []translate.Change{{At: 0, Kind: translate.NodeFails}, {At: 30 * at, Kind: translate.PriceChange}}},
+		batchOf(row(1, 10*at, func(j *traces.Job) { j.Power = traces.Some[int64](1000) })))
+	require.Equal(t, Energy{Joules: 30*100 + 10*900}, p.world.Meter.Energy, "a node that is down draws nothing; a job that says what it draws, that")
+
+	var e Energy
+	e.add(3, 1)
+	e.add(math.MaxInt64, model.Duration(1_000_000))
+	require.Equal(t, Energy{Joules: math.MaxInt64, Micro: 3}, e)
+}
+
+func TestTransfer(t *testing.T) {
+	for _, c := range []struct {
+		size, rate int64
+		want       model.Duration
+	}{
+		{0, 5, 0}, {100, 0, 0}, {100, 10, 10 * sec}, {1, 3, 333_334}, {math.MaxInt64, 1, model.Forever}, {math.MaxInt64, math.MaxInt64, sec},
+	} {
+		require.Equal(t, c.want, transfer(c.size, c.rate), "%d B at %d B/s", c.size, c.rate)
+	}
+}
+
+// TestSiteSteadyStateAllocatesNothing runs jobs that are preempted, restored
+// and wiped after, over and over.
+func TestSiteSteadyStateAllocatesNothing(t *testing.T) {
+	exit := preempt.DefaultConfig()
+	exit.Bandwidth = 100
+	s := NewSite(SiteConfig{Site: smallSite(2), Exit: exit, Latency: 1, Wipe: sec, Faults: Faults{Slow: 0.5, SlowBy: 2}}, forget{})
+	rows := batchOf(row(1, 0, runs(100*sec), asks(200*sec)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
+	now := model.Time(0)
+	none := func(*model.Allocation) model.Reason { return model.ReasonNone }
+	var proposals [1]model.Proposal
+	words := [...][]model.NodeWord{{{Mask: 1}}, {{Mask: 2}}}
+	var answers, facts []model.Fact
+	cycle := func() {
+		var refs [2]model.Ref
+		for i := range refs {
+			rows.Submit[i] = now
+			f, ok, err := s.submission(rows, i, none)
+			if !ok || err != nil {
+				t.Fatal("dropped", err)
+			}
+			refs[i] = f.Ref
+			proposals[0] = model.Proposal{Ref: f.Ref, Job: f.Job, Placement: model.Placement{Words: words[i]}}
+			answers = s.Submit(now, proposals[:], answers[:0])
+		}
+		started := 0
+		for s.State.Left < s.State.Submitted || s.Next() != model.Never {
+			now = s.Next()
+			facts = s.Take(now, facts[:0])
+			for _, f := range facts {
+				switch f.Kind {
+				case model.FactAssigned:
+					s.Start(now, f.Ref)
+					if started++; f.Ref == refs[0] && started <= 2 {
+						proposals[0] = model.Proposal{Kind: model.ProposePreempt, Job: 1, Ref: refs[1], Victim: refs[0]}
+						answers = s.Submit(now, proposals[:], answers[:0])
+					}
+				case model.FactSuspended:
+					proposals[0] = model.Proposal{Ref: f.Ref, Job: f.Job, Placement: model.Placement{Words: words[0]}}
+					answers = s.Submit(now, proposals[:], answers[:0])
+				}
+			}
+			s.Close()
+		}
+	}
+	for range 300 {
+		cycle()
+	}
+	require.Less(t, testing.AllocsPerRun(200, cycle), 0.5)
+	require.Positive(t, s.State.Submitted)
+}
+
+type forget struct{}
+
+func (forget) Job(*model.JobRecord)         {}
+func (forget) Attempt(*model.AttemptRecord) {}

@@ -1,0 +1,199 @@
+package world
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
+	"orrery/scheduler/preempt"
+	"orrery/sim/des"
+)
+
+// Looks at running jobs, to see whether a checkpoint is worth its cost, come at
+// the multiples of checkEvery; and no job writes sooner than that after its last
+// attempt to.
+const checkEvery = 30 * model.Second
+
+var writeStream = draw.StreamOf("periodic checkpoint")
+
+// checkpointing is what a running job does of its own accord so as not to lose its
+// work: it stops, writes a checkpoint, and goes on, all on its nodes.
+type checkpointing struct {
+	at     model.Time // the next look, or the end of the writing; AbsentTime for none
+	writes bool
+	breaks bool           // the writing will fail
+	since  model.Time     // when its work began, or was safe last
+	tried  model.Time     // when its work began, or it wrote last, whether that failed or not
+	writ   uint32         // how often it began to write, in this attempt
+	image  int64          // bytes that it writes
+	done   model.Duration // work of the attempt before siteJob.works
+	safe   model.Duration // of done, what a checkpoint has
+}
+
+// load is what waits and what runs, as far as it bears on the value of a
+// checkpoint.
+type load struct {
+	classes         [model.SensitiveClass + 1]int32 // waiting jobs of each class
+	queued, running int64                           // unit seconds asked for
+}
+
+// weight is the unit seconds that l asks for from its next start on, or since
+// its last; without an end a day.
+func (l *siteJob) weight() int64 {
+	d := l.limit
+	if d == model.Forever {
+		d = model.Day
+	}
+	return int64(l.rec.Procs) * int64((d+model.Second-1)/model.Second)
+}
+
+// backlog is what waits by what runs, at most 1; 0 when nothing runs.
+func (p *load) backlog() model.Fixed {
+	switch {
+	case p.running <= 0:
+		return 0
+	case p.queued >= p.running:
+		return model.One
+	}
+	return model.Ratio(p.queued, p.running)
+}
+
+// above counts the waiting jobs of classes above class.
+func (p *load) above(class int32) int32 {
+	n := int32(0)
+	for _, k := range p.classes[class+1:] {
+		n += k
+	}
+	return n
+}
+
+// beginCheckpoints begins to look after the attempt under ref, whose work begins at
+// siteJob.works.
+func (s *Site) beginCheckpoints(ref model.Ref) {
+	l := &s.jobs[ref]
+	l.ckpt = checkpointing{at: model.AbsentTime, since: l.works, tried: l.works}
+	s.planCheckpoint(ref)
+}
+
+// planCheckpoint sets the next look at a running job: at the instant at which a
+// checkpoint is due, or may be. One that would not be whole before the walltime is
+// over is not begun.
+func (s *Site) planCheckpoint(ref model.Ref) {
+	l := &s.jobs[ref]
+	l.ckpt.at = model.AbsentTime
+	c := s.cfg.Checkpoints
+	if c == nil {
+		return
+	}
+	p := preempt.PolicyOf(l.alloc.Checkpoint, l.alloc.IsSensitive())
+	if p.Min == model.Forever {
+		return
+	}
+	at := max(l.ckpt.since.Add(p.Min), l.ckpt.tried.Add(checkEvery), s.now)
+	if c.Strategy == preempt.ValueOverCost {
+		at = nextCheck(at)
+		if at == s.now {
+			at = at.Add(checkEvery) // this look has been
+		}
+	} else {
+		at = max(at, l.ckpt.since.Add(min(p.Max, s.interval(l))))
+	}
+	if whole := at.Add(s.writing(l)); at < l.finish() && whole < s.expiry(l) {
+		l.ckpt.at = at
+		s.events.Push(des.NewEvent(at, des.RankCheckpoint, l.rec.Job, ref))
+	}
+}
+
+// nextCheck is the first look at t or later.
+func nextCheck(t model.Time) model.Time {
+	const every = model.Time(checkEvery)
+	if t > model.Never-every {
+		return model.Never
+	}
+	return (t + every - 1) / every * every
+}
+
+// interval is the work between checkpoints by the formulas of Young or Daly: a
+// job meets a failure when any of its nodes does.
+func (s *Site) interval(l *siteJob) model.Duration {
+	mtbf := s.cfg.Checkpoints.MTBF
+	if mtbf != model.Forever {
+		mtbf = max(1, mtbf/model.Duration(max(l.holds.nodes, 1)))
+	}
+	if s.cfg.Checkpoints.Strategy == preempt.DalyInterval {
+		return preempt.Daly(s.writing(l), mtbf)
+	}
+	return preempt.Young(s.writing(l), mtbf)
+}
+
+// writing is how long l writes a checkpoint, unless it is slow by a fault.
+func (s *Site) writing(l *siteJob) model.Duration {
+	return transfer(l.holds.image, s.cfg.Exit.Bandwidth)
+}
+
+// worthCheckpoint says whether the value of a checkpoint of l exceeds its cost now.
+func (s *Site) worthCheckpoint(l *siteJob) bool {
+	d := preempt.Decision{
+		Nodes: l.holds.nodes, GPUs: max(1, (l.holds.gpus+l.holds.nodes-1)/max(l.holds.nodes, 1)), Class: l.alloc.Class,
+		Start: l.ckpt.since, LastCheckpoint: model.AbsentTime,
+		Waiting: s.load.above(l.alloc.Class), Backlog: s.load.backlog(), PFail: -1,
+	}
+	gpus := int64(d.Nodes) * int64(d.GPUs)
+	d.Bytes = (l.holds.image + gpus - 1) / max(gpus, 1)
+	return s.cfg.Checkpoints.Due(&d, preempt.PolicyOf(l.alloc.Checkpoint, l.alloc.IsSensitive()), s.now)
+}
+
+// checkpointStep looks at a running job, or ends its writing.
+func (s *Site) checkpointStep(ref model.Ref) {
+	l := &s.jobs[ref]
+	switch {
+	case l.ckpt.writes:
+		s.endWrite(ref)
+	case s.cfg.Checkpoints.Strategy == preempt.ValueOverCost && !s.worthCheckpoint(l):
+		s.planCheckpoint(ref)
+	default:
+		s.startWrite(ref)
+	}
+}
+
+// startWrite stops the work of a running job while it writes a checkpoint. Its
+// walltime runs on.
+func (s *Site) startWrite(ref model.Ref) {
+	l := &s.jobs[ref]
+	k := &l.ckpt
+	d := s.writing(l)
+	k.breaks = false
+	if faults := &s.cfg.Faults; faults.Slow > 0 || faults.Partial > 0 {
+		src := draw.New(s.cfg.Seed, writeStream, uint64(l.rec.Job), uint64(l.rec.Attempts)<<32|uint64(k.writ))
+		if src.Bool(faults.Slow) {
+			d = slower(d, faults.SlowBy)
+		}
+		k.breaks = src.Bool(faults.Partial)
+	}
+	k.writ++
+	k.done, k.writes, k.image = l.gained(s.now), true, l.holds.image
+	l.works = s.now.Add(d)
+	k.at = l.works
+	s.events.Push(des.NewEvent(k.at, des.RankCheckpoint, l.rec.Job, ref))
+	s.scheduleEnd(ref)
+}
+
+// slower is d times by, at most Forever.
+func slower(d model.Duration, by int64) model.Duration {
+	return model.Duration(min(int64(d), int64(model.Forever)/by) * by)
+}
+
+// endWrite ends the writing of a checkpoint, which has all the work done so far.
+// A job that is to leave its nodes writes no other of its own accord.
+func (s *Site) endWrite(ref model.Ref) {
+	l := &s.jobs[ref]
+	k := &l.ckpt
+	k.writes, k.tried, k.at = false, s.now, model.AbsentTime
+	if !k.breaks {
+		k.since, k.safe, l.saved = s.now, k.done, k.image
+		s.Meter.Written++
+		// The quorum keeps no account of checkpoints.
+		s.emit(&model.Fact{Kind: model.FactCheckpointed, Job: l.rec.Job, Ref: ref})
+	}
+	if l.rec.State == model.Running {
+		s.planCheckpoint(ref)
+	}
+}

@@ -1,0 +1,303 @@
+package world
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/model"
+)
+
+// Meter is what a site and its parts hold and draw now, and what has come to pass.
+type Meter struct {
+	SiteCounts
+	Power  int64 // W drawn now, idle nodes included
+	Energy Energy
+
+	All       Share
+	VClusters []Share // by VClusterID
+	Tenants   []Share // by TenantID
+	shares    []Share // both: the vClusters, and behind them the tenants
+	// Touched are the vClusters and tenants whose shares have changed since the reader
+	// untouched and dropped them: vClusters by their ids, and behind them tenants.
+	Touched []int32
+}
+
+// shared are the shares of so many vClusters and tenants.
+func (st *Meter) shared(vclusters, tenants int) {
+	st.shares = make([]Share, vclusters+tenants)
+	st.VClusters, st.Tenants = st.shares[:vclusters:vclusters], st.shares[vclusters:]
+}
+
+// Untouch is the share of an entry of Touched, which is to be dropped from there.
+func (st *Meter) Untouch(i int32) *Share {
+	h := &st.shares[i]
+	h.touched = false
+	return h
+}
+
+// touch notes that h, the share number i, changes.
+func (st *Meter) touch(h *Share, i int) {
+	if !h.touched {
+		h.touched = true
+		st.Touched = append(st.Touched, int32(i))
+	}
+}
+
+// SiteCounts is what has come to pass on a site.
+type SiteCounts struct {
+	Preempted int64 `json:"preempted"`           // times that a job was asked to leave its nodes
+	Suspended int64 `json:"suspended"`           // of these, left with a checkpoint
+	Written   int64 `json:"checkpoints_written"` // by running jobs that went on
+	Requeued  int64 `json:"requeued"`            // failed attempts whose jobs went back to the queue
+	Failed    int64 `json:"failed"`              // jobs that ended as FAILED
+	NodesLost int64 `json:"nodes_lost"`          // that went down
+	Resized   int64 `json:"resized,omitempty"`   // times that a running service got another size
+	Moot      int64 `json:"moot_changes"`        // of the cluster file or the trace, that found nothing to change
+	Lost      int64 `json:"lost_gpu_us"`         // GPU time of work thrown away, µs
+}
+
+// Share is what the running jobs of one vCluster, of one tenant, or of all
+// hold now, and have held.
+type Share struct {
+	Waiting, Running int32
+	Nodes, GPUs      int64 // a node of which a job holds a part counts whole for it
+	Borrowed         int64 // of Nodes: at home in another vCluster
+	Lent             int64 // of a vCluster: its home nodes held by jobs of others
+
+	NodeTime, GPUTime, BorrowedTime, LentTime int64 // µs, up to the last change
+	at                                        model.Time
+	touched                                   bool
+}
+
+// advance integrates h up to now.
+func (h *Share) advance(now model.Time) {
+	if now == h.at {
+		return
+	}
+	d := int64(now - h.at)
+	h.NodeTime += h.Nodes * d
+	h.GPUTime += h.GPUs * d
+	h.BorrowedTime += h.Borrowed * d
+	h.LentTime += h.Lent * d
+	h.at = now
+}
+
+// hold adds an attempt's holding to h, or takes it away with sign -1.
+func (h *Share) hold(now model.Time, g *holding, sign int64) {
+	h.advance(now)
+	h.Nodes += sign * int64(g.nodes)
+	h.GPUs += sign * int64(g.gpus)
+	h.Borrowed += sign * int64(g.borrowed)
+	h.Running += int32(sign)
+}
+
+// Energy is an amount of energy: joules and millionths of one.
+type Energy struct {
+	Joules, Micro int64
+}
+
+// add adds the energy of power, in W and not negative, over the span d.
+func (e *Energy) add(power int64, d model.Duration) {
+	hi, lo := bits.Mul64(uint64(power), uint64(d))
+	lo, carry := bits.Add64(lo, uint64(e.Micro), 0)
+	joules, micro := bits.Div64(hi+carry, lo, 1_000_000)
+	e.Joules += int64(joules)
+	e.Micro = int64(micro)
+}
+
+// holding is what an attempt holds.
+type holding struct {
+	nodes, gpus, units, borrowed int32
+	power                        int64 // W beyond what its nodes draw idle
+	image                        int64 // bytes of a checkpoint
+}
+
+// measure says what the job under ref, which is a, holds. A checkpoint whose size is
+// not stated takes all the memory of the GPUs held, or of a node without GPUs: what
+// is in use of it no log tells.
+func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
+	p := s.quorum.Held(ref)
+	nodes, power := s.quorum.Takes(ref)
+	g := holding{power: power}
+	if len(s.classes.Of) == 1 { // they need not be told apart
+		s.addNodes(&g, a, 0, nodes-int32(len(p.Shares)))
+	} else {
+		s.addWords(&g, a, p.Words)
+	}
+	for _, h := range p.Shares {
+		k := s.classes.Node(h.Node)
+		g.add(a, k, 1, h.Units, h.Units)
+		g.power -= k.IdlePower * int64(h.Units) / int64(max(k.GPUs, 1))
+	}
+	if a.CkptBytes > 0 {
+		g.image = a.CkptBytes
+	}
+	return g
+}
+
+// addWords adds whole nodes to g.
+func (s *Site) addWords(g *holding, a *model.Allocation, words []model.NodeWord) {
+	part, nodes := 0, int32(0) // most neighbours are of one make
+	for _, w := range words {
+		for _, c := range s.classes.Word(w.Word) {
+			n := int32(bits.OnesCount64(c.Mask & w.Mask))
+			if n > 0 && int(c.Part) != part {
+				s.addNodes(g, a, part, nodes)
+				part, nodes = int(c.Part), 0
+			}
+			nodes += n
+		}
+	}
+	s.addNodes(g, a, part, nodes)
+}
+
+// addNodes adds whole nodes of a make to g.
+func (s *Site) addNodes(g *holding, a *model.Allocation, part int, n int32) {
+	if n > 0 {
+		k := &s.classes.Of[part]
+		g.add(a, k, n, n*k.GPUs, n*s.unitsOf(k))
+		g.power -= int64(n) * k.IdlePower
+	}
+}
+
+// add adds so many nodes of a make to g, of all of which a has so much.
+func (g *holding) add(a *model.Allocation, k *model.Make, nodes, gpus, units int32) {
+	g.nodes += nodes
+	g.gpus += gpus
+	g.units += units
+	if foreign(k, a.VCluster) {
+		g.borrowed += nodes
+	}
+	if gpus > 0 {
+		g.image += int64(gpus) * k.GPUMemory
+	} else {
+		g.image += int64(nodes) * k.Memory
+	}
+}
+
+// foreign says whether nodes of a make have jobs of v as guests.
+func foreign(k *model.Make, v model.VClusterID) bool { return k.Home != -1 && k.Home != v }
+
+// unitsOf a whole node: 1, or its GPUs where jobs share nodes.
+func (s *Site) unitsOf(k *model.Make) int32 {
+	if s.cfg.Rows.Shared {
+		return max(k.GPUs, 1)
+	}
+	return 1
+}
+
+// account books what the job under ref holds, with sign 1 when it starts and -1
+// when it leaves its nodes, while the quorum still knows them.
+func (s *Site) account(ref model.Ref, sign int64) {
+	l := &s.jobs[ref]
+	g, st := &l.holds, &s.State
+	st.Running += int32(sign)
+	st.BusyUnits += sign * int64(g.units)
+	s.Meter.Power += sign * g.power
+	s.load.running += sign * l.weight()
+	s.Meter.All.hold(s.now, g, sign)
+	s.vcluster(l.alloc).hold(s.now, g, sign)
+	if h := s.tenant(l.alloc); h != nil {
+		h.hold(s.now, g, sign)
+	}
+	if sign < 0 {
+		l.charge(s.now)
+	}
+	l.since = s.now
+	p, whole := s.quorum.Held(ref), s.whole
+	for _, w := range p.Words {
+		whole[w.Word] ^= w.Mask
+	}
+	for _, h := range p.Shares {
+		s.nodes[h.Node].sharers += int32(sign)
+	}
+	if g.borrowed > 0 {
+		s.borrow(p, l.alloc.VCluster, sign)
+	}
+}
+
+// charge adds what l holds since the last change to its record.
+func (l *siteJob) charge(now model.Time) {
+	d, t := int64(now-l.since), &l.rec.Allocated
+	t.Nodes += int64(l.holds.nodes) * d
+	t.GPUs += int64(l.holds.gpus) * d
+	t.Borrowed += int64(l.holds.borrowed) * d
+	l.since = now
+}
+
+// borrow counts the nodes of p that are not at home in v as lent to it, or, with
+// sign -1, as given back.
+func (s *Site) borrow(p *model.Placement, v model.VClusterID, sign int64) {
+	for _, w := range p.Words {
+		for _, c := range s.classes.Word(w.Word) {
+			if n := bits.OnesCount64(c.Mask & w.Mask); n > 0 {
+				s.lend(&s.classes.Of[c.Part], v, sign*int64(n))
+			}
+		}
+	}
+	for _, h := range p.Shares {
+		s.lend(s.classes.Node(h.Node), v, sign)
+	}
+}
+
+// lend counts n nodes of a make as lent if v is not their home.
+func (s *Site) lend(k *model.Make, v model.VClusterID, n int64) {
+	if foreign(k, v) {
+		h := &s.Meter.VClusters[k.Home]
+		h.advance(s.now)
+		h.Lent += n
+		s.Meter.touch(h, int(k.Home))
+	}
+}
+
+// occupied says whether a job holds node id, or a part of it.
+func (s *Site) occupied(id model.NodeID) bool { return s.whole.Has(id) || s.nodes[id].sharers > 0 }
+
+// setWaiting books a job that waits, with sign 1, or waits no longer, with sign -1.
+func (s *Site) setWaiting(l *siteJob, sign int64) {
+	s.State.Waiting += int32(sign)
+	s.State.QueuedUnits += sign * int64(l.rec.Procs)
+	s.load.queued += sign * l.weight()
+	s.load.classes[l.alloc.Class] += int32(sign)
+	s.Meter.All.Waiting += int32(sign)
+	s.vcluster(l.alloc).Waiting += int32(sign)
+	if h := s.tenant(l.alloc); h != nil {
+		h.Waiting += int32(sign)
+	}
+}
+
+// vcluster is the share of the vCluster of a job, which changes.
+func (s *Site) vcluster(a *model.Allocation) *Share {
+	h := &s.Meter.VClusters[a.VCluster]
+	s.Meter.touch(h, int(a.VCluster))
+	return h
+}
+
+// tenant is that of its tenant, nil for a job without one.
+func (s *Site) tenant(a *model.Allocation) *Share {
+	if a.Tenant < 0 {
+		return nil
+	}
+	h := &s.Meter.Tenants[a.Tenant]
+	s.Meter.touch(h, len(s.Meter.VClusters)+int(a.Tenant))
+	return h
+}
+
+// advance integrates what is drawn from the first event up to now.
+func (s *Site) advance(now model.Time) {
+	if s.begun && now > s.now {
+		s.Meter.Energy.add(max(s.Meter.Power, 0), now.Sub(s.now))
+	}
+	s.begun, s.now = true, now
+}
+
+// integrate integrates every share up to now.
+func (s *Site) integrate() {
+	st := &s.Meter
+	st.All.advance(s.now)
+	for i := range st.VClusters {
+		st.VClusters[i].advance(s.now)
+	}
+	for i := range st.Tenants {
+		st.Tenants[i].advance(s.now)
+	}
+}

@@ -1,0 +1,326 @@
+package translate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/hostlist"
+)
+
+// column is what the texts of one column mean at a site.
+type column struct {
+	read    func(text string) (meaning int32, err error) // nil for a column that is not read
+	meaning []int32                                      // by index of the text, unread until it is first used
+}
+
+const (
+	unread int32 = -1 << 31
+	noName int32 = -1 // a name that counts as none
+)
+
+// unknownText is the error of a text that means nothing here.
+type unknownText struct{ found, expected, mend string }
+
+func (u *unknownText) Error() string { return u.found }
+
+// setReaders sets how each column is read. Columns of names mean a dense id, others
+// a value or a row of a table of the translator. Names of what the site has none
+// of mean nothing, and a single vCluster takes the jobs of all.
+func (t *Site) setReaders() {
+	named := func(c traces.TextColumn, what string, n int, name func(int) string) {
+		ignore := n == 0 && c != traces.TextGPUType || c == traces.TextTenant && t.rows.IgnoreUnknownTenants
+		ids := map[string]int32{}
+		var all []string
+		for i := range n {
+			all = append(all, name(i))
+			ids[name(i)] = int32(i)
+		}
+		t.columns[c].read = func(text string) (int32, error) {
+			switch {
+			case n == 0:
+				return -1, nil
+			case n == 1 && c == traces.TextVCluster:
+				return 0, nil
+			}
+			if id, ok := ids[text]; ok {
+				return id, nil
+			}
+			if ignore {
+				return noName, nil
+			}
+			return 0, &unknownText{strconv.Quote(text), what + " of the site: " + list(all), "add it to the cluster file, or correct the row"}
+		}
+	}
+	s := t.site
+	named(traces.TextVCluster, "a vCluster", len(s.VClusters), func(i int) string { return s.VClusters[i].Name })
+	named(traces.TextTenant, "a tenant", len(s.Tenants), func(i int) string { return s.Tenants[i].Name })
+	named(traces.TextQOS, "a quality of service", len(s.QOS), func(i int) string { return s.QOS[i].Name })
+	named(traces.TextPartition, "a partition", len(s.Partitions), func(i int) string { return s.Partitions[i].Name })
+	named(traces.TextReservation, "a reservation", len(s.Reservations), func(i int) string { return s.Reservations[i].Name })
+	named(traces.TextGPUType, "a GPU type", len(t.rows.GPUTypes), func(i int) string { return t.rows.GPUTypes[i] })
+
+	spelled := func(c traces.TextColumn, words ...string) {
+		t.columns[c].read = func(text string) (int32, error) {
+			if i := slices.Index(words, strings.ReplaceAll(strings.ToLower(text), "_", "-")); i >= 0 {
+				return int32(i), nil
+			}
+			return 0, &unknownText{strconv.Quote(text), list(words), "correct the row"}
+		}
+	}
+	spelled(traces.TextKind, model.Bounded.String(), model.Service.String(), model.Reactive.String(), model.Session.String())
+	spelled(traces.TextTopology, model.Tight.String(), model.Spread.String(), model.Any.String())
+	spelled(traces.TextCheckpoint, model.CheckpointAuto.String(), model.CheckpointManual.String(), model.CheckpointNone.String())
+	spelled(traces.TextRequeue, model.RequeueNever.String(), model.RequeueOnNodeFailure.String(), model.RequeueAlways.String())
+	t.columns[traces.TextFeatures].read = t.readFeatures
+	t.columns[traces.TextNodeInclude].read = t.readNodes
+	t.columns[traces.TextNodeExclude].read = t.readNodes
+	t.columns[traces.TextMounts].read = t.readMounts
+	t.columns[traces.TextExitState].read = readExit
+}
+
+// list shows at most twelve names.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none, for the site has none"
+	}
+	const most = 12
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// meaning is the meaning of the text in column c of row i, or missing.
+func (t *Site) meaning(b *traces.Batch, i int, c traces.TextColumn, missing int32) (int32, error) {
+	k := b.Attr.Text[c][i]
+	if k < 0 {
+		return missing, nil
+	}
+	v := &t.columns[c]
+	if int(k) < len(v.meaning) && v.meaning[k] != unread {
+		return v.meaning[k], nil
+	}
+	return t.readText(b, i, c)
+}
+
+// readText reads the text in column c of row i.
+func (t *Site) readText(b *traces.Batch, i int, c traces.TextColumn) (int32, error) {
+	k, v := b.Attr.Text[c][i], &t.columns[c]
+	for int(k) >= len(v.meaning) {
+		v.meaning = append(v.meaning, unread)
+	}
+	m, err := v.read(b.Attr.Texts.Of(c)[k])
+	if err != nil {
+		var u *unknownText
+		if !errors.As(err, &u) {
+			return 0, err
+		}
+		return 0, t.wrong(b, i, c.String(), u.found, u.expected, u.mend)
+	}
+	v.meaning[k] = m
+	return m, nil
+}
+
+func (t *Site) wrong(b *traces.Batch, i int, column, found, expected, mend string) error {
+	return &traces.DataError{
+		File: t.rows.File, Row: int64(b.First) + int64(i) + 1, Column: column,
+		Found: found, Expected: expected, Mend: mend,
+	}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// textColumns are the columns of text that are read, in the order in which errors in
+// several are reported.
+var textColumns = [...]traces.TextColumn{
+	traces.TextVCluster, traces.TextTenant, traces.TextQOS, traces.TextPartition, traces.TextReservation, traces.TextKind,
+	traces.TextTopology, traces.TextCheckpoint, traces.TextRequeue, traces.TextMounts, traces.TextGPUType, traces.TextFeatures,
+	traces.TextNodeInclude, traces.TextNodeExclude, traces.TextExitState,
+}
+
+// unstated are the meanings in a row that states nothing.
+var unstated = func() (m [traces.TextColumns]int32) {
+	for c := range m {
+		m[c] = -1
+	}
+	m[traces.TextVCluster] = 0
+	m[traces.TextKind] = int32(model.Bounded)
+	m[traces.TextTopology] = int32(model.Tight)
+	m[traces.TextCheckpoint] = int32(model.CheckpointAuto)
+	m[traces.TextRequeue] = int32(model.RequeueOnNodeFailure)
+	m[traces.TextExitState] = int32(model.Completed)
+	return m
+}()
+
+// filled is which columns of text of a batch hold anything: most traces leave most of
+// them empty throughout.
+type filled struct {
+	attr    *traces.Attributes
+	first   model.JobID
+	rows    int
+	columns []traces.TextColumn // of textColumns
+	names   bool                // account, task group or DAG
+}
+
+// fill finds out which columns of b are filled, if it is another batch than before. A source that
+// has met no text in a column so far has none in the batch either.
+func (t *Site) fill(b *traces.Batch) {
+	h := &t.filled
+	if h.attr == b.Attr && h.first == b.First && h.rows == b.Attr.Len() {
+		return
+	}
+	texts := b.Attr.Texts
+	*h = filled{attr: b.Attr, first: b.First, rows: b.Attr.Len(), columns: h.columns[:0]}
+	if texts == nil {
+		return
+	}
+	for _, c := range textColumns {
+		if len(texts.Of(c)) > 0 {
+			h.columns = append(h.columns, c)
+		}
+	}
+	h.names = len(texts.Of(traces.TextAccount))+len(texts.Of(traces.TextGroup))+len(texts.Of(traces.TextDAG)) > 0
+}
+
+// texts takes over what row i states in words.
+func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) error {
+	t.fill(b)
+	stated, attr := unstated, b.Attr
+	for _, c := range t.filled.columns {
+		k, m := attr.Text[c][i], unread
+		if k < 0 {
+			continue
+		}
+		if known := t.columns[c].meaning; int(k) < len(known) {
+			m = known[k]
+		}
+		if m == unread {
+			var err error
+			if m, err = t.readText(b, i, c); err != nil {
+				return err
+			}
+		}
+		if m == noName {
+			r.met.Add(RuleUnknownName)
+		}
+		r.routed = r.routed || c == traces.TextVCluster
+		stated[c] = m
+	}
+	a.VCluster = model.VClusterID(stated[traces.TextVCluster])
+	a.Tenant = model.TenantID(stated[traces.TextTenant])
+	a.QOS = model.QOSID(stated[traces.TextQOS])
+	a.Partition = model.PartitionID(stated[traces.TextPartition])
+	a.Reservation = model.ReservationID(stated[traces.TextReservation])
+	a.Kind = model.Kind(stated[traces.TextKind])
+	a.Topology = model.Topology(stated[traces.TextTopology])
+	a.Checkpoint = model.Checkpoint(stated[traces.TextCheckpoint])
+	a.Requeue = model.Requeue(stated[traces.TextRequeue])
+	if m := stated[traces.TextMounts]; m >= 0 {
+		a.DataReady = t.hot[m]
+	}
+	r.gpuType = stated[traces.TextGPUType]
+	r.features = stated[traces.TextFeatures]
+	r.include = stated[traces.TextNodeInclude]
+	r.exclude = stated[traces.TextNodeExclude]
+	r.outcome = model.JobState(stated[traces.TextExitState])
+	r.gpuMemory, r.memory = max(attr.GPUMem[i], 0), max(attr.MemPerNode[i], 0)
+	if t.filled.names {
+		a.Account, a.TaskGroup, a.DAG = attr.Text[traces.TextAccount][i], attr.Text[traces.TextGroup][i], attr.Text[traces.TextDAG][i]
+	}
+	return nil
+}
+
+// Words for a feature that no node has and that ask for a constraint of
+// another kind.
+const (
+	featureUnified = "unified_memory"
+	featureCXL     = "allow_cxl_memory"
+)
+
+// readFeatures reads features that must all be there, apart by & or a comma.
+func (t *Site) readFeatures(text string) (int32, error) {
+	set := strings.FieldsFunc(text, func(r rune) bool { return r == '&' || r == ',' || r == ' ' })
+	slices.Sort(set)
+	set = slices.Compact(set)
+	for _, f := range set {
+		if _, ok := slices.BinarySearch(t.known, f); !ok && f != featureUnified && f != featureCXL {
+			return 0, &unknownText{strconv.Quote(f), "features that must all be there, apart by &, of: " + list(t.known), "add it to the cluster file, or correct the row"}
+		}
+	}
+	t.feature = append(t.feature, set)
+	return int32(len(t.feature) - 1), nil
+}
+
+// readNodes reads names of nodes like n[001-004,7],m1.
+func (t *Site) readNodes(text string) (int32, error) {
+	set := model.NewNodeSet(len(t.site.Nodes))
+	names, err := nodesNamed(text)
+	if err != nil {
+		return 0, &unknownText{err.Error(), "names of nodes like n[001-004,7],m1", "correct the row"}
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(t.site.Nodes, func(n model.Node) bool { return n.Name == name })
+		if i < 0 {
+			return 0, &unknownText{strconv.Quote(name), "names of nodes, apart by commas", "write each name as the cluster file has it"}
+		}
+		set.Add(model.NodeID(i))
+	}
+	t.nodes = append(t.nodes, set)
+	return int32(len(t.nodes) - 1), nil
+}
+
+// readMounts reads bytes by tier; what is ready is the part on the tier hot.
+func (t *Site) readMounts(text string) (int32, error) {
+	var tiers map[string]int64
+	if err := json.Unmarshal([]byte(text), &tiers); err != nil {
+		return 0, &unknownText{strconv.Quote(text), "a JSON object of bytes by storage tier", "correct the row"}
+	}
+	all := int64(0)
+	//detlint:ordered a sum of integers does not depend on the order
+	for _, n := range tiers {
+		all += max(n, 0)
+	}
+	ready := model.One
+	if all > 0 {
+		ready = model.Ratio(max(tiers["hot"], 0), all)
+	}
+	t.hot = append(t.hot, ready)
+	return int32(len(t.hot) - 1), nil
+}
+
+// readExit reads how a job ended where the trace was taken. Only its own
+// failure, its walltime and its owner are causes that would return in a replay;
+// whatever else ended it counts as an end by itself.
+func readExit(text string) (int32, error) {
+	switch word := strings.ToUpper(text); {
+	case word == "FAILED", word == "OUT_OF_MEMORY", word == "DEADLINE":
+		return int32(model.Failed), nil
+	case word == "TIMEOUT":
+		return int32(model.Timeout), nil
+	case strings.HasPrefix(word, "CANCELLED"):
+		return int32(model.Cancelled), nil
+	}
+	return int32(model.Completed), nil
+}
+
+// nodesNamed lists the names of a list like n[001-004,7],m1.
+func nodesNamed(text string) ([]string, error) {
+	var out []string
+	for _, term := range hostlist.Terms(text, ", ") {
+		names, err := hostlist.Expand(term, mostNamed-len(out))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", term, err)
+		}
+		out = append(out, names...)
+	}
+	return out, nil
+}
+
+// mostNamed is how many names the nodes of one job may have.
+const mostNamed = 1 << 20

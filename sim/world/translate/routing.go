@@ -1,0 +1,86 @@
+package translate
+
+import (
+	"strconv"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// Route says in which vCluster jobs are whose rows name none.
+type Route struct {
+	ByUser    bool              // Column is the user, which is no column of text
+	Column    traces.TextColumn // whose texts say it; TextColumns for none
+	To        map[string]model.VClusterID
+	Otherwise model.VClusterID // of rows without one of the texts; -1 refuses them
+}
+
+// Name is the name of the column, "" for none.
+func (r *Route) Name() string {
+	switch {
+	case r.ByUser:
+		return "user"
+	case r.Column == traces.TextColumns:
+		return ""
+	}
+	return r.Column.String()
+}
+
+// routes are the vClusters of texts by their index, found as they are met.
+type routes []model.VClusterID
+
+// Values of routes that are no vCluster.
+const (
+	unresolved model.VClusterID = -3
+	noRoute    model.VClusterID = -2
+)
+
+// route sets the vCluster of a row that names none.
+func (t *Site) route(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) error {
+	r := t.rows.Route
+	if r == nil {
+		met.Add(RuleFirstVCluster)
+		return nil
+	}
+	k, text := t.routedBy(b, i)
+	if k >= 0 {
+		for int(k) >= len(t.routed) {
+			t.routed = append(t.routed, unresolved)
+		}
+		if t.routed[k] == unresolved {
+			t.routed[k] = noRoute
+			if to, ok := r.To[text()]; ok {
+				t.routed[k] = to
+			}
+		}
+		if to := t.routed[k]; to >= 0 {
+			a.VCluster = to
+			met.Add(RuleRouted)
+			return nil
+		}
+	}
+	if r.Otherwise >= 0 {
+		a.VCluster = r.Otherwise
+		met.Add(RuleRoutedRest)
+		return nil
+	}
+	found := "nothing"
+	if k >= 0 {
+		found = strconv.Quote(text())
+	}
+	return t.wrong(b, i, r.Name(), found, "a value that routing has a vCluster for, since the row names none", "add it to routing, or say where all others go: *:NAME in --vcluster-of, or otherwise: NAME under routing in the cluster file")
+}
+
+// routedBy is the text that says where a row goes: its index, -1 where there is none, and
+// how to read it.
+func (t *Site) routedBy(b *traces.Batch, i int) (k int32, text func() string) {
+	r := t.rows.Route
+	switch {
+	case r.ByUser:
+		return b.User[i], func() string { return t.rows.Users()[b.User[i]] }
+	case r.Column == traces.TextColumns || b.Attr == nil || b.Attr.Len() == 0:
+		return -1, nil
+	}
+	k = b.Attr.Text[r.Column][i]
+	return k, func() string { return b.Attr.Texts.Of(r.Column)[k] }
+}

@@ -1,0 +1,306 @@
+package translate
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// Rows says what the translation of rows needs beside the site.
+type Rows struct {
+	File     string   // for error messages
+	GPUTypes []string // what model.Node.GPUType indexes
+	Policy   Policy
+	Warm     Warm // when the replay begins, if not with the first row
+	// Horizon is the last instant that a row tells of: until then run services of
+	// which the trace does not say how long they ran.
+	Horizon model.Time
+	// Shared says that jobs share nodes by GPU. A unit is then a GPU, and a node
+	// without GPUs one unit; else a unit is a node.
+	Shared bool
+	// IgnoreUnknownTenants takes a tenant that the site does not have for none, and
+	// counts the row, instead of refusing it.
+	IgnoreUnknownTenants bool
+	// Route says where jobs go whose rows name no vCluster; nil sends them to the
+	// first, which is counted where there are several.
+	Route *Route
+	// Users are the names that Batch.User indexes, of the source that is read; nil
+	// where Route does not need them.
+	Users func() []string
+	// Dependencies of the trace, nil for none. Edges with a time to think are
+	// waited for without it.
+	Dependencies *traces.Dependencies
+}
+
+// Site turns rows of a trace into jobs of a site, by the site's names. A name that
+// the site does not have is an error that says which it has; but where it has no
+// tenants, partitions, qualities of service or reservations at all, their names
+// count as none. It appends to model.Site.Constraints each distinct set of
+// constraints that it meets, before it returns the allocation that has it. Cost per
+// row is constant but for the search of its dependencies; texts are looked up once
+// each.
+type Site struct {
+	site      *model.Site
+	rows      *Rows
+	columns   [traces.TextColumns]column
+	sets      map[constraintKey]model.ConstraintID
+	recent    [recentSets]recentSet // of sets, where constraintKey.slot says
+	feature   [][]string            // by meaning of the column features
+	nodes     []model.NodeSet       // by meaning of node_include and node_exclude
+	hot       []model.Fixed         // by meaning of mounts
+	known     []string              // features of any node, ascending
+	dependent []uint64              // a bit for each job that waits, is waited for or needs a lock
+	awaited   []model.JobID         // jobs that others wait for, ascending
+	mutexes   []mutex               // ascending by job
+	cpus      int32                 // of the largest node, at least 1
+	units     int32                 // of the largest node
+	filled    filled                // of the last batch
+	routed    routes
+}
+
+// rowState is what the translation of one row gathers beside the allocation.
+type rowState struct {
+	constraintKey
+	met     RuleSet
+	outcome model.JobState // with which it ended
+	routed  bool           // it names its vCluster
+}
+
+// NewSite returns a translation for a site. rows must stay as they are.
+func NewSite(site *model.Site, rows *Rows) *Site {
+	t := &Site{site: site, rows: rows, sets: map[constraintKey]model.ConstraintID{}, cpus: 1, units: 1}
+	for i := range site.Nodes {
+		n := &site.Nodes[i]
+		t.cpus = max(t.cpus, n.CPUs, n.GPUs)
+		if len(n.Features) > 0 {
+			t.known = append(t.known, n.Features...)
+		}
+		if rows.Shared {
+			t.units = max(t.units, n.GPUs)
+		}
+	}
+	slices.Sort(t.known)
+	t.known = slices.Compact(t.known)
+	t.setReaders()
+	t.setDependencies()
+	return t
+}
+
+// SiteTruth is what a row tells of its job that the scheduler of a site does not know.
+type SiteTruth struct {
+	Truth
+	Outcome model.JobState // with which it ends by itself
+	Release model.Time     // from its hold, AbsentTime when that is not lifted
+}
+
+// Submission turns row i of b into a, keeping the space of its slices, and the truth
+// about its job. ok is false when one of the rules met drops the row; err is a
+// *traces.DataError.
+func (t *Site) Submission(b *traces.Batch, i int, a *model.Allocation) (j SiteTruth, met RuleSet, ok bool, err error) {
+	end := t.ending(b, i)
+	if end == RuleImpossible || end == RuleNeverRan {
+		return j, 1 << end, false, nil
+	}
+	outcome, met, ok, err := t.allocation(b, i, a)
+	if !ok {
+		return j, met, false, err
+	}
+	j.Runtime, j.Cancel, j.Release, j.Outcome = b.Runtime[i], model.AbsentTime, model.AbsentTime, outcome
+	if a.Hold && b.Attr.Released[i] != model.AbsentTime {
+		j.Release = t.rows.Warm.From(b.Attr.Released[i])
+	}
+	if j.Runtime == model.AbsentDuration {
+		met.Add(end)
+		t.untimed(b, i, &j)
+	}
+	if j.Runtime == 0 {
+		met.Add(RuleZeroRuntime)
+	}
+	if j.Runtime > a.Walltime {
+		met.Add(RuleOverrun)
+	}
+	j.Ran = t.rows.Warm.ran(b, i)
+	t.rows.Warm.before(b, i, j.Ran, &met)
+	return j, met, true, nil
+}
+
+// ending is the rule that row i meets if it states no runtime or what cannot be,
+// numRules else.
+func (t *Site) ending(b *traces.Batch, i int) Rule {
+	switch {
+	case impossible(b, i):
+		return RuleImpossible
+	case b.Runtime[i] != model.AbsentDuration:
+		return numRules
+	case t.unbounded(b, i):
+		return RuleUntimed
+	case b.CancelledAt[i] != model.AbsentTime:
+		return RuleWithdrawn
+	}
+	return RuleNeverRan
+}
+
+// untimed settles how a job without a runtime ends: when it was withdrawn or, if
+// its kind has no end of its own, when it ended in the log, else with the trace.
+func (t *Site) untimed(b *traces.Batch, i int, j *SiteTruth) {
+	switch cancel := b.CancelledAt[i]; {
+	case cancel != model.AbsentTime:
+		j.Cancel, j.Outcome = cancel, model.Cancelled
+	case b.Attr.End[i] != model.AbsentTime:
+		j.Cancel = b.Attr.End[i]
+	default:
+		j.Cancel, j.Outcome = t.rows.Horizon, model.Completed
+	}
+	j.Cancel = max(j.Cancel, t.rows.Warm.From(b.Submit[i]))
+}
+
+// RanOn lists the names of the nodes on which row i ran in the log; stated is false
+// where it does not say. err is a *traces.DataError: they are not understood.
+func (t *Site) RanOn(b *traces.Batch, i int) (names []string, stated bool, err error) {
+	if i >= len(b.RanOn) || b.RanOn[i] == "" {
+		return nil, false, nil
+	}
+	names, err = nodesNamed(b.RanOn[i])
+	if err != nil {
+		return nil, false, t.wrong(b, i, "recorded_nodes", err.Error(), "names of nodes like n[001-004,7],m1, apart by commas or spaces", "correct the row, or leave it empty: the job is then placed where there is room")
+	}
+	return names, true, nil
+}
+
+// Allocation turns row i of b into a, keeping the space of its slices. ok is false
+// when one of the rules met drops the row; err is a *traces.DataError.
+func (t *Site) Allocation(b *traces.Batch, i int, a *model.Allocation) (met RuleSet, ok bool, err error) {
+	_, met, ok, err = t.allocation(b, i, a)
+	return met, ok, err
+}
+
+// allocation is Allocation, and how the job ended in the log.
+func (t *Site) allocation(b *traces.Batch, i int, a *model.Allocation) (outcome model.JobState, met RuleSet, ok bool, err error) {
+	deps := a.Deps[:0]
+	*a = model.Allocation{} // and field by field, for what is made elsewhere has to be copied
+	a.Job, a.ID, a.User = b.First+model.JobID(i), b.ID[i], b.User[i]
+	a.Submit, a.Eligible = b.Submit[i], b.Submit[i]
+	a.Tenant, a.Account, a.QOS, a.Partition, a.Reservation, a.TaskGroup, a.DAG = -1, -1, -1, -1, -1, -1, -1
+	a.Class, a.Requeue, a.MaxRequeue, a.DataReady = defaultClass, model.RequeueOnNodeFailure, defaultRequeues, -1
+	r := rowState{constraintKey: constraintKey{gpuType: -1, features: -1, include: -1, exclude: -1}, outcome: model.Completed}
+	if !t.nodesOf(b, i, a, &r.met) {
+		return 0, 1 << RuleNoProcessors, false, nil
+	}
+	if attr := b.Attr; attr != nil && attr.Len() > 0 {
+		t.numbers(attr, i, a)
+		if err := t.texts(b, i, a, &r); err != nil {
+			return 0, 0, false, err
+		}
+	}
+	if len(t.site.VClusters) > 1 && !r.routed {
+		if err := t.route(b, i, a, &r.met); err != nil {
+			return 0, 0, false, err
+		}
+	}
+	a.NodesMax = max(a.NodesMax, a.NodesMin)
+	if a.QOS >= 0 && t.site.QOS[a.QOS].Class >= 0 {
+		a.Class = t.site.QOS[a.QOS].Class
+	}
+	if a.Class < 0 || a.Class > model.SensitiveClass {
+		return 0, 0, false, t.wrong(b, i, "class", number(int64(a.Class)), "a class from 0 to 10", "correct the row")
+	}
+	a.Walltime = t.walltime(b, i, a.Kind, &r.met)
+	t.share(b, i, a, &r.constraintKey)
+	a.Constraint = t.intern(&r.constraintKey)
+	a.Deps = t.appendDependencies(a, deps)
+	if len(a.Deps) == 0 && b.Attr != nil && b.Attr.Len() > 0 {
+		a.Eligible = max(a.Eligible, b.Attr.Eligible[i])
+	}
+	return r.outcome, r.met, true, nil
+}
+
+// Defaults of rows that do not say.
+const (
+	defaultClass    = 5
+	defaultRequeues = 3
+)
+
+// nodesOf says how many nodes row i asks for: those it states, or as many as its
+// processors take of the largest node.
+func (t *Site) nodesOf(b *traces.Batch, i int, a *model.Allocation, met *RuleSet) bool {
+	if a.NodesMin = b.NodesMin[i]; a.NodesMin > 0 {
+		return true
+	}
+	procs := b.ProcsRequested[i]
+	if procs <= 0 {
+		if procs = b.ProcsAllocated[i]; procs <= 0 {
+			return false
+		}
+		met.Add(RuleUsesAllocated)
+	}
+	a.NodesMin = (procs-1)/t.cpus + 1
+	if procs%t.cpus != 0 {
+		met.Add(RuleRoundedUp)
+	}
+	return true
+}
+
+// walltime is the request of row i. Only bounded work misses one: services end
+// when they are cancelled.
+func (t *Site) walltime(b *traces.Batch, i int, kind model.Kind, met *RuleSet) model.Duration {
+	if kind != model.Bounded && b.Walltime[i] == model.AbsentDuration {
+		return model.Forever
+	}
+	return t.rows.Policy.walltime(b.Walltime[i], b.Runtime[i], met)
+}
+
+// unbounded says whether row i is of a kind that has no end of its own.
+func (t *Site) unbounded(b *traces.Batch, i int) bool {
+	if b.Attr == nil || b.Attr.Len() == 0 {
+		return false
+	}
+	kind, err := t.meaning(b, i, traces.TextKind, int32(model.Bounded))
+	return err == nil && model.Kind(kind) != model.Bounded
+}
+
+// share says what of each node the row takes: GPUs where nodes are shared and it
+// asks for some without wanting the nodes for itself, else whole nodes that have
+// as many.
+func (t *Site) share(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
+	key.cpus = max(b.CPUsPerNode[i], 0)
+	gpus := max(b.GPUsPerNode[i], 0) // a negative number drops the row
+	exclusive := b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Exclusive[i] == 1
+	if key.gpus = gpus; t.rows.Shared && gpus > 0 && !exclusive {
+		a.GPUs = gpus
+	}
+}
+
+// numbers takes over what row i states in numbers.
+func (t *Site) numbers(attr *traces.Attributes, i int, a *model.Allocation) {
+	a.NodesMax = attr.NodesMax[i]
+	or(&a.Class, attr.Class[i], traces.Absent)
+	or(&a.MaxRequeue, attr.RequeueMax[i], traces.Absent)
+	or(&a.Index, attr.Index[i], traces.Absent)
+	or(&a.MaxConcurrent, attr.MaxConcurrent[i], traces.Absent)
+	or(&a.CkptBytes, attr.CkptBytes[i], traces.Absent64)
+	or(&a.IODemand, attr.IODemand[i], traces.Absent64)
+	or(&a.Power, attr.Power[i], traces.Absent64)
+	or(&a.Priority, attr.Priority[i], traces.Absent64)
+	if nice := attr.Nice[i]; nice != traces.Absent {
+		a.Nice = int64(nice)
+	}
+	a.Sensitive = attr.Sensitive[i] == 1
+	a.Hold = attr.Hold[i] == 1 && (attr.Released[i] == model.AbsentTime || attr.Released[i] > a.Submit)
+}
+
+// or sets dst to x unless x is absent.
+func or[T int32 | int64](dst *T, x, absent T) {
+	if x != absent {
+		*dst = x
+	}
+}
+
+// Units is what a counts as in the units of Rows.Shared.
+func (t *Site) Units(a *model.Allocation) int32 {
+	per := a.GPUs
+	if per == 0 {
+		per = t.units
+	}
+	return saturate(int64(a.NodesMin) * int64(per))
+}
