@@ -22,42 +22,42 @@ const codedNeutral = model.One / 2
 // passAsCoded is the pass of Lattice's sources: score, sort, place first fit
 // with conformance groups first, and then a second look that tries to backfill
 // before the first job that found no nodes. The sort is stable on the id.
-func (s *Core) passAsCoded(l *lane, now model.Time) {
+func (s *Core) passAsCoded(qs *queueState, now model.Time) {
 	s.work.Passes++
-	s.work.Examined += uint64(len(l.queue))
-	s.coded = s.codedInputs(l, now)
+	s.work.Examined += uint64(len(qs.waiting))
+	s.coded = s.codedInputs(qs, now)
 	s.room = s.room[:0]
-	for i := range l.queue {
-		ref := l.queue[i].ref
-		s.room = append(s.room, order.Candidate{Key: int64(s.codedScore(l, &s.jobs[ref], now)), Ref: ref, At: int32(i)})
+	for i := range qs.waiting {
+		ref := qs.waiting[i].ref
+		s.room = append(s.room, order.Candidate{Key: int64(s.codedScore(qs, &s.jobs[ref], now)), Ref: ref, At: int32(i)})
 	}
-	ranked := s.heap(l, now, s.room)
+	ranked := s.heap(qs, now, s.room)
 	ranked.Init()
 	s.tight = s.tight[:0]
 	for len(ranked.List) > 0 {
 		c := ranked.List[0]
 		ranked.Pop()
-		if r := s.codedPlace(l, c, now); r == model.ReasonResources || r == model.ReasonConformance || r == model.ReasonReserved {
+		if r := s.codedPlace(qs, c, now); r == model.ReasonResources || r == model.ReasonConformance || r == model.ReasonReserved {
 			s.tight = append(s.tight, c)
 		}
 	}
-	l.blocked = len(s.tight) > 0
+	qs.blocked = len(s.tight) > 0
 	if len(s.tight) > 1 {
-		s.codedBackfill(l, now)
+		s.codedBackfill(qs, now)
 	}
-	l.quiet = now
+	qs.quietUntil = now
 }
 
 // codedPlace proposes a job where it has room, or says why not.
-func (s *Core) codedPlace(l *lane, c order.Candidate, now model.Time) model.Reason {
+func (s *Core) codedPlace(qs *queueState, c order.Candidate, now model.Time) model.Reason {
 	j := &s.jobs[c.Ref]
 	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
-	r := s.held(l, c, now)
+	r := s.held(qs, c, now)
 	if r == model.ReasonNone {
-		r = s.codedChoose(l, c.Ref, now)
+		r = s.codedChoose(qs, c.Ref, now)
 	}
 	if r == model.ReasonNone {
-		s.propose(l, c.Ref, now)
+		s.propose(qs, c.Ref, now)
 	} else {
 		s.note(c.Ref, r)
 	}
@@ -70,24 +70,24 @@ func (s *Core) codedPlace(l *lane, c order.Candidate, now model.Time) model.Reas
 // what the quorum is going to refuse must not be proposed for ever. Where the nodes
 // found break one, the largest size is taken that breaks none, or a range would wait
 // for ever on an idle site. Cost: a selection for each size that is tried.
-func (s *Core) codedChoose(l *lane, ref model.Ref, now model.Time) model.Reason {
+func (s *Core) codedChoose(qs *queueState, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
 	s.chosenBorrows = false
 	avoid := s.avoids(ref, now, now.Add(j.left))
-	count := s.own(l, j, avoid)
+	count := s.own(qs, j, avoid)
 	if j.GPUs > 0 {
-		count = l.free.CountGPUs(j.kind.class, j.GPUs)
+		count = qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	q := s.query(l, j, min(max(count, j.NodesMin), j.NodesMax), avoid)
-	if !s.codedSelect(l, j, &q) {
-		return s.why(l, j, &q)
+	q := s.query(qs, j, min(max(count, j.NodesMin), j.NodesMax), avoid)
+	if !s.codedSelect(qs, j, &q) {
+		return s.why(qs, j, &q)
 	}
 	r := s.codedKeeps(j, q.Nodes)
 	if r == model.ReasonNone {
 		return r
 	}
 	for q.Nodes = s.codedMost(j, q.Nodes-1); q.Nodes >= j.NodesMin; q.Nodes-- {
-		if !s.codedSelect(l, j, &q) {
+		if !s.codedSelect(qs, j, &q) {
 			continue
 		}
 		if r = s.codedKeeps(j, q.Nodes); r == model.ReasonNone {
@@ -99,8 +99,8 @@ func (s *Core) codedChoose(l *lane, ref model.Ref, now model.Time) model.Reason 
 
 // codedSelect selects nodes into s.chosen. Sensitive work is not given those of
 // unknown fingerprints.
-func (s *Core) codedSelect(l *lane, j *job, q *place.Query) bool {
-	return l.free.Select(q, &s.chosen) && (!j.IsSensitive() || !s.anyUnknown(&s.chosen))
+func (s *Core) codedSelect(qs *queueState, j *job, q *place.Query) bool {
+	return qs.free.Select(q, &s.chosen) && (!j.IsSensitive() || !s.anyUnknown(&s.chosen))
 }
 
 // codedKeeps says which cap or limit j would break on the n nodes in s.chosen, and
@@ -147,13 +147,13 @@ func (s *Core) anyUnknown(p *model.Placement) bool {
 
 // codedBackfill is the second look: whoever ends before the first deferred job
 // could start, by the number of nodes alone, is tried again.
-func (s *Core) codedBackfill(l *lane, now model.Time) {
+func (s *Core) codedBackfill(qs *queueState, now model.Time) {
 	holder := &s.jobs[s.tight[0].Ref]
-	free, at := l.free.Idle().Len(), model.Never
+	free, at := qs.free.Idle().Len(), model.Never
 	if free >= holder.NodesMin {
 		return
 	}
-	l.ends.Ascend(now, func(t model.Time, ref model.Ref, n int32) bool {
+	qs.ends.Ascend(now, func(t model.Time, ref model.Ref, n int32) bool {
 		r := &s.jobs[ref]
 		switch {
 		case t > now.Add(lookAhead):
@@ -171,7 +171,7 @@ func (s *Core) codedBackfill(l *lane, now model.Time) {
 	}
 	for _, c := range s.tight[1:] {
 		if j := &s.jobs[c.Ref]; j.left != model.Forever && now.Add(j.left) <= at {
-			s.codedPlace(l, c, now)
+			s.codedPlace(qs, c, now)
 		}
 	}
 }
@@ -185,25 +185,25 @@ type codedInputs struct {
 // codedInputs works them out, and with them what the scores of each tenant have
 // in common: its f3 in l.tenant, and its penalty. Cost: the running jobs, for
 // each tenant.
-func (s *Core) codedInputs(l *lane, now model.Time) codedInputs {
-	in := codedInputs{largest: l.free.LargestAsCoded(s.space.Class(nil))}
+func (s *Core) codedInputs(qs *queueState, now model.Time) codedInputs {
+	in := codedInputs{largest: qs.free.LargestAsCoded(s.space.Class(nil))}
 	busy, running, queued := int64(0), int64(0), int64(0)
 	for _, ref := range s.active {
 		r := &s.jobs[ref]
 		busy += int64(sizeOf(&r.placement))
 		running += score.CodedBacklogHours(r.Kind, r.NodesMin, r.Walltime)
 	}
-	for i := range l.queue {
-		j := &s.jobs[l.queue[i].ref]
+	for i := range qs.waiting {
+		j := &s.jobs[qs.waiting[i].ref]
 		queued += score.CodedBacklogHours(j.Kind, j.NodesMin, j.Walltime)
 	}
 	in.backlog = score.CodedBacklogOf(queued, max(1, running))
 	all := max(1, int64(s.ready.Len()))
-	l.tenant[0], l.penalty[0] = codedNeutral, model.One
-	for i := range l.tenant[1:] {
+	qs.tenant[0], qs.penalty[0] = codedNeutral, model.One
+	for i := range qs.tenant[1:] {
 		t := model.TenantID(i)
 		limits, u := s.book.Limits(t), s.codedUsage(t, now)
-		l.tenant[i+1] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(u.nodes, all), model.Ratio(busy, all))
+		qs.tenant[i+1] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(u.nodes, all), model.Ratio(busy, all))
 		spent := model.Fixed(0)
 		if limits.NodeBudget > 0 {
 			spent = model.Ratio(u.nodeTime, int64(limits.NodeBudget))
@@ -211,22 +211,22 @@ func (s *Core) codedInputs(l *lane, now model.Time) codedInputs {
 		if limits.GPUBudget > 0 {
 			spent = max(spent, model.Ratio(u.gpuTime, int64(limits.GPUBudget)))
 		}
-		l.penalty[i+1] = score.Penalty(spent)
+		qs.penalty[i+1] = score.Penalty(spent)
 	}
 	return in
 }
 
 // codedScore is the score with raw weights, no caps and no history.
-func (s *Core) codedScore(l *lane, j *job, now model.Time) model.Fixed {
-	v := s.codedValues(l, j, now)
-	return score.Score(&l.policy.Weights, &v, l.penalty[j.Tenant+1])
+func (s *Core) codedScore(qs *queueState, j *job, now model.Time) model.Fixed {
+	v := s.codedValues(qs, j, now)
+	return score.Score(&qs.policy.Weights, &v, qs.penalty[j.Tenant+1])
 }
 
 // codedValues are the factors of j in this pass.
-func (s *Core) codedValues(l *lane, j *job, now model.Time) score.Values {
+func (s *Core) codedValues(qs *queueState, j *job, now model.Time) score.Values {
 	v := s.values(j, 0, int32(max(1, len(s.site.Groups))))
-	v[score.Wait] = score.CodedWaitOf(now.Sub(j.Submit), l.policy.Reference)
-	v[score.FairShare] = l.tenant[j.Tenant+1]
+	v[score.Wait] = score.CodedWaitOf(now.Sub(j.Submit), qs.policy.Reference)
+	v[score.FairShare] = qs.tenant[j.Tenant+1]
 	v[score.Data] = codedNeutral
 	v[score.Backlog] = s.coded.backlog
 	v[score.Energy] = score.EnergyOf(codedPrice)

@@ -50,8 +50,8 @@ func (c *capLine) add(from, until model.Time, ask usage, sign int64) {
 
 // keepsCaps says whether ask more keeps the caps of l's plan over all of [from,
 // until).
-func (s *Core) keepsCaps(l *lane, from, until model.Time, ask usage) bool {
-	spans := l.plans.caps.spans
+func (s *Core) keepsCaps(qs *queueState, from, until model.Time, ask usage) bool {
+	spans := qs.plans.caps.spans
 	for i := range spans {
 		ends := i+1 < len(spans) && spans[i+1].from <= from
 		if !ends && spans[i].from < until && !s.fitsCaps(&ask, spans[i].used) {

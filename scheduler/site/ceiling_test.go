@@ -16,26 +16,26 @@ import (
 func TestLots(t *testing.T) {
 	const tenants = 4
 	rapid.Check(t, func(t *rapid.T) {
-		l := newLots(tenants)
-		var naive [tenants][]ceiling
+		l := newBoundIndex(tenants)
+		var naive [tenants][]upperBound
 		for ref := range model.Ref(rapid.IntRange(1, 80).Draw(t, "steps")) {
 			tenant := rapid.Int32Range(0, tenants-1).Draw(t, "tenant")
 			if lot := naive[tenant]; len(lot) > 0 && rapid.Bool().Draw(t, "leaves") {
 				i := rapid.IntRange(0, len(lot)-1).Draw(t, "who")
-				l.remove(tenant, ceiling{own: lot[i].own, tier: lot[i].tier, ref: lot[i].ref})
+				l.remove(tenant, upperBound{own: lot[i].own, tier: lot[i].tier, ref: lot[i].ref})
 				naive[tenant] = slices.Delete(lot, i, i+1)
 			} else {
-				c := ceiling{own: model.Fixed(rapid.IntRange(0, 5).Draw(t, "own")), tier: rapid.Int32Range(-1, 1).Draw(t, "tier"), ref: ref}
+				c := upperBound{own: model.Fixed(rapid.IntRange(0, 5).Draw(t, "own")), tier: rapid.Int32Range(-1, 1).Draw(t, "tier"), ref: ref}
 				l.add(tenant, c)
 				naive[tenant] = append(lot, c)
 			}
 			var live []int32
 			for i, lot := range naive {
 				want := slices.Clone(lot)
-				slices.SortFunc(want, func(a, b ceiling) int {
+				slices.SortFunc(want, func(a, b upperBound) int {
 					return cmp.Or(int(b.tier-a.tier), int(b.own-a.own), int(a.ref-b.ref))
 				})
-				require.True(t, slices.Equal(want, l.of[i]), "%v, not %v", l.of[i], want)
+				require.True(t, slices.Equal(want, l.byTenant[i]), "%v, not %v", l.byTenant[i], want)
 				if len(lot) > 0 {
 					live = append(live, int32(i))
 				}

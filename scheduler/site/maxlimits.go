@@ -53,13 +53,13 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 		return model.ReasonTooLarge
 	}
 	c := s.claimOf(a, k, a.NodesMin)
-	return s.ever.Never(&c, a.Walltime)
+	return s.maxBook.Never(&c, a.Walltime)
 }
 
 // couldFit says whether the nodes of the idle site hold a, borrowed ones
 // included.
-func (s *Core) couldFit(a *model.Allocation, k *kind) bool {
-	q := s.lanes[a.VCluster].search(a, k, a.NodesMin, nil)
+func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) bool {
+	q := s.vclusters[a.VCluster].search(a, k, a.NodesMin, nil)
 	if s.idle.Fits(&q) {
 		return true
 	}
@@ -79,7 +79,7 @@ func (s *Core) couldFit(a *model.Allocation, k *kind) bool {
 
 // leastDraw is a lower bound on the power that a is reckoned with: what it
 // states, else that of the nodes it may use that draw least.
-func leastDraw(a *model.Allocation, k *kind) int64 {
+func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
 	switch {
 	case a.Power > 0:
 		return a.Power
@@ -90,7 +90,7 @@ func leastDraw(a *model.Allocation, k *kind) int64 {
 }
 
 // frugal is what the nodes of a kind draw at least, and one GPU of them.
-func (s *Core) frugal(k *kind) (node, gpu int64) {
+func (s *Core) leastPower(k *nodeChoice) (node, gpu int64) {
 	node, gpu = math.MaxInt64, math.MaxInt64
 	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
 		if mask == nil {

@@ -32,36 +32,36 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 		return
 	}
 	j.note = n
-	l := j.lane
+	qs := j.queue
 	out := scheduler.Note{Job: j.Job, Ref: ref, Reason: r, Behind: behind, Until: until, Room: scheduler.Room{Need: j.NodesMin, Usable: s.space.Most(j.kind.class, j.GPUs)}}
 	if r == model.ReasonNone {
 		out.Nodes = sizeOf(&j.placement)
 	} else {
-		out.Nodes = l.free.Count(j.kind.class)
+		out.Nodes = qs.free.Count(j.kind.class)
 		if j.GPUs > 0 {
-			out.Nodes = l.free.CountGPUs(j.kind.class, j.GPUs)
+			out.Nodes = qs.free.CountGPUs(j.kind.class, j.GPUs)
 		}
 		s.measure(ref, &out.Room)
 		if ofNodes(r) {
 			out.Rejected = s.rejected(ref)
 		}
 	}
-	switch ranked := j.phase == waiting || j.phase == inFlight; {
-	case ranked && l.policy.Ranking == ByScore:
-		out.Scored, out.Score = true, s.explained(l, j, s.now)
-	case ranked && l.policy.Ranking == ByMultifactor && len(s.shares.fresh) == 0: // all users are in the tree
-		out.Scored, out.Score = true, s.pointsOf(l, j)
+	switch ranked := j.phase == waiting || j.phase == proposed; {
+	case ranked && qs.policy.Ranking == ByScore:
+		out.Scored, out.Score = true, s.explained(qs, j, s.now)
+	case ranked && qs.policy.Ranking == ByMultifactor && len(s.shares.fresh) == 0: // all users are in the tree
+		out.Scored, out.Score = true, s.pointsOf(qs, j)
 	}
 	s.plan.Notes = append(s.plan.Notes, out)
 }
 
 // pointsOf is Slurm's priority of j, taken apart.
-func (s *Core) pointsOf(l *lane, j *job) score.Explanation {
+func (s *Core) pointsOf(qs *queueState, j *job) score.Explanation {
 	const most = 1<<31 - 1
 	fixed := func(n int64) model.Fixed { return model.Fixed(max(min(n, most), -most) << model.FractionBits) }
-	in := s.factors(l, j, s.now)
-	e := score.Explanation{Penalty: model.One, Score: fixed(multifactor.Priority(&l.policy.Multifactor, &in))}
-	for i, t := range multifactor.Explain(&l.policy.Multifactor, &in) {
+	in := s.factors(qs, j, s.now)
+	e := score.Explanation{Penalty: model.One, Score: fixed(multifactor.Priority(&qs.policy.Multifactor, &in))}
+	for i, t := range multifactor.Explain(&qs.policy.Multifactor, &in) {
 		e.Factors[i] = score.Contribution{Factor: score.Factor(i), Value: t.Value, Weight: fixed(t.Weight), Term: t.Adds}
 		e.Sum += t.Adds
 	}
@@ -78,11 +78,11 @@ func (s *Core) forgetNotes() {
 // inTheWay says which job keeps ref from starting for the reason r, -1 for none,
 // and until when, as far as that is known.
 func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time) {
-	l := s.jobs[ref].lane
+	qs := s.jobs[ref].queue
 	switch r {
 	case model.ReasonPriority:
-		if h := &l.hold; h.ref >= 0 && h.ref != ref {
-			return s.jobs[h.ref].Job, s.reservedAt(l)
+		if h := &qs.reservation; h.ref >= 0 && h.ref != ref {
+			return s.jobs[h.ref].Job, s.reservedAt(qs)
 		}
 	case model.ReasonReserved:
 		return s.keeper(ref)
@@ -95,16 +95,16 @@ func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time)
 }
 
 // reservedAt is the instant of the reservation of the first blocked job of l.
-func (s *Core) reservedAt(l *lane) model.Time {
+func (s *Core) reservedAt(qs *queueState) model.Time {
 	at := model.AbsentTime
-	if l.timeline == nil {
-		if l.hold.known {
-			at = l.hold.at
+	if qs.timeline == nil {
+		if qs.reservation.known {
+			at = qs.reservation.at
 		}
 	} else {
-		for i := range l.plans.slots {
-			if l.plans.slots[i].ref == l.hold.ref {
-				at = l.plans.slots[i].at
+		for i := range qs.plans.slots {
+			if qs.plans.slots[i].ref == qs.reservation.ref {
+				at = qs.plans.slots[i].at
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Core) reservedAt(l *lane) model.Time {
 func (s *Core) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
 	behind, until = -1, model.AbsentTime
 	j := &s.jobs[ref]
-	idle := j.lane.free.Idle()
+	idle := j.queue.free.Idle()
 	usable := func(nodes model.NodeSet) bool {
 		for w, m := range idle {
 			if m&j.kind.mask[w]&nodes[w] != 0 {
@@ -128,8 +128,8 @@ func (s *Core) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
 		}
 		return false
 	}
-	for i := range s.claims {
-		if c := &s.claims[i]; behind < 0 && c.ref != ref && usable(c.nodes) {
+	for i := range s.holds {
+		if c := &s.holds[i]; behind < 0 && c.ref != ref && usable(c.nodes) {
 			behind = s.jobs[c.ref].Job
 		}
 	}
@@ -145,7 +145,7 @@ func (s *Core) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
 // measure counts what is idle of the nodes that ref may use.
 func (s *Core) measure(ref model.Ref, out *scheduler.Room) {
 	j := &s.jobs[ref]
-	free := j.lane.free
+	free := j.queue.free
 	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
 	s.perGroup = append(s.perGroup[:0], make([]int32, len(s.site.Groups))...)
 	out.Conform = free.Largest(j.kind.class)

@@ -12,13 +12,13 @@ import (
 func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	if len(facts) > 0 {
-		s.settled, s.heard = now.Add(s.memory()), now
+		s.accountsStableAt, s.lastFact = now.Add(s.memory()), now
 	}
 	for i := range facts {
 		f := &facts[i]
 		if f.Kind != model.FactSubmitted && f.Kind != model.FactCheckpointed {
-			s.happened++
-			s.rousePreempting()
+			s.factSeq++
+			s.invalidatePreempting()
 		}
 		switch f.Kind {
 		case model.FactSubmitted:
@@ -66,10 +66,10 @@ func (s *Core) changed(f *model.Fact) {
 		} else {
 			s.ready.Remove(f.Node)
 		}
-		s.readies = s.ready.Len()
+		s.readyCount = s.ready.Len()
 		s.free.SetAvailable(f.Node, up)
-		for i := range s.lanes {
-			s.lanes[i].free.SetAvailable(f.Node, up)
+		for i := range s.vclusters {
+			s.vclusters[i].free.SetAvailable(f.Node, up)
 		}
 	case model.FactLimits:
 		s.book.SetLimits(f.Tenant, f.Limits)
@@ -82,7 +82,7 @@ func (s *Core) changed(f *model.Fact) {
 	case model.FactSensitivePool:
 		s.pool = int32(f.Value)
 	}
-	s.stir()
+	s.markAllDirty()
 }
 
 // halvings is the number of half-lives after which usage is forgotten: less than
@@ -106,35 +106,35 @@ func (s *Core) memory() model.Duration {
 }
 
 // stir makes every vCluster look at its queue again.
-func (s *Core) stir() {
-	for i := range s.lanes {
-		s.lanes[i].dirty = true
+func (s *Core) markAllDirty() {
+	for i := range s.vclusters {
+		s.vclusters[i].dirty = true
 	}
 }
 
 // rouse ends what every vCluster knows of how long nothing can change.
-func (s *Core) rouse() {
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		l.quiet = min(l.quiet, s.now)
+func (s *Core) invalidateBounds() {
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		qs.quietUntil = min(qs.quietUntil, s.now)
 	}
 }
 
 // rousePreempting does so for those who preempt: a try that was in vain is made again
 // after any fact but a submission, and time alone may let it succeed.
-func (s *Core) rousePreempting() {
-	for i := range s.lanes {
-		if l := &s.lanes[i]; l.policy.Preempts {
-			l.quiet = min(l.quiet, s.now)
+func (s *Core) invalidatePreempting() {
+	for i := range s.vclusters {
+		if qs := &s.vclusters[i]; qs.policy.Preempts {
+			qs.quietUntil = min(qs.quietUntil, s.now)
 		}
 	}
 }
 
 // stirOthers makes every other vCluster look at its queue again.
-func (s *Core) stirOthers(l *lane) {
-	for i := range s.lanes {
-		if o := &s.lanes[i]; o != l {
-			o.dirty = true
+func (s *Core) markOthersDirty(qs *queueState) {
+	for i := range s.vclusters {
+		if other := &s.vclusters[i]; other != qs {
+			other.dirty = true
 		}
 	}
 }
@@ -168,12 +168,12 @@ func (s *Core) submitted(f *model.Fact) {
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation = *a
 	j.Deps = nil // the graph has them
-	j.lane, j.kind, j.claim, j.left = &s.lanes[a.VCluster], k, s.claimOf(a, k, a.NodesMin), a.Walltime
+	j.queue, j.kind, j.claim, j.left = &s.vclusters[a.VCluster], k, s.claimOf(a, k, a.NodesMin), a.Walltime
 	if s.shares != nil {
 		j.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
 	}
-	s.rank(j)
-	s.queue(j, j.gpuTime())
+	s.prepareOrder(j)
+	s.setBacklog(j, j.gpuTime())
 	s.book.Enter(&j.claim)
 	status := s.graph.Submit(a, f.Ref)
 	switch status {
@@ -181,18 +181,18 @@ func (s *Core) submitted(f *model.Fact) {
 		j.phase = dependent
 		s.note(f.Ref, model.ReasonDependency)
 	case workflow.Never:
-		s.doom(f.Ref)
+		s.setUnsatisfiable(f.Ref)
 	default:
 		s.admit(f.Ref)
 	}
 }
 
 // doom proposes to withdraw a job that can never start.
-func (s *Core) doom(ref model.Ref) {
-	s.jobs[ref].phase = never
-	s.doomed = append(s.doomed, ref)
+func (s *Core) setUnsatisfiable(ref model.Ref) {
+	s.jobs[ref].phase = unsatisfiable
+	s.unsatisfiable = append(s.unsatisfiable, ref)
 	s.note(ref, model.ReasonDependencyNever)
-	s.jobs[ref].lane.dirty = true
+	s.jobs[ref].queue.dirty = true
 }
 
 // admit lets a job whose dependencies hold into the queue, or makes it wait
@@ -218,7 +218,7 @@ func (s *Core) admit(ref model.Ref) {
 }
 
 // wake admits the jobs whose eligible time has come.
-func (s *Core) wake() {
+func (s *Core) admitDue() {
 	for i := 0; i < len(s.later); {
 		ref := s.later[i]
 		if j := &s.jobs[ref]; j.Hold || j.Eligible > s.now {
@@ -232,54 +232,54 @@ func (s *Core) wake() {
 // enter puts a job into the queue of its vCluster.
 func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
-	j.phase, j.pos = waiting, int32(len(j.lane.queue))
-	j.lane.count(j.Tenant)
-	q := queued{
-		static: j.static, seen: model.AbsentTime, submit: j.Submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs),
+	j.phase, j.pos = waiting, int32(len(j.queue.waiting))
+	j.queue.count(j.Tenant)
+	q := waitingJob{
+		static: j.static, seen: model.AbsentTime, submit: j.Submit, left: j.left, needs: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, size: j.queue.sizeOfRequest(j.kind.class, j.GPUs),
 		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
 	}
-	q.plain = q.ask == usage{} && !q.borrows
-	if p := j.lane.policy; p.Ranking == ByScore {
-		s.weigh(j.lane, &q, s.now)
-		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
-		j.lane.allot(&q)
+	q.plain = q.needs == usage{} && !q.borrows
+	if p := j.queue.policy; p.Ranking == ByScore {
+		s.weigh(j.queue, &q, s.now)
+		q.perNode = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
+		j.queue.addBound(&q)
 	}
-	sh := &j.lane.shapes[q.shape]
+	sh := &j.queue.sizes[q.size]
 	sh.units = s.unitsOf(j)
-	sh.add(askOf(q.need, ref))
-	j.lane.queue = append(j.lane.queue, q)
-	if j.lane.fresh = append(j.lane.fresh, ref); !j.lane.known {
-		j.lane.dirty = true
+	sh.add(requestOf(q.need, ref))
+	j.queue.waiting = append(j.queue.waiting, q)
+	if j.queue.fresh = append(j.queue.fresh, ref); !j.queue.settled {
+		j.queue.dirty = true
 	}
 }
 
 // leave takes a job out of the queue.
 func (s *Core) leave(ref model.Ref) {
 	j := &s.jobs[ref]
-	j.lane.members[j.Tenant+1]--
-	q := j.lane.queue
-	j.lane.unlot(&q[j.pos])
-	j.lane.shapes[q[j.pos].shape].remove(askOf(q[j.pos].need, ref))
+	j.queue.members[j.Tenant+1]--
+	q := j.queue.waiting
+	j.queue.removeBound(&q[j.pos])
+	j.queue.sizes[q[j.pos].size].remove(requestOf(q[j.pos].need, ref))
 	last := q[len(q)-1]
 	q[j.pos] = last
 	s.jobs[last.ref].pos = j.pos
-	j.lane.queue = q[:len(q)-1]
+	j.queue.waiting = q[:len(q)-1]
 }
 
 // withdrawn takes out a job that its owner, or the graph, withdrew.
 func (s *Core) withdrawn(ref model.Ref) {
 	j := &s.jobs[ref]
 	switch j.phase {
-	case inFlight: // the refusal will follow
+	case proposed: // the refusal will follow
 		j.phase = withdrawn
 		return
 	case waiting:
 		s.leave(ref)
-		j.lane.dirty = true
+		j.queue.dirty = true
 	case early:
 		s.later = without(s.later, ref)
-	case never:
-		s.doomed = without(s.doomed, ref)
+	case unsatisfiable:
+		s.unsatisfiable = without(s.unsatisfiable, ref)
 	}
 	s.depart(ref, model.Cancelled)
 }
@@ -287,9 +287,9 @@ func (s *Core) withdrawn(ref model.Ref) {
 // depart forgets a job that has left and releases those that waited for it.
 func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
-	s.queue(j, 0)
+	s.setBacklog(j, 0)
 	s.book.Leave(&j.claim)
-	s.unclaim(ref)
+	s.dropHold(ref)
 	s.unreserve(ref)
 	j.phase = gone
 	s.changes.Reset()
@@ -298,14 +298,14 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 		s.admit(r)
 	}
 	for _, r := range s.changes.Never {
-		s.doom(r)
+		s.setUnsatisfiable(r)
 	}
 }
 
 // queue sets what a job that is not running counts for in the backlog.
-func (s *Core) queue(j *job, work int64) {
-	s.queued += work - j.waits
-	j.waits = work
+func (s *Core) setBacklog(j *job, work int64) {
+	s.queuedWork += work - j.backlog
+	j.backlog = work
 }
 
 // over takes in the end of a running job.
@@ -321,8 +321,8 @@ func (s *Core) returns(ref model.Ref, left model.Duration) {
 	j := &s.jobs[ref]
 	j.left, j.key.Walltime, j.leaving, j.borrowed = left, left, false, false
 	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
-	s.rank(j)
-	s.queue(j, j.gpuTime())
+	s.prepareOrder(j)
+	s.setBacklog(j, j.gpuTime())
 	s.enter(ref)
 }
 
@@ -332,59 +332,59 @@ func (s *Core) vacate(ref model.Ref) {
 	if j.phase != running {
 		panic("scheduler: end of a job that does not run")
 	}
-	s.running -= j.runs
-	s.unserve(ref)
+	s.runningWork -= j.load
+	s.dropService(ref)
 	s.uses(j, -1)
 	s.book.Stop(&j.claim, s.now)
 	s.graph.Stopped(ref)
-	s.takes(j, -1)
+	s.countNeeds(j, -1)
 	s.lend(j, -1)
 	s.free.Give(&j.placement)
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		l.ends.Remove(j.predicted, ref)
-		l.free.Give(&j.placement)
-		s.retake(l) // what was proposed before it knew of this job
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		qs.ends.Remove(j.predicted, ref)
+		qs.free.Give(&j.placement)
+		s.retakeInFlight(qs) // what was proposed before it knew of this job
 	}
 	last := s.active[len(s.active)-1]
 	s.active[j.pos] = last
 	s.jobs[last].pos = j.pos
 	s.active = s.active[:len(s.active)-1]
-	s.left(ref)
-	s.stir()
+	s.victimLeft(ref)
+	s.markAllDirty()
 }
 
 // granted takes in that the quorum granted a proposal.
 func (s *Core) granted(f *model.Fact) {
 	ref := f.Ref
 	j := &s.jobs[ref]
-	j.lane.flying = without(j.lane.flying, ref)
+	j.queue.inFlight = without(j.queue.inFlight, ref)
 	end := s.now.Add(s.span(j))
-	for i := range s.lanes {
-		l := &s.lanes[i]
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
 		switch {
-		case l != j.lane:
-			l.free.Take(&j.placement)
+		case qs != j.queue:
+			qs.free.Take(&j.placement)
 		case end == j.predicted: // as of the proposal, where the answer came at once
 			continue
 		default:
-			l.ends.Remove(j.predicted, ref)
+			qs.ends.Remove(j.predicted, ref)
 		}
-		l.ends.Insert(end, ref, sizeOf(&j.placement))
+		qs.ends.Insert(end, ref, sizeOf(&j.placement))
 	}
-	s.rouse() // other nodes are selected, and other ends foreseen
+	s.invalidateBounds() // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
 	j.pos = int32(len(s.active))
 	s.active = append(s.active, ref)
-	s.queue(j, 0)
-	j.runs = j.gpuTime()
-	s.running += j.runs
+	s.setBacklog(j, 0)
+	j.load = j.gpuTime()
+	s.runningWork += j.load
 	s.book.Unreserve(&j.claim)
 	s.book.Start(&j.claim, s.now)
 	s.uses(j, 1)
-	s.unclaim(ref)
-	s.serve(ref)
+	s.dropHold(ref)
+	s.addService(ref)
 }
 
 // Adopt proposes that the waiting job under ref runs on the nodes of p, which are
@@ -405,37 +405,37 @@ func (s *Core) Adopt(now model.Time, ref model.Ref, p *model.Placement) []model.
 	for v := range s.home {
 		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(p, s.home[v]) > 0
 	}
-	s.propose(j.lane, ref, now)
+	s.propose(j.queue, ref, now)
 	return s.plan.Proposals
 }
 
 // refused takes in that the quorum did not grant a proposal.
 func (s *Core) refused(f *model.Fact) {
 	j := &s.jobs[f.Ref]
-	if j.seq != f.Seq || (j.phase != inFlight && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
+	if j.seq != f.Seq || (j.phase != proposed && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
 		if s.answered(f.Ref, f.Seq) {
-			s.stir()
+			s.markAllDirty()
 			return
 		}
-		s.unasked(f.Seq)
+		s.preemptionRefused(f.Seq)
 		return
 	}
-	j.lane.flying = without(j.lane.flying, f.Ref)
-	j.lane.ends.Remove(j.predicted, f.Ref)
+	j.queue.inFlight = without(j.queue.inFlight, f.Ref)
+	j.queue.ends.Remove(j.predicted, f.Ref)
 	s.book.Unreserve(&j.claim)
 	s.graph.Stopped(f.Ref)
-	s.takes(j, -1)
+	s.countNeeds(j, -1)
 	s.lend(j, -1)
 	j.borrowed = false
-	j.lane.free.GiveWhere(&j.placement, s.free)
-	s.retake(j.lane)
-	s.stir()
+	j.queue.free.GiveWhere(&j.placement, s.free)
+	s.retakeInFlight(j.queue)
+	s.markAllDirty()
 	if j.phase == withdrawn {
 		s.depart(f.Ref, model.Cancelled)
 		return
 	}
 	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
-	s.rank(j)
+	s.prepareOrder(j)
 	s.enter(f.Ref)
 }
 

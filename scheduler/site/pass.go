@@ -13,25 +13,25 @@ import (
 // and returns what they decided; it is valid until the next Plan.
 func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
-	s.weighBacklog(now)
+	s.updateBacklog(now)
 	s.plan.Proposals = s.plan.Proposals[:0]
 	s.forgetNotes()
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again = model.Never, model.Never, false
-	s.wake()
+	s.admitDue()
 	s.withdraw()
-	for i := range s.lanes {
-		l := &s.lanes[i]
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
 		switch {
 		case s.outOfTurn:
-			l.dirty = false
-			s.pass(l, now)
-		case s.turn(l, now):
-			l.passed, l.dirty = now, false
-			s.pass(l, now)
+			qs.dirty = false
+			s.pass(qs, now)
+		case s.turn(qs, now):
+			qs.lastPass, qs.dirty = now, false
+			s.pass(qs, now)
 		}
 	}
-	for i := range s.lanes {
-		s.plan.Due = min(s.plan.Due, s.due(&s.lanes[i], now))
+	for i := range s.vclusters {
+		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
 	for _, ref := range s.later {
 		if j := &s.jobs[ref]; !j.Hold {
@@ -44,148 +44,148 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 
 // withdraw proposes to cancel the jobs that can never start.
 func (s *Core) withdraw() {
-	for _, ref := range s.doomed {
+	for _, ref := range s.unsatisfiable {
 		j := &s.jobs[ref]
 		s.seq++
 		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 			Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
 		})
 	}
-	s.doomed = s.doomed[:0]
+	s.unsatisfiable = s.unsatisfiable[:0]
 }
 
 // pass looks through the queue of one vCluster, best job first. Jobs that have
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
-func (s *Core) pass(l *lane, now model.Time) {
-	l.quiet, l.tick, l.release, l.short, l.behind = model.Never, model.Never, model.Never, false, false
-	l.fresh, l.known = l.fresh[:0], false
-	kept := l.keeps()
-	l.blocked = false
-	s.shrink(l)
-	lacks := s.lacking(l)
-	if len(l.queue) > 0 || lacks {
-		s.passCandidates(l, now)
+func (s *Core) pass(qs *queueState, now model.Time) {
+	qs.quietUntil, qs.accountsAt, qs.minScoreAt, qs.belowMinScore, qs.orderHolds = model.Never, model.Never, model.Never, false, false
+	qs.fresh, qs.settled = qs.fresh[:0], false
+	kept := qs.keepsNodes()
+	qs.blocked = false
+	s.shrink(qs)
+	lacks := s.findScalingUp(qs)
+	if len(qs.waiting) > 0 || lacks {
+		s.passCandidates(qs, now)
 	} else {
-		l.plans.due = model.Never // nobody is planned for
+		qs.plans.due = model.Never // nobody is planned for
 	}
-	l.hungry = s.hunger(l)
-	if l.short {
+	qs.underProvisioned = s.lacksNodes(qs)
+	if qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
-		if at := s.book.NextTick(now); at <= s.settled {
-			l.release = min(l.release, at)
-			l.quiet = min(l.quiet, max(at, now))
+		if at := s.book.NextTick(now); at <= s.accountsStableAt {
+			qs.minScoreAt = min(qs.minScoreAt, at)
+			qs.quietUntil = min(qs.quietUntil, max(at, now))
 		}
 	}
-	if kept && !l.keeps() {
-		s.stirOthers(l) // they may borrow what nobody here waits for
+	if kept && !qs.keepsNodes() {
+		s.markOthersDirty(qs) // they may borrow what nobody here waits for
 	}
 }
 
 // passCandidates is the pass of a vCluster in which somebody waits.
-func (s *Core) passCandidates(l *lane, now model.Time) {
-	s.freeze(l)
-	l.hold.reset()
-	l.stamp++
+func (s *Core) passCandidates(qs *queueState, now model.Time) {
+	s.freeze(qs)
+	qs.reservation.reset()
+	qs.stamp++
 	first := len(s.plan.Proposals)
-	if l.policy.AsCoded {
-		s.passAsCoded(l, now)
-	} else if l.timeline != nil {
-		s.passTimeline(l, now)
+	if qs.policy.AsCoded {
+		s.passAsCoded(qs, now)
+	} else if qs.timeline != nil {
+		s.passTimeline(qs, now)
 	} else {
-		s.passQueue(l, now)
+		s.passQueue(qs, now)
 	}
-	if !l.policy.AsCoded { // which gives each as much as there is at once
-		s.grow(l, now, first)
+	if !qs.policy.AsCoded { // which gives each as much as there is at once
+		s.grow(qs, now, first)
 	}
-	s.lapse(l)
+	s.dropIdleHolds(qs)
 	if len(s.plan.Proposals) > first {
-		l.quiet = now // what is free has changed, and f9 with it
-	} else if (!l.behind || s.outlasts(l, now)) && s.still() && s.nextBoundary(now) == model.Never {
+		qs.quietUntil = now // what is free has changed, and f9 with it
+	} else if (!qs.orderHolds || s.beyondPatience(qs, now)) && s.still() && s.nextBoundary(now) == model.Never {
 		// Nothing runs and nobody started, so nobody's reservation holds anybody
 		// back: time alone changes nothing but what min_score does.
-		l.quiet, l.tick = l.release, model.Never
+		qs.quietUntil, qs.accountsAt = qs.minScoreAt, model.Never
 	}
-	if l.timeline != nil {
-		l.quiet = min(l.quiet, l.plans.due) // or the plan is made anew
+	if qs.timeline != nil {
+		qs.quietUntil = min(qs.quietUntil, qs.plans.due) // or the plan is made anew
 	}
 }
 
 // passQueue is the pass under none, first-fit and easy.
-func (s *Core) passQueue(l *lane, now model.Time) {
-	if len(s.growers) > 0 && l.timeline == nil {
-		s.passServing(l, now)
+func (s *Core) passQueue(qs *queueState, now model.Time) {
+	if len(s.scalingUp) > 0 && qs.timeline == nil {
+		s.passServing(qs, now)
 		return
 	}
-	if !s.split(l, now) {
-		l.known = l.blocked
+	if !s.split(qs, now) {
+		qs.settled = qs.blocked
 		return
 	}
 	s.work.Passes++
 	first := len(s.plan.Proposals)
-	if l.swift = s.simple(l) && s.passBehind(l, now); !l.swift {
-		s.passAll(l, now)
+	if qs.fastPath = s.onFastPath(qs) && s.passFast(qs, now); !qs.fastPath {
+		s.passAll(qs, now)
 	}
 	if len(s.plan.Proposals) == first { // else there is another pass soon
-		s.quieten(l, now)
-		l.known = l.swift && l.policy.Backfill == order.Easy && l.hold.known && !l.hold.detailed && l.quiet > now
+		s.boundNextChange(qs, now)
+		qs.settled = qs.fastPath && qs.policy.Backfill == order.Easy && qs.reservation.known && !qs.reservation.detailed && qs.quietUntil > now
 	}
 }
 
 // passServing is the pass in which services may get nodes.
-func (s *Core) passServing(l *lane, now model.Time) {
+func (s *Core) passServing(qs *queueState, now model.Time) {
 	s.work.Passes++
-	s.work.Examined += uint64(len(l.queue) + len(s.growers))
-	s.offers(l)
-	l.swift = false
-	s.passAll(l, now)
-	if len(l.queue) > 0 || s.nextBoundary(now) < model.Never {
-		l.quiet = now // who overtakes a service, or opens nodes to it, is not foreseen
+	s.work.Examined += uint64(len(qs.waiting) + len(s.scalingUp))
+	s.offers(qs)
+	qs.fastPath = false
+	s.passAll(qs, now)
+	if len(qs.waiting) > 0 || s.nextBoundary(now) < model.Never {
+		qs.quietUntil = now // who overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
 
 // passAll looks at everybody in the queue, in order.
-func (s *Core) passAll(l *lane, now model.Time) {
+func (s *Core) passAll(qs *queueState, now model.Time) {
 	s.room, s.tight = s.room[:0], s.tight[:0]
-	for i := range l.queue {
-		q := &l.queue[i]
+	for i := range qs.waiting {
+		q := &qs.waiting[i]
 		c := order.Candidate{Tier: q.tier, Ref: q.ref, At: int32(i)}
-		if s.mayFit(l, q) {
+		if s.mayFit(qs, q) {
 			s.room = append(s.room, c)
 		} else {
 			s.tight = append(s.tight, c)
 		}
 	}
-	s.keys(l, s.room, now)
-	s.keys(l, s.tight, now)
-	if l.timeline == nil {
-		s.room = s.addGrowers(l, s.room, now)
+	s.keys(qs, s.room, now)
+	s.keys(qs, s.tight, now)
+	if qs.timeline == nil {
+		s.room = s.addScalingUp(qs, s.room, now)
 	}
-	room, tight := s.heap(l, now, s.room), s.heap(l, now, s.tight)
+	room, tight := s.heap(qs, now, s.room), s.heap(qs, now, s.tight)
 	room.Lead()
 	tight.Lead()
 	// Whoever explains wants to know why the others wait, and min_score when.
-	trimmed, thorough := false, s.cfg.Explain != nil || l.policy.MinScore > 0
+	trimmed, thorough := false, s.cfg.Explain != nil || qs.policy.MinScore > 0
 	for len(room.List) > 0 || len(tight.List) > 0 {
 		if len(room.List) == 0 || (len(tight.List) > 0 && room.Before(&tight.List[0], &room.List[0])) {
-			s.meetTight(l, now, tight.List[0])
+			s.tryTight(qs, now, tight.List[0])
 			tight.Pop()
 		} else {
-			s.meet(l, now, room.List[0])
+			s.tryStart(qs, now, room.List[0])
 			room.Pop()
 		}
-		if b := l.policy.Backfill; l.blocked && (b == order.None || b == order.Conservative) {
-			l.behind = l.behind || len(room.List) > 0
+		if b := qs.policy.Backfill; qs.blocked && (b == order.None || b == order.Conservative) {
+			qs.orderHolds = qs.orderHolds || len(room.List) > 0
 		}
-		if !l.blocked || thorough {
+		if !qs.blocked || thorough {
 			continue
 		}
-		if b := l.policy.Backfill; b == order.None || b == order.Conservative || !s.anyRoom(l) {
+		if b := qs.policy.Backfill; b == order.None || b == order.Conservative || !s.anyRoom(qs) {
 			break
 		}
 		if !trimmed {
 			tight.List, trimmed = tight.List[:0], true
-			s.trim(l, now, &room)
+			s.prune(qs, now, &room)
 		}
 	}
 }
@@ -193,15 +193,15 @@ func (s *Core) passAll(l *lane, now model.Time) {
 // split finds the candidates who may have room; it says whether a pass is worth
 // making: whether there are any, or the first blocked job may do something
 // about it.
-func (s *Core) split(l *lane, now model.Time) bool {
-	s.work.Examined += uint64(len(l.queue))
-	s.offers(l)
-	s.findFits(l)
-	if p := l.policy; len(s.fits) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
+func (s *Core) split(qs *queueState, now model.Time) bool {
+	s.work.Examined += uint64(len(qs.waiting))
+	s.offers(qs)
+	s.findFits(qs)
+	if p := qs.policy; len(s.fits) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
 		// Nobody starts, whoever is first: the blocked one would only keep
 		// its own vCluster from lending.
-		for i := 0; i < len(l.queue) && !l.blocked; i++ {
-			l.blocked = s.held(l, order.Candidate{Ref: l.queue[i].ref}, now) == model.ReasonNone
+		for i := 0; i < len(qs.waiting) && !qs.blocked; i++ {
+			qs.blocked = s.held(qs, order.Candidate{Ref: qs.waiting[i].ref}, now) == model.ReasonNone
 		}
 		return false
 	}
@@ -209,31 +209,31 @@ func (s *Core) split(l *lane, now model.Time) bool {
 }
 
 // keys works out what the candidates are ordered by.
-func (s *Core) keys(l *lane, h []order.Candidate, now model.Time) {
-	if len(s.claims) > 0 {
+func (s *Core) keys(qs *queueState, h []order.Candidate, now model.Time) {
+	if len(s.holds) > 0 {
 		for i := range h {
 			h[i].Tier = s.rankTier(h[i].Ref)
 		}
 	}
-	if l.policy.Ranking == ByScore && !l.policy.Expected {
+	if qs.policy.Ranking == ByScore && !qs.policy.Expected {
 		for i := range h {
-			q := &l.queue[h[i].At]
-			s.weigh(l, q, now)
-			q.key = s.scoreOfQueued(l, q)
+			q := &qs.waiting[h[i].At]
+			s.weigh(qs, q, now)
+			q.key = s.scoreOfQueued(qs, q)
 			h[i].Key = int64(q.key)
 		}
 		return
 	}
 	for i := range h {
-		h[i].Key = s.keyOf(l, &s.jobs[h[i].Ref], now)
+		h[i].Key = s.keyOf(qs, &s.jobs[h[i].Ref], now)
 	}
 }
 
 // rankTier is the tier of ref in a pass: above all others once everybody has left
 // who was to make room for it, for its victims may be before it in the queue.
 func (s *Core) rankTier(ref model.Ref) int32 {
-	for i := range s.claims {
-		if c := &s.claims[i]; c.ref == ref && len(c.victims) == 0 {
+	for i := range s.holds {
+		if c := &s.holds[i]; c.ref == ref && len(c.victims) == 0 {
 			return math.MaxInt32
 		}
 	}
@@ -248,57 +248,57 @@ func (s *Core) tier(j *job) int32 {
 }
 
 // meet is the turn of a job that had room when the pass began.
-func (s *Core) meet(l *lane, now model.Time, c order.Candidate) {
+func (s *Core) tryStart(qs *queueState, now model.Time, c order.Candidate) {
 	j := &s.jobs[c.Ref]
 	if j.phase == running {
-		s.growService(l, now, c.Ref)
+		s.growService(qs, now, c.Ref)
 		return
 	}
-	if l.blocked && s.hopeless(l, &l.queue[j.pos], now) && s.cfg.Explain == nil && l.policy.MinScore == 0 {
+	if qs.blocked && s.cannotStart(qs, &qs.waiting[j.pos], now) && s.cfg.Explain == nil && qs.policy.MinScore == 0 {
 		return
 	}
-	if r := s.held(l, c, now); r != model.ReasonNone {
+	if r := s.held(qs, c, now); r != model.ReasonNone {
 		s.note(c.Ref, r)
 		return
 	}
-	if r := s.choose(l, c.Ref, now); r != model.ReasonNone {
-		s.block(l, now, c.Ref, r)
+	if r := s.choose(qs, c.Ref, now); r != model.ReasonNone {
+		s.block(qs, now, c.Ref, r)
 		return
 	}
-	if l.blocked && !s.mayPass(l, now, j) {
+	if qs.blocked && !s.mayPass(qs, now, j) {
 		s.note(c.Ref, model.ReasonPriority)
 		return
 	}
-	s.propose(l, c.Ref, now)
+	s.propose(qs, c.Ref, now)
 }
 
 // mayPass says whether a job about to start on s.chosen may do so although one
 // before it is blocked. Between two plans of Conservative nobody may.
-func (s *Core) mayPass(l *lane, now model.Time, j *job) bool {
-	switch l.policy.Backfill {
+func (s *Core) mayPass(qs *queueState, now model.Time, j *job) bool {
+	switch qs.policy.Backfill {
 	case order.FirstFit:
 		return true
 	case order.Easy:
-		return s.harmless(l, now, j, &s.chosen)
+		return s.harmless(qs, now, j, &s.chosen)
 	}
 	return false
 }
 
 // meetTight is the turn of a job that had no room when the pass began.
-func (s *Core) meetTight(l *lane, now model.Time, c order.Candidate) {
-	if r := s.held(l, c, now); r != model.ReasonNone {
+func (s *Core) tryTight(qs *queueState, now model.Time, c order.Candidate) {
+	if r := s.held(qs, c, now); r != model.ReasonNone {
 		s.note(c.Ref, r)
 		return
 	}
-	s.block(l, now, c.Ref, s.choose(l, c.Ref, now))
+	s.block(qs, now, c.Ref, s.choose(qs, c.Ref, now))
 }
 
 // held says which limit keeps j from starting now, whatever is free.
-func (s *Core) held(l *lane, c order.Candidate, now model.Time) model.Reason {
-	p, j := l.policy, &s.jobs[c.Ref]
+func (s *Core) held(qs *queueState, c order.Candidate, now model.Time) model.Reason {
+	p, j := qs.policy, &s.jobs[c.Ref]
 	if p.MinScore > 0 && p.Ranking == ByScore && model.Fixed(c.Key) < p.MinScore {
-		l.short = true
-		l.release = min(l.release, s.reaches(l, j, now))
+		qs.belowMinScore = true
+		qs.minScoreAt = min(qs.minScoreAt, s.reaches(qs, j, now))
 		return model.ReasonMinScore
 	}
 	if r := s.limited(j); r != model.ReasonNone {
@@ -320,14 +320,14 @@ func (s *Core) limited(j *job) model.Reason {
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the
 // microsecond, if that is before l.release; a pass is made then.
-func (s *Core) reaches(l *lane, j *job, now model.Time) model.Time {
+func (s *Core) reaches(qs *queueState, j *job, now model.Time) model.Time {
 	const horizon = 1 << 50 * model.Microsecond
-	least := l.policy.MinScore
-	if l.policy.Weights[score.Wait] <= 0 || (l.release < model.Never && s.scoreOf(l, j, l.release) < least) {
+	least := qs.policy.MinScore
+	if qs.policy.Weights[score.Wait] <= 0 || (qs.minScoreAt < model.Never && s.scoreOf(qs, j, qs.minScoreAt) < least) {
 		return model.Never
 	}
 	low, span := now, model.Millisecond
-	for s.scoreOf(l, j, now.Add(span)) < least {
+	for s.scoreOf(qs, j, now.Add(span)) < least {
 		if low, span = now.Add(span), 2*span; span > horizon {
 			return model.Never
 		}
@@ -337,7 +337,7 @@ func (s *Core) reaches(l *lane, j *job, now model.Time) model.Time {
 		switch {
 		case mid == low:
 			return high
-		case s.scoreOf(l, j, mid) < least:
+		case s.scoreOf(qs, j, mid) < least:
 			low = mid
 		default:
 			high = mid
@@ -346,38 +346,38 @@ func (s *Core) reaches(l *lane, j *job, now model.Time) model.Time {
 }
 
 // block makes ref the first blocked job of the pass, when there is none yet.
-func (s *Core) block(l *lane, now model.Time, ref model.Ref, r model.Reason) {
+func (s *Core) block(qs *queueState, now model.Time, ref model.Ref, r model.Reason) {
 	s.note(ref, r)
-	if l.blocked {
+	if qs.blocked {
 		return
 	}
-	l.blocked = true
-	l.hold.ref, l.hold.since = ref, s.seq
-	if l.policy.Preempts {
-		s.preempt(l, now, ref)
+	qs.blocked = true
+	qs.reservation.ref, qs.reservation.since = ref, s.seq
+	if qs.policy.Preempts {
+		s.preempt(qs, now, ref)
 	}
 }
 
 // propose asks for the nodes in s.chosen for the job under ref.
-func (s *Core) propose(l *lane, ref model.Ref, now model.Time) {
+func (s *Core) propose(qs *queueState, ref model.Ref, now model.Time) {
 	j := &s.jobs[ref]
 	s.leave(ref)
 	j.placement.Set(&s.chosen)
 	j.borrowed = s.chosenBorrows
-	j.phase = inFlight
-	l.free.Take(&j.placement)
-	l.stamp++
-	l.flying = append(l.flying, ref)
+	j.phase = proposed
+	qs.free.Take(&j.placement)
+	qs.stamp++
+	qs.inFlight = append(qs.inFlight, ref)
 	j.predicted = now.Add(s.span(j))
-	l.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
+	qs.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
 	s.book.Reserve(&j.claim)
 	s.graph.Started(ref)
-	s.use(j)
+	s.setNeeds(j)
 	s.lend(j, 1)
-	s.rouse() // the caps of all have less room
+	s.invalidateBounds() // the caps of all have less room
 	s.seq++
 	j.seq = s.seq
-	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.policy.AsCoded && j.wants() > j.NodesMin
+	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !qs.policy.AsCoded && j.wants() > j.NodesMin
 	s.note(ref, model.ReasonNone)
 	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,

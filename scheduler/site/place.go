@@ -15,7 +15,7 @@ type siteScratch struct {
 	room, tight   []order.Candidate
 	ties          ties
 	fits          []model.Ref
-	suspects      []preempt.Victim
+	victims_      []preempt.Victim
 	largest       []int32 // by eligibility class, -1 until asked for in a pass
 	offered       int32   // at most so many nodes could be borrowed in this pass
 	chosen        model.Placement
@@ -24,7 +24,7 @@ type siteScratch struct {
 	lender        model.NodeSet
 	trial, idle   *place.Free // for questions; all nodes of idle are free
 	victims       []int
-	growers       []model.Ref     // services that may get nodes in a pass
+	scalingUp     []model.Ref     // services that may get nodes in a pass
 	coded         codedInputs     // of the last pass in the as-coded mode
 	perGroup      []int32         // for notes
 	unchosen      model.Placement // of a question for a note
@@ -61,15 +61,15 @@ func within(p *model.Placement, set model.NodeSet) int32 {
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
-func (s *Core) query(l *lane, j *job, n int32, avoid model.NodeSet) place.Query {
-	return l.search(&j.Allocation, j.kind, n, avoid)
+func (s *Core) query(qs *queueState, j *job, n int32, avoid model.NodeSet) place.Query {
+	return qs.search(&j.Allocation, j.kind, n, avoid)
 }
 
 // search is query for an allocation of a kind that need not be in the system.
-func (l *lane) search(a *model.Allocation, k *kind, n int32, avoid model.NodeSet) place.Query {
+func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
 		Class: k.class, Nodes: n, GPUs: a.GPUs, Topology: a.Topology,
-		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: l.policy.AsCoded || l.policy.ConformanceFirst,
+		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: qs.policy.AsCoded || qs.policy.ConformanceFirst,
 	}
 }
 
@@ -77,13 +77,13 @@ func (l *lane) search(a *model.Allocation, k *kind, n int32, avoid model.NodeSet
 // [from, until): those kept for others and those set aside; nil when there are
 // none.
 func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
-	if len(s.claims) == 0 && len(s.site.Reservations) == 0 {
+	if len(s.holds) == 0 && len(s.site.Reservations) == 0 {
 		return nil
 	}
 	clear(s.avoid)
-	for i := range s.claims {
-		if s.claims[i].ref != ref {
-			s.avoid.Or(s.claims[i].nodes)
+	for i := range s.holds {
+		if s.holds[i].ref != ref {
+			s.avoid.Or(s.holds[i].nodes)
 		}
 	}
 	j := &s.jobs[ref]
@@ -103,28 +103,28 @@ func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until
 
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
-func (s *Core) mayFit(l *lane, q *queued) bool {
-	if (q.ask.power > 0 || q.ask.bandwidth > 0) && !s.fitsCaps(&q.ask, s.used) {
+func (s *Core) mayFit(qs *queueState, q *waitingJob) bool {
+	if (q.needs.power > 0 || q.needs.bandwidth > 0) && !s.fitsCaps(&q.needs, s.used) {
 		return false
 	}
-	free := l.freeOf(q.shape)
+	free := qs.freeOf(q.size)
 	return free >= q.need || (q.borrows && free+s.offered >= q.need)
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
 // are all nodes, whole and by one GPU.
-func (s *Core) anyRoom(l *lane) bool {
-	return l.freeOf(0) > 0 || (s.cfg.Shared && l.freeOf(1) > 0)
+func (s *Core) anyRoom(qs *queueState) bool {
+	return qs.freeOf(0) > 0 || (s.cfg.Shared && qs.freeOf(1) > 0)
 }
 
 // offers bounds what all other vClusters would lend to l now.
-func (s *Core) offers(l *lane) {
+func (s *Core) offers(qs *queueState) {
 	s.offered = 0
-	if !s.site.VClusters[l.id].Borrow {
+	if !s.site.VClusters[qs.id].Borrow {
 		return
 	}
 	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v != int(l.id) && vc.Lend && !s.lanes[v].keeps() {
+		if vc := &s.site.VClusters[v]; v != int(qs.id) && vc.Lend && !s.vclusters[v].keepsNodes() {
 			s.offered += max(0, vc.Lendable(s.homes[v])-s.lent[v])
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Core) offers(l *lane) {
 func (s *Core) mayBorrow(j *job) bool { return s.borrows(&j.Allocation, j.kind) }
 
 // borrows is mayBorrow for an allocation of a kind that need not be in the system.
-func (s *Core) borrows(a *model.Allocation, k *kind) bool {
+func (s *Core) borrows(a *model.Allocation, k *nodeChoice) bool {
 	return k.foreign != nil && s.cfg.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
 }
 
@@ -145,13 +145,13 @@ func (s *Core) fitsCaps(ask *usage, used usage) bool {
 }
 
 // choose selects nodes for j into s.chosen, or says why there are none.
-func (s *Core) choose(l *lane, ref model.Ref, now model.Time) model.Reason {
+func (s *Core) choose(qs *queueState, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
 	s.chosenBorrows = false
-	q := s.query(l, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
-	if !l.free.Select(&q, &s.chosen) {
-		if !s.borrow(l, j, &q) {
-			return s.why(l, j, &q)
+	q := s.query(qs, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
+	if !qs.free.Select(&q, &s.chosen) {
+		if !s.borrow(qs, j, &q) {
+			return s.why(qs, j, &q)
 		}
 		s.chosenBorrows = true
 	}
@@ -165,7 +165,7 @@ func (s *Core) overCap(j *job) model.Reason {
 	}
 	n := sizeOf(&s.chosen)
 	switch {
-	case !s.fitsCaps(&usage{power: s.makes.DrawOn(&j.Allocation, &s.chosen, n)}, s.used):
+	case !s.fitsCaps(&usage{power: s.nodeClasses.DrawOn(&j.Allocation, &s.chosen, n)}, s.used):
 		return model.ReasonPower
 	case !s.fitsCaps(&usage{bandwidth: j.Demand(n)}, s.used):
 		return model.ReasonBandwidth
@@ -174,63 +174,63 @@ func (s *Core) overCap(j *job) model.Reason {
 }
 
 // why finds what is short when no nodes could be selected.
-func (s *Core) why(l *lane, j *job, q *place.Query) model.Reason {
+func (s *Core) why(qs *queueState, j *job, q *place.Query) model.Reason {
 	if q.Avoid != nil {
 		free := *q
 		free.Avoid = nil
-		if l.free.Fits(&free) {
+		if qs.free.Fits(&free) {
 			return model.ReasonReserved
 		}
 	}
-	if j.GPUs == 0 && l.free.Count(j.kind.class) >= j.NodesMin {
+	if j.GPUs == 0 && qs.free.Count(j.kind.class) >= j.NodesMin {
 		return model.ReasonConformance
 	}
 	return model.ReasonResources
 }
 
 // borrow completes the nodes of j with idle ones of vClusters that lend.
-func (s *Core) borrow(l *lane, j *job, q *place.Query) bool {
+func (s *Core) borrow(qs *queueState, j *job, q *place.Query) bool {
 	if !s.mayBorrow(j) {
 		return false
 	}
-	need := j.NodesMin - s.own(l, j, q.Avoid)
+	need := j.NodesMin - s.own(qs, j, q.Avoid)
 	clear(s.extra)
 	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v == int(l.id) || !vc.Lend || s.lanes[v].keeps() || need <= 0 {
+		if vc := &s.site.VClusters[v]; v == int(qs.id) || !vc.Lend || s.vclusters[v].keepsNodes() || need <= 0 {
 			continue
 		}
 		may := min(need, s.site.VClusters[v].Lendable(s.homes[v])-s.lent[v])
 		copy(s.lender, s.home[v])
 		s.lender.And(j.kind.foreign)
-		need -= l.free.Lowest(s.lender, q.Avoid, s.extra, may)
+		need -= qs.free.Lowest(s.lender, q.Avoid, s.extra, may)
 	}
-	return need <= 0 && l.free.SelectExtra(q, s.extra, &s.chosen)
+	return need <= 0 && qs.free.SelectExtra(q, s.extra, &s.chosen)
 }
 
 // own counts the idle nodes that j may use without borrowing.
-func (s *Core) own(l *lane, j *job, avoid model.NodeSet) int32 {
+func (s *Core) own(qs *queueState, j *job, avoid model.NodeSet) int32 {
 	if avoid == nil {
-		return l.free.Count(j.kind.class)
+		return qs.free.Count(j.kind.class)
 	}
 	n := 0
-	for w, m := range l.free.Idle() {
+	for w, m := range qs.free.Idle() {
 		n += bits.OnesCount64(m & j.kind.mask[w] &^ avoid[w])
 	}
 	return int32(n)
 }
 
 // use books what j takes of the caps on its nodes.
-func (s *Core) use(j *job) {
+func (s *Core) setNeeds(j *job) {
 	n := sizeOf(&j.placement)
-	j.ask = usage{s.makes.DrawOn(&j.Allocation, &j.placement, n), j.Demand(n)}
-	s.takes(j, 1)
+	j.needs = usage{s.nodeClasses.DrawOn(&j.Allocation, &j.placement, n), j.Demand(n)}
+	s.countNeeds(j, 1)
 }
 
 // takes counts what j has of the caps and of the nodes for sensitive work, sign
 // times.
-func (s *Core) takes(j *job, sign int64) {
-	s.used.power += sign * j.ask.power
-	s.used.bandwidth += sign * j.ask.bandwidth
+func (s *Core) countNeeds(j *job, sign int64) {
+	s.used.power += sign * j.needs.power
+	s.used.bandwidth += sign * j.needs.bandwidth
 	if j.IsSensitive() {
 		s.sensitive += int32(sign) * sizeOf(&j.placement)
 	}
@@ -243,37 +243,37 @@ func (s *Core) overPool(j *job, n int32) bool {
 
 // grow offers the jobs proposed since first that take a range of nodes what
 // nobody else could use, in the order in which they were proposed.
-func (s *Core) grow(l *lane, now model.Time, first int) {
+func (s *Core) grow(qs *queueState, now model.Time, first int) {
 	for i := first; i < len(s.plan.Proposals); i++ {
 		p := &s.plan.Proposals[i]
 		if p.Kind != model.ProposeAssign || p.Borrowed {
 			continue
 		}
 		j := &s.jobs[p.Ref]
-		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && s.mayGrow(l, now, j) {
-			s.growJob(l, now, p)
+		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && s.mayGrow(qs, now, j) {
+			s.growJob(qs, now, p)
 		}
 	}
 }
 
 // growJob finds the largest size at which the job of p has room, keeps the
 // limits and delays nobody, and moves its proposal there.
-func (s *Core) growJob(l *lane, now model.Time, p *model.Proposal) {
+func (s *Core) growJob(qs *queueState, now model.Time, p *model.Proposal) {
 	j := &s.jobs[p.Ref]
 	have := sizeOf(&j.placement)
-	l.free.Give(&j.placement)
-	most := l.free.Count(j.kind.class)
+	qs.free.Give(&j.placement)
+	most := qs.free.Count(j.kind.class)
 	if j.GPUs > 0 {
-		most = l.free.CountGPUs(j.kind.class, j.GPUs)
+		most = qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
 	for n := s.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
-		if s.larger(l, now, p.Ref, n) {
+		if s.larger(qs, now, p.Ref, n) {
 			break
 		}
 	}
-	l.free.Take(&j.placement)
-	l.ends.Remove(j.predicted, p.Ref)
-	l.ends.Insert(j.predicted, p.Ref, sizeOf(&j.placement))
+	qs.free.Take(&j.placement)
+	qs.ends.Remove(j.predicted, p.Ref)
+	qs.ends.Insert(j.predicted, p.Ref, sizeOf(&j.placement))
 	p.Placement = j.placement
 }
 
@@ -281,7 +281,7 @@ func (s *Core) growJob(l *lane, now model.Time, p *model.Proposal) {
 // so many nodes draw, the caps let the job in flight have. Both only get tighter
 // with its size.
 func (s *Core) allowed(j *job, have, most int32) int32 {
-	left := usage{s.used.power - j.ask.power, s.used.bandwidth - j.ask.bandwidth}
+	left := usage{s.used.power - j.needs.power, s.used.bandwidth - j.needs.bandwidth}
 	grown := j.Allocation
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
@@ -297,22 +297,22 @@ func (s *Core) allowed(j *job, have, most int32) int32 {
 
 // larger tries size n for a job that is in flight; its nodes are given back
 // for the trial.
-func (s *Core) larger(l *lane, now model.Time, ref model.Ref, n int32) bool {
+func (s *Core) larger(qs *queueState, now model.Time, ref model.Ref, n int32) bool {
 	j := &s.jobs[ref]
 	fits := s.book.CheckResize(&j.claim, n) == model.ReasonNone
-	q := s.query(l, j, n, s.avoids(ref, now, now.Add(j.left)))
-	if !fits || !l.free.Select(&q, &s.chosen) {
+	q := s.query(qs, j, n, s.avoids(ref, now, now.Add(j.left)))
+	if !fits || !qs.free.Select(&q, &s.chosen) {
 		return false
 	}
-	s.takes(j, -1)
+	s.countNeeds(j, -1)
 	if s.overCap(j) != model.ReasonNone || s.overPool(j, n) {
-		s.takes(j, 1)
+		s.countNeeds(j, 1)
 		return false
 	}
 	s.book.Unreserve(&j.claim)
 	j.claim = s.claimOf(&j.Allocation, j.kind, n)
 	s.book.Reserve(&j.claim)
 	j.placement.Set(&s.chosen)
-	s.use(j)
+	s.setNeeds(j)
 	return true
 }

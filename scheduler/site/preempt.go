@@ -8,29 +8,29 @@ import (
 )
 
 // claim keeps nodes for a job that makes others leave them.
-type claim struct {
+type hold struct {
 	ref     model.Ref
 	nodes   model.NodeSet
-	victims []asked
+	victims []victim
 }
 
 // asked is a victim and the proposal to preempt it.
-type asked struct {
+type victim struct {
 	ref model.Ref
 	seq uint64
 }
 
 // vain is a job for which nobody could be preempted when so much had happened.
 // Nobody can be until more has: who runs and what is free are the same.
-type vain struct {
-	ref      model.Ref
-	happened int64
+type failedPreemption struct {
+	ref     model.Ref
+	factSeq int64
 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
-func (s *Core) preempt(l *lane, now model.Time, ref model.Ref) {
-	if s.claimed(ref) || l.vain == (vain{ref, s.happened}) {
+func (s *Core) preempt(qs *queueState, now model.Time, ref model.Ref) {
+	if s.isHolder(ref) || qs.failedPreemption == (failedPreemption{ref, s.factSeq}) {
 		return // it waits for victims already, or there are none
 	}
 	j := &s.jobs[ref]
@@ -38,44 +38,44 @@ func (s *Core) preempt(l *lane, now model.Time, ref model.Ref) {
 	if j.IsSensitive() {
 		trigger = preempt.Sensitive
 	}
-	if s.lent[l.id] > 0 && s.take(l, now, ref, preempt.Reclaim) {
+	if s.lent[qs.id] > 0 && s.proposePreemption(qs, now, ref, preempt.Reclaim) {
 		return
 	}
-	if !s.take(l, now, ref, trigger) {
-		l.vain = vain{ref, s.happened}
+	if !s.proposePreemption(qs, now, ref, trigger) {
+		qs.failedPreemption = failedPreemption{ref, s.factSeq}
 	}
 }
 
 // take proposes the victims of one trigger; it says whether there are any.
-func (s *Core) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trigger) bool {
+func (s *Core) proposePreemption(qs *queueState, now model.Time, ref model.Ref, trigger preempt.Trigger) bool {
 	j := &s.jobs[ref]
-	s.suspect(l, ref, now, trigger)
-	if len(s.suspects) == 0 {
+	s.preemptible(qs, ref, now, trigger)
+	if len(s.victims_) == 0 {
 		return false
 	}
-	t := trial{s: s, l: l, ref: ref, now: now, used: s.used}
-	s.trial.CopyFrom(l.free)
-	cfg := &l.policy.Preemption
+	t := trial{s: s, qs: qs, ref: ref, now: now, used: s.used}
+	s.trial.CopyFrom(qs.free)
+	cfg := &qs.policy.Preemption
 	var ok bool
-	if s.victims, ok = preempt.Select(cfg, trigger, j.Class, now, s.suspects, &t, s.victims); !ok || len(s.victims) == 0 {
+	if s.victims, ok = preempt.Select(cfg, trigger, j.Class, now, s.victims_, &t, s.victims); !ok || len(s.victims) == 0 {
 		return false
 	}
-	c := claim{ref: ref, nodes: model.NewNodeSet(len(s.site.Nodes))}
+	c := hold{ref: ref, nodes: model.NewNodeSet(len(s.site.Nodes))}
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
 	}
 	for _, i := range s.victims {
-		v := &s.suspects[i]
+		v := &s.victims_[i]
 		t.Give(v)
 		s.seq++
-		c.victims = append(c.victims, asked{v.Ref, s.seq})
-		s.jobs[v.Ref].leaving, s.jobs[v.Ref].asked = true, s.seq
+		c.victims = append(c.victims, victim{v.Ref, s.seq})
+		s.jobs[v.Ref].leaving, s.jobs[v.Ref].preemptSeq = true, s.seq
 		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
 		})
 	}
-	q := s.query(l, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
+	q := s.query(qs, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
 	if s.trial.Select(&q, &s.chosen) {
 		for _, w := range s.chosen.Words {
 			c.nodes[w.Word] |= w.Mask
@@ -84,14 +84,14 @@ func (s *Core) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trig
 			c.nodes.Add(h.Node)
 		}
 	}
-	s.claims = append(s.claims, c)
-	s.rouse() // the nodes kept may be those that others wait for
+	s.holds = append(s.holds, c)
+	s.invalidateBounds() // the nodes kept may be those that others wait for
 	return true
 }
 
 // gives is the class that r counts with when j wants its nodes: its own, or just
 // below that of j where the quality of service of j preempts that of r.
-func (s *Core) gives(j, r *job) int32 {
+func (s *Core) classAgainst(j, r *job) int32 {
 	if j.QOS >= 0 && r.QOS >= 0 && slices.Contains(s.site.QOS[j.QOS].PreemptsQOS, r.QOS) {
 		return min(r.Class, j.Class-1)
 	}
@@ -99,9 +99,9 @@ func (s *Core) gives(j, r *job) int32 {
 }
 
 // suspect lists in s.suspects who runs and might leave.
-func (s *Core) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.Trigger) {
+func (s *Core) preemptible(qs *queueState, ref model.Ref, now model.Time, trigger preempt.Trigger) {
 	j := &s.jobs[ref]
-	s.suspects = s.suspects[:0]
+	s.victims_ = s.victims_[:0]
 	avoid := s.avoids(ref, now, now.Add(j.left))
 	copy(s.extra, j.kind.mask)
 	s.extra.And(s.ready)
@@ -110,8 +110,8 @@ func (s *Core) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 	}
 	for _, running := range s.active {
 		r := &s.jobs[running]
-		lent := r.borrowed && r.VCluster != l.id && within(&r.placement, s.home[l.id]) > 0
-		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && s.gives(j, r) >= j.Class) {
+		lent := r.borrowed && r.VCluster != qs.id && within(&r.placement, s.home[qs.id]) > 0
+		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && s.classAgainst(j, r) >= j.Class) {
 			continue
 		}
 		usable := within(&r.placement, s.extra)
@@ -119,8 +119,8 @@ func (s *Core) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 			continue
 		}
 		st := s.book.Standing(r.Tenant)
-		s.suspects = append(s.suspects, preempt.Victim{
-			Ref: running, Job: r.Job, Class: s.gives(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: now.Sub(r.started) + max(0, r.Walltime-r.left),
+		s.victims_ = append(s.victims_, preempt.Victim{
+			Ref: running, Job: r.Job, Class: s.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: now.Sub(r.started) + max(0, r.Walltime-r.left),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
@@ -132,7 +132,7 @@ func (s *Core) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.T
 // trial implements preempt.Trial for the blocked job ref.
 type trial struct {
 	s    *Core
-	l    *lane
+	qs   *queueState
 	ref  model.Ref
 	now  model.Time
 	used usage
@@ -141,33 +141,33 @@ type trial struct {
 func (t *trial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.s.trial.Give(&r.placement)
-	for _, ref := range t.l.flying { // proposed before it knew of this job
+	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
 		t.s.trial.Take(&t.s.jobs[ref].placement)
 	}
-	t.used.power -= r.ask.power
-	t.used.bandwidth -= r.ask.bandwidth
+	t.used.power -= r.needs.power
+	t.used.bandwidth -= r.needs.bandwidth
 }
 
 func (t *trial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.s.trial.Take(&r.placement)
-	t.used.power += r.ask.power
-	t.used.bandwidth += r.ask.bandwidth
+	t.used.power += r.needs.power
+	t.used.bandwidth += r.needs.bandwidth
 }
 
 func (t *trial) Fits() bool {
 	j := &t.s.jobs[t.ref]
-	if !t.s.fitsCaps(&j.ask, t.used) {
+	if !t.s.fitsCaps(&j.needs, t.used) {
 		return false
 	}
-	q := t.s.query(t.l, j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
+	q := t.s.query(t.qs, j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
 	return t.s.trial.Fits(&q)
 }
 
 // claimed says whether nodes are kept for ref.
-func (s *Core) claimed(ref model.Ref) bool {
-	for i := range s.claims {
-		if s.claims[i].ref == ref {
+func (s *Core) isHolder(ref model.Ref) bool {
+	for i := range s.holds {
+		if s.holds[i].ref == ref {
 			return true
 		}
 	}
@@ -175,11 +175,11 @@ func (s *Core) claimed(ref model.Ref) bool {
 }
 
 // unclaim stops keeping nodes for ref: it has started or left.
-func (s *Core) unclaim(ref model.Ref) {
-	for i := range s.claims {
-		if s.claims[i].ref == ref {
-			s.claims = append(s.claims[:i], s.claims[i+1:]...)
-			s.stir()
+func (s *Core) dropHold(ref model.Ref) {
+	for i := range s.holds {
+		if s.holds[i].ref == ref {
+			s.holds = append(s.holds[:i], s.holds[i+1:]...)
+			s.markAllDirty()
 			return
 		}
 	}
@@ -187,11 +187,11 @@ func (s *Core) unclaim(ref model.Ref) {
 
 // lapse gives up the claims of jobs of l that could not start although all
 // their victims have left: a limit holds them now.
-func (s *Core) lapse(l *lane) {
-	for i := 0; i < len(s.claims); {
-		c := &s.claims[i]
-		if j := &s.jobs[c.ref]; len(c.victims) == 0 && j.lane == l && j.phase == waiting {
-			s.unclaim(c.ref)
+func (s *Core) dropIdleHolds(qs *queueState) {
+	for i := 0; i < len(s.holds); {
+		c := &s.holds[i]
+		if j := &s.jobs[c.ref]; len(c.victims) == 0 && j.queue == qs && j.phase == waiting {
+			s.dropHold(c.ref)
 			continue
 		}
 		i++
@@ -200,9 +200,9 @@ func (s *Core) lapse(l *lane) {
 
 // left takes a victim off the claims: it has given its nodes back. A claim
 // whose victims are all gone holds until its job starts.
-func (s *Core) left(ref model.Ref) {
-	for i := range s.claims {
-		c := &s.claims[i]
+func (s *Core) victimLeft(ref model.Ref) {
+	for i := range s.holds {
+		c := &s.holds[i]
 		for k := range c.victims {
 			if c.victims[k].ref == ref {
 				c.victims = append(c.victims[:k], c.victims[k+1:]...)
@@ -214,20 +214,20 @@ func (s *Core) left(ref model.Ref) {
 
 // unasked takes in the refusal of a proposal to preempt: the victim is taken off
 // its claim, which is given up when no other is on its way out.
-func (s *Core) unasked(seq uint64) {
+func (s *Core) preemptionRefused(seq uint64) {
 	for _, ref := range s.active {
-		if s.jobs[ref].asked == seq {
+		if s.jobs[ref].preemptSeq == seq {
 			s.jobs[ref].leaving = false
 		}
 	}
-	for i := range s.claims {
-		c := &s.claims[i]
+	for i := range s.holds {
+		c := &s.holds[i]
 		for k := range c.victims {
 			if c.victims[k].seq != seq {
 				continue
 			}
 			if c.victims = append(c.victims[:k], c.victims[k+1:]...); len(c.victims) == 0 {
-				s.unclaim(c.ref)
+				s.dropHold(c.ref)
 			}
 			return
 		}

@@ -8,60 +8,60 @@ import (
 // When a vCluster looks at its queue, and how long nothing can change there.
 
 // turn says whether l makes a pass now.
-func (s *Core) turn(l *lane, now model.Time) bool {
-	p := l.policy
+func (s *Core) turn(qs *queueState, now model.Time) bool {
+	p := qs.policy
 	if p.Cycle == 0 {
-		return l.dirty || l.release <= now || s.boundary(now) || (l.timeline != nil && l.plans.due <= now) || s.newcomers(l, now)
+		return qs.dirty || qs.minScoreAt <= now || s.boundary(now) || (qs.timeline != nil && qs.plans.due <= now) || s.callFreshJobs(qs, now)
 	}
-	if now == l.passed || now.Grid(p.Cycle, p.Phase) != now {
+	if now == qs.lastPass || now.Grid(p.Cycle, p.Phase) != now {
 		return false
 	}
-	l.passed = now // also where nothing can change at this tick: there is one in an instant
-	return l.dirty || l.quiet <= now || s.cfg.EveryCycle || s.unsettled(l, now) || s.newcomers(l, now)
+	qs.lastPass = now // also where nothing can change at this tick: there is one in an instant
+	return qs.dirty || qs.quietUntil <= now || s.cfg.EveryCycle || s.unsettled(qs, now) || s.callFreshJobs(qs, now)
 }
 
 // unsettled says whether the accounting ticks since the last pass have changed
 // what the scores of l are made of; if not, the next one may.
-func (s *Core) unsettled(l *lane, now model.Time) bool {
-	if l.tick > now || s.figures(l) {
-		return l.tick <= now
+func (s *Core) unsettled(qs *queueState, now model.Time) bool {
+	if qs.accountsAt > now || s.figures(qs) {
+		return qs.accountsAt <= now
 	}
-	l.tick = s.book.NextTick(now)
+	qs.accountsAt = s.book.NextTick(now)
 	return false
 }
 
 // due is the next instant at which l must look at its queue.
-func (s *Core) due(l *lane, now model.Time) model.Time {
-	if len(l.queue) == 0 && len(l.services) == 0 && !l.keeps() { // who kept its nodes lends from the next pass on
+func (s *Core) due(qs *queueState, now model.Time) model.Time {
+	if len(qs.waiting) == 0 && len(qs.services) == 0 && !qs.keepsNodes() { // who kept its nodes lends from the next pass on
 		return model.Never
 	}
-	p := l.policy
+	p := qs.policy
 	if p.Cycle == 0 {
-		if l.dirty || len(l.fresh) > 0 {
+		if qs.dirty || len(qs.fresh) > 0 {
 			return now
 		}
-		at := min(l.release, s.nextBoundary(now))
-		if l.timeline != nil {
-			at = min(at, l.plans.due)
+		at := min(qs.minScoreAt, s.nextBoundary(now))
+		if qs.timeline != nil {
+			at = min(at, qs.plans.due)
 		}
 		return at
 	}
-	from := min(l.quiet, l.tick)
-	if l.dirty || len(l.fresh) > 0 || s.cfg.EveryCycle {
+	from := min(qs.quietUntil, qs.accountsAt)
+	if qs.dirty || len(qs.fresh) > 0 || s.cfg.EveryCycle {
 		from = now
 	}
 	if from == model.Never {
 		return model.Never
 	}
 	from = max(from, now)
-	if l.passed == from {
+	if qs.lastPass == from {
 		from++
 	}
 	return from.Grid(p.Cycle, p.Phase)
 }
 
 // keeps says whether l lends nothing, for some of its own want its nodes.
-func (l *lane) keeps() bool { return l.blocked || l.hungry }
+func (qs *queueState) keepsNodes() bool { return qs.blocked || qs.underProvisioned }
 
 // boundary says whether an advance reservation begins or ends at now, which may
 // open nodes; nextBoundary is the next such instant.
@@ -90,18 +90,18 @@ func (s *Core) nextBoundary(now model.Time) model.Time {
 
 // quieten bounds from below the instant at which the next pass could decide
 // anything else, when all that keeps jobs from starting is the reservation.
-func (s *Core) quieten(l *lane, now model.Time) {
-	p := l.policy
-	if p.MinScore == 0 && (!l.blocked || (len(s.fits) == 0 && !p.Preempts)) {
+func (s *Core) boundNextChange(qs *queueState, now model.Time) {
+	p := qs.policy
+	if p.MinScore == 0 && (!qs.blocked || (len(s.fits) == 0 && !p.Preempts)) {
 		return
 	}
-	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || len(s.site.Reservations) > 0 || len(s.claims) > 0 {
-		l.quiet = now
+	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || len(s.site.Reservations) > 0 || len(s.holds) > 0 {
+		qs.quietUntil = now
 		return
 	}
-	l.tick = s.book.NextTick(now)
-	l.quiet = min(max(l.ends.First(), now), now.Add(foresight))
-	s.untilOvertaken(l, now)
+	qs.accountsAt = s.book.NextTick(now)
+	qs.quietUntil = min(max(qs.ends.First(), now), now.Add(foresight))
+	s.untilOvertaken(qs, now)
 }
 
 // foresight bounds for how long a pass looks ahead for somebody who overtakes: the
@@ -113,38 +113,38 @@ const foresight = 10 * model.Minute
 // than that of a job submitted at its beginning, so that most are not looked at
 // closely. Who cannot come first within the foresight does not count, so that it makes
 // no difference whom the pass has looked at beside those who may.
-func (s *Core) untilOvertaken(l *lane, now model.Time) {
-	h := &s.jobs[l.hold.ref]
-	hq := &l.queue[h.pos]
-	w2, top := l.policy.Weights[score.Wait], hq.key
-	growth := score.Term(w2, l.curve.Of(l.quiet.Sub(now))) + 2
+func (s *Core) untilOvertaken(qs *queueState, now model.Time) {
+	h := &s.jobs[qs.reservation.ref]
+	hq := &qs.waiting[h.pos]
+	w2, top := qs.policy.Weights[score.Wait], hq.key
+	growth := score.Term(w2, qs.curve.Of(qs.quietUntil.Sub(now))) + 2
 	horizon := now.Add(foresight)
-	look := func(q *queued) {
+	look := func(q *waitingJob) {
 		gap := top - q.key
 		if q.ref == hq.ref || q.tier < hq.tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
 			return
 		}
 		later := *q
-		later.wait = w2.Mul(l.curve.Of(horizon.Sub(q.submit)))
-		if s.scoreOfQueued(l, &later) >= top {
-			l.quiet = min(l.quiet, s.overtaking(l, q, hq, now))
+		later.wait = w2.Mul(qs.curve.Of(horizon.Sub(q.submit)))
+		if s.scoreOfQueued(qs, &later) >= top {
+			qs.quietUntil = min(qs.quietUntil, s.overtaking(qs, q, hq, now))
 		}
 	}
-	if l.swift {
-		for _, ref := range l.near {
-			look(&l.queue[s.jobs[ref].pos])
+	if qs.fastPath {
+		for _, ref := range qs.contenders {
+			look(&qs.waiting[s.jobs[ref].pos])
 		}
 		return
 	}
-	for i := range l.queue {
-		look(&l.queue[i])
+	for i := range qs.waiting {
+		look(&qs.waiting[i])
 	}
 }
 
 // overtaking is a bound on the instant at which q, which is behind h by their keys,
 // comes before it.
-func (s *Core) overtaking(l *lane, q, h *queued, now model.Time) model.Time {
-	return now.Add(score.Overtake(h.key-q.key, l.policy.Weights[score.Wait], l.penalty[q.tenant], l.penalty[h.tenant], now.Sub(q.submit), now.Sub(h.submit), l.policy.Reference))
+func (s *Core) overtaking(qs *queueState, q, h *waitingJob, now model.Time) model.Time {
+	return now.Add(score.Overtake(h.key-q.key, qs.policy.Weights[score.Wait], qs.penalty[q.tenant], qs.penalty[h.tenant], now.Sub(q.submit), now.Sub(h.submit), qs.policy.Reference))
 }
 
 // patience is for how long a vCluster on a cycle looks whether somebody else comes
@@ -154,9 +154,9 @@ const patience = model.Day
 
 // outlasts says whether the next tick at which l would look again is beyond its
 // patience.
-func (s *Core) outlasts(l *lane, now model.Time) bool {
-	p := l.policy
-	return p.Cycle > 0 && max(min(l.quiet, l.tick), now+1).Grid(p.Cycle, p.Phase) > s.heard.Add(patience)
+func (s *Core) beyondPatience(qs *queueState, now model.Time) bool {
+	p := qs.policy
+	return p.Cycle > 0 && max(min(qs.quietUntil, qs.accountsAt), now+1).Grid(p.Cycle, p.Phase) > s.lastFact.Add(patience)
 }
 
 // still says whether nothing runs and nothing is asked for.
@@ -164,8 +164,8 @@ func (s *Core) still() bool {
 	if len(s.active) > 0 {
 		return false
 	}
-	for i := range s.lanes {
-		if len(s.lanes[i].flying) > 0 {
+	for i := range s.vclusters {
+		if len(s.vclusters[i].inFlight) > 0 {
 			return false
 		}
 	}

@@ -20,7 +20,7 @@ import (
 type resize struct {
 	ref    model.Ref
 	seq    uint64
-	lane   *lane
+	queue  *queueState
 	whole  model.Placement // all nodes that the service is to have
 	gained model.Placement // those of them that it does not hold yet
 	claim  quota.Claim     // the service's, as it was
@@ -36,41 +36,41 @@ func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) 
 func (s *Core) demanded(ref model.Ref, nodes int64) {
 	if j := &s.jobs[ref]; j.Kind == model.Reactive {
 		j.demand = int32(min(nodes, math.MaxInt32))
-		j.lane.dirty = true
+		j.queue.dirty = true
 	}
 }
 
 // serve lists a running service among those that follow their demand, by id.
-func (s *Core) serve(ref model.Ref) {
+func (s *Core) addService(ref model.Ref) {
 	j := &s.jobs[ref]
-	l := j.lane
-	if j.Kind != model.Reactive || l.policy.AsCoded {
+	qs := j.queue
+	if j.Kind != model.Reactive || qs.policy.AsCoded {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(l.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
-	l.services = slices.Insert(l.services, at, ref)
-	l.count(j.Tenant) // its score counts while it runs
-	l.dirty = l.dirty || j.wants() != sizeOf(&j.placement)
+	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
+	qs.services = slices.Insert(qs.services, at, ref)
+	qs.count(j.Tenant) // its score counts while it runs
+	qs.dirty = qs.dirty || j.wants() != sizeOf(&j.placement)
 }
 
 // unserve takes a service that does not run any more out of that list.
-func (s *Core) unserve(ref model.Ref) {
+func (s *Core) dropService(ref model.Ref) {
 	j := &s.jobs[ref]
-	if at := slices.Index(j.lane.services, ref); at >= 0 {
-		j.lane.services = slices.Delete(j.lane.services, at, at+1)
-		j.lane.members[j.Tenant+1]--
+	if at := slices.Index(j.queue.services, ref); at >= 0 {
+		j.queue.services = slices.Delete(j.queue.services, at, at+1)
+		j.queue.members[j.Tenant+1]--
 	}
 	s.answered(ref, 0)
 }
 
 // shrink proposes that services give up what they are not to have any more.
-func (s *Core) shrink(l *lane) {
-	for _, ref := range l.services {
+func (s *Core) shrink(qs *queueState) {
+	for _, ref := range qs.services {
 		j := &s.jobs[ref]
 		if j.leaving || j.resizing || sizeOf(&j.placement) <= j.wants() {
 			continue
 		}
-		x := s.newResize(l, ref)
+		x := s.newResize(qs, ref)
 		s.stays(j, j.wants(), &x.whole)
 		s.proposeSize(x)
 	}
@@ -90,7 +90,7 @@ func (s *Core) stays(j *job, n int32, p *model.Placement) {
 		model.SortShares(p.Shares)
 		return
 	}
-	q := s.query(j.lane, j, n, s.avoid)
+	q := s.query(j.queue, j, n, s.avoid)
 	for _, ready := range [...]bool{true, false} {
 		for w := range s.avoid {
 			s.avoid[w] = math.MaxUint64
@@ -115,26 +115,26 @@ func (s *Core) stays(j *job, n int32, p *model.Placement) {
 
 // lacking gathers in s.growers the services of l that may get nodes in this pass:
 // they are to have more, there is one at least, and their limits allow it.
-func (s *Core) lacking(l *lane) bool {
-	s.growers = s.growers[:0]
-	for _, ref := range l.services {
+func (s *Core) findScalingUp(qs *queueState) bool {
+	s.scalingUp = s.scalingUp[:0]
+	for _, ref := range qs.services {
 		j := &s.jobs[ref]
-		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || s.roomFor(l, j) == 0 {
+		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || s.roomFor(qs, j) == 0 {
 			continue
 		}
 		if s.atLimit(j, sizeOf(&j.placement)) == model.ReasonNone {
-			s.growers = append(s.growers, ref)
+			s.scalingUp = append(s.scalingUp, ref)
 		}
 	}
-	return len(s.growers) > 0
+	return len(s.scalingUp) > 0
 }
 
 // roomFor counts the nodes that are free for one more of what j has on each of its own.
-func (s *Core) roomFor(l *lane, j *job) int32 {
+func (s *Core) roomFor(qs *queueState, j *job) int32 {
 	if j.GPUs > 0 {
-		return l.free.CountGPUs(j.kind.class, j.GPUs)
+		return qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	return l.free.Count(j.kind.class)
+	return qs.free.Count(j.kind.class)
 }
 
 // atLimit is the limit that a service of this size would break with another node;
@@ -152,39 +152,39 @@ func (s *Core) atLimit(j *job, size int32) model.Reason {
 }
 
 // addGrowers gives the services in s.growers their place among the candidates.
-func (s *Core) addGrowers(l *lane, h []order.Candidate, now model.Time) []order.Candidate {
-	for _, ref := range s.growers {
-		h = append(h, order.Candidate{Key: s.keyOf(l, &s.jobs[ref], now), Tier: s.rankTier(ref), Ref: ref, At: -1})
+func (s *Core) addScalingUp(qs *queueState, h []order.Candidate, now model.Time) []order.Candidate {
+	for _, ref := range s.scalingUp {
+		h = append(h, order.Candidate{Key: s.keyOf(qs, &s.jobs[ref], now), Tier: s.rankTier(ref), Ref: ref, At: -1})
 	}
 	return h
 }
 
 // growService is the turn of a service that lacks nodes: it gets as many as it may.
-func (s *Core) growService(l *lane, now model.Time, ref model.Ref) {
-	if l.blocked && (l.policy.Backfill == order.None || l.policy.Backfill == order.Conservative) {
+func (s *Core) growService(qs *queueState, now model.Time, ref model.Ref) {
+	if qs.blocked && (qs.policy.Backfill == order.None || qs.policy.Backfill == order.Conservative) {
 		return
 	}
-	if l.blocked && l.policy.Backfill == order.Easy && !l.hold.known {
-		s.reserve(l, now) // before anything of this service is in flight
+	if qs.blocked && qs.policy.Backfill == order.Easy && !qs.reservation.known {
+		s.reserve(qs, now) // before anything of this service is in flight
 	}
 	until := s.predictedEnd(&s.jobs[ref], now)
-	s.gain(l, now, ref, until, s.avoidsMore(ref, now, until), func(x *resize) bool {
-		return !l.blocked || l.policy.Backfill == order.FirstFit || s.spares(l, now, until, &x.gained, x.more)
+	s.gain(qs, now, ref, until, s.avoidsMore(ref, now, until), func(x *resize) bool {
+		return !qs.blocked || qs.policy.Backfill == order.FirstFit || s.harmlessGain(qs, now, until, &x.gained, x.more)
 	})
 }
 
 // gain proposes that the service under ref, which is predicted to leave at the instant,
 // gets as many nodes as it lacks and may have, none of them in avoid. It returns what is
 // proposed, nil for nothing.
-func (s *Core) gain(l *lane, now model.Time, ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
+func (s *Core) gain(qs *queueState, now model.Time, ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
 	j := &s.jobs[ref]
 	have := sizeOf(&j.placement)
-	for n := have + s.findable(l, now, j, until, avoid); n > have; n-- {
-		q := s.query(l, j, n-have, avoid)
-		if !l.free.Select(&q, &s.chosen) {
+	for n := have + s.findable(qs, now, j, until, avoid); n > have; n-- {
+		q := s.query(qs, j, n-have, avoid)
+		if !qs.free.Select(&q, &s.chosen) {
 			continue
 		}
-		x := s.newResize(l, ref)
+		x := s.newResize(qs, ref)
 		if s.fitsAt(x, n) && may(x) {
 			s.proposeSize(x)
 			return x
@@ -196,29 +196,29 @@ func (s *Core) gain(l *lane, now model.Time, ref model.Ref, until model.Time, av
 
 // findable bounds from above how many nodes j can gain: without it a service that lacks
 // many would have each number of them tried, pass after pass.
-func (s *Core) findable(l *lane, now model.Time, j *job, until model.Time, avoid model.NodeSet) int32 {
+func (s *Core) findable(qs *queueState, now model.Time, j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := sizeOf(&j.placement)
-	most := s.allowed(j, have, min(j.wants(), have+s.roomFor(l, j))) - have
-	if l.blocked && l.policy.Backfill == order.Easy && !s.cfg.Shared && !s.outOfTheWay(l, now, until) {
-		most = min(most, s.sparable(l, j, avoid))
+	most := s.allowed(j, have, min(j.wants(), have+s.roomFor(qs, j))) - have
+	if qs.blocked && qs.policy.Backfill == order.Easy && !s.cfg.Shared && !s.outOfTheWay(qs, now, until) {
+		most = min(most, s.sparable(qs, j, avoid))
 	}
-	if l.policy.ConformanceFirst && j.Topology == model.Spread {
+	if qs.policy.ConformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
 	}
 	return int32(sort.Search(int(most), func(i int) bool {
-		q := s.query(l, j, int32(i)+1, avoid)
-		return !l.free.Fits(&q)
+		q := s.query(qs, j, int32(i)+1, avoid)
+		return !qs.free.Fits(&q)
 	}))
 }
 
 // sparable bounds from above how many whole nodes j can gain so that the blocked job
 // has room at the instant of its reservation: those that are left over then, and all
 // those that it does not count on.
-func (s *Core) sparable(l *lane, j *job, avoid model.NodeSet) int32 {
-	h := &l.hold
+func (s *Core) sparable(qs *queueState, j *job, avoid model.NodeSet) int32 {
+	h := &qs.reservation
 	blocked := &s.jobs[h.ref]
 	counted, others := 0, 0
-	for w, idle := range l.free.Idle() {
+	for w, idle := range qs.free.Idle() {
 		on := blocked.kind.mask[w]
 		if h.detailed {
 			on &= h.forecast.Idle()[w]
@@ -283,9 +283,9 @@ func (s *Core) fitsAt(x *resize, n int32) bool {
 	x.gained.Set(&s.chosen)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = sizeOf(&x.gained)
-	ask := usage{s.makes.Draw(&j.Allocation, &x.whole), j.Demand(n)}
-	x.more = usage{ask.power - j.ask.power, ask.bandwidth - j.ask.bandwidth}
-	left := usage{s.used.power - j.ask.power, s.used.bandwidth - j.ask.bandwidth}
+	ask := usage{s.nodeClasses.Draw(&j.Allocation, &x.whole), j.Demand(n)}
+	x.more = usage{ask.power - j.needs.power, ask.bandwidth - j.needs.bandwidth}
+	left := usage{s.used.power - j.needs.power, s.used.bandwidth - j.needs.bandwidth}
 	return s.book.CheckResize(&j.claim, n) == model.ReasonNone && s.fitsCaps(&ask, left) && !s.overPool(j, x.nodes)
 }
 
@@ -305,31 +305,31 @@ func union(a, b, p *model.Placement) {
 }
 
 // growPlanned gives services of l what nobody has planned for, under Conservative.
-func (s *Core) growPlanned(l *lane, now model.Time) {
-	if !s.lacking(l) {
+func (s *Core) growPlanned(qs *queueState, now model.Time) {
+	if !s.findScalingUp(qs) {
 		return
 	}
-	for _, ref := range s.growers {
+	for _, ref := range s.scalingUp {
 		end := s.predictedEnd(&s.jobs[ref], now)
 		until := end
 		if end < model.Never {
-			until = s.rounded(l, end)
+			until = s.rounded(qs, end)
 		}
 		avoid := s.avoidsMore(ref, now, end)
-		l.timeline.Throughout(now, until, s.extra)
+		qs.timeline.Throughout(now, until, s.extra)
 		for w := range avoid {
 			avoid[w] |= ^s.extra[w]
 		}
-		if x := s.gain(l, now, ref, end, avoid, func(x *resize) bool { return s.keepsCaps(l, now, until, x.more) }); x != nil {
+		if x := s.gain(qs, now, ref, end, avoid, func(x *resize) bool { return s.keepsCaps(qs, now, until, x.more) }); x != nil {
 			s.nodesOf(&x.gained)
-			l.timeline.Remove(now, until, s.extra)
-			l.plans.caps.add(now, until, x.more, 1)
+			qs.timeline.Remove(now, until, s.extra)
+			qs.plans.caps.add(now, until, x.more, 1)
 		}
 	}
 }
 
 // newResize is an empty change of size of a service, the last of s.resizes.
-func (s *Core) newResize(l *lane, ref model.Ref) *resize {
+func (s *Core) newResize(qs *queueState, ref model.Ref) *resize {
 	n := len(s.resizes)
 	if n < cap(s.resizes) {
 		s.resizes = s.resizes[:n+1] // with the memory of one that was dropped
@@ -337,7 +337,7 @@ func (s *Core) newResize(l *lane, ref model.Ref) *resize {
 		s.resizes = append(s.resizes, resize{})
 	}
 	x, j := &s.resizes[n], &s.jobs[ref]
-	x.ref, x.lane, x.claim = ref, l, j.claim
+	x.ref, x.queue, x.claim = ref, qs, j.claim
 	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
 	x.nodes, x.more, x.pooled = 0, usage{}, j.IsSensitive()
 	return x
@@ -355,14 +355,14 @@ func (s *Core) proposeSize(x *resize) {
 	j.resizing, s.plan.Again = true, true
 	s.reserveMore(x, 1)
 	if x.nodes > 0 {
-		x.lane.free.Take(&x.gained)
-		x.lane.stamp++
-		s.rouse() // the caps of all have less room
+		x.queue.free.Take(&x.gained)
+		x.queue.stamp++
+		s.invalidateBounds() // the caps of all have less room
 	}
 	s.seq++
 	x.seq = s.seq
 	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-		Kind: model.ProposeResize, VCluster: x.lane.id, Seq: s.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
+		Kind: model.ProposeResize, VCluster: x.queue.id, Seq: s.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
 	})
 }
 
@@ -387,23 +387,23 @@ func (s *Core) answered(ref model.Ref, seq uint64) bool {
 		}
 		s.reserveMore(x, -1)
 		s.jobs[ref].resizing = false
-		l := x.lane
-		l.free.GiveWhere(&x.gained, s.free)
+		qs := x.queue
+		qs.free.GiveWhere(&x.gained, s.free)
 		s.dropResize(i)
-		s.retake(l)
+		s.retakeInFlight(qs)
 		return true
 	}
 	return false
 }
 
 // retake marks what l has in flight as taken.
-func (s *Core) retake(l *lane) {
-	for _, ref := range l.flying {
-		l.free.Take(&s.jobs[ref].placement)
+func (s *Core) retakeInFlight(qs *queueState) {
+	for _, ref := range qs.inFlight {
+		qs.free.Take(&s.jobs[ref].placement)
 	}
 	for i := range s.resizes {
-		if x := &s.resizes[i]; x.lane == l {
-			l.free.Take(&x.gained)
+		if x := &s.resizes[i]; x.queue == qs {
+			qs.free.Take(&x.gained)
 		}
 	}
 }
@@ -413,32 +413,32 @@ func (s *Core) resized(f *model.Fact) {
 	s.answered(f.Ref, f.Seq)
 	j := &s.jobs[f.Ref]
 	s.uses(j, -1)
-	s.takes(j, -1)
-	s.running -= j.runs
+	s.countNeeds(j, -1)
+	s.runningWork -= j.load
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
 	n := sizeOf(f.Placement)
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		l.ends.Remove(j.predicted, f.Ref)
-		l.ends.Insert(j.predicted, f.Ref, n)
-		l.free.Give(&j.placement)
-		l.free.Take(f.Placement)
-		s.retake(l)
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		qs.ends.Remove(j.predicted, f.Ref)
+		qs.ends.Insert(j.predicted, f.Ref, n)
+		qs.free.Give(&j.placement)
+		qs.free.Take(f.Placement)
+		s.retakeInFlight(qs)
 	}
 	j.placement.Set(f.Placement)
 	s.book.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
-	j.runs = j.gpuTime()
-	s.running += j.runs
-	s.use(j)
+	j.load = j.gpuTime()
+	s.runningWork += j.load
+	s.setNeeds(j)
 	s.uses(j, 1)
-	s.stir()
+	s.markAllDirty()
 }
 
 // hunger says whether services of l are smaller than they are to be for want of
 // nodes: then l lends none.
-func (s *Core) hunger(l *lane) bool {
-	for _, ref := range l.services {
+func (s *Core) lacksNodes(qs *queueState) bool {
+	for _, ref := range qs.services {
 		j := &s.jobs[ref]
 		size := sizeOf(&j.placement)
 		for i := range s.resizes {

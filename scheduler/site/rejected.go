@@ -24,9 +24,9 @@ func ofNodes(r model.Reason) bool {
 // the words and free nodes of the site.
 func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 	j := &s.jobs[ref]
-	l := j.lane
+	qs := j.queue
 	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
-	if p := s.wouldChoose(l, j, avoid); sizeOf(p) > 0 {
+	if p := s.wouldChoose(qs, j, avoid); sizeOf(p) > 0 {
 		set := scheduler.RejectedSet{Why: scheduler.RejectedChosen, Keeper: -1, Until: model.AbsentTime}
 		set.Nodes.Set(p)
 		return []scheduler.RejectedSet{set}
@@ -40,7 +40,7 @@ func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 		}
 	}
 	free := model.NewNodeSet(len(s.site.Nodes))
-	l.free.Room(j.kind.class, j.GPUs, free)
+	qs.free.Room(j.kind.class, j.GPUs, free)
 	kept, keeper, until := s.keptMost(ref, free)
 	if avoid != nil {
 		free.AndNot(avoid)
@@ -61,10 +61,10 @@ func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 
 // wouldChoose is the nodes that j would get if nothing but their number counted,
 // empty when there are too few.
-func (s *Core) wouldChoose(l *lane, j *job, avoid model.NodeSet) *model.Placement {
+func (s *Core) wouldChoose(qs *queueState, j *job, avoid model.NodeSet) *model.Placement {
 	s.chosen, s.unchosen = s.unchosen, s.chosen
-	q := s.query(l, j, j.NodesMin, avoid)
-	if !l.free.Select(&q, &s.chosen) && !s.borrow(l, j, &q) {
+	q := s.query(qs, j, j.NodesMin, avoid)
+	if !qs.free.Select(&q, &s.chosen) && !s.borrow(qs, j, &q) {
 		s.chosen.Words, s.chosen.Shares = s.chosen.Words[:0], s.chosen.Shares[:0]
 	}
 	s.chosen, s.unchosen = s.unchosen, s.chosen
@@ -81,8 +81,8 @@ func (s *Core) keptMost(ref model.Ref, free model.NodeSet) (best model.NodeSet, 
 			best, keeper, until = set, job, end
 		}
 	}
-	for i := range s.claims {
-		if c := &s.claims[i]; c.ref != ref {
+	for i := range s.holds {
+		if c := &s.holds[i]; c.ref != ref {
 			try(c.nodes, s.jobs[c.ref].Job, model.AbsentTime)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // numbers of nodes decide, that is a number; where it matters which nodes
 // (shares of nodes, sensitive jobs, nodes kept or set aside), it is the forecast
 // of the free nodes itself.
-type siteHold struct {
+type easyReservation struct {
 	ref      model.Ref
 	since    uint64 // number of the last proposal before it was found blocked
 	known    bool
@@ -26,45 +26,45 @@ type siteHold struct {
 	avoid    model.NodeSet
 }
 
-func (h *siteHold) reset() { h.ref, h.known = -1, false }
+func (h *easyReservation) reset() { h.ref, h.known = -1, false }
 
 // harmless is the rule of EASY for a job about to start on the nodes p: it is
 // predicted to leave before the blocked job has room, or that still has room
 // with these nodes taken. What it takes is then no longer left over.
-func (s *Core) harmless(l *lane, now model.Time, j *job, p *model.Placement) bool {
-	if s.outOfTheWay(l, now, now.Add(j.left)) {
+func (s *Core) harmless(qs *queueState, now model.Time, j *job, p *model.Placement) bool {
+	if s.outOfTheWay(qs, now, now.Add(j.left)) {
 		return true
 	}
 	ask := usage{bandwidth: j.Demand(sizeOf(p))}
 	if s.powerCap.power > 0 { // it takes a look at each node
-		ask.power = s.makes.Draw(&j.Allocation, p)
+		ask.power = s.nodeClasses.Draw(&j.Allocation, p)
 	}
-	return s.leavesRoom(l, p, ask)
+	return s.leavesRoom(qs, p, ask)
 }
 
 // spares is harmless for what a running service gains, and draws more by it, until
 // it is predicted to end.
-func (s *Core) spares(l *lane, now, until model.Time, gained *model.Placement, more usage) bool {
-	return s.outOfTheWay(l, now, until) || s.leavesRoom(l, gained, more)
+func (s *Core) harmlessGain(qs *queueState, now, until model.Time, gained *model.Placement, more usage) bool {
+	return s.outOfTheWay(qs, now, until) || s.leavesRoom(qs, gained, more)
 }
 
 // outOfTheWay says whether who is predicted to leave at the instant does so before
 // the blocked job has room.
-func (s *Core) outOfTheWay(l *lane, now, until model.Time) bool {
-	h := &l.hold
+func (s *Core) outOfTheWay(qs *queueState, now, until model.Time) bool {
+	h := &qs.reservation
 	if !h.known {
-		s.reserve(l, now)
+		s.reserve(qs, now)
 	}
 	return until <= h.at || h.at == model.Never
 }
 
 // leavesRoom says whether the blocked job has room at the instant of its reservation
 // when the nodes p and so much of the caps are taken; if so they are.
-func (s *Core) leavesRoom(l *lane, p *model.Placement, ask usage) bool {
-	h := &l.hold
+func (s *Core) leavesRoom(qs *queueState, p *model.Placement, ask usage) bool {
+	h := &qs.reservation
 	blocked := &s.jobs[h.ref]
-	if (s.powerCap.power > 0 && blocked.ask.power > 0 && ask.power > h.caps.power) ||
-		(s.powerCap.bandwidth > 0 && blocked.ask.bandwidth > 0 && ask.bandwidth > h.caps.bandwidth) {
+	if (s.powerCap.power > 0 && blocked.needs.power > 0 && ask.power > h.caps.power) ||
+		(s.powerCap.bandwidth > 0 && blocked.needs.bandwidth > 0 && ask.bandwidth > h.caps.bandwidth) {
 		return false
 	}
 	if h.detailed {
@@ -86,41 +86,41 @@ func (s *Core) leavesRoom(l *lane, p *model.Placement, ask usage) bool {
 }
 
 // reserve finds the reservation of the first blocked job.
-func (s *Core) reserve(l *lane, now model.Time) {
-	h := &l.hold
+func (s *Core) reserve(qs *queueState, now model.Time) {
+	h := &qs.reservation
 	h.known = true
 	j := &s.jobs[h.ref]
-	h.detailed = s.delicate(l, j)
+	h.detailed = s.delicate(qs, j)
 	if h.detailed {
-		s.foresee(l, now)
+		s.forecast(qs, now)
 		return
 	}
-	if j.kind.all && !s.capped(j) && int(s.readies) == len(s.site.Nodes) {
-		h.at, h.nodes = l.ends.Shadow(now, j.NodesMin, l.free.Count(j.kind.class))
+	if j.kind.all && !s.capped(j) && int(s.readyCount) == len(s.site.Nodes) {
+		h.at, h.nodes = qs.ends.Shadow(now, j.NodesMin, qs.free.Count(j.kind.class))
 		return
 	}
-	s.count(l, now)
+	s.count(qs, now)
 }
 
 // delicate says whether it matters which nodes are left to the blocked job, and not
 // only how many.
-func (s *Core) delicate(l *lane, j *job) bool {
-	return s.cfg.Shared || j.IsSensitive() || len(s.claims) > 0 || len(s.site.Reservations) > 0 || s.clashes(l)
+func (s *Core) delicate(qs *queueState, j *job) bool {
+	return s.cfg.Shared || j.IsSensitive() || len(s.holds) > 0 || len(s.site.Reservations) > 0 || s.clashes(qs)
 }
 
 func (s *Core) capped(j *job) bool {
-	return (s.powerCap.power > 0 && j.ask.power > 0) || (s.powerCap.bandwidth > 0 && j.ask.bandwidth > 0)
+	return (s.powerCap.power > 0 && j.needs.power > 0) || (s.powerCap.bandwidth > 0 && j.needs.bandwidth > 0)
 }
 
 // count walks the predicted ends with the number of nodes that j may use.
-func (s *Core) count(l *lane, now model.Time) {
-	h := &l.hold
+func (s *Core) count(qs *queueState, now model.Time) {
+	h := &qs.reservation
 	j := &s.jobs[h.ref]
-	free, used := l.free.Count(j.kind.class), s.used
-	room := func() bool { return free >= j.NodesMin && s.fitsCaps(&j.ask, used) }
+	free, used := qs.free.Count(j.kind.class), s.used
+	room := func() bool { return free >= j.NodesMin && s.fitsCaps(&j.needs, used) }
 	h.at = model.Never
 	at := now
-	l.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
+	qs.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
 		if t != at && room() {
 			h.at = at
 			return false
@@ -128,15 +128,15 @@ func (s *Core) count(l *lane, now model.Time) {
 		at = t
 		r := &s.jobs[ref]
 		free += s.returning(&r.placement, j.kind.mask)
-		used.power -= r.ask.power
-		used.bandwidth -= r.ask.bandwidth
+		used.power -= r.needs.power
+		used.bandwidth -= r.needs.bandwidth
 		return true
 	})
 	if h.at == model.Never && room() {
 		h.at = at
 	}
 	h.nodes = free - j.NodesMin
-	h.caps = usage{s.powerCap.power - used.power - j.ask.power, s.powerCap.bandwidth - used.bandwidth - j.ask.bandwidth}
+	h.caps = usage{s.powerCap.power - used.power - j.needs.power, s.powerCap.bandwidth - used.bandwidth - j.needs.bandwidth}
 }
 
 // returning counts the nodes of a placement that are in the mask and will take
@@ -152,19 +152,19 @@ func (s *Core) returning(p *model.Placement, mask model.NodeSet) int32 {
 // foresee walks the predicted ends with the free nodes themselves. Nodes that
 // are set aside come back when their reservation ends, so these instants are
 // looked at as well.
-func (s *Core) foresee(l *lane, now model.Time) {
-	h := &l.hold
+func (s *Core) forecast(qs *queueState, now model.Time) {
+	h := &qs.reservation
 	j := &s.jobs[h.ref]
-	h.forecast.CopyFrom(l.free)
-	clashes := s.clashes(l)
+	h.forecast.CopyFrom(qs.free)
+	clashes := s.clashes(qs)
 	s.walk++
 	used := s.used
 	h.at = model.Never
 	try := func(at model.Time) bool {
-		if !s.fitsCaps(&j.ask, used) {
+		if !s.fitsCaps(&j.needs, used) {
 			return false
 		}
-		q := s.query(l, j, j.NodesMin, s.avoids(h.ref, at, at.Add(j.left)))
+		q := s.query(qs, j, j.NodesMin, s.avoids(h.ref, at, at.Add(j.left)))
 		if !h.forecast.Fits(&q) {
 			return false
 		}
@@ -184,30 +184,30 @@ func (s *Core) foresee(l *lane, now model.Time) {
 		}
 		return found
 	}
-	l.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
+	qs.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
 		if upTo(t) {
 			return false
 		}
 		r := &s.jobs[ref]
-		s.giveIn(h.forecast, l, ref, clashes)
-		used.power -= r.ask.power
-		used.bandwidth -= r.ask.bandwidth
+		s.giveInForecast(h.forecast, qs, ref, clashes)
+		used.power -= r.needs.power
+		used.bandwidth -= r.needs.bandwidth
 		return true
 	})
 	upTo(model.Never)
-	h.caps = usage{s.powerCap.power - used.power - j.ask.power, s.powerCap.bandwidth - used.bandwidth - j.ask.bandwidth}
+	h.caps = usage{s.powerCap.power - used.power - j.needs.power, s.powerCap.bandwidth - used.bandwidth - j.needs.bandwidth}
 }
 
 // mayGrow says whether a job in flight may take more nodes: nobody is blocked,
 // or it is predicted to have left by the time that the blocked one has room.
-func (s *Core) mayGrow(l *lane, now model.Time, j *job) bool {
+func (s *Core) mayGrow(qs *queueState, now model.Time, j *job) bool {
 	switch {
-	case !l.blocked || l.policy.Backfill == order.FirstFit:
+	case !qs.blocked || qs.policy.Backfill == order.FirstFit:
 		return true
-	case l.policy.Backfill != order.Easy:
+	case qs.policy.Backfill != order.Easy:
 		return false
-	case !l.hold.known:
-		s.reserve(l, now)
+	case !qs.reservation.known:
+		s.reserve(qs, now)
 	}
-	return now.Add(j.left) <= l.hold.at
+	return now.Add(j.left) <= qs.reservation.at
 }

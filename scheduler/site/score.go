@@ -22,9 +22,9 @@ func (j *job) gpuTime() int64 {
 }
 
 // rank prepares what never changes in the order of j while it waits.
-func (s *Core) rank(j *job) {
-	p := j.lane.policy
-	j.ask = demand(&j.Allocation, j.kind)
+func (s *Core) prepareOrder(j *job) {
+	p := j.queue.policy
+	j.needs = needsOf(&j.Allocation, j.kind)
 	j.key.Walltime = j.left
 	switch p.Ranking {
 	case ByScore:
@@ -39,7 +39,7 @@ func (s *Core) rank(j *job) {
 
 // values are the factors of j that never change while it waits.
 func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
-	p := j.lane.policy
+	p := j.queue.policy
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Data] = score.DataOf(j.DataReady)
 	if p.AsCoded {
@@ -53,18 +53,18 @@ func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
 }
 
 // freeze fixes everything that the scores of one pass have in common.
-func (s *Core) freeze(l *lane) {
-	if l.policy.Ranking == ByMultifactor {
+func (s *Core) freeze(qs *queueState) {
+	if qs.policy.Ranking == ByMultifactor {
 		s.shares.settle()
 	}
-	if l.policy.Ranking != ByScore {
+	if qs.policy.Ranking != ByScore {
 		return
 	}
-	s.figures(l)
-	w := &l.policy.Weights
-	l.global = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)))
-	if !l.policy.Expected {
-		l.global += w[score.Energy].Mul(score.EnergyOf(s.price))
+	s.figures(qs)
+	w := &qs.policy.Weights
+	qs.global = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork)))
+	if !qs.policy.Expected {
+		qs.global += w[score.Energy].Mul(score.EnergyOf(s.price))
 	}
 	for i := range s.largest {
 		s.largest[i] = -1
@@ -79,23 +79,23 @@ type figured struct {
 }
 
 // count adds a job of tenant t to those whose scores are of interest.
-func (l *lane) count(t model.TenantID) {
-	if l.members[t+1]++; l.members[t+1] == 1 {
-		l.figuredAt = -1 // nobody has looked at how that stands
+func (qs *queueState) count(t model.TenantID) {
+	if qs.members[t+1]++; qs.members[t+1] == 1 {
+		qs.figuredAt = -1 // nobody has looked at how that stands
 	}
 }
 
 // figures takes over what the last accounting tick has frozen of those who wait, and
 // says whether it makes any difference to l.
-func (s *Core) figures(l *lane) bool {
-	if l.figuredAt == s.ticks {
+func (s *Core) figures(qs *queueState) bool {
+	if qs.figuredAt == s.ticks {
 		return false
 	}
-	l.figuredAt = s.ticks
+	qs.figuredAt = s.ticks
 	changed := false
 	u := s.book.Utilisation()
-	for t, n := range l.members {
-		was := &l.figured[t]
+	for t, n := range qs.members {
+		was := &qs.figured[t]
 		if n == 0 || was.tick == s.ticks {
 			continue
 		}
@@ -106,25 +106,25 @@ func (s *Core) figures(l *lane) bool {
 			continue
 		}
 		was.standing, was.utilisation = *st, u
-		f3 := l.policy.Weights[score.FairShare].Mul(s.fairShare(id, st, u))
+		f3 := qs.policy.Weights[score.FairShare].Mul(s.fairShare(id, st, u))
 		penalty := score.Penalty(st.Budget)
-		changed = changed || f3 != l.tenant[t] || penalty != l.penalty[t]
-		l.tenant[t], l.penalty[t], l.inverse[t] = f3, penalty, model.Ratio(int64(model.One), int64(penalty))
+		changed = changed || f3 != qs.tenant[t] || penalty != qs.penalty[t]
+		qs.tenant[t], qs.penalty[t], qs.inverse[t] = f3, penalty, model.Ratio(int64(model.One), int64(penalty))
 	}
 	return changed
 }
 
 // weighBacklog wakes the vClusters for whose scores the backlog has changed.
-func (s *Core) weighBacklog(now model.Time) {
-	if s.weighed == [2]int64{s.queued, s.running} {
+func (s *Core) updateBacklog(now model.Time) {
+	if s.weighed == [2]int64{s.queuedWork, s.runningWork} {
 		return
 	}
-	s.weighed = [2]int64{s.queued, s.running}
-	if f6 := score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)); f6 != s.backlog {
-		s.backlog = f6
-		for i := range s.lanes {
-			if l := &s.lanes[i]; l.policy.Ranking == ByScore && l.policy.Weights[score.Backlog] != 0 {
-				l.quiet = min(l.quiet, now)
+	s.weighed = [2]int64{s.queuedWork, s.runningWork}
+	if f6 := score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork)); f6 != s.backlogFactor {
+		s.backlogFactor = f6
+		for i := range s.vclusters {
+			if qs := &s.vclusters[i]; qs.policy.Ranking == ByScore && qs.policy.Weights[score.Backlog] != 0 {
+				qs.quietUntil = min(qs.quietUntil, now)
 			}
 		}
 	}
@@ -139,8 +139,8 @@ func (s *Core) fairShare(t model.TenantID, st *quota.Standing, utilisation model
 }
 
 // conformance is the factor f9 of a job of so many nodes, frozen for the pass.
-func (s *Core) conformance(l *lane, class place.ClassID, nodes int32) model.Fixed {
-	largest := s.groupOf(l, class)
+func (s *Core) conformance(qs *queueState, class place.ClassID, nodes int32) model.Fixed {
+	largest := s.groupOf(qs, class)
 	if largest >= nodes {
 		return model.One
 	}
@@ -148,90 +148,90 @@ func (s *Core) conformance(l *lane, class place.ClassID, nodes int32) model.Fixe
 }
 
 // groupOf is the largest free conformance group of a class, frozen for the pass.
-func (s *Core) groupOf(l *lane, class place.ClassID) int32 {
+func (s *Core) groupOf(qs *queueState, class place.ClassID) int32 {
 	if c := int(class); c < len(s.largest) && s.largest[c] >= 0 {
 		return s.largest[c]
 	}
-	return s.findGroup(l, class)
+	return s.findGroup(qs, class)
 }
 
-func (s *Core) findGroup(l *lane, class place.ClassID) int32 {
+func (s *Core) findGroup(qs *queueState, class place.ClassID) int32 {
 	c := int(class)
 	for c >= len(s.largest) {
 		s.largest = append(s.largest, -1)
 	}
-	s.largest[c] = l.free.Largest(class)
+	s.largest[c] = qs.free.Largest(class)
 	return s.largest[c]
 }
 
 // energy is the factor f7 of j: of the price now, or of its mean over the time
 // that j asks for.
-func (s *Core) energy(l *lane, j *job, now model.Time) model.Fixed {
-	if l.policy.Expected {
+func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
+	if qs.policy.Expected {
 		return score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price))
 	}
 	return score.EnergyOf(s.price)
 }
 
 // scoreOf is the score of a waiting job in this pass.
-func (s *Core) scoreOf(l *lane, j *job, now model.Time) model.Fixed {
-	q := queued{static: j.static, seen: model.AbsentTime, submit: j.Submit, tenant: int32(j.Tenant) + 1, class: j.kind.class, need: j.NodesMin}
-	if l.policy.Expected { // else it is among what all have in common
-		q.static += l.policy.Weights[score.Energy].Mul(s.energy(l, j, now))
+func (s *Core) scoreOf(qs *queueState, j *job, now model.Time) model.Fixed {
+	q := waitingJob{static: j.static, seen: model.AbsentTime, submit: j.Submit, tenant: int32(j.Tenant) + 1, class: j.kind.class, need: j.NodesMin}
+	if qs.policy.Expected { // else it is among what all have in common
+		q.static += qs.policy.Weights[score.Energy].Mul(s.energy(qs, j, now))
 	}
-	s.weigh(l, &q, now)
-	return s.scoreOfQueued(l, &q)
+	s.weigh(qs, &q, now)
+	return s.scoreOfQueued(qs, &q)
 }
 
 // scoreOfQueued is scoreOf for what the queue holds of a job whose wait was weighed
 // now, where the price of energy is the same for all.
-func (s *Core) scoreOfQueued(l *lane, q *queued) model.Fixed {
-	sum := q.static + l.tenant[q.tenant] + l.global + q.wait + l.policy.Weights[score.Conformance].Mul(s.conformance(l, q.class, q.need))
-	if p := l.penalty[q.tenant]; p != model.One {
+func (s *Core) scoreOfQueued(qs *queueState, q *waitingJob) model.Fixed {
+	sum := q.static + qs.tenant[q.tenant] + qs.global + q.wait + qs.policy.Weights[score.Conformance].Mul(s.conformance(qs, q.class, q.need))
+	if p := qs.penalty[q.tenant]; p != model.One {
 		return p.Mul(sum)
 	}
 	return sum
 }
 
 // explained is the score of j with its factors, for those who ask.
-func (s *Core) explained(l *lane, j *job, now model.Time) score.Explanation {
-	w := &l.policy.Weights
-	if l.policy.AsCoded {
-		v := s.codedValues(l, j, now)
-		return score.Explain(w, &v, l.penalty[j.Tenant+1])
+func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanation {
+	w := &qs.policy.Weights
+	if qs.policy.AsCoded {
+		v := s.codedValues(qs, j, now)
+		return score.Explain(w, &v, qs.penalty[j.Tenant+1])
 	}
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.values(j, needed, groups)
-	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), l.policy.Reference)
+	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), qs.policy.Reference)
 	st := s.book.Standing(j.Tenant)
 	v[score.FairShare] = s.fairShare(j.Tenant, st, s.book.Utilisation())
-	v[score.Backlog] = score.BacklogOf(model.Duration(s.queued), model.Duration(s.running))
-	v[score.Energy] = s.energy(l, j, now)
-	v[score.Conformance] = s.conformance(l, j.kind.class, j.NodesMin)
-	return score.Explain(w, &v, l.penalty[j.Tenant+1])
+	v[score.Backlog] = score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork))
+	v[score.Energy] = s.energy(qs, j, now)
+	v[score.Conformance] = s.conformance(qs, j.kind.class, j.NodesMin)
+	return score.Explain(w, &v, qs.penalty[j.Tenant+1])
 }
 
 // keyOf is what l orders by, largest first; orders of ByOrder have none.
-func (s *Core) keyOf(l *lane, j *job, now model.Time) int64 {
-	switch l.policy.Ranking {
+func (s *Core) keyOf(qs *queueState, j *job, now model.Time) int64 {
+	switch qs.policy.Ranking {
 	case ByScore:
-		return int64(s.scoreOf(l, j, now))
+		return int64(s.scoreOf(qs, j, now))
 	case ByMultifactor:
-		return s.priority(l, j, now)
+		return s.priority(qs, j, now)
 	}
-	l.policy.Order.Refresh(&j.key, now)
+	qs.policy.Order.Refresh(&j.key, now)
 	return 0
 }
 
 // priority is Slurm's multifactor priority of j.
-func (s *Core) priority(l *lane, j *job, now model.Time) int64 {
-	in := s.factors(l, j, now)
-	return multifactor.Priority(&l.policy.Multifactor, &in)
+func (s *Core) priority(qs *queueState, j *job, now model.Time) int64 {
+	in := s.factors(qs, j, now)
+	return multifactor.Priority(&qs.policy.Multifactor, &in)
 }
 
 // factors are the inputs of Slurm's priority of j: its age counts from its
 // eligible time, its units stand for CPUs. They hold until the next call.
-func (s *Core) factors(l *lane, j *job, now model.Time) multifactor.Inputs {
+func (s *Core) factors(qs *queueState, j *job, now model.Time) multifactor.Inputs {
 	in := multifactor.Inputs{
 		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.shares.tree.Factor(j.assoc), Assoc: s.assocOf(j),
 		Size: multifactor.Size{
@@ -246,7 +246,7 @@ func (s *Core) factors(l *lane, j *job, now model.Time) multifactor.Inputs {
 	if j.QOS >= 0 {
 		in.QOS = multifactor.Part{Amount: s.site.QOS[j.QOS].Priority, Whole: s.mostQOS}
 	}
-	if len(l.policy.Multifactor.TRES) > 0 {
+	if len(qs.policy.Multifactor.TRES) > 0 {
 		s.shares.asked = s.tresOf(j)
 		in.TRES = s.shares.asked[:]
 	}

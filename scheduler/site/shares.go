@@ -30,7 +30,7 @@ type shares struct {
 	most  int64                     // highest priority of an association
 	tres  [][NumTRES]int64          // of all nodes, then of each partition, as they were asked for
 	asked [NumTRES]multifactor.Part // scratch of one job
-	least map[*kind]int32           // fewest GPUs of a node
+	least map[*nodeChoice]int32     // fewest GPUs of a node
 }
 
 // member is a user in an account.
@@ -208,7 +208,7 @@ func (s *Core) gpusAskedBy(j *job) int32 {
 		return j.GPUs
 	}
 	if x := s.shares; x.least == nil {
-		x.least = map[*kind]int32{}
+		x.least = map[*nodeChoice]int32{}
 	}
 	least, ok := s.shares.least[j.kind]
 	if !ok {

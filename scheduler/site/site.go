@@ -132,39 +132,39 @@ func (p *Policy) validate(c *Config) error {
 // flight. It reads no clock and allocates nothing once its tables
 // have grown. It is not safe for concurrent use.
 type Core struct {
-	cfg     Config
-	site    *model.Site
-	makes   *model.Makes
-	space   *place.Space
-	free    *place.Free // what the committed log leaves
-	ready   model.NodeSet
-	readies int32 // so many
-	lanes   []lane
-	jobs    []job       // by Ref
-	active  []model.Ref // running
-	book    *quota.Book
-	ever    *quota.Book // of nobody, with the highest limits there will be
-	graph   *workflow.Graph
-	kinds   []*kind // distinct (vCluster, constraint, partition, reservation)
+	cfg         Config
+	site        *model.Site
+	nodeClasses *model.Makes
+	space       *place.Space
+	free        *place.Free // what the committed log leaves
+	ready       model.NodeSet
+	readyCount  int32 // so many
+	vclusters   []queueState
+	jobs        []job       // by Ref
+	active      []model.Ref // running
+	book        *quota.Book
+	maxBook     *quota.Book // of nobody, with the highest limits there will be
+	graph       *workflow.Graph
+	kinds       []*nodeChoice // distinct (vCluster, constraint, partition, reservation)
 
-	claims  []claim // nodes kept for jobs that preempted others
+	holds   []hold // nodes kept for jobs that preempted others
 	resizes []resize
 	// recalled is what was consumed before the beginning, until it is on the books.
-	recalled []consumed
-	doomed   []model.Ref
-	later    []model.Ref // wait for their eligible time
-	changes  workflow.Changes
+	recalled      []consumed
+	unsatisfiable []model.Ref
+	later         []model.Ref // wait for their eligible time
+	changes       workflow.Changes
 
-	price           model.Fixed
-	powerCap, used  usage
-	pool            int32    // most nodes of sensitive work, 0 for no bound
-	queued, running int64    // GPU seconds asked for by waiting and by running jobs
-	weighed         [2]int64 // these, as they were when backlog was worked out
-	backlog         model.Fixed
-	sensitive       int32   // nodes of sensitive work, running or in flight
-	lent            []int32 // home nodes of each vCluster that others hold
-	homes           []int32 // home nodes of each vCluster
-	home            []model.NodeSet
+	price                   model.Fixed
+	powerCap, used          usage
+	pool                    int32    // most nodes of sensitive work, 0 for no bound
+	queuedWork, runningWork int64    // GPU seconds asked for by waiting and by running jobs
+	weighed                 [2]int64 // these, as they were when backlog was worked out
+	backlogFactor           model.Fixed
+	sensitive               int32   // nodes of sensitive work, running or in flight
+	lent                    []int32 // home nodes of each vCluster that others hold
+	homes                   []int32 // home nodes of each vCluster
+	home                    []model.NodeSet
 
 	shares              *shares // nil without an order by Slurm's priority
 	mostFactor, mostQOS int64   // highest of all partitions and qualities of service
@@ -173,10 +173,10 @@ type Core struct {
 	next  model.Time // accounting tick
 	ticks int64      // changes with what the last one froze
 	// happened counts the facts observed but for submissions.
-	happened int64
-	settled  model.Time // until when the accounts can change if nothing is observed
-	heard    model.Time // when anything was observed last
-	begun    bool       // something was observed
+	factSeq          int64
+	accountsStableAt model.Time // until when the accounts can change if nothing is observed
+	lastFact         model.Time // when anything was observed last
+	begun            bool       // something was observed
 	// outOfTurn is what OutOfTurn said last.
 	outOfTurn bool
 	walk      uint64 // of the predicted ends, so far
@@ -188,25 +188,25 @@ type Core struct {
 
 // queued is what a pass looks at of every waiting job, side by side in memory. What
 // most passes look at comes first.
-type queued struct {
-	static model.Fixed
-	wait   model.Fixed // weighted f2 at seen
-	seen   model.Time
-	own    model.Fixed // ceiling of the terms that are its own
-	rate   uint64      // growth of wait from then on at most, see score.Rate
-	nine   model.Fixed // weighted f9 for each node of the largest group at most
-	need   int32       // nodes
-	shape  int32       // index into lane.shapes
-	tenant int32       // index into lane.tenant
-	tier   int32
-	ref    model.Ref
-	plain  bool // asks for nodes of its own alone
+type waitingJob struct {
+	static  model.Fixed
+	wait    model.Fixed // weighted f2 at seen
+	seen    model.Time
+	bound   model.Fixed // ceiling of the terms that are its own
+	rate    uint64      // growth of wait from then on at most, see score.Rate
+	perNode model.Fixed // weighted f9 for each node of the largest group at most
+	need    int32       // nodes
+	size    int32       // index into lane.shapes
+	tenant  int32       // index into lane.tenant
+	tier    int32
+	ref     model.Ref
+	plain   bool // asks for nodes of its own alone
 
 	borrows bool
 	key     model.Fixed // score in the last pass, where the price is the same for all
 	submit  model.Time
 	left    model.Duration
-	ask     usage // as far as it is stated
+	needs   usage // as far as it is stated
 	class   place.ClassID
 }
 
@@ -217,46 +217,46 @@ type usage struct {
 }
 
 // lane is one vCluster at work.
-type lane struct {
-	id     model.VClusterID
-	policy *Policy
-	free   *place.Free // committed, less its own proposals in flight
-	queue  []queued    // candidates and held jobs, in no order
-	lots   lots
-	curve  score.Curve // of the wait
-	shapes []shape     // of the jobs met so far
-	stamp  uint64      // changes with what is free
-	flying []model.Ref // proposed, not answered
+type queueState struct {
+	id       model.VClusterID
+	policy   *Policy
+	free     *place.Free  // committed, less its own proposals in flight
+	waiting  []waitingJob // candidates and held jobs, in no order
+	index    boundIndex
+	curve    score.Curve // of the wait
+	sizes    []sizeClass // of the jobs met so far
+	stamp    uint64      // changes with what is free
+	inFlight []model.Ref // proposed, not answered
 	// services are the reactive ones that run, by id.
 	services []model.Ref
 	ends     backfill.Ends
 
-	dirty   bool       // something changed since the last pass
-	quiet   model.Time // nothing changes before, if nothing is observed and the accounts stay
-	tick    model.Time // the accounts may change, which matters
-	release model.Time // a job held by min_score may reach it
-	short   bool       // some job is held by min_score
-	passed  model.Time // last pass, or tick of the cycle that needed none
-	blocked bool       // somebody waits for room
-	hungry  bool       // a service is smaller than it is to be, for want of nodes
-	behind  bool       // somebody who may have room waits for the order alone
+	dirty            bool       // something changed since the last pass
+	quietUntil       model.Time // nothing changes before, if nothing is observed and the accounts stay
+	accountsAt       model.Time // the accounts may change, which matters
+	minScoreAt       model.Time // a job held by min_score may reach it
+	belowMinScore    bool       // some job is held by min_score
+	lastPass         model.Time // last pass, or tick of the cycle that needed none
+	blocked          bool       // somebody waits for room
+	underProvisioned bool       // a service is smaller than it is to be, for want of nodes
+	orderHolds       bool       // somebody who may have room waits for the order alone
 
-	last      model.Ref   // best of the last pass, -1 for none
-	swift     bool        // the pass looked at the best job and those who may overtake it only
-	near      []model.Ref // these
-	known     bool        // what the pass knew holds until something is observed but newcomers
-	fresh     []model.Ref // they, since the last pass
-	hold      siteHold
-	plans     planning
-	vain      vain
-	timeline  *backfill.Timeline
-	tenant    []model.Fixed // weighted f3, at the last accounting tick
-	penalty   []model.Fixed
-	inverse   []model.Fixed // of the penalty
-	figured   []figured     // what these are made of
-	figuredAt int64         // accounting tick up to which these are true of all members, -1 for none
-	members   []int32       // of each in the queue
-	global    model.Fixed   // weighted f6 and f7, when they were frozen last
+	best             model.Ref   // best of the last pass, -1 for none
+	fastPath         bool        // the pass looked at the best job and those who may overtake it only
+	contenders       []model.Ref // these
+	settled          bool        // what the pass knew holds until something is observed but newcomers
+	fresh            []model.Ref // they, since the last pass
+	reservation      easyReservation
+	plans            planning
+	failedPreemption failedPreemption
+	timeline         *backfill.Timeline
+	tenant           []model.Fixed // weighted f3, at the last accounting tick
+	penalty          []model.Fixed
+	inverse          []model.Fixed // of the penalty
+	figured          []figured     // what these are made of
+	figuredAt        int64         // accounting tick up to which these are true of all members, -1 for none
+	members          []int32       // of each in the queue
+	global           model.Fixed   // weighted f6 and f7, when they were frozen last
 }
 
 // job is what the core knows of a job in the system.
@@ -266,27 +266,27 @@ type job struct {
 	phase     phase
 	predicted model.Time // end of the running or in-flight job
 	placement model.Placement
-	lane      *lane
-	kind      *kind
+	queue     *queueState
+	kind      *nodeChoice
 	claim     quota.Claim
 	assoc     int32       // in Site.shares
 	static    model.Fixed // the terms of the score that never change
-	ask       usage
-	waits     int64 // GPU seconds in Site.queued
-	runs      int64 // GPU seconds in Site.running
+	needs     usage
+	backlog   int64 // GPU seconds in Site.queued
+	load      int64 // GPU seconds in Site.running
 	pos       int32 // in the lane's queue, or in Site.active while running
 
-	started  model.Time
-	saved    model.Time     // when its work was safe last in this attempt, AbsentTime if never
-	left     model.Duration // requested time from the next start on
-	demand   int32          // nodes that a reactive service is to have, 0 until that is said
-	borrowed bool
-	leaving  bool   // preempted, still on its nodes
-	resizing bool   // another size is in flight
-	seq      uint64 // of the last proposal to start it
-	asked    uint64 // of the last proposal to preempt it
-	walked   uint64 // last walk of ends in which it was past
-	note     noted
+	started    model.Time
+	saved      model.Time     // when its work was safe last in this attempt, AbsentTime if never
+	left       model.Duration // requested time from the next start on
+	demand     int32          // nodes that a reactive service is to have, 0 until that is said
+	borrowed   bool
+	leaving    bool   // preempted, still on its nodes
+	resizing   bool   // another size is in flight
+	seq        uint64 // of the last proposal to start it
+	preemptSeq uint64 // of the last proposal to preempt it
+	pastWalk   uint64 // last walk of ends in which it was past
+	note       noted
 }
 
 // phase is where a job stands in the eyes of the core.
@@ -295,16 +295,16 @@ type phase uint8
 const (
 	gone phase = iota
 	waiting
-	inFlight // proposed, not answered
+	proposed // proposed, not answered
 	withdrawn
 	running
-	dependent // waits for others
-	early     // waits for its eligible time, or is on hold
-	never     // can never start; its withdrawal is proposed
+	dependent     // waits for others
+	early         // waits for its eligible time, or is on hold
+	unsatisfiable // can never start; its withdrawal is proposed
 )
 
 // kind is a distinct set of nodes that jobs may use.
-type kind struct {
+type nodeChoice struct {
 	vcluster    model.VClusterID
 	constraint  model.ConstraintID
 	partition   model.PartitionID
@@ -322,12 +322,12 @@ type kind struct {
 
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
-	s := &Core{cfg: cfg, site: cfg.Site, makes: model.NewMakes(cfg.Site), space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
+	s := &Core{cfg: cfg, site: cfg.Site, nodeClasses: model.NewMakes(cfg.Site), space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
 	n := len(cfg.Site.Nodes)
 	s.free = s.space.NewFree()
 	s.ready = model.NewNodeSet(n)
 	s.book = quota.New(&cfg.Quota)
-	s.ever = cfg.maxBook()
+	s.maxBook = cfg.maxBook()
 	s.powerCap, s.pool = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}, cfg.Site.SensitivePool
 	s.homes = make([]int32, len(cfg.Site.VClusters))
 	s.lent = make([]int32, len(cfg.Site.VClusters))
@@ -345,33 +345,33 @@ func New(cfg Config) *Core {
 			s.ready.Add(model.NodeID(i))
 		}
 	}
-	s.readies = s.ready.Len()
-	s.lanes = make([]lane, len(cfg.Policies))
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		*l = lane{
+	s.readyCount = s.ready.Len()
+	s.vclusters = make([]queueState, len(cfg.Policies))
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		*qs = queueState{
 			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
-			last: -1, figuredAt: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
+			best: -1, figuredAt: -1, quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime,
 			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
 		}
-		l.figured, l.members = make([]figured, len(l.tenant)), make([]int32, len(l.tenant))
-		l.inverse = make([]model.Fixed, len(l.tenant))
-		for t := range l.figured {
-			l.figured[t].tick = -1
+		qs.figured, qs.members = make([]figured, len(qs.tenant)), make([]int32, len(qs.tenant))
+		qs.inverse = make([]model.Fixed, len(qs.tenant))
+		for t := range qs.figured {
+			qs.figured[t].tick = -1
 		}
-		l.free.CopyFrom(s.free)
-		if l.policy.Ranking == ByScore {
-			l.curve = score.CurveOf(l.policy.Reference)
+		qs.free.CopyFrom(s.free)
+		if qs.policy.Ranking == ByScore {
+			qs.curve = score.CurveOf(qs.policy.Reference)
 		}
-		if l.policy.ceilings() {
-			l.lots = newLots(len(l.tenant))
+		if qs.policy.fastPath() {
+			qs.index = newBoundIndex(len(qs.tenant))
 		}
-		l.shapeOf(s.space.Class(nil), 0)
-		l.shapeOf(s.space.Class(nil), 1)
-		l.hold.forecast = s.space.NewFree()
-		l.plans.planned, l.plans.due = model.AbsentTime, model.Never
-		if l.policy.Backfill == order.Conservative {
-			l.timeline = backfill.NewTimeline(n)
+		qs.sizeOfRequest(s.space.Class(nil), 0)
+		qs.sizeOfRequest(s.space.Class(nil), 1)
+		qs.reservation.forecast = s.space.NewFree()
+		qs.plans.planned, qs.plans.due = model.AbsentTime, model.Never
+		if qs.policy.Backfill == order.Conservative {
+			qs.timeline = backfill.NewTimeline(n)
 		}
 	}
 	for i := range cfg.Site.Partitions {
@@ -398,8 +398,8 @@ func (s *Core) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
 // v found it, and the number of the last proposal before its turn: those of higher
 // numbers are of jobs behind it. ok is false when there is none.
 func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool) {
-	l := &s.lanes[v]
-	return l.hold.ref, l.hold.since, l.blocked && l.hold.ref >= 0
+	qs := &s.vclusters[v]
+	return qs.reservation.ref, qs.reservation.since, qs.blocked && qs.reservation.ref >= 0
 }
 
 // Consumed implements scheduler.Questions.
@@ -409,7 +409,7 @@ func (s *Core) Consumed(t model.TenantID, now model.Time) (node, gpu model.Durat
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
 // few, so they are searched one by one.
-func (s *Core) kindOf(a *model.Allocation) *kind {
+func (s *Core) kindOf(a *model.Allocation) *nodeChoice {
 	for _, k := range s.kinds {
 		if k.vcluster == a.VCluster && k.constraint == a.Constraint && k.partition == a.Partition && k.reservation == a.Reservation {
 			return k
@@ -418,8 +418,8 @@ func (s *Core) kindOf(a *model.Allocation) *kind {
 	return s.newKind(a)
 }
 
-func (s *Core) newKind(a *model.Allocation) *kind {
-	k := &kind{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
+func (s *Core) newKind(a *model.Allocation) *nodeChoice {
+	k := &nodeChoice{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
 	may := s.space.Eligible(&s.site.Constraints[a.Constraint])
 	if a.Partition >= 0 {
 		may.And(s.site.Partitions[a.Partition].Nodes)
@@ -449,18 +449,18 @@ func (s *Core) newKind(a *model.Allocation) *kind {
 		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
 		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
 	}
-	k.least, k.part = s.frugal(k)
+	k.least, k.part = s.leastPower(k)
 	s.kinds = append(s.kinds, k)
 	return k
 }
 
 // claimOf is what a takes from its tenant's limits on n nodes.
-func (s *Core) claimOf(a *model.Allocation, k *kind, n int32) quota.Claim {
+func (s *Core) claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.Claim {
 	return quota.Claim{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
 }
 
 // gpusOf is how many GPUs a counts with on each of its nodes.
-func (k *kind) gpusOf(a *model.Allocation) int32 {
+func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
 	if a.GPUs > 0 {
 		return a.GPUs
 	}
@@ -469,7 +469,7 @@ func (k *kind) gpusOf(a *model.Allocation) int32 {
 
 // demand is what a asks for before its nodes are known: the power that it
 // states, else what as many of the hungriest nodes it may use can draw.
-func demand(a *model.Allocation, k *kind) usage {
+func needsOf(a *model.Allocation, k *nodeChoice) usage {
 	u := usage{a.Power, a.IODemand}
 	if u.power == 0 {
 		u.power = k.watts * int64(a.NodesMin)
