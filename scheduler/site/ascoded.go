@@ -8,6 +8,7 @@ import (
 	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // lookAhead is how far the as-coded mode looks for releases.
@@ -24,11 +25,11 @@ const codedNeutral = model.One / 2
 // before the first job that found no nodes. The sort is stable on the id.
 func (s *Core) passAsCoded(qs *queueState, now model.Time) {
 	s.work.Passes++
-	s.work.Examined += uint64(len(qs.waiting))
+	s.work.Examined += uint64(len(qs.waiting.Jobs))
 	s.coded = s.codedInputs(qs, now)
 	s.room = s.room[:0]
-	for i := range qs.waiting {
-		ref := qs.waiting[i].ref
+	for i := range qs.waiting.Jobs {
+		ref := qs.waiting.Jobs[i].Ref
 		s.room = append(s.room, order.Candidate{Key: int64(s.codedScore(qs, &s.jobs[ref], now)), Ref: ref, At: int32(i)})
 	}
 	ranked := s.heap(qs, now, s.room)
@@ -121,11 +122,11 @@ func (s *Core) codedMost(j *job, most int32) int32 {
 	over := func(i int) bool {
 		grown.NodesMin = j.NodesMin + 1 + int32(i)
 		j.claim = s.claimOf(&grown, j.kind, grown.NodesMin)
-		ask := usage{leastDraw(&grown, j.kind), j.Demand(grown.NodesMin)}
+		ask := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(grown.NodesMin)}
 		if j.Power > 0 {
-			ask.power = j.Power * int64(grown.NodesMin) / int64(j.NodesMin)
+			ask.Power = j.Power * int64(grown.NodesMin) / int64(j.NodesMin)
 		}
-		return s.limited(j) != model.ReasonNone || !s.fitsCaps(&ask, s.used)
+		return s.limited(j) != model.ReasonNone || !s.caps.Fits(ask)
 	}
 	return min(most, j.NodesMin+int32(sort.Search(int(max(0, most-j.NodesMin)), over)))
 }
@@ -193,17 +194,17 @@ func (s *Core) codedInputs(qs *queueState, now model.Time) codedInputs {
 		busy += int64(sizeOf(&r.placement))
 		running += score.CodedBacklogHours(r.Kind, r.NodesMin, r.Walltime)
 	}
-	for i := range qs.waiting {
-		j := &s.jobs[qs.waiting[i].ref]
+	for i := range qs.waiting.Jobs {
+		j := &s.jobs[qs.waiting.Jobs[i].Ref]
 		queued += score.CodedBacklogHours(j.Kind, j.NodesMin, j.Walltime)
 	}
 	in.backlog = score.CodedBacklogOf(queued, max(1, running))
 	all := max(1, int64(s.ready.Len()))
-	qs.tenant[0], qs.penalty[0] = codedNeutral, model.One
-	for i := range qs.tenant[1:] {
+	qs.terms.FairShare[0], qs.terms.Penalty[0] = codedNeutral, model.One
+	for i := range qs.terms.FairShare[1:] {
 		t := model.TenantID(i)
 		limits, u := s.book.Limits(t), s.codedUsage(t, now)
-		qs.tenant[i+1] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(u.nodes, all), model.Ratio(busy, all))
+		qs.terms.FairShare[i+1] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(u.nodes, all), model.Ratio(busy, all))
 		spent := model.Fixed(0)
 		if limits.NodeBudget > 0 {
 			spent = model.Ratio(u.nodeTime, int64(limits.NodeBudget))
@@ -211,7 +212,7 @@ func (s *Core) codedInputs(qs *queueState, now model.Time) codedInputs {
 		if limits.GPUBudget > 0 {
 			spent = max(spent, model.Ratio(u.gpuTime, int64(limits.GPUBudget)))
 		}
-		qs.penalty[i+1] = score.Penalty(spent)
+		qs.terms.Penalty[i+1] = score.Penalty(spent)
 	}
 	return in
 }
@@ -219,14 +220,14 @@ func (s *Core) codedInputs(qs *queueState, now model.Time) codedInputs {
 // codedScore is the score with raw weights, no caps and no history.
 func (s *Core) codedScore(qs *queueState, j *job, now model.Time) model.Fixed {
 	v := s.codedValues(qs, j, now)
-	return score.Score(&qs.policy.Weights, &v, qs.penalty[j.Tenant+1])
+	return score.Score(&qs.policy.Weights, &v, qs.terms.Penalty[j.Tenant+1])
 }
 
 // codedValues are the factors of j in this pass.
 func (s *Core) codedValues(qs *queueState, j *job, now model.Time) score.Values {
 	v := s.values(j, 0, int32(max(1, len(s.site.Groups))))
 	v[score.Wait] = score.CodedWaitOf(now.Sub(j.Submit), qs.policy.Reference)
-	v[score.FairShare] = qs.tenant[j.Tenant+1]
+	v[score.FairShare] = qs.terms.FairShare[j.Tenant+1]
 	v[score.Data] = codedNeutral
 	v[score.Backlog] = s.coded.backlog
 	v[score.Energy] = score.EnergyOf(codedPrice)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // capLine is what is predicted to be in use of power and bandwidth when: a list of
@@ -17,12 +18,12 @@ type capLine struct {
 
 type capSpan struct {
 	from model.Time
-	used usage
+	used caps.Usage
 }
 
 // reset starts anew: so much is in use from now on, for ever. Where there are no
 // caps the line stays empty.
-func (c *capLine) reset(now model.Time, used usage, caps bool) {
+func (c *capLine) reset(now model.Time, used caps.Usage, caps bool) {
 	c.spans = c.spans[:0]
 	if caps {
 		c.spans = append(c.spans, capSpan{now, used})
@@ -41,20 +42,20 @@ func (c *capLine) split(at model.Time) int {
 }
 
 // add counts ask in over [from, until), sign times.
-func (c *capLine) add(from, until model.Time, ask usage, sign int64) {
+func (c *capLine) add(from, until model.Time, ask caps.Usage, sign int64) {
 	for i, end := c.split(from), c.split(until); i < end; i++ {
-		c.spans[i].used.power += sign * ask.power
-		c.spans[i].used.bandwidth += sign * ask.bandwidth
+		c.spans[i].used.Power += sign * ask.Power
+		c.spans[i].used.Bandwidth += sign * ask.Bandwidth
 	}
 }
 
 // keepsCaps says whether ask more keeps the caps of l's plan over all of [from,
 // until).
-func (s *Core) keepsCaps(qs *queueState, from, until model.Time, ask usage) bool {
+func (s *Core) keepsCaps(qs *queueState, from, until model.Time, ask caps.Usage) bool {
 	spans := qs.plans.caps.spans
 	for i := range spans {
 		ends := i+1 < len(spans) && spans[i+1].from <= from
-		if !ends && spans[i].from < until && !s.fitsCaps(&ask, spans[i].used) {
+		if !ends && spans[i].from < until && !s.caps.Cap.Allows(ask, spans[i].used) {
 			return false
 		}
 	}

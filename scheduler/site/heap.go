@@ -23,6 +23,6 @@ func (t *ties) Before(a, b model.Ref) bool {
 
 // heap is a heap of candidates of l, not in order yet.
 func (s *Core) heap(qs *queueState, now model.Time, list []order.Candidate) order.Heap {
-	s.ties = ties{s, qs, now}
-	return order.Heap{List: list, Ties: &s.ties}
+	qs.scratch.ties = ties{s, qs, now}
+	return order.Heap{List: list, Ties: &qs.scratch.ties}
 }

@@ -46,7 +46,7 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 			out.Rejected = s.rejected(ref)
 		}
 	}
-	switch ranked := j.phase == waiting || j.phase == proposed; {
+	switch ranked := j.phase == queued || j.phase == proposed; {
 	case ranked && qs.policy.Ranking == ByScore:
 		out.Scored, out.Score = true, s.explained(qs, j, s.now)
 	case ranked && qs.policy.Ranking == ByMultifactor && len(s.shares.fresh) == 0: // all users are in the tree

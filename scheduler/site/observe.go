@@ -3,7 +3,8 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/quota"
-	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/waiting"
 	"orrery/scheduler/workflow"
 )
 
@@ -76,11 +77,11 @@ func (s *Core) changed(f *model.Fact) {
 	case model.FactPrice:
 		s.price = model.Fixed(f.Value)
 	case model.FactPower:
-		s.powerCap.power = f.Value
+		s.caps.Cap.Power = f.Value
 	case model.FactBandwidth:
-		s.powerCap.bandwidth = f.Value
+		s.caps.Cap.Bandwidth = f.Value
 	case model.FactSensitivePool:
-		s.pool = int32(f.Value)
+		s.caps.Pool = int32(f.Value)
 	}
 	s.markAllDirty()
 }
@@ -232,24 +233,17 @@ func (s *Core) admitDue() {
 // enter puts a job into the queue of its vCluster.
 func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
-	j.phase, j.pos = waiting, int32(len(j.queue.waiting))
-	j.queue.count(j.Tenant)
-	q := waitingJob{
-		static: j.static, seen: model.AbsentTime, submit: j.Submit, left: j.left, needs: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, size: j.queue.sizeOfRequest(j.kind.class, j.GPUs),
-		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
+	qs := j.queue
+	j.phase = queued
+	qs.count(j.Tenant)
+	row := waiting.Job{
+		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
+		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, j.GPUs), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.mayBorrow(j),
 	}
-	q.plain = q.needs == usage{} && !q.borrows
-	if p := j.queue.policy; p.Ranking == ByScore {
-		s.weigh(j.queue, &q, s.now)
-		q.perNode = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
-		j.queue.addBound(&q)
-	}
-	sh := &j.queue.sizes[q.size]
-	sh.units = s.unitsOf(j)
-	sh.add(requestOf(q.need, ref))
-	j.queue.waiting = append(j.queue.waiting, q)
-	if j.queue.fresh = append(j.queue.fresh, ref); !j.queue.settled {
-		j.queue.dirty = true
+	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
+	qs.waiting.Add(row, s.unitsOf(j), s.now)
+	if qs.fresh = append(qs.fresh, ref); !qs.settled {
+		qs.dirty = true
 	}
 }
 
@@ -257,13 +251,15 @@ func (s *Core) enter(ref model.Ref) {
 func (s *Core) leave(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.queue.members[j.Tenant+1]--
-	q := j.queue.waiting
-	j.queue.removeBound(&q[j.pos])
-	j.queue.sizes[q[j.pos].size].remove(requestOf(q[j.pos].need, ref))
-	last := q[len(q)-1]
-	q[j.pos] = last
-	s.jobs[last.ref].pos = j.pos
-	j.queue.waiting = q[:len(q)-1]
+	j.queue.waiting.Remove(ref)
+}
+
+// unitsOf is what each node of j counts for in Least.
+func (s *Core) unitsOf(j *job) int32 {
+	if s.cfg.Shared {
+		return j.kind.gpusOf(&j.Allocation)
+	}
+	return 1
 }
 
 // withdrawn takes out a job that its owner, or the graph, withdrew.
@@ -273,7 +269,7 @@ func (s *Core) withdrawn(ref model.Ref) {
 	case proposed: // the refusal will follow
 		j.phase = withdrawn
 		return
-	case waiting:
+	case queued:
 		s.leave(ref)
 		j.queue.dirty = true
 	case early:
@@ -393,7 +389,7 @@ func (s *Core) granted(f *model.Fact) {
 // not start for its own sake gets none.
 func (s *Core) Adopt(now model.Time, ref model.Ref, p *model.Placement) []model.Proposal {
 	j := &s.jobs[ref]
-	if s.plan.Proposals = s.plan.Proposals[:0]; j.phase != waiting {
+	if s.plan.Proposals = s.plan.Proposals[:0]; j.phase != queued {
 		return nil
 	}
 	s.chosen.Set(p)

@@ -63,9 +63,9 @@ func (s *Core) pass(qs *queueState, now model.Time) {
 	kept := qs.keepsNodes()
 	qs.blocked = false
 	s.shrink(qs)
-	lacks := s.findScalingUp(qs)
-	if len(qs.waiting) > 0 || lacks {
-		s.passCandidates(qs, now)
+	scalingUp := s.findScalingUp(qs)
+	if len(qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
+		s.passCandidates(qs, now, scalingUp)
 	} else {
 		qs.plans.due = model.Never // nobody is planned for
 	}
@@ -83,17 +83,17 @@ func (s *Core) pass(qs *queueState, now model.Time) {
 }
 
 // passCandidates is the pass of a vCluster in which somebody waits.
-func (s *Core) passCandidates(qs *queueState, now model.Time) {
+func (s *Core) passCandidates(qs *queueState, now model.Time, scalingUp []model.Ref) {
 	s.freeze(qs)
 	qs.reservation.reset()
-	qs.stamp++
+	qs.waiting.FreeChanged()
 	first := len(s.plan.Proposals)
 	if qs.policy.AsCoded {
 		s.passAsCoded(qs, now)
 	} else if qs.timeline != nil {
-		s.passTimeline(qs, now)
+		s.passTimeline(qs, now, scalingUp)
 	} else {
-		s.passQueue(qs, now)
+		s.passQueue(qs, now, scalingUp)
 	}
 	if !qs.policy.AsCoded { // which gives each as much as there is at once
 		s.grow(qs, now, first)
@@ -112,56 +112,67 @@ func (s *Core) passCandidates(qs *queueState, now model.Time) {
 }
 
 // passQueue is the pass under none, first-fit and easy.
-func (s *Core) passQueue(qs *queueState, now model.Time) {
-	if len(s.scalingUp) > 0 && qs.timeline == nil {
-		s.passServing(qs, now)
+func (s *Core) passQueue(qs *queueState, now model.Time, scalingUp []model.Ref) {
+	if len(scalingUp) > 0 && qs.timeline == nil {
+		s.passServing(qs, now, scalingUp)
 		return
 	}
-	if !s.split(qs, now) {
+	fits, worth := s.split(qs, now)
+	if !worth {
 		qs.settled = qs.blocked
 		return
 	}
 	s.work.Passes++
 	first := len(s.plan.Proposals)
-	if qs.fastPath = s.onFastPath(qs) && s.passFast(qs, now); !qs.fastPath {
-		s.passAll(qs, now)
+	var contenders []model.Ref
+	fast := false
+	if s.onFastPath(qs) {
+		contenders, fast = s.passFast(qs, now, fits)
 	}
-	if len(s.plan.Proposals) == first { // else there is another pass soon
-		s.boundNextChange(qs, now)
-		qs.settled = qs.fastPath && qs.policy.Backfill == order.Easy && qs.reservation.known && !qs.reservation.detailed && qs.quietUntil > now
+	if !fast {
+		s.passAll(qs, now, nil)
 	}
+	if len(s.plan.Proposals) > first {
+		return // there is another pass soon
+	}
+	s.boundNextChange(qs, now, len(fits) > 0, contenders, !fast)
+	qs.settled = fast && qs.policy.Backfill == order.Easy && qs.reservation.known && !qs.reservation.detailed && qs.quietUntil > now
 }
 
 // passServing is the pass in which services may get nodes.
-func (s *Core) passServing(qs *queueState, now model.Time) {
+func (s *Core) passServing(qs *queueState, now model.Time, scalingUp []model.Ref) {
 	s.work.Passes++
-	s.work.Examined += uint64(len(qs.waiting) + len(s.scalingUp))
+	s.work.Examined += uint64(len(qs.waiting.Jobs) + len(scalingUp))
 	s.offers(qs)
-	qs.fastPath = false
-	s.passAll(qs, now)
-	if len(qs.waiting) > 0 || s.nextBoundary(now) < model.Never {
+	s.passAll(qs, now, scalingUp)
+	if len(qs.waiting.Jobs) > 0 || s.nextBoundary(now) < model.Never {
 		qs.quietUntil = now // who overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
 
-// passAll looks at everybody in the queue, in order.
-func (s *Core) passAll(qs *queueState, now model.Time) {
-	s.room, s.tight = s.room[:0], s.tight[:0]
-	for i := range qs.waiting {
-		q := &qs.waiting[i]
-		c := order.Candidate{Tier: q.tier, Ref: q.ref, At: int32(i)}
+// sorted is the candidates of a pass in two heaps, not in order yet: those that may have
+// room, the services that may get nodes among them, and those that have none.
+func (s *Core) sorted(qs *queueState, now model.Time, scalingUp []model.Ref) (room, tight order.Heap) {
+	with, without := s.room[:0], s.tight[:0]
+	for i := range qs.waiting.Jobs {
+		q := &qs.waiting.Jobs[i]
+		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
 		if s.mayFit(qs, q) {
-			s.room = append(s.room, c)
+			with = append(with, c)
 		} else {
-			s.tight = append(s.tight, c)
+			without = append(without, c)
 		}
 	}
-	s.keys(qs, s.room, now)
-	s.keys(qs, s.tight, now)
-	if qs.timeline == nil {
-		s.room = s.addScalingUp(qs, s.room, now)
-	}
-	room, tight := s.heap(qs, now, s.room), s.heap(qs, now, s.tight)
+	s.keys(qs, with, now)
+	s.keys(qs, without, now)
+	with = s.addScalingUp(qs, with, scalingUp, now)
+	s.room, s.tight = with, without
+	return s.heap(qs, now, with), s.heap(qs, now, without)
+}
+
+// passAll examines each job in the queue, in order.
+func (s *Core) passAll(qs *queueState, now model.Time, scalingUp []model.Ref) {
+	room, tight := s.sorted(qs, now, scalingUp)
 	room.Lead()
 	tight.Lead()
 	// Whoever explains wants to know why the others wait, and min_score when.
@@ -190,22 +201,22 @@ func (s *Core) passAll(qs *queueState, now model.Time) {
 	}
 }
 
-// split finds the candidates who may have room; it says whether a pass is worth
-// making: whether there are any, or the first blocked job may do something
+// split finds the jobs that may have room, valid until the next call, and says whether a
+// pass is worth making: whether there are any, or the first blocked job may do something
 // about it.
-func (s *Core) split(qs *queueState, now model.Time) bool {
-	s.work.Examined += uint64(len(qs.waiting))
+func (s *Core) split(qs *queueState, now model.Time) (fits []model.Ref, worth bool) {
+	s.work.Examined += uint64(len(qs.waiting.Jobs))
 	s.offers(qs)
-	s.findFits(qs)
-	if p := qs.policy; len(s.fits) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
-		// Nobody starts, whoever is first: the blocked one would only keep
+	fits = s.findFits(qs)
+	if p := qs.policy; len(fits) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
+		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
-		for i := 0; i < len(qs.waiting) && !qs.blocked; i++ {
-			qs.blocked = s.held(qs, order.Candidate{Ref: qs.waiting[i].ref}, now) == model.ReasonNone
+		for i := 0; i < len(qs.waiting.Jobs) && !qs.blocked; i++ {
+			qs.blocked = s.held(qs, order.Candidate{Ref: qs.waiting.Jobs[i].Ref}, now) == model.ReasonNone
 		}
-		return false
+		return nil, false
 	}
-	return true
+	return fits, true
 }
 
 // keys works out what the candidates are ordered by.
@@ -217,10 +228,9 @@ func (s *Core) keys(qs *queueState, h []order.Candidate, now model.Time) {
 	}
 	if qs.policy.Ranking == ByScore && !qs.policy.Expected {
 		for i := range h {
-			q := &qs.waiting[h[i].At]
-			s.weigh(qs, q, now)
-			q.key = s.scoreOfQueued(qs, q)
-			h[i].Key = int64(q.key)
+			q := &qs.waiting.Jobs[h[i].At]
+			q.Key = qs.score(q, now)
+			h[i].Key = int64(q.Key)
 		}
 		return
 	}
@@ -254,7 +264,7 @@ func (s *Core) tryStart(qs *queueState, now model.Time, c order.Candidate) {
 		s.growService(qs, now, c.Ref)
 		return
 	}
-	if qs.blocked && s.cannotStart(qs, &qs.waiting[j.pos], now) && s.cfg.Explain == nil && qs.policy.MinScore == 0 {
+	if qs.blocked && s.cannotStart(qs, qs.waiting.Row(c.Ref), now) && s.cfg.Explain == nil && qs.policy.MinScore == 0 {
 		return
 	}
 	if r := s.held(qs, c, now); r != model.ReasonNone {
@@ -366,7 +376,7 @@ func (s *Core) propose(qs *queueState, ref model.Ref, now model.Time) {
 	j.borrowed = s.chosenBorrows
 	j.phase = proposed
 	qs.free.Take(&j.placement)
-	qs.stamp++
+	qs.waiting.FreeChanged()
 	qs.inFlight = append(qs.inFlight, ref)
 	j.predicted = now.Add(s.span(j))
 	qs.ends.Insert(j.predicted, ref, sizeOf(&j.placement))

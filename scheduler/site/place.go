@@ -8,16 +8,15 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/waiting"
 )
 
 // siteScratch is reused from pass to pass.
 type siteScratch struct {
 	room, tight   []order.Candidate
-	ties          ties
-	fits          []model.Ref
 	victims_      []preempt.Victim
-	largest       []int32 // by eligibility class, -1 until asked for in a pass
-	offered       int32   // at most so many nodes could be borrowed in this pass
+	offered       int32 // at most so many nodes could be borrowed in this pass
 	chosen        model.Placement
 	chosenBorrows bool
 	avoid, extra  model.NodeSet
@@ -103,18 +102,18 @@ func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until
 
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
-func (s *Core) mayFit(qs *queueState, q *waitingJob) bool {
-	if (q.needs.power > 0 || q.needs.bandwidth > 0) && !s.fitsCaps(&q.needs, s.used) {
+func (s *Core) mayFit(qs *queueState, q *waiting.Job) bool {
+	if (q.Needs.Power > 0 || q.Needs.Bandwidth > 0) && !s.caps.Fits(q.Needs) {
 		return false
 	}
-	free := qs.freeOf(q.size)
-	return free >= q.need || (q.borrows && free+s.offered >= q.need)
+	free := qs.waiting.Free(q.Size)
+	return free >= q.Need || (q.Borrows && free+s.offered >= q.Need)
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
 // are all nodes, whole and by one GPU.
 func (s *Core) anyRoom(qs *queueState) bool {
-	return qs.freeOf(0) > 0 || (s.cfg.Shared && qs.freeOf(1) > 0)
+	return qs.waiting.Free(0) > 0 || (s.cfg.Shared && qs.waiting.Free(1) > 0)
 }
 
 // offers bounds what all other vClusters would lend to l now.
@@ -138,12 +137,6 @@ func (s *Core) borrows(a *model.Allocation, k *nodeChoice) bool {
 	return k.foreign != nil && s.cfg.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
 }
 
-// fitsCaps says whether ask fits under the caps when used is in use.
-func (s *Core) fitsCaps(ask *usage, used usage) bool {
-	return (s.powerCap.power == 0 || ask.power == 0 || used.power+ask.power <= s.powerCap.power) &&
-		(s.powerCap.bandwidth == 0 || ask.bandwidth == 0 || used.bandwidth+ask.bandwidth <= s.powerCap.bandwidth)
-}
-
 // choose selects nodes for j into s.chosen, or says why there are none.
 func (s *Core) choose(qs *queueState, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
@@ -160,14 +153,14 @@ func (s *Core) choose(qs *queueState, ref model.Ref, now model.Time) model.Reaso
 
 // overCap says which cap the job would break on the nodes in s.chosen.
 func (s *Core) overCap(j *job) model.Reason {
-	if s.powerCap == (usage{}) { // else it takes a look at the nodes
+	if s.caps.Cap == (caps.Usage{}) { // else it takes a look at the nodes
 		return model.ReasonNone
 	}
 	n := sizeOf(&s.chosen)
 	switch {
-	case !s.fitsCaps(&usage{power: s.nodeClasses.DrawOn(&j.Allocation, &s.chosen, n)}, s.used):
+	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, &s.chosen, n)}):
 		return model.ReasonPower
-	case !s.fitsCaps(&usage{bandwidth: j.Demand(n)}, s.used):
+	case !s.caps.Fits(caps.Usage{Bandwidth: j.Demand(n)}):
 		return model.ReasonBandwidth
 	}
 	return model.ReasonNone
@@ -222,24 +215,22 @@ func (s *Core) own(qs *queueState, j *job, avoid model.NodeSet) int32 {
 // use books what j takes of the caps on its nodes.
 func (s *Core) setNeeds(j *job) {
 	n := sizeOf(&j.placement)
-	j.needs = usage{s.nodeClasses.DrawOn(&j.Allocation, &j.placement, n), j.Demand(n)}
+	j.needs = caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, &j.placement, n), Bandwidth: j.Demand(n)}
 	s.countNeeds(j, 1)
 }
 
 // takes counts what j has of the caps and of the nodes for sensitive work, sign
 // times.
 func (s *Core) countNeeds(j *job, sign int64) {
-	s.used.power += sign * j.needs.power
-	s.used.bandwidth += sign * j.needs.bandwidth
+	s.caps.Used.Power += sign * j.needs.Power
+	s.caps.Used.Bandwidth += sign * j.needs.Bandwidth
 	if j.IsSensitive() {
-		s.sensitive += int32(sign) * sizeOf(&j.placement)
+		s.caps.Sensitive += int32(sign) * sizeOf(&j.placement)
 	}
 }
 
-// overPool says whether sensitive work would hold too many nodes with n more.
-func (s *Core) overPool(j *job, n int32) bool {
-	return s.pool > 0 && j.IsSensitive() && s.sensitive+n > s.pool
-}
+// overPool says whether sensitive work would hold too many nodes with n more of j.
+func (s *Core) overPool(j *job, n int32) bool { return j.IsSensitive() && !s.caps.PoolHas(n) }
 
 // grow offers the jobs proposed since first that take a range of nodes what
 // nobody else could use, in the order in which they were proposed.
@@ -281,16 +272,16 @@ func (s *Core) growJob(qs *queueState, now model.Time, p *model.Proposal) {
 // so many nodes draw, the caps let the job in flight have. Both only get tighter
 // with its size.
 func (s *Core) allowed(j *job, have, most int32) int32 {
-	left := usage{s.used.power - j.needs.power, s.used.bandwidth - j.needs.bandwidth}
+	left := s.caps.Used.Minus(j.needs)
 	grown := j.Allocation
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
 		grown.NodesMin = n
-		ask := usage{leastDraw(&grown, j.kind), j.Demand(n)}
+		ask := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
 		if j.Power > 0 {
-			ask.power = j.Power * int64(n) / int64(j.NodesMin)
+			ask.Power = j.Power * int64(n) / int64(j.NodesMin)
 		}
-		return s.book.CheckResize(&j.claim, n) != model.ReasonNone || !s.fitsCaps(&ask, left)
+		return s.book.CheckResize(&j.claim, n) != model.ReasonNone || !s.caps.Cap.Allows(ask, left)
 	}
 	return have + int32(sort.Search(int(max(0, most-have)), over))
 }

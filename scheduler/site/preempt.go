@@ -5,6 +5,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // claim keeps nodes for a job that makes others leave them.
@@ -53,7 +54,7 @@ func (s *Core) proposePreemption(qs *queueState, now model.Time, ref model.Ref, 
 	if len(s.victims_) == 0 {
 		return false
 	}
-	t := trial{s: s, qs: qs, ref: ref, now: now, used: s.used}
+	t := trial{s: s, qs: qs, ref: ref, now: now, used: s.caps.Used}
 	s.trial.CopyFrom(qs.free)
 	cfg := &qs.policy.Preemption
 	var ok bool
@@ -135,7 +136,7 @@ type trial struct {
 	qs   *queueState
 	ref  model.Ref
 	now  model.Time
-	used usage
+	used caps.Usage
 }
 
 func (t *trial) Give(v *preempt.Victim) {
@@ -144,20 +145,20 @@ func (t *trial) Give(v *preempt.Victim) {
 	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
 		t.s.trial.Take(&t.s.jobs[ref].placement)
 	}
-	t.used.power -= r.needs.power
-	t.used.bandwidth -= r.needs.bandwidth
+	t.used.Power -= r.needs.Power
+	t.used.Bandwidth -= r.needs.Bandwidth
 }
 
 func (t *trial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.s.trial.Take(&r.placement)
-	t.used.power += r.needs.power
-	t.used.bandwidth += r.needs.bandwidth
+	t.used.Power += r.needs.Power
+	t.used.Bandwidth += r.needs.Bandwidth
 }
 
 func (t *trial) Fits() bool {
 	j := &t.s.jobs[t.ref]
-	if !t.s.fitsCaps(&j.needs, t.used) {
+	if !t.s.caps.Cap.Allows(j.needs, t.used) {
 		return false
 	}
 	q := t.s.query(t.qs, j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
@@ -190,7 +191,7 @@ func (s *Core) dropHold(ref model.Ref) {
 func (s *Core) dropIdleHolds(qs *queueState) {
 	for i := 0; i < len(s.holds); {
 		c := &s.holds[i]
-		if j := &s.jobs[c.ref]; len(c.victims) == 0 && j.queue == qs && j.phase == waiting {
+		if j := &s.jobs[c.ref]; len(c.victims) == 0 && j.queue == qs && j.phase == queued {
 			s.dropHold(c.ref)
 			continue
 		}

@@ -3,6 +3,7 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/waiting"
 )
 
 // When a vCluster looks at its queue, and how long nothing can change there.
@@ -32,7 +33,7 @@ func (s *Core) unsettled(qs *queueState, now model.Time) bool {
 
 // due is the next instant at which l must look at its queue.
 func (s *Core) due(qs *queueState, now model.Time) model.Time {
-	if len(qs.waiting) == 0 && len(qs.services) == 0 && !qs.keepsNodes() { // who kept its nodes lends from the next pass on
+	if len(qs.waiting.Jobs) == 0 && len(qs.services) == 0 && !qs.keepsNodes() { // who kept its nodes lends from the next pass on
 		return model.Never
 	}
 	p := qs.policy
@@ -60,9 +61,6 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 	return from.Grid(p.Cycle, p.Phase)
 }
 
-// keeps says whether l lends nothing, for some of its own want its nodes.
-func (qs *queueState) keepsNodes() bool { return qs.blocked || qs.underProvisioned }
-
 // boundary says whether an advance reservation begins or ends at now, which may
 // open nodes; nextBoundary is the next such instant.
 func (s *Core) boundary(now model.Time) bool {
@@ -88,11 +86,12 @@ func (s *Core) nextBoundary(now model.Time) model.Time {
 	return at
 }
 
-// quieten bounds from below the instant at which the next pass could decide
-// anything else, when all that keeps jobs from starting is the reservation.
-func (s *Core) boundNextChange(qs *queueState, now model.Time) {
+// boundNextChange bounds from below the instant at which the next pass could decide
+// anything else, when all that keeps jobs from starting is the reservation. Only those of
+// contenders may come before the blocked job, or any job if all is set.
+func (s *Core) boundNextChange(qs *queueState, now model.Time, anyFits bool, contenders []model.Ref, all bool) {
 	p := qs.policy
-	if p.MinScore == 0 && (!qs.blocked || (len(s.fits) == 0 && !p.Preempts)) {
+	if p.MinScore == 0 && (!qs.blocked || (!anyFits && !p.Preempts)) {
 		return
 	}
 	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || len(s.site.Reservations) > 0 || len(s.holds) > 0 {
@@ -101,7 +100,7 @@ func (s *Core) boundNextChange(qs *queueState, now model.Time) {
 	}
 	qs.accountsAt = s.book.NextTick(now)
 	qs.quietUntil = min(max(qs.ends.First(), now), now.Add(foresight))
-	s.untilOvertaken(qs, now)
+	s.untilOvertaken(qs, now, contenders, all)
 }
 
 // foresight bounds for how long a pass looks ahead for somebody who overtakes: the
@@ -113,38 +112,32 @@ const foresight = 10 * model.Minute
 // than that of a job submitted at its beginning, so that most are not looked at
 // closely. Who cannot come first within the foresight does not count, so that it makes
 // no difference whom the pass has looked at beside those who may.
-func (s *Core) untilOvertaken(qs *queueState, now model.Time) {
-	h := &s.jobs[qs.reservation.ref]
-	hq := &qs.waiting[h.pos]
-	w2, top := qs.policy.Weights[score.Wait], hq.key
-	growth := score.Term(w2, qs.curve.Of(qs.quietUntil.Sub(now))) + 2
+func (s *Core) untilOvertaken(qs *queueState, now model.Time, contenders []model.Ref, all bool) {
+	hq := qs.waiting.Row(qs.reservation.ref)
+	w2, top := qs.policy.Weights[score.Wait], hq.Key
+	growth := score.Term(w2, qs.waiting.Factor(qs.quietUntil.Sub(now))) + 2
 	horizon := now.Add(foresight)
-	look := func(q *waitingJob) {
-		gap := top - q.key
-		if q.ref == hq.ref || q.tier < hq.tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
+	look := func(q *waiting.Job) {
+		gap := top - q.Key
+		if q.Ref == hq.Ref || q.Tier < hq.Tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
 			return
 		}
-		later := *q
-		later.wait = w2.Mul(qs.curve.Of(horizon.Sub(q.submit)))
-		if s.scoreOfQueued(qs, &later) >= top {
+		if qs.composite(q.Static, qs.waiting.Term(q.Submit, horizon), q.Tenant, q.Class, q.Need) >= top {
 			qs.quietUntil = min(qs.quietUntil, s.overtaking(qs, q, hq, now))
 		}
 	}
-	if qs.fastPath {
-		for _, ref := range qs.contenders {
-			look(&qs.waiting[s.jobs[ref].pos])
-		}
-		return
+	for _, ref := range contenders {
+		look(qs.waiting.Row(ref))
 	}
-	for i := range qs.waiting {
-		look(&qs.waiting[i])
+	for i := 0; all && i < len(qs.waiting.Jobs); i++ {
+		look(&qs.waiting.Jobs[i])
 	}
 }
 
 // overtaking is a bound on the instant at which q, which is behind h by their keys,
 // comes before it.
-func (s *Core) overtaking(qs *queueState, q, h *waitingJob, now model.Time) model.Time {
-	return now.Add(score.Overtake(h.key-q.key, qs.policy.Weights[score.Wait], qs.penalty[q.tenant], qs.penalty[h.tenant], now.Sub(q.submit), now.Sub(h.submit), qs.policy.Reference))
+func (s *Core) overtaking(qs *queueState, q, h *waiting.Job, now model.Time) model.Time {
+	return now.Add(score.Overtake(h.Key-q.Key, qs.policy.Weights[score.Wait], qs.terms.Penalty[q.Tenant], qs.terms.Penalty[h.Tenant], now.Sub(q.Submit), now.Sub(h.Submit), qs.policy.Reference))
 }
 
 // patience is for how long a vCluster on a cycle looks whether somebody else comes

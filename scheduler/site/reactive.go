@@ -10,6 +10,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/quota"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // Reactive services run on as many nodes as somebody else demands for them, between
@@ -25,7 +26,7 @@ type resize struct {
 	gained model.Placement // those of them that it does not hold yet
 	claim  quota.Claim     // the service's, as it was
 	nodes  int32           // gained, 0 for one that shrinks
-	more   usage           // that it takes for them
+	more   caps.Usage      // that it takes for them
 	pooled bool            // they count as nodes of sensitive work
 }
 
@@ -115,18 +116,19 @@ func (s *Core) stays(j *job, n int32, p *model.Placement) {
 
 // lacking gathers in s.growers the services of l that may get nodes in this pass:
 // they are to have more, there is one at least, and their limits allow it.
-func (s *Core) findScalingUp(qs *queueState) bool {
-	s.scalingUp = s.scalingUp[:0]
+func (s *Core) findScalingUp(qs *queueState) []model.Ref {
+	up := s.scalingUp[:0]
 	for _, ref := range qs.services {
 		j := &s.jobs[ref]
 		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || s.roomFor(qs, j) == 0 {
 			continue
 		}
 		if s.atLimit(j, sizeOf(&j.placement)) == model.ReasonNone {
-			s.scalingUp = append(s.scalingUp, ref)
+			up = append(up, ref)
 		}
 	}
-	return len(s.scalingUp) > 0
+	s.scalingUp = up
+	return up
 }
 
 // roomFor counts the nodes that are free for one more of what j has on each of its own.
@@ -152,8 +154,8 @@ func (s *Core) atLimit(j *job, size int32) model.Reason {
 }
 
 // addGrowers gives the services in s.growers their place among the candidates.
-func (s *Core) addScalingUp(qs *queueState, h []order.Candidate, now model.Time) []order.Candidate {
-	for _, ref := range s.scalingUp {
+func (s *Core) addScalingUp(qs *queueState, h []order.Candidate, scalingUp []model.Ref, now model.Time) []order.Candidate {
+	for _, ref := range scalingUp {
 		h = append(h, order.Candidate{Key: s.keyOf(qs, &s.jobs[ref], now), Tier: s.rankTier(ref), Ref: ref, At: -1})
 	}
 	return h
@@ -283,10 +285,10 @@ func (s *Core) fitsAt(x *resize, n int32) bool {
 	x.gained.Set(&s.chosen)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = sizeOf(&x.gained)
-	ask := usage{s.nodeClasses.Draw(&j.Allocation, &x.whole), j.Demand(n)}
-	x.more = usage{ask.power - j.needs.power, ask.bandwidth - j.needs.bandwidth}
-	left := usage{s.used.power - j.needs.power, s.used.bandwidth - j.needs.bandwidth}
-	return s.book.CheckResize(&j.claim, n) == model.ReasonNone && s.fitsCaps(&ask, left) && !s.overPool(j, x.nodes)
+	ask := caps.Usage{Power: s.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
+	x.more = ask.Minus(j.needs)
+	left := s.caps.Used.Minus(j.needs)
+	return s.book.CheckResize(&j.claim, n) == model.ReasonNone && s.caps.Cap.Allows(ask, left) && !s.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
@@ -306,10 +308,7 @@ func union(a, b, p *model.Placement) {
 
 // growPlanned gives services of l what nobody has planned for, under Conservative.
 func (s *Core) growPlanned(qs *queueState, now model.Time) {
-	if !s.findScalingUp(qs) {
-		return
-	}
-	for _, ref := range s.scalingUp {
+	for _, ref := range s.findScalingUp(qs) {
 		end := s.predictedEnd(&s.jobs[ref], now)
 		until := end
 		if end < model.Never {
@@ -339,7 +338,7 @@ func (s *Core) newResize(qs *queueState, ref model.Ref) *resize {
 	x, j := &s.resizes[n], &s.jobs[ref]
 	x.ref, x.queue, x.claim = ref, qs, j.claim
 	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
-	x.nodes, x.more, x.pooled = 0, usage{}, j.IsSensitive()
+	x.nodes, x.more, x.pooled = 0, caps.Usage{}, j.IsSensitive()
 	return x
 }
 
@@ -356,7 +355,7 @@ func (s *Core) proposeSize(x *resize) {
 	s.reserveMore(x, 1)
 	if x.nodes > 0 {
 		x.queue.free.Take(&x.gained)
-		x.queue.stamp++
+		x.queue.waiting.FreeChanged()
 		s.invalidateBounds() // the caps of all have less room
 	}
 	s.seq++
@@ -369,10 +368,10 @@ func (s *Core) proposeSize(x *resize) {
 // reserveMore counts what a service gains against limits and caps, sign times.
 func (s *Core) reserveMore(x *resize, sign int32) {
 	s.book.ReserveMore(&x.claim, sign*x.nodes)
-	s.used.power += int64(sign) * x.more.power
-	s.used.bandwidth += int64(sign) * x.more.bandwidth
+	s.caps.Used.Power += int64(sign) * x.more.Power
+	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
 	if x.pooled {
-		s.sensitive += sign * x.nodes
+		s.caps.Sensitive += sign * x.nodes
 	}
 }
 

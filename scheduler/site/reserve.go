@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // siteHold is the reservation of the first blocked job of a pass under Easy: the
@@ -19,8 +20,8 @@ type easyReservation struct {
 	known    bool
 	detailed bool
 	at       model.Time
-	nodes    int32 // left over
-	caps     usage // left over, where there are caps
+	nodes    int32      // left over
+	caps     caps.Usage // left over, where there are caps
 	forecast *place.Free
 	query    place.Query
 	avoid    model.NodeSet
@@ -35,16 +36,16 @@ func (s *Core) harmless(qs *queueState, now model.Time, j *job, p *model.Placeme
 	if s.outOfTheWay(qs, now, now.Add(j.left)) {
 		return true
 	}
-	ask := usage{bandwidth: j.Demand(sizeOf(p))}
-	if s.powerCap.power > 0 { // it takes a look at each node
-		ask.power = s.nodeClasses.Draw(&j.Allocation, p)
+	ask := caps.Usage{Bandwidth: j.Demand(sizeOf(p))}
+	if s.caps.Cap.Power > 0 { // it takes a look at each node
+		ask.Power = s.nodeClasses.Draw(&j.Allocation, p)
 	}
 	return s.leavesRoom(qs, p, ask)
 }
 
 // spares is harmless for what a running service gains, and draws more by it, until
 // it is predicted to end.
-func (s *Core) harmlessGain(qs *queueState, now, until model.Time, gained *model.Placement, more usage) bool {
+func (s *Core) harmlessGain(qs *queueState, now, until model.Time, gained *model.Placement, more caps.Usage) bool {
 	return s.outOfTheWay(qs, now, until) || s.leavesRoom(qs, gained, more)
 }
 
@@ -60,11 +61,11 @@ func (s *Core) outOfTheWay(qs *queueState, now, until model.Time) bool {
 
 // leavesRoom says whether the blocked job has room at the instant of its reservation
 // when the nodes p and so much of the caps are taken; if so they are.
-func (s *Core) leavesRoom(qs *queueState, p *model.Placement, ask usage) bool {
+func (s *Core) leavesRoom(qs *queueState, p *model.Placement, ask caps.Usage) bool {
 	h := &qs.reservation
 	blocked := &s.jobs[h.ref]
-	if (s.powerCap.power > 0 && blocked.needs.power > 0 && ask.power > h.caps.power) ||
-		(s.powerCap.bandwidth > 0 && blocked.needs.bandwidth > 0 && ask.bandwidth > h.caps.bandwidth) {
+	if (s.caps.Cap.Power > 0 && blocked.needs.Power > 0 && ask.Power > h.caps.Power) ||
+		(s.caps.Cap.Bandwidth > 0 && blocked.needs.Bandwidth > 0 && ask.Bandwidth > h.caps.Bandwidth) {
 		return false
 	}
 	if h.detailed {
@@ -80,8 +81,8 @@ func (s *Core) leavesRoom(qs *queueState, p *model.Placement, ask usage) bool {
 		}
 		h.nodes -= n
 	}
-	h.caps.power -= ask.power
-	h.caps.bandwidth -= ask.bandwidth
+	h.caps.Power -= ask.Power
+	h.caps.Bandwidth -= ask.Bandwidth
 	return true
 }
 
@@ -95,7 +96,7 @@ func (s *Core) reserve(qs *queueState, now model.Time) {
 		s.forecast(qs, now)
 		return
 	}
-	if j.kind.all && !s.capped(j) && int(s.readyCount) == len(s.site.Nodes) {
+	if j.kind.all && !s.caps.Cap.Binds(j.needs) && int(s.readyCount) == len(s.site.Nodes) {
 		h.at, h.nodes = qs.ends.Shadow(now, j.NodesMin, qs.free.Count(j.kind.class))
 		return
 	}
@@ -108,16 +109,12 @@ func (s *Core) delicate(qs *queueState, j *job) bool {
 	return s.cfg.Shared || j.IsSensitive() || len(s.holds) > 0 || len(s.site.Reservations) > 0 || s.clashes(qs)
 }
 
-func (s *Core) capped(j *job) bool {
-	return (s.powerCap.power > 0 && j.needs.power > 0) || (s.powerCap.bandwidth > 0 && j.needs.bandwidth > 0)
-}
-
 // count walks the predicted ends with the number of nodes that j may use.
 func (s *Core) count(qs *queueState, now model.Time) {
 	h := &qs.reservation
 	j := &s.jobs[h.ref]
-	free, used := qs.free.Count(j.kind.class), s.used
-	room := func() bool { return free >= j.NodesMin && s.fitsCaps(&j.needs, used) }
+	free, used := qs.free.Count(j.kind.class), s.caps.Used
+	room := func() bool { return free >= j.NodesMin && s.caps.Cap.Allows(j.needs, used) }
 	h.at = model.Never
 	at := now
 	qs.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
@@ -128,15 +125,15 @@ func (s *Core) count(qs *queueState, now model.Time) {
 		at = t
 		r := &s.jobs[ref]
 		free += s.returning(&r.placement, j.kind.mask)
-		used.power -= r.needs.power
-		used.bandwidth -= r.needs.bandwidth
+		used.Power -= r.needs.Power
+		used.Bandwidth -= r.needs.Bandwidth
 		return true
 	})
 	if h.at == model.Never && room() {
 		h.at = at
 	}
 	h.nodes = free - j.NodesMin
-	h.caps = usage{s.powerCap.power - used.power - j.needs.power, s.powerCap.bandwidth - used.bandwidth - j.needs.bandwidth}
+	h.caps = s.caps.Cap.Minus(used).Minus(j.needs)
 }
 
 // returning counts the nodes of a placement that are in the mask and will take
@@ -158,10 +155,10 @@ func (s *Core) forecast(qs *queueState, now model.Time) {
 	h.forecast.CopyFrom(qs.free)
 	clashes := s.clashes(qs)
 	s.walk++
-	used := s.used
+	used := s.caps.Used
 	h.at = model.Never
 	try := func(at model.Time) bool {
-		if !s.fitsCaps(&j.needs, used) {
+		if !s.caps.Cap.Allows(j.needs, used) {
 			return false
 		}
 		q := s.query(qs, j, j.NodesMin, s.avoids(h.ref, at, at.Add(j.left)))
@@ -190,12 +187,12 @@ func (s *Core) forecast(qs *queueState, now model.Time) {
 		}
 		r := &s.jobs[ref]
 		s.giveInForecast(h.forecast, qs, ref, clashes)
-		used.power -= r.needs.power
-		used.bandwidth -= r.needs.bandwidth
+		used.Power -= r.needs.Power
+		used.Bandwidth -= r.needs.Bandwidth
 		return true
 	})
 	upTo(model.Never)
-	h.caps = usage{s.powerCap.power - used.power - j.needs.power, s.powerCap.bandwidth - used.bandwidth - j.needs.bandwidth}
+	h.caps = s.caps.Cap.Minus(used).Minus(j.needs)
 }
 
 // mayGrow says whether a job in flight may take more nodes: nobody is blocked,

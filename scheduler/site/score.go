@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/waiting"
 )
 
 // unboundedWork is the time that services count with in the backlog; it is
@@ -62,13 +63,11 @@ func (s *Core) freeze(qs *queueState) {
 	}
 	s.figures(qs)
 	w := &qs.policy.Weights
-	qs.global = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork)))
+	qs.terms.Common = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork)))
 	if !qs.policy.Expected {
-		qs.global += w[score.Energy].Mul(score.EnergyOf(s.price))
+		qs.terms.Common += w[score.Energy].Mul(score.EnergyOf(s.price))
 	}
-	for i := range s.largest {
-		s.largest[i] = -1
-	}
+	qs.groups.forget()
 }
 
 // figured is what the fair share and the penalty of a tenant were last worked out from.
@@ -108,8 +107,8 @@ func (s *Core) figures(qs *queueState) bool {
 		was.standing, was.utilisation = *st, u
 		f3 := qs.policy.Weights[score.FairShare].Mul(s.fairShare(id, st, u))
 		penalty := score.Penalty(st.Budget)
-		changed = changed || f3 != qs.tenant[t] || penalty != qs.penalty[t]
-		qs.tenant[t], qs.penalty[t], qs.inverse[t] = f3, penalty, model.Ratio(int64(model.One), int64(penalty))
+		changed = changed || f3 != qs.terms.FairShare[t] || penalty != qs.terms.Penalty[t]
+		qs.terms.FairShare[t], qs.terms.Penalty[t], qs.terms.Inverse[t] = f3, penalty, model.Ratio(int64(model.One), int64(penalty))
 	}
 	return changed
 }
@@ -138,30 +137,41 @@ func (s *Core) fairShare(t model.TenantID, st *quota.Standing, utilisation model
 	return score.FairShareOf(st.Share, st.Burst, st.Used, utilisation)
 }
 
+// groupSizes are the largest free conformance groups by class of nodes, as they were
+// when they were first asked for in a pass; -1 is not yet.
+type groupSizes []int32
+
+// forget makes the sizes those of the next pass.
+func (g groupSizes) forget() {
+	for i := range g {
+		g[i] = -1
+	}
+}
+
+// groupOf is the largest free conformance group of a class, frozen for the pass.
+func (qs *queueState) groupOf(class place.ClassID) int32 {
+	if c := int(class); c < len(qs.groups) && qs.groups[c] >= 0 {
+		return qs.groups[c]
+	}
+	return qs.findGroup(class)
+}
+
+func (qs *queueState) findGroup(class place.ClassID) int32 {
+	c := int(class)
+	for c >= len(qs.groups) {
+		qs.groups = append(qs.groups, -1)
+	}
+	qs.groups[c] = qs.free.Largest(class)
+	return qs.groups[c]
+}
+
 // conformance is the factor f9 of a job of so many nodes, frozen for the pass.
-func (s *Core) conformance(qs *queueState, class place.ClassID, nodes int32) model.Fixed {
-	largest := s.groupOf(qs, class)
+func (qs *queueState) conformance(class place.ClassID, nodes int32) model.Fixed {
+	largest := qs.groupOf(class)
 	if largest >= nodes {
 		return model.One
 	}
 	return score.ConformanceOf(largest, nodes)
-}
-
-// groupOf is the largest free conformance group of a class, frozen for the pass.
-func (s *Core) groupOf(qs *queueState, class place.ClassID) int32 {
-	if c := int(class); c < len(s.largest) && s.largest[c] >= 0 {
-		return s.largest[c]
-	}
-	return s.findGroup(qs, class)
-}
-
-func (s *Core) findGroup(qs *queueState, class place.ClassID) int32 {
-	c := int(class)
-	for c >= len(s.largest) {
-		s.largest = append(s.largest, -1)
-	}
-	s.largest[c] = qs.free.Largest(class)
-	return s.largest[c]
 }
 
 // energy is the factor f7 of j: of the price now, or of its mean over the time
@@ -173,21 +183,26 @@ func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 	return score.EnergyOf(s.price)
 }
 
-// scoreOf is the score of a waiting job in this pass.
+// scoreOf is the score of a waiting job in this pass, as of now.
 func (s *Core) scoreOf(qs *queueState, j *job, now model.Time) model.Fixed {
-	q := waitingJob{static: j.static, seen: model.AbsentTime, submit: j.Submit, tenant: int32(j.Tenant) + 1, class: j.kind.class, need: j.NodesMin}
+	static := j.static
 	if qs.policy.Expected { // else it is among what all have in common
-		q.static += qs.policy.Weights[score.Energy].Mul(s.energy(qs, j, now))
+		static += qs.policy.Weights[score.Energy].Mul(s.energy(qs, j, now))
 	}
-	s.weigh(qs, &q, now)
-	return s.scoreOfQueued(qs, &q)
+	return qs.composite(static, qs.waiting.Term(j.Submit, now), int32(j.Tenant)+1, j.kind.class, j.NodesMin)
 }
 
-// scoreOfQueued is scoreOf for what the queue holds of a job whose wait was weighed
-// now, where the price of energy is the same for all.
-func (s *Core) scoreOfQueued(qs *queueState, q *waitingJob) model.Fixed {
-	sum := q.static + qs.tenant[q.tenant] + qs.global + q.wait + qs.policy.Weights[score.Conformance].Mul(s.conformance(qs, q.class, q.need))
-	if p := qs.penalty[q.tenant]; p != model.One {
+// score is the score of a waiting job in this pass, where the price of energy is the
+// same for all.
+func (qs *queueState) score(q *waiting.Job, now model.Time) model.Fixed {
+	return qs.composite(q.Static, qs.waiting.Wait(q, now), q.Tenant, q.Class, q.Need)
+}
+
+// composite is a score from the factors that are a job's own, its weighted wait, and
+// what is frozen for the pass.
+func (qs *queueState) composite(static, wait model.Fixed, tenant int32, class place.ClassID, nodes int32) model.Fixed {
+	sum := static + qs.terms.FairShare[tenant] + qs.terms.Common + wait + qs.policy.Weights[score.Conformance].Mul(qs.conformance(class, nodes))
+	if p := qs.terms.Penalty[tenant]; p != model.One {
 		return p.Mul(sum)
 	}
 	return sum
@@ -198,7 +213,7 @@ func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanati
 	w := &qs.policy.Weights
 	if qs.policy.AsCoded {
 		v := s.codedValues(qs, j, now)
-		return score.Explain(w, &v, qs.penalty[j.Tenant+1])
+		return score.Explain(w, &v, qs.terms.Penalty[j.Tenant+1])
 	}
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.values(j, needed, groups)
@@ -207,8 +222,8 @@ func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanati
 	v[score.FairShare] = s.fairShare(j.Tenant, st, s.book.Utilisation())
 	v[score.Backlog] = score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork))
 	v[score.Energy] = s.energy(qs, j, now)
-	v[score.Conformance] = s.conformance(qs, j.kind.class, j.NodesMin)
-	return score.Explain(w, &v, qs.penalty[j.Tenant+1])
+	v[score.Conformance] = qs.conformance(j.kind.class, j.NodesMin)
+	return score.Explain(w, &v, qs.terms.Penalty[j.Tenant+1])
 }
 
 // keyOf is what l orders by, largest first; orders of ByOrder have none.

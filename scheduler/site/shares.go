@@ -73,7 +73,7 @@ func (c *Config) oneSharing() error {
 		case first < 0:
 			first = i
 		case p.Multifactor.Sharing != c.Policies[first].Multifactor.Sharing:
-			return fmt.Errorf("vClusters %s and %s: their profiles count the usage of Slurm's fair share differently (half_life, fair_tree, dampening): make them equal", c.Site.VClusters[first].Name, c.Site.VClusters[i].Name)
+			return fmt.Errorf("vClusters %s and %s: their profiles count the caps.Usage of Slurm's fair share differently (half_life, fair_tree, dampening): make them equal", c.Site.VClusters[first].Name, c.Site.VClusters[i].Name)
 		}
 	}
 	return nil

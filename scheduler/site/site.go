@@ -7,6 +7,7 @@ package site
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"orrery/scheduler"
 	"orrery/scheduler/backfill"
@@ -17,6 +18,7 @@ import (
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/workflow"
 )
 
@@ -156,12 +158,10 @@ type Core struct {
 	changes       workflow.Changes
 
 	price                   model.Fixed
-	powerCap, used          usage
-	pool                    int32    // most nodes of sensitive work, 0 for no bound
+	caps                    caps.State
 	queuedWork, runningWork int64    // GPU seconds asked for by waiting and by running jobs
 	weighed                 [2]int64 // these, as they were when backlog was worked out
 	backlogFactor           model.Fixed
-	sensitive               int32   // nodes of sensitive work, running or in flight
 	lent                    []int32 // home nodes of each vCluster that others hold
 	homes                   []int32 // home nodes of each vCluster
 	home                    []model.NodeSet
@@ -186,79 +186,6 @@ type Core struct {
 	siteScratch
 }
 
-// queued is what a pass looks at of every waiting job, side by side in memory. What
-// most passes look at comes first.
-type waitingJob struct {
-	static  model.Fixed
-	wait    model.Fixed // weighted f2 at seen
-	seen    model.Time
-	bound   model.Fixed // ceiling of the terms that are its own
-	rate    uint64      // growth of wait from then on at most, see score.Rate
-	perNode model.Fixed // weighted f9 for each node of the largest group at most
-	need    int32       // nodes
-	size    int32       // index into lane.shapes
-	tenant  int32       // index into lane.tenant
-	tier    int32
-	ref     model.Ref
-	plain   bool // asks for nodes of its own alone
-
-	borrows bool
-	key     model.Fixed // score in the last pass, where the price is the same for all
-	submit  model.Time
-	left    model.Duration
-	needs   usage // as far as it is stated
-	class   place.ClassID
-}
-
-// usage is what is shared out beside the nodes.
-type usage struct {
-	power     int64 // W
-	bandwidth int64 // B/s
-}
-
-// lane is one vCluster at work.
-type queueState struct {
-	id       model.VClusterID
-	policy   *Policy
-	free     *place.Free  // committed, less its own proposals in flight
-	waiting  []waitingJob // candidates and held jobs, in no order
-	index    boundIndex
-	curve    score.Curve // of the wait
-	sizes    []sizeClass // of the jobs met so far
-	stamp    uint64      // changes with what is free
-	inFlight []model.Ref // proposed, not answered
-	// services are the reactive ones that run, by id.
-	services []model.Ref
-	ends     backfill.Ends
-
-	dirty            bool       // something changed since the last pass
-	quietUntil       model.Time // nothing changes before, if nothing is observed and the accounts stay
-	accountsAt       model.Time // the accounts may change, which matters
-	minScoreAt       model.Time // a job held by min_score may reach it
-	belowMinScore    bool       // some job is held by min_score
-	lastPass         model.Time // last pass, or tick of the cycle that needed none
-	blocked          bool       // somebody waits for room
-	underProvisioned bool       // a service is smaller than it is to be, for want of nodes
-	orderHolds       bool       // somebody who may have room waits for the order alone
-
-	best             model.Ref   // best of the last pass, -1 for none
-	fastPath         bool        // the pass looked at the best job and those who may overtake it only
-	contenders       []model.Ref // these
-	settled          bool        // what the pass knew holds until something is observed but newcomers
-	fresh            []model.Ref // they, since the last pass
-	reservation      easyReservation
-	plans            planning
-	failedPreemption failedPreemption
-	timeline         *backfill.Timeline
-	tenant           []model.Fixed // weighted f3, at the last accounting tick
-	penalty          []model.Fixed
-	inverse          []model.Fixed // of the penalty
-	figured          []figured     // what these are made of
-	figuredAt        int64         // accounting tick up to which these are true of all members, -1 for none
-	members          []int32       // of each in the queue
-	global           model.Fixed   // weighted f6 and f7, when they were frozen last
-}
-
 // job is what the core knows of a job in the system.
 type job struct {
 	key order.Key // its Walltime is what is left of the request once the job was suspended
@@ -271,7 +198,7 @@ type job struct {
 	claim     quota.Claim
 	assoc     int32       // in Site.shares
 	static    model.Fixed // the terms of the score that never change
-	needs     usage
+	needs     caps.Usage
 	backlog   int64 // GPU seconds in Site.queued
 	load      int64 // GPU seconds in Site.running
 	pos       int32 // in the lane's queue, or in Site.active while running
@@ -293,9 +220,9 @@ type job struct {
 type phase uint8
 
 const (
-	gone phase = iota
-	waiting
-	proposed // proposed, not answered
+	gone     phase = iota
+	queued         // may start
+	proposed       // proposed, not answered
 	withdrawn
 	running
 	dependent     // waits for others
@@ -328,7 +255,7 @@ func New(cfg Config) *Core {
 	s.ready = model.NewNodeSet(n)
 	s.book = quota.New(&cfg.Quota)
 	s.maxBook = cfg.maxBook()
-	s.powerCap, s.pool = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}, cfg.Site.SensitivePool
+	s.caps.Cap, s.caps.Pool = caps.Usage{Power: cfg.Site.PowerCap, Bandwidth: cfg.Site.Bandwidth}, cfg.Site.SensitivePool
 	s.homes = make([]int32, len(cfg.Site.VClusters))
 	s.lent = make([]int32, len(cfg.Site.VClusters))
 	s.home = make([]model.NodeSet, len(cfg.Site.VClusters))
@@ -349,25 +276,7 @@ func New(cfg Config) *Core {
 	s.vclusters = make([]queueState, len(cfg.Policies))
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
-		*qs = queueState{
-			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
-			best: -1, figuredAt: -1, quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime,
-			tenant: make([]model.Fixed, len(cfg.Site.Tenants)+1), penalty: make([]model.Fixed, len(cfg.Site.Tenants)+1),
-		}
-		qs.figured, qs.members = make([]figured, len(qs.tenant)), make([]int32, len(qs.tenant))
-		qs.inverse = make([]model.Fixed, len(qs.tenant))
-		for t := range qs.figured {
-			qs.figured[t].tick = -1
-		}
-		qs.free.CopyFrom(s.free)
-		if qs.policy.Ranking == ByScore {
-			qs.curve = score.CurveOf(qs.policy.Reference)
-		}
-		if qs.policy.fastPath() {
-			qs.index = newBoundIndex(len(qs.tenant))
-		}
-		qs.sizeOfRequest(s.space.Class(nil), 0)
-		qs.sizeOfRequest(s.space.Class(nil), 1)
+		*qs = newQueueState(model.VClusterID(i), &cfg.Policies[i], s.free, s.space, len(cfg.Site.Tenants)+1)
 		qs.reservation.forecast = s.space.NewFree()
 		qs.plans.planned, qs.plans.due = model.AbsentTime, model.Never
 		if qs.policy.Backfill == order.Conservative {
@@ -405,6 +314,20 @@ func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok
 // Consumed implements scheduler.Questions.
 func (s *Core) Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration) {
 	return s.book.Consumed(t, now)
+}
+
+// Least is the smallest number of units (nodes, or GPUs where they are shared) that a
+// waiting job could start on, 0 when no job waits. Its cost is that of the distinct
+// request sizes.
+func (s *Core) Least() int32 {
+	least := int32(math.MaxInt32)
+	for i := range s.vclusters {
+		least = min(least, s.vclusters[i].waiting.Least())
+	}
+	if least == math.MaxInt32 {
+		return 0
+	}
+	return least
 }
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
@@ -469,10 +392,10 @@ func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
 
 // demand is what a asks for before its nodes are known: the power that it
 // states, else what as many of the hungriest nodes it may use can draw.
-func needsOf(a *model.Allocation, k *nodeChoice) usage {
-	u := usage{a.Power, a.IODemand}
-	if u.power == 0 {
-		u.power = k.watts * int64(a.NodesMin)
+func needsOf(a *model.Allocation, k *nodeChoice) caps.Usage {
+	u := caps.Usage{Power: a.Power, Bandwidth: a.IODemand}
+	if u.Power == 0 {
+		u.Power = k.watts * int64(a.NodesMin)
 	}
 	return u
 }

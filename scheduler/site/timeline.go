@@ -4,6 +4,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // slot is a reservation of Conservative: the job has these nodes from at on.
@@ -33,12 +34,12 @@ type userTests struct {
 // reservations on definite nodes, and whoever does not touch them may start. All
 // candidates are met in order; reservations of before stand until their own
 // job's turn, so that nobody's is moved later by another's.
-func (s *Core) passTimeline(qs *queueState, now model.Time) {
+func (s *Core) passTimeline(qs *queueState, now model.Time, scalingUp []model.Ref) {
 	p := &qs.plans
 	p.due = model.Never
 	if next := s.nextPlan(qs, now); next > now {
 		first := len(s.plan.Proposals)
-		s.passQueue(qs, now)
+		s.passQueue(qs, now, scalingUp)
 		for i := range s.plan.Proposals[first:] {
 			if q := &s.plan.Proposals[first+i]; q.Kind == model.ProposeAssign {
 				s.unreserve(q.Ref)
@@ -52,7 +53,7 @@ func (s *Core) passTimeline(qs *queueState, now model.Time) {
 		}
 		return
 	}
-	if len(qs.waiting) > 0 {
+	if len(qs.waiting.Jobs) > 0 {
 		p.planned = now // which says when the next may be, if somebody waits
 	}
 	s.work.Passes++
@@ -91,8 +92,8 @@ func (s *Core) nextPlan(qs *queueState, now model.Time) model.Time {
 // the instant at which the plan for them would be another.
 func (s *Core) orderCandidates(qs *queueState, now model.Time) model.Time {
 	s.room, s.tight = s.room[:0], s.tight[:0]
-	for i := range qs.waiting {
-		ref := qs.waiting[i].ref
+	for i := range qs.waiting.Jobs {
+		ref := qs.waiting.Jobs[i].Ref
 		s.room = append(s.room, order.Candidate{Key: s.keyOf(qs, &s.jobs[ref], now), Tier: s.rankTier(ref), Ref: ref, At: int32(i)})
 	}
 	ranked := s.heap(qs, now, s.room)
@@ -121,7 +122,7 @@ func (s *Core) replan(qs *queueState, now model.Time) (moved bool) {
 	qs.blocked, qs.reservation.ref, qs.reservation.at = false, -1, model.Never
 	depth, tried := 0, 0
 	for _, c := range s.tight {
-		if s.jobs[c.Ref].phase != waiting {
+		if s.jobs[c.Ref].phase != queued {
 			continue
 		}
 		s.work.Examined++
@@ -174,7 +175,7 @@ func (s *Core) overtakes(qs *queueState, a, b order.Candidate, now model.Time) m
 		return model.Never
 	}
 	i, j := &s.jobs[a.Ref], &s.jobs[b.Ref]
-	return now.Add(score.Overtake(model.Fixed(a.Key-b.Key), qs.policy.Weights[score.Wait], qs.penalty[j.Tenant+1], qs.penalty[i.Tenant+1],
+	return now.Add(score.Overtake(model.Fixed(a.Key-b.Key), qs.policy.Weights[score.Wait], qs.terms.Penalty[j.Tenant+1], qs.terms.Penalty[i.Tenant+1],
 		now.Sub(j.Submit), now.Sub(i.Submit), qs.policy.Reference))
 }
 
@@ -201,8 +202,8 @@ func (s *Core) mayTest(qs *queueState, ref model.Ref) bool {
 func (s *Core) layTimeline(qs *queueState, now model.Time) {
 	t := qs.timeline
 	t.Reset(now, qs.free.Idle())
-	caps := &qs.plans.caps
-	caps.reset(now, s.used, s.powerCap != (usage{}))
+	line := &qs.plans.caps
+	line.reset(now, s.caps.Used, s.caps.Cap != (caps.Usage{}))
 	clashes := s.clashes(qs)
 	s.walk++
 	qs.ends.Ascend(now, func(at model.Time, ref model.Ref, _ int32) bool {
@@ -211,7 +212,7 @@ func (s *Core) layTimeline(qs *queueState, now model.Time) {
 		}
 		s.comesFree(qs, ref, clashes)
 		t.Add(s.rounded(qs, at), model.Never, s.extra)
-		caps.add(s.rounded(qs, at), model.Never, s.jobs[ref].needs, -1)
+		line.add(s.rounded(qs, at), model.Never, s.jobs[ref].needs, -1)
 		return true
 	})
 	for i := range s.site.Reservations {
@@ -227,7 +228,7 @@ func (s *Core) layTimeline(qs *queueState, now model.Time) {
 			continue
 		}
 		t.Remove(k.at, until, k.nodes)
-		caps.add(k.at, until, j.needs, 1)
+		line.add(k.at, until, j.needs, 1)
 		i++
 	}
 }
@@ -266,7 +267,7 @@ func (s *Core) slotIn(qs *queueState, now model.Time, ref model.Ref, keep bool) 
 		if at > now {
 			return s.keepsCaps(qs, at, until, j.needs) && s.chooseIn(qs, ref, at, nodes)
 		}
-		return s.chooseIn(qs, ref, at, nodes) && s.keepsCaps(qs, at, until, usage{s.nodeClasses.Draw(&j.Allocation, &s.chosen), j.needs.bandwidth})
+		return s.chooseIn(qs, ref, at, nodes) && s.keepsCaps(qs, at, until, caps.Usage{Power: s.nodeClasses.Draw(&j.Allocation, &s.chosen), Bandwidth: j.needs.Bandwidth})
 	})
 	if at == now {
 		s.nodesOf(&s.chosen)
@@ -299,9 +300,9 @@ func (s *Core) slotIn(qs *queueState, now model.Time, ref model.Ref, keep bool) 
 // shortOf is why a job that holds a reservation, or none, does not start now.
 func (s *Core) shortOf(qs *queueState, j *job) model.Reason {
 	switch {
-	case !s.fitsCaps(&usage{power: j.needs.power}, s.used):
+	case !s.caps.Fits(caps.Usage{Power: j.needs.Power}):
 		return model.ReasonPower
-	case !s.fitsCaps(&j.needs, s.used):
+	case !s.caps.Fits(j.needs):
 		return model.ReasonBandwidth
 	case qs.free.Count(j.kind.class) >= j.NodesMin:
 		return model.ReasonPriority

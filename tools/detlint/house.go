@@ -55,8 +55,10 @@ var house = []room{
 	{dir: "scheduler/order", may: []string{"scheduler/model"}},
 	{dir: "scheduler/ascoded"},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill"}},
+	{dir: "scheduler/site/internal/caps"},
+	{dir: "scheduler/site/internal/waiting", may: []string{"scheduler/model", "scheduler/place", "scheduler/score", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
-		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow"}},
+		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/site/internal/..."}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
 	{dir: "internal/near"},

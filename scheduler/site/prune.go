@@ -3,20 +3,21 @@ package site
 import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/waiting"
 )
 
 // hopeless says whether a job behind the blocked one surely does not start: by
 // the number of nodes alone it has no room any more, or would delay the other.
-func (s *Core) cannotStart(qs *queueState, q *waitingJob, now model.Time) bool {
+func (s *Core) cannotStart(qs *queueState, q *waiting.Job, now model.Time) bool {
 	return !s.mayFit(qs, q) || s.wouldDelay(qs, q, now)
 }
 
 // wouldDelay says whether a job would surely delay the blocked one, as soon as the
 // reservation of that is known: it may use the same nodes and takes too many.
-func (s *Core) wouldDelay(qs *queueState, q *waitingJob, now model.Time) bool {
+func (s *Core) wouldDelay(qs *queueState, q *waiting.Job, now model.Time) bool {
 	h := &qs.reservation
-	return q.need > h.nodes && h.known && !h.detailed && h.at != model.Never && now.Add(q.left) > h.at &&
-		!q.borrows && q.class == s.jobs[h.ref].kind.class && qs.policy.Backfill == order.Easy
+	return q.Need > h.nodes && h.known && !h.detailed && h.at != model.Never && now.Add(q.Left) > h.at &&
+		!q.Borrows && q.Class == s.jobs[h.ref].kind.class && qs.policy.Backfill == order.Easy
 }
 
 // outlook finds the reservation of the blocked job where numbers of nodes decide it, so
@@ -44,9 +45,9 @@ func (s *Core) prune(qs *queueState, now model.Time, room *order.Heap) {
 }
 
 // entry is where a order.Candidate stands in the queue.
-func (s *Core) entry(qs *queueState, c *order.Candidate) *waitingJob {
-	if at := int(c.At); at < len(qs.waiting) && qs.waiting[at].ref == c.Ref {
-		return &qs.waiting[at]
+func (s *Core) entry(qs *queueState, c *order.Candidate) *waiting.Job {
+	if at := int(c.At); at < len(qs.waiting.Jobs) && qs.waiting.Jobs[at].Ref == c.Ref {
+		return &qs.waiting.Jobs[at]
 	}
-	return &qs.waiting[s.jobs[c.Ref].pos]
+	return qs.waiting.Row(c.Ref)
 }

@@ -1,0 +1,105 @@
+package site
+
+import (
+	"orrery/scheduler/backfill"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/place"
+	"orrery/scheduler/site/internal/waiting"
+)
+
+// queueState is what the core keeps of one vCluster: its queue, what it has in flight,
+// and what its last pass found out.
+type queueState struct {
+	id     model.VClusterID
+	policy *Policy
+
+	// free is what the committed log leaves, less what this vCluster has in flight: what
+	// others have in flight is free here, so that proposals may conflict.
+	free     *place.Free
+	waiting  waiting.Queue // exactly the jobs in phase queued
+	inFlight []model.Ref   // exactly its jobs in phases proposed and withdrawn
+	services []model.Ref   // the running ones that follow a demand, by id
+	ends     backfill.Ends // predicted, of all running jobs of the site and of its own in flight
+
+	blocked          bool      // a job lacked nodes in the last pass
+	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
+	best             model.Ref // best of the last pass, -1 for none
+
+	reservation      easyReservation
+	plans            planning
+	timeline         *backfill.Timeline
+	failedPreemption failedPreemption
+
+	wake
+	scores
+	scratch queueScratch
+}
+
+// wake says when a vCluster has to look at its queue again. A pass sets it anew; what is
+// observed until the next one may only bring it forward.
+type wake struct {
+	dirty         bool       // something changed since the last pass
+	quietUntil    model.Time // nothing changes before, if nothing is observed and the accounts stay
+	accountsAt    model.Time // the accounts may change, which matters
+	minScoreAt    model.Time // a job held by min_score may reach it
+	belowMinScore bool       // some job is held by min_score
+	lastPass      model.Time // or the last tick of the cycle that needed none
+	orderHolds    bool       // a job that may have room is held back by the order alone
+
+	settled bool        // what the last pass found out holds until something is observed but submissions
+	fresh   []model.Ref // jobs submitted since the last pass
+}
+
+// scores is what the scores of a pass have in common. The terms of a tenant are those of
+// accounting tick figured[tenant].tick; those of all tenants with members are of
+// figuredAt.
+type scores struct {
+	terms     waiting.Terms
+	figured   []figured // what the terms of each tenant are made of
+	figuredAt int64     // -1 for none
+	members   []int32   // jobs of each tenant whose scores are of interest
+	groups    groupSizes
+}
+
+// queueScratch is memory that is used again. Nothing in it outlives a call.
+type queueScratch struct {
+	contenders []model.Ref
+	fits       []model.Ref
+	ties       ties
+}
+
+// newQueueState is the state of an idle vCluster on a site whose free nodes are those of
+// free.
+func newQueueState(id model.VClusterID, p *Policy, free *place.Free, space *place.Space, tenants int) queueState {
+	qs := queueState{
+		id: id, policy: p, free: space.NewFree(), best: -1,
+		wake: wake{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime},
+		scores: scores{
+			terms:     waiting.Terms{FairShare: make([]model.Fixed, tenants), Penalty: make([]model.Fixed, tenants), Inverse: make([]model.Fixed, tenants)},
+			figured:   make([]figured, tenants),
+			figuredAt: -1,
+			members:   make([]int32, tenants),
+		},
+	}
+	for t := range qs.figured {
+		qs.figured[t].tick = -1
+	}
+	qs.free.CopyFrom(free)
+	c := waiting.Config{Weights: &p.Weights, Tenants: tenants, Bounded: p.fastPath()}
+	if p.Ranking == ByScore {
+		c.Reference = p.Reference
+	}
+	qs.waiting = waiting.New(c, qs.free, space.Class(nil))
+	return qs
+}
+
+// fastPath says whether jobs under p go by their scores, that of any job can be bounded,
+// and it matters only which jobs start.
+func (p *Policy) fastPath() bool {
+	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && !p.AsCoded && (p.Backfill == order.None || p.Backfill == order.Easy)
+}
+
+// keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its
+// nodes.
+func (qs *queueState) keepsNodes() bool { return qs.blocked || qs.underProvisioned }
