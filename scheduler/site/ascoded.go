@@ -32,7 +32,7 @@ func (s *Core) passAsCoded(qs *queueState, now model.Time) {
 		ref := qs.waiting.Jobs[i].Ref
 		s.room = append(s.room, order.Candidate{Key: int64(s.codedScore(qs, &s.jobs[ref], now)), Ref: ref, At: int32(i)})
 	}
-	ranked := s.heap(qs, now, s.room)
+	ranked := s.passOf(qs, now).heap(s.room)
 	ranked.Init()
 	s.tight = s.tight[:0]
 	for len(ranked.List) > 0 {
@@ -53,12 +53,12 @@ func (s *Core) passAsCoded(qs *queueState, now model.Time) {
 func (s *Core) codedPlace(qs *queueState, c order.Candidate, now model.Time) model.Reason {
 	j := &s.jobs[c.Ref]
 	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
-	r := s.held(qs, c, now)
+	r := s.passOf(qs, now).held(c)
 	if r == model.ReasonNone {
 		r = s.codedChoose(qs, c.Ref, now)
 	}
 	if r == model.ReasonNone {
-		s.propose(qs, c.Ref, now)
+		s.passOf(qs, now).propose(c.Ref)
 	} else {
 		s.note(c.Ref, r)
 	}
@@ -75,13 +75,13 @@ func (s *Core) codedChoose(qs *queueState, ref model.Ref, now model.Time) model.
 	j := &s.jobs[ref]
 	s.chosenBorrows = false
 	avoid := s.avoids(ref, now, now.Add(j.left))
-	count := s.own(qs, j, avoid)
+	count := s.passOf(qs, now).own(j, avoid)
 	if j.GPUs > 0 {
 		count = qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	q := s.query(qs, j, min(max(count, j.NodesMin), j.NodesMax), avoid)
+	q := qs.query(j, min(max(count, j.NodesMin), j.NodesMax), avoid)
 	if !s.codedSelect(qs, j, &q) {
-		return s.why(qs, j, &q)
+		return s.passOf(qs, now).why(j, &q)
 	}
 	r := s.codedKeeps(j, q.Nodes)
 	if r == model.ReasonNone {
@@ -132,15 +132,15 @@ func (s *Core) codedMost(j *job, most int32) int32 {
 }
 
 // anyUnknown says whether the fingerprint of a node of p is not known.
-func (s *Core) anyUnknown(p *model.Placement) bool {
+func (s *Core) anyUnknown(placement *model.Placement) bool {
 	unknown := false
-	for _, w := range p.Words {
+	for _, w := range placement.Words {
 		w.Nodes(func(n model.NodeID) bool {
 			unknown = unknown || s.site.Nodes[n].Fingerprint < 0
 			return !unknown
 		})
 	}
-	for _, h := range p.Shares {
+	for _, h := range placement.Shares {
 		unknown = unknown || s.site.Nodes[h.Node].Fingerprint < 0
 	}
 	return unknown
@@ -262,7 +262,7 @@ func (s *Core) codedUsage(t model.TenantID, now model.Time) (u codedSpent) {
 }
 
 // codedGPUs is the GPUs of the nodes of p as the ledger of the sources has them.
-func (s *Core) codedGPUs(p *model.Placement) int64 {
+func (s *Core) codedGPUs(placement *model.Placement) int64 {
 	sum := int64(0)
 	add := func(n model.NodeID) bool {
 		if s.ready.Has(n) {
@@ -272,10 +272,10 @@ func (s *Core) codedGPUs(p *model.Placement) int64 {
 		}
 		return true
 	}
-	for _, w := range p.Words {
+	for _, w := range placement.Words {
 		w.Nodes(add)
 	}
-	for _, h := range p.Shares {
+	for _, h := range placement.Shares {
 		add(h.Node)
 	}
 	return sum

@@ -15,8 +15,8 @@ import (
 
 // simple says whether the pass of l may be of that kind: jobs go by their scores, and
 // only who starts matters.
-func (s *Core) onFastPath(qs *queueState) bool {
-	return qs.policy.fastPath() && s.cfg.Explain == nil && len(s.holds) == 0
+func (p *pass) onFastPath() bool {
+	return p.qs.policy.fastPath() && p.cfg.Explain == nil && len(p.holds) == 0
 }
 
 // passFast starts the best jobs as long as they have room, and then looks behind the
@@ -24,35 +24,35 @@ func (s *Core) onFastPath(qs *queueState) bool {
 // has to be looked at in order. fits is the jobs that may have room. contenders are those
 // that may come first within the foresight, with their scores; they are valid until the
 // next call.
-func (s *Core) passFast(qs *queueState, now model.Time, fits []model.Ref) (contenders []model.Ref, ok bool) {
-	first := len(s.plan.Proposals)
-	for leads := 0; !qs.blocked; leads++ {
+func (p *pass) passFast(fits []model.Ref) (contenders []model.Ref, ok bool) {
+	first := len(p.plan.Proposals)
+	for leads := 0; !p.qs.blocked; leads++ {
 		if leads == mostLeads {
 			return nil, false
 		}
 		var i int32
-		if i, contenders = s.best(qs, now); i < 0 {
+		if i, contenders = p.best(); i < 0 {
 			return contenders, true
 		}
-		if q := &qs.waiting.Jobs[i]; s.mayFit(qs, q) {
-			s.tryStart(qs, now, order.Candidate{Key: int64(q.Key), Tier: q.Tier, Ref: q.Ref, At: i})
+		if q := &p.qs.waiting.Jobs[i]; p.mayFit(q) {
+			p.tryStart(order.Candidate{Key: int64(q.Key), Tier: q.Tier, Ref: q.Ref, At: i})
 		} else {
-			s.block(qs, now, q.Ref, model.ReasonResources)
+			p.block(q.Ref, model.ReasonResources)
 		}
 	}
-	if len(s.plan.Proposals) > first {
-		fits = s.findFits(qs)
+	if len(p.plan.Proposals) > first {
+		fits = p.findFits()
 	}
-	if qs.policy.Backfill != order.Easy {
-		qs.orderHolds = len(fits) > 0
+	if p.qs.policy.Backfill != order.Easy {
+		p.qs.orderHolds = len(fits) > 0
 		return contenders, true
 	}
-	room := s.heap(qs, now, s.harmlessOf(qs, now, fits))
-	s.keys(qs, room.List, now)
+	room := p.heap(p.harmlessOf(fits))
+	p.keys(room.List)
 	room.Init()
-	for len(room.List) > 0 && s.anyRoom(qs) {
-		if c := room.List[0]; c.Ref != qs.reservation.ref {
-			s.tryStart(qs, now, c)
+	for len(room.List) > 0 && p.anyRoom() {
+		if c := room.List[0]; c.Ref != p.qs.reservation.ref {
+			p.tryStart(c)
 		}
 		room.Pop()
 	}
@@ -61,30 +61,30 @@ func (s *Core) passFast(qs *queueState, now model.Time, fits []model.Ref) (conte
 
 // harmlessOf makes candidates of those of fits that no limit holds and that do not surely
 // delay the blocked job. They are valid until the next pass.
-func (s *Core) harmlessOf(qs *queueState, now model.Time, fits []model.Ref) []order.Candidate {
+func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
 	if len(fits) > 0 {
-		s.ensureReservation(qs, now)
+		p.ensureReservation()
 	}
-	room := s.room[:0]
+	room := p.room[:0]
 	for _, ref := range fits {
-		i := qs.waiting.At(ref)
-		q := &qs.waiting.Jobs[i]
-		if c := (order.Candidate{Tier: q.Tier, Ref: ref, At: i}); !s.wouldDelay(qs, q, now) && s.held(qs, c, now) == model.ReasonNone {
+		i := p.qs.waiting.At(ref)
+		q := &p.qs.waiting.Jobs[i]
+		if c := (order.Candidate{Tier: q.Tier, Ref: ref, At: i}); !p.wouldDelay(q) && p.held(c) == model.ReasonNone {
 			room = append(room, c)
 		}
 	}
-	s.room = room
+	p.room = room
 	return room
 }
 
 // findFits is the jobs that may have room, valid until the next call. Its cost is that of
 // the answer and of the request sizes.
-func (s *Core) findFits(qs *queueState) []model.Ref {
-	fits := qs.waiting.Fitting(qs.scratch.fits[:0], s.offered)
-	if s.offered > 0 || s.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
-		fits = slices.DeleteFunc(fits, func(ref model.Ref) bool { return !s.mayFit(qs, qs.waiting.Row(ref)) })
+func (p *pass) findFits() []model.Ref {
+	fits := p.qs.waiting.Fitting(p.qs.scratch.fits[:0], p.offered)
+	if p.offered > 0 || p.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
+		fits = slices.DeleteFunc(fits, func(ref model.Ref) bool { return !p.mayFit(p.qs.waiting.Row(ref)) })
 	}
-	qs.scratch.fits = fits
+	p.qs.scratch.fits = fits
 	return fits
 }
 
@@ -95,36 +95,36 @@ const mostLeads = 16
 // best is the index of the best job of the queue that no limit holds, -1 for none.
 // contenders are the jobs that may overtake it within the foresight, with their scores;
 // they are valid until the next call.
-func (s *Core) best(qs *queueState, now model.Time) (at int32, contenders []model.Ref) {
-	b := qs.waiting.Bounds(now, now.Add(foresight), &qs.terms, qs.groupOf)
-	lead, contenders := waiting.NoLeader, qs.scratch.contenders[:0]
+func (p *pass) best() (at int32, contenders []model.Ref) {
+	b := p.qs.waiting.Bounds(p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
+	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
 	examine := func(at int32) bool {
-		contenders = append(contenders, qs.waiting.Jobs[at].Ref)
-		return s.examine(qs, now, &lead, at)
+		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)
+		return p.examine(&lead, at)
 	}
-	if ref := qs.best; ref >= 0 && qs.waiting.Has(ref) {
-		examine(qs.waiting.At(ref))
+	if ref := p.qs.best; ref >= 0 && p.qs.waiting.Has(ref) {
+		examine(p.qs.waiting.At(ref))
 	}
 	if lead.At < 0 {
 		if ref := b.Promising(); ref >= 0 && !slices.Contains(contenders, ref) {
-			examine(qs.waiting.At(ref))
+			examine(p.qs.waiting.At(ref))
 		}
 	}
 	b.Examine(&lead, contenders, examine)
-	if qs.best = -1; lead.At >= 0 {
-		qs.best = qs.waiting.Jobs[lead.At].Ref
+	if p.qs.best = -1; lead.At >= 0 {
+		p.qs.best = p.qs.waiting.Jobs[lead.At].Ref
 	}
-	qs.scratch.contenders = contenders
+	p.qs.scratch.contenders = contenders
 	return lead.At, contenders
 }
 
 // examine makes the job at an index of the queue, of the tier of the leader or a higher
 // one, the leader if it is better and no limit holds it, and says so.
-func (s *Core) examine(qs *queueState, now model.Time, lead *waiting.Leader, at int32) bool {
-	q := &qs.waiting.Jobs[at]
-	q.Key = qs.score(q, now)
-	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && s.jobs[q.Ref].Job < s.jobs[qs.waiting.Jobs[lead.At].Ref].Job)
-	if !better || s.held(qs, order.Candidate{Ref: q.Ref}, now) != model.ReasonNone {
+func (p *pass) examine(lead *waiting.Leader, at int32) bool {
+	q := &p.qs.waiting.Jobs[at]
+	q.Key = p.qs.score(q, p.now)
+	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && p.jobs[q.Ref].Job < p.jobs[p.qs.waiting.Jobs[lead.At].Ref].Job)
+	if !better || p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
 		return false
 	}
 	*lead = waiting.Leader{At: at, Tier: q.Tier, Key: q.Key}
@@ -134,39 +134,39 @@ func (s *Core) examine(qs *queueState, now model.Time, lead *waiting.Leader, at 
 // newcomers says whether those who joined the queue since the last pass call for
 // another. They do not when all that pass knew still holds, and each of them comes
 // after the blocked job and has no room, or would delay it.
-func (s *Core) callFreshJobs(qs *queueState, now model.Time) bool {
-	if len(qs.fresh) == 0 {
+func (p *pass) callFreshJobs() bool {
+	if len(p.qs.fresh) == 0 {
 		return false
 	}
-	if !qs.settled || qs.quietUntil <= now || s.figures(qs) {
+	if !p.qs.settled || p.qs.quietUntil <= p.now || p.figures(p.qs) {
 		return true
 	}
-	s.freeze(qs)
-	for _, ref := range qs.fresh {
-		if !qs.waiting.Has(ref) {
+	p.freeze(p.qs)
+	for _, ref := range p.qs.fresh {
+		if !p.qs.waiting.Has(ref) {
 			continue
 		}
-		q := qs.waiting.Row(ref)
-		if !q.Plain || (qs.reservation.ref < 0 && qs.waiting.Free(q.Size) >= q.Need) || (qs.reservation.ref >= 0 && s.matters(qs, q, now)) {
+		q := p.qs.waiting.Row(ref)
+		if !q.Plain || (p.qs.reservation.ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.ref >= 0 && p.matters(q)) {
 			return true
 		}
 	}
-	qs.fresh = qs.fresh[:0]
+	p.qs.fresh = p.qs.fresh[:0]
 	return false
 }
 
 // matters says whether a newcomer may start, or come before the blocked job; if not,
 // l.quiet is brought down to when it may do the latter.
-func (s *Core) matters(qs *queueState, q *waiting.Job, now model.Time) bool {
-	h := qs.waiting.Row(qs.reservation.ref)
+func (p *pass) matters(q *waiting.Job) bool {
+	h := p.qs.waiting.Row(p.qs.reservation.ref)
 	for _, x := range [...]*waiting.Job{q, h} {
-		x.Key = qs.score(x, now)
+		x.Key = p.qs.score(x, p.now)
 	}
-	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (qs.waiting.Free(q.Size) >= q.Need && !s.wouldDelay(qs, q, now)) {
+	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.wouldDelay(q)) {
 		return true
 	}
 	if q.Tier == h.Tier {
-		qs.quietUntil = min(qs.quietUntil, s.overtaking(qs, q, h, now))
+		p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, h))
 	}
-	return qs.quietUntil <= now
+	return p.qs.quietUntil <= p.now
 }

@@ -51,11 +51,11 @@ func (c *capLine) add(from, until model.Time, ask caps.Usage, sign int64) {
 
 // keepsCaps says whether ask more keeps the caps of l's plan over all of [from,
 // until).
-func (s *Core) keepsCaps(qs *queueState, from, until model.Time, ask caps.Usage) bool {
-	spans := qs.plans.caps.spans
+func (p *pass) keepsCaps(from, until model.Time, ask caps.Usage) bool {
+	spans := p.qs.plans.caps.spans
 	for i := range spans {
 		ends := i+1 < len(spans) && spans[i+1].from <= from
-		if !ends && spans[i].from < until && !s.caps.Cap.Allows(ask, spans[i].used) {
+		if !ends && spans[i].from < until && !p.caps.Cap.Allows(ask, spans[i].used) {
 			return false
 		}
 	}

@@ -22,7 +22,7 @@ func (t *ties) Before(a, b model.Ref) bool {
 }
 
 // heap is a heap of candidates of l, not in order yet.
-func (s *Core) heap(qs *queueState, now model.Time, list []order.Candidate) order.Heap {
-	qs.scratch.ties = ties{s, qs, now}
-	return order.Heap{List: list, Ties: &qs.scratch.ties}
+func (p *pass) heap(list []order.Candidate) order.Heap {
+	p.qs.scratch.ties = ties{p.Core, p.qs, p.now}
+	return order.Heap{List: list, Ties: &p.qs.scratch.ties}
 }

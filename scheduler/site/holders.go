@@ -11,14 +11,14 @@ import (
 
 // clashes says whether a proposal of l in flight names nodes that others hold, or
 // might: shares of nodes are not looked at closely. Cost: the nodes in flight.
-func (s *Core) clashes(qs *queueState) bool {
-	for _, ref := range qs.inFlight {
-		if s.contested(&s.jobs[ref].placement) {
+func (p *pass) clashes() bool {
+	for _, ref := range p.qs.inFlight {
+		if p.contested(&p.jobs[ref].placement) {
 			return true
 		}
 	}
-	for i := range s.resizes {
-		if x := &s.resizes[i]; x.queue == qs && s.contested(&x.gained) {
+	for i := range p.resizes {
+		if x := &p.resizes[i]; x.queue == p.qs && p.contested(&x.gained) {
 			return true
 		}
 	}
@@ -26,14 +26,14 @@ func (s *Core) clashes(qs *queueState) bool {
 }
 
 // contested says whether nodes proposed are held by others, or might be.
-func (s *Core) contested(p *model.Placement) bool {
+func (s *Core) contested(placement *model.Placement) bool {
 	idle := s.free.Idle()
-	for _, w := range p.Words {
+	for _, w := range placement.Words {
 		if w.Mask&^idle[w.Word] != 0 {
 			return true
 		}
 	}
-	return len(p.Shares) > 0
+	return len(placement.Shares) > 0
 }
 
 // leaves marks ref as past in the walk of its ends that began last.
@@ -41,16 +41,16 @@ func (s *Core) markPast(ref model.Ref) { s.jobs[ref].pastWalk = s.walk }
 
 // stay calls f with the placement of everybody seen by l who is not past, and with what
 // its services gain by proposals in flight.
-func (s *Core) eachStaying(qs *queueState, f func(*model.Placement)) {
-	for _, refs := range [...][]model.Ref{s.active, qs.inFlight} {
+func (p *pass) eachStaying(f func(*model.Placement)) {
+	for _, refs := range [...][]model.Ref{p.active, p.qs.inFlight} {
 		for _, ref := range refs {
-			if j := &s.jobs[ref]; j.pastWalk != s.walk {
+			if j := &p.jobs[ref]; j.pastWalk != p.walk {
 				f(&j.placement)
 			}
 		}
 	}
-	for i := range s.resizes {
-		if x := &s.resizes[i]; x.queue == qs {
+	for i := range p.resizes {
+		if x := &p.resizes[i]; x.queue == p.qs {
 			f(&x.gained)
 		}
 	}
@@ -58,26 +58,26 @@ func (s *Core) eachStaying(qs *queueState, f func(*model.Placement)) {
 
 // giveIn gives the nodes of ref back in the forecast, but for those that others
 // who clash with it still hold.
-func (s *Core) giveInForecast(forecast *place.Free, qs *queueState, ref model.Ref, clashes bool) {
-	forecast.Give(&s.jobs[ref].placement)
+func (p *pass) giveInForecast(forecast *place.Free, ref model.Ref, clashes bool) {
+	forecast.Give(&p.jobs[ref].placement)
 	if clashes {
-		s.markPast(ref)
-		s.eachStaying(qs, forecast.Take)
+		p.markPast(ref)
+		p.eachStaying(forecast.Take)
 	}
 }
 
 // comesFree writes into s.extra the nodes of ref that will take work again when
 // it leaves.
-func (s *Core) comesFree(qs *queueState, ref model.Ref, clashes bool) {
-	clear(s.extra)
-	for _, w := range s.jobs[ref].placement.Words {
-		s.extra[w.Word] |= w.Mask & s.ready[w.Word]
+func (p *pass) comesFree(ref model.Ref, clashes bool) {
+	clear(p.extra)
+	for _, w := range p.jobs[ref].placement.Words {
+		p.extra[w.Word] |= w.Mask & p.ready[w.Word]
 	}
 	if clashes {
-		s.markPast(ref)
-		s.eachStaying(qs, func(p *model.Placement) {
-			for _, w := range p.Words {
-				s.extra[w.Word] &^= w.Mask
+		p.markPast(ref)
+		p.eachStaying(func(placement *model.Placement) {
+			for _, w := range placement.Words {
+				p.extra[w.Word] &^= w.Mask
 			}
 		})
 	}

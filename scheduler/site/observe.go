@@ -387,21 +387,21 @@ func (s *Core) granted(f *model.Fact) {
 // free: it ran there before this scheduler began. The answer is observed like any
 // other; the proposal lives until the next one or the next Plan. A job that may
 // not start for its own sake gets none.
-func (s *Core) Adopt(now model.Time, ref model.Ref, p *model.Placement) []model.Proposal {
+func (s *Core) Adopt(now model.Time, ref model.Ref, placement *model.Placement) []model.Proposal {
 	j := &s.jobs[ref]
 	if s.plan.Proposals = s.plan.Proposals[:0]; j.phase != queued {
 		return nil
 	}
-	s.chosen.Set(p)
+	s.chosen.Set(placement)
 	s.chosenBorrows = false
-	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(p))
+	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(placement))
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.claim.Nodes // what it was to have, as far as it is known
 	}
 	for v := range s.home {
-		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(p, s.home[v]) > 0
+		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(placement, s.home[v]) > 0
 	}
-	s.propose(j.queue, ref, now)
+	s.passOf(j.queue, now).propose(ref)
 	return s.plan.Proposals
 }
 

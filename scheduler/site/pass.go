@@ -24,14 +24,14 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 		switch {
 		case s.outOfTurn:
 			qs.dirty = false
-			s.pass(qs, now)
-		case s.turn(qs, now):
+			s.passOf(qs, now).run()
+		case s.passOf(qs, now).turn():
 			qs.lastPass, qs.dirty = now, false
-			s.pass(qs, now)
+			s.passOf(qs, now).run()
 		}
 	}
 	for i := range s.vclusters {
-		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
+		s.plan.Due = min(s.plan.Due, s.passOf(&s.vclusters[i], now).due())
 	}
 	for _, ref := range s.later {
 		if j := &s.jobs[ref]; !j.Hold {
@@ -57,146 +57,146 @@ func (s *Core) withdraw() {
 // pass looks through the queue of one vCluster, best job first. Jobs that have
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
-func (s *Core) pass(qs *queueState, now model.Time) {
-	qs.quietUntil, qs.accountsAt, qs.minScoreAt, qs.belowMinScore, qs.orderHolds = model.Never, model.Never, model.Never, false, false
-	qs.fresh, qs.settled = qs.fresh[:0], false
-	kept := qs.keepsNodes()
-	qs.blocked = false
-	s.shrink(qs)
-	scalingUp := s.findScalingUp(qs)
-	if len(qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
-		s.passCandidates(qs, now, scalingUp)
+func (p *pass) run() {
+	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.belowMinScore, p.qs.orderHolds = model.Never, model.Never, model.Never, false, false
+	p.qs.fresh, p.qs.settled = p.qs.fresh[:0], false
+	kept := p.qs.keepsNodes()
+	p.qs.blocked = false
+	p.shrink()
+	scalingUp := p.findScalingUp()
+	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
+		p.passCandidates(scalingUp)
 	} else {
-		qs.plans.due = model.Never // nobody is planned for
+		p.qs.plans.due = model.Never // nobody is planned for
 	}
-	qs.underProvisioned = s.lacksNodes(qs)
-	if qs.belowMinScore {
+	p.qs.underProvisioned = p.lacksNodes()
+	if p.qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
-		if at := s.book.NextTick(now); at <= s.accountsStableAt {
-			qs.minScoreAt = min(qs.minScoreAt, at)
-			qs.quietUntil = min(qs.quietUntil, max(at, now))
+		if at := p.book.NextTick(p.now); at <= p.accountsStableAt {
+			p.qs.minScoreAt = min(p.qs.minScoreAt, at)
+			p.qs.quietUntil = min(p.qs.quietUntil, max(at, p.now))
 		}
 	}
-	if kept && !qs.keepsNodes() {
-		s.markOthersDirty(qs) // they may borrow what nobody here waits for
+	if kept && !p.qs.keepsNodes() {
+		p.markOthersDirty(p.qs) // they may borrow what nobody here waits for
 	}
 }
 
 // passCandidates is the pass of a vCluster in which somebody waits.
-func (s *Core) passCandidates(qs *queueState, now model.Time, scalingUp []model.Ref) {
-	s.freeze(qs)
-	qs.reservation.reset()
-	qs.waiting.FreeChanged()
-	first := len(s.plan.Proposals)
-	if qs.policy.AsCoded {
-		s.passAsCoded(qs, now)
-	} else if qs.timeline != nil {
-		s.passTimeline(qs, now, scalingUp)
+func (p *pass) passCandidates(scalingUp []model.Ref) {
+	p.freeze(p.qs)
+	p.qs.reservation.reset()
+	p.qs.waiting.FreeChanged()
+	first := len(p.plan.Proposals)
+	if p.qs.policy.AsCoded {
+		p.passAsCoded(p.qs, p.now)
+	} else if p.qs.timeline != nil {
+		p.passTimeline(scalingUp)
 	} else {
-		s.passQueue(qs, now, scalingUp)
+		p.passQueue(scalingUp)
 	}
-	if !qs.policy.AsCoded { // which gives each as much as there is at once
-		s.grow(qs, now, first)
+	if !p.qs.policy.AsCoded { // which gives each as much as there is at once
+		p.grow(first)
 	}
-	s.dropIdleHolds(qs)
-	if len(s.plan.Proposals) > first {
-		qs.quietUntil = now // what is free has changed, and f9 with it
-	} else if (!qs.orderHolds || s.beyondPatience(qs, now)) && s.still() && s.nextBoundary(now) == model.Never {
+	p.dropIdleHolds()
+	if len(p.plan.Proposals) > first {
+		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
+	} else if (!p.qs.orderHolds || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
 		// Nothing runs and nobody started, so nobody's reservation holds anybody
 		// back: time alone changes nothing but what min_score does.
-		qs.quietUntil, qs.accountsAt = qs.minScoreAt, model.Never
+		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
 	}
-	if qs.timeline != nil {
-		qs.quietUntil = min(qs.quietUntil, qs.plans.due) // or the plan is made anew
+	if p.qs.timeline != nil {
+		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plans.due) // or the plan is made anew
 	}
 }
 
 // passQueue is the pass under none, first-fit and easy.
-func (s *Core) passQueue(qs *queueState, now model.Time, scalingUp []model.Ref) {
-	if len(scalingUp) > 0 && qs.timeline == nil {
-		s.passServing(qs, now, scalingUp)
+func (p *pass) passQueue(scalingUp []model.Ref) {
+	if len(scalingUp) > 0 && p.qs.timeline == nil {
+		p.passServing(scalingUp)
 		return
 	}
-	fits, worth := s.split(qs, now)
+	fits, worth := p.split()
 	if !worth {
-		qs.settled = qs.blocked
+		p.qs.settled = p.qs.blocked
 		return
 	}
-	s.work.Passes++
-	first := len(s.plan.Proposals)
+	p.work.Passes++
+	first := len(p.plan.Proposals)
 	var contenders []model.Ref
 	fast := false
-	if s.onFastPath(qs) {
-		contenders, fast = s.passFast(qs, now, fits)
+	if p.onFastPath() {
+		contenders, fast = p.passFast(fits)
 	}
 	if !fast {
-		s.passAll(qs, now, nil)
+		p.passAll(nil)
 	}
-	if len(s.plan.Proposals) > first {
+	if len(p.plan.Proposals) > first {
 		return // there is another pass soon
 	}
-	s.boundNextChange(qs, now, len(fits) > 0, contenders, !fast)
-	qs.settled = fast && qs.policy.Backfill == order.Easy && qs.reservation.known && !qs.reservation.detailed && qs.quietUntil > now
+	p.boundNextChange(len(fits) > 0, contenders, !fast)
+	p.qs.settled = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.known && !p.qs.reservation.detailed && p.qs.quietUntil > p.now
 }
 
 // passServing is the pass in which services may get nodes.
-func (s *Core) passServing(qs *queueState, now model.Time, scalingUp []model.Ref) {
-	s.work.Passes++
-	s.work.Examined += uint64(len(qs.waiting.Jobs) + len(scalingUp))
-	s.offers(qs)
-	s.passAll(qs, now, scalingUp)
-	if len(qs.waiting.Jobs) > 0 || s.nextBoundary(now) < model.Never {
-		qs.quietUntil = now // who overtakes a service, or opens nodes to it, is not foreseen
+func (p *pass) passServing(scalingUp []model.Ref) {
+	p.work.Passes++
+	p.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
+	p.offers()
+	p.passAll(scalingUp)
+	if len(p.qs.waiting.Jobs) > 0 || p.nextBoundary(p.now) < model.Never {
+		p.qs.quietUntil = p.now // who overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
 
 // sorted is the candidates of a pass in two heaps, not in order yet: those that may have
 // room, the services that may get nodes among them, and those that have none.
-func (s *Core) sorted(qs *queueState, now model.Time, scalingUp []model.Ref) (room, tight order.Heap) {
-	with, without := s.room[:0], s.tight[:0]
-	for i := range qs.waiting.Jobs {
-		q := &qs.waiting.Jobs[i]
+func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
+	with, without := p.room[:0], p.tight[:0]
+	for i := range p.qs.waiting.Jobs {
+		q := &p.qs.waiting.Jobs[i]
 		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
-		if s.mayFit(qs, q) {
+		if p.mayFit(q) {
 			with = append(with, c)
 		} else {
 			without = append(without, c)
 		}
 	}
-	s.keys(qs, with, now)
-	s.keys(qs, without, now)
-	with = s.addScalingUp(qs, with, scalingUp, now)
-	s.room, s.tight = with, without
-	return s.heap(qs, now, with), s.heap(qs, now, without)
+	p.keys(with)
+	p.keys(without)
+	with = p.addScalingUp(with, scalingUp)
+	p.room, p.tight = with, without
+	return p.heap(with), p.heap(without)
 }
 
 // passAll examines each job in the queue, in order.
-func (s *Core) passAll(qs *queueState, now model.Time, scalingUp []model.Ref) {
-	room, tight := s.sorted(qs, now, scalingUp)
+func (p *pass) passAll(scalingUp []model.Ref) {
+	room, tight := p.sorted(scalingUp)
 	room.Lead()
 	tight.Lead()
 	// Whoever explains wants to know why the others wait, and min_score when.
-	trimmed, thorough := false, s.cfg.Explain != nil || qs.policy.MinScore > 0
+	trimmed, thorough := false, p.cfg.Explain != nil || p.qs.policy.MinScore > 0
 	for len(room.List) > 0 || len(tight.List) > 0 {
 		if len(room.List) == 0 || (len(tight.List) > 0 && room.Before(&tight.List[0], &room.List[0])) {
-			s.tryTight(qs, now, tight.List[0])
+			p.tryTight(tight.List[0])
 			tight.Pop()
 		} else {
-			s.tryStart(qs, now, room.List[0])
+			p.tryStart(room.List[0])
 			room.Pop()
 		}
-		if b := qs.policy.Backfill; qs.blocked && (b == order.None || b == order.Conservative) {
-			qs.orderHolds = qs.orderHolds || len(room.List) > 0
+		if b := p.qs.policy.Backfill; p.qs.blocked && (b == order.None || b == order.Conservative) {
+			p.qs.orderHolds = p.qs.orderHolds || len(room.List) > 0
 		}
-		if !qs.blocked || thorough {
+		if !p.qs.blocked || thorough {
 			continue
 		}
-		if b := qs.policy.Backfill; b == order.None || b == order.Conservative || !s.anyRoom(qs) {
+		if b := p.qs.policy.Backfill; b == order.None || b == order.Conservative || !p.anyRoom() {
 			break
 		}
 		if !trimmed {
 			tight.List, trimmed = tight.List[:0], true
-			s.prune(qs, now, &room)
+			p.prune(&room)
 		}
 	}
 }
@@ -204,15 +204,15 @@ func (s *Core) passAll(qs *queueState, now model.Time, scalingUp []model.Ref) {
 // split finds the jobs that may have room, valid until the next call, and says whether a
 // pass is worth making: whether there are any, or the first blocked job may do something
 // about it.
-func (s *Core) split(qs *queueState, now model.Time) (fits []model.Ref, worth bool) {
-	s.work.Examined += uint64(len(qs.waiting.Jobs))
-	s.offers(qs)
-	fits = s.findFits(qs)
-	if p := qs.policy; len(fits) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
+func (p *pass) split() (fits []model.Ref, worth bool) {
+	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
+	p.offers()
+	fits = p.findFits()
+	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && p.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
-		for i := 0; i < len(qs.waiting.Jobs) && !qs.blocked; i++ {
-			qs.blocked = s.held(qs, order.Candidate{Ref: qs.waiting.Jobs[i].Ref}, now) == model.ReasonNone
+		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
+			p.qs.blocked = p.held(order.Candidate{Ref: p.qs.waiting.Jobs[i].Ref}) == model.ReasonNone
 		}
 		return nil, false
 	}
@@ -220,22 +220,22 @@ func (s *Core) split(qs *queueState, now model.Time) (fits []model.Ref, worth bo
 }
 
 // keys works out what the candidates are ordered by.
-func (s *Core) keys(qs *queueState, h []order.Candidate, now model.Time) {
-	if len(s.holds) > 0 {
+func (p *pass) keys(h []order.Candidate) {
+	if len(p.holds) > 0 {
 		for i := range h {
-			h[i].Tier = s.rankTier(h[i].Ref)
+			h[i].Tier = p.rankTier(h[i].Ref)
 		}
 	}
-	if qs.policy.Ranking == ByScore && !qs.policy.Expected {
+	if p.qs.policy.Ranking == ByScore && !p.qs.policy.Expected {
 		for i := range h {
-			q := &qs.waiting.Jobs[h[i].At]
-			q.Key = qs.score(q, now)
+			q := &p.qs.waiting.Jobs[h[i].At]
+			q.Key = p.qs.score(q, p.now)
 			h[i].Key = int64(q.Key)
 		}
 		return
 	}
 	for i := range h {
-		h[i].Key = s.keyOf(qs, &s.jobs[h[i].Ref], now)
+		h[i].Key = p.keyOf(&p.jobs[h[i].Ref])
 	}
 }
 
@@ -258,63 +258,63 @@ func (s *Core) tier(j *job) int32 {
 }
 
 // meet is the turn of a job that had room when the pass began.
-func (s *Core) tryStart(qs *queueState, now model.Time, c order.Candidate) {
-	j := &s.jobs[c.Ref]
+func (p *pass) tryStart(c order.Candidate) {
+	j := &p.jobs[c.Ref]
 	if j.phase == running {
-		s.growService(qs, now, c.Ref)
+		p.growService(c.Ref)
 		return
 	}
-	if qs.blocked && s.cannotStart(qs, qs.waiting.Row(c.Ref), now) && s.cfg.Explain == nil && qs.policy.MinScore == 0 {
+	if p.qs.blocked && p.cannotStart(p.qs.waiting.Row(c.Ref)) && p.cfg.Explain == nil && p.qs.policy.MinScore == 0 {
 		return
 	}
-	if r := s.held(qs, c, now); r != model.ReasonNone {
-		s.note(c.Ref, r)
+	if r := p.held(c); r != model.ReasonNone {
+		p.note(c.Ref, r)
 		return
 	}
-	if r := s.choose(qs, c.Ref, now); r != model.ReasonNone {
-		s.block(qs, now, c.Ref, r)
+	if r := p.choose(c.Ref); r != model.ReasonNone {
+		p.block(c.Ref, r)
 		return
 	}
-	if qs.blocked && !s.mayPass(qs, now, j) {
-		s.note(c.Ref, model.ReasonPriority)
+	if p.qs.blocked && !p.mayPass(j) {
+		p.note(c.Ref, model.ReasonPriority)
 		return
 	}
-	s.propose(qs, c.Ref, now)
+	p.propose(c.Ref)
 }
 
 // mayPass says whether a job about to start on s.chosen may do so although one
 // before it is blocked. Between two plans of Conservative nobody may.
-func (s *Core) mayPass(qs *queueState, now model.Time, j *job) bool {
-	switch qs.policy.Backfill {
+func (p *pass) mayPass(j *job) bool {
+	switch p.qs.policy.Backfill {
 	case order.FirstFit:
 		return true
 	case order.Easy:
-		return s.harmless(qs, now, j, &s.chosen)
+		return p.harmless(j, &p.chosen)
 	}
 	return false
 }
 
 // meetTight is the turn of a job that had no room when the pass began.
-func (s *Core) tryTight(qs *queueState, now model.Time, c order.Candidate) {
-	if r := s.held(qs, c, now); r != model.ReasonNone {
-		s.note(c.Ref, r)
+func (p *pass) tryTight(c order.Candidate) {
+	if r := p.held(c); r != model.ReasonNone {
+		p.note(c.Ref, r)
 		return
 	}
-	s.block(qs, now, c.Ref, s.choose(qs, c.Ref, now))
+	p.block(c.Ref, p.choose(c.Ref))
 }
 
 // held says which limit keeps j from starting now, whatever is free.
-func (s *Core) held(qs *queueState, c order.Candidate, now model.Time) model.Reason {
-	p, j := qs.policy, &s.jobs[c.Ref]
-	if p.MinScore > 0 && p.Ranking == ByScore && model.Fixed(c.Key) < p.MinScore {
-		qs.belowMinScore = true
-		qs.minScoreAt = min(qs.minScoreAt, s.reaches(qs, j, now))
+func (p *pass) held(c order.Candidate) model.Reason {
+	policy, j := p.qs.policy, &p.jobs[c.Ref]
+	if policy.MinScore > 0 && policy.Ranking == ByScore && model.Fixed(c.Key) < policy.MinScore {
+		p.qs.belowMinScore = true
+		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
 		return model.ReasonMinScore
 	}
-	if r := s.limited(j); r != model.ReasonNone {
+	if r := p.limited(j); r != model.ReasonNone {
 		return r
 	}
-	return s.graph.Gate(c.Ref)
+	return p.graph.Gate(c.Ref)
 }
 
 // limited says which hard limit j would exceed on as many nodes as its claim names.
@@ -330,24 +330,24 @@ func (s *Core) limited(j *job) model.Reason {
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the
 // microsecond, if that is before l.release; a pass is made then.
-func (s *Core) reaches(qs *queueState, j *job, now model.Time) model.Time {
+func (p *pass) reaches(j *job) model.Time {
 	const horizon = 1 << 50 * model.Microsecond
-	least := qs.policy.MinScore
-	if qs.policy.Weights[score.Wait] <= 0 || (qs.minScoreAt < model.Never && s.scoreOf(qs, j, qs.minScoreAt) < least) {
+	least := p.qs.policy.MinScore
+	if p.qs.policy.Weights[score.Wait] <= 0 || (p.qs.minScoreAt < model.Never && p.scoreOf(j, p.qs.minScoreAt) < least) {
 		return model.Never
 	}
-	low, span := now, model.Millisecond
-	for s.scoreOf(qs, j, now.Add(span)) < least {
-		if low, span = now.Add(span), 2*span; span > horizon {
+	low, span := p.now, model.Millisecond
+	for p.scoreOf(j, p.now.Add(span)) < least {
+		if low, span = p.now.Add(span), 2*span; span > horizon {
 			return model.Never
 		}
 	}
-	for high := now.Add(span); ; {
+	for high := p.now.Add(span); ; {
 		mid := low + (high-low)/2
 		switch {
 		case mid == low:
 			return high
-		case s.scoreOf(qs, j, mid) < least:
+		case p.scoreOf(j, mid) < least:
 			low = mid
 		default:
 			high = mid
@@ -356,41 +356,51 @@ func (s *Core) reaches(qs *queueState, j *job, now model.Time) model.Time {
 }
 
 // block makes ref the first blocked job of the pass, when there is none yet.
-func (s *Core) block(qs *queueState, now model.Time, ref model.Ref, r model.Reason) {
-	s.note(ref, r)
-	if qs.blocked {
+func (p *pass) block(ref model.Ref, r model.Reason) {
+	p.note(ref, r)
+	if p.qs.blocked {
 		return
 	}
-	qs.blocked = true
-	qs.reservation.ref, qs.reservation.since = ref, s.seq
-	if qs.policy.Preempts {
-		s.preempt(qs, now, ref)
+	p.qs.blocked = true
+	p.qs.reservation.ref, p.qs.reservation.since = ref, p.seq
+	if p.qs.policy.Preempts {
+		p.preempt(ref)
 	}
 }
 
 // propose asks for the nodes in s.chosen for the job under ref.
-func (s *Core) propose(qs *queueState, ref model.Ref, now model.Time) {
-	j := &s.jobs[ref]
-	s.leave(ref)
-	j.placement.Set(&s.chosen)
-	j.borrowed = s.chosenBorrows
+func (p *pass) propose(ref model.Ref) {
+	j := &p.jobs[ref]
+	p.leave(ref)
+	j.placement.Set(&p.chosen)
+	j.borrowed = p.chosenBorrows
 	j.phase = proposed
-	qs.free.Take(&j.placement)
-	qs.waiting.FreeChanged()
-	qs.inFlight = append(qs.inFlight, ref)
-	j.predicted = now.Add(s.span(j))
-	qs.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
-	s.book.Reserve(&j.claim)
-	s.graph.Started(ref)
-	s.setNeeds(j)
-	s.lend(j, 1)
-	s.invalidateBounds() // the caps of all have less room
-	s.seq++
-	j.seq = s.seq
-	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !qs.policy.AsCoded && j.wants() > j.NodesMin
-	s.note(ref, model.ReasonNone)
-	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
+	p.qs.free.Take(&j.placement)
+	p.qs.waiting.FreeChanged()
+	p.qs.inFlight = append(p.qs.inFlight, ref)
+	j.predicted = p.now.Add(p.span(j))
+	p.qs.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
+	p.book.Reserve(&j.claim)
+	p.graph.Started(ref)
+	p.setNeeds(j)
+	p.lend(j, 1)
+	p.invalidateBounds() // the caps of all have less room
+	p.seq++
+	j.seq = p.seq
+	p.plan.Again = p.plan.Again || j.Kind == model.Reactive && !p.qs.policy.AsCoded && j.wants() > j.NodesMin
+	p.note(ref, model.ReasonNone)
+	p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
+		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref,
 		Request: j.key.Request, Placement: j.placement,
 	})
 }
+
+// pass is one look of a vCluster at its queue. What it holds does not change until it is
+// over.
+type pass struct {
+	*Core
+	qs  *queueState
+	now model.Time
+}
+
+func (s *Core) passOf(qs *queueState, now model.Time) *pass { return &pass{s, qs, now} }

@@ -37,21 +37,21 @@ func newSiteScratch(space *place.Space, nodes int) siteScratch {
 }
 
 // sizeOf counts the nodes of a placement.
-func sizeOf(p *model.Placement) int32 {
-	n := len(p.Shares)
-	for _, w := range p.Words {
+func sizeOf(placement *model.Placement) int32 {
+	n := len(placement.Shares)
+	for _, w := range placement.Words {
 		n += bits.OnesCount64(w.Mask)
 	}
 	return int32(n)
 }
 
 // within counts the nodes of a placement that are in the set.
-func within(p *model.Placement, set model.NodeSet) int32 {
+func within(placement *model.Placement, set model.NodeSet) int32 {
 	n := 0
-	for _, w := range p.Words {
+	for _, w := range placement.Words {
 		n += bits.OnesCount64(w.Mask & set[w.Word])
 	}
-	for _, h := range p.Shares {
+	for _, h := range placement.Shares {
 		if set.Has(h.Node) {
 			n++
 		}
@@ -60,7 +60,7 @@ func within(p *model.Placement, set model.NodeSet) int32 {
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
-func (s *Core) query(qs *queueState, j *job, n int32, avoid model.NodeSet) place.Query {
+func (qs *queueState) query(j *job, n int32, avoid model.NodeSet) place.Query {
 	return qs.search(&j.Allocation, j.kind, n, avoid)
 }
 
@@ -102,29 +102,29 @@ func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until
 
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
-func (s *Core) mayFit(qs *queueState, q *waiting.Job) bool {
-	if (q.Needs.Power > 0 || q.Needs.Bandwidth > 0) && !s.caps.Fits(q.Needs) {
+func (p *pass) mayFit(q *waiting.Job) bool {
+	if (q.Needs.Power > 0 || q.Needs.Bandwidth > 0) && !p.caps.Fits(q.Needs) {
 		return false
 	}
-	free := qs.waiting.Free(q.Size)
-	return free >= q.Need || (q.Borrows && free+s.offered >= q.Need)
+	free := p.qs.waiting.Free(q.Size)
+	return free >= q.Need || (q.Borrows && free+p.offered >= q.Need)
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
 // are all nodes, whole and by one GPU.
-func (s *Core) anyRoom(qs *queueState) bool {
-	return qs.waiting.Free(0) > 0 || (s.cfg.Shared && qs.waiting.Free(1) > 0)
+func (p *pass) anyRoom() bool {
+	return p.qs.waiting.Free(0) > 0 || (p.cfg.Shared && p.qs.waiting.Free(1) > 0)
 }
 
 // offers bounds what all other vClusters would lend to l now.
-func (s *Core) offers(qs *queueState) {
-	s.offered = 0
-	if !s.site.VClusters[qs.id].Borrow {
+func (p *pass) offers() {
+	p.offered = 0
+	if !p.site.VClusters[p.qs.id].Borrow {
 		return
 	}
-	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v != int(qs.id) && vc.Lend && !s.vclusters[v].keepsNodes() {
-			s.offered += max(0, vc.Lendable(s.homes[v])-s.lent[v])
+	for v := range p.home {
+		if vc := &p.site.VClusters[v]; v != int(p.qs.id) && vc.Lend && !p.vclusters[v].keepsNodes() {
+			p.offered += max(0, vc.Lendable(p.homes[v])-p.lent[v])
 		}
 	}
 }
@@ -138,17 +138,17 @@ func (s *Core) borrows(a *model.Allocation, k *nodeChoice) bool {
 }
 
 // choose selects nodes for j into s.chosen, or says why there are none.
-func (s *Core) choose(qs *queueState, ref model.Ref, now model.Time) model.Reason {
-	j := &s.jobs[ref]
-	s.chosenBorrows = false
-	q := s.query(qs, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
-	if !qs.free.Select(&q, &s.chosen) {
-		if !s.borrow(qs, j, &q) {
-			return s.why(qs, j, &q)
+func (p *pass) choose(ref model.Ref) model.Reason {
+	j := &p.jobs[ref]
+	p.chosenBorrows = false
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if !p.qs.free.Select(&q, &p.chosen) {
+		if !p.borrow(j, &q) {
+			return p.why(j, &q)
 		}
-		s.chosenBorrows = true
+		p.chosenBorrows = true
 	}
-	return s.overCap(j)
+	return p.overCap(j)
 }
 
 // overCap says which cap the job would break on the nodes in s.chosen.
@@ -167,46 +167,46 @@ func (s *Core) overCap(j *job) model.Reason {
 }
 
 // why finds what is short when no nodes could be selected.
-func (s *Core) why(qs *queueState, j *job, q *place.Query) model.Reason {
+func (p *pass) why(j *job, q *place.Query) model.Reason {
 	if q.Avoid != nil {
 		free := *q
 		free.Avoid = nil
-		if qs.free.Fits(&free) {
+		if p.qs.free.Fits(&free) {
 			return model.ReasonReserved
 		}
 	}
-	if j.GPUs == 0 && qs.free.Count(j.kind.class) >= j.NodesMin {
+	if j.GPUs == 0 && p.qs.free.Count(j.kind.class) >= j.NodesMin {
 		return model.ReasonConformance
 	}
 	return model.ReasonResources
 }
 
 // borrow completes the nodes of j with idle ones of vClusters that lend.
-func (s *Core) borrow(qs *queueState, j *job, q *place.Query) bool {
-	if !s.mayBorrow(j) {
+func (p *pass) borrow(j *job, q *place.Query) bool {
+	if !p.mayBorrow(j) {
 		return false
 	}
-	need := j.NodesMin - s.own(qs, j, q.Avoid)
-	clear(s.extra)
-	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v == int(qs.id) || !vc.Lend || s.vclusters[v].keepsNodes() || need <= 0 {
+	need := j.NodesMin - p.own(j, q.Avoid)
+	clear(p.extra)
+	for v := range p.home {
+		if vc := &p.site.VClusters[v]; v == int(p.qs.id) || !vc.Lend || p.vclusters[v].keepsNodes() || need <= 0 {
 			continue
 		}
-		may := min(need, s.site.VClusters[v].Lendable(s.homes[v])-s.lent[v])
-		copy(s.lender, s.home[v])
-		s.lender.And(j.kind.foreign)
-		need -= qs.free.Lowest(s.lender, q.Avoid, s.extra, may)
+		may := min(need, p.site.VClusters[v].Lendable(p.homes[v])-p.lent[v])
+		copy(p.lender, p.home[v])
+		p.lender.And(j.kind.foreign)
+		need -= p.qs.free.Lowest(p.lender, q.Avoid, p.extra, may)
 	}
-	return need <= 0 && qs.free.SelectExtra(q, s.extra, &s.chosen)
+	return need <= 0 && p.qs.free.SelectExtra(q, p.extra, &p.chosen)
 }
 
 // own counts the idle nodes that j may use without borrowing.
-func (s *Core) own(qs *queueState, j *job, avoid model.NodeSet) int32 {
+func (p *pass) own(j *job, avoid model.NodeSet) int32 {
 	if avoid == nil {
-		return qs.free.Count(j.kind.class)
+		return p.qs.free.Count(j.kind.class)
 	}
 	n := 0
-	for w, m := range qs.free.Idle() {
+	for w, m := range p.qs.free.Idle() {
 		n += bits.OnesCount64(m & j.kind.mask[w] &^ avoid[w])
 	}
 	return int32(n)
@@ -234,38 +234,38 @@ func (s *Core) overPool(j *job, n int32) bool { return j.IsSensitive() && !s.cap
 
 // grow offers the jobs proposed since first that take a range of nodes what
 // nobody else could use, in the order in which they were proposed.
-func (s *Core) grow(qs *queueState, now model.Time, first int) {
-	for i := first; i < len(s.plan.Proposals); i++ {
-		p := &s.plan.Proposals[i]
-		if p.Kind != model.ProposeAssign || p.Borrowed {
+func (p *pass) grow(first int) {
+	for i := first; i < len(p.plan.Proposals); i++ {
+		proposal := &p.plan.Proposals[i]
+		if proposal.Kind != model.ProposeAssign || proposal.Borrowed {
 			continue
 		}
-		j := &s.jobs[p.Ref]
-		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && s.mayGrow(qs, now, j) {
-			s.growJob(qs, now, p)
+		j := &p.jobs[proposal.Ref]
+		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && p.mayGrow(j) {
+			p.growJob(proposal)
 		}
 	}
 }
 
 // growJob finds the largest size at which the job of p has room, keeps the
 // limits and delays nobody, and moves its proposal there.
-func (s *Core) growJob(qs *queueState, now model.Time, p *model.Proposal) {
-	j := &s.jobs[p.Ref]
+func (p *pass) growJob(proposal *model.Proposal) {
+	j := &p.jobs[proposal.Ref]
 	have := sizeOf(&j.placement)
-	qs.free.Give(&j.placement)
-	most := qs.free.Count(j.kind.class)
+	p.qs.free.Give(&j.placement)
+	most := p.qs.free.Count(j.kind.class)
 	if j.GPUs > 0 {
-		most = qs.free.CountGPUs(j.kind.class, j.GPUs)
+		most = p.qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	for n := s.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
-		if s.larger(qs, now, p.Ref, n) {
+	for n := p.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
+		if p.larger(proposal.Ref, n) {
 			break
 		}
 	}
-	qs.free.Take(&j.placement)
-	qs.ends.Remove(j.predicted, p.Ref)
-	qs.ends.Insert(j.predicted, p.Ref, sizeOf(&j.placement))
-	p.Placement = j.placement
+	p.qs.free.Take(&j.placement)
+	p.qs.ends.Remove(j.predicted, proposal.Ref)
+	p.qs.ends.Insert(j.predicted, proposal.Ref, sizeOf(&j.placement))
+	proposal.Placement = j.placement
 }
 
 // allowed is the largest size up to most that the limits and, by the least that
@@ -288,22 +288,22 @@ func (s *Core) allowed(j *job, have, most int32) int32 {
 
 // larger tries size n for a job that is in flight; its nodes are given back
 // for the trial.
-func (s *Core) larger(qs *queueState, now model.Time, ref model.Ref, n int32) bool {
-	j := &s.jobs[ref]
-	fits := s.book.CheckResize(&j.claim, n) == model.ReasonNone
-	q := s.query(qs, j, n, s.avoids(ref, now, now.Add(j.left)))
-	if !fits || !qs.free.Select(&q, &s.chosen) {
+func (p *pass) larger(ref model.Ref, n int32) bool {
+	j := &p.jobs[ref]
+	fits := p.book.CheckResize(&j.claim, n) == model.ReasonNone
+	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if !fits || !p.qs.free.Select(&q, &p.chosen) {
 		return false
 	}
-	s.countNeeds(j, -1)
-	if s.overCap(j) != model.ReasonNone || s.overPool(j, n) {
-		s.countNeeds(j, 1)
+	p.countNeeds(j, -1)
+	if p.overCap(j) != model.ReasonNone || p.overPool(j, n) {
+		p.countNeeds(j, 1)
 		return false
 	}
-	s.book.Unreserve(&j.claim)
-	j.claim = s.claimOf(&j.Allocation, j.kind, n)
-	s.book.Reserve(&j.claim)
-	j.placement.Set(&s.chosen)
-	s.setNeeds(j)
+	p.book.Unreserve(&j.claim)
+	j.claim = p.claimOf(&j.Allocation, j.kind, n)
+	p.book.Reserve(&j.claim)
+	j.placement.Set(&p.chosen)
+	p.setNeeds(j)
 	return true
 }

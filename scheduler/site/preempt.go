@@ -30,63 +30,63 @@ type failedPreemption struct {
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
-func (s *Core) preempt(qs *queueState, now model.Time, ref model.Ref) {
-	if s.isHolder(ref) || qs.failedPreemption == (failedPreemption{ref, s.factSeq}) {
+func (p *pass) preempt(ref model.Ref) {
+	if p.isHolder(ref) || p.qs.failedPreemption == (failedPreemption{ref, p.factSeq}) {
 		return // it waits for victims already, or there are none
 	}
-	j := &s.jobs[ref]
+	j := &p.jobs[ref]
 	trigger := preempt.Priority
 	if j.IsSensitive() {
 		trigger = preempt.Sensitive
 	}
-	if s.lent[qs.id] > 0 && s.proposePreemption(qs, now, ref, preempt.Reclaim) {
+	if p.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim) {
 		return
 	}
-	if !s.proposePreemption(qs, now, ref, trigger) {
-		qs.failedPreemption = failedPreemption{ref, s.factSeq}
+	if !p.proposePreemption(ref, trigger) {
+		p.qs.failedPreemption = failedPreemption{ref, p.factSeq}
 	}
 }
 
 // take proposes the victims of one trigger; it says whether there are any.
-func (s *Core) proposePreemption(qs *queueState, now model.Time, ref model.Ref, trigger preempt.Trigger) bool {
-	j := &s.jobs[ref]
-	s.preemptible(qs, ref, now, trigger)
-	if len(s.victims_) == 0 {
+func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
+	j := &p.jobs[ref]
+	p.preemptible(ref, trigger)
+	if len(p.victims_) == 0 {
 		return false
 	}
-	t := trial{s: s, qs: qs, ref: ref, now: now, used: s.caps.Used}
-	s.trial.CopyFrom(qs.free)
-	cfg := &qs.policy.Preemption
+	t := trial{s: p.Core, qs: p.qs, ref: ref, now: p.now, used: p.caps.Used}
+	p.trial.CopyFrom(p.qs.free)
+	cfg := &p.qs.policy.Preemption
 	var ok bool
-	if s.victims, ok = preempt.Select(cfg, trigger, j.Class, now, s.victims_, &t, s.victims); !ok || len(s.victims) == 0 {
+	if p.victims, ok = preempt.Select(cfg, trigger, j.Class, p.now, p.victims_, &t, p.victims); !ok || len(p.victims) == 0 {
 		return false
 	}
-	c := hold{ref: ref, nodes: model.NewNodeSet(len(s.site.Nodes))}
+	c := hold{ref: ref, nodes: model.NewNodeSet(len(p.site.Nodes))}
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
 	}
-	for _, i := range s.victims {
-		v := &s.victims_[i]
+	for _, i := range p.victims {
+		v := &p.victims_[i]
 		t.Give(v)
-		s.seq++
-		c.victims = append(c.victims, victim{v.Ref, s.seq})
-		s.jobs[v.Ref].leaving, s.jobs[v.Ref].preemptSeq = true, s.seq
-		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
+		p.seq++
+		c.victims = append(c.victims, victim{v.Ref, p.seq})
+		p.jobs[v.Ref].leaving, p.jobs[v.Ref].preemptSeq = true, p.seq
+		p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
+			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
 		})
 	}
-	q := s.query(qs, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
-	if s.trial.Select(&q, &s.chosen) {
-		for _, w := range s.chosen.Words {
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if p.trial.Select(&q, &p.chosen) {
+		for _, w := range p.chosen.Words {
 			c.nodes[w.Word] |= w.Mask
 		}
-		for _, h := range s.chosen.Shares {
+		for _, h := range p.chosen.Shares {
 			c.nodes.Add(h.Node)
 		}
 	}
-	s.holds = append(s.holds, c)
-	s.invalidateBounds() // the nodes kept may be those that others wait for
+	p.holds = append(p.holds, c)
+	p.invalidateBounds() // the nodes kept may be those that others wait for
 	return true
 }
 
@@ -100,28 +100,28 @@ func (s *Core) classAgainst(j, r *job) int32 {
 }
 
 // suspect lists in s.suspects who runs and might leave.
-func (s *Core) preemptible(qs *queueState, ref model.Ref, now model.Time, trigger preempt.Trigger) {
-	j := &s.jobs[ref]
-	s.victims_ = s.victims_[:0]
-	avoid := s.avoids(ref, now, now.Add(j.left))
-	copy(s.extra, j.kind.mask)
-	s.extra.And(s.ready)
+func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) {
+	j := &p.jobs[ref]
+	p.victims_ = p.victims_[:0]
+	avoid := p.avoids(ref, p.now, p.now.Add(j.left))
+	copy(p.extra, j.kind.mask)
+	p.extra.And(p.ready)
 	if avoid != nil {
-		s.extra.AndNot(avoid)
+		p.extra.AndNot(avoid)
 	}
-	for _, running := range s.active {
-		r := &s.jobs[running]
-		lent := r.borrowed && r.VCluster != qs.id && within(&r.placement, s.home[qs.id]) > 0
-		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && s.classAgainst(j, r) >= j.Class) {
+	for _, running := range p.active {
+		r := &p.jobs[running]
+		lent := r.borrowed && r.VCluster != p.qs.id && within(&r.placement, p.home[p.qs.id]) > 0
+		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
 			continue
 		}
-		usable := within(&r.placement, s.extra)
+		usable := within(&r.placement, p.extra)
 		if usable == 0 {
 			continue
 		}
-		st := s.book.Standing(r.Tenant)
-		s.victims_ = append(s.victims_, preempt.Victim{
-			Ref: running, Job: r.Job, Class: s.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: now.Sub(r.started) + max(0, r.Walltime-r.left),
+		st := p.book.Standing(r.Tenant)
+		p.victims_ = append(p.victims_, preempt.Victim{
+			Ref: running, Job: r.Job, Class: p.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
@@ -161,7 +161,7 @@ func (t *trial) Fits() bool {
 	if !t.s.caps.Cap.Allows(j.needs, t.used) {
 		return false
 	}
-	q := t.s.query(t.qs, j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
+	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
 	return t.s.trial.Fits(&q)
 }
 
@@ -188,11 +188,11 @@ func (s *Core) dropHold(ref model.Ref) {
 
 // lapse gives up the claims of jobs of l that could not start although all
 // their victims have left: a limit holds them now.
-func (s *Core) dropIdleHolds(qs *queueState) {
-	for i := 0; i < len(s.holds); {
-		c := &s.holds[i]
-		if j := &s.jobs[c.ref]; len(c.victims) == 0 && j.queue == qs && j.phase == queued {
-			s.dropHold(c.ref)
+func (p *pass) dropIdleHolds() {
+	for i := 0; i < len(p.holds); {
+		c := &p.holds[i]
+		if j := &p.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && j.phase == queued {
+			p.dropHold(c.ref)
 			continue
 		}
 		i++

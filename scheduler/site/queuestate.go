@@ -71,9 +71,9 @@ type queueScratch struct {
 
 // newQueueState is the state of an idle vCluster on a site whose free nodes are those of
 // free.
-func newQueueState(id model.VClusterID, p *Policy, free *place.Free, space *place.Space, tenants int) queueState {
+func newQueueState(id model.VClusterID, policy *Policy, free *place.Free, space *place.Space, tenants int) queueState {
 	qs := queueState{
-		id: id, policy: p, free: space.NewFree(), best: -1,
+		id: id, policy: policy, free: space.NewFree(), best: -1,
 		wake: wake{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime},
 		scores: scores{
 			terms:     waiting.Terms{FairShare: make([]model.Fixed, tenants), Penalty: make([]model.Fixed, tenants), Inverse: make([]model.Fixed, tenants)},
@@ -86,9 +86,9 @@ func newQueueState(id model.VClusterID, p *Policy, free *place.Free, space *plac
 		qs.figured[t].tick = -1
 	}
 	qs.free.CopyFrom(free)
-	c := waiting.Config{Weights: &p.Weights, Tenants: tenants, Bounded: p.fastPath()}
-	if p.Ranking == ByScore {
-		c.Reference = p.Reference
+	c := waiting.Config{Weights: &policy.Weights, Tenants: tenants, Bounded: policy.fastPath()}
+	if policy.Ranking == ByScore {
+		c.Reference = policy.Reference
 	}
 	qs.waiting = waiting.New(c, qs.free, space.Class(nil))
 	return qs
@@ -96,8 +96,8 @@ func newQueueState(id model.VClusterID, p *Policy, free *place.Free, space *plac
 
 // fastPath says whether jobs under p go by their scores, that of any job can be bounded,
 // and it matters only which jobs start.
-func (p *Policy) fastPath() bool {
-	return p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && !p.AsCoded && (p.Backfill == order.None || p.Backfill == order.Easy)
+func (policy *Policy) fastPath() bool {
+	return policy.Ranking == ByScore && !policy.Expected && policy.MinScore == 0 && !policy.AsCoded && (policy.Backfill == order.None || policy.Backfill == order.Easy)
 }
 
 // keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its

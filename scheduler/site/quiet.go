@@ -9,56 +9,56 @@ import (
 // When a vCluster looks at its queue, and how long nothing can change there.
 
 // turn says whether l makes a pass now.
-func (s *Core) turn(qs *queueState, now model.Time) bool {
-	p := qs.policy
-	if p.Cycle == 0 {
-		return qs.dirty || qs.minScoreAt <= now || s.boundary(now) || (qs.timeline != nil && qs.plans.due <= now) || s.callFreshJobs(qs, now)
+func (p *pass) turn() bool {
+	policy := p.qs.policy
+	if policy.Cycle == 0 {
+		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.boundary(p.now) || (p.qs.timeline != nil && p.qs.plans.due <= p.now) || p.callFreshJobs()
 	}
-	if now == qs.lastPass || now.Grid(p.Cycle, p.Phase) != now {
+	if p.now == p.qs.lastPass || p.now.Grid(policy.Cycle, policy.Phase) != p.now {
 		return false
 	}
-	qs.lastPass = now // also where nothing can change at this tick: there is one in an instant
-	return qs.dirty || qs.quietUntil <= now || s.cfg.EveryCycle || s.unsettled(qs, now) || s.callFreshJobs(qs, now)
+	p.qs.lastPass = p.now // also where nothing can change at this tick: there is one in an instant
+	return p.qs.dirty || p.qs.quietUntil <= p.now || p.cfg.EveryCycle || p.unsettled() || p.callFreshJobs()
 }
 
 // unsettled says whether the accounting ticks since the last pass have changed
 // what the scores of l are made of; if not, the next one may.
-func (s *Core) unsettled(qs *queueState, now model.Time) bool {
-	if qs.accountsAt > now || s.figures(qs) {
-		return qs.accountsAt <= now
+func (p *pass) unsettled() bool {
+	if p.qs.accountsAt > p.now || p.figures(p.qs) {
+		return p.qs.accountsAt <= p.now
 	}
-	qs.accountsAt = s.book.NextTick(now)
+	p.qs.accountsAt = p.book.NextTick(p.now)
 	return false
 }
 
 // due is the next instant at which l must look at its queue.
-func (s *Core) due(qs *queueState, now model.Time) model.Time {
-	if len(qs.waiting.Jobs) == 0 && len(qs.services) == 0 && !qs.keepsNodes() { // who kept its nodes lends from the next pass on
+func (p *pass) due() model.Time {
+	if len(p.qs.waiting.Jobs) == 0 && len(p.qs.services) == 0 && !p.qs.keepsNodes() { // who kept its nodes lends from the next pass on
 		return model.Never
 	}
-	p := qs.policy
-	if p.Cycle == 0 {
-		if qs.dirty || len(qs.fresh) > 0 {
-			return now
+	policy := p.qs.policy
+	if policy.Cycle == 0 {
+		if p.qs.dirty || len(p.qs.fresh) > 0 {
+			return p.now
 		}
-		at := min(qs.minScoreAt, s.nextBoundary(now))
-		if qs.timeline != nil {
-			at = min(at, qs.plans.due)
+		at := min(p.qs.minScoreAt, p.nextBoundary(p.now))
+		if p.qs.timeline != nil {
+			at = min(at, p.qs.plans.due)
 		}
 		return at
 	}
-	from := min(qs.quietUntil, qs.accountsAt)
-	if qs.dirty || len(qs.fresh) > 0 || s.cfg.EveryCycle {
-		from = now
+	from := min(p.qs.quietUntil, p.qs.accountsAt)
+	if p.qs.dirty || len(p.qs.fresh) > 0 || p.cfg.EveryCycle {
+		from = p.now
 	}
 	if from == model.Never {
 		return model.Never
 	}
-	from = max(from, now)
-	if qs.lastPass == from {
+	from = max(from, p.now)
+	if p.qs.lastPass == from {
 		from++
 	}
-	return from.Grid(p.Cycle, p.Phase)
+	return from.Grid(policy.Cycle, policy.Phase)
 }
 
 // boundary says whether an advance reservation begins or ends at now, which may
@@ -89,18 +89,18 @@ func (s *Core) nextBoundary(now model.Time) model.Time {
 // boundNextChange bounds from below the instant at which the next pass could decide
 // anything else, when all that keeps jobs from starting is the reservation. Only those of
 // contenders may come before the blocked job, or any job if all is set.
-func (s *Core) boundNextChange(qs *queueState, now model.Time, anyFits bool, contenders []model.Ref, all bool) {
-	p := qs.policy
-	if p.MinScore == 0 && (!qs.blocked || (!anyFits && !p.Preempts)) {
+func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
+	policy := p.qs.policy
+	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !policy.Preempts)) {
 		return
 	}
-	if p.Ranking != ByScore || p.Expected || p.MinScore > 0 || len(s.site.Reservations) > 0 || len(s.holds) > 0 {
-		qs.quietUntil = now
+	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.site.Reservations) > 0 || len(p.holds) > 0 {
+		p.qs.quietUntil = p.now
 		return
 	}
-	qs.accountsAt = s.book.NextTick(now)
-	qs.quietUntil = min(max(qs.ends.First(), now), now.Add(foresight))
-	s.untilOvertaken(qs, now, contenders, all)
+	p.qs.accountsAt = p.book.NextTick(p.now)
+	p.qs.quietUntil = min(max(p.qs.ends.First(), p.now), p.now.Add(foresight))
+	p.untilOvertaken(contenders, all)
 }
 
 // foresight bounds for how long a pass looks ahead for somebody who overtakes: the
@@ -112,32 +112,32 @@ const foresight = 10 * model.Minute
 // than that of a job submitted at its beginning, so that most are not looked at
 // closely. Who cannot come first within the foresight does not count, so that it makes
 // no difference whom the pass has looked at beside those who may.
-func (s *Core) untilOvertaken(qs *queueState, now model.Time, contenders []model.Ref, all bool) {
-	hq := qs.waiting.Row(qs.reservation.ref)
-	w2, top := qs.policy.Weights[score.Wait], hq.Key
-	growth := score.Term(w2, qs.waiting.Factor(qs.quietUntil.Sub(now))) + 2
-	horizon := now.Add(foresight)
+func (p *pass) untilOvertaken(contenders []model.Ref, all bool) {
+	hq := p.qs.waiting.Row(p.qs.reservation.ref)
+	w2, top := p.qs.policy.Weights[score.Wait], hq.Key
+	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2
+	horizon := p.now.Add(foresight)
 	look := func(q *waiting.Job) {
 		gap := top - q.Key
 		if q.Ref == hq.Ref || q.Tier < hq.Tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
 			return
 		}
-		if qs.composite(q.Static, qs.waiting.Term(q.Submit, horizon), q.Tenant, q.Class, q.Need) >= top {
-			qs.quietUntil = min(qs.quietUntil, s.overtaking(qs, q, hq, now))
+		if p.qs.composite(q.Static, p.qs.waiting.Term(q.Submit, horizon), q.Tenant, q.Class, q.Need) >= top {
+			p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, hq))
 		}
 	}
 	for _, ref := range contenders {
-		look(qs.waiting.Row(ref))
+		look(p.qs.waiting.Row(ref))
 	}
-	for i := 0; all && i < len(qs.waiting.Jobs); i++ {
-		look(&qs.waiting.Jobs[i])
+	for i := 0; all && i < len(p.qs.waiting.Jobs); i++ {
+		look(&p.qs.waiting.Jobs[i])
 	}
 }
 
 // overtaking is a bound on the instant at which q, which is behind h by their keys,
 // comes before it.
-func (s *Core) overtaking(qs *queueState, q, h *waiting.Job, now model.Time) model.Time {
-	return now.Add(score.Overtake(h.Key-q.Key, qs.policy.Weights[score.Wait], qs.terms.Penalty[q.Tenant], qs.terms.Penalty[h.Tenant], now.Sub(q.Submit), now.Sub(h.Submit), qs.policy.Reference))
+func (p *pass) overtaking(q, h *waiting.Job) model.Time {
+	return p.now.Add(score.Overtake(h.Key-q.Key, p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[q.Tenant], p.qs.terms.Penalty[h.Tenant], p.now.Sub(q.Submit), p.now.Sub(h.Submit), p.qs.policy.Reference))
 }
 
 // patience is for how long a vCluster on a cycle looks whether somebody else comes
@@ -147,9 +147,9 @@ const patience = model.Day
 
 // outlasts says whether the next tick at which l would look again is beyond its
 // patience.
-func (s *Core) beyondPatience(qs *queueState, now model.Time) bool {
-	p := qs.policy
-	return p.Cycle > 0 && max(min(qs.quietUntil, qs.accountsAt), now+1).Grid(p.Cycle, p.Phase) > s.lastFact.Add(patience)
+func (p *pass) beyondPatience() bool {
+	policy := p.qs.policy
+	return policy.Cycle > 0 && max(min(p.qs.quietUntil, p.qs.accountsAt), p.now+1).Grid(policy.Cycle, policy.Phase) > p.lastFact.Add(patience)
 }
 
 // still says whether nothing runs and nothing is asked for.

@@ -65,33 +65,33 @@ func (s *Core) dropService(ref model.Ref) {
 }
 
 // shrink proposes that services give up what they are not to have any more.
-func (s *Core) shrink(qs *queueState) {
-	for _, ref := range qs.services {
-		j := &s.jobs[ref]
+func (p *pass) shrink() {
+	for _, ref := range p.qs.services {
+		j := &p.jobs[ref]
 		if j.leaving || j.resizing || sizeOf(&j.placement) <= j.wants() {
 			continue
 		}
-		x := s.newResize(qs, ref)
-		s.stays(j, j.wants(), &x.whole)
-		s.proposeSize(x)
+		x := p.newResize(ref)
+		p.stays(j, j.wants(), &x.whole)
+		p.proposeSize(x)
 	}
 }
 
 // stays writes into p the n nodes of j that it keeps.
-func (s *Core) stays(j *job, n int32, p *model.Placement) {
+func (s *Core) stays(j *job, n int32, placement *model.Placement) {
 	if j.GPUs > 0 {
-		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
+		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
 		for _, ready := range [...]bool{true, false} {
 			for _, h := range j.placement.Shares {
-				if s.ready.Has(h.Node) == ready && int32(len(p.Shares)) < n {
-					p.Shares = append(p.Shares, h)
+				if s.ready.Has(h.Node) == ready && int32(len(placement.Shares)) < n {
+					placement.Shares = append(placement.Shares, h)
 				}
 			}
 		}
-		model.SortShares(p.Shares)
+		model.SortShares(placement.Shares)
 		return
 	}
-	q := s.query(j.queue, j, n, s.avoid)
+	q := j.queue.query(j, n, s.avoid)
 	for _, ready := range [...]bool{true, false} {
 		for w := range s.avoid {
 			s.avoid[w] = math.MaxUint64
@@ -101,42 +101,42 @@ func (s *Core) stays(j *job, n int32, p *model.Placement) {
 				s.avoid[w.Word] |= ^s.ready[w.Word]
 			}
 		}
-		if s.idle.Select(&q, p) {
+		if s.idle.Select(&q, placement) {
 			return
 		}
 	}
-	p.Set(&j.placement) // it was adopted on nodes that it may not use
-	for over := sizeOf(p) - n; over > 0; over-- {
-		w := &p.Words[len(p.Words)-1]
+	placement.Set(&j.placement) // it was adopted on nodes that it may not use
+	for over := sizeOf(placement) - n; over > 0; over-- {
+		w := &placement.Words[len(placement.Words)-1]
 		if w.Mask &^= 1 << (bits.Len64(w.Mask) - 1); w.Mask == 0 {
-			p.Words = p.Words[:len(p.Words)-1]
+			placement.Words = placement.Words[:len(placement.Words)-1]
 		}
 	}
 }
 
 // lacking gathers in s.growers the services of l that may get nodes in this pass:
 // they are to have more, there is one at least, and their limits allow it.
-func (s *Core) findScalingUp(qs *queueState) []model.Ref {
-	up := s.scalingUp[:0]
-	for _, ref := range qs.services {
-		j := &s.jobs[ref]
-		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || s.roomFor(qs, j) == 0 {
+func (p *pass) findScalingUp() []model.Ref {
+	up := p.scalingUp[:0]
+	for _, ref := range p.qs.services {
+		j := &p.jobs[ref]
+		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || p.roomFor(j) == 0 {
 			continue
 		}
-		if s.atLimit(j, sizeOf(&j.placement)) == model.ReasonNone {
+		if p.atLimit(j, sizeOf(&j.placement)) == model.ReasonNone {
 			up = append(up, ref)
 		}
 	}
-	s.scalingUp = up
+	p.scalingUp = up
 	return up
 }
 
 // roomFor counts the nodes that are free for one more of what j has on each of its own.
-func (s *Core) roomFor(qs *queueState, j *job) int32 {
+func (p *pass) roomFor(j *job) int32 {
 	if j.GPUs > 0 {
-		return qs.free.CountGPUs(j.kind.class, j.GPUs)
+		return p.qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	return qs.free.Count(j.kind.class)
+	return p.qs.free.Count(j.kind.class)
 }
 
 // atLimit is the limit that a service of this size would break with another node;
@@ -154,73 +154,73 @@ func (s *Core) atLimit(j *job, size int32) model.Reason {
 }
 
 // addGrowers gives the services in s.growers their place among the candidates.
-func (s *Core) addScalingUp(qs *queueState, h []order.Candidate, scalingUp []model.Ref, now model.Time) []order.Candidate {
+func (p *pass) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []order.Candidate {
 	for _, ref := range scalingUp {
-		h = append(h, order.Candidate{Key: s.keyOf(qs, &s.jobs[ref], now), Tier: s.rankTier(ref), Ref: ref, At: -1})
+		h = append(h, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: -1})
 	}
 	return h
 }
 
 // growService is the turn of a service that lacks nodes: it gets as many as it may.
-func (s *Core) growService(qs *queueState, now model.Time, ref model.Ref) {
-	if qs.blocked && (qs.policy.Backfill == order.None || qs.policy.Backfill == order.Conservative) {
+func (p *pass) growService(ref model.Ref) {
+	if p.qs.blocked && (p.qs.policy.Backfill == order.None || p.qs.policy.Backfill == order.Conservative) {
 		return
 	}
-	if qs.blocked && qs.policy.Backfill == order.Easy && !qs.reservation.known {
-		s.reserve(qs, now) // before anything of this service is in flight
+	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.qs.reservation.known {
+		p.reserve() // before anything of this service is in flight
 	}
-	until := s.predictedEnd(&s.jobs[ref], now)
-	s.gain(qs, now, ref, until, s.avoidsMore(ref, now, until), func(x *resize) bool {
-		return !qs.blocked || qs.policy.Backfill == order.FirstFit || s.harmlessGain(qs, now, until, &x.gained, x.more)
+	until := p.predictedEnd(&p.jobs[ref], p.now)
+	p.gain(ref, until, p.avoidsMore(ref, p.now, until), func(x *resize) bool {
+		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.harmlessGain(until, &x.gained, x.more)
 	})
 }
 
 // gain proposes that the service under ref, which is predicted to leave at the instant,
 // gets as many nodes as it lacks and may have, none of them in avoid. It returns what is
 // proposed, nil for nothing.
-func (s *Core) gain(qs *queueState, now model.Time, ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
-	j := &s.jobs[ref]
+func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
+	j := &p.jobs[ref]
 	have := sizeOf(&j.placement)
-	for n := have + s.findable(qs, now, j, until, avoid); n > have; n-- {
-		q := s.query(qs, j, n-have, avoid)
-		if !qs.free.Select(&q, &s.chosen) {
+	for n := have + p.findable(j, until, avoid); n > have; n-- {
+		q := p.qs.query(j, n-have, avoid)
+		if !p.qs.free.Select(&q, &p.chosen) {
 			continue
 		}
-		x := s.newResize(qs, ref)
-		if s.fitsAt(x, n) && may(x) {
-			s.proposeSize(x)
+		x := p.newResize(ref)
+		if p.fitsAt(x, n) && may(x) {
+			p.proposeSize(x)
 			return x
 		}
-		s.dropResize(len(s.resizes) - 1)
+		p.dropResize(len(p.resizes) - 1)
 	}
 	return nil
 }
 
 // findable bounds from above how many nodes j can gain: without it a service that lacks
 // many would have each number of them tried, pass after pass.
-func (s *Core) findable(qs *queueState, now model.Time, j *job, until model.Time, avoid model.NodeSet) int32 {
+func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := sizeOf(&j.placement)
-	most := s.allowed(j, have, min(j.wants(), have+s.roomFor(qs, j))) - have
-	if qs.blocked && qs.policy.Backfill == order.Easy && !s.cfg.Shared && !s.outOfTheWay(qs, now, until) {
-		most = min(most, s.sparable(qs, j, avoid))
+	most := p.allowed(j, have, min(j.wants(), have+p.roomFor(j))) - have
+	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.cfg.Shared && !p.outOfTheWay(until) {
+		most = min(most, p.sparable(j, avoid))
 	}
-	if qs.policy.ConformanceFirst && j.Topology == model.Spread {
+	if p.qs.policy.ConformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
 	}
 	return int32(sort.Search(int(most), func(i int) bool {
-		q := s.query(qs, j, int32(i)+1, avoid)
-		return !qs.free.Fits(&q)
+		q := p.qs.query(j, int32(i)+1, avoid)
+		return !p.qs.free.Fits(&q)
 	}))
 }
 
 // sparable bounds from above how many whole nodes j can gain so that the blocked job
 // has room at the instant of its reservation: those that are left over then, and all
 // those that it does not count on.
-func (s *Core) sparable(qs *queueState, j *job, avoid model.NodeSet) int32 {
-	h := &qs.reservation
-	blocked := &s.jobs[h.ref]
+func (p *pass) sparable(j *job, avoid model.NodeSet) int32 {
+	h := &p.qs.reservation
+	blocked := &p.jobs[h.ref]
 	counted, others := 0, 0
-	for w, idle := range qs.free.Idle() {
+	for w, idle := range p.qs.free.Idle() {
 		on := blocked.kind.mask[w]
 		if h.detailed {
 			on &= h.forecast.Idle()[w]
@@ -292,51 +292,51 @@ func (s *Core) fitsAt(x *resize, n int32) bool {
 }
 
 // union writes what a and b name, which have no node in common, into p.
-func union(a, b, p *model.Placement) {
-	p.Set(a)
+func union(a, b, placement *model.Placement) {
+	placement.Set(a)
 	for _, w := range b.Words {
-		at, found := slices.BinarySearchFunc(p.Words, w.Word, func(v model.NodeWord, word int32) int { return cmp.Compare(v.Word, word) })
+		at, found := slices.BinarySearchFunc(placement.Words, w.Word, func(v model.NodeWord, word int32) int { return cmp.Compare(v.Word, word) })
 		if found {
-			p.Words[at].Mask |= w.Mask
+			placement.Words[at].Mask |= w.Mask
 		} else {
-			p.Words = slices.Insert(p.Words, at, w)
+			placement.Words = slices.Insert(placement.Words, at, w)
 		}
 	}
-	p.Shares = append(p.Shares, b.Shares...)
-	model.SortShares(p.Shares)
+	placement.Shares = append(placement.Shares, b.Shares...)
+	model.SortShares(placement.Shares)
 }
 
 // growPlanned gives services of l what nobody has planned for, under Conservative.
-func (s *Core) growPlanned(qs *queueState, now model.Time) {
-	for _, ref := range s.findScalingUp(qs) {
-		end := s.predictedEnd(&s.jobs[ref], now)
+func (p *pass) growPlanned() {
+	for _, ref := range p.findScalingUp() {
+		end := p.predictedEnd(&p.jobs[ref], p.now)
 		until := end
 		if end < model.Never {
-			until = s.rounded(qs, end)
+			until = p.rounded(end)
 		}
-		avoid := s.avoidsMore(ref, now, end)
-		qs.timeline.Throughout(now, until, s.extra)
+		avoid := p.avoidsMore(ref, p.now, end)
+		p.qs.timeline.Throughout(p.now, until, p.extra)
 		for w := range avoid {
-			avoid[w] |= ^s.extra[w]
+			avoid[w] |= ^p.extra[w]
 		}
-		if x := s.gain(qs, now, ref, end, avoid, func(x *resize) bool { return s.keepsCaps(qs, now, until, x.more) }); x != nil {
-			s.nodesOf(&x.gained)
-			qs.timeline.Remove(now, until, s.extra)
-			qs.plans.caps.add(now, until, x.more, 1)
+		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.keepsCaps(p.now, until, x.more) }); x != nil {
+			p.nodesOf(&x.gained)
+			p.qs.timeline.Remove(p.now, until, p.extra)
+			p.qs.plans.caps.add(p.now, until, x.more, 1)
 		}
 	}
 }
 
 // newResize is an empty change of size of a service, the last of s.resizes.
-func (s *Core) newResize(qs *queueState, ref model.Ref) *resize {
-	n := len(s.resizes)
-	if n < cap(s.resizes) {
-		s.resizes = s.resizes[:n+1] // with the memory of one that was dropped
+func (p *pass) newResize(ref model.Ref) *resize {
+	n := len(p.resizes)
+	if n < cap(p.resizes) {
+		p.resizes = p.resizes[:n+1] // with the memory of one that was dropped
 	} else {
-		s.resizes = append(s.resizes, resize{})
+		p.resizes = append(p.resizes, resize{})
 	}
-	x, j := &s.resizes[n], &s.jobs[ref]
-	x.ref, x.queue, x.claim = ref, qs, j.claim
+	x, j := &p.resizes[n], &p.jobs[ref]
+	x.ref, x.queue, x.claim = ref, p.qs, j.claim
 	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
 	x.nodes, x.more, x.pooled = 0, caps.Usage{}, j.IsSensitive()
 	return x
@@ -436,16 +436,16 @@ func (s *Core) resized(f *model.Fact) {
 
 // hunger says whether services of l are smaller than they are to be for want of
 // nodes: then l lends none.
-func (s *Core) lacksNodes(qs *queueState) bool {
-	for _, ref := range qs.services {
-		j := &s.jobs[ref]
+func (p *pass) lacksNodes() bool {
+	for _, ref := range p.qs.services {
+		j := &p.jobs[ref]
 		size := sizeOf(&j.placement)
-		for i := range s.resizes {
-			if x := &s.resizes[i]; x.ref == ref {
+		for i := range p.resizes {
+			if x := &p.resizes[i]; x.ref == ref {
 				size = sizeOf(&x.whole)
 			}
 		}
-		if !j.leaving && size < j.wants() && s.atLimit(j, size) == model.ReasonNone {
+		if !j.leaving && size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
 			return true
 		}
 	}

@@ -26,9 +26,9 @@ func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 	j := &s.jobs[ref]
 	qs := j.queue
 	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
-	if p := s.wouldChoose(qs, j, avoid); sizeOf(p) > 0 {
+	if placement := s.wouldChoose(qs, j, avoid); sizeOf(placement) > 0 {
 		set := scheduler.RejectedSet{Why: scheduler.RejectedChosen, Keeper: -1, Until: model.AbsentTime}
-		set.Nodes.Set(p)
+		set.Nodes.Set(placement)
 		return []scheduler.RejectedSet{set}
 	}
 	out := make([]scheduler.RejectedSet, 0, mostRejected)
@@ -63,8 +63,8 @@ func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 // empty when there are too few.
 func (s *Core) wouldChoose(qs *queueState, j *job, avoid model.NodeSet) *model.Placement {
 	s.chosen, s.unchosen = s.unchosen, s.chosen
-	q := s.query(qs, j, j.NodesMin, avoid)
-	if !qs.free.Select(&q, &s.chosen) && !s.borrow(qs, j, &q) {
+	q := qs.query(j, j.NodesMin, avoid)
+	if !qs.free.Select(&q, &s.chosen) && !s.passOf(qs, s.now).borrow(j, &q) {
 		s.chosen.Words, s.chosen.Shares = s.chosen.Words[:0], s.chosen.Shares[:0]
 	}
 	s.chosen, s.unchosen = s.unchosen, s.chosen

@@ -32,50 +32,50 @@ func (h *easyReservation) reset() { h.ref, h.known = -1, false }
 // harmless is the rule of EASY for a job about to start on the nodes p: it is
 // predicted to leave before the blocked job has room, or that still has room
 // with these nodes taken. What it takes is then no longer left over.
-func (s *Core) harmless(qs *queueState, now model.Time, j *job, p *model.Placement) bool {
-	if s.outOfTheWay(qs, now, now.Add(j.left)) {
+func (p *pass) harmless(j *job, placement *model.Placement) bool {
+	if p.outOfTheWay(p.now.Add(j.left)) {
 		return true
 	}
-	ask := caps.Usage{Bandwidth: j.Demand(sizeOf(p))}
-	if s.caps.Cap.Power > 0 { // it takes a look at each node
-		ask.Power = s.nodeClasses.Draw(&j.Allocation, p)
+	ask := caps.Usage{Bandwidth: j.Demand(sizeOf(placement))}
+	if p.caps.Cap.Power > 0 { // it takes a look at each node
+		ask.Power = p.nodeClasses.Draw(&j.Allocation, placement)
 	}
-	return s.leavesRoom(qs, p, ask)
+	return p.leavesRoom(placement, ask)
 }
 
 // spares is harmless for what a running service gains, and draws more by it, until
 // it is predicted to end.
-func (s *Core) harmlessGain(qs *queueState, now, until model.Time, gained *model.Placement, more caps.Usage) bool {
-	return s.outOfTheWay(qs, now, until) || s.leavesRoom(qs, gained, more)
+func (p *pass) harmlessGain(until model.Time, gained *model.Placement, more caps.Usage) bool {
+	return p.outOfTheWay(until) || p.leavesRoom(gained, more)
 }
 
 // outOfTheWay says whether who is predicted to leave at the instant does so before
 // the blocked job has room.
-func (s *Core) outOfTheWay(qs *queueState, now, until model.Time) bool {
-	h := &qs.reservation
+func (p *pass) outOfTheWay(until model.Time) bool {
+	h := &p.qs.reservation
 	if !h.known {
-		s.reserve(qs, now)
+		p.reserve()
 	}
 	return until <= h.at || h.at == model.Never
 }
 
 // leavesRoom says whether the blocked job has room at the instant of its reservation
 // when the nodes p and so much of the caps are taken; if so they are.
-func (s *Core) leavesRoom(qs *queueState, p *model.Placement, ask caps.Usage) bool {
-	h := &qs.reservation
-	blocked := &s.jobs[h.ref]
-	if (s.caps.Cap.Power > 0 && blocked.needs.Power > 0 && ask.Power > h.caps.Power) ||
-		(s.caps.Cap.Bandwidth > 0 && blocked.needs.Bandwidth > 0 && ask.Bandwidth > h.caps.Bandwidth) {
+func (p *pass) leavesRoom(placement *model.Placement, ask caps.Usage) bool {
+	h := &p.qs.reservation
+	blocked := &p.jobs[h.ref]
+	if (p.caps.Cap.Power > 0 && blocked.needs.Power > 0 && ask.Power > h.caps.Power) ||
+		(p.caps.Cap.Bandwidth > 0 && blocked.needs.Bandwidth > 0 && ask.Bandwidth > h.caps.Bandwidth) {
 		return false
 	}
 	if h.detailed {
-		h.forecast.Take(p)
+		h.forecast.Take(placement)
 		if !h.forecast.Fits(&h.query) {
-			h.forecast.Give(p)
+			h.forecast.Give(placement)
 			return false
 		}
 	} else {
-		n := within(p, blocked.kind.mask)
+		n := within(placement, blocked.kind.mask)
 		if n > h.nodes {
 			return false
 		}
@@ -87,34 +87,34 @@ func (s *Core) leavesRoom(qs *queueState, p *model.Placement, ask caps.Usage) bo
 }
 
 // reserve finds the reservation of the first blocked job.
-func (s *Core) reserve(qs *queueState, now model.Time) {
-	h := &qs.reservation
+func (p *pass) reserve() {
+	h := &p.qs.reservation
 	h.known = true
-	j := &s.jobs[h.ref]
-	h.detailed = s.delicate(qs, j)
+	j := &p.jobs[h.ref]
+	h.detailed = p.delicate(j)
 	if h.detailed {
-		s.forecast(qs, now)
+		p.forecast()
 		return
 	}
-	if j.kind.all && !s.caps.Cap.Binds(j.needs) && int(s.readyCount) == len(s.site.Nodes) {
-		h.at, h.nodes = qs.ends.Shadow(now, j.NodesMin, qs.free.Count(j.kind.class))
+	if j.kind.all && !p.caps.Cap.Binds(j.needs) && int(p.readyCount) == len(p.site.Nodes) {
+		h.at, h.nodes = p.qs.ends.Shadow(p.now, j.NodesMin, p.qs.free.Count(j.kind.class))
 		return
 	}
-	s.count(qs, now)
+	p.count(p.qs, p.now)
 }
 
 // delicate says whether it matters which nodes are left to the blocked job, and not
 // only how many.
-func (s *Core) delicate(qs *queueState, j *job) bool {
-	return s.cfg.Shared || j.IsSensitive() || len(s.holds) > 0 || len(s.site.Reservations) > 0 || s.clashes(qs)
+func (p *pass) delicate(j *job) bool {
+	return p.cfg.Shared || j.IsSensitive() || len(p.holds) > 0 || len(p.site.Reservations) > 0 || p.clashes()
 }
 
 // count walks the predicted ends with the number of nodes that j may use.
-func (s *Core) count(qs *queueState, now model.Time) {
+func (p *pass) count(qs *queueState, now model.Time) {
 	h := &qs.reservation
-	j := &s.jobs[h.ref]
-	free, used := qs.free.Count(j.kind.class), s.caps.Used
-	room := func() bool { return free >= j.NodesMin && s.caps.Cap.Allows(j.needs, used) }
+	j := &p.jobs[h.ref]
+	free, used := qs.free.Count(j.kind.class), p.caps.Used
+	room := func() bool { return free >= j.NodesMin && p.caps.Cap.Allows(j.needs, used) }
 	h.at = model.Never
 	at := now
 	qs.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
@@ -123,8 +123,8 @@ func (s *Core) count(qs *queueState, now model.Time) {
 			return false
 		}
 		at = t
-		r := &s.jobs[ref]
-		free += s.returning(&r.placement, j.kind.mask)
+		r := &p.jobs[ref]
+		free += p.returning(&r.placement, j.kind.mask)
 		used.Power -= r.needs.Power
 		used.Bandwidth -= r.needs.Bandwidth
 		return true
@@ -133,14 +133,14 @@ func (s *Core) count(qs *queueState, now model.Time) {
 		h.at = at
 	}
 	h.nodes = free - j.NodesMin
-	h.caps = s.caps.Cap.Minus(used).Minus(j.needs)
+	h.caps = p.caps.Cap.Minus(used).Minus(j.needs)
 }
 
 // returning counts the nodes of a placement that are in the mask and will take
 // work again.
-func (s *Core) returning(p *model.Placement, mask model.NodeSet) int32 {
+func (s *Core) returning(placement *model.Placement, mask model.NodeSet) int32 {
 	n := 0
-	for _, w := range p.Words {
+	for _, w := range placement.Words {
 		n += bits.OnesCount64(w.Mask & s.ready[w.Word] & mask[w.Word])
 	}
 	return int32(n)
@@ -149,19 +149,19 @@ func (s *Core) returning(p *model.Placement, mask model.NodeSet) int32 {
 // foresee walks the predicted ends with the free nodes themselves. Nodes that
 // are set aside come back when their reservation ends, so these instants are
 // looked at as well.
-func (s *Core) forecast(qs *queueState, now model.Time) {
-	h := &qs.reservation
-	j := &s.jobs[h.ref]
-	h.forecast.CopyFrom(qs.free)
-	clashes := s.clashes(qs)
-	s.walk++
-	used := s.caps.Used
+func (p *pass) forecast() {
+	h := &p.qs.reservation
+	j := &p.jobs[h.ref]
+	h.forecast.CopyFrom(p.qs.free)
+	clashes := p.clashes()
+	p.walk++
+	used := p.caps.Used
 	h.at = model.Never
 	try := func(at model.Time) bool {
-		if !s.caps.Cap.Allows(j.needs, used) {
+		if !p.caps.Cap.Allows(j.needs, used) {
 			return false
 		}
-		q := s.query(qs, j, j.NodesMin, s.avoids(h.ref, at, at.Add(j.left)))
+		q := p.qs.query(j, j.NodesMin, p.avoids(h.ref, at, at.Add(j.left)))
 		if !h.forecast.Fits(&q) {
 			return false
 		}
@@ -172,39 +172,39 @@ func (s *Core) forecast(qs *queueState, now model.Time) {
 		}
 		return true
 	}
-	at, found := now, false
+	at, found := p.now, false
 	upTo := func(until model.Time) bool { // tries the instants before until
 		for !found && at < until {
 			if found = try(at); !found {
-				at = min(s.nextBoundary(at), until)
+				at = min(p.nextBoundary(at), until)
 			}
 		}
 		return found
 	}
-	qs.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
+	p.qs.ends.Ascend(p.now, func(t model.Time, ref model.Ref, _ int32) bool {
 		if upTo(t) {
 			return false
 		}
-		r := &s.jobs[ref]
-		s.giveInForecast(h.forecast, qs, ref, clashes)
+		r := &p.jobs[ref]
+		p.giveInForecast(h.forecast, ref, clashes)
 		used.Power -= r.needs.Power
 		used.Bandwidth -= r.needs.Bandwidth
 		return true
 	})
 	upTo(model.Never)
-	h.caps = s.caps.Cap.Minus(used).Minus(j.needs)
+	h.caps = p.caps.Cap.Minus(used).Minus(j.needs)
 }
 
 // mayGrow says whether a job in flight may take more nodes: nobody is blocked,
 // or it is predicted to have left by the time that the blocked one has room.
-func (s *Core) mayGrow(qs *queueState, now model.Time, j *job) bool {
+func (p *pass) mayGrow(j *job) bool {
 	switch {
-	case !qs.blocked || qs.policy.Backfill == order.FirstFit:
+	case !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit:
 		return true
-	case qs.policy.Backfill != order.Easy:
+	case p.qs.policy.Backfill != order.Easy:
 		return false
-	case !qs.reservation.known:
-		s.reserve(qs, now)
+	case !p.qs.reservation.known:
+		p.reserve()
 	}
-	return now.Add(j.left) <= qs.reservation.at
+	return p.now.Add(j.left) <= p.qs.reservation.at
 }

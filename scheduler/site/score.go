@@ -24,26 +24,26 @@ func (j *job) gpuTime() int64 {
 
 // rank prepares what never changes in the order of j while it waits.
 func (s *Core) prepareOrder(j *job) {
-	p := j.queue.policy
+	policy := j.queue.policy
 	j.needs = needsOf(&j.Allocation, j.kind)
 	j.key.Walltime = j.left
-	switch p.Ranking {
+	switch policy.Ranking {
 	case ByScore:
 		needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 		v := s.values(j, needed, groups)
-		j.static = score.Part(&p.Weights, &v, score.PerJob) + score.Part(&p.Weights, &v, score.PerSize)
+		j.static = score.Part(&policy.Weights, &v, score.PerJob) + score.Part(&policy.Weights, &v, score.PerSize)
 	case ByOrder:
 		j.key.Request.Units = j.claim.GPUs
-		p.Order.Prepare(&j.key)
+		policy.Order.Prepare(&j.key)
 	}
 }
 
 // values are the factors of j that never change while it waits.
 func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
-	p := j.queue.policy
+	policy := j.queue.policy
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Data] = score.DataOf(j.DataReady)
-	if p.AsCoded {
+	if policy.AsCoded {
 		v[score.Topology] = score.CodedTopologyOf(j.NodesMin, groups, -1, false)
 		v[score.Checkpoint] = score.CodedCheckpointOf(j.Checkpoint)
 		return v
@@ -184,12 +184,12 @@ func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 }
 
 // scoreOf is the score of a waiting job in this pass, as of now.
-func (s *Core) scoreOf(qs *queueState, j *job, now model.Time) model.Fixed {
+func (p *pass) scoreOf(j *job, now model.Time) model.Fixed {
 	static := j.static
-	if qs.policy.Expected { // else it is among what all have in common
-		static += qs.policy.Weights[score.Energy].Mul(s.energy(qs, j, now))
+	if p.qs.policy.Expected { // else it is among what all have in common
+		static += p.qs.policy.Weights[score.Energy].Mul(p.energy(p.qs, j, now))
 	}
-	return qs.composite(static, qs.waiting.Term(j.Submit, now), int32(j.Tenant)+1, j.kind.class, j.NodesMin)
+	return p.qs.composite(static, p.qs.waiting.Term(j.Submit, now), int32(j.Tenant)+1, j.kind.class, j.NodesMin)
 }
 
 // score is the score of a waiting job in this pass, where the price of energy is the
@@ -227,14 +227,14 @@ func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanati
 }
 
 // keyOf is what l orders by, largest first; orders of ByOrder have none.
-func (s *Core) keyOf(qs *queueState, j *job, now model.Time) int64 {
-	switch qs.policy.Ranking {
+func (p *pass) keyOf(j *job) int64 {
+	switch p.qs.policy.Ranking {
 	case ByScore:
-		return int64(s.scoreOf(qs, j, now))
+		return int64(p.scoreOf(j, p.now))
 	case ByMultifactor:
-		return s.priority(qs, j, now)
+		return p.priority(p.qs, j, p.now)
 	}
-	qs.policy.Order.Refresh(&j.key, now)
+	p.qs.policy.Order.Refresh(&j.key, p.now)
 	return 0
 }
 

@@ -67,12 +67,12 @@ func newShares(c *Config) *shares {
 func (c *Config) oneSharing() error {
 	first := -1
 	for i := range c.Policies {
-		p := &c.Policies[i]
+		policy := &c.Policies[i]
 		switch {
-		case p.Ranking != ByMultifactor:
+		case policy.Ranking != ByMultifactor:
 		case first < 0:
 			first = i
-		case p.Multifactor.Sharing != c.Policies[first].Multifactor.Sharing:
+		case policy.Multifactor.Sharing != c.Policies[first].Multifactor.Sharing:
 			return fmt.Errorf("vClusters %s and %s: their profiles count the caps.Usage of Slurm's fair share differently (half_life, fair_tree, dampening): make them equal", c.Site.VClusters[first].Name, c.Site.VClusters[i].Name)
 		}
 	}
