@@ -26,24 +26,24 @@ const codedNeutral = model.One / 2
 func (s *Core) passAsCoded(qs *queueState, now model.Time) {
 	s.work.Passes++
 	s.work.Examined += uint64(len(qs.waiting.Jobs))
-	s.coded = s.codedInputs(qs, now)
-	s.room = s.room[:0]
+	s.buf.coded = s.codedInputs(qs, now)
+	s.buf.room = s.buf.room[:0]
 	for i := range qs.waiting.Jobs {
 		ref := qs.waiting.Jobs[i].Ref
-		s.room = append(s.room, order.Candidate{Key: int64(s.codedScore(qs, &s.jobs[ref], now)), Ref: ref, At: int32(i)})
+		s.buf.room = append(s.buf.room, order.Candidate{Key: int64(s.codedScore(qs, &s.jobs[ref], now)), Ref: ref, At: int32(i)})
 	}
-	ranked := s.passOf(qs, now).heap(s.room)
+	ranked := s.passOf(qs, now).heap(s.buf.room)
 	ranked.Init()
-	s.tight = s.tight[:0]
+	s.buf.tight = s.buf.tight[:0]
 	for len(ranked.List) > 0 {
 		c := ranked.List[0]
 		ranked.Pop()
 		if r := s.codedPlace(qs, c, now); r == model.ReasonResources || r == model.ReasonConformance || r == model.ReasonReserved {
-			s.tight = append(s.tight, c)
+			s.buf.tight = append(s.buf.tight, c)
 		}
 	}
-	qs.blocked = len(s.tight) > 0
-	if len(s.tight) > 1 {
+	qs.blocked = len(s.buf.tight) > 0
+	if len(s.buf.tight) > 1 {
 		s.codedBackfill(qs, now)
 	}
 	qs.quietUntil = now
@@ -58,14 +58,14 @@ func (s *Core) codedPlace(qs *queueState, c order.Candidate, now model.Time) mod
 		r = s.codedChoose(qs, c.Ref, now)
 	}
 	if r == model.ReasonNone {
-		s.passOf(qs, now).propose(c.Ref)
+		s.passOf(qs, now).propose(c.Ref, &s.buf.choice)
 	} else {
 		s.note(c.Ref, r)
 	}
 	return r
 }
 
-// codedChoose selects into s.chosen as many nodes of a range as there are, up to
+// codedChoose selects into s.buf.choice.nodes as many nodes of a range as there are, up to
 // its maximum, or says why there are none. The limits, caps and reservations of
 // the site hold here as well: the sources know none of them but the first, and
 // what the quorum is going to refuse must not be proposed for ever. Where the nodes
@@ -73,7 +73,7 @@ func (s *Core) codedPlace(qs *queueState, c order.Candidate, now model.Time) mod
 // for ever on an idle site. Cost: a selection for each size that is tried.
 func (s *Core) codedChoose(qs *queueState, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
-	s.chosenBorrows = false
+	s.buf.choice.borrowed = false
 	avoid := s.avoids(ref, now, now.Add(j.left))
 	count := s.passOf(qs, now).own(j, avoid)
 	if j.GPUs > 0 {
@@ -98,17 +98,17 @@ func (s *Core) codedChoose(qs *queueState, ref model.Ref, now model.Time) model.
 	return r
 }
 
-// codedSelect selects nodes into s.chosen. Sensitive work is not given those of
+// codedSelect selects nodes into s.buf.choice.nodes. Sensitive work is not given those of
 // unknown fingerprints.
 func (s *Core) codedSelect(qs *queueState, j *job, q *place.Query) bool {
-	return qs.free.Select(q, &s.chosen) && (!j.IsSensitive() || !s.anyUnknown(&s.chosen))
+	return qs.free.Select(q, &s.buf.choice.nodes) && (!j.IsSensitive() || !s.anyUnknown(&s.buf.choice.nodes))
 }
 
-// codedKeeps says which cap or limit j would break on the n nodes in s.chosen, and
+// codedKeeps says which cap or limit j would break on the n nodes in s.buf.choice.nodes, and
 // claims as many.
 func (s *Core) codedKeeps(j *job, n int32) model.Reason {
 	j.claim = s.claimOf(&j.Allocation, j.kind, n)
-	if r := s.overCap(j); r != model.ReasonNone {
+	if r := s.overCap(j, &s.buf.choice.nodes); r != model.ReasonNone {
 		return r
 	}
 	return s.limited(j)
@@ -149,7 +149,7 @@ func (s *Core) anyUnknown(placement *model.Placement) bool {
 // codedBackfill is the second look: whoever ends before the first deferred job
 // could start, by the number of nodes alone, is tried again.
 func (s *Core) codedBackfill(qs *queueState, now model.Time) {
-	holder := &s.jobs[s.tight[0].Ref]
+	holder := &s.jobs[s.buf.tight[0].Ref]
 	free, at := qs.free.Idle().Len(), model.Never
 	if free >= holder.NodesMin {
 		return
@@ -170,7 +170,7 @@ func (s *Core) codedBackfill(qs *queueState, now model.Time) {
 	if at == model.Never {
 		return
 	}
-	for _, c := range s.tight[1:] {
+	for _, c := range s.buf.tight[1:] {
 		if j := &s.jobs[c.Ref]; j.left != model.Forever && now.Add(j.left) <= at {
 			s.codedPlace(qs, c, now)
 		}
@@ -229,9 +229,9 @@ func (s *Core) codedValues(qs *queueState, j *job, now model.Time) score.Values 
 	v[score.Wait] = score.CodedWaitOf(now.Sub(j.Submit), qs.policy.Reference)
 	v[score.FairShare] = qs.terms.FairShare[j.Tenant+1]
 	v[score.Data] = codedNeutral
-	v[score.Backlog] = s.coded.backlog
+	v[score.Backlog] = s.buf.coded.backlog
 	v[score.Energy] = score.EnergyOf(codedPrice)
-	v[score.Conformance] = score.CodedConformanceOf(s.coded.largest, j.NodesMin)
+	v[score.Conformance] = score.CodedConformanceOf(s.buf.coded.largest, j.NodesMin)
 	return v
 }
 

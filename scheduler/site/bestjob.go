@@ -65,7 +65,7 @@ func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
 	if len(fits) > 0 {
 		p.ensureReservation()
 	}
-	room := p.room[:0]
+	room := p.buf.room[:0]
 	for _, ref := range fits {
 		i := p.qs.waiting.At(ref)
 		q := &p.qs.waiting.Jobs[i]
@@ -73,15 +73,15 @@ func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
 			room = append(room, c)
 		}
 	}
-	p.room = room
+	p.buf.room = room
 	return room
 }
 
 // findFits is the jobs that may have room, valid until the next call. Its cost is that of
 // the answer and of the request sizes.
 func (p *pass) findFits() []model.Ref {
-	fits := p.qs.waiting.Fitting(p.qs.scratch.fits[:0], p.offered)
-	if p.offered > 0 || p.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
+	fits := p.qs.waiting.Fitting(p.qs.scratch.fits[:0], p.borrowable)
+	if p.borrowable > 0 || p.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
 		fits = slices.DeleteFunc(fits, func(ref model.Ref) bool { return !p.mayFit(p.qs.waiting.Row(ref)) })
 	}
 	p.qs.scratch.fits = fits

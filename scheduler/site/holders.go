@@ -66,19 +66,21 @@ func (p *pass) giveInForecast(forecast *place.Free, ref model.Ref, clashes bool)
 	}
 }
 
-// comesFree writes into s.extra the nodes of ref that will take work again when
-// it leaves.
-func (p *pass) comesFree(ref model.Ref, clashes bool) {
-	clear(p.extra)
+// comesFree is the nodes of ref that will take work again when it leaves. The set is
+// valid until the next call.
+func (p *pass) comesFree(ref model.Ref, clashes bool) model.NodeSet {
+	free := p.buf.extra
+	clear(free)
 	for _, w := range p.jobs[ref].placement.Words {
-		p.extra[w.Word] |= w.Mask & p.ready[w.Word]
+		free[w.Word] |= w.Mask & p.ready[w.Word]
 	}
 	if clashes {
 		p.markPast(ref)
 		p.eachStaying(func(placement *model.Placement) {
 			for _, w := range placement.Words {
-				p.extra[w.Word] &^= w.Mask
+				free[w.Word] &^= w.Mask
 			}
 		})
 	}
+	return free
 }

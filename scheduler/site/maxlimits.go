@@ -69,9 +69,9 @@ func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) bool {
 	most := k.mask.Len()
 	for v := range s.home {
 		if vc := &s.site.VClusters[v]; model.VClusterID(v) != a.VCluster && vc.Lend {
-			copy(s.lender, s.home[v])
-			s.lender.And(k.foreign)
-			most += min(vc.Lendable(s.homes[v]), s.lender.Len())
+			copy(s.buf.lender, s.home[v])
+			s.buf.lender.And(k.foreign)
+			most += min(vc.Lendable(s.homes[v]), s.buf.lender.Len())
 		}
 	}
 	return most >= a.NodesMin

@@ -147,7 +147,7 @@ func (s *Core) measure(ref model.Ref, out *scheduler.Room) {
 	j := &s.jobs[ref]
 	free := j.queue.free
 	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
-	s.perGroup = append(s.perGroup[:0], make([]int32, len(s.site.Groups))...)
+	s.buf.perGroup = append(s.buf.perGroup[:0], make([]int32, len(s.site.Groups))...)
 	out.Conform = free.Largest(j.kind.class)
 	for w, m := range free.Idle() {
 		m &= j.kind.mask[w]
@@ -155,9 +155,9 @@ func (s *Core) measure(ref model.Ref, out *scheduler.Room) {
 			out.Aside += int32(bits.OnesCount64(m & avoid[w]))
 		}
 		model.NodeWord{Word: int32(w), Mask: m}.Nodes(func(n model.NodeID) bool {
-			if g := s.site.Nodes[n].Group; g >= 0 && int(g) < len(s.perGroup) {
-				s.perGroup[g]++
-				out.Grouped = max(out.Grouped, s.perGroup[g])
+			if g := s.site.Nodes[n].Group; g >= 0 && int(g) < len(s.buf.perGroup) {
+				s.buf.perGroup[g]++
+				out.Grouped = max(out.Grouped, s.buf.perGroup[g])
 			}
 			return true
 		})

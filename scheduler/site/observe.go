@@ -392,16 +392,17 @@ func (s *Core) Adopt(now model.Time, ref model.Ref, placement *model.Placement) 
 	if s.plan.Proposals = s.plan.Proposals[:0]; j.phase != queued {
 		return nil
 	}
-	s.chosen.Set(placement)
-	s.chosenBorrows = false
+	c := &s.buf.choice
+	c.nodes.Set(placement)
+	c.borrowed = false
 	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(placement))
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.claim.Nodes // what it was to have, as far as it is known
 	}
 	for v := range s.home {
-		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(placement, s.home[v]) > 0
+		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && within(placement, s.home[v]) > 0
 	}
-	s.passOf(j.queue, now).propose(ref)
+	s.passOf(j.queue, now).propose(ref, c)
 	return s.plan.Proposals
 }
 

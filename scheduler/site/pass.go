@@ -54,6 +54,17 @@ func (s *Core) withdraw() {
 	s.unsatisfiable = s.unsatisfiable[:0]
 }
 
+// pass is one look of a vCluster at its queue. What it holds does not change until it is
+// over.
+type pass struct {
+	*Core
+	qs         *queueState
+	now        model.Time
+	borrowable int32 // nodes that the other vClusters would lend at most
+}
+
+func (s *Core) passOf(qs *queueState, now model.Time) *pass { return &pass{Core: s, qs: qs, now: now} }
+
 // pass looks through the queue of one vCluster, best job first. Jobs that have
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
@@ -65,6 +76,7 @@ func (p *pass) run() {
 	p.shrink()
 	scalingUp := p.findScalingUp()
 	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
+		p.borrowable = p.lendable()
 		p.passCandidates(scalingUp)
 	} else {
 		p.qs.plans.due = model.Never // nobody is planned for
@@ -143,7 +155,6 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 func (p *pass) passServing(scalingUp []model.Ref) {
 	p.work.Passes++
 	p.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
-	p.offers()
 	p.passAll(scalingUp)
 	if len(p.qs.waiting.Jobs) > 0 || p.nextBoundary(p.now) < model.Never {
 		p.qs.quietUntil = p.now // who overtakes a service, or opens nodes to it, is not foreseen
@@ -153,7 +164,7 @@ func (p *pass) passServing(scalingUp []model.Ref) {
 // sorted is the candidates of a pass in two heaps, not in order yet: those that may have
 // room, the services that may get nodes among them, and those that have none.
 func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
-	with, without := p.room[:0], p.tight[:0]
+	with, without := p.buf.room[:0], p.buf.tight[:0]
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
 		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
@@ -166,7 +177,7 @@ func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
 	p.keys(with)
 	p.keys(without)
 	with = p.addScalingUp(with, scalingUp)
-	p.room, p.tight = with, without
+	p.buf.room, p.buf.tight = with, without
 	return p.heap(with), p.heap(without)
 }
 
@@ -206,7 +217,6 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 // about it.
 func (p *pass) split() (fits []model.Ref, worth bool) {
 	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
-	p.offers()
 	fits = p.findFits()
 	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && p.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
@@ -271,25 +281,26 @@ func (p *pass) tryStart(c order.Candidate) {
 		p.note(c.Ref, r)
 		return
 	}
-	if r := p.choose(c.Ref); r != model.ReasonNone {
+	found := &p.buf.choice
+	if r := p.choose(c.Ref, found); r != model.ReasonNone {
 		p.block(c.Ref, r)
 		return
 	}
-	if p.qs.blocked && !p.mayPass(j) {
+	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
 		p.note(c.Ref, model.ReasonPriority)
 		return
 	}
-	p.propose(c.Ref)
+	p.propose(c.Ref, found)
 }
 
-// mayPass says whether a job about to start on s.chosen may do so although one
+// mayPass says whether a job about to start on the nodes may do so although one
 // before it is blocked. Between two plans of Conservative nobody may.
-func (p *pass) mayPass(j *job) bool {
+func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
 	switch p.qs.policy.Backfill {
 	case order.FirstFit:
 		return true
 	case order.Easy:
-		return p.harmless(j, &p.chosen)
+		return p.harmless(j, nodes)
 	}
 	return false
 }
@@ -300,7 +311,7 @@ func (p *pass) tryTight(c order.Candidate) {
 		p.note(c.Ref, r)
 		return
 	}
-	p.block(c.Ref, p.choose(c.Ref))
+	p.block(c.Ref, p.choose(c.Ref, &p.buf.choice))
 }
 
 // held says which limit keeps j from starting now, whatever is free.
@@ -368,12 +379,12 @@ func (p *pass) block(ref model.Ref, r model.Reason) {
 	}
 }
 
-// propose asks for the nodes in s.chosen for the job under ref.
-func (p *pass) propose(ref model.Ref) {
+// propose asks for the nodes chosen for the job under ref.
+func (p *pass) propose(ref model.Ref, c *choice) {
 	j := &p.jobs[ref]
 	p.leave(ref)
-	j.placement.Set(&p.chosen)
-	j.borrowed = p.chosenBorrows
+	j.placement.Set(&c.nodes)
+	j.borrowed = c.borrowed
 	j.phase = proposed
 	p.qs.free.Take(&j.placement)
 	p.qs.waiting.FreeChanged()
@@ -394,13 +405,3 @@ func (p *pass) propose(ref model.Ref) {
 		Request: j.key.Request, Placement: j.placement,
 	})
 }
-
-// pass is one look of a vCluster at its queue. What it holds does not change until it is
-// over.
-type pass struct {
-	*Core
-	qs  *queueState
-	now model.Time
-}
-
-func (s *Core) passOf(qs *queueState, now model.Time) *pass { return &pass{s, qs, now} }

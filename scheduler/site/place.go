@@ -12,28 +12,25 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
-// siteScratch is reused from pass to pass.
-type siteScratch struct {
-	room, tight   []order.Candidate
-	victims_      []preempt.Victim
-	offered       int32 // at most so many nodes could be borrowed in this pass
-	chosen        model.Placement
-	chosenBorrows bool
-	avoid, extra  model.NodeSet
-	lender        model.NodeSet
-	trial, idle   *place.Free // for questions; all nodes of idle are free
-	victims       []int
-	scalingUp     []model.Ref     // services that may get nodes in a pass
-	coded         codedInputs     // of the last pass in the as-coded mode
-	perGroup      []int32         // for notes
-	unchosen      model.Placement // of a question for a note
-	told          int             // notes that the last plan held
+// buffers is memory that is used again. A function that answers with one of them says how
+// long the answer is valid; no function finds a result of another here.
+type buffers struct {
+	room, tight []order.Candidate
+	scalingUp   []model.Ref
+	choice      choice
+	unchosen    model.Placement // of a question for a note
+	avoid       model.NodeSet
+	extra       model.NodeSet
+	lender      model.NodeSet
+	trial       *place.Free
+	victims     []preempt.Victim
+	selected    []int
+	perGroup    []int32 // for notes
+	coded       codedInputs
 }
 
-func newSiteScratch(space *place.Space, nodes int) siteScratch {
-	x := siteScratch{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), idle: space.NewFree()}
-	x.idle.SetAllAvailable()
-	return x
+func newBuffers(space *place.Space, nodes int) buffers {
+	return buffers{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
 }
 
 // sizeOf counts the nodes of a placement.
@@ -72,26 +69,27 @@ func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid 
 	}
 }
 
-// avoids gathers in s.avoid the nodes that j must not use if it ran over
+// avoids gathers the nodes that j must not use if it ran over
 // [from, until): those kept for others and those set aside; nil when there are
-// none.
+// none. The set is valid until the next call.
 func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 	if len(s.holds) == 0 && len(s.site.Reservations) == 0 {
 		return nil
 	}
-	clear(s.avoid)
+	avoid := s.buf.avoid
+	clear(avoid)
 	for i := range s.holds {
 		if s.holds[i].ref != ref {
-			s.avoid.Or(s.holds[i].nodes)
+			avoid.Or(s.holds[i].nodes)
 		}
 	}
 	j := &s.jobs[ref]
 	for i := range s.site.Reservations {
 		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, from, until) {
-			s.avoid.Or(r.Nodes)
+			avoid.Or(r.Nodes)
 		}
 	}
-	return s.avoid
+	return avoid
 }
 
 // setsAside says whether the advance reservation r, whose id is given, keeps its nodes
@@ -107,7 +105,7 @@ func (p *pass) mayFit(q *waiting.Job) bool {
 		return false
 	}
 	free := p.qs.waiting.Free(q.Size)
-	return free >= q.Need || (q.Borrows && free+p.offered >= q.Need)
+	return free >= q.Need || (q.Borrows && free+p.borrowable >= q.Need)
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
@@ -116,17 +114,17 @@ func (p *pass) anyRoom() bool {
 	return p.qs.waiting.Free(0) > 0 || (p.cfg.Shared && p.qs.waiting.Free(1) > 0)
 }
 
-// offers bounds what all other vClusters would lend to l now.
-func (p *pass) offers() {
-	p.offered = 0
+// lendable bounds what all other vClusters would lend to this one now.
+func (p *pass) lendable() (n int32) {
 	if !p.site.VClusters[p.qs.id].Borrow {
-		return
+		return 0
 	}
 	for v := range p.home {
 		if vc := &p.site.VClusters[v]; v != int(p.qs.id) && vc.Lend && !p.vclusters[v].keepsNodes() {
-			p.offered += max(0, vc.Lendable(p.homes[v])-p.lent[v])
+			n += max(0, vc.Lendable(p.homes[v])-p.lent[v])
 		}
 	}
+	return n
 }
 
 // mayBorrow says whether j may run on nodes of other vClusters.
@@ -137,28 +135,34 @@ func (s *Core) borrows(a *model.Allocation, k *nodeChoice) bool {
 	return k.foreign != nil && s.cfg.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
 }
 
-// choose selects nodes for j into s.chosen, or says why there are none.
-func (p *pass) choose(ref model.Ref) model.Reason {
-	j := &p.jobs[ref]
-	p.chosenBorrows = false
-	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
-	if !p.qs.free.Select(&q, &p.chosen) {
-		if !p.borrow(j, &q) {
-			return p.why(j, &q)
-		}
-		p.chosenBorrows = true
-	}
-	return p.overCap(j)
+// choice is the nodes that a job is to start on.
+type choice struct {
+	nodes    model.Placement
+	borrowed bool // some are of other vClusters
 }
 
-// overCap says which cap the job would break on the nodes in s.chosen.
-func (s *Core) overCap(j *job) model.Reason {
+// choose selects nodes for the waiting job under ref, or says why there are none.
+func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
+	j := &p.jobs[ref]
+	c.borrowed = false
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if !p.qs.free.Select(&q, &c.nodes) {
+		if !p.borrow(j, &q, &c.nodes) {
+			return p.why(j, &q)
+		}
+		c.borrowed = true
+	}
+	return p.overCap(j, &c.nodes)
+}
+
+// overCap says which cap the job would break on the nodes.
+func (s *Core) overCap(j *job, nodes *model.Placement) model.Reason {
 	if s.caps.Cap == (caps.Usage{}) { // else it takes a look at the nodes
 		return model.ReasonNone
 	}
-	n := sizeOf(&s.chosen)
+	n := sizeOf(nodes)
 	switch {
-	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, &s.chosen, n)}):
+	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, nodes, n)}):
 		return model.ReasonPower
 	case !s.caps.Fits(caps.Usage{Bandwidth: j.Demand(n)}):
 		return model.ReasonBandwidth
@@ -182,22 +186,23 @@ func (p *pass) why(j *job, q *place.Query) model.Reason {
 }
 
 // borrow completes the nodes of j with idle ones of vClusters that lend.
-func (p *pass) borrow(j *job, q *place.Query) bool {
+func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
 	if !p.mayBorrow(j) {
 		return false
 	}
 	need := j.NodesMin - p.own(j, q.Avoid)
-	clear(p.extra)
+	lent, lender := p.buf.extra, p.buf.lender
+	clear(lent)
 	for v := range p.home {
 		if vc := &p.site.VClusters[v]; v == int(p.qs.id) || !vc.Lend || p.vclusters[v].keepsNodes() || need <= 0 {
 			continue
 		}
 		may := min(need, p.site.VClusters[v].Lendable(p.homes[v])-p.lent[v])
-		copy(p.lender, p.home[v])
-		p.lender.And(j.kind.foreign)
-		need -= p.qs.free.Lowest(p.lender, q.Avoid, p.extra, may)
+		copy(lender, p.home[v])
+		lender.And(j.kind.foreign)
+		need -= p.qs.free.Lowest(lender, q.Avoid, lent, may)
 	}
-	return need <= 0 && p.qs.free.SelectExtra(q, p.extra, &p.chosen)
+	return need <= 0 && p.qs.free.SelectExtra(q, lent, nodes)
 }
 
 // own counts the idle nodes that j may use without borrowing.
@@ -292,18 +297,19 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 	j := &p.jobs[ref]
 	fits := p.book.CheckResize(&j.claim, n) == model.ReasonNone
 	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left)))
-	if !fits || !p.qs.free.Select(&q, &p.chosen) {
+	nodes := &p.buf.choice.nodes
+	if !fits || !p.qs.free.Select(&q, nodes) {
 		return false
 	}
 	p.countNeeds(j, -1)
-	if p.overCap(j) != model.ReasonNone || p.overPool(j, n) {
+	if p.overCap(j, nodes) != model.ReasonNone || p.overPool(j, n) {
 		p.countNeeds(j, 1)
 		return false
 	}
 	p.book.Unreserve(&j.claim)
 	j.claim = p.claimOf(&j.Allocation, j.kind, n)
 	p.book.Reserve(&j.claim)
-	j.placement.Set(&p.chosen)
+	j.placement.Set(nodes)
 	p.setNeeds(j)
 	return true
 }

@@ -47,18 +47,18 @@ func (p *pass) preempt(ref model.Ref) {
 	}
 }
 
-// take proposes the victims of one trigger; it says whether there are any.
+// proposePreemption proposes the victims of one trigger; it says whether there are any.
 func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	j := &p.jobs[ref]
-	p.preemptible(ref, trigger)
-	if len(p.victims_) == 0 {
+	running := p.preemptible(ref, trigger)
+	if len(running) == 0 {
 		return false
 	}
 	t := trial{s: p.Core, qs: p.qs, ref: ref, now: p.now, used: p.caps.Used}
-	p.trial.CopyFrom(p.qs.free)
+	p.buf.trial.CopyFrom(p.qs.free)
 	cfg := &p.qs.policy.Preemption
-	var ok bool
-	if p.victims, ok = preempt.Select(cfg, trigger, j.Class, p.now, p.victims_, &t, p.victims); !ok || len(p.victims) == 0 {
+	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.buf.selected)
+	if p.buf.selected = selected; !ok || len(selected) == 0 {
 		return false
 	}
 	c := hold{ref: ref, nodes: model.NewNodeSet(len(p.site.Nodes))}
@@ -66,8 +66,8 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
 	}
-	for _, i := range p.victims {
-		v := &p.victims_[i]
+	for _, i := range selected {
+		v := &running[i]
 		t.Give(v)
 		p.seq++
 		c.victims = append(c.victims, victim{v.Ref, p.seq})
@@ -77,11 +77,11 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 		})
 	}
 	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
-	if p.trial.Select(&q, &p.chosen) {
-		for _, w := range p.chosen.Words {
+	if nodes := &p.buf.choice.nodes; p.buf.trial.Select(&q, nodes) {
+		for _, w := range nodes.Words {
 			c.nodes[w.Word] |= w.Mask
 		}
-		for _, h := range p.chosen.Shares {
+		for _, h := range nodes.Shares {
 			c.nodes.Add(h.Node)
 		}
 	}
@@ -90,7 +90,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	return true
 }
 
-// gives is the class that r counts with when j wants its nodes: its own, or just
+// classAgainst is the class that r counts with when j wants its nodes: its own, or just
 // below that of j where the quality of service of j preempts that of r.
 func (s *Core) classAgainst(j, r *job) int32 {
 	if j.QOS >= 0 && r.QOS >= 0 && slices.Contains(s.site.QOS[j.QOS].PreemptsQOS, r.QOS) {
@@ -99,15 +99,16 @@ func (s *Core) classAgainst(j, r *job) int32 {
 	return r.Class
 }
 
-// suspect lists in s.suspects who runs and might leave.
-func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) {
+// preemptible lists the running jobs that might leave. The list is valid until the next
+// call.
+func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
 	j := &p.jobs[ref]
-	p.victims_ = p.victims_[:0]
+	list, usableNodes := p.buf.victims[:0], p.buf.extra
 	avoid := p.avoids(ref, p.now, p.now.Add(j.left))
-	copy(p.extra, j.kind.mask)
-	p.extra.And(p.ready)
+	copy(usableNodes, j.kind.mask)
+	usableNodes.And(p.ready)
 	if avoid != nil {
-		p.extra.AndNot(avoid)
+		usableNodes.AndNot(avoid)
 	}
 	for _, running := range p.active {
 		r := &p.jobs[running]
@@ -115,12 +116,12 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) {
 		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
 			continue
 		}
-		usable := within(&r.placement, p.extra)
+		usable := within(&r.placement, usableNodes)
 		if usable == 0 {
 			continue
 		}
 		st := p.book.Standing(r.Tenant)
-		p.victims_ = append(p.victims_, preempt.Victim{
+		list = append(list, preempt.Victim{
 			Ref: running, Job: r.Job, Class: p.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
 			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
@@ -128,6 +129,8 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) {
 			Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,
 		})
 	}
+	p.buf.victims = list
+	return list
 }
 
 // trial implements preempt.Trial for the blocked job ref.
@@ -141,9 +144,9 @@ type trial struct {
 
 func (t *trial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.s.trial.Give(&r.placement)
+	t.s.buf.trial.Give(&r.placement)
 	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
-		t.s.trial.Take(&t.s.jobs[ref].placement)
+		t.s.buf.trial.Take(&t.s.jobs[ref].placement)
 	}
 	t.used.Power -= r.needs.Power
 	t.used.Bandwidth -= r.needs.Bandwidth
@@ -151,7 +154,7 @@ func (t *trial) Give(v *preempt.Victim) {
 
 func (t *trial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.s.trial.Take(&r.placement)
+	t.s.buf.trial.Take(&r.placement)
 	t.used.Power += r.needs.Power
 	t.used.Bandwidth += r.needs.Bandwidth
 }
@@ -162,7 +165,7 @@ func (t *trial) Fits() bool {
 		return false
 	}
 	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
-	return t.s.trial.Fits(&q)
+	return t.s.buf.trial.Fits(&q)
 }
 
 // claimed says whether nodes are kept for ref.

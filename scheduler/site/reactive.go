@@ -91,14 +91,15 @@ func (s *Core) stays(j *job, n int32, placement *model.Placement) {
 		model.SortShares(placement.Shares)
 		return
 	}
-	q := j.queue.query(j, n, s.avoid)
+	avoid := s.buf.avoid
+	q := j.queue.query(j, n, avoid)
 	for _, ready := range [...]bool{true, false} {
-		for w := range s.avoid {
-			s.avoid[w] = math.MaxUint64
+		for w := range avoid {
+			avoid[w] = math.MaxUint64
 		}
 		for _, w := range j.placement.Words {
-			if s.avoid[w.Word] &^= w.Mask; ready {
-				s.avoid[w.Word] |= ^s.ready[w.Word]
+			if avoid[w.Word] &^= w.Mask; ready {
+				avoid[w.Word] |= ^s.ready[w.Word]
 			}
 		}
 		if s.idle.Select(&q, placement) {
@@ -117,7 +118,7 @@ func (s *Core) stays(j *job, n int32, placement *model.Placement) {
 // lacking gathers in s.growers the services of l that may get nodes in this pass:
 // they are to have more, there is one at least, and their limits allow it.
 func (p *pass) findScalingUp() []model.Ref {
-	up := p.scalingUp[:0]
+	up := p.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.jobs[ref]
 		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || p.roomFor(j) == 0 {
@@ -127,7 +128,7 @@ func (p *pass) findScalingUp() []model.Ref {
 			up = append(up, ref)
 		}
 	}
-	p.scalingUp = up
+	p.buf.scalingUp = up
 	return up
 }
 
@@ -180,14 +181,14 @@ func (p *pass) growService(ref model.Ref) {
 // proposed, nil for nothing.
 func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
 	j := &p.jobs[ref]
-	have := sizeOf(&j.placement)
+	have, nodes := sizeOf(&j.placement), &p.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
 		q := p.qs.query(j, n-have, avoid)
-		if !p.qs.free.Select(&q, &p.chosen) {
+		if !p.qs.free.Select(&q, nodes) {
 			continue
 		}
 		x := p.newResize(ref)
-		if p.fitsAt(x, n) && may(x) {
+		if p.fitsAt(x, nodes, n) && may(x) {
 			p.proposeSize(x)
 			return x
 		}
@@ -250,12 +251,13 @@ func (s *Core) predictedEnd(j *job, now model.Time) model.Time {
 // of the same fingerprint where it is sensitive.
 func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 	j := &s.jobs[ref]
+	avoid := s.buf.avoid
 	if s.avoids(ref, from, until) == nil {
-		clear(s.avoid)
+		clear(avoid)
 	}
 	first := model.NodeID(-1)
 	own := func(n model.NodeID) {
-		s.avoid.Add(n)
+		avoid.Add(n)
 		if first < 0 {
 			first = n
 		}
@@ -271,18 +273,18 @@ func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 	if j.IsSensitive() {
 		for n := range s.site.Nodes {
 			if s.site.Nodes[n].Fingerprint != s.site.Nodes[first].Fingerprint {
-				s.avoid.Add(model.NodeID(n))
+				avoid.Add(model.NodeID(n))
 			}
 		}
 	}
-	return s.avoid
+	return avoid
 }
 
-// fitsAt completes x, by which its service gains s.chosen and has n nodes then. It
+// fitsAt completes x, by which its service gains the nodes and has n nodes then. It
 // says whether its limits and the caps allow that.
-func (s *Core) fitsAt(x *resize, n int32) bool {
+func (s *Core) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	j := &s.jobs[x.ref]
-	x.gained.Set(&s.chosen)
+	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = sizeOf(&x.gained)
 	ask := caps.Usage{Power: s.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
@@ -315,13 +317,13 @@ func (p *pass) growPlanned() {
 			until = p.rounded(end)
 		}
 		avoid := p.avoidsMore(ref, p.now, end)
-		p.qs.timeline.Throughout(p.now, until, p.extra)
+		free := p.buf.extra
+		p.qs.timeline.Throughout(p.now, until, free)
 		for w := range avoid {
-			avoid[w] |= ^p.extra[w]
+			avoid[w] |= ^free[w]
 		}
 		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.keepsCaps(p.now, until, x.more) }); x != nil {
-			p.nodesOf(&x.gained)
-			p.qs.timeline.Remove(p.now, until, p.extra)
+			p.qs.timeline.Remove(p.now, until, p.nodesOf(&x.gained))
 			p.qs.plans.caps.add(p.now, until, x.more, 1)
 		}
 	}

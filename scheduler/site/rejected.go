@@ -20,7 +20,7 @@ func ofNodes(r model.Reason) bool {
 }
 
 // rejected lists the best sets of nodes that ref does not start on now, none of them
-// twice. It is for notes alone and leaves s.chosen as it is. Cost: one selection, and
+// twice. It is for notes alone. Cost: one selection, and
 // the words and free nodes of the site.
 func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 	j := &s.jobs[ref]
@@ -62,13 +62,12 @@ func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 // wouldChoose is the nodes that j would get if nothing but their number counted,
 // empty when there are too few.
 func (s *Core) wouldChoose(qs *queueState, j *job, avoid model.NodeSet) *model.Placement {
-	s.chosen, s.unchosen = s.unchosen, s.chosen
+	nodes := &s.buf.unchosen
 	q := qs.query(j, j.NodesMin, avoid)
-	if !qs.free.Select(&q, &s.chosen) && !s.passOf(qs, s.now).borrow(j, &q) {
-		s.chosen.Words, s.chosen.Shares = s.chosen.Words[:0], s.chosen.Shares[:0]
+	if !qs.free.Select(&q, nodes) && !s.passOf(qs, s.now).borrow(j, &q, nodes) {
+		nodes.Words, nodes.Shares = nodes.Words[:0], nodes.Shares[:0]
 	}
-	s.chosen, s.unchosen = s.unchosen, s.chosen
-	return &s.unchosen
+	return nodes
 }
 
 // keptMost is what one keeper sets aside of the free nodes, nil for nothing.
@@ -98,17 +97,17 @@ func (s *Core) keptMost(ref model.Ref, free model.NodeSet) (best model.NodeSet, 
 // most is the largest part of a set in one of so many groups, the first of several; a
 // node without group is one of its own.
 func (s *Core) most(of model.NodeSet, groups int32, group func(*model.Node) int32) model.NodeSet {
-	s.perGroup = append(s.perGroup[:0], make([]int32, groups)...)
+	s.buf.perGroup = append(s.buf.perGroup[:0], make([]int32, groups)...)
 	alone, best := model.NodeID(-1), int32(-1)
 	for n := of.Next(0); n >= 0; n = of.Next(n + 1) {
 		if g := group(&s.site.Nodes[n]); g >= 0 && g < groups {
-			s.perGroup[g]++
+			s.buf.perGroup[g]++
 		} else if alone < 0 {
 			alone = n
 		}
 	}
-	for g, n := range s.perGroup {
-		if n > 0 && (best < 0 || n > s.perGroup[best]) {
+	for g, n := range s.buf.perGroup {
+		if n > 0 && (best < 0 || n > s.buf.perGroup[best]) {
 			best = int32(g)
 		}
 	}

@@ -183,7 +183,9 @@ type Core struct {
 	seq       uint64
 	plan      scheduler.Plan
 	work      scheduler.Work
-	siteScratch
+	buf       buffers
+	idle      *place.Free // all nodes are free, for questions
+	told      int         // notes that the last plan held
 }
 
 // job is what the core knows of a job in the system.
@@ -290,7 +292,8 @@ func New(cfg Config) *Core {
 		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
 	}
 	s.shares = newShares(&s.cfg)
-	s.siteScratch = newSiteScratch(s.space, n)
+	s.buf, s.idle = newBuffers(s.space, n), s.space.NewFree()
+	s.idle.SetAllAvailable()
 	return s
 }
 

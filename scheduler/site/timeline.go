@@ -58,9 +58,9 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 	}
 	p.work.Passes++
 	p.layTimeline()
-	swap := p.orderCandidates()
+	line, swap := p.ranked()
 	for moved := true; moved; {
-		moved = p.replan()
+		moved = p.replan(line)
 	}
 	if p.qs.blocked && p.qs.policy.Preempts {
 		p.preempt(p.qs.reservation.ref)
@@ -88,26 +88,27 @@ func (p *pass) nextPlan() model.Time {
 	return max(p.now, p.qs.plans.planned.Add(every))
 }
 
-// line writes the candidates in order into s.tight, and returns a lower bound on
-// the instant at which the plan for them would be another.
-func (p *pass) orderCandidates() model.Time {
-	p.room, p.tight = p.room[:0], p.tight[:0]
+// ranked is the candidates in order, valid until the next call, and a lower bound on the
+// instant at which the plan for them would be another.
+func (p *pass) ranked() (line []order.Candidate, until model.Time) {
+	list := p.buf.room[:0]
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
-		p.room = append(p.room, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
+		list = append(list, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
 	}
-	ranked := p.heap(p.room)
-	ranked.Init()
-	steady := p.planStableUntil()
-	for len(ranked.List) > 0 {
-		c := ranked.List[0]
-		ranked.Pop()
-		p.tight = append(p.tight, c)
-		if steady > p.now && len(ranked.List) > 0 {
-			steady = min(steady, p.overtakes(c, ranked.List[0]))
+	heap := p.heap(list)
+	heap.Init()
+	line, until = p.buf.tight[:0], p.planStableUntil()
+	for len(heap.List) > 0 {
+		c := heap.List[0]
+		heap.Pop()
+		line = append(line, c)
+		if until > p.now && len(heap.List) > 0 {
+			until = min(until, p.overtakes(c, heap.List[0]))
 		}
 	}
-	return steady
+	p.buf.room, p.buf.tight = list, line
+	return line, until
 }
 
 // replan goes once through the candidates. It says whether a job started or a
@@ -117,11 +118,11 @@ func (p *pass) orderCandidates() model.Time {
 // one it had when it is lifted, for nodes and caps are kept for it, and so
 // moves to an earlier instant only. After a plan all reservations begin
 // later than now, so that planning.due is never reached without time passing.
-func (p *pass) replan() (moved bool) {
+func (p *pass) replan(line []order.Candidate) (moved bool) {
 	p.qs.plans.tests = p.qs.plans.tests[:0]
 	p.qs.blocked, p.qs.reservation.ref, p.qs.reservation.at = false, -1, model.Never
 	depth, tried := 0, 0
-	for _, c := range p.tight {
+	for _, c := range line {
 		if p.jobs[c.Ref].phase != queued {
 			continue
 		}
@@ -210,8 +211,7 @@ func (p *pass) layTimeline() {
 		if at == model.Never {
 			return false
 		}
-		p.comesFree(ref, clashes)
-		t.Add(p.rounded(at), model.Never, p.extra)
+		t.Add(p.rounded(at), model.Never, p.comesFree(ref, clashes))
 		line.add(p.rounded(at), model.Never, p.jobs[ref].needs, -1)
 		return true
 	})
@@ -254,7 +254,8 @@ func (p *pass) until(at model.Time, j *job) model.Time {
 func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	j, t := &p.jobs[ref], p.qs.timeline
 	had := p.liftSlot(ref)
-	p.chosenBorrows = false
+	c := &p.buf.choice
+	c.borrowed = false
 	limit := model.Never
 	if !keep {
 		limit = p.now
@@ -265,15 +266,14 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	at := t.Earliest(p.now, limit, end, j.kind.mask, j.NodesMin, func(at model.Time, nodes model.NodeSet) bool {
 		until := end(at)
 		if at > p.now {
-			return p.keepsCaps(at, until, j.needs) && p.chooseIn(ref, at, nodes)
+			return p.keepsCaps(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return p.chooseIn(ref, at, nodes) && p.keepsCaps(at, until, caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &p.chosen), Bandwidth: j.needs.Bandwidth})
+		return p.chooseIn(ref, at, nodes, &c.nodes) && p.keepsCaps(at, until, caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
 	})
 	if at == p.now {
-		p.nodesOf(&p.chosen)
-		t.Remove(at, end(at), p.extra)
+		t.Remove(at, end(at), p.nodesOf(&c.nodes))
 		p.qs.dropSlot(had)
-		p.propose(ref)
+		p.propose(ref, c)
 		p.qs.plans.caps.add(p.now, end(p.now), j.needs, 1)
 		return true, true
 	}
@@ -284,12 +284,11 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		return false, had >= 0
 	case had < 0:
 		had = len(p.qs.plans.slots)
-		p.qs.plans.slots = append(p.qs.plans.slots, slot{ref: ref, nodes: p.qs.keepNodes(p.extra), at: model.Never})
+		p.qs.plans.slots = append(p.qs.plans.slots, slot{ref: ref, nodes: p.qs.keepNodes(p.nodesOf(&c.nodes)), at: model.Never})
 	}
 	k := &p.qs.plans.slots[had]
 	if k.at != at {
-		p.nodesOf(&p.chosen)
-		copy(k.nodes, p.extra)
+		copy(k.nodes, p.nodesOf(&c.nodes))
 		k.at, moved = at, true
 	}
 	t.Remove(at, end(at), k.nodes)
@@ -311,26 +310,29 @@ func (p *pass) shortOf(j *job) model.Reason {
 }
 
 // chooseIn selects nodes for ref among those given, for a run from at on.
-func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet) bool {
+func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into *model.Placement) bool {
 	j := &p.jobs[ref]
 	avoid := p.avoids(ref, at, at.Add(j.left))
 	if avoid == nil {
-		avoid = p.avoid
+		avoid = p.buf.avoid
 		clear(avoid)
 	}
 	for i := range avoid {
 		avoid[i] |= ^nodes[i]
 	}
 	q := p.qs.query(j, j.NodesMin, avoid)
-	return p.idle.Select(&q, &p.chosen)
+	return p.idle.Select(&q, into)
 }
 
-// nodesOf writes the nodes of a placement of whole nodes into s.extra.
-func (s *Core) nodesOf(placement *model.Placement) {
-	clear(s.extra)
+// nodesOf is the nodes of a placement of whole nodes. The set is valid until the next
+// call.
+func (s *Core) nodesOf(placement *model.Placement) model.NodeSet {
+	set := s.buf.extra
+	clear(set)
 	for _, w := range placement.Words {
-		s.extra[w.Word] |= w.Mask
+		set[w.Word] |= w.Mask
 	}
+	return set
 }
 
 // lift takes the reservation of ref out of the timeline and returns its index,
