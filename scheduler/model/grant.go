@@ -13,6 +13,20 @@ func (v *VCluster) Lendable(home int32) int32 {
 	return min(home, int32((int64(home)*int64(share)+int64(home))>>FractionBits))
 }
 
+// Within counts the nodes of p that are in the set.
+func (p *Placement) Within(set NodeSet) int32 {
+	n := 0
+	for _, w := range p.Words {
+		n += bits.OnesCount64(w.Mask & set[w.Word])
+	}
+	for _, h := range p.Shares {
+		if set.Has(h.Node) {
+			n++
+		}
+	}
+	return int32(n)
+}
+
 // Nodes is the number of distinct nodes of p. Cost: its words.
 func (p *Placement) Nodes() int32 {
 	n := len(p.Shares)

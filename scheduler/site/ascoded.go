@@ -191,7 +191,7 @@ func (s *Core) codedInputs(qs *queueState, now model.Time) codedInputs {
 	busy, running, queued := int64(0), int64(0), int64(0)
 	for _, ref := range s.active {
 		r := &s.jobs[ref]
-		busy += int64(sizeOf(&r.placement))
+		busy += int64(r.placement.Nodes())
 		running += score.CodedBacklogHours(r.Kind, r.NodesMin, r.Walltime)
 	}
 	for i := range qs.waiting.Jobs {
@@ -251,7 +251,7 @@ func (s *Core) codedUsage(t model.TenantID, now model.Time) (u codedSpent) {
 		if r.Tenant != t {
 			continue
 		}
-		n, ran := int64(sizeOf(&r.placement)), int64(now.Sub(r.started))
+		n, ran := int64(r.placement.Nodes()), int64(now.Sub(r.started))
 		u.nodes += n
 		if ran <= int64(window) {
 			u.nodeTime += n * ran

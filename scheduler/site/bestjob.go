@@ -51,7 +51,7 @@ func (p *pass) passFast(fits []model.Ref) (contenders []model.Ref, ok bool) {
 	p.keys(room.List)
 	room.Init()
 	for len(room.List) > 0 && p.anyRoom() {
-		if c := room.List[0]; c.Ref != p.qs.reservation.ref {
+		if c := room.List[0]; c.Ref != p.qs.reservation.Ref {
 			p.tryStart(c)
 		}
 		room.Pop()
@@ -147,7 +147,7 @@ func (p *pass) callFreshJobs() bool {
 			continue
 		}
 		q := p.qs.waiting.Row(ref)
-		if !q.Plain || (p.qs.reservation.ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.ref >= 0 && p.matters(q)) {
+		if !q.Plain || (p.qs.reservation.Ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.Ref >= 0 && p.matters(q)) {
 			return true
 		}
 	}
@@ -158,7 +158,7 @@ func (p *pass) callFreshJobs() bool {
 // matters says whether a newcomer may start, or come before the blocked job; if not,
 // l.quiet is brought down to when it may do the latter.
 func (p *pass) matters(q *waiting.Job) bool {
-	h := p.qs.waiting.Row(p.qs.reservation.ref)
+	h := p.qs.waiting.Row(p.qs.reservation.Ref)
 	for _, x := range [...]*waiting.Job{q, h} {
 		x.Key = p.qs.score(x, p.now)
 	}

@@ -35,7 +35,7 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 	qs := j.queue
 	out := scheduler.Note{Job: j.Job, Ref: ref, Reason: r, Behind: behind, Until: until, Room: scheduler.Room{Need: j.NodesMin, Usable: s.space.Most(j.kind.class, j.GPUs)}}
 	if r == model.ReasonNone {
-		out.Nodes = sizeOf(&j.placement)
+		out.Nodes = j.placement.Nodes()
 	} else {
 		out.Nodes = qs.free.Count(j.kind.class)
 		if j.GPUs > 0 {
@@ -81,8 +81,8 @@ func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time)
 	qs := s.jobs[ref].queue
 	switch r {
 	case model.ReasonPriority:
-		if h := &qs.reservation; h.ref >= 0 && h.ref != ref {
-			return s.jobs[h.ref].Job, s.reservedAt(qs)
+		if h := &qs.reservation; h.Ref >= 0 && h.Ref != ref {
+			return s.jobs[h.Ref].Job, s.reservedAt(qs)
 		}
 	case model.ReasonReserved:
 		return s.keeper(ref)
@@ -97,16 +97,10 @@ func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time)
 // reservedAt is the instant of the reservation of the first blocked job of l.
 func (s *Core) reservedAt(qs *queueState) model.Time {
 	at := model.AbsentTime
-	if qs.timeline == nil {
-		if qs.reservation.known {
-			at = qs.reservation.at
-		}
-	} else {
-		for i := range qs.plans.slots {
-			if qs.plans.slots[i].ref == qs.reservation.ref {
-				at = qs.plans.slots[i].at
-			}
-		}
+	if qs.policy.plans() {
+		at = qs.plan.At(qs.reservation.Ref)
+	} else if qs.reservation.Known() {
+		at = qs.reservation.At
 	}
 	if at == model.Never {
 		return model.AbsentTime

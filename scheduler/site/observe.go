@@ -286,7 +286,7 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	s.setBacklog(j, 0)
 	s.book.Leave(&j.claim)
 	s.dropHold(ref)
-	s.unreserve(ref)
+	j.queue.plan.Forget(ref)
 	j.phase = gone
 	s.changes.Reset()
 	s.graph.Ended(j.Job, ref, outcome, false, &s.changes)
@@ -366,7 +366,7 @@ func (s *Core) granted(f *model.Fact) {
 		default:
 			qs.ends.Remove(j.predicted, ref)
 		}
-		qs.ends.Insert(end, ref, sizeOf(&j.placement))
+		qs.ends.Insert(end, ref, j.placement.Nodes())
 	}
 	s.invalidateBounds() // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)
@@ -395,12 +395,12 @@ func (s *Core) Adopt(now model.Time, ref model.Ref, placement *model.Placement) 
 	c := &s.buf.choice
 	c.nodes.Set(placement)
 	c.borrowed = false
-	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(placement))
+	j.claim = s.claimOf(&j.Allocation, j.kind, placement.Nodes())
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.claim.Nodes // what it was to have, as far as it is known
 	}
 	for v := range s.home {
-		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && within(placement, s.home[v]) > 0
+		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && placement.Within(s.home[v]) > 0
 	}
 	s.passOf(j.queue, now).propose(ref, c)
 	return s.plan.Proposals
@@ -446,7 +446,7 @@ func (s *Core) lend(j *job, sign int32) {
 	}
 	for v := range s.home {
 		if model.VClusterID(v) != j.VCluster {
-			s.lent[v] += sign * within(&j.placement, s.home[v])
+			s.lent[v] += sign * j.placement.Within(s.home[v])
 		}
 	}
 }

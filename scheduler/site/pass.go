@@ -79,7 +79,7 @@ func (p *pass) run() {
 		p.borrowable = p.lendable()
 		p.passCandidates(scalingUp)
 	} else {
-		p.qs.plans.due = model.Never // nobody is planned for
+		p.qs.plan.Due = model.Never // nobody is planned for
 	}
 	p.qs.underProvisioned = p.lacksNodes()
 	if p.qs.belowMinScore {
@@ -97,12 +97,12 @@ func (p *pass) run() {
 // passCandidates is the pass of a vCluster in which somebody waits.
 func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.freeze(p.qs)
-	p.qs.reservation.reset()
+	p.qs.reservation.Reset()
 	p.qs.waiting.FreeChanged()
 	first := len(p.plan.Proposals)
 	if p.qs.policy.AsCoded {
 		p.passAsCoded(p.qs, p.now)
-	} else if p.qs.timeline != nil {
+	} else if p.qs.policy.plans() {
 		p.passTimeline(scalingUp)
 	} else {
 		p.passQueue(scalingUp)
@@ -118,14 +118,14 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
 	}
-	if p.qs.timeline != nil {
-		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plans.due) // or the plan is made anew
+	if p.qs.policy.plans() {
+		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plan.Due) // or the plan is made anew
 	}
 }
 
 // passQueue is the pass under none, first-fit and easy.
 func (p *pass) passQueue(scalingUp []model.Ref) {
-	if len(scalingUp) > 0 && p.qs.timeline == nil {
+	if len(scalingUp) > 0 && !p.qs.policy.plans() {
 		p.passServing(scalingUp)
 		return
 	}
@@ -148,7 +148,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 		return // there is another pass soon
 	}
 	p.boundNextChange(len(fits) > 0, contenders, !fast)
-	p.qs.settled = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.known && !p.qs.reservation.detailed && p.qs.quietUntil > p.now
+	p.qs.settled = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
 }
 
 // passServing is the pass in which services may get nodes.
@@ -373,7 +373,7 @@ func (p *pass) block(ref model.Ref, r model.Reason) {
 		return
 	}
 	p.qs.blocked = true
-	p.qs.reservation.ref, p.qs.reservation.since = ref, p.seq
+	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.seq
 	if p.qs.policy.Preempts {
 		p.preempt(ref)
 	}
@@ -390,7 +390,7 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 	p.qs.waiting.FreeChanged()
 	p.qs.inFlight = append(p.qs.inFlight, ref)
 	j.predicted = p.now.Add(p.span(j))
-	p.qs.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
+	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
 	p.book.Reserve(&j.claim)
 	p.graph.Started(ref)
 	p.setNeeds(j)

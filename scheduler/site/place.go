@@ -33,29 +33,6 @@ func newBuffers(space *place.Space, nodes int) buffers {
 	return buffers{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
 }
 
-// sizeOf counts the nodes of a placement.
-func sizeOf(placement *model.Placement) int32 {
-	n := len(placement.Shares)
-	for _, w := range placement.Words {
-		n += bits.OnesCount64(w.Mask)
-	}
-	return int32(n)
-}
-
-// within counts the nodes of a placement that are in the set.
-func within(placement *model.Placement, set model.NodeSet) int32 {
-	n := 0
-	for _, w := range placement.Words {
-		n += bits.OnesCount64(w.Mask & set[w.Word])
-	}
-	for _, h := range placement.Shares {
-		if set.Has(h.Node) {
-			n++
-		}
-	}
-	return int32(n)
-}
-
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
 func (qs *queueState) query(j *job, n int32, avoid model.NodeSet) place.Query {
 	return qs.search(&j.Allocation, j.kind, n, avoid)
@@ -160,7 +137,7 @@ func (s *Core) overCap(j *job, nodes *model.Placement) model.Reason {
 	if s.caps.Cap == (caps.Usage{}) { // else it takes a look at the nodes
 		return model.ReasonNone
 	}
-	n := sizeOf(nodes)
+	n := nodes.Nodes()
 	switch {
 	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, nodes, n)}):
 		return model.ReasonPower
@@ -219,7 +196,7 @@ func (p *pass) own(j *job, avoid model.NodeSet) int32 {
 
 // use books what j takes of the caps on its nodes.
 func (s *Core) setNeeds(j *job) {
-	n := sizeOf(&j.placement)
+	n := j.placement.Nodes()
 	j.needs = caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, &j.placement, n), Bandwidth: j.Demand(n)}
 	s.countNeeds(j, 1)
 }
@@ -230,7 +207,7 @@ func (s *Core) countNeeds(j *job, sign int64) {
 	s.caps.Used.Power += sign * j.needs.Power
 	s.caps.Used.Bandwidth += sign * j.needs.Bandwidth
 	if j.IsSensitive() {
-		s.caps.Sensitive += int32(sign) * sizeOf(&j.placement)
+		s.caps.Sensitive += int32(sign) * j.placement.Nodes()
 	}
 }
 
@@ -256,7 +233,7 @@ func (p *pass) grow(first int) {
 // limits and delays nobody, and moves its proposal there.
 func (p *pass) growJob(proposal *model.Proposal) {
 	j := &p.jobs[proposal.Ref]
-	have := sizeOf(&j.placement)
+	have := j.placement.Nodes()
 	p.qs.free.Give(&j.placement)
 	most := p.qs.free.Count(j.kind.class)
 	if j.GPUs > 0 {
@@ -269,7 +246,7 @@ func (p *pass) growJob(proposal *model.Proposal) {
 	}
 	p.qs.free.Take(&j.placement)
 	p.qs.ends.Remove(j.predicted, proposal.Ref)
-	p.qs.ends.Insert(j.predicted, proposal.Ref, sizeOf(&j.placement))
+	p.qs.ends.Insert(j.predicted, proposal.Ref, j.placement.Nodes())
 	proposal.Placement = j.placement
 }
 

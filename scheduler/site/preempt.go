@@ -112,18 +112,18 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 	}
 	for _, running := range p.active {
 		r := &p.jobs[running]
-		lent := r.borrowed && r.VCluster != p.qs.id && within(&r.placement, p.home[p.qs.id]) > 0
+		lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.home[p.qs.id]) > 0
 		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
 			continue
 		}
-		usable := within(&r.placement, usableNodes)
+		usable := r.placement.Within(usableNodes)
 		if usable == 0 {
 			continue
 		}
 		st := p.book.Standing(r.Tenant)
 		list = append(list, preempt.Victim{
 			Ref: running, Job: r.Job, Class: p.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
-			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
+			Nodes: r.placement.Nodes(), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
 			Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,

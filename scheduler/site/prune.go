@@ -16,14 +16,14 @@ func (p *pass) cannotStart(q *waiting.Job) bool {
 // reservation of that is known: it may use the same nodes and takes too many.
 func (p *pass) wouldDelay(q *waiting.Job) bool {
 	h := &p.qs.reservation
-	return q.Need > h.nodes && h.known && !h.detailed && h.at != model.Never && p.now.Add(q.Left) > h.at &&
-		!q.Borrows && q.Class == p.jobs[h.ref].kind.class && p.qs.policy.Backfill == order.Easy
+	return q.Need > h.Spare && h.ByCount() && h.At != model.Never && p.now.Add(q.Left) > h.At &&
+		!q.Borrows && q.Class == p.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
 }
 
 // outlook finds the reservation of the blocked job where numbers of nodes decide it, so
 // that most of those behind it need no closer look.
 func (p *pass) ensureReservation() {
-	if p.qs.policy.Backfill == order.Easy && !p.qs.reservation.known && !p.delicate(&p.jobs[p.qs.reservation.ref]) {
+	if p.qs.policy.Backfill == order.Easy && !p.qs.reservation.Known() && !p.delicate(&p.jobs[p.qs.reservation.Ref]) {
 		p.reserve()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
+	"orrery/scheduler/site/internal/future"
 	"orrery/scheduler/site/internal/waiting"
 )
 
@@ -26,9 +27,8 @@ type queueState struct {
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
 
-	reservation      easyReservation
-	plans            planning
-	timeline         *backfill.Timeline
+	reservation      future.Reservation // of the first blocked job, under Easy
+	plan             future.Plan        // under Conservative
 	failedPreemption failedPreemption
 
 	wake
@@ -73,7 +73,7 @@ type queueScratch struct {
 // free.
 func newQueueState(id model.VClusterID, policy *Policy, free *place.Free, space *place.Space, tenants int) queueState {
 	qs := queueState{
-		id: id, policy: policy, free: space.NewFree(), best: -1,
+		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
 		wake: wake{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime},
 		scores: scores{
 			terms:     waiting.Terms{FairShare: make([]model.Fixed, tenants), Penalty: make([]model.Fixed, tenants), Inverse: make([]model.Fixed, tenants)},
@@ -90,6 +90,11 @@ func newQueueState(id model.VClusterID, policy *Policy, free *place.Free, space 
 	if policy.Ranking == ByScore {
 		c.Reference = policy.Reference
 	}
+	nodes := 0
+	if policy.plans() {
+		nodes = space.Nodes()
+	}
+	qs.plan = future.NewPlan(policy.Window, nodes)
 	qs.waiting = waiting.New(c, qs.free, space.Class(nil))
 	return qs
 }
@@ -99,6 +104,9 @@ func newQueueState(id model.VClusterID, policy *Policy, free *place.Free, space 
 func (policy *Policy) fastPath() bool {
 	return policy.Ranking == ByScore && !policy.Expected && policy.MinScore == 0 && !policy.AsCoded && (policy.Backfill == order.None || policy.Backfill == order.Easy)
 }
+
+// plans says whether p plans reservations for several jobs.
+func (p *Policy) plans() bool { return p.Backfill == order.Conservative }
 
 // keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its
 // nodes.

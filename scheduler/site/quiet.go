@@ -12,7 +12,7 @@ import (
 func (p *pass) turn() bool {
 	policy := p.qs.policy
 	if policy.Cycle == 0 {
-		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.boundary(p.now) || (p.qs.timeline != nil && p.qs.plans.due <= p.now) || p.callFreshJobs()
+		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.boundary(p.now) || (p.qs.policy.plans() && p.qs.plan.Due <= p.now) || p.callFreshJobs()
 	}
 	if p.now == p.qs.lastPass || p.now.Grid(policy.Cycle, policy.Phase) != p.now {
 		return false
@@ -42,8 +42,8 @@ func (p *pass) due() model.Time {
 			return p.now
 		}
 		at := min(p.qs.minScoreAt, p.nextBoundary(p.now))
-		if p.qs.timeline != nil {
-			at = min(at, p.qs.plans.due)
+		if p.qs.policy.plans() {
+			at = min(at, p.qs.plan.Due)
 		}
 		return at
 	}
@@ -113,7 +113,7 @@ const foresight = 10 * model.Minute
 // closely. Who cannot come first within the foresight does not count, so that it makes
 // no difference whom the pass has looked at beside those who may.
 func (p *pass) untilOvertaken(contenders []model.Ref, all bool) {
-	hq := p.qs.waiting.Row(p.qs.reservation.ref)
+	hq := p.qs.waiting.Row(p.qs.reservation.Ref)
 	w2, top := p.qs.policy.Weights[score.Wait], hq.Key
 	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2
 	horizon := p.now.Add(foresight)

@@ -51,7 +51,7 @@ func (s *Core) addService(ref model.Ref) {
 	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
 	qs.services = slices.Insert(qs.services, at, ref)
 	qs.count(j.Tenant) // its score counts while it runs
-	qs.dirty = qs.dirty || j.wants() != sizeOf(&j.placement)
+	qs.dirty = qs.dirty || j.wants() != j.placement.Nodes()
 }
 
 // unserve takes a service that does not run any more out of that list.
@@ -68,7 +68,7 @@ func (s *Core) dropService(ref model.Ref) {
 func (p *pass) shrink() {
 	for _, ref := range p.qs.services {
 		j := &p.jobs[ref]
-		if j.leaving || j.resizing || sizeOf(&j.placement) <= j.wants() {
+		if j.leaving || j.resizing || j.placement.Nodes() <= j.wants() {
 			continue
 		}
 		x := p.newResize(ref)
@@ -107,7 +107,7 @@ func (s *Core) stays(j *job, n int32, placement *model.Placement) {
 		}
 	}
 	placement.Set(&j.placement) // it was adopted on nodes that it may not use
-	for over := sizeOf(placement) - n; over > 0; over-- {
+	for over := placement.Nodes() - n; over > 0; over-- {
 		w := &placement.Words[len(placement.Words)-1]
 		if w.Mask &^= 1 << (bits.Len64(w.Mask) - 1); w.Mask == 0 {
 			placement.Words = placement.Words[:len(placement.Words)-1]
@@ -121,10 +121,10 @@ func (p *pass) findScalingUp() []model.Ref {
 	up := p.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.jobs[ref]
-		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || p.roomFor(j) == 0 {
+		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.roomFor(j) == 0 {
 			continue
 		}
-		if p.atLimit(j, sizeOf(&j.placement)) == model.ReasonNone {
+		if p.atLimit(j, j.placement.Nodes()) == model.ReasonNone {
 			up = append(up, ref)
 		}
 	}
@@ -167,8 +167,8 @@ func (p *pass) growService(ref model.Ref) {
 	if p.qs.blocked && (p.qs.policy.Backfill == order.None || p.qs.policy.Backfill == order.Conservative) {
 		return
 	}
-	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.qs.reservation.known {
-		p.reserve() // before anything of this service is in flight
+	if p.qs.blocked && p.qs.policy.Backfill == order.Easy {
+		p.reservation() // before anything of this service is in flight
 	}
 	until := p.predictedEnd(&p.jobs[ref], p.now)
 	p.gain(ref, until, p.avoidsMore(ref, p.now, until), func(x *resize) bool {
@@ -181,7 +181,7 @@ func (p *pass) growService(ref model.Ref) {
 // proposed, nil for nothing.
 func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
 	j := &p.jobs[ref]
-	have, nodes := sizeOf(&j.placement), &p.buf.choice.nodes
+	have, nodes := j.placement.Nodes(), &p.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
 		q := p.qs.query(j, n-have, avoid)
 		if !p.qs.free.Select(&q, nodes) {
@@ -200,10 +200,10 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 // findable bounds from above how many nodes j can gain: without it a service that lacks
 // many would have each number of them tried, pass after pass.
 func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
-	have := sizeOf(&j.placement)
+	have := j.placement.Nodes()
 	most := p.allowed(j, have, min(j.wants(), have+p.roomFor(j))) - have
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.cfg.Shared && !p.outOfTheWay(until) {
-		most = min(most, p.sparable(j, avoid))
+		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
 	if p.qs.policy.ConformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
@@ -212,31 +212,6 @@ func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 		q := p.qs.query(j, int32(i)+1, avoid)
 		return !p.qs.free.Fits(&q)
 	}))
-}
-
-// sparable bounds from above how many whole nodes j can gain so that the blocked job
-// has room at the instant of its reservation: those that are left over then, and all
-// those that it does not count on.
-func (p *pass) sparable(j *job, avoid model.NodeSet) int32 {
-	h := &p.qs.reservation
-	blocked := &p.jobs[h.ref]
-	counted, others := 0, 0
-	for w, idle := range p.qs.free.Idle() {
-		on := blocked.kind.mask[w]
-		if h.detailed {
-			on &= h.forecast.Idle()[w]
-			if h.query.Avoid != nil {
-				on &^= h.query.Avoid[w]
-			}
-		}
-		counted += bits.OnesCount64(on)
-		others += bits.OnesCount64(idle & j.kind.mask[w] &^ avoid[w] &^ on)
-	}
-	left := h.nodes
-	if h.detailed {
-		left = int32(counted) - blocked.NodesMin
-	}
-	return left + int32(others)
 }
 
 // predictedEnd is when a running job is predicted to leave, as seen at now.
@@ -286,7 +261,7 @@ func (s *Core) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	j := &s.jobs[x.ref]
 	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
-	x.nodes = sizeOf(&x.gained)
+	x.nodes = x.gained.Nodes()
 	ask := caps.Usage{Power: s.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = ask.Minus(j.needs)
 	left := s.caps.Used.Minus(j.needs)
@@ -314,17 +289,16 @@ func (p *pass) growPlanned() {
 		end := p.predictedEnd(&p.jobs[ref], p.now)
 		until := end
 		if end < model.Never {
-			until = p.rounded(end)
+			until = p.qs.plan.Rounded(end)
 		}
 		avoid := p.avoidsMore(ref, p.now, end)
 		free := p.buf.extra
-		p.qs.timeline.Throughout(p.now, until, free)
+		p.qs.plan.Throughout(p.now, until, free)
 		for w := range avoid {
 			avoid[w] |= ^free[w]
 		}
-		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.keepsCaps(p.now, until, x.more) }); x != nil {
-			p.qs.timeline.Remove(p.now, until, p.nodesOf(&x.gained))
-			p.qs.plans.caps.add(p.now, until, x.more, 1)
+		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.qs.plan.CapsFit(p.now, until, x.more) }); x != nil {
+			p.qs.plan.Take(p.now, until, p.nodesOf(&x.gained), x.more)
 		}
 	}
 }
@@ -418,7 +392,7 @@ func (s *Core) resized(f *model.Fact) {
 	s.runningWork -= j.load
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
-	n := sizeOf(f.Placement)
+	n := f.Placement.Nodes()
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		qs.ends.Remove(j.predicted, f.Ref)
@@ -441,10 +415,10 @@ func (s *Core) resized(f *model.Fact) {
 func (p *pass) lacksNodes() bool {
 	for _, ref := range p.qs.services {
 		j := &p.jobs[ref]
-		size := sizeOf(&j.placement)
+		size := j.placement.Nodes()
 		for i := range p.resizes {
 			if x := &p.resizes[i]; x.ref == ref {
-				size = sizeOf(&x.whole)
+				size = x.whole.Nodes()
 			}
 		}
 		if !j.leaving && size < j.wants() && p.atLimit(j, size) == model.ReasonNone {

@@ -26,7 +26,7 @@ func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 	j := &s.jobs[ref]
 	qs := j.queue
 	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
-	if placement := s.wouldChoose(qs, j, avoid); sizeOf(placement) > 0 {
+	if placement := s.wouldChoose(qs, j, avoid); placement.Nodes() > 0 {
 		set := scheduler.RejectedSet{Why: scheduler.RejectedChosen, Keeper: -1, Until: model.AbsentTime}
 		set.Nodes.Set(placement)
 		return []scheduler.RejectedSet{set}

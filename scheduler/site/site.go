@@ -279,11 +279,6 @@ func New(cfg Config) *Core {
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		*qs = newQueueState(model.VClusterID(i), &cfg.Policies[i], s.free, s.space, len(cfg.Site.Tenants)+1)
-		qs.reservation.forecast = s.space.NewFree()
-		qs.plans.planned, qs.plans.due = model.AbsentTime, model.Never
-		if qs.policy.Backfill == order.Conservative {
-			qs.timeline = backfill.NewTimeline(n)
-		}
 	}
 	for i := range cfg.Site.Partitions {
 		s.mostFactor = max(s.mostFactor, cfg.Site.Partitions[i].Factor)
@@ -311,7 +306,7 @@ func (s *Core) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
 // numbers are of jobs behind it. ok is false when there is none.
 func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool) {
 	qs := &s.vclusters[v]
-	return qs.reservation.ref, qs.reservation.since, qs.blocked && qs.reservation.ref >= 0
+	return qs.reservation.Ref, qs.reservation.Since, qs.blocked && qs.reservation.Ref >= 0
 }
 
 // Consumed implements scheduler.Questions.

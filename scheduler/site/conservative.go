@@ -7,54 +7,26 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
-// slot is a reservation of Conservative: the job has these nodes from at on.
-type slot struct {
-	ref   model.Ref
-	at    model.Time
-	nodes model.NodeSet
-}
-
-// planning is the state of conservative backfilling in a vCluster.
-type planning struct {
-	slots   []slot
-	spare   []model.NodeSet
-	planned model.Time // last pass that planned
-	tests   []userTests
-	due     model.Time
-	caps    capLine // in use, with the slots
-}
-
-// userTests counts the jobs of a user that a pass has planned for.
-type userTests struct {
-	user int32
-	n    int
-}
-
 // passTimeline is the pass under Conservative: the best Depth blocked jobs hold
 // reservations on definite nodes, and whoever does not touch them may start. All
 // candidates are met in order; reservations of before stand until their own
 // job's turn, so that nobody's is moved later by another's.
 func (p *pass) passTimeline(scalingUp []model.Ref) {
-	plans := &p.qs.plans
-	plans.due = model.Never
+	plan := &p.qs.plan
+	plan.Due = model.Never
 	if next := p.nextPlan(); next > p.now {
 		first := len(p.plan.Proposals)
 		p.passQueue(scalingUp)
 		for i := range p.plan.Proposals[first:] {
 			if q := &p.plan.Proposals[first+i]; q.Kind == model.ProposeAssign {
-				p.unreserve(q.Ref)
+				plan.Forget(q.Ref)
 			}
 		}
-		plans.due = next
-		for i := range plans.slots {
-			if at := plans.slots[i].at; at > p.now {
-				plans.due = min(plans.due, at)
-			}
-		}
+		plan.Due = min(next, plan.First(p.now))
 		return
 	}
 	if len(p.qs.waiting.Jobs) > 0 {
-		plans.planned = p.now // which says when the next may be, if somebody waits
+		plan.Planned = p.now // which says when the next may be, if somebody waits
 	}
 	p.work.Passes++
 	p.layTimeline()
@@ -63,13 +35,11 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 		moved = p.replan(line)
 	}
 	if p.qs.blocked && p.qs.policy.Preempts {
-		p.preempt(p.qs.reservation.ref)
+		p.preempt(p.qs.reservation.Ref)
 	}
 	p.growPlanned()
-	for i := range plans.slots {
-		plans.due = min(plans.due, plans.slots[i].at)
-	}
-	p.qs.quietUntil = max(min(swap, plans.due), p.now)
+	plan.Due = min(plan.Due, plan.First(p.now))
+	p.qs.quietUntil = max(min(swap, plan.Due), p.now)
 }
 
 // nextPlan is the first instant from now on at which a pass of l may plan. On a cycle
@@ -82,10 +52,10 @@ func (p *pass) nextPlan() model.Time {
 		return p.now
 	case c > 0:
 		return p.now.Grid((every+c-1)/c*c, p.qs.policy.Phase)
-	case p.qs.plans.planned == model.AbsentTime:
+	case p.qs.plan.Planned == model.AbsentTime:
 		return p.now
 	}
-	return max(p.now, p.qs.plans.planned.Add(every))
+	return max(p.now, p.qs.plan.Planned.Add(every))
 }
 
 // ranked is the candidates in order, valid until the next call, and a lower bound on the
@@ -119,8 +89,8 @@ func (p *pass) ranked() (line []order.Candidate, until model.Time) {
 // moves to an earlier instant only. After a plan all reservations begin
 // later than now, so that planning.due is never reached without time passing.
 func (p *pass) replan(line []order.Candidate) (moved bool) {
-	p.qs.plans.tests = p.qs.plans.tests[:0]
-	p.qs.blocked, p.qs.reservation.ref, p.qs.reservation.at = false, -1, model.Never
+	p.qs.plan.NextRound()
+	p.qs.blocked, p.qs.reservation.Ref = false, -1
 	depth, tried := 0, 0
 	for _, c := range line {
 		if p.jobs[c.Ref].phase != queued {
@@ -132,7 +102,7 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 			p.note(c.Ref, r)
 			continue
 		}
-		if most := p.qs.policy.Window.Tests; (most > 0 && tried >= most) || !p.mayTest(c.Ref) {
+		if most := p.qs.policy.Window.Tests; (most > 0 && tried >= most) || !p.qs.plan.MayTest(p.jobs[c.Ref].User, p.qs.policy.MaxUserTests) {
 			p.qs.orderHolds = true
 			moved = p.cancelSlot(c.Ref) || moved
 			p.note(c.Ref, model.ReasonPriority)
@@ -146,7 +116,7 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 		}
 		depth++
 		if !p.qs.blocked {
-			p.qs.blocked, p.qs.reservation.ref = true, c.Ref
+			p.qs.blocked, p.qs.reservation.Ref = true, c.Ref
 		}
 	}
 	return moved
@@ -180,71 +150,25 @@ func (p *pass) overtakes(a, b order.Candidate) model.Time {
 		p.now.Sub(j.Submit), p.now.Sub(i.Submit), p.qs.policy.Reference))
 }
 
-// mayTest counts a job against its user's bound of jobs planned for.
-func (p *pass) mayTest(ref model.Ref) bool {
-	most := p.qs.policy.MaxUserTests
-	if most == 0 {
-		return true
-	}
-	u := p.jobs[ref].User
-	for i := range p.qs.plans.tests {
-		if t := &p.qs.plans.tests[i]; t.user == u {
-			t.n++
-			return t.n <= most
-		}
-	}
-	p.qs.plans.tests = append(p.qs.plans.tests, userTests{u, 1})
-	return true
-}
-
-// lay rebuilds the timeline: what is free now, what comes free at the predicted
-// ends, and the reservations that stand. A reservation whose nodes are no longer
-// predicted to be free (a node was lost) is given up.
+// layTimeline lays out the timeline anew: what is free now, what comes free at the
+// predicted ends, and the reservations that stand.
 func (p *pass) layTimeline() {
-	t := p.qs.timeline
-	t.Reset(p.now, p.qs.free.Idle())
-	line := &p.qs.plans.caps
-	line.reset(p.now, p.caps.Used, p.caps.Cap != (caps.Usage{}))
+	plan := &p.qs.plan
+	plan.Begin(p.now, p.qs.free.Idle(), &p.caps)
 	clashes := p.clashes()
 	p.walk++
 	p.qs.ends.Ascend(p.now, func(at model.Time, ref model.Ref, _ int32) bool {
 		if at == model.Never {
 			return false
 		}
-		t.Add(p.rounded(at), model.Never, p.comesFree(ref, clashes))
-		line.add(p.rounded(at), model.Never, p.jobs[ref].needs, -1)
+		plan.Release(at, p.comesFree(ref, clashes), p.jobs[ref].needs)
 		return true
 	})
 	for i := range p.site.Reservations {
-		t.Split(p.site.Reservations[i].Start)
-		t.Split(p.site.Reservations[i].End)
+		plan.Split(p.site.Reservations[i].Start)
+		plan.Split(p.site.Reservations[i].End)
 	}
-	for i := 0; i < len(p.qs.plans.slots); {
-		k := &p.qs.plans.slots[i]
-		j := &p.jobs[k.ref]
-		until := p.until(k.at, j)
-		if k.at < p.now || !t.Holds(k.at, until, k.nodes) || !p.keepsCaps(k.at, until, j.needs) {
-			p.qs.dropSlot(i)
-			continue
-		}
-		t.Remove(k.at, until, k.nodes)
-		line.add(k.at, until, j.needs, 1)
-		i++
-	}
-}
-
-// rounded is at on the grid of the plan, never earlier.
-func (p *pass) rounded(at model.Time) model.Time {
-	r := p.qs.policy.Window.Resolution
-	if r <= 1 {
-		return at
-	}
-	return at.Grid(r, 0)
-}
-
-// until is when a job that starts at an instant is planned to give its nodes back.
-func (p *pass) until(at model.Time, j *job) model.Time {
-	return p.rounded(at.Add(j.left))
+	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left, p.jobs[ref].needs })
 }
 
 // slotIn plans for a job whose turn it is: it lifts its reservation, starts the
@@ -252,8 +176,8 @@ func (p *pass) until(at model.Time, j *job) model.Time {
 // instant; where that is the one it had, it keeps its nodes. keep says whether the
 // job may hold a reservation.
 func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
-	j, t := &p.jobs[ref], p.qs.timeline
-	had := p.liftSlot(ref)
+	j, plan := &p.jobs[ref], &p.qs.plan
+	had := plan.Lift(ref, j.left, j.needs)
 	c := &p.buf.choice
 	c.borrowed = false
 	limit := model.Never
@@ -262,38 +186,24 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	} else if w := p.qs.policy.Window.Length; w > 0 {
 		limit = p.now.Add(w)
 	}
-	end := func(at model.Time) model.Time { return p.until(at, j) }
-	at := t.Earliest(p.now, limit, end, j.kind.mask, j.NodesMin, func(at model.Time, nodes model.NodeSet) bool {
-		until := end(at)
+	at := plan.Earliest(p.now, limit, j.left, j.kind.mask, j.NodesMin, func(at, until model.Time, nodes model.NodeSet) bool {
 		if at > p.now {
-			return p.keepsCaps(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
+			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return p.chooseIn(ref, at, nodes, &c.nodes) && p.keepsCaps(at, until, caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
+		return p.chooseIn(ref, at, nodes, &c.nodes) && plan.CapsFit(at, until, caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
 	})
 	if at == p.now {
-		t.Remove(at, end(at), p.nodesOf(&c.nodes))
-		p.qs.dropSlot(had)
+		plan.Drop(had)
 		p.propose(ref, c)
-		p.qs.plans.caps.add(p.now, end(p.now), j.needs, 1)
+		plan.Take(at, plan.Until(at, j.left), p.nodesOf(&c.nodes), j.needs)
 		return true, true
 	}
 	p.note(ref, p.shortOf(j))
-	switch {
-	case at == model.Never:
-		p.qs.dropSlot(had)
+	if at == model.Never {
+		plan.Drop(had)
 		return false, had >= 0
-	case had < 0:
-		had = len(p.qs.plans.slots)
-		p.qs.plans.slots = append(p.qs.plans.slots, slot{ref: ref, nodes: p.qs.keepNodes(p.nodesOf(&c.nodes)), at: model.Never})
 	}
-	k := &p.qs.plans.slots[had]
-	if k.at != at {
-		copy(k.nodes, p.nodesOf(&c.nodes))
-		k.at, moved = at, true
-	}
-	t.Remove(at, end(at), k.nodes)
-	p.qs.plans.caps.add(at, end(at), j.needs, 1)
-	return false, moved
+	return false, plan.Set(had, ref, at, j.left, p.nodesOf(&c.nodes), j.needs)
 }
 
 // shortOf is why a job that holds a reservation, or none, does not start now.
@@ -335,53 +245,10 @@ func (s *Core) nodesOf(placement *model.Placement) model.NodeSet {
 	return set
 }
 
-// lift takes the reservation of ref out of the timeline and returns its index,
-// -1 when it has none.
-func (p *pass) liftSlot(ref model.Ref) int {
-	for i := range p.qs.plans.slots {
-		if k := &p.qs.plans.slots[i]; k.ref == ref {
-			j := &p.jobs[ref]
-			until := p.until(k.at, j)
-			p.qs.timeline.Add(k.at, until, k.nodes)
-			p.qs.plans.caps.add(k.at, until, j.needs, -1)
-			return i
-		}
-	}
-	return -1
-}
-
 // cancelSlot gives up the reservation of ref and says whether it had one.
 func (p *pass) cancelSlot(ref model.Ref) bool {
-	i := p.liftSlot(ref)
-	p.qs.dropSlot(i)
+	j := &p.jobs[ref]
+	i := p.qs.plan.Lift(ref, j.left, j.needs)
+	p.qs.plan.Drop(i)
 	return i >= 0
-}
-
-// unreserve forgets the reservation of a job that has left.
-func (s *Core) unreserve(ref model.Ref) {
-	qs := s.jobs[ref].queue
-	for i := range qs.plans.slots {
-		if qs.plans.slots[i].ref == ref {
-			qs.dropSlot(i)
-			return
-		}
-	}
-}
-
-func (qs *queueState) dropSlot(i int) {
-	if i < 0 {
-		return
-	}
-	qs.plans.spare = append(qs.plans.spare, qs.plans.slots[i].nodes)
-	qs.plans.slots = append(qs.plans.slots[:i], qs.plans.slots[i+1:]...)
-}
-
-func (qs *queueState) keepNodes(s model.NodeSet) model.NodeSet {
-	if n := len(qs.plans.spare); n > 0 {
-		k := qs.plans.spare[n-1]
-		qs.plans.spare = qs.plans.spare[:n-1]
-		copy(k, s)
-		return k
-	}
-	return append(model.NodeSet(nil), s...)
 }
