@@ -52,7 +52,7 @@ func (s *Core) passAsCoded(qs *queueState, now model.Time) {
 // codedPlace proposes a job where it has room, or says why not.
 func (s *Core) codedPlace(qs *queueState, c order.Candidate, now model.Time) model.Reason {
 	j := &s.jobs[c.Ref]
-	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	r := s.passOf(qs, now).held(c)
 	if r == model.ReasonNone {
 		r = s.codedChoose(qs, c.Ref, now)
@@ -107,7 +107,7 @@ func (s *Core) codedSelect(qs *queueState, j *job, q *place.Query) bool {
 // codedKeeps says which cap or limit j would break on the n nodes in s.buf.choice.nodes, and
 // claims as many.
 func (s *Core) codedKeeps(j *job, n int32) model.Reason {
-	j.claim = s.claimOf(&j.Allocation, j.kind, n)
+	j.claim = claimOf(&j.Allocation, j.kind, n)
 	if r := s.overCap(j, &s.buf.choice.nodes); r != model.ReasonNone {
 		return r
 	}
@@ -121,7 +121,7 @@ func (s *Core) codedMost(j *job, most int32) int32 {
 	grown := j.Allocation
 	over := func(i int) bool {
 		grown.NodesMin = j.NodesMin + 1 + int32(i)
-		j.claim = s.claimOf(&grown, j.kind, grown.NodesMin)
+		j.claim = claimOf(&grown, j.kind, grown.NodesMin)
 		ask := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(grown.NodesMin)}
 		if j.Power > 0 {
 			ask.Power = j.Power * int64(grown.NodesMin) / int64(j.NodesMin)
@@ -225,7 +225,7 @@ func (s *Core) codedScore(qs *queueState, j *job, now model.Time) model.Fixed {
 
 // codedValues are the factors of j in this pass.
 func (s *Core) codedValues(qs *queueState, j *job, now model.Time) score.Values {
-	v := s.values(j, 0, int32(max(1, len(s.site.Groups))))
+	v := s.cfg.values(j, 0, int32(max(1, len(s.site.Groups))))
 	v[score.Wait] = score.CodedWaitOf(now.Sub(j.Submit), qs.policy.Reference)
 	v[score.FairShare] = qs.terms.FairShare[j.Tenant+1]
 	v[score.Data] = codedNeutral

@@ -25,20 +25,6 @@ func (p *pass) clashes() bool {
 	return false
 }
 
-// contested says whether nodes proposed are held by others, or might be.
-func (s *Core) contested(placement *model.Placement) bool {
-	idle := s.free.Idle()
-	for _, w := range placement.Words {
-		if w.Mask&^idle[w.Word] != 0 {
-			return true
-		}
-	}
-	return len(placement.Shares) > 0
-}
-
-// leaves marks ref as past in the walk of its ends that began last.
-func (s *Core) markPast(ref model.Ref) { s.jobs[ref].pastWalk = s.walk }
-
 // stay calls f with the placement of everybody seen by l who is not past, and with what
 // its services gain by proposals in flight.
 func (p *pass) eachStaying(f func(*model.Placement)) {

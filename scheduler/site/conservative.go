@@ -195,7 +195,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	if at == p.now {
 		plan.Drop(had)
 		p.propose(ref, c)
-		plan.Take(at, plan.Until(at, j.left), p.nodesOf(&c.nodes), j.needs)
+		plan.Take(at, plan.Until(at, j.left), p.buf.nodesOf(&c.nodes), j.needs)
 		return true, true
 	}
 	p.note(ref, p.shortOf(j))
@@ -203,7 +203,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		plan.Drop(had)
 		return false, had >= 0
 	}
-	return false, plan.Set(had, ref, at, j.left, p.nodesOf(&c.nodes), j.needs)
+	return false, plan.Set(had, ref, at, j.left, p.buf.nodesOf(&c.nodes), j.needs)
 }
 
 // shortOf is why a job that holds a reservation, or none, does not start now.
@@ -236,8 +236,8 @@ func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into 
 
 // nodesOf is the nodes of a placement of whole nodes. The set is valid until the next
 // call.
-func (s *Core) nodesOf(placement *model.Placement) model.NodeSet {
-	set := s.buf.extra
+func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
+	set := b.extra
 	clear(set)
 	for _, w := range placement.Words {
 		set[w.Word] |= w.Mask

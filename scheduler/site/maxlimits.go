@@ -1,8 +1,6 @@
 package site
 
 import (
-	"math"
-
 	"orrery/scheduler/model"
 	"orrery/scheduler/quota"
 )
@@ -52,7 +50,7 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	if caps.Sensitive > 0 && a.IsSensitive() && a.NodesMin > caps.Sensitive {
 		return model.ReasonTooLarge
 	}
-	c := s.claimOf(a, k, a.NodesMin)
+	c := claimOf(a, k, a.NodesMin)
 	return s.maxBook.Never(&c, a.Walltime)
 }
 
@@ -63,7 +61,7 @@ func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) bool {
 	if s.idle.Fits(&q) {
 		return true
 	}
-	if !s.borrows(a, k) {
+	if !s.cfg.borrows(a, k) {
 		return false
 	}
 	most := k.mask.Len()
@@ -87,22 +85,4 @@ func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
 		return k.part * int64(a.GPUs) * int64(a.NodesMin)
 	}
 	return k.least * int64(a.NodesMin)
-}
-
-// frugal is what the nodes of a kind draw at least, and one GPU of them.
-func (s *Core) leastPower(k *nodeChoice) (node, gpu int64) {
-	node, gpu = math.MaxInt64, math.MaxInt64
-	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
-		if mask == nil {
-			continue
-		}
-		for n := mask.Next(0); n >= 0; n = mask.Next(n + 1) {
-			w := s.site.Nodes[n].BusyPower
-			node, gpu = min(node, w), min(gpu, w/max(int64(s.site.Nodes[n].GPUs), 1))
-		}
-	}
-	if node == math.MaxInt64 {
-		return 0, 0
-	}
-	return node, gpu
 }

@@ -2,7 +2,6 @@ package site
 
 import (
 	"orrery/scheduler/model"
-	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/waiting"
 	"orrery/scheduler/workflow"
@@ -13,13 +12,13 @@ import (
 func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	if len(facts) > 0 {
-		s.accountsStableAt, s.lastFact = now.Add(s.memory()), now
+		s.accountsStableAt, s.lastFact = now.Add(s.cfg.memory()), now
 	}
 	for i := range facts {
 		f := &facts[i]
 		if f.Kind != model.FactSubmitted && f.Kind != model.FactCheckpointed {
 			s.factSeq++
-			s.invalidatePreempting()
+			s.vclusters.invalidatePreempting(s.now)
 		}
 		switch f.Kind {
 		case model.FactSubmitted:
@@ -62,13 +61,7 @@ func (s *Core) changed(f *model.Fact) {
 	switch f.Kind {
 	case model.FactNode:
 		up := f.State == model.Ready
-		if up {
-			s.ready.Add(f.Node)
-		} else {
-			s.ready.Remove(f.Node)
-		}
-		s.readyCount = s.ready.Len()
-		s.free.SetAvailable(f.Node, up)
+		s.setReady(f.Node, up)
 		for i := range s.vclusters {
 			s.vclusters[i].free.SetAvailable(f.Node, up)
 		}
@@ -83,61 +76,7 @@ func (s *Core) changed(f *model.Fact) {
 	case model.FactSensitivePool:
 		s.caps.Pool = int32(f.Value)
 	}
-	s.markAllDirty()
-}
-
-// halvings is the number of half-lives after which usage is forgotten: less than
-// the last place of a Fixed is left.
-const halvings = 64
-
-// memory is for how long what has happened can still move the accounts.
-func (s *Core) memory() model.Duration {
-	c := &s.cfg.Quota
-	d, half := c.Window, c.HalfLife
-	if d <= 0 {
-		d = quota.DefaultWindow
-	}
-	if half <= 0 {
-		half = quota.DefaultHalfLife
-	}
-	if c.Usage == quota.Decay {
-		d = max(d, halvings*half)
-	}
-	return d + quota.DefaultTick + c.Tick
-}
-
-// stir makes every vCluster look at its queue again.
-func (s *Core) markAllDirty() {
-	for i := range s.vclusters {
-		s.vclusters[i].dirty = true
-	}
-}
-
-// rouse ends what every vCluster knows of how long nothing can change.
-func (s *Core) invalidateBounds() {
-	for i := range s.vclusters {
-		qs := &s.vclusters[i]
-		qs.quietUntil = min(qs.quietUntil, s.now)
-	}
-}
-
-// rousePreempting does so for those who preempt: a try that was in vain is made again
-// after any fact but a submission, and time alone may let it succeed.
-func (s *Core) invalidatePreempting() {
-	for i := range s.vclusters {
-		if qs := &s.vclusters[i]; qs.policy.Preempts {
-			qs.quietUntil = min(qs.quietUntil, s.now)
-		}
-	}
-}
-
-// stirOthers makes every other vCluster look at its queue again.
-func (s *Core) markOthersDirty(qs *queueState) {
-	for i := range s.vclusters {
-		if other := &s.vclusters[i]; other != qs {
-			other.dirty = true
-		}
-	}
+	s.vclusters.markAllDirty()
 }
 
 // advance brings the books to now: what the last accounting tick up to then
@@ -169,12 +108,12 @@ func (s *Core) submitted(f *model.Fact) {
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation = *a
 	j.Deps = nil // the graph has them
-	j.queue, j.kind, j.claim, j.left = &s.vclusters[a.VCluster], k, s.claimOf(a, k, a.NodesMin), a.Walltime
+	j.queue, j.kind, j.claim, j.left = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin), a.Walltime
 	if s.shares != nil {
 		j.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
 	}
 	s.prepareOrder(j)
-	s.setBacklog(j, j.gpuTime())
+	s.backlog.setBacklog(j, j.gpuTime())
 	s.book.Enter(&j.claim)
 	status := s.graph.Submit(a, f.Ref)
 	switch status {
@@ -238,25 +177,25 @@ func (s *Core) enter(ref model.Ref) {
 	qs.count(j.Tenant)
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
-		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, j.GPUs), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.mayBorrow(j),
+		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, j.GPUs), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
 	}
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
-	qs.waiting.Add(row, s.unitsOf(j), s.now)
+	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
 	if qs.fresh = append(qs.fresh, ref); !qs.settled {
 		qs.dirty = true
 	}
 }
 
 // leave takes a job out of the queue.
-func (s *Core) leave(ref model.Ref) {
+func (s *jobTable) leave(ref model.Ref) {
 	j := &s.jobs[ref]
 	j.queue.members[j.Tenant+1]--
 	j.queue.waiting.Remove(ref)
 }
 
 // unitsOf is what each node of j counts for in Least.
-func (s *Core) unitsOf(j *job) int32 {
-	if s.cfg.Shared {
+func (c *Config) unitsOf(j *job) int32 {
+	if c.Shared {
 		return j.kind.gpusOf(&j.Allocation)
 	}
 	return 1
@@ -283,7 +222,7 @@ func (s *Core) withdrawn(ref model.Ref) {
 // depart forgets a job that has left and releases those that waited for it.
 func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
-	s.setBacklog(j, 0)
+	s.backlog.setBacklog(j, 0)
 	s.book.Leave(&j.claim)
 	s.dropHold(ref)
 	j.queue.plan.Forget(ref)
@@ -298,12 +237,6 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	}
 }
 
-// queue sets what a job that is not running counts for in the backlog.
-func (s *Core) setBacklog(j *job, work int64) {
-	s.queuedWork += work - j.backlog
-	j.backlog = work
-}
-
 // over takes in the end of a running job.
 func (s *Core) over(ref model.Ref, outcome model.JobState) {
 	s.vacate(ref)
@@ -316,9 +249,9 @@ func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
 	j.left, j.key.Walltime, j.leaving, j.borrowed = left, left, false, false
-	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
-	s.setBacklog(j, j.gpuTime())
+	s.backlog.setBacklog(j, j.gpuTime())
 	s.enter(ref)
 }
 
@@ -328,7 +261,7 @@ func (s *Core) vacate(ref model.Ref) {
 	if j.phase != running {
 		panic("scheduler: end of a job that does not run")
 	}
-	s.runningWork -= j.load
+	s.backlog.setRunning(j, 0)
 	s.dropService(ref)
 	s.uses(j, -1)
 	s.book.Stop(&j.claim, s.now)
@@ -342,12 +275,9 @@ func (s *Core) vacate(ref model.Ref) {
 		qs.free.Give(&j.placement)
 		s.retakeInFlight(qs) // what was proposed before it knew of this job
 	}
-	last := s.active[len(s.active)-1]
-	s.active[j.pos] = last
-	s.jobs[last].pos = j.pos
-	s.active = s.active[:len(s.active)-1]
-	s.victimLeft(ref)
-	s.markAllDirty()
+	s.deactivate(ref)
+	s.holds.left(ref)
+	s.vclusters.markAllDirty()
 }
 
 // granted takes in that the quorum granted a proposal.
@@ -355,7 +285,7 @@ func (s *Core) granted(f *model.Fact) {
 	ref := f.Ref
 	j := &s.jobs[ref]
 	j.queue.inFlight = without(j.queue.inFlight, ref)
-	end := s.now.Add(s.span(j))
+	end := s.now.Add(j.left)
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		switch {
@@ -368,14 +298,12 @@ func (s *Core) granted(f *model.Fact) {
 		}
 		qs.ends.Insert(end, ref, j.placement.Nodes())
 	}
-	s.invalidateBounds() // other nodes are selected, and other ends foreseen
+	s.vclusters.invalidateBounds(s.now) // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
-	j.pos = int32(len(s.active))
-	s.active = append(s.active, ref)
-	s.setBacklog(j, 0)
-	j.load = j.gpuTime()
-	s.runningWork += j.load
+	s.activate(ref)
+	s.backlog.setBacklog(j, 0)
+	s.backlog.setRunning(j, j.gpuTime())
 	s.book.Unreserve(&j.claim)
 	s.book.Start(&j.claim, s.now)
 	s.uses(j, 1)
@@ -395,7 +323,7 @@ func (s *Core) Adopt(now model.Time, ref model.Ref, placement *model.Placement) 
 	c := &s.buf.choice
 	c.nodes.Set(placement)
 	c.borrowed = false
-	j.claim = s.claimOf(&j.Allocation, j.kind, placement.Nodes())
+	j.claim = claimOf(&j.Allocation, j.kind, placement.Nodes())
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.claim.Nodes // what it was to have, as far as it is known
 	}
@@ -411,7 +339,7 @@ func (s *Core) refused(f *model.Fact) {
 	j := &s.jobs[f.Ref]
 	if j.seq != f.Seq || (j.phase != proposed && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
 		if s.answered(f.Ref, f.Seq) {
-			s.markAllDirty()
+			s.vclusters.markAllDirty()
 			return
 		}
 		s.preemptionRefused(f.Seq)
@@ -426,37 +354,15 @@ func (s *Core) refused(f *model.Fact) {
 	j.borrowed = false
 	j.queue.free.GiveWhere(&j.placement, s.free)
 	s.retakeInFlight(j.queue)
-	s.markAllDirty()
+	s.vclusters.markAllDirty()
 	if j.phase == withdrawn {
 		s.depart(f.Ref, model.Cancelled)
 		return
 	}
-	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
+	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
 }
 
 // span is for how long a job is expected to hold its nodes.
 func (s *Core) span(j *job) model.Duration { return j.left }
-
-// lend counts the nodes of other vClusters that j holds, sign times.
-func (s *Core) lend(j *job, sign int32) {
-	if !j.borrowed {
-		return
-	}
-	for v := range s.home {
-		if model.VClusterID(v) != j.VCluster {
-			s.lent[v] += sign * j.placement.Within(s.home[v])
-		}
-	}
-}
-
-// without is refs less ref, in order.
-func without(refs []model.Ref, ref model.Ref) []model.Ref {
-	for i, r := range refs {
-		if r == ref {
-			return append(refs[:i], refs[i+1:]...)
-		}
-	}
-	return refs
-}

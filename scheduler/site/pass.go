@@ -90,7 +90,7 @@ func (p *pass) run() {
 		}
 	}
 	if kept && !p.qs.keepsNodes() {
-		p.markOthersDirty(p.qs) // they may borrow what nobody here waits for
+		p.vclusters.markOthersDirty(p.qs) // they may borrow what nobody here waits for
 	}
 }
 
@@ -251,16 +251,14 @@ func (p *pass) keys(h []order.Candidate) {
 
 // rankTier is the tier of ref in a pass: above all others once everybody has left
 // who was to make room for it, for its victims may be before it in the queue.
-func (s *Core) rankTier(ref model.Ref) int32 {
-	for i := range s.holds {
-		if c := &s.holds[i]; c.ref == ref && len(c.victims) == 0 {
-			return math.MaxInt32
-		}
+func (p *pass) rankTier(ref model.Ref) int32 {
+	if p.holds.ready(ref) {
+		return math.MaxInt32
 	}
-	return s.tier(&s.jobs[ref])
+	return p.tier(&p.jobs[ref])
 }
 
-func (s *Core) tier(j *job) int32 {
+func (s *nodeState) tier(j *job) int32 {
 	if j.Partition < 0 {
 		return 0
 	}
@@ -389,13 +387,13 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 	p.qs.free.Take(&j.placement)
 	p.qs.waiting.FreeChanged()
 	p.qs.inFlight = append(p.qs.inFlight, ref)
-	j.predicted = p.now.Add(p.span(j))
+	j.predicted = p.now.Add(j.left)
 	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
 	p.book.Reserve(&j.claim)
 	p.graph.Started(ref)
 	p.setNeeds(j)
 	p.lend(j, 1)
-	p.invalidateBounds() // the caps of all have less room
+	p.vclusters.invalidateBounds(p.now) // the caps of all have less room
 	p.seq++
 	j.seq = p.seq
 	p.plan.Again = p.plan.Again || j.Kind == model.Reactive && !p.qs.policy.AsCoded && j.wants() > j.NodesMin

@@ -55,11 +55,7 @@ func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 	}
 	avoid := s.buf.avoid
 	clear(avoid)
-	for i := range s.holds {
-		if s.holds[i].ref != ref {
-			avoid.Or(s.holds[i].nodes)
-		}
-	}
+	s.holds.nodes(ref, avoid)
 	j := &s.jobs[ref]
 	for i := range s.site.Reservations {
 		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, from, until) {
@@ -67,12 +63,6 @@ func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 		}
 	}
 	return avoid
-}
-
-// setsAside says whether the advance reservation r, whose id is given, keeps its nodes
-// from j if it ran over [from, until).
-func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until model.Time) bool {
-	return (r.Maintenance || j.Reservation != id) && from < r.End && until > r.Start
 }
 
 // mayFit says whether the free nodes would do for a waiting job by their number.
@@ -104,12 +94,9 @@ func (p *pass) lendable() (n int32) {
 	return n
 }
 
-// mayBorrow says whether j may run on nodes of other vClusters.
-func (s *Core) mayBorrow(j *job) bool { return s.borrows(&j.Allocation, j.kind) }
-
-// borrows is mayBorrow for an allocation of a kind that need not be in the system.
-func (s *Core) borrows(a *model.Allocation, k *nodeChoice) bool {
-	return k.foreign != nil && s.cfg.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
+// borrows says whether a may run on nodes of other vClusters.
+func (c *Config) borrows(a *model.Allocation, k *nodeChoice) bool {
+	return k.foreign != nil && c.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
 }
 
 // choice is the nodes that a job is to start on.
@@ -164,7 +151,7 @@ func (p *pass) why(j *job, q *place.Query) model.Reason {
 
 // borrow completes the nodes of j with idle ones of vClusters that lend.
 func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
-	if !p.mayBorrow(j) {
+	if !p.cfg.borrows(&j.Allocation, j.kind) {
 		return false
 	}
 	need := j.NodesMin - p.own(j, q.Avoid)
@@ -253,8 +240,8 @@ func (p *pass) growJob(proposal *model.Proposal) {
 // allowed is the largest size up to most that the limits and, by the least that
 // so many nodes draw, the caps let the job in flight have. Both only get tighter
 // with its size.
-func (s *Core) allowed(j *job, have, most int32) int32 {
-	left := s.caps.Used.Minus(j.needs)
+func (p *pass) allowed(j *job, have, most int32) int32 {
+	left := p.caps.Used.Minus(j.needs)
 	grown := j.Allocation
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
@@ -263,7 +250,7 @@ func (s *Core) allowed(j *job, have, most int32) int32 {
 		if j.Power > 0 {
 			ask.Power = j.Power * int64(n) / int64(j.NodesMin)
 		}
-		return s.book.CheckResize(&j.claim, n) != model.ReasonNone || !s.caps.Cap.Allows(ask, left)
+		return p.book.CheckResize(&j.claim, n) != model.ReasonNone || !p.caps.Cap.Allows(ask, left)
 	}
 	return have + int32(sort.Search(int(max(0, most-have)), over))
 }
@@ -284,7 +271,7 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 		return false
 	}
 	p.book.Unreserve(&j.claim)
-	j.claim = p.claimOf(&j.Allocation, j.kind, n)
+	j.claim = claimOf(&j.Allocation, j.kind, n)
 	p.book.Reserve(&j.claim)
 	j.placement.Set(nodes)
 	p.setNeeds(j)

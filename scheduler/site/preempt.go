@@ -8,19 +8,6 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
-// claim keeps nodes for a job that makes others leave them.
-type hold struct {
-	ref     model.Ref
-	nodes   model.NodeSet
-	victims []victim
-}
-
-// asked is a victim and the proposal to preempt it.
-type victim struct {
-	ref model.Ref
-	seq uint64
-}
-
 // vain is a job for which nobody could be preempted when so much had happened.
 // Nobody can be until more has: who runs and what is free are the same.
 type failedPreemption struct {
@@ -31,7 +18,7 @@ type failedPreemption struct {
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
 func (p *pass) preempt(ref model.Ref) {
-	if p.isHolder(ref) || p.qs.failedPreemption == (failedPreemption{ref, p.factSeq}) {
+	if p.holds.has(ref) || p.qs.failedPreemption == (failedPreemption{ref, p.factSeq}) {
 		return // it waits for victims already, or there are none
 	}
 	j := &p.jobs[ref]
@@ -86,13 +73,13 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 		}
 	}
 	p.holds = append(p.holds, c)
-	p.invalidateBounds() // the nodes kept may be those that others wait for
+	p.vclusters.invalidateBounds(p.now) // the nodes kept may be those that others wait for
 	return true
 }
 
 // classAgainst is the class that r counts with when j wants its nodes: its own, or just
 // below that of j where the quality of service of j preempts that of r.
-func (s *Core) classAgainst(j, r *job) int32 {
+func (s *nodeState) classAgainst(j, r *job) int32 {
 	if j.QOS >= 0 && r.QOS >= 0 && slices.Contains(s.site.QOS[j.QOS].PreemptsQOS, r.QOS) {
 		return min(r.Class, j.Class-1)
 	}
@@ -168,28 +155,14 @@ func (t *trial) Fits() bool {
 	return t.s.buf.trial.Fits(&q)
 }
 
-// claimed says whether nodes are kept for ref.
-func (s *Core) isHolder(ref model.Ref) bool {
-	for i := range s.holds {
-		if s.holds[i].ref == ref {
-			return true
-		}
-	}
-	return false
-}
-
-// unclaim stops keeping nodes for ref: it has started or left.
+// dropHold stops keeping nodes for ref: it has started or left.
 func (s *Core) dropHold(ref model.Ref) {
-	for i := range s.holds {
-		if s.holds[i].ref == ref {
-			s.holds = append(s.holds[:i], s.holds[i+1:]...)
-			s.markAllDirty()
-			return
-		}
+	if s.holds.drop(ref) {
+		s.vclusters.markAllDirty()
 	}
 }
 
-// lapse gives up the claims of jobs of l that could not start although all
+// dropIdleHolds gives up the holds of jobs of l that could not start although all
 // their victims have left: a limit holds them now.
 func (p *pass) dropIdleHolds() {
 	for i := 0; i < len(p.holds); {
@@ -202,38 +175,15 @@ func (p *pass) dropIdleHolds() {
 	}
 }
 
-// left takes a victim off the claims: it has given its nodes back. A claim
-// whose victims are all gone holds until its job starts.
-func (s *Core) victimLeft(ref model.Ref) {
-	for i := range s.holds {
-		c := &s.holds[i]
-		for k := range c.victims {
-			if c.victims[k].ref == ref {
-				c.victims = append(c.victims[:k], c.victims[k+1:]...)
-				break
-			}
-		}
-	}
-}
-
-// unasked takes in the refusal of a proposal to preempt: the victim is taken off
-// its claim, which is given up when no other is on its way out.
+// preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
+// off its hold, which is given up when no other is on its way out.
 func (s *Core) preemptionRefused(seq uint64) {
 	for _, ref := range s.active {
 		if s.jobs[ref].preemptSeq == seq {
 			s.jobs[ref].leaving = false
 		}
 	}
-	for i := range s.holds {
-		c := &s.holds[i]
-		for k := range c.victims {
-			if c.victims[k].seq != seq {
-				continue
-			}
-			if c.victims = append(c.victims[:k], c.victims[k+1:]...); len(c.victims) == 0 {
-				s.dropHold(c.ref)
-			}
-			return
-		}
+	if ref, idle := s.holds.refused(seq); idle {
+		s.dropHold(ref)
 	}
 }

@@ -111,3 +111,40 @@ func (p *Policy) plans() bool { return p.Backfill == order.Conservative }
 // keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its
 // nodes.
 func (qs *queueState) keepsNodes() bool { return qs.blocked || qs.underProvisioned }
+
+// queueStates are those of all vClusters, by id.
+type queueStates []queueState
+
+// markAllDirty makes every vCluster look at its queue again.
+func (s queueStates) markAllDirty() {
+	for i := range s {
+		s[i].dirty = true
+	}
+}
+
+// invalidateBounds ends what every vCluster knows of how long nothing can change.
+func (s queueStates) invalidateBounds(now model.Time) {
+	for i := range s {
+		qs := &s[i]
+		qs.quietUntil = min(qs.quietUntil, now)
+	}
+}
+
+// invalidatePreempting does so for those that preempt: a try that failed is made again
+// after any fact but a submission, and time alone may let it succeed.
+func (s queueStates) invalidatePreempting(now model.Time) {
+	for i := range s {
+		if qs := &s[i]; qs.policy.Preempts {
+			qs.quietUntil = min(qs.quietUntil, now)
+		}
+	}
+}
+
+// markOthersDirty makes every other vCluster look at its queue again.
+func (s queueStates) markOthersDirty(qs *queueState) {
+	for i := range s {
+		if other := &s[i]; other != qs {
+			other.dirty = true
+		}
+	}
+}

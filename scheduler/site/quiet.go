@@ -61,31 +61,6 @@ func (p *pass) due() model.Time {
 	return from.Grid(policy.Cycle, policy.Phase)
 }
 
-// boundary says whether an advance reservation begins or ends at now, which may
-// open nodes; nextBoundary is the next such instant.
-func (s *Core) boundary(now model.Time) bool {
-	for i := range s.site.Reservations {
-		if r := &s.site.Reservations[i]; r.End == now || r.Start == now {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Core) nextBoundary(now model.Time) model.Time {
-	at := model.Never
-	for i := range s.site.Reservations {
-		r := &s.site.Reservations[i]
-		if r.Start > now {
-			at = min(at, r.Start)
-		}
-		if r.End > now {
-			at = min(at, r.End)
-		}
-	}
-	return at
-}
-
 // boundNextChange bounds from below the instant at which the next pass could decide
 // anything else, when all that keeps jobs from starting is the reservation. Only those of
 // contenders may come before the blocked job, or any job if all is set.

@@ -34,7 +34,7 @@ type resize struct {
 func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) }
 
 // demanded takes in how many nodes a service is to have.
-func (s *Core) demanded(ref model.Ref, nodes int64) {
+func (s *jobTable) demanded(ref model.Ref, nodes int64) {
 	if j := &s.jobs[ref]; j.Kind == model.Reactive {
 		j.demand = int32(min(nodes, math.MaxInt32))
 		j.queue.dirty = true
@@ -42,7 +42,7 @@ func (s *Core) demanded(ref model.Ref, nodes int64) {
 }
 
 // serve lists a running service among those that follow their demand, by id.
-func (s *Core) addService(ref model.Ref) {
+func (s *jobTable) addService(ref model.Ref) {
 	j := &s.jobs[ref]
 	qs := j.queue
 	if j.Kind != model.Reactive || qs.policy.AsCoded {
@@ -78,12 +78,12 @@ func (p *pass) shrink() {
 }
 
 // stays writes into p the n nodes of j that it keeps.
-func (s *Core) stays(j *job, n int32, placement *model.Placement) {
+func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 	if j.GPUs > 0 {
 		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
 		for _, ready := range [...]bool{true, false} {
 			for _, h := range j.placement.Shares {
-				if s.ready.Has(h.Node) == ready && int32(len(placement.Shares)) < n {
+				if p.ready.Has(h.Node) == ready && int32(len(placement.Shares)) < n {
 					placement.Shares = append(placement.Shares, h)
 				}
 			}
@@ -91,7 +91,7 @@ func (s *Core) stays(j *job, n int32, placement *model.Placement) {
 		model.SortShares(placement.Shares)
 		return
 	}
-	avoid := s.buf.avoid
+	avoid := p.buf.avoid
 	q := j.queue.query(j, n, avoid)
 	for _, ready := range [...]bool{true, false} {
 		for w := range avoid {
@@ -99,10 +99,10 @@ func (s *Core) stays(j *job, n int32, placement *model.Placement) {
 		}
 		for _, w := range j.placement.Words {
 			if avoid[w.Word] &^= w.Mask; ready {
-				avoid[w.Word] |= ^s.ready[w.Word]
+				avoid[w.Word] |= ^p.ready[w.Word]
 			}
 		}
-		if s.idle.Select(&q, placement) {
+		if p.idle.Select(&q, placement) {
 			return
 		}
 	}
@@ -142,13 +142,13 @@ func (p *pass) roomFor(j *job) int32 {
 
 // atLimit is the limit that a service of this size would break with another node;
 // what it has in flight is within that size.
-func (s *Core) atLimit(j *job, size int32) model.Reason {
+func (p *pass) atLimit(j *job, size int32) model.Reason {
 	c := j.claim
 	c.Nodes = size
-	if r := s.book.CheckResize(&c, size+1); r != model.ReasonNone {
+	if r := p.book.CheckResize(&c, size+1); r != model.ReasonNone {
 		return r
 	}
-	if s.overPool(j, 1) {
+	if p.overPool(j, 1) {
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone
@@ -170,7 +170,7 @@ func (p *pass) growService(ref model.Ref) {
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy {
 		p.reservation() // before anything of this service is in flight
 	}
-	until := p.predictedEnd(&p.jobs[ref], p.now)
+	until := p.jobs[ref].predictedEnd(p.now)
 	p.gain(ref, until, p.avoidsMore(ref, p.now, until), func(x *resize) bool {
 		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.harmlessGain(until, &x.gained, x.more)
 	})
@@ -215,7 +215,7 @@ func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 }
 
 // predictedEnd is when a running job is predicted to leave, as seen at now.
-func (s *Core) predictedEnd(j *job, now model.Time) model.Time {
+func (j *job) predictedEnd(now model.Time) model.Time {
 	if j.predicted <= now {
 		return now.Add(model.Second)
 	}
@@ -224,10 +224,10 @@ func (s *Core) predictedEnd(j *job, now model.Time) model.Time {
 
 // avoidsMore is avoids for what a running job gains: other nodes than its own, and
 // of the same fingerprint where it is sensitive.
-func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
-	j := &s.jobs[ref]
-	avoid := s.buf.avoid
-	if s.avoids(ref, from, until) == nil {
+func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
+	j := &p.jobs[ref]
+	avoid := p.buf.avoid
+	if p.avoids(ref, from, until) == nil {
 		clear(avoid)
 	}
 	first := model.NodeID(-1)
@@ -246,8 +246,8 @@ func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 		own(h.Node)
 	}
 	if j.IsSensitive() {
-		for n := range s.site.Nodes {
-			if s.site.Nodes[n].Fingerprint != s.site.Nodes[first].Fingerprint {
+		for n := range p.site.Nodes {
+			if p.site.Nodes[n].Fingerprint != p.site.Nodes[first].Fingerprint {
 				avoid.Add(model.NodeID(n))
 			}
 		}
@@ -257,15 +257,15 @@ func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 
 // fitsAt completes x, by which its service gains the nodes and has n nodes then. It
 // says whether its limits and the caps allow that.
-func (s *Core) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
-	j := &s.jobs[x.ref]
+func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
+	j := &p.jobs[x.ref]
 	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = x.gained.Nodes()
-	ask := caps.Usage{Power: s.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
+	ask := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = ask.Minus(j.needs)
-	left := s.caps.Used.Minus(j.needs)
-	return s.book.CheckResize(&j.claim, n) == model.ReasonNone && s.caps.Cap.Allows(ask, left) && !s.overPool(j, x.nodes)
+	left := p.caps.Used.Minus(j.needs)
+	return p.book.CheckResize(&j.claim, n) == model.ReasonNone && p.caps.Cap.Allows(ask, left) && !p.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
@@ -286,7 +286,7 @@ func union(a, b, placement *model.Placement) {
 // growPlanned gives services of l what nobody has planned for, under Conservative.
 func (p *pass) growPlanned() {
 	for _, ref := range p.findScalingUp() {
-		end := p.predictedEnd(&p.jobs[ref], p.now)
+		end := p.jobs[ref].predictedEnd(p.now)
 		until := end
 		if end < model.Never {
 			until = p.qs.plan.Rounded(end)
@@ -298,7 +298,7 @@ func (p *pass) growPlanned() {
 			avoid[w] |= ^free[w]
 		}
 		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.qs.plan.CapsFit(p.now, until, x.more) }); x != nil {
-			p.qs.plan.Take(p.now, until, p.nodesOf(&x.gained), x.more)
+			p.qs.plan.Take(p.now, until, p.buf.nodesOf(&x.gained), x.more)
 		}
 	}
 }
@@ -325,19 +325,19 @@ func (s *Core) dropResize(i int) {
 }
 
 // proposeSize asks the quorum for x.whole, and counts what that is more as taken.
-func (s *Core) proposeSize(x *resize) {
-	j := &s.jobs[x.ref]
-	j.resizing, s.plan.Again = true, true
-	s.reserveMore(x, 1)
+func (p *pass) proposeSize(x *resize) {
+	j := &p.jobs[x.ref]
+	j.resizing, p.plan.Again = true, true
+	p.reserveMore(x, 1)
 	if x.nodes > 0 {
 		x.queue.free.Take(&x.gained)
 		x.queue.waiting.FreeChanged()
-		s.invalidateBounds() // the caps of all have less room
+		p.vclusters.invalidateBounds(p.now) // the caps of all have less room
 	}
-	s.seq++
-	x.seq = s.seq
-	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-		Kind: model.ProposeResize, VCluster: x.queue.id, Seq: s.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
+	p.seq++
+	x.seq = p.seq
+	p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
+		Kind: model.ProposeResize, VCluster: x.queue.id, Seq: p.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
 	})
 }
 
@@ -389,7 +389,6 @@ func (s *Core) resized(f *model.Fact) {
 	j := &s.jobs[f.Ref]
 	s.uses(j, -1)
 	s.countNeeds(j, -1)
-	s.runningWork -= j.load
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
 	n := f.Placement.Nodes()
@@ -403,11 +402,10 @@ func (s *Core) resized(f *model.Fact) {
 	}
 	j.placement.Set(f.Placement)
 	s.book.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
-	j.load = j.gpuTime()
-	s.runningWork += j.load
+	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)
 	s.uses(j, 1)
-	s.markAllDirty()
+	s.vclusters.markAllDirty()
 }
 
 // hunger says whether services of l are smaller than they are to be for want of

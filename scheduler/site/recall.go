@@ -25,7 +25,7 @@ func (s *Core) Recall(a *model.Allocation, nodes int32, from, to model.Time) {
 	if from >= to {
 		return
 	}
-	c := consumed{claim: s.claimOf(a, s.kindOf(a), nodes), from: from, to: to}
+	c := consumed{claim: claimOf(a, s.kindOf(a), nodes), from: from, to: to}
 	if s.shares != nil {
 		c.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
 		c.units = s.usageOf(&c.claim)

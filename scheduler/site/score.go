@@ -30,7 +30,7 @@ func (s *Core) prepareOrder(j *job) {
 	switch policy.Ranking {
 	case ByScore:
 		needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
-		v := s.values(j, needed, groups)
+		v := s.cfg.values(j, needed, groups)
 		j.static = score.Part(&policy.Weights, &v, score.PerJob) + score.Part(&policy.Weights, &v, score.PerSize)
 	case ByOrder:
 		j.key.Request.Units = j.claim.GPUs
@@ -39,7 +39,7 @@ func (s *Core) prepareOrder(j *job) {
 }
 
 // values are the factors of j that never change while it waits.
-func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
+func (c *Config) values(j *job, needed, groups int32) (v score.Values) {
 	policy := j.queue.policy
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Data] = score.DataOf(j.DataReady)
@@ -49,7 +49,7 @@ func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
 		return v
 	}
 	v[score.Topology] = score.TopologyOf(needed, groups)
-	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)
+	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, c.CheckpointBandwidth)
 	return v
 }
 
@@ -63,7 +63,7 @@ func (s *Core) freeze(qs *queueState) {
 	}
 	s.figures(qs)
 	w := &qs.policy.Weights
-	qs.terms.Common = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork)))
+	qs.terms.Common = w[score.Backlog].Mul(s.backlog.value())
 	if !qs.policy.Expected {
 		qs.terms.Common += w[score.Energy].Mul(score.EnergyOf(s.price))
 	}
@@ -115,16 +115,12 @@ func (s *Core) figures(qs *queueState) bool {
 
 // weighBacklog wakes the vClusters for whose scores the backlog has changed.
 func (s *Core) updateBacklog(now model.Time) {
-	if s.weighed == [2]int64{s.queuedWork, s.runningWork} {
+	if !s.backlog.update() {
 		return
 	}
-	s.weighed = [2]int64{s.queuedWork, s.runningWork}
-	if f6 := score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork)); f6 != s.backlogFactor {
-		s.backlogFactor = f6
-		for i := range s.vclusters {
-			if qs := &s.vclusters[i]; qs.policy.Ranking == ByScore && qs.policy.Weights[score.Backlog] != 0 {
-				qs.quietUntil = min(qs.quietUntil, now)
-			}
+	for i := range s.vclusters {
+		if qs := &s.vclusters[i]; qs.policy.Ranking == ByScore && qs.policy.Weights[score.Backlog] != 0 {
+			qs.quietUntil = min(qs.quietUntil, now)
 		}
 	}
 }
@@ -216,11 +212,11 @@ func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanati
 		return score.Explain(w, &v, qs.terms.Penalty[j.Tenant+1])
 	}
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
-	v := s.values(j, needed, groups)
+	v := s.cfg.values(j, needed, groups)
 	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), qs.policy.Reference)
 	st := s.book.Standing(j.Tenant)
 	v[score.FairShare] = s.fairShare(j.Tenant, st, s.book.Utilisation())
-	v[score.Backlog] = score.BacklogOf(model.Duration(s.queuedWork), model.Duration(s.runningWork))
+	v[score.Backlog] = s.backlog.value()
 	v[score.Energy] = s.energy(qs, j, now)
 	v[score.Conformance] = qs.conformance(j.kind.class, j.NodesMin)
 	return score.Explain(w, &v, qs.terms.Penalty[j.Tenant+1])

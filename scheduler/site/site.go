@@ -14,7 +14,6 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/order"
-	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
@@ -129,166 +128,60 @@ func (policy *Policy) validate(c *Config) error {
 	return nil
 }
 
-// Core is the scheduler core of a site: one committed view of nodes that
-// differ, and for each vCluster a queue, a policy and the proposals it has in
-// flight. It reads no clock and allocates nothing once its tables
-// have grown. It is not safe for concurrent use.
+// Core is the scheduler core of a site: one committed view of nodes that differ, and
+// for each vCluster a queue, a policy and the proposals it has in flight. It reads no
+// clock and allocates nothing once its tables have grown. It is not safe for concurrent
+// use.
+//
+// It observes facts and keeps the state below; what a vCluster does about it is decided
+// by a pass. Each part says what always holds of it between two calls.
 type Core struct {
-	cfg         Config
-	site        *model.Site
-	nodeClasses *model.Makes
-	space       *place.Space
-	free        *place.Free // what the committed log leaves
-	ready       model.NodeSet
-	readyCount  int32 // so many
-	vclusters   []queueState
-	jobs        []job       // by Ref
-	active      []model.Ref // running
-	book        *quota.Book
-	maxBook     *quota.Book // of nobody, with the highest limits there will be
-	graph       *workflow.Graph
-	kinds       []*nodeChoice // distinct (vCluster, constraint, partition, reservation)
+	cfg Config
 
-	holds   []hold // nodes kept for jobs that preempted others
-	resizes []resize
-	// recalled is what was consumed before the beginning, until it is on the books.
-	recalled      []consumed
-	unsatisfiable []model.Ref
-	later         []model.Ref // wait for their eligible time
-	changes       workflow.Changes
+	nodeState
+	jobTable
+	accounts
+	caps    caps.State // in use is what the jobs in phases running, proposed and withdrawn need, and resizes
+	price   model.Fixed
+	backlog backlog
+	holds   holds
+	resizes []resize // in flight, in the order proposed; a job has one at most
 
-	price                   model.Fixed
-	caps                    caps.State
-	queuedWork, runningWork int64    // GPU seconds asked for by waiting and by running jobs
-	weighed                 [2]int64 // these, as they were when backlog was worked out
-	backlogFactor           model.Fixed
-	lent                    []int32 // home nodes of each vCluster that others hold
-	homes                   []int32 // home nodes of each vCluster
-	home                    []model.NodeSet
+	vclusters queueStates
+	factLog
+	output
+	buf buffers
+}
 
-	shares              *shares // nil without an order by Slurm's priority
-	mostFactor, mostQOS int64   // highest of all partitions and qualities of service
-
-	now   model.Time
-	next  model.Time // accounting tick
-	ticks int64      // changes with what the last one froze
-	// happened counts the facts observed but for submissions.
-	factSeq          int64
-	accountsStableAt model.Time // until when the accounts can change if nothing is observed
+// factLog is where in the log the core is.
+type factLog struct {
+	now              model.Time // of the last Observe or Plan
+	factSeq          int64      // facts observed but for submissions and checkpoints
 	lastFact         model.Time // when anything was observed last
+	accountsStableAt model.Time // from when on the accounts cannot change if nothing is observed
 	begun            bool       // something was observed
-	// outOfTurn is what OutOfTurn said last.
-	outOfTurn bool
-	walk      uint64 // of the predicted ends, so far
-	seq       uint64
-	plan      scheduler.Plan
-	work      scheduler.Work
-	buf       buffers
-	idle      *place.Free // all nodes are free, for questions
-	told      int         // notes that the last plan held
+	outOfTurn        bool       // what OutOfTurn said last
 }
 
-// job is what the core knows of a job in the system.
-type job struct {
-	key order.Key // its Walltime is what is left of the request once the job was suspended
-	model.Allocation
-	phase     phase
-	predicted model.Time // end of the running or in-flight job
-	placement model.Placement
-	queue     *queueState
-	kind      *nodeChoice
-	claim     quota.Claim
-	assoc     int32       // in Site.shares
-	static    model.Fixed // the terms of the score that never change
-	needs     caps.Usage
-	backlog   int64 // GPU seconds in Site.queued
-	load      int64 // GPU seconds in Site.running
-	pos       int32 // in the lane's queue, or in Site.active while running
-
-	started    model.Time
-	saved      model.Time     // when its work was safe last in this attempt, AbsentTime if never
-	left       model.Duration // requested time from the next start on
-	demand     int32          // nodes that a reactive service is to have, 0 until that is said
-	borrowed   bool
-	leaving    bool   // preempted, still on its nodes
-	resizing   bool   // another size is in flight
-	seq        uint64 // of the last proposal to start it
-	preemptSeq uint64 // of the last proposal to preempt it
-	pastWalk   uint64 // last walk of ends in which it was past
-	note       noted
-}
-
-// phase is where a job stands in the eyes of the core.
-type phase uint8
-
-const (
-	gone     phase = iota
-	queued         // may start
-	proposed       // proposed, not answered
-	withdrawn
-	running
-	dependent     // waits for others
-	early         // waits for its eligible time, or is on hold
-	unsatisfiable // can never start; its withdrawal is proposed
-)
-
-// kind is a distinct set of nodes that jobs may use.
-type nodeChoice struct {
-	vcluster    model.VClusterID
-	constraint  model.ConstraintID
-	partition   model.PartitionID
-	reservation model.ReservationID
-
-	mask    model.NodeSet // nodes of the vCluster or of nobody
-	class   place.ClassID
-	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
-	gpus    int32         // of the largest node, at least 1
-	watts   int64         // of the hungriest node at work
-	least   int64         // W of the node at work that draws least, borrowed ones included
-	part    int64         // likewise of one GPU, rounded down
-	all     bool          // every node of the site
+// output is what the core answers with, and what it has answered so far.
+type output struct {
+	plan scheduler.Plan
+	told int    // notes that the last plan held; those after them are of the next
+	seq  uint64 // of the last proposal
+	work scheduler.Work
 }
 
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
-	s := &Core{cfg: cfg, site: cfg.Site, nodeClasses: model.NewMakes(cfg.Site), space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
+	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New()}, accounts: newAccounts(&cfg), price: cfg.Price}
 	n := len(cfg.Site.Nodes)
-	s.free = s.space.NewFree()
-	s.ready = model.NewNodeSet(n)
-	s.book = quota.New(&cfg.Quota)
-	s.maxBook = cfg.maxBook()
 	s.caps.Cap, s.caps.Pool = caps.Usage{Power: cfg.Site.PowerCap, Bandwidth: cfg.Site.Bandwidth}, cfg.Site.SensitivePool
-	s.homes = make([]int32, len(cfg.Site.VClusters))
-	s.lent = make([]int32, len(cfg.Site.VClusters))
-	s.home = make([]model.NodeSet, len(cfg.Site.VClusters))
-	for i := range s.home {
-		s.home[i] = model.NewNodeSet(n)
-	}
-	for i := range cfg.Site.Nodes {
-		node := &cfg.Site.Nodes[i]
-		if node.Home >= 0 {
-			s.home[node.Home].Add(model.NodeID(i))
-			s.homes[node.Home]++
-		}
-		if node.State == model.Ready {
-			s.ready.Add(model.NodeID(i))
-		}
-	}
-	s.readyCount = s.ready.Len()
-	s.vclusters = make([]queueState, len(cfg.Policies))
+	s.vclusters = make(queueStates, len(cfg.Policies))
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		*qs = newQueueState(model.VClusterID(i), &cfg.Policies[i], s.free, s.space, len(cfg.Site.Tenants)+1)
 	}
-	for i := range cfg.Site.Partitions {
-		s.mostFactor = max(s.mostFactor, cfg.Site.Partitions[i].Factor)
-	}
-	for i := range cfg.Site.QOS {
-		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
-	}
-	s.shares = newShares(&s.cfg)
-	s.buf, s.idle = newBuffers(s.space, n), s.space.NewFree()
-	s.idle.SetAllAvailable()
+	s.buf = newBuffers(s.space, n)
 	return s
 }
 
@@ -328,55 +221,8 @@ func (s *Core) Least() int32 {
 	return least
 }
 
-// kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
-// few, so they are searched one by one.
-func (s *Core) kindOf(a *model.Allocation) *nodeChoice {
-	for _, k := range s.kinds {
-		if k.vcluster == a.VCluster && k.constraint == a.Constraint && k.partition == a.Partition && k.reservation == a.Reservation {
-			return k
-		}
-	}
-	return s.newKind(a)
-}
-
-func (s *Core) newKind(a *model.Allocation) *nodeChoice {
-	k := &nodeChoice{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
-	may := s.space.Eligible(&s.site.Constraints[a.Constraint])
-	if a.Partition >= 0 {
-		may.And(s.site.Partitions[a.Partition].Nodes)
-	}
-	if a.Reservation >= 0 {
-		may.And(s.site.Reservations[a.Reservation].Nodes)
-	}
-	k.mask = append(model.NodeSet(nil), may...)
-	for v := range s.home {
-		if model.VClusterID(v) == a.VCluster {
-			continue
-		}
-		k.mask.AndNot(s.home[v])
-		if s.site.VClusters[a.VCluster].Borrow && s.site.VClusters[v].Lend {
-			if k.foreign == nil {
-				k.foreign = model.NewNodeSet(len(s.site.Nodes))
-			}
-			k.foreign.Or(s.home[v])
-		}
-	}
-	if k.foreign != nil {
-		k.foreign.And(may)
-	}
-	k.class = s.space.Class(k.mask)
-	k.all = int(k.mask.Len()) == len(s.site.Nodes)
-	for n := k.mask.Next(0); n >= 0; n = k.mask.Next(n + 1) {
-		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
-		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
-	}
-	k.least, k.part = s.leastPower(k)
-	s.kinds = append(s.kinds, k)
-	return k
-}
-
 // claimOf is what a takes from its tenant's limits on n nodes.
-func (s *Core) claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.Claim {
+func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.Claim {
 	return quota.Claim{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
 }
 

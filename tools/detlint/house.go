@@ -56,6 +56,7 @@ var house = []room{
 	{dir: "scheduler/ascoded"},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill"}},
 	{dir: "scheduler/site/internal/caps"},
+	{dir: "scheduler/site/internal/future", may: []string{"scheduler/model", "scheduler/backfill", "scheduler/place", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site/internal/waiting", may: []string{"scheduler/model", "scheduler/place", "scheduler/score", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/site/internal/..."}},
