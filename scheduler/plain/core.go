@@ -282,7 +282,7 @@ func (c *Core) start(now model.Time, ref model.Ref) {
 }
 
 // Least is the smallest number of units that a waiting job could start on, 0
-// when nobody waits. Cost: one look at each waiting job.
+// when no job waits. Cost: one look at each waiting job.
 func (c *Core) Least() int32 {
 	if len(c.q.need) == 0 {
 		return 0

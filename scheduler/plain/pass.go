@@ -9,7 +9,7 @@ import (
 
 // reservation is the hold of the first blocked job under Easy. It stays valid
 // from pass to pass until capacity is released or the head changes; it is
-// computed only when somebody might backfill.
+// computed only when a job might backfill.
 type reservation struct {
 	known bool
 	at    model.Time
@@ -68,7 +68,7 @@ func (c *Core) scan(now model.Time, i int) {
 }
 
 // passFresh tests only the jobs that arrived since the last pass: nothing was
-// released and the head is the same, so whoever was refused is refused again.
+// released and the head is the same, so what was refused is refused again.
 func (c *Core) passFresh(now model.Time) {
 	c.work.Passes++
 	if len(c.fresh) > 1 {
@@ -141,7 +141,7 @@ func (c *Core) passDynamic(now model.Time) {
 		again = c.shaped && len(c.plan.Proposals) > before
 	}
 	if blocked >= 0 && slices.Min(c.q.need) <= c.view.Free() {
-		// Somebody who fits is held back by the blocked job alone. What was
+		// A job that fits is held back by the blocked job alone. What was
 		// refused only gets worse with time, so that nothing changes until
 		// another job overtakes the blocked one, or an end is overdue.
 		c.plan.QuietUntil = min(c.overtaken(now, blocked), max(c.ends.First(), now))

@@ -74,7 +74,7 @@ func (s *Core) codedPlace(qs *queueState, c order.Candidate, now model.Time) mod
 func (s *Core) codedChoose(qs *queueState, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
 	s.buf.choice.borrowed = false
-	avoid := s.avoids(ref, now, now.Add(j.left))
+	avoid := s.avoids(ref, now, now.Add(j.left()))
 	count := s.passOf(qs, now).own(j, avoid)
 	if j.GPUs > 0 {
 		count = qs.free.CountGPUs(j.kind.class, j.GPUs)
@@ -171,7 +171,7 @@ func (s *Core) codedBackfill(qs *queueState, now model.Time) {
 		return
 	}
 	for _, c := range s.buf.tight[1:] {
-		if j := &s.jobs[c.Ref]; j.left != model.Forever && now.Add(j.left) <= at {
+		if j := &s.jobs[c.Ref]; j.left() != model.Forever && now.Add(j.left()) <= at {
 			s.codedPlace(qs, c, now)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // pass, and it still is. To know that takes an upper bound on the scores of the
 // others, and the scores themselves of the few whose bound reaches the best.
 
-// simple says whether the pass of l may be of that kind: jobs go by their scores, and
-// only who starts matters.
+// onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
+// matters only which of them start.
 func (p *pass) onFastPath() bool {
 	return p.qs.policy.fastPath() && p.cfg.Explain == nil && len(p.holds) == 0
 }
@@ -131,9 +131,9 @@ func (p *pass) examine(lead *waiting.Leader, at int32) bool {
 	return true
 }
 
-// newcomers says whether those who joined the queue since the last pass call for
-// another. They do not when all that pass knew still holds, and each of them comes
-// after the blocked job and has no room, or would delay it.
+// callFreshJobs says whether the jobs that joined the queue since the last pass call for
+// another. They do not when all that the pass found out still holds, and each of them
+// comes after the blocked job and has no room, or would delay it.
 func (p *pass) callFreshJobs() bool {
 	if len(p.qs.fresh) == 0 {
 		return false
@@ -155,8 +155,8 @@ func (p *pass) callFreshJobs() bool {
 	return false
 }
 
-// matters says whether a newcomer may start, or come before the blocked job; if not,
-// l.quiet is brought down to when it may do the latter.
+// matters says whether a fresh job may start, or come before the blocked job; if not,
+// quietUntil is brought down to when it may do the latter.
 func (p *pass) matters(q *waiting.Job) bool {
 	h := p.qs.waiting.Row(p.qs.reservation.Ref)
 	for _, x := range [...]*waiting.Job{q, h} {

@@ -6,11 +6,11 @@ import (
 )
 
 // A proposal in flight may name nodes that another vCluster was granted meanwhile.
-// Such a node comes free when all who hold it have left, so whoever walks the
-// predicted ends of a vCluster keeps a mark on those that are past.
+// Such a node comes free when all jobs that hold it have left, so a walk of the
+// predicted ends of a vCluster marks the jobs that are past.
 
-// clashes says whether a proposal of l in flight names nodes that others hold, or
-// might: shares of nodes are not looked at closely. Cost: the nodes in flight.
+// clashes says whether a proposal of the vCluster in flight names nodes that others hold, or
+// might: shares of nodes are not examined. Its cost is that of the nodes in flight.
 func (p *pass) clashes() bool {
 	for _, ref := range p.qs.inFlight {
 		if p.contested(&p.jobs[ref].placement) {
@@ -25,8 +25,8 @@ func (p *pass) clashes() bool {
 	return false
 }
 
-// stay calls f with the placement of everybody seen by l who is not past, and with what
-// its services gain by proposals in flight.
+// eachStaying calls f with the placement of each job, seen by the vCluster, that is not
+// past, and with what its services gain by proposals in flight.
 func (p *pass) eachStaying(f func(*model.Placement)) {
 	for _, refs := range [...][]model.Ref{p.active, p.qs.inFlight} {
 		for _, ref := range refs {
@@ -42,8 +42,8 @@ func (p *pass) eachStaying(f func(*model.Placement)) {
 	}
 }
 
-// giveIn gives the nodes of ref back in the forecast, but for those that others
-// who clash with it still hold.
+// giveInForecast gives the nodes of ref back in the forecast, but for those that jobs
+// that clash with it still hold.
 func (p *pass) giveInForecast(forecast *place.Free, ref model.Ref, clashes bool) {
 	forecast.Give(&p.jobs[ref].placement)
 	if clashes {

@@ -8,9 +8,9 @@ import (
 )
 
 // passTimeline is the pass under Conservative: the best Depth blocked jobs hold
-// reservations on definite nodes, and whoever does not touch them may start. All
-// candidates are met in order; reservations of before stand until their own
-// job's turn, so that nobody's is moved later by another's.
+// reservations on definite nodes, and a job that does not touch them may start. All
+// candidates are tried in order; reservations of before stand until their own
+// job's turn, so that none is moved later by another.
 func (p *pass) passTimeline(scalingUp []model.Ref) {
 	plan := &p.qs.plan
 	plan.Due = model.Never
@@ -26,7 +26,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 		return
 	}
 	if len(p.qs.waiting.Jobs) > 0 {
-		plan.Planned = p.now // which says when the next may be, if somebody waits
+		plan.Planned = p.now // which says when the next may be, if a job waits
 	}
 	p.work.Passes++
 	p.layTimeline()
@@ -42,7 +42,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 	p.qs.quietUntil = max(min(swap, plan.Due), p.now)
 }
 
-// nextPlan is the first instant from now on at which a pass of l may plan. On a cycle
+// nextPlan is the first instant from now on at which a pass may plan. On a cycle
 // these are ticks that hang on nothing but their number, for ticks at which nothing
 // can change are skipped.
 func (p *pass) nextPlan() model.Time {
@@ -82,12 +82,12 @@ func (p *pass) ranked() (line []order.Candidate, until model.Time) {
 }
 
 // replan goes once through the candidates. It says whether a job started or a
-// reservation moved, so that another round may move more. Rounds end: who is held,
-// tested or among the first Depth hangs on the jobs started alone, so between
+// reservation moved, so that another round may move more. Rounds end: which jobs are
+// held, tested or among the first Depth hangs on the jobs started alone, so between
 // two starts the same jobs hold reservations from the second round on; each finds the
 // one it had when it is lifted, for nodes and caps are kept for it, and so
 // moves to an earlier instant only. After a plan all reservations begin
-// later than now, so that planning.due is never reached without time passing.
+// later than now, so that Plan.Due is never reached without time passing.
 func (p *pass) replan(line []order.Candidate) (moved bool) {
 	p.qs.plan.NextRound()
 	p.qs.blocked, p.qs.reservation.Ref = false, -1
@@ -122,8 +122,8 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 	return moved
 }
 
-// steady is until when a plan made now stays the same if nothing is observed
-// and nobody overtakes anybody; now when that cannot be told.
+// planStableUntil is until when a plan made now stays the same if nothing is observed
+// and no job overtakes another; now when that cannot be told.
 func (p *pass) planStableUntil() model.Time {
 	policy := p.qs.policy
 	if policy.Expected || policy.MinScore > 0 || policy.Window.Length > 0 ||
@@ -168,7 +168,7 @@ func (p *pass) layTimeline() {
 		plan.Split(p.site.Reservations[i].Start)
 		plan.Split(p.site.Reservations[i].End)
 	}
-	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left, p.jobs[ref].needs })
+	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left(), p.jobs[ref].needs })
 }
 
 // slotIn plans for a job whose turn it is: it lifts its reservation, starts the
@@ -177,7 +177,7 @@ func (p *pass) layTimeline() {
 // job may hold a reservation.
 func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	j, plan := &p.jobs[ref], &p.qs.plan
-	had := plan.Lift(ref, j.left, j.needs)
+	had := plan.Lift(ref, j.left(), j.needs)
 	c := &p.buf.choice
 	c.borrowed = false
 	limit := model.Never
@@ -186,7 +186,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	} else if w := p.qs.policy.Window.Length; w > 0 {
 		limit = p.now.Add(w)
 	}
-	at := plan.Earliest(p.now, limit, j.left, j.kind.mask, j.NodesMin, func(at, until model.Time, nodes model.NodeSet) bool {
+	at := plan.Earliest(p.now, limit, j.left(), j.kind.mask, j.NodesMin, func(at, until model.Time, nodes model.NodeSet) bool {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
@@ -195,7 +195,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	if at == p.now {
 		plan.Drop(had)
 		p.propose(ref, c)
-		plan.Take(at, plan.Until(at, j.left), p.buf.nodesOf(&c.nodes), j.needs)
+		plan.Take(at, plan.Until(at, j.left()), p.buf.nodesOf(&c.nodes), j.needs)
 		return true, true
 	}
 	p.note(ref, p.shortOf(j))
@@ -203,7 +203,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		plan.Drop(had)
 		return false, had >= 0
 	}
-	return false, plan.Set(had, ref, at, j.left, p.buf.nodesOf(&c.nodes), j.needs)
+	return false, plan.Set(had, ref, at, j.left(), p.buf.nodesOf(&c.nodes), j.needs)
 }
 
 // shortOf is why a job that holds a reservation, or none, does not start now.
@@ -222,7 +222,7 @@ func (p *pass) shortOf(j *job) model.Reason {
 // chooseIn selects nodes for ref among those given, for a run from at on.
 func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into *model.Placement) bool {
 	j := &p.jobs[ref]
-	avoid := p.avoids(ref, at, at.Add(j.left))
+	avoid := p.avoids(ref, at, at.Add(j.left()))
 	if avoid == nil {
 		avoid = p.buf.avoid
 		clear(avoid)
@@ -248,7 +248,7 @@ func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
 // cancelSlot gives up the reservation of ref and says whether it had one.
 func (p *pass) cancelSlot(ref model.Ref) bool {
 	j := &p.jobs[ref]
-	i := p.qs.plan.Lift(ref, j.left, j.needs)
+	i := p.qs.plan.Lift(ref, j.left(), j.needs)
 	p.qs.plan.Drop(i)
 	return i >= 0
 }

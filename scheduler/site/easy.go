@@ -8,11 +8,11 @@ import (
 	"orrery/scheduler/site/internal/future"
 )
 
-// harmless is the rule of EASY for a job about to start on the nodes p: it is
+// harmless is the rule of EASY for a job about to start on the nodes: it is
 // predicted to leave before the blocked job has room, or that still has room
 // with these nodes taken. What it takes is then no longer left over.
 func (p *pass) harmless(j *job, placement *model.Placement) bool {
-	if p.outOfTheWay(p.now.Add(j.left)) {
+	if p.outOfTheWay(p.now.Add(j.left())) {
 		return true
 	}
 	ask := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
@@ -22,7 +22,7 @@ func (p *pass) harmless(j *job, placement *model.Placement) bool {
 	return p.leavesRoom(placement, ask)
 }
 
-// spares is harmless for what a running service gains, and draws more by it, until
+// harmlessGain is harmless for what a running service gains, and draws more by it, until
 // it is predicted to end.
 func (p *pass) harmlessGain(until model.Time, gained *model.Placement, more caps.Usage) bool {
 	return p.outOfTheWay(until) || p.leavesRoom(gained, more)
@@ -51,7 +51,7 @@ func (p *pass) reserve() *future.Reservation {
 	r := &p.qs.reservation
 	j := &p.jobs[r.Ref]
 	o := future.Outlook{Now: p.now, Ends: &p.qs.ends, Free: p.qs.free, Caps: &p.caps}
-	b := future.Blocked{Nodes: j.NodesMin, Left: j.left, Needs: j.needs, Mask: j.kind.mask}
+	b := future.Blocked{Nodes: j.NodesMin, Left: j.left(), Needs: j.needs, Mask: j.kind.mask}
 	switch {
 	case p.delicate(j):
 		p.forecast(r, &o, b)
@@ -85,7 +85,7 @@ func (p *pass) delicate(j *job) bool {
 	return p.cfg.Shared || j.IsSensitive() || len(p.holds) > 0 || len(p.site.Reservations) > 0 || p.clashes()
 }
 
-// mayGrow says whether a job in flight may take more nodes: nobody is blocked,
+// mayGrow says whether a job in flight may take more nodes: no job is blocked,
 // or it is predicted to have left by the time that the blocked one has room.
 func (p *pass) mayGrow(j *job) bool {
 	switch {
@@ -94,5 +94,5 @@ func (p *pass) mayGrow(j *job) bool {
 	case p.qs.policy.Backfill != order.Easy:
 		return false
 	}
-	return p.now.Add(j.left) <= p.reservation().At
+	return p.now.Add(j.left()) <= p.reservation().At
 }

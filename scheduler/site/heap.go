@@ -21,7 +21,7 @@ func (t *ties) Before(a, b model.Ref) bool {
 	return x.key.ID < y.key.ID
 }
 
-// heap is a heap of candidates of l, not in order yet.
+// heap is a heap of candidates of the pass, not in order yet.
 func (p *pass) heap(list []order.Candidate) order.Heap {
 	p.qs.scratch.ties = ties{p.Core, p.qs, p.now}
 	return order.Heap{List: list, Ties: &p.qs.scratch.ties}

@@ -23,7 +23,9 @@ type jobTable struct {
 
 // job is what the core knows of a job in the system.
 type job struct {
-	key order.Key // its Walltime is what is left of the request once the job was suspended
+	// key is what an order goes by. Its Walltime is the requested time from the next start
+	// on: what is left of the request once the job was suspended.
+	key order.Key
 	model.Allocation
 	phase     phase
 	predicted model.Time // end of the running or in-flight job
@@ -31,17 +33,16 @@ type job struct {
 	queue     *queueState
 	kind      *nodeChoice
 	claim     quota.Claim
-	assoc     int32       // in Site.shares
+	assoc     int32       // in accounts.shares
 	static    model.Fixed // the terms of the score that never change
 	needs     caps.Usage
-	backlog   int64 // GPU seconds in Site.queued
-	load      int64 // GPU seconds in Site.running
-	pos       int32 // in the lane's queue, or in Site.active while running
+	backlog   int64 // GPU seconds in backlog.waiting
+	load      int64 // GPU seconds in backlog.running
+	pos       int32 // in jobTable.active while running
 
 	started    model.Time
-	saved      model.Time     // when its work was safe last in this attempt, AbsentTime if never
-	left       model.Duration // requested time from the next start on
-	demand     int32          // nodes that a reactive service is to have, 0 until that is said
+	saved      model.Time // when its work was safe last in this attempt, AbsentTime if never
+	demand     int32      // nodes that a reactive service is to have, 0 until that is said
 	borrowed   bool
 	leaving    bool   // preempted, still on its nodes
 	resizing   bool   // another size is in flight
@@ -50,6 +51,9 @@ type job struct {
 	pastWalk   uint64 // last walk of ends in which it was past
 	note       noted
 }
+
+// left is the requested time from the next start on.
+func (j *job) left() model.Duration { return j.key.Walltime }
 
 // phase is where a job stands in the eyes of the core.
 type phase uint8

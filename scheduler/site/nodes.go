@@ -69,7 +69,7 @@ type nodeChoice struct {
 	partition   model.PartitionID
 	reservation model.ReservationID
 
-	mask    model.NodeSet // nodes of the vCluster or of nobody
+	mask    model.NodeSet // nodes of the vCluster or of none
 	class   place.ClassID
 	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
 	gpus    int32         // of the largest node, at least 1

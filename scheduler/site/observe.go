@@ -46,7 +46,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 		case model.FactReleased:
 			if j := &s.jobs[f.Ref]; j.Hold {
 				j.Hold = false
-				if j.phase == early { // else it waits for others, who let it in
+				if j.phase == early { // else it waits for other jobs, whose ends admit it
 					s.admit(f.Ref)
 				}
 			}
@@ -108,7 +108,7 @@ func (s *Core) submitted(f *model.Fact) {
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation = *a
 	j.Deps = nil // the graph has them
-	j.queue, j.kind, j.claim, j.left = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin), a.Walltime
+	j.queue, j.kind, j.claim = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
 	if s.shares != nil {
 		j.assoc = s.shares.join(a.Tenant, a.User, len(s.site.Tenants))
 	}
@@ -127,7 +127,7 @@ func (s *Core) submitted(f *model.Fact) {
 	}
 }
 
-// doom proposes to withdraw a job that can never start.
+// setUnsatisfiable proposes to withdraw a job that can never start.
 func (s *Core) setUnsatisfiable(ref model.Ref) {
 	s.jobs[ref].phase = unsatisfiable
 	s.unsatisfiable = append(s.unsatisfiable, ref)
@@ -157,7 +157,7 @@ func (s *Core) admit(ref model.Ref) {
 	s.enter(ref)
 }
 
-// wake admits the jobs whose eligible time has come.
+// admitDue admits the jobs whose eligible time has come.
 func (s *Core) admitDue() {
 	for i := 0; i < len(s.later); {
 		ref := s.later[i]
@@ -176,7 +176,7 @@ func (s *Core) enter(ref model.Ref) {
 	j.phase = queued
 	qs.count(j.Tenant)
 	row := waiting.Job{
-		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
+		Static: j.static, Submit: j.Submit, Left: j.left(), Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, j.GPUs), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
 	}
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
@@ -248,7 +248,7 @@ func (s *Core) over(ref model.Ref, outcome model.JobState) {
 func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
-	j.left, j.key.Walltime, j.leaving, j.borrowed = left, left, false, false
+	j.key.Walltime, j.leaving, j.borrowed = left, false, false
 	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
@@ -285,7 +285,7 @@ func (s *Core) granted(f *model.Fact) {
 	ref := f.Ref
 	j := &s.jobs[ref]
 	j.queue.inFlight = without(j.queue.inFlight, ref)
-	end := s.now.Add(j.left)
+	end := s.now.Add(j.left())
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		switch {
@@ -365,4 +365,4 @@ func (s *Core) refused(f *model.Fact) {
 }
 
 // span is for how long a job is expected to hold its nodes.
-func (s *Core) span(j *job) model.Duration { return j.left }
+func (s *Core) span(j *job) model.Duration { return j.left() }

@@ -65,7 +65,7 @@ type pass struct {
 
 func (s *Core) passOf(qs *queueState, now model.Time) *pass { return &pass{Core: s, qs: qs, now: now} }
 
-// pass looks through the queue of one vCluster, best job first. Jobs that have
+// run looks through the queue of one vCluster, best job first. Jobs that have
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
@@ -79,7 +79,7 @@ func (p *pass) run() {
 		p.borrowable = p.lendable()
 		p.passCandidates(scalingUp)
 	} else {
-		p.qs.plan.Due = model.Never // nobody is planned for
+		p.qs.plan.Due = model.Never // no job is planned for
 	}
 	p.qs.underProvisioned = p.lacksNodes()
 	if p.qs.belowMinScore {
@@ -90,11 +90,11 @@ func (p *pass) run() {
 		}
 	}
 	if kept && !p.qs.keepsNodes() {
-		p.vclusters.markOthersDirty(p.qs) // they may borrow what nobody here waits for
+		p.vclusters.markOthersDirty(p.qs) // they may borrow what no job here waits for
 	}
 }
 
-// passCandidates is the pass of a vCluster in which somebody waits.
+// passCandidates is the pass of a vCluster in which a job waits.
 func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.freeze(p.qs)
 	p.qs.reservation.Reset()
@@ -114,7 +114,7 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	if len(p.plan.Proposals) > first {
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
 	} else if (!p.qs.orderHolds || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
-		// Nothing runs and nobody started, so nobody's reservation holds anybody
+		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
 	}
@@ -157,7 +157,7 @@ func (p *pass) passServing(scalingUp []model.Ref) {
 	p.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
 	p.passAll(scalingUp)
 	if len(p.qs.waiting.Jobs) > 0 || p.nextBoundary(p.now) < model.Never {
-		p.qs.quietUntil = p.now // who overtakes a service, or opens nodes to it, is not foreseen
+		p.qs.quietUntil = p.now // what overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
 
@@ -186,7 +186,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 	room, tight := p.sorted(scalingUp)
 	room.Lead()
 	tight.Lead()
-	// Whoever explains wants to know why the others wait, and min_score when.
+	// Explanations say why the others wait, and min_score asks when they are released.
 	trimmed, thorough := false, p.cfg.Explain != nil || p.qs.policy.MinScore > 0
 	for len(room.List) > 0 || len(tight.List) > 0 {
 		if len(room.List) == 0 || (len(tight.List) > 0 && room.Before(&tight.List[0], &room.List[0])) {
@@ -249,8 +249,8 @@ func (p *pass) keys(h []order.Candidate) {
 	}
 }
 
-// rankTier is the tier of ref in a pass: above all others once everybody has left
-// who was to make room for it, for its victims may be before it in the queue.
+// rankTier is the tier of ref in a pass: above all others once all jobs have left
+// that were to make room for it, for its victims may be before it in the queue.
 func (p *pass) rankTier(ref model.Ref) int32 {
 	if p.holds.ready(ref) {
 		return math.MaxInt32
@@ -265,7 +265,7 @@ func (s *nodeState) tier(j *job) int32 {
 	return s.site.Partitions[j.Partition].Tier
 }
 
-// meet is the turn of a job that had room when the pass began.
+// tryStart is the turn of a job that had room when the pass began.
 func (p *pass) tryStart(c order.Candidate) {
 	j := &p.jobs[c.Ref]
 	if j.phase == running {
@@ -292,7 +292,7 @@ func (p *pass) tryStart(c order.Candidate) {
 }
 
 // mayPass says whether a job about to start on the nodes may do so although one
-// before it is blocked. Between two plans of Conservative nobody may.
+// before it is blocked. Between two plans of Conservative none may.
 func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
 	switch p.qs.policy.Backfill {
 	case order.FirstFit:
@@ -303,7 +303,7 @@ func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
 	return false
 }
 
-// meetTight is the turn of a job that had no room when the pass began.
+// tryTight is the turn of a job that had no room when the pass began.
 func (p *pass) tryTight(c order.Candidate) {
 	if r := p.held(c); r != model.ReasonNone {
 		p.note(c.Ref, r)
@@ -326,7 +326,7 @@ func (p *pass) held(c order.Candidate) model.Reason {
 	return p.graph.Gate(c.Ref)
 }
 
-// limited says which hard limit j would exceed on as many nodes as its claim names.
+// limited says which hard limit j would exceed on as many nodes as its ledger entry names.
 func (s *Core) limited(j *job) model.Reason {
 	if r := s.book.Check(&j.claim); r != model.ReasonNone {
 		return r
@@ -338,7 +338,7 @@ func (s *Core) limited(j *job) model.Reason {
 }
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the
-// microsecond, if that is before l.release; a pass is made then.
+// microsecond, if that is before minScoreAt; a pass is made then.
 func (p *pass) reaches(j *job) model.Time {
 	const horizon = 1 << 50 * model.Microsecond
 	least := p.qs.policy.MinScore
@@ -387,7 +387,7 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 	p.qs.free.Take(&j.placement)
 	p.qs.waiting.FreeChanged()
 	p.qs.inFlight = append(p.qs.inFlight, ref)
-	j.predicted = p.now.Add(j.left)
+	j.predicted = p.now.Add(j.left())
 	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
 	p.book.Reserve(&j.claim)
 	p.graph.Started(ref)

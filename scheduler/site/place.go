@@ -109,7 +109,7 @@ type choice struct {
 func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.jobs[ref]
 	c.borrowed = false
-	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left())))
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.borrow(j, &q, &c.nodes) {
 			return p.why(j, &q)
@@ -181,14 +181,14 @@ func (p *pass) own(j *job, avoid model.NodeSet) int32 {
 	return int32(n)
 }
 
-// use books what j takes of the caps on its nodes.
+// setNeeds counts what j takes of the caps on its nodes.
 func (s *Core) setNeeds(j *job) {
 	n := j.placement.Nodes()
 	j.needs = caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, &j.placement, n), Bandwidth: j.Demand(n)}
 	s.countNeeds(j, 1)
 }
 
-// takes counts what j has of the caps and of the nodes for sensitive work, sign
+// countNeeds counts what j has of the caps and of the nodes for sensitive work, sign
 // times.
 func (s *Core) countNeeds(j *job, sign int64) {
 	s.caps.Used.Power += sign * j.needs.Power
@@ -202,7 +202,7 @@ func (s *Core) countNeeds(j *job, sign int64) {
 func (s *Core) overPool(j *job, n int32) bool { return j.IsSensitive() && !s.caps.PoolHas(n) }
 
 // grow offers the jobs proposed since first that take a range of nodes what
-// nobody else could use, in the order in which they were proposed.
+// no other job could use, in the order in which they were proposed.
 func (p *pass) grow(first int) {
 	for i := first; i < len(p.plan.Proposals); i++ {
 		proposal := &p.plan.Proposals[i]
@@ -216,8 +216,8 @@ func (p *pass) grow(first int) {
 	}
 }
 
-// growJob finds the largest size at which the job of p has room, keeps the
-// limits and delays nobody, and moves its proposal there.
+// growJob finds the largest size at which the job of a proposal has room, keeps the
+// limits and delays no other, and moves its proposal there.
 func (p *pass) growJob(proposal *model.Proposal) {
 	j := &p.jobs[proposal.Ref]
 	have := j.placement.Nodes()
@@ -260,7 +260,7 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 func (p *pass) larger(ref model.Ref, n int32) bool {
 	j := &p.jobs[ref]
 	fits := p.book.CheckResize(&j.claim, n) == model.ReasonNone
-	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left)))
+	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left())))
 	nodes := &p.buf.choice.nodes
 	if !fits || !p.qs.free.Select(&q, nodes) {
 		return false

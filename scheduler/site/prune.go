@@ -6,7 +6,7 @@ import (
 	"orrery/scheduler/site/internal/waiting"
 )
 
-// hopeless says whether a job behind the blocked one surely does not start: by
+// cannotStart says whether a job behind the blocked one surely does not start: by
 // the number of nodes alone it has no room any more, or would delay the other.
 func (p *pass) cannotStart(q *waiting.Job) bool {
 	return !p.mayFit(q) || p.wouldDelay(q)
@@ -20,7 +20,7 @@ func (p *pass) wouldDelay(q *waiting.Job) bool {
 		!q.Borrows && q.Class == p.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
 }
 
-// outlook finds the reservation of the blocked job where numbers of nodes decide it, so
+// ensureReservation finds the reservation of the blocked job where numbers of nodes decide it, so
 // that most of those behind it need no closer look.
 func (p *pass) ensureReservation() {
 	if p.qs.policy.Backfill == order.Easy && !p.qs.reservation.Known() && !p.delicate(&p.jobs[p.qs.reservation.Ref]) {
@@ -28,7 +28,7 @@ func (p *pass) ensureReservation() {
 	}
 }
 
-// trim takes those out of the candidates that surely do not start behind the
+// prune takes those out of the candidates that surely do not start behind the
 // blocked job, so that they need not be brought into order.
 func (p *pass) prune(room *order.Heap) {
 	if len(room.List) > 0 {
@@ -44,7 +44,7 @@ func (p *pass) prune(room *order.Heap) {
 	room.Init()
 }
 
-// entry is where a order.Candidate stands in the queue.
+// entry is where a candidate stands in the queue.
 func (p *pass) entry(c *order.Candidate) *waiting.Job {
 	if at := int(c.At); at < len(p.qs.waiting.Jobs) && p.qs.waiting.Jobs[at].Ref == c.Ref {
 		return &p.qs.waiting.Jobs[at]

@@ -8,7 +8,7 @@ import (
 
 // When a vCluster looks at its queue, and how long nothing can change there.
 
-// turn says whether l makes a pass now.
+// turn says whether the vCluster makes a pass now.
 func (p *pass) turn() bool {
 	policy := p.qs.policy
 	if policy.Cycle == 0 {
@@ -22,7 +22,7 @@ func (p *pass) turn() bool {
 }
 
 // unsettled says whether the accounting ticks since the last pass have changed
-// what the scores of l are made of; if not, the next one may.
+// what the scores of the vCluster are made of; if not, the next one may.
 func (p *pass) unsettled() bool {
 	if p.qs.accountsAt > p.now || p.figures(p.qs) {
 		return p.qs.accountsAt <= p.now
@@ -31,9 +31,9 @@ func (p *pass) unsettled() bool {
 	return false
 }
 
-// due is the next instant at which l must look at its queue.
+// due is the next instant at which the vCluster must look at its queue.
 func (p *pass) due() model.Time {
-	if len(p.qs.waiting.Jobs) == 0 && len(p.qs.services) == 0 && !p.qs.keepsNodes() { // who kept its nodes lends from the next pass on
+	if len(p.qs.waiting.Jobs) == 0 && len(p.qs.services) == 0 && !p.qs.keepsNodes() { // one that kept its nodes lends from the next pass on
 		return model.Never
 	}
 	policy := p.qs.policy
@@ -78,15 +78,15 @@ func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 	p.untilOvertaken(contenders, all)
 }
 
-// foresight bounds for how long a pass looks ahead for somebody who overtakes: the
-// further, the more jobs have to be looked at closely.
+// foresight bounds for how long a pass looks ahead for jobs that overtake: the
+// further, the more of them have to be examined.
 const foresight = 10 * model.Minute
 
-// untilOvertaken brings l.quiet down to a bound on the instant at which somebody
-// comes before the blocked job. In a time d nobody's wait factor grows by more
-// than that of a job submitted at its beginning, so that most are not looked at
-// closely. Who cannot come first within the foresight does not count, so that it makes
-// no difference whom the pass has looked at beside those who may.
+// untilOvertaken brings quietUntil down to a bound on the instant at which another job
+// comes before the blocked one. In a time d no wait factor grows by more than that of a
+// job submitted at its beginning, so that most are not examined closely. Jobs that cannot
+// come first within the foresight do not count, so that it makes no difference which the
+// pass has examined beside those that may.
 func (p *pass) untilOvertaken(contenders []model.Ref, all bool) {
 	hq := p.qs.waiting.Row(p.qs.reservation.Ref)
 	w2, top := p.qs.policy.Weights[score.Wait], hq.Key
@@ -115,12 +115,12 @@ func (p *pass) overtaking(q, h *waiting.Job) model.Time {
 	return p.now.Add(score.Overtake(h.Key-q.Key, p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[q.Tenant], p.qs.terms.Penalty[h.Tenant], p.now.Sub(q.Submit), p.now.Sub(h.Submit), p.qs.policy.Reference))
 }
 
-// patience is for how long a vCluster on a cycle looks whether somebody else comes
-// first, while nothing runs and nothing happens. Without it, a replay in which the
+// patience is for how long a vCluster on a cycle looks whether another job comes
+// first, while nothing runs and nothing is observed. Without it, a replay in which the
 // first job never starts would have no end.
 const patience = model.Day
 
-// outlasts says whether the next tick at which l would look again is beyond its
+// beyondPatience says whether the next tick at which the vCluster would look again is beyond its
 // patience.
 func (p *pass) beyondPatience() bool {
 	policy := p.qs.policy

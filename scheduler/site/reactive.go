@@ -13,9 +13,9 @@ import (
 	"orrery/scheduler/site/internal/caps"
 )
 
-// Reactive services run on as many nodes as somebody else demands for them, between
+// Reactive services run on as many nodes as another system demands for them, between
 // NodesMin and NodesMax. What they have too much is offered to the quorum before
-// anybody has a turn; what they lack they get in the order of the queue.
+// any job has a turn; what they lack they get in the order of the queue.
 
 // resize is a change of size in flight.
 type resize struct {
@@ -41,7 +41,7 @@ func (s *jobTable) demanded(ref model.Ref, nodes int64) {
 	}
 }
 
-// serve lists a running service among those that follow their demand, by id.
+// addService lists a running service among those that follow their demand, by id.
 func (s *jobTable) addService(ref model.Ref) {
 	j := &s.jobs[ref]
 	qs := j.queue
@@ -54,7 +54,7 @@ func (s *jobTable) addService(ref model.Ref) {
 	qs.dirty = qs.dirty || j.wants() != j.placement.Nodes()
 }
 
-// unserve takes a service that does not run any more out of that list.
+// dropService takes a service that does not run any more out of that list.
 func (s *Core) dropService(ref model.Ref) {
 	j := &s.jobs[ref]
 	if at := slices.Index(j.queue.services, ref); at >= 0 {
@@ -115,7 +115,7 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 	}
 }
 
-// lacking gathers in s.growers the services of l that may get nodes in this pass:
+// findScalingUp is the services that may get nodes in this pass, valid until the next call:
 // they are to have more, there is one at least, and their limits allow it.
 func (p *pass) findScalingUp() []model.Ref {
 	up := p.buf.scalingUp[:0]
@@ -154,7 +154,7 @@ func (p *pass) atLimit(j *job, size int32) model.Reason {
 	return model.ReasonNone
 }
 
-// addGrowers gives the services in s.growers their place among the candidates.
+// addScalingUp gives services that may get nodes their place among the candidates.
 func (p *pass) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []order.Candidate {
 	for _, ref := range scalingUp {
 		h = append(h, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: -1})
@@ -283,7 +283,7 @@ func union(a, b, placement *model.Placement) {
 	model.SortShares(placement.Shares)
 }
 
-// growPlanned gives services of l what nobody has planned for, under Conservative.
+// growPlanned gives services what no job has planned for, under Conservative.
 func (p *pass) growPlanned() {
 	for _, ref := range p.findScalingUp() {
 		end := p.jobs[ref].predictedEnd(p.now)
@@ -371,7 +371,7 @@ func (s *Core) answered(ref model.Ref, seq uint64) bool {
 	return false
 }
 
-// retake marks what l has in flight as taken.
+// retakeInFlight marks what a vCluster has in flight as taken.
 func (s *Core) retakeInFlight(qs *queueState) {
 	for _, ref := range qs.inFlight {
 		qs.free.Take(&s.jobs[ref].placement)
@@ -408,7 +408,7 @@ func (s *Core) resized(f *model.Fact) {
 	s.vclusters.markAllDirty()
 }
 
-// hunger says whether services of l are smaller than they are to be for want of
+// lacksNodes says whether services of the vCluster are smaller than they are to be for want of
 // nodes: then l lends none.
 func (p *pass) lacksNodes() bool {
 	for _, ref := range p.qs.services {

@@ -15,18 +15,17 @@ const unboundedWork = 24 * model.Hour
 
 // gpuTime is the GPU time that j asks for, in GPU seconds rounded up.
 func (j *job) gpuTime() int64 {
-	d := j.left
+	d := j.left()
 	if d == model.Forever {
 		d = unboundedWork
 	}
 	return (int64(max(d, 1)-1)/int64(model.Second) + 1) * int64(j.claim.GPUs)
 }
 
-// rank prepares what never changes in the order of j while it waits.
+// prepareOrder prepares what never changes in the order of j while it waits.
 func (s *Core) prepareOrder(j *job) {
 	policy := j.queue.policy
 	j.needs = needsOf(&j.Allocation, j.kind)
-	j.key.Walltime = j.left
 	switch policy.Ranking {
 	case ByScore:
 		needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
@@ -80,12 +79,12 @@ type figured struct {
 // count adds a job of tenant t to those whose scores are of interest.
 func (qs *queueState) count(t model.TenantID) {
 	if qs.members[t+1]++; qs.members[t+1] == 1 {
-		qs.figuredAt = -1 // nobody has looked at how that stands
+		qs.figuredAt = -1 // how that stands has not been looked up
 	}
 }
 
-// figures takes over what the last accounting tick has frozen of those who wait, and
-// says whether it makes any difference to l.
+// figures takes over what the last accounting tick has frozen for the waiting jobs, and
+// says whether it makes any difference to the vCluster.
 func (s *Core) figures(qs *queueState) bool {
 	if qs.figuredAt == s.ticks {
 		return false
@@ -113,7 +112,7 @@ func (s *Core) figures(qs *queueState) bool {
 	return changed
 }
 
-// weighBacklog wakes the vClusters for whose scores the backlog has changed.
+// updateBacklog wakes the vClusters for whose scores the backlog has changed.
 func (s *Core) updateBacklog(now model.Time) {
 	if !s.backlog.update() {
 		return
@@ -174,7 +173,7 @@ func (qs *queueState) conformance(class place.ClassID, nodes int32) model.Fixed 
 // that j asks for.
 func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 	if qs.policy.Expected {
-		return score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price))
+		return score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left()), s.price))
 	}
 	return score.EnergyOf(s.price)
 }
@@ -204,7 +203,7 @@ func (qs *queueState) composite(static, wait model.Fixed, tenant int32, class pl
 	return sum
 }
 
-// explained is the score of j with its factors, for those who ask.
+// explained is the score of j with its factors, for explanations.
 func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanation {
 	w := &qs.policy.Weights
 	if qs.policy.AsCoded {

@@ -43,7 +43,7 @@ type Policy struct {
 	Order       order.Order // for ByOrder
 	Weights     score.Weights
 	Reference   model.Duration // of the wait factor
-	MinScore    model.Fixed    // jobs below it are held; 0 holds nobody
+	MinScore    model.Fixed    // jobs below it are held; 0 holds none
 	Multifactor multifactor.Weights
 
 	Backfill order.Backfill
@@ -194,7 +194,7 @@ func (s *Core) Predicted(ref model.Ref) model.Time { return s.jobs[ref].predicte
 // Runs says whether the job under ref is running.
 func (s *Core) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
 
-// FirstBlocked is the job that nobody behind it may delay under Easy, as the last pass of
+// FirstBlocked is the job that none behind it may delay under Easy, as the last pass of
 // v found it, and the number of the last proposal before its turn: those of higher
 // numbers are of jobs behind it. ok is false when there is none.
 func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool) {
@@ -234,7 +234,7 @@ func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
 	return k.gpus
 }
 
-// demand is what a asks for before its nodes are known: the power that it
+// needsOf is what a asks for before its nodes are known: the power that it
 // states, else what as many of the hungriest nodes it may use can draw.
 func needsOf(a *model.Allocation, k *nodeChoice) caps.Usage {
 	u := caps.Usage{Power: a.Power, Bandwidth: a.IODemand}
