@@ -49,7 +49,7 @@ func inProportion(x int64, n, of int32) int64 {
 
 // Draw is the power in W that a is reckoned with on p: what it states for
 // NodesMin in proportion, else the BusyPower of its whole nodes, or the part of
-// it that its GPUs are of the node's, rounded up. Cost: the nodes of p; Makes
+// it that its GPUs are of the node's, rounded up. Cost: the nodes of p; NodeClasses
 // does the same for the words of p.
 func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	if a.Power > 0 {

@@ -324,7 +324,8 @@ func (c *Core) sorted(now model.Time) {
 	c.instant = atInstant{c, now}
 	c.heap.List, c.heap.Ties = c.heap.List[:0], &c.instant
 	for _, ref := range c.q.ref {
-		c.cfg.Order.Refresh(&c.jobs[ref].Key, now)
+		j := &c.jobs[ref]
+		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
 		c.heap.List = append(c.heap.List, order.Candidate{Ref: ref})
 	}
 	c.heap.Init()

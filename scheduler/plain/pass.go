@@ -74,7 +74,7 @@ func (c *Core) passFresh(now model.Time) {
 	if len(c.fresh) > 1 {
 		//detlint:total every order ends in the job's id
 		slices.SortFunc(c.fresh, func(a, b model.Ref) int {
-			if c.cfg.Order.Before(&c.jobs[a].Key, &c.jobs[b].Key, now) {
+			if c.before(&c.jobs[a], &c.jobs[b], now) {
 				return -1
 			}
 			return 1
@@ -151,10 +151,11 @@ func (c *Core) passDynamic(now model.Time) {
 // overtaken is a lower bound on the instant at which another job comes before the
 // blocked one.
 func (c *Core) overtaken(now model.Time, blocked model.Ref) model.Time {
-	h, at := &c.jobs[blocked].Key, model.Never
+	h, at := &c.jobs[blocked], model.Never
 	for _, ref := range c.q.ref {
 		if ref != blocked {
-			at = min(at, h.OvertakenBy(&c.jobs[ref].Key, now))
+			b := &c.jobs[ref]
+			at = min(at, order.Overtakes(&h.Asked, &h.Key, &b.Asked, &b.Key, now))
 		}
 	}
 	return at
@@ -207,10 +208,10 @@ func (c *Core) split(now model.Time) (blocked model.Ref, candidates bool) {
 	blocked = -1
 	for k, ref := range c.q.ref {
 		j := &c.jobs[ref]
-		c.cfg.Order.Refresh(&j.Key, now)
+		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
 		if c.fits(k) {
 			c.heap.List = append(c.heap.List, order.Candidate{Ref: ref})
-		} else if blocked < 0 || c.cfg.Order.Before(&j.Key, &c.jobs[blocked].Key, now) {
+		} else if blocked < 0 || c.before(j, &c.jobs[blocked], now) {
 			blocked = ref
 		}
 	}
@@ -225,5 +226,5 @@ type atInstant struct {
 
 // Before implements order.Ties.
 func (o *atInstant) Before(a, b model.Ref) bool {
-	return o.c.cfg.Order.Before(&o.c.jobs[a].Key, &o.c.jobs[b].Key, o.now)
+	return o.c.before(&o.c.jobs[a], &o.c.jobs[b], o.now)
 }

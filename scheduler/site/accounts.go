@@ -10,11 +10,11 @@ import (
 // start and end; what scores and limits over time see of it was frozen at the last
 // accounting tick before factLog.now.
 type accounts struct {
-	book    *quota.Book
-	maxBook *quota.Book // of no tenant's usage, with the highest limits there will be
-	shares  *shares     // nil without an order by Slurm's priority
-	next    model.Time  // accounting tick
-	ticks   int64       // so far
+	ledger    *quota.Book
+	maxLedger *quota.Book // of no tenant's usage, with the highest limits there will be
+	shares    *shares     // nil without an order by Slurm's priority
+	next      model.Time  // accounting tick
+	ticks     int64       // so far
 	// recalled is what was consumed before the beginning, until it is on the books.
 	recalled []consumed
 
@@ -22,7 +22,7 @@ type accounts struct {
 }
 
 func newAccounts(c *Config) accounts {
-	a := accounts{book: quota.New(&c.Quota), maxBook: c.maxBook(), shares: newShares(c)}
+	a := accounts{ledger: quota.New(&c.Quota), maxLedger: c.maxLedger(), shares: newShares(c)}
 	for i := range c.Site.Partitions {
 		a.mostFactor = max(a.mostFactor, c.Site.Partitions[i].Factor)
 	}

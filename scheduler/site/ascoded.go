@@ -74,7 +74,7 @@ func (s *Core) codedPlace(qs *queueState, c order.Candidate, now model.Time) mod
 func (s *Core) codedChoose(qs *queueState, ref model.Ref, now model.Time) model.Reason {
 	j := &s.jobs[ref]
 	s.buf.choice.borrowed = false
-	avoid := s.avoids(ref, now, now.Add(j.left()))
+	avoid := s.avoids(ref, now, now.Add(j.left))
 	count := s.passOf(qs, now).own(j, avoid)
 	if j.GPUs > 0 {
 		count = qs.free.CountGPUs(j.kind.class, j.GPUs)
@@ -171,7 +171,7 @@ func (s *Core) codedBackfill(qs *queueState, now model.Time) {
 		return
 	}
 	for _, c := range s.buf.tight[1:] {
-		if j := &s.jobs[c.Ref]; j.left() != model.Forever && now.Add(j.left()) <= at {
+		if j := &s.jobs[c.Ref]; j.left != model.Forever && now.Add(j.left) <= at {
 			s.codedPlace(qs, c, now)
 		}
 	}
@@ -203,7 +203,7 @@ func (s *Core) codedInputs(qs *queueState, now model.Time) codedInputs {
 	qs.terms.FairShare[0], qs.terms.Penalty[0] = codedNeutral, model.One
 	for i := range qs.terms.FairShare[1:] {
 		t := model.TenantID(i)
-		limits, u := s.book.Limits(t), s.codedUsage(t, now)
+		limits, u := s.ledger.Limits(t), s.codedUsage(t, now)
 		qs.terms.FairShare[i+1] = score.CodedFairShareOf(limits.FairShare, score.Allowance(limits.Burst), model.Ratio(u.nodes, all), model.Ratio(busy, all))
 		spent := model.Fixed(0)
 		if limits.NodeBudget > 0 {

@@ -131,7 +131,7 @@ func (p *pass) planStableUntil() model.Time {
 		return p.now
 	}
 	if policy.Ranking == ByScore {
-		return min(max(p.qs.ends.First(), p.now), p.book.NextTick(p.now))
+		return min(max(p.qs.ends.First(), p.now), p.ledger.NextTick(p.now))
 	}
 	if policy.Ranking == ByOrder && policy.Order.Static() {
 		return max(p.qs.ends.First(), p.now)
@@ -168,7 +168,7 @@ func (p *pass) layTimeline() {
 		plan.Split(p.site.Reservations[i].Start)
 		plan.Split(p.site.Reservations[i].End)
 	}
-	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left(), p.jobs[ref].needs })
+	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left, p.jobs[ref].needs })
 }
 
 // slotIn plans for a job whose turn it is: it lifts its reservation, starts the
@@ -177,7 +177,7 @@ func (p *pass) layTimeline() {
 // job may hold a reservation.
 func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	j, plan := &p.jobs[ref], &p.qs.plan
-	had := plan.Lift(ref, j.left(), j.needs)
+	had := plan.Lift(ref, j.left, j.needs)
 	c := &p.buf.choice
 	c.borrowed = false
 	limit := model.Never
@@ -186,7 +186,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	} else if w := p.qs.policy.Window.Length; w > 0 {
 		limit = p.now.Add(w)
 	}
-	at := plan.Earliest(p.now, limit, j.left(), j.kind.mask, j.NodesMin, func(at, until model.Time, nodes model.NodeSet) bool {
+	at := plan.Earliest(p.now, limit, j.left, j.kind.mask, j.NodesMin, func(at, until model.Time, nodes model.NodeSet) bool {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
@@ -195,7 +195,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 	if at == p.now {
 		plan.Drop(had)
 		p.propose(ref, c)
-		plan.Take(at, plan.Until(at, j.left()), p.buf.nodesOf(&c.nodes), j.needs)
+		plan.Take(at, plan.Until(at, j.left), p.buf.nodesOf(&c.nodes), j.needs)
 		return true, true
 	}
 	p.note(ref, p.shortOf(j))
@@ -203,7 +203,7 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		plan.Drop(had)
 		return false, had >= 0
 	}
-	return false, plan.Set(had, ref, at, j.left(), p.buf.nodesOf(&c.nodes), j.needs)
+	return false, plan.Set(had, ref, at, j.left, p.buf.nodesOf(&c.nodes), j.needs)
 }
 
 // shortOf is why a job that holds a reservation, or none, does not start now.
@@ -222,7 +222,7 @@ func (p *pass) shortOf(j *job) model.Reason {
 // chooseIn selects nodes for ref among those given, for a run from at on.
 func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into *model.Placement) bool {
 	j := &p.jobs[ref]
-	avoid := p.avoids(ref, at, at.Add(j.left()))
+	avoid := p.avoids(ref, at, at.Add(j.left))
 	if avoid == nil {
 		avoid = p.buf.avoid
 		clear(avoid)
@@ -248,7 +248,7 @@ func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
 // cancelSlot gives up the reservation of ref and says whether it had one.
 func (p *pass) cancelSlot(ref model.Ref) bool {
 	j := &p.jobs[ref]
-	i := p.qs.plan.Lift(ref, j.left(), j.needs)
+	i := p.qs.plan.Lift(ref, j.left, j.needs)
 	p.qs.plan.Drop(i)
 	return i >= 0
 }

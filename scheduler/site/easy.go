@@ -12,7 +12,7 @@ import (
 // predicted to leave before the blocked job has room, or that still has room
 // with these nodes taken. What it takes is then no longer left over.
 func (p *pass) harmless(j *job, placement *model.Placement) bool {
-	if p.outOfTheWay(p.now.Add(j.left())) {
+	if p.outOfTheWay(p.now.Add(j.left)) {
 		return true
 	}
 	ask := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
@@ -51,7 +51,7 @@ func (p *pass) reserve() *future.Reservation {
 	r := &p.qs.reservation
 	j := &p.jobs[r.Ref]
 	o := future.Outlook{Now: p.now, Ends: &p.qs.ends, Free: p.qs.free, Caps: &p.caps}
-	b := future.Blocked{Nodes: j.NodesMin, Left: j.left(), Needs: j.needs, Mask: j.kind.mask}
+	b := future.Blocked{Nodes: j.NodesMin, Left: j.left, Needs: j.needs, Mask: j.kind.mask}
 	switch {
 	case p.delicate(j):
 		p.forecast(r, &o, b)
@@ -94,5 +94,5 @@ func (p *pass) mayGrow(j *job) bool {
 	case p.qs.policy.Backfill != order.Easy:
 		return false
 	}
-	return p.now.Add(j.left()) <= p.reservation().At
+	return p.now.Add(j.left) <= p.reservation().At
 }

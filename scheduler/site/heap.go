@@ -16,9 +16,10 @@ type ties struct {
 func (t *ties) Before(a, b model.Ref) bool {
 	x, y := &t.s.jobs[a], &t.s.jobs[b]
 	if t.qs.policy.Ranking == ByOrder {
-		return t.qs.policy.Order.Before(&x.key, &y.key, t.now)
+		a, b := x.asked(), y.asked()
+		return t.qs.policy.Order.Before(&a, &x.key, &b, &y.key, t.now)
 	}
-	return x.key.ID < y.key.ID
+	return x.Job < y.Job
 }
 
 // heap is a heap of candidates of the pass, not in order yet.

@@ -23,10 +23,10 @@ type jobTable struct {
 
 // job is what the core knows of a job in the system.
 type job struct {
-	// key is what an order goes by. Its Walltime is the requested time from the next start
-	// on: what is left of the request once the job was suspended.
-	key order.Key
 	model.Allocation
+	request   model.Request  // of the submission; its units are those that an order goes by
+	left      model.Duration // requested time from the next start on: less than Walltime once it was suspended
+	key       order.Key      // under ByOrder
 	phase     phase
 	predicted model.Time // end of the running or in-flight job
 	placement model.Placement
@@ -52,8 +52,10 @@ type job struct {
 	note       noted
 }
 
-// left is the requested time from the next start on.
-func (j *job) left() model.Duration { return j.key.Walltime }
+// asked is what an order goes by.
+func (j *job) asked() order.Asked {
+	return order.Asked{ID: j.Job, Request: j.request, Submit: j.Submit, Walltime: j.left}
+}
 
 // phase is where a job stands in the eyes of the core.
 type phase uint8

@@ -27,7 +27,7 @@ func (c *Config) caps() Caps {
 	return Caps{c.Site.PowerCap, c.Site.Bandwidth, c.Site.SensitivePool}
 }
 
-func (c *Config) maxBook() *quota.Book {
+func (c *Config) maxLedger() *quota.Book {
 	q := c.Quota
 	if c.Max.Tenants != nil {
 		q.Tenants = c.Max.Tenants
@@ -51,7 +51,7 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 		return model.ReasonTooLarge
 	}
 	c := claimOf(a, k, a.NodesMin)
-	return s.maxBook.Never(&c, a.Walltime)
+	return s.maxLedger.Never(&c, a.Walltime)
 }
 
 // couldFit says whether the nodes of the idle site hold a, borrowed ones

@@ -14,7 +14,7 @@ import (
 type nodeState struct {
 	site        *model.Site
 	space       *place.Space
-	nodeClasses *model.Makes
+	nodeClasses *model.NodeClasses
 	kinds       []*nodeChoice // distinct (vCluster, constraint, partition, reservation)
 
 	free       *place.Free
@@ -29,7 +29,7 @@ type nodeState struct {
 func newNodeState(site *model.Site) nodeState {
 	n, vclusters := len(site.Nodes), len(site.VClusters)
 	s := nodeState{
-		site: site, space: place.NewSpace(site), nodeClasses: model.NewMakes(site), ready: model.NewNodeSet(n),
+		site: site, space: place.NewSpace(site), nodeClasses: model.NewNodeClasses(site), ready: model.NewNodeSet(n),
 		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters),
 	}
 	s.free, s.idle = s.space.NewFree(), s.space.NewFree()

@@ -129,7 +129,7 @@ func (s *Core) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
 	}
 	for i := range s.site.Reservations {
 		r := &s.site.Reservations[i]
-		if until == model.AbsentTime && setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left())) && usable(r.Nodes) {
+		if until == model.AbsentTime && setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left)) && usable(r.Nodes) {
 			until = r.End
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Core) keeper(ref model.Ref) (behind model.JobID, until model.Time) {
 func (s *Core) measure(ref model.Ref, out *scheduler.Room) {
 	j := &s.jobs[ref]
 	free := j.queue.free
-	avoid := s.avoids(ref, s.now, s.now.Add(j.left()))
+	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
 	s.buf.perGroup = append(s.buf.perGroup[:0], make([]int32, len(s.site.Groups))...)
 	out.Conform = free.Largest(j.kind.class)
 	for w, m := range free.Idle() {

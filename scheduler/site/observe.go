@@ -66,7 +66,7 @@ func (s *Core) changed(f *model.Fact) {
 			s.vclusters[i].free.SetAvailable(f.Node, up)
 		}
 	case model.FactLimits:
-		s.book.SetLimits(f.Tenant, f.Limits)
+		s.ledger.SetLimits(f.Tenant, f.Limits)
 	case model.FactPrice:
 		s.price = model.Fixed(f.Value)
 	case model.FactPower:
@@ -83,11 +83,11 @@ func (s *Core) changed(f *model.Fact) {
 // froze. Before the first fact there is nothing to freeze.
 func (s *Core) advance(now model.Time) {
 	if !s.begun {
-		s.begun, s.next = true, s.book.NextTick(now)
+		s.begun, s.next = true, s.ledger.NextTick(now)
 	}
 	if now >= s.next {
-		last := s.book.LastTick(now)
-		s.next = s.book.NextTick(now)
+		last := s.ledger.LastTick(now)
+		s.next = s.ledger.NextTick(now)
 		s.freezeBooks(last)
 	}
 	s.now = now
@@ -104,7 +104,7 @@ func (s *Core) submitted(f *model.Fact) {
 	k := s.kindOf(a)
 	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
 	*j = job{} // and field by field, for what is made elsewhere has to be copied
-	j.key.ID, j.key.Request, j.key.Submit, j.key.Walltime = a.Job, f.Request, a.Submit, a.Walltime
+	j.request, j.left = f.Request, a.Walltime
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation = *a
 	j.Deps = nil // the graph has them
@@ -114,7 +114,7 @@ func (s *Core) submitted(f *model.Fact) {
 	}
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
-	s.book.Enter(&j.claim)
+	s.ledger.Enter(&j.claim)
 	status := s.graph.Submit(a, f.Ref)
 	switch status {
 	case workflow.Blocked:
@@ -176,7 +176,7 @@ func (s *Core) enter(ref model.Ref) {
 	j.phase = queued
 	qs.count(j.Tenant)
 	row := waiting.Job{
-		Static: j.static, Submit: j.Submit, Left: j.left(), Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
+		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
 		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, j.GPUs), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
 	}
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
@@ -223,7 +223,7 @@ func (s *Core) withdrawn(ref model.Ref) {
 func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
 	s.backlog.setBacklog(j, 0)
-	s.book.Leave(&j.claim)
+	s.ledger.Leave(&j.claim)
 	s.dropHold(ref)
 	j.queue.plan.Forget(ref)
 	j.phase = gone
@@ -248,7 +248,7 @@ func (s *Core) over(ref model.Ref, outcome model.JobState) {
 func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
-	j.key.Walltime, j.leaving, j.borrowed = left, false, false
+	j.left, j.leaving, j.borrowed = left, false, false
 	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
@@ -264,7 +264,7 @@ func (s *Core) vacate(ref model.Ref) {
 	s.backlog.setRunning(j, 0)
 	s.dropService(ref)
 	s.uses(j, -1)
-	s.book.Stop(&j.claim, s.now)
+	s.ledger.Stop(&j.claim, s.now)
 	s.graph.Stopped(ref)
 	s.countNeeds(j, -1)
 	s.lend(j, -1)
@@ -285,7 +285,7 @@ func (s *Core) granted(f *model.Fact) {
 	ref := f.Ref
 	j := &s.jobs[ref]
 	j.queue.inFlight = without(j.queue.inFlight, ref)
-	end := s.now.Add(j.left())
+	end := s.now.Add(j.left)
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		switch {
@@ -304,8 +304,8 @@ func (s *Core) granted(f *model.Fact) {
 	s.activate(ref)
 	s.backlog.setBacklog(j, 0)
 	s.backlog.setRunning(j, j.gpuTime())
-	s.book.Unreserve(&j.claim)
-	s.book.Start(&j.claim, s.now)
+	s.ledger.Unreserve(&j.claim)
+	s.ledger.Start(&j.claim, s.now)
 	s.uses(j, 1)
 	s.dropHold(ref)
 	s.addService(ref)
@@ -347,7 +347,7 @@ func (s *Core) refused(f *model.Fact) {
 	}
 	j.queue.inFlight = without(j.queue.inFlight, f.Ref)
 	j.queue.ends.Remove(j.predicted, f.Ref)
-	s.book.Unreserve(&j.claim)
+	s.ledger.Unreserve(&j.claim)
 	s.graph.Stopped(f.Ref)
 	s.countNeeds(j, -1)
 	s.lend(j, -1)
@@ -365,4 +365,4 @@ func (s *Core) refused(f *model.Fact) {
 }
 
 // span is for how long a job is expected to hold its nodes.
-func (s *Core) span(j *job) model.Duration { return j.left() }
+func (s *Core) span(j *job) model.Duration { return j.left }

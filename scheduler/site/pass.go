@@ -84,7 +84,7 @@ func (p *pass) run() {
 	p.qs.underProvisioned = p.lacksNodes()
 	if p.qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
-		if at := p.book.NextTick(p.now); at <= p.accountsStableAt {
+		if at := p.ledger.NextTick(p.now); at <= p.accountsStableAt {
 			p.qs.minScoreAt = min(p.qs.minScoreAt, at)
 			p.qs.quietUntil = min(p.qs.quietUntil, max(at, p.now))
 		}
@@ -328,7 +328,7 @@ func (p *pass) held(c order.Candidate) model.Reason {
 
 // limited says which hard limit j would exceed on as many nodes as its ledger entry names.
 func (s *Core) limited(j *job) model.Reason {
-	if r := s.book.Check(&j.claim); r != model.ReasonNone {
+	if r := s.ledger.Check(&j.claim); r != model.ReasonNone {
 		return r
 	}
 	if s.overPool(j, j.claim.Nodes) {
@@ -387,9 +387,9 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 	p.qs.free.Take(&j.placement)
 	p.qs.waiting.FreeChanged()
 	p.qs.inFlight = append(p.qs.inFlight, ref)
-	j.predicted = p.now.Add(j.left())
+	j.predicted = p.now.Add(j.left)
 	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
-	p.book.Reserve(&j.claim)
+	p.ledger.Reserve(&j.claim)
 	p.graph.Started(ref)
 	p.setNeeds(j)
 	p.lend(j, 1)
@@ -400,6 +400,6 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 	p.note(ref, model.ReasonNone)
 	p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref,
-		Request: j.key.Request, Placement: j.placement,
+		Request: j.request, Placement: j.placement,
 	})
 }

@@ -109,7 +109,7 @@ type choice struct {
 func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.jobs[ref]
 	c.borrowed = false
-	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left())))
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.borrow(j, &q, &c.nodes) {
 			return p.why(j, &q)
@@ -250,7 +250,7 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 		if j.Power > 0 {
 			ask.Power = j.Power * int64(n) / int64(j.NodesMin)
 		}
-		return p.book.CheckResize(&j.claim, n) != model.ReasonNone || !p.caps.Cap.Allows(ask, left)
+		return p.ledger.CheckResize(&j.claim, n) != model.ReasonNone || !p.caps.Cap.Allows(ask, left)
 	}
 	return have + int32(sort.Search(int(max(0, most-have)), over))
 }
@@ -259,8 +259,8 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 // for the trial.
 func (p *pass) larger(ref model.Ref, n int32) bool {
 	j := &p.jobs[ref]
-	fits := p.book.CheckResize(&j.claim, n) == model.ReasonNone
-	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left())))
+	fits := p.ledger.CheckResize(&j.claim, n) == model.ReasonNone
+	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left)))
 	nodes := &p.buf.choice.nodes
 	if !fits || !p.qs.free.Select(&q, nodes) {
 		return false
@@ -270,9 +270,9 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 		p.countNeeds(j, 1)
 		return false
 	}
-	p.book.Unreserve(&j.claim)
+	p.ledger.Unreserve(&j.claim)
 	j.claim = claimOf(&j.Allocation, j.kind, n)
-	p.book.Reserve(&j.claim)
+	p.ledger.Reserve(&j.claim)
 	j.placement.Set(nodes)
 	p.setNeeds(j)
 	return true

@@ -63,7 +63,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
 		})
 	}
-	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left())))
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
 	if nodes := &p.buf.choice.nodes; p.buf.trial.Select(&q, nodes) {
 		for _, w := range nodes.Words {
 			c.nodes[w.Word] |= w.Mask
@@ -91,7 +91,7 @@ func (s *nodeState) classAgainst(j, r *job) int32 {
 func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
 	j := &p.jobs[ref]
 	list, usableNodes := p.buf.victims[:0], p.buf.extra
-	avoid := p.avoids(ref, p.now, p.now.Add(j.left()))
+	avoid := p.avoids(ref, p.now, p.now.Add(j.left))
 	copy(usableNodes, j.kind.mask)
 	usableNodes.And(p.ready)
 	if avoid != nil {
@@ -107,9 +107,9 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 		if usable == 0 {
 			continue
 		}
-		st := p.book.Standing(r.Tenant)
+		st := p.ledger.Standing(r.Tenant)
 		list = append(list, preempt.Victim{
-			Ref: running, Job: r.Job, Class: p.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left()),
+			Ref: running, Job: r.Job, Class: p.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
 			Nodes: r.placement.Nodes(), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
@@ -151,7 +151,7 @@ func (t *trial) Fits() bool {
 	if !t.s.caps.Cap.Allows(j.needs, t.used) {
 		return false
 	}
-	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left())))
+	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
 	return t.s.buf.trial.Fits(&q)
 }
 

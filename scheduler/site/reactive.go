@@ -145,7 +145,7 @@ func (p *pass) roomFor(j *job) int32 {
 func (p *pass) atLimit(j *job, size int32) model.Reason {
 	c := j.claim
 	c.Nodes = size
-	if r := p.book.CheckResize(&c, size+1); r != model.ReasonNone {
+	if r := p.ledger.CheckResize(&c, size+1); r != model.ReasonNone {
 		return r
 	}
 	if p.overPool(j, 1) {
@@ -265,7 +265,7 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	ask := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = ask.Minus(j.needs)
 	left := p.caps.Used.Minus(j.needs)
-	return p.book.CheckResize(&j.claim, n) == model.ReasonNone && p.caps.Cap.Allows(ask, left) && !p.overPool(j, x.nodes)
+	return p.ledger.CheckResize(&j.claim, n) == model.ReasonNone && p.caps.Cap.Allows(ask, left) && !p.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
@@ -343,7 +343,7 @@ func (p *pass) proposeSize(x *resize) {
 
 // reserveMore counts what a service gains against limits and caps, sign times.
 func (s *Core) reserveMore(x *resize, sign int32) {
-	s.book.ReserveMore(&x.claim, sign*x.nodes)
+	s.ledger.ReserveMore(&x.claim, sign*x.nodes)
 	s.caps.Used.Power += int64(sign) * x.more.Power
 	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
 	if x.pooled {
@@ -401,7 +401,7 @@ func (s *Core) resized(f *model.Fact) {
 		s.retakeInFlight(qs)
 	}
 	j.placement.Set(f.Placement)
-	s.book.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
+	s.ledger.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)
 	s.uses(j, 1)

@@ -52,7 +52,7 @@ func (s *Core) Remember(now model.Time) {
 	if s.shares != nil {
 		s.shares.settle()
 	}
-	last := s.book.LastTick(now)
+	last := s.ledger.LastTick(now)
 	frozen := false
 	for _, x := range list {
 		if x.at >= last && !frozen {
@@ -76,10 +76,10 @@ func (s *Core) OutOfTurn(on bool) { s.outOfTurn = on }
 func (s *Core) booked(c *consumed, at model.Time, ends bool) {
 	sign := int64(1)
 	if ends {
-		s.book.Stop(&c.claim, at)
+		s.ledger.Stop(&c.claim, at)
 		sign = -1
 	} else {
-		s.book.Start(&c.claim, at)
+		s.ledger.Start(&c.claim, at)
 	}
 	if s.shares != nil {
 		s.shares.tree.Use(c.assoc, sign*c.units, at)
@@ -89,7 +89,7 @@ func (s *Core) booked(c *consumed, at model.Time, ends bool) {
 // freezeBooks is an accounting tick.
 func (s *Core) freezeBooks(at model.Time) {
 	s.ticks++
-	s.book.Freeze(at)
+	s.ledger.Freeze(at)
 	if s.shares != nil {
 		s.shares.settle()
 		s.shares.tree.Freeze(at)

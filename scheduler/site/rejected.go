@@ -25,7 +25,7 @@ func ofNodes(r model.Reason) bool {
 func (s *Core) rejected(ref model.Ref) []scheduler.RejectedSet {
 	j := &s.jobs[ref]
 	qs := j.queue
-	avoid := s.avoids(ref, s.now, s.now.Add(j.left()))
+	avoid := s.avoids(ref, s.now, s.now.Add(j.left))
 	if placement := s.wouldChoose(qs, j, avoid); placement.Nodes() > 0 {
 		set := scheduler.RejectedSet{Why: scheduler.RejectedChosen, Keeper: -1, Until: model.AbsentTime}
 		set.Nodes.Set(placement)
@@ -87,7 +87,7 @@ func (s *Core) keptMost(ref model.Ref, free model.NodeSet) (best model.NodeSet, 
 	}
 	j := &s.jobs[ref]
 	for i := range s.site.Reservations {
-		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left())) {
+		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left)) {
 			try(r.Nodes, -1, r.End)
 		}
 	}

@@ -15,7 +15,7 @@ const unboundedWork = 24 * model.Hour
 
 // gpuTime is the GPU time that j asks for, in GPU seconds rounded up.
 func (j *job) gpuTime() int64 {
-	d := j.left()
+	d := j.left
 	if d == model.Forever {
 		d = unboundedWork
 	}
@@ -32,8 +32,9 @@ func (s *Core) prepareOrder(j *job) {
 		v := s.cfg.values(j, needed, groups)
 		j.static = score.Part(&policy.Weights, &v, score.PerJob) + score.Part(&policy.Weights, &v, score.PerSize)
 	case ByOrder:
-		j.key.Request.Units = j.claim.GPUs
-		policy.Order.Prepare(&j.key)
+		j.request.Units = j.claim.GPUs
+		a := j.asked()
+		policy.Order.Prepare(&a, &j.key)
 	}
 }
 
@@ -91,14 +92,14 @@ func (s *Core) figures(qs *queueState) bool {
 	}
 	qs.figuredAt = s.ticks
 	changed := false
-	u := s.book.Utilisation()
+	u := s.ledger.Utilisation()
 	for t, n := range qs.members {
 		was := &qs.figured[t]
 		if n == 0 || was.tick == s.ticks {
 			continue
 		}
 		id := model.TenantID(t) - 1 // 0 is the jobs of no tenant
-		st := s.book.Standing(id)
+		st := s.ledger.Standing(id)
 		same := was.tick >= 0 && st.Equal(&was.standing) && (u == was.utilisation || st.Burst <= model.One)
 		if was.tick = s.ticks; same {
 			continue
@@ -127,7 +128,7 @@ func (s *Core) updateBacklog(now model.Time) {
 // fairShare is the factor f3 of tenant t.
 func (s *Core) fairShare(t model.TenantID, st *quota.Standing, utilisation model.Fixed) model.Fixed {
 	if st.Share <= 0 {
-		return s.book.Neutral(t)
+		return s.ledger.Neutral(t)
 	}
 	return score.FairShareOf(st.Share, st.Burst, st.Used, utilisation)
 }
@@ -173,7 +174,7 @@ func (qs *queueState) conformance(class place.ClassID, nodes int32) model.Fixed 
 // that j asks for.
 func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 	if qs.policy.Expected {
-		return score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left()), s.price))
+		return score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price))
 	}
 	return score.EnergyOf(s.price)
 }
@@ -213,8 +214,8 @@ func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanati
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
 	v := s.cfg.values(j, needed, groups)
 	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), qs.policy.Reference)
-	st := s.book.Standing(j.Tenant)
-	v[score.FairShare] = s.fairShare(j.Tenant, st, s.book.Utilisation())
+	st := s.ledger.Standing(j.Tenant)
+	v[score.FairShare] = s.fairShare(j.Tenant, st, s.ledger.Utilisation())
 	v[score.Backlog] = s.backlog.value()
 	v[score.Energy] = s.energy(qs, j, now)
 	v[score.Conformance] = qs.conformance(j.kind.class, j.NodesMin)
@@ -229,7 +230,8 @@ func (p *pass) keyOf(j *job) int64 {
 	case ByMultifactor:
 		return p.priority(p.qs, j, p.now)
 	}
-	p.qs.policy.Order.Refresh(&j.key, p.now)
+	a := j.asked()
+	p.qs.policy.Order.Refresh(&a, &j.key, p.now)
 	return 0
 }
 

@@ -204,7 +204,7 @@ func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok
 
 // Consumed implements scheduler.Questions.
 func (s *Core) Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration) {
-	return s.book.Consumed(t, now)
+	return s.ledger.Consumed(t, now)
 }
 
 // Least is the smallest number of units (nodes, or GPUs where they are shared) that a

@@ -16,7 +16,7 @@ import (
 type Site struct {
 	cfg      SiteConfig
 	site     *model.Site
-	makes    *model.Makes
+	makes    *model.NodeClasses
 	rows     *Translator
 	sink     Sink
 	events   des.Queue
@@ -101,7 +101,7 @@ type life struct {
 // valid.
 func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s := &Site{cfg: cfg, site: cfg.Site, sink: sink, quorum: quorum.NewSite(cfg.Site)}
-	s.makes = s.quorum.Makes()
+	s.makes = s.quorum.NodeClasses()
 	s.rows = NewTranslator(cfg.Site, cfg.Rows, &s.Awkward)
 	s.State.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}

@@ -27,7 +27,7 @@ func (p *pass) unsettled() bool {
 	if p.qs.accountsAt > p.now || p.figures(p.qs) {
 		return p.qs.accountsAt <= p.now
 	}
-	p.qs.accountsAt = p.book.NextTick(p.now)
+	p.qs.accountsAt = p.ledger.NextTick(p.now)
 	return false
 }
 
@@ -73,7 +73,7 @@ func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 		p.qs.quietUntil = p.now
 		return
 	}
-	p.qs.accountsAt = p.book.NextTick(p.now)
+	p.qs.accountsAt = p.ledger.NextTick(p.now)
 	p.qs.quietUntil = min(max(p.qs.ends.First(), p.now), p.now.Add(foresight))
 	p.untilOvertaken(contenders, all)
 }
