@@ -56,9 +56,12 @@ var packageTable = []packageRule{
 	{dir: "scheduler/order", may: []string{"scheduler/model"}},
 	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/place", "scheduler/quota"}},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill"}},
+	{dir: "scheduler/site/internal/caps"},
+	{dir: "scheduler/site/internal/future", may: []string{"scheduler/model", "scheduler/backfill", "scheduler/place", "scheduler/site/internal/caps"}},
+	{dir: "scheduler/site/internal/waiting", may: []string{"scheduler/model", "scheduler/place", "scheduler/score", "scheduler/site/internal/caps"}},
 	{dir: "scheduler/site/internal/notes", may: []string{"scheduler/model", "scheduler", "scheduler/place", "scheduler/score", "scheduler/multifactor"}},
 	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/ascoded", "scheduler/fairshare", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
-		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/site/internal/notes"}},
+		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/site/internal/..."}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 
 	{dir: "internal/spelling"},
