@@ -63,6 +63,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler/site", may: []string{"scheduler/model", "scheduler", "scheduler/ascoded", "scheduler/fairshare", "scheduler/order", "scheduler/backfill", "scheduler/place", "scheduler/preempt",
 		"scheduler/score", "scheduler/quota", "scheduler/multifactor", "scheduler/workflow", "scheduler/site/internal/..."}},
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
+	{dir: "scheduler/drive/conform", may: []string{"scheduler/model", "scheduler", "scheduler/drive", "github.com/stretchr/testify/..."}},
 
 	{dir: "internal/spelling"},
 	{dir: "third_party/brotli"},
