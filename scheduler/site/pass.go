@@ -20,18 +20,18 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.admitDue()
 	s.withdraw()
 	for i := range s.vclusters {
-		qs := &s.vclusters[i]
+		p := pass{Core: s, qs: &s.vclusters[i], now: now}
 		switch {
 		case s.outOfTurn:
-			qs.dirty = false
-			s.passOf(qs, now).run()
-		case s.passOf(qs, now).turn():
-			qs.lastPass, qs.dirty = now, false
-			s.passOf(qs, now).run()
+			p.qs.dirty = false
+			p.run()
+		case p.turn():
+			p.qs.lastPass, p.qs.dirty = now, false
+			p.run()
 		}
 	}
 	for i := range s.vclusters {
-		s.plan.Due = min(s.plan.Due, s.passOf(&s.vclusters[i], now).due())
+		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
 	for _, ref := range s.later {
 		if j := &s.jobs[ref]; !j.Hold {
@@ -239,7 +239,7 @@ func (p *pass) keys(h []order.Candidate) {
 	if p.qs.policy.Ranking == ByScore && !p.qs.policy.Expected {
 		for i := range h {
 			q := &p.qs.waiting.Jobs[h[i].At]
-			q.Key = p.qs.score(q, p.now)
+			q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
 			h[i].Key = int64(q.Key)
 		}
 		return
