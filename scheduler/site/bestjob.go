@@ -96,7 +96,8 @@ const mostLeads = 16
 // contenders are the jobs that may overtake it within the foresight, with their scores;
 // they are valid until the next call.
 func (p *pass) best() (at int32, contenders []model.Ref) {
-	b := p.qs.waiting.Bounds(p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
+	var b waiting.Bounds
+	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
 	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
 	examine := func(at int32) bool {
 		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)

@@ -100,8 +100,11 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 	jobs, home, id := p.jobs, p.home[p.qs.id], p.qs.id
 	for _, running := range p.active {
 		r := &jobs[running]
+		if r.leaving || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
+			continue
+		}
 		lent := r.borrowed && r.VCluster != id && r.placement.Within(home) > 0
-		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
+		if trigger == preempt.Reclaim && !lent {
 			continue
 		}
 		usable := r.placement.Within(usableNodes)

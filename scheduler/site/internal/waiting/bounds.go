@@ -148,16 +148,18 @@ type Bounds struct {
 	most   model.Fixed // weighted f9
 }
 
-// Bounds makes upper bounds that hold from now until the instant, which is less than
-// two hours away; group is the largest free conformance group of a class of nodes.
-func (q *Queue) Bounds(now, until model.Time, terms *Terms, group func(place.ClassID) int32) Bounds {
+// Set makes b the upper bounds of a queue that hold from now until the instant, which is
+// less than two hours away; group is the largest free conformance group of a class of
+// nodes.
+func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
 	for i := range q.sizes {
 		if z := &q.sizes[i]; len(z.waiting) > 0 {
 			z.group = group(z.class)
 		}
 	}
 	q.renew(now, until)
-	return Bounds{q, q.sizes, terms.FairShare, terms.Penalty, terms, until, terms.Common + slack, q.cfg.Weights[score.Conformance]}
+	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
+	b.until, b.common, b.most = until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
 
 // Of is at least the score of a job in the queue: from when it was weighed its wait has
