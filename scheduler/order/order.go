@@ -106,6 +106,18 @@ func (o Order) Refresh(a *Asked, k *Key, now model.Time) {
 	}
 }
 
+// rankBits is how many of the last bits of a float64 a rank leaves out: so many that
+// floatSlack is less than a unit of what is left, which is 2^-46 of the value at least.
+const rankBits = 7
+
+// RankNear is how far the ranks of two keys may be apart that do not tell which is first.
+const RankNear = 1
+
+// Rank is the key of a job as of the last Refresh under an order that changes with time,
+// as a number that is larger for jobs that come first, unless two are within RankNear. It
+// is 0 under all others.
+func (k *Key) Rank() int64 { return int64(math.Float64bits(k.float) >> rankBits) }
+
 // maxKeySpan bounds a requested time inside a key, so that every key fits 128
 // bits: 2^50 µs, 35.7 years. Longer and missing requests tie there.
 const maxKeySpan = 1 << 50

@@ -322,11 +322,11 @@ func (c *Core) sorted(now model.Time) {
 	}
 	k.order = k.order[:0]
 	c.instant = atInstant{c, now}
-	c.heap.List, c.heap.Ties = c.heap.List[:0], &c.instant
+	c.heap.List, c.heap.Ties, c.heap.Near = c.heap.List[:0], &c.instant, order.RankNear
 	for _, ref := range c.q.ref {
 		j := &c.jobs[ref]
 		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
-		c.heap.List = append(c.heap.List, order.Candidate{Ref: ref})
+		c.heap.List = append(c.heap.List, order.Candidate{Key: c.jobs[ref].Rank(), Ref: ref})
 	}
 	c.heap.Init()
 	for len(c.heap.List) > 0 {

@@ -173,7 +173,7 @@ func (c *Core) passHeap(now model.Time) model.Ref {
 	c.easy.known = false
 	before := len(c.plan.Proposals)
 	c.instant = atInstant{c, now}
-	c.heap.Ties = &c.instant
+	c.heap.Ties, c.heap.Near = &c.instant, order.RankNear
 	c.heap.Init()
 	for len(c.heap.List) > 0 {
 		best := c.heap.List[0].Ref
@@ -210,7 +210,7 @@ func (c *Core) split(now model.Time) (blocked model.Ref, candidates bool) {
 		j := &c.jobs[ref]
 		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
 		if c.fits(k) {
-			c.heap.List = append(c.heap.List, order.Candidate{Ref: ref})
+			c.heap.List = append(c.heap.List, order.Candidate{Key: j.Rank(), Ref: ref})
 		} else if blocked < 0 || c.before(j, &c.jobs[blocked], now) {
 			blocked = ref
 		}

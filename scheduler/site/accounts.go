@@ -59,11 +59,11 @@ func (b *backlog) value() model.Fixed {
 	return score.BacklogOf(model.Duration(b.waiting), model.Duration(b.running))
 }
 
-// update works the factor out, and says whether it has changed since the last time.
+// stale says whether the sums have changed since the factor was worked out.
+func (b *backlog) stale() bool { return b.seen[0] != b.waiting || b.seen[1] != b.running }
+
+// update works the factor out, and says whether it is another than before.
 func (b *backlog) update() bool {
-	if b.seen == [2]int64{b.waiting, b.running} {
-		return false
-	}
 	b.seen = [2]int64{b.waiting, b.running}
 	was := b.factor
 	b.factor = b.value()

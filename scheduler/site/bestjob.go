@@ -96,7 +96,8 @@ const mostLeads = 16
 // contenders are the jobs that may overtake it within the foresight, with their scores;
 // they are valid until the next call.
 func (p *pass) best() (at int32, contenders []model.Ref) {
-	b := p.qs.waiting.Bounds(p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
+	var b waiting.Bounds
+	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
 	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
 	examine := func(at int32) bool {
 		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)
@@ -122,7 +123,7 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 // one, the leader if it is better and no limit holds it, and says so.
 func (p *pass) examine(lead *waiting.Leader, at int32) bool {
 	q := &p.qs.waiting.Jobs[at]
-	q.Key = p.qs.score(q, p.now)
+	q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
 	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && p.jobs[q.Ref].Job < p.jobs[p.qs.waiting.Jobs[lead.At].Ref].Job)
 	if !better || p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
 		return false
@@ -160,7 +161,7 @@ func (p *pass) callFreshJobs() bool {
 func (p *pass) matters(q *waiting.Job) bool {
 	h := p.qs.waiting.Row(p.qs.reservation.Ref)
 	for _, x := range [...]*waiting.Job{q, h} {
-		x.Key = p.qs.score(x, p.now)
+		x.Key = p.qs.score(x, p.qs.waiting.Wait(x, p.now))
 	}
 	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.wouldDelay(q)) {
 		return true

@@ -25,5 +25,9 @@ func (t *ties) Before(a, b model.Ref) bool {
 // heap is a heap of candidates of the pass, not in order yet.
 func (p *pass) heap(list []order.Candidate) order.Heap {
 	p.qs.scratch.ties = ties{p.Core, p.qs, p.now}
-	return order.Heap{List: list, Ties: &p.qs.scratch.ties}
+	h := order.Heap{List: list, Ties: &p.qs.scratch.ties}
+	if p.qs.policy.Ranking == ByOrder {
+		h.Near = order.RankNear
+	}
+	return h
 }

@@ -69,7 +69,7 @@ type codedPlanner struct {
 }
 
 func newCodedPlanner(s *Core, qs *queueState) planner {
-	c := &codedPlanner{pass: s.passOf(qs, 0)}
+	c := &codedPlanner{pass: s.begin(qs, 0)}
 	c.planner = ascoded.NewPlanner(ascoded.Config{
 		Site: s.site, Weights: &qs.policy.Weights, Reference: qs.policy.Reference, Window: s.cfg.Quota.Window,
 		Ready: s.ready, Free: qs.free, All: s.space.Class(nil), Ledger: s.ledger.Book,

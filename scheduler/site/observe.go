@@ -336,7 +336,8 @@ func (s *Core) restored(f *model.Fact) {
 	for v := range s.home {
 		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && f.Placement.Within(s.home[v]) > 0
 	}
-	s.passOf(j.queue, s.now).occupy(f.Ref, c)
+	p := pass{Core: s, qs: j.queue, now: s.now}
+	p.occupy(f.Ref, c)
 	s.granted(f)
 }
 

@@ -19,18 +19,18 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.admitDue()
 	s.withdraw()
 	for i := range s.vclusters {
-		qs := &s.vclusters[i]
+		p := s.begin(&s.vclusters[i], now)
 		switch {
 		case s.restoring:
-			qs.dirty = false
-			s.passOf(qs, now).run()
-		case s.passOf(qs, now).turn():
-			qs.lastPass, qs.dirty = now, false
-			s.passOf(qs, now).run()
+			p.qs.dirty = false
+			p.run()
+		case p.turn():
+			p.qs.lastPass, p.qs.dirty = now, false
+			p.run()
 		}
 	}
 	for i := range s.vclusters {
-		s.plan.Due = min(s.plan.Due, s.passOf(&s.vclusters[i], now).due())
+		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
 	for _, ref := range s.later {
 		if j := &s.jobs[ref]; !j.Hold {
@@ -62,7 +62,12 @@ type pass struct {
 	borrowable int32 // nodes that the other vClusters would lend at most
 }
 
-func (s *Core) passOf(qs *queueState, now model.Time) *pass { return &pass{Core: s, qs: qs, now: now} }
+// begin is the pass that a vCluster makes at now, if it makes one; it is valid until the
+// next call for that vCluster.
+func (s *Core) begin(qs *queueState, now model.Time) *pass {
+	qs.scratch.pass = pass{Core: s, qs: qs, now: now}
+	return &qs.scratch.pass
+}
 
 // run looks through the queue of one vCluster, best job first. Jobs that have
 // room now and jobs that have none wait in two heaps: of the latter only the
@@ -229,7 +234,7 @@ func (p *pass) keys(h []order.Candidate) {
 	if p.qs.policy.Ranking == ByScore && !p.qs.policy.Expected {
 		for i := range h {
 			q := &p.qs.waiting.Jobs[h[i].At]
-			q.Key = p.qs.score(q, p.now)
+			q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
 			h[i].Key = int64(q.Key)
 		}
 		return

@@ -97,10 +97,14 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 	if avoid != nil {
 		usableNodes.AndNot(avoid)
 	}
+	jobs, home, id := p.jobs, p.home[p.qs.id], p.qs.id
 	for _, running := range p.active {
-		r := &p.jobs[running]
-		lent := r.borrowed && r.VCluster != p.qs.id && r.placement.Within(p.home[p.qs.id]) > 0
-		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
+		r := &jobs[running]
+		if r.leaving || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
+			continue
+		}
+		lent := r.borrowed && r.VCluster != id && r.placement.Within(home) > 0
+		if trigger == preempt.Reclaim && !lent {
 			continue
 		}
 		usable := r.placement.Within(usableNodes)

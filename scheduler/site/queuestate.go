@@ -67,6 +67,7 @@ type queueScratch struct {
 	contenders []model.Ref
 	fits       []model.Ref
 	ties       ties
+	pass       pass
 }
 
 // newQueueState is the state of an idle vCluster on a site whose free nodes are those of

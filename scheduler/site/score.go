@@ -65,7 +65,7 @@ func (s *Core) freeze(qs *queueState) {
 
 // updateBacklog wakes the vClusters for whose scores the backlog has changed.
 func (s *Core) updateBacklog(now model.Time) {
-	if !s.backlog.update() {
+	if !s.backlog.stale() || !s.backlog.update() {
 		return
 	}
 	for i := range s.vclusters {
@@ -123,24 +123,19 @@ func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
 
 // scoreOf is the score of a waiting job in this pass, as of now.
 func (p *pass) scoreOf(j *job, now model.Time) model.Fixed {
-	static := j.static
-	if p.qs.policy.Expected { // else it is among what all have in common
-		static += p.qs.policy.Weights[score.Energy].Mul(p.energy(p.qs, j, now))
+	qs := p.qs
+	row := waiting.Job{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
+	if qs.policy.Expected { // else it is among what all have in common
+		row.Static += qs.policy.Weights[score.Energy].Mul(p.energy(qs, j, now))
 	}
-	return p.qs.composite(static, p.qs.waiting.Term(j.Submit, now), int32(j.Tenant)+1, j.kind.class, j.NodesMin)
+	return qs.score(&row, qs.waiting.Term(j.Submit, now))
 }
 
-// score is the score of a waiting job in this pass, where the price of energy is the
-// same for all.
-func (qs *queueState) score(q *waiting.Job, now model.Time) model.Fixed {
-	return qs.composite(q.Static, qs.waiting.Wait(q, now), q.Tenant, q.Class, q.Need)
-}
-
-// composite is a score from the factors that are a job's own, its weighted wait, and
-// what is frozen for the pass.
-func (qs *queueState) composite(static, wait model.Fixed, tenant int32, class place.ClassID, nodes int32) model.Fixed {
-	sum := static + qs.terms.FairShare[tenant] + qs.terms.Common + wait + qs.policy.Weights[score.Conformance].Mul(qs.conformance(class, nodes))
-	if p := qs.terms.Penalty[tenant]; p != model.One {
+// score is the score of a waiting job in this pass, whose weighted wait is given, where
+// the price of energy is the same for all.
+func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
+	sum := q.Static + qs.terms.FairShare[q.Tenant] + qs.terms.Common + wait + qs.policy.Weights[score.Conformance].Mul(qs.conformance(q.Class, q.Need))
+	if p := qs.terms.Penalty[q.Tenant]; p != model.One {
 		return p.Mul(sum)
 	}
 	return sum
@@ -159,7 +154,7 @@ func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanati
 	return score.Explain(w, &v, qs.terms.Penalty[j.Tenant+1])
 }
 
-// keyOf is what l orders by, largest first; orders of ByOrder have none.
+// keyOf is what the vCluster orders by, largest first; under ByOrder it is a rank.
 func (p *pass) keyOf(j *job) int64 {
 	switch p.qs.policy.Ranking {
 	case ByScore:
@@ -169,7 +164,7 @@ func (p *pass) keyOf(j *job) int64 {
 	}
 	a := j.asked()
 	p.qs.policy.Order.Refresh(&a, &j.key, p.now)
-	return 0
+	return j.key.Rank()
 }
 
 // priority is Slurm's multifactor priority of j.

@@ -32,30 +32,30 @@ func (p *pass) unsettled() bool {
 }
 
 // due is the next instant at which the vCluster must look at its queue.
-func (p *pass) due() model.Time {
-	if len(p.qs.waiting.Jobs) == 0 && len(p.qs.services) == 0 && !p.qs.keepsNodes() { // one that kept its nodes lends from the next pass on
+func (s *Core) due(qs *queueState, now model.Time) model.Time {
+	if len(qs.waiting.Jobs) == 0 && len(qs.services) == 0 && !qs.keepsNodes() { // one that kept its nodes lends from the next pass on
 		return model.Never
 	}
-	policy := p.qs.policy
+	policy := qs.policy
 	if policy.Cycle == 0 {
-		if p.qs.dirty || len(p.qs.fresh) > 0 {
-			return p.now
+		if qs.dirty || len(qs.fresh) > 0 {
+			return now
 		}
-		at := min(p.qs.minScoreAt, p.nextBoundary(p.now))
-		if p.qs.policy.plans() {
-			at = min(at, p.qs.plan.Due)
+		at := min(qs.minScoreAt, s.nextBoundary(now))
+		if qs.policy.plans() {
+			at = min(at, qs.plan.Due)
 		}
 		return at
 	}
-	from := min(p.qs.quietUntil, p.qs.accountsAt)
-	if p.qs.dirty || len(p.qs.fresh) > 0 || p.cfg.EveryCycle {
-		from = p.now
+	from := min(qs.quietUntil, qs.accountsAt)
+	if qs.dirty || len(qs.fresh) > 0 || s.cfg.EveryCycle {
+		from = now
 	}
 	if from == model.Never {
 		return model.Never
 	}
-	from = max(from, p.now)
-	if p.qs.lastPass == from {
+	from = max(from, now)
+	if qs.lastPass == from {
 		from++
 	}
 	return from.Grid(policy.Cycle, policy.Phase)
@@ -97,7 +97,7 @@ func (p *pass) untilOvertaken(contenders []model.Ref, all bool) {
 		if q.Ref == hq.Ref || q.Tier < hq.Tier || gap < 0 || gap > growth { // it is before h already and held by a limit, or far behind
 			return
 		}
-		if p.qs.composite(q.Static, p.qs.waiting.Term(q.Submit, horizon), q.Tenant, q.Class, q.Need) >= top {
+		if p.qs.score(q, p.qs.waiting.Term(q.Submit, horizon)) >= top {
 			p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, hq))
 		}
 	}

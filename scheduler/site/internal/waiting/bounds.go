@@ -137,23 +137,29 @@ const (
 // Bounds are upper bounds on the scores of the jobs of a queue up to an instant, under
 // the terms and free groups of one pass.
 type Bounds struct {
-	q      *Queue
-	terms  *Terms
+	q         *Queue
+	sizes     []size
+	fairShare []model.Fixed // of terms, as is penalty: Of reads them for each job
+	penalty   []model.Fixed
+	terms     *Terms
+
 	until  model.Time
 	common model.Fixed // Terms.Common and the slack
 	most   model.Fixed // weighted f9
 }
 
-// Bounds makes upper bounds that hold from now until the instant, which is less than
-// two hours away; group is the largest free conformance group of a class of nodes.
-func (q *Queue) Bounds(now, until model.Time, terms *Terms, group func(place.ClassID) int32) Bounds {
+// Set makes b the upper bounds of a queue that hold from now until the instant, which is
+// less than two hours away; group is the largest free conformance group of a class of
+// nodes.
+func (b *Bounds) Set(q *Queue, now, until model.Time, terms *Terms, group func(place.ClassID) int32) {
 	for i := range q.sizes {
 		if z := &q.sizes[i]; len(z.waiting) > 0 {
 			z.group = group(z.class)
 		}
 	}
 	q.renew(now, until)
-	return Bounds{q, terms, until, terms.Common + slack, q.cfg.Weights[score.Conformance]}
+	b.q, b.sizes, b.terms, b.fairShare, b.penalty = q, q.sizes, terms, terms.FairShare, terms.Penalty
+	b.until, b.common, b.most = until, terms.Common+slack, q.cfg.Weights[score.Conformance]
 }
 
 // Of is at least the score of a job in the queue: from when it was weighed its wait has
@@ -163,8 +169,8 @@ func (b *Bounds) Of(j *Job) model.Fixed {
 	if hi >= 1<<30 {
 		return math.MaxInt64
 	}
-	sum := j.Static + j.wait + model.Fixed(hi<<32|lo>>32) + b.terms.FairShare[j.Tenant] + b.common + min(b.most, model.Fixed(b.q.sizes[j.Size].group)*j.perNode)
-	if p := b.terms.Penalty[j.Tenant]; p != model.One {
+	sum := j.Static + j.wait + model.Fixed(hi<<32|lo>>32) + b.fairShare[j.Tenant] + b.common + min(b.most, model.Fixed(b.sizes[j.Size].group)*j.perNode)
+	if p := b.penalty[j.Tenant]; p != model.One {
 		hi, lo = bits.Mul64(uint64(p), uint64(sum))
 		return model.Fixed(hi<<32|lo>>32) + 1
 	}
@@ -173,13 +179,13 @@ func (b *Bounds) Of(j *Job) model.Fixed {
 
 // reach is the most that an upper bound and f9 come to.
 func (b *Bounds) reach(u *upperBound) model.Fixed {
-	return u.own + min(b.most, model.Fixed(b.q.sizes[u.size].group)*u.perNode)
+	return u.own + min(b.most, model.Fixed(b.sizes[u.size].group)*u.perNode)
 }
 
 // floor is what these must come to for the score of a job of a tenant to reach a key.
 func (b *Bounds) floor(tenant int32, key model.Fixed) model.Fixed {
 	hi, lo := bits.Mul64(uint64(max(key, 0)), uint64(b.terms.Inverse[tenant]))
-	return model.Fixed(hi<<32|lo>>32) - blur - b.terms.FairShare[tenant] - b.terms.Common
+	return model.Fixed(hi<<32|lo>>32) - blur - b.fairShare[tenant] - b.terms.Common
 }
 
 // Promising is the job of the highest tier whose score may be the highest by its upper
@@ -188,7 +194,7 @@ func (b *Bounds) Promising() model.Ref {
 	best, tier, most := model.Ref(-1), int32(math.MinInt32), model.Fixed(-1)
 	for _, t := range b.q.index.live {
 		u := &b.q.index.byTenant[t][0]
-		if sum := b.terms.Penalty[t].Mul(b.reach(u) + b.terms.FairShare[t] + b.terms.Common); u.tier > tier || (u.tier == tier && sum > most) {
+		if sum := b.penalty[t].Mul(b.reach(u) + b.fairShare[t] + b.terms.Common); u.tier > tier || (u.tier == tier && sum > most) {
 			best, tier, most = u.ref, u.tier, sum
 		}
 	}

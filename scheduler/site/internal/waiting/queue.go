@@ -143,14 +143,13 @@ func (q *Queue) Term(submit, now model.Time) model.Fixed {
 // Wait is the weighted wait factor of a waiting job at now. It is worked out once for
 // every instant, with a bound on its growth from then on.
 func (q *Queue) Wait(j *Job, now model.Time) model.Fixed {
-	q.weigh(j, now)
+	if j.seen != now {
+		q.weigh(j, now)
+	}
 	return j.wait
 }
 
 func (q *Queue) weigh(j *Job, now model.Time) {
-	if j.seen == now {
-		return
-	}
 	w2, waited := q.cfg.Weights[score.Wait], now.Sub(j.Submit)
 	j.seen = now
 	j.wait = w2.Mul(q.curve.Of(waited))

@@ -67,7 +67,8 @@ func TestQueue(t *testing.T) {
 				terms.Inverse[i] = model.Ratio(int64(model.One), int64(terms.Penalty[i]))
 			}
 			until := now.Add(10 * model.Minute)
-			b := q.Bounds(now, until, &terms, func(place.ClassID) int32 { return nodes })
+			var b Bounds
+			b.Set(&q, now, until, &terms, func(place.ClassID) int32 { return nodes })
 			scoreAt := func(j *Job, at model.Time) model.Fixed {
 				f9 := model.One
 				if nodes < j.Need {

@@ -14,7 +14,7 @@ type size struct {
 	class   place.ClassID
 	gpus    int32  // free ones, 0 for all of a node
 	free    int32  // nodes, as of stamp
-	group   int32  // nodes of the largest free conformance group, as of the last Bounds
+	group   int32  // nodes of the largest free conformance group, as of the last Bounds.Set
 	stamp   uint64 // of the free nodes that were counted
 	units   int32  // of each node, as Least counts them
 	waiting []request
