@@ -15,12 +15,10 @@ import (
 // whether a pass is made that changes nothing is no part of a result. The zero value is
 // ready.
 //
-// Words are mixed in by pairs. The first pair of an entry says what it is and which of
-// the optional parts follow, so that no two logs give the same words.
+// Words are mixed in by pairs. The first pair of an entry says what it is and what follows
+// it, so that no two logs give the same words.
 type Digest struct {
 	print des.Fingerprint
-	round drive.Round
-	n     int
 }
 
 // The first byte of an entry. Those of facts and proposals are followed by their kind.
@@ -31,18 +29,12 @@ const (
 	tagPass
 )
 
-// Optional parts of an entry, as bits.
+// What follows the first pair of a fact, as bits.
 const (
-	hasSeq = 1 << (32 + iota)
-	hasValue
-	hasNode
-	hasTimes
-	hasRequest
-	hasAlloc
-	hasConstraint
-	hasLimits
-	hasPlacement
-	hasVictim
+	hasSeq     = 1 << (32 + iota) // the number of the proposal
+	hasRequest                    // what a submission asks for
+	hasValue                      // a value, an instant, a node, a tenant
+	hasParts                      // what the fact points at
 )
 
 // String is the fingerprint in 32 hexadecimal digits.
@@ -65,62 +57,39 @@ func (d *Digest) Passed(now model.Time, p *scheduler.Plan) {
 	}
 }
 
-// Fact takes in a fact.
+// Fact takes in a fact. Most have a job and a proposal alone, or are submissions.
 func (d *Digest) Fact(f *model.Fact) {
-	has := uint64(0)
+	head := tagFact | uint64(f.Kind)<<8 | uint64(f.Reason)<<16 | uint64(f.Outcome)<<24 | uint64(f.State)<<48
 	if f.Seq != 0 {
-		has |= hasSeq
+		head |= hasSeq
 	}
-	if f.Value != 0 || f.At != 0 {
-		has |= hasValue
+	if uint64(f.Submit)|uint64(f.Walltime)|uint64(uint32(f.Request.Units)|uint32(f.Request.Nodes)|uint32(f.Request.PerNode)|uint32(f.Request.Shape)) != 0 {
+		head |= hasRequest
 	}
-	if f.Node != 0 || f.Tenant != 0 {
-		has |= hasNode
+	if uint64(f.Value)|uint64(f.At)|uint64(uint32(f.Node)|uint32(f.Tenant)) != 0 {
+		head |= hasValue
 	}
-	if f.Submit != 0 || f.Walltime != 0 {
-		has |= hasTimes
+	if f.Alloc != nil || f.Constraint != nil || f.Limits != nil || f.Placement != nil {
+		head |= hasParts
 	}
-	if f.Request != (model.Request{}) {
-		has |= hasRequest
-	}
-	if f.Alloc != nil {
-		has |= hasAlloc
-	}
-	if f.Constraint != nil {
-		has |= hasConstraint
-	}
-	if f.Limits != nil {
-		has |= hasLimits
-	}
-	if f.Placement != nil {
-		has |= hasPlacement
-	}
-	h := d.print // in registers, and not in memory
-	h = h.Pair(tagFact|has|uint64(f.Kind)<<8|uint64(f.Reason)<<16|uint64(f.Outcome)<<24|uint64(f.State)<<44, two(int32(f.Job), int32(f.Ref)))
-	if has&hasSeq != 0 {
+	h := d.print.Pair(head, two(int32(f.Job), int32(f.Ref)))
+	if head&hasSeq != 0 {
 		h = h.Pair(f.Seq, hasSeq)
 	}
-	if has&hasValue != 0 {
-		h = h.Pair(uint64(f.Value), uint64(f.At))
+	if head&hasRequest != 0 {
+		h = h.Pair(uint64(f.Submit), uint64(f.Walltime)).Pair(two(int32(f.Request.Shape), f.Request.Nodes), two(f.Request.PerNode, f.Request.Units))
 	}
-	if has&hasNode != 0 {
-		h = h.Pair(two(int32(f.Node), int32(f.Tenant)), hasNode)
+	if head&hasValue != 0 {
+		h = h.Pair(uint64(f.Value), uint64(f.At)).Pair(two(int32(f.Node), int32(f.Tenant)), hasValue)
 	}
-	if has&hasTimes != 0 {
-		h = h.Pair(uint64(f.Submit), uint64(f.Walltime))
-	}
-	if has&hasRequest != 0 {
-		h = withRequest(h, &f.Request)
-	}
-	d.print = h
-	if has&(hasAlloc|hasConstraint|hasLimits|hasPlacement) != 0 {
+	if d.print = h; head&hasParts != 0 {
 		d.parts(f)
 	}
 }
 
 // parts takes in what a fact points at.
 func (d *Digest) parts(f *model.Fact) {
-	h := d.print
+	h := d.print.Pair(flag(f.Alloc != nil)|flag(f.Constraint != nil)<<1|flag(f.Limits != nil)<<2|flag(f.Placement != nil)<<3, hasParts)
 	if f.Alloc != nil {
 		h = withAllocation(h, f.Alloc)
 	}
@@ -128,7 +97,7 @@ func (d *Digest) parts(f *model.Fact) {
 		h = withConstraint(h, f.Constraint)
 	}
 	if l := f.Limits; l != nil {
-		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), hasLimits)
+		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), 0)
 	}
 	if f.Placement != nil {
 		h = withPlacement(h, f.Placement)
@@ -138,20 +107,9 @@ func (d *Digest) parts(f *model.Fact) {
 
 // Proposal takes in a proposal.
 func (d *Digest) Proposal(p *model.Proposal) {
-	has := uint64(0)
-	if p.Victim != 0 {
-		has |= hasVictim
-	}
-	if p.Request != (model.Request{}) {
-		has |= hasRequest
-	}
-	h := d.print
-	h = h.Pair(tagProposal|has|uint64(p.Kind)<<8|uint64(p.Reason)<<16|flag(p.Borrowed)<<24, two(int32(p.Job), int32(p.Ref)))
+	h := d.print.Pair(tagProposal|uint64(p.Kind)<<8|uint64(p.Reason)<<16|flag(p.Borrowed)<<24, two(int32(p.Job), int32(p.Ref)))
 	h = h.Pair(p.Seq, two(int32(p.VCluster), int32(p.Victim)))
-	if has&hasRequest != 0 {
-		h = withRequest(h, &p.Request)
-	}
-	d.print = withPlacement(h, &p.Placement)
+	d.print = withPlacement(withRequest(h, &p.Request), &p.Placement)
 }
 
 func withRequest(h des.Fingerprint, r *model.Request) des.Fingerprint {
@@ -182,7 +140,7 @@ func withAllocation(h des.Fingerprint, a *model.Allocation) des.Fingerprint {
 	h = h.Pair(uint64(a.IODemand), uint64(a.DataReady))
 	h = h.Pair(uint64(a.Priority), uint64(a.Nice))
 	h = h.Pair(two(a.TaskGroup, a.Index), two(a.MaxConcurrent, a.DAG))
-	h = h.Pair(uint64(len(a.Deps)), hasAlloc)
+	h = h.Pair(uint64(len(a.Deps)), 0)
 	for _, d := range a.Deps {
 		h = h.Pair(two(int32(d.On), d.Mutex), uint64(d.Condition))
 	}
@@ -193,7 +151,7 @@ func withConstraint(h des.Fingerprint, c *model.Constraint) des.Fingerprint {
 	h = h.Pair(two(c.GPUType, c.CPUs), uint64(c.GPUMemory))
 	h = h.Pair(uint64(c.Memory), flag(c.Unified)|flag(c.AllowCXL)<<1|uint64(len(c.Features))<<32)
 	for _, f := range c.Features {
-		h = h.Pair(uint64(len(f)), hasConstraint)
+		h = h.Pair(uint64(len(f)), 0)
 		for i := 0; i < len(f); i += 8 {
 			word := uint64(0)
 			for k := range min(8, len(f)-i) {
