@@ -71,7 +71,7 @@ func newCodedPlanner(s *Core, l *lane) planner {
 	p := &codedPlanner{s: s, l: l}
 	p.planner = ascoded.NewPlanner(ascoded.Config{
 		Site: s.site, Weights: &l.policy.Weights, Reference: l.policy.Reference, Window: s.cfg.Quota.Window,
-		Ready: s.ready, Free: l.free, All: s.space.Class(nil), Ledger: s.book.Book,
+		Ready: s.ready, Free: l.free, All: s.space.Class(nil), Ledger: s.book.Book, Ends: &l.ends,
 	}, p)
 	return p
 }
@@ -84,35 +84,32 @@ func (p *codedPlanner) pass(now model.Time) {
 }
 
 func (p *codedPlanner) explain(ref model.Ref, now model.Time) score.Explanation {
-	return p.planner.Explain(ref, now)
-}
-
-// Job implements ascoded.Jobs.
-func (p *codedPlanner) Job(ref model.Ref) ascoded.Job {
-	j := &p.s.jobs[ref]
-	return ascoded.Job{Allocation: &j.Allocation, Left: j.left, Nodes: &j.placement, Started: j.started, Predicted: j.predicted}
+	return p.planner.Explain(&p.s.jobs[ref].Allocation, now)
 }
 
 // Waiting implements ascoded.Jobs.
-func (p *codedPlanner) Waiting(dst []model.Ref) []model.Ref {
+func (p *codedPlanner) Waiting(dst []ascoded.Job) []ascoded.Job {
 	for i := range p.l.queue {
-		dst = append(dst, p.l.queue[i].ref)
+		ref := p.l.queue[i].ref
+		j := &p.s.jobs[ref]
+		dst = append(dst, ascoded.Job{Allocation: &j.Allocation, Ref: ref, Left: j.left})
 	}
 	return dst
 }
 
 // Running implements ascoded.Jobs.
-func (p *codedPlanner) Running() []model.Ref { return p.s.active }
-
-// Ends implements ascoded.Jobs.
-func (p *codedPlanner) Ends(until model.Time, dst []ascoded.End) []ascoded.End {
-	p.l.ends.Ascend(p.s.now, func(at model.Time, ref model.Ref, n int32) bool {
-		if at <= until && p.s.jobs[ref].phase == running {
-			dst = append(dst, ascoded.End{At: at, Ref: ref, Nodes: n})
-		}
-		return at <= until
-	})
+func (p *codedPlanner) Running(dst []ascoded.Running) []ascoded.Running {
+	for _, ref := range p.s.active {
+		j := &p.s.jobs[ref]
+		dst = append(dst, ascoded.Running{Allocation: &j.Allocation, Nodes: &j.placement, Started: j.started})
+	}
 	return dst
+}
+
+// End implements ascoded.Jobs.
+func (p *codedPlanner) End(ref model.Ref) (model.Kind, model.Time, bool) {
+	j := &p.s.jobs[ref]
+	return j.Kind, j.predicted, j.phase == running
 }
 
 // Held implements ascoded.Limits.
@@ -160,9 +157,12 @@ func (p *codedPlanner) Usable(ref model.Ref) int32 {
 }
 
 // Select implements ascoded.Nodes.
-func (p *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, bool) {
+func (p *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.Reason) {
 	q := p.query(ref, n)
-	return &p.found, p.l.free.Select(&q, &p.found)
+	if !p.l.free.Select(&q, &p.found) {
+		return nil, p.s.why(p.l, &p.s.jobs[ref], &q)
+	}
+	return &p.found, model.ReasonNone
 }
 
 // Short implements ascoded.Nodes.
