@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/score"
 )
 
 // lookAhead is how far the second look sees releases.
@@ -16,8 +17,9 @@ const lookAhead = 24 * model.Hour
 type Planner struct {
 	cfg    Config
 	core   Core
-	window model.Duration
-	inputs inputs // of the last pass
+	window model.Duration // of budgets
+	curve  score.Curve    // of the wait
+	inputs inputs         // of the last pass
 
 	// Tables that are reused from pass to pass; none says anything between two.
 	waiting          []Job
@@ -60,8 +62,7 @@ func (p *Planner) Pass(now model.Time) (blocked bool) {
 	slices.SortFunc(p.ranked, before) //detlint:total ids are distinct
 	p.deferred = p.deferred[:0]
 	for i := range p.ranked {
-		c := &p.ranked[i]
-		switch p.place(&p.waiting[c.at], c.score) {
+		switch c := &p.ranked[i]; p.place(c) {
 		case model.ReasonResources, model.ReasonConformance, model.ReasonReserved:
 			p.deferred = append(p.deferred, *c)
 		}
@@ -73,9 +74,10 @@ func (p *Planner) Pass(now model.Time) (blocked bool) {
 }
 
 // place proposes a job where it has room, or says why not.
-func (p *Planner) place(j *Job, score model.Fixed) model.Reason {
+func (p *Planner) place(c *candidate) model.Reason {
+	j := &p.waiting[c.at]
 	var nodes *model.Placement
-	r := p.core.Held(j.Ref, score)
+	r := p.core.Held(j.Ref, c.score)
 	if r == model.ReasonNone {
 		nodes, r = p.choose(j)
 	}
@@ -164,7 +166,7 @@ func (p *Planner) backfill(now model.Time) {
 	for i := range p.deferred[1:] {
 		c := &p.deferred[1+i]
 		if j := &p.waiting[c.at]; j.Left != model.Forever && now.Add(j.Left) <= at {
-			p.place(j, c.score)
+			p.place(c)
 		}
 	}
 }

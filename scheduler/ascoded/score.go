@@ -20,7 +20,7 @@ type holding struct{ nodes, nodeTime, gpuTime int64 }
 // NewPlanner returns the planner of one vCluster.
 func NewPlanner(cfg Config, core Core) *Planner {
 	n := len(cfg.Site.Tenants)
-	p := &Planner{cfg: cfg, core: core, window: cfg.Window, held: make([]holding, n)}
+	p := &Planner{cfg: cfg, core: core, curve: score.CurveOf(cfg.Reference), window: cfg.Window, held: make([]holding, n)}
 	if p.window <= 0 {
 		p.window = quota.DefaultWindow
 	}
@@ -106,7 +106,7 @@ func (p *Planner) Explain(j *model.Allocation, now model.Time) score.Explanation
 func (p *Planner) values(j *model.Allocation, now model.Time) score.Values {
 	return score.Values{
 		score.Priority:    score.PriorityOf(j.Class),
-		score.Wait:        WaitOf(now.Sub(j.Submit), p.cfg.Reference),
+		score.Wait:        WaitOf(now.Sub(j.Submit), p.curve),
 		score.FairShare:   p.inputs.fairShare[j.Tenant+1],
 		score.Topology:    TopologyOf(j.NodesMin, int32(max(1, len(p.cfg.Site.Groups))), -1, false),
 		score.Data:        half,

@@ -4,7 +4,6 @@ import (
 	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 )
 
@@ -158,17 +157,19 @@ func (p *codedPlanner) Usable(ref model.Ref) int32 {
 
 // Select implements ascoded.Nodes.
 func (p *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.Reason) {
-	q := p.query(ref, n)
+	j := &p.s.jobs[ref]
+	q := p.s.query(p.l, j, n, p.avoids(ref))
 	if !p.l.free.Select(&q, &p.found) {
-		return nil, p.s.why(p.l, &p.s.jobs[ref], &q)
+		return nil, p.s.why(p.l, j, &q)
 	}
 	return &p.found, model.ReasonNone
 }
 
 // Short implements ascoded.Nodes.
 func (p *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
-	q := p.query(ref, n)
-	return p.s.why(p.l, &p.s.jobs[ref], &q)
+	j := &p.s.jobs[ref]
+	q := p.s.query(p.l, j, n, p.avoids(ref))
+	return p.s.why(p.l, j, &q)
 }
 
 // Start implements ascoded.Nodes.
@@ -182,10 +183,7 @@ func (p *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
 // Wait implements ascoded.Nodes.
 func (p *codedPlanner) Wait(ref model.Ref, why model.Reason) { p.s.note(ref, why) }
 
-func (p *codedPlanner) query(ref model.Ref, n int32) place.Query {
-	return p.s.query(p.l, &p.s.jobs[ref], n, p.avoids(ref))
-}
-
+// avoids are the nodes that the job must not use if it starts now.
 func (p *codedPlanner) avoids(ref model.Ref) model.NodeSet {
 	return p.s.avoids(ref, p.s.now, p.s.now.Add(p.s.jobs[ref].left))
 }
