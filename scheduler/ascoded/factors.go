@@ -12,9 +12,9 @@ const (
 	highest = 1 << 20 * model.One
 )
 
-// WaitOf is f2: whole seconds count.
-func WaitOf(waited, reference model.Duration) model.Fixed {
-	return score.WaitOf(waited-waited%model.Second, reference)
+// WaitOf is f2 by the curve of the reference: whole seconds count.
+func WaitOf(waited model.Duration, curve score.Curve) model.Fixed {
+	return curve.Of(waited - waited%model.Second)
 }
 
 // TopologyOf is f4: β inter + (1-β) memory, with β 0.3 for one node and 0.7 for

@@ -9,6 +9,7 @@ import (
 
 	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
+	"orrery/scheduler/score"
 )
 
 // near requires a figure printed to six places.
@@ -22,7 +23,7 @@ func TestWaitOf(t *testing.T) {
 		0: 0, -model.Hour: 0, model.Second - 1: 0, 2*model.Second - 1: .000278, model.Hour: .693147, 24 * model.Hour: 3.218876,
 		model.Forever: 21.664073, // 2^63 µs of 3.6e9 an hour: 63 ln 2 - ln 3.6e9
 	} {
-		near(t, want, ascoded.WaitOf(waited, model.Hour), waited.String())
+		near(t, want, ascoded.WaitOf(waited, score.CurveOf(model.Hour)), waited.String())
 	}
 }
 

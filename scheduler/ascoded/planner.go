@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/score"
 )
 
 // lookAhead is how far the second look sees releases.
@@ -16,13 +17,14 @@ const lookAhead = 24 * model.Hour
 type Planner struct {
 	cfg    Config
 	core   Core
-	window model.Duration
-	inputs inputs // of the last pass
+	window model.Duration // of budgets
+	curve  score.Curve    // of the wait
+	inputs inputs         // of the last pass
 
 	// Tables that are reused from pass to pass; none says anything between two.
-	refs             []model.Ref
+	waiting          []Job
+	running          []Running
 	ranked, deferred []candidate
-	ends             []End
 	held             []holding
 }
 
@@ -30,7 +32,18 @@ type Planner struct {
 type candidate struct {
 	score model.Fixed
 	id    model.JobID
-	ref   model.Ref
+	at    int32 // in Planner.waiting
+}
+
+// before orders candidates: the highest score first, ties by id.
+func before(a, b candidate) int {
+	switch { // written out, for it is most of the sort
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
+	}
+	return cmp.Compare(a.id, b.id)
 }
 
 // Pass is the pass of Lattice's sources at now: score, sort, place first fit with
@@ -39,16 +52,14 @@ type candidate struct {
 // job found none. Cost: a score for each waiting job, sorting them, and a selection of
 // nodes for each.
 func (p *Planner) Pass(now model.Time) (blocked bool) {
-	p.refs = p.core.Waiting(p.refs[:0])
+	p.waiting, p.running = p.core.Waiting(p.waiting[:0]), p.core.Running(p.running[:0])
 	p.freeze(now)
 	p.ranked = p.ranked[:0]
-	for _, ref := range p.refs {
-		j := p.core.Job(ref)
-		p.ranked = append(p.ranked, candidate{p.score(&j, now), j.Job, ref})
+	for i := range p.waiting {
+		j := &p.waiting[i]
+		p.ranked = append(p.ranked, candidate{p.score(j.Allocation, now), j.Job, int32(i)})
 	}
-	slices.SortFunc(p.ranked, func(a, b candidate) int { //detlint:total ids are distinct
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id))
-	})
+	slices.SortFunc(p.ranked, before) //detlint:total ids are distinct
 	p.deferred = p.deferred[:0]
 	for i := range p.ranked {
 		switch c := &p.ranked[i]; p.place(c) {
@@ -64,15 +75,16 @@ func (p *Planner) Pass(now model.Time) (blocked bool) {
 
 // place proposes a job where it has room, or says why not.
 func (p *Planner) place(c *candidate) model.Reason {
+	j := &p.waiting[c.at]
 	var nodes *model.Placement
-	r := p.core.Held(c.ref, c.score)
+	r := p.core.Held(j.Ref, c.score)
 	if r == model.ReasonNone {
-		nodes, r = p.choose(c.ref)
+		nodes, r = p.choose(j)
 	}
 	if r == model.ReasonNone {
-		p.core.Start(c.ref, nodes)
+		p.core.Start(j.Ref, nodes)
 	} else {
-		p.core.Wait(c.ref, r)
+		p.core.Wait(j.Ref, r)
 	}
 	return r
 }
@@ -83,39 +95,45 @@ func (p *Planner) place(c *candidate) model.Reason {
 // not be proposed for ever. Where the nodes found break one, the largest size is taken
 // that breaks none, or a range would wait for ever on an idle site. Cost: a selection
 // for each size that is tried.
-func (p *Planner) choose(ref model.Ref) (*model.Placement, model.Reason) {
-	j := p.core.Job(ref)
-	n := min(max(p.core.Usable(ref), j.NodesMin), j.NodesMax)
-	nodes, ok := p.find(ref, &j, n)
-	if !ok {
-		return nil, p.core.Short(ref, n)
+func (p *Planner) choose(j *Job) (*model.Placement, model.Reason) {
+	n := j.NodesMax
+	if n > j.NodesMin {
+		n = min(max(p.core.Usable(j.Ref), j.NodesMin), n)
 	}
-	r := p.core.Breaks(ref, nodes)
-	if r == model.ReasonNone {
+	nodes, r := p.find(j, n)
+	if r != model.ReasonNone {
+		return nil, r
+	}
+	if r = p.core.Breaks(j.Ref, nodes); r == model.ReasonNone {
 		return nodes, r
 	}
-	for n = p.largest(ref, &j, n-1); n >= j.NodesMin; n-- {
-		if nodes, ok = p.find(ref, &j, n); !ok {
+	for n = p.largest(j, n-1); n >= j.NodesMin; n-- {
+		nodes, short := p.find(j, n)
+		if short != model.ReasonNone {
 			continue
 		}
-		if r = p.core.Breaks(ref, nodes); r == model.ReasonNone {
+		if r = p.core.Breaks(j.Ref, nodes); r == model.ReasonNone {
 			return nodes, r
 		}
 	}
 	return nil, r
 }
 
-// find selects n nodes. Sensitive work is not given those of unknown fingerprints.
-func (p *Planner) find(ref model.Ref, j *Job, n int32) (*model.Placement, bool) {
-	nodes, ok := p.core.Select(ref, n)
-	return nodes, ok && (!j.IsSensitive() || !p.anyUnknown(nodes))
+// find selects n nodes, or says why there are none. Sensitive work is not given those
+// of unknown fingerprints.
+func (p *Planner) find(j *Job, n int32) (*model.Placement, model.Reason) {
+	nodes, r := p.core.Select(j.Ref, n)
+	if r == model.ReasonNone && j.IsSensitive() && p.anyUnknown(nodes) {
+		return nil, p.core.Short(j.Ref, n)
+	}
+	return nodes, r
 }
 
 // largest is the largest size up to most that the limits and, by the least that so many
 // nodes draw, the caps let j have; no less than its fewest nodes, and most where that is
 // less. Both only get tighter with its size.
-func (p *Planner) largest(ref model.Ref, j *Job, most int32) int32 {
-	over := func(i int) bool { return !p.core.Allows(ref, j.NodesMin+1+int32(i)) }
+func (p *Planner) largest(j *Job, most int32) int32 {
+	over := func(i int) bool { return !p.core.Allows(j.Ref, j.NodesMin+1+int32(i)) }
 	return min(most, j.NodesMin+int32(sort.Search(int(max(0, most-j.NodesMin)), over)))
 }
 
@@ -141,13 +159,13 @@ func eachNode(nodes *model.Placement, f func(model.NodeID)) {
 // backfill is the second look: each deferred job that ends before the first of them
 // could start, by the number of nodes alone, is tried again.
 func (p *Planner) backfill(now model.Time) {
-	at := p.startOf(p.deferred[0].ref, now)
+	at := p.startOf(&p.waiting[p.deferred[0].at], now)
 	if at == model.Never {
 		return
 	}
 	for i := range p.deferred[1:] {
 		c := &p.deferred[1+i]
-		if j := p.core.Job(c.ref); j.Left != model.Forever && now.Add(j.Left) <= at {
+		if j := &p.waiting[c.at]; j.Left != model.Forever && now.Add(j.Left) <= at {
 			p.place(c)
 		}
 	}
@@ -156,20 +174,24 @@ func (p *Planner) backfill(now model.Time) {
 // startOf is when enough nodes are free for a deferred job, by the predicted ends of
 // bounded work that is not overdue; never when there are enough of them now, or only
 // beyond lookAhead.
-func (p *Planner) startOf(ref model.Ref, now model.Time) model.Time {
-	free, need := p.cfg.Free.Idle().Len(), p.core.Job(ref).NodesMin
-	if free >= need {
-		return model.Never
+func (p *Planner) startOf(j *Job, now model.Time) model.Time {
+	free, at := p.cfg.Free.Idle().Len(), model.Never
+	if free >= j.NodesMin {
+		return at
 	}
-	p.ends = p.core.Ends(now.Add(lookAhead), p.ends[:0])
-	for i := range p.ends {
-		e := &p.ends[i]
-		if r := p.core.Job(e.Ref); r.Kind != model.Bounded || r.Predicted <= now {
-			continue
+	until := now.Add(lookAhead)
+	p.cfg.Ends.Ascend(now, func(t model.Time, ref model.Ref, n int32) bool {
+		if t > until {
+			return false
 		}
-		if free += e.Nodes; free >= need {
-			return e.At
+		kind, end, ok := p.core.End(ref)
+		if !ok || kind != model.Bounded || end <= now {
+			return true
 		}
-	}
-	return model.Never
+		if free += n; free >= j.NodesMin {
+			at = t
+		}
+		return at == model.Never
+	})
+	return at
 }

@@ -1,6 +1,7 @@
 package ascoded
 
 import (
+	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
@@ -18,6 +19,7 @@ type Config struct {
 	Free      *place.Free    // of the vCluster
 	All       place.ClassID  // every node of the site
 	Ledger    *quota.Book    // of which the limits are read, and nothing else
+	Ends      *backfill.Ends // of the vCluster: predicted, of what runs or is to start
 }
 
 // Core is what a pass asks of the scheduler core on behalf of one vCluster, and has
@@ -30,15 +32,13 @@ type Core interface {
 
 // Jobs are those that a pass looks at.
 type Jobs interface {
-	// Job is the job under ref, valid until the next Start.
-	Job(ref model.Ref) Job
 	// Waiting appends the jobs in the queue of the vCluster to dst, in any order.
-	Waiting(dst []model.Ref) []model.Ref
-	// Running are the running jobs of the site, in any order.
-	Running() []model.Ref
-	// Ends appends the running jobs of the site that are predicted to end up to an
-	// instant to dst, earliest first.
-	Ends(until model.Time, dst []End) []End
+	Waiting(dst []Job) []Job
+	// Running appends the running jobs of the site to dst, in any order.
+	Running(dst []Running) []Running
+	// End is the predicted end of a job, and its kind. ok is false where the job does
+	// not run yet: its start is proposed.
+	End(ref model.Ref) (kind model.Kind, at model.Time, ok bool)
 }
 
 // Limits are those that a job must keep: of its tenant and the like, of the caps of the
@@ -57,9 +57,10 @@ type Limits interface {
 type Nodes interface {
 	// Usable counts the free nodes that the job may use.
 	Usable(ref model.Ref) int32
-	// Select finds n of them for the job; they are valid until the next call.
-	Select(ref model.Ref, n int32) (*model.Placement, bool)
-	// Short is why there are no n nodes for the job.
+	// Select finds n of them for the job, valid until the next call, or says why there
+	// are none.
+	Select(ref model.Ref, n int32) (*model.Placement, model.Reason)
+	// Short is why there are no n nodes for the job where those found will not do.
 	Short(ref model.Ref, n int32) model.Reason
 	// Start proposes that the job, which waits, starts on the nodes.
 	Start(ref model.Ref, nodes *model.Placement)
@@ -67,19 +68,16 @@ type Nodes interface {
 	Wait(ref model.Ref, why model.Reason)
 }
 
-// Job is a job as a pass reads it.
+// Job is a waiting job as a pass reads it. It is valid for that pass.
 type Job struct {
 	*model.Allocation
+	Ref  model.Ref
 	Left model.Duration // requested time that it still has
-	// Nodes, Started and Predicted, which is its end, are of a running job.
-	Nodes     *model.Placement
-	Started   model.Time
-	Predicted model.Time
 }
 
-// End is when a running job is predicted to leave so many nodes.
-type End struct {
-	At    model.Time
-	Ref   model.Ref
-	Nodes int32
+// Running is a running job as a pass reads it. It is valid until the first Start.
+type Running struct {
+	*model.Allocation
+	Nodes   *model.Placement
+	Started model.Time
 }

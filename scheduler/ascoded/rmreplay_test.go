@@ -34,7 +34,7 @@ func valuesOf(i int, price float64) score.Values {
 	j := examples[i]
 	return score.Values{
 		score.Priority:    score.PriorityOf(j.class),
-		score.Wait:        ascoded.WaitOf(j.waited, model.Hour),
+		score.Wait:        ascoded.WaitOf(j.waited, score.CurveOf(model.Hour)),
 		score.FairShare:   score.FairShareOf(model.FixedOf(j.share), 0, model.FixedOf(j.usage), model.FixedOf(.5)),
 		score.Topology:    ascoded.TopologyOf(j.nodes, 4, -1, false),
 		score.Data:        score.DataOf(model.FixedOf(j.ready)),

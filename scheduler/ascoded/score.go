@@ -20,7 +20,7 @@ type holding struct{ nodes, nodeTime, gpuTime int64 }
 // NewPlanner returns the planner of one vCluster.
 func NewPlanner(cfg Config, core Core) *Planner {
 	n := len(cfg.Site.Tenants)
-	p := &Planner{cfg: cfg, core: core, window: cfg.Window, held: make([]holding, n)}
+	p := &Planner{cfg: cfg, core: core, curve: score.CurveOf(cfg.Reference), window: cfg.Window, held: make([]holding, n)}
 	if p.window <= 0 {
 		p.window = quota.DefaultWindow
 	}
@@ -28,21 +28,21 @@ func NewPlanner(cfg Config, core Core) *Planner {
 	return p
 }
 
-// freeze works out the inputs of a pass over the jobs in p.refs. Cost: the running
-// jobs with their nodes, the waiting ones and the tenants.
+// freeze works out the inputs of a pass over the jobs in p.waiting and p.running.
+// Cost: the running jobs with their nodes, the waiting ones and the tenants.
 func (p *Planner) freeze(now model.Time) {
 	busy, running, queued := int64(0), int64(0), int64(0)
 	clear(p.held)
-	for _, ref := range p.core.Running() {
-		j := p.core.Job(ref)
+	for i := range p.running {
+		j := &p.running[i]
 		busy += int64(j.Nodes.Nodes())
 		running += BacklogHours(j.Kind, j.NodesMin, j.Walltime)
 		if j.Tenant >= 0 {
-			p.uses(&p.held[j.Tenant], &j, now)
+			p.uses(&p.held[j.Tenant], j, now)
 		}
 	}
-	for _, ref := range p.refs {
-		j := p.core.Job(ref)
+	for i := range p.waiting {
+		j := &p.waiting[i]
 		queued += BacklogHours(j.Kind, j.NodesMin, j.Walltime)
 	}
 	in := &p.inputs
@@ -67,7 +67,7 @@ func (p *Planner) freeze(now model.Time) {
 
 // uses adds what a running job holds and has used: what has ended is forgotten, and so
 // is work that began before the window.
-func (p *Planner) uses(h *holding, j *Job, now model.Time) {
+func (p *Planner) uses(h *holding, j *Running, now model.Time) {
 	n, ran := int64(j.Nodes.Nodes()), int64(now.Sub(j.Started))
 	h.nodes += n
 	if ran <= int64(p.window) {
@@ -91,23 +91,22 @@ func (p *Planner) gpus(nodes *model.Placement) int64 {
 }
 
 // score is the score with raw weights, no caps and no history.
-func (p *Planner) score(j *Job, now model.Time) model.Fixed {
+func (p *Planner) score(j *model.Allocation, now model.Time) model.Fixed {
 	v := p.values(j, now)
 	return score.Score(p.cfg.Weights, &v, p.inputs.penalty[j.Tenant+1])
 }
 
 // Explain is the score of a job at now, of the inputs of the last pass.
-func (p *Planner) Explain(ref model.Ref, now model.Time) score.Explanation {
-	j := p.core.Job(ref)
-	v := p.values(&j, now)
+func (p *Planner) Explain(j *model.Allocation, now model.Time) score.Explanation {
+	v := p.values(j, now)
 	return score.Explain(p.cfg.Weights, &v, p.inputs.penalty[j.Tenant+1])
 }
 
 // values are the factors of j in this pass.
-func (p *Planner) values(j *Job, now model.Time) score.Values {
+func (p *Planner) values(j *model.Allocation, now model.Time) score.Values {
 	return score.Values{
 		score.Priority:    score.PriorityOf(j.Class),
-		score.Wait:        WaitOf(now.Sub(j.Submit), p.cfg.Reference),
+		score.Wait:        WaitOf(now.Sub(j.Submit), p.curve),
 		score.FairShare:   p.inputs.fairShare[j.Tenant+1],
 		score.Topology:    TopologyOf(j.NodesMin, int32(max(1, len(p.cfg.Site.Groups))), -1, false),
 		score.Data:        half,

@@ -4,7 +4,6 @@ import (
 	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
 )
@@ -72,7 +71,7 @@ func newCodedPlanner(s *Core, qs *queueState) planner {
 	c := &codedPlanner{pass: s.begin(qs, 0)}
 	c.planner = ascoded.NewPlanner(ascoded.Config{
 		Site: s.site, Weights: &qs.policy.Weights, Reference: qs.policy.Reference, Window: s.cfg.Quota.Window,
-		Ready: s.ready, Free: qs.free, All: s.space.Class(nil), Ledger: s.ledger.Book,
+		Ready: s.ready, Free: qs.free, All: s.space.Class(nil), Ledger: s.ledger.Book, Ends: &qs.ends,
 	}, c)
 	return codedPasses{c}
 }
@@ -89,35 +88,32 @@ func (x codedPasses) pass(p *pass, _ []model.Ref) {
 }
 
 func (x codedPasses) explain(ref model.Ref, now model.Time) score.Explanation {
-	return x.c.planner.Explain(ref, now)
-}
-
-// Job implements ascoded.Jobs.
-func (c *codedPlanner) Job(ref model.Ref) ascoded.Job {
-	j := &c.jobs[ref]
-	return ascoded.Job{Allocation: &j.Allocation, Left: j.left, Nodes: &j.placement, Started: j.started, Predicted: j.predicted}
+	return x.c.planner.Explain(&x.c.jobs[ref].Allocation, now)
 }
 
 // Waiting implements ascoded.Jobs.
-func (c *codedPlanner) Waiting(dst []model.Ref) []model.Ref {
+func (c *codedPlanner) Waiting(dst []ascoded.Job) []ascoded.Job {
 	for i := range c.qs.waiting.Jobs {
-		dst = append(dst, c.qs.waiting.Jobs[i].Ref)
+		ref := c.qs.waiting.Jobs[i].Ref
+		j := &c.jobs[ref]
+		dst = append(dst, ascoded.Job{Allocation: &j.Allocation, Ref: ref, Left: j.left})
 	}
 	return dst
 }
 
 // Running implements ascoded.Jobs.
-func (c *codedPlanner) Running() []model.Ref { return c.active }
-
-// Ends implements ascoded.Jobs.
-func (c *codedPlanner) Ends(until model.Time, dst []ascoded.End) []ascoded.End {
-	c.qs.ends.Ascend(c.now, func(at model.Time, ref model.Ref, n int32) bool {
-		if at <= until && c.jobs[ref].phase == running {
-			dst = append(dst, ascoded.End{At: at, Ref: ref, Nodes: n})
-		}
-		return at <= until
-	})
+func (c *codedPlanner) Running(dst []ascoded.Running) []ascoded.Running {
+	for _, ref := range c.active {
+		j := &c.jobs[ref]
+		dst = append(dst, ascoded.Running{Allocation: &j.Allocation, Nodes: &j.placement, Started: j.started})
+	}
 	return dst
+}
+
+// End implements ascoded.Jobs.
+func (c *codedPlanner) End(ref model.Ref) (model.Kind, model.Time, bool) {
+	j := &c.jobs[ref]
+	return j.Kind, j.predicted, j.phase == running
 }
 
 // Held implements ascoded.Limits.
@@ -164,15 +160,20 @@ func (c *codedPlanner) Usable(ref model.Ref) int32 {
 }
 
 // Select implements ascoded.Nodes.
-func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, bool) {
-	q := c.search(ref, n)
-	return &c.found, c.qs.free.Select(&q, &c.found)
+func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.Reason) {
+	j := &c.jobs[ref]
+	q := c.qs.query(j, n, c.avoided(ref))
+	if !c.qs.free.Select(&q, &c.found) {
+		return nil, c.why(j, &q)
+	}
+	return &c.found, model.ReasonNone
 }
 
 // Short implements ascoded.Nodes.
 func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
-	q := c.search(ref, n)
-	return c.why(&c.jobs[ref], &q)
+	j := &c.jobs[ref]
+	q := c.qs.query(j, n, c.avoided(ref))
+	return c.why(j, &q)
 }
 
 // Start implements ascoded.Nodes.
@@ -187,10 +188,7 @@ func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
 // Wait implements ascoded.Nodes.
 func (c *codedPlanner) Wait(ref model.Ref, why model.Reason) { c.note(ref, why) }
 
-func (c *codedPlanner) search(ref model.Ref, n int32) place.Query {
-	return c.qs.query(&c.jobs[ref], n, c.avoided(ref))
-}
-
+// avoided are the nodes that the job must not use if it starts now.
 func (c *codedPlanner) avoided(ref model.Ref) model.NodeSet {
 	return c.avoids(ref, c.now, c.now.Add(c.jobs[ref].left))
 }
