@@ -47,19 +47,25 @@ func NamesOf(s *model.Site) Names {
 // Text writes entries as lines for people: one for each, those of facts and proposals
 // indented below the round or pass that they belong to. Whatever differs from the default
 // of its field is said, so that two entries that differ have different lines, as long as
-// they come after the same ones. What a new entry needs of earlier ones is the instant, and
-// which job is under a ref.
+// they come after the same ones. What a line leaves out because earlier ones said it is the
+// instant, and what the job under a ref asks for.
 type Text struct {
 	names Names
 	nodes *hostlist.List
-	now   model.Time                // of the round or pass at hand
-	refs  map[model.Ref]model.JobID // as the last facts and proposals had them
+	now   model.Time              // of the round or pass at hand
+	refs  map[model.Ref]submitted // as the last facts had them
 	out   []byte
+}
+
+// submitted is what the log said last of the job under a ref.
+type submitted struct {
+	job     model.JobID
+	request model.Request // of the submission
 }
 
 // NewText returns a writer of lines.
 func NewText(names Names) *Text {
-	return &Text{names: names, nodes: hostlist.NewList(names.Nodes), refs: map[model.Ref]model.JobID{}}
+	return &Text{names: names, nodes: hostlist.NewList(names.Nodes), refs: map[model.Ref]submitted{}}
 }
 
 // Append appends the line of e, which is the next of the log.
@@ -122,7 +128,9 @@ func (t *Text) fact(f *model.Fact) {
 		t.say(" job %s", t.called(f.Job))
 	case ofJob(f.Kind) || f.Job != 0 || f.Ref != 0:
 		t.job(f.Job, f.Ref)
-		t.refs[f.Ref] = f.Job
+		if f.Kind == model.FactSubmitted {
+			t.refs[f.Ref] = submitted{f.Job, f.Request}
+		}
 	}
 	if f.Kind == model.FactNode || f.Node != 0 {
 		t.say(" %s", t.nodes.Name(int(f.Node)))
@@ -145,12 +153,21 @@ func (t *Text) fact(f *model.Fact) {
 	}
 	t.placement(f.Placement)
 	t.number(f.Seq)
-	t.request(&f.Request)
-	submitted := f.Kind == model.FactSubmitted
-	if submitted && f.Submit != t.now || !submitted && f.Submit != 0 {
+	if f.Alloc != nil {
+		t.size(f.Alloc)
+	}
+	comes := f.Kind == model.FactSubmitted
+	asks := model.Request{}
+	if comes && f.Alloc != nil {
+		asks = requestOf(f.Alloc)
+	}
+	if f.Request != asks {
+		t.request(&f.Request)
+	}
+	if comes && f.Submit != t.now || !comes && f.Submit != 0 {
 		t.say(", submitted %s", f.Submit)
 	}
-	if submitted || f.Walltime != 0 {
+	if comes || f.Walltime != 0 {
 		t.say(", walltime %s", f.Walltime)
 	}
 	if f.Limits != nil {
@@ -185,6 +202,8 @@ func (t *Text) value(f *model.Fact) {
 		t.say(" cap %d W", f.Value)
 	case model.FactBandwidth:
 		t.say(" cap %d B/s", f.Value)
+	case model.FactSuspended:
+		t.say(" with %s left", model.Duration(f.Value))
 	case model.FactSensitivePool, model.FactDemand:
 		t.say(" of %s", counted(f.Value, "node"))
 	default:
@@ -196,15 +215,14 @@ func (t *Text) value(f *model.Fact) {
 
 func (t *Text) proposal(p *model.Proposal) {
 	t.say("propose %s", spelled(p.Kind))
+	if p.Kind == model.ProposePreempt {
+		t.victim(p.Victim)
+		t.say(" to start")
+	}
 	t.job(p.Job, p.Ref)
-	t.refs[p.Ref] = p.Job
-	if p.Kind == model.ProposePreempt || p.Victim != 0 {
-		t.say(" in place of")
-		if of, ok := t.refs[p.Victim]; ok {
-			t.job(of, p.Victim)
-		} else {
-			t.say(" ref %d", p.Victim)
-		}
+	if p.Kind != model.ProposePreempt && p.Victim != 0 {
+		t.say(" without")
+		t.victim(p.Victim)
 	}
 	if p.Reason != 0 {
 		t.say(" for %s", spelled(p.Reason))
@@ -216,8 +234,20 @@ func (t *Text) proposal(p *model.Proposal) {
 		t.say(" borrowed")
 	}
 	t.number(p.Seq)
-	t.request(&p.Request)
+	// What it asks for is that of the submission, or nothing where it is not read.
+	if of := t.refs[p.Ref]; p.Kind == model.ProposeAssign && p.Request != of.request || p.Kind != model.ProposeAssign && p.Request != (model.Request{}) {
+		t.request(&p.Request)
+	}
 	t.vcluster(p.VCluster)
+}
+
+// victim names the job under a ref.
+func (t *Text) victim(ref model.Ref) {
+	if of, ok := t.refs[ref]; ok {
+		t.job(of.job, ref)
+	} else {
+		t.say(" ref %d", ref)
+	}
 }
 
 // job names a job. Its ref is said where it is not its row, for a ref is used again.
@@ -246,6 +276,7 @@ func (t *Text) number(seq uint64) {
 func (t *Text) request(r *model.Request) {
 	switch {
 	case *r == model.Request{}:
+		t.say(", no request")
 	case *r == model.Request{Units: r.Units}:
 		t.say(", %s", counted(r.Units, "unit"))
 	case *r == model.Request{Shape: model.PerNode, Nodes: r.Nodes, PerNode: r.PerNode, Units: r.Nodes * r.PerNode}:
@@ -253,6 +284,12 @@ func (t *Text) request(r *model.Request) {
 	default:
 		t.say(", request of shape %d, %d nodes, %d on each, %d in all", r.Shape, r.Nodes, r.PerNode, r.Units)
 	}
+}
+
+// requestOf is what an allocation asks for, in units.
+func requestOf(a *model.Allocation) model.Request {
+	each := max(1, a.GPUs)
+	return model.Request{Shape: model.PerNode, Nodes: a.NodesMin, PerNode: each, Units: a.NodesMin * each}
 }
 
 // vcluster is left out where there is one.

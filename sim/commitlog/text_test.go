@@ -56,16 +56,17 @@ func TestLines(t *testing.T) {
 		NodesMin: 2, NodesMax: 2, Tenant: 0, User: -1, Account: -1, QOS: -1, Partition: -1, Reservation: -1, TaskGroup: -1, DAG: -1,
 		Class: 5, Requeue: model.RequeueOnNodeFailure, MaxRequeue: 3, DataReady: -1,
 	}
+	asked := model.Request{Shape: model.PerNode, Nodes: 2, PerNode: 1, Units: 2}
 	two := model.Placement{Words: []model.NodeWord{{Word: 0, Mask: 3}}}
 	parts := model.Placement{Shares: []model.NodeShare{{Node: 0, Units: 2, GPUs: 0b1100}, {Node: 2, Units: 3}}}
 	text := NewText(Names{Jobs: []int64{1, 2, 3, 4}, Nodes: []string{"n1", "n2", "n3"}, VClusters: []string{"v", "w"}, Tenants: []string{"a"}})
 	var out []byte
 	for _, e := range []Entry{
 		{What: Round, Now: model.Time(5 * model.Second), Round: drive.Stepped, Count: 2},
-		{What: Fact, Now: model.Time(5 * model.Second), Fact: model.Fact{Kind: model.FactSubmitted, Job: 2, Ref: 2, Submit: model.Time(5 * model.Second), Walltime: 10 * model.Minute, Alloc: &usual, Constraint: &plain}},
+		{What: Fact, Now: model.Time(5 * model.Second), Fact: model.Fact{Kind: model.FactSubmitted, Job: 2, Ref: 2, Submit: model.Time(5 * model.Second), Walltime: 10 * model.Minute, Request: asked, Alloc: &usual, Constraint: &plain}},
 		{What: Fact, Now: model.Time(5 * model.Second), Fact: model.Fact{Kind: model.FactNode, Node: 2, State: model.Down}},
 		{What: Pass, Now: model.Time(5 * model.Second), Count: 1, Due: model.Never, QuietUntil: model.Time(10 * model.Minute)},
-		{What: Proposal, Now: model.Time(5 * model.Second), Proposal: model.Proposal{Seq: 1, Job: 2, Ref: 2, Placement: two}},
+		{What: Proposal, Now: model.Time(5 * model.Second), Proposal: model.Proposal{Seq: 1, Job: 2, Ref: 2, Request: asked, Placement: two}},
 		{What: Proposal, Now: model.Time(5 * model.Second), Proposal: model.Proposal{Kind: model.ProposePreempt, Seq: 2, Job: 3, Ref: 0, Victim: 2, Reason: model.ReasonPreempted, VCluster: 1}},
 		{What: Round, Now: model.Time(5 * model.Second), Round: drive.Answered, Count: 1},
 		{What: Fact, Now: model.Time(5 * model.Second), Fact: model.Fact{Kind: model.FactAssigned, Seq: 1, Job: 2, Ref: 2, Placement: &parts}},
@@ -77,11 +78,11 @@ func TestLines(t *testing.T) {
 	}
 	require.Equal(t, strings.TrimPrefix(`
 00:00:05 round stepped, 2 facts
-  submitted job 3, walltime 00:10:00, in v, 2 nodes, tenant a
+  submitted job 3, in v, 2 nodes, walltime 00:10:00, tenant a
   node n3 DOWN
 00:00:05 pass: 1 proposal, quiet until 00:10:00
   propose assign job 3 on n[1-2] (no. 1), in v
-  propose preempt job 4 (ref 0) in place of job 3 for PREEMPTED (no. 2), in w
+  propose preempt job 3 to start job 4 (ref 0) for PREEMPTED (no. 2), in w
 00:00:05 round answered, 1 fact
   assigned job 3 on n1:gpu[2-3] n3:3 (no. 1)
   price 0.2

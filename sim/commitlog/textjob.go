@@ -10,16 +10,22 @@ const (
 	usualRequeues = 3
 )
 
-// allocation says what differs from the defaults of a row, and from the fact that a points
-// from.
-func (t *Text) allocation(f *model.Fact, a *model.Allocation) {
+// size says where a job is to run, and on how much.
+func (t *Text) size(a *model.Allocation) {
 	t.vcluster(a.VCluster)
 	if a.NodesMax == a.NodesMin {
 		t.say(", %s", counted(a.NodesMin, "node"))
 	} else {
 		t.say(", %d to %d nodes", a.NodesMin, a.NodesMax)
 	}
-	t.tally("GPUs on each", int64(a.GPUs), 0)
+	if a.GPUs != 0 {
+		t.say(" with %s each", counted(a.GPUs, "GPU"))
+	}
+}
+
+// allocation says what else differs from the defaults of a row, and from the fact that a points
+// from.
+func (t *Text) allocation(f *model.Fact, a *model.Allocation) {
 	if a.Job != f.Job {
 		t.say(", of job %s", t.called(a.Job))
 	}
@@ -64,7 +70,7 @@ func (t *Text) instants(f *model.Fact, a *model.Allocation) {
 		t.say(", eligible %s", a.Eligible)
 	}
 	if a.Walltime != f.Walltime {
-		t.say(", allocated for %s", a.Walltime)
+		t.say(", allocation for %s", a.Walltime)
 	}
 }
 
