@@ -157,11 +157,11 @@ func (t *Text) fact(f *model.Fact) {
 		t.size(f.Alloc)
 	}
 	comes := f.Kind == model.FactSubmitted
-	asks := model.Request{}
+	implied := model.Request{}
 	if comes && f.Alloc != nil {
-		asks = requestOf(f.Alloc)
+		implied = requestOf(f.Alloc)
 	}
-	if f.Request != asks {
+	if f.Request != implied {
 		t.request(&f.Request)
 	}
 	if comes && f.Submit != t.now || !comes && f.Submit != 0 {
