@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,6 +54,26 @@ func TestTranscripts(t *testing.T) {
 			a.Files = append(slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "log" }), txtar.File{Name: "log", Data: made})
 			require.NoError(t, os.WriteFile(file, txtar.Format(a), 0o644))
 		})
+	}
+}
+
+// Every kind of fact is in one of the stories at least.
+func TestTranscriptsShowEveryKindOfFact(t *testing.T) {
+	if *update {
+		t.Skip("the logs are being rewritten")
+	}
+	files, err := filepath.Glob("testdata/transcripts/*.txtar")
+	require.NoError(t, err)
+	var logs strings.Builder
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		require.NoError(t, err)
+		s, err := readStory(a)
+		require.NoError(t, err)
+		logs.Write(s.logged)
+	}
+	for k := model.FactSubmitted; k <= model.FactRestoringEnded; k++ {
+		require.True(t, regexp.MustCompile(`(?m)^  `+k.String()+`\b`).MatchString(logs.String()), "no story has the fact %s", k)
 	}
 }
 
@@ -233,6 +254,7 @@ func column(j *traces.Job, key string) func(string) error {
 		"index":          whole32(func(n int32) { j.Index = traces.Some(n) }),
 		"max_concurrent": whole32(func(n int32) { j.MaxConcurrent = traces.Some(n) }),
 		"power":          whole32(func(n int32) { j.Power = traces.Some(int64(n)) }),
+		"io_demand":      whole32(func(n int32) { j.IODemand = traces.Some(int64(n)) }),
 		"ckpt_gib":       whole32(func(n int32) { j.CkptBytes = traces.Some(int64(n) << 30) }),
 		"kind":           word(func(w string) { j.Kind = w }),
 		"user":           word(func(w string) { j.User = w }),

@@ -19,8 +19,6 @@ import (
 // the optional parts follow, so that no two logs give the same words.
 type Digest struct {
 	print des.Fingerprint
-	round drive.Round
-	n     int
 }
 
 // The first byte of an entry. Those of facts and proposals are followed by their kind.
