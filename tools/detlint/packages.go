@@ -82,7 +82,7 @@ var packageTable = []packageRule{
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
 
 	{dir: "sim/des", may: []string{"scheduler/model"}},
-	{dir: "sim/commitlog", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "sim/des"}},
+	{dir: "sim/commitlog", may: []string{"scheduler", "scheduler/model", "scheduler/drive", "traces/hostlist", "sim/des"}},
 	{dir: "sim/record/column", may: []string{"scheduler/model"}},
 	{dir: "sim/record", may: []string{"scheduler/model", "scheduler/drive", "sim/commitlog", "sim/record/column", "traces/hostlist", "github.com/parquet-go/parquet-go/...",
 		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
