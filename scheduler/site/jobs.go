@@ -87,7 +87,7 @@ func (t *jobTable) deactivate(ref model.Ref) {
 }
 
 // markPast marks ref as past in the walk of its ends that began last.
-func (s *jobTable) markPast(ref model.Ref) { s.jobs[ref].pastWalk = s.walk }
+func (t *jobTable) markPast(ref model.Ref) { t.jobs[ref].pastWalk = t.walk }
 
 // without is refs less ref, in order.
 func without(refs []model.Ref, ref model.Ref) []model.Ref {

@@ -197,8 +197,8 @@ func (s *Core) enter(ref model.Ref) {
 }
 
 // leave takes a job out of the queue.
-func (s *jobTable) leave(ref model.Ref) {
-	j := &s.jobs[ref]
+func (t *jobTable) leave(ref model.Ref) {
+	j := &t.jobs[ref]
 	j.queue.fair.Leave(j.Tenant)
 	j.queue.waiting.Remove(ref)
 }

@@ -34,21 +34,21 @@ type resize struct {
 func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) }
 
 // demanded takes in how many nodes a service is to have.
-func (s *jobTable) demanded(ref model.Ref, nodes int64) {
-	if j := &s.jobs[ref]; j.Kind == model.Reactive {
+func (t *jobTable) demanded(ref model.Ref, nodes int64) {
+	if j := &t.jobs[ref]; j.Kind == model.Reactive {
 		j.demand = int32(min(nodes, math.MaxInt32))
 		j.queue.dirty = true
 	}
 }
 
 // addService lists a running service among those that follow their demand, by id.
-func (s *jobTable) addService(ref model.Ref) {
-	j := &s.jobs[ref]
+func (t *jobTable) addService(ref model.Ref) {
+	j := &t.jobs[ref]
 	qs := j.queue
 	if j.Kind != model.Reactive || qs.mode.fixedServiceSize {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
+	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(t.jobs[r].Job, id) })
 	qs.services = slices.Insert(qs.services, at, ref)
 	qs.fair.Enter(j.Tenant) // its score counts while it runs
 	qs.dirty = qs.dirty || j.wants() != j.placement.Nodes()

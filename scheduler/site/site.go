@@ -111,19 +111,19 @@ func (c *Config) Validate() error {
 	return c.oneSharing()
 }
 
-func (policy *Policy) validate(c *Config) error {
+func (p *Policy) validate(c *Config) error {
 	switch {
-	case policy.Backfill == order.Conservative && policy.Depth < 1:
+	case p.Backfill == order.Conservative && p.Depth < 1:
 		return errors.New("conservative backfilling on a site needs a depth: the number of jobs that hold reservations, for example 50")
-	case policy.Backfill == order.Conservative && c.Shared:
+	case p.Backfill == order.Conservative && c.Shared:
 		return errors.New("conservative backfilling reserves whole nodes and cannot divide them: use easy, or sharing: whole")
-	case policy.Backfill != order.Conservative && policy.Depth != 0:
-		return fmt.Errorf("a depth applies to conservative backfilling only, not to %s", policy.Backfill)
-	case policy.Reference <= 0 && policy.Ranking == ByScore:
-		return fmt.Errorf("the reference wait is %s, want more than 0", policy.Reference)
-	case policy.Cycle < 0 || policy.Phase < 0 || (policy.Cycle > 0 && policy.Phase >= policy.Cycle) || (policy.Cycle == 0 && policy.Phase > 0):
-		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", policy.Cycle, policy.Phase)
-	case policy.mode().scoreOnly && policy.Ranking != ByScore:
+	case p.Backfill != order.Conservative && p.Depth != 0:
+		return fmt.Errorf("a depth applies to conservative backfilling only, not to %s", p.Backfill)
+	case p.Reference <= 0 && p.Ranking == ByScore:
+		return fmt.Errorf("the reference wait is %s, want more than 0", p.Reference)
+	case p.Cycle < 0 || p.Phase < 0 || (p.Cycle > 0 && p.Phase >= p.Cycle) || (p.Cycle == 0 && p.Phase > 0):
+		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", p.Cycle, p.Phase)
+	case p.mode().scoreOnly && p.Ranking != ByScore:
 		return errors.New("the as-coded mode orders by score")
 	}
 	return nil

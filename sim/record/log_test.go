@@ -98,7 +98,8 @@ func TestLogComesBackWhole(t *testing.T) {
 		i++
 	}
 	require.Len(t, want, i)
-	for range ReadLog(dir + "/run") {
+	for _, err := range ReadLog(dir + "/run") {
+		require.NoError(t, err)
 		break // a reader may stop early
 	}
 }

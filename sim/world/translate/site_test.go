@@ -366,7 +366,7 @@ func TestExitStates(t *testing.T) {
 		got, _, _, err = tr.allocation(b, 1, &a)
 		require.NoError(t, err)
 		require.Equal(t, model.Completed, got, "of a row that does not say, after %s", text)
-		got, _, _, err = tr.allocation(b, 0, &a)
+		_, _, _, err = tr.allocation(b, 0, &a)
 		require.NoError(t, err)
 		b.Attr = nil
 		got, _, _, err = tr.allocation(b, 1, &a)
