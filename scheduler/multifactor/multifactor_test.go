@@ -146,9 +146,9 @@ func TestExact(t *testing.T) {
 		}
 		sum.Add(sum, size)
 		got := Priority(&w, &in)
-		near := big.NewRat(1, 1<<20)
-		low := truncated(new(big.Rat).Sub(sum, near))
-		high := truncated(new(big.Rat).Add(sum, near))
+		tolerance := big.NewRat(1, 1<<20)
+		low := truncated(new(big.Rat).Sub(sum, tolerance))
+		high := truncated(new(big.Rat).Add(sum, tolerance))
 		require.GreaterOrEqual(t, got, low)
 		require.LessOrEqual(t, got, high)
 	})

@@ -11,7 +11,7 @@ import (
 // Defaults of Sharing, as in slurm.conf(5).
 const (
 	DefaultHalfLife = 7 * model.Day
-	DefaultPeriod   = 5 * model.Minute
+	defaultPeriod   = 5 * model.Minute
 )
 
 // Sharing says how the fair share factor comes from usage.
@@ -76,7 +76,7 @@ func NewTree(list []Association, s *Sharing) (*Tree, error) {
 		tick: s.Period, damping: max(1, int64(s.Dampening)), ranked: s.FairTree, left: halflife.One,
 	}
 	if t.tick <= 0 {
-		t.tick = DefaultPeriod
+		t.tick = defaultPeriod
 	}
 	half := s.HalfLife
 	if half <= 0 {
@@ -160,9 +160,9 @@ func (x part62) of(a, b int64) part62 {
 	return part62(q)
 }
 
-// NextTick is the end of the period in which now lies, a multiple of it since
+// nextTick is the end of the period in which now lies, a multiple of it since
 // the epoch of the trace.
-func (t *Tree) NextTick(now model.Time) model.Time {
+func (t *Tree) nextTick(now model.Time) model.Time {
 	past := model.Duration(now) % t.tick
 	if past < 0 {
 		past += t.tick
@@ -184,7 +184,7 @@ func (t *Tree) Use(i int32, more int64, now model.Time) {
 // is used within a period does not decay yet.
 func (t *Tree) pass(now model.Time) {
 	if !t.started {
-		t.started, t.next = true, t.NextTick(now)
+		t.started, t.next = true, t.nextTick(now)
 		for i := range t.of {
 			t.of[i].since = now
 		}

@@ -117,8 +117,8 @@ func TestHalfLife(t *testing.T) {
 	tree.Use(3, -1000, model.Time(5*minute))
 	tree.Freeze(model.Time(300 * day))
 	require.EqualValues(t, 5000*minute, tree.Used(3))
-	require.EqualValues(t, 10*minute, tree.NextTick(model.Time(5*minute)))
-	require.EqualValues(t, 0, tree.NextTick(-1))
+	require.EqualValues(t, 10*minute, tree.nextTick(model.Time(5*minute)))
+	require.EqualValues(t, 0, tree.nextTick(-1))
 }
 
 // TestBadTrees says what is wrong with a list.
@@ -335,7 +335,7 @@ func BenchmarkFreeze(b *testing.B) {
 			b.ReportAllocs()
 			var now model.Time
 			for range b.N {
-				now = tree.NextTick(now)
+				now = tree.nextTick(now)
 				tree.Freeze(now)
 			}
 		})

@@ -29,9 +29,9 @@ type Free struct {
 	base    int64
 
 	// Of one question.
-	used, near, pool, ends groupSet
-	perRow                 []int32
-	room                   model.NodeSet
+	used, adjacent, pool, ends groupSet
+	perRow                     []int32
+	room                       model.NodeSet
 }
 
 // NewFree has all nodes and GPUs free; nodes that the site says are Ready are in
@@ -40,7 +40,7 @@ func (sp *Space) NewFree() *Free {
 	f := &Free{
 		sp: sp, unheld: slices.Clone(sp.every), up: slices.Clone(sp.ready), part: model.NewNodeSet(sp.nodes),
 		idle: slices.Clone(sp.ready), log: make([]int32, 0, max(64, 4*len(sp.every))),
-		used: newGroupSet(sp.groups), near: newGroupSet(sp.groups),
+		used: newGroupSet(sp.groups), adjacent: newGroupSet(sp.groups),
 		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
 		perRow: make([]int32, len(sp.layout.rows)), room: model.NewNodeSet(sp.nodes),
 	}

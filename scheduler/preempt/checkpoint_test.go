@@ -89,7 +89,7 @@ func TestDocumentedDecision(t *testing.T) {
 }
 
 func TestPolicyOf(t *testing.T) {
-	const s, never = model.Second, model.Forever
+	const s, forever = model.Second, model.Forever
 	for _, c := range []struct {
 		checkpoint model.Checkpoint
 		sensitive  bool
@@ -97,8 +97,8 @@ func TestPolicyOf(t *testing.T) {
 	}{
 		{auto, false, Policy{300 * s, 21_600 * s, 600 * s, 3, 300 * s}},
 		{auto, true, Policy{600 * s, 3_600 * s, 900 * s, 3, 300 * s}},
-		{manual, false, Policy{0, never, 600 * s, 5, 300 * s}},
-		{none, false, Policy{never, never, 0, 0, 0}},
+		{manual, false, Policy{0, forever, 600 * s, 5, 300 * s}},
+		{none, false, Policy{forever, forever, 0, 0, 0}},
 	} {
 		require.Equal(t, c.want, PolicyOf(c.checkpoint, c.sensitive))
 	}

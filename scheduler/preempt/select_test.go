@@ -332,9 +332,9 @@ func numbers(n int) []int {
 	return all
 }
 
-// Select does what the naive twin does, leaves the trial as it found it, and
+// Select does what the naive selection does, leaves the trial as it found it, and
 // every victim it names is needed.
-func TestSelectLikeTwin(t *testing.T) {
+func TestSelectLikeNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := &board{t: t, need: rapid.IntRange(1, 16).Draw(t, "need")}
 		per := rapid.IntRange(8, 32).Draw(t, "nodes of a group")

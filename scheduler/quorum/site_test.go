@@ -257,7 +257,7 @@ func TestD15SuspendedWorkHoldsNothing(t *testing.T) {
 
 // TestD25NobodyTakesOverBusyNodes: sensitive work is granted free nodes like any
 // other, and no others.
-func TestD25NobodyTakesOverBusyNodes(t *testing.T) {
+func TestD25NoJobTakesOverBusyNodes(t *testing.T) {
 	d := newDesk(t)
 	d.submit(1)
 	d.submit(2, gpus(1))

@@ -57,6 +57,6 @@ func (f Factor) Scope() Scope { return scopes[f] }
 // for Wait (at most 45) and Conformance, which some do not cap (at most 2^20).
 type Values [NumFactors]model.Fixed
 
-// Weights of the nine factors, from Normalise or Raw: from 0 to MaxRaw each, so
+// Weights of the nine factors, from Normalise or Raw: from 0 to maxRaw each, so
 // that no sum of products with Values overflows.
 type Weights [NumFactors]model.Fixed

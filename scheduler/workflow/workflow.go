@@ -132,7 +132,7 @@ func (g *Graph) Submit(a *model.Allocation, ref model.Ref) Status {
 // depend opens the conditions of a.
 func (g *Graph) depend(a *model.Allocation, ref model.Ref) Status {
 	m := &g.members[ref]
-	never := false
+	unsatisfiable := false
 	for _, d := range a.Deps {
 		if d.Condition == model.Mutex {
 			m.mutexes = append(m.mutexes, g.locks.join(d.Mutex))
@@ -141,15 +141,15 @@ func (g *Graph) depend(a *model.Allocation, ref model.Ref) Status {
 		p := g.recordOf(d.On)
 		switch r := &g.records[p]; {
 		case d.On == a.Job:
-			never = true // nothing can end before it starts
+			unsatisfiable = true // nothing can end before it starts
 		case r.stage == expected, r.stage == present && !g.holds(d.Condition, r, m):
 			g.open(p, ref, d.Condition)
 		case r.stage == over:
-			never = never || !g.holds(d.Condition, r, m)
+			unsatisfiable = unsatisfiable || !g.holds(d.Condition, r, m)
 		}
 	}
 	switch {
-	case never:
+	case unsatisfiable:
 		g.closeAll(ref)
 		return Never
 	case m.open > 0:
@@ -195,7 +195,7 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 	}
 	r := &g.records[p]
 	r.stage, r.outcome = over, outcome
-	released, never := len(dst.Released), len(dst.Never)
+	released, unsatisfiable := len(dst.Released), len(dst.Never)
 	for r.edges != none {
 		e := g.edges[r.edges]
 		m := &g.members[e.to]
@@ -211,7 +211,7 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 		}
 	}
 	g.sort(dst.Released[released:])
-	g.sort(dst.Never[never:])
+	g.sort(dst.Never[unsatisfiable:])
 	if !r.awaited {
 		g.drop(p)
 	}

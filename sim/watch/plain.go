@@ -257,12 +257,12 @@ func (w *Plain) shape(j *plainJob) {
 	units, last := int32(0), model.NodeID(-1)
 	for _, h := range j.held {
 		if h.Node <= last || int(h.Node) >= len(w.cfg.Units) || h.Units < 1 || h.Units > w.cfg.Units[h.Node] ||
-			j.request.Shape == model.PerNode && h.Units < j.request.PerNode {
+			j.request.Layout == model.PerNode && h.Units < j.request.PerNode {
 			w.fail(6, j.id, fmt.Sprintf("%d units of node %d", h.Units, h.Node), fmt.Sprintf("distinct nodes of the cluster, and %d units on each", j.request.PerNode))
 		}
 		units, last = units+h.Units, h.Node
 	}
-	if units < j.request.Units || j.request.Shape == model.PerNode && len(j.held) != int(j.request.Nodes) {
+	if units < j.request.Units || j.request.Layout == model.PerNode && len(j.held) != int(j.request.Nodes) {
 		w.fail(6, j.id, fmt.Sprintf("%d units on %d nodes", units, len(j.held)), fmt.Sprintf("%d units, on %d nodes where it says so", j.request.Units, j.request.Nodes))
 	}
 }

@@ -118,8 +118,8 @@ var forgedServices = []forgedLog{
 		l.demand(996*sec, 0, 2)
 		l.resize(996*sec, 0, 0, 1)
 	}},
-	{28, "a service grows on what the first blocked job counts on", noBooks, func(l *forged) { l.widens(model.Minute, wants(2)) }},
-	{0, "until its end before that", noBooks, func(l *forged) { l.widens(9*model.Second, wants(2)) }},
+	{28, "a service grows on what the first blocked job counts on", noLedger, func(l *forged) { l.widens(model.Minute, wants(2)) }},
+	{0, "until its end before that", noLedger, func(l *forged) { l.widens(9*model.Second, wants(2)) }},
 	{28, "power of a service that grows", caps, func(l *forged) { l.widens(model.Minute, draws(160)) }},
 	{0, "power that is left beside it", caps, func(l *forged) { l.widens(model.Minute, draws(140)) }},
 }

@@ -154,7 +154,7 @@ func (w *Watcher) findHead(j *job) {
 	}
 	for _, o := range s.waiting[j.VCluster] {
 		if o == j || !w.before(o, j) {
-			if w.cfg.Policies[j.VCluster].Order == FCFS && !w.tiered() {
+			if w.cfg.Policies[j.VCluster].Order == fcfs && !w.tiered() {
 				return // the list is in this order
 			}
 			continue

@@ -173,7 +173,7 @@ func TestFaultsAreKeyed(t *testing.T) {
 	}
 	idle := breaks()
 	require.Greater(t, len(idle), 20)
-	require.Equal(t, idle, breaks(row(1, 0, runs(5000*sec), asks(9000*sec)), row(2, 7*at)))
+	require.Equal(t, idle, breaks(row(1, 0, runs(5000*sec), walltime(9000*sec)), row(2, 7*at)))
 }
 
 // TestEnergy: two nodes draw 100 W each when idle, and 300 W at work.
@@ -211,7 +211,7 @@ func TestSiteSteadyStateAllocatesNothing(t *testing.T) {
 	exit := preempt.DefaultConfig()
 	exit.Bandwidth = 100
 	s := NewSite(SiteConfig{Site: smallSite(2), Exit: exit, Latency: 1, Wipe: sec, Faults: Faults{Slow: 0.5, SlowBy: 2}}, forget{})
-	rows := batchOf(row(1, 0, runs(100*sec), asks(200*sec)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
+	rows := batchOf(row(1, 0, runs(100*sec), walltime(200*sec)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
 	now := model.Time(0)
 	none := func(*model.Allocation) model.Reason { return model.ReasonNone }
 	var proposals [1]model.Proposal
