@@ -131,9 +131,9 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 // observe says what is held after an instant by those for whom that may be something
 // else than before.
 func (s *siteResults) observe(now model.Time, st *world.Meter) {
-	for _, who := range st.Touched {
-		h := st.Untouch(who)
-		s.series.Hold(now, int(who), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
+	for _, tenant := range st.Touched {
+		h := st.Untouch(tenant)
+		s.series.Hold(now, int(tenant), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
 	}
 	st.Touched = st.Touched[:0]
 }

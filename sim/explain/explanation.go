@@ -31,11 +31,11 @@ type Explanation struct {
 	End      string   `json:"end"` // when it left the system
 	Wait     *float64 `json:"wait"`
 
-	Spells   []Spell   `json:"spells"` // of waiting, in order of time
-	Attempts []Attempt `json:"attempts"`
-	Moves    []Move    `json:"preemptions,omitempty"`
-	Sizes    []Size    `json:"sizes,omitempty"`  // of a reactive service, in order of time
-	Around   *Around   `json:"around,omitempty"` // of a plain cluster
+	Intervals []Interval `json:"spells"` // of waiting, in order of time
+	Attempts  []Attempt  `json:"attempts"`
+	Moves     []Move     `json:"preemptions,omitempty"`
+	Sizes     []Size     `json:"sizes,omitempty"`  // of a reactive service, in order of time
+	Around    *Around    `json:"around,omitempty"` // of a plain cluster
 
 	// Recomputed says that the run has not recorded the reasons, and that a replay
 	// of it yields them and the same fingerprint.
@@ -65,7 +65,7 @@ type Other struct {
 }
 
 // Spell is a time during which one thing kept the job waiting.
-type Spell struct {
+type Interval struct {
 	From    string  `json:"from"`
 	To      string  `json:"to"`
 	Seconds float64 `json:"seconds"`
@@ -267,7 +267,7 @@ func (x *explainer) finish(e *story) {
 		}
 	}
 	if x.of != nil {
-		x.spells(e)
+		x.intervals(e)
 		e.sizes()
 	}
 	e.Answer = e.answer()
@@ -316,7 +316,7 @@ func (e *story) sized(at model.Time, z Size) {
 
 // spells cuts the times of waiting, before each attempt and after the last, where
 // decisions changed.
-func (x *explainer) spells(e *story) {
+func (x *explainer) intervals(e *story) {
 	from, next := e.submit, 0
 	for i := range e.Attempts {
 		next = x.waited(e, from, e.Attempts[i].start, next, true)
@@ -330,7 +330,7 @@ func (x *explainer) spells(e *story) {
 // waited adds the spells of one wait and returns the first decision behind it.
 // starts says that the wait ended with a start.
 func (x *explainer) waited(e *story, from, to model.Time, next int, starts bool) int {
-	last := Spell{from: from}
+	last := Interval{from: from}
 	proposed := false
 	for ; next < len(e.decisions); next++ {
 		d := &e.decisions[next]
@@ -349,8 +349,8 @@ func (x *explainer) waited(e *story, from, to model.Time, next int, starts bool)
 }
 
 // open begins a spell with a decision.
-func (x *explainer) open(e *story, d *record.Decision, from model.Time) Spell {
-	s := Spell{
+func (x *explainer) open(e *story, d *record.Decision, from model.Time) Interval {
+	s := Interval{
 		from: from, reason: d.Reason, Reason: d.Reason.String(), Proposed: d.Kind == "start", Behind: x.others[d.Behind], Score: x.scoreOf(e, d),
 		Room: &Room{d.Need, d.Usable, d.Nodes, d.Conform, d.Grouped, d.Aside},
 	}
@@ -368,11 +368,11 @@ func (x *explainer) open(e *story, d *record.Decision, from model.Time) Spell {
 }
 
 // close ends a spell and keeps it, unless nothing was decided and no time passed.
-func (x *explainer) close(e *story, s *Spell, to model.Time) {
+func (x *explainer) close(e *story, s *Interval, to model.Time) {
 	if s.to = to; s.Room == nil && !s.Proposed && s.from == to {
 		return
 	}
 	s.From, s.To, s.Seconds = e.instant(s.from), e.instant(to), to.Sub(s.from).Seconds()
 	s.What = e.what(s)
-	e.Spells = append(e.Spells, *s)
+	e.Intervals = append(e.Intervals, *s)
 }
