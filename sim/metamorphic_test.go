@@ -196,7 +196,7 @@ func slower(m *memory, by int64) {
 	}
 }
 
-// TestRoomForEverybody: where all jobs fit at once, nobody waits under any
+// TestRoomForAllJobs: where all jobs fit at once, no job waits under any
 // policy.
 func TestRoomForAllJobs(t *testing.T) {
 	for i := range uint64(300) {

@@ -91,7 +91,7 @@ func TestServicesKeepTheirLimits(t *testing.T) {
 	require.EqualValues(t, 400, held) // as many as there are, from the start on
 }
 
-// TestHungryServicesCostLittle: who lacks thousands of nodes, and can have none of those that are
+// TestUnderProvisionedServicesCostLittle: a service that lacks thousands of nodes, and can have none of those that are
 // free, has not every number of them tried in every pass. That took minutes, where this takes
 // a fraction of a second.
 func TestUnderProvisionedServicesCostLittle(t *testing.T) {

@@ -36,9 +36,6 @@ type Ends struct {
 	n      int
 }
 
-// Len is the number of running jobs.
-func (s *Ends) Len() int { return s.n }
-
 // First is the earliest predicted end, Never when nothing runs.
 func (s *Ends) First() model.Time {
 	if s.n == 0 {

@@ -66,14 +66,6 @@ func (v *View) Total() int32 { return v.total }
 // Whole says whether nodes are handed out whole.
 func (v *View) Whole() bool { return v.whole }
 
-// Most is the number of units of the largest node.
-func (v *View) Most() int32 {
-	if v.whole {
-		return v.per
-	}
-	return v.most
-}
-
 // Need is what a request takes out of Free: nodes in a whole-node cluster,
 // units otherwise.
 func (v *View) Need(r model.Request) int32 {

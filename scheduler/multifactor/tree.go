@@ -263,12 +263,3 @@ func (t *Tree) classic(a *association, all int64) {
 // Factor is the fair share factor of association i, 0 to 1, as of the last
 // Freeze. With FairTree accounts have none.
 func (t *Tree) Factor(i int32) model.Fixed { return t.of[i].factor }
-
-// Shares is the part of the machine that association i is promised.
-func (t *Tree) Shares(i int32) model.Fixed {
-	return model.Fixed(t.of[i].shares >> (62 - model.FractionBits))
-}
-
-// Used is the usage of association i with all below it as of the last Freeze,
-// in units times microseconds.
-func (t *Tree) Used(i int32) int64 { return t.of[i].used }

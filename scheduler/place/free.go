@@ -150,10 +150,6 @@ func (f *Free) SetAllAvailable() {
 	}
 }
 
-// Has says whether node n is idle: in service, and nobody holds it or a GPU of
-// it.
-func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
-
 // Idle is the set of idle nodes, for reading until the next change.
 func (f *Free) Idle() model.NodeSet { return f.idle }
 

@@ -117,7 +117,7 @@ func (v *view) mark(p *model.Placement, held bool) {
 	v.naive.mark(p, held, nil)
 }
 
-// TestSelectAgainstTheTwin lets two observers of one site take, give and copy at
+// TestSelectAgainstNaive lets two observers of one site take, give and copy at
 // random; each finds the same nodes as a walk over all of them does.
 func TestSelectAgainstNaive(t *testing.T) {
 	chosen, fitting := 0, 0

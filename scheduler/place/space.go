@@ -78,9 +78,6 @@ func NewSpace(site *model.Site) *Space {
 	return sp
 }
 
-// Nodes is the number of nodes of the site.
-func (sp *Space) Nodes() int { return sp.nodes }
-
 // Eligible is the set of nodes that meet c; nil is met by all. Cost: one test
 // per node.
 func (sp *Space) Eligible(c *model.Constraint) model.NodeSet {
@@ -146,9 +143,6 @@ func (sp *Space) newClass(nodes model.NodeSet) class {
 	}
 	return c
 }
-
-// Members is the set of nodes of a class, for reading only.
-func (sp *Space) Members(class ClassID) model.NodeSet { return sp.classes[class].nodes }
 
 // GroupsNeeded is the fewest dragonfly groups whose nodes of the class, busy or
 // not, could hold a request for that many whole nodes, and the number of groups

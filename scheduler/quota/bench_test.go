@@ -20,10 +20,9 @@ func busy(n int, usage Usage) *Book {
 	return ledger
 }
 
-// TestNoAllocations in steady state, nor for asking what would be if.
+// TestNoAllocations in steady state.
 func TestNoAllocations(t *testing.T) {
 	ledger := busy(10, Decay)
-	what := ledger.Clone()
 	now := at(100)
 	c := Claim{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
@@ -32,38 +31,9 @@ func TestNoAllocations(t *testing.T) {
 		ledger.Start(&c, now)
 		now = ledger.NextTick(now)
 		ledger.Freeze(now)
-		what.CopyFrom(ledger)
-		what.Check(&c)
-		what.Stop(&c, now)
+		ledger.Check(&c)
 		ledger.Stop(&c, now)
 	}))
-}
-
-// TestClone: what happens to one of the two does not happen to the other.
-func TestClone(t *testing.T) {
-	ledger := busy(3, Rolling)
-	first := ledger.Clone()
-	require.Equal(t, ledger, first)
-	c := free(1, 7)
-	c.QOS, c.User = 0, 9
-	first.Start(&c, at(100))
-	first.SetLimits(2, &model.Limits{MaxNodes: 1})
-	first.Freeze(at(101))
-	require.Equal(t, ledger, busy(3, Rolling))
-	first.CopyFrom(ledger)
-	first.Freeze(at(102))
-	ledger.Freeze(at(102))
-	require.Equal(t, ledger, first)
-
-	small := busy(1, Rolling)
-	small.CopyFrom(ledger)
-	require.Equal(t, ledger, small)
-	ledger.CopyFrom(busy(1, Rolling))
-	ledger.Start(&c, at(103)) // tenant 1 is unknown here
-	nodes, jobs := ledger.InUse(-1)
-	require.Equal(t, [2]int32{7, 1}, [2]int32{nodes, jobs})
-	small.CopyFrom(ledger)
-	require.Equal(t, ledger.tenants[1], small.tenants[1])
 }
 
 func BenchmarkCheck(b *testing.B) {
@@ -104,15 +74,5 @@ func BenchmarkFreeze(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-func BenchmarkCopyFrom(b *testing.B) {
-	ledger := busy(100, Rolling)
-	what := ledger.Clone()
-	b.ReportAllocs()
-	b.ResetTimer()
-	for range b.N {
-		what.CopyFrom(ledger)
 	}
 }

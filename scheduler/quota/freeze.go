@@ -34,12 +34,6 @@ func (s *Standing) Equal(o *Standing) bool {
 
 func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
 
-func (f *frozen) copyFrom(src *frozen) {
-	of := f.of
-	*f = *src
-	f.of = append(of[:0], src.of...)
-}
-
 // NextTick is the first tick after now: ticks are the multiples of the
 // accounting tick since the epoch of the trace.
 func (b *Book) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tick) }

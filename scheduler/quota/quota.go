@@ -242,36 +242,3 @@ func (b *Book) InUse(t model.TenantID) (nodes, jobs int32) {
 	u := &b.tenants[b.index(t)].use
 	return u.nodes, u.jobs
 }
-
-// Clone is an independent copy, for asking what would be if.
-func (b *Book) Clone() *Book {
-	c := &Book{}
-	c.CopyFrom(b)
-	return c
-}
-
-// CopyFrom makes b equal to src. It allocates only while b is smaller than src
-// and takes time in proportion to the history kept.
-func (b *Book) CopyFrom(src *Book) {
-	b.cfg, b.clock, b.busy = src.cfg, src.clock, src.busy
-	b.limits = append(b.limits[:0], src.limits...)
-	b.tenants = grown(b.tenants, len(src.tenants))
-	for i := range b.tenants {
-		b.tenants[i].copyFrom(&src.tenants[i])
-	}
-	b.site.copyFrom(&src.site)
-	b.qos = grown(b.qos, len(src.qos))
-	for i := range b.qos {
-		b.qos[i].all = src.qos[i].all
-		b.qos[i].users = append(b.qos[i].users[:0], src.qos[i].users...)
-	}
-	b.frozen.copyFrom(&src.frozen)
-}
-
-// grown is s with the length n, what it holds kept for its memory.
-func grown[T any](s []T, n int) []T {
-	if n <= cap(s) {
-		return s[:n]
-	}
-	return append(s[:cap(s)], make([]T, n-cap(s))...)
-}

@@ -210,7 +210,7 @@ func (p *pair) refuse(j *naiveJob) {
 	require.Equal(p, p.naive.ended(j, model.Rejected), got)
 }
 
-// TestAgainstTwin submits, starts and ends random jobs in a random order, in
+// TestAgainstNaive submits, starts and ends random jobs in a random order, in
 // which some fail and are requeued, and compares every answer.
 func TestAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,0 +1,13 @@
+package place
+
+import "orrery/scheduler/model"
+
+// Has says whether node n is idle: in service, and nobody holds it or a GPU of
+// it.
+func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
+
+// Nodes is the number of nodes of the site.
+func (sp *Space) Nodes() int { return sp.nodes }
+
+// Members is the set of nodes of a class, for reading only.
+func (sp *Space) Members(class ClassID) model.NodeSet { return sp.classes[class].nodes }
