@@ -49,8 +49,8 @@ func TestReservationsOfTheTrace(t *testing.T) {
 	require.Equal(t, []int64{0, 80}, startsAmid(t, reserve(`{"nodes":["a-1"],"start":50000000,"end":80000000}`), submittedJob{0, 60, 1, 1, 0, traces.Job{}}, submittedJob{1, 100, 2, 1, 0, traces.Job{}}))
 }
 
-// The bound on nodes of sensitive work is lowered and lifted as the trace says; who
-// is above it waits and is not refused.
+// The bound on nodes of sensitive work is lowered and lifted as the trace says; a
+// job above it waits and is not refused.
 func TestPoolOfTheTrace(t *testing.T) {
 	pool := func(s int64, n string) traces.Event {
 		return traces.Event{Time: model.Time(s) * model.Time(model.Second), Kind: "sensitive_pool", Value: n}
@@ -63,7 +63,7 @@ func TestPoolOfTheTrace(t *testing.T) {
 	require.Equal(t, []int64{50}, startsAmid(t, []traces.Event{pool(0, "1"), pool(50, "2")}, submittedJob{1, 100, 2, 1, 0, secret}))
 }
 
-// While the quorum is out nobody starts.
+// While the quorum is out no job starts.
 func TestOutagesOfTheTrace(t *testing.T) {
 	out := []traces.Event{{Time: model.Time(10 * model.Second), Kind: "quorum_outage", Value: "20000000"}}
 	require.Equal(t, []int64{0, 30}, startsAmid(t, out, submittedJob{0, 60, 1, 1, 0, traces.Job{}}, submittedJob{12, 60, 1, 1, 0, traces.Job{}}))

@@ -453,7 +453,7 @@ func TestConservativeUnderACap(t *testing.T) {
 	require.Less(t, res.Work.Instants, uint64(10))
 }
 
-// longBytes are some 2400 bytes of a generator that anybody can rebuild.
+// longBytes are some 2400 bytes of a generator that is easily rebuilt.
 func longBytes(seed uint64) []byte {
 	var out []byte
 	for i := range uint64(12) {

@@ -51,7 +51,7 @@ func TestServicesFollowTheirDemand(t *testing.T) {
 }
 
 // TestDemandIsBroughtIntoTheRange: no demand is beyond nodes_max or below nodes_min, one of before
-// the submission counts from there on, and nobody follows those of other jobs.
+// the submission counts from there on, and no service follows those of other jobs.
 func TestDemandIsBroughtIntoTheRange(t *testing.T) {
 	later := aService()
 	later.submit = 50

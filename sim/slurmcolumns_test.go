@@ -78,7 +78,7 @@ func multi(weights string) string {
 	return "vclusters: [{name: v, home: all, profile: {order: multifactor, accounting_tick: 10s, multifactor: {" + weights + "}}}]\n"
 }
 
-// long keeps all nodes of a site until 100 s, so that whoever comes meanwhile is
+// long keeps all nodes of a site until 100 s, so that what comes meanwhile is
 // in order.
 func long(nodes int32) submittedJob { return submittedJob{0, 100, nodes, 9, 0, traces.Job{}} }
 
@@ -174,7 +174,7 @@ func TestSlurmColumns(t *testing.T) {
 	}
 }
 
-// TestManyUsers: users who are met while others run find their place in the tree.
+// TestManyUsers: users that are met while others run find their place in the tree.
 func TestManyUsers(t *testing.T) {
 	jobs := []submittedJob{long(1)}
 	for u := range int32(20) {

@@ -134,7 +134,7 @@ func (s *Ends) overdue(now model.Time) (count int) {
 	return count
 }
 
-// shadowLate is Shadow while somebody is overdue, which is rare enough to walk
+// shadowLate is Shadow while a job is overdue, which is rare enough to walk
 // the ends one by one.
 func (s *Ends) shadowLate(now model.Time, need, free int32) (model.Time, int32) {
 	at := model.Never

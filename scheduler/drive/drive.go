@@ -1,6 +1,6 @@
 // Package drive holds the one loop around the scheduler core. The simulator
-// and a live scheduler both step it; they differ in the ports they hand over
-// and in who says what time it is. Nothing else calls the core.
+// and a live scheduler both step it; they differ in the ports they pass
+// and in what says the time. Nothing else calls the core.
 package drive
 
 import (

@@ -14,7 +14,7 @@ import (
 // know (the log's own job number) travels beside it as an int64.
 type JobID int32
 
-// Ref is a dense handle for a job while it is in the system. Whoever submits
+// Ref is a dense handle for a job while it is in the system. The submitter of
 // the job chooses it, and may use it again once the job has left, so tables
 // indexed by Ref grow with the jobs in the system and not with the trace.
 type Ref int32

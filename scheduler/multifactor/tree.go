@@ -68,7 +68,7 @@ type part62 int64
 
 const one62 part62 = 1 << 62
 
-// NewTree checks the associations and gives everybody the factor of who has
+// NewTree checks the associations and gives each the factor of one that has
 // used nothing.
 func NewTree(list []Association, s *Sharing) (*Tree, error) {
 	t := &Tree{
@@ -232,7 +232,7 @@ func (t *Tree) rate() {
 	t.factors(all)
 }
 
-// factors computes those of everybody from what is used, in all and below each.
+// factors computes those of all associations from what is used, in all and below each.
 func (t *Tree) factors(all int64) {
 	if t.ranked {
 		t.rank(all)

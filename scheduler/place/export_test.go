@@ -2,7 +2,7 @@ package place
 
 import "orrery/scheduler/model"
 
-// Has says whether node n is idle: in service, and nobody holds it or a GPU of
+// Has says whether node n is idle: in service, and no job holds it or a GPU of
 // it.
 func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
 

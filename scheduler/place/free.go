@@ -8,7 +8,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Free is which nodes and GPUs of a Space are held by nobody. Nodes held whole,
+// Free is which nodes and GPUs of a Space no job holds. Nodes held whole,
 // GPUs held and nodes out of service are three marks of a node that do not touch
 // each other: a node is idle when it has none of them.
 //
@@ -131,7 +131,7 @@ func (f *Free) GiveWhere(p *model.Placement, committed *Free) {
 	}
 }
 
-// SetAvailable takes node n out of service or back. Who holds it is not changed
+// SetAvailable takes node n out of service or back. What holds it is not changed
 // by that.
 func (f *Free) SetAvailable(n model.NodeID, up bool) {
 	if up {

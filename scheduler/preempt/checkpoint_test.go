@@ -81,7 +81,7 @@ func TestDocumentedDecision(t *testing.T) {
 	d.LastCheckpoint = model.Time(model.Hour)
 	require.InDelta(t, 3600*8*.001+3*100*.5+.5*2*60, seconds(cfg.Value(&d, now)), 1e-4)
 	d.Class = model.SensitiveClass
-	require.InDelta(t, 3600*8*.001+.5*2*60, seconds(cfg.Value(&d, now)), 1e-4, "nobody takes its nodes")
+	require.InDelta(t, 3600*8*.001+.5*2*60, seconds(cfg.Value(&d, now)), 1e-4, "no job takes its nodes")
 	cfg.Bandwidth = 0
 	d.PFail = model.One
 	require.EqualValues(t, math.MaxInt64, cfg.Cost(&d), "the storage is out")

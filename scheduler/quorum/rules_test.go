@@ -51,7 +51,7 @@ func TestBorrowing(t *testing.T) {
 	}
 }
 
-// TestLentByCountsNodes: each node counts once, whoever and however many are
+// TestLentByCountsNodes: each node counts once, whichever and however many jobs are
 // on it, and until the last of them has left.
 func TestLentByCountsNodes(t *testing.T) {
 	d := newDesk(t)

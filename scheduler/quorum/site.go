@@ -136,7 +136,7 @@ func (s *Site) StateOf(ref model.Ref) (state model.JobState, ok bool) {
 }
 
 // OwnerOf is the job that holds node n as a whole, -1 when there is none. Cost:
-// the jobs in the system if somebody holds it.
+// the jobs in the system if one holds it.
 func (s *Site) OwnerOf(n model.NodeID) model.Ref {
 	if !s.whole.Has(n) {
 		return noRef

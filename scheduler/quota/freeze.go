@@ -116,7 +116,7 @@ func ratio(part, whole int64) model.Fixed {
 func (b *Book) Utilisation() model.Fixed { return b.frozen.utilisation }
 
 // Neutral is f3, the fair share factor, of a tenant that has no share:
-// one half, and for who is no tenant of the site what Config.Unknown says.
+// one half, and for work without a tenant of the site what Config.Unknown says.
 func (b *Book) Neutral(t model.TenantID) model.Fixed {
 	if b.index(t) == len(b.tenants)-1 && b.cfg.Unknown != UnknownNeutral {
 		return 0

@@ -105,7 +105,7 @@ func (c *clock) advance(a *account, now model.Time) {
 		return
 	}
 	if c.decays {
-		if len(a.turns) == 0 { // nothing decays of who never held anything
+		if len(a.turns) == 0 { // nothing was ever held: nothing decays
 			c.begin(a, now)
 			return
 		}

@@ -171,7 +171,7 @@ func TestBuckets(t *testing.T) {
 		ledger.Start(&c, model.Time(i)*model.Time(7*model.Minute))
 		ledger.Stop(&c, model.Time(i)*model.Time(7*model.Minute)+1)
 	}
-	require.LessOrEqual(t, cap(ledger.tenants[0].turns), 2*2*22, "though nobody reads it")
+	require.LessOrEqual(t, cap(ledger.tenants[0].turns), 2*2*22, "though it is not read")
 }
 
 // TestSaturates: even senseless numbers never make the ledger fall.

@@ -96,7 +96,7 @@ func (b *Book) withinPartition(c *Claim) bool {
 	return c.Nodes >= p.MinNodes && !over(0, c.Nodes, p.MaxNodes)
 }
 
-// over says whether more on top of used breaks limit; 0 is no limit. Who asks
+// over says whether more on top of used breaks limit; 0 is no limit. A request
 // for nothing more breaks no limit, even one lowered below what is used.
 func over(used, more, limit int32) bool {
 	return limit > 0 && more > 0 && int64(used)+int64(more) > int64(limit)

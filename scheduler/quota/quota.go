@@ -48,7 +48,7 @@ func (u Usage) String() string { return usages[u] }
 type Unknown uint8
 
 const (
-	UnknownNone    Unknown = iota // it may run, and comes after everybody who has a share left: f3 is 0
+	UnknownNone    Unknown = iota // it may run, and comes after every tenant that has a share left: f3 is 0
 	UnknownNeutral                // as a tenant without a share: f3 is 0.5, better than a tenant at its share
 	UnknownReject                 // it never runs
 )

@@ -96,7 +96,7 @@ func TestCheckpointOf(t *testing.T) {
 		{model.CheckpointManual, 0, 0, .090909}, {model.CheckpointManual, -1, -1, .090909},
 		{model.CheckpointNone, 0, 0, 0}, {model.CheckpointNone, 600 * gib, 10 * gib, 0},
 		{model.CheckpointAuto, 600 * gib, 10 * gib, .5},   // one minute
-		{model.CheckpointManual, 600 * gib, 10 * gib, .5}, // whoever writes it
+		{model.CheckpointManual, 600 * gib, 10 * gib, .5}, // whatever writes it
 		{model.CheckpointAuto, 1800 * gib, 10 * gib, .25},
 		{model.CheckpointAuto, 10 * gib, 10 * gib, .983607}, // one second
 		{model.CheckpointAuto, math.MaxInt64, 1, 0},

@@ -136,7 +136,7 @@ func TestWaitNeverFalls(t *testing.T) {
 	})
 }
 
-// The last bits belong to the meaning of a spec: who changes them on purpose
+// The last bits belong to the meaning of a spec: a change on purpose
 // raises the semantics of the release.
 func TestBitsStayTheSame(t *testing.T) {
 	h := fnv.New64a()

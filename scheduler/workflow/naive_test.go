@@ -94,7 +94,7 @@ func (w *naive) gate(of *naiveJob) model.Reason {
 	return model.ReasonNone
 }
 
-// ended marks a job and says whom it releases or dooms.
+// ended marks a job and says which jobs it releases or makes unsatisfiable.
 func (w *naive) ended(job *naiveJob, outcome model.JobState) (c Changes) {
 	job.phase, job.outcome = "gone", outcome
 	for _, j := range w.jobs {
@@ -205,7 +205,7 @@ func (p *pair) requeue(j *naiveJob) {
 // refuse lets a job end that was never submitted.
 func (p *pair) refuse(j *naiveJob) {
 	var got Changes
-	j.TaskGroup = -1 // nobody has heard of it
+	j.TaskGroup = -1 // no job is in it
 	p.graph.Ended(j.Job, -1, model.Rejected, false, &got)
 	require.Equal(p, p.naive.ended(j, model.Rejected), got)
 }

@@ -34,8 +34,8 @@ func (c *Changes) Reset() { c.Released, c.Never = c.Released[:0], c.Never[:0] }
 // name and that have not been submitted yet, and of one record for each job that
 // has gone and was marked Awaited: its outcome is kept for good, since a job
 // that asks for it may still be submitted. A condition on a job that was not
-// marked may be open for ever: of those that nobody waits for and that wait for
-// nobody themselves there is no record. Not safe for concurrent use.
+// marked may be open for ever: of those that no job waits for and that wait for
+// none themselves there is no record. Not safe for concurrent use.
 //
 // AfterCorr names the element that it pairs with, see Pair. Where it names an
 // element of another index it holds at once, or if that element is still to be

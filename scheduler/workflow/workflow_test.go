@@ -95,7 +95,7 @@ func TestAllConditionsMustHold(t *testing.T) {
 }
 
 // TestCascade: one failure cancels all that hang on it, one by one; a handler
-// and whoever takes any end run.
+// and a job after any end run.
 func TestCascade(t *testing.T) {
 	g := New()
 	g.submit(
@@ -114,8 +114,8 @@ func TestCascade(t *testing.T) {
 	require.Empty(t, g.end(6, model.Completed), "7 has gone")
 }
 
-// TestD17RequeuedIsNoEnd: a failed predecessor that is requeued cancels nobody
-// and releases nobody; its last attempt counts.
+// TestD17RequeuedIsNoEnd: a failed predecessor that is requeued cancels no job
+// and releases none; its last attempt counts.
 func TestD17RequeuedIsNoEnd(t *testing.T) {
 	g := New()
 	g.submit(job(1), job(2, after(1, model.AfterOK)), job(3, after(1, model.AfterNotOK)), job(4, after(1, model.AfterAny)))
@@ -178,7 +178,7 @@ func TestMemory(t *testing.T) {
 	g := New()
 	g.submit(plain(1))
 	g.end(1, model.Completed)
-	require.Equal(t, Blocked, g.submit(job(2, after(1, model.AfterAny))), "nobody said that it would be asked for")
+	require.Equal(t, Blocked, g.submit(job(2, after(1, model.AfterAny))), "it was not marked as asked for")
 	require.Empty(t, g.end(2, model.Cancelled))
 	require.Len(t, g.byJob, 1, "the outcome of 2")
 

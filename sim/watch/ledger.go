@@ -77,7 +77,7 @@ func each(p *model.Placement) func(yield func(model.NodeID, uint64) bool) {
 type ledger struct {
 	nodes   []node
 	ready   model.NodeSet
-	owned   model.NodeSet // by anybody, in whole or in part
+	owned   model.NodeSet // by any job, in whole or in part
 	downed  []model.NodeID
 	homes   []int32 // by vCluster
 	lent    []int32
@@ -290,7 +290,7 @@ func (w *Watcher) nodeChanges(f *model.Fact) {
 	}
 }
 
-// vacated checks that nobody is left on a node that went down in the instant
+// vacated checks that no job is left on a node that went down in the instant
 // that is over: invariant 16.
 func (w *Watcher) vacated() {
 	for _, n := range w.downed {

@@ -82,7 +82,7 @@ func (w *Plain) clock(now model.Time) {
 	w.now = now
 }
 
-// settled checks invariant 10: nobody who could start is left waiting.
+// settled checks invariant 10: no job that could start is left waiting.
 func (w *Plain) settled() {
 	if !w.cfg.Prompt {
 		return
@@ -291,7 +291,7 @@ func (w *Plain) shadow(j *plainJob) model.Time {
 // room is the instant from now on at which so many of what is free and of what
 // ends give back are enough.
 func room(now model.Time, free, enough int32, ends []end) model.Time {
-	slices.SortFunc(ends, func(a, b end) int { //detlint:total equal ends are summed before anybody looks
+	slices.SortFunc(ends, func(a, b end) int { //detlint:total equal ends are summed before they are read
 		return cmp.Compare(a.at, b.at)
 	})
 	at := now

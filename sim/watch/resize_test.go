@@ -63,7 +63,7 @@ var forgedServices = []forgedLog{
 		l.demand(0, 0, 2)
 		l.resized(0, 0, l.propose(0, model.Proposal{Kind: model.ProposeResize, Placement: on(0, 1)}), on(0, 4))
 	}},
-	{31, "a demand of nobody", nil, func(l *forged) { l.demand(0, 3, 2) }},
+	{31, "a demand of no job", nil, func(l *forged) { l.demand(0, 3, 2) }},
 	{31, "a demand of a service that has left", nil, func(l *forged) {
 		l.serves(0, 0, 0)
 		l.fact(1*sec, model.FactEnded, 0)
@@ -80,7 +80,7 @@ var forgedServices = []forgedLog{
 		l.demand(0, 0, 2)
 		l.propose(0, model.Proposal{Kind: model.ProposeResize, Placement: on(0, 1)})
 	}},
-	{31, "growth that nobody demands", nil, func(l *forged) { l.serves(0, 0, 0); l.resize(1*sec, 0, 0, 1) }},
+	{31, "growth without demand", nil, func(l *forged) { l.serves(0, 0, 0); l.resize(1*sec, 0, 0, 1) }},
 	{31, "more than is demanded", nil, func(l *forged) {
 		l.serves(0, 0, 0)
 		l.demand(1*sec, 0, 2)

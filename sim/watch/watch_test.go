@@ -12,7 +12,7 @@ import (
 
 const sec = model.Time(model.Second)
 
-// testSite is two vClusters of two nodes each, and one node for everybody.
+// testSite is two vClusters of two nodes each, and one node for both.
 //
 //	node         0      1      2      3      4
 //	home         a      a      b      b      -
@@ -269,7 +269,7 @@ func TestForgedLogs(t *testing.T) {
 		}},
 		{1, "time runs back", nil, func(l *forged) { l.submit(5*sec, 0); l.node(4*sec, 0, model.Draining) }},
 		{2, "a second submission", nil, func(l *forged) { l.submit(0, 0); l.submit(0, 0) }},
-		{2, "an end of nobody", nil, func(l *forged) { l.fact(0, model.FactEnded, 3) }},
+		{2, "an end of no job", nil, func(l *forged) { l.fact(0, model.FactEnded, 3) }},
 		{2, "a job leaves twice", nil, func(l *forged) {
 			l.submit(0, 0)
 			l.fact(1*sec, model.FactCancelled, 0)
@@ -277,7 +277,7 @@ func TestForgedLogs(t *testing.T) {
 		}},
 		{2, "a row is not accounted for", records, func(l *forged) { l.Finish(1, 0, 0) }},
 		{2, "a job is lost", nil, func(l *forged) { l.submit(0, 0); l.Finish(1, 0, 0) }},
-		{2, "an attempt that nobody recorded", records, func(l *forged) {
+		{2, "an attempt that is not recorded", records, func(l *forged) {
 			l.submit(0, 0)
 			l.start(0, 0, 0)
 			l.fact(1*sec, model.FactEnded, 0)
@@ -434,7 +434,7 @@ func TestForgedLogs(t *testing.T) {
 		{0, "until it ends", keepBooks, func(l *forged) { l.aside(1900 * model.Second) }},
 		{28, "GPUs that it counts on", func(c *Config) { noLedger(c); c.Shared = true }, func(l *forged) { l.divided(0) }},
 		{0, "GPUs of a node at home elsewhere", func(c *Config) { noLedger(c); c.Shared = true }, func(l *forged) { l.divided(2) }},
-		{0, "while others leave for somebody", func(c *Config) { noLedger(c); c.Policies[0].Preempts, c.Policies[0].MaxVictims = true, 1 }, func(l *forged) {
+		{0, "while others leave for a job", func(c *Config) { noLedger(c); c.Policies[0].Preempts, c.Policies[0].MaxVictims = true, 1 }, func(l *forged) {
 			l.submit(0, 0, wants(2), class(1))
 			l.start(0, 0, 0, 1)
 			l.submit(1*sec, 1, wants(3))

@@ -53,7 +53,7 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 			At: now, Kind: translate.ChangeKind(rapid.IntRange(0, int(translate.NodeDegrades)).Draw(rt, "change")), Node: model.NodeID(rapid.IntRange(0, n-1).Draw(rt, "node")),
 		})
 	}
-	for i := range 2 * n { // so that everybody can run in the end
+	for i := range 2 * n { // so that every job can run in the end
 		base.Changes = append(base.Changes, translate.Change{
 			At: model.Time(1000+100*(i/n)) * at, Kind: []translate.ChangeKind{translate.NodeRepaired, translate.NodeUndrained}[i/n], Node: model.NodeID(i % n),
 		})

@@ -213,7 +213,7 @@ func TestAbandonWhileLeaving(t *testing.T) {
 }
 
 // TestVictimKeepsItsRef: a victim that ends before the quorum decides leaves its
-// ref to nobody until then.
+// ref to no other until then.
 func TestVictimKeepsItsRef(t *testing.T) {
 	s := newSingle(t, func(c *SiteConfig) { c.Latency = 5 * sec }, row(1, 0), row(2, 0, class(9)), row(3, 0))
 	f, g := s.submit(0), s.submit(1)

@@ -32,7 +32,7 @@ type order struct {
 	victim int64
 }
 
-// story is a world and a scheduler without any policy: whoever waits starts, in
+// story is a world and a scheduler without any policy: what waits starts, in
 // order of submission, on the lowest nodes that are free.
 type story struct {
 	world  *Site
@@ -155,7 +155,7 @@ func (p *story) order(now model.Time) {
 	p.propose(now, x)
 }
 
-// start proposes whoever fits.
+// start proposes what fits.
 func (p *story) start(now model.Time) {
 	for _, ref := range slices.Clone(p.queue) {
 		a := p.world.jobs[ref].alloc
