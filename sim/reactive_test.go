@@ -97,7 +97,7 @@ func TestServicesKeepTheirLimits(t *testing.T) {
 func TestUnderProvisionedServicesCostLittle(t *testing.T) {
 	for _, backfill := range []string{"easy", "conservative"} {
 		t.Run(backfill, func(t *testing.T) {
-			m := &memory{size: 2, info: traces.Info{Name: "hungry", Hash: "hungry", Sorted: true}}
+			m := &memory{size: 2, info: traces.Info{Name: "services", Hash: "services", Sorted: true}}
 			m.events = []traces.Event{{Time: model.Time(2 * model.Second), Kind: "demand", Subject: "3", Value: "5000"}}
 			m.all.Attr = &traces.Attributes{}
 			add := func(submit, runtime int64, nodes int32, job traces.Job) {

@@ -12,7 +12,7 @@ import (
 
 // Quorum commits proposals.
 type Quorum interface {
-	// Submit hands over proposals in the order in which they were decided and
+	// Submit passes proposals in the order in which they were decided and
 	// appends to dst the answers that are known at once. Every proposal is
 	// answered exactly once, here or later as a fact of a Step; a quorum that
 	// cannot be reached answers late. The proposals are valid during the call.

@@ -73,7 +73,7 @@ func BenchmarkSelect(b *testing.B) {
 					f.Give(&p)
 				}
 			})
-			b.Run(fmt.Sprintf("nodes=%d/job=%d/twin", nodes, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("nodes=%d/job=%d/naive", nodes, n), func(b *testing.B) {
 				for b.Loop() {
 					naive.selection(&q, sp.Members(class))
 				}

@@ -3,7 +3,7 @@ package quota
 import "orrery/scheduler/model"
 
 // Capacity is what a tenant would have consumed that held the whole site since
-// the books were opened.
+// the ledger was opened.
 func (b *Book) Capacity(now model.Time) (node, gpu model.Duration) {
 	if !b.clock.opened {
 		return 0, 0

@@ -80,7 +80,7 @@ func (b *Book) Standing(t model.TenantID) *Standing {
 	return &b.frozen.of[i]
 }
 
-// usage of account a by the chosen measure. At the instant the books are opened
+// usage of account a by the chosen measure. At the instant the ledger is opened
 // no time has passed, and the share of nodes stands in for that of node time.
 func (b *Book) usage(a *account) model.Fixed {
 	part, whole := a.nodes, b.site.nodes

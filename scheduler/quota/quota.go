@@ -1,5 +1,5 @@
-// Package quota keeps the books of the tenants: what each holds and may hold,
-// what it has consumed since the books were opened, and the figures that bend
+// Package quota keeps the ledger of the tenants: what each holds and may hold,
+// what it has consumed since the ledger was opened, and the figures that bend
 // scores, frozen between two ticks of the accounts. It decides nothing about
 // order or place and knows neither scores nor nodes, only how many.
 package quota
@@ -15,7 +15,7 @@ const (
 	DefaultHalfLife = 7 * model.Day
 )
 
-// Config is what the books are about. Zero durations mean the defaults above.
+// Config is what a ledger is about. Zero durations mean the defaults above.
 type Config struct {
 	Tenants    []model.Tenant
 	QOS        []model.QOS
@@ -80,7 +80,7 @@ type Book struct {
 	cfg     Config
 	limits  []model.Limits // of the tenants, then of the unknown
 	tenants []account      // likewise
-	site    account        // as if a tenant had held the whole site since the books were opened
+	site    account        // as if a tenant had held the whole site since the ledger was opened
 	qos     []pool
 	clock   clock
 	busy    int64 // nodes charged for
@@ -99,7 +99,7 @@ type held struct {
 	queued      int32 // jobs in the system, of users only
 }
 
-// New opens the books.
+// New opens a ledger.
 func New(cfg *Config) *Book {
 	b := &Book{cfg: *cfg}
 	setDefault(&b.cfg.Tick, DefaultTick)
@@ -168,7 +168,7 @@ func (b *Book) Start(c *Claim, now model.Time) {
 }
 
 // Stop says that c, as it was started or resized, has given back its nodes: at
-// its end, or because it was suspended. What it consumed stays on the books.
+// its end, or because it was suspended. What it consumed stays in the ledger.
 func (b *Book) Stop(c *Claim, now model.Time) {
 	b.use(c, -c.Nodes, -1)
 	b.charge(c, -c.Nodes, -c.GPUs, now)

@@ -17,7 +17,7 @@ type naive struct{ jobs []*naiveJob }
 type naiveJob struct {
 	model.Allocation
 	ref     model.Ref
-	phase   string // "to come", "blocked", "free", "doomed", "started", "gone"
+	phase   string // "to come", "blocked", "free", "unsatisfiable", "started", "gone"
 	outcome model.JobState
 	met     []Status // of each dependency when it was looked at last
 }
@@ -110,7 +110,7 @@ func (w *naive) ended(job *naiveJob, outcome model.JobState) (c Changes) {
 			j.phase = "free"
 			c.Released = append(c.Released, j.ref)
 		case Never:
-			j.phase = "doomed"
+			j.phase = "unsatisfiable"
 			c.Never = append(c.Never, j.ref)
 		}
 	}
@@ -170,7 +170,7 @@ func (p *pair) submit(j *naiveJob) {
 	j.phase = "blocked" // not to come any more, for a job that waits for itself
 	status := p.naive.look(j, all)
 	require.Equal(p, status, p.graph.Submit(&j.Allocation, j.ref))
-	j.phase = [...]string{Free: "free", Blocked: "blocked", Never: "doomed"}[status]
+	j.phase = [...]string{Free: "free", Blocked: "blocked", Never: "unsatisfiable"}[status]
 }
 
 func (p *pair) start(j *naiveJob) {
@@ -225,7 +225,7 @@ func TestAgainstNaive(t *testing.T) {
 			{3, p.submit, []string{"to come"}},
 			{4, p.start, []string{"free"}},
 			{4, p.finish, []string{"started"}},
-			{1, p.cancel, []string{"doomed"}},
+			{1, p.cancel, []string{"unsatisfiable"}},
 			{1, p.cancel, []string{"free", "blocked"}},
 			{1, p.requeue, []string{"started"}},
 			{1, p.refuse, []string{"to come"}},
@@ -239,7 +239,7 @@ func TestAgainstNaive(t *testing.T) {
 			if jobs := w.pick(a.to...); len(jobs) > 0 {
 				a.do(rapid.SampledFrom(jobs).Draw(t, "job"))
 			}
-			for _, j := range w.pick("free", "blocked", "doomed") {
+			for _, j := range w.pick("free", "blocked", "unsatisfiable") {
 				require.Equal(t, w.gate(j), g.Gate(j.ref), "gate of %d", j.Job)
 			}
 			require.LessOrEqual(t, len(g.byJob), len(w.jobs))

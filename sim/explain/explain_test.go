@@ -263,7 +263,7 @@ func TestEveryWaitIsExplained(t *testing.T) {
 	require.ErrorAs(t, err, &none)
 }
 
-// covers checks that the spells of a job fill its waits without a gap.
+// covers checks that the wait intervals of a job fill its waits without a gap.
 func covers(t *testing.T, e *Explanation) {
 	t.Helper()
 	at := func(instant string) time.Time {

@@ -64,7 +64,7 @@ type Other struct {
 	end model.Time
 }
 
-// Spell is a time during which one thing kept the job waiting.
+// Interval is a time of waiting during which one thing kept the job waiting.
 type Interval struct {
 	From    string  `json:"from"`
 	To      string  `json:"to"`
@@ -80,7 +80,7 @@ type Interval struct {
 	Room        *Room  `json:"room,omitempty"` // at its beginning
 	Score       *Score `json:"score,omitempty"`
 	// Rejected are the best sets of nodes that it did not start on, three at most,
-	// at the beginning of the spell.
+	// at the beginning of the interval.
 	Rejected []RejectedSet `json:"rejected_sets,omitempty"`
 
 	from, to model.Time
@@ -314,7 +314,7 @@ func (e *story) sized(at model.Time, z Size) {
 	e.Sizes = append(e.Sizes, z)
 }
 
-// spells cuts the times of waiting, before each attempt and after the last, where
+// intervals cuts the times of waiting, before each attempt and after the last, where
 // decisions changed.
 func (x *explainer) intervals(e *story) {
 	from, next := e.submit, 0
@@ -327,7 +327,7 @@ func (x *explainer) intervals(e *story) {
 	}
 }
 
-// waited adds the spells of one wait and returns the first decision behind it.
+// waited adds the intervals of one wait and returns the first decision behind it.
 // starts says that the wait ended with a start.
 func (x *explainer) waited(e *story, from, to model.Time, next int, starts bool) int {
 	last := Interval{from: from}
@@ -348,7 +348,7 @@ func (x *explainer) waited(e *story, from, to model.Time, next int, starts bool)
 	return next
 }
 
-// open begins a spell with a decision.
+// open begins an interval with a decision.
 func (x *explainer) open(e *story, d *record.Decision, from model.Time) Interval {
 	s := Interval{
 		from: from, reason: d.Reason, Reason: d.Reason.String(), Proposed: d.Kind == "start", Behind: x.others[d.Behind], Score: x.scoreOf(e, d),
@@ -367,7 +367,7 @@ func (x *explainer) open(e *story, d *record.Decision, from model.Time) Interval
 	return s
 }
 
-// close ends a spell and keeps it, unless nothing was decided and no time passed.
+// close ends an interval and keeps it, unless nothing was decided and no time passed.
 func (x *explainer) close(e *story, s *Interval, to model.Time) {
 	if s.to = to; s.Room == nil && !s.Proposed && s.from == to {
 		return

@@ -28,7 +28,7 @@ var heldWords = map[model.Reason]string{
 	model.ReasonDependencyNever: "to be withdrawn, since a condition on a job that it depended on could not hold any more",
 }
 
-// what is a spell in words that follow its length.
+// what is a wait interval in words that follow its length.
 func (e *story) what(s *Interval) string {
 	switch s.reason {
 	case model.ReasonNone:
@@ -193,7 +193,7 @@ func (e *story) parts(until model.Time) string {
 	return ": " + strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// causes adds up the spells before an instant by what they were for.
+// causes adds up the wait intervals before an instant by what they were for.
 func (e *story) causes(until model.Time) (parts []part) {
 	for i := range e.Intervals {
 		s := &e.Intervals[i]
@@ -272,7 +272,7 @@ func several(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Words spells a span as people say it, to its two largest units: 3 h 12 min.
+// Words is a span as people say it, to its two largest units: 3 h 12 min.
 func Words(d model.Duration) string {
 	units := [...]struct {
 		of   model.Duration

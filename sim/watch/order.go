@@ -23,7 +23,7 @@ const (
 	expansion                 // largest (wait + request) / request first
 )
 
-// OrderOf is the order of a name, Unknown for those that cannot be told.
+// OrderOf is the order of a name, orderUnknown for those that cannot be told.
 func OrderOf(name string) Order {
 	for o, n := range [...]string{fcfs: "fcfs", sjf: "sjf", ljf: "ljf", saf: "saf", sqf: "sqf", wfp3: "wfp3", expansion: "expansion"} {
 		if n == name && n != "" {

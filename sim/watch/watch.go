@@ -134,7 +134,7 @@ func (w *Watcher) fail(invariant int, j *job, found, expected string) {
 	w.Report.fail(b)
 }
 
-// stranger notes a breach about a job that is not in the system.
+// unknownJob notes a breach about a job that is not in the system.
 func (w *Watcher) unknownJob(invariant int, id model.JobID, found, expected string) {
 	w.Report.fail(Breach{Invariant: invariant, At: w.now, Job: id, Found: found, Expected: expected})
 }

@@ -99,7 +99,7 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 // TestChaos: whatever goes wrong, every job is accounted for once, its attempts
 // follow each other, its work adds up, the counters agree with the attempts, and
 // the same seed tells the same story. The quorum, which shares nothing with the
-// world's books, panics on an illegal transition and refuses a node twice.
+// world's ledger, panics on an illegal transition and refuses a node twice.
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg, rows, orders := chaos(rt)

@@ -107,14 +107,14 @@ func (s *Site) Next() model.Time {
 }
 
 // dropStale drops the events that are left when no job is in the system and
-// nothing else is ahead: they were overtaken, and must not prolong the replay.
+// nothing else is ahead: they are out of date, and must not prolong the replay.
 func (s *Site) dropStale() {
 	if s.State.Waiting == 0 && s.State.Running == 0 && s.ahead == 0 && s.events.Len() > 0 {
 		s.events.Clear()
 	}
 }
 
-// push sets an event that is not of a job and is not overtaken.
+// push sets an event that is not of a job and is never out of date.
 func (s *Site) push(e des.Event) {
 	s.ahead++
 	s.events.Push(e)
@@ -239,7 +239,7 @@ func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 	return s.facts
 }
 
-// jobEvent handles an event of a job that may have been overtaken: the job was
+// jobEvent handles an event of a job that may be out of date: the job was
 // preempted or failed, or left and its ref was used again.
 func (s *Site) jobEvent(e des.Event) {
 	ref := e.Ref()

@@ -44,10 +44,10 @@ func (s *Site) Restores() []model.Proposal {
 	return out
 }
 
-// usageBatch is how many facts of usage are handed over at a time.
+// usageBatch is how many facts of usage are passed at a time.
 const usageBatch = 1 << 10
 
-// Usage hands over what was used before the replay, in order of time: facts of the begin
+// Usage passes what was used before the replay, in order of time: facts of the begin
 // and of the end of each attempt, some at a time and valid during the call. It is read once.
 func (s *Site) Usage(observe func([]model.Fact)) {
 	past := s.past
