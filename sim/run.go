@@ -13,6 +13,7 @@ import (
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/site"
 	"orrery/sim/commitlog"
 	"orrery/sim/des"
 	"orrery/sim/metric"
@@ -47,6 +48,8 @@ type Options struct {
 	// Parts are those that metric.ComputeParts will be asked for with Result.Series;
 	// each lies within the part that the spec measures.
 	Parts []metric.Span
+	// alter changes what the core is made of behind the back of the watcher, in tests.
+	alter func(*site.Config)
 }
 
 // Progress of a run.

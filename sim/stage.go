@@ -56,6 +56,9 @@ func newStage(p *plan.Resolved, opt Options, users func() []string) (engine, sta
 	}
 	c := p.Site.Core
 	c.EveryCycle = opt.EveryCycle
+	if opt.alter != nil {
+		opt.alter(&c)
+	}
 	if opt.Decisions != nil {
 		c.Explain = opt.explain()
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/order"
+	"orrery/scheduler/site"
 	"orrery/sim/plan"
 	"orrery/traces"
 )
@@ -43,13 +44,17 @@ func (w *siteWorld) replayed(t *testing.T, spec plan.Spec, broken bool) *Result 
 	require.NoError(t, err)
 	p.Site.World.Rows.Dependencies, err = plan.Dependencies(context.Background(), src, m.open)
 	require.NoError(t, err)
-	r, err := newRun(p, src, 0, Options{Watch: true})
-	require.NoError(t, err)
-	for i := range p.Site.Core.Policies {
-		if broken {
-			p.Site.Core.Policies[i].Backfill = order.FirstFit
+	opt := Options{Watch: true}
+	if broken {
+		opt.alter = func(c *site.Config) {
+			c.Policies = slices.Clone(c.Policies)
+			for i := range c.Policies {
+				c.Policies[i].Backfill = order.FirstFit
+			}
 		}
 	}
+	r, err := newRun(p, src, 0, opt)
+	require.NoError(t, err)
 	require.NoError(t, r.replay(context.Background()))
 	res, err := r.finish()
 	require.NoError(t, err)

@@ -13,6 +13,20 @@ func (v *VCluster) Lendable(home int32) int32 {
 	return min(home, int32((int64(home)*int64(share)+int64(home))>>FractionBits))
 }
 
+// Within counts the nodes of p that are in the set.
+func (p *Placement) Within(set NodeSet) int32 {
+	n := 0
+	for _, w := range p.Words {
+		n += bits.OnesCount64(w.Mask & set[w.Word])
+	}
+	for _, h := range p.Shares {
+		if set.Has(h.Node) {
+			n++
+		}
+	}
+	return int32(n)
+}
+
 // Nodes is the number of distinct nodes of p. Cost: its words.
 func (p *Placement) Nodes() int32 {
 	n := len(p.Shares)
@@ -35,7 +49,7 @@ func inProportion(x int64, n, of int32) int64 {
 
 // Draw is the power in W that a is reckoned with on p: what it states for
 // NodesMin in proportion, else the BusyPower of its whole nodes, or the part of
-// it that its GPUs are of the node's, rounded up. Cost: the nodes of p; Makes
+// it that its GPUs are of the node's, rounded up. Cost: the nodes of p; NodeClasses
 // does the same for the words of p.
 func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	if a.Power > 0 {

@@ -3,7 +3,7 @@ package order
 import "orrery/scheduler/model"
 
 // Candidate is a waiting job in the order of one pass: the highest tier first, in a
-// tier the highest key, and among equal keys as the heap's Ties say.
+// tier the highest key, and among keys that are too close to tell as the heap's Ties say.
 type Candidate struct {
 	Key  int64
 	Tier int32
@@ -11,7 +11,8 @@ type Candidate struct {
 	At   int32 // where its core keeps it; the heap does not look at it
 }
 
-// Ties orders candidates of one tier and key. It must be a total order.
+// Ties orders candidates of one tier whose keys do not tell. It must be a total order, and
+// agree with keys that do.
 type Ties interface {
 	Before(a, b model.Ref) bool
 }
@@ -21,16 +22,19 @@ type Ties interface {
 type Heap struct {
 	List []Candidate
 	Ties Ties
+	// Near is how far keys may be apart that do not tell: 0 where they are exact, RankNear
+	// where they are ranks.
+	Near int64
 	led  bool // only the best is in its place
 }
 
 // Before says whether a comes before b.
 func (h *Heap) Before(a, b *Candidate) bool {
-	switch {
-	case a.Tier != b.Tier:
+	if a.Tier != b.Tier {
 		return a.Tier > b.Tier
-	case a.Key != b.Key:
-		return a.Key > b.Key
+	}
+	if apart := a.Key - b.Key; apart > h.Near || apart < -h.Near {
+		return apart > 0
 	}
 	return h.Ties.Before(a.Ref, b.Ref)
 }

@@ -71,14 +71,16 @@ func (o Order) Valid() bool { return int(o) < len(names) }
 // Static says that the key of a waiting job never changes.
 func (o Order) Static() bool { return o != WFP3 && o != Unicef && o != Expansion }
 
-// Key is what the place of a waiting job in a queue hangs on. The first fields say
-// what the job asked for; the rest is worked out from them by Prepare and Refresh.
-type Key struct {
+// Asked is what the place of a waiting job in a queue hangs on.
+type Asked struct {
 	ID       model.JobID
 	Request  model.Request
 	Submit   model.Time
 	Walltime model.Duration // requested; Forever when none was stated
+}
 
+// Key is what an order has worked out of what a job asked for, by Prepare and Refresh.
+type Key struct {
 	fixed  wide    // of a static order
 	float  float64 // of an order that changes with time, as of the last Refresh
 	logNum uint64  // log2(units) as a fraction, for unicef
@@ -86,23 +88,35 @@ type Key struct {
 	slope  float64 // of an order that changes with time: the key grows with slope*wait
 }
 
-// Prepare works out what of k never changes under o, after its first fields were set.
-func (o Order) Prepare(k *Key) {
+// Prepare works out what never changes under o of the key of a job that asked for a.
+func (o Order) Prepare(a *Asked, k *Key) {
 	if o.Static() {
-		k.fixed = o.staticKey(k)
+		k.fixed = o.staticKey(a)
 		return
 	}
-	k.logNum, k.logDen = log2Units(k.Request.Units)
-	k.slope = o.slope(k)
+	k.logNum, k.logDen = log2Units(a.Request.Units)
+	k.slope = o.slope(a, k)
 }
 
 // Refresh works out what of k changes with time, as of now. Before compares keys of
 // one instant only.
-func (o Order) Refresh(k *Key, now model.Time) {
+func (o Order) Refresh(a *Asked, k *Key, now model.Time) {
 	if !o.Static() {
-		k.float = o.floatKey(k, now)
+		k.float = o.floatKey(a, k, now)
 	}
 }
+
+// rankBits is how many of the last bits of a float64 a rank leaves out: so many that
+// floatSlack is less than a unit of what is left, which is 2^-46 of the value at least.
+const rankBits = 7
+
+// RankNear is how far the ranks of two keys may be apart that do not tell which is first.
+const RankNear = 1
+
+// Rank is the key of a job as of the last Refresh under an order that changes with time,
+// as a number that is larger for jobs that come first, unless two are within RankNear. It
+// is 0 under all others.
+func (k *Key) Rank() int64 { return int64(math.Float64bits(k.float) >> rankBits) }
 
 // maxKeySpan bounds a requested time inside a key, so that every key fits 128
 // bits: 2^50 µs, 35.7 years. Longer and missing requests tie there.
@@ -116,8 +130,8 @@ func keySpan(d model.Duration) uint64 {
 // staticKey is the key of a job under a static order. Fixed-point keys are
 // scaled by a power of two and a power of ten that is the same for all jobs;
 // their error is below 4e-17 relative to the largest term, a fifth of float64's.
-func (o Order) staticKey(k *Key) wide {
-	r, n := keySpan(k.Walltime), uint64(k.Request.Units)
+func (o Order) staticKey(a *Asked) wide {
+	r, n := keySpan(a.Walltime), uint64(a.Request.Units)
 	switch o {
 	case SJF:
 		return wideOf(int64(r))
@@ -129,15 +143,15 @@ func (o Order) staticKey(k *Key) wide {
 		return wideOf(int64(n))
 	case DirlabF1: // 2^57 * key; r is in µs, hence the 6
 		six := wideMul(6<<log2Bits, n)
-		return wideMul(log10Fixed(r), n).sub(six).add(logSubmit(k.Submit, 870))
+		return wideMul(log10Fixed(r), n).sub(six).add(logSubmit(a.Submit, 870))
 	case DirlabF2: // 2^57 * 10^3 * key
 		root := sqrtFixed(r, 0) // 2^32 * sqrt(µs)
-		return wideMul(root, n).shl(log2Bits - 32).add(logSubmit(k.Submit, 25_600*1000))
+		return wideMul(root, n).shl(log2Bits - 32).add(logSubmit(a.Submit, 25_600*1000))
 	case DirlabF3: // 2^40 * 10^6 * key
-		return wideMul(r, n).shl(40).add(logSubmit(k.Submit, 6_860_000*1_000_000).shr(log2Bits - 40))
+		return wideMul(r, n).shl(40).add(logSubmit(a.Submit, 6_860_000*1_000_000).shr(log2Bits - 40))
 	case DirlabF4: // 2^48 * 10^6 * key
 		root := sqrtFixed(n<<32, 0) // 2^48 * sqrt(n)
-		return wideMul(root, r).add(logSubmit(k.Submit, 530_000*1_000_000).shr(log2Bits - 48))
+		return wideMul(root, r).add(logSubmit(a.Submit, 530_000*1_000_000).shr(log2Bits - 48))
 	}
 	return wide{} // fcfs: the id decides
 }
@@ -160,12 +174,12 @@ func log2Units(n int32) (num, den uint64) {
 
 // floatKey is the key of a dynamic order in float64, largest first, within
 // floatSlack of the exact value.
-func (o Order) floatKey(k *Key, now model.Time) float64 {
-	w, r := float64(waited(k, now)), float64(keySpan(k.Walltime))
+func (o Order) floatKey(a *Asked, k *Key, now model.Time) float64 {
+	w, r := float64(waited(a, now)), float64(keySpan(a.Walltime))
 	switch o {
 	case WFP3:
 		x := w / r
-		return float64(x * x * x * float64(k.Request.Units))
+		return float64(x * x * x * float64(a.Request.Units))
 	case Unicef:
 		return w * float64(k.logDen) / (float64(k.logNum) * r)
 	}
@@ -175,12 +189,12 @@ func (o Order) floatKey(k *Key, now model.Time) float64 {
 // slope is the factor of the waiting time in a monotone function of the key of
 // a dynamic order: cbrt(n)/r for wfp3, 1/(log2(n)*r), and 1/r. It is used for
 // bounds only.
-func (o Order) slope(k *Key) float64 {
-	r := float64(keySpan(k.Walltime))
+func (o Order) slope(a *Asked, k *Key) float64 {
+	r := float64(keySpan(a.Walltime))
 	switch o {
 	case WFP3:
 		//detlint:inexact it enters bounds with a margin, and no decision
-		return math.Cbrt(float64(k.Request.Units)) / r
+		return math.Cbrt(float64(a.Request.Units)) / r
 	case Unicef:
 		return float64(k.logDen) / (float64(k.logNum) * r)
 	}
@@ -191,30 +205,30 @@ func (o Order) slope(k *Key) float64 {
 // of 2^-53 each stay below 1e-15.
 const floatSlack = 1e-14
 
-func waited(k *Key, now model.Time) uint64 { return uint64(max(now-k.Submit, 0)) }
+func waited(a *Asked, now model.Time) uint64 { return uint64(max(now-a.Submit, 0)) }
 
-// Before says whether a comes before b at the instant now, exactly: where the
-// float64 keys are too close to tell, the fractions are compared by
-// cross-multiplication in integers.
-func (o Order) Before(a, b *Key, now model.Time) bool {
+// Before says whether the job of a and ka comes before that of b and kb at the instant
+// now, exactly: where the float64 keys are too close to tell, the fractions are compared
+// by cross-multiplication in integers.
+func (o Order) Before(a *Asked, ka *Key, b *Asked, kb *Key, now model.Time) bool {
 	if o.Static() {
-		if c := a.fixed.cmp(b.fixed); c != 0 {
+		if c := ka.fixed.cmp(kb.fixed); c != 0 {
 			return c < 0
 		}
 		return a.ID < b.ID
 	}
-	x, y := a.float, b.float
+	x, y := ka.float, kb.float
 	if math.Abs(x-y) > floatSlack*max(x, y) {
 		return x > y
 	}
-	if c := o.cross(a, b, now); c != 0 {
+	if c := o.cross(a, ka, b, kb, now); c != 0 {
 		return c > 0
 	}
 	return a.ID < b.ID
 }
 
 // cross compares the exact keys of a dynamic order.
-func (o Order) cross(a, b *Key, now model.Time) int {
+func (o Order) cross(a *Asked, ka *Key, b *Asked, kb *Key, now model.Time) int {
 	wa, wb := waited(a, now), waited(b, now)
 	ra, rb := keySpan(a.Walltime), keySpan(b.Walltime)
 	var p, q product
@@ -223,8 +237,8 @@ func (o Order) cross(a, b *Key, now model.Time) int {
 		p = productOf(wa, wa, wa, uint64(a.Request.Units), rb, rb, rb)
 		q = productOf(wb, wb, wb, uint64(b.Request.Units), ra, ra, ra)
 	case Unicef:
-		p = productOf(wa, a.logDen, b.logNum, rb)
-		q = productOf(wb, b.logDen, a.logNum, ra)
+		p = productOf(wa, ka.logDen, kb.logNum, rb)
+		q = productOf(wb, kb.logDen, ka.logNum, ra)
 	default:
 		p = productOf(wa, rb)
 		q = productOf(wb, ra)
@@ -232,22 +246,22 @@ func (o Order) cross(a, b *Key, now model.Time) int {
 	return p.cmp(&q)
 }
 
-// OvertakenBy is a lower bound on the instant at which b comes before k, which is
-// before b now, under an order that changes with time; model.Never when it is not to
+// Overtakes is a lower bound on the instant at which the job of b and kb comes before that
+// of a and ka, which is before it now, under an order that changes with time; model.Never when it is not to
 // be expected. Under every such order the key is a monotone function of slope*wait, so
 // that two keys meet after the time (slope1*wait1 - slope2*wait2) / (slope2 - slope1);
 // both differences are taken with a margin for the errors of float64.
-func (k *Key) OvertakenBy(b *Key, now model.Time) model.Time {
+func Overtakes(a *Asked, ka *Key, b *Asked, kb *Key, now model.Time) model.Time {
 	const (
 		margin   = 1e-9
 		farthest = 1 << 60
 	)
-	closing := float64(b.slope*(1+margin)) - k.slope
+	closing := float64(kb.slope*(1+margin)) - ka.slope
 	if closing <= 0 {
 		return model.Never
 	}
-	lead := float64(k.slope * float64(waited(k, now)) * (1 - margin))
-	after := (lead - float64(b.slope*float64(waited(b, now))*(1+margin))) / closing
+	lead := float64(ka.slope * float64(waited(a, now)) * (1 - margin))
+	after := (lead - float64(kb.slope*float64(waited(b, now))*(1+margin))) / closing
 	if after >= farthest {
 		return model.Never
 	}

@@ -6,7 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"orrery/scheduler/model"
+
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 func (a wide) big() *big.Int {
@@ -142,4 +145,31 @@ func TestOrderNames(t *testing.T) {
 	}
 	_, err := ParseBackfill("aggressive")
 	require.ErrorContains(t, err, "first-fit")
+}
+
+// Ranks that tell agree with the exact order, and keys that are far apart are told.
+func TestRanksAgreeWithTheOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := rapid.SampledFrom([]Order{WFP3, Unicef, Expansion}).Draw(t, "order")
+		now := model.Time(rapid.Int64Range(1, 1<<45).Draw(t, "now"))
+		draw := func(id model.JobID) (a Asked, k Key) {
+			a = Asked{
+				ID: id, Submit: now - model.Time(rapid.Int64Range(0, int64(now)).Draw(t, "wait")), Walltime: model.Duration(rapid.Int64Range(1, 1<<40).Draw(t, "walltime")),
+				Request: model.Request{Units: rapid.Int32Range(1, 1<<20).Draw(t, "units")},
+			}
+			if rapid.Bool().Draw(t, "close") && id > 0 {
+				a.Submit, a.Walltime, a.Request.Units = now-1<<30+model.Time(rapid.Int64Range(0, 2).Draw(t, "off")), 1<<30, 64
+			}
+			o.Prepare(&a, &k)
+			o.Refresh(&a, &k, now)
+			return a, k
+		}
+		a, ka := draw(0)
+		b, kb := draw(1)
+		if apart := ka.Rank() - kb.Rank(); apart > RankNear || apart < -RankNear {
+			require.Equal(t, apart > 0, o.Before(&a, &ka, &b, &kb, now))
+		} else if max(ka.float, kb.float) > 0 {
+			require.InEpsilon(t, ka.float+1e-300, kb.float+1e-300, 1e-12)
+		}
+	})
 }

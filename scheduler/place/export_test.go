@@ -6,8 +6,5 @@ import "orrery/scheduler/model"
 // it.
 func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
 
-// Nodes is the number of nodes of the site.
-func (sp *Space) Nodes() int { return sp.nodes }
-
 // Members is the set of nodes of a class, for reading only.
 func (sp *Space) Members(class ClassID) model.NodeSet { return sp.classes[class].nodes }

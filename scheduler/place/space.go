@@ -78,6 +78,9 @@ func NewSpace(site *model.Site) *Space {
 	return sp
 }
 
+// Nodes is the number of nodes of the site.
+func (sp *Space) Nodes() int { return sp.nodes }
+
 // Eligible is the set of nodes that meet c; nil is met by all. Cost: one test
 // per node.
 func (sp *Space) Eligible(c *model.Constraint) model.NodeSet {

@@ -182,7 +182,7 @@ func (c *Core) absorb(now model.Time) bool {
 	return c.void(now) || compress
 }
 
-// void drops the reservations whose start was missed: nobody holds back for
+// void drops the reservations whose start was missed: no job holds back for
 // them any more, or they would hold each other up for ever.
 func (c *Core) void(now model.Time) bool {
 	if c.due() >= now {
@@ -248,8 +248,8 @@ func (c *Core) replan(now model.Time, compress bool) {
 	}
 }
 
-// admit settles who is in the window. Those who are no longer lose their
-// reservation. It says whether somebody moved in who had waited outside.
+// admit settles which jobs are in the window. Those that are no longer lose their
+// reservation. It says whether one moved in that had waited outside.
 func (c *Core) admit(now model.Time) (moved bool) {
 	k, n := &c.cons, c.window()
 	for _, ref := range k.order[:n] {
@@ -322,10 +322,11 @@ func (c *Core) sorted(now model.Time) {
 	}
 	k.order = k.order[:0]
 	c.instant = atInstant{c, now}
-	c.heap.List, c.heap.Ties = c.heap.List[:0], &c.instant
+	c.heap.List, c.heap.Ties, c.heap.Near = c.heap.List[:0], &c.instant, order.RankNear
 	for _, ref := range c.q.ref {
-		c.cfg.Order.Refresh(&c.jobs[ref].Key, now)
-		c.heap.List = append(c.heap.List, order.Candidate{Ref: ref})
+		j := &c.jobs[ref]
+		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
+		c.heap.List = append(c.heap.List, order.Candidate{Key: c.jobs[ref].Rank(), Ref: ref})
 	}
 	c.heap.Init()
 	for len(c.heap.List) > 0 {

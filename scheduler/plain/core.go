@@ -91,6 +91,7 @@ const (
 
 // job is what the core knows of a job in the system.
 type job struct {
+	order.Asked
 	order.Key
 	phase     phase
 	need      int32      // of the view's capacity
@@ -99,6 +100,11 @@ type job struct {
 	inside    bool       // in the window of Conservative
 	fresh     bool       // not seen by a pass of Conservative yet
 	placement model.Placement
+}
+
+// before says whether a comes before b in the queue.
+func (c *Core) before(a, b *job, now model.Time) bool {
+	return c.cfg.Order.Before(&a.Asked, &a.Key, &b.Asked, &b.Key, now)
 }
 
 // New returns a core over an idle cluster. cfg must be valid.
@@ -159,11 +165,11 @@ func (c *Core) submitted(now model.Time, f *model.Fact) {
 		panic("scheduler: submission under a ref that is in use")
 	}
 	*j = job{
-		Key:   order.Key{ID: f.Job, Request: f.Request, Submit: f.Submit, Walltime: f.Walltime},
+		Asked: order.Asked{ID: f.Job, Request: f.Request, Submit: f.Submit, Walltime: f.Walltime},
 		phase: waiting, need: c.view.Need(f.Request), slot: model.Never,
 		placement: model.Placement{Words: j.placement.Words[:0], Shares: j.placement.Shares[:0]},
 	}
-	c.cfg.Order.Prepare(&j.Key)
+	c.cfg.Order.Prepare(&j.Asked, &j.Key)
 	if f.Request.Layout == model.PerNode && !c.view.Whole() {
 		c.shaped = true
 	}
@@ -284,7 +290,7 @@ func (c *Core) start(now model.Time, ref model.Ref) {
 }
 
 // Least is the smallest number of units that a waiting job could start on, 0
-// when nobody waits. Cost: one look at each waiting job.
+// when no job waits. Cost: one look at each waiting job.
 func (c *Core) Least() int32 {
 	if len(c.q.need) == 0 {
 		return 0

@@ -9,7 +9,7 @@ import (
 
 // reservation is the hold of the first blocked job under Easy. It stays valid
 // from pass to pass until capacity is released or the head changes; it is
-// computed only when somebody might backfill.
+// computed only when a job might backfill.
 type reservation struct {
 	known bool
 	at    model.Time
@@ -68,13 +68,13 @@ func (c *Core) scan(now model.Time, i int) {
 }
 
 // passFresh tests only the jobs that arrived since the last pass: nothing was
-// released and the head is the same, so whoever was refused is refused again.
+// released and the head is the same, so what was refused is refused again.
 func (c *Core) passFresh(now model.Time) {
 	c.work.Passes++
 	if len(c.fresh) > 1 {
 		//detlint:total every order ends in the job's id
 		slices.SortFunc(c.fresh, func(a, b model.Ref) int {
-			if c.cfg.Order.Before(&c.jobs[a].Key, &c.jobs[b].Key, now) {
+			if c.before(&c.jobs[a], &c.jobs[b], now) {
 				return -1
 			}
 			return 1
@@ -141,7 +141,7 @@ func (c *Core) passDynamic(now model.Time) {
 		again = c.shaped && len(c.plan.Proposals) > before
 	}
 	if blocked >= 0 && slices.Min(c.q.need) <= c.view.Free() {
-		// Somebody who fits is held back by the blocked job alone. What was
+		// A job that fits is held back by the blocked job alone. What was
 		// refused only gets worse with time, so that nothing changes until
 		// another job overtakes the blocked one, or an end is overdue.
 		c.plan.QuietUntil = min(c.overtaken(now, blocked), max(c.ends.First(), now))
@@ -151,10 +151,11 @@ func (c *Core) passDynamic(now model.Time) {
 // overtaken is a lower bound on the instant at which another job comes before the
 // blocked one.
 func (c *Core) overtaken(now model.Time, blocked model.Ref) model.Time {
-	h, at := &c.jobs[blocked].Key, model.Never
+	h, at := &c.jobs[blocked], model.Never
 	for _, ref := range c.q.ref {
 		if ref != blocked {
-			at = min(at, h.OvertakenBy(&c.jobs[ref].Key, now))
+			b := &c.jobs[ref]
+			at = min(at, order.Overtakes(&h.Asked, &h.Key, &b.Asked, &b.Key, now))
 		}
 	}
 	return at
@@ -172,7 +173,7 @@ func (c *Core) passHeap(now model.Time) model.Ref {
 	c.easy.known = false
 	before := len(c.plan.Proposals)
 	c.instant = atInstant{c, now}
-	c.heap.Ties = &c.instant
+	c.heap.Ties, c.heap.Near = &c.instant, order.RankNear
 	c.heap.Init()
 	for len(c.heap.List) > 0 {
 		best := c.heap.List[0].Ref
@@ -207,10 +208,10 @@ func (c *Core) split(now model.Time) (blocked model.Ref, candidates bool) {
 	blocked = -1
 	for k, ref := range c.q.ref {
 		j := &c.jobs[ref]
-		c.cfg.Order.Refresh(&j.Key, now)
+		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)
 		if c.fits(k) {
-			c.heap.List = append(c.heap.List, order.Candidate{Ref: ref})
-		} else if blocked < 0 || c.cfg.Order.Before(&j.Key, &c.jobs[blocked].Key, now) {
+			c.heap.List = append(c.heap.List, order.Candidate{Key: j.Rank(), Ref: ref})
+		} else if blocked < 0 || c.before(j, &c.jobs[blocked], now) {
 			blocked = ref
 		}
 	}
@@ -225,5 +226,5 @@ type atInstant struct {
 
 // Before implements order.Ties.
 func (o *atInstant) Before(a, b model.Ref) bool {
-	return o.c.cfg.Order.Before(&o.c.jobs[a].Key, &o.c.jobs[b].Key, o.now)
+	return o.c.before(&o.c.jobs[a], &o.c.jobs[b], o.now)
 }

@@ -104,7 +104,7 @@ func (c *Core) position(ref model.Ref) int {
 
 func (c *Core) inOrder(a, b *job) bool {
 	if c.cfg.Order.Static() {
-		return c.cfg.Order.Before(&a.Key, &b.Key, 0)
+		return c.before(a, b, 0)
 	}
 	return a.ID < b.ID
 }

@@ -17,7 +17,7 @@ import (
 // What is asked of the whole nodes of a placement is asked of 64 at a time.
 type Site struct {
 	site    *model.Site
-	classes *model.Makes
+	classes *model.NodeClasses
 	prints  model.Cut  // the nodes by conformance group, the unknown in one of -1
 	jobs    []jobState // by Ref
 	nodes   []nodeState
@@ -85,7 +85,7 @@ type share struct{ used, limit int64 }
 func NewSite(site *model.Site) *Site {
 	n := len(site.Nodes)
 	s := &Site{
-		site: site, classes: model.NewMakes(site), nodes: make([]nodeState, n),
+		site: site, classes: model.NewNodeClasses(site), nodes: make([]nodeState, n),
 		prints: model.NewCut(n, func(n model.NodeID) int32 { return max(site.Nodes[n].Fingerprint, -1) }),
 		homes:  make([]int32, len(site.VClusters)), lent: make([]int32, len(site.VClusters)),
 		need:    make([]int32, len(site.VClusters)),
@@ -112,8 +112,8 @@ func NewSite(site *model.Site) *Site {
 	return s
 }
 
-// Makes are those of the site.
-func (s *Site) Makes() *model.Makes { return s.classes }
+// NodeClasses are those of the site.
+func (s *Site) NodeClasses() *model.NodeClasses { return s.classes }
 
 // Held is what the running job under ref holds; valid until it holds something
 // else.

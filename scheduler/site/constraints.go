@@ -9,7 +9,7 @@ import (
 // define takes in what the constraint of a stands for, when it is named first. Ids that
 // are skipped belong to rows that were never submitted; a nil constraint is known, or of
 // the site.
-func (s *Core) define(a *model.Allocation, c *model.Constraint) {
+func (s *nodeState) define(a *model.Allocation, c *model.Constraint) {
 	for int(a.Constraint) >= len(s.constraints) {
 		s.constraints = append(s.constraints, nil)
 	}

@@ -8,21 +8,26 @@ import (
 // ties orders candidates of one vCluster whose tiers and keys are equal.
 type ties struct {
 	s   *Core
-	l   *lane
+	qs  *queueState
 	now model.Time
 }
 
 // Before implements order.Ties.
 func (t *ties) Before(a, b model.Ref) bool {
 	x, y := &t.s.jobs[a], &t.s.jobs[b]
-	if t.l.policy.Ranking == ByOrder {
-		return t.l.policy.Order.Before(&x.key, &y.key, t.now)
+	if t.qs.policy.Ranking == ByOrder {
+		a, b := x.asked(), y.asked()
+		return t.qs.policy.Order.Before(&a, &x.key, &b, &y.key, t.now)
 	}
-	return x.key.ID < y.key.ID
+	return x.Job < y.Job
 }
 
-// heap is a heap of candidates of l, not in order yet.
-func (s *Core) heap(l *lane, now model.Time, list []order.Candidate) order.Heap {
-	s.ties = ties{s, l, now}
-	return order.Heap{List: list, Ties: &s.ties}
+// heap is a heap of candidates of the pass, not in order yet.
+func (p *pass) heap(list []order.Candidate) order.Heap {
+	p.qs.scratch.ties = ties{p.Core, p.qs, p.now}
+	h := order.Heap{List: list, Ties: &p.qs.scratch.ties}
+	if p.qs.policy.Ranking == ByOrder {
+		h.Near = order.RankNear
+	}
+	return h
 }

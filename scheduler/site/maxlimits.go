@@ -1,8 +1,6 @@
 package site
 
 import (
-	"math"
-
 	"orrery/scheduler/model"
 	"orrery/scheduler/quota"
 )
@@ -29,7 +27,7 @@ func (c *Config) caps() Caps {
 	return Caps{c.Site.PowerCap, c.Site.Bandwidth, c.Site.SensitivePool}
 }
 
-func (c *Config) maxBook() *quota.Book {
+func (c *Config) maxLedger() *quota.Book {
 	q := c.Quota
 	if c.Max.Tenants != nil {
 		q.Tenants = c.Max.Tenants
@@ -53,26 +51,26 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	if caps.Sensitive > 0 && a.IsSensitive() && a.NodesMin > caps.Sensitive {
 		return model.ReasonTooLarge
 	}
-	c := s.claimOf(a, k, a.NodesMin)
-	return s.ever.Never(&c, a.Walltime)
+	c := claimOf(a, k, a.NodesMin)
+	return s.maxLedger.Never(&c, a.Walltime)
 }
 
 // couldFit says whether the nodes of the idle site hold a, borrowed ones
 // included.
-func (s *Core) couldFit(a *model.Allocation, k *kind) bool {
-	q := s.lanes[a.VCluster].search(a, k, a.NodesMin, nil)
+func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) bool {
+	q := s.vclusters[a.VCluster].search(a, k, a.NodesMin, nil)
 	if s.idle.Fits(&q) {
 		return true
 	}
-	if !s.borrows(a, k) {
+	if !s.cfg.borrows(a, k) {
 		return false
 	}
 	most := k.mask.Len()
 	for v := range s.home {
 		if vc := &s.site.VClusters[v]; model.VClusterID(v) != a.VCluster && vc.Lend {
-			copy(s.lender, s.home[v])
-			s.lender.And(k.foreign)
-			most += min(vc.Lendable(s.homes[v]), s.lender.Len())
+			copy(s.buf.lender, s.home[v])
+			s.buf.lender.And(k.foreign)
+			most += min(vc.Lendable(s.homes[v]), s.buf.lender.Len())
 		}
 	}
 	return most >= a.NodesMin
@@ -80,7 +78,7 @@ func (s *Core) couldFit(a *model.Allocation, k *kind) bool {
 
 // leastDraw is a lower bound on the power that a is reckoned with: what it
 // states, else that of the nodes it may use that draw least.
-func leastDraw(a *model.Allocation, k *kind) int64 {
+func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
 	switch {
 	case a.Power > 0:
 		return a.Power
@@ -88,22 +86,4 @@ func leastDraw(a *model.Allocation, k *kind) int64 {
 		return k.part * int64(a.GPUs) * int64(a.NodesMin)
 	}
 	return k.least * int64(a.NodesMin)
-}
-
-// frugal is what the nodes of a kind draw at least, and one GPU of them.
-func (s *Core) frugal(k *kind) (node, gpu int64) {
-	node, gpu = math.MaxInt64, math.MaxInt64
-	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
-		if mask == nil {
-			continue
-		}
-		for n := mask.Next(0); n >= 0; n = mask.Next(n + 1) {
-			w := s.site.Nodes[n].BusyPower
-			node, gpu = min(node, w), min(gpu, w/max(int64(s.site.Nodes[n].GPUs), 1))
-		}
-	}
-	if node == math.MaxInt64 {
-		return 0, 0
-	}
-	return node, gpu
 }

@@ -6,12 +6,13 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
 )
 
 // mode is what follows from the mode of a policy, worked out once: nothing else asks
 // for it.
 type mode struct {
-	planner          func(*Core, *lane) planner
+	planner          func(*Core, *queueState) planner
 	scoreOnly        bool // no other ranking will do
 	fixedServiceSize bool // services keep the size that they start with
 	conformanceFirst bool // as place.Query has it
@@ -31,83 +32,87 @@ func (p *Policy) mode() mode {
 
 // planner makes the passes of one vCluster.
 type planner interface {
-	// pass proposes what jobs and services of the vCluster get now.
-	pass(now model.Time)
+	// pass proposes what jobs and services of the vCluster get now. scalingUp is the
+	// services that may get nodes.
+	pass(p *pass, scalingUp []model.Ref)
 	// explain takes the score of a waiting job apart.
 	explain(ref model.Ref, now model.Time) score.Explanation
 }
 
 // documentedPlanner is that of the documented mode.
 type documentedPlanner struct {
-	s *Core
-	l *lane
+	s  *Core
+	qs *queueState
 }
 
-func newPlanner(s *Core, l *lane) planner { return documentedPlanner{s, l} }
+func newPlanner(s *Core, qs *queueState) planner { return documentedPlanner{s, qs} }
 
-func (p documentedPlanner) pass(now model.Time) {
-	first := len(p.s.plan.Proposals)
-	if p.l.timeline != nil {
-		p.s.passTimeline(p.l, now)
+func (d documentedPlanner) pass(p *pass, scalingUp []model.Ref) {
+	first := len(p.plan.Proposals)
+	if p.qs.policy.plans() {
+		p.passTimeline(scalingUp)
 	} else {
-		p.s.passQueue(p.l, now)
+		p.passQueue(scalingUp)
 	}
-	p.s.grow(p.l, now, first)
+	p.grow(first)
 }
 
-func (p documentedPlanner) explain(ref model.Ref, now model.Time) score.Explanation {
-	return p.s.explained(p.l, &p.s.jobs[ref], now)
+func (d documentedPlanner) explain(ref model.Ref, now model.Time) score.Explanation {
+	return d.s.explained(d.qs, &d.s.jobs[ref], now)
 }
 
 // codedPlanner implements the ports of ascoded for one vCluster.
 type codedPlanner struct {
-	s       *Core
-	l       *lane
+	*pass   // under way
 	planner *ascoded.Planner
 	found   model.Placement // what Select returns
 }
 
-func newCodedPlanner(s *Core, l *lane) planner {
-	p := &codedPlanner{s: s, l: l}
-	p.planner = ascoded.NewPlanner(ascoded.Config{
-		Site: s.site, Weights: &l.policy.Weights, Reference: l.policy.Reference, Window: s.cfg.Quota.Window,
-		Ready: s.ready, Free: l.free, All: s.space.Class(nil), Ledger: s.book.Book,
-	}, p)
-	return p
+func newCodedPlanner(s *Core, qs *queueState) planner {
+	c := &codedPlanner{pass: s.begin(qs, 0)}
+	c.planner = ascoded.NewPlanner(ascoded.Config{
+		Site: s.site, Weights: &qs.policy.Weights, Reference: qs.policy.Reference, Window: s.cfg.Quota.Window,
+		Ready: s.ready, Free: qs.free, All: s.space.Class(nil), Ledger: s.ledger.Book,
+	}, c)
+	return codedPasses{c}
 }
 
-func (p *codedPlanner) pass(now model.Time) {
-	p.s.work.Passes++
-	p.s.work.Examined += uint64(len(p.l.queue))
-	p.l.blocked = p.planner.Pass(now)
-	p.l.quiet = now
+// codedPasses is what the core sees of a codedPlanner.
+type codedPasses struct{ c *codedPlanner }
+
+func (x codedPasses) pass(p *pass, _ []model.Ref) {
+	p.work.Passes++
+	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
+	x.c.pass = p
+	p.qs.blocked = x.c.planner.Pass(p.now)
+	p.qs.quietUntil = p.now
 }
 
-func (p *codedPlanner) explain(ref model.Ref, now model.Time) score.Explanation {
-	return p.planner.Explain(ref, now)
+func (x codedPasses) explain(ref model.Ref, now model.Time) score.Explanation {
+	return x.c.planner.Explain(ref, now)
 }
 
 // Job implements ascoded.Jobs.
-func (p *codedPlanner) Job(ref model.Ref) ascoded.Job {
-	j := &p.s.jobs[ref]
+func (c *codedPlanner) Job(ref model.Ref) ascoded.Job {
+	j := &c.jobs[ref]
 	return ascoded.Job{Allocation: &j.Allocation, Left: j.left, Nodes: &j.placement, Started: j.started, Predicted: j.predicted}
 }
 
 // Waiting implements ascoded.Jobs.
-func (p *codedPlanner) Waiting(dst []model.Ref) []model.Ref {
-	for i := range p.l.queue {
-		dst = append(dst, p.l.queue[i].ref)
+func (c *codedPlanner) Waiting(dst []model.Ref) []model.Ref {
+	for i := range c.qs.waiting.Jobs {
+		dst = append(dst, c.qs.waiting.Jobs[i].Ref)
 	}
 	return dst
 }
 
 // Running implements ascoded.Jobs.
-func (p *codedPlanner) Running() []model.Ref { return p.s.active }
+func (c *codedPlanner) Running() []model.Ref { return c.active }
 
 // Ends implements ascoded.Jobs.
-func (p *codedPlanner) Ends(until model.Time, dst []ascoded.End) []ascoded.End {
-	p.l.ends.Ascend(p.s.now, func(at model.Time, ref model.Ref, n int32) bool {
-		if at <= until && p.s.jobs[ref].phase == running {
+func (c *codedPlanner) Ends(until model.Time, dst []ascoded.End) []ascoded.End {
+	c.qs.ends.Ascend(c.now, func(at model.Time, ref model.Ref, n int32) bool {
+		if at <= until && c.jobs[ref].phase == running {
 			dst = append(dst, ascoded.End{At: at, Ref: ref, Nodes: n})
 		}
 		return at <= until
@@ -116,76 +121,76 @@ func (p *codedPlanner) Ends(until model.Time, dst []ascoded.End) []ascoded.End {
 }
 
 // Held implements ascoded.Limits.
-func (p *codedPlanner) Held(ref model.Ref, score model.Fixed) model.Reason {
-	p.claim(ref, p.s.jobs[ref].NodesMin)
-	return p.s.held(p.l, order.Candidate{Key: int64(score), Ref: ref}, p.s.now)
+func (c *codedPlanner) Held(ref model.Ref, score model.Fixed) model.Reason {
+	c.claim(ref, c.jobs[ref].NodesMin)
+	return c.held(order.Candidate{Key: int64(score), Ref: ref})
 }
 
 // Breaks implements ascoded.Limits.
-func (p *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reason {
-	j := p.claim(ref, nodes.Nodes())
-	p.s.chosen.Set(nodes)
-	if r := p.s.overCap(j); r != model.ReasonNone {
+func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reason {
+	j := c.claim(ref, nodes.Nodes())
+	if r := c.overCap(j, nodes); r != model.ReasonNone {
 		return r
 	}
-	return p.s.limited(j)
+	return c.limited(j)
 }
 
 // Allows implements ascoded.Limits.
-func (p *codedPlanner) Allows(ref model.Ref, n int32) bool {
-	j := p.claim(ref, n)
+func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
+	j := c.claim(ref, n)
 	grown := j.Allocation
 	grown.NodesMin = n
-	ask := usage{leastDraw(&grown, j.kind), j.Demand(n)}
+	needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
 	if j.Power > 0 {
-		ask.power = j.Power * int64(n) / int64(j.NodesMin)
+		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 	}
-	return p.s.limited(j) == model.ReasonNone && p.s.fitsCaps(&ask, p.s.used)
+	return c.limited(j) == model.ReasonNone && c.caps.Fits(needs)
 }
 
 // claim makes the job one of n nodes in the eyes of the limits.
-func (p *codedPlanner) claim(ref model.Ref, n int32) *job {
-	j := &p.s.jobs[ref]
-	j.claim = p.s.claimOf(&j.Allocation, j.kind, n)
+func (c *codedPlanner) claim(ref model.Ref, n int32) *job {
+	j := &c.jobs[ref]
+	j.claim = claimOf(&j.Allocation, j.kind, n)
 	return j
 }
 
 // Usable implements ascoded.Nodes.
-func (p *codedPlanner) Usable(ref model.Ref) int32 {
-	j := &p.s.jobs[ref]
+func (c *codedPlanner) Usable(ref model.Ref) int32 {
+	j := &c.jobs[ref]
 	if j.GPUs > 0 {
-		return p.l.free.CountGPUs(j.kind.class, j.GPUs)
+		return c.qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	return p.s.own(p.l, j, p.avoids(ref))
+	return c.own(j, c.avoided(ref))
 }
 
 // Select implements ascoded.Nodes.
-func (p *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, bool) {
-	q := p.query(ref, n)
-	return &p.found, p.l.free.Select(&q, &p.found)
+func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, bool) {
+	q := c.search(ref, n)
+	return &c.found, c.qs.free.Select(&q, &c.found)
 }
 
 // Short implements ascoded.Nodes.
-func (p *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
-	q := p.query(ref, n)
-	return p.s.why(p.l, &p.s.jobs[ref], &q)
+func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
+	q := c.search(ref, n)
+	return c.why(&c.jobs[ref], &q)
 }
 
 // Start implements ascoded.Nodes.
-func (p *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
-	p.claim(ref, nodes.Nodes())
-	p.s.chosen.Set(nodes)
-	p.s.chosenBorrows = false
-	p.s.propose(p.l, ref, p.s.now)
+func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
+	c.claim(ref, nodes.Nodes())
+	found := &c.buf.choice
+	found.nodes.Set(nodes)
+	found.borrowed = false
+	c.propose(ref, found)
 }
 
 // Wait implements ascoded.Nodes.
-func (p *codedPlanner) Wait(ref model.Ref, why model.Reason) { p.s.note(ref, why) }
+func (c *codedPlanner) Wait(ref model.Ref, why model.Reason) { c.note(ref, why) }
 
-func (p *codedPlanner) query(ref model.Ref, n int32) place.Query {
-	return p.s.query(p.l, &p.s.jobs[ref], n, p.avoids(ref))
+func (c *codedPlanner) search(ref model.Ref, n int32) place.Query {
+	return c.qs.query(&c.jobs[ref], n, c.avoided(ref))
 }
 
-func (p *codedPlanner) avoids(ref model.Ref) model.NodeSet {
-	return p.s.avoids(ref, p.s.now, p.s.now.Add(p.s.jobs[ref].left))
+func (c *codedPlanner) avoided(ref model.Ref) model.NodeSet {
+	return c.avoids(ref, c.now, c.now.Add(c.jobs[ref].left))
 }

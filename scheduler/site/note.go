@@ -23,7 +23,7 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 	}
 	c := notes.Case{
 		Site: s.site, Space: s.space, Job: &j.Allocation, Ref: ref, Mask: j.kind.mask, Class: j.kind.class, Reason: r, Behind: behind, Until: until,
-		Free: j.lane.free, Nodes: &j.placement,
+		Free: j.queue.free, Nodes: &j.placement,
 	}
 	if r != model.ReasonNone {
 		c.Avoid, c.Kept = s.avoids(ref, s.now, s.now.Add(j.left)), s.keptFrom(ref)
@@ -40,15 +40,15 @@ func (s *Core) note(ref model.Ref, r model.Reason) {
 // standing is what a job is ranked by, taken apart; ok is false where it is not.
 func (s *Core) standing(ref model.Ref) (e score.Explanation, ok bool) {
 	j := &s.jobs[ref]
-	l := j.lane
+	qs := j.queue
 	switch {
-	case j.phase != waiting && j.phase != inFlight:
-	case l.policy.Ranking == ByScore:
-		return l.by.explain(ref, s.now), true
-	case l.policy.Ranking == ByMultifactor && s.book.Settled(): // all users are in the tree
+	case j.phase != queued && j.phase != proposed:
+	case qs.policy.Ranking == ByScore:
+		return qs.by.explain(ref, s.now), true
+	case qs.policy.Ranking == ByMultifactor && s.ledger.Settled(): // all users are in the tree
 		var tres [NumTRES]multifactor.Part
-		in := s.factors(l, j, s.now, &tres)
-		return notes.Points(&l.policy.Multifactor, &in), true
+		in := s.factors(qs, j, s.now, &tres)
+		return notes.Points(&qs.policy.Multifactor, &in), true
 	}
 	return e, false
 }
@@ -56,16 +56,17 @@ func (s *Core) standing(ref model.Ref) (e score.Explanation, ok bool) {
 // wouldChoose writes into p the nodes that j would get if nothing but their number
 // counted, none when there are too few.
 func (s *Core) wouldChoose(j *job, avoid model.NodeSet, p *model.Placement) {
-	q := s.query(j.lane, j, j.NodesMin, avoid)
-	if !j.lane.free.Select(&q, p) && !s.borrow(j.lane, j, &q, p) {
+	q := j.queue.query(j, j.NodesMin, avoid)
+	asked := pass{Core: s, qs: j.queue, now: s.now} // beside the one under way
+	if !j.queue.free.Select(&q, p) && !asked.borrow(j, &q, p) {
 		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
 	}
 }
 
 // keptFrom lists the sets of nodes that are kept from ref now, for jobs first.
 func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
-	for i := range s.claims {
-		if c := &s.claims[i]; c.ref != ref {
+	for i := range s.holds {
+		if c := &s.holds[i]; c.ref != ref {
 			kept = append(kept, notes.Kept{Nodes: c.nodes, Keeper: s.jobs[c.ref].Job, Until: model.AbsentTime})
 		}
 	}
@@ -81,15 +82,15 @@ func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
 // inTheWay says which job keeps ref from starting for the reason r, -1 for none,
 // and until when, as far as that is known.
 func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time) {
-	l := s.jobs[ref].lane
+	qs := s.jobs[ref].queue
 	switch r {
 	case model.ReasonPriority:
-		if h := &l.hold; h.ref >= 0 && h.ref != ref {
-			return s.jobs[h.ref].Job, s.reservedAt(l)
+		if h := &qs.reservation; h.Ref >= 0 && h.Ref != ref {
+			return s.jobs[h.Ref].Job, qs.reservedAt()
 		}
 	case model.ReasonReserved:
 		j := &s.jobs[ref]
-		return notes.Keeper(s.keptFrom(ref), l.free.Idle(), j.kind.mask)
+		return notes.Keeper(s.keptFrom(ref), qs.free.Idle(), j.kind.mask)
 	case model.ReasonDependency:
 		if on, _, ok := s.graph.Blocker(ref); ok {
 			return on, model.AbsentTime
@@ -98,19 +99,13 @@ func (s *Core) inTheWay(ref model.Ref, r model.Reason) (model.JobID, model.Time)
 	return -1, model.AbsentTime
 }
 
-// reservedAt is the instant of the reservation of the first blocked job of l.
-func (s *Core) reservedAt(l *lane) model.Time {
+// reservedAt is the instant of the reservation of the first blocked job.
+func (qs *queueState) reservedAt() model.Time {
 	at := model.AbsentTime
-	if l.timeline == nil {
-		if l.hold.known {
-			at = l.hold.at
-		}
-	} else {
-		for i := range l.plans.slots {
-			if l.plans.slots[i].ref == l.hold.ref {
-				at = l.plans.slots[i].at
-			}
-		}
+	if qs.policy.plans() {
+		at = qs.plan.At(qs.reservation.Ref)
+	} else if qs.reservation.Known() {
+		at = qs.reservation.At
 	}
 	if at == model.Never {
 		return model.AbsentTime

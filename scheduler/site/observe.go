@@ -2,7 +2,8 @@ package site
 
 import (
 	"orrery/scheduler/model"
-	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/waiting"
 	"orrery/scheduler/workflow"
 )
 
@@ -11,14 +12,14 @@ import (
 func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	if len(facts) > 0 {
-		s.book.Observed(now)
-		s.heard = now
+		s.ledger.Observed(now)
+		s.lastFact = now
 	}
 	for i := range facts {
 		f := &facts[i]
-		if changesWhoRuns(f.Kind) {
-			s.happened++
-			s.rousePreempting()
+		if changesWhichRun(f.Kind) {
+			s.factSeq++
+			s.vclusters.invalidatePreempting(s.now)
 		}
 		switch f.Kind {
 		case model.FactSubmitted:
@@ -55,7 +56,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 		case model.FactReleased:
 			if j := &s.jobs[f.Ref]; j.Hold {
 				j.Hold = false
-				if j.phase == early { // else it waits for others, who let it in
+				if j.phase == early { // else it waits for other jobs, whose ends admit it
 					s.admit(f.Ref)
 				}
 			}
@@ -65,8 +66,8 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 	}
 }
 
-// changesWhoRuns says whether a fact may let a preemption succeed that failed before.
-func changesWhoRuns(k model.FactKind) bool {
+// changesWhichRun says whether a fact may let a preemption succeed that failed before.
+func changesWhichRun(k model.FactKind) bool {
 	switch k {
 	case model.FactSubmitted, model.FactCheckpointed, model.FactUsageBegan, model.FactUsageEnded, model.FactRestoringBegan, model.FactRestoringEnded:
 		return false
@@ -79,67 +80,27 @@ func (s *Core) changed(f *model.Fact) {
 	switch f.Kind {
 	case model.FactNode:
 		up := f.State == model.Ready
-		if up {
-			s.ready.Add(f.Node)
-		} else {
-			s.ready.Remove(f.Node)
-		}
-		s.readies = s.ready.Len()
-		s.free.SetAvailable(f.Node, up)
-		for i := range s.lanes {
-			s.lanes[i].free.SetAvailable(f.Node, up)
+		s.setReady(f.Node, up)
+		for i := range s.vclusters {
+			s.vclusters[i].free.SetAvailable(f.Node, up)
 		}
 	case model.FactLimits:
-		s.book.SetLimits(f.Tenant, f.Limits)
+		s.ledger.SetLimits(f.Tenant, f.Limits)
 	case model.FactPrice:
 		s.price = model.Fixed(f.Value)
 	case model.FactPower:
-		s.powerCap.power = f.Value
+		s.caps.Cap.Power = f.Value
 	case model.FactBandwidth:
-		s.powerCap.bandwidth = f.Value
+		s.caps.Cap.Bandwidth = f.Value
 	case model.FactSensitivePool:
-		s.pool = int32(f.Value)
+		s.caps.Pool = int32(f.Value)
 	}
-	s.stir()
+	s.vclusters.markAllDirty()
 }
 
-// stir makes every vCluster look at its queue again.
-func (s *Core) stir() {
-	for i := range s.lanes {
-		s.lanes[i].dirty = true
-	}
-}
-
-// rouse ends what every vCluster knows of how long nothing can change.
-func (s *Core) rouse() {
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		l.quiet = min(l.quiet, s.now)
-	}
-}
-
-// rousePreempting does so for those who preempt: a try that was in vain is made again
-// after any fact but a submission, and time alone may let it succeed.
-func (s *Core) rousePreempting() {
-	for i := range s.lanes {
-		if l := &s.lanes[i]; l.policy.Preempts {
-			l.quiet = min(l.quiet, s.now)
-		}
-	}
-}
-
-// stirOthers makes every other vCluster look at its queue again.
-func (s *Core) stirOthers(l *lane) {
-	for i := range s.lanes {
-		if o := &s.lanes[i]; o != l {
-			o.dirty = true
-		}
-	}
-}
-
-// advance brings the accounts to now.
+// advance brings the accounts to now: what the last accounting tick up to then froze.
 func (s *Core) advance(now model.Time) {
-	s.book.Advance(now)
+	s.ledger.Advance(now)
 	s.now = now
 }
 
@@ -155,33 +116,33 @@ func (s *Core) submitted(f *model.Fact) {
 	k := s.kindOf(a)
 	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
 	*j = job{} // and field by field, for what is made elsewhere has to be copied
-	j.key.ID, j.key.Request, j.key.Submit, j.key.Walltime = a.Job, f.Request, a.Submit, a.Walltime
+	j.request, j.left = f.Request, a.Walltime
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation = *a
 	j.Deps = nil // the graph has them
-	j.lane, j.kind, j.claim, j.left = &s.lanes[a.VCluster], k, s.claimOf(a, k, a.NodesMin), a.Walltime
-	j.assoc = s.book.Associate(a.Tenant, a.User)
-	s.rank(j)
-	s.queue(j, j.gpuTime())
-	s.book.Enter(&j.claim)
+	j.queue, j.kind, j.claim = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
+	j.assoc = s.ledger.Associate(a.Tenant, a.User)
+	s.prepareOrder(j)
+	s.backlog.setBacklog(j, j.gpuTime())
+	s.ledger.Enter(&j.claim)
 	status := s.graph.Submit(a, f.Ref)
 	switch status {
 	case workflow.Blocked:
 		j.phase = dependent
 		s.note(f.Ref, model.ReasonDependency)
 	case workflow.Never:
-		s.doom(f.Ref)
+		s.setUnsatisfiable(f.Ref)
 	default:
 		s.admit(f.Ref)
 	}
 }
 
-// doom proposes to withdraw a job that can never start.
-func (s *Core) doom(ref model.Ref) {
-	s.jobs[ref].phase = never
-	s.doomed = append(s.doomed, ref)
+// setUnsatisfiable proposes to withdraw a job that can never start.
+func (s *Core) setUnsatisfiable(ref model.Ref) {
+	s.jobs[ref].phase = unsatisfiable
+	s.unsatisfiable = append(s.unsatisfiable, ref)
 	s.note(ref, model.ReasonDependencyNever)
-	s.jobs[ref].lane.dirty = true
+	s.jobs[ref].queue.dirty = true
 }
 
 // admit lets a job whose dependencies hold into the queue, or makes it wait
@@ -206,8 +167,8 @@ func (s *Core) admit(ref model.Ref) {
 	s.enter(ref)
 }
 
-// wake admits the jobs whose eligible time has come.
-func (s *Core) wake() {
+// admitDue admits the jobs whose eligible time has come.
+func (s *Core) admitDue() {
 	for i := 0; i < len(s.later); {
 		ref := s.later[i]
 		if j := &s.jobs[ref]; j.Hold || j.Eligible > s.now {
@@ -221,54 +182,49 @@ func (s *Core) wake() {
 // enter puts a job into the queue of its vCluster.
 func (s *Core) enter(ref model.Ref) {
 	j := &s.jobs[ref]
-	j.phase, j.pos = waiting, int32(len(j.lane.queue))
-	j.lane.fair.Enter(j.Tenant)
-	q := queued{
-		static: j.static, seen: model.AbsentTime, submit: j.Submit, left: j.left, ask: usage{j.Power, j.Demand(j.NodesMin)}, ref: ref, need: j.NodesMin, class: j.kind.class, shape: j.lane.shapeOf(j.kind.class, j.GPUs),
-		tenant: int32(j.Tenant) + 1, tier: s.tier(j), borrows: s.mayBorrow(j),
+	qs := j.queue
+	j.phase = queued
+	qs.fair.Enter(j.Tenant)
+	row := waiting.Job{
+		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
+		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, j.GPUs), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
 	}
-	q.plain = q.ask == usage{} && !q.borrows
-	if p := j.lane.policy; p.Ranking == ByScore {
-		s.weigh(j.lane, &q, s.now)
-		q.nine = score.Term(p.Weights[score.Conformance], model.Ratio(1, int64(max(q.need, 1)))+1) + 1
-		j.lane.allot(&q)
-	}
-	sh := &j.lane.shapes[q.shape]
-	sh.units = s.unitsOf(j)
-	sh.add(askOf(q.need, ref))
-	j.lane.queue = append(j.lane.queue, q)
-	if j.lane.fresh = append(j.lane.fresh, ref); !j.lane.known {
-		j.lane.dirty = true
+	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
+	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
+	if qs.fresh = append(qs.fresh, ref); !qs.settled {
+		qs.dirty = true
 	}
 }
 
 // leave takes a job out of the queue.
-func (s *Core) leave(ref model.Ref) {
+func (s *jobTable) leave(ref model.Ref) {
 	j := &s.jobs[ref]
-	j.lane.fair.Leave(j.Tenant)
-	q := j.lane.queue
-	j.lane.unlot(&q[j.pos])
-	j.lane.shapes[q[j.pos].shape].remove(askOf(q[j.pos].need, ref))
-	last := q[len(q)-1]
-	q[j.pos] = last
-	s.jobs[last.ref].pos = j.pos
-	j.lane.queue = q[:len(q)-1]
+	j.queue.fair.Leave(j.Tenant)
+	j.queue.waiting.Remove(ref)
+}
+
+// unitsOf is what each node of j counts for in Least.
+func (c *Config) unitsOf(j *job) int32 {
+	if c.Shared {
+		return j.kind.gpusOf(&j.Allocation)
+	}
+	return 1
 }
 
 // withdrawn takes out a job that its owner, or the graph, withdrew.
 func (s *Core) withdrawn(ref model.Ref) {
 	j := &s.jobs[ref]
 	switch j.phase {
-	case inFlight: // the refusal will follow
+	case proposed: // the refusal will follow
 		j.phase = withdrawn
 		return
-	case waiting:
+	case queued:
 		s.leave(ref)
-		j.lane.dirty = true
+		j.queue.dirty = true
 	case early:
 		s.later = without(s.later, ref)
-	case never:
-		s.doomed = without(s.doomed, ref)
+	case unsatisfiable:
+		s.unsatisfiable = without(s.unsatisfiable, ref)
 	}
 	s.depart(ref, model.Cancelled)
 }
@@ -276,10 +232,10 @@ func (s *Core) withdrawn(ref model.Ref) {
 // depart forgets a job that has left and releases those that waited for it.
 func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
-	s.queue(j, 0)
-	s.book.Leave(&j.claim)
-	s.unclaim(ref)
-	s.unreserve(ref)
+	s.backlog.setBacklog(j, 0)
+	s.ledger.Leave(&j.claim)
+	s.dropHold(ref)
+	j.queue.plan.Forget(ref)
 	j.phase = gone
 	s.changes.Reset()
 	s.graph.Ended(j.Job, ref, outcome, false, &s.changes)
@@ -287,14 +243,8 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 		s.admit(r)
 	}
 	for _, r := range s.changes.Never {
-		s.doom(r)
+		s.setUnsatisfiable(r)
 	}
-}
-
-// queue sets what a job that is not running counts for in the backlog.
-func (s *Core) queue(j *job, work int64) {
-	s.queued += work - j.waits
-	j.waits = work
 }
 
 // over takes in the end of a running job.
@@ -308,10 +258,10 @@ func (s *Core) over(ref model.Ref, outcome model.JobState) {
 func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
-	j.left, j.key.Walltime, j.leaving, j.borrowed = left, left, false, false
-	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
-	s.rank(j)
-	s.queue(j, j.gpuTime())
+	j.left, j.leaving, j.borrowed = left, false, false
+	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
+	s.prepareOrder(j)
+	s.backlog.setBacklog(j, j.gpuTime())
 	s.enter(ref)
 }
 
@@ -321,130 +271,102 @@ func (s *Core) vacate(ref model.Ref) {
 	if j.phase != running {
 		panic("scheduler: end of a job that does not run")
 	}
-	s.running -= j.runs
-	s.unserve(ref)
-	s.book.End(&j.claim, j.assoc, s.now)
+	s.backlog.setRunning(j, 0)
+	s.dropService(ref)
+	s.ledger.End(&j.claim, j.assoc, s.now)
 	s.graph.Stopped(ref)
-	s.takes(j, -1)
+	s.countNeeds(j, -1)
 	s.lend(j, -1)
 	s.free.Give(&j.placement)
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		l.ends.Remove(j.predicted, ref)
-		l.free.Give(&j.placement)
-		s.retake(l) // what was proposed before it knew of this job
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		qs.ends.Remove(j.predicted, ref)
+		qs.free.Give(&j.placement)
+		s.retakeInFlight(qs) // what was proposed before it knew of this job
 	}
-	last := s.active[len(s.active)-1]
-	s.active[j.pos] = last
-	s.jobs[last].pos = j.pos
-	s.active = s.active[:len(s.active)-1]
-	s.left(ref)
-	s.stir()
+	s.deactivate(ref)
+	s.holds.left(ref)
+	s.vclusters.markAllDirty()
 }
 
 // granted takes in that the quorum granted a proposal.
 func (s *Core) granted(f *model.Fact) {
 	ref := f.Ref
 	j := &s.jobs[ref]
-	j.lane.flying = without(j.lane.flying, ref)
-	end := s.now.Add(s.span(j))
-	for i := range s.lanes {
-		l := &s.lanes[i]
+	j.queue.inFlight = without(j.queue.inFlight, ref)
+	end := s.now.Add(j.left)
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
 		switch {
-		case l != j.lane:
-			l.free.Take(&j.placement)
+		case qs != j.queue:
+			qs.free.Take(&j.placement)
 		case end == j.predicted: // as of the proposal, where the answer came at once
 			continue
 		default:
-			l.ends.Remove(j.predicted, ref)
+			qs.ends.Remove(j.predicted, ref)
 		}
-		l.ends.Insert(end, ref, sizeOf(&j.placement))
+		qs.ends.Insert(end, ref, j.placement.Nodes())
 	}
-	s.rouse() // other nodes are selected, and other ends foreseen
+	s.vclusters.invalidateBounds(s.now) // other nodes are selected, and other ends foreseen
 	s.free.Take(&j.placement)
 	j.predicted, j.started, j.saved, j.phase = end, s.now, model.AbsentTime, running
-	j.pos = int32(len(s.active))
-	s.active = append(s.active, ref)
-	s.queue(j, 0)
-	j.runs = j.gpuTime()
-	s.running += j.runs
-	s.book.Unreserve(&j.claim)
-	s.book.Begin(&j.claim, j.assoc, s.now)
-	s.unclaim(ref)
-	s.serve(ref)
+	s.activate(ref)
+	s.backlog.setBacklog(j, 0)
+	s.backlog.setRunning(j, j.gpuTime())
+	s.ledger.Unreserve(&j.claim)
+	s.ledger.Begin(&j.claim, j.assoc, s.now)
+	s.dropHold(ref)
+	s.addService(ref)
 }
 
 // restored takes in that a job goes on where it ran before this scheduler began. Until
-// then it has waited.
+// then it was queued.
 func (s *Core) restored(f *model.Fact) {
 	j := &s.jobs[f.Ref]
-	if j.phase != waiting {
-		panic("scheduler: a job is restored that does not wait")
+	if j.phase != queued {
+		panic("scheduler: a job is restored that is not queued")
 	}
-	s.chosen.Set(f.Placement)
-	s.chosenBorrows = false
-	j.claim = s.claimOf(&j.Allocation, j.kind, sizeOf(f.Placement))
+	c := &s.buf.choice
+	c.nodes.Set(f.Placement)
+	c.borrowed = false
+	j.claim = claimOf(&j.Allocation, j.kind, f.Placement.Nodes())
 	if j.Kind == model.Reactive && j.demand == 0 {
 		j.demand = j.claim.Nodes // what it was to have, as far as it is known
 	}
 	for v := range s.home {
-		s.chosenBorrows = s.chosenBorrows || model.VClusterID(v) != j.VCluster && within(f.Placement, s.home[v]) > 0
+		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && f.Placement.Within(s.home[v]) > 0
 	}
-	s.occupy(j.lane, f.Ref, s.now)
+	p := pass{Core: s, qs: j.queue, now: s.now}
+	p.occupy(f.Ref, c)
 	s.granted(f)
 }
 
 // refused takes in that the quorum did not grant a proposal.
 func (s *Core) refused(f *model.Fact) {
 	j := &s.jobs[f.Ref]
-	if j.seq != f.Seq || (j.phase != inFlight && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
+	if j.seq != f.Seq || (j.phase != proposed && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
 		if s.answered(f.Ref, f.Seq) {
-			s.stir()
+			s.vclusters.markAllDirty()
 			return
 		}
-		s.unasked(f.Seq)
+		s.preemptionRefused(f.Seq)
 		return
 	}
-	j.lane.flying = without(j.lane.flying, f.Ref)
-	j.lane.ends.Remove(j.predicted, f.Ref)
-	s.book.Unreserve(&j.claim)
+	j.queue.inFlight = without(j.queue.inFlight, f.Ref)
+	j.queue.ends.Remove(j.predicted, f.Ref)
+	s.ledger.Unreserve(&j.claim)
 	s.graph.Stopped(f.Ref)
-	s.takes(j, -1)
+	s.countNeeds(j, -1)
 	s.lend(j, -1)
 	j.borrowed = false
-	j.lane.free.GiveWhere(&j.placement, s.free)
-	s.retake(j.lane)
-	s.stir()
+	j.queue.free.GiveWhere(&j.placement, s.free)
+	s.retakeInFlight(j.queue)
+	s.vclusters.markAllDirty()
 	if j.phase == withdrawn {
 		s.depart(f.Ref, model.Cancelled)
 		return
 	}
-	j.claim = s.claimOf(&j.Allocation, j.kind, j.NodesMin)
-	s.rank(j)
+	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
+	s.prepareOrder(j)
 	s.enter(f.Ref)
-}
-
-// span is for how long a job is expected to hold its nodes.
-func (s *Core) span(j *job) model.Duration { return j.left }
-
-// lend counts the nodes of other vClusters that j holds, sign times.
-func (s *Core) lend(j *job, sign int32) {
-	if !j.borrowed {
-		return
-	}
-	for v := range s.home {
-		if model.VClusterID(v) != j.VCluster {
-			s.lent[v] += sign * within(&j.placement, s.home[v])
-		}
-	}
-}
-
-// without is refs less ref, in order.
-func without(refs []model.Ref, ref model.Ref) []model.Ref {
-	for i, r := range refs {
-		if r == ref {
-			return append(refs[:i], refs[i+1:]...)
-		}
-	}
-	return refs
 }

@@ -13,24 +13,24 @@ import (
 // and returns what they decided; it is valid until the next Plan.
 func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
-	s.weighBacklog(now)
+	s.updateBacklog(now)
 	s.plan.Proposals = s.plan.Proposals[:0]
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again = model.Never, model.Never, false
-	s.wake()
+	s.admitDue()
 	s.withdraw()
-	for i := range s.lanes {
-		l := &s.lanes[i]
+	for i := range s.vclusters {
+		p := s.begin(&s.vclusters[i], now)
 		switch {
 		case s.restoring:
-			l.dirty = false
-			s.pass(l, now)
-		case s.turn(l, now):
-			l.passed, l.dirty = now, false
-			s.pass(l, now)
+			p.qs.dirty = false
+			p.run()
+		case p.turn():
+			p.qs.lastPass, p.qs.dirty = now, false
+			p.run()
 		}
 	}
-	for i := range s.lanes {
-		s.plan.Due = min(s.plan.Due, s.due(&s.lanes[i], now))
+	for i := range s.vclusters {
+		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
 	for _, ref := range s.later {
 		if j := &s.jobs[ref]; !j.Hold {
@@ -43,263 +43,287 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 
 // withdraw proposes to cancel the jobs that can never start.
 func (s *Core) withdraw() {
-	for _, ref := range s.doomed {
+	for _, ref := range s.unsatisfiable {
 		j := &s.jobs[ref]
 		s.seq++
 		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
 			Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
 		})
 	}
-	s.doomed = s.doomed[:0]
+	s.unsatisfiable = s.unsatisfiable[:0]
 }
 
-// pass looks through the queue of one vCluster, best job first. Jobs that have
+// pass is one look of a vCluster at its queue. What it holds does not change until it is
+// over.
+type pass struct {
+	*Core
+	qs         *queueState
+	now        model.Time
+	borrowable int32 // nodes that the other vClusters would lend at most
+}
+
+// begin is the pass that a vCluster makes at now, if it makes one; it is valid until the
+// next call for that vCluster.
+func (s *Core) begin(qs *queueState, now model.Time) *pass {
+	qs.scratch.pass = pass{Core: s, qs: qs, now: now}
+	return &qs.scratch.pass
+}
+
+// run looks through the queue of one vCluster, best job first. Jobs that have
 // room now and jobs that have none wait in two heaps: of the latter only the
 // best is of interest, for it is the one that holds a reservation.
-func (s *Core) pass(l *lane, now model.Time) {
-	l.quiet, l.tick, l.release, l.short, l.behind = model.Never, model.Never, model.Never, false, false
-	l.fresh, l.known = l.fresh[:0], false
-	kept := l.keeps()
-	l.blocked = false
-	s.shrink(l)
-	lacks := s.lacking(l)
-	if len(l.queue) > 0 || lacks {
-		s.passCandidates(l, now)
+func (p *pass) run() {
+	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.belowMinScore, p.qs.orderHolds = model.Never, model.Never, model.Never, false, false
+	p.qs.fresh, p.qs.settled = p.qs.fresh[:0], false
+	kept := p.qs.keepsNodes()
+	p.qs.blocked = false
+	p.shrink()
+	scalingUp := p.findScalingUp()
+	if len(p.qs.waiting.Jobs) > 0 || len(scalingUp) > 0 {
+		p.borrowable = p.lendable()
+		p.passCandidates(scalingUp)
 	} else {
-		l.plans.due = model.Never // nobody is planned for
+		p.qs.plan.Due = model.Never // no job is planned for
 	}
-	l.hungry = s.hunger(l)
-	if l.short {
+	p.qs.underProvisioned = p.lacksNodes()
+	if p.qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
-		if at, may := s.book.NextChange(now); may {
-			l.release = min(l.release, at)
-			l.quiet = min(l.quiet, max(at, now))
+		if at, may := p.ledger.NextChange(p.now); may {
+			p.qs.minScoreAt = min(p.qs.minScoreAt, at)
+			p.qs.quietUntil = min(p.qs.quietUntil, max(at, p.now))
 		}
 	}
-	if kept && !l.keeps() {
-		s.stirOthers(l) // they may borrow what nobody here waits for
+	if kept && !p.qs.keepsNodes() {
+		p.vclusters.markOthersDirty(p.qs) // they may borrow what no job here waits for
 	}
 }
 
-// passCandidates is the pass of a vCluster in which somebody waits.
-func (s *Core) passCandidates(l *lane, now model.Time) {
-	s.freeze(l)
-	l.hold.reset()
-	l.stamp++
-	first := len(s.plan.Proposals)
-	l.by.pass(now)
-	s.lapse(l)
-	if len(s.plan.Proposals) > first {
-		l.quiet = now // what is free has changed, and f9 with it
-	} else if (!l.behind || s.outlasts(l, now)) && s.still() && s.nextBoundary(now) == model.Never {
-		// Nothing runs and nobody started, so nobody's reservation holds anybody
+// passCandidates is the pass of a vCluster in which a job waits.
+func (p *pass) passCandidates(scalingUp []model.Ref) {
+	p.freeze(p.qs)
+	p.qs.reservation.Reset()
+	p.qs.waiting.FreeChanged()
+	first := len(p.plan.Proposals)
+	p.qs.by.pass(p, scalingUp)
+	p.dropIdleHolds()
+	if len(p.plan.Proposals) > first {
+		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
+	} else if (!p.qs.orderHolds || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
+		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
-		l.quiet, l.tick = l.release, model.Never
+		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
 	}
-	if l.timeline != nil {
-		l.quiet = min(l.quiet, l.plans.due) // or the plan is made anew
+	if p.qs.policy.plans() {
+		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plan.Due) // or the plan is made anew
 	}
 }
 
 // passQueue is the pass under none, first-fit and easy.
-func (s *Core) passQueue(l *lane, now model.Time) {
-	if len(s.growers) > 0 && l.timeline == nil {
-		s.passServing(l, now)
+func (p *pass) passQueue(scalingUp []model.Ref) {
+	if len(scalingUp) > 0 && !p.qs.policy.plans() {
+		p.passServing(scalingUp)
 		return
 	}
-	if !s.split(l, now) {
-		l.known = l.blocked
+	fits, worth := p.split()
+	if !worth {
+		p.qs.settled = p.qs.blocked
 		return
 	}
-	s.work.Passes++
-	first := len(s.plan.Proposals)
-	if l.swift = s.simple(l) && s.passBehind(l, now); !l.swift {
-		s.passAll(l, now)
+	p.work.Passes++
+	first := len(p.plan.Proposals)
+	var contenders []model.Ref
+	fast := false
+	if p.onFastPath() {
+		contenders, fast = p.passFast(fits)
 	}
-	if len(s.plan.Proposals) == first { // else there is another pass soon
-		s.quieten(l, now)
-		l.known = l.swift && l.policy.Backfill == order.Easy && l.hold.known && !l.hold.detailed && l.quiet > now
+	if !fast {
+		p.passAll(nil)
 	}
+	if len(p.plan.Proposals) > first {
+		return // there is another pass soon
+	}
+	p.boundNextChange(len(fits) > 0, contenders, !fast)
+	p.qs.settled = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
 }
 
 // passServing is the pass in which services may get nodes.
-func (s *Core) passServing(l *lane, now model.Time) {
-	s.work.Passes++
-	s.work.Examined += uint64(len(l.queue) + len(s.growers))
-	s.offers(l)
-	l.swift = false
-	s.passAll(l, now)
-	if len(l.queue) > 0 || s.nextBoundary(now) < model.Never {
-		l.quiet = now // who overtakes a service, or opens nodes to it, is not foreseen
+func (p *pass) passServing(scalingUp []model.Ref) {
+	p.work.Passes++
+	p.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
+	p.passAll(scalingUp)
+	if len(p.qs.waiting.Jobs) > 0 || p.nextBoundary(p.now) < model.Never {
+		p.qs.quietUntil = p.now // what overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
 
-// passAll looks at everybody in the queue, in order.
-func (s *Core) passAll(l *lane, now model.Time) {
-	s.room, s.tight = s.room[:0], s.tight[:0]
-	for i := range l.queue {
-		q := &l.queue[i]
-		c := order.Candidate{Tier: q.tier, Ref: q.ref, At: int32(i)}
-		if s.mayFit(l, q) {
-			s.room = append(s.room, c)
+// sorted is the candidates of a pass in two heaps, not in order yet: those that may have
+// room, the services that may get nodes among them, and those that have none.
+func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
+	with, without := p.buf.room[:0], p.buf.tight[:0]
+	for i := range p.qs.waiting.Jobs {
+		q := &p.qs.waiting.Jobs[i]
+		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
+		if p.mayFit(q) {
+			with = append(with, c)
 		} else {
-			s.tight = append(s.tight, c)
+			without = append(without, c)
 		}
 	}
-	s.keys(l, s.room, now)
-	s.keys(l, s.tight, now)
-	if l.timeline == nil {
-		s.room = s.addGrowers(l, s.room, now)
-	}
-	room, tight := s.heap(l, now, s.room), s.heap(l, now, s.tight)
+	p.keys(with)
+	p.keys(without)
+	with = p.addScalingUp(with, scalingUp)
+	p.buf.room, p.buf.tight = with, without
+	return p.heap(with), p.heap(without)
+}
+
+// passAll examines each job in the queue, in order.
+func (p *pass) passAll(scalingUp []model.Ref) {
+	room, tight := p.sorted(scalingUp)
 	room.Lead()
 	tight.Lead()
-	// Whoever explains wants to know why the others wait, and min_score when.
-	trimmed, thorough := false, s.cfg.Explain != nil || l.policy.MinScore > 0
+	// Explanations say why the others wait, and min_score asks when they are released.
+	trimmed, thorough := false, p.cfg.Explain != nil || p.qs.policy.MinScore > 0
 	for len(room.List) > 0 || len(tight.List) > 0 {
 		if len(room.List) == 0 || (len(tight.List) > 0 && room.Before(&tight.List[0], &room.List[0])) {
-			s.meetTight(l, now, tight.List[0])
+			p.tryTight(tight.List[0])
 			tight.Pop()
 		} else {
-			s.meet(l, now, room.List[0])
+			p.tryStart(room.List[0])
 			room.Pop()
 		}
-		if b := l.policy.Backfill; l.blocked && (b == order.None || b == order.Conservative) {
-			l.behind = l.behind || len(room.List) > 0
+		if b := p.qs.policy.Backfill; p.qs.blocked && (b == order.None || b == order.Conservative) {
+			p.qs.orderHolds = p.qs.orderHolds || len(room.List) > 0
 		}
-		if !l.blocked || thorough {
+		if !p.qs.blocked || thorough {
 			continue
 		}
-		if b := l.policy.Backfill; b == order.None || b == order.Conservative || !s.anyRoom(l) {
+		if b := p.qs.policy.Backfill; b == order.None || b == order.Conservative || !p.anyRoom() {
 			break
 		}
 		if !trimmed {
 			tight.List, trimmed = tight.List[:0], true
-			s.trim(l, now, &room)
+			p.prune(&room)
 		}
 	}
 }
 
-// split finds the candidates who may have room; it says whether a pass is worth
-// making: whether there are any, or the first blocked job may do something
+// split finds the jobs that may have room, valid until the next call, and says whether a
+// pass is worth making: whether there are any, or the first blocked job may do something
 // about it.
-func (s *Core) split(l *lane, now model.Time) bool {
-	s.work.Examined += uint64(len(l.queue))
-	s.offers(l)
-	s.findFits(l)
-	if p := l.policy; len(s.fits) == 0 && !p.Preempts && s.cfg.Explain == nil && p.MinScore == 0 {
-		// Nobody starts, whoever is first: the blocked one would only keep
+func (p *pass) split() (fits []model.Ref, worth bool) {
+	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
+	fits = p.findFits()
+	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && p.cfg.Explain == nil && policy.MinScore == 0 {
+		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
-		for i := 0; i < len(l.queue) && !l.blocked; i++ {
-			l.blocked = s.held(l, order.Candidate{Ref: l.queue[i].ref}, now) == model.ReasonNone
+		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
+			p.qs.blocked = p.held(order.Candidate{Ref: p.qs.waiting.Jobs[i].Ref}) == model.ReasonNone
 		}
-		return false
+		return nil, false
 	}
-	return true
+	return fits, true
 }
 
 // keys works out what the candidates are ordered by.
-func (s *Core) keys(l *lane, h []order.Candidate, now model.Time) {
-	if len(s.claims) > 0 {
+func (p *pass) keys(h []order.Candidate) {
+	if len(p.holds) > 0 {
 		for i := range h {
-			h[i].Tier = s.rankTier(h[i].Ref)
+			h[i].Tier = p.rankTier(h[i].Ref)
 		}
 	}
-	if l.policy.Ranking == ByScore && !l.policy.Expected {
+	if p.qs.policy.Ranking == ByScore && !p.qs.policy.Expected {
 		for i := range h {
-			q := &l.queue[h[i].At]
-			s.weigh(l, q, now)
-			q.key = s.scoreOfQueued(l, q)
-			h[i].Key = int64(q.key)
+			q := &p.qs.waiting.Jobs[h[i].At]
+			q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
+			h[i].Key = int64(q.Key)
 		}
 		return
 	}
 	for i := range h {
-		h[i].Key = s.keyOf(l, &s.jobs[h[i].Ref], now)
+		h[i].Key = p.keyOf(&p.jobs[h[i].Ref])
 	}
 }
 
-// rankTier is the tier of ref in a pass: above all others once everybody has left
-// who was to make room for it, for its victims may be before it in the queue.
-func (s *Core) rankTier(ref model.Ref) int32 {
-	for i := range s.claims {
-		if c := &s.claims[i]; c.ref == ref && len(c.victims) == 0 {
-			return math.MaxInt32
-		}
+// rankTier is the tier of ref in a pass: above all others once all jobs have left
+// that were to make room for it, for its victims may be before it in the queue.
+func (p *pass) rankTier(ref model.Ref) int32 {
+	if p.holds.ready(ref) {
+		return math.MaxInt32
 	}
-	return s.tier(&s.jobs[ref])
+	return p.tier(&p.jobs[ref])
 }
 
-func (s *Core) tier(j *job) int32 {
+func (s *nodeState) tier(j *job) int32 {
 	if j.Partition < 0 {
 		return 0
 	}
 	return s.site.Partitions[j.Partition].Tier
 }
 
-// meet is the turn of a job that had room when the pass began.
-func (s *Core) meet(l *lane, now model.Time, c order.Candidate) {
-	j := &s.jobs[c.Ref]
+// tryStart is the turn of a job that had room when the pass began.
+func (p *pass) tryStart(c order.Candidate) {
+	j := &p.jobs[c.Ref]
 	if j.phase == running {
-		s.growService(l, now, c.Ref)
+		p.growService(c.Ref)
 		return
 	}
-	if l.blocked && s.hopeless(l, &l.queue[j.pos], now) && s.cfg.Explain == nil && l.policy.MinScore == 0 {
+	if p.qs.blocked && p.cannotStart(p.qs.waiting.Row(c.Ref)) && p.cfg.Explain == nil && p.qs.policy.MinScore == 0 {
 		return
 	}
-	if r := s.held(l, c, now); r != model.ReasonNone {
-		s.note(c.Ref, r)
+	if r := p.held(c); r != model.ReasonNone {
+		p.note(c.Ref, r)
 		return
 	}
-	if r := s.choose(l, c.Ref, now); r != model.ReasonNone {
-		s.block(l, now, c.Ref, r)
+	found := &p.buf.choice
+	if r := p.choose(c.Ref, found); r != model.ReasonNone {
+		p.block(c.Ref, r)
 		return
 	}
-	if l.blocked && !s.mayPass(l, now, j) {
-		s.note(c.Ref, model.ReasonPriority)
+	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
+		p.note(c.Ref, model.ReasonPriority)
 		return
 	}
-	s.propose(l, c.Ref, now)
+	p.propose(c.Ref, found)
 }
 
-// mayPass says whether a job about to start on s.chosen may do so although one
-// before it is blocked. Between two plans of Conservative nobody may.
-func (s *Core) mayPass(l *lane, now model.Time, j *job) bool {
-	switch l.policy.Backfill {
+// mayPass says whether a job about to start on the nodes may do so although one
+// before it is blocked. Between two plans of Conservative none may.
+func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
+	switch p.qs.policy.Backfill {
 	case order.FirstFit:
 		return true
 	case order.Easy:
-		return s.harmless(l, now, j, &s.chosen)
+		return p.harmless(j, nodes)
 	}
 	return false
 }
 
-// meetTight is the turn of a job that had no room when the pass began.
-func (s *Core) meetTight(l *lane, now model.Time, c order.Candidate) {
-	if r := s.held(l, c, now); r != model.ReasonNone {
-		s.note(c.Ref, r)
+// tryTight is the turn of a job that had no room when the pass began.
+func (p *pass) tryTight(c order.Candidate) {
+	if r := p.held(c); r != model.ReasonNone {
+		p.note(c.Ref, r)
 		return
 	}
-	s.block(l, now, c.Ref, s.choose(l, c.Ref, now))
+	p.block(c.Ref, p.choose(c.Ref, &p.buf.choice))
 }
 
 // held says which limit keeps j from starting now, whatever is free.
-func (s *Core) held(l *lane, c order.Candidate, now model.Time) model.Reason {
-	p, j := l.policy, &s.jobs[c.Ref]
-	if p.MinScore > 0 && p.Ranking == ByScore && model.Fixed(c.Key) < p.MinScore {
-		l.short = true
-		l.release = min(l.release, s.reaches(l, j, now))
+func (p *pass) held(c order.Candidate) model.Reason {
+	policy, j := p.qs.policy, &p.jobs[c.Ref]
+	if policy.MinScore > 0 && policy.Ranking == ByScore && model.Fixed(c.Key) < policy.MinScore {
+		p.qs.belowMinScore = true
+		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
 		return model.ReasonMinScore
 	}
-	if r := s.limited(j); r != model.ReasonNone {
+	if r := p.limited(j); r != model.ReasonNone {
 		return r
 	}
-	return s.graph.Gate(c.Ref)
+	return p.graph.Gate(c.Ref)
 }
 
-// limited says which hard limit j would exceed on as many nodes as its claim names.
+// limited says which hard limit j would exceed on as many nodes as its ledger entry names.
 func (s *Core) limited(j *job) model.Reason {
-	if r := s.book.Check(&j.claim); r != model.ReasonNone {
+	if r := s.ledger.Check(&j.claim); r != model.ReasonNone {
 		return r
 	}
 	if s.overPool(j, j.claim.Nodes) {
@@ -309,25 +333,25 @@ func (s *Core) limited(j *job) model.Reason {
 }
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the
-// microsecond, if that is before l.release; a pass is made then.
-func (s *Core) reaches(l *lane, j *job, now model.Time) model.Time {
+// microsecond, if that is before minScoreAt; a pass is made then.
+func (p *pass) reaches(j *job) model.Time {
 	const horizon = 1 << 50 * model.Microsecond
-	least := l.policy.MinScore
-	if l.policy.Weights[score.Wait] <= 0 || (l.release < model.Never && s.scoreOf(l, j, l.release) < least) {
+	least := p.qs.policy.MinScore
+	if p.qs.policy.Weights[score.Wait] <= 0 || (p.qs.minScoreAt < model.Never && p.scoreOf(j, p.qs.minScoreAt) < least) {
 		return model.Never
 	}
-	low, span := now, model.Millisecond
-	for s.scoreOf(l, j, now.Add(span)) < least {
-		if low, span = now.Add(span), 2*span; span > horizon {
+	low, span := p.now, model.Millisecond
+	for p.scoreOf(j, p.now.Add(span)) < least {
+		if low, span = p.now.Add(span), 2*span; span > horizon {
 			return model.Never
 		}
 	}
-	for high := now.Add(span); ; {
+	for high := p.now.Add(span); ; {
 		mid := low + (high-low)/2
 		switch {
 		case mid == low:
 			return high
-		case s.scoreOf(l, j, mid) < least:
+		case p.scoreOf(j, mid) < least:
 			low = mid
 		default:
 			high = mid
@@ -336,48 +360,48 @@ func (s *Core) reaches(l *lane, j *job, now model.Time) model.Time {
 }
 
 // block makes ref the first blocked job of the pass, when there is none yet.
-func (s *Core) block(l *lane, now model.Time, ref model.Ref, r model.Reason) {
-	s.note(ref, r)
-	if l.blocked {
+func (p *pass) block(ref model.Ref, r model.Reason) {
+	p.note(ref, r)
+	if p.qs.blocked {
 		return
 	}
-	l.blocked = true
-	l.hold.ref, l.hold.since = ref, s.seq
-	if l.policy.Preempts {
-		s.preempt(l, now, ref)
+	p.qs.blocked = true
+	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.seq
+	if p.qs.policy.Preempts {
+		p.preempt(ref)
 	}
 }
 
-// propose asks for the nodes in s.chosen for the job under ref.
-func (s *Core) propose(l *lane, ref model.Ref, now model.Time) {
-	s.occupy(l, ref, now)
-	j := &s.jobs[ref]
-	s.seq++
-	j.seq = s.seq
-	s.plan.Again = s.plan.Again || j.Kind == model.Reactive && !l.mode.fixedServiceSize && j.wants() > j.NodesMin
-	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref,
-		Request: j.key.Request, Placement: j.placement,
+// propose asks for the nodes chosen for the job under ref.
+func (p *pass) propose(ref model.Ref, c *choice) {
+	p.occupy(ref, c)
+	j := &p.jobs[ref]
+	p.seq++
+	j.seq = p.seq
+	p.plan.Again = p.plan.Again || j.Kind == model.Reactive && !p.qs.mode.fixedServiceSize && j.wants() > j.NodesMin
+	p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
+		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref,
+		Request: j.request, Placement: j.placement,
 	})
 }
 
-// occupy takes the job under ref out of the queue and counts the nodes in s.chosen as
-// taken by it, until the quorum's answer is observed.
-func (s *Core) occupy(l *lane, ref model.Ref, now model.Time) {
-	j := &s.jobs[ref]
-	s.leave(ref)
-	j.placement.Set(&s.chosen)
-	j.borrowed = s.chosenBorrows
-	j.phase = inFlight
-	l.free.Take(&j.placement)
-	l.stamp++
-	l.flying = append(l.flying, ref)
-	j.predicted = now.Add(s.span(j))
-	l.ends.Insert(j.predicted, ref, sizeOf(&j.placement))
-	s.book.Reserve(&j.claim)
-	s.graph.Started(ref)
-	s.use(j)
-	s.lend(j, 1)
-	s.rouse() // the caps of all have less room
-	s.note(ref, model.ReasonNone)
+// occupy takes the job under ref out of the queue and counts the nodes chosen as taken by
+// it, until the quorum's answer is observed.
+func (p *pass) occupy(ref model.Ref, c *choice) {
+	j := &p.jobs[ref]
+	p.leave(ref)
+	j.placement.Set(&c.nodes)
+	j.borrowed = c.borrowed
+	j.phase = proposed
+	p.qs.free.Take(&j.placement)
+	p.qs.waiting.FreeChanged()
+	p.qs.inFlight = append(p.qs.inFlight, ref)
+	j.predicted = p.now.Add(j.left)
+	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
+	p.ledger.Reserve(&j.claim)
+	p.graph.Started(ref)
+	p.setNeeds(j)
+	p.lend(j, 1)
+	p.vclusters.invalidateBounds(p.now) // the caps of all have less room
+	p.note(ref, model.ReasonNone)
 }

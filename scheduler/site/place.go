@@ -8,307 +8,269 @@ import (
 	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/waiting"
 )
 
-// siteScratch is reused from pass to pass.
-type siteScratch struct {
-	room, tight   []order.Candidate
-	ties          ties
-	fits          []model.Ref
-	suspects      []preempt.Victim
-	largest       []int32 // by eligibility class, -1 until asked for in a pass
-	offered       int32   // at most so many nodes could be borrowed in this pass
-	chosen        model.Placement
-	chosenBorrows bool
-	avoid, extra  model.NodeSet
-	lender        model.NodeSet
-	trial, idle   *place.Free // for questions; all nodes of idle are free
-	victims       []int
-	growers       []model.Ref // services that may get nodes in a pass
+// buffers is memory that is used again. A function that answers with one of them says how
+// long the answer is valid; no function finds a result of another here.
+type buffers struct {
+	room, tight []order.Candidate
+	scalingUp   []model.Ref
+	choice      choice
+	avoid       model.NodeSet
+	extra       model.NodeSet
+	lender      model.NodeSet
+	trial       *place.Free
+	victims     []preempt.Victim
+	selected    []int
 }
 
-func newSiteScratch(space *place.Space, nodes int) siteScratch {
-	x := siteScratch{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree(), idle: space.NewFree()}
-	x.idle.SetAllAvailable()
-	return x
-}
-
-// sizeOf counts the nodes of a placement.
-func sizeOf(p *model.Placement) int32 {
-	n := len(p.Shares)
-	for _, w := range p.Words {
-		n += bits.OnesCount64(w.Mask)
-	}
-	return int32(n)
-}
-
-// within counts the nodes of a placement that are in the set.
-func within(p *model.Placement, set model.NodeSet) int32 {
-	n := 0
-	for _, w := range p.Words {
-		n += bits.OnesCount64(w.Mask & set[w.Word])
-	}
-	for _, h := range p.Shares {
-		if set.Has(h.Node) {
-			n++
-		}
-	}
-	return int32(n)
+func newBuffers(space *place.Space, nodes int) buffers {
+	return buffers{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
-func (s *Core) query(l *lane, j *job, n int32, avoid model.NodeSet) place.Query {
-	return l.search(&j.Allocation, j.kind, n, avoid)
+func (qs *queueState) query(j *job, n int32, avoid model.NodeSet) place.Query {
+	return qs.search(&j.Allocation, j.kind, n, avoid)
 }
 
 // search is query for an allocation of a kind that need not be in the system.
-func (l *lane) search(a *model.Allocation, k *kind, n int32, avoid model.NodeSet) place.Query {
+func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
 		Class: k.class, Nodes: n, GPUs: a.GPUs, Topology: a.Topology,
-		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: l.mode.conformanceFirst,
+		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: qs.mode.conformanceFirst,
 	}
 }
 
-// avoids gathers in s.avoid the nodes that j must not use if it ran over
+// avoids gathers the nodes that j must not use if it ran over
 // [from, until): those kept for others and those set aside; nil when there are
-// none.
+// none. The set is valid until the next call.
 func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
-	if len(s.claims) == 0 && len(s.site.Reservations) == 0 {
+	if len(s.holds) == 0 && len(s.site.Reservations) == 0 {
 		return nil
 	}
-	clear(s.avoid)
-	for i := range s.claims {
-		if s.claims[i].ref != ref {
-			s.avoid.Or(s.claims[i].nodes)
-		}
-	}
+	avoid := s.buf.avoid
+	clear(avoid)
+	s.holds.nodes(ref, avoid)
 	j := &s.jobs[ref]
 	for i := range s.site.Reservations {
 		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, from, until) {
-			s.avoid.Or(r.Nodes)
+			avoid.Or(r.Nodes)
 		}
 	}
-	return s.avoid
-}
-
-// setsAside says whether the advance reservation r, whose id is given, keeps its nodes
-// from j if it ran over [from, until).
-func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until model.Time) bool {
-	return (r.Maintenance || j.Reservation != id) && from < r.End && until > r.Start
+	return avoid
 }
 
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
-func (s *Core) mayFit(l *lane, q *queued) bool {
-	if (q.ask.power > 0 || q.ask.bandwidth > 0) && !s.fitsCaps(&q.ask, s.used) {
+func (p *pass) mayFit(q *waiting.Job) bool {
+	if (q.Needs.Power > 0 || q.Needs.Bandwidth > 0) && !p.caps.Fits(q.Needs) {
 		return false
 	}
-	free := l.freeOf(q.shape)
-	return free >= q.need || (q.borrows && free+s.offered >= q.need)
+	free := p.qs.waiting.Free(q.Size)
+	return free >= q.Need || (q.Borrows && free+p.borrowable >= q.Need)
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
 // are all nodes, whole and by one GPU.
-func (s *Core) anyRoom(l *lane) bool {
-	return l.freeOf(0) > 0 || (s.cfg.Shared && l.freeOf(1) > 0)
+func (p *pass) anyRoom() bool {
+	return p.qs.waiting.Free(0) > 0 || (p.cfg.Shared && p.qs.waiting.Free(1) > 0)
 }
 
-// offers bounds what all other vClusters would lend to l now.
-func (s *Core) offers(l *lane) {
-	s.offered = 0
-	if !s.site.VClusters[l.id].Borrow {
-		return
+// lendable bounds what all other vClusters would lend to this one now.
+func (p *pass) lendable() (n int32) {
+	if !p.site.VClusters[p.qs.id].Borrow {
+		return 0
 	}
-	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v != int(l.id) && vc.Lend && !s.lanes[v].keeps() {
-			s.offered += max(0, vc.Lendable(s.homes[v])-s.lent[v])
+	for v := range p.home {
+		if vc := &p.site.VClusters[v]; v != int(p.qs.id) && vc.Lend && !p.vclusters[v].keepsNodes() {
+			n += max(0, vc.Lendable(p.homes[v])-p.lent[v])
 		}
 	}
+	return n
 }
 
-// mayBorrow says whether j may run on nodes of other vClusters.
-func (s *Core) mayBorrow(j *job) bool { return s.borrows(&j.Allocation, j.kind) }
-
-// borrows is mayBorrow for an allocation of a kind that need not be in the system.
-func (s *Core) borrows(a *model.Allocation, k *kind) bool {
-	return k.foreign != nil && s.cfg.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
+// borrows says whether a may run on nodes of other vClusters.
+func (c *Config) borrows(a *model.Allocation, k *nodeChoice) bool {
+	return k.foreign != nil && c.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
 }
 
-// fitsCaps says whether ask fits under the caps when used is in use.
-func (s *Core) fitsCaps(ask *usage, used usage) bool {
-	return (s.powerCap.power == 0 || ask.power == 0 || used.power+ask.power <= s.powerCap.power) &&
-		(s.powerCap.bandwidth == 0 || ask.bandwidth == 0 || used.bandwidth+ask.bandwidth <= s.powerCap.bandwidth)
+// choice is the nodes that a job is to start on.
+type choice struct {
+	nodes    model.Placement
+	borrowed bool // some are of other vClusters
 }
 
-// choose selects nodes for j into s.chosen, or says why there are none.
-func (s *Core) choose(l *lane, ref model.Ref, now model.Time) model.Reason {
-	j := &s.jobs[ref]
-	s.chosenBorrows = false
-	q := s.query(l, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
-	if !l.free.Select(&q, &s.chosen) {
-		if !s.borrow(l, j, &q, &s.chosen) {
-			return s.why(l, j, &q)
+// choose selects nodes for the waiting job under ref, or says why there are none.
+func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
+	j := &p.jobs[ref]
+	c.borrowed = false
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if !p.qs.free.Select(&q, &c.nodes) {
+		if !p.borrow(j, &q, &c.nodes) {
+			return p.why(j, &q)
 		}
-		s.chosenBorrows = true
+		c.borrowed = true
 	}
-	return s.overCap(j)
+	return p.overCap(j, &c.nodes)
 }
 
-// overCap says which cap the job would break on the nodes in s.chosen.
-func (s *Core) overCap(j *job) model.Reason {
-	if s.powerCap == (usage{}) { // else it takes a look at the nodes
+// overCap says which cap the job would break on the nodes.
+func (s *Core) overCap(j *job, nodes *model.Placement) model.Reason {
+	if s.caps.Cap == (caps.Usage{}) { // else it takes a look at the nodes
 		return model.ReasonNone
 	}
-	n := sizeOf(&s.chosen)
+	n := nodes.Nodes()
 	switch {
-	case !s.fitsCaps(&usage{power: s.makes.DrawOn(&j.Allocation, &s.chosen, n)}, s.used):
+	case !s.caps.Fits(caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, nodes, n)}):
 		return model.ReasonPower
-	case !s.fitsCaps(&usage{bandwidth: j.Demand(n)}, s.used):
+	case !s.caps.Fits(caps.Usage{Bandwidth: j.Demand(n)}):
 		return model.ReasonBandwidth
 	}
 	return model.ReasonNone
 }
 
 // why finds what is short when no nodes could be selected.
-func (s *Core) why(l *lane, j *job, q *place.Query) model.Reason {
+func (p *pass) why(j *job, q *place.Query) model.Reason {
 	if q.Avoid != nil {
 		free := *q
 		free.Avoid = nil
-		if l.free.Fits(&free) {
+		if p.qs.free.Fits(&free) {
 			return model.ReasonReserved
 		}
 	}
-	if j.GPUs == 0 && l.free.Count(j.kind.class) >= j.NodesMin {
+	if j.GPUs == 0 && p.qs.free.Count(j.kind.class) >= j.NodesMin {
 		return model.ReasonConformance
 	}
 	return model.ReasonResources
 }
 
-// borrow writes into p the nodes of j, completed with idle ones of vClusters that lend.
-func (s *Core) borrow(l *lane, j *job, q *place.Query, p *model.Placement) bool {
-	if !s.mayBorrow(j) {
+// borrow completes the nodes of j with idle ones of vClusters that lend.
+func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
+	if !p.cfg.borrows(&j.Allocation, j.kind) {
 		return false
 	}
-	need := j.NodesMin - s.own(l, j, q.Avoid)
-	clear(s.extra)
-	for v := range s.home {
-		if vc := &s.site.VClusters[v]; v == int(l.id) || !vc.Lend || s.lanes[v].keeps() || need <= 0 {
+	need := j.NodesMin - p.own(j, q.Avoid)
+	lent, lender := p.buf.extra, p.buf.lender
+	clear(lent)
+	for v := range p.home {
+		if vc := &p.site.VClusters[v]; v == int(p.qs.id) || !vc.Lend || p.vclusters[v].keepsNodes() || need <= 0 {
 			continue
 		}
-		may := min(need, s.site.VClusters[v].Lendable(s.homes[v])-s.lent[v])
-		copy(s.lender, s.home[v])
-		s.lender.And(j.kind.foreign)
-		need -= l.free.Lowest(s.lender, q.Avoid, s.extra, may)
+		may := min(need, p.site.VClusters[v].Lendable(p.homes[v])-p.lent[v])
+		copy(lender, p.home[v])
+		lender.And(j.kind.foreign)
+		need -= p.qs.free.Lowest(lender, q.Avoid, lent, may)
 	}
-	return need <= 0 && l.free.SelectExtra(q, s.extra, p)
+	return need <= 0 && p.qs.free.SelectExtra(q, lent, nodes)
 }
 
 // own counts the idle nodes that j may use without borrowing.
-func (s *Core) own(l *lane, j *job, avoid model.NodeSet) int32 {
+func (p *pass) own(j *job, avoid model.NodeSet) int32 {
 	if avoid == nil {
-		return l.free.Count(j.kind.class)
+		return p.qs.free.Count(j.kind.class)
 	}
 	n := 0
-	for w, m := range l.free.Idle() {
+	for w, m := range p.qs.free.Idle() {
 		n += bits.OnesCount64(m & j.kind.mask[w] &^ avoid[w])
 	}
 	return int32(n)
 }
 
-// use books what j takes of the caps on its nodes.
-func (s *Core) use(j *job) {
-	n := sizeOf(&j.placement)
-	j.ask = usage{s.makes.DrawOn(&j.Allocation, &j.placement, n), j.Demand(n)}
-	s.takes(j, 1)
+// setNeeds counts what j takes of the caps on its nodes.
+func (s *Core) setNeeds(j *job) {
+	n := j.placement.Nodes()
+	j.needs = caps.Usage{Power: s.nodeClasses.DrawOn(&j.Allocation, &j.placement, n), Bandwidth: j.Demand(n)}
+	s.countNeeds(j, 1)
 }
 
-// takes counts what j has of the caps and of the nodes for sensitive work, sign
+// countNeeds counts what j has of the caps and of the nodes for sensitive work, sign
 // times.
-func (s *Core) takes(j *job, sign int64) {
-	s.used.power += sign * j.ask.power
-	s.used.bandwidth += sign * j.ask.bandwidth
+func (s *Core) countNeeds(j *job, sign int64) {
+	s.caps.Used.Power += sign * j.needs.Power
+	s.caps.Used.Bandwidth += sign * j.needs.Bandwidth
 	if j.IsSensitive() {
-		s.sensitive += int32(sign) * sizeOf(&j.placement)
+		s.caps.Sensitive += int32(sign) * j.placement.Nodes()
 	}
 }
 
-// overPool says whether sensitive work would hold too many nodes with n more.
-func (s *Core) overPool(j *job, n int32) bool {
-	return s.pool > 0 && j.IsSensitive() && s.sensitive+n > s.pool
-}
+// overPool says whether sensitive work would hold too many nodes with n more of j.
+func (s *Core) overPool(j *job, n int32) bool { return j.IsSensitive() && !s.caps.PoolHas(n) }
 
 // grow offers the jobs proposed since first that take a range of nodes what
-// nobody else could use, in the order in which they were proposed.
-func (s *Core) grow(l *lane, now model.Time, first int) {
-	for i := first; i < len(s.plan.Proposals); i++ {
-		p := &s.plan.Proposals[i]
-		if p.Kind != model.ProposeAssign || p.Borrowed {
+// no other job could use, in the order in which they were proposed.
+func (p *pass) grow(first int) {
+	for i := first; i < len(p.plan.Proposals); i++ {
+		proposal := &p.plan.Proposals[i]
+		if proposal.Kind != model.ProposeAssign || proposal.Borrowed {
 			continue
 		}
-		j := &s.jobs[p.Ref]
-		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && s.mayGrow(l, now, j) {
-			s.growJob(l, now, p)
+		j := &p.jobs[proposal.Ref]
+		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && p.mayGrow(j) {
+			p.growJob(proposal)
 		}
 	}
 }
 
-// growJob finds the largest size at which the job of p has room, keeps the
-// limits and delays nobody, and moves its proposal there.
-func (s *Core) growJob(l *lane, now model.Time, p *model.Proposal) {
-	j := &s.jobs[p.Ref]
-	have := sizeOf(&j.placement)
-	l.free.Give(&j.placement)
-	most := l.free.Count(j.kind.class)
+// growJob finds the largest size at which the job of a proposal has room, keeps the
+// limits and delays no other, and moves its proposal there.
+func (p *pass) growJob(proposal *model.Proposal) {
+	j := &p.jobs[proposal.Ref]
+	have := j.placement.Nodes()
+	p.qs.free.Give(&j.placement)
+	most := p.qs.free.Count(j.kind.class)
 	if j.GPUs > 0 {
-		most = l.free.CountGPUs(j.kind.class, j.GPUs)
+		most = p.qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	for n := s.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
-		if s.larger(l, now, p.Ref, n) {
+	for n := p.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
+		if p.larger(proposal.Ref, n) {
 			break
 		}
 	}
-	l.free.Take(&j.placement)
-	l.ends.Remove(j.predicted, p.Ref)
-	l.ends.Insert(j.predicted, p.Ref, sizeOf(&j.placement))
-	p.Placement = j.placement
+	p.qs.free.Take(&j.placement)
+	p.qs.ends.Remove(j.predicted, proposal.Ref)
+	p.qs.ends.Insert(j.predicted, proposal.Ref, j.placement.Nodes())
+	proposal.Placement = j.placement
 }
 
 // allowed is the largest size up to most that the limits and, by the least that
 // so many nodes draw, the caps let the job in flight have. Both only get tighter
 // with its size.
-func (s *Core) allowed(j *job, have, most int32) int32 {
-	left := usage{s.used.power - j.ask.power, s.used.bandwidth - j.ask.bandwidth}
+func (p *pass) allowed(j *job, have, most int32) int32 {
+	left := p.caps.Used.Minus(j.needs)
 	grown := j.Allocation
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
 		grown.NodesMin = n
-		ask := usage{leastDraw(&grown, j.kind), j.Demand(n)}
+		ask := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
 		if j.Power > 0 {
-			ask.power = j.Power * int64(n) / int64(j.NodesMin)
+			ask.Power = j.Power * int64(n) / int64(j.NodesMin)
 		}
-		return s.book.CheckResize(&j.claim, n) != model.ReasonNone || !s.fitsCaps(&ask, left)
+		return p.ledger.CheckResize(&j.claim, n) != model.ReasonNone || !p.caps.Cap.Allows(ask, left)
 	}
 	return have + int32(sort.Search(int(max(0, most-have)), over))
 }
 
 // larger tries size n for a job that is in flight; its nodes are given back
 // for the trial.
-func (s *Core) larger(l *lane, now model.Time, ref model.Ref, n int32) bool {
-	j := &s.jobs[ref]
-	fits := s.book.CheckResize(&j.claim, n) == model.ReasonNone
-	q := s.query(l, j, n, s.avoids(ref, now, now.Add(j.left)))
-	if !fits || !l.free.Select(&q, &s.chosen) {
+func (p *pass) larger(ref model.Ref, n int32) bool {
+	j := &p.jobs[ref]
+	fits := p.ledger.CheckResize(&j.claim, n) == model.ReasonNone
+	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left)))
+	nodes := &p.buf.choice.nodes
+	if !fits || !p.qs.free.Select(&q, nodes) {
 		return false
 	}
-	s.takes(j, -1)
-	if s.overCap(j) != model.ReasonNone || s.overPool(j, n) {
-		s.takes(j, 1)
+	p.countNeeds(j, -1)
+	if p.overCap(j, nodes) != model.ReasonNone || p.overPool(j, n) {
+		p.countNeeds(j, 1)
 		return false
 	}
-	s.book.Unreserve(&j.claim)
-	j.claim = s.claimOf(&j.Allocation, j.kind, n)
-	s.book.Reserve(&j.claim)
-	j.placement.Set(&s.chosen)
-	s.use(j)
+	p.ledger.Unreserve(&j.claim)
+	j.claim = claimOf(&j.Allocation, j.kind, n)
+	p.ledger.Reserve(&j.claim)
+	j.placement.Set(nodes)
+	p.setNeeds(j)
 	return true
 }

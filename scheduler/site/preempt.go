@@ -5,231 +5,189 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/preempt"
+	"orrery/scheduler/site/internal/caps"
 )
 
-// claim keeps nodes for a job that makes others leave them.
-type claim struct {
+// failedPreemption is a job for which no other could be preempted after so many facts.
+// None can be until there are more: what runs and what is free are the same.
+type failedPreemption struct {
 	ref     model.Ref
-	nodes   model.NodeSet
-	victims []asked
-}
-
-// asked is a victim and the proposal to preempt it.
-type asked struct {
-	ref model.Ref
-	seq uint64
-}
-
-// vain is a job for which nobody could be preempted when so much had happened.
-// Nobody can be until more has: who runs and what is free are the same.
-type vain struct {
-	ref      model.Ref
-	happened int64
+	factSeq int64
 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
-func (s *Core) preempt(l *lane, now model.Time, ref model.Ref) {
-	if s.claimed(ref) || l.vain == (vain{ref, s.happened}) {
+func (p *pass) preempt(ref model.Ref) {
+	if p.holds.has(ref) || p.qs.failedPreemption == (failedPreemption{ref, p.factSeq}) {
 		return // it waits for victims already, or there are none
 	}
-	j := &s.jobs[ref]
+	j := &p.jobs[ref]
 	trigger := preempt.Priority
 	if j.IsSensitive() {
 		trigger = preempt.Sensitive
 	}
-	if s.lent[l.id] > 0 && s.take(l, now, ref, preempt.Reclaim) {
+	if p.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim) {
 		return
 	}
-	if !s.take(l, now, ref, trigger) {
-		l.vain = vain{ref, s.happened}
+	if !p.proposePreemption(ref, trigger) {
+		p.qs.failedPreemption = failedPreemption{ref, p.factSeq}
 	}
 }
 
-// take proposes the victims of one trigger; it says whether there are any.
-func (s *Core) take(l *lane, now model.Time, ref model.Ref, trigger preempt.Trigger) bool {
-	j := &s.jobs[ref]
-	s.suspect(l, ref, now, trigger)
-	if len(s.suspects) == 0 {
+// proposePreemption proposes the victims of one trigger; it says whether there are any.
+func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
+	j := &p.jobs[ref]
+	running := p.preemptible(ref, trigger)
+	if len(running) == 0 {
 		return false
 	}
-	t := trial{s: s, l: l, ref: ref, now: now, used: s.used}
-	s.trial.CopyFrom(l.free)
-	cfg := &l.policy.Preemption
-	var ok bool
-	if s.victims, ok = preempt.Select(cfg, trigger, j.Class, now, s.suspects, &t, s.victims); !ok || len(s.victims) == 0 {
+	t := trial{s: p.Core, qs: p.qs, ref: ref, now: p.now, used: p.caps.Used}
+	p.buf.trial.CopyFrom(p.qs.free)
+	cfg := &p.qs.policy.Preemption
+	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.buf.selected)
+	if p.buf.selected = selected; !ok || len(selected) == 0 {
 		return false
 	}
-	c := claim{ref: ref, nodes: model.NewNodeSet(len(s.site.Nodes))}
+	c := hold{ref: ref, nodes: model.NewNodeSet(len(p.site.Nodes))}
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
 	}
-	for _, i := range s.victims {
-		v := &s.suspects[i]
+	for _, i := range selected {
+		v := &running[i]
 		t.Give(v)
-		s.seq++
-		c.victims = append(c.victims, asked{v.Ref, s.seq})
-		s.jobs[v.Ref].leaving, s.jobs[v.Ref].asked = true, s.seq
-		s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: s.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
+		p.seq++
+		c.victims = append(c.victims, victim{v.Ref, p.seq})
+		p.jobs[v.Ref].leaving, p.jobs[v.Ref].preemptSeq = true, p.seq
+		p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
+			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
 		})
 	}
-	q := s.query(l, j, j.NodesMin, s.avoids(ref, now, now.Add(j.left)))
-	if s.trial.Select(&q, &s.chosen) {
-		for _, w := range s.chosen.Words {
+	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if nodes := &p.buf.choice.nodes; p.buf.trial.Select(&q, nodes) {
+		for _, w := range nodes.Words {
 			c.nodes[w.Word] |= w.Mask
 		}
-		for _, h := range s.chosen.Shares {
+		for _, h := range nodes.Shares {
 			c.nodes.Add(h.Node)
 		}
 	}
-	s.claims = append(s.claims, c)
-	s.rouse() // the nodes kept may be those that others wait for
+	p.holds = append(p.holds, c)
+	p.vclusters.invalidateBounds(p.now) // the nodes kept may be those that others wait for
 	return true
 }
 
-// gives is the class that r counts with when j wants its nodes: its own, or just
+// classAgainst is the class that r counts with when j wants its nodes: its own, or just
 // below that of j where the quality of service of j preempts that of r.
-func (s *Core) gives(j, r *job) int32 {
+func (s *nodeState) classAgainst(j, r *job) int32 {
 	if j.QOS >= 0 && r.QOS >= 0 && slices.Contains(s.site.QOS[j.QOS].PreemptsQOS, r.QOS) {
 		return min(r.Class, j.Class-1)
 	}
 	return r.Class
 }
 
-// suspect lists in s.suspects who runs and might leave.
-func (s *Core) suspect(l *lane, ref model.Ref, now model.Time, trigger preempt.Trigger) {
-	j := &s.jobs[ref]
-	s.suspects = s.suspects[:0]
-	avoid := s.avoids(ref, now, now.Add(j.left))
-	copy(s.extra, j.kind.mask)
-	s.extra.And(s.ready)
+// preemptible lists the running jobs that might leave. The list is valid until the next
+// call.
+func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
+	j := &p.jobs[ref]
+	list, usableNodes := p.buf.victims[:0], p.buf.extra
+	avoid := p.avoids(ref, p.now, p.now.Add(j.left))
+	copy(usableNodes, j.kind.mask)
+	usableNodes.And(p.ready)
 	if avoid != nil {
-		s.extra.AndNot(avoid)
+		usableNodes.AndNot(avoid)
 	}
-	for _, running := range s.active {
-		r := &s.jobs[running]
-		lent := r.borrowed && r.VCluster != l.id && within(&r.placement, s.home[l.id]) > 0
-		if r.leaving || (trigger == preempt.Reclaim) != lent && trigger == preempt.Reclaim || (trigger == preempt.Priority && s.gives(j, r) >= j.Class) {
+	jobs, home, id := p.jobs, p.home[p.qs.id], p.qs.id
+	for _, running := range p.active {
+		r := &jobs[running]
+		if r.leaving || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
 			continue
 		}
-		usable := within(&r.placement, s.extra)
+		lent := r.borrowed && r.VCluster != id && r.placement.Within(home) > 0
+		if trigger == preempt.Reclaim && !lent {
+			continue
+		}
+		usable := r.placement.Within(usableNodes)
 		if usable == 0 {
 			continue
 		}
-		st := s.book.Standing(r.Tenant)
-		s.suspects = append(s.suspects, preempt.Victim{
-			Ref: running, Job: r.Job, Class: s.gives(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: now.Sub(r.started) + max(0, r.Walltime-r.left),
-			Nodes: sizeOf(&r.placement), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
+		st := p.ledger.Standing(r.Tenant)
+		list = append(list, preempt.Victim{
+			Ref: running, Job: r.Job, Class: p.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
+			Nodes: r.placement.Nodes(), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
 			Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,
 		})
 	}
+	p.buf.victims = list
+	return list
 }
 
 // trial implements preempt.Trial for the blocked job ref.
 type trial struct {
 	s    *Core
-	l    *lane
+	qs   *queueState
 	ref  model.Ref
 	now  model.Time
-	used usage
+	used caps.Usage
 }
 
 func (t *trial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.s.trial.Give(&r.placement)
-	for _, ref := range t.l.flying { // proposed before it knew of this job
-		t.s.trial.Take(&t.s.jobs[ref].placement)
+	t.s.buf.trial.Give(&r.placement)
+	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
+		t.s.buf.trial.Take(&t.s.jobs[ref].placement)
 	}
-	t.used.power -= r.ask.power
-	t.used.bandwidth -= r.ask.bandwidth
+	t.used.Power -= r.needs.Power
+	t.used.Bandwidth -= r.needs.Bandwidth
 }
 
 func (t *trial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.s.trial.Take(&r.placement)
-	t.used.power += r.ask.power
-	t.used.bandwidth += r.ask.bandwidth
+	t.s.buf.trial.Take(&r.placement)
+	t.used.Power += r.needs.Power
+	t.used.Bandwidth += r.needs.Bandwidth
 }
 
 func (t *trial) Fits() bool {
 	j := &t.s.jobs[t.ref]
-	if !t.s.fitsCaps(&j.ask, t.used) {
+	if !t.s.caps.Cap.Allows(j.needs, t.used) {
 		return false
 	}
-	q := t.s.query(t.l, j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
-	return t.s.trial.Fits(&q)
+	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
+	return t.s.buf.trial.Fits(&q)
 }
 
-// claimed says whether nodes are kept for ref.
-func (s *Core) claimed(ref model.Ref) bool {
-	for i := range s.claims {
-		if s.claims[i].ref == ref {
-			return true
-		}
-	}
-	return false
-}
-
-// unclaim stops keeping nodes for ref: it has started or left.
-func (s *Core) unclaim(ref model.Ref) {
-	for i := range s.claims {
-		if s.claims[i].ref == ref {
-			s.claims = append(s.claims[:i], s.claims[i+1:]...)
-			s.stir()
-			return
-		}
+// dropHold stops keeping nodes for ref: it has started or left.
+func (s *Core) dropHold(ref model.Ref) {
+	if s.holds.drop(ref) {
+		s.vclusters.markAllDirty()
 	}
 }
 
-// lapse gives up the claims of jobs of l that could not start although all
+// dropIdleHolds gives up the holds of jobs of the vCluster that could not start although all
 // their victims have left: a limit holds them now.
-func (s *Core) lapse(l *lane) {
-	for i := 0; i < len(s.claims); {
-		c := &s.claims[i]
-		if j := &s.jobs[c.ref]; len(c.victims) == 0 && j.lane == l && j.phase == waiting {
-			s.unclaim(c.ref)
+func (p *pass) dropIdleHolds() {
+	for i := 0; i < len(p.holds); {
+		c := &p.holds[i]
+		if j := &p.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && j.phase == queued {
+			p.dropHold(c.ref)
 			continue
 		}
 		i++
 	}
 }
 
-// left takes a victim off the claims: it has given its nodes back. A claim
-// whose victims are all gone holds until its job starts.
-func (s *Core) left(ref model.Ref) {
-	for i := range s.claims {
-		c := &s.claims[i]
-		for k := range c.victims {
-			if c.victims[k].ref == ref {
-				c.victims = append(c.victims[:k], c.victims[k+1:]...)
-				break
-			}
-		}
-	}
-}
-
-// unasked takes in the refusal of a proposal to preempt: the victim is taken off
-// its claim, which is given up when no other is on its way out.
-func (s *Core) unasked(seq uint64) {
+// preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
+// off its hold, which is given up when no other is on its way out.
+func (s *Core) preemptionRefused(seq uint64) {
 	for _, ref := range s.active {
-		if s.jobs[ref].asked == seq {
+		if s.jobs[ref].preemptSeq == seq {
 			s.jobs[ref].leaving = false
 		}
 	}
-	for i := range s.claims {
-		c := &s.claims[i]
-		for k := range c.victims {
-			if c.victims[k].seq != seq {
-				continue
-			}
-			if c.victims = append(c.victims[:k], c.victims[k+1:]...); len(c.victims) == 0 {
-				s.unclaim(c.ref)
-			}
-			return
-		}
+	if ref, idle := s.holds.refused(seq); idle {
+		s.dropHold(ref)
 	}
 }

@@ -10,22 +10,23 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 	"orrery/scheduler/quota"
+	"orrery/scheduler/site/internal/caps"
 )
 
-// Reactive services run on as many nodes as somebody else demands for them, between
+// Reactive services run on as many nodes as another system demands for them, between
 // NodesMin and NodesMax. What they have too much is offered to the quorum before
-// anybody has a turn; what they lack they get in the order of the queue.
+// any job has a turn; what they lack they get in the order of the queue.
 
 // resize is a change of size in flight.
 type resize struct {
 	ref    model.Ref
 	seq    uint64
-	lane   *lane
+	queue  *queueState
 	whole  model.Placement // all nodes that the service is to have
 	gained model.Placement // those of them that it does not hold yet
 	claim  quota.Claim     // the service's, as it was
 	nodes  int32           // gained, 0 for one that shrinks
-	more   usage           // that it takes for them
+	more   caps.Usage      // that it takes for them
 	pooled bool            // they count as nodes of sensitive work
 }
 
@@ -33,211 +34,188 @@ type resize struct {
 func (j *job) wants() int32 { return min(max(j.demand, j.NodesMin), j.NodesMax) }
 
 // demanded takes in how many nodes a service is to have.
-func (s *Core) demanded(ref model.Ref, nodes int64) {
+func (s *jobTable) demanded(ref model.Ref, nodes int64) {
 	if j := &s.jobs[ref]; j.Kind == model.Reactive {
 		j.demand = int32(min(nodes, math.MaxInt32))
-		j.lane.dirty = true
+		j.queue.dirty = true
 	}
 }
 
-// serve lists a running service among those that follow their demand, by id.
-func (s *Core) serve(ref model.Ref) {
+// addService lists a running service among those that follow their demand, by id.
+func (s *jobTable) addService(ref model.Ref) {
 	j := &s.jobs[ref]
-	l := j.lane
-	if j.Kind != model.Reactive || l.mode.fixedServiceSize {
+	qs := j.queue
+	if j.Kind != model.Reactive || qs.mode.fixedServiceSize {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(l.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
-	l.services = slices.Insert(l.services, at, ref)
-	l.fair.Enter(j.Tenant) // its score counts while it runs
-	l.dirty = l.dirty || j.wants() != sizeOf(&j.placement)
+	at, _ := slices.BinarySearchFunc(qs.services, j.Job, func(r model.Ref, id model.JobID) int { return cmp.Compare(s.jobs[r].Job, id) })
+	qs.services = slices.Insert(qs.services, at, ref)
+	qs.fair.Enter(j.Tenant) // its score counts while it runs
+	qs.dirty = qs.dirty || j.wants() != j.placement.Nodes()
 }
 
-// unserve takes a service that does not run any more out of that list.
-func (s *Core) unserve(ref model.Ref) {
+// dropService takes a service that does not run any more out of that list.
+func (s *Core) dropService(ref model.Ref) {
 	j := &s.jobs[ref]
-	if at := slices.Index(j.lane.services, ref); at >= 0 {
-		j.lane.services = slices.Delete(j.lane.services, at, at+1)
-		j.lane.fair.Leave(j.Tenant)
+	if at := slices.Index(j.queue.services, ref); at >= 0 {
+		j.queue.services = slices.Delete(j.queue.services, at, at+1)
+		j.queue.fair.Leave(j.Tenant)
 	}
 	s.answered(ref, 0)
 }
 
 // shrink proposes that services give up what they are not to have any more.
-func (s *Core) shrink(l *lane) {
-	for _, ref := range l.services {
-		j := &s.jobs[ref]
-		if j.leaving || j.resizing || sizeOf(&j.placement) <= j.wants() {
+func (p *pass) shrink() {
+	for _, ref := range p.qs.services {
+		j := &p.jobs[ref]
+		if j.leaving || j.resizing || j.placement.Nodes() <= j.wants() {
 			continue
 		}
-		x := s.newResize(l, ref)
-		s.stays(j, j.wants(), &x.whole)
-		s.proposeSize(x)
+		x := p.newResize(ref)
+		p.stays(j, j.wants(), &x.whole)
+		p.proposeSize(x)
 	}
 }
 
 // stays writes into p the n nodes of j that it keeps.
-func (s *Core) stays(j *job, n int32, p *model.Placement) {
+func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 	if j.GPUs > 0 {
-		p.Words, p.Shares = p.Words[:0], p.Shares[:0]
+		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
 		for _, ready := range [...]bool{true, false} {
 			for _, h := range j.placement.Shares {
-				if s.ready.Has(h.Node) == ready && int32(len(p.Shares)) < n {
-					p.Shares = append(p.Shares, h)
+				if p.ready.Has(h.Node) == ready && int32(len(placement.Shares)) < n {
+					placement.Shares = append(placement.Shares, h)
 				}
 			}
 		}
-		model.SortShares(p.Shares)
+		model.SortShares(placement.Shares)
 		return
 	}
-	q := s.query(j.lane, j, n, s.avoid)
+	avoid := p.buf.avoid
+	q := j.queue.query(j, n, avoid)
 	for _, ready := range [...]bool{true, false} {
-		for w := range s.avoid {
-			s.avoid[w] = math.MaxUint64
+		for w := range avoid {
+			avoid[w] = math.MaxUint64
 		}
 		for _, w := range j.placement.Words {
-			if s.avoid[w.Word] &^= w.Mask; ready {
-				s.avoid[w.Word] |= ^s.ready[w.Word]
+			if avoid[w.Word] &^= w.Mask; ready {
+				avoid[w.Word] |= ^p.ready[w.Word]
 			}
 		}
-		if s.idle.Select(&q, p) {
+		if p.idle.Select(&q, placement) {
 			return
 		}
 	}
-	p.Set(&j.placement) // it was adopted on nodes that it may not use
-	for over := sizeOf(p) - n; over > 0; over-- {
-		w := &p.Words[len(p.Words)-1]
+	placement.Set(&j.placement) // it was adopted on nodes that it may not use
+	for over := placement.Nodes() - n; over > 0; over-- {
+		w := &placement.Words[len(placement.Words)-1]
 		if w.Mask &^= 1 << (bits.Len64(w.Mask) - 1); w.Mask == 0 {
-			p.Words = p.Words[:len(p.Words)-1]
+			placement.Words = placement.Words[:len(placement.Words)-1]
 		}
 	}
 }
 
-// lacking gathers in s.growers the services of l that may get nodes in this pass:
+// findScalingUp is the services that may get nodes in this pass, valid until the next call:
 // they are to have more, there is one at least, and their limits allow it.
-func (s *Core) lacking(l *lane) bool {
-	s.growers = s.growers[:0]
-	for _, ref := range l.services {
-		j := &s.jobs[ref]
-		if j.leaving || j.resizing || sizeOf(&j.placement) >= j.wants() || s.roomFor(l, j) == 0 {
+func (p *pass) findScalingUp() []model.Ref {
+	up := p.buf.scalingUp[:0]
+	for _, ref := range p.qs.services {
+		j := &p.jobs[ref]
+		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.roomFor(j) == 0 {
 			continue
 		}
-		if s.atLimit(j, sizeOf(&j.placement)) == model.ReasonNone {
-			s.growers = append(s.growers, ref)
+		if p.atLimit(j, j.placement.Nodes()) == model.ReasonNone {
+			up = append(up, ref)
 		}
 	}
-	return len(s.growers) > 0
+	p.buf.scalingUp = up
+	return up
 }
 
 // roomFor counts the nodes that are free for one more of what j has on each of its own.
-func (s *Core) roomFor(l *lane, j *job) int32 {
+func (p *pass) roomFor(j *job) int32 {
 	if j.GPUs > 0 {
-		return l.free.CountGPUs(j.kind.class, j.GPUs)
+		return p.qs.free.CountGPUs(j.kind.class, j.GPUs)
 	}
-	return l.free.Count(j.kind.class)
+	return p.qs.free.Count(j.kind.class)
 }
 
 // atLimit is the limit that a service of this size would break with another node;
 // what it has in flight is within that size.
-func (s *Core) atLimit(j *job, size int32) model.Reason {
+func (p *pass) atLimit(j *job, size int32) model.Reason {
 	c := j.claim
 	c.Nodes = size
-	if r := s.book.CheckResize(&c, size+1); r != model.ReasonNone {
+	if r := p.ledger.CheckResize(&c, size+1); r != model.ReasonNone {
 		return r
 	}
-	if s.overPool(j, 1) {
+	if p.overPool(j, 1) {
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone
 }
 
-// addGrowers gives the services in s.growers their place among the candidates.
-func (s *Core) addGrowers(l *lane, h []order.Candidate, now model.Time) []order.Candidate {
-	for _, ref := range s.growers {
-		h = append(h, order.Candidate{Key: s.keyOf(l, &s.jobs[ref], now), Tier: s.rankTier(ref), Ref: ref, At: -1})
+// addScalingUp gives services that may get nodes their place among the candidates.
+func (p *pass) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []order.Candidate {
+	for _, ref := range scalingUp {
+		h = append(h, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: -1})
 	}
 	return h
 }
 
 // growService is the turn of a service that lacks nodes: it gets as many as it may.
-func (s *Core) growService(l *lane, now model.Time, ref model.Ref) {
-	if l.blocked && (l.policy.Backfill == order.None || l.policy.Backfill == order.Conservative) {
+func (p *pass) growService(ref model.Ref) {
+	if p.qs.blocked && (p.qs.policy.Backfill == order.None || p.qs.policy.Backfill == order.Conservative) {
 		return
 	}
-	if l.blocked && l.policy.Backfill == order.Easy && !l.hold.known {
-		s.reserve(l, now) // before anything of this service is in flight
+	if p.qs.blocked && p.qs.policy.Backfill == order.Easy {
+		p.reservation() // before anything of this service is in flight
 	}
-	until := s.predictedEnd(&s.jobs[ref], now)
-	s.gain(l, now, ref, until, s.avoidsMore(ref, now, until), func(x *resize) bool {
-		return !l.blocked || l.policy.Backfill == order.FirstFit || s.spares(l, now, until, &x.gained, x.more)
+	until := p.jobs[ref].predictedEnd(p.now)
+	p.gain(ref, until, p.avoidsMore(ref, p.now, until), func(x *resize) bool {
+		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.harmlessGain(until, &x.gained, x.more)
 	})
 }
 
 // gain proposes that the service under ref, which is predicted to leave at the instant,
 // gets as many nodes as it lacks and may have, none of them in avoid. It returns what is
 // proposed, nil for nothing.
-func (s *Core) gain(l *lane, now model.Time, ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
-	j := &s.jobs[ref]
-	have := sizeOf(&j.placement)
-	for n := have + s.findable(l, now, j, until, avoid); n > have; n-- {
-		q := s.query(l, j, n-have, avoid)
-		if !l.free.Select(&q, &s.chosen) {
+func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
+	j := &p.jobs[ref]
+	have, nodes := j.placement.Nodes(), &p.buf.choice.nodes
+	for n := have + p.findable(j, until, avoid); n > have; n-- {
+		q := p.qs.query(j, n-have, avoid)
+		if !p.qs.free.Select(&q, nodes) {
 			continue
 		}
-		x := s.newResize(l, ref)
-		if s.fitsAt(x, n) && may(x) {
-			s.proposeSize(x)
+		x := p.newResize(ref)
+		if p.fitsAt(x, nodes, n) && may(x) {
+			p.proposeSize(x)
 			return x
 		}
-		s.dropResize(len(s.resizes) - 1)
+		p.dropResize(len(p.resizes) - 1)
 	}
 	return nil
 }
 
 // findable bounds from above how many nodes j can gain: without it a service that lacks
 // many would have each number of them tried, pass after pass.
-func (s *Core) findable(l *lane, now model.Time, j *job, until model.Time, avoid model.NodeSet) int32 {
-	have := sizeOf(&j.placement)
-	most := s.allowed(j, have, min(j.wants(), have+s.roomFor(l, j))) - have
-	if l.blocked && l.policy.Backfill == order.Easy && !s.cfg.Shared && !s.outOfTheWay(l, now, until) {
-		most = min(most, s.sparable(l, j, avoid))
+func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
+	have := j.placement.Nodes()
+	most := p.allowed(j, have, min(j.wants(), have+p.roomFor(j))) - have
+	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.cfg.Shared && !p.outOfTheWay(until) {
+		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
-	if l.mode.conformanceFirst && j.Topology == model.Spread {
+	if p.qs.policy.ConformanceFirst && j.Topology == model.Spread {
 		return most // even shares of more nodes may fit where those of fewer do not
 	}
 	return int32(sort.Search(int(most), func(i int) bool {
-		q := s.query(l, j, int32(i)+1, avoid)
-		return !l.free.Fits(&q)
+		q := p.qs.query(j, int32(i)+1, avoid)
+		return !p.qs.free.Fits(&q)
 	}))
 }
 
-// sparable bounds from above how many whole nodes j can gain so that the blocked job
-// has room at the instant of its reservation: those that are left over then, and all
-// those that it does not count on.
-func (s *Core) sparable(l *lane, j *job, avoid model.NodeSet) int32 {
-	h := &l.hold
-	blocked := &s.jobs[h.ref]
-	counted, others := 0, 0
-	for w, idle := range l.free.Idle() {
-		on := blocked.kind.mask[w]
-		if h.detailed {
-			on &= h.forecast.Idle()[w]
-			if h.query.Avoid != nil {
-				on &^= h.query.Avoid[w]
-			}
-		}
-		counted += bits.OnesCount64(on)
-		others += bits.OnesCount64(idle & j.kind.mask[w] &^ avoid[w] &^ on)
-	}
-	left := h.nodes
-	if h.detailed {
-		left = int32(counted) - blocked.NodesMin
-	}
-	return left + int32(others)
-}
-
 // predictedEnd is when a running job is predicted to leave, as seen at now.
-func (s *Core) predictedEnd(j *job, now model.Time) model.Time {
+func (j *job) predictedEnd(now model.Time) model.Time {
 	if j.predicted <= now {
 		return now.Add(model.Second)
 	}
@@ -246,14 +224,15 @@ func (s *Core) predictedEnd(j *job, now model.Time) model.Time {
 
 // avoidsMore is avoids for what a running job gains: other nodes than its own, and
 // of the same fingerprint where it is sensitive.
-func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
-	j := &s.jobs[ref]
-	if s.avoids(ref, from, until) == nil {
-		clear(s.avoid)
+func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
+	j := &p.jobs[ref]
+	avoid := p.buf.avoid
+	if p.avoids(ref, from, until) == nil {
+		clear(avoid)
 	}
 	first := model.NodeID(-1)
 	own := func(n model.NodeID) {
-		s.avoid.Add(n)
+		avoid.Add(n)
 		if first < 0 {
 			first = n
 		}
@@ -267,79 +246,75 @@ func (s *Core) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 		own(h.Node)
 	}
 	if j.IsSensitive() {
-		for n := range s.site.Nodes {
-			if s.site.Nodes[n].Fingerprint != s.site.Nodes[first].Fingerprint {
-				s.avoid.Add(model.NodeID(n))
+		for n := range p.site.Nodes {
+			if p.site.Nodes[n].Fingerprint != p.site.Nodes[first].Fingerprint {
+				avoid.Add(model.NodeID(n))
 			}
 		}
 	}
-	return s.avoid
+	return avoid
 }
 
-// fitsAt completes x, by which its service gains s.chosen and has n nodes then. It
+// fitsAt completes x, by which its service gains the nodes and has n nodes then. It
 // says whether its limits and the caps allow that.
-func (s *Core) fitsAt(x *resize, n int32) bool {
-	j := &s.jobs[x.ref]
-	x.gained.Set(&s.chosen)
+func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
+	j := &p.jobs[x.ref]
+	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
-	x.nodes = sizeOf(&x.gained)
-	ask := usage{s.makes.Draw(&j.Allocation, &x.whole), j.Demand(n)}
-	x.more = usage{ask.power - j.ask.power, ask.bandwidth - j.ask.bandwidth}
-	left := usage{s.used.power - j.ask.power, s.used.bandwidth - j.ask.bandwidth}
-	return s.book.CheckResize(&j.claim, n) == model.ReasonNone && s.fitsCaps(&ask, left) && !s.overPool(j, x.nodes)
+	x.nodes = x.gained.Nodes()
+	ask := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
+	x.more = ask.Minus(j.needs)
+	left := p.caps.Used.Minus(j.needs)
+	return p.ledger.CheckResize(&j.claim, n) == model.ReasonNone && p.caps.Cap.Allows(ask, left) && !p.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
-func union(a, b, p *model.Placement) {
-	p.Set(a)
+func union(a, b, placement *model.Placement) {
+	placement.Set(a)
 	for _, w := range b.Words {
-		at, found := slices.BinarySearchFunc(p.Words, w.Word, func(v model.NodeWord, word int32) int { return cmp.Compare(v.Word, word) })
+		at, found := slices.BinarySearchFunc(placement.Words, w.Word, func(v model.NodeWord, word int32) int { return cmp.Compare(v.Word, word) })
 		if found {
-			p.Words[at].Mask |= w.Mask
+			placement.Words[at].Mask |= w.Mask
 		} else {
-			p.Words = slices.Insert(p.Words, at, w)
+			placement.Words = slices.Insert(placement.Words, at, w)
 		}
 	}
-	p.Shares = append(p.Shares, b.Shares...)
-	model.SortShares(p.Shares)
+	placement.Shares = append(placement.Shares, b.Shares...)
+	model.SortShares(placement.Shares)
 }
 
-// growPlanned gives services of l what nobody has planned for, under Conservative.
-func (s *Core) growPlanned(l *lane, now model.Time) {
-	if !s.lacking(l) {
-		return
-	}
-	for _, ref := range s.growers {
-		end := s.predictedEnd(&s.jobs[ref], now)
+// growPlanned gives services what no job has planned for, under Conservative.
+func (p *pass) growPlanned() {
+	for _, ref := range p.findScalingUp() {
+		end := p.jobs[ref].predictedEnd(p.now)
 		until := end
 		if end < model.Never {
-			until = s.rounded(l, end)
+			until = p.qs.plan.Rounded(end)
 		}
-		avoid := s.avoidsMore(ref, now, end)
-		l.timeline.Throughout(now, until, s.extra)
+		avoid := p.avoidsMore(ref, p.now, end)
+		free := p.buf.extra
+		p.qs.plan.Throughout(p.now, until, free)
 		for w := range avoid {
-			avoid[w] |= ^s.extra[w]
+			avoid[w] |= ^free[w]
 		}
-		if x := s.gain(l, now, ref, end, avoid, func(x *resize) bool { return s.keepsCaps(l, now, until, x.more) }); x != nil {
-			s.nodesOf(&x.gained)
-			l.timeline.Remove(now, until, s.extra)
-			l.plans.caps.add(now, until, x.more, 1)
+		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.qs.plan.CapsFit(p.now, until, x.more) }); x != nil {
+			p.qs.plan.Take(p.now, until, p.buf.nodesOf(&x.gained), x.more)
 		}
 	}
 }
 
 // newResize is an empty change of size of a service, the last of s.resizes.
-func (s *Core) newResize(l *lane, ref model.Ref) *resize {
-	n := len(s.resizes)
-	if n < cap(s.resizes) {
-		s.resizes = s.resizes[:n+1] // with the memory of one that was dropped
+func (p *pass) newResize(ref model.Ref) *resize {
+	n := len(p.resizes)
+	if n < cap(p.resizes) {
+		p.resizes = p.resizes[:n+1] // with the memory of one that was dropped
 	} else {
-		s.resizes = append(s.resizes, resize{})
+		p.resizes = append(p.resizes, resize{})
 	}
-	x, j := &s.resizes[n], &s.jobs[ref]
-	x.ref, x.lane, x.claim = ref, l, j.claim
+	x, j := &p.resizes[n], &p.jobs[ref]
+	x.ref, x.queue, x.claim = ref, p.qs, j.claim
 	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
-	x.nodes, x.more, x.pooled = 0, usage{}, j.IsSensitive()
+	x.nodes, x.more, x.pooled = 0, caps.Usage{}, j.IsSensitive()
 	return x
 }
 
@@ -350,29 +325,29 @@ func (s *Core) dropResize(i int) {
 }
 
 // proposeSize asks the quorum for x.whole, and counts what that is more as taken.
-func (s *Core) proposeSize(x *resize) {
-	j := &s.jobs[x.ref]
-	j.resizing, s.plan.Again = true, true
-	s.reserveMore(x, 1)
+func (p *pass) proposeSize(x *resize) {
+	j := &p.jobs[x.ref]
+	j.resizing, p.plan.Again = true, true
+	p.reserveMore(x, 1)
 	if x.nodes > 0 {
-		x.lane.free.Take(&x.gained)
-		x.lane.stamp++
-		s.rouse() // the caps of all have less room
+		x.queue.free.Take(&x.gained)
+		x.queue.waiting.FreeChanged()
+		p.vclusters.invalidateBounds(p.now) // the caps of all have less room
 	}
-	s.seq++
-	x.seq = s.seq
-	s.plan.Proposals = append(s.plan.Proposals, model.Proposal{
-		Kind: model.ProposeResize, VCluster: x.lane.id, Seq: s.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
+	p.seq++
+	x.seq = p.seq
+	p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
+		Kind: model.ProposeResize, VCluster: x.queue.id, Seq: p.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
 	})
 }
 
 // reserveMore counts what a service gains against limits and caps, sign times.
 func (s *Core) reserveMore(x *resize, sign int32) {
-	s.book.ReserveMore(&x.claim, sign*x.nodes)
-	s.used.power += int64(sign) * x.more.power
-	s.used.bandwidth += int64(sign) * x.more.bandwidth
+	s.ledger.ReserveMore(&x.claim, sign*x.nodes)
+	s.caps.Used.Power += int64(sign) * x.more.Power
+	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
 	if x.pooled {
-		s.sensitive += sign * x.nodes
+		s.caps.Sensitive += sign * x.nodes
 	}
 }
 
@@ -387,23 +362,23 @@ func (s *Core) answered(ref model.Ref, seq uint64) bool {
 		}
 		s.reserveMore(x, -1)
 		s.jobs[ref].resizing = false
-		l := x.lane
-		l.free.GiveWhere(&x.gained, s.free)
+		qs := x.queue
+		qs.free.GiveWhere(&x.gained, s.free)
 		s.dropResize(i)
-		s.retake(l)
+		s.retakeInFlight(qs)
 		return true
 	}
 	return false
 }
 
-// retake marks what l has in flight as taken.
-func (s *Core) retake(l *lane) {
-	for _, ref := range l.flying {
-		l.free.Take(&s.jobs[ref].placement)
+// retakeInFlight marks what a vCluster has in flight as taken.
+func (s *Core) retakeInFlight(qs *queueState) {
+	for _, ref := range qs.inFlight {
+		qs.free.Take(&s.jobs[ref].placement)
 	}
 	for i := range s.resizes {
-		if x := &s.resizes[i]; x.lane == l {
-			l.free.Take(&x.gained)
+		if x := &s.resizes[i]; x.queue == qs {
+			qs.free.Take(&x.gained)
 		}
 	}
 }
@@ -412,41 +387,39 @@ func (s *Core) retake(l *lane) {
 func (s *Core) resized(f *model.Fact) {
 	s.answered(f.Ref, f.Seq)
 	j := &s.jobs[f.Ref]
-	s.book.Use(&j.claim, j.assoc, -1, s.now)
-	s.takes(j, -1)
-	s.running -= j.runs
+	s.ledger.Use(&j.claim, j.assoc, -1, s.now)
+	s.countNeeds(j, -1)
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
-	n := sizeOf(f.Placement)
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		l.ends.Remove(j.predicted, f.Ref)
-		l.ends.Insert(j.predicted, f.Ref, n)
-		l.free.Give(&j.placement)
-		l.free.Take(f.Placement)
-		s.retake(l)
+	n := f.Placement.Nodes()
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		qs.ends.Remove(j.predicted, f.Ref)
+		qs.ends.Insert(j.predicted, f.Ref, n)
+		qs.free.Give(&j.placement)
+		qs.free.Take(f.Placement)
+		s.retakeInFlight(qs)
 	}
 	j.placement.Set(f.Placement)
-	s.book.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
-	j.runs = j.gpuTime()
-	s.running += j.runs
-	s.use(j)
-	s.book.Use(&j.claim, j.assoc, 1, s.now)
-	s.stir()
+	s.ledger.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
+	s.backlog.setRunning(j, j.gpuTime())
+	s.setNeeds(j)
+	s.ledger.Use(&j.claim, j.assoc, 1, s.now)
+	s.vclusters.markAllDirty()
 }
 
-// hunger says whether services of l are smaller than they are to be for want of
+// lacksNodes says whether services of the vCluster are smaller than they are to be for want of
 // nodes: then l lends none.
-func (s *Core) hunger(l *lane) bool {
-	for _, ref := range l.services {
-		j := &s.jobs[ref]
-		size := sizeOf(&j.placement)
-		for i := range s.resizes {
-			if x := &s.resizes[i]; x.ref == ref {
-				size = sizeOf(&x.whole)
+func (p *pass) lacksNodes() bool {
+	for _, ref := range p.qs.services {
+		j := &p.jobs[ref]
+		size := j.placement.Nodes()
+		for i := range p.resizes {
+			if x := &p.resizes[i]; x.ref == ref {
+				size = x.whole.Nodes()
 			}
 		}
-		if !j.leaving && size < j.wants() && s.atLimit(j, size) == model.ReasonNone {
+		if !j.leaving && size < j.wants() && p.atLimit(j, size) == model.ReasonNone {
 			return true
 		}
 	}

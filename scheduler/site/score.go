@@ -5,6 +5,7 @@ import (
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/place"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/waiting"
 )
 
 // unboundedWork is the time that services count with in the backlog; it is
@@ -20,158 +21,164 @@ func (j *job) gpuTime() int64 {
 	return (int64(max(d, 1)-1)/int64(model.Second) + 1) * int64(j.claim.GPUs)
 }
 
-// rank prepares what never changes in the order of j while it waits.
-func (s *Core) rank(j *job) {
-	p := j.lane.policy
-	j.ask = demand(&j.Allocation, j.kind)
-	j.key.Walltime = j.left
-	switch p.Ranking {
+// prepareOrder prepares what never changes in the order of j while it waits.
+func (s *Core) prepareOrder(j *job) {
+	policy := j.queue.policy
+	j.needs = needsOf(&j.Allocation, j.kind)
+	switch policy.Ranking {
 	case ByScore:
 		needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
-		v := s.values(j, needed, groups)
-		j.static = score.Part(&p.Weights, &v, score.PerJob) + score.Part(&p.Weights, &v, score.PerSize)
+		v := s.cfg.values(j, needed, groups)
+		j.static = score.Part(&policy.Weights, &v, score.PerJob) + score.Part(&policy.Weights, &v, score.PerSize)
 	case ByOrder:
-		j.key.Request.Units = j.claim.GPUs
-		p.Order.Prepare(&j.key)
+		j.request.Units = j.claim.GPUs
+		a := j.asked()
+		policy.Order.Prepare(&a, &j.key)
 	}
 }
 
 // values are the factors of j that never change while it waits.
-func (s *Core) values(j *job, needed, groups int32) (v score.Values) {
+func (c *Config) values(j *job, needed, groups int32) (v score.Values) {
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Data] = score.DataOf(j.DataReady)
 	v[score.Topology] = score.TopologyOf(needed, groups)
-	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, s.cfg.CheckpointBandwidth)
+	v[score.Checkpoint] = score.CheckpointOf(j.Checkpoint, j.CkptBytes, c.CheckpointBandwidth)
 	return v
 }
 
 // freeze fixes everything that the scores of one pass have in common.
-func (s *Core) freeze(l *lane) {
-	if l.policy.Ranking == ByMultifactor {
-		s.book.Settle()
+func (s *Core) freeze(qs *queueState) {
+	if qs.policy.Ranking == ByMultifactor {
+		s.ledger.Settle()
 	}
-	if l.policy.Ranking != ByScore {
+	if qs.policy.Ranking != ByScore {
 		return
 	}
-	l.fair.Refresh()
-	w := &l.policy.Weights
-	l.global = w[score.Backlog].Mul(score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)))
-	if !l.policy.Expected {
-		l.global += w[score.Energy].Mul(score.EnergyOf(s.price))
+	qs.fair.Refresh()
+	w := &qs.policy.Weights
+	qs.terms.Common = w[score.Backlog].Mul(s.backlog.value())
+	if !qs.policy.Expected {
+		qs.terms.Common += w[score.Energy].Mul(score.EnergyOf(s.price))
 	}
-	for i := range s.largest {
-		s.largest[i] = -1
-	}
+	qs.groups.forget()
 }
 
-// weighBacklog wakes the vClusters for whose scores the backlog has changed.
-func (s *Core) weighBacklog(now model.Time) {
-	if s.weighed == [2]int64{s.queued, s.running} {
+// updateBacklog wakes the vClusters for whose scores the backlog has changed.
+func (s *Core) updateBacklog(now model.Time) {
+	if !s.backlog.stale() || !s.backlog.update() {
 		return
 	}
-	s.weighed = [2]int64{s.queued, s.running}
-	if f6 := score.BacklogOf(model.Duration(s.queued), model.Duration(s.running)); f6 != s.backlog {
-		s.backlog = f6
-		for i := range s.lanes {
-			if l := &s.lanes[i]; l.policy.Ranking == ByScore && l.policy.Weights[score.Backlog] != 0 {
-				l.quiet = min(l.quiet, now)
-			}
+	for i := range s.vclusters {
+		if qs := &s.vclusters[i]; qs.policy.Ranking == ByScore && qs.policy.Weights[score.Backlog] != 0 {
+			qs.quietUntil = min(qs.quietUntil, now)
 		}
 	}
 }
 
+// groupSizes are the largest free conformance groups by class of nodes, as they were
+// when they were first asked for in a pass; -1 is not yet.
+type groupSizes []int32
+
+// forget makes the sizes those of the next pass.
+func (g groupSizes) forget() {
+	for i := range g {
+		g[i] = -1
+	}
+}
+
+// groupOf is the largest free conformance group of a class, frozen for the pass.
+func (qs *queueState) groupOf(class place.ClassID) int32 {
+	if c := int(class); c < len(qs.groups) && qs.groups[c] >= 0 {
+		return qs.groups[c]
+	}
+	return qs.findGroup(class)
+}
+
+func (qs *queueState) findGroup(class place.ClassID) int32 {
+	c := int(class)
+	for c >= len(qs.groups) {
+		qs.groups = append(qs.groups, -1)
+	}
+	qs.groups[c] = qs.free.Largest(class)
+	return qs.groups[c]
+}
+
 // conformance is the factor f9 of a job of so many nodes, frozen for the pass.
-func (s *Core) conformance(l *lane, class place.ClassID, nodes int32) model.Fixed {
-	largest := s.groupOf(l, class)
+func (qs *queueState) conformance(class place.ClassID, nodes int32) model.Fixed {
+	largest := qs.groupOf(class)
 	if largest >= nodes {
 		return model.One
 	}
 	return score.ConformanceOf(largest, nodes)
 }
 
-// groupOf is the largest free conformance group of a class, frozen for the pass.
-func (s *Core) groupOf(l *lane, class place.ClassID) int32 {
-	if c := int(class); c < len(s.largest) && s.largest[c] >= 0 {
-		return s.largest[c]
-	}
-	return s.findGroup(l, class)
-}
-
-func (s *Core) findGroup(l *lane, class place.ClassID) int32 {
-	c := int(class)
-	for c >= len(s.largest) {
-		s.largest = append(s.largest, -1)
-	}
-	s.largest[c] = l.free.Largest(class)
-	return s.largest[c]
-}
-
 // energy is the factor f7 of j: of the price now, or of its mean over the time
 // that j asks for.
-func (s *Core) energy(l *lane, j *job, now model.Time) model.Fixed {
-	if l.policy.Expected {
+func (s *Core) energy(qs *queueState, j *job, now model.Time) model.Fixed {
+	if qs.policy.Expected {
 		return score.EnergyOf(s.cfg.Prices.Mean(now, now.Add(j.left), s.price))
 	}
 	return score.EnergyOf(s.price)
 }
 
-// scoreOf is the score of a waiting job in this pass.
-func (s *Core) scoreOf(l *lane, j *job, now model.Time) model.Fixed {
-	q := queued{static: j.static, seen: model.AbsentTime, submit: j.Submit, tenant: int32(j.Tenant) + 1, class: j.kind.class, need: j.NodesMin}
-	if l.policy.Expected { // else it is among what all have in common
-		q.static += l.policy.Weights[score.Energy].Mul(s.energy(l, j, now))
+// scoreOf is the score of a waiting job in this pass, as of now.
+func (p *pass) scoreOf(j *job, now model.Time) model.Fixed {
+	qs := p.qs
+	row := waiting.Job{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
+	if qs.policy.Expected { // else it is among what all have in common
+		row.Static += qs.policy.Weights[score.Energy].Mul(p.energy(qs, j, now))
 	}
-	s.weigh(l, &q, now)
-	return s.scoreOfQueued(l, &q)
+	return qs.score(&row, qs.waiting.Term(j.Submit, now))
 }
 
-// scoreOfQueued is scoreOf for what the queue holds of a job whose wait was weighed
-// now, where the price of energy is the same for all.
-func (s *Core) scoreOfQueued(l *lane, q *queued) model.Fixed {
-	sum := q.static + l.fair.Share[q.tenant] + l.global + q.wait + l.policy.Weights[score.Conformance].Mul(s.conformance(l, q.class, q.need))
-	if p := l.fair.Penalty[q.tenant]; p != model.One {
+// score is the score of a waiting job in this pass, whose weighted wait is given, where
+// the price of energy is the same for all.
+func (qs *queueState) score(q *waiting.Job, wait model.Fixed) model.Fixed {
+	sum := q.Static + qs.terms.FairShare[q.Tenant] + qs.terms.Common + wait + qs.policy.Weights[score.Conformance].Mul(qs.conformance(q.Class, q.Need))
+	if p := qs.terms.Penalty[q.Tenant]; p != model.One {
 		return p.Mul(sum)
 	}
 	return sum
 }
 
-// explained is the score of j with its factors, for those who ask.
-func (s *Core) explained(l *lane, j *job, now model.Time) score.Explanation {
-	w := &l.policy.Weights
+// explained is the score of j with its factors, for explanations.
+func (s *Core) explained(qs *queueState, j *job, now model.Time) score.Explanation {
+	w := &qs.policy.Weights
 	needed, groups := s.space.GroupsNeeded(j.kind.class, j.NodesMin)
-	v := s.values(j, needed, groups)
-	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), l.policy.Reference)
-	v[score.FairShare] = s.book.FairShare(j.Tenant)
-	v[score.Backlog] = score.BacklogOf(model.Duration(s.queued), model.Duration(s.running))
-	v[score.Energy] = s.energy(l, j, now)
-	v[score.Conformance] = s.conformance(l, j.kind.class, j.NodesMin)
-	return score.Explain(w, &v, l.fair.Penalty[j.Tenant+1])
+	v := s.cfg.values(j, needed, groups)
+	v[score.Wait] = score.WaitOf(now.Sub(j.Submit), qs.policy.Reference)
+	v[score.FairShare] = s.ledger.FairShare(j.Tenant)
+	v[score.Backlog] = s.backlog.value()
+	v[score.Energy] = s.energy(qs, j, now)
+	v[score.Conformance] = qs.conformance(j.kind.class, j.NodesMin)
+	return score.Explain(w, &v, qs.terms.Penalty[j.Tenant+1])
 }
 
-// keyOf is what l orders by, largest first; orders of ByOrder have none.
-func (s *Core) keyOf(l *lane, j *job, now model.Time) int64 {
-	switch l.policy.Ranking {
+// keyOf is what the vCluster orders by, largest first; under ByOrder it is a rank.
+func (p *pass) keyOf(j *job) int64 {
+	switch p.qs.policy.Ranking {
 	case ByScore:
-		return int64(s.scoreOf(l, j, now))
+		return int64(p.scoreOf(j, p.now))
 	case ByMultifactor:
-		return s.priority(l, j, now)
+		return p.priority(p.qs, j, p.now)
 	}
-	l.policy.Order.Refresh(&j.key, now)
-	return 0
+	a := j.asked()
+	p.qs.policy.Order.Refresh(&a, &j.key, p.now)
+	return j.key.Rank()
 }
 
 // priority is Slurm's multifactor priority of j.
-func (s *Core) priority(l *lane, j *job, now model.Time) int64 {
+func (s *Core) priority(qs *queueState, j *job, now model.Time) int64 {
 	var tres [NumTRES]multifactor.Part
-	in := s.factors(l, j, now, &tres)
-	return multifactor.Priority(&l.policy.Multifactor, &in)
+	in := s.factors(qs, j, now, &tres)
+	return multifactor.Priority(&qs.policy.Multifactor, &in)
 }
 
 // factors are the inputs of Slurm's priority of j: its age counts from its
 // eligible time, its units stand for CPUs. Those of its resources are in tres.
-func (s *Core) factors(l *lane, j *job, now model.Time, tres *[NumTRES]multifactor.Part) multifactor.Inputs {
+func (s *Core) factors(qs *queueState, j *job, now model.Time, tres *[NumTRES]multifactor.Part) multifactor.Inputs {
 	in := multifactor.Inputs{
-		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.book.Factor(j.assoc), Assoc: s.book.AssocPriority(j.Tenant),
+		Age: now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice, FairShare: s.ledger.Factor(j.assoc), Assoc: s.ledger.AssocPriority(j.Tenant),
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.site.Nodes))},
 			CPUs:  multifactor.Part{Amount: int64(j.NodesMin * j.kind.gpusOf(&j.Allocation)), Whole: s.cfg.Quota.GPUs},
@@ -184,7 +191,7 @@ func (s *Core) factors(l *lane, j *job, now model.Time, tres *[NumTRES]multifact
 	if j.QOS >= 0 {
 		in.QOS = multifactor.Part{Amount: s.site.QOS[j.QOS].Priority, Whole: s.mostQOS}
 	}
-	if len(l.policy.Multifactor.TRES) > 0 {
+	if len(qs.policy.Multifactor.TRES) > 0 {
 		*tres = s.tresOf(j)
 		in.TRES = tres[:]
 	}

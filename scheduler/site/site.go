@@ -7,17 +7,17 @@ package site
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"orrery/scheduler"
 	"orrery/scheduler/backfill"
-	"orrery/scheduler/fairshare"
 	"orrery/scheduler/model"
 	"orrery/scheduler/multifactor"
 	"orrery/scheduler/order"
-	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/notes"
 	"orrery/scheduler/workflow"
 )
@@ -44,7 +44,7 @@ type Policy struct {
 	Order       order.Order // for ByOrder
 	Weights     score.Weights
 	Reference   model.Duration // of the wait factor
-	MinScore    model.Fixed    // jobs below it are held; 0 holds nobody
+	MinScore    model.Fixed    // jobs below it are held; 0 holds none
 	Multifactor multifactor.Weights
 
 	Backfill order.Backfill
@@ -111,279 +111,80 @@ func (c *Config) Validate() error {
 	return c.oneSharing()
 }
 
-func (p *Policy) validate(c *Config) error {
+func (policy *Policy) validate(c *Config) error {
 	switch {
-	case p.Backfill == order.Conservative && p.Depth < 1:
+	case policy.Backfill == order.Conservative && policy.Depth < 1:
 		return errors.New("conservative backfilling on a site needs a depth: the number of jobs that hold reservations, for example 50")
-	case p.Backfill == order.Conservative && c.Shared:
+	case policy.Backfill == order.Conservative && c.Shared:
 		return errors.New("conservative backfilling reserves whole nodes and cannot divide them: use easy, or sharing: whole")
-	case p.Backfill != order.Conservative && p.Depth != 0:
-		return fmt.Errorf("a depth applies to conservative backfilling only, not to %s", p.Backfill)
-	case p.Reference <= 0 && p.Ranking == ByScore:
-		return fmt.Errorf("the reference wait is %s, want more than 0", p.Reference)
-	case p.Cycle < 0 || p.Phase < 0 || (p.Cycle > 0 && p.Phase >= p.Cycle) || (p.Cycle == 0 && p.Phase > 0):
-		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", p.Cycle, p.Phase)
-	case p.mode().scoreOnly && p.Ranking != ByScore:
+	case policy.Backfill != order.Conservative && policy.Depth != 0:
+		return fmt.Errorf("a depth applies to conservative backfilling only, not to %s", policy.Backfill)
+	case policy.Reference <= 0 && policy.Ranking == ByScore:
+		return fmt.Errorf("the reference wait is %s, want more than 0", policy.Reference)
+	case policy.Cycle < 0 || policy.Phase < 0 || (policy.Cycle > 0 && policy.Phase >= policy.Cycle) || (policy.Cycle == 0 && policy.Phase > 0):
+		return fmt.Errorf("a cycle of %s with a phase of %s: want a phase below the cycle", policy.Cycle, policy.Phase)
+	case policy.mode().scoreOnly && policy.Ranking != ByScore:
 		return errors.New("the as-coded mode orders by score")
 	}
 	return nil
 }
 
-// Core is the scheduler core of a site: one committed view of nodes that
-// differ, and for each vCluster a queue, a policy and the proposals it has in
-// flight. It reads no clock and allocates nothing once its tables
-// have grown. It is not safe for concurrent use.
+// Core is the scheduler core of a site: one committed view of nodes that differ, and
+// for each vCluster a queue, a policy and the proposals it has in flight. It reads no
+// clock and allocates nothing once its tables have grown. It is not safe for concurrent
+// use.
+//
+// It observes facts and keeps the state below; what a vCluster does about it is decided
+// by a pass. Each part says what always holds of it between two calls.
 type Core struct {
-	cfg     Config
-	site    *model.Site
-	makes   *model.Makes
-	space   *place.Space
-	free    *place.Free // what the committed log leaves
-	ready   model.NodeSet
-	readies int32 // so many
-	lanes   []lane
-	jobs    []job       // by Ref
-	active  []model.Ref // running
-	book    *fairshare.Accounts
-	ever    *quota.Book // of nobody, with the highest limits there will be
-	graph   *workflow.Graph
-	kinds   []*kind // distinct (vCluster, constraint, partition, reservation)
+	cfg Config
 
-	claims  []claim // nodes kept for jobs that preempted others
-	resizes []resize
-	doomed  []model.Ref
-	later   []model.Ref // wait for their eligible time
-	changes workflow.Changes
+	nodeState
+	jobTable
+	accounts
+	caps    caps.State // in use is what the jobs in phases running, proposed and withdrawn need, and resizes
+	price   model.Fixed
+	backlog backlog
+	holds   holds
+	resizes []resize // in flight, in the order proposed; a job has one at most
 
-	price           model.Fixed
-	powerCap, used  usage
-	pool            int32    // most nodes of sensitive work, 0 for no bound
-	queued, running int64    // GPU seconds asked for by waiting and by running jobs
-	weighed         [2]int64 // these, as they were when backlog was worked out
-	backlog         model.Fixed
-	sensitive       int32   // nodes of sensitive work, running or in flight
-	lent            []int32 // home nodes of each vCluster that others hold
-	homes           []int32 // home nodes of each vCluster
-	home            []model.NodeSet
-
-	mostFactor, mostQOS int64 // highest of all partitions and qualities of service
-	// tres of all nodes, then of each partition, for Slurm's priority, as they were asked for.
-	tres [][NumTRES]int64
-
-	now model.Time
-	// happened counts the facts observed but for submissions.
-	happened int64
-	heard    model.Time // when anything was observed last
-	// restoring lets each vCluster make a pass in every plan, whatever its cycle.
-	restoring bool
-	// usage from before the beginning was told of, and the tick before now has frozen it.
-	usage, usageFrozen bool
-	// constraints by id, as submissions have named them.
-	constraints []*model.Constraint
-	walk        uint64 // of the predicted ends, so far
-	seq         uint64
-	plan        scheduler.Plan
-	notes       notes.Log // for the next plan
-	work        scheduler.Work
-	siteScratch
+	vclusters queueStates
+	factLog
+	output
+	buf buffers
 }
 
-// queued is what a pass looks at of every waiting job, side by side in memory. What
-// most passes look at comes first.
-type queued struct {
-	static model.Fixed
-	wait   model.Fixed // weighted f2 at seen
-	seen   model.Time
-	own    model.Fixed // ceiling of the terms that are its own
-	rate   uint64      // growth of wait from then on at most, see score.Rate
-	nine   model.Fixed // weighted f9 for each node of the largest group at most
-	need   int32       // nodes
-	shape  int32       // index into lane.shapes
-	tenant int32       // index into lane.tenant
-	tier   int32
-	ref    model.Ref
-	plain  bool // asks for nodes of its own alone
-
-	borrows bool
-	key     model.Fixed // score in the last pass, where the price is the same for all
-	submit  model.Time
-	left    model.Duration
-	ask     usage // as far as it is stated
-	class   place.ClassID
+// factLog is where in the log the core is.
+type factLog struct {
+	now       model.Time // of the last Observe or Plan
+	factSeq   int64      // facts observed but for submissions and checkpoints
+	lastFact  model.Time // when anything was observed last
+	restoring bool       // each vCluster makes a pass in every plan, whatever its cycle
 }
 
-// usage is what is shared out beside the nodes.
-type usage struct {
-	power     int64 // W
-	bandwidth int64 // B/s
-}
-
-// lane is one vCluster at work.
-type lane struct {
-	id     model.VClusterID
-	policy *Policy
-	mode   mode
-	by     planner
-	free   *place.Free // committed, less its own proposals in flight
-	queue  []queued    // candidates and held jobs, in no order
-	lots   lots
-	curve  score.Curve // of the wait
-	shapes []shape     // of the jobs met so far
-	stamp  uint64      // changes with what is free
-	flying []model.Ref // proposed, not answered
-	// services are the reactive ones that run, by id.
-	services []model.Ref
-	ends     backfill.Ends
-
-	dirty   bool       // something changed since the last pass
-	quiet   model.Time // nothing changes before, if nothing is observed and the accounts stay
-	tick    model.Time // the accounts may change, which matters
-	release model.Time // a job held by min_score may reach it
-	short   bool       // some job is held by min_score
-	passed  model.Time // last pass, or tick of the cycle that needed none
-	blocked bool       // somebody waits for room
-	hungry  bool       // a service is smaller than it is to be, for want of nodes
-	behind  bool       // somebody who may have room waits for the order alone
-
-	last     model.Ref   // best of the last pass, -1 for none
-	swift    bool        // the pass looked at the best job and those who may overtake it only
-	near     []model.Ref // these
-	known    bool        // what the pass knew holds until something is observed but newcomers
-	fresh    []model.Ref // they, since the last pass
-	hold     siteHold
-	plans    planning
-	vain     vain
-	timeline *backfill.Timeline
-	fair     fairshare.Cache // of the jobs in the queue and the running services
-	global   model.Fixed     // weighted f6 and f7, when they were frozen last
-}
-
-// job is what the core knows of a job in the system.
-type job struct {
-	key order.Key // its Walltime is what is left of the request once the job was suspended
-	model.Allocation
-	phase     phase
-	predicted model.Time // end of the running or in-flight job
-	placement model.Placement
-	lane      *lane
-	kind      *kind
-	claim     quota.Claim
-	assoc     int32       // in the accounts
-	static    model.Fixed // the terms of the score that never change
-	ask       usage
-	waits     int64 // GPU seconds in Site.queued
-	runs      int64 // GPU seconds in Site.running
-	pos       int32 // in the lane's queue, or in Site.active while running
-
-	started  model.Time
-	saved    model.Time     // when its work was safe last in this attempt, AbsentTime if never
-	left     model.Duration // requested time from the next start on
-	demand   int32          // nodes that a reactive service is to have, 0 until that is said
-	borrowed bool
-	leaving  bool   // preempted, still on its nodes
-	resizing bool   // another size is in flight
-	seq      uint64 // of the last proposal to start it
-	asked    uint64 // of the last proposal to preempt it
-	walked   uint64 // last walk of ends in which it was past
-	note     notes.Last
-}
-
-// phase is where a job stands in the eyes of the core.
-type phase uint8
-
-const (
-	gone phase = iota
-	waiting
-	inFlight // proposed, not answered
-	withdrawn
-	running
-	dependent // waits for others
-	early     // waits for its eligible time, or is on hold
-	never     // can never start; its withdrawal is proposed
-)
-
-// kind is a distinct set of nodes that jobs may use.
-type kind struct {
-	vcluster    model.VClusterID
-	constraint  model.ConstraintID
-	partition   model.PartitionID
-	reservation model.ReservationID
-
-	mask    model.NodeSet // nodes of the vCluster or of nobody
-	class   place.ClassID
-	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
-	gpus    int32         // of the largest node, at least 1
-	fewest  int32         // GPUs of the smallest node
-	watts   int64         // of the hungriest node at work
-	least   int64         // W of the node at work that draws least, borrowed ones included
-	part    int64         // likewise of one GPU, rounded down
-	all     bool          // every node of the site
+// output is what the core answers with, and what it has answered so far.
+type output struct {
+	plan  scheduler.Plan
+	notes notes.Log // for the next plan
+	seq   uint64    // of the last proposal
+	work  scheduler.Work
 }
 
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
-	s := &Core{cfg: cfg, site: cfg.Site, makes: model.NewMakes(cfg.Site), space: place.NewSpace(cfg.Site), graph: workflow.New(), price: cfg.Price}
-	for i := range cfg.Site.Constraints {
-		s.constraints = append(s.constraints, &cfg.Site.Constraints[i])
-	}
+	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New()}, price: cfg.Price}
+	s.accounts = newAccounts(&s.cfg) // which keeps what it points at
 	n := len(cfg.Site.Nodes)
-	s.free = s.space.NewFree()
-	s.ready = model.NewNodeSet(n)
-	s.book = fairshare.New(&fairshare.Config{
-		Quota: &s.cfg.Quota, Tenants: cfg.Site.Tenants, QOS: cfg.Site.QOS, Sharing: cfg.sharing(), AssocPriority: cfg.AssocPriority,
-	})
-	s.ever = cfg.maxBook()
-	s.powerCap, s.pool = usage{cfg.Site.PowerCap, cfg.Site.Bandwidth}, cfg.Site.SensitivePool
-	s.homes = make([]int32, len(cfg.Site.VClusters))
-	s.lent = make([]int32, len(cfg.Site.VClusters))
-	s.home = make([]model.NodeSet, len(cfg.Site.VClusters))
-	for i := range s.home {
-		s.home[i] = model.NewNodeSet(n)
+	s.caps.Cap, s.caps.Pool = caps.Usage{Power: cfg.Site.PowerCap, Bandwidth: cfg.Site.Bandwidth}, cfg.Site.SensitivePool
+	s.vclusters = make(queueStates, len(cfg.Policies))
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		*qs = newQueueState(model.VClusterID(i), &cfg.Policies[i], s.ledger.NewCache(len(cfg.Site.Tenants), cfg.Policies[i].Weights[score.FairShare]), s.free, s.space)
 	}
-	for i := range cfg.Site.Nodes {
-		node := &cfg.Site.Nodes[i]
-		if node.Home >= 0 {
-			s.home[node.Home].Add(model.NodeID(i))
-			s.homes[node.Home]++
-		}
-		if node.State == model.Ready {
-			s.ready.Add(model.NodeID(i))
-		}
-	}
-	s.readies = s.ready.Len()
-	s.lanes = make([]lane, len(cfg.Policies))
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		*l = lane{
-			id: model.VClusterID(i), policy: &cfg.Policies[i], free: s.space.NewFree(),
-			last: -1, quiet: model.Never, tick: model.Never, release: model.Never, passed: model.AbsentTime,
-			fair: s.book.NewCache(len(cfg.Site.Tenants), cfg.Policies[i].Weights[score.FairShare]),
-		}
-		l.free.CopyFrom(s.free)
-		if l.policy.Ranking == ByScore {
-			l.curve = score.CurveOf(l.policy.Reference)
-		}
-		if l.mode = l.policy.mode(); l.mode.bounded {
-			l.lots = newLots(len(l.fair.Share))
-		}
-		l.shapeOf(s.space.Class(nil), 0)
-		l.shapeOf(s.space.Class(nil), 1)
-		l.hold.forecast = s.space.NewFree()
-		l.plans.planned, l.plans.due = model.AbsentTime, model.Never
-		if l.policy.Backfill == order.Conservative {
-			l.timeline = backfill.NewTimeline(n)
-		}
-	}
-	for i := range cfg.Site.Partitions {
-		s.mostFactor = max(s.mostFactor, cfg.Site.Partitions[i].Factor)
-	}
-	for i := range cfg.Site.QOS {
-		s.mostQOS = max(s.mostQOS, cfg.Site.QOS[i].Priority)
-	}
-	s.siteScratch = newSiteScratch(s.space, n)
-	for i := range s.lanes {
-		l := &s.lanes[i]
-		l.by = l.mode.planner(s, l)
+	s.buf = newBuffers(s.space, n)
+	for i := range s.vclusters {
+		qs := &s.vclusters[i]
+		qs.by = qs.mode.planner(s, qs)
 	}
 	return s
 }
@@ -397,89 +198,52 @@ func (s *Core) Predicted(ref model.Ref) model.Time { return s.jobs[ref].predicte
 // Runs says whether the job under ref is running.
 func (s *Core) Runs(ref model.Ref) bool { return s.jobs[ref].phase == running }
 
-// FirstBlocked is the job that nobody behind it may delay under Easy, as the last pass of
+// FirstBlocked is the job that none behind it may delay under Easy, as the last pass of
 // v found it, and the number of the last proposal before its turn: those of higher
 // numbers are of jobs behind it. ok is false when there is none.
 func (s *Core) FirstBlocked(v model.VClusterID) (ref model.Ref, since uint64, ok bool) {
-	l := &s.lanes[v]
-	return l.hold.ref, l.hold.since, l.blocked && l.hold.ref >= 0
+	qs := &s.vclusters[v]
+	return qs.reservation.Ref, qs.reservation.Since, qs.blocked && qs.reservation.Ref >= 0
 }
 
 // Consumed implements scheduler.Questions.
 func (s *Core) Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration) {
-	return s.book.Consumed(t, now)
+	return s.ledger.Consumed(t, now)
 }
 
-// kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
-// few, so they are searched one by one.
-func (s *Core) kindOf(a *model.Allocation) *kind {
-	for _, k := range s.kinds {
-		if k.vcluster == a.VCluster && k.constraint == a.Constraint && k.partition == a.Partition && k.reservation == a.Reservation {
-			return k
-		}
+// Least is the smallest number of units (nodes, or GPUs where they are shared) that a
+// waiting job could start on, 0 when no job waits. Its cost is that of the distinct
+// request sizes.
+func (s *Core) Least() int32 {
+	least := int32(math.MaxInt32)
+	for i := range s.vclusters {
+		least = min(least, s.vclusters[i].waiting.Least())
 	}
-	return s.newKind(a)
-}
-
-func (s *Core) newKind(a *model.Allocation) *kind {
-	k := &kind{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
-	may := s.space.Eligible(s.constraints[a.Constraint])
-	if a.Partition >= 0 {
-		may.And(s.site.Partitions[a.Partition].Nodes)
+	if least == math.MaxInt32 {
+		return 0
 	}
-	if a.Reservation >= 0 {
-		may.And(s.site.Reservations[a.Reservation].Nodes)
-	}
-	k.mask = append(model.NodeSet(nil), may...)
-	for v := range s.home {
-		if model.VClusterID(v) == a.VCluster {
-			continue
-		}
-		k.mask.AndNot(s.home[v])
-		if s.site.VClusters[a.VCluster].Borrow && s.site.VClusters[v].Lend {
-			if k.foreign == nil {
-				k.foreign = model.NewNodeSet(len(s.site.Nodes))
-			}
-			k.foreign.Or(s.home[v])
-		}
-	}
-	if k.foreign != nil {
-		k.foreign.And(may)
-	}
-	k.class = s.space.Class(k.mask)
-	k.all = int(k.mask.Len()) == len(s.site.Nodes)
-	first := k.mask.Next(0)
-	for n := first; n >= 0; n = k.mask.Next(n + 1) {
-		if g := s.site.Nodes[n].GPUs; n == first || g < k.fewest {
-			k.fewest = g
-		}
-		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
-		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
-	}
-	k.least, k.part = s.frugal(k)
-	s.kinds = append(s.kinds, k)
-	return k
+	return least
 }
 
 // claimOf is what a takes from its tenant's limits on n nodes.
-func (s *Core) claimOf(a *model.Allocation, k *kind, n int32) quota.Claim {
+func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.Claim {
 	return quota.Claim{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
 }
 
 // gpusOf is how many GPUs a counts with on each of its nodes.
-func (k *kind) gpusOf(a *model.Allocation) int32 {
+func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
 	if a.GPUs > 0 {
 		return a.GPUs
 	}
 	return k.gpus
 }
 
-// demand is what a asks for before its nodes are known: the power that it
+// needsOf is what a asks for before its nodes are known: the power that it
 // states, else what as many of the hungriest nodes it may use can draw.
-func demand(a *model.Allocation, k *kind) usage {
-	u := usage{a.Power, a.IODemand}
-	if u.power == 0 {
-		u.power = k.watts * int64(a.NodesMin)
+func needsOf(a *model.Allocation, k *nodeChoice) caps.Usage {
+	u := caps.Usage{Power: a.Power, Bandwidth: a.IODemand}
+	if u.Power == 0 {
+		u.Power = k.watts * int64(a.NodesMin)
 	}
 	return u
 }

@@ -53,7 +53,7 @@ func (s *Core) tresOf(j *job) (parts [NumTRES]multifactor.Part) {
 		s.tres = append(s.tres, s.wholeOf(model.PartitionID(len(s.tres))-1))
 	}
 	whole := &s.tres[j.Partition+1]
-	c, n := &s.site.Constraints[j.Constraint], int64(j.NodesMin)
+	c, n := s.constraints[j.Constraint], int64(j.NodesMin)
 	parts[TRESNode] = multifactor.Part{Amount: n, Whole: whole[TRESNode]}
 	asked := [NumTRES]int64{TRESCPU: int64(c.CPUs), TRESMemory: c.Memory, TRESGPU: int64(s.gpusAskedBy(j))}
 	for i := TRESCPU; i < NumTRES; i++ {

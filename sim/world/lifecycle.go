@@ -108,6 +108,11 @@ func (c *lifecycle) send(p *model.Proposal, j, victim *job) (row model.Ref) {
 	return row
 }
 
+// namesNone says whether a proposal names a ref that none of so many jobs ever had.
+func namesNone(p *model.Proposal, jobs int) bool {
+	return p.Ref < 0 || int(p.Ref) >= jobs || p.Kind == model.ProposePreempt && (p.Victim < 0 || int(p.Victim) >= jobs)
+}
+
 // receive ends the wait of a job for an answer. One that left in the meantime has
 // kept its ref for it.
 func (c *lifecycle) receive(ref model.Ref, j *job) {

@@ -160,7 +160,7 @@ func (s *Site) addNodes(g *holding, a *model.Allocation, part int, n int32) {
 }
 
 // add adds so many nodes of a make to g, of all of which a has so much.
-func (g *holding) add(a *model.Allocation, k *model.Make, nodes, gpus, units int32) {
+func (g *holding) add(a *model.Allocation, k *model.NodeClass, nodes, gpus, units int32) {
 	g.nodes += nodes
 	g.gpus += gpus
 	g.units += units
@@ -175,10 +175,10 @@ func (g *holding) add(a *model.Allocation, k *model.Make, nodes, gpus, units int
 }
 
 // foreign says whether nodes of a make have jobs of v as guests.
-func foreign(k *model.Make, v model.VClusterID) bool { return k.Home != -1 && k.Home != v }
+func foreign(k *model.NodeClass, v model.VClusterID) bool { return k.Home != -1 && k.Home != v }
 
 // unitsOf a whole node: 1, or its GPUs where jobs share nodes.
-func (s *Site) unitsOf(k *model.Make) int32 {
+func (s *Site) unitsOf(k *model.NodeClass) int32 {
 	if s.cfg.Rows.Shared {
 		return max(k.GPUs, 1)
 	}
@@ -240,7 +240,7 @@ func (s *Site) borrow(p *model.Placement, v model.VClusterID, sign int64) {
 }
 
 // lend counts n nodes of a make as lent if v is not their home.
-func (s *Site) lend(k *model.Make, v model.VClusterID, n int64) {
+func (s *Site) lend(k *model.NodeClass, v model.VClusterID, n int64) {
 	if foreign(k, v) {
 		h := &s.Meter.VClusters[k.Home]
 		h.advance(s.now)

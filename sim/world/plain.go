@@ -143,6 +143,10 @@ func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
 func (w *World) Submit(now model.Time, proposals []model.Proposal, dst []model.Fact) []model.Fact {
 	for i := range proposals {
 		p := &proposals[i]
+		if namesNone(p, len(w.jobs)) {
+			dst = append(dst, w.quorum.Decide(p)) // which refuses it
+			continue
+		}
 		if w.cfg.Latency == 0 && w.cfg.Jitter == 0 || w.immediate {
 			dst = append(dst, w.decide(p))
 			continue

@@ -10,6 +10,10 @@ func (s *Site) Submit(now model.Time, proposals []model.Proposal, dst []model.Fa
 	s.advance(now)
 	for i := range proposals {
 		p := &proposals[i]
+		if namesNone(p, len(s.jobs)) {
+			dst = append(dst, s.quorum.Decide(p)) // which refuses it
+			continue
+		}
 		if s.immediate {
 			dst = append(dst, s.decide(p))
 			continue

@@ -16,7 +16,7 @@ type Site struct {
 	lifecycle
 	cfg      SiteConfig
 	site     *model.Site
-	classes  *model.Makes
+	classes  *model.NodeClasses
 	rows     *translate.Site
 	quorum   *quorum.Site
 	now      model.Time
@@ -72,7 +72,7 @@ type siteJob struct {
 // valid.
 func NewSite(cfg SiteConfig, sink Sink) *Site {
 	s := &Site{lifecycle: lifecycle{sink: sink}, cfg: cfg, site: cfg.Site, quorum: quorum.NewSite(cfg.Site)}
-	s.classes = s.quorum.Makes()
+	s.classes = s.quorum.NodeClasses()
 	s.rows = translate.NewSite(cfg.Site, &s.cfg.Rows)
 	s.Meter.shared(len(cfg.Site.VClusters), len(cfg.Site.Tenants))
 	s.services, s.demands = map[int64]model.Ref{}, map[int64]int32{}

@@ -50,9 +50,9 @@ func (c *Cut) add(part int32, nodes uint64) {
 // Word is the pieces of word w, for reading only: no two of one part.
 func (c *Cut) Word(w int32) []Piece { return c.pieces[c.first[w]:c.first[w+1]] }
 
-// Make is what is reckoned with of a node: who may use it, and what it has and
+// NodeClass is what is reckoned with of a node: who may use it, and what it has and
 // draws. See Node for the units.
-type Make struct {
+type NodeClass struct {
 	Home      VClusterID
 	GPUs      int32
 	GPUMemory int64
@@ -61,22 +61,22 @@ type Make struct {
 	BusyPower int64
 }
 
-// Makes cuts the nodes of a site by make. It does not change and may be shared.
-type Makes struct {
-	Cut        // its parts index Of
-	Of  []Make // in the order in which their first nodes come
+// NodeClasses cuts the nodes of a site by class. It does not change and may be shared.
+type NodeClasses struct {
+	Cut             // its parts index Of
+	Of  []NodeClass // in the order in which their first nodes come
 }
 
-// NewMakes describes the nodes of site, of which home, GPUs, memory and power
+// NewNodeClasses describes the nodes of site, of which home, GPUs, memory and power
 // must not change afterwards. Cost: the nodes, and a look-up for each that differs
 // from the one before.
-func NewMakes(site *Site) *Makes {
-	m := &Makes{}
-	index := map[Make]int32{}
+func NewNodeClasses(site *Site) *NodeClasses {
+	m := &NodeClasses{}
+	index := map[NodeClass]int32{}
 	last := int32(-1)
 	m.Cut = NewCut(len(site.Nodes), func(id NodeID) int32 {
 		n := &site.Nodes[id]
-		k := Make{n.Home, n.GPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}
+		k := NodeClass{n.Home, n.GPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}
 		if last >= 0 && k == m.Of[last] {
 			return last
 		}
@@ -92,8 +92,8 @@ func NewMakes(site *Site) *Makes {
 	return m
 }
 
-// Node is the make of node n. Cost: the parts that its word meets.
-func (m *Makes) Node(n NodeID) *Make {
+// Node is the class of node n. Cost: the parts that its word meets.
+func (m *NodeClasses) Node(n NodeID) *NodeClass {
 	for _, p := range m.Word(int32(n >> 6)) {
 		if p.Mask>>(n&63)&1 != 0 {
 			return &m.Of[p.Part]
@@ -103,10 +103,10 @@ func (m *Makes) Node(n NodeID) *Make {
 }
 
 // Draw is Site.Draw at the cost of the words of p, and of its shares.
-func (m *Makes) Draw(a *Allocation, p *Placement) int64 { return m.DrawOn(a, p, p.Nodes()) }
+func (m *NodeClasses) Draw(a *Allocation, p *Placement) int64 { return m.DrawOn(a, p, p.Nodes()) }
 
-// DrawOn is Draw for who knows how many nodes p has, which is mostly all that it takes.
-func (m *Makes) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
+// DrawOn is Draw where the number of nodes of p is known, which is mostly all that it takes.
+func (m *NodeClasses) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
 	if a.Power > 0 {
 		return inProportion(a.Power, nodes, a.NodesMin)
 	}
@@ -119,7 +119,7 @@ func (m *Makes) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
 }
 
 // busy is what whole nodes, which are n, draw at work.
-func (m *Makes) busy(words []NodeWord, n int32) int64 {
+func (m *NodeClasses) busy(words []NodeWord, n int32) int64 {
 	if len(m.Of) == 1 { // as on most sites
 		return int64(n) * m.Of[0].BusyPower
 	}

@@ -10,10 +10,10 @@ import (
 	"orrery/scheduler/site"
 )
 
-// TestQuietIsOfThoseWhoMayOvertake: a job that was looked at, but cannot come before the
-// blocked one within the foresight, ends nobody's quiet. Its wait grows along a
+// TestQuietUntilCountsOvertakersOnly: a job that was examined, but cannot come before the
+// blocked one within the foresight, does not bring quietUntil forward. Its wait grows along a
 // logarithm, and along the tangent it would get there.
-func TestQuietIsOfThoseWhoMayOvertake(t *testing.T) {
+func TestQuietUntilCountsOvertakersOnly(t *testing.T) {
 	w := wakeSite([]int{0, 0}, 1)
 	var raw [score.NumFactors]float64
 	raw[score.Priority], raw[score.Wait] = 3.856, 1

@@ -40,11 +40,11 @@ func TestMakes(t *testing.T) {
 				Memory: of.Draw(t, "memory"), IdlePower: of.Draw(t, "idle"), BusyPower: rapid.Int64Range(0, 2000).Draw(t, "busy"),
 			}
 		}), 1, 150).Draw(t, "nodes")}
-		m := NewMakes(&site)
+		m := NewNodeClasses(&site)
 		var p Placement
 		for i := range site.Nodes {
 			n := &site.Nodes[i]
-			require.Equal(t, Make{n.Home, n.GPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}, *m.Node(NodeID(i)))
+			require.Equal(t, NodeClass{n.Home, n.GPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}, *m.Node(NodeID(i)))
 			if rapid.Bool().Draw(t, "share") {
 				p.Shares = append(p.Shares, NodeShare{Node: NodeID(i), Units: rapid.Int32Range(0, n.GPUs).Draw(t, "units")})
 			}

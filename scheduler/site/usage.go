@@ -9,22 +9,22 @@ import "orrery/scheduler/model"
 // its end. The accounting ticks until now have frozen what they would have.
 func (s *Core) usedBefore(f *model.Fact) {
 	s.define(f.Alloc, f.Constraint)
-	if s.usage = true; f.At >= s.book.LastTick(s.now) {
+	if s.usageTold = true; f.At >= s.ledger.LastTick(s.now) {
 		s.freezeUsage()
 	}
-	c := s.claimOf(f.Alloc, s.kindOf(f.Alloc), f.Alloc.NodesMin)
-	assoc := s.book.Associate(f.Alloc.Tenant, f.Alloc.User)
+	c := claimOf(f.Alloc, s.kindOf(f.Alloc), f.Alloc.NodesMin)
+	assoc := s.ledger.Associate(f.Alloc.Tenant, f.Alloc.User)
 	if f.Kind == model.FactUsageBegan {
-		s.book.Begin(&c, assoc, f.At)
+		s.ledger.Begin(&c, assoc, f.At)
 	} else {
-		s.book.End(&c, assoc, f.At)
+		s.ledger.End(&c, assoc, f.At)
 	}
 }
 
 // freezeUsage is the last accounting tick up to now, once, if any usage was told of.
 func (s *Core) freezeUsage() {
-	if s.usage && !s.usageFrozen {
+	if s.usageTold && !s.usageFrozen {
 		s.usageFrozen = true
-		s.book.Tick(s.book.LastTick(s.now))
+		s.ledger.Tick(s.ledger.LastTick(s.now))
 	}
 }

@@ -1,0 +1,173 @@
+package site
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/waiting"
+)
+
+// In most passes the best job of the queue is the one that was blocked in the last
+// pass, and it still is. To know that takes an upper bound on the scores of the
+// others, and the scores themselves of the few whose bound reaches the best.
+
+// onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
+// matters only which of them start.
+func (p *pass) onFastPath() bool {
+	return p.qs.mode.bounded && p.cfg.Explain == nil && len(p.holds) == 0
+}
+
+// passFast starts the best jobs as long as they have room, and then looks behind the
+// one that is blocked. ok says whether that made the pass; if not, the rest of the queue
+// has to be looked at in order. fits is the jobs that may have room. contenders are those
+// that may come first within the foresight, with their scores; they are valid until the
+// next call.
+func (p *pass) passFast(fits []model.Ref) (contenders []model.Ref, ok bool) {
+	first := len(p.plan.Proposals)
+	for leads := 0; !p.qs.blocked; leads++ {
+		if leads == mostLeads {
+			return nil, false
+		}
+		var i int32
+		if i, contenders = p.best(); i < 0 {
+			return contenders, true
+		}
+		if q := &p.qs.waiting.Jobs[i]; p.mayFit(q) {
+			p.tryStart(order.Candidate{Key: int64(q.Key), Tier: q.Tier, Ref: q.Ref, At: i})
+		} else {
+			p.block(q.Ref, model.ReasonResources)
+		}
+	}
+	if len(p.plan.Proposals) > first {
+		fits = p.findFits()
+	}
+	if p.qs.policy.Backfill != order.Easy {
+		p.qs.orderHolds = len(fits) > 0
+		return contenders, true
+	}
+	room := p.heap(p.harmlessOf(fits))
+	p.keys(room.List)
+	room.Init()
+	for len(room.List) > 0 && p.anyRoom() {
+		if c := room.List[0]; c.Ref != p.qs.reservation.Ref {
+			p.tryStart(c)
+		}
+		room.Pop()
+	}
+	return contenders, true
+}
+
+// harmlessOf makes candidates of those of fits that no limit holds and that do not surely
+// delay the blocked job. They are valid until the next pass.
+func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
+	if len(fits) > 0 {
+		p.ensureReservation()
+	}
+	room := p.buf.room[:0]
+	for _, ref := range fits {
+		i := p.qs.waiting.At(ref)
+		q := &p.qs.waiting.Jobs[i]
+		if c := (order.Candidate{Tier: q.Tier, Ref: ref, At: i}); !p.wouldDelay(q) && p.held(c) == model.ReasonNone {
+			room = append(room, c)
+		}
+	}
+	p.buf.room = room
+	return room
+}
+
+// findFits is the jobs that may have room, valid until the next call. Its cost is that of
+// the answer and of the request sizes.
+func (p *pass) findFits() []model.Ref {
+	fits := p.qs.waiting.Fitting(p.qs.scratch.fits[:0], p.borrowable)
+	if p.borrowable > 0 || p.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
+		fits = slices.DeleteFunc(fits, func(ref model.Ref) bool { return !p.mayFit(p.qs.waiting.Row(ref)) })
+	}
+	p.qs.scratch.fits = fits
+	return fits
+}
+
+// mostLeads bounds how often a pass looks for the best job of all: from then on it is
+// cheaper to bring the whole queue into order.
+const mostLeads = 16
+
+// best is the index of the best job of the queue that no limit holds, -1 for none.
+// contenders are the jobs that may overtake it within the foresight, with their scores;
+// they are valid until the next call.
+func (p *pass) best() (at int32, contenders []model.Ref) {
+	var b waiting.Bounds
+	b.Set(&p.qs.waiting, p.now, p.now.Add(foresight), &p.qs.terms, p.qs.groupOf)
+	lead, contenders := waiting.NoLeader, p.qs.scratch.contenders[:0]
+	examine := func(at int32) bool {
+		contenders = append(contenders, p.qs.waiting.Jobs[at].Ref)
+		return p.examine(&lead, at)
+	}
+	if ref := p.qs.best; ref >= 0 && p.qs.waiting.Has(ref) {
+		examine(p.qs.waiting.At(ref))
+	}
+	if lead.At < 0 {
+		if ref := b.Promising(); ref >= 0 && !slices.Contains(contenders, ref) {
+			examine(p.qs.waiting.At(ref))
+		}
+	}
+	b.Examine(&lead, contenders, examine)
+	if p.qs.best = -1; lead.At >= 0 {
+		p.qs.best = p.qs.waiting.Jobs[lead.At].Ref
+	}
+	p.qs.scratch.contenders = contenders
+	return lead.At, contenders
+}
+
+// examine makes the job at an index of the queue, of the tier of the leader or a higher
+// one, the leader if it is better and no limit holds it, and says so.
+func (p *pass) examine(lead *waiting.Leader, at int32) bool {
+	q := &p.qs.waiting.Jobs[at]
+	q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
+	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && p.jobs[q.Ref].Job < p.jobs[p.qs.waiting.Jobs[lead.At].Ref].Job)
+	if !better || p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
+		return false
+	}
+	*lead = waiting.Leader{At: at, Tier: q.Tier, Key: q.Key}
+	return true
+}
+
+// callFreshJobs says whether the jobs that joined the queue since the last pass call for
+// another. They do not when all that the pass found out still holds, and each of them
+// comes after the blocked job and has no room, or would delay it.
+func (p *pass) callFreshJobs() bool {
+	if len(p.qs.fresh) == 0 {
+		return false
+	}
+	if !p.qs.settled || p.qs.quietUntil <= p.now || p.qs.fair.Refresh() {
+		return true
+	}
+	p.freeze(p.qs)
+	for _, ref := range p.qs.fresh {
+		if !p.qs.waiting.Has(ref) {
+			continue
+		}
+		q := p.qs.waiting.Row(ref)
+		if !q.Plain || (p.qs.reservation.Ref < 0 && p.qs.waiting.Free(q.Size) >= q.Need) || (p.qs.reservation.Ref >= 0 && p.matters(q)) {
+			return true
+		}
+	}
+	p.qs.fresh = p.qs.fresh[:0]
+	return false
+}
+
+// matters says whether a fresh job may start, or come before the blocked job; if not,
+// quietUntil is brought down to when it may do the latter.
+func (p *pass) matters(q *waiting.Job) bool {
+	h := p.qs.waiting.Row(p.qs.reservation.Ref)
+	for _, x := range [...]*waiting.Job{q, h} {
+		x.Key = p.qs.score(x, p.qs.waiting.Wait(x, p.now))
+	}
+	if q.Tier > h.Tier || (q.Tier == h.Tier && q.Key >= h.Key) || (p.qs.waiting.Free(q.Size) >= q.Need && !p.wouldDelay(q)) {
+		return true
+	}
+	if q.Tier == h.Tier {
+		p.qs.quietUntil = min(p.qs.quietUntil, p.overtaking(q, h))
+	}
+	return p.qs.quietUntil <= p.now
+}

@@ -1,0 +1,72 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+)
+
+// A proposal in flight may name nodes that another vCluster was granted meanwhile.
+// Such a node comes free when all jobs that hold it have left, so a walk of the
+// predicted ends of a vCluster marks the jobs that are past.
+
+// clashes says whether a proposal of the vCluster in flight names nodes that others hold, or
+// might: shares of nodes are not examined. Its cost is that of the nodes in flight.
+func (p *pass) clashes() bool {
+	for _, ref := range p.qs.inFlight {
+		if p.contested(&p.jobs[ref].placement) {
+			return true
+		}
+	}
+	for i := range p.resizes {
+		if x := &p.resizes[i]; x.queue == p.qs && p.contested(&x.gained) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachStaying calls f with the placement of each job, seen by the vCluster, that is not
+// past, and with what its services gain by proposals in flight.
+func (p *pass) eachStaying(f func(*model.Placement)) {
+	for _, refs := range [...][]model.Ref{p.active, p.qs.inFlight} {
+		for _, ref := range refs {
+			if j := &p.jobs[ref]; j.pastWalk != p.walk {
+				f(&j.placement)
+			}
+		}
+	}
+	for i := range p.resizes {
+		if x := &p.resizes[i]; x.queue == p.qs {
+			f(&x.gained)
+		}
+	}
+}
+
+// giveInForecast gives the nodes of ref back in the forecast, but for those that jobs
+// that clash with it still hold.
+func (p *pass) giveInForecast(forecast *place.Free, ref model.Ref, clashes bool) {
+	forecast.Give(&p.jobs[ref].placement)
+	if clashes {
+		p.markPast(ref)
+		p.eachStaying(forecast.Take)
+	}
+}
+
+// comesFree is the nodes of ref that will take work again when it leaves. The set is
+// valid until the next call.
+func (p *pass) comesFree(ref model.Ref, clashes bool) model.NodeSet {
+	free := p.buf.extra
+	clear(free)
+	for _, w := range p.jobs[ref].placement.Words {
+		free[w.Word] |= w.Mask & p.ready[w.Word]
+	}
+	if clashes {
+		p.markPast(ref)
+		p.eachStaying(func(placement *model.Placement) {
+			for _, w := range placement.Words {
+				free[w.Word] &^= w.Mask
+			}
+		})
+	}
+	return free
+}

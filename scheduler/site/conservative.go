@@ -1,0 +1,254 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
+)
+
+// passTimeline is the pass under Conservative: the best Depth blocked jobs hold
+// reservations on definite nodes, and a job that does not touch them may start. All
+// candidates are tried in order; reservations of before stand until their own
+// job's turn, so that none is moved later by another.
+func (p *pass) passTimeline(scalingUp []model.Ref) {
+	plan := &p.qs.plan
+	plan.Due = model.Never
+	if next := p.nextPlan(); next > p.now {
+		first := len(p.plan.Proposals)
+		p.passQueue(scalingUp)
+		for i := range p.plan.Proposals[first:] {
+			if q := &p.plan.Proposals[first+i]; q.Kind == model.ProposeAssign {
+				plan.Forget(q.Ref)
+			}
+		}
+		plan.Due = min(next, plan.First(p.now))
+		return
+	}
+	if len(p.qs.waiting.Jobs) > 0 {
+		plan.Planned = p.now // which says when the next may be, if a job waits
+	}
+	p.work.Passes++
+	p.layTimeline()
+	line, swap := p.ranked()
+	for moved := true; moved; {
+		moved = p.replan(line)
+	}
+	if p.qs.blocked && p.qs.policy.Preempts {
+		p.preempt(p.qs.reservation.Ref)
+	}
+	p.growPlanned()
+	plan.Due = min(plan.Due, plan.First(p.now))
+	p.qs.quietUntil = max(min(swap, plan.Due), p.now)
+}
+
+// nextPlan is the first instant from now on at which a pass may plan. On a cycle
+// these are ticks that hang on nothing but their number, for ticks at which nothing
+// can change are skipped.
+func (p *pass) nextPlan() model.Time {
+	every, c := p.qs.policy.Window.Interval, p.qs.policy.Cycle
+	switch {
+	case every == 0:
+		return p.now
+	case c > 0:
+		return p.now.Grid((every+c-1)/c*c, p.qs.policy.Phase)
+	case p.qs.plan.Planned == model.AbsentTime:
+		return p.now
+	}
+	return max(p.now, p.qs.plan.Planned.Add(every))
+}
+
+// ranked is the candidates in order, valid until the next call, and a lower bound on the
+// instant at which the plan for them would be another.
+func (p *pass) ranked() (line []order.Candidate, until model.Time) {
+	list := p.buf.room[:0]
+	for i := range p.qs.waiting.Jobs {
+		ref := p.qs.waiting.Jobs[i].Ref
+		list = append(list, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
+	}
+	heap := p.heap(list)
+	heap.Init()
+	line, until = p.buf.tight[:0], p.planStableUntil()
+	for len(heap.List) > 0 {
+		c := heap.List[0]
+		heap.Pop()
+		line = append(line, c)
+		if until > p.now && len(heap.List) > 0 {
+			until = min(until, p.overtakes(c, heap.List[0]))
+		}
+	}
+	p.buf.room, p.buf.tight = list, line
+	return line, until
+}
+
+// replan goes once through the candidates. It says whether a job started or a
+// reservation moved, so that another round may move more. Rounds end: which jobs are
+// held, tested or among the first Depth hangs on the jobs started alone, so between
+// two starts the same jobs hold reservations from the second round on; each finds the
+// one it had when it is lifted, for nodes and caps are kept for it, and so
+// moves to an earlier instant only. After a plan all reservations begin
+// later than now, so that Plan.Due is never reached without time passing.
+func (p *pass) replan(line []order.Candidate) (moved bool) {
+	p.qs.plan.NextRound()
+	p.qs.blocked, p.qs.reservation.Ref = false, -1
+	depth, tried := 0, 0
+	for _, c := range line {
+		if p.jobs[c.Ref].phase != queued {
+			continue
+		}
+		p.work.Examined++
+		if r := p.held(c); r != model.ReasonNone {
+			moved = p.cancelSlot(c.Ref) || moved
+			p.note(c.Ref, r)
+			continue
+		}
+		if most := p.qs.policy.Window.Tests; (most > 0 && tried >= most) || !p.qs.plan.MayTest(p.jobs[c.Ref].User, p.qs.policy.MaxUserTests) {
+			p.qs.orderHolds = true
+			moved = p.cancelSlot(c.Ref) || moved
+			p.note(c.Ref, model.ReasonPriority)
+			continue
+		}
+		tried++
+		started, changed := p.slotIn(c.Ref, depth < p.qs.policy.Depth)
+		moved = moved || changed
+		if started {
+			continue
+		}
+		depth++
+		if !p.qs.blocked {
+			p.qs.blocked, p.qs.reservation.Ref = true, c.Ref
+		}
+	}
+	return moved
+}
+
+// planStableUntil is until when a plan made now stays the same if nothing is observed
+// and no job overtakes another; now when that cannot be told.
+func (p *pass) planStableUntil() model.Time {
+	policy := p.qs.policy
+	if policy.Expected || policy.MinScore > 0 || policy.Window.Length > 0 ||
+		len(p.site.Reservations) > 0 || len(p.holds) > 0 {
+		return p.now
+	}
+	if policy.Ranking == ByScore {
+		return min(max(p.qs.ends.First(), p.now), p.ledger.NextTick(p.now))
+	}
+	if policy.Ranking == ByOrder && policy.Order.Static() {
+		return max(p.qs.ends.First(), p.now)
+	}
+	return p.now
+}
+
+// overtakes is a lower bound on the instant at which b, next behind a in the
+// order, comes before it.
+func (p *pass) overtakes(a, b order.Candidate) model.Time {
+	if p.qs.policy.Ranking != ByScore || a.Tier != b.Tier {
+		return model.Never
+	}
+	i, j := &p.jobs[a.Ref], &p.jobs[b.Ref]
+	return p.now.Add(score.Overtake(model.Fixed(a.Key-b.Key), p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[j.Tenant+1], p.qs.terms.Penalty[i.Tenant+1],
+		p.now.Sub(j.Submit), p.now.Sub(i.Submit), p.qs.policy.Reference))
+}
+
+// layTimeline lays out the timeline anew: what is free now, what comes free at the
+// predicted ends, and the reservations that stand.
+func (p *pass) layTimeline() {
+	plan := &p.qs.plan
+	plan.Begin(p.now, p.qs.free.Idle(), &p.caps)
+	clashes := p.clashes()
+	p.walk++
+	p.qs.ends.Ascend(p.now, func(at model.Time, ref model.Ref, _ int32) bool {
+		if at == model.Never {
+			return false
+		}
+		plan.Release(at, p.comesFree(ref, clashes), p.jobs[ref].needs)
+		return true
+	})
+	for i := range p.site.Reservations {
+		plan.Split(p.site.Reservations[i].Start)
+		plan.Split(p.site.Reservations[i].End)
+	}
+	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left, p.jobs[ref].needs })
+}
+
+// slotIn plans for a job whose turn it is: it lifts its reservation, starts the
+// job when it has room from now on, and else sets the reservation at the earliest
+// instant; where that is the one it had, it keeps its nodes. keep says whether the
+// job may hold a reservation.
+func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
+	j, plan := &p.jobs[ref], &p.qs.plan
+	had := plan.Lift(ref, j.left, j.needs)
+	c := &p.buf.choice
+	c.borrowed = false
+	limit := model.Never
+	if !keep {
+		limit = p.now
+	} else if w := p.qs.policy.Window.Length; w > 0 {
+		limit = p.now.Add(w)
+	}
+	at := plan.Earliest(p.now, limit, j.left, j.kind.mask, j.NodesMin, func(at, until model.Time, nodes model.NodeSet) bool {
+		if at > p.now {
+			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
+		}
+		return p.chooseIn(ref, at, nodes, &c.nodes) && plan.CapsFit(at, until, caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
+	})
+	if at == p.now {
+		plan.Drop(had)
+		p.propose(ref, c)
+		plan.Take(at, plan.Until(at, j.left), p.buf.nodesOf(&c.nodes), j.needs)
+		return true, true
+	}
+	p.note(ref, p.shortOf(j))
+	if at == model.Never {
+		plan.Drop(had)
+		return false, had >= 0
+	}
+	return false, plan.Set(had, ref, at, j.left, p.buf.nodesOf(&c.nodes), j.needs)
+}
+
+// shortOf is why a job that holds a reservation, or none, does not start now.
+func (p *pass) shortOf(j *job) model.Reason {
+	switch {
+	case !p.caps.Fits(caps.Usage{Power: j.needs.Power}):
+		return model.ReasonPower
+	case !p.caps.Fits(j.needs):
+		return model.ReasonBandwidth
+	case p.qs.free.Count(j.kind.class) >= j.NodesMin:
+		return model.ReasonPriority
+	}
+	return model.ReasonResources
+}
+
+// chooseIn selects nodes for ref among those given, for a run from at on.
+func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into *model.Placement) bool {
+	j := &p.jobs[ref]
+	avoid := p.avoids(ref, at, at.Add(j.left))
+	if avoid == nil {
+		avoid = p.buf.avoid
+		clear(avoid)
+	}
+	for i := range avoid {
+		avoid[i] |= ^nodes[i]
+	}
+	q := p.qs.query(j, j.NodesMin, avoid)
+	return p.idle.Select(&q, into)
+}
+
+// nodesOf is the nodes of a placement of whole nodes. The set is valid until the next
+// call.
+func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
+	set := b.extra
+	clear(set)
+	for _, w := range placement.Words {
+		set[w.Word] |= w.Mask
+	}
+	return set
+}
+
+// cancelSlot gives up the reservation of ref and says whether it had one.
+func (p *pass) cancelSlot(ref model.Ref) bool {
+	j := &p.jobs[ref]
+	i := p.qs.plan.Lift(ref, j.left, j.needs)
+	p.qs.plan.Drop(i)
+	return i >= 0
+}

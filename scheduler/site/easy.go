@@ -1,0 +1,98 @@
+package site
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/place"
+	"orrery/scheduler/site/internal/caps"
+	"orrery/scheduler/site/internal/future"
+)
+
+// harmless is the rule of EASY for a job about to start on the nodes: it is
+// predicted to leave before the blocked job has room, or that still has room
+// with these nodes taken. What it takes is then no longer left over.
+func (p *pass) harmless(j *job, placement *model.Placement) bool {
+	if p.outOfTheWay(p.now.Add(j.left)) {
+		return true
+	}
+	ask := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
+	if p.caps.Cap.Power > 0 { // it takes a look at each node
+		ask.Power = p.nodeClasses.Draw(&j.Allocation, placement)
+	}
+	return p.leavesRoom(placement, ask)
+}
+
+// harmlessGain is harmless for what a running service gains, and draws more by it, until
+// it is predicted to end.
+func (p *pass) harmlessGain(until model.Time, gained *model.Placement, more caps.Usage) bool {
+	return p.outOfTheWay(until) || p.leavesRoom(gained, more)
+}
+
+// outOfTheWay says whether a job that is predicted to leave at the instant does so before
+// the blocked job has room.
+func (p *pass) outOfTheWay(until model.Time) bool { return p.reservation().OutOfTheWay(until) }
+
+// leavesRoom says whether the blocked job has room at the instant of its reservation
+// when the nodes and so much of the caps are taken; if so they are.
+func (p *pass) leavesRoom(placement *model.Placement, more caps.Usage) bool {
+	return p.reservation().Take(placement, more)
+}
+
+// reservation is that of the first blocked job, found when it is first asked for in a
+// pass.
+func (p *pass) reservation() *future.Reservation {
+	if r := &p.qs.reservation; r.Known() {
+		return r
+	}
+	return p.reserve()
+}
+
+func (p *pass) reserve() *future.Reservation {
+	r := &p.qs.reservation
+	j := &p.jobs[r.Ref]
+	o := future.Outlook{Now: p.now, Ends: &p.qs.ends, Free: p.qs.free, Caps: &p.caps}
+	b := future.Blocked{Nodes: j.NodesMin, Left: j.left, Needs: j.needs, Mask: j.kind.mask}
+	switch {
+	case p.delicate(j):
+		p.forecast(r, &o, b)
+	case j.kind.all && !p.caps.Cap.Binds(j.needs) && int(p.readyCount) == len(p.site.Nodes):
+		r.Shadow(&o, b, p.qs.free.Count(j.kind.class))
+	default:
+		r.Count(&o, b, p.qs.free.Count(j.kind.class), p.ready, func(ref model.Ref) (*model.Placement, caps.Usage) {
+			leaves := &p.jobs[ref]
+			return &leaves.placement, leaves.needs
+		})
+	}
+	return r
+}
+
+// forecast finds the reservation with the free nodes themselves.
+func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Blocked) {
+	clashes := p.clashes()
+	p.walk++
+	query := func(at model.Time) place.Query {
+		return p.qs.query(&p.jobs[r.Ref], b.Nodes, p.avoids(r.Ref, at, at.Add(b.Left)))
+	}
+	r.Forecast(o, b, p.nextBoundary, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
+		p.giveInForecast(forecast, ref, clashes)
+		return p.jobs[ref].needs
+	})
+}
+
+// delicate says whether it matters which nodes are left to the blocked job, and not
+// only how many.
+func (p *pass) delicate(j *job) bool {
+	return p.cfg.Shared || j.IsSensitive() || len(p.holds) > 0 || len(p.site.Reservations) > 0 || p.clashes()
+}
+
+// mayGrow says whether a job in flight may take more nodes: no job is blocked,
+// or it is predicted to have left by the time that the blocked one has room.
+func (p *pass) mayGrow(j *job) bool {
+	switch {
+	case !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit:
+		return true
+	case p.qs.policy.Backfill != order.Easy:
+		return false
+	}
+	return p.now.Add(j.left) <= p.reservation().At
+}

@@ -1,0 +1,78 @@
+package site
+
+import (
+	"slices"
+
+	"orrery/scheduler/model"
+)
+
+// hold keeps nodes for a job that makes others leave them.
+type hold struct {
+	ref     model.Ref
+	nodes   model.NodeSet
+	victims []victim
+}
+
+// victim is a job and the proposal to preempt it.
+type victim struct {
+	ref model.Ref
+	seq uint64
+}
+
+// holds are all nodes kept. No two are for one job, and a hold whose victims have all
+// left stands until its job starts.
+type holds []hold
+
+func (h holds) of(ref model.Ref) int {
+	return slices.IndexFunc(h, func(x hold) bool { return x.ref == ref })
+}
+
+// has says whether nodes are kept for ref.
+func (h holds) has(ref model.Ref) bool { return h.of(ref) >= 0 }
+
+// ready says whether nodes are kept for ref and its victims have all left.
+func (h holds) ready(ref model.Ref) bool {
+	i := h.of(ref)
+	return i >= 0 && len(h[i].victims) == 0
+}
+
+// drop stops keeping nodes for ref and says whether there were any.
+func (h *holds) drop(ref model.Ref) bool {
+	i := h.of(ref)
+	if i >= 0 {
+		*h = slices.Delete(*h, i, i+1)
+	}
+	return i >= 0
+}
+
+// left takes a victim off: it has given its nodes back.
+func (h holds) left(ref model.Ref) {
+	for i := range h {
+		v := h[i].victims
+		if k := slices.IndexFunc(v, func(x victim) bool { return x.ref == ref }); k >= 0 {
+			h[i].victims = slices.Delete(v, k, k+1)
+		}
+	}
+}
+
+// refused takes the victim of a proposal off. idle says that the hold of ref, whose it
+// was, has no others now.
+func (h holds) refused(seq uint64) (ref model.Ref, idle bool) {
+	for i := range h {
+		v := h[i].victims
+		if k := slices.IndexFunc(v, func(x victim) bool { return x.seq == seq }); k >= 0 {
+			h[i].victims = slices.Delete(v, k, k+1)
+			return h[i].ref, len(h[i].victims) == 0
+		}
+	}
+	return -1, false
+}
+
+// nodes adds to set the nodes kept for other jobs than ref.
+func (h holds) nodes(ref model.Ref, set model.NodeSet) {
+	for i := range h {
+		if h[i].ref != ref {
+			set.Or(h[i].nodes)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+// Package future holds what a vCluster has promised its waiting jobs: the reservation of
+// the first blocked job under EASY, and the plan of conservative backfilling. It knows
+// when running jobs are predicted to leave and what they give back then, but not why a
+// job waits, what its score is, or who commits a proposal.
+package future
+
+import (
+	"math/bits"
+
+	"orrery/scheduler/backfill"
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+	"orrery/scheduler/site/internal/caps"
+)
+
+// Blocked is what the first blocked job of a pass asks for.
+type Blocked struct {
+	Nodes int32
+	Left  model.Duration // requested time
+	Needs caps.Usage
+	Mask  model.NodeSet // nodes that it may use
+}
+
+// Reservation is the reservation of the first blocked job of a pass under EASY: the
+// instant at which it is predicted to have room, and what is left over then. Where
+// numbers of nodes decide, that is a number; where it matters which nodes, it is the
+// forecast of the free nodes itself.
+type Reservation struct {
+	Ref   model.Ref // the first blocked job, -1 for none
+	Since uint64    // number of the last proposal before it was found blocked
+
+	known bool // of what follows
+	// Detailed says that the forecast counts, and not Spare.
+	Detailed bool
+	At       model.Time // model.Never when it has no room after all predicted ends
+	Spare    int32      // nodes left over
+	blocked  Blocked
+	cap      caps.Usage
+	spare    caps.Usage // of the caps, where there are any
+	forecast *place.Free
+	query    place.Query
+	avoid    model.NodeSet
+}
+
+// NewReservation is that of no job; forecast is memory for it alone.
+func NewReservation(forecast *place.Free) Reservation {
+	return Reservation{Ref: -1, forecast: forecast}
+}
+
+// Reset forgets the reservation.
+func (r *Reservation) Reset() { r.Ref, r.known = -1, false }
+
+// Known says whether At and what is left over then have been found.
+func (r *Reservation) Known() bool { return r.known }
+
+// ByCount says that the reservation is known, and that numbers of nodes decide.
+func (r *Reservation) ByCount() bool { return r.known && !r.Detailed }
+
+// Outlook is what is predicted of a site, as one vCluster sees it.
+type Outlook struct {
+	Now  model.Time
+	Ends *backfill.Ends
+	Free *place.Free // now
+	Caps *caps.State
+}
+
+// Shadow sets the reservation of a job that any node of the site will do for and that
+// asks for nothing that is capped; free is the number of nodes free for it now. Its cost
+// is a step for each block of predicted ends.
+func (r *Reservation) Shadow(o *Outlook, b Blocked, free int32) {
+	r.set(o, b, false)
+	r.At, r.Spare = o.Ends.Shadow(o.Now, b.Nodes, free)
+}
+
+func (r *Reservation) set(o *Outlook, b Blocked, detailed bool) {
+	r.known, r.Detailed, r.At, r.blocked, r.cap = true, detailed, model.Never, b, o.Caps.Cap
+}
+
+// Count walks the predicted ends with the number of nodes that the job may use. leaves
+// is what the job under a ref gives back; nodes that are not ready are lost.
+func (r *Reservation) Count(o *Outlook, b Blocked, free int32, ready model.NodeSet, leaves func(model.Ref) (*model.Placement, caps.Usage)) {
+	r.set(o, b, false)
+	used := o.Caps.Used
+	room := func() bool { return free >= b.Nodes && r.cap.Allows(b.Needs, used) }
+	at := o.Now
+	o.Ends.Ascend(o.Now, func(t model.Time, ref model.Ref, _ int32) bool {
+		if t != at && room() {
+			r.At = at
+			return false
+		}
+		at = t
+		nodes, needs := leaves(ref)
+		free += returning(nodes, ready, b.Mask)
+		used = used.Minus(needs)
+		return true
+	})
+	if r.At == model.Never && room() {
+		r.At = at
+	}
+	r.Spare = free - b.Nodes
+	r.spare = r.cap.Minus(used).Minus(b.Needs)
+}
+
+// returning counts the nodes of a placement that are in the mask and will take work
+// again.
+func returning(nodes *model.Placement, ready, mask model.NodeSet) int32 {
+	n := 0
+	for _, w := range nodes.Words {
+		n += bits.OnesCount64(w.Mask & ready[w.Word] & mask[w.Word])
+	}
+	return int32(n)
+}
+
+// Forecast walks the predicted ends with the free nodes themselves. Nodes that are set
+// aside come back when their advance reservation ends, so these instants are tried as
+// well: next is the first after an instant. query is the search for the job's nodes if it
+// started at an instant. leave gives the nodes of the job under ref back in the forecast
+// and returns what else it gives back.
+func (r *Reservation) Forecast(o *Outlook, b Blocked, next func(model.Time) model.Time, query func(at model.Time) place.Query, leave func(forecast *place.Free, ref model.Ref) caps.Usage) {
+	r.set(o, b, true)
+	r.forecast.CopyFrom(o.Free)
+	used := o.Caps.Used
+	fits := func(at model.Time) bool {
+		if !r.cap.Allows(b.Needs, used) {
+			return false
+		}
+		q := query(at)
+		if !r.forecast.Fits(&q) {
+			return false
+		}
+		r.At, r.query = at, q
+		if q.Avoid != nil { // the next query may use the same memory
+			r.avoid = append(r.avoid[:0], q.Avoid...)
+			r.query.Avoid = r.avoid
+		}
+		return true
+	}
+	at, found := o.Now, false
+	upTo := func(until model.Time) bool { // tries the instants before until
+		for !found && at < until {
+			if found = fits(at); !found {
+				at = min(next(at), until)
+			}
+		}
+		return found
+	}
+	o.Ends.Ascend(o.Now, func(t model.Time, ref model.Ref, _ int32) bool {
+		if upTo(t) {
+			return false
+		}
+		used = used.Minus(leave(r.forecast, ref))
+		return true
+	})
+	upTo(model.Never)
+	r.spare = r.cap.Minus(used).Minus(b.Needs)
+}
+
+// OutOfTheWay says whether a job that is predicted to leave at the instant does so
+// before the blocked job has room. The reservation must be known.
+func (r *Reservation) OutOfTheWay(until model.Time) bool { return until <= r.At || r.At == model.Never }
+
+// Take says whether the blocked job has room at the instant of its reservation when the
+// nodes and so much of the caps are taken; if so they are.
+func (r *Reservation) Take(nodes *model.Placement, more caps.Usage) bool {
+	needs := r.blocked.Needs
+	if (r.cap.Power > 0 && needs.Power > 0 && more.Power > r.spare.Power) ||
+		(r.cap.Bandwidth > 0 && needs.Bandwidth > 0 && more.Bandwidth > r.spare.Bandwidth) {
+		return false
+	}
+	if r.Detailed {
+		r.forecast.Take(nodes)
+		if !r.forecast.Fits(&r.query) {
+			r.forecast.Give(nodes)
+			return false
+		}
+	} else {
+		n := nodes.Within(r.blocked.Mask)
+		if n > r.Spare {
+			return false
+		}
+		r.Spare -= n
+	}
+	r.spare = r.spare.Minus(more)
+	return true
+}
+
+// MostSpared bounds from above how many whole nodes of usable can be taken so that the
+// blocked job has room at the instant of its reservation: those that are left over then,
+// and all those that it does not count on. idle is the nodes free now.
+func (r *Reservation) MostSpared(idle, usable, avoid model.NodeSet) int32 {
+	counted, others := 0, 0
+	for w, free := range idle {
+		on := r.blocked.Mask[w]
+		if r.Detailed {
+			on &= r.forecast.Idle()[w]
+			if r.query.Avoid != nil {
+				on &^= r.query.Avoid[w]
+			}
+		}
+		counted += bits.OnesCount64(on)
+		others += bits.OnesCount64(free & usable[w] &^ avoid[w] &^ on)
+	}
+	left := r.Spare
+	if r.Detailed {
+		left = int32(counted) - r.blocked.Nodes
+	}
+	return left + int32(others)
+}

@@ -1,0 +1,157 @@
+// Package waiting is the waiting queue of one vCluster: a row for each job that may
+// start, an index of the rows by request size, which answers what may fit, and an
+// index by an upper bound on the score, which answers what may come first. It knows
+// what a job asks for and how its score is made up, but no limits, nodes or other jobs.
+package waiting
+
+import (
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+	"orrery/scheduler/score"
+	"orrery/scheduler/site/internal/caps"
+)
+
+// Job is what a pass reads of every waiting job, side by side in memory. What most
+// passes read comes first. The first group is set by the queue.
+type Job struct {
+	Static model.Fixed // weighted factors that never change while the job waits
+	wait   model.Fixed // weighted f2 at seen
+	seen   model.Time
+	bound  model.Fixed // of the terms of the score that are the job's own, see upperBound
+	rate   uint64      // growth of wait from then on at most, see score.Rate
+	// perNode is the weighted f9 for each node of the largest group at most.
+	perNode model.Fixed
+	Need    int32 // nodes
+	Size    int32 // index of its request size
+	Tenant  int32 // index into Terms
+	Tier    int32 // of its partition; the higher one is first
+	Ref     model.Ref
+	Plain   bool // asks for nodes of its own vCluster, and for nothing else
+
+	Borrows bool        // may run on nodes of other vClusters
+	Key     model.Fixed // score in the last pass that examined it, where the price is the same for all
+	Submit  model.Time
+	Left    model.Duration // requested time
+	Needs   caps.Usage     // as far as it is stated
+	Class   place.ClassID
+}
+
+// Terms are the parts of a score that all jobs, or those of a tenant, have in common.
+// They do not change within a pass. Tenants count from 1; 0 is jobs of none.
+type Terms struct {
+	FairShare []model.Fixed // weighted f3 by tenant
+	Penalty   []model.Fixed // by tenant, over 0 to 1
+	Inverse   []model.Fixed // of the penalty
+	Common    model.Fixed   // weighted f6 and f7
+}
+
+// Config is what the scores of a queue are made of.
+type Config struct {
+	Weights   *score.Weights
+	Reference model.Duration // of the wait factor, 0 where jobs are not ordered by score
+	Tenants   int            // with those of no tenant
+	// Bounded keeps the index by score upper bound, which Best needs.
+	Bounded bool
+}
+
+// Queue is the waiting jobs of one vCluster. Each is in Jobs once, at the index that At
+// gives, in one request size, and, in a bounded queue, once in the index of its tenant.
+type Queue struct {
+	Jobs  []Job // in no order; rows move when one is removed
+	at    []int32
+	sizes []size
+	free  *place.Free // of the vCluster; FreeChanged is called after every change
+	stamp uint64      // of the state of free
+
+	cfg   Config
+	curve score.Curve // of the wait
+	index boundIndex
+}
+
+// Whole and OneGPU are the request sizes that ask for any node of the site, whole and by
+// one GPU. Every queue has them.
+const (
+	Whole int32 = iota
+	OneGPU
+)
+
+// New is an empty queue over the free nodes of its vCluster; all is the class of all
+// nodes of the site.
+func New(cfg Config, free *place.Free, all place.ClassID) Queue {
+	q := Queue{cfg: cfg, free: free}
+	if cfg.Reference > 0 {
+		q.curve = score.CurveOf(cfg.Reference)
+	}
+	if cfg.Bounded {
+		q.index = newBoundIndex(cfg.Tenants)
+	}
+	q.SizeOf(all, 0)
+	q.SizeOf(all, 1)
+	return q
+}
+
+// At is the index in Jobs of the waiting job under ref.
+func (q *Queue) At(ref model.Ref) int32 { return q.at[ref] }
+
+// Row is the row of the waiting job under ref. It holds until a job joins or leaves.
+func (q *Queue) Row(ref model.Ref) *Job { return &q.Jobs[q.at[ref]] }
+
+// Has says whether the job under ref waits in this queue.
+func (q *Queue) Has(ref model.Ref) bool { return int(ref) < len(q.at) && q.at[ref] >= 0 }
+
+// Add puts a job into the queue, with its row as far as the queue does not set it
+// itself. units is what each of its nodes counts for in Least. The cost is that of a
+// binary search, and of moving the jobs behind it in its indexes.
+func (q *Queue) Add(j Job, units int32, now model.Time) {
+	j.seen = model.AbsentTime
+	if q.cfg.Reference > 0 {
+		q.weigh(&j, now)
+		j.perNode = score.Term(q.cfg.Weights[score.Conformance], model.Ratio(1, int64(max(j.Need, 1)))+1) + 1
+		q.addBound(&j)
+	}
+	z := &q.sizes[j.Size]
+	z.units = units
+	z.add(requestOf(j.Need, j.Ref))
+	for int(j.Ref) >= len(q.at) {
+		q.at = append(q.at, -1)
+	}
+	q.at[j.Ref] = int32(len(q.Jobs))
+	q.Jobs = append(q.Jobs, j)
+}
+
+// Remove takes the job under ref out of the queue.
+func (q *Queue) Remove(ref model.Ref) {
+	i := q.at[ref]
+	j := &q.Jobs[i]
+	q.removeBound(j)
+	q.sizes[j.Size].remove(requestOf(j.Need, ref))
+	last := len(q.Jobs) - 1
+	*j = q.Jobs[last]
+	q.at[j.Ref] = i
+	q.at[ref] = -1
+	q.Jobs = q.Jobs[:last]
+}
+
+// Factor is the wait factor f2 after so long.
+func (q *Queue) Factor(waited model.Duration) model.Fixed { return q.curve.Of(waited) }
+
+// Term is the weighted wait factor of a job submitted at the instant, as of now.
+func (q *Queue) Term(submit, now model.Time) model.Fixed {
+	return q.cfg.Weights[score.Wait].Mul(q.curve.Of(now.Sub(submit)))
+}
+
+// Wait is the weighted wait factor of a waiting job at now. It is worked out once for
+// every instant, with a bound on its growth from then on.
+func (q *Queue) Wait(j *Job, now model.Time) model.Fixed {
+	if j.seen != now {
+		q.weigh(j, now)
+	}
+	return j.wait
+}
+
+func (q *Queue) weigh(j *Job, now model.Time) {
+	w2, waited := q.cfg.Weights[score.Wait], now.Sub(j.Submit)
+	j.seen = now
+	j.wait = w2.Mul(q.curve.Of(waited))
+	j.rate = score.Rate(w2, waited, q.cfg.Reference)
+}

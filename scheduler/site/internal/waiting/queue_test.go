@@ -1,0 +1,97 @@
+package waiting
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+	"orrery/scheduler/score"
+)
+
+// machine is the free nodes of a site of equal nodes.
+func machine(nodes int) (*place.Space, *place.Free) {
+	site := &model.Site{Nodes: make([]model.Node, nodes), Groups: make([]model.Group, 1), Fingerprints: 1}
+	space := place.NewSpace(site)
+	free := space.NewFree()
+	free.SetAllAvailable()
+	return space, free
+}
+
+// TestQueue holds a queue against a plain list of its jobs: rows are found by their
+// ref, what fits is what asks for no more than is free, the least request is the
+// smallest, and no bound is below the score that the job has until then.
+func TestQueue(t *testing.T) {
+	const nodes, tenants = 16, 3
+	space, free := machine(nodes)
+	weights := score.Weights{score.Wait: model.One / 2, score.Conformance: model.One / 4, score.FairShare: model.One / 4}
+	rapid.Check(t, func(t *rapid.T) {
+		q := New(Config{Weights: &weights, Reference: model.Hour, Tenants: tenants, Bounded: true}, free, space.Class(nil))
+		naive := map[model.Ref]Job{}
+		now := model.Time(0)
+		for ref := range model.Ref(rapid.IntRange(1, 60).Draw(t, "steps")) {
+			now = now.Add(model.Duration(rapid.Int64Range(0, int64(model.Hour)).Draw(t, "later")))
+			if old := model.Ref(rapid.Int32Range(0, 60).Draw(t, "leaves")); q.Has(old) {
+				q.Remove(old)
+				delete(naive, old)
+			}
+			j := Job{
+				Static: model.Fixed(rapid.Int64Range(0, int64(model.One)/4).Draw(t, "static")), Need: rapid.Int32Range(1, 2*nodes).Draw(t, "need"),
+				Tenant: rapid.Int32Range(0, tenants-1).Draw(t, "tenant"), Ref: ref, Submit: now, Size: Whole,
+			}
+			q.Add(j, 1, now)
+			naive[ref] = j
+
+			least, fits := int32(math.MaxInt32), 0
+			for r, j := range naive { //detlint:unordered sums and tests of each
+				require.Equal(t, j.Need, q.Row(r).Need)
+				least = min(least, j.Need)
+				if j.Need <= nodes {
+					fits++
+				}
+			}
+			require.Len(t, q.Jobs, len(naive))
+			require.Equal(t, least, q.Least())
+			got := q.Fitting(nil, 0)
+			require.Len(t, got, fits)
+			require.False(t, slices.ContainsFunc(got, func(r model.Ref) bool { return naive[r].Need > nodes }))
+
+			terms := Terms{FairShare: make([]model.Fixed, tenants), Penalty: make([]model.Fixed, tenants), Inverse: make([]model.Fixed, tenants)}
+			for i := range tenants {
+				terms.FairShare[i] = model.Fixed(rapid.Int64Range(0, int64(model.One)/4).Draw(t, "share"))
+				terms.Penalty[i] = rapid.SampledFrom([]model.Fixed{model.One, model.One / 2, model.One / 20}).Draw(t, "penalty")
+				terms.Inverse[i] = model.Ratio(int64(model.One), int64(terms.Penalty[i]))
+			}
+			until := now.Add(10 * model.Minute)
+			var b Bounds
+			b.Set(&q, now, until, &terms, func(place.ClassID) int32 { return nodes })
+			scoreAt := func(j *Job, at model.Time) model.Fixed {
+				f9 := model.One
+				if nodes < j.Need {
+					f9 = score.ConformanceOf(nodes, j.Need)
+				}
+				sum := j.Static + terms.FairShare[j.Tenant] + q.Term(j.Submit, at) + weights[score.Conformance].Mul(f9)
+				return terms.Penalty[j.Tenant].Mul(sum)
+			}
+			best := model.Fixed(-1)
+			for i := range q.Jobs {
+				require.GreaterOrEqual(t, b.Of(&q.Jobs[i]), scoreAt(&q.Jobs[i], until))
+				best = max(best, scoreAt(&q.Jobs[i], now))
+			}
+			lead := NoLeader
+			b.Examine(&lead, nil, func(at int32) bool {
+				key := scoreAt(&q.Jobs[at], now)
+				if key <= lead.Key {
+					return false
+				}
+				lead = Leader{At: at, Tier: q.Jobs[at].Tier, Key: key}
+				return true
+			})
+			require.Equal(t, best, lead.Key, "the best is among those examined")
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package waiting
+
+import (
+	"math"
+	"slices"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+)
+
+// size is what jobs ask of each of their nodes, with the number of nodes that are free
+// for that and the jobs that ask for it.
+type size struct {
+	class   place.ClassID
+	gpus    int32  // free ones, 0 for all of a node
+	free    int32  // nodes, as of stamp
+	group   int32  // nodes of the largest free conformance group, as of the last Bounds.Set
+	stamp   uint64 // of the free nodes that were counted
+	units   int32  // of each node, as Least counts them
+	waiting []request
+}
+
+// request is how many nodes a job asks for, and below that its ref, with all bits
+// inverted: ascending requests are the largest first.
+type request uint64
+
+func requestOf(need int32, ref model.Ref) request {
+	return ^request(uint64(need)<<32 | uint64(uint32(ref)))
+}
+
+func (r request) need() int32    { return int32(^r >> 32) }
+func (r request) ref() model.Ref { return model.Ref(uint32(^r)) }
+
+// add puts a request in that is not there.
+func (z *size) add(r request) {
+	i, _ := slices.BinarySearch(z.waiting, r)
+	z.waiting = append(z.waiting, 0) // by hand, for slices.Insert takes longer than the move
+	copy(z.waiting[i+1:], z.waiting[i:])
+	z.waiting[i] = r
+}
+
+// remove takes a request out that is there.
+func (z *size) remove(r request) {
+	i, _ := slices.BinarySearch(z.waiting, r)
+	copy(z.waiting[i:], z.waiting[i+1:])
+	z.waiting = z.waiting[:len(z.waiting)-1]
+}
+
+// SizeOf is the request size of a class of nodes and a number of GPUs on each, made
+// when it is new. Sizes are few, so they are searched one by one.
+func (q *Queue) SizeOf(class place.ClassID, gpus int32) int32 {
+	for i := range q.sizes {
+		if z := &q.sizes[i]; z.class == class && z.gpus == gpus {
+			return int32(i)
+		}
+	}
+	q.sizes = append(q.sizes, size{class: class, gpus: gpus, stamp: q.stamp - 1})
+	return int32(len(q.sizes)) - 1
+}
+
+// FreeChanged says that other nodes may be free from now on.
+func (q *Queue) FreeChanged() { q.stamp++ }
+
+// Free counts the nodes that are free for a request size. They are counted anew only
+// after FreeChanged.
+func (q *Queue) Free(i int32) int32 {
+	z := &q.sizes[i]
+	if z.stamp != q.stamp {
+		q.recount(z)
+	}
+	return z.free
+}
+
+func (q *Queue) recount(z *size) {
+	z.stamp = q.stamp
+	if z.gpus == 0 {
+		z.free = q.free.Count(z.class)
+	} else {
+		z.free = q.free.CountGPUs(z.class, z.gpus)
+	}
+}
+
+// Fitting appends to dst the jobs that ask for no more nodes than are free for them,
+// with so many that may be borrowed; those that may not borrow are among them. Its cost
+// is that of the answer and of the request sizes.
+func (q *Queue) Fitting(dst []model.Ref, borrowed int32) []model.Ref {
+	for i := range q.sizes {
+		z := &q.sizes[i]
+		if len(z.waiting) == 0 {
+			continue
+		}
+		most := q.Free(int32(i)) + borrowed
+		for _, r := range slices.Backward(z.waiting) {
+			if r.need() > most {
+				break
+			}
+			dst = append(dst, r.ref())
+		}
+	}
+	return dst
+}
+
+// Least is the smallest number of units that a waiting job asks for, MaxInt32 when none
+// waits. Its cost is that of the request sizes.
+func (q *Queue) Least() int32 {
+	least := int32(math.MaxInt32)
+	for i := range q.sizes {
+		if z := &q.sizes[i]; len(z.waiting) > 0 {
+			least = min(least, z.waiting[len(z.waiting)-1].need()*z.units)
+		}
+	}
+	return least
+}

@@ -1,0 +1,74 @@
+package site
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCoreStaysSmall counts the methods and fields of Core, those of the parts that it
+// embeds among them: what does not concern the whole site belongs to a part, to a pass,
+// or to a package below.
+func TestCoreStaysSmall(t *testing.T) {
+	const mostMethods, mostFields, mostFieldsOfPart = 100, 16, 20
+	methods := map[string]int{}
+	structs := map[string]*ast.StructType{}
+	names, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					methods[receiver(d)]++
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if s, ok := s.(*ast.TypeSpec); ok {
+						if x, ok := s.Type.(*ast.StructType); ok {
+							structs[s.Name.Name] = x
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Positive(t, methods["Core"])
+	require.Less(t, methods["Core"], mostMethods)
+	require.Less(t, methods["pass"], mostMethods)
+	core := structs["Core"].Fields.List
+	require.LessOrEqual(t, len(core), mostFields)
+	for _, f := range core {
+		part, ok := f.Type.(*ast.Ident)
+		if !ok || structs[part.Name] == nil {
+			continue
+		}
+		n := 0
+		for _, x := range structs[part.Name].Fields.List {
+			n += max(1, len(x.Names))
+		}
+		require.LessOrEqual(t, n, mostFieldsOfPart, part.Name)
+	}
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(d *ast.FuncDecl) string {
+	x := d.Recv.List[0].Type
+	if p, ok := x.(*ast.StarExpr); ok {
+		x = p.X
+	}
+	if id, ok := x.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
+}

@@ -1,0 +1,208 @@
+package site
+
+import (
+	"math"
+
+	"orrery/scheduler/model"
+	"orrery/scheduler/place"
+)
+
+// nodeState is the nodes of the site as the committed log leaves them, and which of them
+// jobs may use. free has the nodes that are ready and that no running job holds; ready
+// and readyCount agree; lent counts, for each vCluster, the home nodes that jobs of
+// others hold or have been proposed.
+type nodeState struct {
+	site        *model.Site
+	space       *place.Space
+	nodeClasses *model.NodeClasses
+	kinds       []*nodeChoice       // distinct (vCluster, constraint, partition, reservation)
+	constraints []*model.Constraint // by id, as submissions have named them
+
+	free       *place.Free
+	idle       *place.Free // all nodes are free, for questions
+	ready      model.NodeSet
+	readyCount int32
+	home       []model.NodeSet // nodes at home in each vCluster
+	homes      []int32         // so many
+	lent       []int32
+}
+
+func newNodeState(site *model.Site) nodeState {
+	n, vclusters := len(site.Nodes), len(site.VClusters)
+	s := nodeState{
+		site: site, space: place.NewSpace(site), nodeClasses: model.NewNodeClasses(site), ready: model.NewNodeSet(n),
+		home: make([]model.NodeSet, vclusters), homes: make([]int32, vclusters), lent: make([]int32, vclusters),
+	}
+	s.free, s.idle = s.space.NewFree(), s.space.NewFree()
+	s.idle.SetAllAvailable()
+	for i := range s.home {
+		s.home[i] = model.NewNodeSet(n)
+	}
+	for i := range site.Constraints {
+		s.constraints = append(s.constraints, &site.Constraints[i])
+	}
+	for i := range site.Nodes {
+		node := &site.Nodes[i]
+		if node.Home >= 0 {
+			s.home[node.Home].Add(model.NodeID(i))
+			s.homes[node.Home]++
+		}
+		if node.State == model.Ready {
+			s.ready.Add(model.NodeID(i))
+		}
+	}
+	s.readyCount = s.ready.Len()
+	return s
+}
+
+// setReady takes in that a node takes work from now on, or does not.
+func (s *nodeState) setReady(n model.NodeID, up bool) {
+	if up {
+		s.ready.Add(n)
+	} else {
+		s.ready.Remove(n)
+	}
+	s.readyCount = s.ready.Len()
+	s.free.SetAvailable(n, up)
+}
+
+// nodeChoice is a distinct set of nodes that jobs may use.
+type nodeChoice struct {
+	vcluster    model.VClusterID
+	constraint  model.ConstraintID
+	partition   model.PartitionID
+	reservation model.ReservationID
+
+	mask    model.NodeSet // nodes of the vCluster or of none
+	class   place.ClassID
+	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
+	gpus    int32         // of the largest node, at least 1
+	fewest  int32         // GPUs of the smallest node
+	watts   int64         // of the hungriest node at work
+	least   int64         // W of the node at work that draws least, borrowed ones included
+	part    int64         // likewise of one GPU, rounded down
+	all     bool          // every node of the site
+}
+
+// kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
+// few, so they are searched one by one.
+func (s *nodeState) kindOf(a *model.Allocation) *nodeChoice {
+	for _, k := range s.kinds {
+		if k.vcluster == a.VCluster && k.constraint == a.Constraint && k.partition == a.Partition && k.reservation == a.Reservation {
+			return k
+		}
+	}
+	return s.newKind(a)
+}
+
+func (s *nodeState) newKind(a *model.Allocation) *nodeChoice {
+	k := &nodeChoice{vcluster: a.VCluster, constraint: a.Constraint, partition: a.Partition, reservation: a.Reservation, gpus: 1}
+	may := s.space.Eligible(s.constraints[a.Constraint])
+	if a.Partition >= 0 {
+		may.And(s.site.Partitions[a.Partition].Nodes)
+	}
+	if a.Reservation >= 0 {
+		may.And(s.site.Reservations[a.Reservation].Nodes)
+	}
+	k.mask = append(model.NodeSet(nil), may...)
+	for v := range s.home {
+		if model.VClusterID(v) == a.VCluster {
+			continue
+		}
+		k.mask.AndNot(s.home[v])
+		if s.site.VClusters[a.VCluster].Borrow && s.site.VClusters[v].Lend {
+			if k.foreign == nil {
+				k.foreign = model.NewNodeSet(len(s.site.Nodes))
+			}
+			k.foreign.Or(s.home[v])
+		}
+	}
+	if k.foreign != nil {
+		k.foreign.And(may)
+	}
+	k.class = s.space.Class(k.mask)
+	k.all = int(k.mask.Len()) == len(s.site.Nodes)
+	first := k.mask.Next(0)
+	for n := first; n >= 0; n = k.mask.Next(n + 1) {
+		if g := s.site.Nodes[n].GPUs; n == first || g < k.fewest {
+			k.fewest = g
+		}
+		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
+		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
+	}
+	k.least, k.part = s.leastPower(k)
+	s.kinds = append(s.kinds, k)
+	return k
+}
+
+// leastPower is what the nodes of a kind draw at least, and one GPU of them.
+func (s *nodeState) leastPower(k *nodeChoice) (node, gpu int64) {
+	node, gpu = math.MaxInt64, math.MaxInt64
+	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
+		if mask == nil {
+			continue
+		}
+		for n := mask.Next(0); n >= 0; n = mask.Next(n + 1) {
+			w := s.site.Nodes[n].BusyPower
+			node, gpu = min(node, w), min(gpu, w/max(int64(s.site.Nodes[n].GPUs), 1))
+		}
+	}
+	if node == math.MaxInt64 {
+		return 0, 0
+	}
+	return node, gpu
+}
+
+// contested says whether nodes proposed are held by others, or might be.
+func (s *nodeState) contested(placement *model.Placement) bool {
+	idle := s.free.Idle()
+	for _, w := range placement.Words {
+		if w.Mask&^idle[w.Word] != 0 {
+			return true
+		}
+	}
+	return len(placement.Shares) > 0
+}
+
+// lend counts the nodes of other vClusters that j holds, sign times.
+func (s *nodeState) lend(j *job, sign int32) {
+	if !j.borrowed {
+		return
+	}
+	for v := range s.home {
+		if model.VClusterID(v) != j.VCluster {
+			s.lent[v] += sign * j.placement.Within(s.home[v])
+		}
+	}
+}
+
+// boundary says whether an advance reservation begins or ends at now, which may
+// open nodes; nextBoundary is the next such instant.
+func (s *nodeState) boundary(now model.Time) bool {
+	for i := range s.site.Reservations {
+		if r := &s.site.Reservations[i]; r.End == now || r.Start == now {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *nodeState) nextBoundary(now model.Time) model.Time {
+	at := model.Never
+	for i := range s.site.Reservations {
+		r := &s.site.Reservations[i]
+		if r.Start > now {
+			at = min(at, r.Start)
+		}
+		if r.End > now {
+			at = min(at, r.End)
+		}
+	}
+	return at
+}
+
+// setsAside says whether the advance reservation r, whose id is given, keeps its nodes
+// from j if it ran over [from, until).
+func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until model.Time) bool {
+	return (r.Maintenance || j.Reservation != id) && from < r.End && until > r.Start
+}

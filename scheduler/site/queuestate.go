@@ -1,0 +1,138 @@
+package site
+
+import (
+	"orrery/scheduler/backfill"
+	"orrery/scheduler/fairshare"
+	"orrery/scheduler/model"
+	"orrery/scheduler/order"
+	"orrery/scheduler/place"
+	"orrery/scheduler/site/internal/future"
+	"orrery/scheduler/site/internal/waiting"
+)
+
+// queueState is what the core keeps of one vCluster: its queue, what it has in flight,
+// and what its last pass found out.
+type queueState struct {
+	id     model.VClusterID
+	policy *Policy
+	mode   mode
+	by     planner
+
+	// free is what the committed log leaves, less what this vCluster has in flight: what
+	// others have in flight is free here, so that proposals may conflict.
+	free     *place.Free
+	waiting  waiting.Queue // exactly the jobs in phase queued
+	inFlight []model.Ref   // exactly its jobs in phases proposed and withdrawn
+	services []model.Ref   // the running ones that follow a demand, by id
+	ends     backfill.Ends // predicted, of all running jobs of the site and of its own in flight
+
+	blocked          bool      // a job lacked nodes in the last pass
+	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
+	best             model.Ref // best of the last pass, -1 for none
+
+	reservation      future.Reservation // of the first blocked job, under Easy
+	plan             future.Plan        // under Conservative
+	failedPreemption failedPreemption
+
+	wake
+	scores
+	scratch queueScratch
+}
+
+// wake says when a vCluster has to look at its queue again. A pass sets it anew; what is
+// observed until the next one may only bring it forward.
+type wake struct {
+	dirty         bool       // something changed since the last pass
+	quietUntil    model.Time // nothing changes before, if nothing is observed and the accounts stay
+	accountsAt    model.Time // the accounts may change, which matters
+	minScoreAt    model.Time // a job held by min_score may reach it
+	belowMinScore bool       // some job is held by min_score
+	lastPass      model.Time // or the last tick of the cycle that needed none
+	orderHolds    bool       // a job that may have room is held back by the order alone
+
+	settled bool        // what the last pass found out holds until something is observed but submissions
+	fresh   []model.Ref // jobs submitted since the last pass
+}
+
+// scores is what the scores of a pass have in common. The terms of tenants are those in
+// the cache, as of the accounting tick of its last refresh.
+type scores struct {
+	terms  waiting.Terms
+	fair   fairshare.Cache // of the jobs in the queue and the running services
+	groups groupSizes
+}
+
+// queueScratch is memory that is used again. Nothing in it outlives a call.
+type queueScratch struct {
+	contenders []model.Ref
+	fits       []model.Ref
+	ties       ties
+	pass       pass
+}
+
+// newQueueState is the state of an idle vCluster on a site whose free nodes are those of
+// free.
+func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space) queueState {
+	qs := queueState{
+		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
+		wake:   wake{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime},
+		scores: scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
+		mode:   policy.mode(),
+	}
+	qs.free.CopyFrom(free)
+	c := waiting.Config{Weights: &policy.Weights, Tenants: len(fair.Share), Bounded: qs.mode.bounded}
+	if policy.Ranking == ByScore {
+		c.Reference = policy.Reference
+	}
+	nodes := 0
+	if policy.plans() {
+		nodes = space.Nodes()
+	}
+	qs.plan = future.NewPlan(policy.Window, nodes)
+	qs.waiting = waiting.New(c, qs.free, space.Class(nil))
+	return qs
+}
+
+// plans says whether p plans reservations for several jobs.
+func (p *Policy) plans() bool { return p.Backfill == order.Conservative }
+
+// keepsNodes says whether the vCluster lends nothing, for some of its own jobs want its
+// nodes.
+func (qs *queueState) keepsNodes() bool { return qs.blocked || qs.underProvisioned }
+
+// queueStates are those of all vClusters, by id.
+type queueStates []queueState
+
+// markAllDirty makes every vCluster look at its queue again.
+func (s queueStates) markAllDirty() {
+	for i := range s {
+		s[i].dirty = true
+	}
+}
+
+// invalidateBounds ends what every vCluster knows of how long nothing can change.
+func (s queueStates) invalidateBounds(now model.Time) {
+	for i := range s {
+		qs := &s[i]
+		qs.quietUntil = min(qs.quietUntil, now)
+	}
+}
+
+// invalidatePreempting does so for those that preempt: a try that failed is made again
+// after any fact but a submission, and time alone may let it succeed.
+func (s queueStates) invalidatePreempting(now model.Time) {
+	for i := range s {
+		if qs := &s[i]; qs.policy.Preempts {
+			qs.quietUntil = min(qs.quietUntil, now)
+		}
+	}
+}
+
+// markOthersDirty makes every other vCluster look at its queue again.
+func (s queueStates) markOthersDirty(qs *queueState) {
+	for i := range s {
+		if other := &s[i]; other != qs {
+			other.dirty = true
+		}
+	}
+}

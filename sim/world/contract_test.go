@@ -1,0 +1,100 @@
+package world
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/scheduler/drive"
+	"orrery/scheduler/drive/conform"
+	"orrery/scheduler/model"
+	"orrery/sim/world/internal/worldtest"
+	"orrery/sim/world/translate"
+	"orrery/traces"
+)
+
+// TestContracts runs the contracts of the ports against both worlds, with a quorum that
+// answers at once, late, and after an outage.
+func TestContracts(t *testing.T) {
+	t.Run("plain", func(t *testing.T) { conform.Quorum(t, plainShell(Config{})) })
+	t.Run("plain, late", func(t *testing.T) {
+		conform.Quorum(t, plainShell(Config{Latency: 5 * sec, Jitter: 3 * sec, Seed: 7}))
+	})
+	t.Run("site", func(t *testing.T) { conform.Quorum(t, siteShell(SiteConfig{})) })
+	t.Run("site, late", func(t *testing.T) {
+		conform.Quorum(t, siteShell(SiteConfig{Latency: 5 * sec, Jitter: 3 * sec, Seed: 7, StartDelay: 2 * sec, Visible: 4 * sec}))
+	})
+	t.Run("site, outage", func(t *testing.T) {
+		conform.Quorum(t, siteShell(SiteConfig{Outages: []translate.Outage{{From: 0, Until: model.Time(40 * sec)}}}))
+	})
+}
+
+// simulated is what both worlds have.
+type simulated interface {
+	drive.Quorum
+	drive.NodeAgents
+	Next() model.Time
+	Take(t model.Time, dst []model.Fact) []model.Fact
+	Close()
+}
+
+// shell runs a world.
+func shell(w simulated, submit func(now model.Time, nodes int32, withdrawn model.Time) model.Fact) *conform.Shell {
+	return &conform.Shell{Quorum: w, Agents: w, Submit: submit, Until: func(now model.Time) (facts []model.Fact) {
+		for w.Next() <= now {
+			for _, f := range w.Take(w.Next(), nil) {
+				if f.Placement != nil {
+					var p model.Placement
+					p.Set(f.Placement)
+					f.Placement = &p
+				}
+				facts = append(facts, f)
+			}
+			w.Close()
+		}
+		return facts
+	}}
+}
+
+func plainShell(cfg Config) func(t *testing.T) *conform.Shell {
+	return func(t *testing.T) *conform.Shell {
+		cfg.Cluster = model.UniformCluster(4, 1, true)
+		w, rows := New(cfg, &keep{}), model.JobID(0)
+		return shell(w, func(now model.Time, nodes int32, withdrawn model.Time) model.Fact {
+			b := one(func(b *traces.Batch) {
+				b.First, b.ID[0], b.Submit[0], b.CancelledAt[0] = rows, int64(rows)+1, now, withdrawn
+				b.Runtime[0], b.Walltime[0], b.ProcsRequested[0] = model.Minute, model.Hour, nodes
+				if withdrawn != model.AbsentTime {
+					b.Runtime[0] = model.AbsentDuration // which a job that never ran has
+				}
+			})
+			rows++
+			f, ok := w.submission(b, 0, atMost(4))
+			require.True(t, ok)
+			return f
+		})
+	}
+}
+
+func siteShell(cfg SiteConfig) func(t *testing.T) *conform.Shell {
+	return func(t *testing.T) *conform.Shell {
+		cfg.Site = worldtest.Site(4)
+		cfg.Rows = translate.Rows{}
+		w, rows := NewSite(cfg, &keep{}), model.JobID(0)
+		return shell(w, func(now model.Time, nodes int32, withdrawn model.Time) (f model.Fact) {
+			r := worldtest.Row(int64(rows)+1, now, func(j *traces.Job) {
+				j.Runtime, j.Walltime, j.NodesMin = traces.Some(model.Minute), traces.Some(model.Hour), traces.Some(nodes)
+				if withdrawn != model.AbsentTime {
+					j.Runtime, j.CancelledAt = traces.Opt[model.Duration]{}, traces.Some(withdrawn)
+				}
+			})
+			b := worldtest.Batch(r)
+			b.First = rows
+			rows++
+			ok, err := w.Submission(b, 0, func(*model.Allocation) model.Reason { return model.ReasonNone }, &f)
+			require.NoError(t, err)
+			require.True(t, ok)
+			return f
+		})
+	}
+}
