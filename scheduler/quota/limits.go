@@ -31,9 +31,9 @@ func (b *Book) check(c *Claim, nodes, jobs int32) model.Reason {
 	return model.ReasonNone
 }
 
-// Never says which limit forbids a job of this size and requested walltime even
+// Unsatisfiable says which limit forbids a job of this size and requested walltime even
 // on an empty site, by the limits as they are now; ReasonNone when none does.
-func (b *Book) Never(c *Claim, wall model.Duration) model.Reason {
+func (b *Book) Unsatisfiable(c *Claim, wall model.Duration) model.Reason {
 	i := b.index(c.Tenant)
 	switch {
 	case b.refused(i), over(0, c.Nodes, b.limits[i].MaxNodes):

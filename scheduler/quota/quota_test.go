@@ -124,7 +124,7 @@ func TestNever(t *testing.T) {
 			ledger := limited()
 			full := free(0, 10)
 			ledger.Start(&full, 0)
-			require.Equal(t, c.want, ledger.Never(&c.request, c.wall), "whatever is in use")
+			require.Equal(t, c.want, ledger.Unsatisfiable(&c.request, c.wall), "whatever is in use")
 		})
 	}
 }
@@ -214,7 +214,7 @@ func TestUnknown(t *testing.T) {
 		require.Equal(t, model.One/2, ledger.Neutral(0), "a tenant without a share")
 		usage := free(-1, 1)
 		require.Equal(t, c.check, ledger.Check(&usage))
-		require.Equal(t, c.check, ledger.Never(&usage, hour))
+		require.Equal(t, c.check, ledger.Unsatisfiable(&usage, hour))
 	}
 }
 

@@ -29,7 +29,7 @@ func (w *naive) verdict(of *naiveJob, d model.Dependency) Status {
 	case d.Condition == model.Mutex:
 		return Free
 	case on == of:
-		return Never
+		return Unsatisfiable
 	case on.phase == "to come":
 		return Blocked
 	case d.Condition == model.AfterCorr && on.TaskGroup >= 0 && of.TaskGroup >= 0 && on.Index != of.Index:
@@ -48,7 +48,7 @@ func (w *naive) verdict(of *naiveJob, d model.Dependency) Status {
 			return Free
 		}
 	}
-	return Never
+	return Unsatisfiable
 }
 
 // look takes in what the dependencies of j on one job, or on all, have become.
@@ -109,9 +109,9 @@ func (w *naive) ended(job *naiveJob, outcome model.JobState) (c Changes) {
 		case Free:
 			j.phase = "free"
 			c.Released = append(c.Released, j.ref)
-		case Never:
+		case Unsatisfiable:
 			j.phase = "unsatisfiable"
-			c.Never = append(c.Never, j.ref)
+			c.Unsatisfiable = append(c.Unsatisfiable, j.ref)
 		}
 	}
 	return c
@@ -170,7 +170,7 @@ func (p *pair) submit(j *naiveJob) {
 	j.phase = "blocked" // not to come any more, for a job that waits for itself
 	status := p.naive.look(j, all)
 	require.Equal(p, status, p.graph.Submit(&j.Allocation, j.ref))
-	j.phase = [...]string{Free: "free", Blocked: "blocked", Never: "unsatisfiable"}[status]
+	j.phase = [...]string{Free: "free", Blocked: "blocked", Unsatisfiable: "unsatisfiable"}[status]
 }
 
 func (p *pair) start(j *naiveJob) {

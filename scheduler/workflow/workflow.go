@@ -15,19 +15,19 @@ import (
 type Status uint8
 
 const (
-	Free    Status = iota // all its conditions hold
-	Blocked               // a condition is open
-	Never                 // a condition cannot hold any more
+	Free          Status = iota // all its conditions hold
+	Blocked                     // a condition is open
+	Unsatisfiable               // a condition cannot hold any more
 )
 
 // Changes is what the end of a job means for others, each part by job id.
 type Changes struct {
-	Released []model.Ref // now all their conditions hold
-	Never    []model.Ref // they can never run: cancel them
+	Released      []model.Ref // now all their conditions hold
+	Unsatisfiable []model.Ref // they can never run: cancel them
 }
 
 // Reset empties c and keeps its room.
-func (c *Changes) Reset() { c.Released, c.Never = c.Released[:0], c.Never[:0] }
+func (c *Changes) Reset() { c.Released, c.Unsatisfiable = c.Released[:0], c.Unsatisfiable[:0] }
 
 // Graph is the jobs in the system and what they wait for. Its memory is that of
 // the jobs in the system, of the open conditions, of the jobs that conditions
@@ -151,7 +151,7 @@ func (g *Graph) depend(a *model.Allocation, ref model.Ref) Status {
 	switch {
 	case unsatisfiable:
 		g.closeAll(ref)
-		return Never
+		return Unsatisfiable
 	case m.open > 0:
 		return Blocked
 	}
@@ -195,14 +195,14 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 	}
 	r := &g.records[p]
 	r.stage, r.outcome = over, outcome
-	released, unsatisfiable := len(dst.Released), len(dst.Never)
+	released, unsatisfiable := len(dst.Released), len(dst.Unsatisfiable)
 	for r.edges != none {
 		e := g.edges[r.edges]
 		m := &g.members[e.to]
 		switch {
 		case !g.holds(e.condition, r, m):
 			g.closeAll(e.to)
-			dst.Never = append(dst.Never, e.to)
+			dst.Unsatisfiable = append(dst.Unsatisfiable, e.to)
 		case m.open == 1:
 			g.closeAll(e.to)
 			dst.Released = append(dst.Released, e.to)
@@ -211,7 +211,7 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 		}
 	}
 	g.sort(dst.Released[released:])
-	g.sort(dst.Never[unsatisfiable:])
+	g.sort(dst.Unsatisfiable[unsatisfiable:])
 	if !r.awaited {
 		g.drop(p)
 	}
