@@ -1,7 +1,7 @@
 // Package scheduler is the contract of a production scheduler core: a deterministic
 // state machine that is fed the facts of the committed log and answers with plans. A
 // core reads no clock, starts no goroutine, does no I/O and, once its tables have grown
-// to the number of jobs in the system, allocates nothing. Who commits a plan, and what
+// to the number of jobs in the system, allocates nothing. What commits a plan, and what
 // time it is, is for scheduler/drive and the shells around it.
 //
 // There are two cores: package plain for clusters of equal units and package site for

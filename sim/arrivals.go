@@ -8,7 +8,7 @@ import (
 	"orrery/traces"
 )
 
-// arrival is the submission of the next row that nobody is waited for with,
+// arrival is the submission of the next row that follows no other,
 // model.Never after the last.
 func (r *run) arrival() (model.Time, error) {
 	if r.follow == nil && r.pos < len(r.batch.Submit) {
@@ -61,7 +61,7 @@ func (r *run) collect(now model.Time) error {
 	if !r.warms(now) {
 		return r.arrivals(now)
 	}
-	r.loop.Observe(now, r.facts) // so that nobody is placed on nodes that are down
+	r.loop.Observe(now, r.facts) // so that no job is placed on nodes that are down
 	r.facts = r.facts[:0]
 	if err := r.arrivals(now); err != nil {
 		return err

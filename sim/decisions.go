@@ -50,7 +50,7 @@ func siteMetrics(p *plan.Site, reasons bool) *metric.SiteConfig {
 	return c
 }
 
-// fact follows who is in the system.
+// fact follows which jobs are in the system.
 func (s *siteResults) fact(now model.Time, f *model.Fact) {
 	switch f.Kind {
 	case model.FactSubmitted:
@@ -110,7 +110,7 @@ func (s *siteResults) reject(n *scheduler.Note) {
 	}
 }
 
-// proposed notes who is asked to leave nodes for whom, on both sides.
+// proposed notes which job is asked to leave nodes for which, on both sides.
 func (s *siteResults) proposed(now model.Time, p *model.Proposal) {
 	if s.decisions == nil || p.Kind != model.ProposePreempt {
 		return
@@ -128,12 +128,11 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 	s.decisions.Decision(&s.row)
 }
 
-// observe says what is held after an instant by those for whom that may be something
-// else than before.
+// observe notes what each vCluster and tenant holds after an instant, where it may have changed.
 func (s *siteResults) observe(now model.Time, st *world.Meter) {
-	for _, who := range st.Touched {
-		h := st.Untouch(who)
-		s.series.Hold(now, int(who), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
+	for _, share := range st.Touched {
+		h := st.Untouch(share)
+		s.series.Hold(now, int(share), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
 	}
 	st.Touched = st.Touched[:0]
 }

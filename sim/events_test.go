@@ -29,9 +29,9 @@ func TestEventsOfTheTraceHappen(t *testing.T) {
 
 // startsAmid replays jobs on two nodes while what the events say happens, and
 // returns the second at which each started.
-func startsAmid(t *testing.T, events []traces.Event, jobs ...ask) []int64 {
+func startsAmid(t *testing.T, events []traces.Event, jobs ...submittedJob) []int64 {
 	t.Helper()
-	out, _ := replayAsks(t, "groups: [{name: a, nodes: 2, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n", events, jobs)
+	out, _ := replayJobs(t, "groups: [{name: a, nodes: 2, fingerprint: x}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n", events, jobs)
 	return out
 }
 
@@ -43,28 +43,28 @@ func TestReservationsOfTheTrace(t *testing.T) {
 	}
 	names := traces.Job{Reservation: "exam"}
 	both := `{"nodes":["a-1","a-2"],"start":50000000,"end":80000000`
-	require.Equal(t, []int64{80, 5, 50}, startsAmid(t, reserve(both+"}"), ask{0, 60, 1, 1, 0, traces.Job{}}, ask{5, 20, 1, 2, 0, traces.Job{}}, ask{30, 30, 1, 3, 0, traces.Job{Reservation: "exam", Eligible: traces.Some(model.Time(50 * model.Second))}}))
-	require.Equal(t, []int64{0}, startsAmid(t, reserve(both+"}"), ask{0, 60, 1, 1, 0, names}))
-	require.Equal(t, []int64{80}, startsAmid(t, reserve(both+`,"maintenance":true}`), ask{0, 60, 1, 1, 0, names}))
-	require.Equal(t, []int64{0, 80}, startsAmid(t, reserve(`{"nodes":["a-1"],"start":50000000,"end":80000000}`), ask{0, 60, 1, 1, 0, traces.Job{}}, ask{1, 100, 2, 1, 0, traces.Job{}}))
+	require.Equal(t, []int64{80, 5, 50}, startsAmid(t, reserve(both+"}"), submittedJob{0, 60, 1, 1, 0, traces.Job{}}, submittedJob{5, 20, 1, 2, 0, traces.Job{}}, submittedJob{30, 30, 1, 3, 0, traces.Job{Reservation: "exam", Eligible: traces.Some(model.Time(50 * model.Second))}}))
+	require.Equal(t, []int64{0}, startsAmid(t, reserve(both+"}"), submittedJob{0, 60, 1, 1, 0, names}))
+	require.Equal(t, []int64{80}, startsAmid(t, reserve(both+`,"maintenance":true}`), submittedJob{0, 60, 1, 1, 0, names}))
+	require.Equal(t, []int64{0, 80}, startsAmid(t, reserve(`{"nodes":["a-1"],"start":50000000,"end":80000000}`), submittedJob{0, 60, 1, 1, 0, traces.Job{}}, submittedJob{1, 100, 2, 1, 0, traces.Job{}}))
 }
 
-// The bound on nodes of sensitive work is lowered and lifted as the trace says; who
-// is above it waits and is not refused.
+// The bound on nodes of sensitive work is lowered and lifted as the trace says; a
+// job above it waits and is not refused.
 func TestPoolOfTheTrace(t *testing.T) {
 	pool := func(s int64, n string) traces.Event {
 		return traces.Event{Time: model.Time(s) * model.Time(model.Second), Kind: "sensitive_pool", Value: n}
 	}
 	secret := traces.Job{Sensitive: traces.Some(true)}
-	jobs := []ask{{0, 100, 1, 1, 0, secret}, {10, 100, 1, 2, 0, secret}}
+	jobs := []submittedJob{{0, 100, 1, 1, 0, secret}, {10, 100, 1, 2, 0, secret}}
 	require.Equal(t, []int64{0, 10}, startsAmid(t, nil, jobs...))
 	require.Equal(t, []int64{0, 100}, startsAmid(t, []traces.Event{pool(5, "1")}, jobs...))
 	require.Equal(t, []int64{0, 40}, startsAmid(t, []traces.Event{pool(5, "1"), pool(40, "0")}, jobs...))
-	require.Equal(t, []int64{50}, startsAmid(t, []traces.Event{pool(0, "1"), pool(50, "2")}, ask{1, 100, 2, 1, 0, secret}))
+	require.Equal(t, []int64{50}, startsAmid(t, []traces.Event{pool(0, "1"), pool(50, "2")}, submittedJob{1, 100, 2, 1, 0, secret}))
 }
 
-// While the quorum is out nobody starts.
+// While the quorum is out no job starts.
 func TestOutagesOfTheTrace(t *testing.T) {
 	out := []traces.Event{{Time: model.Time(10 * model.Second), Kind: "quorum_outage", Value: "20000000"}}
-	require.Equal(t, []int64{0, 30}, startsAmid(t, out, ask{0, 60, 1, 1, 0, traces.Job{}}, ask{12, 60, 1, 1, 0, traces.Job{}}))
+	require.Equal(t, []int64{0, 30}, startsAmid(t, out, submittedJob{0, 60, 1, 1, 0, traces.Job{}}, submittedJob{12, 60, 1, 1, 0, traces.Job{}}))
 }

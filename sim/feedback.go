@@ -15,9 +15,9 @@ import (
 )
 
 // feedback holds back the rows that follow others, and lets each come think_time
-// after the job that it follows has left, whenever the log says that it came: users
-// who wait longer ask later. Memory is that of the rows that follow, and while they
-// are looked for 40 bytes for each job of the trace. A nil feedback holds nobody.
+// after the job that it follows has left, whenever the log says that it came: a user
+// whose job waits longer submits later. Memory is that of the rows that follow, and while they
+// are looked for 40 bytes for each job of the trace. A nil feedback holds no row.
 type feedback struct {
 	rows  traces.Batch  // that follow, one behind the other
 	of    []model.JobID // their rows of the trace, ascending
@@ -107,7 +107,7 @@ func (f *feedback) row(e des.Event) *traces.Batch {
 	return &one
 }
 
-// left lets those come who follow a job that left at now.
+// left lets those rows come that follow a job that left at now.
 func (f *feedback) left(jobs []model.JobRecord, now model.Time) {
 	if f == nil {
 		return
@@ -126,7 +126,7 @@ func (f *feedback) pass() {
 	}
 }
 
-// dropped lets those come who follow a row that never was a job: when the log says.
+// dropped lets those rows come that follow one that never was a job: when the log says.
 func (f *feedback) dropped(job model.JobID, now model.Time) {
 	if f == nil {
 		return
@@ -136,7 +136,7 @@ func (f *feedback) dropped(job model.JobID, now model.Time) {
 	}
 }
 
-// after lists who follows a job.
+// after lists the rows that follow a job.
 func (f *feedback) after(job model.JobID) []link {
 	find := func(job model.JobID) int {
 		i, _ := slices.BinarySearchFunc(f.links, job, func(l link, job model.JobID) int { return cmp.Compare(l.on, job) })
@@ -162,7 +162,7 @@ func (f *feedback) release(l link, at model.Time) {
 	f.queue.Push(des.NewEvent(at, des.RankChange, f.of[l.k], model.Ref(l.k)))
 }
 
-// account counts the rows that came, and those that never did because nobody they
+// account counts the rows that came, and those that never did because no job they
 // follow left.
 func (f *feedback) account(a *translate.SpecialRows) {
 	if f == nil {

@@ -64,7 +64,7 @@ func compareFeedback(t *testing.T, spec, other plan.Spec, meta traces.Meta, tabl
 			late++
 		}
 	}
-	require.Positive(t, late, "the other policy moved nobody")
+	require.Positive(t, late, "the other policy moved no job")
 	require.Zero(t, moved.res.Awkward.Count[translate.RuleNeverCame])
 	require.Equal(t, moved.res.Fingerprint, live(t, other, closed.Open).res.Fingerprint)
 }
@@ -101,8 +101,8 @@ func TestFeedbackOnASite(t *testing.T) {
 }
 
 // TestFeedbackOfJobsThatAreNone: a job that follows one that is refused comes when it
-// was refused, one that follows a row that is dropped when the log says, and who
-// follows a job that never leaves never comes.
+// was refused, one that follows a row that is dropped when the log says, and one
+// that follows a job that never leaves never comes.
 func TestFeedbackOfJobsThatAreNone(t *testing.T) {
 	job := func(id, procs, submit, after int64) traces.Job {
 		j := traces.Job{
@@ -149,7 +149,7 @@ func TestFeedbackOfJobsThatAreNone(t *testing.T) {
 	require.EqualValues(t, 1, res.Unfinished)
 }
 
-// TestFeedbackAfterAWarmStart: who follows a job of before the window comes as in
+// TestFeedbackAfterAWarmStart: a row that follows a job of before the window comes as in
 // the replay of the whole log.
 func TestFeedbackAfterAWarmStart(t *testing.T) {
 	meta, tables := plainLog(t, 400, 5)

@@ -196,9 +196,9 @@ func slower(m *memory, by int64) {
 	}
 }
 
-// TestRoomForEverybody: where all jobs fit at once, nobody waits under any
+// TestRoomForAllJobs: where all jobs fit at once, no job waits under any
 // policy.
-func TestRoomForEverybody(t *testing.T) {
+func TestRoomForAllJobs(t *testing.T) {
 	for i := range uint64(300) {
 		m, spec := decodeWorld(randomBytes(i))
 		spec.Cluster, m.nodes, spec.Cycle, spec.Phase, spec.QuorumLatency = plan.ClusterSpec{Procs: 400}, []traces.Node(nil), 0, 0, 0

@@ -40,16 +40,16 @@ type siteGroup struct {
 // not drawn, so that plain worlds are among the random ones.
 type siteDraw struct {
 	bytesOf
-	w       siteWorld
-	nodes   int
-	lanes   int
-	shared  bool
-	tenants bool
-	qos     bool
-	parts   bool
-	books   bool
-	caps    bool
-	calm    bool // reservations of EASY can be checked
+	w         siteWorld
+	nodes     int
+	vclusters int
+	shared    bool
+	tenants   bool
+	qos       bool
+	parts     bool
+	reserves  bool
+	caps      bool
+	calm      bool // reservations of EASY can be checked
 }
 
 func (d *siteDraw) span(lo, hi int) string { return fmt.Sprintf("%ds", lo+d.below(hi-lo+1)) }
@@ -86,7 +86,7 @@ func drawSite(data []byte) *siteWorld {
 		d.w.groups = append(d.w.groups, siteGroup{fmt.Sprint("g", g), []string{"a", "a", "b"}[d.below(3)], []string{"", "x", "x", "y"}[d.below(4)], n})
 	}
 	d.people()
-	d.vclusters()
+	d.drawVClusters()
 	d.happenings()
 	at := model.Time(0)
 	for i := range 1 + d.below(40) {
@@ -122,20 +122,20 @@ func (d *siteDraw) people() {
 		d.w.head = append(d.w.head, fmt.Sprintf("partitions+ {name: all, tier: %d, min_nodes: 0, max_nodes: %s}", d.below(2), limit(9)),
 			fmt.Sprintf("partitions+ {name: some, nodes: [g0], tier: %d, up: %t}", d.below(2), d.yes(90)))
 	}
-	if d.books = !d.calm && d.yes(25); d.books {
+	if d.reserves = !d.calm && d.yes(25); d.reserves {
 		start := d.below(60)
 		d.w.head = append(d.w.head, fmt.Sprintf("reservations+ {name: mine, nodes: [g0], start: %ds, end: %ds, maintenance: %t}", start, start+1+d.below(40), d.yes(30)))
 	}
 }
 
-// vclusters draws up to three, each with a profile of its own.
-func (d *siteDraw) vclusters() {
-	d.lanes = 1 + d.below(3)
+// drawVClusters draws up to three, each with a profile of its own.
+func (d *siteDraw) drawVClusters() {
+	d.vclusters = 1 + d.below(3)
 	preempts := !d.calm && d.yes(40)
-	for l := range d.lanes {
+	for l := range d.vclusters {
 		home := "[]"
 		switch {
-		case d.lanes == 1 && d.yes(70):
+		case d.vclusters == 1 && d.yes(70):
 			home = "all"
 		case l < len(d.w.groups) && d.yes(80):
 			home = "[" + d.w.groups[l].name + "]"
@@ -219,7 +219,7 @@ func (d *siteDraw) job(i int, at model.Time) {
 	runtime := d.below(14)
 	j := traces.Job{ID: int64(100 + i), Submit: at, Runtime: sec(runtime), Walltime: sec(max(1, runtime-1+d.below(7))), User: fmt.Sprint("u", d.below(3))}
 	j.NodesMin = traces.Some(int32(1 + d.below(min(d.nodes, 1+d.below(d.nodes)))))
-	j.VCluster = fmt.Sprint("v", d.below(d.lanes))
+	j.VCluster = fmt.Sprint("v", d.below(d.vclusters))
 	if !d.calm && d.yes(20) {
 		j.NodesMax = traces.Some(j.NodesMin.V + int32(d.below(4)))
 	}
@@ -252,7 +252,7 @@ func (d *siteDraw) job(i int, at model.Time) {
 	if d.parts {
 		j.Partition = []string{"all", "some", ""}[d.below(3)]
 	}
-	if d.books && d.yes(20) {
+	if d.reserves && d.yes(20) {
 		j.Reservation = "mine"
 	}
 	if d.yes(10) {
@@ -453,7 +453,7 @@ func TestConservativeUnderACap(t *testing.T) {
 	require.Less(t, res.Work.Instants, uint64(10))
 }
 
-// longBytes are some 2400 bytes of a generator that anybody can rebuild.
+// longBytes are some 2400 bytes of a generator that is easily rebuilt.
 func longBytes(seed uint64) []byte {
 	var out []byte
 	for i := range uint64(12) {

@@ -19,14 +19,14 @@ func demanded(second int64, nodes int) traces.Event {
 }
 
 // aService runs for 100 s from 0 on, on one to four nodes.
-func aService() ask {
-	return ask{0, 100, 1, 9, 0, traces.Job{Kind: "reactive", NodesMax: traces.Some(int32(4))}}
+func aService() submittedJob {
+	return submittedJob{0, 100, 1, 9, 0, traces.Job{Kind: "reactive", NodesMax: traces.Some(int32(4))}}
 }
 
 // nodeSeconds is what the service of row 1 held in all.
-func nodeSeconds(t *testing.T, site string, events []traces.Event, jobs ...ask) (service int64, starts []int64, of *world.SiteCounts) {
+func nodeSeconds(t *testing.T, site string, events []traces.Event, jobs ...submittedJob) (service int64, starts []int64, of *world.SiteCounts) {
 	t.Helper()
-	sink, res := recordAsks(t, site, events, jobs)
+	sink, res := recordJobs(t, site, events, jobs)
 	starts = make([]int64, len(jobs))
 	for i, id := range sink.Jobs.ID {
 		starts[id-1] = sink.Jobs.Start[i] / 1e6
@@ -43,7 +43,7 @@ const sixNodes = "groups: [{name: a, nodes: 6, fingerprint: x}]\nvclusters: [{na
 // it before jobs that come after it, and gives back what it is to have no more.
 func TestServicesFollowTheirDemand(t *testing.T) {
 	held, starts, counts := nodeSeconds(t, sixNodes, []traces.Event{demanded(10, 3), demanded(30, 4), demanded(60, 1)},
-		aService(), ask{20, 30, 3, 1, 0, traces.Job{}}, ask{40, 20, 5, 2, 0, traces.Job{}})
+		aService(), submittedJob{20, 30, 3, 1, 0, traces.Job{}}, submittedJob{40, 20, 5, 2, 0, traces.Job{}})
 	require.EqualValues(t, 10*1+40*3+10*4+40*1, held) // 4 nodes from 50 on, when the first job is over
 	require.Equal(t, []int64{0, 20, 60}, starts)
 	require.Zero(t, counts.Moot)
@@ -51,13 +51,13 @@ func TestServicesFollowTheirDemand(t *testing.T) {
 }
 
 // TestDemandIsBroughtIntoTheRange: no demand is beyond nodes_max or below nodes_min, one of before
-// the submission counts from there on, and nobody follows those of other jobs.
+// the submission counts from there on, and no service follows those of other jobs.
 func TestDemandIsBroughtIntoTheRange(t *testing.T) {
 	later := aService()
 	later.submit = 50
 	for _, c := range []struct {
 		name       string
-		service    ask
+		service    submittedJob
 		events     []traces.Event
 		want, moot int64
 	}{
@@ -91,13 +91,13 @@ func TestServicesKeepTheirLimits(t *testing.T) {
 	require.EqualValues(t, 400, held) // as many as there are, from the start on
 }
 
-// TestHungryServicesCostLittle: who lacks thousands of nodes, and can have none of those that are
+// TestUnderProvisionedServicesCostLittle: a service that lacks thousands of nodes, and can have none of those that are
 // free, has not every number of them tried in every pass. That took minutes, where this takes
 // a fraction of a second.
-func TestHungryServicesCostLittle(t *testing.T) {
+func TestUnderProvisionedServicesCostLittle(t *testing.T) {
 	for _, backfill := range []string{"easy", "conservative"} {
 		t.Run(backfill, func(t *testing.T) {
-			m := &memory{size: 2, info: traces.Info{Name: "hungry", Hash: "hungry", Sorted: true}}
+			m := &memory{size: 2, info: traces.Info{Name: "services", Hash: "services", Sorted: true}}
 			m.events = []traces.Event{{Time: model.Time(2 * model.Second), Kind: "demand", Subject: "3", Value: "5000"}}
 			m.all.Attr = &traces.Attributes{}
 			add := func(submit, runtime int64, nodes int32, job traces.Job) {

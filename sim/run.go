@@ -41,7 +41,7 @@ type Options struct {
 	// Progress is called now and then with what is done, nil for never.
 	Progress func(Progress)
 	// EveryCycle makes a pass at every tick of the cycle, also where the core
-	// has said that nothing can change. It is the referee of the skipping.
+	// has said that nothing can change. It is the reference for the skipping.
 	EveryCycle bool
 	// Watch checks the invariants all along; Result.Watch says what was seen.
 	Watch bool

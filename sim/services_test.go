@@ -16,7 +16,7 @@ import (
 func TestServicesRunToTheEndOfTheTrace(t *testing.T) {
 	site := "groups: [{name: a, nodes: 2}]\nvclusters: [{name: v, home: all, profile: {order: fcfs}}]\n"
 	service := traces.Job{Kind: "service"}
-	got, res := replayAsks(t, site, nil, []ask{
+	got, res := replayJobs(t, site, nil, []submittedJob{
 		{0, -1, 1, 1, 0, service}, {10, 20, 1, 1, 0, traces.Job{}}, {15, -1, 1, 1, 0, traces.Job{}},
 		{40, 10, 1, 1, 0, traces.Job{End: traces.Some(model.Time(70 * model.Second))}}, {60, 30, 2, 1, 0, traces.Job{}},
 	})
@@ -26,7 +26,7 @@ func TestServicesRunToTheEndOfTheTrace(t *testing.T) {
 	require.Equal(t, []int64{1}, res.Awkward.Examples[translate.RuleUntimed])
 	require.Equal(t, []int64{3}, res.Awkward.Examples[translate.RuleNeverRan])
 
-	got, res = replayAsks(t, site, nil, []ask{
+	got, res = replayJobs(t, site, nil, []submittedJob{
 		{0, -1, 1, 1, 0, traces.Job{Kind: "reactive", End: traces.Some(model.Time(25 * model.Second))}},
 		{0, -1, 1, 1, 30, service}, {5, 10, 2, 1, 0, traces.Job{}},
 	})

@@ -12,9 +12,9 @@ import (
 	"orrery/traces"
 )
 
-// ask is a job of these tests: nodes for so many seconds, submitted at an
+// submittedJob is a job of these tests: nodes for so many seconds, submitted at an
 // instant, with what else the row says.
-type ask struct {
+type submittedJob struct {
 	submit, runtime int64
 	nodes           int32
 	user            int32
@@ -24,17 +24,17 @@ type ask struct {
 
 // starts replays jobs at a site and returns the second at which each started, -1
 // for those that never did.
-func starts(t *testing.T, site string, jobs []ask) []int64 {
+func starts(t *testing.T, site string, jobs []submittedJob) []int64 {
 	t.Helper()
-	out, _ := replayAsks(t, site, nil, jobs)
+	out, _ := replayJobs(t, site, nil, jobs)
 	return out
 }
 
-// replayAsks is starts amid events of the trace; a job of a negative runtime has
+// replayJobs is starts amid events of the trace; a job of a negative runtime has
 // none. It also says how the replay came out.
-func replayAsks(t *testing.T, site string, events []traces.Event, jobs []ask) ([]int64, *Result) {
+func replayJobs(t *testing.T, site string, events []traces.Event, jobs []submittedJob) ([]int64, *Result) {
 	t.Helper()
-	sink, res := recordAsks(t, site, events, jobs)
+	sink, res := recordJobs(t, site, events, jobs)
 	out := make([]int64, len(jobs))
 	for i := range out {
 		out[i] = -1
@@ -47,9 +47,9 @@ func replayAsks(t *testing.T, site string, events []traces.Event, jobs []ask) ([
 	return out, res
 }
 
-// recordAsks replays jobs at a site whose agents take no time, watched, and returns
+// recordJobs replays jobs at a site whose agents take no time, watched, and returns
 // their records.
-func recordAsks(t *testing.T, site string, events []traces.Event, jobs []ask) (*record.Memory, *Result) {
+func recordJobs(t *testing.T, site string, events []traces.Event, jobs []submittedJob) (*record.Memory, *Result) {
 	t.Helper()
 	m := &memory{size: 2, info: traces.Info{Name: "asks", Hash: "asks", Sorted: true}, events: events}
 	m.all.Attr = &traces.Attributes{}
@@ -78,9 +78,9 @@ func multi(weights string) string {
 	return "vclusters: [{name: v, home: all, profile: {order: multifactor, accounting_tick: 10s, multifactor: {" + weights + "}}}]\n"
 }
 
-// long keeps all nodes of a site until 100 s, so that whoever comes meanwhile is
+// long keeps all nodes of a site until 100 s, so that what comes meanwhile is
 // in order.
-func long(nodes int32) ask { return ask{0, 100, nodes, 9, 0, traces.Job{}} }
+func long(nodes int32) submittedJob { return submittedJob{0, 100, nodes, 9, 0, traces.Job{}} }
 
 // TestSlurmColumns: each column that Slurm's priority and limits read reaches
 // the core. Behind a job that holds everything until 100 s two or more of 50 s
@@ -100,73 +100,73 @@ func TestSlurmColumns(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, site string
-		jobs       []ask
+		jobs       []submittedJob
 		want       []int64
 	}{
 		{"fair tree: the account that has used less comes first", loneNode + tenants + multi("fairshare: 1000"),
-			[]ask{{0, 100, 1, 1, 0, of("big")}, {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("little")}}, []int64{0, 150, 100}},
+			[]submittedJob{{0, 100, 1, 1, 0, of("big")}, {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("little")}}, []int64{0, 150, 100}},
 		{"classic: likewise", loneNode + tenants + multi("fairshare: 1000, fair_tree: false"),
-			[]ask{{0, 100, 1, 1, 0, of("big")}, {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("little")}}, []int64{0, 150, 100}},
+			[]submittedJob{{0, 100, 1, 1, 0, of("big")}, {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("little")}}, []int64{0, 150, 100}},
 		{"of an account, the user who has used less", loneNode + tenants + multi("fairshare: 1000"),
-			[]ask{{0, 100, 1, 1, 0, of("big")}, {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("big")}}, []int64{0, 150, 100}},
+			[]submittedJob{{0, 100, 1, 1, 0, of("big")}, {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("big")}}, []int64{0, 150, 100}},
 		{"without tenants, the user who has used less", loneNode + multi("fairshare: 1000"),
-			[]ask{{0, 100, 1, 1, 0, of("")}, {1, 50, 1, 1, 0, of("")}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
+			[]submittedJob{{0, 100, 1, 1, 0, of("")}, {1, 50, 1, 1, 0, of("")}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"usage factor: work of this quality is free", loneNode + "qos: [{name: free, usage_factor: 0}, {name: dear}]\n" + multi("fairshare: 1000"),
-			[]ask{{0, 100, 1, 1, 0, qos("free")}, {100, 50, 1, 2, 0, qos("dear")}, {101, 50, 1, 2, 0, qos("dear")}, {102, 50, 1, 1, 0, qos("dear")}}, []int64{0, 100, 200, 150}},
+			[]submittedJob{{0, 100, 1, 1, 0, qos("free")}, {100, 50, 1, 2, 0, qos("dear")}, {101, 50, 1, 2, 0, qos("dear")}, {102, 50, 1, 1, 0, qos("dear")}}, []int64{0, 100, 200, 150}},
 		{"half-life: what is long ago counts less", loneNode + multi("fairshare: 1000, half_life: 1m"),
-			[]ask{{0, 500, 1, 1, 0, of("")}, {3000, 300, 1, 2, 0, of("")}, {3001, 50, 1, 2, 0, of("")}, {3002, 50, 1, 1, 0, of("")}}, []int64{0, 3000, 3350, 3300}},
+			[]submittedJob{{0, 500, 1, 1, 0, of("")}, {3000, 300, 1, 2, 0, of("")}, {3001, 50, 1, 2, 0, of("")}, {3002, 50, 1, 1, 0, of("")}}, []int64{0, 3000, 3350, 3300}},
 		{"no half-life: it counts for ever", loneNode + multi("fairshare: 1000, half_life: none"),
-			[]ask{{0, 500, 1, 1, 0, of("")}, {3000, 300, 1, 2, 0, of("")}, {3001, 50, 1, 1, 0, of("")}, {3002, 50, 1, 2, 0, of("")}}, []int64{0, 3000, 3350, 3300}},
+			[]submittedJob{{0, 500, 1, 1, 0, of("")}, {3000, 300, 1, 2, 0, of("")}, {3001, 50, 1, 1, 0, of("")}, {3002, 50, 1, 2, 0, of("")}}, []int64{0, 3000, 3350, 3300}},
 		{"association", loneNode + tenants + multi("assoc: 1000"),
-			[]ask{long(1), {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("little")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, of("big")}, {2, 50, 1, 2, 0, of("little")}}, []int64{0, 150, 100}},
 		{"TRES: who asks for more nodes", "groups: [{name: a, nodes: 3}]\n" + multi("tres: {node: 1000}"),
-			[]ask{long(3), {1, 50, 2, 1, 0, of("")}, {2, 50, 3, 2, 0, of("")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(3), {1, 50, 2, 1, 0, of("")}, {2, 50, 3, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"points of the site, less nice", loneNode + multi("age: 1"),
-			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Priority: traces.Some[int64](10)}}, {2, 50, 1, 2, 0, traces.Job{Priority: traces.Some[int64](20)}}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, traces.Job{Priority: traces.Some[int64](10)}}, {2, 50, 1, 2, 0, traces.Job{Priority: traces.Some[int64](20)}}}, []int64{0, 150, 100}},
 		{"nice: who is nicer comes later", loneNode + multi("age: 100000, max_age: 1000s"),
-			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"nice, where the points of the site do not count", loneNode + multi("age: 100000, max_age: 1000s, site: 0"),
-			[]ask{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, traces.Job{Nice: traces.Some[int32](2000)}}, {2, 50, 1, 2, 0, of("")}}, []int64{0, 150, 100}},
 		{"nice below zero, from an administrator", loneNode + multi("age: 1"),
-			[]ask{long(1), {1, 50, 1, 1, 0, of("")}, {2, 50, 1, 2, 0, traces.Job{Nice: traces.Some[int32](-100)}}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, of("")}, {2, 50, 1, 2, 0, traces.Job{Nice: traces.Some[int32](-100)}}}, []int64{0, 150, 100}},
 		{"on hold until it is released", loneNode + multi("age: 1"),
-			[]ask{{0, 50, 1, 1, 0, held(70)}, {1, 50, 1, 1, 0, of("")}}, []int64{70, 1}},
+			[]submittedJob{{0, 50, 1, 1, 0, held(70)}, {1, 50, 1, 1, 0, of("")}}, []int64{70, 1}},
 		{"on hold for ever", loneNode + multi("age: 1"),
-			[]ask{{0, 50, 1, 1, 0, held(-1)}, {1, 50, 1, 1, 0, of("")}}, []int64{-1, 1}},
+			[]submittedJob{{0, 50, 1, 1, 0, held(-1)}, {1, 50, 1, 1, 0, of("")}}, []int64{-1, 1}},
 		{"withdrawn while on hold", loneNode + multi("age: 1"),
-			[]ask{{0, 50, 1, 1, 60, held(70)}, {1, 50, 1, 1, 0, of("")}, {65, 50, 1, 1, 0, of("")}}, []int64{-1, 1, 65}},
+			[]submittedJob{{0, 50, 1, 1, 60, held(70)}, {1, 50, 1, 1, 0, of("")}, {65, 50, 1, 1, 0, of("")}}, []int64{-1, 1, 65}},
 		{"on hold behind its eligible time", loneNode + multi("age: 1"),
-			[]ask{{0, 50, 1, 1, 0, traces.Job{Hold: traces.Some(true), Released: traces.Some(model.Time(20e6)), Eligible: traces.Some(model.Time(90e6))}}}, []int64{90}},
+			[]submittedJob{{0, 50, 1, 1, 0, traces.Job{Hold: traces.Some(true), Released: traces.Some(model.Time(20e6)), Eligible: traces.Some(model.Time(90e6))}}}, []int64{90}},
 		{"factor of the partition", loneNode + "partitions: [{name: low, priority: 1}, {name: high, priority: 9}]\n" + multi("partition: 1000"),
-			[]ask{long(1), {1, 50, 1, 1, 0, in("low")}, {2, 50, 1, 1, 0, in("high")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, in("low")}, {2, 50, 1, 1, 0, in("high")}}, []int64{0, 150, 100}},
 		{"tier of the partition, before any points", loneNode + "partitions: [{name: low, tier: 1, priority: 9}, {name: high, tier: 2, priority: 1}]\n" + multi("partition: 1000"),
-			[]ask{long(1), {1, 50, 1, 1, 0, in("low")}, {2, 50, 1, 1, 0, in("high")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, in("low")}, {2, 50, 1, 1, 0, in("high")}}, []int64{0, 150, 100}},
 		{"partitions overlap in node 2", "groups: [{name: a, nodes: \"n[1-3]\"}]\npartitions: [{name: l, nodes: \"n[1-2]\"}, {name: r, nodes: \"n[2-3]\"}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 2, 1, 0, in("l")}, {1, 50, 2, 1, 0, in("r")}, {2, 50, 1, 1, 0, in("r")}}, []int64{0, 100, 2}},
+			[]submittedJob{{0, 100, 2, 1, 0, in("l")}, {1, 50, 2, 1, 0, in("r")}, {2, 50, 1, 1, 0, in("r")}}, []int64{0, 100, 2}},
 		{"most nodes of a partition's job in use", "groups: [{name: a, nodes: \"n[1-3]\"}]\npartitions: [{name: p, nodes: \"n[1-2]\"}, {name: down, up: false}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 2, 1, 0, in("p")}, {1, 50, 1, 1, 0, in("p")}, {2, 50, 1, 1, 0, in("down")}, {3, 50, 1, 1, 0, in("")}}, []int64{0, 100, -1, 3}},
+			[]submittedJob{{0, 100, 2, 1, 0, in("p")}, {1, 50, 1, 1, 0, in("p")}, {2, 50, 1, 1, 0, in("down")}, {3, 50, 1, 1, 0, in("")}}, []int64{0, 100, -1, 3}},
 		{"priority of the quality of service", loneNode + "qos: [{name: low}, {name: high, priority: 7}]\n" + multi("qos: 1000"),
-			[]ask{long(1), {1, 50, 1, 1, 0, qos("low")}, {2, 50, 1, 1, 0, qos("high")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, qos("low")}, {2, 50, 1, 1, 0, qos("high")}}, []int64{0, 150, 100}},
 		{"jobs of all of a quality of service", "groups: [{name: a, nodes: 4}]\nqos: [{name: q, group_jobs: 1}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 1, 1, 0, qos("q")}, {1, 50, 1, 2, 0, qos("q")}}, []int64{0, 100}},
+			[]submittedJob{{0, 100, 1, 1, 0, qos("q")}, {1, 50, 1, 2, 0, qos("q")}}, []int64{0, 100}},
 		{"nodes of all of a quality of service", "groups: [{name: a, nodes: 4}]\nqos: [{name: q, group_nodes: 2}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 2, 1, 0, qos("q")}, {1, 50, 1, 2, 0, qos("q")}}, []int64{0, 100}},
+			[]submittedJob{{0, 100, 2, 1, 0, qos("q")}, {1, 50, 1, 2, 0, qos("q")}}, []int64{0, 100}},
 		{"jobs of a user", "groups: [{name: a, nodes: 4}]\nqos: [{name: q, user_jobs: 1}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 1, 1, 0, qos("q")}, {1, 50, 1, 1, 0, qos("q")}, {2, 50, 1, 2, 0, qos("q")}}, []int64{0, 100, 2}},
+			[]submittedJob{{0, 100, 1, 1, 0, qos("q")}, {1, 50, 1, 1, 0, qos("q")}, {2, 50, 1, 2, 0, qos("q")}}, []int64{0, 100, 2}},
 		{"nodes of a user", "groups: [{name: a, nodes: 4}]\nqos: [{name: q, user_nodes: 2}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 2, 1, 0, qos("q")}, {1, 50, 1, 1, 0, qos("q")}, {2, 50, 2, 2, 0, qos("q")}}, []int64{0, 100, 2}},
+			[]submittedJob{{0, 100, 2, 1, 0, qos("q")}, {1, 50, 1, 1, 0, qos("q")}, {2, 50, 2, 2, 0, qos("q")}}, []int64{0, 100, 2}},
 		{"nodes of a job", "groups: [{name: a, nodes: 4}]\nqos: [{name: q, max_nodes: 2}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 2, 1, 0, qos("q")}, {1, 50, 1, 1, 0, qos("q")}}, []int64{0, 1}},
+			[]submittedJob{{0, 100, 2, 1, 0, qos("q")}, {1, 50, 1, 1, 0, qos("q")}}, []int64{0, 1}},
 		{"eligible time", loneNode + multi("age: 1"),
-			[]ask{{0, 50, 1, 1, 0, eligible(70)}, {1, 50, 1, 1, 0, of("")}}, []int64{70, 1}},
+			[]submittedJob{{0, 50, 1, 1, 0, eligible(70)}, {1, 50, 1, 1, 0, of("")}}, []int64{70, 1}},
 		{"age counts from the eligible time", loneNode + multi("age: 100000, max_age: 1000s"),
-			[]ask{long(1), {1, 50, 1, 1, 0, eligible(80)}, {40, 50, 1, 1, 0, of("")}}, []int64{0, 150, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 0, eligible(80)}, {40, 50, 1, 1, 0, of("")}}, []int64{0, 150, 100}},
 		{"the user withdraws it", loneNode + multi("age: 1"),
-			[]ask{long(1), {1, 50, 1, 1, 60, of("")}, {2, 50, 1, 1, 0, of("")}}, []int64{0, -1, 100}},
+			[]submittedJob{long(1), {1, 50, 1, 1, 60, of("")}, {2, 50, 1, 1, 0, of("")}}, []int64{0, -1, 100}},
 		{"nodes that it must have", "groups: [{name: a, nodes: \"n[1-2]\"}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 1, 1, 0, traces.Job{NodeInclude: "n2"}}, {1, 50, 1, 1, 0, traces.Job{NodeInclude: "n2"}}, {2, 50, 1, 1, 0, traces.Job{NodeInclude: "n1"}}}, []int64{0, 100, 2}},
+			[]submittedJob{{0, 100, 1, 1, 0, traces.Job{NodeInclude: "n2"}}, {1, 50, 1, 1, 0, traces.Job{NodeInclude: "n2"}}, {2, 50, 1, 1, 0, traces.Job{NodeInclude: "n1"}}}, []int64{0, 100, 2}},
 		{"nodes that it must not have", "groups: [{name: a, nodes: \"n[1-2]\"}]\n" + multi("age: 1"),
-			[]ask{{0, 100, 1, 1, 0, traces.Job{NodeExclude: "n1"}}, {1, 50, 1, 1, 0, traces.Job{NodeExclude: "n1"}}, {2, 50, 1, 1, 0, traces.Job{NodeExclude: "n2"}}}, []int64{0, 100, 2}},
+			[]submittedJob{{0, 100, 1, 1, 0, traces.Job{NodeExclude: "n1"}}, {1, 50, 1, 1, 0, traces.Job{NodeExclude: "n1"}}, {2, 50, 1, 1, 0, traces.Job{NodeExclude: "n2"}}}, []int64{0, 100, 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Equal(t, c.want, starts(t, c.site, c.jobs))
@@ -174,11 +174,11 @@ func TestSlurmColumns(t *testing.T) {
 	}
 }
 
-// TestManyUsers: users who are met while others run find their place in the tree.
+// TestManyUsers: users that are met while others run find their place in the tree.
 func TestManyUsers(t *testing.T) {
-	jobs := []ask{long(1)}
+	jobs := []submittedJob{long(1)}
 	for u := range int32(20) {
-		jobs = append(jobs, ask{int64(u) + 1, 10, 1, u, 0, traces.Job{Name: strconv.Itoa(int(u))}})
+		jobs = append(jobs, submittedJob{int64(u) + 1, 10, 1, u, 0, traces.Job{Name: strconv.Itoa(int(u))}})
 	}
 	got := starts(t, loneNode+multi("fairshare: 1000"), jobs)
 	require.Equal(t, int64(290), got[10], "user 9 held the node until 100 s, and comes last")

@@ -66,7 +66,7 @@ func asLived(jobs []traces.Job, l lived, names func(string) string) []traces.Job
 	return out
 }
 
-// at lists who runs and who waits at t.
+// at lists which jobs run and which wait at t.
 func (l lived) at(jobs []traces.Job, t model.Time) (running, waiting []int64) {
 	for i := range jobs {
 		j := &jobs[i]
@@ -83,7 +83,7 @@ func (l lived) at(jobs []traces.Job, t model.Time) (running, waiting []int64) {
 }
 
 // compareWarm replays a window of what a policy did with a log under the same
-// policy: who runs and waits at its beginning, and everything after, is as in the
+// policy: what runs and waits at its beginning, and everything after, is as in the
 // replay of the whole log.
 func compareWarm(t testing.TB, spec plan.Spec, meta traces.Meta, tables traces.Tables, begin, end model.Time, names func(string) string) lived {
 	return compareHistory(t, spec, meta, tables, begin, end, 0, names)

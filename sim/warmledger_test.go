@@ -69,7 +69,7 @@ func TestHistoryFillsTheLedgers(t *testing.T) {
 }
 
 // TestWarmStartBetweenTicks: jobs that ran are placed at once, whatever the cycle, also where
-// nobody says on which nodes they were.
+// nothing says on which nodes they were.
 func TestWarmStartBetweenTicks(t *testing.T) {
 	tables := demanding(240)
 	for i := range tables.Jobs {

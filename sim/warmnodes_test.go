@@ -34,7 +34,7 @@ func ranThere(t *testing.T, nodes ...string) (plan.Spec, *traces.Memory) {
 }
 
 // TestRecordedNodesOfAWarmStart: lists of names are read as resource managers
-// write them, and who cannot have the nodes on which it was is counted.
+// write them, and a job that cannot have the nodes on which it was is counted.
 func TestRecordedNodesOfAWarmStart(t *testing.T) {
 	spec, m := ranThere(t, "n[7-8]", "n2 n[5]", "n[1,3]", "m[1-2]", "n[1-3]", "")
 	l := live(t, spec, m.Open)

@@ -19,7 +19,7 @@ import (
 var profileOf = regexp.MustCompile(`profile: \{.*\}\}$`)
 
 // reserving makes every vCluster of w fill by EASY in an order, answers at once, and lets
-// nobody grow.
+// no service grow.
 func (w *siteWorld) reserving(order string) {
 	w.head = slices.DeleteFunc(w.head, func(l string) bool { return strings.HasPrefix(l, "quorum:") })
 	for i, v := range w.vclusters {

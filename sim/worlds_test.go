@@ -194,7 +194,7 @@ func TestAgainstNaiveOnSmallWorlds(t *testing.T) {
 	}
 }
 
-// randomBytes are up to 300 bytes of a generator that anybody can rebuild.
+// randomBytes are up to 300 bytes of a generator that is easily rebuilt.
 func randomBytes(seed uint64) []byte {
 	out := make([]byte, 30+seed%350)
 	x := seed*0x9e3779b97f4a7c15 + 1

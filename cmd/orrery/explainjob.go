@@ -177,10 +177,10 @@ func sizes(e *explain.Explanation) (t *table.Table, left string) {
 // changed, the latest ones where there are many.
 func rejected(e *explain.Explanation) (t *table.Table, left string) {
 	const most = 8
-	var at []*explain.Spell
+	var at []*explain.Interval
 	var before []explain.RejectedSet
-	for i := range e.Spells {
-		s := &e.Spells[i]
+	for i := range e.Intervals {
+		s := &e.Intervals[i]
 		if s.Seconds == 0 {
 			continue
 		}
@@ -264,8 +264,8 @@ func seconds(s float64) model.Duration { return model.Duration(s * float64(model
 func waits(e *explain.Explanation) (t *table.Table, left string) {
 	none := 0
 	t = table.New("from", "for", "what", "free", "best group", "set aside")
-	for i := range e.Spells {
-		s := &e.Spells[i]
+	for i := range e.Intervals {
+		s := &e.Intervals[i]
 		if s.Seconds == 0 {
 			if !s.Proposed { // a start is told as an attempt
 				none++
@@ -309,10 +309,10 @@ func roomy(reason string) bool {
 // ones where there are many.
 func scores(e *explain.Explanation) (t *table.Table, order, left string) {
 	const most = 4
-	var at []*explain.Spell
-	for i := range e.Spells {
-		if e.Spells[i].Score != nil {
-			at = append(at, &e.Spells[i])
+	var at []*explain.Interval
+	for i := range e.Intervals {
+		if e.Intervals[i].Score != nil {
+			at = append(at, &e.Intervals[i])
 		}
 	}
 	if all := len(at); all > most {

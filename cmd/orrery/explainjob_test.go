@@ -21,13 +21,13 @@ func TestExplainSaysWhatItLeavesOut(t *testing.T) {
 	} {
 		var e explain.Explanation
 		for i := range row.intervals {
-			e.Spells = append(e.Spells, explain.Spell{
+			e.Intervals = append(e.Intervals, explain.Interval{
 				Seconds: 1, Reason: "RESOURCES", Score: &explain.Score{Order: "score", Factors: []explain.Factor{{Name: "wait_time"}}},
 				Rejected: []explain.RejectedSet{{Nodes: fmt.Sprint("n", i), Why: "only 1 of the 2 that it needs"}},
 			})
 		}
 		if row.waits != "" {
-			e.Spells = append(e.Spells, explain.Spell{Reason: "PRIORITY"}, explain.Spell{Proposed: true})
+			e.Intervals = append(e.Intervals, explain.Interval{Reason: "PRIORITY"}, explain.Interval{Proposed: true})
 		}
 		_, _, left := scores(&e)
 		require.Equal(t, row.scores, left)

@@ -12,8 +12,8 @@ import (
 	"orrery/scheduler/score"
 )
 
-// near requires a figure printed to six places.
-func near(t testing.TB, want float64, got model.Fixed, about ...any) {
+// closeTo requires a figure printed to six places.
+func closeTo(t testing.TB, want float64, got model.Fixed, about ...any) {
 	t.Helper()
 	require.InDelta(t, want, got.Float(), 6e-7, about...)
 }
@@ -23,7 +23,7 @@ func TestWaitOf(t *testing.T) {
 		0: 0, -model.Hour: 0, model.Second - 1: 0, 2*model.Second - 1: .000278, model.Hour: .693147, 24 * model.Hour: 3.218876,
 		model.Forever: 21.664073, // 2^63 µs of 3.6e9 an hour: 63 ln 2 - ln 3.6e9
 	} {
-		near(t, want, ascoded.WaitOf(waited, score.CurveOf(model.Hour)), waited.String())
+		closeTo(t, want, ascoded.WaitOf(waited, score.CurveOf(model.Hour)), waited.String())
 	}
 }
 
@@ -35,14 +35,14 @@ func TestConformanceOf(t *testing.T) {
 		{0, 1, 0}, {5, 0, 1}, {1, 2, .5}, {128, 128, 1}, {1000, 1, 1000}, {256, 128, 2}, {2, 3, .666667}, {math.MaxInt32, 1, 1 << 20},
 		{-1, 4, .5}, // not known
 	} {
-		near(t, c.want, ascoded.ConformanceOf(c.largest, c.nodes), c)
+		closeTo(t, c.want, ascoded.ConformanceOf(c.largest, c.nodes), c)
 	}
 }
 
 func TestCheckpointOf(t *testing.T) {
-	near(t, .166667, ascoded.CheckpointOf(model.CheckpointAuto))
-	near(t, .090909, ascoded.CheckpointOf(model.CheckpointManual))
-	near(t, 0, ascoded.CheckpointOf(model.CheckpointNone))
+	closeTo(t, .166667, ascoded.CheckpointOf(model.CheckpointAuto))
+	closeTo(t, .090909, ascoded.CheckpointOf(model.CheckpointManual))
+	closeTo(t, 0, ascoded.CheckpointOf(model.CheckpointNone))
 }
 
 // f4 by the number of groups, memory one half: rows are groups, columns nodes.
@@ -60,8 +60,8 @@ func TestTopologyOf(t *testing.T) {
 		{16, [...]float64{.63125, .80625, .80625, .80625, .80625, .80625, .80625, .7625, .675, .63125}},
 	} {
 		for i, nodes := range columns {
-			near(t, row.want[i], ascoded.TopologyOf(nodes, row.groups, -1, true), "%d groups, %d nodes", row.groups, nodes)
-			near(t, row.want[i], ascoded.TopologyOf(nodes, row.groups, model.One/2, false), "%d groups, %d nodes", row.groups, nodes)
+			closeTo(t, row.want[i], ascoded.TopologyOf(nodes, row.groups, -1, true), "%d groups, %d nodes", row.groups, nodes)
+			closeTo(t, row.want[i], ascoded.TopologyOf(nodes, row.groups, model.One/2, false), "%d groups, %d nodes", row.groups, nodes)
 		}
 	}
 	// the memory part: a fifth better in one NUMA domain, and never above 1
@@ -73,7 +73,7 @@ func TestTopologyOf(t *testing.T) {
 	}{
 		{1, 1, false, .925}, {1, .5, true, .645}, {1, .9, true, .925}, {8, 1, false, .65}, {8, .5, true, .53}, {8, 0, true, .35}, {0, 1, false, .925},
 	} {
-		near(t, c.want, ascoded.TopologyOf(c.nodes, 4, model.FixedOf(c.memory), c.same), c)
+		closeTo(t, c.want, ascoded.TopologyOf(c.nodes, 4, model.FixedOf(c.memory), c.same), c)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestBacklog(t *testing.T) {
 	}{
 		{0, 0, 0}, {1, 0, 1}, {5, 10, .5}, {10, 5, 1}, {-1, 5, 0}, {math.MaxInt64, 1, 1},
 	} {
-		near(t, c.want, ascoded.BacklogOf(c.queued, c.running), c)
+		closeTo(t, c.want, ascoded.BacklogOf(c.queued, c.running), c)
 	}
 }
 

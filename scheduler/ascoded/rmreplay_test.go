@@ -56,7 +56,7 @@ func TestScoresOfRMReplay(t *testing.T) {
 	} {
 		v := valuesOf(i, .5)
 		for f, x := range row {
-			near(t, x, v[f], "%s: %s", examples[i].name, score.Factor(f))
+			closeTo(t, x, v[f], "%s: %s", examples[i].name, score.Factor(f))
 		}
 	}
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestScoresOfRMReplay(t *testing.T) {
 			require.NoError(t, err)
 			for i, x := range c.want { // without penalty
 				v := valuesOf(i, c.price)
-				near(t, x, score.Score(&w, &v, model.One), examples[i].name)
+				closeTo(t, x, score.Score(&w, &v, model.One), examples[i].name)
 			}
 		})
 	}

@@ -36,9 +36,6 @@ type Ends struct {
 	n      int
 }
 
-// Len is the number of running jobs.
-func (s *Ends) Len() int { return s.n }
-
 // First is the earliest predicted end, Never when nothing runs.
 func (s *Ends) First() model.Time {
 	if s.n == 0 {
@@ -137,7 +134,7 @@ func (s *Ends) overdue(now model.Time) (count int) {
 	return count
 }
 
-// shadowLate is Shadow while somebody is overdue, which is rare enough to walk
+// shadowLate is Shadow while a job is overdue, which is rare enough to walk
 // the ends one by one.
 func (s *Ends) shadowLate(now model.Time, need, free int32) (model.Time, int32) {
 	at := model.Never

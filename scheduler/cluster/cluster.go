@@ -66,21 +66,13 @@ func (v *View) Total() int32 { return v.total }
 // Whole says whether nodes are handed out whole.
 func (v *View) Whole() bool { return v.whole }
 
-// Most is the number of units of the largest node.
-func (v *View) Most() int32 {
-	if v.whole {
-		return v.per
-	}
-	return v.most
-}
-
 // Need is what a request takes out of Free: nodes in a whole-node cluster,
 // units otherwise.
 func (v *View) Need(r model.Request) int32 {
 	if !v.whole {
 		return r.Units
 	}
-	if r.Shape == model.PerNode {
+	if r.Layout == model.PerNode {
 		return r.Nodes
 	}
 	return int32((int64(r.Units) + int64(v.per) - 1) / int64(v.per))
@@ -99,7 +91,7 @@ func (v *View) Possible(r model.Request) bool {
 	if r.Units < 1 || v.Need(r) > v.total {
 		return false
 	}
-	if r.Shape == model.Anywhere {
+	if r.Layout == model.Anywhere {
 		return true
 	}
 	if v.whole {
@@ -130,7 +122,7 @@ func (v *View) Take(r model.Request, p *model.Placement) {
 	switch {
 	case v.whole:
 		v.takeWhole(v.Need(r), p)
-	case r.Shape == model.PerNode:
+	case r.Layout == model.PerNode:
 		v.takePerNode(r.Nodes, r.PerNode, p)
 	default:
 		v.takeUnits(r.Units, p)

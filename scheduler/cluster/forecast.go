@@ -44,7 +44,7 @@ func (f *Forecast) Fits(r model.Request) bool { return fits(r, f.count, f.avail)
 
 // fits is the test of a request against the nodes counted by free units.
 func fits(r model.Request, count []int32, avail int32) bool {
-	if r.Shape == model.Anywhere {
+	if r.Layout == model.Anywhere {
 		return r.Units <= avail
 	}
 	n := int32(0)

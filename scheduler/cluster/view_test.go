@@ -24,14 +24,14 @@ func (c *nodes) fits(r model.Request, free []int32) bool {
 		case c.whole && f == c.units[n]:
 			got++
 		case c.whole:
-		case r.Shape == model.Anywhere:
+		case r.Layout == model.Anywhere:
 			got += f
 		case f >= r.PerNode:
 			got++
 		}
 	}
 	switch {
-	case r.Shape == model.PerNode:
+	case r.Layout == model.PerNode:
 		need = r.Nodes
 		if c.whole && r.PerNode > c.units[0] {
 			return false
@@ -59,7 +59,7 @@ func (c *nodes) take(r model.Request) map[int]int32 {
 	switch {
 	case c.whole:
 		need := r.Nodes
-		if r.Shape == model.Anywhere {
+		if r.Layout == model.Anywhere {
 			need = (r.Units + c.units[0] - 1) / c.units[0]
 		}
 		for n := range c.units {
@@ -68,7 +68,7 @@ func (c *nodes) take(r model.Request) map[int]int32 {
 				need--
 			}
 		}
-	case r.Shape == model.PerNode:
+	case r.Layout == model.PerNode:
 		for range r.Nodes {
 			held[pick(fuller, r.PerNode)] = r.PerNode
 		}
@@ -118,7 +118,7 @@ func randomRequest(rng *rand.Rand, c model.Cluster) model.Request {
 	if rng.IntN(2) == 0 {
 		return model.Request{Units: 1 + rng.Int32N(int32(c.Total()))}
 	}
-	r := model.Request{Shape: model.PerNode, Nodes: 1 + rng.Int32N(int32(min(9, len(c.Units)))), PerNode: 1 + rng.Int32N(6)}
+	r := model.Request{Layout: model.PerNode, Nodes: 1 + rng.Int32N(int32(min(9, len(c.Units)))), PerNode: 1 + rng.Int32N(6)}
 	r.Units = r.Nodes * r.PerNode
 	return r
 }

@@ -1,6 +1,6 @@
 // Package drive holds the one loop around the scheduler core. The simulator
-// and a live scheduler both step it; they differ in the ports they hand over
-// and in who says what time it is. Nothing else calls the core.
+// and a live scheduler both step it; they differ in the ports they pass
+// and in what says the time. Nothing else calls the core.
 package drive
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // Quorum commits proposals.
 type Quorum interface {
-	// Submit hands over proposals in the order in which they were decided and
+	// Submit passes proposals in the order in which they were decided and
 	// appends to dst the answers that are known at once. Every proposal is
 	// answered exactly once, here or later as a fact of a Step; a quorum that
 	// cannot be reached answers late. The proposals are valid during the call.
@@ -111,14 +111,14 @@ type Loop struct {
 	// under Sequential: all but conservative.
 	PassPerFact bool
 
-	due      model.Time
-	quiet    model.Time
-	answers  []model.Fact
-	pending  []model.Proposal
-	words    []model.NodeWord
-	shares   []model.NodeShare
-	observed bool
-	goesOn   bool // the last answers call for another pass at once
+	due        model.Time
+	quietUntil model.Time
+	answers    []model.Fact
+	pending    []model.Proposal
+	words      []model.NodeWord
+	shares     []model.NodeShare
+	observed   bool
+	goesOn     bool // the last answers call for another pass at once
 }
 
 // Observe feeds facts without a pass, for a scheduler that runs in cycles.
@@ -193,7 +193,7 @@ func (l *Loop) attempt(now model.Time) (refused bool) {
 // plan asks the core for a plan.
 func (l *Loop) plan(now model.Time) *scheduler.Plan {
 	plan := l.Core.Plan(now)
-	l.due, l.quiet, l.observed = plan.Due, plan.QuietUntil, false
+	l.due, l.quietUntil, l.observed = plan.Due, plan.QuietUntil, false
 	l.Record.Passed(now, plan)
 	return plan
 }
@@ -214,7 +214,7 @@ func (l *Loop) QuietUntil() model.Time {
 	if l.observed {
 		return 0
 	}
-	return l.quiet
+	return l.quietUntil
 }
 
 // submit hands the proposals to the quorum, feeds back the answers that came

@@ -46,9 +46,9 @@ func TestCacheIsAsTheAccounts(t *testing.T) {
 			tenant := model.TenantID(rapid.IntRange(-1, 1).Draw(t, "tenant"))
 			switch rapid.IntRange(0, 3).Draw(t, "what") {
 			case 0:
-				claim := claimOf(tenant, int32(rapid.IntRange(1, 20).Draw(t, "nodes")))
-				a.Begin(&claim, 0, now)
-				running = append(running, claim)
+				usage := claimOf(tenant, int32(rapid.IntRange(1, 20).Draw(t, "nodes")))
+				a.Begin(&usage, 0, now)
+				running = append(running, usage)
 			case 1:
 				if len(running) > 0 {
 					a.End(&running[0], 0, now)
@@ -90,11 +90,11 @@ func TestAccountsSettle(t *testing.T) {
 		a := fairshare.New(&fairshare.Config{Quota: rules(t)})
 		start := model.Time(rapid.Int64Range(0, int64(model.Day)).Draw(t, "start"))
 		end := start.Add(model.Duration(rapid.Int64Range(1, int64(3*model.Day)).Draw(t, "ran")))
-		claim := claimOf(0, 90)
+		usage := claimOf(0, 90)
 		a.Advance(start)
-		a.Begin(&claim, 0, start)
+		a.Begin(&usage, 0, start)
 		a.Advance(end)
-		a.End(&claim, 0, end)
+		a.End(&usage, 0, end)
 		a.Observed(end)
 		now, ticks := end, 0
 		for {
@@ -129,11 +129,11 @@ func TestTreeOfShares(t *testing.T) {
 	require.Equal(t, first, a.Associate(0, 1), "met before")
 	require.NotEqual(t, first, second, "the same user elsewhere")
 	require.NotEqual(t, first, a.Associate(-1, 1))
-	require.False(t, a.Settled())
+	require.False(t, a.Complete())
 	a.Settle()
-	require.True(t, a.Settled())
-	claim := claimOf(0, 50)
-	a.Begin(&claim, first, 0)
+	require.True(t, a.Complete())
+	usage := claimOf(0, 50)
+	a.Begin(&usage, first, 0)
 	before := a.Factor(first)
 	a.Advance(model.Time(4 * model.Minute))
 	require.Equal(t, before, a.Factor(first), "between two ticks")

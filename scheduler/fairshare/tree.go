@@ -123,8 +123,8 @@ func (a *Accounts) Settle() {
 	x.fresh = x.fresh[:0]
 }
 
-// Settled says whether all users are in the tree.
-func (a *Accounts) Settled() bool { return len(a.tree.fresh) == 0 }
+// Complete says whether all users are in the tree.
+func (a *Accounts) Complete() bool { return len(a.tree.fresh) == 0 }
 
 // Use says that an association takes up what c is, or with sign -1 gives it back.
 func (a *Accounts) Use(c *quota.Claim, assoc int32, sign int64, now model.Time) {

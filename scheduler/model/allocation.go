@@ -99,13 +99,13 @@ var topologies = [...]string{"tight", "spread", "any"}
 // String is the spelling in files.
 func (t Topology) String() string { return topologies[t] }
 
-// Checkpoint says who writes a job's checkpoints.
+// Checkpoint says what writes a job's checkpoints.
 type Checkpoint uint8
 
 const (
 	CheckpointAuto   Checkpoint = iota // the system, at any time
 	CheckpointManual                   // the application, when asked
-	CheckpointNone                     // nobody: preemption loses the work
+	CheckpointNone                     // none are written: preemption loses the work
 )
 
 var checkpoints = [...]string{"auto", "manual", "none"}

@@ -14,7 +14,7 @@ import (
 // know (the log's own job number) travels beside it as an int64.
 type JobID int32
 
-// Ref is a dense handle for a job while it is in the system. Whoever submits
+// Ref is a dense handle for a job while it is in the system. The submitter of
 // the job chooses it, and may use it again once the job has left, so tables
 // indexed by Ref grow with the jobs in the system and not with the trace.
 type Ref int32
@@ -23,12 +23,12 @@ type Ref int32
 type NodeID int32
 
 // Shape says how a request is laid out over nodes.
-type Shape uint8
+type Layout uint8
 
 const (
 	// Anywhere asks for Units units wherever they are free: processors of a
 	// plain log, which names no nodes.
-	Anywhere Shape = iota
+	Anywhere Layout = iota
 	// PerNode asks for Nodes distinct nodes and PerNode units on each.
 	PerNode
 )
@@ -36,7 +36,7 @@ const (
 // Request is what a job asks of the cluster, in units: one unit is one
 // schedulable processor (or GPU) of a node, see model.Cluster.
 type Request struct {
-	Shape   Shape
+	Layout  Layout
 	Nodes   int32 // distinct nodes, 0 when Shape is Anywhere
 	PerNode int32 // units on each node, 0 when Shape is Anywhere
 	Units   int32 // units in all: Nodes*PerNode, or the processors

@@ -18,7 +18,7 @@ type (
 )
 
 // Site is everything that a scheduler knows of a cluster whose nodes differ,
-// and of those who share it. It does not change while a core runs; what changes
+// and of those that share it. It does not change while a core runs; what changes
 // (states of nodes, limits, prices) comes as facts.
 type Site struct {
 	Nodes  []Node
@@ -201,7 +201,7 @@ type Partition struct {
 }
 
 // Reservation sets nodes aside from Start to End for the jobs that name it, or
-// for nobody (maintenance).
+// for no job at all (maintenance).
 type Reservation struct {
 	Name        string
 	Nodes       NodeSet

@@ -95,7 +95,7 @@ func (t *Tree) rank(all int64) {
 	r.walk(t.list, false)
 }
 
-// walk ranks siblings and who is below them. tied says that the first of them
+// walk ranks siblings and the users below them. tied says that the first of them
 // shares the rank of the user before: a user and an account of the same level
 // do, and so do users of the same level; the children of accounts of the same
 // level are siblings.

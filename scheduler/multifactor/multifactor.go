@@ -17,8 +17,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// DefaultMaxAge of Weights, as in slurm.conf(5).
-const DefaultMaxAge = 7 * model.Day
+// defaultMaxAge of Weights, as in slurm.conf(5).
+const defaultMaxAge = 7 * model.Day
 
 // Weights says how many points each factor is worth.
 type Weights struct {
@@ -88,7 +88,7 @@ func Priority(w *Weights, in *Inputs) int64 {
 func (w *Weights) age(in *Inputs) points {
 	most := w.MaxAge
 	if most <= 0 {
-		most = DefaultMaxAge
+		most = defaultMaxAge
 	}
 	seconds := max(0, in.Age) / model.Second * model.Second
 	return part(w.Age, Part{int64(seconds), int64(most)})

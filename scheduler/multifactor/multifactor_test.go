@@ -55,7 +55,7 @@ func TestTerms(t *testing.T) {
 		{"site", Weights{Site: 1}, Inputs{Site: 77}, 77},
 		{"site, against", Weights{Site: 1, Age: 100}, Inputs{Site: -77, Age: 7 * day}, 23},
 		{"nice", Weights{Age: 1000}, Inputs{Age: 7 * day, Nice: 137}, 863},
-		{"nicer than anybody", Weights{Age: 1000}, Inputs{Age: 7 * day, Nice: 2000}, 1},
+		{"nicer than any other", Weights{Age: 1000}, Inputs{Age: 7 * day, Nice: 2000}, 1},
 		{"favoured by an administrator", Weights{}, Inputs{Nice: -50}, 50},
 		{"resources", Weights{TRES: []int32{1111, 222, 3333}}, // 216.992 + 1.11 + 312.469
 			Inputs{TRES: []Part{of(100, 512), of(20480, 4096000), of(6, 64)}}, 530},
@@ -146,9 +146,9 @@ func TestExact(t *testing.T) {
 		}
 		sum.Add(sum, size)
 		got := Priority(&w, &in)
-		near := big.NewRat(1, 1<<20)
-		low := truncated(new(big.Rat).Sub(sum, near))
-		high := truncated(new(big.Rat).Add(sum, near))
+		tolerance := big.NewRat(1, 1<<20)
+		low := truncated(new(big.Rat).Sub(sum, tolerance))
+		high := truncated(new(big.Rat).Add(sum, tolerance))
 		require.GreaterOrEqual(t, got, low)
 		require.LessOrEqual(t, got, high)
 	})

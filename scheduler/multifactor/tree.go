@@ -11,7 +11,7 @@ import (
 // Defaults of Sharing, as in slurm.conf(5).
 const (
 	DefaultHalfLife = 7 * model.Day
-	DefaultPeriod   = 5 * model.Minute
+	defaultPeriod   = 5 * model.Minute
 )
 
 // Sharing says how the fair share factor comes from usage.
@@ -68,7 +68,7 @@ type part62 int64
 
 const one62 part62 = 1 << 62
 
-// NewTree checks the associations and gives everybody the factor of who has
+// NewTree checks the associations and gives each the factor of one that has
 // used nothing.
 func NewTree(list []Association, s *Sharing) (*Tree, error) {
 	t := &Tree{
@@ -76,7 +76,7 @@ func NewTree(list []Association, s *Sharing) (*Tree, error) {
 		tick: s.Period, damping: max(1, int64(s.Dampening)), ranked: s.FairTree, left: halflife.One,
 	}
 	if t.tick <= 0 {
-		t.tick = DefaultPeriod
+		t.tick = defaultPeriod
 	}
 	half := s.HalfLife
 	if half <= 0 {
@@ -160,9 +160,9 @@ func (x part62) of(a, b int64) part62 {
 	return part62(q)
 }
 
-// NextTick is the end of the period in which now lies, a multiple of it since
+// nextTick is the end of the period in which now lies, a multiple of it since
 // the epoch of the trace.
-func (t *Tree) NextTick(now model.Time) model.Time {
+func (t *Tree) nextTick(now model.Time) model.Time {
 	past := model.Duration(now) % t.tick
 	if past < 0 {
 		past += t.tick
@@ -184,7 +184,7 @@ func (t *Tree) Use(i int32, more int64, now model.Time) {
 // is used within a period does not decay yet.
 func (t *Tree) pass(now model.Time) {
 	if !t.started {
-		t.started, t.next = true, t.NextTick(now)
+		t.started, t.next = true, t.nextTick(now)
 		for i := range t.of {
 			t.of[i].since = now
 		}
@@ -232,7 +232,7 @@ func (t *Tree) rate() {
 	t.factors(all)
 }
 
-// factors computes those of everybody from what is used, in all and below each.
+// factors computes those of all associations from what is used, in all and below each.
 func (t *Tree) factors(all int64) {
 	if t.ranked {
 		t.rank(all)
@@ -263,12 +263,3 @@ func (t *Tree) classic(a *association, all int64) {
 // Factor is the fair share factor of association i, 0 to 1, as of the last
 // Freeze. With FairTree accounts have none.
 func (t *Tree) Factor(i int32) model.Fixed { return t.of[i].factor }
-
-// Shares is the part of the machine that association i is promised.
-func (t *Tree) Shares(i int32) model.Fixed {
-	return model.Fixed(t.of[i].shares >> (62 - model.FractionBits))
-}
-
-// Used is the usage of association i with all below it as of the last Freeze,
-// in units times microseconds.
-func (t *Tree) Used(i int32) int64 { return t.of[i].used }

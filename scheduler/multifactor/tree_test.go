@@ -59,7 +59,7 @@ func TestClassic(t *testing.T) {
 	require.InDelta(t, math.Exp2(-1/(.6*2/7)/5), damped.Factor(3).Float(), 1e-9)
 }
 
-// TestNoShares: who is promised nothing has no fair share.
+// TestNoShares: an association that is promised nothing has no fair share.
 func TestNoShares(t *testing.T) {
 	for _, ranked := range []bool{false, true} {
 		tree, err := NewTree([]Association{{Parent: -1, User: true}, {Parent: -1, Shares: 1, User: true}}, &Sharing{FairTree: ranked})
@@ -79,13 +79,13 @@ func TestFairTree(t *testing.T) {
 		used [4]int64 // of the users of the root, a1, a2 and b
 		want [4]float64
 	}{
-		{"nobody used anything: all tie", [4]int64{}, [4]float64{1, 1, 1, 1}},
+		{"no usage: all tie", [4]int64{}, [4]float64{1, 1, 1, 1}},
 		// a has 3/5 of the shares and all of the usage: last, and a1 last in it.
 		{"a1 alone", [4]int64{0, 9, 0, 0}, [4]float64{1, .25, .5, 1}},
 		{"the user of the root alone", [4]int64{9, 0, 0, 0}, [4]float64{.25, 1, 1, 1}},
 		// Levels: root 1/5 over 4/14, b 1/5 over 1/14, a 3/5 over 9/14; in a: a1 2/7 over 8/9.
 		{"all differ", [4]int64{4, 8, 1, 1}, [4]float64{.25, .5, .75, 1}},
-		// Root and b are level and come first together; nobody has the third place but a2.
+		// Root and b are level and come first together; only a2 has the third place.
 		{"a user and an account tie", [4]int64{1, 8, 1, 1}, [4]float64{1, .25, .5, 1}},
 		// Root, a and b are level: below them a2, 5/7 over 2/3, comes before b's
 		// user, 1 over 1, and a1, 2/7 over 1/3; the root's user ties with the first.
@@ -117,8 +117,8 @@ func TestHalfLife(t *testing.T) {
 	tree.Use(3, -1000, model.Time(5*minute))
 	tree.Freeze(model.Time(300 * day))
 	require.EqualValues(t, 5000*minute, tree.Used(3))
-	require.EqualValues(t, 10*minute, tree.NextTick(model.Time(5*minute)))
-	require.EqualValues(t, 0, tree.NextTick(-1))
+	require.EqualValues(t, 10*minute, tree.nextTick(model.Time(5*minute)))
+	require.EqualValues(t, 0, tree.nextTick(-1))
 }
 
 // TestBadTrees says what is wrong with a list.
@@ -230,7 +230,7 @@ func TestTreeAgainstReals(t *testing.T) {
 	})
 }
 
-// grow makes a tree in which every account has somebody.
+// grow makes a tree in which every account has a user.
 func (n *naive) grow(t *rapid.T) (users []int32) {
 	parents := []int32{-1}
 	for i := range int32(rapid.IntRange(1, 5).Draw(t, "accounts")) {
@@ -260,7 +260,7 @@ func (n *naive) compare(t *rapid.T, tree *Tree, now model.Time) {
 	}
 }
 
-// promises: everybody has a rank, the best is first, and of two users the one
+// promises: each user has a rank, the best is first, and of two users the one
 // whose branch has the higher level below their common account does not rank
 // behind.
 func (n *naive) promises(t *rapid.T, tree *Tree, users []int32) {
@@ -335,7 +335,7 @@ func BenchmarkFreeze(b *testing.B) {
 			b.ReportAllocs()
 			var now model.Time
 			for range b.N {
-				now = tree.NextTick(now)
+				now = tree.nextTick(now)
 				tree.Freeze(now)
 			}
 		})

@@ -22,10 +22,10 @@ type Ties interface {
 type Heap struct {
 	List []Candidate
 	Ties Ties
-	// Near is how far keys may be apart that do not tell: 0 where they are exact, RankNear
+	// Tolerance is how far keys may be apart that do not tell: 0 where they are exact, RankNear
 	// where they are ranks.
-	Near int64
-	led  bool // only the best is in its place
+	Tolerance int64
+	led       bool // only the best is in its place
 }
 
 // Before says whether a comes before b.
@@ -33,7 +33,7 @@ func (h *Heap) Before(a, b *Candidate) bool {
 	if a.Tier != b.Tier {
 		return a.Tier > b.Tier
 	}
-	if apart := a.Key - b.Key; apart > h.Near || apart < -h.Near {
+	if apart := a.Key - b.Key; apart > h.Tolerance || apart < -h.Tolerance {
 		return apart > 0
 	}
 	return h.Ties.Before(a.Ref, b.Ref)

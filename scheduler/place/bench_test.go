@@ -36,9 +36,9 @@ func dragonfly(nodes int) *model.Site {
 }
 
 // occupied has 85 % of the nodes held, at random.
-func occupied(sp *Space) (*Free, *twin) {
+func occupied(sp *Space) (*Free, *naive) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	f, t := sp.NewFree(), newTwin(sp.site)
+	f, t := sp.NewFree(), newNaive(sp.site)
 	p := model.Placement{}
 	for n := range sp.nodes {
 		if rng.IntN(100) < 85 {
@@ -50,7 +50,7 @@ func occupied(sp *Space) (*Free, *twin) {
 	return f, t
 }
 
-// BenchmarkSelect chooses, takes and gives back; the twin chooses only. Compare
+// BenchmarkSelect chooses, takes and gives back; the naive one chooses only. Compare
 // two builds with
 //
 //	go test -run - -bench Select -count 6 ./scheduler/place > new; benchstat old new
@@ -73,7 +73,7 @@ func BenchmarkSelect(b *testing.B) {
 					f.Give(&p)
 				}
 			})
-			b.Run(fmt.Sprintf("nodes=%d/job=%d/twin", nodes, n), func(b *testing.B) {
+			b.Run(fmt.Sprintf("nodes=%d/job=%d/naive", nodes, n), func(b *testing.B) {
 				for b.Loop() {
 					naive.selection(&q, sp.Members(class))
 				}

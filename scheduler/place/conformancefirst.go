@@ -75,17 +75,17 @@ func (f *Free) greedy(t *tally, n int32, p *model.Placement) {
 	l := &f.sp.layout
 	row := &l.rows[l.all()]
 	clear(f.used)
-	clear(f.near)
+	clear(f.adjacent)
 	for {
-		best, near := int32(-1), false
+		best, bestAdjacent := int32(-1), false
 		for c := row.first; c < row.end; c++ {
 			g := l.cells[c].group
 			if t.cells[c] == 0 || f.used.has(g) {
 				continue
 			}
-			adjacent := f.near.has(g)
-			if best < 0 || adjacent && !near || adjacent == near && t.cells[c] > t.cells[best] {
-				best, near = c, adjacent
+			adjacent := f.adjacent.has(g)
+			if best < 0 || adjacent && !bestAdjacent || adjacent == bestAdjacent && t.cells[c] > t.cells[best] {
+				best, bestAdjacent = c, adjacent
 			}
 		}
 		g := l.cells[best].group

@@ -8,7 +8,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Free is which nodes and GPUs of a Space are held by nobody. Nodes held whole,
+// Free is which nodes and GPUs of a Space no job holds. Nodes held whole,
 // GPUs held and nodes out of service are three marks of a node that do not touch
 // each other: a node is idle when it has none of them.
 //
@@ -29,9 +29,9 @@ type Free struct {
 	base    int64
 
 	// Of one question.
-	used, near, pool, ends groupSet
-	perRow                 []int32
-	room                   model.NodeSet
+	used, adjacent, pool, ends groupSet
+	perRow                     []int32
+	room                       model.NodeSet
 }
 
 // NewFree has all nodes and GPUs free; nodes that the site says are Ready are in
@@ -40,7 +40,7 @@ func (sp *Space) NewFree() *Free {
 	f := &Free{
 		sp: sp, unheld: slices.Clone(sp.every), up: slices.Clone(sp.ready), part: model.NewNodeSet(sp.nodes),
 		idle: slices.Clone(sp.ready), log: make([]int32, 0, max(64, 4*len(sp.every))),
-		used: newGroupSet(sp.groups), near: newGroupSet(sp.groups),
+		used: newGroupSet(sp.groups), adjacent: newGroupSet(sp.groups),
 		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
 		perRow: make([]int32, len(sp.layout.rows)), room: model.NewNodeSet(sp.nodes),
 	}
@@ -131,7 +131,7 @@ func (f *Free) GiveWhere(p *model.Placement, committed *Free) {
 	}
 }
 
-// SetAvailable takes node n out of service or back. Who holds it is not changed
+// SetAvailable takes node n out of service or back. What holds it is not changed
 // by that.
 func (f *Free) SetAvailable(n model.NodeID, up bool) {
 	if up {
@@ -149,10 +149,6 @@ func (f *Free) SetAllAvailable() {
 		f.refresh(int32(w))
 	}
 }
-
-// Has says whether node n is idle: in service, and nobody holds it or a GPU of
-// it.
-func (f *Free) Has(n model.NodeID) bool { return f.idle.Has(n) }
 
 // Idle is the set of idle nodes, for reading until the next change.
 func (f *Free) Idle() model.NodeSet { return f.idle }

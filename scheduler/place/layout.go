@@ -202,12 +202,12 @@ func (s groupSet) or(o groupSet) {
 	}
 }
 
-// nearest is the lowest group of s that is in near as well, or else the lowest
+// nearest is the lowest group of s that is in adjacent as well, or else the lowest
 // group of s, which must not be empty.
-func (s groupSet) nearest(near groupSet) int32 {
+func (s groupSet) nearest(adjacent groupSet) int32 {
 	lowest := int32(-1)
 	for i, w := range s {
-		if m := w & near[i]; m != 0 {
+		if m := w & adjacent[i]; m != 0 {
 			return int32(i<<6 + bits.TrailingZeros64(m))
 		}
 		if lowest < 0 && w != 0 {

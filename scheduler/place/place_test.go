@@ -102,10 +102,10 @@ func drawQuery(t *rapid.T, site *model.Site, sp *Space, classes []ClassID) Query
 	return q
 }
 
-// view is a Free and its twin, to which the same is done.
+// view is a Free and its naive implementation, to which the same is done.
 type view struct {
-	free *Free
-	twin *twin
+	free  *Free
+	naive *naive
 }
 
 func (v *view) mark(p *model.Placement, held bool) {
@@ -114,19 +114,19 @@ func (v *view) mark(p *model.Placement, held bool) {
 	} else {
 		v.free.Give(p)
 	}
-	v.twin.mark(p, held, nil)
+	v.naive.mark(p, held, nil)
 }
 
-// TestSelectAgainstTheTwin lets two observers of one site take, give and copy at
+// TestSelectAgainstNaive lets two observers of one site take, give and copy at
 // random; each finds the same nodes as a walk over all of them does.
-func TestSelectAgainstTheTwin(t *testing.T) {
+func TestSelectAgainstNaive(t *testing.T) {
 	chosen, fitting := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t)
 		sp := NewSpace(site)
 		n := len(site.Nodes)
 		classes := []ClassID{sp.Class(nil), sp.Class(drawSet(t, n, 8, "class")), sp.Class(drawSet(t, n, 4, "class"))}
-		views := []view{{sp.NewFree(), newTwin(site)}, {sp.NewFree(), newTwin(site)}}
+		views := []view{{sp.NewFree(), newNaive(site)}, {sp.NewFree(), newNaive(site)}}
 		var placed []model.Placement
 		for range 300 {
 			a := rapid.IntRange(0, 1).Draw(t, "view")
@@ -154,11 +154,11 @@ func change(t *rapid.T, v, other *view, placed []model.Placement, nodes int) {
 	switch {
 	case what == 20:
 		v.free.CopyFrom(other.free)
-		v.twin.copyFrom(other.twin)
+		v.naive.copyFrom(other.naive)
 	case what > 17:
 		n, up := rapid.IntRange(0, nodes-1).Draw(t, "node"), rapid.Bool().Draw(t, "up")
 		v.free.SetAvailable(model.NodeID(n), up)
-		v.twin.down[n] = !up
+		v.naive.down[n] = !up
 	case len(placed) == 0:
 	case what < 6:
 		v.mark(&placed[len(placed)-1], true)
@@ -166,7 +166,7 @@ func change(t *rapid.T, v, other *view, placed []model.Placement, nodes int) {
 		p := &placed[rapid.IntRange(0, len(placed)-1).Draw(t, "placement")]
 		if what < 11 {
 			v.free.GiveWhere(p, other.free)
-			v.twin.mark(p, false, other.twin)
+			v.naive.mark(p, false, other.naive)
 			return
 		}
 		v.mark(p, what == 11)
@@ -176,7 +176,7 @@ func change(t *rapid.T, v, other *view, placed []model.Placement, nodes int) {
 // compare asks both for everything and returns what was chosen.
 func compare(t *rapid.T, sp *Space, v *view, q *Query) model.Placement {
 	class := sp.Members(q.Class)
-	want := v.twin.placement(q, class)
+	want := v.naive.placement(q, class)
 	fits := len(want.Words)+len(want.Shares) > 0
 	require.Equal(t, fits, v.free.Fits(q), "%+v fits", q)
 	var p model.Placement
@@ -184,25 +184,25 @@ func compare(t *rapid.T, sp *Space, v *view, q *Query) model.Placement {
 	require.Equal(t, want, p, "%+v", q)
 
 	extra := drawSet(t, sp.Nodes(), 5, "extra")
-	want = v.twin.borrowed(q, class, extra)
+	want = v.naive.borrowed(q, class, extra)
 	var borrowed model.Placement
 	require.Equal(t, len(want.Words)+len(want.Shares) > 0, v.free.SelectExtra(q, extra, &borrowed), "%+v borrows", q)
 	require.Equal(t, want, borrowed, "%+v borrows", q)
 
 	most, offer := rapid.Int32Range(0, 20).Draw(t, "most"), model.NewNodeSet(sp.Nodes())
-	idle := v.twin.usable(&Query{Avoid: q.Avoid}, extra)
+	idle := v.naive.usable(&Query{Avoid: q.Avoid}, extra)
 	require.EqualValues(t, min(int(most), len(idle)), v.free.Lowest(extra, q.Avoid, offer, most))
 	for _, n := range idle[:min(int(most), len(idle))] {
 		require.True(t, offer.Has(model.NodeID(n)))
 	}
 	require.EqualValues(t, min(int(most), len(idle)), offer.Len())
 
-	require.EqualValues(t, len(v.twin.usable(&Query{}, class)), v.free.Count(q.Class))
-	require.EqualValues(t, len(v.twin.usable(&Query{GPUs: 2}, class)), v.free.CountGPUs(q.Class, 2))
-	require.Equal(t, v.twin.largest(class, false), v.free.Largest(q.Class))
-	require.Equal(t, v.twin.largest(class, true), v.free.LargestOrUnknown(q.Class))
+	require.EqualValues(t, len(v.naive.usable(&Query{}, class)), v.free.Count(q.Class))
+	require.EqualValues(t, len(v.naive.usable(&Query{GPUs: 2}, class)), v.free.CountGPUs(q.Class, 2))
+	require.Equal(t, v.naive.largest(class, false), v.free.Largest(q.Class))
+	require.Equal(t, v.naive.largest(class, true), v.free.LargestOrUnknown(q.Class))
 	n := rapid.IntRange(0, sp.Nodes()-1).Draw(t, "node")
-	require.Equal(t, v.twin.idle(n), v.free.Has(model.NodeID(n)))
+	require.Equal(t, v.naive.idle(n), v.free.Has(model.NodeID(n)))
 	return p
 }
 
@@ -211,7 +211,7 @@ func compare(t *rapid.T, sp *Space, v *view, q *Query) model.Placement {
 func TestSpace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t)
-		sp, idle := NewSpace(site), newTwin(site)
+		sp, idle := NewSpace(site), newNaive(site)
 		clear(idle.down)
 		n := len(site.Nodes)
 		a, b := drawSet(t, n, 8, "class"), drawSet(t, n, 4, "class")

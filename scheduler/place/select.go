@@ -193,7 +193,7 @@ func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
 	rest -= some * v
 	last := above(marks, rest-1)
 	clear(f.used)
-	clear(f.near)
+	clear(f.adjacent)
 	clear(f.pool)
 	clear(f.ends)
 	cells := l.cells[row.first:row.end]
@@ -208,7 +208,7 @@ func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
 		}
 	}
 	for range some {
-		g := f.pool.nearest(f.near)
+		g := f.pool.nearest(f.adjacent)
 		f.pool.remove(g)
 		f.use(g)
 	}
@@ -216,13 +216,13 @@ func (f *Free) several(t *tally, r int, n int32, p *model.Placement) {
 	if last == v {
 		end = f.pool
 	}
-	f.addUsed(t, r, end.nearest(f.near), rest, p)
+	f.addUsed(t, r, end.nearest(f.adjacent), rest, p)
 }
 
 // use notes that all of group g is chosen.
 func (f *Free) use(g int32) {
 	f.used.add(g)
-	f.near.or(f.sp.adjacent[g])
+	f.adjacent.or(f.sp.adjacent[g])
 }
 
 // addUsed adds the nodes of row r in the used groups, which it has, and rest nodes

@@ -147,9 +147,6 @@ func (sp *Space) newClass(nodes model.NodeSet) class {
 	return c
 }
 
-// Members is the set of nodes of a class, for reading only.
-func (sp *Space) Members(class ClassID) model.NodeSet { return sp.classes[class].nodes }
-
 // GroupsNeeded is the fewest dragonfly groups whose nodes of the class, busy or
 // not, could hold a request for that many whole nodes, and the number of groups
 // of the site; needed is groups when even all of them could not. Cost: a binary

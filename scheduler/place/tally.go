@@ -8,7 +8,7 @@ import (
 
 // tally counts the free nodes of one class: in each cell, in each row, and for
 // each row how many cells have how many. It follows its Free when it is asked and
-// not before, so classes that nobody asks for cost nothing; and of the rows, most
+// not before, so classes that no job asks for cost nothing; and of the rows, most
 // are asked for their sum alone, so their histograms follow the cells likewise.
 type tally struct {
 	at    int64 // position in the Free's log up to which it is true

@@ -322,7 +322,7 @@ func (c *Core) sorted(now model.Time) {
 	}
 	k.order = k.order[:0]
 	c.instant = atInstant{c, now}
-	c.heap.List, c.heap.Ties, c.heap.Near = c.heap.List[:0], &c.instant, order.RankNear
+	c.heap.List, c.heap.Ties, c.heap.Tolerance = c.heap.List[:0], &c.instant, order.RankNear
 	for _, ref := range c.q.ref {
 		j := &c.jobs[ref]
 		c.cfg.Order.Refresh(&j.Asked, &j.Key, now)

@@ -170,7 +170,7 @@ func (c *Core) submitted(now model.Time, f *model.Fact) {
 		placement: model.Placement{Words: j.placement.Words[:0], Shares: j.placement.Shares[:0]},
 	}
 	c.cfg.Order.Prepare(&j.Asked, &j.Key)
-	if f.Request.Shape == model.PerNode && !c.view.Whole() {
+	if f.Request.Layout == model.PerNode && !c.view.Whole() {
 		c.shaped = true
 	}
 	if c.enqueue(f.Ref) == 0 || c.shaped {

@@ -144,13 +144,13 @@ func (c *Core) passDynamic(now model.Time) {
 		// A job that fits is held back by the blocked job alone. What was
 		// refused only gets worse with time, so that nothing changes until
 		// another job overtakes the blocked one, or an end is overdue.
-		c.plan.QuietUntil = min(c.overtaken(now, blocked), max(c.ends.First(), now))
+		c.plan.QuietUntil = min(c.orderHoldsUntil(now, blocked), max(c.ends.First(), now))
 	}
 }
 
-// overtaken is a lower bound on the instant at which another job comes before the
+// orderHoldsUntil is a lower bound on the instant at which another job comes before the
 // blocked one.
-func (c *Core) overtaken(now model.Time, blocked model.Ref) model.Time {
+func (c *Core) orderHoldsUntil(now model.Time, blocked model.Ref) model.Time {
 	h, at := &c.jobs[blocked], model.Never
 	for _, ref := range c.q.ref {
 		if ref != blocked {
@@ -173,7 +173,7 @@ func (c *Core) passHeap(now model.Time) model.Ref {
 	c.easy.known = false
 	before := len(c.plan.Proposals)
 	c.instant = atInstant{c, now}
-	c.heap.Ties, c.heap.Near = &c.instant, order.RankNear
+	c.heap.Ties, c.heap.Tolerance = &c.instant, order.RankNear
 	c.heap.Init()
 	for len(c.heap.List) > 0 {
 		best := c.heap.List[0].Ref

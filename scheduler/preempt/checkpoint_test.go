@@ -81,7 +81,7 @@ func TestDocumentedDecision(t *testing.T) {
 	d.LastCheckpoint = model.Time(model.Hour)
 	require.InDelta(t, 3600*8*.001+3*100*.5+.5*2*60, seconds(cfg.Value(&d, now)), 1e-4)
 	d.Class = model.SensitiveClass
-	require.InDelta(t, 3600*8*.001+.5*2*60, seconds(cfg.Value(&d, now)), 1e-4, "nobody takes its nodes")
+	require.InDelta(t, 3600*8*.001+.5*2*60, seconds(cfg.Value(&d, now)), 1e-4, "no job takes its nodes")
 	cfg.Bandwidth = 0
 	d.PFail = model.One
 	require.EqualValues(t, math.MaxInt64, cfg.Cost(&d), "the storage is out")
@@ -89,7 +89,7 @@ func TestDocumentedDecision(t *testing.T) {
 }
 
 func TestPolicyOf(t *testing.T) {
-	const s, never = model.Second, model.Forever
+	const s, forever = model.Second, model.Forever
 	for _, c := range []struct {
 		checkpoint model.Checkpoint
 		sensitive  bool
@@ -97,8 +97,8 @@ func TestPolicyOf(t *testing.T) {
 	}{
 		{auto, false, Policy{300 * s, 21_600 * s, 600 * s, 3, 300 * s}},
 		{auto, true, Policy{600 * s, 3_600 * s, 900 * s, 3, 300 * s}},
-		{manual, false, Policy{0, never, 600 * s, 5, 300 * s}},
-		{none, false, Policy{never, never, 0, 0, 0}},
+		{manual, false, Policy{0, forever, 600 * s, 5, 300 * s}},
+		{none, false, Policy{forever, forever, 0, 0, 0}},
 	} {
 		require.Equal(t, c.want, PolicyOf(c.checkpoint, c.sensitive))
 	}

@@ -6,12 +6,12 @@ import "orrery/scheduler/model"
 type Phase uint8
 
 const (
-	Unasked     Phase = iota // runs, and nobody wants its nodes
-	HintSent                 // asked to write, no answer yet
-	Deferred                 // asked to be left alone for a while
-	Writing                  // answered, and writes
-	Extended                 // late, and writes on the second time it was given
-	Terminating              // TERM sent; KILL follows at the deadline
+	unasked     Phase = iota // runs, and no job wants its nodes
+	hintSent                 // asked to write, no answer yet
+	deferred                 // asked to be left alone for a while
+	writing                  // answered, and writes
+	extended                 // late, and writes on the second time it was given
+	terminating              // TERM sent; KILL follows at the deadline
 	Done                     // its nodes are free
 )
 
@@ -69,7 +69,7 @@ type Machine struct {
 	// requeue policy asks whether it is NodeLost.
 	Cause Event
 	// Deadline of the phase: the caller brings DeadlinePassed then. None while
-	// Unasked, and Never when Done.
+	// unasked, and Never when Done.
 	Deadline model.Time
 }
 
@@ -81,7 +81,7 @@ func Begin(ck model.Checkpoint, cfg *Config, now model.Time) (Machine, Action, m
 		return m.terminate(Preempted, cfg, now)
 	}
 	m.Job = model.Checkpointing
-	return m.enter(HintSent, now.Add(cfg.Timeout), Hint)
+	return m.enter(hintSent, now.Add(cfg.Timeout), Hint)
 }
 
 // Next is what becomes of m when e happens at now: the machine, what to do, and
@@ -107,7 +107,7 @@ func Next(m Machine, e Event, cfg *Config, now model.Time) (Machine, Action, mod
 	switch m.Phase {
 	case Done:
 		return m.stay()
-	case Unasked:
+	case unasked:
 		m.Job, m.Deadline = model.Running, model.Never
 		if e == Unresponsive {
 			return m.stay()
@@ -130,19 +130,19 @@ func Next(m Machine, e Event, cfg *Config, now model.Time) (Machine, Action, mod
 		return m.terminate(e, cfg, now)
 	}
 	switch m.Phase {
-	case HintSent:
+	case hintSent:
 		return m.hinted(e, cfg, now)
-	case Deferred:
+	case deferred:
 		return m.deferred(e, cfg, now)
-	case Writing:
+	case writing:
 		if e == DeadlinePassed {
-			return m.enter(Extended, now.Add(cfg.extension()), 0)
+			return m.enter(extended, now.Add(cfg.extension()), 0)
 		}
-	case Extended:
+	case extended:
 		if e == DeadlinePassed {
 			return m.terminate(e, cfg, now)
 		}
-	case Terminating:
+	case terminating:
 		if e == DeadlinePassed {
 			return m.end(model.Failed, m.Cause, Kill)
 		}
@@ -153,10 +153,10 @@ func Next(m Machine, e Event, cfg *Config, now model.Time) (Machine, Action, mod
 func (m Machine) hinted(e Event, cfg *Config, now model.Time) (Machine, Action, model.Time) {
 	switch {
 	case e == Acked:
-		return m.enter(Writing, m.Deadline, 0)
+		return m.enter(writing, m.Deadline, 0)
 	case e == Defers && m.Deferrals < cfg.deferrals(m.Checkpoint):
 		m.Deferrals++
-		return m.enter(Deferred, now.Add(cfg.Deferral), 0)
+		return m.enter(deferred, now.Add(cfg.Deferral), 0)
 	case e == DeadlinePassed:
 		return m.terminate(e, cfg, now)
 	}
@@ -166,9 +166,9 @@ func (m Machine) hinted(e Event, cfg *Config, now model.Time) (Machine, Action, 
 func (m Machine) deferred(e Event, cfg *Config, now model.Time) (Machine, Action, model.Time) {
 	switch e {
 	case Acked:
-		return m.enter(Writing, now.Add(cfg.Timeout), 0)
+		return m.enter(writing, now.Add(cfg.Timeout), 0)
 	case DeadlinePassed:
-		return m.enter(HintSent, now.Add(cfg.Timeout), Hint)
+		return m.enter(hintSent, now.Add(cfg.Timeout), Hint)
 	}
 	return m.stay()
 }
@@ -186,7 +186,7 @@ func (m Machine) written() (Machine, Action, model.Time) {
 // reaching the walltime and being withdrawn change what becomes of the job, and
 // the first of these two stands.
 func (m Machine) terminate(cause Event, cfg *Config, now model.Time) (Machine, Action, model.Time) {
-	if m.Phase == Terminating {
+	if m.Phase == terminating {
 		final := cause == WalltimeReached || cause == Withdrawn
 		if final && !m.is(WalltimeReached) && !m.is(Withdrawn) {
 			m.Cause = cause
@@ -194,7 +194,7 @@ func (m Machine) terminate(cause Event, cfg *Config, now model.Time) (Machine, A
 		return m.stay()
 	}
 	m.Cause = cause
-	return m.enter(Terminating, now.Add(cfg.KillGrace), Term)
+	return m.enter(terminating, now.Add(cfg.KillGrace), Term)
 }
 
 // end is the end without a checkpoint.
@@ -207,7 +207,7 @@ func (m Machine) end(state model.JobState, cause Event, do Action) (Machine, Act
 	default:
 		m.Cause = cause
 	}
-	if m.Phase != Terminating && m.Phase != Unasked {
+	if m.Phase != terminating && m.Phase != unasked {
 		do |= DropHint
 	}
 	m.Job = state
@@ -215,7 +215,7 @@ func (m Machine) end(state model.JobState, cause Event, do Action) (Machine, Act
 }
 
 // is says whether m is being terminated because of cause.
-func (m Machine) is(cause Event) bool { return m.Phase == Terminating && m.Cause == cause }
+func (m Machine) is(cause Event) bool { return m.Phase == terminating && m.Cause == cause }
 
 func (m Machine) enter(p Phase, deadline model.Time, do Action) (Machine, Action, model.Time) {
 	m.Phase, m.Deadline = p, deadline

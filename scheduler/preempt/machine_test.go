@@ -12,7 +12,7 @@ import (
 // at is a machine in a phase, 100 s before its deadline at instant 0 + 100 s.
 func at(p Phase) Machine {
 	m := Machine{Phase: p, Job: model.Checkpointing, Checkpoint: auto, Deadline: model.Time(100 * model.Second)}
-	if p == Terminating {
+	if p == terminating {
 		m.Cause = Unresponsive
 	}
 	return m
@@ -20,7 +20,7 @@ func at(p Phase) Machine {
 
 // because is a machine that is being terminated, after a hint, for a cause.
 func because(cause Event) Machine {
-	m := at(Terminating)
+	m := at(terminating)
 	m.Cause = cause
 	return m
 }
@@ -38,7 +38,7 @@ func TestNext(t *testing.T) {
 	const keep, ever = 100, -1
 	const checkpointing, running, suspended, failed, completed, timeout, cancelled = model.Checkpointing, model.Running,
 		model.Suspended, model.Failed, model.Completed, model.Timeout, model.Cancelled
-	last := at(HintSent)
+	last := at(hintSent)
 	last.Deferrals = 3
 	for _, c := range []struct {
 		from     Machine
@@ -48,54 +48,54 @@ func TestNext(t *testing.T) {
 		do       Action
 		deadline int64
 	}{
-		{at(HintSent), Acked, Writing, checkpointing, 0, keep},
-		{at(HintSent), Written, Done, suspended, Release, ever},
-		{at(HintSent), Defers, Deferred, checkpointing, 0, 300},
-		{last, Defers, HintSent, checkpointing, 0, keep},
-		{at(HintSent), DeadlinePassed, Terminating, checkpointing, Term, 30},
-		{at(HintSent), Unresponsive, Terminating, checkpointing, Term, 30},
-		{at(HintSent), WalltimeReached, Terminating, checkpointing, Term, 30},
-		{at(HintSent), Withdrawn, Terminating, checkpointing, Term, 30},
-		{at(HintSent), WriteFailed, Done, failed, Kill | DropHint | Release, ever},
-		{at(HintSent), NodeLost, Done, failed, Kill | DropHint | Release, ever},
-		{at(HintSent), Finished, Done, completed, DropHint | Release, ever},
-		{at(HintSent), Gone, Done, failed, DropHint | Release, ever},
+		{at(hintSent), Acked, writing, checkpointing, 0, keep},
+		{at(hintSent), Written, Done, suspended, Release, ever},
+		{at(hintSent), Defers, deferred, checkpointing, 0, 300},
+		{last, Defers, hintSent, checkpointing, 0, keep},
+		{at(hintSent), DeadlinePassed, terminating, checkpointing, Term, 30},
+		{at(hintSent), Unresponsive, terminating, checkpointing, Term, 30},
+		{at(hintSent), WalltimeReached, terminating, checkpointing, Term, 30},
+		{at(hintSent), Withdrawn, terminating, checkpointing, Term, 30},
+		{at(hintSent), WriteFailed, Done, failed, Kill | DropHint | Release, ever},
+		{at(hintSent), NodeLost, Done, failed, Kill | DropHint | Release, ever},
+		{at(hintSent), Finished, Done, completed, DropHint | Release, ever},
+		{at(hintSent), Gone, Done, failed, DropHint | Release, ever},
 
-		{at(Deferred), Acked, Writing, checkpointing, 0, 600},
-		{at(Deferred), Written, Done, suspended, Release, ever},
-		{at(Deferred), Defers, Deferred, checkpointing, 0, keep},
-		{at(Deferred), DeadlinePassed, HintSent, checkpointing, Hint, 600},
-		{at(Deferred), Unresponsive, Terminating, checkpointing, Term, 30},
-		{at(Deferred), WalltimeReached, Terminating, checkpointing, Term, 30},
-		{at(Deferred), NodeLost, Done, failed, Kill | DropHint | Release, ever},
-		{at(Deferred), Finished, Done, completed, DropHint | Release, ever},
+		{at(deferred), Acked, writing, checkpointing, 0, 600},
+		{at(deferred), Written, Done, suspended, Release, ever},
+		{at(deferred), Defers, deferred, checkpointing, 0, keep},
+		{at(deferred), DeadlinePassed, hintSent, checkpointing, Hint, 600},
+		{at(deferred), Unresponsive, terminating, checkpointing, Term, 30},
+		{at(deferred), WalltimeReached, terminating, checkpointing, Term, 30},
+		{at(deferred), NodeLost, Done, failed, Kill | DropHint | Release, ever},
+		{at(deferred), Finished, Done, completed, DropHint | Release, ever},
 
-		{at(Writing), Acked, Writing, checkpointing, 0, keep},
-		{at(Writing), Defers, Writing, checkpointing, 0, keep},
-		{at(Writing), Written, Done, suspended, Release, ever},
-		{at(Writing), DeadlinePassed, Extended, checkpointing, 0, 300},
-		{at(Writing), Unresponsive, Terminating, checkpointing, Term, 30},
-		{at(Writing), WalltimeReached, Terminating, checkpointing, Term, 30},
-		{at(Writing), WriteFailed, Done, failed, Kill | DropHint | Release, ever},
-		{at(Writing), NodeLost, Done, failed, Kill | DropHint | Release, ever},
-		{at(Writing), Finished, Done, completed, DropHint | Release, ever},
+		{at(writing), Acked, writing, checkpointing, 0, keep},
+		{at(writing), Defers, writing, checkpointing, 0, keep},
+		{at(writing), Written, Done, suspended, Release, ever},
+		{at(writing), DeadlinePassed, extended, checkpointing, 0, 300},
+		{at(writing), Unresponsive, terminating, checkpointing, Term, 30},
+		{at(writing), WalltimeReached, terminating, checkpointing, Term, 30},
+		{at(writing), WriteFailed, Done, failed, Kill | DropHint | Release, ever},
+		{at(writing), NodeLost, Done, failed, Kill | DropHint | Release, ever},
+		{at(writing), Finished, Done, completed, DropHint | Release, ever},
 
-		{at(Extended), Acked, Extended, checkpointing, 0, keep},
-		{at(Extended), Defers, Extended, checkpointing, 0, keep},
-		{at(Extended), Written, Done, suspended, Release, ever},
-		{at(Extended), DeadlinePassed, Terminating, checkpointing, Term, 30},
-		{at(Extended), NodeLost, Done, failed, Kill | DropHint | Release, ever},
+		{at(extended), Acked, extended, checkpointing, 0, keep},
+		{at(extended), Defers, extended, checkpointing, 0, keep},
+		{at(extended), Written, Done, suspended, Release, ever},
+		{at(extended), DeadlinePassed, terminating, checkpointing, Term, 30},
+		{at(extended), NodeLost, Done, failed, Kill | DropHint | Release, ever},
 
-		{at(Terminating), Acked, Terminating, checkpointing, 0, keep},
-		{at(Terminating), Defers, Terminating, checkpointing, 0, keep},
-		{at(Terminating), Unresponsive, Terminating, checkpointing, 0, keep},
-		{at(Terminating), Written, Done, suspended, Release, ever},
-		{at(Terminating), Gone, Done, failed, Release, ever},
-		{at(Terminating), Finished, Done, completed, Release, ever},
-		{at(Terminating), WriteFailed, Done, failed, Kill | Release, ever},
-		{at(Terminating), NodeLost, Done, failed, Kill | Release, ever},
-		{at(Terminating), WalltimeReached, Terminating, checkpointing, 0, keep},
-		{at(Terminating), DeadlinePassed, Done, failed, Kill | Release, ever},
+		{at(terminating), Acked, terminating, checkpointing, 0, keep},
+		{at(terminating), Defers, terminating, checkpointing, 0, keep},
+		{at(terminating), Unresponsive, terminating, checkpointing, 0, keep},
+		{at(terminating), Written, Done, suspended, Release, ever},
+		{at(terminating), Gone, Done, failed, Release, ever},
+		{at(terminating), Finished, Done, completed, Release, ever},
+		{at(terminating), WriteFailed, Done, failed, Kill | Release, ever},
+		{at(terminating), NodeLost, Done, failed, Kill | Release, ever},
+		{at(terminating), WalltimeReached, terminating, checkpointing, 0, keep},
+		{at(terminating), DeadlinePassed, Done, failed, Kill | Release, ever},
 
 		// Walltime beats everything but a checkpoint that is whole within the grace.
 		{because(WalltimeReached), Written, Done, suspended, Release, ever},
@@ -104,23 +104,23 @@ func TestNext(t *testing.T) {
 		{because(WalltimeReached), NodeLost, Done, timeout, Kill | Release, ever},
 		{because(WalltimeReached), DeadlinePassed, Done, timeout, Kill | Release, ever},
 
-		{because(Withdrawn), Written, Terminating, checkpointing, 0, keep},
+		{because(Withdrawn), Written, terminating, checkpointing, 0, keep},
 		{because(Withdrawn), Gone, Done, cancelled, Release, ever},
 		{because(Withdrawn), Finished, Done, cancelled, Release, ever},
 		{because(Withdrawn), DeadlinePassed, Done, cancelled, Kill | Release, ever},
 
-		{Machine{}, Acked, Unasked, running, 0, ever},
-		{Machine{}, Written, Unasked, running, 0, ever},
-		{Machine{}, Unresponsive, Unasked, running, 0, ever},
-		{Machine{}, DeadlinePassed, Unasked, running, 0, ever},
-		{Machine{}, WalltimeReached, Terminating, running, Term, 30},
-		{Machine{}, Withdrawn, Terminating, running, Term, 30},
+		{Machine{}, Acked, unasked, running, 0, ever},
+		{Machine{}, Written, unasked, running, 0, ever},
+		{Machine{}, Unresponsive, unasked, running, 0, ever},
+		{Machine{}, DeadlinePassed, unasked, running, 0, ever},
+		{Machine{}, WalltimeReached, terminating, running, Term, 30},
+		{Machine{}, Withdrawn, terminating, running, Term, 30},
 		{Machine{}, Finished, Done, completed, Release, ever},
 		{Machine{}, Gone, Done, failed, Release, ever},
 		{Machine{}, NodeLost, Done, failed, Kill | Release, ever},
 
-		{killed(), Written, Terminating, running, 0, keep},
-		{killed(), WriteFailed, Terminating, running, 0, keep},
+		{killed(), Written, terminating, running, 0, keep},
+		{killed(), WriteFailed, terminating, running, 0, keep},
 		{killed(), Gone, Done, failed, Release, ever},
 		{killed(), Finished, Done, completed, Release, ever},
 		{killed(), NodeLost, Done, failed, Kill | Release, ever},
@@ -146,11 +146,11 @@ func TestBegin(t *testing.T) {
 	cfg := DefaultConfig()
 	now := model.Time(model.Hour)
 	m, do, deadline := Begin(auto, &cfg, now)
-	require.Equal(t, Machine{Phase: HintSent, Job: model.Checkpointing, Checkpoint: auto, Deadline: now.Add(600 * model.Second)}, m)
+	require.Equal(t, Machine{Phase: hintSent, Job: model.Checkpointing, Checkpoint: auto, Deadline: now.Add(600 * model.Second)}, m)
 	require.Equal(t, Hint, do)
 	require.Equal(t, m.Deadline, deadline)
 	m, do, deadline = Begin(none, &cfg, now)
-	require.Equal(t, Machine{Phase: Terminating, Job: model.Running, Checkpoint: none, Deadline: now.Add(30 * model.Second)}, m)
+	require.Equal(t, Machine{Phase: terminating, Job: model.Running, Checkpoint: none, Deadline: now.Add(30 * model.Second)}, m)
 	require.Equal(t, Term, do)
 	require.Equal(t, m.Deadline, deadline)
 }
@@ -201,7 +201,7 @@ func TestStories(t *testing.T) {
 		require.Equal(t, model.Time(c.after*model.Second), now, c.what)
 	}
 	m, _ := run(t, manual, Defers, DeadlinePassed, Defers, DeadlinePassed, Defers, DeadlinePassed, Defers, DeadlinePassed, Defers)
-	require.Equal(t, Deferred, m.Phase, "its own checkpoints defer five times")
+	require.Equal(t, deferred, m.Phase, "its own checkpoints defer five times")
 	m, now := run(t, none, DeadlinePassed)
 	require.Equal(t, model.Failed, m.Job)
 	require.Equal(t, Preempted, m.Cause)

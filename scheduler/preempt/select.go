@@ -7,8 +7,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Trial is the cluster as it would be without some of its jobs; whoever selects
-// nodes makes it. Fits must be monotone: a job that fits when some victims are
+// Trial is the cluster as it would be without some of its jobs; the caller, which
+// selects nodes, makes it. Fits must be monotone: a job that fits when some victims are
 // gone fits when more are. Nothing is kept of v after a call.
 type Trial interface {
 	// Give frees the nodes of v.
@@ -20,12 +20,12 @@ type Trial interface {
 	Fits() bool
 }
 
-// Select chooses who of candidates, all of them running, makes room for a
+// Select chooses which of candidates, all of them running, make room for a
 // pending job of the given class: dst, overwritten, with their indices in the
 // order of preference, and whether the job fits then. It takes, by class, cost
 // per usable node at cfg.Bandwidth, latest start and id, as many as are needed,
 // spares those of them without which it still fits, the last first, and gives
-// up when more than cfg.MaxVictims remain. When the job fits as it is, nobody is
+// up when more than cfg.MaxVictims remain. When the job fits as it is, none is
 // chosen. The trial is left as it was found.
 //
 // When all n candidates are not enough, that is n calls each of Give and Take and

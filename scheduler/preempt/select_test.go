@@ -67,7 +67,7 @@ func chosen(t require.TestingT, cfg *Config, trigger Trigger, pending int32, nee
 	return jobs, ok
 }
 
-// Who may preempt whom: what every version of the policy agrees on.
+// Which job may preempt which: what every version of the policy agrees on.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct {
 		pending, victim int32
@@ -257,7 +257,7 @@ func TestDefectD20GreedyVictimsAreNotPruned(t *testing.T) {
 
 // Lattice treats Slurm's urgent work as sensitive, because it is mapped to class
 // 10. Here the classes up to 9 are ordinary: urgent work of class 9 preempts and
-// is preempted. Class 10 is sensitive and loses its nodes to nobody.
+// is preempted. Class 10 is sensitive and never loses its nodes.
 func TestDefectD26UrgentIsNotSensitive(t *testing.T) {
 	cfg := DefaultConfig()
 	asked := func(class int32) Victim {
@@ -285,7 +285,7 @@ func TestDefectD26UrgentIsNotSensitive(t *testing.T) {
 }
 
 // naive is the rule as it is written down: one after the other until it fits,
-// then from the last to the first spare who is not needed.
+// then from the last to the first spare those that are not needed.
 func naive(cfg *Config, pending int32, now model.Time, victims []Victim, b *board) ([]int, bool) {
 	if b.Fits() {
 		return nil, true
@@ -332,9 +332,9 @@ func numbers(n int) []int {
 	return all
 }
 
-// Select does what the naive twin does, leaves the trial as it found it, and
+// Select does what the naive selection does, leaves the trial as it found it, and
 // every victim it names is needed.
-func TestSelectLikeTwin(t *testing.T) {
+func TestSelectLikeNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := &board{t: t, need: rapid.IntRange(1, 16).Draw(t, "need")}
 		per := rapid.IntRange(8, 32).Draw(t, "nodes of a group")

@@ -219,9 +219,9 @@ func (s *Site) checkLimits(j *jobState, a *demand) model.Reason {
 	return model.ReasonNone
 }
 
-// exceeded says whether ask, where before was held, is too much.
-func (h share) exceeded(ask, before int64) bool {
-	return h.limit > 0 && ask > before && h.used+ask > h.limit
+// exceeded says whether request, where before was held, is too much.
+func (h share) exceeded(request, before int64) bool {
+	return h.limit > 0 && request > before && h.used+request > h.limit
 }
 
 // checkWords says what is wrong with the whole nodes of p, and how many of them

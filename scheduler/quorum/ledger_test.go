@@ -8,7 +8,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// ledger is what a site must be like, in the simplest form: who holds which GPU,
+// ledger is what a site must be like, in the simplest form: which job holds which GPU,
 // and everything else added up from that for each answer.
 type ledger struct {
 	site      *model.Site
@@ -82,7 +82,7 @@ func nodesOf(cells []cell) (nodes []model.NodeID) {
 	return nodes
 }
 
-// lentBy is the number of home nodes of v on which somebody else is.
+// lentBy is the number of home nodes of v on which jobs of others are.
 func (b *ledger) lentBy(v model.VClusterID) int32 {
 	var lent []model.NodeID
 	for _, j := range b.jobs {

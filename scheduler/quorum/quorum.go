@@ -102,7 +102,7 @@ func (s *State) Held(ref model.Ref) *model.Placement { return &s.jobs[ref].held 
 
 func (s *State) checkWords(p *model.Proposal) model.Reason {
 	need, last := p.Request.Nodes, int32(-1)
-	if p.Request.Shape == model.Anywhere {
+	if p.Request.Layout == model.Anywhere {
 		need = int32((int64(p.Request.Units) + int64(s.per) - 1) / int64(s.per))
 	}
 	if len(p.Placement.Shares) > 0 {
@@ -135,7 +135,7 @@ func (s *State) checkShares(p *model.Proposal) model.Reason {
 		switch {
 		case h.Node < 0 || int(h.Node) >= len(s.free):
 			return model.ReasonUnknownNode
-		case h.Node <= last || h.Units < 1 || (p.Request.Shape == model.PerNode && h.Units != p.Request.PerNode):
+		case h.Node <= last || h.Units < 1 || (p.Request.Layout == model.PerNode && h.Units != p.Request.PerNode):
 			return model.ReasonBadPlacement
 		case h.Units > s.free[h.Node]:
 			return model.ReasonNodesTaken
@@ -144,7 +144,7 @@ func (s *State) checkShares(p *model.Proposal) model.Reason {
 		units += int64(h.Units)
 		nodes++
 	}
-	if units != int64(p.Request.Units) || (p.Request.Shape == model.PerNode && nodes != p.Request.Nodes) {
+	if units != int64(p.Request.Units) || (p.Request.Layout == model.PerNode && nodes != p.Request.Nodes) {
 		return model.ReasonBadPlacement
 	}
 	return model.ReasonNone

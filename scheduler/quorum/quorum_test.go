@@ -26,7 +26,7 @@ func shares(pairs ...int32) (p model.Placement) {
 func anywhere(u int32) model.Request { return model.Request{Units: u} }
 
 func perNode(n, u int32) model.Request {
-	return model.Request{Shape: model.PerNode, Nodes: n, PerNode: u, Units: n * u}
+	return model.Request{Layout: model.PerNode, Nodes: n, PerNode: u, Units: n * u}
 }
 
 // TestRefusals meets every reason for which a proposal can be refused.

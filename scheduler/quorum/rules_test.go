@@ -51,7 +51,7 @@ func TestBorrowing(t *testing.T) {
 	}
 }
 
-// TestLentByCountsNodes: each node counts once, whoever and however many are
+// TestLentByCountsNodes: each node counts once, whichever and however many jobs are
 // on it, and until the last of them has left.
 func TestLentByCountsNodes(t *testing.T) {
 	d := newDesk(t)
@@ -230,9 +230,9 @@ func TestRequeueAndCancel(t *testing.T) {
 	require.EqualValues(t, -1, d.OwnerOf(0))
 	d.assign(2, on(0), ok)
 	require.Equal(t, model.ReasonNotPending, d.propose(model.ProposeCancel, 2, model.Placement{}).Reason)
-	never := func(p *model.Proposal) { p.Reason = model.ReasonDependencyNever }
+	unsatisfiable := func(p *model.Proposal) { p.Reason = model.ReasonDependencyNever }
 	require.Equal(t, model.Fact{Kind: model.FactCancelled, Reason: model.ReasonDependencyNever, Job: 1, Ref: 1, Seq: d.seq + 1},
-		d.propose(model.ProposeCancel, 1, model.Placement{}, never))
+		d.propose(model.ProposeCancel, 1, model.Placement{}, unsatisfiable))
 	_, present := d.StateOf(1)
 	require.False(t, present)
 	d.assign(1, on(1), model.ReasonNotPending)

@@ -255,9 +255,9 @@ func TestD15SuspendedWorkHoldsNothing(t *testing.T) {
 	d.assign(1, on(3, 2), ok)
 }
 
-// TestD25NobodyTakesOverBusyNodes: sensitive work is granted free nodes like any
+// TestD25NoJobTakesOverBusyNodes: sensitive work is granted free nodes like any
 // other, and no others.
-func TestD25NobodyTakesOverBusyNodes(t *testing.T) {
+func TestD25NoJobTakesOverBusyNodes(t *testing.T) {
 	d := newDesk(t)
 	d.submit(1)
 	d.submit(2, gpus(1))

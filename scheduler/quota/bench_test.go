@@ -9,83 +9,53 @@ import (
 	"orrery/scheduler/model"
 )
 
-// busy is a book of n tenants, each with a history that fills the window.
+// busy is a ledger of n tenants, each with a history that fills the window.
 func busy(n int, usage Usage) *Book {
-	book := New(&Config{Nodes: 10000, GPUs: 40000, Tenants: make([]model.Tenant, n), QOS: make([]model.QOS, 1), Usage: usage})
+	ledger := New(&Config{Nodes: 10000, GPUs: 40000, Tenants: make([]model.Tenant, n), QOS: make([]model.QOS, 1), Usage: usage})
 	for i := range n {
 		c := Claim{Tenant: model.TenantID(i), Partition: -1, User: int32(i), Nodes: 1, GPUs: 4}
-		book.Start(&c, 0)
+		ledger.Start(&c, 0)
 	}
-	book.Freeze(at(100))
-	return book
+	ledger.Freeze(at(100))
+	return ledger
 }
 
-// TestNoAllocations in steady state, nor for asking what would be if.
+// TestNoAllocations in steady state.
 func TestNoAllocations(t *testing.T) {
-	book := busy(10, Decay)
-	what := book.Clone()
+	ledger := busy(10, Decay)
 	now := at(100)
 	c := Claim{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
-		book.Reserve(&c)
-		book.Unreserve(&c)
-		book.Start(&c, now)
-		now = book.NextTick(now)
-		book.Freeze(now)
-		what.CopyFrom(book)
-		what.Check(&c)
-		what.Stop(&c, now)
-		book.Stop(&c, now)
+		ledger.Reserve(&c)
+		ledger.Unreserve(&c)
+		ledger.Start(&c, now)
+		now = ledger.NextTick(now)
+		ledger.Freeze(now)
+		ledger.Check(&c)
+		ledger.Stop(&c, now)
 	}))
 }
 
-// TestClone: what happens to one of the two does not happen to the other.
-func TestClone(t *testing.T) {
-	book := busy(3, Rolling)
-	first := book.Clone()
-	require.Equal(t, book, first)
-	c := free(1, 7)
-	c.QOS, c.User = 0, 9
-	first.Start(&c, at(100))
-	first.SetLimits(2, &model.Limits{MaxNodes: 1})
-	first.Freeze(at(101))
-	require.Equal(t, book, busy(3, Rolling))
-	first.CopyFrom(book)
-	first.Freeze(at(102))
-	book.Freeze(at(102))
-	require.Equal(t, book, first)
-
-	small := busy(1, Rolling)
-	small.CopyFrom(book)
-	require.Equal(t, book, small)
-	book.CopyFrom(busy(1, Rolling))
-	book.Start(&c, at(103)) // tenant 1 is unknown here
-	nodes, jobs := book.InUse(-1)
-	require.Equal(t, [2]int32{7, 1}, [2]int32{nodes, jobs})
-	small.CopyFrom(book)
-	require.Equal(t, book.tenants[1], small.tenants[1])
-}
-
 func BenchmarkCheck(b *testing.B) {
-	book := busy(100, Instantaneous)
+	ledger := busy(100, Instantaneous)
 	c := Claim{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		book.Check(&c)
+		ledger.Check(&c)
 	}
 }
 
 func BenchmarkStartStop(b *testing.B) {
-	book := busy(100, Instantaneous)
+	ledger := busy(100, Instantaneous)
 	c := Claim{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
 	now := at(100)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
 		now = now.Add(10 * model.Second)
-		book.Start(&c, now)
-		book.Stop(&c, now)
+		ledger.Start(&c, now)
+		ledger.Stop(&c, now)
 	}
 }
 
@@ -94,25 +64,15 @@ func BenchmarkFreeze(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		for _, u := range []Usage{Instantaneous, Rolling, Decay} {
 			b.Run(fmt.Sprintf("%s/tenants=%d", u, n), func(b *testing.B) {
-				book := busy(n, u)
+				ledger := busy(n, u)
 				now := at(100)
 				b.ReportAllocs()
 				b.ResetTimer()
 				for range b.N {
-					now = book.NextTick(now)
-					book.Freeze(now)
+					now = ledger.NextTick(now)
+					ledger.Freeze(now)
 				}
 			})
 		}
-	}
-}
-
-func BenchmarkCopyFrom(b *testing.B) {
-	book := busy(100, Rolling)
-	what := book.Clone()
-	b.ReportAllocs()
-	b.ResetTimer()
-	for range b.N {
-		what.CopyFrom(book)
 	}
 }

@@ -34,12 +34,6 @@ func (s *Standing) Equal(o *Standing) bool {
 
 func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
 
-func (f *frozen) copyFrom(src *frozen) {
-	of := f.of
-	*f = *src
-	f.of = append(of[:0], src.of...)
-}
-
 // NextTick is the first tick after now: ticks are the multiples of the
 // accounting tick since the epoch of the trace.
 func (b *Book) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tick) }
@@ -86,7 +80,7 @@ func (b *Book) Standing(t model.TenantID) *Standing {
 	return &b.frozen.of[i]
 }
 
-// usage of account a by the chosen measure. At the instant the books are opened
+// usage of account a by the chosen measure. At the instant the ledger is opened
 // no time has passed, and the share of nodes stands in for that of node time.
 func (b *Book) usage(a *account) model.Fixed {
 	part, whole := a.nodes, b.site.nodes
@@ -122,7 +116,7 @@ func ratio(part, whole int64) model.Fixed {
 func (b *Book) Utilisation() model.Fixed { return b.frozen.utilisation }
 
 // Neutral is f3, the fair share factor, of a tenant that has no share:
-// one half, and for who is no tenant of the site what Config.Unknown says.
+// one half, and for work without a tenant of the site what Config.Unknown says.
 func (b *Book) Neutral(t model.TenantID) model.Fixed {
 	if b.index(t) == len(b.tenants)-1 && b.cfg.Unknown != UnknownNeutral {
 		return 0

@@ -20,7 +20,7 @@ type account struct {
 	use         held  // against the limits, in flight included
 	nodes, gpus int64 // charged for, as of last
 	last        model.Time
-	total       spent // since the books were opened, up to last
+	total       spent // since the ledger was opened, up to last
 	// turns are the changes of what is charged for that the window or what comes after
 	// it depends on, oldest first from old on: one for each bucket that has any.
 	turns  []turn
@@ -105,7 +105,7 @@ func (c *clock) advance(a *account, now model.Time) {
 		return
 	}
 	if c.decays {
-		if len(a.turns) == 0 { // nothing decays of who never held anything
+		if len(a.turns) == 0 { // nothing was ever held: nothing decays
 			c.begin(a, now)
 			return
 		}
@@ -199,26 +199,11 @@ func (c *clock) window(a *account) spent {
 // recent is the node time of a with older time decayed, as of its last charge.
 func (a *account) recent() int64 { return a.decayed + a.total.node - a.at }
 
-func (a *account) copyFrom(src *account) {
-	turns := append(a.turns[:0], src.turns...)
-	*a = *src
-	a.turns = turns
-}
-
-// Consumed is what tenant t has consumed since the books were opened, all
+// Consumed is what tenant t has consumed since the ledger was opened, all
 // attempts together, in node time and GPU time up to now, which is not before
 // its last change. It never falls. -1 is all work without a tenant.
 func (b *Book) Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration) {
 	return b.tenants[b.index(t)].until(now)
-}
-
-// Capacity is what a tenant would have consumed that held the whole site since
-// the books were opened.
-func (b *Book) Capacity(now model.Time) (node, gpu model.Duration) {
-	if !b.clock.opened {
-		return 0, 0
-	}
-	return b.site.until(now)
 }
 
 func (a *account) until(now model.Time) (node, gpu model.Duration) {

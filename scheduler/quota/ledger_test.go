@@ -17,24 +17,24 @@ type attempt struct {
 	gpus  int32 // on each node
 }
 
-// charged is a book on day now, when these attempts, given in order, are over
+// charged is a ledger on day now, when these attempts, given in order, are over
 // or run still. Its tenant has a budget of a thousand GPU and node hours.
 func charged(cfg Config, now float64, attempts ...attempt) *Book {
 	cfg.Nodes, cfg.GPUs = 100, 400
 	cfg.Tenants = []model.Tenant{{Limits: model.Limits{GPUBudget: 1000 * hour, NodeBudget: 1000 * hour}}}
-	book := New(&cfg)
-	book.Accrue(0)
+	ledger := New(&cfg)
+	ledger.Accrue(0)
 	end := at(now)
 	for _, a := range attempts {
 		c := Claim{QOS: -1, Partition: -1, Nodes: a.nodes, GPUs: a.nodes * a.gpus}
 		from := at(a.day)
-		book.Start(&c, from)
+		ledger.Start(&c, from)
 		if to := from.Add(model.Duration(a.hours * float64(hour))); to <= end {
-			book.Stop(&c, to)
+			ledger.Stop(&c, to)
 		}
 	}
-	book.Freeze(end)
-	return book
+	ledger.Freeze(end)
+	return ledger
 }
 
 func at(days float64) model.Time { return model.Time(days * float64(day)) }
@@ -60,11 +60,11 @@ func TestBudget(t *testing.T) {
 		{"forgotten by the budget only", 200, []attempt{{0, 100, 4, 4}}, 1600, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			book := charged(Config{}, c.now, c.attempts...)
-			_, gpu := book.Consumed(0, at(c.now))
+			ledger := charged(Config{}, c.now, c.attempts...)
+			_, gpu := ledger.Consumed(0, at(c.now))
 			require.InDelta(t, c.gpuHours, gpu.Seconds()/3600, 1e-6)
 			// A window of 90 days has buckets of 35 minutes, of which the oldest counts whole.
-			require.InDelta(t, c.fraction, book.Standing(0).Budget.Float(), .00234)
+			require.InDelta(t, c.fraction, ledger.Standing(0).Budget.Float(), .00234)
 		})
 	}
 }
@@ -92,10 +92,10 @@ func TestUsage(t *testing.T) {
 		{"decay, four hours ago", Config{Usage: Decay, HalfLife: hour}, 5, .5 / 31, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			book := charged(c.cfg, c.now/24, half)
-			require.InDelta(t, c.want, book.Standing(0).Used.Float(), 1e-9)
-			require.InDelta(t, c.util, book.Utilisation().Float(), 1e-9)
-			require.Zero(t, book.Standing(-1).Used)
+			ledger := charged(c.cfg, c.now/24, half)
+			require.InDelta(t, c.want, ledger.Standing(0).Used.Float(), 1e-9)
+			require.InDelta(t, c.util, ledger.Utilisation().Float(), 1e-9)
+			require.Zero(t, ledger.Standing(-1).Used)
 		})
 	}
 	require.Equal(t, "rolling", Rolling.String())
@@ -103,42 +103,42 @@ func TestUsage(t *testing.T) {
 
 // TestFrozen: nothing that scores read changes between ticks.
 func TestFrozen(t *testing.T) {
-	book := limited()
+	ledger := limited()
 	c := free(0, 10)
-	book.Start(&c, 0)
-	book.Accrue(model.Time(hour))
-	require.Zero(t, book.Standing(0).Used)
-	require.Zero(t, book.Utilisation())
-	book.Freeze(model.Time(hour))
-	require.Equal(t, model.Ratio(1, 10), book.Standing(0).Used)
-	book.Stop(&c, model.Time(hour))
-	require.Equal(t, model.Ratio(1, 10), book.Standing(0).Used)
+	ledger.Start(&c, 0)
+	ledger.Accrue(model.Time(hour))
+	require.Zero(t, ledger.Standing(0).Used)
+	require.Zero(t, ledger.Utilisation())
+	ledger.Freeze(model.Time(hour))
+	require.Equal(t, model.Ratio(1, 10), ledger.Standing(0).Used)
+	ledger.Stop(&c, model.Time(hour))
+	require.Equal(t, model.Ratio(1, 10), ledger.Standing(0).Used)
 
 	inFlight := free(1, 50)
-	book.Reserve(&inFlight)
-	book.Freeze(model.Time(2 * hour))
-	require.Zero(t, book.Standing(1).Used, "a proposal holds nothing yet")
+	ledger.Reserve(&inFlight)
+	ledger.Freeze(model.Time(2 * hour))
+	require.Zero(t, ledger.Standing(1).Used, "a proposal holds nothing yet")
 }
 
 // TestSharedNodes: utilisation stays within the site, shares need not.
 func TestSharedNodes(t *testing.T) {
-	book := New(&Config{Nodes: 1, Tenants: make([]model.Tenant, 1)})
+	ledger := New(&Config{Nodes: 1, Tenants: make([]model.Tenant, 1)})
 	for range 3 {
 		c := free(0, 1)
-		book.Start(&c, 0)
+		ledger.Start(&c, 0)
 	}
-	book.Freeze(0)
-	require.Equal(t, model.One, book.Utilisation())
-	require.Equal(t, 3*model.One, book.Standing(0).Used)
+	ledger.Freeze(0)
+	require.Equal(t, model.One, ledger.Utilisation())
+	require.Equal(t, 3*model.One, ledger.Standing(0).Used)
 }
 
 // TestNextTick: ticks are multiples since the epoch, of either sign.
 func TestNextTick(t *testing.T) {
-	book := New(&Config{Nodes: 1, Tick: 10})
+	ledger := New(&Config{Nodes: 1, Tick: 10})
 	for now, want := range map[model.Time]model.Time{
 		0: 10, 9: 10, 10: 20, 11: 20, -1: 0, -10: 0, -11: -10, model.Never: model.Never,
 	} {
-		require.Equal(t, want, book.NextTick(now), "after %d", int64(now))
+		require.Equal(t, want, ledger.NextTick(now), "after %d", int64(now))
 	}
 }
 
@@ -160,28 +160,28 @@ func TestBuckets(t *testing.T) {
 		require.Equal(t, c.keeps, int(k.span/k.bucket))
 		require.Equal(t, c.bucket, k.bucket)
 	}
-	book := New(&Config{Nodes: 10, Window: model.Forever, Tenants: []model.Tenant{{Limits: model.Limits{NodeBudget: 1000 * hour}}}})
+	ledger := New(&Config{Nodes: 10, Window: model.Forever, Tenants: []model.Tenant{{Limits: model.Limits{NodeBudget: 1000 * hour}}}})
 	c := free(0, 1)
-	book.Start(&c, 0)
-	book.Freeze(at(20))
-	require.InDelta(t, .48, book.Standing(0).Budget.Float(), 1e-9)
+	ledger.Start(&c, 0)
+	ledger.Freeze(at(20))
+	require.InDelta(t, .48, ledger.Standing(0).Budget.Float(), 1e-9)
 
-	book = New(&Config{Nodes: 10, Window: 20 * hour, Tick: hour, Tenants: make([]model.Tenant, 1)})
+	ledger = New(&Config{Nodes: 10, Window: 20 * hour, Tick: hour, Tenants: make([]model.Tenant, 1)})
 	for i := range 100_000 {
-		book.Start(&c, model.Time(i)*model.Time(7*model.Minute))
-		book.Stop(&c, model.Time(i)*model.Time(7*model.Minute)+1)
+		ledger.Start(&c, model.Time(i)*model.Time(7*model.Minute))
+		ledger.Stop(&c, model.Time(i)*model.Time(7*model.Minute)+1)
 	}
-	require.LessOrEqual(t, cap(book.tenants[0].turns), 2*2*22, "though nobody reads it")
+	require.LessOrEqual(t, cap(ledger.tenants[0].turns), 2*2*22, "though it is not read")
 }
 
 // TestSaturates: even senseless numbers never make the ledger fall.
 func TestSaturates(t *testing.T) {
-	book := New(&Config{Nodes: 10, Tenants: make([]model.Tenant, 1)})
+	ledger := New(&Config{Nodes: 10, Tenants: make([]model.Tenant, 1)})
 	c := Claim{QOS: -1, Partition: -1, Nodes: math.MaxInt32, GPUs: math.MaxInt32}
-	book.Start(&c, 0)
-	book.Accrue(at(40000))
-	book.Stop(&c, at(60000))
-	node, gpu := book.Consumed(0, at(60000))
+	ledger.Start(&c, 0)
+	ledger.Accrue(at(40000))
+	ledger.Stop(&c, at(60000))
+	node, gpu := ledger.Consumed(0, at(60000))
 	require.EqualValues(t, math.MaxInt64, node)
 	require.EqualValues(t, math.MaxInt64, gpu)
 }

@@ -31,9 +31,9 @@ func (b *Book) check(c *Claim, nodes, jobs int32) model.Reason {
 	return model.ReasonNone
 }
 
-// Never says which limit forbids a job of this size and requested walltime even
+// Unsatisfiable says which limit forbids a job of this size and requested walltime even
 // on an empty site, by the limits as they are now; ReasonNone when none does.
-func (b *Book) Never(c *Claim, wall model.Duration) model.Reason {
+func (b *Book) Unsatisfiable(c *Claim, wall model.Duration) model.Reason {
 	i := b.index(c.Tenant)
 	switch {
 	case b.refused(i), over(0, c.Nodes, b.limits[i].MaxNodes):
@@ -96,7 +96,7 @@ func (b *Book) withinPartition(c *Claim) bool {
 	return c.Nodes >= p.MinNodes && !over(0, c.Nodes, p.MaxNodes)
 }
 
-// over says whether more on top of used breaks limit; 0 is no limit. Who asks
+// over says whether more on top of used breaks limit; 0 is no limit. A request
 // for nothing more breaks no limit, even one lowered below what is used.
 func over(used, more, limit int32) bool {
 	return limit > 0 && more > 0 && int64(used)+int64(more) > int64(limit)

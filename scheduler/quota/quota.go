@@ -1,5 +1,5 @@
-// Package quota keeps the books of the tenants: what each holds and may hold,
-// what it has consumed since the books were opened, and the figures that bend
+// Package quota keeps the ledger of the tenants: what each holds and may hold,
+// what it has consumed since the ledger was opened, and the figures that bend
 // scores, frozen between two ticks of the accounts. It decides nothing about
 // order or place and knows neither scores nor nodes, only how many.
 package quota
@@ -15,7 +15,7 @@ const (
 	DefaultHalfLife = 7 * model.Day
 )
 
-// Config is what the books are about. Zero durations mean the defaults above.
+// Config is what a ledger is about. Zero durations mean the defaults above.
 type Config struct {
 	Tenants    []model.Tenant
 	QOS        []model.QOS
@@ -48,7 +48,7 @@ func (u Usage) String() string { return usages[u] }
 type Unknown uint8
 
 const (
-	UnknownNone    Unknown = iota // it may run, and comes after everybody who has a share left: f3 is 0
+	UnknownNone    Unknown = iota // it may run, and comes after every tenant that has a share left: f3 is 0
 	UnknownNeutral                // as a tenant without a share: f3 is 0.5, better than a tenant at its share
 	UnknownReject                 // it never runs
 )
@@ -80,7 +80,7 @@ type Book struct {
 	cfg     Config
 	limits  []model.Limits // of the tenants, then of the unknown
 	tenants []account      // likewise
-	site    account        // as if a tenant had held the whole site since the books were opened
+	site    account        // as if a tenant had held the whole site since the ledger was opened
 	qos     []pool
 	clock   clock
 	busy    int64 // nodes charged for
@@ -99,7 +99,7 @@ type held struct {
 	queued      int32 // jobs in the system, of users only
 }
 
-// New opens the books.
+// New opens a ledger.
 func New(cfg *Config) *Book {
 	b := &Book{cfg: *cfg}
 	setDefault(&b.cfg.Tick, DefaultTick)
@@ -168,7 +168,7 @@ func (b *Book) Start(c *Claim, now model.Time) {
 }
 
 // Stop says that c, as it was started or resized, has given back its nodes: at
-// its end, or because it was suspended. What it consumed stays on the books.
+// its end, or because it was suspended. What it consumed stays in the ledger.
 func (b *Book) Stop(c *Claim, now model.Time) {
 	b.use(c, -c.Nodes, -1)
 	b.charge(c, -c.Nodes, -c.GPUs, now)
@@ -241,37 +241,4 @@ func (b *Book) Limits(t model.TenantID) model.Limits { return b.limits[b.index(t
 func (b *Book) InUse(t model.TenantID) (nodes, jobs int32) {
 	u := &b.tenants[b.index(t)].use
 	return u.nodes, u.jobs
-}
-
-// Clone is an independent copy, for asking what would be if.
-func (b *Book) Clone() *Book {
-	c := &Book{}
-	c.CopyFrom(b)
-	return c
-}
-
-// CopyFrom makes b equal to src. It allocates only while b is smaller than src
-// and takes time in proportion to the history kept.
-func (b *Book) CopyFrom(src *Book) {
-	b.cfg, b.clock, b.busy = src.cfg, src.clock, src.busy
-	b.limits = append(b.limits[:0], src.limits...)
-	b.tenants = grown(b.tenants, len(src.tenants))
-	for i := range b.tenants {
-		b.tenants[i].copyFrom(&src.tenants[i])
-	}
-	b.site.copyFrom(&src.site)
-	b.qos = grown(b.qos, len(src.qos))
-	for i := range b.qos {
-		b.qos[i].all = src.qos[i].all
-		b.qos[i].users = append(b.qos[i].users[:0], src.qos[i].users...)
-	}
-	b.frozen.copyFrom(&src.frozen)
-}
-
-// grown is s with the length n, what it holds kept for its memory.
-func grown[T any](s []T, n int) []T {
-	if n <= cap(s) {
-		return s[:n]
-	}
-	return append(s[:cap(s)], make([]T, n-cap(s))...)
 }

@@ -49,10 +49,10 @@ func TestCheck(t *testing.T) {
 		return Claim{Tenant: -1, QOS: -1, Partition: p, User: -1, Nodes: nodes}
 	}
 	for _, c := range []struct {
-		name string
-		runs []Claim
-		asks Claim
-		want model.Reason
+		name    string
+		runs    []Claim
+		request Claim
+		want    model.Reason
 	}{
 		{"the tenant's last node", []Claim{a(6)}, a(4), model.ReasonNone},
 		{"a node too many", []Claim{a(6)}, a(5), model.ReasonQuotaNodes},
@@ -76,23 +76,23 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, inFlight := range []bool{false, true} {
-				book := limited()
+				ledger := limited()
 				for i := range c.runs {
 					if inFlight {
-						book.Reserve(&c.runs[i])
+						ledger.Reserve(&c.runs[i])
 					} else {
-						book.Start(&c.runs[i], 0)
+						ledger.Start(&c.runs[i], 0)
 					}
 				}
-				require.Equal(t, c.want, book.Check(&c.asks))
+				require.Equal(t, c.want, ledger.Check(&c.request))
 				for i := range c.runs {
 					if inFlight {
-						book.Unreserve(&c.runs[i])
+						ledger.Unreserve(&c.runs[i])
 					} else {
-						book.Stop(&c.runs[i], 0)
+						ledger.Stop(&c.runs[i], 0)
 					}
 				}
-				require.Equal(t, limited().Check(&c.asks), book.Check(&c.asks), "all is given back")
+				require.Equal(t, limited().Check(&c.request), ledger.Check(&c.request), "all is given back")
 			}
 		})
 	}
@@ -102,10 +102,10 @@ func TestCheck(t *testing.T) {
 func TestNever(t *testing.T) {
 	qos := Claim{Tenant: 1, QOS: 0, Partition: -1, User: 1, Nodes: 8}
 	for _, c := range []struct {
-		name string
-		asks Claim
-		wall model.Duration
-		want model.Reason
+		name    string
+		request Claim
+		wall    model.Duration
+		want    model.Reason
 	}{
 		{"the tenant's nodes", free(0, 10), model.Forever, model.ReasonNone},
 		{"one more", free(0, 11), hour, model.ReasonQuotaNodes},
@@ -121,49 +121,49 @@ func TestNever(t *testing.T) {
 		{"no tenant", free(-1, 1000), model.Forever, model.ReasonNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			book := limited()
+			ledger := limited()
 			full := free(0, 10)
-			book.Start(&full, 0)
-			require.Equal(t, c.want, book.Never(&c.asks, c.wall), "whatever is in use")
+			ledger.Start(&full, 0)
+			require.Equal(t, c.want, ledger.Unsatisfiable(&c.request, c.wall), "whatever is in use")
 		})
 	}
 }
 
 // TestAdmit counts the jobs of a user in the system.
 func TestAdmit(t *testing.T) {
-	book := limited()
+	ledger := limited()
 	c := Claim{Tenant: 1, QOS: 0, Partition: -1, User: 3, Nodes: 1}
 	for range 5 {
-		require.Equal(t, model.ReasonNone, book.Admit(&c))
-		book.Enter(&c)
+		require.Equal(t, model.ReasonNone, ledger.Admit(&c))
+		ledger.Enter(&c)
 	}
-	require.Equal(t, model.ReasonQOSLimit, book.Admit(&c))
+	require.Equal(t, model.ReasonQOSLimit, ledger.Admit(&c))
 	other := c
 	other.User = 4
-	require.Equal(t, model.ReasonNone, book.Admit(&other))
+	require.Equal(t, model.ReasonNone, ledger.Admit(&other))
 	other.User = -1
-	book.Enter(&other)
-	require.Equal(t, model.ReasonNone, book.Admit(&other))
-	book.Leave(&c)
-	require.Equal(t, model.ReasonNone, book.Admit(&c))
+	ledger.Enter(&other)
+	require.Equal(t, model.ReasonNone, ledger.Admit(&other))
+	ledger.Leave(&c)
+	require.Equal(t, model.ReasonNone, ledger.Admit(&c))
 }
 
 // TestResize: a job of a range grows within the limits and is charged for what
 // it holds, when it holds it.
 func TestResize(t *testing.T) {
-	book := limited()
+	ledger := limited()
 	c := free(0, 4)
-	book.Start(&c, 0)
+	ledger.Start(&c, 0)
 	other := free(0, 2)
-	book.Start(&other, 0)
-	require.Equal(t, model.ReasonNone, book.CheckResize(&c, 8))
-	require.Equal(t, model.ReasonQuotaNodes, book.CheckResize(&c, 9))
-	require.Equal(t, model.ReasonNone, book.CheckResize(&c, 1))
-	book.Resize(&c, 8, 32, model.Time(hour))
-	nodes, jobs := book.InUse(0)
+	ledger.Start(&other, 0)
+	require.Equal(t, model.ReasonNone, ledger.CheckResize(&c, 8))
+	require.Equal(t, model.ReasonQuotaNodes, ledger.CheckResize(&c, 9))
+	require.Equal(t, model.ReasonNone, ledger.CheckResize(&c, 1))
+	ledger.Resize(&c, 8, 32, model.Time(hour))
+	nodes, jobs := ledger.InUse(0)
 	require.Equal(t, [2]int32{10, 2}, [2]int32{nodes, jobs})
-	book.Stop(&c, model.Time(2*hour))
-	node, gpu := book.Consumed(0, model.Time(3*hour))
+	ledger.Stop(&c, model.Time(2*hour))
+	node, gpu := ledger.Consumed(0, model.Time(3*hour))
 	require.Equal(t, 4*hour+8*hour+3*2*hour, node)
 	require.Equal(t, 4*node, gpu)
 }
@@ -171,27 +171,27 @@ func TestResize(t *testing.T) {
 // TestSetLimits: lowering touches nothing that runs, raising holds at once, and
 // what bends scores waits for the tick.
 func TestSetLimits(t *testing.T) {
-	book := limited()
+	ledger := limited()
 	c := free(0, 6)
-	book.Start(&c, 0)
+	ledger.Start(&c, 0)
 	low := model.Limits{MaxNodes: 4, FairShare: model.One / 4, NodeBudget: 12 * hour}
-	book.SetLimits(0, &low)
-	require.Equal(t, low, book.Limits(0))
+	ledger.SetLimits(0, &low)
+	require.Equal(t, low, ledger.Limits(0))
 	one := free(0, 1)
-	require.Equal(t, model.ReasonQuotaNodes, book.Check(&one))
-	nodes, jobs := book.InUse(0)
+	require.Equal(t, model.ReasonQuotaNodes, ledger.Check(&one))
+	nodes, jobs := ledger.InUse(0)
 	require.Equal(t, [2]int32{6, 1}, [2]int32{nodes, jobs}, "still runs")
-	require.Equal(t, model.ReasonNone, book.CheckResize(&c, 5), "and may shrink")
+	require.Equal(t, model.ReasonNone, ledger.CheckResize(&c, 5), "and may shrink")
 
-	require.Zero(t, book.Standing(0).Budget)
-	book.Freeze(model.Time(hour))
-	require.Equal(t, model.One/2, book.Standing(0).Budget)
-	share := book.Standing(0).Share
+	require.Zero(t, ledger.Standing(0).Budget)
+	ledger.Freeze(model.Time(hour))
+	require.Equal(t, model.One/2, ledger.Standing(0).Budget)
+	share := ledger.Standing(0).Share
 	require.Equal(t, model.One/4, share)
 
 	low.MaxNodes = 7
-	book.SetLimits(0, &low)
-	require.Equal(t, model.ReasonNone, book.Check(&one))
+	ledger.SetLimits(0, &low)
+	require.Equal(t, model.ReasonNone, ledger.Check(&one))
 }
 
 // TestUnknown: work without a tenant is never better off than a tenant at its
@@ -207,19 +207,19 @@ func TestUnknown(t *testing.T) {
 		{UnknownNeutral, "neutral", model.One / 2, model.ReasonNone},
 		{UnknownReject, "reject", 0, model.ReasonQuotaNodes},
 	} {
-		book := New(&Config{Nodes: 10, Tenants: make([]model.Tenant, 1), Unknown: c.unknown})
+		ledger := New(&Config{Nodes: 10, Tenants: make([]model.Tenant, 1), Unknown: c.unknown})
 		require.Equal(t, c.name, c.unknown.String())
-		require.Equal(t, c.f3, book.Neutral(-1))
-		require.Equal(t, c.f3, book.Neutral(7))
-		require.Equal(t, model.One/2, book.Neutral(0), "a tenant without a share")
-		claim := free(-1, 1)
-		require.Equal(t, c.check, book.Check(&claim))
-		require.Equal(t, c.check, book.Never(&claim, hour))
+		require.Equal(t, c.f3, ledger.Neutral(-1))
+		require.Equal(t, c.f3, ledger.Neutral(7))
+		require.Equal(t, model.One/2, ledger.Neutral(0), "a tenant without a share")
+		usage := free(-1, 1)
+		require.Equal(t, c.check, ledger.Check(&usage))
+		require.Equal(t, c.check, ledger.Unsatisfiable(&usage, hour))
 	}
 }
 
 func TestGiveBackTooMuch(t *testing.T) {
-	book := limited()
+	ledger := limited()
 	c := free(0, 1)
-	require.Panics(t, func() { book.Stop(&c, 0) })
+	require.Panics(t, func() { ledger.Stop(&c, 0) })
 }

@@ -1,7 +1,7 @@
 // Package score is the arithmetic of the order in which jobs are looked at: nine
 // factors, their weights, the penalty of an exhausted budget, the composite
 // score and what it consists of. It must not know what a queue, a node set or a
-// cluster is: whoever scores counts, and hands the counts over as numbers.
+// cluster is: the caller counts, and passes the counts as numbers.
 //
 // All is int64 fixed point (model.Fixed), each product rounded to the nearest on
 // its own. So sums are associative: terms may be added in any order, tabulated
@@ -57,6 +57,6 @@ func (f Factor) Scope() Scope { return scopes[f] }
 // for Wait (at most 45) and Conformance, which some do not cap (at most 2^20).
 type Values [NumFactors]model.Fixed
 
-// Weights of the nine factors, from Normalise or Raw: from 0 to MaxRaw each, so
+// Weights of the nine factors, from Normalise or Raw: from 0 to maxRaw each, so
 // that no sum of products with Values overflows.
 type Weights [NumFactors]model.Fixed

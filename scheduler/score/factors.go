@@ -77,7 +77,7 @@ const (
 
 // CheckpointOf is f8: 1/(1+minutes) to write one checkpoint of so many bytes at
 // bandwidth B/s; 5 minutes (auto) or 10 (manual) when either is 0; 0 for jobs
-// that nobody checkpoints. Bandwidths beyond 7e16 B/s count as that.
+// that has no checkpoints. Bandwidths beyond 7e16 B/s count as that.
 func CheckpointOf(kind model.Checkpoint, bytes, bandwidth int64) model.Fixed {
 	switch {
 	case kind != model.CheckpointAuto && kind != model.CheckpointManual:

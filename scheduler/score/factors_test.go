@@ -14,7 +14,7 @@ func fixed(x float64) model.Fixed { return model.FixedOf(x) }
 
 func TestPriorityOf(t *testing.T) {
 	for class, want := range map[int32]float64{-1: 0, 0: 0, 1: .1, 5: .5, 9: .9, 10: 1, 11: 1} {
-		near(t, want, PriorityOf(class), class)
+		closeTo(t, want, PriorityOf(class), class)
 	}
 }
 
@@ -35,12 +35,12 @@ func TestFairShareOf(t *testing.T) {
 		{.3, -1, 0, 0, 1},
 	} {
 		share, usage, u := fixed(c.share), fixed(c.usage), fixed(c.utilisation)
-		near(t, c.want, FairShareOf(share, fixed(1+c.b), usage, u), "%v: the limit is what is allowed in all", c)
+		closeTo(t, c.want, FairShareOf(share, fixed(1+c.b), usage, u), "%v: the limit is what is allowed in all", c)
 	}
 	for burst, want := range map[float64]float64{0: 0, .5: 0, 1: 0, 1.5: .5, 2: 1} {
-		near(t, want, Allowance(fixed(burst)), burst)
+		closeTo(t, want, Allowance(fixed(burst)), burst)
 	}
-	near(t, 1, FairShareOf(math.MaxInt64, math.MaxInt64, 0, 0), "saturates")
+	closeTo(t, 1, FairShareOf(math.MaxInt64, math.MaxInt64, 0, 0), "saturates")
 }
 
 func TestTopologyOf(t *testing.T) {
@@ -55,13 +55,13 @@ func TestTopologyOf(t *testing.T) {
 		{1, 40, .975}, {20, 40, .5},
 		{1, 3, .666667}, {2, 3, .333333},
 	} {
-		near(t, c.want, TopologyOf(c.needed, c.groups), c)
+		closeTo(t, c.want, TopologyOf(c.needed, c.groups), c)
 	}
 }
 
 func TestDataOf(t *testing.T) {
 	for ready, want := range map[float64]float64{-1: .5, 0: 0, .7: .7, 1: 1, 1.5: 1} {
-		near(t, want, DataOf(fixed(ready)), ready)
+		closeTo(t, want, DataOf(fixed(ready)), ready)
 	}
 }
 
@@ -75,13 +75,13 @@ func TestBacklogOf(t *testing.T) {
 		{model.Forever, 1, 1}, {model.Forever, model.Forever, 1}, {1, model.Forever, 0},
 		{20 * model.Minute, model.Hour, .333333},
 	} {
-		near(t, c.want, BacklogOf(c.queued, c.running), c)
+		closeTo(t, c.want, BacklogOf(c.queued, c.running), c)
 	}
 }
 
 func TestEnergyOf(t *testing.T) {
 	for price, want := range map[float64]float64{-1: 1, 0: 1, .25: .75, .9: .1, 1: 0, 7: 0} {
-		near(t, want, EnergyOf(fixed(price)), price)
+		closeTo(t, want, EnergyOf(fixed(price)), price)
 	}
 }
 
@@ -96,14 +96,14 @@ func TestCheckpointOf(t *testing.T) {
 		{model.CheckpointManual, 0, 0, .090909}, {model.CheckpointManual, -1, -1, .090909},
 		{model.CheckpointNone, 0, 0, 0}, {model.CheckpointNone, 600 * gib, 10 * gib, 0},
 		{model.CheckpointAuto, 600 * gib, 10 * gib, .5},   // one minute
-		{model.CheckpointManual, 600 * gib, 10 * gib, .5}, // whoever writes it
+		{model.CheckpointManual, 600 * gib, 10 * gib, .5}, // whatever writes it
 		{model.CheckpointAuto, 1800 * gib, 10 * gib, .25},
 		{model.CheckpointAuto, 10 * gib, 10 * gib, .983607}, // one second
 		{model.CheckpointAuto, math.MaxInt64, 1, 0},
 		{model.CheckpointAuto, 1, math.MaxInt64, 1},
 		{model.CheckpointAuto, math.MaxInt64, math.MaxInt64, .5},
 	} {
-		near(t, c.want, CheckpointOf(c.kind, c.bytes, c.bandwidth), c)
+		closeTo(t, c.want, CheckpointOf(c.kind, c.bytes, c.bandwidth), c)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestConformanceOf(t *testing.T) {
 	}{
 		{0, 1, 0}, {5, 0, 1}, {1, 2, .5}, {128, 128, 1}, {1000, 1, 1}, {256, 128, 1}, {2, 3, .666667}, {math.MaxInt32, 1, 1}, {-1, 4, 0},
 	} {
-		near(t, c.want, ConformanceOf(c.largest, c.nodes), c)
+		closeTo(t, c.want, ConformanceOf(c.largest, c.nodes), c)
 	}
 }
 

@@ -16,7 +16,7 @@ func TestPenalty(t *testing.T) {
 		{.85, .963843}, {.90, .860876}, {.95, .706775}, {1.00, .525}, {1.05, .343225}, {1.10, .189124}, {1.15, .086157},
 		{1.2, .05}, {1.3, .05}, {1e6, .05}, {1e12, .05},
 	} {
-		near(t, c.want, Penalty(model.FixedOf(c.used)), c.used)
+		closeTo(t, c.want, Penalty(model.FixedOf(c.used)), c.used)
 	}
 	require.Equal(t, model.One, Penalty(freeUntil))
 	require.Equal(t, model.Fixed(214748365), Penalty(floorFrom))

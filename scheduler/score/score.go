@@ -15,15 +15,15 @@ func Term(weight, value model.Fixed) model.Fixed {
 	return model.Fixed((hi+carry)<<(64-model.FractionBits) | lo>>model.FractionBits)
 }
 
-// Sum is the sum of the terms of all factors.
-func Sum(w *Weights, v *Values) model.Fixed {
+// sumOf is the sum of the terms of all factors.
+func sumOf(w *Weights, v *Values) model.Fixed {
 	return Term(w[Priority], v[Priority]) + Term(w[Wait], v[Wait]) + Term(w[FairShare], v[FairShare]) +
 		Term(w[Topology], v[Topology]) + Term(w[Data], v[Data]) + Term(w[Backlog], v[Backlog]) +
 		Term(w[Energy], v[Energy]) + Term(w[Checkpoint], v[Checkpoint]) + Term(w[Conformance], v[Conformance])
 }
 
 // Part is the sum of the terms of one scope. The parts of all scopes add up to
-// Sum, in any order, so each can be kept for as long as its scope says:
+// sumOf, in any order, so each can be kept for as long as its scope says:
 //
 //	Term(penalty, static+ofTenant+ofSize+global+Term(w[Wait], curve.Of(waited)))
 //
@@ -45,7 +45,7 @@ func Part(w *Weights, v *Values, scope Scope) model.Fixed {
 // Score is penalty * sum of weight * factor. Higher comes earlier. penalty is
 // from 0 to 1.
 func Score(w *Weights, v *Values, penalty model.Fixed) model.Fixed {
-	return Term(penalty, Sum(w, v))
+	return Term(penalty, sumOf(w, v))
 }
 
 // Explanation is a score taken apart. Score is Term(Penalty, Sum), and Sum is the

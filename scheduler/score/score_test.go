@@ -54,7 +54,7 @@ func rows(t *testing.T, values func(i int) Values, want [][NumFactors]float64) {
 	for i, row := range want {
 		v := values(i)
 		for f, x := range row {
-			near(t, x, v[f], "%s: %s", jobs[i].name, Factor(f))
+			closeTo(t, x, v[f], "%s: %s", jobs[i].name, Factor(f))
 		}
 	}
 }
@@ -64,7 +64,7 @@ func scores(t *testing.T, w Weights, values func(i int) Values, want ...float64)
 	t.Helper()
 	for i, x := range want {
 		v := values(i)
-		near(t, x, Score(&w, &v, model.One), jobs[i].name)
+		closeTo(t, x, Score(&w, &v, model.One), jobs[i].name)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestScoreIsTheSumOfItsParts(t *testing.T) {
 		}
 		require.Equal(t, e.Sum, sum)
 		require.Equal(t, e.Sum, parts)
-		require.Equal(t, e.Sum, Sum(&w, &v))
+		require.Equal(t, e.Sum, sumOf(&w, &v))
 		require.Equal(t, Explanation{e.Factors, sum, penalty, penalty.Mul(sum)}, e)
 		require.Equal(t, e.Score, Score(&w, &v, penalty))
 	})
@@ -214,7 +214,7 @@ func TestOrderIsScaleInvariant(t *testing.T) {
 		for f := range w {
 			require.InDelta(t, int64(w[f]), int64(s[f]), 1)
 		}
-		require.InDelta(t, int64(Sum(&w, &v)), int64(Sum(&s, &v)), 45+8+9)
+		require.InDelta(t, int64(sumOf(&w, &v)), int64(sumOf(&s, &v)), 45+8+9)
 	})
 }
 
@@ -230,7 +230,7 @@ func BenchmarkScore(b *testing.B) {
 		}
 	})
 	// what a pass does for each job when all but the wait is tabulated
-	static, curve, waited := Sum(&w, &v)-Part(&w, &v, OfWait), CurveOf(model.Hour), model.Duration(0)
+	static, curve, waited := sumOf(&w, &v)-Part(&w, &v, OfWait), CurveOf(model.Hour), model.Duration(0)
 	b.Run("hoisted", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

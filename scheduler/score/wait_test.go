@@ -14,8 +14,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// near requires equality with a printed figure to the six digits that are shown.
-func near(t testing.TB, want float64, got model.Fixed, about ...any) {
+// closeTo requires equality with a printed figure to the six digits that are shown.
+func closeTo(t testing.TB, want float64, got model.Fixed, about ...any) {
 	t.Helper()
 	require.InDelta(t, want, got.Float(), 6e-7, about...)
 }
@@ -74,7 +74,7 @@ func TestWaitOf(t *testing.T) {
 		{-model.Hour, 0},
 		{model.Forever, 21.664073}, // 2^63 µs of 3.6e9 an hour: 63 ln 2 - ln 3.6e9
 	} {
-		near(t, c.want, WaitOf(c.waited, model.Hour), c.waited.String())
+		closeTo(t, c.want, WaitOf(c.waited, model.Hour), c.waited.String())
 	}
 	require.Equal(t, WaitOf(model.Second, 1), WaitOf(model.Second, 0))
 }
@@ -136,7 +136,7 @@ func TestWaitNeverFalls(t *testing.T) {
 	})
 }
 
-// The last bits belong to the meaning of a spec: who changes them on purpose
+// The last bits belong to the meaning of a spec: a change on purpose
 // raises the semantics of the release.
 func TestBitsStayTheSame(t *testing.T) {
 	h := fnv.New64a()

@@ -11,8 +11,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// MaxRaw is the largest weight that Raw takes.
-const MaxRaw = 1000
+// maxRaw is the largest weight that Raw takes.
+const maxRaw = 1000
 
 // Normalise scales the weights of a profile to the sum model.One, exactly: each
 // share is rounded down and the units that are left go to the largest
@@ -49,7 +49,7 @@ func Normalise(raw [NumFactors]float64) (Weights, error) {
 	return w, nil
 }
 
-// Raw takes the weights as they are, up to MaxRaw each, rounded to the nearest.
+// Raw takes the weights as they are, up to maxRaw each, rounded to the nearest.
 // Scores of different raw vectors are on different scales.
 func Raw(raw [NumFactors]float64) (Weights, error) {
 	if err := check(raw); err != nil {
@@ -57,9 +57,9 @@ func Raw(raw [NumFactors]float64) (Weights, error) {
 	}
 	var w Weights
 	for i, x := range raw {
-		if x > MaxRaw {
+		if x > maxRaw {
 			return Weights{}, fmt.Errorf("weight %s is %g, and raw weights are at most %d: divide all nine by one number, "+
-				"the order of jobs stays the same", Factor(i), x, MaxRaw)
+				"the order of jobs stays the same", Factor(i), x, maxRaw)
 		}
 		w[i] = model.FixedOf(x)
 	}

@@ -60,7 +60,7 @@ func queuedSite(b *testing.B, waiting int, idle int32) *site.Core {
 		}
 		s.Observe(now, []model.Fact{{
 			Kind: model.FactSubmitted, Job: a.Job, Ref: ref, Submit: now, Walltime: wall, Alloc: a,
-			Request: model.Request{Shape: model.PerNode, Nodes: n, PerNode: 1, Units: n},
+			Request: model.Request{Layout: model.PerNode, Nodes: n, PerNode: 1, Units: n},
 		}})
 		ref++
 	}

@@ -27,7 +27,7 @@ func (p *pass) heap(list []order.Candidate) order.Heap {
 	p.qs.scratch.ties = ties{p.Core, p.qs, p.now}
 	h := order.Heap{List: list, Ties: &p.qs.scratch.ties}
 	if p.qs.policy.Ranking == ByOrder {
-		h.Near = order.RankNear
+		h.Tolerance = order.RankNear
 	}
 	return h
 }

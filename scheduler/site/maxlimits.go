@@ -52,7 +52,7 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 		return model.ReasonTooLarge
 	}
 	c := claimOf(a, k, a.NodesMin)
-	return s.maxLedger.Never(&c, a.Walltime)
+	return s.maxLedger.Unsatisfiable(&c, a.Walltime)
 }
 
 // couldFit says whether the nodes of the idle site hold a, borrowed ones

@@ -45,7 +45,7 @@ func (s *Core) standing(ref model.Ref) (e score.Explanation, ok bool) {
 	case j.phase != queued && j.phase != proposed:
 	case qs.policy.Ranking == ByScore:
 		return qs.by.explain(ref, s.now), true
-	case qs.policy.Ranking == ByMultifactor && s.ledger.Settled(): // all users are in the tree
+	case qs.policy.Ranking == ByMultifactor && s.ledger.Complete(): // all users are in the tree
 		var tres [NumTRES]multifactor.Part
 		in := s.factors(qs, j, s.now, &tres)
 		return notes.Points(&qs.policy.Multifactor, &in), true

@@ -130,7 +130,7 @@ func (s *Core) submitted(f *model.Fact) {
 	case workflow.Blocked:
 		j.phase = dependent
 		s.note(f.Ref, model.ReasonDependency)
-	case workflow.Never:
+	case workflow.Unsatisfiable:
 		s.setUnsatisfiable(f.Ref)
 	default:
 		s.admit(f.Ref)
@@ -242,7 +242,7 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	for _, r := range s.changes.Released {
 		s.admit(r)
 	}
-	for _, r := range s.changes.Never {
+	for _, r := range s.changes.Unsatisfiable {
 		s.setUnsatisfiable(r)
 	}
 }

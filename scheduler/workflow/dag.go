@@ -111,7 +111,7 @@ func (d dag) cycle() []int {
 	if at < 0 {
 		return nil
 	}
-	// Whoever is left waits for somebody who is left: going back from any of
+	// Each job that is left waits for one that is left: going back from any of
 	// them comes around.
 	seen := make([]int, len(open)) // place in path, from 1
 	var path []int

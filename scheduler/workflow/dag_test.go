@@ -57,7 +57,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestValidateAgainstClosure: a DAG is acyclic when nobody reaches himself; a
+// TestValidateAgainstClosure: a DAG is acyclic when no job reaches itself; a
 // cycle that is named exists.
 func TestValidateAgainstClosure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

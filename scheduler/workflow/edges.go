@@ -19,7 +19,7 @@ func (g *Graph) recordOf(job model.JobID) int32 {
 	return p
 }
 
-// drop puts a record that nobody can ask for any more out of use.
+// drop puts a record that no job can ask for any more out of use.
 func (g *Graph) drop(p int32) {
 	delete(g.byJob, g.records[p].job)
 	g.spare = append(g.spare, p)

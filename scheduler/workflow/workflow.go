@@ -15,27 +15,27 @@ import (
 type Status uint8
 
 const (
-	Free    Status = iota // all its conditions hold
-	Blocked               // a condition is open
-	Never                 // a condition cannot hold any more
+	Free          Status = iota // all its conditions hold
+	Blocked                     // a condition is open
+	Unsatisfiable               // a condition cannot hold any more
 )
 
 // Changes is what the end of a job means for others, each part by job id.
 type Changes struct {
-	Released []model.Ref // now all their conditions hold
-	Never    []model.Ref // they can never run: cancel them
+	Released      []model.Ref // now all their conditions hold
+	Unsatisfiable []model.Ref // they can never run: cancel them
 }
 
 // Reset empties c and keeps its room.
-func (c *Changes) Reset() { c.Released, c.Never = c.Released[:0], c.Never[:0] }
+func (c *Changes) Reset() { c.Released, c.Unsatisfiable = c.Released[:0], c.Unsatisfiable[:0] }
 
 // Graph is the jobs in the system and what they wait for. Its memory is that of
 // the jobs in the system, of the open conditions, of the jobs that conditions
 // name and that have not been submitted yet, and of one record for each job that
 // has gone and was marked Awaited: its outcome is kept for good, since a job
 // that asks for it may still be submitted. A condition on a job that was not
-// marked may be open for ever: of those that nobody waits for and that wait for
-// nobody themselves there is no record. Not safe for concurrent use.
+// marked may be open for ever: of those that no job waits for and that wait for
+// none themselves there is no record. Not safe for concurrent use.
 //
 // AfterCorr names the element that it pairs with, see Pair. Where it names an
 // element of another index it holds at once, or if that element is still to be
@@ -132,7 +132,7 @@ func (g *Graph) Submit(a *model.Allocation, ref model.Ref) Status {
 // depend opens the conditions of a.
 func (g *Graph) depend(a *model.Allocation, ref model.Ref) Status {
 	m := &g.members[ref]
-	never := false
+	unsatisfiable := false
 	for _, d := range a.Deps {
 		if d.Condition == model.Mutex {
 			m.mutexes = append(m.mutexes, g.locks.join(d.Mutex))
@@ -141,17 +141,17 @@ func (g *Graph) depend(a *model.Allocation, ref model.Ref) Status {
 		p := g.recordOf(d.On)
 		switch r := &g.records[p]; {
 		case d.On == a.Job:
-			never = true // nothing can end before it starts
+			unsatisfiable = true // nothing can end before it starts
 		case r.stage == expected, r.stage == present && !g.holds(d.Condition, r, m):
 			g.open(p, ref, d.Condition)
 		case r.stage == over:
-			never = never || !g.holds(d.Condition, r, m)
+			unsatisfiable = unsatisfiable || !g.holds(d.Condition, r, m)
 		}
 	}
 	switch {
-	case never:
+	case unsatisfiable:
 		g.closeAll(ref)
-		return Never
+		return Unsatisfiable
 	case m.open > 0:
 		return Blocked
 	}
@@ -195,14 +195,14 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 	}
 	r := &g.records[p]
 	r.stage, r.outcome = over, outcome
-	released, never := len(dst.Released), len(dst.Never)
+	released, unsatisfiable := len(dst.Released), len(dst.Unsatisfiable)
 	for r.edges != none {
 		e := g.edges[r.edges]
 		m := &g.members[e.to]
 		switch {
 		case !g.holds(e.condition, r, m):
 			g.closeAll(e.to)
-			dst.Never = append(dst.Never, e.to)
+			dst.Unsatisfiable = append(dst.Unsatisfiable, e.to)
 		case m.open == 1:
 			g.closeAll(e.to)
 			dst.Released = append(dst.Released, e.to)
@@ -211,7 +211,7 @@ func (g *Graph) Ended(job model.JobID, ref model.Ref, outcome model.JobState, re
 		}
 	}
 	g.sort(dst.Released[released:])
-	g.sort(dst.Never[never:])
+	g.sort(dst.Unsatisfiable[unsatisfiable:])
 	if !r.awaited {
 		g.drop(p)
 	}

@@ -71,7 +71,7 @@ func TestConditions(t *testing.T) {
 			check(outcome, Free, Changes{Released: refs(2)})
 		}
 		for _, outcome := range c.cancelled {
-			check(outcome, Never, Changes{Never: refs(2)})
+			check(outcome, Unsatisfiable, Changes{Unsatisfiable: refs(2)})
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestAllConditionsMustHold(t *testing.T) {
 }
 
 // TestCascade: one failure cancels all that hang on it, one by one; a handler
-// and whoever takes any end run.
+// and a job after any end run.
 func TestCascade(t *testing.T) {
 	g := New()
 	g.submit(
@@ -107,15 +107,15 @@ func TestCascade(t *testing.T) {
 		job(6, after(1, model.AfterNotOK)), // the handler
 		job(7, after(1, model.AfterOK), after(6, model.AfterOK)),
 	)
-	require.Equal(t, Changes{Released: refs(6), Never: refs(2, 7)}, g.end(1, model.Failed))
-	require.Equal(t, Changes{Released: refs(5), Never: refs(3, 4)}, g.end(2, model.Cancelled))
+	require.Equal(t, Changes{Released: refs(6), Unsatisfiable: refs(2, 7)}, g.end(1, model.Failed))
+	require.Equal(t, Changes{Released: refs(5), Unsatisfiable: refs(3, 4)}, g.end(2, model.Cancelled))
 	require.Empty(t, g.end(7, model.Cancelled), "named once")
 	require.Empty(t, g.end(3, model.Cancelled))
 	require.Empty(t, g.end(6, model.Completed), "7 has gone")
 }
 
-// TestD17RequeuedIsNoEnd: a failed predecessor that is requeued cancels nobody
-// and releases nobody; its last attempt counts.
+// TestD17RequeuedIsNoEnd: a failed predecessor that is requeued cancels no job
+// and releases none; its last attempt counts.
 func TestD17RequeuedIsNoEnd(t *testing.T) {
 	g := New()
 	g.submit(job(1), job(2, after(1, model.AfterOK)), job(3, after(1, model.AfterNotOK)), job(4, after(1, model.AfterAny)))
@@ -128,7 +128,7 @@ func TestD17RequeuedIsNoEnd(t *testing.T) {
 		require.Equal(t, Blocked, g.submit(job(5+id, after(1, model.AfterNotOK))))
 		require.Empty(t, g.end(5+id, model.Cancelled))
 	}
-	require.Equal(t, Changes{Released: refs(2, 4), Never: refs(3)}, g.end(1, model.Completed))
+	require.Equal(t, Changes{Released: refs(2, 4), Unsatisfiable: refs(3)}, g.end(1, model.Completed))
 }
 
 // TestD17NamesAreResolved: a job that is named before it is submitted is the
@@ -161,7 +161,7 @@ func TestCorresponding(t *testing.T) {
 	require.Equal(t, Blocked, g.submit(task(11, 8, 1, after(1, model.AfterCorr))))
 	require.Equal(t, Free, g.submit(task(12, 8, 2, after(1, model.AfterCorr))), "surplus")
 	require.Equal(t, Blocked, g.submit(job(13, after(1, model.AfterCorr))), "outside of groups it is success")
-	require.Equal(t, Changes{Never: refs(10)}, g.end(0, model.Failed))
+	require.Equal(t, Changes{Unsatisfiable: refs(10)}, g.end(0, model.Failed))
 	require.Equal(t, Changes{Released: refs(11, 13)}, g.end(1, model.Completed))
 	require.Equal(t, Free, g.submit(task(14, 8, 4, after(0, model.AfterCorr))), "surplus, later")
 	require.Equal(t, Blocked, g.submit(task(15, 8, 3, after(2, model.AfterCorr))), "not known yet")
@@ -178,14 +178,14 @@ func TestMemory(t *testing.T) {
 	g := New()
 	g.submit(plain(1))
 	g.end(1, model.Completed)
-	require.Equal(t, Blocked, g.submit(job(2, after(1, model.AfterAny))), "nobody said that it would be asked for")
+	require.Equal(t, Blocked, g.submit(job(2, after(1, model.AfterAny))), "it was not marked as asked for")
 	require.Empty(t, g.end(2, model.Cancelled))
 	require.Len(t, g.byJob, 1, "the outcome of 2")
 
-	require.Equal(t, Never, g.submit(plain(3, after(4, model.AfterOK), after(2, model.AfterOK))))
+	require.Equal(t, Unsatisfiable, g.submit(plain(3, after(4, model.AfterOK), after(2, model.AfterOK))))
 	require.Len(t, g.byJob, 2, "what a hopeless job named is not kept")
 	require.Empty(t, g.end(3, model.Cancelled))
-	require.Equal(t, Never, g.submit(plain(5, after(5, model.AfterAny))), "it waits for itself")
+	require.Equal(t, Unsatisfiable, g.submit(plain(5, after(5, model.AfterAny))), "it waits for itself")
 
 	locks := task(10, 4, 0, model.Dependency{Condition: model.Mutex, Mutex: 3})
 	g.submit(locks)
@@ -198,8 +198,8 @@ func TestMemory(t *testing.T) {
 	var c Changes
 	g.submit(job(6, after(9, model.AfterAny)), job(7, after(9, model.AfterOK)))
 	g.Ended(9, -1, model.Rejected, false, &c)
-	require.Equal(t, Changes{Released: refs(6), Never: refs(7)}, c, "refused before it was submitted")
-	require.Equal(t, Never, g.submit(job(8, after(9, model.AfterOK))))
+	require.Equal(t, Changes{Released: refs(6), Unsatisfiable: refs(7)}, c, "refused before it was submitted")
+	require.Equal(t, Unsatisfiable, g.submit(job(8, after(9, model.AfterOK))))
 }
 
 // TestGroupLimit: at most MaxConcurrent members of a task group are started;

@@ -113,7 +113,7 @@ func (d *Digest) Proposal(p *model.Proposal) {
 }
 
 func withRequest(h des.Fingerprint, r *model.Request) des.Fingerprint {
-	return h.Pair(two(int32(r.Shape), r.Nodes), two(r.PerNode, r.Units))
+	return h.Pair(two(int32(r.Layout), r.Nodes), two(r.PerNode, r.Units))
 }
 
 // withPlacement hashes the nodes by words of 64, or the shares of each node with the GPUs.

@@ -37,11 +37,11 @@ type Event struct {
 const (
 	refBits = 26
 	jobBits = 32
-	// MaxRefs bounds the jobs in the system at one time: 67 million.
-	MaxRefs = 1 << refBits
+	// maxRefs bounds the jobs in the system at one time: 67 million.
+	maxRefs = 1 << refBits
 )
 
-// NewEvent packs an event. ref must be below MaxRefs.
+// NewEvent packs an event. ref must be below maxRefs.
 func NewEvent(at model.Time, r Rank, job model.JobID, ref model.Ref) Event {
 	return Event{at, uint64(r)<<(jobBits+refBits) | uint64(uint32(job))<<refBits | uint64(ref)}
 }
@@ -53,7 +53,7 @@ func (e Event) Rank() Rank { return Rank(e.Word >> (jobBits + refBits)) }
 func (e Event) Job() model.JobID { return model.JobID(e.Word >> refBits) }
 
 // Ref unpacks the ref.
-func (e Event) Ref() model.Ref { return model.Ref(e.Word & (MaxRefs - 1)) }
+func (e Event) Ref() model.Ref { return model.Ref(e.Word & (maxRefs - 1)) }
 
 // Queue is a monotone radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
 // algorithms for the shortest path problem", 1990): bucket i holds the events

@@ -72,7 +72,7 @@ func TestEventsOfOneInstantAscend(t *testing.T) {
 	var q Queue
 	want := []Event{
 		NewEvent(7, RankNodeUp, 8, 0), NewEvent(7, RankEnd, 3, 9), NewEvent(7, RankEnd, 4, 1), NewEvent(7, RankExpiry, 1, 5),
-		NewEvent(7, RankCheckpoint, 0, 0), NewEvent(7, RankNodeDown, 0, 0), NewEvent(7, RankQuorum, 2, 2), NewEvent(7, RankCancel, 0, 3), NewEvent(7, RankCancel, math.MaxInt32, MaxRefs-1),
+		NewEvent(7, RankCheckpoint, 0, 0), NewEvent(7, RankNodeDown, 0, 0), NewEvent(7, RankQuorum, 2, 2), NewEvent(7, RankCancel, 0, 3), NewEvent(7, RankCancel, math.MaxInt32, maxRefs-1),
 	}
 	for _, i := range []int{4, 8, 2, 7, 5, 0, 3, 6, 1} {
 		q.Push(want[i])
@@ -81,7 +81,7 @@ func TestEventsOfOneInstantAscend(t *testing.T) {
 	e := want[8]
 	require.Equal(t, RankCancel, e.Rank())
 	require.Equal(t, model.JobID(math.MaxInt32), e.Job())
-	require.Equal(t, model.Ref(MaxRefs-1), e.Ref())
+	require.Equal(t, model.Ref(maxRefs-1), e.Ref())
 }
 
 // TestClear: what was cleared never comes, and the queue goes on from where it

@@ -242,8 +242,8 @@ func (x *explainer) decide(ctx context.Context, opt Options) error {
 	return nil
 }
 
-// look finds out who the others are that the decisions name, and on a plain
-// machine what went on while the jobs waited.
+// look finds the other jobs that the decisions name, and on a plain
+// cluster what went on while the jobs waited.
 func (x *explainer) look() error {
 	for i := range x.jobs {
 		for k := range x.jobs[i].decisions {

@@ -115,8 +115,8 @@ func TestReservationOfTheTraceIsNamed(t *testing.T) {
 	defer src.Close()
 	got, err := Jobs(context.Background(), run, 7, Options{Tables: src})
 	require.NoError(t, err)
-	require.Equal(t, "RESERVED", got[0].Spells[0].Reason)
-	require.Equal(t, "exam", got[0].Spells[0].Reservation)
+	require.Equal(t, "RESERVED", got[0].Intervals[0].Reason)
+	require.Equal(t, "exam", got[0].Intervals[0].Reservation)
 }
 
 // The sizes of a service are told, and which it was to have, wherever one of them changes:
@@ -196,11 +196,11 @@ func TestRejectedSetsFitTheDecision(t *testing.T) {
 				kinds[scheduler.Rejection(k)]++
 			}
 		}
-		chosen, free, alike, near, kept := n[0], n[1], n[2], n[3], n[4]
+		chosen, free, alike, adjacent, kept := n[0], n[1], n[2], n[3], n[4]
 		if chosen > 0 {
 			require.GreaterOrEqual(t, chosen, d.Need)
 			require.Contains(t, []model.Reason{model.ReasonPriority, model.ReasonPower, model.ReasonBandwidth}, d.Reason)
-			require.Zero(t, free+alike+near+kept)
+			require.Zero(t, free+alike+adjacent+kept)
 		}
 		switch d.Reason {
 		case model.ReasonResources, model.ReasonReserved:
@@ -208,7 +208,7 @@ func TestRejectedSetsFitTheDecision(t *testing.T) {
 		case model.ReasonNone, model.ReasonDependency, model.ReasonQuotaNodes:
 			require.Equal(t, [record.RejectedSets]string{}, d.Rejected)
 		}
-		require.LessOrEqual(t, max(alike, near), free)
+		require.LessOrEqual(t, max(alike, adjacent), free)
 		require.LessOrEqual(t, free+kept, d.Nodes)
 	}
 	require.Positive(t, kinds[scheduler.RejectedChosen])
@@ -263,7 +263,7 @@ func TestEveryWaitIsExplained(t *testing.T) {
 	require.ErrorAs(t, err, &none)
 }
 
-// covers checks that the spells of a job fill its waits without a gap.
+// covers checks that the wait intervals of a job fill its waits without a gap.
 func covers(t *testing.T, e *Explanation) {
 	t.Helper()
 	at := func(instant string) time.Time {
@@ -279,29 +279,29 @@ func covers(t *testing.T, e *Explanation) {
 	seen := 0
 	for _, w := range waits {
 		from := w[0]
-		for ; seen < len(e.Spells) && at(e.Spells[seen].From).Equal(from) && !at(e.Spells[seen].To).After(w[1]); seen++ {
-			from = at(e.Spells[seen].To)
+		for ; seen < len(e.Intervals) && at(e.Intervals[seen].From).Equal(from) && !at(e.Intervals[seen].To).After(w[1]); seen++ {
+			from = at(e.Intervals[seen].To)
 		}
 		require.Equal(t, w[1], from, e.Answer)
 	}
-	require.Equal(t, len(e.Spells), seen, e.Answer)
+	require.Equal(t, len(e.Intervals), seen, e.Answer)
 }
 
 // A job behind many reservations is not told each of them.
 func TestManyReservationsAreOneCause(t *testing.T) {
 	e := story{Explanation: Explanation{ID: 7}, start: model.Time(5 * model.Hour)}
 	for i := range int64(4) {
-		e.Spells = append(e.Spells, Spell{
+		e.Intervals = append(e.Intervals, Interval{
 			from: model.Time(model.Hour).Add(model.Duration(i-1) * model.Hour), to: model.Time(model.Hour).Add(model.Duration(i) * model.Hour),
 			reason: model.ReasonPriority, Behind: &Other{ID: i % 3}, Room: &Room{},
 		})
 	}
-	e.Spells = append(e.Spells, Spell{from: model.Time(4 * model.Hour), to: e.start, reason: model.ReasonResources, Room: &Room{Need: 2}})
-	for i := range e.Spells {
-		e.Spells[i].What = e.what(&e.Spells[i])
+	e.Intervals = append(e.Intervals, Interval{from: model.Time(4 * model.Hour), to: e.start, reason: model.ReasonResources, Room: &Room{Need: 2}})
+	for i := range e.Intervals {
+		e.Intervals[i].What = e.what(&e.Intervals[i])
 	}
 	require.Equal(t, "Job 7 waited 5 h: 4 h behind the reservations of 3 jobs, the first job 0 and 1 h for 2 free nodes.", e.answer())
-	e.Spells = append(e.Spells[:2:2], e.Spells[4])
+	e.Intervals = append(e.Intervals[:2:2], e.Intervals[4])
 	require.Equal(t, "Job 7 waited 5 h: 1 h behind the reservation of job 0, 1 h behind the reservation of job 1 and 1 h for 2 free nodes.", e.answer())
 }
 

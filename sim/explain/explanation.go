@@ -31,11 +31,11 @@ type Explanation struct {
 	End      string   `json:"end"` // when it left the system
 	Wait     *float64 `json:"wait"`
 
-	Spells   []Spell   `json:"spells"` // of waiting, in order of time
-	Attempts []Attempt `json:"attempts"`
-	Moves    []Move    `json:"preemptions,omitempty"`
-	Sizes    []Size    `json:"sizes,omitempty"`  // of a reactive service, in order of time
-	Around   *Around   `json:"around,omitempty"` // of a plain cluster
+	Intervals []Interval `json:"spells"` // of waiting, in order of time
+	Attempts  []Attempt  `json:"attempts"`
+	Moves     []Move     `json:"preemptions,omitempty"`
+	Sizes     []Size     `json:"sizes,omitempty"`  // of a reactive service, in order of time
+	Around    *Around    `json:"around,omitempty"` // of a plain cluster
 
 	// Recomputed says that the run has not recorded the reasons, and that a replay
 	// of it yields them and the same fingerprint.
@@ -64,8 +64,8 @@ type Other struct {
 	end model.Time
 }
 
-// Spell is a time during which one thing kept the job waiting.
-type Spell struct {
+// Interval is a time of waiting during which one thing kept the job waiting.
+type Interval struct {
 	From    string  `json:"from"`
 	To      string  `json:"to"`
 	Seconds float64 `json:"seconds"`
@@ -80,7 +80,7 @@ type Spell struct {
 	Room        *Room  `json:"room,omitempty"` // at its beginning
 	Score       *Score `json:"score,omitempty"`
 	// Rejected are the best sets of nodes that it did not start on, three at most,
-	// at the beginning of the spell.
+	// at the beginning of the interval.
 	Rejected []RejectedSet `json:"rejected_sets,omitempty"`
 
 	from, to model.Time
@@ -267,7 +267,7 @@ func (x *explainer) finish(e *story) {
 		}
 	}
 	if x.of != nil {
-		x.spells(e)
+		x.intervals(e)
 		e.sizes()
 	}
 	e.Answer = e.answer()
@@ -314,9 +314,9 @@ func (e *story) sized(at model.Time, z Size) {
 	e.Sizes = append(e.Sizes, z)
 }
 
-// spells cuts the times of waiting, before each attempt and after the last, where
+// intervals cuts the times of waiting, before each attempt and after the last, where
 // decisions changed.
-func (x *explainer) spells(e *story) {
+func (x *explainer) intervals(e *story) {
 	from, next := e.submit, 0
 	for i := range e.Attempts {
 		next = x.waited(e, from, e.Attempts[i].start, next, true)
@@ -327,10 +327,10 @@ func (x *explainer) spells(e *story) {
 	}
 }
 
-// waited adds the spells of one wait and returns the first decision behind it.
+// waited adds the intervals of one wait and returns the first decision behind it.
 // starts says that the wait ended with a start.
 func (x *explainer) waited(e *story, from, to model.Time, next int, starts bool) int {
-	last := Spell{from: from}
+	last := Interval{from: from}
 	proposed := false
 	for ; next < len(e.decisions); next++ {
 		d := &e.decisions[next]
@@ -348,9 +348,9 @@ func (x *explainer) waited(e *story, from, to model.Time, next int, starts bool)
 	return next
 }
 
-// open begins a spell with a decision.
-func (x *explainer) open(e *story, d *record.Decision, from model.Time) Spell {
-	s := Spell{
+// open begins an interval with a decision.
+func (x *explainer) open(e *story, d *record.Decision, from model.Time) Interval {
+	s := Interval{
 		from: from, reason: d.Reason, Reason: d.Reason.String(), Proposed: d.Kind == "start", Behind: x.others[d.Behind], Score: x.scoreOf(e, d),
 		Room: &Room{d.Need, d.Usable, d.Nodes, d.Conform, d.Grouped, d.Aside},
 	}
@@ -367,12 +367,12 @@ func (x *explainer) open(e *story, d *record.Decision, from model.Time) Spell {
 	return s
 }
 
-// close ends a spell and keeps it, unless nothing was decided and no time passed.
-func (x *explainer) close(e *story, s *Spell, to model.Time) {
+// close ends an interval and keeps it, unless nothing was decided and no time passed.
+func (x *explainer) close(e *story, s *Interval, to model.Time) {
 	if s.to = to; s.Room == nil && !s.Proposed && s.from == to {
 		return
 	}
 	s.From, s.To, s.Seconds = e.instant(s.from), e.instant(to), to.Sub(s.from).Seconds()
 	s.What = e.what(s)
-	e.Spells = append(e.Spells, *s)
+	e.Intervals = append(e.Intervals, *s)
 }

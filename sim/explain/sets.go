@@ -9,7 +9,7 @@ import (
 )
 
 // reject tells the sets of nodes of a decision.
-func (x *explainer) reject(e *story, s *Spell, d *record.Decision) {
+func (x *explainer) reject(e *story, s *Interval, d *record.Decision) {
 	for kind := scheduler.RejectedChosen; kind <= scheduler.RejectedKept; kind++ {
 		text := d.Rejected[kind]
 		if text == "" {
@@ -34,7 +34,7 @@ func (x *explainer) reject(e *story, s *Spell, d *record.Decision) {
 }
 
 // enoughBut is why a job did not start on enough nodes that were free.
-func enoughBut(s *Spell) string {
+func enoughBut(s *Interval) string {
 	switch {
 	case s.reason == model.ReasonPower:
 		return "enough, but they would draw more power than the cap leaves"

@@ -28,8 +28,8 @@ var heldWords = map[model.Reason]string{
 	model.ReasonDependencyNever: "to be withdrawn, since a condition on a job that it depended on could not hold any more",
 }
 
-// what is a spell in words that follow its length.
-func (e *story) what(s *Spell) string {
+// what is a wait interval in words that follow its length.
+func (e *story) what(s *Interval) string {
 	switch s.reason {
 	case model.ReasonNone:
 		if s.Proposed {
@@ -56,7 +56,7 @@ func (e *story) what(s *Spell) string {
 	return "for " + s.reason.String()
 }
 
-func (e *story) depended(s *Spell) string {
+func (e *story) depended(s *Interval) string {
 	switch {
 	case s.Behind == nil:
 		return "for the jobs that it depends on"
@@ -66,7 +66,7 @@ func (e *story) depended(s *Spell) string {
 	return fmt.Sprintf("until job %d and whatever else it depends on had ended", s.Behind.ID)
 }
 
-func (e *story) setAside(s *Spell) string {
+func (e *story) setAside(s *Interval) string {
 	switch {
 	case s.Reservation != "":
 		return "for nodes that the reservation " + s.Reservation + " set aside"
@@ -193,10 +193,10 @@ func (e *story) parts(until model.Time) string {
 	return ": " + strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// causes adds up the spells before an instant by what they were for.
+// causes adds up the wait intervals before an instant by what they were for.
 func (e *story) causes(until model.Time) (parts []part) {
-	for i := range e.Spells {
-		s := &e.Spells[i]
+	for i := range e.Intervals {
+		s := &e.Intervals[i]
 		took := s.to.Sub(s.from)
 		if s.from >= until || took == 0 {
 			continue
@@ -272,7 +272,7 @@ func several(n int64, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Words spells a span as people say it, to its two largest units: 3 h 12 min.
+// Words is a span as people say it, to its two largest units: 3 h 12 min.
 func Words(d model.Duration) string {
 	units := [...]struct {
 		of   model.Duration

@@ -71,7 +71,7 @@ var definitions = []definition{
 	{Definition{"loss_of_capacity", "1", "integral of (P - B) over the instants of [a, b] at which the smallest waiting request is at most P - B, / (P*(b - a))", srcLoss, edgeWindow + "; fit is by count of units, not by placement", nil}, false, (*reduction).lossOfCapacity},
 	{Definition{"queue_length_mean", "jobs", "integral of q over [a, b] / (b - a)", "", edgeWindow, nil}, false, (*reduction).queueMean},
 	{Definition{"queue_length_max", "jobs", "max of q over [a, b]", "", edgeWindow + "; states that last no time do not count", nil}, false, (*reduction).queueMax},
-	{Definition{"queue_growth", "machines", "(mean of Q in the last quarter of [a, b] - mean of Q in the first) / P", srcOurs, edgeWindow + "; from the time bins, within a bin Q is taken as level; window steady only, null in all", nil}, false, (*reduction).queueGrowth},
+	{Definition{"queue_growth", "clusters", "(mean of Q in the last quarter of [a, b] - mean of Q in the first) / P", srcOurs, edgeWindow + "; from the time bins, within a bin Q is taken as level; window steady only, null in all", nil}, false, (*reduction).queueGrowth},
 
 	{Definition{"jain_wait", "1", "(sum x)^2 / (m*sum(x^2)), x the mean wait of each of the m users", srcJain, "over started jobs with a user, others are counted in the note; 1 when all means are 0; null without a user", nil}, false, (*reduction).jainWait},
 	{Definition{"jain_bounded_slowdown", "1", "(sum x)^2 / (m*sum(x^2)), x the mean bounded slowdown of each of the m users", srcJain, "over finished jobs with a user, others are counted in the note; null without a user", nil}, false, (*reduction).jainBounded},

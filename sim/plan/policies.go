@@ -157,7 +157,7 @@ func pricesOf(start model.Fixed, changes []translate.Change) site.PriceSeries {
 }
 
 // ceilingOf is the most that the site and its changes ever grant.
-func ceilingOf(s *model.Site, changes []translate.Change) site.MaxLimits {
+func maxLimitsOf(s *model.Site, changes []translate.Change) site.MaxLimits {
 	caps := site.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth, Sensitive: s.SensitivePool}
 	tenants := slices.Clone(s.Tenants)
 	raise := func(cap *int64, to int64) {

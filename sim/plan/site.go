@@ -117,7 +117,7 @@ func (p *Resolved) siteOf(res *profiles.Site, routing *profiles.Routing, src Tab
 		}
 	}
 	sp.Core.Prices = pricesOf(res.Price, sp.World.Changes)
-	sp.Core.Max = ceilingOf(&res.Site, sp.World.Changes)
+	sp.Core.Max = maxLimitsOf(&res.Site, sp.World.Changes)
 	sp.Core.Extend = p.World.Policy.Overrun == translate.Extend
 	return sp, nil
 }

@@ -88,7 +88,7 @@ type texts struct {
 func (t *texts) add(p *model.Placement) {
 	t.buf = AppendNodes(t.buf, p)
 	t.ends = append(t.ends, len(t.buf))
-	t.buf = AppendShares(t.buf, p)
+	t.buf = appendShares(t.buf, p)
 	t.ends = append(t.ends, len(t.buf))
 }
 

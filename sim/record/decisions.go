@@ -6,8 +6,8 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Factors is the number of factors of a score.
-const Factors = 9
+// factorCount is the number of factors of a score.
+const factorCount = 9
 
 // Decision is a row of the table decisions: why a job waits from Time on, or
 // that it was proposed.
@@ -27,8 +27,8 @@ type Decision struct {
 	Scored  bool
 	Score   model.Fixed
 	Penalty model.Fixed
-	Values  [Factors]model.Fixed
-	Terms   [Factors]model.Fixed // weight times value
+	Values  [factorCount]model.Fixed
+	Terms   [factorCount]model.Fixed // weight times value
 	// Rejected are sets of nodes that it does not start on, as text; see
 	// scheduler.Rejection for the places.
 	Rejected [RejectedSets]string
@@ -42,7 +42,7 @@ type Decision struct {
 const RejectedSets = 5
 
 // decisionNumbers are the fractions of a row: score, penalty, values, terms.
-const decisionNumbers = 2 + 2*Factors
+const decisionNumbers = 2 + 2*factorCount
 
 // decisionColumns are the columns of decisions.parquet that every version has.
 type decisionColumns struct {
@@ -84,13 +84,13 @@ type decisionColumns struct {
 // decisionRow is a row of decisions.parquet.
 type decisionRow struct {
 	decisionColumns
-	Chosen    string `parquet:"nodes_chosen,optional"`
-	Free      string `parquet:"nodes_free,optional"`
-	Alike     string `parquet:"nodes_alike,optional"`
-	Near      string `parquet:"nodes_near,optional"`
-	Kept      string `parquet:"nodes_kept,optional"`
-	KeptFor   *int32 `parquet:"kept_for,optional" encoding:"delta"`
-	KeptUntil *int64 `parquet:"kept_until,optional,timestamp(microsecond)" encoding:"delta"`
+	Chosen        string `parquet:"nodes_chosen,optional"`
+	Free          string `parquet:"nodes_free,optional"`
+	Alike         string `parquet:"nodes_alike,optional"`
+	NodesAdjacent string `parquet:"nodes_near,optional"`
+	Kept          string `parquet:"nodes_kept,optional"`
+	KeptFor       *int32 `parquet:"kept_for,optional" encoding:"delta"`
+	KeptUntil     *int64 `parquet:"kept_until,optional,timestamp(microsecond)" encoding:"delta"`
 
 	behind, keptFor  int32 // what pointers point at
 	until, keptUntil int64
@@ -118,7 +118,7 @@ func (w *Writer) Decision(d *Decision) {
 	row.Kind, row.Reason, row.Nodes = d.Kind, d.Reason.String(), d.Nodes
 	row.Need, row.Usable, row.Conform, row.Grouped, row.Aside = d.Need, d.Usable, d.Conform, d.Grouped, d.Aside
 	row.Behind, row.Until = knownJob(&row.behind, d.Behind), knownTime(&row.until, d.Until, epoch)
-	row.Chosen, row.Free, row.Alike, row.Near, row.Kept = d.Rejected[0], d.Rejected[1], d.Rejected[2], d.Rejected[3], d.Rejected[4]
+	row.Chosen, row.Free, row.Alike, row.NodesAdjacent, row.Kept = d.Rejected[0], d.Rejected[1], d.Rejected[2], d.Rejected[3], d.Rejected[4]
 	row.KeptFor, row.KeptUntil = nil, nil
 	if row.Kept != "" {
 		row.KeptFor, row.KeptUntil = knownJob(&row.keptFor, d.KeptFor), knownTime(&row.keptUntil, d.KeptUntil, epoch)
@@ -130,8 +130,8 @@ func (w *Writer) Decision(d *Decision) {
 	if d.Scored {
 		at := &w.numbers[i]
 		at[0], at[1] = d.Score.Float(), d.Penalty.Float()
-		for k := range Factors {
-			at[2+k], at[2+Factors+k] = d.Values[k].Float(), d.Terms[k].Float()
+		for k := range factorCount {
+			at[2+k], at[2+factorCount+k] = d.Values[k].Float(), d.Terms[k].Float()
 		}
 		for k := range to {
 			*to[k] = &at[k]

@@ -142,11 +142,11 @@ func object(x any) (string, error) {
 }
 
 func (r *logRow) setRequest(q *model.Request) {
-	r.Shape, r.Asked, r.PerNode, r.Procs = int32(q.Shape), q.Nodes, q.PerNode, q.Units
+	r.Shape, r.Asked, r.PerNode, r.Procs = int32(q.Layout), q.Nodes, q.PerNode, q.Units
 }
 
 func (r *logRow) setPlacement(p *model.Placement) {
-	r.Nodes, r.Shares, r.GPUs = string(AppendNodes(nil, p)), string(AppendShares(nil, p)), string(appendMasks(nil, p))
+	r.Nodes, r.Shares, r.GPUs = string(AppendNodes(nil, p)), string(appendShares(nil, p)), string(appendMasks(nil, p))
 }
 
 // appendMasks appends the GPUs of each share of p as a hexadecimal mask, run-length
@@ -321,7 +321,7 @@ func (r *logRow) fact(f *model.Fact) (err error) {
 }
 
 func (r *logRow) request() model.Request {
-	return model.Request{Shape: model.Shape(r.Shape), Nodes: r.Asked, PerNode: r.PerNode, Units: r.Procs}
+	return model.Request{Layout: model.Layout(r.Shape), Nodes: r.Asked, PerNode: r.PerNode, Units: r.Procs}
 }
 
 // placement reads nodes, shares and GPUs back.

@@ -104,8 +104,8 @@ func decisionOf(t *tableFile, v []vector, reasons []uint8, i int) Decision {
 	}
 	if d.Scored = !math.IsNaN(v[13].f64[i]); d.Scored {
 		d.Score, d.Penalty = model.FixedOf(v[13].f64[i]), model.FixedOf(v[14].f64[i])
-		for k := range Factors {
-			d.Values[k], d.Terms[k] = model.FixedOf(v[15+k].f64[i]), model.FixedOf(v[15+Factors+k].f64[i])
+		for k := range factorCount {
+			d.Values[k], d.Terms[k] = model.FixedOf(v[15+k].f64[i]), model.FixedOf(v[15+factorCount+k].f64[i])
 		}
 	}
 	return d

@@ -84,10 +84,10 @@ var shortNumbers = func() (list [10000]uint32) {
 	return list
 }()
 
-// AppendShares appends the units that p holds on each of its nodes, in node
+// appendShares appends the units that p holds on each of its nodes, in node
 // order and run-length encoded: "4x3,1" is 4 units on each of three nodes,
 // then 1 unit on a fourth. It appends nothing when whole nodes are held.
-func AppendShares(dst []byte, p *model.Placement) []byte {
+func appendShares(dst []byte, p *model.Placement) []byte {
 	mark := len(dst)
 	for i := 0; i < len(p.Shares); {
 		u, j := p.Shares[i].Units, i+1

@@ -24,7 +24,7 @@ func TestNodeTexts(t *testing.T) {
 		{sharesOf(9, 10, 99, 100, 999, 1000, 9999, 10000, 123456), "9-10,99-100,999-1000,9999-10000,123456", "1x9"},
 	} {
 		require.Equal(t, c.nodes, string(AppendNodes(nil, &c.p)))
-		require.Equal(t, c.shares, string(AppendShares(nil, &c.p)))
+		require.Equal(t, c.shares, string(appendShares(nil, &c.p)))
 		require.Equal(t, "x"+c.nodes, string(AppendNodes([]byte("x"), &c.p)))
 	}
 }

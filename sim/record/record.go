@@ -101,6 +101,6 @@ func (m *Memory) Scan(fn func(*Columns) error) error {
 func (m *Memory) Attempt(r *model.AttemptRecord) {
 	m.text = AppendNodes(m.text[:0], &r.Placement)
 	nodes := string(m.text)
-	m.text = AppendShares(m.text[:0], &r.Placement)
+	m.text = appendShares(m.text[:0], &r.Placement)
 	m.Attempts.Append(r, nodes, string(m.text))
 }

@@ -46,7 +46,7 @@ func writeSite(t *testing.T, dir string, n int) ([]model.JobRecord, []Decision, 
 		{Time: 5, Job: 4, ID: 31, Kind: "wait", Reason: model.ReasonReserved, Behind: -1, Until: 9,
 			Rejected: [RejectedSets]string{4: "2"}, KeptFor: -1, KeptUntil: 9},
 		{Time: 6, Job: 3, ID: 30, Kind: "start", Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime, Nodes: 8, Scored: true,
-			Score: 3 * model.One, Penalty: model.One / 2, Values: [Factors]model.Fixed{model.One, 0, 5}, Terms: [Factors]model.Fixed{model.One / 4, 0, 7}},
+			Score: 3 * model.One, Penalty: model.One / 2, Values: [factorCount]model.Fixed{model.One, 0, 5}, Terms: [factorCount]model.Fixed{model.One / 4, 0, 7}},
 	}
 	for i := range decisions {
 		w.Decision(&decisions[i])

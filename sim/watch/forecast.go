@@ -9,11 +9,11 @@ import (
 )
 
 // forecast is what is predicted to be free of nodes and caps for a blocked job at some
-// instant, when everybody leaves at the predicted end.
+// instant, when each job leaves at the predicted end.
 type forecast struct {
 	head  *job
 	nodes int32 // free as a whole, of those that it may use
-	// Where it matters which nodes these are: the GPUs of each that nobody holds, a
+	// Where it matters which nodes these are: the GPUs of each that no job holds, a
 	// node without any counting as one of one GPU.
 	detailed         bool
 	free             []uint64

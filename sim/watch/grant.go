@@ -34,7 +34,7 @@ func same(a, b *model.Placement) bool {
 	return slices.Equal(a.Words, b.Words) && slices.Equal(a.Shares, b.Shares)
 }
 
-// grant checks that j, which holds nothing, may have the nodes of p, and books
+// grant checks that j, which holds nothing, may have the nodes of p, and enters
 // them. had is what it held until now when it is resized, else nil: it may keep
 // nodes that are not ready any more, and what limits now forbid.
 func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
@@ -65,7 +65,7 @@ func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 }
 
 // shape checks that j gets what it asks for, invariant 6. false says that the
-// nodes cannot be booked.
+// nodes cannot be entered.
 func (w *Watcher) shape(j *job) bool {
 	for n, gpus := range each(&j.held) {
 		switch {
@@ -164,12 +164,12 @@ func (w *Watcher) limits(j *job, had *job) {
 		}
 	}
 	for _, b := range []struct {
-		name, unit string
-		budget     *budget
-		ask, had   int64
+		name, unit   string
+		budget       *budget
+		request, had int64
 	}{{"power", "W", &w.power, j.power, had.power}, {"storage bandwidth", "B/s", &w.bandwidth, j.io, had.io}} {
-		if b.budget.cap > 0 && b.ask > b.had && b.budget.used+b.ask > b.budget.cap {
-			w.fail(24, j, fmt.Sprintf("%s of %d %s", b.name, b.budget.used+b.ask, b.unit), fmt.Sprintf("at most %d", b.budget.cap))
+		if b.budget.cap > 0 && b.request > b.had && b.budget.used+b.request > b.budget.cap {
+			w.fail(24, j, fmt.Sprintf("%s of %d %s", b.name, b.budget.used+b.request, b.unit), fmt.Sprintf("at most %d", b.budget.cap))
 		}
 	}
 }
@@ -261,8 +261,8 @@ func (w *Watcher) holdsNow(j *job, d model.Dependency) bool {
 	return out != model.Pending
 }
 
-// asks checks a proposal to preempt: how many victims, and for whom.
-func (w *Watcher) asks(x *flight, p *model.Proposal) {
+// preemption checks a proposal to preempt: how many victims, and for which job.
+func (w *Watcher) preemption(x *flight, p *model.Proposal) {
 	if id, ok := w.refs[p.Victim]; ok {
 		x.victim = w.jobs[id]
 	}

@@ -13,27 +13,27 @@ import (
 type Order uint8
 
 const (
-	Unknown   Order = iota // scores, priorities, and orders with logarithms and roots
-	FCFS                   // by submission
-	SJF                    // shortest request first
-	LJF                    // longest request first
-	SAF                    // smallest request x units first
-	SQF                    // fewest units first
-	WFP3                   // largest (wait / request)^3 x units first
-	Expansion              // largest (wait + request) / request first
+	orderUnknown Order = iota // scores, priorities, and orders with logarithms and roots
+	fcfs                      // by submission
+	sjf                       // shortest request first
+	ljf                       // longest request first
+	saf                       // smallest request x units first
+	sqf                       // fewest units first
+	wfp3                      // largest (wait / request)^3 x units first
+	expansion                 // largest (wait + request) / request first
 )
 
-// OrderOf is the order of a name, Unknown for those that cannot be told.
+// OrderOf is the order of a name, orderUnknown for those that cannot be told.
 func OrderOf(name string) Order {
-	for o, n := range [...]string{FCFS: "fcfs", SJF: "sjf", LJF: "ljf", SAF: "saf", SQF: "sqf", WFP3: "wfp3", Expansion: "expansion"} {
+	for o, n := range [...]string{fcfs: "fcfs", sjf: "sjf", ljf: "ljf", saf: "saf", sqf: "sqf", wfp3: "wfp3", expansion: "expansion"} {
 		if n == name && n != "" {
 			return Order(o)
 		}
 	}
-	return Unknown
+	return orderUnknown
 }
 
-func (o Order) known() bool { return o != Unknown }
+func (o Order) known() bool { return o != orderUnknown }
 
 // longest is the request that those beyond it count as in an order.
 const longest = 1 << 50
@@ -41,7 +41,7 @@ const longest = 1 << 50
 // before says whether a comes before b in the queue of their vCluster now.
 func (w *Watcher) before(a, b *job) bool {
 	c := cmp.Compare(w.tier(b), w.tier(a))
-	if o := w.cfg.Policies[a.VCluster].Order; c == 0 && o != FCFS {
+	if o := w.cfg.Policies[a.VCluster].Order; c == 0 && o != fcfs {
 		c = w.compare(o, a, b)
 	}
 	return cmp.Or(c, cmp.Compare(a.Job, b.Job)) < 0
@@ -69,17 +69,17 @@ func (w *Watcher) compare(o Order, a, b *job) int {
 	na, nb := w.units(a), w.units(b)
 	wa, wb := uint64(w.now-a.Submit), uint64(w.now-b.Submit)
 	switch o {
-	case SJF:
+	case sjf:
 		return cmp.Compare(ra, rb)
-	case LJF:
+	case ljf:
 		return cmp.Compare(rb, ra)
-	case SAF:
+	case saf:
 		return compareProducts(ra, na, rb, nb)
-	case SQF:
+	case sqf:
 		return cmp.Compare(na, nb)
-	case WFP3:
+	case wfp3:
 		return cube(wb, ra, nb).Cmp(cube(wa, rb, na))
-	case Expansion:
+	case expansion:
 		return compareProducts(wb+rb, ra, wa+ra, rb)
 	}
 	return 0

@@ -82,7 +82,7 @@ func (w *Plain) clock(now model.Time) {
 	w.now = now
 }
 
-// settled checks invariant 10: nobody who could start is left waiting.
+// settled checks invariant 10: no job that could start is left waiting.
 func (w *Plain) settled() {
 	if !w.cfg.Prompt {
 		return
@@ -257,12 +257,12 @@ func (w *Plain) shape(j *plainJob) {
 	units, last := int32(0), model.NodeID(-1)
 	for _, h := range j.held {
 		if h.Node <= last || int(h.Node) >= len(w.cfg.Units) || h.Units < 1 || h.Units > w.cfg.Units[h.Node] ||
-			j.request.Shape == model.PerNode && h.Units < j.request.PerNode {
+			j.request.Layout == model.PerNode && h.Units < j.request.PerNode {
 			w.fail(6, j.id, fmt.Sprintf("%d units of node %d", h.Units, h.Node), fmt.Sprintf("distinct nodes of the cluster, and %d units on each", j.request.PerNode))
 		}
 		units, last = units+h.Units, h.Node
 	}
-	if units < j.request.Units || j.request.Shape == model.PerNode && len(j.held) != int(j.request.Nodes) {
+	if units < j.request.Units || j.request.Layout == model.PerNode && len(j.held) != int(j.request.Nodes) {
 		w.fail(6, j.id, fmt.Sprintf("%d units on %d nodes", units, len(j.held)), fmt.Sprintf("%d units, on %d nodes where it says so", j.request.Units, j.request.Nodes))
 	}
 }
@@ -291,7 +291,7 @@ func (w *Plain) shadow(j *plainJob) model.Time {
 // room is the instant from now on at which so many of what is free and of what
 // ends give back are enough.
 func room(now model.Time, free, enough int32, ends []end) model.Time {
-	slices.SortFunc(ends, func(a, b end) int { //detlint:total equal ends are summed before anybody looks
+	slices.SortFunc(ends, func(a, b end) int { //detlint:total equal ends are summed before they are read
 		return cmp.Compare(a.at, b.at)
 	})
 	at := now

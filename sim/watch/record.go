@@ -12,7 +12,7 @@ func (w *Watcher) Attempt(r *model.AttemptRecord) {
 	w.Records++
 	j := w.jobs[r.Job]
 	if j == nil || j.state != model.Running && j.state != model.Checkpointing {
-		w.stranger(2, r.Job, "the record of an attempt", "a job that runs")
+		w.unknownJob(2, r.Job, "the record of an attempt", "a job that runs")
 		return
 	}
 	if r.Start != j.start || r.End < w.now || r.Attempt != j.attempts || r.Nodes != j.nodes {
@@ -34,19 +34,19 @@ func (w *Watcher) Job(r *model.JobRecord) {
 	switch {
 	case r.State == model.Rejected:
 		if w.jobs[r.Job] != nil || w.outcome(r.Job) != model.Pending {
-			w.stranger(2, r.Job, "it is rejected and submitted", "one of both")
+			w.unknownJob(2, r.Job, "it is rejected and submitted", "one of both")
 		}
 		return
 	case !r.State.Terminal() && r.Reason == model.ReasonEndOfRun:
 		w.open++
 		if j := w.jobs[r.Job]; j == nil || j.state != r.State {
-			w.stranger(2, r.Job, "it is unfinished, "+r.State.String(), "that it is in the system in this state")
+			w.unknownJob(2, r.Job, "it is unfinished, "+r.State.String(), "that it is in the system in this state")
 		}
 		return
 	}
 	j := w.leavers[r.Job]
 	if j == nil {
-		w.stranger(2, r.Job, "it is recorded as "+r.State.String(), "a job that has just left")
+		w.unknownJob(2, r.Job, "it is recorded as "+r.State.String(), "a job that has just left")
 		return
 	}
 	delete(w.leavers, r.Job)

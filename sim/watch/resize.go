@@ -87,7 +87,7 @@ func has(p *model.Placement, n model.NodeID, gpus uint64) bool {
 	return false
 }
 
-// lands takes a proposal to resize off the books.
+// lands takes a proposal to resize off the ledger.
 func (w *Watcher) lands(x *flight) {
 	if x.job.resize == x {
 		x.job.resize = nil

@@ -63,7 +63,7 @@ var forgedServices = []forgedLog{
 		l.demand(0, 0, 2)
 		l.resized(0, 0, l.propose(0, model.Proposal{Kind: model.ProposeResize, Placement: on(0, 1)}), on(0, 4))
 	}},
-	{31, "a demand of nobody", nil, func(l *forged) { l.demand(0, 3, 2) }},
+	{31, "a demand of no job", nil, func(l *forged) { l.demand(0, 3, 2) }},
 	{31, "a demand of a service that has left", nil, func(l *forged) {
 		l.serves(0, 0, 0)
 		l.fact(1*sec, model.FactEnded, 0)
@@ -80,7 +80,7 @@ var forgedServices = []forgedLog{
 		l.demand(0, 0, 2)
 		l.propose(0, model.Proposal{Kind: model.ProposeResize, Placement: on(0, 1)})
 	}},
-	{31, "growth that nobody demands", nil, func(l *forged) { l.serves(0, 0, 0); l.resize(1*sec, 0, 0, 1) }},
+	{31, "growth without demand", nil, func(l *forged) { l.serves(0, 0, 0); l.resize(1*sec, 0, 0, 1) }},
 	{31, "more than is demanded", nil, func(l *forged) {
 		l.serves(0, 0, 0)
 		l.demand(1*sec, 0, 2)
@@ -118,8 +118,8 @@ var forgedServices = []forgedLog{
 		l.demand(996*sec, 0, 2)
 		l.resize(996*sec, 0, 0, 1)
 	}},
-	{28, "a service grows on what the first blocked job counts on", noBooks, func(l *forged) { l.widens(model.Minute, wants(2)) }},
-	{0, "until its end before that", noBooks, func(l *forged) { l.widens(9*model.Second, wants(2)) }},
+	{28, "a service grows on what the first blocked job counts on", noLedger, func(l *forged) { l.widens(model.Minute, wants(2)) }},
+	{0, "until its end before that", noLedger, func(l *forged) { l.widens(9*model.Second, wants(2)) }},
 	{28, "power of a service that grows", caps, func(l *forged) { l.widens(model.Minute, draws(160)) }},
 	{0, "power that is left beside it", caps, func(l *forged) { l.widens(model.Minute, draws(140)) }},
 }

@@ -19,7 +19,7 @@ type pass struct {
 	head     *job             // the first that is blocked
 	grown    bool             // a job proposed in it has more than its least nodes
 	skip     bool             // the pass is not one to check
-	cause    *job             // for whom victims were last asked for
+	cause    *job             // for which victims were last asked to leave
 	victims  int32
 	forecast
 }
@@ -92,7 +92,7 @@ func (w *Watcher) setAside(j *job, t *taking) {
 }
 
 // checked says whether reservations of vCluster v are checked: EASY, where it can be
-// told who is first, and no nodes are kept for a job that makes others leave.
+// told which job is first, and no nodes are kept for a job that makes others leave.
 func (w *Watcher) checked(v model.VClusterID) bool {
 	p := &w.cfg.Policies[v]
 	return p.Easy && (p.Order.known() || w.cfg.First != nil) && w.causes == 0
@@ -131,7 +131,7 @@ func (w *Watcher) behind(j *job, t *taking, seq uint64) {
 	}
 }
 
-// askHead takes the scheduler's word for who is blocked first, if j comes behind.
+// askHead takes the scheduler's word for which job is blocked first, if j comes behind.
 func (w *Watcher) askHead(j *job, seq uint64) {
 	ref, since, ok := w.cfg.First(j.VCluster)
 	if !ok || seq <= since {
@@ -154,7 +154,7 @@ func (w *Watcher) findHead(j *job) {
 	}
 	for _, o := range s.waiting[j.VCluster] {
 		if o == j || !w.before(o, j) {
-			if w.cfg.Policies[j.VCluster].Order == FCFS && !w.tiered() {
+			if w.cfg.Policies[j.VCluster].Order == fcfs && !w.tiered() {
 				return // the list is in this order
 			}
 			continue
@@ -208,7 +208,7 @@ func (w *Watcher) free(j *job) bool {
 }
 
 // clashes says whether a proposal of v that is under way names a node that was
-// granted to another meanwhile: then it is not known who will have what.
+// granted to another meanwhile: then it is not known which job will have what.
 func (w *Watcher) clashes(v model.VClusterID) bool {
 	for _, j := range w.pass.waiting[v] {
 		if j.flying != nil && within(&j.flying.placement, w.owned) > 0 {

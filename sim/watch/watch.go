@@ -1,7 +1,7 @@
 // Package watch checks the invariants of docs/INVARIANTS.md on a log as it is
 // written: facts, proposals and records come in, breaches come out. It keeps
-// books of its own from the log alone and believes neither the core, but for
-// who is first where only scores tell, nor the quorum, so it must not know them; nor
+// a ledger of its own from the log alone and believes neither the core, but for
+// which job is first where only scores tell, nor the quorum, so it must not know them; nor
 // does it know how a schedule is made. It never stops a replay.
 package watch
 
@@ -28,14 +28,14 @@ type Breach struct {
 
 // String says in a line what is wrong.
 func (b Breach) String() string {
-	who := ""
+	subject := ""
 	switch {
 	case b.ID != 0:
-		who = fmt.Sprintf(" job %d (row %d):", b.ID, b.Job)
+		subject = fmt.Sprintf(" job %d (row %d):", b.ID, b.Job)
 	case b.Job >= 0:
-		who = fmt.Sprintf(" row %d:", b.Job)
+		subject = fmt.Sprintf(" row %d:", b.Job)
 	}
-	return fmt.Sprintf("invariant %d at %s:%s found %s, expected %s", b.Invariant, b.At, who, b.Found, b.Expected)
+	return fmt.Sprintf("invariant %d at %s:%s found %s, expected %s", b.Invariant, b.At, subject, b.Found, b.Expected)
 }
 
 // Report is what a watcher has seen.
@@ -110,7 +110,7 @@ type Watcher struct {
 	open    int64  // jobs recorded as unfinished
 	causes  int    // jobs for which others were asked to leave, while these wait
 
-	books
+	ledger
 	pass pass
 }
 
@@ -120,7 +120,7 @@ func New(cfg Config) *Watcher {
 		cfg: cfg, site: cfg.Site, now: model.AbsentTime, jobs: map[model.JobID]*job{}, leavers: map[model.JobID]*job{},
 		refs: map[model.Ref]model.JobID{}, flights: map[uint64]*flight{},
 	}
-	w.books = newBooks(cfg.Site)
+	w.ledger = newLedger(cfg.Site)
 	w.pass.waiting = make([][]*job, len(cfg.Site.VClusters))
 	w.pass.reset()
 	return w
@@ -134,8 +134,8 @@ func (w *Watcher) fail(invariant int, j *job, found, expected string) {
 	w.Report.fail(b)
 }
 
-// stranger notes a breach about a job that is not in the system.
-func (w *Watcher) stranger(invariant int, id model.JobID, found, expected string) {
+// unknownJob notes a breach about a job that is not in the system.
+func (w *Watcher) unknownJob(invariant int, id model.JobID, found, expected string) {
 	w.Report.fail(Breach{Invariant: invariant, At: w.now, Job: id, Found: found, Expected: expected})
 }
 
@@ -193,17 +193,17 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 		return
 	case model.FactRefused:
 		if w.flight(f) == nil {
-			w.stranger(6, f.Job, fmt.Sprintf("a refusal of proposal %d", f.Seq), "an answer to a proposal that waits for one")
+			w.unknownJob(6, f.Job, fmt.Sprintf("a refusal of proposal %d", f.Seq), "an answer to a proposal that waits for one")
 		}
 		return
 	}
 	j := w.jobs[f.Job]
 	if j == nil && f.Kind == model.FactDemand {
-		w.stranger(31, f.Job, "a demand", "a job in the system")
+		w.unknownJob(31, f.Job, "a demand", "a job in the system")
 		return
 	}
 	if j == nil {
-		w.stranger(2, f.Job, "the fact "+f.Kind.String(), "a job in the system")
+		w.unknownJob(2, f.Job, "the fact "+f.Kind.String(), "a job in the system")
 		return
 	}
 	w.jobFact(j, f)
@@ -323,7 +323,7 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 	w.clock(now)
 	j := w.jobs[p.Job]
 	if j == nil {
-		w.stranger(6, p.Job, "a proposal to "+p.Kind.String(), "a job in the system")
+		w.unknownJob(6, p.Job, "a proposal to "+p.Kind.String(), "a job in the system")
 		return
 	}
 	if w.flights[p.Seq] != nil {
@@ -347,11 +347,11 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 		x.placement = copied(&p.Placement)
 		w.resizes(j, x, p)
 	case model.ProposePreempt:
-		w.asks(x, p)
+		w.preemption(x, p)
 	}
 }
 
-// flight takes the proposal that f answers off the books, nil when there is none.
+// flight takes the proposal that f answers off the ledger, nil when there is none.
 func (w *Watcher) flight(f *model.Fact) *flight {
 	x := w.flights[f.Seq]
 	if f.Seq == 0 || x == nil {

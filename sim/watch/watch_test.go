@@ -12,7 +12,7 @@ import (
 
 const sec = model.Time(model.Second)
 
-// testSite is two vClusters of two nodes each, and one node for everybody.
+// testSite is two vClusters of two nodes each, and one node for both.
 //
 //	node         0      1      2      3      4
 //	home         a      a      b      b      -
@@ -110,9 +110,9 @@ func (l *forged) preempt(at model.Time, cause, victim model.JobID) {
 	l.Fact(at, &model.Fact{Kind: model.FactPreempted, Job: victim, Ref: model.Ref(victim), Seq: seq})
 }
 
-// books has a job of tenant ada fail after 6 s and start again; the scheduler has
+// charges has a job of tenant ada fail after 6 s and start again; the scheduler has
 // booked so much for it then, and so much 4 s later.
-func (l *forged) books(first, second model.Duration) {
+func (l *forged) charges(first, second model.Duration) {
 	l.cfg.Ledger = func(_ model.TenantID, now model.Time) (node, gpu model.Duration) {
 		switch {
 		case now < 6*sec:
@@ -207,20 +207,20 @@ func reads(perSecond int64) func(*model.Allocation) {
 }
 
 func records(c *Config) { c.Records = true }
-func noBooks(c *Config) {
+func noLedger(c *Config) {
 	c.Site.Reservations = nil
-	c.Policies = []Policy{{Order: FCFS, Easy: true}, {}}
+	c.Policies = []Policy{{Order: fcfs, Easy: true}, {}}
 }
 func easy(o Order) func(*Config) {
 	return func(c *Config) {
-		noBooks(c)
+		noLedger(c)
 		c.Policies[0].Order = o
 	}
 }
 
-func keepBooks(c *Config) { c.Policies = []Policy{{Order: FCFS, Easy: true}, {}} }
+func keepBooks(c *Config) { c.Policies = []Policy{{Order: fcfs, Easy: true}, {}} }
 func caps(c *Config) {
-	noBooks(c)
+	noLedger(c)
 	c.Site.PowerCap, c.Site.Bandwidth = 250, 10
 }
 func power(c *Config)   { c.Site.PowerCap = 150 }
@@ -269,7 +269,7 @@ func TestForgedLogs(t *testing.T) {
 		}},
 		{1, "time runs back", nil, func(l *forged) { l.submit(5*sec, 0); l.node(4*sec, 0, model.Draining) }},
 		{2, "a second submission", nil, func(l *forged) { l.submit(0, 0); l.submit(0, 0) }},
-		{2, "an end of nobody", nil, func(l *forged) { l.fact(0, model.FactEnded, 3) }},
+		{2, "an end of no job", nil, func(l *forged) { l.fact(0, model.FactEnded, 3) }},
 		{2, "a job leaves twice", nil, func(l *forged) {
 			l.submit(0, 0)
 			l.fact(1*sec, model.FactCancelled, 0)
@@ -277,7 +277,7 @@ func TestForgedLogs(t *testing.T) {
 		}},
 		{2, "a row is not accounted for", records, func(l *forged) { l.Finish(1, 0, 0) }},
 		{2, "a job is lost", nil, func(l *forged) { l.submit(0, 0); l.Finish(1, 0, 0) }},
-		{2, "an attempt that nobody recorded", records, func(l *forged) {
+		{2, "an attempt that is not recorded", records, func(l *forged) {
 			l.submit(0, 0)
 			l.start(0, 0, 0)
 			l.fact(1*sec, model.FactEnded, 0)
@@ -414,27 +414,27 @@ func TestForgedLogs(t *testing.T) {
 			l.start(0, 1, 0)
 		}},
 		{27, "into a reservation", nil, func(l *forged) { l.submit(995*sec, 0); l.start(995*sec, 0, 4) }},
-		{28, "a start that delays the first blocked job", noBooks, func(l *forged) {
+		{28, "a start that delays the first blocked job", noLedger, func(l *forged) {
 			l.submit(0, 0, wants(2))
 			l.start(0, 0, 0, 1)
 			l.submit(1*sec, 1, wants(3))
 			l.submit(1*sec, 2, func(a *model.Allocation) { a.Walltime = model.Minute })
 			l.start(1*sec, 2, 4)
 		}},
-		{28, "where the order puts the blocked job first", easy(SJF), func(l *forged) { l.queue(5 * model.Second) }},
-		{0, "where the order puts it last", easy(LJF), func(l *forged) { l.queue(5 * model.Second) }},
-		{0, "where the order is not known", easy(Unknown), func(l *forged) { l.queue(5 * model.Second) }},
+		{28, "where the order puts the blocked job first", easy(sjf), func(l *forged) { l.queue(5 * model.Second) }},
+		{0, "where the order puts it last", easy(ljf), func(l *forged) { l.queue(5 * model.Second) }},
+		{0, "where the order is not known", easy(orderUnknown), func(l *forged) { l.queue(5 * model.Second) }},
 		{28, "power that the blocked job counts on", caps, func(l *forged) { l.beside(model.Minute, draws(200), draws(100)) }},
 		{0, "power that it can spare", caps, func(l *forged) { l.beside(model.Minute, draws(200), draws(50)) }},
 		{28, "bandwidth that it counts on", caps, func(l *forged) { l.beside(model.Minute, reads(8), reads(3)) }},
 		{0, "bandwidth that comes back in time", caps, func(l *forged) { l.beside(9*model.Second, reads(8), reads(3)) }},
-		{28, "nodes of its fingerprint", noBooks, func(l *forged) { l.alike(1) }},
-		{0, "nodes of another fingerprint", noBooks, func(l *forged) { l.alike(4) }},
+		{28, "nodes of its fingerprint", noLedger, func(l *forged) { l.alike(1) }},
+		{0, "nodes of another fingerprint", noLedger, func(l *forged) { l.alike(4) }},
 		{28, "beyond the end of a reservation in its way", keepBooks, func(l *forged) { l.aside(2500 * model.Second) }},
 		{0, "until it ends", keepBooks, func(l *forged) { l.aside(1900 * model.Second) }},
-		{28, "GPUs that it counts on", func(c *Config) { noBooks(c); c.Shared = true }, func(l *forged) { l.divided(0) }},
-		{0, "GPUs of a node at home elsewhere", func(c *Config) { noBooks(c); c.Shared = true }, func(l *forged) { l.divided(2) }},
-		{0, "while others leave for somebody", func(c *Config) { noBooks(c); c.Policies[0].Preempts, c.Policies[0].MaxVictims = true, 1 }, func(l *forged) {
+		{28, "GPUs that it counts on", func(c *Config) { noLedger(c); c.Shared = true }, func(l *forged) { l.divided(0) }},
+		{0, "GPUs of a node at home elsewhere", func(c *Config) { noLedger(c); c.Shared = true }, func(l *forged) { l.divided(2) }},
+		{0, "while others leave for a job", func(c *Config) { noLedger(c); c.Policies[0].Preempts, c.Policies[0].MaxVictims = true, 1 }, func(l *forged) {
 			l.submit(0, 0, wants(2), class(1))
 			l.start(0, 0, 0, 1)
 			l.submit(1*sec, 1, wants(3))
@@ -442,8 +442,8 @@ func TestForgedLogs(t *testing.T) {
 			l.submit(1*sec, 2, lasts(model.Minute))
 			l.start(1*sec, 2, 4)
 		}},
-		{29, "a ledger that forgets", nil, func(l *forged) { l.books(6*model.Second, 5*model.Second) }},
-		{29, "a ledger that invents", nil, func(l *forged) { l.books(7*model.Second, 10*model.Second) }},
+		{29, "a ledger that forgets", nil, func(l *forged) { l.charges(6*model.Second, 5*model.Second) }},
+		{29, "a ledger that invents", nil, func(l *forged) { l.charges(7*model.Second, 10*model.Second) }},
 		{30, "more work kept than done", records, func(l *forged) {
 			l.submit(0, 0)
 			l.start(0, 0, 0)

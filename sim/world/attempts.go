@@ -164,7 +164,7 @@ func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 	s.release(ref, &model.Fact{Kind: model.FactRequeued, Job: l.rec.Job, Ref: ref, Seq: l.seq, Reason: why})
 }
 
-// countRequeue books that the running attempt failed and its job waits once more.
+// countRequeue counts that the running attempt failed and its job waits once more.
 func (s *Site) countRequeue(ref model.Ref, why model.Reason) {
 	l := &s.jobs[ref]
 	l.rec.Requeues++
@@ -195,7 +195,7 @@ func (s *Site) suspend(ref model.Ref) {
 }
 
 // endAttempt writes the record of the running attempt, of whose work kept counts, and
-// takes it off the books.
+// takes it off the ledger.
 func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.jobs[ref]
 	lost := l.gained(l.worked(s.now)) - kept

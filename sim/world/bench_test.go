@@ -14,7 +14,7 @@ func BenchmarkSite(b *testing.B) {
 	const running = 500
 	site := smallSite(1024)
 	s := NewSite(SiteConfig{Site: site, Exit: preempt.DefaultConfig()}, forget{})
-	rows := batchOf(row(1, 0, runs(running*sec), asks(1000*sec), func(j *traces.Job) { j.Tenant, j.GPUType = "bob", "" }))
+	rows := batchOf(row(1, 0, runs(running*sec), walltime(1000*sec), func(j *traces.Job) { j.Tenant, j.GPUType = "bob", "" }))
 	var proposals [1]model.Proposal
 	var words [1]model.NodeWord
 	var answers, facts []model.Fact

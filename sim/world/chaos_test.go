@@ -53,7 +53,7 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 			At: now, Kind: translate.ChangeKind(rapid.IntRange(0, int(translate.NodeDegrades)).Draw(rt, "change")), Node: model.NodeID(rapid.IntRange(0, n-1).Draw(rt, "node")),
 		})
 	}
-	for i := range 2 * n { // so that everybody can run in the end
+	for i := range 2 * n { // so that every job can run in the end
 		base.Changes = append(base.Changes, translate.Change{
 			At: model.Time(1000+100*(i/n)) * at, Kind: []translate.ChangeKind{translate.NodeRepaired, translate.NodeUndrained}[i/n], Node: model.NodeID(i % n),
 		})
@@ -99,7 +99,7 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 // TestChaos: whatever goes wrong, every job is accounted for once, its attempts
 // follow each other, its work adds up, the counters agree with the attempts, and
 // the same seed tells the same story. The quorum, which shares nothing with the
-// world's books, panics on an illegal transition and refuses a node twice.
+// world's ledger, panics on an illegal transition and refuses a node twice.
 func TestChaos(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg, rows, orders := chaos(rt)
@@ -173,7 +173,7 @@ func TestFaultsAreKeyed(t *testing.T) {
 	}
 	idle := breaks()
 	require.Greater(t, len(idle), 20)
-	require.Equal(t, idle, breaks(row(1, 0, runs(5000*sec), asks(9000*sec)), row(2, 7*at)))
+	require.Equal(t, idle, breaks(row(1, 0, runs(5000*sec), walltime(9000*sec)), row(2, 7*at)))
 }
 
 // TestEnergy: two nodes draw 100 W each when idle, and 300 W at work.
@@ -211,7 +211,7 @@ func TestSiteSteadyStateAllocatesNothing(t *testing.T) {
 	exit := preempt.DefaultConfig()
 	exit.Bandwidth = 100
 	s := NewSite(SiteConfig{Site: smallSite(2), Exit: exit, Latency: 1, Wipe: sec, Faults: Faults{Slow: 0.5, SlowBy: 2}}, forget{})
-	rows := batchOf(row(1, 0, runs(100*sec), asks(200*sec)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
+	rows := batchOf(row(1, 0, runs(100*sec), walltime(200*sec)), row(2, 0, class(9), func(j *traces.Job) { j.Sensitive = traces.Some(true) }))
 	now := model.Time(0)
 	none := func(*model.Allocation) model.Reason { return model.ReasonNone }
 	var proposals [1]model.Proposal

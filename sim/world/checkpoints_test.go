@@ -39,7 +39,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			//     0     100  110   210  220  260
 			//  1  |work |writes|work|writes|work|
 			name: "a job writes every so often and ends later", nodes: 1, config: keeps(preempt.YoungInterval, 500*sec),
-			rows: []traces.Job{row(1, 0, manual, runs(240*sec), asks(400*sec))},
+			rows: []traces.Job{row(1, 0, manual, runs(240*sec), walltime(400*sec))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      110s checkpointed 1
@@ -50,7 +50,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		{
 			// 100 s are saved, and 40 s lost; it reads for 10 s.
 			name: "it goes on from there after a node has failed", nodes: 2, config: keeps(preempt.YoungInterval, 500*sec),
-			rows:    []traces.Job{row(1, 0, manual, runs(180*sec), asks(400*sec))},
+			rows:    []traces.Job{row(1, 0, manual, runs(180*sec), walltime(400*sec))},
 			changes: []translate.Change{fails(150, 0)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -64,7 +64,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		},
 		{
 			name: "a node that fails while it writes takes the checkpoint along", nodes: 2, config: keeps(preempt.YoungInterval, 500*sec),
-			rows:    []traces.Job{row(1, 0, manual, runs(120*sec), asks(400*sec))},
+			rows:    []traces.Job{row(1, 0, manual, runs(120*sec), walltime(400*sec))},
 			changes: []translate.Change{fails(105, 0)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -81,7 +81,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			// are saved, and 90 s lost.
 			name: "a victim that has no time to write goes on from there", nodes: 1,
 			config: both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Faults.Unresponsive, c.Exit.Timeout = 1, 20*sec }),
-			rows:   []traces.Job{row(1, 0, manual, runs(220*sec), asks(2000*sec)), row(2, 150*at, class(9))},
+			rows:   []traces.Job{row(1, 0, manual, runs(220*sec), walltime(2000*sec)), row(2, 150*at, class(9))},
 			orders: []order{preemptAt(150, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -101,7 +101,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		{
 			// It is asked at 104 s for what it began to write at 100 s.
 			name: "a victim that writes already leaves with that", nodes: 1, config: keeps(preempt.YoungInterval, 500*sec),
-			rows:   []traces.Job{row(1, 0, manual, runs(150*sec), asks(2000*sec)), row(2, 104*at, class(9))},
+			rows:   []traces.Job{row(1, 0, manual, runs(150*sec), walltime(2000*sec)), row(2, 104*at, class(9))},
 			orders: []order{preemptAt(104, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -118,7 +118,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		},
 		{
 			name: "its walltime runs on while it writes", nodes: 1, config: keeps(preempt.YoungInterval, 500*sec),
-			rows: []traces.Job{row(1, 0, manual, runs(150*sec), asks(120*sec))},
+			rows: []traces.Job{row(1, 0, manual, runs(150*sec), walltime(120*sec))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      110s checkpointed 1
@@ -127,7 +127,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		},
 		{
 			name: "nothing is written that would not be whole within the walltime", nodes: 1, config: keeps(preempt.YoungInterval, 500*sec),
-			rows: []traces.Job{row(1, 0, manual, runs(105*sec), asks(110*sec))},
+			rows: []traces.Job{row(1, 0, manual, runs(105*sec), walltime(110*sec))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      105s ended 1 COMPLETED`,
@@ -136,7 +136,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 		{
 			// Automatic checkpoints come no sooner than after 300 s.
 			name: "the policy bounds the interval", nodes: 1, config: keeps(preempt.YoungInterval, 500*sec),
-			rows: []traces.Job{row(1, 0, runs(400*sec), asks(500*sec)), row(2, 420*at, none, runs(400*sec), asks(500*sec))},
+			rows: []traces.Job{row(1, 0, runs(400*sec), walltime(500*sec)), row(2, 420*at, none, runs(400*sec), walltime(500*sec))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      310s checkpointed 1
@@ -151,7 +151,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			// It tries again 30 s after each failure.
 			name: "a node fails to write its part", nodes: 1,
 			config: both(keeps(preempt.YoungInterval, 500*sec), func(c *SiteConfig) { c.Faults.Partial = 1 }),
-			rows:   []traces.Job{row(1, 0, manual, runs(140*sec), asks(400*sec))},
+			rows:   []traces.Job{row(1, 0, manual, runs(140*sec), walltime(400*sec))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      160s ended 1 COMPLETED`,
@@ -163,7 +163,7 @@ func TestPeriodicCheckpoints(t *testing.T) {
 			// x 0.5), for 20 s where 400 s run (60 x 0.05). 30 s after it has written
 			// comes the look at 120 s, when the job is over.
 			name: "a job writes when that is worth it", nodes: 1, config: keeps(preempt.ValueOverCost, model.Forever),
-			rows: []traces.Job{row(1, 0, manual, runs(100*sec), asks(400*sec)), row(2, 35*at, class(9))},
+			rows: []traces.Job{row(1, 0, manual, runs(100*sec), walltime(400*sec)), row(2, 35*at, class(9))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      35s submitted 2

@@ -15,7 +15,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 		{
 			name: "a victim does not answer, and is killed", nodes: 1,
 			config: func(c *SiteConfig) { grace(c); c.Faults.Unresponsive = 1 },
-			rows:   []traces.Job{row(1, 0, runs(1000*sec), asks(2000*sec)), row(2, 5*at, class(9))},
+			rows:   []traces.Job{row(1, 0, runs(1000*sec), walltime(2000*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -34,7 +34,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 			// Three deferrals of 300 s, then it writes.
 			name: "a victim asks for time as often as it may", nodes: 1,
 			config: func(c *SiteConfig) { grace(c); c.Faults.Defers = 1 },
-			rows:   []traces.Job{row(1, 0, runs(1000*sec), asks(2000*sec)), row(2, 5*at, class(9))},
+			rows:   []traces.Job{row(1, 0, runs(1000*sec), walltime(2000*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -71,7 +71,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 			// 100 times 10 s are more than 600 s and the extension by 300 s.
 			name: "a checkpoint is too slow for its extension", nodes: 1,
 			config: func(c *SiteConfig) { grace(c); c.Faults.Slow, c.Faults.SlowBy = 1, 100 },
-			rows:   []traces.Job{row(1, 0, asks(2000*sec)), row(2, 5*at, class(9))},
+			rows:   []traces.Job{row(1, 0, walltime(2000*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -153,7 +153,7 @@ func TestLivesOfMisfortune(t *testing.T) {
 				c.Site.VClusters[0].Borrow, c.Site.VClusters[1].Lend, c.Site.VClusters[1].MaxLent = true, true, model.One
 				c.Site.Nodes[0].Home = 1
 			},
-			rows:   []traces.Job{row(1, 0, runs(100*sec), asks(200*sec)), row(2, 5*at, func(j *traces.Job) { j.VCluster = "home" })},
+			rows:   []traces.Job{row(1, 0, runs(100*sec), walltime(200*sec)), row(2, 5*at, func(j *traces.Job) { j.VCluster = "home" })},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1

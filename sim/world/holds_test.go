@@ -28,8 +28,8 @@ func newSingle(t *testing.T, change func(*SiteConfig), rows ...traces.Job) *sing
 }
 
 // submission is Submission with the fact returned.
-func (s *Site) submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
-	ok, err = s.Submission(b, i, never, &f)
+func (s *Site) submission(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason) (f model.Fact, ok bool, err error) {
+	ok, err = s.Submission(b, i, unsatisfiable, &f)
 	return f, ok, err
 }
 
@@ -42,8 +42,8 @@ func (s *single) submit(i int) model.Fact {
 	return f
 }
 
-// ask proposes at once and starts what is granted.
-func (s *single) ask(now model.Time, p model.Proposal) model.Fact {
+// propose proposes at once and starts what is granted.
+func (s *single) propose(now model.Time, p model.Proposal) model.Fact {
 	f := s.Submit(now, []model.Proposal{p}, nil)[0]
 	if f.Kind == model.FactAssigned {
 		s.Start(now, f.Ref)
@@ -61,19 +61,19 @@ func whole(mask uint64) model.Placement {
 //	nodes     1     3      1
 //	      0  |  10 |   30 |   40
 func TestResize(t *testing.T) {
-	s := newSingle(t, func(*SiteConfig) {}, row(1, 0, runs(40*sec), asks(50*sec), func(j *traces.Job) {
+	s := newSingle(t, func(*SiteConfig) {}, row(1, 0, runs(40*sec), walltime(50*sec), func(j *traces.Job) {
 		j.Kind, j.NodesMax, j.Tenant = "reactive", traces.Some[int32](3), "bob"
 	}))
 	f := s.submit(0)
-	require.Equal(t, model.FactAssigned, s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)}).Kind)
+	require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Placement: whole(1)}).Kind)
 	resize := model.Proposal{Kind: model.ProposeResize, Ref: f.Ref, Placement: whole(7)}
-	require.Equal(t, model.FactResized, s.ask(10*at, resize).Kind)
+	require.Equal(t, model.FactResized, s.propose(10*at, resize).Kind)
 	require.Equal(t, int64(3), s.Meter.All.Nodes)
 	resize.Placement = whole(15)
-	require.Equal(t, model.FactRefused, s.ask(20*at, resize).Kind, "more than it may have")
+	require.Equal(t, model.FactRefused, s.propose(20*at, resize).Kind, "more than it may have")
 	require.Equal(t, int64(3), s.Meter.All.Nodes)
 	resize.Placement = whole(8)
-	require.Equal(t, model.FactResized, s.ask(30*at, resize).Kind)
+	require.Equal(t, model.FactResized, s.propose(30*at, resize).Kind)
 	require.Equal(t, int64(1), s.State.BusyUnits)
 	require.Equal(t, 40*at, s.Next())
 	require.Equal(t, model.FactEnded, s.Take(40*at, nil)[0].Kind)
@@ -92,15 +92,15 @@ func TestLeavingADrainingNode(t *testing.T) {
 	for _, kind := range []model.ProposalKind{model.ProposeResize, model.ProposeRequeue} {
 		s := newSingle(t, func(c *SiteConfig) { c.Changes = []translate.Change{{At: 5 * at, Kind: translate.NodeDrains}} }, row(1, 0))
 		f := s.submit(0)
-		s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
+		s.propose(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
 		require.Equal(t, model.Draining, s.Take(5*at, nil)[0].State)
 		p := model.Proposal{Kind: kind, Ref: f.Ref, Placement: whole(2)}
-		require.NotEqual(t, model.FactRefused, s.ask(6*at, p).Kind)
+		require.NotEqual(t, model.FactRefused, s.propose(6*at, p).Kind)
 		require.Equal(t, 6*at, s.Next())
 		require.Equal(t, model.Drained, s.Take(6*at, nil)[0].State)
 		require.Equal(t, kind == model.ProposeRequeue, s.State.Waiting == 1)
 		p.VCluster = 7
-		require.Equal(t, model.FactRefused, s.ask(7*at, p).Kind)
+		require.Equal(t, model.FactRefused, s.propose(7*at, p).Kind)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestShares(t *testing.T) {
 		for i := range 2 {
 			f := s.submit(i)
 			share := model.NodeShare{Units: 2, GPUs: 3 << (2 * i)}
-			require.Equal(t, model.FactAssigned, s.ask(0, model.Proposal{Ref: f.Ref, Job: f.Job, Placement: model.Placement{Shares: []model.NodeShare{share}}}).Kind)
+			require.Equal(t, model.FactAssigned, s.propose(0, model.Proposal{Ref: f.Ref, Job: f.Job, Placement: model.Placement{Shares: []model.NodeShare{share}}}).Kind)
 		}
 		require.Equal(t, int64(4), s.State.BusyUnits)
 		require.Equal(t, int64(2), s.Meter.All.Nodes)
@@ -142,10 +142,10 @@ func TestHold(t *testing.T) {
 	s := newSingle(t, func(*SiteConfig) {}, row(1, 0, func(j *traces.Job) { j.Hold, j.Released = traces.Some(true), traces.Some(5*at) }))
 	f := s.submit(0)
 	p := model.Proposal{Ref: f.Ref, Placement: whole(1)}
-	require.Equal(t, model.ReasonHeld, s.ask(0, p).Reason)
+	require.Equal(t, model.ReasonHeld, s.propose(0, p).Reason)
 	released := s.Take(5*at, nil)
 	require.Equal(t, model.FactReleased, released[0].Kind)
-	require.Equal(t, model.FactAssigned, s.ask(5*at, p).Kind)
+	require.Equal(t, model.FactAssigned, s.propose(5*at, p).Kind)
 }
 
 // TestHoldOfWithdrawn: a job that is withdrawn while on hold is released no more,
@@ -202,8 +202,8 @@ func TestRejected(t *testing.T) {
 func TestAbandonWhileLeaving(t *testing.T) {
 	s := newSingle(t, func(c *SiteConfig) { c.Exit.Bandwidth = 1 }, row(1, 0), row(2, 0, class(9)))
 	f, g := s.submit(0), s.submit(1)
-	s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
-	require.Equal(t, model.FactPreempted, s.ask(4*at, model.Proposal{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref}).Kind)
+	s.propose(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
+	require.Equal(t, model.FactPreempted, s.propose(4*at, model.Proposal{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref}).Kind)
 	require.Equal(t, 4*at, s.Next())
 	require.Empty(t, s.Take(4*at, nil), "the hint")
 	require.Equal(t, int64(2), s.Abandon(9*at))
@@ -213,7 +213,7 @@ func TestAbandonWhileLeaving(t *testing.T) {
 }
 
 // TestVictimKeepsItsRef: a victim that ends before the quorum decides leaves its
-// ref to nobody until then.
+// ref to no other until then.
 func TestVictimKeepsItsRef(t *testing.T) {
 	s := newSingle(t, func(c *SiteConfig) { c.Latency = 5 * sec }, row(1, 0), row(2, 0, class(9)), row(3, 0))
 	f, g := s.submit(0), s.submit(1)
@@ -235,8 +235,8 @@ func TestVictimKeepsItsRef(t *testing.T) {
 func TestLeft(t *testing.T) {
 	s := newSingle(t, func(c *SiteConfig) { c.Exit.Bandwidth, c.ReadBandwidth = 50, 20 }, row(1, 0), row(2, 0, class(9)))
 	f, g := s.submit(0), s.submit(1)
-	s.ask(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
-	s.ask(4*at, model.Proposal{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref})
+	s.propose(0, model.Proposal{Ref: f.Ref, Placement: whole(1)})
+	s.propose(4*at, model.Proposal{Kind: model.ProposePreempt, Ref: g.Ref, Job: g.Job, Victim: f.Ref})
 	require.Empty(t, s.Take(4*at, nil), "the hint")
 	suspended := s.Take(6*at, nil)[0]
 	require.Equal(t, model.FactSuspended, suspended.Kind)

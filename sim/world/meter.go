@@ -185,7 +185,7 @@ func (s *Site) unitsOf(k *model.NodeClass) int32 {
 	return 1
 }
 
-// account books what the job under ref holds, with sign 1 when it starts and -1
+// account counts what the job under ref holds, with sign 1 when it starts and -1
 // when it leaves its nodes, while the quorum still knows them.
 func (s *Site) account(ref model.Ref, sign int64) {
 	l := &s.jobs[ref]
@@ -252,7 +252,7 @@ func (s *Site) lend(k *model.NodeClass, v model.VClusterID, n int64) {
 // occupied says whether a job holds node id, or a part of it.
 func (s *Site) occupied(id model.NodeID) bool { return s.whole.Has(id) || s.nodes[id].sharers > 0 }
 
-// setWaiting books a job that waits, with sign 1, or waits no longer, with sign -1.
+// setWaiting counts a job that waits, with sign 1, or waits no longer, with sign -1.
 func (s *Site) setWaiting(l *siteJob, sign int64) {
 	s.State.Waiting += int32(sign)
 	s.State.QueuedUnits += sign * int64(l.rec.Procs)

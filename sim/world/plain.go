@@ -92,7 +92,7 @@ func (w *World) Submission(b *traces.Batch, i int, possible func(model.Request) 
 // Inspect counts row i of b as too large if it could never fit; it submits
 // nothing.
 func (w *World) Inspect(b *traces.Batch, i int, possible func(model.Request) bool) {
-	if req, asks := w.cfg.Request(b, i); asks && !possible(req) {
+	if req, asked := w.cfg.Request(b, i); asked && !possible(req) {
 		w.Special.Add(translate.RuleTooLarge, b.ID[i])
 	}
 }

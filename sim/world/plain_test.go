@@ -100,7 +100,7 @@ func TestRules(t *testing.T) {
 
 // TestEnds starts a job at its submission and looks at how it ends.
 func TestEnds(t *testing.T) {
-	never := func(b *traces.Batch) { b.Runtime[0], b.CancelledAt[0] = model.AbsentDuration, model.Time(13*sec) }
+	withdrawn := func(b *traces.Batch) { b.Runtime[0], b.CancelledAt[0] = model.AbsentDuration, model.Time(13*sec) }
 	for _, c := range []struct {
 		name   string
 		policy translate.Policy
@@ -113,8 +113,8 @@ func TestEnds(t *testing.T) {
 		{"at its request to the second", translate.Policy{}, func(b *traces.Batch) { b.Walltime[0] = 5 * sec }, 5 * sec, model.Completed, model.ReasonNone},
 		{"killed", translate.Policy{}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, 2 * sec, model.Timeout, model.ReasonWalltimeLimit},
 		{"extended", translate.Policy{Overrun: translate.Extend}, func(b *traces.Batch) { b.Walltime[0] = 2 * sec }, 5 * sec, model.Completed, model.ReasonNone},
-		{"withdrawn while it runs", translate.Policy{}, never, 3 * sec, model.Cancelled, model.ReasonCancelled},
-		{"killed before it is withdrawn", translate.Policy{}, func(b *traces.Batch) { never(b); b.Walltime[0] = sec }, sec, model.Timeout, model.ReasonWalltimeLimit},
+		{"withdrawn while it runs", translate.Policy{}, withdrawn, 3 * sec, model.Cancelled, model.ReasonCancelled},
+		{"killed before it is withdrawn", translate.Policy{}, func(b *traces.Batch) { withdrawn(b); b.Walltime[0] = sec }, sec, model.Timeout, model.ReasonWalltimeLimit},
 		{"no time at all", translate.Policy{}, func(b *traces.Batch) { b.Runtime[0] = 0 }, 0, model.Completed, model.ReasonNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {

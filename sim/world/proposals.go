@@ -84,7 +84,7 @@ func (s *Site) decide(p *model.Proposal) model.Fact {
 	return f
 }
 
-// resize books what a running job holds anew when the quorum grants it other
+// resize enters what a running job holds anew when the quorum grants it other
 // nodes. Nodes that it leaves are looked at in the next round of the instant.
 func (s *Site) resize(p *model.Proposal) model.Fact {
 	l := &s.jobs[p.Ref]
@@ -108,7 +108,7 @@ func (s *Site) resize(p *model.Proposal) model.Fact {
 	return f
 }
 
-// requeue books what the quorum does with a running job whose processes are
+// requeue enters what the quorum does with a running job whose processes are
 // gone: it begins anew.
 func (s *Site) requeue(p *model.Proposal) model.Fact {
 	l := &s.jobs[p.Ref]

@@ -33,7 +33,7 @@ type Site struct {
 
 	restores []model.Proposal        // not read yet
 	past     []attemptBefore         // likewise
-	adopted  []uint64                // GPUs of each node that they hold
+	restored []uint64                // GPUs of each node that they hold
 	named    map[string]model.NodeID // all nodes, until the warm start
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
@@ -107,36 +107,36 @@ func (s *Site) Next() model.Time {
 }
 
 // dropStale drops the events that are left when no job is in the system and
-// nothing else is ahead: they were overtaken, and must not prolong the replay.
+// nothing else is ahead: they are out of date, and must not prolong the replay.
 func (s *Site) dropStale() {
 	if s.State.Waiting == 0 && s.State.Running == 0 && s.ahead == 0 && s.events.Len() > 0 {
 		s.events.Clear()
 	}
 }
 
-// push sets an event that is not of a job and is not overtaken.
+// push sets an event that is not of a job and is never out of date.
 func (s *Site) push(e des.Event) {
 	s.ahead++
 	s.events.Push(e)
 }
 
-// Inspect counts row i of b as too large if never says why it could never run;
+// Inspect counts row i of b as too large if unsatisfiable says why it could never run;
 // it submits nothing.
-func (s *Site) Inspect(b *traces.Batch, i int, never func(*model.Allocation) model.Reason) error {
+func (s *Site) Inspect(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason) error {
 	if s.cfg.Rows.Warm.Left(b, i) {
 		return nil
 	}
 	_, ok, err := s.rows.Allocation(b, i, &s.inspected)
-	if ok && never(&s.inspected) != model.ReasonNone {
+	if ok && unsatisfiable(&s.inspected) != model.ReasonNone {
 		s.Special.Add(translate.RuleTooLarge, b.ID[i])
 	}
 	return err
 }
 
 // Submission turns row i of b into a fact, which it puts into f. ok is false when the
-// row is dropped by a rule or rejected because never says why it could never run. The
+// row is dropped by a rule or rejected because unsatisfiable says why it could never run. The
 // error is a traces.DataError: the row names what the site does not have.
-func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) model.Reason, f *model.Fact) (ok bool, err error) {
+func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allocation) model.Reason, f *model.Fact) (ok bool, err error) {
 	if s.cfg.Rows.Warm.Left(b, i) {
 		return false, s.history(b, i)
 	}
@@ -158,7 +158,7 @@ func (s *Site) Submission(b *traces.Batch, i int, never func(*model.Allocation) 
 	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
 	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
 	s.State.Submitted++
-	if why := never(a); why != model.ReasonNone {
+	if why := unsatisfiable(a); why != model.ReasonNone {
 		s.Special.Note(met.Rejected(), a.ID)
 		l.rec.State, l.rec.Reason = model.Rejected, why
 		s.leave(&l.job, s.now)
@@ -213,7 +213,7 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
 		Constraint: &s.site.Constraints[l.alloc.Constraint],
-		Request:    model.Request{Shape: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
+		Request:    model.Request{Layout: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
 	}
 	s.quorum.Apply(f)
 }
@@ -239,7 +239,7 @@ func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 	return s.facts
 }
 
-// jobEvent handles an event of a job that may have been overtaken: the job was
+// jobEvent handles an event of a job that may be out of date: the job was
 // preempted or failed, or left and its ref was used again.
 func (s *Site) jobEvent(e des.Event) {
 	ref := e.Ref()

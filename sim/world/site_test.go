@@ -69,7 +69,7 @@ func TestLives(t *testing.T) {
 			//   1  |work|grace     |    |anew    |
 			//   2                  |work|
 			name: "is preempted without a checkpoint and begins anew", nodes: 1, config: grace,
-			rows:   []traces.Job{row(1, 0, none, runs(60*sec), asks(70*sec)), row(2, 5*at, class(9))},
+			rows:   []traces.Job{row(1, 0, none, runs(60*sec), walltime(70*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -86,7 +86,7 @@ func TestLives(t *testing.T) {
 		},
 		{
 			name: "is preempted without a checkpoint and never comes back", nodes: 1, config: grace,
-			rows:   []traces.Job{row(1, 0, none, never, runs(60*sec), asks(70*sec)), row(2, 5*at, class(9))},
+			rows:   []traces.Job{row(1, 0, none, neverRequeued, runs(60*sec), walltime(70*sec)), row(2, 5*at, class(9))},
 			orders: []order{preemptAt(5, 2, 1)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -179,7 +179,7 @@ func TestLives(t *testing.T) {
 		},
 		{
 			name: "a session is never requeued", nodes: 2,
-			rows:    []traces.Job{row(1, 0, always, func(j *traces.Job) { j.Kind = "session" })},
+			rows:    []traces.Job{row(1, 0, alwaysRequeued, func(j *traces.Job) { j.Kind = "session" })},
 			changes: []translate.Change{fails(4, 0)},
 			log: `0s submitted 1
 			      0s assigned 1
@@ -209,7 +209,7 @@ func TestLives(t *testing.T) {
 		},
 		{
 			name: "an application fails, once more each time it comes back", nodes: 1,
-			rows: []traces.Job{row(1, 0, failed, always, func(j *traces.Job) { j.RequeueMax = traces.Some[int32](1) }), row(2, 0, failed)},
+			rows: []traces.Job{row(1, 0, failed, alwaysRequeued, func(j *traces.Job) { j.RequeueMax = traces.Some[int32](1) }), row(2, 0, failed)},
 			log: `0s submitted 1
 			      0s submitted 2
 			      0s assigned 1
@@ -278,7 +278,7 @@ func TestLives(t *testing.T) {
 		{
 			// D13: nothing is heard of it for 100 days.
 			name: "a healthy long job is never failed for its silence", nodes: 1,
-			rows: []traces.Job{row(1, 0, runs(100*model.Day), asks(200*model.Day))},
+			rows: []traces.Job{row(1, 0, runs(100*model.Day), walltime(200*model.Day))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      8640000s ended 1 COMPLETED`,

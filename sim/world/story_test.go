@@ -32,7 +32,7 @@ type order struct {
 	victim int64
 }
 
-// story is a world and a scheduler without any policy: whoever waits starts, in
+// story is a world and a scheduler without any policy: what waits starts, in
 // order of submission, on the lowest nodes that are free.
 type story struct {
 	world  *Site
@@ -74,7 +74,7 @@ func play(t require.TestingT, cfg SiteConfig, rows *traces.Batch, orders ...orde
 			p.see(now, p.world.Take(now, nil))
 		}
 		for ; pos < rows.Len() && rows.Submit[pos] == now; pos++ {
-			f, ok, err := p.world.submission(rows, pos, p.never)
+			f, ok, err := p.world.submission(rows, pos, p.unsatisfiable)
 			require.NoError(t, err)
 			if ok {
 				p.refs[rows.ID[pos]] = f.Ref
@@ -90,7 +90,7 @@ func play(t require.TestingT, cfg SiteConfig, rows *traces.Batch, orders ...orde
 	return p
 }
 
-func (p *story) never(a *model.Allocation) model.Reason {
+func (p *story) unsatisfiable(a *model.Allocation) model.Reason {
 	if int(a.NodesMin) > len(p.world.site.Nodes) {
 		return model.ReasonTooLarge
 	}
@@ -155,7 +155,7 @@ func (p *story) order(now model.Time) {
 	p.propose(now, x)
 }
 
-// start proposes whoever fits.
+// start proposes what fits.
 func (p *story) start(now model.Time) {
 	for _, ref := range slices.Clone(p.queue) {
 		a := p.world.jobs[ref].alloc
@@ -199,7 +199,7 @@ func lines(s string) []string {
 func runs(d model.Duration) func(*traces.Job) {
 	return func(j *traces.Job) { j.Runtime = traces.Some(d) }
 }
-func asks(d model.Duration) func(*traces.Job) {
+func walltime(d model.Duration) func(*traces.Job) {
 	return func(j *traces.Job) { j.Walltime = traces.Some(d) }
 }
 func nodes(n int32) func(*traces.Job) { return func(j *traces.Job) { j.NodesMin = traces.Some(n) } }
@@ -238,10 +238,10 @@ func grace(c *SiteConfig) {
 	c.Exit.Bandwidth, c.ReadBandwidth = 10, 10
 }
 
-func none(j *traces.Job)   { j.Checkpoint = "none" }
-func always(j *traces.Job) { j.Requeue = "always" }
-func never(j *traces.Job)  { j.Requeue = "never" }
-func failed(j *traces.Job) { j.ExitState = "FAILED" }
+func none(j *traces.Job)           { j.Checkpoint = "none" }
+func alwaysRequeued(j *traces.Job) { j.Requeue = "always" }
+func neverRequeued(j *traces.Job)  { j.Requeue = "never" }
+func failed(j *traces.Job)         { j.ExitState = "FAILED" }
 
 func preemptAt(s model.Time, id, victim int64) order {
 	return order{s * at, model.ProposePreempt, id, victim}

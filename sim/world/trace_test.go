@@ -51,7 +51,7 @@ func TestUntimed(t *testing.T) {
 		{
 			// It is not put back into the queue: the log knows of no more.
 			name: "until its failure in the log", nodes: 1, config: until,
-			rows: []traces.Job{row(1, 4*at, end(21), always, failed)},
+			rows: []traces.Job{row(1, 4*at, end(21), alwaysRequeued, failed)},
 			log: `4s submitted 1
 			      4s assigned 1
 			      21s ended 1 FAILED`,
@@ -67,7 +67,7 @@ func TestUntimed(t *testing.T) {
 		},
 		{
 			name: "a session until its walltime", nodes: 1, config: until,
-			rows: []traces.Job{row(1, 4*at, end(25), asks(10*sec), func(j *traces.Job) { j.Kind = "session" })},
+			rows: []traces.Job{row(1, 4*at, end(25), walltime(10*sec), func(j *traces.Job) { j.Kind = "session" })},
 			log: `4s submitted 1
 			      4s assigned 1
 			      14s ended 1 TIMEOUT WALLTIME_LIMIT`,
@@ -75,7 +75,7 @@ func TestUntimed(t *testing.T) {
 		},
 		{
 			name: "one that has not started by then is withdrawn", nodes: 1, config: until,
-			rows: []traces.Job{row(1, 0, runs(40*sec), asks(50*sec)), row(2, 1*at, end(21)), row(3, 2*at, ends(nil))},
+			rows: []traces.Job{row(1, 0, runs(40*sec), walltime(50*sec)), row(2, 1*at, end(21)), row(3, 2*at, ends(nil))},
 			log: `0s submitted 1
 			      0s assigned 1
 			      1s submitted 2

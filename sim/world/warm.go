@@ -40,14 +40,14 @@ const firstRestore = 1 << 62
 // nodes that are known, ready and, in this order, not taken twice. They are read once.
 func (s *Site) Restores() []model.Proposal {
 	out := s.restores
-	s.restores, s.adopted, s.named = nil, nil, nil
+	s.restores, s.restored, s.named = nil, nil, nil
 	return out
 }
 
-// usageBatch is how many facts of usage are handed over at a time.
+// usageBatch is how many facts of usage are passed at a time.
 const usageBatch = 1 << 10
 
-// Usage hands over what was used before the replay, in order of time: facts of the begin
+// Usage passes what was used before the replay, in order of time: facts of the begin
 // and of the end of each attempt, some at a time and valid during the call. It is read once.
 func (s *Site) Usage(observe func([]model.Fact)) {
 	past := s.past
@@ -189,13 +189,13 @@ func (s *Site) recorded(names []string, a *model.Allocation) (p model.Placement,
 	if n := int32(len(nodes)); n < a.NodesMin || n > a.NodesMax {
 		return p, false
 	}
-	if s.adopted == nil {
-		s.adopted = make([]uint64, len(s.nodes))
+	if s.restored == nil {
+		s.restored = make([]uint64, len(s.nodes))
 	}
 	masks := make([]uint64, len(nodes))
 	for k, n := range nodes {
 		all := uint64(1)<<max(s.site.Nodes[n].GPUs, 1) - 1
-		free := all &^ s.adopted[n]
+		free := all &^ s.restored[n]
 		if masks[k] = free; a.GPUs == 0 && free != all || bits.OnesCount64(free) < int(a.GPUs) {
 			return p, false
 		}
@@ -205,7 +205,7 @@ func (s *Site) recorded(names []string, a *model.Allocation) (p model.Placement,
 	}
 	set := model.NewNodeSet(len(s.nodes))
 	for k, n := range nodes {
-		s.adopted[n] |= masks[k]
+		s.restored[n] |= masks[k]
 		if a.GPUs > 0 {
 			p.Shares = append(p.Shares, model.NodeShare{Node: n, Units: a.GPUs, GPUs: masks[k]})
 			continue

@@ -116,7 +116,7 @@ func tell(t *testing.T, r drive.Recorder, after func()) {
 	submitted := func(job model.JobID, n int32) model.Fact {
 		return model.Fact{
 			Kind: model.FactSubmitted, Job: job, Ref: model.Ref(job), Walltime: model.Minute,
-			Request: model.Request{Shape: model.PerNode, Nodes: n, PerNode: 1, Units: n},
+			Request: model.Request{Layout: model.PerNode, Nodes: n, PerNode: 1, Units: n},
 			Alloc: &model.Allocation{
 				Job: job, ID: int64(job) + 1, Walltime: model.Minute, NodesMin: n, NodesMax: n, Tenant: -1, QOS: -1, Partition: -1, Reservation: -1,
 				User: -1, Account: -1, TaskGroup: -1, DAG: -1, DataReady: -1,

@@ -1,13 +1,13 @@
 // Package draw is the only source of randomness. A draw is a function of its
 // key: (seed, stream, entity, attempt, k). Nothing is remembered between draws
-// of different keys, so a new consumer moves nobody else's draws, rows can be
+// of different keys, so a new consumer moves no other draws, rows can be
 // made in any order, and two policies replayed with one seed meet the same
-// luck. It must not know what is drawn, nor keep state anywhere but in a
+// faults and noise. It must not know what is drawn, nor keep state anywhere but in a
 // Source on the caller's stack.
 //
 // Bits, integers and uniform numbers are the same on every machine. Draws that
 // go through a logarithm, a power or a cosine may differ in the last bits
-// between architectures: whoever promises equal bytes rounds them first.
+// between architectures: a caller that promises equal bytes rounds them first.
 package draw
 
 import (

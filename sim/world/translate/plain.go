@@ -32,10 +32,10 @@ type Submission struct {
 
 // Submission turns row i of b into s. ok is false when one of the rules met drops it.
 func (p *Plain) Submission(b *traces.Batch, i int, s *Submission) (met RuleSet, ok bool) {
-	request, met, asks := p.Units.request(b, i)
+	request, met, asked := p.Units.request(b, i)
 	runtime, cancel := b.Runtime[i], b.CancelledAt[i]
 	switch {
-	case !asks:
+	case !asked:
 		return 1 << RuleNoProcessors, false
 	case impossible(b, i):
 		return 1 << RuleImpossible, false

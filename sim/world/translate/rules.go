@@ -82,9 +82,6 @@ type RuleSet uint32
 // Add adds a rule.
 func (s *RuleSet) Add(r Rule) { *s |= 1 << r }
 
-// Has says whether r is in the set.
-func (s RuleSet) Has(r Rule) bool { return s>>r&1 != 0 }
-
 // Rejected is the rules met by a row whose job is rejected at its submission: how it
 // would have run does not count.
 func (s RuleSet) Rejected() RuleSet {

@@ -34,7 +34,7 @@ func (u *Units) request(b *traces.Batch, i int) (r model.Request, met RuleSet, o
 		if u.PerNode {
 			procs = (procs + u.CPUs - 1) / u.CPUs
 		}
-		return model.Request{Shape: model.Anywhere, Units: procs}, met, procs > 0
+		return model.Request{Layout: model.Anywhere, Units: procs}, met, procs > 0
 	}
 	per, exact := int32(1), true
 	if c := b.CPUsPerNode[i]; c > 0 {
@@ -44,14 +44,14 @@ func (u *Units) request(b *traces.Batch, i int) (r model.Request, met RuleSet, o
 	if g := b.GPUsPerNode[i]; g > 0 {
 		if u.GPUs == 0 {
 			// Nodes have no GPUs: ask for more than any node has.
-			return model.Request{Shape: model.PerNode, Nodes: nodes, PerNode: maxUnits, Units: maxUnits}, met, true
+			return model.Request{Layout: model.PerNode, Nodes: nodes, PerNode: maxUnits, Units: maxUnits}, met, true
 		}
 		per = max(per, (g+u.GPUs-1)/u.GPUs)
 	}
 	if !exact {
 		met = 1 << RuleRoundedUp // the processors do not matter here
 	}
-	return model.Request{Shape: model.PerNode, Nodes: nodes, PerNode: per, Units: saturate(int64(nodes) * int64(per))}, met, true
+	return model.Request{Layout: model.PerNode, Nodes: nodes, PerNode: per, Units: saturate(int64(nodes) * int64(per))}, met, true
 }
 
 const maxUnits = 1<<31 - 1

@@ -10,26 +10,26 @@ import (
 	"orrery/scheduler/model"
 )
 
-// twin says the same in the simplest way: it keeps every job for good and goes
+// naive says the same in the simplest way: it keeps every job for good and goes
 // over all of them for each answer.
-type twin struct{ jobs []*twinJob }
+type naive struct{ jobs []*naiveJob }
 
-type twinJob struct {
+type naiveJob struct {
 	model.Allocation
 	ref     model.Ref
-	phase   string // "to come", "blocked", "free", "doomed", "started", "gone"
+	phase   string // "to come", "blocked", "free", "unsatisfiable", "started", "gone"
 	outcome model.JobState
 	met     []Status // of each dependency when it was looked at last
 }
 
 // verdict of a condition: it holds, it cannot hold any more, or it is open.
-func (w *twin) verdict(of *twinJob, d model.Dependency) Status {
+func (w *naive) verdict(of *naiveJob, d model.Dependency) Status {
 	on := w.jobs[d.On]
 	switch {
 	case d.Condition == model.Mutex:
 		return Free
 	case on == of:
-		return Never
+		return Unsatisfiable
 	case on.phase == "to come":
 		return Blocked
 	case d.Condition == model.AfterCorr && on.TaskGroup >= 0 && of.TaskGroup >= 0 && on.Index != of.Index:
@@ -48,12 +48,12 @@ func (w *twin) verdict(of *twinJob, d model.Dependency) Status {
 			return Free
 		}
 	}
-	return Never
+	return Unsatisfiable
 }
 
 // look takes in what the dependencies of j on one job, or on all, have become.
 // They are looked at when j is submitted and when the other ends.
-func (w *twin) look(j *twinJob, on model.JobID) Status {
+func (w *naive) look(j *naiveJob, on model.JobID) Status {
 	if j.met == nil {
 		j.met = make([]Status, len(j.Deps))
 	}
@@ -69,7 +69,7 @@ func (w *twin) look(j *twinJob, on model.JobID) Status {
 
 const all = -1
 
-func (w *twin) gate(of *twinJob) model.Reason {
+func (w *naive) gate(of *naiveJob) model.Reason {
 	running := int32(0)
 	locked := false
 	for _, j := range w.jobs {
@@ -94,8 +94,8 @@ func (w *twin) gate(of *twinJob) model.Reason {
 	return model.ReasonNone
 }
 
-// ended marks a job and says whom it releases or dooms.
-func (w *twin) ended(job *twinJob, outcome model.JobState) (c Changes) {
+// ended marks a job and says which jobs it releases or makes unsatisfiable.
+func (w *naive) ended(job *naiveJob, outcome model.JobState) (c Changes) {
 	job.phase, job.outcome = "gone", outcome
 	for _, j := range w.jobs {
 		concerned := false
@@ -109,16 +109,16 @@ func (w *twin) ended(job *twinJob, outcome model.JobState) (c Changes) {
 		case Free:
 			j.phase = "free"
 			c.Released = append(c.Released, j.ref)
-		case Never:
-			j.phase = "doomed"
-			c.Never = append(c.Never, j.ref)
+		case Unsatisfiable:
+			j.phase = "unsatisfiable"
+			c.Unsatisfiable = append(c.Unsatisfiable, j.ref)
 		}
 	}
 	return c
 }
 
 // pick is the jobs in one of phases.
-func (w *twin) pick(phases ...string) (found []*twinJob) {
+func (w *naive) pick(phases ...string) (found []*naiveJob) {
 	for _, j := range w.jobs {
 		for _, p := range phases {
 			if j.phase == p {
@@ -131,10 +131,10 @@ func (w *twin) pick(phases ...string) (found []*twinJob) {
 
 // drawJobs draws jobs whose dependencies may point anywhere, which gives
 // cycles and jobs that wait for themselves as well.
-func drawJobs(t *rapid.T, w *twin) {
+func drawJobs(t *rapid.T, w *naive) {
 	n := rapid.IntRange(1, 30).Draw(t, "jobs")
 	for id := range n {
-		j := &twinJob{phase: "to come", Allocation: model.Allocation{Job: model.JobID(id), Awaited: true}}
+		j := &naiveJob{phase: "to come", Allocation: model.Allocation{Job: model.JobID(id), Awaited: true}}
 		j.TaskGroup = rapid.Int32Range(-1, 1).Draw(t, "group")
 		j.Index = rapid.Int32Range(0, 2).Draw(t, "index")
 		j.MaxConcurrent = rapid.Int32Range(0, 2).Draw(t, "bound")
@@ -152,49 +152,49 @@ func drawJobs(t *rapid.T, w *twin) {
 	}
 }
 
-// pair drives a twin and a graph alike.
+// pair drives a naive one and a graph alike.
 type pair struct {
 	*rapid.T
-	twin  *twin
+	naive *naive
 	graph *Graph
 	spare []model.Ref
 	next  model.Ref
 }
 
-func (p *pair) submit(j *twinJob) {
+func (p *pair) submit(j *naiveJob) {
 	if n := len(p.spare); n > 0 {
 		j.ref, p.spare = p.spare[n-1], p.spare[:n-1]
 	} else {
 		j.ref, p.next = p.next, p.next+1
 	}
 	j.phase = "blocked" // not to come any more, for a job that waits for itself
-	status := p.twin.look(j, all)
+	status := p.naive.look(j, all)
 	require.Equal(p, status, p.graph.Submit(&j.Allocation, j.ref))
-	j.phase = [...]string{Free: "free", Blocked: "blocked", Never: "doomed"}[status]
+	j.phase = [...]string{Free: "free", Blocked: "blocked", Unsatisfiable: "unsatisfiable"}[status]
 }
 
-func (p *pair) start(j *twinJob) {
+func (p *pair) start(j *naiveJob) {
 	if p.graph.Gate(j.ref) == model.ReasonNone {
 		p.graph.Started(j.ref)
 		j.phase = "started"
 	}
 }
 
-func (p *pair) end(j *twinJob, outcome model.JobState) {
+func (p *pair) end(j *naiveJob, outcome model.JobState) {
 	var got Changes
 	p.spare = append(p.spare, j.ref)
 	p.graph.Ended(j.Job, j.ref, outcome, false, &got)
-	require.Equal(p, p.twin.ended(j, outcome), got)
+	require.Equal(p, p.naive.ended(j, outcome), got)
 }
 
-func (p *pair) cancel(j *twinJob) { p.end(j, model.Cancelled) }
+func (p *pair) cancel(j *naiveJob) { p.end(j, model.Cancelled) }
 
-func (p *pair) finish(j *twinJob) {
+func (p *pair) finish(j *naiveJob) {
 	outcomes := []model.JobState{model.Completed, model.Completed, model.Failed, model.Timeout, model.Cancelled}
 	p.end(j, rapid.SampledFrom(outcomes).Draw(p.T, "outcome"))
 }
 
-func (p *pair) requeue(j *twinJob) {
+func (p *pair) requeue(j *naiveJob) {
 	var got Changes
 	p.graph.Stopped(j.ref)
 	p.graph.Ended(j.Job, j.ref, model.Failed, true, &got)
@@ -203,29 +203,29 @@ func (p *pair) requeue(j *twinJob) {
 }
 
 // refuse lets a job end that was never submitted.
-func (p *pair) refuse(j *twinJob) {
+func (p *pair) refuse(j *naiveJob) {
 	var got Changes
-	j.TaskGroup = -1 // nobody has heard of it
+	j.TaskGroup = -1 // no job is in it
 	p.graph.Ended(j.Job, -1, model.Rejected, false, &got)
-	require.Equal(p, p.twin.ended(j, model.Rejected), got)
+	require.Equal(p, p.naive.ended(j, model.Rejected), got)
 }
 
-// TestAgainstTwin submits, starts and ends random jobs in a random order, in
+// TestAgainstNaive submits, starts and ends random jobs in a random order, in
 // which some fail and are requeued, and compares every answer.
-func TestAgainstTwin(t *testing.T) {
+func TestAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w, g := &twin{}, New()
-		p := &pair{T: t, twin: w, graph: g}
+		w, g := &naive{}, New()
+		p := &pair{T: t, naive: w, graph: g}
 		drawJobs(t, w)
 		actions := []struct {
 			weight int
-			do     func(*twinJob)
+			do     func(*naiveJob)
 			to     []string
 		}{
 			{3, p.submit, []string{"to come"}},
 			{4, p.start, []string{"free"}},
 			{4, p.finish, []string{"started"}},
-			{1, p.cancel, []string{"doomed"}},
+			{1, p.cancel, []string{"unsatisfiable"}},
 			{1, p.cancel, []string{"free", "blocked"}},
 			{1, p.requeue, []string{"started"}},
 			{1, p.refuse, []string{"to come"}},
@@ -239,7 +239,7 @@ func TestAgainstTwin(t *testing.T) {
 			if jobs := w.pick(a.to...); len(jobs) > 0 {
 				a.do(rapid.SampledFrom(jobs).Draw(t, "job"))
 			}
-			for _, j := range w.pick("free", "blocked", "doomed") {
+			for _, j := range w.pick("free", "blocked", "unsatisfiable") {
 				require.Equal(t, w.gate(j), g.Gate(j.ref), "gate of %d", j.Job)
 			}
 			require.LessOrEqual(t, len(g.byJob), len(w.jobs))

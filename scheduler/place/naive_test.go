@@ -8,25 +8,25 @@ import (
 	"orrery/scheduler/model"
 )
 
-// twin is a Free as a plain list of nodes, written from docs/SCHEDULING.md. It
+// naive is a Free as a plain list of nodes, written from docs/SCHEDULING.md. It
 // walks all nodes for each question.
-type twin struct {
+type naive struct {
 	site  *model.Site
 	held  []bool   // whole
 	taken []uint64 // GPUs
 	down  []bool
 }
 
-func newTwin(site *model.Site) *twin {
+func newNaive(site *model.Site) *naive {
 	n := len(site.Nodes)
-	t := &twin{site, make([]bool, n), make([]uint64, n), make([]bool, n)}
+	t := &naive{site, make([]bool, n), make([]uint64, n), make([]bool, n)}
 	for i := range site.Nodes {
 		t.down[i] = site.Nodes[i].State != model.Ready
 	}
 	return t
 }
 
-func (t *twin) copyFrom(o *twin) {
+func (t *naive) copyFrom(o *naive) {
 	copy(t.held, o.held)
 	copy(t.taken, o.taken)
 	copy(t.down, o.down)
@@ -34,7 +34,7 @@ func (t *twin) copyFrom(o *twin) {
 
 // mark takes (held) or gives what p names; where is nil, or holds what is not to
 // be given.
-func (t *twin) mark(p *model.Placement, held bool, where *twin) {
+func (t *naive) mark(p *model.Placement, held bool, where *naive) {
 	for _, n := range wholeNodes(p) {
 		if where == nil || !where.held[n] {
 			t.held[n] = held
@@ -52,9 +52,9 @@ func (t *twin) mark(p *model.Placement, held bool, where *twin) {
 	}
 }
 
-func (t *twin) idle(n int) bool { return !t.held[n] && !t.down[n] && t.taken[n] == 0 }
+func (t *naive) idle(n int) bool { return !t.held[n] && !t.down[n] && t.taken[n] == 0 }
 
-func (t *twin) freeGPUs(n int) int32 {
+func (t *naive) freeGPUs(n int) int32 {
 	if t.held[n] || t.down[n] {
 		return 0
 	}
@@ -62,7 +62,7 @@ func (t *twin) freeGPUs(n int) int32 {
 }
 
 // usable is the nodes that q may have, ascending.
-func (t *twin) usable(q *Query, class model.NodeSet) []int {
+func (t *naive) usable(q *Query, class model.NodeSet) []int {
 	var out []int
 	for n := range t.site.Nodes {
 		id := model.NodeID(n)
@@ -97,7 +97,7 @@ func cut(nodes []int, index func(n int) int) parts {
 	return p
 }
 
-func (t *twin) byGroup(nodes []int) parts {
+func (t *naive) byGroup(nodes []int) parts {
 	return cut(nodes, func(n int) int {
 		if len(t.site.Groups) == 0 {
 			return 0
@@ -108,7 +108,7 @@ func (t *twin) byGroup(nodes []int) parts {
 
 // byPrint cuts by fingerprint: unknown ones are groups of their own behind all
 // others, or one together.
-func (t *twin) byPrint(nodes []int, together bool) parts {
+func (t *naive) byPrint(nodes []int, together bool) parts {
 	return cut(nodes, func(n int) int {
 		switch f := t.site.Nodes[n].Fingerprint; {
 		case f >= 0:
@@ -122,7 +122,7 @@ func (t *twin) byPrint(nodes []int, together bool) parts {
 }
 
 // fewest is the fewest groups of nodes that hold n.
-func (t *twin) fewest(nodes []int, n int) int {
+func (t *naive) fewest(nodes []int, n int) int {
 	g := t.byGroup(nodes).nodes
 	slices.SortFunc(g, func(a, b []int) int { return len(b) - len(a) })
 	k := 0
@@ -134,7 +134,7 @@ func (t *twin) fewest(nodes []int, n int) int {
 }
 
 // conforming is the nodes that q chooses from.
-func (t *twin) conforming(q *Query, nodes []int) []int {
+func (t *naive) conforming(q *Query, nodes []int) []int {
 	if !q.Sensitive && q.Topology != model.Tight {
 		return nodes
 	}
@@ -158,7 +158,7 @@ func (t *twin) conforming(q *Query, nodes []int) []int {
 	return best
 }
 
-func (t *twin) adjacent(a, b int) bool {
+func (t *naive) adjacent(a, b int) bool {
 	if len(t.site.Groups) == 0 {
 		return false
 	}
@@ -167,8 +167,8 @@ func (t *twin) adjacent(a, b int) bool {
 
 // better says whether group i goes before j: fuller (sign 1) or less full (sign
 // -1) first, then adjacent to a used one, then the lower index.
-func (t *twin) better(p parts, used []int, i, j, sign int) bool {
-	near := func(i int) int {
+func (t *naive) better(p parts, used []int, i, j, sign int) bool {
+	apart := func(i int) int {
 		for _, u := range used {
 			if t.adjacent(p.index[i], p.index[u]) {
 				return 0
@@ -176,10 +176,10 @@ func (t *twin) better(p parts, used []int, i, j, sign int) bool {
 		}
 		return 1
 	}
-	return cmp.Or(cmp.Compare(sign*len(p.nodes[j]), sign*len(p.nodes[i])), cmp.Compare(near(i), near(j)), cmp.Compare(i, j)) < 0
+	return cmp.Or(cmp.Compare(sign*len(p.nodes[j]), sign*len(p.nodes[i])), cmp.Compare(apart(i), apart(j)), cmp.Compare(i, j)) < 0
 }
 
-func (t *twin) pack(nodes []int, n int) []int {
+func (t *naive) pack(nodes []int, n int) []int {
 	p := t.byGroup(nodes)
 	var used, out []int
 	for n > 0 {
@@ -205,7 +205,7 @@ func (t *twin) pack(nodes []int, n int) []int {
 	return out
 }
 
-func (t *twin) spread(nodes []int, n int) []int {
+func (t *naive) spread(nodes []int, n int) []int {
 	var out []int
 	groups := t.byGroup(nodes).nodes
 	for round := 0; len(out) < n; round++ {
@@ -219,7 +219,7 @@ func (t *twin) spread(nodes []int, n int) []int {
 }
 
 // selection is the nodes chosen, ascending, or nil when q does not fit.
-func (t *twin) selection(q *Query, class model.NodeSet) []int {
+func (t *naive) selection(q *Query, class model.NodeSet) []int {
 	nodes := t.usable(q, class)
 	n := int(q.Nodes)
 	switch {
@@ -250,7 +250,7 @@ func (t *twin) selection(q *Query, class model.NodeSet) []int {
 
 // emptiest orders nodes by free GPUs, of one known fingerprint for sensitive
 // work.
-func (t *twin) emptiest(q *Query, nodes []int) []int {
+func (t *naive) emptiest(q *Query, nodes []int) []int {
 	if q.Sensitive {
 		any := *q
 		any.Topology = model.Any
@@ -261,7 +261,7 @@ func (t *twin) emptiest(q *Query, nodes []int) []int {
 	return nodes
 }
 
-func (t *twin) asCoded(q *Query, nodes []int) []int {
+func (t *naive) asCoded(q *Query, nodes []int) []int {
 	n := int(q.Nodes)
 	if len(nodes) < n {
 		return nil
@@ -289,14 +289,14 @@ func (t *twin) asCoded(q *Query, nodes []int) []int {
 	var used []int
 	for len(out) < n {
 		best := -1
-		near := func(i int) bool {
+		isAdjacent := func(i int) bool {
 			return slices.ContainsFunc(used, func(u int) bool { return t.adjacent(groups.index[u], groups.index[i]) })
 		}
 		for i, g := range groups.nodes {
 			if slices.Contains(used, i) {
 				continue
 			}
-			if best < 0 || near(i) && !near(best) || near(i) == near(best) && len(g) > len(groups.nodes[best]) {
+			if best < 0 || isAdjacent(i) && !isAdjacent(best) || isAdjacent(i) == isAdjacent(best) && len(g) > len(groups.nodes[best]) {
 				best = i
 			}
 		}
@@ -307,7 +307,7 @@ func (t *twin) asCoded(q *Query, nodes []int) []int {
 }
 
 // gpus is the GPUs of node n that a job of k gets.
-func (t *twin) gpus(n int, k int32) uint64 {
+func (t *naive) gpus(n int, k int32) uint64 {
 	node := &t.site.Nodes[n]
 	free := (uint64(1)<<node.GPUs - 1) &^ t.taken[n]
 	if node.Topology >= 0 {
@@ -372,11 +372,11 @@ func fit(label []int32, free uint64, k int32) uint64 {
 }
 
 // placement is what Select must write.
-func (t *twin) placement(q *Query, class model.NodeSet) model.Placement {
+func (t *naive) placement(q *Query, class model.NodeSet) model.Placement {
 	return t.placing(q, t.selection(q, class))
 }
 
-func (t *twin) placing(q *Query, nodes []int) model.Placement {
+func (t *naive) placing(q *Query, nodes []int) model.Placement {
 	var p model.Placement
 	for _, n := range nodes {
 		if q.GPUs > 0 {
@@ -389,7 +389,7 @@ func (t *twin) placing(q *Query, nodes []int) model.Placement {
 }
 
 // borrowed is what SelectExtra must write.
-func (t *twin) borrowed(q *Query, class, extra model.NodeSet) model.Placement {
+func (t *naive) borrowed(q *Query, class, extra model.NodeSet) model.Placement {
 	if p := t.placement(q, class); len(p.Words)+len(p.Shares) > 0 || q.Sensitive || q.Nodes < 1 {
 		return p
 	}
@@ -410,7 +410,7 @@ func (t *twin) borrowed(q *Query, class, extra model.NodeSet) model.Placement {
 }
 
 // largest is the idle nodes of the largest conformance group.
-func (t *twin) largest(class model.NodeSet, together bool) int32 {
+func (t *naive) largest(class model.NodeSet, together bool) int32 {
 	best := 0
 	for _, g := range t.byPrint(t.usable(&Query{}, class), together).nodes {
 		best = max(best, len(g))

@@ -27,7 +27,7 @@ type job struct {
 	caused    bool // others were asked to leave for it while it waits
 	requeues  int32
 
-	// Until somebody wants to know, nil or 0.
+	// Worked out on the first use, until then nil or 0.
 	own       model.NodeSet // that it may use without borrowing
 	units     uint64        // GPUs asked for
 	hungriest int64         // W of a node of own at work
@@ -73,11 +73,11 @@ func each(p *model.Placement) func(yield func(model.NodeID, uint64) bool) {
 	}
 }
 
-// books are who holds what, by the log.
-type books struct {
+// ledger is which job holds what, by the log.
+type ledger struct {
 	nodes   []node
 	ready   model.NodeSet
-	owned   model.NodeSet // by anybody, in whole or in part
+	owned   model.NodeSet // by any job, in whole or in part
 	downed  []model.NodeID
 	homes   []int32 // by vCluster
 	lent    []int32
@@ -118,8 +118,8 @@ type userOf struct {
 
 type budget struct{ used, cap int64 }
 
-func newBooks(s *model.Site) books {
-	b := books{
+func newLedger(s *model.Site) ledger {
+	b := ledger{
 		nodes: make([]node, len(s.Nodes)), ready: model.NewNodeSet(len(s.Nodes)), owned: model.NewNodeSet(len(s.Nodes)),
 		homes: make([]int32, len(s.VClusters)), lent: make([]int32, len(s.VClusters)),
 		tenants: make([]account, len(s.Tenants)), qos: make([]tally, len(s.QOS)),
@@ -142,7 +142,7 @@ func newBooks(s *model.Site) books {
 }
 
 // tallies goes over what counts the jobs like j.
-func (b *books) tallies(j *job) []*tally {
+func (b *ledger) tallies(j *job) []*tally {
 	var out []*tally
 	find := func(m map[int32]*tally, id int32) {
 		if m[id] == nil {
@@ -168,7 +168,7 @@ func (b *books) tallies(j *job) []*tally {
 	return out
 }
 
-func (b *books) user(j *job) *tally {
+func (b *ledger) user(j *job) *tally {
 	k := userOf{j.QOS, j.User}
 	if b.users[k] == nil {
 		b.users[k] = &tally{}
@@ -184,7 +184,7 @@ func (w *Watcher) reserve(x *flight, sign int32) {
 	}
 }
 
-// take books what j holds with sign 1, and gives it back with sign -1.
+// take enters what j holds with sign 1, and gives it back with sign -1.
 func (w *Watcher) take(j *job, sign int32) {
 	for n, gpus := range each(&j.held) {
 		w.visit(j, n, gpus, sign)
@@ -245,7 +245,7 @@ func (w *Watcher) accrue(j *job) {
 	a.since = w.now
 }
 
-// stops books that j runs no longer; invariants 2 and 7.
+// stops notes that j runs no longer; invariants 2 and 7.
 func (w *Watcher) stops(j *job) {
 	if j.state != model.Running && j.state != model.Checkpointing {
 		w.fail(3, j, "an end while it is "+j.state.String(), "that it runs")
@@ -290,7 +290,7 @@ func (w *Watcher) nodeChanges(f *model.Fact) {
 	}
 }
 
-// vacated checks that nobody is left on a node that went down in the instant
+// vacated checks that no job is left on a node that went down in the instant
 // that is over: invariant 16.
 func (w *Watcher) vacated() {
 	for _, n := range w.downed {
@@ -312,7 +312,7 @@ func (w *Watcher) opening(now model.Time) {
 	}
 }
 
-// audit holds the scheduler's ledger against the books: invariant 29.
+// audit holds the scheduler's ledger against the one here: invariant 29.
 func (w *Watcher) audit(j *job) {
 	if w.cfg.Ledger == nil || j.Tenant < 0 {
 		return

@@ -17,9 +17,9 @@ type span struct {
 	nodes, gpus int64
 }
 
-// twin is the naive ledger: a list of all that was ever held, from which every
+// naive is the naive ledger: a list of all that was ever held, from which every
 // figure is computed anew. Tenant -2 is the whole site.
-type twin struct {
+type naive struct {
 	cfg    Config
 	bucket model.Duration
 	keeps  int64
@@ -27,7 +27,7 @@ type twin struct {
 }
 
 // within is the time consumed in [from, to).
-func (w *twin) within(t model.TenantID, from, to model.Time) (node, gpu int64) {
+func (w *naive) within(t model.TenantID, from, to model.Time) (node, gpu int64) {
 	for _, s := range w.spans {
 		if s.tenant == t {
 			d := max(0, int64(min(s.to, to)-max(s.from, from)))
@@ -42,12 +42,12 @@ func floorTo(t model.Time, d model.Duration) model.Time {
 }
 
 // window begins with the oldest bucket that the window touches.
-func (w *twin) window(t model.TenantID, now model.Time) (node, gpu int64) {
+func (w *naive) window(t model.TenantID, now model.Time) (node, gpu int64) {
 	return w.within(t, floorTo(now, w.bucket)-model.Time(w.keeps)*model.Time(w.bucket), now)
 }
 
 // decayed weighs every tick by its age in real numbers.
-func (w *twin) decayed(t model.TenantID, now model.Time) float64 {
+func (w *naive) decayed(t model.TenantID, now model.Time) float64 {
 	var sum float64
 	last := floorTo(now, w.cfg.Tick)
 	first := now
@@ -63,7 +63,7 @@ func (w *twin) decayed(t model.TenantID, now model.Time) float64 {
 	return sum + float64(node)
 }
 
-func (w *twin) held(t model.TenantID, now model.Time) (nodes int64) {
+func (w *naive) held(t model.TenantID, now model.Time) (nodes int64) {
 	for _, s := range w.spans {
 		if s.tenant == t && s.to == now {
 			nodes += s.nodes
@@ -72,7 +72,7 @@ func (w *twin) held(t model.TenantID, now model.Time) (nodes int64) {
 	return nodes
 }
 
-func (w *twin) usage(t model.TenantID, now model.Time) float64 {
+func (w *naive) usage(t model.TenantID, now model.Time) float64 {
 	whole := float64(w.cfg.Nodes)
 	switch w.cfg.Usage {
 	case Rolling:
@@ -91,16 +91,16 @@ func (w *twin) usage(t model.TenantID, now model.Time) float64 {
 // play is a run of random starts, ends, resizes and ticks on both ledgers.
 type play struct {
 	*rapid.T
-	book   *Book
+	ledger *Book
 	other  *Book // the same, accrued more often
-	twin   twin
+	naive  naive
 	now    model.Time
 	claims []Claim
 	open   []int // span of each claim
 }
 
 func (p *play) both(f func(b *Book)) {
-	f(p.book)
+	f(p.ledger)
 	f(p.other)
 }
 
@@ -108,14 +108,14 @@ func (p *play) both(f func(b *Book)) {
 func (p *play) pass(d model.Duration) {
 	p.now = p.now.Add(d)
 	for _, i := range p.open {
-		p.twin.spans[i].to = p.now
+		p.naive.spans[i].to = p.now
 	}
-	p.twin.spans[0].to = p.now
+	p.naive.spans[0].to = p.now
 }
 
 func (p *play) record(c *Claim) int {
-	p.twin.spans = append(p.twin.spans, span{c.Tenant, p.now, p.now, int64(c.Nodes), int64(c.GPUs)})
-	return len(p.twin.spans) - 1
+	p.naive.spans = append(p.naive.spans, span{c.Tenant, p.now, p.now, int64(c.Nodes), int64(c.GPUs)})
+	return len(p.naive.spans) - 1
 }
 
 func (p *play) start() {
@@ -132,8 +132,8 @@ func (p *play) stop(i int) {
 	p.both(func(b *Book) { b.Stop(&p.claims[i], p.now) })
 	// A span of zero nodes marks the end, so that held finds only what is open.
 	p.pass(0)
-	if s := &p.twin.spans[p.open[i]]; s.to == p.now {
-		p.twin.spans = append(p.twin.spans, span{s.tenant, p.now, p.now, -s.nodes, -s.gpus})
+	if s := &p.naive.spans[p.open[i]]; s.to == p.now {
+		p.naive.spans = append(p.naive.spans, span{s.tenant, p.now, p.now, -s.nodes, -s.gpus})
 	}
 	p.claims = append(p.claims[:i], p.claims[i+1:]...)
 	p.open = append(p.open[:i], p.open[i+1:]...)
@@ -143,41 +143,41 @@ func (p *play) resize(i int) {
 	was := p.claims[i]
 	nodes := rapid.Int32Range(0, 20).Draw(p.T, "resized")
 	p.other.Resize(&was, nodes, 2*nodes, p.now)
-	p.book.Resize(&p.claims[i], nodes, 2*nodes, p.now)
-	s := &p.twin.spans[p.open[i]]
-	p.twin.spans = append(p.twin.spans, span{s.tenant, p.now, p.now, -s.nodes, -s.gpus})
+	p.ledger.Resize(&p.claims[i], nodes, 2*nodes, p.now)
+	s := &p.naive.spans[p.open[i]]
+	p.naive.spans = append(p.naive.spans, span{s.tenant, p.now, p.now, -s.nodes, -s.gpus})
 	p.open[i] = p.record(&p.claims[i])
 }
 
-// tick compares all figures of the two ledgers. The book is read at every tick, the
+// tick compares all figures of the two ledgers. The ledger under test is read at every tick, the
 // other one never, so that its figures are worked out late.
 func (p *play) tick() {
 	p.both(func(b *Book) { b.Accrue(p.now) })
-	require.Equal(p, p.book, p.other, "reading changes nothing")
+	require.Equal(p, p.ledger, p.other, "reading changes nothing")
 	p.both(func(b *Book) { b.Freeze(p.now) })
 	var busy int64
 	for t := model.TenantID(-1); t < 3; t++ {
-		node, gpu := p.book.Consumed(t, p.now)
-		wantNode, wantGPU := p.twin.within(t, math.MinInt64/2, math.MaxInt64/2)
+		node, gpu := p.ledger.Consumed(t, p.now)
+		wantNode, wantGPU := p.naive.within(t, math.MinInt64/2, math.MaxInt64/2)
 		require.Equal(p, [2]int64{wantNode, wantGPU}, [2]int64{int64(node), int64(gpu)}, "consumed by %d", t)
-		nodes, _ := p.book.InUse(t)
-		require.Equal(p, p.twin.held(t, p.now), int64(nodes))
-		require.InDelta(p, p.twin.usage(t, p.now), p.book.Standing(t).Used.Float(), 1e-7, "share of %d", t)
-		winNode, winGPU := p.twin.window(t, p.now)
-		l := p.book.Limits(t)
+		nodes, _ := p.ledger.InUse(t)
+		require.Equal(p, p.naive.held(t, p.now), int64(nodes))
+		require.InDelta(p, p.naive.usage(t, p.now), p.ledger.Standing(t).Used.Float(), 1e-7, "share of %d", t)
+		winNode, winGPU := p.naive.window(t, p.now)
+		l := p.ledger.Limits(t)
 		want := max(ratio(winNode, int64(l.NodeBudget)), ratio(winGPU, int64(l.GPUBudget)))
-		require.Equal(p, want, p.book.Standing(t).Budget, "budget of %d", t)
-		busy += p.twin.held(t, p.now)
+		require.Equal(p, want, p.ledger.Standing(t).Budget, "budget of %d", t)
+		busy += p.naive.held(t, p.now)
 	}
-	require.InDelta(p, min(1, float64(busy)/float64(p.twin.cfg.Nodes)), p.book.Utilisation().Float(), 1e-9)
-	node, gpu := p.book.Capacity(p.now)
-	wantNode, wantGPU := p.twin.within(-2, math.MinInt64/2, math.MaxInt64/2)
+	require.InDelta(p, min(1, float64(busy)/float64(p.naive.cfg.Nodes)), p.ledger.Utilisation().Float(), 1e-9)
+	node, gpu := p.ledger.Capacity(p.now)
+	wantNode, wantGPU := p.naive.within(-2, math.MinInt64/2, math.MaxInt64/2)
 	require.Equal(p, [2]int64{wantNode, wantGPU}, [2]int64{int64(node), int64(gpu)})
 }
 
-// TestTwin compares the book with the list of all attempts after every change.
+// TestAgainstNaive compares the ledger with the list of all attempts after every change.
 // Ticks, windows and half-lives are short, so that runs cross many of them.
-func TestTwin(t *testing.T) {
+func TestAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := Config{
 			Nodes: 50, GPUs: 200, Usage: Usage(rapid.IntRange(0, 2).Draw(rt, "usage")),
@@ -195,14 +195,14 @@ func TestTwin(t *testing.T) {
 			cfg.Tick, cfg.Window = model.Second, (3*buckets-2)*model.Second
 		}
 		begin := model.Time(rapid.Int64Range(-5e7, 5e7).Draw(rt, "begin"))
-		p := play{T: rt, book: New(&cfg), other: New(&cfg), now: begin}
-		p.twin = twin{cfg: cfg, bucket: p.book.clock.bucket, keeps: int64(p.book.clock.span / p.book.clock.bucket)}
+		p := play{T: rt, ledger: New(&cfg), other: New(&cfg), now: begin}
+		p.naive = naive{cfg: cfg, bucket: p.ledger.clock.bucket, keeps: int64(p.ledger.clock.span / p.ledger.clock.bucket)}
 		p.record(&Claim{Tenant: -2, Nodes: cfg.Nodes, GPUs: int32(cfg.GPUs)})
 		p.both(func(b *Book) { b.Accrue(begin) })
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			d := model.Duration(rapid.Int64Range(0, rapid.SampledFrom([]int64{1e6, 3e7}).Draw(rt, "pace")).Draw(rt, "later"))
 			if rapid.Bool().Draw(rt, "on a tick") {
-				d = p.book.NextTick(p.now.Add(d)).Sub(p.now)
+				d = p.ledger.NextTick(p.now.Add(d)).Sub(p.now)
 			}
 			p.pass(d)
 			p.other.Accrue(p.now)

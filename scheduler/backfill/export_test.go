@@ -1,0 +1,4 @@
+package backfill
+
+// Len is the number of running jobs.
+func (s *Ends) Len() int { return s.n }
