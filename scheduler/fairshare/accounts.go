@@ -25,7 +25,7 @@ type Config struct {
 // Accounts are those of all tenants of a site. Figures that scores read change at
 // accounting ticks alone. Accounts are not safe for concurrent use.
 type Accounts struct {
-	*quota.Book // the ledger: what tenants hold, may hold and have consumed
+	*quota.Ledger // the ledger: what tenants hold, may hold and have consumed
 	tree        *tree
 
 	begun    bool // Advance was called
@@ -37,7 +37,7 @@ type Accounts struct {
 
 // New returns accounts in which nothing was ever used.
 func New(c *Config) *Accounts {
-	a := &Accounts{Book: quota.New(c.Quota), memory: memoryOf(c.Quota)}
+	a := &Accounts{Ledger: quota.New(c.Quota), memory: memoryOf(c.Quota)}
 	if c.Sharing != nil {
 		a.tree = newTree(c)
 	}
@@ -97,13 +97,13 @@ func (a *Accounts) NextChange(now model.Time) (at model.Time, ok bool) {
 }
 
 // Begin charges for an attempt of an association from now on.
-func (a *Accounts) Begin(c *quota.Claim, assoc int32, now model.Time) {
+func (a *Accounts) Begin(c *quota.ResourceUsage, assoc int32, now model.Time) {
 	a.Start(c, now)
 	a.Use(c, assoc, 1, now)
 }
 
 // End ends what Begin began.
-func (a *Accounts) End(c *quota.Claim, assoc int32, now model.Time) {
+func (a *Accounts) End(c *quota.ResourceUsage, assoc int32, now model.Time) {
 	a.Stop(c, now)
 	a.Use(c, assoc, -1, now)
 }

@@ -19,8 +19,8 @@ func twoTenants() []model.Tenant {
 	return []model.Tenant{{Name: "a", Limits: limits}, {Name: "b", Limits: limits}}
 }
 
-func claimOf(t model.TenantID, nodes int32) quota.Claim {
-	return quota.Claim{Tenant: t, QOS: -1, Partition: -1, User: -1, Nodes: nodes, GPUs: nodes}
+func claimOf(t model.TenantID, nodes int32) quota.ResourceUsage {
+	return quota.ResourceUsage{Tenant: t, QOS: -1, Partition: -1, User: -1, Nodes: nodes, GPUs: nodes}
 }
 
 func rules(t *rapid.T) *quota.Config {
@@ -38,7 +38,7 @@ func TestCacheIsAsTheAccounts(t *testing.T) {
 		weight := model.Fixed(rapid.Int64Range(0, int64(model.One)).Draw(t, "weight"))
 		c := a.NewCache(2, weight)
 		var jobs [3]int
-		var running []quota.Claim
+		var running []quota.ResourceUsage
 		now := model.Time(0)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now = now.Add(model.Duration(rapid.Int64Range(0, int64(model.Hour)).Draw(t, "later")))

@@ -127,7 +127,7 @@ func (a *Accounts) Settle() {
 func (a *Accounts) Complete() bool { return len(a.tree.fresh) == 0 }
 
 // Use says that an association takes up what c is, or with sign -1 gives it back.
-func (a *Accounts) Use(c *quota.Claim, assoc int32, sign int64, now model.Time) {
+func (a *Accounts) Use(c *quota.ResourceUsage, assoc int32, sign int64, now model.Time) {
 	if a.tree == nil {
 		return
 	}
@@ -136,7 +136,7 @@ func (a *Accounts) Use(c *quota.Claim, assoc int32, sign int64, now model.Time) 
 }
 
 // usageOf is what a claim uses in Slurm's sense in each microsecond.
-func (x *tree) usageOf(c *quota.Claim) int64 {
+func (x *tree) usageOf(c *quota.ResourceUsage) int64 {
 	units := int64(c.GPUs) * x.scale
 	if c.QOS >= 0 {
 		units = int64(x.qos[c.QOS].UsageFactor.Mul(model.Fixed(units)))

@@ -10,10 +10,10 @@ import (
 )
 
 // busy is a ledger of n tenants, each with a history that fills the window.
-func busy(n int, usage Usage) *Book {
+func busy(n int, usage Usage) *Ledger {
 	ledger := New(&Config{Nodes: 10000, GPUs: 40000, Tenants: make([]model.Tenant, n), QOS: make([]model.QOS, 1), Usage: usage})
 	for i := range n {
-		c := Claim{Tenant: model.TenantID(i), Partition: -1, User: int32(i), Nodes: 1, GPUs: 4}
+		c := ResourceUsage{Tenant: model.TenantID(i), Partition: -1, User: int32(i), Nodes: 1, GPUs: 4}
 		ledger.Start(&c, 0)
 	}
 	ledger.Freeze(at(100))
@@ -24,7 +24,7 @@ func busy(n int, usage Usage) *Book {
 func TestNoAllocations(t *testing.T) {
 	ledger := busy(10, Decay)
 	now := at(100)
-	c := Claim{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
+	c := ResourceUsage{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		ledger.Reserve(&c)
 		ledger.Unreserve(&c)
@@ -38,7 +38,7 @@ func TestNoAllocations(t *testing.T) {
 
 func BenchmarkCheck(b *testing.B) {
 	ledger := busy(100, Instantaneous)
-	c := Claim{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
+	c := ResourceUsage{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
@@ -48,7 +48,7 @@ func BenchmarkCheck(b *testing.B) {
 
 func BenchmarkStartStop(b *testing.B) {
 	ledger := busy(100, Instantaneous)
-	c := Claim{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
+	c := ResourceUsage{Tenant: 3, Partition: -1, User: 4, Nodes: 2, GPUs: 8}
 	now := at(100)
 	b.ReportAllocs()
 	b.ResetTimer()

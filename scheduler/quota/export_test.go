@@ -4,7 +4,7 @@ import "orrery/scheduler/model"
 
 // Capacity is what a tenant would have consumed that held the whole site since
 // the ledger was opened.
-func (b *Book) Capacity(now model.Time) (node, gpu model.Duration) {
+func (b *Ledger) Capacity(now model.Time) (node, gpu model.Duration) {
 	if !b.clock.opened {
 		return 0, 0
 	}

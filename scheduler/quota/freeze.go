@@ -36,15 +36,15 @@ func newFrozen(n int) frozen { return frozen{of: make([]Standing, n)} }
 
 // NextTick is the first tick after now: ticks are the multiples of the
 // accounting tick since the epoch of the trace.
-func (b *Book) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tick) }
+func (b *Ledger) NextTick(now model.Time) model.Time { return after(now, b.cfg.Tick) }
 
 // LastTick is the last tick up to now.
-func (b *Book) LastTick(now model.Time) model.Time { return upTo(now, b.cfg.Tick) }
+func (b *Ledger) LastTick(now model.Time) model.Time { return upTo(now, b.cfg.Tick) }
 
 // Freeze is the accounting tick: it charges all tenants up to now and sets the
 // figures that scores read until the next Freeze. Cost: constant, and that of a
 // tenant's charge when its figures are read or it starts or stops anything.
-func (b *Book) Freeze(now model.Time) {
+func (b *Ledger) Freeze(now model.Time) {
 	b.open(now)
 	b.clock.advance(&b.site, now)
 	f := &b.frozen
@@ -54,7 +54,7 @@ func (b *Book) Freeze(now model.Time) {
 }
 
 // settle works out the figures of account i as of the last Freeze.
-func (b *Book) settle(i int) {
+func (b *Ledger) settle(i int) {
 	x := &b.frozen.of[i]
 	if x.count == b.frozen.count {
 		return
@@ -74,7 +74,7 @@ func (b *Book) settle(i int) {
 }
 
 // Standing is how tenant t stood at the last Freeze; valid until the next one.
-func (b *Book) Standing(t model.TenantID) *Standing {
+func (b *Ledger) Standing(t model.TenantID) *Standing {
 	i := b.index(t)
 	b.settle(i)
 	return &b.frozen.of[i]
@@ -82,7 +82,7 @@ func (b *Book) Standing(t model.TenantID) *Standing {
 
 // usage of account a by the chosen measure. At the instant the ledger is opened
 // no time has passed, and the share of nodes stands in for that of node time.
-func (b *Book) usage(a *account) model.Fixed {
+func (b *Ledger) usage(a *account) model.Fixed {
 	part, whole := a.nodes, b.site.nodes
 	switch b.cfg.Usage {
 	case Rolling:
@@ -113,11 +113,11 @@ func ratio(part, whole int64) model.Fixed {
 // Utilisation is the share of the site's nodes that were held at the last
 // Freeze, at most 1. It is instantaneous whatever the usage is measured by:
 // burst is about room that is free now.
-func (b *Book) Utilisation() model.Fixed { return b.frozen.utilisation }
+func (b *Ledger) Utilisation() model.Fixed { return b.frozen.utilisation }
 
 // Neutral is f3, the fair share factor, of a tenant that has no share:
 // one half, and for work without a tenant of the site what Config.Unknown says.
-func (b *Book) Neutral(t model.TenantID) model.Fixed {
+func (b *Ledger) Neutral(t model.TenantID) model.Fixed {
 	if b.index(t) == len(b.tenants)-1 && b.cfg.Unknown != UnknownNeutral {
 		return 0
 	}

@@ -71,7 +71,7 @@ func newClock(cfg *Config) clock {
 func ceilDiv(a, b int64) int64 { return (a-1)/b + 1 }
 
 // open starts the accounts when the first instant is known.
-func (b *Book) open(now model.Time) {
+func (b *Ledger) open(now model.Time) {
 	if b.clock.opened {
 		return
 	}
@@ -202,7 +202,7 @@ func (a *account) recent() int64 { return a.decayed + a.total.node - a.at }
 // Consumed is what tenant t has consumed since the ledger was opened, all
 // attempts together, in node time and GPU time up to now, which is not before
 // its last change. It never falls. -1 is all work without a tenant.
-func (b *Book) Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration) {
+func (b *Ledger) Consumed(t model.TenantID, now model.Time) (node, gpu model.Duration) {
 	return b.tenants[b.index(t)].until(now)
 }
 

@@ -19,14 +19,14 @@ type attempt struct {
 
 // charged is a ledger on day now, when these attempts, given in order, are over
 // or run still. Its tenant has a budget of a thousand GPU and node hours.
-func charged(cfg Config, now float64, attempts ...attempt) *Book {
+func charged(cfg Config, now float64, attempts ...attempt) *Ledger {
 	cfg.Nodes, cfg.GPUs = 100, 400
 	cfg.Tenants = []model.Tenant{{Limits: model.Limits{GPUBudget: 1000 * hour, NodeBudget: 1000 * hour}}}
 	ledger := New(&cfg)
 	ledger.Accrue(0)
 	end := at(now)
 	for _, a := range attempts {
-		c := Claim{QOS: -1, Partition: -1, Nodes: a.nodes, GPUs: a.nodes * a.gpus}
+		c := ResourceUsage{QOS: -1, Partition: -1, Nodes: a.nodes, GPUs: a.nodes * a.gpus}
 		from := at(a.day)
 		ledger.Start(&c, from)
 		if to := from.Add(model.Duration(a.hours * float64(hour))); to <= end {
@@ -177,7 +177,7 @@ func TestBuckets(t *testing.T) {
 // TestSaturates: even senseless numbers never make the ledger fall.
 func TestSaturates(t *testing.T) {
 	ledger := New(&Config{Nodes: 10, Tenants: make([]model.Tenant, 1)})
-	c := Claim{QOS: -1, Partition: -1, Nodes: math.MaxInt32, GPUs: math.MaxInt32}
+	c := ResourceUsage{QOS: -1, Partition: -1, Nodes: math.MaxInt32, GPUs: math.MaxInt32}
 	ledger.Start(&c, 0)
 	ledger.Accrue(at(40000))
 	ledger.Stop(&c, at(60000))

@@ -4,18 +4,18 @@ import "orrery/scheduler/model"
 
 // Check says which hard limit forbids c to start now, or ReasonNone: the first
 // that fails of tenant, quality of service and partition.
-func (b *Book) Check(c *Claim) model.Reason { return b.check(c, c.Nodes, 1) }
+func (b *Ledger) Check(c *ResourceUsage) model.Reason { return b.check(c, c.Nodes, 1) }
 
 // CheckResize is Check for c, which is in use already and would hold this many
 // nodes instead.
-func (b *Book) CheckResize(c *Claim, nodes int32) model.Reason {
+func (b *Ledger) CheckResize(c *ResourceUsage, nodes int32) model.Reason {
 	grown := *c
 	grown.Nodes = nodes
 	return b.check(&grown, nodes-c.Nodes, 0)
 }
 
 // check asks whether nodes and jobs more fit, for a job whose size is c's.
-func (b *Book) check(c *Claim, nodes, jobs int32) model.Reason {
+func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32) model.Reason {
 	i := b.index(c.Tenant)
 	l, use := &b.limits[i], &b.tenants[i].use
 	switch {
@@ -33,7 +33,7 @@ func (b *Book) check(c *Claim, nodes, jobs int32) model.Reason {
 
 // Unsatisfiable says which limit forbids a job of this size and requested walltime even
 // on an empty site, by the limits as they are now; ReasonNone when none does.
-func (b *Book) Unsatisfiable(c *Claim, wall model.Duration) model.Reason {
+func (b *Ledger) Unsatisfiable(c *ResourceUsage, wall model.Duration) model.Reason {
 	i := b.index(c.Tenant)
 	switch {
 	case b.refused(i), over(0, c.Nodes, b.limits[i].MaxNodes):
@@ -48,18 +48,18 @@ func (b *Book) Unsatisfiable(c *Claim, wall model.Duration) model.Reason {
 
 // Admit says whether one more job of c's user may enter the system: the limit
 // of the quality of service on jobs of a user, waiting or running.
-func (b *Book) Admit(c *Claim) model.Reason {
+func (b *Ledger) Admit(c *ResourceUsage) model.Reason {
 	if c.QOS >= 0 && c.User >= 0 && over(b.met(c).queued, 1, b.cfg.QOS[c.QOS].UserPending) {
 		return model.ReasonQOSLimit
 	}
 	return model.ReasonNone
 }
 
-func (b *Book) refused(i int) bool {
+func (b *Ledger) refused(i int) bool {
 	return b.cfg.Unknown == UnknownReject && i == len(b.tenants)-1
 }
 
-func (b *Book) withinQOS(c *Claim, nodes, jobs int32) bool {
+func (b *Ledger) withinQOS(c *ResourceUsage, nodes, jobs int32) bool {
 	if c.QOS < 0 {
 		return true
 	}
@@ -75,20 +75,20 @@ func (b *Book) withinQOS(c *Claim, nodes, jobs int32) bool {
 }
 
 // met is what c's user holds in c's quality of service; both are known.
-func (b *Book) met(c *Claim) held {
+func (b *Ledger) met(c *ResourceUsage) held {
 	if users := b.qos[c.QOS].users; int(c.User) < len(users) {
 		return users[c.User]
 	}
 	return held{}
 }
 
-func mayEver(q *model.QOS, c *Claim, wall model.Duration) bool {
+func mayEver(q *model.QOS, c *ResourceUsage, wall model.Duration) bool {
 	return !tooLong(wall, q.MaxWall) && !over(0, c.Nodes, q.MaxNodes) && !over(0, c.Nodes, q.GroupNodes) &&
 		(c.User < 0 || !over(0, c.Nodes, q.UserNodes))
 }
 
 // withinPartition says whether the partition takes jobs of this size.
-func (b *Book) withinPartition(c *Claim) bool {
+func (b *Ledger) withinPartition(c *ResourceUsage) bool {
 	if c.Partition < 0 {
 		return true
 	}

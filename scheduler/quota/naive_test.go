@@ -91,15 +91,15 @@ func (w *naive) usage(t model.TenantID, now model.Time) float64 {
 // play is a run of random starts, ends, resizes and ticks on both ledgers.
 type play struct {
 	*rapid.T
-	ledger *Book
-	other  *Book // the same, accrued more often
+	ledger *Ledger
+	other  *Ledger // the same, accrued more often
 	naive  naive
 	now    model.Time
-	claims []Claim
+	claims []ResourceUsage
 	open   []int // span of each claim
 }
 
-func (p *play) both(f func(b *Book)) {
+func (p *play) both(f func(b *Ledger)) {
 	f(p.ledger)
 	f(p.other)
 }
@@ -113,23 +113,23 @@ func (p *play) pass(d model.Duration) {
 	p.naive.spans[0].to = p.now
 }
 
-func (p *play) record(c *Claim) int {
+func (p *play) record(c *ResourceUsage) int {
 	p.naive.spans = append(p.naive.spans, span{c.Tenant, p.now, p.now, int64(c.Nodes), int64(c.GPUs)})
 	return len(p.naive.spans) - 1
 }
 
 func (p *play) start() {
-	c := Claim{
+	c := ResourceUsage{
 		Tenant: model.TenantID(rapid.IntRange(-1, 2).Draw(p.T, "tenant")), QOS: 0, Partition: -1,
 		User: rapid.Int32Range(-1, 3).Draw(p.T, "user"), Nodes: rapid.Int32Range(0, 20).Draw(p.T, "nodes"),
 	}
 	c.GPUs = c.Nodes * rapid.Int32Range(0, 8).Draw(p.T, "gpus")
-	p.both(func(b *Book) { b.Start(&c, p.now) })
+	p.both(func(b *Ledger) { b.Start(&c, p.now) })
 	p.claims, p.open = append(p.claims, c), append(p.open, p.record(&c))
 }
 
 func (p *play) stop(i int) {
-	p.both(func(b *Book) { b.Stop(&p.claims[i], p.now) })
+	p.both(func(b *Ledger) { b.Stop(&p.claims[i], p.now) })
 	// A span of zero nodes marks the end, so that held finds only what is open.
 	p.pass(0)
 	if s := &p.naive.spans[p.open[i]]; s.to == p.now {
@@ -152,9 +152,9 @@ func (p *play) resize(i int) {
 // tick compares all figures of the two ledgers. The ledger under test is read at every tick, the
 // other one never, so that its figures are worked out late.
 func (p *play) tick() {
-	p.both(func(b *Book) { b.Accrue(p.now) })
+	p.both(func(b *Ledger) { b.Accrue(p.now) })
 	require.Equal(p, p.ledger, p.other, "reading changes nothing")
-	p.both(func(b *Book) { b.Freeze(p.now) })
+	p.both(func(b *Ledger) { b.Freeze(p.now) })
 	var busy int64
 	for t := model.TenantID(-1); t < 3; t++ {
 		node, gpu := p.ledger.Consumed(t, p.now)
@@ -197,8 +197,8 @@ func TestAgainstNaive(t *testing.T) {
 		begin := model.Time(rapid.Int64Range(-5e7, 5e7).Draw(rt, "begin"))
 		p := play{T: rt, ledger: New(&cfg), other: New(&cfg), now: begin}
 		p.naive = naive{cfg: cfg, bucket: p.ledger.clock.bucket, keeps: int64(p.ledger.clock.span / p.ledger.clock.bucket)}
-		p.record(&Claim{Tenant: -2, Nodes: cfg.Nodes, GPUs: int32(cfg.GPUs)})
-		p.both(func(b *Book) { b.Accrue(begin) })
+		p.record(&ResourceUsage{Tenant: -2, Nodes: cfg.Nodes, GPUs: int32(cfg.GPUs)})
+		p.both(func(b *Ledger) { b.Accrue(begin) })
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			d := model.Duration(rapid.Int64Range(0, rapid.SampledFrom([]int64{1e6, 3e7}).Draw(rt, "pace")).Draw(rt, "later"))
 			if rapid.Bool().Draw(rt, "on a tick") {
@@ -221,7 +221,7 @@ func TestAgainstNaive(t *testing.T) {
 
 // Accrue charges all tenants up to now and changes no figure that scores read.
 // How often it is called makes no difference.
-func (b *Book) Accrue(now model.Time) {
+func (b *Ledger) Accrue(now model.Time) {
 	b.open(now)
 	for i := range b.tenants {
 		b.settle(i)

@@ -61,7 +61,7 @@ func (u Unknown) String() string { return unknowns[u] }
 // Claim is what one attempt of a job holds, or wants to hold. Ids of -1 are
 // bound by no limit of that kind. A job of parts of nodes counts each node
 // that it touches.
-type Claim struct {
+type ResourceUsage struct {
 	Tenant    model.TenantID
 	QOS       model.QOSID
 	Partition model.PartitionID
@@ -76,7 +76,7 @@ type Claim struct {
 // constant time; Start, Stop, Resize and the readers of a tenant's figures do too, but
 // for the accounting of the ticks since it was last looked at, so that readers write. A tenant's first start allocates its
 // history (64 KiB at most), nothing else does in steady state.
-type Book struct {
+type Ledger struct {
 	cfg     Config
 	limits  []model.Limits // of the tenants, then of the unknown
 	tenants []account      // likewise
@@ -100,8 +100,8 @@ type held struct {
 }
 
 // New opens a ledger.
-func New(cfg *Config) *Book {
-	b := &Book{cfg: *cfg}
+func New(cfg *Config) *Ledger {
+	b := &Ledger{cfg: *cfg}
 	setDefault(&b.cfg.Tick, DefaultTick)
 	setDefault(&b.cfg.Window, DefaultWindow)
 	setDefault(&b.cfg.HalfLife, DefaultHalfLife)
@@ -128,7 +128,7 @@ func setDefault(d *model.Duration, to model.Duration) {
 }
 
 // index of the account of tenant t; the last is that of the unknown.
-func (b *Book) index(t model.TenantID) int {
+func (b *Ledger) index(t model.TenantID) int {
 	if t < 0 || int(t) >= len(b.tenants)-1 {
 		return len(b.tenants) - 1
 	}
@@ -137,7 +137,7 @@ func (b *Book) index(t model.TenantID) int {
 
 // user is what user u holds in quality of service q, for change; nil when either
 // is unknown.
-func (b *Book) user(q model.QOSID, u int32) *held {
+func (b *Ledger) user(q model.QOSID, u int32) *held {
 	if q < 0 || u < 0 {
 		return nil
 	}
@@ -150,39 +150,39 @@ func (b *Book) user(q model.QOSID, u int32) *held {
 
 // Reserve counts c, a proposal in flight, against the limits. It is not charged
 // for any time.
-func (b *Book) Reserve(c *Claim) { b.use(c, c.Nodes, 1) }
+func (b *Ledger) Reserve(c *ResourceUsage) { b.use(c, c.Nodes, 1) }
 
 // Unreserve is the answer to Reserve, whatever it was: a granted proposal is
 // then started.
-func (b *Book) Unreserve(c *Claim) { b.use(c, -c.Nodes, -1) }
+func (b *Ledger) Unreserve(c *ResourceUsage) { b.use(c, -c.Nodes, -1) }
 
 // ReserveMore counts so many nodes more for c, which is in use: those of a proposal in
 // flight. The answer to it is ReserveMore of as many less; a granted proposal is then
 // a Resize.
-func (b *Book) ReserveMore(c *Claim, nodes int32) { b.use(c, nodes, 0) }
+func (b *Ledger) ReserveMore(c *ResourceUsage, nodes int32) { b.use(c, nodes, 0) }
 
 // Start says that c holds its nodes from now on. A resumed job starts again.
-func (b *Book) Start(c *Claim, now model.Time) {
+func (b *Ledger) Start(c *ResourceUsage, now model.Time) {
 	b.use(c, c.Nodes, 1)
 	b.charge(c, c.Nodes, c.GPUs, now)
 }
 
 // Stop says that c, as it was started or resized, has given back its nodes: at
 // its end, or because it was suspended. What it consumed stays in the ledger.
-func (b *Book) Stop(c *Claim, now model.Time) {
+func (b *Ledger) Stop(c *ResourceUsage, now model.Time) {
 	b.use(c, -c.Nodes, -1)
 	b.charge(c, -c.Nodes, -c.GPUs, now)
 }
 
 // Resize says that c, which holds its nodes, holds these many from now on, and
 // notes it in c.
-func (b *Book) Resize(c *Claim, nodes, gpus int32, now model.Time) {
+func (b *Ledger) Resize(c *ResourceUsage, nodes, gpus int32, now model.Time) {
 	b.use(c, nodes-c.Nodes, 0)
 	b.charge(c, nodes-c.Nodes, gpus-c.GPUs, now)
 	c.Nodes, c.GPUs = nodes, gpus
 }
 
-func (b *Book) use(c *Claim, nodes, jobs int32) {
+func (b *Ledger) use(c *ResourceUsage, nodes, jobs int32) {
 	b.tenants[b.index(c.Tenant)].use.add(nodes, jobs)
 	if c.QOS < 0 {
 		return
@@ -201,7 +201,7 @@ func (h *held) add(nodes, jobs int32) {
 	}
 }
 
-func (b *Book) charge(c *Claim, nodes, gpus int32, now model.Time) {
+func (b *Ledger) charge(c *ResourceUsage, nodes, gpus int32, now model.Time) {
 	b.open(now)
 	i := b.index(c.Tenant)
 	b.settle(i)
@@ -213,14 +213,14 @@ func (b *Book) charge(c *Claim, nodes, gpus int32, now model.Time) {
 
 // Enter counts a job of c's user that was admitted into the system; Leave
 // takes it off when it has left.
-func (b *Book) Enter(c *Claim) {
+func (b *Ledger) Enter(c *ResourceUsage) {
 	if u := b.user(c.QOS, c.User); u != nil {
 		u.queued++
 	}
 }
 
 // Leave undoes Enter.
-func (b *Book) Leave(c *Claim) {
+func (b *Ledger) Leave(c *ResourceUsage) {
 	if u := b.user(c.QOS, c.User); u != nil {
 		u.queued--
 	}
@@ -228,17 +228,17 @@ func (b *Book) Leave(c *Claim) {
 
 // SetLimits replaces the limits of tenant t. The hard ones hold at once, for
 // what starts from now on; the ones that bend scores, from the next Freeze.
-func (b *Book) SetLimits(t model.TenantID, l *model.Limits) {
+func (b *Ledger) SetLimits(t model.TenantID, l *model.Limits) {
 	i := b.index(t)
 	b.settle(i)
 	b.limits[i] = *l
 }
 
 // Limits of tenant t, the last ones set; those of the unknown are empty.
-func (b *Book) Limits(t model.TenantID) model.Limits { return b.limits[b.index(t)] }
+func (b *Ledger) Limits(t model.TenantID) model.Limits { return b.limits[b.index(t)] }
 
 // InUse is what tenant t holds, its proposals in flight included.
-func (b *Book) InUse(t model.TenantID) (nodes, jobs int32) {
+func (b *Ledger) InUse(t model.TenantID) (nodes, jobs int32) {
 	u := &b.tenants[b.index(t)].use
 	return u.nodes, u.jobs
 }

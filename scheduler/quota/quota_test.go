@@ -15,7 +15,7 @@ const (
 
 // limited is a site of 100 nodes with one tenant, one quality of service and
 // three partitions, all with limits.
-func limited() *Book {
+func limited() *Ledger {
 	return New(&Config{
 		Nodes: 100,
 		GPUs:  400,
@@ -35,40 +35,40 @@ func limited() *Book {
 }
 
 // free names tenant t and nothing else that has limits.
-func free(t model.TenantID, nodes int32) Claim {
-	return Claim{Tenant: t, QOS: -1, Partition: -1, User: -1, Nodes: nodes, GPUs: 4 * nodes}
+func free(t model.TenantID, nodes int32) ResourceUsage {
+	return ResourceUsage{Tenant: t, QOS: -1, Partition: -1, User: -1, Nodes: nodes, GPUs: 4 * nodes}
 }
 
 // TestCheck has a row per limit: what runs, and what another job meets.
 func TestCheck(t *testing.T) {
-	a := func(nodes int32) Claim { return free(0, nodes) }
-	b := func(user, nodes int32) Claim {
-		return Claim{Tenant: 1, QOS: 0, Partition: -1, User: user, Nodes: nodes}
+	a := func(nodes int32) ResourceUsage { return free(0, nodes) }
+	b := func(user, nodes int32) ResourceUsage {
+		return ResourceUsage{Tenant: 1, QOS: 0, Partition: -1, User: user, Nodes: nodes}
 	}
-	in := func(p model.PartitionID, nodes int32) Claim {
-		return Claim{Tenant: -1, QOS: -1, Partition: p, User: -1, Nodes: nodes}
+	in := func(p model.PartitionID, nodes int32) ResourceUsage {
+		return ResourceUsage{Tenant: -1, QOS: -1, Partition: p, User: -1, Nodes: nodes}
 	}
 	for _, c := range []struct {
 		name    string
-		runs    []Claim
-		request Claim
+		runs    []ResourceUsage
+		request ResourceUsage
 		want    model.Reason
 	}{
-		{"the tenant's last node", []Claim{a(6)}, a(4), model.ReasonNone},
-		{"a node too many", []Claim{a(6)}, a(5), model.ReasonQuotaNodes},
-		{"a job too many", []Claim{a(1), a(1), a(1)}, a(1), model.ReasonQuotaConcurrent},
-		{"nodes before jobs", []Claim{a(1), a(1), a(1)}, a(9), model.ReasonQuotaNodes},
-		{"no limits", []Claim{free(1, 90)}, free(1, 90), model.ReasonNone},
-		{"no tenant", []Claim{free(-1, 90)}, free(-1, 90), model.ReasonNone},
+		{"the tenant's last node", []ResourceUsage{a(6)}, a(4), model.ReasonNone},
+		{"a node too many", []ResourceUsage{a(6)}, a(5), model.ReasonQuotaNodes},
+		{"a job too many", []ResourceUsage{a(1), a(1), a(1)}, a(1), model.ReasonQuotaConcurrent},
+		{"nodes before jobs", []ResourceUsage{a(1), a(1), a(1)}, a(9), model.ReasonQuotaNodes},
+		{"no limits", []ResourceUsage{free(1, 90)}, free(1, 90), model.ReasonNone},
+		{"no tenant", []ResourceUsage{free(-1, 90)}, free(-1, 90), model.ReasonNone},
 		{"large for the quality", nil, b(1, 9), model.ReasonQOSLimit},
-		{"nodes of the quality", []Claim{b(1, 8)}, b(2, 7), model.ReasonQOSLimit},
-		{"the last of them", []Claim{b(1, 8)}, b(2, 6), model.ReasonNone},
-		{"jobs of the quality", []Claim{b(1, 1), b(1, 1), b(2, 1), b(2, 1)}, b(3, 1), model.ReasonQOSLimit},
-		{"jobs of the user", []Claim{b(1, 1), b(1, 1)}, b(1, 1), model.ReasonQOSLimit},
-		{"jobs of another user", []Claim{b(1, 1), b(1, 1)}, b(2, 1), model.ReasonNone},
-		{"nodes of the user", []Claim{b(1, 5)}, b(1, 5), model.ReasonQOSLimit},
-		{"no user", []Claim{b(-1, 4), b(-1, 4), b(-1, 4)}, b(-1, 2), model.ReasonNone},
-		{"tenant before quality", []Claim{a(10)}, Claim{QOS: 0, Partition: -1, User: 1, Nodes: 9}, model.ReasonQuotaNodes},
+		{"nodes of the quality", []ResourceUsage{b(1, 8)}, b(2, 7), model.ReasonQOSLimit},
+		{"the last of them", []ResourceUsage{b(1, 8)}, b(2, 6), model.ReasonNone},
+		{"jobs of the quality", []ResourceUsage{b(1, 1), b(1, 1), b(2, 1), b(2, 1)}, b(3, 1), model.ReasonQOSLimit},
+		{"jobs of the user", []ResourceUsage{b(1, 1), b(1, 1)}, b(1, 1), model.ReasonQOSLimit},
+		{"jobs of another user", []ResourceUsage{b(1, 1), b(1, 1)}, b(2, 1), model.ReasonNone},
+		{"nodes of the user", []ResourceUsage{b(1, 5)}, b(1, 5), model.ReasonQOSLimit},
+		{"no user", []ResourceUsage{b(-1, 4), b(-1, 4), b(-1, 4)}, b(-1, 2), model.ReasonNone},
+		{"tenant before quality", []ResourceUsage{a(10)}, ResourceUsage{QOS: 0, Partition: -1, User: 1, Nodes: 9}, model.ReasonQuotaNodes},
 		{"large for the partition", nil, in(0, 5), model.ReasonPartitionLimit},
 		{"small for the partition", nil, in(1, 4), model.ReasonPartitionLimit},
 		{"partition down", nil, in(2, 1), model.ReasonPartitionLimit},
@@ -100,10 +100,10 @@ func TestCheck(t *testing.T) {
 
 // TestNever has a row per limit that no waiting mends.
 func TestNever(t *testing.T) {
-	qos := Claim{Tenant: 1, QOS: 0, Partition: -1, User: 1, Nodes: 8}
+	qos := ResourceUsage{Tenant: 1, QOS: 0, Partition: -1, User: 1, Nodes: 8}
 	for _, c := range []struct {
 		name    string
-		request Claim
+		request ResourceUsage
 		wall    model.Duration
 		want    model.Reason
 	}{
@@ -112,12 +112,12 @@ func TestNever(t *testing.T) {
 		{"the quality's walltime", qos, 24 * hour, model.ReasonNone},
 		{"a microsecond more", qos, 24*hour + 1, model.ReasonQOSLimit},
 		{"no walltime stated", qos, model.Forever, model.ReasonQOSLimit},
-		{"one node more", Claim{Tenant: 1, User: 1, Partition: -1, Nodes: 9}, hour, model.ReasonQOSLimit},
-		{"the partition's walltime", Claim{Tenant: 1, QOS: -1, Nodes: 4}, hour, model.ReasonNone},
-		{"more", Claim{Tenant: 1, QOS: -1, Nodes: 4}, 2 * hour, model.ReasonPartitionLimit},
-		{"more nodes", Claim{Tenant: 1, QOS: -1, Nodes: 5}, hour, model.ReasonPartitionLimit},
-		{"fewer nodes", Claim{Tenant: 1, QOS: -1, Partition: 1, Nodes: 4}, hour, model.ReasonPartitionLimit},
-		{"partition down for now", Claim{Tenant: 1, QOS: -1, Partition: 2, Nodes: 4}, hour, model.ReasonNone},
+		{"one node more", ResourceUsage{Tenant: 1, User: 1, Partition: -1, Nodes: 9}, hour, model.ReasonQOSLimit},
+		{"the partition's walltime", ResourceUsage{Tenant: 1, QOS: -1, Nodes: 4}, hour, model.ReasonNone},
+		{"more", ResourceUsage{Tenant: 1, QOS: -1, Nodes: 4}, 2 * hour, model.ReasonPartitionLimit},
+		{"more nodes", ResourceUsage{Tenant: 1, QOS: -1, Nodes: 5}, hour, model.ReasonPartitionLimit},
+		{"fewer nodes", ResourceUsage{Tenant: 1, QOS: -1, Partition: 1, Nodes: 4}, hour, model.ReasonPartitionLimit},
+		{"partition down for now", ResourceUsage{Tenant: 1, QOS: -1, Partition: 2, Nodes: 4}, hour, model.ReasonNone},
 		{"no tenant", free(-1, 1000), model.Forever, model.ReasonNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestNever(t *testing.T) {
 // TestAdmit counts the jobs of a user in the system.
 func TestAdmit(t *testing.T) {
 	ledger := limited()
-	c := Claim{Tenant: 1, QOS: 0, Partition: -1, User: 3, Nodes: 1}
+	c := ResourceUsage{Tenant: 1, QOS: 0, Partition: -1, User: 3, Nodes: 1}
 	for range 5 {
 		require.Equal(t, model.ReasonNone, ledger.Admit(&c))
 		ledger.Enter(&c)

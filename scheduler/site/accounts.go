@@ -12,7 +12,7 @@ import (
 // accounting tick before factLog.now.
 type accounts struct {
 	ledger    *fairshare.Accounts
-	maxLedger *quota.Book // of no tenant's usage, with the highest limits there will be
+	maxLedger *quota.Ledger // of no tenant's usage, with the highest limits there will be
 	// usage from before the beginning was told of, and the tick before now has frozen it.
 	usageTold, usageFrozen bool
 

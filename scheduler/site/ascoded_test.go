@@ -16,7 +16,7 @@ import (
 
 // drawCoded draws a world for the as-coded mode with raw weights.
 func drawCoded(t *rapid.T, with naiveFeature) *naiveWorld {
-	w := drawNaive(t, with&^withLanes)
+	w := drawNaive(t, with&^withVClusters)
 	p := &w.cfg.Policies[0]
 	*p = site.Policy{AsCoded: true, Ranking: site.ByScore, Reference: p.Reference, Cycle: p.Cycle, Phase: p.Phase}
 	var raw [score.NumFactors]float64
@@ -46,7 +46,7 @@ func drawCoded(t *rapid.T, with naiveFeature) *naiveWorld {
 }
 
 // The as-coded mode proposes what its twin proposes.
-func TestCodedIsItsTwin(t *testing.T) {
+func TestCodedAgainstNaive(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		with naiveFeature
@@ -67,7 +67,7 @@ func TestCodedIsItsTwin(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := drawCoded(t, c.with)
 				require.NoError(t, w.cfg.Validate())
-				require.Empty(t, w.run(site.New(w.cfg), newCodedTwin(w.cfg)))
+				require.Empty(t, w.run(site.New(w.cfg), newNaiveCoded(w.cfg)))
 			})
 		})
 	}

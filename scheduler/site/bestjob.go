@@ -139,7 +139,7 @@ func (p *pass) callFreshJobs() bool {
 	if len(p.qs.fresh) == 0 {
 		return false
 	}
-	if !p.qs.settled || p.qs.quietUntil <= p.now || p.qs.fair.Refresh() {
+	if !p.qs.holdsGood || p.qs.quietUntil <= p.now || p.qs.fair.Refresh() {
 		return true
 	}
 	p.freeze(p.qs)

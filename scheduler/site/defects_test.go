@@ -232,11 +232,11 @@ func TestDefectD14RequeueKeepsConsumedHours(t *testing.T) {
 	s.submit(0, of(0), size(2))
 	require.Equal(t, ids(0), s.pass(0))
 	s.fact(200, model.Fact{Kind: model.FactRequeued}) // between two accounting ticks
-	node, _ := s.core.Book().Consumed(0, seconds(200))
+	node, _ := s.core.Ledger().Consumed(0, seconds(200))
 	require.Equal(t, 400*model.Second, node)
 	require.Equal(t, ids(0), s.pass(200))
 	s.end(300, 0)
-	node, gpu := s.core.Book().Consumed(0, seconds(300))
+	node, gpu := s.core.Ledger().Consumed(0, seconds(300))
 	require.Equal(t, 600*model.Second, node)
 	require.Equal(t, 2400*model.Second, gpu)
 }
@@ -251,7 +251,7 @@ func TestDefectD15SuspendedWorkCountsNothing(t *testing.T) {
 	s.fact(2, model.Fact{Kind: model.FactPreempted})
 	require.Empty(t, s.pass(2), "while it writes as well")
 	s.fact(3, model.Fact{Kind: model.FactSuspended, Value: int64(model.Hour)})
-	nodes, jobs := s.core.Book().InUse(0)
+	nodes, jobs := s.core.Ledger().InUse(0)
 	require.Zero(t, nodes)
 	require.Zero(t, jobs)
 	require.Len(t, s.pass(3), 1)
@@ -264,7 +264,7 @@ func TestDefectD16NodesOutOfServiceKeepTheirGPUs(t *testing.T) {
 	s.pass(0)
 	s.fact(1800, model.Fact{Kind: model.FactNode, Node: 1, State: model.Draining})
 	s.end(3600, 0)
-	_, gpu := s.core.Book().Consumed(0, seconds(3600))
+	_, gpu := s.core.Ledger().Consumed(0, seconds(3600))
 	require.Equal(t, 8*model.Hour, gpu)
 
 	// As coded, the budget of the tenant is spent while its node is in service

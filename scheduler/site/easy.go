@@ -15,11 +15,11 @@ func (p *pass) harmless(j *job, placement *model.Placement) bool {
 	if p.outOfTheWay(p.now.Add(j.left)) {
 		return true
 	}
-	ask := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
+	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
 	if p.caps.Cap.Power > 0 { // it takes a look at each node
-		ask.Power = p.nodeClasses.Draw(&j.Allocation, placement)
+		needs.Power = p.nodeClasses.Draw(&j.Allocation, placement)
 	}
-	return p.leavesRoom(placement, ask)
+	return p.leavesRoom(placement, needs)
 }
 
 // harmlessGain is harmless for what a running service gains, and draws more by it, until

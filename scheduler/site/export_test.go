@@ -3,4 +3,4 @@ package site
 import "orrery/scheduler/quota"
 
 // Book is the ledger of the tenants, for tests that look into it.
-func (s *Core) Book() *quota.Book { return s.ledger.Book }
+func (s *Core) Ledger() *quota.Ledger { return s.ledger.Ledger }

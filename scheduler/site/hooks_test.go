@@ -31,7 +31,7 @@ func withinBudget(w *naiveWorld) {
 func TestBacklogAndEnergyWeighNothing(t *testing.T) {
 	const with = withGroups | withRanges | withSensitive | withLimits | withNodeStates | withCycles | withRankings | withPrices | withEasy | withServices
 	for name, draw := range map[string]func(*rapid.T) *naiveWorld{
-		"documented": func(t *rapid.T) *naiveWorld { return drawNaive(t, with|withLanes|withConflicts) },
+		"documented": func(t *rapid.T) *naiveWorld { return drawNaive(t, with|withVClusters|withConflicts) },
 		"as-coded":   func(t *rapid.T) *naiveWorld { return drawCoded(t, with) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,9 +133,9 @@ func TestCodedBackfillNeverFires(t *testing.T) {
 		for i := range w.cfg.Site.Nodes {
 			w.cfg.Site.Nodes[i].Fingerprint = max(0, w.cfg.Site.Nodes[i].Fingerprint)
 		}
-		twin := newCodedTwin(w.cfg)
-		require.Empty(t, w.run(site.New(w.cfg), twin))
-		require.Zero(t, twin.second)
+		naive := newNaiveCoded(w.cfg)
+		require.Empty(t, w.run(site.New(w.cfg), naive))
+		require.Zero(t, naive.second)
 	})
 }
 

@@ -33,7 +33,7 @@ type job struct {
 	placement model.Placement
 	queue     *queueState
 	kind      *nodeChoice
-	claim     quota.Claim
+	usage     quota.ResourceUsage
 	assoc     int32       // in the accounts
 	static    model.Fixed // the terms of the score that never change
 	needs     caps.Usage

@@ -27,7 +27,7 @@ func (c *Config) caps() Caps {
 	return Caps{c.Site.PowerCap, c.Site.Bandwidth, c.Site.SensitivePool}
 }
 
-func (c *Config) maxLedger() *quota.Book {
+func (c *Config) maxLedger() *quota.Ledger {
 	q := c.Quota
 	if c.Max.Tenants != nil {
 		q.Tenants = c.Max.Tenants

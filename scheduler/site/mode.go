@@ -71,7 +71,7 @@ func newCodedPlanner(s *Core, qs *queueState) planner {
 	c := &codedPlanner{pass: s.begin(qs, 0)}
 	c.planner = ascoded.NewPlanner(ascoded.Config{
 		Site: s.site, Weights: &qs.policy.Weights, Reference: qs.policy.Reference, Window: s.cfg.Quota.Window,
-		Ready: s.ready, Free: qs.free, All: s.space.Class(nil), Ledger: s.ledger.Book, Ends: &qs.ends,
+		Ready: s.ready, Free: qs.free, All: s.space.Class(nil), Ledger: s.ledger.Ledger, Ends: &qs.ends,
 	}, c)
 	return codedPasses{c}
 }
@@ -118,13 +118,13 @@ func (c *codedPlanner) End(ref model.Ref) (model.Kind, model.Time, bool) {
 
 // Held implements ascoded.Limits.
 func (c *codedPlanner) Held(ref model.Ref, score model.Fixed) model.Reason {
-	c.claim(ref, c.jobs[ref].NodesMin)
+	c.setUsage(ref, c.jobs[ref].NodesMin)
 	return c.held(order.Candidate{Key: int64(score), Ref: ref})
 }
 
 // Breaks implements ascoded.Limits.
 func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reason {
-	j := c.claim(ref, nodes.Nodes())
+	j := c.setUsage(ref, nodes.Nodes())
 	if r := c.overCap(j, nodes); r != model.ReasonNone {
 		return r
 	}
@@ -133,7 +133,7 @@ func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reaso
 
 // Allows implements ascoded.Limits.
 func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
-	j := c.claim(ref, n)
+	j := c.setUsage(ref, n)
 	grown := j.Allocation
 	grown.NodesMin = n
 	needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
@@ -144,9 +144,9 @@ func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 }
 
 // claim makes the job one of n nodes in the eyes of the limits.
-func (c *codedPlanner) claim(ref model.Ref, n int32) *job {
+func (c *codedPlanner) setUsage(ref model.Ref, n int32) *job {
 	j := &c.jobs[ref]
-	j.claim = claimOf(&j.Allocation, j.kind, n)
+	j.usage = claimOf(&j.Allocation, j.kind, n)
 	return j
 }
 
@@ -178,7 +178,7 @@ func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
 
 // Start implements ascoded.Nodes.
 func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
-	c.claim(ref, nodes.Nodes())
+	c.setUsage(ref, nodes.Nodes())
 	found := &c.buf.choice
 	found.nodes.Set(nodes)
 	found.borrowed = false

@@ -19,8 +19,8 @@ func TestSiteAsksForItsPasses(t *testing.T) {
 	}{
 		{"whole nodes", everyFeature &^ withGPUs},
 		{"shared nodes", everyFeature},
-		{"calm, with services", withEasy | withServices | withCycles | withRankings | withReservations | withBorrowing | withLanes},
-		{"calm", withEasy | withConservative | withCycles | withLanes | withRankings | withReservations | withCaps},
+		{"calm, with services", withEasy | withServices | withCycles | withRankings | withReservations | withBorrowing | withVClusters},
+		{"calm", withEasy | withConservative | withCycles | withVClusters | withRankings | withReservations | withCaps},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -19,8 +19,8 @@ import (
 type naiveFeature uint32
 
 const (
-	withGroups naiveFeature = 1 << iota // dragonfly groups, fingerprints, topologies
-	withLanes                           // vClusters with home nodes
+	withGroups    naiveFeature = 1 << iota // dragonfly groups, fingerprints, topologies
+	withVClusters                          // vClusters with home nodes
 	withBorrowing
 	withConstraints
 	withSensitive
@@ -101,15 +101,15 @@ func drawNaive(t *rapid.T, with naiveFeature) *naiveWorld {
 func (d *naiveDraw) st() {
 	st := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}}
 	d.w.cfg = site.Config{Site: st, Shared: d.has(withGPUs)}
-	groups, lanes := 1, 1
+	groups, vclusters := 1, 1
 	if d.has(withGroups) {
 		groups = d.n("groups", 1, 4)
 		st.Fingerprints = int32(d.n("fingerprints", 0, 3))
 	} else {
 		st.Fingerprints = 1
 	}
-	if d.has(withLanes) {
-		lanes = d.n("lanes", 1, 3)
+	if d.has(withVClusters) {
+		vclusters = d.n("lanes", 1, 3)
 	}
 	for g := range groups {
 		group := model.Group{Name: fmt.Sprint("g", g)}
@@ -139,8 +139,8 @@ func (d *naiveDraw) st() {
 			n.Group = int32(d.n("group", 0, groups-1))
 			n.Fingerprint = int32(d.n("fingerprint", -1, int(st.Fingerprints)-1))
 		}
-		if d.has(withLanes) {
-			n.Home = model.VClusterID(d.n("home", -1, lanes-1))
+		if d.has(withVClusters) {
+			n.Home = model.VClusterID(d.n("home", -1, vclusters-1))
 		}
 		if d.has(withGPUs) {
 			n.GPUs, n.GPUType, n.Topology = 4, 0, int32(d.n("links", -1, 1))
@@ -157,7 +157,7 @@ func (d *naiveDraw) st() {
 		gpus += int64(max(1, n.GPUs))
 		st.Nodes = append(st.Nodes, n)
 	}
-	for l := range lanes {
+	for l := range vclusters {
 		v := model.VCluster{Name: fmt.Sprint("v", l)}
 		if d.has(withBorrowing) {
 			v.Lend, v.Borrow, v.MaxLent = d.chance("lend", 70), d.chance("borrow", 70), d.fixed("lent", 100)

@@ -55,7 +55,7 @@ func in(v model.VClusterID) func(*naiveErrand) { return func(e *naiveErrand) { e
 
 // TestSiteTwinFoundThese are the smallest worlds in which the core and the twin
 // once differed.
-func TestSiteTwinFoundThese(t *testing.T) {
+func TestNaiveFoundThese(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		world func() *naiveWorld
@@ -272,7 +272,7 @@ func TestSiteTwinFoundThese(t *testing.T) {
 				require.Equal(t, c.want, w.proposals(newNaiveSite(w.cfg)))
 				return
 			}
-			require.Equal(t, c.want, w.proposals(newCodedTwin(w.cfg)))
+			require.Equal(t, c.want, w.proposals(newNaiveCoded(w.cfg)))
 		})
 	}
 }

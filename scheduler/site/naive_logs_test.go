@@ -128,7 +128,7 @@ func (w *naiveWorld) hashed(core drive.Scheduler) string {
 // TestSiteIsItsTwinOnLogs holds the core against the twin, by the hash of their
 // proposals, on logs of months as if their processors were nodes of a site. The
 // first rows will do, unless ORRERY_LONG is 1.
-func TestSiteIsItsTwinOnLogs(t *testing.T) {
+func TestSiteAgainstNaiveOnLogs(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		nodes, group int

@@ -10,7 +10,7 @@ import (
 )
 
 // pass looks through the queue of l.
-func (s *naiveSite) pass(l *naiveLane) {
+func (s *naiveSite) pass(l *naiveVCluster) {
 	queue := s.queue(l)
 	s.shrink(l)
 	l.release = s.releaseOf(l, queue)
@@ -46,23 +46,23 @@ func (s *naiveSite) pass(l *naiveLane) {
 
 // blockedNow notes whether anybody in l is blocked or a service lacks nodes: while
 // that is so, l lends nothing, and afterwards others may borrow.
-func (s *naiveSite) blockedNow(l *naiveLane, blocked bool) {
+func (s *naiveSite) blockedNow(l *naiveVCluster, blocked bool) {
 	was := l.blocked
 	blocked = blocked || s.lacks(l)
 	l.blocked = blocked
 	s.lapse(l)
-	for _, o := range s.lanes {
+	for _, o := range s.vclusters {
 		o.changed = o.changed || was && !blocked && o != l
 	}
 }
 
 // heldBack says whether j is below min_score or beyond a hard limit.
-func (s *naiveSite) heldBack(l *naiveLane, j *naiveJob) bool {
+func (s *naiveSite) heldBack(l *naiveVCluster, j *naiveJob) bool {
 	return l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin))
 }
 
 // room is where j could start now; nil when nowhere.
-func (s *naiveSite) room(l *naiveLane, j *naiveJob) *naiveChoice {
+func (s *naiveSite) room(l *naiveVCluster, j *naiveJob) *naiveChoice {
 	c := s.choose(s.view(l, nil), j, int(j.NodesMin), s.now)
 	if c == nil || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(len(c.nodes))), func(*naiveJob) bool { return false }) {
 		return nil
@@ -72,8 +72,8 @@ func (s *naiveSite) room(l *naiveLane, j *naiveJob) *naiveChoice {
 
 // withinCaps says whether so much more keeps the caps. Who asks for nothing
 // breaks none.
-func (s *naiveSite) withinCaps(ask, io int64, gone func(*naiveJob) bool) bool {
-	power, band := ask, io
+func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool {
+	power, band := needs, io
 	for _, o := range s.jobs {
 		most, held := o.most(), &naiveChoice{nodes: o.nodes, gpus: o.gpus}
 		power += s.drawOf(o, most)
@@ -86,12 +86,12 @@ func (s *naiveSite) withinCaps(ask, io int64, gone func(*naiveJob) bool) bool {
 			band -= o.Demand(int32(len(held.nodes)))
 		}
 	}
-	return (s.power == 0 || ask == 0 || power <= s.power) && (s.band == 0 || io == 0 || band <= s.band)
+	return (s.power == 0 || needs == 0 || power <= s.power) && (s.band == 0 || io == 0 || band <= s.band)
 }
 
-// ask is the power and bandwidth that j is reckoned with as long as its nodes are
+// stated is the power and bandwidth that j is reckoned with as long as its nodes are
 // not known: as many of the hungriest that it may use.
-func (s *naiveSite) ask(j *naiveJob) (power, band int64) {
+func (s *naiveSite) stated(j *naiveJob) (power, band int64) {
 	if j.Power > 0 {
 		return j.Power, j.IODemand
 	}
@@ -139,7 +139,7 @@ func (s *naiveSite) endOf(j *naiveJob) model.Time {
 
 // shadow is the earliest instant at which j has room, if everybody leaves at the
 // predicted end and nobody else starts; Never when there is none.
-func (s *naiveSite) shadow(l *naiveLane, j *naiveJob) model.Time {
+func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 	if l.policy.Backfill != order.Easy {
 		return model.Never
 	}
@@ -165,10 +165,10 @@ func (s *naiveSite) shadow(l *naiveLane, j *naiveJob) model.Time {
 
 // roomAt says whether j has room at t on nodes of its own, with beside on top
 // running on c. What other vClusters have in flight stays.
-func (s *naiveSite) roomAt(l *naiveLane, j *naiveJob, t model.Time, beside *naiveJob, c *naiveChoice) bool {
+func (s *naiveSite) roomAt(l *naiveVCluster, j *naiveJob, t model.Time, beside *naiveJob, c *naiveChoice) bool {
 	gone := func(o *naiveJob) bool { return s.sees(l, o) && s.endOf(o) <= t || o == beside || o == j }
 	v := s.view(l, gone)
-	power, band := s.ask(j)
+	power, band := s.stated(j)
 	if beside != nil {
 		v.take(s, c)
 		if power > 0 {
@@ -182,7 +182,7 @@ func (s *naiveSite) roomAt(l *naiveLane, j *naiveJob, t model.Time, beside *naiv
 }
 
 // mayOvertake is the backfill rule.
-func (s *naiveSite) mayOvertake(l *naiveLane, j *naiveJob, c *naiveChoice, blocked *naiveJob, shadow model.Time) bool {
+func (s *naiveSite) mayOvertake(l *naiveVCluster, j *naiveJob, c *naiveChoice, blocked *naiveJob, shadow model.Time) bool {
 	switch {
 	case blocked == nil || l.policy.Backfill == order.FirstFit:
 		return true
@@ -195,7 +195,7 @@ func (s *naiveSite) mayOvertake(l *naiveLane, j *naiveJob, c *naiveChoice, block
 }
 
 // start proposes j on c.
-func (s *naiveSite) start(l *naiveLane, j *naiveJob, c *naiveChoice) {
+func (s *naiveSite) start(l *naiveVCluster, j *naiveJob, c *naiveChoice) {
 	j.phase, j.nodes, j.gpus, j.borrowed, j.predicted = naiveFlying, c.nodes, c.gpus, c.borrowed, s.now.Add(j.left)
 	s.propose(model.Proposal{
 		Kind: model.ProposeAssign, Borrowed: c.borrowed, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Placement: c.placement(),
@@ -206,7 +206,7 @@ func (s *naiveSite) start(l *naiveLane, j *naiveJob, c *naiveChoice) {
 // grow offers more nodes of their own to the jobs that were started. While a job
 // is blocked only those grow that are predicted to end by its reservation, and
 // under first-fit all.
-func (s *naiveSite) grow(l *naiveLane, started []*naiveJob, blocked *naiveJob, shadow model.Time) {
+func (s *naiveSite) grow(l *naiveVCluster, started []*naiveJob, blocked *naiveJob, shadow model.Time) {
 	for _, j := range started {
 		if blocked != nil && l.policy.Backfill != order.FirstFit && (l.policy.Backfill != order.Easy || s.now.Add(j.left) > shadow) {
 			continue
@@ -281,7 +281,7 @@ func (s *naiveSite) withinLimits(j *naiveJob, size int) bool {
 
 // releaseOf is the first instant at which a job that min_score holds reaches it,
 // if nothing but its wait changes.
-func (s *naiveSite) releaseOf(l *naiveLane, queue []*naiveJob) model.Time {
+func (s *naiveSite) releaseOf(l *naiveVCluster, queue []*naiveJob) model.Time {
 	at := model.Never
 	if l.policy.Ranking != site.ByScore {
 		return at
@@ -300,7 +300,7 @@ func (s *naiveSite) releaseOf(l *naiveLane, queue []*naiveJob) model.Time {
 		}
 		// What is on the accounts is forgotten at ticks to come.
 		tick := (s.now/model.Time(s.tickSpan()) + 1) * model.Time(s.tickSpan())
-		if tick <= s.settled {
+		if tick <= s.stableAt {
 			at = min(at, tick)
 		}
 	}

@@ -16,13 +16,13 @@ type naiveClaim struct {
 
 // keptForOthers says whether node n is kept for another job.
 func (s *naiveSite) keptForOthers(j *naiveJob, n int) bool {
-	return slices.ContainsFunc(s.jobs, func(o *naiveJob) bool { return o != j && o.claim != nil && slices.Contains(o.claim.nodes, n) })
+	return slices.ContainsFunc(s.jobs, func(o *naiveJob) bool { return o != j && o.usage != nil && slices.Contains(o.usage.nodes, n) })
 }
 
 // unkeep gives up what is kept for j, which others may now use.
 func (s *naiveSite) unkeep(j *naiveJob) {
-	if j.claim != nil {
-		j.claim = nil
+	if j.usage != nil {
+		j.usage = nil
 		s.changedForAll()
 	}
 }
@@ -30,8 +30,8 @@ func (s *naiveSite) unkeep(j *naiveJob) {
 // hasLeft takes v off the claims.
 func (s *naiveSite) hasLeft(v *naiveJob) {
 	for _, j := range s.jobs {
-		if j.claim != nil {
-			delete(j.claim.victims, v)
+		if j.usage != nil {
+			delete(j.usage.victims, v)
 		}
 	}
 }
@@ -45,12 +45,12 @@ func (s *naiveSite) spared(seq uint64) {
 		}
 	}
 	for _, j := range s.jobs {
-		if j.claim == nil {
+		if j.usage == nil {
 			continue
 		}
-		for v, asked := range j.claim.victims {
+		for v, asked := range j.usage.victims {
 			if asked == seq {
-				if delete(j.claim.victims, v); len(j.claim.victims) == 0 {
+				if delete(j.usage.victims, v); len(j.usage.victims) == 0 {
 					s.unkeep(j)
 				}
 				return
@@ -60,21 +60,21 @@ func (s *naiveSite) spared(seq uint64) {
 }
 
 // first says whether all victims of j have left: it is met before all others.
-func (j *naiveJob) first() bool { return j.claim != nil && len(j.claim.victims) == 0 }
+func (j *naiveJob) first() bool { return j.usage != nil && len(j.usage.victims) == 0 }
 
 // lapse gives up what is kept for those who could not start although their
 // victims have left.
-func (s *naiveSite) lapse(l *naiveLane) {
+func (s *naiveSite) lapse(l *naiveVCluster) {
 	for _, j := range s.jobs {
-		if s.lane(j) == l && j.phase == naiveWaiting && j.first() {
+		if s.vclusterOf(j) == l && j.phase == naiveWaiting && j.first() {
 			s.unkeep(j)
 		}
 	}
 }
 
 // preempt asks victims to make room for the first blocked job of a pass.
-func (s *naiveSite) preempt(l *naiveLane, j *naiveJob) {
-	if !l.policy.Preempts || j.claim != nil || l.vain == (naiveVain{j, s.happened}) {
+func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
+	if !l.policy.Preempts || j.usage != nil || l.failed == (naiveFailed{j, s.factSeq}) {
 		return
 	}
 	triggers := []preempt.Trigger{preempt.Reclaim, preempt.Priority}
@@ -90,27 +90,27 @@ func (s *naiveSite) preempt(l *naiveLane, j *naiveJob) {
 		if t == preempt.Reclaim {
 			reason = model.ReasonReclaimed
 		}
-		j.claim = &naiveClaim{nodes, map[*naiveJob]uint64{}}
+		j.usage = &naiveClaim{nodes, map[*naiveJob]uint64{}}
 		for _, v := range victims {
 			s.propose(model.Proposal{Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Victim: v.ref})
 			v.leaving, v.asked = true, s.seq
-			j.claim.victims[v] = s.seq
+			j.usage.victims[v] = s.seq
 		}
 		return
 	}
-	l.vain = naiveVain{j, s.happened}
+	l.failed = naiveFailed{j, s.factSeq}
 }
 
 // naiveVain is a job for which nobody could be preempted when so much had
 // changed.
-type naiveVain struct {
-	job      *naiveJob
-	happened int
+type naiveFailed struct {
+	job     *naiveJob
+	factSeq int
 }
 
 // victims are those who make room for j on nodes of its own, nobody when nobody
 // can, and the nodes that it gets then.
-func (s *naiveSite) victims(l *naiveLane, j *naiveJob, trigger preempt.Trigger) ([]*naiveJob, []int) {
+func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigger) ([]*naiveJob, []int) {
 	cfg := &l.policy.Preemption
 	type candidate struct {
 		job  *naiveJob
@@ -140,7 +140,7 @@ func (s *naiveSite) victims(l *naiveLane, j *naiveJob, trigger preempt.Trigger) 
 	})
 	fits := func(victims []*naiveJob) *naiveChoice {
 		gone := func(o *naiveJob) bool { return o == j || slices.Contains(victims, o) }
-		power, band := s.ask(j)
+		power, band := s.stated(j)
 		if !s.withinCaps(power, band, gone) {
 			return nil
 		}

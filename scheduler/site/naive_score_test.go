@@ -172,7 +172,7 @@ type naiveFrozen struct {
 	view            *naiveView
 }
 
-func (s *naiveSite) freeze(l *naiveLane) *naiveFrozen {
+func (s *naiveSite) freeze(l *naiveVCluster) *naiveFrozen {
 	queued, running := s.backlog()
 	return &naiveFrozen{queued, running, s.view(l, nil)}
 }
@@ -211,7 +211,7 @@ func (s *naiveSite) groupsNeeded(j *naiveJob) int32 {
 }
 
 // scoreAt is the score of j if it were t, everything but its wait as it is.
-func (s *naiveSite) scoreAt(l *naiveLane, j *naiveJob, t model.Time, f *naiveFrozen) model.Fixed {
+func (s *naiveSite) scoreAt(l *naiveVCluster, j *naiveJob, t model.Time, f *naiveFrozen) model.Fixed {
 	var v score.Values
 	v[score.Priority] = score.PriorityOf(j.Class)
 	v[score.Wait] = score.WaitOf(t.Sub(j.Submit), l.policy.Reference)
@@ -239,7 +239,7 @@ func (s *naiveSite) scoreAt(l *naiveLane, j *naiveJob, t model.Time, f *naiveFro
 }
 
 // priority is the multifactor priority of j.
-func (s *naiveSite) priority(l *naiveLane, j *naiveJob) int64 {
+func (s *naiveSite) priority(l *naiveVCluster, j *naiveJob) int64 {
 	var factor, qos int64
 	for i := range s.st.Partitions {
 		factor = max(factor, s.st.Partitions[i].Factor)
@@ -265,10 +265,10 @@ func (s *naiveSite) priority(l *naiveLane, j *naiveJob) int64 {
 }
 
 // queue are the candidates of l in the order in which they are looked at.
-func (s *naiveSite) queue(l *naiveLane) []*naiveJob {
+func (s *naiveSite) queue(l *naiveVCluster) []*naiveJob {
 	var out []*naiveJob
 	for _, j := range s.jobs {
-		if s.lane(j) == l && j.phase == naiveWaiting {
+		if s.vclusterOf(j) == l && j.phase == naiveWaiting {
 			out = append(out, j)
 		}
 	}
@@ -276,7 +276,7 @@ func (s *naiveSite) queue(l *naiveLane) []*naiveJob {
 }
 
 // sorted brings jobs into the order of l.
-func (s *naiveSite) sorted(l *naiveLane, out []*naiveJob) []*naiveJob {
+func (s *naiveSite) sorted(l *naiveVCluster, out []*naiveJob) []*naiveJob {
 	f := s.freeze(l)
 	for _, j := range out {
 		switch l.policy.Ranking {

@@ -30,12 +30,12 @@ func (v *naiveView) take(s *naiveSite, c *naiveChoice) {
 }
 
 // sees says whether l knows that j holds nodes: it runs, or l has proposed it.
-func (s *naiveSite) sees(l *naiveLane, j *naiveJob) bool {
-	return j.phase == naiveRunning || s.lane(j) == l && (j.phase == naiveFlying || j.phase == naiveWithdrawn)
+func (s *naiveSite) sees(l *naiveVCluster, j *naiveJob) bool {
+	return j.phase == naiveRunning || s.vclusterOf(j) == l && (j.phase == naiveFlying || j.phase == naiveWithdrawn)
 }
 
 // view is what l sees free, but for the jobs of which without is true.
-func (s *naiveSite) view(l *naiveLane, without func(*naiveJob) bool) *naiveView {
+func (s *naiveSite) view(l *naiveVCluster, without func(*naiveJob) bool) *naiveView {
 	v := &naiveView{make([]uint64, len(s.up))}
 	for n := range s.up {
 		if s.up[n] == model.Ready {
@@ -46,7 +46,7 @@ func (s *naiveSite) view(l *naiveLane, without func(*naiveJob) bool) *naiveView 
 		if s.sees(l, j) && (without == nil || !without(j)) {
 			v.take(s, &naiveChoice{nodes: j.nodes, gpus: j.gpus})
 		}
-		if j.grows() && s.lane(j) == l && !(j.behind && without != nil && without(j)) {
+		if j.grows() && s.vclusterOf(j) == l && !(j.behind && without != nil && without(j)) {
 			v.take(s, j.gains())
 		}
 	}
@@ -105,7 +105,7 @@ func (s *naiveSite) chooseOwn(v *naiveView, j *naiveJob, size int, t model.Time)
 // borrow adds idle nodes of lenders to all of j's own that are free. Under conservative
 // backfilling nobody borrows, not even between two plans.
 func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
-	if s.lane(j).policy.Backfill == order.Conservative {
+	if s.vclusterOf(j).policy.Backfill == order.Conservative {
 		return nil
 	}
 	free := s.idleOf(v, s.open(j, t))
@@ -114,7 +114,7 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 	}
 	nodes := slices.Clone(free)
 	for lender := range s.st.VClusters {
-		if model.VClusterID(lender) == j.VCluster || s.lanes[lender].blocked {
+		if model.VClusterID(lender) == j.VCluster || s.vclusters[lender].blocked {
 			continue
 		}
 		spare := s.lendable(lender, j)
@@ -134,7 +134,7 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 }
 
 // lendable is how many nodes more a vCluster lends.
-func (s *naiveSite) lendable(lender int, asks *naiveJob) int {
+func (s *naiveSite) lendable(lender int, wants *naiveJob) int {
 	home, lent := int32(0), 0
 	for n := range s.st.Nodes {
 		if s.st.Nodes[n].Home == model.VClusterID(lender) {
@@ -143,7 +143,7 @@ func (s *naiveSite) lendable(lender int, asks *naiveJob) int {
 	}
 	for _, j := range s.jobs {
 		for _, n := range j.nodes {
-			if j != asks && j.borrowed && s.st.Nodes[n].Home == model.VClusterID(lender) {
+			if j != wants && j.borrowed && s.st.Nodes[n].Home == model.VClusterID(lender) {
 				lent++
 			}
 		}
@@ -247,7 +247,7 @@ func (s *naiveSite) tight(nodes []int, size int) []int {
 	used := map[int]bool{}
 	for len(out) < size {
 		rest, last, most := size-len(out), -1, -1
-		near := func(g int) bool {
+		adjacent := func(g int) bool {
 			return slices.ContainsFunc(s.st.Groups[g].Adjacent, func(o int32) bool { return used[int(o)] })
 		}
 		for g := range groups {
@@ -255,10 +255,10 @@ func (s *naiveSite) tight(nodes []int, size int) []int {
 			if used[g] || k == 0 {
 				continue
 			}
-			if k >= rest && (last < 0 || k < len(groups[last]) || k == len(groups[last]) && near(g) && !near(last)) {
+			if k >= rest && (last < 0 || k < len(groups[last]) || k == len(groups[last]) && adjacent(g) && !adjacent(last)) {
 				last = g
 			}
-			if most < 0 || k > len(groups[most]) || k == len(groups[most]) && near(g) && !near(most) {
+			if most < 0 || k > len(groups[most]) || k == len(groups[most]) && adjacent(g) && !adjacent(most) {
 				most = g
 			}
 		}

@@ -16,7 +16,7 @@ func servesTo(nodes int32) func(*naiveErrand) {
 }
 
 // asks makes a service have an end.
-func asks(walltime int64) func(*naiveErrand) {
+func wants(walltime int64) func(*naiveErrand) {
 	return func(e *naiveErrand) { e.Walltime = model.Duration(walltime) * model.Second }
 }
 
@@ -28,7 +28,7 @@ func (w *naiveWorld) demand(at int64, job model.JobID, nodes int64) {
 // besideHead is a service that is to have all of six nodes. Three are taken until 9 s,
 // for four of which a job before it waits.
 func besideHead(walltime int64) *naiveWorld {
-	w := foundWorld(6, found(0, 9, 3), found(0, 5, 4), found(0, walltime, 1, servesTo(6), asks(walltime)))
+	w := foundWorld(6, found(0, 9, 3), found(0, 5, 4), found(0, walltime, 1, servesTo(6), wants(walltime)))
 	w.cfg.Policies[0].Backfill, w.jobs[1].Eligible = order.Easy, seconds(1)
 	w.demand(2, 2, 6)
 	return w

@@ -50,7 +50,7 @@ func (j *naiveJob) gains() *naiveChoice {
 func (s *naiveSite) demanded(j *naiveJob, nodes int64) {
 	if j != nil && j.Kind == model.Reactive {
 		j.demand = nodes
-		s.lane(j).changed = true
+		s.vclusterOf(j).changed = true
 	}
 }
 
@@ -68,10 +68,10 @@ func (s *naiveSite) resized(j *naiveJob) {
 
 // services are the running services of l that are left to change, in the order of
 // their ids.
-func (s *naiveSite) services(l *naiveLane) []*naiveJob {
+func (s *naiveSite) services(l *naiveVCluster) []*naiveJob {
 	var out []*naiveJob
 	for _, j := range s.jobs {
-		if s.lane(j) == l && j.Kind == model.Reactive && j.phase == naiveRunning && !j.leaving && j.flight == nil {
+		if s.vclusterOf(j) == l && j.Kind == model.Reactive && j.phase == naiveRunning && !j.leaving && j.flight == nil {
 			out = append(out, j)
 		}
 	}
@@ -80,12 +80,12 @@ func (s *naiveSite) services(l *naiveLane) []*naiveJob {
 }
 
 // short are those services that have too few nodes.
-func (s *naiveSite) short(l *naiveLane) []*naiveJob {
+func (s *naiveSite) short(l *naiveVCluster) []*naiveJob {
 	return slices.DeleteFunc(s.services(l), func(j *naiveJob) bool { return len(j.nodes) >= j.wanted() })
 }
 
 // shrink takes nodes off the services that have too many.
-func (s *naiveSite) shrink(l *naiveLane) {
+func (s *naiveSite) shrink(l *naiveVCluster) {
 	for _, j := range s.jobs {
 		j.behind = false // of another pass
 	}
@@ -121,7 +121,7 @@ func (s *naiveSite) proposeResize(j *naiveJob, c *naiveChoice) {
 }
 
 // extend gives j, whose turn it is, as many as can be of the nodes that it lacks.
-func (s *naiveSite) extend(l *naiveLane, j *naiveJob, blocked *naiveJob, shadow model.Time) {
+func (s *naiveSite) extend(l *naiveVCluster, j *naiveJob, blocked *naiveJob, shadow model.Time) {
 	own := func(o *naiveJob) bool { return o == j }
 	s.extendOn(j, s.view(l, nil), func(whole, more *naiveChoice) bool {
 		return s.withinCaps(s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))), own) && s.mayGain(l, j, more, blocked, shadow)
@@ -130,7 +130,7 @@ func (s *naiveSite) extend(l *naiveLane, j *naiveJob, blocked *naiveJob, shadow 
 }
 
 // extendPlanned is the turn of services under conservative backfilling.
-func (s *naiveSite) extendPlanned(l *naiveLane) {
+func (s *naiveSite) extendPlanned(l *naiveVCluster) {
 	for _, j := range s.short(l) {
 		until := s.planEnd(l, j)
 		s.extendOn(j, &naiveView{s.throughout(l, j, s.now, until)}, func(whole, _ *naiveChoice) bool {
@@ -182,7 +182,7 @@ func (s *naiveSite) setAsideBefore(j *naiveJob, n int, until model.Time) bool {
 }
 
 // mayGain is the backfill rule for the nodes that j gets beside what it has.
-func (s *naiveSite) mayGain(l *naiveLane, j *naiveJob, more *naiveChoice, blocked *naiveJob, shadow model.Time) bool {
+func (s *naiveSite) mayGain(l *naiveVCluster, j *naiveJob, more *naiveChoice, blocked *naiveJob, shadow model.Time) bool {
 	switch {
 	case blocked == nil || l.policy.Backfill == order.FirstFit:
 		return true
@@ -231,9 +231,9 @@ func (s *naiveSite) mayHold(j *naiveJob, size int) bool {
 
 // lacks says whether a service of l has fewer nodes than it is to have, proposals in
 // flight counted, although its limits would allow one more.
-func (s *naiveSite) lacks(l *naiveLane) bool {
+func (s *naiveSite) lacks(l *naiveVCluster) bool {
 	return slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
-		if s.lane(j) != l || !j.astray() {
+		if s.vclusterOf(j) != l || !j.astray() {
 			return false
 		}
 		has := len(j.nodes)

@@ -16,16 +16,16 @@ import (
 // Of the production code it uses the vocabulary, the pure functions of scores
 // and costs, and nothing else.
 type naiveSite struct {
-	cfg   site.Config
-	st    *model.Site
-	jobs  []*naiveJob // in the system
-	ended map[model.JobID]model.JobState
-	lanes []*naiveLane
+	cfg       site.Config
+	st        *model.Site
+	jobs      []*naiveJob // in the system
+	ended     map[model.JobID]model.JobState
+	vclusters []*naiveVCluster
 	// happened are the facts observed but for submissions.
-	happened int
-	heard    model.Time  // when anything was observed last
-	settled  model.Time  // nothing observed before moves the accounts after
-	doom     []*naiveJob // to be withdrawn: what they wait for cannot happen
+	factSeq       int
+	lastFact      model.Time  // when anything was observed last
+	stableAt      model.Time  // nothing observed before moves the accounts after
+	unsatisfiable []*naiveJob // to be withdrawn: what they wait for cannot happen
 
 	up     []model.NodeState
 	limits []model.Limits
@@ -43,7 +43,7 @@ type naiveSite struct {
 }
 
 // naiveLane is a vCluster.
-type naiveLane struct {
+type naiveVCluster struct {
 	id      int
 	policy  *site.Policy
 	changed bool
@@ -54,7 +54,7 @@ type naiveLane struct {
 	plans   []naivePlan
 	planned model.Time // when conservative backfilling did so last
 	early   bool       // a pass came within its interval since
-	vain    naiveVain
+	failed  naiveFailed
 }
 
 type naivePhase int
@@ -84,7 +84,7 @@ type naiveJob struct {
 	leaving   bool
 	seq       uint64      // of the last proposal to start it
 	asked     uint64      // of the last proposal to preempt it
-	claim     *naiveClaim // nodes kept for this job
+	usage     *naiveClaim // nodes kept for this job
 	demand    int64       // of a reactive service, 0 before any
 	flight    *naiveChoice
 	resize    uint64 // the proposal to hold flight
@@ -109,7 +109,7 @@ func newNaiveSite(cfg site.Config) *naiveSite {
 	}
 	s.limits = append(s.limits, model.Limits{}) // of nobody
 	for i := range cfg.Policies {
-		s.lanes = append(s.lanes, &naiveLane{
+		s.vclusters = append(s.vclusters, &naiveVCluster{
 			id: i, policy: &cfg.Policies[i], passed: model.AbsentTime, planned: model.AbsentTime, release: model.Never,
 		})
 	}
@@ -157,18 +157,18 @@ func (s *naiveSite) Least() int32 {
 func (s *naiveSite) Observe(now model.Time, facts []model.Fact) {
 	s.advance(now)
 	if len(facts) > 0 {
-		s.heard = now
-		for _, l := range s.lanes {
+		s.lastFact = now
+		for _, l := range s.vclusters {
 			l.idle = false
 		}
-		s.settled = now.Add(s.cfg.Quota.Window + quota.DefaultTick + s.cfg.Quota.Tick)
+		s.stableAt = now.Add(s.cfg.Quota.Window + quota.DefaultTick + s.cfg.Quota.Tick)
 		if s.cfg.Quota.Window == 0 {
-			s.settled = s.settled.Add(quota.DefaultWindow)
+			s.stableAt = s.stableAt.Add(quota.DefaultWindow)
 		}
 	}
 	for i := range facts {
 		if k := facts[i].Kind; k != model.FactSubmitted && k != model.FactCheckpointed {
-			s.happened++
+			s.factSeq++
 		}
 		s.fact(&facts[i])
 	}
@@ -205,7 +205,7 @@ func (s *naiveSite) fact(f *model.Fact) {
 	default:
 		s.changes(f)
 	}
-	s.wake()
+	s.admitDue()
 }
 
 func (s *naiveSite) changes(f *model.Fact) {
@@ -227,12 +227,12 @@ func (s *naiveSite) changes(f *model.Fact) {
 }
 
 func (s *naiveSite) changedForAll() {
-	for _, l := range s.lanes {
+	for _, l := range s.vclusters {
 		l.changed = true
 	}
 }
 
-func (s *naiveSite) lane(j *naiveJob) *naiveLane { return s.lanes[j.VCluster] }
+func (s *naiveSite) vclusterOf(j *naiveJob) *naiveVCluster { return s.vclusters[j.VCluster] }
 
 func (s *naiveSite) submit(f *model.Fact) {
 	j := &naiveJob{Allocation: *f.Alloc, ref: f.Ref, left: f.Alloc.Walltime, holding: -1}
@@ -254,8 +254,8 @@ func (s *naiveSite) look(j *naiveJob) {
 			open = true
 		case !naiveHolds(d.Condition, end):
 			j.phase = naiveNever
-			s.lane(j).changed = true
-			s.doom = append(s.doom, j)
+			s.vclusterOf(j).changed = true
+			s.unsatisfiable = append(s.unsatisfiable, j)
 			return
 		}
 	}
@@ -275,7 +275,7 @@ func naiveHolds(c model.Condition, end model.JobState) bool {
 }
 
 // wake lets the jobs into the queue that nothing keeps out of it.
-func (s *naiveSite) wake() {
+func (s *naiveSite) admitDue() {
 	for _, j := range s.jobs {
 		if j.phase == naiveEarly && !j.Hold && j.Eligible <= s.now {
 			s.enter(j)
@@ -285,7 +285,7 @@ func (s *naiveSite) wake() {
 
 func (s *naiveSite) enter(j *naiveJob) {
 	j.phase = naiveWaiting
-	s.lane(j).changed = true
+	s.vclusterOf(j).changed = true
 }
 
 func (s *naiveSite) cancelled(j *naiveJob) {
@@ -294,7 +294,7 @@ func (s *naiveSite) cancelled(j *naiveJob) {
 		j.phase = naiveWithdrawn
 		return
 	case naiveWaiting:
-		s.lane(j).changed = true
+		s.vclusterOf(j).changed = true
 	}
 	s.gone(j, model.Cancelled)
 }
@@ -303,9 +303,9 @@ func (s *naiveSite) cancelled(j *naiveJob) {
 func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 	s.ended[j.Job] = outcome
 	s.jobs = slices.DeleteFunc(s.jobs, func(o *naiveJob) bool { return o == j })
-	s.doom = slices.DeleteFunc(s.doom, func(o *naiveJob) bool { return o == j })
+	s.unsatisfiable = slices.DeleteFunc(s.unsatisfiable, func(o *naiveJob) bool { return o == j })
 	s.unkeep(j)
-	s.drop(s.lane(j), j)
+	s.drop(s.vclusterOf(j), j)
 	waiting := slices.Clone(s.jobs)
 	slices.SortFunc(waiting, func(a, b *naiveJob) int { return int(a.Job - b.Job) })
 	for _, o := range waiting {
@@ -338,7 +338,7 @@ func (s *naiveSite) starts(j *naiveJob) {
 	s.holds(j)
 	s.unkeep(j)
 	if len(j.nodes) != j.wanted() {
-		s.lane(j).changed = true
+		s.vclusterOf(j).changed = true
 	}
 }
 
@@ -372,12 +372,12 @@ func (s *naiveSite) refused(j *naiveJob, seq uint64) {
 func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.plan = scheduler.Plan{Due: model.Never, QuietUntil: now}
-	s.wake()
-	for _, j := range s.doom {
+	s.admitDue()
+	for _, j := range s.unsatisfiable {
 		s.propose(model.Proposal{Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Job: j.Job, Ref: j.ref})
 	}
-	s.doom = nil
-	for _, l := range s.lanes {
+	s.unsatisfiable = nil
+	for _, l := range s.vclusters {
 		if s.turn(l) {
 			l.passed, l.changed = now, false
 			before := len(s.plan.Proposals)
@@ -411,14 +411,14 @@ func (s *naiveSite) nothingToCome() bool {
 }
 
 // ticks says whether a tick of the cycle of l is now.
-func (s *naiveSite) ticks(l *naiveLane) bool {
+func (s *naiveSite) ticks(l *naiveVCluster) bool {
 	return l.policy.Cycle > 0 && l.passed != s.now && naiveTickOf(l.policy, s.now)
 }
 
 // turn says whether l makes a pass now: on its cycle, or when something changed.
-func (s *naiveSite) turn(l *naiveLane) bool {
+func (s *naiveSite) turn(l *naiveVCluster) bool {
 	if l.policy.Cycle > 0 {
-		asleep := l.idle && s.now > s.heard.Add(model.Day)
+		asleep := l.idle && s.now > s.lastFact.Add(model.Day)
 		return s.ticks(l) && (!asleep || l.changed || l.release <= s.now || s.appointment(l) <= s.now)
 	}
 	edge := false
@@ -434,8 +434,8 @@ func (s *naiveSite) turn(l *naiveLane) bool {
 // that reach min_score, and starts that were set.
 func (s *naiveSite) due() model.Time {
 	at := model.Never
-	for _, l := range s.lanes {
-		if !l.blocked && !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return s.lane(j) == l && (j.phase == naiveWaiting || j.astray()) }) {
+	for _, l := range s.vclusters {
+		if !l.blocked && !slices.ContainsFunc(s.jobs, func(j *naiveJob) bool { return s.vclusterOf(j) == l && (j.phase == naiveWaiting || j.astray()) }) {
 			continue
 		}
 		if c := l.policy.Cycle; c > 0 {
@@ -447,7 +447,7 @@ func (s *naiveSite) due() model.Time {
 				return t
 			}
 			next := after(s.now)
-			if l.idle && !l.changed && next > s.heard.Add(model.Day) {
+			if l.idle && !l.changed && next > s.lastFact.Add(model.Day) {
 				if next = min(l.release, s.appointment(l)); next < model.Never {
 					next = after(max(s.now, next-1))
 				}
@@ -472,7 +472,7 @@ func (s *naiveSite) due() model.Time {
 			at = min(at, j.Eligible)
 		}
 	}
-	if len(s.doom) > 0 {
+	if len(s.unsatisfiable) > 0 {
 		at = s.now
 	}
 	return at

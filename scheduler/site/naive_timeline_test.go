@@ -15,7 +15,7 @@ type naivePlan struct {
 
 // appointment is the next start that l has set, or the end of the interval in which
 // a pass came too early to plan.
-func (s *naiveSite) appointment(l *naiveLane) model.Time {
+func (s *naiveSite) appointment(l *naiveVCluster) model.Time {
 	at := model.Never
 	for _, p := range l.plans {
 		if p.at > l.passed {
@@ -31,7 +31,7 @@ func (s *naiveSite) appointment(l *naiveLane) model.Time {
 // planAfter is when l may plan next, after a pass at t that came too early: on a
 // cycle at a tick whose number is a multiple of the ticks in the interval, else when
 // the interval is over.
-func (l *naiveLane) planAfter(t model.Time) model.Time {
+func (l *naiveVCluster) planAfter(t model.Time) model.Time {
 	c, w := l.policy.Cycle, l.policy.Window.Interval
 	if c == 0 {
 		return l.planned.Add(w)
@@ -43,7 +43,7 @@ func (l *naiveLane) planAfter(t model.Time) model.Time {
 }
 
 // tooEarly says whether a pass of l at t comes too early to plan.
-func (l *naiveLane) tooEarly(t model.Time) bool {
+func (l *naiveVCluster) tooEarly(t model.Time) bool {
 	c, w := l.policy.Cycle, l.policy.Window.Interval
 	switch {
 	case w == 0:
@@ -56,7 +56,7 @@ func (l *naiveLane) tooEarly(t model.Time) bool {
 }
 
 // passConservative goes through the queue until no reservation moves any more.
-func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) {
+func (s *naiveSite) passConservative(l *naiveVCluster, queue []*naiveJob) {
 	if l.tooEarly(s.now) {
 		l.early = true
 		s.passBetween(l, queue)
@@ -72,7 +72,7 @@ func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) {
 			continue
 		}
 		free := s.throughout(l, p.job, p.at, l.until(p.at, p.job))
-		power, band := s.ask(p.job)
+		power, band := s.stated(p.job)
 		if !slices.ContainsFunc(p.nodes, func(n int) bool { return free[n] == 0 }) && s.capsThroughout(l, p.job, p.at, l.until(p.at, p.job), power, band) {
 			l.plans = append(l.plans, p)
 		}
@@ -117,7 +117,7 @@ func (s *naiveSite) passConservative(l *naiveLane, queue []*naiveJob) {
 
 // passBetween is a pass within the interval between two plans: jobs start in order,
 // up to the first that is blocked.
-func (s *naiveSite) passBetween(l *naiveLane, queue []*naiveJob) {
+func (s *naiveSite) passBetween(l *naiveVCluster, queue []*naiveJob) {
 	var blocked *naiveJob
 	var started []*naiveJob
 	for _, j := range queue {
@@ -139,7 +139,7 @@ func (s *naiveSite) passBetween(l *naiveLane, queue []*naiveJob) {
 
 // untested says whether j is beyond the number of jobs that a round plans for, of
 // all or of its user. It counts j for its user.
-func (s *naiveSite) untested(l *naiveLane, j *naiveJob, tests int, users map[int32]int) bool {
+func (s *naiveSite) untested(l *naiveVCluster, j *naiveJob, tests int, users map[int32]int) bool {
 	if most := l.policy.Window.Tests; most > 0 && tests == most {
 		return true
 	}
@@ -147,7 +147,7 @@ func (s *naiveSite) untested(l *naiveLane, j *naiveJob, tests int, users map[int
 	return l.policy.MaxUserTests > 0 && users[j.User] > l.policy.MaxUserTests
 }
 
-func (s *naiveSite) drop(l *naiveLane, j *naiveJob) bool {
+func (s *naiveSite) drop(l *naiveVCluster, j *naiveJob) bool {
 	had := len(l.plans)
 	l.plans = slices.DeleteFunc(l.plans, func(p naivePlan) bool { return p.job == j })
 	return len(l.plans) < had
@@ -155,7 +155,7 @@ func (s *naiveSite) drop(l *naiveLane, j *naiveJob) bool {
 
 // replan lifts the reservation of j, starts it if it has room, and else sets it at
 // the earliest instant. It says whether anything has changed.
-func (s *naiveSite) replan(l *naiveLane, j *naiveJob, keep bool) bool {
+func (s *naiveSite) replan(l *naiveVCluster, j *naiveJob, keep bool) bool {
 	i := slices.IndexFunc(l.plans, func(p naivePlan) bool { return p.job == j })
 	instants := []model.Time{s.now}
 	if keep {
@@ -169,7 +169,7 @@ func (s *naiveSite) replan(l *naiveLane, j *naiveJob, keep bool) bool {
 		if c == nil {
 			continue
 		}
-		power, band := s.ask(j)
+		power, band := s.stated(j)
 		if t == s.now {
 			power = s.drawOf(j, c)
 		}
@@ -195,14 +195,14 @@ func (s *naiveSite) replan(l *naiveLane, j *naiveJob, keep bool) bool {
 
 // planEnd is the predicted end of a job that holds nodes, as the plan of l has it:
 // on the next multiple of the resolution.
-func (s *naiveSite) planEnd(l *naiveLane, j *naiveJob) model.Time {
+func (s *naiveSite) planEnd(l *naiveVCluster, j *naiveJob) model.Time {
 	return l.rounded(s.endOf(j))
 }
 
 // until is when a job that starts at t is planned to leave.
-func (l *naiveLane) until(t model.Time, j *naiveJob) model.Time { return l.rounded(t.Add(j.left)) }
+func (l *naiveVCluster) until(t model.Time, j *naiveJob) model.Time { return l.rounded(t.Add(j.left)) }
 
-func (l *naiveLane) rounded(t model.Time) model.Time {
+func (l *naiveVCluster) rounded(t model.Time) model.Time {
 	if r := model.Time(l.policy.Window.Resolution); r > 0 && t < model.Never && t%r != 0 {
 		t += r - t%r
 	}
@@ -210,7 +210,7 @@ func (l *naiveLane) rounded(t model.Time) model.Time {
 }
 
 // endings are the instants after now at which anything comes free.
-func (s *naiveSite) endings(l *naiveLane, j *naiveJob) (at []model.Time) {
+func (s *naiveSite) endings(l *naiveVCluster, j *naiveJob) (at []model.Time) {
 	for _, o := range s.jobs {
 		if s.sees(l, o) {
 			at = append(at, s.planEnd(l, o))
@@ -231,7 +231,7 @@ func (s *naiveSite) endings(l *naiveLane, j *naiveJob) (at []model.Time) {
 
 // throughout is what is free for j from t to until, next to the reservations of
 // others.
-func (s *naiveSite) throughout(l *naiveLane, j *naiveJob, t, until model.Time) []uint64 {
+func (s *naiveSite) throughout(l *naiveVCluster, j *naiveJob, t, until model.Time) []uint64 {
 	v := s.view(l, func(o *naiveJob) bool { return s.planEnd(l, o) <= t })
 	for _, p := range l.plans {
 		if p.job != j && p.at < until && t < l.until(p.at, p.job) {
@@ -243,7 +243,7 @@ func (s *naiveSite) throughout(l *naiveLane, j *naiveJob, t, until model.Time) [
 
 // capsThroughout says whether j, which takes this much then, keeps the caps from t to
 // until, next to the reservations of others. More is in use only where one begins.
-func (s *naiveSite) capsThroughout(l *naiveLane, j *naiveJob, t, until model.Time, power, band int64) bool {
+func (s *naiveSite) capsThroughout(l *naiveVCluster, j *naiveJob, t, until model.Time, power, band int64) bool {
 	instants := []model.Time{t}
 	for _, p := range l.plans {
 		if p.job != j && p.at > t && p.at < until {
@@ -254,7 +254,7 @@ func (s *naiveSite) capsThroughout(l *naiveLane, j *naiveJob, t, until model.Tim
 		besidePower, besideBand := int64(0), int64(0)
 		for _, p := range l.plans {
 			if p.job != j && p.at <= at && at < l.until(p.at, p.job) {
-				p, b := s.ask(p.job)
+				p, b := s.stated(p.job)
 				besidePower, besideBand = besidePower+p, besideBand+b
 			}
 		}

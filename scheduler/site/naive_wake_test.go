@@ -13,7 +13,7 @@ import (
 
 // wakeSite is a site of nodes with these homes, -1 for nobody's, whose vClusters go by the
 // class of their jobs alone.
-func wakeSite(homes []int, lanes int) *naiveWorld {
+func wakeSite(homes []int, vclusters int) *naiveWorld {
 	st := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}, Fingerprints: 1, Groups: []model.Group{{Name: "g"}}}
 	for _, h := range homes {
 		st.Nodes = append(st.Nodes, model.Node{Name: "n", Home: model.VClusterID(h), GPUType: -1, Topology: -1, BusyPower: 100, Memory: 10})
@@ -22,7 +22,7 @@ func wakeSite(homes []int, lanes int) *naiveWorld {
 	var raw [score.NumFactors]float64
 	raw[score.Priority] = 1
 	weights, _ := score.Normalise(raw)
-	for range lanes {
+	for range vclusters {
 		st.VClusters = append(st.VClusters, model.VCluster{Name: "v"})
 		w.cfg.Policies = append(w.cfg.Policies, site.Policy{Ranking: site.ByScore, Weights: weights, Reference: 10 * model.Second, Backfill: order.Easy, Preemption: preempt.DefaultConfig()})
 	}
@@ -31,11 +31,11 @@ func wakeSite(homes []int, lanes int) *naiveWorld {
 }
 
 // enqueue adds a job of a vCluster, submitted at so many seconds, with its walltime in seconds.
-func (w *naiveWorld) enqueue(lane int, at, nodes, wall int, class int32) *naiveErrand {
+func (w *naiveWorld) enqueue(vcluster int, at, nodes, wall int, class int32) *naiveErrand {
 	i := len(w.jobs)
 	s := model.Time(at) * model.Time(model.Second)
 	w.jobs = append(w.jobs, naiveErrand{Allocation: model.Allocation{Job: model.JobID(i), ID: int64(i), Submit: s, Eligible: s, Tenant: -1, QOS: -1, Partition: -1, Reservation: -1,
-		TaskGroup: -1, DAG: -1, User: -1, DataReady: -1, Class: class, VCluster: model.VClusterID(lane), Walltime: model.Duration(wall) * model.Second, NodesMin: int32(nodes), NodesMax: int32(nodes)},
+		TaskGroup: -1, DAG: -1, User: -1, DataReady: -1, Class: class, VCluster: model.VClusterID(vcluster), Walltime: model.Duration(wall) * model.Second, NodesMin: int32(nodes), NodesMax: int32(nodes)},
 		runtime: model.Duration(wall) * model.Second, outcome: model.Completed, cancel: model.Never})
 	return &w.jobs[i]
 }
@@ -83,8 +83,8 @@ func TestWakeClaimCycle(t *testing.T) {
 
 // vainWorld: a try to preempt is in vain until the cheapest victim is near its end, and
 // then a job is released from its hold.
-func vainWorld(lanes int) *naiveWorld {
-	w := wakeSite([]int{0, 0, 0, 0}, lanes)
+func failedWorld(vclusters int) *naiveWorld {
+	w := wakeSite([]int{0, 0, 0, 0}, vclusters)
 	w.cfg.Policies[0].Preempts = true
 	w.cfg.Policies[0].Preemption.NearCompletion = 25 * model.Second
 	w.cfg.Policies[0].Preemption.MaxVictims = 1
@@ -92,21 +92,21 @@ func vainWorld(lanes int) *naiveWorld {
 	w.enqueue(0, 0, 1, 1000, 1)
 	w.enqueue(0, 0, 2, 1000, 2)
 	w.enqueue(0, 1, 2, 100, 9)
-	z := w.enqueue(lanes-1, 0, 4, 100, 0)
+	z := w.enqueue(vclusters-1, 0, 4, 100, 0)
 	z.Hold = true
 	w.changes = append(w.changes, naiveChange{6 * model.Time(model.Second), model.Fact{Kind: model.FactReleased, Job: 4, Ref: 4}})
 	return w
 }
 
-func TestWakeVainReleased(t *testing.T) { requireAlike(t, vainWorld(1)) }
+func TestWakeFailedReleased(t *testing.T) { requireAlike(t, failedWorld(1)) }
 
-func TestWakeVainReleasedCycle(t *testing.T) {
-	w := vainWorld(2)
+func TestWakeFailedReleasedCycle(t *testing.T) {
+	w := failedWorld(2)
 	w.cfg.Policies[0].Cycle = model.Second
 	requireAlike(t, w)
 }
 
-func TestWakeVainReleasedEvent(t *testing.T) {
+func TestWakeFailedReleasedEvent(t *testing.T) {
 	w := wakeSite([]int{0, 0, 0, 0, 0}, 1)
 	w.cfg.Policies[0].Preempts = true
 	w.cfg.Policies[0].Preemption.NearCompletion = 25 * model.Second

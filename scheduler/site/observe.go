@@ -120,11 +120,11 @@ func (s *Core) submitted(f *model.Fact) {
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation = *a
 	j.Deps = nil // the graph has them
-	j.queue, j.kind, j.claim = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
+	j.queue, j.kind, j.usage = &s.vclusters[a.VCluster], k, claimOf(a, k, a.NodesMin)
 	j.assoc = s.ledger.Associate(a.Tenant, a.User)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
-	s.ledger.Enter(&j.claim)
+	s.ledger.Enter(&j.usage)
 	status := s.graph.Submit(a, f.Ref)
 	switch status {
 	case workflow.Blocked:
@@ -191,7 +191,7 @@ func (s *Core) enter(ref model.Ref) {
 	}
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
 	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
-	if qs.fresh = append(qs.fresh, ref); !qs.settled {
+	if qs.fresh = append(qs.fresh, ref); !qs.holdsGood {
 		qs.dirty = true
 	}
 }
@@ -233,7 +233,7 @@ func (s *Core) withdrawn(ref model.Ref) {
 func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
 	s.backlog.setBacklog(j, 0)
-	s.ledger.Leave(&j.claim)
+	s.ledger.Leave(&j.usage)
 	s.dropHold(ref)
 	j.queue.plan.Forget(ref)
 	j.phase = gone
@@ -259,7 +259,7 @@ func (s *Core) returns(ref model.Ref, left model.Duration) {
 	s.vacate(ref)
 	j := &s.jobs[ref]
 	j.left, j.leaving, j.borrowed = left, false, false
-	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
+	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
 	s.enter(ref)
@@ -273,7 +273,7 @@ func (s *Core) vacate(ref model.Ref) {
 	}
 	s.backlog.setRunning(j, 0)
 	s.dropService(ref)
-	s.ledger.End(&j.claim, j.assoc, s.now)
+	s.ledger.End(&j.usage, j.assoc, s.now)
 	s.graph.Stopped(ref)
 	s.countNeeds(j, -1)
 	s.lend(j, -1)
@@ -313,8 +313,8 @@ func (s *Core) granted(f *model.Fact) {
 	s.activate(ref)
 	s.backlog.setBacklog(j, 0)
 	s.backlog.setRunning(j, j.gpuTime())
-	s.ledger.Unreserve(&j.claim)
-	s.ledger.Begin(&j.claim, j.assoc, s.now)
+	s.ledger.Unreserve(&j.usage)
+	s.ledger.Begin(&j.usage, j.assoc, s.now)
 	s.dropHold(ref)
 	s.addService(ref)
 }
@@ -329,9 +329,9 @@ func (s *Core) restored(f *model.Fact) {
 	c := &s.buf.choice
 	c.nodes.Set(f.Placement)
 	c.borrowed = false
-	j.claim = claimOf(&j.Allocation, j.kind, f.Placement.Nodes())
+	j.usage = claimOf(&j.Allocation, j.kind, f.Placement.Nodes())
 	if j.Kind == model.Reactive && j.demand == 0 {
-		j.demand = j.claim.Nodes // what it was to have, as far as it is known
+		j.demand = j.usage.Nodes // what it was to have, as far as it is known
 	}
 	for v := range s.home {
 		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && f.Placement.Within(s.home[v]) > 0
@@ -354,7 +354,7 @@ func (s *Core) refused(f *model.Fact) {
 	}
 	j.queue.inFlight = without(j.queue.inFlight, f.Ref)
 	j.queue.ends.Remove(j.predicted, f.Ref)
-	s.ledger.Unreserve(&j.claim)
+	s.ledger.Unreserve(&j.usage)
 	s.graph.Stopped(f.Ref)
 	s.countNeeds(j, -1)
 	s.lend(j, -1)
@@ -366,7 +366,7 @@ func (s *Core) refused(f *model.Fact) {
 		s.depart(f.Ref, model.Cancelled)
 		return
 	}
-	j.claim = claimOf(&j.Allocation, j.kind, j.NodesMin)
+	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
 }

@@ -74,7 +74,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 // best is of interest, for it is the one that holds a reservation.
 func (p *pass) run() {
 	p.qs.quietUntil, p.qs.accountsAt, p.qs.minScoreAt, p.qs.belowMinScore, p.qs.orderHolds = model.Never, model.Never, model.Never, false, false
-	p.qs.fresh, p.qs.settled = p.qs.fresh[:0], false
+	p.qs.fresh, p.qs.holdsGood = p.qs.fresh[:0], false
 	kept := p.qs.keepsNodes()
 	p.qs.blocked = false
 	p.shrink()
@@ -126,7 +126,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	}
 	fits, worth := p.split()
 	if !worth {
-		p.qs.settled = p.qs.blocked
+		p.qs.holdsGood = p.qs.blocked
 		return
 	}
 	p.work.Passes++
@@ -143,7 +143,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 		return // there is another pass soon
 	}
 	p.boundNextChange(len(fits) > 0, contenders, !fast)
-	p.qs.settled = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
+	p.qs.holdsGood = fast && p.qs.policy.Backfill == order.Easy && p.qs.reservation.ByCount() && p.qs.quietUntil > p.now
 }
 
 // passServing is the pass in which services may get nodes.
@@ -323,10 +323,10 @@ func (p *pass) held(c order.Candidate) model.Reason {
 
 // limited says which hard limit j would exceed on as many nodes as its ledger entry names.
 func (s *Core) limited(j *job) model.Reason {
-	if r := s.ledger.Check(&j.claim); r != model.ReasonNone {
+	if r := s.ledger.Check(&j.usage); r != model.ReasonNone {
 		return r
 	}
-	if s.overPool(j, j.claim.Nodes) {
+	if s.overPool(j, j.usage.Nodes) {
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone
@@ -398,7 +398,7 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.qs.inFlight = append(p.qs.inFlight, ref)
 	j.predicted = p.now.Add(j.left)
 	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
-	p.ledger.Reserve(&j.claim)
+	p.ledger.Reserve(&j.usage)
 	p.graph.Started(ref)
 	p.setNeeds(j)
 	p.lend(j, 1)

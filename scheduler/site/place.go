@@ -243,11 +243,11 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
 		grown.NodesMin = n
-		ask := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
+		needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
 		if j.Power > 0 {
-			ask.Power = j.Power * int64(n) / int64(j.NodesMin)
+			needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 		}
-		return p.ledger.CheckResize(&j.claim, n) != model.ReasonNone || !p.caps.Cap.Allows(ask, left)
+		return p.ledger.CheckResize(&j.usage, n) != model.ReasonNone || !p.caps.Cap.Allows(needs, left)
 	}
 	return have + int32(sort.Search(int(max(0, most-have)), over))
 }
@@ -256,7 +256,7 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 // for the trial.
 func (p *pass) larger(ref model.Ref, n int32) bool {
 	j := &p.jobs[ref]
-	fits := p.ledger.CheckResize(&j.claim, n) == model.ReasonNone
+	fits := p.ledger.CheckResize(&j.usage, n) == model.ReasonNone
 	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left)))
 	nodes := &p.buf.choice.nodes
 	if !fits || !p.qs.free.Select(&q, nodes) {
@@ -267,9 +267,9 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 		p.countNeeds(j, 1)
 		return false
 	}
-	p.ledger.Unreserve(&j.claim)
-	j.claim = claimOf(&j.Allocation, j.kind, n)
-	p.ledger.Reserve(&j.claim)
+	p.ledger.Unreserve(&j.usage)
+	j.usage = claimOf(&j.Allocation, j.kind, n)
+	p.ledger.Reserve(&j.usage)
 	j.placement.Set(nodes)
 	p.setNeeds(j)
 	return true

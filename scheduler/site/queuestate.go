@@ -34,14 +34,14 @@ type queueState struct {
 	plan             future.Plan        // under Conservative
 	failedPreemption failedPreemption
 
-	wake
+	nextLook
 	scores
 	scratch queueScratch
 }
 
-// wake says when a vCluster has to look at its queue again. A pass sets it anew; what is
+// nextLook says when a vCluster has to look at its queue again. A pass sets it anew; what is
 // observed until the next one may only bring it forward.
-type wake struct {
+type nextLook struct {
 	dirty         bool       // something changed since the last pass
 	quietUntil    model.Time // nothing changes before, if nothing is observed and the accounts stay
 	accountsAt    model.Time // the accounts may change, which matters
@@ -50,8 +50,8 @@ type wake struct {
 	lastPass      model.Time // or the last tick of the cycle that needed none
 	orderHolds    bool       // a job that may have room is held back by the order alone
 
-	settled bool        // what the last pass found out holds until something is observed but submissions
-	fresh   []model.Ref // jobs submitted since the last pass
+	holdsGood bool        // what the last pass found out holds until something is observed but submissions
+	fresh     []model.Ref // jobs submitted since the last pass
 }
 
 // scores is what the scores of a pass have in common. The terms of tenants are those in
@@ -75,9 +75,9 @@ type queueScratch struct {
 func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space) queueState {
 	qs := queueState{
 		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
-		wake:   wake{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime},
-		scores: scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
-		mode:   policy.mode(),
+		nextLook: nextLook{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime},
+		scores:   scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
+		mode:     policy.mode(),
 	}
 	qs.free.CopyFrom(free)
 	c := waiting.Config{Weights: &policy.Weights, Tenants: len(fair.Share), Bounded: qs.mode.bounded}

@@ -22,12 +22,12 @@ type resize struct {
 	ref    model.Ref
 	seq    uint64
 	queue  *queueState
-	whole  model.Placement // all nodes that the service is to have
-	gained model.Placement // those of them that it does not hold yet
-	claim  quota.Claim     // the service's, as it was
-	nodes  int32           // gained, 0 for one that shrinks
-	more   caps.Usage      // that it takes for them
-	pooled bool            // they count as nodes of sensitive work
+	whole  model.Placement     // all nodes that the service is to have
+	gained model.Placement     // those of them that it does not hold yet
+	usage  quota.ResourceUsage // the service's, as it was
+	nodes  int32               // gained, 0 for one that shrinks
+	more   caps.Usage          // that it takes for them
+	pooled bool                // they count as nodes of sensitive work
 }
 
 // wants is the number of nodes that a reactive service is to have.
@@ -143,7 +143,7 @@ func (p *pass) roomFor(j *job) int32 {
 // atLimit is the limit that a service of this size would break with another node;
 // what it has in flight is within that size.
 func (p *pass) atLimit(j *job, size int32) model.Reason {
-	c := j.claim
+	c := j.usage
 	c.Nodes = size
 	if r := p.ledger.CheckResize(&c, size+1); r != model.ReasonNone {
 		return r
@@ -262,10 +262,10 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = x.gained.Nodes()
-	ask := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
-	x.more = ask.Minus(j.needs)
+	needs := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
+	x.more = needs.Minus(j.needs)
 	left := p.caps.Used.Minus(j.needs)
-	return p.ledger.CheckResize(&j.claim, n) == model.ReasonNone && p.caps.Cap.Allows(ask, left) && !p.overPool(j, x.nodes)
+	return p.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.caps.Cap.Allows(needs, left) && !p.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
@@ -312,7 +312,7 @@ func (p *pass) newResize(ref model.Ref) *resize {
 		p.resizes = append(p.resizes, resize{})
 	}
 	x, j := &p.resizes[n], &p.jobs[ref]
-	x.ref, x.queue, x.claim = ref, p.qs, j.claim
+	x.ref, x.queue, x.usage = ref, p.qs, j.usage
 	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
 	x.nodes, x.more, x.pooled = 0, caps.Usage{}, j.IsSensitive()
 	return x
@@ -343,7 +343,7 @@ func (p *pass) proposeSize(x *resize) {
 
 // reserveMore counts what a service gains against limits and caps, sign times.
 func (s *Core) reserveMore(x *resize, sign int32) {
-	s.ledger.ReserveMore(&x.claim, sign*x.nodes)
+	s.ledger.ReserveMore(&x.usage, sign*x.nodes)
 	s.caps.Used.Power += int64(sign) * x.more.Power
 	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
 	if x.pooled {
@@ -387,7 +387,7 @@ func (s *Core) retakeInFlight(qs *queueState) {
 func (s *Core) resized(f *model.Fact) {
 	s.answered(f.Ref, f.Seq)
 	j := &s.jobs[f.Ref]
-	s.ledger.Use(&j.claim, j.assoc, -1, s.now)
+	s.ledger.Use(&j.usage, j.assoc, -1, s.now)
 	s.countNeeds(j, -1)
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
@@ -401,10 +401,10 @@ func (s *Core) resized(f *model.Fact) {
 		s.retakeInFlight(qs)
 	}
 	j.placement.Set(f.Placement)
-	s.ledger.Resize(&j.claim, n, n*j.kind.gpusOf(&j.Allocation), s.now)
+	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.now)
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)
-	s.ledger.Use(&j.claim, j.assoc, 1, s.now)
+	s.ledger.Use(&j.usage, j.assoc, 1, s.now)
 	s.vclusters.markAllDirty()
 }
 

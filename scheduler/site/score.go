@@ -18,7 +18,7 @@ func (j *job) gpuTime() int64 {
 	if d == model.Forever {
 		d = unboundedWork
 	}
-	return (int64(max(d, 1)-1)/int64(model.Second) + 1) * int64(j.claim.GPUs)
+	return (int64(max(d, 1)-1)/int64(model.Second) + 1) * int64(j.usage.GPUs)
 }
 
 // prepareOrder prepares what never changes in the order of j while it waits.
@@ -31,7 +31,7 @@ func (s *Core) prepareOrder(j *job) {
 		v := s.cfg.values(j, needed, groups)
 		j.static = score.Part(&policy.Weights, &v, score.PerJob) + score.Part(&policy.Weights, &v, score.PerSize)
 	case ByOrder:
-		j.request.Units = j.claim.GPUs
+		j.request.Units = j.usage.GPUs
 		a := j.asked()
 		policy.Order.Prepare(&a, &j.key)
 	}

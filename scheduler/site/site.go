@@ -226,8 +226,8 @@ func (s *Core) Least() int32 {
 }
 
 // claimOf is what a takes from its tenant's limits on n nodes.
-func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.Claim {
-	return quota.Claim{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
+func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
+	return quota.ResourceUsage{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
 }
 
 // gpusOf is how many GPUs a counts with on each of its nodes.

@@ -63,7 +63,7 @@ func (d *Digest) Fact(f *model.Fact) {
 	if f.Seq != 0 {
 		head |= hasSeq
 	}
-	if uint64(f.Submit)|uint64(f.Walltime)|uint64(uint32(f.Request.Units)|uint32(f.Request.Nodes)|uint32(f.Request.PerNode)|uint32(f.Request.Shape)) != 0 {
+	if uint64(f.Submit)|uint64(f.Walltime)|uint64(uint32(f.Request.Units)|uint32(f.Request.Nodes)|uint32(f.Request.PerNode)|uint32(f.Request.Layout)) != 0 {
 		head |= hasRequest
 	}
 	if uint64(f.Value)|uint64(f.At)|uint64(uint32(f.Node)|uint32(f.Tenant)) != 0 {
@@ -77,7 +77,7 @@ func (d *Digest) Fact(f *model.Fact) {
 		h = h.Pair(f.Seq, hasSeq)
 	}
 	if head&hasRequest != 0 {
-		h = h.Pair(uint64(f.Submit), uint64(f.Walltime)).Pair(two(int32(f.Request.Shape), f.Request.Nodes), two(f.Request.PerNode, f.Request.Units))
+		h = h.Pair(uint64(f.Submit), uint64(f.Walltime)).Pair(two(int32(f.Request.Layout), f.Request.Nodes), two(f.Request.PerNode, f.Request.Units))
 	}
 	if head&hasValue != 0 {
 		h = h.Pair(uint64(f.Value), uint64(f.At)).Pair(two(int32(f.Node), int32(f.Tenant)), hasValue)

@@ -279,17 +279,17 @@ func (t *Text) request(r *model.Request) {
 		t.say(", no request")
 	case *r == model.Request{Units: r.Units}:
 		t.say(", %s", counted(r.Units, "unit"))
-	case *r == model.Request{Shape: model.PerNode, Nodes: r.Nodes, PerNode: r.PerNode, Units: r.Nodes * r.PerNode}:
+	case *r == model.Request{Layout: model.PerNode, Nodes: r.Nodes, PerNode: r.PerNode, Units: r.Nodes * r.PerNode}:
 		t.say(", %s of %s", counted(r.Nodes, "node"), counted(r.PerNode, "unit"))
 	default:
-		t.say(", request of shape %d, %d nodes, %d on each, %d in all", r.Shape, r.Nodes, r.PerNode, r.Units)
+		t.say(", request of shape %d, %d nodes, %d on each, %d in all", r.Layout, r.Nodes, r.PerNode, r.Units)
 	}
 }
 
 // requestOf is what an allocation asks for, in units.
 func requestOf(a *model.Allocation) model.Request {
 	each := max(1, a.GPUs)
-	return model.Request{Shape: model.PerNode, Nodes: a.NodesMin, PerNode: each, Units: a.NodesMin * each}
+	return model.Request{Layout: model.PerNode, Nodes: a.NodesMin, PerNode: each, Units: a.NodesMin * each}
 }
 
 // vcluster is left out where there is one.

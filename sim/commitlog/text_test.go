@@ -56,7 +56,7 @@ func TestLines(t *testing.T) {
 		NodesMin: 2, NodesMax: 2, Tenant: 0, User: -1, Account: -1, QOS: -1, Partition: -1, Reservation: -1, TaskGroup: -1, DAG: -1,
 		Class: 5, Requeue: model.RequeueOnNodeFailure, MaxRequeue: 3, DataReady: -1,
 	}
-	asked := model.Request{Shape: model.PerNode, Nodes: 2, PerNode: 1, Units: 2}
+	asked := model.Request{Layout: model.PerNode, Nodes: 2, PerNode: 1, Units: 2}
 	two := model.Placement{Words: []model.NodeWord{{Word: 0, Mask: 3}}}
 	parts := model.Placement{Shares: []model.NodeShare{{Node: 0, Units: 2, GPUs: 0b1100}, {Node: 2, Units: 3}}}
 	text := NewText(Names{Jobs: []int64{1, 2, 3, 4}, Nodes: []string{"n1", "n2", "n3"}, VClusters: []string{"v", "w"}, Tenants: []string{"a"}})

@@ -49,7 +49,7 @@ type logRow struct {
 	Again      int32  `parquet:"again,optional,delta"`
 	Submit     int64  `parquet:"submit_us,optional,delta"`
 	Walltime   int64  `parquet:"walltime,optional,delta"`
-	Shape      int32  `parquet:"shape,optional,delta"`
+	Layout     int32  `parquet:"layout,optional,delta"`
 	Asked      int32  `parquet:"request_nodes,optional,delta"`
 	PerNode    int32  `parquet:"request_per_node,optional,delta"`
 	Procs      int32  `parquet:"procs,optional,delta"`
@@ -142,7 +142,7 @@ func object(x any) (string, error) {
 }
 
 func (r *logRow) setRequest(q *model.Request) {
-	r.Shape, r.Asked, r.PerNode, r.Procs = int32(q.Layout), q.Nodes, q.PerNode, q.Units
+	r.Layout, r.Asked, r.PerNode, r.Procs = int32(q.Layout), q.Nodes, q.PerNode, q.Units
 }
 
 func (r *logRow) setPlacement(p *model.Placement) {
@@ -321,7 +321,7 @@ func (r *logRow) fact(f *model.Fact) (err error) {
 }
 
 func (r *logRow) request() model.Request {
-	return model.Request{Layout: model.Layout(r.Shape), Nodes: r.Asked, PerNode: r.PerNode, Units: r.Procs}
+	return model.Request{Layout: model.Layout(r.Layout), Nodes: r.Asked, PerNode: r.PerNode, Units: r.Procs}
 }
 
 // placement reads nodes, shares and GPUs back.

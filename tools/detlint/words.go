@@ -62,22 +62,6 @@ var keptNames = []keptName{
 	{"scheduler/model/draw/", "shape", "a parameter of the gamma distribution"},
 }
 
-// notYetHeld are path prefixes whose names are still being changed. It must be empty
-// before this list is relied on: remove each prefix as soon as its names are plain.
-var notYetHeld = []string{"scheduler/site/", "scheduler/quota/quota.go"}
-
-// under says whether a file lies under a prefix; "x/*.go" are the files of x alone.
-func under(file, prefix string) bool {
-	if dir, ok := strings.CutSuffix(prefix, "/*.go"); ok {
-		return path.Dir(file) == dir
-	}
-	return strings.HasPrefix(file, prefix)
-}
-
-func underAny(file string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return under(file, p) })
-}
-
 var (
 	namePart = regexp.MustCompile(`[A-Z]+[a-z0-9]*|[a-z0-9]+`) // a word of a name in camel case or with underscores
 	acronym  = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)       // the end of one and the next word, as in GPULane
@@ -92,7 +76,7 @@ func wordsOf(name string) string {
 func says(file, name string) string {
 	text := wordsOf(name)
 	for _, r := range retiredWords {
-		if len(r.in) > 0 && !underAny(file, r.in) {
+		if len(r.in) > 0 && !slices.ContainsFunc(r.in, func(p string) bool { return strings.HasPrefix(file, p) }) {
 			continue
 		}
 		for _, w := range r.words {
@@ -106,15 +90,15 @@ func says(file, name string) string {
 
 // retiredNames reports the declared names, packages and files that hold a retired
 // word, tests included, and the kept names that nothing declares.
-func (r *repository) retiredNames(kept []keptName, skip []string) []Finding {
+func (r *repository) retiredNames(kept []keptName) []Finding {
 	var found []Finding
 	used := make([]bool, len(kept))
 	report := func(pos token.Position, name string) {
 		text := says(pos.Filename, name)
-		if text == "" || underAny(pos.Filename, skip) {
+		if text == "" {
 			return
 		}
-		if i := slices.IndexFunc(kept, func(k keptName) bool { return k.name == name && under(pos.Filename, k.in) }); i >= 0 {
+		if i := slices.IndexFunc(kept, func(k keptName) bool { return k.name == name && strings.HasPrefix(pos.Filename, k.in) }); i >= 0 {
 			used[i] = true
 			return
 		}

@@ -14,7 +14,7 @@ import (
 // codedTwin is the as-coded mode of a site with one vCluster, in the plainest
 // way: nodes are looked at one by one, and what is free, used or queued is counted
 // anew whenever it is asked.
-type codedTwin struct {
+type naiveCoded struct {
 	cfg     site.Config
 	jobs    []*codedJob // in the system
 	up      []model.NodeState
@@ -41,8 +41,8 @@ type codedJob struct {
 	score     model.Fixed
 }
 
-func newCodedTwin(cfg site.Config) *codedTwin {
-	s := &codedTwin{cfg: cfg, passed: model.AbsentTime, power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth, pool: cfg.Site.SensitivePool}
+func newNaiveCoded(cfg site.Config) *naiveCoded {
+	s := &naiveCoded{cfg: cfg, passed: model.AbsentTime, power: cfg.Site.PowerCap, band: cfg.Site.Bandwidth, pool: cfg.Site.SensitivePool}
 	for i := range cfg.Site.Nodes {
 		s.up = append(s.up, cfg.Site.Nodes[i].State)
 	}
@@ -52,7 +52,7 @@ func newCodedTwin(cfg site.Config) *codedTwin {
 	return s
 }
 
-func (s *codedTwin) job(ref model.Ref) *codedJob {
+func (s *naiveCoded) job(ref model.Ref) *codedJob {
 	for _, j := range s.jobs {
 		if j.ref == ref {
 			return j
@@ -62,18 +62,18 @@ func (s *codedTwin) job(ref model.Ref) *codedJob {
 }
 
 // Predicted implements drive.Scheduler.
-func (s *codedTwin) Predicted(ref model.Ref) model.Time {
+func (s *naiveCoded) Predicted(ref model.Ref) model.Time {
 	return s.job(ref).start.Add(s.job(ref).Walltime)
 }
 
 // Runs implements drive.Scheduler.
-func (s *codedTwin) Runs(ref model.Ref) bool {
+func (s *naiveCoded) Runs(ref model.Ref) bool {
 	j := s.job(ref)
 	return j != nil && j.running
 }
 
 // Observe implements drive.Scheduler.
-func (s *codedTwin) Observe(now model.Time, facts []model.Fact) {
+func (s *naiveCoded) Observe(now model.Time, facts []model.Fact) {
 	s.now = now
 	for i := range facts {
 		f := &facts[i]
@@ -109,12 +109,12 @@ func (s *codedTwin) Observe(now model.Time, facts []model.Fact) {
 	}
 }
 
-func (s *codedTwin) gone(j *codedJob) {
+func (s *naiveCoded) gone(j *codedJob) {
 	s.jobs = slices.DeleteFunc(s.jobs, func(o *codedJob) bool { return o == j })
 }
 
 // Plan implements drive.Scheduler.
-func (s *codedTwin) Plan(now model.Time) *scheduler.Plan {
+func (s *naiveCoded) Plan(now model.Time) *scheduler.Plan {
 	s.now, s.plan = now, scheduler.Plan{Due: model.Never, QuietUntil: now}
 	if p := &s.cfg.Policies[0]; p.Cycle > 0 {
 		if since := now - model.Time(p.Phase); since >= 0 && since%model.Time(p.Cycle) == 0 && s.passed != now {
@@ -134,7 +134,7 @@ func (s *codedTwin) Plan(now model.Time) *scheduler.Plan {
 	return &s.plan
 }
 
-func (s *codedTwin) pending() (out []*codedJob) {
+func (s *naiveCoded) pending() (out []*codedJob) {
 	for _, j := range s.jobs {
 		if !j.flying && !j.running {
 			out = append(out, j)
@@ -145,7 +145,7 @@ func (s *codedTwin) pending() (out []*codedJob) {
 
 // pass is the pass of the as-coded mode: sort, place, look again before the first
 // that was deferred.
-func (s *codedTwin) pass() {
+func (s *naiveCoded) pass() {
 	queue := s.pending()
 	if len(queue) == 0 {
 		return
@@ -175,7 +175,7 @@ func (s *codedTwin) pass() {
 
 // place proposes j where it finds nodes, and says whether it is to be deferred:
 // when it is not held by a limit or a cap, but by nodes.
-func (s *codedTwin) place(j *codedJob) (deferred bool) {
+func (s *naiveCoded) place(j *codedJob) (deferred bool) {
 	if !s.within(j, int(j.NodesMin)) {
 		return false
 	}
@@ -201,7 +201,7 @@ func (s *codedTwin) place(j *codedJob) (deferred bool) {
 
 // capped says whether j keeps the caps on these nodes. Who asks for nothing breaks
 // none.
-func (s *codedTwin) capped(j *codedJob, nodes []int) bool {
+func (s *naiveCoded) capped(j *codedJob, nodes []int) bool {
 	draw := func(o *codedJob, on []int) (watts int64) {
 		if o.Power > 0 {
 			return o.Power * int64(len(on)) / int64(o.NodesMin)
@@ -221,7 +221,7 @@ func (s *codedTwin) capped(j *codedJob, nodes []int) bool {
 }
 
 // within says whether the hard limits leave room for j on n nodes.
-func (s *codedTwin) within(j *codedJob, n int) bool {
+func (s *naiveCoded) within(j *codedJob, n int) bool {
 	held := n
 	for _, o := range s.jobs {
 		if o.IsSensitive() {
@@ -245,12 +245,12 @@ func (s *codedTwin) within(j *codedJob, n int) bool {
 }
 
 // free says whether nobody holds node n and it is Ready.
-func (s *codedTwin) free(n int) bool {
+func (s *naiveCoded) free(n int) bool {
 	return s.up[n] == model.Ready && !slices.ContainsFunc(s.jobs, func(o *codedJob) bool { return slices.Contains(o.nodes, n) })
 }
 
 // may are the free nodes that j may use.
-func (s *codedTwin) may(j *codedJob) (may []int) {
+func (s *naiveCoded) may(j *codedJob) (may []int) {
 	for n := range s.up {
 		if s.free(n) && s.cfg.Site.Constraints[j.Constraint].Holds(model.NodeID(n), &s.cfg.Site.Nodes[n]) {
 			may = append(may, n)
@@ -260,7 +260,7 @@ func (s *codedTwin) may(j *codedJob) (may []int) {
 }
 
 // choose finds size of these nodes for j, or nil.
-func (s *codedTwin) choose(j *codedJob, may []int, size int) []int {
+func (s *naiveCoded) choose(j *codedJob, may []int, size int) []int {
 	prints := s.split(may, int(s.cfg.Site.Fingerprints)+1, func(n *model.Node) int32 {
 		if n.Fingerprint < 0 {
 			return s.cfg.Site.Fingerprints // all the unknown, last
@@ -287,7 +287,7 @@ func (s *codedTwin) choose(j *codedJob, may []int, size int) []int {
 }
 
 // split deals nodes to bins, in order.
-func (s *codedTwin) split(nodes []int, bins int, of func(*model.Node) int32) [][]int {
+func (s *naiveCoded) split(nodes []int, bins int, of func(*model.Node) int32) [][]int {
 	out := make([][]int, bins)
 	for _, n := range nodes {
 		b := of(&s.cfg.Site.Nodes[n])
@@ -329,17 +329,17 @@ func spreadAsCoded(groups [][]int, size int) []int {
 
 // tight takes the largest group, then the largest of those that are next to one
 // taken, or else the largest left.
-func (s *codedTwin) tight(groups [][]int, size int) []int {
+func (s *naiveCoded) tight(groups [][]int, size int) []int {
 	var used []int
 	var out []int
 	unused := func(g int) bool { return !slices.Contains(used, g) }
-	near := func(g int) bool {
+	adjacent := func(g int) bool {
 		return unused(g) && slices.ContainsFunc(used, func(u int) bool {
 			return slices.Contains(s.cfg.Site.Groups[u].Adjacent, int32(g)) || slices.Contains(s.cfg.Site.Groups[g].Adjacent, int32(u))
 		})
 	}
 	for len(out) < size {
-		g := largestOf(groups, near)
+		g := largestOf(groups, adjacent)
 		if g < 0 {
 			g = largestOf(groups, unused)
 		}
@@ -351,7 +351,7 @@ func (s *codedTwin) tight(groups [][]int, size int) []int {
 
 // release is when need nodes are free, by the ends of running bounded work within
 // a day, if they are not now.
-func (s *codedTwin) release(need int) model.Time {
+func (s *naiveCoded) release(need int) model.Time {
 	free := 0
 	var ends []*codedJob
 	for n := range s.up {
@@ -388,7 +388,7 @@ func (j *codedJob) hours() int64 {
 }
 
 // score is the sum of the factors with weights as given, times the penalty.
-func (s *codedTwin) score(j *codedJob) model.Fixed {
+func (s *naiveCoded) score(j *codedJob) model.Fixed {
 	var queued, running, busy, mine, nodeTime, gpuTime, ready int64
 	prints := map[int32]int32{}
 	most := int32(0)

@@ -75,7 +75,7 @@ func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 	}
 	p.qs.accountsAt = p.ledger.NextTick(p.now)
 	p.qs.quietUntil = min(max(p.qs.ends.First(), p.now), p.now.Add(foresight))
-	p.untilOvertaken(contenders, all)
+	p.untilPassed(contenders, all)
 }
 
 // foresight bounds for how long a pass looks ahead for jobs that overtake: the
@@ -87,7 +87,7 @@ const foresight = 10 * model.Minute
 // job submitted at its beginning, so that most are not examined closely. Jobs that cannot
 // come first within the foresight do not count, so that it makes no difference which the
 // pass has examined beside those that may.
-func (p *pass) untilOvertaken(contenders []model.Ref, all bool) {
+func (p *pass) untilPassed(contenders []model.Ref, all bool) {
 	hq := p.qs.waiting.Row(p.qs.reservation.Ref)
 	w2, top := p.qs.policy.Weights[score.Wait], hq.Key
 	growth := score.Term(w2, p.qs.waiting.Factor(p.qs.quietUntil.Sub(p.now))) + 2
