@@ -290,7 +290,9 @@ func (r *run) Fact(now model.Time, f *model.Fact) {
 
 // Passed implements drive.Recorder.
 func (r *run) Passed(now model.Time, p *scheduler.Plan) {
-	r.print.Passed(now, p)
+	if len(p.Proposals) > 0 {
+		r.print.Passed(now, p)
+	}
 	for _, o := range r.observers {
 		o.Passed(now, p)
 	}

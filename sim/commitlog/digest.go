@@ -4,6 +4,8 @@
 package commitlog
 
 import (
+	"math/bits"
+
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
@@ -19,6 +21,10 @@ import (
 // it, so that no two logs give the same words.
 type Digest struct {
 	print des.Fingerprint
+	// constraint was hashed last, and gave two words: submissions name few, which do not
+	// change while they can be named.
+	constraint *model.Constraint
+	hashed     [2]uint64
 }
 
 // The first byte of an entry. Those of facts and proposals are followed by their kind.
@@ -94,7 +100,10 @@ func (d *Digest) parts(f *model.Fact) {
 		h = withAllocation(h, f.Alloc)
 	}
 	if f.Constraint != nil {
-		h = withConstraint(h, f.Constraint)
+		if f.Constraint != d.constraint {
+			d.constraint, d.hashed = f.Constraint, withConstraint(des.Fingerprint{}, f.Constraint).Sum()
+		}
+		h = h.Pair(d.hashed[0], d.hashed[1])
 	}
 	if l := f.Limits; l != nil {
 		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), 0)
@@ -128,23 +137,28 @@ func withPlacement(h des.Fingerprint, p *model.Placement) des.Fingerprint {
 	return h
 }
 
+// withAllocation mixes the fields of an allocation into a sum of 64 bits first, for there
+// are many, and a submission comes with each job.
 func withAllocation(h des.Fingerprint, a *model.Allocation) des.Fingerprint {
-	h = h.Pair(two(int32(a.Job), int32(a.VCluster)), uint64(a.ID))
-	h = h.Pair(uint64(a.Submit), uint64(a.Eligible))
-	h = h.Pair(uint64(a.Walltime), uint64(a.Kind)|uint64(a.Topology)<<8|uint64(a.Checkpoint)<<16|uint64(a.Requeue)<<24|
-		flag(a.Hold)<<32|flag(a.Sensitive)<<33|flag(a.Awaited)<<34)
-	h = h.Pair(two(int32(a.Tenant), a.User), two(a.Account, int32(a.QOS)))
-	h = h.Pair(two(int32(a.Partition), int32(a.Reservation)), two(a.NodesMin, a.NodesMax))
-	h = h.Pair(two(a.GPUs, int32(a.Constraint)), two(a.Class, a.MaxRequeue))
-	h = h.Pair(uint64(a.CkptBytes), uint64(a.Power))
-	h = h.Pair(uint64(a.IODemand), uint64(a.DataReady))
-	h = h.Pair(uint64(a.Priority), uint64(a.Nice))
-	h = h.Pair(two(a.TaskGroup, a.Index), two(a.MaxConcurrent, a.DAG))
-	h = h.Pair(uint64(len(a.Deps)), 0)
+	x := sum(0).
+		add(two(int32(a.Job), int32(a.VCluster))).add(uint64(a.ID)).add(uint64(a.Submit)).add(uint64(a.Eligible)).add(uint64(a.Walltime)).
+		add(uint64(a.Kind) | uint64(a.Topology)<<8 | uint64(a.Checkpoint)<<16 | uint64(a.Requeue)<<24 | flag(a.Hold)<<32 | flag(a.Sensitive)<<33 | flag(a.Awaited)<<34).
+		add(two(int32(a.Tenant), a.User)).add(two(a.Account, int32(a.QOS))).
+		add(two(int32(a.Partition), int32(a.Reservation))).add(two(a.NodesMin, a.NodesMax)).
+		add(two(a.GPUs, int32(a.Constraint))).add(two(a.Class, a.MaxRequeue))
+	x = x.add(uint64(a.CkptBytes)).add(uint64(a.Power)).add(uint64(a.IODemand)).add(uint64(a.DataReady)).
+		add(uint64(a.Priority)).add(uint64(a.Nice)).add(two(a.TaskGroup, a.Index)).add(two(a.MaxConcurrent, a.DAG))
 	for _, d := range a.Deps {
-		h = h.Pair(two(int32(d.On), d.Mutex), uint64(d.Condition))
+		x = x.add(two(int32(d.On), d.Mutex)).add(uint64(d.Condition))
 	}
-	return h
+	return h.Pair(uint64(x), uint64(len(a.Deps)))
+}
+
+// sum is a rolling hash of words that costs a multiplication each.
+type sum uint64
+
+func (s sum) add(x uint64) sum {
+	return sum(bits.RotateLeft64((uint64(s)^x)*0x9e3779b97f4a7c15, 29))
 }
 
 func withConstraint(h des.Fingerprint, c *model.Constraint) des.Fingerprint {

@@ -140,3 +140,18 @@ func TestRoundsAndPassesAreHashed(t *testing.T) {
 		d.Passed(1, plan(0))
 	}))
 }
+
+// Facts are the same where what they point at is equal, wherever it is.
+func TestSameIsByContent(t *testing.T) {
+	var a, b model.Fact
+	n := uint64(0)
+	filled(reflect.ValueOf(&a).Elem(), &n)
+	n = 0
+	filled(reflect.ValueOf(&b).Elem(), &n)
+	require.NotSame(t, a.Constraint, b.Constraint)
+	require.True(t, SameFact(&a, &b))
+	b.Constraint.Memory++
+	require.False(t, SameFact(&a, &b))
+	require.True(t, SameProposal(&model.Proposal{Seq: 1}, &model.Proposal{Seq: 1}))
+	require.False(t, SameProposal(&model.Proposal{Seq: 1}, &model.Proposal{Seq: 2}))
+}

@@ -80,7 +80,7 @@ func SameFact(a, b *model.Fact) bool {
 	var x, y Digest
 	x.Fact(a)
 	y.Fact(b)
-	return x == y
+	return x.print == y.print
 }
 
 // SameProposal says whether two proposals ask for the same in every field.
@@ -88,5 +88,5 @@ func SameProposal(a, b *model.Proposal) bool {
 	var x, y Digest
 	x.Proposal(a)
 	y.Proposal(b)
-	return x == y
+	return x.print == y.print
 }

@@ -66,7 +66,7 @@ func importLog(l *load, o options, tmp string) error {
 }
 
 func replayArgs(l load, o options, dir string) []string {
-	args := []string{"replay", l.bundle, "--out", dir, "--quiet"}
+	args := []string{"replay", l.bundle, "--out", dir, "--force", "--quiet"} // of several replays the last one stays
 	if l.site != nil {
 		return append(args, "--cluster", l.site.cluster)
 	}
