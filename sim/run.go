@@ -268,7 +268,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 
 // Round implements drive.Recorder.
 func (r *run) Round(now model.Time, round drive.Round, n int) {
-	r.print.Round(now, round, n)
+	r.print.Round(now, n)
 	for _, o := range r.observers {
 		o.Round(now, round, n)
 	}

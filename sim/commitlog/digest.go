@@ -7,20 +7,20 @@ import (
 	"math/bits"
 
 	"orrery/scheduler"
-	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/sim/des"
 )
 
 // Digest is the rolling fingerprint of a log. Every field of every fact and proposal goes
-// into it, and the instants of rounds and passes. Empty rounds and empty passes do not:
-// whether a pass is made that changes nothing is no part of a result. The zero value is
+// into it, and the instant of each round and pass that anything comes of. Empty ones do
+// not: whether a pass is made that changes nothing is no part of a result. The zero value is
 // ready.
 //
 // Words are mixed in by pairs. The first pair of an entry says what it is and what follows
 // it, so that no two logs give the same words.
 type Digest struct {
 	print des.Fingerprint
+	now   model.Time // of what was hashed last
 	// constraint was hashed last, and gave two words: submissions name few, which do not
 	// change while they can be named.
 	constraint *model.Constraint
@@ -31,8 +31,7 @@ type Digest struct {
 const (
 	tagFact = iota + 1
 	tagProposal
-	tagRound
-	tagPass
+	tagTime
 )
 
 // What follows the first pair of a fact, as bits.
@@ -49,18 +48,22 @@ func (d *Digest) String() string { return d.print.String() }
 // Words is the number of words that were hashed.
 func (d *Digest) Words() uint64 { return d.print.Words() }
 
-// Round takes in that n facts come together.
-func (d *Digest) Round(now model.Time, r drive.Round, n int) {
-	if n > 0 {
-		d.print = d.print.Pair(tagRound|uint64(r)<<8|uint64(n)<<16, uint64(now))
+// Round takes in the instant of n facts that follow.
+func (d *Digest) Round(now model.Time, n int) {
+	if n > 0 && now != d.now {
+		d.at(now)
 	}
 }
 
-// Passed takes in that a plan was made.
+// Passed takes in the instant of the proposals of a plan.
 func (d *Digest) Passed(now model.Time, p *scheduler.Plan) {
-	if len(p.Proposals) > 0 {
-		d.print = d.print.Pair(tagPass|uint64(len(p.Proposals))<<16, uint64(now))
+	if len(p.Proposals) > 0 && now != d.now {
+		d.at(now)
 	}
+}
+
+func (d *Digest) at(now model.Time) {
+	d.now, d.print = now, d.print.Pair(tagTime, uint64(now))
 }
 
 // Fact takes in a fact. Most have a job and a proposal alone, or are submissions.
@@ -109,25 +112,24 @@ func (d *Digest) parts(f *model.Fact) {
 		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), 0)
 	}
 	if f.Placement != nil {
-		h = withPlacement(h, f.Placement)
+		h = withNodes(h.Pair(uint64(len(f.Placement.Words)), uint64(len(f.Placement.Shares))), f.Placement)
 	}
 	d.print = h
 }
 
 // Proposal takes in a proposal.
 func (d *Digest) Proposal(p *model.Proposal) {
-	h := d.print.Pair(tagProposal|uint64(p.Kind)<<8|uint64(p.Reason)<<16|flag(p.Borrowed)<<24, two(int32(p.Job), int32(p.Ref)))
-	h = h.Pair(p.Seq, two(int32(p.VCluster), int32(p.Victim)))
-	d.print = withPlacement(withRequest(h, &p.Request), &p.Placement)
+	head := tagProposal | uint64(p.Kind)<<8 | uint64(p.Reason)<<16 | flag(p.Borrowed)<<24 | uint64(len(p.Placement.Words))<<32
+	h := d.print.Pair(head, two(int32(p.Job), int32(p.Ref))).Pair(p.Seq, two(int32(p.VCluster), int32(p.Victim)))
+	h = h.Pair(two(int32(p.Request.Layout), p.Request.Nodes), two(p.Request.PerNode, p.Request.Units))
+	if len(p.Placement.Shares) > 0 {
+		h = h.Pair(uint64(len(p.Placement.Shares)), tagProposal)
+	}
+	d.print = withNodes(h, &p.Placement)
 }
 
-func withRequest(h des.Fingerprint, r *model.Request) des.Fingerprint {
-	return h.Pair(two(int32(r.Layout), r.Nodes), two(r.PerNode, r.Units))
-}
-
-// withPlacement hashes the nodes by words of 64, or the shares of each node with the GPUs.
-func withPlacement(h des.Fingerprint, p *model.Placement) des.Fingerprint {
-	h = h.Pair(uint64(len(p.Words)), uint64(len(p.Shares)))
+// withNodes hashes the nodes by words of 64, or the shares of each node with the GPUs.
+func withNodes(h des.Fingerprint, p *model.Placement) des.Fingerprint {
 	for _, w := range p.Words {
 		h = h.Pair(uint64(w.Word), w.Mask)
 	}

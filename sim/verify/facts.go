@@ -228,7 +228,7 @@ func (f *follower) meet(made *commitlog.Entry) {
 
 // Round implements drive.Recorder.
 func (f *follower) Round(now model.Time, r drive.Round, n int) {
-	f.print.Round(now, r, n)
+	f.print.Round(now, n)
 	f.meet(&commitlog.Entry{What: commitlog.Round, Now: now, Round: r, Count: int32(n)})
 }
 
