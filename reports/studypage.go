@@ -43,7 +43,7 @@ var studyTemplate = template.Must(template.New("study").Funcs(words).Parse(study
 // itself) and figures/*.svg and *.png, replacing older ones. The bytes depend
 // on the study alone (and, for figures, on the architecture), but for one line of
 // the page that says what made it; made.json keeps that. A front that
-// nobody has marked is marked in s. A study that
+// no one has marked is marked in s. A study that
 // contradicts itself is refused before anything is written. Cost is linear in
 // the rows; 5,000 make a page of 1 MB.
 func WriteStudy(dir string, s *Study, made Made) error {

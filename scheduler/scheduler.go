@@ -22,7 +22,7 @@ type Core interface {
 	Plan(now model.Time) *Plan
 }
 
-// Questions are what others may ask a core. None of them changes it. Refs are those of
+// Questions are what others may ask a core. None of them changes a plan. Refs are those of
 // jobs in the system, tenants and vClusters those of the site.
 type Questions interface {
 	// Predicted is the predicted end of the running job under ref. drive asks, under the
@@ -38,6 +38,7 @@ type Questions interface {
 	Work() Work
 	// Unsatisfiable says why the submission f could never start on the most that the
 	// cluster ever grants, or ReasonNone. The world asks: such a job must not be submitted.
+	// A core may remember which nodes such a request could have.
 	Unsatisfiable(f *model.Fact) model.Reason
 	// FirstBlocked is the job that no job behind it may delay under Easy, as the last pass
 	// of v found it, and the number of the last proposal before its turn: those of higher

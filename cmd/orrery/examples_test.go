@@ -32,8 +32,8 @@ func inProcess(t testing.TB, args ...string) outcome {
 	return outcome{m.Run(context.Background(), args), stdout.String(), stderr.String()}
 }
 
-// workplace changes into a directory with the files that examples name.
-func workplace(t *testing.T) {
+// exampleFolder changes into a directory with the files that examples name.
+func exampleFolder(t *testing.T) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
@@ -75,7 +75,7 @@ func TestExamplesOfHelp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes hundreds of replays, with each verb as the scripts run it: the long tests do")
 	}
-	workplace(t)
+	exampleFolder(t)
 	root, _ := newMain().root()
 	var visit func(cmd *cobra.Command)
 	visit = func(cmd *cobra.Command) {

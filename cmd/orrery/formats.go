@@ -252,20 +252,11 @@ func replayAnew(dir string, r *recordedRun) string {
 // askedFor is the command line that made a run, with the log and the flags that say what
 // it is of; nil where host.json does not have it, or names files that are not there.
 func askedFor(dir string) (words []string) {
-	text, err := os.ReadFile(filepath.Join(dir, record.FileHost))
-	var host struct{ Arguments []string }
-	if err != nil || json.Unmarshal(text, &host) != nil || len(host.Arguments) < 2 || host.Arguments[0] != "replay" {
+	cmd, log := replayOf(dir)
+	if log == "" {
 		return nil
 	}
-	cmd := newMain().replayCommand()
-	if cmd.ParseFlags(host.Arguments[1:]) != nil { // flags of that time
-		return nil
-	}
-	args := cmd.Flags().Args()
-	if len(args) != 1 || there(args[0]) == nil {
-		return nil
-	}
-	words = []string{"orrery", "replay", quoted(args[0])}
+	words = []string{"orrery", "replay", quoted(log)}
 	var known settings
 	known.register(&cobra.Command{})
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -281,6 +272,31 @@ func askedFor(dir string) (words []string) {
 		}
 	})
 	return words
+}
+
+// replayOf is the command that made a run and the log that it was of; "" where host.json
+// does not say, or the log is not there.
+func replayOf(dir string) (cmd *cobra.Command, log string) {
+	text, err := os.ReadFile(filepath.Join(dir, record.FileHost))
+	var host struct{ Arguments []string }
+	if err != nil || json.Unmarshal(text, &host) != nil || len(host.Arguments) < 2 || host.Arguments[0] != "replay" {
+		return nil, ""
+	}
+	cmd = newMain().replayCommand()
+	if cmd.ParseFlags(host.Arguments[1:]) != nil { // flags of that time
+		return nil, ""
+	}
+	args := cmd.Flags().Args()
+	if len(args) != 1 || there(args[0]) == nil {
+		return nil, ""
+	}
+	return cmd, args[0]
+}
+
+// logOf is the log that a run was of, "" where that is not known or it is not there.
+func logOf(dir string) string {
+	_, log := replayOf(dir)
+	return log
 }
 
 // flagsOf are the flags under which replay makes a spec; the cluster file of a site is

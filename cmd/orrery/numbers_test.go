@@ -13,7 +13,7 @@ import (
 )
 
 // jsonRuns are the verbs that print JSON, each as it is called in the directory of
-// workplace, with the exit code.
+// exampleFolder, with the exit code.
 var jsonRuns = map[string][]struct {
 	line string
 	code int
@@ -61,7 +61,7 @@ func TestNumbersAreNumbers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs every verb: the long tests do")
 	}
-	workplace(t)
+	exampleFolder(t)
 	require.Zero(t, inProcess(t, strings.Fields("replay log.swf.gz --profile default --decisions --quiet --out sited")...).code)
 	require.Zero(t, inProcess(t, "trace", "transform", "month.trace", "--out", "window.trace", "--quiet", "--step", "window begin=100s warm=true").code)
 	everyVerb(func(cmd *cobra.Command, words []string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,10 +27,17 @@ func (v *verifyVerb) parity(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, record.TableFacts+".parquet")); err != nil {
+	path := filepath.Join(dir, record.TableFacts+".parquet")
+	switch info, err := os.Stat(path); {
+	case err != nil:
 		return input(fmt.Errorf("%w: replay once more with --facts to have the log", err))
+	case !info.Mode().IsRegular():
+		return input(fmt.Errorf("%s: found %s, want a file; replay once more with --facts", path, info.Mode().Type()))
 	}
-	t, err := v.m.openTrace(ctx, args[1:], v.quiet)
+	if args, err = logFor(dir, spec.Trace, args[1:]); err != nil {
+		return err
+	}
+	t, err := v.m.openTrace(ctx, args, v.quiet)
 	if err != nil {
 		return err
 	}
@@ -50,14 +58,66 @@ func (v *verifyVerb) parity(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := verify.Facts(&p, src.Info().Rows, record.ReadLog(dir))
-	if bad := (*verify.LogError)(nil); errors.As(err, &bad) {
-		return input(fmt.Errorf("%s: %w; replay once more with --facts to write it anew", filepath.Join(dir, record.TableFacts+".parquet"), err))
-	}
+	found, err := verify.Facts(ctx, &p, src.Info().Rows, record.ReadLog(dir))
 	if err != nil {
-		return err
+		return v.notFed(dir, err)
+	}
+	if found.Differs == nil {
+		if err := isOfRun(dir, found.Fingerprint); err != nil {
+			return err
+		}
 	}
 	return v.showParity(dir, found)
+}
+
+// notFed says why a log could not be fed to its end. A core that fails is at fault where the
+// log is that of the run; else the log is.
+func (v *verifyVerb) notFed(dir string, err error) error {
+	path := filepath.Join(dir, record.TableFacts+".parquet")
+	if bad := (*verify.LogError)(nil); errors.As(err, &bad) {
+		return input(fmt.Errorf("%s: %w; replay once more with --facts to write it anew", path, err))
+	}
+	if failed := (*verify.CoreError)(nil); !errors.As(err, &failed) {
+		return err
+	}
+	whole, digestErr := verify.Digest(record.ReadLog(dir))
+	if digestErr != nil {
+		return digestErr
+	}
+	if wrong := isOfRun(dir, whole); wrong != nil {
+		return wrong
+	}
+	return &codedError{exitMismatch, fmt.Errorf("%s: %w", path, err)}
+}
+
+// isOfRun says whether a log with this fingerprint is that of the run in dir.
+func isOfRun(dir, fingerprint string) error {
+	path := filepath.Join(dir, record.FileRun)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return input(err)
+	}
+	var run struct{ Fingerprint string }
+	if err := json.Unmarshal(text, &run); err != nil {
+		return input(fmt.Errorf("%s: %w", path, err))
+	}
+	if run.Fingerprint != fingerprint {
+		return input(fmt.Errorf("%s: the fingerprint of the log is %s, and that of the run is %s: the log was cut off or changed; replay once more with --facts to write it anew",
+			filepath.Join(dir, record.TableFacts+".parquet"), fingerprint, run.Fingerprint))
+	}
+	return nil
+}
+
+// logFor is the log that a run is of: what was given, else the sample, else where the run
+// says that its log was.
+func logFor(dir, hash string, given []string) ([]string, error) {
+	if len(given) > 0 || hash == sampleHash() {
+		return given, nil
+	}
+	if path := logOf(dir); path != "" {
+		return []string{path}, nil
+	}
+	return nil, usagef("the run %s is of a log with the hash %.12s, which is not where it was: give the LOG, as in orrery verify --facts %s LOG", dir, hash, quoted(dir))
 }
 
 // showParity prints what was compared and the first plan that differs.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler"
+	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/sim/commitlog"
 	"orrery/sim/record"
@@ -63,11 +64,21 @@ func TestVerifyFacts(t *testing.T) {
 		require.Zero(t, got.code, got.stderr)
 		require.Regexp(t, `every plan is the same: [0-9,]+ facts, [0-9,]+ passes and [0-9,]+ proposals; fingerprint [0-9a-f]{32}`, got.stdout)
 
-		want := rewriteLog(t, dir)
+		without := inProcess(t, "verify", "--facts", dir)
+		require.Equal(t, got.stdout, without.stdout, "the run says where its log is: %s", without.stderr)
+
+		whole, err := os.ReadFile(filepath.Join(dir, "facts.parquet"))
+		require.NoError(t, err)
+		cutLog(t, dir)
+		got = inProcess(t, "verify", "--facts", dir, settings[0])
+		require.Equal(t, exitInput, got.code, got.stdout)
+		require.Contains(t, got.stderr, "was cut off or changed")
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "facts.parquet"), whole, 0o600))
+
+		moveNode(t, dir)
 		got = inProcess(t, "verify", "--facts", dir, settings[0])
 		require.Equal(t, exitMismatch, got.code, got.stderr)
-		require.Contains(t, got.stderr, want)
-		require.Contains(t, got.stderr, "a fresh core makes at")
+		require.Regexp(t, `entry [0-9]+, plan [0-9]+, at .*: the log has ".*propose assign job .*"; a fresh core makes ".*propose assign job `, got.stderr)
 		got = inProcess(t, "verify", "--facts", dir, settings[0], "-o", "json")
 		require.Equal(t, exitMismatch, got.code)
 		require.Contains(t, got.stdout, `"differs"`)
@@ -83,9 +94,43 @@ func TestVerifyFacts(t *testing.T) {
 	require.Equal(t, exitUsage, inProcess(t, "verify", "--facts", "--invariants", log).code)
 }
 
-// rewriteLog changes one node, or GPU, of the tenth proposal in the log of a run, and says
-// how that is told.
-func rewriteLog(t *testing.T, dir string) (place string) {
+// cutLog leaves out the second half of the log of a run.
+func cutLog(t *testing.T, dir string) {
+	t.Helper()
+	entries := 0
+	for _, err := range record.ReadLog(dir) {
+		require.NoError(t, err)
+		entries++
+	}
+	i, cut := 0, false
+	rewriteLog(t, dir, func(e *commitlog.Entry) bool {
+		i++
+		cut = cut || i > entries/2 && e.What == commitlog.Round && e.Round != drive.Answered
+		return !cut
+	})
+}
+
+// moveNode changes one node, or GPU, of the tenth proposal in the log of a run.
+func moveNode(t *testing.T, dir string) {
+	t.Helper()
+	proposals := 0
+	rewriteLog(t, dir, func(e *commitlog.Entry) bool {
+		if e.What != commitlog.Proposal {
+			return true
+		}
+		p := &e.Proposal.Placement
+		if proposals++; proposals == 10 && len(p.Words) > 0 {
+			p.Words[0].Mask ^= 1
+		} else if proposals == 10 {
+			p.Shares[0].GPUs ^= 3
+		}
+		return true
+	})
+}
+
+// rewriteLog writes the log of a run anew, with the entries that are kept as keep has
+// changed them.
+func rewriteLog(t *testing.T, dir string, keep func(e *commitlog.Entry) bool) {
 	t.Helper()
 	other := filepath.Join(t.TempDir(), "other")
 	run, err := record.Open(dir)
@@ -93,9 +138,12 @@ func rewriteLog(t *testing.T, dir string) (place string) {
 	defer run.Close()
 	w, err := record.Create(other, record.Meta{Epoch: run.Epoch(), SpecID: run.SpecID(), Facts: true, Users: func() []string { return nil }})
 	require.NoError(t, err)
-	log, proposals := w.Log(), 0
+	log := w.Log()
 	for e, err := range record.ReadLog(dir) {
 		require.NoError(t, err)
+		if !keep(e) {
+			continue
+		}
 		switch e.What {
 		case commitlog.Round:
 			log.Round(e.Now, e.Round, int(e.Count))
@@ -104,12 +152,6 @@ func rewriteLog(t *testing.T, dir string) (place string) {
 		case commitlog.Pass:
 			log.Passed(e.Now, &scheduler.Plan{Proposals: make([]model.Proposal, e.Count), Due: e.Due, QuietUntil: e.QuietUntil, Again: e.Again})
 		case commitlog.Proposal:
-			p := &e.Proposal.Placement
-			if proposals++; proposals == 10 && len(p.Words) > 0 {
-				p.Words[0].Mask ^= 1
-			} else if proposals == 10 {
-				p.Shares[0].GPUs ^= 3
-			}
 			log.Proposed(e.Now, &e.Proposal)
 		}
 	}
@@ -121,5 +163,4 @@ func rewriteLog(t *testing.T, dir string) (place string) {
 	text, err := os.ReadFile(filepath.Join(other, "facts.parquet"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "facts.parquet"), text, 0o600))
-	return "the log has at "
 }

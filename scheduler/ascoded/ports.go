@@ -18,7 +18,7 @@ type Config struct {
 	Ready     model.NodeSet  // nodes in service
 	Free      *place.Free    // of the vCluster
 	All       place.ClassID  // every node of the site
-	Ledger    *quota.Ledger    // of which the limits are read, and nothing else
+	Ledger    *quota.Ledger  // of which the limits are read, and nothing else
 	Ends      *backfill.Ends // of the vCluster: predicted, of what runs or is to start
 }
 

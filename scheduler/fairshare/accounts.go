@@ -26,7 +26,7 @@ type Config struct {
 // accounting ticks alone. Accounts are not safe for concurrent use.
 type Accounts struct {
 	*quota.Ledger // the ledger: what tenants hold, may hold and have consumed
-	tree        *tree
+	tree          *tree
 
 	begun    bool // Advance was called
 	next     model.Time

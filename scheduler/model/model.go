@@ -186,11 +186,11 @@ type FactKind uint8
 const (
 	FactSubmitted      FactKind = iota // Job, Ref, Request, Walltime, Submit; Alloc and Constraint on a site
 	FactCancelled                      // Ref: withdrawn while pending; Seq and Reason when it was proposed
-	FactEnded                          // Ref, Outcome, Reason: the running job is over, its nodes are free
+	FactEnded                          // Ref, Reason; Outcome on a site: the running job is over, its nodes are free
 	FactAssigned                       // Ref, Seq: the quorum granted the proposal; Placement on a site
 	FactRefused                        // Ref, Seq, Reason: it did not
 	FactPreempted                      // Ref, Seq, Reason: the victim begins to leave, still on its nodes
-	FactSuspended                      // Ref: the victim has left its nodes and waits again, to go on later
+	FactSuspended                      // Ref, Value: walltime left, in µs; the victim has left its nodes and waits again, to go on later
 	FactRequeued                       // Ref, Reason: the run failed; its nodes are free and it waits again
 	FactResized                        // Ref, Seq, Placement: the running job now holds these nodes
 	FactReleased                       // Ref: it is on hold no more
@@ -264,7 +264,7 @@ const (
 	ProposeResize
 	// ProposeRestore lets the pending job Ref go on at Placement, where it ran before the
 	// scheduler began. It comes from what restores the state of a cluster and not from a
-	// core, and its Seq is 0. Answer: FactRestored.
+	// core, and its Seq is far from theirs. Answer: FactRestored.
 	ProposeRestore
 )
 

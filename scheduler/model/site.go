@@ -18,8 +18,9 @@ type (
 )
 
 // Site is everything that a scheduler knows of a cluster whose nodes differ,
-// and of those that share it. It does not change while a core runs; what changes
-// (states of nodes, limits, prices) comes as facts.
+// and of those that share it. It does not change while a core runs, but for Constraints:
+// the translation of a trace adds to them, and a core learns of these by submissions
+// alone. What else changes (states of nodes, limits, prices) comes as facts.
 type Site struct {
 	Nodes  []Node
 	Groups []Group // dragonfly (electrical) groups

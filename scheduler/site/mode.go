@@ -143,7 +143,7 @@ func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 	return c.limited(j) == model.ReasonNone && c.caps.Fits(needs)
 }
 
-// claim makes the job one of n nodes in the eyes of the limits.
+// setUsage makes the job one of n nodes in the eyes of the limits.
 func (c *codedPlanner) setUsage(ref model.Ref, n int32) *job {
 	j := &c.jobs[ref]
 	j.usage = claimOf(&j.Allocation, j.kind, n)

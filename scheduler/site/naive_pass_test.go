@@ -90,7 +90,7 @@ func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool 
 }
 
 // stated is the power and bandwidth that j is reckoned with as long as its nodes are
-// not known: as many of the hungriest that it may use.
+// not known: as many of those that draw most of the nodes that it may use.
 func (s *naiveSite) stated(j *naiveJob) (power, band int64) {
 	if j.Power > 0 {
 		return j.Power, j.IODemand

@@ -78,7 +78,7 @@ type nodeChoice struct {
 	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
 	gpus    int32         // of the largest node, at least 1
 	fewest  int32         // GPUs of the smallest node
-	watts   int64         // of the hungriest node at work
+	watts   int64         // of the node at work that draws most
 	least   int64         // W of the node at work that draws least, borrowed ones included
 	part    int64         // likewise of one GPU, rounded down
 	all     bool          // every node of the site

@@ -86,7 +86,7 @@ type Config struct {
 	// Explain asks for notes: of all jobs, or of those for which it is true.
 	Explain func(model.JobID) bool
 	// EveryCycle makes a pass at every tick of a cycle, also where the core knows
-	// that nothing can change. It is the referee of the skipping.
+	// that nothing can change. Tests hold the skipping against it.
 	EveryCycle bool
 	// Max is what the site grants at most at any time; events may raise what
 	// Site and Quota say at the beginning.
@@ -239,7 +239,7 @@ func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
 }
 
 // needsOf is what a asks for before its nodes are known: the power that it
-// states, else what as many of the hungriest nodes it may use can draw.
+// states, else what as many nodes of those that draw most among those it may use can draw.
 func needsOf(a *model.Allocation, k *nodeChoice) caps.Usage {
 	u := caps.Usage{Power: a.Power, Bandwidth: a.IODemand}
 	if u.Power == 0 {

@@ -21,10 +21,6 @@ import (
 type Digest struct {
 	print des.Fingerprint
 	now   model.Time // of what was hashed last
-	// constraint was hashed last, and gave two words: submissions name few, which do not
-	// change while they can be named.
-	constraint *model.Constraint
-	hashed     [2]uint64
 }
 
 // The first byte of an entry. Those of facts and proposals are followed by their kind.
@@ -103,10 +99,7 @@ func (d *Digest) parts(f *model.Fact) {
 		h = withAllocation(h, f.Alloc)
 	}
 	if f.Constraint != nil {
-		if f.Constraint != d.constraint {
-			d.constraint, d.hashed = f.Constraint, withConstraint(des.Fingerprint{}, f.Constraint).Sum()
-		}
-		h = h.Pair(d.hashed[0], d.hashed[1])
+		h = withConstraint(h, f.Constraint)
 	}
 	if l := f.Limits; l != nil {
 		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), 0)

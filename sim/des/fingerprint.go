@@ -23,9 +23,6 @@ func (f Fingerprint) Pair(x, y uint64) Fingerprint {
 	return Fingerprint{a + f.b, bits.RotateLeft64(hi^lo, 31) + f.a, f.n + 2}
 }
 
-// Sum is the hash so far as two words.
-func (f Fingerprint) Sum() [2]uint64 { return [2]uint64{f.a ^ f.n, f.b} }
-
 // Words is the number of words mixed in.
 func (f *Fingerprint) Words() uint64 { return f.n }
 

@@ -177,7 +177,7 @@ func number(b bool) int32 {
 }
 
 // ReadLog hands out the entries of the log in the run directory dir, in order, and the
-// error that ends them. What an entry points at is valid until the next. A file that is
+// error that ends them. An entry and what it points at are the reader's to keep. A file that is
 // damaged, of another version or holds what no log holds is a *DataError.
 func ReadLog(dir string) iter.Seq2[*commitlog.Entry, error] {
 	return func(yield func(*commitlog.Entry, error) bool) {

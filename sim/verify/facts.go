@@ -1,8 +1,10 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"iter"
+	"strings"
 
 	"orrery/scheduler"
 	"orrery/scheduler/drive"
@@ -20,7 +22,8 @@ type Parity struct {
 	Facts     int64 `json:"facts"`
 	Passes    int64 `json:"passes"` // compared, empty ones too
 	Proposals int64 `json:"proposals"`
-	// Fingerprint of the log, which is that of the run.
+	// Fingerprint of the log as far as it was fed: all of it where nothing differs, and
+	// then that of the run.
 	Fingerprint string      `json:"fingerprint"`
 	Differs     *Difference `json:"differs,omitempty"` // nil when every plan is the same
 }
@@ -31,17 +34,16 @@ type Difference struct {
 	Plan  int64  `json:"plan"`  // passes before it
 	Log   *Event `json:"log"`   // nil when the log has ended
 	Core  *Event `json:"core"`  // nil when the fresh core makes no such entry
+	// InLog and InCore are the two in words, with every field that is set.
+	InLog  string `json:"in_log"`
+	InCore string `json:"in_core"`
 	// At is the instant that the core had reached.
 	At model.Time `json:"time_us"`
 }
 
 // String says in a line what differs.
 func (d *Difference) String() string {
-	core := "no such entry"
-	if d.Core != nil {
-		core = d.Core.String()
-	}
-	return fmt.Sprintf("entry %d, plan %d: the log has %s; a fresh core makes %s", d.Index, d.Plan, d.Log, core)
+	return fmt.Sprintf("entry %d, plan %d, at %s: the log has %q; a fresh core makes %q", d.Index, d.Plan, d.At, d.InLog, d.InCore)
 }
 
 // LogError is a log that no loop can have written.
@@ -53,18 +55,55 @@ type LogError struct {
 // Error says what is wrong.
 func (e *LogError) Error() string { return fmt.Sprintf("entry %d of the log: %s", e.Index, e.Text) }
 
+// CoreError is a core that failed on a log: it panics when facts contradict what it was
+// told, and where it is broken. Which of the two it is hangs on the log, see Digest.
+type CoreError struct {
+	Index int64
+	Panic any
+}
+
+// Error says what the core said.
+func (e *CoreError) Error() string {
+	return fmt.Sprintf("the core fails at entry %d of the log: %v", e.Index, e.Panic)
+}
+
+// Digest is the fingerprint of a log.
+func Digest(log iter.Seq2[*commitlog.Entry, error]) (string, error) {
+	var d commitlog.Digest
+	for e, err := range log {
+		if err != nil {
+			return "", err
+		}
+		switch e.What {
+		case commitlog.Round:
+			d.Round(e.Now, int(e.Count))
+		case commitlog.Fact:
+			d.Fact(&e.Fact)
+		case commitlog.Pass:
+			d.Passed(e.Now, &scheduler.Plan{Proposals: make([]model.Proposal, min(e.Count, 1))})
+		case commitlog.Proposal:
+			d.Proposal(&e.Proposal)
+		}
+	}
+	return d.String(), nil
+}
+
 // Facts feeds a log, as record.ReadLog hands it out, to a fresh core of p through the loop
 // of scheduler/drive, with a quorum that answers from the log, and compares every plan.
 // It stops at the first difference. rows is the number of rows of the trace, beyond which
-// there are no jobs. Memory is that of the core and of one round.
-func Facts(p *plan.Resolved, rows int64, log iter.Seq2[*commitlog.Entry, error]) (_ *Parity, err error) {
+// there are no jobs. Memory is that of the core and of one round. A cancelled ctx ends it
+// with its error.
+func Facts(ctx context.Context, p *plan.Resolved, rows int64, log iter.Seq2[*commitlog.Entry, error]) (_ *Parity, err error) {
 	pull, stop := iter.Pull2(log)
 	defer stop()
-	f := &follower{pull: pull, rows: rows}
+	f := &follower{ctx: ctx, pull: pull, rows: rows}
+	if p.Site != nil {
+		f.names = commitlog.NamesOf(p.Site.Core.Site)
+	}
 	loop := drive.Loop{Core: coreOf(p), Quorum: f, Agents: f, Record: f, Order: p.Order, PassPerFact: p.Core.Backfill != order.Conservative}
 	defer func() {
-		if r := recover(); r != nil { // a core answers so when facts contradict what it was told
-			err = &LogError{f.index, fmt.Sprint(r)}
+		if r := recover(); r != nil {
+			err = &CoreError{f.index, r}
 		}
 	}()
 	for f.goesOn() {
@@ -95,6 +134,8 @@ func coreOf(p *plan.Resolved) fresh {
 // follower walks through a log beside a loop. As its recorder it holds each entry that the
 // loop makes against the next of the log; as its quorum it answers what the log has.
 type follower struct {
+	ctx   context.Context
+	names commitlog.Names
 	pull  func() (*commitlog.Entry, error, bool)
 	ahead []commitlog.Entry // read; those before head are passed
 	head  int
@@ -111,6 +152,9 @@ func (f *follower) goesOn() bool { return f.err == nil && f.found.Differs == nil
 // peek is entry k from here on, nil behind the end of the log.
 func (f *follower) peek(k int) *commitlog.Entry {
 	for len(f.ahead)-f.head <= k && f.err == nil {
+		if f.err = f.ctx.Err(); f.err != nil {
+			return nil
+		}
 		e, err, more := f.pull()
 		if !more {
 			return nil
@@ -200,14 +244,19 @@ func (f *follower) differ(log, made *commitlog.Entry) {
 	if f.found.Differs != nil || f.err != nil {
 		return
 	}
-	d := &Difference{Index: f.index, Plan: f.found.Passes}
+	d := &Difference{Index: f.index, Plan: f.found.Passes, InLog: "nothing: it has ended", InCore: "no such entry"}
 	if log != nil {
-		d.Log, d.At = eventOf(log), log.Now
+		d.Log, d.At, d.InLog = eventOf(log), log.Now, f.words(log)
 	}
 	if made != nil {
-		d.Core, d.At = eventOf(made), made.Now
+		d.Core, d.At, d.InCore = eventOf(made), made.Now, f.words(made)
 	}
 	f.found.Differs = d
+}
+
+// words is an entry with every field that is set.
+func (f *follower) words(e *commitlog.Entry) string {
+	return strings.TrimSpace(string(commitlog.NewText(f.names).Append(nil, e)))
 }
 
 // meet holds an entry that the loop made against the log, and goes one further.

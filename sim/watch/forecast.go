@@ -224,17 +224,17 @@ func (w *Watcher) keeps(j *job, n model.NodeID, at model.Time) bool {
 }
 
 // reckoned is the power in W of j before its nodes are known: what it states, else
-// that of as many of the hungriest that it may use.
+// that of as many of those that draw most of the nodes that it may use.
 func (w *Watcher) reckoned(j *job) int64 {
 	if j.Power > 0 || w.power.cap == 0 {
 		return j.Power
 	}
-	if j.hungriest == 0 {
+	if j.mostPower == 0 {
 		for i := range w.site.Nodes {
 			if w.own(j).Has(model.NodeID(i)) {
-				j.hungriest = max(j.hungriest, w.site.Nodes[i].BusyPower)
+				j.mostPower = max(j.mostPower, w.site.Nodes[i].BusyPower)
 			}
 		}
 	}
-	return j.hungriest * int64(j.NodesMin)
+	return j.mostPower * int64(j.NodesMin)
 }

@@ -30,7 +30,7 @@ type job struct {
 	// Worked out on the first use, until then nil or 0.
 	own       model.NodeSet // that it may use without borrowing
 	units     uint64        // GPUs asked for
-	hungriest int64         // W of a node of own at work
+	mostPower int64         // W of the node that draws most of own, at work
 
 	// For the records.
 	nodeTime int64 // µs

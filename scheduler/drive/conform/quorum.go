@@ -39,6 +39,7 @@ func Quorum(t *testing.T, make func(t *testing.T) *Shell) {
 		{"a proposal for a job that does not wait is refused", stale},
 		{"a proposal of nodes that do not exist is refused", unknownNodes},
 		{"a job that is withdrawn meanwhile does not start", withdrawn},
+		{"a job that is withdrawn while its proposal is under way starts, or its proposal is refused", withdrawnInFlight},
 		{"a job ends once, and its nodes can be had again", endsOnce},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(&rig{T: t, Shell: make(t)}) })
@@ -186,6 +187,17 @@ func withdrawn(r *rig) {
 	require.Equal(r, model.FactCancelled, r.facts[len(r.facts)-1].Kind)
 	require.Equal(r, []model.FactKind{refused}, r.propose(r.proposal(&job, 1)))
 	require.Zero(r, r.ends(job.Job))
+}
+
+func withdrawnInFlight(r *rig) {
+	job := r.Submit(r.now, 4, r.now.Add(model.Second))
+	other := r.submit(4)
+	kinds := r.propose(r.proposal(&job, 15))
+	if kinds[0] == refused {
+		require.Zero(r, r.ends(job.Job))
+	}
+	r.wait(2 * model.Hour) // what started has ended
+	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&other[0], 15)), "its nodes are free either way")
 }
 
 func endsOnce(r *rig) {

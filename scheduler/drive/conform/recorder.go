@@ -67,6 +67,12 @@ func (l *logged) scribble() {
 		if f.Alloc != nil {
 			*f.Alloc = model.Allocation{Job: -7}
 		}
+		if f.Constraint != nil {
+			*f.Constraint = model.Constraint{CPUs: -7}
+		}
+		if f.Limits != nil {
+			*f.Limits = model.Limits{MaxNodes: -7}
+		}
 		*f, l.fact = model.Fact{Job: -7}, nil
 	}
 	if p := l.proposal; p != nil {
