@@ -60,7 +60,7 @@ func TestRecorders(t *testing.T) {
 		"metrics of a site": func(t *testing.T) (drive.Recorder, func() any) {
 			series, err := metric.NewSeries(metric.Config{Units: 4, Site: &metric.SiteConfig{VClusters: []string{"v"}}})
 			require.NoError(t, err)
-			r := &run{site: &siteResults{series: series}}
+			r := &run{site: &siteResults{series: series}, watched: true}
 			return r, func() any { return r.site.jobs }
 		},
 	} {

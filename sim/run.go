@@ -210,6 +210,7 @@ type run struct {
 	print  commitlog.Digest
 	// observers are those of Options, and the watcher.
 	observers []drive.Recorder
+	watched   bool // anything follows the log beside the fingerprint
 	facts     []model.Fact
 	// running are the jobs that ran before a warm start, until they are placed.
 	running []model.Fact
@@ -263,6 +264,7 @@ func newRun(p plan.Resolved, src traces.Source, last model.Time, opt Options) (*
 		r.site = &siteResults{series: r.series, decisions: opt.Decisions, explain: opt.explain()}
 		r.loop.Notes = r.site
 	}
+	r.watched = r.measure != nil || r.site != nil || len(r.observers) > 0
 	return r, nil
 }
 
@@ -276,7 +278,13 @@ func (r *run) Round(now model.Time, round drive.Round, n int) {
 
 // Fact implements drive.Recorder: it rolls the fingerprint on.
 func (r *run) Fact(now model.Time, f *model.Fact) {
-	r.print.Fact(f)
+	if r.print.Fact(f); r.watched {
+		r.watchFact(now, f)
+	}
+}
+
+// watchFact tells a fact to all that follow the log beside the fingerprint.
+func (r *run) watchFact(now model.Time, f *model.Fact) {
 	if r.measure != nil {
 		r.measure.fact(f)
 	}

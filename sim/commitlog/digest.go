@@ -30,13 +30,8 @@ const (
 	tagTime
 )
 
-// What follows the first pair of a fact, as bits.
-const (
-	hasSeq     = 1 << (32 + iota) // the number of the proposal
-	hasRequest                    // what a submission asks for
-	hasValue                      // a value, an instant, a node, a tenant
-	hasParts                      // what the fact points at
-)
+// hasMore is the bit of the first pair of a fact that has more than a job and a proposal.
+const hasMore = 1 << 32
 
 // String is the fingerprint in 32 hexadecimal digits.
 func (d *Digest) String() string { return d.print.String() }
@@ -65,36 +60,34 @@ func (d *Digest) at(now model.Time) {
 // Fact takes in a fact. Most have a job and a proposal alone, or are submissions.
 func (d *Digest) Fact(f *model.Fact) {
 	head := tagFact | uint64(f.Kind)<<8 | uint64(f.Reason)<<16 | uint64(f.Outcome)<<24 | uint64(f.State)<<48
-	if f.Seq != 0 {
-		head |= hasSeq
+	asked := uint64(f.Submit) | uint64(f.Walltime) | uint64(uint32(f.Request.Units|f.Request.Nodes|f.Request.PerNode|int32(f.Request.Layout)))
+	told := uint64(f.Value) | uint64(f.At) | uint64(uint32(int32(f.Node)|int32(f.Tenant)))
+	if asked|told == 0 && f.Alloc == nil && f.Constraint == nil && f.Limits == nil && f.Placement == nil {
+		d.print = d.print.Pair(head, two(int32(f.Job), int32(f.Ref))).Pair(f.Seq, tagFact)
+		return
 	}
-	if uint64(f.Submit)|uint64(f.Walltime)|uint64(uint32(f.Request.Units)|uint32(f.Request.Nodes)|uint32(f.Request.PerNode)|uint32(f.Request.Layout)) != 0 {
-		head |= hasRequest
-	}
-	if uint64(f.Value)|uint64(f.At)|uint64(uint32(f.Node)|uint32(f.Tenant)) != 0 {
-		head |= hasValue
-	}
-	if f.Alloc != nil || f.Constraint != nil || f.Limits != nil || f.Placement != nil {
-		head |= hasParts
-	}
+	d.rest(f, head, asked != 0, told != 0)
+}
+
+// rest takes in a fact that has more than a job and a proposal.
+func (d *Digest) rest(f *model.Fact, head uint64, asked, told bool) {
+	points := f.Alloc != nil || f.Constraint != nil || f.Limits != nil || f.Placement != nil
+	head |= hasMore | flag(asked)<<33 | flag(told || f.Seq != 0)<<34 | flag(points)<<35
 	h := d.print.Pair(head, two(int32(f.Job), int32(f.Ref)))
-	if head&hasSeq != 0 {
-		h = h.Pair(f.Seq, hasSeq)
-	}
-	if head&hasRequest != 0 {
+	if asked {
 		h = h.Pair(uint64(f.Submit), uint64(f.Walltime)).Pair(two(int32(f.Request.Layout), f.Request.Nodes), two(f.Request.PerNode, f.Request.Units))
 	}
-	if head&hasValue != 0 {
-		h = h.Pair(uint64(f.Value), uint64(f.At)).Pair(two(int32(f.Node), int32(f.Tenant)), hasValue)
+	if told || f.Seq != 0 {
+		h = h.Pair(uint64(f.Value), uint64(f.At)).Pair(f.Seq, two(int32(f.Node), int32(f.Tenant)))
 	}
-	if d.print = h; head&hasParts != 0 {
+	if d.print = h; points {
 		d.parts(f)
 	}
 }
 
 // parts takes in what a fact points at.
 func (d *Digest) parts(f *model.Fact) {
-	h := d.print.Pair(flag(f.Alloc != nil)|flag(f.Constraint != nil)<<1|flag(f.Limits != nil)<<2|flag(f.Placement != nil)<<3, hasParts)
+	h := d.print.Pair(flag(f.Alloc != nil)|flag(f.Constraint != nil)<<1|flag(f.Limits != nil)<<2|flag(f.Placement != nil)<<3, hasMore)
 	if f.Alloc != nil {
 		h = withAllocation(h, f.Alloc)
 	}

@@ -7,7 +7,7 @@ import (
 
 // Fingerprint is a rolling 128-bit hash of a sequence of pairs of words. Both words of a
 // pair are multiplied into two sums, each time one word with one sum in it and the other
-// with a constant (the golden ratio and the constants of Blackman and Vigna's mixers), so
+// with a constant (of the mixers of Stafford and of Blackman and Vigna), so
 // that order matters and every bit of every word reaches every bit of the hash. It detects
 // accidents, not adversaries. The zero value is ready.
 type Fingerprint struct {
@@ -17,9 +17,9 @@ type Fingerprint struct {
 
 // Pair is f with two words more: for several pairs in a row, which then stay in registers.
 func (f Fingerprint) Pair(x, y uint64) Fingerprint {
-	hi, lo := bits.Mul64(f.a^x^0x9e3779b97f4a7c15, y^0xbf58476d1ce4e5b9)
+	hi, lo := bits.Mul64(f.a^x, y^0xbf58476d1ce4e5b9)
 	a := hi ^ lo
-	hi, lo = bits.Mul64(f.b+y+0x94d049bb133111eb, x^0xd6e8feb86659fd93)
+	hi, lo = bits.Mul64(f.b+y, x^0xd6e8feb86659fd93)
 	return Fingerprint{a + f.b, bits.RotateLeft64(hi^lo, 31) + f.a, f.n + 2}
 }
 
