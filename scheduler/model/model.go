@@ -22,7 +22,7 @@ type Ref int32
 // NodeID is the dense index of a node of the cluster, from 0.
 type NodeID int32
 
-// Shape says how a request is laid out over nodes.
+// Layout says how a request is laid out over nodes.
 type Layout uint8
 
 const (
@@ -37,8 +37,8 @@ const (
 // schedulable processor (or GPU) of a node, see model.Cluster.
 type Request struct {
 	Layout  Layout
-	Nodes   int32 // distinct nodes, 0 when Shape is Anywhere
-	PerNode int32 // units on each node, 0 when Shape is Anywhere
+	Nodes   int32 // distinct nodes, 0 when Layout is Anywhere
+	PerNode int32 // units on each node, 0 when Layout is Anywhere
 	Units   int32 // units in all: Nodes*PerNode, or the processors
 }
 

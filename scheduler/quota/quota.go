@@ -58,8 +58,8 @@ var unknowns = [...]string{"none", "neutral", "reject"}
 // String is the spelling in files.
 func (u Unknown) String() string { return unknowns[u] }
 
-// Claim is what one attempt of a job holds, or wants to hold. Ids of -1 are
-// bound by no limit of that kind. A job of parts of nodes counts each node
+// ResourceUsage is what one attempt of a job holds, or wants to hold. Ids of -1
+// are bound by no limit of that kind. A job of parts of nodes counts each node
 // that it touches.
 type ResourceUsage struct {
 	Tenant    model.TenantID
@@ -70,12 +70,14 @@ type ResourceUsage struct {
 	GPUs      int32 // in all, as its nodes have them when it starts
 }
 
-// Book is the account of every tenant. It is opened at the first instant that it
-// is told; from then on the same facts at the same instants make the same book,
-// however often it is read. Check, Never and Freeze take
-// constant time; Start, Stop, Resize and the readers of a tenant's figures do too, but
-// for the accounting of the ticks since it was last looked at, so that readers write. A tenant's first start allocates its
-// history (64 KiB at most), nothing else does in steady state.
+// Ledger is the account of every tenant. It is opened at the first instant that
+// it is told. From then on the same facts at the same instants make the same
+// ledger, however often it is read.
+//
+// Check, Never and Freeze take constant time. So do Start, Stop, Resize and the
+// readers of a tenant's figures, but for the ticks since the ledger was last
+// looked at: those are accounted first, so that readers write. A tenant's first
+// start allocates its history (64 KiB at most), nothing else does in steady state.
 type Ledger struct {
 	cfg     Config
 	limits  []model.Limits // of the tenants, then of the unknown
