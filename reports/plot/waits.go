@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"sort"
+	"sync"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -18,7 +19,7 @@ const (
 	waitsDecades     = 10 // up to 10^10 s; longer waits share the last bin
 )
 
-var waitEdges = makeWaitEdges()
+var waitEdges = sync.OnceValue(makeWaitEdges)
 
 func makeWaitEdges() []int64 {
 	edges := []int64{0}
@@ -43,7 +44,8 @@ type Waits struct {
 // Add counts one wait in microseconds. Cost is logarithmic in the number of
 // bins; negative waits count as 0.
 func (w *Waits) Add(us int64) {
-	i := sort.Search(len(waitEdges)-1, func(i int) bool { return waitEdges[i] >= us })
+	edges := waitEdges()
+	i := sort.Search(len(edges)-1, func(i int) bool { return edges[i] >= us })
 	w.bins[i]++
 	w.count++
 }
@@ -52,7 +54,7 @@ func (w *Waits) Add(us int64) {
 func (w *Waits) most() float64 {
 	for i := len(w.bins) - 1; i >= 0; i-- {
 		if w.bins[i] > 0 {
-			return float64(waitEdges[i]) / secondUS
+			return float64(waitEdges()[i]) / secondUS
 		}
 	}
 	return 0
@@ -189,7 +191,7 @@ func (d cdf) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	pts := []vg.Point{{X: tx(p.X.Min), Y: ty(0)}, {X: tx(0), Y: ty(0)}}
 	for i, s := range d.shares {
-		x := waitPosition(float64(waitEdges[i]) / secondUS)
+		x := waitPosition(float64(waitEdges()[i]) / secondUS)
 		if x > p.X.Max {
 			break
 		}
@@ -216,7 +218,7 @@ func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 		pts := []vg.Point{{X: tx(0), Y: ty(0)}}
 		last := tx(0)
 		for i, d := range b.diff {
-			x := waitPosition(float64(waitEdges[i]) / secondUS)
+			x := waitPosition(float64(waitEdges()[i]) / secondUS)
 			if x > p.X.Max {
 				break
 			}

@@ -3,6 +3,7 @@ package record
 import (
 	"reflect"
 	"strconv"
+	"sync"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -44,24 +45,30 @@ const (
 	FileHost    = "host.json"    // where and how fast; the only file that differs between two runs of a spec
 )
 
-var schemas = map[string]*parquet.Schema{
-	TableJobs:     newSchema(TableJobs, jobRow{}),
-	TableAttempts: newSchema(TableAttempts, attemptRow{}),
-	TableSeries:   newSchema(TableSeries, seriesRow{}),
-	TableFacts:    newSchema(TableFacts, logRow{}),
+// schemas are the layouts of the tables, each made when it is first asked for: reflection
+// over all of them takes longer than a short replay.
+var schemas = map[string]func() *parquet.Schema{
+	TableJobs:     lazySchema(TableJobs, jobRow{}),
+	TableAttempts: lazySchema(TableAttempts, attemptRow{}),
+	TableSeries:   lazySchema(TableSeries, seriesRow{}),
+	TableFacts:    lazySchema(TableFacts, logRow{}),
 
-	TableTenants:   newSchema(TableTenants, groupRow{}),
-	TableVClusters: newSchema(TableVClusters, groupRow{}),
-	TableShares:    newSchema(TableShares, shareRow{}),
-	TableDecisions: newSchema(TableDecisions, decisionColumns{}),
+	TableTenants:   lazySchema(TableTenants, groupRow{}),
+	TableVClusters: lazySchema(TableVClusters, groupRow{}),
+	TableShares:    lazySchema(TableShares, shareRow{}),
+	TableDecisions: lazySchema(TableDecisions, decisionColumns{}),
 }
 
 // fullSchemas are the tables that have more columns when the run is of a site, or
 // of a later version.
-var fullSchemas = map[string]*parquet.Schema{
-	TableJobs:      newSchema(TableJobs, siteJobRow{}),
-	TableAttempts:  newSchema(TableAttempts, siteAttemptRow{}),
-	TableDecisions: newSchema(TableDecisions, decisionRow{}),
+var fullSchemas = map[string]func() *parquet.Schema{
+	TableJobs:      lazySchema(TableJobs, siteJobRow{}),
+	TableAttempts:  lazySchema(TableAttempts, siteAttemptRow{}),
+	TableDecisions: lazySchema(TableDecisions, decisionRow{}),
+}
+
+func lazySchema(table string, row any) func() *parquet.Schema {
+	return sync.OnceValue(func() *parquet.Schema { return newSchema(table, row) })
 }
 
 // newSchema is the layout of a table with such rows. A number that may be missing is a
@@ -96,9 +103,9 @@ func versionOf(table string) string {
 // schemaOf is the layout of a table, whole.
 func schemaOf(table string) *parquet.Schema {
 	if s, ok := fullSchemas[table]; ok {
-		return s
+		return s()
 	}
-	return schemas[table]
+	return schemas[table]()
 }
 
 // codec compresses at the fastest level: the tables are delta-coded first, and
