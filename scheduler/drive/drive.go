@@ -129,11 +129,18 @@ func (l *Loop) Observe(now model.Time, facts []model.Fact) {
 
 func (l *Loop) observe(now model.Time, facts []model.Fact) {
 	for i := range facts {
-		l.Record.Fact(now, &facts[i])
+		l.record(now, &facts[i])
 	}
-	l.start(now, facts)
 	l.Core.Observe(now, facts)
 	l.observed = l.observed || len(facts) > 0
+}
+
+// record tells the log a fact, and then the node agents when it starts a job.
+func (l *Loop) record(now model.Time, f *model.Fact) {
+	l.Record.Fact(now, f)
+	if f.Kind == model.FactAssigned || f.Kind == model.FactRestored {
+		l.Agents.Start(now, f.Ref)
+	}
 }
 
 // Step feeds the facts of the instant now, makes the passes that the event
@@ -148,7 +155,9 @@ func (l *Loop) Step(now model.Time, facts []model.Fact) {
 	if l.Order == Sequential {
 		slices.SortStableFunc(facts, submissionsFirst)
 	}
-	l.observe(now, facts)
+	if len(facts) > 0 { // else Plan alone takes the core to now
+		l.observe(now, facts)
+	}
 	l.pass(now)
 }
 
@@ -187,6 +196,9 @@ func (l *Loop) attempt(now model.Time) (refused bool) {
 			l.Notes.Note(now, &plan.Notes[i])
 		}
 	}
+	if l.goesOn = false; len(plan.Proposals) == 0 {
+		return false
+	}
 	return l.submit(now, plan.Proposals, plan.Again)
 }
 
@@ -221,7 +233,8 @@ func (l *Loop) QuietUntil() model.Time {
 // at once, and says whether one of them was a refusal. again says that a grant calls
 // for another plan.
 func (l *Loop) submit(now model.Time, proposals []model.Proposal, again bool) bool {
-	if l.goesOn = false; len(proposals) == 0 {
+	l.goesOn = false
+	if len(proposals) == 0 {
 		return false
 	}
 	for i := range proposals {
@@ -234,23 +247,13 @@ func (l *Loop) submit(now model.Time, proposals []model.Proposal, again bool) bo
 	refused := false
 	for i := range l.answers {
 		f := &l.answers[i]
-		l.Record.Fact(now, f)
+		l.record(now, f)
 		refused = refused || f.Kind == model.FactRefused
 		grants := f.Kind == model.FactResized || f.Kind == model.FactAssigned
 		l.goesOn = l.goesOn || f.Kind == model.FactCancelled || again && grants
 	}
-	l.start(now, l.answers)
 	l.Core.Observe(now, l.answers)
 	return refused
-}
-
-// start tells the node agents of granted jobs.
-func (l *Loop) start(now model.Time, facts []model.Fact) {
-	for i := range facts {
-		if k := facts[i].Kind; k == model.FactAssigned || k == model.FactRestored {
-			l.Agents.Start(now, facts[i].Ref)
-		}
-	}
 }
 
 // stepSequential is Step in the order of pyss. The proposals of all passes are
