@@ -37,6 +37,7 @@ type cursor struct {
 type pageView struct {
 	rows   int    // rows left
 	levels []byte // of the rows left: 0 is null; nil when the page has no null
+	empty  bool   // every row is null
 	i64    []int64
 	i32    []int32
 	index  []int32 // into dict64, dict32 or text; nil when the page has no dictionary
@@ -111,17 +112,19 @@ func (c *cursor) open(page parquet.Page) (err error) {
 	defer guard(c.path, "in column "+c.column.Name, &err)
 	v := &c.view
 	v.rows, v.levels = int(page.NumRows()), nil
+	nulls := 0
+	if c.lay.optional {
+		nulls = int(page.NumNulls())
+	}
+	v.empty = nulls > 0 && nulls == v.rows
 	if c.column.Type == Bool || c.column.Type == Double {
 		c.values = page.Values()
 		return nil
 	}
-	filled := v.rows
-	if c.lay.optional {
-		if nulls := int(page.NumNulls()); nulls > 0 {
-			v.levels = page.DefinitionLevels()
-			filled -= nulls
-		}
+	if nulls > 0 {
+		v.levels = page.DefinitionLevels()
 	}
+	filled := v.rows - nulls
 	data := page.Data()
 	v.i64, v.i32, v.index = nil, nil, nil
 	if d := page.Dictionary(); d != nil {
@@ -231,6 +234,8 @@ func int64s[T ~int64](c *cursor, dst []T) (err error) {
 		}
 		var used int
 		switch {
+		case v.empty:
+			fill(dst[:n], absent)
 		case v.index != nil && c.lay.kind == parquet.Int64:
 			used = lookup(dst[:n], v.dict64, v.index, v.levels, base, absent)
 		case v.index != nil:
@@ -316,9 +321,12 @@ func (c *cursor) int32s(dst []int32, wide []int64) (err error) {
 		v := &c.view
 		n := min(len(dst), v.rows)
 		var used int
-		if v.index != nil {
+		switch {
+		case v.empty:
+			fill(dst[:n], Absent)
+		case v.index != nil:
 			used = lookup(dst[:n], v.dict32, v.index, v.levels, 0, Absent)
-		} else {
+		default:
 			used = spread(dst[:n], v.i32, v.levels, 0, Absent)
 		}
 		if c.look() {
@@ -347,8 +355,12 @@ func (c *cursor) ids(dst []int32, in *interner) (err error) {
 		}
 		v := &c.view
 		n := min(len(dst), v.rows)
-		used := 0
-		for i := range dst[:n] {
+		used, rows := 0, dst[:n]
+		if v.empty {
+			fill(rows, -1)
+			rows = nil
+		}
+		for i := range rows {
 			if v.levels != nil && v.levels[i] == 0 {
 				dst[i] = -1
 				continue

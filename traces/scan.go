@@ -23,6 +23,16 @@ func (c *cursor) scan(n int, set func(i int, row int64, v parquet.Value) error) 
 			return err
 		}
 		want := min(n-done, c.view.rows, len(c.buf))
+		if c.view.empty {
+			for i := range want {
+				if err := set(done+i, c.row+int64(i)+1, parquet.Value{}); err != nil {
+					return err
+				}
+			}
+			c.take(want, 0)
+			done += want
+			continue
+		}
 		got, err := readValues(c.values, c.buf[:want], c.path, c.column.Name)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err

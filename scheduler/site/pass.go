@@ -65,8 +65,12 @@ type pass struct {
 // begin is the pass that a vCluster makes at now, if it makes one; it is valid until the
 // next call for that vCluster.
 func (s *Core) begin(qs *queueState, now model.Time) *pass {
-	qs.scratch.pass = pass{Core: s, qs: qs, now: now}
-	return &qs.scratch.pass
+	p := &qs.scratch.pass
+	if p.Core == nil {
+		p.Core, p.qs = s, qs
+	}
+	p.now, p.borrowable = now, 0
+	return p
 }
 
 // run looks through the queue of one vCluster, best job first. Jobs that have
