@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
@@ -43,17 +42,37 @@ type condition struct {
 	not   bool
 }
 
-// structFields are the keys of every struct that was asked for. A site is read and checked
-// for each task of a study, so tags are read once, not each time.
-var structFields sync.Map // reflect.Type to []field
+// tables are the keys of every struct below the files that there are. A site is
+// read and checked for each task of a study, so tags are read once, not each time.
+var tables = tablesOf(reflect.TypeFor[Cluster](), reflect.TypeFor[Profile](), reflect.TypeFor[Experiment](), reflect.TypeFor[Gate]())
+
+func tablesOf(files ...reflect.Type) map[reflect.Type][]field {
+	out := map[reflect.Type][]field{}
+	for len(files) > 0 {
+		t := files[len(files)-1]
+		files = files[:len(files)-1]
+		if _, known := out[t]; known {
+			continue
+		}
+		out[t] = taggedIn(t)
+		for _, f := range out[t] {
+			switch f.kind {
+			case aBlock:
+				files = append(files, f.Type)
+			case blocks:
+				files = append(files, f.Type.Elem())
+			}
+		}
+	}
+	return out
+}
 
 // fieldsOf lists the keys of a struct in the order of its declaration.
 func fieldsOf(t reflect.Type) []field {
-	if fields, ok := structFields.Load(t); ok {
-		return fields.([]field)
+	if fields, ok := tables[t]; ok {
+		return fields
 	}
-	fields, _ := structFields.LoadOrStore(t, taggedIn(t))
-	return fields.([]field)
+	return taggedIn(t)
 }
 
 // taggedIn is fieldsOf from the tags themselves.

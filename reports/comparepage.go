@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"orrery/reports/plot"
 	"orrery/sim/metric"
@@ -23,9 +22,7 @@ var compareHTML string
 //go:embed assets/compare.css
 var compareCSS string
 
-var compareTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("compare").Funcs(words).Parse(compareHTML))
-})
+var compareTemplate = template.Must(template.New("compare").Funcs(words).Parse(compareHTML))
 
 // comparePage is what assets/compare.html shows. It has no script.
 type comparePage struct {
@@ -330,7 +327,7 @@ func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made Made) e
 		return err
 	}
 	p.Why = toHTML(why)
-	if err := compareTemplate().Execute(w, p); err != nil {
+	if err := compareTemplate.Execute(w, p); err != nil {
 		return fmt.Errorf("filling the page: %w", err)
 	}
 	return nil

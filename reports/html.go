@@ -13,7 +13,6 @@ import (
 	"math"
 	"regexp"
 	"strings"
-	"sync"
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
@@ -43,9 +42,7 @@ var uplotCSS string
 //go:embed assets/uplot/LICENSE
 var uplotLicence string
 
-var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Funcs(words).Parse(pageHTML))
-})
+var pageTemplate = template.Must(template.New("page").Funcs(words).Parse(pageHTML))
 
 // words are what the templates do to texts.
 var words = template.FuncMap{"soft": soft}
@@ -178,7 +175,7 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 	p.Script = template.JS(script) // our own files
 	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	if err := pageTemplate().Execute(w, p); err != nil {
+	if err := pageTemplate.Execute(w, p); err != nil {
 		return fmt.Errorf("filling the page: %w", err)
 	}
 	return nil

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"orrery/reports/plot"
 	"orrery/reports/table"
@@ -37,9 +36,7 @@ var studyJS string
 //go:embed assets/studydraw.js
 var studyDrawJS string
 
-var studyTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("study").Funcs(words).Parse(studyHTML))
-})
+var studyTemplate = template.Must(template.New("study").Funcs(words).Parse(studyHTML))
 
 // WriteStudy draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
@@ -263,7 +260,7 @@ func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error 
 	p.Data, p.Script = template.JS(`"`+data+`"`), template.JS(script) // base64, and our own files
 	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	if err := studyTemplate().Execute(w, p); err != nil {
+	if err := studyTemplate.Execute(w, p); err != nil {
 		return fmt.Errorf("filling the page: %w", err)
 	}
 	return nil

@@ -240,7 +240,7 @@ func TestWaitsAreExactAtEdges(t *testing.T) {
 		for i, s := range w.shares() {
 			n := 0
 			for _, us := range waits {
-				if us <= waitEdges()[i] {
+				if us <= waitEdges[i] {
 					n++
 				}
 			}
@@ -248,8 +248,8 @@ func TestWaitsAreExactAtEdges(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, w.most()*secondUS, float64(slices.Max(waits)))
 	})
-	require.True(t, slices.IsSorted(waitEdges()))
-	require.Len(t, waitEdges(), len((&Waits{}).bins))
+	require.True(t, slices.IsSorted(waitEdges))
+	require.Len(t, waitEdges, len((&Waits{}).bins))
 }
 
 func TestSlowdownQuantiles(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"math"
 	"sort"
-	"sync"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -19,7 +18,7 @@ const (
 	waitsDecades     = 10 // up to 10^10 s; longer waits share the last bin
 )
 
-var waitEdges = sync.OnceValue(makeWaitEdges)
+var waitEdges = makeWaitEdges()
 
 func makeWaitEdges() []int64 {
 	edges := []int64{0}
@@ -44,8 +43,7 @@ type Waits struct {
 // Add counts one wait in microseconds. Cost is logarithmic in the number of
 // bins; negative waits count as 0.
 func (w *Waits) Add(us int64) {
-	edges := waitEdges()
-	i := sort.Search(len(edges)-1, func(i int) bool { return edges[i] >= us })
+	i := sort.Search(len(waitEdges)-1, func(i int) bool { return waitEdges[i] >= us })
 	w.bins[i]++
 	w.count++
 }
@@ -54,7 +52,7 @@ func (w *Waits) Add(us int64) {
 func (w *Waits) most() float64 {
 	for i := len(w.bins) - 1; i >= 0; i-- {
 		if w.bins[i] > 0 {
-			return float64(waitEdges()[i]) / secondUS
+			return float64(waitEdges[i]) / secondUS
 		}
 	}
 	return 0
@@ -191,7 +189,7 @@ func (d cdf) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	pts := []vg.Point{{X: tx(p.X.Min), Y: ty(0)}, {X: tx(0), Y: ty(0)}}
 	for i, s := range d.shares {
-		x := waitPosition(float64(waitEdges()[i]) / secondUS)
+		x := waitPosition(float64(waitEdges[i]) / secondUS)
 		if x > p.X.Max {
 			break
 		}
@@ -218,7 +216,7 @@ func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 		pts := []vg.Point{{X: tx(0), Y: ty(0)}}
 		last := tx(0)
 		for i, d := range b.diff {
-			x := waitPosition(float64(waitEdges()[i]) / secondUS)
+			x := waitPosition(float64(waitEdges[i]) / secondUS)
 			if x > p.X.Max {
 				break
 			}

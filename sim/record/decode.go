@@ -163,7 +163,7 @@ func (t *tableFile) readFooter() error {
 // dropSite forgets the columns that only runs of a site have, or of a later version,
 // where this is none.
 func (t *tableFile) dropSite() {
-	n := len(schemas[t.name]().Fields())
+	n := len(schemas[t.name].Fields())
 	if n < len(t.fields) && !slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
 		t.fields = t.fields[:n]
 	}

@@ -91,7 +91,7 @@ func decisionOf(t *tableFile, v []vector, reasons []uint8, i int) Decision {
 		d.Until = model.Time(u) - t.epoch
 	}
 	d.KeptFor, d.KeptUntil = -1, model.AbsentTime
-	if at := len(schemas[TableDecisions]().Fields()); len(t.fields) > at {
+	if at := len(schemas[TableDecisions].Fields()); len(t.fields) > at {
 		for k := range RejectedSets {
 			d.Rejected[k] = v[at+k].text[i]
 		}

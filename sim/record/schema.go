@@ -3,7 +3,6 @@ package record
 import (
 	"reflect"
 	"strconv"
-	"sync"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -45,30 +44,24 @@ const (
 	FileHost    = "host.json"    // where and how fast; the only file that differs between two runs of a spec
 )
 
-// schemas are the layouts of the tables, each made when it is first asked for: reflection
-// over all of them takes longer than a short replay.
-var schemas = map[string]func() *parquet.Schema{
-	TableJobs:     lazySchema(TableJobs, jobRow{}),
-	TableAttempts: lazySchema(TableAttempts, attemptRow{}),
-	TableSeries:   lazySchema(TableSeries, seriesRow{}),
-	TableFacts:    lazySchema(TableFacts, logRow{}),
+var schemas = map[string]*parquet.Schema{
+	TableJobs:     newSchema(TableJobs, jobRow{}),
+	TableAttempts: newSchema(TableAttempts, attemptRow{}),
+	TableSeries:   newSchema(TableSeries, seriesRow{}),
+	TableFacts:    newSchema(TableFacts, logRow{}),
 
-	TableTenants:   lazySchema(TableTenants, groupRow{}),
-	TableVClusters: lazySchema(TableVClusters, groupRow{}),
-	TableShares:    lazySchema(TableShares, shareRow{}),
-	TableDecisions: lazySchema(TableDecisions, decisionColumns{}),
+	TableTenants:   newSchema(TableTenants, groupRow{}),
+	TableVClusters: newSchema(TableVClusters, groupRow{}),
+	TableShares:    newSchema(TableShares, shareRow{}),
+	TableDecisions: newSchema(TableDecisions, decisionColumns{}),
 }
 
 // fullSchemas are the tables that have more columns when the run is of a site, or
 // of a later version.
-var fullSchemas = map[string]func() *parquet.Schema{
-	TableJobs:      lazySchema(TableJobs, siteJobRow{}),
-	TableAttempts:  lazySchema(TableAttempts, siteAttemptRow{}),
-	TableDecisions: lazySchema(TableDecisions, decisionRow{}),
-}
-
-func lazySchema(table string, row any) func() *parquet.Schema {
-	return sync.OnceValue(func() *parquet.Schema { return newSchema(table, row) })
+var fullSchemas = map[string]*parquet.Schema{
+	TableJobs:      newSchema(TableJobs, siteJobRow{}),
+	TableAttempts:  newSchema(TableAttempts, siteAttemptRow{}),
+	TableDecisions: newSchema(TableDecisions, decisionRow{}),
 }
 
 // newSchema is the layout of a table with such rows. A number that may be missing is a
@@ -103,9 +96,9 @@ func versionOf(table string) string {
 // schemaOf is the layout of a table, whole.
 func schemaOf(table string) *parquet.Schema {
 	if s, ok := fullSchemas[table]; ok {
-		return s()
+		return s
 	}
-	return schemas[table]()
+	return schemas[table]
 }
 
 // codec compresses at the fastest level: the tables are delta-coded first, and

@@ -28,7 +28,7 @@ func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating table %s: %w", name, err)
 	}
-	schema := schemas[name]()
+	schema := schemas[name]
 	if meta.site() {
 		schema = schemaOf(name)
 	}

@@ -94,7 +94,7 @@ func writeRun(t *testing.T, dir string, n int) {
 
 func TestRowsMatchSchemas(t *testing.T) {
 	for name, row := range map[string]any{TableJobs: jobRow{}, TableAttempts: attemptRow{}, TableSeries: seriesRow{}, TableFacts: logRow{}} {
-		require.True(t, parquet.EqualNodes(schemas[name](), parquet.SchemaOf(row)), "rows of %s take the slow path", name)
+		require.True(t, parquet.EqualNodes(schemas[name], parquet.SchemaOf(row)), "rows of %s take the slow path", name)
 	}
 	for name, row := range map[string]any{
 		TableJobs: siteJobRow{}, TableAttempts: siteAttemptRow{}, TableTenants: groupRow{}, TableVClusters: groupRow{},
