@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/model/draw"
 	"orrery/scheduler/order"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
@@ -55,8 +56,8 @@ func queuedSite(b *testing.B, waiting int, idle int32) *site.Core {
 		i := int(ref)
 		a := &model.Allocation{
 			Job: model.JobID(i), ID: int64(i), Submit: now, Eligible: now, Walltime: wall, NodesMin: n, NodesMax: n,
-			Tenant: model.TenantID(naiveTrait(i, "tenant", tenants)), QOS: -1, Partition: in, Reservation: -1, TaskGroup: -1, DAG: -1, User: -1,
-			DataReady: model.One / 2, Class: int32(naiveTrait(i, "class", 10)), Checkpoint: model.Checkpoint(naiveTrait(i, "checkpoint", 3)),
+			Tenant: model.TenantID(trait(i, "tenant", tenants)), QOS: -1, Partition: in, Reservation: -1, TaskGroup: -1, DAG: -1, User: -1,
+			DataReady: model.One / 2, Class: int32(trait(i, "class", 10)), Checkpoint: model.Checkpoint(trait(i, "checkpoint", 3)),
 		}
 		s.Observe(now, []model.Fact{{
 			Kind: model.FactSubmitted, Job: a.Job, Ref: ref, Submit: now, Walltime: wall, Alloc: a,
@@ -72,9 +73,14 @@ func queuedSite(b *testing.B, waiting int, idle int32) *site.Core {
 	submit(0, nodes, model.Hour, 0)
 	for i := range waiting - 1 {
 		at := model.Time(i) * 6 * model.Time(model.Hour) / model.Time(waiting)
-		submit(at, 100+int32(naiveTrait(i, "nodes", 400)), 3*model.Day, -1)
+		submit(at, 100+int32(trait(i, "nodes", 400)), 3*model.Day, -1)
 	}
 	return s
+}
+
+// trait is a number below n that hangs on the job and on what it is for.
+func trait(job int, what string, n uint64) int {
+	return int(draw.At(1, draw.StreamOf(what), uint64(job), 0, 0) % n)
 }
 
 // BenchmarkSitePass makes one pass over a queue, by its length, at every cycle:

@@ -1,4 +1,4 @@
-package site_test
+package naive_test
 
 import (
 	"slices"
