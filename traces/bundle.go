@@ -5,24 +5,43 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"orrery/scheduler/model"
 )
 
 // Bundle is an open trace: a .trace directory or one Parquet file of jobs. It
 // holds the schema and the small tables (nodes, tenants, events, prices) in
-// memory and reads jobs and dependencies when asked. It is used by one goroutine; its sources are independent of each
-// other.
+// memory and reads jobs, dependencies, load and telemetry when asked. A bundle may
+// lack any table, jobs among them, but not all. It is used by one goroutine; its
+// sources are independent of each other.
 type Bundle struct {
 	path string
 	meta Meta
 	info Info
-	jobs *tableReader[Job]
-	deps *tableReader[Dep] // nil when there is none
+	// The tables that are there, in the order of tableFiles.
+	tables []openedTable
+	jobs   *tableReader[Job]       // this and the next ones: nil when there is none
+	deps   *tableReader[Dep]       // of the same bundle
+	load   *tableReader[Load]      // of the same bundle
+	gauges *tableReader[Telemetry] // of the same bundle
 
 	nodes   side[Node]
 	tenants side[Tenant]
 	events  side[Event]
 	prices  side[Price]
+}
+
+// openedTable is a tableReader, whatever its rows are.
+type openedTable interface {
+	table() string
+	file() string
+	lookup(key string) (string, bool)
+	rowCount() int64
+	meta() (Meta, error)
+	close() error
+	badMeta(key, found, expected string) error
 }
 
 // side is a small table, whole in memory.
@@ -44,7 +63,7 @@ func Open(path string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !st.IsDir() && filepath.Base(path) == jobsFile && strings.HasSuffix(filepath.Dir(path), ".trace") {
+	if !st.IsDir() && isTable(filepath.Base(path)) && strings.HasSuffix(filepath.Dir(path), ".trace") {
 		path, st = filepath.Dir(path), nil // the whole bundle is meant
 	}
 	dir, jobs := "", path
@@ -52,47 +71,88 @@ func Open(path string) (*Bundle, error) {
 		dir, jobs = path, filepath.Join(path, jobsFile)
 	}
 	b := &Bundle{path: path}
-	if b.jobs, err = openTable("jobs", jobs, jobFields); err != nil {
-		if dir != "" && errors.Is(err, os.ErrNotExist) {
-			err = &DataError{File: path, Found: "a directory without " + jobsFile, Expected: "a trace bundle",
-				Mend: "name a bundle, a Parquet file of jobs or a log"}
-		}
-		return nil, err
-	}
-	if err := b.open(dir); err != nil {
+	if err := b.open(dir, jobs); err != nil {
 		_ = b.Close() // the first error says more
 		return nil, err
 	}
 	return b, nil
 }
 
-func (b *Bundle) open(dir string) (err error) {
-	if b.meta, err = b.jobs.meta(); err != nil {
-		return err
+// tableNames lists the tables of a bundle, in the order in which hashes and
+// metadata have them.
+var tableNames = []string{"jobs", "deps", "nodes", "tenants", "events", "prices", "load", "telemetry"}
+
+// TableNames lists the tables that a bundle may have.
+func TableNames() []string { return slices.Clone(tableNames) }
+
+// isTable says whether a file name is that of a table in a bundle.
+func isTable(name string) bool {
+	table, ok := strings.CutSuffix(name, ".parquet")
+	return ok && slices.Contains(tableNames, table)
+}
+
+// IsBundle says whether the directory at path holds a table of a bundle.
+func IsBundle(path string) bool {
+	for _, name := range tableNames {
+		if _, err := os.Stat(filepath.Join(path, name+".parquet")); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *Bundle) open(dir, jobs string) (err error) {
+	if b.jobs, err = openTable("jobs", jobs, jobFields); err != nil {
+		if dir == "" || !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		b.jobs = nil
+	}
+	if b.jobs != nil {
+		b.tables = append(b.tables, b.jobs)
+		if b.meta, err = b.jobs.meta(); err != nil {
+			return err
+		}
 	}
 	if dir != "" {
 		if err := b.openSides(dir); err != nil {
 			return err
 		}
 	}
+	if len(b.tables) == 0 {
+		return &DataError{File: b.path, Found: "a directory without " + jobsFile + " or another table", Expected: "a trace bundle",
+			Mend: "name a bundle, a Parquet file of jobs or a log"}
+	}
 	if err := b.missesTable(); err != nil {
 		return err
 	}
+	return b.describe()
+}
+
+// describe fills the Info.
+func (b *Bundle) describe() error {
 	name := filepath.Base(b.path)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".parquet"), ".trace")
+	lead := b.tables[0]
+	hash, _ := lead.lookup(keyContent)
 	b.info = Info{
-		Name: name, Hash: b.jobs.content(), Rows: b.jobs.file.NumRows(), Epoch: b.meta.Epoch,
+		Name: name, Hash: hash, Epoch: b.meta.Epoch,
 		EpochKnown: b.meta.EpochKnown, TimeZone: b.meta.TimeZone,
 		MaxProcs: b.meta.MaxProcs, MaxNodes: b.meta.MaxNodes, Sorted: b.meta.Sorted,
 		WarmStart: b.meta.WarmStart, History: b.meta.History,
 	}
-	if b.deps != nil {
-		b.info.Deps = b.deps.file.NumRows()
+	for _, t := range b.tables {
+		if n := t.rowCount(); n > 0 {
+			b.info.Tables = append(b.info.Tables, TableRows{t.table(), n})
+		}
 	}
-	if b.jobs.ours {
-		b.info.Filled = b.jobs.filled()
+	b.info.Rows, b.info.Deps = b.info.Of("jobs"), b.info.Of("deps")
+	if _, ours := lead.lookup(keySchema); ours {
+		if b.jobs != nil {
+			b.info.Filled = b.jobs.filled()
+		}
 		if len(b.info.Hash) != 64 {
-			return b.jobs.badMeta(keyContent, b.info.Hash, "64 hex digits")
+			return lead.badMeta(keyContent, b.info.Hash, "64 hex digits")
 		}
 		return nil
 	}
@@ -106,31 +166,32 @@ func (b *Bundle) open(dir string) (err error) {
 
 // openSides opens the tables beside jobs and reads the small ones.
 func (b *Bundle) openSides(dir string) (err error) {
-	if b.deps, err = openOptional("deps", filepath.Join(dir, depsFile), depFields); err != nil {
+	if b.deps, err = openOptional(b, "deps", dir, depFields); err != nil {
 		return err
 	}
-	if b.deps != nil && b.deps.content() != b.jobs.content() {
-		return mixed(b.deps.path)
-	}
-	if err := b.nodes.open(b, "nodes", filepath.Join(dir, nodesFile), nodeFields); err != nil {
+	if err := b.nodes.open(b, "nodes", dir, nodeFields); err != nil {
 		return err
 	}
-	if err := b.tenants.open(b, "tenants", filepath.Join(dir, tenantsFile), tenantFields); err != nil {
+	if err := b.tenants.open(b, "tenants", dir, tenantFields); err != nil {
 		return err
 	}
-	if err := b.events.open(b, "events", filepath.Join(dir, eventsFile), eventFields); err != nil {
+	if err := b.events.open(b, "events", dir, eventFields); err != nil {
 		return err
 	}
-	return b.prices.open(b, "prices", filepath.Join(dir, pricesFile), priceFields)
+	if err := b.prices.open(b, "prices", dir, priceFields); err != nil {
+		return err
+	}
+	if b.load, err = openOptional(b, "load", dir, loadFields); err != nil {
+		return err
+	}
+	b.gauges, err = openOptional(b, "telemetry", dir, telemetryFields)
+	return err
 }
 
 // open reads the table if there is one.
-func (s *side[R]) open(b *Bundle, name, path string, fields []field[R]) (err error) {
-	if s.table, err = openOptional(name, path, fields); err != nil || s.table == nil {
+func (s *side[R]) open(b *Bundle, name, dir string, fields []field[R]) (err error) {
+	if s.table, err = openOptional(b, name, dir, fields); err != nil || s.table == nil {
 		return err
-	}
-	if s.table.content() != b.jobs.content() {
-		return mixed(path)
 	}
 	for r, err := range s.table.rows(b.meta.Epoch) {
 		if err != nil {
@@ -141,15 +202,36 @@ func (s *side[R]) open(b *Bundle, name, path string, fields []field[R]) (err err
 	return nil
 }
 
+// openOptional opens a table that may not be there, and holds it to the content
+// hash of those before it. The first table that is there says what the bundle is.
+func openOptional[R any](b *Bundle, name, dir string, fields []field[R]) (*tableReader[R], error) {
+	t, err := openTable(name, filepath.Join(dir, name+".parquet"), fields)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(b.tables) == 0 {
+		if b.meta, err = t.meta(); err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+	} else {
+		first, _ := b.tables[0].lookup(keyContent)
+		if own, _ := t.lookup(keyContent); own != first {
+			return nil, errors.Join(mixed(t.path, b.tables[0].file()), t.close())
+		}
+	}
+	b.tables = append(b.tables, t)
+	return t, nil
+}
+
 // missesTable complains when the metadata speak of a table that is not there.
 func (b *Bundle) missesTable() error {
-	list, _ := b.jobs.file.Lookup(keyTables)
-	missing := map[string]bool{
-		"deps": b.deps == nil, "nodes": b.nodes.table == nil, "tenants": b.tenants.table == nil,
-		"events": b.events.table == nil, "prices": b.prices.table == nil,
-	}
+	list, _ := b.tables[0].lookup(keyTables)
 	for _, name := range strings.Fields(list) {
-		if missing[name] {
+		there := slices.ContainsFunc(b.tables, func(t openedTable) bool { return t.table() == name })
+		if slices.Contains(tableNames, name) && !there {
 			return &DataError{File: b.path, Found: "no " + name + ".parquet", Expected: "the bundle's tables " + list,
 				Mend: "keep the tables of a bundle together, or import the log again"}
 		}
@@ -157,17 +239,9 @@ func (b *Bundle) missesTable() error {
 	return nil
 }
 
-func mixed(path string) error {
-	return &DataError{File: path, Found: "a table of another bundle", Expected: "the content hash of " + jobsFile + " beside it",
+func mixed(path, first string) error {
+	return &DataError{File: path, Found: "a table of another bundle", Expected: "the content hash of " + filepath.Base(first) + " beside it",
 		Mend: "keep the tables of a bundle together, or import the log again"}
-}
-
-func openOptional[R any](name, path string, fields []field[R]) (*tableReader[R], error) {
-	t, err := openTable(name, path, fields)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	return t, err
 }
 
 // Info describes the trace.
@@ -188,27 +262,39 @@ func (b *Bundle) Events() []Event { return b.events.rows }
 // Prices is the prices table, ascending by time, nil when there is none.
 func (b *Bundle) Prices() []Price { return b.prices.rows }
 
-// Rows iterates over the whole rows of the jobs table in file order. The
-// iteration ends after the first error. A row is valid until the next one.
-// It costs about ten times what a Source costs for each row.
-func (b *Bundle) Rows() iter.Seq2[*Job, error] { return b.jobs.rows(b.meta.Epoch) }
+// Rows iterates over the whole rows of the jobs table in file order, none when
+// there is no such table. The iteration ends after the first error. A row is valid
+// until the next one. It costs about ten times what a Source costs for each row.
+func (b *Bundle) Rows() iter.Seq2[*Job, error] { return rowsOf(b.jobs, b.meta.Epoch) }
 
 // Deps iterates over the deps table; it yields nothing when there is none.
-func (b *Bundle) Deps() iter.Seq2[*Dep, error] {
-	if b.deps == nil {
-		return func(func(*Dep, error) bool) {}
+func (b *Bundle) Deps() iter.Seq2[*Dep, error] { return rowsOf(b.deps, b.meta.Epoch) }
+
+// Load iterates over the load table as Rows does over jobs.
+func (b *Bundle) Load() iter.Seq2[*Load, error] { return rowsOf(b.load, b.meta.Epoch) }
+
+// Telemetry iterates over the telemetry table as Rows does over jobs.
+func (b *Bundle) Telemetry() iter.Seq2[*Telemetry, error] { return rowsOf(b.gauges, b.meta.Epoch) }
+
+// rowsOf are the rows of a table that may not be there.
+func rowsOf[R any](t *tableReader[R], epoch model.Time) iter.Seq2[*R, error] {
+	if t == nil {
+		return func(func(*R, error) bool) {}
 	}
-	return b.deps.rows(b.meta.Epoch)
+	return t.rows(epoch)
 }
 
 // Close closes the files. Sources of the bundle cannot be read afterwards.
 func (b *Bundle) Close() error {
-	return errors.Join(b.jobs.close(), b.deps.close(), b.nodes.table.close(), b.tenants.table.close(),
-		b.events.table.close(), b.prices.table.close())
+	var errs []error
+	for _, t := range b.tables {
+		errs = append(errs, t.close())
+	}
+	return errors.Join(errs...)
 }
 
-// Jobs starts a stream over the jobs table. The source does not own the
-// bundle: closing the one leaves the other open.
+// Jobs starts a stream over the jobs table, an empty one when there is none. The
+// source does not own the bundle: closing the one leaves the other open.
 func (b *Bundle) Jobs() (Source, error) {
 	return newJobSource(b), nil
 }

@@ -139,6 +139,9 @@ func resolveDependencies(file string, deps iter.Seq2[*Dep, error], afterJob bool
 
 // eachID implements the type of its name.
 func (b *Bundle) eachID(after bool, visit func(row model.JobID, id, afterJob int64, think model.Duration)) error {
+	if b.jobs == nil {
+		return nil
+	}
 	check := b.jobs.checker()
 	id, afterJob, think := b.cursor("id", check), b.cursor(columnAfterJob, check), b.cursor("think_time", check)
 	defer id.closePages()

@@ -18,6 +18,7 @@ func TestFormatDocumentListsTheColumns(t *testing.T) {
 	for table, columns := range map[string][]traces.Column{
 		"jobs": traces.JobColumns(), "deps": traces.DepColumns(), "nodes": traces.NodeColumns(),
 		"tenants": traces.TenantColumns(), "events": traces.EventColumns(), "prices": traces.PriceColumns(),
+		"load": traces.LoadColumns(), "telemetry": traces.TelemetryColumns(),
 	} {
 		_, section, found := strings.Cut(string(text), "\n### "+table+"\n")
 		require.True(t, found, table)

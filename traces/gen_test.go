@@ -54,6 +54,8 @@ func anyJob(t *rapid.T) traces.Job {
 		NodeInclude: text(t, "include"), NodeExclude: text(t, "exclude"), AfterJob: opt(t, "after", any64),
 		ThinkTime: opt(t, "think", anySpan), Extra: text(t, "extra"),
 		Hold: opt(t, "hold", rapid.Bool()), Released: opt(t, "released", anyTime), Nice: opt(t, "nice", any32),
+		GPUMilli: opt(t, "gpu_milli", any32), GPUTypes: text(t, "gpu_types"), GPUsTotal: opt(t, "gpus_total", any32),
+		Deadline: opt(t, "deadline", anyTime), ScaleMetric: text(t, "metric"), ScaleTarget: opt(t, "target", finiteReal),
 	}
 }
 
@@ -75,6 +77,21 @@ func anyEvent(t *rapid.T) traces.Event {
 
 func anyPrice(t *rapid.T) traces.Price {
 	return traces.Price{Time: anyTime.Draw(t, "time"), Price: finiteReal.Draw(t, "price"), Carbon: opt(t, "carbon", finiteReal)}
+}
+
+func anyLoad(t *rapid.T) traces.Load {
+	return traces.Load{Service: text(t, "service"), Time: anyTime.Draw(t, "time"), Width: anySpan.Draw(t, "width"),
+		Arrivals: opt(t, "arrivals", finiteReal), Concurrent: opt(t, "concurrent", finiteReal), Work: opt(t, "work", anySpan),
+		WorkCV: opt(t, "cv", finiteReal), TokensIn: opt(t, "in", finiteReal), TokensOut: opt(t, "out", finiteReal)}
+}
+
+func anyTelemetry(t *rapid.T) traces.Telemetry {
+	return traces.Telemetry{Node: text(t, "node"), GPU: opt(t, "gpu", any32), Time: anyTime.Draw(t, "time"),
+		SMUtil: opt(t, "sm", finiteReal), MemUtil: opt(t, "mem", finiteReal), MemUsed: opt(t, "used", any64),
+		Power: opt(t, "power", finiteReal), Energy: opt(t, "energy", any64), SMClock: opt(t, "smclock", any32),
+		MemClock: opt(t, "memclock", any32), Throttle: opt(t, "throttle", any64), Temperature: opt(t, "temperature", finiteReal),
+		ECCCorrected: opt(t, "corrected", any64), ECCUncorrected: opt(t, "uncorrected", any64), NVLinkRx: opt(t, "nvrx", any64),
+		NVLinkTx: opt(t, "nvtx", any64), PCIeRx: opt(t, "rx", any64), PCIeTx: opt(t, "tx", any64), Processes: text(t, "processes")}
 }
 
 // reader is the naive implementation of the column path: it makes the batch that a

@@ -87,7 +87,7 @@ func (t *tableHash) line(w io.Writer, name string, columns []Column) {
 
 // tableHashes are the digests of the tables of a bundle.
 type tableHashes struct {
-	jobs, deps, nodes, tenants, events, prices tableHash
+	jobs, deps, nodes, tenants, events, prices, load, telemetry tableHash
 }
 
 // content combines the tables with what of the metadata changes their
@@ -107,5 +107,7 @@ func (h *tableHashes) content(m *Meta) string {
 	h.tenants.line(sum, "tenants", TenantColumns())
 	h.events.line(sum, "events", EventColumns())
 	h.prices.line(sum, "prices", PriceColumns())
+	h.load.line(sum, "load", LoadColumns())
+	h.telemetry.line(sum, "telemetry", TelemetryColumns())
 	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -30,6 +30,8 @@ func naiveHash(c *content) string {
 	naiveTable(&lines, "tenants", traces.TenantColumns(), c.tenants, 0)
 	naiveTable(&lines, "events", traces.EventColumns(), c.events, c.meta.Epoch)
 	naiveTable(&lines, "prices", traces.PriceColumns(), c.prices, c.meta.Epoch)
+	naiveTable(&lines, "load", traces.LoadColumns(), c.load, c.meta.Epoch)
+	naiveTable(&lines, "telemetry", traces.TelemetryColumns(), c.gauges, c.meta.Epoch)
 	sum := sha256.Sum256(lines.Bytes())
 	return hex.EncodeToString(sum[:])
 }
@@ -97,6 +99,7 @@ func TestHashFollowsTheDocument(t *testing.T) {
 		if rapid.Bool().Draw(t, "site") {
 			c.tenants, c.events = []traces.Tenant{anyTenant(t)}, []traces.Event{anyEvent(t)}
 			c.prices = []traces.Price{anyPrice(t), anyPrice(t)}
+			c.load, c.gauges = []traces.Load{anyLoad(t)}, []traces.Telemetry{anyTelemetry(t)}
 		}
 		n++
 		require.Equal(t, naiveHash(c), write(t, filepath.Join(dir, strconv.Itoa(n)+".trace"), c))

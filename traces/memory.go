@@ -18,6 +18,9 @@ type Tables struct {
 	Tenants []Tenant
 	Events  []Event
 	Prices  []Price
+	Load    []Load
+
+	Telemetry []Telemetry
 }
 
 // Memory is a trace in memory, as columns. It does not change, so any number of
@@ -34,7 +37,7 @@ type Memory struct {
 }
 
 // NewMemory makes a trace of rows, under a name for messages. It keeps the small
-// tables and copies the jobs. Its content hash is that of the same rows in a
+// tables and copies the jobs; of load and telemetry it keeps the digest. Its content hash is that of the same rows in a
 // bundle. A value that has no place on disk is a DataError. It costs about 2 µs
 // for each job.
 func NewMemory(name string, meta Meta, t Tables) (*Memory, error) {
@@ -48,6 +51,11 @@ func NewMemory(name string, meta Meta, t Tables) (*Memory, error) {
 	m.info = Info{
 		Name: name, Rows: int64(len(t.Jobs)), Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, TimeZone: meta.TimeZone,
 		MaxProcs: meta.MaxProcs, MaxNodes: meta.MaxNodes, WarmStart: meta.WarmStart, History: meta.History, Sorted: true, Deps: int64(len(t.Deps)),
+	}
+	for i, n := range []int{len(t.Jobs), len(t.Deps), len(t.Nodes), len(t.Tenants), len(t.Events), len(t.Prices), len(t.Load), len(t.Telemetry)} {
+		if n > 0 {
+			m.info.Tables = append(m.info.Tables, TableRows{tableNames[i], int64(n)})
+		}
 	}
 	var err error
 	if m.info.Hash, m.info.Filled, err = t.survey(name, &meta); err != nil {
@@ -91,6 +99,14 @@ func (t *Tables) survey(name string, meta *Meta) (hash string, filled []Filled, 
 		},
 		func() (err error) {
 			h.prices, err = digestRows(name, "prices", t.Prices, priceFields, meta.Epoch, nil)
+			return err
+		},
+		func() (err error) {
+			h.load, err = digestRows(name, "load", t.Load, loadFields, meta.Epoch, nil)
+			return err
+		},
+		func() (err error) {
+			h.telemetry, err = digestRows(name, "telemetry", t.Telemetry, telemetryFields, meta.Epoch, nil)
 			return err
 		},
 	} {

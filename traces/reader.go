@@ -18,14 +18,14 @@ const readBuffer = 64 << 10 // bytes read ahead in each open column
 
 // tableReader is one open Parquet file whose columns fit the table's fields.
 type tableReader[R any] struct {
-	name   string
-	path   string
-	fields []field[R]
-	lays   []lay // where each field lies in the file
-	osfile *os.File
-	size   int64
-	file   *parquet.File
-	ours   bool // carries our metadata
+	name    string
+	path    string
+	fields  []field[R]
+	lays    []lay // where each field lies in the file
+	osfile  *os.File
+	size    int64
+	parquet *parquet.File
+	ours    bool // carries our metadata
 }
 
 // openTable opens a file and checks its footer and its schema. It reads no
@@ -48,7 +48,7 @@ func openTable[R any](name, path string, fields []field[R]) (t *tableReader[R], 
 	if err := t.openFile(); err != nil {
 		return nil, err
 	}
-	_, t.ours = t.file.Lookup(keySchema)
+	_, t.ours = t.parquet.Lookup(keySchema)
 	if err := t.checkVersion(); err != nil {
 		return nil, err
 	}
@@ -68,10 +68,10 @@ func (t *tableReader[R]) openFile() (err error) {
 	if err := checkFooter(t.osfile, t.size); err != nil {
 		return corrupt(t.path, "in the footer", err)
 	}
-	t.file, err = parquet.OpenFile(t.osfile, t.size,
+	t.parquet, err = parquet.OpenFile(t.osfile, t.size,
 		parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(readBuffer))
 	if err == nil {
-		err = checkGroups(t.file)
+		err = checkGroups(t.parquet)
 	}
 	if err != nil {
 		return corrupt(t.path, "in the footer", err)
@@ -83,7 +83,7 @@ func (t *tableReader[R]) checkVersion() error {
 	if !t.ours {
 		return nil
 	}
-	s, _ := t.file.Lookup(keySchema)
+	s, _ := t.parquet.Lookup(keySchema)
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {
 		return t.badMeta(keySchema, s, "a version number")
@@ -106,7 +106,7 @@ func (t *tableReader[R]) checkSchema() (err error) {
 	t.lays = make([]lay, len(t.fields))
 	for i := range t.fields {
 		f := &t.fields[i]
-		l, found := layOf(t.file, &f.Column)
+		l, found := layOf(t.parquet, &f.Column)
 		if found != "" {
 			return &DataError{File: t.path, Column: f.Name, Found: found, Expected: wanted(f.Type),
 				Mend: mendType(f.Type, f.Name)}
@@ -130,8 +130,8 @@ func (t *tableReader[R]) checkCodec(name string, index int) error {
 	if index < 0 {
 		return nil
 	}
-	for i := range t.file.Metadata().RowGroups {
-		columns := t.file.Metadata().RowGroups[i].Columns
+	for i := range t.parquet.Metadata().RowGroups {
+		columns := t.parquet.Metadata().RowGroups[i].Columns
 		if index >= len(columns) {
 			return corrupt(t.path, "in the footer", fmt.Errorf("row group %d has no column %d", i, index))
 		}
@@ -146,7 +146,7 @@ func (t *tableReader[R]) checkCodec(name string, index int) error {
 }
 
 func (t *tableReader[R]) checker() *pageChecker {
-	return &pageChecker{r: t.osfile, size: t.size, file: t.file}
+	return &pageChecker{r: t.osfile, size: t.size, file: t.parquet}
 }
 
 // close closes the file of a table, nil when there is none.
@@ -157,14 +157,15 @@ func (t *tableReader[R]) close() error {
 	return t.osfile.Close()
 }
 
-func (t *tableReader[R]) content() string {
-	s, _ := t.file.Lookup(keyContent)
-	return s
-}
+// These implement openedTable.
+func (t *tableReader[R]) table() string                    { return t.name }
+func (t *tableReader[R]) file() string                     { return t.path }
+func (t *tableReader[R]) rowCount() int64                  { return t.parquet.NumRows() }
+func (t *tableReader[R]) lookup(key string) (string, bool) { return t.parquet.Lookup(key) }
 
 // meta decodes the metadata; for a file that is not ours it is the zero Meta.
 func (t *tableReader[R]) meta() (m Meta, err error) {
-	get := func(key string) string { s, _ := t.file.Lookup(key); return s }
+	get := func(key string) string { s, _ := t.parquet.Lookup(key); return s }
 	num := func(key string, bits int) int64 {
 		s := get(key)
 		if s == "" {
@@ -239,7 +240,7 @@ func (t *tableReader[R]) filled() []Filled {
 		varies   bool
 	}
 	stats := map[string]*stat{}
-	for _, g := range t.file.Metadata().RowGroups {
+	for _, g := range t.parquet.Metadata().RowGroups {
 		for _, c := range g.Columns {
 			m := &c.MetaData
 			values := m.NumValues - m.Statistics.NullCount

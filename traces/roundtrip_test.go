@@ -31,6 +31,8 @@ type content struct {
 	tenants []traces.Tenant
 	events  []traces.Event
 	prices  []traces.Price
+	load    []traces.Load
+	gauges  []traces.Telemetry
 }
 
 func write(t testingT, path string, c *content) string {
@@ -56,6 +58,12 @@ func write(t testingT, path string, c *content) string {
 	for _, r := range c.prices {
 		require.NoError(t, w.WritePrice(r))
 	}
+	for i := range c.load {
+		require.NoError(t, w.WriteLoad(&c.load[i]))
+	}
+	for i := range c.gauges {
+		require.NoError(t, w.WriteTelemetry(&c.gauges[i]))
+	}
 	hash, err := w.Close()
 	require.NoError(t, err)
 	return hash
@@ -74,6 +82,14 @@ func read(t testingT, path string) *content {
 	for d, err := range b.Deps() {
 		require.NoError(t, err)
 		c.deps = append(c.deps, *d)
+	}
+	for l, err := range b.Load() {
+		require.NoError(t, err)
+		c.load = append(c.load, *l)
+	}
+	for g, err := range b.Telemetry() {
+		require.NoError(t, err)
+		c.gauges = append(c.gauges, *g)
 	}
 	return c
 }
@@ -126,6 +142,8 @@ func TestRoundTripIsLossless(t *testing.T) {
 			c.tenants = append(c.tenants, anyTenant(t))
 			c.events = append(c.events, anyEvent(t))
 			c.prices = append(c.prices, anyPrice(t))
+			c.load = append(c.load, anyLoad(t))
+			c.gauges = append(c.gauges, anyTelemetry(t))
 		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "deps") {
 			c.deps = append(c.deps, traces.Dep{Job: any64.Draw(t, "job"), On: int64(i), Condition: text(t, "condition")})
@@ -170,6 +188,8 @@ func requireSame(t testingT, want, got *content) {
 	require.Equal(t, want.tenants, got.tenants)
 	require.Equal(t, want.events, got.events)
 	require.Equal(t, want.prices, got.prices)
+	require.Equal(t, want.load, got.load)
+	require.Equal(t, want.gauges, got.gauges)
 	require.Equal(t, want.meta, got.meta)
 }
 

@@ -90,6 +90,13 @@ type Job struct {
 	Hold     Opt[bool]
 	Released Opt[model.Time]
 	Nice     Opt[int32]
+
+	GPUMilli    Opt[int32]
+	GPUTypes    string
+	GPUsTotal   Opt[int32]
+	Deadline    Opt[model.Time]
+	ScaleMetric string
+	ScaleTarget Opt[float64]
 }
 
 // Dep is one row of the deps table: Job may not start before On has reached
@@ -126,4 +133,48 @@ type Price struct {
 	Time   model.Time
 	Price  float64      // EUR/kWh
 	Carbon Opt[float64] // gCO2/kWh
+}
+
+// Load is one row of the load table: what was asked of a service from outside
+// during Width from Time on. It never depends on what the service could do. A
+// sample of Width 0 is what came at one instant. The means are those of the
+// requests of the sample.
+type Load struct {
+	Service    string
+	Time       model.Time
+	Width      model.Duration
+	Arrivals   Opt[float64]
+	Concurrent Opt[float64]
+	Work       Opt[model.Duration]
+	WorkCV     Opt[float64]
+	TokensIn   Opt[float64]
+	TokensOut  Opt[float64]
+}
+
+// Telemetry is one row of the telemetry table: what was measured of a GPU, or of
+// a node as a whole, at an instant. Counters (energy, ECC errors, bytes) count
+// from an instant of their own, and may begin anew.
+type Telemetry struct {
+	Node string
+	GPU  Opt[int32]
+	Time model.Time
+
+	SMUtil  Opt[float64]
+	MemUtil Opt[float64]
+	MemUsed Opt[int64]
+	Power   Opt[float64]
+	Energy  Opt[int64]
+
+	SMClock     Opt[int32]
+	MemClock    Opt[int32]
+	Throttle    Opt[int64]
+	Temperature Opt[float64]
+
+	ECCCorrected   Opt[int64]
+	ECCUncorrected Opt[int64]
+	NVLinkRx       Opt[int64]
+	NVLinkTx       Opt[int64]
+	PCIeRx         Opt[int64]
+	PCIeTx         Opt[int64]
+	Processes      string
 }

@@ -22,7 +22,7 @@ func (t *tableReader[R]) rows(epoch model.Time) iter.Seq2[*R, error] {
 	return func(yield func(*R, error) bool) {
 		r := rowReader[R]{t: t, epoch: epoch, check: t.checker(), values: make([]parquet.Value, blockRows)}
 		block := make([]R, blockRows)
-		for g, group := range t.file.RowGroups() {
+		for g, group := range t.parquet.RowGroups() {
 			if err := r.open(g); err != nil {
 				yield(nil, err)
 				return

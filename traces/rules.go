@@ -60,6 +60,10 @@ var jobRules = []jobRule{
 	{"comm_fraction outside 0 to 1", func(j *Job) bool {
 		return j.CommFraction.OK && !(j.CommFraction.V >= 0 && j.CommFraction.V <= 1)
 	}},
+	{"gpu_milli outside 1 to 1000", func(j *Job) bool { return below(j.GPUMilli, 1) || j.GPUMilli.OK && j.GPUMilli.V > 1000 }},
+	{"gpus_total below 0", func(j *Job) bool { return below(j.GPUsTotal, 0) }},
+	{"deadline before submission", func(j *Job) bool { return j.Deadline.OK && j.Deadline.V < j.Submit }},
+	{"scale_target that is no number", func(j *Job) bool { return j.ScaleTarget.OK && !isNumber(j.ScaleTarget.V) }},
 	{"unknown kind", func(j *Job) bool { return !slices.Contains(kinds, j.Kind) }},
 	{"unknown topology", func(j *Job) bool { return !slices.Contains(topologies, j.Topology) }},
 	{"unknown checkpoint", func(j *Job) bool { return !slices.Contains(checkpoints, j.Checkpoint) }},

@@ -221,3 +221,9 @@ func EventColumns() []Column { return columnsOf(eventFields) }
 
 // PriceColumns lists those of the prices table.
 func PriceColumns() []Column { return columnsOf(priceFields) }
+
+// LoadColumns lists those of the load table.
+func LoadColumns() []Column { return columnsOf(loadFields) }
+
+// TelemetryColumns lists those of the telemetry table.
+func TelemetryColumns() []Column { return columnsOf(telemetryFields) }

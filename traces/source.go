@@ -108,10 +108,28 @@ type Info struct {
 	// files that others wrote, whose statistics are not relied on.
 	Filled []Filled
 	Deps   int64 // rows of the deps table
+	// Tables are the tables that have rows, in the order of TableNames.
+	Tables []TableRows
 	// WarmStart is the instant at which a replay begins, if that is not the first
 	// submission: see Meta.
 	WarmStart Opt[model.Time]
 	History   model.Duration // before the warm start: see Meta
+}
+
+// TableRows is a table of a trace and how many rows it has.
+type TableRows struct {
+	Table string `json:"table"`
+	Rows  int64  `json:"rows"`
+}
+
+// Of is the number of rows of a table, 0 when it is not there.
+func (i *Info) Of(table string) int64 {
+	for _, t := range i.Tables {
+		if t.Table == table {
+			return t.Rows
+		}
+	}
+	return 0
 }
 
 // Filled says in how many rows an optional column has a value. For kind, which

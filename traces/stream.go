@@ -32,6 +32,9 @@ var batchColumns = []string{"id", "submit", "start", "runtime", "walltime", "can
 func newJobSource(b *Bundle) *jobSource {
 	s := &jobSource{b: b, columns: map[string]*cursor{}, last: model.AbsentTime,
 		users: interner{ids: map[string]int32{}}, wide: make([]int64, sourceRows)}
+	if b.jobs == nil {
+		return s // there is nothing to read
+	}
 	s.check = b.jobs.checker()
 	for _, name := range batchColumns {
 		s.open(name)
@@ -49,7 +52,7 @@ func (s *jobSource) open(name string) {
 // cursor is one before the first row of a column of the jobs table.
 func (b *Bundle) cursor(name string, check *pageChecker) *cursor {
 	i := slices.IndexFunc(jobFields, func(f field[Job]) bool { return f.Name == name })
-	c := &cursor{file: b.jobs.file, path: b.jobs.path, column: jobFields[i].Column, lay: b.jobs.lays[i], check: check}
+	c := &cursor{file: b.jobs.parquet, path: b.jobs.path, column: jobFields[i].Column, lay: b.jobs.lays[i], check: check}
 	if c.column.Type == Timestamp {
 		c.base = int64(b.info.Epoch)
 	}
@@ -99,6 +102,10 @@ func (s *jobSource) Next(b *Batch) error {
 }
 
 func (s *jobSource) next(b *Batch) error {
+	if s.b.jobs == nil {
+		b.resize(0)
+		return io.EOF
+	}
 	if s.row == 0 && b.Attr != nil && s.texts == nil {
 		s.openAttributes()
 	}

@@ -16,6 +16,8 @@ type visitor interface {
 	tenant(row int64, t *Tenant)
 	event(row int64, e *Event)
 	price(row int64, p *Price)
+	load(row int64, l *Load)
+	telemetry(row int64, t *Telemetry)
 }
 
 // survey reads everything once.
@@ -27,12 +29,14 @@ func (b *Bundle) survey() (*survey, error) {
 // noVisitor reads rows for their digests alone.
 type noVisitor struct{}
 
-func (noVisitor) job(int64, *Job)       {}
-func (noVisitor) node(int64, *Node)     {}
-func (noVisitor) dep(int64, *Dep)       {}
-func (noVisitor) tenant(int64, *Tenant) {}
-func (noVisitor) event(int64, *Event)   {}
-func (noVisitor) price(int64, *Price)   {}
+func (noVisitor) job(int64, *Job)             {}
+func (noVisitor) node(int64, *Node)           {}
+func (noVisitor) dep(int64, *Dep)             {}
+func (noVisitor) tenant(int64, *Tenant)       {}
+func (noVisitor) event(int64, *Event)         {}
+func (noVisitor) price(int64, *Price)         {}
+func (noVisitor) load(int64, *Load)           {}
+func (noVisitor) telemetry(int64, *Telemetry) {}
 
 // read feeds the digests and passes every row to v.
 func (s *survey) read(b *Bundle, v visitor) error {
@@ -54,6 +58,8 @@ func (s *survey) read(b *Bundle, v visitor) error {
 		func() error { return digest(b.tenants.table, b.meta.Epoch, &s.tenants, visit(v.tenant)) },
 		func() error { return digest(b.events.table, b.meta.Epoch, &s.events, visit(v.event)) },
 		func() error { return digest(b.prices.table, b.meta.Epoch, &s.prices, visit(v.price)) },
+		func() error { return digest(b.load, b.meta.Epoch, &s.load, visit(v.load)) },
+		func() error { return digest(b.gauges, b.meta.Epoch, &s.telemetry, visit(v.telemetry)) },
 		func() error { return digest(b.deps, b.meta.Epoch, &s.deps, visit(v.dep)) },
 	} {
 		if err != nil {

@@ -6,8 +6,6 @@ import (
 	"io"
 	"math"
 	"slices"
-
-	"orrery/scheduler/model"
 )
 
 // Validate reads the whole trace at path and checks what Open takes on trust:
@@ -26,8 +24,8 @@ func Validate(path string) (Report, error) {
 		return r, err
 	}
 	defer b.Close() // read only
-	v := validator{bundle: b, report: &r, names: map[string]bool{}, tenants: map[string]bool{},
-		lastEvent: model.AbsentTime, lastPrice: model.AbsentTime, ascending: true, last: math.MinInt64}
+	v := validator{Rules: NewRules(), bundle: b, report: &r, ascending: true, last: math.MinInt64}
+	v.nodesKnown, v.tenantsKnown = b.nodes.table != nil, b.tenants.table != nil
 	var s survey
 	err = s.read(b, &v)
 	if err == nil {
@@ -69,15 +67,12 @@ func (b *Bundle) noCircle() error {
 
 // validator applies the rules to each row.
 type validator struct {
+	*Rules
 	bundle    *Bundle
 	report    *Report
 	ascending bool  // so far every job has a higher id than the one before
 	last      int64 // id
 	ids       []int64
-	names     map[string]bool // of nodes
-	tenants   map[string]bool
-	lastEvent model.Time
-	lastPrice model.Time
 	err       error
 }
 
@@ -94,82 +89,31 @@ func (v *validator) verdict(rule, example string) {
 func (v *validator) job(row int64, j *Job) {
 	v.ascending = v.ascending && j.ID > v.last
 	v.last = j.ID
-	for i := range jobRules {
-		if jobRules[i].broken(j) {
-			v.verdict(jobRules[i].name, fmt.Sprintf("jobs row %d, id %d", row, j.ID))
-			return
-		}
-	}
-	v.verdict("", "")
+	v.verdict(v.Rules.job(j), fmt.Sprintf("jobs row %d, id %d", row, j.ID))
 }
 
 func (v *validator) node(row int64, n *Node) {
-	rule := ""
-	switch {
-	case n.Name == "":
-		rule = "node without a name"
-	case v.names[n.Name]:
-		rule = "node name used twice"
-	case n.GPUs < 0 || n.CPUs < 0 || n.Memory < 0:
-		rule = "negative size of a node"
-	}
-	v.names[n.Name] = true
-	v.verdict(rule, fmt.Sprintf("nodes row %d, %s", row, n.Name))
+	v.verdict(v.Rules.node(n), fmt.Sprintf("nodes row %d, %s", row, n.Name))
 }
 
 func (v *validator) tenant(row int64, t *Tenant) {
-	rule := ""
-	switch {
-	case t.Name == "":
-		rule = "tenant without a name"
-	case v.tenants[t.Name]:
-		rule = "tenant name used twice"
-	case below(t.MaxNodes, 0) || below(t.MaxConcurrent, 0) || !atLeast(t.GPUHours, 0) || !atLeast(t.NodeHours, 0):
-		rule = "negative limit of a tenant"
-	case !atLeast(t.FairShare, 0) || t.FairShare.V > 1:
-		rule = "fair_share outside 0 to 1"
-	case !atLeast(t.Burst, 1):
-		rule = "burst below 1"
-	}
-	v.tenants[t.Name] = true
-	v.verdict(rule, fmt.Sprintf("tenants row %d, %s", row, t.Name))
+	v.verdict(v.Rules.tenant(t), fmt.Sprintf("tenants row %d, %s", row, t.Name))
 }
 
 func (v *validator) event(row int64, e *Event) {
-	rule := ""
-	kind, known := eventKinds[e.Kind]
-	switch {
-	case e.Time < v.lastEvent:
-		rule = "event earlier than the one before it"
-	case !known:
-		rule = "unknown kind of an event"
-	case kind.subject != "" && e.Subject == "":
-		rule = "event without a subject"
-	case kind.subject == subjectNode && v.bundle.nodes.table != nil && !v.names[e.Subject]:
-		rule = "event of a node that is not in the nodes table"
-	case kind.subject == subjectTenant && v.bundle.tenants.table != nil && !v.tenants[e.Subject]:
-		rule = "event of a tenant that is not in the tenants table"
-	case kind.subject == subjectJob && !isID(e.Subject):
-		rule = "event of a job that is named by no number"
-	case !kind.value(e.Value):
-		rule = "value that does not fit the kind of the event"
-	}
-	v.lastEvent = e.Time
-	v.verdict(rule, fmt.Sprintf("events row %d, %s", row, e.Kind))
+	v.verdict(v.Rules.event(e), fmt.Sprintf("events row %d, %s", row, e.Kind))
 }
 
 func (v *validator) price(row int64, p *Price) {
-	rule := ""
-	switch {
-	case p.Time <= v.lastPrice:
-		rule = "price not later than the one before it"
-	case math.IsNaN(p.Price) || math.IsInf(p.Price, 0):
-		rule = "price that is no number"
-	case !atLeast(p.Carbon, 0):
-		rule = "carbon below 0"
-	}
-	v.lastPrice = p.Time
-	v.verdict(rule, fmt.Sprintf("prices row %d", row))
+	v.verdict(v.Rules.price(p), fmt.Sprintf("prices row %d", row))
+}
+
+func (v *validator) load(row int64, l *Load) {
+	v.verdict(v.Rules.load(l), fmt.Sprintf("load row %d, %s", row, l.Service))
+}
+
+func (v *validator) telemetry(row int64, t *Telemetry) {
+	v.verdict(v.Rules.telemetry(t), fmt.Sprintf("telemetry row %d, %s", row, t.Node))
 }
 
 func (v *validator) dep(row int64, d *Dep) {

@@ -18,6 +18,8 @@ const (
 	tenantsFile = "tenants.parquet"
 	eventsFile  = "events.parquet"
 	pricesFile  = "prices.parquet"
+	loadFile    = "load.parquet"
+	gaugesFile  = "telemetry.parquet"
 )
 
 // Writer writes a bundle beside its destination and renames it when it is
@@ -35,6 +37,8 @@ type Writer struct {
 	tenants *tableWriter[Tenant]
 	events  *tableWriter[Event]
 	prices  *tableWriter[Price]
+	load    *tableWriter[Load]
+	gauges  *tableWriter[Telemetry]
 	last    model.Time // submit of the last job
 	sorted  bool
 	err     error
@@ -110,8 +114,8 @@ func replaceable(path string, bare bool) error {
 // SetMeta replaces the metadata, for importers that learn it while they read.
 // The epoch is fixed once a row with an instant is written.
 func (w *Writer) SetMeta(m Meta) error {
-	if m.Epoch != w.meta.Epoch && (w.jobs.hash.rows > 0 || w.events != nil || w.prices != nil) {
-		return w.fail(errors.New("the epoch cannot change once a job, an event or a price is written"))
+	if m.Epoch != w.meta.Epoch && (w.jobs.hash.rows > 0 || w.events != nil || w.prices != nil || w.load != nil || w.gauges != nil) {
+		return w.fail(errors.New("the epoch cannot change once a row with an instant is written"))
 	}
 	if err := checkEpoch(m); err != nil {
 		return w.fail(err)
@@ -121,7 +125,7 @@ func (w *Writer) SetMeta(m Meta) error {
 }
 
 // Jobs is the number of jobs written.
-func (w *Writer) Jobs() int64 { return w.jobs.hash.rows }
+func (w *Writer) Jobs() int64 { return hashOf(w.jobs).rows }
 
 // WriteJob appends a job. Rows keep their order; when Meta.Sorted is set, a
 // job submitted before its predecessor is refused with a DataError.
@@ -169,6 +173,26 @@ func (w *Writer) WriteEvent(e Event) error {
 // WritePrice appends a price, later than the one before.
 func (w *Writer) WritePrice(p Price) error {
 	return addRow(w, &w.prices, "prices", pricesFile, priceFields, &p)
+}
+
+// WriteLoad appends a sample of the demand of a service, which begins no earlier
+// than the one before.
+func (w *Writer) WriteLoad(l *Load) error {
+	return addRow(w, &w.load, "load", loadFile, loadFields, l)
+}
+
+// WriteTelemetry appends a sample of a GPU or a node, no earlier than the one
+// before.
+func (w *Writer) WriteTelemetry(t *Telemetry) error {
+	return addRow(w, &w.gauges, "telemetry", gaugesFile, telemetryFields, t)
+}
+
+// Rows is the number of rows written to each table so far, by its name.
+func (w *Writer) Rows() map[string]int64 {
+	return map[string]int64{
+		"jobs": hashOf(w.jobs).rows, "deps": hashOf(w.deps).rows, "nodes": hashOf(w.nodes).rows, "tenants": hashOf(w.tenants).rows,
+		"events": hashOf(w.events).rows, "prices": hashOf(w.prices).rows, "load": hashOf(w.load).rows, "telemetry": hashOf(w.gauges).rows,
+	}
 }
 
 func addRow[R any](w *Writer, t **tableWriter[R], name, file string, fields []field[R], r *R) error {
@@ -222,8 +246,15 @@ func (w *Writer) finish() (hash string, err error) {
 	h := tableHashes{
 		jobs: w.jobs.hash, deps: hashOf(w.deps), nodes: hashOf(w.nodes),
 		tenants: hashOf(w.tenants), events: hashOf(w.events), prices: hashOf(w.prices),
+		load: hashOf(w.load), telemetry: hashOf(w.gauges),
 	}
-	tables := "jobs" + nameOf(w.deps) + nameOf(w.nodes) + nameOf(w.tenants) + nameOf(w.events) + nameOf(w.prices)
+	tables := nameOf(w.deps) + nameOf(w.nodes) + nameOf(w.tenants) + nameOf(w.events) + nameOf(w.prices) + nameOf(w.load) + nameOf(w.gauges)
+	if w.jobs.hash.rows == 0 && tables != "" {
+		if err := w.withoutJobs(); err != nil {
+			return "", err
+		}
+	}
+	tables = strings.TrimPrefix(nameOf(w.jobs)+tables, " ")
 	hash = h.content(&w.meta)
 	for _, finish := range []func() error{
 		func() error { return w.jobs.close(&w.meta, hash, tables) },
@@ -232,12 +263,23 @@ func (w *Writer) finish() (hash string, err error) {
 		func() error { return w.tenants.close(&w.meta, hash, tables) },
 		func() error { return w.events.close(&w.meta, hash, tables) },
 		func() error { return w.prices.close(&w.meta, hash, tables) },
+		func() error { return w.load.close(&w.meta, hash, tables) },
+		func() error { return w.gauges.close(&w.meta, hash, tables) },
 	} {
 		if err := finish(); err != nil {
 			return "", err
 		}
 	}
 	return hash, nil
+}
+
+// withoutJobs removes the table of jobs: a bundle that has other tables and no job
+// lacks it.
+func (w *Writer) withoutJobs() error {
+	name := w.jobs.file.Name()
+	err := w.jobs.file.Close()
+	w.jobs = nil
+	return errors.Join(err, os.Remove(name))
 }
 
 // hashOf is the digest of a table that may have no rows.
@@ -294,6 +336,8 @@ func (w *Writer) Abort() {
 	closeTable(w.tenants)
 	closeTable(w.events)
 	closeTable(w.prices)
+	closeTable(w.load)
+	closeTable(w.gauges)
 	_ = os.RemoveAll(w.tmp) // what cannot be removed is named .partial and hidden
 }
 
