@@ -9,7 +9,10 @@ import (
 // Account says what a step did: Read + Added = Kept + the sum of Dropped, always.
 // A row can be changed by several rules.
 type Account struct {
-	Step    string        `json:"step"`
+	Step string `json:"step"`
+	// Table is what the rows are of: "" for jobs, and for the ends of dependencies and
+	// demands, which are steps of their own.
+	Table   string        `json:"table,omitempty"`
 	Read    int64         `json:"read"`
 	Kept    int64         `json:"kept"`
 	Added   int64         `json:"added,omitempty"`

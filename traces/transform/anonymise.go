@@ -17,12 +17,16 @@ import (
 // source and the recipes made so far are removed, for they may hold names too.
 type anonymise struct {
 	columns []traces.JobField
+	service bool // names of services, in the load table
 	key     string
 }
 
+// serviceNames stands among the columns for the names of services.
+const serviceNames = "service"
+
 // personal are the columns that name people and their work. What names parts of
 // the site (vcluster, partition, qos, nodes) stays: a replay needs it.
-var personal = []string{"name", "user", "tenant", "account", "group", "dag", "reservation"}
+var personal = []string{"name", "user", "tenant", "account", "group", "dag", "reservation", serviceNames}
 
 func newAnonymise(p *params) step {
 	s := anonymise{}
@@ -32,9 +36,13 @@ func newAnonymise(p *params) step {
 		names = personal
 	}
 	for _, name := range names {
+		if name == serviceNames {
+			s.service = true
+			continue
+		}
 		f, ok := traces.JobFieldOf(name)
 		if !ok || f.Column().Type != traces.String || !f.Column().Optional {
-			p.fail("columns=%s: want columns of text of the jobs table", name)
+			p.fail("columns=%s: want columns of text of the jobs table, or service", name)
 			break
 		}
 		s.columns = append(s.columns, f)
@@ -99,6 +107,11 @@ func (s anonymise) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		}
 		return true
 	})
+	var service func(string) string
+	if s.service {
+		service = (&alias{serviceNames, s.key, map[string]string{}}).of
+	}
+	out.concealTables(service, a)
 	return &out, nil
 }
 

@@ -147,6 +147,9 @@ func (c *condition) holds(j *traces.Job) bool {
 }
 
 func (f filter) apply(in *Set, a *Account, _ Opener) (*Set, error) {
+	if err := in.needsJobs("filter"); err != nil {
+		return nil, err
+	}
 	out := *in
 	out.size = 0
 	out.Rows = in.edit(a, func(j *traces.Job) bool {

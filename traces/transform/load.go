@@ -195,6 +195,9 @@ func (w *wide) int() *big.Int {
 }
 
 func (l load) apply(in *Set, a *Account, _ Opener) (*Set, error) {
+	if err := in.needsJobs("load"); err != nil {
+		return nil, err
+	}
 	was, err := in.Load(l.unit, l.capacity)
 	if err != nil {
 		return nil, err

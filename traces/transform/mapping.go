@@ -54,6 +54,9 @@ func (m mapping) of(s string) string {
 }
 
 func (m mapping) apply(in *Set, a *Account, _ Opener) (*Set, error) {
+	if err := in.needsJobs("map"); err != nil {
+		return nil, err
+	}
 	out := *in
 	name := m.field.Column().Name
 	out.Rows = in.edit(a, func(j *traces.Job) bool {

@@ -78,13 +78,15 @@ func mergeAll(sets []*Set, a *Account) (*Set, error) {
 		}
 	}
 	inOrder(out.Events)
-	slices.SortStableFunc(out.Prices, func(a, b traces.Price) int { return cmp.Compare(a.Time, b.Time) })
+	byTime(out.Prices)
 	before := len(out.Prices)
 	out.Prices = slices.CompactFunc(out.Prices, func(a, b traces.Price) bool { return a.Time == b.Time })
 	if n := before - len(out.Prices); n > 0 {
 		a.note(fmt.Sprintf("prices: %d left out, an earlier trace has one at the same instant", n))
 	}
 	out.Rows = func() iter.Seq2[*traces.Job, error] { return mergeRows(parts, a) }
+	out.jobless = !slices.ContainsFunc(parts, func(p part) bool { return !p.set.jobless })
+	out.mergeTables(parts, a)
 	return &out, nil
 }
 

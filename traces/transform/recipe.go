@@ -164,12 +164,12 @@ type Opener func(name string) (*Set, error)
 
 var compilers = map[string]func(*params) step{
 	"window": newWindow, "filter": newFilter, "map": newMapping, "load": newLoad, "stretch": newStretch,
-	"shake": newShake, "resample": newResample, "merge": newMerge, "anonymise": newAnonymise,
+	"shake": newShake, "resample": newResample, "merge": newMerge, "anonymise": newAnonymise, "drop": newDrop,
 }
 
 // StepNames lists the steps.
 func StepNames() []string {
-	return []string{"window", "filter", "map", "load", "stretch", "shake", "resample", "merge", "anonymise"}
+	return []string{"window", "filter", "map", "load", "stretch", "shake", "resample", "merge", "anonymise", "drop"}
 }
 
 func (s Step) compile() (step, error) {
@@ -205,7 +205,8 @@ func (s *Set) Apply(r Recipe, open Opener) (*Set, error) {
 			return nil, fmt.Errorf("step %q: %w", r[i].String(), err)
 		}
 		next.steps = append(slices.Clone(next.steps), a.Step)
-		next.accounts = append(slices.Clone(next.accounts), a)
+		next.accounts = append(append(slices.Clone(next.accounts), a), next.pending...)
+		next.pending = nil
 		out = next
 	}
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
@@ -85,6 +86,12 @@ type made struct {
 }
 
 func (r resample) apply(in *Set, a *Account, _ Opener) (*Set, error) {
+	if err := in.needsJobs("resample"); err != nil {
+		return nil, err
+	}
+	if of := in.samples(); len(of) > 0 {
+		return nil, fmt.Errorf("%s: of the weeks of the log, and of no others; leave out first what was sampled, with the step drop tables=%s", strings.Join(of, " and "), strings.Join(of, ","))
+	}
 	jobs, err := in.jobs()
 	if err != nil {
 		return nil, err

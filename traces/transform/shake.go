@@ -35,6 +35,9 @@ func (s *Set) Shake(by model.Duration, seed uint64) (*Set, error) {
 }
 
 func (s shake) apply(in *Set, a *Account, _ Opener) (*Set, error) {
+	if err := in.needsJobs("shake"); err != nil {
+		return nil, err
+	}
 	out := *in
 	instants, _ := timeFields()
 	floor := model.Time(0)

@@ -30,6 +30,9 @@ func newStretch(p *params) step {
 
 func (s stretch) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	if s.what == stretchArrivals {
+		if err := in.needsJobs("stretch what=arrivals"); err != nil {
+			return nil, err
+		}
 		return in.spread(s.by, a)
 	}
 	return in.stretch(s.by, a)
@@ -93,6 +96,7 @@ func (s *Set) stretch(by ratio, a *Account) (*Set, error) {
 		}
 		out.Prices = append(out.Prices, p)
 	}
+	out.stretchTables(by, a)
 	return &out, nil
 }
 

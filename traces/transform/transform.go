@@ -34,7 +34,13 @@ type Set struct {
 	// Rows begins at the first row with each call. A row is valid until the next
 	// and is not to be changed.
 	Rows func() iter.Seq2[*traces.Job, error]
+	// LoadRows and TelemetryRows are the tables load and telemetry in the same way,
+	// nil when there is none.
+	LoadRows      func() iter.Seq2[*traces.Load, error]
+	TelemetryRows func() iter.Seq2[*traces.Telemetry, error]
 
+	jobless  bool       // it has other tables and no jobs
+	pending  []*Account // of the long tables, in the step under way
 	inputs   []Input
 	size     int64 // of the rows, as far as is known: space for copies
 	steps    []string
@@ -61,6 +67,13 @@ func Open(b *traces.Bundle) (*Set, error) {
 		Rows:   b.Rows,
 		inputs: []Input{{Name: info.Name, Hash: info.Hash, Recipe: nested(b.Meta().Recipe)}}, size: info.Rows,
 	}
+	if info.Of("load") > 0 {
+		s.LoadRows = b.Load
+	}
+	if info.Of("telemetry") > 0 {
+		s.TelemetryRows = b.Telemetry
+	}
+	s.jobless = info.Rows == 0 && len(info.Tables) > 0
 	for d, err := range b.Deps() {
 		if err != nil {
 			return nil, err
@@ -79,7 +92,9 @@ func FromTables(name string, meta traces.Meta, t traces.Tables) (*Set, error) {
 	if !m.Info().Sorted {
 		return nil, fmt.Errorf("the trace %s: the jobs do not ascend by submission: sort them first", name)
 	}
+	info := m.Info()
 	return &Set{
+		LoadRows: again(t.Load), TelemetryRows: again(t.Telemetry), jobless: info.Rows == 0 && len(info.Tables) > 0,
 		Name: name, Meta: meta, Deps: t.Deps, Nodes: t.Nodes, Tenants: t.Tenants, Events: t.Events, Prices: t.Prices,
 		Rows: rowsOf(t.Jobs), size: int64(len(t.Jobs)), inputs: []Input{{Name: name, Hash: m.Info().Hash, Recipe: nested(meta.Recipe)}},
 	}, nil
@@ -104,15 +119,25 @@ func rowsOf(jobs []traces.Job) func() iter.Seq2[*traces.Job, error] {
 	}
 }
 
-// Hold reads the rows once and keeps them, about 800 bytes each, so that what is
+// Hold reads the rows once and keeps them, about 900 bytes a job and 300 a sample of
+// load or telemetry, so that what is
 // made of the Set again and again need not read or make them anew.
 func (s *Set) Hold() (*Set, error) {
 	jobs, err := s.jobs()
 	if err != nil {
 		return nil, err
 	}
+	load, err := held(s.LoadRows)
+	if err != nil {
+		return nil, err
+	}
+	telemetry, err := held(s.TelemetryRows)
+	if err != nil {
+		return nil, err
+	}
 	out := *s
 	out.Rows, out.accounts = rowsOf(jobs), nil
+	out.LoadRows, out.TelemetryRows = again(load), again(telemetry)
 	for _, a := range s.accounts {
 		kept := *a // of this reading: the next reads no step
 		out.accounts = append(out.accounts, &kept)
@@ -145,8 +170,16 @@ func (s *Set) Collect() (*traces.Memory, error) {
 	}
 	deps, _ := known.cut(s.Deps)
 	events, _ := known.present(s.Events)
+	load, err := held(s.LoadRows)
+	if err != nil {
+		return nil, err
+	}
+	telemetry, err := held(s.TelemetryRows)
+	if err != nil {
+		return nil, err
+	}
 	return traces.NewMemory(s.Name, s.Meta, traces.Tables{
-		Jobs: jobs, Deps: deps, Nodes: s.Nodes, Tenants: s.Tenants, Events: events, Prices: s.Prices,
+		Jobs: jobs, Deps: deps, Nodes: s.Nodes, Tenants: s.Tenants, Events: events, Prices: s.Prices, Load: load, Telemetry: telemetry,
 	})
 }
 
@@ -160,8 +193,8 @@ type Result struct {
 
 // Write writes the trace to path, which ends in .trace or .parquet. watch, if not
 // nil, is called every few thousand rows with the number written; an error from
-// it ends the writing, and nothing is left. A trace without jobs is not written: the
-// error, a *traces.DataError, says which step left none.
+// it ends the writing, and nothing is left. A trace whose steps left no job, or no row
+// where it had no jobs, is not written: the error, a *traces.DataError, says which.
 func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err error) {
 	meta := s.Meta
 	meta.Sorted, meta.Recipe = true, ""
@@ -183,13 +216,19 @@ func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err 
 		}
 		known.meet(j.ID)
 	}
-	if out.Jobs() == 0 {
+	if out.Jobs() == 0 && !s.jobless {
 		return res, s.emptied()
 	}
 	deps, ends := known.cut(s.Deps)
 	events, demands := known.present(s.Events)
 	if err := s.writeTables(out, deps, events); err != nil {
 		return res, err
+	}
+	if err := s.writeSamples(out, watch); err != nil {
+		return res, err
+	}
+	if n := out.Rows(); s.jobless && n["load"]+n["telemetry"]+n["prices"]+n["events"]+n["nodes"]+n["tenants"] == 0 {
+		return res, s.emptied()
 	}
 	res.Jobs, res.Accounts = out.Jobs(), s.Accounts()
 	for _, a := range []*Account{ends, demands} {
@@ -212,11 +251,18 @@ func (s *Set) Write(path string, watch func(jobs int64) error) (res Result, err 
 // emptied says which step left no job.
 func (s *Set) emptied() error {
 	e := &traces.DataError{File: s.Name, Found: "no job in it", Expected: "one job or more", Mend: "choose another trace"}
+	if s.jobless {
+		e.Found, e.Expected = "no row left in any table", "one row or more"
+	}
 	for _, a := range s.accounts {
 		if a.Kept > 0 || a.Read == 0 {
 			continue
 		}
-		e.Found = fmt.Sprintf("no job that the step %q keeps", a.Step)
+		what := "job"
+		if a.Table != "" {
+			what = "row of " + a.Table
+		}
+		e.Found = fmt.Sprintf("no %s that the step %q keeps", what, a.Step)
 		for i, d := range a.Dropped {
 			sep := " ("
 			if i > 0 {
@@ -232,6 +278,38 @@ func (s *Set) emptied() error {
 		break
 	}
 	return e
+}
+
+// writeSamples writes the long tables.
+func (s *Set) writeSamples(out *traces.Writer, watch func(int64) error) error {
+	var n int64
+	look := func() error {
+		if n++; watch != nil && n%4096 == 0 {
+			return watch(out.Jobs() + n)
+		}
+		return nil
+	}
+	if s.LoadRows != nil {
+		for l, err := range s.LoadRows() {
+			if err = cmp.Or(err, look()); err != nil {
+				return err
+			}
+			if err := out.WriteLoad(l); err != nil {
+				return err
+			}
+		}
+	}
+	if s.TelemetryRows != nil {
+		for t, err := range s.TelemetryRows() {
+			if err = cmp.Or(err, look()); err != nil {
+				return err
+			}
+			if err := out.WriteTelemetry(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (s *Set) writeTables(out *traces.Writer, deps []traces.Dep, events []traces.Event) error {

@@ -56,6 +56,11 @@ func (w window) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	if in.Meta.WarmStart.OK && w.begin < in.Meta.WarmStart.V {
 		return nil, fmt.Errorf("the trace has its own warm start at %s, after the beginning of the window, %s: begin the window there or later", in.Meta.WarmStart.V, w.begin)
 	}
+	if w.warm {
+		if err := in.needsJobs("a warm start"); err != nil {
+			return nil, err
+		}
+	}
 	out := *in
 	if out.Meta.WarmStart = (traces.Opt[model.Time]{}); w.warm {
 		out.Meta.WarmStart = traces.Some(w.begin)
@@ -68,6 +73,7 @@ func (w window) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 	out.Rows = in.edit(a, func(j *traces.Job) bool { return w.keep(j, a) })
 	out.Events = w.events(in.Events)
 	out.Prices = w.prices(in.Prices)
+	w.samples(&out, a)
 	if len(in.Events) > 0 {
 		a.note(fmt.Sprintf("events: %d of %d kept", len(out.Events), len(in.Events)))
 	}
