@@ -107,9 +107,9 @@ type Record struct {
 func NewRecord(table string) (*Record, bool) {
 	switch table {
 	case "jobs":
-		return recordOf(jobFields, (*Writer).WriteJob, (*Rules).job, func(j *Job) model.Time { return j.Submit }), true
+		return recordOf(jobFields, (*Writer).WriteJob, (*Rules).Job, func(j *Job) model.Time { return j.Submit }), true
 	case "nodes":
-		return recordOf(nodeFields, func(w *Writer, n *Node) error { return w.WriteNode(*n) }, (*Rules).node, nil), true
+		return recordOf(nodeFields, func(w *Writer, n *Node) error { return w.WriteNode(*n) }, (*Rules).Node, nil), true
 	case "tenants":
 		return recordOf(tenantFields, func(w *Writer, t *Tenant) error { return w.WriteTenant(*t) }, (*Rules).tenant, nil), true
 	case "events":
@@ -117,7 +117,7 @@ func NewRecord(table string) (*Record, bool) {
 	case "prices":
 		return recordOf(priceFields, func(w *Writer, p *Price) error { return w.WritePrice(*p) }, (*Rules).price, func(p *Price) model.Time { return p.Time }), true
 	case "load":
-		return recordOf(loadFields, (*Writer).WriteLoad, (*Rules).load, func(l *Load) model.Time { return l.Time }), true
+		return recordOf(loadFields, (*Writer).WriteLoad, (*Rules).Load, func(l *Load) model.Time { return l.Time }), true
 	case "telemetry":
 		return recordOf(telemetryFields, (*Writer).WriteTelemetry, (*Rules).telemetry, func(t *Telemetry) model.Time { return t.Time }), true
 	}

@@ -7,6 +7,29 @@ type Rule struct {
 	Example string `json:"example,omitempty"` // the first such row, for the user to look at
 }
 
+// TableReport says what became of the rows of one table: Read == Kept + the sum of
+// Dropped.
+type TableReport struct {
+	Table    string `json:"table"`
+	Read     int64  `json:"read"`
+	Kept     int64  `json:"kept"`
+	Dropped  []Rule `json:"dropped,omitempty"`
+	Repaired []Rule `json:"repaired,omitempty"`
+}
+
+// Drop counts one dropped row.
+func (t *TableReport) Drop(rule, example string) { count(&t.Dropped, rule, example) }
+
+// Repair counts one repair.
+func (t *TableReport) Repair(rule, example string) { count(&t.Repaired, rule, example) }
+
+// Assumption is what a bundle states and its source does not.
+type Assumption struct {
+	What  string `json:"what"` // a column, as table.column, or what else was assumed
+	Value string `json:"value"`
+	Why   string `json:"why"`
+}
+
 // Report says what became of every row that an importer read (or that
 // Validate looked at): Read == Kept + the sum of Dropped. Rules stand in the
 // order in which they first applied. A row can be repaired by several rules.
@@ -18,6 +41,30 @@ type Report struct {
 	Kept     int64  `json:"kept"`
 	Dropped  []Rule `json:"dropped,omitempty"`
 	Repaired []Rule `json:"repaired,omitempty"`
+	// Tables are the accounts of the tables; those above are their sums. An importer of
+	// jobs alone leaves it empty.
+	Tables  []TableReport `json:"tables,omitempty"`
+	Assumed []Assumption  `json:"assumed,omitempty"`
+}
+
+// AddTable adds the account of a table to the sums.
+func (r *Report) AddTable(t *TableReport) {
+	r.Tables = append(r.Tables, *t)
+	r.Read += t.Read
+	r.Kept += t.Kept
+	sum(&r.Dropped, t.Dropped)
+	sum(&r.Repaired, t.Repaired)
+}
+
+func sum(all *[]Rule, rules []Rule) {
+	for _, t := range rules {
+		count(all, t.Rule, t.Example)
+		for i := range *all {
+			if (*all)[i].Rule == t.Rule {
+				(*all)[i].Count += t.Count - 1
+			}
+		}
+	}
 }
 
 // Drop counts one dropped row.
@@ -26,13 +73,27 @@ func (r *Report) Drop(rule, example string) { count(&r.Dropped, rule, example) }
 // Repair counts one repair.
 func (r *Report) Repair(rule, example string) { count(&r.Repaired, rule, example) }
 
-// Balanced says whether the counts add up.
+// Balanced says whether the counts add up, in each table and in all.
 func (r *Report) Balanced() bool {
-	sum := r.Kept
-	for _, d := range r.Dropped {
-		sum += d.Count
+	var read, kept int64
+	for i := range r.Tables {
+		t := &r.Tables[i]
+		if !balanced(t.Read, t.Kept, t.Dropped) {
+			return false
+		}
+		read, kept = read+t.Read, kept+t.Kept
 	}
-	return sum == r.Read
+	if len(r.Tables) > 0 && (read != r.Read || kept != r.Kept) {
+		return false
+	}
+	return balanced(r.Read, r.Kept, r.Dropped)
+}
+
+func balanced(read, kept int64, dropped []Rule) bool {
+	for _, d := range dropped {
+		kept += d.Count
+	}
+	return kept == read
 }
 
 func count(rules *[]Rule, rule, example string) {

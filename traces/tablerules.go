@@ -34,7 +34,8 @@ func NewRules() *Rules {
 	}
 }
 
-func (v *Rules) job(j *Job) string {
+// Job is the rule that a job breaks, "" when it breaks none.
+func (v *Rules) Job(j *Job) string {
 	for i := range jobRules {
 		if jobRules[i].broken(j) {
 			return jobRules[i].name
@@ -43,7 +44,8 @@ func (v *Rules) job(j *Job) string {
 	return ""
 }
 
-func (v *Rules) node(n *Node) (rule string) {
+// Node is the rule that a node breaks, "" when it breaks none.
+func (v *Rules) Node(n *Node) (rule string) {
 	switch {
 	case n.Name == "":
 		rule = "node without a name"
@@ -108,7 +110,8 @@ func (v *Rules) price(p *Price) (rule string) {
 	return rule
 }
 
-func (v *Rules) load(l *Load) (rule string) {
+// Load is the rule that a sample breaks, "" when it breaks none.
+func (v *Rules) Load(l *Load) (rule string) {
 	until, known := v.busy[l.Service]
 	switch {
 	case l.Service == "":

@@ -89,11 +89,11 @@ func (v *validator) verdict(rule, example string) {
 func (v *validator) job(row int64, j *Job) {
 	v.ascending = v.ascending && j.ID > v.last
 	v.last = j.ID
-	v.verdict(v.Rules.job(j), fmt.Sprintf("jobs row %d, id %d", row, j.ID))
+	v.verdict(v.Rules.Job(j), fmt.Sprintf("jobs row %d, id %d", row, j.ID))
 }
 
 func (v *validator) node(row int64, n *Node) {
-	v.verdict(v.Rules.node(n), fmt.Sprintf("nodes row %d, %s", row, n.Name))
+	v.verdict(v.Rules.Node(n), fmt.Sprintf("nodes row %d, %s", row, n.Name))
 }
 
 func (v *validator) tenant(row int64, t *Tenant) {
@@ -109,7 +109,7 @@ func (v *validator) price(row int64, p *Price) {
 }
 
 func (v *validator) load(row int64, l *Load) {
-	v.verdict(v.Rules.load(l), fmt.Sprintf("load row %d, %s", row, l.Service))
+	v.verdict(v.Rules.Load(l), fmt.Sprintf("load row %d, %s", row, l.Service))
 }
 
 func (v *validator) telemetry(row int64, t *Telemetry) {

@@ -12,6 +12,7 @@ import (
 
 	"orrery/profiles"
 	"orrery/sim/record"
+	"orrery/traces"
 )
 
 // written are the files that people write, which say themselves what is wrong in them.
@@ -38,11 +39,13 @@ func contentOf(path string) string {
 		for _, known := range []struct{ file, is string }{
 			{record.FileRun, contentRun},
 			{"study.json", "the directory of a study"},
-			{"jobs.parquet", "a trace bundle"},
 		} {
 			if there(filepath.Join(path, known.file)) != nil {
 				return known.is
 			}
+		}
+		if traces.IsBundle(path) {
+			return "a trace bundle"
 		}
 		return "a directory"
 	}

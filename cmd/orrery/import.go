@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 
 // importVerb holds the flags of import.
 type importVerb struct {
+	importFlags
 	m      *Main
 	print  *printer
 	out    string
@@ -26,30 +29,54 @@ type importVerb struct {
 func (m *Main) importCommand() *cobra.Command {
 	v := &importVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "import FILE --out OUT",
-		Short: "Turn a workload log into a trace",
-		Long: `Read a workload log in the Standard Workload Format (every dialect, plain or
-compressed by gzip or xz; the name does not matter) and write it as a trace:
-OUT is NAME.trace, a directory of tables, or NAME.parquet, the table of jobs
-alone. "-" reads standard input. OUT appears whole or not at all, and replaces an
-earlier trace with --force.
+		Use:   "import FILE... --out OUT",
+		Short: "Turn workload logs and other raw files into a trace",
+		Long: `Read raw files, plain or compressed by gzip or xz, and write them as a trace: OUT
+is NAME.trace, a directory of tables, or NAME.parquet, the table of jobs alone. "-"
+reads standard input. OUT appears whole or not at all, and replaces an earlier trace
+with --force.
 
-What becomes of each row is printed: rows read = kept + dropped. A token that is
-not a number of its field's type refuses the file; a readable row that cannot be
-is dropped under a named rule. Times in logs are seconds, in traces microseconds.
+The format is found by content; names of files do not matter:
+
+` + formatList() + `
+Files that belong together, as a list of pods and a list of nodes, are given together.
+Any other table of values between commas, semicolons, tabs or bars is read with
+--table, which says what a row is, and --column, which says what its columns are and
+in which unit:
+
+  time      text (with --time-zone where the text names no zone), unix-s, unix-ms,
+            unix-us, unix-ns, or s, ms, us, min, h, d from an arbitrary zero
+  span      us, ms, s, min, h, d, or text (90s, 1h30m, 1-02:03:04)
+  size      B, kB, MB, GB, TB, KiB, MiB, GiB, TiB, and the same with /s
+  share     1 or %
+  price     EUR/kWh, EUR/MWh, ct/kWh; carbon g/kWh, kg/MWh, kg/kWh
+  arrivals  none for a count, or /s, /min, /h for a rate
+  other     as the message about a missing unit says
+
+--columns reads them from a file, one on each line, with lines "table NAME", "set
+NAME=VALUE:UNIT" and "null WORD" as well. Columns of jobs that are not named are kept
+in extra.
+
+What becomes of each row is printed: rows read = kept + dropped, in each table, and
+what was assumed. A value that is not of its column's type refuses the file; a readable
+row that cannot be is dropped under a named rule. Times in traces are microseconds.
 
 Exit codes: 0 imported, 1 failed, 2 usage, 3 bad input (with --strict also rows
 that would be dropped), 130 interrupted.`,
 		Example: `  orrery import log.swf.gz --out log.trace
-  orrery import log.swf.gz --strict -o json --out log.parquet`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: oneFile,
+  orrery import log.swf.gz --strict -o json --out log.parquet
+  orrery import pods.csv nodes.csv --out cluster.trace
+  orrery import requests.csv --table load --column time=when:text --time-zone UTC \
+    --column arrivals=n --set width=60:s --service web --out web.trace`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: anyFiles,
 		RunE:              v.run,
 	}
 	cmd.Flags().StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace or NAME.parquet (required)")
 	cmd.Flags().BoolVar(&v.strict, "strict", false, "refuse the log if any row would be dropped")
 	cmd.Flags().BoolVarP(&v.quiet, "quiet", "q", false, "print nothing but errors (and -o json)")
 	forceFlag(cmd, &v.force)
+	v.register(cmd)
 	v.print = m.printFlag(cmd)
 	return cmd
 }
@@ -58,31 +85,41 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 	if err := checkTraceName(v.out); err != nil {
 		return err
 	}
-	if err := apart(args[0], v.out); err != nil {
-		return err
+	for _, path := range args {
+		if err := apart(path, v.out); err != nil {
+			return err
+		}
 	}
 	if err := mayWrite("--out", v.out, v.force); err != nil {
 		return err
 	}
-	t := &trace{path: args[0], label: args[0]}
+	options, err := v.options()
+	if err != nil {
+		return err
+	}
+	t := newTrace(args)
 	defer t.close()
-	if t.path == "-" {
-		t.label = "standard input"
-		if err := v.m.spool(cmd.Context(), t); err != nil {
-			return input(err)
+	if err := v.m.spoolInput(cmd.Context(), t); err != nil {
+		return input(err)
+	}
+	if options.Columns == nil {
+		format, err := importer.Detect(t.path)
+		switch {
+		case err != nil:
+			return importError(t, err)
+		case !format.Raw():
+			return usagef("%s is a %s already: name it where a trace is asked for", t.label, format)
 		}
 	}
-	format, err := importer.Detect(t.path)
-	switch {
-	case err != nil:
-		return importError(t, err)
-	case format != importer.SWF:
-		return usagef("%s is a %s already: name it where a trace is asked for", t.label, format)
-	}
 	watch, done := v.m.watchImport(cmd.Context(), v.quiet)
-	report, err := importer.Import(t.path, v.out, importer.Options{Strict: v.strict, Watch: watch})
+	options.Strict, options.Watch = v.strict, watch
+	report, err := importer.Import(t.paths(), v.out, options)
 	done()
-	if err != nil {
+	var option *importer.OptionError
+	switch {
+	case errors.As(err, &option):
+		return usagef("%w", err)
+	case err != nil:
 		return importError(t, err)
 	}
 	report.File = t.label
@@ -92,18 +129,39 @@ func (v *importVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.print.account(report, "dropped", "kept"); err != nil || v.print.json() {
 		return err
 	}
-	v.m.say("Wrote %s\nNext: orrery replay %s", v.out, quoted(v.out))
+	next := "replay"
+	if !slices.ContainsFunc(report.Tables, func(t traces.TableReport) bool { return t.Table == "jobs" }) && len(report.Tables) > 0 {
+		next = "trace info"
+	}
+	v.m.say("Wrote %s\nNext: orrery %s %s", v.out, next, quoted(v.out))
 	return nil
+}
+
+// formatList lists the formats that files are told by, one a line.
+func formatList() string {
+	var b strings.Builder
+	for _, f := range importer.Formats() {
+		fmt.Fprintf(&b, "  %-10s %s\n", f.Name, f.What)
+	}
+	return b.String()
+}
+
+// anyFiles completes every argument with files.
+func anyFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveDefault
 }
 
 // importError tells a log that cannot be read, which is bad input, from a trace
 // that cannot be written.
 func importError(t *trace, err error) error {
-	f, opening := os.Open(t.path)
-	if opening != nil {
-		return input(missing(t.label, opening))
+	for i, path := range t.paths() {
+		f, opening := os.Open(path)
+		if opening != nil {
+			return input(missing(t.names[i], opening))
+		}
+		err = errors.Join(err, f.Close())
 	}
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // checkTraceName refuses a path that no trace can have, before anything is read.
@@ -148,12 +206,30 @@ func (p *printer) account(r traces.Report, dropped, kept string) error {
 	}
 	t := table.New("rows", "rule", "count", "first")
 	t.Row("read", "", r.Read, r.File)
-	for _, d := range r.Repaired {
-		t.Row("repaired", d.Rule, d.Count, d.Example)
+	one := func(of string, repaired, lost []traces.Rule) {
+		for _, d := range repaired {
+			t.Row("repaired"+of, d.Rule, d.Count, d.Example)
+		}
+		for _, d := range lost {
+			t.Row(dropped+of, d.Rule, d.Count, d.Example)
+		}
 	}
-	for _, d := range r.Dropped {
-		t.Row(dropped, d.Rule, d.Count, d.Example)
+	if len(r.Tables) > 1 {
+		for i := range r.Tables {
+			of := &r.Tables[i]
+			t.Row("read of "+of.Table, "", of.Read, "")
+			one(" of "+of.Table, of.Repaired, of.Dropped)
+			t.Row(kept+" of "+of.Table, "", of.Kept, "")
+		}
+	} else {
+		one("", r.Repaired, r.Dropped)
 	}
 	t.Row(kept, "", r.Kept, "")
-	return p.table(t)
+	if err := p.table(t); err != nil {
+		return err
+	}
+	for _, a := range r.Assumed {
+		p.m.say("Assumed %s: %s (%s)", a.What, a.Value, a.Why)
+	}
+	return nil
 }

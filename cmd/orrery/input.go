@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"orrery/traces"
 	"orrery/traces/importer"
@@ -18,10 +19,12 @@ import (
 
 // trace is the opened LOG of a verb.
 type trace struct {
-	label  string // for people
-	path   string // that another process can open
-	table  string // the bundle or Parquet file that is read
-	sample bool   // it is the one that is part of the program
+	label  string   // for people
+	path   string   // that another process can open
+	names  []string // as the user named the files
+	more   []string // further files that are read with it
+	table  string   // the bundle or Parquet file that is read
+	sample bool     // it is the one that is part of the program
 	info   traces.Info
 	nodes  []traces.Node
 	shares []traces.Tenant
@@ -57,13 +60,21 @@ func (t *trace) close() {
 	}
 }
 
+// newTrace is the trace in files that are given together.
+func newTrace(names []string) *trace {
+	return &trace{label: strings.Join(names, ", "), path: names[0], names: names, more: names[1:]}
+}
+
+// paths are the files.
+func (t *trace) paths() []string { return append([]string{t.path}, t.more...) }
+
 // openTrace opens LOG, the sample when there is none. Whatever is wrong with it
 // is bad input.
 func (m *Main) openTrace(ctx context.Context, args []string, quiet bool) (*trace, error) {
 	if len(args) == 0 {
 		return m.openSample(ctx)
 	}
-	t := &trace{label: args[0], path: args[0]}
+	t := newTrace(args)
 	watch, done := m.watchImport(ctx, quiet)
 	defer done()
 	if err := m.openFile(ctx, t, importer.Options{Watch: watch}); err != nil {
@@ -111,13 +122,10 @@ func (m *Main) watchImport(ctx context.Context, quiet bool) (watch func(int64, i
 }
 
 func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error {
-	if t.path == "-" {
-		t.label = "standard input"
-		if err := m.spool(ctx, t); err != nil {
-			return err
-		}
+	if err := m.spoolInput(ctx, t); err != nil {
+		return err
 	}
-	first, opened, err := importer.OpenAny(t.path, o)
+	first, opened, err := importer.OpenAny(t.paths(), o)
 	if err != nil {
 		return err
 	}
@@ -145,6 +153,15 @@ type named struct {
 
 // Info implements traces.Source.
 func (n named) Info() traces.Info { return n.info }
+
+// spoolInput puts standard input, where it is meant, into a file.
+func (m *Main) spoolInput(ctx context.Context, t *trace) error {
+	if t.path != "-" {
+		return nil
+	}
+	t.label = "standard input"
+	return m.spool(ctx, t)
+}
 
 // spool copies standard input to a temporary file, since an import reads twice.
 func (m *Main) spool(ctx context.Context, t *trace) (err error) {

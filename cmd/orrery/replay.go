@@ -37,7 +37,7 @@ type replayVerb struct {
 func (m *Main) replayCommand() *cobra.Command {
 	v := &replayVerb{m: m}
 	cmd := &cobra.Command{
-		Use:   "replay [LOG]",
+		Use:   "replay [LOG...]",
 		Short: "Replay a workload log and measure the schedule",
 		Long: `Replay a workload log through the production scheduler core, with simulated time,
 and print what came out. With --out the results become a run directory, which is
@@ -54,8 +54,8 @@ also jobs that can never run), 130 interrupted.`,
   orrery replay log.swf.gz --procs 100 --order fcfs --backfill easy --out easy
   orrery replay log.swf.gz --nodes 25 --cores-per-node 4 --order sjf --backfill conservative:50 -o json
   orrery replay month.trace --procs 100 --cycle 30s --phase 10s --overrun extend --print-config`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: oneFile,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: anyFiles,
 		RunE:              v.run,
 	}
 	v.register(cmd)

@@ -44,6 +44,12 @@ var ignoredColumns = map[string]string{
 	"node_include":   "any node serves the job",
 	"node_exclude":   "any node serves the job",
 	"after_job":      "the job does not wait for another, but with --feedback",
+	"gpu_milli":      "GPUs are not shared",
+	"gpu_types":      "any GPU serves the job",
+	"gpus_total":     "gpus_per_node and nodes_min say how many",
+	"deadline":       "the queue order alone decides",
+	"scale_metric":   "no scaling policy is asked",
+	"scale_target":   "no scaling policy is asked",
 	"think_time":     "the job comes when the log says: --feedback lets it come when the one that it follows has left",
 }
 
@@ -56,6 +62,11 @@ var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class":
 var ignoredOnSites = map[string]func(*site.Config) bool{
 	"comm_fraction": func(*site.Config) bool { return true },
 	"think_time":    func(*site.Config) bool { return true },
+	"gpu_milli":     func(*site.Config) bool { return true },
+	"gpu_types":     func(*site.Config) bool { return true },
+	"deadline":      func(*site.Config) bool { return true },
+	"scale_metric":  func(*site.Config) bool { return true },
+	"scale_target":  func(*site.Config) bool { return true },
 	"tenant":        func(c *site.Config) bool { return len(c.Site.Tenants) == 0 },
 	"vcluster":      func(c *site.Config) bool { return len(c.Site.VClusters) == 1 },
 	"partition":     func(c *site.Config) bool { return len(c.Site.Partitions) == 0 },

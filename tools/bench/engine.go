@@ -29,7 +29,7 @@ type speed struct {
 
 // engine replays a bundle from memory into memory.
 func engine(l load, o options) (speed, error) {
-	src, _, err := importer.OpenAny(l.bundle, importer.Options{})
+	src, _, err := importer.OpenAny([]string{l.bundle}, importer.Options{})
 	if err != nil {
 		return speed{}, err
 	}

@@ -28,7 +28,7 @@ func openWholeLog(path string) (*wholeLog, error) {
 
 // readLog imports a log of any format into memory.
 func readLog(path string) (*transform.Set, error) {
-	src, opened, err := importer.OpenAny(path, importer.Options{})
+	src, opened, err := importer.OpenAny([]string{path}, importer.Options{})
 	if err != nil {
 		return nil, err
 	}

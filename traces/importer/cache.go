@@ -7,18 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"orrery/traces"
-	"orrery/traces/importer/swf"
 )
 
 // The cache is a directory with one directory for each import, named by the
-// SHA-256 of the raw file and the versions of what made it. An entry is made
+// SHA-256 of the raw files, the options that change what is made of them, and the
+// versions of what made it. An entry is a whole bundle with a label. It is made
 // beside its place and renamed when it is whole, so processes that import the
 // same log at once meet either none or a whole one. Each open compares the
-// table with the digest in the entry's label; one that differs is made again.
+// tables with the digests in the entry's label; one that differs is made again.
 const (
 	entryTable = "jobs.parquet"
 	entryLabel = "label.json"
@@ -26,17 +28,39 @@ const (
 
 // label is what an entry says about itself.
 type label struct {
-	SHA256 string        `json:"sha256"` // of the table's bytes
-	Report traces.Report `json:"report"`
+	Tables map[string]string `json:"tables"`           // SHA-256 of the bytes of each, by its file name
+	SHA256 string            `json:"sha256,omitempty"` // of the table of jobs, in entries of earlier builds
+	Report traces.Report     `json:"report"`
 }
 
-// cacheKey names the entry of a raw log.
-func cacheKey(path string) (string, error) {
-	sum, err := digest(path)
-	if err != nil {
-		return "", err
+// cacheKey names the entry of raw files.
+func (in *inputs) cacheKey(opts Options) (string, error) {
+	var sums []string
+	for _, f := range in.list {
+		sum, err := digest(f.path)
+		if err != nil {
+			return "", err
+		}
+		sums = append(sums, sum)
 	}
-	return fmt.Sprintf("%s-%s%d-schema%d", sum, swf.Name, swf.Version, traces.SchemaVersion), nil
+	key := sums[0]
+	zone := ""
+	if opts.Zone != nil {
+		zone = opts.Zone.String()
+	}
+	mapping := ""
+	if opts.Columns != nil {
+		mapping = opts.Columns.String()
+	}
+	if len(sums) > 1 || zone+opts.Service+mapping != "" {
+		all := sha256.New()
+		for _, s := range sums {
+			fmt.Fprintf(all, "file %s\n", s)
+		}
+		fmt.Fprintf(all, "zone %q\nservice %q\nmapping %q\n", zone, opts.Service, mapping)
+		key = hex.EncodeToString(all.Sum(nil))
+	}
+	return fmt.Sprintf("%s-%s%d-schema%d", key, in.raw.Name, in.raw.Version, traces.SchemaVersion), nil
 }
 
 // digest is the SHA-256 of a file, hex.
@@ -77,16 +101,37 @@ func loadEntry(dir string) (label, error) {
 	if err := json.Unmarshal(text, &l); err != nil {
 		return l, fmt.Errorf("reading the label of the cached import %s: %w", dir, err)
 	}
-	sum, err := digest(filepath.Join(dir, entryTable))
-	if err == nil && sum != l.SHA256 {
-		err = fmt.Errorf("the cached import %s was altered", dir)
+	if l.Tables == nil && l.SHA256 != "" {
+		l.Tables = map[string]string{entryTable: l.SHA256}
 	}
-	return l, err
+	names := slices.Sorted(maps.Keys(l.Tables))
+	if len(names) == 0 {
+		return l, fmt.Errorf("the cached import %s has no tables", dir)
+	}
+	for _, name := range names {
+		sum, err := digest(filepath.Join(dir, filepath.Base(name)))
+		if err == nil && sum != l.Tables[name] {
+			err = fmt.Errorf("the cached import %s was altered", dir)
+		}
+		if err != nil {
+			return l, err
+		}
+	}
+	return l, nil
 }
 
-// makeEntry imports the log into a new directory under root, named after
+// table is what of an entry is opened: the table of jobs where it is the only one,
+// else the directory.
+func (l *label) table(dir string) string {
+	if _, jobs := l.Tables[entryTable]; jobs && len(l.Tables) == 1 {
+		return filepath.Join(dir, entryTable)
+	}
+	return dir
+}
+
+// makeEntry imports the files into a new directory under root, named after
 // pattern.
-func (f *file) makeEntry(root, pattern string, opts Options) (dir string, l label, err error) {
+func (in *inputs) makeEntry(root, pattern string, opts Options) (dir string, l label, err error) {
 	made, err := os.MkdirTemp(root, pattern)
 	if err != nil {
 		return "", l, err
@@ -96,11 +141,24 @@ func (f *file) makeEntry(root, pattern string, opts Options) (dir string, l labe
 			err = errors.Join(err, os.RemoveAll(made))
 		}
 	}()
-	table := filepath.Join(made, entryTable)
-	if l.Report, err = f.importTo(table, opts); err != nil {
+	bundle := filepath.Join(made, "made.trace")
+	if l.Report, err = in.importTo(bundle, opts); err != nil {
 		return "", l, err
 	}
-	if l.SHA256, err = digest(table); err != nil {
+	tables, err := os.ReadDir(bundle)
+	if err != nil {
+		return "", l, err
+	}
+	l.Tables = map[string]string{}
+	for _, t := range tables {
+		if err := os.Rename(filepath.Join(bundle, t.Name()), filepath.Join(made, t.Name())); err != nil {
+			return "", l, err
+		}
+		if l.Tables[t.Name()], err = digest(filepath.Join(made, t.Name())); err != nil {
+			return "", l, err
+		}
+	}
+	if err := os.Remove(bundle); err != nil {
 		return "", l, err
 	}
 	text, err := json.MarshalIndent(l, "", "  ")

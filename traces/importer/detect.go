@@ -9,77 +9,142 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/ulikunitz/xz"
 
 	"orrery/traces"
-	"orrery/traces/importer/swf"
+	"orrery/traces/importer/format"
 )
 
-// Format is what a file is, by its content.
+// Format is what a file is, by its content: Bundle, Parquet, or the name of a raw
+// format.
 type Format string
 
-// The formats a trace can be read from.
+// What a trace can be read from without an import.
 const (
 	Bundle  Format = "trace bundle"  // a directory of Parquet tables
 	Parquet Format = "Parquet table" // one table of jobs
-	SWF     Format = "SWF log"       // plain or compressed
 )
 
+// Raw says whether files of the format are imported.
+func (f Format) Raw() bool { return f != Bundle && f != Parquet }
+
 // Detect says what the file or directory at path is. It looks at the content;
-// the name does not matter. What no reader accepts is a DataError that says
-// what was found.
+// the name does not matter. What no format accepts is a DataError that says
+// what was found, and which format came nearest.
 func Detect(path string) (Format, error) {
-	f, err := open(path)
+	in, err := open([]string{path}, Options{})
 	if err != nil {
 		return "", err
 	}
-	defer f.close()
-	return f.format, nil
+	defer in.close()
+	return in.format, nil
 }
 
 // headBytes is how much of a file, decompressed, decides its format.
 const headBytes = 64 << 10
 
-// file is an input whose format is known.
-type file struct {
-	name   string // as the user named it, for messages
-	path   string // what is read: another file when the user's is a pipe
+// inputs are files given together, of one format.
+type inputs struct {
+	list   []*file
 	format Format
-	temp   bool // path is a copy to be removed
+	raw    *format.Format // nil for what is no raw format
 
 	watch func(done, total int64) error // of the import under way, may be nil
-	read  int64                         // bytes of the passes over the file so far
+	read  int64                         // bytes of the passes over the files so far
+	next  int64                         // when to call the watcher again
 }
 
-// open finds the format of an input. A pipe is copied to a temporary file,
-// since an import reads twice.
-func open(path string) (f *file, err error) {
+// file is one of them.
+type file struct {
+	in   *inputs
+	name string // as the user named it, for messages
+	path string // what is read: another file when the user's is a pipe
+	temp bool   // path is a copy to be removed
+	head format.Head
+}
+
+// open finds the format of files. A pipe is copied to a temporary file, since an import
+// reads twice.
+func open(paths []string, opts Options) (in *inputs, err error) {
+	in = &inputs{}
+	defer func() {
+		if err != nil {
+			in.close()
+			in = nil
+		}
+	}()
+	for i, path := range paths {
+		of, err := in.add(path, opts)
+		switch {
+		case err != nil:
+			return in, err
+		case i > 0 && of != in.format:
+			return in, &traces.DataError{File: path, Found: "a file of the format " + string(of), Expected: string(in.format) + ", as " + paths[0],
+				Mend: "import files of different formats one by one, and unite them with orrery trace transform --step merge"}
+		}
+		in.format = of
+	}
+	limit := 1
+	if in.raw != nil {
+		limit = in.raw.Files
+	}
+	if len(paths) > limit {
+		return in, &OptionError{fmt.Sprintf("%d files of the format %s: want %d at most", len(paths), in.format, limit)}
+	}
+	return in, in.fits(opts)
+}
+
+// fits refuses options that the format has no use for.
+func (in *inputs) fits(opts Options) error {
+	switch {
+	case in.raw == nil:
+		return nil
+	case opts.Zone != nil && !in.raw.Zoned:
+		return &OptionError{fmt.Sprintf("--time-zone does not go with the format %s: its times are in no zone, or it names one", in.format)}
+	case opts.Service != "" && !in.raw.Served:
+		return &OptionError{fmt.Sprintf("--service does not go with the format %s: it is not the load of one service", in.format)}
+	}
+	return nil
+}
+
+// add opens one more file.
+func (in *inputs) add(path string, opts Options) (Format, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	f = &file{name: path, path: path}
+	f := &file{in: in, name: path, path: path}
+	in.list = append(in.list, f)
 	if st.IsDir() {
-		_, err := os.Stat(filepath.Join(path, "jobs.parquet"))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, &traces.DataError{File: path, Found: "a directory without jobs.parquet", Expected: "a trace",
+		if !traces.IsBundle(path) {
+			return "", &traces.DataError{File: path, Found: "a directory without jobs.parquet or another table", Expected: "a trace",
 				Mend: "name a trace bundle, a Parquet table of jobs, or a workload log"}
 		}
-		f.format = Bundle
-		return f, err
+		return Bundle, nil
 	}
 	if !st.Mode().IsRegular() {
 		if err := f.spool(); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", path, err)
+			return "", fmt.Errorf("reading %s: %w", path, err)
 		}
 	}
-	if err := f.detect(); err != nil {
-		f.close()
-		return nil, err
+	return f.detect(opts)
+}
+
+// files are the inputs as formats read them.
+func (in *inputs) files() []format.File {
+	var out []format.File
+	for _, f := range in.list {
+		out = append(out, format.File{Name: f.name, Open: func() (io.ReadCloser, error) { return f.content() }, Head: f.head})
 	}
-	return f, nil
+	return out
+}
+
+// close removes temporary copies.
+func (in *inputs) close() {
+	for _, f := range in.list {
+		f.close()
+	}
 }
 
 // spool copies the input to a temporary file and reads that one from now on.
@@ -108,33 +173,34 @@ func (f *file) close() {
 	}
 }
 
-// detect reads the head and sets the format.
-func (f *file) detect() error {
+// detect reads the head and finds the format.
+func (f *file) detect(opts Options) (Format, error) {
 	in, err := f.content()
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer in.Close()
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(in, head)
-	head = head[:n]
-	atEOF := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	f.head = format.Head{Bytes: head[:n], Whole: errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)}
 	var data *traces.DataError
-	if err != nil && !atEOF || errors.As(err, &data) {
-		return err
+	if err != nil && !f.head.Whole || errors.As(err, &data) {
+		return "", err
 	}
-	if bytes.HasPrefix(head, []byte("PAR1")) {
-		f.format = Parquet
-		return nil
+	if bytes.HasPrefix(f.head.Bytes, []byte("PAR1")) {
+		return Parquet, nil
 	}
-	if err := swf.Sniff(head, atEOF); err != nil {
+	if opts.Columns != nil {
+		f.in.raw = opts.Columns.Format()
+		return Format(f.in.raw.Name), nil
+	}
+	if f.in.raw, err = formatOf(f.head); err != nil {
 		if errors.As(err, &data) {
 			data.File = f.name
 		}
-		return err
+		return "", err
 	}
-	f.format = SWF
-	return nil
+	return Format(f.in.raw.Name), nil
 }
 
 // Magic numbers at the start of a file.
@@ -191,19 +257,24 @@ const watchBytes = 2 << 20
 
 // watched counts what is read of the raw file for the import's watcher.
 func (f *file) watched(raw *os.File) io.Reader {
-	st, err := raw.Stat()
-	if f.watch == nil || err != nil {
+	if f.in.watch == nil {
 		return raw
 	}
-	return &watched{f: f, raw: raw, total: 2 * st.Size(), next: f.read}
+	total := int64(0)
+	for _, other := range f.in.list {
+		if st, err := os.Stat(other.path); err == nil {
+			total += 2 * st.Size()
+		}
+	}
+	f.in.next = f.in.read // it is told where each pass begins
+	return &watched{in: f.in, raw: raw, total: total}
 }
 
-// watched is a file that tells how far it is read.
+// watched is a file that tells how far the import is.
 type watched struct {
-	f     *file
+	in    *inputs
 	raw   *os.File
-	total int64 // bytes of both passes
-	next  int64 // when to call the watcher again
+	total int64 // bytes of both passes over all files
 }
 
 // stopped is the watcher's error, told apart from damage to the data.
@@ -214,14 +285,14 @@ func (s stopped) Unwrap() error { return s.error }
 
 // Read implements io.Reader.
 func (w *watched) Read(p []byte) (int, error) {
-	if w.f.read >= w.next {
-		w.next = w.f.read + watchBytes
-		if err := w.f.watch(min(w.f.read, w.total), w.total); err != nil {
+	if w.in.read >= w.in.next {
+		w.in.next = w.in.read + watchBytes
+		if err := w.in.watch(min(w.in.read, w.total), w.total); err != nil {
 			return 0, stopped{err}
 		}
 	}
 	n, err := w.raw.Read(p)
-	w.f.read += int64(n)
+	w.in.read += int64(n)
 	return n, err
 }
 

@@ -1,16 +1,18 @@
-// Package importer turns any file that holds a workload into a trace: it finds
-// the format by content, decompresses, calls the format's parser, and keeps
-// what it made in a cache. It knows files and formats; what the fields of a
-// format mean is known to the package of that format alone.
+// Package importer turns files that hold a workload into a trace: it finds the format
+// by content in its registry, decompresses, calls the format's importer, holds the
+// account of rows to what was written, and keeps what it made in a cache. It knows files
+// and formats; what the fields of a format mean is known to the package of that format
+// alone.
 package importer
 
 import (
 	"fmt"
-	"io"
 	"strings"
+	"time"
 
 	"orrery/traces"
-	"orrery/traces/importer/swf"
+	"orrery/traces/importer/columns"
+	"orrery/traces/importer/format"
 )
 
 // Options say how to import. The zero value is the default.
@@ -21,67 +23,109 @@ type Options struct {
 	// cache directory.
 	CacheDir string
 	// Watch, if not nil, is called every few megabytes of an import with how
-	// much of the work is done, in bytes of the raw log; an import reads it
+	// much of the work is done, in bytes of the raw files; an import reads them
 	// twice. An error stops the import, which leaves nothing behind and
 	// answers that error.
 	Watch func(done, total int64) error
 	// NoCache makes OpenAny import to a temporary file that Close removes.
 	NoCache bool
+	// Zone is that of times that name none, nil when it is not given; Service is the
+	// name of the service whose load is read. A format that has no use for one that is
+	// given refuses it with an OptionError.
+	Zone    *time.Location
+	Service string
+	// Columns makes the files tables of comma-separated values of which it says what
+	// the columns are; nil for a format that is told by the content.
+	Columns *columns.Mapping
 }
 
-// Import reads the log at path, plain or compressed by gzip or xz, and writes
-// it to out, which ends in .trace or .parquet. It says what became of the
-// rows. When the log is refused, with a DataError, nothing is written. A log
-// of 300,000 rows takes about a second; memory does not grow with the rows of
-// a log sorted by submission.
-func Import(path, out string, opts Options) (traces.Report, error) {
-	f, err := open(path)
+// OptionError says that an option does not go with the files.
+type OptionError struct{ Text string }
+
+// Error says which option, and why.
+func (e *OptionError) Error() string { return e.Text }
+
+// Import reads files of one format, plain or compressed by gzip or xz, and writes them
+// to out, which ends in .trace or .parquet (one table of jobs). It says what became of
+// the rows. When a file is refused, with a DataError, nothing is written. A log of
+// 300,000 rows takes about a second; memory does not grow with the rows of
+// a file that is sorted by time.
+func Import(paths []string, out string, opts Options) (traces.Report, error) {
+	in, err := open(paths, opts)
 	if err != nil {
 		return traces.Report{}, err
 	}
-	defer f.close()
-	if f.format != SWF {
-		return traces.Report{}, fmt.Errorf("importing %s: it is a %s already; name it where a trace is asked for", path, f.format)
+	defer in.close()
+	if in.raw == nil {
+		return traces.Report{}, fmt.Errorf("importing %s: it is a %s already; name it where a trace is asked for", paths[0], in.format)
 	}
-	return f.importTo(out, opts)
+	return in.importTo(out, opts)
 }
 
-// parsed is a log that a format's parser has read through and judged.
-type parsed interface {
-	Report() traces.Report
-	Meta() (traces.Meta, error)
-	Write(swf.JobWriter) error
-}
-
-// importTo writes the bundle out of a raw log. It reads the whole log before
-// it writes anything.
-func (f *file) importTo(out string, opts Options) (traces.Report, error) {
-	f.watch = opts.Watch
-	log, err := swf.Scan(f.name, func() (io.ReadCloser, error) { return f.content() })
+// importTo writes the bundle out of raw files. It reads them whole before it writes
+// anything.
+func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
+	in.watch = opts.Watch
+	log, err := in.raw.Scan(in.files(), format.Options{Zone: opts.Zone, Service: opts.Service})
 	if err != nil {
 		return traces.Report{}, err
 	}
-	if err := opts.check(log.Report()); err != nil {
-		return log.Report(), err
-	}
-	return log.Report(), write(log, out)
-}
-
-func write(log parsed, out string) error {
 	meta, err := log.Meta()
 	if err != nil {
-		return err
+		return log.Report(), err
 	}
 	w, err := traces.NewWriter(out, meta)
 	if err != nil {
-		return err
+		return log.Report(), err
 	}
 	defer w.Abort()
 	if err := log.Write(w); err != nil {
-		return err
+		return log.Report(), err
 	}
-	_, err = w.Close()
-	return err
+	report := log.Report()
+	if err := in.judge(report, w.Rows(), opts); err != nil {
+		return report, err
+	}
+	if meta, err = log.Meta(); err == nil { // with what the second reading found
+		err = w.SetMeta(meta)
+	}
+	if err == nil {
+		_, err = w.Close()
+	}
+	return report, err
+}
+
+// judge holds a report to what was written and to what was asked for.
+func (in *inputs) judge(r traces.Report, rows map[string]int64, opts Options) error {
+	tables := r.Tables
+	if len(tables) == 0 {
+		tables = []traces.TableReport{{Table: "jobs", Kept: r.Kept}}
+	}
+	kept := int64(0)
+	for i := range tables {
+		t := &tables[i]
+		if rows[t.Table] != t.Kept {
+			return fmt.Errorf("importing %s: the account of %s has %d rows and the table %d: this is an error of the importer %s", r.File, t.Table, t.Kept, rows[t.Table], r.Importer)
+		}
+		kept += t.Kept
+	}
+	if kept != r.Kept || !r.Balanced() {
+		return fmt.Errorf("importing %s: the account of rows does not add up (%d read, %d kept): this is an error of the importer %s", r.File, r.Read, r.Kept, r.Importer)
+	}
+	if r.Kept == 0 {
+		return &traces.DataError{File: r.File, Found: fmt.Sprintf("%d rows, all dropped%s", r.Read, dropped("; ", r)),
+			Expected: "at least one row that can be kept", Mend: "fetch the file again, or name another"}
+	}
+	return opts.check(r)
+}
+
+// dropped lists the rules that dropped rows, with sep before each.
+func dropped(sep string, r traces.Report) string {
+	var b strings.Builder
+	for _, d := range r.Dropped {
+		fmt.Fprintf(&b, "%s%s: %d (first on %s)", sep, d.Rule, d.Count, d.Example)
+	}
+	return b.String()
 }
 
 // check refuses dropped rows under Strict.
@@ -89,10 +133,6 @@ func (o Options) check(r traces.Report) error {
 	if !o.Strict || len(r.Dropped) == 0 {
 		return nil
 	}
-	var found []string
-	for _, d := range r.Dropped {
-		found = append(found, fmt.Sprintf("%s: %d (first on %s)", d.Rule, d.Count, d.Example))
-	}
-	return &traces.DataError{File: r.File, Found: "rows that cannot be kept: " + strings.Join(found, "; "),
+	return &traces.DataError{File: r.File, Found: "rows that cannot be kept: " + strings.TrimPrefix(dropped("; ", r), "; "),
 		Expected: "every row to be kept, as --strict asks", Mend: "correct the rows, or import without --strict to drop them"}
 }

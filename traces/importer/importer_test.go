@@ -81,7 +81,7 @@ func TestImportOfEveryPacking(t *testing.T) {
 	} {
 		path := save(t, c.name, c.content)
 		out := filepath.Join(t.TempDir(), "out.trace")
-		report, err := Import(path, out, Options{})
+		report, err := Import([]string{path}, out, Options{})
 		require.NoError(t, err, c.name)
 		require.Equal(t, path, report.File)
 		require.True(t, report.Balanced())
@@ -127,12 +127,12 @@ func TestRefusalsLeaveNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := save(t, "log.swf", c.content)
 			dir := t.TempDir()
-			_, err := Import(path, filepath.Join(dir, "out.trace"), Options{})
+			_, err := Import([]string{path}, filepath.Join(dir, "out.trace"), Options{})
 			require.Error(t, err)
 			require.Empty(t, inventory(t, dir))
 
 			cache := t.TempDir()
-			_, _, err = OpenAny(path, Options{CacheDir: cache})
+			_, _, err = OpenAny([]string{path}, Options{CacheDir: cache})
 			var data *traces.DataError
 			require.ErrorAs(t, err, &data)
 			require.ErrorContains(t, err, c.found)
@@ -153,7 +153,7 @@ func TestTwoGigabyteLine(t *testing.T) {
 			dir := t.TempDir()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := Import(path, filepath.Join(dir, "out.trace"), Options{})
+			_, err := Import([]string{path}, filepath.Join(dir, "out.trace"), Options{})
 			runtime.ReadMemStats(&after)
 			var data *traces.DataError
 			require.ErrorAs(t, err, &data)
@@ -168,7 +168,7 @@ func TestStrict(t *testing.T) {
 	path := save(t, "log.swf", tiny)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.parquet")
-	report, err := Import(path, out, Options{Strict: true})
+	report, err := Import([]string{path}, out, Options{Strict: true})
 	var data *traces.DataError
 	require.ErrorAs(t, err, &data)
 	require.ErrorContains(t, err, "no-submit-time: 1 (first on line 7: job 3, submit time -1)")
@@ -176,11 +176,11 @@ func TestStrict(t *testing.T) {
 	require.Empty(t, inventory(t, dir))
 
 	cache := Options{CacheDir: t.TempDir()}
-	src, _, err := OpenAny(path, cache)
+	src, _, err := OpenAny([]string{path}, cache)
 	require.NoError(t, err)
 	require.NoError(t, src.Close())
 	cache.Strict = true
-	_, _, err = OpenAny(path, cache)
+	_, _, err = OpenAny([]string{path}, cache)
 	require.ErrorAs(t, err, &data, "a cached import is judged too")
 }
 
@@ -190,7 +190,7 @@ func TestWatch(t *testing.T) {
 		path := save(t, "log.swf", content)
 		dir := t.TempDir()
 		last, calls := int64(-1), 0
-		_, err := Import(path, filepath.Join(dir, "out.parquet"), Options{Watch: func(done, total int64) error {
+		_, err := Import([]string{path}, filepath.Join(dir, "out.parquet"), Options{Watch: func(done, total int64) error {
 			require.Equal(t, int64(2*len(content)), total)
 			require.Greater(t, done, last)
 			require.LessOrEqual(t, done, total)
@@ -204,7 +204,7 @@ func TestWatch(t *testing.T) {
 		enough := errors.New("enough")
 		for _, after := range []int{1, 2} { // in the first pass, in the second
 			cache, n := t.TempDir(), 0
-			_, _, err = OpenAny(path, Options{CacheDir: cache, Watch: func(done, _ int64) error {
+			_, _, err = OpenAny([]string{path}, Options{CacheDir: cache, Watch: func(done, _ int64) error {
 				if n++; n == after || done >= int64(len(content)) {
 					return enough
 				}
@@ -219,11 +219,11 @@ func TestWatch(t *testing.T) {
 func TestDetect(t *testing.T) {
 	log := save(t, "log.swf", tiny)
 	bundle := filepath.Join(t.TempDir(), "b.trace")
-	_, err := Import(log, bundle, Options{})
+	_, err := Import([]string{log}, bundle, Options{})
 	require.NoError(t, err)
 	for path, want := range map[string]Format{
-		log:                                   SWF,
-		save(t, "x", gz(t, tiny)):             SWF,
+		log:                                   "swf",
+		save(t, "x", gz(t, tiny)):             "swf",
 		bundle:                                Bundle,
 		filepath.Join(bundle, "jobs.parquet"): Parquet,
 	} {
@@ -231,7 +231,7 @@ func TestDetect(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	_, err = Import(bundle, filepath.Join(t.TempDir(), "c.trace"), Options{})
+	_, err = Import([]string{bundle}, filepath.Join(t.TempDir(), "c.trace"), Options{})
 	require.ErrorContains(t, err, "a trace bundle already")
 	_, err = Detect(t.TempDir())
 	require.ErrorContains(t, err, "a directory without jobs.parquet")
@@ -252,7 +252,7 @@ func FuzzDetect(f *testing.F) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		src, o, err := OpenAny(path, Options{CacheDir: t.TempDir()})
+		src, o, err := OpenAny([]string{path}, Options{CacheDir: t.TempDir()})
 		if err != nil {
 			var data *traces.DataError
 			if !errors.As(err, &data) {

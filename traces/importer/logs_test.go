@@ -60,7 +60,7 @@ func TestPublicLogs(t *testing.T) {
 			}
 			dir := t.TempDir()
 			out := filepath.Join(dir, "out.parquet")
-			report, err := Import(filepath.Join(folder, name), out, Options{})
+			report, err := Import([]string{filepath.Join(folder, name)}, out, Options{})
 			if want.refused != "" {
 				var data *traces.DataError
 				require.ErrorAs(t, err, &data)
@@ -100,7 +100,7 @@ func roundTrip(t *testing.T, table string) {
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	again := filepath.Join(t.TempDir(), "again.parquet")
-	second, err := Import(log, again, Options{})
+	second, err := Import([]string{log}, again, Options{})
 	require.NoError(t, err)
 	require.Equal(t, b.Info().Rows, second.Read)
 	require.Equal(t, b.Info().Rows, second.Kept)
@@ -119,7 +119,7 @@ func TestExportEqualsLog(t *testing.T) {
 	for _, name := range []string{"KTH-SP2-1996-2.1-cln.swf.gz", "SDSC-SP2-1998-4.2-cln.swf.gz"} {
 		path := refdata.Path(t, "traces", "swf", name)
 		out := filepath.Join(t.TempDir(), "out.parquet")
-		_, err := Import(path, out, Options{})
+		_, err := Import([]string{path}, out, Options{})
 		require.NoError(t, err)
 		b, err := traces.Open(out)
 		require.NoError(t, err)
@@ -127,9 +127,9 @@ func TestExportEqualsLog(t *testing.T) {
 		_, err = swf.Export(&exported, b.Info(), b.Rows)
 		require.NoError(t, err)
 		require.NoError(t, b.Close())
-		f, err := open(path)
+		log, err := open([]string{path}, Options{})
 		require.NoError(t, err)
-		in, err := f.content()
+		in, err := log.list[0].content()
 		require.NoError(t, err)
 		var original bytes.Buffer
 		_, err = original.ReadFrom(in)

@@ -26,22 +26,23 @@ type Opened struct {
 }
 
 // OpenAny opens whatever holds a workload: a bundle, a Parquet table of jobs,
-// or a raw log, plain or compressed. A raw log is imported first, into the
-// cache when it can be written, else into a temporary file that closing the
-// source removes. Whichever way, the same log gives the same Info but for its
-// Name, which is that of the file as the user named it.
-func OpenAny(path string, opts Options) (traces.Source, *Opened, error) {
-	f, err := open(path)
+// or raw files of one format, plain or compressed. Raw files are imported first, into the
+// cache when it can be written, else into a temporary one that closing the
+// source removes. Whichever way, the same files give the same Info but for its
+// Name, which is that of the first file as the user named it.
+func OpenAny(paths []string, opts Options) (traces.Source, *Opened, error) {
+	in, err := open(paths, opts)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer f.close()
-	o := &Opened{Format: f.format, Table: f.path}
-	if f.format != SWF {
-		src, err := openTable(f.path, traceName(path), nil)
+	defer in.close()
+	name := traceName(paths[0])
+	o := &Opened{Format: in.format, Table: in.list[0].path}
+	if in.raw == nil {
+		src, err := openTable(o.Table, name, nil)
 		return src, o, err
 	}
-	dir, l, err := f.cached(opts, o)
+	dir, l, err := in.cached(opts, o)
 	if err == nil {
 		err = opts.check(l.Report)
 	}
@@ -50,29 +51,38 @@ func OpenAny(path string, opts Options) (traces.Source, *Opened, error) {
 	var stop stopped
 	if err != nil && !errors.As(err, &data) && !errors.As(err, &stop) {
 		why := err
-		dir, l, err = f.makeEntry(os.TempDir(), "orrery-import-*", opts)
+		dir, l, err = in.makeEntry(os.TempDir(), "orrery-import-*", opts)
 		remove = func() error { return os.RemoveAll(dir) }
 		o.Cached = false
-		o.Note = fmt.Sprintf("imported %s into a temporary file, to be removed at the end: no cache (%v)", path, why)
+		o.Note = fmt.Sprintf("imported %s into a temporary file, to be removed at the end: no cache (%v)", in.names(), why)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	l.Report.File = path
-	o.Report, o.Table = &l.Report, filepath.Join(dir, entryTable)
-	src, err := openTable(o.Table, traceName(path), remove)
+	l.Report.File = in.names()
+	o.Report, o.Table = &l.Report, l.table(dir)
+	src, err := openTable(o.Table, name, remove)
 	return src, o, err
+}
+
+// names are those of the files, as the user named them.
+func (in *inputs) names() string {
+	var names []string
+	for _, f := range in.list {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 var errNoCache = errors.New("as asked")
 
 // cached finds or makes the cache entry of the log. An error that is neither a
 // DataError nor the watcher's means that there is no cache to be had.
-func (f *file) cached(opts Options, o *Opened) (dir string, l label, err error) {
+func (in *inputs) cached(opts Options, o *Opened) (dir string, l label, err error) {
 	if opts.NoCache {
 		return "", l, errNoCache
 	}
-	key, err := cacheKey(f.path)
+	key, err := in.cacheKey(opts)
 	if err != nil {
 		return "", l, err
 	}
@@ -84,18 +94,18 @@ func (f *file) cached(opts Options, o *Opened) (dir string, l label, err error) 
 	l, err = loadEntry(place)
 	if err == nil {
 		o.Cached = true
-		o.Note = fmt.Sprintf("%s was imported before: reading %s", f.name, place)
+		o.Note = fmt.Sprintf("%s was imported before: reading %s", in.names(), place)
 		return place, l, nil
 	}
 	again := ""
 	if !errors.Is(err, os.ErrNotExist) {
 		again = " again, since the earlier import is damaged"
 	}
-	made, l, err := f.makeEntry(root, ".partial-*", opts)
+	made, l, err := in.makeEntry(root, ".partial-*", opts)
 	if err != nil {
 		return "", l, err
 	}
-	o.Note = fmt.Sprintf("imported %s%s, kept in %s", f.name, again, place)
+	o.Note = fmt.Sprintf("imported %s%s, kept in %s", in.names(), again, place)
 	return place, l, publish(made, place)
 }
 
@@ -146,7 +156,7 @@ func (s *owned) Close() error {
 // traceName is the base name without the extensions of formats and packings.
 func traceName(path string) string {
 	name := filepath.Base(path)
-	for _, ext := range []string{".gz", ".xz", ".swf", ".trace", ".parquet"} {
+	for _, ext := range []string{".gz", ".xz", ".swf", ".csv", ".trace", ".parquet"} {
 		name = strings.TrimSuffix(name, ext)
 	}
 	return name

@@ -30,7 +30,7 @@ func rows(t testing.TB, src traces.Source) int {
 
 func mustOpen(t testing.TB, path string, opts Options) (traces.Info, *Opened) {
 	t.Helper()
-	src, o, err := OpenAny(path, opts)
+	src, o, err := OpenAny([]string{path}, opts)
 	require.NoError(t, err)
 	require.Equal(t, 3, rows(t, src))
 	info := src.Info()
@@ -115,7 +115,7 @@ func TestWithoutCache(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			src, o, err := OpenAny(path, set(t))
+			src, o, err := OpenAny([]string{path}, set(t))
 			require.NoError(t, err)
 			require.Contains(t, o.Note, "no cache (")
 			require.NotEmpty(t, inventory(t, temp))
@@ -145,7 +145,7 @@ func TestImportsAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range hashes {
 		wg.Go(func() {
-			src, _, err := OpenAny(path, opts)
+			src, _, err := OpenAny([]string{path}, opts)
 			if err != nil {
 				hashes[i] = err.Error()
 				return
@@ -167,7 +167,7 @@ func TestImportsAtOnce(t *testing.T) {
 func TestOpenAnyOfTraces(t *testing.T) {
 	path := save(t, "a.swf", tiny)
 	out := filepath.Join(t.TempDir(), "my.trace")
-	_, err := Import(path, out, Options{})
+	_, err := Import([]string{path}, out, Options{})
 	require.NoError(t, err)
 	info, o := mustOpen(t, out, Options{CacheDir: t.TempDir()})
 	require.Equal(t, "my", info.Name)

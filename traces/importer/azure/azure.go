@@ -1,0 +1,56 @@
+// Package azure reads the public traces of Azure: so far the requests to language
+// models of 2023 (AzureLLMInferenceTrace, one CSV for each of two services). It knows
+// nothing of what a replay makes of a request.
+//
+// The columns are TIMESTAMP (100 ns, without a zone, UTC by the description of the data
+// set), ContextTokens and GeneratedTokens. A row is one request: a sample of the load
+// table with one arrival and no width. Times are rounded down to the microsecond.
+//
+// Source: https://github.com/Azure/AzurePublicDataset.
+package azure
+
+import (
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
+
+// LLM is the format of the traces of 2023.
+var LLM = &format.Format{
+	Name: "azure-llm", Version: 1, Files: 1, Zoned: true, Served: true, What: "requests of Azure's LLM traces of 2023 (TIMESTAMP,ContextTokens,GeneratedTokens)",
+	Sniff: func(h format.Head) format.Match {
+		return format.HeaderMatch(h, ',', columns...)
+	},
+}
+
+func init() { LLM.Scan = scan }
+
+var columns = []string{columnTime: "TIMESTAMP", columnIn: "ContextTokens", columnOut: "GeneratedTokens"}
+
+const (
+	columnTime = iota
+	columnIn
+	columnOut
+)
+
+func scan(files []format.File, o format.Options) (format.Scanned, error) {
+	d := &format.Demand{Format: LLM, File: files[0], Columns: columns}
+	d.Zone = d.Account.OrUTC(o.Zone, "the data set says so; --time-zone gives another")
+	service := d.Account.ServiceOr(o.Service, "llm")
+	clock := &format.Clock{Zone: d.Zone}
+	d.Restart = clock.Restart
+	d.Instant = func(r *format.Row) (model.Time, error) { return clock.At(r, r.At[columnTime]) }
+	d.Samples = func(r *format.Row, at model.Time, _ model.Duration, out []traces.Load) ([]traces.Load, error) {
+		in, err := r.Int(r.At[columnIn])
+		if err != nil {
+			return nil, err
+		}
+		generated, err := r.Int(r.At[columnOut])
+		if err != nil {
+			return nil, err
+		}
+		return append(out, traces.Load{Service: service, Time: at, Arrivals: traces.Some(1.0),
+			TokensIn: traces.Some(float64(in)), TokensOut: traces.Some(float64(generated))}), nil
+	}
+	return d, d.Scan()
+}

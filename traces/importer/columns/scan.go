@@ -1,0 +1,303 @@
+package columns
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"orrery/internal/spelling"
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
+
+// table is a file that was read through under a mapping.
+type table struct {
+	m       *Mapping
+	format  *format.Format
+	file    format.File
+	comma   rune
+	service string
+	zone    *time.Location
+	convert converter
+	record  *traces.Record
+	wanted  []string // columns of the file
+	others  []int    // columns of the file that no column of the table takes
+	account format.Account
+
+	rows     int64
+	first    model.Time
+	step     model.Duration
+	unsorted string // the first row out of order
+	dated    bool   // the table has a time
+}
+
+// separators are tried in this order.
+var separators = []rune{',', ';', '\t', '|'}
+
+func (m *Mapping) scan(f *format.Format, file format.File, o format.Options) (format.Scanned, error) {
+	t := &table{m: m, format: f, file: file, service: o.Service, zone: o.Zone, convert: converter{m: m, clock: format.Clock{Zone: o.Zone}}}
+	for i := range m.sources {
+		if s := &m.sources[i]; s.from != "" && !slices.Contains(t.wanted, s.from) {
+			t.wanted = append(t.wanted, s.from)
+		}
+	}
+	if err := t.layout(); err != nil {
+		return nil, err
+	}
+	t.record, _ = traces.NewRecord(m.table)
+	t.record.Clear()
+	t.dated = t.record.At() != model.AbsentTime
+	return t, t.read()
+}
+
+// layout finds the separator and the columns that are left over.
+func (t *table) layout() error {
+	var near []string
+	for i, comma := range separators {
+		names, err := format.Header(t.file.Head, comma)
+		if err != nil {
+			err.File = t.file.Name
+			return err
+		}
+		missing := slices.DeleteFunc(slices.Clone(t.wanted), func(w string) bool { return slices.Contains(names, w) })
+		if len(missing) == 0 {
+			t.comma = comma
+			for k, name := range names {
+				if !slices.Contains(t.wanted, name) {
+					t.others = append(t.others, k)
+				}
+			}
+			return t.remark(names)
+		}
+		if i == 0 || len(names) > len(near) {
+			near = names
+		}
+	}
+	for _, w := range t.wanted {
+		if !slices.Contains(near, w) {
+			return &traces.DataError{File: t.file.Name, Line: 1, Found: "the columns " + format.Excerpt(strings.Join(near, ",")), Expected: fmt.Sprintf("a column %q", w),
+				Mend: "name a column of the file" + spelling.Hint(w, near)}
+		}
+	}
+	return nil
+}
+
+// remark notes what the mapping leaves open.
+func (t *table) remark(names []string) error {
+	a := &t.account
+	switch {
+	case t.m.table == "jobs" && t.m.find("id") == nil:
+		a.Assume("jobs.id", "the number of the row", "no column was given for it")
+	case t.m.table == "nodes" && t.m.find("up") == nil:
+		a.Assume("nodes.up", "true", "no column was given for it")
+	case t.m.table == "load" && t.m.find("service") == nil:
+		if t.service == "" {
+			return &traces.DataError{File: t.file.Name, Found: "load of a service without a name", Expected: "a name", Mend: "give --service NAME, or --column service=COLUMN"}
+		}
+	}
+	if len(t.others) > 0 && (t.m.table != "jobs" || t.m.find("extra") != nil) {
+		var left []string
+		for _, k := range t.others {
+			left = append(left, names[k])
+		}
+		a.Assume("columns left out", strings.Join(left, ", "), "no column of the table was given for them")
+	}
+	return nil
+}
+
+// values sets the record to a row, and says why it must be dropped.
+func (t *table) values(r *format.Row, epoch model.Time) (drop string, err error) {
+	c := &t.convert
+	c.row, c.err, c.width = r, nil, 0
+	t.record.Clear()
+	set := func(name string, v traces.Value) { t.record.Set(t.record.Column(name), v) }
+	if t.m.table == "jobs" && t.m.find("id") == nil {
+		set("id", traces.Value{Number: r.N})
+	}
+	if t.m.table == "nodes" {
+		set("up", traces.Value{Number: 1})
+	}
+	if t.m.table == "load" && t.service != "" {
+		set("service", traces.Value{Text: t.service})
+	}
+	if w := t.m.find("width"); w != nil { // a rate needs it
+		v := t.one(w, r)
+		c.width = v.Number
+		set("width", v)
+	}
+	for i := range t.m.sources {
+		s := &t.m.sources[i]
+		if s.column.Name == "width" {
+			continue
+		}
+		v := t.one(s, r)
+		switch {
+		case v.Null && !s.column.Optional && drop == "":
+			drop = "no-" + s.column.Name
+		case v.Null:
+		case s.column.Type == traces.Timestamp:
+			v.Number -= int64(epoch)
+			fallthrough
+		default:
+			t.record.Set(s.place, v)
+		}
+	}
+	if t.m.table == "jobs" && t.m.find("extra") == nil {
+		if err := t.extra(r, set); err != nil {
+			return "", err
+		}
+	}
+	return drop, c.err
+}
+
+// one is the value of one source.
+func (t *table) one(s *source, r *format.Row) traces.Value {
+	if s.step {
+		return traces.Value{Number: int64(t.step)}
+	}
+	column := -1
+	if s.from != "" {
+		column = r.At[slices.Index(t.wanted, s.from)]
+	}
+	return t.convert.value(s, column)
+}
+
+// extra keeps the columns that nothing was given for.
+func (t *table) extra(r *format.Row, set func(string, traces.Value)) error {
+	left := map[string]string{}
+	for _, k := range t.others {
+		text, err := r.Text(k)
+		if err != nil {
+			return err
+		}
+		if text != "" {
+			left[r.Header[k]] = text
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(left) // keys ascending
+	if err != nil {
+		return err
+	}
+	set("extra", traces.Value{Text: string(text)})
+	return nil
+}
+
+// read goes through the file once.
+func (t *table) read() error {
+	last := model.AbsentTime
+	t.convert.clock.Restart()
+	err := format.Rows(t.file, t.comma, t.wanted, func(r *format.Row) error {
+		t.rows++
+		drop, err := t.values(r, 0)
+		if err != nil || drop != "" || !t.dated {
+			return t.named(err)
+		}
+		at := t.record.At()
+		switch {
+		case last == model.AbsentTime:
+			t.first = at
+		case at < last && t.unsorted == "":
+			t.unsorted = fmt.Sprintf("line %d", r.Line)
+		case at > last && (t.step == 0 || at.Sub(last) < t.step):
+			t.step = at.Sub(last)
+		}
+		t.first, last = min(t.first, at), at
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case t.rows == 0:
+		return &traces.DataError{File: t.file.Name, Found: "a header without rows", Expected: "at least one row", Mend: "fetch the file again"}
+	}
+	if w := t.m.find("width"); w != nil && w.step {
+		t.account.Assume("load.width", t.step.String(), "the smallest step between two rows, as asked for")
+	}
+	return nil
+}
+
+// named puts the name of the file into an error about a constant.
+func (t *table) named(err error) error {
+	var e *traces.DataError
+	if errors.As(err, &e) && e.File == "" {
+		e.File = t.file.Name
+	}
+	return err
+}
+
+// epoch is the zero of the bundle's clock: the whole second of the first row, or 0
+// where the file's own zero is arbitrary.
+func (t *table) epoch() model.Time {
+	if !t.absolute() {
+		return 0
+	}
+	back := t.first % model.Time(model.Second)
+	if back < 0 {
+		back += model.Time(model.Second)
+	}
+	return t.first - back
+}
+
+// absolute says whether times count from 1970.
+func (t *table) absolute() bool {
+	return t.dated && slices.ContainsFunc(t.m.sources, func(s source) bool { return s.column.Type == traces.Timestamp && s.unit.special != relative })
+}
+
+// Write implements format.Scanned.
+func (t *table) Write(w *traces.Writer) error {
+	t.account.Again()
+	account, rules := t.account.Table(t.m.table), traces.NewRules()
+	t.convert.clock.Restart()
+	at := func(r *format.Row) (model.Time, error) {
+		if t.unsorted == "" {
+			return 0, nil
+		}
+		_, err := t.values(r, 0)
+		return t.record.At(), err
+	}
+	err := format.InOrder(t.file, t.comma, t.wanted, t.unsorted == "", at, func(r *format.Row, _ model.Time) error {
+		r.Repaired = r.Repaired[:0] // of the look at its time
+		drop, err := t.values(r, t.epoch())
+		if err != nil {
+			return t.named(err)
+		}
+		where := fmt.Sprintf("line %d", r.Line)
+		account.Read++
+		for _, rule := range r.Repaired {
+			account.Repair(rule, where)
+		}
+		if drop == "" {
+			drop = strings.ReplaceAll(t.record.Broken(rules), " ", "-")
+		}
+		if drop != "" {
+			account.Drop(drop, where)
+			return nil
+		}
+		account.Kept++
+		return t.record.Write(w)
+	})
+	if err == nil && t.unsorted != "" {
+		account.Repair("sorted", t.unsorted)
+	}
+	return err
+}
+
+// Report implements format.Scanned.
+func (t *table) Report() traces.Report { return t.account.Report([]format.File{t.file}, t.format) }
+
+// Meta implements format.Scanned.
+func (t *table) Meta() (traces.Meta, error) {
+	m, err := format.Describe([]format.File{t.file}, t.Report())
+	m.Epoch, m.EpochKnown, m.Sorted = t.epoch(), t.absolute(), true
+	if t.zone != nil {
+		m.TimeZone = t.zone.String()
+	}
+	return m, err
+}

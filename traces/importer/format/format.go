@@ -1,0 +1,71 @@
+// Package format is what the importers of the formats have in common: what a format
+// is to the registry, the files that it reads, the account of rows by table, rows of
+// delimited text, and instants in time zones. It does not know which formats there are.
+package format
+
+import (
+	"io"
+	"time"
+
+	"orrery/traces"
+)
+
+// File is an input. Open opens it from its start, decompressed; an import opens it
+// twice.
+type File struct {
+	Name string // as the user named it
+	Open func() (io.ReadCloser, error)
+	Head Head
+}
+
+// Head is what a file begins with, decompressed, up to 64 KiB.
+type Head struct {
+	Bytes []byte
+	Whole bool // it is all of the file
+}
+
+// Options say what files do not say themselves.
+type Options struct {
+	// Zone is that of times without one; nil when it was not given. Formats load no
+	// zones of their own.
+	Zone *time.Location
+	// Service is the name of the service whose load a file is; "" for that of the
+	// format.
+	Service string
+}
+
+// Format is a kind of file that becomes a bundle.
+type Format struct {
+	Name string // in reports and in the names of cached imports
+	// Version is raised whenever the same file may import differently: cached imports
+	// of other versions are not used.
+	Version int
+	What    string // for people, in the plural
+	// Files is how many files may be given together, 1 or more.
+	Files int
+	// Zoned says that its times may be in a zone that the file does not name, Served that
+	// a file is the load of one service that it does not name.
+	Zoned, Served bool
+	// Sniff judges a file by its beginning; its name does not matter.
+	Sniff func(Head) Match
+	// Scan reads the files through and answers a DataError, with the line, where one is
+	// not of the format. It keeps no rows.
+	Scan func([]File, Options) (Scanned, error)
+}
+
+// Match says how near a file comes to a format.
+type Match struct {
+	Near int // in 100, how much of what was looked for is there
+	// Err is why it is not of the format, without the name of the file; nil when it is.
+	Err *traces.DataError
+}
+
+// Scanned is input that was read through once and whose rows can be written.
+type Scanned interface {
+	// Write reads the input again and writes the bundle's rows.
+	Write(*traces.Writer) error
+	// Report says what became of the rows; it is complete behind Write.
+	Report() traces.Report
+	// Meta is the metadata of the bundle; what its import says is complete behind Write.
+	Meta() (traces.Meta, error)
+}

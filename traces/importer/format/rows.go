@@ -1,0 +1,272 @@
+package format
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// maxRow is the longest row, in bytes: a file without line ends, or with a quotation
+// that does not end, is refused in little memory.
+const maxRow = 1 << 20
+
+var utf8BOM = []byte("\xef\xbb\xbf")
+
+// Row is a row of delimited text. It is valid until the next.
+type Row struct {
+	Line   int64 // in the file, from 1
+	N      int64 // of the row, from 1; the header is none
+	Fields []string
+	Header []string
+	At     []int // where the columns that were asked for are, in that order
+	// Repaired are the rules by which the row was mended when it was read into values.
+	Repaired []string
+
+	file string
+}
+
+// Repair notes a rule by which the row was mended.
+func (r *Row) Repair(rule string) { r.Repaired = append(r.Repaired, rule) }
+
+// Rows goes through the rows of a file whose first one is a header, which must have the
+// wanted columns, in any order. Each row has as many fields as the header.
+func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
+	raw, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer raw.Close() // only read
+	in := &bounded{r: raw, left: maxRow}
+	lines := csv.NewReader(in)
+	lines.Comma, lines.ReuseRecord = comma, true
+	row := Row{file: f.Name}
+	for {
+		in.left = maxRow
+		fields, err := lines.Read()
+		switch {
+		case errors.Is(err, io.EOF):
+			if row.Header == nil {
+				return &traces.DataError{File: f.Name, Found: "an empty file", Expected: "a row with the names of the columns", Mend: "fetch the file again"}
+			}
+			return nil
+		case err != nil:
+			return unreadable(f.Name, err, len(row.Header), len(fields))
+		}
+		line, _ := lines.FieldPos(0)
+		if row.Header == nil {
+			row.Header = slices.Clone(fields)
+			for i := range row.Header {
+				row.Header[i] = strings.TrimSpace(row.Header[i])
+			}
+			row.Header[0] = strings.TrimPrefix(row.Header[0], string(utf8BOM))
+			if i := slices.IndexFunc(row.Header, func(s string) bool { return !utf8.ValidString(s) }); i >= 0 {
+				return &traces.DataError{File: f.Name, Line: 1, Found: "the column " + Excerpt(row.Header[i]), Expected: "names in UTF-8", Mend: "convert the file, for example with iconv"}
+			}
+			if err := row.place(wanted); err != nil {
+				return err
+			}
+			continue
+		}
+		row.N++
+		row.Line, row.Fields, row.Repaired = int64(line), fields, row.Repaired[:0]
+		if err := fn(&row); err != nil {
+			return err
+		}
+	}
+}
+
+// place finds the wanted columns in the header.
+func (r *Row) place(wanted []string) error {
+	for _, name := range wanted {
+		i := slices.Index(r.Header, name)
+		switch {
+		case i < 0:
+			return &traces.DataError{File: r.file, Line: 1, Found: "the columns " + Excerpt(strings.Join(r.Header, ",")), Expected: "a column " + name, Mend: "fetch the file again"}
+		case slices.Contains(r.Header[i+1:], name):
+			return &traces.DataError{File: r.file, Line: 1, Found: "two columns " + name, Expected: "one", Mend: "rename one of them"}
+		}
+		r.At = append(r.At, i)
+	}
+	return nil
+}
+
+// unreadable says what is wrong with a row.
+func unreadable(file string, err error, want, got int) error {
+	var parse *csv.ParseError
+	switch {
+	case errors.Is(err, errLong):
+		return &traces.DataError{File: file, Found: fmt.Sprintf("a row longer than %d bytes", maxRow), Expected: "rows that end",
+			Mend: "look for a quotation mark that is not closed, or fetch the file again"}
+	case !errors.As(err, &parse):
+		return err // of the file or its compression
+	}
+	e := &traces.DataError{File: file, Line: int64(parse.Line), Found: parse.Err.Error(), Expected: "delimited text with closed quotations",
+		Mend: "correct the row, or fetch the file again if it was cut short"}
+	if errors.Is(err, csv.ErrFieldCount) {
+		e.Found, e.Expected = fmt.Sprintf("%d fields", got), fmt.Sprintf("%d, as the header has", want)
+	}
+	return e
+}
+
+// bounded ends the reading of a row that is too long.
+type bounded struct {
+	r    io.Reader
+	left int
+}
+
+var errLong = errors.New("the row is too long")
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLong
+	}
+	n, err := b.r.Read(p)
+	b.left -= n
+	return n, err
+}
+
+// InOrder goes through the rows by at, and those of one instant in their order in the
+// file. A file that is sorted streams; of another all rows are held until they are read.
+func InOrder(f File, comma rune, wanted []string, sorted bool, at func(*Row) (model.Time, error), fn func(*Row, model.Time) error) error {
+	type held struct {
+		row Row
+		at  model.Time
+	}
+	var all []held
+	err := Rows(f, comma, wanted, func(r *Row) error {
+		t, err := at(r)
+		if err != nil {
+			return err
+		}
+		if sorted {
+			return fn(r, t)
+		}
+		kept := *r
+		kept.Fields, kept.Repaired = slices.Clone(r.Fields), slices.Clone(r.Repaired)
+		all = append(all, held{kept, t})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b held) int { return cmp.Compare(a.at, b.at) })
+	for i := range all {
+		if err := fn(&all[i].row, all[i].at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Wrong is the error about a field.
+func (r *Row) Wrong(column int, expected, mend string) *traces.DataError {
+	return &traces.DataError{File: r.file, Line: r.Line, Column: r.Header[column], Found: Excerpt(r.Fields[column]), Expected: expected, Mend: mend}
+}
+
+// Excerpt quotes the start of a text.
+func Excerpt(s string) string {
+	const most = 60
+	if len(s) > most {
+		return fmt.Sprintf("%q and %d bytes more", s[:most], len(s)-most)
+	}
+	return strconv.Quote(s)
+}
+
+// Text is a field of text, which must be UTF-8.
+func (r *Row) Text(column int) (string, error) {
+	s := strings.TrimSpace(r.Fields[column])
+	if !utf8.ValidString(s) {
+		return "", r.Wrong(column, "text in UTF-8", "convert the file, for example with iconv")
+	}
+	return strings.Clone(s), nil
+}
+
+// Empty says whether a field holds nothing.
+func (r *Row) Empty(column int) bool { return strings.TrimSpace(r.Fields[column]) == "" }
+
+// Int is a whole number.
+func (r *Row) Int(column int) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(r.Fields[column]), 10, 64)
+	if err != nil || n == math.MinInt64 {
+		return 0, r.Wrong(column, "a whole number", "correct the value, or leave the row out")
+	}
+	return n, nil
+}
+
+// Real is a finite number.
+func (r *Row) Real(column int) (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(r.Fields[column]), 64)
+	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, r.Wrong(column, "a number", "correct the value, or leave the row out")
+	}
+	return x, nil
+}
+
+// HeaderMatch compares the first line of a file with the columns that a format has.
+func HeaderMatch(h Head, comma rune, wanted ...string) Match {
+	names, err := Header(h, comma)
+	if err != nil {
+		return Match{Err: err}
+	}
+	var missing []string
+	for _, w := range wanted {
+		if !slices.Contains(names, w) {
+			missing = append(missing, w)
+		}
+	}
+	if len(missing) == 0 {
+		return Match{Near: 100}
+	}
+	return Match{Near: 100 * (len(wanted) - len(missing)) / len(wanted), Err: &traces.DataError{
+		Line: 1, Found: "the columns " + Excerpt(strings.Join(names, ",")), Expected: "columns " + strings.Join(wanted, ","),
+		Mend: "the file lacks " + strings.Join(missing, ", "),
+	}}
+}
+
+// Header is the names in the first line of a file.
+func Header(h Head, comma rune) ([]string, *traces.DataError) {
+	lines := Lines(h)
+	if lines == nil {
+		return nil, &traces.DataError{Line: 1, Found: "a line longer than " + strconv.Itoa(len(h.Bytes)) + " bytes", Expected: "the names of columns", Mend: "name another file"}
+	}
+	names, err := Split(lines[0], comma)
+	if err != nil {
+		return nil, &traces.DataError{Line: 1, Found: Excerpt(lines[0]), Expected: "the names of columns", Mend: "name another file"}
+	}
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names, nil
+}
+
+// Lines are the whole lines that a file begins with, nil when there is not one.
+func Lines(h Head) []string {
+	text := bytes.TrimPrefix(h.Bytes, utf8BOM)
+	if !h.Whole {
+		text = text[:bytes.LastIndexByte(text, '\n')+1]
+	}
+	text = bytes.TrimRight(text, "\r\n")
+	if len(text) == 0 {
+		return nil
+	}
+	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+}
+
+// Split takes a line of delimited text apart.
+func Split(line string, comma rune) ([]string, error) {
+	in := csv.NewReader(strings.NewReader(line))
+	in.Comma = comma
+	return in.Read()
+}

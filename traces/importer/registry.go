@@ -1,0 +1,113 @@
+package importer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"orrery/traces"
+	"orrery/traces/importer/alibaba"
+	"orrery/traces/importer/azure"
+	"orrery/traces/importer/format"
+	"orrery/traces/importer/steam"
+	"orrery/traces/importer/swf"
+	"orrery/traces/importer/worldcup"
+)
+
+// formats are those that are told by their content, in the order in which they are
+// listed. A file is of one of them at most.
+var formats = []*format.Format{swfLogs, alibaba.Openb, azure.LLM, worldcup.Counts, steam.Players}
+
+var swfLogs = &format.Format{
+	Name: swf.Name, Version: swf.Version, Files: 1, What: "workload logs in the Standard Workload Format (18 numbers to a line)",
+	Sniff: sniffSWF,
+	Scan: func(files []format.File, _ format.Options) (format.Scanned, error) {
+		log, err := swf.Scan(files[0].Name, files[0].Open)
+		return swfLog{log}, err
+	},
+}
+
+// swfLog is a log as the registry writes it.
+type swfLog struct{ *swf.Log }
+
+// Write implements format.Scanned.
+func (l swfLog) Write(w *traces.Writer) error { return l.Log.Write(w) }
+
+// sniffSWF counts how many of the first words of a file are numbers.
+func sniffSWF(h format.Head) format.Match {
+	err := swf.Sniff(h.Bytes, h.Whole)
+	if err == nil {
+		return format.Match{Near: 100}
+	}
+	m := format.Match{Near: 1, Err: &traces.DataError{Found: err.Error()}}
+	errors.As(err, &m.Err)
+	for _, line := range format.Lines(h) {
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0][0] == ';' {
+			continue
+		}
+		numbers := 0
+		for _, w := range words {
+			if strings.Trim(w, "+-.0123456789eE") == "" {
+				numbers++
+			}
+		}
+		m.Near = 1 + 90*numbers/max(len(words), 18)
+		break
+	}
+	return m
+}
+
+// Formats lists the formats that files are told by, for people.
+func Formats() []format.Format {
+	out := make([]format.Format, len(formats))
+	for i, f := range formats {
+		out[i] = *f
+	}
+	return out
+}
+
+// formatOf is the format of a file by its beginning. Where it is none, the DataError
+// says which came nearest, and why it is not that, and lists all.
+func formatOf(h format.Head) (*format.Format, error) {
+	if i := bytes.IndexFunc(h.Bytes, isBinary); i >= 0 {
+		return nil, unknown(&traces.DataError{Found: fmt.Sprintf("a binary file (byte %#02x at offset %d)", h.Bytes[i], i), Expected: "text of a known format"}, nil, 0)
+	}
+	if h.Whole && len(bytes.TrimSpace(h.Bytes)) == 0 {
+		return nil, unknown(&traces.DataError{Found: "an empty file", Expected: "text of a known format"}, nil, 0)
+	}
+	var near *format.Format
+	var best format.Match
+	for _, f := range formats {
+		m := f.Sniff(h)
+		if m.Err == nil {
+			return f, nil
+		}
+		if near == nil || m.Near > best.Near {
+			near, best = f, m
+		}
+	}
+	return nil, unknown(best.Err, near, best.Near)
+}
+
+// isBinary says whether a character has no business in a text file.
+func isBinary(c rune) bool { return c < ' ' && !strings.ContainsRune("\n\r\t\f\v\x1a", c) }
+
+// unknown is the refusal of a file that is of no format.
+func unknown(why *traces.DataError, near *format.Format, score int) error {
+	e := *why
+	var list []string
+	for _, f := range formats {
+		list = append(list, f.Name+" ("+f.What+")")
+	}
+	switch {
+	case near == nil:
+	case score > 5:
+		e.Mend += fmt.Sprintf("; of the known formats %s came nearest", near.Name)
+	default:
+		e.Mend = "it resembles no known format; a table of comma-separated values is imported by naming its columns: orrery import FILE --table load --column time=NAME:text --column arrivals=NAME"
+	}
+	e.Mend = strings.TrimPrefix(e.Mend+"; known are "+strings.Join(list, ", "), "; ")
+	return &e
+}

@@ -1,0 +1,86 @@
+// Package steam reads charts of players of games on Steam, as SteamDB exports them: a
+// CSV with the column DateTime and one column for each game. It knows nothing of what a
+// replay makes of a number of players.
+//
+// A filled cell is a sample of the load table: so many players of the game (the
+// service) from DateTime on. An empty cell is none: the game was not out yet, or it was
+// not counted. Times have no zone and are taken as UTC. The width of a sample is the
+// smallest step between two rows, most often a day. A chart by the day holds the most
+// players of it, and says so nowhere.
+package steam
+
+import (
+	"strconv"
+	"strings"
+
+	"orrery/scheduler/model"
+	"orrery/traces"
+	"orrery/traces/importer/format"
+)
+
+// Players is the format.
+var Players = &format.Format{
+	Name: "steam", Version: 1, Files: 1, Zoned: true, What: "players of games on Steam (DateTime and a column for each game)", Sniff: sniff,
+}
+
+func init() { Players.Scan = scan }
+
+const columnTime = "DateTime"
+
+// sniff wants DateTime in quotation marks, as the export writes it, a date, and whole
+// numbers: other tables call a column so, too.
+func sniff(h format.Head) format.Match {
+	m := format.HeaderMatch(h, ',', columnTime)
+	lines := format.Lines(h)
+	if m.Err != nil || len(lines) == 0 {
+		return m
+	}
+	other := func(line int64, found string) format.Match {
+		return format.Match{Near: 60, Err: &traces.DataError{Line: line, Found: format.Excerpt(found), Expected: "a chart as SteamDB exports it",
+			Mend: "for another table name the columns: --table load --column time=DateTime:text --column concurrent=NAME"}}
+	}
+	if !strings.HasPrefix(lines[0], `"`+columnTime+`",`) {
+		return other(1, lines[0])
+	}
+	for i, line := range lines[1:min(len(lines), 20)] {
+		cells, err := format.Split(line, ',')
+		if err != nil {
+			return other(int64(i)+2, line)
+		}
+		for _, c := range cells[1:] {
+			if _, err := strconv.ParseUint(c, 10, 63); c != "" && err != nil {
+				return other(int64(i)+2, line)
+			}
+		}
+	}
+	return m
+}
+
+func scan(files []format.File, o format.Options) (format.Scanned, error) {
+	d := &format.Demand{Format: Players, File: files[0], Columns: []string{columnTime}}
+	d.Zone = d.Account.OrUTC(o.Zone, "the file names none; --time-zone gives another")
+	clock := &format.Clock{Zone: d.Zone}
+	d.Restart = clock.Restart
+	d.Instant = func(r *format.Row) (model.Time, error) { return clock.At(r, r.At[0]) }
+	d.Samples = func(r *format.Row, at model.Time, step model.Duration, out []traces.Load) ([]traces.Load, error) {
+		for i := range r.Fields {
+			if i == r.At[0] || r.Empty(i) {
+				continue
+			}
+			n, err := r.Int(i)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, traces.Load{Service: r.Header[i], Time: at, Width: step, Concurrent: traces.Some(float64(n))})
+		}
+		return out, nil
+	}
+	if err := d.Scan(); err != nil {
+		return nil, err
+	}
+	if d.Step() > 0 {
+		d.Account.Assume("load.width", d.Step().String(), "the smallest step between two rows")
+	}
+	d.Account.Assume("load.concurrent", "the number of each cell", "the file does not say whether it is the mean or the most of its time")
+	return d, nil
+}
