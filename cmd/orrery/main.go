@@ -4,7 +4,10 @@
 // codes; it must not know how a schedule, a metric or a trace comes about.
 package main
 
-import "os"
+import (
+	"os"
+	_ "time/tzdata" // zones of raw files are the same on every computer
+)
 
 func main() {
 	ctx, stop := interruptible(os.Stderr)

@@ -97,6 +97,9 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer t.close()
+	if err := t.needsJobs(); err != nil {
+		return err
+	}
 	spec, err := v.bound(t)
 	if err != nil {
 		return err

@@ -59,9 +59,10 @@ func (m *Main) traceInfoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info TRACE",
 		Short: "Say what a trace is: size, epoch, cluster, origin",
-		Long: `Print what a trace says about itself: its content hash, the number of jobs, its
-epoch (the zero of all its times, UTC), the cluster it was recorded on, where it
-comes from and what its import dropped and repaired (rows).
+		Long: `Print what a trace says about itself: its content hash, the number of jobs and of
+rows in its other tables, its epoch (the zero of all its times, UTC), the cluster it
+was recorded on, where it comes from, and what its import dropped and repaired (rows)
+and assumed.
 
 Exit codes: 0 printed, 2 usage, 3 bad input.`,
 		Example: `  orrery trace info log.swf.gz
@@ -83,27 +84,28 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 
 // traceInfo is what trace info -o json prints.
 type traceInfo struct {
-	Name           string         `json:"name"`
-	Hash           string         `json:"hash"`
-	Jobs           int64          `json:"jobs"`
-	Epoch          *time.Time     `json:"epoch"` // null when it is not known
-	TimeZone       string         `json:"time_zone,omitempty"`
-	Processors     int32          `json:"processors,omitempty"`
-	Nodes          int32          `json:"nodes,omitempty"`
-	NodesTableRows int            `json:"nodes_table_rows"`
-	Sorted         bool           `json:"sorted"`
-	WarmStartUS    *int64         `json:"warm_start_us,omitempty"`
-	HistoryUS      int64          `json:"history_us,omitempty"`
-	Source         string         `json:"source,omitempty"`
-	Recipe         string         `json:"recipe,omitempty"`
-	Steps          []string       `json:"steps,omitempty"` // of the recipe
-	Import         *traces.Report `json:"import,omitempty"`
+	Name           string             `json:"name"`
+	Hash           string             `json:"hash"`
+	Jobs           int64              `json:"jobs"`
+	Epoch          *time.Time         `json:"epoch"` // null when it is not known
+	TimeZone       string             `json:"time_zone,omitempty"`
+	Processors     int32              `json:"processors,omitempty"`
+	Nodes          int32              `json:"nodes,omitempty"`
+	NodesTableRows int                `json:"nodes_table_rows"`
+	Tables         []traces.TableRows `json:"tables"`
+	Sorted         bool               `json:"sorted"`
+	WarmStartUS    *int64             `json:"warm_start_us,omitempty"`
+	HistoryUS      int64              `json:"history_us,omitempty"`
+	Source         string             `json:"source,omitempty"`
+	Recipe         string             `json:"recipe,omitempty"`
+	Steps          []string           `json:"steps,omitempty"` // of the recipe
+	Import         *traces.Report     `json:"import,omitempty"`
 }
 
 func aboutTrace(t *trace, meta traces.Meta) traceInfo {
 	i := t.info
 	out := traceInfo{
-		Name: i.Name, Hash: i.Hash, Jobs: i.Rows, TimeZone: i.TimeZone, Processors: i.MaxProcs, Nodes: i.MaxNodes, NodesTableRows: len(t.nodes),
+		Name: i.Name, Hash: i.Hash, Jobs: i.Rows, TimeZone: i.TimeZone, Processors: i.MaxProcs, Nodes: i.MaxNodes, NodesTableRows: len(t.nodes), Tables: i.Tables,
 		Sorted: i.Sorted, Source: meta.Source, Recipe: meta.Recipe,
 	}
 	if i.EpochKnown {
@@ -150,6 +152,11 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 	rows.Row("processors", known(i.MaxProcs))
 	rows.Row("nodes", known(i.MaxNodes))
 	rows.Row("rows in nodes table", len(t.nodes))
+	for _, of := range i.Tables {
+		if of.Table != "jobs" && of.Table != "nodes" {
+			rows.Row("rows in "+of.Table+" table", of.Rows)
+		}
+	}
 	rows.Row("sorted", i.Sorted)
 	if i.WarmStart.OK {
 		rows.Row("warm start", table.Quantity(i.WarmStart.V.String(), int64(i.WarmStart.V)))
@@ -178,6 +185,9 @@ func describe(rows *table.Table, t *trace, meta traces.Meta) {
 	}
 	for _, d := range r.Repaired {
 		rows.Row("repaired: "+d.Rule, d.Count)
+	}
+	for _, a := range r.Assumed {
+		rows.Row("assumed: "+a.What, a.Value+" ("+a.Why+")")
 	}
 }
 
@@ -222,22 +232,31 @@ func (m *Main) traceHeadCommand() *cobra.Command {
 	var (
 		print *printer
 		n     int
+		of    string
 	)
 	cmd := &cobra.Command{
 		Use:   "head TRACE",
-		Short: "Print the first jobs of a trace",
-		Long: `Print the first jobs of a trace in the order of submission. Times are written
-D d HH:MM:SS since the epoch of the trace, in JSON microseconds; a dash (null in
-JSON) is a value that the trace does not have.
+		Short: "Print the first rows of a trace",
+		Long: `Print the first jobs of a trace in the order of submission, or the first rows of
+another table, with all its columns: that of --table, or in a trace without jobs the
+first that it has. Times are written D d HH:MM:SS since the epoch of the trace, in JSON
+microseconds; a dash (null in JSON) is a value that the trace does not have.
 
 Exit codes: 0 printed, 2 usage, 3 bad input.`,
 		Example: `  orrery trace head log.swf.gz
   orrery trace head month.trace -n 3 -o markdown`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneFile,
-		RunE: m.opened(func(_ *cobra.Command, _ *trace, b *traces.Bundle) error {
+		RunE: m.opened(func(_ *cobra.Command, t *trace, b *traces.Bundle) error {
 			if n < 1 {
-				return usagef("-n %d: want 1 job or more", n)
+				return usagef("-n %d: want 1 row or more", n)
+			}
+			name, err := tableOf(t, of)
+			if err != nil {
+				return err
+			}
+			if name != "jobs" {
+				return headTable(print, b, name, n)
 			}
 			rows, left := newHead(), n
 			for job, err := range b.Rows() {
@@ -252,9 +271,32 @@ Exit codes: 0 printed, 2 usage, 3 bad input.`,
 			return print.table(rows)
 		}),
 	}
-	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "`N` jobs")
+	cmd.Flags().IntVarP(&n, "jobs", "n", 10, "`N` rows")
+	tableFlag(cmd, &of)
 	print = m.printFlag(cmd)
 	return cmd
+}
+
+// tableFlag adds the flag that names a table of a trace.
+func tableFlag(cmd *cobra.Command, of *string) {
+	cmd.Flags().StringVar(of, "table", "", "`TABLE` of the trace: "+strings.Join(traces.TableNames(), ", "))
+	completeWith(cmd, "table", traces.TableNames()...)
+}
+
+// headTable prints the first rows of a table that is not jobs.
+func headTable(print *printer, b *traces.Bundle, name string, left int) error {
+	columns := traces.Columns(name)
+	rows := header(columns)
+	for row, err := range b.Values(name) {
+		if err != nil {
+			return input(err)
+		}
+		rows.Row(cells(columns, row)...)
+		if left--; left == 0 {
+			break
+		}
+	}
+	return print.table(rows)
 }
 
 func newHead() *table.Table {
@@ -298,15 +340,20 @@ func (m *Main) traceExportCommand() *cobra.Command {
 	var (
 		out    string
 		format string
+		of     string
 		quiet  bool
 		force  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "export TRACE",
-		Short: "Write a trace as a Standard Workload Format log",
+		Short: "Write a trace as a Standard Workload Format log, or a table as CSV",
 		Long: `Write a trace as a log in the Standard Workload Format (SWF, 18 fields, times in
 seconds), to standard output or to --out FILE, compressed when FILE ends in .gz.
 What SWF has no field for is left out; what had to be changed is counted.
+
+-o csv writes one table with all its columns: that of --table, or in a trace without
+jobs the first that it has. Times are in UTC, spans in microseconds, and a null is
+empty. Tables other than jobs are written as CSV only.
 
 Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 		Example: `  orrery trace export month.trace --out month.swf.gz
@@ -320,9 +367,19 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 			if err := mayWrite("--out", out, force); err != nil {
 				return err
 			}
+			name, err := tableOf(t, of)
+			if err != nil {
+				return err
+			}
+			if format == "swf" && name != "jobs" {
+				return usagef("the table %s has no place in SWF, which holds jobs alone: give -o csv", name)
+			}
+			if format == "csv" {
+				return m.exportCSV(cmd, b, name, out, quiet)
+			}
 			rows := func() iter.Seq2[*traces.Job, error] { return until(cmd.Context(), b.Rows()) }
 			var report traces.Report
-			err := m.create(out, func(w io.Writer) (err error) {
+			err = m.create(out, func(w io.Writer) (err error) {
 				if !strings.HasSuffix(out, ".gz") {
 					report, err = swf.Export(w, t.info, rows)
 					return err
@@ -341,10 +398,32 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to write; standard output without it")
-	formatFlag(cmd, &format, "swf")
+	formatFlag(cmd, &format, "swf", "csv")
+	tableFlag(cmd, &of)
 	forceFlag(cmd, &force)
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "do not say what was changed")
 	return cmd
+}
+
+// exportCSV writes a table of a trace as CSV.
+func (m *Main) exportCSV(cmd *cobra.Command, b *traces.Bundle, name, out string, quiet bool) error {
+	var rows int64
+	err := m.create(out, func(w io.Writer) (err error) {
+		if !strings.HasSuffix(out, ".gz") {
+			rows, err = exportTable(w, b, name, cmd.Context().Err)
+			return err
+		}
+		z := gzip.NewWriter(w)
+		if rows, err = exportTable(z, b, name, cmd.Context().Err); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+	if err != nil || quiet {
+		return err
+	}
+	m.say("orrery: exported %d rows of %s", rows, name)
+	return nil
 }
 
 // exported says in one sentence what an export did.

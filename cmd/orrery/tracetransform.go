@@ -41,10 +41,11 @@ func (m *Main) traceTransformCommand() *cobra.Command {
   shake      by=60s seed=1: small random moves of submissions
   resample   weeks=52 seed=1: other weeks of the same users, with feedback
   merge      with=other.trace: the jobs of other traces as well
-  anonymise  other names for people and their work
+  anonymise  other names for people, their work and services
+  drop       tables=telemetry: whole tables left out
 
 --recipe reads the steps from FILE, one on each line, before those of --step. What
-each step did to how many jobs is printed, and kept in OUT with the steps and a
+each step did to how many rows is printed, and kept in OUT with the steps and a
 hash of them and of the content of IN. docs/TRANSFORMS.md has every argument. Times
 are counted from the epoch of the trace, as trace head shows them.
 
@@ -198,7 +199,11 @@ func (v *transformVerb) show(res transform.Result, out string) error {
 	}
 	t := table.New("step", "jobs", "rule", "count", "first")
 	for _, a := range res.Accounts {
-		t.Row(a.Step, "read", "", a.Read, "")
+		step := a.Step
+		if a.Table != "" {
+			step += ", of " + a.Table
+		}
+		t.Row(step, "read", "", a.Read, "")
 		for _, r := range a.Dropped {
 			t.Row("", "dropped", r.Rule, r.Count, r.Example)
 		}
@@ -218,6 +223,10 @@ func (v *transformVerb) show(res transform.Result, out string) error {
 			v.m.say("%s: %s", a.Step, n)
 		}
 	}
-	v.m.say("Wrote %s\nNext: orrery replay %s", out, quoted(out))
+	next := "replay"
+	if res.Jobs == 0 {
+		next = "trace info"
+	}
+	v.m.say("Wrote %s\nNext: orrery %s %s", out, next, quoted(out))
 	return nil
 }

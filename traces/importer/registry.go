@@ -99,7 +99,7 @@ func unknown(why *traces.DataError, near *format.Format, score int) error {
 	e := *why
 	var list []string
 	for _, f := range formats {
-		list = append(list, f.Name+" ("+f.What+")")
+		list = append(list, f.Name)
 	}
 	switch {
 	case near == nil:
@@ -108,6 +108,6 @@ func unknown(why *traces.DataError, near *format.Format, score int) error {
 	default:
 		e.Mend = "it resembles no known format; a table of comma-separated values is imported by naming its columns: orrery import FILE --table load --column time=NAME:text --column arrivals=NAME"
 	}
-	e.Mend = strings.TrimPrefix(e.Mend+"; known are "+strings.Join(list, ", "), "; ")
+	e.Mend = strings.TrimPrefix(e.Mend+"; known formats, which orrery import --help describes: "+strings.Join(list, ", "), "; ")
 	return &e
 }

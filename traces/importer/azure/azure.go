@@ -35,11 +35,9 @@ const (
 
 func scan(files []format.File, o format.Options) (format.Scanned, error) {
 	d := &format.Demand{Format: LLM, File: files[0], Columns: columns}
-	d.Zone = d.Account.OrUTC(o.Zone, "the data set says so; --time-zone gives another")
+	d.Clock.Zone = d.Account.OrUTC(o.Zone, "the data set says so; --time-zone gives another")
 	service := d.Account.ServiceOr(o.Service, "llm")
-	clock := &format.Clock{Zone: d.Zone}
-	d.Restart = clock.Restart
-	d.Instant = func(r *format.Row) (model.Time, error) { return clock.At(r, r.At[columnTime]) }
+	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[columnTime]) }
 	d.Samples = func(r *format.Row, at model.Time, _ model.Duration, out []traces.Load) ([]traces.Load, error) {
 		in, err := r.Int(r.At[columnIn])
 		if err != nil {

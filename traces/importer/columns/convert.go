@@ -15,11 +15,11 @@ import (
 
 // converter makes values of the texts in a row. The first error stands.
 type converter struct {
-	m     *Mapping
-	clock format.Clock
-	row   *format.Row
-	width int64 // of the sample, µs
-	err   error
+	m      *Mapping
+	clocks []format.Clock // one for each source
+	row    *format.Row
+	width  int64 // of the sample, µs
+	err    error
 }
 
 // wrong notes that a source cannot be read.
@@ -86,7 +86,7 @@ func (c *converter) text(s *source, column int, text string) traces.Value {
 }
 
 func (c *converter) instant(s *source, column int, text string) traces.Value {
-	at, rules, needZone, ok := c.clock.Instant(text)
+	at, rules, needZone, ok := c.clocks[s.index].Instant(text)
 	switch {
 	case ok:
 		for _, r := range rules {

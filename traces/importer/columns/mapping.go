@@ -25,6 +25,7 @@ type Mapping struct {
 // source is where the values of a column come from.
 type source struct {
 	column traces.Column
+	index  int    // of the source in its mapping
 	place  int    // of the column in its table
 	from   string // name of the column in the file; "" for a constant
 	value  string // constant
@@ -111,7 +112,7 @@ func (m *Mapping) add(text string, constant bool) error {
 	if m.find(name) != nil {
 		return fmt.Errorf("%s %s: %s is given twice", flag, text, name)
 	}
-	s := source{column: columns[place], place: place}
+	s := source{column: columns[place], place: place, index: len(m.sources)}
 	if constant && from == widthStep && m.table == "load" && name == "width" {
 		s.step = true
 		m.sources = append(m.sources, s)

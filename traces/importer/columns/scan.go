@@ -39,7 +39,7 @@ type table struct {
 var separators = []rune{',', ';', '\t', '|'}
 
 func (m *Mapping) scan(f *format.Format, file format.File, o format.Options) (format.Scanned, error) {
-	t := &table{m: m, format: f, file: file, service: o.Service, zone: o.Zone, convert: converter{m: m, clock: format.Clock{Zone: o.Zone}}}
+	t := &table{m: m, format: f, file: file, service: o.Service, zone: o.Zone, convert: converter{m: m, clocks: make([]format.Clock, len(m.sources))}}
 	for i := range m.sources {
 		if s := &m.sources[i]; s.from != "" && !slices.Contains(t.wanted, s.from) {
 			t.wanted = append(t.wanted, s.from)
@@ -192,7 +192,7 @@ func (t *table) extra(r *format.Row, set func(string, traces.Value)) error {
 // read goes through the file once.
 func (t *table) read() error {
 	last := model.AbsentTime
-	t.convert.clock.Restart()
+	t.restart()
 	err := format.Rows(t.file, t.comma, t.wanted, func(r *format.Row) error {
 		t.rows++
 		drop, err := t.values(r, 0)
@@ -221,6 +221,21 @@ func (t *table) read() error {
 		t.account.Assume("load.width", t.step.String(), "the smallest step between two rows, as asked for")
 	}
 	return nil
+}
+
+// restart begins another reading of the file.
+func (t *table) restart() {
+	for i := range t.convert.clocks {
+		t.convert.clocks[i] = format.Clock{Zone: t.zone, Unordered: t.unsorted != "", Distinct: t.m.table == "prices" || t.m.table == "load" && t.single()}
+	}
+}
+
+// single says whether every row is a sample of some width of the same service, so that
+// no two are of one instant.
+func (t *table) single() bool {
+	w := t.m.find("width")
+	s := t.m.find("service")
+	return w != nil && w.value != "0" && (s == nil || s.from == "")
 }
 
 // named puts the name of the file into an error about a constant.
@@ -254,7 +269,7 @@ func (t *table) absolute() bool {
 func (t *table) Write(w *traces.Writer) error {
 	t.account.Again()
 	account, rules := t.account.Table(t.m.table), traces.NewRules()
-	t.convert.clock.Restart()
+	t.restart()
 	at := func(r *format.Row) (model.Time, error) {
 		if t.unsorted == "" {
 			return 0, nil

@@ -12,6 +12,10 @@ type Clock struct {
 	// Zone is that of texts without one. A text without a zone is no instant when it is
 	// nil.
 	Zone *time.Location
+	// Unordered says that texts do not come in the order of time.
+	Unordered bool
+	// Distinct says that no two texts are of one instant, as in a series.
+	Distinct bool
 
 	last model.Time
 	read bool
@@ -36,8 +40,8 @@ const InstantForms = "a date and time such as 2006-01-02 15:04:05"
 
 // Instant is the µs since 1970 of a text, or not ok; needZone says that it would be
 // one if its zone were known. Rules name how it was mended: of a local time that
-// occurred twice, when clocks were set back, the first is meant unless an earlier call
-// was later; one that was skipped, when clocks were set forward, is moved by as much.
+// occurred twice, when clocks were set back, the first is meant, unless the text before
+// it was between the two and texts come in order; one that was skipped, when clocks were set forward, is moved by as much.
 func (c *Clock) Instant(text string) (at model.Time, rules []string, needZone, ok bool) {
 	text = strings.TrimSpace(text)
 	for _, layout := range zoned {
@@ -85,7 +89,8 @@ func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
 	if first.Equal(second) {
 		return c.micro(t, nil)
 	}
-	if c.read && model.Time(first.UnixMicro()) < c.last {
+	one, two := model.Time(first.UnixMicro()), model.Time(second.UnixMicro())
+	if passed := one < c.last || c.Distinct && one == c.last; c.read && passed && c.last <= two && !c.Unordered {
 		return c.micro(second, []string{RuleAmbiguous})
 	}
 	return c.micro(first, []string{RuleAmbiguous})
@@ -96,7 +101,7 @@ func (c *Clock) micro(t time.Time, rules []string) (model.Time, []string, bool, 
 		rules = append(rules, RuleRounded)
 	}
 	at := model.Time(t.UnixMicro())
-	c.last, c.read = max(c.last, at), true
+	c.last, c.read = at, true
 	return at, rules, false, true
 }
 

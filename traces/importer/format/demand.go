@@ -18,12 +18,10 @@ type Demand struct {
 	File   File
 	// Columns are the names of those that must be there; Row.At says where they are.
 	Columns []string
-	// Zone is named in the bundle; nil when the times are of no zone.
-	Zone *time.Location
 	// Instant is that of a row, µs since 1970.
 	Instant func(*Row) (model.Time, error)
-	// Restart, if not nil, is called before each reading of the file.
-	Restart func()
+	// Clock reads the instants.
+	Clock Clock
 	// Samples appends those of a row, which begin at its instant; step is the smallest
 	// one between two rows of the file, 0 when there are not two.
 	Samples func(r *Row, at model.Time, step model.Duration, out []traces.Load) ([]traces.Load, error)
@@ -66,9 +64,8 @@ func (d *Demand) Scan() error {
 }
 
 func (d *Demand) restart() {
-	if d.Restart != nil {
-		d.Restart()
-	}
+	d.Clock.Restart()
+	d.Clock.Unordered = d.unsorted != ""
 }
 
 // Step is the smallest one between two rows, known behind Scan.
@@ -137,9 +134,7 @@ func (d *Demand) Report() traces.Report {
 func (d *Demand) Meta() (traces.Meta, error) {
 	m, err := Describe([]File{d.File}, d.Report())
 	m.Epoch, m.EpochKnown, m.Sorted = d.epoch(), true, true
-	if d.Zone != nil {
-		m.TimeZone = d.Zone.String()
-	}
+	m.TimeZone = d.Clock.Zone.String()
 	return m, err
 }
 

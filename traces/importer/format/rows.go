@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/csv"
@@ -47,7 +48,11 @@ func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
 		return err
 	}
 	defer raw.Close() // only read
-	in := &bounded{r: raw, left: maxRow}
+	text := bufio.NewReader(raw)
+	if mark, err := text.Peek(len(utf8BOM)); err == nil && bytes.Equal(mark, utf8BOM) {
+		_, _ = text.Discard(len(utf8BOM)) // it is in the buffer
+	}
+	in := &bounded{r: text, left: maxRow}
 	lines := csv.NewReader(in)
 	lines.Comma, lines.ReuseRecord = comma, true
 	row := Row{file: f.Name}
@@ -69,7 +74,6 @@ func Rows(f File, comma rune, wanted []string, fn func(*Row) error) error {
 			for i := range row.Header {
 				row.Header[i] = strings.TrimSpace(row.Header[i])
 			}
-			row.Header[0] = strings.TrimPrefix(row.Header[0], string(utf8BOM))
 			if i := slices.IndexFunc(row.Header, func(s string) bool { return !utf8.ValidString(s) }); i >= 0 {
 				return &traces.DataError{File: f.Name, Line: 1, Found: "the column " + Excerpt(row.Header[i]), Expected: "names in UTF-8", Mend: "convert the file, for example with iconv"}
 			}

@@ -58,10 +58,9 @@ func sniff(h format.Head) format.Match {
 
 func scan(files []format.File, o format.Options) (format.Scanned, error) {
 	d := &format.Demand{Format: Players, File: files[0], Columns: []string{columnTime}}
-	d.Zone = d.Account.OrUTC(o.Zone, "the file names none; --time-zone gives another")
-	clock := &format.Clock{Zone: d.Zone}
-	d.Restart = clock.Restart
-	d.Instant = func(r *format.Row) (model.Time, error) { return clock.At(r, r.At[0]) }
+	d.Clock.Distinct = true
+	d.Clock.Zone = d.Account.OrUTC(o.Zone, "the file names none; --time-zone gives another")
+	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[0]) }
 	d.Samples = func(r *format.Row, at model.Time, step model.Duration, out []traces.Load) ([]traces.Load, error) {
 		for i := range r.Fields {
 			if i == r.At[0] || r.Empty(i) {

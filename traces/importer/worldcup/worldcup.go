@@ -50,11 +50,10 @@ func sniff(h format.Head) format.Match {
 
 func scan(files []format.File, o format.Options) (format.Scanned, error) {
 	d := &format.Demand{Format: Counts, File: files[0], Columns: columns}
-	d.Zone = d.Account.OrUTC(o.Zone, "times of the log are; --time-zone gives another")
+	d.Clock.Distinct = true
+	d.Clock.Zone = d.Account.OrUTC(o.Zone, "times of the log are; --time-zone gives another")
 	service := d.Account.ServiceOr(o.Service, "web")
-	clock := &format.Clock{Zone: d.Zone}
-	d.Restart = clock.Restart
-	d.Instant = func(r *format.Row) (model.Time, error) { return clock.At(r, r.At[columnPeriod]) }
+	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[columnPeriod]) }
 	d.Samples = func(r *format.Row, at model.Time, step model.Duration, out []traces.Load) ([]traces.Load, error) {
 		n, err := r.Int(r.At[columnCount])
 		if err != nil {
