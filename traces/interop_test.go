@@ -12,6 +12,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/transform"
 )
 
 // nodeModules is where npm put @duckdb/node-api; without it the test is
@@ -146,5 +147,50 @@ func TestDuckDBTypes(t *testing.T) {
 	} {
 		copyTo(columns)
 		require.ErrorContains(t, openError(t, path), want)
+	}
+}
+
+// A bundle of services alone (load, telemetry and prices, no jobs) is written,
+// validated, hashed and cut to a window, and DuckDB reads what was written both times.
+func TestDuckDBReadsBundlesWithoutJobs(t *testing.T) {
+	dir := t.TempDir()
+	path, cut := filepath.Join(dir, "x.trace"), filepath.Join(dir, "cut.trace")
+	require.Equal(t, servicesHash, write(t, path, services()))
+	b, err := traces.Open(path)
+	require.NoError(t, err)
+	defer b.Close()
+	set, err := transform.Open(b)
+	require.NoError(t, err)
+	recipe, err := transform.ParseRecipe("window begin=30s length=60s")
+	require.NoError(t, err)
+	if set, err = set.Apply(recipe, nil); err != nil {
+		require.NoError(t, err)
+	}
+	res, err := set.Write(cut, nil)
+	require.NoError(t, err)
+	for _, of := range []string{path, cut} {
+		r, err := traces.Validate(of)
+		require.NoError(t, err)
+		require.True(t, r.Balanced())
+	}
+	from := func(bundle, table, columns string) [][]any {
+		return duckdb(t, fmt.Sprintf("SELECT %s FROM '%s'", columns, filepath.Join(bundle, table+".parquet")))
+	}
+	require.Equal(t, [][]any{
+		{"web", "2001-09-09 01:46:40+00", "60000000", 120.0, nil, "20000", 1.5, nil, nil},
+		{"chat", "2001-09-09 01:46:41+00", "0", 1.0, nil, nil, nil, 512.0, 64.0},
+		{"chat", "2001-09-09 01:46:41+00", "0", 1.0, nil, nil, nil, 80.0, 7.0},
+		{"web", "2001-09-09 01:47:40+00", "60000000", 90.0, 30.5, nil, nil, nil, nil},
+	}, from(path, "load", "*"))
+	require.Equal(t, [][]any{
+		{"web", "2001-09-09 01:47:10+00", "30000000", 60.0},
+		{"web", "2001-09-09 01:47:40+00", "30000000", 45.0},
+	}, from(cut, "load", "service, time, width, arrivals"))
+	require.Equal(t, [][]any{{"4", "3", 0.5, 310.5, 2600.0, "7", 1980.0, "4", "9", "3", `[{"pid":1}]`}}, from(path, "telemetry",
+		"count(*)::VARCHAR, count(gpu)::VARCHAR, sum(sm_util), min(power), max(power), sum(energy)::VARCHAR, max(sm_clock), max(throttle)::VARCHAR, max(pcie_rx)::VARCHAR, max(nvlink_tx)::VARCHAR, max(processes)"))
+	require.Equal(t, [][]any{{0.2, nil}, {-0.01, 300.0}}, from(path, "prices", "price, carbon"))
+	require.Equal(t, [][]any{{"2001-09-09 01:47:10+00", 0.2}}, from(cut, "prices", "time, price"))
+	for bundle, hash := range map[string]string{path: servicesHash, cut: res.Hash} {
+		require.Equal(t, [][]any{{hash}}, duckdb(t, fmt.Sprintf("SELECT decode(value) FROM parquet_kv_metadata('%s') WHERE decode(key) = 'orrery.content'", filepath.Join(bundle, "load.parquet"))))
 	}
 }
