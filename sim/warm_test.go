@@ -195,7 +195,7 @@ func TestWarmStartOfALog(t *testing.T) {
 // importedLog is a log of the test data, imported.
 func importedLog(t testing.TB, name string) *traces.Bundle {
 	out := filepath.Join(t.TempDir(), "log.trace")
-	_, err := importer.Import(refdata.Path(t, "traces", "swf", name), out, importer.Options{})
+	_, err := importer.Import([]string{refdata.Path(t, "traces", "swf", name)}, out, importer.Options{})
 	require.NoError(t, err)
 	b, err := traces.Open(out)
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func add(dst, b *traces.Batch, n int) {
 
 // imported reads the first rows of a raw log.
 func imported(t *testing.T, path string, rows int) *memory {
-	src, _, err := importer.OpenAny(path, importer.Options{CacheDir: t.TempDir()})
+	src, _, err := importer.OpenAny([]string{path}, importer.Options{CacheDir: t.TempDir()})
 	require.NoError(t, err)
 	defer src.Close()
 	m := &memory{info: src.Info(), size: 1000}

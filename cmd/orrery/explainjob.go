@@ -36,7 +36,7 @@ func (v *explainVerb) job(ctx context.Context, dir string, id int64) error {
 		return err
 	}
 	if path != "" {
-		t, err := v.m.openTrace(ctx, []string{path}, v.quiet)
+		t, err := v.m.openLog(ctx, []string{path}, v.quiet)
 		if err != nil {
 			return err
 		}

@@ -65,6 +65,29 @@ func newTrace(names []string) *trace {
 	return &trace{label: strings.Join(names, ", "), path: names[0], names: names, more: names[1:]}
 }
 
+// absent is the first of the files that is not there, as the user named it.
+func (t *trace) absent() string {
+	for i, path := range t.paths() {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return t.names[i]
+		}
+	}
+	return t.label
+}
+
+// openLog opens a trace that has jobs.
+func (m *Main) openLog(ctx context.Context, args []string, quiet bool) (*trace, error) {
+	t, err := m.openTrace(ctx, args, quiet)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.needsJobs(); err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
 // paths are the files.
 func (t *trace) paths() []string { return append([]string{t.path}, t.more...) }
 
@@ -79,7 +102,11 @@ func (m *Main) openTrace(ctx context.Context, args []string, quiet bool) (*trace
 	defer done()
 	if err := m.openFile(ctx, t, importer.Options{Watch: watch}); err != nil {
 		t.close()
-		err = input(missing(t.label, err))
+		var option *importer.OptionError
+		if errors.As(err, &option) {
+			return nil, usagef("%w", err)
+		}
+		err = input(missing(t.absent(), err))
 		return nil, otherContent(t.path, err, wantLog, exitInput, "a trace bundle", "a Parquet table", "a workload log", "a directory")
 	}
 	return t, nil

@@ -92,14 +92,11 @@ func (v *replayVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.check(cmd.Flags().Changed("out")); err != nil {
 		return err
 	}
-	t, err := v.m.openTrace(cmd.Context(), args, v.quiet)
+	t, err := v.m.openLog(cmd.Context(), args, v.quiet)
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	if err := t.needsJobs(); err != nil {
-		return err
-	}
 	spec, err := v.bound(t)
 	if err != nil {
 		return err

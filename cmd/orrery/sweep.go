@@ -236,7 +236,7 @@ func (m *Main) tracesOf(ctx context.Context, e *profiles.Experiment, dir string,
 
 // holdTrace reads a trace into memory, the sample where args name none.
 func (m *Main) holdTrace(ctx context.Context, args []string, quiet bool) (*transform.Set, error) {
-	t, err := m.openTrace(ctx, args, quiet)
+	t, err := m.openLog(ctx, args, quiet)
 	if err != nil {
 		return nil, err
 	}

@@ -259,7 +259,7 @@ func (v *tuneVerb) trace(ctx context.Context, log string) (out tune.Trace, clust
 	if log != "" {
 		args = append(args, log)
 	}
-	t, err := v.m.openTrace(ctx, args, v.quiet)
+	t, err := v.m.openLog(ctx, args, v.quiet)
 	if err != nil {
 		return out, nil, err
 	}

@@ -91,7 +91,7 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 	if err := v.mayKeep(); err != nil {
 		return err
 	}
-	t, err := v.m.openTrace(cmd.Context(), args, v.quiet)
+	t, err := v.m.openLog(cmd.Context(), args, v.quiet)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (v *verifyVerb) parity(ctx context.Context, args []string) error {
 	if args, err = logFor(dir, spec.Trace, args[1:]); err != nil {
 		return err
 	}
-	t, err := v.m.openTrace(ctx, args, v.quiet)
+	t, err := v.m.openLog(ctx, args, v.quiet)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (v *verifyVerb) invariants(ctx context.Context, args []string) error {
 	if len(args) > 1 {
 		return usagef("%s is no run directory: give a RUN and the LOG that it is of, or a LOG alone", args[0])
 	}
-	t, err := v.m.openTrace(ctx, args, v.quiet)
+	t, err := v.m.openLog(ctx, args, v.quiet)
 	if err != nil {
 		return err
 	}

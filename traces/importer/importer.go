@@ -66,7 +66,7 @@ func Import(paths []string, out string, opts Options) (traces.Report, error) {
 // anything.
 func (in *inputs) importTo(out string, opts Options) (traces.Report, error) {
 	in.watch = opts.Watch
-	log, err := in.raw.Scan(in.files(), format.Options{Zone: opts.Zone, Service: opts.Service})
+	log, err := in.raw.Scan(in.raw, in.files(), format.Options{Zone: opts.Zone, Service: opts.Service})
 	if err != nil {
 		return traces.Report{}, err
 	}

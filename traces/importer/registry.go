@@ -22,7 +22,7 @@ var formats = []*format.Format{swfLogs, alibaba.Openb, azure.LLM, worldcup.Count
 var swfLogs = &format.Format{
 	Name: swf.Name, Version: swf.Version, Files: 1, What: "workload logs in the Standard Workload Format (18 numbers to a line)",
 	Sniff: sniffSWF,
-	Scan: func(files []format.File, _ format.Options) (format.Scanned, error) {
+	Scan: func(_ *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
 		log, err := swf.Scan(files[0].Name, files[0].Open)
 		return swfLog{log}, err
 	},
@@ -38,9 +38,9 @@ func (l swfLog) Write(w *traces.Writer) error { return l.Log.Write(w) }
 func sniffSWF(h format.Head) format.Match {
 	err := swf.Sniff(h.Bytes, h.Whole)
 	if err == nil {
-		return format.Match{Near: 100}
+		return format.Match{Percent: 100}
 	}
-	m := format.Match{Near: 1, Err: &traces.DataError{Found: err.Error()}}
+	m := format.Match{Percent: 1, Err: &traces.DataError{Found: err.Error()}}
 	errors.As(err, &m.Err)
 	for _, line := range format.Lines(h) {
 		words := strings.Fields(line)
@@ -53,7 +53,7 @@ func sniffSWF(h format.Head) format.Match {
 				numbers++
 			}
 		}
-		m.Near = 1 + 90*numbers/max(len(words), 18)
+		m.Percent = 1 + 90*numbers/max(len(words), 18)
 		break
 	}
 	return m
@@ -77,34 +77,34 @@ func formatOf(h format.Head) (*format.Format, error) {
 	if h.Whole && len(bytes.TrimSpace(h.Bytes)) == 0 {
 		return nil, unknown(&traces.DataError{Found: "an empty file", Expected: "text of a known format"}, nil, 0)
 	}
-	var near *format.Format
+	var closest *format.Format
 	var best format.Match
 	for _, f := range formats {
 		m := f.Sniff(h)
 		if m.Err == nil {
 			return f, nil
 		}
-		if near == nil || m.Near > best.Near {
-			near, best = f, m
+		if closest == nil || m.Percent > best.Percent {
+			closest, best = f, m
 		}
 	}
-	return nil, unknown(best.Err, near, best.Near)
+	return nil, unknown(best.Err, closest, best.Percent)
 }
 
 // isBinary says whether a character has no business in a text file.
 func isBinary(c rune) bool { return c < ' ' && !strings.ContainsRune("\n\r\t\f\v\x1a", c) }
 
 // unknown is the refusal of a file that is of no format.
-func unknown(why *traces.DataError, near *format.Format, score int) error {
+func unknown(why *traces.DataError, closest *format.Format, percent int) error {
 	e := *why
 	var list []string
 	for _, f := range formats {
 		list = append(list, f.Name)
 	}
 	switch {
-	case near == nil:
-	case score > 5:
-		e.Mend += fmt.Sprintf("; of the known formats %s came nearest", near.Name)
+	case closest == nil:
+	case percent > 5:
+		e.Mend += fmt.Sprintf("; of the known formats %s came nearest", closest.Name)
 	default:
 		e.Mend = "it resembles no known format; a table of comma-separated values is imported by naming its columns: orrery import FILE --table load --column time=NAME:text --column arrivals=NAME"
 	}

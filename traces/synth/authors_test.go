@@ -17,7 +17,7 @@ import (
 // gaps on the clock of the daily cycle have the same distributions.
 func TestAgainstTheAuthorsLog(t *testing.T) {
 	path := refdata.Path(t, "traces", "swf", "lublin_256.swf.gz")
-	src, _, err := importer.OpenAny(path, importer.Options{NoCache: true})
+	src, _, err := importer.OpenAny([]string{path}, importer.Options{NoCache: true})
 	require.NoError(t, err)
 	theirs := drain(t, src)
 	require.NoError(t, src.Close())

@@ -16,7 +16,7 @@ import (
 // as a noise floor does for each seed.
 func BenchmarkShake(b *testing.B) {
 	out := filepath.Join(b.TempDir(), "log.trace")
-	_, err := importer.Import(refdata.Path(b, "traces", "swf", "KTH-SP2-1996-2.1-cln.swf.gz"), out, importer.Options{})
+	_, err := importer.Import([]string{refdata.Path(b, "traces", "swf", "KTH-SP2-1996-2.1-cln.swf.gz")}, out, importer.Options{})
 	require.NoError(b, err)
 	bundle, err := traces.Open(out)
 	require.NoError(b, err)

@@ -36,10 +36,8 @@ import (
 
 // Openb is the format.
 var Openb = &format.Format{
-	Name: "openb", Version: 1, Files: 2, What: "pods and nodes of Alibaba's GPU cluster of 2023 (openb)", Sniff: sniff,
+	Name: "openb", Version: 1, Files: 2, What: "pods and nodes of Alibaba's GPU cluster of 2023 (openb)", Sniff: sniff, Scan: scan,
 }
-
-func init() { Openb.Scan = scan }
 
 // Columns of pods, by their place in podColumns.
 const (
@@ -72,12 +70,12 @@ var nodeColumns = []string{nodeName: "sn", nodeCPU: "cpu_milli", nodeMemory: "me
 
 func sniff(h format.Head) format.Match {
 	pods, nodes := format.HeaderMatch(h, ',', podColumns...), format.HeaderMatch(h, ',', nodeColumns...)
-	if nodes.Err == nil || pods.Err != nil && nodes.Near > pods.Near {
+	if nodes.Err == nil || pods.Err != nil && nodes.Percent > pods.Percent {
 		return nodes
 	}
-	if pods.Err != nil && pods.Near > 0 {
+	if pods.Err != nil && pods.Percent > 0 {
 		if m := format.HeaderMatch(h, ',', podColumns[:podSpec]...); m.Err == nil {
-			pods.Near, pods.Err.Found = 95, "pods without times"
+			pods.Percent, pods.Err.Found = 95, "pods without times"
 			pods.Err.Mend = "take the list openb_pod_list_default or one of gpuspec: the other variants do not say when their pods come"
 		}
 	}
@@ -86,6 +84,7 @@ func sniff(h format.Head) format.Match {
 
 // cluster is a list of pods, of nodes, or both.
 type cluster struct {
+	format      *format.Format
 	files       []format.File
 	pods, nodes *format.File // nil when there is none
 	account     format.Account
@@ -93,17 +92,17 @@ type cluster struct {
 	size        struct{ nodes, cpus int64 }
 }
 
-func scan(files []format.File, _ format.Options) (format.Scanned, error) {
-	c := &cluster{files: files}
+func scan(f *format.Format, files []format.File, _ format.Options) (format.Scanned, error) {
+	c := &cluster{format: f, files: files}
 	for i := range files {
-		f, role, at := &files[i], "pods", &c.pods
-		if format.HeaderMatch(f.Head, ',', nodeColumns...).Err == nil {
+		list, role, at := &files[i], "pods", &c.pods
+		if format.HeaderMatch(list.Head, ',', nodeColumns...).Err == nil {
 			role, at = "nodes", &c.nodes
 		}
 		if *at != nil {
-			return nil, &traces.DataError{File: f.Name, Found: "a second list of " + role, Expected: "one list of pods and one of nodes", Mend: "import each pair into a bundle of its own"}
+			return nil, &traces.DataError{File: list.Name, Found: "a second list of " + role, Expected: "one list of pods and one of nodes", Mend: "import each pair into a bundle of its own"}
 		}
-		*at = f
+		*at = list
 	}
 	if c.nodes != nil {
 		if err := c.eachNode(func(*format.Row, *traces.Node) error { return nil }); err != nil {
@@ -333,7 +332,7 @@ func (c *cluster) eachNode(fn func(*format.Row, *traces.Node) error) error {
 }
 
 // Report implements format.Scanned.
-func (c *cluster) Report() traces.Report { return c.account.Report(c.files, Openb) }
+func (c *cluster) Report() traces.Report { return c.account.Report(c.files, c.format) }
 
 // Meta implements format.Scanned.
 func (c *cluster) Meta() (traces.Meta, error) {

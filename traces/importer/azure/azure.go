@@ -21,9 +21,8 @@ var LLM = &format.Format{
 	Sniff: func(h format.Head) format.Match {
 		return format.HeaderMatch(h, ',', columns...)
 	},
+	Scan: scan,
 }
-
-func init() { LLM.Scan = scan }
 
 var columns = []string{columnTime: "TIMESTAMP", columnIn: "ContextTokens", columnOut: "GeneratedTokens"}
 
@@ -33,8 +32,8 @@ const (
 	columnOut
 )
 
-func scan(files []format.File, o format.Options) (format.Scanned, error) {
-	d := &format.Demand{Format: LLM, File: files[0], Columns: columns}
+func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
+	d := &format.Demand{Format: f, File: files[0], Columns: columns}
 	d.Clock.Zone = d.Account.OrUTC(o.Zone, "the data set says so; --time-zone gives another")
 	service := d.Account.ServiceOr(o.Service, "llm")
 	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[columnTime]) }

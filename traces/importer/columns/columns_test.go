@@ -23,7 +23,7 @@ func file(text string) format.File {
 // made imports text under a mapping.
 func made(t testing.TB, m *Mapping, text string, o format.Options) (*traces.Bundle, traces.Report, error) {
 	t.Helper()
-	log, err := m.Format().Scan([]format.File{file(text)}, o)
+	log, err := m.Format().Scan(m.Format(), []format.File{file(text)}, o)
 	if err != nil {
 		return nil, traces.Report{}, err
 	}

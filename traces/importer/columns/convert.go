@@ -110,10 +110,10 @@ func (c *converter) real(s *source, column int, text string) traces.Value {
 		return c.wrong(s, column, "a number")
 	}
 	if s.unit.special == perTime {
-		x *= float64(c.width)
+		x = float64(x * float64(c.width))
 	}
 	if s.unit.num != 1 {
-		x *= float64(s.unit.num)
+		x = float64(x * float64(s.unit.num))
 	}
 	if s.unit.den != 1 {
 		x /= float64(s.unit.den)

@@ -77,7 +77,7 @@ func (m *Mapping) Format() *format.Format {
 		Zoned: slices.ContainsFunc(m.sources, func(s source) bool { return s.column.Type == traces.Timestamp && s.unit.special == asText }),
 	}
 	f.Served = m.table == "load" && m.find("service") == nil
-	f.Scan = func(files []format.File, o format.Options) (format.Scanned, error) { return m.scan(f, files[0], o) }
+	f.Scan = m.scan
 	return f
 }
 

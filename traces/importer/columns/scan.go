@@ -38,8 +38,8 @@ type table struct {
 // separators are tried in this order.
 var separators = []rune{',', ';', '\t', '|'}
 
-func (m *Mapping) scan(f *format.Format, file format.File, o format.Options) (format.Scanned, error) {
-	t := &table{m: m, format: f, file: file, service: o.Service, zone: o.Zone, convert: converter{m: m, clocks: make([]format.Clock, len(m.sources))}}
+func (m *Mapping) scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
+	t := &table{m: m, format: f, file: files[0], service: o.Service, zone: o.Zone, convert: converter{m: m, clocks: make([]format.Clock, len(m.sources))}}
 	for i := range m.sources {
 		if s := &m.sources[i]; s.from != "" && !slices.Contains(t.wanted, s.from) {
 			t.wanted = append(t.wanted, s.from)
@@ -56,7 +56,7 @@ func (m *Mapping) scan(f *format.Format, file format.File, o format.Options) (fo
 
 // layout finds the separator and the columns that are left over.
 func (t *table) layout() error {
-	var near []string
+	var widest []string
 	for i, comma := range separators {
 		names, err := format.Header(t.file.Head, comma)
 		if err != nil {
@@ -73,14 +73,14 @@ func (t *table) layout() error {
 			}
 			return t.remark(names)
 		}
-		if i == 0 || len(names) > len(near) {
-			near = names
+		if i == 0 || len(names) > len(widest) {
+			widest = names
 		}
 	}
 	for _, w := range t.wanted {
-		if !slices.Contains(near, w) {
-			return &traces.DataError{File: t.file.Name, Line: 1, Found: "the columns " + format.Excerpt(strings.Join(near, ",")), Expected: fmt.Sprintf("a column %q", w),
-				Mend: "name a column of the file" + spelling.Hint(w, near)}
+		if !slices.Contains(widest, w) {
+			return &traces.DataError{File: t.file.Name, Line: 1, Found: "the columns " + format.Excerpt(strings.Join(widest, ",")), Expected: fmt.Sprintf("a column %q", w),
+				Mend: "name a column of the file" + spelling.Hint(w, widest)}
 		}
 	}
 	return nil

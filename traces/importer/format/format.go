@@ -49,13 +49,13 @@ type Format struct {
 	// Sniff judges a file by its beginning; its name does not matter.
 	Sniff func(Head) Match
 	// Scan reads the files through and answers a DataError, with the line, where one is
-	// not of the format. It keeps no rows.
-	Scan func([]File, Options) (Scanned, error)
+	// not of the format. It keeps no rows. The first argument is the format.
+	Scan func(*Format, []File, Options) (Scanned, error)
 }
 
 // Match says how near a file comes to a format.
 type Match struct {
-	Near int // in 100, how much of what was looked for is there
+	Percent int // how much of what was looked for is there
 	// Err is why it is not of the format, without the name of the file; nil when it is.
 	Err *traces.DataError
 }

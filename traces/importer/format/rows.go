@@ -231,9 +231,9 @@ func HeaderMatch(h Head, comma rune, wanted ...string) Match {
 		}
 	}
 	if len(missing) == 0 {
-		return Match{Near: 100}
+		return Match{Percent: 100}
 	}
-	return Match{Near: 100 * (len(wanted) - len(missing)) / len(wanted), Err: &traces.DataError{
+	return Match{Percent: 100 * (len(wanted) - len(missing)) / len(wanted), Err: &traces.DataError{
 		Line: 1, Found: "the columns " + Excerpt(strings.Join(names, ",")), Expected: "columns " + strings.Join(wanted, ","),
 		Mend: "the file lacks " + strings.Join(missing, ", "),
 	}}

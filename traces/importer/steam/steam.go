@@ -20,10 +20,8 @@ import (
 
 // Players is the format.
 var Players = &format.Format{
-	Name: "steam", Version: 1, Files: 1, Zoned: true, What: "players of games on Steam (DateTime and a column for each game)", Sniff: sniff,
+	Name: "steam", Version: 1, Files: 1, Zoned: true, What: "players of games on Steam (DateTime and a column for each game)", Sniff: sniff, Scan: scan,
 }
-
-func init() { Players.Scan = scan }
 
 const columnTime = "DateTime"
 
@@ -36,7 +34,7 @@ func sniff(h format.Head) format.Match {
 		return m
 	}
 	other := func(line int64, found string) format.Match {
-		return format.Match{Near: 60, Err: &traces.DataError{Line: line, Found: format.Excerpt(found), Expected: "a chart as SteamDB exports it",
+		return format.Match{Percent: 60, Err: &traces.DataError{Line: line, Found: format.Excerpt(found), Expected: "a chart as SteamDB exports it",
 			Mend: "for another table name the columns: --table load --column time=DateTime:text --column concurrent=NAME"}}
 	}
 	if !strings.HasPrefix(lines[0], `"`+columnTime+`",`) {
@@ -56,8 +54,8 @@ func sniff(h format.Head) format.Match {
 	return m
 }
 
-func scan(files []format.File, o format.Options) (format.Scanned, error) {
-	d := &format.Demand{Format: Players, File: files[0], Columns: []string{columnTime}}
+func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
+	d := &format.Demand{Format: f, File: files[0], Columns: []string{columnTime}}
 	d.Clock.Distinct = true
 	d.Clock.Zone = d.Account.OrUTC(o.Zone, "the file names none; --time-zone gives another")
 	d.Instant = func(r *format.Row) (model.Time, error) { return d.Clock.At(r, r.At[0]) }

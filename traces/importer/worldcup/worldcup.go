@@ -22,10 +22,8 @@ import (
 // Counts is the format.
 var Counts = &format.Format{
 	Name: "worldcup98", Version: 1, Files: 1, Zoned: true, Served: true, What: "requests of the World Cup 1998 by period (period,count)",
-	Sniff: sniff,
+	Sniff: sniff, Scan: scan,
 }
-
-func init() { Counts.Scan = scan }
 
 var columns = []string{columnPeriod: "period", columnCount: "count"}
 
@@ -42,14 +40,14 @@ func sniff(h format.Head) format.Match {
 		return m
 	}
 	if lines := format.Lines(h); len(lines) > 1 && !strings.Contains(lines[1], "1998-") {
-		m.Near, m.Err = 90, &traces.DataError{Line: 2, Found: format.Excerpt(lines[1]), Expected: "a period of 1998",
+		m.Percent, m.Err = 90, &traces.DataError{Line: 2, Found: format.Excerpt(lines[1]), Expected: "a period of 1998",
 			Mend: "for counts of another site name the columns: --table load --column time=period:text --column arrivals=count"}
 	}
 	return m
 }
 
-func scan(files []format.File, o format.Options) (format.Scanned, error) {
-	d := &format.Demand{Format: Counts, File: files[0], Columns: columns}
+func scan(f *format.Format, files []format.File, o format.Options) (format.Scanned, error) {
+	d := &format.Demand{Format: f, File: files[0], Columns: columns}
 	d.Clock.Distinct = true
 	d.Clock.Zone = d.Account.OrUTC(o.Zone, "times of the log are; --time-zone gives another")
 	service := d.Account.ServiceOr(o.Service, "web")
