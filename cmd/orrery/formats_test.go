@@ -422,3 +422,17 @@ func TestChangesOfEveryVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestTracesOfEarlierBuilds: tables and columns have joined since, and the content of an
+// old bundle is what it was, whether it is read or its log is imported again.
+func TestTracesOfEarlierBuilds(t *testing.T) {
+	const hash = "4ad0102baa0f27aab8078f6a32b28c38f3218d0976fed393c65f8496e3036d05"
+	formatsHere(t)
+	_, err := traces.Validate("trace-1.trace")
+	require.NoError(t, err)
+	for _, path := range []string{"trace-1.trace", "log.swf"} {
+		got := inProcess(t, "trace", "info", path)
+		require.Zero(t, got.code, got.stderr)
+		require.Contains(t, got.stdout, hash)
+	}
+}

@@ -102,10 +102,11 @@ func (m *Main) formatsPage() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `What is read and written
 
-Traces. A bundle is a directory NAME.trace of Parquet tables: jobs.parquet and,
-where there are such rows, deps.parquet and nodes.parquet. One Parquet table of
-jobs is a trace too. Raw logs in the Standard Workload Format (SWF), plain or
-compressed by gzip or xz, are recognised by content. Schema version %d.
+Traces. A bundle is a directory NAME.trace of Parquet tables, those of which there
+are rows: jobs, deps, nodes, tenants, events, prices, load and telemetry. One Parquet
+table of jobs is a trace too. Raw files, plain or compressed by gzip or xz, are
+recognised by content: logs in the Standard Workload Format (SWF) and the formats that
+'orrery import --help' lists. Schema version %d.
 
 Columns of the table jobs (? may be null):
 
