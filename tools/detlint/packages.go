@@ -124,6 +124,12 @@ var packageTable = []packageRule{
 	{dir: "reports", may: []string{"scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/record/column", "sim/stat", "reports/..."},
 		free: []exemption{files, drawn}},
 
+	{dir: "cmd/orrery/internal/studypage", may: []string{"profiles", "reports", "reports/plot", "reports/table", "sim/experiment", "sim/metric", "sim/plan", "sim/search", "sim/stat",
+		"sim/task"}, free: []exemption{files, drawn}},
+	{dir: "cmd/orrery/internal/tunepage", may: []string{"reports", "reports/table", "sim/metric", "sim/plan", "sim/search", "sim/sensitivity", "sim/sweep", "sim/tune",
+		"cmd/orrery/internal/studypage"}, free: []exemption{drawn}},
+	{dir: "cmd/orrery/internal/looks", may: []string{"scheduler/model", "sim/tune"}, free: []exemption{files, drawn}},
+	{dir: "cmd/orrery/internal/tunedir", may: []string{"reports/table", "sim/plan", "sim/search", "sim/tune"}},
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
