@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -248,14 +249,8 @@ func draw(all []*mutant, o options) []*mutant {
 			list = append(list, ranked{m, scramble(h.Sum64())})
 		}
 	}
-	slices.SortFunc(list, func(a, b ranked) int {
-		if a.rank != b.rank {
-			if a.rank < b.rank {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.key(), b.key())
+	slices.SortStableFunc(list, func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.key(), b.key()))
 	})
 	var out []*mutant
 	of := map[string]int{}
