@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 )
 
@@ -319,18 +320,18 @@ func (p *pass) held(c order.Candidate) model.Reason {
 		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
 		return model.ReasonMinScore
 	}
-	if r := p.limited(j); r != model.ReasonNone {
+	if r := p.limited(j, &j.usage); r != model.ReasonNone {
 		return r
 	}
 	return p.graph.Gate(c.Ref)
 }
 
-// limited says which hard limit j would exceed on as many nodes as its ledger entry names.
-func (s *Core) limited(j *job) model.Reason {
-	if r := s.ledger.Check(&j.usage); r != model.ReasonNone {
+// limited says which hard limit j would exceed if it claimed u.
+func (s *Core) limited(j *job, u *quota.ResourceUsage) model.Reason {
+	if r := s.ledger.Check(u); r != model.ReasonNone {
 		return r
 	}
-	if s.overPool(j, j.usage.Nodes) {
+	if s.overPool(j, u.Nodes) {
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone
