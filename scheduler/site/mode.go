@@ -118,7 +118,7 @@ func (c *codedPlanner) End(ref model.Ref) (model.Kind, model.Time, bool) {
 
 // Held implements ascoded.Limits.
 func (c *codedPlanner) Held(ref model.Ref, score model.Fixed) model.Reason {
-	return c.held(order.Candidate{Key: int64(score), Ref: ref})
+	return c.screen(order.Candidate{Key: int64(score), Ref: ref})
 }
 
 // Breaks implements ascoded.Limits.
