@@ -83,8 +83,8 @@ func (s *State) leave(ref model.Ref, from model.JobState) {
 func (s *State) Decide(p *model.Proposal) model.Fact {
 	f := model.Fact{Kind: model.FactRefused, Job: p.Job, Ref: p.Ref, Seq: p.Seq}
 	switch {
-	case p.Kind != model.ProposeAssign && p.Kind != model.ProposeRestore:
-		f.Reason = model.ReasonNotOwned // nothing else is a scheduler's to change on a plain cluster
+	case p.Kind != model.ProposeAssign:
+		f.Reason = model.ReasonNotOwned // nothing else is a scheduler's to change on a plain cluster, where units are alike and nothing is restored
 	case int(p.Ref) >= len(s.jobs) || !s.jobs[p.Ref].known || s.jobs[p.Ref].state != model.Pending:
 		f.Reason = model.ReasonNotPending
 	case s.whole:

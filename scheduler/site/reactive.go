@@ -226,8 +226,9 @@ func (j *job) predictedEnd(now model.Time) model.Time {
 // of the same fingerprint where it is sensitive.
 func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 	j := &p.jobs[ref]
-	avoid := p.buf.avoid
-	if p.avoids(ref, from, until) == nil {
+	avoid := p.avoids(ref, from, until)
+	if avoid == nil {
+		avoid = p.buf.avoid
 		clear(avoid)
 	}
 	first := model.NodeID(-1)
