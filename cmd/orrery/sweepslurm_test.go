@@ -161,7 +161,7 @@ func patiently(t *testing.T, says *bytes.Buffer, so func() bool) {
 	}
 }
 
-// resumeOnceOvertaken lets a stopped process go on once another has computed the
+// resumeOnceFenced lets a stopped process go on once another has computed the
 // task that it was at, and returns a note whose By it is.
 func resumeOnceFenced(t *testing.T, study string, pid int) journalNote {
 	t.Helper()

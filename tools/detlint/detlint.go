@@ -1,7 +1,8 @@
 // Package detlint holds the rules for the code of this repository and checks them
 // in an ordinary go test: what may decide and what may not (determinism), which
 // package may import which (import rules), how long a file or function grows (size),
-// which names are retired (words), and that every dependency is accounted for. Each rule
+// which names and words of comments are retired (words), that a comment names what it
+// documents, and that every dependency is accounted for. Each rule
 // carries its reason; docs/DETERMINISM.md is printed from the same tables. It
 // knows names and shapes of code only, nothing of what the code computes.
 //
