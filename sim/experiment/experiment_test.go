@@ -304,8 +304,7 @@ objectives: [{metric: wait_mean, window: all}, {metric: wait_max, window: all}]
 constraints: [{metric: wait_p95, at_most: 1s}, {metric: jobs_completed, at_least: 1 jobs}]
 show: [wait_p50]
 `, a)
-	results, err := task.Evaluate(context.Background(), r, tasks, 2)
-	require.NoError(t, err)
+	results := evaluated(t, r, tasks)
 	byID := map[string]*task.Result{}
 	for i := range results {
 		results[i].Verdict = metric.Stable
@@ -341,4 +340,17 @@ show: [wait_p50]
 	require.NotEqual(t, 0, rows[0].Point, "an overloaded point is not ranked by its waits")
 	_, err = p.Rows(func(string) (*task.Result, bool, error) { return nil, false, fmt.Errorf("no disk") })
 	require.ErrorContains(t, err, "no disk")
+}
+
+// evaluated computes tasks one after the other.
+func evaluated(t *testing.T, r *task.Runner, tasks []task.Task) []task.Result {
+	t.Helper()
+	run, out := r.Worker(), make([]task.Result, len(tasks))
+	for i := range tasks {
+		text, err := run(context.Background(), tasks[i].JSON())
+		require.NoError(t, err)
+		out[i], err = task.ParseResult(text)
+		require.NoError(t, err)
+	}
+	return out
 }
