@@ -54,7 +54,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/score"}},
 	{dir: "scheduler/fairshare", may: []string{"scheduler/model", "scheduler/quota", "scheduler/multifactor", "scheduler/score"}},
 	{dir: "scheduler/order", may: []string{"scheduler/model"}},
-	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/backfill", "scheduler/place", "scheduler/quota"}},
+	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/place", "scheduler/quota"}},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill"}},
 	{dir: "scheduler/site/internal/caps"},
 	{dir: "scheduler/site/internal/future", may: []string{"scheduler/model", "scheduler/backfill", "scheduler/place", "scheduler/site/internal/caps"}},
