@@ -111,7 +111,7 @@ show: [wait_p95 of class 12, wait_p42]
 	}
 	require.Equal(t, []string{"windows[0]", "profiles[0]", "profiles[2]", "settings[0].values[1]", "settings[1].values[1]", "objectives[0].metric", "show[0]", "show[1]"}, keys, err.Error())
 
-	e, err = profiles.ParseExperiment("e.yaml", []byte("traces: [a]\npoint: 5\ndesign: grid\nshake: {by: 0s, seeds: [1]}\nsettings: [{path: depht, values: [1]}]\nobjectives: [{metric: waits}]\n"))
+	e, err = profiles.ParseExperiment("e.yaml", []byte("traces: [a]\npoint: 5\ndesign: grid\njitter: {by: 0s, seeds: [1]}\nsettings: [{path: depht, values: [1]}]\nobjectives: [{metric: waits}]\n"))
 	require.Error(t, err)
 	err = profiles.Joined(err, Check(e, "."))
 	for _, says := range []string{"e.yaml:2:1: point: there is no such key", "e.yaml:3:9: design", "which moves nothing", "settings[0].path", `there is no metric "waits"`} {
