@@ -110,16 +110,16 @@ func isLog(path string) bool {
 	return err == nil
 }
 
-// unshaken is what an experiment without seeds says of its shake.
-var unshaken = regexp.MustCompile(`(?m)^shake:\n(?: +.*\n)+`)
+// unjittered is what an experiment without seeds says of its jitter.
+var unjittered = regexp.MustCompile(`(?m)^jitter:\n(?: +.*\n)+`)
 
 // plainYAML is an experiment with every key that applies. Without seeds no arrival is
 // jittered, and lint remarks on what is said about it.
 func plainYAML(e *profiles.Experiment) []byte {
-	if len(e.Shake.Seeds) > 0 {
+	if len(e.Jitter.Seeds) > 0 {
 		return e.YAML()
 	}
-	return unshaken.ReplaceAll(e.YAML(), nil)
+	return unjittered.ReplaceAll(e.YAML(), nil)
 }
 
 func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {

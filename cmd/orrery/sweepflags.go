@@ -68,7 +68,7 @@ func (a *axisFlags) experiment(log string) (*profiles.Experiment, error) {
 	e.Name, e.Traces, e.Cluster, e.Profiles = studypage.ByFlags, []string{log}, a.cluster, a.profiles
 	e.Inapplicable = "ignore" // a combination in which a setting has no effect is tried once
 	if a.given("procs") {
-		e.Machine.Nodes = a.procs
+		e.Plain.Nodes = a.procs
 	}
 	if a.points > 0 {
 		e.Design, e.Points = "sobol", a.points

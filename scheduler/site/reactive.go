@@ -106,7 +106,7 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 			return
 		}
 	}
-	placement.Set(&j.placement) // it was adopted on nodes that it may not use
+	placement.Set(&j.placement) // it was restored on nodes that it may not use
 	for over := placement.Nodes() - n; over > 0; over-- {
 		w := &placement.Words[len(placement.Words)-1]
 		if w.Mask &^= 1 << (bits.Len64(w.Mask) - 1); w.Mask == 0 {

@@ -17,17 +17,21 @@ import (
 // TestContracts runs the contracts of the ports against both worlds, with a quorum that
 // answers at once, late, and after an outage.
 func TestContracts(t *testing.T) {
-	t.Run("plain", func(t *testing.T) { conform.Quorum(t, plainShell(Config{})) })
-	t.Run("plain, late", func(t *testing.T) {
-		conform.Quorum(t, plainShell(Config{Latency: 5 * sec, Jitter: 3 * sec, Seed: 7}))
-	})
-	t.Run("site", func(t *testing.T) { conform.Quorum(t, siteShell(SiteConfig{})) })
-	t.Run("site, late", func(t *testing.T) {
-		conform.Quorum(t, siteShell(SiteConfig{Latency: 5 * sec, Jitter: 3 * sec, Seed: 7, StartDelay: 2 * sec, Visible: 4 * sec}))
-	})
-	t.Run("site, outage", func(t *testing.T) {
-		conform.Quorum(t, siteShell(SiteConfig{Outages: []translate.Outage{{From: 0, Until: model.Time(40 * sec)}}}))
-	})
+	for _, c := range []struct {
+		name string
+		make conform.Make
+	}{
+		{"plain", plainShell(Config{})},
+		{"plain, late", plainShell(Config{Latency: 5 * sec, Jitter: 3 * sec, Seed: 7})},
+		{"site", siteShell(SiteConfig{})},
+		{"site, late", siteShell(SiteConfig{Latency: 5 * sec, Jitter: 3 * sec, Seed: 7, StartDelay: 2 * sec, Visible: 4 * sec})},
+		{"site, outage", siteShell(SiteConfig{Outages: []translate.Outage{{From: 0, Until: model.Time(40 * sec)}}})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Run("quorum", func(t *testing.T) { conform.Quorum(t, c.make) })
+			t.Run("agents", func(t *testing.T) { conform.NodeAgents(t, c.make) })
+		})
+	}
 }
 
 // simulated is what both worlds have.

@@ -54,7 +54,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler", may: []string{"scheduler/model", "scheduler/score"}},
 	{dir: "scheduler/fairshare", may: []string{"scheduler/model", "scheduler/quota", "scheduler/multifactor", "scheduler/score"}},
 	{dir: "scheduler/order", may: []string{"scheduler/model"}},
-	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/backfill", "scheduler/place", "scheduler/quota"}},
+	{dir: "scheduler/ascoded", may: []string{"scheduler/model", "scheduler/score", "scheduler/place", "scheduler/quota"}},
 	{dir: "scheduler/plain", may: []string{"scheduler/model", "scheduler", "scheduler/order", "scheduler/cluster", "scheduler/backfill"}},
 	{dir: "scheduler/site/internal/caps"},
 	{dir: "scheduler/site/internal/future", may: []string{"scheduler/model", "scheduler/backfill", "scheduler/place", "scheduler/site/internal/caps"}},
@@ -107,7 +107,7 @@ var packageTable = []packageRule{
 		"a shell around pure tasks: when and where one is computed is up to it, what comes out is not, and is checked byte by byte"}}},
 	{dir: "sim/workerpool", free: []exemption{{[]string{"concurrency"}, "pieces of work are done side by side; each goes by its number, and so does the error"}}},
 	{dir: "sim/search", may: []string{"scheduler/model/draw", "gonum.org/v1/gonum/..."}, free: []exemption{searches}},
-	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/workerpool", "sim/des", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
+	{dir: "sim/task", may: []string{"scheduler/model", "sim", "sim/des", "sim/metric", "sim/plan", "sim/record", "traces", "traces/transform"},
 		free: []exemption{{[]string{"concurrency"}, "tasks are computed side by side and share the traces they replay; each result is a function of its " +
 			"task, and is given by index"}}},
 	{dir: "sim/tune", may: []string{"scheduler/model", "scheduler/order", "profiles", "traces/transform", "sim/metric", "sim/plan", "sim/search", "sim/sensitivity",

@@ -8,28 +8,25 @@ import (
 	"orrery/scheduler/model"
 )
 
-// changes runs the part of the contract that is about jobs which run: how they are
-// preempted, requeued and resized, and what becomes of them when a node fails.
+// changes runs the part of the contract of a quorum that is about jobs which run: how
+// they are preempted, requeued and resized.
 func changes(t *testing.T, make Make) {
 	if shell := make(t); shell.Fixed {
 		refusesChanges(newRig(t, shell))
 		return
 	}
 	for _, c := range []struct {
-		name     string
-		failures []Failure
-		run      func(*rig)
+		name string
+		run  func(*rig)
 	}{
-		{"a victim leaves its nodes, and goes on later", nil, victimLeaves},
-		{"a job that may not be preempted keeps its nodes", nil, victimStays},
-		{"a running job that is requeued waits again", nil, requeued},
-		{"a waiting job is withdrawn, a running one is not", nil, cancelled},
-		{"a service takes free nodes and gives nodes back", nil, resized},
-		{"a size that cannot be had leaves the service as it was", nil, sizeRefused},
-		{"a job whose node fails is put back, and the node is not granted again", []Failure{{At: model.Time(2 * model.Hour), Node: 1}}, nodeFails},
-		{"a start that fails is refused or reported", []Failure{{At: model.Time(model.Second), Node: 1}}, startFails},
+		{"a victim leaves its nodes, and goes on later", victimLeaves},
+		{"a job that may not be preempted keeps its nodes", victimStays},
+		{"a running job that is requeued waits again", requeued},
+		{"a waiting job is withdrawn, a running one is not", cancelled},
+		{"a service takes free nodes and gives nodes back", resized},
+		{"a size that cannot be had leaves the service as it was", sizeRefused},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(newRig(t, make(t, c.failures...))) })
+		t.Run(c.name, func(t *testing.T) { c.run(newRig(t, make(t))) })
 	}
 }
 
@@ -131,19 +128,25 @@ func victimStays(r *rig) {
 	require.Zero(r, r.count(model.FactPreempted, &running))
 }
 
+// requeued grants a job anew before and after its first run would have been over.
 func requeued(r *rig) {
-	job, other := r.enter(Job{Nodes: 4, Long: true}), r.enter(Job{Nodes: 4})
-	r.refuse(r.change(model.ProposeRequeue, &job, 0), "it does not run")
-	r.grant(&job, 15)
-	p := r.change(model.ProposeRequeue, &job, 0)
-	p.Reason = model.ReasonNodeFailure
-	require.Equal(r, []model.FactKind{model.FactRequeued}, r.propose(p))
-	require.Equal(r, model.ReasonNodeFailure, r.answers[r.seq].Reason)
-	r.grant(&other, 15)
-	r.wait(2 * model.Hour)
-	r.grant(&job, 15)
-	r.completes(&job)
-	require.Equal(r, 1, r.ends(other.Job))
+	for _, gap := range []model.Duration{2 * model.Hour, model.Day + model.Hour} {
+		job, other := r.enter(Job{Nodes: 4, Long: true}), r.enter(Job{Nodes: 4})
+		r.refuse(r.change(model.ProposeRequeue, &job, 0), "it does not run")
+		r.grant(&job, 15)
+		p := r.change(model.ProposeRequeue, &job, 0)
+		p.Reason = model.ReasonNodeFailure
+		require.Equal(r, []model.FactKind{model.FactRequeued}, r.propose(p))
+		require.Equal(r, model.ReasonNodeFailure, r.answers[r.seq].Reason)
+		r.grant(&other, 15)
+		r.wait(gap)
+		require.Equal(r, 1, r.ends(other.Job))
+		require.Zero(r, r.ends(job.Job), "it waits")
+		r.grant(&job, 15)
+		r.wait(model.Day - 6*model.Minute)
+		require.Zero(r, r.ends(job.Job), "it begins anew")
+		r.completes(&job)
+	}
 }
 
 func cancelled(r *rig) {
@@ -177,27 +180,5 @@ func sizeRefused(r *rig) {
 	r.refuse(r.change(model.ProposeResize, &service, 3), "a node that another job holds")
 	r.refuse(r.change(model.ProposeResize, &service, 1<<40), "a node that there is not")
 	require.Equal(r, []model.FactKind{model.FactResized}, r.propose(r.change(model.ProposeResize, &service, 13)), "its own node and two free ones")
-	r.completes(&job)
-}
-
-func nodeFails(r *rig) {
-	job, other := r.enter(Job{Nodes: 2, Long: true}), r.enter(Job{Nodes: 2, Long: true})
-	r.grant(&job, 3)
-	r.grant(&other, 12)
-	r.wait(3 * model.Hour)
-	require.True(r, r.waitsAgain(&job), "its processes are gone with the node")
-	require.False(r, r.waitsAgain(&other), "the other has lost no node")
-	r.refuse(r.proposal(&job, 3), "the node is out of service")
-	r.completes(&other)
-	r.grant(&job, 12)
-	r.completes(&job)
-}
-
-func startFails(r *rig) {
-	job := r.enter(Job{Nodes: 2, Long: true})
-	if kinds := r.propose(r.proposal(&job, 3)); kinds[0] == granted {
-		r.until(func() bool { return r.waitsAgain(&job) }, "the report that a start failed")
-	}
-	r.grant(&job, 12)
 	r.completes(&job)
 }

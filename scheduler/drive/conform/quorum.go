@@ -51,9 +51,9 @@ type Failure struct {
 // Make makes a new shell in which these nodes fail, if nodes fail in it at all.
 type Make func(t *testing.T, failures ...Failure) *Shell
 
-// Quorum runs the contract of a quorum and its agents. make is a new shell each time, in
-// which an answer takes an hour at most, a job starts within an hour of its grant, and a
-// victim leaves its nodes within an hour.
+// Quorum runs the contract of a quorum. make is a new shell each time, in which an answer
+// takes an hour at most, a job starts within an hour of its grant, and a victim leaves its
+// nodes within an hour.
 func Quorum(t *testing.T, make Make) {
 	for _, c := range []struct {
 		name string
@@ -66,7 +66,6 @@ func Quorum(t *testing.T, make Make) {
 		{"a proposal of nodes that do not exist is refused", unknownNodes},
 		{"a job that is withdrawn meanwhile does not start", withdrawn},
 		{"a job that is withdrawn while its proposal is under way starts, or its proposal is refused", withdrawnInFlight},
-		{"a job ends once, and its nodes can be had again", endsOnce},
 		{"nothing is answered while the quorum is unreachable", unreachable},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(newRig(t, make(t))) })
@@ -249,17 +248,6 @@ func withdrawnInFlight(r *rig) {
 	}
 	r.wait(2 * model.Hour) // what started has ended
 	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&other[0], 15)), "its nodes are free either way")
-}
-
-func endsOnce(r *rig) {
-	jobs := r.submit(4, 4)
-	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&jobs[0], 15)))
-	r.wait(2 * model.Hour)
-	require.Equal(r, 1, r.ends(jobs[0].Job))
-	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&jobs[1], 15)))
-	r.wait(2 * model.Hour)
-	require.Equal(r, 1, r.ends(jobs[0].Job), "no second end")
-	require.Equal(r, 1, r.ends(jobs[1].Job))
 }
 
 func unreachable(r *rig) {
