@@ -2,7 +2,7 @@
 # themselves are in .ci/run, which runs all of them.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint vuln fuzz naive long bench profile ci screenshots generate release clean
+.PHONY: help build test race lint vuln fuzz naive mutate long bench profile ci screenshots generate release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ fuzz: ## every fuzz target, FUZZTIME=1000x (inputs) or 60s each
 
 naive: ## the naive implementation on whole logs under every policy, about an hour
 	bash .ci/long naive
+
+mutate: ## 150 changes of one line in scheduler, quorum, world and metrics: which ones no test notices
+	go run ./tools/mutate
 
 long: ## what does not fit into make ci: lists its steps, and runs STEPS="logs growth" or STEPS=all
 	bash .ci/long $(STEPS)

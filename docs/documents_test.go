@@ -183,6 +183,17 @@ func TestThingsAreNotPersons(t *testing.T) {
 	}
 }
 
+// The programs that the long runs start exist.
+func TestLongProgramsExist(t *testing.T) {
+	text, err := os.ReadFile("../.ci/long")
+	require.NoError(t, err)
+	names := regexp.MustCompile(`\bgo run (\./[a-z/]+)`).FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, names)
+	for _, m := range names {
+		require.DirExists(t, "../"+m[1])
+	}
+}
+
 // The tests that make long runs by name exist, and each file that asks for ORRERY_LONG
 // has one of them.
 func TestLongTestsExist(t *testing.T) {

@@ -129,7 +129,7 @@ type QOS struct {
 	GroupJobs    int32          `yaml:"group_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time"`
 	UserJobs     int32          `yaml:"user_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running jobs of a user"`
 	UserNodes    int32          `yaml:"user_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of the running jobs of a user"`
-	UserPending  int32          `yaml:"user_pending" zero:"none" default:"none" min:"0" unit:"jobs" doc:"of a user in the system, waiting or running"`
+	UserPending  int32          `yaml:"user_pending" zero:"none" default:"none" min:"0" unit:"jobs" doc:"of a user in the system, waiting or running; read, but not enforced yet"`
 	Preempts     []string       `yaml:"preempts" unit:"names" doc:"qualities of service whose jobs it may preempt"`
 	UsageFactor  float64        `yaml:"usage_factor" default:"1" min:"0" max:"1000" unit:"factor" doc:"that its usage counts by"`
 	PreemptGrace model.Duration `yaml:"preempt_grace" default:"0s" min:"0s" unit:"span" doc:"that its jobs have when preempted"`

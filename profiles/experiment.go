@@ -13,18 +13,18 @@ import (
 )
 
 // Experiment is what a sweep tries, experiment.yaml: points, which are profiles
-// and settings, each on every scenario, which is a trace, a window and a shake.
+// and settings, each on every scenario, which is a trace, a window and a jitter.
 // Its tags describe the file as those of Profile do profile.yaml.
 type Experiment struct {
 	Name        string `yaml:"name" unit:"name" doc:"what the experiment is called; the name of the file where it is left out"`
 	Description string `yaml:"description" unit:"text" doc:"what it is to find out"`
 
-	Traces  []string `yaml:"traces" unit:"paths" doc:"bundles, tables of jobs or raw logs, from the folder of this file, or sample; each is a scenario of its own"`
-	Cluster string   `yaml:"cluster" unit:"path or name" doc:"the cluster file; without it the cluster is below, or what each trace says"`
-	Machine Machine  `yaml:"machine" doc:"a plain cluster instead of a cluster file"`
+	Traces  []string   `yaml:"traces" unit:"paths" doc:"bundles, tables of jobs or raw logs, from the folder of this file, or sample; each is a scenario of its own"`
+	Cluster string     `yaml:"cluster" unit:"path or name" doc:"the cluster file; without it the cluster is below, or what each trace says"`
+	Plain   EqualNodes `yaml:"plain_cluster" doc:"a cluster of equal nodes instead of a cluster file"`
 
 	Windows []WindowAxis `yaml:"windows" doc:"parts of each trace; each is a scenario of its own. Without any the whole trace is"`
-	Shake   ShakeAxis    `yaml:"shake" doc:"arrivals moved at random, to see what is an accident of the log; each seed is a scenario of its own"`
+	Jitter  JitterAxis   `yaml:"jitter" doc:"arrivals moved at random, to see what is an accident of the log; each seed is a scenario of its own"`
 	Replay  Replay       `yaml:"replay" doc:"how the traces are replayed, as with orrery replay"`
 
 	Profiles     []string      `yaml:"profiles" unit:"names" doc:"of the program, or paths of files, for all vClusters; without any the cluster file says, or it is default"`
@@ -42,8 +42,8 @@ type Experiment struct {
 	src *source
 }
 
-// Machine is a plain cluster of equal nodes, which jobs have for themselves.
-type Machine struct {
+// EqualNodes is a cluster of equal nodes, which jobs have for themselves.
+type EqualNodes struct {
 	Nodes int32 `yaml:"nodes" zero:"trace" default:"trace" min:"0" max:"4194304" unit:"nodes" doc:"as many as the trace says where it is left out"`
 	Cores int32 `yaml:"cores" default:"1" min:"1" max:"16384" unit:"cores" doc:"on each node"`
 }
@@ -58,11 +58,11 @@ type WindowAxis struct {
 	Follow model.Duration `yaml:"follow" default:"30d" min:"0s" unit:"span" doc:"how long the load goes on after the window, at most, until its jobs have left; those that have not count with their wait so far"`
 }
 
-// ShakeAxis is several small perturbations of the arrivals.
-type ShakeAxis struct {
+// JitterAxis is several small perturbations of the arrivals.
+type JitterAxis struct {
 	By       model.Duration `yaml:"by" default:"1m" min:"0s" max:"365d" unit:"span" doc:"most that a submission is moved in either direction"`
 	Seeds    []int64        `yaml:"seeds" unit:"seeds" doc:"of the perturbations"`
-	Unshaken bool           `yaml:"unshaken" default:"true" doc:"also as it is in the log"`
+	AsLogged bool           `yaml:"as_logged" default:"true" doc:"also as it is in the log"`
 }
 
 // Replay is how traces are replayed.
@@ -187,8 +187,8 @@ func (e *Experiment) Validate() error {
 	if len(e.Traces) == 0 {
 		k.add("traces", "the experiment names no trace: want traces: [PATH, …], or sample")
 	}
-	if e.Cluster != "" && e.Machine != (Machine{Cores: 1}) {
-		k.add("machine", "is there beside cluster, which says how large the cluster is: leave one of them out")
+	if e.Cluster != "" && e.Plain != (EqualNodes{Cores: 1}) {
+		k.add("plain_cluster", "is there beside cluster, which says how large the cluster is: leave one of them out")
 	}
 	for i, t := range e.Traces {
 		if j := slices.IndexFunc(e.Traces[:i], func(o string) bool { return filepath.Clean(o) == filepath.Clean(t) }); j >= 0 {
@@ -256,19 +256,19 @@ func (e *Experiment) checkWindows(k *checker) {
 			k.add(at+".begin", "is there beside count, which spreads the windows over the whole trace: leave one of them out")
 		}
 	}
-	if len(e.Shake.Seeds) > 0 && e.Shake.By == 0 {
-		k.add("shake.by", "found 0s, which moves nothing: want a span such as 1m")
+	if len(e.Jitter.Seeds) > 0 && e.Jitter.By == 0 {
+		k.add("jitter.by", "found 0s, which moves nothing: want a span such as 1m")
 	}
-	for i, s := range e.Shake.Seeds {
+	for i, s := range e.Jitter.Seeds {
 		if s < 0 {
-			k.add(fmt.Sprintf("shake.seeds[%d]", i), "found %d, want 0 or more", s)
+			k.add(fmt.Sprintf("jitter.seeds[%d]", i), "found %d, want 0 or more", s)
 		}
-		if j := slices.Index(e.Shake.Seeds[:i], s); j >= 0 {
-			k.add(fmt.Sprintf("shake.seeds[%d]", i), "found %d, which is seeds[%d] already, want each seed once: leave one out", s, j)
+		if j := slices.Index(e.Jitter.Seeds[:i], s); j >= 0 {
+			k.add(fmt.Sprintf("jitter.seeds[%d]", i), "found %d, which is seeds[%d] already, want each seed once: leave one out", s, j)
 		}
 	}
-	if len(e.Shake.Seeds) == 0 && !e.Shake.Unshaken {
-		k.add("shake.unshaken", "found false, and there are no seeds: nothing is left to replay")
+	if len(e.Jitter.Seeds) == 0 && !e.Jitter.AsLogged {
+		k.add("jitter.as_logged", "found false, and there are no seeds: nothing is left to replay")
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 const sampled = `
 name: e
 traces: [a.trace, sample]
-machine: {nodes: 64}
+plain_cluster: {nodes: 64}
 windows: [{count: 2, length: 7d}, {name: last, begin: 20d, length: 3d, lead: 5d}]
-shake: {seeds: [3, 4]}
+jitter: {seeds: [3, 4]}
 profiles: [default]
 design: halton
 points: 7
@@ -29,7 +29,7 @@ constraints: [{metric: wait_max, at_most: 10d}, {metric: utilisation, at_least: 
 func TestExperiment(t *testing.T) {
 	e, err := ParseExperiment("x.yaml", []byte(sampled))
 	require.NoError(t, err)
-	require.EqualValues(t, 64, e.Machine.Nodes)
+	require.EqualValues(t, 64, e.Plain.Nodes)
 	require.Equal(t, []string{"easy", "3"}, e.Settings[2].Values, "values are texts, whatever they look like")
 	require.Zero(t, e.Windows[0].Lead)
 	require.Equal(t, 5*model.Day, e.Windows[1].Lead)
@@ -50,13 +50,13 @@ func TestExperimentRefuses(t *testing.T) {
 		"traces: [a]\nsetting: []":  "x.yaml:2:1: setting: there is no such key (did you mean settings?)",
 		"traces: [a]\ndesign: grid": "x.yaml:2:9",
 		"traces: [a]\npoints: 5":    "points: does not apply with design: cartesian",
-		"traces: [a]\ncluster: c\nmachine: {nodes: 5}":                                       "machine: is there beside cluster",
+		"traces: [a]\ncluster: c\nplain_cluster: {nodes: 5}":                                 "plain_cluster: is there beside cluster",
 		"traces: [a]\nwindows: [{name: w}]":                                                  "has no key length",
 		"traces: [a]\nwindows: [{count: 2, length: 1d, begin: 1h}]":                          "is there beside count",
 		"traces: [a]\nwindows: [{name: w, length: 1d}, {name: w, length: 2d}]":               "a second time",
-		"traces: [a]\nshake: {by: 0s, seeds: [1]}":                                           "which moves nothing",
-		"traces: [a]\nshake: {seeds: [-1]}":                                                  "want 0 or more",
-		"traces: [a]\nshake: {unshaken: false}":                                              "nothing is left to replay",
+		"traces: [a]\njitter: {by: 0s, seeds: [1]}":                                          "which moves nothing",
+		"traces: [a]\njitter: {seeds: [-1]}":                                                 "want 0 or more",
+		"traces: [a]\njitter: {as_logged: false}":                                            "nothing is left to replay",
 		"traces: [a]\nsettings: [{values: [1]}]":                                             "has no key path",
 		"traces: [a]\nsettings: [{path: depth}]":                                             "has no values",
 		"traces: [a]\nsettings: [{path: depth, from: 1, to: 2}]":                             "give values, or design: sobol",
@@ -87,10 +87,10 @@ func TestExperimentRefuses(t *testing.T) {
 }
 
 func TestExperimentNamesNothingTwice(t *testing.T) {
-	_, err := ParseExperiment("e.yaml", []byte("traces: [a.trace, ./a.trace]\nshake: {seeds: [1, 2, 1]}\n"))
+	_, err := ParseExperiment("e.yaml", []byte("traces: [a.trace, ./a.trace]\njitter: {seeds: [1, 2, 1]}\n"))
 	require.ErrorContains(t, err, "e.yaml:1:19")
 	require.ErrorContains(t, err, "which is traces[0] already, want each trace once: leave one out")
-	require.ErrorContains(t, err, "e.yaml:2:23")
+	require.ErrorContains(t, err, "e.yaml:2:24")
 	require.ErrorContains(t, err, "found 1, which is seeds[0] already, want each seed once: leave one out")
 }
 

@@ -108,6 +108,7 @@ func TestRemarksOfSites(t *testing.T) {
 		{"qos: [{name: a, priority: 5}]\nvclusters: [{name: v, profile: {order: multifactor, multifactor: {age: 1}}}]",
 			"qos[0].priority: no vCluster has the order multifactor with a weight for it: give multifactor.qos"},
 		{"qos: [{name: a, priority: 5}]\nvclusters: [{name: v, profile: {order: multifactor, multifactor: {qos: 1}}}]", ""},
+		{"qos: [{name: a, user_jobs: 5}, {name: b, user_pending: 5}]", "qos[1].user_pending: it is read, but not enforced yet: no job is kept out by it"},
 		{"partitions: [{name: a, priority: 5}]", "partitions[0].priority: no vCluster has the order multifactor with a weight for it: give multifactor.partition"},
 		{"power_cap: 2kW\nnode_types: [{name: a, busy_power: 3kW}]", "power_cap: every node draws more (3000W at least): nothing will ever start"},
 		{"power_cap: 3kW\nnode_types: [{name: a, busy_power: 3kW}]", ""},

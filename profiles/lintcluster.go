@@ -22,6 +22,7 @@ func (c *Cluster) remarks(site *Site) []Problem {
 		c.remarkBorrowing(&all, i)
 	}
 	c.remarkTenants(&all, site)
+	c.remarkQOS(&all)
 	c.remarkPoints(&all)
 	c.remarkNodes(&all)
 	return all.sorted()
@@ -119,6 +120,15 @@ func (c *Cluster) remarkTenants(all *problems, site *Site) {
 	}
 	if shares.Cmp(big.NewRat(1_000_000_001, 1_000_000_000)) > 0 { // parts of a whole are rounded
 		all.add("tenants", "their fair shares sum to %s of the site: not all can reach theirs", shares.FloatString(2))
+	}
+}
+
+// remarkQOS looks for limits that are not enforced.
+func (c *Cluster) remarkQOS(all *problems) {
+	for i := range c.QOS {
+		if c.QOS[i].UserPending > 0 {
+			all.add(fmt.Sprintf("qos[%d].user_pending", i), "it is read, but not enforced yet: no job is kept out by it")
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ const manyPoints = 100_000
 // Remarks says what of a valid experiment has no effect, or one that may surprise.
 func (e *Experiment) Remarks() []Problem {
 	all := problems{src: e.src}
-	if len(e.Shake.Seeds) == 0 && e.src.has("shake.by") {
-		all.add("shake.by", "has no effect without seeds: give shake: {by: %s, seeds: [1, 2, 3]}", formatSpan(e.Shake.By))
+	if len(e.Jitter.Seeds) == 0 && e.src.has("jitter.by") {
+		all.add("jitter.by", "has no effect without seeds: give jitter: {by: %s, seeds: [1, 2, 3]}", formatSpan(e.Jitter.By))
 	}
 	for i, p := range e.Profiles {
 		if slices.Contains(e.Profiles[:i], p) {

@@ -28,6 +28,21 @@ var retired = []retiredKey{
 		"write lead: 7d for a replay of a week before each window, from what the log has running then, or nothing for one replay of the whole trace before it",
 	},
 	{
+		reflect.TypeFor[Experiment](), "machine",
+		"a cluster of equal nodes, in studies of tasks 3",
+		"write plain_cluster: in place of machine:",
+	},
+	{
+		reflect.TypeFor[Experiment](), "shake",
+		"arrivals that are jittered, in studies of tasks 3",
+		"write jitter: in place of shake:, and in it as_logged: for unshaken:",
+	},
+	{
+		reflect.TypeFor[JitterAxis](), "unshaken",
+		"whether arrivals count as they are in the log, in studies of tasks 3",
+		"write as_logged: VALUE",
+	},
+	{
 		reflect.TypeFor[GateWindows](), "warm",
 		"whether a window begins with what the log had running, until baselines of schema 1",
 		"all windows are parts of one replay of the whole trace now: leave it out",

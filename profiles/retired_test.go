@@ -26,6 +26,8 @@ func TestRetired(t *testing.T) {
 		{"profile", "preemption.kill_grace", 6, "write agents: {kill_grace: 45s} in the cluster file"},
 		{"cluster", "vclusters[0].profile.preemption.kill_grace", 9, "write agents: {kill_grace: 45s} in the cluster file"},
 		{"experiment", "windows[0].warm", 3, "write lead: 7d"},
+		{"experiment", "machine", 7, "write plain_cluster: in place of machine:"},
+		{"experiment", "shake", 8, "write jitter: in place of shake:, and in it as_logged: for unshaken:"},
 		{"gate", "runs[0].windows.warm", 5, "leave it out"},
 		{"gate", "paired[0].block", 11, "leave it out"},
 	} {

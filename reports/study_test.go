@@ -297,7 +297,7 @@ func TestMarkFront(t *testing.T) {
 		{20, 0.9, false},
 		{20, 0.85, false}, // as long, and less used
 		{10, 0.8, false},  // the same twice: neither is better
-		{5, 0.95, true},   // breaks a bound, and beats nobody
+		{5, 0.95, true},   // breaks a bound, and dominates none
 		{metric.Undefined, 0.99, false},
 	} {
 		s.Rows = append(s.Rows, StudyRow{ID: fmt.Sprint(len(s.Rows)), Metrics: []metric.Number{c.wait, 0, c.use}, Feasible: !c.refused})

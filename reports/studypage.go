@@ -282,7 +282,7 @@ func coloured(t *table.Table) htmlTable {
 	return out
 }
 
-// columnsData is one parameter or metric as the page's script takes it.
+// columnData is one parameter or metric as the page's script takes it.
 type columnData struct {
 	Name    string          `json:"name"`
 	Unit    string          `json:"unit,omitempty"`

@@ -50,7 +50,7 @@ func TestRecorders(t *testing.T) {
 			return w, func() any { return *w.Seen() }
 		},
 		"invariants of a site": func(*testing.T) (drive.Recorder, func() any) {
-			site := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}, VClusters: []model.VCluster{{Name: "v"}}, Fingerprints: 1, Groups: []model.Group{{Name: "g"}}}
+			site := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}, VClusters: []model.VCluster{{Name: "v"}}, Tenants: []model.Tenant{{Name: "t"}}, Fingerprints: 1, Groups: []model.Group{{Name: "g"}}}
 			for range 4 {
 				site.Nodes = append(site.Nodes, model.Node{GPUType: -1, Topology: -1})
 			}

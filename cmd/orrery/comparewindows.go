@@ -142,7 +142,7 @@ func (v *compareVerb) metricTable(c *reports.Comparison) error {
 		}
 	}
 	fmt.Fprintln(v.m.Stdout)
-	moved := fmt.Sprintf("%d of %s of the whole run moved.", len(shown.Metrics), countOf(whole, "metric"))
+	moved := fmt.Sprintf("%d of %s of the whole run moved.", len(shown.Metrics), table.Counted(whole, "metric"))
 	if whole < len(c.Metrics) {
 		moved += " Those of the other windows are left out."
 	}

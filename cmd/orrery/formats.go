@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"orrery/cmd/orrery/internal/tunedir"
 	"orrery/reports"
 	"orrery/sim/experiment"
 	"orrery/sim/gate"
@@ -65,7 +67,7 @@ var (
 		2: "windows are parts of one replay, with replicas",
 		3: "it says under which semantics its runs were scheduled",
 	}}
-	tuneFormat = &fileFormat{"tune settings", "schema of settings.json", versionIn(tuneSettingsSchema), versionIn(tuneSettingsSchema), map[int]string{
+	tuneFormat = &fileFormat{"tune settings", "schema of settings.json", versionIn(tunedir.Schema), versionIn(tunedir.Schema), map[int]string{
 		2: "several logs, windows of one replay, bounds on the whole log",
 	}}
 	pageFormat = &fileFormat{"study report", "schema of report.json", reports.StudySchema, 1, nil}
@@ -233,7 +235,7 @@ func replayAnew(dir string, r *recordedRun) string {
 		words = []string{"orrery", "replay"}
 		if r.Trace.Hash != sampleHash() {
 			words = append(words, "LOG")
-			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", or(r.Trace.Name, "its log"), r.Trace.Hash)
+			where = fmt.Sprintf(" (LOG is %s, with the hash %.12s)", cmp.Or(r.Trace.Name, "its log"), r.Trace.Hash)
 		}
 		words = append(words, flagsOf(&r.Spec)...)
 		if len(r.Spec.Site) > 0 {
@@ -363,7 +365,7 @@ func sweepAnew(dir string) string {
 		return "the command that made it, with --out " + quoted(dir+"-new")
 	}
 	return fmt.Sprintf("orrery sweep %s --out %s (the key experiment of %s holds the experiment)",
-		quoted(or(p.Name, "experiment")+".yaml"), quoted(dir+"-new"), filepath.Join(dir, planFile))
+		quoted(cmp.Or(p.Name, "experiment")+".yaml"), quoted(dir+"-new"), filepath.Join(dir, planFile))
 }
 
 // otherOut is this command line with another directory for --out.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"orrery/cmd/orrery/internal/tunedir"
 	"orrery/scheduler/model"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -335,7 +336,7 @@ func TestBaselinesOfOtherVersions(t *testing.T) {
 // TestTunesOfOtherVersions: the directory is refused with the same command for another.
 func TestTunesOfOtherVersions(t *testing.T) {
 	formatsHere(t)
-	settings := filepath.Join("tuned", tuneSettingsFile)
+	settings := filepath.Join("tuned", tunedir.File)
 	try := func(file, says string) {
 		require.NoError(t, os.MkdirAll("tuned", 0o700))
 		text, err := os.ReadFile(file)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -307,7 +308,7 @@ func (v *gateVerb) store(ctx context.Context, path string, e *gate.Evidence, bef
 }
 
 func changedRuns(names []string) string {
-	return or(strings.Join(names, ", "), "none, but some are gone or its version is another")
+	return cmp.Or(strings.Join(names, ", "), "none, but some are gone or its version is another")
 }
 
 func (v *gateVerb) remark(format string, args ...any) {
@@ -382,9 +383,9 @@ func (v *gateVerb) summarise(r *gate.Report) error {
 func verdictOf(r *gate.Report) error {
 	switch r.Verdict {
 	case gate.Regression:
-		return &codedError{exitMismatch, fmt.Errorf("%d of %s found a regression", r.Count(gate.Regression), countOf(len(r.Checks), "check"))}
+		return &codedError{exitMismatch, fmt.Errorf("%d of %s found a regression", r.Count(gate.Regression), table.Counted(len(r.Checks), "check"))}
 	case gate.Undecided:
-		return &codedError{exitEvidence, fmt.Errorf("the evidence does not suffice for %d of %s", r.Count(gate.Undecided), countOf(len(r.Checks), "check"))}
+		return &codedError{exitEvidence, fmt.Errorf("the evidence does not suffice for %d of %s", r.Count(gate.Undecided), table.Counted(len(r.Checks), "check"))}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -127,7 +128,7 @@ func (m *Main) provenance(ctx context.Context, p gate.Provenance, dir string) ga
 		return strings.TrimSpace(string(out))
 	}
 	p.Reason = strings.TrimSpace(p.Reason)
-	p.By = or(p.By, or(git("config", "user.name"), m.Getenv("USER")))
+	p.By = cmp.Or(p.By, cmp.Or(git("config", "user.name"), m.Getenv("USER")))
 	p.At, p.Version, p.Commit = time.Now().UTC().Format(time.RFC3339), version(), git("rev-parse", "HEAD")
 	return p
 }

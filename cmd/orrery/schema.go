@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/profiles"
+	"orrery/reports/table"
 )
 
 func (m *Main) schemaCommand() *cobra.Command {
@@ -52,7 +53,7 @@ Exit codes: 0 printed, 1 failed, 2 no such kind of file.`,
 func oneKind(kinds []string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return fmt.Errorf("%s given: want one kind of file, %s", countOf(len(args), "word"), oneOf(kinds))
+			return fmt.Errorf("%s given: want one kind of file, %s", table.Counted(len(args), "word"), oneOf(kinds))
 		}
 		return nil
 	}

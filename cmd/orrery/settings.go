@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -171,9 +172,9 @@ func (s *settings) effective(spec plan.Spec, t *trace) []setting {
 			setting{"cores_per_node", c.CoresPerNode, s.origin("cores-per-node"), "cores of each node"})
 	}
 	out = append(out,
-		setting{"cluster", or(s.site.file, "none"), s.origin("cluster"), usage(s.flags.Lookup("cluster"))},
-		setting{"profile", or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))},
-		setting{"vcluster_of", or(s.flags.Lookup("vcluster-of").Value.String(), "none"), s.origin("vcluster-of"), usage(s.flags.Lookup("vcluster-of"))})
+		setting{"cluster", cmp.Or(s.site.file, "none"), s.origin("cluster"), usage(s.flags.Lookup("cluster"))},
+		setting{"profile", cmp.Or(strings.Join(s.site.profiles, " "), "none"), s.origin("profile"), usage(s.flags.Lookup("profile"))},
+		setting{"vcluster_of", cmp.Or(s.flags.Lookup("vcluster-of").Value.String(), "none"), s.origin("vcluster-of"), usage(s.flags.Lookup("vcluster-of"))})
 	out = append(out, setting{"exclusive", c.Exclusive, s.origin("exclusive"), usage(s.flags.Lookup("exclusive"))})
 	for _, name := range []string{"order", "backfill", "event-order", "cycle", "phase", "overrun", "missing-request", "infeasible",
 		"quorum-latency", "quorum-jitter", "seed", "feedback", "warmup", "cooldown"} {

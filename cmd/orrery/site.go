@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -189,14 +190,14 @@ func override(c *profiles.Cluster, flags []string) error {
 			return usagef("--profile %q names no profile: want one of %s, or the path of a file", flag, oneOf(profiles.Names()))
 		}
 		if before, twice := given[name]; twice {
-			return usagef("--profile %s: %s is given the profile %s already: give each one", flag, or(name, "every vCluster"), before)
+			return usagef("--profile %s: %s is given the profile %s already: give each one", flag, cmp.Or(name, "every vCluster"), before)
 		}
 		if given[name] = profile; one && !slices.ContainsFunc(c.VClusters, func(v profiles.VCluster) bool { return v.Name == name }) {
 			return usagef("--profile %s: the cluster has no vCluster %s%s: want %s", flag, name, spelling.Hint(name, vclusterNames(c)), oneOf(vclusterNames(c)))
 		}
 	}
 	for i := range c.VClusters {
-		profile := or(given[c.VClusters[i].Name], given[""])
+		profile := cmp.Or(given[c.VClusters[i].Name], given[""])
 		if profile == "" {
 			continue
 		}

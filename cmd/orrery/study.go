@@ -10,8 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/cmd/orrery/internal/studypage"
+	"orrery/reports"
 	"orrery/reports/table"
 	"orrery/sim"
+	"orrery/sim/experiment"
 	"orrery/sim/record"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
@@ -308,4 +311,41 @@ func findTask(s *sweep.Study, word string) (int, error) {
 		return 0, input(fmt.Errorf("the study %s has no task %s: want a number below %d, or the beginning of a digest (orrery study table -o json)", s.Dir(), word, s.Len()))
 	}
 	return found, nil
+}
+
+// studyTable prints what came of each point, and draws the report when asked.
+func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, quiet, report bool) error {
+	rows, err := p.Rows(outcomes(s))
+	if err != nil {
+		return err
+	}
+	if report {
+		if err := reports.WriteStudy(s.Dir(), studypage.Report(s.Dir(), p, rows, studyProfiles(s, p)), m.made()); err != nil {
+			return fmt.Errorf("drawing the report: %w", err)
+		}
+	}
+	switch {
+	case print.json():
+		return print.document(studypage.Document(p, rows))
+	case quiet && print.format == string(table.Text):
+		return nil
+	}
+	if err := print.table(studypage.Rows(p, rows)); err != nil {
+		return err
+	}
+	if len(p.Aside) > 0 && !quiet {
+		m.say("%s set aside: %s", table.Counted(len(p.Aside), "window"), studypage.Aside(p))
+	}
+	for _, text := range p.Remarks {
+		if !quiet {
+			m.say("%s", text)
+		}
+	}
+	if len(rows) > 0 && rows[0].Aside > 0 && !quiet {
+		m.say("%s of %d left out of the means: every point is overloaded there", table.Counted(rows[0].Aside, "scenario"), len(p.Scenarios))
+	}
+	if report && print.format == string(table.Text) {
+		fmt.Fprintf(m.Stdout, "\nreport: %s\n", filepath.Join(s.Dir(), reports.FileHTML))
+	}
+	return nil
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +12,6 @@ import (
 	"orrery/reports"
 	"orrery/reports/plot"
 	"orrery/reports/table"
-	"orrery/scheduler/model"
 	"orrery/sim"
 	"orrery/sim/metric"
 	"orrery/traces"
@@ -121,7 +120,7 @@ func (s *summary) policy() string {
 		return strings.Join(parts, ", ")
 	}
 	spec := s.out.Result.Spec
-	text := or(spec.Order, "fcfs") + ", " + or(spec.Backfill, "easy")
+	text := cmp.Or(spec.Order, "fcfs") + ", " + cmp.Or(spec.Backfill, "easy")
 	if spec.Depth > 0 {
 		text += fmt.Sprintf(":%d", spec.Depth)
 	}
@@ -133,18 +132,11 @@ func (s *summary) cycle() string {
 		return plot.Count(int64(len(site.Tenants))) + " tenants"
 	}
 	spec := s.out.Result.Spec
-	text := or(spec.EventOrder, "batch") + " events"
+	text := cmp.Or(spec.EventOrder, "batch") + " events"
 	if spec.Cycle > 0 {
 		text += ", a pass every " + spec.Cycle.String()
 	}
 	return text
-}
-
-func or(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }
 
 func (s *summary) value(name string) int64 {
@@ -184,20 +176,11 @@ func (s *summary) cell(name, window string) table.Cell {
 	v := *m.Value
 	switch {
 	case m.Unit == "s":
-		return table.Quantity(spanText(v), v)
+		return table.Quantity(table.Span(v), v)
 	case name == "utilisation" || name == "loss_of_capacity":
 		return table.Quantity(fmt.Sprintf("%.1f %%", 100*v), v)
 	}
 	return table.Float(v, 2)
-}
-
-// spanText spells seconds like 2d03:15:07, with hundredths below a minute.
-func spanText(seconds float64) string {
-	step := model.Second
-	if math.Abs(seconds) < 60 {
-		step = 10 * model.Millisecond
-	}
-	return (model.Duration(math.Round(seconds*float64(model.Second)/float64(step))) * step).String()
 }
 
 func (s *summary) note(name string) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/cmd/orrery/internal/studypage"
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/sim/experiment"
@@ -109,16 +110,16 @@ func isLog(path string) bool {
 	return err == nil
 }
 
-// unshaken is what an experiment without seeds says of its shake.
-var unshaken = regexp.MustCompile(`(?m)^shake:\n(?: +.*\n)+`)
+// unjittered is what an experiment without seeds says of its jitter.
+var unjittered = regexp.MustCompile(`(?m)^jitter:\n(?: +.*\n)+`)
 
 // plainYAML is an experiment with every key that applies. Without seeds no arrival is
 // jittered, and lint remarks on what is said about it.
 func plainYAML(e *profiles.Experiment) []byte {
-	if len(e.Shake.Seeds) > 0 {
+	if len(e.Jitter.Seeds) > 0 {
 		return e.YAML()
 	}
-	return unshaken.ReplaceAll(e.YAML(), nil)
+	return unjittered.ReplaceAll(e.YAML(), nil)
 }
 
 func (v *sweepVerb) run(cmd *cobra.Command, args []string) error {
@@ -296,19 +297,9 @@ func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []ex
 		return nil, studyError(err)
 	}
 	if !v.quiet {
-		v.m.say("%s on %s: %s, of which %d are new%s", countOf(len(plan.Points), "point"), countOf(len(plan.Scenarios), "scenario"), countOf(plan.Size(), "task"), added, merged(plan))
+		v.m.say("%s on %s: %s, of which %d are new%s", table.Counted(len(plan.Points), "point"), table.Counted(len(plan.Scenarios), "scenario"), table.Counted(plan.Size(), "task"), added, studypage.Merged(plan))
 	}
 	return s, nil
-}
-
-func merged(p *experiment.Plan) string {
-	switch p.Merged {
-	case 0:
-		return ""
-	case 1:
-		return "; one combination is like another and left out"
-	}
-	return fmt.Sprintf("; %d combinations are like others and left out", p.Merged)
 }
 
 func specsOf[T interface{ JSON() []byte }](tasks []T) [][]byte {
@@ -356,7 +347,7 @@ func (v *sweepVerb) dry(plan *experiment.Plan, tasks []experiment.Task) error {
 	if err != nil {
 		return err
 	}
-	if err := v.print.table(planTable(plan, there)); err != nil || script == "" || v.print.forPrograms() {
+	if err := v.print.table(studypage.Plan(plan, there)); err != nil || script == "" || v.print.forPrograms() {
 		return err
 	}
 	fence := ""

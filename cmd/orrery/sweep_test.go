@@ -25,7 +25,7 @@ func gridFile(t testing.TB, points int) string {
 	}
 	path := filepath.Join(t.TempDir(), "grid.yaml")
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil,
-		"traces: [%s]\nshake: {by: 30s, seeds: [1, 2]}\nsettings: [{path: weights.wait_time, values: [%s]}]\n", small(t), strings.Join(values, ", ")), 0o600))
+		"traces: [%s]\njitter: {by: 30s, seeds: [1, 2]}\nsettings: [{path: weights.wait_time, values: [%s]}]\n", small(t), strings.Join(values, ", ")), 0o600))
 	return path
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"orrery/cmd/orrery/internal/studypage"
 	"orrery/profiles"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
@@ -64,10 +65,10 @@ func givenOf(f *pflag.FlagSet, names []string) (out []string) {
 // experiment is what the flags ask for, as an experiment file would.
 func (a *axisFlags) experiment(log string) (*profiles.Experiment, error) {
 	e := profiles.NewExperiment()
-	e.Name, e.Traces, e.Cluster, e.Profiles = byFlags, []string{log}, a.cluster, a.profiles
+	e.Name, e.Traces, e.Cluster, e.Profiles = studypage.ByFlags, []string{log}, a.cluster, a.profiles
 	e.Inapplicable = "ignore" // a combination in which a setting has no effect is tried once
 	if a.given("procs") {
-		e.Machine.Nodes = a.procs
+		e.Plain.Nodes = a.procs
 	}
 	if a.points > 0 {
 		e.Design, e.Points = "sobol", a.points

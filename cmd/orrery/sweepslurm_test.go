@@ -34,7 +34,7 @@ func TestRealSlurmSweep(t *testing.T) {
 	require.NoError(t, err, string(out))
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")) // not before: what go has built is there too
 	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `traces: [%s]
-shake: {by: 30s, seeds: [1]}
+jitter: {by: 30s, seeds: [1]}
 design: sobol
 points: 32
 settings: [{path: weights, parts: [wait_time, fair_share, backlog]}, {path: reference_wait, from: 5m, to: 12h, log: true}]
@@ -161,7 +161,7 @@ func patiently(t *testing.T, says *bytes.Buffer, so func() bool) {
 	}
 }
 
-// resumeOnceOvertaken lets a stopped process go on once another has computed the
+// resumeOnceFenced lets a stopped process go on once another has computed the
 // task that it was at, and returns a note whose By it is.
 func resumeOnceFenced(t *testing.T, study string, pid int) journalNote {
 	t.Helper()

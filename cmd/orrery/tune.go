@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/cmd/orrery/internal/tunepage"
 	"orrery/profiles"
 	"orrery/reports"
 	"orrery/reports/table"
@@ -307,7 +308,7 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 			return err // one of an earlier answer would be taken for a recommendation
 		}
 	}
-	return reports.WriteStudy(v.out, tuneStudy(r, v.out), v.m.made())
+	return reports.WriteStudy(v.out, tunepage.Study(r, v.out), v.m.made())
 }
 
 // profileFile is the name of the profile to use in a vCluster.
@@ -349,17 +350,17 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 		if r.Decision != tune.Change {
 			what = "What the best of the others changes"
 		}
-		if err := v.print.section(what, tuneChanges(r)); err != nil {
+		if err := v.print.section(what, tunepage.Changes(r)); err != nil {
 			return err
 		}
-		if err := v.print.section("Which jobs", tuneGroups(r)); err != nil {
+		if err := v.print.section("Which jobs", tunepage.Groups(r)); err != nil {
 			return err
 		}
-		if err := v.print.section("What it costs the scheduler, on the whole log", tuneCosts(r)); err != nil {
+		if err := v.print.section("What it costs the scheduler, on the whole log", tunepage.Costs(r)); err != nil {
 			return err
 		}
 		for i := range r.Sensitivity {
-			if err := v.print.section("Which settings matter to "+r.Sensitivity[i].Metric, tuneInfluence(&r.Sensitivity[i])); err != nil {
+			if err := v.print.section("Which settings matter to "+r.Sensitivity[i].Metric, tunepage.Influence(&r.Sensitivity[i])); err != nil {
 				return err
 			}
 		}

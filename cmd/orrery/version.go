@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 
@@ -99,7 +100,7 @@ Exit codes: 0 printed, 2 usage.`,
 			t := table.New("what", "value")
 			t.Row("orrery", version())
 			t.Row("version from", versionSource())
-			t.Row("revision", table.Quantity(or(revision(), "unknown"), revision()))
+			t.Row("revision", table.Quantity(cmp.Or(revision(), "unknown"), revision()))
 			t.Row("semantics", plan.Semantics)
 			t.Row("trace schema", traces.SchemaVersion)
 			t.Row("run schema", record.SchemaVersion)

@@ -113,7 +113,7 @@ func TestSmallSite(t *testing.T) {
 	}, c.Tenants)
 	require.Equal(t, []profiles.QOS{
 		{Name: "normal", Class: -1, UsageFactor: 1},
-		{Name: "urgent", Class: -1, UsageFactor: 2.5, Priority: 100, GroupNodes: 4, MaxWall: model.Day, UserJobs: 2, UserPending: 20},
+		{Name: "urgent", Class: -1, UsageFactor: 2.5, Priority: 100, GroupNodes: 4, MaxWall: model.Day, UserJobs: 2},
 	}, c.QOS)
 }
 
@@ -271,7 +271,7 @@ func TestRealFiles(t *testing.T) {
 		require.Equal(t, 3*model.Day, r.Profile.BFWindow)
 		require.NotEmpty(t, site.Tenants)
 		require.NotEmpty(t, site.QOS)
-		require.Equal(t, int32(20), site.QOS[len(site.QOS)-1].UserPending)
+		require.Zero(t, site.QOS[len(site.QOS)-1].UserPending, "it would not be enforced")
 	}
 	for _, name := range []string{"slurmdbd.conf", "sim.conf"} {
 		_, err := scan(open(name))

@@ -85,6 +85,10 @@ func (c *converter) unusedLimits() {
 			"maxtrespu", "maxtresperuser", "maxjobspu", "maxjobsperuser", "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser")
 		return
 	}
+	for i := range c.qos {
+		c.qos[i].UserPending = 0
+	}
+	c.notes.demote(ofQOS, "user_pending is not enforced yet", "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser")
 	for i := range c.tree.list {
 		if a := &c.tree.list[i]; int(a.MaxNodes) > len(c.nodes) {
 			a.MaxNodes = 0

@@ -24,7 +24,7 @@ func Differences() []Difference {
 
 var scoreDifferences = []Difference{
 	{"weights", "shares of their sum, so a multiple of a vector is the same policy", "as written", "score.Raw"},
-	{"f2 wait", "to the microsecond", "in whole seconds", "ascoded.WaitOf"},
+	{"f2 wait", "to the microsecond", "in whole seconds", "ascoded.waitOf"},
 	{
 		"f3 fair share", "usage by the rule of the profile, as the last accounting tick found it, of all nodes of the site",
 		"nodes held at this instant, of the nodes in service: shares move when a node fails", "ascoded.Planner.freeze",
@@ -37,14 +37,14 @@ var scoreDifferences = []Difference{
 	{"f5 data", "the part of the input on the hot tier", "one half for all", "ascoded.half"},
 	{
 		"f6 backlog", "GPU time, fractions of hours included", "nodes times whole hours, so less than an hour is nothing; nodes of reactive work count twice over",
-		"ascoded.BacklogHours, ascoded.BacklogOf",
+		"ascoded.backlogHours, ascoded.backlogOf",
 	},
 	{"f7 energy", "the price now, or its mean over the requested time", "a constant price of one half", "ascoded.half"},
-	{"f8 checkpoint", "minutes by size and bandwidth where both are known", "5 minutes or 10 by the kind alone", "ascoded.CheckpointOf"},
+	{"f8 checkpoint", "minutes by size and bandwidth where both are known", "5 minutes or 10 by the kind alone", "ascoded.checkpointOf"},
 	{
 		"f9 conformance", "at most 1, of the free nodes that the job may use",
 		"without a cap, of all free nodes whatever the job asks of them: one node on an empty cluster outweighs everything else",
-		"ascoded.ConformanceOf, place.Free.LargestOrUnknown",
+		"ascoded.conformanceOf, place.Free.LargestOrUnknown",
 	},
 	{
 		"budgets", "time of all attempts within the window, by the GPUs that the nodes have, as of the last accounting tick",

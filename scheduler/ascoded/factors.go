@@ -12,8 +12,8 @@ const (
 	highest = 1 << 20 * model.One
 )
 
-// WaitOf is f2 by the curve of the reference: whole seconds count.
-func WaitOf(waited model.Duration, curve score.Curve) model.Fixed {
+// waitOf is f2 by the curve of the reference: whole seconds count.
+func waitOf(waited model.Duration, curve score.Curve) model.Fixed {
 	return curve.Of(waited - waited%model.Second)
 }
 
@@ -39,10 +39,10 @@ func TopologyOf(nodes, groups int32, memory model.Fixed, sameNUMA bool) model.Fi
 	return (7*inter + 3*memory + 5) / 10
 }
 
-// BacklogHours is what one allocation adds to the backlog: nodes times the whole
+// backlogHours is what one allocation adds to the backlog: nodes times the whole
 // hours of its walltime, 24 when it has none; reactive work counts its nodes twice
 // over.
-func BacklogHours(kind model.Kind, nodes int32, walltime model.Duration) int64 {
+func backlogHours(kind model.Kind, nodes int32, walltime model.Duration) int64 {
 	switch {
 	case kind == model.Reactive:
 		return int64(nodes) * int64(nodes) * 24
@@ -52,19 +52,19 @@ func BacklogHours(kind model.Kind, nodes int32, walltime model.Duration) int64 {
 	return int64(nodes) * int64(walltime/model.Hour)
 }
 
-// BacklogOf is f6, of sums of BacklogHours.
-func BacklogOf(queued, running int64) model.Fixed {
+// backlogOf is f6, of sums of backlogHours.
+func backlogOf(queued, running int64) model.Fixed {
 	return min(model.One, model.Ratio(max(queued, 0), max(running, 1)))
 }
 
-// CheckpointOf is f8: by constants.
-func CheckpointOf(kind model.Checkpoint) model.Fixed { return score.CheckpointOf(kind, 0, 0) }
+// checkpointOf is f8: by constants.
+func checkpointOf(kind model.Checkpoint) model.Fixed { return score.CheckpointOf(kind, 0, 0) }
 
-// ConformanceOf is f9: largest/nodes without a cap (but for that of score.Values),
+// conformanceOf is f9: largest/nodes without a cap (but for that of score.Values),
 // where largest counts all free nodes of the largest conformance group of the
 // cluster, whether the job may use them or not. Negative when that is not known:
 // one half.
-func ConformanceOf(largest, nodes int32) model.Fixed {
+func conformanceOf(largest, nodes int32) model.Fixed {
 	switch {
 	case largest < 0:
 		return half

@@ -1,7 +1,6 @@
 package ascoded
 
 import (
-	"orrery/scheduler/backfill"
 	"orrery/scheduler/model"
 	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
@@ -19,7 +18,14 @@ type Config struct {
 	Free      *place.Free    // of the vCluster
 	All       place.ClassID  // every node of the site
 	Ledger    *quota.Ledger  // of which the limits are read, and nothing else
-	Ends      *backfill.Ends // of the vCluster: predicted, of what runs or is to start
+	Ends      Ends           // of the vCluster: predicted, of what runs or is to start
+}
+
+// Ends are the predicted ends of jobs.
+type Ends interface {
+	// Ascend visits them from now on in their order, each with its job and the units that
+	// it frees, until visit returns false.
+	Ascend(now model.Time, visit func(t model.Time, ref model.Ref, n int32) bool)
 }
 
 // Core is what a pass asks of the scheduler core on behalf of one vCluster, and has

@@ -36,18 +36,18 @@ func (p *Planner) freeze(now model.Time) {
 	for i := range p.running {
 		j := &p.running[i]
 		busy += int64(j.Nodes.Nodes())
-		running += BacklogHours(j.Kind, j.NodesMin, j.Walltime)
+		running += backlogHours(j.Kind, j.NodesMin, j.Walltime)
 		if j.Tenant >= 0 {
 			p.uses(&p.held[j.Tenant], j, now)
 		}
 	}
 	for i := range p.waiting {
 		j := &p.waiting[i]
-		queued += BacklogHours(j.Kind, j.NodesMin, j.Walltime)
+		queued += backlogHours(j.Kind, j.NodesMin, j.Walltime)
 	}
 	in := &p.inputs
 	in.largest = p.cfg.Free.LargestOrUnknown(p.cfg.All)
-	in.backlog = BacklogOf(queued, running)
+	in.backlog = backlogOf(queued, running)
 	in.fairShare[0], in.penalty[0] = half, model.One
 	ready := max(1, int64(p.cfg.Ready.Len()))
 	utilisation := model.Ratio(busy, ready)
@@ -106,13 +106,13 @@ func (p *Planner) Explain(j *model.Allocation, now model.Time) score.Explanation
 func (p *Planner) values(j *model.Allocation, now model.Time) score.Values {
 	return score.Values{
 		score.Priority:    score.PriorityOf(j.Class),
-		score.Wait:        WaitOf(now.Sub(j.Submit), p.curve),
+		score.Wait:        waitOf(now.Sub(j.Submit), p.curve),
 		score.FairShare:   p.inputs.fairShare[j.Tenant+1],
 		score.Topology:    TopologyOf(j.NodesMin, int32(max(1, len(p.cfg.Site.Groups))), -1, false),
 		score.Data:        half,
 		score.Backlog:     p.inputs.backlog,
 		score.Energy:      score.EnergyOf(half),
-		score.Checkpoint:  CheckpointOf(j.Checkpoint),
-		score.Conformance: ConformanceOf(p.inputs.largest, j.NodesMin),
+		score.Checkpoint:  checkpointOf(j.Checkpoint),
+		score.Conformance: conformanceOf(p.inputs.largest, j.NodesMin),
 	}
 }

@@ -183,7 +183,7 @@ type QOS struct {
 	GroupJobs    int32
 	UserJobs     int32 // running jobs of a user
 	UserNodes    int32
-	UserPending  int32 // jobs of a user in the system
+	UserPending  int32 // jobs of a user in the system; not enforced
 	PreemptsQOS  []QOSID
 	UsageFactor  Fixed
 	PreemptGrace Duration

@@ -91,7 +91,7 @@ func TestLogarithmsKeepTheirBound(t *testing.T) {
 	for x := range uint64(200) {
 		check(x + 1)
 	}
-	// log10 of powers of ten, which everybody knows, from below.
+	// log10 of powers of ten, which is known exactly, from below.
 	for i, x := uint64(0), uint64(1); i <= 18; i, x = i+1, x*10 {
 		low := i<<log2Bits - log10Fixed(x)
 		require.LessOrEqual(t, low, uint64(2), "log10(10^%d)", i)

@@ -66,8 +66,8 @@ type Core struct {
 	easy reservation
 	// shaped is set once a job asks for shares of single nodes, where counts
 	// do not tell whether it fits.
-	shaped bool
-	shapeScratch
+	shaped  bool
+	trial   model.Placement // memory of harmlessShape, which leaves nothing in it
 	cons    conservative
 	heap    order.Heap // of the orders that change with time, in a pass
 	instant atInstant  // of that pass
@@ -297,9 +297,6 @@ func (c *Core) Least() int32 {
 	}
 	return c.view.Units(slices.Min(c.q.need))
 }
-
-// Free returns the capacity that is neither running nor in flight.
-func (c *Core) Free() int32 { return c.view.Free() }
 
 // Predicted is the predicted end of the running job under ref.
 func (c *Core) Predicted(ref model.Ref) model.Time { return c.jobs[ref].predicted }

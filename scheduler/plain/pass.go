@@ -3,6 +3,7 @@ package plain
 import (
 	"slices"
 
+	"orrery/scheduler/cluster"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 )
@@ -14,6 +15,9 @@ type reservation struct {
 	known bool
 	at    model.Time
 	extra int32 // capacity left over at that instant
+	// forecast, where jobs ask for shares of single nodes, is what is free at that instant,
+	// less the jobs that may run past it.
+	forecast cluster.Forecast
 }
 
 // passStatic makes a pass under an order that does not change with time, none,

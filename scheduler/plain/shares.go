@@ -1,9 +1,6 @@
 package plain
 
-import (
-	"orrery/scheduler/cluster"
-	"orrery/scheduler/model"
-)
+import "orrery/scheduler/model"
 
 // harmlessShape is harmless where jobs ask for shares of single nodes, so that
 // it matters which nodes are left over and not only how much. The job is placed
@@ -18,10 +15,10 @@ func (c *Core) harmlessShape(now model.Time, head model.Ref, j *job) bool {
 		return true
 	}
 	c.view.Take(j.Request, &c.trial)
-	c.forecast.Withdraw(&c.trial)
-	harmless := c.forecast.Fits(c.jobs[head].Request)
+	c.easy.forecast.Withdraw(&c.trial)
+	harmless := c.easy.forecast.Fits(c.jobs[head].Request)
 	if !harmless {
-		c.forecast.Return(&c.trial)
+		c.easy.forecast.Return(&c.trial)
 	}
 	c.view.Release(&c.trial) // start takes the same nodes again
 	return harmless
@@ -30,25 +27,19 @@ func (c *Core) harmlessShape(now model.Time, head model.Ref, j *job) bool {
 // foresee brings the forecast to the earliest instant at which r is predicted
 // to fit and returns it; Never when it is not before all predicted ends.
 func (c *Core) foresee(now model.Time, r model.Request) model.Time {
-	c.forecast.Reset(c.view)
+	c.easy.forecast.Reset(c.view)
 	at, fits := model.Never, false
 	c.ends.Ascend(now, func(t model.Time, ref model.Ref, _ int32) bool {
-		if t != at && c.forecast.Fits(r) {
+		if t != at && c.easy.forecast.Fits(r) {
 			fits = true
 			return false
 		}
 		at = t
-		c.forecast.Return(&c.jobs[ref].placement)
+		c.easy.forecast.Return(&c.jobs[ref].placement)
 		return true
 	})
-	if fits || c.forecast.Fits(r) {
+	if fits || c.easy.forecast.Fits(r) {
 		return at
 	}
 	return model.Never
-}
-
-// trial and forecast are scratch of harmlessShape.
-type shapeScratch struct {
-	trial    model.Placement
-	forecast cluster.Forecast
 }

@@ -79,10 +79,12 @@ func (s *State) leave(ref model.Ref, from model.JobState) {
 }
 
 // Decide checks a proposal, commits it if it holds and returns the fact that
-// answers it. Cost: the nodes named.
+// answers it. All but assignments are refused. Cost: the nodes named.
 func (s *State) Decide(p *model.Proposal) model.Fact {
 	f := model.Fact{Kind: model.FactRefused, Job: p.Job, Ref: p.Ref, Seq: p.Seq}
 	switch {
+	case p.Kind != model.ProposeAssign:
+		f.Reason = model.ReasonNotOwned // nothing else is a scheduler's to change on a plain cluster, where units are alike and nothing is restored
 	case int(p.Ref) >= len(s.jobs) || !s.jobs[p.Ref].known || s.jobs[p.Ref].state != model.Pending:
 		f.Reason = model.ReasonNotPending
 	case s.whole:

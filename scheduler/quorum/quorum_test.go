@@ -96,6 +96,22 @@ func TestGrantsAndReleases(t *testing.T) {
 	require.Equal(t, model.ReasonNotPending, s.Decide(&model.Proposal{Ref: 2, Request: anywhere(1), Placement: shares(0, 1)}).Reason)
 }
 
+// TestOnlyAssignments: a plain cluster knows no other proposal, one to restore among them.
+func TestOnlyAssignments(t *testing.T) {
+	s := New(model.Cluster{Units: []int32{4}})
+	submit(s, 0)
+	for kind := model.ProposeAssign; kind <= model.ProposeRestore; kind++ {
+		f := s.Decide(&model.Proposal{Kind: kind, Request: anywhere(2), Placement: shares(0, 2)})
+		if kind == model.ProposeAssign {
+			require.Equal(t, model.FactAssigned, f.Kind)
+			s.Apply(&model.Fact{Kind: model.FactEnded})
+			submit(s, 0)
+			continue
+		}
+		require.Equal(t, model.Fact{Kind: model.FactRefused, Reason: model.ReasonNotOwned}, f, kind)
+	}
+}
+
 func TestContradictionsPanic(t *testing.T) {
 	s := New(model.UniformCluster(2, 1, true))
 	submit(s, 0)

@@ -10,3 +10,9 @@ func (b *Ledger) Capacity(now model.Time) (node, gpu model.Duration) {
 	}
 	return b.site.until(now)
 }
+
+// InUse is what tenant t holds, its proposals in flight included.
+func (b *Ledger) InUse(t model.TenantID) (nodes, jobs int32) {
+	u := &b.tenants[b.index(t)].use
+	return u.nodes, u.jobs
+}

@@ -46,15 +46,6 @@ func (b *Ledger) Unsatisfiable(c *ResourceUsage, wall model.Duration) model.Reas
 	return model.ReasonNone
 }
 
-// Admit says whether one more job of c's user may enter the system: the limit
-// of the quality of service on jobs of a user, waiting or running.
-func (b *Ledger) Admit(c *ResourceUsage) model.Reason {
-	if c.QOS >= 0 && c.User >= 0 && over(b.met(c).queued, 1, b.cfg.QOS[c.QOS].UserPending) {
-		return model.ReasonQOSLimit
-	}
-	return model.ReasonNone
-}
-
 func (b *Ledger) refused(i int) bool {
 	return b.cfg.Unknown == UnknownReject && i == len(b.tenants)-1
 }

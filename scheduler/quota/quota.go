@@ -96,10 +96,7 @@ type pool struct {
 }
 
 // held is what is in use, in flight included.
-type held struct {
-	nodes, jobs int32
-	queued      int32 // jobs in the system, of users only
-}
+type held struct{ nodes, jobs int32 }
 
 // New opens a ledger.
 func New(cfg *Config) *Ledger {
@@ -213,21 +210,6 @@ func (b *Ledger) charge(c *ResourceUsage, nodes, gpus int32, now model.Time) {
 	b.busy += int64(nodes)
 }
 
-// Enter counts a job of c's user that was admitted into the system; Leave
-// takes it off when it has left.
-func (b *Ledger) Enter(c *ResourceUsage) {
-	if u := b.user(c.QOS, c.User); u != nil {
-		u.queued++
-	}
-}
-
-// Leave undoes Enter.
-func (b *Ledger) Leave(c *ResourceUsage) {
-	if u := b.user(c.QOS, c.User); u != nil {
-		u.queued--
-	}
-}
-
 // SetLimits replaces the limits of tenant t. The hard ones hold at once, for
 // what starts from now on; the ones that bend scores, from the next Freeze.
 func (b *Ledger) SetLimits(t model.TenantID, l *model.Limits) {
@@ -238,9 +220,3 @@ func (b *Ledger) SetLimits(t model.TenantID, l *model.Limits) {
 
 // Limits of tenant t, the last ones set; those of the unknown are empty.
 func (b *Ledger) Limits(t model.TenantID) model.Limits { return b.limits[b.index(t)] }
-
-// InUse is what tenant t holds, its proposals in flight included.
-func (b *Ledger) InUse(t model.TenantID) (nodes, jobs int32) {
-	u := &b.tenants[b.index(t)].use
-	return u.nodes, u.jobs
-}

@@ -24,7 +24,7 @@ func limited() *Ledger {
 			{Name: "b"},
 		},
 		QOS: []model.QOS{{
-			MaxWall: 24 * hour, MaxNodes: 8, GroupNodes: 14, GroupJobs: 4, UserJobs: 2, UserNodes: 9, UserPending: 5,
+			MaxWall: 24 * hour, MaxNodes: 8, GroupNodes: 14, GroupJobs: 4, UserJobs: 2, UserNodes: 9,
 		}},
 		Partitions: []model.Partition{
 			{Name: "small", MaxNodes: 4, MaxWall: hour, Up: true},
@@ -127,25 +127,6 @@ func TestNever(t *testing.T) {
 			require.Equal(t, c.want, ledger.Unsatisfiable(&c.request, c.wall), "whatever is in use")
 		})
 	}
-}
-
-// TestAdmit counts the jobs of a user in the system.
-func TestAdmit(t *testing.T) {
-	ledger := limited()
-	c := ResourceUsage{Tenant: 1, QOS: 0, Partition: -1, User: 3, Nodes: 1}
-	for range 5 {
-		require.Equal(t, model.ReasonNone, ledger.Admit(&c))
-		ledger.Enter(&c)
-	}
-	require.Equal(t, model.ReasonQOSLimit, ledger.Admit(&c))
-	other := c
-	other.User = 4
-	require.Equal(t, model.ReasonNone, ledger.Admit(&other))
-	other.User = -1
-	ledger.Enter(&other)
-	require.Equal(t, model.ReasonNone, ledger.Admit(&other))
-	ledger.Leave(&c)
-	require.Equal(t, model.ReasonNone, ledger.Admit(&c))
 }
 
 // TestResize: a job of a range grows within the limits and is charged for what

@@ -17,12 +17,12 @@ func PriorityOf(class int32) model.Fixed {
 // FairShareOf is f3: max(0, (e-usage)/e), the part of its share that a tenant
 // does not use. share and usage are fractions of the nodes; e is the share, or
 // while utilisation u (of the site) is below 0.8, share * (1 + b (0.8-u)/0.8)
-// with b = Allowance(burst). One half without a share.
+// with b = allowanceOf(burst). One half without a share.
 func FairShareOf(share, burst, usage, utilisation model.Fixed) model.Fixed {
 	if share <= 0 {
 		return half
 	}
-	effective, allowance := share, Allowance(burst)
+	effective, allowance := share, allowanceOf(burst)
 	// (0.8-u)/0.8 is (4-5u)/4, in which nothing is rounded before the end.
 	if slack := 4*model.One - 5*utilisation.Clamp(0, model.One); slack > 0 && allowance > 0 {
 		extra := allowance.Mul((slack + 2) / 4)
@@ -34,9 +34,9 @@ func FairShareOf(share, burst, usage, utilisation model.Fixed) model.Fixed {
 	return model.Ratio(int64(effective-max(usage, 0)), int64(effective))
 }
 
-// Allowance is what a burst limit adds: 1.5 is up to 150 % of the share, hence
+// allowanceOf is what a burst limit adds: 1.5 is up to 150 % of the share, hence
 // 0.5 on top. 0 for none, and for limits below 1.
-func Allowance(burst model.Fixed) model.Fixed { return max(0, burst-model.One) }
+func allowanceOf(burst model.Fixed) model.Fixed { return max(0, burst-model.One) }
 
 // TopologyOf is f4: 1 - needed/groups, where needed is the fewest of the site's
 // groups whose nodes could hold the request, at least 1. One half on a site

@@ -38,7 +38,7 @@ func TestFairShareOf(t *testing.T) {
 		closeTo(t, c.want, FairShareOf(share, fixed(1+c.b), usage, u), "%v: the limit is what is allowed in all", c)
 	}
 	for burst, want := range map[float64]float64{0: 0, .5: 0, 1: 0, 1.5: .5, 2: 1} {
-		closeTo(t, want, Allowance(fixed(burst)), burst)
+		closeTo(t, want, allowanceOf(fixed(burst)), burst)
 	}
 	closeTo(t, 1, FairShareOf(math.MaxInt64, math.MaxInt64, 0, 0), "saturates")
 }

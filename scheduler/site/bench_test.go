@@ -85,7 +85,7 @@ func trait(job int, what string, n uint64) int {
 
 // BenchmarkSitePass makes one pass over a queue, by its length, at every cycle:
 // when a quarter of the jobs would fit but are held by the reservation of the best,
-// when some nodes are idle and nobody fits, and when none is idle. cpu-ns is the CPU
+// when some nodes are idle and no job fits, and when none is idle. cpu-ns is the CPU
 // time of a pass, which a busy machine lengthens less. Where the core knows that
 // nothing can change there is no pass at all.
 //

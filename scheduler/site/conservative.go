@@ -97,7 +97,7 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 			continue
 		}
 		p.work.Examined++
-		if r := p.held(c); r != model.ReasonNone {
+		if r := p.screen(c); r != model.ReasonNone {
 			moved = p.cancelSlot(c.Ref) || moved
 			p.note(c.Ref, r)
 			continue

@@ -2,5 +2,5 @@ package site
 
 import "orrery/scheduler/quota"
 
-// Book is the ledger of the tenants, for tests that look into it.
+// Ledger is the ledger of the tenants, for tests that look into it.
 func (s *Core) Ledger() *quota.Ledger { return s.ledger.Ledger }

@@ -98,7 +98,7 @@ func TestEasyFillsTheTextbookExample(t *testing.T) {
 // as-coded mode starts it when the stream is over, though it ranks first. Easy
 // starts it when those before it have reached their requests: it is the first
 // blocked job from its submission at 31 s on, what runs then asks for 10 s at most,
-// and nobody may start who delays it. So it has started by 41 s.
+// and no job may start that delays it. So it has started by 41 s.
 func TestEasyBoundsStarvation(t *testing.T) {
 	const nodes, stream = 4, 400
 	started := func(p site.Policy) (big model.Time) {

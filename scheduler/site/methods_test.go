@@ -13,9 +13,9 @@ import (
 
 // TestCoreStaysSmall counts the methods and fields of Core, those of the parts that it
 // embeds among them: what does not concern the whole site belongs to a part, to a pass,
-// or to a package below.
+// or to a package below. A pass has those of Core as well.
 func TestCoreStaysSmall(t *testing.T) {
-	const mostMethods, mostFields, mostFieldsOfPart = 100, 16, 20
+	const mostOfCore, mostOfPass, mostFields, mostFieldsOfPart = 85, 185, 16, 20
 	methods := map[string]int{}
 	structs := map[string]*ast.StructType{}
 	names, err := filepath.Glob("*.go")
@@ -30,7 +30,7 @@ func TestCoreStaysSmall(t *testing.T) {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				if d.Recv != nil {
-					methods[receiver(d)]++
+					methods[named(d.Recv.List[0].Type)]++
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
@@ -43,9 +43,23 @@ func TestCoreStaysSmall(t *testing.T) {
 			}
 		}
 	}
-	require.Positive(t, methods["Core"])
-	require.Less(t, methods["Core"], mostMethods)
-	require.Less(t, methods["pass"], mostMethods)
+	// ofSet counts the methods that a type has, by itself and by what it embeds.
+	var ofSet func(name string) int
+	ofSet = func(name string) int {
+		n := methods[name]
+		if structs[name] == nil {
+			return n
+		}
+		for _, f := range structs[name].Fields.List {
+			if len(f.Names) == 0 {
+				n += ofSet(named(f.Type))
+			}
+		}
+		return n
+	}
+	require.Greater(t, ofSet("Core"), methods["Core"], "it embeds parts with methods")
+	require.Less(t, ofSet("Core"), mostOfCore)
+	require.Less(t, ofSet("pass"), mostOfPass)
 	core := structs["Core"].Fields.List
 	require.LessOrEqual(t, len(core), mostFields)
 	for _, f := range core {
@@ -61,9 +75,8 @@ func TestCoreStaysSmall(t *testing.T) {
 	}
 }
 
-// receiver is the name of the type that a method is of.
-func receiver(d *ast.FuncDecl) string {
-	x := d.Recv.List[0].Type
+// named is the name of a type of this package or of a pointer to one, "" for others.
+func named(x ast.Expr) string {
 	if p, ok := x.(*ast.StarExpr); ok {
 		x = p.X
 	}

@@ -118,36 +118,30 @@ func (c *codedPlanner) End(ref model.Ref) (model.Kind, model.Time, bool) {
 
 // Held implements ascoded.Limits.
 func (c *codedPlanner) Held(ref model.Ref, score model.Fixed) model.Reason {
-	c.setUsage(ref, c.jobs[ref].NodesMin)
-	return c.held(order.Candidate{Key: int64(score), Ref: ref})
+	return c.screen(order.Candidate{Key: int64(score), Ref: ref})
 }
 
 // Breaks implements ascoded.Limits.
 func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reason {
-	j := c.setUsage(ref, nodes.Nodes())
+	j := &c.jobs[ref]
 	if r := c.overCap(j, nodes); r != model.ReasonNone {
 		return r
 	}
-	return c.limited(j)
+	u := claimOf(&j.Allocation, j.kind, nodes.Nodes())
+	return c.limited(j, &u)
 }
 
 // Allows implements ascoded.Limits.
 func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
-	j := c.setUsage(ref, n)
+	j := &c.jobs[ref]
 	grown := j.Allocation
 	grown.NodesMin = n
 	needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
 	if j.Power > 0 {
 		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 	}
-	return c.limited(j) == model.ReasonNone && c.caps.Fits(needs)
-}
-
-// setUsage makes the job one of n nodes in the eyes of the limits.
-func (c *codedPlanner) setUsage(ref model.Ref, n int32) *job {
-	j := &c.jobs[ref]
-	j.usage = claimOf(&j.Allocation, j.kind, n)
-	return j
+	u := claimOf(&j.Allocation, j.kind, n)
+	return c.limited(j, &u) == model.ReasonNone && c.caps.Fits(needs)
 }
 
 // Usable implements ascoded.Nodes.
@@ -178,7 +172,8 @@ func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
 
 // Start implements ascoded.Nodes.
 func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
-	c.setUsage(ref, nodes.Nodes())
+	j := &c.jobs[ref]
+	j.usage = claimOf(&j.Allocation, j.kind, nodes.Nodes())
 	found := &c.buf.choice
 	found.nodes.Set(nodes)
 	found.borrowed = false

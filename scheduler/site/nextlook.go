@@ -82,7 +82,7 @@ func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 // further, the more of them have to be examined.
 const foresight = 10 * model.Minute
 
-// untilOvertaken brings quietUntil down to a bound on the instant at which another job
+// untilPassed brings quietUntil down to a bound on the instant at which another job
 // comes before the blocked one. In a time d no wait factor grows by more than that of a
 // job submitted at its beginning, so that most are not examined closely. Jobs that cannot
 // come first within the foresight do not count, so that it makes no difference which the

@@ -124,7 +124,6 @@ func (s *Core) submitted(f *model.Fact) {
 	j.assoc = s.ledger.Associate(a.Tenant, a.User)
 	s.prepareOrder(j)
 	s.backlog.setBacklog(j, j.gpuTime())
-	s.ledger.Enter(&j.usage)
 	status := s.graph.Submit(a, f.Ref)
 	switch status {
 	case workflow.Blocked:
@@ -233,7 +232,6 @@ func (s *Core) withdrawn(ref model.Ref) {
 func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
 	s.backlog.setBacklog(j, 0)
-	s.ledger.Leave(&j.usage)
 	s.dropHold(ref)
 	j.queue.plan.Forget(ref)
 	j.phase = gone

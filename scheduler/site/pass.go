@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/quota"
 	"orrery/scheduler/score"
 )
 
@@ -274,7 +275,7 @@ func (p *pass) tryStart(c order.Candidate) {
 	if p.qs.blocked && p.cannotStart(p.qs.waiting.Row(c.Ref)) && p.cfg.Explain == nil && p.qs.policy.MinScore == 0 {
 		return
 	}
-	if r := p.held(c); r != model.ReasonNone {
+	if r := p.screen(c); r != model.ReasonNone {
 		p.note(c.Ref, r)
 		return
 	}
@@ -304,33 +305,42 @@ func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
 
 // tryTight is the turn of a job that had no room when the pass began.
 func (p *pass) tryTight(c order.Candidate) {
-	if r := p.held(c); r != model.ReasonNone {
+	if r := p.screen(c); r != model.ReasonNone {
 		p.note(c.Ref, r)
 		return
 	}
 	p.block(c.Ref, p.choose(c.Ref, &p.buf.choice))
 }
 
+// screen is held for a job whose turn it is: of one held by min_score, the next look is
+// told when it may reach that.
+func (p *pass) screen(c order.Candidate) model.Reason {
+	r := p.held(c)
+	if r == model.ReasonMinScore {
+		p.qs.belowMinScore = true
+		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(&p.jobs[c.Ref]))
+	}
+	return r
+}
+
 // held says which limit keeps j from starting now, whatever is free.
 func (p *pass) held(c order.Candidate) model.Reason {
 	policy, j := p.qs.policy, &p.jobs[c.Ref]
 	if policy.MinScore > 0 && policy.Ranking == ByScore && model.Fixed(c.Key) < policy.MinScore {
-		p.qs.belowMinScore = true
-		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
 		return model.ReasonMinScore
 	}
-	if r := p.limited(j); r != model.ReasonNone {
+	if r := p.limited(j, &j.usage); r != model.ReasonNone {
 		return r
 	}
 	return p.graph.Gate(c.Ref)
 }
 
-// limited says which hard limit j would exceed on as many nodes as its ledger entry names.
-func (s *Core) limited(j *job) model.Reason {
-	if r := s.ledger.Check(&j.usage); r != model.ReasonNone {
+// limited says which hard limit j would exceed if it claimed u.
+func (s *Core) limited(j *job, u *quota.ResourceUsage) model.Reason {
+	if r := s.ledger.Check(u); r != model.ReasonNone {
 		return r
 	}
-	if s.overPool(j, j.usage.Nodes) {
+	if s.overPool(j, u.Nodes) {
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/site/internal/caps"
 )
@@ -41,8 +42,8 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	if len(running) == 0 {
 		return false
 	}
-	t := trial{s: p.Core, qs: p.qs, ref: ref, now: p.now, used: p.caps.Used}
-	p.buf.trial.CopyFrom(p.qs.free)
+	t := trial{s: p.Core, qs: p.qs, ref: ref, now: p.now, free: p.buf.trial, used: p.caps.Used}
+	t.free.CopyFrom(p.qs.free)
 	cfg := &p.qs.policy.Preemption
 	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.buf.selected)
 	if p.buf.selected = selected; !ok || len(selected) == 0 {
@@ -64,7 +65,7 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 		})
 	}
 	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
-	if nodes := &p.buf.choice.nodes; p.buf.trial.Select(&q, nodes) {
+	if nodes := &p.buf.choice.nodes; t.free.Select(&q, nodes) {
 		for _, w := range nodes.Words {
 			c.nodes[w.Word] |= w.Mask
 		}
@@ -130,14 +131,15 @@ type trial struct {
 	qs   *queueState
 	ref  model.Ref
 	now  model.Time
-	used caps.Usage
+	free *place.Free // without those that were made to leave so far
+	used caps.Usage  // likewise
 }
 
 func (t *trial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.s.buf.trial.Give(&r.placement)
+	t.free.Give(&r.placement)
 	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
-		t.s.buf.trial.Take(&t.s.jobs[ref].placement)
+		t.free.Take(&t.s.jobs[ref].placement)
 	}
 	t.used.Power -= r.needs.Power
 	t.used.Bandwidth -= r.needs.Bandwidth
@@ -145,7 +147,7 @@ func (t *trial) Give(v *preempt.Victim) {
 
 func (t *trial) Take(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
-	t.s.buf.trial.Take(&r.placement)
+	t.free.Take(&r.placement)
 	t.used.Power += r.needs.Power
 	t.used.Bandwidth += r.needs.Bandwidth
 }
@@ -156,7 +158,7 @@ func (t *trial) Fits() bool {
 		return false
 	}
 	q := t.qs.query(j, j.NodesMin, t.s.avoids(t.ref, t.now, t.now.Add(j.left)))
-	return t.s.buf.trial.Fits(&q)
+	return t.free.Fits(&q)
 }
 
 // dropHold stops keeping nodes for ref: it has started or left.

@@ -45,8 +45,8 @@ type nextLook struct {
 	dirty         bool       // something changed since the last pass
 	quietUntil    model.Time // nothing changes before, if nothing is observed and the accounts stay
 	accountsAt    model.Time // the accounts may change, which matters
-	minScoreAt    model.Time // a job held by min_score may reach it
-	belowMinScore bool       // some job is held by min_score
+	minScoreAt    model.Time // a job held by min_score may reach it; screen brings it forward
+	belowMinScore bool       // screen found a job held by min_score in this pass
 	lastPass      model.Time // or the last tick of the cycle that needed none
 	orderHolds    bool       // a job that may have room is held back by the order alone
 

@@ -106,7 +106,7 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 			return
 		}
 	}
-	placement.Set(&j.placement) // it was adopted on nodes that it may not use
+	placement.Set(&j.placement) // it was restored on nodes that it may not use
 	for over := placement.Nodes() - n; over > 0; over-- {
 		w := &placement.Words[len(placement.Words)-1]
 		if w.Mask &^= 1 << (bits.Len64(w.Mask) - 1); w.Mask == 0 {
@@ -226,8 +226,9 @@ func (j *job) predictedEnd(now model.Time) model.Time {
 // of the same fingerprint where it is sensitive.
 func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 	j := &p.jobs[ref]
-	avoid := p.buf.avoid
-	if p.avoids(ref, from, until) == nil {
+	avoid := p.avoids(ref, from, until)
+	if avoid == nil {
+		avoid = p.buf.avoid
 		clear(avoid)
 	}
 	first := model.NodeID(-1)

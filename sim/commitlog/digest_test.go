@@ -140,9 +140,9 @@ func TestSameIsByContent(t *testing.T) {
 	n = 0
 	filled(reflect.ValueOf(&b).Elem(), &n)
 	require.NotSame(t, a.Constraint, b.Constraint)
-	require.True(t, SameFact(&a, &b))
+	require.True(t, sameFact(&a, &b))
 	b.Constraint.Memory++
-	require.False(t, SameFact(&a, &b))
-	require.True(t, SameProposal(&model.Proposal{Seq: 1}, &model.Proposal{Seq: 1}))
-	require.False(t, SameProposal(&model.Proposal{Seq: 1}, &model.Proposal{Seq: 2}))
+	require.False(t, sameFact(&a, &b))
+	require.True(t, sameProposal(&model.Proposal{Seq: 1}, &model.Proposal{Seq: 1}))
+	require.False(t, sameProposal(&model.Proposal{Seq: 1}, &model.Proposal{Seq: 2}))
 }

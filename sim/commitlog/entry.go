@@ -72,19 +72,19 @@ func (r *Recorder) Proposed(now model.Time, p *model.Proposal) {
 func Same(a, b *Entry) bool {
 	return a.What == b.What && a.Now == b.Now && a.Round == b.Round && a.Count == b.Count &&
 		a.Due == b.Due && a.QuietUntil == b.QuietUntil && a.Again == b.Again &&
-		SameFact(&a.Fact, &b.Fact) && SameProposal(&a.Proposal, &b.Proposal)
+		sameFact(&a.Fact, &b.Fact) && sameProposal(&a.Proposal, &b.Proposal)
 }
 
-// SameFact says whether two facts agree in every field, and in what they point at.
-func SameFact(a, b *model.Fact) bool {
+// sameFact says whether two facts agree in every field, and in what they point at.
+func sameFact(a, b *model.Fact) bool {
 	var x, y Digest
 	x.Fact(a)
 	y.Fact(b)
 	return x.print == y.print
 }
 
-// SameProposal says whether two proposals ask for the same in every field.
-func SameProposal(a, b *model.Proposal) bool {
+// sameProposal says whether two proposals ask for the same in every field.
+func sameProposal(a, b *model.Proposal) bool {
 	var x, y Digest
 	x.Proposal(a)
 	y.Proposal(b)

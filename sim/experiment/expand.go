@@ -141,11 +141,11 @@ func (x *expander) clusters() error {
 	}
 	for i := range x.traces {
 		t := &x.traces[i]
-		nodes, cores := x.e.Machine.Nodes, x.e.Machine.Cores
+		nodes, cores := x.e.Plain.Nodes, x.e.Plain.Cores
 		if nodes == 0 {
 			size, err := plan.ClusterSpec{}.Resolve(t.Tab.Info(), t.Tab.Nodes())
 			if err != nil {
-				return x.e.Wrong("machine", "%v: or give machine: {nodes: N}", err)
+				return x.e.Wrong("plain_cluster", "%v: or give plain_cluster: {nodes: N}", err)
 			}
 			nodes = size.Procs // 0 with a table of nodes
 		}

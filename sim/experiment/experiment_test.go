@@ -62,7 +62,7 @@ func TestCartesian(t *testing.T) {
 	p, tasks := expand(t, `
 traces: [a, b]
 windows: [{count: 2, length: 45m}, {name: start, length: 1h}, {name: late, begin: 1h, length: 40m, lead: 20m}]
-shake: {seeds: [4]}
+jitter: {seeds: [4]}
 profiles: [default, hpc-batch]
 settings: [{path: backfill, values: [easy, none]}, {path: weights.wait_time, values: [1, 2, 3]}]
 `, a, b)
@@ -84,7 +84,7 @@ settings: [{path: backfill, values: [easy, none]}, {path: weights.wait_time, val
 
 	one, _ := expand(t, "traces: [a]\nprofiles: [default]\n", a)
 	require.Equal(t, "default", one.Points[0].Name)
-	grown, _ := expand(t, "traces: [a]\nprofiles: [default]\nshake: {seeds: [1]}\nsettings: [{path: backfill, values: [none, easy]}]\n", a)
+	grown, _ := expand(t, "traces: [a]\nprofiles: [default]\njitter: {seeds: [1]}\nsettings: [{path: backfill, values: [none, easy]}]\n", a)
 	require.Equal(t, one.Points[0].Tasks[0], grown.Points[1].Tasks[0], "what is at its default is the same task")
 }
 
@@ -216,7 +216,7 @@ func TestTheSameTraceTwice(t *testing.T) {
 func TestExpandEnds(t *testing.T) {
 	_, a := logOf(t, "a", 50)
 	sample := func(points int) *profiles.Experiment {
-		e, err := profiles.ParseExperiment("e.yaml", fmt.Appendf(nil, "traces: [a]\ndesign: sobol\npoints: %d\nshake: {seeds: [1]}\nsettings: [{path: weights.wait_time, from: 1, to: 1000000}]\n", points))
+		e, err := profiles.ParseExperiment("e.yaml", fmt.Appendf(nil, "traces: [a]\ndesign: sobol\npoints: %d\njitter: {seeds: [1]}\nsettings: [{path: weights.wait_time, from: 1, to: 1000000}]\n", points))
 		require.NoError(t, err)
 		return e
 	}
@@ -297,15 +297,14 @@ func TestRows(t *testing.T) {
 	r, a := logOf(t, "a", 150)
 	p, tasks := expand(t, `
 traces: [a]
-shake: {seeds: [1]}
+jitter: {seeds: [1]}
 design: listed
 listed: [{name: sjf, set: [order=sjf]}, {name: ljf, set: [order=ljf]}, {name: fcfs, set: [order=fcfs]}, {name: late}]
 objectives: [{metric: wait_mean, window: all}, {metric: wait_max, window: all}]
 constraints: [{metric: wait_p95, at_most: 1s}, {metric: jobs_completed, at_least: 1 jobs}]
 show: [wait_p50]
 `, a)
-	results, err := task.Evaluate(context.Background(), r, tasks, 2)
-	require.NoError(t, err)
+	results := evaluated(t, r, tasks)
 	byID := map[string]*task.Result{}
 	for i := range results {
 		results[i].Verdict = metric.Stable
@@ -341,4 +340,17 @@ show: [wait_p50]
 	require.NotEqual(t, 0, rows[0].Point, "an overloaded point is not ranked by its waits")
 	_, err = p.Rows(func(string) (*task.Result, bool, error) { return nil, false, fmt.Errorf("no disk") })
 	require.ErrorContains(t, err, "no disk")
+}
+
+// evaluated computes tasks one after the other.
+func evaluated(t *testing.T, r *task.Runner, tasks []task.Task) []task.Result {
+	t.Helper()
+	run, out := r.Worker(), make([]task.Result, len(tasks))
+	for i := range tasks {
+		text, err := run(context.Background(), tasks[i].JSON())
+		require.NoError(t, err)
+		out[i], err = task.ParseResult(text)
+		require.NoError(t, err)
+	}
+	return out
 }

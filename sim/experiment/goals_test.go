@@ -111,7 +111,7 @@ show: [wait_p95 of class 12, wait_p42]
 	}
 	require.Equal(t, []string{"windows[0]", "profiles[0]", "profiles[2]", "settings[0].values[1]", "settings[1].values[1]", "objectives[0].metric", "show[0]", "show[1]"}, keys, err.Error())
 
-	e, err = profiles.ParseExperiment("e.yaml", []byte("traces: [a]\npoint: 5\ndesign: grid\nshake: {by: 0s, seeds: [1]}\nsettings: [{path: depht, values: [1]}]\nobjectives: [{metric: waits}]\n"))
+	e, err = profiles.ParseExperiment("e.yaml", []byte("traces: [a]\npoint: 5\ndesign: grid\njitter: {by: 0s, seeds: [1]}\nsettings: [{path: depht, values: [1]}]\nobjectives: [{metric: waits}]\n"))
 	require.Error(t, err)
 	err = profiles.Joined(err, Check(e, "."))
 	for _, says := range []string{"e.yaml:2:1: point: there is no such key", "e.yaml:3:9: design", "which moves nothing", "settings[0].path", `there is no metric "waits"`} {
@@ -143,8 +143,7 @@ func TestFeedback(t *testing.T) {
 	p, tasks := expand(t, "traces: [users]\nreplay: {feedback: true}\n", users)
 	require.True(t, tasks[0].Spec.Feedback)
 	require.Contains(t, p.File, "feedback: true")
-	got, err := task.Evaluate(context.Background(), r, append(log, tasks...), 2)
-	require.NoError(t, err)
+	got := evaluated(t, r, append(log, tasks...))
 	longest, _ := got[0].Value("wait_max", metric.All)
 	require.Positive(t, longest)
 	longest, _ = got[1].Value("wait_max", metric.All)

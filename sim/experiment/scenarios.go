@@ -12,7 +12,7 @@ import (
 	"orrery/sim/task"
 )
 
-// scenarios makes every trace with every window of it, and every shake of that.
+// scenarios makes every trace with every window of it, and every jitter of that.
 func (x *expander) scenarios() error {
 	for i := range x.traces {
 		t := &x.traces[i]
@@ -25,7 +25,7 @@ func (x *expander) scenarios() error {
 			return err
 		}
 		for _, group := range windows {
-			for _, s := range x.shakes() { // outside of the parts of a replay, so that these stand together
+			for _, s := range x.jitters() { // outside of the parts of a replay, so that these stand together
 				for _, w := range group {
 					sc := Scenario{Trace: i, Window: w.at, Parts: w.parts, Part: w.part, Shake: s}
 					var names []string
@@ -140,13 +140,13 @@ func (x *expander) beginsIdle(t *Trace, lead model.Duration) error {
 	return nil
 }
 
-func (x *expander) shakes() []*task.Shake {
+func (x *expander) jitters() []*task.Shake {
 	var out []*task.Shake
-	if x.e.Shake.Unshaken {
+	if x.e.Jitter.AsLogged {
 		out = append(out, nil)
 	}
-	for _, seed := range x.e.Shake.Seeds {
-		out = append(out, &task.Shake{By: x.e.Shake.By, Seed: uint64(seed)})
+	for _, seed := range x.e.Jitter.Seeds {
+		out = append(out, &task.Shake{By: x.e.Jitter.By, Seed: uint64(seed)})
 	}
 	return out
 }

@@ -156,7 +156,7 @@ func pricesOf(start model.Fixed, changes []translate.Change) site.PriceSeries {
 	return site.NewPriceSeries(at, price)
 }
 
-// ceilingOf is the most that the site and its changes ever grant.
+// maxLimitsOf is the most that the site and its changes ever grant.
 func maxLimitsOf(s *model.Site, changes []translate.Change) site.MaxLimits {
 	caps := site.Caps{Power: s.PowerCap, Bandwidth: s.Bandwidth, Sensitive: s.SensitivePool}
 	tenants := slices.Clone(s.Tenants)

@@ -24,17 +24,21 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	var age, depth, least float64 // of the best trial, and its wait
 	for !s.Done() {
 		for _, trial := range s.Ask(4) {
-			age, depth := trial.Values[0], trial.Values[2]
-			metrics := map[string]float64{"wait": 100*(age-0.3)*(age-0.3) + 100/depth, "cost": depth}
+			a, d := trial.Values[0], trial.Values[2]
+			wait := 100*(a-0.3)*(a-0.3) + 100/d
+			if d <= 50 && (depth == 0 || wait < least) {
+				age, depth, least = a, d, wait
+			}
+			metrics := map[string]float64{"wait": wait, "cost": d}
 			if err := s.Tell([]search.Result{{ID: trial.ID, Metrics: metrics}}); err != nil {
 				fmt.Println(err)
 				return
 			}
 		}
 	}
-	best := s.Best()[0]
-	fmt.Printf("age %.1f, depth %.0f\n", best.Values[0], best.Values[2])
+	fmt.Printf("age %.1f, depth %.0f\n", age, depth)
 	// Output: age 0.3, depth 50
 }

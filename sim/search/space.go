@@ -250,27 +250,3 @@ func (p *Parameter) check(v []float64) error {
 	}
 	return nil
 }
-
-// Setting is one value of a point, ready to be written into a profile.
-type Setting struct {
-	Name   string  `json:"name"`             // as in Columns
-	Value  float64 `json:"value"`            // the number, or the index of the choice
-	Choice string  `json:"choice,omitempty"` // the choice by name
-}
-
-// Settings names the values of a point.
-func (s Space) Settings(values []float64) []Setting {
-	columns := s.Columns()
-	settings := make([]Setting, len(columns))
-	at := 0
-	for i := range s {
-		for range s[i].width() {
-			settings[at] = Setting{Name: columns[at], Value: values[at]}
-			if s[i].Kind == Choice {
-				settings[at].Choice = s[i].Choices[int(values[at])]
-			}
-			at++
-		}
-	}
-	return settings
-}

@@ -25,7 +25,7 @@ type Floor struct {
 }
 
 // ReplicaFloor is the noise floor from replicas that are a sample: runs of one
-// configuration over arrivals shaken with different seeds. values holds the
+// configuration over arrivals jittered with different seeds. values holds the
 // metric by replica, then window; the windows, and the number of seeds
 // averaged per value, are those of the comparison that is to be judged.
 // Windows in which any replica has no number are left out.

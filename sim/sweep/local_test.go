@@ -35,7 +35,7 @@ func TestLocalGivesWhatOneAfterTheOtherGives(t *testing.T) {
 	}
 }
 
-// TestCrewWorksOnWhileSpecsAreAdded is how a search uses a study.
+// TestWorkersGoOnWhileSpecsAreAdded is how a search uses a study.
 func TestWorkersGoOnWhileSpecsAreAdded(t *testing.T) {
 	s := study(t, 0)
 	var made atomic.Int32

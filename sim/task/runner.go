@@ -9,7 +9,6 @@ import (
 	"orrery/sim"
 	"orrery/sim/plan"
 	"orrery/sim/record"
-	"orrery/sim/workerpool"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
@@ -55,7 +54,7 @@ func (r *Runner) Worker() Run {
 		if err != nil {
 			return nil, err
 		}
-		res, err := w.run(ctx, &t, func() string { return digest(spec) })
+		res, err := w.run(ctx, &t, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -67,8 +66,7 @@ func (r *Runner) Worker() Run {
 type worker struct {
 	from *Runner
 	jobs sink
-	prep *plan.Prepared // of spec, the last one; tasks of one spec come in a row
-	spec []byte         // canonical
+	prep *plan.Prepared // of the last spec; tasks of one spec come in a row
 	// tally and rows are reused from run to run.
 	tally tally
 	rows  []int32 // of the steady window, by submission
@@ -82,20 +80,18 @@ type sink struct{ record.Memory }
 // Attempt implements record.Sink.
 func (*sink) Attempt(*model.AttemptRecord) {}
 
-// prepare makes w.prep and w.spec those of s.
+// prepare makes w.prep that of s.
 func (w *worker) prepare(s plan.Spec) error {
 	if w.prep != nil && w.prep.Of(s) {
 		return nil
 	}
 	var err error
-	if w.prep, err = plan.Prepare(s); err == nil {
-		w.spec = s.JSON()
-	}
+	w.prep, err = plan.Prepare(s)
 	return err
 }
 
-// run computes t, whose id may be asked for once its spec is prepared.
-func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, error) {
+// run computes t, which spec spells.
+func (w *worker) run(ctx context.Context, t *Task, spec []byte) (*Result, error) {
 	m, err := w.from.Trace(ctx, t)
 	if err != nil {
 		return nil, err
@@ -119,26 +115,5 @@ func (w *worker) run(ctx context.Context, t *Task, id func() string) (*Result, e
 			Expected: "jobs with a submission, a size and a runtime", Mend: "take another window",
 		}
 	}
-	return w.measure(t, id(), m, res)
-}
-
-// Evaluate computes tasks in this process with so many workers, at least one, and
-// gives their results by index. The first error in the order of the tasks is
-// returned; the results before it are there.
-func Evaluate(ctx context.Context, r *Runner, tasks []Task, workers int) ([]Result, error) {
-	out := make([]Result, len(tasks))
-	failed, err := workerpool.Each(ctx, len(tasks), workers, nil, func() func(context.Context, int) error {
-		w := r.worker()
-		return func(ctx context.Context, i int) error {
-			res, err := w.run(ctx, &tasks[i], func() string { return digest(tasks[i].with(w.spec)) })
-			if err == nil {
-				out[i] = *res
-			}
-			return err
-		}
-	})
-	if failed >= 0 {
-		err = fmt.Errorf("task %d of %d: %w", failed+1, len(tasks), err)
-	}
-	return out, err
+	return w.measure(t, digest(spec), m, res)
 }

@@ -23,6 +23,7 @@ import (
 	"orrery/sim/sensitivity"
 	"orrery/sim/stat"
 	"orrery/sim/task"
+	"orrery/sim/workerpool"
 	"orrery/traces"
 	"orrery/traces/transform"
 )
@@ -79,7 +80,18 @@ vclusters: [{name: all, home: all, profile: {`+profile+`}}]`))
 // real computes tasks by replays.
 func (w world) real(workers int) func(context.Context, []task.Task) ([]task.Result, error) {
 	return func(ctx context.Context, tasks []task.Task) ([]task.Result, error) {
-		return task.Evaluate(ctx, w.runner, tasks, workers)
+		out := make([]task.Result, len(tasks))
+		_, err := workerpool.Each(ctx, len(tasks), workers, nil, func() func(context.Context, int) error {
+			run := w.runner.Worker()
+			return func(ctx context.Context, i int) error {
+				text, err := run(ctx, tasks[i].JSON())
+				if err == nil {
+					out[i], err = task.ParseResult(text)
+				}
+				return err
+			}
+		})
+		return out, err
 	}
 }
 

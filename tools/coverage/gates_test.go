@@ -38,11 +38,13 @@ func TestSlowdowns(t *testing.T) {
 	require.NoError(t, err)
 	spec, err := log.spec("")
 	require.NoError(t, err)
-	want, err := task.Evaluate(context.Background(), log.runner, []task.Task{{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: 3}, Brief: log.spans}}, 1)
+	text, err := log.runner.Worker()(context.Background(), task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: 3}, Brief: log.spans}.JSON())
+	require.NoError(t, err)
+	want, err := task.ParseResult(text)
 	require.NoError(t, err)
 	longer := 0
 	for w := range log.spans {
-		x, ok := want[0].Brief[w].Of(metric.Measure{Metric: "bounded_slowdown_mean"}, metric.Steady)
+		x, ok := want.Brief[w].Of(metric.Measure{Metric: "bounded_slowdown_mean"}, metric.Steady)
 		require.True(t, ok)
 		require.InEpsilon(t, x, pool[0][1].Values[w], 1e-5)
 		if pool[2][1].Values[w] > pool[1][1].Values[w] && pool[1][1].Values[w] > x {

@@ -1,9 +1,10 @@
 // Package detlint holds the rules for the code of this repository and checks them
 // in an ordinary go test: what may decide and what may not (determinism), which
-// package may import which (import rules), how long a file or function grows (size),
-// which names are retired (words), and that every dependency is accounted for. Each rule
-// carries its reason; docs/DETERMINISM.md is printed from the same tables. It
-// knows names and shapes of code only, nothing of what the code computes.
+// package may import which (import rules), how long a file or function grows (size), how
+// many files of a package may share a prefix, which names and words of comments are
+// retired (words), that a comment names what it documents, and that every dependency is
+// accounted for. Each rule carries its reason; docs/DETERMINISM.md is printed from the
+// same tables. It knows names and shapes of code only, nothing of what the code computes.
 //
 // A finding that is no danger is silenced where it stands, on the same line or
 // the line above, by the word of its rule and a reason:

@@ -41,7 +41,7 @@ var retiredWords = []retired{
 	{words: []string{"whom", "besides", "spell", "spells"}, say: "group effects, secondary metrics, wait interval"},
 	{words: []string{"referee", "twin", "twins"}, say: "reference or naive implementation"},
 	{words: []string{"shaken"}, say: "jittered"},
-	{words: []string{"nobody", "everybody", "somebody", "whoever"}, say: "no job, each job, a job: jobs and nodes are things"},
+	{words: []string{"nobody", "everybody", "somebody", "anybody", "whoever"}, say: "no job, each job, a job: jobs and nodes are things"},
 	{words: []string{"who"}, say: "user, tenant or job: jobs and nodes are things", whole: true},
 	{words: []string{"beat", "beats"}, say: "heartbeat, or dominates", whole: true},
 	{words: []string{"book", "books"}, say: "ledger", whole: true},

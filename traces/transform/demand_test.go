@@ -73,7 +73,7 @@ func TestTheLastDemandStands(t *testing.T) {
 	require.Equal(t, []traces.Event{{Time: model.Time(200 * model.Second), Kind: "demand", Subject: "1", Value: "9"}}, out.Events)
 }
 
-// TestDemandsOfNobodyAreLeftOut of the trace that is made, and counted.
+// Demands of unknown jobs are left out of the trace that is made, and counted.
 func TestDemandsOfUnknownJobsAreLeftOut(t *testing.T) {
 	s, _, _ := done(t, serving(t, 3), "window begin=1000000s end=9000000s")
 	m, err := s.Collect()

@@ -17,18 +17,44 @@ import (
 type Shell struct {
 	Quorum drive.Quorum
 	Agents drive.NodeAgents
-	// Submit enters a job that asks for so many nodes, runs for a minute and is withdrawn
-	// by its owner at an instant unless it runs then, model.AbsentTime for never. It returns
-	// the fact of its submission, whose Ref and Job are those that later facts have.
-	Submit func(now model.Time, nodes int32, withdrawn model.Time) model.Fact
+	// Submit enters a job. It returns the fact of its submission, whose Ref and Job are
+	// those that later facts have.
+	Submit func(now model.Time, job Job) model.Fact
 	// Until hands out the facts up to and including now that no call has handed out, with
 	// what they point at owned by the caller.
 	Until func(now model.Time) []model.Fact
+	// Unreachable is the instant before which the quorum answers nothing.
+	Unreachable model.Time
+	// Fixed says that running jobs are not the scheduler's to change: the quorum refuses
+	// to preempt, requeue, withdraw and resize.
+	Fixed bool
 }
 
-// Quorum runs the contract of a quorum and its agents. make is a new shell each time, in
-// which an answer takes an hour at most and a job starts within an hour of its grant.
-func Quorum(t *testing.T, make func(t *testing.T) *Shell) {
+// Job is what a job of the contract asks for, and what it does.
+type Job struct {
+	Nodes     int32
+	Withdrawn model.Time // by its owner, unless it runs then; model.AbsentTime for never
+	// Urgent jobs may preempt those that are not. All can go on from a checkpoint.
+	Urgent bool
+	// Most is how many nodes a service may have; 0 is a bounded job that runs for a minute.
+	Most int32
+	// Long bounded jobs run for a day.
+	Long bool
+}
+
+// Failure is a node that goes out of service for good.
+type Failure struct {
+	At   model.Time
+	Node model.NodeID
+}
+
+// Make makes a new shell in which these nodes fail, if nodes fail in it at all.
+type Make func(t *testing.T, failures ...Failure) *Shell
+
+// Quorum runs the contract of a quorum. make is a new shell each time, in which an answer
+// takes an hour at most, a job starts within an hour of its grant, and a victim leaves its
+// nodes within an hour.
+func Quorum(t *testing.T, make Make) {
 	for _, c := range []struct {
 		name string
 		run  func(*rig)
@@ -40,10 +66,11 @@ func Quorum(t *testing.T, make func(t *testing.T) *Shell) {
 		{"a proposal of nodes that do not exist is refused", unknownNodes},
 		{"a job that is withdrawn meanwhile does not start", withdrawn},
 		{"a job that is withdrawn while its proposal is under way starts, or its proposal is refused", withdrawnInFlight},
-		{"a job ends once, and its nodes can be had again", endsOnce},
+		{"nothing is answered while the quorum is unreachable", unreachable},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(&rig{T: t, Shell: make(t)}) })
+		t.Run(c.name, func(t *testing.T) { c.run(newRig(t, make(t))) })
 	}
+	t.Run("changes", func(t *testing.T) { changes(t, make) })
 }
 
 // rig is a shell with all that it has said.
@@ -53,13 +80,18 @@ type rig struct {
 	now     model.Time
 	facts   []model.Fact
 	seq     uint64
+	asked   map[uint64]model.ProposalKind
 	answers map[uint64]model.Fact
+}
+
+func newRig(t *testing.T, s *Shell) *rig {
+	return &rig{T: t, Shell: s, asked: map[uint64]model.ProposalKind{}, answers: map[uint64]model.Fact{}}
 }
 
 // submit enters jobs of so many nodes each.
 func (r *rig) submit(nodes ...int32) (jobs []model.Fact) {
 	for _, n := range nodes {
-		f := r.Submit(r.now, n, model.AbsentTime)
+		f := r.Submit(r.now, Job{Nodes: n, Withdrawn: model.AbsentTime})
 		require.Equal(r, model.FactSubmitted, f.Kind)
 		jobs = append(jobs, f)
 	}
@@ -81,6 +113,7 @@ func (r *rig) propose(proposals ...model.Proposal) (kinds []model.FactKind) {
 	asked := make([]uint64, len(proposals))
 	for i := range proposals {
 		asked[i] = proposals[i].Seq
+		r.asked[asked[i]] = proposals[i].Kind
 	}
 	r.hear(r.Quorum.Submit(r.now, proposals, nil))
 	for i := range proposals { // what the caller does with them afterwards is its own affair
@@ -89,13 +122,19 @@ func (r *rig) propose(proposals ...model.Proposal) (kinds []model.FactKind) {
 		}
 		proposals[i].Job, proposals[i].Ref, proposals[i].Seq = 99, 99, 99
 	}
-	r.wait(model.Hour)
 	for _, seq := range asked {
-		f, ok := r.answers[seq]
-		require.True(r, ok, "proposal %d has no answer after an hour", seq)
-		kinds = append(kinds, f.Kind)
+		r.until(func() bool { _, ok := r.answers[seq]; return ok }, "the answer to proposal %d", seq)
+		kinds = append(kinds, r.answers[seq].Kind)
 	}
 	return kinds
+}
+
+// until lets time pass until what is waited for has come, an hour at most.
+func (r *rig) until(come func() bool, what string, args ...any) {
+	for end := r.now.Add(model.Hour); !come(); {
+		require.Less(r, r.now, end, "an hour passed without "+what, args)
+		r.wait(model.Second)
+	}
 }
 
 // wait lets time pass, a second at a time, so that what starts does so when it is granted.
@@ -111,10 +150,8 @@ func (r *rig) hear(facts []model.Fact) {
 	for i := range facts {
 		f := &facts[i]
 		r.facts = append(r.facts, *f)
-		if f.Seq != 0 && (f.Kind == model.FactAssigned || f.Kind == model.FactRefused) {
-			if r.answers == nil {
-				r.answers = map[uint64]model.Fact{}
-			}
+		if r.isAnswer(f) {
+			require.GreaterOrEqual(r, r.now, r.Unreachable, "an answer while the quorum is unreachable")
 			require.NotContains(r, r.answers, f.Seq, "a second answer to a proposal")
 			r.answers[f.Seq] = *f
 		}
@@ -125,6 +162,19 @@ func (r *rig) hear(facts []model.Fact) {
 			r.Agents.Start(r.now, f.Ref)
 		}
 	}
+}
+
+// isAnswer says whether a fact answers a proposal. The end of a run, or a requeue that was
+// not proposed, names the proposal by which the run began.
+func (r *rig) isAnswer(f *model.Fact) bool {
+	switch f.Kind {
+	case model.FactAssigned, model.FactRefused, model.FactPreempted, model.FactCancelled, model.FactResized:
+		return f.Seq != 0
+	case model.FactRequeued:
+		kind, ok := r.asked[f.Seq]
+		return ok && kind == model.ProposeRequeue
+	}
+	return false
 }
 
 // ends counts the facts that a job ended.
@@ -182,7 +232,7 @@ func unknownNodes(r *rig) {
 }
 
 func withdrawn(r *rig) {
-	job := r.Submit(r.now, 1, r.now.Add(model.Second))
+	job := r.Submit(r.now, Job{Nodes: 1, Withdrawn: r.now.Add(model.Second)})
 	r.wait(2 * model.Second)
 	require.Equal(r, model.FactCancelled, r.facts[len(r.facts)-1].Kind)
 	require.Equal(r, []model.FactKind{refused}, r.propose(r.proposal(&job, 1)))
@@ -190,7 +240,7 @@ func withdrawn(r *rig) {
 }
 
 func withdrawnInFlight(r *rig) {
-	job := r.Submit(r.now, 4, r.now.Add(model.Second))
+	job := r.Submit(r.now, Job{Nodes: 4, Withdrawn: r.now.Add(model.Second)})
 	other := r.submit(4)
 	kinds := r.propose(r.proposal(&job, 15))
 	if kinds[0] == refused {
@@ -200,13 +250,10 @@ func withdrawnInFlight(r *rig) {
 	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&other[0], 15)), "its nodes are free either way")
 }
 
-func endsOnce(r *rig) {
-	jobs := r.submit(4, 4)
-	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&jobs[0], 15)))
+func unreachable(r *rig) {
+	jobs := r.submit(4)
+	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&jobs[0], 15))) // hear looks at the instant
+	require.GreaterOrEqual(r, r.now, r.Unreachable)
 	r.wait(2 * model.Hour)
 	require.Equal(r, 1, r.ends(jobs[0].Job))
-	require.Equal(r, []model.FactKind{granted}, r.propose(r.proposal(&jobs[1], 15)))
-	r.wait(2 * model.Hour)
-	require.Equal(r, 1, r.ends(jobs[0].Job), "no second end")
-	require.Equal(r, 1, r.ends(jobs[1].Job))
 }

@@ -13,7 +13,8 @@ import (
 
 // Recorder runs the contract of a recorder: it changes nothing of what it is handed, keeps
 // nothing of it beyond the call, and takes empty rounds and passes. make is a new recorder
-// each time, and what it has made of the log in the end, to be compared.
+// of four nodes and a tenant each time, and what it has made of the log in the end, to be
+// compared.
 func Recorder(t *testing.T, make func(t *testing.T) (r drive.Recorder, result func() any)) {
 	t.Helper()
 	kept, result := make(t)
@@ -90,33 +91,47 @@ func overwrite(p *model.Placement) {
 	}
 }
 
-// tell hands a small log of two jobs on four nodes to a recorder; after is called when a
-// call is over.
+// owned is a fact with copies of all that it points at.
+func owned(f model.Fact) model.Fact {
+	if f.Placement != nil {
+		f.Placement = copied(f.Placement)
+	}
+	if f.Alloc != nil {
+		a := *f.Alloc
+		f.Alloc = &a
+	}
+	if f.Constraint != nil {
+		c := *f.Constraint
+		f.Constraint = &c
+	}
+	if f.Limits != nil {
+		l := *f.Limits
+		f.Limits = &l
+	}
+	return f
+}
+
+func copied(p *model.Placement) *model.Placement {
+	return &model.Placement{Words: slices.Clone(p.Words), Shares: slices.Clone(p.Shares)}
+}
+
+// tell hands a small log to a recorder: two jobs on four nodes, and one fact of each kind
+// that points at something or changes the site. after is called when a call is over.
 func tell(t *testing.T, r drive.Recorder, after func()) {
 	t.Helper()
 	const minute = model.Time(model.Minute)
 	fact := func(now model.Time, f model.Fact) {
-		before := f
-		if f.Placement != nil {
-			p := *f.Placement
-			p.Words = slices.Clone(p.Words)
-			f.Placement = &p
-		}
-		if f.Alloc != nil {
-			a := *f.Alloc
-			f.Alloc = &a
-		}
+		before := owned(f)
+		f = owned(f)
 		r.Fact(now, &f)
-		if before.Alloc != nil && f.Alloc != nil {
-			require.Equal(t, *before.Alloc, *f.Alloc, "it changes what it is handed")
-		}
-		require.Equal(t, before.Job, f.Job)
+		require.Equal(t, before, f, "it changes what it is handed")
 		after()
 	}
 	proposed := func(now model.Time, p model.Proposal) {
-		before := slices.Clone(p.Placement.Words)
+		before := p
+		before.Placement = *copied(&p.Placement)
 		r.Proposed(now, &p)
-		require.Equal(t, before, p.Placement.Words)
+		require.Equal(t, before, p, "it changes what it is handed")
 		after()
 	}
 	submitted := func(job model.JobID, n int32) model.Fact {
@@ -147,7 +162,22 @@ func tell(t *testing.T, r drive.Recorder, after func()) {
 	r.Round(minute, drive.Stepped, 1)
 	fact(minute, model.Fact{Kind: model.FactEnded, Job: 0, Ref: 0, Seq: 1, Outcome: model.Completed})
 	start(minute, 1, 2, 2, 0b0011)
-	r.Round(2*minute, drive.Stepped, 1)
+	r.Round(minute+1, drive.Stepped, 6)
+	past := submitted(2, 1)
+	past.Kind, past.At = model.FactUsageBegan, 0
+	fact(minute+1, past)
+	past.Kind, past.At = model.FactUsageEnded, minute
+	fact(minute+1, past)
+	fact(minute+1, model.Fact{Kind: model.FactLimits, Limits: &model.Limits{MaxNodes: 3, FairShare: model.One / 2}})
+	fact(minute+1, model.Fact{Kind: model.FactNode, Node: 2, State: model.Drained})
+	resized := on(0b1011)
+	fact(minute+1, model.Fact{Kind: model.FactResized, Job: 1, Ref: 1, Placement: &resized})
+	fact(minute+1, submitted(3, 1))
+	shared := model.Placement{Shares: []model.NodeShare{{Node: 3, Units: 1, GPUs: 1}}}
+	r.Round(minute+2, drive.Stepped, 1)
+	fact(minute+2, model.Fact{Kind: model.FactRestored, Job: 3, Ref: 3, Seq: 1 << 40, Placement: &shared})
+	r.Round(2*minute, drive.Stepped, 2)
+	fact(2*minute, model.Fact{Kind: model.FactEnded, Job: 3, Ref: 3, Seq: 1 << 40, Outcome: model.Completed})
 	fact(2*minute, model.Fact{Kind: model.FactEnded, Job: 1, Ref: 1, Seq: 2, Outcome: model.Completed})
 	r.Passed(2*minute, &scheduler.Plan{Due: model.Never, QuietUntil: model.Never})
 }

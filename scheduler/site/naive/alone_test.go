@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSiteAsksForItsPasses holds the core against the twin when each is stepped by
+// TestSiteAsksForItsPasses holds both implementations together when each is stepped by
 // itself: it asks for every pass at which anything is decided.
 func TestSiteAsksForItsPasses(t *testing.T) {
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func drawCoded(t *rapid.T, with naiveFeature) *naiveWorld {
 	return w
 }
 
-// The as-coded mode proposes what its twin proposes.
+// The as-coded mode proposes what its naive implementation proposes.
 func TestCodedAgainstNaive(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/site"
 )
 
-// codedTwin is the as-coded mode of a site with one vCluster, in the plainest
+// naiveCoded is the as-coded mode of a site with one vCluster, in the plainest
 // way: nodes are looked at one by one, and what is free, used or queued is counted
 // anew whenever it is asked.
 type naiveCoded struct {
@@ -244,7 +244,7 @@ func (s *naiveCoded) within(j *codedJob, n int) bool {
 	return (l.MaxNodes == 0 || nodes <= int(l.MaxNodes)) && (l.MaxConcurrent == 0 || jobs <= int(l.MaxConcurrent))
 }
 
-// free says whether nobody holds node n and it is Ready.
+// free says whether no job holds node n and it is Ready.
 func (s *naiveCoded) free(n int) bool {
 	return s.up[n] == model.Ready && !slices.ContainsFunc(s.jobs, func(o *codedJob) bool { return slices.Contains(o.nodes, n) })
 }

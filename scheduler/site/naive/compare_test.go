@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSiteIsItsTwin holds the core of a site against the twin on small worlds,
-// from plain ones to those with everything at once.
+// TestSiteAgainstNaive holds the core of a site against the naive implementation on
+// small worlds, from plain ones to those with everything at once.
 func TestSiteAgainstNaive(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -53,7 +53,7 @@ func on(j model.JobID) func(*naiveErrand) {
 func sensitive(e *naiveErrand)                 { e.Sensitive = true }
 func in(v model.VClusterID) func(*naiveErrand) { return func(e *naiveErrand) { e.VCluster = v } }
 
-// TestSiteTwinFoundThese are the smallest worlds in which the core and the twin
+// TestNaiveFoundThese are the smallest worlds in which the core and the naive implementation
 // once differed.
 func TestNaiveFoundThese(t *testing.T) {
 	for _, c := range []struct {
@@ -206,7 +206,7 @@ func TestNaiveFoundThese(t *testing.T) {
 			"00:00:05: 3 cancel job 2 on [] DEPENDENCY_NEVER",
 			"00:00:05: 4 cancel job 3 on [] DEPENDENCY_NEVER",
 		}},
-		{"as coded nobody grows later", func() *naiveWorld {
+		{"as coded no service grows later", func() *naiveWorld {
 			w := foundWorld(5, found(0, 5, 1, growsTo(2)), found(0, 5, 1, draws(50)))
 			for i, watts := range []int64{300, 300, 100, 100, 100} {
 				w.cfg.Site.Nodes[i].BusyPower, w.cfg.Site.Nodes[i].Fingerprint = watts, int32(i/3)
@@ -252,7 +252,7 @@ func TestNaiveFoundThese(t *testing.T) {
 			"00:00:08: 2 assign job 2 on [1]",
 			"00:00:22: 3 assign job 1 on [0 1]",
 		}},
-		{"a cycle sleeps after a day, whoever would come first then", func() *naiveWorld {
+		{"a cycle sleeps after a day, whatever would come first then", func() *naiveWorld {
 			w := foundWorld(2, found(0, 5, 3, ofClass(5)), found(4*3600, 5, 1, ofClass(6)))
 			p := &w.cfg.Policies[0]
 			p.Ranking, p.Reference, p.Cycle, w.end = site.ByScore, model.Hour, model.Hour, seconds(100*3600)

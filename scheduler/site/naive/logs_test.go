@@ -125,7 +125,7 @@ func (w *naiveWorld) hashed(core drive.Scheduler) string {
 	return fmt.Sprintf("%d proposals, %x", len(said), h.Sum(nil))
 }
 
-// TestSiteIsItsTwinOnLogs holds the core against the twin, by the hash of their
+// TestSiteAgainstNaiveOnLogs holds both implementations together, by the hash of their
 // proposals, on logs of months as if their processors were nodes of a site. The
 // first rows will do, unless ORRERY_LONG is 1.
 func TestSiteAgainstNaiveOnLogs(t *testing.T) {

@@ -25,7 +25,7 @@ func withinBudget(w *naiveWorld) {
 }
 
 // Backlog and energy are equal for all jobs of a pass: whatever they weigh, no
-// decision changes while no tenant is beyond 80 % of its budget and nobody is
+// decision changes while no tenant is beyond 80 % of its budget and no job is
 // held by min_score, in either mode.
 func TestBacklogAndEnergyWeighNothing(t *testing.T) {
 	const with = withGroups | withRanges | withSensitive | withLimits | withNodeStates | withCycles | withRankings | withPrices | withEasy | withServices
@@ -78,8 +78,8 @@ func TestScaleOfWeightsIsNothing(t *testing.T) {
 	})
 }
 
-// The second look of the as-coded mode finds nobody of an exact size, but for
-// spread: who found no nodes among more of them finds none among fewer. (Sensitive
+// The second look of the as-coded mode finds no job of an exact size, but for
+// spread: what found no nodes among more of them finds none among fewer. (Sensitive
 // work is kept off nodes of unknown fingerprint, so here all are known.)
 func TestCodedBackfillNeverFires(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

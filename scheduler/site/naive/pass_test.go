@@ -44,7 +44,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 	s.blockedNow(l, blocked != nil)
 }
 
-// blockedNow notes whether anybody in l is blocked or a service lacks nodes: while
+// blockedNow notes whether any job in l is blocked or a service lacks nodes: while
 // that is so, l lends nothing, and afterwards others may borrow.
 func (s *naiveSite) blockedNow(l *naiveVCluster, blocked bool) {
 	was := l.blocked
@@ -137,8 +137,8 @@ func (s *naiveSite) endOf(j *naiveJob) model.Time {
 	return j.predicted
 }
 
-// shadow is the earliest instant at which j has room, if everybody leaves at the
-// predicted end and nobody else starts; Never when there is none.
+// shadow is the earliest instant at which j has room, if each job leaves at the
+// predicted end and no other starts; Never when there is none.
 func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 	if l.policy.Backfill != order.Easy {
 		return model.Never

@@ -101,14 +101,14 @@ func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 	l.failed = naiveFailed{j, s.factSeq}
 }
 
-// naiveVain is a job for which nobody could be preempted when so much had
+// naiveFailed is a job for which no job could be preempted when so much had
 // changed.
 type naiveFailed struct {
 	job     *naiveJob
 	factSeq int
 }
 
-// victims are those who make room for j on nodes of its own, nobody when nobody
+// victims are the jobs that make room for j on nodes of its own, none when none
 // can, and the nodes that it gets then.
 func (s *naiveSite) victims(l *naiveVCluster, j *naiveJob, trigger preempt.Trigger) ([]*naiveJob, []int) {
 	cfg := &l.policy.Preemption

@@ -22,7 +22,7 @@ type naiveHolding struct {
 
 // naiveTick is what the last accounting tick found.
 type naiveTick struct {
-	usage, budget, share, burst []model.Fixed // by tenant, the last for nobody
+	usage, budget, share, burst []model.Fixed // by tenant, the last for none
 	utilisation                 model.Fixed
 }
 
@@ -101,7 +101,7 @@ func (s *naiveSite) row(t model.TenantID) int {
 }
 
 // may are the nodes that j may ever use without borrowing: in its partition and
-// its reservation, meeting its constraint, of its vCluster or of nobody.
+// its reservation, meeting its constraint, of its vCluster or of none.
 func (s *naiveSite) may(j *naiveJob) []int {
 	for n := range s.st.Nodes {
 		if n == 0 && j.may != nil {

@@ -10,7 +10,7 @@ import (
 	"orrery/scheduler/order"
 )
 
-// naiveView is what is free at some instant: of each node the GPUs that nobody
+// naiveView is what is free at some instant: of each node the GPUs that no job
 // holds, a node without any counting as one with one. Nothing of a node that
 // takes no new work is free.
 type naiveView struct {
@@ -103,7 +103,7 @@ func (s *naiveSite) chooseOwn(v *naiveView, j *naiveJob, size int, t model.Time)
 }
 
 // borrow adds idle nodes of lenders to all of j's own that are free. Under conservative
-// backfilling nobody borrows, not even between two plans.
+// backfilling no job borrows, not even between two plans.
 func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
 	if s.vclusterOf(j).policy.Backfill == order.Conservative {
 		return nil

@@ -313,7 +313,7 @@ func TestServicesFollowDemand(t *testing.T) {
 			"00:00:05: 4 resize job 0 on [0 69 70 129]",
 			"00:00:06: 5 resize job 0 on [0 69]",
 		}},
-		{"in a pass that plans it gets what nobody has reserved", func() *naiveWorld {
+		{"in a pass that plans it gets what no job has reserved", func() *naiveWorld {
 			w := foundWorld(6, found(0, 9, 3), found(0, 50, 1, servesTo(6)), found(1, 5, 4))
 			p := &w.cfg.Policies[0]
 			p.Backfill, p.Depth = order.Conservative, 3

@@ -57,7 +57,7 @@ func (s *naiveSite) demanded(j *naiveJob, nodes int64) {
 // resized takes in that j holds what was proposed for it.
 func (s *naiveSite) resized(j *naiveJob) {
 	if j.flight == nil {
-		return // the core has proposed what the twin has not: they differ
+		return // the core has proposed what the naive implementation has not: they differ
 	}
 	s.held[j.holding].until = s.now
 	j.nodes, j.gpus = j.flight.nodes, j.flight.gpus

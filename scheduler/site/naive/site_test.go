@@ -9,7 +9,7 @@ import (
 	"orrery/scheduler/site"
 )
 
-// naiveSite is the twin of site.Core: written from docs/SCHEDULING.md, in
+// naiveSite is the naive implementation of site.Core: written from docs/SCHEDULING.md, in
 // the plainest way. Jobs are objects in a list, nodes are looked at one by one,
 // the queue is sorted as a whole at every pass, and whatever is free, held,
 // lent or predicted is computed anew from the list of jobs whenever it is asked.
@@ -42,13 +42,13 @@ type naiveSite struct {
 	begun model.Time // of the ledger
 }
 
-// naiveLane is a vCluster.
+// naiveVCluster is a vCluster.
 type naiveVCluster struct {
 	id      int
 	policy  *site.Policy
 	changed bool
 	passed  model.Time
-	release model.Time // somebody held by min_score reaches it
+	release model.Time // a job held by min_score reaches it
 	blocked bool       // a job was, in the last pass, or a service was short
 	idle    bool       // nothing but the order of its queue can change by itself
 	plans   []naivePlan
@@ -95,7 +95,7 @@ type naiveJob struct {
 	score     int64
 }
 
-// newNaiveSite is the twin of site.New.
+// newNaiveSite does what site.New does.
 func newNaiveSite(cfg site.Config) *naiveSite {
 	s := &naiveSite{
 		cfg: cfg, st: cfg.Site, ended: map[model.JobID]model.JobState{}, price: cfg.Price,
@@ -107,7 +107,7 @@ func newNaiveSite(cfg site.Config) *naiveSite {
 	for i := range cfg.Site.Tenants {
 		s.limits = append(s.limits, cfg.Site.Tenants[i].Limits)
 	}
-	s.limits = append(s.limits, model.Limits{}) // of nobody
+	s.limits = append(s.limits, model.Limits{}) // of no tenant
 	for i := range cfg.Policies {
 		s.vclusters = append(s.vclusters, &naiveVCluster{
 			id: i, policy: &cfg.Policies[i], passed: model.AbsentTime, planned: model.AbsentTime, release: model.Never,

@@ -12,7 +12,7 @@ import (
 )
 
 // TestSiteNeverSpins bounds how often a core asks to be stepped, on worlds with
-// everything at once and with what the twin does not know: windows of conservative
+// everything at once and with what the naive implementation lacks: windows of conservative
 // backfilling and scores of the expected price. Passes at every tick decide the same.
 func TestSiteNeverSpins(t *testing.T) {
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 	"orrery/scheduler/site"
 )
 
-// wakeSite is a site of nodes with these homes, -1 for nobody's, whose vClusters go by the
+// wakeSite is a site of nodes with these homes, -1 for those of none, whose vClusters go by the
 // class of their jobs alone.
 func wakeSite(homes []int, vclusters int) *naiveWorld {
 	st := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}, Fingerprints: 1, Groups: []model.Group{{Name: "g"}}}
@@ -40,7 +40,7 @@ func (w *naiveWorld) enqueue(vcluster int, at, nodes, wall int, class int32) *na
 	return &w.jobs[i]
 }
 
-// requireAlike runs the core against its twin, and against itself looking at every tick.
+// requireAlike runs the core against the naive implementation, and against itself looking at every tick.
 func requireAlike(t *testing.T, w *naiveWorld) {
 	if err := w.cfg.Validate(); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func requireAlike(t *testing.T, w *naiveWorld) {
 	}
 }
 
-// claimWorld: B preempts on a node that is nobody's, and so keeps nodes that the blocked
+// claimWorld: B preempts on a node of no vCluster, and so keeps nodes that the blocked
 // job of A waits for.
 func claimWorld() *naiveWorld {
 	w := wakeSite([]int{0, 0, 1, -1, 0}, 2)
@@ -81,7 +81,7 @@ func TestWakeClaimCycle(t *testing.T) {
 	requireAlike(t, w)
 }
 
-// vainWorld: a try to preempt is in vain until the cheapest victim is near its end, and
+// failedWorld: a try to preempt is in vain until the cheapest victim is near its end, and
 // then a job is released from its hold.
 func failedWorld(vclusters int) *naiveWorld {
 	w := wakeSite([]int{0, 0, 0, 0}, vclusters)

@@ -184,7 +184,7 @@ func (st *naiveStage) answer(p *model.Proposal) (model.Fact, bool) {
 	panic("a proposal of a kind that no core makes")
 }
 
-// vacant says whether ref may have the nodes of p: nobody else holds them, and they are
+// vacant says whether ref may have the nodes of p: no other job holds them, and they are
 // ready or its own.
 func (st *naiveStage) vacant(ref model.Ref, p *model.Placement) bool {
 	used, own := map[model.NodeID]uint64{}, map[model.NodeID]bool{}
@@ -280,8 +280,8 @@ func (w *naiveWorld) proposals(core drive.Scheduler) []string {
 	return a.said
 }
 
-// run replays the world before the core and the twin and returns where they
-// differ.
+// run replays the world before the core and the naive implementation and
+// returns where they differ.
 func (w *naiveWorld) run(a, b drive.Scheduler) string {
 	st := &naiveStage{w: w, pair: &both{a: a, b: b}}
 	st.play(st.pair)
@@ -394,7 +394,7 @@ func (st *naiveStage) arrange() {
 			switch j := c.fact.Job; c.fact.Kind {
 			case model.FactNode:
 				st.up[c.fact.Node] = c.fact.State
-			case model.FactDemand: // of nobody who is not in the system
+			case model.FactDemand: // of no service that is not in the system
 				return c.fact, st.w.jobs[j].Submit <= st.now && !st.state[j].Terminal()
 			}
 			return c.fact, true

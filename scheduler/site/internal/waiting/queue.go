@@ -29,7 +29,7 @@ type Job struct {
 	Plain   bool // asks for nodes of its own vCluster, and for nothing else
 
 	Borrows bool        // may run on nodes of other vClusters
-	Key     model.Fixed // score in the last pass that examined it, where the price is the same for all
+	Key     model.Fixed // score when it was examined last, by which rows examined at one instant are compared
 	Submit  model.Time
 	Left    model.Duration // requested time
 	Needs   caps.Usage     // as far as it is stated

@@ -1,11 +1,10 @@
-package main
+package tunepage
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/sim/gate"
 	"orrery/sim/metric"
 	"orrery/sim/tune"
 )
@@ -20,10 +19,10 @@ func TestGroupsNameTheirLog(t *testing.T) {
 		}
 		r.Groups = append(r.Groups, g)
 	}
-	rows := tuneGroups(r).Rows()
+	rows := Groups(r).Rows()
 	require.Equal(t, []string{"may", "june"}, []string{rows[0][0].Text, rows[1][0].Text})
 	r.Traces, r.Groups = r.Traces[:1], r.Groups[:1]
-	require.Equal(t, metric.ByRuntime, tuneGroups(r).Rows()[0][0].Text)
+	require.Equal(t, metric.ByRuntime, Groups(r).Rows()[0][0].Text)
 }
 
 func TestSettingsThatNoLongerApplyAreOneRow(t *testing.T) {
@@ -35,21 +34,7 @@ func TestSettingsThatNoLongerApplyAreOneRow(t *testing.T) {
 		{VCluster: "small", Key: "depth", Before: "100"},
 		{VCluster: "small", Key: "backfill", Before: "conservative", After: "easy"},
 	}
-	table := tuneChanges(&tune.Report{Changes: all})
+	table := Changes(&tune.Report{Changes: all})
 	require.Equal(t, 4, table.Len())
 	require.Equal(t, "–", table.Rows()[1][2].Text)
-}
-
-func TestBoundsAreSaidWithTheirUnits(t *testing.T) {
-	found := tuneSettings{Settings: []tuneSetting{{"--subject-to", "wait_max <= 1.2096e+06, utilisation >= 0.5"}}}
-	given := tuneSettings{Settings: []tuneSetting{{"--subject-to", "default"}}}
-	require.Equal(t, "--subject-to wait_max <= 14d00:00:00, utilisation >= 0.5, not default", found.others(&given))
-	given.Settings[0].Value = "wait_max <= 1.2096000001e+06, utilisation >= 0.5"
-	require.Contains(t, found.others(&given), "1.2096e+06", "where people would see no difference")
-}
-
-func TestGateSaysWhatAHoldingCheckFinds(t *testing.T) {
-	part := 0.0571
-	require.Equal(t, "(finds 5.7 %)", findsText(&gate.Finding{Numbers: []gate.Quantity{{Name: "gain"}, {Name: "detectable", Value: &part}}}))
-	require.Empty(t, findsText(&gate.Finding{Numbers: []gate.Quantity{{Name: "gain", Value: &part}}}))
 }

@@ -1,4 +1,6 @@
-package main
+// Package studypage turns what came of the points of an experiment into tables, documents
+// and the report of a study. It must not know flags, nor how points are computed.
+package studypage
 
 import (
 	"fmt"
@@ -10,12 +12,11 @@ import (
 	"orrery/sim/experiment"
 	"orrery/sim/metric"
 	"orrery/sim/stat"
-	"orrery/sim/sweep"
 )
 
-// studyReport is a sweep as reports draw it.
-func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *reports.Study {
-	profilesOf := studyProfiles(of, p)
+// Report is a sweep as reports draw it. Its study lies in dir; of names the profiles of a
+// point.
+func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*experiment.Point) []Profile) *reports.Study {
 	s := &reports.Study{Name: studyName(p), Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
@@ -42,14 +43,14 @@ func studyReport(of *sweep.Study, p *experiment.Plan, rows []experiment.Row) *re
 		if i == 0 && len(rows) > 1 && slices.ContainsFunc(rows, func(o experiment.Row) bool { return o.Behind.Known() }) {
 			row.Verdict = "first"
 		} else {
-			row.Verdict = behind(r, &columns[0])
+			row.Verdict = Behind(r, &columns[0])
 		}
 		if row.Name == "" && len(q.Values) <= mostNaming {
 			row.Name = settingsName(s.Parameters, q.Values)
 		}
-		row.Commands = pointCommands(".", q.ID, profilesOf(q))
+		row.Commands = Commands(".", q.ID, of(q))
 		if len(q.Tasks) > 0 { // a window of a point is made when there are several
-			row.Link = runPage(of.Dir(), "", q.Tasks[0])
+			row.Link = RunPage(dir, "", q.Tasks[0])
 		}
 		for j, i := range r.Ranges {
 			low, high := possible(i, r.Values[j], s.Metrics[j].Share)
@@ -89,7 +90,7 @@ func possible(i stat.Interval, value float64, share bool) (low, high float64) {
 	return low, high
 }
 
-// settingsName names a point by its settings: words stand for themselves, numbers behind
+// settingsName names a point by its settings: words stand for themselves, numbers Behind
 // the last part of the name of the setting.
 func settingsName(parameters []reports.StudyParameter, values []string) string {
 	var out []string
@@ -108,22 +109,22 @@ func settingsName(parameters []reports.StudyParameter, values []string) string {
 // firstSentence says which point is first, and for how many there is no
 // evidence of a difference.
 func firstSentence(s *reports.Study, rows []experiment.Row) string {
-	behind, alike := 0, 0
+	Behind, alike := 0, 0
 	for i := range s.Rows {
 		switch s.Rows[i].Verdict {
-		case notTold:
+		case NotTold:
 			alike++
 		case stat.Worse.String():
-			behind++
+			Behind++
 		}
 	}
-	if behind+alike == 0 || len(s.Metrics) == 0 {
+	if Behind+alike == 0 || len(s.Metrics) == 0 {
 		if len(rows) < 2 {
 			return ""
 		}
 		return fmt.Sprintf("Whether the points differ by more than noise is not known: it takes %d windows or more (orrery sweep --windows).", experiment.LeastWindows)
 	}
-	out := fmt.Sprintf("By %s the first is %s. Over %d windows %s worse; for %s there is no evidence of a difference.", s.Metrics[0].Name, s.Rows[0].Name, rows[0].Done, are(behind), others(alike))
+	out := fmt.Sprintf("By %s the first is %s. Over %d windows %s worse; for %s there is no evidence of a difference.", s.Metrics[0].Name, s.Rows[0].Name, rows[0].Done, are(Behind), others(alike))
 	return out + " Each point is compared with the first window by window, by its own 95 % interval; the intervals in the table are of the means, over the windows."
 }
 
@@ -141,12 +142,12 @@ func are(n int) string {
 	return others(n) + " are"
 }
 
-// byFlags is the name of an experiment that flags make.
-const byFlags = "flags"
+// ByFlags is the name of an experiment that flags make.
+const ByFlags = "flags"
 
 // studyName is the name of an experiment; one that was made by flags has those of its logs.
 func studyName(p *experiment.Plan) string {
-	if p.Name != byFlags || len(p.Traces) == 0 {
+	if p.Name != ByFlags || len(p.Traces) == 0 {
 		return p.Name
 	}
 	names := make([]string, len(p.Traces))
@@ -199,7 +200,7 @@ func unitWord(unit string) string {
 }
 
 func reportMetric(c *experiment.Column) reports.StudyMetric {
-	out := reports.StudyMetric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: isShare(c.Metric)}
+	out := reports.StudyMetric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: Share(c.Metric)}
 	switch {
 	case c.AtMost != nil:
 		out.Bound = &reports.Bound{Relation: "<=", Value: *c.AtMost}
@@ -207,4 +208,26 @@ func reportMetric(c *experiment.Column) reports.StudyMetric {
 		out.Bound = &reports.Bound{Relation: ">=", Value: *c.AtLeast}
 	}
 	return out
+}
+
+// NotTold is the verdict on a point whose interval holds 0.
+const NotTold = "no evidence of a difference"
+
+// Behind says how a row of a sweep stands to the first one, by its interval.
+func Behind(r *experiment.Row, c *experiment.Column) string {
+	switch {
+	case !r.Behind.Known():
+		return ""
+	case c.Maximise && r.Behind.High < 0, !c.Maximise && r.Behind.Low > 0:
+		return stat.Worse.String()
+	case c.Maximise && r.Behind.Low > 0, !c.Maximise && r.Behind.High < 0:
+		return stat.Better.String()
+	}
+	return NotTold
+}
+
+// Share says that a measure is a part of a whole, shown in percent.
+func Share(name string) bool {
+	m, err := metric.ParseMeasure(name)
+	return err == nil && m.Fraction()
 }

@@ -1,4 +1,4 @@
-package main
+package tunepage
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"orrery/sim/tune"
 )
 
-// tuneGroups is a table of what changes for the jobs by run time, and for groups of
+// Groups is a table of what changes for the jobs by run time, and for groups of
 // other kinds that wait longer.
-func tuneGroups(r *tune.Report) *table.Table {
+func Groups(r *tune.Report) *table.Table {
 	several := len(r.Traces) > 1
 	heads := []string{"jobs by", "group", "of the work", "mean wait", "then", "change", "longest", "longest then", "on windows"}
 	if several {
@@ -37,8 +37,8 @@ func tuneGroups(r *tune.Report) *table.Table {
 	return t
 }
 
-// tuneCosts is what the passes of the scheduler come to.
-func tuneCosts(r *tune.Report) *table.Table {
+// Costs is what the passes of the scheduler come to.
+func Costs(r *tune.Report) *table.Table {
 	t := table.New("what", "now", "then", "change")
 	now, then := r.Work[0], r.Work[1]
 	for _, row := range []struct {
@@ -57,7 +57,7 @@ func spanCell(seconds metric.Number) table.Cell {
 	if !seconds.Defined() {
 		return table.Cell{}
 	}
-	return table.Quantity(spanText(float64(seconds)), float64(seconds))
+	return table.Quantity(table.Span(float64(seconds)), float64(seconds))
 }
 
 // percentCell is a part in percent.

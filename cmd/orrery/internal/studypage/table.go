@@ -1,9 +1,8 @@
-package main
+package studypage
 
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"orrery/reports"
@@ -11,14 +10,13 @@ import (
 	"orrery/sim/experiment"
 	"orrery/sim/metric"
 	"orrery/sim/search"
-	"orrery/sim/sweep"
 	"orrery/sim/task"
 )
 
-// planTable is what an experiment comes to, before it is computed.
-func planTable(p *experiment.Plan, there int) *table.Table {
+// Plan is what an experiment comes to, before it is computed.
+func Plan(p *experiment.Plan, there int) *table.Table {
 	t := table.New("what", "count", "remark")
-	t.Row("points", len(p.Points), "profiles with settings"+merged(p))
+	t.Row("points", len(p.Points), "profiles with settings"+Merged(p))
 	var names []string
 	for _, s := range p.Scenarios[:min(len(p.Scenarios), 8)] {
 		names = append(names, s.Name)
@@ -28,7 +26,7 @@ func planTable(p *experiment.Plan, there int) *table.Table {
 	}
 	t.Row("scenarios", len(p.Scenarios), strings.Join(names, "; "))
 	if n := len(p.Aside); n > 0 {
-		t.Row("windows set aside", n, asideText(p))
+		t.Row("windows set aside", n, Aside(p))
 	}
 	for _, text := range p.Remarks {
 		t.Row("begin idle", "", text)
@@ -39,15 +37,26 @@ func planTable(p *experiment.Plan, there int) *table.Table {
 	return t
 }
 
-// asideText names the windows that are no scenarios.
-func asideText(p *experiment.Plan) string {
+// Merged says how many combinations are left out, as the end of a sentence.
+func Merged(p *experiment.Plan) string {
+	switch p.Merged {
+	case 0:
+		return ""
+	case 1:
+		return "; one combination is like another and left out"
+	}
+	return fmt.Sprintf("; %d combinations are like others and left out", p.Merged)
+}
+
+// Aside names the windows that are no scenarios.
+func Aside(p *experiment.Plan) string {
 	var names []string
 	for _, a := range p.Aside[:min(len(p.Aside), 8)] {
 		name := a.Window
 		if len(p.Traces) > 1 {
 			name = a.Trace + ", " + name
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", name, countOf(a.Jobs, "job")))
+		names = append(names, fmt.Sprintf("%s (%s)", name, table.Counted(a.Jobs, "job")))
 	}
 	if len(p.Aside) > len(names) {
 		names = append(names, "…")
@@ -55,53 +64,9 @@ func asideText(p *experiment.Plan) string {
 	return fmt.Sprintf("fewer than %d jobs in %s", task.LeastJobs, strings.Join(names, "; "))
 }
 
-func countOf(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// studyTable prints what came of each point, and draws the report when asked.
-func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, quiet, report bool) error {
-	rows, err := p.Rows(outcomes(s))
-	if err != nil {
-		return err
-	}
-	if report {
-		if err := reports.WriteStudy(s.Dir(), studyReport(s, p, rows), m.made()); err != nil {
-			return fmt.Errorf("drawing the report: %w", err)
-		}
-	}
-	switch {
-	case print.json():
-		return print.document(studyDocument(p, rows))
-	case quiet && print.format == string(table.Text):
-		return nil
-	}
-	if err := print.table(rowTable(p, rows)); err != nil {
-		return err
-	}
-	if len(p.Aside) > 0 && !quiet {
-		m.say("%s set aside: %s", countOf(len(p.Aside), "window"), asideText(p))
-	}
-	for _, text := range p.Remarks {
-		if !quiet {
-			m.say("%s", text)
-		}
-	}
-	if len(rows) > 0 && rows[0].Aside > 0 && !quiet {
-		m.say("%s of %d left out of the means: every point is overloaded there", countOf(rows[0].Aside, "scenario"), len(p.Scenarios))
-	}
-	if report && print.format == string(table.Text) {
-		fmt.Fprintf(m.Stdout, "\nreport: %s\n", filepath.Join(s.Dir(), reports.FileHTML))
-	}
-	return nil
-}
-
-// rowTable is a study for people. Parameters in which no two points differ are
+// Rows is a study for people. Parameters in which no two points differ are
 // left out.
-func rowTable(p *experiment.Plan, rows []experiment.Row) *table.Table {
+func Rows(p *experiment.Plan, rows []experiment.Row) *table.Table {
 	columns := p.Columns()
 	varies := make([]bool, len(p.Parameters))
 	named := false
@@ -161,8 +126,8 @@ func measured(c *experiment.Column, r *experiment.Row, j int) table.Cell {
 func cellOf(c *experiment.Column, v float64) table.Cell {
 	switch {
 	case c.Unit == "s":
-		return table.Quantity(spanText(v), v)
-	case isShare(c.Metric):
+		return table.Quantity(table.Span(v), v)
+	case Share(c.Metric):
 		return table.Quantity(fmt.Sprintf("%.2f %%", 100*v), v)
 	}
 	return table.Float(v, 2)
@@ -175,7 +140,7 @@ func state(p *experiment.Plan, r *experiment.Row) table.Cell {
 		words = append(words, "front")
 	}
 	if r.Unranked {
-		words = append(words, fmt.Sprintf("overloaded in %d of %s: not ranked by waits", r.Load.Over, countOf(r.Load.Windows, "window")))
+		words = append(words, fmt.Sprintf("overloaded in %d of %s: not ranked by waits", r.Load.Over, table.Counted(r.Load.Windows, "window")))
 	}
 	if r.Failed > 0 {
 		words = append(words, fmt.Sprintf("%d of %d failed", r.Failed, len(p.Scenarios)))
@@ -208,25 +173,25 @@ func brokenText(p *experiment.Plan, c *experiment.Column, r *experiment.Row, j i
 	return text
 }
 
-// studyRows is what -o json prints.
-type studyRows struct {
+// Points is what -o json prints.
+type Points struct {
 	Schema    int                `json:"schema"` // 3
 	Name      string             `json:"name"`
 	Scenarios []string           `json:"scenarios"`
 	Aside     []experiment.Aside `json:"aside,omitempty"`    // windows with too few jobs, which are no scenarios
 	LeftOut   int                `json:"left_out,omitempty"` // scenarios in which every point is overloaded
 	Remarks   []string           `json:"remarks,omitempty"`  // to be read beside the figures
-	Settings  []studySetting     `json:"settings"`           // that points set
-	Points    []studyPoint       `json:"points"`             // the best first
-	Columns   []studyColumns     `json:"columns"`
+	Settings  []setting          `json:"settings"`           // that points set
+	Points    []point            `json:"points"`             // the best first
+	Columns   []column           `json:"columns"`
 }
 
-type studySetting struct {
+type setting struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"` // of its numbers
 }
 
-type studyColumns struct {
+type column struct {
 	Metric    string   `json:"metric"`
 	Window    string   `json:"window"`
 	Unit      string   `json:"unit"`
@@ -236,12 +201,12 @@ type studyColumns struct {
 	AtLeast   *float64 `json:"at_least,omitempty"`
 }
 
-type studyPoint struct {
+type point struct {
 	ID       string         `json:"id"`
 	Name     string         `json:"name,omitempty"`
 	Set      map[string]any `json:"set"`    // spans in seconds, words as they are
 	Values   []*float64     `json:"values"` // by column
-	Broken   []studyBroken  `json:"broken,omitempty"`
+	Broken   []broken       `json:"broken,omitempty"`
 	Verdict  metric.Verdict `json:"verdict"`
 	Feasible bool           `json:"feasible"`
 	Front    bool           `json:"front"`
@@ -250,15 +215,16 @@ type studyPoint struct {
 	Tasks    []string       `json:"tasks"` // by scenario
 }
 
-// studyBroken is a constraint that a point does not keep.
-type studyBroken struct {
+// broken is a constraint that a point does not keep.
+type broken struct {
 	Metric   string  `json:"metric"`
 	Beyond   float64 `json:"beyond"`   // as a fraction of the bound, of 1 where that is 0
 	Scenario string  `json:"scenario"` // in which it is furthest beyond
 }
 
-func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
-	out := studyRows{Schema: 3, Name: p.Name, Aside: p.Aside, Remarks: p.Remarks, Points: []studyPoint{}}
+// Document is what -o json prints of a study.
+func Document(p *experiment.Plan, rows []experiment.Row) Points {
+	out := Points{Schema: 3, Name: p.Name, Aside: p.Aside, Remarks: p.Remarks, Points: []point{}}
 	if len(rows) > 0 {
 		out.LeftOut = rows[0].Aside
 	}
@@ -266,7 +232,7 @@ func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
 		out.Scenarios = append(out.Scenarios, s.Name)
 	}
 	for _, q := range p.Parameters {
-		out.Settings = append(out.Settings, studySetting{q.Name, q.Unit})
+		out.Settings = append(out.Settings, setting{q.Name, q.Unit})
 	}
 	columns := p.Columns()
 	for i := range columns {
@@ -275,12 +241,12 @@ func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
 		if _, bound := c.Constraint(); bound {
 			value = "worst"
 		}
-		out.Columns = append(out.Columns, studyColumns{c.Metric, c.Window, c.Unit, value, direction(c), c.AtMost, c.AtLeast})
+		out.Columns = append(out.Columns, column{c.Metric, c.Window, c.Unit, value, direction(c), c.AtMost, c.AtLeast})
 	}
 	for i := range rows {
 		r := &rows[i]
 		q := &p.Points[r.Point]
-		x := studyPoint{ID: q.ID, Name: q.Name, Set: map[string]any{}, Verdict: r.Verdict, Feasible: r.Feasible, Front: r.Front, Done: r.Done, Failed: r.Failed, Tasks: q.Tasks}
+		x := point{ID: q.ID, Name: q.Name, Set: map[string]any{}, Verdict: r.Verdict, Feasible: r.Feasible, Front: r.Front, Done: r.Done, Failed: r.Failed, Tasks: q.Tasks}
 		for j, v := range q.Values {
 			if v != "" {
 				x.Set[p.Parameters[j].Name] = settingValue(&p.Parameters[j], v, q.At[j])
@@ -295,7 +261,7 @@ func studyDocument(p *experiment.Plan, rows []experiment.Row) studyRows {
 		}
 		for _, j := range r.Broken {
 			k, _ := columns[j].Constraint()
-			x.Broken = append(x.Broken, studyBroken{columns[j].Metric, k.Beyond(r.Values[j]), p.Scenarios[r.Worst[j]].Name})
+			x.Broken = append(x.Broken, broken{columns[j].Metric, k.Beyond(r.Values[j]), p.Scenarios[r.Worst[j]].Name})
 		}
 		out.Points = append(out.Points, x)
 	}

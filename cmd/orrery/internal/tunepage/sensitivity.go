@@ -1,4 +1,4 @@
-package main
+package tunepage
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ func influenceText(p *tune.PartMove) string {
 	return p.Influence.String()
 }
 
-// tuneInfluence is a table of what each setting does to one objective.
-func tuneInfluence(s *tune.Sensitivity) *table.Table {
+// Influence is a table of what each setting does to one objective.
+func Influence(s *tune.Sensitivity) *table.Table {
 	t := table.New("setting", "mean change", "alone", "in all", "interval", "influence")
 	part := func(n metric.Number) table.Cell {
 		if !n.Defined() {
@@ -34,7 +34,7 @@ func tuneInfluence(s *tune.Sensitivity) *table.Table {
 		if p.Change.Estimate.Defined() {
 			change = table.Float(float64(p.Change.Estimate), 4)
 			if s.Unit == "s" {
-				change = table.Quantity(spanText(float64(p.Change.Estimate)), float64(p.Change.Estimate))
+				change = table.Quantity(table.Span(float64(p.Change.Estimate)), float64(p.Change.Estimate))
 			}
 		}
 		if p.Total.Low.Defined() && p.Total.High.Defined() {
@@ -45,9 +45,9 @@ func tuneInfluence(s *tune.Sensitivity) *table.Table {
 	return t
 }
 
-// tuneSensitivity is what the settings do, for the page: over the whole space by
+// addSensitivity is what the settings do, for the page: over the whole space by
 // both methods, beside the chosen point, and two by two.
-func tuneSensitivity(s *reports.Study, r *tune.Report) {
+func addSensitivity(s *reports.Study, r *tune.Report) {
 	for i := range r.Sensitivity {
 		x := &r.Sensitivity[i]
 		if known(x, func(p tune.PartMove) tune.Range { return p.Change }) {
@@ -135,9 +135,9 @@ func besideChosen(r *tune.Report, objective string) reports.Sensitivity {
 	return one
 }
 
-// tuneShares are the shares of the tenants in the acceptance windows, before and
+// addShares are the shares of the tenants in the acceptance windows, before and
 // after, each window a stretch.
-func tuneShares(s *reports.Study, r *tune.Report) {
+func addShares(s *reports.Study, r *tune.Report) {
 	for i := range r.Shares {
 		x := &r.Shares[i]
 		one := reports.ShareSeries{Title: x.Of + ", by acceptance window", Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every), Held: x.Held}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"orrery/reports/table"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
 	"orrery/sim/tune"
@@ -55,7 +56,7 @@ func (l *lab) open(ctx context.Context) error {
 		return studyError(err)
 	}
 	if n := s.Len(); n > 0 && !v.quiet {
-		v.m.say("%s holds %s, not to be computed again", s.Dir(), countOf(n, "run"))
+		v.m.say("%s holds %s, not to be computed again", s.Dir(), table.Counted(n, "run"))
 	}
 	x, err := v.by.made(v.m, s, func() sweep.Run { return sweep.Run(l.runner.Worker()) })
 	if err != nil {

@@ -1,10 +1,14 @@
-package main
+// Package tunepage turns the report of a tune into tables and the page of its study. It must
+// not know flags, nor how a recommendation came about.
+package tunepage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"orrery/cmd/orrery/internal/studypage"
 	"orrery/reports"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -14,10 +18,10 @@ import (
 	"orrery/sim/tune"
 )
 
-// tuneChanges is a table of the settings that change. A plain cluster has no
+// Changes is a table of the settings that change. A plain cluster has no
 // vClusters.
-func tuneChanges(r *tune.Report) *table.Table {
-	changes, value := r.ChangesInShort(), func(text string) string { return or(text, "–") }
+func Changes(r *tune.Report) *table.Table {
+	changes, value := r.ChangesInShort(), func(text string) string { return cmp.Or(text, "–") }
 	if !slices.ContainsFunc(r.Changes, func(c tune.SettingChange) bool { return c.VCluster != "" }) {
 		t := table.New("key", "now", "then")
 		for _, c := range changes {
@@ -41,8 +45,8 @@ func tracesOf(r *tune.Report) string {
 	return strings.Join(names, ", ")
 }
 
-// tuneStudy is a report in the words of the pages. Its runs are in the study below dir.
-func tuneStudy(r *tune.Report, dir string) *reports.Study {
+// Study is a report in the words of the pages. Its runs are in the study below dir.
+func Study(r *tune.Report, dir string) *reports.Study {
 	s := &reports.Study{
 		Schema: reports.StudySchema, Name: tracesOf(r), Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
 		Facts: []reports.Fact{
@@ -56,18 +60,18 @@ func tuneStudy(r *tune.Report, dir string) *reports.Study {
 		s.Facts = append(s.Facts, reports.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Method != "" {
-		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, countOf(len(r.Search), "point"), r.Batch)})
+		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, table.Counted(len(r.Search), "point"), r.Batch)})
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {
 			s.Warn = append(s.Warn, fmt.Sprintf("window %d (%s) is left out: %s", i+1, w.Set, w.Aside))
 		}
 	}
-	tuneColumns(s, r)
-	tuneRows(s, r, dir)
-	tuneHistory(s, r)
-	tuneSensitivity(s, r)
-	tuneShares(s, r)
+	addColumns(s, r)
+	addRows(s, r, dir)
+	addHistory(s, r)
+	addSensitivity(s, r)
+	addShares(s, r)
 	for _, h := range r.Headlines() {
 		s.Headlines = append(s.Headlines, reports.Headline(h))
 	}
@@ -81,8 +85,8 @@ func tuneStudy(r *tune.Report, dir string) *reports.Study {
 	return s
 }
 
-// tuneColumns names the settings and the metrics.
-func tuneColumns(s *reports.Study, r *tune.Report) {
+// addColumns names the settings and the metrics.
+func addColumns(s *reports.Study, r *tune.Report) {
 	if len(r.Space()) == 0 {
 		s.Parameters = plainSettings(r)
 	}
@@ -103,11 +107,11 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 		}
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction)})
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction)})
 		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + ", change (acceptance)", Share: true, Direction: string(o.Direction)})
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: isShare(o.Metric), Direction: string(o.Direction), Objective: true})
+		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction), Objective: true})
 	}
 	for _, c := range r.Goal.Constraints {
 		direction := reports.Minimise
@@ -115,7 +119,7 @@ func tuneColumns(s *reports.Study, r *tune.Report) {
 			direction = reports.Maximise
 		}
 		s.Metrics = append(s.Metrics, reports.StudyMetric{
-			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: isShare(c.Metric), Bound: &reports.Bound{Relation: string(c.Relation), Value: c.Value},
+			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: studypage.Share(c.Metric), Bound: &reports.Bound{Relation: string(c.Relation), Value: c.Value},
 		})
 	}
 }
@@ -128,14 +132,8 @@ func unitOf(name string) string {
 	return ""
 }
 
-// isShare says that a measure is a part of a whole, shown in percent.
-func isShare(name string) bool {
-	m, err := metric.ParseMeasure(name)
-	return err == nil && m.Fraction()
-}
-
-// tuneRows are the candidates of the race.
-func tuneRows(s *reports.Study, r *tune.Report, dir string) {
+// addRows are the candidates of the race.
+func addRows(s *reports.Study, r *tune.Report, dir string) {
 	for i := range r.Tried {
 		t := &r.Tried[i]
 		row := reports.StudyRow{ID: fmt.Sprint(i + 1), Name: t.Name, Feasible: t.Feasible, Evidence: t.Windows, Rung: t.Windows}
@@ -154,15 +152,15 @@ func tuneRows(s *reports.Study, r *tune.Report, dir string) {
 		for len(row.Values) < len(s.Parameters) {
 			row.Values = append(row.Values, metric.Undefined)
 		}
-		accepted := tuneAccepted(r, t, &row)
-		row.Metrics = append(accepted[0], t.Metrics...)
-		row.Low, row.High = accepted[1], accepted[2]
+		told := accepted(r, t, &row)
+		row.Metrics = append(told[0], t.Metrics...)
+		row.Low, row.High = told[1], told[2]
 		for range t.Metrics {
 			row.Low, row.High = append(row.Low, metric.Undefined), append(row.High, metric.Undefined)
 		}
 		if run := t.Task(); run.Spec.Trace != "" {
 			id := sweep.DigestOf(run.JSON()).String()
-			row.Commands, row.Link = pointCommands("study", id[:12], pointProfiles(&run.Spec)), runPage(dir, "study", id)
+			row.Commands, row.Link = studypage.Commands("study", id[:12], studypage.Profiles(&run.Spec)), studypage.RunPage(dir, "study", id)
 			if len(run.Spec.Site) == 0 {
 				row.Values = plainValues(s, &run.Spec)
 			}
@@ -171,10 +169,10 @@ func tuneRows(s *reports.Study, r *tune.Report, dir string) {
 	}
 }
 
-// tuneAccepted are the objectives of a candidate on the acceptance windows and their
+// accepted are the objectives of a candidate on the acceptance windows and their
 // changes, with the ends of the intervals of these; unknown of those that were not held against the current policy. The
 // row takes its verdict.
-func tuneAccepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3][]metric.Number) {
+func accepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3][]metric.Number) {
 	var f *tune.Finalist
 	for i := range r.Finalists {
 		if g := &r.Finalists[i]; len(g.Lines) > 0 && (g.Name == t.Name || t.Role == tune.Current && f == nil) {
@@ -221,7 +219,7 @@ func plainSettings(r *tune.Report) []reports.StudyParameter {
 
 // plainOf are the order and the backfilling of a plain cluster.
 func plainOf(spec *plan.Spec) (order, backfill string) {
-	order, backfill = or(spec.Order, "fcfs"), or(spec.Backfill, "easy")
+	order, backfill = cmp.Or(spec.Order, "fcfs"), cmp.Or(spec.Backfill, "easy")
 	if spec.Depth > 0 {
 		backfill += fmt.Sprintf(":%d", spec.Depth)
 	}
@@ -234,8 +232,8 @@ func plainValues(s *reports.Study, spec *plan.Spec) []metric.Number {
 	return metric.Numbers(float64(slices.Index(s.Parameters[0].Choices, order)), float64(slices.Index(s.Parameters[1].Choices, backfill)))
 }
 
-// tuneHistory is how the search went, for its first objective.
-func tuneHistory(s *reports.Study, r *tune.Report) {
+// addHistory is how the search went, for its first objective.
+func addHistory(s *reports.Study, r *tune.Report) {
 	if len(r.Search) == 0 {
 		return
 	}

@@ -1,6 +1,7 @@
-package main
+package looks
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,9 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/sim/plan"
 	"orrery/sim/tune"
-	"orrery/traces/transform"
 )
 
 // TestLooks: each tune of other settings on overlapping windows counts, a repetition
@@ -18,9 +17,6 @@ import (
 func TestLooks(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
-	problem := func(trace string) *tune.Problem {
-		return &tune.Problem{Traces: []tune.Trace{{Set: &transform.Set{Name: "log"}, Spec: plan.Spec{Trace: trace}}}}
-	}
 	report := func(trace string) *tune.Report {
 		return &tune.Report{
 			Traces:    []tune.TraceInfo{{Name: "log", Hash: trace}},
@@ -29,9 +25,7 @@ func TestLooks(t *testing.T) {
 		}
 	}
 	look := func(trace string, seed uint64) []string {
-		v := &tuneVerb{opt: tune.Defaults()}
-		v.opt.Seed = seed
-		said, err := v.looked(report(trace), problem(trace))
+		said, err := Enter(report(trace), fmt.Append(nil, seed))
 		require.NoError(t, err)
 		return said
 	}
@@ -46,13 +40,12 @@ func TestLooks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 6, strings.Count(string(text), "\n"))
 
-	v := &tuneVerb{opt: tune.Defaults()}
 	r := report("a")
 	r.Finalists[0].Lines = nil
-	said, err := v.looked(r, problem("a"))
+	said, err := Enter(r, nil)
 	require.NoError(t, err)
 	require.Empty(t, said, "no candidate was held against the current policy there")
 	t.Setenv("XDG_STATE_HOME", filepath.Join(state, "orrery", "looks.jsonl"))
-	_, err = v.looked(report("a"), problem("a"))
-	require.ErrorContains(t, ledgerError(err), "XDG_STATE_HOME")
+	_, err = Enter(report("a"), nil)
+	require.ErrorContains(t, err, "XDG_STATE_HOME")
 }

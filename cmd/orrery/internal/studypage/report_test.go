@@ -1,0 +1,30 @@
+package studypage
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/reports"
+	"orrery/sim/experiment"
+	"orrery/sim/stat"
+)
+
+func TestSettingsName(t *testing.T) {
+	parameters := []reports.StudyParameter{{Name: "order", Kind: reports.KindChoice}, {Name: "weights.wait_time", Kind: reports.KindReal}, {Name: "depth", Kind: reports.KindInteger}}
+	require.Equal(t, "saf, depth 50", settingsName(parameters, []string{"saf", "", "50"}))
+	require.Equal(t, "score, wait_time 3, depth 1", settingsName(parameters, []string{"score", "3", "1"}))
+}
+
+// A verdict needs an interval beyond 0, on the side that the column asks for.
+func TestBehind(t *testing.T) {
+	row := func(low, high float64) *experiment.Row {
+		return &experiment.Row{Behind: stat.Interval{Estimate: (low + high) / 2, Low: low, High: high}}
+	}
+	less, more := &experiment.Column{}, &experiment.Column{Maximise: true}
+	require.Equal(t, "worse", Behind(row(1, 2), less))
+	require.Equal(t, "better", Behind(row(1, 2), more))
+	require.Equal(t, NotTold, Behind(row(-1, 2), less))
+	require.Empty(t, Behind(row(math.NaN(), 2), less))
+}
