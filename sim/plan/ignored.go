@@ -62,8 +62,6 @@ var matterOnlyApart = map[string]bool{"tenant": true, "vcluster": true, "class":
 var ignoredOnSites = map[string]func(*site.Config) bool{
 	"comm_fraction": func(*site.Config) bool { return true },
 	"think_time":    func(*site.Config) bool { return true },
-	"gpu_milli":     func(*site.Config) bool { return true },
-	"gpu_types":     func(*site.Config) bool { return true },
 	"deadline":      func(*site.Config) bool { return true },
 	"scale_metric":  func(*site.Config) bool { return true },
 	"scale_target":  func(*site.Config) bool { return true },
