@@ -12,7 +12,8 @@ import (
 // The rate of its work is here ÷ recorded, rounded to 2^-32. Where recorded is not known
 // it stays 1, and the job is counted. What was done so far is settled, and the end moves;
 // the walltime does not. A job whose row ended at its walltime has done what it could by
-// then and not what it had to do: once its rate is not 1, it runs until its walltime.
+// then and not what it had to do: once its rate is not 1, it runs until its walltime, if
+// that is still ahead.
 //
 // The work of a job that writes the checkpoint with which it leaves is over; there is
 // nothing to set.
@@ -32,7 +33,8 @@ func (s *Site) SetSpeed(now model.Time, ref model.Ref, here, recorded model.Fixe
 	if l.exit.writes || !l.work.SetRate(now, rate) {
 		return
 	}
-	if l.outcome == model.Timeout && !l.endless && l.truth.Runtime != model.AbsentDuration && s.expiry(l) != model.Never {
+	expiry := s.expiry(l)
+	if l.outcome == model.Timeout && !l.endless && l.truth.Runtime != model.AbsentDuration && expiry != model.Never && now <= expiry {
 		l.endless = true
 		l.work.SetEndless()
 	}
