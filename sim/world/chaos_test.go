@@ -88,7 +88,7 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 			model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposeCancel, model.ProposeRequeue,
 			setsSpeed, setsSpeed, setsSpeed,
 		}).Draw(rt, "order")
-		o.here, o.recorded = model.Fixed(rapid.Int64Range(0, int64(fastest)).Draw(rt, "speed")), model.Fixed(rapid.Int64Range(0, 1).Draw(rt, "known"))*model.One
+		o.here, o.recorded = model.Fixed(rapid.Int64Range(int64(model.One/8), int64(fastest)).Draw(rt, "speed")), model.Fixed(rapid.Int64Range(0, 1).Draw(rt, "known"))*model.One
 		orders = append(orders, o)
 	}
 	return func() SiteConfig {

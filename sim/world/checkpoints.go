@@ -84,10 +84,11 @@ func (s *Site) planCheckpoint(ref model.Ref) {
 
 // nextLook is the instant at which a checkpoint of l is due, or may be; AbsentTime for
 // none. One that would not be whole before the walltime is over is not begun. Intervals
-// between checkpoints are time, at whatever rate the job works: nodes fail in time.
+// between checkpoints are time, at whatever rate the job works: nodes fail in time. A job
+// that stands still has nothing to save.
 func (s *Site) nextLook(l *siteJob) model.Time {
 	c := s.cfg.Checkpoints
-	if c == nil {
+	if c == nil || l.work.Rate() == 0 {
 		return model.AbsentTime
 	}
 	p := preempt.PolicyOf(l.alloc.Checkpoint, l.alloc.IsSensitive())

@@ -175,6 +175,16 @@ func TestSpeeds(t *testing.T) {
 			attempts: `1 0-140 COMPLETED +90 -0`,
 		},
 		{
+			name: "one that stands still does not", nodes: 1, config: both(keeps(preempt.YoungInterval, 500*sec), extend),
+			rows:   []traces.Job{row(1, 0, manual, runs(90*sec), walltime(400*sec))},
+			orders: []order{speeds(50, 1, 0, 1), speeds(5000, 1, 1, 1)},
+			log: `0s submitted 1
+			      0s assigned 1
+			      5010s checkpointed 1
+			      5050s ended 1 COMPLETED`,
+			attempts: `1 0-5050 COMPLETED +90 -0`,
+		},
+		{
 			name: "a faster one does not", nodes: 1, config: keeps(preempt.YoungInterval, 500*sec),
 			rows:   []traces.Job{row(1, 0, manual, runs(130*sec), walltime(400*sec))},
 			orders: []order{speeds(50, 1, 2, 1)},

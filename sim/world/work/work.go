@@ -66,6 +66,9 @@ func (w *Work) settle(now model.Time) {
 	w.since = now
 }
 
+// Rate is that at which it is done.
+func (w *Work) Rate() model.Fixed { return w.rate }
+
 // SetRate lets the work go on at a rate of 0 or more from now on, or from when it begins.
 // It says whether that is a change: it is none for work that is done.
 func (w *Work) SetRate(now model.Time, rate model.Fixed) bool {
