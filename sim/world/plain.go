@@ -121,7 +121,7 @@ func (w *World) enter(j *job, request model.Request, f *model.Fact) {
 // Take appends the facts of the instant t to dst in order: ends, answers of the
 // quorum, withdrawals.
 func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
-	w.batch = w.events.Take(t, w.batch[:0])
+	w.batch = w.events.Take(t, des.RankChange, w.batch[:0])
 	w.facts = dst
 	for _, e := range w.batch {
 		switch e.Rank() {

@@ -227,7 +227,7 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 // What they point at is valid until the site is asked to do anything.
 func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 	s.advance(t)
-	s.batch = s.events.Take(t, s.batch[:0])
+	s.batch = s.events.Take(t, des.RankChange, s.batch[:0])
 	s.facts = dst
 	for _, e := range s.batch {
 		switch e.Rank() {

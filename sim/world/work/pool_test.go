@@ -180,7 +180,7 @@ func (s *station) serve(n int, mean model.Duration, load float64, service func(i
 	var done []model.Ref
 	for s.events.Len() > 0 {
 		now := s.events.Next()
-		batch = s.events.Take(now, batch[:0])
+		batch = s.events.Take(now, des.RankRecord, batch[:0])
 		for _, e := range batch {
 			s.handled++
 			if e.Rank() == isArrival {
