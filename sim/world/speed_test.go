@@ -267,15 +267,15 @@ func TestSpeedAfterAWarmStart(t *testing.T) {
 	require.Equal(t, 100*sec, s.sink.jobs[0].Runtime, "30 s of before, 10 s, and 120 s at half speed")
 }
 
-// twin is a job alone on its node, by exact fractions.
-type twin struct {
+// exactJob is a job alone on its node, by exact fractions.
+type exactJob struct {
 	row     traces.Job
 	limit   model.Duration // Forever where no walltime is kept
 	changes []order
 }
 
-// ends is when the twin leaves its node, how, and the work that it has done by then.
-func (w *twin) ends(begin, opens model.Time, grace model.Duration) (end model.Time, timeout bool, done *big.Rat) {
+// ends is when the job leaves its node, how, and the work that it has done by then.
+func (w *exactJob) ends(begin, opens model.Time, grace model.Duration) (end model.Time, timeout bool, done *big.Rat) {
 	expiry := opens.Add(w.limit)
 	whole := new(big.Rat).SetInt64(int64(w.row.Runtime.V))
 	done = new(big.Rat)
@@ -341,15 +341,15 @@ func TestSpeedsAgainstFractions(t *testing.T) {
 		n := rapid.IntRange(1, 6).Draw(rt, "jobs")
 		cfg.Site = smallSite(n)
 		var rows []traces.Job
-		twins := map[int64]*twin{}
+		exact := map[int64]*exactJob{}
 		for i := range n {
-			w := &twin{row: row(int64(i), model.Time(i), runs(model.Duration(rapid.Int64Range(0, int64(60*sec)).Draw(rt, "runtime"))),
+			w := &exactJob{row: row(int64(i), model.Time(i), runs(model.Duration(rapid.Int64Range(0, int64(60*sec)).Draw(rt, "runtime"))),
 				walltime(model.Duration(rapid.Int64Range(0, int64(90*sec)).Draw(rt, "walltime"))))}
 			w.row.ExitState = rapid.SampledFrom([]string{"", "", "TIMEOUT", "CANCELLED"}).Draw(rt, "exit")
 			if w.limit = w.row.Walltime.V; cfg.Rows.Policy.Overrun == translate.Extend {
 				w.limit = model.Forever
 			}
-			rows, twins[w.row.ID] = append(rows, w.row), w
+			rows, exact[w.row.ID] = append(rows, w.row), w
 		}
 		var orders []order
 		now := model.Time(10)
@@ -359,18 +359,18 @@ func TestSpeedsAgainstFractions(t *testing.T) {
 			o.here = rapid.OneOf(rapid.SampledFrom([]model.Fixed{0, model.One / 3, model.One, model.One}),
 				rapid.Custom(func(rt *rapid.T) model.Fixed { return model.Fixed(rapid.Int64Range(0, 4<<32).Draw(rt, "speed")) })).Draw(rt, "speed")
 			orders = append(orders, o)
-			twins[o.id].changes = append(twins[o.id].changes, o)
+			exact[o.id].changes = append(exact[o.id].changes, o)
 		}
 		for i := range n { // so that all leave
 			orders = append(orders, order{at: now, kind: setsSpeed, id: int64(i), here: model.One, recorded: model.One})
-			twins[int64(i)].changes = append(twins[int64(i)].changes, orders[len(orders)-1])
+			exact[int64(i)].changes = append(exact[int64(i)].changes, orders[len(orders)-1])
 		}
 		p := play(rt, cfg, batchOf(rows...), orders...)
 		require.Len(rt, p.sink.jobs, n)
 		for i := range p.sink.jobs {
 			r := &p.sink.jobs[i]
 			begin := model.Time(r.ID)
-			end, timeout, done := twins[r.ID].ends(begin, begin.Add(cfg.StartDelay), cfg.Exit.KillGrace)
+			end, timeout, done := exact[r.ID].ends(begin, begin.Add(cfg.StartDelay), cfg.Exit.KillGrace)
 			require.Equal(rt, int64(end), int64(r.End), "job %d", r.ID)
 			require.Equal(rt, timeout, r.State == model.Timeout, "job %d", r.ID)
 			require.Equal(rt, new(big.Int).Div(done.Num(), done.Denom()).Int64(), int64(r.Runtime), "job %d", r.ID)
