@@ -267,6 +267,26 @@ func TestSpeedAfterAWarmStart(t *testing.T) {
 	require.Equal(t, 100*sec, s.sink.jobs[0].Runtime, "30 s of before, 10 s, and 120 s at half speed")
 }
 
+// TestRequeueAfterAWarmStart: a requeue grants the whole request again, whatever of it was
+// over at the warm start, as the core learns from the submission.
+func TestRequeueAfterAWarmStart(t *testing.T) {
+	s := newSingle(t, func(c *SiteConfig) {
+		c.Rows.Warm = translate.Warm(traces.Some(100 * at))
+		c.Exit.KillGrace, c.Changes = 0, []translate.Change{fails(110, 0)}
+	}, row(1, 60*at, runs(300*sec), walltime(100*sec)))
+	s.rows.Start[0] = 60 * at
+	f := s.submit(0)
+	require.Equal(t, [...]model.Duration{100 * sec, 60 * sec}, [...]model.Duration{f.Walltime, f.Alloc.Walltime})
+	s.propose(100*at, model.Proposal{Job: f.Job, Ref: f.Ref, Placement: whole(1)})
+	facts := s.Take(110*at, nil)
+	require.Equal(t, model.FactRequeued, facts[1].Kind)
+	s.propose(110*at, model.Proposal{Seq: 1, Job: f.Job, Ref: f.Ref, Placement: whole(2)})
+	require.Equal(t, 160*at, s.Next(), "the end of before")
+	require.Empty(t, s.Take(160*at, nil))
+	require.Equal(t, 210*at, s.Next())
+	require.Equal(t, model.Timeout, s.Take(210*at, nil)[0].Outcome)
+}
+
 // exactJob is a job alone on its node, by exact fractions.
 type exactJob struct {
 	row     traces.Job
