@@ -42,6 +42,21 @@ func TestSpeeds(t *testing.T) {
 			attempts: `1 0-120 TIMEOUT +80 -0`,
 		},
 		{
+			// The end of before would have been at 120 s as well, and comes first by its rank.
+			name: "one that comes to reach its walltime ends behind those that end by themselves", nodes: 2,
+			config: func(c *SiteConfig) { grace(c); c.Exit.KillGrace = 0 },
+			rows:   []traces.Job{row(1, 0, runs(100*sec), walltime(120*sec)), row(2, 0, runs(120*sec), walltime(120*sec))},
+			orders: []order{speeds(10, 1, 9, 11), speeds(40, 1, 1, 2)},
+			log: `0s submitted 1
+			      0s submitted 2
+			      0s assigned 1
+			      0s assigned 2
+			      120s ended 2 COMPLETED
+			      120s ended 1 TIMEOUT WALLTIME_LIMIT`,
+			attempts: `2 0-120 COMPLETED +120 -0
+			           1 0-120 TIMEOUT +74 -0`,
+		},
+		{
 			name: "a faster one ends sooner, and one that stands still goes on", nodes: 2,
 			rows:   []traces.Job{row(1, 0, runs(100*sec), walltime(120*sec)), row(2, 0, runs(30*sec), walltime(120*sec))},
 			orders: []order{speeds(10, 2, 0, 1), speeds(40, 1, 2, 1), speeds(50, 2, 1, 1)},
