@@ -35,7 +35,8 @@ type Sink interface {
 }
 
 // World is the simulated world of a plain cluster. It implements drive.Quorum and
-// drive.NodeAgents.
+// drive.NodeAgents. Its units are all alike and no hardware is known of them, so jobs work
+// at the speed at which they were recorded: only those of a Site have a rate.
 type World struct {
 	lifecycle
 	cfg    Config
