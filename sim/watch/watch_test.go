@@ -77,7 +77,7 @@ func (l *forged) requeued(runs model.Duration) {
 	l.start(0, 0, 0)
 	l.fact(sec, model.FactRequeued, 0)
 	l.start(sec, 0, 0)
-	l.fact(model.Time(sec).Add(runs), model.FactEnded, 0)
+	l.fact(sec.Add(runs), model.FactEnded, 0)
 }
 
 func on(nodes ...int) model.Placement {

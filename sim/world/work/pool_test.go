@@ -139,8 +139,7 @@ type station struct {
 	events   des.Queue
 	handled  int64      // events taken from the queue
 	set      model.Time // of the event of the pool that counts
-	idleAt   model.Time
-	sum      []float64 // responses of each busy period, and its customers
+	sum      []float64  // responses of each busy period, and its customers
 	arrived  []model.Time
 	count    []float64
 	response float64
