@@ -35,7 +35,8 @@ type Sink interface {
 }
 
 // World is the simulated world of a plain cluster. It implements drive.Quorum and
-// drive.NodeAgents.
+// drive.NodeAgents. Its units are all alike and no hardware is known of them, so jobs work
+// at the speed at which they were recorded: only those of a Site have a rate.
 type World struct {
 	lifecycle
 	cfg    Config
@@ -121,7 +122,7 @@ func (w *World) enter(j *job, request model.Request, f *model.Fact) {
 // Take appends the facts of the instant t to dst in order: ends, answers of the
 // quorum, withdrawals.
 func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
-	w.batch = w.events.Take(t, w.batch[:0])
+	w.batch = w.events.Take(t, des.RankChange, w.batch[:0])
 	w.facts = dst
 	for _, e := range w.batch {
 		switch e.Rank() {

@@ -5,6 +5,7 @@ import (
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
 	"orrery/sim/world/translate"
+	"orrery/sim/world/work"
 	"orrery/traces"
 )
 
@@ -54,18 +55,22 @@ type siteJob struct {
 	release model.Time     // from its hold, AbsentTime when that is not lifted
 	holds   holding
 
-	kept    model.Duration // work saved by checkpoints
+	kept    model.Duration // work saved by checkpoints, at speed 1
+	used    model.Duration // how long that was worked on
 	saved   int64          // bytes of the last one
 	limit   model.Duration // requested time from the next start on
 	began   model.Time     // of the running attempt
 	opens   model.Time     // when its requested time begins
-	works   model.Time     // when its work begins, or goes on
-	ends    model.Time     // the end that counts; AbsentTime when it is called off
+	work    work.Work      // of the running attempt
+	ends    model.Time     // the end that counts, others are overtaken; AbsentTime when it is called off
+	endRank des.Rank       // of that end
 	ending  model.JobState // with which the running attempt ends
 	exit    exit           // how it gives its nodes up
 	ckpt    checkpointing  // how it saves its work meanwhile
 	since   model.Time     // when what it holds last changed
 	resumes bool           // ran before the replay began, and has not started in it
+	endless bool           // its row ended at its walltime and it has not run at the rate of then, see SetSpeed
+	unrated bool           // is counted in SiteCounts.Unrated
 }
 
 // NewSite returns a world with an idle site that reports to sink. cfg must be
@@ -222,7 +227,7 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 // What they point at is valid until the site is asked to do anything.
 func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 	s.advance(t)
-	s.batch = s.events.Take(t, s.batch[:0])
+	s.batch = s.events.Take(t, des.RankChange, s.batch[:0])
 	s.facts = dst
 	for _, e := range s.batch {
 		switch e.Rank() {
@@ -249,7 +254,7 @@ func (s *Site) jobEvent(e des.Event) {
 	}
 	switch e.Rank() {
 	case des.RankEnd, des.RankExpiry:
-		if l.ends == e.At {
+		if l.ends == e.At && l.endRank == e.Rank() {
 			s.end(ref)
 		}
 	case des.RankCheckpoint:
