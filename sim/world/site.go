@@ -158,15 +158,13 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	}
 	*l = siteJob{job: job{truth: truth.Truth}, alloc: a, outcome: truth.Outcome, release: truth.Release, limit: a.Walltime, ends: model.AbsentTime}
 	l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime
-	r := &l.rec // as it was made
-	r.Job, r.ID, r.User, r.Submit, r.Eligible, r.Start = a.Job, a.ID, a.User, a.Submit, a.Eligible, model.AbsentTime
-	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
-	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
+	r := &l.rec // as it was made; a warm start changes what the allocation says of some of it
+	r.Job, r.ID, r.Eligible, r.Start, r.Procs, r.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, s.rows.Units(a), a.Walltime
 	s.State.Submitted++
 	if why := unsatisfiable(a); why != model.ReasonNone {
 		s.Special.Note(met.Rejected(), a.ID)
 		l.rec.State, l.rec.Reason = model.Rejected, why
-		s.leave(&l.job, s.now)
+		s.leave(l.complete(), s.now)
 		s.unused = append(s.unused, ref)
 		return false, nil
 	}
@@ -178,6 +176,13 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	}
 	s.enter(ref, f)
 	return true, nil
+}
+
+// complete enters what the allocation says into the record of a job that leaves.
+func (l *siteJob) complete() *job {
+	r, a := &l.rec, l.alloc
+	r.User, r.Submit, r.GPUs, r.VCluster, r.Tenant, r.Class, r.Kind = a.User, a.Submit, a.GPUs, a.VCluster, a.Tenant, a.Class, a.Kind
+	return &l.job
 }
 
 // allocChunk is the number of allocations in one piece of Site.allocs, which
@@ -216,7 +221,7 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 		s.addService(ref)
 	}
 	*f = model.Fact{
-		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
+		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.alloc.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
 		Constraint: &s.site.Constraints[l.alloc.Constraint],
 		Request:    model.Request{Layout: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
 	}
@@ -294,7 +299,7 @@ func (s *Site) withdraw(ref model.Ref, why model.Reason) {
 // proposal names it any more.
 func (s *Site) depart(ref model.Ref) {
 	l := &s.jobs[ref]
-	s.leave(&l.job, s.now)
+	s.leave(l.complete(), s.now)
 	if l.alloc.Kind == model.Reactive {
 		delete(s.services, l.rec.ID)
 	}
@@ -317,7 +322,7 @@ func (s *Site) Abandon(now model.Time) int64 {
 			l.charge(now)
 			ran = l.kept + l.gained(l.worked(now))
 		}
-		s.abandon(&l.job, now, ran, s.cfg.Expected && l.rec.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
+		s.abandon(l.complete(), now, ran, s.cfg.Expected && l.alloc.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
 	}
 	s.integrate()
 	s.Close()
