@@ -41,11 +41,11 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 func (s *Site) scheduleEnd(ref model.Ref) {
 	l := &s.jobs[ref]
 	end := s.finish(l)
-	l.ending, l.rec.Reason = l.outcome, l.cause()
+	l.ending, l.why = l.outcome, l.cause()
 	rank := des.RankEnd
 	if expiry := s.expiry(l); end > expiry || l.endless {
 		end, rank = min(end, expiry.Add(s.cfg.Exit.KillGrace)), des.RankExpiry
-		l.ending, l.rec.Reason = model.Timeout, model.ReasonWalltimeLimit
+		l.ending, l.why = model.Timeout, model.ReasonWalltimeLimit
 	}
 	if end = end.Add(s.completionDelay(l)); end == l.ends && rank == l.endRank {
 		return // as before
@@ -138,19 +138,19 @@ func (s *Site) end(ref model.Ref) {
 		s.fail(ref, model.ReasonNone, false)
 		return
 	}
-	s.finishJob(ref, l.ending, l.gained(s.now))
+	s.finishJob(ref, l.ending, l.why, l.gained(s.now))
 }
 
 // finishJob ends the job with its running attempt, of whose work kept counts.
-func (s *Site) finishJob(ref model.Ref, outcome model.JobState, kept model.Duration) {
+func (s *Site) finishJob(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.jobs[ref]
 	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
-	s.endAttempt(ref, outcome, l.rec.Reason, kept)
-	l.rec.State = outcome
+	s.endAttempt(ref, outcome, why, kept)
+	l.rec.State, l.rec.Reason = outcome, why
 	if outcome == model.Failed {
 		s.Meter.Failed++
 	}
-	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
+	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: why})
 	s.depart(ref)
 }
 
@@ -159,13 +159,12 @@ func (s *Site) finishJob(ref model.Ref, outcome model.JobState, kept model.Durat
 // policy, to begin at its last checkpoint.
 func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 	l := &s.jobs[ref]
-	l.rec.Reason = why
 	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
 		kept := l.ckpt.safe
 		if !hardware {
 			kept = l.gained(s.now) // it got as far as it ever would
 		}
-		s.finishJob(ref, model.Failed, kept)
+		s.finishJob(ref, model.Failed, why, kept)
 		return
 	}
 	s.countRequeue(ref, why)

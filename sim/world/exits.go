@@ -167,11 +167,10 @@ func (s *Site) leaveNodes(ref model.Ref) {
 	case model.Suspended:
 		s.suspend(ref)
 	case model.Completed:
-		l.ending, l.rec.Reason = l.outcome, l.cause()
+		l.ending, l.why = l.outcome, l.cause()
 		s.end(ref)
 	case model.Timeout:
-		l.rec.Reason = model.ReasonWalltimeLimit
-		s.finishJob(ref, model.Timeout, l.gained(l.worked(s.now)))
+		s.finishJob(ref, model.Timeout, model.ReasonWalltimeLimit, l.gained(l.worked(s.now)))
 	default:
 		s.fail(ref, l.exit.why, true)
 	}

@@ -64,7 +64,8 @@ type siteJob struct {
 	work    work.Work      // of the running attempt
 	ends    model.Time     // the end that counts, others are overtaken; AbsentTime when it is called off
 	endRank des.Rank       // of that end
-	ending  model.JobState // with which the running attempt ends
+	ending  model.JobState // with which the running attempt ends by itself
+	why     model.Reason   // for which it does
 	exit    exit           // how it gives its nodes up
 	ckpt    checkpointing  // how it saves its work meanwhile
 	since   model.Time     // when what it holds last changed
