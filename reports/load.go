@@ -156,7 +156,11 @@ func (r *run) addJobs(c *record.Columns) error {
 			r.waits.Absent++
 		} else {
 			r.waits.Add(c.Wait[i])
-			r.slowdowns.Add(c.Procs[i], c.Wait[i], c.Runtime[i])
+			turn := c.End[i] - c.Submit[i]
+			if !model.JobState(c.State[i]).Terminal() { // it has not left
+				turn = c.Wait[i] + c.Runtime[i]
+			}
+			r.slowdowns.Add(c.Procs[i], turn, c.Runtime[i])
 			r.hours.Add(c.Submit[i], c.Procs[i], c.Wait[i])
 		}
 	}

@@ -96,7 +96,7 @@ func (f *feedback) take(now model.Time, dst []des.Event) []des.Event {
 	if f.due() != now {
 		return dst
 	}
-	return f.queue.Take(now, dst)
+	return f.queue.Take(now, des.RankSubmission, dst)
 }
 
 // row is a row that comes, as a batch of its own.
@@ -159,7 +159,7 @@ func (f *feedback) release(l link, at model.Time) {
 		move(column)
 	}
 	f.came++
-	f.queue.Push(des.NewEvent(at, des.RankChange, f.of[l.k], model.Ref(l.k)))
+	f.queue.Push(des.NewEvent(at, des.RankSubmission, f.of[l.k], model.Ref(l.k)))
 }
 
 // account counts the rows that came, and those that never did because no job they

@@ -54,7 +54,9 @@ func sampleSlowdowns() *Slowdowns {
 	for range 5000 {
 		procs := int32(1) << rng.IntN(8)
 		wait := int64(float64(procs) * 60 * secondUS * math.Exp(rng.NormFloat64()*2))
-		s.Add(procs-rng.Int32N(procs/2+1), wait, int64(600*secondUS*math.Exp(rng.NormFloat64())))
+		procs -= rng.Int32N(procs/2 + 1)
+		run := int64(600 * secondUS * math.Exp(rng.NormFloat64()))
+		s.Add(procs, wait+run, run)
 	}
 	return s
 }
@@ -254,10 +256,10 @@ func TestWaitsAreExactAtEdges(t *testing.T) {
 
 func TestSlowdownQuantiles(t *testing.T) {
 	s := &Slowdowns{}
-	s.Add(1, 0, 100*secondUS)            // 1
-	s.Add(1, 100*secondUS, 100*secondUS) // 2
-	s.Add(1, 95*secondUS, 5*secondUS)    // 10: the bound of ten seconds
-	s.Add(3, 0, secondUS)                // class 3-4
+	s.Add(1, 100*secondUS, 100*secondUS) // 1
+	s.Add(1, 200*secondUS, 100*secondUS) // 2, whether it waited or was slowed
+	s.Add(1, 100*secondUS, 5*secondUS)   // 10: the bound of ten seconds
+	s.Add(3, secondUS, secondUS)         // class 3-4
 	c := s.classes[0]
 	require.EqualValues(t, 3, c.count)
 	require.Equal(t, 1.0, c.quantile(0.05))

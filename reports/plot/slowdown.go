@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Bounded slowdown is max(1, (wait+run)/max(run, bound)) with this bound, in
+// Bounded slowdown is max(1, turnaround/max(work, bound)) with this bound, in
 // microseconds: the ten seconds that keep very short jobs from ruling the mean
 // (Feitelson and Rudolph, 1998).
 const slowdownBoundUS = 10 * secondUS
@@ -35,14 +35,14 @@ type slowdownClass struct {
 	bins  [slowdownsPerOctave * slowdownOctaves]int64
 }
 
-// Add counts one finished job: its processors, at least 1, and its wait and
-// run time in microseconds.
-func (s *Slowdowns) Add(procs int32, waitUS, runUS int64) {
+// Add counts one finished job: its processors, at least 1, and its turnaround and
+// its work at speed 1, in microseconds.
+func (s *Slowdowns) Add(procs int32, turnUS, workUS int64) {
 	c := bits.Len32(uint32(max(procs, 1) - 1))
 	if s.classes[c] == nil {
 		s.classes[c] = &slowdownClass{}
 	}
-	v := max(1, float64(waitUS+runUS)/float64(max(runUS, slowdownBoundUS)))
+	v := max(1, float64(turnUS)/float64(max(workUS, slowdownBoundUS)))
 	i := int(math.Log2(v) * slowdownsPerOctave)
 	s.classes[c].bins[min(i, len(s.classes[c].bins)-1)]++
 	s.classes[c].count++
@@ -99,7 +99,7 @@ func SlowdownBySize(s *Slowdowns) *Figure {
 	f := &Figure{
 		Name:   "slowdown-by-size",
 		Title:  "Bounded slowdown by job size",
-		Note:   fmt.Sprintf("(wait + run) / max(run, 10 s), at least 1; 1 means no waiting; %s jobs that ran", Count(jobs)),
+		Note:   fmt.Sprintf("turnaround / max(work, 10 s), at least 1; 1 means no loss of time; %s jobs that ran", Count(jobs)),
 		height: 320 * pt,
 		legend: []entry{
 			{text: "half of the jobs (25th to 75th percentile)", color: Sky, area: true},

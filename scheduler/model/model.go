@@ -184,14 +184,14 @@ func (r Reason) String() string { return reasons[r] }
 type FactKind uint8
 
 const (
-	FactSubmitted      FactKind = iota // Job, Ref, Request, Walltime, Submit; Alloc and Constraint on a site
+	FactSubmitted      FactKind = iota // Job, Ref, Request, Walltime, Submit; on a site Alloc, whose Walltime is less by what ran before a warm start, and Constraint
 	FactCancelled                      // Ref: withdrawn while pending; Seq and Reason when it was proposed
 	FactEnded                          // Ref, Reason; Outcome on a site: the running job is over, its nodes are free
 	FactAssigned                       // Ref, Seq: the quorum granted the proposal; Placement on a site
 	FactRefused                        // Ref, Seq, Reason: it did not
 	FactPreempted                      // Ref, Seq, Reason: the victim begins to leave, still on its nodes
 	FactSuspended                      // Ref, Value: walltime left, in µs; the victim has left its nodes and waits again, to go on later
-	FactRequeued                       // Ref, Reason: the run failed; its nodes are free and it waits again
+	FactRequeued                       // Ref, Reason: the run failed; its nodes are free and it waits again, with the Walltime of its FactSubmitted
 	FactResized                        // Ref, Seq, Placement: the running job now holds these nodes
 	FactReleased                       // Ref: it is on hold no more
 	FactNode                           // Node, State

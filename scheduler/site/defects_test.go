@@ -246,6 +246,20 @@ func TestDefectD14RequeueKeepsConsumedHours(t *testing.T) {
 	require.Equal(t, 2400*model.Second, gpu)
 }
 
+// A requeue grants the whole request again, as Slurm does, also to a job that ran before a
+// warm start and goes on there with what is left of it.
+func TestRequeueGrantsTheWholeRequest(t *testing.T) {
+	s := newStand(t, alike(1, fcfs(order.Easy)))
+	f := errand{submit: 0, walltime: 60, nodes: 1}.fact(0)
+	f.Walltime = 100 * model.Second // of which 40 s were over
+	s.fact(0, f)
+	require.Equal(t, ids(0), s.pass(0))
+	require.Equal(t, seconds(60), s.core.Predicted(0))
+	s.fact(10, model.Fact{Kind: model.FactRequeued})
+	require.Equal(t, ids(0), s.pass(10))
+	require.Equal(t, seconds(110), s.core.Predicted(0))
+}
+
 // What is suspended holds no nodes and counts against no limit.
 func TestDefectD15SuspendedWorkCountsNothing(t *testing.T) {
 	s := newStand(t, tenanted(4, fcfs(order.Easy), model.Limits{MaxNodes: 2, MaxConcurrent: 1}))

@@ -27,6 +27,7 @@ type job struct {
 	model.Allocation
 	request   model.Request  // of the submission; its units are those that an order goes by
 	left      model.Duration // requested time from the next start on: less than Walltime once it was suspended
+	whole     model.Duration // likewise, after a requeue: more than Walltime for a job that ran before a warm start
 	key       order.Key      // under ByOrder
 	phase     phase
 	predicted model.Time // end of the running or in-flight job

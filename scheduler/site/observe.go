@@ -46,7 +46,7 @@ func (s *Core) Observe(now model.Time, facts []model.Fact) {
 		case model.FactSuspended:
 			s.returns(f.Ref, model.Duration(f.Value))
 		case model.FactRequeued:
-			s.returns(f.Ref, s.jobs[f.Ref].Walltime)
+			s.returns(f.Ref, s.jobs[f.Ref].whole)
 		case model.FactCheckpointed:
 			s.jobs[f.Ref].saved = now
 		case model.FactResized:
@@ -116,7 +116,7 @@ func (s *Core) submitted(f *model.Fact) {
 	k := s.kindOf(a)
 	words, shares := j.placement.Words[:0], j.placement.Shares[:0]
 	*j = job{} // and field by field, for what is made elsewhere has to be copied
-	j.request, j.left = f.Request, a.Walltime
+	j.request, j.left, j.whole = f.Request, a.Walltime, f.Walltime
 	j.placement.Words, j.placement.Shares = words, shares
 	j.Allocation = *a
 	j.Deps = nil // the graph has them

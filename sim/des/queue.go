@@ -10,12 +10,12 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Rank orders events of one instant, lowest first.
+// Rank is a place in the order of one instant, lowest first.
 type Rank uint8
 
-// The ranks, in the order in which events of one instant are handled.
-// Submissions follow them, from the trace, and then one planning pass: what
-// frees capacity comes before what asks for it.
+// The ranks: what frees capacity comes before what asks for it, and what looks at the
+// state comes when that has settled. Submissions come from the trace; none is an event but
+// those that follow other jobs. Releases, the pass and the record never are.
 const (
 	RankNodeUp     Rank = iota // a node takes work again
 	RankEnd                    // a job ends by itself
@@ -25,6 +25,12 @@ const (
 	RankQuorum                 // the quorum answers a proposal
 	RankCancel                 // a waiting job is withdrawn
 	RankChange                 // a limit or a price changes
+	RankSubmission             // submissions, in input order
+	RankRelease                // jobs whose dependencies have come to hold join the queue
+	RankScrape                 // metrics are scraped
+	RankScaling                // scaling policies are asked
+	RankPass                   // the pass
+	RankRecord                 // what the instant has left behind is recorded
 )
 
 // Event is a value in the queue: an instant and a word that carries the rank,
@@ -118,8 +124,9 @@ func (q *Queue) Next() model.Time {
 }
 
 // Take moves to the instant t, which must not lie after Next, and appends the
-// events of that instant to dst in order.
-func (q *Queue) Take(t model.Time, dst []Event) []Event {
+// events of that instant to dst in order, as far as their ranks are last or lower. Others
+// stay: submissions, which are no events, come between.
+func (q *Queue) Take(t model.Time, last Rank, dst []Event) []Event {
 	q.advance(t)
 	if len(q.buckets[0]) == 0 {
 		return dst
@@ -127,9 +134,6 @@ func (q *Queue) Take(t model.Time, dst []Event) []Event {
 	q.nextOK = false
 	n := len(dst)
 	dst = append(dst, q.buckets[0]...)
-	q.n -= len(q.buckets[0])
-	q.buckets[0] = q.buckets[0][:0]
-	q.used &^= 1
 	//detlint:total the word ends in the job and its ref
 	slices.SortFunc(dst[n:], func(a, b Event) int {
 		if a.Word < b.Word {
@@ -137,7 +141,15 @@ func (q *Queue) Take(t model.Time, dst []Event) []Event {
 		}
 		return 1
 	})
-	return dst
+	end := len(dst)
+	for end > n && dst[end-1].Rank() > last {
+		end--
+	}
+	if q.buckets[0] = append(q.buckets[0][:0], dst[end:]...); len(q.buckets[0]) == 0 {
+		q.used &^= 1
+	}
+	q.n -= end - n
+	return dst[:end]
 }
 
 // advance makes t the last instant and spreads the bucket that held it.

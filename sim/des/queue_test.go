@@ -19,7 +19,7 @@ func TestQueueAgainstASortedList(t *testing.T) {
 		var q Queue
 		var l []Event
 		now := model.Time(rng.Int64N(1 << 40))
-		_ = q.Take(now, nil)
+		_ = q.Take(now, RankRecord, nil)
 		for i := range model.JobID(3000) {
 			if rng.IntN(5) < 3 {
 				at := now + model.Time(rng.Int64N(1<<uint(1+rng.IntN(40))))
@@ -55,7 +55,7 @@ func TestQueueAgainstASortedList(t *testing.T) {
 			} else {
 				now = next
 			}
-			got := q.Take(now, nil)
+			got := q.Take(now, RankRecord, nil)
 			n := 0
 			for n < len(l) && l[n].At == now {
 				n++
@@ -77,7 +77,7 @@ func TestEventsOfOneInstantAscend(t *testing.T) {
 	for _, i := range []int{4, 8, 2, 7, 5, 0, 3, 6, 1} {
 		q.Push(want[i])
 	}
-	require.Equal(t, want, q.Take(7, nil))
+	require.Equal(t, want, q.Take(7, RankRecord, nil))
 	e := want[8]
 	require.Equal(t, RankCancel, e.Rank())
 	require.Equal(t, model.JobID(math.MaxInt32), e.Job())
@@ -91,19 +91,19 @@ func TestClear(t *testing.T) {
 	for _, at := range []model.Time{5, 10, 10, 1 << 40} {
 		q.Push(NewEvent(at, RankEnd, 0, 0))
 	}
-	_ = q.Take(5, nil)
+	_ = q.Take(5, RankRecord, nil)
 	q.Clear()
 	require.Zero(t, q.Len())
 	require.Equal(t, model.Never, q.Next())
 	q.Push(NewEvent(20, RankEnd, 1, 0))
 	require.Equal(t, model.Time(20), q.Next())
-	require.Len(t, q.Take(20, nil), 1)
+	require.Len(t, q.Take(20, RankRecord, nil), 1)
 	require.Panics(t, func() { q.Push(NewEvent(19, RankEnd, 0, 0)) })
 }
 
 func TestPastEventsPanic(t *testing.T) {
 	var q Queue
-	_ = q.Take(10, nil)
+	_ = q.Take(10, RankRecord, nil)
 	require.Panics(t, func() { q.Push(NewEvent(9, RankEnd, 0, 0)) })
 }
 
@@ -147,11 +147,41 @@ func TestQueueSteadyStateAllocatesNothing(t *testing.T) {
 		}
 		for q.Len() > 0 {
 			now = q.Next()
-			buf = q.Take(now, buf[:0])
+			buf = q.Take(now, RankRecord, buf[:0])
 		}
 	}
 	for range 1000 {
 		churn()
 	}
 	require.Less(t, testing.AllocsPerRun(100, churn), 1.0)
+}
+
+// TestOrderOfOneInstant: whatever the order in which they were set, events of one instant
+// come by rank. Those behind the submissions wait until these are in.
+func TestOrderOfOneInstant(t *testing.T) {
+	ranks := func(events []Event) (out []Rank) {
+		for _, e := range events {
+			out = append(out, e.Rank())
+		}
+		return out
+	}
+	for seed := range uint64(20) {
+		var q Queue
+		rng := rand.New(rand.NewPCG(seed, 5))
+		for _, r := range rng.Perm(int(RankRecord) + 1) {
+			q.Push(NewEvent(9, Rank(r), model.JobID(rng.IntN(100)), 0))
+		}
+		q.Push(NewEvent(11, RankNodeUp, 0, 0))
+		early := q.Take(9, RankChange, nil)
+		require.Equal(t, []Rank{RankNodeUp, RankEnd, RankExpiry, RankCheckpoint, RankNodeDown, RankQuorum, RankCancel, RankChange}, ranks(early))
+		require.Equal(t, model.Time(9), q.Next(), "the others are still of this instant")
+		require.Equal(t, 7, q.Len())
+		require.Empty(t, q.Take(9, RankChange, nil))
+		q.Push(NewEvent(9, RankEnd, 7, 0)) // caused by a submission: of the next round
+		require.Equal(t, []Rank{RankEnd}, ranks(q.Take(9, RankChange, nil)))
+		late := q.Take(9, RankRecord, early)
+		require.Equal(t, []Rank{RankSubmission, RankRelease, RankScrape, RankScaling, RankPass, RankRecord}, ranks(late[len(early):]))
+		require.Equal(t, model.Time(11), q.Next())
+		require.Equal(t, 1, q.Len())
+	}
 }

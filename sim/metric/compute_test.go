@@ -222,3 +222,31 @@ func TestImpossibleRowsAreRefused(t *testing.T) {
 	_, err := Compute(b, replay(t, byHand, Config{Units: 4}))
 	require.ErrorContains(t, err, "job 3: submit")
 }
+
+// TestStretchingIsLoss: a job that its hardware slows does the same work in more time; its
+// slowdowns grow with its turnaround, as if it had waited for as long.
+func TestStretchingIsLoss(t *testing.T) {
+	slowed := []job{{0, 0, 300, 2, 0, model.Completed}, {0, 100, 200, 2, 0, model.Completed}}
+	waited := []job{{0, 200, 300, 2, 0, model.Completed}, {0, 100, 200, 2, 0, model.Completed}}
+	cfg := Config{Units: 4}
+	b := jobsOf(slowed)
+	b.Runtime[0] = 100 * sec // of work, in 300 s
+	stretched, err := Compute(b, replay(t, slowed, cfg))
+	require.NoError(t, err)
+	alike := compute(t, waited, cfg)
+	for name, want := range map[string]float64{
+		"slowdown_mean": 2.5, "slowdown_max": 3, "bounded_slowdown_mean": 2.5, "bounded_slowdown_p95": 3,
+		"per_processor_bounded_slowdown_max": 1.5, "jain_bounded_slowdown": 1, "area_weighted_response": 250,
+	} {
+		got, ok := stretched.Value(name, All)
+		require.True(t, ok, name)
+		require.InDelta(t, want, got, 1e-6, name)
+		if name == "jain_bounded_slowdown" {
+			continue
+		}
+		same, _ := alike.Value(name, All)
+		require.Equal(t, same, got, name)
+	}
+	wait, _ := stretched.Value("wait_mean", All)
+	require.InDelta(t, 50, wait, 1e-9, "it did not wait")
+}

@@ -24,7 +24,8 @@ type Definition struct {
 
 // Legend explains the symbols of the formulas, one line each.
 const Legend = `t, s, e     submission, first start and end of a job (departure, when it never ran)
-w = s - t   wait; R = e - t turnaround; r runtime in the replay; n size asked for
+w = s - t   wait; R = e - t turnaround; n size asked for
+r           work done in the replay, at speed 1: the time that it ran, where it was neither slower nor faster than recorded
 P           size of the cluster, in what n counts: processors, or nodes or GPUs of a site
 N           number of the jobs that the metric is over
 a, b        ends of the window: all is [first submission, last end of a job that ran],

@@ -14,6 +14,7 @@ type job struct {
 	ref    model.Ref
 	state  model.JobState
 	left   model.Duration // requested time from the next start on
+	whole  model.Duration // likewise, after a requeue
 	flying *flight        // proposal to start it, nil when none is under way
 	resize *flight        // proposal to give it other nodes while it runs, nil when none is under way
 	demand int64          // nodes that a reactive service is to have, 0 before it is known

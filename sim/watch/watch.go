@@ -244,7 +244,7 @@ func (w *Watcher) jobFact(j *job, f *model.Fact) {
 		if j.requeues++; j.requeues > j.MaxRequeue || j.IsSensitive() || j.Kind == model.Session {
 			w.fail(3, j, fmt.Sprintf("requeue %d", j.requeues), fmt.Sprintf("at most %d, and none of sensitive work or of a session", j.MaxRequeue))
 		}
-		j.left, j.last = j.Walltime, 0
+		j.left, j.last = j.whole, 0
 		w.pass.enter(j)
 	}
 }
@@ -259,7 +259,7 @@ func (w *Watcher) become(j *job, next model.JobState) {
 
 // submitted checks invariants 2 and 4.
 func (w *Watcher) submitted(f *model.Fact) {
-	j := &job{Allocation: *f.Alloc, left: f.Alloc.Walltime, ended: model.AbsentTime}
+	j := &job{Allocation: *f.Alloc, left: f.Alloc.Walltime, whole: f.Walltime, ended: model.AbsentTime}
 	j.Deps = append([]model.Dependency(nil), f.Alloc.Deps...)
 	if w.jobs[j.Job] != nil || w.outcome(j.Job) != model.Pending {
 		w.fail(2, j, "a second submission", "one")

@@ -66,7 +66,18 @@ func (l *forged) submit(at model.Time, id model.JobID, change ...func(*model.All
 	for _, c := range change {
 		c(a)
 	}
-	l.Fact(at, &model.Fact{Kind: model.FactSubmitted, Job: id, Ref: model.Ref(id), Submit: at, Alloc: a})
+	l.Fact(at, &model.Fact{Kind: model.FactSubmitted, Job: id, Ref: model.Ref(id), Submit: at, Walltime: a.Walltime, Alloc: a})
+}
+
+// requeued has a job that ran before a warm start, for 20 s of the 30 s that it asked for,
+// fail at once and run for so long then.
+func (l *forged) requeued(runs model.Duration) {
+	a := &model.Allocation{Walltime: 10 * model.Second, NodesMin: 1, NodesMax: 1, Tenant: -1, QOS: -1, Partition: -1, Reservation: -1, TaskGroup: -1, DAG: -1, User: -1, MaxRequeue: 1}
+	l.Fact(0, &model.Fact{Kind: model.FactSubmitted, Walltime: 30 * model.Second, Alloc: a})
+	l.start(0, 0, 0)
+	l.fact(sec, model.FactRequeued, 0)
+	l.start(sec, 0, 0)
+	l.fact(sec.Add(runs), model.FactEnded, 0)
 }
 
 func on(nodes ...int) model.Placement {
@@ -317,6 +328,8 @@ func TestForgedLogs(t *testing.T) {
 		{6, "too few nodes", nil, func(l *forged) { l.submit(0, 0, wants(2)); l.start(0, 0, 0) }},
 		{6, "a node that is not there", nil, func(l *forged) { l.submit(0, 0); l.start(0, 0, 9) }},
 		{7, "beyond the request", nil, func(l *forged) { l.submit(0, 0); l.start(0, 0, 0); l.fact(11*sec, model.FactEnded, 0) }},
+		{0, "the whole request after a requeue, though the job ran before a warm start", nil, func(l *forged) { l.requeued(30 * model.Second) }},
+		{7, "more than the whole request after a requeue", nil, func(l *forged) { l.requeued(31 * model.Second) }},
 		{15, "a node that drains", nil, func(l *forged) { l.submit(0, 0); l.node(0, 0, model.Draining); l.start(0, 0, 0) }},
 		{16, "a node goes from ready to drained", nil, func(l *forged) { l.node(0, 0, model.Drained) }},
 		{16, "a job on a node that is down", nil, func(l *forged) {

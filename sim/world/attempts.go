@@ -7,6 +7,7 @@ import (
 	"orrery/scheduler/model/draw"
 	"orrery/sim/des"
 	"orrery/sim/world/translate"
+	"orrery/sim/world/work"
 )
 
 // Start implements drive.NodeAgents: the job under ref begins on the nodes that
@@ -24,10 +25,11 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 	if l.resumes {
 		l.opens, l.resumes = now, false
 	}
-	l.works = l.opens
+	begins := l.opens
 	if l.kept > 0 {
-		l.works = l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
+		begins = l.opens.Add(transfer(l.saved, s.cfg.ReadBandwidth))
 	}
+	l.work = work.Of(l.toDo(), begins)
 	s.setWaiting(l, -1)
 	s.account(ref, 1)
 	s.State.Started++
@@ -38,28 +40,40 @@ func (s *Site) Start(now model.Time, ref model.Ref) {
 // scheduleEnd sets when the running attempt under ref ends if nothing comes between.
 func (s *Site) scheduleEnd(ref model.Ref) {
 	l := &s.jobs[ref]
-	end := l.finish()
-	l.ending, l.rec.Reason = l.outcome, l.cause()
+	end := s.finish(l)
+	l.ending, l.why = l.outcome, l.cause()
 	rank := des.RankEnd
-	if expiry := s.expiry(l); end > expiry {
+	if expiry := s.expiry(l); end > expiry || l.endless {
 		end, rank = min(end, expiry.Add(s.cfg.Exit.KillGrace)), des.RankExpiry
-		l.ending, l.rec.Reason = model.Timeout, model.ReasonWalltimeLimit
+		l.ending, l.why = model.Timeout, model.ReasonWalltimeLimit
 	}
-	if end = end.Add(s.completionDelay(l)); end == l.ends {
+	if end = end.Add(s.completionDelay(l)); end == l.ends && rank == l.endRank {
 		return // as before
 	}
-	l.ends = end
+	l.ends, l.endRank = end, rank
 	s.events.Push(des.NewEvent(l.ends, rank, l.rec.Job, ref))
+}
+
+// toDo is the work of the attempt that begins, at speed 1: Forever where it has no end of
+// its own.
+func (l *siteJob) toDo() model.Duration {
+	if l.endless || l.truth.Runtime == model.AbsentDuration {
+		return model.Forever
+	}
+	return l.truth.Runtime - l.kept
 }
 
 // finish is when the work of the running attempt is done, if nothing comes
 // between.
-func (l *siteJob) finish() model.Time {
-	if l.truth.Runtime == model.AbsentDuration {
+func (s *Site) finish(l *siteJob) model.Time {
+	switch {
+	case l.truth.Runtime == model.AbsentDuration:
 		// The log tells only when it left: started here, it runs until then.
 		return max(l.truth.Cancel, l.began)
+	case l.endless:
+		return s.expiry(l)
 	}
-	return l.works.Add(l.truth.Runtime - l.kept - l.ckpt.done)
+	return l.work.End()
 }
 
 // cause is the reason of the job's own end.
@@ -90,14 +104,8 @@ func (s *Site) completionDelay(l *siteJob) model.Duration {
 	return model.Duration(src.IntN(int64(s.cfg.Visible) + 1))
 }
 
-// gained is the work that the running attempt has done by t.
-func (l *siteJob) gained(t model.Time) model.Duration {
-	d := l.ckpt.done + max(0, t.Sub(l.works))
-	if l.truth.Runtime != model.AbsentDuration {
-		d = min(d, l.truth.Runtime-l.kept)
-	}
-	return d
-}
+// gained is the work that the running attempt has done by t, at speed 1.
+func (l *siteJob) gained(t model.Time) model.Duration { return l.work.Done(t) }
 
 // worked is until when the running attempt has worked: not while it writes a
 // checkpoint.
@@ -130,19 +138,19 @@ func (s *Site) end(ref model.Ref) {
 		s.fail(ref, model.ReasonNone, false)
 		return
 	}
-	s.finishJob(ref, l.ending, l.gained(s.now))
+	s.finishJob(ref, l.ending, l.why, l.gained(s.now))
 }
 
 // finishJob ends the job with its running attempt, of whose work kept counts.
-func (s *Site) finishJob(ref model.Ref, outcome model.JobState, kept model.Duration) {
+func (s *Site) finishJob(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.jobs[ref]
 	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
-	s.endAttempt(ref, outcome, l.rec.Reason, kept)
-	l.rec.State = outcome
+	s.endAttempt(ref, outcome, why, kept)
+	l.rec.State, l.rec.Reason = outcome, why
 	if outcome == model.Failed {
 		s.Meter.Failed++
 	}
-	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
+	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: why})
 	s.depart(ref)
 }
 
@@ -151,13 +159,12 @@ func (s *Site) finishJob(ref model.Ref, outcome model.JobState, kept model.Durat
 // policy, to begin at its last checkpoint.
 func (s *Site) fail(ref model.Ref, why model.Reason, hardware bool) {
 	l := &s.jobs[ref]
-	l.rec.Reason = why
 	if !l.alloc.Requeues(hardware, l.rec.Requeues) {
 		kept := l.ckpt.safe
 		if !hardware {
 			kept = l.gained(s.now) // it got as far as it ever would
 		}
-		s.finishJob(ref, model.Failed, kept)
+		s.finishJob(ref, model.Failed, why, kept)
 		return
 	}
 	s.countRequeue(ref, why)
@@ -170,6 +177,7 @@ func (s *Site) countRequeue(ref model.Ref, why model.Reason) {
 	l.rec.Requeues++
 	s.Meter.Requeued++
 	safe := l.ckpt.safe
+	l.used += l.ckpt.took
 	s.endAttempt(ref, model.Failed, why, safe)
 	l.kept += safe
 	l.limit = l.rec.Walltime
@@ -178,16 +186,18 @@ func (s *Site) countRequeue(ref model.Ref, why model.Reason) {
 }
 
 // suspend lets the running attempt go with a checkpoint of what it had done
-// when it began to write.
+// when it began to write. What is left of its request is what the time leaves that
+// its saved work took, at whatever rate it was done.
 func (s *Site) suspend(ref model.Ref) {
 	l := &s.jobs[ref]
-	work := l.gained(l.exit.frozen)
+	gained := l.gained(l.exit.frozen)
+	l.used += l.work.Took(l.exit.frozen)
 	l.saved = l.holds.image
-	s.endAttempt(ref, model.Suspended, l.exit.why, work)
+	s.endAttempt(ref, model.Suspended, l.exit.why, gained)
 	s.Meter.Suspended++
-	l.kept += work
+	l.kept += gained
 	if l.rec.Walltime != model.Forever {
-		l.limit = max(0, l.rec.Walltime-l.kept) + transfer(l.saved, s.cfg.ReadBandwidth)
+		l.limit = max(0, l.rec.Walltime-l.used) + transfer(l.saved, s.cfg.ReadBandwidth)
 	}
 	l.rec.State = model.Pending
 	s.setWaiting(l, 1)

@@ -14,6 +14,9 @@ import (
 	"orrery/traces"
 )
 
+// fastest is the highest speed of a job in chaos.
+const fastest = 3 * model.One
+
 // chaos draws a small world in which everything goes wrong now and then.
 func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []order) {
 	n := rapid.IntRange(1, 6).Draw(rt, "nodes")
@@ -80,10 +83,12 @@ func chaos(rt *rapid.T) (cfg func() SiteConfig, rows *traces.Batch, orders []ord
 	now = 0
 	for range rapid.IntRange(0, 12).Draw(rt, "orders") {
 		now += model.Time(seconds(30, "between orders"))
-		o := order{now, model.ProposePreempt, rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "for"), rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "victim")}
+		o := order{at: now, id: rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "for"), victim: rapid.Int64Range(0, int64(len(jobs)-1)).Draw(rt, "victim")}
 		o.kind = rapid.SampledFrom([]model.ProposalKind{
 			model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposePreempt, model.ProposeCancel, model.ProposeRequeue,
+			setsSpeed, setsSpeed, setsSpeed,
 		}).Draw(rt, "order")
+		o.here, o.recorded = model.Fixed(rapid.Int64Range(int64(model.One/8), int64(fastest)).Draw(rt, "speed")), model.Fixed(rapid.Int64Range(0, 1).Draw(rt, "known"))*model.One
 		orders = append(orders, o)
 	}
 	return func() SiteConfig {
@@ -133,7 +138,7 @@ func TestChaos(t *testing.T) {
 			require.LessOrEqual(rt, a.Start, a.End)
 			require.GreaterOrEqual(rt, a.Kept, model.Duration(0))
 			require.GreaterOrEqual(rt, a.Lost, model.Duration(0))
-			require.LessOrEqual(rt, a.Kept+a.Lost, a.End.Sub(a.Start))
+			require.LessOrEqual(rt, a.Kept+a.Lost, a.End.Sub(a.Start)*model.Duration(fastest/model.One))
 			end[a.ID] = a.End
 			span[a.ID] += a.End.Sub(a.Start)
 			kept[a.ID] += a.Kept

@@ -24,8 +24,8 @@ type checkpointing struct {
 	tried  model.Time     // when its work began, or it wrote last, whether that failed or not
 	writ   uint32         // how often it began to write, in this attempt
 	image  int64          // bytes that it writes
-	done   model.Duration // work of the attempt before siteJob.works
-	safe   model.Duration // of done, what a checkpoint has
+	safe   model.Duration // work of the attempt that a checkpoint has, at speed 1
+	took   model.Duration // how long that was worked on
 }
 
 // load is what waits and what runs, as far as it bears on the value of a
@@ -65,27 +65,35 @@ func (p *load) above(class int32) int32 {
 	return n
 }
 
-// beginCheckpoints begins to look after the attempt under ref, whose work begins at
-// siteJob.works.
+// beginCheckpoints begins to look after the attempt under ref, whose work is still to
+// begin.
 func (s *Site) beginCheckpoints(ref model.Ref) {
 	l := &s.jobs[ref]
-	l.ckpt = checkpointing{at: model.AbsentTime, since: l.works, tried: l.works}
+	begins := l.work.Resumes()
+	l.ckpt = checkpointing{at: model.AbsentTime, since: begins, tried: begins}
 	s.planCheckpoint(ref)
 }
 
-// planCheckpoint sets the next look at a running job: at the instant at which a
-// checkpoint is due, or may be. One that would not be whole before the walltime is
-// over is not begun.
+// planCheckpoint sets the next look at a running job, if there is to be one.
 func (s *Site) planCheckpoint(ref model.Ref) {
 	l := &s.jobs[ref]
-	l.ckpt.at = model.AbsentTime
+	if l.ckpt.at = s.nextLook(l); l.ckpt.at != model.AbsentTime {
+		s.events.Push(des.NewEvent(l.ckpt.at, des.RankCheckpoint, l.rec.Job, ref))
+	}
+}
+
+// nextLook is the instant at which a checkpoint of l is due, or may be; AbsentTime for
+// none. One that would not be whole before the walltime is over is not begun. Intervals
+// between checkpoints are time, at whatever rate the job works: nodes fail in time. A job
+// that stands still has nothing to save.
+func (s *Site) nextLook(l *siteJob) model.Time {
 	c := s.cfg.Checkpoints
-	if c == nil {
-		return
+	if c == nil || l.work.Rate() == 0 {
+		return model.AbsentTime
 	}
 	p := preempt.PolicyOf(l.alloc.Checkpoint, l.alloc.IsSensitive())
 	if p.Min == model.Forever {
-		return
+		return model.AbsentTime
 	}
 	at := max(l.ckpt.since.Add(p.Min), l.ckpt.tried.Add(checkEvery), s.now)
 	if c.Strategy == preempt.ValueOverCost {
@@ -96,10 +104,10 @@ func (s *Site) planCheckpoint(ref model.Ref) {
 	} else {
 		at = max(at, l.ckpt.since.Add(min(p.Max, s.interval(l))))
 	}
-	if whole := at.Add(s.writing(l)); at < l.finish() && whole < s.expiry(l) {
-		l.ckpt.at = at
-		s.events.Push(des.NewEvent(at, des.RankCheckpoint, l.rec.Job, ref))
+	if whole := at.Add(s.writing(l)); at < s.finish(l) && whole < s.expiry(l) {
+		return at
 	}
+	return model.AbsentTime
 }
 
 // nextCheck is the first look at t or later.
@@ -169,9 +177,8 @@ func (s *Site) startWrite(ref model.Ref) {
 		k.breaks = src.Bool(faults.Partial)
 	}
 	k.writ++
-	k.done, k.writes, k.image = l.gained(s.now), true, l.holds.image
-	l.works = s.now.Add(d)
-	k.at = l.works
+	k.writes, k.image, k.at = true, l.holds.image, s.now.Add(d)
+	l.work.Pause(s.now, k.at)
 	s.events.Push(des.NewEvent(k.at, des.RankCheckpoint, l.rec.Job, ref))
 	s.scheduleEnd(ref)
 }
@@ -188,7 +195,7 @@ func (s *Site) endWrite(ref model.Ref) {
 	k := &l.ckpt
 	k.writes, k.tried, k.at = false, s.now, model.AbsentTime
 	if !k.breaks {
-		k.since, k.safe, l.saved = s.now, k.done, k.image
+		k.since, k.safe, k.took, l.saved = s.now, l.gained(s.now), l.work.Took(s.now), k.image
 		s.Meter.Written++
 		// The quorum keeps no account of checkpoints.
 		s.emit(&model.Fact{Kind: model.FactCheckpointed, Job: l.rec.Job, Ref: ref})

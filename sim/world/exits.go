@@ -54,6 +54,13 @@ func (s *Site) preempt(ref model.Ref, why model.Reason) {
 // planExitStep sets the next step of an exit.
 func (s *Site) planExitStep(ref model.Ref) {
 	l := &s.jobs[ref]
+	if l.exit.at = s.nextExitStep(l); l.exit.at != model.Never {
+		s.events.Push(des.NewEvent(l.exit.at, des.RankCheckpoint, l.rec.Job, ref))
+	}
+}
+
+// nextExitStep is when the next step of an exit is due.
+func (s *Site) nextExitStep(l *siteJob) model.Time {
 	x := &l.exit
 	at := min(x.acts, x.expires)
 	if x.begun {
@@ -62,12 +69,9 @@ func (s *Site) planExitStep(ref model.Ref) {
 		at = min(at, x.hint)
 	}
 	if !x.writes {
-		at = min(at, l.finish())
+		at = min(at, s.finish(l))
 	}
-	x.at = max(at, s.now)
-	if x.at != model.Never {
-		s.events.Push(des.NewEvent(x.at, des.RankCheckpoint, l.rec.Job, ref))
-	}
+	return max(at, s.now)
 }
 
 // exitStep takes the step of an exit that is due. Of several at one instant the
@@ -78,7 +82,7 @@ func (s *Site) exitStep(ref model.Ref) {
 	x := &l.exit
 	var e preempt.Event
 	switch now := s.now; {
-	case !x.writes && l.finish() <= now:
+	case !x.writes && s.finish(l) <= now:
 		e, x.begun = preempt.Finished, true
 	case x.acts <= now:
 		e, x.acts = x.act, model.Never
@@ -148,7 +152,7 @@ func (s *Site) answerHint(ref model.Ref) {
 	}
 	x.writes, x.frozen, x.acts, x.act = true, s.now, s.now.Add(d), preempt.Written
 	if k := &l.ckpt; k.writes { // the checkpoint that it is asked for is under way
-		x.acts, x.partial, k.at = l.works, k.breaks, model.AbsentTime
+		x.acts, x.partial, k.at = l.work.Resumes(), k.breaks, model.AbsentTime
 	}
 	if x.partial {
 		x.act = preempt.WriteFailed
@@ -163,11 +167,10 @@ func (s *Site) leaveNodes(ref model.Ref) {
 	case model.Suspended:
 		s.suspend(ref)
 	case model.Completed:
-		l.ending, l.rec.Reason = l.outcome, l.cause()
+		l.ending, l.why = l.outcome, l.cause()
 		s.end(ref)
 	case model.Timeout:
-		l.rec.Reason = model.ReasonWalltimeLimit
-		s.finishJob(ref, model.Timeout, l.gained(l.worked(s.now)))
+		s.finishJob(ref, model.Timeout, model.ReasonWalltimeLimit, l.gained(l.worked(s.now)))
 	default:
 		s.fail(ref, l.exit.why, true)
 	}

@@ -43,7 +43,7 @@ type State struct {
 
 // job is the truth about a job in the system.
 type job struct {
-	rec      model.JobRecord
+	rec      model.JobRecord // what changes; on a site what the request says comes when it leaves
 	truth    translate.Truth
 	seq      uint64 // of the granted proposal
 	tries    uint32 // proposals so far

@@ -52,6 +52,7 @@ type SiteCounts struct {
 	NodesLost int64 `json:"nodes_lost"`          // that went down
 	Resized   int64 `json:"resized,omitempty"`   // times that a running service got another size
 	Moot      int64 `json:"moot_changes"`        // of the cluster file or the trace, that found nothing to change
+	Unrated   int64 `json:"unrated,omitempty"`   // jobs that worked at rate 1 for want of the speed at which their runtime was recorded
 	Lost      int64 `json:"lost_gpu_us"`         // GPU time of work thrown away, µs
 }
 

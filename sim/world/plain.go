@@ -35,7 +35,8 @@ type Sink interface {
 }
 
 // World is the simulated world of a plain cluster. It implements drive.Quorum and
-// drive.NodeAgents.
+// drive.NodeAgents. Its units are all alike and no hardware is known of them, so jobs work
+// at the speed at which they were recorded: only those of a Site have a rate.
 type World struct {
 	lifecycle
 	cfg    Config
@@ -46,7 +47,8 @@ type World struct {
 // plainJob is a job in the system.
 type plainJob struct {
 	job
-	busy int32 // units of the nodes held
+	busy int32        // units of the nodes held
+	why  model.Reason // for which it ends by itself
 }
 
 // New returns a world with an idle cluster that reports to sink.
@@ -121,7 +123,7 @@ func (w *World) enter(j *job, request model.Request, f *model.Fact) {
 // Take appends the facts of the instant t to dst in order: ends, answers of the
 // quorum, withdrawals.
 func (w *World) Take(t model.Time, dst []model.Fact) []model.Fact {
-	w.batch = w.events.Take(t, w.batch[:0])
+	w.batch = w.events.Take(t, des.RankChange, w.batch[:0])
 	w.facts = dst
 	for _, e := range w.batch {
 		switch e.Rank() {
@@ -191,26 +193,27 @@ func (w *World) Start(now model.Time, ref model.Ref) {
 	w.State.Started++
 	w.State.QueuedUnits -= int64(j.rec.Procs)
 	w.State.BusyUnits += int64(j.busy)
-	end, rank := now.Add(w.lasts(now, j)), des.RankEnd
-	if j.rec.Reason == model.ReasonWalltimeLimit {
+	d, why := w.lasts(now, j)
+	j.why = why
+	end, rank := now.Add(d), des.RankEnd
+	if why == model.ReasonWalltimeLimit {
 		rank = des.RankExpiry
 	}
 	w.events.Push(des.NewEvent(end, rank, j.rec.Job, ref))
 }
 
-// lasts says for how long the job runs from now on, and settles how it ends.
-func (w *World) lasts(now model.Time, j *plainJob) model.Duration {
-	d := translate.Remaining(j.truth.Runtime, j.truth.Ran)
-	j.rec.Reason = model.ReasonNone
+// lasts says for how long the job runs from now on, and why it ends then.
+func (w *World) lasts(now model.Time, j *plainJob) (d model.Duration, why model.Reason) {
+	d = translate.Remaining(j.truth.Runtime, j.truth.Ran)
 	if d == model.AbsentDuration {
 		// It never ran in the log and its owner withdrew it then: started
 		// here, it runs until its owner does the same.
-		d, j.rec.Reason = j.truth.Cancel.Sub(now), model.ReasonCancelled
+		d, why = j.truth.Cancel.Sub(now), model.ReasonCancelled
 	}
 	if most := translate.Remaining(j.rec.Walltime, j.truth.Ran); w.cfg.Policy.Overrun == translate.Kill && d > most {
-		d, j.rec.Reason = most, model.ReasonWalltimeLimit
+		d, why = most, model.ReasonWalltimeLimit
 	}
-	return d
+	return d, why
 }
 
 // extent counts the nodes of a placement and the units they take up.
@@ -229,7 +232,7 @@ func (w *World) extent(p *model.Placement) (nodes, units int32) {
 func (w *World) end(t model.Time, ref model.Ref) {
 	j := &w.jobs[ref]
 	outcome := model.Completed
-	switch j.rec.Reason {
+	switch j.why {
 	case model.ReasonWalltimeLimit:
 		outcome = model.Timeout
 	case model.ReasonCancelled:
@@ -241,7 +244,7 @@ func (w *World) end(t model.Time, ref model.Ref) {
 		Outcome: outcome, Procs: j.rec.Procs, Placement: *w.quorum.Held(ref),
 	}
 	w.sink.Attempt(&w.attempt)
-	j.rec.State, j.rec.Runtime = outcome, t.Sub(start)
+	j.rec.State, j.rec.Reason, j.rec.Runtime = outcome, j.why, t.Sub(start)
 	w.State.Running--
 	w.State.Ended++
 	w.State.BusyUnits -= int64(j.busy)

@@ -5,6 +5,7 @@ import (
 	"orrery/scheduler/quorum"
 	"orrery/sim/des"
 	"orrery/sim/world/translate"
+	"orrery/sim/world/work"
 	"orrery/traces"
 )
 
@@ -54,18 +55,23 @@ type siteJob struct {
 	release model.Time     // from its hold, AbsentTime when that is not lifted
 	holds   holding
 
-	kept    model.Duration // work saved by checkpoints
+	kept    model.Duration // work saved by checkpoints, at speed 1
+	used    model.Duration // how long that was worked on
 	saved   int64          // bytes of the last one
 	limit   model.Duration // requested time from the next start on
 	began   model.Time     // of the running attempt
 	opens   model.Time     // when its requested time begins
-	works   model.Time     // when its work begins, or goes on
-	ends    model.Time     // the end that counts; AbsentTime when it is called off
-	ending  model.JobState // with which the running attempt ends
+	work    work.Work      // of the running attempt
+	ends    model.Time     // the end that counts, others are overtaken; AbsentTime when it is called off
+	endRank des.Rank       // of that end
+	ending  model.JobState // with which the running attempt ends by itself
+	why     model.Reason   // for which it does
 	exit    exit           // how it gives its nodes up
 	ckpt    checkpointing  // how it saves its work meanwhile
 	since   model.Time     // when what it holds last changed
 	resumes bool           // ran before the replay began, and has not started in it
+	endless bool           // its row ended at its walltime and it has not run at the rate of then, see SetSpeed
+	unrated bool           // is counted in SiteCounts.Unrated
 }
 
 // NewSite returns a world with an idle site that reports to sink. cfg must be
@@ -153,15 +159,13 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	}
 	*l = siteJob{job: job{truth: truth.Truth}, alloc: a, outcome: truth.Outcome, release: truth.Release, limit: a.Walltime, ends: model.AbsentTime}
 	l.exit.at, l.ckpt.at = model.AbsentTime, model.AbsentTime
-	r := &l.rec // as it was made
-	r.Job, r.ID, r.User, r.Submit, r.Eligible, r.Start = a.Job, a.ID, a.User, a.Submit, a.Eligible, model.AbsentTime
-	r.Procs, r.Walltime, r.GPUs = s.rows.Units(a), a.Walltime, a.GPUs
-	r.VCluster, r.Tenant, r.Class, r.Kind = a.VCluster, a.Tenant, a.Class, a.Kind
+	r := &l.rec // as it was made; a warm start changes what the allocation says of some of it
+	r.Job, r.ID, r.Eligible, r.Start, r.Procs, r.Walltime = a.Job, a.ID, a.Eligible, model.AbsentTime, s.rows.Units(a), a.Walltime
 	s.State.Submitted++
 	if why := unsatisfiable(a); why != model.ReasonNone {
 		s.Special.Note(met.Rejected(), a.ID)
 		l.rec.State, l.rec.Reason = model.Rejected, why
-		s.leave(&l.job, s.now)
+		s.leave(l.complete(), s.now)
 		s.unused = append(s.unused, ref)
 		return false, nil
 	}
@@ -173,6 +177,13 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 	}
 	s.enter(ref, f)
 	return true, nil
+}
+
+// complete enters what the allocation says into the record of a job that leaves.
+func (l *siteJob) complete() *job {
+	r, a := &l.rec, l.alloc
+	r.User, r.Submit, r.GPUs, r.VCluster, r.Tenant, r.Class, r.Kind = a.User, a.Submit, a.GPUs, a.VCluster, a.Tenant, a.Class, a.Kind
+	return &l.job
 }
 
 // allocChunk is the number of allocations in one piece of Site.allocs, which
@@ -211,7 +222,7 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 		s.addService(ref)
 	}
 	*f = model.Fact{
-		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.rec.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
+		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.alloc.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
 		Constraint: &s.site.Constraints[l.alloc.Constraint],
 		Request:    model.Request{Layout: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
 	}
@@ -222,7 +233,7 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 // What they point at is valid until the site is asked to do anything.
 func (s *Site) Take(t model.Time, dst []model.Fact) []model.Fact {
 	s.advance(t)
-	s.batch = s.events.Take(t, s.batch[:0])
+	s.batch = s.events.Take(t, des.RankChange, s.batch[:0])
 	s.facts = dst
 	for _, e := range s.batch {
 		switch e.Rank() {
@@ -249,7 +260,7 @@ func (s *Site) jobEvent(e des.Event) {
 	}
 	switch e.Rank() {
 	case des.RankEnd, des.RankExpiry:
-		if l.ends == e.At {
+		if l.ends == e.At && l.endRank == e.Rank() {
 			s.end(ref)
 		}
 	case des.RankCheckpoint:
@@ -289,7 +300,7 @@ func (s *Site) withdraw(ref model.Ref, why model.Reason) {
 // proposal names it any more.
 func (s *Site) depart(ref model.Ref) {
 	l := &s.jobs[ref]
-	s.leave(&l.job, s.now)
+	s.leave(l.complete(), s.now)
 	if l.alloc.Kind == model.Reactive {
 		delete(s.services, l.rec.ID)
 	}
@@ -312,7 +323,7 @@ func (s *Site) Abandon(now model.Time) int64 {
 			l.charge(now)
 			ran = l.kept + l.gained(l.worked(now))
 		}
-		s.abandon(&l.job, now, ran, s.cfg.Expected && l.rec.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
+		s.abandon(l.complete(), now, ran, s.cfg.Expected && l.alloc.Kind == model.Bounded, s.cfg.Rows.Policy.Overrun)
 	}
 	s.integrate()
 	s.Close()

@@ -302,7 +302,7 @@ func TestLives(t *testing.T) {
 		{
 			name: "a job that can never start is withdrawn", nodes: 1,
 			rows:   []traces.Job{row(1, 0), row(2, 1*at)},
-			orders: []order{{3 * at, model.ProposeCancel, 2, 2}},
+			orders: []order{{at: 3 * at, kind: model.ProposeCancel, id: 2, victim: 2}},
 			log: `0s submitted 1
 			      0s assigned 1
 			      1s submitted 2

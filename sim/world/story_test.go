@@ -24,13 +24,17 @@ var (
 )
 
 // order is a proposal that the script makes at an instant, whatever the queue
-// says: to preempt the job of id Victim for the job ID, or to cancel the job ID.
+// says: to preempt the job of id Victim for the job ID, or to cancel the job ID. With
+// setsSpeed it is none: the job works at a speed from then on, if it is on nodes.
 type order struct {
-	at     model.Time
-	kind   model.ProposalKind
-	id     int64
-	victim int64
+	at             model.Time
+	kind           model.ProposalKind
+	id             int64
+	victim         int64
+	here, recorded model.Fixed
 }
+
+const setsSpeed model.ProposalKind = 255
 
 // story is a world and a scheduler without any policy: what waits starts, in
 // order of submission, on the lowest nodes that are free.
@@ -144,6 +148,12 @@ func (p *story) order(now model.Time) {
 	o := p.orders[0]
 	p.orders = p.orders[1:]
 	ref, known := p.refs[o.id]
+	if o.kind == setsSpeed {
+		if known && p.onNodes(ref, o.id) {
+			p.world.SetSpeed(now, ref, o.here, o.recorded)
+		}
+		return
+	}
 	if _, too := p.refs[o.victim]; !known || !too {
 		return
 	}
@@ -153,6 +163,12 @@ func (p *story) order(now model.Time) {
 		x.Reason = model.ReasonDependencyNever
 	}
 	p.propose(now, x)
+}
+
+// onNodes says whether the job of this id, which had this ref, runs.
+func (p *story) onNodes(ref model.Ref, id int64) bool {
+	l := &p.world.jobs[ref]
+	return l.present && l.rec.ID == id && (l.rec.State == model.Running || l.rec.State == model.Checkpointing)
 }
 
 // start proposes what fits.
@@ -244,7 +260,12 @@ func neverRequeued(j *traces.Job)  { j.Requeue = "never" }
 func failed(j *traces.Job)         { j.ExitState = "FAILED" }
 
 func preemptAt(s model.Time, id, victim int64) order {
-	return order{s * at, model.ProposePreempt, id, victim}
+	return order{at: s * at, kind: model.ProposePreempt, id: id, victim: victim}
+}
+
+// speeds lets a job work at the speed a/b from an instant on.
+func speeds(s model.Time, id, a, b int64) order {
+	return order{at: s * at, kind: setsSpeed, id: id, here: model.Ratio(a, b), recorded: model.One}
 }
 
 func fails(s model.Time, n model.NodeID) translate.Change {

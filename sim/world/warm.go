@@ -130,6 +130,7 @@ func (s *Site) resume(ref model.Ref, b *traces.Batch, i int) error {
 	s.used(l.alloc, s.cfg.Rows.Warm.V.Add(-ran), s.cfg.Rows.Warm.V)
 	if l.truth.Runtime != model.AbsentDuration { // else it runs until it is cancelled
 		l.kept = min(ran, l.truth.Runtime)
+		l.used = l.kept
 	}
 	l.rec.Start = max(b.Start[i], b.Submit[i])
 	l.limit = translate.Remaining(l.limit, ran)

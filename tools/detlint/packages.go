@@ -94,6 +94,7 @@ var packageTable = []packageRule{
 		"github.com/google/flatbuffers/go"}, free: []exemption{files}},
 	{dir: "sim/metric", may: []string{"internal/spelling", "scheduler/model", "sim/record/column"}},
 	{dir: "sim/world/translate", may: []string{"scheduler/model", "traces", "traces/hostlist"}},
+	{dir: "sim/world/work", may: []string{"scheduler/model"}},
 	{dir: "sim/world/internal/worldtest", may: []string{"scheduler/model", "traces"}},
 	{dir: "sim/world", may: []string{"scheduler/model", "scheduler/model/draw", "scheduler/cluster", "scheduler/quorum",
 		"scheduler/preempt", "scheduler/drive", "traces", "sim/des", "sim/world/..."}},

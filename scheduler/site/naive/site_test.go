@@ -75,6 +75,7 @@ type naiveJob struct {
 	ref       model.Ref
 	phase     naivePhase
 	left      model.Duration // requested time from the next start on
+	whole     model.Duration // likewise, after a requeue
 	nodes     []int          // held, ascending
 	gpus      map[int]uint64 // of shared nodes
 	start     model.Time
@@ -193,7 +194,7 @@ func (s *naiveSite) fact(f *model.Fact) {
 	case model.FactSuspended:
 		s.back(j, model.Duration(f.Value))
 	case model.FactRequeued:
-		s.back(j, j.Walltime)
+		s.back(j, j.whole)
 	case model.FactCheckpointed:
 		j.saved = s.now
 	case model.FactReleased:
@@ -235,7 +236,7 @@ func (s *naiveSite) changedForAll() {
 func (s *naiveSite) vclusterOf(j *naiveJob) *naiveVCluster { return s.vclusters[j.VCluster] }
 
 func (s *naiveSite) submit(f *model.Fact) {
-	j := &naiveJob{Allocation: *f.Alloc, ref: f.Ref, left: f.Alloc.Walltime, holding: -1}
+	j := &naiveJob{Allocation: *f.Alloc, ref: f.Ref, left: f.Alloc.Walltime, whole: f.Walltime, holding: -1}
 	j.Deps = slices.Clone(j.Deps)
 	s.jobs = append(s.jobs, j)
 	s.look(j)
