@@ -150,5 +150,8 @@ func (p *Resolved) Ignored(info traces.Info, awkward *translate.SpecialRows) []I
 	if info.Deps > 0 && site == nil {
 		out = append(out, Ignored{Rule: "ignored-deps", Doc: "table deps ignored: no job waits for another", Count: info.Deps})
 	}
+	if n := info.Of("load"); n > 0 {
+		out = append(out, Ignored{Rule: "ignored-load", Doc: "table load ignored: nothing is asked of services", Count: n})
+	}
 	return out
 }

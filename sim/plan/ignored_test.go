@@ -38,6 +38,7 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 		require.NoError(t, w.WriteJob(&j))
 	}
 	require.NoError(t, w.WriteDep(traces.Dep{Job: 2, On: 1, Condition: "success"}))
+	require.NoError(t, w.WriteLoad(&traces.Load{Service: "web", Arrivals: traces.Some(1.0)}))
 	_, err = w.Close()
 	require.NoError(t, err)
 
@@ -48,7 +49,7 @@ func TestReplaySaysWhatItIgnores(t *testing.T) {
 	for _, r := range (&Resolved{events: 2, prices: 5}).Ignored(b.Info(), &translate.SpecialRows{}) {
 		got[r.Rule] = r.Count
 	}
-	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1, "ignored-events": 2, "ignored-prices": 5}, got)
+	require.Equal(t, map[string]int64{"ignored-kind": 3, "ignored-partition": 3, "ignored-topology": 3, "ignored-after_job": 1, "ignored-deps": 1, "ignored-load": 1, "ignored-events": 2, "ignored-prices": 5}, got)
 }
 
 // TestSiteSaysWhatItIgnores: points of jobs matter where some vCluster orders by
