@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -94,6 +95,23 @@ func TestDamagedEntriesAreMadeAgain(t *testing.T) {
 			require.Len(t, inventory(t, filepath.Dir(entry)), 3, "one entry of two files")
 		})
 	}
+}
+
+// TestEntriesOfEarlierBuilds: those have the digest of the table of jobs alone.
+func TestEntriesOfEarlierBuilds(t *testing.T) {
+	opts := Options{CacheDir: t.TempDir()}
+	path := save(t, "a.swf", tiny)
+	first, o := mustOpen(t, path, opts)
+	entry := filepath.Dir(o.Table)
+	l, err := loadEntry(entry)
+	require.NoError(t, err)
+	l.SHA256, l.Tables = l.Tables[entryTable], nil
+	text, err := json.Marshal(l)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(entry, entryLabel), text, 0o644))
+	again, o := mustOpen(t, path, opts)
+	require.True(t, o.Cached)
+	require.Equal(t, first, again)
 }
 
 func TestWithoutCache(t *testing.T) {

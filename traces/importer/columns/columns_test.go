@@ -156,6 +156,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"when,n\n2024-01-01 00:00:00,x\n":   `f.csv: line 2, column n: found "x", expected a number`,
 		"when,n\n01.01.2024,1\n":            `f.csv: line 2, column when: found "01.01.2024", expected a date and time such as 2006-01-02 15:04:05`,
 		"when,n\n":                          "found a header without rows",
+		"when,n,x,x\n":                      "line 1: found two columns x",
 		"when,n\n2024-01-01 00:00:00,1,2\n": "found 3 fields, expected 2",
 	} {
 		_, _, err := made(t, m, text, format.Options{Zone: time.UTC})

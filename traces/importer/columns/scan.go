@@ -89,6 +89,11 @@ func (t *table) layout() error {
 // remark notes what the mapping leaves open.
 func (t *table) remark(names []string) error {
 	a := &t.account
+	for i, k := range t.others {
+		if slices.ContainsFunc(t.others[i+1:], func(l int) bool { return names[l] == names[k] }) {
+			return &traces.DataError{File: t.file.Name, Line: 1, Found: "two columns " + names[k], Expected: "one of each name", Mend: "rename one of them"}
+		}
+	}
 	switch {
 	case t.m.table == "jobs" && t.m.find("id") == nil:
 		a.Assume("jobs.id", "the number of the row", "no column was given for it")
