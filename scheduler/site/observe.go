@@ -235,6 +235,9 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	s.backlog.setBacklog(j, 0)
 	s.ledger.Leave(&j.usage)
 	s.dropHold(ref)
+	if s.endPromise(ref) {
+		s.vclusters.promiseChanged(j.queue)
+	}
 	j.queue.plan.Forget(ref)
 	j.phase = gone
 	s.changes.Reset()
@@ -316,6 +319,8 @@ func (s *Core) granted(f *model.Fact) {
 	s.ledger.Unreserve(&j.usage)
 	s.ledger.Begin(&j.usage, j.assoc, s.now)
 	s.dropHold(ref)
+	s.endPromise(ref)
+	s.breaksPromises(ref)
 	s.addService(ref)
 }
 
@@ -347,9 +352,12 @@ func (s *Core) refused(f *model.Fact) {
 	if j.seq != f.Seq || (j.phase != proposed && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
 		if s.answered(f.Ref, f.Seq) {
 			s.vclusters.markAllDirty()
+			s.passAgain(j.queue)
 			return
 		}
-		s.preemptionRefused(f.Seq)
+		if s.preemptionRefused(f.Seq) {
+			s.passAgain(j.queue)
+		}
 		return
 	}
 	j.queue.inFlight = without(j.queue.inFlight, f.Ref)
@@ -369,4 +377,19 @@ func (s *Core) refused(f *model.Fact) {
 	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
+	s.passAgain(j.queue)
+}
+
+// passAgain lets a vCluster whose proposal was refused make one more pass at this instant,
+// whatever its cycle: others have taken what it wanted. If that is refused as well, its
+// next pass waits for another instant. Where there are no others, a refusal is a change like
+// any other.
+func (s *Core) passAgain(qs *queueState) {
+	switch {
+	case len(s.vclusters) == 1:
+	case qs.againAt == s.now:
+		qs.stuckAt = s.now
+	default:
+		qs.again = true
+	}
 }

@@ -14,21 +14,11 @@ import (
 func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.updateBacklog(now)
-	s.plan.Proposals = s.plan.Proposals[:0]
-	s.plan.Due, s.plan.QuietUntil, s.plan.Again = model.Never, model.Never, false
+	s.plan.Proposals, s.plan.Promises = s.plan.Proposals[:0], s.plan.Promises[:0]
+	s.plan.Due, s.plan.QuietUntil, s.plan.Again, s.plan.More = model.Never, model.Never, false, false
 	s.admitDue()
 	s.withdraw()
-	for i := range s.vclusters {
-		p := s.begin(&s.vclusters[i], now)
-		switch {
-		case s.restoring:
-			p.qs.dirty = false
-			p.run()
-		case p.turn():
-			p.qs.lastPass, p.qs.dirty = now, false
-			p.run()
-		}
-	}
+	s.passes(now)
 	for i := range s.vclusters {
 		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
 	}
@@ -39,6 +29,30 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	}
 	s.plan.Notes = s.notes.Take()
 	return &s.plan
+}
+
+// passes makes the passes that are due, up to the first that proposes anything. The others
+// follow in the next plan of the instant, when the answers that are known at once have been
+// observed: so vClusters that have their turn at one instant do not take each other's nodes.
+func (s *Core) passes(now model.Time) {
+	from := s.next
+	s.next = 0
+	for i := from; i < len(s.vclusters); i++ {
+		first := len(s.plan.Proposals)
+		p := s.begin(&s.vclusters[i], now)
+		switch {
+		case s.restoring:
+			p.qs.dirty, p.qs.again = false, false
+			p.run()
+		case p.turn():
+			p.qs.lastPass, p.qs.dirty, p.qs.again = now, false, false
+			p.run()
+		}
+		if len(s.plan.Proposals) > first && len(s.vclusters) > 1 {
+			s.next, s.plan.More = i+1, true
+			return
+		}
+	}
 }
 
 // withdraw proposes to cancel the jobs that can never start.
@@ -60,6 +74,7 @@ type pass struct {
 	qs         *queueState
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
+	heeding    bool  // others have promised nodes to their jobs
 }
 
 // begin is the pass that a vCluster makes at now, if it makes one; it is valid until the
@@ -69,7 +84,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.Core == nil {
 		p.Core, p.qs = s, qs
 	}
-	p.now, p.borrowable = now, 0
+	p.now, p.borrowable, p.heeding = now, 0, s.heeding(qs)
 	return p
 }
 
@@ -90,6 +105,7 @@ func (p *pass) run() {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
 	p.qs.underProvisioned = p.lacksNodes()
+	p.publish()
 	if p.qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
 		if at, may := p.ledger.NextChange(p.now); may {
@@ -112,10 +128,14 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.dropIdleHolds()
 	if len(p.plan.Proposals) > first {
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
-	} else if (!p.qs.orderHolds || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
+	} else if ((!p.qs.orderHolds && !p.heeding) || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
+	} else if p.heeding {
+		p.qs.quietUntil = p.now // what others have been promised moves with time
+	} else if p.qs.promising && p.qs.blocked {
+		p.qs.quietUntil = min(p.qs.quietUntil, max(p.qs.ends.First(), p.now)) // and so does what is promised here
 	}
 	if p.qs.policy.plans() {
 		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plan.Due) // or the plan is made anew
@@ -217,7 +237,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 func (p *pass) split() (fits []model.Ref, worth bool) {
 	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	fits = p.findFits()
-	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && p.cfg.Explain == nil && policy.MinScore == 0 {
+	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && !p.qs.promising && p.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
@@ -406,6 +426,7 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.graph.Started(ref)
 	p.setNeeds(j)
 	p.lend(j, 1)
+	p.promiseProposed(ref)
 	p.vclusters.invalidateBounds(p.now) // the caps of all have less room
 	p.note(ref, model.ReasonNone)
 }

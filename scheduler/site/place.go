@@ -44,10 +44,10 @@ func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid 
 }
 
 // avoids gathers the nodes that j must not use if it ran over
-// [from, until): those kept for others and those set aside; nil when there are
+// [from, until): those kept for others, set aside, and promised; nil when there are
 // none. The set is valid until the next call.
 func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
-	if len(s.holds) == 0 && len(s.site.Reservations) == 0 {
+	if len(s.holds) == 0 && len(s.site.Reservations) == 0 && len(s.promises.list) == 0 {
 		return nil
 	}
 	avoid := s.buf.avoid
@@ -59,6 +59,7 @@ func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 			avoid.Or(r.Nodes)
 		}
 	}
+	s.avoidPromised(ref, from, until, avoid)
 	return avoid
 }
 

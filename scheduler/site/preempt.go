@@ -180,14 +180,17 @@ func (p *pass) dropIdleHolds() {
 }
 
 // preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
-// off its hold, which is given up when no other is on its way out.
-func (s *Core) preemptionRefused(seq uint64) {
+// off its hold, which is given up when no other is on its way out. It says whether there was
+// such a victim.
+func (s *Core) preemptionRefused(seq uint64) (found bool) {
 	for _, ref := range s.active {
 		if s.jobs[ref].preemptSeq == seq {
 			s.jobs[ref].leaving = false
 		}
 	}
-	if ref, idle := s.holds.refused(seq); idle {
+	ref, idle := s.holds.refused(seq)
+	if idle {
 		s.dropHold(ref)
 	}
+	return ref >= 0
 }

@@ -258,6 +258,9 @@ func (d *naiveDraw) policies() {
 				QOS: uint32(d.n("qos", 0, 9)), Site: 1, FavorSmall: d.chance("small", 50), MaxAge: 100 * d.unit,
 			}
 		}
+		if d.has(withVClusters) {
+			p.Private = d.chance("private", 25)
+		}
 		if d.has(withCycles) && d.chance("cycle", 60) {
 			p.Cycle = d.span("cycle", 2, 9)
 			p.Phase = d.span("phase", 0, int(p.Cycle/d.unit)-1)

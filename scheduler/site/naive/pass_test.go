@@ -41,6 +41,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		}
 	}
 	s.grow(l, started, blocked, shadow)
+	s.publish(l, blocked, shadow)
 	s.blockedNow(l, blocked != nil)
 }
 
@@ -154,6 +155,7 @@ func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 			ends = append(ends, r.End)
 		}
 	}
+	ends = append(ends, s.promisedEnds(l)...)
 	slices.Sort(ends)
 	for _, t := range ends {
 		if t != model.Never && s.roomAt(l, j, t, nil, nil) {
@@ -201,6 +203,7 @@ func (s *naiveSite) start(l *naiveVCluster, j *naiveJob, c *naiveChoice) {
 		Kind: model.ProposeAssign, Borrowed: c.borrowed, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Placement: c.placement(),
 	})
 	j.seq = s.seq
+	s.promiseProposed(j)
 }
 
 // grow offers more nodes of their own to the jobs that were started. While a job

@@ -50,6 +50,7 @@ func (s *naiveSite) spared(seq uint64) {
 		}
 		for v, asked := range j.usage.victims {
 			if asked == seq {
+				s.passAgain(s.vclusterOf(j))
 				if delete(j.usage.victims, v); len(j.usage.victims) == 0 {
 					s.unkeep(j)
 				}

@@ -69,7 +69,7 @@ func (s *naiveSite) inTheWay(j *naiveJob, n int, t model.Time) bool {
 			return true
 		}
 	}
-	return false
+	return s.promisedTo(j, n, t, t.Add(j.left))
 }
 
 // choose selects size nodes for j, to run from t on; nil when there are not

@@ -57,7 +57,7 @@ func (p *both) Plan(now model.Time) *scheduler.Plan {
 		p.diff = fmt.Sprintf("after\n  %s\ncore proposes\n  %s\ntwin proposes\n  %s",
 			strings.Join(p.trace[:len(p.trace)-len(want)], "\n  "), strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
-	a.Due, a.Again = min(a.Due, b.Due), a.Again || b.Again
+	a.Due, a.Again, a.More = min(a.Due, b.Due), a.Again || b.Again, a.More || b.More
 	return &a
 }
 
