@@ -168,7 +168,7 @@ func (p *pass) layTimeline() {
 		plan.Split(p.site.Reservations[i].Start)
 		plan.Split(p.site.Reservations[i].End)
 	}
-	p.eachPromisedEnd(plan.Split)
+	p.promises.eachEnd(p.qs, p.now, plan.Split)
 	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left, p.jobs[ref].needs })
 }
 

@@ -45,13 +45,11 @@ type job struct {
 	saved      model.Time // when its work was safe last in this attempt, AbsentTime if never
 	demand     int32      // nodes that a reactive service is to have, 0 until that is said
 	borrowed   bool
-	leaving    bool       // preempted, still on its nodes
-	resizing   bool       // another size is in flight
-	seq        uint64     // of the last proposal to start it
-	preemptSeq uint64     // of the last proposal to preempt it
-	pastWalk   uint64     // last walk of ends in which it was past
-	promised   uint64     // number of its promise, 0 for none
-	promisedAt model.Time // when it got it
+	leaving    bool   // preempted, still on its nodes
+	resizing   bool   // another size is in flight
+	seq        uint64 // of the last proposal to start it
+	preemptSeq uint64 // of the last proposal to preempt it
+	pastWalk   uint64 // last walk of ends in which it was past
 	note       notes.Last
 }
 

@@ -101,6 +101,9 @@ func (s *Core) changed(f *model.Fact) {
 // advance brings the accounts to now: what the last accounting tick up to then froze.
 func (s *Core) advance(now model.Time) {
 	s.ledger.Advance(now)
+	if now != s.now {
+		s.next = 0
+	}
 	s.now = now
 }
 
@@ -235,7 +238,7 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	s.backlog.setBacklog(j, 0)
 	s.ledger.Leave(&j.usage)
 	s.dropHold(ref)
-	if s.endPromise(ref) {
+	if s.promises.end(ref) {
 		s.vclusters.promiseChanged(j.queue)
 	}
 	j.queue.plan.Forget(ref)
@@ -319,8 +322,8 @@ func (s *Core) granted(f *model.Fact) {
 	s.ledger.Unreserve(&j.usage)
 	s.ledger.Begin(&j.usage, j.assoc, s.now)
 	s.dropHold(ref)
-	s.endPromise(ref)
-	s.breaksPromises(ref)
+	s.promises.end(ref)
+	s.promises.taken(j)
 	s.addService(ref)
 }
 
@@ -352,11 +355,11 @@ func (s *Core) refused(f *model.Fact) {
 	if j.seq != f.Seq || (j.phase != proposed && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
 		if s.answered(f.Ref, f.Seq) {
 			s.vclusters.markAllDirty()
-			s.passAgain(j.queue)
+			s.vclusters.passAgain(j.queue, s.now)
 			return
 		}
 		if s.preemptionRefused(f.Seq) {
-			s.passAgain(j.queue)
+			s.vclusters.passAgain(j.queue, s.now)
 		}
 		return
 	}
@@ -377,19 +380,5 @@ func (s *Core) refused(f *model.Fact) {
 	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
-	s.passAgain(j.queue)
-}
-
-// passAgain lets a vCluster whose proposal was refused make one more pass at this instant,
-// whatever its cycle: others have taken what it wanted. If that is refused as well, its
-// next pass waits for another instant. Where there are no others, a refusal is a change like
-// any other.
-func (s *Core) passAgain(qs *queueState) {
-	switch {
-	case len(s.vclusters) == 1:
-	case qs.againAt == s.now:
-		qs.stuckAt = s.now
-	default:
-		qs.again = true
-	}
+	s.vclusters.passAgain(j.queue, s.now)
 }

@@ -9,8 +9,11 @@ import (
 	"orrery/scheduler/score"
 )
 
-// Plan makes the passes that are due at now, in the order of the vClusters,
-// and returns what they decided; it is valid until the next Plan.
+// Plan makes the passes that are due at now, in the order of the vClusters, and returns
+// what they decided; it is valid until the next Plan. Of several vClusters it stops behind the
+// first that proposes anything. The others follow in the next plan of the instant, when
+// the answers that are known at once have been observed: so vClusters that have their turn at
+// one instant do not take each other's nodes.
 func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.updateBacklog(now)
@@ -18,23 +21,6 @@ func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.plan.Due, s.plan.QuietUntil, s.plan.Again, s.plan.More = model.Never, model.Never, false, false
 	s.admitDue()
 	s.withdraw()
-	s.passes(now)
-	for i := range s.vclusters {
-		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
-	}
-	for _, ref := range s.later {
-		if j := &s.jobs[ref]; !j.Hold {
-			s.plan.Due = min(s.plan.Due, j.Eligible)
-		}
-	}
-	s.plan.Notes = s.notes.Take()
-	return &s.plan
-}
-
-// passes makes the passes that are due, up to the first that proposes anything. The others
-// follow in the next plan of the instant, when the answers that are known at once have been
-// observed: so vClusters that have their turn at one instant do not take each other's nodes.
-func (s *Core) passes(now model.Time) {
 	from := s.next
 	s.next = 0
 	for i := from; i < len(s.vclusters); i++ {
@@ -50,9 +36,19 @@ func (s *Core) passes(now model.Time) {
 		}
 		if len(s.plan.Proposals) > first && len(s.vclusters) > 1 {
 			s.next, s.plan.More = i+1, true
-			return
+			break
 		}
 	}
+	for i := range s.vclusters {
+		s.plan.Due = min(s.plan.Due, s.due(&s.vclusters[i], now))
+	}
+	for _, ref := range s.later {
+		if j := &s.jobs[ref]; !j.Hold {
+			s.plan.Due = min(s.plan.Due, j.Eligible)
+		}
+	}
+	s.plan.Notes = s.notes.Take()
+	return &s.plan
 }
 
 // withdraw proposes to cancel the jobs that can never start.
@@ -84,7 +80,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.Core == nil {
 		p.Core, p.qs = s, qs
 	}
-	p.now, p.borrowable, p.heeding = now, 0, s.heeding(qs)
+	p.now, p.borrowable, p.heeding = now, 0, s.promises.toOthers(qs)
 	return p
 }
 

@@ -59,7 +59,9 @@ func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 			avoid.Or(r.Nodes)
 		}
 	}
-	s.avoidPromised(ref, from, until, avoid)
+	if len(s.promises.list) > 0 {
+		s.promises.avoid(ref, j.queue, s.now, from, until, s.holds.nodesOf(ref), avoid)
+	}
 	return avoid
 }
 

@@ -13,20 +13,22 @@ import (
 // are those that were proposed for it.
 type promise struct {
 	ref   model.Ref
+	queue *queueState
+	left  model.Duration // requested time of the job
+	since model.Time     // when it was promised anything first
 	at    model.Time
 	nodes model.NodeSet
 }
 
 // promises are those of the site, oldest first. A vCluster has one at most, beside those of
-// its jobs in flight. Each job of one has a number, and no other job has.
+// its jobs in flight. The jobs are in phases queued, proposed and withdrawn.
 type promises struct {
-	list     []promise
-	last     uint64        // number given last
-	unhomed  model.NodeSet // nodes of no vCluster; nil where no others could take what a vCluster waits for
-	nodes    model.NodeSet // memory of newPromise
-	held     model.NodeSet // memory of avoid
-	spare    []model.NodeSet
-	selected model.Placement // likewise
+	list    []promise
+	unhomed model.NodeSet // nodes of no vCluster; nil where no others could take what a vCluster waits for
+
+	nodes, rest model.NodeSet // memory of newPromise and avoid
+	spare       []model.NodeSet
+	selected    model.Placement // likewise of foresee
 }
 
 func newPromises(site *model.Site) promises {
@@ -35,7 +37,7 @@ func newPromises(site *model.Site) promises {
 	for i := range site.Nodes {
 		if site.Nodes[i].Home < 0 && len(site.VClusters) > 1 {
 			if s.unhomed == nil {
-				s.unhomed, s.nodes, s.held = model.NewNodeSet(n), model.NewNodeSet(n), model.NewNodeSet(n)
+				s.unhomed, s.nodes, s.rest = model.NewNodeSet(n), model.NewNodeSet(n), model.NewNodeSet(n)
 			}
 			s.unhomed.Add(model.NodeID(i))
 		}
@@ -65,9 +67,8 @@ func (s *promises) set(i int, at model.Time, nodes model.NodeSet) (changed bool)
 	return true
 }
 
-// add gives a job a promise, and returns its number.
-func (s *promises) add(ref model.Ref, at model.Time, nodes model.NodeSet) uint64 {
-	x := promise{ref: ref, at: at}
+// add puts a promise behind the others.
+func (s *promises) add(x promise, nodes model.NodeSet) {
 	if n := len(s.spare); n > 0 {
 		x.nodes, s.spare = s.spare[n-1], s.spare[:n-1]
 	} else {
@@ -75,8 +76,21 @@ func (s *promises) add(ref model.Ref, at model.Time, nodes model.NodeSet) uint64
 	}
 	copy(x.nodes, nodes)
 	s.list = append(s.list, x)
-	s.last++
-	return s.last
+}
+
+// end ends the promise of a job that has started or left, and says whether there was one.
+func (s *promises) end(ref model.Ref) bool {
+	i := s.of(ref)
+	if i >= 0 {
+		s.remove(i)
+	}
+	return i >= 0
+}
+
+// window is when the job of a promise has the nodes, as far as that is foreseen now.
+func (x *promise) window(now model.Time) (from, until model.Time) {
+	from = max(x.at, now)
+	return from, from.Add(x.left)
 }
 
 // promising says whether a vCluster of the policy tells the others of its reservations:
@@ -85,66 +99,52 @@ func (s *promises) promising(p *Policy) bool {
 	return s.unhomed != nil && !p.Private && !p.AsCoded && (p.Backfill == order.Easy || p.Backfill == order.Conservative)
 }
 
-// heeds says whether the vCluster of j heeds a promise for the sake of j: it is of another
-// vCluster, and older than that of j, if j has one.
-func (s *Core) heeds(j *job, x *promise) bool {
-	owner := &s.jobs[x.ref]
-	return owner.queue != j.queue && (j.promised == 0 || owner.promised < j.promised)
-}
-
-// window is when the job of a promise has the nodes, as far as that is foreseen.
-func (s *Core) window(x *promise) (from, until model.Time) {
-	from = max(x.at, s.now)
-	return from, from.Add(s.jobs[x.ref].left)
-}
-
-// avoidPromised adds to avoid the nodes that are promised to jobs of other vClusters within
-// [from, until), but for those that are held for the job itself.
-func (s *Core) avoidPromised(ref model.Ref, from, until model.Time, avoid model.NodeSet) {
-	j := &s.jobs[ref]
-	for i := range s.promises.list {
-		x := &s.promises.list[i]
-		if begin, end := s.window(x); !s.heeds(j, x) || until <= begin || end <= from {
-			continue
-		}
-		nodes := x.nodes
-		if h := s.holds.of(ref); h >= 0 {
-			nodes = s.promises.held
-			copy(nodes, x.nodes)
-			nodes.AndNot(s.holds[h].nodes)
-		}
-		avoid.Or(nodes)
-	}
-}
-
-// heeding says whether the vCluster has promises of others to heed.
-func (s *Core) heeding(qs *queueState) bool {
-	for i := range s.promises.list {
-		if s.jobs[s.promises.list[i].ref].queue != qs {
+// toOthers says whether other vClusters than that of qs have promised anything.
+func (s *promises) toOthers(qs *queueState) bool {
+	for i := range s.list {
+		if s.list[i].queue != qs {
 			return true
 		}
 	}
 	return false
 }
 
-// nextOpening is the first instant after another at which nodes come free without the end
-// of a job: an advance reservation begins or ends, or a job of another vCluster would leave
-// what it is promised.
-func (p *pass) nextOpening(after model.Time) model.Time {
-	at := p.nextBoundary(after)
-	p.eachPromisedEnd(func(end model.Time) {
-		if end > after {
-			at = min(at, end)
+// avoid adds to set the nodes that a job of the vCluster of qs leaves alone within
+// [from, until): those promised to jobs of other vClusters, but for younger promises than
+// its own, and but for the nodes that are held for it.
+func (s *promises) avoid(ref model.Ref, qs *queueState, now, from, until model.Time, held, set model.NodeSet) {
+	own := s.of(ref)
+	for i := range s.list {
+		x := &s.list[i]
+		if begin, end := x.window(now); x.queue == qs || (own >= 0 && own < i) || until <= begin || end <= from {
+			continue
 		}
-	})
-	return at
+		if held == nil {
+			set.Or(x.nodes)
+			continue
+		}
+		copy(s.rest, x.nodes)
+		s.rest.AndNot(held)
+		set.Or(s.rest)
+	}
 }
 
-// eachPromisedEnd calls f with the instants at which the promises to other vClusters end.
-func (p *pass) eachPromisedEnd(f func(model.Time)) {
-	for i := range p.promises.list {
-		if x := &p.promises.list[i]; p.jobs[x.ref].queue != p.qs {
-			_, end := p.window(x)
+// taken makes those vClusters look again to which a job that starts takes what they were
+// promised: they did not know of it.
+func (s *promises) taken(j *job) {
+	for i := range s.list {
+		if x := &s.list[i]; x.queue != j.queue && j.predicted > x.at && j.placement.Within(x.nodes) > 0 {
+			x.queue.dirty = true
+		}
+	}
+}
+
+// eachEnd calls f with the instants at which jobs of other vClusters would leave what they
+// are promised.
+func (s *promises) eachEnd(qs *queueState, now model.Time, f func(model.Time)) {
+	for i := range s.list {
+		if x := &s.list[i]; x.queue != qs {
+			_, end := x.window(now)
 			f(end)
 		}
 	}
@@ -227,48 +227,43 @@ func (p *pass) publish() {
 	changed, has := false, false
 	for i := 0; i < len(p.promises.list); {
 		x := &p.promises.list[i]
-		switch j := &p.jobs[x.ref]; {
-		case j.queue != p.qs || j.phase != queued:
+		switch {
+		case x.queue != p.qs || p.jobs[x.ref].phase != queued:
 		case x.ref != holder:
 			changed = true
-			p.tellPromise(x.ref, 0, nil)
-			j.promised = 0
+			clear(x.nodes)
+			p.tellPromise(x, p.jobs[x.ref].Job)
 			p.promises.remove(i)
 			continue
 		default:
 			if has = true; p.promises.set(i, at, nodes) {
 				changed = true
-				p.tellPromise(holder, at, nodes)
+				p.tellPromise(x, p.jobs[x.ref].Job)
 			}
 		}
 		i++
 	}
 	if holder >= 0 && !has {
-		j := &p.jobs[holder]
-		j.promised, j.promisedAt = p.promises.add(holder, at, nodes), p.now
-		p.tellPromise(holder, at, nodes)
+		p.promises.add(promise{ref: holder, queue: p.qs, left: p.jobs[holder].left, since: p.now, at: at}, nodes)
+		p.tellPromise(&p.promises.list[len(p.promises.list)-1], p.jobs[holder].Job)
 	}
 	if changed {
 		p.vclusters.promiseChanged(p.qs)
 	}
 }
 
-// tellPromise puts a change of a promise into the plan; no nodes end it.
-func (p *pass) tellPromise(ref model.Ref, at model.Time, nodes model.NodeSet) {
-	j := &p.jobs[ref]
-	x := scheduler.Promise{VCluster: j.VCluster, Job: j.Job, Ref: ref, Since: p.now, After: p.seq, At: at}
-	if n := len(p.plan.Promises); n < cap(p.plan.Promises) {
-		x.Nodes.Words = p.plan.Promises[:n+1][n].Nodes.Words[:0] // memory of an earlier plan
+// tellPromise puts a promise into the plan that has changed; without nodes it has ended.
+func (s *output) tellPromise(x *promise, job model.JobID) {
+	told := scheduler.Promise{VCluster: x.queue.id, Job: job, Ref: x.ref, Since: x.since, After: s.seq, At: x.at}
+	if n := len(s.plan.Promises); n < cap(s.plan.Promises) {
+		told.Nodes.Words = s.plan.Promises[:n+1][n].Nodes.Words[:0] // memory of an earlier plan
 	}
-	if j.promised > 0 {
-		x.Since = j.promisedAt
-	}
-	for w, m := range nodes {
+	for w, m := range x.nodes {
 		if m != 0 {
-			x.Nodes.Words = append(x.Nodes.Words, model.NodeWord{Word: int32(w), Mask: m})
+			told.Nodes.Words = append(told.Nodes.Words, model.NodeWord{Word: int32(w), Mask: m})
 		}
 	}
-	p.plan.Promises = append(p.plan.Promises, x)
+	s.plan.Promises = append(s.plan.Promises, told)
 }
 
 // promiseProposed makes the promise of a job that is proposed one of the nodes proposed.
@@ -283,30 +278,6 @@ func (p *pass) promiseProposed(ref model.Ref) {
 	nodes.And(p.promises.unhomed)
 	if p.promises.set(i, p.now, nodes) {
 		p.vclusters.promiseChanged(p.qs)
-	}
-}
-
-// endPromise ends the promise of a job that has started or left, and says whether there
-// was one.
-func (s *Core) endPromise(ref model.Ref) bool {
-	j := &s.jobs[ref]
-	if j.promised == 0 {
-		return false
-	}
-	j.promised = 0
-	s.promises.remove(s.promises.of(ref))
-	return true
-}
-
-// breaksPromises makes those vClusters look again to which a job that starts takes what they
-// were promised: they did not know of it.
-func (s *Core) breaksPromises(ref model.Ref) {
-	j := &s.jobs[ref]
-	for i := range s.promises.list {
-		x := &s.promises.list[i]
-		if o := &s.jobs[x.ref]; o.queue != j.queue && j.predicted > x.at && j.placement.Within(x.nodes) > 0 {
-			o.queue.dirty = true
-		}
 	}
 }
 

@@ -140,3 +140,17 @@ func (s queueStates) markOthersDirty(qs *queueState) {
 		}
 	}
 }
+
+// passAgain lets a vCluster whose proposal was refused make one more pass at this instant,
+// whatever its cycle: others have taken what it wanted. If that is refused as well, its
+// next pass waits for another instant. Where there are no others, a refusal is a change like
+// any other.
+func (s queueStates) passAgain(qs *queueState, now model.Time) {
+	switch {
+	case len(s) == 1:
+	case qs.againAt == now:
+		qs.stuckAt = now
+	default:
+		qs.again = true
+	}
+}
