@@ -35,7 +35,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 		moved = p.replan(line)
 	}
 	if p.qs.blocked && p.qs.policy.Preempts {
-		p.preempt(p.qs.reservation.Ref)
+		p.preemptForBlocked()
 	}
 	p.growPlanned()
 	plan.Due = min(plan.Due, plan.First(p.now))

@@ -70,6 +70,7 @@ type pass struct {
 	qs         *queueState
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
+	triesLeft  bool  // there are blocked jobs for which no victims were sought
 	heeding    bool  // others have promised nodes to their jobs
 }
 
@@ -80,7 +81,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.Core == nil {
 		p.Core, p.qs = s, qs
 	}
-	p.now, p.borrowable, p.heeding = now, 0, s.promises.toOthers(qs)
+	p.now, p.borrowable, p.triesLeft, p.heeding = now, 0, false, s.promises.toOthers(qs)
 	return p
 }
 
@@ -124,15 +125,16 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.dropIdleHolds()
 	if len(p.plan.Proposals) > first {
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
-	} else if ((!p.qs.orderHolds && !p.heeding) || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
+	} else if ((!p.qs.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
-	} else if p.heeding {
+	} else if p.heeding || p.triesLeft {
 		p.qs.quietUntil = p.now // what others have been promised moves with time
 	} else if p.qs.promising && p.qs.blocked {
 		p.qs.quietUntil = min(p.qs.quietUntil, max(p.qs.ends.First(), p.now)) // and so does what is promised here
 	}
+	p.qs.quietUntil = min(p.qs.quietUntil, p.nextBoundary(p.now)) // jobs that name an advance reservation may start
 	if p.qs.policy.plans() {
 		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plan.Due) // or the plan is made anew
 	}
@@ -335,6 +337,9 @@ func (p *pass) held(c order.Candidate) model.Reason {
 		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(j))
 		return model.ReasonMinScore
 	}
+	if j.Reservation >= 0 && p.site.Reservations[j.Reservation].Outside(p.now, p.now.Add(j.left)) {
+		return model.ReasonReserved
+	}
 	if r := p.limited(j); r != model.ReasonNone {
 		return r
 	}
@@ -388,7 +393,7 @@ func (p *pass) block(ref model.Ref, r model.Reason) {
 	p.qs.blocked = true
 	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.seq
 	if p.qs.policy.Preempts {
-		p.preempt(ref)
+		p.preemptForBlocked()
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 // long the answer is valid; no function finds a result of another here.
 type buffers struct {
 	room, tight []order.Candidate
+	line        []order.Candidate
 	scalingUp   []model.Ref
 	choice      choice
 	avoid       model.NodeSet

@@ -31,9 +31,8 @@ type queueState struct {
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
 
-	reservation      future.Reservation // of the first blocked job, under Easy
-	plan             future.Plan        // under Conservative
-	failedPreemption failedPreemption
+	reservation future.Reservation // of the first blocked job, under Easy
+	plan        future.Plan        // under Conservative
 
 	nextLook
 	scores

@@ -129,7 +129,7 @@ func preemptionOf(p *profiles.Preemption, a *profiles.Agents) preempt.Config {
 	if p.Rule == "banded" {
 		c.Rule = preempt.Banded
 	}
-	c.MaxVictims, c.NearCompletion, c.Timeout, c.Extension = p.MaxVictims, p.NearCompletion, p.Timeout, model.FixedOf(p.Extension)
+	c.MaxVictims, c.MaxTries, c.NearCompletion, c.Timeout, c.Extension = p.MaxVictims, p.MaxTries, p.NearCompletion, p.Timeout, model.FixedOf(p.Extension)
 	c.Deferral, c.DeferralsAuto, c.DeferralsManual = p.Deferral, p.DeferralsAuto, p.DeferralsOwn
 	return c
 }

@@ -34,7 +34,7 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		case c == nil && blocked == nil:
 			blocked = j
 			shadow = s.shadow(l, j)
-			s.preempt(l, j)
+			s.preemptForBlocked(l)
 		case c != nil && s.mayOvertake(l, j, c, blocked, shadow):
 			s.start(l, j, c)
 			started = append(started, j)
@@ -59,7 +59,7 @@ func (s *naiveSite) blockedNow(l *naiveVCluster, blocked bool) {
 
 // heldBack says whether j is below min_score or beyond a hard limit.
 func (s *naiveSite) heldBack(l *naiveVCluster, j *naiveJob) bool {
-	return l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin))
+	return s.outsideNamed(j, s.now, s.now.Add(j.left)) || l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin))
 }
 
 // room is where j could start now; nil when nowhere.

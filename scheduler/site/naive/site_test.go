@@ -58,7 +58,6 @@ type naiveVCluster struct {
 	plans            []naivePlan
 	planned          model.Time // when conservative backfilling did so last
 	early            bool       // a pass came within its interval since
-	failed           naiveFailed
 }
 
 type naivePhase int
@@ -93,6 +92,7 @@ type naiveJob struct {
 	flight    *naiveChoice
 	resize    uint64 // the proposal to hold flight
 	behind    bool   // a job that is blocked in this pass
+	vain      int    // facts observed, and one, when no victims for it were found
 	holding   int    // index of its row in the ledger
 	may       []int  // nodes that it may ever use, once asked for
 	groups    int32  // that it needs, once asked for

@@ -111,7 +111,7 @@ func (s *naiveSite) passConservative(l *naiveVCluster, queue []*naiveJob) {
 		}
 	}
 	if blocked != nil {
-		s.preempt(l, blocked)
+		s.preemptForBlocked(l)
 	}
 	s.extendPlanned(l)
 	s.grow(l, started, blocked, model.Never)
@@ -135,7 +135,7 @@ func (s *naiveSite) passBetween(l *naiveVCluster, queue []*naiveJob) {
 			continue
 		}
 		blocked = j
-		s.preempt(l, j)
+		s.preemptForBlocked(l)
 	}
 	s.grow(l, started, blocked, model.Never)
 	s.publish(l, blocked, model.Never)
