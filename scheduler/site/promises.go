@@ -195,6 +195,11 @@ func (p *pass) foresee(nodes model.NodeSet) model.Time {
 			}
 			return t <= r.At
 		})
+		for i := range p.resizes { // services that grew behind it
+			if x := &p.resizes[i]; x.queue == p.qs && x.seq > r.Since && p.jobs[x.ref].predictedEnd(p.now) <= r.At {
+				free.Give(&x.gained)
+			}
+		}
 		j := &p.jobs[r.Ref]
 		q := p.qs.query(j, j.NodesMin, nil)
 		ok = free.Select(&q, found)
