@@ -248,9 +248,14 @@ func (p *pass) publish() {
 		}
 		i++
 	}
+	told := changed
 	if holder >= 0 && !has {
+		told = true
 		p.promises.add(promise{ref: holder, queue: p.qs, left: p.jobs[holder].left, since: p.now, at: at}, nodes)
 		p.tellPromise(&p.promises.list[len(p.promises.list)-1], p.jobs[holder].Job)
+	}
+	if told {
+		p.vclusters.invalidateBounds(p.now) // the others plan around it
 	}
 	if changed {
 		p.vclusters.promiseChanged(p.qs)
