@@ -33,8 +33,8 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		switch {
 		case c == nil && blocked == nil:
 			blocked = j
-			shadow = s.shadow(l, j)
 			s.preemptForBlocked(l)
+			shadow = s.shadow(l, j) // around what is held now
 		case c != nil && s.mayOvertake(l, j, c, blocked, shadow):
 			s.start(l, j, c)
 			started = append(started, j)
