@@ -129,10 +129,10 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
-	} else if p.heeding || p.triesLeft {
-		p.qs.quietUntil = p.now // what others have been promised moves with time
-	} else if p.qs.promising && p.qs.blocked {
-		p.qs.quietUntil = min(p.qs.quietUntil, max(p.qs.ends.First(), p.now)) // and so does what is promised here
+	} else if p.triesLeft || (p.heeding && p.qs.policy.Preempts) {
+		p.qs.quietUntil = p.now // a job may lose its room by time alone, and then preempt others
+	} else {
+		p.qs.quietUntil = min(p.qs.quietUntil, max(p.promises.quietUntil(p.qs), p.now))
 	}
 	p.qs.quietUntil = min(p.qs.quietUntil, p.nextBoundary(p.now)) // jobs that name an advance reservation may start
 	if p.qs.policy.plans() {

@@ -109,6 +109,21 @@ func (s *promises) toOthers(qs *queueState) bool {
 	return false
 }
 
+// quietUntil is until when time alone moves nothing that is promised: to jobs of other
+// vClusters that do not start then, and here when jobs do not leave that should.
+func (s *promises) quietUntil(qs *queueState) model.Time {
+	at := model.Never
+	if qs.promising && qs.blocked {
+		at = qs.ends.First()
+	}
+	for i := range s.list {
+		if x := &s.list[i]; x.queue != qs {
+			at = min(at, x.at)
+		}
+	}
+	return at
+}
+
 // avoid adds to set the nodes that a job of the vCluster of qs leaves alone within
 // [from, until): those promised to jobs of other vClusters, but for younger promises than
 // its own, and but for the nodes that are held for it.
