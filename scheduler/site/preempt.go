@@ -21,7 +21,7 @@ func (p *pass) preemptForBlocked() {
 	least := p.leastClass()
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
-		if j := &p.jobs[ref]; rankClass(j) > least && !p.holds.has(ref) && j.vainAt != p.factSeq+1 {
+		if j := &p.jobs[ref]; rankClass(j) > least && !p.holds.has(ref) && j.failedAt != p.factSeq+1 {
 			line = append(line, order.Candidate{Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
 		}
 	}
@@ -30,7 +30,7 @@ func (p *pass) preemptForBlocked() {
 		line[i].Key = p.keyOf(&p.jobs[line[i].Ref])
 	}
 	h := p.heap(line)
-	slices.SortFunc(line, func(a, b order.Candidate) int {
+	slices.SortFunc(line, func(a, b order.Candidate) int { //detlint:total ids of jobs end the order of the queue
 		if c := cmp.Compare(rankClass(&p.jobs[b.Ref]), rankClass(&p.jobs[a.Ref])); c != 0 {
 			return c
 		}
@@ -87,7 +87,7 @@ func (p *pass) preempt(ref model.Ref) {
 		return
 	}
 	if !p.proposePreemption(ref, trigger) {
-		j.vainAt = p.factSeq + 1
+		j.failedAt = p.factSeq + 1
 	}
 }
 

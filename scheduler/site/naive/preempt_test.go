@@ -89,7 +89,7 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
 	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
 	tries := 0
 	for _, j := range line {
-		if j.usage != nil || j.vain == s.factSeq+1 || s.heldBack(l, j) || s.room(l, j) != nil {
+		if j.usage != nil || j.failed == s.factSeq+1 || s.heldBack(l, j) || s.room(l, j) != nil {
 			continue
 		}
 		if tries++; tries > int(l.policy.Preemption.MaxTries) {
@@ -122,7 +122,7 @@ func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 		}
 		return
 	}
-	j.vain = s.factSeq + 1
+	j.failed = s.factSeq + 1
 }
 
 // victims are those who make room for j on nodes of its own, nobody when nobody

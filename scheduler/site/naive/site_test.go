@@ -92,7 +92,7 @@ type naiveJob struct {
 	flight    *naiveChoice
 	resize    uint64 // the proposal to hold flight
 	behind    bool   // a job that is blocked in this pass
-	vain      int    // facts observed, and one, when no victims for it were found
+	failed    int    // facts observed, and one, when no victims for it were found
 	holding   int    // index of its row in the ledger
 	may       []int  // nodes that it may ever use, once asked for
 	groups    int32  // that it needs, once asked for
