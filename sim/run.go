@@ -486,6 +486,7 @@ func (r *run) finish() (*Result, error) {
 	if r.sited != nil {
 		r.series.SetEnergy(metric.Energy(r.sited.Energy))
 		r.res.SiteCounts = &r.sited.SiteCounts
+		r.res.SiteCounts.Refused = r.site.refusals()
 	}
 	if r.watch != nil {
 		r.watch.Finish(r.rowsRead(), r.res.dropped(), r.res.Unfinished)

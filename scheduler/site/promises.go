@@ -124,24 +124,30 @@ func (s *promises) quietUntil(qs *queueState) model.Time {
 	return at
 }
 
-// avoid adds to set the nodes that a job of the vCluster of qs leaves alone within
-// [from, until): those promised to jobs of other vClusters, but for younger promises than
-// its own, and but for the nodes that are held for it.
-func (s *promises) avoid(ref model.Ref, qs *queueState, now, from, until model.Time, held, set model.NodeSet) {
+// heeded calls f with the promises that a job of the vCluster of qs heeds when it runs over
+// [from, until): those to jobs of other vClusters, but for younger ones than its own.
+func (s *promises) heeded(ref model.Ref, qs *queueState, now, from, until model.Time, f func(x *promise)) {
 	own := s.of(ref)
 	for i := range s.list {
 		x := &s.list[i]
-		if begin, end := x.window(now); x.queue == qs || (own >= 0 && own < i) || until <= begin || end <= from {
-			continue
+		if begin, end := x.window(now); x.queue != qs && (own < 0 || own > i) && until > begin && end > from {
+			f(x)
 		}
+	}
+}
+
+// avoid adds to set the nodes that a job leaves alone over [from, until), since they are promised
+// to others, but for those that are held for it.
+func (s *promises) avoid(ref model.Ref, qs *queueState, now, from, until model.Time, held, set model.NodeSet) {
+	s.heeded(ref, qs, now, from, until, func(x *promise) {
 		if held == nil {
 			set.Or(x.nodes)
-			continue
+			return
 		}
 		copy(s.rest, x.nodes)
 		s.rest.AndNot(held)
 		set.Or(s.rest)
-	}
+	})
 }
 
 // taken makes those vClusters look again to which a job that starts takes what they were
