@@ -29,6 +29,11 @@ func (l *forged) promised(before bool, span model.Duration) {
 	}
 }
 
+func punctual(c *Config) {
+	easy(fcfs)(c)
+	c.Policies[0].Punctual = true
+}
+
 // forgedPromises are those that break what vClusters promise to their jobs.
 var forgedPromises = []forgedLog{
 	{0, "a job that has left when the node is promised", nil, func(l *forged) { l.promised(false, 5*model.Second) }},
@@ -49,13 +54,13 @@ var forgedPromises = []forgedLog{
 		l.seq--
 		l.start(0, 1, 4)
 	}},
-	{33, "a promise is put off", easy(fcfs), func(l *forged) {
+	{33, "a promise is put off", punctual, func(l *forged) {
 		l.submit(0, 0, wants(2))
 		l.promise(0, 0, 5*sec)
 		l.promise(1*sec, 0, 6*sec)
 		l.submit(1*sec, 1)
 	}},
-	{0, "a promise is put off since a node has failed", easy(fcfs), func(l *forged) {
+	{0, "a promise is put off since a node has failed", punctual, func(l *forged) {
 		l.submit(0, 0, wants(2))
 		l.promise(0, 0, 5*sec)
 		l.node(1*sec, 4, model.Down)

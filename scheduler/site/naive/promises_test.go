@@ -3,6 +3,7 @@ package naive_test
 import (
 	"slices"
 
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
 )
@@ -11,6 +12,7 @@ import (
 // instant on.
 type naivePromise struct {
 	job   *naiveJob
+	since model.Time // when it got one first
 	at    model.Time
 	nodes []int
 }
@@ -60,13 +62,13 @@ func (s *naiveSite) promise(l *naiveVCluster, blocked *naiveJob, shadow model.Ti
 	case l.policy.Backfill == order.Conservative:
 		for _, r := range l.plans {
 			if r.job == blocked {
-				p = &naivePromise{blocked, r.at, s.unhomed(r.nodes)}
+				p = &naivePromise{blocked, s.now, r.at, s.unhomed(r.nodes)}
 			}
 		}
 	case l.policy.Backfill == order.Easy && shadow < model.Never:
 		gone := func(o *naiveJob) bool { return s.sees(l, o) && s.endOf(o) <= shadow || o == blocked }
 		if c := s.chooseOwn(s.view(l, gone), blocked, int(blocked.NodesMin), shadow); c != nil {
-			p = &naivePromise{blocked, shadow, s.unhomed(c.nodes)}
+			p = &naivePromise{blocked, s.now, shadow, s.unhomed(c.nodes)}
 		}
 	}
 	if p != nil && len(p.nodes) == 0 {
@@ -85,19 +87,33 @@ func (s *naiveSite) publish(l *naiveVCluster, blocked *naiveJob, shadow model.Ti
 		case s.vclusterOf(o.job) != l || o.job.phase != naiveWaiting:
 			kept = append(kept, o)
 		case p != nil && o.job == p.job:
-			changed = changed || o.at != p.at || !slices.Equal(o.nodes, p.nodes)
+			p.since = o.since
+			if o.at != p.at || !slices.Equal(o.nodes, p.nodes) {
+				changed = true
+				s.tell(p)
+			}
 			kept = append(kept, p)
 			p = nil
 		default:
 			changed = true
+			s.tell(&naivePromise{job: o.job, since: o.since, at: o.at})
 		}
 	}
 	if p != nil {
+		s.tell(p)
 		kept = append(kept, p)
 	}
 	if s.promises = kept; changed {
 		s.promiseChanged(l)
 	}
+}
+
+// tell puts a promise into the plan that has changed.
+func (s *naiveSite) tell(p *naivePromise) {
+	c := &naiveChoice{nodes: p.nodes}
+	s.plan.Promises = append(s.plan.Promises, scheduler.Promise{
+		VCluster: p.job.VCluster, Job: p.job.Job, Ref: p.job.ref, Since: p.since, After: s.seq, At: p.at, Nodes: c.placement(),
+	})
 }
 
 // promiseChanged is a change for the others that may have heeded a promise.
