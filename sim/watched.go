@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"orrery/scheduler/backfill"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
@@ -62,8 +61,7 @@ func (r *run) siteWatcher(p *plan.Site) watcher {
 	}
 	for i := range p.Core.Policies {
 		q := &p.Core.Policies[i]
-		punctual := q.Backfill == order.Easy || q.Backfill == order.Conservative && q.Cycle == 0 && q.Window == (backfill.Window{}) && q.MaxUserTests == 0
-		policy := watch.Policy{Easy: q.Backfill == order.Easy, Punctual: punctual, Preempts: q.Preempts, MaxVictims: q.Preemption.MaxVictims}
+		policy := watch.Policy{Easy: q.Backfill == order.Easy, Punctual: q.Punctual(), Preempts: q.Preempts, MaxVictims: q.Preemption.MaxVictims}
 		if q.Ranking == site.ByOrder {
 			policy.Order = watch.OrderOf(q.Order.String())
 		}
