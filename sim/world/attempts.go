@@ -138,6 +138,9 @@ func (s *Site) finishJob(ref model.Ref, outcome model.JobState, kept model.Durat
 	l := &s.jobs[ref]
 	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
 	s.endAttempt(ref, outcome, l.rec.Reason, kept)
+	if outcome == model.Failed && l.alloc.OutOfRequeues(l.rec.Reason != model.ReasonNone, l.rec.Requeues) {
+		l.rec.Reason = model.ReasonMaxRequeue // of the job; the attempt has its own
+	}
 	l.rec.State = outcome
 	if outcome == model.Failed {
 		s.Meter.Failed++
