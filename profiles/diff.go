@@ -100,7 +100,7 @@ func valueOf(v reflect.Value, f field) any {
 	case aBool:
 		return v.Bool()
 	case aSpan:
-		return model.Duration(v.Int()).Seconds()
+		return spanIn(v).Seconds()
 	case aWhole, aSize:
 		return v.Int()
 	case aNumber:

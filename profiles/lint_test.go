@@ -155,7 +155,7 @@ func TestDiff(t *testing.T) {
 +bf_max_job_test >none
 +bf_max_job_user >none
 ~cycle event>5s
-+phase >0s
++phase >spread
 `, signs)
 	for _, d := range Diff(a, read("order: fcfs")) {
 		if d.Key != "order" {

@@ -116,8 +116,8 @@ func (p *Profile) rules(c *checker) {
 	if _, err := p.scoreWeights(); p.Order == "score" && err != nil {
 		c.add(join(p.base, "weights"), "%v", err)
 	}
-	if p.Cycle > 0 && p.Phase >= p.Cycle {
-		c.add(join(p.base, "phase"), "found %s, want less than the cycle of %s", formatSpan(p.Phase), formatSpan(p.Cycle))
+	if p.Cycle > 0 && p.Phase != nil && *p.Phase >= p.Cycle {
+		c.add(join(p.base, "phase"), "found %s, want less than the cycle of %s", formatSpan(*p.Phase), formatSpan(p.Cycle))
 	}
 	if p.BFResolution > 0 && p.BFWindow > 0 && p.BFResolution > p.BFWindow {
 		c.add(join(p.base, "bf_resolution"), "found %s, want at most bf_window, %s", formatSpan(p.BFResolution), formatSpan(p.BFWindow))

@@ -45,8 +45,10 @@ type Profile struct {
 	BFMaxJobTest int32          `yaml:"bf_max_job_test" zero:"none" default:"none" min:"0" when:"backfill=conservative" unit:"jobs" doc:"jobs that one backfill pass looks at; Slurm: 500"`
 	BFMaxJobUser int32          `yaml:"bf_max_job_user" zero:"none" default:"none" min:"0" when:"backfill=conservative" unit:"jobs" doc:"jobs of one user that one backfill pass looks at"`
 
-	Cycle model.Duration `yaml:"cycle" zero:"event" default:"event" min:"0s" unit:"span" doc:"time between passes; event makes one whenever something changed"`
-	Phase model.Duration `yaml:"phase" default:"0s" min:"0s" when:"cycle!=event" unit:"span" doc:"instant of the first pass, less than cycle"`
+	Reservations string `yaml:"reservations" of:"shared,private" default:"shared" when:"backfill=easy|conservative,mode=documented" doc:"whether other vClusters leave the nodes of no vCluster alone that the first blocked job waits for; private lets them take these"`
+
+	Cycle model.Duration  `yaml:"cycle" zero:"event" default:"event" min:"0s" unit:"span" doc:"time between passes; event makes one whenever something changed"`
+	Phase *model.Duration `yaml:"phase" zero:"spread" default:"spread" min:"0s" when:"cycle!=event" unit:"span" doc:"instant of the first pass, less than cycle; spread: cycle x place of the vCluster in the file / number of vClusters, from 0 on"`
 
 	AccountingTick model.Duration `yaml:"accounting_tick" default:"5m" min:"1s" when:"order=score|multifactor" unit:"span" doc:"how often usage, shares and budgets are brought up to date; the same for all vClusters of a site"`
 	Usage          Usage          `yaml:"usage" doc:"what counts as the usage of a tenant; the same for all vClusters of a site"`
@@ -83,6 +85,7 @@ type Preemption struct {
 	Enabled        bool           `yaml:"enabled" default:"false" when:"mode=documented" doc:"whether jobs of this vCluster may preempt"`
 	Rule           string         `yaml:"rule" of:"strict,banded" default:"strict" when:"preemption.enabled=true" doc:"which jobs give way: any lower class, or a lower band of classes (0, 1-3, 4-6, 7-9)"`
 	MaxVictims     int32          `yaml:"max_victims" default:"3" min:"1" max:"1000000" when:"preemption.enabled=true" unit:"jobs" doc:"victims for one job; where more would be needed no job is preempted"`
+	MaxTries       int32          `yaml:"max_tries" default:"16" min:"1" max:"1000000" when:"preemption.enabled=true" unit:"jobs" doc:"blocked jobs for which a pass looks for victims, by class"`
 	NearCompletion model.Duration `yaml:"near_completion" default:"5m" min:"0s" when:"preemption.enabled=true" unit:"span" doc:"running work with less of its requested time left is spared"`
 	Timeout        model.Duration `yaml:"timeout" default:"10m" min:"1s" when:"preemption.enabled=true" unit:"span" doc:"time a victim has to write its checkpoint; this and the five below are the same in all profiles of a site that preempt"`
 	Extension      float64        `yaml:"extension" default:"0.5" min:"0" max:"10" when:"preemption.enabled=true" unit:"of timeout" doc:"how much longer it has, once, when it is late"`

@@ -22,7 +22,7 @@ func TestLibraryVectors(t *testing.T) {
 		sum     float64
 	}{
 		//                          w1   w2   w3   w4   w5   w6   w7   w8   w9
-		{"default", [score.NumFactors]float64{.20, .20, .20, .15, .10, .05, 0, .05, .10}, 1.05},
+		{"default", [score.NumFactors]float64{.20, .20, .20, .15, .10, .05, 0, 0, .10}, 1},
 		{"hpc-batch", [score.NumFactors]float64{.15, .20, .20, .15, .10, .05, 0, .05, .10}, 1},
 		{"ml-training", [score.NumFactors]float64{.10, .10, .10, .25, .15, .05, .05, .10, .10}, 1},
 		{"service", [score.NumFactors]float64{.15, .05, .10, .05, .10, .05, .10, .10, .30}, 1},

@@ -228,7 +228,7 @@ func (r *resolver) sets() {
 	for i := range r.c.Reservations {
 		v, path := &r.c.Reservations[i], fmt.Sprintf("reservations[%d].nodes", i)
 		r.site.Reservations = append(r.site.Reservations, model.Reservation{
-			Name: v.Name, Nodes: r.set(path, v.Nodes), Start: model.Time(v.Start), End: model.Time(v.End), Maintenance: v.Maintenance,
+			Name: v.Name, Nodes: r.set(path, v.Nodes), Start: model.Time(v.Start), End: model.Time(v.End), Maintenance: v.Maintenance, Flex: v.Flex,
 		})
 	}
 }

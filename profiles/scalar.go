@@ -128,8 +128,20 @@ func parseSpan(text string, v reflect.Value, f field) error {
 	if d == model.Forever {
 		return fmt.Errorf("found %q, want a span that ends%s", text, orZero(f))
 	}
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.ValueOf(&d))
+		return nil
+	}
 	v.SetInt(int64(d))
 	return nil
+}
+
+// spanIn is the value of a key, which is not none.
+func spanIn(v reflect.Value) model.Duration {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return model.Duration(v.Int())
 }
 
 func parseSize(text string, v reflect.Value) error {
@@ -206,7 +218,7 @@ func formatScalar(v reflect.Value, f field) string {
 		}
 		return strconv.FormatFloat(v.Float(), 'f', -1, 64)
 	case aSpan:
-		return formatSpan(model.Duration(v.Int()))
+		return formatSpan(spanIn(v))
 	case aSize:
 		return formatSize(v)
 	case anAmount:

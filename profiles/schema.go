@@ -115,7 +115,7 @@ const (
 	aBool         // true or false
 	aWhole        // int32, int64
 	aNumber       // float64, or *float64 that may be off
-	aSpan         // model.Duration
+	aSpan         // model.Duration, or *model.Duration that may be none
 	aSize         // Bytes, Rate, Power
 	anAmount      // Amount, or *Amount that may be none
 	aNodes        // Nodes: one term or a list of them
@@ -128,7 +128,7 @@ const (
 
 func kindOf(t reflect.Type) kind {
 	switch t {
-	case reflect.TypeFor[model.Duration]():
+	case reflect.TypeFor[model.Duration](), reflect.TypeFor[*model.Duration]():
 		return aSpan
 	case reflect.TypeFor[Bytes](), reflect.TypeFor[Rate](), reflect.TypeFor[Power]():
 		return aSize

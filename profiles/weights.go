@@ -12,7 +12,7 @@ import (
 // balanced are the weights of a profile that names none: those that the public
 // Lattice sources have as their default.
 func balanced() Weights {
-	return Weights{Priority: 0.20, WaitTime: 0.20, FairShare: 0.20, Topology: 0.15, DataReadiness: 0.10, Backlog: 0.05, Checkpoint: 0.05, Conformance: 0.10}
+	return Weights{Priority: 0.20, WaitTime: 0.20, FairShare: 0.20, Topology: 0.15, DataReadiness: 0.10, Backlog: 0.05, Conformance: 0.10}
 }
 
 // vector is w as written, w1 to w9.

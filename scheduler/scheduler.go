@@ -54,8 +54,15 @@ type Questions interface {
 type Plan struct {
 	// Proposals to start jobs, in the order in which they were decided.
 	Proposals []model.Proposal
+	// Promises are the promises of vClusters to their blocked jobs that have changed, in the
+	// order in which they were decided.
+	Promises []Promise
 	// Notes explain decisions, where they are asked for.
 	Notes []Note
+	// More says that another plan must follow at the same instant, when the answers that
+	// are known at once are observed: more vClusters have their turn, on what is committed
+	// then.
+	More bool
 	// Again says that another pass is to follow at the same instant if any of the
 	// proposals is granted then: services change their size.
 	Again bool
@@ -66,6 +73,24 @@ type Plan struct {
 	// QuietUntil is a lower bound on the next instant at which a pass would
 	// answer anything new if nothing were observed until then.
 	QuietUntil model.Time
+}
+
+// Promise is a change of what a vCluster promises to its first blocked job: nodes that work of
+// others leaves alone from an instant on.
+type Promise struct {
+	VCluster model.VClusterID
+	Job      model.JobID
+	Ref      model.Ref
+	// Since is when the job was promised anything first, without interruption. Of the
+	// promises of one instant, those that come first in the log are older.
+	Since model.Time
+	// After is the number of the last proposal before it was decided: those of higher
+	// numbers keep it.
+	After uint64
+	// At is the instant that it is for.
+	At model.Time
+	// Nodes are those promised, as whole nodes; none when the promise has ended.
+	Nodes model.Placement
 }
 
 // Work counts what a core has done since it was made. It is reported beside

@@ -20,7 +20,8 @@ type siteResults struct {
 	series    *metric.Series
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
-	jobs      []siteJob // by model.Ref, of the jobs in the system
+	refused   [model.ReasonMaxRequeue + 1]int64 // proposals, by reason
+	jobs      []siteJob                         // by model.Ref, of the jobs in the system
 	row       record.Decision
 	text      []byte
 }
@@ -60,11 +61,32 @@ func (s *siteResults) fact(now model.Time, f *model.Fact) {
 		s.jobs[f.Ref] = siteJob{f.Alloc.ID, f.Job, f.Alloc.VCluster, f.Alloc.Tenant}
 	case model.FactAssigned, model.FactRestored, model.FactCancelled, model.FactEnded:
 		s.series.WaitsNoMore(now, f.Ref)
+	case model.FactRefused:
+		s.refused[f.Reason]++
+		if j := &s.jobs[f.Ref]; s.decisions != nil && s.explain(j.job) {
+			s.row = record.Decision{Time: now, Job: j.job, ID: j.id, Kind: "refused", Reason: f.Reason, Behind: -1, Until: model.AbsentTime, KeptFor: -1, KeptUntil: model.AbsentTime}
+			s.decisions.Decision(&s.row)
+		}
 	case model.FactDemand:
 		s.sized(now, "demand", f.Ref, int32(f.Value))
 	case model.FactResized:
 		s.sized(now, "resize", f.Ref, f.Placement.Nodes())
 	}
+}
+
+// refusals are the proposals that the quorum refused, by the name of the reason; nil for
+// none.
+func (s *siteResults) refusals() map[string]int64 {
+	var by map[string]int64
+	for r, n := range s.refused {
+		if n > 0 && by == nil {
+			by = map[string]int64{}
+		}
+		if n > 0 {
+			by[model.Reason(r).String()] = n
+		}
+	}
+	return by
 }
 
 // sized notes how many nodes a service is to have, or has from now on.

@@ -44,7 +44,8 @@ func TestReservationsOfTheTrace(t *testing.T) {
 	names := traces.Job{Reservation: "exam"}
 	both := `{"nodes":["a-1","a-2"],"start":50000000,"end":80000000`
 	require.Equal(t, []int64{80, 5, 50}, startsAmid(t, reserve(both+"}"), submittedJob{0, 60, 1, 1, 0, traces.Job{}}, submittedJob{5, 20, 1, 2, 0, traces.Job{}}, submittedJob{30, 30, 1, 3, 0, traces.Job{Reservation: "exam", Eligible: traces.Some(model.Time(50 * model.Second))}}))
-	require.Equal(t, []int64{0}, startsAmid(t, reserve(both+"}"), submittedJob{0, 60, 1, 1, 0, names}))
+	require.Equal(t, []int64{50}, startsAmid(t, reserve(both+"}"), submittedJob{0, 30, 1, 1, 0, names}))
+	require.Equal(t, []int64{-1}, startsAmid(t, reserve(both+"}"), submittedJob{0, 60, 1, 1, 0, names}), "longer than it")
 	require.Equal(t, []int64{80}, startsAmid(t, reserve(both+`,"maintenance":true}`), submittedJob{0, 60, 1, 1, 0, names}))
 	require.Equal(t, []int64{0, 80}, startsAmid(t, reserve(`{"nodes":["a-1"],"start":50000000,"end":80000000}`), submittedJob{0, 60, 1, 1, 0, traces.Job{}}, submittedJob{1, 100, 2, 1, 0, traces.Job{}}))
 }

@@ -28,6 +28,7 @@ func (l *log) recorder() *commitlog.Recorder {
 func owned(e *commitlog.Entry) commitlog.Entry {
 	c, f := *e, &e.Fact
 	c.Proposal.Placement.Words, c.Proposal.Placement.Shares = slices.Clone(e.Proposal.Placement.Words), slices.Clone(e.Proposal.Placement.Shares)
+	c.Promise.Nodes.Words = slices.Clone(e.Promise.Nodes.Words)
 	if f.Alloc != nil {
 		a := *f.Alloc
 		a.Deps = slices.Clone(a.Deps)

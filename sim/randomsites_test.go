@@ -114,8 +114,9 @@ func (d *siteDraw) people() {
 				t, limit(9), limit(4), 1+d.below(8), 1+d.below(8)))
 		}
 	}
+	// Its class keeps low from preempting what preempts high: such jobs would take turns for ever.
 	if d.qos = d.yes(30); d.qos {
-		d.w.head = append(d.w.head, fmt.Sprintf("qos+ {name: low, max_nodes: %s, group_nodes: %s, group_jobs: %s, user_jobs: %s, user_nodes: %s, preempt_grace: %s}",
+		d.w.head = append(d.w.head, fmt.Sprintf("qos+ {name: low, class: 0, max_nodes: %s, group_nodes: %s, group_jobs: %s, user_jobs: %s, user_nodes: %s, preempt_grace: %s}",
 			limit(9), limit(9), limit(4), limit(3), limit(9), d.span(0, 2)), "qos+ {name: high, preempts: [low]}")
 	}
 	if d.parts = !d.calm && d.yes(30); d.parts {

@@ -298,7 +298,7 @@ func (r *run) watchFact(now model.Time, f *model.Fact) {
 
 // Passed implements drive.Recorder.
 func (r *run) Passed(now model.Time, p *scheduler.Plan) {
-	if len(p.Proposals) > 0 {
+	if len(p.Proposals)+len(p.Promises) > 0 {
 		r.print.Passed(now, p)
 	}
 	for _, o := range r.observers {
@@ -486,6 +486,7 @@ func (r *run) finish() (*Result, error) {
 	if r.sited != nil {
 		r.series.SetEnergy(metric.Energy(r.sited.Energy))
 		r.res.SiteCounts = &r.sited.SiteCounts
+		r.res.SiteCounts.Refused = r.site.refusals()
 	}
 	if r.watch != nil {
 		r.watch.Finish(r.rowsRead(), r.res.dropped(), r.res.Unfinished)

@@ -23,7 +23,7 @@ var profileOf = regexp.MustCompile(`profile: \{.*\}\}$`)
 func (w *siteWorld) reserving(order string) {
 	w.head = slices.DeleteFunc(w.head, func(l string) bool { return strings.HasPrefix(l, "quorum:") })
 	for i, v := range w.vclusters {
-		w.vclusters[i] = profileOf.ReplaceAllString(v, fmt.Sprintf("profile: {backfill: easy, order: %s}}", order))
+		w.vclusters[i] = profileOf.ReplaceAllString(v, fmt.Sprintf("profile: {backfill: easy, order: %s, reservations: private}}", order))
 	}
 	for i := range w.jobs {
 		if w.jobs[i].Kind != "reactive" {

@@ -120,6 +120,9 @@ func (v *explainVerb) tell(e *explain.Explanation, at int) error {
 		fmt.Fprintf(out, "The log has this number %d times; this is row %d.\n", e.Rows, e.Row)
 	}
 	fmt.Fprintln(out, about(e))
+	for _, r := range e.Refusals {
+		fmt.Fprintf(out, "%s  a proposal for it was refused: %s\n", r.At, r.Reason)
+	}
 	for i := range e.Moves {
 		fmt.Fprintln(out, moved(e, &e.Moves[i]))
 	}

@@ -223,7 +223,7 @@ func TestFactsOfOtherVersions(t *testing.T) {
 		dir := fmt.Sprintf("facts-%d", v)
 		got := inProcess(t, "export", dir, "--table", "facts")
 		require.Equal(t, exitInput, got.code, got.stderr)
-		require.Contains(t, got.stderr, fmt.Sprintf("%s/facts.parquet: found facts schema %d, this program reads %s; changed since then: every round, fact, pass and proposal", dir, v, factsFormat.reads()))
+		require.Contains(t, got.stderr, fmt.Sprintf("%s/facts.parquet: found facts schema %d, this program reads %s; changed since then: %s", dir, v, factsFormat.reads(), factsFormat.news[v+1]))
 		require.Contains(t, got.stderr, ". To write it anew: orrery replay LOG --procs 4 --order sjf --backfill conservative:5 --facts --out "+dir+" --force")
 		got = inProcess(t, "export", dir, "--table", "jobs")
 		require.Zero(t, got.code, got.stderr)

@@ -119,6 +119,7 @@ type Loop struct {
 	shares     []model.NodeShare
 	observed   bool
 	goesOn     bool // the last answers call for another pass at once
+	more       bool // so does the last plan itself
 }
 
 // Observe feeds facts without a pass, for a scheduler that runs in cycles.
@@ -182,8 +183,10 @@ func (l *Loop) pass(now model.Time) {
 // them. It says whether the quorum refused anything.
 func (l *Loop) proceed(now model.Time) (refused bool) {
 	refused = l.attempt(now)
-	for l.goesOn { // each withdraws, starts or resizes a job at least
+	for l.goesOn || l.more { // each withdraws, starts or resizes a job, or others have their turn
+		later := l.goesOn && l.more
 		refused = l.attempt(now) || refused
+		l.goesOn = l.goesOn || later
 	}
 	return refused
 }
@@ -205,7 +208,7 @@ func (l *Loop) attempt(now model.Time) (refused bool) {
 // plan asks the core for a plan.
 func (l *Loop) plan(now model.Time) *scheduler.Plan {
 	plan := l.Core.Plan(now)
-	l.due, l.quietUntil, l.observed = plan.Due, plan.QuietUntil, false
+	l.due, l.quietUntil, l.observed, l.more = plan.Due, plan.QuietUntil, false, plan.More
 	l.Record.Passed(now, plan)
 	return plan
 }

@@ -140,6 +140,12 @@ func (a *Allocation) Preemptible() bool {
 	return !a.IsSensitive() && (a.Checkpoint != CheckpointNone || a.Class < 7)
 }
 
+// OutOfRequeues says whether a failed allocation would return to the queue if it had not
+// done so as often as it may: at least once.
+func (a *Allocation) OutOfRequeues(hardware bool, count int32) bool {
+	return a.MaxRequeue > 0 && count >= a.MaxRequeue && a.Requeues(hardware, a.MaxRequeue-1)
+}
+
 // Requeues says whether a failed allocation returns to the queue: hardware is
 // set when its nodes were the cause, count is the number of earlier requeues.
 func (a *Allocation) Requeues(hardware bool, count int32) bool {

@@ -166,6 +166,7 @@ const (
 	ReasonNotPreemptible         // refused: a victim may not lose its nodes
 	ReasonNotRunning             // refused: the job does not run, or is leaving
 	ReasonSensitivePool          // waits: the bound on nodes of sensitive work
+	ReasonMaxRequeue             // failed once more than it may be requeued
 )
 
 var reasons = [...]string{
@@ -174,7 +175,7 @@ var reasons = [...]string{
 	"DEPENDENCY", "DEPENDENCY_NEVER", "HELD", "NOT_ELIGIBLE", "MIN_SCORE", "RESOURCES",
 	"POWER", "BANDWIDTH", "CONFORMANCE", "RESERVED", "PRIORITY", "PREEMPTED",
 	"NODE_FAILURE", "RECLAIMED", "NODE_NOT_READY", "NOT_OWNED", "LEND_LIMIT", "VICTIM_GONE",
-	"NOT_PREEMPTIBLE", "NOT_RUNNING", "SENSITIVE_POOL",
+	"NOT_PREEMPTIBLE", "NOT_RUNNING", "SENSITIVE_POOL", "MAX_REQUEUE_EXCEEDED",
 }
 
 // String is the spelling in result files; the empty string is no reason.

@@ -208,4 +208,12 @@ type Reservation struct {
 	Nodes       NodeSet
 	Start, End  Time
 	Maintenance bool
+	// Flex lets jobs that name it start before it begins and run past its end.
+	Flex bool
+}
+
+// Outside says whether a run over [from, until) of a job that names r is not wholly within
+// it, although it must be.
+func (r *Reservation) Outside(from, until Time) bool {
+	return !r.Maintenance && !r.Flex && (from < r.Start || until > r.End)
 }

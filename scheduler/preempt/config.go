@@ -42,6 +42,8 @@ const (
 type Config struct {
 	// MaxVictims bounds the jobs that lose their nodes for one: 3.
 	MaxVictims int32
+	// MaxTries bounds the blocked jobs for which a pass looks for victims: 16.
+	MaxTries int32
 	// NearCompletion spares jobs that reach their walltime within it: 5 min.
 	NearCompletion model.Duration
 	// Rule is Strict.
@@ -69,6 +71,7 @@ const gib = 1 << 30
 func DefaultConfig() Config {
 	return Config{
 		MaxVictims:      3,
+		MaxTries:        16,
 		NearCompletion:  5 * model.Minute,
 		Timeout:         600 * model.Second,
 		Extension:       model.One / 2,
@@ -87,6 +90,7 @@ func (c *Config) Validate() error {
 	}
 	return firstBelow("preemption", []bound{
 		{"max_victims", int64(c.MaxVictims), 1},
+		{"max_tries", int64(c.MaxTries), 1},
 		{"near_completion in microseconds", int64(c.NearCompletion), 0},
 		{"timeout in microseconds", int64(c.Timeout), 1},
 		{"extension", int64(c.Extension), 0},

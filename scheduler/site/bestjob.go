@@ -16,7 +16,7 @@ import (
 // onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
 // matters only which of them start.
 func (p *pass) onFastPath() bool {
-	return p.qs.mode.bounded && p.cfg.Explain == nil && len(p.holds) == 0
+	return p.qs.mode.bounded && p.cfg.Explain == nil && len(p.holds) == 0 && !p.heeding
 }
 
 // passFast starts the best jobs as long as they have room, and then looks behind the

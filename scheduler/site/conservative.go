@@ -35,7 +35,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 		moved = p.replan(line)
 	}
 	if p.qs.blocked && p.qs.policy.Preempts {
-		p.preempt(p.qs.reservation.Ref)
+		p.preemptForBlocked()
 	}
 	p.growPlanned()
 	plan.Due = min(plan.Due, plan.First(p.now))
@@ -127,7 +127,7 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 func (p *pass) planStableUntil() model.Time {
 	policy := p.qs.policy
 	if policy.Expected || policy.MinScore > 0 || policy.Window.Length > 0 ||
-		len(p.site.Reservations) > 0 || len(p.holds) > 0 {
+		len(p.site.Reservations) > 0 || len(p.holds) > 0 || p.heeding {
 		return p.now
 	}
 	if policy.Ranking == ByScore {
@@ -168,6 +168,7 @@ func (p *pass) layTimeline() {
 		plan.Split(p.site.Reservations[i].Start)
 		plan.Split(p.site.Reservations[i].End)
 	}
+	p.promises.eachEnd(p.qs, p.now, plan.Split)
 	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left, p.jobs[ref].needs })
 }
 

@@ -73,7 +73,16 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 	query := func(at model.Time) place.Query {
 		return p.qs.query(&p.jobs[r.Ref], b.Nodes, p.avoids(r.Ref, at, at.Add(b.Left)))
 	}
-	r.Forecast(o, b, p.nextBoundary, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
+	next := func(after model.Time) model.Time { // nodes come free without the end of a job
+		at := p.nextBoundary(after)
+		p.promises.eachEnd(p.qs, p.now, func(end model.Time) {
+			if end > after {
+				at = min(at, end)
+			}
+		})
+		return at
+	}
+	r.Forecast(o, b, next, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
 		p.giveInForecast(forecast, ref, clashes)
 		return p.jobs[ref].needs
 	})
@@ -82,7 +91,7 @@ func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Block
 // delicate says whether it matters which nodes are left to the blocked job, and not
 // only how many.
 func (p *pass) delicate(j *job) bool {
-	return p.cfg.Shared || j.IsSensitive() || len(p.holds) > 0 || len(p.site.Reservations) > 0 || p.clashes()
+	return p.cfg.Shared || j.IsSensitive() || len(p.holds) > 0 || len(p.site.Reservations) > 0 || p.heeding || p.clashes()
 }
 
 // mayGrow says whether a job in flight may take more nodes: no job is blocked,

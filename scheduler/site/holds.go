@@ -68,6 +68,14 @@ func (h holds) refused(seq uint64) (ref model.Ref, idle bool) {
 	return -1, false
 }
 
+// nodesOf is the nodes kept for ref, nil for none.
+func (h holds) nodesOf(ref model.Ref) model.NodeSet {
+	if i := h.of(ref); i >= 0 {
+		return h[i].nodes
+	}
+	return nil
+}
+
 // nodes adds to set the nodes kept for other jobs than ref.
 func (h holds) nodes(ref model.Ref, set model.NodeSet) {
 	for i := range h {

@@ -50,6 +50,7 @@ type job struct {
 	resizing   bool   // another size is in flight
 	seq        uint64 // of the last proposal to start it
 	preemptSeq uint64 // of the last proposal to preempt it
+	failedAt   int64  // facts observed, and one, when no victims for it were found
 	pastWalk   uint64 // last walk of ends in which it was past
 	note       notes.Last
 }

@@ -51,6 +51,12 @@ func (s *Core) Unsatisfiable(f *model.Fact) model.Reason {
 	if caps.Sensitive > 0 && a.IsSensitive() && a.NodesMin > caps.Sensitive {
 		return model.ReasonTooLarge
 	}
+	if a.Reservation >= 0 {
+		r := &s.site.Reservations[a.Reservation]
+		if from := max(a.Submit, a.Eligible, r.Start); r.Outside(from, from.Add(a.Walltime)) {
+			return model.ReasonReserved
+		}
+	}
 	c := claimOf(a, k, a.NodesMin)
 	return s.maxLedger.Unsatisfiable(&c, a.Walltime)
 }

@@ -11,6 +11,13 @@ import (
 // turn says whether the vCluster makes a pass now.
 func (p *pass) turn() bool {
 	policy := p.qs.policy
+	switch {
+	case p.qs.stuckAt == p.now:
+		return false
+	case p.qs.again:
+		p.qs.againAt = p.now
+		return true
+	}
 	if policy.Cycle == 0 {
 		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.boundary(p.now) || (p.qs.policy.plans() && p.qs.plan.Due <= p.now) || p.callFreshJobs()
 	}
@@ -38,7 +45,7 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 	}
 	policy := qs.policy
 	if policy.Cycle == 0 {
-		if qs.dirty || len(qs.fresh) > 0 {
+		if (qs.dirty || len(qs.fresh) > 0) && qs.stuckAt != now {
 			return now
 		}
 		at := min(qs.minScoreAt, s.nextBoundary(now))
@@ -66,7 +73,8 @@ func (s *Core) due(qs *queueState, now model.Time) model.Time {
 // contenders may come before the blocked job, or any job if all is set.
 func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 	policy := p.qs.policy
-	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !policy.Preempts)) {
+	firstStays := !p.qs.promising || (policy.Ranking == ByOrder && policy.Order.Static()) // the first blocked job stays the first, or none asks
+	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !policy.Preempts && firstStays)) {
 		return
 	}
 	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.site.Reservations) > 0 || len(p.holds) > 0 {

@@ -202,7 +202,11 @@ func (s *nodeState) nextBoundary(now model.Time) model.Time {
 }
 
 // setsAside says whether the advance reservation r, whose id is given, keeps its nodes
-// from j if it ran over [from, until).
+// from j if it ran over [from, until): within its time from all jobs that do not name it, and
+// outside of its time from those that do.
 func setsAside(r *model.Reservation, id model.ReservationID, j *job, from, until model.Time) bool {
-	return (r.Maintenance || j.Reservation != id) && from < r.End && until > r.Start
+	if j.Reservation == id && !r.Maintenance {
+		return r.Outside(from, until)
+	}
+	return from < r.End && until > r.Start
 }

@@ -71,10 +71,19 @@ func (s *Core) keptFrom(ref model.Ref) (kept []notes.Kept) {
 		}
 	}
 	j := &s.jobs[ref]
+	s.promises.heeded(ref, j.queue, s.now, s.now, s.now.Add(j.left), func(x *promise) {
+		kept = append(kept, notes.Kept{Nodes: x.nodes, Keeper: s.jobs[x.ref].Job, Until: model.AbsentTime})
+	})
 	for i := range s.site.Reservations {
-		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, s.now, s.now.Add(j.left)) {
-			kept = append(kept, notes.Kept{Nodes: r.Nodes, Keeper: -1, Until: r.End})
+		r, id := &s.site.Reservations[i], model.ReservationID(i)
+		if !setsAside(r, id, j, s.now, s.now.Add(j.left)) {
+			continue
 		}
+		until := r.End
+		if j.Reservation == id && s.now < r.Start { // it waits for its own
+			until = r.Start
+		}
+		kept = append(kept, notes.Kept{Nodes: r.Nodes, Keeper: -1, Until: until})
 	}
 	return kept
 }

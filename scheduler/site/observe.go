@@ -101,6 +101,9 @@ func (s *Core) changed(f *model.Fact) {
 // advance brings the accounts to now: what the last accounting tick up to then froze.
 func (s *Core) advance(now model.Time) {
 	s.ledger.Advance(now)
+	if now != s.now {
+		s.next = 0
+	}
 	s.now = now
 }
 
@@ -233,6 +236,9 @@ func (s *Core) depart(ref model.Ref, outcome model.JobState) {
 	j := &s.jobs[ref]
 	s.backlog.setBacklog(j, 0)
 	s.dropHold(ref)
+	if s.promises.end(ref) {
+		s.vclusters.promiseChanged(j.queue)
+	}
 	j.queue.plan.Forget(ref)
 	j.phase = gone
 	s.changes.Reset()
@@ -314,6 +320,8 @@ func (s *Core) granted(f *model.Fact) {
 	s.ledger.Unreserve(&j.usage)
 	s.ledger.Begin(&j.usage, j.assoc, s.now)
 	s.dropHold(ref)
+	s.promises.end(ref)
+	s.promises.taken(j)
 	s.addService(ref)
 }
 
@@ -345,9 +353,12 @@ func (s *Core) refused(f *model.Fact) {
 	if j.seq != f.Seq || (j.phase != proposed && j.phase != withdrawn) { // it was to preempt another, to change its size, or to withdraw it
 		if s.answered(f.Ref, f.Seq) {
 			s.vclusters.markAllDirty()
+			s.vclusters.passAgain(j.queue, s.now)
 			return
 		}
-		s.preemptionRefused(f.Seq)
+		if s.preemptionRefused(f.Seq) {
+			s.vclusters.passAgain(j.queue, s.now)
+		}
 		return
 	}
 	j.queue.inFlight = without(j.queue.inFlight, f.Ref)
@@ -367,4 +378,5 @@ func (s *Core) refused(f *model.Fact) {
 	j.usage = claimOf(&j.Allocation, j.kind, j.NodesMin)
 	s.prepareOrder(j)
 	s.enter(f.Ref)
+	s.vclusters.passAgain(j.queue, s.now)
 }

@@ -10,24 +10,34 @@ import (
 	"orrery/scheduler/score"
 )
 
-// Plan makes the passes that are due at now, in the order of the vClusters,
-// and returns what they decided; it is valid until the next Plan.
+// Plan makes the passes that are due at now, in the order of the vClusters, and returns
+// what they decided; it is valid until the next Plan. Of several vClusters it stops behind the
+// first that proposes anything. The others follow in the next plan of the instant, when
+// the answers that are known at once have been observed: so vClusters that have their turn at
+// one instant do not take each other's nodes.
 func (s *Core) Plan(now model.Time) *scheduler.Plan {
 	s.advance(now)
 	s.updateBacklog(now)
-	s.plan.Proposals = s.plan.Proposals[:0]
-	s.plan.Due, s.plan.QuietUntil, s.plan.Again = model.Never, model.Never, false
+	s.plan.Proposals, s.plan.Promises = s.plan.Proposals[:0], s.plan.Promises[:0]
+	s.plan.Due, s.plan.QuietUntil, s.plan.Again, s.plan.More = model.Never, model.Never, false, false
 	s.admitDue()
 	s.withdraw()
-	for i := range s.vclusters {
+	from := s.next
+	s.next = 0
+	for i := from; i < len(s.vclusters); i++ {
+		first := len(s.plan.Proposals)
 		p := s.begin(&s.vclusters[i], now)
 		switch {
 		case s.restoring:
-			p.qs.dirty = false
+			p.qs.dirty, p.qs.again = false, false
 			p.run()
 		case p.turn():
-			p.qs.lastPass, p.qs.dirty = now, false
+			p.qs.lastPass, p.qs.dirty, p.qs.again = now, false, false
 			p.run()
+		}
+		if len(s.plan.Proposals) > first && len(s.vclusters) > 1 {
+			s.next, s.plan.More = i+1, true
+			break
 		}
 	}
 	for i := range s.vclusters {
@@ -61,6 +71,8 @@ type pass struct {
 	qs         *queueState
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
+	triesLeft  bool  // there are blocked jobs for which no victims were sought
+	heeding    bool  // others have promised nodes to their jobs
 }
 
 // begin is the pass that a vCluster makes at now, if it makes one; it is valid until the
@@ -70,7 +82,7 @@ func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	if p.Core == nil {
 		p.Core, p.qs = s, qs
 	}
-	p.now, p.borrowable = now, 0
+	p.now, p.borrowable, p.triesLeft, p.heeding = now, 0, false, s.promises.toOthers(qs)
 	return p
 }
 
@@ -91,6 +103,7 @@ func (p *pass) run() {
 		p.qs.plan.Due = model.Never // no job is planned for
 	}
 	p.qs.underProvisioned = p.lacksNodes()
+	p.publish()
 	if p.qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
 		if at, may := p.ledger.NextChange(p.now); may {
@@ -113,11 +126,16 @@ func (p *pass) passCandidates(scalingUp []model.Ref) {
 	p.dropIdleHolds()
 	if len(p.plan.Proposals) > first {
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
-	} else if (!p.qs.orderHolds || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
+	} else if ((!p.qs.orderHolds && !p.heeding && !p.triesLeft) || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
+	} else if p.triesLeft || (p.heeding && p.qs.policy.Preempts) {
+		p.qs.quietUntil = p.now // a job may lose its room by time alone, and then preempt others
+	} else {
+		p.qs.quietUntil = min(p.qs.quietUntil, max(p.promises.quietUntil(p.qs), p.now))
 	}
+	p.qs.quietUntil = min(p.qs.quietUntil, p.nextBoundary(p.now)) // jobs that name an advance reservation may start
 	if p.qs.policy.plans() {
 		p.qs.quietUntil = min(p.qs.quietUntil, p.qs.plan.Due) // or the plan is made anew
 	}
@@ -218,7 +236,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 func (p *pass) split() (fits []model.Ref, worth bool) {
 	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	fits = p.findFits()
-	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && p.cfg.Explain == nil && policy.MinScore == 0 {
+	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && !p.qs.promising && p.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
@@ -329,6 +347,9 @@ func (p *pass) held(c order.Candidate) model.Reason {
 	if policy.MinScore > 0 && policy.Ranking == ByScore && model.Fixed(c.Key) < policy.MinScore {
 		return model.ReasonMinScore
 	}
+	if j.Reservation >= 0 && p.site.Reservations[j.Reservation].Outside(p.now, p.now.Add(j.left)) {
+		return model.ReasonReserved
+	}
 	if r := p.limited(j, &j.usage); r != model.ReasonNone {
 		return r
 	}
@@ -382,7 +403,7 @@ func (p *pass) block(ref model.Ref, r model.Reason) {
 	p.qs.blocked = true
 	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.seq
 	if p.qs.policy.Preempts {
-		p.preempt(ref)
+		p.preemptForBlocked()
 	}
 }
 
@@ -416,6 +437,7 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.graph.Started(ref)
 	p.setNeeds(j)
 	p.lend(j, 1)
+	p.promiseProposed(ref)
 	p.vclusters.invalidateBounds(p.now) // the caps of all have less room
 	p.note(ref, model.ReasonNone)
 }

@@ -16,6 +16,7 @@ import (
 // long the answer is valid; no function finds a result of another here.
 type buffers struct {
 	room, tight []order.Candidate
+	line        []order.Candidate
 	scalingUp   []model.Ref
 	choice      choice
 	avoid       model.NodeSet
@@ -44,10 +45,10 @@ func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid 
 }
 
 // avoids gathers the nodes that j must not use if it ran over
-// [from, until): those kept for others and those set aside; nil when there are
+// [from, until): those kept for others, set aside, and promised; nil when there are
 // none. The set is valid until the next call.
 func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
-	if len(s.holds) == 0 && len(s.site.Reservations) == 0 {
+	if len(s.holds) == 0 && len(s.site.Reservations) == 0 && len(s.promises.list) == 0 {
 		return nil
 	}
 	avoid := s.buf.avoid
@@ -58,6 +59,9 @@ func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 		if r := &s.site.Reservations[i]; setsAside(r, model.ReservationID(i), j, from, until) {
 			avoid.Or(r.Nodes)
 		}
+	}
+	if len(s.promises.list) > 0 {
+		s.promises.avoid(ref, j.queue, s.now, from, until, s.holds.nodesOf(ref), avoid)
 	}
 	return avoid
 }

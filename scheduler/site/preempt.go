@@ -1,27 +1,84 @@
 package site
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"orrery/scheduler/model"
+	"orrery/scheduler/order"
 	"orrery/scheduler/place"
 	"orrery/scheduler/preempt"
 	"orrery/scheduler/site/internal/caps"
 )
 
-// failedPreemption is a job for which no other could be preempted after so many facts.
-// None can be until there are more: what runs and what is free are the same.
-type failedPreemption struct {
-	ref     model.Ref
-	factSeq int64
+// preemptForBlocked looks for victims for the jobs that have no room when the first
+// blocked job has its turn: those of higher classes first, then in the order of the queue,
+// each on what those before it left. Jobs for which nodes are held already wait for their victims. One
+// for which none could be preempted after so many facts is passed over until there are more,
+// for what runs and what is free are the same.
+func (p *pass) preemptForBlocked() {
+	line := p.buf.line[:0]
+	least := p.leastClass()
+	for i := range p.qs.waiting.Jobs {
+		ref := p.qs.waiting.Jobs[i].Ref
+		if j := &p.jobs[ref]; rankClass(j) > least && !p.holds.has(ref) && j.failedAt != p.factSeq+1 {
+			line = append(line, order.Candidate{Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
+		}
+	}
+	p.buf.line = line
+	for i := range line {
+		line[i].Key = p.keyOf(&p.jobs[line[i].Ref])
+	}
+	h := p.heap(line)
+	slices.SortFunc(line, func(a, b order.Candidate) int { //detlint:total ids of jobs end the order of the queue
+		if c := cmp.Compare(rankClass(&p.jobs[b.Ref]), rankClass(&p.jobs[a.Ref])); c != 0 {
+			return c
+		}
+		if h.Before(&a, &b) {
+			return -1
+		}
+		return 1
+	})
+	tries := int32(0)
+	for _, c := range line {
+		if p.held(c) != model.ReasonNone || p.choose(c.Ref, &p.buf.choice) == model.ReasonNone {
+			continue
+		}
+		if tries == p.qs.policy.Preemption.MaxTries {
+			p.triesLeft = true
+			return
+		}
+		tries++
+		p.preempt(c.Ref)
+	}
+}
+
+// rankClass is the class that a job preempts by.
+func rankClass(j *job) int32 {
+	if j.IsSensitive() {
+		return max(j.Class, model.SensitiveClass)
+	}
+	return j.Class
+}
+
+// leastClass is a class that jobs must be above to preempt any job that runs now.
+func (p *pass) leastClass() int32 {
+	if p.lent[p.qs.id] > 0 || slices.ContainsFunc(p.site.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 }) {
+		return -1 // they are reclaimed, or count as of other classes
+	}
+	least := int32(math.MaxInt32)
+	for _, ref := range p.active {
+		if j := &p.jobs[ref]; !j.leaving {
+			least = min(least, j.Class)
+		}
+	}
+	return least
 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
 func (p *pass) preempt(ref model.Ref) {
-	if p.holds.has(ref) || p.qs.failedPreemption == (failedPreemption{ref, p.factSeq}) {
-		return // it waits for victims already, or there are none
-	}
 	j := &p.jobs[ref]
 	trigger := preempt.Priority
 	if j.IsSensitive() {
@@ -31,7 +88,7 @@ func (p *pass) preempt(ref model.Ref) {
 		return
 	}
 	if !p.proposePreemption(ref, trigger) {
-		p.qs.failedPreemption = failedPreemption{ref, p.factSeq}
+		j.failedAt = p.factSeq + 1
 	}
 }
 
@@ -182,14 +239,17 @@ func (p *pass) dropIdleHolds() {
 }
 
 // preemptionRefused takes in the refusal of a proposal to preempt: the victim is taken
-// off its hold, which is given up when no other is on its way out.
-func (s *Core) preemptionRefused(seq uint64) {
+// off its hold, which is given up when no other is on its way out. It says whether there was
+// such a victim.
+func (s *Core) preemptionRefused(seq uint64) (found bool) {
 	for _, ref := range s.active {
 		if s.jobs[ref].preemptSeq == seq {
 			s.jobs[ref].leaving = false
 		}
 	}
-	if ref, idle := s.holds.refused(seq); idle {
+	ref, idle := s.holds.refused(seq)
+	if idle {
 		s.dropHold(ref)
 	}
+	return ref >= 0
 }

@@ -26,13 +26,13 @@ type queueState struct {
 	services []model.Ref   // the running ones that follow a demand, by id
 	ends     backfill.Ends // predicted, of all running jobs of the site and of its own in flight
 
+	promising        bool      // others are told of its reservations
 	blocked          bool      // a job lacked nodes in the last pass
 	underProvisioned bool      // a service is smaller than it is to be, for want of nodes
 	best             model.Ref // best of the last pass, -1 for none
 
-	reservation      future.Reservation // of the first blocked job, under Easy
-	plan             future.Plan        // under Conservative
-	failedPreemption failedPreemption
+	reservation future.Reservation // of the first blocked job, under Easy
+	plan        future.Plan        // under Conservative
 
 	nextLook
 	scores
@@ -43,6 +43,9 @@ type queueState struct {
 // observed until the next one may only bring it forward.
 type nextLook struct {
 	dirty         bool       // something changed since the last pass
+	again         bool       // the quorum refused something since the last pass, so there is one more
+	againAt       model.Time // when there was one more last
+	stuckAt       model.Time // when the quorum refused something even so
 	quietUntil    model.Time // nothing changes before, if nothing is observed and the accounts stay
 	accountsAt    model.Time // the accounts may change, which matters
 	minScoreAt    model.Time // a job held by min_score may reach it; screen brings it forward
@@ -75,7 +78,7 @@ type queueScratch struct {
 func newQueueState(id model.VClusterID, policy *Policy, fair fairshare.Cache, free *place.Free, space *place.Space) queueState {
 	qs := queueState{
 		id: id, policy: policy, free: space.NewFree(), best: -1, reservation: future.NewReservation(space.NewFree()),
-		nextLook: nextLook{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime},
+		nextLook: nextLook{quietUntil: model.Never, accountsAt: model.Never, minScoreAt: model.Never, lastPass: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime},
 		scores:   scores{terms: waiting.Terms{FairShare: fair.Share, Penalty: fair.Penalty, Inverse: fair.Inverse}, fair: fair},
 		mode:     policy.mode(),
 	}
@@ -134,5 +137,19 @@ func (s queueStates) markOthersDirty(qs *queueState) {
 		if other := &s[i]; other != qs {
 			other.dirty = true
 		}
+	}
+}
+
+// passAgain lets a vCluster whose proposal was refused make one more pass at this instant,
+// whatever its cycle: others have taken what it wanted. If that is refused as well, its
+// next pass waits for another instant. Where there are no others, a refusal is a change like
+// any other.
+func (s queueStates) passAgain(qs *queueState, now model.Time) {
+	switch {
+	case len(s) == 1:
+	case qs.againAt == now:
+		qs.stuckAt = now
+	default:
+		qs.again = true
 	}
 }

@@ -64,6 +64,9 @@ type Policy struct {
 
 	Preempts   bool
 	Preemption preempt.Config
+	// Private keeps the reservation of the first blocked job from the other vClusters,
+	// which may then take the nodes that it waits for.
+	Private bool
 	// Expected scores the price of energy over the job's own requested time
 	// instead of the instant.
 	Expected bool
@@ -142,11 +145,12 @@ type Core struct {
 	nodeState
 	jobTable
 	accounts
-	caps    caps.State // in use is what the jobs in phases running, proposed and withdrawn need, and resizes
-	price   model.Fixed
-	backlog backlog
-	holds   holds
-	resizes []resize // in flight, in the order proposed; a job has one at most
+	caps     caps.State // in use is what the jobs in phases running, proposed and withdrawn need, and resizes
+	price    model.Fixed
+	backlog  backlog
+	holds    holds
+	promises promises
+	resizes  []resize // in flight, in the order proposed; a job has one at most
 
 	vclusters queueStates
 	factLog
@@ -168,12 +172,14 @@ type output struct {
 	notes notes.Log // for the next plan
 	seq   uint64    // of the last proposal
 	work  scheduler.Work
+	next  int // the vCluster whose turn is next at this instant, when others had theirs
 }
 
 // New returns the core of an idle site. cfg must be valid.
 func New(cfg Config) *Core {
 	s := &Core{cfg: cfg, nodeState: newNodeState(cfg.Site), jobTable: jobTable{graph: workflow.New()}, price: cfg.Price}
 	s.accounts = newAccounts(&s.cfg) // which keeps what it points at
+	s.promises = newPromises(cfg.Site)
 	n := len(cfg.Site.Nodes)
 	s.caps.Cap, s.caps.Pool = caps.Usage{Power: cfg.Site.PowerCap, Bandwidth: cfg.Site.Bandwidth}, cfg.Site.SensitivePool
 	s.vclusters = make(queueStates, len(cfg.Policies))
@@ -185,6 +191,7 @@ func New(cfg Config) *Core {
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		qs.by = qs.mode.planner(s, qs)
+		qs.promising = s.promises.promising(qs.policy)
 	}
 	return s
 }

@@ -11,8 +11,8 @@ import (
 	"orrery/sim/des"
 )
 
-// Digest is the rolling fingerprint of a log. Every field of every fact and proposal goes
-// into it, and the instant of each round and pass that anything comes of. Empty ones do
+// Digest is the rolling fingerprint of a log. Every field of every fact, proposal and
+// promise goes into it, and the instant of each round and pass that anything comes of. Empty ones do
 // not: whether a pass is made that changes nothing is no part of a result. The zero value is
 // ready.
 //
@@ -28,6 +28,7 @@ const (
 	tagFact = iota + 1
 	tagProposal
 	tagTime
+	tagPromise
 )
 
 // hasMore is the bit of the first pair of a fact that has more than a job and a proposal.
@@ -46,11 +47,21 @@ func (d *Digest) Round(now model.Time, n int) {
 	}
 }
 
-// Passed takes in the instant of the proposals of a plan.
+// Passed takes in the instant of the proposals of a plan, and its promises.
 func (d *Digest) Passed(now model.Time, p *scheduler.Plan) {
-	if len(p.Proposals) > 0 && now != d.now {
+	if len(p.Proposals)+len(p.Promises) > 0 && now != d.now {
 		d.at(now)
 	}
+	for i := range p.Promises {
+		d.Promise(&p.Promises[i])
+	}
+}
+
+// Promise takes in a promise that has changed.
+func (d *Digest) Promise(p *scheduler.Promise) {
+	h := d.print.Pair(tagPromise|uint64(len(p.Nodes.Words))<<32, two(int32(p.Job), int32(p.Ref)))
+	h = h.Pair(uint64(p.Since), uint64(p.At)).Pair(p.After, two(int32(p.VCluster), int32(len(p.Nodes.Shares))))
+	d.print = withNodes(h, &p.Nodes)
 }
 
 func (d *Digest) at(now model.Time) {

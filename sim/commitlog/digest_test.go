@@ -88,6 +88,7 @@ func TestEveryFieldIsHashed(t *testing.T) {
 		hash  func(d *Digest, v reflect.Value)
 	}{
 		"fact":     {reflect.ValueOf(&model.Fact{}).Elem(), func(d *Digest, v reflect.Value) { d.Fact(v.Addr().Interface().(*model.Fact)) }},
+		"promise":  {reflect.ValueOf(&scheduler.Promise{}).Elem(), func(d *Digest, v reflect.Value) { d.Promise(v.Addr().Interface().(*scheduler.Promise)) }},
 		"proposal": {reflect.ValueOf(&model.Proposal{}).Elem(), func(d *Digest, v reflect.Value) { d.Proposal(v.Addr().Interface().(*model.Proposal)) }},
 	} {
 		of := func() string {

@@ -14,9 +14,10 @@ const (
 	Fact                 // a fact is observed
 	Pass                 // a plan is made
 	Proposal             // a proposal is submitted
+	Promise              // a promise to a blocked job has changed
 )
 
-var whats = [...]string{"round", "fact", "pass", "proposal"}
+var whats = [...]string{"round", "fact", "pass", "proposal", "promise"}
 
 // String is the spelling in facts.parquet.
 func (w What) String() string { return whats[w] }
@@ -32,7 +33,9 @@ type Entry struct {
 	// Of a pass: to what it commits the core, see scheduler.Plan.
 	Due, QuietUntil model.Time
 	Again           bool
+	More            bool
 
+	Promise  scheduler.Promise
 	Fact     model.Fact
 	Proposal model.Proposal
 }
@@ -56,10 +59,19 @@ func (r *Recorder) Fact(now model.Time, f *model.Fact) {
 	r.Entry(&r.e)
 }
 
-// Passed implements drive.Recorder.
+// Passed implements drive.Recorder. The promises follow the pass in which they changed.
 func (r *Recorder) Passed(now model.Time, p *scheduler.Plan) {
-	r.e = Entry{What: Pass, Now: now, Count: int32(len(p.Proposals)), Due: p.Due, QuietUntil: p.QuietUntil, Again: p.Again}
+	r.e = PassOf(now, p)
 	r.Entry(&r.e)
+	for i := range p.Promises {
+		r.e = Entry{What: Promise, Now: now, Promise: p.Promises[i]}
+		r.Entry(&r.e)
+	}
+}
+
+// PassOf is the entry of a pass that made the plan.
+func PassOf(now model.Time, p *scheduler.Plan) Entry {
+	return Entry{What: Pass, Now: now, Count: int32(len(p.Proposals)), Due: p.Due, QuietUntil: p.QuietUntil, Again: p.Again, More: p.More}
 }
 
 // Proposed implements drive.Recorder.
@@ -71,8 +83,16 @@ func (r *Recorder) Proposed(now model.Time, p *model.Proposal) {
 // Same says whether two entries agree in every field.
 func Same(a, b *Entry) bool {
 	return a.What == b.What && a.Now == b.Now && a.Round == b.Round && a.Count == b.Count &&
-		a.Due == b.Due && a.QuietUntil == b.QuietUntil && a.Again == b.Again &&
-		sameFact(&a.Fact, &b.Fact) && sameProposal(&a.Proposal, &b.Proposal)
+		a.Due == b.Due && a.QuietUntil == b.QuietUntil && a.Again == b.Again && a.More == b.More &&
+		sameFact(&a.Fact, &b.Fact) && sameProposal(&a.Proposal, &b.Proposal) && samePromise(&a.Promise, &b.Promise)
+}
+
+// samePromise says whether two promises agree in every field.
+func samePromise(a, b *scheduler.Promise) bool {
+	var x, y Digest
+	x.Promise(a)
+	y.Promise(b)
+	return x.print == y.print
 }
 
 // sameFact says whether two facts agree in every field, and in what they point at.

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strconv"
 
+	"orrery/scheduler"
 	"orrery/scheduler/model"
 	"orrery/traces/hostlist"
 )
@@ -87,6 +88,9 @@ func (t *Text) Append(dst []byte, e *Entry) []byte {
 	case Proposal:
 		t.indent(e.Now)
 		t.proposal(&e.Proposal)
+	case Promise:
+		t.indent(e.Now)
+		t.promise(&e.Promise)
 	}
 	return append(t.out, '\n')
 }
@@ -116,6 +120,9 @@ func (t *Text) pass(e *Entry) {
 	}
 	if e.Again {
 		t.say(", again")
+	}
+	if e.More {
+		t.say(", more")
 	}
 }
 
@@ -264,6 +271,21 @@ func (t *Text) called(j model.JobID) string {
 		return strconv.FormatInt(t.names.Jobs[j], 10)
 	}
 	return fmt.Sprintf("in row %d", j)
+}
+
+// promise says what a blocked job is promised now.
+func (t *Text) promise(p *scheduler.Promise) {
+	t.say("promise")
+	t.job(p.Job, p.Ref)
+	t.placement(&p.Nodes)
+	t.say(" at %s", p.At)
+	if p.Since != t.now {
+		t.say(", promised since %s", p.Since)
+	}
+	if p.After != 0 {
+		t.say(", after no. %d", p.After)
+	}
+	t.say(", in %s", named(t.names.VClusters, int32(p.VCluster)))
 }
 
 // number is that of the proposal.

@@ -19,7 +19,8 @@ func TestEveryFieldIsWritten(t *testing.T) {
 		everyFieldIsWritten(t, &Entry{What: Fact, Fact: model.Fact{Kind: kind}}, "Fact", of)
 	}
 	everyFieldIsWritten(t, &Entry{What: Proposal}, "Proposal", of)
-	for _, field := range []string{"Now", "Count", "Due", "QuietUntil", "Again"} {
+	everyFieldIsWritten(t, &Entry{What: Promise}, "Promise", of)
+	for _, field := range []string{"Now", "Count", "Due", "QuietUntil", "Again", "More"} {
 		everyFieldIsWritten(t, &Entry{What: Pass}, field, of)
 	}
 	for _, field := range []string{"Now", "Count", "Round"} {

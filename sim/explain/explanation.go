@@ -34,6 +34,7 @@ type Explanation struct {
 	Intervals []Interval `json:"spells"` // of waiting, in order of time
 	Attempts  []Attempt  `json:"attempts"`
 	Moves     []Move     `json:"preemptions,omitempty"`
+	Refusals  []Refusal  `json:"refusals,omitempty"`
 	Sizes     []Size     `json:"sizes,omitempty"`  // of a reactive service, in order of time
 	Around    *Around    `json:"around,omitempty"` // of a plain cluster
 
@@ -157,6 +158,12 @@ type Move struct {
 	Leaves bool `json:"leaves"`
 }
 
+// Refusal is a proposal for the job that the quorum refused.
+type Refusal struct {
+	At     string `json:"at"`
+	Reason string `json:"reason"`
+}
+
 // Size is what a reactive service has from an instant on, and is to have.
 type Size struct {
 	From   string `json:"from"`
@@ -262,7 +269,10 @@ func (x *explainer) finish(e *story) {
 	}
 	for i := range e.decisions {
 		d := &e.decisions[i]
-		if d.Kind == "preempt" || d.Kind == "leave" {
+		switch d.Kind {
+		case "refused":
+			e.Refusals = append(e.Refusals, Refusal{At: e.instant(d.Time), Reason: d.Reason.String()})
+		case "preempt", "leave":
 			e.Moves = append(e.Moves, Move{At: e.instant(d.Time), Reason: d.Reason.String(), Job: x.others[d.Behind], Leaves: d.Kind == "leave"})
 		}
 	}

@@ -71,7 +71,7 @@ func (e *story) setAside(s *Interval) string {
 	case s.Reservation != "":
 		return "for nodes that the reservation " + s.Reservation + " set aside"
 	case s.Behind != nil:
-		return fmt.Sprintf("for nodes kept for job %d, which made others leave them", s.Behind.ID)
+		return fmt.Sprintf("for nodes kept for job %d", s.Behind.ID)
 	}
 	return "for nodes that a reservation set aside"
 }
@@ -131,6 +131,7 @@ var refusedWords = map[model.Reason]string{
 	model.ReasonQuotaConcurrent: "its tenant may never run it",
 	model.ReasonQOSLimit:        "it asks for more than its quality of service allows",
 	model.ReasonPartitionLimit:  "it asks for what its partition does not allow",
+	model.ReasonReserved:        "it asks for more time than is left of the reservation that it names",
 	model.ReasonCancelled:       "its owner withdrew it",
 	model.ReasonDependencyNever: "a condition on a job that it depends on could not hold any more",
 }

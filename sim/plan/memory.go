@@ -98,7 +98,7 @@ func (s Spec) Memory() (model.Duration, error) {
 	}
 	longest := model.Duration(0)
 	for _, p := range list {
-		policy, err := policyOf(p, &c.Agents)
+		policy, err := policyOf(p, &c.Agents, 0, 1)
 		if err != nil {
 			return 0, err
 		}

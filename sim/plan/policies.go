@@ -20,7 +20,7 @@ func coreOf(s *profiles.Site) (site.Config, error) {
 	c := site.Config{Site: &s.Site, Shared: s.Shared, CheckpointBandwidth: int64(s.Agents.CheckpointBandwidth), Price: s.Price}
 	c.Quota, c.AssocPriority = booksOf(s), s.AssocPriority
 	for i := range s.Profiles {
-		p, err := policyOf(&s.Profiles[i], &s.Agents)
+		p, err := policyOf(&s.Profiles[i], &s.Agents, i, len(s.Profiles))
 		if err != nil {
 			return c, usagef("vCluster %s: %v", s.VClusters[i].Name, err)
 		}
@@ -37,7 +37,7 @@ func coreOf(s *profiles.Site) (site.Config, error) {
 func Policies(c *profiles.Cluster) ([]site.Policy, error) {
 	var out []site.Policy
 	for i := range c.VClusters {
-		p, err := policyOf(c.VClusters[i].Profile.Inline, &c.Agents)
+		p, err := policyOf(c.VClusters[i].Profile.Inline, &c.Agents, i, len(c.VClusters))
 		if err != nil {
 			return nil, err
 		}
@@ -46,11 +46,12 @@ func Policies(c *profiles.Cluster) ([]site.Policy, error) {
 	return out, nil
 }
 
-// policyOf is a profile in the words of the core.
-func policyOf(p *profiles.Profile, a *profiles.Agents) (site.Policy, error) {
+// policyOf is the profile of the vCluster at a place in the file, of n, in the words of the
+// core.
+func policyOf(p *profiles.Profile, a *profiles.Agents, place, n int) (site.Policy, error) {
 	asCoded := p.Mode == "as-coded"
 	out := site.Policy{
-		AsCoded: asCoded, Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: p.Phase, Expected: p.Energy == "expected",
+		AsCoded: asCoded, Reference: p.ReferenceWait, Cycle: p.Cycle, Phase: phaseOf(p, place, n), Private: p.Reservations == "private", Expected: p.Energy == "expected",
 		Depth: int(p.Depth), MaxUserTests: int(p.BFMaxJobUser), ConformanceFirst: p.Selection == "conformance-first",
 		Window: backfill.Window{Length: p.BFWindow, Resolution: p.BFResolution, Interval: p.BFInterval, Tests: int(p.BFMaxJobTest)},
 	}
@@ -91,6 +92,15 @@ func policyOf(p *profiles.Profile, a *profiles.Agents) (site.Policy, error) {
 	return out, nil
 }
 
+// phaseOf is when the passes of a vCluster begin: what the profile says, else those of the
+// n vClusters are spread over the cycle, so that they do not meet.
+func phaseOf(p *profiles.Profile, place, n int) model.Duration {
+	if p.Phase != nil {
+		return *p.Phase
+	}
+	return p.Cycle * model.Duration(place) / model.Duration(n)
+}
+
 func multifactorOf(m *profiles.Multifactor) multifactor.Weights {
 	w := multifactor.Weights{
 		Age: uint32(m.Age), FairShare: uint32(m.FairShare), JobSize: uint32(m.JobSize), Partition: uint32(m.Partition), QOS: uint32(m.QOS),
@@ -119,7 +129,7 @@ func preemptionOf(p *profiles.Preemption, a *profiles.Agents) preempt.Config {
 	if p.Rule == "banded" {
 		c.Rule = preempt.Banded
 	}
-	c.MaxVictims, c.NearCompletion, c.Timeout, c.Extension = p.MaxVictims, p.NearCompletion, p.Timeout, model.FixedOf(p.Extension)
+	c.MaxVictims, c.MaxTries, c.NearCompletion, c.Timeout, c.Extension = p.MaxVictims, p.MaxTries, p.NearCompletion, p.Timeout, model.FixedOf(p.Extension)
 	c.Deferral, c.DeferralsAuto, c.DeferralsManual = p.Deferral, p.DeferralsAuto, p.DeferralsOwn
 	return c
 }

@@ -18,8 +18,9 @@ import (
 )
 
 // LogVersion is the schema version of facts.parquet, which has one of its own. Version 1
-// held some fields of facts alone, and neither rounds, passes nor proposals.
-const LogVersion = 2
+// held some fields of facts alone, and neither rounds, passes nor proposals; version 2 held
+// no promises.
+const LogVersion = 3
 
 // logRow is a row of facts.parquet: an entry of the log, with all its fields. What is 0,
 // false or empty is null. Instants but that of the entry are µs since the epoch of the
@@ -47,6 +48,7 @@ type logRow struct {
 	Due        int64  `parquet:"due_us,optional,delta"`
 	QuietUntil int64  `parquet:"quiet_until_us,optional,delta"`
 	Again      int32  `parquet:"again,optional,delta"`
+	More       int32  `parquet:"more,optional,delta"`
 	Submit     int64  `parquet:"submit_us,optional,delta"`
 	Walltime   int64  `parquet:"walltime,optional,delta"`
 	Layout     int32  `parquet:"layout,optional,delta"`
@@ -89,7 +91,11 @@ func (r *logRow) set(e *commitlog.Entry) (err error) {
 	case commitlog.Round:
 		r.Kind = e.Round.String()
 	case commitlog.Pass:
-		r.Due, r.QuietUntil, r.Again = int64(e.Due), int64(e.QuietUntil), number(e.Again)
+		r.Due, r.QuietUntil, r.Again, r.More = int64(e.Due), int64(e.QuietUntil), number(e.Again), number(e.More)
+	case commitlog.Promise:
+		p := &e.Promise
+		r.Job, r.Ref, r.Seq, r.VCluster, r.Value, r.At = int32(p.Job), int32(p.Ref), int64(p.After), int32(p.VCluster), int64(p.Since), int64(p.At)
+		r.setPlacement(&p.Nodes)
 	case commitlog.Proposal:
 		r.setProposal(&e.Proposal)
 	case commitlog.Fact:
@@ -251,7 +257,7 @@ func (t *tableFile) assign(into reflect.Value, v *vector, c, row int) {
 // entry turns a row back into what it was made of.
 func (r *logRow) entry(e *commitlog.Entry) (err error) {
 	e.Count = r.Count
-	if e.What, err = spelt(r.Entry, "an entry", commitlog.Proposal); err != nil {
+	if e.What, err = spelt(r.Entry, "an entry", commitlog.Promise); err != nil {
 		return err
 	}
 	switch e.What {
@@ -259,6 +265,12 @@ func (r *logRow) entry(e *commitlog.Entry) (err error) {
 		e.Round, err = spelt(r.Kind, "a round", drive.Restored)
 	case commitlog.Pass:
 		e.Due, e.QuietUntil, e.Again = model.Time(r.Due), model.Time(r.QuietUntil), r.Again != 0
+		e.More = r.More != 0
+	case commitlog.Promise:
+		p := &e.Promise
+		p.VCluster, p.Job, p.Ref, p.After = model.VClusterID(r.VCluster), model.JobID(r.Job), model.Ref(r.Ref), uint64(r.Seq)
+		p.Since, p.At = model.Time(r.Value), model.Time(r.At)
+		err = r.placement(&p.Nodes)
 	case commitlog.Proposal:
 		err = r.proposal(&e.Proposal)
 	case commitlog.Fact:
@@ -271,7 +283,7 @@ func (r *logRow) proposal(p *model.Proposal) (err error) {
 	if p.Kind, err = spelt(r.Kind, "a proposal", model.ProposeRestore); err != nil {
 		return err
 	}
-	if p.Reason, err = spelt(r.Reason, "a reason", model.ReasonSensitivePool); err != nil {
+	if p.Reason, err = spelt(r.Reason, "a reason", model.ReasonMaxRequeue); err != nil {
 		return err
 	}
 	p.Borrowed = r.Borrowed != 0
@@ -284,7 +296,7 @@ func (r *logRow) fact(f *model.Fact) (err error) {
 	if f.Kind, err = spelt(r.Kind, "a fact", model.FactRestoringEnded); err != nil {
 		return err
 	}
-	if f.Reason, err = spelt(r.Reason, "a reason", model.ReasonSensitivePool); err != nil {
+	if f.Reason, err = spelt(r.Reason, "a reason", model.ReasonMaxRequeue); err != nil {
 		return err
 	}
 	if r.Outcome != "" {

@@ -21,16 +21,21 @@ func randomEntry(t testing.TB, r *rand.Rand) (e commitlog.Entry) {
 		require.True(t, ok)
 		reflect.ValueOf(into).Elem().Set(v)
 	}
-	e.What, e.Now = commitlog.What(r.Intn(4)), model.Time(r.Int63n(1e12))
+	e.What, e.Now = commitlog.What(r.Intn(5)), model.Time(r.Int63n(1e12))
 	switch e.What {
 	case commitlog.Round:
 		e.Round, e.Count = drive.Round(r.Intn(int(drive.Restored)+1)), r.Int31n(9)
 	case commitlog.Pass:
 		e.Count, e.Due, e.QuietUntil, e.Again = r.Int31n(9), model.Time(r.Int63()), model.Never, r.Intn(2) == 0
+		e.More = r.Intn(2) == 0
+	case commitlog.Promise:
+		p := &e.Promise
+		random(p)
+		p.Nodes = *randomPlacement(r)
 	case commitlog.Fact:
 		f := &e.Fact
 		random(f)
-		f.Kind, f.Reason = model.FactKind(r.Intn(int(model.FactRestoringEnded)+1)), model.Reason(r.Intn(int(model.ReasonSensitivePool)+1))
+		f.Kind, f.Reason = model.FactKind(r.Intn(int(model.FactRestoringEnded)+1)), model.Reason(r.Intn(int(model.ReasonMaxRequeue)+1))
 		f.Outcome, f.State = model.JobState(r.Intn(int(model.Failed)+1)), model.NodeState(r.Intn(int(model.Wiping)+1))
 		f.Placement = nil
 		if r.Intn(2) == 0 {
@@ -39,7 +44,7 @@ func randomEntry(t testing.TB, r *rand.Rand) (e commitlog.Entry) {
 	case commitlog.Proposal:
 		p := &e.Proposal
 		random(p)
-		p.Kind, p.Reason = model.ProposalKind(r.Intn(int(model.ProposeRestore)+1)), model.Reason(r.Intn(int(model.ReasonSensitivePool)+1))
+		p.Kind, p.Reason = model.ProposalKind(r.Intn(int(model.ProposeRestore)+1)), model.Reason(r.Intn(int(model.ReasonMaxRequeue)+1))
 		p.Placement = *randomPlacement(r)
 	}
 	return e
@@ -81,7 +86,9 @@ func TestLogComesBackWhole(t *testing.T) {
 		case commitlog.Fact:
 			log.Fact(e.Now, &e.Fact)
 		case commitlog.Pass:
-			log.Passed(e.Now, &scheduler.Plan{Proposals: make([]model.Proposal, e.Count), Due: e.Due, QuietUntil: e.QuietUntil, Again: e.Again})
+			log.Passed(e.Now, &scheduler.Plan{Proposals: make([]model.Proposal, e.Count), Due: e.Due, QuietUntil: e.QuietUntil, Again: e.Again, More: e.More})
+		case commitlog.Promise: // of the pass before it, which may be another entry here
+			log.(*commitlog.Recorder).Entry(e)
 		case commitlog.Proposal:
 			log.Proposed(e.Now, &e.Proposal)
 		}

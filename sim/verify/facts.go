@@ -81,6 +81,8 @@ func Digest(log iter.Seq2[*commitlog.Entry, error]) (string, error) {
 			d.Fact(&e.Fact)
 		case commitlog.Pass:
 			d.Passed(e.Now, &scheduler.Plan{Proposals: make([]model.Proposal, min(e.Count, 1))})
+		case commitlog.Promise:
+			d.Passed(e.Now, &scheduler.Plan{Promises: []scheduler.Promise{e.Promise}})
 		case commitlog.Proposal:
 			d.Proposal(&e.Proposal)
 		}
@@ -291,7 +293,11 @@ func (f *follower) Fact(now model.Time, x *model.Fact) {
 // Passed implements drive.Recorder.
 func (f *follower) Passed(now model.Time, p *scheduler.Plan) {
 	f.print.Passed(now, p)
-	f.meet(&commitlog.Entry{What: commitlog.Pass, Now: now, Count: int32(len(p.Proposals)), Due: p.Due, QuietUntil: p.QuietUntil, Again: p.Again})
+	pass := commitlog.PassOf(now, p)
+	f.meet(&pass)
+	for i := range p.Promises {
+		f.meet(&commitlog.Entry{What: commitlog.Promise, Now: now, Promise: p.Promises[i]})
+	}
 	f.found.Passes++
 }
 

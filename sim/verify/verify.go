@@ -83,6 +83,10 @@ func eventOf(e *commitlog.Entry) *Event {
 		if f.Placement != nil {
 			place(f.Placement)
 		}
+	case commitlog.Promise:
+		p := &e.Promise
+		x.OfJob, x.Job, x.Seq = true, int32(p.Job), p.After
+		place(&p.Nodes)
 	case commitlog.Proposal:
 		p := &e.Proposal
 		x.Kind, x.OfJob = "proposal to "+p.Kind.String(), true

@@ -73,7 +73,7 @@ func (w *Watcher) counted(p *model.Placement) int32 {
 func (w *Watcher) lay(h *job) {
 	f := &w.pass.forecast
 	f.head, f.free, f.nodes, f.leaves = h, f.free[:0], 0, f.leaves[:0]
-	if f.detailed = w.cfg.Shared || h.IsSensitive() || len(w.site.Reservations) > 0; f.detailed {
+	if f.detailed = w.cfg.Shared || h.IsSensitive() || len(w.site.Reservations)+len(w.promises.list) > 0; f.detailed {
 		for i := range w.site.Nodes {
 			f.free = append(f.free, full(&w.site.Nodes[i]))
 		}
@@ -144,6 +144,11 @@ func (w *Watcher) reserved(h *job) model.Time {
 				after = min(after, end)
 			}
 		}
+		w.heeded(h, func(_ *promise, _, end model.Time) {
+			if end > at {
+				after = min(after, end)
+			}
+		})
 		if at = after; at == model.Never {
 			return at
 		}
@@ -212,15 +217,22 @@ func (w *Watcher) own(j *job) model.NodeSet {
 	return j.own
 }
 
-// keeps says whether an advance reservation keeps node n from j, if it ran from at on.
-func (w *Watcher) keeps(j *job, n model.NodeID, at model.Time) bool {
+// keeps says whether an advance reservation, or a promise to another job, keeps node n from
+// j, if it ran from at on.
+func (w *Watcher) keeps(j *job, n model.NodeID, at model.Time) (kept bool) {
 	for i := range w.site.Reservations {
 		r := &w.site.Reservations[i]
-		if (r.Maintenance || j.Reservation != model.ReservationID(i)) && at < r.End && at.Add(j.left) > r.Start && r.Nodes.Has(n) {
+		switch named := !r.Maintenance && j.Reservation == model.ReservationID(i); {
+		case named && r.Outside(at, at.Add(j.left)):
+			return true
+		case !named && at < r.End && at.Add(j.left) > r.Start && r.Nodes.Has(n):
 			return true
 		}
 	}
-	return false
+	w.heeded(j, func(x *promise, from, until model.Time) {
+		kept = kept || at < until && at.Add(j.left) > from && x.nodes.Has(n)
+	})
+	return kept
 }
 
 // reckoned is the power in W of j before its nodes are known: what it states, else

@@ -26,6 +26,8 @@ func (w *Watcher) assigned(j *job, f *model.Fact) {
 	w.grant(j, f.Placement, x.borrowed, nil)
 	w.pass.start(j)
 	w.causing(j, false)
+	w.unpromise(j)
+	w.slow = w.slow || x.made != w.now
 	j.begins()
 	j.start, j.attempts = w.now, j.attempts+1
 }

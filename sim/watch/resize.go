@@ -47,6 +47,7 @@ func (w *Watcher) resizes(j *job, x *flight, p *model.Proposal) {
 	x.more = w.gains(j, &x.placement)
 	if x.more.nodes.Nodes() > 0 {
 		w.setAside(j, &x.more)
+		w.keepsPromises(j, &x.more)
 		w.behind(j, &x.more, p.Seq)
 	}
 	j.resize = x

@@ -82,7 +82,13 @@ func (w *Watcher) adds(t *taking) (power, io int64) {
 func (w *Watcher) setAside(j *job, t *taking) {
 	for i := range w.site.Reservations {
 		r := &w.site.Reservations[i]
-		if !r.Maintenance && j.Reservation == model.ReservationID(i) || w.now >= r.End || t.until <= r.Start {
+		if !r.Maintenance && j.Reservation == model.ReservationID(i) {
+			if r.Outside(w.now, t.until) {
+				w.fail(27, j, fmt.Sprintf("a run until %s in reservation %s", t.until, r.Name), fmt.Sprintf("one from %s to %s", r.Start, r.End))
+			}
+			continue
+		}
+		if w.now >= r.End || t.until <= r.Start {
 			continue
 		}
 		if n := within(&t.nodes, r.Nodes); n > 0 {

@@ -8,7 +8,6 @@ package watch
 import (
 	"fmt"
 
-	"orrery/scheduler"
 	"orrery/scheduler/drive"
 	"orrery/scheduler/model"
 )
@@ -62,6 +61,7 @@ func (r *Report) fail(b Breach) {
 type Policy struct {
 	Order      Order
 	Easy       bool // the first blocked job has a reservation
+	Punctual   bool // its own plan does not miss the instant of a promise: easy, or conservative on no cycle and without bounds
 	Preempts   bool
 	MaxVictims int32 // of one pass, for one job
 }
@@ -112,6 +112,7 @@ type Watcher struct {
 
 	ledger
 	pass pass
+	promises
 }
 
 // New returns the watcher of an idle site.
@@ -153,20 +154,23 @@ func (w *Watcher) clock(now model.Time) {
 // Round implements drive.Recorder. The first one after the restoring began finds in the
 // scheduler's ledger what was used before the log begins.
 func (w *Watcher) Round(now model.Time, _ drive.Round, _ int) {
+	w.hear(^uint64(0))
 	if w.restoring {
 		w.restoring = false
 		w.opening(now)
 	}
 }
 
-// Passed implements drive.Recorder.
-func (w *Watcher) Passed(model.Time, *scheduler.Plan) {}
-
 // Fact implements drive.Recorder.
 func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 	w.Facts++
 	w.clock(now)
+	w.hear(^uint64(0))
 	w.pass.reset()
+	switch f.Kind {
+	case model.FactNode, model.FactPower, model.FactBandwidth, model.FactSensitivePool, model.FactDemand, model.FactResized, model.FactPreempted, model.FactRestored, model.FactRefused:
+		w.disturbed()
+	}
 	switch f.Kind {
 	case model.FactSubmitted:
 		w.submitted(f)
@@ -308,6 +312,7 @@ func (w *Watcher) leave(j *job) {
 	w.past[j.Job] = past{j.state, j.TaskGroup, j.Index}
 	w.pass.leave(j)
 	w.causing(j, false)
+	w.unpromise(j)
 	delete(w.jobs, j.Job)
 	if w.refs[j.ref] == j.Job {
 		delete(w.refs, j.ref)
@@ -317,10 +322,11 @@ func (w *Watcher) leave(j *job) {
 	}
 }
 
-// Proposed implements drive.Recorder. It checks invariants 6, 27, 28 and 31.
+// Proposed implements drive.Recorder. It checks invariants 6, 27, 28, 31 and 32.
 func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 	w.Proposals++
 	w.clock(now)
+	w.hear(p.Seq)
 	j := w.jobs[p.Job]
 	if j == nil {
 		w.unknownJob(6, p.Job, "a proposal to "+p.Kind.String(), "a job in the system")
@@ -340,6 +346,10 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 		x.placement = copied(&p.Placement)
 		t := w.starting(j, &x.placement)
 		w.setAside(j, t)
+		if p.Kind == model.ProposeAssign {
+			w.keepsPromises(j, t)
+			w.flies(j, &x.placement)
+		}
 		w.behind(j, t, p.Seq)
 		j.flying = x
 		w.reserve(x, 1)

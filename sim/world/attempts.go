@@ -147,10 +147,13 @@ func (s *Site) finishJob(ref model.Ref, outcome model.JobState, why model.Reason
 	l.rec.Runtime = l.kept + l.gained(l.worked(s.now))
 	s.endAttempt(ref, outcome, why, kept)
 	l.rec.State, l.rec.Reason = outcome, why
+	if outcome == model.Failed && l.alloc.OutOfRequeues(why != model.ReasonNone, l.rec.Requeues) {
+		l.rec.Reason = model.ReasonMaxRequeue // of the job; the attempt has its own
+	}
 	if outcome == model.Failed {
 		s.Meter.Failed++
 	}
-	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: why})
+	s.release(ref, &model.Fact{Kind: model.FactEnded, Job: l.rec.Job, Ref: ref, Seq: l.seq, Outcome: outcome, Reason: l.rec.Reason})
 	s.depart(ref)
 }
 

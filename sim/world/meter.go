@@ -51,9 +51,11 @@ type SiteCounts struct {
 	Failed    int64 `json:"failed"`              // jobs that ended as FAILED
 	NodesLost int64 `json:"nodes_lost"`          // that went down
 	Resized   int64 `json:"resized,omitempty"`   // times that a running service got another size
-	Moot      int64 `json:"moot_changes"`        // of the cluster file or the trace, that found nothing to change
-	Unrated   int64 `json:"unrated,omitempty"`   // jobs that worked at rate 1 for want of the speed at which their runtime was recorded
-	Lost      int64 `json:"lost_gpu_us"`         // GPU time of work thrown away, µs
+	// Refused are the proposals that the quorum refused, by reason.
+	Refused map[string]int64 `json:"refused,omitempty"`
+	Moot    int64            `json:"moot_changes"`      // of the cluster file or the trace, that found nothing to change
+	Unrated int64            `json:"unrated,omitempty"` // jobs that worked at rate 1 for want of the speed at which their runtime was recorded
+	Lost    int64            `json:"lost_gpu_us"`       // GPU time of work thrown away, µs
 }
 
 // Share is what the running jobs of one vCluster, of one tenant, or of all

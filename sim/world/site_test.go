@@ -173,7 +173,7 @@ func TestLives(t *testing.T) {
 			      4s requeued 1 NODE_FAILURE
 			      4s assigned 1
 			      5s node n1 DOWN
-			      5s ended 1 FAILED NODE_FAILURE`,
+			      5s ended 1 FAILED MAX_REQUEUE_EXCEEDED`,
 			attempts: `1 0-4 FAILED +0 -4
 			           1 4-5 FAILED +0 -1`,
 		},
@@ -217,7 +217,7 @@ func TestLives(t *testing.T) {
 			      10s assigned 2
 			      20s ended 2 FAILED
 			      20s assigned 1
-			      30s ended 1 FAILED`,
+			      30s ended 1 FAILED MAX_REQUEUE_EXCEEDED`,
 			attempts: `1 0-10 FAILED +0 -10
 			           2 10-20 FAILED +10 -0
 			           1 20-30 FAILED +10 -0`,

@@ -220,7 +220,7 @@ func (d *naiveDraw) shared(st *model.Site) {
 		for r := range d.n("reservations", 1, 2) {
 			start := model.Time(d.span("reserved", 0, 60))
 			st.Reservations = append(st.Reservations, model.Reservation{
-				Name: fmt.Sprint("r", r), Nodes: d.nodeSet("set aside"), Start: start, End: start.Add(d.span("for", 1, 30)),
+				Name: fmt.Sprint("r", r), Nodes: d.nodeSet("set aside"), Start: start, End: start.Add(d.span("for", 1, 30)), Flex: d.chance("flex", 30),
 			})
 		}
 	}
@@ -258,6 +258,9 @@ func (d *naiveDraw) policies() {
 				QOS: uint32(d.n("qos", 0, 9)), Site: 1, FavorSmall: d.chance("small", 50), MaxAge: 100 * d.unit,
 			}
 		}
+		if d.has(withVClusters) {
+			p.Private = d.chance("private", 25)
+		}
 		if d.has(withCycles) && d.chance("cycle", 60) {
 			p.Cycle = d.span("cycle", 2, 9)
 			p.Phase = d.span("phase", 0, int(p.Cycle/d.unit)-1)
@@ -266,6 +269,7 @@ func (d *naiveDraw) policies() {
 			p.Preempts = d.chance("preempts", 80)
 			p.Preemption.NearCompletion = d.span("near", 0, 4)
 			p.Preemption.MaxVictims = int32(d.n("victims", 1, 3))
+			p.Preemption.MaxTries = int32(d.n("tries", 1, 4))
 			p.Preemption.Rule = preempt.Rule(d.n("rule", 0, 1))
 		}
 		d.w.cfg.Policies = append(d.w.cfg.Policies, p)

@@ -33,14 +33,15 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 		switch {
 		case c == nil && blocked == nil:
 			blocked = j
-			shadow = s.shadow(l, j)
-			s.preempt(l, j)
+			s.preemptForBlocked(l)
+			shadow = s.shadow(l, j) // around what is held now
 		case c != nil && s.mayOvertake(l, j, c, blocked, shadow):
 			s.start(l, j, c)
 			started = append(started, j)
 		}
 	}
 	s.grow(l, started, blocked, shadow)
+	s.publish(l, blocked, shadow)
 	s.blockedNow(l, blocked != nil)
 }
 
@@ -58,7 +59,7 @@ func (s *naiveSite) blockedNow(l *naiveVCluster, blocked bool) {
 
 // heldBack says whether j is below min_score or beyond a hard limit.
 func (s *naiveSite) heldBack(l *naiveVCluster, j *naiveJob) bool {
-	return l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin))
+	return s.outsideNamed(j, s.now, s.now.Add(j.left)) || l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin))
 }
 
 // room is where j could start now; nil when nowhere.
@@ -154,6 +155,7 @@ func (s *naiveSite) shadow(l *naiveVCluster, j *naiveJob) model.Time {
 			ends = append(ends, r.End)
 		}
 	}
+	ends = append(ends, s.promisedEnds(l)...)
 	slices.Sort(ends)
 	for _, t := range ends {
 		if t != model.Never && s.roomAt(l, j, t, nil, nil) {
@@ -201,6 +203,7 @@ func (s *naiveSite) start(l *naiveVCluster, j *naiveJob, c *naiveChoice) {
 		Kind: model.ProposeAssign, Borrowed: c.borrowed, VCluster: j.VCluster, Job: j.Job, Ref: j.ref, Placement: c.placement(),
 	})
 	j.seq = s.seq
+	s.promiseProposed(j)
 }
 
 // grow offers more nodes of their own to the jobs that were started. While a job

@@ -50,6 +50,7 @@ func (s *naiveSite) spared(seq uint64) {
 		}
 		for v, asked := range j.usage.victims {
 			if asked == seq {
+				s.passAgain(s.vclusterOf(j))
 				if delete(j.usage.victims, v); len(j.usage.victims) == 0 {
 					s.unkeep(j)
 				}
@@ -72,11 +73,34 @@ func (s *naiveSite) lapse(l *naiveVCluster) {
 	}
 }
 
-// preempt asks victims to make room for the first blocked job of a pass.
-func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
-	if !l.policy.Preempts || j.usage != nil || l.failed == (naiveFailed{j, s.factSeq}) {
+// preemptForBlocked looks for victims for the jobs that have no room now, when the first
+// blocked job of a pass is met: by class, then in the order of the queue.
+func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
+	if !l.policy.Preempts {
 		return
 	}
+	class := func(j *naiveJob) int32 {
+		if j.IsSensitive() {
+			return model.SensitiveClass
+		}
+		return j.Class
+	}
+	line := s.queue(l)
+	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
+	tries := 0
+	for _, j := range line {
+		if j.usage != nil || j.failed == s.factSeq+1 || s.heldBack(l, j) || s.room(l, j) != nil {
+			continue
+		}
+		if tries++; tries > int(l.policy.Preemption.MaxTries) {
+			return
+		}
+		s.preempt(l, j)
+	}
+}
+
+// preempt asks victims to make room for a blocked job.
+func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 	triggers := []preempt.Trigger{preempt.Reclaim, preempt.Priority}
 	if j.IsSensitive() {
 		triggers[1] = preempt.Sensitive
@@ -98,14 +122,7 @@ func (s *naiveSite) preempt(l *naiveVCluster, j *naiveJob) {
 		}
 		return
 	}
-	l.failed = naiveFailed{j, s.factSeq}
-}
-
-// naiveFailed is a job for which no job could be preempted when so much had
-// changed.
-type naiveFailed struct {
-	job     *naiveJob
-	factSeq int
+	j.failed = s.factSeq + 1
 }
 
 // victims are the jobs that make room for j on nodes of its own, none when none

@@ -69,7 +69,16 @@ func (s *naiveSite) inTheWay(j *naiveJob, n int, t model.Time) bool {
 			return true
 		}
 	}
-	return false
+	return s.outsideNamed(j, t, t.Add(j.left)) || s.promisedTo(j, n, t, t.Add(j.left))
+}
+
+// outsideNamed says whether a run of j would not be within the reservation that it names.
+func (s *naiveSite) outsideNamed(j *naiveJob, from, until model.Time) bool {
+	if j.Reservation < 0 {
+		return false
+	}
+	r := &s.st.Reservations[j.Reservation]
+	return !r.Maintenance && !r.Flex && (from < r.Start || r.End < until)
 }
 
 // choose selects size nodes for j, to run from t on; nil when there are not

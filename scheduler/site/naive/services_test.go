@@ -178,7 +178,7 @@ func (s *naiveSite) setAsideBefore(j *naiveJob, n int, until model.Time) bool {
 			return true
 		}
 	}
-	return false
+	return s.outsideNamed(j, s.now, until) || s.promisedTo(j, n, s.now, until)
 }
 
 // mayGain is the backfill rule for the nodes that j gets beside what it has.

@@ -34,27 +34,30 @@ type naiveSite struct {
 	band   int64
 	pool   int32
 
-	now   model.Time
-	seq   uint64
-	tick  naiveTick
-	held  []naiveHolding // all that ever was
-	plan  scheduler.Plan
-	begun model.Time // of the ledger
+	now      model.Time
+	seq      uint64
+	tick     naiveTick
+	held     []naiveHolding  // all that ever was
+	promises []*naivePromise // oldest first
+	next     int             // the vCluster that has its turn next in this instant
+	plan     scheduler.Plan
+	begun    model.Time // of the ledger
 }
 
 // naiveVCluster is a vCluster.
 type naiveVCluster struct {
-	id      int
-	policy  *site.Policy
-	changed bool
-	passed  model.Time
-	release model.Time // a job held by min_score reaches it
-	blocked bool       // a job was, in the last pass, or a service was short
-	idle    bool       // nothing but the order of its queue can change by itself
-	plans   []naivePlan
-	planned model.Time // when conservative backfilling did so last
-	early   bool       // a pass came within its interval since
-	failed  naiveFailed
+	id               int
+	policy           *site.Policy
+	changed          bool
+	again            bool
+	againAt, stuckAt model.Time
+	passed           model.Time
+	release          model.Time // somebody held by min_score reaches it
+	blocked          bool       // a job was, in the last pass, or a service was short
+	idle             bool       // nothing but the order of its queue can change by itself
+	plans            []naivePlan
+	planned          model.Time // when conservative backfilling did so last
+	early            bool       // a pass came within its interval since
 }
 
 type naivePhase int
@@ -90,6 +93,7 @@ type naiveJob struct {
 	flight    *naiveChoice
 	resize    uint64 // the proposal to hold flight
 	behind    bool   // a job that is blocked in this pass
+	failed    int    // facts observed, and one, when no victims for it were found
 	holding   int    // index of its row in the ledger
 	may       []int  // nodes that it may ever use, once asked for
 	groups    int32  // that it needs, once asked for
@@ -111,7 +115,7 @@ func newNaiveSite(cfg site.Config) *naiveSite {
 	s.limits = append(s.limits, model.Limits{}) // of no tenant
 	for i := range cfg.Policies {
 		s.vclusters = append(s.vclusters, &naiveVCluster{
-			id: i, policy: &cfg.Policies[i], passed: model.AbsentTime, planned: model.AbsentTime, release: model.Never,
+			id: i, policy: &cfg.Policies[i], passed: model.AbsentTime, againAt: model.AbsentTime, stuckAt: model.AbsentTime, planned: model.AbsentTime, release: model.Never,
 		})
 	}
 	s.freezeBooks(0)
@@ -306,6 +310,9 @@ func (s *naiveSite) gone(j *naiveJob, outcome model.JobState) {
 	s.jobs = slices.DeleteFunc(s.jobs, func(o *naiveJob) bool { return o == j })
 	s.unsatisfiable = slices.DeleteFunc(s.unsatisfiable, func(o *naiveJob) bool { return o == j })
 	s.unkeep(j)
+	if s.endPromise(j) {
+		s.promiseChanged(s.vclusterOf(j))
+	}
 	s.drop(s.vclusterOf(j), j)
 	waiting := slices.Clone(s.jobs)
 	slices.SortFunc(waiting, func(a, b *naiveJob) int { return int(a.Job - b.Job) })
@@ -338,6 +345,8 @@ func (s *naiveSite) starts(j *naiveJob) {
 	s.begun = min(s.begun, s.now)
 	s.holds(j)
 	s.unkeep(j)
+	s.endPromise(j)
+	s.breaksPromises(j)
 	if len(j.nodes) != j.wanted() {
 		s.vclusterOf(j).changed = true
 	}
@@ -354,6 +363,7 @@ func (s *naiveSite) refused(j *naiveJob, seq uint64) {
 	if j != nil && seq == j.resize {
 		j.flight, j.resize = nil, 0
 		s.changedForAll()
+		s.passAgain(s.vclusterOf(j))
 		return
 	}
 	if j == nil || j.seq != seq {
@@ -367,6 +377,7 @@ func (s *naiveSite) refused(j *naiveJob, seq uint64) {
 		return
 	}
 	s.enter(j)
+	s.passAgain(s.vclusterOf(j))
 }
 
 // Plan implements drive.Scheduler.
@@ -378,14 +389,24 @@ func (s *naiveSite) Plan(now model.Time) *scheduler.Plan {
 		s.propose(model.Proposal{Kind: model.ProposeCancel, Reason: model.ReasonDependencyNever, VCluster: j.VCluster, Job: j.Job, Ref: j.ref})
 	}
 	s.unsatisfiable = nil
-	for _, l := range s.vclusters {
+	from := s.next
+	s.next = 0
+	for i, l := range s.vclusters {
+		if i < from {
+			continue
+		}
+		had := len(s.plan.Proposals)
 		if s.turn(l) {
-			l.passed, l.changed = now, false
+			l.passed, l.changed, l.again = now, false, false
 			before := len(s.plan.Proposals)
 			s.pass(l)
 			l.idle = len(s.plan.Proposals) == before && s.nothingToCome()
 		} else if s.ticks(l) {
 			l.passed = now // there is one tick in an instant, also while it sleeps
+		}
+		if len(s.plan.Proposals) > had && len(s.vclusters) > 1 { // the others see what comes of it first
+			s.next, s.plan.More = i+1, true
+			break
 		}
 	}
 	s.plan.Due = s.due()
@@ -418,6 +439,13 @@ func (s *naiveSite) ticks(l *naiveVCluster) bool {
 
 // turn says whether l makes a pass now: on its cycle, or when something changed.
 func (s *naiveSite) turn(l *naiveVCluster) bool {
+	if l.stuckAt == s.now {
+		return false
+	}
+	if l.again {
+		l.againAt = s.now
+		return true
+	}
 	if l.policy.Cycle > 0 {
 		asleep := l.idle && s.now > s.lastFact.Add(model.Day)
 		return s.ticks(l) && (!asleep || l.changed || l.release <= s.now || s.appointment(l) <= s.now)
@@ -456,7 +484,7 @@ func (s *naiveSite) due() model.Time {
 			at = min(at, next)
 			continue
 		}
-		if l.changed {
+		if l.changed && l.stuckAt != s.now {
 			at = min(at, s.now)
 		}
 		at = min(at, l.release, s.appointment(l))

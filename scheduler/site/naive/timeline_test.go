@@ -36,8 +36,11 @@ func (l *naiveVCluster) planAfter(t model.Time) model.Time {
 	if c == 0 {
 		return l.planned.Add(w)
 	}
-	for t = t.Add(c); l.tooEarly(t); {
-		t = t.Add(c)
+	for t++; !naiveTickOf(l.policy, t) || l.tooEarly(t); {
+		t++
+		if since := t.Sub(model.Time(l.policy.Phase)) % c; since > 0 {
+			t = t.Add(c - since)
+		}
 	}
 	return t
 }
@@ -51,8 +54,8 @@ func (l *naiveVCluster) tooEarly(t model.Time) bool {
 	case c == 0:
 		return l.planned != model.AbsentTime && t < l.planned.Add(w)
 	}
-	number, ticks := t.Sub(model.Time(l.policy.Phase))/c, (w+c-1)/c
-	return number%ticks != 0
+	since, ticks := t.Sub(model.Time(l.policy.Phase)), (w+c-1)/c
+	return since%(ticks*c) != 0
 }
 
 // passConservative goes through the queue until no reservation moves any more.
@@ -108,10 +111,11 @@ func (s *naiveSite) passConservative(l *naiveVCluster, queue []*naiveJob) {
 		}
 	}
 	if blocked != nil {
-		s.preempt(l, blocked)
+		s.preemptForBlocked(l)
 	}
 	s.extendPlanned(l)
 	s.grow(l, started, blocked, model.Never)
+	s.publish(l, blocked, model.Never)
 	s.blockedNow(l, blocked != nil)
 }
 
@@ -131,9 +135,10 @@ func (s *naiveSite) passBetween(l *naiveVCluster, queue []*naiveJob) {
 			continue
 		}
 		blocked = j
-		s.preempt(l, j)
+		s.preemptForBlocked(l)
 	}
 	s.grow(l, started, blocked, model.Never)
+	s.publish(l, blocked, model.Never)
 	s.blockedNow(l, blocked != nil)
 }
 
@@ -224,6 +229,7 @@ func (s *naiveSite) endings(l *naiveVCluster, j *naiveJob) (at []model.Time) {
 	for i := range s.st.Reservations {
 		at = append(at, s.st.Reservations[i].End)
 	}
+	at = append(at, s.promisedEnds(l)...)
 	at = slices.DeleteFunc(at, func(t model.Time) bool { return t <= s.now || t == model.Never })
 	slices.Sort(at)
 	return at

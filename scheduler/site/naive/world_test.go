@@ -52,12 +52,13 @@ func (p *both) Plan(now model.Time) *scheduler.Plan {
 	a := *p.a.Plan(now)
 	b := *p.b.Plan(now)
 	got, want := naiveTexts(now, a.Proposals), naiveTexts(now, b.Proposals)
+	got, want = append(got, promiseTexts(now, a.Promises)...), append(want, promiseTexts(now, b.Promises)...)
 	p.trace = append(p.trace, want...)
 	if !slices.Equal(got, want) && p.diff == "" {
 		p.diff = fmt.Sprintf("after\n  %s\ncore proposes\n  %s\ntwin proposes\n  %s",
 			strings.Join(p.trace[:len(p.trace)-len(want)], "\n  "), strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
-	a.Due, a.Again = min(a.Due, b.Due), a.Again || b.Again
+	a.Due, a.Again, a.More = min(a.Due, b.Due), a.Again || b.Again, a.More || b.More
 	return &a
 }
 
@@ -65,6 +66,15 @@ func (p *both) Predicted(ref model.Ref) model.Time { return p.a.Predicted(ref) }
 func (p *both) Runs(ref model.Ref) bool            { return p.a.Runs(ref) }
 
 var naiveKinds = [...]string{"assign", "preempt", "requeue", "cancel", "resize"}
+
+func promiseTexts(now model.Time, promises []scheduler.Promise) []string {
+	var out []string
+	for i := range promises {
+		p := &promises[i]
+		out = append(out, fmt.Sprintf("%s: promise job %d (ref %d) of %d on %v at %s, since %s, after %d", now, p.Job, p.Ref, p.VCluster, p.Nodes.Words, p.At, p.Since, p.After))
+	}
+	return out
+}
 
 func naiveTexts(now model.Time, proposals []model.Proposal) []string {
 	var out []string

@@ -166,6 +166,15 @@ func (p *Plan) At(ref model.Ref) model.Time {
 	return model.AbsentTime
 }
 
+// Slot is the reservation of a job: its instant and nodes, which are valid until the plan
+// changes; model.AbsentTime for none.
+func (p *Plan) Slot(ref model.Ref) (model.Time, model.NodeSet) {
+	if i := p.index(ref); i >= 0 {
+		return p.slots[i].at, p.slots[i].nodes
+	}
+	return model.AbsentTime, nil
+}
+
 // First is the earliest instant after now at which a reservation begins, model.Never
 // for none.
 func (p *Plan) First(now model.Time) model.Time {

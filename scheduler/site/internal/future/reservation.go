@@ -155,6 +155,10 @@ func (r *Reservation) Forecast(o *Outlook, b Blocked, next func(model.Time) mode
 	r.spare = r.cap.Minus(used).Minus(b.Needs)
 }
 
+// Select writes into p the nodes that the job gets at the instant of its reservation, beside
+// what was taken since; it says whether it has room then. The reservation must be Detailed.
+func (r *Reservation) Select(p *model.Placement) bool { return r.forecast.Select(&r.query, p) }
+
 // OutOfTheWay says whether a job that is predicted to leave at the instant does so
 // before the blocked job has room. The reservation must be known.
 func (r *Reservation) OutOfTheWay(until model.Time) bool { return until <= r.At || r.At == model.Never }
