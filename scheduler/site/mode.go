@@ -16,6 +16,7 @@ type mode struct {
 	fixedServiceSize bool // services keep the size that they start with
 	conformanceFirst bool // as place.Query has it
 	bounded          bool // scores have bounds, and only which job starts matters
+	promises         bool // other vClusters are told what its first blocked job waits for
 }
 
 // mode of the policy.
@@ -25,7 +26,8 @@ func (p *Policy) mode() mode {
 	}
 	return mode{
 		planner: newPlanner, conformanceFirst: p.ConformanceFirst,
-		bounded: p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && (p.Backfill == order.None || p.Backfill == order.Easy),
+		promises: !p.Private && (p.Backfill == order.Easy || p.Backfill == order.Conservative),
+		bounded:  p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && (p.Backfill == order.None || p.Backfill == order.Easy),
 	}
 }
 

@@ -104,7 +104,7 @@ func (x *promise) window(now model.Time) (from, until model.Time) {
 // promising says whether a vCluster of the policy tells the others of its reservations:
 // what the first blocked job waits for, some of them could take.
 func (s *promises) promising(p *Policy) bool {
-	return s.unhomed != nil && !p.Private && !p.AsCoded && (p.Backfill == order.Easy || p.Backfill == order.Conservative)
+	return s.unhomed != nil && p.mode().promises
 }
 
 // toOthers says whether other vClusters than that of qs have promised anything.

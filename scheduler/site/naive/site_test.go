@@ -52,7 +52,7 @@ type naiveVCluster struct {
 	again            bool
 	againAt, stuckAt model.Time
 	passed           model.Time
-	release          model.Time // somebody held by min_score reaches it
+	release          model.Time // a job held by min_score reaches it
 	blocked          bool       // a job was, in the last pass, or a service was short
 	idle             bool       // nothing but the order of its queue can change by itself
 	plans            []naivePlan
