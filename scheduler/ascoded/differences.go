@@ -92,6 +92,7 @@ var passDifferences = []Difference{
 		"preempt.CheckpointConfig.PerNode, preempt.CheckpointConfig.SinceStart",
 	},
 	{"reactive services", "follow their demand between nodes_min and nodes_max", "keep the size that they start with; the sources scale whole vClusters, by boot and drain of nodes", "site.mode.fixedServiceSize"},
+	{"reservations of several vClusters", "what a first blocked job waits for is promised to it before other vClusters", "none; the sources know one vCluster", "site.mode.promises"},
 	{"borrowing", "idle nodes of vClusters that lend, up to their cap", "none; a vCluster in this mode may lend", "ascoded.Planner.choose"},
 }
 
