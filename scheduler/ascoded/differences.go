@@ -78,6 +78,10 @@ var passDifferences = []Difference{
 		"ascoded.Planner.Pass, site.mode.bounded",
 	},
 	{
+		"promises", "other vClusters leave alone what the first blocked job is to get of the nodes of no vCluster", "none are made; those of other vClusters are heeded",
+		"site.mode.promises",
+	},
+	{
 		"backfilling", "against one reservation (easy) or several (conservative), on nodes that the holder may use",
 		"a second look, at jobs that end before the first deferred job could start by the number of nodes alone, within a day; for exact sizes it finds none", "ascoded.Planner.backfill, ascoded.lookAhead",
 	},

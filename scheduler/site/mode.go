@@ -15,6 +15,7 @@ type mode struct {
 	scoreOnly        bool // no other ranking will do
 	fixedServiceSize bool // services keep the size that they start with
 	conformanceFirst bool // as place.Query has it
+	promises         bool // others are told what the first blocked job is to get, where they could take it
 	bounded          bool // scores have bounds, and only which job starts matters
 }
 
@@ -25,7 +26,8 @@ func (p *Policy) mode() mode {
 	}
 	return mode{
 		planner: newPlanner, conformanceFirst: p.ConformanceFirst,
-		bounded: p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && (p.Backfill == order.None || p.Backfill == order.Easy),
+		promises: !p.Private && (p.Backfill == order.Easy || p.Backfill == order.Conservative),
+		bounded:  p.Ranking == ByScore && !p.Expected && p.MinScore == 0 && (p.Backfill == order.None || p.Backfill == order.Easy),
 	}
 }
 
