@@ -78,6 +78,10 @@ var passDifferences = []Difference{
 		"ascoded.Planner.Pass, site.mode.bounded",
 	},
 	{
+		"promises", "other vClusters leave alone what the first blocked job is to get of the nodes of no vCluster", "none are made; those of other vClusters are heeded",
+		"site.mode.promises",
+	},
+	{
 		"backfilling", "against one reservation (easy) or several (conservative), on nodes that the holder may use",
 		"a second look, at jobs that end before the first deferred job could start by the number of nodes alone, within a day; for exact sizes it finds none", "ascoded.Planner.backfill, ascoded.lookAhead",
 	},
@@ -92,7 +96,6 @@ var passDifferences = []Difference{
 		"preempt.CheckpointConfig.PerNode, preempt.CheckpointConfig.SinceStart",
 	},
 	{"reactive services", "follow their demand between nodes_min and nodes_max", "keep the size that they start with; the sources scale whole vClusters, by boot and drain of nodes", "site.mode.fixedServiceSize"},
-	{"reservations of several vClusters", "what a first blocked job waits for is promised to it before other vClusters", "none; the sources know one vCluster", "site.mode.promises"},
 	{"borrowing", "idle nodes of vClusters that lend, up to their cap", "none; a vCluster in this mode may lend", "ascoded.Planner.choose"},
 }
 

@@ -15,8 +15,8 @@ type mode struct {
 	scoreOnly        bool // no other ranking will do
 	fixedServiceSize bool // services keep the size that they start with
 	conformanceFirst bool // as place.Query has it
+	promises         bool // others are told what the first blocked job is to get, where they could take it
 	bounded          bool // scores have bounds, and only which job starts matters
-	promises         bool // other vClusters are told what its first blocked job waits for
 }
 
 // mode of the policy.

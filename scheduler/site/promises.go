@@ -101,12 +101,6 @@ func (x *promise) window(now model.Time) (from, until model.Time) {
 	return from, from.Add(x.left)
 }
 
-// promising says whether a vCluster of the policy tells the others of its reservations:
-// what the first blocked job waits for, some of them could take.
-func (s *promises) promising(p *Policy) bool {
-	return s.unhomed != nil && p.mode().promises
-}
-
 // toOthers says whether other vClusters than that of qs have promised anything.
 func (s *promises) toOthers(qs *queueState) bool {
 	for i := range s.list {

@@ -191,7 +191,7 @@ func New(cfg Config) *Core {
 	for i := range s.vclusters {
 		qs := &s.vclusters[i]
 		qs.by = qs.mode.planner(s, qs)
-		qs.promising = s.promises.promising(qs.policy)
+		qs.promising = qs.mode.promises && s.promises.unhomed != nil
 	}
 	return s
 }
