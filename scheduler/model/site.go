@@ -28,6 +28,9 @@ type Site struct {
 	// them.
 	Fingerprints int32
 	Topologies   []GPUTopology
+	// Amounts says that jobs divide nodes by CPUs, memory and thousandths of GPUs; else
+	// they divide them by GPU alone, or not at all.
+	Amounts bool
 	// Constraints holds each distinct set of hard constraints once.
 	Constraints []Constraint
 

@@ -21,13 +21,14 @@ type Site struct {
 	prints  model.Cut  // the nodes by conformance group, the unknown in one of -1
 	jobs    []jobState // by Ref
 	nodes   []nodeState
-	gpus    []model.Ref // holder of each GPU of the site, by those that share nodes
-	homes   []int32     // home nodes, by vCluster
-	lent    []int32     // of them, held by jobs of others
+	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes
+	amounts *heldAmounts // nil before the first share that names amounts
+	homes   []int32      // home nodes, by vCluster
+	lent    []int32      // of them, held by jobs of others
 	tenants []account
 
 	whole  model.NodeSet // nodes held by one job
-	parts  model.NodeSet // nodes of which jobs hold GPUs
+	parts  model.NodeSet // nodes of which jobs hold shares
 	ready  model.NodeSet // nodes whose state is Ready
 	guests model.NodeSet // nodes with jobs that are at home elsewhere
 
@@ -66,7 +67,7 @@ type demand struct {
 type nodeState struct {
 	state  model.NodeState
 	gpus   int32  // its first in Site.gpus
-	taken  uint64 // GPUs held by jobs that share it
+	taken  uint64 // GPUs held whole by jobs that share it
 	guests int32  // of these, jobs that are at home elsewhere
 }
 
@@ -229,13 +230,16 @@ func (s *Site) foreignNodes(v model.VClusterID) model.NodeSet {
 // addShare adds the part h of a node that j holds to the ledger, or takes it off with by -1.
 func (s *Site) addShare(j *jobState, h *model.NodeShare, owner model.Ref, by int32) {
 	t := &s.nodes[h.Node]
-	if t.taken ^= h.GPUs; t.taken != 0 {
+	if s.addAmounts(h, by); h.GPUMilli == 0 {
+		t.taken ^= h.GPUs
+		for m := h.GPUs; m != 0; m &= m - 1 {
+			s.gpus[t.gpus+int32(bits.TrailingZeros64(m))] = owner
+		}
+	}
+	if t.taken != 0 || s.amounts != nil && s.amounts.nodes[h.Node].jobs > 0 {
 		s.parts.Add(h.Node)
 	} else {
 		s.parts.Remove(h.Node)
-	}
-	for m := h.GPUs; m != 0; m &= m - 1 {
-		s.gpus[t.gpus+int32(bits.TrailingZeros64(m))] = owner
 	}
 	home := s.site.Nodes[h.Node].Home
 	if !foreign(j, home) {

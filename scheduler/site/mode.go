@@ -3,6 +3,7 @@ package site
 import (
 	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
+	"orrery/scheduler/place"
 	"orrery/scheduler/order"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
@@ -153,8 +154,8 @@ func (c *codedPlanner) setUsage(ref model.Ref, n int32) *job {
 // Usable implements ascoded.Nodes.
 func (c *codedPlanner) Usable(ref model.Ref) int32 {
 	j := &c.jobs[ref]
-	if j.GPUs > 0 {
-		return c.qs.free.CountGPUs(j.kind.class, j.GPUs)
+	if j.Divides() {
+		return c.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
 	}
 	return c.own(j, c.avoided(ref))
 }

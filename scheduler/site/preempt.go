@@ -137,7 +137,7 @@ func (t *trial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.s.buf.trial.Give(&r.placement)
 	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
-		t.s.buf.trial.Take(&t.s.jobs[ref].placement)
+		t.s.buf.trial.Retake(&t.s.jobs[ref].placement)
 	}
 	t.used.Power -= r.needs.Power
 	t.used.Bandwidth -= r.needs.Bandwidth

@@ -9,6 +9,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
 )
@@ -79,7 +80,7 @@ func (p *pass) shrink() {
 
 // stays writes into p the n nodes of j that it keeps.
 func (p *pass) stays(j *job, n int32, placement *model.Placement) {
-	if j.GPUs > 0 {
+	if j.Divides() {
 		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
 		for _, ready := range [...]bool{true, false} {
 			for _, h := range j.placement.Shares {
@@ -134,8 +135,8 @@ func (p *pass) findScalingUp() []model.Ref {
 
 // roomFor counts the nodes that are free for one more of what j has on each of its own.
 func (p *pass) roomFor(j *job) int32 {
-	if j.GPUs > 0 {
-		return p.qs.free.CountGPUs(j.kind.class, j.GPUs)
+	if j.Divides() {
+		return p.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
 	}
 	return p.qs.free.Count(j.kind.class)
 }
@@ -374,11 +375,11 @@ func (s *Core) answered(ref model.Ref, seq uint64) bool {
 // retakeInFlight marks what a vCluster has in flight as taken.
 func (s *Core) retakeInFlight(qs *queueState) {
 	for _, ref := range qs.inFlight {
-		qs.free.Take(&s.jobs[ref].placement)
+		qs.free.Retake(&s.jobs[ref].placement)
 	}
 	for i := range s.resizes {
 		if x := &s.resizes[i]; x.queue == qs {
-			qs.free.Take(&x.gained)
+			qs.free.Retake(&x.gained)
 		}
 	}
 }

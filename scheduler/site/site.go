@@ -230,13 +230,17 @@ func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
 	return quota.ResourceUsage{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
 }
 
-// gpusOf is how many GPUs a counts with on each of its nodes.
+// gpusOf is how many GPUs a counts with on each of its nodes: of its share those that it
+// touches.
 func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
-	if a.GPUs > 0 {
-		return a.GPUs
+	if a.Divides() {
+		return a.Cards()
 	}
 	return k.gpus
 }
+
+// unitsOf is what each node of a counts for by size: its GPUs, a share without any as one.
+func (k *nodeChoice) unitsOf(a *model.Allocation) int32 { return max(k.gpusOf(a), 1) }
 
 // needsOf is what a asks for before its nodes are known: the power that it
 // states, else what as many nodes of those that draw most among those it may use can draw.

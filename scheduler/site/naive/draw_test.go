@@ -46,6 +46,7 @@ const (
 	withOverdue
 	withServices              // reactive services with demand
 	withBounds                // window, resolution, interval and tests of conservative backfilling
+	withAmounts               // shares of CPUs, memory and thousandths of GPUs
 	everyFeature naiveFeature = 1<<iota - 1
 	// withDays has hours for seconds: worlds of months, with days that bring nothing.
 	withDays naiveFeature = 1 << 31
@@ -100,7 +101,8 @@ func drawNaive(t *rapid.T, with naiveFeature) *naiveWorld {
 
 func (d *naiveDraw) st() {
 	st := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}}
-	d.w.cfg = site.Config{Site: st, Shared: d.has(withGPUs)}
+	d.w.cfg = site.Config{Site: st, Shared: d.has(withGPUs | withAmounts)}
+	st.Amounts = d.has(withAmounts)
 	groups, vclusters := 1, 1
 	if d.has(withGroups) {
 		groups = d.n("groups", 1, 4)
@@ -153,6 +155,12 @@ func (d *naiveDraw) st() {
 		}
 		if d.has(withNodeStates) && d.chance("bad", 15) {
 			n.State = model.NodeState(d.n("state", 1, 4))
+		}
+		if d.has(withAmounts) {
+			n.CPUs = int32(d.n("cpus", 2, 8))
+			if n.Memory = 10 * int64(d.n("memory", 1, 3)); d.chance("no gpus", 30) {
+				n.GPUs, n.GPUType, n.Topology = 0, -1, -1
+			}
 		}
 		gpus += int64(max(1, n.GPUs))
 		st.Nodes = append(st.Nodes, n)
@@ -359,6 +367,12 @@ func (d *naiveDraw) traits(a *model.Allocation) {
 	}
 	if d.has(withGPUs) && d.chance("parts", 70) {
 		a.GPUs = int32(d.n("gpus", 1, 4))
+	}
+	if d.has(withAmounts) && d.chance("amounts", 85) {
+		a.CPUs, a.Memory = int32(d.n("cpus asked", 1, 4)), 5*int64(d.n("memory asked", 0, 4))
+		if d.has(withGPUs) && d.chance("thousandths", 50) {
+			a.GPUs, a.GPUMilli = 0, 100*int32(d.n("milli", 1, 9))
+		}
 	}
 	if d.has(withLimits) {
 		a.Tenant = model.TenantID(d.n("tenant", -1, len(st.Tenants)-1))

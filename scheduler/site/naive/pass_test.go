@@ -75,7 +75,7 @@ func (s *naiveSite) room(l *naiveVCluster, j *naiveJob) *naiveChoice {
 func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool {
 	power, band := needs, io
 	for _, o := range s.jobs {
-		most, held := o.most(), &naiveChoice{nodes: o.nodes, gpus: o.gpus}
+		most, held := o.most(), o.has()
 		power += s.drawOf(o, most)
 		band += o.Demand(int32(len(most.nodes)))
 		if gone(o) { // but for the growth that is in flight
@@ -111,7 +111,11 @@ func (c *naiveChoice) placement() (p model.Placement) {
 	for _, n := range c.nodes {
 		if c.gpus != nil {
 			mask := c.gpus[n]
-			p.Shares = append(p.Shares, model.NodeShare{Node: model.NodeID(n), Units: int32(naiveCount(mask)), GPUs: mask})
+			h := model.NodeShare{Node: model.NodeID(n), Units: int32(naiveCount(mask)), GPUs: mask, Amounts: c.amounts}
+			if c.amounts.GPUMilli > 0 {
+				h.Units = 0
+			}
+			p.Shares = append(p.Shares, h)
 			continue
 		}
 		if k := len(p.Words); k == 0 || p.Words[k-1].Word != int32(n/64) {

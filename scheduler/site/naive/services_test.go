@@ -32,12 +32,12 @@ func (j *naiveJob) most() *naiveChoice {
 	if j.grows() {
 		return j.flight
 	}
-	return &naiveChoice{nodes: j.nodes, gpus: j.gpus}
+	return j.has()
 }
 
 // gains is what j gets by the growth that is in flight.
 func (j *naiveJob) gains() *naiveChoice {
-	c := &naiveChoice{gpus: j.flight.gpus}
+	c := &naiveChoice{gpus: j.flight.gpus, amounts: j.Amounts}
 	for _, n := range j.flight.nodes {
 		if !slices.Contains(j.nodes, n) {
 			c.nodes = append(c.nodes, n)
@@ -99,9 +99,9 @@ func (s *naiveSite) shrink(l *naiveVCluster) {
 // stays is what is left of j on fewer nodes.
 func (s *naiveSite) stays(j *naiveJob, size int) *naiveChoice {
 	ready := s.only(j.nodes, func(n int) bool { return s.up[n] == model.Ready })
-	if j.GPUs > 0 {
+	if j.Divides() {
 		rest := s.only(j.nodes, func(n int) bool { return s.up[n] != model.Ready })
-		c := &naiveChoice{nodes: append(ready, rest...)[:size], gpus: map[int]uint64{}}
+		c := &naiveChoice{nodes: append(ready, rest...)[:size], gpus: map[int]uint64{}, amounts: j.Amounts}
 		slices.Sort(c.nodes)
 		for _, n := range c.nodes {
 			c.gpus[n] = j.gpus[n]
@@ -133,7 +133,7 @@ func (s *naiveSite) extend(l *naiveVCluster, j *naiveJob, blocked *naiveJob, sha
 func (s *naiveSite) extendPlanned(l *naiveVCluster) {
 	for _, j := range s.short(l) {
 		until := s.planEnd(l, j)
-		s.extendOn(j, &naiveView{s.throughout(l, j, s.now, until)}, func(whole, _ *naiveChoice) bool {
+		s.extendOn(j, &naiveView{free: s.throughout(l, j, s.now, until)}, func(whole, _ *naiveChoice) bool {
 			return s.capsThroughout(l, j, s.now, until, s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))))
 		})
 	}
@@ -148,7 +148,7 @@ func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, fits func(whole, more *n
 	})
 	for lacks := j.wanted() - len(j.nodes); lacks > 0; lacks-- {
 		var more *naiveChoice
-		if j.GPUs > 0 {
+		if j.Divides() {
 			more = s.chooseParts(v, j, open, lacks)
 		} else if nodes := s.chooseWhole(j, s.idleOf(v, open), lacks); nodes != nil {
 			more = &naiveChoice{nodes: nodes}
@@ -156,9 +156,9 @@ func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, fits func(whole, more *n
 		if more == nil || !s.mayHold(j, len(j.nodes)+lacks) {
 			continue
 		}
-		whole := &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes), gpus: more.gpus}
+		whole := &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes), gpus: more.gpus, amounts: more.amounts}
 		slices.Sort(whole.nodes)
-		if j.GPUs > 0 {
+		if j.Divides() {
 			whole.gpus = maps.Clone(j.gpus)
 			maps.Copy(whole.gpus, more.gpus)
 		}
@@ -194,8 +194,8 @@ func (s *naiveSite) mayGain(l *naiveVCluster, j *naiveJob, more *naiveChoice, bl
 	// As if it were in flight: then it is not predicted to come free.
 	had := j.flight
 	defer func() { j.flight = had }()
-	j.flight = &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes)}
-	if j.GPUs > 0 {
+	j.flight = &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes), amounts: more.amounts}
+	if j.Divides() {
 		j.flight.gpus = maps.Clone(j.gpus)
 		maps.Copy(j.flight.gpus, more.gpus)
 	}

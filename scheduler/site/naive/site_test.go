@@ -144,7 +144,7 @@ func (s *naiveSite) Least() int32 {
 	for _, j := range s.jobs {
 		n := j.NodesMin
 		if s.cfg.Shared {
-			n = s.gpusAsked(j)
+			n = s.unitsAsked(j)
 		}
 		if j.phase == naiveWaiting && (least == 0 || n < least) {
 			least = n

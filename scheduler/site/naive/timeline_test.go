@@ -165,7 +165,7 @@ func (s *naiveSite) replan(l *naiveVCluster, j *naiveJob, keep bool) bool {
 		if w := l.policy.Window.Length; w > 0 && t > s.now.Add(w) {
 			break
 		}
-		c := s.chooseOwn(&naiveView{s.throughout(l, j, t, l.until(t, j))}, j, int(j.NodesMin), t)
+		c := s.chooseOwn(&naiveView{free: s.throughout(l, j, t, l.until(t, j))}, j, int(j.NodesMin), t)
 		if c == nil {
 			continue
 		}
