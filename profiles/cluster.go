@@ -13,7 +13,9 @@ type Cluster struct {
 	Name        string `yaml:"name" unit:"name" doc:"what the site is called in results; the name of the file where it is left out"`
 	Description string `yaml:"description" unit:"text" doc:"what it models"`
 
-	Sharing          string `yaml:"sharing" of:"whole,gpus" default:"whole" doc:"what is allocated: whole nodes, or GPUs of nodes that several jobs may share"`
+	Sharing          string `yaml:"sharing" of:"whole,gpus,resources" default:"whole" doc:"what is allocated: whole nodes, or of nodes that several jobs may share their GPUs, or their CPUs, memory, GPUs and thousandths of a GPU"`
+	JobCPUs          int32  `yaml:"job_cpus" when:"sharing=resources" default:"1" min:"1" max:"16384" unit:"cores" doc:"of each node for a job that does not say how many it needs"`
+	JobMemory        Bytes  `yaml:"job_memory" when:"sharing=resources" default:"0" min:"0" unit:"size" doc:"of each node for a job that does not say how much it needs; 0 reckons with none"`
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`

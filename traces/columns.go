@@ -72,6 +72,12 @@ var jobFields = []field[Job]{
 	boolField("hold", "submitted on hold: not started before it is released", func(j *Job) *Opt[bool] { return &j.Hold }),
 	optField("released", microseconds, "when its hold was lifted; null when it never was", delta, func(j *Job) *Opt[model.Time] { return &j.Released }),
 	optField("nice", "", "Slurm's nice: points taken off its priority, below zero to raise it", dict, func(j *Job) *Opt[int32] { return &j.Nice }),
+	optField("gpu_milli", "1/1000 GPU", "share requested of one GPU, 1 to 1000", dict, func(j *Job) *Opt[int32] { return &j.GPUMilli }),
+	textField("gpu_types", true, "GPU models of which any will do, with a bar between them", func(j *Job) *string { return &j.GPUTypes }),
+	optField("gpus_total", "GPUs", "GPUs requested in all", dict, func(j *Job) *Opt[int32] { return &j.GPUsTotal }),
+	optField("deadline", microseconds, "instant by which it is to have ended", delta, func(j *Job) *Opt[model.Time] { return &j.Deadline }),
+	textField("scale_metric", true, "series by which the service is scaled", func(j *Job) *string { return &j.ScaleMetric }),
+	doubleField("scale_target", "", "value of that series that scaling aims at, in the unit of the series", func(j *Job) *Opt[float64] { return &j.ScaleTarget }),
 }
 
 var depFields = []field[Dep]{

@@ -54,6 +54,8 @@ func anyJob(t *rapid.T) traces.Job {
 		NodeInclude: text(t, "include"), NodeExclude: text(t, "exclude"), AfterJob: opt(t, "after", any64),
 		ThinkTime: opt(t, "think", anySpan), Extra: text(t, "extra"),
 		Hold: opt(t, "hold", rapid.Bool()), Released: opt(t, "released", anyTime), Nice: opt(t, "nice", any32),
+		GPUMilli: opt(t, "gpu_milli", any32), GPUTypes: text(t, "gpu_types"), GPUsTotal: opt(t, "gpus_total", any32),
+		Deadline: opt(t, "deadline", anyTime), ScaleMetric: text(t, "metric"), ScaleTarget: opt(t, "target", finiteReal),
 	}
 }
 

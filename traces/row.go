@@ -90,6 +90,13 @@ type Job struct {
 	Hold     Opt[bool]
 	Released Opt[model.Time]
 	Nice     Opt[int32]
+
+	GPUMilli    Opt[int32]
+	GPUTypes    string
+	GPUsTotal   Opt[int32]
+	Deadline    Opt[model.Time]
+	ScaleMetric string
+	ScaleTarget Opt[float64]
 }
 
 // Dep is one row of the deps table: Job may not start before On has reached

@@ -68,19 +68,24 @@ func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	return sum
 }
 
-// partOfPower is the part of power that h is of a node with so many GPUs and CPUs,
-// rounded up.
-func (h *NodeShare) partOfPower(power int64, gpus, cpus int32) int64 {
-	held, of := int64(h.Units), int64(gpus)
+// PartOf is the part that h is of what a node with so many GPUs and CPUs draws: of its
+// GPUs, on a node without GPUs of its CPUs. of is at least 1.
+func (h *NodeShare) PartOf(gpus, cpus int32) (held, of int64) {
 	switch {
-	case *h == NodeShare{Node: h.Node, Amounts: Amounts{Memory: h.Memory}}:
-		return 0
 	case h.GPUMilli > 0:
-		held, of = h.Thousandths(), of*1000
+		held, of = h.Thousandths(), int64(gpus)*1000
 	case gpus == 0 && h.Units == 0:
 		held, of = int64(h.CPUs), int64(cpus)
+	default:
+		held, of = int64(h.Units), int64(gpus)
 	}
-	return (power*held + of - 1) / max(of, 1)
+	return held, max(of, 1)
+}
+
+// partOfPower is the part of power that h is, rounded up.
+func (h *NodeShare) partOfPower(power int64, gpus, cpus int32) int64 {
+	held, of := h.PartOf(gpus, cpus)
+	return (power*held + of - 1) / of
 }
 
 // Nodes goes over the nodes that w names, ascending.

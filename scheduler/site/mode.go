@@ -3,8 +3,8 @@ package site
 import (
 	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
-	"orrery/scheduler/place"
 	"orrery/scheduler/order"
+	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
 )

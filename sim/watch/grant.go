@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"orrery/scheduler/model"
 )
@@ -52,8 +53,8 @@ func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 	if had == nil {
 		had = &job{}
 	}
-	for n, gpus := range each(p) {
-		w.onNode(j, n, gpus, borrowed, had)
+	for n, share := range each(p) {
+		w.onNode(j, n, share, borrowed, had)
 	}
 	if j.IsSensitive() {
 		w.conform(j, had)
@@ -67,13 +68,13 @@ func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 // shape checks that j gets what it asks for, invariant 6. false says that the
 // nodes cannot be entered.
 func (w *Watcher) shape(j *job) bool {
-	for n, gpus := range each(&j.held) {
+	for n, share := range each(&j.held) {
 		switch {
 		case n < 0 || int(n) >= len(w.nodes):
 			w.fail(6, j, fmt.Sprintf("node %d", n), "a node of the site")
 			return false
-		case (gpus == 0) != (j.GPUs == 0) || bits.OnesCount64(gpus) != int(j.GPUs) || bits.Len64(gpus) > int(w.site.Nodes[n].GPUs):
-			w.fail(6, j, fmt.Sprintf("GPUs %b of node %s", gpus, w.site.Nodes[n].Name), fmt.Sprintf("%d GPUs, 0 for the whole node", j.GPUs))
+		case (share == nil) == j.Divides() || share != nil && !asksFor(j, share, &w.site.Nodes[n]):
+			w.fail(6, j, "of node "+w.site.Nodes[n].Name+" "+textOf(share), textOf(&model.NodeShare{Units: j.GPUs, Amounts: j.Amounts}))
 		}
 	}
 	if j.nodes < j.NodesMin || j.nodes > j.NodesMax {
@@ -82,15 +83,32 @@ func (w *Watcher) shape(j *job) bool {
 	return true
 }
 
+// asksFor says whether h is a share as j asks for.
+func asksFor(j *job, h *model.NodeShare, node *model.Node) bool {
+	return h.Units == j.GPUs && h.Amounts == j.Amounts && bits.OnesCount64(h.GPUs) == int(h.Cards()) && bits.Len64(h.GPUs) <= int(node.GPUs)
+}
+
+// textOf says what h is, nil for a whole node.
+func textOf(h *model.NodeShare) string {
+	if h == nil || *h == (model.NodeShare{Node: h.Node}) {
+		return "the whole"
+	}
+	return fmt.Sprintf("%d GPUs (%b), %d thousandths of one, %d CPUs and %d B", h.Units, h.GPUs, h.GPUMilli, h.CPUs, h.Memory)
+}
+
 // onNode checks one node, or a part of it: invariants 5, 15, 17 and 18.
-func (w *Watcher) onNode(j *job, n model.NodeID, gpus uint64, borrowed bool, had *job) {
+func (w *Watcher) onNode(j *job, n model.NodeID, share *model.NodeShare, borrowed bool, had *job) {
 	x, site := &w.nodes[n], &w.site.Nodes[n]
-	if x.whole != nil || gpus == 0 && x.jobs > 0 || x.taken&gpus != 0 {
+	over := ""
+	if share != nil {
+		over = w.amounts.beyond(share, site, x.taken)
+	}
+	if x.whole != nil || share == nil && x.jobs > 0 || over != "" {
 		holder := "others"
 		if x.whole != nil {
 			holder = fmt.Sprintf("job %d", x.whole.ID)
 		}
-		w.fail(5, j, fmt.Sprintf("node %s, which %s hold", site.Name, holder), "nodes and GPUs that no job holds")
+		w.fail(5, j, strings.TrimSpace(over+fmt.Sprintf(" of node %s, which %s hold", site.Name, holder)), "what no job holds of nodes")
 	}
 	if x.state != model.Ready && !holds(&had.held, n) {
 		w.fail(15, j, "node "+site.Name+", which is "+x.state.String(), "nodes that are READY")

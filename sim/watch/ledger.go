@@ -55,18 +55,18 @@ func copied(p *model.Placement) model.Placement {
 	return model.Placement{Words: slices.Clone(p.Words), Shares: slices.Clone(p.Shares)}
 }
 
-// each goes over the nodes of p, with the GPUs taken of one, 0 for a whole node.
-func each(p *model.Placement) func(yield func(model.NodeID, uint64) bool) {
-	return func(yield func(model.NodeID, uint64) bool) {
+// each goes over the nodes of p, with the share taken of one, nil for a whole node.
+func each(p *model.Placement) func(yield func(model.NodeID, *model.NodeShare) bool) {
+	return func(yield func(model.NodeID, *model.NodeShare) bool) {
 		for _, w := range p.Words {
 			for n := range w.Nodes {
-				if !yield(n, 0) {
+				if !yield(n, nil) {
 					return
 				}
 			}
 		}
-		for _, h := range p.Shares {
-			if !yield(h.Node, h.GPUs) {
+		for i := range p.Shares {
+			if !yield(p.Shares[i].Node, &p.Shares[i]) {
 				return
 			}
 		}
@@ -76,6 +76,7 @@ func each(p *model.Placement) func(yield func(model.NodeID, uint64) bool) {
 // ledger is which job holds what, by the log.
 type ledger struct {
 	nodes   []node
+	amounts *amounts // nil where shares are of GPUs alone
 	ready   model.NodeSet
 	owned   model.NodeSet // by any job, in whole or in part
 	downed  []model.NodeID
@@ -95,7 +96,7 @@ type ledger struct {
 type node struct {
 	state   model.NodeState
 	whole   *job
-	taken   uint64 // GPUs
+	taken   uint64 // GPUs, held whole
 	jobs    int32
 	foreign int32 // of jobs: those at home elsewhere
 }
@@ -120,7 +121,7 @@ type budget struct{ used, cap int64 }
 
 func newLedger(s *model.Site) ledger {
 	b := ledger{
-		nodes: make([]node, len(s.Nodes)), ready: model.NewNodeSet(len(s.Nodes)), owned: model.NewNodeSet(len(s.Nodes)),
+		nodes: make([]node, len(s.Nodes)), amounts: newAmounts(s), ready: model.NewNodeSet(len(s.Nodes)), owned: model.NewNodeSet(len(s.Nodes)),
 		homes: make([]int32, len(s.VClusters)), lent: make([]int32, len(s.VClusters)),
 		tenants: make([]account, len(s.Tenants)), qos: make([]tally, len(s.QOS)),
 		users: map[userOf]*tally{}, groups: map[int32]*tally{}, locks: map[int32]*tally{},
@@ -186,8 +187,8 @@ func (w *Watcher) reserve(x *flight, sign int32) {
 
 // take enters what j holds with sign 1, and gives it back with sign -1.
 func (w *Watcher) take(j *job, sign int32) {
-	for n, gpus := range each(&j.held) {
-		w.visit(j, n, gpus, sign)
+	for n, share := range each(&j.held) {
+		w.visit(j, n, share, sign)
 	}
 	for _, t := range w.tallies(j) {
 		t.nodes += sign * j.nodes
@@ -201,7 +202,7 @@ func (w *Watcher) take(j *job, sign int32) {
 }
 
 // visit counts j onto node n, or off it.
-func (w *Watcher) visit(j *job, n model.NodeID, gpus uint64, sign int32) {
+func (w *Watcher) visit(j *job, n model.NodeID, share *model.NodeShare, sign int32) {
 	if int(n) >= len(w.nodes) {
 		return
 	}
@@ -211,13 +212,17 @@ func (w *Watcher) visit(j *job, n model.NodeID, gpus uint64, sign int32) {
 	} else {
 		w.owned.Remove(n)
 	}
-	if gpus == 0 {
+	switch {
+	case share == nil:
 		x.whole = nil
 		if sign > 0 {
 			x.whole = j
 		}
-	} else {
-		x.taken ^= gpus
+	case share.GPUMilli == 0:
+		x.taken ^= share.GPUs
+		fallthrough
+	default:
+		w.amounts.add(share, sign)
 	}
 	if home := w.site.Nodes[n].Home; home >= 0 && home != j.VCluster {
 		if before := x.foreign; before == 0 || before+sign == 0 {

@@ -9,6 +9,7 @@ import (
 // constraintKey is a set of constraints by meaning.
 type constraintKey struct {
 	gpuType, cpus, gpus        int32
+	gpuTypes                   int32
 	features, include, exclude int32
 	gpuMemory, memory          int64
 }
@@ -25,7 +26,7 @@ type recentSet struct {
 
 // slot is the index of k in Site.recent, where another may be.
 func (k *constraintKey) slot() uint64 {
-	ids := uint64(uint32(k.gpuType)) + uint64(uint32(k.features))<<8 + uint64(uint32(k.include))<<16 + uint64(uint32(k.exclude))<<24
+	ids := uint64(uint32(k.gpuType)) + uint64(uint32(k.gpuTypes))<<32 + uint64(uint32(k.features))<<8 + uint64(uint32(k.include))<<16 + uint64(uint32(k.exclude))<<24
 	sizes := uint64(uint32(k.cpus)) + uint64(uint32(k.gpus))<<32 + uint64(k.memory) + uint64(k.gpuMemory)<<1
 	const golden = 0x9e3779b97f4a7c15 // spreads what differs over the bits on top
 	return (ids*golden + sizes) * golden >> 58
@@ -65,7 +66,10 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 		c.Exclude = t.nodes[key.exclude]
 	}
 	if key.gpus > 0 {
-		c.Include = t.withGPUs(c.Include, key.gpus)
+		c.Include = t.among(c.Include, func(n *model.Node) bool { return n.GPUs >= key.gpus })
+	}
+	if key.gpuTypes >= 0 {
+		c.Include = t.among(c.Include, func(n *model.Node) bool { return slices.Contains(t.types[key.gpuTypes], n.GPUType) })
 	}
 	id := model.ConstraintID(len(t.site.Constraints))
 	t.site.Constraints = append(t.site.Constraints, c)
@@ -73,11 +77,11 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 	return id
 }
 
-// withGPUs is the nodes of include, or all when it is nil, that have n GPUs.
-func (t *Site) withGPUs(include model.NodeSet, n int32) model.NodeSet {
+// among is the nodes of include, or all when it is nil, that are ok; nil for all.
+func (t *Site) among(include model.NodeSet, ok func(*model.Node) bool) model.NodeSet {
 	have, all := model.NewNodeSet(len(t.site.Nodes)), true
 	for i := range t.site.Nodes {
-		if t.site.Nodes[i].GPUs >= n {
+		if ok(&t.site.Nodes[i]) {
 			have.Add(model.NodeID(i))
 		} else {
 			all = false
