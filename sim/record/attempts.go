@@ -24,6 +24,11 @@ type siteAttemptRow struct {
 	NodeCount int32  `parquet:"node_count,dict"`
 	GPUs      int32  `parquet:"gpus,dict"`
 	Borrowed  int32  `parquet:"borrowed,dict"`
+
+	ShareGPUs   string `parquet:"share_gpus,optional"`
+	ShareCPUs   string `parquet:"share_cpus,optional,dict"`
+	ShareMemory string `parquet:"share_memory,optional,dict"`
+	ShareMilli  string `parquet:"share_gpu_milli,optional,dict"`
 }
 
 // Attempt implements Sink.
@@ -60,6 +65,11 @@ func (w *Writer) siteAttempt(r *model.AttemptRecord) {
 	row.Kept, row.Lost = int64(r.Kept), int64(r.Lost)
 	row.Reason = r.Reason.String()
 	row.NodeCount, row.GPUs, row.Borrowed = r.Nodes, r.GPUs, r.Borrowed
+	row.ShareGPUs, row.ShareCPUs, row.ShareMemory, row.ShareMilli = "", "", "", ""
+	if p := &r.Placement; len(p.Shares) > 0 {
+		row.ShareGPUs, row.ShareCPUs = string(appendMasks(nil, p)), string(appendCPUs(nil, p))
+		row.ShareMemory, row.ShareMilli = string(appendMemory(nil, p)), string(appendMilli(nil, p))
+	}
 	if w.siteAttempts.full() {
 		w.fillAttemptTexts()
 		w.keep(w.siteAttempts.spill())
