@@ -111,7 +111,8 @@ func (r *Routing) Empty() bool { return r.Column == "none" && r.Otherwise == "" 
 // Tenant is a customer.
 type Tenant struct {
 	Name          string  `yaml:"name" unit:"name" doc:"that jobs name"`
-	MaxNodes      int32   `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"held at a time; hard"`
+	MaxNodes      int32   `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"held at a time, one that jobs share once; hard"`
+	MaxGPUs       int32   `yaml:"max_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"held at a time, a part of one as that; hard"`
 	MaxConcurrent int32   `yaml:"max_concurrent" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time; hard"`
 	FairShare     float64 `yaml:"fair_share" default:"0" min:"0" max:"1" unit:"of the nodes" doc:"its target; 0 is none, which is neutral"`
 	Burst         float64 `yaml:"burst" zero:"none" default:"none" min:"1" max:"1000" unit:"of fair_share" doc:"1.5 raises its target to at most 150 % while the site is idle"`
@@ -131,6 +132,9 @@ type QOS struct {
 	GroupJobs    int32          `yaml:"group_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time"`
 	UserJobs     int32          `yaml:"user_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running jobs of a user"`
 	UserNodes    int32          `yaml:"user_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of the running jobs of a user"`
+	MaxGPUs      int32          `yaml:"max_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of a job"`
+	GroupGPUs    int32          `yaml:"group_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of all its running jobs"`
+	UserGPUs     int32          `yaml:"user_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of the running jobs of a user"`
 	UserPending  int32          `yaml:"user_pending" zero:"none" default:"none" min:"0" unit:"jobs" doc:"of a user in the system, waiting or running"`
 	Preempts     []string       `yaml:"preempts" unit:"names" doc:"qualities of service whose jobs it may preempt"`
 	UsageFactor  float64        `yaml:"usage_factor" default:"1" min:"0" max:"1000" unit:"factor" doc:"that its usage counts by"`

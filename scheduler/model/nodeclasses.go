@@ -119,6 +119,26 @@ func (m *NodeClasses) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
 	return sum
 }
 
+// Thousandths is what p, of so many nodes, holds of GPUs, in thousandths of one. Cost: the
+// words of p, and its shares.
+func (m *NodeClasses) Thousandths(p *Placement, nodes int32) int64 {
+	sum := int64(0)
+	if whole := nodes - int32(len(p.Shares)); len(m.Of) == 1 {
+		sum = int64(whole) * int64(m.Of[0].GPUs)
+	} else {
+		for _, w := range p.Words {
+			for _, c := range m.Word(w.Word) {
+				sum += int64(bits.OnesCount64(c.Mask&w.Mask)) * int64(m.Of[c.Part].GPUs)
+			}
+		}
+	}
+	sum *= 1000
+	for i := range p.Shares {
+		sum += p.Shares[i].Thousandths()
+	}
+	return sum
+}
+
 // busy is what whole nodes, which are n, draw at work.
 func (m *NodeClasses) busy(words []NodeWord, n int32) int64 {
 	if len(m.Of) == 1 { // as on most sites

@@ -45,6 +45,37 @@ func (s *Site) addAmounts(h *model.NodeShare, by int32) {
 	}
 }
 
+// addShares counts shares on their nodes, of which there are so many, or takes them off.
+func (a *account) addShares(shares []model.NodeShare, by int32, nodes int) {
+	if len(shares) > 0 && a.shares == nil {
+		a.shares = make([]int32, nodes)
+	}
+	for i := range shares {
+		n := &a.shares[shares[i].Node]
+		if *n == 0 || *n+by == 0 {
+			a.nodes += by
+		}
+		*n += by
+	}
+}
+
+// beyond says whether the tenant of j would hold more distinct nodes than before, and than
+// the limit, on p, which has so many. a is without what j holds.
+func (a *account) beyond(j *jobState, p *model.Placement, nodes, limit int32) bool {
+	after := a.nodes + a.fresh(p, nodes)
+	return after > limit && after > a.nodes+a.fresh(&j.held, j.demand.nodes)
+}
+
+// fresh is how many of the nodes of a placement of so many a does not hold shares of.
+func (a *account) fresh(p *model.Placement, nodes int32) int32 {
+	for i := range p.Shares {
+		if a.shares != nil && a.shares[p.Shares[i].Node] > 0 {
+			nodes--
+		}
+	}
+	return nodes
+}
+
 // shapeless says whether h is not a share as j asks for of a node of the site.
 func (s *Site) shapeless(j *jobState, h *model.NodeShare) bool {
 	return !j.Divides() || h.Units != j.GPUs || h.Amounts != j.Amounts || bits.OnesCount64(h.GPUs) != int(h.Cards()) ||

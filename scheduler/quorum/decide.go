@@ -187,13 +187,14 @@ func (s *Site) check(p *model.Proposal, a *demand) model.Reason {
 	case j.IsSensitive() && !s.conform(&p.Placement):
 		return model.ReasonConformance
 	}
+	a.milli = s.classes.Thousandths(&p.Placement, a.nodes)
 	a.power, a.bandwidth = s.classes.DrawOn(&j.Allocation, &p.Placement, a.nodes), j.Demand(a.nodes)
-	return s.checkLimits(j, a)
+	return s.checkLimits(j, &p.Placement, a)
 }
 
 // checkLimits says which limit a exceeds. What the job has already, when it is
 // resized, it may keep under limits that were lowered since.
-func (s *Site) checkLimits(j *jobState, a *demand) model.Reason {
+func (s *Site) checkLimits(j *jobState, p *model.Placement, a *demand) model.Reason {
 	for v := range s.need {
 		if s.need[v] > 0 && s.lent[v]+s.need[v] > s.site.VClusters[v].Lendable(s.homes[v]) {
 			return model.ReasonLendLimit
@@ -201,8 +202,11 @@ func (s *Site) checkLimits(j *jobState, a *demand) model.Reason {
 	}
 	if j.Tenant >= 0 {
 		t := &s.tenants[j.Tenant]
-		if l := t.limits.MaxNodes; l > 0 && a.nodes > j.demand.nodes && t.nodes+a.nodes > l {
+		if l := t.limits.MaxNodes; l > 0 && t.beyond(j, p, a.nodes, l) {
 			return model.ReasonQuotaNodes
+		}
+		if l := t.limits.MaxGPUs; l > 0 && a.milli > j.demand.milli && t.milli+a.milli > wholeGPU*int64(l) {
+			return model.ReasonQuotaGPUs
 		}
 		if l := t.limits.MaxConcurrent; l > 0 && j.demand.nodes == 0 && t.jobs >= l {
 			return model.ReasonQuotaConcurrent

@@ -58,6 +58,7 @@ type jobState struct {
 // demand is what a placement takes beside its nodes.
 type demand struct {
 	nodes     int32
+	milli     int64 // thousandths of GPUs
 	borrowed  int32 // whole nodes of them that are at home in another vCluster
 	power     int64 // W
 	bandwidth int64 // B/s
@@ -74,8 +75,10 @@ type nodeState struct {
 // account is what a tenant may hold and holds.
 type account struct {
 	limits model.Limits
-	nodes  int32 // a node held in parts counts once for each part's job
+	nodes  int32 // distinct ones
 	jobs   int32
+	milli  int64   // thousandths of GPUs
+	shares []int32 // on each node, nil before the first
 }
 
 // share is an amount that jobs divide among them.
@@ -178,8 +181,11 @@ func (s *Site) add(ref, owner model.Ref, by int32) {
 		s.addShare(j, &j.held.Shares[i], owner, by)
 	}
 	if j.Tenant >= 0 {
-		s.tenants[j.Tenant].nodes += by * j.demand.nodes
-		s.tenants[j.Tenant].jobs += by
+		t := &s.tenants[j.Tenant]
+		t.nodes += by * (j.demand.nodes - int32(len(j.held.Shares)))
+		t.jobs += by
+		t.milli += int64(by) * j.demand.milli
+		t.addShares(j.held.Shares, by, len(s.nodes))
 	}
 	if j.IsSensitive() {
 		s.sensitive += by * j.demand.nodes

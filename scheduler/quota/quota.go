@@ -59,8 +59,8 @@ var unknowns = [...]string{"none", "neutral", "reject"}
 func (u Unknown) String() string { return unknowns[u] }
 
 // ResourceUsage is what one attempt of a job holds, or wants to hold. Ids of -1
-// are bound by no limit of that kind. A job of parts of nodes counts each node
-// that it touches.
+// are bound by no limit of that kind. A job of parts of nodes is charged for each node
+// that it touches; against limits on nodes a node counts once for all its shares.
 type ResourceUsage struct {
 	Tenant    model.TenantID
 	QOS       model.QOSID
@@ -68,6 +68,14 @@ type ResourceUsage struct {
 	User      int32
 	Nodes     int32
 	GPUs      int32 // in all, as its nodes have them when it starts
+	// Milli is what it takes of GPUs in thousandths of one, against limits on GPUs; before
+	// its nodes are known the least that it can be.
+	Milli int64
+	Each  int64 // of these, at least on each node
+	// Divides says that it takes shares of nodes, and Shares which, once they are known.
+	// They must stay as they are while they are in use.
+	Divides bool
+	Shares  []model.NodeShare
 }
 
 // Ledger is the account of every tenant. It is opened at the first instant that
@@ -97,8 +105,10 @@ type pool struct {
 
 // held is what is in use, in flight included.
 type held struct {
-	nodes, jobs int32
-	queued      int32 // jobs in the system, of users only
+	nodes, jobs int32   // distinct nodes
+	queued      int32   // jobs in the system, of users only
+	milli       int64   // thousandths of GPUs
+	shares      []int32 // on each node as far as it was met, nil before the first share
 }
 
 // New opens a ledger.
@@ -152,55 +162,100 @@ func (b *Ledger) user(q model.QOSID, u int32) *held {
 
 // Reserve counts c, a proposal in flight, against the limits. It is not charged
 // for any time.
-func (b *Ledger) Reserve(c *ResourceUsage) { b.use(c, c.Nodes, 1) }
+func (b *Ledger) Reserve(c *ResourceUsage) { b.use(c, taking{c.Nodes, 1, c.Milli, c.Shares, 1}) }
 
 // Unreserve is the answer to Reserve, whatever it was: a granted proposal is
 // then started.
-func (b *Ledger) Unreserve(c *ResourceUsage) { b.use(c, -c.Nodes, -1) }
+func (b *Ledger) Unreserve(c *ResourceUsage) {
+	b.use(c, taking{-c.Nodes, -1, -c.Milli, c.Shares, -1})
+}
 
-// ReserveMore counts so many nodes more for c, which is in use: those of a proposal in
-// flight. The answer to it is ReserveMore of as many less; a granted proposal is then
-// a Resize.
-func (b *Ledger) ReserveMore(c *ResourceUsage, nodes int32) { b.use(c, nodes, 0) }
+// ReserveMore counts nodes more for c, which is in use, and what they take of GPUs, sign
+// times: those of a proposal in flight. The answer to it is the same with sign -1; a
+// granted proposal is then a Resize.
+func (b *Ledger) ReserveMore(c *ResourceUsage, nodes int32, milli int64, shares []model.NodeShare, sign int32) {
+	b.use(c, taking{sign * nodes, 0, int64(sign) * milli, shares, sign})
+}
+
+// taking is what is taken against the limits, or given back: of shares the nodes are
+// counted here.
+type taking struct {
+	nodes, jobs int32
+	milli       int64
+	shares      []model.NodeShare
+	sign        int32
+}
 
 // Start says that c holds its nodes from now on. A resumed job starts again.
 func (b *Ledger) Start(c *ResourceUsage, now model.Time) {
-	b.use(c, c.Nodes, 1)
+	b.use(c, taking{c.Nodes, 1, c.Milli, c.Shares, 1})
 	b.charge(c, c.Nodes, c.GPUs, now)
 }
 
 // Stop says that c, as it was started or resized, has given back its nodes: at
 // its end, or because it was suspended. What it consumed stays in the ledger.
 func (b *Ledger) Stop(c *ResourceUsage, now model.Time) {
-	b.use(c, -c.Nodes, -1)
+	b.use(c, taking{-c.Nodes, -1, -c.Milli, c.Shares, -1})
 	b.charge(c, -c.Nodes, -c.GPUs, now)
 }
 
-// Resize says that c, which holds its nodes, holds these many from now on, and
-// notes it in c.
-func (b *Ledger) Resize(c *ResourceUsage, nodes, gpus int32, now model.Time) {
-	b.use(c, nodes-c.Nodes, 0)
+// Resize says that c, which holds its nodes, holds these many from now on, with so much of
+// GPUs and these shares, and notes it in c.
+func (b *Ledger) Resize(c *ResourceUsage, nodes, gpus int32, milli int64, shares []model.NodeShare, now model.Time) {
+	b.use(c, taking{nodes, 0, milli, shares, 1})
+	b.use(c, taking{-c.Nodes, 0, -c.Milli, c.Shares, -1})
 	b.charge(c, nodes-c.Nodes, gpus-c.GPUs, now)
-	c.Nodes, c.GPUs = nodes, gpus
+	c.Nodes, c.GPUs, c.Milli, c.Shares = nodes, gpus, milli, shares
 }
 
-func (b *Ledger) use(c *ResourceUsage, nodes, jobs int32) {
-	b.tenants[b.index(c.Tenant)].use.add(nodes, jobs)
+func (b *Ledger) use(c *ResourceUsage, x taking) {
+	b.tenants[b.index(c.Tenant)].use.add(&x)
 	if c.QOS < 0 {
 		return
 	}
-	b.qos[c.QOS].all.add(nodes, jobs)
+	b.qos[c.QOS].all.add(&x)
 	if u := b.user(c.QOS, c.User); u != nil {
-		u.add(nodes, jobs)
+		u.add(&x)
 	}
 }
 
-func (h *held) add(nodes, jobs int32) {
+func (h *held) add(x *taking) {
+	nodes := x.nodes
+	if len(x.shares) > 0 {
+		nodes = h.touch(x.shares, x.sign)
+	}
 	h.nodes += nodes
-	h.jobs += jobs
+	h.jobs += x.jobs
+	h.milli += x.milli
 	if h.nodes < 0 || h.jobs < 0 {
 		panic("quota: a claim gives back more than is held")
 	}
+}
+
+// touch counts shares on their nodes and says how many nodes more are held by that, less
+// with sign -1.
+func (h *held) touch(shares []model.NodeShare, sign int32) (nodes int32) {
+	for i := range shares {
+		n := int(shares[i].Node)
+		for n >= len(h.shares) {
+			h.shares = append(h.shares, 0)
+		}
+		if h.shares[n] == 0 || h.shares[n]+sign == 0 {
+			nodes += sign
+		}
+		h.shares[n] += sign
+	}
+	return nodes
+}
+
+// fresh counts the nodes of shares of which h holds none.
+func (h *held) fresh(shares []model.NodeShare) (nodes int32) {
+	for i := range shares {
+		if n := int(shares[i].Node); n >= len(h.shares) || h.shares[n] == 0 {
+			nodes++
+		}
+	}
+	return nodes
 }
 
 func (b *Ledger) charge(c *ResourceUsage, nodes, gpus int32, now model.Time) {

@@ -129,6 +129,9 @@ func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reaso
 	if r := c.overCap(j, nodes); r != model.ReasonNone {
 		return r
 	}
+	if r := c.overLimits(j, nodes); r != model.ReasonNone {
+		return r
+	}
 	return c.limited(j)
 }
 

@@ -19,6 +19,7 @@ type buffers struct {
 	scalingUp   []model.Ref
 	choice      choice
 	avoid       model.NodeSet
+	confined    model.NodeSet
 	extra       model.NodeSet
 	lender      model.NodeSet
 	trial       *place.Free
@@ -27,7 +28,7 @@ type buffers struct {
 }
 
 func newBuffers(space *place.Space, nodes int) buffers {
-	return buffers{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
+	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
@@ -110,6 +111,9 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.jobs[ref]
 	c.borrowed = false
 	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if j.usage.Divides {
+		p.confine(j, &q)
+	}
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.borrow(j, &q, &c.nodes) {
 			return p.why(j, &q)
@@ -117,6 +121,19 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 		c.borrowed = true
 	}
 	return p.overCap(j, &c.nodes)
+}
+
+// confine keeps j to the nodes that a limit on nodes leaves it.
+func (s *Core) confine(j *job, q *place.Query) {
+	avoid := s.buf.confined
+	clear(avoid)
+	if s.ledger.Confines(&j.usage, avoid) == model.ReasonNone {
+		return
+	}
+	if q.Avoid != nil {
+		avoid.Or(q.Avoid)
+	}
+	q.Avoid = avoid
 }
 
 // overCap says which cap the job would break on the nodes.
@@ -271,14 +288,16 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 		return false
 	}
 	p.countNeeds(j, -1)
-	if p.overCap(j, nodes) != model.ReasonNone || p.overPool(j, n) {
+	p.ledger.Unreserve(&j.usage)
+	if p.overCap(j, nodes) != model.ReasonNone || p.overPool(j, n) || p.overLimits(j, nodes) != model.ReasonNone {
+		p.ledger.Reserve(&j.usage)
 		p.countNeeds(j, 1)
 		return false
 	}
-	p.ledger.Unreserve(&j.usage)
 	j.usage = claimOf(&j.Allocation, j.kind, n)
-	p.ledger.Reserve(&j.usage)
 	j.placement.Set(nodes)
+	p.setTaken(j)
+	p.ledger.Reserve(&j.usage)
 	p.setNeeds(j)
 	return true
 }

@@ -266,7 +266,7 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	needs := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
 	left := p.caps.Used.Minus(j.needs)
-	return p.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.caps.Cap.Allows(needs, left) && !p.overPool(j, x.nodes)
+	return p.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.overLimits(j, &x.gained) == model.ReasonNone && p.caps.Cap.Allows(needs, left) && !p.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
@@ -344,7 +344,7 @@ func (p *pass) proposeSize(x *resize) {
 
 // reserveMore counts what a service gains against limits and caps, sign times.
 func (s *Core) reserveMore(x *resize, sign int32) {
-	s.ledger.ReserveMore(&x.usage, sign*x.nodes)
+	s.ledger.ReserveMore(&x.usage, x.nodes, s.nodeClasses.Thousandths(&x.gained, x.nodes), x.gained.Shares, sign)
 	s.caps.Used.Power += int64(sign) * x.more.Power
 	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
 	if x.pooled {
@@ -401,8 +401,9 @@ func (s *Core) resized(f *model.Fact) {
 		qs.free.Take(f.Placement)
 		s.retakeInFlight(qs)
 	}
+	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
-	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.now)
+	j.usage.Shares = j.placement.Shares
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)
 	s.ledger.Use(&j.usage, j.assoc, 1, s.now)

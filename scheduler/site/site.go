@@ -227,7 +227,28 @@ func (s *Core) Least() int32 {
 
 // claimOf is what a takes from its tenant's limits on n nodes.
 func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
-	return quota.ResourceUsage{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
+	each := 1000 * int64(k.leastGPUs)
+	if a.Divides() {
+		each = 1000*int64(a.GPUs) + int64(a.GPUMilli)
+	}
+	return quota.ResourceUsage{
+		Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a), Milli: int64(n) * each, Each: each, Divides: a.Divides(),
+	}
+}
+
+// setTaken notes in the ledger entry of j what its placement takes, which is not counted yet.
+func (s *Core) setTaken(j *job) {
+	j.usage.Shares = j.placement.Shares
+	if !j.usage.Divides {
+		j.usage.Milli = s.nodeClasses.Thousandths(&j.placement, j.usage.Nodes)
+	}
+}
+
+// overLimits says which limit on nodes or GPUs the placement would break for j, of which as
+// much as it holds already is counted.
+func (s *Core) overLimits(j *job, p *model.Placement) model.Reason {
+	n := p.Nodes()
+	return s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), p.Shares)
 }
 
 // gpusOf is how many GPUs a counts with on each of its nodes: of its share those that it

@@ -95,7 +95,7 @@ func (d *Digest) parts(f *model.Fact) {
 		h = withConstraint(h, f.Constraint)
 	}
 	if l := f.Limits; l != nil {
-		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), 0)
+		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), uint64(l.MaxGPUs))
 	}
 	if f.Placement != nil {
 		h = withNodes(h.Pair(uint64(len(f.Placement.Words)), sharesOf(f.Placement)), f.Placement)

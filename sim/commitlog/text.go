@@ -392,6 +392,7 @@ func (t *Text) limits(l *model.Limits) {
 		t.say(": none")
 	}
 	t.tally("most nodes", int64(l.MaxNodes), 0)
+	t.tally("most GPUs", int64(l.MaxGPUs), 0)
 	t.tally("most running jobs", int64(l.MaxConcurrent), 0)
 	t.fixed("share", l.FairShare, 0)
 	t.fixed("burst", l.Burst, 0)

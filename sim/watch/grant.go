@@ -49,6 +49,7 @@ func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 		j.held, j.nodes = model.Placement{}, 0
 		return
 	}
+	j.milli = w.thousandths(p)
 	j.power, j.io = w.site.Draw(&j.Allocation, p), j.Demand(j.nodes)
 	if had == nil {
 		had = &job{}
@@ -176,7 +177,7 @@ func (w *Watcher) lending(j *job) {
 // limits checks what bounds the start of a job beside its nodes: invariants 21
 // to 24.
 func (w *Watcher) limits(j *job, had *job) {
-	if had.nodes == 0 || j.nodes > had.nodes {
+	if had.nodes == 0 || j.nodes > had.nodes || j.milli > had.milli {
 		if number, found, expected := w.bound(j, j.nodes, had.nodes > 0, false); number > 0 {
 			w.fail(number, j, found, expected)
 		}
@@ -200,21 +201,25 @@ func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, 
 	if runs {
 		more = 0
 	}
-	over := func(t *tally, nodes, jobs int32, what string) bool {
-		usedNodes, usedJobs := t.nodes+n, t.jobs+more
+	fresh, milli := func(*tally) int32 { return n }, w.mostMilli(j, n)
+	if !flying { // what it gets is known
+		fresh, milli = func(t *tally) int32 { return t.fresh(&j.held, n) }, j.milli
+	}
+	over := func(t *tally, nodes, gpus, jobs int32, what string) bool {
+		usedNodes, usedJobs, usedMilli := t.nodes+fresh(t), t.jobs+more, t.milli+milli
 		if flying {
-			usedNodes, usedJobs = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs
+			usedNodes, usedJobs, usedMilli = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs, usedMilli+t.flyingMilli
 		}
-		if nodes > 0 && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs {
-			found = fmt.Sprintf("%d nodes and %d jobs of its %s", usedNodes, usedJobs, what)
-			expected = fmt.Sprintf("at most %d nodes and %d jobs, where 0 is no limit", nodes, jobs)
+		if nodes > 0 && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs || gpus > 0 && milli > 0 && usedMilli > 1000*int64(gpus) {
+			found = fmt.Sprintf("%d nodes, %d thousandths of GPUs and %d jobs of its %s", usedNodes, usedMilli, usedJobs, what)
+			expected = fmt.Sprintf("at most %d nodes, %d GPUs and %d jobs, where 0 is no limit", nodes, gpus, jobs)
 			return true
 		}
 		return false
 	}
 	if j.Tenant >= 0 {
 		a := &w.tenants[j.Tenant]
-		if over(&a.tally, a.limits.MaxNodes, a.limits.MaxConcurrent, "tenant") {
+		if over(&a.tally, a.limits.MaxNodes, a.limits.MaxGPUs, a.limits.MaxConcurrent, "tenant") {
 			return 21, found, expected
 		}
 	}
@@ -223,7 +228,10 @@ func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, 
 		if q.MaxNodes > 0 && n > q.MaxNodes {
 			return 22, fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d of a job of QOS %s", q.MaxNodes, q.Name)
 		}
-		if over(&w.qos[j.QOS], q.GroupNodes, q.GroupJobs, "QOS") || j.User >= 0 && over(w.user(j), q.UserNodes, q.UserJobs, "QOS and user") {
+		if q.MaxGPUs > 0 && milli > 1000*int64(q.MaxGPUs) {
+			return 22, fmt.Sprintf("%d thousandths of GPUs", milli), fmt.Sprintf("at most %d GPUs of a job of QOS %s", q.MaxGPUs, q.Name)
+		}
+		if over(&w.qos[j.QOS], q.GroupNodes, q.GroupGPUs, q.GroupJobs, "QOS") || j.User >= 0 && over(w.user(j), q.UserNodes, q.UserGPUs, q.UserJobs, "QOS and user") {
 			return 22, found, expected
 		}
 	}
@@ -233,15 +241,23 @@ func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, 
 			return 22, fmt.Sprintf("%d nodes of partition %s, which is up: %t", n, p.Name, p.Up), fmt.Sprintf("that it is up, and %d to %d nodes", p.MinNodes, p.MaxNodes)
 		}
 	}
-	if t := w.groups[j.TaskGroup]; j.TaskGroup >= 0 && t != nil && over(t, 0, j.MaxConcurrent, "task group") {
+	if t := w.groups[j.TaskGroup]; j.TaskGroup >= 0 && t != nil && over(t, 0, 0, j.MaxConcurrent, "task group") {
 		return 23, found, expected
 	}
 	for _, d := range j.Deps {
-		if t := w.locks[d.Mutex]; d.Condition == model.Mutex && t != nil && !runs && over(t, 0, 1, "mutex") {
+		if t := w.locks[d.Mutex]; d.Condition == model.Mutex && t != nil && !runs && over(t, 0, 0, 1, "mutex") {
 			return 23, found, expected
 		}
 	}
 	return 0, "", ""
+}
+
+// mostMilli is the most that j may take of GPUs on n nodes, in thousandths.
+func (w *Watcher) mostMilli(j *job, n int32) int64 {
+	if j.Divides() {
+		return int64(n) * (1000*int64(j.GPUs) + int64(j.GPUMilli))
+	}
+	return 1000 * int64(n) * int64(w.mostGPUs)
 }
 
 // waitsFor checks that the dependencies of j hold: invariant 26.

@@ -22,6 +22,7 @@ type job struct {
 	since     model.Time // when what it holds last changed
 	held      model.Placement
 	nodes     int32
+	milli     int64 // thousandths of GPUs held
 	power, io int64
 	preempted bool
 	caused    bool // others were asked to leave for it while it waits
@@ -75,18 +76,19 @@ func each(p *model.Placement) func(yield func(model.NodeID, *model.NodeShare) bo
 
 // ledger is which job holds what, by the log.
 type ledger struct {
-	nodes   []node
-	amounts *amounts // nil where shares are of GPUs alone
-	ready   model.NodeSet
-	owned   model.NodeSet // by any job, in whole or in part
-	downed  []model.NodeID
-	homes   []int32 // by vCluster
-	lent    []int32
-	tenants []account
-	qos     []tally
-	users   map[userOf]*tally
-	groups  map[int32]*tally
-	locks   map[int32]*tally
+	nodes    []node
+	mostGPUs int32    // of a node
+	amounts  *amounts // nil where shares are of GPUs alone
+	ready    model.NodeSet
+	owned    model.NodeSet // by any job, in whole or in part
+	downed   []model.NodeID
+	homes    []int32 // by vCluster
+	lent     []int32
+	tenants  []account
+	qos      []tally
+	users    map[userOf]*tally
+	groups   map[int32]*tally
+	locks    map[int32]*tally
 
 	power, bandwidth budget
 	pool             int32 // most nodes of sensitive work, 0 for no bound
@@ -110,7 +112,50 @@ type account struct {
 }
 
 // tally is what is in use, by running jobs and by proposals under way.
-type tally struct{ nodes, jobs, flyingNodes, flyingJobs int32 }
+type tally struct {
+	nodes, jobs, flyingNodes, flyingJobs int32 // distinct nodes, but of proposals each
+	milli, flyingMilli                   int64 // thousandths of GPUs
+	shares                               map[model.NodeID]int32
+}
+
+// fresh is how many of the nodes of p, which are n, are not held in shares by what t counts.
+func (t *tally) fresh(p *model.Placement, n int32) int32 {
+	for i := range p.Shares {
+		if t.shares[p.Shares[i].Node] > 0 {
+			n--
+		}
+	}
+	return n
+}
+
+// add counts what j holds, or takes it off with sign -1.
+func (t *tally) add(j *job, sign int32) {
+	t.jobs += sign
+	t.milli += int64(sign) * j.milli
+	t.nodes += sign * (j.nodes - int32(len(j.held.Shares)))
+	for i := range j.held.Shares {
+		if t.shares == nil {
+			t.shares = map[model.NodeID]int32{}
+		}
+		n := j.held.Shares[i].Node
+		if t.shares[n] == 0 || t.shares[n]+sign == 0 {
+			t.nodes += sign
+		}
+		t.shares[n] += sign
+	}
+}
+
+// thousandths is what p holds of GPUs.
+func (w *Watcher) thousandths(p *model.Placement) (sum int64) {
+	for n, share := range each(p) {
+		if share == nil {
+			sum += 1000 * int64(w.site.Nodes[n].GPUs)
+		} else {
+			sum += share.Thousandths()
+		}
+	}
+	return sum
+}
 
 type userOf struct {
 	qos  model.QOSID
@@ -129,6 +174,7 @@ func newLedger(s *model.Site) ledger {
 	}
 	for i := range s.Nodes {
 		b.nodes[i].state = s.Nodes[i].State
+		b.mostGPUs = max(b.mostGPUs, s.Nodes[i].GPUs)
 		if b.nodes[i].state == model.Ready {
 			b.ready.Add(model.NodeID(i))
 		}
@@ -181,6 +227,7 @@ func (b *ledger) user(j *job) *tally {
 func (w *Watcher) reserve(x *flight, sign int32) {
 	for _, t := range w.tallies(x.job) {
 		t.flyingNodes += sign * x.placement.Nodes()
+		t.flyingMilli += int64(sign) * w.thousandths(&x.placement)
 		t.flyingJobs += sign
 	}
 }
@@ -191,8 +238,7 @@ func (w *Watcher) take(j *job, sign int32) {
 		w.visit(j, n, share, sign)
 	}
 	for _, t := range w.tallies(j) {
-		t.nodes += sign * j.nodes
-		t.jobs += sign
+		t.add(j, sign)
 	}
 	if j.IsSensitive() {
 		w.sensitive += sign * j.nodes
@@ -269,7 +315,7 @@ func (w *Watcher) stops(j *job) {
 	w.accrue(j)
 	w.take(j, -1)
 	w.pass.stop(j)
-	j.held, j.nodes, j.power, j.io, j.preempted = model.Placement{}, 0, 0, 0, false
+	j.held, j.nodes, j.milli, j.power, j.io, j.preempted = model.Placement{}, 0, 0, 0, 0, false
 }
 
 // nodeChanges checks invariant 16.

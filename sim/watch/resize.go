@@ -99,6 +99,7 @@ func (w *Watcher) lands(x *flight) {
 func (w *Watcher) reserveMore(x *flight, sign int32) {
 	for _, t := range w.tallies(x.job) {
 		t.flyingNodes += sign * x.more.nodes.Nodes()
+		t.flyingMilli += int64(sign) * w.thousandths(&x.more.nodes)
 	}
 }
 

@@ -183,6 +183,14 @@ func (d *naiveDraw) st() {
 	}
 }
 
+// gpuLimit draws a limit in GPUs where nodes have some.
+func (d *naiveDraw) gpuLimit(name string) int32 {
+	if !d.has(withGPUs) || d.chance("no "+name, 60) {
+		return 0
+	}
+	return int32(d.n(name, 1, 16))
+}
+
 func (d *naiveDraw) nodeSet(name string) model.NodeSet {
 	set := model.NewNodeSet(len(d.w.cfg.Site.Nodes))
 	for n := range d.w.cfg.Site.Nodes {
@@ -201,7 +209,7 @@ func (d *naiveDraw) shared(st *model.Site) {
 	if d.has(withLimits) {
 		for t := range d.n("tenants", 1, 3) {
 			st.Tenants = append(st.Tenants, model.Tenant{Name: fmt.Sprint("t", t), Limits: model.Limits{
-				MaxNodes: int32(d.n("max nodes", 0, 9)), MaxConcurrent: int32(d.n("max jobs", 0, 3)),
+				MaxNodes: int32(d.n("max nodes", 0, 9)), MaxConcurrent: int32(d.n("max jobs", 0, 3)), MaxGPUs: d.gpuLimit("max gpus"),
 				FairShare: d.fixed("share", 100), Burst: d.fixed("burst", 200),
 				GPUBudget: d.span("gpu budget", 0, 300), NodeBudget: d.span("node budget", 0, 100),
 			}})
@@ -213,6 +221,7 @@ func (d *naiveDraw) shared(st *model.Site) {
 				Name: fmt.Sprint("q", q), Priority: int64(d.n("qos priority", 0, 5)), MaxNodes: int32(d.n("qos nodes", 0, 9)),
 				GroupNodes: int32(d.n("group nodes", 0, 9)), GroupJobs: int32(d.n("group jobs", 0, 4)),
 				UserJobs: int32(d.n("user jobs", 0, 3)), UserNodes: int32(d.n("user nodes", 0, 9)),
+				MaxGPUs: d.gpuLimit("qos gpus"), GroupGPUs: d.gpuLimit("group gpus"), UserGPUs: d.gpuLimit("user gpus"),
 			})
 		}
 	}
@@ -455,7 +464,7 @@ func (d *naiveDraw) changes() {
 	if d.has(withLimits) {
 		for range d.n("limit changes", 0, 3) {
 			add(model.Fact{Kind: model.FactLimits, Tenant: model.TenantID(d.n("whose", 0, len(st.Tenants)-1)), Limits: &model.Limits{
-				MaxNodes: int32(d.n("max nodes", 0, 9)), FairShare: d.fixed("share", 100), NodeBudget: d.span("budget", 0, 100),
+				MaxNodes: int32(d.n("max nodes", 0, 9)), MaxGPUs: d.gpuLimit("max gpus"), FairShare: d.fixed("share", 100), NodeBudget: d.span("budget", 0, 100),
 			}})
 		}
 	}

@@ -159,7 +159,7 @@ func (s *naiveSite) choose(v *naiveView, j *naiveJob, size int, t model.Time) *n
 
 // open are the nodes that nothing but running jobs could keep from j.
 func (s *naiveSite) open(j *naiveJob, t model.Time) []int {
-	return s.only(s.may(j), func(n int) bool { return !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) })
+	return s.only(s.may(j), func(n int) bool { return !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) && (j.on == nil || j.on(n)) })
 }
 
 // idleOf are those of the nodes that are wholly free.
@@ -199,7 +199,7 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 		spare := s.lendable(lender, j)
 		for n := range s.st.Nodes {
 			if len(nodes) < size && spare > 0 && s.st.Nodes[n].Home == model.VClusterID(lender) && s.suits(j, n) &&
-				s.idle(v, n) && (!j.Divides() || s.fitsOn(v, j, n)) && !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) {
+				s.idle(v, n) && (!j.Divides() || s.fitsOn(v, j, n)) && !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) && (j.on == nil || j.on(n)) {
 				nodes = append(nodes, n)
 				spare--
 			}
