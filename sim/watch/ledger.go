@@ -105,10 +105,11 @@ type node struct {
 
 type account struct {
 	tally
-	limits model.Limits
-	time   int64 // node time up to since, µs
-	since  model.Time
-	booked [2]model.Duration // by the scheduler, when last asked
+	limits  model.Limits
+	charged int32 // nodes, one for each job that holds any of it
+	time    int64 // node time up to since, µs
+	since   model.Time
+	booked  [2]model.Duration // by the scheduler, when last asked
 }
 
 // tally is what is in use, by running jobs and by proposals under way.
@@ -240,6 +241,9 @@ func (w *Watcher) take(j *job, sign int32) {
 	for _, t := range w.tallies(j) {
 		t.add(j, sign)
 	}
+	if j.Tenant >= 0 {
+		w.tenants[j.Tenant].charged += sign * j.nodes
+	}
 	if j.IsSensitive() {
 		w.sensitive += sign * j.nodes
 	}
@@ -290,8 +294,8 @@ func (w *Watcher) accrue(j *job) {
 		return
 	}
 	a := &w.tenants[j.Tenant]
-	if a.nodes > 0 {
-		a.time += int64(a.nodes) * int64(w.now.Sub(a.since))
+	if a.charged > 0 {
+		a.time += int64(a.charged) * int64(w.now.Sub(a.since))
 	}
 	a.since = w.now
 }
