@@ -120,18 +120,16 @@ func (b *ledger) tenant(t model.TenantID) (nodes, jobs int32) {
 func (b *ledger) gpus(t model.TenantID) (n int32) {
 	for _, j := range b.jobs {
 		if j.Tenant == t {
-			n += b.gpusIn(j.cells)
+			n += gpusIn(j.cells)
 		}
 	}
 	return n
 }
 
-func (b *ledger) gpusIn(cells []cell) (n int32) {
+func gpusIn(cells []cell) (n int32) {
 	for _, c := range cells {
 		if c.gpu >= 0 {
 			n++
-		} else {
-			n += b.site.Nodes[c.node].GPUs
 		}
 	}
 	return n
@@ -215,7 +213,7 @@ func (b *ledger) within(j *ledgerJob, cells []cell) bool {
 		}
 		x.nodes, x.jobs = b.tenant(j.Tenant)
 		x.own = int32(len(nodesOf(j.cells)))
-		x.gpus, x.ownGPUs = b.gpus(j.Tenant), b.gpusIn(j.cells)
+		x.gpus, x.ownGPUs = b.gpus(j.Tenant), gpusIn(j.cells)
 		x.power, x.io, x.sensitive = b.drawn()
 		x.ownPower, x.ownIO = b.draw(j)
 		return x
