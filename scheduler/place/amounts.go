@@ -162,7 +162,7 @@ func (f *Free) selectMilli(q *Query, p *model.Placement) {
 	if q.Nodes == 1 {
 		ranks[0] = slices.MinFunc(ranks, before)
 	} else {
-		slices.SortFunc(ranks, before)
+		slices.SortFunc(ranks, before) //detlint:total ids of nodes end it
 	}
 	for _, r := range ranks[:q.Nodes] {
 		p.Shares = append(p.Shares, f.share(r.node, q))
