@@ -178,7 +178,7 @@ func (w *Watcher) lending(j *job) {
 // to 24.
 func (w *Watcher) limits(j *job, had *job) {
 	if had.nodes == 0 || j.nodes > had.nodes || j.milli > had.milli {
-		if number, found, expected := w.bound(j, j.nodes, had.nodes > 0, false); number > 0 {
+		if number, found, expected := w.bound(j, j.nodes, had, false); number > 0 {
 			w.fail(number, j, found, expected)
 		}
 	}
@@ -194,10 +194,10 @@ func (w *Watcher) limits(j *job, had *job) {
 }
 
 // bound says which hard limit j would exceed on n nodes, by the number of its
-// invariant, 0 for none. runs says that it runs already, flying that what
-// proposals under way take counts as well.
-func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, expected string) {
-	more := int32(1)
+// invariant, 0 for none. had is what it held until now when it runs already, else nothing;
+// flying says that what proposals under way take counts as well.
+func (w *Watcher) bound(j *job, n int32, had *job, flying bool) (number int, found, expected string) {
+	more, runs := int32(1), had.nodes > 0
 	if runs {
 		more = 0
 	}
@@ -210,7 +210,8 @@ func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, 
 		if flying {
 			usedNodes, usedJobs, usedMilli = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs, usedMilli+t.flyingMilli
 		}
-		if nodes > 0 && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs || gpus > 0 && milli > 0 && usedMilli > 1000*int64(gpus) {
+		grows := usedNodes > t.nodes+t.fresh(&had.held, had.nodes)
+		if nodes > 0 && grows && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs || gpus > 0 && milli > had.milli && usedMilli > 1000*int64(gpus) {
 			found = fmt.Sprintf("%d nodes, %d thousandths of GPUs and %d jobs of its %s", usedNodes, usedMilli, usedJobs, what)
 			expected = fmt.Sprintf("at most %d nodes, %d GPUs and %d jobs, where 0 is no limit", nodes, gpus, jobs)
 			return true
