@@ -129,7 +129,7 @@ var requeues = [...]string{"never", "on-node-failure", "always"}
 func (r Requeue) String() string { return requeues[r] }
 
 // Divides says whether a takes shares of its nodes, and not the whole of them.
-func (a *Allocation) Divides() bool { return a.GPUs > 0 || a.Amounts != Amounts{} }
+func (a *Allocation) Divides() bool { return a.GPUs|a.CPUs|a.GPUMilli != 0 || a.Memory != 0 }
 
 // Cards is how many GPUs of each node the shares of a touch.
 func (a *Allocation) Cards() int32 { return a.GPUs + min(a.GPUMilli, 1) }

@@ -88,6 +88,27 @@ func (f *Free) copyGPUs(o *Free) {
 
 // Take marks what p names as held; what is held already stays so.
 func (f *Free) Take(p *model.Placement) {
+	f.takeWords(p)
+	if len(p.Shares) > 0 {
+		f.takeShares(p, 1)
+	}
+}
+
+// Retake marks again what p names and has taken, after another gave the same nodes: the
+// amounts of shares were never given back and are not counted twice.
+func (f *Free) Retake(p *model.Placement) {
+	f.takeWords(p)
+	f.takeShares(p, 0)
+}
+
+func (f *Free) takeShares(p *model.Placement, times int32) {
+	for i := range p.Shares {
+		s := &p.Shares[i]
+		f.hold(s, f.taken[s.Node]|whole(s)&f.sp.gpus[s.Node], times)
+	}
+}
+
+func (f *Free) takeWords(p *model.Placement) {
 	idle := f.idle
 	unheld := f.unheld[:len(idle)] // so that a word is checked once
 	for _, w := range p.Words {
@@ -98,23 +119,6 @@ func (f *Free) Take(p *model.Placement) {
 			idle[i] = was &^ w.Mask
 			f.touch(w.Word)
 		}
-	}
-	for i := range p.Shares {
-		s := &p.Shares[i]
-		f.hold(s, f.taken[s.Node]|whole(s)&f.sp.gpus[s.Node], 1)
-	}
-}
-
-// Retake marks again what p names and has taken, after another gave the same nodes: the
-// amounts of shares were never given back and are not counted twice.
-func (f *Free) Retake(p *model.Placement) {
-	for _, w := range p.Words {
-		f.unheld[w.Word] &^= w.Mask
-		f.refresh(w.Word)
-	}
-	for i := range p.Shares {
-		s := &p.Shares[i]
-		f.hold(s, f.taken[s.Node]|whole(s)&f.sp.gpus[s.Node], 0)
 	}
 }
 

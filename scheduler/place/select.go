@@ -35,7 +35,7 @@ type Share struct {
 func ShareOf(a *model.Allocation) Share { return Share{a.GPUs, a.Amounts} }
 
 // divides says whether q asks for shares of nodes.
-func (q *Query) divides() bool { return q.Share != Share{} }
+func (q *Query) divides() bool { return q.GPUs|q.CPUs|q.GPUMilli != 0 || q.Memory != 0 }
 
 // Fits says whether Select would find nodes. Cost: the words changed since the
 // class was last asked for, and those of Avoid; for sensitive work and

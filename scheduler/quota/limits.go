@@ -91,7 +91,7 @@ func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32, milli int64) model.R
 	switch {
 	case b.refused(i), over(use.nodes, fresh, l.MaxNodes), c.Divides && over(0, c.Nodes, l.MaxNodes):
 		return model.ReasonQuotaNodes
-	case overGPUs(use.milli, milli, l.MaxGPUs):
+	case l.MaxGPUs > 0 && overGPUs(use.milli, milli, l.MaxGPUs):
 		return model.ReasonQuotaGPUs
 	case over(use.jobs, jobs, l.MaxConcurrent):
 		return model.ReasonQuotaConcurrent

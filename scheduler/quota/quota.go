@@ -162,71 +162,80 @@ func (b *Ledger) user(q model.QOSID, u int32) *held {
 
 // Reserve counts c, a proposal in flight, against the limits. It is not charged
 // for any time.
-func (b *Ledger) Reserve(c *ResourceUsage) { b.use(c, taking{c.Nodes, 1, c.Milli, c.Shares, 1}) }
+func (b *Ledger) Reserve(c *ResourceUsage) { b.use(c, c.Nodes, 1, c.Milli, c.Shares) }
 
 // Unreserve is the answer to Reserve, whatever it was: a granted proposal is
 // then started.
 func (b *Ledger) Unreserve(c *ResourceUsage) {
-	b.use(c, taking{-c.Nodes, -1, -c.Milli, c.Shares, -1})
+	b.use(c, -c.Nodes, -1, -c.Milli, c.Shares)
 }
 
 // ReserveMore counts nodes more for c, which is in use, and what they take of GPUs, sign
 // times: those of a proposal in flight. The answer to it is the same with sign -1; a
 // granted proposal is then a Resize.
 func (b *Ledger) ReserveMore(c *ResourceUsage, nodes int32, milli int64, shares []model.NodeShare, sign int32) {
-	b.use(c, taking{sign * nodes, 0, int64(sign) * milli, shares, sign})
-}
-
-// taking is what is taken against the limits, or given back: of shares the nodes are
-// counted here.
-type taking struct {
-	nodes, jobs int32
-	milli       int64
-	shares      []model.NodeShare
-	sign        int32
+	b.use(c, sign*nodes, 0, int64(sign)*milli, shares)
 }
 
 // Start says that c holds its nodes from now on. A resumed job starts again.
 func (b *Ledger) Start(c *ResourceUsage, now model.Time) {
-	b.use(c, taking{c.Nodes, 1, c.Milli, c.Shares, 1})
+	b.use(c, c.Nodes, 1, c.Milli, c.Shares)
 	b.charge(c, c.Nodes, c.GPUs, now)
 }
 
 // Stop says that c, as it was started or resized, has given back its nodes: at
 // its end, or because it was suspended. What it consumed stays in the ledger.
 func (b *Ledger) Stop(c *ResourceUsage, now model.Time) {
-	b.use(c, taking{-c.Nodes, -1, -c.Milli, c.Shares, -1})
+	b.use(c, -c.Nodes, -1, -c.Milli, c.Shares)
 	b.charge(c, -c.Nodes, -c.GPUs, now)
 }
 
 // Resize says that c, which holds its nodes, holds these many from now on, with so much of
 // GPUs and these shares, and notes it in c.
 func (b *Ledger) Resize(c *ResourceUsage, nodes, gpus int32, milli int64, shares []model.NodeShare, now model.Time) {
-	b.use(c, taking{nodes, 0, milli, shares, 1})
-	b.use(c, taking{-c.Nodes, 0, -c.Milli, c.Shares, -1})
+	b.use(c, nodes, 0, milli, shares)
+	b.use(c, -c.Nodes, 0, -c.Milli, c.Shares)
 	b.charge(c, nodes-c.Nodes, gpus-c.GPUs, now)
 	c.Nodes, c.GPUs, c.Milli, c.Shares = nodes, gpus, milli, shares
 }
 
-func (b *Ledger) use(c *ResourceUsage, x taking) {
-	b.tenants[b.index(c.Tenant)].use.add(&x)
+// use counts what is taken against the limits, or given back with numbers below 0; of
+// shares the nodes are counted one by one.
+func (b *Ledger) use(c *ResourceUsage, nodes, jobs int32, milli int64, shares []model.NodeShare) {
+	if len(shares) > 0 {
+		b.useShares(c, nodes, jobs, milli, shares)
+		return
+	}
+	b.tenants[b.index(c.Tenant)].use.add(nodes, jobs, milli)
 	if c.QOS < 0 {
 		return
 	}
-	b.qos[c.QOS].all.add(&x)
+	b.qos[c.QOS].all.add(nodes, jobs, milli)
 	if u := b.user(c.QOS, c.User); u != nil {
-		u.add(&x)
+		u.add(nodes, jobs, milli)
 	}
 }
 
-func (h *held) add(x *taking) {
-	nodes := x.nodes
-	if len(x.shares) > 0 {
-		nodes = h.touch(x.shares, x.sign)
+func (b *Ledger) useShares(c *ResourceUsage, nodes, jobs int32, milli int64, shares []model.NodeShare) {
+	sign := int32(1)
+	if nodes < 0 {
+		sign = -1
 	}
+	add := func(h *held) { h.add(h.touch(shares, sign), jobs, milli) }
+	add(&b.tenants[b.index(c.Tenant)].use)
+	if c.QOS < 0 {
+		return
+	}
+	add(&b.qos[c.QOS].all)
+	if u := b.user(c.QOS, c.User); u != nil {
+		add(u)
+	}
+}
+
+func (h *held) add(nodes, jobs int32, milli int64) {
 	h.nodes += nodes
-	h.jobs += x.jobs
-	h.milli += x.milli
+	h.jobs += jobs
+	h.milli += milli
 	if h.nodes < 0 || h.jobs < 0 {
 		panic("quota: a claim gives back more than is held")
 	}

@@ -239,7 +239,7 @@ func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
 // setTaken notes in the ledger entry of j what its placement takes, which is not counted yet.
 func (s *Core) setTaken(j *job) {
 	j.usage.Shares = j.placement.Shares
-	if !j.usage.Divides {
+	if j.kind.gpusDiffer && !j.usage.Divides {
 		j.usage.Milli = s.nodeClasses.Thousandths(&j.placement, j.usage.Nodes)
 	}
 }
@@ -247,6 +247,9 @@ func (s *Core) setTaken(j *job) {
 // overLimits says which limit on nodes or GPUs the placement would break for j, of which as
 // much as it holds already is counted.
 func (s *Core) overLimits(j *job, p *model.Placement) model.Reason {
+	if !j.kind.gpusDiffer && !j.usage.Divides { // what its nodes are was known before
+		return model.ReasonNone
+	}
 	n := p.Nodes()
 	return s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), p.Shares)
 }

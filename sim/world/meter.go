@@ -75,8 +75,11 @@ func (h *Share) advance(now model.Time) {
 		return
 	}
 	d := int64(now - h.at)
+	if h.Milli != 0 {
+		h.GPUTime += h.Milli * d / 1000
+	}
 	h.NodeTime += h.Nodes * d
-	h.GPUTime += h.GPUs*d + h.Milli*d/1000
+	h.GPUTime += h.GPUs * d
 	h.BorrowedTime += h.Borrowed * d
 	h.LentTime += h.Lent * d
 	h.at = now
@@ -87,7 +90,9 @@ func (h *Share) hold(now model.Time, g *holding, sign int64) {
 	h.advance(now)
 	h.Nodes += sign * int64(g.nodes)
 	h.GPUs += sign * int64(g.gpus)
-	h.Milli += sign * int64(g.milli)
+	if g.milli != 0 {
+		h.Milli += sign * int64(g.milli)
+	}
 	h.Borrowed += sign * int64(g.borrowed)
 	h.Running += int32(sign)
 }
