@@ -8,11 +8,13 @@ import (
 
 // constraintKey is a set of constraints by meaning.
 type constraintKey struct {
-	gpuType, cpus, gpus        int32
-	gpuTypes                   int32
+	gpuType, cpus, gpus        int32 // gpuType is -1 for any, and below that one of several: see oneOf
 	features, include, exclude int32
 	gpuMemory, memory          int64
 }
+
+// oneOf as gpuType is the first of Site.types; the others are below.
+const oneOf = -2
 
 // recentSets is how many sets of constraints are looked up without a map: most
 // traces have few, and a power of two says where each is kept.
@@ -26,7 +28,7 @@ type recentSet struct {
 
 // slot is the index of k in Site.recent, where another may be.
 func (k *constraintKey) slot() uint64 {
-	ids := uint64(uint32(k.gpuType)) + uint64(uint32(k.gpuTypes))<<32 + uint64(uint32(k.features))<<8 + uint64(uint32(k.include))<<16 + uint64(uint32(k.exclude))<<24
+	ids := uint64(uint32(k.gpuType)) + uint64(uint32(k.features))<<8 + uint64(uint32(k.include))<<16 + uint64(uint32(k.exclude))<<24
 	sizes := uint64(uint32(k.cpus)) + uint64(uint32(k.gpus))<<32 + uint64(k.memory) + uint64(k.gpuMemory)<<1
 	const golden = 0x9e3779b97f4a7c15 // spreads what differs over the bits on top
 	return (ids*golden + sizes) * golden >> 58
@@ -68,8 +70,9 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 	if key.gpus > 0 {
 		c.Include = t.among(c.Include, func(n *model.Node) bool { return n.GPUs >= key.gpus })
 	}
-	if key.gpuTypes >= 0 {
-		c.Include = t.among(c.Include, func(n *model.Node) bool { return slices.Contains(t.types[key.gpuTypes], n.GPUType) })
+	if key.gpuType < -1 {
+		c.GPUType = -1
+		c.Include = t.among(c.Include, func(n *model.Node) bool { return slices.Contains(t.types[oneOf-key.gpuType], n.GPUType) })
 	}
 	id := model.ConstraintID(len(t.site.Constraints))
 	t.site.Constraints = append(t.site.Constraints, c)

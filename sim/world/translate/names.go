@@ -225,7 +225,9 @@ func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) e
 	if m := stated[traces.TextMounts]; m >= 0 {
 		a.DataReady = t.hot[m]
 	}
-	r.gpuType, r.gpuTypes = stated[traces.TextGPUType], stated[traces.TextGPUTypes]
+	if r.gpuType = stated[traces.TextGPUType]; r.gpuType < 0 && stated[traces.TextGPUTypes] >= 0 {
+		r.gpuType = oneOf - stated[traces.TextGPUTypes]
+	}
 	r.features = stated[traces.TextFeatures]
 	r.include = stated[traces.TextNodeInclude]
 	r.exclude = stated[traces.TextNodeExclude]

@@ -188,7 +188,7 @@ func (t *Site) allocation(b *traces.Batch, i int, a *model.Allocation) (outcome 
 	a.Submit, a.Eligible = b.Submit[i], b.Submit[i]
 	a.Tenant, a.Account, a.QOS, a.Partition, a.Reservation, a.TaskGroup, a.DAG = -1, -1, -1, -1, -1, -1, -1
 	a.Class, a.Requeue, a.MaxRequeue, a.DataReady = defaultClass, model.RequeueOnNodeFailure, defaultRequeues, -1
-	r := rowState{constraintKey: constraintKey{gpuType: -1, gpuTypes: -1, features: -1, include: -1, exclude: -1}, outcome: model.Completed}
+	r := rowState{constraintKey: constraintKey{gpuType: -1, features: -1, include: -1, exclude: -1}, outcome: model.Completed}
 	if !t.nodesOf(b, i, a, &r.met) {
 		return 0, 1 << RuleNoProcessors, false, nil
 	}
@@ -270,17 +270,18 @@ func (t *Site) unbounded(b *traces.Batch, i int) bool {
 func (t *Site) share(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	key.cpus = max(b.CPUsPerNode[i], 0)
 	gpus := max(b.GPUsPerNode[i], 0) // a negative number drops the row
-	stated := b.Attr != nil && b.Attr.Len() > 0
-	key.gpus = gpus
-	switch exclusive := stated && b.Attr.Exclusive[i] == 1; {
-	case !t.rows.Shared || exclusive:
-		return
-	case !t.site.Amounts:
-		a.GPUs = gpus
-		return
+	exclusive := b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Exclusive[i] == 1
+	if key.gpus = gpus; t.rows.Shared && !exclusive {
+		if a.GPUs = gpus; t.site.Amounts {
+			t.amounts(b, i, a, key)
+		}
 	}
-	a.GPUs, a.CPUs, a.Memory = gpus, key.cpus, key.memory
-	if stated && gpus <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < 1000 {
+}
+
+// amounts is share where nodes are divided by amounts.
+func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
+	a.CPUs, a.Memory = key.cpus, key.memory
+	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < 1000 {
 		a.GPUs, a.GPUMilli = 0, b.Attr.GPUMilli[i]
 	}
 	if a.CPUs == 0 {
