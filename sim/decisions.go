@@ -20,7 +20,7 @@ type siteResults struct {
 	series    *metric.Series
 	decisions DecisionWriter // may be nil
 	explain   func(model.JobID) bool
-	refused   [model.ReasonMaxRequeue + 1]int64 // proposals, by reason
+	refused   [model.ReasonQuotaGPUs + 1]int64 // proposals, by reason
 	jobs      []siteJob                         // by model.Ref, of the jobs in the system
 	row       record.Decision
 	text      []byte
@@ -154,7 +154,7 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 func (s *siteResults) observe(now model.Time, st *world.Meter) {
 	for _, share := range st.Touched {
 		h := st.Untouch(share)
-		s.series.Hold(now, int(share), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
+		s.series.Hold(now, int(share), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Milli: h.Milli, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
 	}
 	st.Touched = st.Touched[:0]
 }

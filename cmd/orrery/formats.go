@@ -53,7 +53,7 @@ var (
 	}}
 	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion, map[int]string{
 		2: "every round, fact, pass and proposal, with all fields",
-		3: "promises to blocked jobs",
+		3: "promises to blocked jobs; CPUs, memory and thousandths of GPUs of the shares of nodes",
 	}}
 	metricsFormat = &fileFormat{"metrics schema", "schema of metrics.json", metric.TableSchema, 1, nil}
 	traceFormat   = &fileFormat{"trace schema", "orrery.schema of its tables", traces.SchemaVersion, 1, nil}

@@ -3,7 +3,6 @@ package commitlog
 import (
 	"fmt"
 	"iter"
-	"math"
 	"math/bits"
 	"strconv"
 
@@ -310,7 +309,7 @@ func (t *Text) request(r *model.Request) {
 
 // requestOf is what an allocation asks for, in units.
 func requestOf(a *model.Allocation) model.Request {
-	each := max(1, a.GPUs)
+	each := max(1, a.Cards())
 	return model.Request{Layout: model.PerNode, Nodes: a.NodesMin, PerNode: each, Units: a.NodesMin * each}
 }
 
@@ -322,7 +321,7 @@ func (t *Text) vcluster(v model.VClusterID) {
 }
 
 // placement writes whole nodes as on n[1-3], and parts of nodes as on n1:2 for two units or
-// n1:gpu[0-1] for these GPUs.
+// n1:gpu[0-1] for these GPUs, with the amounts of a share behind them.
 func (t *Text) placement(p *model.Placement) {
 	if p == nil {
 		return
@@ -337,12 +336,27 @@ func (t *Text) placement(p *model.Placement) {
 	}
 	for _, s := range p.Shares {
 		t.say(" %s", t.nodes.Name(int(s.Node)))
-		if int(s.Units) != bits.OnesCount64(s.GPUs) || s.GPUs == 0 {
+		if int(s.Cards()) != bits.OnesCount64(s.GPUs) || s.GPUs == 0 && s.Amounts == (model.Amounts{}) {
 			t.say(":%d", s.Units)
 		}
 		if s.GPUs != 0 {
 			t.gpus(s.GPUs)
 		}
+		t.amounts(":", &s.Amounts)
+	}
+}
+
+// amounts writes what is not 0 of a, each behind lead: cpu=4 for CPUs, mem=1024 for
+// bytes of memory, milli=500 for thousandths of a GPU.
+func (t *Text) amounts(lead string, a *model.Amounts) {
+	if a.GPUMilli != 0 {
+		t.say("%smilli=%d", lead, a.GPUMilli)
+	}
+	if a.CPUs != 0 {
+		t.say("%scpu=%d", lead, a.CPUs)
+	}
+	if a.Memory != 0 {
+		t.say("%smem=%d", lead, a.Memory)
 	}
 }
 
@@ -399,6 +413,7 @@ func (t *Text) limits(l *model.Limits) {
 		t.say(": none")
 	}
 	t.tally("most nodes", int64(l.MaxNodes), 0)
+	t.tally("most GPUs", int64(l.MaxGPUs), 0)
 	t.tally("most running jobs", int64(l.MaxConcurrent), 0)
 	t.fixed("share", l.FairShare, 0)
 	t.fixed("burst", l.Burst, 0)
@@ -436,53 +451,4 @@ func (t *Text) name(what string, names []string, id int32) {
 	if id != -1 {
 		t.say(", %s %s", what, named(names, id))
 	}
-}
-
-// counted is a number of things.
-func counted[N int32 | int64](n N, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// named is the name of an id, or a number sign with it.
-func named(names []string, id int32) string {
-	if id >= 0 && int(id) < len(names) {
-		return names[id]
-	}
-	return fmt.Sprintf("#%d", id)
-}
-
-// spelled is x in words, or its number where it is none that there is: what a file holds
-// may be anything.
-func spelled[T interface {
-	~uint8
-	String() string
-}](x T) (text string) {
-	defer func() {
-		if recover() != nil {
-			text = fmt.Sprintf("#%d", uint8(x))
-		}
-	}()
-	return x.String()
-}
-
-// decimal is the shortest number that people would write for x; the number of its parts
-// of 2^32 where that has more than ten decimals.
-func decimal(x model.Fixed) string {
-	scale := uint64(1)
-	for digits := 0; digits <= 10 && x >= 0 && x < math.MaxInt64; digits++ {
-		hi, lo := bits.Mul64(uint64(x), scale)
-		lo, carry := bits.Add64(lo, 1<<(model.FractionBits-1), 0)
-		n := (hi+carry)<<(64-model.FractionBits) | lo>>model.FractionBits
-		if hi < 1<<(model.FractionBits-1) && model.Ratio(int64(n), int64(scale)) == x {
-			if digits == 0 {
-				return strconv.FormatUint(n, 10)
-			}
-			return fmt.Sprintf("%d.%0*d", n/scale, digits, n%scale)
-		}
-		scale *= 10
-	}
-	return fmt.Sprintf("%d/2^%d", int64(x), model.FractionBits)
 }

@@ -166,8 +166,17 @@ func (t *tableFile) dropSite() {
 	n := len(schemas[t.name].Fields())
 	if n < len(t.fields) && !slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
 		t.fields = t.fields[:n]
+		return
+	}
+	if n := slices.IndexFunc(t.fields, func(f field) bool { return f.name == firstOfShares[t.name] }); n >= 0 &&
+		!slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
+		t.fields = t.fields[:n]
 	}
 }
+
+// firstOfShares are the columns from which on a table has what earlier versions did not:
+// what shares of nodes are made of beside units.
+var firstOfShares = map[string]string{TableAttempts: "share_gpus", TableFacts: "share_cpus"}
 
 func (t *tableFile) checkColumns() error {
 	var have []string
