@@ -65,6 +65,10 @@ var packageTable = []packageRule{
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 	{dir: "scheduler/drive/conform", may: []string{"scheduler/model", "scheduler", "scheduler/drive", "github.com/stretchr/testify/..."}},
 
+	{dir: "autoscale", may: []string{"scheduler/model"}},
+	{dir: "autoscale/lattice", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/..."}},
+
 	{dir: "internal/spelling"},
 	{dir: "third_party/brotli"},
 	{dir: "traces/hostlist"},
