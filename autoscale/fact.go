@@ -29,8 +29,11 @@ const (
 	FactResumed
 	// FactReclaimed is that N borrowed entities were taken back.
 	FactReclaimed
-	// FactActive is whether Metric calls for any capacity at all: N is 1 or 0.
+	// FactActive is whether Metric calls for any capacity at all: N is 1 or 0, and Missing
+	// says that it is not known.
 	FactActive
+	// FactPaused is whether an operator keeps the size as it is: N is 1 or 0.
+	FactPaused
 )
 
 // NoLimit is the headroom of a tenant without a quota.

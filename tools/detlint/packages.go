@@ -67,6 +67,11 @@ var packageTable = []packageRule{
 
 	{dir: "autoscale", may: []string{"scheduler/model"}},
 	{dir: "autoscale/lattice", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/hpa", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/kpa", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/keda", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/fixed", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/clairvoyant", may: []string{"scheduler/model", "autoscale"}},
 	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/..."}},
 
 	{dir: "internal/spelling"},
