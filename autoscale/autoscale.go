@@ -97,13 +97,13 @@ const (
 	GuardBackOff   Guard = "rejection_backoff"  // waiting after rejections in a row
 )
 
-// Decision is one evaluation: the rule that fired, the guard that stopped it, and the
-// proposal made, or that would have been made but for the guard.
+// Decision is one evaluation: the rule that fired, the guard that stopped or trimmed it,
+// and what would have been proposed but for the guard.
 type Decision struct {
 	Rule   Rule
 	Guard  Guard
 	Entity Entity   // that the decision is about, or Whole
-	Would  Proposal // Seq 0 unless it was proposed
+	Would  Proposal // Seq is that of the proposal made, 0 for none; a guard may have made that one smaller
 }
 
 // Proposed says whether the decision led to a proposal.

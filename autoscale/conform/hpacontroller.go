@@ -241,7 +241,7 @@ func (c *hpaController) samples(i int, m hpa.Metric, broken faults) []autoscale.
 	switch m.Kind {
 	case hpa.InvalidMetric:
 	case hpa.Total, hpa.TotalPerPod:
-		spec := &c.Metrics[i-min(1, int(c.Target))]
+		spec := c.spec(i)
 		if spec.Object != nil && broken.object || spec.External != nil && broken.external || len(c.Levels) == 0 {
 			return nil
 		}
@@ -262,6 +262,18 @@ func (c *hpaController) samples(i int, m hpa.Metric, broken faults) []autoscale.
 		}
 	}
 	return facts
+}
+
+// spec is metric i of the configuration as the row tells it, nil for the CPU, which comes
+// first where it has a target.
+func (c *hpaController) spec(i int) *hpaMetricSpec {
+	if c.Target > 0 {
+		i--
+	}
+	if i < 0 || i >= len(c.Metrics) {
+		return nil
+	}
+	return &c.Metrics[i]
 }
 
 // run makes the evaluation of a row and compares all that it tells.
@@ -347,17 +359,9 @@ func (c *hpaController) failed(e *hpa.Evaluation) string {
 	if c.faults().selector {
 		return c.condition("ScalingActive") // which of the ways in which it does not select, the policy cannot know
 	}
-	i := e.Failed
-	if c.Target > 0 {
-		if i == 0 {
-			return "FailedGetResourceMetric"
-		}
-		i--
-	}
-	if i >= len(c.Metrics) {
+	switch s := c.spec(e.Failed); {
+	case s == nil:
 		return "FailedGetResourceMetric"
-	}
-	switch s := &c.Metrics[i]; {
 	case s.Object != nil:
 		return "FailedGetObjectMetric"
 	case s.External != nil:

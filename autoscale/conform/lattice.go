@@ -33,7 +33,7 @@ type latticeCase struct {
 		UpWindow      float64 `json:"up_window_s"`
 		DownWindow    float64 `json:"down_window_s"`
 		Cooldown      float64 `json:"cooldown_s"`
-		Interval      float64 `json:"evaluation_interval_s"`
+		Interval      float64 `json:"evaluation_interval_s"` // the steps are on it
 	} `json:"config"`
 	Nodes       int64         `json:"initial_nodes"`
 	Ambiguities []string      `json:"ambiguities,omitempty"`
@@ -56,7 +56,7 @@ func checkLattice(c *latticeCase, t *tally) {
 	g := &c.Config
 	p, err := lattice.New(lattice.Config{
 		Min: g.Min, Max: g.Max, Target: g.Target, DownThreshold: g.DownThreshold, UpWindow: span(g.UpWindow),
-		DownWindow: span(g.DownWindow), Cooldown: span(g.Cooldown), Interval: span(g.Interval),
+		DownWindow: span(g.DownWindow), Cooldown: span(g.Cooldown), Interval: model.Microsecond, // each step is an evaluation
 	})
 	if err != nil {
 		t.check(0)
