@@ -107,4 +107,4 @@ type Decision struct {
 }
 
 // Proposed says whether the decision led to a proposal.
-func (d *Decision) Proposed() bool { return d.Would.Seq != 0 }
+func (d Decision) Proposed() bool { return d.Would.Seq != 0 }

@@ -78,17 +78,22 @@ func (c Changes) within(now model.Time, period model.Duration) int64 {
 	return sum
 }
 
-// add notes a change in the place of one that no policy looks back to.
+// add notes a change in the place of the last one that no policy of its own direction
+// looks back to. Policies of the other direction may, and then miss it, as in the original.
 func (c *Changes) add(x Change, policies []ScalingPolicy) {
 	longest := model.Duration(0)
 	for _, s := range policies {
 		longest = max(longest, s.Period)
 	}
-	for i, old := range *c {
-		if old.At <= x.At.Add(-longest) {
-			(*c)[i] = x
-			return
+	old := -1
+	for i := range *c {
+		if (*c)[i].At < x.At.Add(-longest) {
+			old = i
 		}
+	}
+	if old >= 0 {
+		(*c)[old] = x
+		return
 	}
 	*c = append(*c, x)
 }
