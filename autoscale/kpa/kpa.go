@@ -266,13 +266,13 @@ func (p *Policy) alarm(now model.Time, breach bool) {
 }
 
 // limited is a demand within what one step may change, and not below the activation size
-// unless it is zero.
+// while there is any.
 func (p *Policy) limited(ready, want float64) (int64, autoscale.Guard) {
 	most, least := math.Ceil(float64(p.cfg.MaxUp*ready)), 0.0
 	if p.cfg.Reachable {
 		least = math.Floor(ready / p.cfg.MaxDown)
 	}
-	guard := autoscale.GuardNone
+	guard, active := autoscale.GuardNone, want > 0
 	switch {
 	case want > most:
 		want, guard = most, GuardUpRate
@@ -280,7 +280,7 @@ func (p *Policy) limited(ready, want float64) (int64, autoscale.Guard) {
 		want, guard = least, GuardDownRate
 	}
 	n := int64(want)
-	if n > 0 {
+	if active {
 		n = max(n, p.cfg.Activation)
 	}
 	return n, guard
