@@ -68,8 +68,23 @@ func TestCodedCooldown(t *testing.T) {
 	require.Equal(t, autoscale.GuardCooldown, p.Plan(end - 1).Decisions[0].Guard)
 	p.Observe(end, codedFacts(4, autoscale.NoLimit, 0.9, 0))
 	require.True(t, p.Plan(end).Decisions[0].Proposed())
-	_, err = NewCoded(CodedConfig{Min: 2, Max: 1})
-	require.Error(t, err)
+	for _, cfg := range []CodedConfig{{Min: 2, Max: 1}, {Min: -1}, {Cooldown: -1}} {
+		_, err = NewCoded(cfg)
+		require.Error(t, err)
+	}
+}
+
+// Nodes in other states do not count, and a queue that is not known stays as it was.
+func TestCodedObserves(t *testing.T) {
+	p, err := NewCoded(CodedConfig{UpThreshold: 0.8, Max: 4})
+	require.NoError(t, err)
+	p.Observe(0, append(codedFacts(4, autoscale.NoLimit, 0.5, 3),
+		autoscale.Fact{Kind: autoscale.FactCount, State: autoscale.Starting, N: 1},
+		autoscale.Fact{Kind: autoscale.FactSize, State: autoscale.Ready, N: 1},
+		autoscale.Fact{Kind: autoscale.FactSample, Metric: QueueDepth, Missing: true},
+		autoscale.Fact{Kind: autoscale.FactSample, Metric: 2, Value: 9}))
+	d := p.Plan(0).Decisions[0]
+	require.Equal(t, []any{RuleUp, autoscale.GuardMax}, []any{d.Rule, d.Guard})
 }
 
 // The evaluator decides as the rule of the public sources, read as one expression.

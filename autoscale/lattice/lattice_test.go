@@ -182,6 +182,19 @@ func TestPartialGrant(t *testing.T) {
 	require.EqualValues(t, 1, l.p.nodes)
 }
 
+// Only the result of what is in flight counts.
+func TestOtherResults(t *testing.T) {
+	l := newLoop(t, config(), 2)
+	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 0, Outcome: autoscale.Rejected})
+	l.verdict = 0
+	l.steps(3, value(0.9))
+	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 7, Outcome: autoscale.Rejected})
+	require.Equal(t, autoscale.GuardInFlight, l.step(value(0.9)).Guard)
+	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Errored})
+	require.Equal(t, ok, l.step(value(0.9)).Guard)
+	require.Equal(t, Counters{}, l.p.Counters())
+}
+
 func TestOscillation(t *testing.T) {
 	cfg := config()
 	cfg.UpWindow, cfg.DownWindow, cfg.Cooldown = 0, 0, 0
@@ -230,6 +243,9 @@ func TestAggregation(t *testing.T) {
 		s.observe(&autoscale.Fact{Kind: autoscale.FactSample, Entity: 1, Value: 4})
 		s.observe(&autoscale.Fact{Kind: autoscale.FactSample, Entity: 2, Value: 100})
 		s.observe(&autoscale.Fact{Kind: autoscale.FactEntity, Entity: 2, State: autoscale.Draining})
+		s.observe(&autoscale.Fact{Kind: autoscale.FactEntity, Entity: 0, State: autoscale.Ready}) // again, and it keeps its sample
+		s.observe(&autoscale.Fact{Kind: autoscale.FactEntity, Entity: 8, State: autoscale.Starting})
+		s.observe(&autoscale.Fact{Kind: autoscale.FactSample, Entity: 8, Value: 100})
 		got, ok := s.value(0, 1, Aggregation(a))
 		require.True(t, ok)
 		require.Equal(t, want, got)
@@ -383,5 +399,10 @@ func TestLending(t *testing.T) {
 	require.Equal(t, []int64{1, 2, 0}, []int64{l.Grant(1), l.Grant(2), l.Grant(3)})
 	l.Idle = 1
 	require.Zero(t, l.Grant(2))
+	l.Lends = false
+	require.Zero(t, l.Grant(1))
+	l.Lends, l.Borrows = true, false
+	require.Zero(t, l.Grant(1))
+	l.Borrows = true
 	require.EqualValues(t, 1, l.Grant(1))
 }
