@@ -425,3 +425,21 @@ func TestAllocations(t *testing.T) {
 	}
 	require.Zero(t, testing.AllocsPerRun(500, one))
 }
+
+// One decision by a ratio, with the default behaviours.
+func BenchmarkDecision(b *testing.B) {
+	cfg := config()
+	cfg.Min, cfg.Max = 4, 64
+	l := newLoop(b, cfg, 4)
+	facts := []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactSample, Entity: autoscale.Whole}}
+	b.ReportAllocs()
+	for i := range b.N {
+		facts[0].N, facts[1].At, facts[1].Value = l.size, l.now, float64(i>>6%10)/10
+		l.p.Observe(l.now, facts)
+		for _, x := range l.p.Plan(l.now).Proposals {
+			l.size = x.N
+			l.p.Observe(l.now, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}})
+		}
+		l.now = l.now.Add(15 * model.Second)
+	}
+}

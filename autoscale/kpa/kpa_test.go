@@ -277,3 +277,22 @@ func TestAllocations(t *testing.T) {
 	}
 	require.Zero(t, testing.AllocsPerRun(500, one))
 }
+
+// One decision by the averages of both windows.
+func BenchmarkDecision(b *testing.B) {
+	l := newLoop(b, config(), 3)
+	facts := []autoscale.Fact{{Kind: autoscale.FactSample, Metric: Stable}, {Kind: autoscale.FactSample, Metric: Panic}, {Kind: autoscale.FactCount, State: autoscale.Ready}}
+	b.ReportAllocs()
+	for i := range b.N {
+		for j := range 2 {
+			facts[j].At, facts[j].Value = l.now, float64(i>>6%10*10)
+		}
+		facts[2].N = l.size
+		l.p.Observe(l.now, facts)
+		for _, x := range l.p.Plan(l.now).Proposals {
+			l.size = x.N
+			l.p.Observe(l.now, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}})
+		}
+		l.now = l.now.Add(2 * model.Second)
+	}
+}

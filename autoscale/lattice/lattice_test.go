@@ -406,3 +406,20 @@ func TestLending(t *testing.T) {
 	l.Borrows = true
 	require.EqualValues(t, 1, l.Grant(1))
 }
+
+// One decision by a sample of the whole allocation.
+func BenchmarkDecision(b *testing.B) {
+	cfg := config()
+	cfg.Min, cfg.Max, cfg.Interval = 4, 64, model.Second
+	l := newLoop(b, cfg, 4)
+	facts := []autoscale.Fact{{Kind: autoscale.FactSample, Entity: autoscale.Whole}}
+	b.ReportAllocs()
+	for i := range b.N {
+		facts[0].At, facts[0].Value = l.now, float64(i>>9%10)/10
+		l.p.Observe(l.now, facts)
+		for _, x := range l.p.Plan(l.now).Proposals {
+			l.p.Observe(l.now, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}})
+		}
+		l.now = l.now.Add(model.Second)
+	}
+}
