@@ -76,12 +76,12 @@ type Proposal struct {
 	Home      bool // nodes lent by others will not do: the minimum must be the service's own
 }
 
-// Rule names what a policy found to do, Guard what kept it from doing so. Each policy
-// documents its own; the guards below mean the same in all.
-type (
-	Rule  string
-	Guard string
-)
+// Rule names what a policy found to do. Each policy documents its own.
+type Rule string
+
+// Guard names what kept a policy from what it found to do. Those below mean the same in all
+// policies; some have others.
+type Guard string
 
 // Guards that several policies have.
 const (

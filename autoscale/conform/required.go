@@ -22,8 +22,8 @@ func requiredIn(raw json.RawMessage, t reflect.Type, path string) error {
 		return requiredIn(raw, t.Elem(), path)
 	case reflect.Slice:
 		var items []json.RawMessage
-		if t.Elem().Kind() == reflect.Uint8 || json.Unmarshal(raw, &items) != nil {
-			return nil
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return err
 		}
 		for i, item := range items {
 			if err := requiredIn(item, t.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
@@ -38,8 +38,8 @@ func requiredIn(raw json.RawMessage, t reflect.Type, path string) error {
 
 func requiredFields(raw json.RawMessage, t reflect.Type, path string) error {
 	var have map[string]json.RawMessage
-	if json.Unmarshal(raw, &have) != nil {
-		return nil // it decodes itself
+	if err := json.Unmarshal(raw, &have); err != nil {
+		return err
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -184,6 +184,55 @@ func TestInFlight(t *testing.T) {
 	require.Len(t, l.p.Plan(model.Time(4*model.Second)).Proposals, 1)
 }
 
+// A panic that is restored goes on from now, one that runs keeps its beginning.
+func TestRestore(t *testing.T) {
+	cfg := config()
+	cfg.Interval, cfg.StableWindow, cfg.MaxAge = 10*model.Second, 20*model.Second, model.Forever
+	l := newLoop(t, cfg, 3)
+	l.p.Restore(0, true, 3)
+	for _, want := range []bool{true, true, true, false} { // 0, 10, 20, 30 s
+		l.p.Restore(l.now, l.p.panicAt != model.Never, 3)
+		l.step(30, 30)
+		require.Equal(t, want, l.p.Last().Panicking)
+	}
+	l.step(math.NaN(), 30)
+	require.False(t, l.p.Last().Panicking)
+	l.p.Restore(l.now, true, 3)
+	l.step(math.NaN(), 30)
+	require.True(t, l.p.Last().Panicking)
+	require.False(t, l.p.Last().Valid)
+}
+
+// Only ready replicas count, and only the result of what is in flight.
+func TestObserves(t *testing.T) {
+	l := newLoop(t, config(), 2)
+	l.p.Restore(0, false, 0)
+	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactCount, State: autoscale.Ready, N: 2}, {Kind: autoscale.FactCount, State: autoscale.Starting, N: 50},
+		{Kind: autoscale.FactSize, State: autoscale.Ready, N: 2}, {Kind: autoscale.FactResult, Outcome: autoscale.Accepted, N: 9},
+		{Kind: autoscale.FactSample, Metric: Stable, Value: 30}, {Kind: autoscale.FactSample, Metric: Panic, Value: 30}, {Kind: autoscale.FactSample, Metric: 2, Value: 900}})
+	require.EqualValues(t, 3, l.p.Plan(0).Proposals[0].N)
+	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted, N: 9}})
+	require.EqualValues(t, []int64{2, 2}, []int64{l.p.ready, l.p.size})
+	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected, N: 9}})
+	require.EqualValues(t, 2, l.p.size)
+	require.Zero(t, l.p.flying)
+}
+
+// A guard is named only where it takes something away.
+func TestGuardsAtTheirEdge(t *testing.T) {
+	cfg := config()
+	cfg.Min, cfg.Max, cfg.MaxUp, cfg.MaxDown, cfg.PanicThreshold = 2, 4, 2, 2, 100
+	for _, c := range []struct {
+		size  int64
+		load  float64
+		guard autoscale.Guard
+	}{{4, 20, ""}, {4, 19, ""}, {4, 10, GuardDownRate}, {2, 40, ""}, {3, 41, autoscale.GuardMax}, {1, 20, ""}, {1, 30, GuardUpRate}, {3, 0, autoscale.GuardMin}} {
+		l := newLoop(t, cfg, c.size)
+		l.p.Restore(0, false, 0)
+		require.Equal(t, c.guard, l.step(c.load, c.load).Guard, "%+v", c)
+	}
+}
+
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"target": func(c *Config) { c.Target = 0 }, "rates": func(c *Config) { c.MaxUp = 1 }, "threshold": func(c *Config) { c.PanicThreshold = 1 },
