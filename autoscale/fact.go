@@ -1,14 +1,18 @@
 package autoscale
 
-import "orrery/scheduler/model"
+import (
+	"math"
+
+	"orrery/scheduler/model"
+)
 
 // FactKind says what a fact is about.
 type FactKind uint8
 
 // The kinds of facts, with the fields that each of them has besides Kind.
 const (
-	// FactSample is a value of Metric for Entity, or that there is none (Missing). At is
-	// when it was taken and Window the span that it covers.
+	// FactSample is a value of Metric for Entity, or that there is none (Missing, or not
+	// finite). At is when it was taken and Window the span that it covers.
 	FactSample FactKind = iota + 1
 	// FactSize is the size N that the service has been given: entities that are starting,
 	// ready or busy, not those that drain.
@@ -83,4 +87,10 @@ type Fact struct {
 	Window    model.Duration
 	Seq       uint64
 	Resources Resources
+}
+
+// HasValue says that a sample is a number. What a series could not give is none, and
+// neither is what is not finite: no policy acts by it.
+func (f *Fact) HasValue() bool {
+	return !f.Missing && !math.IsNaN(f.Value) && !math.IsInf(f.Value, 0)
 }

@@ -219,10 +219,13 @@ func (p *Policy) Observe(now model.Time, facts []autoscale.Fact) {
 }
 
 func (p *Policy) sampled(f *autoscale.Fact) {
-	if int(f.Metric) >= len(p.totals) {
+	if f.Metric < 0 || int(f.Metric) >= len(p.totals) {
 		return // of another policy
 	}
-	s := sample{milli: toMilli(f.Value), ratio: f.Value, at: f.At, window: f.Window, has: !f.Missing}
+	s := sample{at: f.At, window: f.Window}
+	if f.HasValue() {
+		s.milli, s.ratio, s.has = toMilli(f.Value), f.Value, true
+	}
 	if f.Entity == autoscale.Whole {
 		p.totals[f.Metric] = s
 		return

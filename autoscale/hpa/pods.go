@@ -17,8 +17,18 @@ type sample struct {
 	has    bool
 }
 
+// largest is what a float64 can count to; more than that is as much.
+const largest = 1 << 53
+
 // toMilli rounds a value to thousandths.
-func toMilli(v float64) int64 { return int64(math.Round(float64(v * 1000))) }
+func toMilli(v float64) int64 {
+	return int64(max(min(math.Round(float64(v*1000)), largest), -largest))
+}
+
+// ceil rounds a number of replicas up.
+func ceil(v float64) int64 {
+	return int64(max(min(math.Ceil(v), largest), -largest))
+}
 
 // fresh says whether there is a value that is not too old.
 func (s *sample) fresh(now model.Time, age model.Duration) bool {

@@ -2,7 +2,6 @@ package hpa
 
 import (
 	"errors"
-	"math"
 
 	"orrery/scheduler/model"
 )
@@ -46,14 +45,14 @@ func (p *Policy) replicas(now model.Time, i int) (int64, Use, error) {
 	if p.cfg.Tolerance.within(ratio) {
 		return p.size, Use{}, nil
 	}
-	return int64(math.Ceil(float64(ratio * float64(p.size)))), Use{}, nil
+	return ceil(float64(ratio * float64(p.size))), Use{}, nil
 }
 
 // byRatio scales the ready pods. From zero there is nothing to scale, and no tolerance.
 func (p *Policy) byRatio(ratio float64, milli int64) (int64, Use, error) {
 	use := Use{Average: milli}
 	if p.size == 0 {
-		return int64(math.Ceil(ratio)), use, nil
+		return ceil(ratio), use, nil
 	}
 	if p.cfg.Tolerance.within(ratio) {
 		return p.size, use, nil
@@ -70,7 +69,7 @@ func (p *Policy) byRatio(ratio float64, milli int64) (int64, Use, error) {
 	if pods == 0 {
 		return 0, use, ErrNoPods
 	}
-	return int64(math.Ceil(float64(ratio * float64(ready)))), use, nil
+	return ceil(float64(ratio * float64(ready))), use, nil
 }
 
 // perReplica is as many replicas as have the target each.
@@ -78,11 +77,11 @@ func (p *Policy) perReplica(milli, target int64) (int64, Use, error) {
 	n := p.size
 	ratio := float64(milli) / float64(float64(target)*float64(n))
 	if !p.cfg.Tolerance.within(ratio) {
-		n = int64(math.Ceil(float64(milli) / float64(target)))
+		n = ceil(float64(milli) / float64(target))
 	}
 	use := Use{}
 	if p.size > 0 {
-		use.Average = int64(math.Ceil(float64(milli) / float64(p.size)))
+		use.Average = ceil(float64(milli) / float64(p.size))
 	}
 	return n, use, nil
 }
@@ -123,7 +122,7 @@ func (p *Policy) perPod(now model.Time, i int) (int64, Use, error) {
 		if p.cfg.Tolerance.within(ratio) {
 			return p.size, use, nil
 		}
-		return int64(math.Ceil(float64(ratio * float64(t.ready)))), use, nil
+		return ceil(float64(ratio * float64(t.ready))), use, nil
 	}
 	return p.refilled(m, &t, ratio, upUnready), use, nil
 }
@@ -148,7 +147,7 @@ func (p *Policy) refilled(m *Metric, t *tally, ratio float64, upUnready bool) in
 	if p.cfg.Tolerance.within(again) || ratio < 1 && again > 1 || ratio > 1 && again < 1 {
 		return p.size
 	}
-	n := int64(math.Ceil(float64(again * float64(t.entries))))
+	n := ceil(float64(again * float64(t.entries)))
 	if again < 1 && n > p.size || again > 1 && n < p.size {
 		return p.size
 	}

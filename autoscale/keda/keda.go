@@ -104,7 +104,7 @@ func (p *Policy) Observe(now model.Time, facts []autoscale.Fact) {
 		case autoscale.FactPaused:
 			p.paused = f.N != 0
 		case autoscale.FactActive:
-			if int(f.Metric) < len(p.triggers) {
+			if f.Metric >= 0 && int(f.Metric) < len(p.triggers) {
 				p.triggers[f.Metric] = trigger{f.N != 0, f.Missing}
 			}
 		}

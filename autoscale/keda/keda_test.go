@@ -54,6 +54,7 @@ func TestActivation(t *testing.T) {
 		{"after the cooldown to none", 0, -1, 2, false, false, cooldown + 1, RuleDeactivate, "", 0},
 		{"exactly the cooldown is not after it", 0, -1, 2, false, false, cooldown, RuleDeactivate, autoscale.GuardCooldown, 0},
 		{"to idle", 3, 1, 5, false, false, cooldown + 1, RuleDeactivate, "", 1},
+		{"to none where that is idle", 1, 0, 2, false, false, cooldown + 1, RuleDeactivate, "", 0},
 		{"idle already", 3, 1, 1, false, false, cooldown + 1, RuleStay, "", 0},
 		{"a minimum and no idle", 1, -1, 2, false, false, cooldown + 1, RuleStay, "", 0},
 		{"too few", 3, -1, 1, false, false, -1, RuleMinimum, "", 3},
@@ -146,6 +147,32 @@ func TestWithAutoscaler(t *testing.T) {
 		now = now.Add(15 * model.Second)
 	}
 	require.Equal(t, []int64{1, 4, 1, 0}, sizes)
+}
+
+// The other policy is not consulted at size 0, in a pause, or while a proposal is in flight.
+func TestNotConsulted(t *testing.T) {
+	p, err := New(Defaults(), beyond(t))
+	require.NoError(t, err)
+	at := func(seconds int) (now model.Time) { return model.Time(model.Duration(seconds) * model.Second) }
+	p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactActive}, {Kind: autoscale.FactActive, Metric: 1, N: 1},
+		{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: 4}})
+	plan := p.Plan(0)
+	require.Len(t, plan.Decisions, 1)
+	require.Equal(t, at(30), plan.Wake)
+	p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactSize, N: 2}, {Kind: autoscale.FactPaused, N: 1}})
+	require.Len(t, p.Plan(at(30)).Decisions, 1)
+	p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactPaused}, {Kind: autoscale.FactActive, N: 1}})
+	plan = p.Plan(at(45))
+	require.Equal(t, at(60), plan.Wake)
+	require.Len(t, plan.Decisions, 1) // of the other policy alone
+	require.EqualValues(t, 6, plan.Proposals[0].N)
+	require.Len(t, p.Plan(at(60)).Decisions, 1)
+	p.Observe(at(61), []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 7, Outcome: autoscale.Accepted, N: 7}})
+	require.EqualValues(t, []uint64{1, 2}, []uint64{p.flying, uint64(p.size)})
+	p.Observe(at(61), []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected, N: 6}})
+	require.EqualValues(t, []uint64{0, 2}, []uint64{p.flying, uint64(p.size)})
+	p.Observe(at(61), []autoscale.Fact{{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: 4, At: at(61)}})
+	require.Len(t, p.Plan(at(75)).Proposals, 1) // the other policy has learnt of the rejection as well
 }
 
 // The size is never below the idle one nor changed while paused or unknown, and goes to

@@ -17,6 +17,9 @@ const (
 	Panic                          // over the panic window
 )
 
+// largest is what a float64 can count to.
+const largest = 1 << 53
+
 // The rules.
 const (
 	RuleStable autoscale.Rule = "stable" // the stable window determined the size
@@ -143,8 +146,8 @@ func (p *Policy) Observe(_ model.Time, facts []autoscale.Fact) {
 	for i := range facts {
 		f := &facts[i]
 		switch {
-		case f.Kind == autoscale.FactSample && f.Metric <= Panic:
-			p.samples[f.Metric] = sample{f.Value, f.At, !f.Missing}
+		case f.Kind == autoscale.FactSample && (f.Metric == Stable || f.Metric == Panic):
+			p.samples[f.Metric] = sample{f.Value, f.At, f.HasValue()}
 		case f.Kind == autoscale.FactCount && f.State == autoscale.Ready:
 			p.ready = f.N
 		case f.Kind == autoscale.FactSize:
@@ -294,7 +297,7 @@ func (p *Policy) burst(load float64) int64 {
 	case p.cfg.BurstCapacity < 0:
 		return -1
 	}
-	return int64(math.Floor(float64(float64(p.ready)*p.cfg.Total) - p.cfg.BurstCapacity - load))
+	return int64(max(math.Floor(float64(float64(p.ready)*p.cfg.Total)-p.cfg.BurstCapacity-load), -largest))
 }
 
 // fresh says whether there is a value that is not too old.

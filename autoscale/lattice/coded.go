@@ -67,8 +67,8 @@ func (c *Coded) Observe(_ model.Time, facts []autoscale.Fact) {
 		case f.Kind == autoscale.FactLimit:
 			c.headroom = f.N
 		case f.Kind == autoscale.FactSample && f.Metric == Utilisation:
-			c.utilisation, c.sampled = f.Value, !f.Missing
-		case f.Kind == autoscale.FactSample && f.Metric == QueueDepth && !f.Missing:
+			c.utilisation, c.sampled = f.Value, f.HasValue()
+		case f.Kind == autoscale.FactSample && f.Metric == QueueDepth && f.HasValue():
 			c.queue = f.Value
 		}
 	}

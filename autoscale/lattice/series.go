@@ -27,14 +27,14 @@ type node struct {
 // observe takes in a sample, or that a node has entered a state.
 func (s *series) observe(f *autoscale.Fact) {
 	if f.Kind == autoscale.FactSample && f.Entity == autoscale.Whole {
-		s.whole, s.wholeAt, s.has = f.Value, f.At, !f.Missing
+		s.whole, s.wholeAt, s.has = f.Value, f.At, f.HasValue()
 		return
 	}
 	i, known := slices.BinarySearchFunc(s.nodes, f.Entity, func(n node, e autoscale.Entity) int { return int(n.entity) - int(e) })
 	switch {
 	case f.Kind == autoscale.FactSample:
 		if known {
-			s.nodes[i].value, s.nodes[i].at, s.nodes[i].has = f.Value, f.At, !f.Missing
+			s.nodes[i].value, s.nodes[i].at, s.nodes[i].has = f.Value, f.At, f.HasValue()
 		}
 	case f.State == autoscale.Ready && !known:
 		s.nodes = slices.Insert(s.nodes, i, node{entity: f.Entity, started: f.At})
