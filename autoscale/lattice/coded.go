@@ -1,7 +1,6 @@
 package lattice
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -22,6 +21,10 @@ type CodedConfig struct {
 	Cooldown      model.Duration // between decisions; default 300 s
 	Min           int64          // default 1
 	Max           int64          // default 2^32-1
+
+	// What the sources could do as well. Both are off there.
+	Interval          model.Duration // between evaluations; 0 evaluates at every call
+	CooldownOnSuccess bool           // an accepted proposal starts the cooldown, not the decision
 }
 
 // CodedDefaults are those of the public sources.
@@ -44,6 +47,7 @@ type Coded struct {
 	scaled      bool
 	last        model.Time // of the last decision to scale
 	seq         uint64
+	next        model.Time
 	plan        autoscale.Plan
 }
 
@@ -52,14 +56,14 @@ func NewCoded(cfg CodedConfig) (*Coded, error) {
 	switch {
 	case cfg.Min < 0 || cfg.Max < cfg.Min:
 		return nil, fmt.Errorf("min %d and max %d: want 0 <= min <= max", cfg.Min, cfg.Max)
-	case cfg.Cooldown < 0:
-		return nil, errors.New("a negative cooldown")
+	case cfg.Cooldown < 0 || cfg.Interval < 0:
+		return nil, fmt.Errorf("cooldown %v and interval %v: want none negative", cfg.Cooldown, cfg.Interval)
 	}
-	return &Coded{cfg: cfg, headroom: autoscale.NoLimit}, nil
+	return &Coded{cfg: cfg, headroom: autoscale.NoLimit, next: model.AbsentTime}, nil
 }
 
 // Observe implements autoscale.Policy.
-func (c *Coded) Observe(_ model.Time, facts []autoscale.Fact) {
+func (c *Coded) Observe(now model.Time, facts []autoscale.Fact) {
 	for i := range facts {
 		switch f := &facts[i]; {
 		case f.Kind == autoscale.FactCount && f.State == autoscale.Ready:
@@ -70,6 +74,8 @@ func (c *Coded) Observe(_ model.Time, facts []autoscale.Fact) {
 			c.utilisation, c.sampled = f.Value, f.HasValue()
 		case f.Kind == autoscale.FactSample && f.Metric == QueueDepth && f.HasValue():
 			c.queue = f.Value
+		case c.cfg.CooldownOnSuccess && f.Kind == autoscale.FactResult && f.Seq == c.seq && f.Outcome == autoscale.Accepted:
+			c.last, c.scaled = now, true
 		}
 	}
 }
@@ -77,11 +83,21 @@ func (c *Coded) Observe(_ model.Time, facts []autoscale.Fact) {
 // Plan implements autoscale.Policy.
 func (c *Coded) Plan(now model.Time) *autoscale.Plan {
 	c.plan.Reset()
+	if c.cfg.Interval > 0 {
+		if now < c.next {
+			c.plan.Wake = c.next
+			return &c.plan
+		}
+		c.next = now.Add(c.cfg.Interval)
+		c.plan.Wake = c.next
+	}
 	d := c.evaluate(now)
 	if d.Guard == autoscale.GuardNone && d.Would.Verb != autoscale.Stay {
 		c.seq++
 		d.Would.Seq = c.seq
-		c.last, c.scaled = now, true
+		if !c.cfg.CooldownOnSuccess {
+			c.last, c.scaled = now, true
+		}
 		c.plan.Proposals = append(c.plan.Proposals, d.Would)
 	}
 	c.sampled = false

@@ -68,10 +68,33 @@ func TestCodedCooldown(t *testing.T) {
 	require.Equal(t, autoscale.GuardCooldown, p.Plan(end - 1).Decisions[0].Guard)
 	p.Observe(end, codedFacts(4, autoscale.NoLimit, 0.9, 0))
 	require.True(t, p.Plan(end).Decisions[0].Proposed())
-	for _, cfg := range []CodedConfig{{Min: 2, Max: 1}, {Min: -1}, {Cooldown: -1}} {
+	for _, cfg := range []CodedConfig{{Min: 2, Max: 1}, {Min: -1}, {Cooldown: -1}, {Interval: -1}} {
 		_, err = NewCoded(cfg)
 		require.Error(t, err)
 	}
+}
+
+// With the fixes an acceptance starts the cooldown, and the interval is honoured.
+func TestCodedFixes(t *testing.T) {
+	cfg := CodedDefaults()
+	cfg.CooldownOnSuccess, cfg.Interval = true, model.Minute
+	p, err := NewCoded(cfg)
+	require.NoError(t, err)
+	at := func(minutes int) model.Time { return model.Time(model.Duration(minutes) * model.Minute) }
+	for i, outcome := range []autoscale.Outcome{autoscale.Rejected, autoscale.Accepted} {
+		p.Observe(at(i), codedFacts(4, autoscale.NoLimit, 0.9, 0))
+		plan := p.Plan(at(i))
+		seq := plan.Proposals[0].Seq
+		require.Equal(t, at(i+1), plan.Wake)
+		require.Empty(t, p.Plan(at(i+1)-1).Decisions)
+		p.Observe(at(i), []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted}, {Kind: autoscale.FactResult, Seq: seq, Outcome: outcome}})
+	}
+	for i := 2; i < 6; i++ {
+		p.Observe(at(i), codedFacts(4, autoscale.NoLimit, 0.9, 0))
+		require.Equal(t, autoscale.GuardCooldown, p.Plan(at(i)).Decisions[0].Guard)
+	}
+	p.Observe(at(6), codedFacts(4, autoscale.NoLimit, 0.9, 0))
+	require.True(t, p.Plan(at(6)).Decisions[0].Proposed())
 }
 
 // Nodes in other states do not count, and a queue that is not known stays as it was.

@@ -63,6 +63,11 @@ type Config struct {
 	Interval      model.Duration // between evaluations; default 60 s
 	Aggregation   Aggregation
 	Leaving       Leaving
+
+	// Other readings of what the document leaves open; all false by default.
+	MissingKeepsWindows   bool // a missing sample is skipped, and the windows go on
+	ChangeRestartsWindows bool // a change begins both windows anew
+	CooldownPerDirection  bool // growth waits for the last growth only, shrinking for the last shrinking
 }
 
 // Defaults are those of the document. Bounds and target have none.
@@ -106,7 +111,8 @@ type Policy struct {
 	series   series
 
 	above, below model.Time // since when, Never for not
-	scaled       model.Time // the last change, Never for none
+	grown        model.Time // the last change upward, Never for none
+	shrunk       model.Time // and downward
 	backOff      model.Time // until when, 0 for none
 	missing      int64      // samples in a row
 	rejected     int64      // proposals in a row
@@ -126,7 +132,7 @@ func New(cfg Config) (*Policy, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, nodes: cfg.Min, headroom: autoscale.NoLimit, above: model.Never, below: model.Never, scaled: model.Never}, nil
+	return &Policy{cfg: cfg, nodes: cfg.Min, headroom: autoscale.NoLimit, above: model.Never, below: model.Never, grown: model.Never, shrunk: model.Never}, nil
 }
 
 // Counters are what has been counted so far.
@@ -161,7 +167,7 @@ func (p *Policy) Observe(now model.Time, facts []autoscale.Fact) {
 
 // resume begins anew, as after a start, but for the cooldown.
 func (p *Policy) resume(now model.Time, nodes int64) {
-	p.suspended, p.nodes, p.scaled = false, nodes, now
+	p.suspended, p.nodes, p.grown, p.shrunk = false, nodes, now, now
 	p.above, p.below = model.Never, model.Never
 	p.missing, p.rejected, p.backOff = 0, 0, 0
 	p.series.forget()
@@ -196,9 +202,13 @@ func (p *Policy) answered(now model.Time, f *autoscale.Fact) {
 
 // changed notes a change of size in a direction.
 func (p *Policy) changed(now model.Time, step int64) {
-	direction := int64(1)
+	direction, last := int64(1), &p.grown
 	if step < 0 {
-		direction = -1
+		direction, last = -1, &p.shrunk
+	}
+	*last = now
+	if p.cfg.ChangeRestartsWindows {
+		p.above, p.below = model.Never, model.Never
 	}
 	switch {
 	case p.direction == -direction:
@@ -208,7 +218,7 @@ func (p *Policy) changed(now model.Time, step int64) {
 	default:
 		p.turns = 0
 	}
-	p.direction, p.scaled = direction, now
+	p.direction = direction
 }
 
 // Plan implements autoscale.Policy.
@@ -276,7 +286,9 @@ func (p *Policy) evaluate(now model.Time) autoscale.Decision {
 // window takes in the sample of an evaluation.
 func (p *Policy) window(now model.Time, value float64, ok bool) {
 	if !ok {
-		p.above, p.below = model.Never, model.Never
+		if !p.cfg.MissingKeepsWindows {
+			p.above, p.below = model.Never, model.Never
+		}
 		p.counters.QueryFailures++
 		if p.missing++; p.Alerting() {
 			p.counters.Blind++
@@ -303,7 +315,7 @@ func (p *Policy) stopped(now model.Time, step int64, cooled bool) autoscale.Guar
 	switch {
 	case p.flying.Seq != 0:
 		return autoscale.GuardInFlight
-	case cooled && p.scaled != model.Never && now.Sub(p.scaled) < p.cfg.Cooldown:
+	case cooled && p.cooling(now, step):
 		return autoscale.GuardCooldown
 	case now < p.backOff:
 		return autoscale.GuardBackOff
@@ -315,6 +327,18 @@ func (p *Policy) stopped(now model.Time, step int64, cooled bool) autoscale.Guar
 		return autoscale.GuardQuota
 	}
 	return autoscale.GuardNone
+}
+
+// cooling says that too little time has passed since the last change.
+func (p *Policy) cooling(now model.Time, step int64) bool {
+	within := func(last model.Time) bool { return last != model.Never && now.Sub(last) < p.cfg.Cooldown }
+	if !p.cfg.CooldownPerDirection {
+		return within(p.grown) || within(p.shrunk)
+	}
+	if step > 0 {
+		return within(p.grown)
+	}
+	return within(p.shrunk)
 }
 
 // leave is the proposal to give up a node: a certain one where nodes are known.

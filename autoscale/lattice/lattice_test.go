@@ -271,40 +271,51 @@ type naive struct {
 	cfg      Config
 	samples  []float64 // by evaluation
 	missing  []bool
-	scaled   int // evaluation of the last change, -1 for none
+	grown    int // evaluation of the last growth, -1 for none
+	shrunk   int // and of the last shrinking
 	rejected int
 	until    int // evaluation at which a back-off ends
 }
 
-// held counts evaluations, up to now, at which the condition has held without a break.
+// held is how many evaluations ago the condition began to hold without a break, -1 when
+// it does not hold.
 func (n *naive) held(cond func(float64) bool) int {
-	k := 0
-	for i := len(n.samples) - 1; i >= 0 && !n.missing[i] && cond(n.samples[i]); i-- {
-		k++
+	first, at := -1, len(n.samples)-1
+	for i := at; i >= 0; i-- {
+		if n.cfg.ChangeRestartsWindows && i <= max(n.grown, n.shrunk) {
+			break
+		}
+		if n.missing[i] && n.cfg.MissingKeepsWindows {
+			continue
+		}
+		if n.missing[i] || !cond(n.samples[i]) {
+			break
+		}
+		first = at - i
 	}
-	return k
+	return first
 }
 
 func (n *naive) evaluate(nodes, headroom int64) (int64, autoscale.Guard) {
 	at := len(n.samples) - 1
 	up := n.held(func(v float64) bool { return v > n.cfg.Target })
 	down := n.held(func(v float64) bool { return v < n.cfg.Target*n.cfg.DownThreshold })
-	if !n.missing[at] && up == 0 {
+	if !n.missing[at] && up < 0 {
 		n.rejected = 0
 	}
 	span := func(evaluations int) model.Duration { return model.Duration(evaluations) * n.cfg.Interval }
 	step, window, held := int64(1), n.cfg.UpWindow, up
-	if up == 0 {
+	if up < 0 {
 		step, window, held = -1, n.cfg.DownWindow, down
 	}
 	switch {
 	case n.missing[at]:
 		return 0, autoscale.GuardNoMetric
-	case held == 0:
+	case held < 0:
 		return 0, autoscale.GuardNone
-	case held == 1 || span(held-1) < window:
+	case held == 0 || span(held) < window:
 		return 0, autoscale.GuardWindow
-	case n.scaled >= 0 && span(at-n.scaled) < n.cfg.Cooldown:
+	case n.cooling(at, step):
 		return 0, autoscale.GuardCooldown
 	case at < n.until:
 		return 0, autoscale.GuardBackOff
@@ -318,10 +329,23 @@ func (n *naive) evaluate(nodes, headroom int64) (int64, autoscale.Guard) {
 	return step, autoscale.GuardNone
 }
 
-func (n *naive) answered(accepted bool) {
+func (n *naive) cooling(at int, step int64) bool {
+	last := max(n.grown, n.shrunk)
+	if n.cfg.CooldownPerDirection {
+		last = map[int64]int{1: n.grown, -1: n.shrunk}[step]
+	}
+	return last >= 0 && model.Duration(at-last)*n.cfg.Interval < n.cfg.Cooldown
+}
+
+func (n *naive) answered(step int64, accepted bool) {
 	at := len(n.samples) - 1
 	if accepted {
-		n.scaled, n.rejected = at, 0
+		n.rejected = 0
+		if step > 0 {
+			n.grown = at
+		} else {
+			n.shrunk = at
+		}
 		return
 	}
 	if n.rejected++; n.rejected == 3 {
@@ -339,7 +363,9 @@ func TestAgainstNaive(t *testing.T) {
 		cfg.UpWindow = model.Duration(rapid.IntRange(0, 240).Draw(t, "up")) * model.Second
 		cfg.DownWindow = model.Duration(rapid.IntRange(0, 400).Draw(t, "down")) * model.Second
 		cfg.Cooldown = model.Duration(rapid.IntRange(0, 300).Draw(t, "cooldown")) * model.Second
-		n := &naive{cfg: cfg, scaled: -1}
+		cfg.MissingKeepsWindows, cfg.ChangeRestartsWindows = rapid.Bool().Draw(t, "missing keeps"), rapid.Bool().Draw(t, "change restarts")
+		cfg.CooldownPerDirection = rapid.Bool().Draw(t, "per direction")
+		n := &naive{cfg: cfg, grown: -1, shrunk: -1}
 		l := newLoop(t, cfg, rapid.Int64Range(cfg.Min, cfg.Max).Draw(t, "nodes"))
 		level := 0.9
 		for range rapid.IntRange(1, 120).Draw(t, "evaluations") {
@@ -360,7 +386,7 @@ func TestAgainstNaive(t *testing.T) {
 			require.Equal(t, step != 0, d.Proposed())
 			if step != 0 {
 				require.Equal(t, step, d.Would.N)
-				n.answered(l.verdict == autoscale.Accepted)
+				n.answered(step, l.verdict == autoscale.Accepted)
 			}
 			require.GreaterOrEqual(t, l.nodes, cfg.Min)
 			require.LessOrEqual(t, l.nodes, cfg.Max)
