@@ -27,7 +27,7 @@ const (
 	// FactResult is the Outcome of the proposal Seq: of an accepted one N or Resources
 	// are what was granted, which may be less than was proposed.
 	FactResult
-	// FactSuspended is that the service was preempted: what was in flight is withdrawn.
+	// FactSuspended is that the service was preempted. What is in flight is to be withdrawn.
 	FactSuspended
 	// FactResumed is that it runs again, on N entities.
 	FactResumed

@@ -24,6 +24,7 @@ const (
 	RuleUp      autoscale.Rule = "above"     // above the target: one node more
 	RuleDown    autoscale.Rule = "below"     // below the lower target: one node less
 	RuleReplace autoscale.Rule = "below_min" // fewer than the minimum: replacements, from home
+	RuleCancel  autoscale.Rule = "preempted" // what was in flight is withdrawn
 )
 
 // Limits that the document fixes.
@@ -124,6 +125,7 @@ type Policy struct {
 	started bool
 	seq     uint64
 	flying  autoscale.Proposal // in flight; Seq 0 for none
+	cancel  uint64             // the proposal to be withdrawn, 0 for none
 	plan    autoscale.Plan
 }
 
@@ -158,10 +160,18 @@ func (p *Policy) Observe(now model.Time, facts []autoscale.Fact) {
 			p.nodes = max(0, p.nodes-f.N)
 			p.changed(now, -1)
 		case autoscale.FactSuspended:
-			p.suspended, p.flying = true, autoscale.Proposal{}
+			p.suspend()
 		case autoscale.FactResumed:
 			p.resume(now, f.N)
 		}
+	}
+}
+
+// suspend withdraws what is in flight.
+func (p *Policy) suspend() {
+	p.suspended = true
+	if p.flying.Seq != 0 {
+		p.cancel, p.flying = p.flying.Seq, autoscale.Proposal{}
 	}
 }
 
@@ -224,6 +234,12 @@ func (p *Policy) changed(now model.Time, step int64) {
 // Plan implements autoscale.Policy.
 func (p *Policy) Plan(now model.Time) *autoscale.Plan {
 	p.plan.Reset()
+	if p.cancel != 0 {
+		x := autoscale.Proposal{Verb: autoscale.Cancel, Seq: p.cancel, Entity: autoscale.Whole}
+		p.plan.Proposals = append(p.plan.Proposals, x)
+		p.plan.Decisions = append(p.plan.Decisions, autoscale.Decision{Rule: RuleCancel, Entity: autoscale.Whole, Would: x})
+		p.cancel = 0
+	}
 	if p.started && now < p.next {
 		p.plan.Wake = p.next
 		return &p.plan

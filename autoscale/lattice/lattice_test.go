@@ -148,8 +148,13 @@ func TestSuspendedAndResumed(t *testing.T) {
 	l := newLoop(t, config(), 3)
 	l.verdict = 0 // no answer yet
 	require.Equal(t, []autoscale.Guard{wait, wait, ok, autoscale.GuardInFlight}, l.steps(4, value(0.9)))
-	l.tell(autoscale.Fact{Kind: autoscale.FactSuspended})
-	require.Equal(t, []autoscale.Guard{autoscale.GuardSuspended, autoscale.GuardSuspended}, l.steps(2, value(0.9)))
+	l.tell(autoscale.Fact{Kind: autoscale.FactSuspended}, autoscale.Fact{Kind: autoscale.FactSuspended})
+	plan := l.p.Plan(l.now)
+	require.Equal(t, []autoscale.Proposal{{Verb: autoscale.Cancel, Seq: 1, Entity: autoscale.Whole}}, plan.Proposals)
+	require.Equal(t, RuleCancel, plan.Decisions[0].Rule)
+	require.Equal(t, autoscale.GuardSuspended, plan.Decisions[1].Guard)
+	l.now = l.now.Add(model.Minute)
+	require.Equal(t, []autoscale.Guard{autoscale.GuardSuspended}, l.steps(1, value(0.9)))
 	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 1}, autoscale.Fact{Kind: autoscale.FactResumed, N: 2})
 	l.nodes, l.verdict = 2, autoscale.Accepted
 	require.Equal(t, []autoscale.Guard{wait, wait, cool, ok}, l.steps(4, value(0.9)))
