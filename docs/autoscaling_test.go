@@ -69,7 +69,7 @@ func TestDefaultsOfPolicies(t *testing.T) {
 	l, c, h, k, e := lattice.Defaults(), lattice.CodedDefaults(), hpa.Defaults(), kpa.Defaults(), keda.Defaults()
 	require.Equal(t, []any{0.1, 0.1, int64(4), int64(100), 15 * model.Second}, []any{h.Tolerance.Up, h.Tolerance.Down, h.Up.Policies[0].Value, h.Up.Policies[1].Value, h.Up.Policies[1].Period})
 	for heading, want := range map[string]map[string]string{
-		"Lattice, as documented": {"Interval": brief(l.Interval), "UpWindow": brief(l.UpWindow), "DownWindow": brief(l.DownWindow), "DownThreshold": fmt.Sprint(l.DownThreshold), "Cooldown": brief(l.Cooldown)},
+		"Lattice, as documented": {"Interval": brief(l.Interval), "UpWindow": brief(l.UpWindow), "DownWindow": brief(l.DownWindow), "DownThreshold": fmt.Sprint(l.DownThreshold), "Cooldown": brief(l.Cooldown), "MaxAge": brief(l.MaxAge)},
 		"Lattice, as coded":      {"UpThreshold": fmt.Sprint(c.UpThreshold), "DownThreshold": fmt.Sprint(c.DownThreshold), "Cooldown": brief(c.Cooldown), "Min": fmt.Sprint(c.Min), "Max": fmt.Sprint(c.Max)},
 		"Kubernetes HPA": {"Interval": brief(h.Interval), "Tolerance": fmt.Sprint(h.Tolerance.Up), "DownWindow": brief(h.DownWindow), "UpFactor": fmt.Sprint(h.UpFactor), "CPUInit": brief(h.CPUInit),
 			"ReadyDelay": brief(h.ReadyDelay), "MaxAge": brief(h.MaxAge), "Up": "no window; the larger of 4 pods and 100 % in 15s", "Down": "window " + brief(h.Down.Window) + "; 100 % in 15s"},

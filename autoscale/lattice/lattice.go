@@ -62,6 +62,7 @@ type Config struct {
 	DownWindow    model.Duration // default 5 min
 	Cooldown      model.Duration // default 3 min
 	Interval      model.Duration // between evaluations; default 60 s
+	MaxAge        model.Duration // of a sample, beyond which there is none; default 2 min
 	Aggregation   Aggregation
 	Leaving       Leaving
 
@@ -73,7 +74,7 @@ type Config struct {
 
 // Defaults are those of the document. Bounds and target have none.
 func Defaults() Config {
-	return Config{DownThreshold: 0.5, UpWindow: 2 * model.Minute, DownWindow: 5 * model.Minute, Cooldown: 3 * model.Minute, Interval: model.Minute}
+	return Config{DownThreshold: 0.5, UpWindow: 2 * model.Minute, DownWindow: 5 * model.Minute, Cooldown: 3 * model.Minute, Interval: model.Minute, MaxAge: 2 * model.Minute}
 }
 
 // validate says what is wrong with a configuration.
@@ -85,8 +86,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("target %v: want more than 0", c.Target)
 	case !(c.DownThreshold >= 0 && c.DownThreshold <= 1):
 		return fmt.Errorf("down threshold %v: want a share of the target, 0 to 1", c.DownThreshold)
-	case c.UpWindow < 0 || c.DownWindow < 0 || c.Cooldown < 0:
-		return fmt.Errorf("windows %v and %v and cooldown %v: want none negative", c.UpWindow, c.DownWindow, c.Cooldown)
+	case c.UpWindow < 0 || c.DownWindow < 0 || c.Cooldown < 0 || c.MaxAge < 0:
+		return fmt.Errorf("windows %v and %v, cooldown %v and age %v: want none negative", c.UpWindow, c.DownWindow, c.Cooldown, c.MaxAge)
 	case c.Interval <= 0:
 		return fmt.Errorf("interval %v: want more than 0", c.Interval)
 	}
@@ -264,7 +265,7 @@ func (p *Policy) evaluate(now model.Time) autoscale.Decision {
 		d.Guard = autoscale.GuardSuspended
 		return d
 	}
-	value, ok := p.series.value(now, p.cfg.Interval, p.cfg.Aggregation)
+	value, ok := p.series.value(now, p.cfg.MaxAge, p.cfg.Aggregation)
 	p.window(now, value, ok)
 	if p.nodes < p.cfg.Min {
 		p.counters.BelowMin++

@@ -119,13 +119,15 @@ func TestNeverBlind(t *testing.T) {
 	require.Equal(t, []autoscale.Guard{wait, wait, ok}, l.steps(3, value(0.9)))
 }
 
-// A sample that is an interval old is none.
+// A sample that is older than two minutes is none.
 func TestStaleSample(t *testing.T) {
 	l := newLoop(t, config(), 4)
 	l.tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: 0, Value: 0.9})
 	require.Equal(t, wait, l.p.Plan(0).Decisions[0].Guard)
 	require.Empty(t, l.p.Plan(model.Time(59*model.Second)).Decisions)
-	require.Equal(t, autoscale.GuardNoMetric, l.p.Plan(model.Time(model.Minute)).Decisions[0].Guard)
+	require.Equal(t, wait, l.p.Plan(model.Time(model.Minute)).Decisions[0].Guard)
+	require.Equal(t, ok, l.p.Plan(model.Time(2 * model.Minute)).Decisions[0].Guard)
+	require.Equal(t, autoscale.GuardNoMetric, l.p.Plan(model.Time(3 * model.Minute)).Decisions[0].Guard)
 }
 
 func TestQuotaIsNoEvent(t *testing.T) {
@@ -254,7 +256,7 @@ func TestAggregation(t *testing.T) {
 		got, ok := s.value(0, 1, Aggregation(a))
 		require.True(t, ok)
 		require.Equal(t, want, got)
-		_, ok = s.value(1, 1, Aggregation(a))
+		_, ok = s.value(2, 1, Aggregation(a))
 		require.False(t, ok)
 	}
 }
@@ -262,7 +264,7 @@ func TestAggregation(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"max": func(c *Config) { c.Max = 1 }, "min": func(c *Config) { c.Min = -1 }, "target": func(c *Config) { c.Target = 0 },
-		"threshold": func(c *Config) { c.DownThreshold = 1.1 }, "window": func(c *Config) { c.UpWindow = -1 }, "interval": func(c *Config) { c.Interval = 0 },
+		"threshold": func(c *Config) { c.DownThreshold = 1.1 }, "window": func(c *Config) { c.UpWindow = -1 }, "age": func(c *Config) { c.MaxAge = -1 }, "interval": func(c *Config) { c.Interval = 0 },
 	} {
 		c := config()
 		change(&c)

@@ -51,15 +51,15 @@ func (s *series) forget() {
 	}
 }
 
-// value is the metric at now, from samples younger than the age; ok is false when there
+// value is the metric at now, from samples no older than the age; ok is false when there
 // is none. A node that has just become ready and has no sample yet does not count.
 func (s *series) value(now model.Time, age model.Duration, a Aggregation) (v float64, ok bool) {
-	if s.has && now.Sub(s.wholeAt) < age {
+	if s.has && now.Sub(s.wholeAt) <= age {
 		return s.whole, true
 	}
 	n := 0
 	for i := range s.nodes {
-		if d := &s.nodes[i]; d.has && now.Sub(d.at) < age {
+		if d := &s.nodes[i]; d.has && now.Sub(d.at) <= age {
 			v += d.value
 			n++
 		}
