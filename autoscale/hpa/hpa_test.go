@@ -64,11 +64,13 @@ func TestStep(t *testing.T) {
 	l := newLoop(t, config(), 2)
 	demand := 10.0 // of one replica, so 20 are needed
 	var sizes []int64
+	var guards []autoscale.Guard
 	for range 5 {
-		l.step(demand / float64(l.size))
+		guards = append(guards, l.step(demand/float64(l.size)).Guard)
 		sizes = append(sizes, l.size)
 	}
 	require.Equal(t, []int64{6, 12, 20, 20, 20}, sizes)
+	require.Equal(t, []autoscale.Guard{GuardRate, GuardRate}, guards[:2])
 	for range 19 { // the last demand for 20 was 15 s ago
 		require.Equal(t, GuardStabilized, l.step(1.0/20).Guard)
 	}
@@ -219,6 +221,8 @@ func TestPods(t *testing.T) {
 		{"pending", 50, 2, []autoscale.Fact{entity(0, ready, 0), entity(1, autoscale.Requested, 0), use(0, 0.8)}, 2, nil},
 		{"failed and leaving ones are not there", 50, 1, []autoscale.Fact{entity(0, ready, 0), entity(1, autoscale.Failed, 0), entity(2, autoscale.Draining, 0), use(0, 1), use(1, 1), use(2, 1)}, 2, nil},
 		{"stopped", 50, 1, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(1, autoscale.Stopped, 0), use(0, 1)}, 2, nil},
+		{"nothing to fill in, and nothing to turn", 50, 8, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), use(0, 0.6), use(1, 0.6)}, 3, nil},
+		{"a missing sample beside exactly the target", 50, 4, []autoscale.Fact{entity(0, ready, 0), entity(1, ready, 0), entity(2, ready, 0), use(0, 0.5), use(1, 0.5)}, 4, nil},
 		{"no samples", 50, 1, []autoscale.Fact{entity(0, ready, 0)}, 0, ErrNoMetrics},
 		{"no pods", 50, 1, []autoscale.Fact{use(0, 1)}, 0, ErrNoPods},
 		{"samples of others", 50, 1, []autoscale.Fact{entity(0, ready, 0), use(9, 1)}, 0, ErrOtherPods},
@@ -239,6 +243,18 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// Samples of other pods count where requests are not looked up.
+func TestOtherPods(t *testing.T) {
+	cfg := Defaults()
+	cfg.Max, cfg.Metrics = 100, []Metric{{Kind: PodsAverage, Target: 10}}
+	p, err := New(cfg)
+	require.NoError(t, err)
+	p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: 1}, entity(0, autoscale.Ready, 0), use(0, 10), use(9, 30)})
+	p.Plan(hour)
+	require.EqualValues(t, 2, p.Last().Raw)
+	require.EqualValues(t, 20000, p.Last().Use.Average)
+}
+
 func TestTotals(t *testing.T) {
 	for _, c := range []struct {
 		kind  Kind
@@ -256,6 +272,9 @@ func TestTotals(t *testing.T) {
 		p.Observe(hour, []autoscale.Fact{{Kind: autoscale.FactSize, N: c.size}, entity(0, autoscale.Ready, 0), entity(1, autoscale.Busy, 0), entity(2, autoscale.Starting, 0), use(autoscale.Whole, c.value)})
 		p.Plan(hour)
 		require.Equal(t, c.want, p.Last().Raw, "%+v", c)
+		if c.size == 0 && c.kind == TotalPerPod {
+			require.Zero(t, p.Last().Use.Average)
+		}
 	}
 }
 

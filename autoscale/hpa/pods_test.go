@@ -29,7 +29,7 @@ func drawPod(t *rapid.T) drawnPod {
 		use:     rapid.Int64Range(-1, 2500).Draw(t, "use"),
 		sampled: model.Duration(rapid.SampledFrom([]int{0, 15, 60, 61}).Draw(t, "sampled")) * model.Second,
 	}
-	p.since = min(p.age, model.Duration(rapid.SampledFrom([]int{0, 30, 59, 60, 61, 271, 289}).Draw(t, "since"))*model.Second)
+	p.since = min(p.age, model.Duration(rapid.SampledFrom([]int{0, 30, 59, 60, 61, 270, 271, 289}).Draw(t, "since"))*model.Second)
 	if rapid.Bool().Draw(t, "changed") {
 		p.was = autoscale.Starting
 	} else {

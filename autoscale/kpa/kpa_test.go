@@ -62,6 +62,7 @@ func TestPanic(t *testing.T) {
 	require.EqualValues(t, 2, l.size)
 	d := l.step(15, 31)
 	require.Equal(t, RulePanic, d.Rule)
+	require.Empty(t, d.Guard)
 	require.EqualValues(t, 4, l.size)
 	for range 30 {
 		d = l.step(5, 5)
@@ -121,6 +122,25 @@ func TestDelay(t *testing.T) {
 	require.EqualValues(t, 1, l.size)
 }
 
+// A demand that is made again is held from then on. What is not reachable waits for nothing.
+func TestDelayAgain(t *testing.T) {
+	cfg := config()
+	cfg.DownDelay, cfg.MaxDown, cfg.PanicThreshold, cfg.Interval = 20*model.Second, 100, 100, 0
+	l := newLoop(t, cfg, 1)
+	for _, c := range []struct {
+		at         model.Duration
+		load, want float64
+	}{{0, 50, 5}, {10, 50, 5}, {20, 10, 5}, {29, 10, 5}, {30, 10, 1}, {30, 50, 5}} {
+		l.now = model.Time(c.at * model.Second)
+		l.step(c.load, c.load)
+		require.EqualValues(t, c.want, l.size, "%v", c)
+	}
+	cfg.Reachable = false
+	require.NoError(t, l.p.Update(cfg))
+	l.step(10, 10)
+	require.EqualValues(t, 1, l.size)
+}
+
 func TestBounds(t *testing.T) {
 	cfg := config()
 	cfg.Min, cfg.Max, cfg.Activation, cfg.PanicThreshold = 2, 6, 3, 1000
@@ -144,6 +164,7 @@ func TestToZero(t *testing.T) {
 	}
 	l.step(0, 0)
 	require.Zero(t, l.size)
+	require.False(t, l.step(0, 0).Proposed())
 	l.step(1, 1)
 	require.EqualValues(t, 1, l.size)
 }
