@@ -162,8 +162,8 @@ func TestNotConsulted(t *testing.T) {
 	p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactSize, N: 2}, {Kind: autoscale.FactPaused, N: 1}})
 	require.Len(t, p.Plan(at(30)).Decisions, 1)
 	p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactPaused}, {Kind: autoscale.FactActive, N: 1}})
-	plan = p.Plan(at(45))
-	require.Equal(t, at(60), plan.Wake)
+	plan = p.Plan(at(40))
+	require.Equal(t, at(55), plan.Wake) // as the other policy wants
 	require.Len(t, plan.Decisions, 1) // of the other policy alone
 	require.EqualValues(t, 6, plan.Proposals[0].N)
 	require.Len(t, p.Plan(at(60)).Decisions, 1)
@@ -173,6 +173,17 @@ func TestNotConsulted(t *testing.T) {
 	require.EqualValues(t, []uint64{0, 2}, []uint64{p.flying, uint64(p.size)})
 	p.Observe(at(61), []autoscale.Fact{{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: 4, At: at(61)}})
 	require.Len(t, p.Plan(at(75)).Proposals, 1) // the other policy has learnt of the rejection as well
+}
+
+// Without an interval each call evaluates, and none is asked for.
+func TestEveryCall(t *testing.T) {
+	p, err := New(Config{Idle: -1, Triggers: 1}, nil)
+	require.NoError(t, err)
+	for range 2 {
+		plan := p.Plan(start)
+		require.Len(t, plan.Decisions, 1)
+		require.Equal(t, model.Never, plan.Wake)
+	}
 }
 
 // The size is never below the idle one nor changed while paused or unknown, and goes to

@@ -135,6 +135,7 @@ func TestDelayAgain(t *testing.T) {
 		l.step(c.load, c.load)
 		require.EqualValues(t, c.want, l.size, "%v", c)
 	}
+	require.Equal(t, model.Never, l.p.Plan(l.now).Wake)
 	cfg.Reachable = false
 	require.NoError(t, l.p.Update(cfg))
 	l.step(10, 10)
