@@ -164,7 +164,7 @@ func TestNotConsulted(t *testing.T) {
 	p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactPaused}, {Kind: autoscale.FactActive, N: 1}})
 	plan = p.Plan(at(40))
 	require.Equal(t, at(55), plan.Wake) // as the other policy wants
-	require.Len(t, plan.Decisions, 1) // of the other policy alone
+	require.Len(t, plan.Decisions, 1)   // of the other policy alone
 	require.EqualValues(t, 6, plan.Proposals[0].N)
 	require.Len(t, p.Plan(at(60)).Decisions, 1)
 	p.Observe(at(61), []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 7, Outcome: autoscale.Accepted, N: 7}})
