@@ -55,11 +55,11 @@ func TestDifferencesAreNamed(t *testing.T) {
 		want                 Failure
 	}{
 		{"lattice-autoscale-code", upThenCool, `"down"`, `"none"`, Failure{"a", 2, "expected_action", "none", "down"}},
-		{"lattice-autoscale-code", upThenCool, `"expected_count": 0`, `"expected_count": 2`, Failure{"a", 1, "expected_count", "2", "0"}},
-		{"lattice-borrowing", borrow, `granted": 6`, `granted": 5`, Failure{"c", 0, "expected_granted", "5", "6"}},
-		{"keda-activation", active, `replicas": 1`, `replicas": null`, Failure{"d", 0, "expected_set_replicas", "null", "1"}},
-		{"keda-activation", active, `refreshed": true`, `refreshed": false`, Failure{"d", 0, "expected_last_active_refreshed", "false", "true"}},
-		{"hpa-replica-calc", replicas, `"expected": 4`, `"expected": 3`, Failure{"e", 0, "expected", "3", "4"}},
+		{"lattice-autoscale-code", upThenCool, `"expected_count": 0`, `"expected_count": 2`, Failure{"a", 1, "expected_count", int64(2), int64(0)}},
+		{"lattice-borrowing", borrow, `granted": 6`, `granted": 5`, Failure{"c", 0, "expected_granted", int64(5), int64(6)}},
+		{"keda-activation", active, `replicas": 1`, `replicas": null`, Failure{"d", 0, "expected_set_replicas", nil, int64(1)}},
+		{"keda-activation", active, `refreshed": true`, `refreshed": false`, Failure{"d", 0, "expected_last_active_refreshed", false, true}},
+		{"hpa-replica-calc", replicas, `"expected": 4`, `"expected": 3`, Failure{"e", 0, "expected", int64(3), int64(4)}},
 	} {
 		f, _ := Check("x.json", file(c.name, strings.Replace(c.text, c.from, c.to, 1)))
 		require.Equal(t, 1, f.Failed)
@@ -67,7 +67,7 @@ func TestDifferencesAreNamed(t *testing.T) {
 	}
 	f, _ := Check("x.json", file("lattice-autoscale-code", strings.ReplaceAll(upThenCool, `"expected_count": 1`, `"expected_count": 7`)))
 	require.Equal(t, 2, f.Failed)
-	require.Equal(t, []Failure{{"a", 0, "expected_count", "7", "1"}}, f.Failures) // the first step alone
+	require.Equal(t, []Failure{{"a", 0, "expected_count", int64(7), int64(1)}}, f.Failures) // the first step alone
 }
 
 // What is not known, or not there, is refused by name; the other cases are still checked.

@@ -67,8 +67,8 @@ type Failure struct {
 	Case  string `json:"case"`
 	Step  int    `json:"step"` // from 0; 0 for a case without steps
 	Field string `json:"field"`
-	Want  string `json:"want"`
-	Got   string `json:"got"`
+	Want  any    `json:"want"`
+	Got   any    `json:"got"`
 }
 
 // Skip is a case, or checks of one, that was not made.
@@ -209,7 +209,7 @@ func (t *tally) skip(reason string) {
 }
 
 // fault fails the check that has been begun.
-func (t *tally) fault(field, got, want string) {
+func (t *tally) fault(field string, got, want any) {
 	t.bad = true
 	if t.first == nil {
 		t.first = &Failure{Step: t.step, Field: field, Want: want, Got: got}
@@ -219,14 +219,14 @@ func (t *tally) fault(field, got, want string) {
 // expect compares one field of the check that has been begun.
 func expect[T comparable](t *tally, field string, got, want T) {
 	if got != want {
-		t.fault(field, fmt.Sprint(got), fmt.Sprint(want))
+		t.fault(field, got, want)
 	}
 }
 
 // expectList compares one field that is a list.
 func expectList[T comparable](t *tally, field string, got, want []T) {
 	if !slices.Equal(got, want) {
-		t.fault(field, fmt.Sprint(got), fmt.Sprint(want))
+		t.fault(field, got, want)
 	}
 }
 
@@ -235,9 +235,9 @@ func expectMaybe[T comparable](t *tally, field string, got, want *T) {
 	switch {
 	case got == nil && want == nil:
 	case got == nil:
-		t.fault(field, "null", fmt.Sprint(*want))
+		t.fault(field, nil, *want)
 	case want == nil:
-		t.fault(field, fmt.Sprint(*got), "null")
+		t.fault(field, *got, nil)
 	default:
 		expect(t, field, *got, *want)
 	}

@@ -105,7 +105,7 @@ func TestCodedObserves(t *testing.T) {
 		autoscale.Fact{Kind: autoscale.FactCount, State: autoscale.Starting, N: 1},
 		autoscale.Fact{Kind: autoscale.FactSize, State: autoscale.Ready, N: 1},
 		autoscale.Fact{Kind: autoscale.FactSample, Metric: QueueDepth, Missing: true},
-		autoscale.Fact{Kind: autoscale.FactSample, Metric: 2, Value: 9}))
+		autoscale.Fact{Kind: autoscale.FactSample, Metric: 2}))
 	d := p.Plan(0).Decisions[0]
 	require.Equal(t, []any{RuleUp, autoscale.GuardMax}, []any{d.Rule, d.Guard})
 }

@@ -110,7 +110,7 @@ func (c *conformed) show(m *Main, print *printer) error {
 	for i := range c.Files {
 		f := &c.Files[i]
 		for _, x := range f.Failures {
-			fmt.Fprintf(m.Stdout, "%s: case %s, step %d: %s: want %s, got %s\n", f.Name, x.Case, x.Step, x.Field, x.Want, x.Got)
+			fmt.Fprintf(m.Stdout, "%s: case %s, step %d: %s: want %s, got %s\n", f.Name, x.Case, x.Step, x.Field, valueText(x.Want), valueText(x.Got))
 		}
 		for _, x := range f.Skips {
 			fmt.Fprintf(m.Stdout, "%s: case %s: %d skipped: %s\n", f.Name, x.Case, x.Checks, x.Reason)
@@ -127,6 +127,14 @@ func (c *conformed) show(m *Main, print *printer) error {
 		}
 	}
 	return nil
+}
+
+// valueText is a value as the files write it.
+func valueText(v any) string {
+	if v == nil {
+		return "null"
+	}
+	return fmt.Sprint(v)
 }
 
 // verdict is the error that the checks call for.
