@@ -73,6 +73,7 @@ var packageTable = []packageRule{
 	{dir: "autoscale/fixed", may: []string{"scheduler/model", "autoscale"}},
 	{dir: "autoscale/clairvoyant", may: []string{"scheduler/model", "autoscale"}},
 	{dir: "autoscale/neon", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
+	{dir: "autoscale/maestro", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
 	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/..."}},
 
 	{dir: "internal/spelling"},
