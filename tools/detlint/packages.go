@@ -74,6 +74,7 @@ var packageTable = []packageRule{
 	{dir: "autoscale/clairvoyant", may: []string{"scheduler/model", "autoscale"}},
 	{dir: "autoscale/neon", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
 	{dir: "autoscale/maestro", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
+	{dir: "autoscale/lcm", may: []string{"scheduler/model", "autoscale"}},
 	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/..."}},
 
 	{dir: "internal/spelling"},
