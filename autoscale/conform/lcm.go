@@ -193,7 +193,7 @@ func checkLCMPlacement(c *lcmPlacement, t *tally) {
 		expect(t, "expected.template", lcm.ChooseCoded(s.Licences), *w.Template)
 	}
 	if w.Score != nil && len(list) > 0 {
-		near(t, "expected.score", list[0].Score, *w.Score)
+		sameScore(t, "expected.score", list[0].Score, *w.Score)
 	}
 	if w.Rejections != nil {
 		names := [lcm.Predicates]string{"status", "license", "capacity", "ami", "ports"}
@@ -205,13 +205,13 @@ func checkLCMPlacement(c *lcmPlacement, t *tally) {
 		expect(t, "number of expected.candidates", len(list), len(w.Candidates))
 		for i := range min(len(list), len(w.Candidates)) {
 			expect(t, "expected.candidates", c.Workers[list[i].Worker].ID, w.Candidates[i].ID)
-			near(t, "expected.candidates score", list[i].Score, w.Candidates[i].Score)
+			sameScore(t, "expected.candidates score", list[i].Score, w.Candidates[i].Score)
 		}
 	}
 }
 
-// near compares scores, which were recorded with four decimals.
-func near(t *tally, field string, got, want float64) {
+// sameScore compares scores, which were recorded with four decimals.
+func sameScore(t *tally, field string, got, want float64) {
 	if math.Abs(got-want) > 0.00005+1e-9 || math.IsNaN(got) {
 		expect(t, field, got, want)
 	}

@@ -194,8 +194,8 @@ func Delta(t *Trigger, rooms Rooms, usage float32) int64 {
 	case KindRoom:
 		return int64(math.Round((float64(rooms.Occupied) - float64(target*n)) / target))
 	}
-	ratio := math.Round(float64(usage)/target*100) / 100
-	return int64(math.Ceil(ratio*n)) - rooms.Available()
+	ratio := math.Round(float64(float64(usage)/target*100)) / 100
+	return int64(math.Ceil(float64(ratio*n))) - rooms.Available()
 }
 
 // Occupancy is the share of the rooms that are occupied, NaN when there are none.

@@ -26,7 +26,7 @@ func res(n int64) autoscale.Resources { return autoscale.Resources{CPU: 1000 * n
 // vm is a machine that uses an amount and may have up to most.
 func vm(using, most int64) Pod { return Pod{Use: res(using), Min: res(1), Max: res(most), VM: true} }
 
-func asks(n int64, last *autoscale.Resources) AgentRequest {
+func wanting(n int64, last *autoscale.Resources) AgentRequest {
 	return AgentRequest{Protocol: 5, Unit: res(1), Want: res(n), Last: last}
 }
 
@@ -87,7 +87,7 @@ func (d *drawn) step(t *rapid.T) {
 		if !ok {
 			return
 		}
-		q := asks(rapid.Int64Range(1, 12).Draw(t, "want"), &last)
+		q := wanting(rapid.Int64Range(1, 12).Draw(t, "want"), &last)
 		if d.first[e] {
 			q.Want = res(rapid.Int64Range(1, last.Memory).Draw(t, "used"))
 			delete(d.first, e)
@@ -183,7 +183,7 @@ func TestBuffer(t *testing.T) {
 	require.Equal(t, []int64{9000, 3000}, []int64{c.Reserved, c.Buffer}, "no less than it uses")
 	p.Limits(0, res(1), res(6))
 	for e := range autoscale.Entity(2) {
-		a, err := p.Request(0, e, asks(3, nil))
+		a, err := p.Request(0, e, wanting(3, nil))
 		require.NoError(t, err)
 		require.Equal(t, res(3), a.Permit)
 	}
@@ -207,7 +207,7 @@ func TestMigration(t *testing.T) {
 	}
 	request := func(e autoscale.Entity, n int64, load float64) Answer {
 		last := res(3)
-		q := asks(n, &last)
+		q := wanting(n, &last)
 		q.Load, q.Measured = load, true
 		a, err := p.Request(0, e, q)
 		require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestMigration(t *testing.T) {
 	require.Equal(t, res(3), a.Permit, "no more while it leaves")
 	c, _ := p.Node(0)
 	require.Equal(t, Ledger{Total: 10000, Watermark: 9000, Reserved: 10000, Accounted: 3000}, c)
-	_, err := p.Request(0, 1, asks(2, nil))
+	_, err := p.Request(0, 1, wanting(2, nil))
 	require.ErrorIs(t, err, ErrLeaving)
 	a = request(1, 3, 0)
 	require.Equal(t, []any{res(3), false}, []any{a.Permit, a.Migrate})
@@ -249,9 +249,9 @@ func TestAccountedFor(t *testing.T) {
 		x := vm(6, 12)
 		x.Always = true
 		require.NoError(t, p.Reserve(0, 0, x, false))
-		_, err := p.Request(0, 0, asks(6, nil))
+		_, err := p.Request(0, 0, wanting(6, nil))
 		require.NoError(t, err)
-		q := asks(10, nil)
+		q := wanting(10, nil)
 		q.Measured = true
 		a, err := p.Request(0, 0, q)
 		require.NoError(t, err)
@@ -272,7 +272,7 @@ func TestStays(t *testing.T) {
 		x.Fixed = cfg.Migrate
 		require.NoError(t, p.Reserve(0, 0, x, false))
 		for range 2 {
-			a, err := p.Request(0, 0, asks(10, nil))
+			a, err := p.Request(0, 0, wanting(10, nil))
 			require.NoError(t, err)
 			require.False(t, a.Migrate)
 			require.Equal(t, map[bool]autoscale.Guard{true: GuardFixed, false: GuardDisabled}[cfg.Migrate], a.Decision.Guard)
@@ -312,7 +312,7 @@ func TestRefusedRequests(t *testing.T) {
 	require.NoError(t, p.Reserve(1, 0, Pod{Use: res(1)}, false))
 	before, _ := p.Node(0)
 	with := func(f func(q *AgentRequest)) AgentRequest {
-		q := asks(4, nil)
+		q := wanting(4, nil)
 		f(&q)
 		return q
 	}
@@ -327,8 +327,8 @@ func TestRefusedRequests(t *testing.T) {
 		{0, with(func(q *AgentRequest) { q.Protocol, q.Unit.CPU = 3, 250 }), ErrUnit},
 		{0, with(func(q *AgentRequest) { q.Want.CPU = 4001 }), ErrMultiple},
 		{0, with(func(q *AgentRequest) { q.Want.CPU = 5000 }), ErrMultiple},
-		{1, asks(1, nil), ErrUnknown},
-		{7, asks(1, nil), ErrUnknown},
+		{1, wanting(1, nil), ErrUnknown},
+		{7, wanting(1, nil), ErrUnknown},
 	} {
 		_, err := p.Request(0, c.e, c.q)
 		require.ErrorIs(t, err, c.want)
@@ -361,7 +361,7 @@ func BenchmarkRequest(b *testing.B) {
 	last := res(3)
 	b.ReportAllocs()
 	for range b.N {
-		_, _ = p.Request(0, 0, asks(4, &last))
+		_, _ = p.Request(0, 0, wanting(4, &last))
 	}
 }
 
@@ -374,7 +374,7 @@ func TestRequestAllocations(t *testing.T) {
 	last, i := res(2), int64(0)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		i++
-		q := asks(1+i%2, &last)
+		q := wanting(1+i%2, &last)
 		q.Load, q.Measured = float64(i%5), true
 		_, _ = p.Request(0, autoscale.Entity(i%3), q)
 	}))
