@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,9 @@ import (
 	"orrery/autoscale/keda"
 	"orrery/autoscale/kpa"
 	"orrery/autoscale/lattice"
+	"orrery/autoscale/lcm"
+	"orrery/autoscale/maestro"
+	"orrery/autoscale/neon"
 	"orrery/scheduler/model"
 )
 
@@ -56,6 +60,39 @@ func policies(t require.TestingT) map[string]func() autoscale.Policy {
 		},
 		"keda": func() autoscale.Policy {
 			p, err := keda.New(keda.Defaults(), scaler(hpa.ServiceRatio, hpa.TotalPerPod))
+			return must(p, err)
+		},
+		"maestro": func() autoscale.Policy {
+			cfg, cpu := maestro.Defaults(), maestro.DefaultTrigger()
+			cpu.Kind, cpu.Time = maestro.KindCPU, 30*model.Second
+			cfg.Min, cfg.Max, cfg.Panic = 1, 8, true
+			cfg.Up, cfg.Down = maestro.Direction{Triggers: []maestro.Trigger{cpu}, Delta: 2}, maestro.Direction{Triggers: []maestro.Trigger{cpu}}
+			p, err := maestro.New(cfg)
+			return must(p, err)
+		},
+		"maestro-10": func() autoscale.Policy {
+			cfg := maestro.V10Defaults()
+			cfg.Min, cfg.Max, cfg.ReadyTarget = 1, 8, 0.5
+			p, err := maestro.NewV10(cfg)
+			return must(p, err)
+		},
+		"neon": func() autoscale.Policy {
+			cfg := neon.Defaults()
+			cfg.Min, cfg.Max, cfg.CacheMetrics = cfg.Unit, autoscale.Resources{CPU: 2000, Memory: 8 << 30}, true
+			p, err := neon.NewAgent(cfg, cfg.Unit)
+			return must(p, err)
+		},
+		"lcm-scheduler": func() autoscale.Policy {
+			cfg := lcm.SchedulerCoded()
+			cfg.Sessions = []lcm.Session{{Need: lcm.Capacity{CPU: 1}}}
+			cfg.Templates = []lcm.Template{{Name: "multi-sessions", Enabled: true, Capacity: lcm.Capacity{CPU: 2}}}
+			p, err := lcm.NewScheduler(cfg)
+			return must(p, err)
+		},
+		"lcm-reconciler": func() autoscale.Policy {
+			cfg := lcm.ReconcilerDefaults()
+			cfg.Enabled, cfg.IdleAfter = true, model.Minute
+			p, err := lcm.NewReconciler(cfg)
 			return must(p, err)
 		},
 		"fixed": func() autoscale.Policy { p, err := fixed.New(3); return must(p, err) },
@@ -143,8 +180,8 @@ func TestBoundsAndBlindness(t *testing.T) {
 			values = append(values, rapid.SampledFrom([]float64{0, 0.1, 1, 20, 50, 90, 400, 1e12}).Draw(t, "value"))
 		}
 		for name, policy := range policies(t) {
-			if name == "fixed" || name == "clairvoyant" || name == "keda" {
-				continue // they go by no samples; keda has a test of its own
+			if name == "fixed" || name == "clairvoyant" || name == "keda" || name == "neon" || strings.HasPrefix(name, "lcm-") {
+				continue // they go by no samples, or have other bounds; these have tests of their own
 			}
 			p, size := policy(), int64(3)
 			for i, v := range values {

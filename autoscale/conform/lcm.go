@@ -2,6 +2,7 @@ package conform
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 
 	"orrery/autoscale"
@@ -144,7 +145,14 @@ type lcmCandidate struct {
 }
 
 func (c *lcmCandidate) UnmarshalJSON(b []byte) error {
-	return json.Unmarshal(b, &[2]any{&c.ID, &c.Score})
+	var pair []json.RawMessage
+	if err := json.Unmarshal(b, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 {
+		return errors.New("a candidate is a worker and its score")
+	}
+	return errors.Join(json.Unmarshal(pair[0], &c.ID), json.Unmarshal(pair[1], &c.Score))
 }
 
 func (c *lcmPlacement) session() lcm.Session {

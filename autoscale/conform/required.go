@@ -14,8 +14,8 @@ func required(raw json.RawMessage, into any) error {
 }
 
 func requiredIn(raw json.RawMessage, t reflect.Type, path string) error {
-	if string(raw) == "null" {
-		return nil
+	if string(raw) == "null" || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil // what reads itself says what it lacks
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -192,11 +192,14 @@ func Delta(t *Trigger, rooms Rooms, usage float32) int64 {
 	case KindLegacy:
 		return t.Delta
 	case KindRoom:
-		return int64(math.Round((float64(rooms.Occupied) - float64(target*n)) / target))
+		return whole(math.Round((float64(rooms.Occupied) - float64(target*n)) / target))
 	}
 	ratio := math.Round(float64(float64(usage)/target*100)) / 100
-	return int64(math.Ceil(float64(ratio*n))) - rooms.Available()
+	return whole(math.Ceil(float64(ratio*n))) - rooms.Available()
 }
+
+// whole is an integer of any finite size, as far as there are so many rooms.
+func whole(v float64) int64 { return int64(max(-1e15, min(1e15, v))) }
 
 // Occupancy is the share of the rooms that are occupied, NaN when there are none.
 func Occupancy(r Rooms) float32 { return float32(r.Occupied) / float32(r.Available()) }

@@ -29,8 +29,9 @@ type room struct {
 type Policy struct {
 	cfg      Config
 	counters Counters
-	rooms    Rooms
-	known    []room // by number, where rooms are known
+	rooms    Rooms // of the counts, if there are any, else of those that are known
+	counted  bool
+	known    []room // by number
 	whole    []float64
 	in       Input
 	last     Check
@@ -102,6 +103,9 @@ func (p *Policy) Observe(now model.Time, facts []autoscale.Fact) {
 		f := &facts[i]
 		switch f.Kind {
 		case autoscale.FactCount:
+			if !p.counted {
+				p.rooms, p.counted = Rooms{}, true
+			}
 			if n := p.rooms.of(f.State); n != nil {
 				p.occupied = p.occupied || f.State == autoscale.Busy && f.N > *n
 				*n = f.N
@@ -131,6 +135,13 @@ func (r *Rooms) of(s autoscale.State) *int64 {
 	return nil
 }
 
+// count changes the number of rooms in a state, unless that is told.
+func (p *Policy) count(s autoscale.State, by int64) {
+	if n := p.rooms.of(s); n != nil && !p.counted {
+		*n += by
+	}
+}
+
 func (p *Policy) find(e autoscale.Entity) (int, bool) {
 	return slices.BinarySearchFunc(p.known, e, func(r room, e autoscale.Entity) int { return int(r.entity) - int(e) })
 }
@@ -139,12 +150,10 @@ func (p *Policy) find(e autoscale.Entity) (int, bool) {
 func (p *Policy) entered(f *autoscale.Fact) {
 	i, ok := p.find(f.Entity)
 	if ok {
-		if n := p.rooms.of(p.known[i].state); n != nil {
-			*n--
-		}
+		p.count(p.known[i].state, -1)
 	}
-	n := p.rooms.of(f.State)
-	if n == nil {
+	p.count(f.State, 1)
+	if p.rooms.of(f.State) == nil {
 		if ok {
 			p.known = slices.Delete(p.known, i, i+1)
 		}
@@ -153,7 +162,6 @@ func (p *Policy) entered(f *autoscale.Fact) {
 	if !ok {
 		p.known = slices.Insert(p.known, i, room{entity: f.Entity})
 	}
-	*n++
 	p.occupied = p.occupied || f.State == autoscale.Busy && p.known[i].state != autoscale.Busy
 	p.known[i].state = f.State
 	if f.Resources != (autoscale.Resources{}) {
@@ -174,13 +182,13 @@ func (p *Policy) sample(f *autoscale.Fact) {
 		if kind < 0 || kind >= len(p.whole) || kind == int(KindRoom) || kind == int(KindLegacy) {
 			return
 		}
-		if p.whole[kind] = f.Value; f.Missing {
+		if p.whole[kind] = f.Value; !f.HasValue() {
 			p.whole[kind] = math.NaN()
 		}
 		return
 	}
 	if i, ok := p.find(f.Entity); ok && (f.Metric == CPU || f.Metric == Memory) {
-		p.known[i].use[f.Metric], p.known[i].sampled[f.Metric] = f.Value, !f.Missing
+		p.known[i].use[f.Metric], p.known[i].sampled[f.Metric] = f.Value, f.HasValue()
 	}
 }
 

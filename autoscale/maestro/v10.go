@@ -98,7 +98,7 @@ func (p *V10) Observe(now model.Time, facts []autoscale.Fact) {
 				*n = f.N
 			}
 		case f.Kind == autoscale.FactSample && f.Entity == autoscale.Whole && (f.Metric == RunningMatches || f.Metric == FreeMatches):
-			p.matches[f.Metric], p.has[f.Metric] = f.Value, !f.Missing
+			p.matches[f.Metric], p.has[f.Metric] = f.Value, f.HasValue()
 		case f.Kind == autoscale.FactResult && p.flying.Seq != 0 && f.Seq == p.flying.Seq:
 			if f.Outcome == autoscale.Accepted && p.flying.N < p.size() {
 				p.down = now
@@ -133,7 +133,7 @@ func (p *V10) Plan(now model.Time) *autoscale.Plan {
 func (p *V10) evaluate(now model.Time) autoscale.Decision {
 	d := autoscale.Decision{Rule: RuleBuffer, Entity: autoscale.Whole}
 	want := p.cfg.Fixed(p.rooms.Occupied, p.allocated)
-	running, free := int64(p.matches[RunningMatches]), int64(p.matches[FreeMatches])
+	running, free := whole(max(0, p.matches[RunningMatches])), whole(max(0, p.matches[FreeMatches]))
 	if p.cfg.ReadyTarget > 0 {
 		d.Rule = RuleOccupancy
 		if !p.has[RunningMatches] || !p.has[FreeMatches] {

@@ -123,11 +123,11 @@ func (a *Agent) sample(f *autoscale.Fact) {
 	m := &a.metrics
 	switch f.Metric {
 	case Load, MemoryUsage, MemoryCache:
-		m.system[f.Metric], m.has[f.Metric] = f.Value, !f.Missing
+		m.system[f.Metric], m.has[f.Metric] = f.Value, f.HasValue()
 	case WorkingSet:
 		minutes := int(f.Window / model.Minute)
 		switch {
-		case f.Missing:
+		case !f.HasValue():
 			m.pages = m.pages[:0]
 		case minutes <= 0 || minutes > len(m.pages)+1:
 		case minutes == len(m.pages)+1:
