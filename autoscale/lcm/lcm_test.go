@@ -91,7 +91,7 @@ func TestVersions(t *testing.T) {
 	for _, c := range []struct {
 		a, b          string
 		text, numbers int
-	}{{"2.10.0", "2.9.0", -1, 1}, {"2.9", "2.9.0", -1, 0}, {"2.9.0", "2.9.0", 0, 0}, {"3", "2.9", 1, 1}, {"2.9b", "2.9a", 1, 1}} {
+	}{{"2.10.0", "2.9.0", -1, 1}, {"2.9", "2.9.0", -1, 0}, {"2.9.0", "2.9.0", 0, 0}, {"3", "2.9", 1, 1}, {"2.9b", "2.9a", 1, 1}, {"2.9b", "2.9", 1, 1}, {"2.9", "2.9b", -1, -1}} {
 		require.Equal(t, c.text, (&Engine{}).compare(c.a, c.b), "%v", c)
 		require.Equal(t, c.numbers, e.compare(c.a, c.b), "%v", c)
 	}

@@ -1,0 +1,85 @@
+package maestro
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/autoscale"
+)
+
+// The state is stored when it differs, and by the limit in any case.
+func TestChanged(t *testing.T) {
+	for _, c := range []struct {
+		rule          autoscale.Rule
+		before, state State
+		want          bool
+	}{{RuleUp, InSync, Subdimensioned, true}, {RuleUp, Subdimensioned, Subdimensioned, false}, {RuleLimit, Subdimensioned, Subdimensioned, true}, {RuleInSync, InSync, InSync, false}} {
+		require.Equal(t, c.want, (&Check{Rule: c.rule, State: c.state}).Changed(c.before), "%+v", c)
+	}
+}
+
+// A down trigger whose change is not negative matches nothing.
+func TestDownTriggersOnlyShrink(t *testing.T) {
+	c := rooms(func(c *Config) { c.Up.Triggers = nil })
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 2, Ready: 8}, Usage: []float32{0.2, 0, 0, 0.2}, Down: [][]float32{{0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2}}}
+	for _, delta := range []int64{0, 1} {
+		c.Down.Triggers[0].Kind, c.Down.Triggers[0].Delta = KindLegacy, delta
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+	}
+}
+
+// An up trigger whose change is not positive matches nothing, but for the limit.
+func TestUpTriggersOnlyGrow(t *testing.T) {
+	c := rooms(func(c *Config) { c.Down.Triggers = nil })
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}}
+	for _, delta := range []int64{0, -1} {
+		c.Up.Triggers[0].Kind, c.Up.Triggers[0].Delta = KindLegacy, delta
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+		c.Up.Triggers[0].Limit = 80
+		require.Equal(t, Check{Rule: RuleLimit, Delta: delta, State: Subdimensioned}, c.Check(&in), "as coded")
+		c.Up.Triggers[0].Limit = 81
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+		in.Rooms = Rooms{Occupied: 16, Ready: 4}
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "at the maximum")
+		in.Rooms = Rooms{Occupied: 8, Ready: 2}
+	}
+}
+
+// Without a maximum nothing but the minimum bounds; at a bound nothing is left to do.
+func TestClamps(t *testing.T) {
+	for _, c := range []struct{ amount, current, least, most, up, down int64 }{
+		{3, 19, 1, 0, 3, 3}, {30, 19, 1, 0, 30, 18}, {3, 6, 1, 6, 0, 3}, {3, 3, 3, 6, 3, 0}, {1, 1, 3, 6, 2, 0}, {1, 9, 3, 6, 0, 3}, {2, 4, 3, 6, 2, 1},
+	} {
+		require.Equal(t, []int64{c.up, c.down}, []int64{ClampUp(c.amount, c.current, c.least, c.most), ClampDown(c.amount, c.current, c.least, c.most)}, "%+v", c)
+	}
+}
+
+// A usage that is not known matches nothing, whatever the points of before say.
+func TestUnknownUsage(t *testing.T) {
+	c := rooms()
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 8, Ready: 2}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}, Down: [][]float32{{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}}}
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		in.Usage = []float32{float32(v), float32(v), 0, 0}
+		for _, k := range []Kind{KindRoom, KindCPU} {
+			c.Up.Triggers[0].Kind, c.Down.Triggers[0].Kind = k, k
+			require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+		}
+	}
+	in.Usage, in.Up, in.Down = []float32{0.8, 0, 0, 0}, nil, nil
+	c.Up.Triggers[0].Kind, c.Down.Triggers[0].Kind = KindRoom, KindRoom
+	require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "no points")
+}
+
+// What is exactly the largest step is not cut.
+func TestWithin(t *testing.T) {
+	c := rooms()
+	for _, x := range []struct {
+		delta, want int64
+		guard       autoscale.Guard
+	}{{5, 5, ""}, {6, 5, GuardStep}, {11, 5, GuardStep}, {-8, -8, ""}, {-9, -8, autoscale.GuardMin}} {
+		n, g := c.Within(x.delta, 10, 5)
+		require.Equal(t, []any{x.want, x.guard}, []any{n, g}, "%+v", x)
+	}
+}
