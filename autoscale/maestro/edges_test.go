@@ -83,3 +83,45 @@ func TestWithin(t *testing.T) {
 		require.Equal(t, []any{x.want, x.guard}, []any{n, g}, "%+v", x)
 	}
 }
+
+// A room that becomes occupied is one that was not before, by number as by counts.
+func TestPanicByRooms(t *testing.T) {
+	p := policy(t, rooms(func(c *Config) { c.Panic, c.Up.Delta, c.Min = true, 1, 0 }))
+	enter := func(e autoscale.Entity, s autoscale.State) int {
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: e, State: s}})
+		n := 0
+		for _, d := range p.Plan(start).Decisions {
+			if d.Rule == RulePanic {
+				n++
+			}
+		}
+		return n
+	}
+	p.Plan(start)
+	require.Zero(t, enter(1, autoscale.Ready))
+	require.Equal(t, 1, enter(1, autoscale.Busy))
+	require.Zero(t, enter(1, autoscale.Busy))
+	require.Zero(t, enter(2, autoscale.Draining))
+	require.Equal(t, Rooms{Occupied: 1, Terminating: 1}, p.rooms)
+	require.Equal(t, 1, enter(3, autoscale.Busy))
+}
+
+// Samples of series and rooms that a policy does not have change nothing.
+func TestForeignSamples(t *testing.T) {
+	p := policy(t, rooms())
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Ready, Resources: autoscale.Resources{CPU: 1000}}})
+	for _, f := range []autoscale.Fact{
+		{Metric: -1, Entity: autoscale.Whole}, {Metric: autoscale.Metric(Custom), Entity: autoscale.Whole}, {Metric: 99, Entity: autoscale.Whole}, {Metric: CPU, Entity: 7}, {Metric: 2, Entity: 1}, {Metric: -1, Entity: 1},
+		{Metric: autoscale.Metric(KindLegacy), Entity: autoscale.Whole}, {Metric: Memory, Entity: 1, Missing: true},
+	} {
+		f.Kind, f.Value = autoscale.FactSample, 500
+		p.Observe(start, []autoscale.Fact{f})
+	}
+	p.Plan(start)
+	for k, v := range p.in.Usage {
+		require.True(t, Kind(k) == KindRoom || Kind(k) == KindLegacy || v != v, "%v", p.in.Usage)
+	}
+	for k, v := range p.whole {
+		require.True(t, v != v, "%d", k)
+	}
+}

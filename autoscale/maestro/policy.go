@@ -280,7 +280,7 @@ func (p *Policy) tick(now model.Time) {
 // push enters the usage of each kind that a trigger has.
 func (p *Policy) push() {
 	for k := range p.rings {
-		v := float32(math.NaN())
+		var v float32
 		switch Kind(k) {
 		case KindRoom, KindLegacy:
 			v = Occupancy(p.rooms)
