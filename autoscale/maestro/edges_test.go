@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/autoscale"
+	"orrery/scheduler/model"
 )
 
 // The state is stored when it differs, and by the limit in any case.
@@ -124,4 +125,31 @@ func TestForeignSamples(t *testing.T) {
 	for k, v := range p.whole {
 		require.True(t, v != v, "%d", k)
 	}
+}
+
+// Version 10 shrinks at exactly its threshold, proposes nothing where nothing is to change,
+// and goes by its own series and results.
+func TestV10Edges(t *testing.T) {
+	cfg := V10Defaults()
+	cfg.ReadyTarget, cfg.DownThreshold, cfg.MaxMatches = 0.5, 0.6, 2
+	require.True(t, cfg.CanShrink(120, 200))
+	require.False(t, cfg.CanShrink(120, 199))
+	p, err := NewV10(cfg)
+	require.NoError(t, err)
+	sample := func(m autoscale.Metric, e autoscale.Entity, v float64) autoscale.Fact {
+		return autoscale.Fact{Kind: autoscale.FactSample, Metric: m, Entity: e, Value: v}
+	}
+	p.Observe(start, counts(8, 8))
+	p.Observe(start, []autoscale.Fact{sample(RunningMatches, autoscale.Whole, 16), sample(FreeMatches, autoscale.Whole, 16), sample(RunningMatches, 3, 99), sample(2, autoscale.Whole, 99)})
+	plan := p.Plan(start)
+	require.Empty(t, plan.Proposals, "16 rooms it is")
+	require.False(t, plan.Decisions[0].Proposed())
+	p.Observe(start, counts(8, 4))
+	next := start.Add(10 * model.Second)
+	require.Len(t, p.Plan(next).Proposals, 1)
+	p.Observe(next, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted}, {Kind: autoscale.FactSample, Metric: 7, Seq: 1}})
+	require.Equal(t, autoscale.GuardInFlight, p.Plan(next.Add(10 * model.Second)).Decisions[0].Guard)
+	p.Observe(next, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected}})
+	require.True(t, p.Plan(next.Add(20 * model.Second)).Decisions[0].Proposed())
+	require.Equal(t, model.Never, p.down)
 }

@@ -83,3 +83,19 @@ func TestWishesByResource(t *testing.T) {
 		require.Equal(t, cu(x.units), a.Goal(start+1), "%+v", x)
 	}
 }
+
+// Both resources must fit, and a node that is exactly full is not over its total.
+func TestFits(t *testing.T) {
+	l := Ledger{Total: 5}
+	s := Share{Reserved: 5}
+	require.False(t, l.Enter(&s))
+	require.True(t, l.Enter(&Share{Reserved: 1}))
+	cfg := PluginDefaults()
+	cfg.RandomScore = true
+	p := small(t, cfg, 10)
+	require.False(t, p.Filter(0, autoscale.Resources{CPU: 10001}))
+	require.False(t, p.Filter(0, autoscale.Resources{Memory: 11}))
+	require.Zero(t, p.Score(0, res(10)), "full, and nothing to draw")
+	c := cfg.Scoring
+	require.Equal(t, []float64{0, 0, 0, 1}, []float64{c.Score(11, 10, 10), c.Score(0, 0, 10), c.Score(-1, 0, 10), c.Score(8, 10, 10)})
+}
