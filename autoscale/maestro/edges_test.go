@@ -153,3 +153,19 @@ func TestV10Edges(t *testing.T) {
 	require.True(t, p.Plan(next.Add(20 * model.Second)).Decisions[0].Proposed())
 	require.Equal(t, model.Never, p.down)
 }
+
+// A fixed buffer has no threshold, and no maximum unless there is one; at exactly the
+// cooldown it may shrink.
+func TestV10Buffer(t *testing.T) {
+	cfg := V10Defaults()
+	cfg.Buffer, cfg.DownThreshold, cfg.DownCooldown = 3, 0, model.Minute
+	p, err := NewV10(cfg)
+	require.NoError(t, err)
+	p.Observe(start, counts(50, 9))
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult}})
+	d := p.Plan(start).Decisions[0]
+	require.Equal(t, []any{RuleBuffer, int64(53), true}, []any{d.Rule, d.Would.N, d.Proposed()})
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted}})
+	require.Equal(t, autoscale.GuardCooldown, p.Plan(start.Add(50 * model.Second)).Decisions[0].Guard)
+	require.True(t, p.Plan(start.Add(model.Minute)).Decisions[0].Proposed())
+}

@@ -99,3 +99,51 @@ func TestFits(t *testing.T) {
 	c := cfg.Scoring
 	require.Equal(t, []float64{0, 0, 0, 1}, []float64{c.Score(11, 10, 10), c.Score(0, 0, 10), c.Score(-1, 0, 10), c.Score(8, 10, 10)})
 }
+
+// What is checked of a request, each by itself.
+func TestChecksOfRequests(t *testing.T) {
+	p, err := NewPlugin(PluginDefaults())
+	require.NoError(t, err)
+	p.AddNode(autoscale.Resources{CPU: 8000, Memory: 32 << 30})
+	require.NoError(t, p.Reserve(0, 0, Pod{Use: cu(4), Min: cu(1), Max: cu(8), VM: true, Always: true}, false))
+	for _, c := range []struct {
+		protocol int
+		unit     autoscale.Resources
+		want     error
+	}{
+		{3, cu(1), ErrUnit}, {3, cu(4), nil}, {4, cu(1), nil}, {5, cu(1), nil}, {5, autoscale.Resources{CPU: 250}, ErrUnit}, {5, autoscale.Resources{Memory: 1 << 30}, ErrUnit},
+		{5, autoscale.Resources{CPU: 250, Memory: 1 << 29}, ErrUnit},
+	} {
+		_, err := p.Request(0, 0, AgentRequest{Protocol: c.protocol, Unit: c.unit, Want: cu(4)})
+		require.ErrorIs(t, err, c.want, "%+v", c)
+	}
+	a, err := p.Request(0, 0, AgentRequest{Protocol: 5, Unit: cu(1), Want: cu(4), Measured: true})
+	require.NoError(t, err)
+	require.True(t, a.Migrate)
+	for _, want := range []autoscale.Resources{{CPU: 1000, Memory: 3 << 30}, {CPU: 750, Memory: 4 << 30}} {
+		_, err = p.Request(0, 0, AgentRequest{Protocol: 5, Unit: cu(1), Want: want})
+		require.ErrorIs(t, err, ErrLeaving)
+	}
+}
+
+// New limits change nothing that is reserved for what leaves, is not scaled, or no machine.
+func TestLimitsOfOthers(t *testing.T) {
+	p := small(t, PluginDefaults(), 100)
+	fixed, always := vm(3, 6), vm(3, 6)
+	fixed.Fixed, always.Always = true, true
+	require.NoError(t, p.Reserve(0, 0, fixed, false))
+	require.NoError(t, p.Reserve(1, 0, Pod{Use: res(3)}, false))
+	require.NoError(t, p.Reserve(2, 0, always, false))
+	for range 2 {
+		q := wanting(3, nil)
+		q.Measured = true
+		_, err := p.Request(0, 2, q)
+		require.NoError(t, err)
+	}
+	for e := range autoscale.Entity(3) {
+		p.Limits(e, res(1), res(9))
+		cpu, _ := p.Node(0)
+		require.Equal(t, []int64{9000, 0}, []int64{cpu.Reserved, cpu.Buffer}, "%d", e)
+		require.Equal(t, res(9).CPU, p.pods[e].cpu.Max)
+	}
+}
