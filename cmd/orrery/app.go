@@ -28,7 +28,8 @@ type Main struct {
 	// Executable is the program that verify starts twice; "" is the running one.
 	Executable string
 
-	args []string // of this run
+	args  []string // of this run
+	trust []int    // the owners whose files in a study are read too
 }
 
 // newMain is Main in the process it runs in.

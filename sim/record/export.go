@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,27 +19,23 @@ func Tables() []string {
 
 // exported opens a table for export, with nodes by their names.
 func exported(dir, table string) (*tableFile, error) {
-	names, err := namesOf(dir)
-	if err != nil {
-		return nil, err
-	}
-	t, err := opened(dir, table)
-	if err == nil {
-		t.names = names
-	}
-	return t, err
-}
-
-// opened opens a table of a directory.
-func opened(dir, table string) (*tableFile, error) {
 	if !slices.Contains(Tables(), table) {
 		return nil, fmt.Errorf("no table %q in a run directory: choose one of %s", table, strings.Join(Tables(), ", "))
 	}
-	path := filepath.Join(dir, table+".parquet")
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("exporting table %s: %w", table, err)
+	m, err := manifestOf(dir)
+	if err != nil {
+		return nil, err
 	}
-	return openTable(path, table)
+	names, err := m.names()
+	if err != nil {
+		return nil, err
+	}
+	t, err := openTable(m, table)
+	if err != nil {
+		return nil, fmt.Errorf("exporting: %w", err)
+	}
+	t.names = names
+	return t, nil
 }
 
 // ExportCSV writes a table of the run directory dir as CSV: a header row, then

@@ -6,8 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -99,18 +98,23 @@ func (r *restarts) allowed(open int) bool {
 
 // lastWords quotes the end of the youngest log whose name has the prefix.
 func (s *Study) lastWords(prefix string) string {
-	found, err := filepath.Glob(s.path(logDir, prefix+"*"))
+	found, err := s.root.Names(s.path(logDir))
 	if err != nil {
 		return ""
 	}
+	slices.Sort(found)
 	var newest string
 	var when time.Time
-	for _, path := range found {
-		if info, err := os.Stat(path); err == nil && info.Size() > 0 && info.ModTime().After(when) {
+	for _, name := range found {
+		path := s.path(logDir, name)
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if info, err := s.root.Lstat(path); err == nil && info.Size() > 0 && info.ModTime().After(when) {
 			newest, when = path, info.ModTime()
 		}
 	}
-	text, err := os.ReadFile(newest)
+	text, err := s.root.ReadFile(newest)
 	if err != nil || len(text) == 0 {
 		return "; they wrote nothing into " + s.path(logDir)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -130,7 +129,7 @@ func (x Template) Start(_ context.Context, s *Study) (Workers, error) {
 	c.remoteWorkers = remoteWorkers{study: s, poll: x.Poll, log: x.Log, tend: c.look, stop: c.end}
 	for i, line := range lines {
 		each := &command{line: line, log: s.path(logDir, fmt.Sprintf("template-%d.out", i))}
-		if err := each.start(); err != nil {
+		if err := each.start(s); err != nil {
 			return nil, errors.Join(err, c.end(false))
 		}
 		c.commands = append(c.commands, each)
@@ -139,10 +138,10 @@ func (x Template) Start(_ context.Context, s *Study) (Workers, error) {
 	return c, nil
 }
 
-func (c *command) start() error {
-	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+func (c *command) start(s *Study) error {
+	log, err := s.root.Log(c.log)
 	if err != nil {
-		return fmt.Errorf("starting workers: %w", err)
+		return fmt.Errorf("starting workers: %w", suspect(err))
 	}
 	defer log.Close() // the process has its own
 	c.process = exec.Command("sh", "-c", c.line)
@@ -189,7 +188,7 @@ func (c *templateWorkers) look(_ context.Context, open int) error {
 			c.say("given up: %s: %v", each.line, each.failed)
 		default:
 			c.say("ended by %v, started again: %s", each.failed, each.line)
-			if err := each.start(); err != nil {
+			if err := each.start(c.study); err != nil {
 				return err
 			}
 			running++

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"orrery/internal/disk"
 	"orrery/traces"
 	"orrery/traces/importer/swf"
 )
@@ -41,7 +42,7 @@ func cacheKey(path string) (string, error) {
 
 // digest is the SHA-256 of a file, hex.
 func digest(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -64,13 +65,13 @@ func cacheRoot(opts Options) (string, error) {
 		dir = filepath.Join(user, "orrery")
 	}
 	dir = filepath.Join(dir, "imports")
-	return dir, os.MkdirAll(dir, 0o755)
+	return dir, disk.Folder(dir)
 }
 
 // loadEntry reads the label of an entry and checks the table against it.
 func loadEntry(dir string) (label, error) {
 	var l label
-	text, err := os.ReadFile(filepath.Join(dir, entryLabel))
+	text, err := disk.ReadFile(filepath.Join(dir, entryLabel))
 	if err != nil {
 		return l, err
 	}
@@ -84,16 +85,16 @@ func loadEntry(dir string) (label, error) {
 	return l, err
 }
 
-// makeEntry imports the log into a new directory under root, named after
-// pattern.
-func (f *file) makeEntry(root, pattern string, opts Options) (dir string, l label, err error) {
-	made, err := os.MkdirTemp(root, pattern)
+// makeEntry imports the log into a new directory under root, whose name begins with
+// prefix.
+func (f *file) makeEntry(root, prefix string, opts Options) (dir string, l label, err error) {
+	made, err := disk.Scratch(root, prefix)
 	if err != nil {
 		return "", l, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(made))
+			err = errors.Join(err, disk.Delete(made))
 		}
 	}()
 	table := filepath.Join(made, entryTable)
@@ -107,22 +108,22 @@ func (f *file) makeEntry(root, pattern string, opts Options) (dir string, l labe
 	if err != nil {
 		return "", l, err
 	}
-	return made, l, os.WriteFile(filepath.Join(made, entryLabel), append(text, '\n'), 0o644)
+	return made, l, disk.WriteFile(filepath.Join(made, entryLabel), append(text, '\n'))
 }
 
 // publish renames a new entry into its place. When another process was faster
 // its entry stays, if it is sound.
 func publish(made, place string) error {
-	err := os.Rename(made, place)
+	err := disk.Move(made, place)
 	if err == nil {
-		return nil
+		return disk.SyncFolder(filepath.Dir(place))
 	}
 	if _, bad := loadEntry(place); bad == nil {
-		return os.RemoveAll(made)
+		return disk.Delete(made)
 	}
 	aside := made + "-old"
-	if moved := os.Rename(place, aside); moved != nil && !errors.Is(moved, os.ErrNotExist) {
+	if moved := disk.Move(place, aside); moved != nil && !errors.Is(moved, os.ErrNotExist) {
 		return err
 	}
-	return errors.Join(os.Rename(made, place), os.RemoveAll(aside))
+	return errors.Join(disk.Move(made, place), disk.SyncFolder(filepath.Dir(place)), disk.Delete(aside))
 }

@@ -50,7 +50,7 @@ func OpenAny(path string, opts Options) (traces.Source, *Opened, error) {
 	var stop stopped
 	if err != nil && !errors.As(err, &data) && !errors.As(err, &stop) {
 		why := err
-		dir, l, err = f.makeEntry(os.TempDir(), "orrery-import-*", opts)
+		dir, l, err = f.makeEntry(os.TempDir(), "orrery-import-", opts)
 		remove = func() error { return os.RemoveAll(dir) }
 		o.Cached = false
 		o.Note = fmt.Sprintf("imported %s into a temporary file, to be removed at the end: no cache (%v)", path, why)
@@ -91,7 +91,7 @@ func (f *file) cached(opts Options, o *Opened) (dir string, l label, err error) 
 	if !errors.Is(err, os.ErrNotExist) {
 		again = " again, since the earlier import is damaged"
 	}
-	made, l, err := f.makeEntry(root, ".partial-*", opts)
+	made, l, err := f.makeEntry(root, ".partial-", opts)
 	if err != nil {
 		return "", l, err
 	}
