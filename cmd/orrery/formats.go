@@ -189,7 +189,7 @@ func (m *Main) mayRead(quiet bool, dirs ...string) error {
 				return err
 			}
 		}
-		text := or(semanticsFormat.warning(document, r.Spec.Semantics, anew), runFormat.warning(document, r.Schema, anew))
+		text := cmp.Or(semanticsFormat.warning(document, r.Spec.Semantics, anew), runFormat.warning(document, r.Schema, anew))
 		if text != "" && !quiet {
 			m.say("%s", text)
 		}
@@ -421,7 +421,7 @@ func (m *Main) warnOfStudy(s *sweep.Study, quiet bool) {
 	if v := semanticsOf(s); v > 0 {
 		text = semanticsFormat.warning(s.Dir(), v, anew)
 	}
-	if text = or(text, studyFormat.warning(filepath.Join(s.Dir(), "study.json"), s.Format(), anew)); text != "" {
+	if text = cmp.Or(text, studyFormat.warning(filepath.Join(s.Dir(), "study.json"), s.Format(), anew)); text != "" {
 		m.say("%s", text)
 	}
 }

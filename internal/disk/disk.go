@@ -262,7 +262,7 @@ func Scratch(dir, prefix string) (path string, err error) {
 	return path, err
 }
 
-// SyncFile returns once the content of a file is on the disk, whoever wrote it.
+// SyncFile returns once the content of a file is on the disk, also what another program wrote.
 func SyncFile(path string) error {
 	f, err := Open(path)
 	if err != nil {

@@ -42,7 +42,7 @@ func OpenRoot(dir string, trust ...int) (*Root, error) {
 	return r, nil
 }
 
-// OwnerError says that a file belongs to somebody else.
+// OwnerError says that a file belongs to another user.
 type OwnerError struct {
 	Path string
 	UID  int
@@ -120,7 +120,7 @@ func (r *Root) Open(path string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now, err := f.Stat(); err != nil || !os.SameFile(st, now) { // somebody has put another one there meanwhile
+	if now, err := f.Stat(); err != nil || !os.SameFile(st, now) { // another one was put there meanwhile
 		return nil, errors.Join(err, &fs.PathError{Op: "open", Path: path, Err: errors.New("it was replaced while it was opened")}, f.Close())
 	}
 	return f, nil

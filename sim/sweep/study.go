@@ -203,7 +203,7 @@ func Open(dir, binary string, trust ...int) (*Study, error) {
 	return s, s.Reload()
 }
 
-// suspect makes what is no file, or belongs to somebody else, a complaint about the study.
+// suspect makes what is no file, or belongs to another user, a complaint about the study.
 func suspect(err error) error {
 	var (
 		other *disk.NotFileError
@@ -219,7 +219,7 @@ func suspect(err error) error {
 }
 
 // Plain refuses a file or folder of the study, by the path below it, that is a symbolic link
-// or belongs to somebody who is not trusted, and what lies in a folder likewise.
+// or belongs to a user who is not trusted, and what lies in a folder likewise.
 func (s *Study) Plain(elem ...string) error {
 	path := s.path(elem...)
 	st, err := s.root.Lstat(path)

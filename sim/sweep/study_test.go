@@ -266,7 +266,7 @@ func TestLinksInAStudy(t *testing.T) {
 	}
 }
 
-// TestForeignOwner refuses what belongs to somebody else, unless that one is named.
+// TestForeignOwner refuses what belongs to another user, unless that one is named.
 func TestForeignOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
