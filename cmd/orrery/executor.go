@@ -28,7 +28,8 @@ type executorFlags struct {
 const executorHelp = `With slurm, --workers are elements of a job array, and --sbatch gives options of
 sbatch. With template, --command is run once for each worker when it names
 {index}, else once; {command} in it is the command line of a worker, {study} and
-{workers} what they say: --command 'ssh node{index} {command}'.`
+{workers} what they say. Commands that hand their words to another shell, as ssh does,
+take {command:sh}: --command 'ssh node{index} {command:sh}'.`
 
 // trustFlag adds the owners whose files in a study are read beside those of this user.
 func (m *Main) trustFlag(f *pflag.FlagSet) {
@@ -65,7 +66,7 @@ func (e *executorFlags) check(f *pflag.FlagSet) error {
 	case e.executor != "template" && (f.Changed("command") || f.Changed("cancel")):
 		return usagef("--command and --cancel go with --executor template")
 	case e.executor == "template" && e.command == "":
-		return usagef("--executor template: give the command that starts workers, with --command, for example 'ssh node{index} {command}'")
+		return usagef("--executor template: give the command that starts workers, with --command, for example 'ssh node{index} {command:sh}'")
 	}
 	return nil
 }

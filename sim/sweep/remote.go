@@ -143,6 +143,17 @@ func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// oneLine refuses words with a line feed, which would end the line of a script that they
+// stand in, and with a zero byte, which no command can take.
+func oneLine(what string, words ...string) error {
+	for _, w := range words {
+		if strings.ContainsAny(w, "\n\r\x00") {
+			return &DataError{fmt.Sprintf("%q", w), what + " has a line break in it, which no script of workers can hold; name it without"}
+		}
+	}
+	return nil
+}
+
 func quotedAll(words []string) string {
 	quotedWords := make([]string, len(words))
 	for i, w := range words {

@@ -29,7 +29,8 @@ type Template struct {
 	//	{workers}  how many there are to be
 	//	{command}  the command line of a worker
 	//
-	// Braces after a dollar sign are the shell's.
+	// {study:sh} and {command:sh} are quoted once more, for commands such as ssh that
+	// hand their words to another shell. Braces after a dollar sign are the shell's.
 	Command string
 	// Cancel is run once, in the same manner, when the workers are to end before
 	// the study is complete; it may be "".
@@ -44,7 +45,7 @@ type Template struct {
 	Log io.Writer
 }
 
-var placeholder = regexp.MustCompile(`\$?\{[a-z]+\}`)
+var placeholder = regexp.MustCompile(`\$?\{[a-z]+(:sh)?\}`)
 
 // Lines are the commands that Start runs for the study in dir, which need not be
 // there yet.
@@ -68,6 +69,12 @@ func (x Template) expand(dir, text string, index int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("naming the study: %w", err)
 	}
+	if err := oneLine("the path of the study", dir); err != nil {
+		return "", err
+	}
+	if err := oneLine("the command line of a worker", x.Worker...); err != nil {
+		return "", err
+	}
 	var wrong error
 	line := placeholder.ReplaceAllStringFunc(text, func(word string) string {
 		switch word {
@@ -79,9 +86,13 @@ func (x Template) expand(dir, text string, index int) (string, error) {
 			return strconv.Itoa(x.Workers)
 		case "{command}":
 			return quotedAll(x.Worker)
+		case "{study:sh}":
+			return quoted(quoted(dir))
+		case "{command:sh}":
+			return quoted(quotedAll(x.Worker))
 		}
 		if !strings.HasPrefix(word, "$") {
-			wrong = fmt.Errorf("the command for workers has %s: write {study}, {index}, {workers} or {command}", word)
+			wrong = fmt.Errorf("the command for workers has %s: write {study}, {index}, {workers} or {command}, or {study:sh} and {command:sh} for words that another shell reads", word)
 		}
 		return word
 	})
