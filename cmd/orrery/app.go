@@ -16,6 +16,7 @@ import (
 
 	"orrery/internal/spelling"
 	"orrery/profiles"
+	"orrery/reports/table"
 )
 
 // Main is the program with everything it takes from its surroundings, so that a
@@ -71,7 +72,7 @@ func (m *Main) complain(cmd *cobra.Command, err error) {
 	if text == "" {
 		return
 	}
-	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), text)
+	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), table.Escaped(text, "\n\t"))
 	var file *profiles.Error // it says what is wrong with a file, and no flag can mend that
 	if exitCode(err) == exitUsage && !errors.As(err, &file) {
 		fmt.Fprintf(m.Stderr, "run '%s --help' for its flags and examples\n", cmd.CommandPath())

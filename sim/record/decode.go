@@ -86,8 +86,9 @@ type tableFile struct {
 	leaf   []int // column index in the file of each field
 	epoch  model.Time
 	spec   string
-	names  *NodeNames // to name nodes by; nil for numbers
-	words  []words    // of each field
+	names  *NodeNames          // to name nodes by; nil for numbers
+	safe   func(string) string // of texts in an export; may be nil
+	words  []words             // of each field
 	vecs   []vector
 	cols   Columns
 

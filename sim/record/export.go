@@ -42,13 +42,14 @@ func exported(dir, table string) (*tableFile, error) {
 // one line per row in the order of the file. Instants are RFC 3339 in UTC with
 // six digits after the second, spans and sums stay integers of the unit that
 // RESULT-FORMAT.md names, nodes are named as hostlists where the run has names, and
-// a missing value is an empty cell. Memory is that of one row group.
-func ExportCSV(dir, table string, w io.Writer) error {
+// a missing value is an empty cell. Texts pass through safe, if it is not nil. Memory is that of one row group.
+func ExportCSV(dir, table string, safe func(string) string, w io.Writer) error {
 	t, err := exported(dir, table)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
+	t.safe = safe
 	return t.exportCSV(w)
 }
 
@@ -86,6 +87,14 @@ func (t *tableFile) exportCSV(w io.Writer) error {
 	return out.Flush()
 }
 
+// text is a text as it is exported.
+func (t *tableFile) text(s string) string {
+	if t.safe == nil {
+		return s
+	}
+	return t.safe(s)
+}
+
 // appendCell appends a value as CSV.
 func (t *tableFile) appendCell(dst []byte, i int, v *vector, row int) []byte {
 	switch t.fields[i].kind {
@@ -107,10 +116,10 @@ func (t *tableFile) appendCell(dst []byte, i int, v *vector, row int) []byte {
 		}
 	case kindWord:
 		if c := v.i32[row]; c >= 0 {
-			return appendQuoted(dst, t.words[i].list[c])
+			return appendQuoted(dst, t.text(t.words[i].list[c]))
 		}
 	case kindText:
-		return appendQuoted(dst, t.nodesIn(i, v.text[row]))
+		return appendQuoted(dst, t.text(t.nodesIn(i, v.text[row])))
 	}
 	return dst
 }

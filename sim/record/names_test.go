@@ -54,7 +54,7 @@ func TestExportNamesNodes(t *testing.T) {
 	named := func(table string) func() ([]byte, error) {
 		return func() ([]byte, error) {
 			var b bytes.Buffer
-			err := ExportCSV(dir, table, &b)
+			err := ExportCSV(dir, table, nil, &b)
 			return b.Bytes(), err
 		}
 	}

@@ -118,8 +118,10 @@ func checkTarget(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, FileRun)); err == nil {
 		return nil
 	}
+	staged := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), stagePrefix) })
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), stagePrefix) {
+		cut := staged && slices.Contains(resultFiles, e.Name()) // the run was cut off while it was moved into place
+		if !cut && !strings.HasPrefix(e.Name(), stagePrefix) {
 			return fmt.Errorf("%s holds %s but no %s: %w, and nothing in it is overwritten; choose a new or empty directory",
 				dir, e.Name(), FileRun, ErrNotRun)
 		}
@@ -325,6 +327,15 @@ func (w *Writer) publish() error {
 	if err := w.clear(); err != nil {
 		return err
 	}
+	if err := w.move(names); err != nil {
+		_ = w.clear() // a part of a run is no run
+		return err
+	}
+	return disk.Delete(w.stage)
+}
+
+// move puts the files into place, run.json when all others are on the disk.
+func (w *Writer) move(names []string) error {
 	for _, some := range [][]string{names, {FileRun}} {
 		for _, name := range some {
 			if err := disk.Move(filepath.Join(w.stage, name), filepath.Join(w.dir, name)); err != nil {
@@ -335,7 +346,7 @@ func (w *Writer) publish() error {
 			return err
 		}
 	}
-	return disk.Delete(w.stage)
+	return nil
 }
 
 // clear removes an earlier run.
