@@ -117,6 +117,7 @@ func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error
 			return err
 		}
 	}
+	tidyCache()
 	first, opened, err := importer.OpenAny(t.path, o)
 	if err != nil {
 		return err

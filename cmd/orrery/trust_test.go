@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -172,4 +173,30 @@ func TestZeroedContentHash(t *testing.T) {
 		require.Contains(t, got.stderr, "the file was altered after it was written: restore it or import the log again")
 		require.NoError(t, os.WriteFile(path, sound, 0o600))
 	}
+}
+
+// TestLitter removes what a killed import left in the cache with the next one, and keeps what
+// may be at work.
+func TestLitter(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	imports := filepath.Join(cache, "orrery", "imports")
+	for name, age := range map[string]time.Duration{".partial-old": 2 * time.Hour, ".partial-new": time.Minute} {
+		require.NoError(t, os.MkdirAll(filepath.Join(imports, name), 0o700))
+		file := filepath.Join(imports, name, "jobs.parquet")
+		require.NoError(t, os.WriteFile(file, []byte("half"), 0o600))
+		for _, path := range []string{file, filepath.Dir(file)} {
+			require.NoError(t, os.Chtimes(path, time.Now().Add(-age), time.Now().Add(-age)))
+		}
+	}
+	got := inProcess(t, "cache", "info")
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `left by killed processes +1`, got.stdout)
+	require.Zero(t, inProcess(t, "replay", small(t), "--out", filepath.Join(t.TempDir(), "run"), "--quiet").code)
+	require.NoDirExists(t, filepath.Join(imports, ".partial-old"))
+	require.DirExists(t, filepath.Join(imports, ".partial-new"))
+	got = inProcess(t, "cache", "clean", "--all")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "removed 1 import of "+imports)
+	require.DirExists(t, filepath.Join(imports, ".partial-new"))
 }

@@ -54,8 +54,8 @@ func digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// cacheRoot is the directory of the cache, made if need be.
-func cacheRoot(opts Options) (string, error) {
+// CacheDir is the directory of the cache, which need not be there.
+func CacheDir(opts Options) (string, error) {
 	dir := opts.CacheDir
 	if dir == "" {
 		user, err := os.UserCacheDir()
@@ -64,7 +64,15 @@ func cacheRoot(opts Options) (string, error) {
 		}
 		dir = filepath.Join(user, "orrery")
 	}
-	dir = filepath.Join(dir, "imports")
+	return filepath.Join(dir, "imports"), nil
+}
+
+// cacheRoot is CacheDir, made if need be.
+func cacheRoot(opts Options) (string, error) {
+	dir, err := CacheDir(opts)
+	if err != nil {
+		return "", err
+	}
 	return dir, disk.Folder(dir)
 }
 
