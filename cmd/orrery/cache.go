@@ -45,7 +45,7 @@ func (m *Main) cacheInfoCommand() *cobra.Command {
 		Long: `Count the imports in the cache, their bytes, and what killed processes have left.
 
 Exit codes: 0 counted, 1 failed, 2 usage.`,
-		Example:           `  orrery cache info`,
+		Example:           "  orrery cache info\n  orrery cache info -o json",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
@@ -74,7 +74,7 @@ func (m *Main) cacheCleanCommand() *cobra.Command {
 imports too. What a process reads at this moment stays readable to it.
 
 Exit codes: 0 removed, 1 failed, 2 usage.`,
-		Example:           `  orrery cache clean`,
+		Example:           "  orrery cache clean\n  orrery cache clean --all",
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
