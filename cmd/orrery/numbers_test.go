@@ -18,8 +18,8 @@ var jsonRuns = map[string][]struct {
 	line string
 	code int
 }{
-	"compare":       {{"compare before after", 0}, {"compare before after --noise log.swf.gz --replicas 3", 0}, {"compare before after --windows 10", 0}, {"compare run --schedule schedule.csv", 0}},
-	"doctor":        {{"doctor --study .", 0}},
+	"compare":    {{"compare before after", 0}, {"compare before after --noise log.swf.gz --replicas 3", 0}, {"compare before after --windows 10", 0}, {"compare run --schedule schedule.csv", 0}},
+	"cache info": {{"cache info", 0}}, "doctor": {{"doctor --study .", 0}},
 	"explain":       {{"explain run 20", 0}, {"explain --mode-differences", 0}, {"explain sited 20", 0}},
 	"gate":          {{"gate builtin", 0}},
 	"import":        {{"import log.swf.gz --out imported.trace", 0}},
