@@ -138,7 +138,7 @@ func lookIntoCache(now time.Time, whole bool) (c cacheContent, err error) {
 func sizeOf(path string) (bytes int64, changed time.Time) {
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil
+			return fs.SkipDir
 		}
 		if info, err := e.Info(); err == nil {
 			if bytes += info.Size(); info.ModTime().After(changed) {
