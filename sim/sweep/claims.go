@@ -179,7 +179,9 @@ func (s *Study) now(writer string) (time.Time, error) {
 	path := s.path(clockDir, writer)
 	f, err := s.root.Append(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = s.root.NewFile(path)
+		if f, err = s.root.NewFile(path); errors.Is(err, fs.ErrExist) { // another worker of this process asked at once
+			f, err = s.root.Append(path)
+		}
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", suspect(err))
