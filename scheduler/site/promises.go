@@ -177,7 +177,7 @@ func (s *promises) eachEnd(qs *queueState, now model.Time, f func(model.Time)) {
 // that its first blocked job is predicted to get. ref is -1 when there is no such job or
 // there are none. The nodes are valid until the next call.
 func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) {
-	ref, nodes = p.qs.reservation.Ref, p.promises.nodes
+	ref, nodes = p.qs.reservation.Ref, p.core.promises.nodes
 	if !p.qs.blocked || ref < 0 {
 		return -1, 0, nil
 	}
@@ -191,7 +191,7 @@ func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) 
 	} else if at = p.foresee(nodes); at == model.Never {
 		return -1, 0, nil
 	}
-	nodes.And(p.promises.unhomed)
+	nodes.And(p.core.promises.unhomed)
 	if nodes.Next(0) < 0 {
 		return -1, 0, nil
 	}
@@ -202,7 +202,7 @@ func (p *pass) newPromise() (ref model.Ref, at model.Time, nodes model.NodeSet) 
 // beside the jobs started before it and behind it, and returns when; model.Never where
 // that is not foreseen.
 func (p *pass) foresee(nodes model.NodeSet) model.Time {
-	r, found := p.reservation(), &p.promises.selected
+	r, found := p.reservation(), &p.core.promises.selected
 	if r.At == model.Never {
 		return model.Never
 	}
@@ -210,20 +210,20 @@ func (p *pass) foresee(nodes model.NodeSet) model.Time {
 	if r.Detailed {
 		ok = r.Select(found)
 	} else { // numbers of nodes decided; now it is asked which
-		free := p.buf.trial
+		free := p.core.buf.trial
 		free.CopyFrom(p.qs.free)
 		p.qs.ends.Ascend(p.now, func(t model.Time, ref model.Ref, _ int32) bool {
 			if t <= r.At {
-				free.Give(&p.jobs[ref].placement)
+				free.Give(&p.core.jobs[ref].placement)
 			}
 			return t <= r.At
 		})
-		for i := range p.resizes { // services that grew behind it
-			if x := &p.resizes[i]; x.queue == p.qs && x.seq > r.Since && p.jobs[x.ref].predictedEnd(p.now) <= r.At {
+		for i := range p.core.resizes { // services that grew behind it
+			if x := &p.core.resizes[i]; x.queue == p.qs && x.seq > r.Since && p.core.jobs[x.ref].predictedEnd(p.now) <= r.At {
 				free.Give(&x.gained)
 			}
 		}
-		j := &p.jobs[r.Ref]
+		j := &p.core.jobs[r.Ref]
 		q := p.qs.query(j, j.NodesMin, nil)
 		ok = free.Select(&q, found)
 	}
@@ -253,20 +253,20 @@ func (p *pass) publish() {
 	}
 	holder, at, nodes := p.newPromise()
 	changed, has := false, false
-	for i := 0; i < len(p.promises.list); {
-		x := &p.promises.list[i]
+	for i := 0; i < len(p.core.promises.list); {
+		x := &p.core.promises.list[i]
 		switch {
-		case x.queue != p.qs || p.jobs[x.ref].phase != queued:
+		case x.queue != p.qs || p.core.jobs[x.ref].phase != queued:
 		case x.ref != holder:
 			changed = true
 			clear(x.nodes)
-			p.tellPromise(x, p.jobs[x.ref].Job)
-			p.promises.remove(i)
+			p.core.tellPromise(x, p.core.jobs[x.ref].Job)
+			p.core.promises.remove(i)
 			continue
 		default:
-			if has = true; p.promises.set(i, at, nodes) {
+			if has = true; p.core.promises.set(i, at, nodes) {
 				changed = true
-				p.tellPromise(x, p.jobs[x.ref].Job)
+				p.core.tellPromise(x, p.core.jobs[x.ref].Job)
 			}
 		}
 		i++
@@ -274,14 +274,14 @@ func (p *pass) publish() {
 	told := changed
 	if holder >= 0 && !has {
 		told = true
-		p.promises.add(promise{ref: holder, queue: p.qs, left: p.jobs[holder].left, since: p.now, at: at}, nodes)
-		p.tellPromise(&p.promises.list[len(p.promises.list)-1], p.jobs[holder].Job)
+		p.core.promises.add(promise{ref: holder, queue: p.qs, left: p.core.jobs[holder].left, since: p.now, at: at}, nodes)
+		p.core.tellPromise(&p.core.promises.list[len(p.core.promises.list)-1], p.core.jobs[holder].Job)
 	}
 	if told {
-		p.vclusters.invalidateBounds(p.now) // the others plan around it
+		p.core.vclusters.invalidateBounds(p.now) // the others plan around it
 	}
 	if changed {
-		p.vclusters.promiseChanged(p.qs)
+		p.core.vclusters.promiseChanged(p.qs)
 	}
 }
 
@@ -301,16 +301,16 @@ func (s *output) tellPromise(x *promise, job model.JobID) {
 
 // promiseProposed makes the promise of a job that is proposed one of the nodes proposed.
 func (p *pass) promiseProposed(ref model.Ref) {
-	i := p.promises.of(ref)
+	i := p.core.promises.of(ref)
 	if i < 0 {
 		return
 	}
-	nodes := p.promises.nodes
+	nodes := p.core.promises.nodes
 	clear(nodes)
-	addNodes(nodes, &p.jobs[ref].placement)
-	nodes.And(p.promises.unhomed)
-	if p.promises.set(i, p.now, nodes) {
-		p.vclusters.promiseChanged(p.qs)
+	addNodes(nodes, &p.core.jobs[ref].placement)
+	nodes.And(p.core.promises.unhomed)
+	if p.core.promises.set(i, p.now, nodes) {
+		p.core.vclusters.promiseChanged(p.qs)
 	}
 }
 
