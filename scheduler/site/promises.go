@@ -32,9 +32,14 @@ type promises struct {
 	selected    model.Placement // likewise of foresee
 }
 
+// newPromises has none on sites that divide nodes by amounts: a promise is of whole nodes,
+// beside which a small share of another would still have room.
 func newPromises(site *model.Site) promises {
 	var s promises
 	n := len(site.Nodes)
+	if site.Amounts {
+		return s
+	}
 	for i := range site.Nodes {
 		if site.Nodes[i].Home < 0 && len(site.VClusters) > 1 {
 			if s.unhomed == nil {

@@ -27,6 +27,7 @@ type promises struct {
 // Passed implements drive.Recorder.
 func (w *Watcher) Passed(now model.Time, p *scheduler.Plan) {
 	w.hear(^uint64(0))
+	w.clock(now) // a pass without facts
 	for i := range p.Promises {
 		x := p.Promises[i]
 		x.Nodes = copied(&x.Nodes)
@@ -78,6 +79,18 @@ func (w *Watcher) overdue() bool {
 func (w *Watcher) disturbed() {
 	for i := range w.promises.list {
 		w.promises.list[i].plain = false
+	}
+}
+
+// comesFirst notes that j starts before jobs of its vCluster that have a promise, by the
+// order of the queue: a limit, a dependency or a hold that is lifted, or a requeue, has
+// brought a job before them that was not there when they were promised anything.
+func (w *Watcher) comesFirst(j *job) {
+	for i := range w.promises.list {
+		x := w.promises.list[i].job
+		if x.VCluster == j.VCluster && (j.Submit < x.Submit || j.Submit == x.Submit && j.Job < x.Job) {
+			w.promises.list[i].plain = false
+		}
 	}
 }
 

@@ -168,7 +168,8 @@ func (w *Watcher) Fact(now model.Time, f *model.Fact) {
 	w.hear(^uint64(0))
 	w.pass.reset()
 	switch f.Kind {
-	case model.FactNode, model.FactPower, model.FactBandwidth, model.FactSensitivePool, model.FactDemand, model.FactResized, model.FactPreempted, model.FactRestored, model.FactRefused:
+	case model.FactNode, model.FactPower, model.FactBandwidth, model.FactSensitivePool, model.FactDemand, model.FactResized, model.FactPreempted, model.FactRestored, model.FactRefused,
+		model.FactRequeued:
 		w.disturbed()
 	}
 	switch f.Kind {
@@ -347,6 +348,7 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 		t := w.starting(j, &x.placement)
 		w.setAside(j, t)
 		if p.Kind == model.ProposeAssign {
+			w.comesFirst(j)
 			w.keepsPromises(j, t)
 			w.flies(j, &x.placement)
 		}

@@ -58,7 +58,7 @@ func (s *naiveSite) unhomed(nodes []int) []int {
 func (s *naiveSite) promise(l *naiveVCluster, blocked *naiveJob, shadow model.Time) *naivePromise {
 	var p *naivePromise
 	switch {
-	case blocked == nil || l.policy.Private || len(s.vclusters) == 1:
+	case blocked == nil || l.policy.Private || len(s.vclusters) == 1 || s.st.Amounts:
 	case l.policy.Backfill == order.Conservative:
 		for _, r := range l.plans {
 			if r.job == blocked {
