@@ -54,8 +54,14 @@ func exampleFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
 	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
 	require.NoError(t, os.WriteFile("experiment.yaml", []byte("traces: [log.swf.gz]\nsettings: [{path: weights.wait_time, values: [1, 2, 3]}]\n"), 0o600))
+	require.NoError(t, os.Mkdir("cases", 0o700))
+	require.NoError(t, os.WriteFile("cases/borrowing.json", []byte(borrowing), 0o600))
 	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "--out", "study", "--report", "--quiet").code)
 }
+
+// borrowing is a file of one recorded case.
+const borrowing = `{"schema": "autoscale-conformance/1", "name": "lattice-borrowing", "system": "lattice", "count": 1, "cases": [{"id": "a",
+	"lender_total": 20, "lender_idle": 8, "requested": 4, "max_borrow_pct": 0.2, "lending_enabled": true, "borrowing_enabled": true, "expected_granted": 4}]}`
 
 // promptly is the schedule of smallLog on a machine that is large enough for
 // all jobs to start at once.

@@ -65,6 +65,18 @@ var packageTable = []packageRule{
 	{dir: "scheduler/drive", may: []string{"scheduler/model", "scheduler"}},
 	{dir: "scheduler/drive/conform", may: []string{"scheduler/model", "scheduler", "scheduler/drive", "github.com/stretchr/testify/..."}},
 
+	{dir: "autoscale", may: []string{"scheduler/model"}},
+	{dir: "autoscale/lattice", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/hpa", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/kpa", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/keda", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/fixed", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/clairvoyant", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/neon", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
+	{dir: "autoscale/maestro", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale"}},
+	{dir: "autoscale/lcm", may: []string{"scheduler/model", "autoscale"}},
+	{dir: "autoscale/conform", may: []string{"scheduler/model", "autoscale", "autoscale/..."}},
+
 	{dir: "internal/spelling"},
 	{dir: "third_party/brotli"},
 	{dir: "traces/hostlist"},

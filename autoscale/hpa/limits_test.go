@@ -1,0 +1,89 @@
+package hpa
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/autoscale"
+	"orrery/scheduler/model"
+)
+
+// The highest demand counts, wherever it stands among the metrics.
+func TestHighestDemand(t *testing.T) {
+	for _, values := range [][2]float64{{0.6, 0.8}, {0.8, 0.6}} {
+		cfg := config()
+		cfg.Metrics = []Metric{{Kind: ServiceRatio, Target: 0.5}, {Kind: ServiceRatio, Target: 0.5}}
+		l := newLoop(t, cfg, 10)
+		l.tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: values[1]},
+			autoscale.Fact{Kind: autoscale.FactSample, Metric: 2, Entity: autoscale.Whole, Value: 9})
+		l.step(values[0])
+		require.EqualValues(t, 16, l.size)
+	}
+	// One that fails beside one that demands what there is changes nothing, and is no fault.
+	cfg := config()
+	cfg.Metrics = append(cfg.Metrics, Metric{Kind: InvalidMetric})
+	l := newLoop(t, cfg, 10)
+	require.Equal(t, GuardTolerance, l.step(0.5).Guard)
+}
+
+// A limit is named only where it takes something away.
+func TestLimits(t *testing.T) {
+	cfg := Config{Min: 2, Max: 10, UpFactor: 2, Up: DefaultUp(), Down: Rules{Policies: []ScalingPolicy{{Value: 3, Period: 1}}}}
+	for _, c := range []struct {
+		current, desired, to int64
+		limit                Limit
+		plain                int64
+		plainLimit           Limit
+	}{
+		{5, 10, 10, DesiredWithinRange, 10, DesiredWithinRange}, {5, 11, 10, TooManyReplicas, 10, TooManyReplicas},
+		{4, 8, 8, DesiredWithinRange, 8, DesiredWithinRange}, {4, 9, 8, ScaleUpLimit, 8, ScaleUpLimit}, {2, 5, 5, DesiredWithinRange, 4, ScaleUpLimit},
+		{5, 2, 2, DesiredWithinRange, 2, DesiredWithinRange}, {4, 1, 2, TooFewReplicas, 2, TooFewReplicas}, {6, 2, 3, ScaleDownLimit, 2, DesiredWithinRange},
+		{5, 1, 2, TooFewReplicas, 2, TooFewReplicas}, {6, 6, 6, DesiredWithinRange, 6, DesiredWithinRange},
+	} {
+		n, limit := cfg.Limit(0, c.current, c.desired, nil, nil)
+		require.Equal(t, []any{c.to, c.limit}, []any{n, limit}, "%+v", c)
+		n, limit = cfg.LimitPlainly(c.current, c.desired)
+		require.Equal(t, []any{c.plain, c.plainLimit}, []any{n, limit}, "%+v", c)
+	}
+}
+
+// What no window covers any more is replaced, so that the memory stays bounded.
+func TestHistory(t *testing.T) {
+	h := History{{9, 0}, {8, 10}}
+	require.EqualValues(t, 3, h.Stabilize(20, 1, 3, 10, 10))
+	require.Equal(t, History{{3, 20}, {8, 10}}, h)
+	require.EqualValues(t, 2, h.Stabilize(20, 1, 2, 10, 10)) // 10 is exactly the window, and not yet old
+	require.Equal(t, History{{3, 20}, {8, 10}, {2, 20}}, h)
+	h = History{{9, 0}}
+	require.EqualValues(t, 9, h.StabilizeDown(10, 1, 10))
+	require.EqualValues(t, 1, h.StabilizeDown(11, 1, 10))
+	require.Equal(t, History{{1, 11}, {1, 10}}, h)
+	for _, windows := range [][2]model.Duration{{10, 5}, {5, 10}} { // one is as old as the longer window: not yet old
+		h = History{{9, 10}}
+		h.Stabilize(20, 1, 3, windows[0], windows[1])
+		require.Len(t, h, 2)
+	}
+	var c Changes
+	policies := []ScalingPolicy{{Period: 10}, {Period: 5}}
+	for _, at := range []model.Time{0, 10, 11} {
+		c.add(Change{1, at}, policies)
+	}
+	require.Equal(t, Changes{{1, 11}, {1, 10}}, c)
+	require.EqualValues(t, 1, c.within(20, 10))
+}
+
+// A demand for what there is that the past holds up is one of the way up.
+func TestAble(t *testing.T) {
+	cfg := config()
+	cfg.Up.Window, cfg.Down.Window = model.Minute, 0
+	l := newLoop(t, cfg, 10)
+	l.step(0.2) // down to 4 at once
+	require.EqualValues(t, 4, l.size)
+	require.Equal(t, GuardStabilized, l.step(0.9).Guard)
+	require.Equal(t, ScaleUpStabilized, l.p.Last().Able)
+	cfg.Down.Window = model.Minute
+	l = newLoop(t, cfg, 10)
+	l.step(0.2)
+	require.Equal(t, ScaleDownStabilized, l.p.Last().Able)
+}

@@ -1,0 +1,82 @@
+package lcm
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/autoscale"
+	"orrery/scheduler/model"
+)
+
+// What is declared counts, else hardware of which all is known, in whole GiB.
+func TestEffective(t *testing.T) {
+	const gib = 1 << 30
+	declared := size(3)
+	all := Hardware{CPUs: 8, Memory: 5*gib - 1, Disk: 9 * gib}
+	c, ok := Effective(&declared, all)
+	require.Equal(t, []any{size(3), true}, []any{c, ok})
+	c, ok = Effective(nil, all)
+	require.Equal(t, []any{Capacity{8, 4, 9}, true}, []any{c, ok})
+	for _, h := range []Hardware{{}, {Memory: gib, Disk: gib}, {CPUs: 1, Disk: gib}, {CPUs: 1, Memory: gib}} {
+		c, ok = Effective(nil, h)
+		require.Equal(t, []any{Capacity{}, false}, []any{c, ok})
+	}
+}
+
+// Versions at the ends of a range pass; an end that is not stated is none.
+func TestImages(t *testing.T) {
+	for _, c := range []struct {
+		image Image
+		want  bool
+	}{{Image{MinVersion: "2.8.0"}, true}, {Image{MaxVersion: "2.8.0"}, true}, {Image{MinVersion: "2.8.1"}, false}, {Image{MaxVersion: "2.7.9"}, false}, {Image{}, true}} {
+		require.Equal(t, c.want, (&Engine{}).image(&c.image, &Worker{Version: "2.8.0"}), "%+v", c)
+	}
+	w := Worker{Declared: size(10), Sessions: 5, Cached: &Cached{Declared: size(10)}}
+	require.Zero(t, w.Score(), "no sessions, says the cache")
+}
+
+// The guards at their ends, in their order.
+func TestGuards(t *testing.T) {
+	r := reconciler(t, func(c *ReconcilerConfig) { c.MinWorkers = 2 })
+	idle := Idleness{Idle: true, Eligible: true}
+	for _, c := range []struct {
+		running int64
+		drained model.Time
+		i       Idleness
+		want    autoscale.Guard
+	}{
+		{3, model.Never, idle, ""}, {2, model.Never, idle, GuardMinWorkers}, {2, start, idle, GuardMinWorkers}, {3, start, idle, ""}, {3, start + 1, idle, GuardCoolingDown},
+		{2, start, Idleness{Idle: true}, GuardNotEligible}, {2, start, Idleness{Eligible: true}, GuardNotIdle}, {2, start, Idleness{AutoPaused: true}, GuardAutoPause},
+	} {
+		r.Restore(c.running, c.drained)
+		g, e := r.Guards(start.Add(600*model.Second), c.i)
+		require.Equal(t, c.want, g)
+		if g != "" {
+			require.Equal(t, string(g), e.String())
+		}
+	}
+}
+
+// A worker is active from when it is ready; only a resume snoozes; samples of others are
+// none of its own.
+func TestActivity(t *testing.T) {
+	r := reconciler(t)
+	enter := func(e autoscale.Entity, s autoscale.State, at model.Time) {
+		r.Observe(at, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: e, State: s, At: at}})
+	}
+	ready := start.Add(5 * model.Minute)
+	enter(1, autoscale.Starting, start)
+	enter(1, autoscale.Starting, start.Add(model.Minute))
+	require.Equal(t, start, r.machines[0].active)
+	enter(1, autoscale.Ready, ready)
+	enter(1, autoscale.Ready, ready.Add(model.Minute))
+	require.Equal(t, []model.Time{ready, model.Never}, []model.Time{r.machines[0].active, r.machines[0].resumed})
+	require.EqualValues(t, 1, r.Count(Provisioned))
+	late := ready.Add(model.Hour)
+	r.Observe(late, []autoscale.Fact{{Kind: autoscale.FactSample, Entity: 2, At: late}, {Kind: autoscale.FactSample, Entity: 1, Metric: Refresh, At: late}, {Kind: autoscale.FactSample, Entity: 1, At: start}})
+	require.Equal(t, ready, r.machines[0].active)
+	enter(1, autoscale.Stopped, late)
+	enter(1, autoscale.Ready, late.Add(model.Minute))
+	require.Equal(t, late.Add(model.Minute), r.machines[0].resumed)
+}

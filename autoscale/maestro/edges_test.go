@@ -1,0 +1,171 @@
+package maestro
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/autoscale"
+	"orrery/scheduler/model"
+)
+
+// The state is stored when it differs, and by the limit in any case.
+func TestChanged(t *testing.T) {
+	for _, c := range []struct {
+		rule          autoscale.Rule
+		before, state State
+		want          bool
+	}{{RuleUp, InSync, Subdimensioned, true}, {RuleUp, Subdimensioned, Subdimensioned, false}, {RuleLimit, Subdimensioned, Subdimensioned, true}, {RuleInSync, InSync, InSync, false}} {
+		require.Equal(t, c.want, (&Check{Rule: c.rule, State: c.state}).Changed(c.before), "%+v", c)
+	}
+}
+
+// A down trigger whose change is not negative matches nothing.
+func TestDownTriggersOnlyShrink(t *testing.T) {
+	c := rooms(func(c *Config) { c.Up.Triggers = nil })
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 2, Ready: 8}, Usage: []float32{0.2, 0, 0, 0.2}, Down: [][]float32{{0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2}}}
+	for _, delta := range []int64{0, 1} {
+		c.Down.Triggers[0].Kind, c.Down.Triggers[0].Delta = KindLegacy, delta
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+	}
+}
+
+// An up trigger whose change is not positive matches nothing, but for the limit.
+func TestUpTriggersOnlyGrow(t *testing.T) {
+	c := rooms(func(c *Config) { c.Down.Triggers = nil })
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 8, Ready: 2}, Usage: []float32{0.8, 0, 0, 0.8}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}}
+	for _, delta := range []int64{0, -1} {
+		c.Up.Triggers[0].Kind, c.Up.Triggers[0].Delta = KindLegacy, delta
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+		c.Up.Triggers[0].Limit = 80
+		require.Equal(t, Check{Rule: RuleLimit, Delta: delta, State: Subdimensioned}, c.Check(&in), "as coded")
+		c.Up.Triggers[0].Limit = 81
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+		in.Rooms = Rooms{Occupied: 16, Ready: 4}
+		require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "at the maximum")
+		in.Rooms = Rooms{Occupied: 8, Ready: 2}
+	}
+}
+
+// Without a maximum nothing but the minimum bounds; at a bound nothing is left to do.
+func TestClamps(t *testing.T) {
+	for _, c := range []struct{ amount, current, least, most, up, down int64 }{
+		{3, 19, 1, 0, 3, 3}, {30, 19, 1, 0, 30, 18}, {3, 6, 1, 6, 0, 3}, {3, 3, 3, 6, 3, 0}, {1, 1, 3, 6, 2, 0}, {1, 9, 3, 6, 0, 3}, {2, 4, 3, 6, 2, 1},
+	} {
+		require.Equal(t, []int64{c.up, c.down}, []int64{ClampUp(c.amount, c.current, c.least, c.most), ClampDown(c.amount, c.current, c.least, c.most)}, "%+v", c)
+	}
+}
+
+// A usage that is not known matches nothing, whatever the points of before say.
+func TestUnknownUsage(t *testing.T) {
+	c := rooms()
+	in := Input{Now: start, Scaled: start, Rooms: Rooms{Occupied: 8, Ready: 2}, Up: [][]float32{{0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8}}, Down: [][]float32{{0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}}}
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		in.Usage = []float32{float32(v), float32(v), 0, 0}
+		for _, k := range []Kind{KindRoom, KindCPU} {
+			c.Up.Triggers[0].Kind, c.Down.Triggers[0].Kind = k, k
+			require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in))
+		}
+	}
+	in.Usage, in.Up, in.Down = []float32{0.8, 0, 0, 0}, nil, nil
+	c.Up.Triggers[0].Kind, c.Down.Triggers[0].Kind = KindRoom, KindRoom
+	require.Equal(t, Check{Rule: RuleInSync, InSync: true}, c.Check(&in), "no points")
+}
+
+// What is exactly the largest step is not cut.
+func TestWithin(t *testing.T) {
+	c := rooms()
+	for _, x := range []struct {
+		delta, want int64
+		guard       autoscale.Guard
+	}{{5, 5, ""}, {6, 5, GuardStep}, {11, 5, GuardStep}, {-8, -8, ""}, {-9, -8, autoscale.GuardMin}} {
+		n, g := c.Within(x.delta, 10, 5)
+		require.Equal(t, []any{x.want, x.guard}, []any{n, g}, "%+v", x)
+	}
+}
+
+// A room that becomes occupied is one that was not before, by number as by counts.
+func TestPanicByRooms(t *testing.T) {
+	p := policy(t, rooms(func(c *Config) { c.Panic, c.Up.Delta, c.Min = true, 1, 0 }))
+	enter := func(e autoscale.Entity, s autoscale.State) int {
+		p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: e, State: s}})
+		n := 0
+		for _, d := range p.Plan(start).Decisions {
+			if d.Rule == RulePanic {
+				n++
+			}
+		}
+		return n
+	}
+	p.Plan(start)
+	require.Zero(t, enter(1, autoscale.Ready))
+	require.Equal(t, 1, enter(1, autoscale.Busy))
+	require.Zero(t, enter(1, autoscale.Busy))
+	require.Zero(t, enter(2, autoscale.Draining))
+	require.Equal(t, Rooms{Occupied: 1, Terminating: 1}, p.rooms)
+	require.Equal(t, 1, enter(3, autoscale.Busy))
+}
+
+// Samples of series and rooms that a policy does not have change nothing.
+func TestForeignSamples(t *testing.T) {
+	p := policy(t, rooms())
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactEntity, Entity: 1, State: autoscale.Ready, Resources: autoscale.Resources{CPU: 1000}}})
+	for _, f := range []autoscale.Fact{
+		{Metric: -1, Entity: autoscale.Whole}, {Metric: autoscale.Metric(Custom), Entity: autoscale.Whole}, {Metric: 99, Entity: autoscale.Whole}, {Metric: CPU, Entity: 7}, {Metric: 2, Entity: 1}, {Metric: -1, Entity: 1},
+		{Metric: autoscale.Metric(KindLegacy), Entity: autoscale.Whole}, {Metric: Memory, Entity: 1, Missing: true},
+	} {
+		f.Kind, f.Value = autoscale.FactSample, 500
+		p.Observe(start, []autoscale.Fact{f})
+	}
+	p.Plan(start)
+	for k, v := range p.in.Usage {
+		require.True(t, Kind(k) == KindRoom || Kind(k) == KindLegacy || v != v, "%v", p.in.Usage)
+	}
+	for k, v := range p.whole {
+		require.True(t, v != v, "%d", k)
+	}
+}
+
+// Version 10 shrinks at exactly its threshold, proposes nothing where nothing is to change,
+// and goes by its own series and results.
+func TestV10Edges(t *testing.T) {
+	cfg := V10Defaults()
+	cfg.ReadyTarget, cfg.DownThreshold, cfg.MaxMatches = 0.5, 0.6, 2
+	require.True(t, cfg.CanShrink(120, 200))
+	require.False(t, cfg.CanShrink(120, 199))
+	p, err := NewV10(cfg)
+	require.NoError(t, err)
+	sample := func(m autoscale.Metric, e autoscale.Entity, v float64) autoscale.Fact {
+		return autoscale.Fact{Kind: autoscale.FactSample, Metric: m, Entity: e, Value: v}
+	}
+	p.Observe(start, counts(8, 8))
+	p.Observe(start, []autoscale.Fact{sample(RunningMatches, autoscale.Whole, 16), sample(FreeMatches, autoscale.Whole, 16), sample(RunningMatches, 3, 99), sample(2, autoscale.Whole, 99)})
+	plan := p.Plan(start)
+	require.Empty(t, plan.Proposals, "16 rooms it is")
+	require.False(t, plan.Decisions[0].Proposed())
+	p.Observe(start, counts(8, 4))
+	next := start.Add(10 * model.Second)
+	require.Len(t, p.Plan(next).Proposals, 1)
+	p.Observe(next, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted}, {Kind: autoscale.FactSample, Metric: 7, Seq: 1}})
+	require.Equal(t, autoscale.GuardInFlight, p.Plan(next.Add(10 * model.Second)).Decisions[0].Guard)
+	p.Observe(next, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected}})
+	require.True(t, p.Plan(next.Add(20 * model.Second)).Decisions[0].Proposed())
+	require.Equal(t, model.Never, p.down)
+}
+
+// A fixed buffer has no threshold, and no maximum unless there is one; at exactly the
+// cooldown it may shrink.
+func TestV10Buffer(t *testing.T) {
+	cfg := V10Defaults()
+	cfg.Buffer, cfg.DownThreshold, cfg.DownCooldown = 3, 0, model.Minute
+	p, err := NewV10(cfg)
+	require.NoError(t, err)
+	p.Observe(start, counts(50, 9))
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult}})
+	d := p.Plan(start).Decisions[0]
+	require.Equal(t, []any{RuleBuffer, int64(53), true}, []any{d.Rule, d.Would.N, d.Proposed()})
+	p.Observe(start, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted}})
+	require.Equal(t, autoscale.GuardCooldown, p.Plan(start.Add(50 * model.Second)).Decisions[0].Guard)
+	require.True(t, p.Plan(start.Add(model.Minute)).Decisions[0].Proposed())
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"orrery/autoscale/conform"
+	"orrery/reports/table"
+)
+
+// conformed is the document that conform prints.
+type conformed struct {
+	Files   []conform.File `json:"files"`
+	Cases   int            `json:"cases"`
+	Passed  int            `json:"passed"`
+	Failed  int            `json:"failed"`
+	Skipped int            `json:"skipped"`
+	Refused int            `json:"refused"` // files and cases that were not understood
+}
+
+func (m *Main) conformCommand() *cobra.Command {
+	var print *printer
+	cmd := &cobra.Command{
+		Use:   "conform DIR",
+		Short: "Check the scaling policies against recorded cases",
+		Long: `Check the scaling policies against files of recorded cases: inputs with the answers
+of the systems that the policies follow. DIR holds files of the schema
+autoscale-conformance/1, of any number and name; a case may have steps, and each
+step is one check. Printed are the checks that passed and failed in each file and
+the first step of each case that differs, with what was wanted and what came.
+
+Fields, names and schemas that are not known are refused, and named. A check that is
+skipped is printed with the reason.
+
+Exit codes: 0 all checks passed, 2 usage, 3 no such folder, no cases in it, or some
+that are refused, 4 a check failed.`,
+		Example: `  orrery conform cases
+  orrery conform cases -o json`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := conformOf(args[0])
+			if err != nil {
+				return err
+			}
+			if print.json() {
+				err = print.document(c)
+			} else {
+				err = c.show(m, print)
+			}
+			if err != nil {
+				return err
+			}
+			return c.verdict()
+		},
+	}
+	print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
+	return cmd
+}
+
+// conformOf checks the files of a folder in the order of their names.
+func conformOf(dir string) (*conformed, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, input(err)
+	}
+	c := &conformed{Files: []conform.File{}}
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, input(err)
+		}
+		f, ok := conform.Check(e.Name(), content)
+		if !ok {
+			continue
+		}
+		c.Files = append(c.Files, f)
+		c.Cases += f.Cases
+		c.Passed += f.Passed
+		c.Failed += f.Failed
+		c.Skipped += f.Skipped
+		c.Refused += len(f.Refused)
+	}
+	if len(c.Files) == 0 {
+		return nil, input(fmt.Errorf("%s holds no files of cases: want *.json", dir))
+	}
+	return c, nil
+}
+
+// show prints the counts, and what is not well.
+func (c *conformed) show(m *Main, print *printer) error {
+	t := table.New("file", "system", "cases", "passed", "failed", "skipped", "refused")
+	for i := range c.Files {
+		f := &c.Files[i]
+		t.Row(f.Name, f.System, f.Cases, f.Passed, f.Failed, f.Skipped, len(f.Refused))
+	}
+	t.Row("all", "", c.Cases, c.Passed, c.Failed, c.Skipped, c.Refused)
+	if err := print.table(t); err != nil {
+		return err
+	}
+	for i := range c.Files {
+		f := &c.Files[i]
+		for _, x := range f.Failures {
+			fmt.Fprintf(m.Stdout, "%s: case %s, step %d: %s: want %s, got %s\n", f.Name, x.Case, x.Step, x.Field, valueText(x.Want), valueText(x.Got))
+		}
+		for _, x := range f.Skips {
+			fmt.Fprintf(m.Stdout, "%s: case %s: %d skipped: %s\n", f.Name, x.Case, x.Checks, x.Reason)
+		}
+		for _, x := range f.Refused {
+			if x.Case == "" {
+				fmt.Fprintf(m.Stdout, "%s: refused: %s\n", f.Name, x.Reason)
+				continue
+			}
+			fmt.Fprintf(m.Stdout, "%s: case %s: refused: %s\n", f.Name, x.Case, x.Reason)
+		}
+		if f.Note != "" {
+			fmt.Fprintf(m.Stdout, "%s: %s\n", f.Name, f.Note)
+		}
+	}
+	return nil
+}
+
+// valueText is a value as the files write it.
+func valueText(v any) string {
+	if v == nil {
+		return "null"
+	}
+	return fmt.Sprint(v)
+}
+
+// verdict is the error that the checks call for.
+func (c *conformed) verdict() error {
+	switch {
+	case c.Failed > 0:
+		return &codedError{exitMismatch, fmt.Errorf("%d of %d checks failed", c.Failed, c.Failed+c.Passed)}
+	case c.Refused > 0:
+		return input(fmt.Errorf("%d files or cases were refused", c.Refused))
+	}
+	return nil
+}
