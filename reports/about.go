@@ -124,6 +124,8 @@ func readAbout(f *record.Run) (about, error) {
 	if m, ok := d.at("spec.site").(map[string]any); ok {
 		a.site = m
 	}
+	delete(d, "files") // digests, which are no setting
+	delete(d, "digest")
 	a.rest = flatten("", map[string]any(d), nil)
 	return a, nil
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/sim/record"
 )
 
@@ -52,7 +53,7 @@ func (m Made) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return record.WriteFile(filepath.Join(dir, fileMade), raw)
+	return disk.WriteFile(filepath.Join(dir, fileMade), raw)
 }
 
 // madeOf is what made a run, by what it notes of itself: nothing where it does not.

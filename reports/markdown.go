@@ -25,7 +25,7 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 		line("\n## ", title, "\n")
 		return t.Write(b, table.Markdown, table.Options{})
 	}
-	line("# Replay of ", o.Title, "\n")
+	line("# Replay of ", table.EscapedMarkdown(o.Title), "\n")
 	if r.table.Verdict != "" {
 		line("**", string(r.table.Verdict), "**: ", VerdictWords(r.table.Verdict), ".\n")
 	}

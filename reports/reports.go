@@ -9,11 +9,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
+	"orrery/internal/disk"
 	"orrery/reports/plot"
-	"orrery/sim/record"
 )
 
 // Names of what Write puts into a run directory.
@@ -77,7 +76,7 @@ func (r *run) figures() []*plot.Figure {
 // writeFigures writes each figure as NAME.svg and NAME.png into dir, which is
 // made when it is missing.
 func writeFigures(dir string, figures ...*plot.Figure) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := disk.Folder(dir); err != nil {
 		return fmt.Errorf("drawing figures: %w", err)
 	}
 	for _, f := range figures {
@@ -98,5 +97,5 @@ func writeFile(path string, fill func(io.Writer) error) error {
 	if err := fill(&b); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	return record.WriteFile(path, b.Bytes())
+	return disk.WriteFile(path, b.Bytes())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/disk"
 	"orrery/reports/plot"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
@@ -137,7 +138,7 @@ func TestSiteThatContradictsItself(t *testing.T) {
 	dir := guestSite(t, filepath.Join(t.TempDir(), "run"))
 	path := filepath.Join(dir, record.FileMetrics)
 	text := strings.Replace(string(read(t, path)), `"by": "tenant"`, `"by": "nobody"`, 1)
-	require.NoError(t, record.WriteFile(path, []byte(text)))
+	require.NoError(t, disk.WriteFile(path, []byte(text)))
 	_, err := load(dir, 10)
 	var data *record.DataError
 	require.ErrorAs(t, err, &data)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -61,7 +62,7 @@ func WriteStudy(dir string, s *Study, made Made) error {
 	if err != nil {
 		return err
 	}
-	if err := record.WriteFile(filepath.Join(dir, fileStudy), raw); err != nil {
+	if err := disk.WriteFile(filepath.Join(dir, fileStudy), raw); err != nil {
 		return err
 	}
 	if err := made.write(dir); err != nil {

@@ -132,7 +132,7 @@ func conclude(p *plan.Resolved, res *Result, info traces.Info, jobs record.Scann
 		nodes = p.Site.Core.Site
 	}
 	d := rundir.Document{
-		Schema: record.SchemaVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),
+		Schema: record.RunVersion, Version: opt.Version, SpecID: res.Spec.ID(), Spec: res.Spec.JSON(),
 		Trace: rundir.Trace{
 			Name: info.Name, Hash: info.Hash, Rows: info.Rows, EpochUS: info.Epoch, EpochKnown: info.EpochKnown, TimeZone: info.TimeZone,
 		},

@@ -57,7 +57,9 @@ type side[R any] struct {
 // A Parquet file that does not carry our metadata is accepted when its columns
 // fit: id and submit at least. Its epoch is 1970 and not known, and since it
 // claims nothing, Open reads it once to find its content hash and whether it
-// is sorted; a bundle of ours opens without reading a row.
+// is sorted. A bundle of ours opens without decoding a row: all bytes of its files
+// are compared with the digest in them. One that an older version wrote has none, and
+// is read once to compare its content hash.
 func Open(path string) (*Bundle, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -154,14 +156,28 @@ func (b *Bundle) describe() error {
 		if len(b.info.Hash) != 64 {
 			return lead.badMeta(keyContent, b.info.Hash, "64 hex digits")
 		}
-		return nil
+		if b.jobs.sealed() {
+			return nil
+		}
 	}
 	s, err := b.survey()
 	if err != nil {
 		return err
 	}
+	if got := s.content(&b.meta); b.jobs.ours && got != b.info.Hash {
+		return b.altered(got)
+	}
+	if b.jobs.ours {
+		return nil
+	}
 	b.info.Hash, b.info.Sorted, b.meta.Sorted = s.content(&b.meta), s.sorted, s.sorted
 	return nil
+}
+
+// altered says that the rows are not those of the metadata.
+func (b *Bundle) altered(found string) error {
+	return &DataError{File: b.path, Found: "content with the hash " + found, Expected: b.info.Hash + ", as the metadata states",
+		Mend: "the rows were altered after the trace was written: import the log again"}
 }
 
 // openSides opens the tables beside jobs and reads the small ones.

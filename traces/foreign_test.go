@@ -208,7 +208,7 @@ func TestForeignValuesOutOfRange(t *testing.T) {
 	}
 }
 
-// A file of ours is not read on opening, so there the column path itself must
+// A file of ours is not decoded on opening, so there the column path itself must
 // notice; the metadata is forged to say so.
 func TestSourceNoticesValuesOutOfRange(t *testing.T) {
 	type job struct {
@@ -231,7 +231,8 @@ func TestSourceNoticesValuesOutOfRange(t *testing.T) {
 		"row 3, column id: found -9223372036854775808, expected a value in th": {ID: p(int64(-1 << 63)), Submit: p(int64(9))},
 	} {
 		good := job{ID: p(int64(1)), Submit: p(int64(5)), Start: p(int64(6)), Kind: "bounded"}
-		path := writeForeign(t, []job{good, {ID: p(int64(2)), Submit: p(int64(5)), Kind: "bounded"}, bad, good}, forged(nil)...)
+		path := writeForeign(t, []job{good, {ID: p(int64(2)), Submit: p(int64(5)), Kind: "bounded"}, bad, good}, forged(map[string]string{"orrery.seal": placeholder})...)
+		reseal(t, path)
 		b, err := traces.Open(path)
 		require.NoError(t, err)
 		src, err := b.Jobs()

@@ -26,6 +26,7 @@ const (
 	keyTables     = "orrery.tables" // of the bundle, so that a lost one is missed
 	keyWarmStart  = "orrery.warm_start_us"
 	keyHistory    = "orrery.history_us"
+	keySeal       = "orrery.seal" // the digest of the file, see unsealed
 
 	columnRanOn = "recorded_nodes" // read by a replay until the warm start
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 )
 
@@ -31,7 +32,11 @@ type tableReader[R any] struct {
 // openTable opens a file and checks its footer and its schema. It reads no
 // row.
 func openTable[R any](name, path string, fields []field[R]) (t *tableReader[R], err error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
+	var other *disk.NotFileError
+	if errors.As(err, &other) {
+		return nil, &DataError{File: path, Found: other.Kind(), Expected: "a Parquet file", Mend: "name a trace bundle or a Parquet file"}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +51,9 @@ func openTable[R any](name, path string, fields []field[R]) (t *tableReader[R], 
 	}
 	t = &tableReader[R]{name: name, path: path, fields: fields, osfile: f, size: st.Size()}
 	if err := t.openFile(); err != nil {
+		return nil, err
+	}
+	if err := t.checkSeal(); err != nil {
 		return nil, err
 	}
 	_, t.ours = t.parquet.Lookup(keySchema)

@@ -2,13 +2,14 @@ package traces
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 )
 
@@ -24,15 +25,16 @@ type tableWriter[R any] struct {
 	dest   string // destination and table, for messages
 	epoch  model.Time
 	fields []field[R]
-	file   *os.File
+	file   *disk.File
 	buf    *bufio.Writer
+	sealed *sealing
 	out    *parquet.GenericWriter[any]
 	hash   tableHash
 	values [][]parquet.Value // by column: rows not yet handed to the library
 }
 
 func newTableWriter[R any](name, dest, path string, fields []field[R]) (*tableWriter[R], error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := disk.NewFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,8 @@ func newTableWriter[R any](name, dest, path string, fields []field[R]) (*tableWr
 	for i := range t.values {
 		t.values[i] = make([]parquet.Value, 0, batchRows)
 	}
-	t.out = parquet.NewGenericWriter[any](t.buf,
+	t.sealed = &sealing{w: t.buf, sum: sha256.New()}
+	t.out = parquet.NewGenericWriter[any](t.sealed,
 		schemaOf(name, fields),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
 		parquet.DictionaryMaxBytes(maxDictBytes),
@@ -149,7 +152,15 @@ func (t *tableWriter[R]) close(m *Meta, content, tables string) error {
 	}
 	t.out.SetKeyValueMetadata(keyContent, content)
 	t.out.SetKeyValueMetadata(keyTables, tables)
+	t.out.SetKeyValueMetadata(keySeal, unsealed)
+	if err := t.out.Flush(); err != nil {
+		return err
+	}
+	t.sealed.hold()
 	if err := t.out.Close(); err != nil {
+		return err
+	}
+	if err := t.sealed.seal(); err != nil {
 		return err
 	}
 	if err := t.buf.Flush(); err != nil {

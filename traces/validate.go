@@ -41,8 +41,7 @@ func Validate(path string) (Report, error) {
 		r.Repair("not sorted by submission", "a replay needs the rows in order")
 	}
 	if got := s.content(&b.meta); got != b.info.Hash {
-		return r, &DataError{File: path, Found: "content with the hash " + got, Expected: b.info.Hash + ", as the metadata states",
-			Mend: "the rows were altered after the trace was written: import the log again"}
+		return r, b.altered(got)
 	}
 	if len(r.Dropped) > 0 {
 		n := r.Read - r.Kept

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 )
 
@@ -61,7 +62,7 @@ func NewWriter(path string, meta Meta) (*Writer, error) {
 	if err := checkEpoch(meta); err != nil {
 		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".partial-*")
+	tmp, err := disk.Scratch(filepath.Dir(path), "."+filepath.Base(path)+".partial-")
 	if err != nil {
 		return nil, fmt.Errorf("writing the trace %s: %w", path, err)
 	}
@@ -298,27 +299,36 @@ func nameOf[R any](t *tableWriter[R]) string {
 	return " " + t.name
 }
 
-// publish renames what was written into place.
+// publish renames what was written into place, and returns once that is on the disk.
 func (w *Writer) publish() error {
+	above := filepath.Dir(w.path)
 	if w.bare {
-		return os.Rename(filepath.Join(w.tmp, jobsFile), w.path)
+		if err := disk.Move(filepath.Join(w.tmp, jobsFile), w.path); err != nil {
+			return err
+		}
+		return disk.SyncFolder(above)
 	}
-	if err := os.Chmod(w.tmp, 0o755); err != nil {
+	if err := disk.SyncFolder(w.tmp); err != nil {
 		return err
 	}
 	old := w.tmp + "-old"
-	err := os.Rename(w.path, old)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
+	_, err := os.Lstat(w.path)
 	replaced := err == nil
-	if err := os.Rename(w.tmp, w.path); err != nil {
+	if replaced {
+		if err := disk.Move(w.path, old); err != nil {
+			return err
+		}
+	}
+	if err := disk.Move(w.tmp, w.path); err != nil {
 		if replaced {
-			return errors.Join(err, os.Rename(old, w.path))
+			return errors.Join(err, disk.Move(old, w.path))
 		}
 		return err
 	}
-	return os.RemoveAll(old)
+	if err := disk.SyncFolder(above); err != nil || !replaced {
+		return err
+	}
+	return disk.Delete(old)
 }
 
 // Abort throws away what was written. After Close it does nothing.
@@ -338,7 +348,7 @@ func (w *Writer) Abort() {
 	closeTable(w.prices)
 	closeTable(w.load)
 	closeTable(w.gauges)
-	_ = os.RemoveAll(w.tmp) // what cannot be removed is named .partial and hidden
+	_ = disk.Delete(w.tmp) // what cannot be removed is named .partial and hidden
 }
 
 var errWriterClosed = errors.New("the trace writer is closed")

@@ -16,6 +16,7 @@ import (
 
 	"orrery/internal/spelling"
 	"orrery/profiles"
+	"orrery/reports/table"
 )
 
 // Main is the program with everything it takes from its surroundings, so that a
@@ -28,7 +29,8 @@ type Main struct {
 	// Executable is the program that verify starts twice; "" is the running one.
 	Executable string
 
-	args []string // of this run
+	args  []string // of this run
+	trust []int    // the owners whose files in a study are read too
 }
 
 // newMain is Main in the process it runs in.
@@ -70,7 +72,7 @@ func (m *Main) complain(cmd *cobra.Command, err error) {
 	if text == "" {
 		return
 	}
-	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), text)
+	fmt.Fprintf(m.Stderr, "%s: %s\n", cmd.CommandPath(), table.Escaped(text, "\n\t"))
 	var file *profiles.Error // it says what is wrong with a file, and no flag can mend that
 	if exitCode(err) == exitUsage && !errors.As(err, &file) {
 		fmt.Fprintf(m.Stderr, "run '%s --help' for its flags and examples\n", cmd.CommandPath())
@@ -112,7 +114,7 @@ program. Then name a log of your own.`,
 	root.SetHelpCommand(m.helpCommand())
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
-		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.lintCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.conformCommand(), m.doctorCommand(), m.versionCommand(),
+		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.lintCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.conformCommand(), m.doctorCommand(), m.cacheCommand(), m.versionCommand(),
 		m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
 	)
 	root.AddCommand(m.topics()...)

@@ -28,10 +28,17 @@ type executorFlags struct {
 const executorHelp = `With slurm, --workers are elements of a job array, and --sbatch gives options of
 sbatch. With template, --command is run once for each worker when it names
 {index}, else once; {command} in it is the command line of a worker, {study} and
-{workers} what they say: --command 'ssh node{index} {command}'.`
+{workers} what they say. Commands that hand their words to another shell, as ssh does,
+take {command:sh}: --command 'ssh node{index} {command:sh}'.`
 
-func (e *executorFlags) register(cmd *cobra.Command) {
+// trustFlag adds the owners whose files in a study are read beside those of this user.
+func (m *Main) trustFlag(f *pflag.FlagSet) {
+	f.IntSliceVar(&m.trust, "trust-owner", nil, "read files in a study that belong to the user with this `UID` too; may be given several times")
+}
+
+func (e *executorFlags) register(m *Main, cmd *cobra.Command) {
 	f := cmd.Flags()
+	m.trustFlag(f)
 	e.executor = "local"
 	names := []string{"local", "slurm", "template"}
 	f.Var(choice{word: &e.executor, of: names, what: "executor"}, "executor", "what computes the tasks")
@@ -42,7 +49,7 @@ func (e *executorFlags) register(cmd *cobra.Command) {
 	f.StringArrayVar(&e.sbatch, "sbatch", nil, "further `OPTION` of sbatch; may be given several times")
 	f.StringVar(&e.command, "command", "", "with template: the `COMMAND` that starts workers")
 	f.StringVar(&e.cancel, "cancel", "", "with template: the `COMMAND` that ends workers before the study is complete")
-	grouped(f, groupWorkers, "executor", "workers", "timeout", "lease", "sbatch", "command", "cancel")
+	grouped(f, groupWorkers, "executor", "workers", "timeout", "lease", "sbatch", "command", "cancel", "trust-owner")
 }
 
 // check refuses flags that do not apply.
@@ -59,7 +66,7 @@ func (e *executorFlags) check(f *pflag.FlagSet) error {
 	case e.executor != "template" && (f.Changed("command") || f.Changed("cancel")):
 		return usagef("--command and --cancel go with --executor template")
 	case e.executor == "template" && e.command == "":
-		return usagef("--executor template: give the command that starts workers, with --command, for example 'ssh node{index} {command}'")
+		return usagef("--executor template: give the command that starts workers, with --command, for example 'ssh node{index} {command:sh}'")
 	}
 	return nil
 }
@@ -76,18 +83,18 @@ func (e *executorFlags) made(m *Main, s *sweep.Study, newWorker func() sweep.Run
 }
 
 func (e *executorFlags) slurm(m *Main, study string) (sweep.Slurm, error) {
-	worker, err := e.worker(study)
+	worker, err := e.worker(m, study)
 	return sweep.Slurm{Workers: e.workers, Command: worker, Options: e.sbatch, Log: m.Stderr}, err
 }
 
 func (e *executorFlags) template(m *Main, study string) (sweep.Template, error) {
-	worker, err := e.worker(study)
+	worker, err := e.worker(m, study)
 	return sweep.Template{Command: e.command, Cancel: e.cancel, Workers: e.workers, Worker: worker, Log: m.Stderr}, err
 }
 
 // worker is the command line of a worker elsewhere: one task at a time, so that
 // --workers counts processors.
-func (e *executorFlags) worker(study string) ([]string, error) {
+func (e *executorFlags) worker(m *Main, study string) ([]string, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
@@ -99,6 +106,9 @@ func (e *executorFlags) worker(study string) ([]string, error) {
 	line := []string{program, "worker", path, "--quiet", "--workers", strconv.Itoa(1)}
 	if e.timeout > 0 {
 		line = append(line, "--timeout", e.timeout.String())
+	}
+	for _, uid := range m.trust {
+		line = append(line, "--trust-owner", strconv.Itoa(uid))
 	}
 	return line, nil
 }

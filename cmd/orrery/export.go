@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"orrery/reports/table"
 	"orrery/sim/record"
 )
 
@@ -13,6 +14,7 @@ func (m *Main) exportCommand() *cobra.Command {
 		out    string
 		format string
 		force  bool
+		safe   bool
 		which  = record.TableJobs
 	)
 	tables := record.Tables()
@@ -34,7 +36,12 @@ has no such table).`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			write := record.ExportCSV
+			write := func(dir, which string, w io.Writer) error {
+				if safe {
+					return record.ExportCSV(dir, which, table.SafeCell, w)
+				}
+				return record.ExportCSV(dir, which, nil, w)
+			}
 			if format == "arrow" {
 				write = record.ExportArrow
 				if (out == "" || out == "-") && m.screen(m.Stdout).terminal {
@@ -53,6 +60,7 @@ has no such table).`,
 	f := cmd.Flags()
 	formatFlag(cmd, &format, "csv", "arrow")
 	f.Var(choice{word: &which, of: tables, what: "table"}, "table", "table to write")
+	f.BoolVar(&safe, "csv-safe", false, "with -o csv: an apostrophe before text that a spreadsheet would take for a formula")
 	forceFlag(cmd, &force)
 	f.StringVar(&out, "out", "", "`FILE` to write; standard output without it")
 	completeWith(cmd, "table", tables...)

@@ -42,7 +42,7 @@ func grouped(flags *pflag.FlagSet, group string, names ...string) {
 }
 
 // resultFlags are those that are about what a verb prints and writes, on any verb.
-var resultFlags = []string{"against", "invariants", "out", "force", "format", "wide", "all", "report", "facts", "decisions", "print-config", "dry-run", "quiet", "help"}
+var resultFlags = []string{"against", "invariants", "out", "force", "format", "wide", "csv-safe", "all", "report", "facts", "decisions", "print-config", "dry-run", "quiet", "help"}
 
 func init() {
 	cobra.AddTemplateFunc("flagsInGroups", flagsInGroups)

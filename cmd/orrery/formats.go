@@ -42,7 +42,10 @@ type fileFormat struct {
 // The formats. CHANGELOG.md says more of each version, and the tests have a file of each
 // that came before the present one.
 var (
-	runFormat = &fileFormat{"run schema", "schema of run.json and orrery.schema of its tables", record.SchemaVersion, 1, nil}
+	runFormat = &fileFormat{"run schema", "schema of run.json", record.RunVersion, 1, map[int]string{
+		2: "run.json has the SHA-256 of each file, which readers check",
+	}}
+	tableFormat = &fileFormat{"run tables", "orrery.schema of the tables of a run", record.SchemaVersion, 1, nil}
 	// Files of other semantics are read: their numbers are those of another scheduler.
 	semanticsFormat = &fileFormat{"semantics", "spec.semantics of run.json and of tasks, semantics of baselines and settings.json", plan.Semantics, 1, map[int]string{
 		2: "ranges of nodes in the as-coded mode, plans within Slurm's interval, services without a runtime, deferrals of checkpoints",
@@ -56,13 +59,16 @@ var (
 	}}
 	metricsFormat = &fileFormat{"metrics schema", "schema of metrics.json", metric.TableSchema, 1, nil}
 	traceFormat   = &fileFormat{"trace schema", "orrery.schema of its tables", traces.SchemaVersion, 1, nil}
-	studyFormat   = &fileFormat{"study format", "format of study.json and of its packs", sweep.Format, 1, nil}
-	tasksFormat   = &fileFormat{"study tasks", "about.tasks of study.json", versionIn(aboutTasks), 1, map[int]string{
+	studyFormat   = &fileFormat{"study format", "format of study.json and of its packs", sweep.Format, 1, map[int]string{
+		2: "results, failures, lines of journals and study.json have their SHA-256, which readers check",
+	}}
+	tasksFormat = &fileFormat{"study tasks", "about.tasks of study.json", versionIn(aboutTasks), 1, map[int]string{
 		2: "numbers of all groups",
 		3: "windows under the load that goes on behind them, and parts of windows",
 	}}
-	planFormat = &fileFormat{"study plan", "schema of experiment.json", experiment.Schema, experiment.Schema, map[int]string{
+	planFormat = &fileFormat{"study plan", "schema of experiment.json", experiment.Schema, experiment.OldestSchema, map[int]string{
 		2: "windows are parts of one replay, with a lead and a follow-up",
+		3: "it has its SHA-256, which readers check",
 	}}
 	baselineFormat = &fileFormat{"baseline schema", "schema of the baseline", gate.BaselineSchema, gate.OldestBaseline, map[int]string{
 		2: "windows are parts of one replay, with replicas",
@@ -76,7 +82,7 @@ var (
 
 // allFormats are those that the program reads again, for help and tests.
 var allFormats = []*fileFormat{
-	runFormat, semanticsFormat, factsFormat, metricsFormat, traceFormat, studyFormat, tasksFormat, planFormat, baselineFormat, tuneFormat, pageFormat,
+	runFormat, tableFormat, semanticsFormat, factsFormat, metricsFormat, traceFormat, studyFormat, tasksFormat, planFormat, baselineFormat, tuneFormat, pageFormat,
 }
 
 // versionIn is the number at the end of a name such as orrery-tasks-3, 0 without one.
@@ -145,9 +151,11 @@ func (f *fileFormat) only(file string, version int, anew string) error {
 
 // recordedRun is what run.json says of versions, and of how it was made.
 type recordedRun struct {
-	Schema int
-	Spec   plan.Spec
-	Trace  struct{ Name, Hash string }
+	Schema      int
+	Spec        plan.Spec
+	SpecID      string `json:"spec_id"`
+	Fingerprint string
+	Trace       struct{ Name, Hash string }
 }
 
 // recorded reads run.json; false where there is none that can be read, of which its
@@ -181,7 +189,8 @@ func (m *Main) mayRead(quiet bool, dirs ...string) error {
 				return err
 			}
 		}
-		if text := semanticsFormat.warning(document, r.Spec.Semantics, anew); text != "" && !quiet {
+		text := cmp.Or(semanticsFormat.warning(document, r.Spec.Semantics, anew), runFormat.warning(document, r.Schema, anew))
+		if text != "" && !quiet {
 			m.say("%s", text)
 		}
 	}
@@ -408,10 +417,12 @@ func (m *Main) warnOfStudy(s *sweep.Study, quiet bool) {
 			return
 		}
 	}
+	text := ""
 	if v := semanticsOf(s); v > 0 {
-		if text := semanticsFormat.warning(s.Dir(), v, anew); text != "" {
-			m.say("%s", text)
-		}
+		text = semanticsFormat.warning(s.Dir(), v, anew)
+	}
+	if text = cmp.Or(text, studyFormat.warning(filepath.Join(s.Dir(), "study.json"), s.Format(), anew)); text != "" {
+		m.say("%s", text)
 	}
 }
 

@@ -27,9 +27,10 @@ var earlier = map[*fileFormat]struct {
 	path    string // with the version
 	version func(t *testing.T, path string) int
 }{
-	runFormat:       {"run-semantics-%d/run.json", schemaIn("schema")},
+	runFormat:       {"run-schema-%d/run.json", schemaIn("schema")},
+	tableFormat:     {"run-schema-%d/jobs.parquet", versionOfTable},
 	semanticsFormat: {"run-semantics-%d/run.json", schemaIn("spec", "semantics")},
-	factsFormat:     {"facts-%d/facts.parquet", factsIn},
+	factsFormat:     {"facts-%d/facts.parquet", versionOfTable},
 	metricsFormat:   {"run-semantics-%d/metrics.json", schemaIn("schema")},
 	traceFormat:     {"trace-%d.trace", func(*testing.T, string) int { return traces.SchemaVersion }},
 	studyFormat:     {"study-tasks-%d/study.json", schemaIn("format")},
@@ -58,8 +59,8 @@ func schemaIn(keys ...string) func(*testing.T, string) int {
 	}
 }
 
-// factsIn reads the version of facts.parquet.
-func factsIn(t *testing.T, path string) int {
+// versionOfTable reads the version of a table of a run.
+func versionOfTable(t *testing.T, path string) int {
 	f, err := os.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
@@ -196,12 +197,14 @@ func TestTheCommandThatWasGiven(t *testing.T) {
 // command.
 func TestRunsOfOtherSchemas(t *testing.T) {
 	formatsHere(t)
-	newer(t, "run-semantics-2/run.json", `"schema": 1`, `"schema": 0`)
-	got := inProcess(t, "report", "run-semantics-2")
-	require.Equal(t, exitInput, got.code, got.stderr)
-	require.Contains(t, got.stderr, "run-semantics-2/run.json: found run schema 0, this program reads "+runFormat.reads()+". To write it anew: orrery replay LOG")
+	for dir, v := range map[string]string{"run-semantics-2": "0", "run-semantics-4": "77"} {
+		newer(t, dir+"/run.json", `"schema": 1`, `"schema": `+v)
+		got := inProcess(t, "report", dir)
+		require.Equal(t, exitInput, got.code, got.stderr)
+		require.Contains(t, got.stderr, dir+"/run.json: found run schema "+v+", this program reads "+runFormat.reads())
+	}
 	newer(t, "run-semantics-3/metrics.json", `"schema":1`, `"schema":99`)
-	got = inProcess(t, "compare", "run-semantics-3", "run-semantics-3")
+	got := inProcess(t, "compare", "run-semantics-3", "run-semantics-3")
 	require.Equal(t, exitInput, got.code)
 	require.Contains(t, got.stderr, "run-semantics-3/metrics.json: found metrics schema 99")
 	require.NoError(t, os.Remove("run-semantics-1/attempts.parquet"))

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"orrery/internal/disk"
 	"orrery/profiles"
 	"orrery/sim/gate"
 	"orrery/traces/transform"
@@ -101,7 +101,7 @@ func (v *gateVerb) copyOut() error {
 			return err
 		}
 	}
-	if err := os.MkdirAll(v.write, 0o777); err != nil {
+	if err := disk.Folder(v.write); err != nil {
 		return err
 	}
 	for _, e := range entries {

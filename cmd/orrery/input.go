@@ -152,6 +152,7 @@ func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error
 	if err := m.spoolInput(ctx, t); err != nil {
 		return err
 	}
+	tidyCache()
 	first, opened, err := importer.OpenAny(t.paths(), o)
 	if err != nil {
 		return err

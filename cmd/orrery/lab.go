@@ -39,7 +39,7 @@ func (l *lab) open(ctx context.Context) error {
 	dir := filepath.Join(v.out, "study")
 	s, err := sweep.Create(dir, sweep.Options{Binary: binary, About: studyAbout(), Lease: v.by.lease})
 	if errors.Is(err, fs.ErrExist) {
-		s, err = sweep.Open(dir, binary)
+		s, err = sweep.Open(dir, binary, v.m.trust...)
 	}
 	if err != nil {
 		return mixed(err, v.m.otherOut(v.out))

@@ -51,10 +51,8 @@ func readError(err error) error {
 		r, ok := recorded(dir)
 		switch v, bad := strconv.Atoi(none.Schema); {
 		case !ok:
-		case bad == nil && filepath.Base(none.File) == record.TableFacts+".parquet":
-			return factsFormat.refusal(none.File, v, replayAnew(dir, &r))
 		case bad == nil:
-			return runFormat.refusal(none.File, v, replayAnew(dir, &r))
+			return schemaFormat(none.File).refusal(none.File, v, replayAnew(dir, &r))
 		default:
 			return input(fmt.Errorf("%w: %s", err, replayAnew(dir, &r)))
 		}
@@ -75,12 +73,23 @@ func readError(err error) error {
 	return input(fmt.Errorf("%w%s", err, meant(path.Path)))
 }
 
+// schemaFormat is the format of a file of a run.
+func schemaFormat(path string) *fileFormat {
+	switch filepath.Base(path) {
+	case record.FileRun:
+		return runFormat
+	case record.TableFacts + ".parquet":
+		return factsFormat
+	}
+	return tableFormat
+}
+
 // openStudy opens a study that the user names; binary is the build that is to compute
 // in it, "" to read alone.
-func openStudy(dir, binary string) (*sweep.Study, error) {
+func (m *Main) openStudy(dir, binary string) (*sweep.Study, error) {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil, input(fmt.Errorf("%s: there is no such directory%s: want a study that orrery sweep or tune made; check the path", dir, meant(dir)))
 	}
-	s, err := sweep.Open(dir, binary)
+	s, err := sweep.Open(dir, binary, m.trust...)
 	return s, otherContent(dir, mixed(err, sweepAnew(dir)), "a study that orrery sweep or tune made", exitInput, "the directory of a study", "a directory")
 }

@@ -20,6 +20,7 @@ var jsonRuns = map[string][]struct {
 }{
 	"compare":       {{"compare before after", 0}, {"compare before after --noise log.swf.gz --replicas 3", 0}, {"compare before after --windows 10", 0}, {"compare run --schedule schedule.csv", 0}},
 	"conform":       {{"conform cases", 0}},
+	"cache info":    {{"cache info", 0}},
 	"doctor":        {{"doctor --study .", 0}},
 	"explain":       {{"explain run 20", 0}, {"explain --mode-differences", 0}, {"explain sited 20", 0}},
 	"gate":          {{"gate builtin", 0}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ type printer struct {
 	m      *Main
 	format string
 	wide   bool // text as wide as it is, on any terminal
+	safe   bool // CSV in which no text is a formula
 	told   bool // that columns are left out
 }
 
@@ -37,6 +39,9 @@ func (m *Main) printAs(cmd *cobra.Command, formats ...table.Format) *printer {
 	}
 	formatFlag(cmd, &p.format, words...)
 	cmd.Flags().BoolVar(&p.wide, "wide", false, "all columns of tables, and no line wrapped, however narrow the terminal")
+	if slices.Contains(formats, table.CSV) {
+		cmd.Flags().BoolVar(&p.safe, "csv-safe", false, "with -o csv: an apostrophe before text that a spreadsheet would take for a formula")
+	}
 	return p
 }
 
@@ -99,7 +104,7 @@ func (p *printer) table(t *table.Table) error {
 		return err
 	}
 	s := p.m.screen(p.m.Stdout)
-	o := table.Options{Width: p.width(), Color: s.color}
+	o := table.Options{Width: p.width(), Color: s.color, Safe: p.safe}
 	if err := t.Write(p.m.Stdout, f, o); err != nil || f != table.Text || p.told {
 		return err
 	}
@@ -121,7 +126,7 @@ func (p *printer) width() int {
 // paragraph prints text for people, wrapped at the width of the terminal.
 func (p *printer) paragraph(text string) {
 	for _, line := range table.Wrap(text, p.width()) {
-		fmt.Fprintln(p.m.Stdout, line)
+		fmt.Fprintln(p.m.Stdout, table.Escaped(line, "\t"))
 	}
 }
 
@@ -152,7 +157,7 @@ func (p *printer) document(v any) error {
 
 // say prints a remark to standard error.
 func (m *Main) say(format string, args ...any) {
-	fmt.Fprintf(m.Stderr, format+"\n", args...)
+	fmt.Fprintln(m.Stderr, table.Escaped(fmt.Sprintf(format, args...), "\n\t"))
 }
 
 // screen is what is known about where text goes. The zero value is a pipe.

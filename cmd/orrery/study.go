@@ -34,6 +34,7 @@ Exit codes: 0 done, else those of the verbs below.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}
+	m.trustFlag(cmd.PersistentFlags())
 	cmd.AddCommand(m.studyStatusCommand(), m.studyTableCommand(), m.materializeCommand(), m.studyProfileCommand())
 	return cmd
 }
@@ -53,7 +54,7 @@ two runs of a task differ, 6 some tasks failed or are still to be computed.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := openStudy(args[0], "")
+			s, err := m.openStudy(args[0], "")
 			if err != nil {
 				return err
 			}
@@ -92,6 +93,9 @@ func (m *Main) status(s *sweep.Study, print *printer) error {
 	}
 	if err := print.table(t); err != nil {
 		return err
+	}
+	if st.Damaged > 0 {
+		m.say("orrery: warning: %d lines in %s are not what was written, and are not counted; results do not depend on them", st.Damaged, filepath.Join(s.Dir(), "journal"))
 	}
 	return statusVerdict(s, &st)
 }
@@ -146,7 +150,7 @@ Exit codes: 0 printed, 1 failed, 3 no study or a damaged one.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := openStudy(args[0], "")
+			s, err := m.openStudy(args[0], "")
 			if err != nil {
 				return err
 			}
@@ -204,7 +208,7 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	if err := mayHold("--out", v.out, record.FileRun, v.force); err != nil {
 		return err // a run within the study is that of the same task
 	}
-	s, err := openStudy(args[0], "")
+	s, err := v.m.openStudy(args[0], "")
 	if err != nil {
 		return err
 	}
@@ -222,7 +226,7 @@ func (v *materializeVerb) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	mem, err := studyRunner(s).Trace(ctx, &t)
 	if err != nil {
-		return err
+		return withoutTrace(s, &t, err)
 	}
 	spec := t.Replay()
 	spec.Trace = mem.Info().Hash // a part of a trace is a trace of its own

@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"orrery/internal/disk"
 	"orrery/sim/experiment"
 	"orrery/sim/sweep"
 	"orrery/sim/task"
+	"orrery/traces"
 	"orrery/traces/transform"
 )
 
@@ -59,12 +60,37 @@ var taskRunner = func(s *sweep.Study) (newWorker func() sweep.Run, err error) {
 		return nil, err
 	}
 	r := studyRunner(s)
-	return func() sweep.Run { return sweep.Run(r.Worker()) }, nil
+	return func() sweep.Run {
+		run := r.Worker()
+		return func(ctx context.Context, spec []byte) ([]byte, error) {
+			result, err := run(ctx, spec)
+			if bad := (*task.TraceError)(nil); errors.As(err, &bad) {
+				t, parsing := task.Parse(spec)
+				err = &sweep.UnusableError{Err: errors.Join(withoutTrace(s, &t, err), parsing)}
+			}
+			return result, err
+		}
+	}, nil
+}
+
+// withoutTrace is err; of a trace that is not what it should be, with what to do about it.
+func withoutTrace(s *sweep.Study, t *task.Task, err error) error {
+	var bad *task.TraceError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	return input(fmt.Errorf("%w; remove %s and run the sweep again, which puts the right one there", err, tracePath(s.Dir(), t.Spec.Trace)))
 }
 
 // studyRunner computes tasks with the traces that a study holds.
 func studyRunner(s *sweep.Study) *task.Runner {
 	return task.NewRunner(func(hash string) (*transform.Set, error) {
+		if _, err := sweep.ParseDigest(hash); err != nil { // it becomes a path
+			return nil, input(fmt.Errorf("%s: a task is about the trace %q: %w", s.Dir(), hash, err))
+		}
+		if err := s.Plain(tracesDir, hash+".trace"); err != nil {
+			return nil, studyError(err)
+		}
 		return holdBundle(tracePath(s.Dir(), hash), traceName(s.Dir(), hash))
 	})
 }
@@ -86,10 +112,10 @@ func traceName(study, hash string) string {
 // keepTrace writes a trace into a study, unless it is there.
 func keepTrace(ctx context.Context, study string, h held) error {
 	path := tracePath(study, h.hash)
-	if _, err := os.Stat(path); err == nil {
-		return nil
+	if there(path) != nil {
+		return isTrace(path, h.hash)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.Folder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	res, err := h.set.Write(path, func(int64) error { return ctx.Err() })
@@ -102,9 +128,29 @@ func keepTrace(ctx context.Context, study string, h held) error {
 	return nil
 }
 
+// isTrace refuses a trace of a study that is not the one that its name says.
+func isTrace(path, hash string) error {
+	b, err := traces.Open(path)
+	if err == nil {
+		if found := b.Info().Hash; found != hash {
+			err = fmt.Errorf("the trace %s has the content hash %s: the file was changed", path, found)
+		}
+		_ = b.Close() // only read
+	}
+	if err != nil {
+		return input(fmt.Errorf("%w; remove %s and run the sweep again, which puts the right one there", err, path))
+	}
+	return nil
+}
+
 // readPlan reads what was swept into a study last.
 func readPlan(study string) (*experiment.Plan, error) {
-	b, err := os.ReadFile(filepath.Join(study, planFile))
+	study = filepath.Clean(study)
+	root, err := disk.OpenRoot(study, disk.Anyone) // its digest is checked
+	var b []byte
+	if err == nil {
+		b, err = root.ReadFile(filepath.Join(study, planFile))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, input(fmt.Errorf("%s holds no %s: want a study that orrery sweep made", study, planFile))
 	}

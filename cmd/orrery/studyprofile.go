@@ -38,7 +38,7 @@ one.`,
 			if err := mayWrite("--out", out, force); err != nil {
 				return err
 			}
-			s, err := openStudy(args[0], "")
+			s, err := m.openStudy(args[0], "")
 			if err != nil {
 				return err
 			}

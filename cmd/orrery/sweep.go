@@ -77,7 +77,7 @@ bad input, 4 two runs of a task differ, 6 some tasks failed, 130 interrupted.`,
 	f.BoolVar(&v.printConfig, "print-config", false, "print the experiment with every key that applies, and compute nothing")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks, no table: only -o json or markdown print")
 	v.print = m.printFlag(cmd)
-	v.by.register(cmd)
+	v.by.register(m, cmd)
 	v.axes.register(cmd)
 	onlyOnce(f)
 	return cmd
@@ -274,7 +274,7 @@ func (v *sweepVerb) enter(ctx context.Context, plan *experiment.Plan, tasks []ex
 	}
 	s, err := sweep.Create(v.out, sweep.Options{Binary: binary, About: studyAbout(), Lease: v.by.lease})
 	if errors.Is(err, fs.ErrExist) {
-		s, err = sweep.Open(v.out, binary)
+		s, err = sweep.Open(v.out, binary, v.m.trust...)
 	} else if other := (*sweep.DataError)(nil); errors.As(err, &other) { // the directory of something else
 		return nil, usagef("--out %v", err)
 	}
@@ -333,7 +333,7 @@ func (v *sweepVerb) compute(ctx context.Context, s *sweep.Study, runner *task.Ru
 // dry says what there is to compute and, but in JSON, what would be submitted for it.
 func (v *sweepVerb) dry(plan *experiment.Plan, tasks []experiment.Task) error {
 	there := 0
-	s, err := sweep.Open(v.out, "")
+	s, err := sweep.Open(v.out, "", v.m.trust...)
 	if err == nil {
 		for i := range tasks {
 			if _, _, err := s.Outcome(sweep.DigestOf(tasks[i].JSON())); err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/internal/seal"
 	"orrery/sim/sweep"
 )
 
@@ -132,7 +133,9 @@ func TestMaterializeMismatch(t *testing.T) {
 		i := strings.Index(text, `"fingerprint":"`) + len(`"fingerprint":"`)
 		path := filepath.Join(study, "results", name[:2], name)
 		require.NoError(t, os.Remove(path))
-		require.NoError(t, os.WriteFile(path, []byte(text[:i]+"00"+text[i+2:]), 0o600))
+		result, err := seal.CutLine([]byte(text))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, seal.Line([]byte(string(result[:i])+"00"+string(result[i+2:]))), 0o600))
 	}
 	got := inProcess(t, "study", "materialize", study, "0", "--out", filepath.Join(dir, "run"))
 	require.Equal(t, exitMismatch, got.code, got.stderr)

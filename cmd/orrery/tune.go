@@ -87,7 +87,7 @@ input, 5 not enough evidence, 6 some run failed, 130 interrupted.`,
 	}
 	v.register(cmd)
 	v.print = m.printAs(cmd, table.Text, table.JSON, table.Markdown)
-	v.by.register(cmd)
+	v.by.register(m, cmd)
 	v.flags(cmd)
 	completeWith(cmd, "method", search.Methods()...)
 	completeWith(cmd, "race", search.Rules()...)

@@ -10,6 +10,7 @@ import (
 
 	"orrery/cmd/orrery/internal/looks"
 	"orrery/cmd/orrery/internal/tunedir"
+	"orrery/internal/disk"
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/sim/tune"
@@ -68,7 +69,7 @@ func (v *tuneVerb) claim(p *tune.Problem) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(v.out, 0o755); err != nil {
+	if err := disk.Folder(v.out); err != nil {
 		return err
 	}
 	return v.m.create(filepath.Join(v.out, tunedir.File), writing(text))

@@ -36,12 +36,16 @@ func (m *Main) verifyCommand() *cobra.Command {
 	v := &verifyVerb{m: m}
 	cmd := &cobra.Command{
 		Use:   "verify [RUN] [LOG]",
-		Short: "Replay twice and compare every byte, or check the invariants",
+		Short: "Replay twice and compare every byte, or check a run or the invariants",
 		Long: `Replay the same settings in two processes, the second on one processor, and
 compare every byte of the run directories but host.json, and the fingerprints.
 When they differ, the first diverging event of the committed log is named, with
 what each process did. --against takes another build of orrery for the second
 process; the version in run.json may then differ.
+
+Of a run directory RUN, every file is compared with the digest that run.json has of
+it, the tables with the spec of the run, and facts.parquet with its fingerprint; with
+LOG the run is replayed once more, and has to come to the same decisions.
 
 --invariants replays once and checks all along what docs/INVARIANTS.md states:
 nothing is held twice, no limit is exceeded, no reservation slips, and so on, by
@@ -55,10 +59,12 @@ does that is started anew in production. The first plan that differs is named.
 ` + settingsHelp + `
 
 Exit codes: 0 identical, or no invariant is broken; 1 failed, 2 usage, 3 bad
-input, 4 the runs or plans differ, or an invariant is broken; 130 interrupted.`,
+input, such as a run that was altered; 4 the runs or plans differ, or an invariant
+is broken; 130 interrupted.`,
 		Example: `  orrery verify
   orrery verify log.swf.gz --procs 100 --order sjf --backfill easy
   orrery verify log.swf.gz --procs 100 -o json
+  orrery verify run log.swf.gz
   orrery verify --invariants log.swf.gz --procs 100 --order sjf
   orrery verify --facts run log.swf.gz`,
 		Args:              cobra.MaximumNArgs(2),
@@ -84,9 +90,11 @@ func (v *verifyVerb) run(cmd *cobra.Command, args []string) error {
 		return v.invariants(cmd.Context(), args)
 	case v.facts:
 		return v.parity(cmd.Context(), args)
+	case len(args) > 0 && isRun(args[0]):
+		return v.stored(cmd.Context(), args)
 	}
 	if len(args) > 1 {
-		return usagef("found %d arguments, want one LOG: RUN goes with --invariants or --facts", len(args))
+		return usagef("found %d arguments, want one LOG, or a RUN and its LOG", len(args))
 	}
 	if err := v.mayKeep(); err != nil {
 		return err

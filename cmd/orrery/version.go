@@ -76,7 +76,7 @@ type programVersion struct {
 }
 
 func aboutProgram() programVersion {
-	return programVersion{version(), versionSource(), revision(), plan.Semantics, traces.SchemaVersion, record.SchemaVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	return programVersion{version(), versionSource(), revision(), plan.Semantics, traces.SchemaVersion, record.RunVersion, metric.TableSchema, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func (m *Main) versionCommand() *cobra.Command {
@@ -103,7 +103,7 @@ Exit codes: 0 printed, 2 usage.`,
 			t.Row("revision", table.Quantity(cmp.Or(revision(), "unknown"), revision()))
 			t.Row("semantics", plan.Semantics)
 			t.Row("trace schema", traces.SchemaVersion)
-			t.Row("run schema", record.SchemaVersion)
+			t.Row("run schema", record.RunVersion)
 			t.Row("metrics schema", metric.TableSchema)
 			t.Row("go", runtime.Version())
 			t.Row("system", runtime.GOOS+"/"+runtime.GOARCH)

@@ -48,6 +48,7 @@ another build made the study, 3 no study or a damaged one; 130 interrupted.`,
 	f.IntVarP(&v.workers, "workers", "j", 0, "tasks `N` to compute at once; 0 is one per processor")
 	f.DurationVar(&v.linger, "linger", 0, "wait this long for further tasks once all are done")
 	f.DurationVar(&v.timeout, "timeout", 0, "time limit of one try of a task, which is then tried again; 0 is none")
+	m.trustFlag(f)
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "print nothing when all is well")
 	return cmd
 }
@@ -60,7 +61,7 @@ func (v *workerVerb) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := openStudy(args[0], binary)
+	s, err := v.m.openStudy(args[0], binary)
 	if err != nil {
 		return err
 	}

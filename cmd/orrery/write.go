@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"orrery/internal/disk"
 )
 
 // forceFlag adds --force to a verb that writes what the user names.
@@ -65,40 +66,14 @@ func special(st fs.FileInfo) bool {
 // create writes the file at path by fill, beside its place and renamed when it
 // is whole and on the disk; "" or "-" is standard output. A device or a pipe is
 // written to as it stands.
-func (m *Main) create(path string, fill func(io.Writer) error) (err error) {
+func (m *Main) create(path string, fill func(io.Writer) error) error {
 	if path == "" || path == "-" {
 		return fill(m.Stdout)
 	}
 	if st, err := os.Stat(path); err == nil && special(st) {
 		return writeThrough(path, fill)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".orrery-*")
-	if err != nil {
-		var beside *fs.PathError // it names the temporary file, which means nothing to the user
-		if errors.As(err, &beside) {
-			err = beside.Err
-		}
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // it may be gone already
-		}
-	}()
-	err = fill(f)
-	if err == nil {
-		err = f.Chmod(0o644) // CreateTemp makes it private
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return disk.Replace(path, fill)
 }
 
 func writeThrough(path string, fill func(io.Writer) error) error {

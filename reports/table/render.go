@@ -11,6 +11,17 @@ import (
 
 var markdownEscape = strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ")
 
+// EscapedMarkdown is text that Markdown shows as it is, without HTML in it.
+func EscapedMarkdown(s string) string { return markdownEscape.Replace(clean(s)) }
+
+// SafeCell puts an apostrophe before a text that a spreadsheet would take for a formula.
+func SafeCell(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
 func (t *Table) writeMarkdown(w io.Writer) error {
 	right := t.rightAligned()
 	b := bufio.NewWriter(w)
@@ -68,7 +79,7 @@ func (t *Table) writeJSON(w io.Writer) error {
 
 // writeCSV writes what JSON has: numbers with all their digits, in the units of their
 // keys. A missing value is an empty field.
-func (t *Table) writeCSV(w io.Writer) error {
+func (t *Table) writeCSV(w io.Writer, safe bool) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(t.keys); err != nil {
 		return err
@@ -79,7 +90,9 @@ func (t *Table) writeCSV(w io.Writer) error {
 			switch v := row[i].JSON.(type) {
 			case nil:
 			case string:
-				fields[i] = v
+				if fields[i] = v; safe {
+					fields[i] = SafeCell(v)
+				}
 			default:
 				var b bytes.Buffer
 				if err := encode(&b, v); err != nil {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Format names an output form by the word users type after -o.
@@ -207,20 +208,33 @@ func cellOf(v any) Cell {
 
 // clean keeps control characters of foreign names (escape sequences, line
 // ends) from reaching a terminal.
-func clean(s string) string {
+func clean(s string) string { return Escaped(s, "") }
+
+// Escaped shows the control characters of a text, and those that turn the direction of
+// writing, as escapes such as \x1b, so that foreign names cannot drive a terminal. The
+// characters in keep stay.
+func Escaped(s, keep string) string {
+	hidden := func(r rune) bool {
+		turns := r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+		return (unicode.IsControl(r) || r == unicode.ReplacementChar || turns) && !strings.ContainsRune(keep, r)
+	}
+	if strings.IndexFunc(s, hidden) < 0 {
+		return s
+	}
+	var b strings.Builder
 	for i, r := range s {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
-			out := []rune(s[:i])
-			for _, r := range s[i:] {
-				if unicode.IsControl(r) || r == unicode.ReplacementChar {
-					r = '?'
-				}
-				out = append(out, r)
-			}
-			return string(out)
+		switch size := utf8.RuneLen(r); {
+		case !hidden(r):
+			b.WriteRune(r)
+		case r == unicode.ReplacementChar && !strings.HasPrefix(s[i:], string(r)): // a byte that is no text
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case size == 1:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
-	return s
+	return b.String()
 }
 
 // Options say what the reader of a text table is like. The zero value suits a
@@ -228,6 +242,7 @@ func clean(s string) string {
 type Options struct {
 	Width int  // columns of the terminal, to which text is made to fit; 0 is no limit
 	Color bool // ANSI colours; the caller honours NO_COLOR by leaving it false
+	Safe  bool // CSV for a spreadsheet: no text in it is a formula, see SafeCell
 }
 
 // Write renders the table to w in the given format.
@@ -240,7 +255,7 @@ func (t *Table) Write(w io.Writer, f Format, o Options) error {
 	case JSON:
 		return t.writeJSON(w)
 	case CSV:
-		return t.writeCSV(w)
+		return t.writeCSV(w, o.Safe)
 	}
 	_, err := ParseFormat(string(f))
 	return err

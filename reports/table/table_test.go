@@ -133,7 +133,13 @@ func TestJSONKeepsFullValuesAndOrder(t *testing.T) {
 func TestForeignTextCannotDriveTheTerminal(t *testing.T) {
 	tab := New("user")
 	tab.Row("eve\x1b[2Jil\nx")
-	require.Equal(t, "user\neve?[2Jil?x\n", write(t, tab, Text, Options{}))
+	require.Equal(t, "user\neve\\x1b[2Jil\\x0ax\n", write(t, tab, Text, Options{}))
+	require.Equal(t, `a\u009bb\u202ec\xffd`+"\n", Escaped("a\u009bb\u202ec\xffd\n", "\n"))
+	require.Equal(t, "a &lt;script>", EscapedMarkdown("a <script>"))
+	tab = New("user", "wait")
+	tab.Row("=cmd()", -3)
+	require.Equal(t, "user,wait\n=cmd(),-3\n", write(t, tab, CSV, Options{}))
+	require.Equal(t, "user,wait\n'=cmd(),-3\n", write(t, tab, CSV, Options{Safe: true}))
 }
 
 func TestCells(t *testing.T) {

@@ -7,16 +7,23 @@ package experiment
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 
+	"orrery/internal/seal"
 	"orrery/sim/metric"
 	"orrery/sim/task"
 )
 
-// Schema is the version of Plan as JSON.
-const Schema = 2
+// Schema is the version of Plan as JSON. Since 3 it holds its SHA-256. Those from
+// OldestSchema on are read.
+const (
+	Schema       = 3
+	OldestSchema = 2
+	sealedSchema = 3
+)
 
 // Plan is what an experiment came to: points, scenarios, and the task of each
 // pair. It is kept with the study, for the specs alone do not say which values
@@ -135,19 +142,30 @@ func (p *Plan) JSON() []byte {
 	if err != nil {
 		panic(err) // numbers are finite, the rest are words
 	}
-	return append(b, '\n')
+	return seal.Object(b)
 }
 
 // ParsePlan reads what JSON wrote.
 func ParsePlan(b []byte) (*Plan, error) {
+	switch body, err := seal.CutObject(b); {
+	case err == nil:
+		b = body
+	case !errors.Is(err, seal.ErrNone):
+		return nil, fmt.Errorf("reading the plan of a study: found %w: sweep the experiment again", err)
+	default:
+		var head struct{ Schema int }
+		if json.Unmarshal(b, &head) == nil && head.Schema >= sealedSchema {
+			return nil, fmt.Errorf("reading the plan of a study: found %w: sweep the experiment again", err)
+		}
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	p := new(Plan)
 	if err := d.Decode(p); err != nil {
 		return nil, fmt.Errorf("reading the plan of a study: %w", err)
 	}
-	if p.Schema != Schema {
-		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d: sweep the experiment again with this program", p.Schema, Schema)
+	if p.Schema < OldestSchema || p.Schema > Schema {
+		return nil, fmt.Errorf("reading the plan of a study: found schema %d, want %d to %d: sweep the experiment again with this program", p.Schema, OldestSchema, Schema)
 	}
 	for i := range p.Points {
 		if q := &p.Points[i]; len(q.Tasks) != len(p.Scenarios) || len(q.Values) != len(p.Parameters) || len(q.At) != len(q.Values) {

@@ -77,7 +77,7 @@ func TestDecisionsChangeNothing(t *testing.T) {
 	bare, one := replayed(t, b, spec, false)
 	full, two := replayed(t, b, spec, true)
 	require.Equal(t, one.Document, two.Document)
-	for _, file := range []string{"jobs.parquet", "attempts.parquet", "series.parquet", "vcluster_series.parquet", "facts.parquet", "run.json"} {
+	for _, file := range []string{"jobs.parquet", "attempts.parquet", "series.parquet", "vcluster_series.parquet", "facts.parquet"} {
 		x, err := os.ReadFile(filepath.Join(bare.Dir(), file))
 		require.NoError(t, err)
 		y, err := os.ReadFile(filepath.Join(full.Dir(), file))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,8 +86,9 @@ type tableFile struct {
 	leaf   []int // column index in the file of each field
 	epoch  model.Time
 	spec   string
-	names  *NodeNames // to name nodes by; nil for numbers
-	words  []words    // of each field
+	names  *NodeNames          // to name nodes by; nil for numbers
+	safe   func(string) string // of texts in an export; may be nil
+	words  []words             // of each field
 	vecs   []vector
 	cols   Columns
 
@@ -113,12 +115,26 @@ func (w *words) code(s string) int32 {
 	return c
 }
 
-// openTable opens a table and checks version and columns.
-func openTable(path, table string) (*tableFile, error) {
-	f, err := os.Open(path)
+// openTable opens a table of a run and checks its digest, version and columns, and that it
+// is of the spec of the run.
+func openTable(m *manifest, table string) (*tableFile, error) {
+	f, err := m.open(table + ".parquet")
 	if err != nil {
 		return nil, fmt.Errorf("opening table %s: %w", table, err)
 	}
+	t, err := readTable(f, filepath.Join(m.dir, table+".parquet"), table)
+	if err == nil && m.spec != "" && t.spec != m.spec {
+		err = errors.Join(&DataError{File: t.path, Row: -1, Found: fmt.Sprintf("a table of another run, with the spec %.16s…", t.spec),
+			Expected: fmt.Sprintf("the spec %.16s… of %s", m.spec, FileRun), Mend: mendReplay}, t.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// readTable makes an open file a table, and closes it where it is none.
+func readTable(f *os.File, path, table string) (*tableFile, error) {
 	t := &tableFile{name: table, path: path, f: f, fields: fieldsOf(table)}
 	t.words = make([]words, len(t.fields))
 	t.vecs = make([]vector, len(t.fields))

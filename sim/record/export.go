@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,40 +19,37 @@ func Tables() []string {
 
 // exported opens a table for export, with nodes by their names.
 func exported(dir, table string) (*tableFile, error) {
-	names, err := namesOf(dir)
-	if err != nil {
-		return nil, err
-	}
-	t, err := opened(dir, table)
-	if err == nil {
-		t.names = names
-	}
-	return t, err
-}
-
-// opened opens a table of a directory.
-func opened(dir, table string) (*tableFile, error) {
 	if !slices.Contains(Tables(), table) {
 		return nil, fmt.Errorf("no table %q in a run directory: choose one of %s", table, strings.Join(Tables(), ", "))
 	}
-	path := filepath.Join(dir, table+".parquet")
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("exporting table %s: %w", table, err)
+	m, err := manifestOf(dir)
+	if err != nil {
+		return nil, err
 	}
-	return openTable(path, table)
+	names, err := m.names()
+	if err != nil {
+		return nil, err
+	}
+	t, err := openTable(m, table)
+	if err != nil {
+		return nil, fmt.Errorf("exporting: %w", err)
+	}
+	t.names = names
+	return t, nil
 }
 
 // ExportCSV writes a table of the run directory dir as CSV: a header row, then
 // one line per row in the order of the file. Instants are RFC 3339 in UTC with
 // six digits after the second, spans and sums stay integers of the unit that
 // RESULT-FORMAT.md names, nodes are named as hostlists where the run has names, and
-// a missing value is an empty cell. Memory is that of one row group.
-func ExportCSV(dir, table string, w io.Writer) error {
+// a missing value is an empty cell. Texts pass through safe, if it is not nil. Memory is that of one row group.
+func ExportCSV(dir, table string, safe func(string) string, w io.Writer) error {
 	t, err := exported(dir, table)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
+	t.safe = safe
 	return t.exportCSV(w)
 }
 
@@ -92,6 +87,14 @@ func (t *tableFile) exportCSV(w io.Writer) error {
 	return out.Flush()
 }
 
+// text is a text as it is exported.
+func (t *tableFile) text(s string) string {
+	if t.safe == nil {
+		return s
+	}
+	return t.safe(s)
+}
+
 // appendCell appends a value as CSV.
 func (t *tableFile) appendCell(dst []byte, i int, v *vector, row int) []byte {
 	switch t.fields[i].kind {
@@ -113,10 +116,10 @@ func (t *tableFile) appendCell(dst []byte, i int, v *vector, row int) []byte {
 		}
 	case kindWord:
 		if c := v.i32[row]; c >= 0 {
-			return appendQuoted(dst, t.words[i].list[c])
+			return appendQuoted(dst, t.text(t.words[i].list[c]))
 		}
 	case kindText:
-		return appendQuoted(dst, t.nodesIn(i, v.text[row]))
+		return appendQuoted(dst, t.text(t.nodesIn(i, v.text[row])))
 	}
 	return dst
 }

@@ -19,7 +19,7 @@ func TestExportCSV(t *testing.T) {
 	jobs, attempts := testRows(100)
 
 	var buf bytes.Buffer
-	require.NoError(t, ExportCSV(dir, TableJobs, &buf))
+	require.NoError(t, ExportCSV(dir, TableJobs, nil, &buf))
 	rows, err := csv.NewReader(&buf).ReadAll()
 	require.NoError(t, err)
 	require.Equal(t, []string{"job", "id", "user", "submit", "eligible", "first_start", "end", "runtime", "walltime", "procs", "nodes", "wait", "state", "attempts", "reason"}, rows[0])
@@ -39,12 +39,12 @@ func TestExportCSV(t *testing.T) {
 	}
 	for table, n := range map[string]int{TableAttempts: len(attempts), TableSeries: len(testBins), TableFacts: 2} {
 		buf.Reset()
-		require.NoError(t, ExportCSV(dir, table, &buf))
+		require.NoError(t, ExportCSV(dir, table, nil, &buf))
 		rows, err := csv.NewReader(&buf).ReadAll()
 		require.NoError(t, err, table)
 		require.Len(t, rows, n+1)
 	}
-	require.ErrorContains(t, ExportCSV(dir, "nodes", &buf), "jobs, attempts, series, facts")
+	require.ErrorContains(t, ExportCSV(dir, "nodes", nil, &buf), "jobs, attempts, series, facts")
 	require.Equal(t, `"a ""b"", c"`, string(appendQuoted(nil, `a "b", c`)))
 }
 

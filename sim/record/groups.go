@@ -40,7 +40,6 @@ func (w *Writer) WriteGroups(groups []Group) error {
 			w.keep(err)
 			return err
 		}
-		w.written[by.table+".parquet"] = true
 		for i := range groups {
 			if groups[i].By != by.by {
 				continue
@@ -49,7 +48,7 @@ func (w *Writer) WriteGroups(groups []Group) error {
 				w.keep(t.spill())
 			}
 		}
-		w.keep(t.close())
+		w.keep(t.close(w.written))
 	}
 	return w.err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -181,7 +180,10 @@ func number(b bool) int32 {
 // damaged, of another version or holds what no log holds is a *DataError.
 func ReadLog(dir string) iter.Seq2[*commitlog.Entry, error] {
 	return func(yield func(*commitlog.Entry, error) bool) {
-		err := readLog(filepath.Join(dir, TableFacts+".parquet"), func(e *commitlog.Entry) bool { return yield(e, nil) })
+		m, err := manifestOf(dir)
+		if err == nil {
+			err = readLog(m, func(e *commitlog.Entry) bool { return yield(e, nil) })
+		}
 		if err != nil && !errors.Is(err, errEnough) {
 			yield(nil, err)
 		}
@@ -191,8 +193,8 @@ func ReadLog(dir string) iter.Seq2[*commitlog.Entry, error] {
 // errEnough ends a scan whose reader wants no more.
 var errEnough = errors.New("enough")
 
-func readLog(path string, give func(*commitlog.Entry) bool) error {
-	t, err := openTable(path, TableFacts)
+func readLog(m *manifest, give func(*commitlog.Entry) bool) error {
+	t, err := openTable(m, TableFacts)
 	if err != nil {
 		return err
 	}
@@ -216,7 +218,7 @@ func readLog(path string, give func(*commitlog.Entry) bool) error {
 				err = fmt.Errorf("index %d", r.Index)
 			}
 			if err != nil {
-				return &DataError{File: path, Row: next, Found: err.Error(), Expected: "an entry of a log", Mend: "replay again with --facts"}
+				return &DataError{File: t.path, Row: next, Found: err.Error(), Expected: "an entry of a log", Mend: "replay again with --facts"}
 			}
 			next++
 			e.Now = model.Time(r.Time) - t.epoch

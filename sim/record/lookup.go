@@ -73,7 +73,7 @@ func (r *Run) Attempts(want func(model.JobID) bool, fn func(Attempt) error) erro
 
 // HasDecisions says whether the run recorded why jobs wait.
 func (r *Run) HasDecisions() bool {
-	_, err := os.Stat(filepath.Join(r.dir, TableDecisions+".parquet"))
+	_, err := os.Stat(filepath.Join(r.m.dir, TableDecisions+".parquet"))
 	return err == nil
 }
 

@@ -2,11 +2,8 @@ package record
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,7 +40,7 @@ type NodeNames struct{ list *hostlist.List }
 
 // NodeNames reads the names from run.json.
 func (r *Run) NodeNames() (*NodeNames, error) {
-	return ReadNodeNames(r.info, filepath.Join(r.dir, FileRun))
+	return r.m.names()
 }
 
 // ReadNodeNames reads the names from the content of run.json; path is for errors.
@@ -71,17 +68,12 @@ func ReadNodeNames(info []byte, path string) (*NodeNames, error) {
 	return &NodeNames{list}, nil
 }
 
-// namesOf reads the names of the run in dir, nil when it says none.
-func namesOf(dir string) (*NodeNames, error) {
-	path := filepath.Join(dir, FileRun)
-	info, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+// names are the names of nodes in a directory, nil when it says none.
+func (m *manifest) names() (*NodeNames, error) {
+	if m.info == nil {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the names of nodes: %w", err)
-	}
-	return ReadNodeNames(info, path)
+	return ReadNodeNames(m.info, filepath.Join(m.dir, FileRun))
 }
 
 // Of is a set of nodes as the tables have it, by name: n[1-4,8] for 0-3,7. Without

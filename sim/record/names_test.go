@@ -54,14 +54,16 @@ func TestExportNamesNodes(t *testing.T) {
 	named := func(table string) func() ([]byte, error) {
 		return func() ([]byte, error) {
 			var b bytes.Buffer
-			err := ExportCSV(dir, table, &b)
+			err := ExportCSV(dir, table, nil, &b)
 			return b.Bytes(), err
 		}
 	}
 	numbers := cells(named(TableAttempts), "nodes")
 	require.NotEmpty(t, numbers)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, FileRun), []byte(`{"cluster":{"nodes":9999,"node_names":"n[1-9999]"}}`), 0o644))
-	names, err := namesOf(dir)
+	m, err := manifestOf(dir)
+	require.NoError(t, err)
+	names, err := m.names()
 	require.NoError(t, err)
 	var want []string
 	for _, text := range numbers {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"orrery/scheduler/model"
 	"orrery/sim/record/column"
@@ -17,8 +16,7 @@ const NoRun = "no " + FileRun
 // Run reads a run directory. It is a Scanner over its jobs. It is not safe for
 // concurrent use.
 type Run struct {
-	dir  string
-	info json.RawMessage
+	m    *manifest
 	jobs *tableFile
 }
 
@@ -26,8 +24,7 @@ type Run struct {
 // whose table jobs has the columns this version reads. Errors about the
 // content are a *DataError.
 func Open(dir string) (*Run, error) {
-	path := filepath.Join(dir, FileRun)
-	info, err := os.ReadFile(path)
+	m, err := readManifest(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, derr := os.Stat(dir); derr != nil {
 			var path *os.PathError
@@ -44,18 +41,15 @@ func Open(dir string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening run: %w", err)
 	}
-	if !json.Valid(info) {
-		return nil, &DataError{File: path, Row: -1, Found: "text that is not JSON", Expected: "a JSON object", Mend: mendReplay}
-	}
-	jobs, err := openTable(filepath.Join(dir, TableJobs+".parquet"), TableJobs)
+	jobs, err := openTable(m, TableJobs)
 	if err != nil {
 		return nil, err
 	}
-	return &Run{dir: dir, info: info, jobs: jobs}, nil
+	return &Run{m, jobs}, nil
 }
 
 // Dir is the directory.
-func (r *Run) Dir() string { return r.dir }
+func (r *Run) Dir() string { return r.m.dir }
 
 // Epoch is the zero of all times handed out, UTC in µs since 1970-01-01.
 func (r *Run) Epoch() model.Time { return r.jobs.epoch }
@@ -82,11 +76,11 @@ func (r *Run) ScanOnly(want column.Set, fn func(*Columns) error) error {
 }
 
 // Info is run.json as it stands in the directory.
-func (r *Run) Info() json.RawMessage { return r.info }
+func (r *Run) Info() json.RawMessage { return r.m.info }
 
 // Metrics is metrics.json as it stands in the directory.
 func (r *Run) Metrics() (json.RawMessage, error) {
-	b, err := os.ReadFile(filepath.Join(r.dir, FileMetrics))
+	b, err := r.m.read(FileMetrics)
 	if err != nil {
 		return nil, fmt.Errorf("reading metrics of run: %w", err)
 	}
@@ -100,7 +94,7 @@ func (r *Run) Close() error { return r.jobs.Close() }
 // batch; fn must not keep the slices. Those of a site have the columns of
 // AttemptColumns.Site.
 func (r *Run) ScanAttempts(fn func(*AttemptColumns) error) error {
-	t, err := openTable(filepath.Join(r.dir, TableAttempts+".parquet"), TableAttempts)
+	t, err := openTable(r.m, TableAttempts)
 	if err != nil {
 		return err
 	}
@@ -129,7 +123,7 @@ func (r *Run) ScanAttempts(fn func(*AttemptColumns) error) error {
 
 // Series reads the time bins; a run without the table has none.
 func (r *Run) Series() ([]Bin, error) {
-	t, err := openTable(filepath.Join(r.dir, TableSeries+".parquet"), TableSeries)
+	t, err := openTable(r.m, TableSeries)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -155,7 +149,7 @@ func (r *Run) Series() ([]Bin, error) {
 
 // scanTable hands out all rows of a table that a run need not have.
 func (r *Run) scanTable(table string, fn func(t *tableFile, v []vector, n int) error) error {
-	t, err := openTable(filepath.Join(r.dir, table+".parquet"), table)
+	t, err := openTable(r.m, table)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

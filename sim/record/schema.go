@@ -8,8 +8,8 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 )
 
-// SchemaVersion is raised whenever a table changes in a way that old readers
-// would misread.
+// SchemaVersion is that of the tables, raised whenever one changes in a way that old
+// readers would misread.
 const SchemaVersion = 1
 
 // Keys of the Parquet metadata.

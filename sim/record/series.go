@@ -26,7 +26,6 @@ func (w *Writer) WriteSeries(bins []Bin) error {
 		w.keep(err)
 		return err
 	}
-	w.written[TableSeries+".parquet"] = true
 	for _, b := range bins {
 		*t.next() = seriesRow{
 			Time: int64(b.Time + w.meta.Epoch), Width: int64(b.Width),
@@ -39,6 +38,6 @@ func (w *Writer) WriteSeries(bins []Bin) error {
 			w.keep(t.spill())
 		}
 	}
-	w.keep(t.close())
+	w.keep(t.close(w.written))
 	return w.err
 }

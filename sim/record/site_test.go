@@ -122,11 +122,11 @@ func TestSiteTablesAreExported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	writeSite(t, dir, 2)
 	var b bytes.Buffer
-	require.NoError(t, ExportCSV(dir, TableTenants, &b))
+	require.NoError(t, ExportCSV(dir, TableTenants, nil, &b))
 	require.Contains(t, b.String(), "\nice,all,2,0,0,0,0,0,0,0,0,,0.5,,,,,,,0.5,,,,9\n")
 	for _, table := range Tables() {
 		b.Reset()
-		require.NoError(t, ExportCSV(dir, table, &b), table)
+		require.NoError(t, ExportCSV(dir, table, nil, &b), table)
 		require.NoError(t, ExportArrow(dir, table, &b), table)
 	}
 }
@@ -146,6 +146,6 @@ func TestOtherRunsKnowNoSite(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, bins)
 	var b bytes.Buffer
-	require.NoError(t, ExportCSV(dir, TableJobs, &b))
+	require.NoError(t, ExportCSV(dir, TableJobs, nil, &b))
 	require.NotContains(t, b.String(), "vcluster")
 }

@@ -1,11 +1,17 @@
 package record
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"os"
+	"hash"
+	"io"
+	"path/filepath"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
+
+	"orrery/internal/disk"
 )
 
 const (
@@ -18,13 +24,14 @@ const (
 // depend on the rows alone.
 type table[T any] struct {
 	rows []T // the batch; its capacity never changes
-	f    *os.File
+	f    *disk.File
+	sum  hash.Hash // of all that was written
 	w    *parquet.GenericWriter[T]
 }
 
 // newTable creates path. T must be the row of schemas[name].
 func newTable[T any](path, name string, meta Meta) (*table[T], error) {
-	f, err := os.Create(path)
+	f, err := disk.NewFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("creating table %s: %w", name, err)
 	}
@@ -49,10 +56,12 @@ func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 			opts = append(opts, parquet.SkipPageBounds(col.Name()))
 		}
 	}
+	sum := sha256.New()
 	return &table[T]{
 		rows: make([]T, 0, batchRows),
 		f:    f,
-		w:    parquet.NewGenericWriter[T](f, opts...),
+		sum:  sum,
+		w:    parquet.NewGenericWriter[T](io.MultiWriter(f, sum), opts...),
 	}, nil
 }
 
@@ -75,8 +84,8 @@ func (t *table[T]) spill() error {
 	return nil
 }
 
-// close writes what is left and the footer.
-func (t *table[T]) close() error {
+// close writes what is left and the footer, and enters the file with its digest.
+func (t *table[T]) close(written map[string]string) error {
 	err := t.spill()
 	if err == nil {
 		err = t.w.Close()
@@ -87,6 +96,7 @@ func (t *table[T]) close() error {
 	if err != nil {
 		return fmt.Errorf("closing %s: %w", t.f.Name(), err)
 	}
+	written[filepath.Base(t.f.Name())] = hex.EncodeToString(t.sum.Sum(nil))
 	return nil
 }
 

@@ -25,7 +25,6 @@ func (w *Writer) WriteShares(bins []VClusterBin) error {
 		w.keep(err)
 		return err
 	}
-	w.written[TableShares+".parquet"] = true
 	for _, b := range bins {
 		*t.next() = shareRow{
 			Time: int64(b.Time + w.meta.Epoch), Width: int64(b.Width), VCluster: name(w.meta.VClusters, b.VCluster),
@@ -35,7 +34,7 @@ func (w *Writer) WriteShares(bins []VClusterBin) error {
 			w.keep(t.spill())
 		}
 	}
-	w.keep(t.close())
+	w.keep(t.close(w.written))
 	return w.err
 }
 

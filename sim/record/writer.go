@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 )
 
@@ -46,7 +47,7 @@ type Writer struct {
 	sealed  bool
 	reading *tableFile // handed out by Seal
 	closed  bool
-	written map[string]bool // names in stage
+	written map[string]string // digests of the files in stage, by name
 
 	jobs    *table[jobRow]
 	opt     []optional        // of the rows in jobs
@@ -88,7 +89,7 @@ func Create(dir string, meta Meta) (*Writer, error) {
 	}
 	w := &Writer{
 		dir: dir, meta: meta,
-		written: map[string]bool{},
+		written: map[string]string{},
 		opt:     make([]optional, batchRows), users: make([]int32, batchRows),
 		lastEnd: model.AbsentTime,
 	}
@@ -117,8 +118,10 @@ func checkTarget(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, FileRun)); err == nil {
 		return nil
 	}
+	staged := slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), stagePrefix) })
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), stagePrefix) {
+		cut := staged && slices.Contains(resultFiles, e.Name()) // the run was cut off while it was moved into place
+		if !cut && !strings.HasPrefix(e.Name(), stagePrefix) {
 			return fmt.Errorf("%s holds %s but no %s: %w, and nothing in it is overwritten; choose a new or empty directory",
 				dir, e.Name(), FileRun, ErrNotRun)
 		}
@@ -134,19 +137,19 @@ func (w *Writer) open() error {
 		w.made = append(w.made, d)
 	}
 	slices.Reverse(w.made)
-	if err := os.MkdirAll(w.dir, 0o777); err != nil {
+	if err := disk.Folder(w.dir); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(w.dir)
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), stagePrefix) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(w.dir, e.Name())))
+			err = errors.Join(err, disk.Delete(filepath.Join(w.dir, e.Name())))
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if w.stage, err = os.MkdirTemp(w.dir, stagePrefix); err != nil {
+	if w.stage, err = disk.Scratch(w.dir, stagePrefix); err != nil {
 		return err
 	}
 	if err := w.openResults(); err != nil {
@@ -204,25 +207,26 @@ func (w *Writer) Seal() (Scanner, error) {
 	w.fillUsers()
 	w.fillAttemptTexts()
 	if w.meta.site() {
-		w.keep(w.siteJobs.close())
-		w.keep(w.siteAttempts.close())
+		w.keep(w.siteJobs.close(w.written))
+		w.keep(w.siteAttempts.close(w.written))
 	} else {
-		w.keep(w.jobs.close())
-		w.keep(w.attempts.close())
+		w.keep(w.jobs.close(w.written))
+		w.keep(w.attempts.close(w.written))
 	}
-	w.written["jobs.parquet"], w.written["attempts.parquet"] = true, true
 	if w.decisions != nil {
-		w.keep(w.decisions.close())
-		w.written["decisions.parquet"] = true
+		w.keep(w.decisions.close(w.written))
 	}
 	if w.facts != nil {
-		w.keep(w.facts.close())
-		w.written["facts.parquet"] = true
+		w.keep(w.facts.close(w.written))
 	}
 	if w.err != nil {
 		return nil, w.err
 	}
-	t, err := openTable(w.path(TableJobs), TableJobs)
+	f, err := disk.Open(w.path(TableJobs))
+	if err != nil {
+		return nil, err
+	}
+	t, err := readTable(f, w.path(TableJobs), TableJobs)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +247,8 @@ func (w *Writer) keep(err error) {
 func (w *Writer) Flush() error { return w.err }
 
 // WriteJSON writes the document name (FileRun, FileMetrics or FileHost) in
-// canonical form; see AppendJSON.
+// canonical form; see AppendJSON. FileRun comes last: it takes in the digests of
+// what was written before it.
 func (w *Writer) WriteJSON(name string, v any) error {
 	if w.err != nil {
 		return w.err
@@ -252,16 +257,29 @@ func (w *Writer) WriteJSON(name string, v any) error {
 		return fmt.Errorf("record: %s is not a file of a run directory", name)
 	}
 	b, err := AppendJSON(nil, v)
+	if err == nil && name == FileRun {
+		b, err = withManifest(b, w.written)
+	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(w.stage, name), b, 0o666)
+		err = writeWhole(filepath.Join(w.stage, name), b)
 	}
 	if err != nil {
 		err = fmt.Errorf("writing %s: %w", name, err)
 		w.keep(err)
 		return err
 	}
-	w.written[name] = true
+	w.written[name] = digestOf(b)
 	return nil
+}
+
+// writeWhole writes a file that publish syncs.
+func writeWhole(path string, content []byte) error {
+	f, err := disk.NewFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
 }
 
 // Close moves the run into place, replacing an earlier one, and returns the
@@ -275,7 +293,7 @@ func (w *Writer) Close() error {
 		_, err := w.Seal()
 		w.keep(err)
 	}
-	if w.err == nil && !w.written[FileRun] {
+	if w.err == nil && w.written[FileRun] == "" {
 		w.err = fmt.Errorf("record: closing %s without %s", w.dir, FileRun)
 	}
 	if w.err == nil {
@@ -297,26 +315,56 @@ func (w *Writer) stopReading() {
 }
 
 // publish replaces an old run by the staged one. Run.json goes first and comes
-// last, so that a crash in between leaves a directory without it.
+// last, and is on the disk after all else, so that a crash in between leaves a
+// directory without it.
 func (w *Writer) publish() error {
-	names := append(resultFiles[:len(resultFiles):len(resultFiles)], FileRun)
-	names = slices.DeleteFunc(names, func(name string) bool { return !w.written[name] })
-	for _, name := range names { // before anything is removed
-		if err := onDisk(filepath.Join(w.stage, name)); err != nil {
+	names := slices.DeleteFunc(slices.Clone(resultFiles), func(name string) bool { return w.written[name] == "" })
+	for _, name := range append(names[:len(names):len(names)], FileRun) { // before anything is removed
+		if err := disk.SyncFile(filepath.Join(w.stage, name)); err != nil {
 			return fmt.Errorf("the files of this run are gone; has another run been started in the same directory? %w", err)
 		}
 	}
-	for _, name := range append([]string{FileRun}, resultFiles...) {
-		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
+	if err := w.clear(); err != nil {
+		return err
+	}
+	if err := w.move(names); err != nil {
+		_ = w.clear() // a part of a run is no run
+		return err
+	}
+	return disk.Delete(w.stage)
+}
+
+// move puts the files into place, run.json when all others are on the disk.
+func (w *Writer) move(names []string) error {
+	for _, some := range [][]string{names, {FileRun}} {
+		for _, name := range some {
+			if err := disk.Move(filepath.Join(w.stage, name), filepath.Join(w.dir, name)); err != nil {
+				return fmt.Errorf("moving %s into place: %w", name, err)
+			}
+		}
+		if err := disk.SyncFolder(w.dir); err != nil {
 			return err
 		}
 	}
-	for _, name := range names {
-		if err := os.Rename(filepath.Join(w.stage, name), filepath.Join(w.dir, name)); err != nil {
-			return fmt.Errorf("moving %s into place: %w", name, err)
+	return nil
+}
+
+// clear removes an earlier run.
+func (w *Writer) clear() error {
+	if _, err := os.Lstat(filepath.Join(w.dir, FileRun)); err == nil {
+		if err := errors.Join(disk.Delete(filepath.Join(w.dir, FileRun)), disk.SyncFolder(w.dir)); err != nil {
+			return err
 		}
 	}
-	return os.Remove(w.stage)
+	for _, name := range resultFiles {
+		if _, err := os.Lstat(filepath.Join(w.dir, name)); err != nil {
+			continue
+		}
+		if err := disk.Delete(filepath.Join(w.dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Abort drops everything written and removes the directories that Create made.
@@ -338,19 +386,9 @@ func (w *Writer) Abort() {
 	}
 	w.stopReading()
 	if w.stage != "" {
-		_ = os.RemoveAll(w.stage)
+		_ = disk.Delete(w.stage)
 	}
 	for _, d := range slices.Backward(w.made) {
 		_ = os.Remove(d) // fails, as it should, when something else has come in
 	}
-}
-
-// onDisk returns once the content of a file has reached the disk, so that a crash
-// after the renaming leaves no file that is there by name alone.
-func onDisk(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -235,7 +235,7 @@ func (c *claimer) heartbeats(ctx context.Context) {
 		}
 		c.mu.Unlock()
 		for _, h := range all {
-			_ = h.heartbeat()
+			_ = c.study.heartbeat(h)
 		}
 	}
 }

@@ -51,9 +51,9 @@ func (s *Study) donePath(first int) string { return s.path(claimsDir, fmt.Sprint
 // listClaims reads the names of all claims.
 func (s *Study) listClaims() (claimMarks, error) {
 	m := claimMarks{map[int]int{}, map[int]int{}, map[int]bool{}}
-	list, err := names(s.path(claimsDir))
+	list, err := s.root.Names(s.path(claimsDir))
 	if err != nil {
-		return m, fmt.Errorf("listing the claims: %w", err)
+		return m, fmt.Errorf("listing the claims: %w", suspect(err))
 	}
 	for _, name := range list {
 		text, mark, ok := strings.Cut(name, ".")
@@ -83,26 +83,26 @@ func (s *Study) newClaim(c chunk, generation, worker int, writer string, o origi
 	h := &held{c, generation, worker, s.claimPath(c.first, generation)}
 	text, err := json.Marshal(claimText{writer, worker, o})
 	if err != nil {
-		return nil, fmt.Errorf("claiming tasks: %w", err)
+		return nil, fmt.Errorf("claiming tasks: %w", suspect(err))
 	}
-	f, err := os.OpenFile(h.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	f, err := s.root.NewFile(h.path)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("claiming tasks: %w", err)
+		return nil, fmt.Errorf("claiming tasks: %w", suspect(err))
 	}
 	_, err = f.Write(append(text, '\n'))
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("claiming tasks: %w", err)
+		return nil, fmt.Errorf("claiming tasks: %w", suspect(err))
 	}
 	return h, nil
 }
 
 // heartbeat renews the lease: the write moves the file's time of change, by the clock of
 // the file system.
-func (h *held) heartbeat() error {
-	f, err := os.OpenFile(h.path, os.O_APPEND|os.O_WRONLY, 0)
+func (s *Study) heartbeat(h *held) error {
+	f, err := s.root.Append(h.path)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (h *held) heartbeat() error {
 
 // fenced says whether another worker holds a later generation of this claim.
 func (s *Study) fenced(h *held) (bool, error) {
-	_, err := os.Lstat(s.claimPath(h.first, h.generation+1))
+	_, err := s.root.Lstat(s.claimPath(h.first, h.generation+1))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -120,21 +120,24 @@ func (s *Study) fenced(h *held) (bool, error) {
 }
 
 // mark leaves an empty file; that it is there already is fine.
-func mark(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("marking a claim: %w", err)
+func (s *Study) mark(path string) error {
+	f, err := s.root.NewFile(path)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
 	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("marking a claim: %w", err)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("marking a claim: %w", suspect(err))
 	}
 	return nil
 }
 
-func (s *Study) markDone(h *held) error { return mark(s.donePath(h.first)) }
+func (s *Study) markDone(h *held) error { return s.mark(s.donePath(h.first)) }
 
 func (s *Study) markFree(first, generation int) error {
-	return mark(s.claimPath(first, generation) + ".free")
+	return s.mark(s.claimPath(first, generation) + ".free")
 }
 
 // reopen makes the tasks of a chunk that was done open to the next claim.
@@ -144,7 +147,7 @@ func (s *Study) reopen(c chunk, generation int) error {
 			return err
 		}
 	}
-	if err := os.Remove(s.donePath(c.first)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.root.Remove(s.donePath(c.first)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("opening tasks again: %w", err)
 	}
 	return nil
@@ -154,14 +157,14 @@ func (s *Study) reopen(c chunk, generation int) error {
 // makes network file systems ask the server instead of their cache. A worker may
 // have died before it wrote its name: then the text is empty.
 func (s *Study) readClaim(first, generation int) (text claimText, size int64, alive time.Time, err error) {
-	f, err := os.Open(s.claimPath(first, generation))
+	f, err := s.root.Open(s.claimPath(first, generation), os.O_RDONLY)
 	if err != nil {
-		return text, 0, alive, fmt.Errorf("reading a claim: %w", err)
+		return text, 0, alive, fmt.Errorf("reading a claim: %w", suspect(err))
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return text, 0, alive, fmt.Errorf("reading a claim: %w", err)
+		return text, 0, alive, fmt.Errorf("reading a claim: %w", suspect(err))
 	}
 	buf := make([]byte, 2048) // host names have at most 255 characters
 	n, _ := f.ReadAt(buf, 0)  // what cannot be read counts as empty
@@ -174,17 +177,22 @@ func (s *Study) readClaim(first, generation int) (text claimText, size int64, al
 // now is the time by the clock of the file system: that of a file just written.
 func (s *Study) now(writer string) (time.Time, error) {
 	path := s.path(clockDir, writer)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o644)
+	f, err := s.root.Append(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = s.root.NewFile(path); errors.Is(err, fs.ErrExist) { // another worker of this process asked at once
+			f, err = s.root.Append(path)
+		}
+	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", err)
+		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", suspect(err))
 	}
 	_, err = f.Write([]byte{'.'})
 	if err = errors.Join(err, f.Close()); err != nil {
-		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", err)
+		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", suspect(err))
 	}
-	info, err := os.Stat(path)
+	info, err := s.root.Lstat(path)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", err)
+		return time.Time{}, fmt.Errorf("asking the file system for the time: %w", suspect(err))
 	}
 	return info.ModTime(), nil
 }

@@ -34,10 +34,12 @@ func (l *commitLine) failure() error {
 	return l.fatal
 }
 
+// fail ends the workers, which may be waiting for the claim that cannot be ended now.
 func (l *commitLine) fail(err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.fatal = errors.Join(l.fatal, err)
+	l.mu.Unlock()
+	l.pool.fail(err)
 }
 
 // put commits an outcome and notes how it landed. It waits while too many are

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"orrery/internal/disk"
 )
 
 // Finding is what one test of a file system came to.
@@ -115,8 +117,9 @@ func examineLink(dir string, _ time.Duration) Finding {
 		}
 	}
 	if err == nil {
-		var same bool
-		if same, err = sameFile(a, target); err == nil && !same {
+		one, first := os.Stat(a)
+		two, second := os.Stat(target)
+		if err = errors.Join(first, second); err == nil && !os.SameFile(one, two) {
 			err = errors.New("both names of one file look like two files")
 		}
 	}
@@ -128,7 +131,7 @@ func examineSync(dir string, _ time.Duration) Finding {
 	began := time.Now()
 	var err error
 	for i := range n {
-		if err = writeSynced(filepath.Join(dir, fmt.Sprintf("synced-%d", i)), make([]byte, 2048)); err != nil {
+		if err = disk.WriteFile(filepath.Join(dir, fmt.Sprintf("synced-%d", i)), make([]byte, 2048)); err != nil {
 			break
 		}
 	}
@@ -183,7 +186,12 @@ func examineTouch(dir string, lease time.Duration) Finding {
 			return false, err
 		}
 		time.Sleep(20 * time.Millisecond)
-		if err := (&held{path: path}).heartbeat(); err != nil {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
+			_, err = f.Write([]byte{'.'})
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
 			return false, err
 		}
 		after, err := os.Stat(path)

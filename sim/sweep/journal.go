@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"orrery/internal/disk"
+	"orrery/internal/seal"
 )
 
 // Kinds of journal records.
@@ -53,15 +57,16 @@ type note struct {
 // therefore not synced with each line.
 type journal struct {
 	writer string
+	sealed bool // its lines have digests
 	mu     sync.Mutex
-	file   *os.File
+	file   *disk.File
 }
 
 func (s *Study) openJournal(o origin) (*journal, error) {
-	j := &journal{writer: newWriterID()}
+	j := &journal{writer: newWriterID(), sealed: s.sealed()}
 	var err error
-	if j.file, err = os.OpenFile(s.journalPath(j.writer), os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o644); err != nil {
-		return nil, fmt.Errorf("opening the journal: %w", err)
+	if j.file, err = s.root.NewFile(s.journalPath(j.writer)); err != nil {
+		return nil, fmt.Errorf("opening the journal: %w", suspect(err))
 	}
 	if err := j.write(note{Kind: noteOpen, Origin: &o, Text: s.binary}); err != nil {
 		return nil, errors.Join(err, j.file.Close())
@@ -77,6 +82,9 @@ func (j *journal) write(n note) error {
 	line, err := json.Marshal(n)
 	if err != nil {
 		return fmt.Errorf("writing the journal: %w", err)
+	}
+	if j.sealed {
+		line = bytes.TrimSuffix(seal.Object(line), []byte("\n"))
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -103,11 +111,11 @@ func (j *journal) close() error {
 
 // readNotes calls f with the whole lines of a journal from offset on and returns
 // where they end. A last line without an end is being written, or was cut off by
-// a crash; lines that are no JSON are passed over.
-func readNotes(path string, offset int64, f func(note)) (int64, error) {
-	file, err := os.Open(path)
+// a crash; lines that are no JSON, or not what their digest says, are damaged.
+func (s *Study) readNotes(path string, offset int64, f func(n note, damaged bool)) (int64, error) {
+	file, err := s.root.Open(path, os.O_RDONLY)
 	if err != nil {
-		return offset, fmt.Errorf("reading a journal: %w", err)
+		return offset, fmt.Errorf("reading a journal: %w", suspect(err))
 	}
 	defer file.Close()
 	r := bufio.NewReaderSize(io.NewSectionReader(file, offset, 1<<62), 1<<16)
@@ -121,9 +129,12 @@ func readNotes(path string, offset int64, f func(note)) (int64, error) {
 		}
 		offset += int64(len(line))
 		var n note
-		if json.Unmarshal(line, &n) == nil {
-			f(n)
+		damaged := json.Unmarshal(line, &n) != nil
+		if s.sealed() && !damaged {
+			_, err := seal.CutObject(line)
+			damaged = err != nil
 		}
+		f(n, damaged)
 	}
 }
 
@@ -157,7 +168,7 @@ func (s *Study) losses(c chunk, generation int, open []int) ([]loss, error) {
 		case t.running >= 0:
 			all = append(all, loss{t.running, g, Attempt{Writer: text.Writer}, true})
 		case !t.noted && len(open) > 0:
-			if _, err := os.Lstat(s.claimPath(c.first, g) + ".free"); err != nil {
+			if _, err := s.root.Lstat(s.claimPath(c.first, g) + ".free"); err != nil {
 				all = append(all, loss{open[0], g, Attempt{Writer: text.Writer}, true})
 			}
 		}
@@ -181,8 +192,8 @@ func (s *Study) tries(writer string, c chunk, generation int) tried {
 		return t
 	}
 	last, ended := -1, map[int]bool{}
-	_, _ = readNotes(s.journalPath(writer), 0, func(n note) { // it may not have survived the crash of its machine
-		if n.Chunk == nil || *n.Chunk != c.first || n.Generation != generation {
+	_, _ = s.readNotes(s.journalPath(writer), 0, func(n note, damaged bool) { // it may not have survived the crash of its machine
+		if damaged || n.Chunk == nil || *n.Chunk != c.first || n.Generation != generation {
 			return
 		}
 		t.noted = true
@@ -220,6 +231,7 @@ type Tally struct {
 	Faults      int // results that came second, and were not
 	Writers     int // processes that have worked on the study
 	Open        int // of these, ended unexpectedly or still at work
+	Damaged     int // lines that are not what was written
 }
 
 // Follower reads the journals of a study as they grow.
@@ -242,13 +254,13 @@ func (f *Follower) Poll() (Tally, error) {
 	if err := f.study.Reload(); err != nil {
 		return f.tally, err
 	}
-	list, err := names(f.study.path(journalDir))
+	list, err := f.study.root.Names(f.study.path(journalDir))
 	if err != nil {
 		return f.tally, fmt.Errorf("listing the journals: %w", err)
 	}
 	for _, name := range list {
 		if writer, ok := strings.CutSuffix(name, ".jsonl"); ok {
-			end, err := readNotes(f.study.journalPath(writer), f.offset[writer], f.count)
+			end, err := f.study.readNotes(f.study.journalPath(writer), f.offset[writer], f.count)
 			if err != nil {
 				return f.tally, err
 			}
@@ -260,8 +272,12 @@ func (f *Follower) Poll() (Tally, error) {
 	return f.tally, nil
 }
 
-func (f *Follower) count(n note) {
+func (f *Follower) count(n note, damaged bool) {
 	t := &f.tally
+	if damaged {
+		t.Damaged++
+		return
+	}
 	switch n.Kind {
 	case noteOpen:
 		t.Writers++

@@ -109,7 +109,11 @@ func (c *localWorkers) Stop() error {
 	c.cancel()
 	c.workers.Wait()
 	c.heartbeats.Wait()
-	return c.journal.close()
+	var err error
+	if c.failure() == nil {
+		err = c.study.settle()
+	}
+	return errors.Join(err, c.journal.close())
 }
 
 // work is one worker: it takes chunks until it is told to stop.
@@ -156,6 +160,7 @@ func (c *localWorkers) chunk(ctx context.Context, h *held, run Run, line *commit
 		}
 		panicked, err := c.task(ctx, h, n, run, line)
 		if err != nil {
+			line.end(h, true)
 			return remake, err
 		}
 		if panicked {
@@ -180,11 +185,14 @@ func (c *localWorkers) task(ctx context.Context, h *held, n int, run Run, line *
 		return false, err
 	}
 	result, panicked, failed := c.try(ctx, run, spec)
+	var unusable *UnusableError
 	switch {
 	case failed == nil:
 		line.put(h, n, func(writer string) (landing, error) { return c.study.commitResult(c.study.Digest(n), result, writer) }, noteCommit, "")
 	case stopped(ctx):
 		return panicked, c.journal.of(noteQuit, h, n, "")
+	case errors.As(failed, &unusable):
+		return panicked, errors.Join(failed, c.journal.of(noteQuit, h, n, failed.Error()))
 	case transient(failed):
 		return panicked, line.retry(h, n, failed)
 	default:

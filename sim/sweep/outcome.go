@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"orrery/internal/seal"
 )
 
 // Failure is the outcome of a task without a result.
@@ -34,7 +35,7 @@ var ErrNoOutcome = errors.New("the task has no outcome yet")
 // Outcome gives the result of a task, or its failure, or ErrNoOutcome. A result
 // prevails over a failure. Cost: one file read.
 func (s *Study) Outcome(d Digest) (result []byte, failed *Failure, err error) {
-	result, err = os.ReadFile(s.resultPath(d))
+	result, err = s.readOutcome(s.resultPath(d))
 	if err == nil {
 		return result, nil, nil
 	}
@@ -47,9 +48,29 @@ func (s *Study) Outcome(d Digest) (result []byte, failed *Failure, err error) {
 	return nil, failed, err
 }
 
+// seal adds the digest of an outcome to it, in studies that have them.
+func (s *Study) seal(text []byte) []byte {
+	if !s.sealed() {
+		return text
+	}
+	return seal.Line(text)
+}
+
+// readOutcome reads a file of results or failures and checks its digest.
+func (s *Study) readOutcome(path string) ([]byte, error) {
+	text, err := s.root.ReadFile(path)
+	if err != nil || !s.sealed() {
+		return text, suspect(err)
+	}
+	if text, err = seal.CutLine(text); err != nil {
+		return nil, &DataError{path, fmt.Sprintf("found %v; remove it to have the task computed again", err)}
+	}
+	return text, nil
+}
+
 // failure reads the recorded failure of a task, nil when there is none.
 func (s *Study) failure(d Digest) (*Failure, error) {
-	text, err := os.ReadFile(s.failurePath(d))
+	text, err := s.readOutcome(s.failurePath(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -66,7 +87,7 @@ func (s *Study) failure(d Digest) (*Failure, error) {
 // Remedy says how a task is computed again: which file of its outcome to remove.
 func (s *Study) Remedy(d Digest) string {
 	path := s.resultPath(d)
-	if _, err := os.Lstat(path); err != nil {
+	if _, err := s.root.Lstat(path); err != nil {
 		path = s.failurePath(d)
 	}
 	return fmt.Sprintf("remove %s to have the task computed again", path)
@@ -83,7 +104,7 @@ func encodeFailure(f Failure) ([]byte, error) {
 // resolved says whether a task has an outcome. Cost: two looks for a file.
 func (s *Study) resolved(d Digest) (bool, error) {
 	for _, path := range []string{s.resultPath(d), s.failurePath(d)} {
-		_, err := os.Lstat(path)
+		_, err := s.root.Lstat(path)
 		if err == nil {
 			return true, nil
 		}
@@ -97,15 +118,15 @@ func (s *Study) resolved(d Digest) (bool, error) {
 // listResults collects the digests of all results. Cost: 256 folders listed.
 func (s *Study) listResults() (map[Digest]bool, error) {
 	have := map[Digest]bool{}
-	shards, err := os.ReadDir(s.path(resultsDir))
+	shards, err := s.root.Names(s.path(resultsDir))
 	if err != nil {
-		return nil, fmt.Errorf("listing the results: %w", err)
+		return nil, fmt.Errorf("listing the results: %w", suspect(err))
 	}
 	for _, shard := range shards {
-		if !shard.IsDir() {
+		if len(shard) != 2 {
 			continue
 		}
-		if err := listDigests(s.path(resultsDir, shard.Name()), have); err != nil {
+		if err := s.listDigests(s.path(resultsDir, shard), have); err != nil {
 			return nil, err
 		}
 	}
@@ -115,12 +136,12 @@ func (s *Study) listResults() (map[Digest]bool, error) {
 // listFailures collects the digests of all recorded failures.
 func (s *Study) listFailures() (map[Digest]bool, error) {
 	have := map[Digest]bool{}
-	return have, listDigests(s.path(failuresDir), have)
+	return have, s.listDigests(s.path(failuresDir), have)
 }
 
 // listFaults collects the digests of all tasks with two outcomes, ascending.
 func (s *Study) listFaults() ([]string, error) {
-	names, err := names(s.path(faultsDir))
+	names, err := s.root.Names(s.path(faultsDir))
 	if err != nil {
 		return nil, fmt.Errorf("listing the faults: %w", err)
 	}
@@ -133,10 +154,10 @@ func (s *Study) listFaults() ([]string, error) {
 	return slices.Sorted(maps.Keys(seen)), nil
 }
 
-func listDigests(dir string, into map[Digest]bool) error {
-	names, err := names(dir)
+func (s *Study) listDigests(dir string, into map[Digest]bool) error {
+	names, err := s.root.Names(dir)
 	if err != nil {
-		return fmt.Errorf("listing outcomes: %w", err)
+		return fmt.Errorf("listing outcomes: %w", suspect(err))
 	}
 	for _, name := range names {
 		if d, err := ParseDigest(strings.TrimSuffix(name, ".json")); err == nil { // others are being written
@@ -144,16 +165,6 @@ func listDigests(dir string, into map[Digest]bool) error {
 		}
 	}
 	return nil
-}
-
-// names lists a folder, in no order, without looking at its files.
-func names(dir string) ([]string, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	list, err := f.Readdirnames(-1)
-	return list, errors.Join(err, f.Close())
 }
 
 // Mend makes tasks open again whose claim says that they are done while their
@@ -175,7 +186,7 @@ func (s *Study) Mend() error {
 	if err != nil {
 		return err
 	}
-	if err := listDigests(s.path(failuresDir), have); err != nil {
+	if err := s.listDigests(s.path(failuresDir), have); err != nil {
 		return err
 	}
 	for _, c := range s.chunkList() {
@@ -205,11 +216,11 @@ func (s *Study) tidy() error {
 		return err
 	}
 	for _, path := range left {
-		info, err := os.Lstat(path)
+		info, err := s.root.Lstat(path)
 		if err != nil || now.Sub(info.ModTime()) <= s.Lease() {
 			continue // in its place by now, or under way
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.root.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing what a lost worker left: %w", err)
 		}
 	}

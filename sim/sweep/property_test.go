@@ -94,7 +94,7 @@ func (w *world) Heartbeat(t *rapid.T) {
 	if h == nil {
 		return
 	}
-	require.NoError(t, h.heartbeat())
+	require.NoError(t, w.study.heartbeat(h))
 	if over, err := w.study.fenced(h); err == nil && !over {
 		w.silent[h.first] = false
 	}

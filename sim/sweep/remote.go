@@ -6,8 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -99,18 +98,23 @@ func (r *restarts) allowed(open int) bool {
 
 // lastWords quotes the end of the youngest log whose name has the prefix.
 func (s *Study) lastWords(prefix string) string {
-	found, err := filepath.Glob(s.path(logDir, prefix+"*"))
+	found, err := s.root.Names(s.path(logDir))
 	if err != nil {
 		return ""
 	}
+	slices.Sort(found)
 	var newest string
 	var when time.Time
-	for _, path := range found {
-		if info, err := os.Stat(path); err == nil && info.Size() > 0 && info.ModTime().After(when) {
+	for _, name := range found {
+		path := s.path(logDir, name)
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if info, err := s.root.Lstat(path); err == nil && info.Size() > 0 && info.ModTime().After(when) {
 			newest, when = path, info.ModTime()
 		}
 	}
-	text, err := os.ReadFile(newest)
+	text, err := s.root.ReadFile(newest)
 	if err != nil || len(text) == 0 {
 		return "; they wrote nothing into " + s.path(logDir)
 	}
@@ -137,6 +141,17 @@ func quoted(text string) string {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// oneLine refuses words with a line feed, which would end the line of a script that they
+// stand in, and with a zero byte, which no command can take.
+func oneLine(what string, words ...string) error {
+	for _, w := range words {
+		if strings.ContainsAny(w, "\n\r\x00") {
+			return &DataError{fmt.Sprintf("%q", w), what + " has a line break in it, which no script of workers can hold; name it without"}
+		}
+	}
+	return nil
 }
 
 func quotedAll(words []string) string {

@@ -56,6 +56,10 @@ func (x Slurm) Script(dir string, elements int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("naming the study: %w", err)
 	}
+	err = errors.Join(oneLine("the path of the study", dir), oneLine("the command line of a worker", x.Command...), oneLine("an option of sbatch", x.Options...))
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	b.WriteString("#!/bin/bash\n")
 	options := append([]string{

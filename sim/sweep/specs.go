@@ -122,7 +122,7 @@ func (s *Study) fresh(digests []Digest) []int {
 // addPack writes as many of the fresh specs as a pack holds. Its name is the
 // number of its first task, so of two programs that add at once one is first.
 func (s *Study) addPack(specs [][]byte, digests []Digest, fresh []int) (first bool, err error) {
-	head := packHeader{Format: Format, First: len(s.tasks), Chunk: min(maxChunk, max(1, len(fresh)/chunksPerBatch))}
+	head := packHeader{Format: s.head.Format, First: len(s.tasks), Chunk: min(maxChunk, max(1, len(fresh)/chunksPerBatch))}
 	var body bytes.Buffer
 	for _, i := range fresh {
 		if len(head.Tasks) == maxPackTasks || body.Len() > maxPackBytes {
@@ -136,7 +136,8 @@ func (s *Study) addPack(specs [][]byte, digests []Digest, fresh []int) (first bo
 	if err != nil {
 		return false, err
 	}
-	return commit(s.packPath(head.First), append(append(text, '\n'), body.Bytes()...), newWriterID())
+	first, err = commit(s.root, s.packPath(head.First), append(append(text, '\n'), body.Bytes()...), newWriterID())
+	return first, errors.Join(err, s.root.SyncFolder(s.path(specsDir)))
 }
 
 func (s *Study) packPath(first int) string { return s.path(specsDir, fmt.Sprintf("%06d.jsonl", first)) }
@@ -152,12 +153,12 @@ func (s *Study) Reload() error {
 func (s *Study) reload() error {
 	for {
 		path := s.packPath(len(s.tasks))
-		f, err := os.Open(path)
+		f, err := s.root.Open(path, os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("reading the specs of the study: %w", err)
+			return fmt.Errorf("reading the specs of the study: %w", suspect(err))
 		}
 		err = s.load(f, path)
 		if cerr := f.Close(); err == nil && cerr != nil {
@@ -186,9 +187,9 @@ func (s *Study) load(f *os.File, path string) error {
 	if err := json.Unmarshal(line, &head); err != nil {
 		return damaged("found a damaged header (%v)", err)
 	}
-	if head.Format != Format || head.First != len(s.tasks) || head.Chunk < 1 || len(head.Tasks) == 0 {
+	if head.Format != s.head.Format || head.First != len(s.tasks) || head.Chunk < 1 || len(head.Tasks) == 0 {
 		return damaged("found format %d, first task %d, %d tasks in chunks of %d, want format %d, first task %d and positive counts",
-			head.Format, head.First, len(head.Tasks), head.Chunk, Format, len(s.tasks))
+			head.Format, head.First, len(head.Tasks), head.Chunk, s.head.Format, len(s.tasks))
 	}
 	offset := int64(len(line))
 	tasks := make([]task, len(head.Tasks))
@@ -237,9 +238,9 @@ func (s *Study) Spec(n int) (spec []byte, err error) {
 	s.mu.Lock()
 	t := s.tasks[n]
 	s.mu.Unlock()
-	f, err := os.Open(t.pack)
+	f, err := s.root.Open(t.pack, os.O_RDONLY)
 	if err != nil {
-		return nil, fmt.Errorf("reading the spec of task %d: %w", n, err)
+		return nil, fmt.Errorf("reading the spec of task %d: %w", n, suspect(err))
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	spec = make([]byte, t.bytes)

@@ -13,10 +13,18 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"orrery/internal/disk"
+	"orrery/internal/seal"
 )
 
-// Format is the version of the study directory. Readers refuse others.
-const Format = 1
+// Format is the version of the study directory that is written. Since 2 its files hold
+// their SHA-256. Readers refuse others than oldestFormat to Format.
+const (
+	Format       = 2
+	oldestFormat = 1
+	sealedFormat = 2 // the first whose files have digests
+)
 
 // Spans of a lease. Attribute caches of network file systems hold for up to a
 // minute, hence the default. Studies with shorter or longer ones are refused.
@@ -66,6 +74,7 @@ type header struct {
 // goroutines.
 type Study struct {
 	dir    string
+	root   *disk.Root
 	head   header
 	binary string // of this process; "" opens for reading
 
@@ -73,11 +82,14 @@ type Study struct {
 	tasks  []task
 	chunks []chunk
 	index  map[Digest]int
+	// unsettled are the folders with outcomes that a power cut may take yet.
+	unsettled map[string]bool
 }
 
 // Create makes a study in dir, which is missing or empty. Where one is already
 // there, errors.Is(err, fs.ErrExist) holds.
 func Create(dir string, o Options) (*Study, error) {
+	dir = filepath.Clean(dir)
 	if o.Lease == 0 {
 		o.Lease = defaultLease
 	}
@@ -95,19 +107,35 @@ func Create(dir string, o Options) (*Study, error) {
 	if err := vacant(dir); err != nil {
 		return nil, err
 	}
-	for _, sub := range folders {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
-			return nil, fmt.Errorf("creating the study: %w", err)
-		}
-	}
-	first, err := commit(filepath.Join(dir, "study.json"), append(text, '\n'), newWriterID())
+	root, err := newRoot(dir)
 	if err != nil {
+		return nil, fmt.Errorf("creating the study: %w", err)
+	}
+	first, err := commit(root, filepath.Join(dir, "study.json"), seal.Object(text), newWriterID())
+	if err != nil {
+		return nil, fmt.Errorf("creating the study: %w", err)
+	}
+	if err := root.SyncFolder(dir); err != nil {
 		return nil, fmt.Errorf("creating the study: %w", err)
 	}
 	if !first {
 		return nil, &fs.PathError{Op: "create study", Path: dir, Err: fs.ErrExist}
 	}
 	return Open(dir, o.Binary)
+}
+
+// newRoot makes the folders of a study.
+func newRoot(dir string) (*disk.Root, error) {
+	if err := disk.Folder(dir); err != nil {
+		return nil, err
+	}
+	root, err := disk.OpenRoot(dir)
+	for _, sub := range folders {
+		if err == nil {
+			err = root.Folder(filepath.Join(dir, sub))
+		}
+	}
+	return root, err
 }
 
 // vacant refuses a folder that holds something else.
@@ -138,22 +166,33 @@ func vacant(dir string) error {
 
 // Open opens the study in dir for a program with the digest binary, and refuses
 // one that another program began (*MixedError). With binary "" it may be looked
-// at and not worked on. Cost: one read per pack of specs.
-func Open(dir, binary string) (*Study, error) {
+// at and not worked on. Files of other users are refused, but those of root and of the
+// users trust. Cost: one read per pack of specs.
+func Open(dir, binary string, trust ...int) (*Study, error) {
+	dir = filepath.Clean(dir)
 	path := filepath.Join(dir, "study.json")
-	text, err := os.ReadFile(path)
+	root, err := disk.OpenRoot(dir, trust...)
+	var text []byte
+	if err == nil {
+		text, err = root.ReadFile(path)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &DataError{dir, "no study is there (it has no study.json); name the folder that 'sweep' made"}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("opening the study: %w", err)
+		return nil, fmt.Errorf("opening the study: %w", suspect(err))
 	}
-	s := &Study{dir: dir, binary: binary, index: map[Digest]int{}}
+	s := &Study{dir: dir, root: root, binary: binary, index: map[Digest]int{}, unsettled: map[string]bool{}}
 	if err := json.Unmarshal(text, &s.head); err != nil {
 		return nil, &DataError{path, fmt.Sprintf("it is damaged (%v); restore it from a copy", err)}
 	}
-	if s.head.Format != Format {
-		return nil, &DataError{path, fmt.Sprintf("found format %d, this program reads %d; use the release that wrote it", s.head.Format, Format)}
+	if s.head.Format < oldestFormat || s.head.Format > Format {
+		return nil, &DataError{path, fmt.Sprintf("found format %d, this program reads %d to %d; use the release that wrote it", s.head.Format, oldestFormat, Format)}
+	}
+	if s.sealed() {
+		if _, err := seal.CutObject(text); err != nil {
+			return nil, &DataError{path, fmt.Sprintf("found %v; restore it from a copy", err)}
+		}
 	}
 	if s.Lease() < MinLease || s.Lease() > MaxLease {
 		return nil, &DataError{path, fmt.Sprintf("found a lease of %v, want %v to %v", s.Lease(), MinLease, MaxLease)}
@@ -164,8 +203,46 @@ func Open(dir, binary string) (*Study, error) {
 	return s, s.Reload()
 }
 
+// suspect makes what is no file, or belongs to another user, a complaint about the study.
+func suspect(err error) error {
+	var (
+		other *disk.NotFileError
+		owner *disk.OwnerError
+	)
+	switch {
+	case errors.As(err, &other):
+		return &DataError{other.Path, fmt.Sprintf("found %s, want a file; nothing outside the study is read or written: remove it", other.Kind())}
+	case errors.As(err, &owner):
+		return &DataError{owner.Path, fmt.Sprintf("it belongs to user %d; give --trust-owner %d if that is one of yours", owner.UID, owner.UID)}
+	}
+	return err
+}
+
+// Plain refuses a file or folder of the study, by the path below it, that is a symbolic link
+// or belongs to a user who is not trusted, and what lies in a folder likewise.
+func (s *Study) Plain(elem ...string) error {
+	path := s.path(elem...)
+	st, err := s.root.Lstat(path)
+	if err != nil || !st.IsDir() {
+		return suspect(err)
+	}
+	list, err := s.root.Names(path)
+	for _, name := range list {
+		if err == nil {
+			_, err = s.root.Lstat(filepath.Join(path, name))
+		}
+	}
+	return suspect(err)
+}
+
 // Dir is the directory of the study.
 func (s *Study) Dir() string { return s.dir }
+
+// Format is the version of the directory.
+func (s *Study) Format() int { return s.head.Format }
+
+// sealed says whether its files have digests.
+func (s *Study) sealed() bool { return s.head.Format >= sealedFormat }
 
 // Lease is how long a claim holds without a heartbeat.
 func (s *Study) Lease() time.Duration { return time.Duration(s.head.LeaseMS) * time.Millisecond }
@@ -187,12 +264,18 @@ func (s *Study) path(elem ...string) string {
 	return filepath.Join(append([]string{s.dir}, elem...)...)
 }
 
+// selfImage is the program that runs, whatever has been put under its name since it was
+// started; other systems than Linux have no such file.
+const selfImage = "/proc/self/exe"
+
 // BinaryDigest is the SHA-256 of the running program, in hexadecimal. Cost: one
 // read of its file.
 func BinaryDigest() (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("finding the running program: %w", err)
+	path := selfImage
+	if _, err := os.Stat(path); err != nil {
+		if path, err = os.Executable(); err != nil {
+			return "", fmt.Errorf("finding the running program: %w", err)
+		}
 	}
 	f, err := os.Open(path)
 	if err != nil {

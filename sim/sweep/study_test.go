@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"orrery/internal/disk"
 )
 
 func TestCreateAndOpen(t *testing.T) {
@@ -156,13 +158,16 @@ func TestDamagedSpecs(t *testing.T) {
 
 // TestCommitOnce lets many writers commit to one name.
 func TestCommitOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a", "result")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a", "result")
+	root, err := disk.OpenRoot(dir)
+	require.NoError(t, err)
 	const writers = 32
 	firsts := make([]bool, writers)
 	errs := make([]error, writers)
 	var all sync.WaitGroup
 	for w := range writers {
-		all.Go(func() { firsts[w], errs[w] = commit(path, []byte(fmt.Sprint(w)), fmt.Sprint("w", w)) })
+		all.Go(func() { firsts[w], errs[w] = commit(root, path, []byte(fmt.Sprint(w)), fmt.Sprint("w", w)) })
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(errs...))
@@ -171,7 +176,7 @@ func TestCommitOnce(t *testing.T) {
 	for w, first := range firsts {
 		require.Equal(t, string(text) == fmt.Sprint(w), first)
 	}
-	left, err := names(filepath.Dir(path))
+	left, err := root.Names(filepath.Dir(path))
 	require.NoError(t, err)
 	require.Equal(t, []string{"result"}, left)
 }
@@ -180,15 +185,17 @@ func TestCommitOnce(t *testing.T) {
 // name is taken. And a name beside that is left over is never written over.
 func TestCommitAfterALostReply(t *testing.T) {
 	dir := t.TempDir()
+	root, err := disk.OpenRoot(dir)
+	require.NoError(t, err)
 	beside, path := filepath.Join(dir, ".r.w"), filepath.Join(dir, "r")
 	require.NoError(t, os.WriteFile(beside, []byte("mine"), 0o600))
 	require.NoError(t, os.Link(beside, path))
-	first, err := linkOnce(beside, path)
+	first, err := linkOnce(root, beside, path)
 	require.NoError(t, err)
 	require.True(t, first)
 
 	require.NoError(t, os.Link(path, beside))
-	first, err = commit(path, []byte("another"), "w")
+	first, err = commit(root, path, []byte("another"), "w")
 	require.NoError(t, err)
 	require.False(t, first)
 	text, err := os.ReadFile(path)
@@ -209,4 +216,86 @@ func TestTransient(t *testing.T) {
 	} {
 		require.Equal(t, c.want, transient(c.err), c.err)
 	}
+}
+
+// TestLinksInAStudy puts a link to a file outside in each place where a worker reads, creates
+// or appends: it refuses, or does without, and the file stays as it was.
+func TestLinksInAStudy(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "precious")
+	for _, row := range []struct{ place, why string }{
+		{"claims/000000.1", "a symbolic link"}, {"claims/000000.done", ""}, {"clock", ""}, {"journal", "a symbolic link"}, {"results", "a symbolic link"},
+		{"results/RR", "a symbolic link"}, {"results/RR/RESULT.json", "a symbolic link"}, {"specs/000000.jsonl", "a symbolic link"}, {"study.json", "a symbolic link"},
+		{"failures", "a symbolic link"}, {"claims", "a symbolic link"},
+	} {
+		require.NoError(t, os.WriteFile(outside, []byte("precious"), 0o600))
+		dir := filepath.Join(t.TempDir(), "study")
+		s, err := Create(dir, Options{Binary: "b", Lease: MinLease})
+		require.NoError(t, err)
+		_, _, err = s.Add(toys(1, toy{}))
+		require.NoError(t, err)
+		digest := s.Digest(0).String()
+		path := filepath.Join(dir, strings.NewReplacer("RR", digest[:2], "RESULT", digest).Replace(row.place))
+		target := outside
+		if !strings.Contains(filepath.Base(path), ".") { // a folder
+			target = filepath.Dir(outside)
+		}
+		require.NoError(t, os.RemoveAll(path))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.Symlink(target, path))
+		err = func() error {
+			s, err := Open(dir, "b")
+			if err != nil {
+				return err
+			}
+			if err = Complete(context.Background(), Local{Workers: 1, NewWorker: toyWorker}, s); err == nil {
+				_, _, err = s.Outcome(s.Digest(0))
+			}
+			return err
+		}()
+		if row.why != "" {
+			require.ErrorContains(t, err, row.why, row.place)
+			var data *DataError
+			require.ErrorAs(t, err, &data, row.place)
+		}
+		text, err := os.ReadFile(outside)
+		require.NoError(t, err)
+		require.Equal(t, "precious", string(text), row.place)
+		entries, err := os.ReadDir(filepath.Dir(outside))
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "%s: nothing is created outside", row.place)
+	}
+}
+
+// TestForeignOwner refuses what belongs to another user, unless that one is named.
+func TestForeignOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	dir := filepath.Join(t.TempDir(), "study")
+	_, err := Create(dir, Options{Binary: "b"})
+	require.NoError(t, err)
+	require.NoError(t, os.Chown(filepath.Join(dir, "study.json"), 4242, -1))
+	_, err = Open(dir, "")
+	require.ErrorContains(t, err, "study.json: it belongs to user 4242; give --trust-owner 4242 if that is one of yours")
+	_, err = Open(dir, "", 4242)
+	require.NoError(t, err)
+}
+
+// TestBinaryOfTheRunningImage: the digest is that of the image that runs, also once another
+// program has been put in its place.
+func TestBinaryOfTheRunningImage(t *testing.T) {
+	if _, err := os.Stat(selfImage); err != nil {
+		t.Skip("no " + selfImage)
+	}
+	before, err := BinaryDigest()
+	require.NoError(t, err)
+	path, err := os.Executable()
+	require.NoError(t, err)
+	aside := path + ".aside"
+	require.NoError(t, os.Rename(path, aside))
+	defer func() { require.NoError(t, os.Rename(aside, path)) }()
+	require.NoError(t, os.WriteFile(path, []byte("another"), 0o700))
+	after, err := BinaryDigest()
+	require.NoError(t, err)
+	require.Equal(t, before, after)
 }

@@ -25,7 +25,7 @@ import (
 // error. The result is kept as it is; spec must not be changed or kept.
 //
 // An error of the operating system counts as a failure of the place: the task is
-// tried again. Any other error is the task's own, and so is a panic, after which the
+// tried again. An *UnusableError ends the worker. Any other error is the task's own, and so is a panic, after which the
 // worker is made anew.
 type Run func(ctx context.Context, spec []byte) (result []byte, err error)
 
@@ -40,6 +40,16 @@ func transient(err error) bool {
 	)
 	return errors.As(err, &system) || errors.As(err, &path) || errors.Is(err, context.DeadlineExceeded)
 }
+
+// UnusableError is returned by a Run where what tasks need is not what it should be: it says
+// nothing of the task, which stays open, and the worker ends.
+type UnusableError struct{ Err error }
+
+// Error says what is wrong.
+func (e *UnusableError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error inside.
+func (e *UnusableError) Unwrap() error { return e.Err }
 
 // Executor brings workers to a study.
 type Executor interface {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -30,7 +29,8 @@ type Template struct {
 	//	{workers}  how many there are to be
 	//	{command}  the command line of a worker
 	//
-	// Braces after a dollar sign are the shell's.
+	// {study:sh} and {command:sh} are quoted once more, for commands such as ssh that
+	// hand their words to another shell. Braces after a dollar sign are the shell's.
 	Command string
 	// Cancel is run once, in the same manner, when the workers are to end before
 	// the study is complete; it may be "".
@@ -45,7 +45,7 @@ type Template struct {
 	Log io.Writer
 }
 
-var placeholder = regexp.MustCompile(`\$?\{[a-z]+\}`)
+var placeholder = regexp.MustCompile(`\$?\{[a-z]+(:sh)?\}`)
 
 // Lines are the commands that Start runs for the study in dir, which need not be
 // there yet.
@@ -69,6 +69,12 @@ func (x Template) expand(dir, text string, index int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("naming the study: %w", err)
 	}
+	if err := oneLine("the path of the study", dir); err != nil {
+		return "", err
+	}
+	if err := oneLine("the command line of a worker", x.Worker...); err != nil {
+		return "", err
+	}
 	var wrong error
 	line := placeholder.ReplaceAllStringFunc(text, func(word string) string {
 		switch word {
@@ -80,9 +86,13 @@ func (x Template) expand(dir, text string, index int) (string, error) {
 			return strconv.Itoa(x.Workers)
 		case "{command}":
 			return quotedAll(x.Worker)
+		case "{study:sh}":
+			return quoted(quoted(dir))
+		case "{command:sh}":
+			return quoted(quotedAll(x.Worker))
 		}
 		if !strings.HasPrefix(word, "$") {
-			wrong = fmt.Errorf("the command for workers has %s: write {study}, {index}, {workers} or {command}", word)
+			wrong = fmt.Errorf("the command for workers has %s: write {study}, {index}, {workers} or {command}, or {study:sh} and {command:sh} for words that another shell reads", word)
 		}
 		return word
 	})
@@ -130,7 +140,7 @@ func (x Template) Start(_ context.Context, s *Study) (Workers, error) {
 	c.remoteWorkers = remoteWorkers{study: s, poll: x.Poll, log: x.Log, tend: c.look, stop: c.end}
 	for i, line := range lines {
 		each := &command{line: line, log: s.path(logDir, fmt.Sprintf("template-%d.out", i))}
-		if err := each.start(); err != nil {
+		if err := each.start(s); err != nil {
 			return nil, errors.Join(err, c.end(false))
 		}
 		c.commands = append(c.commands, each)
@@ -139,10 +149,10 @@ func (x Template) Start(_ context.Context, s *Study) (Workers, error) {
 	return c, nil
 }
 
-func (c *command) start() error {
-	log, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+func (c *command) start(s *Study) error {
+	log, err := s.root.Log(c.log)
 	if err != nil {
-		return fmt.Errorf("starting workers: %w", err)
+		return fmt.Errorf("starting workers: %w", suspect(err))
 	}
 	defer log.Close() // the process has its own
 	c.process = exec.Command("sh", "-c", c.line)
@@ -189,7 +199,7 @@ func (c *templateWorkers) look(_ context.Context, open int) error {
 			c.say("given up: %s: %v", each.line, each.failed)
 		default:
 			c.say("ended by %v, started again: %s", each.failed, each.line)
-			if err := each.start(); err != nil {
+			if err := each.start(c.study); err != nil {
 				return err
 			}
 			running++

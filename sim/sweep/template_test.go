@@ -26,7 +26,7 @@ func TestTemplateLines(t *testing.T) {
 	}{
 		{"ssh node{index} {command}", []string{"ssh node0 /opt/orrery worker " + dir, "ssh node1 /opt/orrery worker " + dir}, ""},
 		{"qsub -J 0-{workers} run.sh {study} ${HOME}", []string{"qsub -J 0-2 run.sh " + dir + " ${HOME}"}, ""},
-		{"run {dir}", nil, "has {dir}: write {study}, {index}, {workers} or {command}"},
+		{"run {dir}", nil, "has {dir}: write {study}, {index}, {workers} or {command}, or {study:sh}"},
 	} {
 		lines, err := Template{Command: c.command, Workers: 2, Worker: worker}.Lines(s.Dir())
 		if c.says != "" {
@@ -155,4 +155,41 @@ func TestKubernetesManifest(t *testing.T) {
 	}
 	eventually(t, func() bool { open, err := s.openClaims(); return err == nil && open == 0 })
 	requireWhole(t, s, specs)
+}
+
+// TestAwkwardPaths hands a study whose name a shell would take for more than a name to a
+// shell, to a shell behind ssh, and to a script of Slurm: the worker gets it as one word.
+func TestAwkwardPaths(t *testing.T) {
+	bin := t.TempDir()
+	ssh := "#!/bin/sh\nshift\nexec sh -c \"$*\"\n" // as sshd does it
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "ssh"), []byte(ssh), 0o700))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"plain", "a $(touch X) b", "it's", "a\"b`touch X`", "-x; touch X", "a\tb*?"} {
+		dir, err := filepath.Abs(name)
+		require.NoError(t, err)
+		worker := []string{"printf", "<%s>", dir}
+		var scripts []string
+		for _, command := range []string{"{command}", "ssh node0 {command:sh}", "printf '<%s>' {study}", "ssh node0 printf \"'<%s>'\" {study:sh}", "sh -c {command:sh}"} {
+			lines, err := Template{Command: command, Workers: 1, Worker: worker}.Lines(name)
+			require.NoError(t, err)
+			scripts = append(scripts, lines[0])
+		}
+		script, err := Slurm{Workers: 1, Command: worker}.Script(name, 1)
+		require.NoError(t, err)
+		for _, line := range append(scripts, script) {
+			out, err := exec.Command("sh", "-c", line).CombinedOutput()
+			require.NoError(t, err, "%s: %s", line, out)
+			require.Equal(t, "<"+dir+">", string(out), line)
+		}
+	}
+	require.NoFileExists(t, "X")
+	for _, worker := range [][]string{{"a\nb"}, {"a\rb"}} {
+		_, err := Template{Command: "{command}", Workers: 1, Worker: worker}.Lines("study")
+		require.ErrorContains(t, err, "has a line break in it")
+		_, err = Slurm{Workers: 1, Command: worker}.Script("study", 1)
+		require.ErrorContains(t, err, "has a line break in it")
+	}
+	_, err := Slurm{Workers: 1, Command: []string{"a"}, Options: []string{"--comment=a\n#SBATCH --uid=0"}}.Script("study", 1)
+	require.ErrorContains(t, err, "an option of sbatch has a line break in it")
 }

@@ -146,7 +146,7 @@ func notes(t testing.TB, s *Study, kind string) map[int]int {
 	list, err := os.ReadDir(s.path(journalDir))
 	require.NoError(t, err)
 	for _, e := range list {
-		_, err := readNotes(s.path(journalDir, e.Name()), 0, func(n note) {
+		_, err := s.readNotes(s.path(journalDir, e.Name()), 0, func(n note, _ bool) {
 			if n.Kind == kind && n.Task != nil {
 				count[*n.Task]++
 			}

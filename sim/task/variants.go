@@ -171,9 +171,9 @@ func (c *variants) make(v variant) (*traces.Memory, error) {
 	b := c.base(v.hash)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s, err := c.read(b, v.hash)
-	if err != nil {
-		return nil, err
+	s, whole, err := c.read(b, v.hash)
+	if err != nil || whole != nil && v == (variant{hash: v.hash}) {
+		return whole, err
 	}
 	if v.load != 0 {
 		if s, err = s.Scale(v.load); err != nil {
@@ -190,14 +190,7 @@ func (c *variants) make(v variant) (*traces.Memory, error) {
 			return nil, err
 		}
 	}
-	m, err := s.Collect()
-	if err != nil {
-		return nil, err
-	}
-	if found := m.Info().Hash; v == (variant{hash: v.hash}) && found != v.hash {
-		return nil, fmt.Errorf("the trace %s has the content hash %s by now, and the task is about %s: the file was changed; put the old one back, or begin another study", s.Name, found, v.hash)
-	}
-	return m, nil
+	return s.Collect()
 }
 
 func (c *variants) base(hash string) *base {
@@ -211,23 +204,48 @@ func (c *variants) base(hash string) *base {
 	return b
 }
 
-// read loads the trace of b, whose lock is held.
-func (c *variants) read(b *base, hash string) (*transform.Set, error) {
+// read loads the trace of b, whose lock is held, and compares its content with the hash
+// that it is named by, whatever is to be made of it. whole is the trace where it was read
+// just now.
+func (c *variants) read(b *base, hash string) (s *transform.Set, whole *traces.Memory, err error) {
 	if b.set != nil {
-		return b.set, nil
+		return b.set, nil, nil
 	}
 	if c.load == nil {
-		return nil, fmt.Errorf("the task is about the trace %s, which is not among those at hand", hash)
+		return nil, nil, fmt.Errorf("the task is about the trace %s, which is not among those at hand", hash)
 	}
-	s, err := c.load(hash)
-	if err != nil {
-		return nil, err
+	if s, err = c.load(hash); err != nil {
+		return nil, nil, unusable(err)
 	}
 	if s == nil {
-		return nil, errors.New("no trace was loaded")
+		return nil, nil, errors.New("no trace was loaded")
+	}
+	if whole, err = s.Collect(); err != nil {
+		return nil, nil, unusable(err)
+	}
+	if found := whole.Info().Hash; found != hash {
+		return nil, nil, &TraceError{fmt.Errorf("the trace %s has the content hash %s, and the task is about %s: the file was changed", s.Name, found, hash)}
 	}
 	b.set = s
-	return s, nil
+	return s, whole, nil
+}
+
+// TraceError says that the trace of a task is damaged, or is another one. It says nothing
+// of the task, which is not to be computed on it.
+type TraceError struct{ Err error }
+
+// Error is that of the trace.
+func (e *TraceError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error inside.
+func (e *TraceError) Unwrap() error { return e.Err }
+
+// unusable is err, as a TraceError where it is about the content.
+func unusable(err error) error {
+	if data := (*traces.DataError)(nil); errors.As(err, &data) {
+		return &TraceError{err}
+	}
+	return err
 }
 
 // add puts a Set under its content hash, and the trace that it is.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"orrery/internal/disk"
 	"orrery/traces"
 )
 
@@ -65,7 +66,7 @@ func (in *inputs) cacheKey(opts Options) (string, error) {
 
 // digest is the SHA-256 of a file, hex.
 func digest(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -77,8 +78,8 @@ func digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// cacheRoot is the directory of the cache, made if need be.
-func cacheRoot(opts Options) (string, error) {
+// CacheDir is the directory of the cache, which need not be there.
+func CacheDir(opts Options) (string, error) {
 	dir := opts.CacheDir
 	if dir == "" {
 		user, err := os.UserCacheDir()
@@ -87,14 +88,22 @@ func cacheRoot(opts Options) (string, error) {
 		}
 		dir = filepath.Join(user, "orrery")
 	}
-	dir = filepath.Join(dir, "imports")
-	return dir, os.MkdirAll(dir, 0o755)
+	return filepath.Join(dir, "imports"), nil
+}
+
+// cacheRoot is CacheDir, made if need be.
+func cacheRoot(opts Options) (string, error) {
+	dir, err := CacheDir(opts)
+	if err != nil {
+		return "", err
+	}
+	return dir, disk.Folder(dir)
 }
 
 // loadEntry reads the label of an entry and checks the table against it.
 func loadEntry(dir string) (label, error) {
 	var l label
-	text, err := os.ReadFile(filepath.Join(dir, entryLabel))
+	text, err := disk.ReadFile(filepath.Join(dir, entryLabel))
 	if err != nil {
 		return l, err
 	}
@@ -129,16 +138,16 @@ func (l *label) table(dir string) string {
 	return dir
 }
 
-// makeEntry imports the files into a new directory under root, named after
-// pattern.
-func (in *inputs) makeEntry(root, pattern string, opts Options) (dir string, l label, err error) {
-	made, err := os.MkdirTemp(root, pattern)
+// makeEntry imports the files into a new directory under root, whose name begins
+// with prefix.
+func (in *inputs) makeEntry(root, prefix string, opts Options) (dir string, l label, err error) {
+	made, err := disk.Scratch(root, prefix)
 	if err != nil {
 		return "", l, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(made))
+			err = errors.Join(err, disk.Delete(made))
 		}
 	}()
 	bundle := filepath.Join(made, "made.trace")
@@ -151,36 +160,36 @@ func (in *inputs) makeEntry(root, pattern string, opts Options) (dir string, l l
 	}
 	l.Tables = map[string]string{}
 	for _, t := range tables {
-		if err := os.Rename(filepath.Join(bundle, t.Name()), filepath.Join(made, t.Name())); err != nil {
+		if err := disk.Move(filepath.Join(bundle, t.Name()), filepath.Join(made, t.Name())); err != nil {
 			return "", l, err
 		}
 		if l.Tables[t.Name()], err = digest(filepath.Join(made, t.Name())); err != nil {
 			return "", l, err
 		}
 	}
-	if err := os.Remove(bundle); err != nil {
+	if err := disk.Delete(bundle); err != nil {
 		return "", l, err
 	}
 	text, err := json.MarshalIndent(l, "", "  ")
 	if err != nil {
 		return "", l, err
 	}
-	return made, l, os.WriteFile(filepath.Join(made, entryLabel), append(text, '\n'), 0o644)
+	return made, l, disk.WriteFile(filepath.Join(made, entryLabel), append(text, '\n'))
 }
 
 // publish renames a new entry into its place. When another process was faster
 // its entry stays, if it is sound.
 func publish(made, place string) error {
-	err := os.Rename(made, place)
+	err := disk.Move(made, place)
 	if err == nil {
-		return nil
+		return disk.SyncFolder(filepath.Dir(place))
 	}
 	if _, bad := loadEntry(place); bad == nil {
-		return os.RemoveAll(made)
+		return disk.Delete(made)
 	}
 	aside := made + "-old"
-	if moved := os.Rename(place, aside); moved != nil && !errors.Is(moved, os.ErrNotExist) {
+	if moved := disk.Move(place, aside); moved != nil && !errors.Is(moved, os.ErrNotExist) {
 		return err
 	}
-	return errors.Join(os.Rename(made, place), os.RemoveAll(aside))
+	return errors.Join(disk.Move(made, place), disk.SyncFolder(filepath.Dir(place)), disk.Delete(aside))
 }

@@ -51,7 +51,7 @@ func OpenAny(paths []string, opts Options) (traces.Source, *Opened, error) {
 	var stop stopped
 	if err != nil && !errors.As(err, &data) && !errors.As(err, &stop) {
 		why := err
-		dir, l, err = in.makeEntry(os.TempDir(), "orrery-import-*", opts)
+		dir, l, err = in.makeEntry(os.TempDir(), "orrery-import-", opts)
 		remove = func() error { return os.RemoveAll(dir) }
 		o.Cached = false
 		o.Note = fmt.Sprintf("imported %s into a temporary file, to be removed at the end: no cache (%v)", in.names(), why)
@@ -101,7 +101,7 @@ func (in *inputs) cached(opts Options, o *Opened) (dir string, l label, err erro
 	if !errors.Is(err, os.ErrNotExist) {
 		again = " again, since the earlier import is damaged"
 	}
-	made, l, err := in.makeEntry(root, ".partial-*", opts)
+	made, l, err := in.makeEntry(root, ".partial-", opts)
 	if err != nil {
 		return "", l, err
 	}

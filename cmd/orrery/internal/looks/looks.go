@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"orrery/internal/disk"
 	"orrery/scheduler/model"
 	"orrery/sim/tune"
 )
@@ -67,7 +68,7 @@ func enter(r *tune.Report, own []Look) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.Folder(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)

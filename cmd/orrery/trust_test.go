@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// alter replaces a text in a file, and returns what undoes it.
+func alter(t *testing.T, path, from, to string) (undo func()) {
+	t.Helper()
+	sound, err := os.ReadFile(path)
+	require.NoError(t, err)
+	altered := bytes.Replace(sound, []byte(from), []byte(to), 1)
+	require.NotEqual(t, sound, altered, "%s: no %q", path, from)
+	require.NoError(t, os.WriteFile(path, altered, 0o600))
+	return func() { require.NoError(t, os.WriteFile(path, sound, 0o600)) }
+}
+
+// only is the one file that a pattern matches.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	return found[0]
+}
+
+// TestSwappedTrace puts another trace in the place of that of a study: nothing is computed on
+// it, whether a window or a shake is made of it or not.
+func TestSwappedTrace(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Chdir(dir)
+	require.NoError(t, os.WriteFile("log.swf", []byte(smallLog()), 0o600))
+	require.NoError(t, os.WriteFile("other.swf", []byte(strings.Replace(smallLog(), "\n5 ", "\n500 ", 1)), 0o600))
+	require.Zero(t, inProcess(t, "import", "other.swf", "--out", "other.trace", "-q").code)
+	for name, more := range map[string]string{"whole": "", "shaken": "jitter: {by: 30s, seeds: [1]}\n"} {
+		require.NoError(t, os.WriteFile("exp.yaml", []byte("traces: [log.swf]\n"+more+"settings: [{path: weights.wait_time, values: [1, 2]}]\n"), 0o600))
+		got := inProcess(t, "sweep", "exp.yaml", "--out", name, "--quiet")
+		require.Zero(t, got.code, got.stderr)
+		trace := only(t, name+"/traces/*.trace")
+		results, err := filepath.Glob(name + "/results/*/*.json")
+		require.NoError(t, err)
+		for _, path := range results {
+			require.NoError(t, os.Remove(path))
+		}
+		require.NoError(t, os.RemoveAll(trace))
+		require.NoError(t, os.CopyFS(trace, os.DirFS("other.trace")))
+		for _, args := range [][]string{{"sweep", "exp.yaml", "--out", name, "--quiet"}, {"study", "materialize", name, "0", "--out", "run"}} {
+			got := inProcess(t, args...)
+			require.Equal(t, exitInput, got.code, "%v: %s", args, got.stderr)
+			require.Contains(t, got.stderr, "the file was changed; remove "+trace+" and run the sweep again")
+		}
+		for _, folder := range []string{"results/*/*.json", "failures/*"} {
+			left, err := filepath.Glob(filepath.Join(name, folder))
+			require.NoError(t, err)
+			require.Empty(t, left)
+		}
+		require.NoDirExists(t, "run")
+		require.NoError(t, os.RemoveAll(trace))
+		got = inProcess(t, "sweep", "exp.yaml", "--out", name, "--quiet")
+		require.Zero(t, got.code, got.stderr)
+	}
+}
+
+// TestAlteredStudy changes one digit in each kind of file of a study.
+func TestAlteredStudy(t *testing.T) {
+	file, study := gridFile(t, 1), filepath.Join(t.TempDir(), "study")
+	require.Zero(t, inProcess(t, "sweep", file, "--out", study, "--quiet").code)
+	results, err := filepath.Glob(study + "/results/*/*.json")
+	require.NoError(t, err)
+	undo := alter(t, results[0], `"count_all":60`, `"count_all":61`)
+	got := inProcess(t, "study", "table", study)
+	require.Equal(t, exitInput, got.code, got.stderr)
+	require.Contains(t, got.stderr, results[0]+": found content with the SHA-256")
+	require.Contains(t, got.stderr, "it was altered; remove it to have the task computed again")
+	undo()
+	for path, from := range map[string]string{"experiment.json": `"schema":3`, "study.json": `"lease_ms": 6`} {
+		undo := alter(t, filepath.Join(study, path), from, from[:len(from)-1]+" "+from[len(from)-1:])
+		got := inProcess(t, "study", "table", study)
+		require.Equal(t, exitInput, got.code, got.stderr)
+		require.Contains(t, got.stderr, "it was altered")
+		undo()
+	}
+	undo = alter(t, filepath.Join(study, "experiment.json"), `"schema":3`, `"schema":77`)
+	got = inProcess(t, "study", "table", study)
+	require.Equal(t, exitInput, got.code)
+	require.Contains(t, got.stderr, "found study plan 77")
+	undo()
+	alter(t, only(t, study+"/journal/*.jsonl"), `"kind":"commit"`, `"kind":"fail"`)
+	got = inProcess(t, "study", "status", study)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "1 lines in "+filepath.Join(study, "journal")+" are not what was written")
+	require.Regexp(t, `failed +0`, got.stdout)
+}
+
+// TestAlteredRun changes files of a run: every verb that reads them names the file and what
+// writes it anew.
+func TestAlteredRun(t *testing.T) {
+	log, run := small(t), filepath.Join(t.TempDir(), "run")
+	require.Zero(t, inProcess(t, "replay", log, "--out", run, "--facts", "--quiet").code)
+	got := inProcess(t, "verify", run)
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "every file has the digest of run.json; fingerprint ")
+	got = inProcess(t, "verify", run, log, "-o", "json")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, `"replayed": true`)
+
+	other := filepath.Join(t.TempDir(), "other")
+	require.Zero(t, inProcess(t, "replay", log, "--order", "sjf", "--out", other, "--facts", "--quiet").code)
+	verbs := [][]string{{"report", run}, {"export", run}, {"compare", run, other}, {"explain", run, "3"}, {"verify", run}}
+	refused := func(want string, verbs ...[]string) {
+		t.Helper()
+		for _, args := range verbs {
+			got := inProcess(t, args...)
+			require.Equal(t, exitInput, got.code, "%v: %s", args, got.stderr)
+			require.Contains(t, got.stderr, want, "%v", args)
+			require.Contains(t, got.stderr, "replay the trace again to write it anew: orrery replay", "%v", args)
+		}
+	}
+	path := filepath.Join(run, "jobs.parquet")
+	sound, err := os.ReadFile(path)
+	require.NoError(t, err)
+	foreign, err := os.ReadFile(filepath.Join(other, "jobs.parquet"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, foreign, 0o600))
+	refused("jobs.parquet: found content with the SHA-256", verbs...)
+	require.NoError(t, os.WriteFile(path, sound, 0o600))
+
+	undo := alter(t, filepath.Join(run, "metrics.json"), `"value": `, `"value": 1`)
+	refused("metrics.json: found content with the SHA-256", []string{"report", run}, []string{"compare", run, other}, []string{"verify", run})
+	undo()
+	undo = alter(t, filepath.Join(run, "run.json"), `"left": 60`, `"left": 61`)
+	refused("run.json: found content with the SHA-256", verbs...)
+	undo()
+	undo = alter(t, filepath.Join(run, "run.json"), `"schema": 2`, `"schema": 77`)
+	for _, args := range verbs {
+		got := inProcess(t, args...)
+		require.Equal(t, exitInput, got.code, "%v: %s", args, got.stderr)
+		require.Contains(t, got.stderr, "run schema 77", "%v", args)
+	}
+	undo()
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	refused("jobs.parquet: found a named pipe, expected a file", verbs...)
+}
+
+// TestZeroedContentHash refuses a trace whose metadata was changed, before it is recorded.
+func TestZeroedContentHash(t *testing.T) {
+	log, trace := small(t), filepath.Join(t.TempDir(), "x.trace")
+	require.Zero(t, inProcess(t, "import", log, "--out", trace, "--quiet").code)
+	hash := strings.Fields(inProcess(t, "trace", "info", trace, "-o", "json").stdout)
+	require.NotEmpty(t, hash)
+	for from, to := range map[string]string{"orrery.content\x18\x40": "orrery.content\x18\x40" + strings.Repeat("0", 64), "orrery.max_procs\x18\x018": "orrery.max_procs\x18\x019"} {
+		path := filepath.Join(trace, "jobs.parquet")
+		sound, err := os.ReadFile(path)
+		require.NoError(t, err)
+		at := bytes.Index(sound, []byte(from))
+		require.Positive(t, at)
+		altered := bytes.Clone(sound)
+		copy(altered[at:], to)
+		require.NotEqual(t, sound, altered)
+		require.NoError(t, os.WriteFile(path, altered, 0o600))
+		got := inProcess(t, "replay", trace, "--out", filepath.Join(t.TempDir(), "run"))
+		require.Equal(t, exitInput, got.code, got.stderr)
+		require.Contains(t, got.stderr, "the file was altered after it was written: restore it or import the log again")
+		require.NoError(t, os.WriteFile(path, sound, 0o600))
+	}
+}
+
+// TestLitter removes what a killed import left in the cache with the next one, and keeps what
+// may be at work.
+func TestLitter(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	imports := filepath.Join(cache, "orrery", "imports")
+	for name, age := range map[string]time.Duration{".partial-old": 2 * time.Hour, ".partial-new": time.Minute} {
+		require.NoError(t, os.MkdirAll(filepath.Join(imports, name), 0o700))
+		file := filepath.Join(imports, name, "jobs.parquet")
+		require.NoError(t, os.WriteFile(file, []byte("half"), 0o600))
+		for _, path := range []string{file, filepath.Dir(file)} {
+			require.NoError(t, os.Chtimes(path, time.Now().Add(-age), time.Now().Add(-age)))
+		}
+	}
+	got := inProcess(t, "cache", "info")
+	require.Zero(t, got.code, got.stderr)
+	require.Regexp(t, `left by killed processes +1`, got.stdout)
+	require.Zero(t, inProcess(t, "replay", small(t), "--out", filepath.Join(t.TempDir(), "run"), "--quiet").code)
+	require.NoDirExists(t, filepath.Join(imports, ".partial-old"))
+	require.DirExists(t, filepath.Join(imports, ".partial-new"))
+	got = inProcess(t, "cache", "clean", "--all")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stderr, "removed 1 import of "+imports)
+	require.DirExists(t, filepath.Join(imports, ".partial-new"))
+}
