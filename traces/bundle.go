@@ -149,14 +149,15 @@ func (b *Bundle) describe() error {
 		}
 	}
 	b.info.Rows, b.info.Deps = b.info.Of("jobs"), b.info.Of("deps")
-	if _, ours := lead.lookup(keySchema); ours {
+	_, ours := lead.lookup(keySchema)
+	if ours {
 		if b.jobs != nil {
 			b.info.Filled = b.jobs.filled()
 		}
 		if len(b.info.Hash) != 64 {
 			return lead.badMeta(keyContent, b.info.Hash, "64 hex digits")
 		}
-		if b.jobs.sealed() {
+		if b.sealed() {
 			return nil
 		}
 	}
@@ -164,14 +165,23 @@ func (b *Bundle) describe() error {
 	if err != nil {
 		return err
 	}
-	if got := s.content(&b.meta); b.jobs.ours && got != b.info.Hash {
-		return b.altered(got)
-	}
-	if b.jobs.ours {
+	if ours {
+		if got := s.content(&b.meta); got != b.info.Hash {
+			return b.altered(got)
+		}
 		return nil
 	}
 	b.info.Hash, b.info.Sorted, b.meta.Sorted = s.content(&b.meta), s.sorted, s.sorted
 	return nil
+}
+
+// sealed says whether each table has a digest of its bytes, which was compared when it was
+// opened.
+func (b *Bundle) sealed() bool {
+	return !slices.ContainsFunc(b.tables, func(t openedTable) bool {
+		_, sealed := t.lookup(keySeal)
+		return !sealed
+	})
 }
 
 // altered says that the rows are not those of the metadata.

@@ -80,11 +80,6 @@ func (t *tableReader[R]) checkSeal() error {
 	return nil
 }
 
-func (t *tableReader[R]) sealed() bool {
-	_, ok := t.parquet.Lookup(keySeal)
-	return ok
-}
-
 // lastOf is where a text stands last in the footer, -1 for nowhere.
 func (t *tableReader[R]) lastOf(text string) (int64, error) {
 	var length [4]byte
