@@ -218,6 +218,10 @@ func newObserver(s *Study, writer string, o origin) *observer {
 	return &observer{study: s, writer: writer, origin: o, seen: map[int]sign{}}
 }
 
+// nameless is how long a claim holds whose worker has not written its name, which it does
+// at once: one that was killed in between left no origin by which to tell that it is gone.
+const nameless = 5 * time.Second
+
 // expired says whether a claim has lost its worker: the process has ended, as
 // far as that is known here, or has sent no heartbeat for a lease, by the clock of
 // the file system, or by this process's own when it watched all along.
@@ -234,7 +238,7 @@ func (o *observer) expired(first, generation int) (bool, error) {
 		return false, err
 	}
 	lease := o.study.Lease()
-	if now.Sub(alive) > lease {
+	if now.Sub(alive) > lease || text == (claimText{}) && now.Sub(alive) > nameless {
 		return true, nil
 	}
 	o.mu.Lock()

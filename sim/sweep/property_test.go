@@ -153,3 +153,20 @@ func TestProtocol(t *testing.T) {
 		})
 	})
 }
+
+// TestNamelessClaim: a worker that was killed between making its claim and writing its name
+// into it keeps its tasks from others for some seconds, and not for a lease.
+func TestNamelessClaim(t *testing.T) {
+	s := study(t, time.Hour, toys(4, toy{})...)
+	path := s.claimPath(0, 1)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	o := newObserver(s, "o", here())
+	expired, err := o.expired(0, 1)
+	require.NoError(t, err)
+	require.False(t, expired, "it may write its name yet")
+	before := time.Now().Add(-2 * nameless)
+	require.NoError(t, os.Chtimes(path, before, before))
+	expired, err = o.expired(0, 1)
+	require.NoError(t, err)
+	require.True(t, expired)
+}
