@@ -13,7 +13,9 @@ type Cluster struct {
 	Name        string `yaml:"name" unit:"name" doc:"what the site is called in results; the name of the file where it is left out"`
 	Description string `yaml:"description" unit:"text" doc:"what it models"`
 
-	Sharing          string `yaml:"sharing" of:"whole,gpus" default:"whole" doc:"what is allocated: whole nodes, or GPUs of nodes that several jobs may share"`
+	Sharing          string `yaml:"sharing" of:"whole,gpus,resources" default:"whole" doc:"what is allocated: whole nodes, or of nodes that several jobs may share their GPUs, or their CPUs, memory, GPUs and thousandths of a GPU"`
+	JobCPUs          int32  `yaml:"job_cpus" when:"sharing=resources" default:"1" min:"1" max:"16384" unit:"cores" doc:"of each node for a job that does not say how many it needs"`
+	JobMemory        Bytes  `yaml:"job_memory" when:"sharing=resources" default:"0" min:"0" unit:"size" doc:"of each node for a job that does not say how much it needs; 0 reckons with none"`
 	Topology         string `yaml:"topology" of:"dragonfly,listed" default:"dragonfly" doc:"which groups are adjacent: all to all, or those that each group lists"`
 	PowerCap         Power  `yaml:"power_cap" zero:"none" default:"none" min:"0" unit:"power" doc:"what running jobs may draw in all"`
 	StorageBandwidth Rate   `yaml:"storage_bandwidth" zero:"none" default:"none" min:"0" unit:"rate" doc:"storage traffic that running jobs may demand in all"`
@@ -109,7 +111,8 @@ func (r *Routing) Empty() bool { return r.Column == "none" && r.Otherwise == "" 
 // Tenant is a customer.
 type Tenant struct {
 	Name          string  `yaml:"name" unit:"name" doc:"that jobs name"`
-	MaxNodes      int32   `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"held at a time; hard"`
+	MaxNodes      int32   `yaml:"max_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"held at a time, one that jobs share once; hard"`
+	MaxGPUs       int32   `yaml:"max_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"held at a time, a part of one as that; hard"`
 	MaxConcurrent int32   `yaml:"max_concurrent" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time; hard"`
 	FairShare     float64 `yaml:"fair_share" default:"0" min:"0" max:"1" unit:"of the nodes" doc:"its target; 0 is none, which is neutral"`
 	Burst         float64 `yaml:"burst" zero:"none" default:"none" min:"1" max:"1000" unit:"of fair_share" doc:"1.5 raises its target to at most 150 % while the site is idle"`
@@ -129,6 +132,9 @@ type QOS struct {
 	GroupJobs    int32          `yaml:"group_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running at a time"`
 	UserJobs     int32          `yaml:"user_jobs" zero:"none" default:"none" min:"0" unit:"jobs" doc:"running jobs of a user"`
 	UserNodes    int32          `yaml:"user_nodes" zero:"none" default:"none" min:"0" unit:"nodes" doc:"of the running jobs of a user"`
+	MaxGPUs      int32          `yaml:"max_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of a job"`
+	GroupGPUs    int32          `yaml:"group_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of all its running jobs"`
+	UserGPUs     int32          `yaml:"user_gpus" zero:"none" default:"none" min:"0" unit:"GPUs" doc:"of the running jobs of a user"`
 	UserPending  int32          `yaml:"user_pending" zero:"none" default:"none" min:"0" unit:"jobs" doc:"of a user in the system, waiting or running; read, but not enforced yet"`
 	Preempts     []string       `yaml:"preempts" unit:"names" doc:"qualities of service whose jobs it may preempt"`
 	UsageFactor  float64        `yaml:"usage_factor" default:"1" min:"0" max:"1000" unit:"factor" doc:"that its usage counts by"`

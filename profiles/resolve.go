@@ -17,7 +17,9 @@ type Site struct {
 	Prints   []string  // names of the fingerprints, by their id
 	// AssocPriority of each tenant, for the order multifactor.
 	AssocPriority []int64
-	Shared        bool // GPUs are allocated, not whole nodes
+	Shared        bool  // shares of nodes are allocated, not whole ones
+	JobCPUs       int32 // of each node for a job that does not say, where model.Site.Amounts
+	JobMemory     int64 // likewise, bytes
 	Price         model.Fixed
 	Unknown       string // none, neutral or reject
 	Quorum        Quorum
@@ -70,7 +72,8 @@ func (c *Cluster) Resolve() (*Site, error) {
 		return nil, err
 	}
 	r := &resolver{checker: c.checker(), c: c, groups: map[string]int32{}, prints: map[string]int32{}, nodes: map[string]model.NodeID{}}
-	r.site = &Site{Shared: c.Sharing == "gpus", Quorum: c.Quorum, Agents: c.Agents, Failures: c.Failures}
+	r.site = &Site{Shared: c.Sharing != "whole", JobCPUs: c.JobCPUs, JobMemory: int64(c.JobMemory), Quorum: c.Quorum, Agents: c.Agents, Failures: c.Failures}
+	r.site.Amounts = c.Sharing == "resources"
 	r.site.Price, r.site.Unknown = model.FixedOf(c.Price), c.UnknownTenants
 	for _, x := range c.Classes {
 		r.site.TargetWait[x.Class] = x.TargetWait
@@ -80,6 +83,9 @@ func (c *Cluster) Resolve() (*Site, error) {
 		r.table()
 	} else {
 		r.listed()
+	}
+	if r.site.Amounts {
+		r.countCPUs()
 	}
 	if len(r.problems.list) == 0 {
 		r.adjacency()
@@ -249,6 +255,14 @@ func (r *resolver) listed() {
 		}
 	}
 	r.site.Fingerprints = int32(len(r.site.Prints))
+}
+
+// countCPUs finds nodes that could hold no job: each takes a CPU at least.
+func (r *resolver) countCPUs() {
+	i := slices.IndexFunc(r.site.Nodes, func(n model.Node) bool { return n.CPUs == 0 })
+	if i >= 0 {
+		r.problems.add("sharing", "found resources, but node %s has no CPUs: say how many, under cpus of its type or in the table of nodes", r.site.Nodes[i].Name)
+	}
 }
 
 // table makes the nodes of the rows that stand in for groups.

@@ -24,7 +24,7 @@ func (r *resolver) limits() {
 		out := model.QOS{
 			Name: q.Name, Priority: q.Priority, Class: q.Class, MaxWall: q.MaxWall, MaxNodes: q.MaxNodes,
 			GroupNodes: q.GroupNodes, GroupJobs: q.GroupJobs, UserJobs: q.UserJobs, UserNodes: q.UserNodes,
-			UserPending: q.UserPending, UsageFactor: model.FixedOf(q.UsageFactor), PreemptGrace: q.PreemptGrace,
+			UserPending: q.UserPending, MaxGPUs: q.MaxGPUs, GroupGPUs: q.GroupGPUs, UserGPUs: q.UserGPUs, UsageFactor: model.FixedOf(q.UsageFactor), PreemptGrace: q.PreemptGrace,
 		}
 		for j := range c.QOS {
 			if slices.Contains(q.Preempts, c.QOS[j].Name) {
@@ -37,7 +37,7 @@ func (r *resolver) limits() {
 
 func (t *Tenant) limits() model.Limits {
 	return model.Limits{
-		MaxNodes: t.MaxNodes, MaxConcurrent: t.MaxConcurrent,
+		MaxNodes: t.MaxNodes, MaxConcurrent: t.MaxConcurrent, MaxGPUs: t.MaxGPUs,
 		FairShare: model.FixedOf(t.FairShare), Burst: model.FixedOf(t.Burst),
 		GPUBudget: hours(t.GPUHours), NodeBudget: hours(t.NodeHours),
 	}

@@ -193,7 +193,7 @@ func (s *site) reasonRows() []plot.BarRow {
 
 // waitsFor says in a few words what a job waits for.
 var waitsFor = map[string]string{
-	"QUOTA_NODES": "tenant's node limit", "QUOTA_CONCURRENT": "tenant's job limit", "QOS_LIMIT": "limit of its QOS",
+	"QUOTA_NODES": "tenant's node limit", "QUOTA_GPUS": "tenant's GPU limit", "QUOTA_CONCURRENT": "tenant's job limit", "QOS_LIMIT": "limit of its QOS",
 	"PARTITION_LIMIT": "partition", "GROUP_LIMIT": "limit of its task group", "MUTEX": "mutex", "DEPENDENCY": "a predecessor",
 	"HELD": "its release", "NOT_ELIGIBLE": "its eligible time", "MIN_SCORE": "a higher score", "RESOURCES": "free nodes",
 	"POWER": "power cap", "BANDWIDTH": "storage bandwidth", "CONFORMANCE": "nodes of one kind", "RESERVED": "a reservation's end",

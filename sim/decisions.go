@@ -132,7 +132,7 @@ func (s *siteResults) asked(now model.Time, kind string, of, other *siteJob, r m
 func (s *siteResults) observe(now model.Time, st *world.Meter) {
 	for _, share := range st.Touched {
 		h := st.Untouch(share)
-		s.series.Hold(now, int(share), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
+		s.series.Hold(now, int(share), metric.Holding{Nodes: h.Nodes, GPUs: h.GPUs, Milli: h.Milli, Borrowed: h.Borrowed, Lent: h.Lent, Waiting: int64(h.Waiting)})
 	}
 	st.Touched = st.Touched[:0]
 }

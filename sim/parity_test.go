@@ -140,7 +140,7 @@ func TestAlteredPlanIsCaught(t *testing.T) {
 			require.NotNil(t, d, "seed %d, entry %d", seed, i)
 			require.EqualValues(t, i, d.Index)
 			require.Equal(t, passes, d.Plan)
-			require.NotEqual(t, d.Log, d.Core, fmt.Sprint(d))
+			require.NotEqual(t, d.InLog, d.InCore, fmt.Sprint(d))
 			break
 		}
 		last := slices.IndexFunc(l.entries, func(e commitlog.Entry) bool { return e.What == commitlog.Pass })

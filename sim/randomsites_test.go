@@ -44,6 +44,7 @@ type siteDraw struct {
 	nodes     int
 	vclusters int
 	shared    bool
+	resources bool // nodes are divided by amounts
 	tenants   bool
 	qos       bool
 	parts     bool
@@ -71,7 +72,12 @@ func drawSite(data []byte) *siteWorld {
 		d.add("quorum: {latency: %s, jitter: %s}", d.span(0, 3), d.span(0, 2))
 	}
 	if d.shared {
-		d.add("sharing: gpus")
+		if d.resources = d.yes(60); d.resources {
+			d.add("sharing: resources")
+			d.add("job_memory: %dGB", d.below(3))
+		} else {
+			d.add("sharing: gpus")
+		}
 	}
 	if d.caps = !d.calm && d.yes(25); d.caps {
 		d.add("power_cap: %dW", 300+100*d.below(20))
@@ -100,6 +106,14 @@ func (d *siteDraw) add(format string, args ...any) {
 	d.w.head = append(d.w.head, fmt.Sprintf(format, args...))
 }
 
+// gpuLimit draws a limit in GPUs where jobs share nodes.
+func (d *siteDraw) gpuLimit(key string) string {
+	if !d.shared || d.yes(50) {
+		return ""
+	}
+	return fmt.Sprintf(", %s: %d", key, 1+d.below(12))
+}
+
 // people draws tenants, qualities of service, partitions and reservations.
 func (d *siteDraw) people() {
 	limit := func(most int) string {
@@ -110,13 +124,13 @@ func (d *siteDraw) people() {
 	}
 	if d.tenants = d.yes(50); d.tenants {
 		for _, t := range []string{"ada", "bob"} {
-			d.w.head = append(d.w.head, fmt.Sprintf("tenants+ {name: %s, max_nodes: %s, max_concurrent: %s, fair_share: 0.%d, node_hours: 0.0%d}",
-				t, limit(9), limit(4), 1+d.below(8), 1+d.below(8)))
+			d.w.head = append(d.w.head, fmt.Sprintf("tenants+ {name: %s, max_nodes: %s, max_concurrent: %s, fair_share: 0.%d, node_hours: 0.0%d%s}",
+				t, limit(9), limit(4), 1+d.below(8), 1+d.below(8), d.gpuLimit("max_gpus")))
 		}
 	}
 	if d.qos = d.yes(30); d.qos {
-		d.w.head = append(d.w.head, fmt.Sprintf("qos+ {name: low, max_nodes: %s, group_nodes: %s, group_jobs: %s, user_jobs: %s, user_nodes: %s, preempt_grace: %s}",
-			limit(9), limit(9), limit(4), limit(3), limit(9), d.span(0, 2)), "qos+ {name: high, preempts: [low]}")
+		d.w.head = append(d.w.head, fmt.Sprintf("qos+ {name: low, max_nodes: %s, group_nodes: %s, group_jobs: %s, user_jobs: %s, user_nodes: %s, preempt_grace: %s%s}",
+			limit(9), limit(9), limit(4), limit(3), limit(9), d.span(0, 2), d.gpuLimit("group_gpus")), "qos+ {name: high, preempts: [low]}")
 	}
 	if d.parts = !d.calm && d.yes(30); d.parts {
 		d.w.head = append(d.w.head, fmt.Sprintf("partitions+ {name: all, tier: %d, min_nodes: 0, max_nodes: %s}", d.below(2), limit(9)),
@@ -225,6 +239,15 @@ func (d *siteDraw) job(i int, at model.Time) {
 	}
 	if d.shared && d.yes(70) {
 		j.GPUsPerNode = traces.Some(int32(1 + d.below(4)))
+	}
+	if d.resources {
+		if d.yes(50) {
+			j.GPUsPerNode, j.GPUMilli = traces.Some[int32](1), traces.Some(int32(100*(1+d.below(10))))
+		}
+		if d.yes(70) {
+			j.CPUsPerNode, j.MemPerNode = traces.Some(int32(1+d.below(4))), traces.Some(int64(d.below(8))*1_000_000_000)
+		}
+		j.Exclusive = traces.Some(d.yes(15))
 	}
 	if d.yes(20) {
 		j.GPUType = map[string]string{"a": "H", "b": "L"}[d.w.groups[d.below(len(d.w.groups))].kind]

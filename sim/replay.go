@@ -75,7 +75,7 @@ func Replay(ctx context.Context, spec plan.Spec, in Input, opt ReplayOptions) (*
 		names = p.Site.Names
 	}
 	w, err := record.Create(opt.Dir, record.Meta{
-		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions,
+		VClusters: names.VClusters, Tenants: names.Tenants, Decisions: opt.Decisions, Shared: p.Site != nil && p.Site.Core.Shared,
 		Epoch: info.Epoch, SpecID: spec.ID(), Facts: opt.Facts,
 		Users: func() []string { return users() },
 	})

@@ -28,11 +28,12 @@ const (
 	TextNodeExclude
 	TextExitState
 	TextMounts // the whole JSON object
+	TextGPUTypes
 	TextColumns
 )
 
 var textColumns = [TextColumns]string{"tenant", "vcluster", "partition", "qos", "account", "group", "dag", "gpu_type",
-	"features", "topology", "checkpoint", "requeue", "kind", "reservation", "node_include", "node_exclude", "exit_state", "mounts"}
+	"features", "topology", "checkpoint", "requeue", "kind", "reservation", "node_include", "node_exclude", "exit_state", "mounts", "gpu_types"}
 
 // String is the name of the column in the jobs table.
 func (c TextColumn) String() string { return textColumns[c] }
@@ -47,8 +48,8 @@ type Attributes struct {
 	Texts *Texts
 	Text  [TextColumns][]int32
 
-	NodesMax, Class, RequeueMax, Index, MaxConcurrent, ExitCode, Nice  []int32
-	GPUMem, MemPerNode, CkptBytes, IODemand, Power, Priority, AfterJob []int64
+	NodesMax, Class, RequeueMax, Index, MaxConcurrent, ExitCode, Nice, GPUMilli []int32
+	GPUMem, MemPerNode, CkptBytes, IODemand, Power, Priority, AfterJob          []int64
 
 	Eligible, End, Released    []model.Time
 	ThinkTime                  []model.Duration
@@ -86,10 +87,11 @@ func (a *Attributes) AppendJob(j *Job) {
 		TextGroup: j.Group, TextDAG: j.DAG, TextGPUType: j.GPUType, TextFeatures: j.Features, TextTopology: j.Topology,
 		TextCheckpoint: j.Checkpoint, TextRequeue: j.Requeue, TextKind: kindOf(j), TextReservation: j.Reservation,
 		TextNodeInclude: j.NodeInclude, TextNodeExclude: j.NodeExclude, TextExitState: j.ExitState, TextMounts: j.Mounts,
+		TextGPUTypes: j.GPUTypes,
 	} {
 		a.Text[i] = append(a.Text[i], a.Texts.tables[i].id([]byte(s)))
 	}
-	for i, o := range [...]Opt[int32]{j.NodesMax, j.Class, j.RequeueMax, j.Index, j.MaxConcurrent, j.ExitCode, j.Nice} {
+	for i, o := range [...]Opt[int32]{j.NodesMax, j.Class, j.RequeueMax, j.Index, j.MaxConcurrent, j.ExitCode, j.Nice, j.GPUMilli} {
 		c := a.counts()[i]
 		*c = append(*c, o.or(Absent))
 	}
@@ -129,14 +131,14 @@ func truth(o Opt[bool]) int8 {
 
 // Column names of counts, sizes, instants and flags, in their order.
 var (
-	countColumns   = [...]string{"nodes_max", "class", "requeue_max", "index", "max_concurrent", "exit_code", "nice"}
+	countColumns   = [...]string{"nodes_max", "class", "requeue_max", "index", "max_concurrent", "exit_code", "nice", "gpu_milli"}
 	sizeColumns    = [...]string{"gpu_mem", "mem_per_node", "ckpt_bytes", "io_demand", "power", "priority", "after_job"}
 	instantColumns = [...]string{"eligible", "end", "released"}
 	flagColumns    = [...]string{"sensitive", "exclusive", "hold"}
 )
 
 func (a *Attributes) counts() [len(countColumns)]*[]int32 {
-	return [...]*[]int32{&a.NodesMax, &a.Class, &a.RequeueMax, &a.Index, &a.MaxConcurrent, &a.ExitCode, &a.Nice}
+	return [...]*[]int32{&a.NodesMax, &a.Class, &a.RequeueMax, &a.Index, &a.MaxConcurrent, &a.ExitCode, &a.Nice, &a.GPUMilli}
 }
 
 func (a *Attributes) sizes() [len(sizeColumns)]*[]int64 {

@@ -52,10 +52,11 @@ var (
 		3: "one kill grace for the whole site",
 		4: "at a warm start, ledgers hold what was consumed before it, and jobs that ran then are placed at once",
 		5: "fingerprints cover every field of facts and proposals, and the instants of rounds and passes; schedules are those of 4",
-		6: "a job that ran before a warm start and is requeued has its whole request again; other schedules are those of 5",
+		6: "a job that ran before a warm start and is requeued has its whole request again, and limits in nodes count a node once however many jobs share it; other schedules are those of 5",
 	}}
-	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion, map[int]string{
+	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion - 1, map[int]string{
 		2: "every round, fact, pass and proposal, with all fields",
+		3: "CPUs, memory and thousandths of GPUs of the shares of nodes",
 	}}
 	metricsFormat = &fileFormat{"metrics schema", "schema of metrics.json", metric.TableSchema, 1, nil}
 	traceFormat   = &fileFormat{"trace schema", "orrery.schema of its tables", traces.SchemaVersion, 1, nil}

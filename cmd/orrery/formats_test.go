@@ -233,6 +233,16 @@ func TestFactsOfOtherVersions(t *testing.T) {
 	}
 }
 
+// TestFactsWithoutAmounts: the log of before shares had CPUs, memory and thousandths of GPUs
+// is read as it was, and fed to a fresh core.
+func TestFactsWithoutAmounts(t *testing.T) {
+	formatsHere(t)
+	got := inProcess(t, "export", "facts-2", "--table", "facts")
+	require.Zero(t, got.code, got.stderr)
+	got = inProcess(t, "verify", "--facts", "facts-2", "log.swf")
+	require.Zero(t, got.code, got.stderr+got.stdout)
+}
+
 // TestSitesOfOtherSemantics: explain would work out scores anew, and refuses.
 func TestSitesOfOtherSemantics(t *testing.T) {
 	formatsHere(t)

@@ -240,7 +240,7 @@ func (c *converter) accountOptions(pairs []pair, a *account) (err error) {
 		case key == "grpjobs":
 			err = c.limit(p, &a.MaxConcurrent)
 		case key == "grptres" || key == "grpnodes":
-			err = c.nodesIn(p, &a.MaxNodes)
+			err = c.limitsIn(p, &a.MaxNodes, &a.MaxGPUs)
 		case slices.Contains(plainAccount, key):
 		default:
 			c.ignored(p, "a limit of accounts that is not modelled")
@@ -313,16 +313,20 @@ func (c *converter) limit(p pair, to *int32) error {
 	return nil
 }
 
-// nodesIn reads the nodes of a list of TRES like cpu=100,node=5.
-func (c *converter) nodesIn(p pair, to *int32) error {
+// limitsIn reads the nodes and GPUs of a list of TRES like cpu=100,node=5,gres/gpu=8.
+func (c *converter) limitsIn(p pair, nodes, gpus *int32) error {
 	if strings.EqualFold(p.key, "grpnodes") || strings.EqualFold(p.key, "maxnodes") {
-		return c.limit(p, to)
+		return c.limit(p, nodes)
 	}
 	for _, term := range hostlist.Terms(p.value, ",") {
 		kind, n, _ := strings.Cut(term, "=")
 		one := pair{p.key, term, p.line}
-		if !strings.EqualFold(kind, "node") {
-			c.ignored(one, "limits count nodes only")
+		to := nodes
+		switch {
+		case strings.EqualFold(kind, "gres/gpu"):
+			to = gpus
+		case !strings.EqualFold(kind, "node"):
+			c.ignored(one, "limits count nodes and GPUs of any model only")
 			continue
 		}
 		if err := c.limit(pair{p.key, n, p.line}, to); err != nil {
@@ -384,11 +388,11 @@ func (c *converter) qosOption(p pair, q *profiles.QOS) (err error) {
 	case "grpjobs":
 		err = c.limit(p, &q.GroupJobs)
 	case "grptres", "grpnodes":
-		err = c.nodesIn(p, &q.GroupNodes)
+		err = c.limitsIn(p, &q.GroupNodes, &q.GroupGPUs)
 	case "maxtres", "maxtresperjob", "maxnodes":
-		err = c.nodesIn(p, &q.MaxNodes)
+		err = c.limitsIn(p, &q.MaxNodes, &q.MaxGPUs)
 	case "maxtrespu", "maxtresperuser":
-		err = c.nodesIn(p, &q.UserNodes)
+		err = c.limitsIn(p, &q.UserNodes, &q.UserGPUs)
 	case "maxjobspu", "maxjobsperuser":
 		err = c.limit(p, &q.UserJobs)
 	case "maxsubmitpu", "maxsubmitjobspu", "maxsubmitjobsperuser":

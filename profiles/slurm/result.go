@@ -122,7 +122,7 @@ func (c *converter) tenants() {
 		}
 		a.FairShare = share
 		if !c.enforced {
-			a.MaxNodes, a.MaxConcurrent = 0, 0
+			a.MaxNodes, a.MaxGPUs, a.MaxConcurrent = 0, 0, 0
 		}
 		c.cluster.Tenants = append(c.cluster.Tenants, a.Tenant)
 	}
@@ -134,6 +134,7 @@ func (c *converter) qualities() {
 	depths := c.depths()
 	for _, q := range c.qos {
 		if !c.enforced {
+			q.MaxGPUs, q.GroupGPUs, q.UserGPUs = 0, 0, 0
 			q.MaxWall, q.MaxNodes, q.GroupNodes, q.GroupJobs, q.UserJobs, q.UserNodes, q.UserPending = 0, 0, 0, 0, 0, 0, 0
 		}
 		if c.byQOS {

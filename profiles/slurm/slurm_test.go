@@ -53,13 +53,13 @@ SwitchName=top Switches=s[0-1] LinkSpeed=100
 const smallAssoc = `Cluster|Account|User|Share|Priority|GrpJobs|GrpTRES|MaxJobs|QOS
 little|root||1||||
 little|root|root|1||||
-little|physics||3|10|5|cpu=100,node=6||normal
+little|physics||3|10|5|cpu=100,node=6,gres/gpu=12||normal
 little|physics|ann|1||||3|normal
 little|biology||1|||||normal
 little|biology|ben|2||||normal
 Name|Priority|GraceTime|Preempt|UsageFactor|GrpTRES|MaxWall|MaxJobsPU|MaxSubmitPU
 normal|0|00:00:00||1.000000||||
-urgent|100|00:00:30|normal|2.500000|node=4|1-00:00:00|2|20
+urgent|100|00:00:30|normal|2.500000|node=4,gres/gpu=7|1-00:00:00|2|20
 `
 
 func src(name, text string) Source { return Source{name, strings.NewReader(text)} }
@@ -108,12 +108,12 @@ func TestSmallSite(t *testing.T) {
 		{Name: "all", Nodes: profiles.Nodes{"all"}, Tier: 4, Priority: 10, Up: true},
 	}, c.Partitions)
 	require.Equal(t, []profiles.Tenant{
-		{Name: "physics", FairShare: 0.75, Priority: 10, MaxConcurrent: 5, MaxNodes: 6},
+		{Name: "physics", FairShare: 0.75, Priority: 10, MaxConcurrent: 5, MaxNodes: 6, MaxGPUs: 12},
 		{Name: "biology", FairShare: 0.25},
 	}, c.Tenants)
 	require.Equal(t, []profiles.QOS{
 		{Name: "normal", Class: -1, UsageFactor: 1},
-		{Name: "urgent", Class: -1, UsageFactor: 2.5, Priority: 100, GroupNodes: 4, MaxWall: model.Day, UserJobs: 2},
+		{Name: "urgent", Class: -1, UsageFactor: 2.5, Priority: 100, GroupNodes: 4, GroupGPUs: 7, MaxWall: model.Day, UserJobs: 2},
 	}, c.QOS)
 }
 

@@ -22,7 +22,8 @@ type Allocation struct {
 
 	NodesMin   int32
 	NodesMax   int32 // at least NodesMin
-	GPUs       int32 // on each node; 0 takes whole nodes
+	GPUs       int32 // whole ones on each node
+	Amounts          // on each node beside them; without either the job takes whole nodes
 	Constraint ConstraintID
 	Topology   Topology
 
@@ -126,6 +127,12 @@ var requeues = [...]string{"never", "on-node-failure", "always"}
 
 // String is the spelling in files.
 func (r Requeue) String() string { return requeues[r] }
+
+// Divides says whether a takes shares of its nodes, and not the whole of them.
+func (a *Allocation) Divides() bool { return a.GPUs|a.CPUs|a.GPUMilli != 0 || a.Memory != 0 }
+
+// Cards is how many GPUs of each node the shares of a touch.
+func (a *Allocation) Cards() int32 { return a.GPUs + min(a.GPUMilli, 1) }
 
 // SensitiveClass is the preemption class that makes a job sensitive.
 const SensitiveClass = 10

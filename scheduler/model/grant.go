@@ -49,7 +49,7 @@ func inProportion(x int64, n, of int32) int64 {
 
 // Draw is the power in W that a is reckoned with on p: what it states for
 // NodesMin in proportion, else the BusyPower of its whole nodes, or the part of
-// it that its GPUs are of the node's, rounded up. Cost: the nodes of p; NodeClasses
+// it that its GPUs are of the node's, on a node without GPUs its CPUs, rounded up. Cost: the nodes of p; NodeClasses
 // does the same for the words of p.
 func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	if a.Power > 0 {
@@ -63,14 +63,29 @@ func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 	}
 	for _, h := range p.Shares {
 		node := &s.Nodes[h.Node]
-		sum += partOfPower(node.BusyPower, h.Units, node.GPUs)
+		sum += h.partOfPower(node.BusyPower, node.GPUs, node.CPUs)
 	}
 	return sum
 }
 
-// partOfPower is the share of power that so many of a node's GPUs are, rounded up.
-func partOfPower(power int64, gpus, of int32) int64 {
-	return (power*int64(gpus) + int64(of) - 1) / max(int64(of), 1)
+// PartOf is the part that h is of what a node with so many GPUs and CPUs draws: of its
+// GPUs, on a node without GPUs of its CPUs. of is at least 1.
+func (h *NodeShare) PartOf(gpus, cpus int32) (held, of int64) {
+	switch {
+	case h.GPUMilli > 0:
+		held, of = h.Thousandths(), int64(gpus)*1000
+	case gpus == 0 && h.Units == 0:
+		held, of = int64(h.CPUs), int64(cpus)
+	default:
+		held, of = int64(h.Units), int64(gpus)
+	}
+	return held, max(of, 1)
+}
+
+// partOfPower is the part of power that h is, rounded up.
+func (h *NodeShare) partOfPower(power int64, gpus, cpus int32) int64 {
+	held, of := h.PartOf(gpus, cpus)
+	return (power*held + of - 1) / of
 }
 
 // Nodes goes over the nodes that w names, ascending.

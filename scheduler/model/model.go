@@ -48,12 +48,28 @@ type NodeWord struct {
 	Mask uint64
 }
 
-// NodeShare is a part of one node.
+// NodeShare is a part of one node: of a cluster of equal nodes so many units, of a site
+// GPUs and amounts.
 type NodeShare struct {
 	Node  NodeID
-	Units int32
-	GPUs  uint64 // which GPUs of the node, by index, where units are GPUs of a site; else 0
+	Units int32  // on a site the GPUs held whole
+	GPUs  uint64 // on a site: which GPUs of the node, by index, the one held by thousandths among them
+	Amounts
 }
+
+// Amounts is what a share of a node is made of beside whole GPUs. All are 0 where nodes
+// are divided by GPU alone.
+type Amounts struct {
+	CPUs     int32
+	GPUMilli int32 // thousandths of one GPU, 1 to 999; 0 where it takes whole ones or none
+	Memory   int64 // bytes
+}
+
+// Cards is how many GPUs h touches.
+func (h *NodeShare) Cards() int32 { return h.Units + min(h.GPUMilli, 1) }
+
+// Thousandths is what h holds of the GPUs of its node.
+func (h *NodeShare) Thousandths() int64 { return int64(h.Units)*1000 + int64(h.GPUMilli) }
 
 // SortShares puts parts of nodes, each of another node, in the order of a placement.
 func SortShares(s []NodeShare) {
@@ -166,6 +182,7 @@ const (
 	ReasonNotPreemptible         // refused: a victim may not lose its nodes
 	ReasonNotRunning             // refused: the job does not run, or is leaving
 	ReasonSensitivePool          // waits: the bound on nodes of sensitive work
+	ReasonQuotaGPUs              // waits: the tenant's GPU limit
 )
 
 var reasons = [...]string{
@@ -174,7 +191,7 @@ var reasons = [...]string{
 	"DEPENDENCY", "DEPENDENCY_NEVER", "HELD", "NOT_ELIGIBLE", "MIN_SCORE", "RESOURCES",
 	"POWER", "BANDWIDTH", "CONFORMANCE", "RESERVED", "PRIORITY", "PREEMPTED",
 	"NODE_FAILURE", "RECLAIMED", "NODE_NOT_READY", "NOT_OWNED", "LEND_LIMIT", "VICTIM_GONE",
-	"NOT_PREEMPTIBLE", "NOT_RUNNING", "SENSITIVE_POOL",
+	"NOT_PREEMPTIBLE", "NOT_RUNNING", "SENSITIVE_POOL", "QUOTA_GPUS",
 }
 
 // String is the spelling in result files; the empty string is no reason.

@@ -55,6 +55,7 @@ func (c *Cut) Word(w int32) []Piece { return c.pieces[c.first[w]:c.first[w+1]] }
 type NodeClass struct {
 	Home      VClusterID
 	GPUs      int32
+	CPUs      int32
 	GPUMemory int64
 	Memory    int64
 	IdlePower int64
@@ -76,7 +77,7 @@ func NewNodeClasses(site *Site) *NodeClasses {
 	last := int32(-1)
 	m.Cut = NewCut(len(site.Nodes), func(id NodeID) int32 {
 		n := &site.Nodes[id]
-		k := NodeClass{n.Home, n.GPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}
+		k := NodeClass{n.Home, n.GPUs, n.CPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}
 		if last >= 0 && k == m.Of[last] {
 			return last
 		}
@@ -113,7 +114,27 @@ func (m *NodeClasses) DrawOn(a *Allocation, p *Placement, nodes int32) int64 {
 	sum := m.busy(p.Words, nodes-int32(len(p.Shares)))
 	for _, h := range p.Shares {
 		k := m.Node(h.Node)
-		sum += partOfPower(k.BusyPower, h.Units, k.GPUs)
+		sum += h.partOfPower(k.BusyPower, k.GPUs, k.CPUs)
+	}
+	return sum
+}
+
+// Thousandths is what p, of so many nodes, holds of GPUs, in thousandths of one. Cost: the
+// words of p, and its shares.
+func (m *NodeClasses) Thousandths(p *Placement, nodes int32) int64 {
+	sum := int64(0)
+	if whole := nodes - int32(len(p.Shares)); len(m.Of) == 1 {
+		sum = int64(whole) * int64(m.Of[0].GPUs)
+	} else {
+		for _, w := range p.Words {
+			for _, c := range m.Word(w.Word) {
+				sum += int64(bits.OnesCount64(c.Mask&w.Mask)) * int64(m.Of[c.Part].GPUs)
+			}
+		}
+	}
+	sum *= 1000
+	for i := range p.Shares {
+		sum += p.Shares[i].Thousandths()
 	}
 	return sum
 }

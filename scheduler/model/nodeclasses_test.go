@@ -44,7 +44,7 @@ func TestMakes(t *testing.T) {
 		var p Placement
 		for i := range site.Nodes {
 			n := &site.Nodes[i]
-			require.Equal(t, NodeClass{n.Home, n.GPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}, *m.Node(NodeID(i)))
+			require.Equal(t, NodeClass{n.Home, n.GPUs, n.CPUs, n.GPUMemory, n.Memory, n.IdlePower, n.BusyPower}, *m.Node(NodeID(i)))
 			if rapid.Bool().Draw(t, "share") {
 				p.Shares = append(p.Shares, NodeShare{Node: NodeID(i), Units: rapid.Int32Range(0, n.GPUs).Draw(t, "units")})
 			}

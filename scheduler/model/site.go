@@ -28,6 +28,9 @@ type Site struct {
 	// them.
 	Fingerprints int32
 	Topologies   []GPUTopology
+	// Amounts says that jobs divide nodes by CPUs, memory and thousandths of GPUs; else
+	// they divide them by GPU alone, or not at all.
+	Amounts bool
 	// Constraints holds each distinct set of hard constraints once.
 	Constraints []Constraint
 
@@ -160,15 +163,16 @@ type Tenant struct {
 	Limits
 }
 
-// Limits of a tenant. MaxNodes and MaxConcurrent are hard; the rest bends
+// Limits of a tenant. MaxNodes, MaxConcurrent and MaxGPUs are hard; the rest bends
 // scores and never refuses.
 type Limits struct {
-	MaxNodes      int32
+	MaxNodes      int32    // distinct ones: a node that jobs share counts once
 	MaxConcurrent int32    // running jobs
 	FairShare     Fixed    // of the nodes, 0 to 1
 	Burst         Fixed    // 1.5 is up to 150 % of the share while the site is idle; 0 none
 	GPUBudget     Duration // GPU time within the window
 	NodeBudget    Duration // node time within the window
+	MaxGPUs       int32    // a fraction of a GPU counts as that
 }
 
 // QOS bounds the jobs of a quality of service, in the manner of Slurm. 0 is no
@@ -183,6 +187,9 @@ type QOS struct {
 	GroupJobs    int32
 	UserJobs     int32 // running jobs of a user
 	UserNodes    int32
+	MaxGPUs      int32 // of a job
+	GroupGPUs    int32 // of all running jobs
+	UserGPUs     int32
 	UserPending  int32 // jobs of a user in the system; not enforced
 	PreemptsQOS  []QOSID
 	UsageFactor  Fixed

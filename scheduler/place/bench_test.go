@@ -107,7 +107,7 @@ func BenchmarkShares(b *testing.B) {
 	for _, nodes := range []int{1_024, 10_240, 102_400} {
 		sp := NewSpace(dragonfly(nodes))
 		f, _ := occupied(sp)
-		q := Query{Class: sp.Class(nil), Nodes: 2, GPUs: 2}
+		q := Query{Class: sp.Class(nil), Nodes: 2, Share: Share{GPUs: 2}}
 		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
 			var p model.Placement
 			for b.Loop() {
@@ -130,7 +130,7 @@ func TestNoAllocation(t *testing.T) {
 		{Class: class, Nodes: 1}, {Class: class, Nodes: 300}, {Class: class, Nodes: 64, Topology: model.Spread},
 		{Class: class, Nodes: 64, Topology: model.Any}, {Class: class, Nodes: 9, Sensitive: true},
 		{Class: class, Nodes: 9, Avoid: sp.Members(part)}, {Class: part, Nodes: 500, ConformanceFirst: true},
-		{Class: part, Nodes: 3, GPUs: 2}, {Class: part, Nodes: 3, GPUs: 2, Sensitive: true},
+		{Class: part, Nodes: 3, Share: Share{GPUs: 2}}, {Class: part, Nodes: 3, Share: Share{GPUs: 2}, Sensitive: true},
 	}
 	round := func() {
 		for i := range queries {

@@ -31,6 +31,21 @@ func (f *Free) Lowest(among, avoid, into model.NodeSet, most int32) int32 {
 	return n
 }
 
+// Roomy takes the nodes out of set that have no room for the share of q, if it asks for
+// one. Cost: the nodes of set.
+func (f *Free) Roomy(q *Query, set model.NodeSet) {
+	if !q.divides() {
+		return
+	}
+	if int(q.GPUs) >= len(f.least) {
+		clear(set)
+		return
+	}
+	for w, m := range set {
+		set[w] = f.withAmounts(w, m&f.least[q.GPUs][w], q)
+	}
+}
+
 // SelectExtra is Select for a job that may borrow: if its own nodes do not hold
 // it, all of them that qualify are used, and the rest are the lowest idle nodes
 // of extra. Nodes of extra must meet the job's constraint; those of its class
@@ -53,8 +68,8 @@ func (f *Free) SelectExtra(q *Query, extra model.NodeSet, p *model.Placement) bo
 			o = lowestBits(o, rest)
 		}
 		rest -= int32(bits.OnesCount64(o))
-		if q.GPUs > 0 {
-			f.addShares(p, w, m|o, q.GPUs, q.Nodes)
+		if q.divides() {
+			f.addShares(p, w, m|o, q, q.Nodes)
 		} else {
 			addWord(p, int32(w), m|o, q.Nodes)
 		}
@@ -65,7 +80,7 @@ func (f *Free) SelectExtra(q *Query, extra model.NodeSet, p *model.Placement) bo
 // own puts the nodes that q may use and that hold its part of a node, or are
 // idle where it asks for whole nodes, into f.room and returns their number.
 func (f *Free) own(q *Query) int32 {
-	if q.GPUs > 0 {
+	if q.divides() {
 		return f.gather(q, math.MaxInt32)
 	}
 	class := f.sp.classes[q.Class].nodes
@@ -84,11 +99,11 @@ func (f *Free) offered(q *Query, extra model.NodeSet, w int) uint64 {
 	if q.Avoid != nil {
 		m &^= q.Avoid[w]
 	}
-	if q.GPUs > 0 {
+	if q.divides() {
 		if int(q.GPUs) >= len(f.least) {
 			return 0
 		}
-		m &= f.least[q.GPUs][w]
+		m = f.withAmounts(w, m&f.least[q.GPUs][w], q)
 	}
 	return m
 }

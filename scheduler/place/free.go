@@ -23,6 +23,7 @@ type Free struct {
 	taken  []uint64        // held GPUs of each node
 	least  []model.NodeSet // least[g]: nodes with at least g GPUs that are not held
 	shared bool            // part is not empty, or was not
+	held   *amounts        // nil before the first share that names amounts
 
 	tallies []*tally // by class, nil before the first question
 	log     []int32  // changed words of idle since base, in order
@@ -32,6 +33,7 @@ type Free struct {
 	used, adjacent, pool, ends groupSet
 	perRow                     []int32
 	room                       model.NodeSet
+	ranks                      []nodeRank
 }
 
 // NewFree has all nodes and GPUs free; nodes that the site says are Ready are in
@@ -44,7 +46,7 @@ func (sp *Space) NewFree() *Free {
 		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
 		perRow: make([]int32, len(sp.layout.rows)), room: model.NewNodeSet(sp.nodes),
 	}
-	if len(sp.least) > 1 {
+	if len(sp.least) > 1 || sp.site.Amounts {
 		f.taken = make([]uint64, sp.nodes)
 		for _, s := range sp.least {
 			f.least = append(f.least, slices.Clone(s))
@@ -59,6 +61,7 @@ func (f *Free) CopyFrom(o *Free) {
 	copy(f.unheld, o.unheld)
 	copy(f.up, o.up)
 	if f.shared || o.shared {
+		f.copyAmounts(o)
 		f.copyGPUs(o)
 	}
 	for w, m := range o.idle {
@@ -85,6 +88,27 @@ func (f *Free) copyGPUs(o *Free) {
 
 // Take marks what p names as held; what is held already stays so.
 func (f *Free) Take(p *model.Placement) {
+	f.takeWords(p)
+	if len(p.Shares) > 0 {
+		f.takeShares(p, 1)
+	}
+}
+
+// Retake marks again what p names and has taken, after another gave the same nodes: the
+// amounts of shares were never given back and are not counted twice.
+func (f *Free) Retake(p *model.Placement) {
+	f.takeWords(p)
+	f.takeShares(p, 0)
+}
+
+func (f *Free) takeShares(p *model.Placement, times int32) {
+	for i := range p.Shares {
+		s := &p.Shares[i]
+		f.hold(s, f.taken[s.Node]|whole(s)&f.sp.gpus[s.Node], times)
+	}
+}
+
+func (f *Free) takeWords(p *model.Placement) {
 	idle := f.idle
 	unheld := f.unheld[:len(idle)] // so that a word is checked once
 	for _, w := range p.Words {
@@ -95,9 +119,6 @@ func (f *Free) Take(p *model.Placement) {
 			idle[i] = was &^ w.Mask
 			f.touch(w.Word)
 		}
-	}
-	for _, s := range p.Shares {
-		f.hold(s.Node, f.taken[s.Node]|s.GPUs&f.sp.gpus[s.Node])
 	}
 }
 
@@ -115,8 +136,9 @@ func (f *Free) Give(p *model.Placement) {
 			f.touch(w.Word)
 		}
 	}
-	for _, s := range p.Shares {
-		f.hold(s.Node, f.taken[s.Node]&^s.GPUs)
+	for i := range p.Shares {
+		s := &p.Shares[i]
+		f.hold(s, f.taken[s.Node]&^whole(s), -1)
 	}
 }
 
@@ -126,8 +148,9 @@ func (f *Free) GiveWhere(p *model.Placement, committed *Free) {
 		f.unheld[w.Word] |= w.Mask & committed.unheld[w.Word]
 		f.refresh(w.Word)
 	}
-	for _, s := range p.Shares {
-		f.hold(s.Node, f.taken[s.Node]&^(s.GPUs&^committed.taken[s.Node]))
+	for i := range p.Shares {
+		s := &p.Shares[i]
+		f.hold(s, f.taken[s.Node]&^(whole(s)&^committed.taken[s.Node]), -1)
 	}
 }
 
@@ -156,18 +179,22 @@ func (f *Free) Idle() model.NodeSet { return f.idle }
 // Count is the number of idle nodes of the class.
 func (f *Free) Count(class ClassID) int32 { return f.tally(class).rows[f.sp.layout.all()] }
 
-// CountGPUs is the number of nodes of the class with at least gpus free GPUs.
-// Cost: the words of a node set.
-func (f *Free) CountGPUs(class ClassID, gpus int32) int32 {
-	q := Query{Class: class, GPUs: gpus}
+// CountShares is the number of nodes of the class that have room for a share. Cost:
+// the words of a node set, and for a share with amounts its nodes.
+func (f *Free) CountShares(class ClassID, share Share) int32 {
+	q := Query{Class: class, Share: share}
 	return f.gather(&q, math.MaxInt32)
 }
 
-// Room writes into set the nodes that Count counts, or CountGPUs with gpus. Cost:
-// the words of a node set.
-func (f *Free) Room(class ClassID, gpus int32, set model.NodeSet) {
-	if gpus > 0 {
-		f.CountGPUs(class, gpus)
+// Usable is the number of nodes that have room for the share of q. Cost: that of
+// CountShares.
+func (f *Free) Usable(q *Query) int32 { return f.gather(q, math.MaxInt32) }
+
+// Room writes into set the nodes that Count counts, or CountShares with a share. Cost:
+// that of these.
+func (f *Free) Room(class ClassID, share Share, set model.NodeSet) {
+	if share != (Share{}) {
+		f.CountShares(class, share)
 		copy(set, f.room)
 		return
 	}
@@ -212,18 +239,21 @@ func (f *Free) touch(w int32) {
 	f.log[n] = w
 }
 
-// hold makes taken the held GPUs of node n.
-func (f *Free) hold(n model.NodeID, taken uint64) {
-	all := f.sp.gpus[n]
-	was, now := bits.OnesCount64(all&^f.taken[n]), bits.OnesCount64(all&^taken)
+// hold makes taken the GPUs of the node of s that are held whole, and counts its amounts
+// so many times.
+func (f *Free) hold(s *model.NodeShare, taken uint64, times int32) {
+	n := s.Node
+	was := bits.OnesCount64(f.open(n))
 	f.taken[n] = taken
+	f.addAmounts(s, times)
+	now := bits.OnesCount64(f.open(n))
 	for g := now + 1; g <= was; g++ {
 		f.least[g].Remove(n)
 	}
 	for g := was + 1; g <= now; g++ {
 		f.least[g].Add(n)
 	}
-	if taken != 0 {
+	if taken != 0 || f.held != nil && f.held.nodes[n].jobs != 0 {
 		f.part.Add(n)
 		f.shared = true
 	} else {

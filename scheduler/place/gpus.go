@@ -28,10 +28,10 @@ func (sp *Space) describeGPUs(site *model.Site) {
 	for range most {
 		sp.least = append(sp.least, model.NewNodeSet(sp.nodes))
 	}
-	sp.gpus = make([]uint64, sp.nodes)
+	sp.gpus, sp.gpuAt = make([]uint64, sp.nodes), make([]int32, sp.nodes+1)
 	for i := range site.Nodes {
 		k := min(site.Nodes[i].GPUs, maxGPUs)
-		sp.gpus[i] = 1<<k - 1
+		sp.gpus[i], sp.gpuAt[i+1] = 1<<k-1, sp.gpuAt[i]+k
 		for g := k; g > 0; g-- {
 			sp.least[g].Add(model.NodeID(i))
 		}
@@ -120,10 +120,11 @@ func tightest(sets []uint64, free uint64, n int32) uint64 {
 	return best
 }
 
-// gather puts the nodes that could give the GPUs of q into f.room and returns
-// their number. It may stop at enough. Cost: the words of a node set.
+// gather puts the nodes that could give the share of q into f.room and returns
+// their number. It may stop at enough. Cost: the words of a node set, and for a share
+// with amounts its nodes.
 func (f *Free) gather(q *Query, enough int32) int32 {
-	if int(q.GPUs) >= len(f.least) {
+	if int(q.GPUs) >= len(f.least) || q.GPUs == 0 && q.GPUMilli > 0 && len(f.least) == 1 {
 		clear(f.room)
 		return 0
 	}
@@ -134,6 +135,7 @@ func (f *Free) gather(q *Query, enough int32) int32 {
 		if q.Avoid != nil {
 			m &^= q.Avoid[w]
 		}
+		m = f.withAmounts(w, m, q)
 		f.room[w] = m
 		if n += bits.OnesCount64(m); n >= int(enough) {
 			break
@@ -170,7 +172,7 @@ func (f *Free) alike(n int32) int32 {
 }
 
 // selectParts chooses the nodes with the fewest free GPUs that hold the request,
-// the lowest first.
+// the lowest first; for thousandths of a GPU those where they fit best.
 func (f *Free) selectParts(q *Query, p *model.Placement) bool {
 	if f.gather(q, math.MaxInt32) < q.Nodes {
 		return false
@@ -186,6 +188,11 @@ func (f *Free) selectParts(q *Query, p *model.Placement) bool {
 			}
 		}
 	}
+	if q.GPUMilli > 0 {
+		f.selectMilli(q, p)
+		model.SortShares(p.Shares)
+		return true
+	}
 	n := q.Nodes
 	for g := int(q.GPUs) + 1; n > 0; g++ {
 		var more model.NodeSet
@@ -199,7 +206,7 @@ func (f *Free) selectParts(q *Query, p *model.Placement) bool {
 				m &^= more[w]
 			}
 			if m != 0 {
-				n -= f.addShares(p, w, m, q.GPUs, n)
+				n -= f.addShares(p, w, m, q, n)
 			}
 		}
 	}
@@ -207,14 +214,12 @@ func (f *Free) selectParts(q *Query, p *model.Placement) bool {
 	return true
 }
 
-// addShares adds gpus GPUs on each of the lowest nodes of m, n at most, and says
+// addShares adds the share of q on each of the lowest nodes of m, n at most, and says
 // on how many.
-func (f *Free) addShares(p *model.Placement, w int, m uint64, gpus, n int32) int32 {
+func (f *Free) addShares(p *model.Placement, w int, m uint64, q *Query, n int32) int32 {
 	k := int32(0)
 	for ; m != 0 && k < n; m &= m - 1 {
-		node := model.NodeID(w<<6 + bits.TrailingZeros64(m))
-		chosen := f.sp.linksAt(node).pick(f.sp.gpus[node]&^f.taken[node], gpus)
-		p.Shares = append(p.Shares, model.NodeShare{Node: node, Units: gpus, GPUs: chosen})
+		p.Shares = append(p.Shares, f.share(model.NodeID(w<<6+bits.TrailingZeros64(m)), q))
 		k++
 	}
 	return k

@@ -178,8 +178,8 @@ func TestOverlap(t *testing.T) {
 	require.EqualValues(t, 1, own.Count(all))
 	own.GiveWhere(whole, committed) // refused
 	require.EqualValues(t, 2, own.Count(all), "node 1 is shared")
-	require.EqualValues(t, 3, own.CountGPUs(all, 2))
-	require.EqualValues(t, 2, own.CountGPUs(all, 3))
+	require.EqualValues(t, 3, own.CountShares(all, Share{GPUs: 2}))
+	require.EqualValues(t, 2, own.CountShares(all, Share{GPUs: 3}))
 
 	own.GiveWhere(share, committed)
 	require.False(t, own.Has(1), "it is still held")
@@ -203,8 +203,8 @@ func TestCopyOfShares(t *testing.T) {
 	all, shared, bare, c := sp.Class(nil), sp.NewFree(), sp.NewFree(), sp.NewFree()
 	shared.Take(&model.Placement{Shares: []model.NodeShare{{Node: 0, Units: 3, GPUs: 0b0111}}})
 	c.CopyFrom(shared)
-	require.Zero(t, c.CountGPUs(all, 2))
+	require.Zero(t, c.CountShares(all, Share{GPUs: 2}))
 	c.CopyFrom(bare)
-	require.EqualValues(t, 1, c.CountGPUs(all, 4))
+	require.EqualValues(t, 1, c.CountShares(all, Share{GPUs: 4}))
 	require.EqualValues(t, 1, c.Count(all))
 }

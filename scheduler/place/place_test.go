@@ -198,7 +198,7 @@ func compare(t *rapid.T, sp *Space, v *view, q *Query) model.Placement {
 	require.EqualValues(t, min(int(most), len(idle)), offer.Len())
 
 	require.EqualValues(t, len(v.naive.usable(&Query{}, class)), v.free.Count(q.Class))
-	require.EqualValues(t, len(v.naive.usable(&Query{GPUs: 2}, class)), v.free.CountGPUs(q.Class, 2))
+	require.EqualValues(t, len(v.naive.usable(&Query{Share: Share{GPUs: 2}}, class)), v.free.CountShares(q.Class, Share{GPUs: 2}))
 	require.Equal(t, v.naive.largest(class, false), v.free.Largest(q.Class))
 	require.Equal(t, v.naive.largest(class, true), v.free.LargestOrUnknown(q.Class))
 	n := rapid.IntRange(0, sp.Nodes()-1).Draw(t, "node")
@@ -224,7 +224,7 @@ func TestSpace(t *testing.T) {
 			require.Equal(t, !a.Has(model.NodeID(i)), all.Has(model.NodeID(i)))
 		}
 		for g := range int32(10) {
-			require.EqualValues(t, len(idle.usable(&Query{GPUs: g}, b)), sp.Most(idb, g))
+			require.EqualValues(t, len(idle.usable(&Query{Share: Share{GPUs: g}}, b)), sp.Most(idb, g))
 		}
 		k := rapid.Int32Range(1, int32(n)).Draw(t, "size")
 		groups := max(1, len(site.Groups))

@@ -12,7 +12,7 @@ import (
 type Query struct {
 	Class ClassID
 	Nodes int32
-	GPUs  int32 // on each node; 0 takes whole nodes
+	Share // of each node; without any it takes whole nodes
 	// Topology is what the job prefers of the groups of whole nodes.
 	Topology model.Topology
 	// Sensitive work uses nodes of one known fingerprint only.
@@ -25,6 +25,18 @@ type Query struct {
 	ConformanceFirst bool
 }
 
+// Share is what a job asks of each of its nodes.
+type Share struct {
+	GPUs int32 // whole ones
+	model.Amounts
+}
+
+// ShareOf is the share that a asks for, none for whole nodes.
+func ShareOf(a *model.Allocation) Share { return Share{a.GPUs, a.Amounts} }
+
+// divides says whether q asks for shares of nodes.
+func (q *Query) divides() bool { return q.GPUs|q.CPUs|q.GPUMilli != 0 || q.Memory != 0 }
+
 // Fits says whether Select would find nodes. Cost: the words changed since the
 // class was last asked for, and those of Avoid; for sensitive work and
 // ConformanceFirst the rows and groups as well, for parts of nodes the words of a
@@ -33,7 +45,7 @@ func (f *Free) Fits(q *Query) bool {
 	if q.Nodes < 1 {
 		return false
 	}
-	if q.GPUs > 0 {
+	if q.divides() {
 		return f.fitsParts(q)
 	}
 	t := f.tally(q.Class)
@@ -67,7 +79,7 @@ func (f *Free) Select(q *Query, p *model.Placement) bool {
 	if q.Nodes < 1 {
 		return false
 	}
-	if q.GPUs > 0 {
+	if q.divides() {
 		return f.selectParts(q, p)
 	}
 	t := f.tally(q.Class)

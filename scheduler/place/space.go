@@ -36,6 +36,7 @@ type Space struct {
 	index    map[uint64][]ClassID // classes by the hash of their nodes
 
 	gpus  []uint64        // the GPUs of each node
+	gpuAt []int32         // how many GPUs the nodes before each have
 	least []model.NodeSet // least[g]: nodes with at least g GPUs
 	links []links         // of each topology, how near the GPUs are; the last is of none
 }

@@ -187,13 +187,14 @@ func (s *Site) check(p *model.Proposal, a *demand) model.Reason {
 	case j.IsSensitive() && !s.conform(&p.Placement):
 		return model.ReasonConformance
 	}
+	a.milli = s.classes.Thousandths(&p.Placement, a.nodes)
 	a.power, a.bandwidth = s.classes.DrawOn(&j.Allocation, &p.Placement, a.nodes), j.Demand(a.nodes)
-	return s.checkLimits(j, a)
+	return s.checkLimits(j, &p.Placement, a)
 }
 
 // checkLimits says which limit a exceeds. What the job has already, when it is
 // resized, it may keep under limits that were lowered since.
-func (s *Site) checkLimits(j *jobState, a *demand) model.Reason {
+func (s *Site) checkLimits(j *jobState, p *model.Placement, a *demand) model.Reason {
 	for v := range s.need {
 		if s.need[v] > 0 && s.lent[v]+s.need[v] > s.site.VClusters[v].Lendable(s.homes[v]) {
 			return model.ReasonLendLimit
@@ -201,8 +202,11 @@ func (s *Site) checkLimits(j *jobState, a *demand) model.Reason {
 	}
 	if j.Tenant >= 0 {
 		t := &s.tenants[j.Tenant]
-		if l := t.limits.MaxNodes; l > 0 && a.nodes > j.demand.nodes && t.nodes+a.nodes > l {
+		if l := t.limits.MaxNodes; l > 0 && t.beyond(j, p, a.nodes, l) {
 			return model.ReasonQuotaNodes
+		}
+		if l := t.limits.MaxGPUs; l > 0 && a.milli > j.demand.milli && t.milli+a.milli > wholeGPU*int64(l) {
+			return model.ReasonQuotaGPUs
 		}
 		if l := t.limits.MaxConcurrent; l > 0 && j.demand.nodes == 0 && t.jobs >= l {
 			return model.ReasonQuotaConcurrent
@@ -246,7 +250,7 @@ func (s *Site) checkWords(j *jobState, p *model.Proposal) (own, borrowed int32, 
 			borrowed += int32(bits.OnesCount64(guest))
 			bad |= s.borrow(j, p, w.Word, guest)
 		}
-		if bad != 0 || w.Word <= last || w.Mask == 0 || j.GPUs > 0 {
+		if bad != 0 || w.Word <= last || w.Mask == 0 || j.Divides() {
 			return 0, 0, s.objection(j, w, last, bad)
 		}
 		last = w.Word
@@ -277,7 +281,7 @@ func (s *Site) objection(j *jobState, w model.NodeWord, last int32, bad uint64) 
 	switch {
 	case w.Word < 0 || int(w.Word)<<6+bits.Len64(w.Mask) > len(s.nodes):
 		return model.ReasonUnknownNode
-	case w.Word <= last || w.Mask == 0 || j.GPUs > 0:
+	case w.Word <= last || w.Mask == 0 || j.Divides():
 		return model.ReasonBadPlacement
 	case (s.whole[w.Word]|s.parts[w.Word])&bit != 0:
 		return model.ReasonNodesTaken
@@ -291,16 +295,15 @@ func (s *Site) objection(j *jobState, w model.NodeWord, last int32, bad uint64) 
 // nodes they are not borrowed.
 func (s *Site) checkShares(j *jobState, p *model.Proposal) (own int32, why model.Reason) {
 	last := model.NodeID(-1)
-	for _, h := range p.Placement.Shares {
+	for i := range p.Placement.Shares {
+		h := &p.Placement.Shares[i]
 		if h.Node < 0 || int(h.Node) >= len(s.nodes) {
 			return 0, model.ReasonUnknownNode
 		}
-		t := &s.nodes[h.Node]
 		switch {
-		case h.Node <= last || j.GPUs == 0 || h.Units != j.GPUs || bits.OnesCount64(h.GPUs) != int(h.Units) ||
-			bits.Len64(h.GPUs) > int(s.site.Nodes[h.Node].GPUs):
+		case h.Node <= last || s.shapeless(j, h):
 			return 0, model.ReasonBadPlacement
-		case s.whole.Has(h.Node) || t.taken&h.GPUs != 0:
+		case s.whole.Has(h.Node) || !s.roomFor(h):
 			return 0, model.ReasonNodesTaken
 		}
 		last = h.Node
@@ -311,7 +314,7 @@ func (s *Site) checkShares(j *jobState, p *model.Proposal) (own int32, why model
 	return own, model.ReasonNone
 }
 
-// checkNode says why j may not share node n although its GPUs are free, counts it
+// checkNode says why j may not share node n although there is room, counts it
 // in own when it is not borrowed, and in s.need when it is and no other job borrows
 // it.
 func (s *Site) checkNode(j *jobState, p *model.Proposal, n model.NodeID, own *int32) model.Reason {

@@ -106,13 +106,33 @@ func (b *ledger) cap(v model.VClusterID) int32 {
 }
 
 func (b *ledger) tenant(t model.TenantID) (nodes, jobs int32) {
+	var held []cell
 	for _, j := range b.jobs {
 		if j.Tenant == t && len(j.cells) > 0 {
-			nodes += int32(len(nodesOf(j.cells)))
+			held = append(held, j.cells...)
 			jobs++
 		}
 	}
-	return nodes, jobs
+	return int32(len(nodesOf(held))), jobs
+}
+
+// gpus is how many GPUs the tenant holds.
+func (b *ledger) gpus(t model.TenantID) (n int32) {
+	for _, j := range b.jobs {
+		if j.Tenant == t {
+			n += gpusIn(j.cells)
+		}
+	}
+	return n
+}
+
+func gpusIn(cells []cell) (n int32) {
+	for _, c := range cells {
+		if c.gpu >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // draw is the power and bandwidth that j takes with what it holds.
@@ -184,6 +204,7 @@ func (b *ledger) within(j *ledgerJob, cells []cell) bool {
 	type state struct {
 		lent                        []int32
 		nodes, jobs, own, sensitive int32
+		gpus, ownGPUs               int32
 		power, io, ownPower, ownIO  int64
 	}
 	look := func() (x state) {
@@ -192,6 +213,7 @@ func (b *ledger) within(j *ledgerJob, cells []cell) bool {
 		}
 		x.nodes, x.jobs = b.tenant(j.Tenant)
 		x.own = int32(len(nodesOf(j.cells)))
+		x.gpus, x.ownGPUs = b.gpus(j.Tenant), gpusIn(j.cells)
 		x.power, x.io, x.sensitive = b.drawn()
 		x.ownPower, x.ownIO = b.draw(j)
 		return x
@@ -206,7 +228,8 @@ func (b *ledger) within(j *ledgerJob, cells []cell) bool {
 	}
 	limits := &b.limits[j.Tenant]
 	more := after.own > before.own
-	return (limits.MaxNodes == 0 || !more || after.nodes <= limits.MaxNodes) &&
+	return (limits.MaxNodes == 0 || after.nodes <= before.nodes || after.nodes <= limits.MaxNodes) &&
+		(limits.MaxGPUs == 0 || after.ownGPUs <= before.ownGPUs || after.gpus <= limits.MaxGPUs) &&
 		(limits.MaxConcurrent == 0 || after.jobs == before.jobs || after.jobs <= limits.MaxConcurrent) &&
 		(b.power == 0 || after.ownPower <= before.ownPower || after.power <= b.power) &&
 		(b.io == 0 || after.ownIO <= before.ownIO || after.io <= b.io) &&

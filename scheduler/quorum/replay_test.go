@@ -171,7 +171,7 @@ func (r *replay) change() {
 		b.states[f.Node] = f.State
 	case 1:
 		f.Kind, f.Tenant = model.FactLimits, model.TenantID(r.dice.in(0, 1))
-		f.Limits = &model.Limits{MaxNodes: sample(r.dice, 0, r.dice.in32(1, 9)), MaxConcurrent: sample(r.dice, 0, r.dice.in32(1, 4))}
+		f.Limits = &model.Limits{MaxNodes: sample(r.dice, 0, r.dice.in32(1, 9)), MaxConcurrent: sample(r.dice, 0, r.dice.in32(1, 4)), MaxGPUs: sample(r.dice, 0, r.dice.in32(1, 16))}
 		b.limits[f.Tenant] = *f.Limits
 	case 2:
 		f.Kind, b.power = model.FactPower, f.Value

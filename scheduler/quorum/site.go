@@ -21,13 +21,14 @@ type Site struct {
 	prints  model.Cut  // the nodes by conformance group, the unknown in one of -1
 	jobs    []jobState // by Ref
 	nodes   []nodeState
-	gpus    []model.Ref // holder of each GPU of the site, by those that share nodes
-	homes   []int32     // home nodes, by vCluster
-	lent    []int32     // of them, held by jobs of others
+	gpus    []model.Ref  // holder of each GPU of the site that is held whole, by those that share nodes
+	amounts *heldAmounts // nil before the first share that names amounts
+	homes   []int32      // home nodes, by vCluster
+	lent    []int32      // of them, held by jobs of others
 	tenants []account
 
 	whole  model.NodeSet // nodes held by one job
-	parts  model.NodeSet // nodes of which jobs hold GPUs
+	parts  model.NodeSet // nodes of which jobs hold shares
 	ready  model.NodeSet // nodes whose state is Ready
 	guests model.NodeSet // nodes with jobs that are at home elsewhere
 
@@ -57,6 +58,7 @@ type jobState struct {
 // demand is what a placement takes beside its nodes.
 type demand struct {
 	nodes     int32
+	milli     int64 // thousandths of GPUs
 	borrowed  int32 // whole nodes of them that are at home in another vCluster
 	power     int64 // W
 	bandwidth int64 // B/s
@@ -66,15 +68,17 @@ type demand struct {
 type nodeState struct {
 	state  model.NodeState
 	gpus   int32  // its first in Site.gpus
-	taken  uint64 // GPUs held by jobs that share it
+	taken  uint64 // GPUs held whole by jobs that share it
 	guests int32  // of these, jobs that are at home elsewhere
 }
 
 // account is what a tenant may hold and holds.
 type account struct {
 	limits model.Limits
-	nodes  int32 // a node held in parts counts once for each part's job
+	nodes  int32 // distinct ones
 	jobs   int32
+	milli  int64   // thousandths of GPUs
+	shares []int32 // on each node, nil before the first
 }
 
 // share is an amount that jobs divide among them.
@@ -177,8 +181,11 @@ func (s *Site) add(ref, owner model.Ref, by int32) {
 		s.addShare(j, &j.held.Shares[i], owner, by)
 	}
 	if j.Tenant >= 0 {
-		s.tenants[j.Tenant].nodes += by * j.demand.nodes
-		s.tenants[j.Tenant].jobs += by
+		t := &s.tenants[j.Tenant]
+		t.nodes += by * (j.demand.nodes - int32(len(j.held.Shares)))
+		t.jobs += by
+		t.milli += int64(by) * j.demand.milli
+		t.addShares(j.held.Shares, by, len(s.nodes))
 	}
 	if j.IsSensitive() {
 		s.sensitive += by * j.demand.nodes
@@ -229,13 +236,16 @@ func (s *Site) foreignNodes(v model.VClusterID) model.NodeSet {
 // addShare adds the part h of a node that j holds to the ledger, or takes it off with by -1.
 func (s *Site) addShare(j *jobState, h *model.NodeShare, owner model.Ref, by int32) {
 	t := &s.nodes[h.Node]
-	if t.taken ^= h.GPUs; t.taken != 0 {
+	if s.addAmounts(h, by); h.GPUMilli == 0 {
+		t.taken ^= h.GPUs
+		for m := h.GPUs; m != 0; m &= m - 1 {
+			s.gpus[t.gpus+int32(bits.TrailingZeros64(m))] = owner
+		}
+	}
+	if t.taken != 0 || s.amounts != nil && s.amounts.nodes[h.Node].jobs > 0 {
 		s.parts.Add(h.Node)
 	} else {
 		s.parts.Remove(h.Node)
-	}
-	for m := h.GPUs; m != 0; m &= m - 1 {
-		s.gpus[t.gpus+int32(bits.TrailingZeros64(m))] = owner
 	}
 	home := s.site.Nodes[h.Node].Home
 	if !foreign(j, home) {

@@ -142,8 +142,8 @@ func (p *play) stop(i int) {
 func (p *play) resize(i int) {
 	was := p.claims[i]
 	nodes := rapid.Int32Range(0, 20).Draw(p.T, "resized")
-	p.other.Resize(&was, nodes, 2*nodes, p.now)
-	p.ledger.Resize(&p.claims[i], nodes, 2*nodes, p.now)
+	p.other.Resize(&was, nodes, 2*nodes, 0, nil, p.now)
+	p.ledger.Resize(&p.claims[i], nodes, 2*nodes, 0, nil, p.now)
 	s := &p.naive.spans[p.open[i]]
 	p.naive.spans = append(p.naive.spans, span{s.tenant, p.now, p.now, -s.nodes, -s.gpus})
 	p.open[i] = p.record(&p.claims[i])

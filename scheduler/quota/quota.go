@@ -59,8 +59,8 @@ var unknowns = [...]string{"none", "neutral", "reject"}
 func (u Unknown) String() string { return unknowns[u] }
 
 // ResourceUsage is what one attempt of a job holds, or wants to hold. Ids of -1
-// are bound by no limit of that kind. A job of parts of nodes counts each node
-// that it touches.
+// are bound by no limit of that kind. A job of parts of nodes is charged for each node
+// that it touches; against limits on nodes a node counts once for all its shares.
 type ResourceUsage struct {
 	Tenant    model.TenantID
 	QOS       model.QOSID
@@ -68,6 +68,14 @@ type ResourceUsage struct {
 	User      int32
 	Nodes     int32
 	GPUs      int32 // in all, as its nodes have them when it starts
+	// Milli is what it takes of GPUs in thousandths of one, against limits on GPUs; before
+	// its nodes are known the least that it can be.
+	Milli int64
+	Each  int64 // of these, at least on each node
+	// Divides says that it takes shares of nodes, and Shares which, once they are known.
+	// They must stay as they are while they are in use.
+	Divides bool
+	Shares  []model.NodeShare
 }
 
 // Ledger is the account of every tenant. It is opened at the first instant that
@@ -96,7 +104,11 @@ type pool struct {
 }
 
 // held is what is in use, in flight included.
-type held struct{ nodes, jobs int32 }
+type held struct {
+	nodes, jobs int32   // distinct nodes
+	milli       int64   // thousandths of GPUs
+	shares      []int32 // on each node as far as it was met, nil before the first share
+}
 
 // New opens a ledger.
 func New(cfg *Config) *Ledger {
@@ -149,55 +161,109 @@ func (b *Ledger) user(q model.QOSID, u int32) *held {
 
 // Reserve counts c, a proposal in flight, against the limits. It is not charged
 // for any time.
-func (b *Ledger) Reserve(c *ResourceUsage) { b.use(c, c.Nodes, 1) }
+func (b *Ledger) Reserve(c *ResourceUsage) { b.use(c, c.Nodes, 1, c.Milli, c.Shares) }
 
 // Unreserve is the answer to Reserve, whatever it was: a granted proposal is
 // then started.
-func (b *Ledger) Unreserve(c *ResourceUsage) { b.use(c, -c.Nodes, -1) }
+func (b *Ledger) Unreserve(c *ResourceUsage) {
+	b.use(c, -c.Nodes, -1, -c.Milli, c.Shares)
+}
 
-// ReserveMore counts so many nodes more for c, which is in use: those of a proposal in
-// flight. The answer to it is ReserveMore of as many less; a granted proposal is then
-// a Resize.
-func (b *Ledger) ReserveMore(c *ResourceUsage, nodes int32) { b.use(c, nodes, 0) }
+// ReserveMore counts nodes more for c, which is in use, and what they take of GPUs, sign
+// times: those of a proposal in flight. The answer to it is the same with sign -1; a
+// granted proposal is then a Resize.
+func (b *Ledger) ReserveMore(c *ResourceUsage, nodes int32, milli int64, shares []model.NodeShare, sign int32) {
+	b.use(c, sign*nodes, 0, int64(sign)*milli, shares)
+}
 
 // Start says that c holds its nodes from now on. A resumed job starts again.
 func (b *Ledger) Start(c *ResourceUsage, now model.Time) {
-	b.use(c, c.Nodes, 1)
+	b.use(c, c.Nodes, 1, c.Milli, c.Shares)
 	b.charge(c, c.Nodes, c.GPUs, now)
 }
 
 // Stop says that c, as it was started or resized, has given back its nodes: at
 // its end, or because it was suspended. What it consumed stays in the ledger.
 func (b *Ledger) Stop(c *ResourceUsage, now model.Time) {
-	b.use(c, -c.Nodes, -1)
+	b.use(c, -c.Nodes, -1, -c.Milli, c.Shares)
 	b.charge(c, -c.Nodes, -c.GPUs, now)
 }
 
-// Resize says that c, which holds its nodes, holds these many from now on, and
-// notes it in c.
-func (b *Ledger) Resize(c *ResourceUsage, nodes, gpus int32, now model.Time) {
-	b.use(c, nodes-c.Nodes, 0)
+// Resize says that c, which holds its nodes, holds these many from now on, with so much of
+// GPUs and these shares, and notes it in c.
+func (b *Ledger) Resize(c *ResourceUsage, nodes, gpus int32, milli int64, shares []model.NodeShare, now model.Time) {
+	b.use(c, nodes, 0, milli, shares)
+	b.use(c, -c.Nodes, 0, -c.Milli, c.Shares)
 	b.charge(c, nodes-c.Nodes, gpus-c.GPUs, now)
-	c.Nodes, c.GPUs = nodes, gpus
+	c.Nodes, c.GPUs, c.Milli, c.Shares = nodes, gpus, milli, shares
 }
 
-func (b *Ledger) use(c *ResourceUsage, nodes, jobs int32) {
-	b.tenants[b.index(c.Tenant)].use.add(nodes, jobs)
+// use counts what is taken against the limits, or given back with numbers below 0; of
+// shares the nodes are counted one by one.
+func (b *Ledger) use(c *ResourceUsage, nodes, jobs int32, milli int64, shares []model.NodeShare) {
+	if len(shares) > 0 {
+		b.useShares(c, nodes, jobs, milli, shares)
+		return
+	}
+	b.tenants[b.index(c.Tenant)].use.add(nodes, jobs, milli)
 	if c.QOS < 0 {
 		return
 	}
-	b.qos[c.QOS].all.add(nodes, jobs)
+	b.qos[c.QOS].all.add(nodes, jobs, milli)
 	if u := b.user(c.QOS, c.User); u != nil {
-		u.add(nodes, jobs)
+		u.add(nodes, jobs, milli)
 	}
 }
 
-func (h *held) add(nodes, jobs int32) {
+func (b *Ledger) useShares(c *ResourceUsage, nodes, jobs int32, milli int64, shares []model.NodeShare) {
+	sign := int32(1)
+	if nodes < 0 {
+		sign = -1
+	}
+	add := func(h *held) { h.add(h.touch(shares, sign), jobs, milli) }
+	add(&b.tenants[b.index(c.Tenant)].use)
+	if c.QOS < 0 {
+		return
+	}
+	add(&b.qos[c.QOS].all)
+	if u := b.user(c.QOS, c.User); u != nil {
+		add(u)
+	}
+}
+
+func (h *held) add(nodes, jobs int32, milli int64) {
 	h.nodes += nodes
 	h.jobs += jobs
+	h.milli += milli
 	if h.nodes < 0 || h.jobs < 0 {
 		panic("quota: a claim gives back more than is held")
 	}
+}
+
+// touch counts shares on their nodes and says how many nodes more are held by that, less
+// with sign -1.
+func (h *held) touch(shares []model.NodeShare, sign int32) (nodes int32) {
+	for i := range shares {
+		n := int(shares[i].Node)
+		for n >= len(h.shares) {
+			h.shares = append(h.shares, 0)
+		}
+		if h.shares[n] == 0 || h.shares[n]+sign == 0 {
+			nodes += sign
+		}
+		h.shares[n] += sign
+	}
+	return nodes
+}
+
+// fresh counts the nodes of shares of which h holds none.
+func (h *held) fresh(shares []model.NodeShare) (nodes int32) {
+	for i := range shares {
+		if n := int(shares[i].Node); n >= len(h.shares) || h.shares[n] == 0 {
+			nodes++
+		}
+	}
+	return nodes
 }
 
 func (b *Ledger) charge(c *ResourceUsage, nodes, gpus int32, now model.Time) {

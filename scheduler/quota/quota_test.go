@@ -140,7 +140,7 @@ func TestResize(t *testing.T) {
 	require.Equal(t, model.ReasonNone, ledger.CheckResize(&c, 8))
 	require.Equal(t, model.ReasonQuotaNodes, ledger.CheckResize(&c, 9))
 	require.Equal(t, model.ReasonNone, ledger.CheckResize(&c, 1))
-	ledger.Resize(&c, 8, 32, model.Time(hour))
+	ledger.Resize(&c, 8, 32, 0, nil, model.Time(hour))
 	nodes, jobs := ledger.InUse(0)
 	require.Equal(t, [2]int32{10, 2}, [2]int32{nodes, jobs})
 	ledger.Stop(&c, model.Time(2*hour))

@@ -48,7 +48,7 @@ func (p *pass) giveInForecast(forecast *place.Free, ref model.Ref, clashes bool)
 	forecast.Give(&p.jobs[ref].placement)
 	if clashes {
 		p.markPast(ref)
-		p.eachStaying(forecast.Take)
+		p.eachStaying(forecast.Retake)
 	}
 }
 

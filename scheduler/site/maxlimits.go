@@ -66,10 +66,14 @@ func (s *Core) couldFit(a *model.Allocation, k *nodeChoice) bool {
 		return false
 	}
 	most := k.mask.Len()
+	if a.Divides() {
+		most = s.idle.Usable(&q)
+	}
 	for v := range s.home {
 		if vc := &s.site.VClusters[v]; model.VClusterID(v) != a.VCluster && vc.Lend {
 			copy(s.buf.lender, s.home[v])
 			s.buf.lender.And(k.foreign)
+			s.idle.Roomy(&q, s.buf.lender)
 			most += min(vc.Lendable(s.homes[v]), s.buf.lender.Len())
 		}
 	}
@@ -82,8 +86,8 @@ func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
 	switch {
 	case a.Power > 0:
 		return a.Power
-	case a.GPUs > 0:
-		return k.part * int64(a.GPUs) * int64(a.NodesMin)
+	case a.Divides():
+		return (k.part*int64(a.GPUs) + k.part*int64(a.GPUMilli)/1000) * int64(a.NodesMin)
 	}
 	return k.least * int64(a.NodesMin)
 }

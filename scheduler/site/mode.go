@@ -4,6 +4,7 @@ import (
 	"orrery/scheduler/ascoded"
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/place"
 	"orrery/scheduler/score"
 	"orrery/scheduler/site/internal/caps"
 )
@@ -127,6 +128,9 @@ func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reaso
 	if r := c.overCap(j, nodes); r != model.ReasonNone {
 		return r
 	}
+	if r := c.overLimits(j, nodes); r != model.ReasonNone {
+		return r
+	}
 	u := claimOf(&j.Allocation, j.kind, nodes.Nodes())
 	return c.limited(j, &u)
 }
@@ -147,8 +151,8 @@ func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 // Usable implements ascoded.Nodes.
 func (c *codedPlanner) Usable(ref model.Ref) int32 {
 	j := &c.jobs[ref]
-	if j.GPUs > 0 {
-		return c.qs.free.CountGPUs(j.kind.class, j.GPUs)
+	if j.Divides() {
+		return c.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
 	}
 	return c.own(j, c.avoided(ref))
 }

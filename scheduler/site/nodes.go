@@ -78,10 +78,14 @@ type nodeChoice struct {
 	foreign model.NodeSet // nodes of others that could be borrowed, nil for none
 	gpus    int32         // of the largest node, at least 1
 	fewest  int32         // GPUs of the smallest node
-	watts   int64         // of the node at work that draws most
-	least   int64         // W of the node at work that draws least, borrowed ones included
-	part    int64         // likewise of one GPU, rounded down
-	all     bool          // every node of the site
+	// leastGPUs is that with borrowed nodes included, and gpusDiffer says that not all have
+	// as many.
+	leastGPUs  int32
+	gpusDiffer bool
+	watts      int64 // of the node at work that draws most
+	least      int64 // W of the node at work that draws least, borrowed ones included
+	part       int64 // likewise of one GPU, rounded down
+	all        bool  // every node of the site
 }
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
@@ -130,9 +134,28 @@ func (s *nodeState) newKind(a *model.Allocation) *nodeChoice {
 		k.gpus = max(k.gpus, s.site.Nodes[n].GPUs)
 		k.watts = max(k.watts, s.site.Nodes[n].BusyPower)
 	}
+	k.leastGPUs = k.fewest
+	if most := s.borrowedGPUs(k); most > k.leastGPUs {
+		k.gpusDiffer = true
+	}
 	k.least, k.part = s.leastPower(k)
 	s.kinds = append(s.kinds, k)
 	return k
+}
+
+// borrowedGPUs brings leastGPUs down to that of the nodes that could be borrowed, and
+// returns the most that any node of k has.
+func (s *nodeState) borrowedGPUs(k *nodeChoice) (most int32) {
+	for _, mask := range [...]model.NodeSet{k.mask, k.foreign} {
+		if mask == nil {
+			continue
+		}
+		for n := mask.Next(0); n >= 0; n = mask.Next(n + 1) {
+			k.leastGPUs = min(k.leastGPUs, s.site.Nodes[n].GPUs)
+			most = max(most, s.site.Nodes[n].GPUs)
+		}
+	}
+	return most
 }
 
 // leastPower is what the nodes of a kind draw at least, and one GPU of them.

@@ -2,6 +2,7 @@ package site
 
 import (
 	"orrery/scheduler/model"
+	"orrery/scheduler/place"
 	"orrery/scheduler/site/internal/caps"
 	"orrery/scheduler/site/internal/waiting"
 	"orrery/scheduler/workflow"
@@ -186,7 +187,7 @@ func (s *Core) enter(ref model.Ref) {
 	qs.fair.Enter(j.Tenant)
 	row := waiting.Job{
 		Static: j.static, Submit: j.Submit, Left: j.left, Needs: caps.Usage{Power: j.Power, Bandwidth: j.Demand(j.NodesMin)}, Ref: ref,
-		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, j.GPUs), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
+		Need: j.NodesMin, Class: j.kind.class, Size: qs.waiting.SizeOf(j.kind.class, place.ShareOf(&j.Allocation)), Tenant: int32(j.Tenant) + 1, Tier: s.tier(j), Borrows: s.cfg.borrows(&j.Allocation, j.kind),
 	}
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
 	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
@@ -205,7 +206,7 @@ func (t *jobTable) leave(ref model.Ref) {
 // unitsOf is what each node of j counts for in Least.
 func (c *Config) unitsOf(j *job) int32 {
 	if c.Shared {
-		return j.kind.gpusOf(&j.Allocation)
+		return j.kind.unitsOf(&j.Allocation)
 	}
 	return 1
 }

@@ -284,6 +284,10 @@ func (p *pass) tryStart(c order.Candidate) {
 		p.block(c.Ref, r)
 		return
 	}
+	if r := p.overLimits(j, &found.nodes); r != model.ReasonNone { // which are known now
+		p.note(c.Ref, r)
+		return
+	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
 		p.note(c.Ref, model.ReasonPriority)
 		return
@@ -340,10 +344,31 @@ func (s *Core) limited(j *job, u *quota.ResourceUsage) model.Reason {
 	if r := s.ledger.Check(u); r != model.ReasonNone {
 		return r
 	}
+	if u.Divides {
+		if r := s.confined(j, u); r != model.ReasonNone {
+			return r
+		}
+	}
 	if s.overPool(j, u.Nodes) {
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone
+}
+
+// confined says which limit on nodes keeps j, which takes shares, from starting: it leaves
+// no room for other nodes than those with shares that it counts already, and these have none.
+func (s *Core) confined(j *job, u *quota.ResourceUsage) model.Reason {
+	avoid := s.buf.confined
+	clear(avoid)
+	r := s.ledger.Confines(u, avoid)
+	if r == model.ReasonNone {
+		return r
+	}
+	q := j.queue.query(j, u.Nodes, avoid)
+	if j.queue.free.Fits(&q) {
+		return model.ReasonNone
+	}
+	return r
 }
 
 // reaches is the instant at which the wait alone has lifted j to min_score, to the
@@ -412,6 +437,7 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.qs.inFlight = append(p.qs.inFlight, ref)
 	j.predicted = p.now.Add(j.left)
 	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
+	p.setTaken(j)
 	p.ledger.Reserve(&j.usage)
 	p.graph.Started(ref)
 	p.setNeeds(j)

@@ -19,6 +19,7 @@ type buffers struct {
 	scalingUp   []model.Ref
 	choice      choice
 	avoid       model.NodeSet
+	confined    model.NodeSet
 	extra       model.NodeSet
 	lender      model.NodeSet
 	trial       *place.Free
@@ -27,7 +28,7 @@ type buffers struct {
 }
 
 func newBuffers(space *place.Space, nodes int) buffers {
-	return buffers{avoid: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
+	return buffers{avoid: model.NewNodeSet(nodes), confined: model.NewNodeSet(nodes), extra: model.NewNodeSet(nodes), lender: model.NewNodeSet(nodes), trial: space.NewFree()}
 }
 
 // query is the search for the nodes of j on n nodes; avoid is what avoids said.
@@ -38,7 +39,7 @@ func (qs *queueState) query(j *job, n int32, avoid model.NodeSet) place.Query {
 // search is query for an allocation of a kind that need not be in the system.
 func (qs *queueState) search(a *model.Allocation, k *nodeChoice, n int32, avoid model.NodeSet) place.Query {
 	return place.Query{
-		Class: k.class, Nodes: n, GPUs: a.GPUs, Topology: a.Topology,
+		Class: k.class, Nodes: n, Share: place.ShareOf(a), Topology: a.Topology,
 		Sensitive: a.IsSensitive(), Avoid: avoid, ConformanceFirst: qs.mode.conformanceFirst,
 	}
 }
@@ -73,9 +74,10 @@ func (p *pass) mayFit(q *waiting.Job) bool {
 }
 
 // anyRoom says whether anything at all is free. The first two shapes of a vCluster
-// are all nodes, whole and by one GPU.
+// are all nodes, whole and by one GPU; where nodes are divided by more, there may always
+// be room for a small share.
 func (p *pass) anyRoom() bool {
-	return p.qs.waiting.Free(0) > 0 || (p.cfg.Shared && p.qs.waiting.Free(1) > 0)
+	return p.site.Amounts || p.qs.waiting.Free(0) > 0 || (p.cfg.Shared && p.qs.waiting.Free(1) > 0)
 }
 
 // lendable bounds what all other vClusters would lend to this one now.
@@ -91,9 +93,11 @@ func (p *pass) lendable() (n int32) {
 	return n
 }
 
-// borrows says whether a may run on nodes of other vClusters.
+// borrows says whether a may run on nodes of other vClusters. Shares of GPUs alone are not
+// borrowed.
 func (c *Config) borrows(a *model.Allocation, k *nodeChoice) bool {
-	return k.foreign != nil && c.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded && a.GPUs == 0
+	return k.foreign != nil && c.Policies[a.VCluster].Backfill != order.Conservative && a.Preemptible() && a.Kind == model.Bounded &&
+		(a.GPUs == 0 || c.Site.Amounts)
 }
 
 // choice is the nodes that a job is to start on.
@@ -107,6 +111,9 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 	j := &p.jobs[ref]
 	c.borrowed = false
 	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	if j.usage.Divides {
+		p.confine(j, &q)
+	}
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.borrow(j, &q, &c.nodes) {
 			return p.why(j, &q)
@@ -114,6 +121,19 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 		c.borrowed = true
 	}
 	return p.overCap(j, &c.nodes)
+}
+
+// confine keeps j to the nodes that a limit on nodes leaves it.
+func (s *Core) confine(j *job, q *place.Query) {
+	avoid := s.buf.confined
+	clear(avoid)
+	if s.ledger.Confines(&j.usage, avoid) == model.ReasonNone {
+		return
+	}
+	if q.Avoid != nil {
+		avoid.Or(q.Avoid)
+	}
+	q.Avoid = avoid
 }
 
 // overCap says which cap the job would break on the nodes.
@@ -140,7 +160,7 @@ func (p *pass) why(j *job, q *place.Query) model.Reason {
 			return model.ReasonReserved
 		}
 	}
-	if j.GPUs == 0 && p.qs.free.Count(j.kind.class) >= j.NodesMin {
+	if !j.Divides() && p.qs.free.Count(j.kind.class) >= j.NodesMin {
 		return model.ReasonConformance
 	}
 	return model.ReasonResources
@@ -161,13 +181,18 @@ func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
 		may := min(need, p.site.VClusters[v].Lendable(p.homes[v])-p.lent[v])
 		copy(lender, p.home[v])
 		lender.And(j.kind.foreign)
+		p.qs.free.Roomy(q, lender)
 		need -= p.qs.free.Lowest(lender, q.Avoid, lent, may)
 	}
 	return need <= 0 && p.qs.free.SelectExtra(q, lent, nodes)
 }
 
-// own counts the idle nodes that j may use without borrowing.
+// own counts the nodes with room for j that it may use without borrowing.
 func (p *pass) own(j *job, avoid model.NodeSet) int32 {
+	if j.Divides() {
+		q := p.qs.query(j, j.NodesMin, avoid)
+		return p.qs.free.Usable(&q)
+	}
 	if avoid == nil {
 		return p.qs.free.Count(j.kind.class)
 	}
@@ -220,8 +245,8 @@ func (p *pass) growJob(proposal *model.Proposal) {
 	have := j.placement.Nodes()
 	p.qs.free.Give(&j.placement)
 	most := p.qs.free.Count(j.kind.class)
-	if j.GPUs > 0 {
-		most = p.qs.free.CountGPUs(j.kind.class, j.GPUs)
+	if j.Divides() {
+		most = p.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
 	}
 	for n := p.allowed(j, have, min(j.NodesMax, most)); n > have; n-- {
 		if p.larger(proposal.Ref, n) {
@@ -263,14 +288,16 @@ func (p *pass) larger(ref model.Ref, n int32) bool {
 		return false
 	}
 	p.countNeeds(j, -1)
-	if p.overCap(j, nodes) != model.ReasonNone || p.overPool(j, n) {
+	p.ledger.Unreserve(&j.usage)
+	if p.overCap(j, nodes) != model.ReasonNone || p.overPool(j, n) || p.overLimits(j, nodes) != model.ReasonNone {
+		p.ledger.Reserve(&j.usage)
 		p.countNeeds(j, 1)
 		return false
 	}
-	p.ledger.Unreserve(&j.usage)
 	j.usage = claimOf(&j.Allocation, j.kind, n)
-	p.ledger.Reserve(&j.usage)
 	j.placement.Set(nodes)
+	p.setTaken(j)
+	p.ledger.Reserve(&j.usage)
 	p.setNeeds(j)
 	return true
 }

@@ -139,7 +139,7 @@ func (t *trial) Give(v *preempt.Victim) {
 	r := &t.s.jobs[v.Ref]
 	t.free.Give(&r.placement)
 	for _, ref := range t.qs.inFlight { // proposed before it knew of this job
-		t.free.Take(&t.s.jobs[ref].placement)
+		t.free.Retake(&t.s.jobs[ref].placement)
 	}
 	t.used.Power -= r.needs.Power
 	t.used.Bandwidth -= r.needs.Bandwidth

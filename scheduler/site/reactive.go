@@ -9,6 +9,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
+	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
 )
@@ -79,7 +80,7 @@ func (p *pass) shrink() {
 
 // stays writes into p the n nodes of j that it keeps.
 func (p *pass) stays(j *job, n int32, placement *model.Placement) {
-	if j.GPUs > 0 {
+	if j.Divides() {
 		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
 		for _, ready := range [...]bool{true, false} {
 			for _, h := range j.placement.Shares {
@@ -134,8 +135,8 @@ func (p *pass) findScalingUp() []model.Ref {
 
 // roomFor counts the nodes that are free for one more of what j has on each of its own.
 func (p *pass) roomFor(j *job) int32 {
-	if j.GPUs > 0 {
-		return p.qs.free.CountGPUs(j.kind.class, j.GPUs)
+	if j.Divides() {
+		return p.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
 	}
 	return p.qs.free.Count(j.kind.class)
 }
@@ -266,7 +267,7 @@ func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
 	needs := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
 	left := p.caps.Used.Minus(j.needs)
-	return p.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.caps.Cap.Allows(needs, left) && !p.overPool(j, x.nodes)
+	return p.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.overLimits(j, &x.gained) == model.ReasonNone && p.caps.Cap.Allows(needs, left) && !p.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
@@ -344,7 +345,7 @@ func (p *pass) proposeSize(x *resize) {
 
 // reserveMore counts what a service gains against limits and caps, sign times.
 func (s *Core) reserveMore(x *resize, sign int32) {
-	s.ledger.ReserveMore(&x.usage, sign*x.nodes)
+	s.ledger.ReserveMore(&x.usage, x.nodes, s.nodeClasses.Thousandths(&x.gained, x.nodes), x.gained.Shares, sign)
 	s.caps.Used.Power += int64(sign) * x.more.Power
 	s.caps.Used.Bandwidth += int64(sign) * x.more.Bandwidth
 	if x.pooled {
@@ -375,11 +376,11 @@ func (s *Core) answered(ref model.Ref, seq uint64) bool {
 // retakeInFlight marks what a vCluster has in flight as taken.
 func (s *Core) retakeInFlight(qs *queueState) {
 	for _, ref := range qs.inFlight {
-		qs.free.Take(&s.jobs[ref].placement)
+		qs.free.Retake(&s.jobs[ref].placement)
 	}
 	for i := range s.resizes {
 		if x := &s.resizes[i]; x.queue == qs {
-			qs.free.Take(&x.gained)
+			qs.free.Retake(&x.gained)
 		}
 	}
 }
@@ -401,8 +402,9 @@ func (s *Core) resized(f *model.Fact) {
 		qs.free.Take(f.Placement)
 		s.retakeInFlight(qs)
 	}
+	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
-	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.now)
+	j.usage.Shares = j.placement.Shares
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)
 	s.ledger.Use(&j.usage, j.assoc, 1, s.now)

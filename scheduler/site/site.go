@@ -227,16 +227,44 @@ func (s *Core) Least() int32 {
 
 // claimOf is what a takes from its tenant's limits on n nodes.
 func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
-	return quota.ResourceUsage{Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a)}
+	each := 1000 * int64(k.leastGPUs)
+	if a.Divides() {
+		each = 1000*int64(a.GPUs) + int64(a.GPUMilli)
+	}
+	return quota.ResourceUsage{
+		Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a), Milli: int64(n) * each, Each: each, Divides: a.Divides(),
+	}
 }
 
-// gpusOf is how many GPUs a counts with on each of its nodes.
+// setTaken notes in the ledger entry of j what its placement takes, which is not counted yet.
+func (s *Core) setTaken(j *job) {
+	j.usage.Shares = j.placement.Shares
+	if j.kind.gpusDiffer && !j.usage.Divides {
+		j.usage.Milli = s.nodeClasses.Thousandths(&j.placement, j.usage.Nodes)
+	}
+}
+
+// overLimits says which limit on nodes or GPUs the placement would break for j, of which as
+// much as it holds already is counted.
+func (s *Core) overLimits(j *job, p *model.Placement) model.Reason {
+	if !j.kind.gpusDiffer && !j.usage.Divides { // what its nodes are was known before
+		return model.ReasonNone
+	}
+	n := p.Nodes()
+	return s.ledger.CheckChosen(&j.usage, n, s.nodeClasses.Thousandths(p, n), p.Shares)
+}
+
+// gpusOf is how many GPUs a counts with on each of its nodes: of its share those that it
+// touches.
 func (k *nodeChoice) gpusOf(a *model.Allocation) int32 {
-	if a.GPUs > 0 {
-		return a.GPUs
+	if a.Divides() {
+		return a.Cards()
 	}
 	return k.gpus
 }
+
+// unitsOf is what each node of a counts for by size: its GPUs, a share without any as one.
+func (k *nodeChoice) unitsOf(a *model.Allocation) int32 { return max(k.gpusOf(a), 1) }
 
 // needsOf is what a asks for before its nodes are known: the power that it
 // states, else what as many nodes of those that draw most among those it may use can draw.

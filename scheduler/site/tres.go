@@ -69,8 +69,8 @@ func (s *Core) tresOf(j *job) (parts [NumTRES]multifactor.Part) {
 
 // gpusAskedBy is how many GPUs each node of j has at least, or its own part.
 func (s *Core) gpusAskedBy(j *job) int32 {
-	if j.GPUs > 0 {
-		return j.GPUs
+	if j.Divides() {
+		return j.Cards()
 	}
 	return j.kind.fewest
 }

@@ -95,10 +95,10 @@ func (d *Digest) parts(f *model.Fact) {
 		h = withConstraint(h, f.Constraint)
 	}
 	if l := f.Limits; l != nil {
-		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), 0)
+		h = h.Pair(two(l.MaxNodes, l.MaxConcurrent), uint64(l.FairShare)).Pair(uint64(l.Burst), uint64(l.GPUBudget)).Pair(uint64(l.NodeBudget), uint64(l.MaxGPUs))
 	}
 	if f.Placement != nil {
-		h = withNodes(h.Pair(uint64(len(f.Placement.Words)), uint64(len(f.Placement.Shares))), f.Placement)
+		h = withNodes(h.Pair(uint64(len(f.Placement.Words)), sharesOf(f.Placement)), f.Placement)
 	}
 	d.print = h
 }
@@ -109,18 +109,37 @@ func (d *Digest) Proposal(p *model.Proposal) {
 	h := d.print.Pair(head, two(int32(p.Job), int32(p.Ref))).Pair(p.Seq, two(int32(p.VCluster), int32(p.Victim)))
 	h = h.Pair(two(int32(p.Request.Layout), p.Request.Nodes), two(p.Request.PerNode, p.Request.Units))
 	if len(p.Placement.Shares) > 0 {
-		h = h.Pair(uint64(len(p.Placement.Shares)), tagProposal)
+		h = h.Pair(sharesOf(&p.Placement), tagProposal)
 	}
 	d.print = withNodes(h, &p.Placement)
 }
 
-// withNodes hashes the nodes by words of 64, or the shares of each node with the GPUs.
+// hasAmounts is the bit of the number of shares that says that their amounts follow.
+const hasAmounts = 1 << 32
+
+// sharesOf is the number of shares of p, and whether any has amounts.
+func sharesOf(p *model.Placement) uint64 {
+	n := uint64(len(p.Shares))
+	for i := range p.Shares {
+		if p.Shares[i].Amounts != (model.Amounts{}) {
+			return n | hasAmounts
+		}
+	}
+	return n
+}
+
+// withNodes hashes the nodes by words of 64, or the shares of each node with the GPUs and,
+// where any has some, amounts.
 func withNodes(h des.Fingerprint, p *model.Placement) des.Fingerprint {
 	for _, w := range p.Words {
 		h = h.Pair(uint64(w.Word), w.Mask)
 	}
-	for _, s := range p.Shares {
-		h = h.Pair(two(int32(s.Node), s.Units), s.GPUs)
+	amounts := sharesOf(p)&hasAmounts != 0
+	for i := range p.Shares {
+		s := &p.Shares[i]
+		if h = h.Pair(two(int32(s.Node), s.Units), s.GPUs); amounts {
+			h = h.Pair(two(s.CPUs, s.GPUMilli), uint64(s.Memory))
+		}
 	}
 	return h
 }
@@ -139,7 +158,12 @@ func withAllocation(h des.Fingerprint, a *model.Allocation) des.Fingerprint {
 	for _, d := range a.Deps {
 		x = x.add(two(int32(d.On), d.Mutex)).add(uint64(d.Condition))
 	}
-	return h.Pair(uint64(x), uint64(len(a.Deps)))
+	count := uint64(len(a.Deps))
+	if a.Amounts != (model.Amounts{}) {
+		count |= hasAmounts
+		x = x.add(two(a.CPUs, a.GPUMilli)).add(uint64(a.Memory))
+	}
+	return h.Pair(uint64(x), count)
 }
 
 // sum is a rolling hash of words that costs a multiplication each.

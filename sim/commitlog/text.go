@@ -288,7 +288,7 @@ func (t *Text) request(r *model.Request) {
 
 // requestOf is what an allocation asks for, in units.
 func requestOf(a *model.Allocation) model.Request {
-	each := max(1, a.GPUs)
+	each := max(1, a.Cards())
 	return model.Request{Layout: model.PerNode, Nodes: a.NodesMin, PerNode: each, Units: a.NodesMin * each}
 }
 
@@ -300,7 +300,7 @@ func (t *Text) vcluster(v model.VClusterID) {
 }
 
 // placement writes whole nodes as on n[1-3], and parts of nodes as on n1:2 for two units or
-// n1:gpu[0-1] for these GPUs.
+// n1:gpu[0-1] for these GPUs, with the amounts of a share behind them.
 func (t *Text) placement(p *model.Placement) {
 	if p == nil {
 		return
@@ -315,12 +315,27 @@ func (t *Text) placement(p *model.Placement) {
 	}
 	for _, s := range p.Shares {
 		t.say(" %s", t.nodes.Name(int(s.Node)))
-		if int(s.Units) != bits.OnesCount64(s.GPUs) || s.GPUs == 0 {
+		if int(s.Cards()) != bits.OnesCount64(s.GPUs) || s.GPUs == 0 && s.Amounts == (model.Amounts{}) {
 			t.say(":%d", s.Units)
 		}
 		if s.GPUs != 0 {
 			t.gpus(s.GPUs)
 		}
+		t.amounts(":", &s.Amounts)
+	}
+}
+
+// amounts writes what is not 0 of a, each behind lead: cpu=4 for CPUs, mem=1024 for
+// bytes of memory, milli=500 for thousandths of a GPU.
+func (t *Text) amounts(lead string, a *model.Amounts) {
+	if a.GPUMilli != 0 {
+		t.say("%smilli=%d", lead, a.GPUMilli)
+	}
+	if a.CPUs != 0 {
+		t.say("%scpu=%d", lead, a.CPUs)
+	}
+	if a.Memory != 0 {
+		t.say("%smem=%d", lead, a.Memory)
 	}
 }
 
@@ -377,6 +392,7 @@ func (t *Text) limits(l *model.Limits) {
 		t.say(": none")
 	}
 	t.tally("most nodes", int64(l.MaxNodes), 0)
+	t.tally("most GPUs", int64(l.MaxGPUs), 0)
 	t.tally("most running jobs", int64(l.MaxConcurrent), 0)
 	t.fixed("share", l.FairShare, 0)
 	t.fixed("burst", l.Burst, 0)

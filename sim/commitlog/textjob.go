@@ -21,6 +21,7 @@ func (t *Text) size(a *model.Allocation) {
 	if a.GPUs != 0 {
 		t.say(" with %s each", counted(a.GPUs, "GPU"))
 	}
+	t.amounts(" ", &a.Amounts)
 }
 
 // allocation says what else differs from the defaults of a row, and from the fact that a points

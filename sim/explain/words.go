@@ -14,6 +14,7 @@ const mostParts = 4
 // held are the reasons that need no more than a phrase; %s is the tenant.
 var heldWords = map[model.Reason]string{
 	model.ReasonQuotaNodes:      "because its tenant %s held as many nodes as it may",
+	model.ReasonQuotaGPUs:       "because its tenant %s held as many GPUs as it may",
 	model.ReasonQuotaConcurrent: "because its tenant %s ran as many jobs as it may",
 	model.ReasonQOSLimit:        "for a limit of its quality of service",
 	model.ReasonPartitionLimit:  "because its partition was not up",
@@ -128,6 +129,7 @@ func (e *story) waitsAgain() (sum model.Duration) {
 var refusedWords = map[model.Reason]string{
 	model.ReasonTooLarge:        "it asks for more than the cluster ever has",
 	model.ReasonQuotaNodes:      "its tenant may never hold so many nodes",
+	model.ReasonQuotaGPUs:       "its tenant may never hold so many GPUs",
 	model.ReasonQuotaConcurrent: "its tenant may never run it",
 	model.ReasonQOSLimit:        "it asks for more than its quality of service allows",
 	model.ReasonPartitionLimit:  "it asks for what its partition does not allow",

@@ -29,9 +29,18 @@ type SiteConfig struct {
 type Holding struct {
 	Nodes    int64
 	GPUs     int64
+	Milli    int64 // thousandths of GPUs beside whole ones
 	Borrowed int64 // of Nodes, at home in another vCluster
 	Lent     int64 // of a vCluster: home nodes that jobs of others hold
 	Waiting  int64 // jobs
+}
+
+// gpuTime is the GPU time that h comes to in so many microseconds, rounded down.
+func (h *Holding) gpuTime(d int64) int64 {
+	if h.Milli == 0 {
+		return h.GPUs * d
+	}
+	return h.GPUs*d + h.Milli*d/1000
 }
 
 // Energy is an amount of energy: joules and millionths of one.
@@ -56,7 +65,7 @@ func (s *Series) openSite(cfg *SiteConfig) {
 func (s *Series) Hold(now model.Time, index int, h Holding) {
 	s.advance(now)
 	c := &s.held.of[index]
-	if h.Nodes != c.Nodes || h.GPUs != c.GPUs || h.Borrowed != c.Borrowed || h.Lent != c.Lent {
+	if h.Nodes != c.Nodes || h.GPUs != c.GPUs || h.Milli != c.Milli || h.Borrowed != c.Borrowed || h.Lent != c.Lent {
 		s.held.settle(c)
 	}
 	c.Holding = h
@@ -126,7 +135,7 @@ type amounts struct{ nodes, gpus, borrowed, lent int64 }
 
 // plus is a and what c holds for d microseconds.
 func (a amounts) plus(c *Holding, d int64) amounts {
-	return amounts{a.nodes + c.Nodes*d, a.gpus + c.GPUs*d, a.borrowed + c.Borrowed*d, a.lent + c.Lent*d}
+	return amounts{a.nodes + c.Nodes*d, a.gpus + c.gpuTime(d), a.borrowed + c.Borrowed*d, a.lent + c.Lent*d}
 }
 
 func (h *holdings) mark(at int) { h.at[at] = h.elapsed }
@@ -198,7 +207,7 @@ func (b *bins) hold(i int, d int64) {
 		s.nodes += c.Nodes * d
 		s.borrowed += c.Borrowed * d
 		s.lent += c.Lent * d
-		s.gpus += c.GPUs * d
+		s.gpus += c.gpuTime(d)
 		s.waiting += c.Waiting * d
 	}
 }

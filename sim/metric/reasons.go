@@ -9,7 +9,7 @@ type ReasonTime struct {
 	Begun  int64  `json:"spells"` // how often a job began to wait for it
 }
 
-const numReasons = int(model.ReasonSensitivePool) + 1
+const numReasons = int(model.ReasonQuotaGPUs) + 1
 
 // reasons sums up why jobs wait. Memory is that of the jobs in the system.
 type reasons struct {
@@ -66,7 +66,7 @@ func (w *reasons) settle(j *waiting, now model.Time) {
 	w.time[j.reason] += d
 	j.since = now
 	switch j.reason {
-	case model.ReasonQuotaNodes, model.ReasonQuotaConcurrent, model.ReasonQOSLimit:
+	case model.ReasonQuotaNodes, model.ReasonQuotaGPUs, model.ReasonQuotaConcurrent, model.ReasonQOSLimit:
 		w.quota[j.vcluster] += d
 		if j.tenant >= 0 {
 			w.quota[w.first+int(j.tenant)] += d

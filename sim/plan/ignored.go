@@ -63,6 +63,8 @@ var ignoredOnSites = map[string]func(*site.Config) bool{
 	"comm_fraction": func(*site.Config) bool { return true },
 	"think_time":    func(*site.Config) bool { return true },
 	"deadline":      func(*site.Config) bool { return true },
+	"gpus_total":    func(*site.Config) bool { return true },
+	"gpu_milli":     func(c *site.Config) bool { return !c.Site.Amounts },
 	"scale_metric":  func(*site.Config) bool { return true },
 	"scale_target":  func(*site.Config) bool { return true },
 	"tenant":        func(c *site.Config) bool { return len(c.Site.Tenants) == 0 },

@@ -177,7 +177,7 @@ func maxLimitsOf(s *model.Site, changes []translate.Change) site.MaxLimits {
 			caps.Sensitive = int32(pool)
 		case translate.LimitsChange:
 			t := &tenants[c.Tenant].Limits
-			for _, l := range [...][2]*int32{{&t.MaxNodes, &c.Limits.MaxNodes}, {&t.MaxConcurrent, &c.Limits.MaxConcurrent}} {
+			for _, l := range [...][2]*int32{{&t.MaxNodes, &c.Limits.MaxNodes}, {&t.MaxConcurrent, &c.Limits.MaxConcurrent}, {&t.MaxGPUs, &c.Limits.MaxGPUs}} {
 				if *l[0] != 0 && (*l[1] == 0 || *l[1] > *l[0]) {
 					*l[0] = *l[1]
 				}

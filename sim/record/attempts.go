@@ -26,10 +26,21 @@ type siteAttemptRow struct {
 	Borrowed  int32  `parquet:"borrowed,dict"`
 }
 
+// sharedAttemptRow is a row of attempts.parquet of a site whose jobs may share nodes.
+type sharedAttemptRow struct {
+	siteAttemptRow
+	ShareGPUs   string `parquet:"share_gpus,optional"`
+	ShareCPUs   string `parquet:"share_cpus,optional,dict"`
+	ShareMemory string `parquet:"share_memory,optional,dict"`
+	ShareMilli  string `parquet:"share_gpu_milli,optional,dict"`
+}
+
 // Attempt implements Sink.
 func (w *Writer) Attempt(r *model.AttemptRecord) {
 	switch {
 	case w.err != nil:
+	case w.sharedAttempts != nil:
+		w.sharedAttempt(r)
 	case w.meta.site():
 		w.siteAttempt(r)
 	default:
@@ -55,23 +66,41 @@ func (w *Writer) fillAttempt(row *attemptRow, r *model.AttemptRecord) {
 }
 
 func (w *Writer) siteAttempt(r *model.AttemptRecord) {
-	row := w.siteAttempts.next()
-	w.fillAttempt(&row.attemptRow, r)
-	row.Kept, row.Lost = int64(r.Kept), int64(r.Lost)
-	row.Reason = r.Reason.String()
-	row.NodeCount, row.GPUs, row.Borrowed = r.Nodes, r.GPUs, r.Borrowed
+	w.fillSite(w.siteAttempts.next(), r)
 	if w.siteAttempts.full() {
 		w.fillAttemptTexts()
 		w.keep(w.siteAttempts.spill())
 	}
 }
 
+// fillSite fills a row of a site, but for its shares.
+func (w *Writer) fillSite(row *siteAttemptRow, r *model.AttemptRecord) {
+	w.fillAttempt(&row.attemptRow, r)
+	row.Kept, row.Lost = int64(r.Kept), int64(r.Lost)
+	row.Reason = r.Reason.String()
+	row.NodeCount, row.GPUs, row.Borrowed = r.Nodes, r.GPUs, r.Borrowed
+}
+
+func (w *Writer) sharedAttempt(r *model.AttemptRecord) {
+	row, p := w.sharedAttempts.next(), &r.Placement
+	w.fillSite(&row.siteAttemptRow, r)
+	row.ShareGPUs, row.ShareCPUs = string(appendMasks(nil, p)), string(appendCPUs(nil, p))
+	row.ShareMemory, row.ShareMilli = string(appendMemory(nil, p)), string(appendMilli(nil, p))
+	if w.sharedAttempts.full() {
+		w.fillAttemptTexts()
+		w.keep(w.sharedAttempts.spill())
+	}
+}
+
 func (w *Writer) fillAttemptTexts() {
 	w.aText.take(func(i int, nodes, shares string) {
 		row := (*attemptRow)(nil)
-		if w.attempts != nil {
+		switch {
+		case w.attempts != nil:
 			row = &w.attempts.rows[i]
-		} else {
+		case w.sharedAttempts != nil:
+			row = &w.sharedAttempts.rows[i].attemptRow
+		default:
 			row = &w.siteAttempts.rows[i].attemptRow
 		}
 		row.Nodes, row.Shares = nodes, shares

@@ -159,7 +159,7 @@ func (t *tableFile) readFooter() error {
 		return damaged(t.path, err)
 	}
 	version, _ := t.file.Lookup(keySchema)
-	if version != versionOf(t.name) {
+	if version != versionOf(t.name) && (t.name != TableFacts || version != logBefore) {
 		return &DataError{
 			File: t.path, Row: -1, Found: fmt.Sprintf("schema version %q in the metadata", version),
 			Expected: versionOf(t.name), Mend: "use the version of orrery that wrote it, or " + mendReplay, Schema: version,
@@ -182,8 +182,17 @@ func (t *tableFile) dropSite() {
 	n := len(schemas[t.name].Fields())
 	if n < len(t.fields) && !slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
 		t.fields = t.fields[:n]
+		return
+	}
+	if n := slices.IndexFunc(t.fields, func(f field) bool { return f.name == firstOfShares[t.name] }); n >= 0 &&
+		!slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
+		t.fields = t.fields[:n]
 	}
 }
+
+// firstOfShares are the columns from which on a table has what earlier versions did not:
+// what shares of nodes are made of beside units.
+var firstOfShares = map[string]string{TableAttempts: "share_gpus", TableFacts: "share_cpus"}
 
 func (t *tableFile) checkColumns() error {
 	var have []string

@@ -17,8 +17,12 @@ import (
 )
 
 // LogVersion is the schema version of facts.parquet, which has one of its own. Version 1
-// held some fields of facts alone, and neither rounds, passes nor proposals.
-const LogVersion = 2
+// held some fields of facts alone, and neither rounds, passes nor proposals; version 2,
+// which is read, no CPUs, memory and thousandths of GPUs of shares.
+const LogVersion = 3
+
+// logBefore is the version before, as the file spells it.
+const logBefore = "2"
 
 // logRow is a row of facts.parquet: an entry of the log, with all its fields. What is 0,
 // false or empty is null. Instants but that of the entry are µs since the epoch of the
@@ -58,6 +62,10 @@ type logRow struct {
 	Allocation string `parquet:"allocation,optional"`
 	Constraint string `parquet:"constraint,optional"`
 	Limits     string `parquet:"limits,optional"`
+
+	ShareCPUs   string `parquet:"share_cpus,optional"`
+	ShareMemory string `parquet:"share_memory,optional"`
+	ShareMilli  string `parquet:"share_gpu_milli,optional"`
 }
 
 // Log keeps the log of a run in facts.parquet, entry by entry; Meta.Facts must be set.
@@ -146,21 +154,43 @@ func (r *logRow) setRequest(q *model.Request) {
 
 func (r *logRow) setPlacement(p *model.Placement) {
 	r.Nodes, r.Shares, r.GPUs = string(AppendNodes(nil, p)), string(appendShares(nil, p)), string(appendMasks(nil, p))
+	r.ShareCPUs, r.ShareMemory, r.ShareMilli = string(appendCPUs(nil, p)), string(appendMemory(nil, p)), string(appendMilli(nil, p))
 }
 
 // appendMasks appends the GPUs of each share of p as a hexadecimal mask, run-length
 // encoded like the units: "3x2,c".
 func appendMasks(dst []byte, p *model.Placement) []byte {
-	some := slices.ContainsFunc(p.Shares, func(s model.NodeShare) bool { return s.GPUs != 0 })
+	return appendOf(dst, p, 16, func(s *model.NodeShare) uint64 { return s.GPUs })
+}
+
+// appendCPUs, appendMemory and appendMilli append an amount of each share of p in the same
+// way, as decimal numbers, and nothing where all are 0.
+func appendCPUs(dst []byte, p *model.Placement) []byte {
+	return appendOf(dst, p, 10, func(s *model.NodeShare) uint64 { return uint64(s.CPUs) })
+}
+
+func appendMemory(dst []byte, p *model.Placement) []byte {
+	return appendOf(dst, p, 10, func(s *model.NodeShare) uint64 { return uint64(s.Memory) })
+}
+
+func appendMilli(dst []byte, p *model.Placement) []byte {
+	return appendOf(dst, p, 10, func(s *model.NodeShare) uint64 { return uint64(s.GPUMilli) })
+}
+
+func appendOf(dst []byte, p *model.Placement, base int, of func(*model.NodeShare) uint64) []byte {
+	some := false
+	for i := range p.Shares {
+		some = some || of(&p.Shares[i]) != 0
+	}
 	for i := 0; some && i < len(p.Shares); {
-		mask, j := p.Shares[i].GPUs, i+1
-		for j < len(p.Shares) && p.Shares[j].GPUs == mask {
+		x, j := of(&p.Shares[i]), i+1
+		for j < len(p.Shares) && of(&p.Shares[j]) == x {
 			j++
 		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst = strconv.AppendUint(dst, mask, 16); j-i > 1 {
+		if dst = strconv.AppendUint(dst, x, base); j-i > 1 {
 			dst = strconv.AppendInt(append(dst, 'x'), int64(j-i), 10)
 		}
 		i = j
@@ -210,6 +240,9 @@ func readLog(m *manifest, give func(*commitlog.Entry) bool) error {
 			var r logRow
 			into := reflect.ValueOf(&r).Elem()
 			for i, c := range columns {
+				if c < 0 { // of a later version
+					continue
+				}
 				t.assign(into.Field(i), &v[c], c, row)
 			}
 			var e commitlog.Entry
@@ -273,7 +306,7 @@ func (r *logRow) proposal(p *model.Proposal) (err error) {
 	if p.Kind, err = spelt(r.Kind, "a proposal", model.ProposeRestore); err != nil {
 		return err
 	}
-	if p.Reason, err = spelt(r.Reason, "a reason", model.ReasonSensitivePool); err != nil {
+	if p.Reason, err = spelt(r.Reason, "a reason", model.ReasonQuotaGPUs); err != nil {
 		return err
 	}
 	p.Borrowed = r.Borrowed != 0
@@ -286,7 +319,7 @@ func (r *logRow) fact(f *model.Fact) (err error) {
 	if f.Kind, err = spelt(r.Kind, "a fact", model.FactRestoringEnded); err != nil {
 		return err
 	}
-	if f.Reason, err = spelt(r.Reason, "a reason", model.ReasonSensitivePool); err != nil {
+	if f.Reason, err = spelt(r.Reason, "a reason", model.ReasonQuotaGPUs); err != nil {
 		return err
 	}
 	if r.Outcome != "" {
@@ -326,7 +359,7 @@ func (r *logRow) request() model.Request {
 	return model.Request{Layout: model.Layout(r.Layout), Nodes: r.Asked, PerNode: r.PerNode, Units: r.Procs}
 }
 
-// placement reads nodes, shares and GPUs back.
+// placement reads nodes and shares back.
 func (r *logRow) placement(p *model.Placement) error {
 	if r.Nodes == "" {
 		return nil
@@ -356,11 +389,22 @@ func (r *logRow) placement(p *model.Placement) error {
 	if err := runs(r.Shares, 10, len(p.Shares), func(i int, x uint64) { p.Shares[i].Units = int32(x) }); err != nil {
 		return fmt.Errorf("shares %q: %w", clipped(r.Shares), err)
 	}
-	if r.GPUs == "" {
-		return nil
-	}
-	if err := runs(r.GPUs, 16, len(p.Shares), func(i int, x uint64) { p.Shares[i].GPUs = x }); err != nil {
-		return fmt.Errorf("gpus %q: %w", clipped(r.GPUs), err)
+	for _, x := range [...]struct {
+		name, text string
+		base       int
+		set        func(i int, x uint64)
+	}{
+		{"gpus", r.GPUs, 16, func(i int, x uint64) { p.Shares[i].GPUs = x }},
+		{"share_cpus", r.ShareCPUs, 10, func(i int, x uint64) { p.Shares[i].CPUs = int32(x) }},
+		{"share_memory", r.ShareMemory, 10, func(i int, x uint64) { p.Shares[i].Memory = int64(x) }},
+		{"share_gpu_milli", r.ShareMilli, 10, func(i int, x uint64) { p.Shares[i].GPUMilli = int32(x) }},
+	} {
+		if x.text == "" {
+			continue
+		}
+		if err := runs(x.text, x.base, len(p.Shares), x.set); err != nil {
+			return fmt.Errorf("%s %q: %w", x.name, clipped(x.text), err)
+		}
 	}
 	return nil
 }

@@ -60,9 +60,12 @@ var schemas = map[string]*parquet.Schema{
 // of a later version.
 var fullSchemas = map[string]*parquet.Schema{
 	TableJobs:      newSchema(TableJobs, siteJobRow{}),
-	TableAttempts:  newSchema(TableAttempts, siteAttemptRow{}),
+	TableAttempts:  newSchema(TableAttempts, sharedAttemptRow{}),
 	TableDecisions: newSchema(TableDecisions, decisionRow{}),
 }
+
+// wholeAttempts is the layout of attempts of a site whose nodes are handed out whole.
+var wholeAttempts = newSchema(TableAttempts, siteAttemptRow{})
 
 // newSchema is the layout of a table with such rows. A number that may be missing is a
 // pointer in a row, or parquet-go would take a zero for null; since it takes no encoding

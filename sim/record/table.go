@@ -36,7 +36,10 @@ func newTable[T any](path, name string, meta Meta) (*table[T], error) {
 		return nil, fmt.Errorf("creating table %s: %w", name, err)
 	}
 	schema := schemas[name]
-	if meta.site() {
+	switch {
+	case name == TableAttempts && meta.site() && !meta.Shared:
+		schema = wholeAttempts
+	case meta.site():
 		schema = schemaOf(name)
 	}
 	opts := []parquet.WriterOption{

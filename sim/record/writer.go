@@ -22,6 +22,7 @@ type Meta struct {
 	// Of a site, by id; a run that names no vCluster is of no site.
 	VClusters []string
 	Tenants   []string
+	Shared    bool // jobs may share nodes
 	// Decisions keeps why jobs wait and start too.
 	Decisions bool
 }
@@ -58,13 +59,14 @@ type Writer struct {
 
 	attempts *table[attemptRow]
 	// In place of jobs and attempts for a site.
-	siteJobs     *table[siteJobRow]
-	siteAttempts *table[siteAttemptRow]
-	decisions    *table[decisionRow]
-	numbers      [][decisionNumbers]float64 // of the rows in decisions
-	facts        *table[logRow]
-	logged       int64 // entries of the log so far
-	aText        texts
+	siteJobs       *table[siteJobRow]
+	siteAttempts   *table[siteAttemptRow]   // where nodes are handed out whole
+	sharedAttempts *table[sharedAttemptRow] // where jobs may share them
+	decisions      *table[decisionRow]
+	numbers        [][decisionNumbers]float64 // of the rows in decisions
+	facts          *table[logRow]
+	logged         int64 // entries of the log so far
+	aText          texts
 }
 
 // stagePrefix begins the name of a folder in which a run is prepared.
@@ -179,7 +181,12 @@ func (w *Writer) openSiteResults() (err error) {
 	if w.siteJobs, err = newTable[siteJobRow](w.path(TableJobs), TableJobs, w.meta); err != nil {
 		return err
 	}
-	if w.siteAttempts, err = newTable[siteAttemptRow](w.path(TableAttempts), TableAttempts, w.meta); err != nil {
+	if w.meta.Shared {
+		w.sharedAttempts, err = newTable[sharedAttemptRow](w.path(TableAttempts), TableAttempts, w.meta)
+		if err != nil {
+			return err
+		}
+	} else if w.siteAttempts, err = newTable[siteAttemptRow](w.path(TableAttempts), TableAttempts, w.meta); err != nil {
 		return err
 	}
 	if !w.meta.Decisions {
@@ -208,7 +215,11 @@ func (w *Writer) Seal() (Scanner, error) {
 	w.fillAttemptTexts()
 	if w.meta.site() {
 		w.keep(w.siteJobs.close(w.written))
-		w.keep(w.siteAttempts.close(w.written))
+		if w.meta.Shared {
+			w.keep(w.sharedAttempts.close(w.written))
+		} else {
+			w.keep(w.siteAttempts.close(w.written))
+		}
 	} else {
 		w.keep(w.jobs.close(w.written))
 		w.keep(w.attempts.close(w.written))
@@ -382,6 +393,7 @@ func (w *Writer) Abort() {
 		w.facts.drop()
 		w.siteJobs.drop()
 		w.siteAttempts.drop()
+		w.sharedAttempts.drop()
 		w.decisions.drop()
 	}
 	w.stopReading()

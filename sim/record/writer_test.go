@@ -96,8 +96,9 @@ func TestRowsMatchSchemas(t *testing.T) {
 	for name, row := range map[string]any{TableJobs: jobRow{}, TableAttempts: attemptRow{}, TableSeries: seriesRow{}, TableFacts: logRow{}} {
 		require.True(t, parquet.EqualNodes(schemas[name], parquet.SchemaOf(row)), "rows of %s take the slow path", name)
 	}
+	require.True(t, parquet.EqualNodes(wholeAttempts, parquet.SchemaOf(siteAttemptRow{})))
 	for name, row := range map[string]any{
-		TableJobs: siteJobRow{}, TableAttempts: siteAttemptRow{}, TableTenants: groupRow{}, TableVClusters: groupRow{},
+		TableJobs: siteJobRow{}, TableAttempts: sharedAttemptRow{}, TableTenants: groupRow{}, TableVClusters: groupRow{},
 		TableShares: shareRow{}, TableDecisions: decisionRow{},
 	} {
 		require.True(t, parquet.EqualNodes(schemaOf(name), parquet.SchemaOf(row)), "rows of %s take the slow path", name)

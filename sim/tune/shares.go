@@ -40,7 +40,7 @@ func (t *tuner) holdings(c *candidate) {
 	meta := &t.problem.Traces[0].Set.Meta // of several traces the first is drawn
 	for _, side := range []*candidate{t.base(), c} {
 		s := ShareSeries{Of: side.name, Unit: "node", Epoch: meta.Epoch, EpochKnown: meta.EpochKnown, Begin: t.windows[t.opt.Tuning].Begin}
-		if c.cluster.Sharing == "gpus" {
+		if c.cluster.Sharing != "whole" {
 			s.Unit = "GPU"
 		}
 		s.Every = t.windows[t.opt.Tuning+1].Begin.Sub(s.Begin)

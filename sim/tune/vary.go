@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -234,8 +233,8 @@ func (t *tuner) allowed(path, value string) error {
 // that takes its nodes from the trace less is known.
 func (t *tuner) possible(c *profiles.Cluster) error {
 	reserves := func(v profiles.VCluster) bool { return v.Profile.Inline.Backfill == "conservative" }
-	if c.Sharing == "gpus" && slices.ContainsFunc(c.VClusters, reserves) {
-		return errors.New("conservative reserves whole nodes and cannot divide them, and jobs share nodes here (sharing: gpus)")
+	if c.Sharing != "whole" && slices.ContainsFunc(c.VClusters, reserves) {
+		return fmt.Errorf("conservative reserves whole nodes and cannot divide them, and jobs share nodes here (sharing: %s)", c.Sharing)
 	}
 	if _, err := t.problem.Cluster.Resolve(); err != nil {
 		return nil //nolint:nilerr // the run reports it

@@ -17,7 +17,8 @@ type forecast struct {
 	// node without any counting as one of one GPU.
 	detailed         bool
 	free             []uint64
-	power, bandwidth int64 // in use
+	amounts          *amounts // held of each, nil where shares are of GPUs alone
+	power, bandwidth int64    // in use
 	leaves           []leave
 }
 
@@ -47,9 +48,19 @@ func (w *Watcher) give(p *model.Placement, take bool) {
 	if f.nodes += n; !f.detailed {
 		return
 	}
-	for n, gpus := range each(p) {
-		if gpus == 0 {
-			gpus = full(&w.site.Nodes[n])
+	for n, share := range each(p) {
+		gpus := full(&w.site.Nodes[n])
+		if share != nil {
+			if gpus = share.GPUs; share.GPUMilli > 0 {
+				gpus = 0
+			}
+			sign := int32(-1)
+			if take {
+				sign = 1
+			}
+			f.amounts.add(share, sign)
+		} else if f.amounts != nil { // a whole node has no room for shares without GPUs either
+			f.amounts.shut(n, take)
 		}
 		if take {
 			f.free[n] &^= gpus
@@ -76,6 +87,11 @@ func (w *Watcher) lay(h *job) {
 	if f.detailed = w.cfg.Shared || h.IsSensitive() || len(w.site.Reservations) > 0; f.detailed {
 		for i := range w.site.Nodes {
 			f.free = append(f.free, full(&w.site.Nodes[i]))
+		}
+		if f.amounts == nil {
+			f.amounts = newAmounts(w.site)
+		} else {
+			f.amounts.clear()
 		}
 	}
 	for i, m := range w.own(h) {
@@ -179,10 +195,10 @@ func (w *Watcher) roomAt(h *job, at model.Time) bool {
 	for i := range w.site.Nodes {
 		n := &w.site.Nodes[i]
 		id := model.NodeID(i)
-		if f.free[i] == 0 || !w.ready.Has(id) || !w.own(h).Has(id) || w.keeps(h, id, at) {
+		if f.free[i] == 0 && !w.site.Amounts || !w.ready.Has(id) || !w.own(h).Has(id) || w.keeps(h, id, at) {
 			continue
 		}
-		if h.GPUs == 0 && f.free[i] != full(n) || h.GPUs > 0 && (n.GPUs < h.GPUs || bits.OnesCount64(f.free[i]) < int(h.GPUs)) {
+		if !h.Divides() && (f.free[i] != full(n) || f.amounts != nil && f.amounts.nodes[i].jobs > 0) || h.Divides() && !f.amounts.has(h, id, n, f.free[i]) {
 			continue
 		}
 		if !h.IsSensitive() {

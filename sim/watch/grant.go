@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"orrery/scheduler/model"
 )
@@ -48,12 +49,13 @@ func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 		j.held, j.nodes = model.Placement{}, 0
 		return
 	}
+	j.milli = w.thousandths(p)
 	j.power, j.io = w.site.Draw(&j.Allocation, p), j.Demand(j.nodes)
 	if had == nil {
 		had = &job{}
 	}
-	for n, gpus := range each(p) {
-		w.onNode(j, n, gpus, borrowed, had)
+	for n, share := range each(p) {
+		w.onNode(j, n, share, borrowed, had)
 	}
 	if j.IsSensitive() {
 		w.conform(j, had)
@@ -67,13 +69,13 @@ func (w *Watcher) grant(j *job, p *model.Placement, borrowed bool, had *job) {
 // shape checks that j gets what it asks for, invariant 6. false says that the
 // nodes cannot be entered.
 func (w *Watcher) shape(j *job) bool {
-	for n, gpus := range each(&j.held) {
+	for n, share := range each(&j.held) {
 		switch {
 		case n < 0 || int(n) >= len(w.nodes):
 			w.fail(6, j, fmt.Sprintf("node %d", n), "a node of the site")
 			return false
-		case (gpus == 0) != (j.GPUs == 0) || bits.OnesCount64(gpus) != int(j.GPUs) || bits.Len64(gpus) > int(w.site.Nodes[n].GPUs):
-			w.fail(6, j, fmt.Sprintf("GPUs %b of node %s", gpus, w.site.Nodes[n].Name), fmt.Sprintf("%d GPUs, 0 for the whole node", j.GPUs))
+		case (share == nil) == j.Divides() || share != nil && !asksFor(j, share, &w.site.Nodes[n]):
+			w.fail(6, j, "of node "+w.site.Nodes[n].Name+" "+textOf(share), textOf(&model.NodeShare{Units: j.GPUs, Amounts: j.Amounts}))
 		}
 	}
 	if j.nodes < j.NodesMin || j.nodes > j.NodesMax {
@@ -82,15 +84,32 @@ func (w *Watcher) shape(j *job) bool {
 	return true
 }
 
+// asksFor says whether h is a share as j asks for.
+func asksFor(j *job, h *model.NodeShare, node *model.Node) bool {
+	return h.Units == j.GPUs && h.Amounts == j.Amounts && bits.OnesCount64(h.GPUs) == int(h.Cards()) && bits.Len64(h.GPUs) <= int(node.GPUs)
+}
+
+// textOf says what h is, nil for a whole node.
+func textOf(h *model.NodeShare) string {
+	if h == nil || *h == (model.NodeShare{Node: h.Node}) {
+		return "the whole"
+	}
+	return fmt.Sprintf("%d GPUs (%b), %d thousandths of one, %d CPUs and %d B", h.Units, h.GPUs, h.GPUMilli, h.CPUs, h.Memory)
+}
+
 // onNode checks one node, or a part of it: invariants 5, 15, 17 and 18.
-func (w *Watcher) onNode(j *job, n model.NodeID, gpus uint64, borrowed bool, had *job) {
+func (w *Watcher) onNode(j *job, n model.NodeID, share *model.NodeShare, borrowed bool, had *job) {
 	x, site := &w.nodes[n], &w.site.Nodes[n]
-	if x.whole != nil || gpus == 0 && x.jobs > 0 || x.taken&gpus != 0 {
+	over := ""
+	if share != nil {
+		over = w.amounts.beyond(share, site, x.taken)
+	}
+	if x.whole != nil || share == nil && x.jobs > 0 || over != "" {
 		holder := "others"
 		if x.whole != nil {
 			holder = fmt.Sprintf("job %d", x.whole.ID)
 		}
-		w.fail(5, j, fmt.Sprintf("node %s, which %s hold", site.Name, holder), "nodes and GPUs that no job holds")
+		w.fail(5, j, strings.TrimSpace(over+fmt.Sprintf(" of node %s, which %s hold", site.Name, holder)), "what no job holds of nodes")
 	}
 	if x.state != model.Ready && !holds(&had.held, n) {
 		w.fail(15, j, "node "+site.Name+", which is "+x.state.String(), "nodes that are READY")
@@ -158,8 +177,8 @@ func (w *Watcher) lending(j *job) {
 // limits checks what bounds the start of a job beside its nodes: invariants 21
 // to 24.
 func (w *Watcher) limits(j *job, had *job) {
-	if had.nodes == 0 || j.nodes > had.nodes {
-		if number, found, expected := w.bound(j, j.nodes, had.nodes > 0, false); number > 0 {
+	if had.nodes == 0 || j.nodes > had.nodes || j.milli > had.milli {
+		if number, found, expected := w.bound(j, j.nodes, had, false); number > 0 {
 			w.fail(number, j, found, expected)
 		}
 	}
@@ -175,28 +194,33 @@ func (w *Watcher) limits(j *job, had *job) {
 }
 
 // bound says which hard limit j would exceed on n nodes, by the number of its
-// invariant, 0 for none. runs says that it runs already, flying that what
-// proposals under way take counts as well.
-func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, expected string) {
-	more := int32(1)
+// invariant, 0 for none. had is what it held until now when it runs already, else nothing;
+// flying says that what proposals under way take counts as well.
+func (w *Watcher) bound(j *job, n int32, had *job, flying bool) (number int, found, expected string) {
+	more, runs := int32(1), had.nodes > 0
 	if runs {
 		more = 0
 	}
-	over := func(t *tally, nodes, jobs int32, what string) bool {
-		usedNodes, usedJobs := t.nodes+n, t.jobs+more
+	fresh, milli := func(*tally) int32 { return n }, w.mostMilli(j, n)
+	if !flying { // what it gets is known
+		fresh, milli = func(t *tally) int32 { return t.fresh(&j.held, n) }, j.milli
+	}
+	over := func(t *tally, nodes, gpus, jobs int32, what string) bool {
+		usedNodes, usedJobs, usedMilli := t.nodes+fresh(t), t.jobs+more, t.milli+milli
 		if flying {
-			usedNodes, usedJobs = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs
+			usedNodes, usedJobs, usedMilli = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs, usedMilli+t.flyingMilli
 		}
-		if nodes > 0 && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs {
-			found = fmt.Sprintf("%d nodes and %d jobs of its %s", usedNodes, usedJobs, what)
-			expected = fmt.Sprintf("at most %d nodes and %d jobs, where 0 is no limit", nodes, jobs)
+		grows := usedNodes > t.nodes+t.fresh(&had.held, had.nodes)
+		if nodes > 0 && grows && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs || gpus > 0 && milli > had.milli && usedMilli > 1000*int64(gpus) {
+			found = fmt.Sprintf("%d nodes, %d thousandths of GPUs and %d jobs of its %s", usedNodes, usedMilli, usedJobs, what)
+			expected = fmt.Sprintf("at most %d nodes, %d GPUs and %d jobs, where 0 is no limit", nodes, gpus, jobs)
 			return true
 		}
 		return false
 	}
 	if j.Tenant >= 0 {
 		a := &w.tenants[j.Tenant]
-		if over(&a.tally, a.limits.MaxNodes, a.limits.MaxConcurrent, "tenant") {
+		if over(&a.tally, a.limits.MaxNodes, a.limits.MaxGPUs, a.limits.MaxConcurrent, "tenant") {
 			return 21, found, expected
 		}
 	}
@@ -205,7 +229,10 @@ func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, 
 		if q.MaxNodes > 0 && n > q.MaxNodes {
 			return 22, fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d of a job of QOS %s", q.MaxNodes, q.Name)
 		}
-		if over(&w.qos[j.QOS], q.GroupNodes, q.GroupJobs, "QOS") || j.User >= 0 && over(w.user(j), q.UserNodes, q.UserJobs, "QOS and user") {
+		if q.MaxGPUs > 0 && milli > 1000*int64(q.MaxGPUs) {
+			return 22, fmt.Sprintf("%d thousandths of GPUs", milli), fmt.Sprintf("at most %d GPUs of a job of QOS %s", q.MaxGPUs, q.Name)
+		}
+		if over(&w.qos[j.QOS], q.GroupNodes, q.GroupGPUs, q.GroupJobs, "QOS") || j.User >= 0 && over(w.user(j), q.UserNodes, q.UserGPUs, q.UserJobs, "QOS and user") {
 			return 22, found, expected
 		}
 	}
@@ -215,15 +242,23 @@ func (w *Watcher) bound(j *job, n int32, runs, flying bool) (number int, found, 
 			return 22, fmt.Sprintf("%d nodes of partition %s, which is up: %t", n, p.Name, p.Up), fmt.Sprintf("that it is up, and %d to %d nodes", p.MinNodes, p.MaxNodes)
 		}
 	}
-	if t := w.groups[j.TaskGroup]; j.TaskGroup >= 0 && t != nil && over(t, 0, j.MaxConcurrent, "task group") {
+	if t := w.groups[j.TaskGroup]; j.TaskGroup >= 0 && t != nil && over(t, 0, 0, j.MaxConcurrent, "task group") {
 		return 23, found, expected
 	}
 	for _, d := range j.Deps {
-		if t := w.locks[d.Mutex]; d.Condition == model.Mutex && t != nil && !runs && over(t, 0, 1, "mutex") {
+		if t := w.locks[d.Mutex]; d.Condition == model.Mutex && t != nil && !runs && over(t, 0, 0, 1, "mutex") {
 			return 23, found, expected
 		}
 	}
 	return 0, "", ""
+}
+
+// mostMilli is the most that j may take of GPUs on n nodes, in thousandths.
+func (w *Watcher) mostMilli(j *job, n int32) int64 {
+	if j.Divides() {
+		return int64(n) * (1000*int64(j.GPUs) + int64(j.GPUMilli))
+	}
+	return 1000 * int64(n) * int64(w.mostGPUs)
 }
 
 // waitsFor checks that the dependencies of j hold: invariant 26.

@@ -23,6 +23,7 @@ type job struct {
 	since     model.Time // when what it holds last changed
 	held      model.Placement
 	nodes     int32
+	milli     int64 // thousandths of GPUs held
 	power, io int64
 	preempted bool
 	caused    bool // others were asked to leave for it while it waits
@@ -56,18 +57,18 @@ func copied(p *model.Placement) model.Placement {
 	return model.Placement{Words: slices.Clone(p.Words), Shares: slices.Clone(p.Shares)}
 }
 
-// each goes over the nodes of p, with the GPUs taken of one, 0 for a whole node.
-func each(p *model.Placement) func(yield func(model.NodeID, uint64) bool) {
-	return func(yield func(model.NodeID, uint64) bool) {
+// each goes over the nodes of p, with the share taken of one, nil for a whole node.
+func each(p *model.Placement) func(yield func(model.NodeID, *model.NodeShare) bool) {
+	return func(yield func(model.NodeID, *model.NodeShare) bool) {
 		for _, w := range p.Words {
 			for n := range w.Nodes {
-				if !yield(n, 0) {
+				if !yield(n, nil) {
 					return
 				}
 			}
 		}
-		for _, h := range p.Shares {
-			if !yield(h.Node, h.GPUs) {
+		for i := range p.Shares {
+			if !yield(p.Shares[i].Node, &p.Shares[i]) {
 				return
 			}
 		}
@@ -76,17 +77,19 @@ func each(p *model.Placement) func(yield func(model.NodeID, uint64) bool) {
 
 // ledger is which job holds what, by the log.
 type ledger struct {
-	nodes   []node
-	ready   model.NodeSet
-	owned   model.NodeSet // by any job, in whole or in part
-	downed  []model.NodeID
-	homes   []int32 // by vCluster
-	lent    []int32
-	tenants []account
-	qos     []tally
-	users   map[userOf]*tally
-	groups  map[int32]*tally
-	locks   map[int32]*tally
+	nodes    []node
+	mostGPUs int32    // of a node
+	amounts  *amounts // nil where shares are of GPUs alone
+	ready    model.NodeSet
+	owned    model.NodeSet // by any job, in whole or in part
+	downed   []model.NodeID
+	homes    []int32 // by vCluster
+	lent     []int32
+	tenants  []account
+	qos      []tally
+	users    map[userOf]*tally
+	groups   map[int32]*tally
+	locks    map[int32]*tally
 
 	power, bandwidth budget
 	pool             int32 // most nodes of sensitive work, 0 for no bound
@@ -96,21 +99,65 @@ type ledger struct {
 type node struct {
 	state   model.NodeState
 	whole   *job
-	taken   uint64 // GPUs
+	taken   uint64 // GPUs, held whole
 	jobs    int32
 	foreign int32 // of jobs: those at home elsewhere
 }
 
 type account struct {
 	tally
-	limits model.Limits
-	time   int64 // node time up to since, µs
-	since  model.Time
-	booked [2]model.Duration // by the scheduler, when last asked
+	limits  model.Limits
+	charged int32 // nodes, one for each job that holds any of it
+	time    int64 // node time up to since, µs
+	since   model.Time
+	booked  [2]model.Duration // by the scheduler, when last asked
 }
 
 // tally is what is in use, by running jobs and by proposals under way.
-type tally struct{ nodes, jobs, flyingNodes, flyingJobs int32 }
+type tally struct {
+	nodes, jobs, flyingNodes, flyingJobs int32 // distinct nodes, but of proposals each
+	milli, flyingMilli                   int64 // thousandths of GPUs
+	shares                               map[model.NodeID]int32
+}
+
+// fresh is how many of the nodes of p, which are n, are not held in shares by what t counts.
+func (t *tally) fresh(p *model.Placement, n int32) int32 {
+	for i := range p.Shares {
+		if t.shares[p.Shares[i].Node] > 0 {
+			n--
+		}
+	}
+	return n
+}
+
+// add counts what j holds, or takes it off with sign -1.
+func (t *tally) add(j *job, sign int32) {
+	t.jobs += sign
+	t.milli += int64(sign) * j.milli
+	t.nodes += sign * (j.nodes - int32(len(j.held.Shares)))
+	for i := range j.held.Shares {
+		if t.shares == nil {
+			t.shares = map[model.NodeID]int32{}
+		}
+		n := j.held.Shares[i].Node
+		if t.shares[n] == 0 || t.shares[n]+sign == 0 {
+			t.nodes += sign
+		}
+		t.shares[n] += sign
+	}
+}
+
+// thousandths is what p holds of GPUs.
+func (w *Watcher) thousandths(p *model.Placement) (sum int64) {
+	for n, share := range each(p) {
+		if share == nil {
+			sum += 1000 * int64(w.site.Nodes[n].GPUs)
+		} else {
+			sum += share.Thousandths()
+		}
+	}
+	return sum
+}
 
 type userOf struct {
 	qos  model.QOSID
@@ -121,7 +168,7 @@ type budget struct{ used, cap int64 }
 
 func newLedger(s *model.Site) ledger {
 	b := ledger{
-		nodes: make([]node, len(s.Nodes)), ready: model.NewNodeSet(len(s.Nodes)), owned: model.NewNodeSet(len(s.Nodes)),
+		nodes: make([]node, len(s.Nodes)), amounts: newAmounts(s), ready: model.NewNodeSet(len(s.Nodes)), owned: model.NewNodeSet(len(s.Nodes)),
 		homes: make([]int32, len(s.VClusters)), lent: make([]int32, len(s.VClusters)),
 		tenants: make([]account, len(s.Tenants)), qos: make([]tally, len(s.QOS)),
 		users: map[userOf]*tally{}, groups: map[int32]*tally{}, locks: map[int32]*tally{},
@@ -129,6 +176,7 @@ func newLedger(s *model.Site) ledger {
 	}
 	for i := range s.Nodes {
 		b.nodes[i].state = s.Nodes[i].State
+		b.mostGPUs = max(b.mostGPUs, s.Nodes[i].GPUs)
 		if b.nodes[i].state == model.Ready {
 			b.ready.Add(model.NodeID(i))
 		}
@@ -181,18 +229,21 @@ func (b *ledger) user(j *job) *tally {
 func (w *Watcher) reserve(x *flight, sign int32) {
 	for _, t := range w.tallies(x.job) {
 		t.flyingNodes += sign * x.placement.Nodes()
+		t.flyingMilli += int64(sign) * w.thousandths(&x.placement)
 		t.flyingJobs += sign
 	}
 }
 
 // take enters what j holds with sign 1, and gives it back with sign -1.
 func (w *Watcher) take(j *job, sign int32) {
-	for n, gpus := range each(&j.held) {
-		w.visit(j, n, gpus, sign)
+	for n, share := range each(&j.held) {
+		w.visit(j, n, share, sign)
 	}
 	for _, t := range w.tallies(j) {
-		t.nodes += sign * j.nodes
-		t.jobs += sign
+		t.add(j, sign)
+	}
+	if j.Tenant >= 0 {
+		w.tenants[j.Tenant].charged += sign * j.nodes
 	}
 	if j.IsSensitive() {
 		w.sensitive += sign * j.nodes
@@ -202,7 +253,7 @@ func (w *Watcher) take(j *job, sign int32) {
 }
 
 // visit counts j onto node n, or off it.
-func (w *Watcher) visit(j *job, n model.NodeID, gpus uint64, sign int32) {
+func (w *Watcher) visit(j *job, n model.NodeID, share *model.NodeShare, sign int32) {
 	if int(n) >= len(w.nodes) {
 		return
 	}
@@ -212,13 +263,17 @@ func (w *Watcher) visit(j *job, n model.NodeID, gpus uint64, sign int32) {
 	} else {
 		w.owned.Remove(n)
 	}
-	if gpus == 0 {
+	switch {
+	case share == nil:
 		x.whole = nil
 		if sign > 0 {
 			x.whole = j
 		}
-	} else {
-		x.taken ^= gpus
+	case share.GPUMilli == 0:
+		x.taken ^= share.GPUs
+		fallthrough
+	default:
+		w.amounts.add(share, sign)
 	}
 	if home := w.site.Nodes[n].Home; home >= 0 && home != j.VCluster {
 		if before := x.foreign; before == 0 || before+sign == 0 {
@@ -240,8 +295,8 @@ func (w *Watcher) accrue(j *job) {
 		return
 	}
 	a := &w.tenants[j.Tenant]
-	if a.nodes > 0 {
-		a.time += int64(a.nodes) * int64(w.now.Sub(a.since))
+	if a.charged > 0 {
+		a.time += int64(a.charged) * int64(w.now.Sub(a.since))
 	}
 	a.since = w.now
 }
@@ -265,7 +320,7 @@ func (w *Watcher) stops(j *job) {
 	w.accrue(j)
 	w.take(j, -1)
 	w.pass.stop(j)
-	j.held, j.nodes, j.power, j.io, j.preempted = model.Placement{}, 0, 0, 0, false
+	j.held, j.nodes, j.milli, j.power, j.io, j.preempted = model.Placement{}, 0, 0, 0, 0, false
 }
 
 // nodeChanges checks invariant 16.

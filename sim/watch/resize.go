@@ -26,14 +26,14 @@ func (w *Watcher) resizes(j *job, x *flight, p *model.Proposal) {
 		return
 	}
 	n, kept := p.Placement.Nodes(), 0
-	for m, gpus := range each(&p.Placement) {
+	for m, share := range each(&p.Placement) {
 		if m < 0 || int(m) >= len(w.nodes) {
 			return // invariant 6 when it is granted
 		}
 		if home := w.site.Nodes[m].Home; home >= 0 && home != j.VCluster {
 			w.fail(31, j, "node "+w.site.Nodes[m].Name+" at home in vCluster "+w.site.VClusters[home].Name, "nodes of its own vCluster or of none")
 		}
-		if has(&j.held, m, gpus) {
+		if has(&j.held, m, share) {
 			kept++
 		}
 	}
@@ -77,11 +77,11 @@ func (w *Watcher) gains(j *job, p *model.Placement) taking {
 	return t
 }
 
-// has says whether p names n with these GPUs.
-func has(p *model.Placement, n model.NodeID, gpus uint64) bool {
-	for m, g := range each(p) {
+// has says whether p names n with this share, nil for the whole of it.
+func has(p *model.Placement, n model.NodeID, share *model.NodeShare) bool {
+	for m, h := range each(p) {
 		if m == n {
-			return g == gpus
+			return h == nil && share == nil || h != nil && share != nil && *h == *share
 		}
 	}
 	return false
@@ -99,6 +99,7 @@ func (w *Watcher) lands(x *flight) {
 func (w *Watcher) reserveMore(x *flight, sign int32) {
 	for _, t := range w.tallies(x.job) {
 		t.flyingNodes += sign * x.more.nodes.Nodes()
+		t.flyingMilli += int64(sign) * w.thousandths(&x.more.nodes)
 	}
 }
 

@@ -165,7 +165,7 @@ func (w *Watcher) findHead(j *job) {
 		if o.flying != nil || o.Hold || o.Eligible > w.now || !w.free(o) || w.overPool(o) {
 			continue
 		}
-		switch number, _, _ := w.bound(o, o.NodesMin, false, true); {
+		switch number, _, _ := w.bound(o, o.NodesMin, &job{}, true); {
 		case number == 0:
 			s.head = o
 		case s.grown: // or were there fewer nodes in flight when its turn was?

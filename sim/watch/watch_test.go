@@ -209,6 +209,21 @@ func after(id model.JobID, c model.Condition) func(*model.Allocation) {
 	}
 }
 func parts(a *model.Allocation) { a.GPUs = 2 }
+
+// divide has two jobs of one CPU share a GPU of n0 by these thousandths, and a third take
+// CPUs of its eight.
+func (l *forged) divide(one, two, cpus int32) {
+	for i := range l.site.Nodes {
+		l.site.Nodes[i].CPUs = 8
+	}
+	l.site.Amounts, l.ledger.amounts = true, newAmounts(&model.Site{Amounts: true, Nodes: l.site.Nodes})
+	for i, a := range []model.Amounts{{CPUs: 1, GPUMilli: one}, {CPUs: 1, GPUMilli: two}, {CPUs: cpus}} {
+		h := model.NodeShare{Node: 0, GPUs: uint64(min(a.GPUMilli, 1)) << 2, Amounts: a}
+		l.submit(0, model.JobID(i), func(x *model.Allocation) { x.Amounts = a })
+		p := model.Placement{Shares: []model.NodeShare{h}}
+		l.grant(0, model.JobID(i), l.propose(0, model.Proposal{Job: model.JobID(i), Placement: p}), p)
+	}
+}
 func lasts(d model.Duration) func(*model.Allocation) {
 	return func(a *model.Allocation) { a.Walltime = d }
 }
@@ -315,6 +330,9 @@ func TestForgedLogs(t *testing.T) {
 				l.grant(0, i, l.propose(0, model.Proposal{Job: i, Placement: p}), p)
 			}
 		}},
+		{0, "two halves of a GPU, and CPUs beside them", nil, func(l *forged) { l.divide(500, 500, 2) }},
+		{5, "more than a GPU", nil, func(l *forged) { l.divide(500, 501, 2) }},
+		{5, "more CPUs than there are", nil, func(l *forged) { l.divide(500, 500, 7) }},
 		{6, "a start without a proposal", nil, func(l *forged) { l.submit(0, 0); l.grant(0, 0, 9, on(0)) }},
 		{6, "a start on other nodes than proposed", nil, func(l *forged) {
 			l.submit(0, 0)

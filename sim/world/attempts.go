@@ -209,13 +209,13 @@ func (s *Site) suspend(ref model.Ref) {
 func (s *Site) endAttempt(ref model.Ref, outcome model.JobState, why model.Reason, kept model.Duration) {
 	l := &s.jobs[ref]
 	lost := l.gained(l.worked(s.now)) - kept
-	s.Meter.Lost += int64(lost) * int64(l.holds.gpus)
-	l.rec.KeptGPU += int64(kept) * int64(l.holds.gpus)
-	l.rec.LostGPU += int64(lost) * int64(l.holds.gpus)
+	s.Meter.Lost += l.holds.gpuTime(int64(lost))
+	l.rec.KeptGPU += l.holds.gpuTime(int64(kept))
+	l.rec.LostGPU += l.holds.gpuTime(int64(lost))
 	s.attempt = model.AttemptRecord{
 		Job: l.rec.Job, ID: l.rec.ID, Attempt: l.rec.Attempts, Start: l.began, End: s.now,
 		Outcome: outcome, Procs: l.rec.Procs, Placement: *s.quorum.Held(ref), Kept: kept, Lost: lost,
-		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.gpus, Borrowed: l.holds.borrowed,
+		Reason: why, Nodes: l.holds.nodes, GPUs: l.holds.cards(), Borrowed: l.holds.borrowed,
 	}
 	s.sink.Attempt(&s.attempt)
 	l.exit, l.ckpt = exit{}, checkpointing{}

@@ -61,6 +61,7 @@ type SiteCounts struct {
 type Share struct {
 	Waiting, Running int32
 	Nodes, GPUs      int64 // a node of which a job holds a part counts whole for it
+	Milli            int64 // thousandths of GPUs beside whole ones
 	Borrowed         int64 // of Nodes: at home in another vCluster
 	Lent             int64 // of a vCluster: its home nodes held by jobs of others
 
@@ -75,6 +76,9 @@ func (h *Share) advance(now model.Time) {
 		return
 	}
 	d := int64(now - h.at)
+	if h.Milli != 0 {
+		h.GPUTime += h.Milli * d / 1000
+	}
 	h.NodeTime += h.Nodes * d
 	h.GPUTime += h.GPUs * d
 	h.BorrowedTime += h.Borrowed * d
@@ -87,6 +91,9 @@ func (h *Share) hold(now model.Time, g *holding, sign int64) {
 	h.advance(now)
 	h.Nodes += sign * int64(g.nodes)
 	h.GPUs += sign * int64(g.gpus)
+	if g.milli != 0 {
+		h.Milli += sign * int64(g.milli)
+	}
 	h.Borrowed += sign * int64(g.borrowed)
 	h.Running += int32(sign)
 }
@@ -108,6 +115,7 @@ func (e *Energy) add(power int64, d model.Duration) {
 // holding is what an attempt holds.
 type holding struct {
 	nodes, gpus, units, borrowed int32
+	milli                        int32 // thousandths of GPUs beside whole ones
 	power                        int64 // W beyond what its nodes draw idle
 	image                        int64 // bytes of a checkpoint
 }
@@ -124,10 +132,12 @@ func (s *Site) measure(ref model.Ref, a *model.Allocation) holding {
 	} else {
 		s.addWords(&g, a, p.Words)
 	}
-	for _, h := range p.Shares {
+	for i := range p.Shares {
+		h := &p.Shares[i]
 		k := s.classes.Node(h.Node)
-		g.add(a, k, 1, h.Units, h.Units)
-		g.power -= k.IdlePower * int64(h.Units) / int64(max(k.GPUs, 1))
+		g.addShare(a, k, h)
+		held, of := h.PartOf(k.GPUs, k.CPUs)
+		g.power -= k.IdlePower * held / of
 	}
 	if a.CkptBytes > 0 {
 		g.image = a.CkptBytes
@@ -175,6 +185,24 @@ func (g *holding) add(a *model.Allocation, k *model.NodeClass, nodes, gpus, unit
 	}
 }
 
+// addShare adds a share of a node of a make to g.
+func (g *holding) addShare(a *model.Allocation, k *model.NodeClass, h *model.NodeShare) {
+	if h.Amounts == (model.Amounts{}) {
+		g.add(a, k, 1, h.Units, h.Units)
+		return
+	}
+	g.nodes++
+	g.gpus += h.Units
+	g.milli += h.GPUMilli
+	g.units += h.Units
+	if foreign(k, a.VCluster) {
+		g.borrowed++
+	}
+	if g.image += h.Thousandths() * (k.GPUMemory / 1000); h.Cards() == 0 {
+		g.image += h.Memory
+	}
+}
+
 // foreign says whether nodes of a make have jobs of v as guests.
 func foreign(k *model.NodeClass, v model.VClusterID) bool { return k.Home != -1 && k.Home != v }
 
@@ -208,21 +236,59 @@ func (s *Site) account(ref model.Ref, sign int64) {
 	for _, w := range p.Words {
 		whole[w.Word] ^= w.Mask
 	}
-	for _, h := range p.Shares {
+	for i := range p.Shares {
+		h := &p.Shares[i]
 		s.nodes[h.Node].sharers += int32(sign)
+		if h.GPUMilli > 0 {
+			st.BusyUnits += s.splits(h, int32(sign))
+		}
 	}
 	if g.borrowed > 0 {
 		s.borrow(p, l.alloc.VCluster, sign)
 	}
 }
 
+// splits counts a share of thousandths, with sign 1 when it is taken and -1 when it is
+// given back, and says how many GPUs more are busy by it.
+func (s *Site) splits(h *model.NodeShare, sign int32) int64 {
+	if s.split == nil {
+		s.split = map[card]int32{}
+	}
+	c := card{h.Node, int32(bits.TrailingZeros64(h.GPUs))}
+	before := s.split[c]
+	if s.split[c] += sign; s.split[c] == 0 {
+		delete(s.split, c)
+	}
+	if before == 0 || before+sign == 0 {
+		return int64(sign)
+	}
+	return 0
+}
+
+// card is a GPU of a node.
+type card struct {
+	node model.NodeID
+	gpu  int32
+}
+
 // charge adds what l holds since the last change to its record.
 func (l *siteJob) charge(now model.Time) {
 	d, t := int64(now-l.since), &l.rec.Allocated
 	t.Nodes += int64(l.holds.nodes) * d
-	t.GPUs += int64(l.holds.gpus) * d
+	t.GPUs += l.holds.gpuTime(d)
 	t.Borrowed += int64(l.holds.borrowed) * d
 	l.since = now
+}
+
+// gpuTime is the GPU time that g comes to in so many microseconds, rounded down.
+func (g *holding) gpuTime(d int64) int64 { return int64(g.gpus)*d + int64(g.milli)*d/1000 }
+
+// cards is how many GPUs g touches.
+func (g *holding) cards() int32 {
+	if g.milli > 0 {
+		return g.gpus + g.nodes // a share of thousandths is one of one GPU
+	}
+	return g.gpus
 }
 
 // borrow counts the nodes of p that are not at home in v as lent to it, or, with

@@ -26,15 +26,16 @@ type Site struct {
 	nodes    []node
 	whole    model.NodeSet // held by one job
 	draining model.NodeSet
-	drains   int    // of them
-	sent     uint32 // proposals so far: answers of one instant come in the order of the proposals
-	ahead    int    // events that are not of jobs
-	begun    bool   // now is an instant of the replay
+	drains   int            // of them
+	split    map[card]int32 // shares of each GPU of which thousandths are held
+	sent     uint32         // proposals so far: answers of one instant come in the order of the proposals
+	ahead    int            // events that are not of jobs
+	begun    bool           // now is an instant of the replay
 	load     load
 
 	restores []model.Proposal        // not read yet
 	past     []attemptBefore         // likewise
-	restored []uint64                // GPUs of each node that they hold
+	restored []taken                 // what of each node they hold
 	named    map[string]model.NodeID // all nodes, until the warm start
 
 	services map[int64]model.Ref // reactive ones in the system, by the log's number
@@ -182,7 +183,7 @@ func (s *Site) Submission(b *traces.Batch, i int, unsatisfiable func(*model.Allo
 // complete enters what the allocation says into the record of a job that leaves.
 func (l *siteJob) complete() *job {
 	r, a := &l.rec, l.alloc
-	r.User, r.Submit, r.GPUs, r.VCluster, r.Tenant, r.Class, r.Kind = a.User, a.Submit, a.GPUs, a.VCluster, a.Tenant, a.Class, a.Kind
+	r.User, r.Submit, r.GPUs, r.VCluster, r.Tenant, r.Class, r.Kind = a.User, a.Submit, a.Cards(), a.VCluster, a.Tenant, a.Class, a.Kind
 	return &l.job
 }
 
@@ -224,7 +225,7 @@ func (s *Site) enter(ref model.Ref, f *model.Fact) {
 	*f = model.Fact{
 		Kind: model.FactSubmitted, Job: l.rec.Job, Ref: ref, Submit: l.alloc.Submit, Walltime: l.rec.Walltime, Alloc: l.alloc,
 		Constraint: &s.site.Constraints[l.alloc.Constraint],
-		Request:    model.Request{Layout: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.GPUs, 1), Units: l.rec.Procs},
+		Request:    model.Request{Layout: model.PerNode, Nodes: l.alloc.NodesMin, PerNode: max(l.alloc.Cards(), 1), Units: l.rec.Procs},
 	}
 	s.quorum.Apply(f)
 }

@@ -191,24 +191,19 @@ func (s *Site) recorded(names []string, a *model.Allocation) (p model.Placement,
 		return p, false
 	}
 	if s.restored == nil {
-		s.restored = make([]uint64, len(s.nodes))
+		s.restored = make([]taken, len(s.nodes))
 	}
-	masks := make([]uint64, len(nodes))
+	shares := make([]model.NodeShare, len(nodes))
 	for k, n := range nodes {
-		all := uint64(1)<<max(s.site.Nodes[n].GPUs, 1) - 1
-		free := all &^ s.restored[n]
-		if masks[k] = free; a.GPUs == 0 && free != all || bits.OnesCount64(free) < int(a.GPUs) {
+		if shares[k], ok = s.restored[n].room(n, &s.site.Nodes[n], a); !ok {
 			return p, false
-		}
-		for a.GPUs > 0 && bits.OnesCount64(masks[k]) > int(a.GPUs) {
-			masks[k] &= masks[k] - 1
 		}
 	}
 	set := model.NewNodeSet(len(s.nodes))
 	for k, n := range nodes {
-		s.restored[n] |= masks[k]
-		if a.GPUs > 0 {
-			p.Shares = append(p.Shares, model.NodeShare{Node: n, Units: a.GPUs, GPUs: masks[k]})
+		s.restored[n].take(&shares[k])
+		if a.Divides() {
+			p.Shares = append(p.Shares, shares[k])
 			continue
 		}
 		set.Add(n)
@@ -219,4 +214,65 @@ func (s *Site) recorded(names []string, a *model.Allocation) (p model.Placement,
 		}
 	}
 	return p, true
+}
+
+// taken is what the jobs that go on hold of a node.
+type taken struct {
+	jobs, cpus int32
+	memory     int64
+	gpus       uint64  // whole, all of them when a job has the node
+	milli      []int32 // thousandths of each GPU, nil for none
+}
+
+// room is the share of node n that a gets beside what is taken: the highest GPUs that no
+// job holds, or the lowest that has as many thousandths.
+func (t *taken) room(n model.NodeID, node *model.Node, a *model.Allocation) (h model.NodeShare, ok bool) {
+	all := uint64(1)<<max(node.GPUs, 1) - 1
+	free := all &^ t.gpus
+	h = model.NodeShare{Node: n, Units: a.GPUs, GPUs: all, Amounts: a.Amounts}
+	if !a.Divides() {
+		return h, free == all && t.jobs == 0
+	}
+	if t.cpus+a.CPUs > node.CPUs && a.CPUs > 0 || t.memory+a.Memory > node.Memory && a.Memory > 0 {
+		return h, false
+	}
+	if a.GPUMilli > 0 {
+		for g := range node.GPUs {
+			if h.GPUs = 1 << g; free&h.GPUs != 0 && t.thousandths(g)+a.GPUMilli <= 1000 {
+				return h, true
+			}
+		}
+		return h, false
+	}
+	for g := range int32(len(t.milli)) {
+		if t.milli[g] > 0 {
+			free &^= 1 << g
+		}
+	}
+	for h.GPUs = free; bits.OnesCount64(h.GPUs) > int(a.GPUs); {
+		h.GPUs &= h.GPUs - 1
+	}
+	return h, bits.OnesCount64(h.GPUs) == int(a.GPUs)
+}
+
+func (t *taken) thousandths(gpu int32) int32 {
+	if t.milli == nil {
+		return 0
+	}
+	return t.milli[gpu]
+}
+
+// take counts a share, or the whole node.
+func (t *taken) take(h *model.NodeShare) {
+	t.jobs++
+	t.cpus += h.CPUs
+	t.memory += h.Memory
+	if h.GPUMilli == 0 {
+		t.gpus |= h.GPUs
+		return
+	}
+	if t.milli == nil {
+		t.milli = make([]int32, 64)
+	}
+	t.milli[bits.TrailingZeros64(h.GPUs)] += h.GPUMilli
 }

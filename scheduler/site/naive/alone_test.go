@@ -17,8 +17,9 @@ func TestSiteAsksForItsPasses(t *testing.T) {
 		name string
 		with naiveFeature
 	}{
-		{"whole nodes", everyFeature &^ withGPUs},
-		{"shared nodes", everyFeature},
+		{"whole nodes", everyFeature &^ (withGPUs | withAmounts)},
+		{"shared nodes", everyFeature &^ withAmounts},
+		{"amounts", everyFeature},
 		{"calm, with services", withEasy | withServices | withCycles | withRankings | withReservations | withBorrowing | withVClusters},
 		{"calm", withEasy | withConservative | withCycles | withVClusters | withRankings | withReservations | withCaps},
 	} {

@@ -46,6 +46,7 @@ const (
 	withOverdue
 	withServices              // reactive services with demand
 	withBounds                // window, resolution, interval and tests of conservative backfilling
+	withAmounts               // shares of CPUs, memory and thousandths of GPUs
 	everyFeature naiveFeature = 1<<iota - 1
 	// withDays has hours for seconds: worlds of months, with days that bring nothing.
 	withDays naiveFeature = 1 << 31
@@ -100,7 +101,8 @@ func drawNaive(t *rapid.T, with naiveFeature) *naiveWorld {
 
 func (d *naiveDraw) st() {
 	st := &model.Site{Constraints: []model.Constraint{{GPUType: -1}}}
-	d.w.cfg = site.Config{Site: st, Shared: d.has(withGPUs)}
+	d.w.cfg = site.Config{Site: st, Shared: d.has(withGPUs | withAmounts)}
+	st.Amounts = d.has(withAmounts)
 	groups, vclusters := 1, 1
 	if d.has(withGroups) {
 		groups = d.n("groups", 1, 4)
@@ -154,6 +156,12 @@ func (d *naiveDraw) st() {
 		if d.has(withNodeStates) && d.chance("bad", 15) {
 			n.State = model.NodeState(d.n("state", 1, 4))
 		}
+		if d.has(withAmounts) {
+			n.CPUs = int32(d.n("cpus", 2, 8))
+			if n.Memory = 10 * int64(d.n("memory", 1, 3)); d.chance("no gpus", 30) {
+				n.GPUs, n.GPUType, n.Topology = 0, -1, -1
+			}
+		}
 		gpus += int64(max(1, n.GPUs))
 		st.Nodes = append(st.Nodes, n)
 	}
@@ -175,6 +183,14 @@ func (d *naiveDraw) st() {
 	}
 }
 
+// gpuLimit draws a limit in GPUs where nodes have some.
+func (d *naiveDraw) gpuLimit(name string) int32 {
+	if !d.has(withGPUs) || d.chance("no "+name, 60) {
+		return 0
+	}
+	return int32(d.n(name, 1, 16))
+}
+
 func (d *naiveDraw) nodeSet(name string) model.NodeSet {
 	set := model.NewNodeSet(len(d.w.cfg.Site.Nodes))
 	for n := range d.w.cfg.Site.Nodes {
@@ -193,7 +209,7 @@ func (d *naiveDraw) shared(st *model.Site) {
 	if d.has(withLimits) {
 		for t := range d.n("tenants", 1, 3) {
 			st.Tenants = append(st.Tenants, model.Tenant{Name: fmt.Sprint("t", t), Limits: model.Limits{
-				MaxNodes: int32(d.n("max nodes", 0, 9)), MaxConcurrent: int32(d.n("max jobs", 0, 3)),
+				MaxNodes: int32(d.n("max nodes", 0, 9)), MaxConcurrent: int32(d.n("max jobs", 0, 3)), MaxGPUs: d.gpuLimit("max gpus"),
 				FairShare: d.fixed("share", 100), Burst: d.fixed("burst", 200),
 				GPUBudget: d.span("gpu budget", 0, 300), NodeBudget: d.span("node budget", 0, 100),
 			}})
@@ -205,6 +221,7 @@ func (d *naiveDraw) shared(st *model.Site) {
 				Name: fmt.Sprint("q", q), Priority: int64(d.n("qos priority", 0, 5)), MaxNodes: int32(d.n("qos nodes", 0, 9)),
 				GroupNodes: int32(d.n("group nodes", 0, 9)), GroupJobs: int32(d.n("group jobs", 0, 4)),
 				UserJobs: int32(d.n("user jobs", 0, 3)), UserNodes: int32(d.n("user nodes", 0, 9)),
+				MaxGPUs: d.gpuLimit("qos gpus"), GroupGPUs: d.gpuLimit("group gpus"), UserGPUs: d.gpuLimit("user gpus"),
 			})
 		}
 	}
@@ -360,6 +377,12 @@ func (d *naiveDraw) traits(a *model.Allocation) {
 	if d.has(withGPUs) && d.chance("parts", 70) {
 		a.GPUs = int32(d.n("gpus", 1, 4))
 	}
+	if d.has(withAmounts) && d.chance("amounts", 85) {
+		a.CPUs, a.Memory = int32(d.n("cpus asked", 1, 4)), 5*int64(d.n("memory asked", 0, 4))
+		if d.has(withGPUs) && d.chance("thousandths", 50) {
+			a.GPUs, a.GPUMilli = 0, 100*int32(d.n("milli", 1, 9))
+		}
+	}
 	if d.has(withLimits) {
 		a.Tenant = model.TenantID(d.n("tenant", -1, len(st.Tenants)-1))
 	}
@@ -441,7 +464,7 @@ func (d *naiveDraw) changes() {
 	if d.has(withLimits) {
 		for range d.n("limit changes", 0, 3) {
 			add(model.Fact{Kind: model.FactLimits, Tenant: model.TenantID(d.n("whose", 0, len(st.Tenants)-1)), Limits: &model.Limits{
-				MaxNodes: int32(d.n("max nodes", 0, 9)), FairShare: d.fixed("share", 100), NodeBudget: d.span("budget", 0, 100),
+				MaxNodes: int32(d.n("max nodes", 0, 9)), MaxGPUs: d.gpuLimit("max gpus"), FairShare: d.fixed("share", 100), NodeBudget: d.span("budget", 0, 100),
 			}})
 		}
 	}

@@ -30,6 +30,9 @@ func (s *naiveSite) pass(l *naiveVCluster) {
 			continue
 		}
 		c := s.room(l, j)
+		if c != nil && !s.withinLimits(j, int(j.NodesMin), c) {
+			continue
+		}
 		switch {
 		case c == nil && blocked == nil:
 			blocked = j
@@ -58,11 +61,93 @@ func (s *naiveSite) blockedNow(l *naiveVCluster, blocked bool) {
 
 // heldBack says whether j is below min_score or beyond a hard limit.
 func (s *naiveSite) heldBack(l *naiveVCluster, j *naiveJob) bool {
-	return l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin))
+	return l.policy.Ranking == site.ByScore && model.Fixed(j.score) < l.policy.MinScore || !s.withinLimits(j, int(j.NodesMin), nil) || s.shutOut(l, j)
+}
+
+// shutOut says whether a limit on nodes keeps j, which takes shares, from starting: it
+// leaves no room for other nodes than those with shares that it counts, and these have none.
+func (s *naiveSite) shutOut(l *naiveVCluster, j *naiveJob) bool {
+	on := s.confined(j)
+	return on != nil && s.chooseParts(s.view(l, nil), j, s.only(s.may(j), on), int(j.NodesMin)) == nil
+}
+
+// confined says on which nodes j, which takes shares, may start by its limits on nodes; nil
+// for any.
+func (s *naiveSite) confined(j *naiveJob) func(n int) bool {
+	var all []map[int]bool
+	look := func(limit int32, count func(*naiveJob) bool) {
+		if nodes, on := s.distinct(j, count); j.Divides() && limit > 0 && nodes+int(j.NodesMin) > int(limit) {
+			all = append(all, on)
+		}
+	}
+	look(s.limits[s.row(j.Tenant)].MaxNodes, func(o *naiveJob) bool { return s.row(o.Tenant) == s.row(j.Tenant) })
+	if j.QOS >= 0 {
+		q := &s.st.QOS[j.QOS]
+		look(q.GroupNodes, func(o *naiveJob) bool { return o.QOS == j.QOS })
+		if j.User >= 0 {
+			look(q.UserNodes, func(o *naiveJob) bool { return o.QOS == j.QOS && o.User == j.User })
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return func(n int) bool {
+		return !slices.ContainsFunc(all, func(on map[int]bool) bool { return !on[n] })
+	}
+}
+
+// distinct counts the nodes of the jobs beside j that count, one of which they hold shares
+// once, and says which these are.
+func (s *naiveSite) distinct(j *naiveJob, count func(*naiveJob) bool) (nodes int, shares map[int]bool) {
+	shares = map[int]bool{}
+	for _, o := range s.jobs {
+		if o == j || len(o.nodes) == 0 || !count(o) {
+			continue
+		}
+		for _, n := range o.most().nodes {
+			if !o.Divides() {
+				nodes++
+			} else if !shares[n] {
+				shares[n] = true
+				nodes++
+			}
+		}
+	}
+	return nodes, shares
+}
+
+// milliOf is what c is of GPUs for j, in thousandths.
+func (s *naiveSite) milliOf(j *naiveJob, c *naiveChoice) (sum int) {
+	for _, n := range c.nodes {
+		if j.Divides() {
+			sum += 1000*int(j.GPUs) + int(j.GPUMilli)
+		} else {
+			sum += 1000 * int(s.st.Nodes[n].GPUs)
+		}
+	}
+	return sum
+}
+
+// leastOf is the least that j takes of GPUs on a node, in thousandths.
+func (s *naiveSite) leastOf(j *naiveJob) int {
+	if j.Divides() {
+		return 1000*int(j.GPUs) + int(j.GPUMilli)
+	}
+	least := -1
+	for n := range s.st.Nodes {
+		home := s.st.Nodes[n].Home
+		foreign := home >= 0 && home != j.VCluster && s.st.VClusters[j.VCluster].Borrow && s.st.VClusters[home].Lend
+		if (slices.Contains(s.may(j), n) || foreign && s.suits(j, n)) && (least < 0 || int(s.st.Nodes[n].GPUs) < least) {
+			least = int(s.st.Nodes[n].GPUs)
+		}
+	}
+	return 1000 * max(least, 0)
 }
 
 // room is where j could start now; nil when nowhere.
 func (s *naiveSite) room(l *naiveVCluster, j *naiveJob) *naiveChoice {
+	j.on = s.confined(j)
+	defer func() { j.on = nil }()
 	c := s.choose(s.view(l, nil), j, int(j.NodesMin), s.now)
 	if c == nil || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(len(c.nodes))), func(*naiveJob) bool { return false }) {
 		return nil
@@ -75,7 +160,7 @@ func (s *naiveSite) room(l *naiveVCluster, j *naiveJob) *naiveChoice {
 func (s *naiveSite) withinCaps(needs, io int64, gone func(*naiveJob) bool) bool {
 	power, band := needs, io
 	for _, o := range s.jobs {
-		most, held := o.most(), &naiveChoice{nodes: o.nodes, gpus: o.gpus}
+		most, held := o.most(), o.has()
 		power += s.drawOf(o, most)
 		band += o.Demand(int32(len(most.nodes)))
 		if gone(o) { // but for the growth that is in flight
@@ -111,7 +196,11 @@ func (c *naiveChoice) placement() (p model.Placement) {
 	for _, n := range c.nodes {
 		if c.gpus != nil {
 			mask := c.gpus[n]
-			p.Shares = append(p.Shares, model.NodeShare{Node: model.NodeID(n), Units: int32(naiveCount(mask)), GPUs: mask})
+			h := model.NodeShare{Node: model.NodeID(n), Units: int32(naiveCount(mask)), GPUs: mask, Amounts: c.amounts}
+			if c.amounts.GPUMilli > 0 {
+				h.Units = 0
+			}
+			p.Shares = append(p.Shares, h)
 			continue
 		}
 		if k := len(p.Words); k == 0 || p.Words[k-1].Word != int32(n/64) {
@@ -217,7 +306,7 @@ func (s *naiveSite) grow(l *naiveVCluster, started []*naiveJob, blocked *naiveJo
 		for size := int(j.NodesMax); size > int(j.NodesMin); size-- {
 			own := func(o *naiveJob) bool { return o == j }
 			c := s.chooseOwn(s.view(l, own), j, size, s.now)
-			if c == nil || !s.withinLimits(j, size) || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(size)), own) {
+			if c == nil || !s.withinLimits(j, size, c) || !s.withinCaps(s.drawOf(j, c), j.Demand(int32(size)), own) {
 				continue
 			}
 			j.nodes, j.gpus = c.nodes, c.gpus
@@ -231,9 +320,39 @@ func (s *naiveSite) grow(l *naiveVCluster, started []*naiveJob, blocked *naiveJo
 	}
 }
 
-// withinLimits says whether j keeps every hard limit on so many nodes.
-func (s *naiveSite) withinLimits(j *naiveJob, size int) bool {
+// withinLimits says whether j keeps every hard limit on so many nodes: on c, or before
+// they are known, nil, by the least that it then takes.
+func (s *naiveSite) withinLimits(j *naiveJob, size int, c *naiveChoice) bool {
 	ok := func(limit int32, used int) bool { return limit <= 0 || used <= int(limit) }
+	milli := size * s.leastOf(j)
+	if c != nil {
+		milli = s.milliOf(j, c)
+	}
+	// okNodes and okGPUs are about the jobs that count and j.
+	okNodes := func(limit int32, count func(*naiveJob) bool) bool {
+		used, shares := s.distinct(j, count)
+		more := size
+		if j.Divides() {
+			if more = 0; !ok(limit, size) {
+				return false
+			}
+			for i := 0; c != nil && i < len(c.nodes); i++ {
+				if !shares[c.nodes[i]] {
+					more++
+				}
+			}
+		}
+		return more == 0 || ok(limit, used+more)
+	}
+	okGPUs := func(limit int32, count func(*naiveJob) bool) bool {
+		used := milli
+		for _, o := range s.jobs {
+			if o != j && len(o.nodes) > 0 && count(o) {
+				used += s.milliOf(o, o.most())
+			}
+		}
+		return milli == 0 || limit <= 0 || used <= 1000*int(limit)
+	}
 	sum := func(count func(*naiveJob) bool) (nodes, jobs int) {
 		nodes, jobs = size, 1
 		for _, o := range s.jobs {
@@ -249,15 +368,19 @@ func (s *naiveSite) withinLimits(j *naiveJob, size int) bool {
 		fits = ok(s.pool, nodes)
 	}
 	l := &s.limits[s.row(j.Tenant)]
-	nodes, jobs := sum(func(o *naiveJob) bool { return o.Tenant == j.Tenant })
-	fits = fits && ok(l.MaxNodes, nodes) && ok(l.MaxConcurrent, jobs)
+	tenant := func(o *naiveJob) bool { return o.Tenant == j.Tenant }
+	_, jobs := sum(tenant)
+	fits = fits && okNodes(l.MaxNodes, tenant) && okGPUs(l.MaxGPUs, tenant) && ok(l.MaxConcurrent, jobs)
 	if j.QOS >= 0 {
 		q := &s.st.QOS[j.QOS]
-		nodes, jobs = sum(func(o *naiveJob) bool { return o.QOS == j.QOS })
-		fits = fits && ok(q.MaxNodes, size) && ok(q.GroupNodes, nodes) && ok(q.GroupJobs, jobs)
+		group := func(o *naiveJob) bool { return o.QOS == j.QOS }
+		_, jobs = sum(group)
+		fits = fits && ok(q.MaxNodes, size) && okNodes(q.GroupNodes, group) && ok(q.GroupJobs, jobs) &&
+			okGPUs(q.MaxGPUs, func(*naiveJob) bool { return false }) && okGPUs(q.GroupGPUs, group)
 		if j.User >= 0 {
-			nodes, jobs = sum(func(o *naiveJob) bool { return o.QOS == j.QOS && o.User == j.User })
-			fits = fits && ok(q.UserNodes, nodes) && ok(q.UserJobs, jobs)
+			user := func(o *naiveJob) bool { return o.QOS == j.QOS && o.User == j.User }
+			_, jobs = sum(user)
+			fits = fits && okNodes(q.UserNodes, user) && okGPUs(q.UserGPUs, user) && ok(q.UserJobs, jobs)
 		}
 	}
 	if j.Partition >= 0 {

@@ -126,8 +126,8 @@ func (s *naiveSite) suits(j *naiveJob, n int) bool {
 // gpusAsked is the GPUs that j asks for: of whole nodes those of the largest
 // node it may use, at least one each.
 func (s *naiveSite) gpusAsked(j *naiveJob) int32 {
-	per := j.GPUs
-	if per == 0 {
+	per := j.Cards()
+	if !j.Divides() {
 		per = 1
 		for _, n := range s.may(j) {
 			per = max(per, s.st.Nodes[n].GPUs)
@@ -136,10 +136,13 @@ func (s *naiveSite) gpusAsked(j *naiveJob) int32 {
 	return per * j.NodesMin
 }
 
+// unitsAsked is the size of j: a share without GPUs counts as one with one.
+func (s *naiveSite) unitsAsked(j *naiveJob) int32 { return max(s.gpusAsked(j), j.NodesMin) }
+
 // gpusHeld is the GPUs that j holds.
 func (s *naiveSite) gpusHeld(j *naiveJob) int32 {
-	if j.GPUs > 0 {
-		return j.GPUs * int32(len(j.nodes))
+	if j.Divides() {
+		return j.Cards() * int32(len(j.nodes))
 	}
 	sum := int32(0)
 	for _, n := range j.nodes {
@@ -251,7 +254,7 @@ func (s *naiveSite) priority(l *naiveVCluster, j *naiveJob) int64 {
 		Age: s.now.Sub(j.Eligible), Site: j.Priority, Nice: j.Nice,
 		Size: multifactor.Size{
 			Nodes: multifactor.Part{Amount: int64(j.NodesMin), Whole: int64(len(s.st.Nodes))},
-			CPUs:  multifactor.Part{Amount: int64(s.gpusAsked(j)), Whole: s.cfg.Quota.GPUs},
+			CPUs:  multifactor.Part{Amount: int64(s.unitsAsked(j)), Whole: s.cfg.Quota.GPUs},
 			Limit: j.Walltime,
 		},
 	}
@@ -317,7 +320,7 @@ var naiveOrders = []order.Order{
 // key is what an order takes smallest first.
 func (s *naiveSite) key(o order.Order, j *naiveJob) *big.Rat {
 	r := int64(min(max(j.left, 1), 1<<50))
-	n := big.NewRat(int64(s.gpusAsked(j)), 1)
+	n := big.NewRat(int64(s.unitsAsked(j)), 1)
 	switch o {
 	case order.SJF:
 		return big.NewRat(r, 1)

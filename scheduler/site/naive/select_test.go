@@ -15,6 +15,16 @@ import (
 // takes no new work is free.
 type naiveView struct {
 	free []uint64
+	used []naiveUsed // nil where no share has amounts
+}
+
+// naiveUsed is what shares with amounts hold of a node.
+type naiveUsed struct {
+	shut   bool // a job holds all of it, or it takes no new work
+	jobs   int
+	cpus   int32
+	memory int64
+	milli  [64]int32 // by GPU
 }
 
 func (s *naiveSite) full(n int) uint64 { return 1<<max(1, s.st.Nodes[n].GPUs) - 1 }
@@ -23,10 +33,65 @@ func (v *naiveView) take(s *naiveSite, c *naiveChoice) {
 	for _, n := range c.nodes {
 		if c.gpus == nil {
 			v.free[n] = 0
-		} else {
+		} else if c.amounts.GPUMilli == 0 {
 			v.free[n] &^= c.gpus[n]
 		}
+		if v.used == nil {
+			continue
+		}
+		u := &v.used[n]
+		if c.gpus == nil {
+			u.shut = true
+			continue
+		}
+		u.jobs++
+		u.cpus += c.amounts.CPUs
+		u.memory += c.amounts.Memory
+		if c.amounts.GPUMilli > 0 {
+			u.milli[bits.TrailingZeros64(c.gpus[n])] += c.amounts.GPUMilli
+		}
 	}
+}
+
+// wholeOf is the GPUs of node n of which no job holds anything.
+func (v *naiveView) wholeOf(n int) uint64 {
+	free := v.free[n]
+	for g := 0; v.used != nil && g < 64; g++ {
+		if v.used[n].milli[g] > 0 {
+			free &^= 1 << g
+		}
+	}
+	return free
+}
+
+// idle says whether no job holds any of node n, which takes work.
+func (s *naiveSite) idle(v *naiveView, n int) bool {
+	return v.wholeOf(n) == s.full(n) && (v.used == nil || v.used[n].jobs == 0 && !v.used[n].shut)
+}
+
+// fitsOn says whether node n has room for the share of j.
+func (s *naiveSite) fitsOn(v *naiveView, j *naiveJob, n int) bool {
+	node := &s.st.Nodes[n]
+	if bits.OnesCount64(v.wholeOf(n)) < int(j.GPUs) || node.GPUs < j.GPUs {
+		return false
+	}
+	if j.Amounts == (model.Amounts{}) {
+		return true
+	}
+	u := &v.used[n]
+	return !u.shut && u.cpus+j.CPUs <= node.CPUs && u.memory+j.Memory <= node.Memory && (j.GPUMilli == 0 || s.cardOf(v, j, n) >= 0)
+}
+
+// cardOf is the GPU of node n that the thousandths of j fit best, -1 for none.
+func (s *naiveSite) cardOf(v *naiveView, j *naiveJob, n int) int {
+	best := -1
+	for g := range int(s.st.Nodes[n].GPUs) {
+		used := v.used[n].milli[g]
+		if v.free[n]>>g&1 != 0 && used+j.GPUMilli <= 1000 && (best < 0 || used > v.used[n].milli[best]) {
+			best = g
+		}
+	}
+	return best
 }
 
 // sees says whether l knows that j holds nodes: it runs, or l has proposed it.
@@ -36,15 +101,20 @@ func (s *naiveSite) sees(l *naiveVCluster, j *naiveJob) bool {
 
 // view is what l sees free, but for the jobs of which without is true.
 func (s *naiveSite) view(l *naiveVCluster, without func(*naiveJob) bool) *naiveView {
-	v := &naiveView{make([]uint64, len(s.up))}
+	v := &naiveView{free: make([]uint64, len(s.up))}
+	if s.st.Amounts {
+		v.used = make([]naiveUsed, len(s.up))
+	}
 	for n := range s.up {
 		if s.up[n] == model.Ready {
 			v.free[n] = s.full(n)
+		} else if v.used != nil {
+			v.used[n].shut = true
 		}
 	}
 	for _, j := range s.jobs {
 		if s.sees(l, j) && (without == nil || !without(j)) {
-			v.take(s, &naiveChoice{nodes: j.nodes, gpus: j.gpus})
+			v.take(s, j.has())
 		}
 		if j.grows() && s.vclusterOf(j) == l && !(j.behind && without != nil && without(j)) {
 			v.take(s, j.gains())
@@ -57,7 +127,13 @@ func (s *naiveSite) view(l *naiveVCluster, without func(*naiveJob) bool) *naiveV
 type naiveChoice struct {
 	nodes    []int
 	gpus     map[int]uint64 // nil for whole nodes
+	amounts  model.Amounts
 	borrowed bool
+}
+
+// has is what j holds.
+func (j *naiveJob) has() *naiveChoice {
+	return &naiveChoice{nodes: j.nodes, gpus: j.gpus, amounts: j.Amounts}
 }
 
 // inTheWay says whether node n is set aside for others at some time of j's run
@@ -83,17 +159,17 @@ func (s *naiveSite) choose(v *naiveView, j *naiveJob, size int, t model.Time) *n
 
 // open are the nodes that nothing but running jobs could keep from j.
 func (s *naiveSite) open(j *naiveJob, t model.Time) []int {
-	return s.only(s.may(j), func(n int) bool { return !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) })
+	return s.only(s.may(j), func(n int) bool { return !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) && (j.on == nil || j.on(n)) })
 }
 
 // idleOf are those of the nodes that are wholly free.
 func (s *naiveSite) idleOf(v *naiveView, nodes []int) []int {
-	return s.only(nodes, func(n int) bool { return v.free[n] == s.full(n) })
+	return s.only(nodes, func(n int) bool { return s.idle(v, n) })
 }
 
 // chooseOwn is choose without borrowing.
 func (s *naiveSite) chooseOwn(v *naiveView, j *naiveJob, size int, t model.Time) *naiveChoice {
-	if j.GPUs > 0 {
+	if j.Divides() {
 		return s.chooseParts(v, j, s.open(j, t), size)
 	}
 	if nodes := s.chooseWhole(j, s.idleOf(v, s.open(j, t)), size); nodes != nil {
@@ -109,7 +185,10 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 		return nil
 	}
 	free := s.idleOf(v, s.open(j, t))
-	if !s.st.VClusters[j.VCluster].Borrow || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 || len(free) >= size {
+	if j.Divides() {
+		free = s.only(s.open(j, t), func(n int) bool { return s.fitsOn(v, j, n) })
+	}
+	if !s.st.VClusters[j.VCluster].Borrow || !j.Preemptible() || j.Kind != model.Bounded || j.GPUs > 0 && !s.st.Amounts || len(free) >= size {
 		return nil
 	}
 	nodes := slices.Clone(free)
@@ -120,7 +199,7 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 		spare := s.lendable(lender, j)
 		for n := range s.st.Nodes {
 			if len(nodes) < size && spare > 0 && s.st.Nodes[n].Home == model.VClusterID(lender) && s.suits(j, n) &&
-				v.free[n] == s.full(n) && !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) {
+				s.idle(v, n) && (!j.Divides() || s.fitsOn(v, j, n)) && !s.inTheWay(j, n, t) && !s.keptForOthers(j, n) && (j.on == nil || j.on(n)) {
 				nodes = append(nodes, n)
 				spare--
 			}
@@ -130,6 +209,11 @@ func (s *naiveSite) borrow(v *naiveView, j *naiveJob, size int, t model.Time) *n
 		return nil
 	}
 	slices.Sort(nodes)
+	if j.Divides() {
+		c := s.partsOn(v, j, nodes)
+		c.borrowed = true
+		return c
+	}
 	return &naiveChoice{nodes: nodes, borrowed: true}
 }
 
@@ -286,20 +370,34 @@ func (s *naiveSite) spread(nodes []int, size int) []int {
 
 // chooseParts selects GPUs of shared nodes.
 func (s *naiveSite) chooseParts(v *naiveView, j *naiveJob, may []int, size int) *naiveChoice {
-	fit := s.only(may, func(n int) bool { return bits.OnesCount64(v.free[n]) >= int(j.GPUs) && s.st.Nodes[n].GPUs >= j.GPUs })
+	fit := s.only(may, func(n int) bool { return s.fitsOn(v, j, n) })
 	if j.IsSensitive() {
 		fit = s.alike(fit, size)
 	}
 	if len(fit) < size {
 		return nil
 	}
+	used := func(n int) int32 { // of the GPU that it gets thousandths of
+		if j.GPUMilli == 0 {
+			return 0
+		}
+		return v.used[n].milli[s.cardOf(v, j, n)]
+	}
+	free := func(n int) int { return bits.OnesCount64(v.wholeOf(n) & (1<<s.st.Nodes[n].GPUs - 1)) }
 	slices.SortStableFunc(fit, func(a, b int) int {
-		return cmp.Or(bits.OnesCount64(v.free[a])-bits.OnesCount64(v.free[b]), a-b)
+		return cmp.Or(int(used(b)-used(a)), free(a)-free(b), a-b)
 	})
-	c := &naiveChoice{nodes: slices.Clone(fit[:size]), gpus: map[int]uint64{}}
+	return s.partsOn(v, j, slices.Clone(fit[:size]))
+}
+
+// partsOn is the share of j on each of the nodes.
+func (s *naiveSite) partsOn(v *naiveView, j *naiveJob, nodes []int) *naiveChoice {
+	c := &naiveChoice{nodes: nodes, gpus: map[int]uint64{}, amounts: j.Amounts}
 	slices.Sort(c.nodes)
 	for _, n := range c.nodes {
-		c.gpus[n] = s.gpusOf(n, v.free[n], int(j.GPUs))
+		if c.gpus[n] = s.gpusOf(n, v.wholeOf(n), int(j.GPUs)); j.GPUMilli > 0 {
+			c.gpus[n] = 1 << s.cardOf(v, j, n)
+		}
 	}
 	return c
 }

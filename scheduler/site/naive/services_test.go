@@ -32,12 +32,12 @@ func (j *naiveJob) most() *naiveChoice {
 	if j.grows() {
 		return j.flight
 	}
-	return &naiveChoice{nodes: j.nodes, gpus: j.gpus}
+	return j.has()
 }
 
 // gains is what j gets by the growth that is in flight.
 func (j *naiveJob) gains() *naiveChoice {
-	c := &naiveChoice{gpus: j.flight.gpus}
+	c := &naiveChoice{gpus: j.flight.gpus, amounts: j.Amounts}
 	for _, n := range j.flight.nodes {
 		if !slices.Contains(j.nodes, n) {
 			c.nodes = append(c.nodes, n)
@@ -99,9 +99,9 @@ func (s *naiveSite) shrink(l *naiveVCluster) {
 // stays is what is left of j on fewer nodes.
 func (s *naiveSite) stays(j *naiveJob, size int) *naiveChoice {
 	ready := s.only(j.nodes, func(n int) bool { return s.up[n] == model.Ready })
-	if j.GPUs > 0 {
+	if j.Divides() {
 		rest := s.only(j.nodes, func(n int) bool { return s.up[n] != model.Ready })
-		c := &naiveChoice{nodes: append(ready, rest...)[:size], gpus: map[int]uint64{}}
+		c := &naiveChoice{nodes: append(ready, rest...)[:size], gpus: map[int]uint64{}, amounts: j.Amounts}
 		slices.Sort(c.nodes)
 		for _, n := range c.nodes {
 			c.gpus[n] = j.gpus[n]
@@ -133,7 +133,7 @@ func (s *naiveSite) extend(l *naiveVCluster, j *naiveJob, blocked *naiveJob, sha
 func (s *naiveSite) extendPlanned(l *naiveVCluster) {
 	for _, j := range s.short(l) {
 		until := s.planEnd(l, j)
-		s.extendOn(j, &naiveView{s.throughout(l, j, s.now, until)}, func(whole, _ *naiveChoice) bool {
+		s.extendOn(j, &naiveView{free: s.throughout(l, j, s.now, until)}, func(whole, _ *naiveChoice) bool {
 			return s.capsThroughout(l, j, s.now, until, s.drawOf(j, whole), j.Demand(int32(len(whole.nodes))))
 		})
 	}
@@ -148,17 +148,17 @@ func (s *naiveSite) extendOn(j *naiveJob, v *naiveView, fits func(whole, more *n
 	})
 	for lacks := j.wanted() - len(j.nodes); lacks > 0; lacks-- {
 		var more *naiveChoice
-		if j.GPUs > 0 {
+		if j.Divides() {
 			more = s.chooseParts(v, j, open, lacks)
 		} else if nodes := s.chooseWhole(j, s.idleOf(v, open), lacks); nodes != nil {
 			more = &naiveChoice{nodes: nodes}
 		}
-		if more == nil || !s.mayHold(j, len(j.nodes)+lacks) {
+		if more == nil || !s.mayHold(j, len(j.nodes)+lacks, more) {
 			continue
 		}
-		whole := &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes), gpus: more.gpus}
+		whole := &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes), gpus: more.gpus, amounts: more.amounts}
 		slices.Sort(whole.nodes)
-		if j.GPUs > 0 {
+		if j.Divides() {
 			whole.gpus = maps.Clone(j.gpus)
 			maps.Copy(whole.gpus, more.gpus)
 		}
@@ -194,8 +194,8 @@ func (s *naiveSite) mayGain(l *naiveVCluster, j *naiveJob, more *naiveChoice, bl
 	// As if it were in flight: then it is not predicted to come free.
 	had := j.flight
 	defer func() { j.flight = had }()
-	j.flight = &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes)}
-	if j.GPUs > 0 {
+	j.flight = &naiveChoice{nodes: slices.Concat(j.nodes, more.nodes), amounts: more.amounts}
+	if j.Divides() {
 		j.flight.gpus = maps.Clone(j.gpus)
 		maps.Copy(j.flight.gpus, more.gpus)
 	}
@@ -204,23 +204,61 @@ func (s *naiveSite) mayGain(l *naiveVCluster, j *naiveJob, more *naiveChoice, bl
 }
 
 // mayHold says whether j, which runs, keeps the limits on so many nodes more than it
-// holds: those on jobs it meets already.
-func (s *naiveSite) mayHold(j *naiveJob, size int) bool {
-	ok := func(limit int32, count func(*naiveJob) bool) bool {
+// holds: those on jobs it meets already. more is the nodes that it gets, nil before they
+// are known.
+func (s *naiveSite) mayHold(j *naiveJob, size int, more *naiveChoice) bool {
+	within := func(limit int32, used int) bool { return limit <= 0 || used <= int(limit) }
+	most := j.most()
+	extra := (size - len(most.nodes)) * s.leastOf(j)
+	if more != nil {
+		extra = s.milliOf(j, more)
+	}
+	ok := func(nodes, gpus int32, count func(*naiveJob) bool) bool {
+		used, shares := s.distinct(j, count)
+		fresh := size - len(most.nodes)
+		if j.Divides() {
+			if fresh = 0; !within(nodes, size) {
+				return false
+			}
+			for _, n := range most.nodes {
+				if !shares[n] {
+					shares[n] = true
+					used++
+				}
+			}
+			for i := 0; more != nil && i < len(more.nodes); i++ {
+				if !shares[more.nodes[i]] {
+					fresh++
+				}
+			}
+		} else {
+			used += len(most.nodes)
+		}
+		milli := s.milliOf(j, most) + extra
+		for _, o := range s.jobs {
+			if o != j && len(o.nodes) > 0 && count(o) {
+				milli += s.milliOf(o, o.most())
+			}
+		}
+		return (fresh == 0 || within(nodes, used+fresh)) && (extra == 0 || gpus <= 0 || milli <= 1000*int(gpus))
+	}
+	fits := true
+	if j.IsSensitive() {
 		used := size
 		for _, o := range s.jobs {
-			if o != j && count(o) {
+			if o != j && o.IsSensitive() {
 				used += len(o.most().nodes)
 			}
 		}
-		return limit <= 0 || used <= int(limit)
+		fits = within(s.pool, used)
 	}
-	fits := !j.IsSensitive() || ok(s.pool, func(o *naiveJob) bool { return o.IsSensitive() })
-	fits = fits && ok(s.limits[s.row(j.Tenant)].MaxNodes, func(o *naiveJob) bool { return o.Tenant == j.Tenant })
+	l := &s.limits[s.row(j.Tenant)]
+	fits = fits && ok(l.MaxNodes, l.MaxGPUs, func(o *naiveJob) bool { return o.Tenant == j.Tenant })
 	if j.QOS >= 0 {
 		q := &s.st.QOS[j.QOS]
-		fits = fits && ok(q.MaxNodes, func(*naiveJob) bool { return false }) && ok(q.GroupNodes, func(o *naiveJob) bool { return o.QOS == j.QOS }) &&
-			(j.User < 0 || ok(q.UserNodes, func(o *naiveJob) bool { return o.QOS == j.QOS && o.User == j.User }))
+		fits = fits && within(q.MaxNodes, size) && ok(0, q.MaxGPUs, func(*naiveJob) bool { return false }) &&
+			ok(q.GroupNodes, q.GroupGPUs, func(o *naiveJob) bool { return o.QOS == j.QOS }) &&
+			(j.User < 0 || ok(q.UserNodes, q.UserGPUs, func(o *naiveJob) bool { return o.QOS == j.QOS && o.User == j.User }))
 	}
 	if j.Partition >= 0 {
 		p := &s.st.Partitions[j.Partition]
@@ -240,6 +278,6 @@ func (s *naiveSite) lacks(l *naiveVCluster) bool {
 		if j.flight != nil {
 			has = len(j.flight.nodes)
 		}
-		return has < j.wanted() && s.mayHold(j, has+1)
+		return has < j.wanted() && s.mayHold(j, has+1, nil)
 	})
 }

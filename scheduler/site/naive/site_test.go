@@ -88,11 +88,12 @@ type naiveJob struct {
 	usage     *naiveClaim // nodes kept for this job
 	demand    int64       // of a reactive service, 0 before any
 	flight    *naiveChoice
-	resize    uint64 // the proposal to hold flight
-	behind    bool   // a job that is blocked in this pass
-	holding   int    // index of its row in the ledger
-	may       []int  // nodes that it may ever use, once asked for
-	groups    int32  // that it needs, once asked for
+	resize    uint64           // the proposal to hold flight
+	behind    bool             // a job that is blocked in this pass
+	holding   int              // index of its row in the ledger
+	may       []int            // nodes that it may ever use, once asked for
+	on        func(n int) bool // nodes that a limit keeps it to for now, nil for none
+	groups    int32            // that it needs, once asked for
 	score     int64
 }
 
@@ -145,7 +146,7 @@ func (s *naiveSite) Least() int32 {
 	for _, j := range s.jobs {
 		n := j.NodesMin
 		if s.cfg.Shared {
-			n = s.gpusAsked(j)
+			n = s.unitsAsked(j)
 		}
 		if j.phase == naiveWaiting && (least == 0 || n < least) {
 			least = n

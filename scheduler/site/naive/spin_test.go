@@ -19,9 +19,10 @@ func TestSiteNeverSpins(t *testing.T) {
 		name string
 		with naiveFeature
 	}{
-		{"whole nodes", everyFeature &^ withGPUs},
-		{"shared nodes", everyFeature},
-		{"without cycles", everyFeature &^ (withGPUs | withCycles)},
+		{"whole nodes", everyFeature &^ (withGPUs | withAmounts)},
+		{"shared nodes", everyFeature &^ withAmounts},
+		{"amounts", everyFeature},
+		{"without cycles", everyFeature &^ (withGPUs | withCycles | withAmounts)},
 		{"conservative under caps", withConservative | withCaps | withReservations | withOverdue | withNodeStates},
 	} {
 		t.Run(c.name, func(t *testing.T) {

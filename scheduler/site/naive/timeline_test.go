@@ -124,7 +124,11 @@ func (s *naiveSite) passBetween(l *naiveVCluster, queue []*naiveJob) {
 		if s.heldBack(l, j) || blocked != nil {
 			continue
 		}
-		if c := s.room(l, j); c != nil {
+		c := s.room(l, j)
+		if c != nil && !s.withinLimits(j, int(j.NodesMin), c) {
+			continue
+		}
+		if c != nil {
 			s.drop(l, j)
 			s.start(l, j, c)
 			started = append(started, j)
@@ -165,8 +169,8 @@ func (s *naiveSite) replan(l *naiveVCluster, j *naiveJob, keep bool) bool {
 		if w := l.policy.Window.Length; w > 0 && t > s.now.Add(w) {
 			break
 		}
-		c := s.chooseOwn(&naiveView{s.throughout(l, j, t, l.until(t, j))}, j, int(j.NodesMin), t)
-		if c == nil {
+		c := s.chooseOwn(&naiveView{free: s.throughout(l, j, t, l.until(t, j))}, j, int(j.NodesMin), t)
+		if c == nil || t == s.now && !s.withinLimits(j, int(j.NodesMin), c) {
 			continue
 		}
 		power, band := s.stated(j)

@@ -77,7 +77,7 @@ func naiveTexts(now model.Time, proposals []model.Proposal) []string {
 			}
 		}
 		for _, h := range p.Placement.Shares {
-			nodes = append(nodes, fmt.Sprintf("%d/%b", h.Node, h.GPUs))
+			nodes = append(nodes, fmt.Sprintf("%d/%b%v", h.Node, h.GPUs, h.Amounts))
 		}
 		t := fmt.Sprintf("%s: %d %s job %d on [%s]", now, p.Seq, naiveKinds[p.Kind], p.Job, strings.Join(nodes, " "))
 		if p.Kind == model.ProposePreempt {
@@ -187,6 +187,9 @@ func (st *naiveStage) answer(p *model.Proposal) (model.Fact, bool) {
 // vacant says whether ref may have the nodes of p: no other job holds them, and they are
 // ready or its own.
 func (st *naiveStage) vacant(ref model.Ref, p *model.Placement) bool {
+	if st.w.cfg.Site.Amounts && !st.hasAmounts(ref, p) {
+		return false
+	}
 	used, own := map[model.NodeID]uint64{}, map[model.NodeID]bool{}
 	for r, h := range st.held {
 		for _, w := range h.Words {
@@ -197,7 +200,7 @@ func (st *naiveStage) vacant(ref model.Ref, p *model.Placement) bool {
 			}
 		}
 		for _, s := range h.Shares {
-			if own[s.Node] = own[s.Node] || r == ref; r != ref {
+			if own[s.Node] = own[s.Node] || r == ref; r != ref && s.GPUMilli == 0 {
 				used[s.Node] |= s.GPUs
 			}
 		}
@@ -215,6 +218,45 @@ func (st *naiveStage) vacant(ref model.Ref, p *model.Placement) bool {
 		}
 	}
 	return true
+}
+
+// hasAmounts says whether the nodes of p have room for its amounts beside what others
+// hold, whole nodes none.
+func (st *naiveStage) hasAmounts(ref model.Ref, p *model.Placement) bool {
+	used := make([]naiveUsed, len(st.up))
+	whole := make([]uint64, len(st.up))
+	add := func(h *model.Placement) (ok bool) {
+		ok = true
+		for _, w := range h.Words {
+			for n := range w.Nodes {
+				ok = ok && used[n].jobs == 0
+				used[n].jobs++
+			}
+		}
+		for _, s := range h.Shares {
+			u, node := &used[s.Node], &st.w.cfg.Site.Nodes[s.Node]
+			u.jobs++
+			u.cpus += s.CPUs
+			u.memory += s.Memory
+			ok = ok && u.cpus <= node.CPUs && u.memory <= node.Memory
+			if s.GPUMilli == 0 {
+				whole[s.Node] |= s.GPUs
+			}
+			for g := range 64 {
+				if s.GPUMilli > 0 && s.GPUs>>g&1 != 0 {
+					u.milli[g] += s.GPUMilli
+				}
+				ok = ok && u.milli[g] <= 1000 && (u.milli[g] == 0 || whole[s.Node]>>g&1 == 0)
+			}
+		}
+		return ok
+	}
+	for r, h := range st.held {
+		if r != ref {
+			add(h)
+		}
+	}
+	return add(p)
 }
 
 func (st *naiveStage) assign(p *model.Proposal) model.Fact {

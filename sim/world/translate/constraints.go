@@ -8,10 +8,13 @@ import (
 
 // constraintKey is a set of constraints by meaning.
 type constraintKey struct {
-	gpuType, cpus, gpus        int32
+	gpuType, cpus, gpus        int32 // gpuType is -1 for any, and below that one of several: see oneOf
 	features, include, exclude int32
 	gpuMemory, memory          int64
 }
+
+// oneOf as gpuType is the first of Site.types; the others are below.
+const oneOf = -2
 
 // recentSets is how many sets of constraints are looked up without a map: most
 // traces have few, and a power of two says where each is kept.
@@ -65,7 +68,11 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 		c.Exclude = t.nodes[key.exclude]
 	}
 	if key.gpus > 0 {
-		c.Include = t.withGPUs(c.Include, key.gpus)
+		c.Include = t.among(c.Include, func(n *model.Node) bool { return n.GPUs >= key.gpus })
+	}
+	if key.gpuType < -1 {
+		c.GPUType = -1
+		c.Include = t.among(c.Include, func(n *model.Node) bool { return slices.Contains(t.types[oneOf-key.gpuType], n.GPUType) })
 	}
 	id := model.ConstraintID(len(t.site.Constraints))
 	t.site.Constraints = append(t.site.Constraints, c)
@@ -73,11 +80,11 @@ func (t *Site) find(key constraintKey) model.ConstraintID {
 	return id
 }
 
-// withGPUs is the nodes of include, or all when it is nil, that have n GPUs.
-func (t *Site) withGPUs(include model.NodeSet, n int32) model.NodeSet {
+// among is the nodes of include, or all when it is nil, that are ok; nil for all.
+func (t *Site) among(include model.NodeSet, ok func(*model.Node) bool) model.NodeSet {
 	have, all := model.NewNodeSet(len(t.site.Nodes)), true
 	for i := range t.site.Nodes {
-		if t.site.Nodes[i].GPUs >= n {
+		if ok(&t.site.Nodes[i]) {
 			have.Add(model.NodeID(i))
 		} else {
 			all = false

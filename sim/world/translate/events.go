@@ -199,6 +199,7 @@ func (r *eventReader) quota(e *traces.Event) (Change, *badEvent) {
 	l := &r.limits[t]
 	columns := map[string]func(float64){
 		"max_nodes":      func(x float64) { l.MaxNodes = int32(x) },
+		"max_gpus":       func(x float64) { l.MaxGPUs = int32(x) },
 		"max_concurrent": func(x float64) { l.MaxConcurrent = int32(x) },
 		"fair_share":     func(x float64) { l.FairShare = model.FixedOf(x) },
 		"burst":          func(x float64) { l.Burst = model.FixedOf(x) },

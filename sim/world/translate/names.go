@@ -82,6 +82,7 @@ func (t *Site) setReaders() {
 	t.columns[traces.TextNodeExclude].read = t.readNodes
 	t.columns[traces.TextMounts].read = t.readMounts
 	t.columns[traces.TextExitState].read = readExit
+	t.columns[traces.TextGPUTypes].read = t.readGPUTypes
 }
 
 // list shows at most twelve names.
@@ -141,7 +142,7 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 var textColumns = [...]traces.TextColumn{
 	traces.TextVCluster, traces.TextTenant, traces.TextQOS, traces.TextPartition, traces.TextReservation, traces.TextKind,
 	traces.TextTopology, traces.TextCheckpoint, traces.TextRequeue, traces.TextMounts, traces.TextGPUType, traces.TextFeatures,
-	traces.TextNodeInclude, traces.TextNodeExclude, traces.TextExitState,
+	traces.TextNodeInclude, traces.TextNodeExclude, traces.TextExitState, traces.TextGPUTypes,
 }
 
 // unstated are the meanings in a row that states nothing.
@@ -224,7 +225,9 @@ func (t *Site) texts(b *traces.Batch, i int, a *model.Allocation, r *rowState) e
 	if m := stated[traces.TextMounts]; m >= 0 {
 		a.DataReady = t.hot[m]
 	}
-	r.gpuType = stated[traces.TextGPUType]
+	if r.gpuType = stated[traces.TextGPUType]; r.gpuType < 0 && stated[traces.TextGPUTypes] >= 0 {
+		r.gpuType = oneOf - stated[traces.TextGPUTypes]
+	}
 	r.features = stated[traces.TextFeatures]
 	r.include = stated[traces.TextNodeInclude]
 	r.exclude = stated[traces.TextNodeExclude]
@@ -255,6 +258,25 @@ func (t *Site) readFeatures(text string) (int32, error) {
 	}
 	t.feature = append(t.feature, set)
 	return int32(len(t.feature) - 1), nil
+}
+
+// readGPUTypes reads models of GPUs, apart by |, of which any will do. A model that the
+// site does not have adds nothing, but all of them may not be such.
+func (t *Site) readGPUTypes(text string) (int32, error) {
+	if len(t.rows.GPUTypes) == 0 {
+		return -1, nil
+	}
+	var types []int32
+	for name := range strings.SplitSeq(text, "|") {
+		if k := slices.Index(t.rows.GPUTypes, name); k >= 0 {
+			types = append(types, int32(k))
+		}
+	}
+	if len(types) == 0 {
+		return 0, &unknownText{strconv.Quote(text), "GPU types of the site, apart by |: " + list(t.rows.GPUTypes), "add one to the cluster file, or correct the row"}
+	}
+	t.types = append(t.types, types)
+	return int32(len(t.types) - 1), nil
 }
 
 // readNodes reads names of nodes like n[001-004,7],m1.

@@ -19,6 +19,10 @@ type Rows struct {
 	// Shared says that jobs share nodes by GPU. A unit is then a GPU, and a node
 	// without GPUs one unit; else a unit is a node.
 	Shared bool
+	// CPUs and Memory are what a job gets of each node that does not say, where nodes are
+	// divided by amounts: cores, at least 1 there, and bytes.
+	CPUs   int32
+	Memory int64
 	// IgnoreUnknownTenants takes a tenant that the site does not have for none, and
 	// counts the row, instead of refusing it.
 	IgnoreUnknownTenants bool
@@ -47,6 +51,7 @@ type Site struct {
 	sets      map[constraintKey]model.ConstraintID
 	recent    [recentSets]recentSet // of sets, where constraintKey.slot says
 	feature   [][]string            // by meaning of the column features
+	types     [][]int32             // by meaning of gpu_types
 	nodes     []model.NodeSet       // by meaning of node_include and node_exclude
 	hot       []model.Fixed         // by meaning of mounts
 	known     []string              // features of any node, ascending
@@ -260,15 +265,32 @@ func (t *Site) unbounded(b *traces.Batch, i int) bool {
 }
 
 // share says what of each node the row takes: GPUs where nodes are shared and it
-// asks for some without wanting the nodes for itself, else whole nodes that have
-// as many.
+// asks for some without wanting the nodes for itself, where they are divided by amounts
+// what it asks for, else whole nodes that have as many.
 func (t *Site) share(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	key.cpus = max(b.CPUsPerNode[i], 0)
 	gpus := max(b.GPUsPerNode[i], 0) // a negative number drops the row
 	exclusive := b.Attr != nil && b.Attr.Len() > 0 && b.Attr.Exclusive[i] == 1
-	if key.gpus = gpus; t.rows.Shared && gpus > 0 && !exclusive {
-		a.GPUs = gpus
+	if key.gpus = gpus; t.rows.Shared && !exclusive {
+		if a.GPUs = gpus; t.site.Amounts {
+			t.amounts(b, i, a, key)
+		}
 	}
+}
+
+// amounts is share where nodes are divided by amounts.
+func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
+	a.CPUs, a.Memory = key.cpus, key.memory
+	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < 1000 {
+		a.GPUs, a.GPUMilli = 0, b.Attr.GPUMilli[i]
+	}
+	if a.CPUs == 0 {
+		a.CPUs = t.rows.CPUs
+	}
+	if a.Memory == 0 {
+		a.Memory = t.rows.Memory
+	}
+	key.cpus, key.gpus, key.memory = 0, 0, 0 // a node that has room has as many
 }
 
 // numbers takes over what row i states in numbers.
@@ -298,9 +320,9 @@ func or[T int32 | int64](dst *T, x, absent T) {
 
 // Units is what a counts as in the units of Rows.Shared.
 func (t *Site) Units(a *model.Allocation) int32 {
-	per := a.GPUs
-	if per == 0 {
-		per = t.units
+	per := t.units
+	if a.Divides() {
+		per = max(a.Cards(), 1)
 	}
 	return saturate(int64(a.NodesMin) * int64(per))
 }

@@ -352,6 +352,48 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// TestShares: what rows say becomes a share where nodes are divided by amounts.
+func TestShares(t *testing.T) {
+	some := func(n int32) traces.Opt[int32] { return traces.Some(n) }
+	for _, c := range []struct {
+		name string
+		row  func(*traces.Job)
+		want model.Allocation
+		on   int // nodes that meet its constraint
+	}{
+		{"nothing", func(*traces.Job) {}, model.Allocation{Amounts: model.Amounts{CPUs: 2, Memory: 7}}, 4},
+		{"CPUs and memory", func(j *traces.Job) { j.CPUsPerNode, j.MemPerNode = some(3), traces.Some[int64](9) },
+			model.Allocation{Amounts: model.Amounts{CPUs: 3, Memory: 9}}, 4},
+		{"a whole GPU", func(j *traces.Job) { j.GPUsPerNode, j.GPUMilli = some(1), some(1000) },
+			model.Allocation{GPUs: 1, Amounts: model.Amounts{CPUs: 2, Memory: 7}}, 4},
+		{"thousandths", func(j *traces.Job) { j.GPUsPerNode, j.GPUMilli = some(1), some(460) },
+			model.Allocation{Amounts: model.Amounts{CPUs: 2, Memory: 7, GPUMilli: 460}}, 4},
+		{"several GPUs are whole", func(j *traces.Job) { j.GPUsPerNode, j.GPUMilli = some(2), some(460) },
+			model.Allocation{GPUs: 2, Amounts: model.Amounts{CPUs: 2, Memory: 7}}, 4},
+		{"the nodes for itself", func(j *traces.Job) { j.GPUsPerNode, j.Exclusive = some(1), traces.Some(true) }, model.Allocation{}, 3},
+		{"either GPU", func(j *traces.Job) { j.GPUTypes = "A100|T4" }, model.Allocation{Amounts: model.Amounts{CPUs: 2, Memory: 7}}, 1},
+		{"any GPU", func(j *traces.Job) { j.GPUTypes = "A100|GH200" }, model.Allocation{Amounts: model.Amounts{CPUs: 2, Memory: 7}}, 3},
+	} {
+		site := namedSite()
+		site.Amounts = true
+		rows := Rows{File: "log", GPUTypes: gpuTypes, Shared: true, CPUs: 2, Memory: 7}
+		var a model.Allocation
+		_, ok, err := NewSite(site, &rows).Allocation(batchOf(row(77, 10*at, c.row)), 0, &a)
+		require.NoError(t, err, c.name)
+		require.True(t, ok, c.name)
+		require.Equal(t, [2]any{c.want.GPUs, c.want.Amounts}, [2]any{a.GPUs, a.Amounts}, c.name)
+		on := 0
+		for i := range site.Nodes {
+			if site.Constraints[a.Constraint].Holds(model.NodeID(i), &site.Nodes[i]) {
+				on++
+			}
+		}
+		require.Equal(t, c.on, on, c.name)
+	}
+	_, _, _, err := translate(t, Rows{}, func(j *traces.Job) { j.GPUTypes = "T4|V100" })
+	require.ErrorContains(t, err, `"T4|V100"`)
+}
+
 func TestExitStates(t *testing.T) {
 	for text, want := range map[string]model.JobState{
 		"COMPLETED": model.Completed, "": model.Completed, "PARTIAL": model.Completed, "NODE_FAIL": model.Completed, "PREEMPTED": model.Completed,

@@ -83,15 +83,15 @@ func OfNodes(r model.Reason) bool {
 func Of(c *Case) scheduler.Note {
 	n := scheduler.Note{
 		Job: c.Job.Job, Ref: c.Ref, Reason: c.Reason, Behind: c.Behind, Until: c.Until,
-		Room: scheduler.Room{Need: c.Job.NodesMin, Usable: c.Space.Most(c.Class, c.Job.GPUs)},
+		Room: scheduler.Room{Need: c.Job.NodesMin, Usable: c.Space.Most(c.Class, c.Job.Cards())},
 	}
 	if c.Reason == model.ReasonNone {
 		n.Nodes = c.Nodes.Nodes()
 		return n
 	}
 	n.Nodes = c.Free.Count(c.Class)
-	if c.Job.GPUs > 0 {
-		n.Nodes = c.Free.CountGPUs(c.Class, c.Job.GPUs)
+	if c.Job.Divides() {
+		n.Nodes = c.Free.CountShares(c.Class, place.ShareOf(c.Job))
 	}
 	measure(c, &n.Room)
 	if OfNodes(c.Reason) {

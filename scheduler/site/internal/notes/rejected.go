@@ -5,6 +5,7 @@ import (
 
 	"orrery/scheduler"
 	"orrery/scheduler/model"
+	"orrery/scheduler/place"
 )
 
 // mostRejected is how many sets a note has at most.
@@ -28,7 +29,7 @@ func rejected(c *Case) []scheduler.RejectedSet {
 	}
 	several := c.Job.NodesMin > 1
 	free := model.NewNodeSet(len(c.Site.Nodes))
-	c.Free.Room(c.Class, c.Job.GPUs, free)
+	c.Free.Room(c.Class, place.ShareOf(c.Job), free)
 	kept := most(c.Kept, free)
 	if c.Avoid != nil {
 		free.AndNot(c.Avoid)

@@ -85,8 +85,8 @@ func New(cfg Config, free *place.Free, all place.ClassID) Queue {
 	if cfg.Bounded {
 		q.index = newBoundIndex(cfg.Tenants)
 	}
-	q.SizeOf(all, 0)
-	q.SizeOf(all, 1)
+	q.SizeOf(all, place.Share{})
+	q.SizeOf(all, place.Share{GPUs: 1})
 	return q
 }
 

@@ -12,11 +12,11 @@ import (
 // for that and the jobs that ask for it.
 type size struct {
 	class   place.ClassID
-	gpus    int32  // free ones, 0 for all of a node
-	free    int32  // nodes, as of stamp
-	group   int32  // nodes of the largest free conformance group, as of the last Bounds.Set
-	stamp   uint64 // of the free nodes that were counted
-	units   int32  // of each node, as Least counts them
+	share   place.Share // none for all of a node
+	free    int32       // nodes, as of stamp
+	group   int32       // nodes of the largest free conformance group, as of the last Bounds.Set
+	stamp   uint64      // of the free nodes that were counted
+	units   int32       // of each node, as Least counts them
 	waiting []request
 }
 
@@ -46,15 +46,15 @@ func (z *size) remove(r request) {
 	z.waiting = z.waiting[:len(z.waiting)-1]
 }
 
-// SizeOf is the request size of a class of nodes and a number of GPUs on each, made
+// SizeOf is the request size of a class of nodes and a share of each, made
 // when it is new. Sizes are few, so they are searched one by one.
-func (q *Queue) SizeOf(class place.ClassID, gpus int32) int32 {
+func (q *Queue) SizeOf(class place.ClassID, share place.Share) int32 {
 	for i := range q.sizes {
-		if z := &q.sizes[i]; z.class == class && z.gpus == gpus {
+		if z := &q.sizes[i]; z.class == class && z.share == share {
 			return int32(i)
 		}
 	}
-	q.sizes = append(q.sizes, size{class: class, gpus: gpus, stamp: q.stamp - 1})
+	q.sizes = append(q.sizes, size{class: class, share: share, stamp: q.stamp - 1})
 	return int32(len(q.sizes)) - 1
 }
 
@@ -73,10 +73,10 @@ func (q *Queue) Free(i int32) int32 {
 
 func (q *Queue) recount(z *size) {
 	z.stamp = q.stamp
-	if z.gpus == 0 {
+	if z.share == (place.Share{}) {
 		z.free = q.free.Count(z.class)
 	} else {
-		z.free = q.free.CountGPUs(z.class, z.gpus)
+		z.free = q.free.CountShares(z.class, z.share)
 	}
 }
 
