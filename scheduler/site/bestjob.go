@@ -16,7 +16,7 @@ import (
 // onFastPath says whether the pass may be of that kind: jobs go by their scores, and it
 // matters only which of them start.
 func (p *pass) onFastPath() bool {
-	return p.qs.mode.bounded && p.cfg.Explain == nil && len(p.holds) == 0
+	return p.qs.mode.bounded && p.core.cfg.Explain == nil && len(p.core.holds) == 0
 }
 
 // passFast starts the best jobs as long as they have room, and then looks behind the
@@ -25,7 +25,7 @@ func (p *pass) onFastPath() bool {
 // that may come first within the foresight, with their scores; they are valid until the
 // next call.
 func (p *pass) passFast(fits []model.Ref) (contenders []model.Ref, ok bool) {
-	first := len(p.plan.Proposals)
+	first := len(p.core.plan.Proposals)
 	for leads := 0; !p.qs.blocked; leads++ {
 		if leads == mostLeads {
 			return nil, false
@@ -40,7 +40,7 @@ func (p *pass) passFast(fits []model.Ref) (contenders []model.Ref, ok bool) {
 			p.block(q.Ref, model.ReasonResources)
 		}
 	}
-	if len(p.plan.Proposals) > first {
+	if len(p.core.plan.Proposals) > first {
 		fits = p.findFits()
 	}
 	if p.qs.policy.Backfill != order.Easy {
@@ -65,7 +65,7 @@ func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
 	if len(fits) > 0 {
 		p.ensureReservation()
 	}
-	room := p.buf.room[:0]
+	room := p.core.buf.room[:0]
 	for _, ref := range fits {
 		i := p.qs.waiting.At(ref)
 		q := &p.qs.waiting.Jobs[i]
@@ -73,7 +73,7 @@ func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
 			room = append(room, c)
 		}
 	}
-	p.buf.room = room
+	p.core.buf.room = room
 	return room
 }
 
@@ -81,7 +81,7 @@ func (p *pass) harmlessOf(fits []model.Ref) []order.Candidate {
 // the answer and of the request sizes.
 func (p *pass) findFits() []model.Ref {
 	fits := p.qs.waiting.Fitting(p.qs.scratch.fits[:0], p.borrowable)
-	if p.borrowable > 0 || p.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
+	if p.borrowable > 0 || p.core.caps.Cap != (caps.Usage{}) { // else the numbers of nodes decide alone
 		fits = slices.DeleteFunc(fits, func(ref model.Ref) bool { return !p.mayFit(p.qs.waiting.Row(ref)) })
 	}
 	p.qs.scratch.fits = fits
@@ -124,7 +124,7 @@ func (p *pass) best() (at int32, contenders []model.Ref) {
 func (p *pass) examine(lead *waiting.Leader, at int32) bool {
 	q := &p.qs.waiting.Jobs[at]
 	q.Key = p.qs.score(q, p.qs.waiting.Wait(q, p.now))
-	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && p.jobs[q.Ref].Job < p.jobs[p.qs.waiting.Jobs[lead.At].Ref].Job)
+	better := q.Tier > lead.Tier || q.Key > lead.Key || (q.Key == lead.Key && p.core.jobs[q.Ref].Job < p.core.jobs[p.qs.waiting.Jobs[lead.At].Ref].Job)
 	if !better || p.held(order.Candidate{Ref: q.Ref}) != model.ReasonNone {
 		return false
 	}
@@ -142,7 +142,7 @@ func (p *pass) callFreshJobs() bool {
 	if !p.qs.holdsGood || p.qs.quietUntil <= p.now || p.qs.fair.Refresh() {
 		return true
 	}
-	p.freeze(p.qs)
+	p.core.freeze(p.qs)
 	for _, ref := range p.qs.fresh {
 		if !p.qs.waiting.Has(ref) {
 			continue

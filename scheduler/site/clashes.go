@@ -13,12 +13,12 @@ import (
 // might: shares of nodes are not examined. Its cost is that of the nodes in flight.
 func (p *pass) clashes() bool {
 	for _, ref := range p.qs.inFlight {
-		if p.contested(&p.jobs[ref].placement) {
+		if p.core.contested(&p.core.jobs[ref].placement) {
 			return true
 		}
 	}
-	for i := range p.resizes {
-		if x := &p.resizes[i]; x.queue == p.qs && p.contested(&x.gained) {
+	for i := range p.core.resizes {
+		if x := &p.core.resizes[i]; x.queue == p.qs && p.core.contested(&x.gained) {
 			return true
 		}
 	}
@@ -28,15 +28,15 @@ func (p *pass) clashes() bool {
 // eachStaying calls f with the placement of each job, seen by the vCluster, that is not
 // past, and with what its services gain by proposals in flight.
 func (p *pass) eachStaying(f func(*model.Placement)) {
-	for _, refs := range [...][]model.Ref{p.active, p.qs.inFlight} {
+	for _, refs := range [...][]model.Ref{p.core.active, p.qs.inFlight} {
 		for _, ref := range refs {
-			if j := &p.jobs[ref]; j.pastWalk != p.walk {
+			if j := &p.core.jobs[ref]; j.pastWalk != p.core.walk {
 				f(&j.placement)
 			}
 		}
 	}
-	for i := range p.resizes {
-		if x := &p.resizes[i]; x.queue == p.qs {
+	for i := range p.core.resizes {
+		if x := &p.core.resizes[i]; x.queue == p.qs {
 			f(&x.gained)
 		}
 	}
@@ -45,9 +45,9 @@ func (p *pass) eachStaying(f func(*model.Placement)) {
 // giveInForecast gives the nodes of ref back in the forecast, but for those that jobs
 // that clash with it still hold.
 func (p *pass) giveInForecast(forecast *place.Free, ref model.Ref, clashes bool) {
-	forecast.Give(&p.jobs[ref].placement)
+	forecast.Give(&p.core.jobs[ref].placement)
 	if clashes {
-		p.markPast(ref)
+		p.core.markPast(ref)
 		p.eachStaying(forecast.Retake)
 	}
 }
@@ -55,13 +55,13 @@ func (p *pass) giveInForecast(forecast *place.Free, ref model.Ref, clashes bool)
 // comesFree is the nodes of ref that will take work again when it leaves. The set is
 // valid until the next call.
 func (p *pass) comesFree(ref model.Ref, clashes bool) model.NodeSet {
-	free := p.buf.extra
+	free := p.core.buf.extra
 	clear(free)
-	for _, w := range p.jobs[ref].placement.Words {
-		free[w.Word] |= w.Mask & p.ready[w.Word]
+	for _, w := range p.core.jobs[ref].placement.Words {
+		free[w.Word] |= w.Mask & p.core.ready[w.Word]
 	}
 	if clashes {
-		p.markPast(ref)
+		p.core.markPast(ref)
 		p.eachStaying(func(placement *model.Placement) {
 			for _, w := range placement.Words {
 				free[w.Word] &^= w.Mask

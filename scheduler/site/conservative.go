@@ -15,10 +15,10 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 	plan := &p.qs.plan
 	plan.Due = model.Never
 	if next := p.nextPlan(); next > p.now {
-		first := len(p.plan.Proposals)
+		first := len(p.core.plan.Proposals)
 		p.passQueue(scalingUp)
-		for i := range p.plan.Proposals[first:] {
-			if q := &p.plan.Proposals[first+i]; q.Kind == model.ProposeAssign {
+		for i := range p.core.plan.Proposals[first:] {
+			if q := &p.core.plan.Proposals[first+i]; q.Kind == model.ProposeAssign {
 				plan.Forget(q.Ref)
 			}
 		}
@@ -28,7 +28,7 @@ func (p *pass) passTimeline(scalingUp []model.Ref) {
 	if len(p.qs.waiting.Jobs) > 0 {
 		plan.Planned = p.now // which says when the next may be, if a job waits
 	}
-	p.work.Passes++
+	p.core.work.Passes++
 	p.layTimeline()
 	line, swap := p.ranked()
 	for moved := true; moved; {
@@ -61,14 +61,14 @@ func (p *pass) nextPlan() model.Time {
 // ranked is the candidates in order, valid until the next call, and a lower bound on the
 // instant at which the plan for them would be another.
 func (p *pass) ranked() (line []order.Candidate, until model.Time) {
-	list := p.buf.room[:0]
+	list := p.core.buf.room[:0]
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
-		list = append(list, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
+		list = append(list, order.Candidate{Key: p.keyOf(&p.core.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
 	}
 	heap := p.heap(list)
 	heap.Init()
-	line, until = p.buf.tight[:0], p.planStableUntil()
+	line, until = p.core.buf.tight[:0], p.planStableUntil()
 	for len(heap.List) > 0 {
 		c := heap.List[0]
 		heap.Pop()
@@ -77,7 +77,7 @@ func (p *pass) ranked() (line []order.Candidate, until model.Time) {
 			until = min(until, p.overtakes(c, heap.List[0]))
 		}
 	}
-	p.buf.room, p.buf.tight = list, line
+	p.core.buf.room, p.core.buf.tight = list, line
 	return line, until
 }
 
@@ -93,19 +93,19 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 	p.qs.blocked, p.qs.reservation.Ref = false, -1
 	depth, tried := 0, 0
 	for _, c := range line {
-		if p.jobs[c.Ref].phase != queued {
+		if p.core.jobs[c.Ref].phase != queued {
 			continue
 		}
-		p.work.Examined++
+		p.core.work.Examined++
 		if r := p.screen(c); r != model.ReasonNone {
 			moved = p.cancelSlot(c.Ref) || moved
-			p.note(c.Ref, r)
+			p.core.note(c.Ref, r)
 			continue
 		}
-		if most := p.qs.policy.Window.Tests; (most > 0 && tried >= most) || !p.qs.plan.MayTest(p.jobs[c.Ref].User, p.qs.policy.MaxUserTests) {
+		if most := p.qs.policy.Window.Tests; (most > 0 && tried >= most) || !p.qs.plan.MayTest(p.core.jobs[c.Ref].User, p.qs.policy.MaxUserTests) {
 			p.qs.orderHolds = true
 			moved = p.cancelSlot(c.Ref) || moved
-			p.note(c.Ref, model.ReasonPriority)
+			p.core.note(c.Ref, model.ReasonPriority)
 			continue
 		}
 		tried++
@@ -127,11 +127,11 @@ func (p *pass) replan(line []order.Candidate) (moved bool) {
 func (p *pass) planStableUntil() model.Time {
 	policy := p.qs.policy
 	if policy.Expected || policy.MinScore > 0 || policy.Window.Length > 0 ||
-		len(p.site.Reservations) > 0 || len(p.holds) > 0 {
+		len(p.core.site.Reservations) > 0 || len(p.core.holds) > 0 {
 		return p.now
 	}
 	if policy.Ranking == ByScore {
-		return min(max(p.qs.ends.First(), p.now), p.ledger.NextTick(p.now))
+		return min(max(p.qs.ends.First(), p.now), p.core.ledger.NextTick(p.now))
 	}
 	if policy.Ranking == ByOrder && policy.Order.Static() {
 		return max(p.qs.ends.First(), p.now)
@@ -145,7 +145,7 @@ func (p *pass) overtakes(a, b order.Candidate) model.Time {
 	if p.qs.policy.Ranking != ByScore || a.Tier != b.Tier {
 		return model.Never
 	}
-	i, j := &p.jobs[a.Ref], &p.jobs[b.Ref]
+	i, j := &p.core.jobs[a.Ref], &p.core.jobs[b.Ref]
 	return p.now.Add(score.Overtake(model.Fixed(a.Key-b.Key), p.qs.policy.Weights[score.Wait], p.qs.terms.Penalty[j.Tenant+1], p.qs.terms.Penalty[i.Tenant+1],
 		p.now.Sub(j.Submit), p.now.Sub(i.Submit), p.qs.policy.Reference))
 }
@@ -154,21 +154,21 @@ func (p *pass) overtakes(a, b order.Candidate) model.Time {
 // predicted ends, and the reservations that stand.
 func (p *pass) layTimeline() {
 	plan := &p.qs.plan
-	plan.Begin(p.now, p.qs.free.Idle(), &p.caps)
+	plan.Begin(p.now, p.qs.free.Idle(), &p.core.caps)
 	clashes := p.clashes()
-	p.walk++
+	p.core.walk++
 	p.qs.ends.Ascend(p.now, func(at model.Time, ref model.Ref, _ int32) bool {
 		if at == model.Never {
 			return false
 		}
-		plan.Release(at, p.comesFree(ref, clashes), p.jobs[ref].needs)
+		plan.Release(at, p.comesFree(ref, clashes), p.core.jobs[ref].needs)
 		return true
 	})
-	for i := range p.site.Reservations {
-		plan.Split(p.site.Reservations[i].Start)
-		plan.Split(p.site.Reservations[i].End)
+	for i := range p.core.site.Reservations {
+		plan.Split(p.core.site.Reservations[i].Start)
+		plan.Split(p.core.site.Reservations[i].End)
 	}
-	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.jobs[ref].left, p.jobs[ref].needs })
+	plan.Restore(p.now, func(ref model.Ref) (model.Duration, caps.Usage) { return p.core.jobs[ref].left, p.core.jobs[ref].needs })
 }
 
 // slotIn plans for a job whose turn it is: it lifts its reservation, starts the
@@ -176,9 +176,9 @@ func (p *pass) layTimeline() {
 // instant; where that is the one it had, it keeps its nodes. keep says whether the
 // job may hold a reservation.
 func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
-	j, plan := &p.jobs[ref], &p.qs.plan
+	j, plan := &p.core.jobs[ref], &p.qs.plan
 	had := plan.Lift(ref, j.left, j.needs)
-	c := &p.buf.choice
+	c := &p.core.buf.choice
 	c.borrowed = false
 	limit := model.Never
 	if !keep {
@@ -190,28 +190,28 @@ func (p *pass) slotIn(ref model.Ref, keep bool) (started, moved bool) {
 		if at > p.now {
 			return plan.CapsFit(at, until, j.needs) && p.chooseIn(ref, at, nodes, &c.nodes)
 		}
-		return p.chooseIn(ref, at, nodes, &c.nodes) && p.overLimits(j, &c.nodes) == model.ReasonNone && plan.CapsFit(at, until, caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
+		return p.chooseIn(ref, at, nodes, &c.nodes) && p.core.overLimits(j, &c.nodes) == model.ReasonNone && plan.CapsFit(at, until, caps.Usage{Power: p.core.nodeClasses.Draw(&j.Allocation, &c.nodes), Bandwidth: j.needs.Bandwidth})
 	})
 	if at == p.now {
 		plan.Drop(had)
 		p.propose(ref, c)
-		plan.Take(at, plan.Until(at, j.left), p.buf.nodesOf(&c.nodes), j.needs)
+		plan.Take(at, plan.Until(at, j.left), p.core.buf.nodesOf(&c.nodes), j.needs)
 		return true, true
 	}
-	p.note(ref, p.shortOf(j))
+	p.core.note(ref, p.shortOf(j))
 	if at == model.Never {
 		plan.Drop(had)
 		return false, had >= 0
 	}
-	return false, plan.Set(had, ref, at, j.left, p.buf.nodesOf(&c.nodes), j.needs)
+	return false, plan.Set(had, ref, at, j.left, p.core.buf.nodesOf(&c.nodes), j.needs)
 }
 
 // shortOf is why a job that holds a reservation, or none, does not start now.
 func (p *pass) shortOf(j *job) model.Reason {
 	switch {
-	case !p.caps.Fits(caps.Usage{Power: j.needs.Power}):
+	case !p.core.caps.Fits(caps.Usage{Power: j.needs.Power}):
 		return model.ReasonPower
-	case !p.caps.Fits(j.needs):
+	case !p.core.caps.Fits(j.needs):
 		return model.ReasonBandwidth
 	case p.qs.free.Count(j.kind.class) >= j.NodesMin:
 		return model.ReasonPriority
@@ -221,17 +221,17 @@ func (p *pass) shortOf(j *job) model.Reason {
 
 // chooseIn selects nodes for ref among those given, for a run from at on.
 func (p *pass) chooseIn(ref model.Ref, at model.Time, nodes model.NodeSet, into *model.Placement) bool {
-	j := &p.jobs[ref]
-	avoid := p.avoids(ref, at, at.Add(j.left))
+	j := &p.core.jobs[ref]
+	avoid := p.core.avoids(ref, at, at.Add(j.left))
 	if avoid == nil {
-		avoid = p.buf.avoid
+		avoid = p.core.buf.avoid
 		clear(avoid)
 	}
 	for i := range avoid {
 		avoid[i] |= ^nodes[i]
 	}
 	q := p.qs.query(j, j.NodesMin, avoid)
-	return p.idle.Select(&q, into)
+	return p.core.idle.Select(&q, into)
 }
 
 // nodesOf is the nodes of a placement of whole nodes. The set is valid until the next
@@ -247,7 +247,7 @@ func (b *buffers) nodesOf(placement *model.Placement) model.NodeSet {
 
 // cancelSlot gives up the reservation of ref and says whether it had one.
 func (p *pass) cancelSlot(ref model.Ref) bool {
-	j := &p.jobs[ref]
+	j := &p.core.jobs[ref]
 	i := p.qs.plan.Lift(ref, j.left, j.needs)
 	p.qs.plan.Drop(i)
 	return i >= 0

@@ -16,8 +16,8 @@ func (p *pass) harmless(j *job, placement *model.Placement) bool {
 		return true
 	}
 	needs := caps.Usage{Bandwidth: j.Demand(placement.Nodes())}
-	if p.caps.Cap.Power > 0 { // it takes a look at each node
-		needs.Power = p.nodeClasses.Draw(&j.Allocation, placement)
+	if p.core.caps.Cap.Power > 0 { // it takes a look at each node
+		needs.Power = p.core.nodeClasses.Draw(&j.Allocation, placement)
 	}
 	return p.leavesRoom(placement, needs)
 }
@@ -49,17 +49,17 @@ func (p *pass) reservation() *future.Reservation {
 
 func (p *pass) reserve() *future.Reservation {
 	r := &p.qs.reservation
-	j := &p.jobs[r.Ref]
-	o := future.Outlook{Now: p.now, Ends: &p.qs.ends, Free: p.qs.free, Caps: &p.caps}
+	j := &p.core.jobs[r.Ref]
+	o := future.Outlook{Now: p.now, Ends: &p.qs.ends, Free: p.qs.free, Caps: &p.core.caps}
 	b := future.Blocked{Nodes: j.NodesMin, Left: j.left, Needs: j.needs, Mask: j.kind.mask}
 	switch {
 	case p.delicate(j):
 		p.forecast(r, &o, b)
-	case j.kind.all && !p.caps.Cap.Binds(j.needs) && int(p.readyCount) == len(p.site.Nodes):
+	case j.kind.all && !p.core.caps.Cap.Binds(j.needs) && int(p.core.readyCount) == len(p.core.site.Nodes):
 		r.Shadow(&o, b, p.qs.free.Count(j.kind.class))
 	default:
-		r.Count(&o, b, p.qs.free.Count(j.kind.class), p.ready, func(ref model.Ref) (*model.Placement, caps.Usage) {
-			leaves := &p.jobs[ref]
+		r.Count(&o, b, p.qs.free.Count(j.kind.class), p.core.ready, func(ref model.Ref) (*model.Placement, caps.Usage) {
+			leaves := &p.core.jobs[ref]
 			return &leaves.placement, leaves.needs
 		})
 	}
@@ -69,20 +69,20 @@ func (p *pass) reserve() *future.Reservation {
 // forecast finds the reservation with the free nodes themselves.
 func (p *pass) forecast(r *future.Reservation, o *future.Outlook, b future.Blocked) {
 	clashes := p.clashes()
-	p.walk++
+	p.core.walk++
 	query := func(at model.Time) place.Query {
-		return p.qs.query(&p.jobs[r.Ref], b.Nodes, p.avoids(r.Ref, at, at.Add(b.Left)))
+		return p.qs.query(&p.core.jobs[r.Ref], b.Nodes, p.core.avoids(r.Ref, at, at.Add(b.Left)))
 	}
-	r.Forecast(o, b, p.nextBoundary, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
+	r.Forecast(o, b, p.core.nextBoundary, query, func(forecast *place.Free, ref model.Ref) caps.Usage {
 		p.giveInForecast(forecast, ref, clashes)
-		return p.jobs[ref].needs
+		return p.core.jobs[ref].needs
 	})
 }
 
 // delicate says whether it matters which nodes are left to the blocked job, and not
 // only how many.
 func (p *pass) delicate(j *job) bool {
-	return p.cfg.Shared || j.IsSensitive() || len(p.holds) > 0 || len(p.site.Reservations) > 0 || p.clashes()
+	return p.core.cfg.Shared || j.IsSensitive() || len(p.core.holds) > 0 || len(p.core.site.Reservations) > 0 || p.clashes()
 }
 
 // mayGrow says whether a job in flight may take more nodes: no job is blocked,

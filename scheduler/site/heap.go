@@ -24,7 +24,7 @@ func (t *ties) Before(a, b model.Ref) bool {
 
 // heap is a heap of candidates of the pass, not in order yet.
 func (p *pass) heap(list []order.Candidate) order.Heap {
-	p.qs.scratch.ties = ties{p.Core, p.qs, p.now}
+	p.qs.scratch.ties = ties{p.core, p.qs, p.now}
 	h := order.Heap{List: list, Ties: &p.qs.scratch.ties}
 	if p.qs.policy.Ranking == ByOrder {
 		h.Tolerance = order.RankNear

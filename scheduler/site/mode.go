@@ -48,7 +48,7 @@ type documentedPlanner struct {
 func newPlanner(s *Core, qs *queueState) planner { return documentedPlanner{s, qs} }
 
 func (d documentedPlanner) pass(p *pass, scalingUp []model.Ref) {
-	first := len(p.plan.Proposals)
+	first := len(p.core.plan.Proposals)
 	if p.qs.policy.plans() {
 		p.passTimeline(scalingUp)
 	} else {
@@ -81,22 +81,22 @@ func newCodedPlanner(s *Core, qs *queueState) planner {
 type codedPasses struct{ c *codedPlanner }
 
 func (x codedPasses) pass(p *pass, _ []model.Ref) {
-	p.work.Passes++
-	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
+	p.core.work.Passes++
+	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	x.c.pass = p
 	p.qs.blocked = x.c.planner.Pass(p.now)
 	p.qs.quietUntil = p.now
 }
 
 func (x codedPasses) explain(ref model.Ref, now model.Time) score.Explanation {
-	return x.c.planner.Explain(&x.c.jobs[ref].Allocation, now)
+	return x.c.planner.Explain(&x.c.core.jobs[ref].Allocation, now)
 }
 
 // Waiting implements ascoded.Jobs.
 func (c *codedPlanner) Waiting(dst []ascoded.Job) []ascoded.Job {
 	for i := range c.qs.waiting.Jobs {
 		ref := c.qs.waiting.Jobs[i].Ref
-		j := &c.jobs[ref]
+		j := &c.core.jobs[ref]
 		dst = append(dst, ascoded.Job{Allocation: &j.Allocation, Ref: ref, Left: j.left})
 	}
 	return dst
@@ -104,8 +104,8 @@ func (c *codedPlanner) Waiting(dst []ascoded.Job) []ascoded.Job {
 
 // Running implements ascoded.Jobs.
 func (c *codedPlanner) Running(dst []ascoded.Running) []ascoded.Running {
-	for _, ref := range c.active {
-		j := &c.jobs[ref]
+	for _, ref := range c.core.active {
+		j := &c.core.jobs[ref]
 		dst = append(dst, ascoded.Running{Allocation: &j.Allocation, Nodes: &j.placement, Started: j.started})
 	}
 	return dst
@@ -113,7 +113,7 @@ func (c *codedPlanner) Running(dst []ascoded.Running) []ascoded.Running {
 
 // End implements ascoded.Jobs.
 func (c *codedPlanner) End(ref model.Ref) (model.Kind, model.Time, bool) {
-	j := &c.jobs[ref]
+	j := &c.core.jobs[ref]
 	return j.Kind, j.predicted, j.phase == running
 }
 
@@ -124,20 +124,20 @@ func (c *codedPlanner) Held(ref model.Ref, score model.Fixed) model.Reason {
 
 // Breaks implements ascoded.Limits.
 func (c *codedPlanner) Breaks(ref model.Ref, nodes *model.Placement) model.Reason {
-	j := &c.jobs[ref]
-	if r := c.overCap(j, nodes); r != model.ReasonNone {
+	j := &c.core.jobs[ref]
+	if r := c.core.overCap(j, nodes); r != model.ReasonNone {
 		return r
 	}
-	if r := c.overLimits(j, nodes); r != model.ReasonNone {
+	if r := c.core.overLimits(j, nodes); r != model.ReasonNone {
 		return r
 	}
 	u := claimOf(&j.Allocation, j.kind, nodes.Nodes())
-	return c.limited(j, &u)
+	return c.core.limited(j, &u)
 }
 
 // Allows implements ascoded.Limits.
 func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
-	j := &c.jobs[ref]
+	j := &c.core.jobs[ref]
 	grown := j.Allocation
 	grown.NodesMin = n
 	needs := caps.Usage{Power: leastDraw(&grown, j.kind), Bandwidth: j.Demand(n)}
@@ -145,12 +145,12 @@ func (c *codedPlanner) Allows(ref model.Ref, n int32) bool {
 		needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 	}
 	u := claimOf(&j.Allocation, j.kind, n)
-	return c.limited(j, &u) == model.ReasonNone && c.caps.Fits(needs)
+	return c.core.limited(j, &u) == model.ReasonNone && c.core.caps.Fits(needs)
 }
 
 // Usable implements ascoded.Nodes.
 func (c *codedPlanner) Usable(ref model.Ref) int32 {
-	j := &c.jobs[ref]
+	j := &c.core.jobs[ref]
 	if j.Divides() {
 		return c.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
 	}
@@ -159,7 +159,7 @@ func (c *codedPlanner) Usable(ref model.Ref) int32 {
 
 // Select implements ascoded.Nodes.
 func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.Reason) {
-	j := &c.jobs[ref]
+	j := &c.core.jobs[ref]
 	q := c.qs.query(j, n, c.avoided(ref))
 	if !c.qs.free.Select(&q, &c.found) {
 		return nil, c.why(j, &q)
@@ -169,25 +169,25 @@ func (c *codedPlanner) Select(ref model.Ref, n int32) (*model.Placement, model.R
 
 // Short implements ascoded.Nodes.
 func (c *codedPlanner) Short(ref model.Ref, n int32) model.Reason {
-	j := &c.jobs[ref]
+	j := &c.core.jobs[ref]
 	q := c.qs.query(j, n, c.avoided(ref))
 	return c.why(j, &q)
 }
 
 // Start implements ascoded.Nodes.
 func (c *codedPlanner) Start(ref model.Ref, nodes *model.Placement) {
-	j := &c.jobs[ref]
+	j := &c.core.jobs[ref]
 	j.usage = claimOf(&j.Allocation, j.kind, nodes.Nodes())
-	found := &c.buf.choice
+	found := &c.core.buf.choice
 	found.nodes.Set(nodes)
 	found.borrowed = false
 	c.propose(ref, found)
 }
 
 // Wait implements ascoded.Nodes.
-func (c *codedPlanner) Wait(ref model.Ref, why model.Reason) { c.note(ref, why) }
+func (c *codedPlanner) Wait(ref model.Ref, why model.Reason) { c.core.note(ref, why) }
 
 // avoided are the nodes that the job must not use if it starts now.
 func (c *codedPlanner) avoided(ref model.Ref) model.NodeSet {
-	return c.avoids(ref, c.now, c.now.Add(c.jobs[ref].left))
+	return c.core.avoids(ref, c.now, c.now.Add(c.core.jobs[ref].left))
 }

@@ -12,13 +12,13 @@ import (
 func (p *pass) turn() bool {
 	policy := p.qs.policy
 	if policy.Cycle == 0 {
-		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.boundary(p.now) || (p.qs.policy.plans() && p.qs.plan.Due <= p.now) || p.callFreshJobs()
+		return p.qs.dirty || p.qs.minScoreAt <= p.now || p.core.boundary(p.now) || (p.qs.policy.plans() && p.qs.plan.Due <= p.now) || p.callFreshJobs()
 	}
 	if p.now == p.qs.lastPass || p.now.Grid(policy.Cycle, policy.Phase) != p.now {
 		return false
 	}
 	p.qs.lastPass = p.now // also where nothing can change at this tick: there is one in an instant
-	return p.qs.dirty || p.qs.quietUntil <= p.now || p.cfg.EveryCycle || p.unsettled() || p.callFreshJobs()
+	return p.qs.dirty || p.qs.quietUntil <= p.now || p.core.cfg.EveryCycle || p.unsettled() || p.callFreshJobs()
 }
 
 // unsettled says whether the accounting ticks since the last pass have changed
@@ -27,7 +27,7 @@ func (p *pass) unsettled() bool {
 	if p.qs.accountsAt > p.now || p.qs.fair.Refresh() {
 		return p.qs.accountsAt <= p.now
 	}
-	p.qs.accountsAt = p.ledger.NextTick(p.now)
+	p.qs.accountsAt = p.core.ledger.NextTick(p.now)
 	return false
 }
 
@@ -69,11 +69,11 @@ func (p *pass) boundNextChange(anyFits bool, contenders []model.Ref, all bool) {
 	if policy.MinScore == 0 && (!p.qs.blocked || (!anyFits && !policy.Preempts)) {
 		return
 	}
-	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.site.Reservations) > 0 || len(p.holds) > 0 {
+	if policy.Ranking != ByScore || policy.Expected || policy.MinScore > 0 || len(p.core.site.Reservations) > 0 || len(p.core.holds) > 0 {
 		p.qs.quietUntil = p.now
 		return
 	}
-	p.qs.accountsAt = p.ledger.NextTick(p.now)
+	p.qs.accountsAt = p.core.ledger.NextTick(p.now)
 	p.qs.quietUntil = min(max(p.qs.ends.First(), p.now), p.now.Add(foresight))
 	p.untilPassed(contenders, all)
 }
@@ -124,7 +124,7 @@ const patience = model.Day
 // patience.
 func (p *pass) beyondPatience() bool {
 	policy := p.qs.policy
-	return policy.Cycle > 0 && max(min(p.qs.quietUntil, p.qs.accountsAt), p.now+1).Grid(policy.Cycle, policy.Phase) > p.lastFact.Add(patience)
+	return policy.Cycle > 0 && max(min(p.qs.quietUntil, p.qs.accountsAt), p.now+1).Grid(policy.Cycle, policy.Phase) > p.core.lastFact.Add(patience)
 }
 
 // still says whether nothing runs and nothing is asked for.

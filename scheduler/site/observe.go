@@ -335,7 +335,7 @@ func (s *Core) restored(f *model.Fact) {
 	for v := range s.home {
 		c.borrowed = c.borrowed || model.VClusterID(v) != j.VCluster && f.Placement.Within(s.home[v]) > 0
 	}
-	p := pass{Core: s, qs: j.queue, now: s.now}
+	p := pass{core: s, qs: j.queue, now: s.now}
 	p.occupy(f.Ref, c)
 	s.granted(f)
 }

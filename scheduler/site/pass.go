@@ -57,7 +57,7 @@ func (s *Core) withdraw() {
 // pass is one look of a vCluster at its queue. What it holds does not change until it is
 // over.
 type pass struct {
-	*Core
+	core       *Core
 	qs         *queueState
 	now        model.Time
 	borrowable int32 // nodes that the other vClusters would lend at most
@@ -67,8 +67,8 @@ type pass struct {
 // next call for that vCluster.
 func (s *Core) begin(qs *queueState, now model.Time) *pass {
 	p := &qs.scratch.pass
-	if p.Core == nil {
-		p.Core, p.qs = s, qs
+	if p.core == nil {
+		p.core, p.qs = s, qs
 	}
 	p.now, p.borrowable = now, 0
 	return p
@@ -93,27 +93,27 @@ func (p *pass) run() {
 	p.qs.underProvisioned = p.lacksNodes()
 	if p.qs.belowMinScore {
 		// The accounts may lift a job to min_score as well.
-		if at, may := p.ledger.NextChange(p.now); may {
+		if at, may := p.core.ledger.NextChange(p.now); may {
 			p.qs.minScoreAt = min(p.qs.minScoreAt, at)
 			p.qs.quietUntil = min(p.qs.quietUntil, max(at, p.now))
 		}
 	}
 	if kept && !p.qs.keepsNodes() {
-		p.vclusters.markOthersDirty(p.qs) // they may borrow what no job here waits for
+		p.core.vclusters.markOthersDirty(p.qs) // they may borrow what no job here waits for
 	}
 }
 
 // passCandidates is the pass of a vCluster in which a job waits.
 func (p *pass) passCandidates(scalingUp []model.Ref) {
-	p.freeze(p.qs)
+	p.core.freeze(p.qs)
 	p.qs.reservation.Reset()
 	p.qs.waiting.FreeChanged()
-	first := len(p.plan.Proposals)
+	first := len(p.core.plan.Proposals)
 	p.qs.by.pass(p, scalingUp)
 	p.dropIdleHolds()
-	if len(p.plan.Proposals) > first {
+	if len(p.core.plan.Proposals) > first {
 		p.qs.quietUntil = p.now // what is free has changed, and f9 with it
-	} else if (!p.qs.orderHolds || p.beyondPatience()) && p.still() && p.nextBoundary(p.now) == model.Never {
+	} else if (!p.qs.orderHolds || p.beyondPatience()) && p.core.still() && p.core.nextBoundary(p.now) == model.Never {
 		// Nothing runs and no job started, so no reservation holds a job
 		// back: time alone changes nothing but what min_score does.
 		p.qs.quietUntil, p.qs.accountsAt = p.qs.minScoreAt, model.Never
@@ -134,8 +134,8 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 		p.qs.holdsGood = p.qs.blocked
 		return
 	}
-	p.work.Passes++
-	first := len(p.plan.Proposals)
+	p.core.work.Passes++
+	first := len(p.core.plan.Proposals)
 	var contenders []model.Ref
 	fast := false
 	if p.onFastPath() {
@@ -144,7 +144,7 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 	if !fast {
 		p.passAll(nil)
 	}
-	if len(p.plan.Proposals) > first {
+	if len(p.core.plan.Proposals) > first {
 		return // there is another pass soon
 	}
 	p.boundNextChange(len(fits) > 0, contenders, !fast)
@@ -153,10 +153,10 @@ func (p *pass) passQueue(scalingUp []model.Ref) {
 
 // passServing is the pass in which services may get nodes.
 func (p *pass) passServing(scalingUp []model.Ref) {
-	p.work.Passes++
-	p.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
+	p.core.work.Passes++
+	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs) + len(scalingUp))
 	p.passAll(scalingUp)
-	if len(p.qs.waiting.Jobs) > 0 || p.nextBoundary(p.now) < model.Never {
+	if len(p.qs.waiting.Jobs) > 0 || p.core.nextBoundary(p.now) < model.Never {
 		p.qs.quietUntil = p.now // what overtakes a service, or opens nodes to it, is not foreseen
 	}
 }
@@ -164,7 +164,7 @@ func (p *pass) passServing(scalingUp []model.Ref) {
 // sorted is the candidates of a pass in two heaps, not in order yet: those that may have
 // room, the services that may get nodes among them, and those that have none.
 func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
-	with, without := p.buf.room[:0], p.buf.tight[:0]
+	with, without := p.core.buf.room[:0], p.core.buf.tight[:0]
 	for i := range p.qs.waiting.Jobs {
 		q := &p.qs.waiting.Jobs[i]
 		c := order.Candidate{Tier: q.Tier, Ref: q.Ref, At: int32(i)}
@@ -177,7 +177,7 @@ func (p *pass) sorted(scalingUp []model.Ref) (room, tight order.Heap) {
 	p.keys(with)
 	p.keys(without)
 	with = p.addScalingUp(with, scalingUp)
-	p.buf.room, p.buf.tight = with, without
+	p.core.buf.room, p.core.buf.tight = with, without
 	return p.heap(with), p.heap(without)
 }
 
@@ -187,7 +187,7 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 	room.Lead()
 	tight.Lead()
 	// Explanations say why the others wait, and min_score asks when they are released.
-	trimmed, thorough := false, p.cfg.Explain != nil || p.qs.policy.MinScore > 0
+	trimmed, thorough := false, p.core.cfg.Explain != nil || p.qs.policy.MinScore > 0
 	for len(room.List) > 0 || len(tight.List) > 0 {
 		if len(room.List) == 0 || (len(tight.List) > 0 && room.Before(&tight.List[0], &room.List[0])) {
 			p.tryTight(tight.List[0])
@@ -216,9 +216,9 @@ func (p *pass) passAll(scalingUp []model.Ref) {
 // pass is worth making: whether there are any, or the first blocked job may do something
 // about it.
 func (p *pass) split() (fits []model.Ref, worth bool) {
-	p.work.Examined += uint64(len(p.qs.waiting.Jobs))
+	p.core.work.Examined += uint64(len(p.qs.waiting.Jobs))
 	fits = p.findFits()
-	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && p.cfg.Explain == nil && policy.MinScore == 0 {
+	if policy := p.qs.policy; len(fits) == 0 && !policy.Preempts && p.core.cfg.Explain == nil && policy.MinScore == 0 {
 		// No job starts, whichever is first: the blocked one would only keep
 		// its own vCluster from lending.
 		for i := 0; i < len(p.qs.waiting.Jobs) && !p.qs.blocked; i++ {
@@ -231,7 +231,7 @@ func (p *pass) split() (fits []model.Ref, worth bool) {
 
 // keys works out what the candidates are ordered by.
 func (p *pass) keys(h []order.Candidate) {
-	if len(p.holds) > 0 {
+	if len(p.core.holds) > 0 {
 		for i := range h {
 			h[i].Tier = p.rankTier(h[i].Ref)
 		}
@@ -245,17 +245,17 @@ func (p *pass) keys(h []order.Candidate) {
 		return
 	}
 	for i := range h {
-		h[i].Key = p.keyOf(&p.jobs[h[i].Ref])
+		h[i].Key = p.keyOf(&p.core.jobs[h[i].Ref])
 	}
 }
 
 // rankTier is the tier of ref in a pass: above all others once all jobs have left
 // that were to make room for it, for its victims may be before it in the queue.
 func (p *pass) rankTier(ref model.Ref) int32 {
-	if p.holds.ready(ref) {
+	if p.core.holds.ready(ref) {
 		return math.MaxInt32
 	}
-	return p.tier(&p.jobs[ref])
+	return p.core.tier(&p.core.jobs[ref])
 }
 
 func (s *nodeState) tier(j *job) int32 {
@@ -267,29 +267,29 @@ func (s *nodeState) tier(j *job) int32 {
 
 // tryStart is the turn of a job that had room when the pass began.
 func (p *pass) tryStart(c order.Candidate) {
-	j := &p.jobs[c.Ref]
+	j := &p.core.jobs[c.Ref]
 	if j.phase == running {
 		p.growService(c.Ref)
 		return
 	}
-	if p.qs.blocked && p.cannotStart(p.qs.waiting.Row(c.Ref)) && p.cfg.Explain == nil && p.qs.policy.MinScore == 0 {
+	if p.qs.blocked && p.cannotStart(p.qs.waiting.Row(c.Ref)) && p.core.cfg.Explain == nil && p.qs.policy.MinScore == 0 {
 		return
 	}
 	if r := p.screen(c); r != model.ReasonNone {
-		p.note(c.Ref, r)
+		p.core.note(c.Ref, r)
 		return
 	}
-	found := &p.buf.choice
+	found := &p.core.buf.choice
 	if r := p.choose(c.Ref, found); r != model.ReasonNone {
 		p.block(c.Ref, r)
 		return
 	}
-	if r := p.overLimits(j, &found.nodes); r != model.ReasonNone { // which are known now
-		p.note(c.Ref, r)
+	if r := p.core.overLimits(j, &found.nodes); r != model.ReasonNone { // which are known now
+		p.core.note(c.Ref, r)
 		return
 	}
 	if p.qs.blocked && !p.mayPass(j, &found.nodes) {
-		p.note(c.Ref, model.ReasonPriority)
+		p.core.note(c.Ref, model.ReasonPriority)
 		return
 	}
 	p.propose(c.Ref, found)
@@ -310,10 +310,10 @@ func (p *pass) mayPass(j *job, nodes *model.Placement) bool {
 // tryTight is the turn of a job that had no room when the pass began.
 func (p *pass) tryTight(c order.Candidate) {
 	if r := p.screen(c); r != model.ReasonNone {
-		p.note(c.Ref, r)
+		p.core.note(c.Ref, r)
 		return
 	}
-	p.block(c.Ref, p.choose(c.Ref, &p.buf.choice))
+	p.block(c.Ref, p.choose(c.Ref, &p.core.buf.choice))
 }
 
 // screen is held for a job whose turn it is: of one held by min_score, the next look is
@@ -322,21 +322,21 @@ func (p *pass) screen(c order.Candidate) model.Reason {
 	r := p.held(c)
 	if r == model.ReasonMinScore {
 		p.qs.belowMinScore = true
-		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(&p.jobs[c.Ref]))
+		p.qs.minScoreAt = min(p.qs.minScoreAt, p.reaches(&p.core.jobs[c.Ref]))
 	}
 	return r
 }
 
 // held says which limit keeps j from starting now, whatever is free.
 func (p *pass) held(c order.Candidate) model.Reason {
-	policy, j := p.qs.policy, &p.jobs[c.Ref]
+	policy, j := p.qs.policy, &p.core.jobs[c.Ref]
 	if policy.MinScore > 0 && policy.Ranking == ByScore && model.Fixed(c.Key) < policy.MinScore {
 		return model.ReasonMinScore
 	}
-	if r := p.limited(j, &j.usage); r != model.ReasonNone {
+	if r := p.core.limited(j, &j.usage); r != model.ReasonNone {
 		return r
 	}
-	return p.graph.Gate(c.Ref)
+	return p.core.graph.Gate(c.Ref)
 }
 
 // limited says which hard limit j would exceed if it claimed u.
@@ -400,12 +400,12 @@ func (p *pass) reaches(j *job) model.Time {
 
 // block makes ref the first blocked job of the pass, when there is none yet.
 func (p *pass) block(ref model.Ref, r model.Reason) {
-	p.note(ref, r)
+	p.core.note(ref, r)
 	if p.qs.blocked {
 		return
 	}
 	p.qs.blocked = true
-	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.seq
+	p.qs.reservation.Ref, p.qs.reservation.Since = ref, p.core.seq
 	if p.qs.policy.Preempts {
 		p.preempt(ref)
 	}
@@ -414,12 +414,12 @@ func (p *pass) block(ref model.Ref, r model.Reason) {
 // propose asks for the nodes chosen for the job under ref.
 func (p *pass) propose(ref model.Ref, c *choice) {
 	p.occupy(ref, c)
-	j := &p.jobs[ref]
-	p.seq++
-	j.seq = p.seq
-	p.plan.Again = p.plan.Again || j.Kind == model.Reactive && !p.qs.mode.fixedServiceSize && j.wants() > j.NodesMin
-	p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
-		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref,
+	j := &p.core.jobs[ref]
+	p.core.seq++
+	j.seq = p.core.seq
+	p.core.plan.Again = p.core.plan.Again || j.Kind == model.Reactive && !p.qs.mode.fixedServiceSize && j.wants() > j.NodesMin
+	p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
+		Kind: model.ProposeAssign, Borrowed: j.borrowed, VCluster: j.VCluster, Seq: p.core.seq, Job: j.Job, Ref: ref,
 		Request: j.request, Placement: j.placement,
 	})
 }
@@ -427,8 +427,8 @@ func (p *pass) propose(ref model.Ref, c *choice) {
 // occupy takes the job under ref out of the queue and counts the nodes chosen as taken by
 // it, until the quorum's answer is observed.
 func (p *pass) occupy(ref model.Ref, c *choice) {
-	j := &p.jobs[ref]
-	p.leave(ref)
+	j := &p.core.jobs[ref]
+	p.core.leave(ref)
 	j.placement.Set(&c.nodes)
 	j.borrowed = c.borrowed
 	j.phase = proposed
@@ -437,11 +437,11 @@ func (p *pass) occupy(ref model.Ref, c *choice) {
 	p.qs.inFlight = append(p.qs.inFlight, ref)
 	j.predicted = p.now.Add(j.left)
 	p.qs.ends.Insert(j.predicted, ref, j.placement.Nodes())
-	p.setTaken(j)
-	p.ledger.Reserve(&j.usage)
-	p.graph.Started(ref)
-	p.setNeeds(j)
-	p.lend(j, 1)
-	p.vclusters.invalidateBounds(p.now) // the caps of all have less room
-	p.note(ref, model.ReasonNone)
+	p.core.setTaken(j)
+	p.core.ledger.Reserve(&j.usage)
+	p.core.graph.Started(ref)
+	p.core.setNeeds(j)
+	p.core.lend(j, 1)
+	p.core.vclusters.invalidateBounds(p.now) // the caps of all have less room
+	p.core.note(ref, model.ReasonNone)
 }

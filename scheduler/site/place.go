@@ -66,7 +66,7 @@ func (s *Core) avoids(ref model.Ref, from, until model.Time) model.NodeSet {
 // mayFit says whether the free nodes would do for a waiting job by their number.
 // It is cheap and errs on the side of yes.
 func (p *pass) mayFit(q *waiting.Job) bool {
-	if (q.Needs.Power > 0 || q.Needs.Bandwidth > 0) && !p.caps.Fits(q.Needs) {
+	if (q.Needs.Power > 0 || q.Needs.Bandwidth > 0) && !p.core.caps.Fits(q.Needs) {
 		return false
 	}
 	free := p.qs.waiting.Free(q.Size)
@@ -77,17 +77,17 @@ func (p *pass) mayFit(q *waiting.Job) bool {
 // are all nodes, whole and by one GPU; where nodes are divided by more, there may always
 // be room for a small share.
 func (p *pass) anyRoom() bool {
-	return p.site.Amounts || p.qs.waiting.Free(0) > 0 || (p.cfg.Shared && p.qs.waiting.Free(1) > 0)
+	return p.core.site.Amounts || p.qs.waiting.Free(0) > 0 || (p.core.cfg.Shared && p.qs.waiting.Free(1) > 0)
 }
 
 // lendable bounds what all other vClusters would lend to this one now.
 func (p *pass) lendable() (n int32) {
-	if !p.site.VClusters[p.qs.id].Borrow {
+	if !p.core.site.VClusters[p.qs.id].Borrow {
 		return 0
 	}
-	for v := range p.home {
-		if vc := &p.site.VClusters[v]; v != int(p.qs.id) && vc.Lend && !p.vclusters[v].keepsNodes() {
-			n += max(0, vc.Lendable(p.homes[v])-p.lent[v])
+	for v := range p.core.home {
+		if vc := &p.core.site.VClusters[v]; v != int(p.qs.id) && vc.Lend && !p.core.vclusters[v].keepsNodes() {
+			n += max(0, vc.Lendable(p.core.homes[v])-p.core.lent[v])
 		}
 	}
 	return n
@@ -108,11 +108,11 @@ type choice struct {
 
 // choose selects nodes for the waiting job under ref, or says why there are none.
 func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
-	j := &p.jobs[ref]
+	j := &p.core.jobs[ref]
 	c.borrowed = false
-	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
+	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
 	if j.usage.Divides {
-		p.confine(j, &q)
+		p.core.confine(j, &q)
 	}
 	if !p.qs.free.Select(&q, &c.nodes) {
 		if !p.borrow(j, &q, &c.nodes) {
@@ -120,7 +120,7 @@ func (p *pass) choose(ref model.Ref, c *choice) model.Reason {
 		}
 		c.borrowed = true
 	}
-	return p.overCap(j, &c.nodes)
+	return p.core.overCap(j, &c.nodes)
 }
 
 // confine keeps j to the nodes that a limit on nodes leaves it.
@@ -168,18 +168,18 @@ func (p *pass) why(j *job, q *place.Query) model.Reason {
 
 // borrow completes the nodes of j with idle ones of vClusters that lend.
 func (p *pass) borrow(j *job, q *place.Query, nodes *model.Placement) bool {
-	if !p.cfg.borrows(&j.Allocation, j.kind) {
+	if !p.core.cfg.borrows(&j.Allocation, j.kind) {
 		return false
 	}
 	need := j.NodesMin - p.own(j, q.Avoid)
-	lent, lender := p.buf.extra, p.buf.lender
+	lent, lender := p.core.buf.extra, p.core.buf.lender
 	clear(lent)
-	for v := range p.home {
-		if vc := &p.site.VClusters[v]; v == int(p.qs.id) || !vc.Lend || p.vclusters[v].keepsNodes() || need <= 0 {
+	for v := range p.core.home {
+		if vc := &p.core.site.VClusters[v]; v == int(p.qs.id) || !vc.Lend || p.core.vclusters[v].keepsNodes() || need <= 0 {
 			continue
 		}
-		may := min(need, p.site.VClusters[v].Lendable(p.homes[v])-p.lent[v])
-		copy(lender, p.home[v])
+		may := min(need, p.core.site.VClusters[v].Lendable(p.core.homes[v])-p.core.lent[v])
+		copy(lender, p.core.home[v])
 		lender.And(j.kind.foreign)
 		p.qs.free.Roomy(q, lender)
 		need -= p.qs.free.Lowest(lender, q.Avoid, lent, may)
@@ -226,12 +226,12 @@ func (s *Core) overPool(j *job, n int32) bool { return j.IsSensitive() && !s.cap
 // grow offers the jobs proposed since first that take a range of nodes what
 // no other job could use, in the order in which they were proposed.
 func (p *pass) grow(first int) {
-	for i := first; i < len(p.plan.Proposals); i++ {
-		proposal := &p.plan.Proposals[i]
+	for i := first; i < len(p.core.plan.Proposals); i++ {
+		proposal := &p.core.plan.Proposals[i]
 		if proposal.Kind != model.ProposeAssign || proposal.Borrowed {
 			continue
 		}
-		j := &p.jobs[proposal.Ref]
+		j := &p.core.jobs[proposal.Ref]
 		if j.NodesMax > j.NodesMin && j.Kind != model.Reactive && p.mayGrow(j) {
 			p.growJob(proposal)
 		}
@@ -241,7 +241,7 @@ func (p *pass) grow(first int) {
 // growJob finds the largest size at which the job of a proposal has room, keeps the
 // limits and delays no other, and moves its proposal there.
 func (p *pass) growJob(proposal *model.Proposal) {
-	j := &p.jobs[proposal.Ref]
+	j := &p.core.jobs[proposal.Ref]
 	have := j.placement.Nodes()
 	p.qs.free.Give(&j.placement)
 	most := p.qs.free.Count(j.kind.class)
@@ -263,7 +263,7 @@ func (p *pass) growJob(proposal *model.Proposal) {
 // so many nodes draw, the caps let the job in flight have. Both only get tighter
 // with its size.
 func (p *pass) allowed(j *job, have, most int32) int32 {
-	left := p.caps.Used.Minus(j.needs)
+	left := p.core.caps.Used.Minus(j.needs)
 	grown := j.Allocation
 	over := func(i int) bool {
 		n := have + 1 + int32(i)
@@ -272,7 +272,7 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 		if j.Power > 0 {
 			needs.Power = j.Power * int64(n) / int64(j.NodesMin)
 		}
-		return p.ledger.CheckResize(&j.usage, n) != model.ReasonNone || !p.caps.Cap.Allows(needs, left)
+		return p.core.ledger.CheckResize(&j.usage, n) != model.ReasonNone || !p.core.caps.Cap.Allows(needs, left)
 	}
 	return have + int32(sort.Search(int(max(0, most-have)), over))
 }
@@ -280,24 +280,24 @@ func (p *pass) allowed(j *job, have, most int32) int32 {
 // larger tries size n for a job that is in flight; its nodes are given back
 // for the trial.
 func (p *pass) larger(ref model.Ref, n int32) bool {
-	j := &p.jobs[ref]
-	fits := p.ledger.CheckResize(&j.usage, n) == model.ReasonNone
-	q := p.qs.query(j, n, p.avoids(ref, p.now, p.now.Add(j.left)))
-	nodes := &p.buf.choice.nodes
+	j := &p.core.jobs[ref]
+	fits := p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone
+	q := p.qs.query(j, n, p.core.avoids(ref, p.now, p.now.Add(j.left)))
+	nodes := &p.core.buf.choice.nodes
 	if !fits || !p.qs.free.Select(&q, nodes) {
 		return false
 	}
-	p.countNeeds(j, -1)
-	p.ledger.Unreserve(&j.usage)
-	if p.overCap(j, nodes) != model.ReasonNone || p.overPool(j, n) || p.overLimits(j, nodes) != model.ReasonNone {
-		p.ledger.Reserve(&j.usage)
-		p.countNeeds(j, 1)
+	p.core.countNeeds(j, -1)
+	p.core.ledger.Unreserve(&j.usage)
+	if p.core.overCap(j, nodes) != model.ReasonNone || p.core.overPool(j, n) || p.core.overLimits(j, nodes) != model.ReasonNone {
+		p.core.ledger.Reserve(&j.usage)
+		p.core.countNeeds(j, 1)
 		return false
 	}
 	j.usage = claimOf(&j.Allocation, j.kind, n)
 	j.placement.Set(nodes)
-	p.setTaken(j)
-	p.ledger.Reserve(&j.usage)
-	p.setNeeds(j)
+	p.core.setTaken(j)
+	p.core.ledger.Reserve(&j.usage)
+	p.core.setNeeds(j)
 	return true
 }

@@ -19,37 +19,37 @@ type failedPreemption struct {
 // preempt looks for running jobs whose nodes would make room for the blocked
 // one, and proposes that they leave.
 func (p *pass) preempt(ref model.Ref) {
-	if p.holds.has(ref) || p.qs.failedPreemption == (failedPreemption{ref, p.factSeq}) {
+	if p.core.holds.has(ref) || p.qs.failedPreemption == (failedPreemption{ref, p.core.factSeq}) {
 		return // it waits for victims already, or there are none
 	}
-	j := &p.jobs[ref]
+	j := &p.core.jobs[ref]
 	trigger := preempt.Priority
 	if j.IsSensitive() {
 		trigger = preempt.Sensitive
 	}
-	if p.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim) {
+	if p.core.lent[p.qs.id] > 0 && p.proposePreemption(ref, preempt.Reclaim) {
 		return
 	}
 	if !p.proposePreemption(ref, trigger) {
-		p.qs.failedPreemption = failedPreemption{ref, p.factSeq}
+		p.qs.failedPreemption = failedPreemption{ref, p.core.factSeq}
 	}
 }
 
 // proposePreemption proposes the victims of one trigger; it says whether there are any.
 func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
-	j := &p.jobs[ref]
+	j := &p.core.jobs[ref]
 	running := p.preemptible(ref, trigger)
 	if len(running) == 0 {
 		return false
 	}
-	t := trial{s: p.Core, qs: p.qs, ref: ref, now: p.now, free: p.buf.trial, used: p.caps.Used}
+	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
 	t.free.CopyFrom(p.qs.free)
 	cfg := &p.qs.policy.Preemption
-	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.buf.selected)
-	if p.buf.selected = selected; !ok || len(selected) == 0 {
+	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.core.buf.selected)
+	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
 		return false
 	}
-	c := hold{ref: ref, nodes: model.NewNodeSet(len(p.site.Nodes))}
+	c := hold{ref: ref, nodes: model.NewNodeSet(len(p.core.site.Nodes))}
 	reason := model.ReasonPreempted
 	if trigger == preempt.Reclaim {
 		reason = model.ReasonReclaimed
@@ -57,15 +57,15 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	for _, i := range selected {
 		v := &running[i]
 		t.Give(v)
-		p.seq++
-		c.victims = append(c.victims, victim{v.Ref, p.seq})
-		p.jobs[v.Ref].leaving, p.jobs[v.Ref].preemptSeq = true, p.seq
-		p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
-			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: p.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
+		p.core.seq++
+		c.victims = append(c.victims, victim{v.Ref, p.core.seq})
+		p.core.jobs[v.Ref].leaving, p.core.jobs[v.Ref].preemptSeq = true, p.core.seq
+		p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
+			Kind: model.ProposePreempt, Reason: reason, VCluster: j.VCluster, Seq: p.core.seq, Job: j.Job, Ref: ref, Victim: v.Ref,
 		})
 	}
-	q := p.qs.query(j, j.NodesMin, p.avoids(ref, p.now, p.now.Add(j.left)))
-	if nodes := &p.buf.choice.nodes; t.free.Select(&q, nodes) {
+	q := p.qs.query(j, j.NodesMin, p.core.avoids(ref, p.now, p.now.Add(j.left)))
+	if nodes := &p.core.buf.choice.nodes; t.free.Select(&q, nodes) {
 		for _, w := range nodes.Words {
 			c.nodes[w.Word] |= w.Mask
 		}
@@ -73,8 +73,8 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 			c.nodes.Add(h.Node)
 		}
 	}
-	p.holds = append(p.holds, c)
-	p.vclusters.invalidateBounds(p.now) // the nodes kept may be those that others wait for
+	p.core.holds = append(p.core.holds, c)
+	p.core.vclusters.invalidateBounds(p.now) // the nodes kept may be those that others wait for
 	return true
 }
 
@@ -90,18 +90,18 @@ func (s *nodeState) classAgainst(j, r *job) int32 {
 // preemptible lists the running jobs that might leave. The list is valid until the next
 // call.
 func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Victim {
-	j := &p.jobs[ref]
-	list, usableNodes := p.buf.victims[:0], p.buf.extra
-	avoid := p.avoids(ref, p.now, p.now.Add(j.left))
+	j := &p.core.jobs[ref]
+	list, usableNodes := p.core.buf.victims[:0], p.core.buf.extra
+	avoid := p.core.avoids(ref, p.now, p.now.Add(j.left))
 	copy(usableNodes, j.kind.mask)
-	usableNodes.And(p.ready)
+	usableNodes.And(p.core.ready)
 	if avoid != nil {
 		usableNodes.AndNot(avoid)
 	}
-	jobs, home, id := p.jobs, p.home[p.qs.id], p.qs.id
-	for _, running := range p.active {
+	jobs, home, id := p.core.jobs, p.core.home[p.qs.id], p.qs.id
+	for _, running := range p.core.active {
 		r := &jobs[running]
-		if r.leaving || (trigger == preempt.Priority && p.classAgainst(j, r) >= j.Class) {
+		if r.leaving || (trigger == preempt.Priority && p.core.classAgainst(j, r) >= j.Class) {
 			continue
 		}
 		lent := r.borrowed && r.VCluster != id && r.placement.Within(home) > 0
@@ -112,16 +112,16 @@ func (p *pass) preemptible(ref model.Ref, trigger preempt.Trigger) []preempt.Vic
 		if usable == 0 {
 			continue
 		}
-		st := p.ledger.Standing(r.Tenant)
+		st := p.core.ledger.Standing(r.Tenant)
 		list = append(list, preempt.Victim{
-			Ref: running, Job: r.Job, Class: p.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
+			Ref: running, Job: r.Job, Class: p.core.classAgainst(j, r), Start: r.started, Walltime: r.Walltime, Elapsed: p.now.Sub(r.started) + max(0, r.Walltime-r.left),
 			Nodes: r.placement.Nodes(), Usable: usable, GPUs: r.kind.gpusOf(&r.Allocation),
 			Checkpoint: r.Checkpoint, CkptBytes: r.CkptBytes, LastCheckpoint: r.saved,
 			Sensitive: r.IsSensitive(), Preemptible: r.Preemptible(), Borrowed: lent,
 			Burst: st.Burst > model.One && st.Share > 0 && st.Used > st.Share,
 		})
 	}
-	p.buf.victims = list
+	p.core.buf.victims = list
 	return list
 }
 
@@ -171,10 +171,10 @@ func (s *Core) dropHold(ref model.Ref) {
 // dropIdleHolds gives up the holds of jobs of the vCluster that could not start although all
 // their victims have left: a limit holds them now.
 func (p *pass) dropIdleHolds() {
-	for i := 0; i < len(p.holds); {
-		c := &p.holds[i]
-		if j := &p.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && j.phase == queued {
-			p.dropHold(c.ref)
+	for i := 0; i < len(p.core.holds); {
+		c := &p.core.holds[i]
+		if j := &p.core.jobs[c.ref]; len(c.victims) == 0 && j.queue == p.qs && j.phase == queued {
+			p.core.dropHold(c.ref)
 			continue
 		}
 		i++

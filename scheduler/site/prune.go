@@ -17,13 +17,13 @@ func (p *pass) cannotStart(q *waiting.Job) bool {
 func (p *pass) wouldDelay(q *waiting.Job) bool {
 	h := &p.qs.reservation
 	return q.Need > h.Spare && h.ByCount() && h.At != model.Never && p.now.Add(q.Left) > h.At &&
-		!q.Borrows && q.Class == p.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
+		!q.Borrows && q.Class == p.core.jobs[h.Ref].kind.class && p.qs.policy.Backfill == order.Easy
 }
 
 // ensureReservation finds the reservation of the blocked job where numbers of nodes decide it, so
 // that most of those behind it need no closer look.
 func (p *pass) ensureReservation() {
-	if p.qs.policy.Backfill == order.Easy && !p.qs.reservation.Known() && !p.delicate(&p.jobs[p.qs.reservation.Ref]) {
+	if p.qs.policy.Backfill == order.Easy && !p.qs.reservation.Known() && !p.delicate(&p.core.jobs[p.qs.reservation.Ref]) {
 		p.reserve()
 	}
 }
@@ -36,7 +36,7 @@ func (p *pass) prune(room *order.Heap) {
 	}
 	kept := room.List[:0]
 	for _, c := range room.List {
-		if p.jobs[c.Ref].phase == running || !p.cannotStart(p.entry(&c)) {
+		if p.core.jobs[c.Ref].phase == running || !p.cannotStart(p.entry(&c)) {
 			kept = append(kept, c)
 		}
 	}

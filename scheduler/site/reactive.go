@@ -68,7 +68,7 @@ func (s *Core) dropService(ref model.Ref) {
 // shrink proposes that services give up what they are not to have any more.
 func (p *pass) shrink() {
 	for _, ref := range p.qs.services {
-		j := &p.jobs[ref]
+		j := &p.core.jobs[ref]
 		if j.leaving || j.resizing || j.placement.Nodes() <= j.wants() {
 			continue
 		}
@@ -84,7 +84,7 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 		placement.Words, placement.Shares = placement.Words[:0], placement.Shares[:0]
 		for _, ready := range [...]bool{true, false} {
 			for _, h := range j.placement.Shares {
-				if p.ready.Has(h.Node) == ready && int32(len(placement.Shares)) < n {
+				if p.core.ready.Has(h.Node) == ready && int32(len(placement.Shares)) < n {
 					placement.Shares = append(placement.Shares, h)
 				}
 			}
@@ -92,7 +92,7 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 		model.SortShares(placement.Shares)
 		return
 	}
-	avoid := p.buf.avoid
+	avoid := p.core.buf.avoid
 	q := j.queue.query(j, n, avoid)
 	for _, ready := range [...]bool{true, false} {
 		for w := range avoid {
@@ -100,10 +100,10 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 		}
 		for _, w := range j.placement.Words {
 			if avoid[w.Word] &^= w.Mask; ready {
-				avoid[w.Word] |= ^p.ready[w.Word]
+				avoid[w.Word] |= ^p.core.ready[w.Word]
 			}
 		}
-		if p.idle.Select(&q, placement) {
+		if p.core.idle.Select(&q, placement) {
 			return
 		}
 	}
@@ -119,9 +119,9 @@ func (p *pass) stays(j *job, n int32, placement *model.Placement) {
 // findScalingUp is the services that may get nodes in this pass, valid until the next call:
 // they are to have more, there is one at least, and their limits allow it.
 func (p *pass) findScalingUp() []model.Ref {
-	up := p.buf.scalingUp[:0]
+	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
-		j := &p.jobs[ref]
+		j := &p.core.jobs[ref]
 		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.roomFor(j) == 0 {
 			continue
 		}
@@ -129,7 +129,7 @@ func (p *pass) findScalingUp() []model.Ref {
 			up = append(up, ref)
 		}
 	}
-	p.buf.scalingUp = up
+	p.core.buf.scalingUp = up
 	return up
 }
 
@@ -146,10 +146,10 @@ func (p *pass) roomFor(j *job) int32 {
 func (p *pass) atLimit(j *job, size int32) model.Reason {
 	c := j.usage
 	c.Nodes = size
-	if r := p.ledger.CheckResize(&c, size+1); r != model.ReasonNone {
+	if r := p.core.ledger.CheckResize(&c, size+1); r != model.ReasonNone {
 		return r
 	}
-	if p.overPool(j, 1) {
+	if p.core.overPool(j, 1) {
 		return model.ReasonSensitivePool
 	}
 	return model.ReasonNone
@@ -158,7 +158,7 @@ func (p *pass) atLimit(j *job, size int32) model.Reason {
 // addScalingUp gives services that may get nodes their place among the candidates.
 func (p *pass) addScalingUp(h []order.Candidate, scalingUp []model.Ref) []order.Candidate {
 	for _, ref := range scalingUp {
-		h = append(h, order.Candidate{Key: p.keyOf(&p.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: -1})
+		h = append(h, order.Candidate{Key: p.keyOf(&p.core.jobs[ref]), Tier: p.rankTier(ref), Ref: ref, At: -1})
 	}
 	return h
 }
@@ -171,7 +171,7 @@ func (p *pass) growService(ref model.Ref) {
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy {
 		p.reservation() // before anything of this service is in flight
 	}
-	until := p.jobs[ref].predictedEnd(p.now)
+	until := p.core.jobs[ref].predictedEnd(p.now)
 	p.gain(ref, until, p.avoidsMore(ref, p.now, until), func(x *resize) bool {
 		return !p.qs.blocked || p.qs.policy.Backfill == order.FirstFit || p.harmlessGain(until, &x.gained, x.more)
 	})
@@ -181,8 +181,8 @@ func (p *pass) growService(ref model.Ref) {
 // gets as many nodes as it lacks and may have, none of them in avoid. It returns what is
 // proposed, nil for nothing.
 func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may func(*resize) bool) *resize {
-	j := &p.jobs[ref]
-	have, nodes := j.placement.Nodes(), &p.buf.choice.nodes
+	j := &p.core.jobs[ref]
+	have, nodes := j.placement.Nodes(), &p.core.buf.choice.nodes
 	for n := have + p.findable(j, until, avoid); n > have; n-- {
 		q := p.qs.query(j, n-have, avoid)
 		if !p.qs.free.Select(&q, nodes) {
@@ -193,7 +193,7 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 			p.proposeSize(x)
 			return x
 		}
-		p.dropResize(len(p.resizes) - 1)
+		p.core.dropResize(len(p.core.resizes) - 1)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.placement.Nodes()
 	most := p.allowed(j, have, min(j.wants(), have+p.roomFor(j))) - have
-	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.cfg.Shared && !p.outOfTheWay(until) {
+	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.outOfTheWay(until) {
 		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
 	if p.qs.policy.ConformanceFirst && j.Topology == model.Spread {
@@ -226,10 +226,10 @@ func (j *job) predictedEnd(now model.Time) model.Time {
 // avoidsMore is avoids for what a running job gains: other nodes than its own, and
 // of the same fingerprint where it is sensitive.
 func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
-	j := &p.jobs[ref]
-	avoid := p.avoids(ref, from, until)
+	j := &p.core.jobs[ref]
+	avoid := p.core.avoids(ref, from, until)
 	if avoid == nil {
-		avoid = p.buf.avoid
+		avoid = p.core.buf.avoid
 		clear(avoid)
 	}
 	first := model.NodeID(-1)
@@ -248,8 +248,8 @@ func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 		own(h.Node)
 	}
 	if j.IsSensitive() {
-		for n := range p.site.Nodes {
-			if p.site.Nodes[n].Fingerprint != p.site.Nodes[first].Fingerprint {
+		for n := range p.core.site.Nodes {
+			if p.core.site.Nodes[n].Fingerprint != p.core.site.Nodes[first].Fingerprint {
 				avoid.Add(model.NodeID(n))
 			}
 		}
@@ -260,14 +260,14 @@ func (p *pass) avoidsMore(ref model.Ref, from, until model.Time) model.NodeSet {
 // fitsAt completes x, by which its service gains the nodes and has n nodes then. It
 // says whether its limits and the caps allow that.
 func (p *pass) fitsAt(x *resize, nodes *model.Placement, n int32) bool {
-	j := &p.jobs[x.ref]
+	j := &p.core.jobs[x.ref]
 	x.gained.Set(nodes)
 	union(&j.placement, &x.gained, &x.whole)
 	x.nodes = x.gained.Nodes()
-	needs := caps.Usage{Power: p.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
+	needs := caps.Usage{Power: p.core.nodeClasses.Draw(&j.Allocation, &x.whole), Bandwidth: j.Demand(n)}
 	x.more = needs.Minus(j.needs)
-	left := p.caps.Used.Minus(j.needs)
-	return p.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.overLimits(j, &x.gained) == model.ReasonNone && p.caps.Cap.Allows(needs, left) && !p.overPool(j, x.nodes)
+	left := p.core.caps.Used.Minus(j.needs)
+	return p.core.ledger.CheckResize(&j.usage, n) == model.ReasonNone && p.core.overLimits(j, &x.gained) == model.ReasonNone && p.core.caps.Cap.Allows(needs, left) && !p.core.overPool(j, x.nodes)
 }
 
 // union writes what a and b name, which have no node in common, into p.
@@ -288,32 +288,32 @@ func union(a, b, placement *model.Placement) {
 // growPlanned gives services what no job has planned for, under Conservative.
 func (p *pass) growPlanned() {
 	for _, ref := range p.findScalingUp() {
-		end := p.jobs[ref].predictedEnd(p.now)
+		end := p.core.jobs[ref].predictedEnd(p.now)
 		until := end
 		if end < model.Never {
 			until = p.qs.plan.Rounded(end)
 		}
 		avoid := p.avoidsMore(ref, p.now, end)
-		free := p.buf.extra
+		free := p.core.buf.extra
 		p.qs.plan.Throughout(p.now, until, free)
 		for w := range avoid {
 			avoid[w] |= ^free[w]
 		}
 		if x := p.gain(ref, end, avoid, func(x *resize) bool { return p.qs.plan.CapsFit(p.now, until, x.more) }); x != nil {
-			p.qs.plan.Take(p.now, until, p.buf.nodesOf(&x.gained), x.more)
+			p.qs.plan.Take(p.now, until, p.core.buf.nodesOf(&x.gained), x.more)
 		}
 	}
 }
 
 // newResize is an empty change of size of a service, the last of s.resizes.
 func (p *pass) newResize(ref model.Ref) *resize {
-	n := len(p.resizes)
-	if n < cap(p.resizes) {
-		p.resizes = p.resizes[:n+1] // with the memory of one that was dropped
+	n := len(p.core.resizes)
+	if n < cap(p.core.resizes) {
+		p.core.resizes = p.core.resizes[:n+1] // with the memory of one that was dropped
 	} else {
-		p.resizes = append(p.resizes, resize{})
+		p.core.resizes = append(p.core.resizes, resize{})
 	}
-	x, j := &p.resizes[n], &p.jobs[ref]
+	x, j := &p.core.resizes[n], &p.core.jobs[ref]
 	x.ref, x.queue, x.usage = ref, p.qs, j.usage
 	x.gained.Words, x.gained.Shares = x.gained.Words[:0], x.gained.Shares[:0]
 	x.nodes, x.more, x.pooled = 0, caps.Usage{}, j.IsSensitive()
@@ -328,18 +328,18 @@ func (s *Core) dropResize(i int) {
 
 // proposeSize asks the quorum for x.whole, and counts what that is more as taken.
 func (p *pass) proposeSize(x *resize) {
-	j := &p.jobs[x.ref]
-	j.resizing, p.plan.Again = true, true
-	p.reserveMore(x, 1)
+	j := &p.core.jobs[x.ref]
+	j.resizing, p.core.plan.Again = true, true
+	p.core.reserveMore(x, 1)
 	if x.nodes > 0 {
 		x.queue.free.Take(&x.gained)
 		x.queue.waiting.FreeChanged()
-		p.vclusters.invalidateBounds(p.now) // the caps of all have less room
+		p.core.vclusters.invalidateBounds(p.now) // the caps of all have less room
 	}
-	p.seq++
-	x.seq = p.seq
-	p.plan.Proposals = append(p.plan.Proposals, model.Proposal{
-		Kind: model.ProposeResize, VCluster: x.queue.id, Seq: p.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
+	p.core.seq++
+	x.seq = p.core.seq
+	p.core.plan.Proposals = append(p.core.plan.Proposals, model.Proposal{
+		Kind: model.ProposeResize, VCluster: x.queue.id, Seq: p.core.seq, Job: j.Job, Ref: x.ref, Placement: x.whole,
 	})
 }
 
@@ -415,10 +415,10 @@ func (s *Core) resized(f *model.Fact) {
 // nodes: then l lends none.
 func (p *pass) lacksNodes() bool {
 	for _, ref := range p.qs.services {
-		j := &p.jobs[ref]
+		j := &p.core.jobs[ref]
 		size := j.placement.Nodes()
-		for i := range p.resizes {
-			if x := &p.resizes[i]; x.ref == ref {
+		for i := range p.core.resizes {
+			if x := &p.core.resizes[i]; x.ref == ref {
 				size = x.whole.Nodes()
 			}
 		}

@@ -126,7 +126,7 @@ func (p *pass) scoreOf(j *job, now model.Time) model.Fixed {
 	qs := p.qs
 	row := waiting.Job{Static: j.static, Tenant: int32(j.Tenant) + 1, Class: j.kind.class, Need: j.NodesMin}
 	if qs.policy.Expected { // else it is among what all have in common
-		row.Static += qs.policy.Weights[score.Energy].Mul(p.energy(qs, j, now))
+		row.Static += qs.policy.Weights[score.Energy].Mul(p.core.energy(qs, j, now))
 	}
 	return qs.score(&row, qs.waiting.Term(j.Submit, now))
 }
@@ -160,7 +160,7 @@ func (p *pass) keyOf(j *job) int64 {
 	case ByScore:
 		return int64(p.scoreOf(j, p.now))
 	case ByMultifactor:
-		return p.priority(p.qs, j, p.now)
+		return p.core.priority(p.qs, j, p.now)
 	}
 	a := j.asked()
 	p.qs.policy.Order.Refresh(&a, &j.key, p.now)
