@@ -306,7 +306,7 @@ func (r *logRow) proposal(p *model.Proposal) (err error) {
 	if p.Kind, err = spelt(r.Kind, "a proposal", model.ProposeRestore); err != nil {
 		return err
 	}
-	if p.Reason, err = spelt(r.Reason, "a reason", model.ReasonQuotaGPUs); err != nil {
+	if p.Reason, err = spelt(r.Reason, "a reason", model.LastReason); err != nil {
 		return err
 	}
 	p.Borrowed = r.Borrowed != 0
@@ -319,7 +319,7 @@ func (r *logRow) fact(f *model.Fact) (err error) {
 	if f.Kind, err = spelt(r.Kind, "a fact", model.FactRestoringEnded); err != nil {
 		return err
 	}
-	if f.Reason, err = spelt(r.Reason, "a reason", model.ReasonQuotaGPUs); err != nil {
+	if f.Reason, err = spelt(r.Reason, "a reason", model.LastReason); err != nil {
 		return err
 	}
 	if r.Outcome != "" {
