@@ -21,7 +21,7 @@ import (
 // which is read, no CPUs, memory and thousandths of GPUs of shares.
 const LogVersion = 3
 
-// logBefore is the version before, as the file spells it.
+// logBefore is the version before, as the file has it.
 const logBefore = "2"
 
 // logRow is a row of facts.parquet: an entry of the log, with all its fields. What is 0,
