@@ -123,19 +123,23 @@ func siteRelations() []siteRelation {
 			times := func(n int64) int64 { return 1000 * n }
 			w.each(func(s string) string {
 				s = rewritten(rewritten(s, watts, times), rates, times)
-				return strings.NewReplacer("GB/s", "TB/s", "memory: 10GB", "memory: 10TB", "memory: 20GB", "memory: 20TB", "memory: 4GB", "memory: 4TB").Replace(s)
+				return strings.NewReplacer("GB/s", "TB/s", "memory: 10GB", "memory: 10TB", "memory: 20GB", "memory: 20TB", "memory: 4GB", "memory: 4TB", "job_memory: 1GB", "job_memory: 1TB", "job_memory: 2GB", "job_memory: 2TB").Replace(s)
 			})
 			for i := range w.jobs {
 				j := &w.jobs[i]
 				j.Power.V *= 1000
 				j.IODemand.V *= 1000
 				j.CkptBytes.V *= 1000
+				j.MemPerNode.V *= 1000
 			}
 		}, 0, 1},
 		{
 			// f4 counts the groups of the site and shares count its nodes, so the relation
-			// holds for other orders; a job without a GPU type says so.
-			"an idle group that no job may use", func(text string) bool { return !strings.Contains(text, "order: score") },
+			// holds for other orders; a job without a GPU type says so. What keeps jobs off the
+			// group is their memory, which must not be what divides nodes.
+			"an idle group that no job may use", func(text string) bool {
+				return !strings.Contains(text, "order: score") && !strings.Contains(text, "sharing: resources")
+			},
 			func(w *siteWorld) {
 				w.each(func(s string) string {
 					return strings.Replace(s, "node_types: [", "node_types: [{name: c, cpus: 1, memory: 1GB, idle_power: 0W, busy_power: 0W}, ", 1)

@@ -291,13 +291,18 @@ func checkMaestroThreshold(c *maestroThreshold, t *tally) {
 	for _, v := range c.Points {
 		list = append(list, v/100)
 	}
-	if c.Up != nil {
-		expect(t, "expected_up", cfg.Beyond(&x, list, true), *c.Up)
+	expectWays(t, c.Up, c.Down, func(up bool) bool { return cfg.Beyond(&x, list, up) })
+}
+
+// expectWays compares what is expected of growing, of shrinking or of both.
+func expectWays[T comparable](t *tally, up, down *T, of func(up bool) T) {
+	if up != nil {
+		expect(t, "expected_up", of(true), *up)
 	}
-	if c.Down != nil {
-		expect(t, "expected_down", cfg.Beyond(&x, list, false), *c.Down)
+	if down != nil {
+		expect(t, "expected_down", of(false), *down)
 	}
-	if c.Up == nil && c.Down == nil {
+	if up == nil && down == nil {
 		t.fault("expected", "none", "expected_up or expected_down")
 	}
 }
@@ -314,15 +319,12 @@ type maestroClamp struct {
 
 func checkMaestroClamp(c *maestroClamp, t *tally) {
 	t.check(0)
-	if c.Up != nil {
-		expect(t, "expected_up", maestro.ClampUp(c.Amount, c.Current, c.Min, c.Max), *c.Up)
-	}
-	if c.Down != nil {
-		expect(t, "expected_down", maestro.ClampDown(c.Amount, c.Current, c.Min, c.Max), *c.Down)
-	}
-	if c.Up == nil && c.Down == nil {
-		t.fault("expected", "none", "expected_up or expected_down")
-	}
+	expectWays(t, c.Up, c.Down, func(up bool) int64 {
+		if up {
+			return maestro.ClampUp(c.Amount, c.Current, c.Min, c.Max)
+		}
+		return maestro.ClampDown(c.Amount, c.Current, c.Min, c.Max)
+	})
 }
 
 type maestroV10 struct {

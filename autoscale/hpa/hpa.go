@@ -184,7 +184,7 @@ type Policy struct {
 	ups     Changes
 	downs   Changes
 	last    Evaluation
-	next    model.Time
+	ticks   autoscale.Ticks
 	seq     uint64
 	flying  autoscale.Proposal
 	plan    autoscale.Plan
@@ -195,7 +195,7 @@ func New(cfg Config) (*Policy, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, totals: make([]sample, len(cfg.Metrics)), next: model.AbsentTime, pods: pods{metrics: len(cfg.Metrics)}}, nil
+	return &Policy{cfg: cfg, totals: make([]sample, len(cfg.Metrics)), pods: pods{metrics: len(cfg.Metrics)}}, nil
 }
 
 // Last is the last evaluation.
@@ -262,12 +262,9 @@ func (p *Policy) answered(now model.Time, f *autoscale.Fact) {
 // Plan implements autoscale.Policy.
 func (p *Policy) Plan(now model.Time) *autoscale.Plan {
 	p.plan.Reset()
-	if now < p.next {
-		p.plan.Wake = p.next
+	if !p.ticks.Due(now, p.cfg.Interval, &p.plan) {
 		return &p.plan
 	}
-	p.next = now.Add(p.cfg.Interval)
-	p.plan.Wake = p.next
 	d := p.evaluate(now)
 	switch {
 	case p.last.Desired == p.size:

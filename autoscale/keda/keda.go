@@ -65,7 +65,7 @@ type Policy struct {
 	size     int64
 	paused   bool
 	active   model.Time // the last activity, Never for none yet
-	next     model.Time
+	ticks    autoscale.Ticks
 	seq      uint64
 	flying   uint64
 	innerSeq uint64 // the proposal of the inner policy that is in flight, 0 for its own
@@ -78,7 +78,7 @@ func New(cfg Config, inner autoscale.Policy) (*Policy, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	p := &Policy{cfg: cfg, inner: inner, triggers: make([]trigger, cfg.Triggers), active: model.Never, next: model.AbsentTime}
+	p := &Policy{cfg: cfg, inner: inner, triggers: make([]trigger, cfg.Triggers), active: model.Never}
 	for i := range p.triggers {
 		p.triggers[i].failed = true // not known until a fact says so
 	}
@@ -133,8 +133,7 @@ func (p *Policy) answered(now model.Time, f autoscale.Fact) {
 // Plan implements autoscale.Policy.
 func (p *Policy) Plan(now model.Time) *autoscale.Plan {
 	p.plan.Reset()
-	if p.cfg.Interval == 0 || now >= p.next {
-		p.next = now.Add(p.cfg.Interval)
+	if p.ticks.Due(now, p.cfg.Interval, &p.plan) {
 		d := p.evaluate(now)
 		if d.Guard == autoscale.GuardNone && d.Would.Verb != autoscale.Stay {
 			if p.flying != 0 {
@@ -144,9 +143,6 @@ func (p *Policy) Plan(now model.Time) *autoscale.Plan {
 			}
 		}
 		p.plan.Decisions = append(p.plan.Decisions, d)
-	}
-	if p.cfg.Interval > 0 {
-		p.plan.Wake = p.next
 	}
 	p.beyond(now)
 	return &p.plan

@@ -98,7 +98,7 @@ type Policy struct {
 	zeroAt   model.Time // since when the demand has been zero, Never for not
 	begun    bool
 	last     Evaluation
-	next     model.Time
+	ticks    autoscale.Ticks
 	seq      uint64
 	flying   uint64
 	plan     autoscale.Plan
@@ -112,7 +112,7 @@ type sample struct {
 
 // New makes an autoscaler.
 func New(cfg Config) (*Policy, error) {
-	p := &Policy{panicAt: model.Never, zeroAt: model.Never, next: model.AbsentTime}
+	p := &Policy{panicAt: model.Never, zeroAt: model.Never}
 	return p, p.Update(cfg)
 }
 
@@ -164,13 +164,8 @@ func (p *Policy) Observe(_ model.Time, facts []autoscale.Fact) {
 // Plan implements autoscale.Policy.
 func (p *Policy) Plan(now model.Time) *autoscale.Plan {
 	p.plan.Reset()
-	if p.cfg.Interval > 0 {
-		if now < p.next {
-			p.plan.Wake = p.next
-			return &p.plan
-		}
-		p.next = now.Add(p.cfg.Interval)
-		p.plan.Wake = p.next
+	if !p.ticks.Due(now, p.cfg.Interval, &p.plan) {
+		return &p.plan
 	}
 	d := p.evaluate(now)
 	if p.last.Valid {

@@ -47,7 +47,7 @@ type Coded struct {
 	scaled      bool
 	last        model.Time // of the last decision to scale
 	seq         uint64
-	next        model.Time
+	ticks       autoscale.Ticks
 	plan        autoscale.Plan
 }
 
@@ -59,7 +59,7 @@ func NewCoded(cfg CodedConfig) (*Coded, error) {
 	case cfg.Cooldown < 0 || cfg.Interval < 0:
 		return nil, fmt.Errorf("cooldown %v and interval %v: want none negative", cfg.Cooldown, cfg.Interval)
 	}
-	return &Coded{cfg: cfg, headroom: autoscale.NoLimit, next: model.AbsentTime}, nil
+	return &Coded{cfg: cfg, headroom: autoscale.NoLimit}, nil
 }
 
 // Observe implements autoscale.Policy.
@@ -83,13 +83,8 @@ func (c *Coded) Observe(now model.Time, facts []autoscale.Fact) {
 // Plan implements autoscale.Policy.
 func (c *Coded) Plan(now model.Time) *autoscale.Plan {
 	c.plan.Reset()
-	if c.cfg.Interval > 0 {
-		if now < c.next {
-			c.plan.Wake = c.next
-			return &c.plan
-		}
-		c.next = now.Add(c.cfg.Interval)
-		c.plan.Wake = c.next
+	if !c.ticks.Due(now, c.cfg.Interval, &c.plan) {
+		return &c.plan
 	}
 	d := c.evaluate(now)
 	if d.Guard == autoscale.GuardNone && d.Would.Verb != autoscale.Stay {

@@ -122,12 +122,11 @@ type Policy struct {
 	turns        int64      // changes of direction in a row
 	suspended    bool
 
-	next    model.Time // evaluation
-	started bool
-	seq     uint64
-	flying  autoscale.Proposal // in flight; Seq 0 for none
-	cancel  uint64             // the proposal to be withdrawn, 0 for none
-	plan    autoscale.Plan
+	ticks  autoscale.Ticks
+	seq    uint64
+	flying autoscale.Proposal // in flight; Seq 0 for none
+	cancel uint64             // the proposal to be withdrawn, 0 for none
+	plan   autoscale.Plan
 }
 
 // New makes the policy of an allocation that has its minimum of nodes.
@@ -241,12 +240,9 @@ func (p *Policy) Plan(now model.Time) *autoscale.Plan {
 		p.plan.Decisions = append(p.plan.Decisions, autoscale.Decision{Rule: RuleCancel, Entity: autoscale.Whole, Would: x})
 		p.cancel = 0
 	}
-	if p.started && now < p.next {
-		p.plan.Wake = p.next
+	if !p.ticks.Due(now, p.cfg.Interval, &p.plan) {
 		return &p.plan
 	}
-	p.started, p.next = true, now.Add(p.cfg.Interval)
-	p.plan.Wake = p.next
 	d := p.evaluate(now)
 	if d.Guard == autoscale.GuardNone && d.Would.Verb != autoscale.Stay {
 		p.seq++

@@ -77,10 +77,9 @@ type Reconciler struct {
 	drains   int64
 	flying   []flight
 
-	next    model.Time
-	started bool
-	seq     uint64
-	plan    autoscale.Plan
+	ticks autoscale.Ticks
+	seq   uint64
+	plan  autoscale.Plan
 }
 
 // NewReconciler makes one.
@@ -217,12 +216,9 @@ func (r *Reconciler) idleness(now model.Time, m *machine) Idleness {
 // as made until its result says otherwise.
 func (r *Reconciler) Plan(now model.Time) *autoscale.Plan {
 	r.plan.Reset()
-	r.plan.Wake = r.next
-	if r.started && now < r.next {
+	if !r.ticks.Due(now, r.cfg.Interval, &r.plan) {
 		return &r.plan
 	}
-	r.started, r.next = true, now.Add(r.cfg.Interval)
-	r.plan.Wake = r.next
 	r.running = -int64(len(r.flying))
 	for i := range r.machines {
 		if r.machines[i].state == autoscale.Ready {

@@ -43,8 +43,8 @@ func counts(occupied, ready int64) []autoscale.Fact {
 // tick makes the next tick with so many rooms, and gives what is proposed a result.
 func tick(t require.TestingT, p *Policy, occupied, ready int64, outcome autoscale.Outcome) (autoscale.Decision, int64) {
 	now := start
-	if p.started {
-		now = p.next
+	if p.plan.Wake > 0 { // it has ticked
+		now = p.plan.Wake
 	}
 	p.Observe(now, counts(occupied, ready))
 	plan := p.Plan(now)

@@ -47,12 +47,11 @@ type Policy struct {
 	}
 	before State // of the change in flight
 
-	next    model.Time
-	started bool
-	seq     uint64
-	drawn   uint64
-	ready   []autoscale.Entity
-	plan    autoscale.Plan
+	ticks autoscale.Ticks
+	seq   uint64
+	drawn uint64
+	ready []autoscale.Entity
+	plan  autoscale.Plan
 }
 
 // New makes the policy of a scheduler.
@@ -244,11 +243,9 @@ func (p *Policy) Plan(now model.Time) *autoscale.Plan {
 		p.panicked(now)
 	}
 	p.occupied = false
-	if !p.started || now >= p.next {
-		p.started, p.next = true, now.Add(p.cfg.Period)
+	if p.ticks.Due(now, p.cfg.Period, &p.plan) {
 		p.tick(now)
 	}
-	p.plan.Wake = p.next
 	return &p.plan
 }
 

@@ -72,8 +72,7 @@ type V10 struct {
 	has       [2]bool
 	down      model.Time // the last change down, Never for none
 	flying    autoscale.Proposal
-	next      model.Time
-	started   bool
+	ticks     autoscale.Ticks
 	seq       uint64
 	plan      autoscale.Plan
 }
@@ -114,8 +113,7 @@ func (p *V10) size() int64 { return p.rooms.Available() + p.allocated }
 // Plan implements autoscale.Policy.
 func (p *V10) Plan(now model.Time) *autoscale.Plan {
 	p.plan.Reset()
-	if !p.started || now >= p.next {
-		p.started, p.next = true, now.Add(p.cfg.Period)
+	if p.ticks.Due(now, p.cfg.Period, &p.plan) {
 		d := p.evaluate(now)
 		if d.Guard == autoscale.GuardNone && d.Would.Verb != autoscale.Stay {
 			p.seq++
@@ -125,7 +123,6 @@ func (p *V10) Plan(now model.Time) *autoscale.Plan {
 		}
 		p.plan.Decisions = append(p.plan.Decisions, d)
 	}
-	p.plan.Wake = p.next
 	return &p.plan
 }
 

@@ -78,14 +78,11 @@ Exit codes: 0 removed, 1 failed, 2 usage.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			c, err := lookIntoCache(time.Now(), true)
+			c, err := lookIntoCache(time.Now(), all)
 			if err != nil {
 				return err
 			}
-			gone := c.litter
-			if all {
-				gone = append(gone, c.imports...)
-			}
+			gone := append(c.litter, c.imports...)
 			for _, path := range gone {
 				if err := disk.Delete(path); err != nil {
 					return err

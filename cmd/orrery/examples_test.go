@@ -54,10 +54,26 @@ func exampleFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile("multifactor.yaml", []byte("order: multifactor\nmultifactor: {age: 1000}\n"), 0o600))
 	require.NoError(t, os.WriteFile("schedule.csv", []byte(promptly()), 0o600))
 	require.NoError(t, os.WriteFile("experiment.yaml", []byte("traces: [log.swf.gz]\nsettings: [{path: weights.wait_time, values: [1, 2, 3]}]\n"), 0o600))
+	require.NoError(t, os.WriteFile("pods.csv", []byte(pods), 0o600))
+	require.NoError(t, os.WriteFile("nodes.csv", []byte(nodes), 0o600))
+	require.NoError(t, os.WriteFile("requests.csv", []byte("when,n\n2024-03-30 01:30:00,12\n2024-03-30 01:31:00,7\n"), 0o600))
 	require.NoError(t, os.Mkdir("cases", 0o700))
 	require.NoError(t, os.WriteFile("cases/borrowing.json", []byte(borrowing), 0o600))
 	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "--out", "study", "--report", "--quiet").code)
 }
+
+// pods and nodes are a trace of openb.
+const (
+	pods = `name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time
+p0,1500,64,1,500,T4,LS,Succeeded,5,90,6
+p1,1000,64,0,0,,BE,Succeeded,7,60,8
+p2,1000,64,0,0,,BE,Pending,8,,
+`
+	nodes = `sn,cpu_milli,memory_mib,gpu,model
+n0,8000,1024,2,T4
+n1,4000,1024,0,
+`
+)
 
 // borrowing is a file of one recorded case.
 const borrowing = `{"schema": "autoscale-conformance/1", "name": "lattice-borrowing", "system": "lattice", "count": 1, "cases": [{"id": "a",

@@ -52,9 +52,9 @@ var (
 		3: "one kill grace for the whole site",
 		4: "at a warm start, ledgers hold what was consumed before it, and jobs that ran then are placed at once",
 		5: "fingerprints cover every field of facts and proposals, and the instants of rounds and passes; schedules are those of 4",
-		6: "what a blocked job waits for is promised to it before other vClusters, vClusters propose one after another, preemption for every blocked job, advance reservations bind the jobs that name them; a requeue grants the whole request again after a warm start",
+		6: "what a blocked job waits for is promised to it before other vClusters, vClusters propose one after another, preemption for every blocked job, advance reservations bind the jobs that name them; a job that ran before a warm start and is requeued has its whole request again; limits in nodes count a node once however many jobs share it",
 	}}
-	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion, map[int]string{
+	factsFormat = &fileFormat{"facts schema", "orrery.schema of facts.parquet", record.LogVersion, record.LogVersion - 1, map[int]string{
 		2: "every round, fact, pass and proposal, with all fields",
 		3: "promises to blocked jobs; CPUs, memory and thousandths of GPUs of the shares of nodes",
 	}}

@@ -233,6 +233,18 @@ func TestFactsOfOtherVersions(t *testing.T) {
 	}
 }
 
+// TestFactsWithoutAmounts: the log of before shares had CPUs, memory and thousandths of GPUs
+// is read as it was; a core of today does not have to plan as it says.
+func TestFactsWithoutAmounts(t *testing.T) {
+	formatsHere(t)
+	got := inProcess(t, "export", "facts-2", "--table", "facts")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "assigned")
+	got = inProcess(t, "verify", "--facts", "facts-2", "log.swf")
+	require.Equal(t, exitInput, got.code)
+	require.Contains(t, got.stderr, "found semantics 5, want 6")
+}
+
 // TestSitesOfOtherSemantics: explain would work out scores anew, and refuses.
 func TestSitesOfOtherSemantics(t *testing.T) {
 	formatsHere(t)

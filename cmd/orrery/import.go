@@ -65,9 +65,8 @@ Exit codes: 0 imported, 1 failed, 2 usage, 3 bad input (with --strict also rows
 that would be dropped), 130 interrupted.`,
 		Example: `  orrery import log.swf.gz --out log.trace
   orrery import log.swf.gz --strict -o json --out log.parquet
-  orrery import pods.csv nodes.csv --out cluster.trace
-  orrery import requests.csv --table load --column time=when:text --time-zone UTC \
-    --column arrivals=n --set width=60:s --service web --out web.trace`,
+  orrery import pods.csv nodes.csv --out openb.trace
+  orrery import requests.csv --table load --column time=when:text --time-zone UTC --column arrivals=n --set width=60:s --service web --out web.trace`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: anyFiles,
 		RunE:              v.run,

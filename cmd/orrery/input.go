@@ -152,10 +152,12 @@ func (m *Main) openFile(ctx context.Context, t *trace, o importer.Options) error
 	if err := m.spoolInput(ctx, t); err != nil {
 		return err
 	}
-	tidyCache()
 	first, opened, err := importer.OpenAny(t.paths(), o)
 	if err != nil {
 		return err
+	}
+	if opened.Report != nil && !opened.Cached { // it has made an entry, and may wait a little
+		tidyCache()
 	}
 	t.undo = append(t.undo, first.Close)
 	t.info, t.nodes, t.shares = first.Info(), first.Nodes(), first.Tenants()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -379,16 +378,9 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 			}
 			rows := func() iter.Seq2[*traces.Job, error] { return until(cmd.Context(), b.Rows()) }
 			var report traces.Report
-			err = m.create(out, func(w io.Writer) (err error) {
-				if !strings.HasSuffix(out, ".gz") {
-					report, err = swf.Export(w, t.info, rows)
-					return err
-				}
-				z := gzip.NewWriter(w)
-				if report, err = swf.Export(z, t.info, rows); err != nil {
-					return err
-				}
-				return z.Close()
+			err = m.createPacked(out, func(w io.Writer) (err error) {
+				report, err = swf.Export(w, t.info, rows)
+				return err
 			})
 			if err != nil || quiet {
 				return err
@@ -408,16 +400,9 @@ Exit codes: 0 exported, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
 // exportCSV writes a table of a trace as CSV.
 func (m *Main) exportCSV(cmd *cobra.Command, b *traces.Bundle, name, out string, quiet bool) error {
 	var rows int64
-	err := m.create(out, func(w io.Writer) (err error) {
-		if !strings.HasSuffix(out, ".gz") {
-			rows, err = exportTable(w, b, name, cmd.Context().Err)
-			return err
-		}
-		z := gzip.NewWriter(w)
-		if rows, err = exportTable(z, b, name, cmd.Context().Err); err != nil {
-			return err
-		}
-		return z.Close()
+	err := m.createPacked(out, func(w io.Writer) (err error) {
+		rows, err = exportTable(w, b, name, cmd.Context().Err)
+		return err
 	})
 	if err != nil || quiet {
 		return err

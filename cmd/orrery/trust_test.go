@@ -41,7 +41,7 @@ func TestSwappedTrace(t *testing.T) {
 	require.NoError(t, os.WriteFile("log.swf", []byte(smallLog()), 0o600))
 	require.NoError(t, os.WriteFile("other.swf", []byte(strings.Replace(smallLog(), "\n5 ", "\n500 ", 1)), 0o600))
 	require.Zero(t, inProcess(t, "import", "other.swf", "--out", "other.trace", "-q").code)
-	for name, more := range map[string]string{"whole": "", "shaken": "jitter: {by: 30s, seeds: [1]}\n"} {
+	for name, more := range map[string]string{"whole": "", "jittered": "jitter: {by: 30s, seeds: [1]}\n"} {
 		require.NoError(t, os.WriteFile("exp.yaml", []byte("traces: [log.swf]\n"+more+"settings: [{path: weights.wait_time, values: [1, 2]}]\n"), 0o600))
 		got := inProcess(t, "sweep", "exp.yaml", "--out", name, "--quiet")
 		require.Zero(t, got.code, got.stderr)

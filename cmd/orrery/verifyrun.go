@@ -84,7 +84,7 @@ func (v *verifyVerb) again(ctx context.Context, r *recordedRun, dir string, args
 	if err := sameSemantics(dir); err != nil {
 		return err
 	}
-	t, err := v.m.openTrace(ctx, args, v.quiet)
+	t, err := v.m.openLog(ctx, args, v.quiet)
 	if err != nil {
 		return err
 	}
@@ -93,13 +93,7 @@ func (v *verifyVerb) again(ctx context.Context, r *recordedRun, dir string, args
 	if err != nil {
 		return err
 	}
-	o := sim.Options{}
-	bar := v.m.progress("replaying", "jobs", v.quiet)
-	if bar != nil {
-		o.Progress = bar.replay
-	}
-	res, err := sim.Run(ctx, spec, t.open, o)
-	bar.done()
+	res, err := v.replayed(ctx, spec, t, sim.Options{})
 	if err != nil {
 		return err
 	}

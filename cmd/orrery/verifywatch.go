@@ -53,17 +53,21 @@ func (v *verifyVerb) invariants(ctx context.Context, args []string) error {
 		return err
 	}
 	v.m.remark(t, v.quiet)
-	o := sim.Options{Watch: true}
-	bar := v.m.progress("replaying", "jobs", v.quiet)
-	if bar != nil {
-		o.Progress = bar.replay
-	}
-	res, err := sim.Run(ctx, spec, t.open, o)
-	bar.done()
+	res, err := v.replayed(ctx, spec, t, sim.Options{Watch: true})
 	if err != nil {
 		return err
 	}
 	return v.tell(watched{res.Fingerprint, res.Watch})
+}
+
+// replayed replays a trace in this process, and shows how far it has got.
+func (v *verifyVerb) replayed(ctx context.Context, spec plan.Spec, t *trace, o sim.Options) (*sim.Result, error) {
+	bar := v.m.progress("replaying", "jobs", v.quiet)
+	if bar != nil {
+		o.Progress = bar.replay
+	}
+	defer bar.done()
+	return sim.Run(ctx, spec, t.open, o)
 }
 
 func isRun(path string) bool {

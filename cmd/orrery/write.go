@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
@@ -82,4 +83,19 @@ func writeThrough(path string, fill func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(fill(f), f.Close())
+}
+
+// createPacked is create; where the name of the file ends in .gz, what fill writes is
+// compressed.
+func (m *Main) createPacked(path string, fill func(io.Writer) error) error {
+	if !strings.HasSuffix(path, ".gz") {
+		return m.create(path, fill)
+	}
+	return m.create(path, func(w io.Writer) error {
+		z := gzip.NewWriter(w)
+		if err := fill(z); err != nil {
+			return err
+		}
+		return z.Close()
+	})
 }

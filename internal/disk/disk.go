@@ -148,11 +148,12 @@ func (f *File) Sync() error {
 	return take(Step{Kind: Sync, Path: f.name}, func(*Step) error { return f.f.Sync() })
 }
 
-// Close closes the file, which it need not have reached the disk.
+// Close closes the file, which need not have reached the disk by that.
 func (f *File) Close() error { return f.f.Close() }
 
 // Replace fills a file beside path and, when it is whole and on the disk, puts it in the
 // place of what is there. Whatever goes wrong, path stays as it is, and nothing is left.
+// An error of fill is returned as it is.
 func Replace(path string, fill func(io.Writer) error) error {
 	var f *File
 	err := untaken(beside(path), func(name string) (err error) {
@@ -162,15 +163,10 @@ func Replace(path string, fill func(io.Writer) error) error {
 	if err != nil {
 		return from(err, path)
 	}
-	err = fill(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = Move(f.Name(), path)
+	if err = fill(f); err == nil {
+		err = f.place(path)
+	} else {
+		_ = f.Close()
 	}
 	if err != nil {
 		_ = Delete(f.Name()) // it may be gone already
@@ -179,23 +175,40 @@ func Replace(path string, fill func(io.Writer) error) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// WriteFile puts content at path, in the way of Replace.
-func WriteFile(path string, content []byte) error {
-	err := Replace(path, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
+// place closes f and, when it is on the disk, moves it to path.
+func (f *File) place(path string) error {
+	err := f.Sync()
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = Move(f.Name(), path)
+	}
 	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
+		return from(err, path)
 	}
 	return nil
+}
+
+// WriteFile puts content at path, in the way of Replace.
+func WriteFile(path string, content []byte) error {
+	return Replace(path, func(w io.Writer) error {
+		if _, err := w.Write(content); err != nil {
+			return from(err, path)
+		}
+		return nil
+	})
 }
 
 // from is an error about the file beside path, whose name means nothing to people.
 func from(err error, path string) error {
 	var beside *fs.PathError
-	if errors.As(err, &beside) {
+	var moved *os.LinkError
+	switch {
+	case errors.As(err, &beside):
 		err = beside.Err
+	case errors.As(err, &moved):
+		err = moved.Err
 	}
 	return fmt.Errorf("writing %s: %w", path, err)
 }

@@ -7,7 +7,7 @@ import (
 	"orrery/scheduler/model"
 )
 
-// Counted spells a number of things: 1 job, 2 jobs.
+// Counted is a number of things in words: 1 job, 2 jobs.
 func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -15,7 +15,7 @@ func Counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Span spells seconds like 2d03:15:07, with hundredths below a minute.
+// Span writes seconds like 2d03:15:07, with hundredths below a minute.
 func Span(seconds float64) string {
 	step := model.Second
 	if math.Abs(seconds) < 60 {

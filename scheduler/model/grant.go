@@ -73,7 +73,7 @@ func (s *Site) Draw(a *Allocation, p *Placement) int64 {
 func (h *NodeShare) PartOf(gpus, cpus int32) (held, of int64) {
 	switch {
 	case h.GPUMilli > 0:
-		held, of = h.Thousandths(), int64(gpus)*1000
+		held, of = h.Thousandths(), int64(gpus)*WholeGPU
 	case gpus == 0 && h.Units == 0:
 		held, of = int64(h.CPUs), int64(cpus)
 	default:

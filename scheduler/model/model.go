@@ -65,11 +65,14 @@ type Amounts struct {
 	Memory   int64 // bytes
 }
 
+// WholeGPU is a GPU in the thousandths of Amounts.
+const WholeGPU = 1000
+
 // Cards is how many GPUs h touches.
 func (h *NodeShare) Cards() int32 { return h.Units + min(h.GPUMilli, 1) }
 
 // Thousandths is what h holds of the GPUs of its node.
-func (h *NodeShare) Thousandths() int64 { return int64(h.Units)*1000 + int64(h.GPUMilli) }
+func (h *NodeShare) Thousandths() int64 { return int64(h.Units)*WholeGPU + int64(h.GPUMilli) }
 
 // SortShares puts parts of nodes, each of another node, in the order of a placement.
 func SortShares(s []NodeShare) {
@@ -185,6 +188,9 @@ const (
 	ReasonMaxRequeue             // failed once more than it may be requeued
 	ReasonQuotaGPUs              // waits: the tenant's GPU limit
 )
+
+// LastReason is the one with the highest number.
+const LastReason = ReasonQuotaGPUs
 
 var reasons = [...]string{
 	"", "TOO_LARGE", "WALLTIME_LIMIT", "CANCELLED", "NOT_PENDING", "NODES_TAKEN", "UNKNOWN_NODE", "BAD_PLACEMENT", "END_OF_RUN",

@@ -132,7 +132,7 @@ func (m *NodeClasses) Thousandths(p *Placement, nodes int32) int64 {
 			}
 		}
 	}
-	sum *= 1000
+	sum *= WholeGPU
 	for i := range p.Shares {
 		sum += p.Shares[i].Thousandths()
 	}

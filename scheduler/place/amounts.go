@@ -8,9 +8,6 @@ import (
 	"orrery/scheduler/model"
 )
 
-// wholeGPU in thousandths.
-const wholeGPU = 1000
-
 // amounts is what shares that name amounts hold of each node. Unlike the marks of Free
 // these are sums, in which whatever is taken twice counts twice.
 type amounts struct {
@@ -112,14 +109,14 @@ func (f *Free) bestCard(n model.NodeID, milli int32) (gpu int, left int32) {
 	if f.held != nil {
 		for m := f.held.split[n] &^ f.taken[n]; m != 0; m &= m - 1 {
 			g := bits.TrailingZeros64(m)
-			free := wholeGPU - int32(f.held.milli[f.sp.gpuAt[n]+int32(g)])
+			free := model.WholeGPU - int32(f.held.milli[f.sp.gpuAt[n]+int32(g)])
 			if free >= milli && (gpu < 0 || free < left) {
 				gpu, left = g, free
 			}
 		}
 	}
 	if m := f.open(n); gpu < 0 && m != 0 {
-		return bits.TrailingZeros64(m), wholeGPU
+		return bits.TrailingZeros64(m), model.WholeGPU
 	}
 	return gpu, left
 }

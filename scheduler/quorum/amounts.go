@@ -6,9 +6,6 @@ import (
 	"orrery/scheduler/model"
 )
 
-// wholeGPU in thousandths.
-const wholeGPU = 1000
-
 // heldAmounts is what shares that name amounts hold of each node.
 type heldAmounts struct {
 	nodes []nodeAmounts
@@ -102,5 +99,5 @@ func (s *Site) roomFor(h *model.NodeShare) bool {
 		return split == 0
 	}
 	g := int32(bits.TrailingZeros64(h.GPUs))
-	return s.amounts.milli[s.nodes[h.Node].gpus+g]+h.GPUMilli <= wholeGPU
+	return s.amounts.milli[s.nodes[h.Node].gpus+g]+h.GPUMilli <= model.WholeGPU
 }

@@ -205,7 +205,7 @@ func (s *Site) checkLimits(j *jobState, p *model.Placement, a *demand) model.Rea
 		if l := t.limits.MaxNodes; l > 0 && t.beyond(j, p, a.nodes, l) {
 			return model.ReasonQuotaNodes
 		}
-		if l := t.limits.MaxGPUs; l > 0 && a.milli > j.demand.milli && t.milli+a.milli > wholeGPU*int64(l) {
+		if l := t.limits.MaxGPUs; l > 0 && a.milli > j.demand.milli && t.milli+a.milli > model.WholeGPU*int64(l) {
 			return model.ReasonQuotaGPUs
 		}
 		if l := t.limits.MaxConcurrent; l > 0 && j.demand.nodes == 0 && t.jobs >= l {

@@ -91,7 +91,7 @@ func (b *Ledger) check(c *ResourceUsage, nodes, jobs int32, milli int64) model.R
 	switch {
 	case b.refused(i), over(use.nodes, fresh, l.MaxNodes), c.Divides && over(0, c.Nodes, l.MaxNodes):
 		return model.ReasonQuotaNodes
-	case l.MaxGPUs > 0 && overGPUs(use.milli, milli, l.MaxGPUs):
+	case overGPUs(use.milli, milli, l.MaxGPUs):
 		return model.ReasonQuotaGPUs
 	case over(use.jobs, jobs, l.MaxConcurrent):
 		return model.ReasonQuotaConcurrent
@@ -174,7 +174,7 @@ func over(used, more, limit int32) bool {
 
 // overGPUs is over of thousandths of GPUs against a limit in GPUs.
 func overGPUs(used, more int64, limit int32) bool {
-	return limit > 0 && more > 0 && used+more > 1000*int64(limit)
+	return limit > 0 && more > 0 && used+more > model.WholeGPU*int64(limit)
 }
 
 // overNodes is over of nodes, of shares of those that h holds none of.

@@ -93,7 +93,7 @@ func leastDraw(a *model.Allocation, k *nodeChoice) int64 {
 	case a.Power > 0:
 		return a.Power
 	case a.Divides():
-		return (k.part*int64(a.GPUs) + k.part*int64(a.GPUMilli)/1000) * int64(a.NodesMin)
+		return (k.part*int64(a.GPUs) + k.part*int64(a.GPUMilli)/model.WholeGPU) * int64(a.NodesMin)
 	}
 	return k.least * int64(a.NodesMin)
 }

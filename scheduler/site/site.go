@@ -234,9 +234,9 @@ func (s *Core) Least() int32 {
 
 // claimOf is what a takes from its tenant's limits on n nodes.
 func claimOf(a *model.Allocation, k *nodeChoice, n int32) quota.ResourceUsage {
-	each := 1000 * int64(k.leastGPUs)
+	each := model.WholeGPU * int64(k.leastGPUs)
 	if a.Divides() {
-		each = 1000*int64(a.GPUs) + int64(a.GPUMilli)
+		each = model.WholeGPU*int64(a.GPUs) + int64(a.GPUMilli)
 	}
 	return quota.ResourceUsage{
 		Tenant: a.Tenant, QOS: a.QOS, Partition: a.Partition, User: a.User, Nodes: n, GPUs: n * k.gpusOf(a), Milli: int64(n) * each, Each: each, Divides: a.Divides(),

@@ -40,7 +40,7 @@ func (h *Holding) gpuTime(d int64) int64 {
 	if h.Milli == 0 {
 		return h.GPUs * d
 	}
-	return h.GPUs*d + h.Milli*d/1000
+	return h.GPUs*d + h.Milli*d/model.WholeGPU
 }
 
 // Energy is an amount of energy: joules and millionths of one.

@@ -9,7 +9,7 @@ type ReasonTime struct {
 	Begun  int64  `json:"spells"` // how often a job began to wait for it
 }
 
-const numReasons = int(model.ReasonQuotaGPUs) + 1
+const numReasons = int(model.LastReason) + 1
 
 // reasons sums up why jobs wait. Memory is that of the jobs in the system.
 type reasons struct {

@@ -21,6 +21,9 @@ import (
 // no promises, and no CPUs, memory and thousandths of GPUs of shares.
 const LogVersion = 3
 
+// logBefore is the version before, as the file has it.
+const logBefore = "2"
+
 // logRow is a row of facts.parquet: an entry of the log, with all its fields. What is 0,
 // false or empty is null. Instants but that of the entry are µs since the epoch of the
 // trace, spans are µs. Allocation, constraint and limits are JSON objects with the fields
@@ -314,7 +317,7 @@ func (r *logRow) proposal(p *model.Proposal) (err error) {
 	if p.Kind, err = spelt(r.Kind, "a proposal", model.ProposeRestore); err != nil {
 		return err
 	}
-	if p.Reason, err = spelt(r.Reason, "a reason", model.ReasonQuotaGPUs); err != nil {
+	if p.Reason, err = spelt(r.Reason, "a reason", model.LastReason); err != nil {
 		return err
 	}
 	p.Borrowed = r.Borrowed != 0
@@ -327,7 +330,7 @@ func (r *logRow) fact(f *model.Fact) (err error) {
 	if f.Kind, err = spelt(r.Kind, "a fact", model.FactRestoringEnded); err != nil {
 		return err
 	}
-	if f.Reason, err = spelt(r.Reason, "a reason", model.ReasonQuotaGPUs); err != nil {
+	if f.Reason, err = spelt(r.Reason, "a reason", model.LastReason); err != nil {
 		return err
 	}
 	if r.Outcome != "" {

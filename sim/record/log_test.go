@@ -35,7 +35,7 @@ func randomEntry(t testing.TB, r *rand.Rand) (e commitlog.Entry) {
 	case commitlog.Fact:
 		f := &e.Fact
 		random(f)
-		f.Kind, f.Reason = model.FactKind(r.Intn(int(model.FactRestoringEnded)+1)), model.Reason(r.Intn(int(model.ReasonQuotaGPUs)+1))
+		f.Kind, f.Reason = model.FactKind(r.Intn(int(model.FactRestoringEnded)+1)), model.Reason(r.Intn(int(model.LastReason)+1))
 		f.Outcome, f.State = model.JobState(r.Intn(int(model.Failed)+1)), model.NodeState(r.Intn(int(model.Wiping)+1))
 		f.Placement = nil
 		if r.Intn(2) == 0 {
@@ -44,7 +44,7 @@ func randomEntry(t testing.TB, r *rand.Rand) (e commitlog.Entry) {
 	case commitlog.Proposal:
 		p := &e.Proposal
 		random(p)
-		p.Kind, p.Reason = model.ProposalKind(r.Intn(int(model.ProposeRestore)+1)), model.Reason(r.Intn(int(model.ReasonQuotaGPUs)+1))
+		p.Kind, p.Reason = model.ProposalKind(r.Intn(int(model.ProposeRestore)+1)), model.Reason(r.Intn(int(model.LastReason)+1))
 		p.Placement = *randomPlacement(r)
 	}
 	return e

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -123,16 +124,9 @@ func (m *manifest) take(path string, tree map[string]any) error {
 		return err
 	}
 	if found := digestOf(rest); digest != found || !bytes.Equal(whole, m.info) {
-		return altered(path, found, or(digest, "a digest"))
+		return altered(path, found, cmp.Or(digest, "a digest"))
 	}
 	return nil
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func altered(path, found, want string) *DataError {

@@ -11,7 +11,7 @@ import (
 // stateCodes and reasonCodes are the words of the files, in the order of the
 // constants.
 var stateCodes = wordsOf(model.Pending, model.Failed)
-var reasonCodes = wordsOf(model.ReasonNone, model.ReasonQuotaGPUs)
+var reasonCodes = wordsOf(model.ReasonNone, model.LastReason)
 var kindCodes = wordsOf(model.Bounded, model.Session)
 
 func wordsOf[T interface {

@@ -90,7 +90,7 @@ func (w *worker) prepare(s plan.Spec) error {
 	return err
 }
 
-// run computes t, which spec spells.
+// run computes t, of which spec is the text.
 func (w *worker) run(ctx context.Context, t *Task, spec []byte) (*Result, error) {
 	m, err := w.from.Trace(ctx, t)
 	if err != nil {

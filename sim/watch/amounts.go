@@ -83,7 +83,7 @@ func (a *amounts) beyond(h *model.NodeShare, node *model.Node, taken uint64) str
 		return "CPUs"
 	case u.memory+h.Memory > node.Memory:
 		return "memory"
-	case h.GPUMilli > 0 && a.milli[a.gpus[h.Node]+int32(bits.TrailingZeros64(h.GPUs))]+h.GPUMilli > 1000:
+	case h.GPUMilli > 0 && a.milli[a.gpus[h.Node]+int32(bits.TrailingZeros64(h.GPUs))]+h.GPUMilli > model.WholeGPU:
 		return "thousandths of a GPU"
 	}
 	return ""
@@ -105,7 +105,7 @@ func (a *amounts) has(j *job, n model.NodeID, node *model.Node, free uint64) boo
 	}
 	room := j.GPUMilli == 0
 	for g := int32(0); g < node.GPUs && !room; g++ {
-		room = free>>g&1 != 0 && a.milli[a.gpus[n]+g]+j.GPUMilli <= 1000
+		room = free>>g&1 != 0 && a.milli[a.gpus[n]+g]+j.GPUMilli <= model.WholeGPU
 	}
 	return room
 }

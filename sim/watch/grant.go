@@ -213,7 +213,7 @@ func (w *Watcher) bound(j *job, n int32, had *job, flying bool) (number int, fou
 			usedNodes, usedJobs, usedMilli = usedNodes+t.flyingNodes, usedJobs+t.flyingJobs, usedMilli+t.flyingMilli
 		}
 		grows := usedNodes > t.nodes+t.fresh(&had.held, had.nodes)
-		if nodes > 0 && grows && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs || gpus > 0 && milli > had.milli && usedMilli > 1000*int64(gpus) {
+		if nodes > 0 && grows && usedNodes > nodes || jobs > 0 && more > 0 && usedJobs > jobs || gpus > 0 && milli > had.milli && usedMilli > model.WholeGPU*int64(gpus) {
 			found = fmt.Sprintf("%d nodes, %d thousandths of GPUs and %d jobs of its %s", usedNodes, usedMilli, usedJobs, what)
 			expected = fmt.Sprintf("at most %d nodes, %d GPUs and %d jobs, where 0 is no limit", nodes, gpus, jobs)
 			return true
@@ -231,7 +231,7 @@ func (w *Watcher) bound(j *job, n int32, had *job, flying bool) (number int, fou
 		if q.MaxNodes > 0 && n > q.MaxNodes {
 			return 22, fmt.Sprintf("%d nodes", n), fmt.Sprintf("at most %d of a job of QOS %s", q.MaxNodes, q.Name)
 		}
-		if q.MaxGPUs > 0 && milli > 1000*int64(q.MaxGPUs) {
+		if q.MaxGPUs > 0 && milli > model.WholeGPU*int64(q.MaxGPUs) {
 			return 22, fmt.Sprintf("%d thousandths of GPUs", milli), fmt.Sprintf("at most %d GPUs of a job of QOS %s", q.MaxGPUs, q.Name)
 		}
 		if over(&w.qos[j.QOS], q.GroupNodes, q.GroupGPUs, q.GroupJobs, "QOS") || j.User >= 0 && over(w.user(j), q.UserNodes, q.UserGPUs, q.UserJobs, "QOS and user") {
@@ -258,9 +258,9 @@ func (w *Watcher) bound(j *job, n int32, had *job, flying bool) (number int, fou
 // mostMilli is the most that j may take of GPUs on n nodes, in thousandths.
 func (w *Watcher) mostMilli(j *job, n int32) int64 {
 	if j.Divides() {
-		return int64(n) * (1000*int64(j.GPUs) + int64(j.GPUMilli))
+		return int64(n) * (model.WholeGPU*int64(j.GPUs) + int64(j.GPUMilli))
 	}
-	return 1000 * int64(n) * int64(w.mostGPUs)
+	return model.WholeGPU * int64(n) * int64(w.mostGPUs)
 }
 
 // waitsFor checks that the dependencies of j hold: invariant 26.

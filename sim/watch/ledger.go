@@ -151,7 +151,7 @@ func (t *tally) add(j *job, sign int32) {
 func (w *Watcher) thousandths(p *model.Placement) (sum int64) {
 	for n, share := range each(p) {
 		if share == nil {
-			sum += 1000 * int64(w.site.Nodes[n].GPUs)
+			sum += model.WholeGPU * int64(w.site.Nodes[n].GPUs)
 		} else {
 			sum += share.Thousandths()
 		}

@@ -101,13 +101,13 @@ func cube(a, b, n uint64) *big.Int {
 	return y.Mul(y, x).Mul(y, new(big.Int).SetUint64(n))
 }
 
-// units is the GPUs that j asks for: of whole nodes those of the largest that it may
-// use, at least one each.
+// units is the GPUs that j asks for, one that it takes a part of whole: of whole nodes those
+// of the largest that it may use, at least one each.
 func (w *Watcher) units(j *job) uint64 {
 	if j.units == 0 {
-		per := max(1, j.GPUs)
+		per := max(1, j.Cards())
 		for i := range w.site.Nodes {
-			if j.GPUs == 0 && w.own(j).Has(model.NodeID(i)) {
+			if !j.Divides() && w.own(j).Has(model.NodeID(i)) {
 				per = max(per, w.site.Nodes[i].GPUs)
 			}
 		}

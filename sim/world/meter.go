@@ -79,7 +79,7 @@ func (h *Share) advance(now model.Time) {
 	}
 	d := int64(now - h.at)
 	if h.Milli != 0 {
-		h.GPUTime += h.Milli * d / 1000
+		h.GPUTime += h.Milli * d / model.WholeGPU
 	}
 	h.NodeTime += h.Nodes * d
 	h.GPUTime += h.GPUs * d
@@ -200,7 +200,7 @@ func (g *holding) addShare(a *model.Allocation, k *model.NodeClass, h *model.Nod
 	if foreign(k, a.VCluster) {
 		g.borrowed++
 	}
-	if g.image += h.Thousandths() * (k.GPUMemory / 1000); h.Cards() == 0 {
+	if g.image += h.Thousandths() * (k.GPUMemory / model.WholeGPU); h.Cards() == 0 {
 		g.image += h.Memory
 	}
 }
@@ -283,7 +283,7 @@ func (l *siteJob) charge(now model.Time) {
 }
 
 // gpuTime is the GPU time that g comes to in so many microseconds, rounded down.
-func (g *holding) gpuTime(d int64) int64 { return int64(g.gpus)*d + int64(g.milli)*d/1000 }
+func (g *holding) gpuTime(d int64) int64 { return int64(g.gpus)*d + int64(g.milli)*d/model.WholeGPU }
 
 // cards is how many GPUs g touches.
 func (g *holding) cards() int32 {

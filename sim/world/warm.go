@@ -238,7 +238,7 @@ func (t *taken) room(n model.NodeID, node *model.Node, a *model.Allocation) (h m
 	}
 	if a.GPUMilli > 0 {
 		for g := range node.GPUs {
-			if h.GPUs = 1 << g; free&h.GPUs != 0 && t.thousandths(g)+a.GPUMilli <= 1000 {
+			if h.GPUs = 1 << g; free&h.GPUs != 0 && t.thousandths(g)+a.GPUMilli <= model.WholeGPU {
 				return h, true
 			}
 		}

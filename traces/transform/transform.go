@@ -289,24 +289,23 @@ func (s *Set) writeSamples(out *traces.Writer, watch func(int64) error) error {
 		}
 		return nil
 	}
-	if s.LoadRows != nil {
-		for l, err := range s.LoadRows() {
-			if err = cmp.Or(err, look()); err != nil {
-				return err
-			}
-			if err := out.WriteLoad(l); err != nil {
-				return err
-			}
-		}
+	if err := writeRows(s.LoadRows, look, out.WriteLoad); err != nil {
+		return err
 	}
-	if s.TelemetryRows != nil {
-		for t, err := range s.TelemetryRows() {
-			if err = cmp.Or(err, look()); err != nil {
-				return err
-			}
-			if err := out.WriteTelemetry(t); err != nil {
-				return err
-			}
+	return writeRows(s.TelemetryRows, look, out.WriteTelemetry)
+}
+
+// writeRows writes the rows of a table, if there is one, and calls look before each.
+func writeRows[R any](rows func() iter.Seq2[*R, error], look func() error, write func(*R) error) error {
+	if rows == nil {
+		return nil
+	}
+	for r, err := range rows() {
+		if err = cmp.Or(err, look()); err != nil {
+			return err
+		}
+		if err := write(r); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -394,31 +393,9 @@ func (s *Set) warm(j *traces.Job) bool { return s.Meta.WarmStart.OK && j.Submit 
 // end.
 func (s *Set) Accounts() []*Account { return slices.Clone(s.accounts) }
 
-// edit makes the rows of a step that looks at one row at a time: what change
-// says is kept, and changed rows are copies.
+// edit is editTable for the jobs.
 func (s *Set) edit(a *Account, change func(j *traces.Job) (keep bool)) func() iter.Seq2[*traces.Job, error] {
-	before := s.Rows
-	return func() iter.Seq2[*traces.Job, error] {
-		return func(yield func(*traces.Job, error) bool) {
-			a.reset()
-			var row traces.Job
-			for j, err := range before() {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				a.read()
-				row = *j
-				if !change(&row) {
-					continue
-				}
-				a.keep()
-				if !yield(&row, nil) {
-					return
-				}
-			}
-		}
-	}
+	return editTable(s.Rows, a, change)
 }
 
 // sorted makes rows that are in memory the rows of a set, by submission, then id.

@@ -4,6 +4,7 @@
 package conform
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -132,7 +133,7 @@ func (r *rig) propose(proposals ...model.Proposal) (kinds []model.FactKind) {
 // until lets time pass until what is waited for has come, an hour at most.
 func (r *rig) until(come func() bool, what string, args ...any) {
 	for end := r.now.Add(model.Hour); !come(); {
-		require.Less(r, r.now, end, "an hour passed without "+what, args)
+		require.Less(r, r.now, end, fmt.Sprintf("an hour passed without "+what, args...))
 		r.wait(model.Second)
 	}
 }

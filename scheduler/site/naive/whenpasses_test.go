@@ -81,7 +81,7 @@ func TestWakeClaimCycle(t *testing.T) {
 	requireAlike(t, w)
 }
 
-// failedWorld: a try to preempt is in vain until the cheapest victim is near its end, and
+// failedWorld: a try to preempt fails until the cheapest victim is near its end, and
 // then a job is released from its hold.
 func failedWorld(vclusters int) *naiveWorld {
 	w := wakeSite([]int{0, 0, 0, 0}, vclusters)

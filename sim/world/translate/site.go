@@ -281,7 +281,7 @@ func (t *Site) share(b *traces.Batch, i int, a *model.Allocation, key *constrain
 // amounts is share where nodes are divided by amounts.
 func (t *Site) amounts(b *traces.Batch, i int, a *model.Allocation, key *constraintKey) {
 	a.CPUs, a.Memory = key.cpus, key.memory
-	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < 1000 {
+	if b.Attr != nil && b.Attr.Len() > 0 && a.GPUs <= 1 && b.Attr.GPUMilli[i] > 0 && b.Attr.GPUMilli[i] < model.WholeGPU {
 		a.GPUs, a.GPUMilli = 0, b.Attr.GPUMilli[i]
 	}
 	if a.CPUs == 0 {
