@@ -261,6 +261,7 @@ func (p *pass) growJob(proposal *model.Proposal) {
 	p.qs.ends.Remove(j.predicted, proposal.Ref)
 	p.qs.ends.Insert(j.predicted, proposal.Ref, j.placement.Nodes())
 	proposal.Placement = j.placement
+	p.promiseProposed(proposal.Ref)
 }
 
 // allowed is the largest size up to most that the limits and, by the least that

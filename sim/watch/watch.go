@@ -356,6 +356,7 @@ func (w *Watcher) Proposed(now model.Time, p *model.Proposal) {
 		j.flying = x
 		w.reserve(x, 1)
 	case model.ProposeResize:
+		w.disturbed() // what the pass promises next knows of it
 		x.placement = copied(&p.Placement)
 		w.resizes(j, x, p)
 	case model.ProposePreempt:

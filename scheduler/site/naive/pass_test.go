@@ -318,6 +318,7 @@ func (s *naiveSite) grow(l *naiveVCluster, started []*naiveJob, blocked *naiveJo
 					p.Placement = c.placement()
 				}
 			}
+			s.promiseProposed(j)
 			break
 		}
 	}
