@@ -141,11 +141,11 @@ type nodeRank struct {
 	free int32 // whole GPUs
 }
 
-// selectMilli chooses the nodes in f.room whose GPUs the thousandths of q fit best, then
+// selectMilli chooses the nodes in room whose GPUs the thousandths of q fit best, then
 // those with the fewest free GPUs, then the lowest.
-func (f *Free) selectMilli(q *Query, p *model.Placement) {
+func (f *Free) selectMilli(room model.NodeSet, q *Query, p *model.Placement) {
 	ranks := f.ranks[:0]
-	for w, m := range f.room {
+	for w, m := range room {
 		for ; m != 0; m &= m - 1 {
 			n := model.NodeID(w<<6 + bits.TrailingZeros64(m))
 			_, left := f.bestCard(n, q.GPUMilli)

@@ -54,15 +54,16 @@ func (f *Free) SelectExtra(q *Query, extra model.NodeSet, p *model.Placement) bo
 	if f.Select(q, p) || q.Sensitive || q.Nodes < 1 {
 		return len(p.Words)+len(p.Shares) > 0
 	}
-	own, lent := f.own(q), int32(0)
-	for w := range f.room {
+	room, own := f.own(q)
+	lent := int32(0)
+	for w := range room {
 		lent += int32(bits.OnesCount64(f.offered(q, extra, w)))
 	}
 	rest := q.Nodes - own
 	if rest <= 0 || lent < rest {
 		return false
 	}
-	for w, m := range f.room {
+	for w, m := range room {
 		o := f.offered(q, extra, w)
 		if k := int32(bits.OnesCount64(o)); k > rest {
 			o = lowestBits(o, rest)
@@ -77,20 +78,21 @@ func (f *Free) SelectExtra(q *Query, extra model.NodeSet, p *model.Placement) bo
 	return true
 }
 
-// own puts the nodes that q may use and that hold its part of a node, or are
-// idle where it asks for whole nodes, into f.room and returns their number.
-func (f *Free) own(q *Query) int32 {
+// own returns the nodes that q may use and that hold its part of a node, or are
+// idle where it asks for whole nodes, valid until the next call, and their number.
+func (f *Free) own(q *Query) (room model.NodeSet, n int32) {
 	if q.divides() {
 		return f.gather(q, math.MaxInt32)
 	}
 	class := f.sp.classes[q.Class].nodes
-	for w := range f.room {
-		f.room[w] = f.idle[w] & class[w]
+	room = f.gathered
+	for w := range room {
+		room[w] = f.idle[w] & class[w]
 	}
 	if q.Avoid != nil {
-		f.room.AndNot(q.Avoid)
+		room.AndNot(q.Avoid)
 	}
-	return f.room.Len()
+	return room, room.Len()
 }
 
 // offered is the nodes of word w that q may borrow.

@@ -32,7 +32,7 @@ type Free struct {
 	// Of one question.
 	used, adjacent, pool, ends groupSet
 	perRow                     []int32
-	room                       model.NodeSet
+	gathered                   model.NodeSet
 	ranks                      []nodeRank
 }
 
@@ -44,7 +44,7 @@ func (sp *Space) NewFree() *Free {
 		idle: slices.Clone(sp.ready), log: make([]int32, 0, max(64, 4*len(sp.every))),
 		used: newGroupSet(sp.groups), adjacent: newGroupSet(sp.groups),
 		pool: newGroupSet(sp.groups), ends: newGroupSet(sp.groups),
-		perRow: make([]int32, len(sp.layout.rows)), room: model.NewNodeSet(sp.nodes),
+		perRow: make([]int32, len(sp.layout.rows)), gathered: model.NewNodeSet(sp.nodes),
 	}
 	if len(sp.least) > 1 || sp.site.Amounts {
 		f.taken = make([]uint64, sp.nodes)
@@ -183,19 +183,23 @@ func (f *Free) Count(class ClassID) int32 { return f.tally(class).rows[f.sp.layo
 // the words of a node set, and for a share with amounts its nodes.
 func (f *Free) CountShares(class ClassID, share Share) int32 {
 	q := Query{Class: class, Share: share}
-	return f.gather(&q, math.MaxInt32)
+	_, n := f.gather(&q, math.MaxInt32)
+	return n
 }
 
 // Usable is the number of nodes that have room for the share of q. Cost: that of
 // CountShares.
-func (f *Free) Usable(q *Query) int32 { return f.gather(q, math.MaxInt32) }
+func (f *Free) Usable(q *Query) int32 {
+	_, n := f.gather(q, math.MaxInt32)
+	return n
+}
 
 // Room writes into set the nodes that Count counts, or CountShares with a share. Cost:
 // that of these.
 func (f *Free) Room(class ClassID, share Share, set model.NodeSet) {
 	if share != (Share{}) {
-		f.CountShares(class, share)
-		copy(set, f.room)
+		room, _ := f.gather(&Query{Class: class, Share: share}, math.MaxInt32)
+		copy(set, room)
 		return
 	}
 	copy(set, f.idle)

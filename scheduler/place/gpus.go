@@ -120,44 +120,45 @@ func tightest(sets []uint64, free uint64, n int32) uint64 {
 	return best
 }
 
-// gather puts the nodes that could give the share of q into f.room and returns
+// gather returns the nodes that could give the share of q, valid until the next call, and
 // their number. It may stop at enough. Cost: the words of a node set, and for a share
 // with amounts its nodes.
-func (f *Free) gather(q *Query, enough int32) int32 {
+func (f *Free) gather(q *Query, enough int32) (room model.NodeSet, n int32) {
+	room = f.gathered
 	if int(q.GPUs) >= len(f.least) || q.GPUs == 0 && q.GPUMilli > 0 && len(f.least) == 1 {
-		clear(f.room)
-		return 0
+		clear(room)
+		return room, 0
 	}
 	least, class := f.least[q.GPUs], f.sp.classes[q.Class].nodes
-	n := 0
-	for w := range f.room {
+	for w := range room {
 		m := f.unheld[w] & f.up[w] & least[w] & class[w]
 		if q.Avoid != nil {
 			m &^= q.Avoid[w]
 		}
 		m = f.withAmounts(w, m, q)
-		f.room[w] = m
-		if n += bits.OnesCount64(m); n >= int(enough) {
+		room[w] = m
+		if n += int32(bits.OnesCount64(m)); n >= enough {
 			break
 		}
 	}
-	return int32(n)
+	return room, n
 }
 
 func (f *Free) fitsParts(q *Query) bool {
 	if q.Sensitive {
-		f.gather(q, math.MaxInt32)
-		return f.alike(q.Nodes) >= 0
+		room, _ := f.gather(q, math.MaxInt32)
+		return f.alike(room, q.Nodes) >= 0
 	}
-	return f.gather(q, q.Nodes) >= q.Nodes
+	_, n := f.gather(q, q.Nodes)
+	return n >= q.Nodes
 }
 
-// alike is the conformance group with the fewest nodes in f.room of those with n
+// alike is the conformance group with the fewest nodes in room of those with n
 // or more, the first of several; -1 when there is none.
-func (f *Free) alike(n int32) int32 {
+func (f *Free) alike(room model.NodeSet, n int32) int32 {
 	l := &f.sp.layout
 	clear(f.perRow)
-	for w, m := range f.room {
+	for w, m := range room {
 		for ; m != 0; m &= m - 1 {
 			f.perRow[l.cells[l.own[w<<6+bits.TrailingZeros64(m)]].row]++
 		}
@@ -174,35 +175,36 @@ func (f *Free) alike(n int32) int32 {
 // selectParts chooses the nodes with the fewest free GPUs that hold the request,
 // the lowest first; for thousandths of a GPU those where they fit best.
 func (f *Free) selectParts(q *Query, p *model.Placement) bool {
-	if f.gather(q, math.MaxInt32) < q.Nodes {
+	room, n := f.gather(q, math.MaxInt32)
+	if n < q.Nodes {
 		return false
 	}
 	if q.Sensitive {
-		r := f.alike(q.Nodes)
+		r := f.alike(room, q.Nodes)
 		if r < 0 {
 			return false
 		}
-		for w, m := range f.room {
+		for w, m := range room {
 			if m != 0 {
-				f.room[w] = m & f.sp.layout.within(int32(w), r)
+				room[w] = m & f.sp.layout.within(int32(w), r)
 			}
 		}
 	}
 	if q.GPUMilli > 0 {
-		f.selectMilli(q, p)
+		f.selectMilli(room, q, p)
 		model.SortShares(p.Shares)
 		return true
 	}
-	n := q.Nodes
+	n = q.Nodes
 	for g := int(q.GPUs) + 1; n > 0; g++ {
 		var more model.NodeSet
 		if g < len(f.least) {
 			more = f.least[g]
 		}
-		for w := 0; w < len(f.room) && n > 0; w++ {
-			m := f.room[w]
+		for w := 0; w < len(room) && n > 0; w++ {
+			m := room[w]
 			if more != nil {
-				f.room[w] &= more[w]
+				room[w] &= more[w]
 				m &^= more[w]
 			}
 			if m != 0 {
