@@ -184,15 +184,16 @@ func (t *tableFile) dropSite() {
 		t.fields = t.fields[:n]
 		return
 	}
-	if n := slices.IndexFunc(t.fields, func(f field) bool { return f.name == firstOfShares[t.name] }); n >= 0 &&
+	if n := slices.IndexFunc(t.fields, func(f field) bool { return f.name == firstOfNewer[t.name] }); n >= 0 &&
 		!slices.ContainsFunc(t.file.Schema().Fields(), func(c parquet.Field) bool { return c.Name() == t.fields[n].name }) {
 		t.fields = t.fields[:n]
 	}
 }
 
-// firstOfShares are the columns from which on a table has what earlier versions did not:
-// what shares of nodes are made of beside units.
-var firstOfShares = map[string]string{TableAttempts: "share_gpus", TableFacts: "share_cpus"}
+// firstOfNewer are the columns from which on a table has what earlier versions did not:
+// what shares of nodes are made of beside units, and in facts.parquet whether a pass is
+// followed by another.
+var firstOfNewer = map[string]string{TableAttempts: "share_gpus", TableFacts: "share_cpus"}
 
 func (t *tableFile) checkColumns() error {
 	var have []string

@@ -50,7 +50,6 @@ type logRow struct {
 	Due        int64  `parquet:"due_us,optional,delta"`
 	QuietUntil int64  `parquet:"quiet_until_us,optional,delta"`
 	Again      int32  `parquet:"again,optional,delta"`
-	More       int32  `parquet:"more,optional,delta"`
 	Submit     int64  `parquet:"submit_us,optional,delta"`
 	Walltime   int64  `parquet:"walltime,optional,delta"`
 	Layout     int32  `parquet:"layout,optional,delta"`
@@ -67,6 +66,8 @@ type logRow struct {
 	ShareCPUs   string `parquet:"share_cpus,optional"`
 	ShareMemory string `parquet:"share_memory,optional"`
 	ShareMilli  string `parquet:"share_gpu_milli,optional"`
+
+	More int32 `parquet:"more,optional,delta"`
 }
 
 // Log keeps the log of a run in facts.parquet, entry by entry; Meta.Facts must be set.
