@@ -93,7 +93,10 @@ var packageTable = []packageRule{
 	{dir: "traces/importer", may: []string{"internal/disk", "scheduler/model", "traces", "traces/importer/...", "github.com/ulikunitz/xz/..."},
 		free: []exemption{files}},
 	{dir: "traces/importer/swf", may: []string{"scheduler/model", "traces"}},
-	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{drawn}},
+	{dir: "traces/synth/internal/law", may: []string{"scheduler/model"}, free: []exemption{drawn}},
+	{dir: "traces/synth/internal/param"},
+	{dir: "traces/synth", may: []string{"scheduler/model", "scheduler/model/draw", "traces", "traces/synth/internal/..."}, free: []exemption{drawn}},
+	{dir: "traces/synth/site", may: []string{"scheduler/model", "scheduler/model/draw", "traces", "traces/synth", "traces/synth/internal/..."}, free: []exemption{drawn}},
 
 	{dir: "traces/transform", may: []string{"internal/spelling", "scheduler/model", "scheduler/model/draw", "traces"}},
 

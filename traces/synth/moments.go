@@ -1,6 +1,9 @@
 package synth
 
-import "math"
+import (
+	"math"
+	"orrery/traces/synth/internal/law"
+)
 
 // Expectations of the model, from its formulas and not from samples: they
 // scale the load, and tests compare samples with them.
@@ -37,16 +40,16 @@ func bounded(shape, scale, bound float64) (probability, expectation float64) {
 	return probability, expectation
 }
 
-// cycle is the daily cycle of the class. The gamma of the published fit counts
+// DailyCycle is the daily cycle of the class. The gamma of the published fit counts
 // half hours from midnight, and the day it covers begins with the eleventh.
-func (c *LublinClass) cycle() *cycle {
+func (c *LublinClass) DailyCycle() *law.Cycle {
 	const begin = 11
-	var weights [daySlots]float64
-	for i := begin; i < begin+daySlots; i++ {
-		weights[(i-1)%daySlots] = integrate(float64(i)-0.5, float64(i)+0.5,
+	var weights [law.DaySlots]float64
+	for i := begin; i < begin+law.DaySlots; i++ {
+		weights[(i-1)%law.DaySlots] = integrate(float64(i)-0.5, float64(i)+0.5,
 			func(x float64) float64 { return gammaDensity(c.ANum, c.BNum, x) })
 	}
-	return newCycle(weights)
+	return law.NewCycle(weights)
 }
 
 // meanGap is the expected number of seconds between two arrivals of the class,

@@ -1,6 +1,11 @@
-package synth
+// Package site generates the workload of a site of several vClusters, with its nodes,
+// tenants, dependencies and events. Its batch jobs are those of the model of Lublin and
+// Feitelson in package synth, its training jobs those of the GPU clusters there. The
+// number of rows follows from the load.
+package site
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -8,11 +13,14 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
+	"orrery/traces/synth"
+	"orrery/traces/synth/internal/law"
+	"orrery/traces/synth/internal/param"
 )
 
-// SiteParams are the parameters of Site. Start from DefaultSite. What is
+// Params are the parameters of Generate. Start from Default. What is
 // measured says where; every other number is an assumption.
-type SiteParams struct {
+type Params struct {
 	// Nodes is the number of nodes of the site, in dragonfly groups of
 	// GroupNodes. Assumption: 64, a few racks.
 	Nodes, GroupNodes int32
@@ -46,12 +54,12 @@ type SiteParams struct {
 
 	// HPCRequests and MLRequests are the requests of batch jobs and of training.
 	// The last value is the longest run time. Assumption: 24 h and 7 d.
-	HPCRequests, MLRequests Requests
+	HPCRequests, MLRequests synth.Requests
 	// TrainSizes are the sizes and run times of training jobs. Run times are the
 	// fits to the Philly trace that GPUParams has, those of 64 GPUs and more
 	// taken from 32. Weights are an assumption: fewer single GPUs than Philly
 	// has, since models have grown.
-	TrainSizes []GPUSize
+	TrainSizes []synth.GPUSize
 	// Groups and DAGs are the shares of the submissions to ml that are task
 	// groups and workflows. Ranges is the share of its jobs on whole nodes that
 	// use up to twice their nodes, Failures the share that fails. Assumption:
@@ -75,26 +83,29 @@ type Life struct {
 	Longest   model.Duration
 }
 
-// DefaultSite is a month of a site of a number of nodes at a load of 0.9.
-func DefaultSite(nodes int32) SiteParams {
+// Default is a month of a site of a number of nodes at a load of 0.9.
+func Default(nodes int32) Params {
 	hours := func(values ...model.Duration) (r []model.Duration) {
 		for _, v := range values {
 			r = append(r, v*model.Hour)
 		}
 		return r
 	}
-	hpc := defaultRequests()
+	size := func(gpus int32, weight, mu, sigma float64) synth.GPUSize {
+		return synth.GPUSize{GPUs: gpus, Weight: weight, RuntimeMu: mu, RuntimeSigma: sigma}
+	}
+	hpc := synth.DefaultLublin(wholeProcs).Requests
 	hpc.Values = hpc.Values[:len(hpc.Values)-2] // up to 18 hours
 	hpc.Values = append(hpc.Values, model.Day)
-	return SiteParams{
+	return Params{
 		Nodes: nodes, GroupNodes: 64, Days: 30, Load: 0.9,
 		HPC: 0.5, ML: 0.375, Service: 0.1, ServiceLoad: 0.8, SensitiveLoad: 0.6, Weekend: 0.5,
 		Tenants: 12, TenantSkew: 1.2, UsersPerTenant: 10, UserSkew: 1,
-		HPCRequests: hpc, MLRequests: Requests{MinAccuracy: 0.2, Values: hours(1, 2, 4, 8, 12, 24, 48, 72, 96, 168)},
-		TrainSizes: []GPUSize{
-			{1, 0.45, 6.719, 1.972}, {2, 0.10, 4.522, 3.268}, {4, 0.12, 9.106, 2.781}, {8, 0.20, 9.654, 2.791},
-			{16, 0.06, 9.270, 3.345}, {32, 0.04, 8.827, 2.468}, {64, 0.02, 8.827, 2.468}, {128, 0.008, 8.827, 2.468},
-			{256, 0.002, 8.827, 2.468},
+		HPCRequests: hpc, MLRequests: synth.Requests{MinAccuracy: 0.2, Values: hours(1, 2, 4, 8, 12, 24, 48, 72, 96, 168)},
+		TrainSizes: []synth.GPUSize{
+			size(1, 0.45, 6.719, 1.972), size(2, 0.10, 4.522, 3.268), size(4, 0.12, 9.106, 2.781), size(8, 0.20, 9.654, 2.791),
+			size(16, 0.06, 9.270, 3.345), size(32, 0.04, 8.827, 2.468), size(64, 0.02, 8.827, 2.468), size(128, 0.008, 8.827, 2.468),
+			size(256, 0.002, 8.827, 2.468),
 		},
 		Groups: 0.04, DAGs: 0.05, Ranges: 0.4, Failures: 0.1,
 		Services: 0.05, Standing: 0.2, Reactive: 0.5,
@@ -105,16 +116,16 @@ func DefaultSite(nodes int32) SiteParams {
 }
 
 // Validate names the first parameter that makes no sense.
-func (p *SiteParams) Validate() error {
-	between := func(name string, v, low, high float64) check {
-		return check{v >= low && v <= high, name, v, fmt.Sprintf("%s to %s", strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64))}
+func (p *Params) Validate() error {
+	between := func(name string, v, low, high float64) param.Check {
+		return param.That(v >= low && v <= high, name, v, fmt.Sprintf("%s to %s", strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64)))
 	}
-	life := func(name string, l Life) check {
-		inside, _ := logNormal(l.Mu, l.Sigma, l.Longest.Seconds())
-		return check{l.Sigma >= 0 && l.Sigma <= 20 && inside >= 0.01, name, l,
-			"a deviation of 0 to 20, and Longest not to be exceeded nearly always"}
+	life := func(name string, l Life) param.Check {
+		inside, _ := law.LogNormal(l.Mu, l.Sigma, l.Longest.Seconds())
+		return param.That(l.Sigma >= 0 && l.Sigma <= 20 && inside >= 0.01, name, l,
+			"a deviation of 0 to 20, and Longest not to be exceeded nearly always")
 	}
-	checks := []check{
+	checks := []param.Check{
 		between("Nodes", float64(p.Nodes), 64, 1<<20), between("GroupNodes", float64(p.GroupNodes), 1, 1<<20),
 		between("Days", float64(p.Days), 1, 3650), between("Load", p.Load, 0.001, 100),
 		between("HPC", p.HPC, 0.25, 0.9), between("ML", p.ML, 0.2, 0.7), between("Service", p.Service, 0.05, 0.5),
@@ -129,67 +140,68 @@ func (p *SiteParams) Validate() error {
 		between("number of MLRequests", float64(len(p.MLRequests.Values)), 1, 1024),
 		life("ServiceLife", p.ServiceLife), life("SessionLife", p.SessionLife), life("SensitiveLife", p.SensitiveLife),
 	}
-	checks = append(checks, p.HPCRequests.checks(0)...)
-	checks = append(checks, p.MLRequests.checks(0)...)
-	if err := firstWrong("site", checks); err != nil {
+	if err := param.FirstWrong("site", checks); err != nil {
 		return err
 	}
-	return firstWrong("site", p.sizeChecks())
+	if err := cmp.Or(p.HPCRequests.Validate("site", 0), p.MLRequests.Validate("site", 0)); err != nil {
+		return err
+	}
+	return param.FirstWrong("site", p.sizeChecks())
 }
 
 // sizeChecks are the conditions on TrainSizes.
-func (p *SiteParams) sizeChecks() []check {
-	var checks []check
+func (p *Params) sizeChecks() []param.Check {
+	var checks []param.Check
 	one := 0.0 // weight of the sizes that every site has room for
 	longest := p.MLRequests.Values[len(p.MLRequests.Values)-1].Seconds()
 	for _, s := range p.TrainSizes {
-		inside, _ := logNormal(s.RuntimeMu, s.RuntimeSigma, longest)
+		inside, _ := law.LogNormal(s.RuntimeMu, s.RuntimeSigma, longest)
 		checks = append(checks,
-			check{s.GPUs >= 1 && (s.GPUs <= mlGPUs || s.GPUs%mlGPUs == 0), "GPUs of TrainSizes", s.GPUs, "at most a node's 8, or a multiple"},
-			check{s.Weight >= 0 && s.Weight <= 1e9, "Weight of TrainSizes", s.Weight, "0 or more"},
-			check{s.RuntimeSigma >= 0 && inside >= 0.01, "run time of TrainSizes", s, "not nearly always longer than requests"})
+			param.That(s.GPUs >= 1 && (s.GPUs <= mlGPUs || s.GPUs%mlGPUs == 0), "GPUs of TrainSizes", s.GPUs, "at most a node's 8, or a multiple"),
+			param.That(s.Weight >= 0 && s.Weight <= 1e9, "Weight of TrainSizes", s.Weight, "0 or more"),
+			param.That(s.RuntimeSigma >= 0 && inside >= 0.01, "run time of TrainSizes", s, "not nearly always longer than requests"))
 		if s.GPUs <= mlGPUs {
 			one += s.Weight
 		}
 	}
-	return append(checks, check{one > 0, "weight of TrainSizes of one node", one, "more than 0"})
+	return append(checks, param.That(one > 0, "weight of TrainSizes of one node", one, "more than 0"))
 }
 
 // The vClusters of a site.
 const (
-	siteHPC = iota
-	siteML
-	siteService
-	siteSensitive
-	siteParts
+	hpc = iota
+	ml
+	service
+	sensitive
+	parts
 )
 
-var siteNames = [siteParts]string{"hpc", "ml", "service", "sensitive"}
+var names = [parts]string{"hpc", "ml", "service", "sensitive"}
 
 // mlGPUs is the number of GPUs of a node of ml, and of sensitive.
 const mlGPUs = 8
 
-// siteTypes is the kind of node that each vCluster has. Sizes are those of
+// nodeTypes is the kind of node that each vCluster has. Sizes are those of
 // servers that vendors sell: four modules of a GPU and a processor to a node
 // (GH200, 96 GB), eight GPUs of 80 GB (H100), four of 40 GB (A100). TDP is the
 // vendor's of the GPU (H100 SXM 700 W, A100 SXM 400 W) and of what a module of
 // GH200 is commonly limited to; base is what the rest of a node draws, an
 // assumption.
-var siteTypes = [siteParts]siteType{
+var nodeTypes = [parts]nodeType{
 	{name: "gh200x4", gpu: "GH200", gpus: 4, cpus: 288, memory: 864 << 30, tdp: 700, base: 300},
 	{name: "h100x8", gpu: "H100", gpus: mlGPUs, cpus: 112, memory: 2048 << 30, tdp: 700, base: 1500},
 	{name: "a100x4", gpu: "A100", gpus: 4, cpus: 64, memory: 512 << 30, tdp: 400, base: 400},
 	{name: "h100x8", gpu: "H100", gpus: mlGPUs, cpus: 112, memory: 2048 << 30, tdp: 700, base: 1500},
 }
 
-type siteType struct {
+type nodeType struct {
 	name, gpu  string
 	gpus, cpus int32
 	memory     int64 // bytes
 	tdp, base  int64 // W
 }
 
-// Site is a month, or Days, of a site with four vClusters: hpc (rigid batch
+// Generate makes a month, or Days, of a site with four vClusters: hpc (rigid batch
 // jobs by the model of Lublin and Feitelson), ml (training, with ranges,
 // checkpoints, task groups and workflows), service (services without an end,
 // and sessions) and sensitive (claims of class 10). It comes with its nodes,
@@ -198,47 +210,47 @@ type siteType struct {
 //
 // Memory grows with the submissions, 24 bytes each. docs/TRACE-FORMAT.md says
 // which columns are filled; the others are null.
-func Site(p SiteParams, seed uint64) (*Workload, error) {
+func Generate(p Params, seed uint64) (*synth.Workload, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	s := newSite(&p, seed)
-	w, err := newWorkload("site", s.plan(), seed, p)
-	if err != nil {
-		return nil, err
+	rows := s.plan()
+	return synth.New("site", rows, seed, p, s.content())
+}
+
+// content is what the planned submissions make.
+func (s *site) content() synth.Content {
+	c := synth.Content{MaxNodes: s.p.Nodes, Nodes: s.nodeTable(), Tenants: s.tenantTable(), Events: s.events(), Deps: s.deps}
+	for _, n := range c.Nodes {
+		c.MaxProcs += n.GPUs
 	}
-	w.nodes, w.tenants, w.users = s.nodeTable(), s.tenantTable(), s.users
-	w.maxNodes = p.Nodes
-	for _, n := range w.nodes {
-		w.maxProcs += n.GPUs
-	}
-	w.deps, w.events = s.deps, s.events()
-	w.begin = func() func(*traces.Job) int {
+	c.Begin = func() func(*traces.Job) {
 		unit, task := 0, 0
-		return func(j *traces.Job) int {
+		return func(j *traces.Job) {
 			u := &s.units[unit]
-			user := s.row(u, task, j)
+			s.row(u, task, j)
 			if task++; task == int(u.tasks) {
 				unit, task = unit+1, 0
 			}
-			return user
 		}
 	}
-	return w, nil
+	return c
 }
 
 // site is what all iterations share.
 type site struct {
-	p      *SiteParams
-	seed   uint64
-	cycle  *cycle
-	days   []float64 // probability that a submission falls on day 0 to i
-	home   [siteParts]int32
-	tenant *draw.Zipf
-	user   *draw.Zipf
-	names  []string // of tenants
-	users  []string
-	units  []unit // in order of submission
+	p         *Params
+	seed      uint64
+	batchJobs synth.LublinClass // of hpc
+	cycle     *law.Cycle
+	days      []float64 // probability that a submission falls on day 0 to i
+	home      [parts]int32
+	tenant    *draw.Zipf
+	user      *draw.Zipf
+	names     []string // of tenants
+	users     []string
+	units     []unit // in order of submission
 }
 
 // unit is what is submitted at once: a job, a task group or a workflow.
@@ -255,6 +267,9 @@ type unit struct {
 // home, so that such jobs start within days. Assumption.
 func (s *site) largest(part int) int32 { return max(s.home[part]/4, 1) }
 
+// wholeProcs is the cluster to which Lublin and Feitelson fitted their model.
+const wholeProcs = 128
+
 // hpcProcs is the cluster, in nodes, to which the model of Lublin and
 // Feitelson is put: the 128 that it was fitted to, or less on small sites.
-func (s *site) hpcProcs() int32 { return min(128, max(s.largest(siteHPC), 12)) }
+func (s *site) hpcProcs() int32 { return min(wholeProcs, max(s.largest(hpc), 12)) }

@@ -1,4 +1,4 @@
-package synth
+package site
 
 import (
 	"fmt"
@@ -7,20 +7,22 @@ import (
 
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
+	"orrery/traces/synth"
 )
 
-var streamSiteNode = draw.StreamOf("synth.site.node")
+var streamNode = draw.StreamOf("synth.site.node")
 
 // newSite makes the tables of names and laws.
-func newSite(p *SiteParams, seed uint64) *site {
-	s := &site{p: p, seed: seed, cycle: wholeSample.cycle(),
+func newSite(p *Params, seed uint64) *site {
+	whole := synth.DefaultLublin(wholeProcs).Classes[0]
+	s := &site{p: p, seed: seed, batchJobs: whole, cycle: whole.DailyCycle(),
 		tenant: draw.NewZipf(p.Tenants, p.TenantSkew), user: draw.NewZipf(p.UsersPerTenant, p.UserSkew)}
 	left := p.Nodes
 	for part, share := range []float64{p.HPC, p.ML, p.Service} {
 		s.home[part] = int32(math.Round(share * float64(p.Nodes)))
 		left -= s.home[part]
 	}
-	s.home[siteSensitive] = left
+	s.home[sensitive] = left
 	sum := 0.0
 	for day := range p.Days {
 		weight := 1.0
@@ -44,16 +46,16 @@ func newSite(p *SiteParams, seed uint64) *site {
 // and five an unknown one; all of sensitive have the current one.
 func (s *site) nodeTable() []traces.Node {
 	nodes := make([]traces.Node, 0, s.p.Nodes)
-	for part, t := range siteTypes {
+	for part, t := range nodeTypes {
 		for i := range s.home[part] {
 			n := traces.Node{
-				Name: fmt.Sprintf("%s%05d", siteNames[part], i), Group: fmt.Sprintf("%s-g%03d", siteNames[part], i/s.p.GroupNodes),
+				Name: fmt.Sprintf("%s%05d", names[part], i), Group: fmt.Sprintf("%s-g%03d", names[part], i/s.p.GroupNodes),
 				Type: t.name, GPUModel: t.gpu, GPUs: t.gpus, CPUs: t.cpus, Memory: t.memory,
-				Fingerprint: t.name + "-current", VCluster: siteNames[part], Up: true,
+				Fingerprint: t.name + "-current", VCluster: names[part], Up: true,
 			}
-			s := draw.New(s.seed, streamSiteNode, uint64(len(nodes)), 0)
+			s := draw.New(s.seed, streamNode, uint64(len(nodes)), 0)
 			switch u := s.Float64(); {
-			case part == siteSensitive || u < 0.85:
+			case part == sensitive || u < 0.85:
 			case u < 0.95:
 				n.Fingerprint = t.name + "-previous"
 			default:
@@ -69,7 +71,7 @@ func (s *site) nodeTable() []traces.Node {
 // middling one of the next. Sensitive work is of two tenants.
 func (s *site) tenantOf(part, rank int) int {
 	t := len(s.names)
-	if part == siteSensitive {
+	if part == sensitive {
 		return t - 1 - rank%2
 	}
 	return (rank + part*t/3) % t
@@ -83,7 +85,7 @@ func (s *site) tenantOf(part, rank int) int {
 // an assumption.
 func (s *site) tenantTable() []traces.Tenant {
 	use := make([]float64, len(s.names))
-	for part := range siteParts {
+	for part := range parts {
 		for rank := range use {
 			use[s.tenantOf(part, rank)] += float64(math.Pow(float64(rank+1), -s.p.TenantSkew) * float64(s.home[part]))
 		}
@@ -94,7 +96,7 @@ func (s *site) tenantTable() []traces.Tenant {
 		sum += use[i]
 	}
 	gpus := 0.0
-	for part, t := range siteTypes {
+	for part, t := range nodeTypes {
 		gpus += float64(s.home[part] * t.gpus)
 	}
 	hours := 24 * float64(s.p.Days) * s.p.Load
@@ -104,7 +106,7 @@ func (s *site) tenantTable() []traces.Tenant {
 		nodes := share * float64(s.p.Nodes)
 		tenants[i] = traces.Tenant{
 			Name:          s.names[i],
-			MaxNodes:      traces.Some(max(int32(math.Ceil(2.5*nodes)), min(s.hpcProcs(), s.home[siteHPC]), s.largest(siteML))),
+			MaxNodes:      traces.Some(max(int32(math.Ceil(2.5*nodes)), min(s.hpcProcs(), s.home[hpc]), s.largest(ml))),
 			MaxConcurrent: traces.Some(max(int32(math.Ceil(2*nodes)), 64)),
 			FairShare:     traces.Some(share), Burst: traces.Some(1.5),
 			GPUHours: traces.Some(math.Round(share * gpus * hours)), NodeHours: traces.Some(math.Round(nodes * hours)),
@@ -118,7 +120,7 @@ func (s *site) deps() iter.Seq[traces.Dep] {
 	return func(yield func(traces.Dep) bool) {
 		for i := range s.units {
 			u := &s.units[i]
-			if u.part != siteML || u.shape != shapeDAG {
+			if u.part != ml || u.shape != shapeDAG {
 				continue
 			}
 			for task := 1; task < int(u.tasks); task++ {

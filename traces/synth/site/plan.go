@@ -1,4 +1,4 @@
-package synth
+package site
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ const (
 	shapeSession
 )
 
-var streamSiteUnit = draw.StreamOf("synth.site.unit")
+var streamUnit = draw.StreamOf("synth.site.unit")
 
 // plan makes submissions, vCluster by vCluster, until each has its load, puts
 // them in order and returns the number of rows. Given their number, arrivals
@@ -27,12 +27,12 @@ var streamSiteUnit = draw.StreamOf("synth.site.unit")
 func (s *site) plan() int64 {
 	span := float64(s.p.Days) * model.Day.Seconds()
 	whole := s.p.Load * span * float64(s.p.Nodes)
-	service := s.p.ServiceLoad * s.p.Load * span * float64(s.home[siteService])
-	sensitive := s.p.SensitiveLoad * s.p.Load * span * float64(s.home[siteSensitive])
-	rest := (whole - service - sensitive) / float64(s.home[siteHPC]+s.home[siteML])
-	for part, target := range [siteParts]float64{
-		siteHPC: rest * float64(s.home[siteHPC]), siteML: rest * float64(s.home[siteML]),
-		siteService: service, siteSensitive: sensitive,
+	serving := s.p.ServiceLoad * s.p.Load * span * float64(s.home[service])
+	classified := s.p.SensitiveLoad * s.p.Load * span * float64(s.home[sensitive])
+	rest := (whole - serving - classified) / float64(s.home[hpc]+s.home[ml])
+	for part, target := range [parts]float64{
+		hpc: rest * float64(s.home[hpc]), ml: rest * float64(s.home[ml]),
+		service: serving, sensitive: classified,
 	} {
 		s.fill(part, target)
 	}
@@ -51,7 +51,7 @@ func (s *site) plan() int64 {
 // fill makes submissions to a vCluster of target node-seconds.
 func (s *site) fill(part int, target float64) {
 	end := model.Time(s.p.Days) * model.Time(model.Day)
-	gpus := float64(siteTypes[part].gpus)
+	gpus := float64(nodeTypes[part].gpus)
 	sum := 0.0
 	for n := int32(0); sum < target; n++ {
 		u := s.submission(part, n)
@@ -72,20 +72,20 @@ func (s *site) fill(part int, target float64) {
 
 // submission draws submission n of a vCluster: when, and of what shape.
 func (s *site) submission(part int, n int32) unit {
-	d := draw.New(s.seed, streamSiteUnit, siteEntity(part, n), 0)
+	d := draw.New(s.seed, streamUnit, entity(part, n), 0)
 	u := unit{n: n, part: int8(part), tasks: 1, submit: s.instant(&d)}
 	kind := d.Float64()
 	switch {
-	case part == siteML && kind < s.p.Groups:
+	case part == ml && kind < s.p.Groups:
 		u.shape, u.tasks = shapeArray, int16(4+d.IntN(29))
-	case part == siteML && kind < s.p.Groups+s.p.DAGs:
+	case part == ml && kind < s.p.Groups+s.p.DAGs:
 		u.shape, u.tasks = shapeDAG, int16(3+d.IntN(10))
-	case part == siteService && kind < s.p.Services:
+	case part == service && kind < s.p.Services:
 		u.shape = shapeService
 		if d.Bool(s.p.Standing) {
 			u.submit = 0
 		}
-	case part == siteService:
+	case part == service:
 		u.shape = shapeSession
 	}
 	return u
@@ -96,9 +96,9 @@ func (s *site) instant(d *draw.Source) model.Time {
 	at := d.Float64() * s.days[len(s.days)-1]
 	day, _ := slices.BinarySearch(s.days, at)
 	day = min(day, len(s.days)-1)
-	t := model.Time(int64(day)*dayMicros + s.cycle.at(int64(d.Float64()*float64(dayMicros))))
+	t := model.Time(int64(day)*int64(model.Day) + s.cycle.At(int64(d.Float64()*float64(int64(model.Day)))))
 	return t - t%model.Time(model.Second)
 }
 
-// siteEntity is the key of the draws of a submission.
-func siteEntity(part int, n int32) uint64 { return uint64(part)<<32 | uint64(n) }
+// entity is the key of the draws of a submission.
+func entity(part int, n int32) uint64 { return uint64(part)<<32 | uint64(n) }

@@ -1,4 +1,4 @@
-package synth
+package site
 
 import (
 	"fmt"
@@ -7,45 +7,45 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
+	"orrery/traces/synth"
 )
 
-// Streams of the rows of Site; the entity is the submission and the attempt
+// Streams of the rows; the entity is the submission and the attempt
 // the task, 0 for what its tasks have in common.
 var (
-	streamSiteUser    = draw.StreamOf("synth.site.who")
-	streamSiteSize    = draw.StreamOf("synth.site.size")
-	streamSiteRuntime = draw.StreamOf("synth.site.runtime")
-	streamSiteRequest = draw.StreamOf("synth.site.request")
-	streamSiteTraits  = draw.StreamOf("synth.site.traits")
-	streamSiteEnd     = draw.StreamOf("synth.site.end")
-	streamSiteHold    = draw.StreamOf("synth.site.hold")
+	streamUser    = draw.StreamOf("synth.site.who")
+	streamSize    = draw.StreamOf("synth.site.size")
+	streamRuntime = draw.StreamOf("synth.site.runtime")
+	streamRequest = draw.StreamOf("synth.site.request")
+	streamTraits  = draw.StreamOf("synth.site.traits")
+	streamEnd     = draw.StreamOf("synth.site.end")
+	streamHold    = draw.StreamOf("synth.site.hold")
 )
 
 func (s *site) source(stream draw.Stream, u *unit, task int) draw.Source {
-	return draw.New(s.seed, stream, siteEntity(int(u.part), u.n), uint64(task))
+	return draw.New(s.seed, stream, entity(int(u.part), u.n), uint64(task))
 }
 
-// row makes a task of a submission and returns its user.
-func (s *site) row(u *unit, task int, j *traces.Job) (user int) {
-	identity := s.source(streamSiteUser, u, 0)
+// row makes a task of a submission.
+func (s *site) row(u *unit, task int, j *traces.Job) {
+	identity := s.source(streamUser, u, 0)
 	tenant := s.tenantOf(int(u.part), s.tenant.Rank(&identity))
-	user = tenant*s.p.UsersPerTenant + s.user.Rank(&identity)
+	user := tenant*s.p.UsersPerTenant + s.user.Rank(&identity)
 	*j = traces.Job{
 		ID: int64(u.first) + int64(task), Kind: "bounded", User: s.users[user], Tenant: s.names[tenant], Account: s.names[tenant],
-		VCluster: siteNames[u.part], QOS: "normal", Submit: u.submit,
-		ExitState: "COMPLETED", ExitCode: traces.Some(int32(0)), Sensitive: traces.Some(u.part == siteSensitive),
+		VCluster: names[u.part], QOS: "normal", Submit: u.submit,
+		ExitState: "COMPLETED", ExitCode: traces.Some(int32(0)), Sensitive: traces.Some(u.part == sensitive),
 	}
 	switch u.part {
-	case siteHPC:
+	case hpc:
 		s.batch(u, j)
-	case siteML:
+	case ml:
 		s.training(u, task, j)
-	case siteService:
+	case service:
 		s.serving(u, j)
 	default:
 		s.sensitiveJob(u, j)
 	}
-	return user
 }
 
 // What jobs of hpc ask for beside each GPU: batch codes run on whatever node has
@@ -58,12 +58,12 @@ const (
 // layOut gives a job nodes with so many GPUs on each. Who takes a part of a
 // node asks for the same part of its processors and memory.
 func layOut(j *traces.Job, part, nodes, gpus int32) {
-	t := &siteTypes[part]
+	t := &nodeTypes[part]
 	j.NodesMin, j.NodesMax = traces.Some(nodes), traces.Some(nodes)
 	j.GPUsPerNode = traces.Some(gpus)
 	j.CPUsPerNode = traces.Some(t.cpus / t.gpus * gpus)
 	j.MemPerNode = traces.Some(t.memory / int64(t.gpus) * int64(gpus))
-	if part == siteHPC {
+	if part == hpc {
 		j.CPUsPerNode, j.MemPerNode = traces.Some(portableCPUs*gpus), traces.Some(portableMemory*int64(gpus))
 	}
 	j.ProcsRequested = traces.Some(nodes * gpus)
@@ -82,8 +82,8 @@ type traits struct {
 	data              float64 // share of jobs that stage data in
 }
 
-// siteTraits by vCluster. All of it is an assumption.
-var siteTraits = [siteParts]traits{
+// traitsOf jobs by vCluster. All of it is an assumption.
+var traitsOf = [parts]traits{
 	{0.4, 0.9, 50e6, 0.1, 0.5, 0.5},
 	{0.5, 0.95, 300e6, 0.05, 0.35, 1},
 	{0.1, 0.6, 10e6, 0.05, 0.1, 0.3},
@@ -100,7 +100,7 @@ var (
 // surround draws power, traffic, communication and data. Power is that of the
 // GPUs plus the same share of the rest of the nodes.
 func (s *site) surround(u *unit, task int, j *traces.Job) {
-	d, kind, node := s.source(streamSiteTraits, u, task), &siteTraits[u.part], &siteTypes[u.part]
+	d, kind, node := s.source(streamTraits, u, task), &traitsOf[u.part], &nodeTypes[u.part]
 	nodes, gpus := int64(j.NodesMin.V), int64(j.GPUsPerNode.V)
 	busy := d.Uniform(kind.busyLow, kind.busyHigh)
 	draws := float64(nodes*gpus) * (busy*float64(node.tdp) + float64(node.base)/float64(node.gpus))
@@ -149,17 +149,16 @@ func pick(u float64, shares ...float64) int {
 // tenths and a half; one in fifty may not start for up to 12 hours; one in
 // twenty asks for local storage; two in a hundred fail.
 func (s *site) batch(u *unit, j *traces.Job) {
-	size, run, request := s.source(streamSiteSize, u, 0), s.source(streamSiteRuntime, u, 0), s.source(streamSiteRequest, u, 0)
-	sample := &wholeSample
-	nodes := min(sample.size(s.hpcProcs(), &size), s.home[siteHPC])
-	layOut(j, siteHPC, nodes, siteTypes[siteHPC].gpus)
+	size, run, request := s.source(streamSize, u, 0), s.source(streamRuntime, u, 0), s.source(streamRequest, u, 0)
+	nodes := min(s.batchJobs.Size(s.hpcProcs(), &size), s.home[hpc])
+	layOut(j, hpc, nodes, nodeTypes[hpc].gpus)
 	longest := s.p.HPCRequests.Values[len(s.p.HPCRequests.Values)-1]
-	runtime := sample.runtime(nodes, math.Log(longest.Seconds()), &run)
+	runtime := s.batchJobs.Runtime(nodes, math.Log(longest.Seconds()), &run)
 	s.setTimes(j, runtime, &s.p.HPCRequests, &request)
 	if nodes <= 4 && j.Walltime.V <= 30*model.Minute {
 		j.QOS = "debug"
 	}
-	d := s.source(streamSiteEnd, u, 0)
+	d := s.source(streamEnd, u, 0)
 	j.Name = "batch"
 	j.Class = traces.Some([...]int32{2, 4, 6}[pick(d.Float64(), 0.2, 0.6)])
 	checkpoint(j, [...]string{"auto", "manual", "none"}[pick(d.Float64(), 0.2, 0.3)], 96e9, &d)
@@ -179,7 +178,7 @@ func (s *site) batch(u *unit, j *traces.Job) {
 // within a day, in whole minutes, and three in a hundred be nice by 100 or 1000
 // points. All of it is an assumption.
 func (s *site) putOff(u *unit, j *traces.Job) {
-	d := s.source(streamSiteHold, u, 0)
+	d := s.source(streamHold, u, 0)
 	if d.Bool(0.01) {
 		j.Hold = traces.Some(true)
 		j.Released = traces.Some(u.submit.Add(model.Duration(1+d.IntN(24*60)) * model.Minute))
@@ -190,9 +189,9 @@ func (s *site) putOff(u *unit, j *traces.Job) {
 }
 
 // setTimes sets the run time and the requested time.
-func (s *site) setTimes(j *traces.Job, runtime model.Duration, r *Requests, d *draw.Source) {
+func (s *site) setTimes(j *traces.Job, runtime model.Duration, r *synth.Requests, d *draw.Source) {
 	j.Runtime = traces.Some(runtime)
-	if walltime, ok := r.request(runtime, d); ok {
+	if walltime, ok := r.Request(runtime, d); ok {
 		j.Walltime = traces.Some(walltime)
 	}
 }
@@ -219,21 +218,21 @@ func (l *Life) span(d *draw.Source) model.Duration {
 // 8 and always requeued, sessions of class 7 and never; neither has checkpoints.
 // All of it is an assumption.
 func (s *site) serving(u *unit, j *traces.Job) {
-	size, run := s.source(streamSiteSize, u, 0), s.source(streamSiteRuntime, u, 0)
-	n := min(int32(1)<<pick(size.Float64(), 0.7, 0.2), s.home[siteService])
+	size, run := s.source(streamSize, u, 0), s.source(streamRuntime, u, 0)
+	n := min(int32(1)<<pick(size.Float64(), 0.7, 0.2), s.home[service])
 	j.Checkpoint, j.Name, j.Kind = "none", "session", "session"
 	if u.shape == shapeService {
-		layOut(j, siteService, n, siteTypes[siteService].gpus)
-		j.NodesMax = traces.Some(min(2*n, s.home[siteService]))
+		layOut(j, service, n, nodeTypes[service].gpus)
+		j.NodesMax = traces.Some(min(2*n, s.home[service]))
 		j.Name, j.Kind, j.Topology, j.Class = "service", "service", "spread", traces.Some(int32(8))
 		requeue(j, "always", 10)
-		if d := s.source(streamSiteReactive, u, 0); d.Bool(s.p.Reactive) {
+		if d := s.source(streamReactive, u, 0); d.Bool(s.p.Reactive) {
 			j.Name, j.Kind = "reactive", "reactive"
-			j.NodesMax = traces.Some(min(n*int32(2+d.IntN(3)), s.home[siteService]))
+			j.NodesMax = traces.Some(min(n*int32(2+d.IntN(3)), s.home[service]))
 		}
 		j.Runtime = traces.Some(s.p.ServiceLife.span(&run))
 	} else {
-		layOut(j, siteService, 1, n)
+		layOut(j, service, 1, n)
 		j.Class = traces.Some(int32(7))
 		requeue(j, "never", 0)
 		j.Runtime = traces.Some(s.p.SessionLife.span(&run))
@@ -247,9 +246,9 @@ func (s *site) serving(u *unit, j *traces.Job) {
 // the longest life there is, since such a job cannot be requeued. All of
 // it is an assumption.
 func (s *site) sensitiveJob(u *unit, j *traces.Job) {
-	size, run := s.source(streamSiteSize, u, 0), s.source(streamSiteRuntime, u, 0)
-	n := min(int32(1)<<pick(size.Float64(), 0.5, 0.25, 0.15), s.home[siteSensitive])
-	layOut(j, siteSensitive, n, siteTypes[siteSensitive].gpus)
+	size, run := s.source(streamSize, u, 0), s.source(streamRuntime, u, 0)
+	n := min(int32(1)<<pick(size.Float64(), 0.5, 0.25, 0.15), s.home[sensitive])
+	layOut(j, sensitive, n, nodeTypes[sensitive].gpus)
 	j.Name, j.Class, j.Checkpoint = "claim", traces.Some(int32(model.SensitiveClass)), "none"
 	requeue(j, "never", 0)
 	j.Runtime, j.Walltime = traces.Some(s.p.SensitiveLife.span(&run)), traces.Some(s.p.SensitiveLife.Longest)

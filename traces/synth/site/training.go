@@ -1,4 +1,4 @@
-package synth
+package site
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
+	"orrery/traces/synth"
 )
 
 // training is a task of ml: a single job, an element of a task group or a task
@@ -14,12 +15,12 @@ import (
 // requeued up to three times whatever ended it; six in ten name their GPU and
 // its memory; a fifth asks for a fast network.
 func (s *site) training(u *unit, task int, j *traces.Job) {
-	shared := s.source(streamSiteEnd, u, 0)
+	shared := s.source(streamEnd, u, 0)
 	class, by := shared.Float64(), shared.Float64()
-	d := s.source(streamSiteEnd, u, task+1)
+	d := s.source(streamEnd, u, task+1)
 	j.Name = "train"
 	role := roleTrain
-	most := s.largest(siteML) * mlGPUs
+	most := s.largest(ml) * mlGPUs
 	switch u.shape {
 	case shapeArray:
 		j.Name, j.Group = "sweep", fmt.Sprintf("sweep%06d", u.n)
@@ -34,7 +35,7 @@ func (s *site) training(u *unit, task int, j *traces.Job) {
 	checkpoint(j, [...]string{"auto", "manual"}[pick(by, 0.85)], 80e9, &d)
 	requeue(j, "on-node-failure", 3)
 	if d.Bool(0.6) {
-		j.GPUType, j.GPUMem = siteTypes[siteML].gpu, traces.Some(int64(80e9))
+		j.GPUType, j.GPUMem = nodeTypes[ml].gpu, traces.Some(int64(80e9))
 	}
 	if d.Bool(0.2) {
 		j.Features = "fabric"
@@ -46,11 +47,11 @@ func (s *site) training(u *unit, task int, j *traces.Job) {
 // trainShape draws nodes, run time and request of a task. Sizes of a sweep are
 // one draw for all elements.
 func (s *site) trainShape(u *unit, task, role int, most int32, j *traces.Job) {
-	run, request := s.source(streamSiteRuntime, u, task), s.source(streamSiteRequest, u, task)
+	run, request := s.source(streamRuntime, u, task), s.source(streamRequest, u, task)
 	if role != roleTrain {
 		// Preparation, evaluation and recovery: two GPUs for a time of 10, 30
 		// and 5 minutes in the median. Assumption.
-		layOut(j, siteML, 1, 2)
+		layOut(j, ml, 1, 2)
 		life := Life{Mu: dagMinutes[role], Sigma: 0.8, Longest: 4 * model.Hour}
 		s.setTimes(j, min(life.span(&run), s.longestTraining()), &s.p.MLRequests, &request)
 		return
@@ -59,15 +60,15 @@ func (s *site) trainShape(u *unit, task, role int, most int32, j *traces.Job) {
 	if u.shape == shapeArray {
 		same = 0
 	}
-	d := s.source(streamSiteSize, u, same)
+	d := s.source(streamSize, u, same)
 	size := s.trainSize(&d, most)
 	nodes, gpus := int32(1), size.GPUs
 	if gpus > mlGPUs {
 		nodes, gpus = gpus/mlGPUs, mlGPUs
 	}
-	layOut(j, siteML, nodes, gpus)
+	layOut(j, ml, nodes, gpus)
 	if gpus == mlGPUs && u.shape != shapeArray && d.Bool(s.p.Ranges) {
-		j.NodesMax = traces.Some(min(2*nodes, s.home[siteML]))
+		j.NodesMax = traces.Some(min(2*nodes, s.home[ml]))
 	}
 	life := Life{Mu: size.RuntimeMu, Sigma: size.RuntimeSigma, Longest: s.longestTraining()}
 	s.setTimes(j, life.span(&run), &s.p.MLRequests, &request)
@@ -78,7 +79,7 @@ func (s *site) longestTraining() model.Duration {
 }
 
 // trainSize draws one of the sizes of up to most GPUs.
-func (s *site) trainSize(d *draw.Source, most int32) *GPUSize {
+func (s *site) trainSize(d *draw.Source, most int32) *synth.GPUSize {
 	sum := 0.0
 	for i := range s.p.TrainSizes {
 		if s.p.TrainSizes[i].GPUs <= most {

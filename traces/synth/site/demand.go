@@ -1,4 +1,4 @@
-package synth
+package site
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 )
 
 var (
-	streamSiteReactive = draw.StreamOf("synth.site.reactive")
-	streamSiteDemand   = draw.StreamOf("synth.site.demand")
+	streamReactive = draw.StreamOf("synth.site.reactive")
+	streamDemand   = draw.StreamOf("synth.site.demand")
 )
 
 // demandNoise is by how much the demand of an hour is off the daily cycle at most, either
@@ -28,7 +28,7 @@ func (s *site) events() []traces.Event {
 	var j traces.Job
 	for i := range s.units {
 		u := &s.units[i]
-		if u.part != siteService || u.shape != shapeService {
+		if u.part != service || u.shape != shapeService {
 			continue
 		}
 		if s.row(u, 0, &j); j.Kind != "reactive" {
@@ -50,20 +50,11 @@ func (s *site) events() []traces.Event {
 
 // demand is how many nodes a service is to have at an instant.
 func (s *site) demand(u *unit, j *traces.Job, at model.Time) int32 {
-	d := draw.New(s.seed, streamSiteDemand, siteEntity(int(u.part), u.n), uint64(at/model.Time(model.Hour)))
-	busy := s.cycle.busy(int64(at)) * d.Uniform(1-demandNoise, 1+demandNoise)
-	if day := int64(at) / dayMicros; day%7 >= 5 {
+	d := draw.New(s.seed, streamDemand, entity(int(u.part), u.n), uint64(at/model.Time(model.Hour)))
+	busy := s.cycle.Busy(int64(at)) * d.Uniform(1-demandNoise, 1+demandNoise)
+	if day := int64(at) / int64(model.Day); day%7 >= 5 {
 		busy *= s.p.Weekend
 	}
 	more := float64(j.NodesMax.V - j.NodesMin.V)
 	return j.NodesMin.V + int32(math.Round(more*min(busy, 1)))
-}
-
-// busy is how busy the time of day is, against the busiest: 0 to 1.
-func (c *cycle) busy(at int64) float64 {
-	slot, most := at%dayMicros/slotMicros, 0.0
-	for i := range daySlots {
-		most = max(most, c.upTo[i+1]-c.upTo[i])
-	}
-	return (c.upTo[slot+1] - c.upTo[slot]) / most
 }

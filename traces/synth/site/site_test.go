@@ -1,6 +1,7 @@
-package synth
+package site
 
 import (
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
@@ -8,27 +9,47 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/synth"
 )
 
-func mustSite(t testing.TB, p SiteParams, seed uint64) *Workload {
+func mustSite(t testing.TB, p Params, seed uint64) *synth.Workload {
 	t.Helper()
-	w, err := Site(p, seed)
+	w, err := Generate(p, seed)
 	require.NoError(t, err)
 	return w
 }
 
+// contentOf is what a site is made of.
+func contentOf(p Params, seed uint64) synth.Content {
+	s := newSite(&p, seed)
+	s.plan()
+	return s.content()
+}
+
+// jobs iterates over the rows of a workload.
+func jobs(w *synth.Workload) iter.Seq[*traces.Job] {
+	return func(yield func(*traces.Job) bool) {
+		for j := range w.Rows() {
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
 // smallSite is a week of 64 nodes.
-func smallSite() SiteParams {
-	p := DefaultSite(64)
+func smallSite() Params {
+	p := Default(64)
 	p.Days = 7
 	return p
 }
 
 // writeSite writes a site and opens it.
-func writeSite(t *testing.T, w *Workload) (*traces.Bundle, string) {
+func writeSite(t *testing.T, w *synth.Workload) (*traces.Bundle, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "site.trace")
 	hash, err := w.Write(path, nil)
@@ -45,12 +66,12 @@ func TestSiteLoad(t *testing.T) {
 	for _, nodes := range []int32{64, 1024} {
 		for _, load := range []float64{0.5, 0.9, 1.3} {
 			for seed := range uint64(3) {
-				p := DefaultSite(nodes)
+				p := Default(nodes)
 				p.Load, p.Days = load, 14
 				w := mustSite(t, p, seed)
 				end := model.Time(p.Days) * model.Time(model.Day)
 				home, gpus := map[string]float64{}, map[string]float64{}
-				for _, n := range w.nodes {
+				for _, n := range contentOf(p, seed).Nodes {
 					home[n.VCluster]++
 					gpus[n.VCluster] = float64(n.GPUs)
 				}
@@ -74,7 +95,7 @@ func TestSiteLoad(t *testing.T) {
 }
 
 func TestSiteMonth(t *testing.T) {
-	w := mustSite(t, DefaultSite(1024), 1)
+	w := mustSite(t, Default(1024), 1)
 	rows := w.Info().Rows
 	require.Greater(t, rows, int64(30_000))
 	require.Less(t, rows, int64(60_000))
@@ -112,7 +133,7 @@ func TestSiteMonth(t *testing.T) {
 // Reactive services, and no other jobs, are told what they are to have: within their range,
 // in order of time, only when it changes, and more of it by day than by night.
 func TestSiteDemand(t *testing.T) {
-	w := mustSite(t, DefaultSite(1024), 1)
+	w := mustSite(t, Default(1024), 1)
 	reactive := map[string]traces.Job{}
 	for j := range jobs(w) {
 		if j.Kind == "reactive" {
@@ -122,7 +143,8 @@ func TestSiteDemand(t *testing.T) {
 	had := map[string]string{}
 	var last model.Time
 	var up [24]int
-	for _, e := range w.events {
+	events := contentOf(Default(1024), 1).Events
+	for _, e := range events {
 		j, ok := reactive[e.Subject]
 		require.True(t, ok)
 		nodes, err := strconv.ParseInt(e.Value, 10, 32)
@@ -131,39 +153,52 @@ func TestSiteDemand(t *testing.T) {
 		require.True(t, e.Time >= last && e.Time >= j.Submit && e.Time < j.Submit.Add(j.Runtime.V))
 		require.NotEqual(t, had[e.Subject], e.Value)
 		had[e.Subject], last = e.Value, e.Time
-		up[int64(e.Time)%dayMicros/int64(model.Hour)] += int(int32(nodes) - j.NodesMin.V)
+		up[int64(e.Time)%int64(model.Day)/int64(model.Hour)] += int(int32(nodes) - j.NodesMin.V)
 	}
 	require.Greater(t, len(had), len(reactive)*9/10)
 	require.Greater(t, up[14], 2*up[4])
 	_, hash := writeSite(t, w)
-	b, again := writeSite(t, mustSite(t, DefaultSite(1024), 1))
+	b, again := writeSite(t, mustSite(t, Default(1024), 1))
 	require.Equal(t, hash, again)
-	require.Equal(t, w.events, b.Events())
+	require.Equal(t, events, b.Events())
 }
 
-// Moments of batch jobs are those of the model they are drawn from.
+// sameMean checks that two means differ by no more than four standard errors.
+func sameMean(t *testing.T, want, got []float64) {
+	t.Helper()
+	a, b := stat.Mean(want, nil), stat.Mean(got, nil)
+	err := math.Hypot(stat.StdErr(stat.StdDev(want, nil), float64(len(want))), stat.StdErr(stat.StdDev(got, nil), float64(len(got))))
+	require.InDelta(t, a, b, 4*err)
+}
+
+// Sizes and work of batch jobs are those of the model they are drawn from, in the mean.
 func TestSiteBatchMoments(t *testing.T) {
-	w := mustSite(t, DefaultSite(1024), 5)
-	var size, area sample
+	w := mustSite(t, Default(1024), 5)
+	var sizes, areas []float64
 	for j := range jobs(w) {
 		if j.VCluster == "hpc" {
-			size.add(float64(j.NodesMin.V))
-			area.add(float64(j.NodesMin.V) * j.Runtime.V.Seconds())
+			sizes = append(sizes, float64(j.NodesMin.V))
+			areas = append(areas, float64(j.NodesMin.V)*j.Runtime.V.Seconds())
 		}
 	}
-	p := DefaultLublin(128)
+	p := synth.DefaultLublin(wholeProcs)
 	p.MaxRuntimeLog = math.Log(86400)
-	c := wholeSample
-	wantSize, _, wantArea := c.means(&p)
-	size.requireMean(t, wantSize, 0, "nodes")
-	area.requireMean(t, wantArea, wantSize, "node-seconds")
+	model, err := synth.Lublin(p, 200_000, 6)
+	require.NoError(t, err)
+	var wantSizes, wantAreas []float64
+	for j := range jobs(model) {
+		wantSizes = append(wantSizes, float64(j.ProcsRequested.V))
+		wantAreas = append(wantAreas, float64(j.ProcsRequested.V)*j.Runtime.V.Seconds())
+	}
+	sameMean(t, wantSizes, sizes)
+	sameMean(t, wantAreas, areas)
 }
 
 // Workflows: edges lead to earlier tasks of the same workflow, every task but
 // the first waits for one, training waits for preparation and recovery for a
 // failure.
 func TestSiteWorkflows(t *testing.T) {
-	w := mustSite(t, DefaultSite(256), 2)
+	w := mustSite(t, Default(256), 2)
 	b, _ := writeSite(t, w)
 	d, err := b.Dependencies(false)
 	require.NoError(t, err)
@@ -213,7 +248,7 @@ func TestSiteWorkflows(t *testing.T) {
 func TestSiteTaskGroups(t *testing.T) {
 	type group struct{ n, most, nodes, gpus int32 }
 	groups := map[string]*group{}
-	for j := range jobs(mustSite(t, DefaultSite(256), 3)) {
+	for j := range jobs(mustSite(t, Default(256), 3)) {
 		if j.Group == "" {
 			require.False(t, j.Index.OK || j.MaxConcurrent.OK)
 			continue
@@ -239,7 +274,7 @@ func TestSiteTaskGroups(t *testing.T) {
 // Some batch jobs, and no others, are on hold for a while, and some are nice.
 func TestSitePutsOff(t *testing.T) {
 	held, nice, batch := 0.0, 0.0, 0.0
-	for j := range jobs(mustSite(t, DefaultSite(1024), 3)) {
+	for j := range jobs(mustSite(t, Default(1024), 3)) {
 		if j.VCluster != "hpc" {
 			require.False(t, j.Hold.OK || j.Released.OK || j.Nice.OK)
 			continue
@@ -281,7 +316,7 @@ func TestSiteIsAWholeBundle(t *testing.T) {
 	}
 	require.Equal(t, siteColumns, filled)
 	require.Len(t, b.Nodes(), 64)
-	require.Equal(t, w.tenants, b.Tenants())
+	require.Equal(t, contentOf(smallSite(), 4).Tenants, b.Tenants())
 	require.Len(t, b.Tenants(), 12)
 	require.Positive(t, b.Info().Deps)
 	sum := 0.0
@@ -338,32 +373,33 @@ func TestSiteIsDeterministic(t *testing.T) {
 func TestSiteTables(t *testing.T) {
 	w := mustSite(t, smallSite(), 6)
 	b, _ := writeSite(t, w)
-	require.Equal(t, w.tenants, b.Tenants())
+	c := contentOf(smallSite(), 6)
+	require.Equal(t, c.Tenants, b.Tenants())
 	var deps []traces.Dep
 	for d, err := range b.Deps() {
 		require.NoError(t, err)
 		deps = append(deps, *d)
 	}
-	require.Equal(t, deps, slices.Collect(w.depRows()))
+	require.Equal(t, deps, slices.Collect(c.Deps()))
 }
 
 func TestSiteRefusals(t *testing.T) {
-	for want, change := range map[string]func(*SiteParams){
-		"Nodes is 63":                  func(p *SiteParams) { p.Nodes = 63 },
-		"Days is 0":                    func(p *SiteParams) { p.Days = 0 },
-		"Load is 0, ":                  func(p *SiteParams) { p.Load = 0 },
-		"Load is NaN":                  func(p *SiteParams) { p.Load = math.NaN() },
-		"HPC+ML+Service is":            func(p *SiteParams) { p.ML = 0.5 },
-		"Groups+DAGs is":               func(p *SiteParams) { p.Groups = 0.97 },
-		"Tenants is 1":                 func(p *SiteParams) { p.Tenants = 1 },
-		"ServiceLife is":               func(p *SiteParams) { p.ServiceLife.Mu = 40 },
-		"number of MLRequests is 0":    func(p *SiteParams) { p.MLRequests.Values = nil },
-		"GPUs of TrainSizes is 12":     func(p *SiteParams) { p.TrainSizes[0].GPUs = 12 },
-		"weight of TrainSizes of one ": func(p *SiteParams) { p.TrainSizes = p.TrainSizes[5:] },
+	for want, change := range map[string]func(*Params){
+		"Nodes is 63":                  func(p *Params) { p.Nodes = 63 },
+		"Days is 0":                    func(p *Params) { p.Days = 0 },
+		"Load is 0, ":                  func(p *Params) { p.Load = 0 },
+		"Load is NaN":                  func(p *Params) { p.Load = math.NaN() },
+		"HPC+ML+Service is":            func(p *Params) { p.ML = 0.5 },
+		"Groups+DAGs is":               func(p *Params) { p.Groups = 0.97 },
+		"Tenants is 1":                 func(p *Params) { p.Tenants = 1 },
+		"ServiceLife is":               func(p *Params) { p.ServiceLife.Mu = 40 },
+		"number of MLRequests is 0":    func(p *Params) { p.MLRequests.Values = nil },
+		"GPUs of TrainSizes is 12":     func(p *Params) { p.TrainSizes[0].GPUs = 12 },
+		"weight of TrainSizes of one ": func(p *Params) { p.TrainSizes = p.TrainSizes[5:] },
 	} {
-		p := DefaultSite(64)
+		p := Default(64)
 		change(&p)
-		_, err := Site(p, 1)
+		_, err := Generate(p, 1)
 		require.ErrorContains(t, err, want)
 	}
 }
