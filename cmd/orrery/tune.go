@@ -17,7 +17,8 @@ import (
 
 	"orrery/cmd/orrery/internal/tunepage"
 	"orrery/profiles"
-	"orrery/reports"
+	"orrery/reports/page"
+	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/record"
 	"orrery/sim/search"
@@ -308,7 +309,7 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 			return err // one of an earlier answer would be taken for a recommendation
 		}
 	}
-	return reports.WriteStudy(v.out, tunepage.Study(r, v.out), v.m.made())
+	return study.Write(v.out, tunepage.Study(r, v.out), v.m.made())
 }
 
 // profileFile is the name of the profile to use in a vCluster.
@@ -374,7 +375,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 
 // next says what may be done with it.
 func (v *tuneVerb) next(r *tune.Report, log []string) {
-	fmt.Fprintf(v.m.Stdout, "\nreport: %s\n", filepath.Join(v.out, reports.FileHTML))
+	fmt.Fprintf(v.m.Stdout, "\nreport: %s\n", filepath.Join(v.out, page.FileHTML))
 	if r.Decision != tune.Change {
 		return
 	}

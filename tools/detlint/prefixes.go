@@ -16,8 +16,6 @@ const maxPrefixed = 3
 type keptPrefix struct{ file, reason string }
 
 var keptPrefixes = []keptPrefix{
-	{"reports/compare.go", "its page is that of a run with two sides: it reads runs, and draws and writes, with what the page of a run has"},
-	{"reports/study.go", "its page is put together from the templates, tables and figures of the page of a run"},
 }
 
 // prefixes reports the files of packages whose name too many others begin with, tests

@@ -1,9 +1,7 @@
-package reports
+package study
 
 import (
-	"crypto/sha256"
 	_ "embed" // the parts of the page
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -15,31 +13,31 @@ import (
 	"strings"
 
 	"orrery/internal/disk"
+	"orrery/reports/page"
 	"orrery/reports/plot"
-	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 	"orrery/sim/stat"
 )
 
-// fileStudy is the data of a study's report, beside the page.
-const fileStudy = "report.json"
+// fileName is the data of a study's report, beside the page.
+const fileName = "report.json"
 
-//go:embed assets/study.html
-var studyHTML string
+//go:embed assets/page.html
+var pageHTML string
 
-//go:embed assets/study.css
-var studyCSS string
+//go:embed assets/page.css
+var pageCSS string
 
-//go:embed assets/study.js
-var studyJS string
+//go:embed assets/page.js
+var pageJS string
 
-//go:embed assets/studydraw.js
-var studyDrawJS string
+//go:embed assets/draw.js
+var drawJS string
 
-var studyTemplate = template.Must(template.New("study").Funcs(words).Parse(studyHTML))
+var pageTemplate = template.Must(template.New("study").Funcs(page.Words).Parse(pageHTML))
 
-// WriteStudy draws a study into dir, which is made when it is missing:
+// Write draws a study into dir, which is made when it is missing:
 // report.html (one page that opens without a network), report.json (the study
 // itself) and figures/*.svg and *.png, replacing older ones. The bytes depend
 // on the study alone (and, for figures, on the architecture), but for one line of
@@ -47,7 +45,7 @@ var studyTemplate = template.Must(template.New("study").Funcs(words).Parse(study
 // no one has marked is marked in s. A study that
 // contradicts itself is refused before anything is written. Cost is linear in
 // the rows; 5,000 make a page of 1 MB.
-func WriteStudy(dir string, s *Study, made Made) error {
+func Write(dir string, s *Study, made page.Made) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("drawing study %q: %w", s.Name, err)
 	}
@@ -55,25 +53,25 @@ func WriteStudy(dir string, s *Study, made Made) error {
 		s.markFront()
 	}
 	figures := s.figures()
-	if err := writeFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), figures...); err != nil {
 		return err
 	}
 	raw, err := s.json()
 	if err != nil {
 		return err
 	}
-	if err := disk.WriteFile(filepath.Join(dir, fileStudy), raw); err != nil {
+	if err := disk.WriteFile(filepath.Join(dir, fileName), raw); err != nil {
 		return err
 	}
-	if err := made.write(dir); err != nil {
+	if err := writeMade(dir, made); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return s.writeHTML(w, figures, made) })
+	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error { return s.writeHTML(w, figures, made) })
 }
 
-// StudyIn is the path of the study to draw when path names one: the file
+// In is the path of the study to draw when path names one: the file
 // itself, or report.json of a folder that holds no run. Otherwise it is empty.
-func StudyIn(path string) string {
+func In(path string) string {
 	if i, err := os.Stat(path); err != nil || !i.IsDir() {
 		if err == nil && strings.HasSuffix(path, ".json") {
 			return path
@@ -83,30 +81,30 @@ func StudyIn(path string) string {
 	if _, err := os.Stat(filepath.Join(path, record.FileRun)); err == nil {
 		return ""
 	}
-	inside := filepath.Join(path, fileStudy)
+	inside := filepath.Join(path, fileName)
 	if _, err := os.Stat(inside); err != nil {
 		return ""
 	}
 	return inside
 }
 
-// studyPage is what assets/study.html shows.
-type studyPage struct {
+// pageContent is what assets/page.html shows.
+type pageContent struct {
 	*Study
 	Policy  string
 	Style   template.CSS
-	Made    Made
-	Tiles   []tile
+	Made    page.Made
+	Tiles   []page.Tile
 	Lead    string   // the first sentence, before the tiles
 	After   []string // the others
 	Opening []htmlOpening
 	// Commanded says that there are commands.
 	Commanded bool
-	Best      htmlTable
+	Best      page.Table
 	More      int // rows that Best leaves out
-	Figures   []htmlFigure
-	Explored  []htmlFigure // that the page draws itself when scripts run
-	Parts     []htmlSection
+	Figures   []page.Figure
+	Explored  []page.Figure // that the page draws itself when scripts run
+	Parts     []page.Section
 	Data      template.JS
 	Script    template.JS
 }
@@ -120,8 +118,8 @@ type htmlOpening struct {
 // htmlPart is a paragraph, or a table.
 type htmlPart struct {
 	Text  string
-	Table *htmlTable
-	Rest  *htmlTable // behind a click
+	Table *page.Table
+	Rest  *page.Table // behind a click
 }
 
 // opening are the sections of the study.
@@ -137,7 +135,7 @@ func (s *Study) opening() []htmlOpening {
 			t := plainTable(p.Head, p.Cells)
 			part := htmlPart{Table: &t}
 			if len(t.Rows) > mostOpen+2 {
-				part.Rest = &htmlTable{t.Heads, t.Rows[mostOpen:]}
+				part.Rest = &page.Table{Heads: t.Heads, Rows: t.Rows[mostOpen:]}
 				t.Rows = t.Rows[:mostOpen]
 			}
 			o.Parts = append(o.Parts, part)
@@ -152,8 +150,8 @@ const mostOpen = 12
 
 // plainTable is a table of texts: columns whose cells begin with numbers stand to the
 // right, and verdicts are coloured.
-func plainTable(head []string, rows [][]string) htmlTable {
-	out := htmlTable{Heads: make([]htmlCell, len(head))}
+func plainTable(head []string, rows [][]string) page.Table {
+	out := page.Table{Heads: make([]page.Cell, len(head))}
 	for k, text := range head {
 		out.Heads[k].Text = text
 		rows = sameDecimals(rows, k)
@@ -165,9 +163,9 @@ func plainTable(head []string, rows [][]string) htmlTable {
 		}
 	}
 	for _, row := range rows {
-		cells := make([]htmlCell, len(row))
+		cells := make([]page.Cell, len(row))
 		for k, text := range row {
-			cells[k] = htmlCell{text, out.Heads[k].Class}
+			cells[k] = page.Cell{Text: text, Class: out.Heads[k].Class}
 			switch {
 			case strings.Contains(text, " → "):
 				cells[k].Class += " pair"
@@ -225,13 +223,13 @@ func sameDecimals(rows [][]string, k int) [][]string {
 var tenth = regexp.MustCompile(`^[0-9]+(\.[0-9])?$`)
 
 // writeHTML writes the page.
-func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error {
-	p := studyPage{Study: s, Style: template.CSS(pageCSS + studyCSS), Tiles: s.tiles(), Made: made, Opening: s.opening(), Commanded: s.commanded()} // our own files
-	if words := unbroken(slices.Clone(s.Summary)); len(words) > 0 {
+func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made page.Made) error {
+	p := pageContent{Study: s, Style: template.CSS(page.CSS + pageCSS), Tiles: s.tiles(), Made: made, Opening: s.opening(), Commanded: s.commanded()} // our own files
+	if words := page.Unbroken(slices.Clone(s.Summary)); len(words) > 0 {
 		p.Lead, p.After = words[0], words[1:]
 	}
 	for _, f := range figures {
-		h, err := inline(f)
+		h, err := page.Inline(f)
 		if err != nil {
 			return err
 		}
@@ -242,45 +240,27 @@ func (s *Study) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error 
 		p.Figures = append(p.Figures, h)
 	}
 	best, more := s.bestTable()
-	p.Best, p.More = toHTML(best), more
+	p.Best, p.More = page.TableOf(best), more
 	for _, t := range s.tables() {
 		if t.table.Len() > 0 {
-			p.Parts = append(p.Parts, htmlSection{t.id, t.title, coloured(t.table)})
+			p.Parts = append(p.Parts, page.Section{ID: t.id, Title: t.title, Table: page.Coloured(t.table)})
 		}
 	}
 	raw, err := json.Marshal(s.pageData())
 	if err != nil {
 		return err
 	}
-	data, err := packed(raw)
+	data, err := page.Packed(raw)
 	if err != nil {
 		return err
 	}
-	script := studyDrawJS + "\n" + studyJS
-	sum := sha256.Sum256([]byte(script))
+	script := drawJS + "\n" + pageJS
 	p.Data, p.Script = template.JS(`"`+data+`"`), template.JS(script) // base64, and our own files
-	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
-		base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	if err := studyTemplate.Execute(w, p); err != nil {
+	p.Policy = page.ScriptPolicy(script)
+	if err := pageTemplate.Execute(w, p); err != nil {
 		return fmt.Errorf("filling the page: %w", err)
 	}
 	return nil
-}
-
-// coloured is toHTML with the verdicts in colour.
-func coloured(t *table.Table) htmlTable {
-	out := toHTML(t)
-	for i, row := range t.Rows() {
-		for k, c := range row {
-			switch c.Text {
-			case "better":
-				out.Rows[i][k].Class = "good"
-			case "worse":
-				out.Rows[i][k].Class = "bad"
-			}
-		}
-	}
-	return out
 }
 
 // columnData is one parameter or metric as the page's script takes it.
@@ -362,11 +342,11 @@ func (s *Study) ends(i int) (low, high []metric.Number) {
 
 // commanded says that there is a row with commands.
 func (s *Study) commanded() bool {
-	return slices.ContainsFunc(s.Rows, func(r StudyRow) bool { return len(r.Commands) > 0 })
+	return slices.ContainsFunc(s.Rows, func(r Row) bool { return len(r.Commands) > 0 })
 }
 
 // says is the verdict on a row, and what is wrong with its runs.
-func (r *StudyRow) says() string {
+func (r *Row) says() string {
 	switch {
 	case r.State != "" && r.Verdict != "":
 		return r.State + "; " + r.Verdict
@@ -379,7 +359,7 @@ func (r *StudyRow) says() string {
 }
 
 // bound spells the constraint on the metric.
-func (m *StudyMetric) bound() string {
+func (m *Metric) bound() string {
 	if m.Bound == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package reports
+package compare
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
@@ -18,18 +19,18 @@ import (
 
 // movedTiny is tiny with job 12 held until 160 s, job 13 started at 60 s before
 // its turn, and job 14 started instead of cancelled.
-func movedTiny() *fixture {
-	f := &fixture{nodes: 4, trace: "cafe0001", order: "sjf", users: []string{"ada", "bob"}}
-	f.ran(11, 0, 0, 0, 60, 0, 2)
-	f.ran(12, 1, 10, 160, 550, 2, 2)
-	f.ran(13, 0, 20, 60, 120, 0, 2)
-	f.ran(14, 0, 30, 120, 130, 0, 1)
-	f.idle(15, 40, 40, 9, model.Rejected)
+func movedTiny() *reporttest.Fixture {
+	f := &reporttest.Fixture{Nodes: 4, Trace: "cafe0001", Order: "sjf", Users: []string{"ada", "bob"}}
+	f.Ran(11, 0, 0, 0, 60, 0, 2)
+	f.Ran(12, 1, 10, 160, 550, 2, 2)
+	f.Ran(13, 0, 20, 60, 120, 0, 2)
+	f.Ran(14, 0, 30, 120, 130, 0, 1)
+	f.Idle(15, 40, 40, 9, model.Rejected)
 	return f
 }
 
 func TestCompare(t *testing.T) {
-	c, err := Compare(tempRun(t, tiny("fcfs")), tempRun(t, movedTiny()))
+	c, err := Runs(reporttest.TempRun(t, reporttest.Tiny("fcfs")), reporttest.TempRun(t, movedTiny()))
 	require.NoError(t, err)
 	require.Equal(t, JobCounts{Same: 1, Earlier: 1, Later: 1, StartedOnlyB: 1, NeverStarted: 1}, c.Jobs)
 	require.Equal(t, []MovedJob{
@@ -92,8 +93,8 @@ func TestMetricDifferences(t *testing.T) {
 }
 
 func TestCompareWithItself(t *testing.T) {
-	dir := tempRun(t, tiny("fcfs"))
-	c, err := Compare(dir, dir)
+	dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
+	c, err := Runs(dir, dir)
 	require.NoError(t, err)
 	require.Equal(t, JobCounts{Same: 3, NeverStarted: 2}, c.Jobs)
 	require.Empty(t, c.Moved)
@@ -105,8 +106,8 @@ func TestCompareWithItself(t *testing.T) {
 // TestOverloadedRunsAreNotRanked compares a machine that cannot keep up with
 // one that has all nodes it wants: waits say little, utilisation still does.
 func TestOverloadedRunsAreNotRanked(t *testing.T) {
-	a, b := synthetic(3000, 32, 2, 1), synthetic(3000, 256, 2, 1)
-	c, err := Compare(tempRun(t, a), tempRun(t, b))
+	a, b := reporttest.Synthetic(3000, 32, 2, 1), reporttest.Synthetic(3000, 256, 2, 1)
+	c, err := Runs(reporttest.TempRun(t, a), reporttest.TempRun(t, b))
 	require.NoError(t, err)
 	require.Equal(t, metric.Overloaded, c.A.Verdict)
 	changes := map[string]string{}
@@ -120,25 +121,25 @@ func TestOverloadedRunsAreNotRanked(t *testing.T) {
 }
 
 func TestCompareCountsJobsOfOneRunOnly(t *testing.T) {
-	a, b := tiny("fcfs"), tiny("sjf")
-	b.jobs, b.placed = b.jobs[:4], b.placed[:4]
-	c, err := Compare(tempRun(t, a), tempRun(t, b))
+	a, b := reporttest.Tiny("fcfs"), reporttest.Tiny("sjf")
+	b.Jobs, b.Placed = b.Jobs[:4], b.Placed[:4]
+	c, err := Runs(reporttest.TempRun(t, a), reporttest.TempRun(t, b))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, c.Jobs.OnlyA)
-	c, err = Compare(tempRun(t, b), tempRun(t, a))
+	c, err = Runs(reporttest.TempRun(t, b), reporttest.TempRun(t, a))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, c.Jobs.OnlyB)
 }
 
 func TestCompareRefusesOtherTraces(t *testing.T) {
-	other := tiny("fcfs")
-	other.trace = "cafe0002"
-	_, err := Compare(tempRun(t, tiny("fcfs")), tempRun(t, other))
+	other := reporttest.Tiny("fcfs")
+	other.Trace = "cafe0002"
+	_, err := Runs(reporttest.TempRun(t, reporttest.Tiny("fcfs")), reporttest.TempRun(t, other))
 	var mismatch *MismatchError
 	require.ErrorAs(t, err, &mismatch)
 	require.ErrorContains(t, err, "cafe0002")
 	require.ErrorContains(t, err, "replay one trace")
-	_, err = Compare(tempRun(t, tiny("fcfs")), t.TempDir())
+	_, err = Runs(reporttest.TempRun(t, reporttest.Tiny("fcfs")), t.TempDir())
 	var data *record.DataError
 	require.ErrorAs(t, err, &data)
 }
@@ -176,7 +177,7 @@ func csvFile(t *testing.T, text string, zip bool) string {
 }
 
 func TestCompareSchedule(t *testing.T) {
-	dir := tempRun(t, tiny("fcfs"))
+	dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
 	for _, c := range []struct {
 		name, csv                string
 		jobs, differing, submits int64
@@ -190,7 +191,7 @@ func TestCompareSchedule(t *testing.T) {
 		{"one of another start, one not started here", "job_id,submit,start\n11,0,0\n12,11,10\n13,20,99\n14,30,31\n", 4, 2, 1, []int64{13, 14}},
 	} {
 		for _, zip := range []bool{false, true} {
-			got, err := CompareSchedule(dir, csvFile(t, c.csv, zip))
+			got, err := Schedule(dir, csvFile(t, c.csv, zip))
 			require.NoError(t, err, c.name)
 			require.Equal(t, [3]int64{c.jobs, c.differing, c.submits}, [3]int64{got.Jobs, got.Differing, got.Submits}, c.name)
 			var ids []int64
@@ -200,7 +201,7 @@ func TestCompareSchedule(t *testing.T) {
 			require.Equal(t, c.ids, ids, c.name)
 		}
 	}
-	got, err := CompareSchedule(dir, csvFile(t, "job_id,start\n11,0\n12,12\n13,100\n", false))
+	got, err := Schedule(dir, csvFile(t, "job_id,start\n11,0\n12,12\n13,100\n", false))
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, got.Table().Write(&b, table.Text, table.Options{}))
@@ -210,7 +211,7 @@ func TestCompareSchedule(t *testing.T) {
 }
 
 func TestCompareScheduleNamesTheLine(t *testing.T) {
-	dir := tempRun(t, tiny("fcfs"))
+	dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
 	for text, want := range map[string]string{
 		"":                                        "an empty file",
 		"id,begin\n1,2\n":                         `:1: found the header "id,begin"`,
@@ -225,7 +226,7 @@ func TestCompareScheduleNamesTheLine(t *testing.T) {
 		"job_id,start\n11,0\n11,0\n":              "job 11 twice",
 		"job_id,start\n11,\"0\n":                  "found",
 	} {
-		_, err := CompareSchedule(dir, csvFile(t, text, false))
+		_, err := Schedule(dir, csvFile(t, text, false))
 		var data *record.DataError
 		require.ErrorAs(t, err, &data, "%q", text)
 		require.ErrorContains(t, err, want, "%q", text)
@@ -234,10 +235,10 @@ func TestCompareScheduleNamesTheLine(t *testing.T) {
 	require.NoError(t, err)
 	cut := filepath.Join(t.TempDir(), "cut.csv.gz")
 	require.NoError(t, os.WriteFile(cut, whole[:len(whole)-9], 0o644))
-	_, err = CompareSchedule(dir, cut)
+	_, err = Schedule(dir, cut)
 	var data *record.DataError
 	require.ErrorAs(t, err, &data)
-	_, err = CompareSchedule(dir, "missing.csv")
+	_, err = Schedule(dir, "missing.csv")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

@@ -1,9 +1,10 @@
-package reports
+package compare
 
 import (
 	"fmt"
 	"strings"
 
+	"orrery/reports/page"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
@@ -61,7 +62,7 @@ func short(x metric.Number) table.Cell {
 	if !x.Defined() {
 		return table.Cell{}
 	}
-	return table.Quantity(number(float64(x)), float64(x))
+	return table.Quantity(page.Number(float64(x)), float64(x))
 }
 
 func probability(p metric.Number) table.Cell {

@@ -1,8 +1,9 @@
-package reports
+package study
 
 import (
 	"strings"
 
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -12,11 +13,11 @@ import (
 const mostBest = 40
 
 // tiles are the figures at the head of the page.
-func (s *Study) tiles() []tile {
+func (s *Study) tiles() []page.Tile {
 	if len(s.Headlines) > 0 {
-		out := make([]tile, len(s.Headlines))
+		out := make([]page.Tile, len(s.Headlines))
 		for i, h := range s.Headlines {
-			out[i] = tile{Value: h.Value, Label: h.Label}
+			out[i] = page.Tile{Value: h.Value, Label: h.Label}
 			switch {
 			case h.Good:
 				out[i].Class = "good"
@@ -35,34 +36,34 @@ func (s *Study) tiles() []tile {
 			front++
 		}
 	}
-	out := []tile{{Value: plot.Count(int64(len(s.Rows))), Label: "candidates"}}
+	out := []page.Tile{{Value: plot.Count(int64(len(s.Rows))), Label: "candidates"}}
 	if feasible < int64(len(s.Rows)) {
 		keeps := "keep all bounds"
 		if s.Kind == "tune" { // the whole trace is asked of finalists alone
 			keeps += " on the tuning windows"
 		}
-		out = append(out, tile{Value: plot.Count(feasible), Label: keeps})
+		out = append(out, page.Tile{Value: plot.Count(feasible), Label: keeps})
 	}
 	if len(s.objectives()) > 1 {
-		out = append(out, tile{Value: plot.Count(front), Label: "on the front"})
+		out = append(out, page.Tile{Value: plot.Count(front), Label: "on the front"})
 	}
 	for _, k := range s.objectives() {
 		m := s.Metrics[k].measure()
 		chosen, current := s.first(RoleChosen), s.first(RoleCurrent)
 		switch {
 		case chosen != nil && current != nil:
-			out = append(out, tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended, now " + m.Say(float64(current.Metrics[k]))})
+			out = append(out, page.Tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended, now " + m.Say(float64(current.Metrics[k]))})
 		case chosen != nil:
-			out = append(out, tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended"})
+			out = append(out, page.Tile{Value: m.Say(float64(chosen.Metrics[k])), Label: m.Name + " as recommended"})
 		case current != nil:
-			out = append(out, tile{Value: m.Say(float64(current.Metrics[k])), Label: m.Name + " now"})
+			out = append(out, page.Tile{Value: m.Say(float64(current.Metrics[k])), Label: m.Name + " now"})
 		}
 	}
 	return out
 }
 
 // first is the first row of a role, nil when there is none.
-func (s *Study) first(role string) *StudyRow {
+func (s *Study) first(role string) *Row {
 	for i := range s.Rows {
 		if s.Rows[i].Role == role {
 			return &s.Rows[i]
@@ -128,8 +129,14 @@ func (s *Study) bestTable() (t *table.Table, more int) {
 	return t, len(order) - t.Len()
 }
 
+// part is a table of the page with its heading.
+type part struct {
+	id, title string
+	table     *table.Table
+}
+
 // tables are what the page shows below the figures.
-func (s *Study) tables() []titled {
+func (s *Study) tables() []part {
 	bounds := table.New("metric", "wanted", "bound")
 	for i := range s.Metrics {
 		m := &s.Metrics[i]
@@ -145,7 +152,7 @@ func (s *Study) tables() []titled {
 	for _, f := range s.Facts {
 		facts.Row(f.Name, f.Value)
 	}
-	return []titled{
+	return []part{
 		{"groups", "For which jobs", s.groupTable()},
 		{"influence", "What each setting does", s.sensitivityTable()},
 		{"goal", "What was asked for", bounds},
@@ -164,7 +171,7 @@ func (s *Study) groupTable() *table.Table {
 		if g.Low.Defined() && g.High.Defined() {
 			interval = signed(m, float64(g.Low)) + " to " + signed(m, float64(g.High))
 		}
-		t.Row(g.By, g.Name, countCell(g.Jobs), g.Metric, measured(m, g.Before), measured(m, g.After), change, interval, g.Verdict)
+		t.Row(g.By, g.Name, page.CountCell(g.Jobs), g.Metric, measured(m, g.Before), measured(m, g.After), change, interval, g.Verdict)
 	}
 	return t
 }

@@ -1,4 +1,4 @@
-package reports
+package study
 
 import (
 	"bytes"
@@ -14,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/page"
+	"orrery/scheduler/model"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 )
@@ -28,12 +31,12 @@ func study(n int) *Study {
 		Name: "KTH, spring", Kind: "tune", Verdict: "change the weights", Good: true,
 		Summary: []string{"The recommended profile shortens the 95th percentile of waits by 31 % on windows that the search did not see.", "Utilisation stays within its noise."},
 		Facts:   []Fact{{"trace", "kth-sp2 (cafe0001)"}, {"budget", fmt.Sprintf("%d trials of 12 windows", n)}},
-		Parameters: []StudyParameter{
+		Parameters: []Parameter{
 			{Name: "weights.wait_time", Kind: KindWeight}, {Name: "weights.job_size", Kind: KindWeight}, {Name: "weights.fair_share", Kind: KindWeight},
 			{Name: "backfill", Kind: KindChoice, Choices: []string{"easy", "conservative", "none"}},
 			{Name: "reference_wait", Kind: KindReal, Unit: "s", Low: 600, High: 86400, Log: true},
 		},
-		Metrics: []StudyMetric{
+		Metrics: []Metric{
 			{Name: "wait_p95", Unit: "s", Direction: Minimise, Objective: true},
 			{Name: "utilisation", Share: true, Direction: Maximise, Objective: true},
 			{Name: "wait_max", Unit: "s", Direction: Minimise, Bound: &Bound{"<=", 3 * 86400}},
@@ -43,7 +46,7 @@ func study(n int) *Study {
 	for i := range n {
 		w := []float64{rng.ExpFloat64(), rng.ExpFloat64(), rng.ExpFloat64()}
 		sum := w[0] + w[1] + w[2]
-		r := StudyRow{ID: fmt.Sprintf("trial %d", i+1), Feasible: true, Link: fmt.Sprintf("runs/%d/report.html", i+1)}
+		r := Row{ID: fmt.Sprintf("trial %d", i+1), Feasible: true, Link: fmt.Sprintf("runs/%d/report.html", i+1)}
 		for k := range w {
 			w[k] /= sum
 		}
@@ -56,7 +59,7 @@ func study(n int) *Study {
 	}
 	s.markFront()
 	base := func(name, role string, wait, use float64) {
-		s.Rows = append(s.Rows, StudyRow{
+		s.Rows = append(s.Rows, Row{
 			ID: "base-" + name, Name: name, Role: role, Feasible: true,
 			Values: []metric.Number{1. / 3, 1. / 3, 1. / 3, 0, metric.Undefined}, Metrics: metric.Numbers(3600*wait, use, 2*86400, 3600*wait*1.02),
 		})
@@ -102,7 +105,7 @@ func (s *Study) addFindings(n int, rng *rand.Rand) {
 		{"size", "65-128", 12, "wait_p95", "s", 90000, 88000, metric.Undefined, metric.Undefined, "not enough evidence"},
 	}
 	for _, title := range []string{"before", "after"} {
-		e := ShareSeries{Title: title, Unit: "node", EpochUS: 1_704_067_200_000_000, Known: true, WidthUS: 6 * hourUS}
+		e := ShareSeries{Title: title, Unit: "node", EpochUS: 1_704_067_200_000_000, Known: true, WidthUS: 6 * int64(model.Hour)}
 		for k, name := range []string{"physics", "bio", "vision"} {
 			line := ShareLine{Name: name, Target: metric.Number(0.5 - 0.15*float64(k))}
 			for range 120 {
@@ -118,7 +121,7 @@ func studyHTMLOf(t testing.TB, s *Study) string {
 	t.Helper()
 	require.NoError(t, s.check())
 	var b bytes.Buffer
-	require.NoError(t, s.writeHTML(&b, s.figures(), Made{}))
+	require.NoError(t, s.writeHTML(&b, s.figures(), page.Made{}))
 	return b.String()
 }
 
@@ -127,25 +130,25 @@ func TestStudyIsWrittenTwiceAlike(t *testing.T) {
 		t.Skip("draws sixteen figures")
 	}
 	dir := filepath.Join(t.TempDir(), "study")
-	require.NoError(t, WriteStudy(dir, study(60), Made{"1.0", "orrery tune x", "2026-01-02"}))
+	require.NoError(t, Write(dir, study(60), page.Made{Version: "1.0", Command: "orrery tune x", Date: "2026-01-02"}))
 	first := map[string][]byte{}
-	names := []string{FileHTML, fileStudy}
+	names := []string{page.FileHTML, fileName}
 	for _, f := range []string{"pareto", "parallel", "settings", "history", "sensitivity", "interaction", "shares", "shares-2"} {
-		names = append(names, DirFigures+"/"+f+".svg", DirFigures+"/"+f+".png")
+		names = append(names, page.DirFigures+"/"+f+".svg", page.DirFigures+"/"+f+".png")
 	}
 	for _, n := range names {
-		first[n] = read(t, dir, n)
+		first[n] = reporttest.Read(t, dir, n)
 	}
-	again, err := ReadStudy(filepath.Join(dir, fileStudy))
+	again, err := Read(filepath.Join(dir, fileName))
 	require.NoError(t, err)
-	require.NoError(t, WriteStudy(dir, again, Made{"1.0", "orrery tune x", "2026-01-02"}), "drawn from its own file")
+	require.NoError(t, Write(dir, again, page.Made{Version: "1.0", Command: "orrery tune x", Date: "2026-01-02"}), "drawn from its own file")
 	for _, n := range names {
-		require.True(t, bytes.Equal(first[n], read(t, dir, n)), n)
+		require.True(t, bytes.Equal(first[n], reporttest.Read(t, dir, n)), n)
 	}
-	require.Equal(t, filepath.Join(dir, fileStudy), StudyIn(dir))
-	require.Equal(t, filepath.Join(dir, fileStudy), StudyIn(filepath.Join(dir, fileStudy)))
-	require.Empty(t, StudyIn(tempRun(t, tiny("fcfs"))))
-	require.Empty(t, StudyIn(filepath.Join(dir, "absent")))
+	require.Equal(t, filepath.Join(dir, fileName), In(dir))
+	require.Equal(t, filepath.Join(dir, fileName), In(filepath.Join(dir, fileName)))
+	require.Empty(t, In(reporttest.TempRun(t, reporttest.Tiny("fcfs"))))
+	require.Empty(t, In(filepath.Join(dir, "absent")))
 }
 
 // TestStudyEscapesWhatUsersWrote puts markup wherever a text may stand.
@@ -163,35 +166,35 @@ func TestStudyEscapesWhatUsersWrote(t *testing.T) {
 	s.Interactions[0].First, s.Interactions[0].Metric = nasty, nasty
 	s.Histories[0].Curves[0].Name, s.Histories[0].Lines[0].Name, s.Histories[0].Metric = nasty, nasty, nasty
 	s.Shares[0].Title, s.Shares[0].Tenants[0].Name, s.Shares[0].Unit = nasty, nasty, nasty
-	page := studyHTMLOf(t, s)
-	require.NotContains(t, page, "<script>alert")
-	require.NotContains(t, page, "<img")
-	require.Len(t, regexp.MustCompile(`<script[^>]*>`).FindAllString(page, -1), 2, "the data and our own script")
+	html := studyHTMLOf(t, s)
+	require.NotContains(t, html, "<script>alert")
+	require.NotContains(t, html, "<img")
+	require.Len(t, regexp.MustCompile(`<script[^>]*>`).FindAllString(html, -1), 2, "the data and our own script")
 }
 
 func TestStudyPageAsksForNothing(t *testing.T) {
-	page := studyHTMLOf(t, study(20))
-	require.Contains(t, page, `content="default-src &#39;none&#39;; img-src data:`)
-	require.NotRegexp(t, `(src|href)="(https?:)?//`, page)
-	require.NotContains(t, page, "@import")
+	html := studyHTMLOf(t, study(20))
+	require.Contains(t, html, `content="default-src &#39;none&#39;; img-src data:`)
+	require.NotRegexp(t, `(src|href)="(https?:)?//`, html)
+	require.NotContains(t, html, "@import")
 }
 
 func TestLargeStudyMakesASmallPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws 5,000 rows")
 	}
-	page := studyHTMLOf(t, study(5000))
-	require.Less(t, len(page), 3<<20)
-	t.Logf("5,000 rows: %d kB", len(page)>>10)
+	html := studyHTMLOf(t, study(5000))
+	require.Less(t, len(html), 3<<20)
+	t.Logf("5,000 rows: %d kB", len(html)>>10)
 }
 
 func TestEmptyStudies(t *testing.T) {
 	for _, s := range []*Study{
 		{Name: "nothing yet", Kind: "sweep"},
 		{Name: "no rows", Kind: "sweep", Parameters: study(8).Parameters, Metrics: study(8).Metrics},
-		{Name: "no parameters", Kind: "sweep", Metrics: []StudyMetric{{Name: "wait_mean", Unit: "s"}}, Rows: []StudyRow{{ID: "1", Metrics: metric.Numbers(3)}}},
-		{Name: "nothing defined", Kind: "search", Metrics: []StudyMetric{{Name: "a", Direction: Minimise, Objective: true}, {Name: "b", Direction: Minimise, Objective: true}},
-			Rows: []StudyRow{{ID: "1", Metrics: []metric.Number{metric.Undefined, metric.Undefined}}}},
+		{Name: "no parameters", Kind: "sweep", Metrics: []Metric{{Name: "wait_mean", Unit: "s"}}, Rows: []Row{{ID: "1", Metrics: metric.Numbers(3)}}},
+		{Name: "nothing defined", Kind: "search", Metrics: []Metric{{Name: "a", Direction: Minimise, Objective: true}, {Name: "b", Direction: Minimise, Objective: true}},
+			Rows: []Row{{ID: "1", Metrics: []metric.Number{metric.Undefined, metric.Undefined}}}},
 	} {
 		require.Contains(t, studyHTMLOf(t, s), "</html>", s.Name)
 	}
@@ -227,7 +230,7 @@ func TestStudyChecks(t *testing.T) {
 		require.NoError(t, s.check())
 		spoil(s)
 		require.ErrorContains(t, s.check(), want)
-		require.Error(t, WriteStudy(t.TempDir(), s, Made{}))
+		require.Error(t, Write(t.TempDir(), s, page.Made{}))
 	}
 }
 
@@ -239,11 +242,11 @@ func TestReadStudyRefusesDamage(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "s.json")
 		require.NoError(t, os.WriteFile(path, []byte(raw), 0o644))
-		_, err := ReadStudy(path)
+		_, err := Read(path)
 		var bad *record.DataError
 		require.True(t, errors.As(err, &bad), name)
 	}
-	_, err = ReadStudy(filepath.Join(t.TempDir(), "absent.json"))
+	_, err = Read(filepath.Join(t.TempDir(), "absent.json"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -255,21 +258,21 @@ func FuzzReadStudy(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		path := filepath.Join(t.TempDir(), "s.json")
 		require.NoError(t, os.WriteFile(path, raw, 0o644))
-		s, err := ReadStudy(path)
+		s, err := Read(path)
 		if err != nil {
 			return
 		}
 		for _, fig := range s.figures() {
 			require.NoError(t, fig.WriteSVG(&bytes.Buffer{}))
 		}
-		require.NoError(t, s.writeHTML(&bytes.Buffer{}, nil, Made{}))
+		require.NoError(t, s.writeHTML(&bytes.Buffer{}, nil, page.Made{}))
 	})
 }
 
 // TestDocsDescribeTheStudy looks for every key of report.json, and every
 // figure, in REPORTS.md.
 func TestDocsDescribeTheStudy(t *testing.T) {
-	docs := string(read(t, "..", "docs", "REPORTS.md"))
+	docs := string(reporttest.Read(t, "..", "..", "docs", "REPORTS.md"))
 	raw, err := study(8).json()
 	require.NoError(t, err)
 	for _, key := range regexp.MustCompile(`"(\w+)":`).FindAllStringSubmatch(string(raw), -1) {
@@ -279,7 +282,7 @@ func TestDocsDescribeTheStudy(t *testing.T) {
 		name, _, _ := strings.Cut(f.Name, "-")
 		require.Contains(t, docs, "`"+name+"`")
 	}
-	for _, name := range append([]string{"gantt-moves", "shares-by-tenant"}, figureNames...) {
+	for _, name := range []string{"gantt-moves", "shares-by-tenant", "utilisation", "wait-cdf", "slowdown-by-size", "waits-by-hour", "gantt"} {
 		require.Contains(t, docs, "`"+name+"`")
 	}
 }
@@ -287,7 +290,7 @@ func TestDocsDescribeTheStudy(t *testing.T) {
 func TestMarkFront(t *testing.T) {
 	s := &Study{
 		Name: "a", Kind: "sweep",
-		Metrics: []StudyMetric{{Name: "wait", Direction: Minimise, Objective: true}, {Name: "x"}, {Name: "use", Direction: Maximise, Objective: true}},
+		Metrics: []Metric{{Name: "wait", Direction: Minimise, Objective: true}, {Name: "x"}, {Name: "use", Direction: Maximise, Objective: true}},
 	}
 	for _, c := range []struct {
 		wait, use metric.Number
@@ -300,7 +303,7 @@ func TestMarkFront(t *testing.T) {
 		{5, 0.95, true},   // breaks a bound, and dominates none
 		{metric.Undefined, 0.99, false},
 	} {
-		s.Rows = append(s.Rows, StudyRow{ID: fmt.Sprint(len(s.Rows)), Metrics: []metric.Number{c.wait, 0, c.use}, Feasible: !c.refused})
+		s.Rows = append(s.Rows, Row{ID: fmt.Sprint(len(s.Rows)), Metrics: []metric.Number{c.wait, 0, c.use}, Feasible: !c.refused})
 	}
 	s.markFront()
 	var got []bool
@@ -331,8 +334,4 @@ func TestTheColumnsOfAPlainTable(t *testing.T) {
 	require.Equal(t, []string{"", "n", "n", "n"}, []string{classes(0), classes(1), classes(2), classes(3)}, "18 windows is a text")
 	require.Equal(t, "0.9", got.Rows[0][1].Text)
 	require.Equal(t, "1.0", got.Rows[1][1].Text, "as the other loads have it")
-}
-
-func TestSoftBreaksStayTexts(t *testing.T) {
-	require.EqualValues(t, "wait_<wbr>max &lt;b&gt;", soft("wait_max <b>"))
 }

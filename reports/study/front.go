@@ -1,8 +1,8 @@
-package reports
+package study
 
 // markFront sets Front in all rows: true for those that are feasible, have
 // every objective, and than which no other such row is at least as good in
-// every objective and better in one. WriteStudy calls it when no row says that
+// every objective and better in one. Write calls it when no row says that
 // it is on the front. Cost is quadratic in the rows; 5,000 take about 0.1 s.
 func (s *Study) markFront() {
 	objectives := s.objectives()

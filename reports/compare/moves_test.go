@@ -1,4 +1,4 @@
-package reports
+package compare
 
 import (
 	"bytes"
@@ -8,12 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/sim/record"
 )
 
 func TestGanttOfMoves(t *testing.T) {
-	c, err := Compare(tempRun(t, tiny("fcfs")), tempRun(t, movedTiny()))
+	c, err := Runs(reporttest.TempRun(t, reporttest.Tiny("fcfs")), reporttest.TempRun(t, movedTiny()))
 	require.NoError(t, err)
 	f, _, err := c.ganttOfMoves()
 	require.NoError(t, err)
@@ -28,31 +30,31 @@ func TestGanttOfMoves(t *testing.T) {
 		require.Contains(t, one.String(), col)
 	}
 	if dir := os.Getenv("ORRERY_LOOK"); dir != "" {
-		other := synthetic(400, 64, 0.8, 5)
-		for i := range other.jobs {
-			if j := &other.jobs[i]; i%7 == 3 {
-				j.Start, j.End = j.Start+7200*second, j.End+7200*second
+		other := reporttest.Synthetic(400, 64, 0.8, 5)
+		for i := range other.Jobs {
+			if j := &other.Jobs[i]; i%7 == 3 {
+				j.Start, j.End = j.Start+7200*reporttest.Second, j.End+7200*reporttest.Second
 			}
 		}
-		c, err := Compare(tempRun(t, synthetic(400, 64, 0.8, 5)), tempRun(t, other))
+		c, err := Runs(reporttest.TempRun(t, reporttest.Synthetic(400, 64, 0.8, 5)), reporttest.TempRun(t, other))
 		require.NoError(t, err)
 		f, _, err := c.ganttOfMoves()
 		require.NoError(t, err)
-		require.NoError(t, writeFigures(dir, f))
+		require.NoError(t, page.WriteFigures(dir, f))
 	}
 }
 
 // TestGanttOfMovesKnowsEachJob looks at how the reader tells jobs apart.
 func TestGanttOfMovesKnowsEachJob(t *testing.T) {
 	d := shiftReader{}
-	for side, fixture := range []*fixture{tiny("fcfs"), movedTiny()} {
-		f, err := record.Open(tempRun(t, fixture))
+	for side, fixture := range []*reporttest.Fixture{reporttest.Tiny("fcfs"), movedTiny()} {
+		f, err := record.Open(reporttest.TempRun(t, fixture))
 		require.NoError(t, err)
 		require.NoError(t, d.read(f, side, 0))
 		require.NoError(t, f.Close())
 	}
 	require.Equal(t, []plot.Shift{plot.Unmoved, plot.Later, plot.Earlier, plot.Unmoved, plot.Unmoved}, d.shifts)
-	f, err := record.Open(tempRun(t, tiny("fcfs")))
+	f, err := record.Open(reporttest.TempRun(t, reporttest.Tiny("fcfs")))
 	require.NoError(t, err)
 	defer f.Close()
 	require.Error(t, (&shiftReader{}).read(f, 0, 2), "a job beyond the rows of the trace")

@@ -1,4 +1,4 @@
-package reports
+package study
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 // columns, rows twice, words that are none. The first fault is named by the
 // row, parameter or metric it is in.
 func (s *Study) check() error {
-	if s.Schema != 0 && s.Schema != StudySchema {
-		return fmt.Errorf("schema %d, where this program knows %d: draw it with the program that wrote it", s.Schema, StudySchema)
+	if s.Schema != 0 && s.Schema != Schema {
+		return fmt.Errorf("schema %d, where this program knows %d: draw it with the program that wrote it", s.Schema, Schema)
 	}
 	if s.Name == "" {
 		return errors.New("no name: give the study one, it heads the page")
@@ -200,13 +200,13 @@ func (s *Study) checkShares() error {
 // json is the study as a file: canonical, the same bytes for the same study.
 func (s *Study) json() ([]byte, error) {
 	c := *s
-	c.Schema = StudySchema
+	c.Schema = Schema
 	return record.AppendJSON(nil, &c)
 }
 
-// ReadStudy reads what JSON wrote. Complaints about the content are
+// Read reads what JSON wrote. Complaints about the content are
 // *record.DataError.
-func ReadStudy(path string) (*Study, error) {
+func Read(path string) (*Study, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading study: %w", err)

@@ -1,18 +1,20 @@
-package reports
+// Package study draws what came out of a sweep, a search or a tuning: the page of a study,
+// its figures and its JSON. It knows nothing of how results were found, and reads no run.
+package study
 
 import "orrery/sim/metric"
 
-// StudySchema is the version of Study's JSON; it is raised when older readers
+// Schema is the version of Study's JSON; it is raised when older readers
 // would misread a newer file.
-const StudySchema = 1
+const Schema = 1
 
 // Study is what came out of a sweep, a search or a tuning, ready for drawing:
 // plain data that says nothing of how it was found. The caller, which has the results,
-// fills it, WriteStudy draws it, and its JSON keeps it. Parts that are empty
+// fills it, Write draws it, and its JSON keeps it. Parts that are empty
 // are not drawn. All texts are plain: what users wrote may stand in them as
 // they wrote it.
 type Study struct {
-	Schema  int      `json:"schema"` // StudySchema; 0 counts as it
+	Schema  int      `json:"schema"` // Schema; 0 counts as it
 	Name    string   `json:"name"`
 	Kind    string   `json:"kind"`              // sweep, search or tune
 	Summary []string `json:"summary,omitempty"` // sentences at the head: what was asked, what came out, how sure
@@ -25,9 +27,9 @@ type Study struct {
 	// Sections stand before the candidates.
 	Sections []Section `json:"sections,omitempty"`
 
-	Parameters []StudyParameter `json:"parameters"`
-	Metrics    []StudyMetric    `json:"metrics"`
-	Rows       []StudyRow       `json:"rows"`
+	Parameters []Parameter `json:"parameters"`
+	Metrics    []Metric    `json:"metrics"`
+	Rows       []Row       `json:"rows"`
 
 	Histories    []History     `json:"histories,omitempty"`
 	Sensitivity  []Sensitivity `json:"sensitivity,omitempty"`
@@ -63,7 +65,7 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-// Kinds of a StudyParameter.
+// Kinds of a Parameter.
 const (
 	KindWeight  = "weight"  // from 0 to 1, one of several that sum to 1
 	KindReal    = "real"    // any number from Low to High
@@ -71,9 +73,9 @@ const (
 	KindChoice  = "choice"  // the index of one of Choices
 )
 
-// StudyParameter is a setting that the rows differ in. A simplex of weights is
+// Parameter is a setting that the rows differ in. A simplex of weights is
 // one parameter for each weight.
-type StudyParameter struct {
+type Parameter struct {
 	Name    string   `json:"name"` // path of the setting, such as weights.wait_time
 	Kind    string   `json:"kind"` // one of the kinds above
 	Unit    string   `json:"unit,omitempty"`
@@ -83,15 +85,15 @@ type StudyParameter struct {
 	Choices []string `json:"choices,omitempty"` // of a choice: profile names, on and off, traces
 }
 
-// Directions of a StudyMetric; empty means that neither way is better.
+// Directions of a Metric; empty means that neither way is better.
 const (
 	Minimise = "minimise"
 	Maximise = "maximise"
 )
 
-// StudyMetric is a column of results. Figures draw the objectives; the table
+// Metric is a column of results. Figures draw the objectives; the table
 // has them all.
-type StudyMetric struct {
+type Metric struct {
 	Name      string `json:"name"` // as METRICS.md has it; a window may follow, such as "wait_p95 (acceptance)"
 	Unit      string `json:"unit,omitempty"`
 	Direction string `json:"direction,omitempty"`
@@ -106,15 +108,15 @@ type Bound struct {
 	Value    float64 `json:"value"`
 }
 
-// Roles of a StudyRow; empty is a row like any other.
+// Roles of a Row; empty is a row like any other.
 const (
 	RoleBaseline = "baseline" // a named profile or plain order that others are held against
 	RoleCurrent  = "current"  // what is deployed now: the main baseline
 	RoleChosen   = "chosen"   // what is recommended
 )
 
-// StudyRow is one profile that was tried, with what came of it.
-type StudyRow struct {
+// Row is one profile that was tried, with what came of it.
+type Row struct {
 	ID       string          `json:"id"`             // unique in the study: trial number or digest
 	Name     string          `json:"name,omitempty"` // of a baseline or a listed profile
 	Role     string          `json:"role,omitempty"`

@@ -1,4 +1,4 @@
-package reports
+package compare
 
 import (
 	_ "embed" // the page
@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"orrery/reports/internal/rundata"
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/sim/metric"
 	"orrery/sim/paired"
@@ -16,55 +18,58 @@ import (
 	"orrery/sim/stat"
 )
 
-//go:embed assets/compare.html
-var compareHTML string
+//go:embed assets/page.html
+var pageHTML string
 
-//go:embed assets/compare.css
-var compareCSS string
+//go:embed assets/page.css
+var pageCSS string
 
-var compareTemplate = template.Must(template.New("compare").Funcs(words).Parse(compareHTML))
+var pageTemplate = template.Must(template.New("compare").Funcs(page.Words).Parse(pageHTML))
 
-// comparePage is what assets/compare.html shows. It has no script.
-type comparePage struct {
+// pageContent is what assets/page.html shows. It has no script.
+type pageContent struct {
 	*Comparison
 	Policy  string // of security
-	Made    Made
+	Made    page.Made
 	Style   template.CSS
 	Names   [2]string
 	Verdict string
 	Good    bool
 	Summary []string
-	Tiles   []compareTile
-	Figures []htmlFigure
-	Jobs    []htmlFigure
-	Moved   htmlTable
-	Why     htmlTable
-	Counts  htmlTable
-	Groups  htmlTable
-	Metrics htmlTable
-	Windows htmlTable // by windows of submission
-	About   string    // what they rest on
+	Tiles   []tile
+	Figures []page.Figure
+	Jobs    []page.Figure
+	Moved   page.Table
+	Why     page.Table
+	Counts  page.Table
+	Groups  page.Table
+	Metrics page.Table
+	Windows page.Table // by windows of submission
+	About   string     // what they rest on
 	// Measured says that the noise is in the intervals.
 	Measured bool
 }
 
-// compareTile is a metric of both runs.
-type compareTile struct{ A, B, Label, Change, Class string }
+// metricWaitMax is the metric that a comparison speaks of, beside those of package page.
+const metricWaitMax = "wait_max"
 
-// WriteComparison draws both runs into dir, which is made when it is missing:
+// tile is a metric of both runs.
+type tile struct{ A, B, Label, Change, Class string }
+
+// Write draws both runs into dir, which is made when it is missing:
 // report.html (one page that opens without a network) and figures/*.svg and *.png,
 // replacing older ones. The bytes depend on the runs, on the names of their
 // directories and, for figures, on the architecture. It reads the runs once more.
 // Complaints about content are *record.DataError.
-func WriteComparison(dir string, c *Comparison, made Made) error {
+func Write(dir string, c *Comparison, made page.Made) error {
 	figures, err := c.allFigures()
 	if err != nil {
 		return err
 	}
-	if err := writeFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), figures...); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures, made) })
+	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures, made) })
 }
 
 // allFigures draws the state of both runs over time, beside each other, and their
@@ -94,17 +99,17 @@ func loadsOf(dir string) ([]plot.Load, string, plot.Clock, error) {
 		return nil, "", plot.Clock{}, err
 	}
 	defer f.Close()
-	r := run{files: f}
-	if r.about, err = readAbout(f); err != nil {
+	r := rundata.Run{Files: f}
+	if r.About, err = rundata.ReadAbout(f); err != nil {
 		return nil, "", plot.Clock{}, err
 	}
-	if r.about.units == nil {
-		if err := r.guessNodes(); err != nil {
+	if r.About.Units == nil {
+		if err := r.GuessNodes(); err != nil {
 			return nil, "", plot.Clock{}, err
 		}
 	}
-	r.bins, err = f.Series()
-	return r.loads(), r.about.unitWord(), r.clock(), err
+	r.Bins, err = f.Series()
+	return r.Loads(), r.About.UnitWord(), r.Clock(), err
 }
 
 // names say what the runs are: by their directories, and by their policies where
@@ -129,12 +134,12 @@ func (c *Comparison) says() (out [2]string) {
 
 // headlines are the metrics that the page begins with, after those by windows.
 var headlines = []struct{ name, label string }{
-	{metricWaitP95, "p95 wait"}, {metricWaitMax, "longest wait"}, {metricUtilisation, "utilisation"},
+	{page.MetricWaitP95, "p95 wait"}, {metricWaitMax, "longest wait"}, {page.MetricUtilisation, "utilisation"},
 }
 
 // byWindows are the names of the figures by windows.
 var byWindows = map[string]string{
-	metricWaitMean: "mean wait", metricSlowdown: "mean bounded slowdown", "turnaround_mean": "mean turnaround",
+	page.MetricWaitMean: "mean wait", page.MetricSlowdown: "mean bounded slowdown", "turnaround_mean": "mean turnaround",
 }
 
 // headline is a metric over the steady window, or over all where that has none; the
@@ -156,10 +161,10 @@ func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
 
 // tiles are the figures by windows with their intervals, and other metrics of the
 // whole runs, which have none.
-func (c *Comparison) tiles() (out []compareTile) {
+func (c *Comparison) tiles() (out []tile) {
 	for i := range c.windowRows() {
 		row := &c.Windows.Rows[i]
-		t := compareTile{
+		t := tile{
 			A: windowReading(row, row.First.Estimate), B: windowReading(row, row.This.Estimate),
 			Label:  fmt.Sprintf("%s, %d windows", byWindows[row.Metric], row.Windows),
 			Change: row.Verdict,
@@ -180,7 +185,7 @@ func (c *Comparison) tiles() (out []compareTile) {
 		if !ok {
 			continue
 		}
-		t := compareTile{A: reading(d.of(d.A)), B: reading(d.of(d.B)), Label: h.label + ", " + d.Window, Change: d.Change}
+		t := tile{A: page.Reading(d.of(d.A)), B: page.Reading(d.of(d.B)), Label: h.label + ", " + d.Window, Change: d.Change}
 		if d.Relative != nil && *d.Diff != 0 {
 			t.Change = strings.TrimSpace(fmt.Sprintf("%s %s", percentage(*d.Relative), t.Change))
 		}
@@ -202,7 +207,7 @@ func windowReading(row *paired.Row, x metric.Number) string {
 		return "-"
 	}
 	v := float64(x)
-	return reading(metric.Metric{Name: row.Metric, Unit: row.Unit, Value: &v})
+	return page.Reading(metric.Metric{Name: row.Metric, Unit: row.Unit, Value: &v})
 }
 
 // of is the metric with one of its values.
@@ -267,7 +272,7 @@ func onlyBy(those []string, by map[string][]string, all int) string {
 
 func (c *Comparison) summary() []string {
 	j := &c.Jobs
-	first := fmt.Sprintf("From A to B %s earlier, %s later, %s at the same time", count(j.Earlier, "job starts", "jobs start"), plot.Count(j.Later), plot.Count(j.Same))
+	first := fmt.Sprintf("From A to B %s earlier, %s later, %s at the same time", page.Count(j.Earlier, "job starts", "jobs start"), plot.Count(j.Later), plot.Count(j.Same))
 	if d, ok := c.headline(metricWaitMax); ok {
 		first += "; " + longestWait(d)
 	}
@@ -288,7 +293,7 @@ func (c *Comparison) summary() []string {
 
 // longestWait says what became of it: it may grow while the means fall.
 func longestWait(d MetricDiff) string {
-	a, b := reading(d.of(d.A)), reading(d.of(d.B))
+	a, b := page.Reading(d.of(d.A)), page.Reading(d.of(d.B))
 	switch {
 	case *d.Diff > 0:
 		return "the longest wait grows from " + a + " to " + b
@@ -298,21 +303,21 @@ func longestWait(d MetricDiff) string {
 	return "the longest wait stays " + a
 }
 
-func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made Made) error {
-	p := comparePage{
+func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made page.Made) error {
+	p := pageContent{
 		Made:       made,
-		Comparison: c, Style: template.CSS(pageCSS + compareCSS), Names: c.names(), Summary: unbroken(c.summary()), // our own files
+		Comparison: c, Style: template.CSS(page.CSS + pageCSS), Names: c.names(), Summary: page.Unbroken(c.summary()), // our own files
 		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
-		Moved:  toHTML(c.MovedTable()), Counts: toHTML(c.CountTable()), Groups: coloured(c.GroupTable()), Metrics: coloured(c.MetricTable()),
+		Moved:  page.TableOf(c.MovedTable()), Counts: page.TableOf(c.CountTable()), Groups: page.Coloured(c.GroupTable()), Metrics: page.Coloured(c.MetricTable()),
 	}
 	p.Tiles = c.tiles()
 	p.Verdict, p.Good = c.verdict()
 	if c.Windows != nil {
-		p.Windows, p.About = coloured(WindowTable(c.Windows)), AboutWindows(c.Windows)
+		p.Windows, p.About = page.Coloured(WindowTable(c.Windows)), AboutWindows(c.Windows)
 		p.Measured = c.Windows.Measured()
 	}
 	for _, f := range figures {
-		h, err := inline(f)
+		h, err := page.Inline(f)
 		if err != nil {
 			return err
 		}
@@ -326,8 +331,8 @@ func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made Made) e
 	if err != nil {
 		return err
 	}
-	p.Why = toHTML(why)
-	if err := compareTemplate.Execute(w, p); err != nil {
+	p.Why = page.TableOf(why)
+	if err := pageTemplate.Execute(w, p); err != nil {
 		return fmt.Errorf("filling the page: %w", err)
 	}
 	return nil

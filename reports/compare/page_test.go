@@ -1,4 +1,4 @@
-package reports
+package compare
 
 import (
 	"fmt"
@@ -9,31 +9,33 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/page"
 	"orrery/sim/paired"
 	"orrery/sim/record"
 	"orrery/sim/stat"
 )
 
 // delayed is a synthetic run, and the same with every seventh job later.
-func delayed() (a, b *fixture) {
-	a, b = synthetic(400, 64, 0.8, 5), synthetic(400, 64, 0.8, 5)
-	b.order = "sjf"
-	for i := range b.jobs {
-		if j := &b.jobs[i]; i%7 == 3 {
-			j.Start, j.End = j.Start+7200*second, j.End+7200*second
+func delayed() (a, b *reporttest.Fixture) {
+	a, b = reporttest.Synthetic(400, 64, 0.8, 5), reporttest.Synthetic(400, 64, 0.8, 5)
+	b.Order = "sjf"
+	for i := range b.Jobs {
+		if j := &b.Jobs[i]; i%7 == 3 {
+			j.Start, j.End = j.Start+7200*reporttest.Second, j.End+7200*reporttest.Second
 		}
 	}
 	return a, b
 }
 
-func comparedPage(t *testing.T, a, b *fixture) (dir, page string) {
+func comparedPage(t *testing.T, a, b *reporttest.Fixture) (dir, html string) {
 	root := t.TempDir()
-	c, err := Compare(a.write(t, filepath.Join(root, "before")), b.write(t, filepath.Join(root, "after")))
+	c, err := Runs(a.Write(t, filepath.Join(root, "before")), b.Write(t, filepath.Join(root, "after")))
 	require.NoError(t, err)
 	c.Windows = windowed(t, c.A.Dir, c.B.Dir)
 	dir = filepath.Join(root, "page")
-	require.NoError(t, WriteComparison(dir, c, Made{}))
-	text, err := os.ReadFile(filepath.Join(dir, FileHTML))
+	require.NoError(t, Write(dir, c, page.Made{}))
+	text, err := os.ReadFile(filepath.Join(dir, page.FileHTML))
 	require.NoError(t, err)
 	return dir, string(text)
 }
@@ -57,20 +59,20 @@ func windowed(t *testing.T, a, b string) *paired.Result {
 // TestThePageHasIntervals: every job waits twice as long, which all windows show. Without a measured noise that is a difference, and no rank.
 func TestThePageHasIntervals(t *testing.T) {
 	a, b := delayed()
-	for i := range b.jobs {
-		wait := a.jobs[i].Start - a.jobs[i].Submit
-		b.jobs[i].Start, b.jobs[i].End = a.jobs[i].Start+wait, a.jobs[i].End+wait
+	for i := range b.Jobs {
+		wait := a.Jobs[i].Start - a.Jobs[i].Submit
+		b.Jobs[i].Start, b.Jobs[i].End = a.Jobs[i].Start+wait, a.Jobs[i].End+wait
 	}
-	_, page := comparedPage(t, a, b)
-	require.Contains(t, page, "the runs differ; the noise was not measured")
-	require.Regexp(t, `&#43;[0-9.]+ % \(&#43;[0-9.]+ % to &#43;[0-9.]+ %\), differs</em><span>mean wait, 10 windows, A → B`, page)
-	require.Contains(t, page, `<h2>By windows</h2>`)
-	require.Contains(t, page, "No noise was measured: the intervals hold for the jobs exactly as submitted")
-	require.Contains(t, page, "orrery compare A B --noise LOG")
-	require.NotContains(t, page, `<em class="good">`)
+	_, html := comparedPage(t, a, b)
+	require.Contains(t, html, "the runs differ; the noise was not measured")
+	require.Regexp(t, `&#43;[0-9.]+ % \(&#43;[0-9.]+ % to &#43;[0-9.]+ %\), differs</em><span>mean wait, 10 windows, A → B`, html)
+	require.Contains(t, html, `<h2>By windows</h2>`)
+	require.Contains(t, html, "No noise was measured: the intervals hold for the jobs exactly as submitted")
+	require.Contains(t, html, "orrery compare A B --noise LOG")
+	require.NotContains(t, html, `<em class="good">`)
 
-	_, page = comparedPage(t, a, a)
-	require.Contains(t, page, `<span class="verdict good">no difference</span>`)
+	_, html = comparedPage(t, a, a)
+	require.Contains(t, html, `<span class="verdict good">no difference</span>`)
 }
 
 func TestTheVerdictOfThePage(t *testing.T) {
@@ -101,23 +103,23 @@ func TestTheVerdictOfThePage(t *testing.T) {
 }
 
 func TestWriteComparison(t *testing.T) {
-	dir, page := comparedPage(t, tiny("fcfs"), movedTiny())
-	require.Contains(t, page, "A: before, fcfs order")
-	require.Contains(t, page, "B: after, sjf order")
-	require.Contains(t, page, "not ranked by waits: after is overloaded")
-	require.Contains(t, page, "From A to B 1 job starts earlier, 1 later, 1 at the same time; the longest wait grows from 80\u00a0s to 2.5\u00a0min. Most of all, job 12 starts 2.5\u00a0min later.")
-	require.Contains(t, page, "replay both with --decisions")
-	require.NotContains(t, page, "<script")
+	dir, html := comparedPage(t, reporttest.Tiny("fcfs"), movedTiny())
+	require.Contains(t, html, "A: before, fcfs order")
+	require.Contains(t, html, "B: after, sjf order")
+	require.Contains(t, html, "not ranked by waits: after is overloaded")
+	require.Contains(t, html, "From A to B 1 job starts earlier, 1 later, 1 at the same time; the longest wait grows from 80\u00a0s to 2.5\u00a0min. Most of all, job 12 starts 2.5\u00a0min later.")
+	require.Contains(t, html, "replay both with --decisions")
+	require.NotContains(t, html, "<script")
 	for _, name := range []string{"utilisation-compared", "wait-cdf-compared", "wait-difference", "gantt-moves"} {
-		require.FileExists(t, filepath.Join(dir, DirFigures, name+".svg"))
-		require.FileExists(t, filepath.Join(dir, DirFigures, name+".png"))
+		require.FileExists(t, filepath.Join(dir, page.DirFigures, name+".svg"))
+		require.FileExists(t, filepath.Join(dir, page.DirFigures, name+".png"))
 	}
-	_, again := comparedPage(t, tiny("fcfs"), movedTiny())
-	require.Equal(t, page[len(page)/2:], again[len(again)/2:])
+	_, again := comparedPage(t, reporttest.Tiny("fcfs"), movedTiny())
+	require.Equal(t, html[len(html)/2:], again[len(again)/2:])
 
-	_, page = comparedPage(t, tiny("fcfs"), tiny("fcfs"))
-	require.Contains(t, page, "No job moved.")
-	require.Contains(t, page, "8 needed", "a log of some minutes")
+	_, html = comparedPage(t, reporttest.Tiny("fcfs"), reporttest.Tiny("fcfs"))
+	require.Contains(t, html, "No job moved.")
+	require.Contains(t, html, "8 needed", "a log of some minutes")
 }
 
 func TestWriteComparisonOfRunsThatAreGone(t *testing.T) {
@@ -126,10 +128,10 @@ func TestWriteComparisonOfRunsThatAreGone(t *testing.T) {
 }
 
 func TestComparisonInABrowser(t *testing.T) {
-	ctx, complaints, requests := browser(t)
+	ctx, complaints, requests := reporttest.Browser(t)
 	a, b := delayed()
 	dir, _ := comparedPage(t, a, b)
-	url := "file://" + filepath.Join(dir, FileHTML)
+	url := "file://" + filepath.Join(dir, page.FileHTML)
 	var verdict string
 	var figures, wider int
 	require.NoError(t, chromedp.Run(ctx,

@@ -1,4 +1,4 @@
-package reports
+package study
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/sim/metric"
 )
@@ -36,18 +37,18 @@ func (s *Study) parameterMeasure(i int) plot.Measure {
 	return m
 }
 
-func (m *StudyMetric) measure() plot.Measure {
+func (m *Metric) measure() plot.Measure {
 	return plot.Measure{Name: m.Name, Unit: m.Unit, Share: m.isShare(), Better: m.sense()}
 }
 
 // isShare says whether the metric is said in percent: when it says so, or is
 // one of ours that is. A window may stand behind its name.
-func (m *StudyMetric) isShare() bool {
+func (m *Metric) isShare() bool {
 	name, _, _ := strings.Cut(m.Name, " (")
-	return m.Share || shares[name]
+	return m.Share || page.IsShare(name)
 }
 
-func (m *StudyMetric) sense() int {
+func (m *Metric) sense() int {
 	switch m.Direction {
 	case Minimise:
 		return -1
@@ -77,7 +78,7 @@ func (s *Study) setting(name string) plot.Measure {
 	return plot.Measure{Name: name}
 }
 
-func (r *StudyRow) standing() plot.Standing {
+func (r *Row) standing() plot.Standing {
 	switch {
 	case r.Role == RoleChosen:
 		return plot.Chosen
@@ -93,7 +94,7 @@ func (r *StudyRow) standing() plot.Standing {
 	return plot.Tried
 }
 
-func (r *StudyRow) label() string {
+func (r *Row) label() string {
 	if r.Name != "" {
 		return r.Name
 	}
@@ -137,7 +138,7 @@ func (s *Study) ranked() []int {
 }
 
 // rank puts what breaks a bound behind what does not, but for what is current.
-func (r *StudyRow) rank() int {
+func (r *Row) rank() int {
 	if !r.Feasible && r.Role == RoleBaseline {
 		return int(plot.Refused)
 	}
@@ -209,7 +210,7 @@ func (s *Study) tradeOffs() []*plot.Figure {
 		return nil
 	}
 	if len(objectives) == 1 { // seen beside what may not get worse
-		if k := slices.IndexFunc(s.Metrics, func(m StudyMetric) bool { return m.Bound != nil && !m.Objective && m.Direction != "" }); k >= 0 {
+		if k := slices.IndexFunc(s.Metrics, func(m Metric) bool { return m.Bound != nil && !m.Objective && m.Direction != "" }); k >= 0 {
 			all := s.candidates(upTo(len(s.Rows)), nil, []int{k, objectives[0]})
 			return []*plot.Figure{plot.TradeOff("pareto", s.Metrics[k].measure(), s.Metrics[objectives[0]].measure(), all, false)}
 		}

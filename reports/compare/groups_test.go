@@ -1,4 +1,4 @@
-package reports
+package compare
 
 import (
 	"path/filepath"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/internal/rundata"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 )
@@ -35,11 +37,11 @@ func TestGroupDifferences(t *testing.T) {
 }
 
 func TestCompareOfSites(t *testing.T) {
-	dir := guestSite(t, filepath.Join(t.TempDir(), "run"))
+	dir := reporttest.GuestSite(t, filepath.Join(t.TempDir(), "run"))
 	f, err := record.Open(dir)
 	require.NoError(t, err)
 	defer f.Close()
-	tab, err := readMetrics(f)
+	tab, err := rundata.ReadMetrics(f)
 	require.NoError(t, err)
 	d := diffGroups(&tab, &tab)
 	require.Len(t, d, len(tab.Groups))

@@ -1,6 +1,7 @@
-package reports
+package compare
 
 import (
+	"orrery/reports/page"
 	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/record"
@@ -112,5 +113,5 @@ func jobsCell(n *int64) table.Cell {
 	if n == nil {
 		return table.Cell{}
 	}
-	return countCell(*n)
+	return page.CountCell(*n)
 }

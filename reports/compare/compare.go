@@ -1,10 +1,15 @@
-package reports
+// Package compare says what changed from one finished run to another of the same trace, or
+// to a schedule made elsewhere, in tables and on a page. It reads results and must not know
+// how a schedule comes about.
+package compare
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
+	"orrery/reports/internal/rundata"
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
@@ -113,11 +118,11 @@ func (m *MovedJob) Moved() model.Duration { return m.WaitB - m.WaitA }
 // mostMoved is the number of jobs that a comparison names.
 const mostMoved = 20
 
-// Compare compares the runs in directories a and b. It refuses runs of
+// Runs compares the runs in directories a and b. It refuses runs of
 // different traces by a *MismatchError; complaints about content are
 // *record.DataError. Memory is 8 bytes per job of the trace; time is one pass
 // over the jobs of each.
-func Compare(a, b string) (*Comparison, error) {
+func Runs(a, b string) (*Comparison, error) {
 	c := &Comparison{A: Side{Dir: a}, B: Side{Dir: b}}
 	runs := [2]*record.Run{}
 	tables := [2]metric.Table{}
@@ -130,16 +135,16 @@ func Compare(a, b string) (*Comparison, error) {
 		}
 		defer f.Close()
 		runs[i] = f
-		about, err := readAbout(f)
+		about, err := rundata.ReadAbout(f)
 		if err != nil {
 			return nil, err
 		}
-		if tables[i], err = readMetrics(f); err != nil {
+		if tables[i], err = rundata.ReadMetrics(f); err != nil {
 			return nil, err
 		}
-		side.Policy, side.Verdict = about.policy(), tables[i].Verdict
-		c.BeginsIdle = about.beginsIdle() // both replay the same trace
-		hashes[i], rows = about.traceHash, max(rows, about.rows)
+		side.Policy, side.Verdict = about.Policy(), tables[i].Verdict
+		c.BeginsIdle = about.BeginsIdle() // both replay the same trace
+		hashes[i], rows = about.TraceHash, max(rows, about.Rows)
 	}
 	if hashes[0] == "" || hashes[0] != hashes[1] {
 		return nil, &MismatchError{A: a, B: b, HashA: hashes[0], HashB: hashes[1]}
@@ -286,7 +291,7 @@ func (c *Comparison) diffJobs(a, b *record.Run, rows int64) error {
 }
 
 func badJob(r *record.Run, job int32, rows int64) error {
-	return damaged(r, "jobs.parquet", fmt.Sprintf("row %d of a trace of %d rows", job, rows))
+	return rundata.Damaged(r, "jobs.parquet", fmt.Sprintf("row %d of a trace of %d rows", job, rows))
 }
 
 func addWait(w *plot.Waits, us int64) {
@@ -385,7 +390,7 @@ func optional(v *float64, sign string) table.Cell {
 	if v == nil {
 		return table.Cell{}
 	}
-	s := number(*v)
+	s := page.Number(*v)
 	if *v > 0 {
 		s = sign + s
 	}

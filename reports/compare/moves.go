@@ -1,8 +1,9 @@
-package reports
+package compare
 
 import (
 	"fmt"
 
+	"orrery/reports/internal/rundata"
 	"orrery/reports/plot"
 	"orrery/sim/record"
 )
@@ -15,7 +16,7 @@ import (
 func (c *Comparison) ganttOfMoves() (*plot.Figure, plot.Shown, error) {
 	d := shiftReader{}
 	var runs [2]*record.Run
-	var about [2]about
+	var about [2]rundata.About
 	for i, dir := range [2]string{c.A.Dir, c.B.Dir} {
 		f, err := record.Open(dir)
 		if err != nil {
@@ -23,23 +24,23 @@ func (c *Comparison) ganttOfMoves() (*plot.Figure, plot.Shown, error) {
 		}
 		defer f.Close()
 		runs[i] = f
-		if about[i], err = readAbout(f); err != nil {
+		if about[i], err = rundata.ReadAbout(f); err != nil {
 			return nil, plot.Shown{}, err
 		}
-		if about[i].units == nil {
-			guess := run{files: f}
-			if err := guess.guessNodes(); err != nil {
+		if about[i].Units == nil {
+			guess := rundata.Run{Files: f}
+			if err := guess.GuessNodes(); err != nil {
 				return nil, plot.Shown{}, err
 			}
-			about[i].units = guess.about.units
+			about[i].Units = guess.About.Units
 		}
-		if err := d.read(f, i, about[i].rows); err != nil {
+		if err := d.read(f, i, about[i].Rows); err != nil {
 			return nil, plot.Shown{}, err
 		}
 	}
-	units := about[0].units
-	if len(about[1].units) > len(units) {
-		units = about[1].units
+	units := about[0].Units
+	if len(about[1].Units) > len(units) {
+		units = about[1].Units
 	}
 	d.span.ToUS = max(d.span.ToUS, d.span.FromUS+1)
 	shown := plot.ShownUntil(d.span.FromUS, d.lastSubmit, d.span.ToUS)
@@ -48,12 +49,12 @@ func (c *Comparison) ganttOfMoves() (*plot.Figure, plot.Shown, error) {
 		return nil, plot.Shown{}, err
 	}
 	for i, f := range runs {
-		m.SetName(i, about[i].nameOf())
-		if err := d.allocate(f, m, i, newNodeMap(units)); err != nil {
+		m.SetName(i, about[i].NameOf())
+		if err := d.allocate(f, m, i, rundata.NewNodeMap(units)); err != nil {
 			return nil, plot.Shown{}, err
 		}
 	}
-	clock := plot.Clock{EpochUS: int64(runs[0].Epoch()), Known: about[0].epochKnown}
+	clock := plot.Clock{EpochUS: int64(runs[0].Epoch()), Known: about[0].EpochKnown}
 	return plot.GanttMoves(m, c.names(), c.Jobs.Earlier, c.Jobs.Later, c.Jobs.Same, clock), shown, nil
 }
 
@@ -95,18 +96,18 @@ func (d *shiftReader) read(f *record.Run, side int, rows int64) error {
 	})
 }
 
-func (d *shiftReader) allocate(f *record.Run, m *plot.Moves, side int, nodes nodeMap) error {
+func (d *shiftReader) allocate(f *record.Run, m *plot.Moves, side int, nodes rundata.NodeMap) error {
 	return f.ScanAttempts(func(c *record.AttemptColumns) error {
 		for i := range c.Len() {
 			shift := plot.Unmoved
 			if job := c.Job[i]; job >= 0 && int(job) < len(d.shifts) {
 				shift = d.shifts[job]
 			}
-			err := nodes.each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
+			err := nodes.Each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
 				return m.Add(side, shift, c.Start[i], c.End[i], lo, hi, units)
 			})
 			if err != nil {
-				return damaged(f, "attempts.parquet", fmt.Sprintf("%v in attempt %d of job %d", err, c.Attempt[i], c.ID[i]))
+				return rundata.Damaged(f, "attempts.parquet", fmt.Sprintf("%v in attempt %d of job %d", err, c.Attempt[i], c.ID[i]))
 			}
 		}
 		return nil

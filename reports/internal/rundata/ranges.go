@@ -1,4 +1,4 @@
-package reports
+package rundata
 
 import (
 	"fmt"
@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// nodeMap knows the units of each node and where runs of equal nodes end.
-type nodeMap struct {
+// NodeMap knows the units of each node and where runs of equal nodes end.
+type NodeMap struct {
 	units  []int32 // of each node
 	runEnd []int32 // last node of the run of equal nodes that node i is in
 }
 
-func newNodeMap(units []int32) nodeMap {
-	m := nodeMap{units: units, runEnd: make([]int32, len(units))}
+// NewNodeMap is that of nodes with so many units each.
+func NewNodeMap(units []int32) NodeMap {
+	m := NodeMap{units: units, runEnd: make([]int32, len(units))}
 	for i := len(units) - 1; i >= 0; i-- {
 		m.runEnd[i] = int32(i)
 		if i+1 < len(units) && units[i] == units[i+1] {
@@ -23,10 +24,10 @@ func newNodeMap(units []int32) nodeMap {
 	return m
 }
 
-// each calls fn for every maximal range of nodes in the texts of an attempt on
+// Each calls fn for every maximal range of nodes in the texts of an attempt on
 // which the same number of units was held. Shares is empty when whole nodes
 // were.
-func (m nodeMap) each(nodes, shares string, fn func(lo, hi, units int32) error) error {
+func (m NodeMap) Each(nodes, shares string, fn func(lo, hi, units int32) error) error {
 	held := shareRun{rest: shares}
 	for nodes != "" {
 		var part string

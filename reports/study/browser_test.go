@@ -1,7 +1,9 @@
-package reports
+package study
 
 import (
 	"fmt"
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/page"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,10 +20,10 @@ import (
 
 // openStudy writes the page of a study and opens it in a browser.
 func openStudy(t *testing.T, s *Study) (p *opened) {
-	ctx, complaints, requests := browser(t)
+	ctx, complaints, requests := reporttest.Browser(t)
 	p = &opened{t: t, dir: t.TempDir(), complaints: complaints, requests: requests}
 	p.do = func(actions ...chromedp.Action) { t.Helper(); require.NoError(t, chromedp.Run(ctx, actions...)) }
-	path := filepath.Join(p.dir, FileHTML)
+	path := filepath.Join(p.dir, page.FileHTML)
 	require.NoError(t, os.WriteFile(path, []byte(studyHTMLOf(t, s)), 0o644))
 	p.url = "file://" + path
 	p.do(chromedp.Navigate(p.url), chromedp.WaitReady(`html[data-ready="1"]`, chromedp.ByQuery))
@@ -100,7 +102,7 @@ func byRank(s *Study) []string {
 
 func ordered(s *Study, metric int, down bool) []string {
 	rows := slices.Clone(s.Rows)
-	slices.SortStableFunc(rows, func(a, b StudyRow) int {
+	slices.SortStableFunc(rows, func(a, b Row) int {
 		x, y := a.Metrics[metric], b.Metrics[metric]
 		switch {
 		case !x.Defined() || !y.Defined():

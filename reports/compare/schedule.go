@@ -1,7 +1,8 @@
-package reports
+package compare
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -36,7 +37,7 @@ type ScheduleDiff struct {
 // mostScheduleDiffs is the number of differing jobs that are named.
 const mostScheduleDiffs = 20
 
-// CompareSchedule compares the starts of the run in dir with those of a CSV
+// Schedule compares the starts of the run in dir with those of a CSV
 // file, plain or gzipped, with a header row and the columns job_id and start;
 // submit is looked at where it is there, other columns are ignored. Times are
 // seconds since the trace's epoch and may have up to six decimals; they must
@@ -44,7 +45,7 @@ const mostScheduleDiffs = 20
 //
 // Complaints about the content of either are *record.DataError; those about
 // the CSV file name the line. Memory is 32 bytes per job of the schedule.
-func CompareSchedule(dir, csvPath string) (*ScheduleComparison, error) {
+func Schedule(dir, csvPath string) (*ScheduleComparison, error) {
 	run, err := record.Open(dir)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func CompareSchedule(dir, csvPath string) (*ScheduleComparison, error) {
 	c := &ScheduleComparison{Jobs: int64(len(rows))}
 	err = run.Scan(func(j *record.Columns) error {
 		for i, id := range j.ID {
-			k, found := slices.BinarySearchFunc(rows, id, func(r scheduled, id int64) int { return cmpInt(r.id, id) })
+			k, found := slices.BinarySearchFunc(rows, id, func(r scheduled, id int64) int { return cmp.Compare(r.id, id) })
 			if !found {
 				if j.Start[i] != record.Absent {
 					c.Jobs++
@@ -94,7 +95,7 @@ func CompareSchedule(dir, csvPath string) (*ScheduleComparison, error) {
 func (c *ScheduleComparison) differ(id, schedule, run int64) {
 	c.Differing++
 	d := ScheduleDiff{ID: id, Schedule: model.Time(schedule), Run: model.Time(run)}
-	k, _ := slices.BinarySearchFunc(c.First, d, func(a, b ScheduleDiff) int { return cmpInt(a.ID, b.ID) })
+	k, _ := slices.BinarySearchFunc(c.First, d, func(a, b ScheduleDiff) int { return cmp.Compare(a.ID, b.ID) })
 	if k >= mostScheduleDiffs {
 		return
 	}
@@ -162,7 +163,7 @@ func readSchedule(path string) ([]scheduled, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(rows, func(a, b scheduled) int { return cmpInt(a.id, b.id) })
+	slices.SortStableFunc(rows, func(a, b scheduled) int { return cmp.Compare(a.id, b.id) })
 	for i := 1; i < len(rows); i++ {
 		if rows[i].id == rows[i-1].id {
 			return nil, scheduleError(path, 0, "job_id", fmt.Sprintf("job %d twice", rows[i].id), "each job once")
