@@ -66,6 +66,7 @@ var packageTable = []packageRule{
 	{dir: "scheduler/drive/conform", may: []string{"scheduler/model", "scheduler", "scheduler/drive", "github.com/stretchr/testify/..."}},
 
 	{dir: "autoscale", may: []string{"scheduler/model"}},
+	{dir: "autoscale/internal/policytest", may: []string{"scheduler/model", "autoscale", "github.com/stretchr/testify/..."}},
 	{dir: "autoscale/lattice", may: []string{"scheduler/model", "autoscale"}},
 	{dir: "autoscale/hpa", may: []string{"scheduler/model", "autoscale"}},
 	{dir: "autoscale/kpa", may: []string{"scheduler/model", "autoscale"}},
