@@ -9,33 +9,34 @@ import (
 	"orrery/traces"
 )
 
-// shake moves each submission by a small random span: a result that does not
+// jitter moves each submission by a small random span: a result that does not
 // survive that is an accident of the log (Tsafrir and Feitelson, Instability in
 // parallel job scheduling simulation, IPDPS 2006). The span is uniform in whole
 // µs from -by to by, drawn by seed and job id. Jobs of a warm start stay.
-type shake struct {
+type jitter struct {
 	by   model.Duration
 	seed uint64
 }
 
-var shakeStream = draw.StreamOf("shake of a submission")
+// The name of the stream is older than that of the step: seeds draw what they did.
+var jitterStream = draw.StreamOf("shake of a submission")
 
-func newShake(p *params) step {
-	s := shake{by: p.span("by", model.Minute), seed: p.seed()}
+func newJitter(p *params) step {
+	s := jitter{by: p.span("by", model.Minute), seed: p.seed()}
 	if s.by > 365*model.Day {
 		p.fail("by=%s: a perturbation is small, at most a year", s.by)
 	}
 	return s
 }
 
-// Shake is the step of that name, for noise floors: the same jobs, each
+// Jitter is the step of that name, for noise floors: the same jobs, each
 // submission moved by up to by.
-func (s *Set) Shake(by model.Duration, seed uint64) (*Set, error) {
-	return s.Apply(Recipe{{Name: "shake", Args: []Arg{{"by", "=", spanText(by)}, {"seed", "=", strconv.FormatUint(seed, 10)}}}}, nil)
+func (s *Set) Jitter(by model.Duration, seed uint64) (*Set, error) {
+	return s.Apply(Recipe{{Name: "jitter", Args: []Arg{{"by", "=", spanText(by)}, {"seed", "=", strconv.FormatUint(seed, 10)}}}}, nil)
 }
 
-func (s shake) apply(in *Set, a *Account, _ Opener) (*Set, error) {
-	if err := in.needsJobs("shake"); err != nil {
+func (s jitter) apply(in *Set, a *Account, _ Opener) (*Set, error) {
+	if err := in.needsJobs("jitter"); err != nil {
 		return nil, err
 	}
 	out := *in
@@ -48,7 +49,7 @@ func (s shake) apply(in *Set, a *Account, _ Opener) (*Set, error) {
 		if j.Submit < floor {
 			return true
 		}
-		src := draw.New(s.seed, shakeStream, uint64(j.ID), 0)
+		src := draw.New(s.seed, jitterStream, uint64(j.ID), 0)
 		by := model.Duration(src.IntN(2*int64(s.by)+1)) - s.by
 		id := j.ID
 		if to := j.Submit.Add(by); to < floor {
