@@ -102,10 +102,10 @@ func (c *LublinClass) means(p *LublinParams) (size, runtime, area float64) {
 	return size, runtime, area
 }
 
-// OfferedLoad is the expected load that the model offers to its cluster when
+// offeredLoad is the expected load that the model offers to its cluster when
 // Load does not scale it: processor-seconds of run time by second and
 // processor.
-func (p *LublinParams) OfferedLoad() float64 {
+func (p *LublinParams) offeredLoad() float64 {
 	load := 0.0
 	for i := range p.Classes {
 		_, _, area := p.Classes[i].means(p)
@@ -119,5 +119,5 @@ func (p *LublinParams) stretch() float64 {
 	if p.Load == 0 {
 		return 1
 	}
-	return p.OfferedLoad() / p.Load
+	return p.offeredLoad() / p.Load
 }

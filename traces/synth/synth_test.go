@@ -175,7 +175,7 @@ func TestLoad(t *testing.T) {
 		require.InEpsilon(t, load, offered(mustGPU(t, g, 300_000, 11)), 0.06)
 	}
 	p := DefaultLublin(128)
-	require.InEpsilon(t, p.OfferedLoad(), offered(mustLublin(t, p, 300_000, 5)), 0.04, "the model's own load")
+	require.InEpsilon(t, p.offeredLoad(), offered(mustLublin(t, p, 300_000, 5)), 0.04, "the model's own load")
 }
 
 func TestRequests(t *testing.T) {
