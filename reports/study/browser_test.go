@@ -2,8 +2,6 @@ package study
 
 import (
 	"fmt"
-	"orrery/reports/internal/reporttest"
-	"orrery/reports/page"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/page"
 )
 
 // openStudy writes the page of a study and opens it in a browser.

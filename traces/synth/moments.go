@@ -2,6 +2,7 @@ package synth
 
 import (
 	"math"
+
 	"orrery/traces/synth/internal/law"
 )
 

@@ -33,8 +33,8 @@ func contentOf(p Params, seed uint64) synth.Content {
 // jobs iterates over the rows of a workload.
 func jobs(w *synth.Workload) iter.Seq[*traces.Job] {
 	return func(yield func(*traces.Job) bool) {
-		for j := range w.Rows() {
-			if !yield(j) {
+		for j, err := range w.Rows() {
+			if err != nil || !yield(j) {
 				return
 			}
 		}
