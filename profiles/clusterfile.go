@@ -66,7 +66,7 @@ func ParseCluster(file string, text []byte) (*Cluster, error) {
 			p.Name = c.VClusters[i].Name
 		}
 	}
-	return c, c.Validate()
+	return c, c.validate()
 }
 
 // Inline replaces the names and paths of profiles by the profiles. dir is the
@@ -136,9 +136,9 @@ func (c *Cluster) checker() *checker {
 	return &checker{problems{src: c.src, place: c.place}, reflect.ValueOf(c).Elem(), ""}
 }
 
-// Validate says what is wrong with c as one *Error, nil when nothing is. It
+// validate says what is wrong with c as one *Error, nil when nothing is. It
 // brings the values of events into their one spelling.
-func (c *Cluster) Validate() error {
+func (c *Cluster) validate() error {
 	k := c.checker()
 	k.check()
 	if c.Name != "" {

@@ -51,7 +51,7 @@ type GateRun struct {
 	Cooldown    model.Duration `yaml:"cooldown" default:"0s" min:"0s" unit:"span" doc:"that the steady window leaves out before the last submission"`
 	Feedback    bool           `yaml:"feedback" default:"false" doc:"jobs that follow others (after_job, think_time) come when these have left, not when the trace says"`
 	Windows     GateWindows    `yaml:"windows" doc:"parts of the trace that paired checks compare; all of them are measured in one replay"`
-	Shake       model.Duration `yaml:"shake" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed; seeds that the gate chooses move it by up to a minute where this is none"`
+	Jitter      model.Duration `yaml:"jitter" zero:"none" default:"none" min:"0s" max:"1d" unit:"span" doc:"most that each submission is moved by, drawn with the seed; seeds that the gate chooses move it by up to a minute where this is none"`
 	Seeds       []int64        `yaml:"seeds" unit:"seeds" doc:"of all that is drawn: the streams of jobs, the jitter of the arrivals, the fault injection of the site; where this is left out it is 1, and paired checks on a trace choose more of their own"`
 }
 
@@ -334,8 +334,8 @@ func (g *Gate) run(c *checker, r *GateRun, at string) {
 			c.add(fmt.Sprintf("%s.seeds[%d]", at, k), "found %d, want numbers from 0 on that differ", s)
 		}
 	}
-	if len(r.Seeds) > 1 && r.Trace != "" && r.Shake == 0 && r.Cluster == "" {
-		c.add(at+".seeds", "nothing is drawn: give shake, or one seed")
+	if len(r.Seeds) > 1 && r.Trace != "" && r.Jitter == 0 && r.Cluster == "" {
+		c.add(at+".seeds", "nothing is drawn: give jitter, or one seed")
 	}
 	for k := range r.Jobs {
 		r.Jobs[k].check(c, r.Jobs[:k], fmt.Sprintf("%s.jobs[%d]", at, k))

@@ -19,7 +19,7 @@ steady:
 
 func TestGateTakesWhatItLeavesOut(t *testing.T) {
 	g, err := ParseGate("dir/night.yaml", []byte(`runs:
-  - {name: a, trace: a.trace, procs: 64, windows: {count: 8, length: 12h}, shake: 30s, seeds: [1, 2]}
+  - {name: a, trace: a.trace, procs: 64, windows: {count: 8, length: 12h}, jitter: 30s, seeds: [1, 2]}
   - {name: b, like: a, order: sjf}
   - {name: c, like: b, jobs: [{name: x}], seeds: [7]}
 steady:
@@ -30,7 +30,7 @@ steady:
 	require.Equal(t, 0.95, g.Confidence)
 	b, c := g.Runs[1], g.Runs[2]
 	require.Equal(t, []any{"a.trace", int32(64), "sjf", []int64{1, 2}, GateWindows{8, 12 * model.Hour}}, []any{b.Trace, b.Procs, b.Order, b.Seeds, b.Windows})
-	require.Equal(t, []any{"", "sjf", []int64{7}, 30 * model.Second}, []any{c.Trace, c.Order, c.Seeds, c.Shake})
+	require.Equal(t, []any{"", "sjf", []int64{7}, 30 * model.Second}, []any{c.Trace, c.Order, c.Seeds, c.Jitter})
 	require.Equal(t, GateJobs{Name: "x", Kind: "bounded", Count: 1, Arrivals: "even", Runtime: model.Hour, Request: 150, Class: 5, Checkpoint: "none", Requeue: "never"}, c.Jobs[0])
 }
 
@@ -52,8 +52,8 @@ func TestBrokenGates(t *testing.T) {
 		{"order by a profile", "a.trace", "a.trace, order: score", "runs[0].order: found score, which a profile has"},
 		{"nothing to detect", "steady:\n  - {run: a}", "paired:\n  - {run: a, of: {metric: x}, detect: 3%}", "paired[0].detect: found 3%, want more than the margin, 3%"},
 		{"a length of the whole", "a.trace", "a.trace, windows: {count: 1, length: 1d}", "runs[0].windows.length: stands for one window, which is the whole"},
-		{"seeds of nothing", "a.trace", "a.trace, seeds: [1, 2]", "runs[0].seeds: nothing is drawn: give shake, or one seed"},
-		{"a seed twice", "a.trace", "a.trace, shake: 1s, seeds: [1, 1]", "runs[0].seeds[1]: found 1, want numbers from 0 on that differ"},
+		{"seeds of nothing", "a.trace", "a.trace, seeds: [1, 2]", "runs[0].seeds: nothing is drawn: give jitter, or one seed"},
+		{"a seed twice", "a.trace", "a.trace, jitter: 1s, seeds: [1, 1]", "runs[0].seeds[1]: found 1, want numbers from 0 on that differ"},
 		{"a stream twice", "trace: a.trace", "jobs: [{name: x}, {name: x}]", "runs[0].jobs[1].name: a second stream is called x"},
 		{"runtimes backwards", "trace: a.trace", "jobs: [{name: x, runtime: 2h, longest: 1h}]", "runs[0].jobs[0].longest: found 1h, want at least the runtime of 2h"},
 		{"sizes", "trace: a.trace", "jobs: [{name: x, nodes: [0]}]", "runs[0].jobs[0].nodes[0]: found 0, want 1 to 1048576"},

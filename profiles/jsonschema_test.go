@@ -158,7 +158,7 @@ func TestSchemasRefuseWhatIsNotRead(t *testing.T) {
 		"power_cap: 100":                     KindCluster,
 		"traces: a":                          KindExperiment,
 		"traces: [a]\ndesign: grid":          KindExperiment,
-		"runs: [{name: a, shake: 5}]":        KindGate,
+		"runs: [{name: a, jitter: 5}]":       KindGate,
 		"confidence: 0.1":                    KindGate,
 		"bound: [{run: a, at_most: a few}]":  KindGate,
 	} {

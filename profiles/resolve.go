@@ -65,7 +65,7 @@ const maxNamed = 1 << 33
 // c into a Site. Cost: proportional to the nodes, and to the nodes of each
 // partition and reservation. Profiles that are still names are read.
 func (c *Cluster) Resolve() (*Site, error) {
-	if err := c.Validate(); err != nil {
+	if err := c.validate(); err != nil {
 		return nil, err
 	}
 	if err := c.Inline("."); err != nil {

@@ -43,6 +43,11 @@ var retired = []retiredKey{
 		"write as_logged: VALUE",
 	},
 	{
+		reflect.TypeFor[GateRun](), "shake",
+		"by how much arrivals are jittered, until baselines of schema 3",
+		"write jitter: VALUE",
+	},
+	{
 		reflect.TypeFor[GateWindows](), "warm",
 		"whether a window begins with what the log had running, until baselines of schema 1",
 		"all windows are parts of one replay of the whole trace now: leave it out",

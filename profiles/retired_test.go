@@ -29,7 +29,8 @@ func TestRetired(t *testing.T) {
 		{"experiment", "machine", 7, "write plain_cluster: in place of machine:"},
 		{"experiment", "shake", 8, "write jitter: in place of shake:, and in it as_logged: for unshaken:"},
 		{"gate", "runs[0].windows.warm", 5, "leave it out"},
-		{"gate", "paired[0].block", 11, "leave it out"},
+		{"gate", "runs[0].shake", 6, "write jitter: 30s"},
+		{"gate", "paired[0].block", 12, "leave it out"},
 	} {
 		err := load[c.kind](filepath.Join("testdata", "retired", c.kind+".yaml"))
 		var wrong *Error

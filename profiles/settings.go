@@ -61,7 +61,7 @@ func (c *Cluster) WithApplying(list []Assignment) (out *Cluster, idle []Problem,
 		return nil, nil, err
 	}
 	idle = settle(targets)
-	if err := out.Validate(); err != nil {
+	if err := out.validate(); err != nil {
 		return nil, nil, err
 	}
 	return out, idle, nil

@@ -1,77 +1,24 @@
 package reports
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/page"
 	"orrery/sim/record"
 )
 
-// browser starts a headless Chromium and collects what the page complains of
-// and asks for. The test is skipped where there is none.
-func browser(t *testing.T) (ctx context.Context, complaints, requests func() []string) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("no Chromium in PATH: the page is not opened (install chromium to have it tested)")
-	}
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1200, 900))
-	ctx, stop := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewExecAllocator(ctx, opts...)
-	t.Cleanup(stop)
-	ctx, stop = chromedp.NewContext(ctx)
-	t.Cleanup(stop)
-	var mu sync.Mutex
-	var bad, asked []string
-	note := func(list *[]string, s string) { mu.Lock(); defer mu.Unlock(); *list = append(*list, s) }
-	chromedp.ListenTarget(ctx, func(ev any) {
-		switch ev := ev.(type) {
-		case *runtime.EventConsoleAPICalled:
-			note(&bad, "console: "+string(ev.Type))
-		case *runtime.EventExceptionThrown:
-			note(&bad, "exception: "+ev.ExceptionDetails.Error())
-		case *log.EventEntryAdded:
-			note(&bad, "log: "+ev.Entry.Text)
-		case *network.EventRequestWillBeSent:
-			if !strings.HasPrefix(ev.Request.URL, "data:") {
-				note(&asked, ev.Request.URL)
-			}
-		}
-	})
-	list := func(l *[]string) func() []string {
-		return func() []string { mu.Lock(); defer mu.Unlock(); return append([]string(nil), *l...) }
-	}
-	require.NoError(t, chromedp.Run(ctx, network.Enable(), log.Enable(), runtime.Enable()))
-	return ctx, list(&bad), list(&asked)
-}
-
 func writePage(t *testing.T, dir string, o Options) {
-	page, _ := pages(t, dir, o)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, FileHTML), []byte(page), 0o644))
+	html, _ := pages(t, dir, o)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, page.FileHTML), []byte(html), 0o644))
 }
 
 // colorsOnCanvas counts the distinct colours that the Gantt shows.
@@ -82,10 +29,10 @@ const colorsOnCanvas = `(() => {
 })()`
 
 func TestPageInABrowser(t *testing.T) {
-	ctx, complaints, requests := browser(t)
-	dir := tempRun(t, synthetic(4000, 64, 0.7, 3))
+	ctx, complaints, requests := reporttest.Browser(t)
+	dir := reporttest.TempRun(t, reporttest.Synthetic(4000, 64, 0.7, 3))
 	writePage(t, dir, Options{Title: "browser test"})
-	url := "file://" + filepath.Join(dir, FileHTML)
+	url := "file://" + filepath.Join(dir, page.FileHTML)
 	var title, background, says, mode string
 	var colors, charts int
 	require.NoError(t, chromedp.Run(ctx,
@@ -143,8 +90,8 @@ func TestPageInABrowser(t *testing.T) {
 
 // TestPageNamesNodes points at nodes of a site with names.
 func TestPageNamesNodes(t *testing.T) {
-	ctx, complaints, _ := browser(t)
-	dir := tempRun(t, tiny("fcfs"))
+	ctx, complaints, _ := reporttest.Browser(t)
+	dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
 	path := filepath.Join(dir, record.FileRun)
 	info, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -152,12 +99,12 @@ func TestPageNamesNodes(t *testing.T) {
 	require.NotEqual(t, string(info), named)
 	require.NoError(t, os.WriteFile(path, []byte(named), 0o644))
 	writePage(t, dir, Options{})
-	page, err := os.ReadFile(filepath.Join(dir, FileHTML))
+	html, err := os.ReadFile(filepath.Join(dir, page.FileHTML))
 	require.NoError(t, err)
-	require.Regexp(t, `>gpu12x<`, string(page), "the still figure names nodes on its axis")
+	require.Regexp(t, `>gpu12x<`, string(html), "the still figure names nodes on its axis")
 	var said []string
 	require.NoError(t, chromedp.Run(ctx,
-		chromedp.Navigate("file://"+filepath.Join(dir, FileHTML)),
+		chromedp.Navigate("file://"+filepath.Join(dir, page.FileHTML)),
 		chromedp.WaitVisible(`html[data-ready="1"] #gantt-canvas[data-drawn]`, chromedp.ByQuery),
 		chromedp.Evaluate(`(() => {
 			const c = document.getElementById("gantt-canvas"), r = c.getBoundingClientRect(), says = document.getElementById("gantt-says"), found = new Set();
@@ -175,13 +122,13 @@ func TestPageNamesNodes(t *testing.T) {
 
 // TestPageWithoutScript shows the still figures and the tables.
 func TestPageWithoutScript(t *testing.T) {
-	ctx, complaints, _ := browser(t)
-	dir := tempRun(t, tiny("fcfs"))
+	ctx, complaints, _ := reporttest.Browser(t)
+	dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
 	writePage(t, dir, Options{})
 	var shown, hidden, rows int
 	require.NoError(t, chromedp.Run(ctx,
 		emulation.SetScriptExecutionDisabled(true),
-		chromedp.Navigate("file://"+filepath.Join(dir, FileHTML)),
+		chromedp.Navigate("file://"+filepath.Join(dir, page.FileHTML)),
 		chromedp.WaitVisible("#gantt-static figure svg", chromedp.ByQuery),
 		emulation.SetScriptExecutionDisabled(false),
 		chromedp.Evaluate(`[...document.querySelectorAll("figure svg")].filter((e) => e.getBoundingClientRect().height > 100).length`, &shown),

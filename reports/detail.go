@@ -1,12 +1,8 @@
 package reports
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/base64"
 	"math"
 	"slices"
-	"strings"
 
 	"orrery/reports/plot"
 	"orrery/sim/record"
@@ -291,22 +287,4 @@ func planes(cols []pageColumn) []byte {
 		}
 	}
 	return out
-}
-
-// packed is gzip and then base64: what unpack in page.js reads.
-func packed(raw []byte) (string, error) {
-	var z bytes.Buffer
-	w, err := gzip.NewWriterLevel(&z, gzip.BestCompression)
-	if err != nil {
-		return "", err
-	}
-	if _, err := w.Write(raw); err != nil {
-		return "", err
-	}
-	if err := w.Close(); err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	b.WriteString(base64.StdEncoding.EncodeToString(z.Bytes()))
-	return b.String(), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
 	"orrery/reports/plot"
 )
 
@@ -100,10 +101,10 @@ func TestNoRowsOfGPUs(t *testing.T) {
 
 // Where rows cannot be GPUs, a pixel is the number of jobs on a node.
 func TestJobsOnSharedNodes(t *testing.T) {
-	r, err := load(guestSite(t, filepath.Join(t.TempDir(), "run")), 10)
+	r, err := load(reporttest.GuestSite(t, filepath.Join(t.TempDir(), "run")), 10)
 	require.NoError(t, err)
 	defer r.close()
-	require.Equal(t, r.about.shared, r.raster.Jobs)
+	require.Equal(t, r.About.Shared, r.raster.Jobs)
 	shared, err := plot.NewRaster(plot.Window{ToUS: 100}, []int32{1, 1}, 1, 1)
 	require.NoError(t, err)
 	shared.Jobs = true

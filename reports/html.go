@@ -1,19 +1,14 @@
 package reports
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed" // the parts of the page
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"image/color"
 	"io"
 	"math"
-	"regexp"
-	"strings"
 
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -27,9 +22,6 @@ import (
 //go:embed assets/page.html
 var pageHTML string
 
-//go:embed assets/page.css
-var pageCSS string
-
 //go:embed assets/page.js
 var pageJS string
 
@@ -42,36 +34,28 @@ var uplotCSS string
 //go:embed assets/uplot/LICENSE
 var uplotLicence string
 
-var pageTemplate = template.Must(template.New("page").Funcs(words).Parse(pageHTML))
+var pageTemplate = template.Must(template.New("page").Funcs(page.Words).Parse(pageHTML))
 
-// words are what the templates do to texts.
-var words = template.FuncMap{"soft": soft}
-
-// soft lets a text of a table break behind its underscores, for narrow screens.
-func soft(text string) template.HTML {
-	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(text), "_", "_<wbr>")) // escaped
-}
-
-// page is what assets/page.html shows.
-type page struct {
+// pageContent is what assets/page.html shows.
+type pageContent struct {
 	Policy      string // of security
 	Title       string
 	Style       template.CSS
-	Made        Made
+	Made        page.Made
 	Verdict     string
 	Good        bool
 	VerdictSays string
 	Summary     []string
 	Warnings    []string
-	Tiles       []tile
-	Metrics     htmlTable
-	Figures     []htmlFigure
-	Gantt       *htmlFigure
+	Tiles       []page.Tile
+	Metrics     page.Table
+	Figures     []page.Figure
+	Gantt       *page.Figure
 	Folds       bool // the drain is not shown at first
-	Series      *htmlFigure
-	Site        []htmlFigure
-	SiteTables  []htmlSection
-	Sections    []htmlSection
+	Series      *page.Figure
+	Site        []page.Figure
+	SiteTables  []page.Section
+	Sections    []page.Section
 	Glossary    []metric.Definition
 	Legend      string
 	Meta        template.JS
@@ -81,57 +65,16 @@ type page struct {
 	Script      template.JS
 }
 
-type htmlSection struct {
-	ID, Title string
-	Table     htmlTable
-}
-
-type htmlFigure struct {
-	Name, Title, Note, Alt string
-	SVG                    template.HTML
-}
-
-// htmlTable is a table.Table with the alignment of each cell decided.
-type htmlTable struct {
-	Heads []htmlCell
-	Rows  [][]htmlCell
-}
-
-type htmlCell struct{ Text, Class string }
-
-func toHTML(t *table.Table) htmlTable {
-	var out htmlTable
-	rows := t.Rows()
-	for i, name := range t.Columns() {
-		class := ""
-		if len(rows) > 0 && rows[0][i].Number {
-			class = "n"
-		}
-		out.Heads = append(out.Heads, htmlCell{name, class})
-	}
-	for _, row := range rows {
-		cells := make([]htmlCell, len(row))
-		for i, c := range row {
-			cells[i].Text = c.Text
-			if c.Number || out.Heads[i].Class == "n" {
-				cells[i].Class = "n"
-			}
-		}
-		out.Rows = append(out.Rows, cells)
-	}
-	return out
-}
-
 // writeHTML writes report.html.
 func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
-	p := page{
-		Title: o.Title, Made: madeOf(r.files.Dir()), Folds: r.shown().Folds(), Style: template.CSS(uplotCSS + pageCSS), // our own files
-		Verdict: string(r.table.Verdict), Good: r.table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.table.Verdict),
-		Summary: unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
-		Metrics: toHTML(metricTable(&r.table)), Glossary: metric.Definitions(), Legend: metric.Legend,
+	p := pageContent{
+		Title: o.Title, Made: madeOf(r.Files.Dir()), Folds: r.shown().Folds(), Style: template.CSS(uplotCSS + page.CSS), // our own files
+		Verdict: string(r.Table.Verdict), Good: r.Table.Verdict == metric.Stable, VerdictSays: VerdictWords(r.Table.Verdict),
+		Summary: page.Unbroken(r.summary()), Warnings: r.warnings(), Tiles: r.tiles(),
+		Metrics: page.TableOf(metricTable(&r.Table)), Glossary: metric.Definitions(), Legend: metric.Legend,
 	}
 	for _, f := range figures {
-		h, err := inline(f)
+		h, err := page.Inline(f)
 		if err != nil {
 			return err
 		}
@@ -149,7 +92,7 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 		}
 	}
 	for _, s := range r.siteTables() {
-		p.SiteTables = append(p.SiteTables, htmlSection{s.id, s.title, toHTML(s.table)})
+		p.SiteTables = append(p.SiteTables, page.Section{ID: s.id, Title: s.title, Table: page.TableOf(s.table)})
 	}
 	if r.site != nil {
 		p.Glossary = append(p.Glossary, metric.SiteDefinitions()...)
@@ -164,86 +107,20 @@ func (r *run) writeHTML(w io.Writer, o Options, figures []*plot.Figure) error {
 		{"provenance", "Provenance", r.provenanceTable()},
 	} {
 		if s.table.Len() > 0 {
-			p.Sections = append(p.Sections, htmlSection{s.id, s.title, toHTML(s.table)})
+			p.Sections = append(p.Sections, page.Section{ID: s.id, Title: s.title, Table: page.TableOf(s.table)})
 		}
 	}
 	if err := r.addData(&p); err != nil {
 		return err
 	}
 	script := "/*\n" + uplotLicence + "*/\n" + uplotJS + "\n" + pageJS
-	sum := sha256.Sum256([]byte(script))
 	p.Script = template.JS(script) // our own files
-	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +
-		base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	p.Policy = page.ScriptPolicy(script)
 	if err := pageTemplate.Execute(w, p); err != nil {
 		return fmt.Errorf("filling the page: %w", err)
 	}
 	return nil
 }
-
-var quantity = regexp.MustCompile(`(\d) (s\b|min\b|h\b|d\b|%)`)
-
-// unbroken keeps numbers and their units on one line.
-func unbroken(lines []string) []string {
-	for i, s := range lines {
-		lines[i] = quantity.ReplaceAllString(s, "$1\u00a0$2")
-	}
-	return lines
-}
-
-// inline makes both forms of a figure part of the page, which shows the one that fits
-// the screen: their size is left to the page, and their colours become the page's
-// variables, so that they follow light and dark.
-func inline(f *plot.Figure) (htmlFigure, error) {
-	both := ""
-	for _, form := range []struct {
-		class string
-		write func(io.Writer) error
-	}{{"wide", f.WriteSVG}, {"narrow", f.WriteNarrowSVG}} {
-		var b bytes.Buffer
-		if err := form.write(&b); err != nil {
-			return htmlFigure{}, err
-		}
-		svg := b.String()
-		svg = svg[strings.Index(svg, "<svg"):]
-		head, rest, _ := strings.Cut(svg, ">")
-		view := head[strings.Index(head, "viewBox"):]
-		view = view[:strings.Index(view[9:], `"`)+10]
-		both += `<svg class="` + form.class + `" role="img" aria-label="` + template.HTMLEscapeString(f.Alt) + `" ` + view + `>` + themed(rest)
-	}
-	return htmlFigure{f.Name, f.Title, f.Note, f.Alt, template.HTML(both)}, nil // drawn here, text escaped by the canvas
-}
-
-// themeColors are the palette of the figures and the page's variables of the
-// same meaning.
-var themeColors = []struct {
-	name  string
-	color color.NRGBA
-}{
-	{"paper", plot.Paper}, {"ink", plot.Ink}, {"muted", plot.Muted}, {"line", plot.Grid}, {"blue", plot.Blue},
-	{"vermilion", plot.Vermilion}, {"sky", plot.Sky}, {"orange", plot.Orange}, {"green", plot.Green}, {"purple", plot.Purple},
-}
-
-var svgColor = regexp.MustCompile(`:#[0-9A-F]{6}\b`)
-
-// themed turns the palette into variables. The canvas loses up to one step of
-// a channel on translucent colours, so neighbours count as equal.
-func themed(svg string) string {
-	return svgColor.ReplaceAllStringFunc(svg, func(s string) string {
-		var r, g, b int
-		if _, err := fmt.Sscanf(s, ":#%02X%02X%02X", &r, &g, &b); err != nil {
-			return s
-		}
-		for _, t := range themeColors {
-			if similar(r, t.color.R) && similar(g, t.color.G) && similar(b, t.color.B) {
-				return ":var(--" + t.name + ")"
-			}
-		}
-		return s
-	})
-}
-
-func similar(v int, c uint8) bool { return v-int(c) <= 1 && int(c)-v <= 1 }
 
 // pageMeta is the head of the page's data.
 type pageMeta struct {
@@ -272,18 +149,18 @@ type ganttMeta struct {
 }
 
 // addData puts the series and the Gantt into the page.
-func (r *run) addData(p *page) error {
+func (r *run) addData(p *pageContent) error {
 	const us = 1e6
-	meta := pageMeta{Epoch: float64(r.files.Epoch()) / us, Known: r.about.epochKnown, Unit: r.about.unitWord()}
+	meta := pageMeta{Epoch: float64(r.Files.Epoch()) / us, Known: r.About.EpochKnown, Unit: r.About.UnitWord()}
 	meta.Shown = float64(r.shown().ToUS) / us
-	meta.Gantt = ganttMeta{T0: float64(r.span.FromUS) / us, T1: float64(r.span.ToUS) / us, Nodes: int32(len(r.about.units)), Names: r.about.nameList}
+	meta.Gantt = ganttMeta{T0: float64(r.span.FromUS) / us, T1: float64(r.span.ToUS) / us, Nodes: int32(len(r.About.Units)), Names: r.About.NameList}
 	var raw []byte
 	if r.detail != nil {
 		if cols, ok := r.detail.columns(); ok {
-			meta.Gantt.Layout, meta.Gantt.Users, raw = cols, r.files.Users(), planes(cols)
+			meta.Gantt.Layout, meta.Gantt.Users, raw = cols, r.Files.Users(), planes(cols)
 			p.GanttNote = "Times are rounded to whole seconds."
 			if first := r.detail.first; first != nil {
-				meta.Gantt.Nodes, meta.Gantt.GPUs = first[len(first)-1], runsOf(r.about.units)
+				meta.Gantt.Nodes, meta.Gantt.GPUs = first[len(first)-1], runsOf(r.About.Units)
 				p.GanttNote += " A row is a GPU; a job has the lowest of its nodes that are free, for which it had is not recorded. A job without GPUs has what is free of its nodes, and jobs that share a node with it may be drawn over it."
 			}
 		}
@@ -310,7 +187,7 @@ func (r *run) addData(p *page) error {
 		to  *template.JS
 		raw []byte
 	}{{&p.SeriesData, series}, {&p.GanttData, raw}} {
-		s, err := packed(part.raw)
+		s, err := page.Packed(part.raw)
 		if err != nil {
 			return err
 		}
@@ -352,7 +229,7 @@ func cells(r *plot.Raster) []byte {
 // pageSeries are the time bins as the page draws them, rounded to what can be
 // seen.
 func (r *run) pageSeries() map[string][]float64 {
-	loads := r.loads()
+	loads := r.Loads()
 	out := map[string][]float64{}
 	for _, l := range loads {
 		out["t"] = append(out["t"], float64(l.StartUS)/1e6)

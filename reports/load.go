@@ -2,23 +2,19 @@ package reports
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 
+	"orrery/reports/internal/rundata"
 	"orrery/reports/plot"
 	"orrery/scheduler/model"
-	"orrery/sim/metric"
 	"orrery/sim/record"
 )
 
 // run is a run directory digested for drawing: sums, bins and rasters, and the
 // single allocations only while there are few.
 type run struct {
-	files *record.Run
-	about about
-	table metric.Table
-	bins  []record.Bin
+	rundata.Run
 
 	jobs      int64
 	states    [model.Failed + 1]int64
@@ -29,7 +25,7 @@ type run struct {
 	slowdowns plot.Slowdowns
 	hours     plot.HourlyWaits
 
-	nodes    nodeMap
+	nodes    rundata.NodeMap
 	raster   *plot.Raster
 	attempts int64
 	detail   *detail // nil when there were too many
@@ -38,7 +34,7 @@ type run struct {
 	tenants *tenantTime // likewise
 }
 
-func (r *run) close() { r.files.Close() }
+func (r *run) close() { r.Files.Close() }
 
 // load opens dir and reads every table once.
 func load(dir string, most int) (*run, error) {
@@ -46,7 +42,7 @@ func load(dir string, most int) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{files: files}
+	r := &run{Run: rundata.Run{Files: files}}
 	if err := r.read(most); err != nil {
 		files.Close()
 		return nil, fmt.Errorf("reading run %s: %w", dir, err)
@@ -56,90 +52,50 @@ func load(dir string, most int) (*run, error) {
 
 func (r *run) read(most int) error {
 	var err error
-	if r.about, err = readAbout(r.files); err != nil {
+	if r.About, err = rundata.ReadAbout(r.Files); err != nil {
 		return err
 	}
-	if r.table, err = readMetrics(r.files); err != nil {
+	if r.Table, err = rundata.ReadMetrics(r.Files); err != nil {
 		return err
 	}
-	if r.bins, err = r.files.Series(); err != nil {
+	if r.Bins, err = r.Files.Series(); err != nil {
 		return err
 	}
-	if r.site, err = readSite(r.files, &r.about, &r.table); err != nil {
+	if r.site, err = readSite(r.Files, &r.About, &r.Table); err != nil {
 		return err
 	}
-	r.hours.Clock = r.clock()
-	r.tenants = newTenantTime(r.files, r.about.rows)
-	r.detail = newDetail(most, r.files.Rows(), r.about.shared)
-	if err := r.files.Scan(r.addJobs); err != nil {
+	r.hours.Clock = r.Clock()
+	r.tenants = newTenantTime(r.Files, r.About.Rows)
+	r.detail = newDetail(most, r.Files.Rows(), r.About.Shared)
+	if err := r.Files.Scan(r.addJobs); err != nil {
 		return err
 	}
-	if r.about.units == nil {
-		if err := r.guessNodes(); err != nil {
+	if r.About.Units == nil {
+		if err := r.GuessNodes(); err != nil {
 			return err
 		}
 	}
-	r.nodes = newNodeMap(r.about.units)
+	r.nodes = rundata.NewNodeMap(r.About.Units)
 	if r.span.ToUS <= r.span.FromUS {
 		r.span.ToUS = r.span.FromUS + 1
 	}
-	units := r.about.units
-	if r.about.shared { // what a job without GPUs holds of a node is not recorded
+	units := r.About.Units
+	if r.About.Shared { // what a job without GPUs holds of a node is not recorded
 		units = slices.Repeat([]int32{1}, len(units))
 	}
 	if r.raster, err = plot.NewRaster(r.drawn(), units, plot.GanttCols, plot.GanttRows); err != nil {
 		return err
 	}
-	r.raster.Jobs = r.about.shared
-	if err := r.tenants.begin(r.drawn(), r.files.Tenants()); err != nil {
+	r.raster.Jobs = r.About.Shared
+	if err := r.tenants.begin(r.drawn(), r.Files.Tenants()); err != nil {
 		return err
 	}
-	if err := r.files.ScanAttempts(r.addAttempts); err != nil {
+	if err := r.Files.ScanAttempts(r.addAttempts); err != nil {
 		return err
 	}
 	r.raster.Finish()
-	r.detail = r.detail.finish(r.about.units)
+	r.detail = r.detail.finish(r.About.Units)
 	return nil
-}
-
-// readMetrics decodes metrics.json.
-func readMetrics(f *record.Run) (metric.Table, error) {
-	raw, err := f.Metrics()
-	if err != nil {
-		return metric.Table{}, err
-	}
-	t, err := metric.ParseTable(raw)
-	if err != nil {
-		return t, damaged(f, record.FileMetrics, err.Error())
-	}
-	return t, nil
-}
-
-// damaged is the complaint about a file of a run that contradicts itself.
-func damaged(f *record.Run, file, found string) error {
-	return &record.DataError{
-		File: filepath.Join(f.Dir(), file), Row: -1, Found: found, Expected: "what the recorder writes", Mend: "replay the trace again to write it anew",
-	}
-}
-
-// guessNodes takes the highest node in use for the last of the cluster, for
-// runs that do not describe theirs.
-func (r *run) guessNodes() error {
-	last := int32(0)
-	top := newNodeMap(make([]int32, 1<<20))
-	err := r.files.ScanAttempts(func(c *record.AttemptColumns) error {
-		for _, text := range c.Nodes {
-			if err := top.each(text, "", func(_, hi, _ int32) error { last = max(last, hi); return nil }); err != nil {
-				return damaged(r.files, "attempts.parquet", err.Error())
-			}
-		}
-		return nil
-	})
-	r.about.units = make([]int32, last+1)
-	for i := range r.about.units {
-		r.about.units[i] = 1
-	}
-	return err
 }
 
 func (r *run) addJobs(c *record.Columns) error {
@@ -174,14 +130,14 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 		r.attempts++
 		r.detail.addAttempt(c, i)
 		held := int32(0) // in what the site is measured in
-		err := r.nodes.each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
+		err := r.nodes.Each(c.Nodes[i], c.Shares[i], func(lo, hi, units int32) error {
 			r.detail.addRange(lo, hi, units)
-			if r.about.shared {
+			if r.About.Shared {
 				held += (hi - lo + 1) * units
 			} else {
 				held += hi - lo + 1
 			}
-			if r.about.shared {
+			if r.About.Shared {
 				units = 1
 			}
 			return r.raster.Add(c.Start[i], c.End[i], lo, hi, units)
@@ -190,7 +146,7 @@ func (r *run) addAttempts(c *record.AttemptColumns) error {
 			err = r.tenants.add(c.Job[i], c.Start[i], c.End[i], held)
 		}
 		if err != nil {
-			return damaged(r.files, "attempts.parquet", fmt.Sprintf("%v in attempt %d of job %d", err, c.Attempt[i], c.ID[i]))
+			return rundata.Damaged(r.Files, "attempts.parquet", fmt.Sprintf("%v in attempt %d of job %d", err, c.Attempt[i], c.ID[i]))
 		}
 	}
 	return nil
@@ -204,40 +160,18 @@ func (r *run) shown() plot.Shown {
 // drawn is the span of the figures.
 func (r *run) drawn() plot.Window { return plot.Window{FromUS: r.span.FromUS, ToUS: r.shown().ToUS} }
 
-func (r *run) clock() plot.Clock {
-	return plot.Clock{EpochUS: int64(r.files.Epoch()), Known: r.about.epochKnown}
-}
-
-// loads turns the bins into shares and means.
-func (r *run) loads() []plot.Load {
-	out := make([]plot.Load, len(r.bins))
-	units := 0.0
-	for _, u := range r.about.units {
-		units += float64(u)
-	}
-	for i, b := range r.bins {
-		w := float64(b.Width)
-		out[i] = plot.Load{StartUS: int64(b.Time), WidthUS: int64(b.Width), QueuedMax: float64(b.QueuedJobsMax)}
-		if w > 0 && units > 0 {
-			out[i].Busy = float64(b.BusyUnitUS) / w / units
-			out[i].Queued = float64(b.QueuedJobUS) / w
-		}
-	}
-	return out
-}
-
 func (r *run) gantt() *plot.Figure {
 	var bars []plot.Bar
 	if r.attempts <= plot.GanttSingly {
 		bars = r.detail.bars()
 	}
-	r.raster.Name = r.about.nameOf()
+	r.raster.Name = r.About.NameOf()
 	if len(bars) > 0 && r.detail.first != nil {
 		if byGPU := r.gpuRaster(); byGPU != nil {
-			return plot.Gantt(byGPU, bars, r.attempts, r.clock())
+			return plot.Gantt(byGPU, bars, r.attempts, r.Clock())
 		}
 	}
-	return plot.Gantt(r.raster, bars, r.attempts, r.clock())
+	return plot.Gantt(r.raster, bars, r.attempts, r.Clock())
 }
 
 // gpuRaster has a row for each GPU; nil where it cannot be made.
@@ -251,7 +185,7 @@ func (r *run) gpuRaster() *plot.Raster {
 	if err != nil {
 		return nil
 	}
-	name := r.about.nameOf()
+	name := r.About.NameOf()
 	out.What = "GPU"
 	out.Name = func(row int) string {
 		node, found := slices.BinarySearch(first, int32(row))

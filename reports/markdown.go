@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 )
@@ -26,8 +27,8 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 		return t.Write(b, table.Markdown, table.Options{})
 	}
 	line("# Replay of ", table.EscapedMarkdown(o.Title), "\n")
-	if r.table.Verdict != "" {
-		line("**", string(r.table.Verdict), "**: ", VerdictWords(r.table.Verdict), ".\n")
+	if r.Table.Verdict != "" {
+		line("**", string(r.Table.Verdict), "**: ", VerdictWords(r.Table.Verdict), ".\n")
 	}
 	for _, s := range r.summary() {
 		line(s)
@@ -43,12 +44,12 @@ func (r *run) writeMarkdown(w io.Writer, o Options, figures []*plot.Figure) erro
 			return err
 		}
 	}
-	if err := section("Metrics", metricTable(&r.table)); err != nil {
+	if err := section("Metrics", metricTable(&r.Table)); err != nil {
 		return err
 	}
 	line("\n## Figures\n")
 	for _, f := range figures {
-		line("![", f.Alt, "](", DirFigures, "/", f.Name, ".svg)\n")
+		line("![", f.Alt, "](", page.DirFigures, "/", f.Name, ".svg)\n")
 	}
 	for _, s := range []struct {
 		title string

@@ -1,25 +1,21 @@
-// Package reports turns finished run directories into what people read: the
-// figures, summary.md and report.html of one run, the comparison of two, and
-// the comparison of a run with a schedule made elsewhere. It reads results and
-// definitions of metrics and must not know how a schedule comes about; it
-// measures nothing itself that sim/metric defines.
+// Package reports turns a finished run directory into what people read: the
+// figures, summary.md and report.html. It reads results and definitions of metrics
+// and must not know how a schedule comes about; it measures nothing itself that
+// sim/metric defines. Packages reports/compare and reports/study draw the pages of
+// two runs and of a study.
 package reports
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"path/filepath"
 
-	"orrery/internal/disk"
+	"orrery/reports/page"
 	"orrery/reports/plot"
 )
 
 // Names of what Write puts into a run directory.
 const (
-	FileHTML     = "report.html"
 	FileMarkdown = "summary.md"
-	DirFigures   = "figures"
 )
 
 // Options of Write.
@@ -49,53 +45,26 @@ func Write(dir string, o Options) error {
 	}
 	defer r.close()
 	if o.Title == "" {
-		o.Title = r.about.title()
+		o.Title = r.About.Title()
 	}
 	figures := r.figures()
-	if err := writeFigures(filepath.Join(dir, DirFigures), figures...); err != nil {
+	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), figures...); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(dir, FileMarkdown), func(w io.Writer) error { return r.writeMarkdown(w, o, figures) }); err != nil {
+	if err := page.WriteFile(filepath.Join(dir, FileMarkdown), func(w io.Writer) error { return r.writeMarkdown(w, o, figures) }); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, FileHTML), func(w io.Writer) error { return r.writeHTML(w, o, figures) })
+	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error { return r.writeHTML(w, o, figures) })
 }
 
 // figures draws the five figures of a run, in the order of the report, and
 // those of a site.
 func (r *run) figures() []*plot.Figure {
 	return append([]*plot.Figure{
-		plot.State(r.loads(), r.about.unitWord(), r.clock(), r.steady(), r.shown()),
-		plot.WaitCDF(plot.Named{Name: r.about.title(), Waits: &r.waits}),
+		plot.State(r.Loads(), r.About.UnitWord(), r.Clock(), r.steady(), r.shown()),
+		plot.WaitCDF(plot.Named{Name: r.About.Title(), Waits: &r.waits}),
 		plot.SlowdownBySize(&r.slowdowns),
 		plot.WaitsByHour(&r.hours),
 		r.gantt(),
 	}, r.siteFigures()...)
-}
-
-// writeFigures writes each figure as NAME.svg and NAME.png into dir, which is
-// made when it is missing.
-func writeFigures(dir string, figures ...*plot.Figure) error {
-	if err := disk.Folder(dir); err != nil {
-		return fmt.Errorf("drawing figures: %w", err)
-	}
-	for _, f := range figures {
-		if err := writeFile(filepath.Join(dir, f.Name+".svg"), f.WriteSVG); err != nil {
-			return err
-		}
-		if err := writeFile(filepath.Join(dir, f.Name+".png"), f.WritePNG); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeFile writes beside and renames, so that a reader never meets half a
-// file.
-func writeFile(path string, fill func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := fill(&b); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return disk.WriteFile(path, b.Bytes())
 }

@@ -14,19 +14,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"orrery/reports/internal/reporttest"
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/sim/metric"
 	"orrery/sim/record"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-func read(t testing.TB, parts ...string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(parts...))
-	require.NoError(t, err)
-	return b
-}
 
 // pages draws what people read of a run, without the PNG files, which take
 // most of the time.
@@ -39,7 +34,7 @@ func pages(t testing.TB, dir string, o Options) (html, markdown string) {
 	require.NoError(t, err)
 	defer r.close()
 	if o.Title == "" {
-		o.Title = r.about.title()
+		o.Title = r.About.Title()
 	}
 	var h, m bytes.Buffer
 	figures := r.figures()
@@ -54,19 +49,19 @@ func TestWriteDrawsEverythingTwiceAlike(t *testing.T) {
 	if testing.Short() {
 		t.Skip("draws sixteen figures")
 	}
-	dir := tempRun(t, tiny("fcfs"))
-	names := []string{FileHTML, FileMarkdown}
+	dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
+	names := []string{page.FileHTML, FileMarkdown}
 	for _, f := range figureNames {
-		names = append(names, DirFigures+"/"+f+".svg", DirFigures+"/"+f+".png")
+		names = append(names, page.DirFigures+"/"+f+".svg", page.DirFigures+"/"+f+".png")
 	}
 	first := map[string][]byte{}
 	require.NoError(t, Write(dir, Options{}))
 	for _, n := range names {
-		first[n] = read(t, dir, n)
+		first[n] = reporttest.Read(t, dir, n)
 	}
 	require.NoError(t, Write(dir, Options{}))
 	for _, n := range names {
-		require.True(t, bytes.Equal(first[n], read(t, dir, n)), n)
+		require.True(t, bytes.Equal(first[n], reporttest.Read(t, dir, n)), n)
 		if strings.HasSuffix(n, ".png") {
 			img, err := png.Decode(bytes.NewReader(first[n]))
 			require.NoError(t, err)
@@ -79,26 +74,26 @@ func TestWriteDrawsEverythingTwiceAlike(t *testing.T) {
 }
 
 func TestMarkdownGolden(t *testing.T) {
-	_, got := pages(t, tempRun(t, tiny("fcfs")), Options{})
+	_, got := pages(t, reporttest.TempRun(t, reporttest.Tiny("fcfs")), Options{})
 	golden := filepath.Join("testdata", "tiny.md")
 	if *update {
 		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
-	require.Equal(t, string(read(t, golden)), got)
+	require.Equal(t, string(reporttest.Read(t, golden)), got)
 }
 
 func TestPageIsSelfContained(t *testing.T) {
-	page, _ := pages(t, tempRun(t, tiny("fcfs")), Options{Title: `a <b> & "c"`})
+	html, _ := pages(t, reporttest.TempRun(t, reporttest.Tiny("fcfs")), Options{Title: `a <b> & "c"`})
 
-	script := between(t, page, "<script>", "</script>")
+	script := between(t, html, "<script>", "</script>")
 	sum := sha256.Sum256([]byte(script))
-	policy := between(t, page, `http-equiv="Content-Security-Policy" content="`, `"`)
+	policy := between(t, html, `http-equiv="Content-Security-Policy" content="`, `"`)
 	policy = strings.ReplaceAll(policy, "&#43;", "+")
 	policy = strings.ReplaceAll(policy, "&#39;", "'")
 	require.Contains(t, policy, "default-src 'none'")
 	require.Contains(t, policy, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 
-	body := strings.Replace(page, script, "", 1)
+	body := strings.Replace(html, script, "", 1)
 	for _, m := range regexp.MustCompile(`(?:src|href|xlink:href|action|data)="([^"]*)"|url\(([^)]*)\)|@import`).FindAllStringSubmatch(body, -1) {
 		target := m[1] + m[2]
 		require.True(t, strings.HasPrefix(target, "#") || strings.HasPrefix(target, "data:"), "reference %q", m[0])
@@ -129,11 +124,11 @@ func TestHundredThousandJobs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes a run of 100,000 jobs")
 	}
-	dir := tempRun(t, synthetic(100_000, 100, 0.8, 7))
-	page, _ := pages(t, dir, Options{})
-	t.Logf("report.html has %d bytes", len(page))
-	require.Less(t, len(page), 5_000_000)
-	require.Contains(t, page, `"layout"`, "every allocation is embedded")
+	dir := reporttest.TempRun(t, reporttest.Synthetic(100_000, 100, 0.8, 7))
+	html, _ := pages(t, dir, Options{})
+	t.Logf("report.html has %d bytes", len(html))
+	require.Less(t, len(html), 5_000_000)
+	require.Contains(t, html, `"layout"`, "every allocation is embedded")
 
 	summed, _ := pages(t, dir, Options{MostJobs: 50_000})
 	t.Logf("summed up it has %d bytes", len(summed))
@@ -163,36 +158,6 @@ func TestDetailGivesUpForGood(t *testing.T) {
 	require.Equal(t, []plot.Bar{{Job: 1, StartUS: 4, EndUS: 6, Lo: 7, Hi: 7}, {Job: 0, StartUS: 5, EndUS: 6, Lo: 0, Hi: 5}}, d.finish(nil).bars())
 }
 
-func TestNodeTexts(t *testing.T) {
-	type piece struct{ lo, hi, units int32 }
-	m := newNodeMap([]int32{1, 1, 1, 4, 4, 2, 2, 2})
-	for _, c := range []struct {
-		nodes, shares string
-		want          []piece
-		err           string
-	}{
-		{"", "", nil, ""},
-		{"0-2", "", []piece{{0, 2, 1}}, ""},
-		{"1-4,7", "", []piece{{1, 2, 1}, {3, 4, 4}, {7, 7, 2}}, ""},
-		{"0-3,5", "1x2,3,1,2", []piece{{0, 1, 1}, {2, 2, 3}, {3, 3, 1}, {5, 5, 2}}, ""},
-		{"0-1,3", "2x3", []piece{{0, 1, 2}, {3, 3, 2}}, ""},
-		{"0-9", "", nil, "not among the 8 nodes"},
-		{"3-1", "", nil, "not like"},
-		{"x", "", nil, "not like"},
-		{"0-2", "1x2", nil, "more nodes than shares"},
-		{"0", "0", nil, "not like"},
-	} {
-		var got []piece
-		err := m.each(c.nodes, c.shares, func(lo, hi, units int32) error { got = append(got, piece{lo, hi, units}); return nil })
-		if c.err != "" {
-			require.ErrorContains(t, err, c.err, "%q %q", c.nodes, c.shares)
-			continue
-		}
-		require.NoError(t, err)
-		require.Equal(t, c.want, got, "%q %q", c.nodes, c.shares)
-	}
-}
-
 func TestPlanesRoundTrip(t *testing.T) {
 	cols := []pageColumn{{Name: "a", Delta: true, values: []int32{5, 3, 1 << 30}}, {Name: "b", values: []int32{-1, 7, 0}}}
 	raw := planes(cols)
@@ -211,7 +176,7 @@ func TestPlanesRoundTrip(t *testing.T) {
 }
 
 func TestMetricsThatReportsNameExist(t *testing.T) {
-	for _, name := range []string{metricUtilisation, metricWaitMean, metricWaitMedian, metricWaitP95, metricSlowdown, metricWindowBegin, metricWindowLength} {
+	for _, name := range []string{page.MetricUtilisation, page.MetricWaitMean, metricWaitMedian, page.MetricWaitP95, page.MetricSlowdown, metricWindowBegin, metricWindowLength} {
 		known := false
 		for _, d := range metric.Definitions() {
 			known = known || d.Name == name
@@ -228,7 +193,7 @@ func TestWriteRefusesWhatIsNoRun(t *testing.T) {
 		{record.FileRun, "[]", "not a JSON object"},
 		{record.FileRun, `{"cluster":{"nodes":2}}`, "node 3 is not among the 2 nodes of the cluster in attempt 1 of job 12"},
 	} {
-		dir := tempRun(t, tiny("fcfs"))
+		dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o644))
 		err := Write(dir, Options{})
 		require.ErrorAs(t, err, &data, c.want)
@@ -241,7 +206,7 @@ func TestWriteRefusesWhatIsNoRun(t *testing.T) {
 // TestRunThatSaysLittle draws a run whose run.json has no cluster: the nodes in
 // use are taken for all.
 func TestRunThatSaysLittle(t *testing.T) {
-	dir := tempRun(t, tiny("fcfs"))
+	dir := reporttest.TempRun(t, reporttest.Tiny("fcfs"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, record.FileRun), []byte("{}"), 0o644))
 	_, markdown := pages(t, dir, Options{})
 	require.Contains(t, markdown, "Replayed 5 jobs of replay on 4 processors")

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"orrery/reports/internal/rundata"
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim/metric"
@@ -14,7 +16,7 @@ import (
 
 // site is what a report says more of the run of a site.
 type site struct {
-	doc    document // the cluster file
+	doc    rundata.Document // the cluster file
 	table  *metric.Table
 	window string // steady where there is one: shares are shown over it
 	bins   []record.VClusterBin
@@ -28,11 +30,11 @@ type site struct {
 var siteFigure = map[string]bool{"nodes-by-vcluster": true, "shares-by-tenant": true, "waits-by-group": true, "usage-by-tenant": true, "reasons": true}
 
 // readSite reads what a run says of its site; nil when it is of none.
-func readSite(f *record.Run, a *about, t *metric.Table) (*site, error) {
+func readSite(f *record.Run, a *rundata.About, t *metric.Table) (*site, error) {
 	if len(t.Groups) == 0 {
 		return nil, nil
 	}
-	s := &site{doc: a.site, table: t, window: metric.All, nodes: int64(len(a.units)), units: a.totalUnits(), shared: a.shared}
+	s := &site{doc: a.Site, table: t, window: metric.All, nodes: int64(len(a.Units)), units: a.TotalUnits(), shared: a.Shared}
 	for i := range t.Groups {
 		if t.Groups[i].Window == metric.Steady && t.Groups[i].Share != nil {
 			s.window = metric.Steady
@@ -44,11 +46,11 @@ func readSite(f *record.Run, a *about, t *metric.Table) (*site, error) {
 	}
 	for i, b := range s.bins {
 		if int(b.VCluster) != i%len(s.names) || len(s.bins)%len(s.names) != 0 {
-			return nil, damaged(f, record.TableShares+".parquet", fmt.Sprintf("row %d of vCluster %s, out of turn", i, s.names[b.VCluster]))
+			return nil, rundata.Damaged(f, record.TableShares+".parquet", fmt.Sprintf("row %d of vCluster %s, out of turn", i, s.names[b.VCluster]))
 		}
 	}
 	if len(s.groups(metric.ByTenant, s.window)) != len(s.groups(metric.ByTenant, metric.All)) {
-		return nil, damaged(f, record.FileMetrics, "other tenants in one window than in the other")
+		return nil, rundata.Damaged(f, record.FileMetrics, "other tenants in one window than in the other")
 	}
 	return s, nil
 }
@@ -65,10 +67,10 @@ func (s *site) groups(by, window string) []record.Group {
 }
 
 // named finds the entry of a list of the cluster file by its name.
-func (s *site) named(list, name string) document {
-	all, _ := s.doc.at(list).([]any)
+func (s *site) named(list, name string) rundata.Document {
+	all, _ := s.doc.At(list).([]any)
 	for _, v := range all {
-		if m, ok := v.(map[string]any); ok && document(m).text("", "name") == name {
+		if m, ok := v.(map[string]any); ok && rundata.Document(m).Text("", "name") == name {
 			return m
 		}
 	}
@@ -82,9 +84,9 @@ func (r *run) siteFigures() []*plot.Figure {
 	}
 	var out []*plot.Figure
 	if len(s.bins) > 0 {
-		out = append(out, plot.NodesByVCluster(s.stack(), r.clock(), r.steady(), r.shown()))
+		out = append(out, plot.NodesByVCluster(s.stack(), r.Clock(), r.steady(), r.shown()))
 	}
-	if f := r.tenants.figure(s, r.clock()); f != nil {
+	if f := r.tenants.figure(s, r.Clock()); f != nil {
 		out = append(out, f)
 	}
 	out = append(out, plot.WaitsByGroup(s.waitRows()))
@@ -183,7 +185,7 @@ func (s *site) reasonRows() []plot.BarRow {
 	}
 	for _, t := range s.table.Reasons {
 		if t.JobUS > 0 {
-			says := percent(float64(t.JobUS)/float64(all)) + ", " + count(t.Begun, "time", "times")
+			says := percent(float64(t.JobUS)/float64(all)) + ", " + page.Count(t.Begun, "time", "times")
 			out = append(out, plot.BarRow{Name: reasonWords(t.Reason), Value: hours(t.JobUS), Target: -1, Says: says})
 		}
 	}
@@ -240,7 +242,7 @@ func percentCell(x *float64) table.Cell {
 	return table.Quantity(percent(*x), *x)
 }
 
-func hourCell(us int64) table.Cell { return table.Quantity(number(tidy(hours(us))), hours(us)) }
+func hourCell(us int64) table.Cell { return table.Quantity(page.Number(tidy(hours(us))), hours(us)) }
 
 // tidy leaves a tenth of an hour where that is enough.
 func tidy(h float64) float64 {
@@ -249,8 +251,6 @@ func tidy(h float64) float64 {
 	}
 	return float64(int64(h + 0.5))
 }
-
-func countCell(n int64) table.Cell { return table.Quantity(plot.Count(n), n) }
 
 func (s *site) vclusterTable() *table.Table {
 	out := table.New("vCluster", "profile", "lends", "borrows", "jobs", "started", "median wait", "p95 wait", "longest wait",
@@ -261,16 +261,16 @@ func (s *site) vclusterTable() *table.Table {
 		if g.LentUS != nil {
 			lent = hourCell(*g.LentUS)
 		}
-		out.Row(g.Name, d.text("default", "profile", "profile.name", "profile.base"), yes(d, "lend"), yes(d, "borrow"), countCell(g.Jobs), countCell(g.Started),
+		out.Row(g.Name, d.Text("default", "profile", "profile.name", "profile.base"), yes(d, "lend"), yes(d, "borrow"), page.CountCell(g.Jobs), page.CountCell(g.Started),
 			spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax), hourCell(g.NodeUS), hourCell(g.BorrowedUS), lent,
-			countCell(g.Preemptions), countCell(g.Requeues), hourCell(g.LostUS))
+			page.CountCell(g.Preemptions), page.CountCell(g.Requeues), hourCell(g.LostUS))
 	}
 	return out
 }
 
 // yes says a switch that is on unless the cluster file turns it off.
-func yes(d document, key string) string {
-	if on, ok := d.at(key).(bool); ok && !on {
+func yes(d rundata.Document, key string) string {
+	if on, ok := d.At(key).(bool); ok && !on {
 		return "no"
 	}
 	return "yes"
@@ -290,16 +290,16 @@ func (s *site) tenantTable() *table.Table {
 			off = table.Quantity(fmt.Sprintf("%+.1f points", 100**v), *v)
 		}
 		out.Row(g.Name, limit(d, "max_nodes"), limit(d, "max_concurrent"), percentCell(g.Target), percentCell(shares[i].Share), off,
-			countCell(g.Jobs), countCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax), held,
-			countCell(g.Preemptions), hourCell(g.LostUS))
+			page.CountCell(g.Jobs), page.CountCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax), held,
+			page.CountCell(g.Preemptions), hourCell(g.LostUS))
 	}
 	return out
 }
 
 // limit of a tenant; 0 and a missing one are none.
-func limit(d document, key string) table.Cell {
-	if n := d.integer(key); n > 0 {
-		return countCell(n)
+func limit(d rundata.Document, key string) table.Cell {
+	if n := d.Integer(key); n > 0 {
+		return page.CountCell(n)
 	}
 	return table.Cell{}
 }
@@ -308,8 +308,8 @@ func (s *site) classTable() *table.Table {
 	out := table.New("class", "jobs", "started", "median wait", "p95 wait", "longest wait", "started in time", "starved",
 		"preemptions", "requeues", "GPU-hours lost")
 	for _, g := range s.groups(metric.ByClass, metric.All) {
-		out.Row(g.Name, countCell(g.Jobs), countCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax),
-			percentCell(g.Within), percentCell(g.Starved), countCell(g.Preemptions), countCell(g.Requeues), hourCell(g.LostUS))
+		out.Row(g.Name, page.CountCell(g.Jobs), page.CountCell(g.Started), spanCell(g.WaitP50), spanCell(g.WaitP95), spanCell(g.WaitMax),
+			percentCell(g.Within), percentCell(g.Starved), page.CountCell(g.Preemptions), page.CountCell(g.Requeues), hourCell(g.LostUS))
 	}
 	return out
 }

@@ -2,52 +2,14 @@ package reports
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/scheduler/model"
 	"orrery/sim/metric"
 )
-
-func count(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return plot.Count(n) + " " + many
-}
-
-// duration spells a span like 2d03:15:07.25.
-func duration(us int64) string { return model.Duration(us).String() }
-
-// reading spells a metric as people say it: spans as 3.4 h, shares in percent,
-// and others to four digits.
-func reading(m metric.Metric) string {
-	switch {
-	case m.Unit == "s":
-		return plot.Span(*m.Value)
-	case shares[m.Name]:
-		return strconv.FormatFloat(100**m.Value, 'f', 1, 64) + " %"
-	}
-	return number(*m.Value)
-}
-
-// number spells a value to four digits, whole numbers in full.
-func number(v float64) string {
-	switch a := math.Abs(v); {
-	case v == math.Trunc(v) && a < 1e15:
-		return plot.Count(int64(v))
-	case a >= 1000:
-		return plot.Count(int64(math.Round(v)))
-	case a >= 100:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case a >= 1:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
-}
 
 // said is the reading of a metric, or "" when it has no value.
 func said(t *metric.Table, name, window string) string {
@@ -55,31 +17,31 @@ func said(t *metric.Table, name, window string) string {
 	if !found || m.Value == nil {
 		return ""
 	}
-	return reading(m)
+	return page.Reading(m)
 }
 
 // summary says in three sentences what was replayed, under what, and what came
 // out.
 func (r *run) summary() []string {
-	out := []string{fmt.Sprintf("Replayed %s of %s on %s: %s.", count(r.jobs, "job", "jobs"), r.about.title(), r.about.machine(), r.about.policy())}
+	out := []string{fmt.Sprintf("Replayed %s of %s on %s: %s.", page.Count(r.jobs, "job", "jobs"), r.About.Title(), r.About.Machine(), r.About.Policy())}
 	var parts []string
-	if s := said(&r.table, metricUtilisation, metric.Steady); s != "" {
+	if s := said(&r.Table, page.MetricUtilisation, metric.Steady); s != "" {
 		parts = append(parts, "the cluster was "+s+" busy in the steady window")
-	} else if s := said(&r.table, metricUtilisation, metric.All); s != "" {
+	} else if s := said(&r.Table, page.MetricUtilisation, metric.All); s != "" {
 		parts = append(parts, "the cluster was "+s+" busy")
 	}
-	if s := said(&r.table, metricWaitMedian, metric.All); s != "" {
+	if s := said(&r.Table, metricWaitMedian, metric.All); s != "" {
 		if s == "0" {
 			s = "half of the jobs did not wait"
 		} else {
 			s = "half of the jobs waited at most " + s
 		}
-		if p := said(&r.table, metricWaitP95, metric.All); p != "" {
+		if p := said(&r.Table, page.MetricWaitP95, metric.All); p != "" {
 			s += ", the p95 wait was " + p
 		}
 		parts = append(parts, s)
 	}
-	if s := said(&r.table, metricWaitMean, metric.All); s != "" {
+	if s := said(&r.Table, page.MetricWaitMean, metric.All); s != "" {
 		parts = append(parts, "the mean wait was "+s)
 	}
 	if len(parts) > 0 {
@@ -109,50 +71,47 @@ func VerdictWords(v metric.Verdict) string {
 func (r *run) warnings() []string {
 	var out []string
 	if n := r.states[model.Rejected]; n > 0 {
-		out = append(out, count(n, "job was", "jobs were")+" rejected at submission: they ask for more than the cluster has"+r.orAllows()+".")
+		out = append(out, page.Count(n, "job was", "jobs were")+" rejected at submission: they ask for more than the cluster has"+r.orAllows()+".")
 	}
 	withdrawn := r.unstarted[model.Cancelled]
 	if withdrawn > 0 {
-		out = append(out, count(withdrawn, "job", "jobs")+" left the queue without starting, "+r.withdrawnBecause()+".")
+		out = append(out, page.Count(withdrawn, "job", "jobs")+" left the queue without starting, "+r.withdrawnBecause()+".")
 	}
 	if n := r.states[model.Cancelled] - withdrawn; n > 0 {
-		out = append(out, count(n, "job", "jobs")+" that never ran in the log started here, and ran until the owner withdrew them there: how long they would have run is not known.")
+		out = append(out, page.Count(n, "job", "jobs")+" that never ran in the log started here, and ran until the owner withdrew them there: how long they would have run is not known.")
 	}
 	if n := r.states[model.Failed]; n > 0 {
-		out = append(out, count(n, "job", "jobs")+" ended as FAILED: crashed as in the log, or lost their nodes and did not return to the queue.")
+		out = append(out, page.Count(n, "job", "jobs")+" ended as FAILED: crashed as in the log, or lost their nodes and did not return to the queue.")
 	}
-	if n := max(r.states[model.Pending]+r.states[model.Running]+r.states[model.Checkpointing]+r.states[model.Suspended], r.about.unfinished); n > 0 {
-		out = append(out, count(n, "job", "jobs")+" had not ended when the replay stopped.")
+	if n := max(r.states[model.Pending]+r.states[model.Running]+r.states[model.Checkpointing]+r.states[model.Suspended], r.About.Unfinished); n > 0 {
+		out = append(out, page.Count(n, "job", "jobs")+" had not ended when the replay stopped.")
 	}
 	if n := r.states[model.Timeout]; n > 0 {
-		out = append(out, count(n, "job was", "jobs were")+" killed at the requested time.")
+		out = append(out, page.Count(n, "job was", "jobs were")+" killed at the requested time.")
 	}
-	if text := r.about.beginsIdle(); text != "" {
+	if text := r.About.BeginsIdle(); text != "" {
 		out = append(out, text)
 	}
-	if n := r.about.dropped; n > 0 {
-		out = append(out, count(n, "row", "rows")+" of the trace did not become jobs: see the table of rows that needed special handling.")
+	if n := r.About.Dropped; n > 0 {
+		out = append(out, page.Count(n, "row", "rows")+" of the trace did not become jobs: see the table of rows that needed special handling.")
 	}
 	return out
 }
 
-// tile is one of the few numbers shown large.
-type tile struct{ Value, Label, Class string }
-
-func (r *run) tiles() []tile {
-	var out []tile
+func (r *run) tiles() []page.Tile {
+	var out []page.Tile
 	for _, t := range []struct{ name, window, label string }{
-		{metricUtilisation, metric.Steady, "utilisation (steady window)"},
+		{page.MetricUtilisation, metric.Steady, "utilisation (steady window)"},
 		{metricWaitMedian, metric.All, "median wait"},
-		{metricWaitMean, metric.All, "mean wait"},
-		{metricWaitP95, metric.All, "p95 wait"},
-		{metricSlowdown, metric.All, "mean bounded slowdown"},
+		{page.MetricWaitMean, metric.All, "mean wait"},
+		{page.MetricWaitP95, metric.All, "p95 wait"},
+		{page.MetricSlowdown, metric.All, "mean bounded slowdown"},
 	} {
-		if s := said(&r.table, t.name, t.window); s != "" {
-			out = append(out, tile{Value: s, Label: t.label})
+		if s := said(&r.Table, t.name, t.window); s != "" {
+			out = append(out, page.Tile{Value: s, Label: t.label})
 		}
 	}
-	return append([]tile{{Value: plot.Count(r.jobs), Label: "jobs"}}, out...)
+	return append([]page.Tile{{Value: plot.Count(r.jobs), Label: "jobs"}}, out...)
 }
 
 // metricTable shows each metric once, its windows side by side.
@@ -167,8 +126,8 @@ func metricTable(t *metric.Table) *table.Table {
 		all, _ := t.Get(m.Name, metric.All)
 		steady, _ := t.Get(m.Name, metric.Steady)
 		words, note := table.Cell{}, all.Note
-		if all.Value != nil && (m.Unit == "s" || shares[m.Name]) {
-			s := reading(all)
+		if all.Value != nil && (m.Unit == "s" || page.IsShare(m.Name)) {
+			s := page.Reading(all)
 			words = table.Quantity(s, s)
 		}
 		if note == "" {
@@ -183,29 +142,29 @@ func metricCell(m metric.Metric) table.Cell {
 	if m.Value == nil {
 		return table.Cell{}
 	}
-	return table.Quantity(number(*m.Value), *m.Value)
+	return table.Quantity(page.Number(*m.Value), *m.Value)
 }
 
 func (r *run) awkwardTable() *table.Table {
 	out := table.New("rule", "rows", "what was done", "first ids")
-	for _, a := range r.about.awkward {
-		out.Row(a.rule, table.Quantity(plot.Count(a.count), a.count), a.doc, strings.Trim(fmt.Sprint(a.examples), "[]"))
+	for _, a := range r.About.Awkward {
+		out.Row(a.Rule, table.Quantity(plot.Count(a.Count), a.Count), a.Doc, strings.Trim(fmt.Sprint(a.Examples), "[]"))
 	}
 	return out
 }
 
 func (r *run) policyTable() *table.Table {
 	out := table.New("setting", "value")
-	out.Row("cluster", r.about.machine())
+	out.Row("cluster", r.About.Machine())
 	if r.site != nil {
 		return out // each vCluster has its own
 	}
-	out.Row("queue order", r.about.order)
-	out.Row("backfilling", r.about.backfill)
-	out.Row("event order", r.about.eventOrder)
+	out.Row("queue order", r.About.Order)
+	out.Row("backfilling", r.About.Backfill)
+	out.Row("event order", r.About.EventOrder)
 	cycle := "whenever something changed"
-	if r.about.cycle != "" {
-		cycle = "every " + r.about.cycle
+	if r.About.Cycle != "" {
+		cycle = "every " + r.About.Cycle
 	}
 	out.Row("scheduling pass", cycle)
 	return out
@@ -223,8 +182,8 @@ func (r *run) stateTable() *table.Table {
 
 func (r *run) provenanceTable() *table.Table {
 	out := table.New("key", "value")
-	for _, f := range r.about.rest {
-		out.Row(f.key, f.value)
+	for _, f := range r.About.Rest {
+		out.Row(f.Key, f.Value)
 	}
 	return out
 }

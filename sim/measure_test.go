@@ -14,7 +14,7 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
-	"orrery/traces/synth"
+	"orrery/traces/synth/site"
 	"orrery/traces/transform"
 )
 
@@ -40,9 +40,9 @@ func measuredSpecs(t testing.TB, services bool) map[string]struct {
 	require.NoError(t, err)
 	plain := plan.DefaultSpec()
 	plain.Order = "saf"
-	p := synth.DefaultSite(64)
+	p := site.Default(64)
 	p.Days, p.Load = 3, 0.9
-	w, err := synth.Site(p, 5)
+	w, err := site.Generate(p, 5)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "site.trace")
 	_, err = w.Write(path, func(int64) error { return nil })

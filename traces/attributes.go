@@ -153,8 +153,8 @@ func (a *Attributes) flags() [len(flagColumns)]*[]int8 {
 	return [...]*[]int8{&a.Sensitive, &a.Exclusive, &a.Hold}
 }
 
-// Append adds the rows of o to a, which must be of the same source.
-func (a *Attributes) Append(o *Attributes) {
+// extend adds the rows of o to a, which must be of the same source.
+func (a *Attributes) extend(o *Attributes) {
 	a.Texts = o.Texts
 	for i := range a.Text {
 		a.Text[i] = append(a.Text[i], o.Text[i]...)

@@ -16,9 +16,9 @@ func TestFormatDocumentListsTheColumns(t *testing.T) {
 	text, err := os.ReadFile("../docs/TRACE-FORMAT.md")
 	require.NoError(t, err)
 	for table, columns := range map[string][]traces.Column{
-		"jobs": traces.JobColumns(), "deps": traces.DepColumns(), "nodes": traces.NodeColumns(),
-		"tenants": traces.TenantColumns(), "events": traces.EventColumns(), "prices": traces.PriceColumns(),
-		"load": traces.LoadColumns(), "telemetry": traces.TelemetryColumns(),
+		"jobs": traces.JobColumns(), "deps": traces.Columns("deps"), "nodes": traces.Columns("nodes"),
+		"tenants": traces.Columns("tenants"), "events": traces.Columns("events"), "prices": traces.Columns("prices"),
+		"load": traces.Columns("load"), "telemetry": traces.Columns("telemetry"),
 	} {
 		_, section, found := strings.Cut(string(text), "\n### "+table+"\n")
 		require.True(t, found, table)

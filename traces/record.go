@@ -29,19 +29,19 @@ func Columns(table string) []Column {
 	case "jobs":
 		return JobColumns()
 	case "deps":
-		return DepColumns()
+		return columnsOf(depFields)
 	case "nodes":
-		return NodeColumns()
+		return columnsOf(nodeFields)
 	case "tenants":
-		return TenantColumns()
+		return columnsOf(tenantFields)
 	case "events":
-		return EventColumns()
+		return columnsOf(eventFields)
 	case "prices":
-		return PriceColumns()
+		return columnsOf(priceFields)
 	case "load":
-		return LoadColumns()
+		return columnsOf(loadFields)
 	case "telemetry":
-		return TelemetryColumns()
+		return columnsOf(telemetryFields)
 	}
 	return nil
 }

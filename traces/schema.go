@@ -206,24 +206,3 @@ func columnsOf[R any](fields []field[R]) []Column {
 
 // JobColumns lists the columns of the jobs table in file order.
 func JobColumns() []Column { return columnsOf(jobFields) }
-
-// DepColumns lists those of the deps table.
-func DepColumns() []Column { return columnsOf(depFields) }
-
-// NodeColumns lists those of the nodes table.
-func NodeColumns() []Column { return columnsOf(nodeFields) }
-
-// TenantColumns lists those of the tenants table.
-func TenantColumns() []Column { return columnsOf(tenantFields) }
-
-// EventColumns lists those of the events table.
-func EventColumns() []Column { return columnsOf(eventFields) }
-
-// PriceColumns lists those of the prices table.
-func PriceColumns() []Column { return columnsOf(priceFields) }
-
-// LoadColumns lists those of the load table.
-func LoadColumns() []Column { return columnsOf(loadFields) }
-
-// TelemetryColumns lists those of the telemetry table.
-func TelemetryColumns() []Column { return columnsOf(telemetryFields) }

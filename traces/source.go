@@ -62,7 +62,7 @@ func (b *Batch) Append(o *Batch) {
 		if b.Attr == nil {
 			b.Attr = &Attributes{}
 		}
-		b.Attr.Append(o.Attr)
+		b.Attr.extend(o.Attr)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"orrery/autoscale"
+	"orrery/autoscale/internal/policytest"
 	"orrery/scheduler/model"
 )
 
@@ -19,40 +20,26 @@ func config() Config {
 }
 
 // loop drives a policy whose proposals are granted at once.
-type loop struct {
-	t    require.TestingT
-	p    *Policy
-	now  model.Time
-	size int64
-}
+type loop struct{ policytest.Loop[*Policy] }
 
 func newLoop(t require.TestingT, cfg Config, size int64) *loop {
 	p, err := New(cfg)
 	require.NoError(t, err)
-	return &loop{t: t, p: p, size: size}
+	return &loop{policytest.New(t, p, cfg.Interval, size)}
 }
-
-func (l *loop) tell(f ...autoscale.Fact) { l.p.Observe(l.now, f) }
 
 // step gives one evaluation a value, NaN for none.
 func (l *loop) step(value float64) autoscale.Decision {
-	l.tell(autoscale.Fact{Kind: autoscale.FactSize, N: l.size},
-		autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: value, At: l.now, Missing: math.IsNaN(value)})
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, N: l.Size},
+		autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: value, At: l.Now, Missing: math.IsNaN(value)})
 	return l.plan()
 }
 
 func (l *loop) plan() autoscale.Decision {
-	plan := l.p.Plan(l.now)
-	require.Len(l.t, plan.Decisions, 1)
-	d := plan.Decisions[0]
-	require.Equal(l.t, d.Proposed(), len(plan.Proposals) == 1)
+	d := l.Step()
 	if d.Proposed() {
-		x := plan.Proposals[0]
-		require.Equal(l.t, l.p.Last().Desired, x.N)
-		l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N})
-		l.size = x.N
+		require.Equal(l.T, l.Policy.Last().Desired, l.Last.Proposals[0].N)
 	}
-	l.now = l.now.Add(l.p.cfg.Interval)
 	return d
 }
 
@@ -66,8 +53,8 @@ func TestStep(t *testing.T) {
 	var sizes []int64
 	var guards []autoscale.Guard
 	for range 5 {
-		guards = append(guards, l.step(demand/float64(l.size)).Guard)
-		sizes = append(sizes, l.size)
+		guards = append(guards, l.step(demand/float64(l.Size)).Guard)
+		sizes = append(sizes, l.Size)
 	}
 	require.Equal(t, []int64{6, 12, 20, 20, 20}, sizes)
 	require.Equal(t, []autoscale.Guard{GuardRate, GuardRate}, guards[:2])
@@ -75,7 +62,7 @@ func TestStep(t *testing.T) {
 		require.Equal(t, GuardStabilized, l.step(1.0/20).Guard)
 	}
 	require.True(t, l.step(1.0/20).Proposed())
-	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 2, l.Size)
 }
 
 // Without behaviours one step up reaches twice the size, or 4.
@@ -86,16 +73,16 @@ func TestPlainly(t *testing.T) {
 	var sizes []int64
 	var limits []Limit
 	for range 5 {
-		l.step(10 / float64(l.size))
-		sizes, limits = append(sizes, l.size), append(limits, l.p.Last().Limited)
+		l.step(10 / float64(l.Size))
+		sizes, limits = append(sizes, l.Size), append(limits, l.Policy.Last().Limited)
 	}
 	require.Equal(t, []int64{4, 8, 16, 20, 20}, sizes)
 	require.Equal(t, []Limit{ScaleUpLimit, ScaleUpLimit, ScaleUpLimit, DesiredWithinRange, DesiredWithinRange}, limits)
 	for range 20 { // the last of them when 20 was demanded 5 minutes ago, which still counts
-		require.Equal(t, GuardStabilized, l.step(0).Guard, l.now)
+		require.Equal(t, GuardStabilized, l.step(0).Guard, l.Now)
 	}
 	require.Equal(t, autoscale.GuardMin, l.step(0).Guard)
-	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 2, l.Size)
 }
 
 func TestTolerance(t *testing.T) {
@@ -107,7 +94,7 @@ func TestTolerance(t *testing.T) {
 		cfg.Down.Window = 0
 		l := newLoop(t, cfg, 10)
 		d := l.step(c.value)
-		require.Equal(t, c.want, l.size, "%v", c.value)
+		require.Equal(t, c.want, l.Size, "%v", c.value)
 		if c.want == 10 {
 			require.Equal(t, GuardTolerance, d.Guard)
 		}
@@ -121,10 +108,10 @@ func TestSizeOutOfBounds(t *testing.T) {
 	}{{30, 20, RuleTooMany}, {1, 2, RuleTooFew}, {0, 0, RuleDisabled}} {
 		l := newLoop(t, config(), c.size)
 		require.Equal(t, c.rule, l.step(none).Rule)
-		require.Equal(t, c.want, l.size)
+		require.Equal(t, c.want, l.Size)
 	}
 	l := newLoop(t, config(), 5)
-	l.tell(autoscale.Fact{Kind: autoscale.FactSize, Missing: true})
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, Missing: true})
 	require.Equal(t, GuardNoSize, l.plan().Guard)
 }
 
@@ -140,41 +127,41 @@ func TestFailingMetric(t *testing.T) {
 	}{{0.7, 14, autoscale.GuardNone}, {0.2, 10, autoscale.GuardNoMetric}, {none, 10, autoscale.GuardNoMetric}} {
 		l := newLoop(t, cfg, 10)
 		require.Equal(t, c.guard, l.step(c.value).Guard)
-		require.Equal(t, c.want, l.size)
-		require.ErrorIs(t, l.p.Last().Err, ErrNoMetrics)
+		require.Equal(t, c.want, l.Size)
+		require.ErrorIs(t, l.Policy.Last().Err, ErrNoMetrics)
 	}
 	l := newLoop(t, cfg, 10)
-	l.tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: 30})
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: 30})
 	for e := range autoscale.Entity(5) {
-		l.tell(autoscale.Fact{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready})
+		l.Tell(autoscale.Fact{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready})
 	}
 	l.step(0.7)
-	require.EqualValues(t, 15, l.size) // 3 times the 5 that are ready
-	require.NoError(t, l.p.Last().Err)
+	require.EqualValues(t, 15, l.Size) // 3 times the 5 that are ready
+	require.NoError(t, l.Policy.Last().Err)
 }
 
 // A sample that is too old is none.
 func TestStale(t *testing.T) {
 	l := newLoop(t, config(), 4)
-	l.tell(autoscale.Fact{Kind: autoscale.FactSize, N: 4}, autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: 1})
-	l.now = model.Time(model.Minute)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, N: 4}, autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: 1})
+	l.Now = model.Time(model.Minute)
 	require.NotEqual(t, autoscale.GuardNoMetric, l.plan().Guard)
-	l.now = model.Time(model.Minute + model.Second*15)
+	l.Now = model.Time(model.Minute + model.Second*15)
 	require.Equal(t, autoscale.GuardNoMetric, l.plan().Guard)
 }
 
 func TestInFlight(t *testing.T) {
 	l := newLoop(t, config(), 4)
-	l.tell(autoscale.Fact{Kind: autoscale.FactSize, N: 4}, autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: 1})
-	require.Len(t, l.p.Plan(0).Proposals, 1)
-	require.Empty(t, l.p.Plan(model.Time(15*model.Second-1)).Decisions)
-	plan := l.p.Plan(model.Time(15 * model.Second))
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, N: 4}, autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, Value: 1})
+	require.Len(t, l.Policy.Plan(0).Proposals, 1)
+	require.Empty(t, l.Policy.Plan(model.Time(15*model.Second-1)).Decisions)
+	plan := l.Policy.Plan(model.Time(15 * model.Second))
 	require.Empty(t, plan.Proposals)
 	require.Equal(t, autoscale.GuardInFlight, plan.Decisions[0].Guard)
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted, N: 9}) // of another
-	require.EqualValues(t, 4, l.p.size)
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Errored})
-	require.Len(t, l.p.Plan(model.Time(30*model.Second)).Proposals, 1)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted, N: 9}) // of another
+	require.EqualValues(t, 4, l.Policy.size)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Errored})
+	require.Len(t, l.Policy.Plan(model.Time(30*model.Second)).Proposals, 1)
 }
 
 // pods of a metric of CPU in percent of the requests; the sample is of the moment.
@@ -283,9 +270,9 @@ func TestRestore(t *testing.T) {
 	l := newLoop(t, config(), 10)
 	require.Equal(t, GuardStabilized, l.step(0).Guard)
 	l = newLoop(t, config(), 10)
-	l.p.Restore(History{}, nil, nil)
+	l.Policy.Restore(History{}, nil, nil)
 	l.step(0)
-	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 2, l.Size)
 }
 
 func TestConfig(t *testing.T) {
@@ -307,22 +294,15 @@ func TestAllocations(t *testing.T) {
 	l := newLoop(t, cfg, 4)
 	facts := []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactSample, Entity: autoscale.Whole}}
 	for e := range autoscale.Entity(4) {
-		l.tell(entity(e, autoscale.Ready, 0))
+		l.Tell(entity(e, autoscale.Ready, 0))
 		facts = append(facts, autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: e})
 	}
 	one := func() {
-		facts[0].N = l.size
+		facts[0].N = l.Size
 		for i := 1; i < len(facts); i++ {
-			facts[i].At, facts[i].Value = l.now, 1.0/float64(1+l.now/model.Time(10*model.Minute)%3)
+			facts[i].At, facts[i].Value = l.Now, 1.0/float64(1+l.Now/model.Time(10*model.Minute)%3)
 		}
-		l.tell(facts...)
-		for _, x := range l.p.Plan(l.now).Proposals {
-			answer := facts[0]
-			facts[0] = autoscale.Fact{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}
-			l.tell(facts[:1]...)
-			facts[0], l.size = answer, x.N
-		}
-		l.now = l.now.Add(15 * model.Second)
+		l.Evaluate(facts)
 	}
 	for range 500 {
 		one()
@@ -338,12 +318,7 @@ func BenchmarkDecision(b *testing.B) {
 	facts := []autoscale.Fact{{Kind: autoscale.FactSize}, {Kind: autoscale.FactSample, Entity: autoscale.Whole}}
 	b.ReportAllocs()
 	for i := range b.N {
-		facts[0].N, facts[1].At, facts[1].Value = l.size, l.now, float64(i>>6%10)/10
-		l.p.Observe(l.now, facts)
-		for _, x := range l.p.Plan(l.now).Proposals {
-			l.size = x.N
-			l.p.Observe(l.now, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}})
-		}
-		l.now = l.now.Add(15 * model.Second)
+		facts[0].N, facts[1].At, facts[1].Value = l.Size, l.Now, float64(i>>6%10)/10
+		l.Evaluate(facts)
 	}
 }

@@ -15,10 +15,10 @@ func TestHighestDemand(t *testing.T) {
 		cfg := config()
 		cfg.Metrics = []Metric{{Kind: ServiceRatio, Target: 0.5}, {Kind: ServiceRatio, Target: 0.5}}
 		l := newLoop(t, cfg, 10)
-		l.tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: values[1]},
+		l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Metric: 1, Entity: autoscale.Whole, Value: values[1]},
 			autoscale.Fact{Kind: autoscale.FactSample, Metric: 2, Entity: autoscale.Whole, Value: 9})
 		l.step(values[0])
-		require.EqualValues(t, 16, l.size)
+		require.EqualValues(t, 16, l.Size)
 	}
 	// One that fails beside one that demands what there is changes nothing, and is no fault.
 	cfg := config()
@@ -79,11 +79,11 @@ func TestAble(t *testing.T) {
 	cfg.Up.Window, cfg.Down.Window = model.Minute, 0
 	l := newLoop(t, cfg, 10)
 	l.step(0.2) // down to 4 at once
-	require.EqualValues(t, 4, l.size)
+	require.EqualValues(t, 4, l.Size)
 	require.Equal(t, GuardStabilized, l.step(0.9).Guard)
-	require.Equal(t, ScaleUpStabilized, l.p.Last().Able)
+	require.Equal(t, ScaleUpStabilized, l.Policy.Last().Able)
 	cfg.Down.Window = model.Minute
 	l = newLoop(t, cfg, 10)
 	l.step(0.2)
-	require.Equal(t, ScaleDownStabilized, l.p.Last().Able)
+	require.Equal(t, ScaleDownStabilized, l.Policy.Last().Able)
 }

@@ -113,16 +113,16 @@ func TestAgainstNaive(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "evaluations") {
 			value := rapid.SampledFrom([]float64{0, 0.2, 0.3, 0.449, 0.5, 0.56, 0.7, 1, 3}).Draw(t, "value")
 			if len(n.demands) > 0 && rapid.IntRange(0, 9).Draw(t, "gap") == 0 {
-				size := l.size
+				size := l.Size
 				require.Equal(t, autoscale.GuardNoMetric, l.step(none).Guard)
-				require.Equal(t, size, l.size)
+				require.Equal(t, size, l.Size)
 				continue
 			}
-			want := n.evaluate(l.now, l.size, value)
+			want := n.evaluate(l.Now, l.Size, value)
 			l.step(value)
-			require.Equal(t, want, l.size)
-			require.GreaterOrEqual(t, l.size, cfg.Min)
-			require.LessOrEqual(t, l.size, cfg.Max)
+			require.Equal(t, want, l.Size)
+			require.GreaterOrEqual(t, l.Size, cfg.Min)
+			require.LessOrEqual(t, l.Size, cfg.Max)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"orrery/autoscale"
+	"orrery/autoscale/internal/policytest"
 	"orrery/scheduler/model"
 )
 
@@ -18,37 +19,20 @@ func config() Config {
 }
 
 // loop drives a policy whose proposals are granted, and ready, at once.
-type loop struct {
-	t    require.TestingT
-	p    *Policy
-	now  model.Time
-	size int64
-}
+type loop struct{ policytest.Loop[*Policy] }
 
 func newLoop(t require.TestingT, cfg Config, size int64) *loop {
 	p, err := New(cfg)
 	require.NoError(t, err)
-	return &loop{t: t, p: p, size: size}
+	return &loop{policytest.New(t, p, cfg.Interval, size)}
 }
 
 // step gives one evaluation its averages, NaN for none.
 func (l *loop) step(stable, panicking float64) autoscale.Decision {
-	l.p.Observe(l.now, []autoscale.Fact{
-		{Kind: autoscale.FactSize, N: l.size}, {Kind: autoscale.FactCount, State: autoscale.Ready, N: l.size},
-		{Kind: autoscale.FactSample, Metric: Stable, Value: stable, At: l.now, Missing: math.IsNaN(stable)},
-		{Kind: autoscale.FactSample, Metric: Panic, Value: panicking, At: l.now, Missing: math.IsNaN(panicking)},
-	})
-	plan := l.p.Plan(l.now)
-	require.Len(l.t, plan.Decisions, 1)
-	d := plan.Decisions[0]
-	require.Equal(l.t, d.Proposed(), len(plan.Proposals) == 1)
-	if d.Proposed() {
-		x := plan.Proposals[0]
-		l.p.Observe(l.now, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}})
-		l.size = x.N
-	}
-	l.now = l.now.Add(l.p.cfg.Interval)
-	return d
+	return l.Step(
+		autoscale.Fact{Kind: autoscale.FactSize, N: l.Size}, autoscale.Fact{Kind: autoscale.FactCount, State: autoscale.Ready, N: l.Size},
+		autoscale.Fact{Kind: autoscale.FactSample, Metric: Stable, Value: stable, At: l.Now, Missing: math.IsNaN(stable)},
+		autoscale.Fact{Kind: autoscale.FactSample, Metric: Panic, Value: panicking, At: l.Now, Missing: math.IsNaN(panicking)})
 }
 
 // A surge begins a panic at twice what is ready. It ends when the stable window has
@@ -57,13 +41,13 @@ func TestPanic(t *testing.T) {
 	l := newLoop(t, config(), 1)
 	require.Equal(t, RulePanic, l.step(10, 19).Rule, "2 over 1 is the threshold")
 	l = newLoop(t, config(), 2)
-	l.p.Restore(0, false, 0)
+	l.Policy.Restore(0, false, 0)
 	require.Equal(t, RuleStable, l.step(15, 30).Rule)
-	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 2, l.Size)
 	d := l.step(15, 31)
 	require.Equal(t, RulePanic, d.Rule)
 	require.Empty(t, d.Guard)
-	require.EqualValues(t, 4, l.size)
+	require.EqualValues(t, 4, l.Size)
 	for range 30 {
 		d = l.step(5, 5)
 		require.Equal(t, RulePanic, d.Rule)
@@ -72,14 +56,14 @@ func TestPanic(t *testing.T) {
 	d = l.step(5, 5)
 	require.Equal(t, RuleStable, d.Rule)
 	require.Equal(t, GuardDownRate, d.Guard)
-	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 2, l.Size)
 }
 
 // A restarted policy that finds several replicas begins in panic.
 func TestBeginsInPanic(t *testing.T) {
 	l := newLoop(t, config(), 5)
 	require.Equal(t, GuardPanic, l.step(10, 10).Guard)
-	require.EqualValues(t, 5, l.size)
+	require.EqualValues(t, 5, l.Size)
 	l = newLoop(t, config(), 1)
 	require.Equal(t, RuleStable, l.step(10, 10).Rule)
 }
@@ -88,17 +72,17 @@ func TestRates(t *testing.T) {
 	cfg := config()
 	cfg.MaxUp, cfg.MaxDown, cfg.PanicThreshold = 1.1, 3, 100
 	l := newLoop(t, cfg, 0)
-	l.p.Restore(0, false, 0)
+	l.Policy.Restore(0, false, 0)
 	require.Equal(t, GuardUpRate, l.step(100, 100).Guard)
-	require.EqualValues(t, 2, l.size)
-	l.size = 10
+	require.EqualValues(t, 2, l.Size)
+	l.Size = 10
 	require.Equal(t, GuardDownRate, l.step(10, 10).Guard)
-	require.EqualValues(t, 3, l.size)
+	require.EqualValues(t, 3, l.Size)
 	cfg.Reachable = false
-	require.NoError(t, l.p.Update(cfg))
-	l.size = 10
+	require.NoError(t, l.Policy.Update(cfg))
+	l.Size = 10
 	l.step(10, 10)
-	require.EqualValues(t, 1, l.size)
+	require.EqualValues(t, 1, l.Size)
 }
 
 // The size is the largest demanded within the delay; at its end the demand leaves.
@@ -112,14 +96,14 @@ func TestDelay(t *testing.T) {
 	}
 	for range 5 {
 		l.step(10, 10)
-		require.EqualValues(t, 5, l.size)
+		require.EqualValues(t, 5, l.Size)
 	}
 	for range 4 {
 		l.step(10, 10)
-		require.EqualValues(t, 2, l.size)
+		require.EqualValues(t, 2, l.Size)
 	}
 	l.step(10, 10)
-	require.EqualValues(t, 1, l.size)
+	require.EqualValues(t, 1, l.Size)
 }
 
 // A demand that is made again is held from then on. What is not reachable waits for nothing.
@@ -131,28 +115,28 @@ func TestDelayAgain(t *testing.T) {
 		at         model.Duration
 		load, want float64
 	}{{0, 50, 5}, {10, 50, 5}, {20, 10, 5}, {29, 10, 5}, {30, 10, 1}, {30, 50, 5}} {
-		l.now = model.Time(c.at * model.Second)
+		l.Now = model.Time(c.at * model.Second)
 		l.step(c.load, c.load)
-		require.EqualValues(t, c.want, l.size, "%v", c)
+		require.EqualValues(t, c.want, l.Size, "%v", c)
 	}
-	require.Equal(t, model.Never, l.p.Plan(l.now).Wake)
+	require.Equal(t, model.Never, l.Policy.Plan(l.Now).Wake)
 	cfg.Reachable = false
-	require.NoError(t, l.p.Update(cfg))
+	require.NoError(t, l.Policy.Update(cfg))
 	l.step(10, 10)
-	require.EqualValues(t, 1, l.size)
+	require.EqualValues(t, 1, l.Size)
 }
 
 func TestBounds(t *testing.T) {
 	cfg := config()
 	cfg.Min, cfg.Max, cfg.Activation, cfg.PanicThreshold = 2, 6, 3, 1000
 	l := newLoop(t, cfg, 4)
-	l.p.Restore(0, false, 0)
+	l.Policy.Restore(0, false, 0)
 	require.Equal(t, autoscale.GuardMax, l.step(90, 90).Guard)
-	require.EqualValues(t, 6, l.size)
+	require.EqualValues(t, 6, l.Size)
 	l.step(1, 1)
-	require.EqualValues(t, 3, l.size)
+	require.EqualValues(t, 3, l.Size)
 	require.Equal(t, autoscale.GuardMin, l.step(0, 0).Guard)
-	require.EqualValues(t, 2, l.size)
+	require.EqualValues(t, 2, l.Size)
 }
 
 // The last replica stays for the grace.
@@ -161,13 +145,13 @@ func TestToZero(t *testing.T) {
 	l.step(1, 1)
 	for range 15 {
 		require.Equal(t, GuardGrace, l.step(0, 0).Guard)
-		require.EqualValues(t, 1, l.size)
+		require.EqualValues(t, 1, l.Size)
 	}
 	l.step(0, 0)
-	require.Zero(t, l.size)
+	require.Zero(t, l.Size)
 	require.False(t, l.step(0, 0).Proposed())
 	l.step(1, 1)
-	require.EqualValues(t, 1, l.size)
+	require.EqualValues(t, 1, l.Size)
 }
 
 func TestBurst(t *testing.T) {
@@ -176,7 +160,7 @@ func TestBurst(t *testing.T) {
 		cfg.BurstCapacity = c.capacity
 		l := newLoop(t, cfg, 3)
 		l.step(30, c.load)
-		require.Equal(t, want, l.p.Last().Burst)
+		require.Equal(t, want, l.Policy.Last().Burst)
 	}
 }
 
@@ -185,25 +169,25 @@ func TestNoMetric(t *testing.T) {
 	l := newLoop(t, config(), 3)
 	require.Equal(t, autoscale.GuardNoMetric, l.step(math.NaN(), 50).Guard)
 	require.Equal(t, autoscale.GuardNoMetric, l.step(50, math.NaN()).Guard)
-	require.False(t, l.p.Last().Valid)
+	require.False(t, l.Policy.Last().Valid)
 	l.step(30, 30)
-	require.True(t, l.p.Last().Valid)
-	at := l.now.Add(-l.p.cfg.Interval)
-	require.NotEqual(t, autoscale.GuardNoMetric, l.p.Plan(at.Add(10 * model.Second)).Decisions[0].Guard)
-	require.Empty(t, l.p.Plan(at.Add(10*model.Second+1)).Decisions)
-	require.Equal(t, autoscale.GuardNoMetric, l.p.Plan(at.Add(12 * model.Second)).Decisions[0].Guard)
+	require.True(t, l.Policy.Last().Valid)
+	at := l.Now.Add(-l.Policy.cfg.Interval)
+	require.NotEqual(t, autoscale.GuardNoMetric, l.Policy.Plan(at.Add(10 * model.Second)).Decisions[0].Guard)
+	require.Empty(t, l.Policy.Plan(at.Add(10*model.Second+1)).Decisions)
+	require.Equal(t, autoscale.GuardNoMetric, l.Policy.Plan(at.Add(12 * model.Second)).Decisions[0].Guard)
 }
 
 func TestInFlight(t *testing.T) {
 	l := newLoop(t, config(), 1)
-	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactSize, N: 1}, {Kind: autoscale.FactCount, State: autoscale.Ready, N: 1},
+	l.Policy.Observe(0, []autoscale.Fact{{Kind: autoscale.FactSize, N: 1}, {Kind: autoscale.FactCount, State: autoscale.Ready, N: 1},
 		{Kind: autoscale.FactSample, Metric: Stable, Value: 50}, {Kind: autoscale.FactSample, Metric: Panic, Value: 50}})
-	require.Len(t, l.p.Plan(0).Proposals, 1)
-	plan := l.p.Plan(model.Time(2 * model.Second))
+	require.Len(t, l.Policy.Plan(0).Proposals, 1)
+	plan := l.Policy.Plan(model.Time(2 * model.Second))
 	require.Empty(t, plan.Proposals)
 	require.Equal(t, autoscale.GuardInFlight, plan.Decisions[0].Guard)
-	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected}})
-	require.Len(t, l.p.Plan(model.Time(4*model.Second)).Proposals, 1)
+	l.Policy.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected}})
+	require.Len(t, l.Policy.Plan(model.Time(4*model.Second)).Proposals, 1)
 }
 
 // A panic that is restored goes on from now, one that runs keeps its beginning.
@@ -211,33 +195,33 @@ func TestRestore(t *testing.T) {
 	cfg := config()
 	cfg.Interval, cfg.StableWindow, cfg.MaxAge = 10*model.Second, 20*model.Second, model.Forever
 	l := newLoop(t, cfg, 3)
-	l.p.Restore(0, true, 3)
+	l.Policy.Restore(0, true, 3)
 	for _, want := range []bool{true, true, true, false} { // 0, 10, 20, 30 s
-		l.p.Restore(l.now, l.p.panicAt != model.Never, 3)
+		l.Policy.Restore(l.Now, l.Policy.panicAt != model.Never, 3)
 		l.step(30, 30)
-		require.Equal(t, want, l.p.Last().Panicking)
+		require.Equal(t, want, l.Policy.Last().Panicking)
 	}
 	l.step(math.NaN(), 30)
-	require.False(t, l.p.Last().Panicking)
-	l.p.Restore(l.now, true, 3)
+	require.False(t, l.Policy.Last().Panicking)
+	l.Policy.Restore(l.Now, true, 3)
 	l.step(math.NaN(), 30)
-	require.True(t, l.p.Last().Panicking)
-	require.False(t, l.p.Last().Valid)
+	require.True(t, l.Policy.Last().Panicking)
+	require.False(t, l.Policy.Last().Valid)
 }
 
 // Only ready replicas count, and only the result of what is in flight.
 func TestObserves(t *testing.T) {
 	l := newLoop(t, config(), 2)
-	l.p.Restore(0, false, 0)
-	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactCount, State: autoscale.Ready, N: 2}, {Kind: autoscale.FactCount, State: autoscale.Starting, N: 50},
+	l.Policy.Restore(0, false, 0)
+	l.Policy.Observe(0, []autoscale.Fact{{Kind: autoscale.FactCount, State: autoscale.Ready, N: 2}, {Kind: autoscale.FactCount, State: autoscale.Starting, N: 50},
 		{Kind: autoscale.FactSize, State: autoscale.Ready, N: 2}, {Kind: autoscale.FactResult, Outcome: autoscale.Accepted, N: 9},
 		{Kind: autoscale.FactSample, Metric: Stable, Value: 30}, {Kind: autoscale.FactSample, Metric: Panic, Value: 30}, {Kind: autoscale.FactSample, Metric: 2, Value: 900}})
-	require.EqualValues(t, 3, l.p.Plan(0).Proposals[0].N)
-	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted, N: 9}})
-	require.EqualValues(t, []int64{2, 2}, []int64{l.p.ready, l.p.size})
-	l.p.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected, N: 9}})
-	require.EqualValues(t, 2, l.p.size)
-	require.Zero(t, l.p.flying)
+	require.EqualValues(t, 3, l.Policy.Plan(0).Proposals[0].N)
+	l.Policy.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 9, Outcome: autoscale.Accepted, N: 9}})
+	require.EqualValues(t, []int64{2, 2}, []int64{l.Policy.ready, l.Policy.size})
+	l.Policy.Observe(0, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Rejected, N: 9}})
+	require.EqualValues(t, 2, l.Policy.size)
+	require.Zero(t, l.Policy.flying)
 }
 
 // A guard is named only where it takes something away.
@@ -250,7 +234,7 @@ func TestGuardsAtTheirEdge(t *testing.T) {
 		guard autoscale.Guard
 	}{{4, 20, ""}, {4, 19, ""}, {4, 10, GuardDownRate}, {2, 40, ""}, {3, 41, autoscale.GuardMax}, {1, 20, ""}, {1, 30, GuardUpRate}, {3, 0, autoscale.GuardMin}} {
 		l := newLoop(t, cfg, c.size)
-		l.p.Restore(0, false, 0)
+		l.Policy.Restore(0, false, 0)
 		require.Equal(t, c.guard, l.step(c.load, c.load).Guard, "%+v", c)
 	}
 }
@@ -312,17 +296,17 @@ func TestAgainstNaive(t *testing.T) {
 		cfg.DownDelay = model.Duration(2*rapid.IntRange(0, 10).Draw(t, "delay")) * model.Second
 		cfg.ZeroGrace, cfg.Activation = 0, 0
 		l := newLoop(t, cfg, rapid.Int64Range(0, 10).Draw(t, "size"))
-		l.p.Restore(0, false, 0)
+		l.Policy.Restore(0, false, 0)
 		n := &naive{cfg: cfg}
 		for range rapid.IntRange(1, 80).Draw(t, "evaluations") {
 			stable := rapid.SampledFrom([]float64{0, 5, 10, 11, 30, 100, 400}).Draw(t, "stable")
 			panicking := rapid.SampledFrom([]float64{0, 5, 20, 20.5, 40, 200, 400}).Draw(t, "panic")
-			before := l.size
-			want := n.evaluate(l.now, before, stable, panicking)
+			before := l.Size
+			want := n.evaluate(l.Now, before, stable, panicking)
 			d := l.step(stable, panicking)
-			require.Equal(t, want, l.size)
+			require.Equal(t, want, l.Size)
 			if d.Rule == RulePanic {
-				require.GreaterOrEqual(t, l.size, min(before, l.p.maxPanic))
+				require.GreaterOrEqual(t, l.Size, min(before, l.Policy.maxPanic))
 			}
 		}
 	})
@@ -336,12 +320,10 @@ func TestAllocations(t *testing.T) {
 	i := 0
 	one := func() {
 		for j := range facts {
-			facts[j].At, facts[j].Value = l.now, float64(10*(i*7919%13))
+			facts[j].At, facts[j].Value = l.Now, float64(10*(i*7919%13))
 		}
 		i++
-		l.p.Observe(l.now, facts)
-		l.p.Plan(l.now)
-		l.now = l.now.Add(2 * model.Second)
+		l.Evaluate(facts)
 	}
 	for range 500 {
 		one()
@@ -356,14 +338,9 @@ func BenchmarkDecision(b *testing.B) {
 	b.ReportAllocs()
 	for i := range b.N {
 		for j := range 2 {
-			facts[j].At, facts[j].Value = l.now, float64(i>>6%10*10)
+			facts[j].At, facts[j].Value = l.Now, float64(i>>6%10*10)
 		}
-		facts[2].N = l.size
-		l.p.Observe(l.now, facts)
-		for _, x := range l.p.Plan(l.now).Proposals {
-			l.size = x.N
-			l.p.Observe(l.now, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}})
-		}
-		l.now = l.now.Add(2 * model.Second)
+		facts[2].N = l.Size
+		l.Evaluate(facts)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"orrery/autoscale"
+	"orrery/autoscale/internal/policytest"
 	"orrery/scheduler/model"
 )
 
@@ -17,43 +18,24 @@ func config() Config {
 }
 
 // loop drives a policy with a size that follows its proposals.
-type loop struct {
-	t       require.TestingT
-	p       *Policy
-	now     model.Time
-	nodes   int64
-	verdict autoscale.Outcome
-}
+type loop struct{ policytest.Loop[*Policy] }
 
 func newLoop(t require.TestingT, cfg Config, nodes int64) *loop {
 	p, err := New(cfg)
 	require.NoError(t, err)
-	l := &loop{t: t, p: p, nodes: nodes, verdict: autoscale.Accepted}
-	l.tell(autoscale.Fact{Kind: autoscale.FactSize, N: nodes})
+	l := &loop{policytest.New(t, p, cfg.Interval, nodes)}
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSize, N: nodes})
 	return l
 }
 
-func (l *loop) tell(f ...autoscale.Fact) { l.p.Observe(l.now, f) }
-
 // step gives the next evaluation its sample, nil for none, and answers what it decided.
 func (l *loop) step(metric *float64) autoscale.Decision {
-	f := autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: l.now, Missing: metric == nil}
+	f := autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: l.Now, Missing: metric == nil}
 	if metric != nil {
 		f.Value = *metric
 	}
-	l.tell(f)
-	plan := l.p.Plan(l.now)
-	require.Len(l.t, plan.Decisions, 1)
-	require.Equal(l.t, l.now.Add(l.p.cfg.Interval), plan.Wake)
-	d := plan.Decisions[0]
-	require.Equal(l.t, d.Proposed(), len(plan.Proposals) == 1)
-	if d.Proposed() && l.verdict != 0 {
-		if l.verdict == autoscale.Accepted {
-			l.nodes += d.Would.N
-		}
-		l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: d.Would.Seq, Outcome: l.verdict, N: d.Would.N})
-	}
-	l.now = l.now.Add(l.p.cfg.Interval)
+	d := l.Step(f)
+	require.Equal(l.T, l.Now, l.Last.Wake)
 	return d
 }
 
@@ -79,7 +61,7 @@ const (
 func TestStep(t *testing.T) {
 	l := newLoop(t, config(), 2)
 	require.Equal(t, []autoscale.Guard{wait, wait, ok, cool, cool, ok, cool, cool, ok}, l.steps(9, value(0.9)))
-	require.EqualValues(t, 5, l.nodes)
+	require.EqualValues(t, 5, l.Size)
 }
 
 func TestEqualToTargetIsNeither(t *testing.T) {
@@ -94,15 +76,15 @@ func TestEqualToTargetIsNeither(t *testing.T) {
 
 func TestBackOffAfterThreeRejections(t *testing.T) {
 	l := newLoop(t, config(), 2)
-	l.verdict = autoscale.Rejected
+	l.Answer = autoscale.Rejected
 	require.Equal(t, []autoscale.Guard{wait, wait, ok, ok, ok, back, back, back, back, back, ok, ok, ok, back}, l.steps(14, value(0.9)))
-	require.Equal(t, Counters{Rejections: 6, BackOffs: 2}, l.p.Counters())
-	require.EqualValues(t, 2, l.nodes)
+	require.Equal(t, Counters{Rejections: 6, BackOffs: 2}, l.Policy.Counters())
+	require.EqualValues(t, 2, l.Size)
 }
 
 func TestRejectionsInARowOnly(t *testing.T) {
 	l := newLoop(t, config(), 2)
-	l.verdict = autoscale.Rejected
+	l.Answer = autoscale.Rejected
 	l.steps(4, value(0.9))
 	l.step(value(0.8))
 	require.Equal(t, []autoscale.Guard{wait, wait, ok, ok, ok, back}, l.steps(6, value(0.9)))
@@ -113,28 +95,28 @@ func TestNeverBlind(t *testing.T) {
 	l.steps(2, value(0.9))
 	for i := range 4 {
 		require.Equal(t, autoscale.GuardNoMetric, l.step(nil).Guard)
-		require.Equal(t, i >= 2, l.p.Alerting())
+		require.Equal(t, i >= 2, l.Policy.Alerting())
 	}
-	require.Equal(t, Counters{QueryFailures: 4, Blind: 2}, l.p.Counters())
+	require.Equal(t, Counters{QueryFailures: 4, Blind: 2}, l.Policy.Counters())
 	require.Equal(t, []autoscale.Guard{wait, wait, ok}, l.steps(3, value(0.9)))
 }
 
 // A sample that is older than two minutes is none.
 func TestStaleSample(t *testing.T) {
 	l := newLoop(t, config(), 4)
-	l.tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: 0, Value: 0.9})
-	require.Equal(t, wait, l.p.Plan(0).Decisions[0].Guard)
-	require.Empty(t, l.p.Plan(model.Time(59*model.Second)).Decisions)
-	require.Equal(t, wait, l.p.Plan(model.Time(model.Minute)).Decisions[0].Guard)
-	require.Equal(t, ok, l.p.Plan(model.Time(2 * model.Minute)).Decisions[0].Guard)
-	require.Equal(t, autoscale.GuardNoMetric, l.p.Plan(model.Time(3 * model.Minute)).Decisions[0].Guard)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: 0, Value: 0.9})
+	require.Equal(t, wait, l.Policy.Plan(0).Decisions[0].Guard)
+	require.Empty(t, l.Policy.Plan(model.Time(59*model.Second)).Decisions)
+	require.Equal(t, wait, l.Policy.Plan(model.Time(model.Minute)).Decisions[0].Guard)
+	require.Equal(t, ok, l.Policy.Plan(model.Time(2 * model.Minute)).Decisions[0].Guard)
+	require.Equal(t, autoscale.GuardNoMetric, l.Policy.Plan(model.Time(3 * model.Minute)).Decisions[0].Guard)
 }
 
 func TestQuotaIsNoEvent(t *testing.T) {
 	l := newLoop(t, config(), 2)
-	l.tell(autoscale.Fact{Kind: autoscale.FactLimit, N: 0})
+	l.Tell(autoscale.Fact{Kind: autoscale.FactLimit, N: 0})
 	require.Equal(t, []autoscale.Guard{wait, wait, autoscale.GuardQuota, autoscale.GuardQuota}, l.steps(4, value(0.9)))
-	l.tell(autoscale.Fact{Kind: autoscale.FactLimit, N: 1})
+	l.Tell(autoscale.Fact{Kind: autoscale.FactLimit, N: 1})
 	require.Equal(t, ok, l.step(value(0.9)).Guard)
 }
 
@@ -148,58 +130,58 @@ func TestBounds(t *testing.T) {
 // Preemption withdraws what is in flight; on resume all begins anew but for the cooldown.
 func TestSuspendedAndResumed(t *testing.T) {
 	l := newLoop(t, config(), 3)
-	l.verdict = 0 // no answer yet
+	l.Answer = 0 // no answer yet
 	require.Equal(t, []autoscale.Guard{wait, wait, ok, autoscale.GuardInFlight}, l.steps(4, value(0.9)))
-	l.tell(autoscale.Fact{Kind: autoscale.FactSuspended}, autoscale.Fact{Kind: autoscale.FactSuspended})
-	plan := l.p.Plan(l.now)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSuspended}, autoscale.Fact{Kind: autoscale.FactSuspended})
+	plan := l.Policy.Plan(l.Now)
 	require.Equal(t, []autoscale.Proposal{{Verb: autoscale.Cancel, Seq: 1, Entity: autoscale.Whole}}, plan.Proposals)
 	require.Equal(t, RuleCancel, plan.Decisions[0].Rule)
 	require.Equal(t, autoscale.GuardSuspended, plan.Decisions[1].Guard)
-	l.now = l.now.Add(model.Minute)
+	l.Now = l.Now.Add(model.Minute)
 	require.Equal(t, []autoscale.Guard{autoscale.GuardSuspended}, l.steps(1, value(0.9)))
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 1}, autoscale.Fact{Kind: autoscale.FactResumed, N: 2})
-	l.nodes, l.verdict = 2, autoscale.Accepted
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 1}, autoscale.Fact{Kind: autoscale.FactResumed, N: 2})
+	l.Size, l.Answer = 2, autoscale.Accepted
 	require.Equal(t, []autoscale.Guard{wait, wait, cool, ok}, l.steps(4, value(0.9)))
-	require.EqualValues(t, 3, l.nodes)
+	require.EqualValues(t, 3, l.Size)
 }
 
 // A reclaim may pass below the minimum: replacements are proposed at once, from home.
 func TestReclaimedBelowMin(t *testing.T) {
 	l := newLoop(t, config(), 3)
-	l.tell(autoscale.Fact{Kind: autoscale.FactReclaimed, N: 2})
-	l.nodes = 1
+	l.Tell(autoscale.Fact{Kind: autoscale.FactReclaimed, N: 2})
+	l.Size = 1
 	d := l.step(value(0.6))
 	require.Equal(t, RuleReplace, d.Rule)
 	require.Equal(t, autoscale.Proposal{Verb: autoscale.Scale, Seq: 1, N: 1, Entity: autoscale.Whole, Home: true}, d.Would)
-	require.EqualValues(t, 2, l.nodes)
-	require.EqualValues(t, 1, l.p.Counters().BelowMin)
+	require.EqualValues(t, 2, l.Size)
+	require.EqualValues(t, 1, l.Policy.Counters().BelowMin)
 }
 
 // A grant may be smaller than what was proposed, or nothing.
 func TestPartialGrant(t *testing.T) {
 	l := newLoop(t, config(), 4)
-	l.tell(autoscale.Fact{Kind: autoscale.FactReclaimed, N: 4})
-	seq := l.p.Plan(0).Proposals[0]
+	l.Tell(autoscale.Fact{Kind: autoscale.FactReclaimed, N: 4})
+	seq := l.Policy.Plan(0).Proposals[0]
 	require.EqualValues(t, 2, seq.N)
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 1})
-	require.EqualValues(t, 1, l.p.nodes)
-	l.tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: model.Time(model.Minute), Value: 0.6})
-	require.EqualValues(t, 1, l.p.Plan(model.Time(model.Minute)).Proposals[0].N)
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 2, Outcome: autoscale.Accepted})
-	require.EqualValues(t, 1, l.p.nodes)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Accepted, N: 1})
+	require.EqualValues(t, 1, l.Policy.nodes)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: autoscale.Whole, At: model.Time(model.Minute), Value: 0.6})
+	require.EqualValues(t, 1, l.Policy.Plan(model.Time(model.Minute)).Proposals[0].N)
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 2, Outcome: autoscale.Accepted})
+	require.EqualValues(t, 1, l.Policy.nodes)
 }
 
 // Only the result of what is in flight counts.
 func TestOtherResults(t *testing.T) {
 	l := newLoop(t, config(), 2)
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 0, Outcome: autoscale.Rejected})
-	l.verdict = 0
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 0, Outcome: autoscale.Rejected})
+	l.Answer = 0
 	l.steps(3, value(0.9))
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 7, Outcome: autoscale.Rejected})
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 7, Outcome: autoscale.Rejected})
 	require.Equal(t, autoscale.GuardInFlight, l.step(value(0.9)).Guard)
-	l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Errored})
+	l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: 1, Outcome: autoscale.Errored})
 	require.Equal(t, ok, l.step(value(0.9)).Guard)
-	require.Equal(t, Counters{}, l.p.Counters())
+	require.Equal(t, Counters{}, l.Policy.Counters())
 }
 
 func TestOscillation(t *testing.T) {
@@ -209,7 +191,7 @@ func TestOscillation(t *testing.T) {
 	for i := range 8 {
 		metric := value(map[bool]float64{true: 0.9, false: 0.1}[i%2 == 0])
 		l.steps(2, metric) // one sample is no window
-		require.Equal(t, int64(max(0, i-5)), l.p.Counters().Oscillations, "change %d", i)
+		require.Equal(t, int64(max(0, i-5)), l.Policy.Counters().Oscillations, "change %d", i)
 	}
 }
 
@@ -220,21 +202,21 @@ func TestLeaving(t *testing.T) {
 		cfg.Leaving, cfg.Aggregation = Leaving(by), Mean
 		l := newLoop(t, cfg, 3)
 		for i, e := range []autoscale.Entity{4, 9, 7} {
-			l.tell(autoscale.Fact{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready, At: model.Time(min(i, 1))})
+			l.Tell(autoscale.Fact{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready, At: model.Time(min(i, 1))})
 		}
 		var d autoscale.Decision
 		for range 6 {
 			for i, e := range []autoscale.Entity{4, 9, 7} {
-				l.tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: e, Value: 0.1 * float64(i+1), At: l.now})
+				l.Tell(autoscale.Fact{Kind: autoscale.FactSample, Entity: e, Value: 0.1 * float64(i+1), At: l.Now})
 			}
-			plan := l.p.Plan(l.now)
+			plan := l.Policy.Plan(l.Now)
 			d = plan.Decisions[0]
-			l.now = l.now.Add(model.Minute)
+			l.Now = l.Now.Add(model.Minute)
 		}
 		require.Equal(t, autoscale.Drain, d.Would.Verb)
 		require.Equal(t, want, d.Would.Entity)
-		l.tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: d.Would.Seq, Outcome: autoscale.Accepted})
-		require.EqualValues(t, 2, l.p.nodes)
+		l.Tell(autoscale.Fact{Kind: autoscale.FactResult, Seq: d.Would.Seq, Outcome: autoscale.Accepted})
+		require.EqualValues(t, 2, l.Policy.nodes)
 	}
 }
 
@@ -383,9 +365,9 @@ func TestAgainstNaive(t *testing.T) {
 			if rapid.IntRange(0, 19).Draw(t, "gap") == 0 {
 				metric = nil
 			}
-			l.verdict = rapid.SampledFrom([]autoscale.Outcome{autoscale.Accepted, autoscale.Rejected, autoscale.Rejected}).Draw(t, "verdict")
-			l.tell(autoscale.Fact{Kind: autoscale.FactLimit, N: headroom})
-			before := l.nodes
+			l.Answer = rapid.SampledFrom([]autoscale.Outcome{autoscale.Accepted, autoscale.Rejected, autoscale.Rejected}).Draw(t, "verdict")
+			l.Tell(autoscale.Fact{Kind: autoscale.FactLimit, N: headroom})
+			before := l.Size
 			n.samples, n.missing = append(n.samples, level), append(n.missing, metric == nil)
 			step, guard := n.evaluate(before, headroom)
 			d := l.step(metric)
@@ -393,10 +375,10 @@ func TestAgainstNaive(t *testing.T) {
 			require.Equal(t, step != 0, d.Proposed())
 			if step != 0 {
 				require.Equal(t, step, d.Would.N)
-				n.answered(step, l.verdict == autoscale.Accepted)
+				n.answered(step, l.Answer == autoscale.Accepted)
 			}
-			require.GreaterOrEqual(t, l.nodes, cfg.Min)
-			require.LessOrEqual(t, l.nodes, cfg.Max)
+			require.GreaterOrEqual(t, l.Size, cfg.Min)
+			require.LessOrEqual(t, l.Size, cfg.Max)
 		}
 	})
 }
@@ -406,20 +388,14 @@ func TestAllocations(t *testing.T) {
 	l := newLoop(t, config(), 4)
 	facts := []autoscale.Fact{{Kind: autoscale.FactLimit, N: 3}}
 	for e := range autoscale.Entity(4) {
-		l.tell(autoscale.Fact{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready})
+		l.Tell(autoscale.Fact{Kind: autoscale.FactEntity, Entity: e, State: autoscale.Ready})
 		facts = append(facts, autoscale.Fact{Kind: autoscale.FactSample, Entity: e})
 	}
 	one := func() {
 		for i := 1; i < len(facts); i++ {
-			facts[i].At, facts[i].Value = l.now, map[bool]float64{true: 0.9, false: 0.1}[l.now/model.Time(20*model.Minute)%2 == 0]
+			facts[i].At, facts[i].Value = l.Now, map[bool]float64{true: 0.9, false: 0.1}[l.Now/model.Time(20*model.Minute)%2 == 0]
 		}
-		l.tell(facts...)
-		for _, x := range l.p.Plan(l.now).Proposals {
-			facts[0] = autoscale.Fact{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}
-			l.tell(facts[:1]...)
-			facts[0] = autoscale.Fact{Kind: autoscale.FactLimit, N: 3}
-		}
-		l.now = l.now.Add(model.Minute)
+		l.Evaluate(facts)
 	}
 	for range 50 {
 		one()
@@ -448,11 +424,7 @@ func BenchmarkDecision(b *testing.B) {
 	facts := []autoscale.Fact{{Kind: autoscale.FactSample, Entity: autoscale.Whole}}
 	b.ReportAllocs()
 	for i := range b.N {
-		facts[0].At, facts[0].Value = l.now, float64(i>>9%10)/10
-		l.p.Observe(l.now, facts)
-		for _, x := range l.p.Plan(l.now).Proposals {
-			l.p.Observe(l.now, []autoscale.Fact{{Kind: autoscale.FactResult, Seq: x.Seq, Outcome: autoscale.Accepted, N: x.N}})
-		}
-		l.now = l.now.Add(model.Second)
+		facts[0].At, facts[0].Value = l.Now, float64(i>>9%10)/10
+		l.Evaluate(facts)
 	}
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"orrery/reports"
+	"orrery/reports/compare"
+	"orrery/reports/page"
 	"orrery/scheduler/model"
 )
 
@@ -104,21 +105,21 @@ func (v *compareVerb) run(cmd *cobra.Command, args []string) error {
 	case len(args) > 2:
 		return v.several(cmd.Context(), args)
 	}
-	if err := mayHold("--out", v.out, reports.FileHTML, v.force); err != nil {
+	if err := mayHold("--out", v.out, page.FileHTML, v.force); err != nil {
 		return err
 	}
-	c, err := reports.Compare(args[0], args[1])
+	c, err := compare.Runs(args[0], args[1])
 	if err != nil {
 		return readError(err)
 	}
-	if c.Windows, err = v.byWindows(cmd.Context(), []*reports.Comparison{c}); err != nil {
+	if c.Windows, err = v.byWindows(cmd.Context(), []*compare.Comparison{c}); err != nil {
 		return err
 	}
 	if err := v.draw(c); err != nil {
 		return readError(err)
 	}
 	if c.Unranked != "" {
-		v.m.say("orrery: %s: %s", reports.NotRanked, c.Unranked)
+		v.m.say("orrery: %s: %s", compare.NotRanked, c.Unranked)
 	}
 	if c.BeginsIdle != "" {
 		v.m.say("orrery: %s", c.BeginsIdle)
@@ -172,19 +173,19 @@ func (v *compareVerb) check(given func(flag string) bool, args []string) error {
 }
 
 // draw writes the page and its figures when they are asked for.
-func (v *compareVerb) draw(c *reports.Comparison) error {
+func (v *compareVerb) draw(c *compare.Comparison) error {
 	if v.out == "" {
 		return nil
 	}
-	if err := reports.WriteComparison(v.out, c, v.m.made()); err != nil {
+	if err := compare.Write(v.out, c, v.m.made()); err != nil {
 		return err
 	}
-	v.m.say("orrery: the page is %s", filepath.Join(v.out, reports.FileHTML))
+	v.m.say("orrery: the page is %s", filepath.Join(v.out, page.FileHTML))
 	return nil
 }
 
 func (v *compareVerb) withSchedule(dir string) error {
-	c, err := reports.CompareSchedule(dir, v.schedule)
+	c, err := compare.Schedule(dir, v.schedule)
 	if err != nil {
 		return readError(err)
 	}

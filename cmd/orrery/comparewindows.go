@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"orrery/reports"
+	"orrery/reports/compare"
 	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/paired"
@@ -29,7 +29,7 @@ func sideOf(dir string) (paired.Side, error) {
 
 // byWindows compares runs of one trace with the first of them, by windows of
 // submission, with the noise where it is to be measured.
-func (v *compareVerb) byWindows(ctx context.Context, list []*reports.Comparison) (*paired.Result, error) {
+func (v *compareVerb) byWindows(ctx context.Context, list []*compare.Comparison) (*paired.Result, error) {
 	var sides []paired.Side
 	for i, c := range list {
 		if i == 0 {
@@ -66,9 +66,9 @@ func (v *compareVerb) byWindows(ctx context.Context, list []*reports.Comparison)
 
 // several compares any number of runs with the first.
 func (v *compareVerb) several(ctx context.Context, dirs []string) error {
-	var list []*reports.Comparison
+	var list []*compare.Comparison
 	for _, dir := range dirs[1:] {
-		c, err := reports.Compare(dirs[0], dir) // also refuses runs of different traces
+		c, err := compare.Runs(dirs[0], dir) // also refuses runs of different traces
 		if err != nil {
 			return readError(err)
 		}
@@ -80,7 +80,7 @@ func (v *compareVerb) several(ctx context.Context, dirs []string) error {
 	}
 	said := map[string]bool{}
 	for _, c := range list {
-		for _, side := range []reports.Side{c.A, c.B} {
+		for _, side := range []compare.Side{c.A, c.B} {
 			if side.Verdict == metric.Overloaded && !said[side.Dir] {
 				said[side.Dir] = true
 				v.m.say("orrery: %s is overloaded: its waits say how long the log is, and it has no rank", side.Dir)
@@ -95,7 +95,7 @@ func (v *compareVerb) several(ctx context.Context, dirs []string) error {
 
 // windowTable prints a comparison by windows with what it rests on.
 func (v *compareVerb) windowTable(r *paired.Result) error {
-	t := reports.WindowTable(r)
+	t := compare.WindowTable(r)
 	if !slices.ContainsFunc(r.Rows, func(row paired.Row) bool { return row.Run != r.Rows[0].Run }) {
 		t.Optional("run")
 	}
@@ -115,7 +115,7 @@ func (v *compareVerb) windowTable(r *paired.Result) error {
 
 // about says what the intervals hold for.
 func (v *compareVerb) about(r *paired.Result) string {
-	says := reports.AboutWindows(r)
+	says := compare.AboutWindows(r)
 	if r.Measured() {
 		return fmt.Sprintf("%s Arrivals were jittered by up to %s, with %s.", says, v.noise.by, v.noise.seeding())
 	}
@@ -124,10 +124,10 @@ func (v *compareVerb) about(r *paired.Result) string {
 
 // metricTable prints the metrics of two runs: to people those of the whole run that
 // moved, unless all are asked for.
-func (v *compareVerb) metricTable(c *reports.Comparison) error {
+func (v *compareVerb) metricTable(c *compare.Comparison) error {
 	shown := *c
 	if v.print.format == string(table.Text) && !v.all {
-		shown.Metrics = slices.DeleteFunc(slices.Clone(c.Metrics), func(d reports.MetricDiff) bool {
+		shown.Metrics = slices.DeleteFunc(slices.Clone(c.Metrics), func(d compare.MetricDiff) bool {
 			return d.Window != metric.All || d.Diff == nil || *d.Diff == 0
 		})
 	}

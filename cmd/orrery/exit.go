@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"orrery/reports"
+	"orrery/reports/compare"
 	"orrery/sim"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -75,7 +75,7 @@ func exitCode(err error) int {
 	var (
 		coded      *codedError
 		usage      *plan.UsageError
-		different  *reports.MismatchError
+		different  *compare.MismatchError
 		data       *traces.DataError
 		result     *record.DataError
 		infeasible *sim.InfeasibleError

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/reports"
+	"orrery/reports/compare"
 	"orrery/sim"
 	"orrery/sim/plan"
 	"orrery/sim/record"
@@ -21,7 +21,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 	for want, errs := range map[int][]error{
 		exitOK:     {nil},
 		exitFailed: {errors.New("disk full"), &fs.PathError{Op: "open", Path: "x", Err: fs.ErrPermission}},
-		exitUsage:  {usagef("no"), &plan.UsageError{Text: "no"}, &reports.MismatchError{}},
+		exitUsage:  {usagef("no"), &plan.UsageError{Text: "no"}, &compare.MismatchError{}},
 		exitInput: {input(fs.ErrNotExist), &traces.DataError{}, &traces.CorruptError{}, &record.DataError{},
 			&sim.InfeasibleError{}, readError(&fs.PathError{Op: "open", Path: "x", Err: fs.ErrNotExist})},
 		exitMismatch:    {&codedError{exitMismatch, errors.New("they differ")}},

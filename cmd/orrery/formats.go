@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"orrery/cmd/orrery/internal/tunedir"
-	"orrery/reports"
+	"orrery/reports/study"
 	"orrery/sim/experiment"
 	"orrery/sim/gate"
 	"orrery/sim/metric"
@@ -78,7 +78,7 @@ var (
 	tuneFormat = &fileFormat{"tune settings", "schema of settings.json", versionIn(tunedir.Schema), versionIn(tunedir.Schema), map[int]string{
 		2: "several logs, windows of one replay, bounds on the whole log",
 	}}
-	pageFormat = &fileFormat{"study report", "schema of report.json", reports.StudySchema, 1, nil}
+	pageFormat = &fileFormat{"study report", "schema of report.json", study.Schema, 1, nil}
 )
 
 // allFormats are those that the program reads again, for help and tests.

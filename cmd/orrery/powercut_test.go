@@ -32,7 +32,7 @@ func TestPowerCut(t *testing.T) {
 		{"replay", []string{"replay", log, "--out", "run", "--facts", "--quiet", "--force"}, "run/run.json", whole("verify", "run")},
 		{"import", []string{"import", log, "--out", "x.trace", "--quiet", "--force"}, "x.trace", whole("trace", "validate", "x.trace")},
 		{"table", []string{"import", log, "--out", "x.parquet", "--quiet", "--force"}, "x.parquet", whole("trace", "validate", "x.parquet")},
-		{"transform", []string{"trace", "transform", log, "--out", "y.trace", "--step", "shake by=60s seed=1", "--quiet", "--force"}, "y.trace", whole("trace", "validate", "y.trace")},
+		{"transform", []string{"trace", "transform", log, "--out", "y.trace", "--step", "jitter by=60s seed=1", "--quiet", "--force"}, "y.trace", whole("trace", "validate", "y.trace")},
 		{"sweep", []string{"sweep", experiment, "--out", "study", "--workers", "1", "--lease", "300ms", "--quiet"}, "study/study.json", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/reports"
+	"orrery/reports/page"
+	"orrery/reports/study"
 	"orrery/reports/table"
 )
 
@@ -31,16 +33,16 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 		Example: `  orrery report run
   orrery report run --title "Before the change" -o json --force
   orrery report study/report.json --force`,
-		Annotations:       map[string]string{writesKey: "the report is " + reports.FileHTML + " in the directory that is drawn"},
+		Annotations:       map[string]string{writesKey: "the report is " + page.FileHTML + " in the directory that is drawn"},
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir, study := args[0], reports.StudyIn(args[0])
+			dir, study := args[0], study.In(args[0])
 			var err error
 			if study != "" {
 				dir = filepath.Dir(study)
 			}
-			if err := mayHold("", dir, reports.FileHTML, force); err != nil {
+			if err := mayHold("", dir, page.FileHTML, force); err != nil {
 				return err
 			}
 			if study != "" {
@@ -55,11 +57,11 @@ Exit codes: 0 drawn, 1 failed, 2 usage, 3 bad input (DIR is no run, or damaged).
 				return nil
 			}
 			t := table.New("file", "what")
-			t.Row(filepath.Join(dir, reports.FileHTML), "the report, for a browser")
+			t.Row(filepath.Join(dir, page.FileHTML), "the report, for a browser")
 			if study == "" {
 				t.Row(filepath.Join(dir, reports.FileMarkdown), "the same in short, as Markdown")
 			}
-			t.Row(filepath.Join(dir, reports.DirFigures), "its figures as SVG and PNG")
+			t.Row(filepath.Join(dir, page.DirFigures), "its figures as SVG and PNG")
 			return print.table(t)
 		},
 	}
@@ -78,18 +80,18 @@ func drawStudy(path, title string) error {
 			return err
 		}
 	}
-	s, err := reports.ReadStudy(path)
+	s, err := study.Read(path)
 	if err != nil {
 		return err
 	}
 	if title != "" {
 		s.Name = title
 	}
-	made, err := reports.ReadMade(filepath.Dir(path))
+	made, err := study.ReadMade(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	return reports.WriteStudy(filepath.Dir(path), s, made)
+	return study.Write(filepath.Dir(path), s, made)
 }
 
 // oneDirectory completes the first argument with directories.

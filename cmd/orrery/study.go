@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"orrery/cmd/orrery/internal/studypage"
-	"orrery/reports"
+	"orrery/reports/page"
+	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim"
 	"orrery/sim/experiment"
@@ -324,7 +325,7 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 		return err
 	}
 	if report {
-		if err := reports.WriteStudy(s.Dir(), studypage.Report(s.Dir(), p, rows, studyProfiles(s, p)), m.made()); err != nil {
+		if err := study.Write(s.Dir(), studypage.Report(s.Dir(), p, rows, studyProfiles(s, p)), m.made()); err != nil {
 			return fmt.Errorf("drawing the report: %w", err)
 		}
 	}
@@ -349,7 +350,7 @@ func (m *Main) studyTable(s *sweep.Study, p *experiment.Plan, print *printer, qu
 		m.say("%s of %d left out of the means: every point is overloaded there", table.Counted(rows[0].Aside, "scenario"), len(p.Scenarios))
 	}
 	if report && print.format == string(table.Text) {
-		fmt.Fprintf(m.Stdout, "\nreport: %s\n", filepath.Join(s.Dir(), reports.FileHTML))
+		fmt.Fprintf(m.Stdout, "\nreport: %s\n", filepath.Join(s.Dir(), page.FileHTML))
 	}
 	return nil
 }

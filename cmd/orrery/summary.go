@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"orrery/reports"
+	"orrery/reports/page"
 	"orrery/reports/plot"
 	"orrery/reports/table"
 	"orrery/sim"
@@ -216,7 +217,7 @@ func (s *summary) next(w io.Writer) {
 		fmt.Fprintf(w, "\nNothing was written. To keep the results: orrery replay%s --out run --report\n", log)
 	case s.report:
 		fmt.Fprintf(w, "\nReport: %s\nNext: orrery compare %s OTHER-RUN\n",
-			filepath.Join(s.dir, reports.FileHTML), quoted(s.dir))
+			filepath.Join(s.dir, page.FileHTML), quoted(s.dir))
 	default:
 		fmt.Fprintf(w, "\nResults: %s\nNext: orrery report %s\n", s.dir, quoted(s.dir))
 	}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"orrery/traces/synth"
+	"orrery/traces/synth/site"
 )
 
 // siteVerb holds the flags of synth site.
@@ -14,7 +14,7 @@ type siteVerb struct {
 
 func (m *Main) synthSiteCommand() *cobra.Command {
 	v := &siteVerb{synthVerb: synthVerb{m: m, model: modelSite}}
-	standard := synth.DefaultSite(1024)
+	standard := site.Default(1024)
 	cmd := &cobra.Command{
 		Use:   "site --out OUT",
 		Short: "Generate a month of a site with four vClusters",
@@ -52,9 +52,9 @@ func (v *siteVerb) run(cmd *cobra.Command, _ []string) error {
 	if err := v.checkOut(); err != nil {
 		return err
 	}
-	p := synth.DefaultSite(v.nodes)
+	p := site.Default(v.nodes)
 	p.Days, p.Load, p.Tenants = v.days, v.load, v.tenants
-	w, err := synth.Site(p, v.seed)
+	w, err := site.Generate(p, v.seed)
 	if err != nil {
 		return usagef("%w", err)
 	}

@@ -38,7 +38,7 @@ func (m *Main) traceTransformCommand() *cobra.Command {
   map        column=tenant from=a,b to=c, or take=account: other names
   load       to=0.8 by=interarrival (or users, runtime): offered load of the cluster
   stretch    by=2: all times, with what=arrivals those between submissions
-  shake      by=60s seed=1: small random moves of submissions
+  jitter     by=60s seed=1: small random moves of submissions
   resample   weeks=52 seed=1: other weeks of the same users, with feedback
   merge      with=other.trace: the jobs of other traces as well
   anonymise  other names for people, their work and services
@@ -52,7 +52,7 @@ are counted from the epoch of the trace, as trace head shows them.
 Exit codes: 0 written, 1 failed, 2 usage (a recipe that is wrong, and OUT among
 what is read), 3 bad input or steps that keep no job, 130 interrupted.`,
 		Example: `  orrery trace transform log.swf.gz --out days.trace --step "window length=2d"
-  orrery trace transform month.trace --out busy.trace --step "load to=0.9" --step "shake by=60s seed=7"
+  orrery trace transform month.trace --out busy.trace --step "load to=0.9" --step "jitter by=60s seed=7"
   orrery trace transform month.trace --out shared.trace --step anonymise`,
 		Args:              inAndOut,
 		ValidArgsFunction: oneFile,
@@ -133,6 +133,12 @@ func (v *transformVerb) read() (transform.Recipe, error) {
 	}
 	if len(recipe) == 0 {
 		return nil, usagef("no step: give --step \"window begin=1d length=7d\", for example, or --recipe FILE")
+	}
+	recipe, remarks := recipe.Renewed()
+	if !v.quiet {
+		for _, text := range remarks {
+			v.m.say("orrery: warning: %s", text)
+		}
 	}
 	return recipe, nil
 }

@@ -33,7 +33,7 @@ func only(t *testing.T, pattern string) string {
 }
 
 // TestSwappedTrace puts another trace in the place of that of a study: nothing is computed on
-// it, whether a window or a shake is made of it or not.
+// it, whether a window or a jitter is made of it or not.
 func TestSwappedTrace(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -17,7 +17,8 @@ import (
 
 	"orrery/cmd/orrery/internal/tunepage"
 	"orrery/profiles"
-	"orrery/reports"
+	"orrery/reports/page"
+	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/record"
 	"orrery/sim/search"
@@ -118,16 +119,17 @@ func (v *tuneVerb) flags(cmd *cobra.Command) {
 	f.Var(span(&o.Follow, o.Follow.String()), "follow", "how long the load goes on after the tuning windows, at most, until their jobs have left; those that have not count with their wait so far")
 	f.StringVar(&v.loads, "loads", "0.8,0.9,1,1.1", "loads `A,B,...` under which the gain is measured too, as parts of that of the log; none leaves them out")
 	f.IntVar(&o.Replicas, "replicas", o.Replicas, "`N` runs with jittered arrivals of the current policy and of each finalist")
-	f.Var(span(&o.ShakeBy, o.ShakeBy.String()), "shake", "how far an arrival is moved at most")
+	f.Var(span(&o.JitterBy, o.JitterBy.String()), "jitter", "how far an arrival is moved at most")
+	f.Var(span(&o.JitterBy, o.JitterBy.String()), "shake", "--jitter, as it was called before")
 	f.IntVar(&o.Trajectories, "trajectories", o.Trajectories, "`N` trajectories of the screening for settings that do nothing; 0 leaves it out")
 	f.IntVar(&o.Points, "sobol", o.Points, "points `N` that Sobol indices may cost, which say how much of the variance each setting explains; 0 leaves them out")
 	f.BoolVarP(&v.quiet, "quiet", "q", false, "no progress, no remarks")
-	for _, name := range []string{"warmup", "cooldown"} { // check refuses them
+	for _, name := range []string{"shake", "warmup", "cooldown"} { // check refuses the last two
 		f.Lookup(name).Hidden = true
 	}
 	grouped(f, groupGoal, "objective", "subject-to", "vary", "vcluster")
 	grouped(f, groupSearch, "budget", "method", "batch", "race", "seed")
-	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "shake")
+	grouped(f, groupEvidence, "windows", "window", "follow", "loads", "replicas", "jitter", "shake")
 	grouped(f, groupSensitivity, "trajectories", "sobol")
 }
 
@@ -154,6 +156,9 @@ func (v *tuneVerb) check(cmd *cobra.Command) error {
 	}
 	if err := v.by.check(cmd.Flags()); err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("shake") && !v.quiet {
+		v.m.say("orrery: warning: --shake is called --jitter now: write --jitter in its place")
 	}
 	for _, name := range []string{"warmup", "cooldown"} {
 		if cmd.Flags().Changed(name) {
@@ -308,7 +313,7 @@ func (v *tuneVerb) write(r *tune.Report, p *tune.Problem) error {
 			return err // one of an earlier answer would be taken for a recommendation
 		}
 	}
-	return reports.WriteStudy(v.out, tunepage.Study(r, v.out), v.m.made())
+	return study.Write(v.out, tunepage.Study(r, v.out), v.m.made())
 }
 
 // profileFile is the name of the profile to use in a vCluster.
@@ -374,7 +379,7 @@ func (v *tuneVerb) show(r *tune.Report, log []string) error {
 
 // next says what may be done with it.
 func (v *tuneVerb) next(r *tune.Report, log []string) {
-	fmt.Fprintf(v.m.Stdout, "\nreport: %s\n", filepath.Join(v.out, reports.FileHTML))
+	fmt.Fprintf(v.m.Stdout, "\nreport: %s\n", filepath.Join(v.out, page.FileHTML))
 	if r.Decision != tune.Change {
 		return
 	}

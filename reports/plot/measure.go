@@ -17,8 +17,8 @@ type Measure struct {
 	Share  bool     // 0 to 1, spelled in percent
 	Log    bool     // spread by orders of magnitude; values are positive
 	Labels []string // of choices: the values are indices
-	Digits int      // more than usual, so that neighbours look different
-	Middle float64  // the span whose unit all are written in; 0: each in its own
+	digits int      // more than usual, so that neighbours look different
+	middle float64  // the span whose unit all are written in; 0: each in its own
 	Better int      // 1: more is better, -1: less is, 0: neither
 	From   float64  // where the axis begins and ends when To is larger;
 	To     float64  // otherwise the data say
@@ -102,11 +102,11 @@ func (m Measure) Say(v float64) string {
 		}
 		return "-"
 	case m.Unit == "s":
-		return span(v, m.Digits, cmp.Or(m.Middle, v))
+		return span(v, m.digits, cmp.Or(m.middle, v))
 	case m.Share:
-		return fixed(100*v, 1+m.Digits) + " %"
+		return fixed(100*v, 1+m.digits) + " %"
 	}
-	return shortTo(v, m.Digits)
+	return shortTo(v, m.digits)
 }
 
 // mostDigits bounds what Separating adds.
@@ -126,9 +126,9 @@ func (m Measure) Separating(values []float64) Measure {
 		}
 	}
 	if slices.Sort(lengths); m.Unit == "s" && len(lengths) > 0 {
-		m.Middle = lengths[len(lengths)/2]
+		m.middle = lengths[len(lengths)/2]
 	}
-	for m.Digits = 0; m.Digits < mostDigits; m.Digits++ {
+	for m.digits = 0; m.digits < mostDigits; m.digits++ {
 		looks := map[string]bool{}
 		for _, v := range different {
 			looks[m.Say(v)] = true

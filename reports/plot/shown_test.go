@@ -25,7 +25,7 @@ func TestShownUntil(t *testing.T) {
 		require.Equal(t, c.want < c.end, s.Folds(), name)
 	}
 	loads := sampleLoads()
-	f := State(loads, "GPUs", Clock{}, Window{}, Shown{ToUS: loads[100].StartUS, EndUS: loads[len(loads)-1].StartUS})
+	f := State(loads, "GPUs", Clock{}, Window{}, Shown{ToUS: loads[100].StartUS, endUS: loads[len(loads)-1].StartUS})
 	require.Contains(t, f.Note, "of the drain are not drawn")
 }
 
@@ -46,9 +46,9 @@ func TestTicksHaveNoNegativeZero(t *testing.T) {
 func TestSeparatingDigits(t *testing.T) {
 	m := Measure{Unit: "s"}.Separating([]float64{10644.2, 10690, 11000, math.NaN()})
 	require.Equal(t, []string{"2.96 h", "2.97 h", "3.06 h"}, []string{m.Say(10644.2), m.Say(10690), m.Say(11000)})
-	require.Zero(t, Measure{Unit: "s"}.Separating([]float64{3600, 36000}).Digits)
+	require.Zero(t, Measure{Unit: "s"}.Separating([]float64{3600, 36000}).digits)
 	require.Equal(t, "67.32 %", Measure{Share: true}.Separating([]float64{0.67316, 0.67348}).Say(0.67316))
-	require.Equal(t, mostDigits, Measure{}.Separating([]float64{1.5, math.Nextafter(1.5, 2)}).Digits)
+	require.Equal(t, mostDigits, Measure{}.Separating([]float64{1.5, math.Nextafter(1.5, 2)}).digits)
 }
 
 // The narrow form has no letters below eight points and nothing beyond its edges.

@@ -33,7 +33,7 @@ const stateColumns = 600
 // out and none is submitted, can be longer than all before it.
 type Shown struct {
 	ToUS  int64 // where the axis ends, µs since the trace's epoch
-	EndUS int64 // where the run does
+	endUS int64 // where the run does
 }
 
 // ShownUntil folds the drain of a run away: the axis ends a twentieth after the last
@@ -49,14 +49,14 @@ func ShownUntil(firstUS, lastSubmitUS, endUS int64) Shown {
 }
 
 // Folds says whether something is left out.
-func (s Shown) Folds() bool { return s.EndUS > s.ToUS }
+func (s Shown) Folds() bool { return s.endUS > s.ToUS }
 
 // note says what is left out, behind other words; "" where nothing is.
 func (s Shown) note() string {
 	if !s.Folds() {
 		return ""
 	}
-	return "; the last " + Span(float64(s.EndUS-s.ToUS)/secondUS) + " of the drain are not drawn"
+	return "; the last " + Span(float64(s.endUS-s.ToUS)/secondUS) + " of the drain are not drawn"
 }
 
 // loads are those that are drawn.

@@ -86,14 +86,14 @@ type Scenario struct {
 	Window *task.Window `json:"window,omitempty"` // that is replayed
 	// Parts of the window are scenarios that share their tasks; Part is the place of
 	// this one among them, from 1, and 0 where the whole window is the scenario.
-	Parts []metric.Span `json:"parts,omitempty"`
-	Part  int           `json:"part,omitempty"`
-	Shake *task.Shake   `json:"shake,omitempty"`
+	Parts  []metric.Span `json:"parts,omitempty"`
+	Part   int           `json:"part,omitempty"`
+	Jitter *task.Jitter  `json:"shake,omitempty"`
 }
 
 // shares says whether a point has one task for two scenarios.
 func (s *Scenario) shares(o *Scenario) bool {
-	return s.Trace == o.Trace && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Shake, o.Shake) && slices.Equal(s.Parts, o.Parts)
+	return s.Trace == o.Trace && reflect.DeepEqual(s.Window, o.Window) && reflect.DeepEqual(s.Jitter, o.Jitter) && slices.Equal(s.Parts, o.Parts)
 }
 
 // figures are those of the scenario in the result of its task.
@@ -133,7 +133,7 @@ type Task struct {
 
 // JSON is the canonical form, see task.Task.
 func (t Task) JSON() []byte {
-	return task.Task{Window: t.scenario.Window, Shake: t.scenario.Shake, Parts: t.scenario.Parts}.Of(t.spec)
+	return task.Task{Window: t.scenario.Window, Jitter: t.scenario.Jitter, Parts: t.scenario.Parts}.Of(t.spec)
 }
 
 // JSON is the plan as it is kept.

@@ -27,7 +27,7 @@ func (x *expander) scenarios() error {
 		for _, group := range windows {
 			for _, s := range x.jitters() { // outside of the parts of a replay, so that these stand together
 				for _, w := range group {
-					sc := Scenario{Trace: i, Window: w.at, Parts: w.parts, Part: w.part, Shake: s}
+					sc := Scenario{Trace: i, Window: w.at, Parts: w.parts, Part: w.part, Jitter: s}
 					var names []string
 					if len(x.traces) > 1 {
 						names = append(names, t.Name)
@@ -140,13 +140,13 @@ func (x *expander) beginsIdle(t *Trace, lead model.Duration) error {
 	return nil
 }
 
-func (x *expander) jitters() []*task.Shake {
-	var out []*task.Shake
+func (x *expander) jitters() []*task.Jitter {
+	var out []*task.Jitter
 	if x.e.Jitter.AsLogged {
 		out = append(out, nil)
 	}
 	for _, seed := range x.e.Jitter.Seeds {
-		out = append(out, &task.Shake{By: x.e.Jitter.By, Seed: uint64(seed)})
+		out = append(out, &task.Jitter{By: x.e.Jitter.By, Seed: uint64(seed)})
 	}
 	return out
 }

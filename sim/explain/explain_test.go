@@ -19,16 +19,16 @@ import (
 	"orrery/sim/plan"
 	"orrery/sim/record"
 	"orrery/traces"
-	"orrery/traces/synth"
+	"orrery/traces/synth/site"
 )
 
 // day is a trace of one day of the synthetic month on 64 nodes, and a spec to
 // replay it.
 func day(t *testing.T) (*traces.Bundle, plan.Spec) {
 	t.Helper()
-	p := synth.DefaultSite(64)
+	p := site.Default(64)
 	p.Days = 1
-	w, err := synth.Site(p, 5)
+	w, err := site.Generate(p, 5)
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "day.trace")
 	_, err = w.Write(path, func(int64) error { return nil })

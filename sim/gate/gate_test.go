@@ -348,7 +348,7 @@ func TestTraces(t *testing.T) {
 	set := rows(t)
 	g := parse(t, `
 runs:
-  - {name: now, trace: rows, windows: {count: 8, length: 8h}, shake: 5m, seeds: [1, 2, 3]}
+  - {name: now, trace: rows, windows: {count: 8, length: 8h}, jitter: 5m, seeds: [1, 2, 3]}
   - {name: next, like: now, order: sjf}
 paired:
   - {run: next, against: now, of: {metric: wait_mean, over: all}, absolute: 1h}
@@ -460,7 +460,7 @@ func TestBandedQueues(t *testing.T) {
 	f := files{builtin(t), map[string]*transform.Set{"rows": rows(t)}}
 	for seeds, want := range map[string]gate.Verdict{"[1]": gate.Holds, "[1, 2, 3, 4, 5, 6]": gate.Regression} {
 		g := parse(t, `
-runs: [{name: now, trace: rows, procs: 7, shake: 1m, seeds: `+seeds+`}]
+runs: [{name: now, trace: rows, procs: 7, jitter: 1m, seeds: `+seeds+`}]
 banded: [{run: now, of: {metric: wait_mean}, relative: 1%}]
 `)
 		e, err := gate.Run(context.Background(), g, f, gate.Options{Workers: 2})

@@ -65,7 +65,7 @@ type errand struct {
 type replication struct {
 	spec plan.Spec // bound
 	division
-	shake model.Duration
+	jitter model.Duration
 }
 
 // division says where the windows of a run begin and end.
@@ -77,9 +77,9 @@ type division struct {
 	idle model.Duration
 }
 
-// usualShake is by how much arrivals of replicas move at most where the run does not
+// usualJitter is by how much arrivals of replicas move at most where the run does not
 // say it: those of users who press a key a little later.
-const usualShake = model.Minute
+const usualJitter = model.Minute
 
 // prepare opens the traces and clusters, and binds them to each other.
 func prepare(ctx context.Context, g *profiles.Gate, files Files) (*gatePlan, error) {
@@ -141,10 +141,10 @@ func (p *gatePlan) run(ctx context.Context, g *profiles.Gate, i int, files Files
 		if err != nil {
 			return err
 		}
-		from := replication{bound, divided, r.Shake}
+		from := replication{bound, divided, r.Jitter}
 		out.own = append(out.own, from.errand(r, out.measures, first, uint64(seed)))
 		if r.Trace != "" && len(r.Seeds) == 0 && len(out.measures) > 0 {
-			from.shake = cmp.Or(r.Shake, usualShake)
+			from.jitter = cmp.Or(r.Jitter, usualJitter)
 			out.trace = &from
 		}
 	}
@@ -223,8 +223,8 @@ func divide(set *transform.Set, r *profiles.GateRun, parts int) (out division, e
 // errand is the replay with a seed.
 func (from *replication) errand(r *profiles.GateRun, measures []profiles.Measure, first int, seed uint64) errand {
 	t := task.Task{Spec: from.spec, Parts: from.spans}
-	if from.shake > 0 {
-		t.Shake = &task.Shake{By: from.shake, Seed: seed}
+	if from.jitter > 0 {
+		t.Jitter = &task.Jitter{By: from.jitter, Seed: seed}
 	}
 	return errand{
 		Replay: Replay{Run: r.Name, Window: first, Seed: seed, Task: t.ID(), Spec: t.Spec.ID(), Jobs: meets(&t), Parts: partsOf(&t)},
@@ -248,7 +248,7 @@ func (p *planned) replica(k int) errand {
 // meets says in a line which jobs a task meets.
 func meets(t *task.Task) string {
 	out := t.Spec.Trace
-	if s := t.Shake; s != nil {
+	if s := t.Jitter; s != nil {
 		out += fmt.Sprintf(" jittered by %s with seed %d", s.By, s.Seed)
 	}
 	return out

@@ -43,7 +43,7 @@ type jobsOnly struct{ record.Memory }
 func (*jobsOnly) Attempt(*model.AttemptRecord) {}
 
 func (r *Replica) run(ctx context.Context, runner *task.Runner, sink *jobsOnly) (Jobs, error) {
-	t := task.Task{Spec: r.Spec, Shake: &task.Shake{By: r.By, Seed: uint64(r.Seed)}}
+	t := task.Task{Spec: r.Spec, Jitter: &task.Jitter{By: r.By, Seed: uint64(r.Seed)}}
 	trace, err := runner.Trace(ctx, &t)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 type Task struct {
 	Spec   plan.Spec
 	Window *Window // nil: the whole trace
-	Shake  *Shake  // nil: arrivals as they are; of the window where there is one
+	Jitter *Jitter // nil: arrivals as they are; of the window where there is one
 	// Load, in thousandths, is what the load is multiplied by: the time between
 	// submissions is divided by it. 0 leaves it as it is.
 	Load int
@@ -85,8 +85,8 @@ func (t *Task) checkParts() error {
 	return nil
 }
 
-// Shake moves each submission by up to By in either direction.
-type Shake struct {
+// Jitter moves each submission by up to By in either direction.
+type Jitter struct {
 	By   model.Duration `json:"by_us"`
 	Seed uint64         `json:"seed"`
 }
@@ -95,7 +95,7 @@ type Shake struct {
 type wire struct {
 	Spec   json.RawMessage `json:"spec"`
 	Window *Window         `json:"window,omitempty"`
-	Shake  *Shake          `json:"shake,omitempty"`
+	Jitter *Jitter         `json:"shake,omitempty"`
 	Load   int             `json:"load_thousandths,omitempty"`
 	Parts  []metric.Span   `json:"parts,omitempty"`
 	Brief  []metric.Span   `json:"brief,omitempty"`
@@ -109,7 +109,7 @@ func (t Task) Of(spec []byte) []byte { return t.with(spec) }
 
 // with is JSON where the canonical form of the spec is at hand.
 func (t Task) with(spec []byte) []byte {
-	b, err := json.Marshal(wire{spec, t.Window, t.Shake, t.Load, t.Parts, t.Brief})
+	b, err := json.Marshal(wire{spec, t.Window, t.Jitter, t.Load, t.Parts, t.Brief})
 	if err != nil {
 		panic(err) // integers, and JSON
 	}
@@ -138,7 +138,7 @@ func Parse(b []byte) (Task, error) {
 	if err := strict(w.Spec, &t.Spec); err != nil {
 		return t, fmt.Errorf("reading the spec of a task: %w", err)
 	}
-	t.Window, t.Shake, t.Load, t.Parts, t.Brief = w.Window, w.Shake, w.Load, w.Parts, w.Brief
+	t.Window, t.Jitter, t.Load, t.Parts, t.Brief = w.Window, w.Jitter, w.Load, w.Parts, w.Brief
 	if w := t.Window; w != nil {
 		if err := w.validate(); err != nil {
 			return t, fmt.Errorf("reading a task: %w", err)

@@ -76,8 +76,8 @@ func some(t testing.TB, r *Runner, n int) []Task {
 	var tasks []Task
 	for _, spec := range []plan.Spec{site(t, m, "1"), site(t, m, "5"), bound(t, m, plan.DefaultSpec())} {
 		tasks = append(tasks, Task{Spec: spec}, Task{Spec: spec, Window: half},
-			Task{Spec: spec, Shake: &Shake{By: model.Minute, Seed: 3}}, Task{Spec: spec, Window: half, Shake: &Shake{By: model.Minute, Seed: 4}},
-			Task{Spec: spec, Load: 1100}, Task{Spec: spec, Window: Around(quarters(), model.Day), Parts: quarters(), Shake: &Shake{By: model.Minute, Seed: 5}, Load: 900},
+			Task{Spec: spec, Jitter: &Jitter{By: model.Minute, Seed: 3}}, Task{Spec: spec, Window: half, Jitter: &Jitter{By: model.Minute, Seed: 4}},
+			Task{Spec: spec, Load: 1100}, Task{Spec: spec, Window: Around(quarters(), model.Day), Parts: quarters(), Jitter: &Jitter{By: model.Minute, Seed: 5}, Load: 900},
 			Task{Spec: spec, Parts: quarters()[:1], Brief: quarters()[1:]})
 	}
 	return tasks
@@ -356,7 +356,7 @@ func TestVariantsAreReleased(t *testing.T) {
 	r.traces.rows += keepRows - 250 // room for two more
 	task := Task{Spec: bound(t, m, plan.DefaultSpec())}
 	for _, seed := range []uint64{1, 2, 3, 1} {
-		task.Shake = &Shake{By: model.Minute, Seed: seed}
+		task.Jitter = &Jitter{By: model.Minute, Seed: seed}
 		_, err := r.Trace(ctx, &task)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(r.traces.made), 3)

@@ -32,14 +32,14 @@ type variants struct {
 const keepRows = 4 << 20
 
 // variant names a trace that a task replays. The zero window is the whole trace;
-// without a shake By is 0, without another load that is 0.
+// without a jitter By is 0, without another load that is 0.
 type variant struct {
 	hash string
 	load int
 	cut  cut
 	// history of before a warm window that is of consequence for the ledgers.
 	history model.Duration
-	shake   Shake
+	jitter  Jitter
 }
 
 // cut is the part of a trace that is replayed.
@@ -72,8 +72,8 @@ type made struct {
 // variantOf names the trace of a task.
 func (c *variants) variantOf(t *Task) (variant, error) {
 	v := variant{hash: t.Spec.Trace, load: t.Load, cut: cutOf(t.Window)}
-	if t.Shake != nil {
-		v.shake = *t.Shake
+	if t.Jitter != nil {
+		v.jitter = *t.Jitter
 	}
 	if !v.cut.warm {
 		return v, nil
@@ -185,8 +185,8 @@ func (c *variants) make(v variant) (*traces.Memory, error) {
 			return nil, err
 		}
 	}
-	if v.shake != (Shake{}) {
-		if s, err = s.Shake(v.shake.By, v.shake.Seed); err != nil {
+	if v.jitter != (Jitter{}) {
+		if s, err = s.Jitter(v.jitter.By, v.jitter.Seed); err != nil {
 			return nil, err
 		}
 	}

@@ -401,7 +401,7 @@ func (r *Report) pageHow(p *page) {
 	}
 	for _, f := range r.Floors {
 		p.say("Jittered arrivals alone move %s on the %s windows by %s, at most %s (%.1f %%): %d replicas, each submission moved by up to %s.", f.Metric, f.Windows,
-			said(f.Value, f.Metric), said(f.High, f.Metric), 100*float64(f.Share), r.Replicas, model.Duration(r.ShakeUS))
+			said(f.Value, f.Metric), said(f.High, f.Metric), 100*float64(f.Share), r.Replicas, model.Duration(r.JitterUS))
 	}
 	var rows [][]string
 	for i := range r.Windows {

@@ -49,7 +49,7 @@ type Report struct {
 	Budget     int         `json:"budget"`
 	Seed       uint64      `json:"seed"`
 	Replicas   int         `json:"replicas"`
-	ShakeUS    int64       `json:"shake_us"`
+	JitterUS   int64       `json:"shake_us"`
 	FollowUS   int64       `json:"follow_us"`
 	Confidence float64     `json:"confidence"`
 	Runs       int         `json:"runs"`
@@ -232,7 +232,7 @@ func (t *tuner) finish() *Report {
 	if len(r.Goal.Objectives) == 0 {
 		r.Goal.Objectives = t.opt.Objectives
 	}
-	r.Seed, r.Replicas, r.ShakeUS, r.FollowUS, r.Confidence = t.opt.Seed, t.opt.Replicas, int64(t.opt.ShakeBy), int64(t.opt.Follow), t.opt.Stat.Confidence
+	r.Seed, r.Replicas, r.JitterUS, r.FollowUS, r.Confidence = t.opt.Seed, t.opt.Replicas, int64(t.opt.JitterBy), int64(t.opt.Follow), t.opt.Stat.Confidence
 	r.Budget = len(t.history)
 	r.Runs, r.Windows, r.Search, r.space = t.runs, t.windows, t.history, t.space.Space
 	r.units = t.space.units

@@ -34,7 +34,7 @@ func (a runRequest) key() key { return key{a.of.id, a.trace, a.scope, a.replica,
 func (t *tuner) task(a runRequest) task.Task {
 	out := task.Task{Spec: a.of.specs[a.trace], Load: a.load}
 	if a.replica > 0 {
-		out.Shake = &task.Shake{By: t.opt.ShakeBy, Seed: t.opt.Seed*1000 + uint64(a.replica)}
+		out.Jitter = &task.Jitter{By: t.opt.JitterBy, Seed: t.opt.Seed*1000 + uint64(a.replica)}
 	}
 	list := a.scope.of(t, a.trace)
 	for i := range list {

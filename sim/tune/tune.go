@@ -74,8 +74,8 @@ type Options struct {
 	// Replicas are runs with jittered arrivals of the current policy and of each
 	// finalist, 2 at least.
 	Replicas int
-	// ShakeBy is how far a submission moves at most.
-	ShakeBy model.Duration
+	// JitterBy is how far a submission moves at most.
+	JitterBy model.Duration
 	// Trajectories of the screening; 0 leaves it out.
 	Trajectories int
 	// Points that Sobol indices, the parts of the variance that each setting
@@ -98,7 +98,7 @@ type Options struct {
 // the search, up to 512 of the Sobol indices, and loads of 0.8, 0.9, 1 and 1.1.
 func Defaults() Options {
 	return Options{
-		Budget: 200, Tuning: 10, Acceptance: 20, Follow: plan.DefaultFollow, Replicas: 10, ShakeBy: model.Minute, Trajectories: 8, Points: 512,
+		Budget: 200, Tuning: 10, Acceptance: 20, Follow: plan.DefaultFollow, Replicas: 10, JitterBy: model.Minute, Trajectories: 8, Points: 512,
 		Loads: []int{800, 900, 1000, 1100}, Seed: 1, Stat: stat.Defaults(),
 	}
 }
@@ -160,8 +160,8 @@ func (o *Options) check() error {
 		return usagef("%d windows to tune on and %d to accept on: give 1 or more, and %d or more", o.Tuning, o.Acceptance, o.Stat.MinWindows)
 	case o.Replicas < 2:
 		return usagef("%d replicas with jittered arrivals: give 2 or more", o.Replicas)
-	case o.ShakeBy < 1:
-		return usagef("arrivals jittered by %s: give a span above 0", o.ShakeBy)
+	case o.JitterBy < 1:
+		return usagef("arrivals jittered by %s: give a span above 0", o.JitterBy)
 	case o.Length < 0 || o.Follow < 0 || o.Trajectories < 0 || o.Points < 0:
 		return usagef("windows of %s, followed for %s, %d trajectories and %d points of Sobol indices: none may be negative", o.Length, o.Follow, o.Trajectories, o.Points)
 	case slices.ContainsFunc(o.Loads, func(x int) bool { return x < 100 || x > 10_000 }):

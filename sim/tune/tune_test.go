@@ -580,7 +580,7 @@ func TestAnUnstableGainIsNotClaimed(t *testing.T) {
 	o := small()
 	o.Evaluate = changed(planted(0.05, 0.002), func(k *task.Task, r *task.Result) {
 		for i := range r.Brief { // replicas, and other windows: no gain
-			if k.Shake == nil && i >= 0 || k.Shake != nil && i >= 30 {
+			if k.Jitter == nil && i >= 0 || k.Jitter != nil && i >= 30 {
 				set(&r.Brief[i], "bounded_slowdown_mean", 12)
 			}
 		}

@@ -231,7 +231,7 @@ type jobsAlone struct{ record.Memory }
 func (*jobsAlone) Attempt(*model.AttemptRecord) {}
 
 func (l *gatedLog) replica(ctx context.Context, spec plan.Spec, seed int, sink *jobsAlone, give func(int, gate.Replica)) error {
-	t := task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: uint64(seed)}}
+	t := task.Task{Spec: spec, Jitter: &task.Jitter{By: model.Minute, Seed: uint64(seed)}}
 	m, err := l.runner.Trace(ctx, &t)
 	if err != nil {
 		return err

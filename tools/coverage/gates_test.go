@@ -38,7 +38,7 @@ func TestSlowdowns(t *testing.T) {
 	require.NoError(t, err)
 	spec, err := log.spec("")
 	require.NoError(t, err)
-	text, err := log.runner.Worker()(context.Background(), task.Task{Spec: spec, Shake: &task.Shake{By: model.Minute, Seed: 3}, Brief: log.spans}.JSON())
+	text, err := log.runner.Worker()(context.Background(), task.Task{Spec: spec, Jitter: &task.Jitter{By: model.Minute, Seed: 3}, Brief: log.spans}.JSON())
 	require.NoError(t, err)
 	want, err := task.ParseResult(text)
 	require.NoError(t, err)

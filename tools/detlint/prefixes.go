@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/token"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -12,20 +11,10 @@ import (
 // it. More are a package that has no folder.
 const maxPrefixed = 3
 
-// keptPrefix is a file whose name more files may begin with.
-type keptPrefix struct{ file, reason string }
-
-var keptPrefixes = []keptPrefix{
-	{"reports/compare.go", "its page is that of a run with two sides: it reads runs, and draws and writes, with what the page of a run has"},
-	{"reports/study.go", "its page is put together from the templates, tables and figures of the page of a run"},
-	{"traces/synth/site.go", "a site draws its jobs with the unexported samplers of the models beside it"},
-}
-
 // prefixes reports the files of packages whose name too many others begin with, tests
-// aside, and the kept ones of which that is not so. In a program a prefix is a verb.
-func (r *repository) prefixes(kept []keptPrefix) []Finding {
+// aside. In a program a prefix is a verb.
+func (r *repository) prefixes() []Finding {
 	var found []Finding
-	used := make([]bool, len(kept))
 	for _, dir := range r.packages() {
 		if strings.HasPrefix(dir, "cmd/") {
 			continue
@@ -40,17 +29,8 @@ func (r *repository) prefixes(kept []keptPrefix) []Finding {
 			if s.test || n <= maxPrefixed {
 				continue
 			}
-			if i := slices.IndexFunc(kept, func(k keptPrefix) bool { return k.file == s.path }); i >= 0 {
-				used[i] = true
-				continue
-			}
 			found = append(found, Finding{token.Position{Filename: s.path}, "prefix",
 				fmt.Sprintf("%d files begin with the name of this one, %d at most: make them a package", n, maxPrefixed)})
-		}
-	}
-	for i, k := range kept {
-		if !used[i] {
-			found = append(found, Finding{token.Position{Filename: k.file}, "prefix", "no longer too many files begin with its name: remove it from the kept ones"})
 		}
 	}
 	return found

@@ -7,7 +7,7 @@ import (
 )
 
 func TestFilePrefixes(t *testing.T) {
-	fail(t, theRepository(t).prefixes(keptPrefixes), "a package has a comment, an import list and unexported names; a prefix of file names has none")
+	fail(t, theRepository(t).prefixes(), "a package has a comment, an import list and unexported names; a prefix of file names has none")
 }
 
 func TestFilePrefixesFire(t *testing.T) {
@@ -15,16 +15,14 @@ func TestFilePrefixesFire(t *testing.T) {
 	for _, name := range []string{
 		"a/run", "a/run_one", "a/runtwo", "a/runthree", "a/runfour", // too many
 		"b/run", "b/runone", "b/runtwo", "b/runthree", "b/runfour_test", // three and a test
-		"c/run", "c/runone", "c/runtwo", "c/runthree", "c/runfour", "c/walk", // kept
 		"cmd/d/run", "cmd/d/runone", "cmd/d/runtwo", "cmd/d/runthree", "cmd/d/runfour", // verbs
 	} {
 		texts[name+".go"] = "package p\n"
 	}
 	assert.Equal(t, []string{
 		"a/run.go: [prefix] 4 files begin with the name of this one, 3 at most: make them a package",
-		"c/walk.go: [prefix] no longer too many files begin with its name: remove it from the kept ones",
 	}, func() (said []string) {
-		for _, f := range inMemory(t, texts).prefixes([]keptPrefix{{"c/run.go", ""}, {"c/walk.go", ""}}) {
+		for _, f := range inMemory(t, texts).prefixes() {
 			said = append(said, f.String())
 		}
 		return said

@@ -40,7 +40,7 @@ var retiredWords = []retired{
 	{words: []string{"stranger", "strangers"}, say: "unknown tenants"},
 	{words: []string{"whom", "besides", "spell", "spells"}, say: "group effects, secondary metrics, wait interval"},
 	{words: []string{"referee", "twin", "twins"}, say: "reference or naive implementation"},
-	{words: []string{"shaken"}, say: "jittered"},
+	{words: []string{"shake", "shakes", "shaken"}, say: "jitter, jittered"},
 	{words: []string{"nobody", "everybody", "somebody", "anybody", "whoever"}, say: "no job, each job, a job: jobs and nodes are things"},
 	{words: []string{"who"}, say: "user, tenant or job: jobs and nodes are things", whole: true},
 	{words: []string{"beat", "beats"}, say: "heartbeat, or dominates", whole: true},

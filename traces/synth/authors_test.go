@@ -10,6 +10,7 @@ import (
 	"orrery/scheduler/model"
 	"orrery/tools/refdata"
 	"orrery/traces/importer"
+	"orrery/traces/synth/internal/law"
 )
 
 // TestAgainstTheAuthorsLog compares the model with 10,000 jobs for a machine
@@ -37,7 +38,7 @@ func TestAgainstTheAuthorsLog(t *testing.T) {
 	}
 	require.Less(t, distance(theirs.Runtime, ours), 2*math.Sqrt(1/n+1e-5), "Kolmogorov and Smirnov's distance of run times")
 
-	c := wholeSample.cycle()
+	c := wholeSample.DailyCycle()
 	var gap sample
 	for i := 1; i < theirs.Len(); i++ {
 		seconds := (onClock(c, theirs.Submit[i]) - onClock(c, theirs.Submit[i-1])) / 1e6
@@ -48,11 +49,16 @@ func TestAgainstTheAuthorsLog(t *testing.T) {
 		gap.square/gap.n-gap.mean()*gap.mean(), 5*math.Sqrt(2/n), "variance of the logarithm of gaps")
 }
 
-// onClock is the inverse of cycle.at.
-func onClock(c *cycle, t model.Time) float64 {
-	day, rest := int64(t)/dayMicros, int64(t)%dayMicros
-	slot, part := rest/slotMicros, float64(rest%slotMicros)/float64(slotMicros)
-	return float64(day*dayMicros) + c.upTo[slot] + part*(c.upTo[slot+1]-c.upTo[slot])
+// onClock is the inverse of At.
+func onClock(c *law.Cycle, t model.Time) float64 {
+	const slots = model.Time(30 * model.Minute)
+	rest := t % model.Time(model.Day)
+	clock := float64(t - rest)
+	for _, span := range c.Slots() {
+		clock += span * float64(min(rest, slots)) / float64(slots)
+		rest -= min(rest, slots)
+	}
+	return clock
 }
 
 // distance is the largest difference between two empirical distributions.

@@ -7,6 +7,8 @@ import (
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
 	"orrery/traces"
+	"orrery/traces/synth/internal/law"
+	"orrery/traces/synth/internal/param"
 )
 
 // GPUSize is a number of GPUs that jobs ask for, with the run times of such
@@ -102,71 +104,60 @@ func (p GPUParams) fitting() GPUParams {
 
 // Validate names the first parameter that makes no sense.
 func (p *GPUParams) Validate() error {
-	positive := func(name string, v, most int64) check {
-		return check{v >= 1 && v <= most, name, v, fmt.Sprintf("1 to %d", most)}
+	positive := func(name string, v, most int64) param.Check {
+		return param.That(v >= 1 && v <= most, name, v, fmt.Sprintf("1 to %d", most))
 	}
-	share := func(name string, v float64) check { return check{v >= 0 && v <= 1, name, v, "0 to 1"} }
-	skew := func(name string, v float64) check { return check{v >= 0 && v <= 10, name, v, "0 to 10"} }
-	class := func(name string, v int32) check { return check{v >= 0 && v <= 10, name, v, "0 to 10"} }
-	checks := []check{
+	share := func(name string, v float64) param.Check { return param.That(v >= 0 && v <= 1, name, v, "0 to 1") }
+	skew := func(name string, v float64) param.Check { return param.That(v >= 0 && v <= 10, name, v, "0 to 10") }
+	class := func(name string, v int32) param.Check { return param.That(v >= 0 && v <= 10, name, v, "0 to 10") }
+	checks := []param.Check{
 		positive("Nodes", int64(p.Nodes), 1<<20), positive("GroupNodes", int64(p.GroupNodes), 1<<20),
 		positive("GPUsPerNode", int64(p.GPUsPerNode), 1024), positive("CPUsPerGPU", int64(p.CPUsPerGPU), 1<<16),
 		positive("MemPerGPU", p.MemPerGPU, 1<<50), positive("MaxRuntime", int64(p.MaxRuntime), int64(3650*model.Day)),
 		positive("number of Sizes", int64(len(p.Sizes)), 1024),
 		share("ServiceShare", p.ServiceShare), class("ServiceClass", p.ServiceClass), class("BoundedClass", p.BoundedClass),
-		{p.Load > 0 && p.Load <= 1000, "Load", p.Load, "above 0, up to 1000"},
-		{p.StartHour >= 0 && p.StartHour <= 23, "StartHour", p.StartHour, "0 to 23"},
+		param.That(p.Load > 0 && p.Load <= 1000, "Load", p.Load, "above 0, up to 1000"),
+		param.That(p.StartHour >= 0 && p.StartHour <= 23, "StartHour", p.StartHour, "0 to 23"),
 		positive("Tenants", int64(p.Tenants), 1<<16), skew("TenantSkew", p.TenantSkew),
 		positive("UsersPerTenant", int64(p.UsersPerTenant), 1<<12), skew("UserSkew", p.UserSkew),
 	}
-	if err := firstWrong("gpu", append(checks, p.Requests.checks(p.MaxRuntime)...)); err != nil {
+	if err := param.FirstWrong("gpu", checks); err != nil {
 		return err
 	}
-	checks = []check{p.drawable("Service", p.ServiceMu, p.ServiceSigma)}
+	if err := p.Requests.Validate("gpu", p.MaxRuntime); err != nil {
+		return err
+	}
+	checks = []param.Check{p.drawable("Service", p.ServiceMu, p.ServiceSigma)}
 	sum, small := 0.0, false
 	for i, s := range p.Sizes {
 		at := fmt.Sprintf("Sizes[%d].", i)
 		fits := s.GPUs >= 1 && int64(s.GPUs) <= int64(p.Nodes)*int64(p.GPUsPerNode) &&
 			(s.GPUs <= p.GPUsPerNode || s.GPUs%p.GPUsPerNode == 0)
 		checks = append(checks,
-			check{fits, at + "GPUs", s.GPUs, "at most a node's, or a multiple of them that the cluster has"},
-			check{s.Weight >= 0 && s.Weight <= 1e9, at + "Weight", s.Weight, "0 or more"},
+			param.That(fits, at+"GPUs", s.GPUs, "at most a node's, or a multiple of them that the cluster has"),
+			param.That(s.Weight >= 0 && s.Weight <= 1e9, at+"Weight", s.Weight, "0 or more"),
 			p.drawable(at+"Runtime", s.RuntimeMu, s.RuntimeSigma))
 		sum += s.Weight
 		small = small || s.GPUs <= p.GPUsPerNode && s.Weight > 0
 	}
-	return firstWrong("gpu", append(checks,
-		check{sum > 0, "sum of the weights of Sizes", sum, "more than 0"},
-		check{small || p.ServiceShare == 0, "ServiceShare", p.ServiceShare, "0 when no size fits a node"}))
+	return param.FirstWrong("gpu", append(checks,
+		param.That(sum > 0, "sum of the weights of Sizes", sum, "more than 0"),
+		param.That(small || p.ServiceShare == 0, "ServiceShare", p.ServiceShare, "0 when no size fits a node")))
 }
 
 // drawable says whether enough of a log-normal is within MaxRuntime for draws
 // to fall inside before long.
-func (p *GPUParams) drawable(name string, mu, sigma float64) check {
-	inside, _ := logNormal(mu, sigma, p.MaxRuntime.Seconds())
-	return check{sigma >= 0 && sigma <= 20 && inside >= 0.01, name + "Mu, " + name + "Sigma", [2]float64{mu, sigma},
-		"a deviation of 0 to 20, and MaxRuntime not to be exceeded nearly always"}
-}
-
-// logNormal is, for X log-normal and a bound, the probability of X <= bound
-// and the expectation of X where X <= bound and 0 elsewhere.
-func logNormal(mu, sigma, bound float64) (probability, expectation float64) {
-	if sigma == 0 {
-		if x := math.Exp(mu); x <= bound {
-			return 1, x
-		}
-		return 0, 0
-	}
-	below := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
-	z := (math.Log(bound) - mu) / sigma
-	return below(z), math.Exp(mu+sigma*sigma/2) * below(z-sigma)
+func (p *GPUParams) drawable(name string, mu, sigma float64) param.Check {
+	inside, _ := law.LogNormal(mu, sigma, p.MaxRuntime.Seconds())
+	return param.That(sigma >= 0 && sigma <= 20 && inside >= 0.01, name+"Mu, "+name+"Sigma", [2]float64{mu, sigma},
+		"a deviation of 0 to 20, and MaxRuntime not to be exceeded nearly always")
 }
 
 // meanArea is the expected GPU-seconds of a row.
 func (p *GPUParams) meanArea() float64 {
 	bound := p.MaxRuntime.Seconds()
 	mean := func(mu, sigma float64) float64 {
-		probability, expectation := logNormal(mu, sigma, bound)
+		probability, expectation := law.LogNormal(mu, sigma, bound)
 		return expectation / probability
 	}
 	all, one := 0.0, 0.0 // weights of all sizes, and of those within a node
@@ -204,33 +195,28 @@ func GPU(p GPUParams, n int64, seed uint64) (*Workload, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	w, err := newWorkload("gpu", n, seed, p)
-	if err != nil {
-		return nil, err
-	}
-	w.maxNodes, w.maxProcs = p.Nodes, p.Nodes*p.GPUsPerNode
-	w.nodes = p.table()
+	c := Content{MaxNodes: p.Nodes, MaxProcs: p.Nodes * p.GPUsPerNode, Nodes: p.table()}
 	shared := &gpuTables{
-		p: &p, seed: seed, cycle: wholeSample.cycle(),
-		meanGap: p.meanArea() / p.Load / float64(w.maxProcs),
+		p: &p, seed: seed, cycle: wholeSample.DailyCycle(),
+		meanGap: p.meanArea() / p.Load / float64(c.MaxProcs),
 		tenant:  draw.NewZipf(p.Tenants, p.TenantSkew),
 		user:    draw.NewZipf(p.UsersPerTenant, p.UserSkew),
 	}
 	for t := range p.Tenants {
 		shared.tenants = append(shared.tenants, fmt.Sprintf("tenant%02d", t+1))
 		for u := range p.UsersPerTenant {
-			w.users = append(w.users, fmt.Sprintf("%s-user%02d", shared.tenants[t], u+1))
+			shared.users = append(shared.users, fmt.Sprintf("%s-user%02d", shared.tenants[t], u+1))
 		}
 	}
-	w.begin = func() func(*traces.Job) int {
-		g := &gpu{gpuTables: shared, users: w.users}
+	c.Begin = func() func(*traces.Job) {
+		g := &gpu{gpuTables: shared}
 		g.arrivals = newArrivals(shared.cycle, p.StartHour, func(n uint64) float64 {
 			s := draw.New(seed, streamGPUGap, n, 0)
 			return s.Exponential() * shared.meanGap
 		})
 		return g.next
 	}
-	return w, nil
+	return New("gpu", n, seed, p, c)
 }
 
 // table is the nodes.
@@ -250,20 +236,20 @@ func (p *GPUParams) table() []traces.Node {
 type gpuTables struct {
 	p            *GPUParams
 	seed         uint64
-	cycle        *cycle
+	cycle        *law.Cycle
 	meanGap      float64 // seconds on the clock of the cycle
 	tenant, user *draw.Zipf
 	tenants      []string
+	users        []string // of tenant after tenant
 }
 
 // gpu makes the rows of one iteration.
 type gpu struct {
 	*gpuTables
 	arrivals
-	users []string
 }
 
-func (g *gpu) next(j *traces.Job) (user int) {
+func (g *gpu) next(j *traces.Job) {
 	n := g.arrivals.n
 	submit := g.arrivals.next()
 	kind := draw.New(g.seed, streamGPUKind, n, 0)
@@ -272,7 +258,7 @@ func (g *gpu) next(j *traces.Job) (user int) {
 	request := draw.New(g.seed, streamGPURequest, n, 0)
 	identity := draw.New(g.seed, streamGPUTenant, n, 0)
 	tenant := g.tenant.Rank(&identity)
-	user = tenant*g.p.UsersPerTenant + g.user.Rank(&identity)
+	user := tenant*g.p.UsersPerTenant + g.user.Rank(&identity)
 	*j = traces.Job{
 		ID: int64(n) + 1, Kind: "bounded", Tenant: g.tenants[tenant], User: g.users[user], Submit: submit,
 		GPUType: g.p.GPUModel, Class: traces.Some(g.p.BoundedClass),
@@ -282,15 +268,14 @@ func (g *gpu) next(j *traces.Job) (user int) {
 		j.Class = traces.Some(g.p.ServiceClass)
 		g.shape(j, g.size(&pick, g.p.GPUsPerNode).GPUs)
 		j.Runtime = traces.Some(g.runtime(g.p.ServiceMu, g.p.ServiceSigma, &run))
-		return user
+		return
 	}
 	size := g.size(&pick, math.MaxInt32)
 	g.shape(j, size.GPUs)
 	j.Runtime = traces.Some(g.runtime(size.RuntimeMu, size.RuntimeSigma, &run))
-	if walltime, ok := g.p.Requests.request(j.Runtime.V, &request); ok {
+	if walltime, ok := g.p.Requests.Request(j.Runtime.V, &request); ok {
 		j.Walltime = traces.Some(walltime)
 	}
-	return user
 }
 
 // size draws one of the sizes of up to most GPUs.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"orrery/scheduler/model"
+	"orrery/traces/synth/internal/param"
 )
 
 // LublinClass is the parameters of one class of jobs in the model of
@@ -116,80 +117,66 @@ const maxProcs = 1 << 20
 
 // Validate names the first parameter that makes no sense.
 func (p *LublinParams) Validate() error {
-	checks := []check{
-		{p.Procs >= 2 && p.Procs <= maxProcs, "Procs", p.Procs, "2 to 1048576"},
-		{len(p.Classes) >= 1 && len(p.Classes) <= 16, "number of Classes", len(p.Classes), "1 to 16"},
-		{p.MaxRuntimeLog > 0 && p.MaxRuntimeLog <= 20, "MaxRuntimeLog", p.MaxRuntimeLog, "up to 20"},
-		{p.MaxGapLog > 0 && p.MaxGapLog <= 20, "MaxGapLog", p.MaxGapLog, "up to 20"},
-		{p.Load >= 0 && p.Load <= 1000, "Load", p.Load, "0 to 1000"},
-		{p.StartHour >= 0 && p.StartHour <= 23, "StartHour", p.StartHour, "0 to 23"},
-		{p.Users >= 1 && p.Users <= 1<<20, "Users", p.Users, "1 to 1048576"},
-		{p.UserSkew >= 0 && p.UserSkew <= 10, "UserSkew", p.UserSkew, "0 to 10"},
+	checks := []param.Check{
+		param.That(p.Procs >= 2 && p.Procs <= maxProcs, "Procs", p.Procs, "2 to 1048576"),
+		param.That(len(p.Classes) >= 1 && len(p.Classes) <= 16, "number of Classes", len(p.Classes), "1 to 16"),
+		param.That(p.MaxRuntimeLog > 0 && p.MaxRuntimeLog <= 20, "MaxRuntimeLog", p.MaxRuntimeLog, "up to 20"),
+		param.That(p.MaxGapLog > 0 && p.MaxGapLog <= 20, "MaxGapLog", p.MaxGapLog, "up to 20"),
+		param.That(p.Load >= 0 && p.Load <= 1000, "Load", p.Load, "0 to 1000"),
+		param.That(p.StartHour >= 0 && p.StartHour <= 23, "StartHour", p.StartHour, "0 to 23"),
+		param.That(p.Users >= 1 && p.Users <= 1<<20, "Users", p.Users, "1 to 1048576"),
+		param.That(p.UserSkew >= 0 && p.UserSkew <= 10, "UserSkew", p.UserSkew, "0 to 10"),
 	}
 	for i := range p.Classes {
 		checks = append(checks, p.Classes[i].checks(fmt.Sprintf("Classes[%d].", i), p)...)
 	}
 	longest := model.Duration(math.Exp(p.MaxRuntimeLog)) * model.Second
-	if err := firstWrong("lublin", append(checks, p.Requests.checks(longest)...)); err != nil {
+	if err := param.FirstWrong("lublin", checks); err != nil {
+		return err
+	}
+	if err := p.Requests.Validate("lublin", longest); err != nil {
 		return err
 	}
 	for i := range p.Classes {
 		checks = append(checks, p.Classes[i].drawable(fmt.Sprintf("Classes[%d].", i), p)...)
 	}
-	return firstWrong("lublin", checks)
+	return param.FirstWrong("lublin", checks)
 }
 
 // drawable says whether the bounds leave enough of each distribution for draws
 // to fall inside before long.
-func (c *LublinClass) drawable(at string, p *LublinParams) []check {
-	inside := func(shape, scale, bound float64, name string) check {
+func (c *LublinClass) drawable(at string, p *LublinParams) []param.Check {
+	inside := func(shape, scale, bound float64, name string) param.Check {
 		probability, _ := bounded(shape, scale, bound)
-		return check{probability >= 0.01, at + name, fmt.Sprintf("within its bound with probability %.3g", probability), "at least 0.01"}
+		return param.That(probability >= 0.01, at+name, fmt.Sprintf("within its bound with probability %.3g", probability), "at least 0.01")
 	}
-	return []check{
+	return []param.Check{
 		inside(c.A1, c.B1, p.MaxRuntimeLog, "gamma of A1, B1"),
 		inside(c.A2, c.B2, p.MaxRuntimeLog, "gamma of A2, B2"),
 		inside(c.AArr*c.ARAR, c.BArr, p.MaxGapLog, "gamma of AArr*ARAR, BArr"),
 	}
 }
 
-func (c *LublinClass) checks(at string, p *LublinParams) []check {
+func (c *LublinClass) checks(at string, p *LublinParams) []param.Check {
 	low, med, hi := c.bounds(p.Procs)
-	shape := func(name string, v float64) check { // where the densities that moments integrates are bounded
-		return check{v >= 1 && v <= 1e5, at + name, v, "1 to 100000"}
+	shape := func(name string, v float64) param.Check { // where the densities that moments integrates are bounded
+		return param.That(v >= 1 && v <= 1e5, at+name, v, "1 to 100000")
 	}
-	scale := func(name string, v float64) check {
-		return check{v > 0 && v <= 1000, at + name, v, "above 0, up to 1000"}
+	scale := func(name string, v float64) param.Check {
+		return param.That(v > 0 && v <= 1000, at+name, v, "above 0, up to 1000")
 	}
-	return []check{
-		{c.SerialProb >= 0 && c.SerialProb <= 1, at + "SerialProb", c.SerialProb, "0 to 1"},
-		{c.Pow2Prob >= 0 && c.SerialProb+c.Pow2Prob <= 1, at + "Pow2Prob", c.Pow2Prob, "0 to 1 less SerialProb"},
-		{c.UProb >= 0 && c.UProb <= 1, at + "UProb", c.UProb, "0 to 1"},
-		{low >= 0 && low < med && med < hi, at + "ULow, UMed, UHi", [3]float64{low, med, hi},
-			"an ascending row from 0, on this cluster: use a larger cluster or smaller distances"},
-		{c.UHiBelow >= 0, at + "UHiBelow", c.UHiBelow, "0 or more"},
+	return []param.Check{
+		param.That(c.SerialProb >= 0 && c.SerialProb <= 1, at+"SerialProb", c.SerialProb, "0 to 1"),
+		param.That(c.Pow2Prob >= 0 && c.SerialProb+c.Pow2Prob <= 1, at+"Pow2Prob", c.Pow2Prob, "0 to 1 less SerialProb"),
+		param.That(c.UProb >= 0 && c.UProb <= 1, at+"UProb", c.UProb, "0 to 1"),
+		param.That(low >= 0 && low < med && med < hi, at+"ULow, UMed, UHi", [3]float64{low, med, hi},
+			"an ascending row from 0, on this cluster: use a larger cluster or smaller distances"),
+		param.That(c.UHiBelow >= 0, at+"UHiBelow", c.UHiBelow, "0 or more"),
 		shape("A1", c.A1), scale("B1", c.B1), shape("A2", c.A2), scale("B2", c.B2),
-		{!math.IsNaN(c.PA) && !math.IsInf(c.PA, 0), at + "PA", c.PA, "a number"},
-		{!math.IsNaN(c.PB) && !math.IsInf(c.PB, 0), at + "PB", c.PB, "a number"},
+		param.That(!math.IsNaN(c.PA) && !math.IsInf(c.PA, 0), at+"PA", c.PA, "a number"),
+		param.That(!math.IsNaN(c.PB) && !math.IsInf(c.PB, 0), at+"PB", c.PB, "a number"),
 		shape("AArr*ARAR", c.AArr*c.ARAR), scale("BArr", c.BArr), shape("ANum", c.ANum), scale("BNum", c.BNum),
 	}
-}
-
-// check is one condition on a parameter.
-type check struct {
-	ok       bool
-	name     string
-	value    any
-	expected string
-}
-
-func firstWrong(generator string, checks []check) error {
-	for _, c := range checks {
-		if !c.ok {
-			return fmt.Errorf("parameters of %s: %s is %v, expected %s", generator, c.name, c.value, c.expected)
-		}
-	}
-	return nil
 }
 
 // bounds are ULow, UMed and UHi on a cluster.

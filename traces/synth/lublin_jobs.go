@@ -24,20 +24,14 @@ func Lublin(p LublinParams, n int64, seed uint64) (*Workload, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	w, err := newWorkload("lublin", n, seed, p)
-	if err != nil {
-		return nil, err
-	}
-	w.maxProcs = p.Procs
-	w.users = numbered(p.Users)
+	users := numbered(p.Users)
 	zipf := draw.NewZipf(p.Users, p.UserSkew)
 	stretch := p.stretch()
-	w.begin = func() func(*traces.Job) int {
-		g := &lublin{p: &p, seed: seed, users: w.users, zipf: zipf}
+	return New("lublin", n, seed, p, Content{MaxProcs: p.Procs, Begin: func() func(*traces.Job) {
+		g := &lublin{p: &p, seed: seed, users: users, zipf: zipf}
 		g.start(stretch)
 		return g.next
-	}
-	return w, nil
+	}})
 }
 
 // lublin makes the rows of one iteration.
@@ -72,14 +66,14 @@ func (g *lublin) start(stretch float64) {
 				}
 			}
 		}
-		g.classes[i].arrivals = newArrivals(c.cycle(), g.p.StartHour, gap)
+		g.classes[i].arrivals = newArrivals(c.DailyCycle(), g.p.StartHour, gap)
 		g.classes[i].submit = g.classes[i].arrivals.next()
 	}
 }
 
 // next makes the job that arrives first; at one instant that of the first
 // class.
-func (g *lublin) next(j *traces.Job) (user int) {
+func (g *lublin) next(j *traces.Job) {
 	class := 0
 	for i := range g.classes {
 		if g.classes[i].submit < g.classes[class].submit {
@@ -90,25 +84,24 @@ func (g *lublin) next(j *traces.Job) (user int) {
 	n := c.n - 1 // of the job whose submission is known
 	g.jobs++
 	size := g.source(streamSize, class, n)
-	procs := params.size(g.p.Procs, &size)
+	procs := params.Size(g.p.Procs, &size)
 	run := g.source(streamRuntime, class, n)
-	runtime := params.runtime(procs, g.p.MaxRuntimeLog, &run)
+	runtime := params.Runtime(procs, g.p.MaxRuntimeLog, &run)
 	request := g.source(streamRequest, class, n)
 	pick := g.source(streamUser, class, n)
-	user = g.zipf.Rank(&pick)
+	user := g.zipf.Rank(&pick)
 	*j = traces.Job{
 		ID: g.jobs, Kind: "bounded", User: g.users[user], QOS: params.Name,
 		Submit: c.submit, Runtime: traces.Some(runtime), ProcsRequested: traces.Some(procs),
 	}
-	if walltime, ok := g.p.Requests.request(runtime, &request); ok {
+	if walltime, ok := g.p.Requests.Request(runtime, &request); ok {
 		j.Walltime = traces.Some(walltime)
 	}
 	c.submit = c.arrivals.next()
-	return user
 }
 
-// size draws the number of processors.
-func (c *LublinClass) size(procs int32, s *draw.Source) int32 {
+// Size draws the number of processors of a job on a cluster of procs.
+func (c *LublinClass) Size(procs int32, s *draw.Source) int32 {
 	u := s.Float64()
 	if u < c.SerialProb {
 		return 1
@@ -126,8 +119,9 @@ func (c *LublinClass) size(procs int32, s *draw.Source) int32 {
 	return min(int32(math.Floor(math.Exp2(x)+0.5)), c.largest(procs))
 }
 
-// runtime draws the run time, in whole seconds rounded down.
-func (c *LublinClass) runtime(size int32, maxLog float64, s *draw.Source) model.Duration {
+// Runtime draws the run time of a job of a number of processors, in whole seconds rounded
+// down. Draws whose logarithm is above maxLog are made again.
+func (c *LublinClass) Runtime(size int32, maxLog float64, s *draw.Source) model.Duration {
 	for {
 		shape, scale := c.A1, c.B1
 		if !s.Bool(c.first(size)) {

@@ -1,6 +1,10 @@
 package synth
 
-import "math"
+import (
+	"math"
+
+	"orrery/traces/synth/internal/law"
+)
 
 // Expectations of the model, from its formulas and not from samples: they
 // scale the load, and tests compare samples with them.
@@ -37,16 +41,16 @@ func bounded(shape, scale, bound float64) (probability, expectation float64) {
 	return probability, expectation
 }
 
-// cycle is the daily cycle of the class. The gamma of the published fit counts
+// DailyCycle is the daily cycle of the class. The gamma of the published fit counts
 // half hours from midnight, and the day it covers begins with the eleventh.
-func (c *LublinClass) cycle() *cycle {
+func (c *LublinClass) DailyCycle() *law.Cycle {
 	const begin = 11
-	var weights [daySlots]float64
-	for i := begin; i < begin+daySlots; i++ {
-		weights[(i-1)%daySlots] = integrate(float64(i)-0.5, float64(i)+0.5,
+	var weights [law.DaySlots]float64
+	for i := begin; i < begin+law.DaySlots; i++ {
+		weights[(i-1)%law.DaySlots] = integrate(float64(i)-0.5, float64(i)+0.5,
 			func(x float64) float64 { return gammaDensity(c.ANum, c.BNum, x) })
 	}
-	return newCycle(weights)
+	return law.NewCycle(weights)
 }
 
 // meanGap is the expected number of seconds between two arrivals of the class,
@@ -99,10 +103,10 @@ func (c *LublinClass) means(p *LublinParams) (size, runtime, area float64) {
 	return size, runtime, area
 }
 
-// OfferedLoad is the expected load that the model offers to its cluster when
+// offeredLoad is the expected load that the model offers to its cluster when
 // Load does not scale it: processor-seconds of run time by second and
 // processor.
-func (p *LublinParams) OfferedLoad() float64 {
+func (p *LublinParams) offeredLoad() float64 {
 	load := 0.0
 	for i := range p.Classes {
 		_, _, area := p.Classes[i].means(p)
@@ -116,5 +120,5 @@ func (p *LublinParams) stretch() float64 {
 	if p.Load == 0 {
 		return 1
 	}
-	return p.OfferedLoad() / p.Load
+	return p.offeredLoad() / p.Load
 }

@@ -5,6 +5,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
+	"orrery/traces/synth/internal/param"
 )
 
 // Requests is how users come to request a walltime. The true run time is an
@@ -36,19 +37,21 @@ func defaultRequests() Requests {
 	return r
 }
 
-func (r *Requests) checks(longest model.Duration) []check {
+// Validate names the first of them that makes no sense as a parameter of a generator
+// whose run times are up to longest.
+func (r *Requests) Validate(generator string, longest model.Duration) error {
 	ascending := sort.SliceIsSorted(r.Values, func(i, j int) bool { return r.Values[i] < r.Values[j] })
 	last := len(r.Values) - 1
-	return []check{
-		{r.MinAccuracy > 0 && r.MinAccuracy <= 1, "Requests.MinAccuracy", r.MinAccuracy, "above 0, up to 1"},
-		{ascending && (last < 0 || r.Values[0] > 0), "Requests.Values", r.Values, "ascending values above 0"},
-		{last < 0 || r.Values[last] >= longest, "Requests.Values", r.Values, "a last value of at least the longest run time, " + longest.String()},
-	}
+	return param.FirstWrong(generator, []param.Check{
+		param.That(r.MinAccuracy > 0 && r.MinAccuracy <= 1, "Requests.MinAccuracy", r.MinAccuracy, "above 0, up to 1"),
+		param.That(ascending && (last < 0 || r.Values[0] > 0), "Requests.Values", r.Values, "ascending values above 0"),
+		param.That(last < 0 || r.Values[last] >= longest, "Requests.Values", r.Values, "a last value of at least the longest run time, "+longest.String()),
+	})
 }
 
-// request is the walltime requested for a run time; ok is false when users
+// Request is the walltime requested for a run time; ok is false when users
 // state none. It takes one draw.
-func (r *Requests) request(run model.Duration, s *draw.Source) (d model.Duration, ok bool) {
+func (r *Requests) Request(run model.Duration, s *draw.Source) (d model.Duration, ok bool) {
 	if len(r.Values) == 0 {
 		return 0, false
 	}

@@ -14,6 +14,7 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/traces"
+	"orrery/traces/synth/internal/law"
 )
 
 // sample is the first and second moments of a series.
@@ -65,7 +66,7 @@ func TestFormulasAgainstGonum(t *testing.T) {
 		}
 		require.InDelta(t, distuv.Gamma{Alpha: g[0], Beta: 1 / g[1]}.Prob(3), gammaDensity(g[0], g[1], 3), 1e-12)
 	}
-	p, e := logNormal(9.1, 2.8, 1e6)
+	p, e := law.LogNormal(9.1, 2.8, 1e6)
 	d := distuv.LogNormal{Mu: 9.1, Sigma: 2.8}
 	require.InDelta(t, d.CDF(1e6), p, 1e-12)
 	require.InEpsilon(t, integrate(-20, math.Log(1e6), func(x float64) float64 {
@@ -131,35 +132,23 @@ func TestDailyCycle(t *testing.T) {
 	p := DefaultLublin(128)
 	p.MaxGapLog = 6 // no gap of days, or the slots would not be independent
 	p.StartHour = 13
-	c := wholeSample.cycle()
-	var counts [daySlots]float64
+	c := wholeSample.DailyCycle()
+	var counts [law.DaySlots]float64
 	for j := range jobs(mustLublin(t, p, n, 3)) {
-		slot := (int64(j.Submit) + 13*2*slotMicros) / slotMicros % daySlots
+		slot := (j.Submit/model.Time(30*model.Minute) + 13*2) % law.DaySlots
 		counts[slot]++
 	}
 	g := distuv.Gamma{Alpha: wholeSample.ANum, Beta: 1 / wholeSample.BNum}
+	spans := c.Slots()
 	for slot, count := range counts {
-		share := (c.upTo[slot+1] - c.upTo[slot]) / float64(dayMicros)
+		share := spans[slot] / float64(model.Day)
 		i := float64(slot + 1)
 		if slot+1 < 11 {
-			i += daySlots
+			i += law.DaySlots
 		}
 		require.InDelta(t, (g.CDF(i+0.5)-g.CDF(i-0.5))/(g.CDF(58.5)-g.CDF(10.5)), share, 1e-9)
 		require.InDelta(t, n*share, count, 12*math.Sqrt(n*share), "slot %d", slot)
 	}
-}
-
-func TestCycle(t *testing.T) {
-	c := wholeSample.cycle()
-	for hour := range 24 {
-		require.InDelta(t, int64(hour)*2*slotMicros, c.at(c.start(hour)), 10)
-	}
-	last := int64(-1)
-	for x := int64(0); x < 3*dayMicros; x += 97_000_003 {
-		require.Greater(t, c.at(x), last)
-		last = c.at(x)
-	}
-	require.Equal(t, 5*dayMicros, c.at(5*dayMicros))
 }
 
 // offered is the load of a workload on its machine.
@@ -186,7 +175,7 @@ func TestLoad(t *testing.T) {
 		require.InEpsilon(t, load, offered(mustGPU(t, g, 300_000, 11)), 0.06)
 	}
 	p := DefaultLublin(128)
-	require.InEpsilon(t, p.OfferedLoad(), offered(mustLublin(t, p, 300_000, 5)), 0.04, "the model's own load")
+	require.InEpsilon(t, p.offeredLoad(), offered(mustLublin(t, p, 300_000, 5)), 0.04, "the model's own load")
 }
 
 func TestRequests(t *testing.T) {
@@ -246,8 +235,8 @@ func TestGPURows(t *testing.T) {
 	p := DefaultGPU(32)
 	p.ServiceShare = 0.1
 	w := mustGPU(t, p, 100_000, 2)
-	require.Len(t, w.nodes, 32)
-	require.Equal(t, traces.Node{Name: "n00017", Group: "g001", Type: "gpu-node", GPUModel: "H100", GPUs: 8, CPUs: 96, Memory: 1 << 40, Up: true}, w.nodes[17])
+	require.Len(t, w.content.Nodes, 32)
+	require.Equal(t, traces.Node{Name: "n00017", Group: "g001", Type: "gpu-node", GPUModel: "H100", GPUs: 8, CPUs: 96, Memory: 1 << 40, Up: true}, w.content.Nodes[17])
 	var service, one, logRun sample
 	tenants := map[string]int{}
 	last := model.Time(0)
@@ -302,7 +291,7 @@ func TestWrittenTrace(t *testing.T) {
 			i++
 		}
 		require.Equal(t, got.Len(), i)
-		require.Equal(t, b.Nodes(), w.nodes)
+		require.Equal(t, b.Nodes(), w.content.Nodes)
 		require.Equal(t, b.Info().Rows, w.Info().Rows)
 		require.Equal(t, b.Info().MaxProcs, w.Info().MaxProcs)
 		require.True(t, w.Info().Sorted && b.Info().Sorted)
@@ -361,7 +350,7 @@ func TestRowsAllocateNothing(t *testing.T) {
 		mustGPU(t, DefaultGPU(64), math.MaxInt32, 1),
 	} {
 		var row traces.Job
-		next := w.begin()
+		next := w.content.Begin()
 		require.Zero(t, testing.AllocsPerRun(10_000, func() { next(&row) }))
 	}
 }
@@ -421,7 +410,7 @@ func TestValidate(t *testing.T) {
 
 func BenchmarkLublin(b *testing.B) {
 	w := mustLublin(b, DefaultLublin(256), math.MaxInt32, 1)
-	next := w.begin()
+	next := w.content.Begin()
 	var j traces.Job
 	b.ReportAllocs()
 	for b.Loop() {

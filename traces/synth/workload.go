@@ -1,10 +1,9 @@
 // Package synth generates workloads: the model of Lublin and Feitelson for
-// parallel batch clusters, a variant for clusters of GPU nodes, and a site of
-// several vClusters. A workload is a pure function of its parameters, its
-// number of jobs (which a site derives from its load) and its seed. It can be
+// parallel batch clusters, and a variant for clusters of GPU nodes. Package
+// synth/site makes one for a site of several vClusters. A workload is a pure
+// function of its parameters, its number of jobs and its seed. It can be
 // iterated, written as a trace, or replayed as it is made, in memory that does
-// not grow with the number of jobs, but for the 24 bytes that a site keeps of
-// each submission. It knows nothing of schedulers.
+// not grow with the number of jobs. It knows nothing of schedulers.
 //
 // Instants and spans are whole seconds, as in the logs the models were fitted
 // to. The rounding also hides the last bits in which logarithms and powers
@@ -28,19 +27,23 @@ const version = 1
 
 // Workload is a generated trace that has not been written anywhere.
 type Workload struct {
-	name     string
-	recipe   string
-	jobs     int64
-	maxProcs int32
-	maxNodes int32
-	nodes    []traces.Node
-	tenants  []traces.Tenant
-	events   []traces.Event
-	users    []string
-	deps     func() iter.Seq[traces.Dep] // nil when there are none
-	// begin starts the rows from the first: each call of what it returns
-	// overwrites the row with the next and returns the index of its user.
-	begin func() func(*traces.Job) int
+	name    string
+	recipe  string
+	jobs    int64
+	content Content
+}
+
+// Content is what a generator makes: the size of the cluster, the tables beside the
+// jobs, and the jobs themselves. A table that is empty is not written.
+type Content struct {
+	MaxProcs, MaxNodes int32 // processors (GPUs where nodes have them) and nodes; 0 where they are not known
+	Nodes              []traces.Node
+	Tenants            []traces.Tenant
+	Events             []traces.Event              // in order of time
+	Deps               func() iter.Seq[traces.Dep] // nil when there are none
+	// Begin starts the rows from the first: each call of what it returns overwrites the
+	// whole row with the next one, in order of submission.
+	Begin func() func(*traces.Job)
 }
 
 // recipe is what a workload is a function of.
@@ -52,7 +55,9 @@ type recipe struct {
 	Params    any    `json:"params"`
 }
 
-func newWorkload(name string, n int64, seed uint64, params any) (*Workload, error) {
+// New is the workload of n jobs that a generator makes of a seed and parameters, which
+// the recipe states as JSON. It refuses fewer jobs than one and more than 2,147,483,647.
+func New(name string, n int64, seed uint64, params any, c Content) (*Workload, error) {
 	if n < 1 || n > math.MaxInt32 {
 		return nil, fmt.Errorf("generating %s: %d jobs asked for; ask for 1 to %d", name, n, math.MaxInt32)
 	}
@@ -60,7 +65,7 @@ func newWorkload(name string, n int64, seed uint64, params any) (*Workload, erro
 	if err != nil {
 		return nil, fmt.Errorf("generating %s: %w", name, err)
 	}
-	return &Workload{name: name, recipe: string(text), jobs: n}, nil
+	return &Workload{name: name, recipe: string(text), jobs: n, content: c}, nil
 }
 
 // numbered lists the names "1" to "n": users are numbers, as in SWF.
@@ -82,7 +87,7 @@ func (w *Workload) Info() traces.Info {
 	sum := sha256.Sum256([]byte(w.recipe))
 	return traces.Info{
 		Name: w.name, Hash: hex.EncodeToString(sum[:]), Rows: w.jobs,
-		MaxProcs: w.maxProcs, MaxNodes: w.maxNodes, Sorted: true,
+		MaxProcs: w.content.MaxProcs, MaxNodes: w.content.MaxNodes, Sorted: true,
 	}
 }
 
@@ -91,7 +96,7 @@ func (w *Workload) Info() traces.Info {
 func (w *Workload) Rows() iter.Seq2[*traces.Job, error] {
 	return func(yield func(*traces.Job, error) bool) {
 		var row traces.Job
-		next := w.begin()
+		next := w.content.Begin()
 		for range w.jobs {
 			next(&row)
 			if !yield(&row, nil) {
@@ -103,10 +108,10 @@ func (w *Workload) Rows() iter.Seq2[*traces.Job, error] {
 
 // depRows iterates over the dependencies between jobs.
 func (w *Workload) depRows() iter.Seq[traces.Dep] {
-	if w.deps == nil {
+	if w.content.Deps == nil {
 		return func(func(traces.Dep) bool) {}
 	}
-	return w.deps()
+	return w.content.Deps()
 }
 
 // Write writes the workload as a trace to path, which ends in .trace or, when
@@ -115,7 +120,7 @@ func (w *Workload) depRows() iter.Seq[traces.Dep] {
 // error from it ends the writing, and nothing is left.
 func (w *Workload) Write(path string, watch func(made int64) error) (hash string, err error) {
 	out, err := traces.NewWriter(path, traces.Meta{
-		Source: w.name, MaxProcs: w.maxProcs, MaxNodes: w.maxNodes, Sorted: true, Recipe: w.recipe,
+		Source: w.name, MaxProcs: w.content.MaxProcs, MaxNodes: w.content.MaxNodes, Sorted: true, Recipe: w.recipe,
 	})
 	if err != nil {
 		return "", err
@@ -141,12 +146,12 @@ func (w *Workload) Write(path string, watch func(made int64) error) (hash string
 
 // writeTables writes what stands beside the jobs.
 func (w *Workload) writeTables(out *traces.Writer) error {
-	for _, n := range w.nodes {
+	for _, n := range w.content.Nodes {
 		if err := out.WriteNode(n); err != nil {
 			return err
 		}
 	}
-	for _, t := range w.tenants {
+	for _, t := range w.content.Tenants {
 		if err := out.WriteTenant(t); err != nil {
 			return err
 		}
@@ -156,7 +161,7 @@ func (w *Workload) writeTables(out *traces.Writer) error {
 			return err
 		}
 	}
-	for _, e := range w.events {
+	for _, e := range w.content.Events {
 		if err := out.WriteEvent(e); err != nil {
 			return err
 		}

@@ -12,9 +12,9 @@ import (
 	"orrery/traces/importer"
 )
 
-// BenchmarkShake makes a jittered trace in memory out of a held log of 28,000 jobs,
+// BenchmarkJitter makes a jittered trace in memory out of a held log of 28,000 jobs,
 // as a noise floor does for each seed.
-func BenchmarkShake(b *testing.B) {
+func BenchmarkJitter(b *testing.B) {
 	out := filepath.Join(b.TempDir(), "log.trace")
 	_, err := importer.Import([]string{refdata.Path(b, "traces", "swf", "KTH-SP2-1996-2.1-cln.swf.gz")}, out, importer.Options{})
 	require.NoError(b, err)
@@ -28,7 +28,7 @@ func BenchmarkShake(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
-		jittered, err := held.Shake(model.Minute, uint64(i))
+		jittered, err := held.Jitter(model.Minute, uint64(i))
 		require.NoError(b, err)
 		m, err := jittered.Collect()
 		require.NoError(b, err)

@@ -18,7 +18,7 @@ func TestRecipesNest(t *testing.T) {
 	dir := t.TempDir()
 	size, grown := 0, 0
 	for i := range 12 {
-		out, _, _ := done(t, s, fmt.Sprintf("shake by=1s seed=%d", i))
+		out, _, _ := done(t, s, fmt.Sprintf("jitter by=1s seed=%d", i))
 		path := filepath.Join(dir, fmt.Sprintf("%d.trace", i))
 		_, err := out.Write(path, nil)
 		require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestRecipesNest(t *testing.T) {
 		doc, ok := Made(meta)
 		require.True(t, ok)
 		require.Len(t, doc.History(), i+1)
-		require.Equal(t, "shake by=1s seed=0", doc.History()[0])
+		require.Equal(t, "jitter by=1s seed=0", doc.History()[0])
 		if i < 3 { // as traces were written before
 			for k := range doc.Inputs {
 				doc.Inputs[k].Recipe = quote(doc.Inputs[k].recipe())
@@ -55,7 +55,7 @@ func TestRecipesNest(t *testing.T) {
 // TestEmptied: a step that keeps no job is named, and nothing is written.
 func TestEmptied(t *testing.T) {
 	s := log(t, line{1, 10, 20, 80, "a", 1}, line{2, 60, 90, 80, "b", 2})
-	out, _, _ := done(t, s, "shake by=1s\nfilter user=c\nstretch by=2")
+	out, _, _ := done(t, s, "jitter by=1s\nfilter user=c\nstretch by=2")
 	path := filepath.Join(t.TempDir(), "x.trace")
 	_, err := out.Write(path, nil)
 	var data *traces.DataError

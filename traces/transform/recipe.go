@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -164,16 +165,32 @@ type Opener func(name string) (*Set, error)
 
 var compilers = map[string]func(*params) step{
 	"window": newWindow, "filter": newFilter, "map": newMapping, "load": newLoad, "stretch": newStretch,
-	"shake": newShake, "resample": newResample, "merge": newMerge, "anonymise": newAnonymise, "drop": newDrop,
+	"jitter": newJitter, "resample": newResample, "merge": newMerge, "anonymise": newAnonymise, "drop": newDrop,
+}
+
+// renamed are the names that steps had in earlier versions, with those of today.
+var renamed = map[string]string{"shake": "jitter"}
+
+// Renewed is the recipe with the names that its steps have today, and a remark on each
+// step that has another name.
+func (r Recipe) Renewed() (out Recipe, remarks []string) {
+	out = slices.Clone(r)
+	for i := range out {
+		if name, ok := renamed[out[i].Name]; ok {
+			remarks = append(remarks, fmt.Sprintf("the step %s is called %s now: write %s in its place", out[i].Name, name, name))
+			out[i].Name = name
+		}
+	}
+	return out, remarks
 }
 
 // StepNames lists the steps.
 func StepNames() []string {
-	return []string{"window", "filter", "map", "load", "stretch", "shake", "resample", "merge", "anonymise", "drop"}
+	return []string{"window", "filter", "map", "load", "stretch", "jitter", "resample", "merge", "anonymise", "drop"}
 }
 
 func (s Step) compile() (step, error) {
-	make, ok := compilers[s.Name]
+	make, ok := compilers[cmp.Or(renamed[s.Name], s.Name)]
 	if !ok {
 		return nil, fmt.Errorf("unknown step %q%s: want one of %s", s.Name, spelling.Hint(s.Name, StepNames()), strings.Join(StepNames(), ", "))
 	}

@@ -30,8 +30,8 @@ func TestRecipeErrors(t *testing.T) {
 		"load to=0.8 by=magic":             "interarrival, users, runtime",
 		"load to=0.8 capacity=0":           "whole number",
 		"stretch":                          "by is missing",
-		"shake by=1d seed=-1":              "whole number",
-		"shake by=800d":                    "at most a year",
+		"jitter by=1d seed=-1":             "whole number",
+		"jitter by=800d":                   "at most a year",
 		"resample":                         "weeks is missing",
 		"merge":                            "with is missing",
 		"merge with=a,":                    "with is missing",
@@ -46,7 +46,7 @@ func TestRecipeErrors(t *testing.T) {
 	}
 	_, err := ParseRecipe("window begin=1d\n\nshke by=1s\n")
 	require.ErrorContains(t, err, "shke")
-	_, err = ParseRecipe("window begin=1d\nshake by")
+	_, err = ParseRecipe("window begin=1d\njitter by")
 	require.ErrorContains(t, err, "line 2")
 }
 
@@ -71,7 +71,7 @@ func TestStepText(t *testing.T) {
 func FuzzRecipe(f *testing.F) {
 	for _, text := range []string{
 		"window begin=30d length=7d warm=true", "filter user=a,b runtime>=1h not=true", "map column=tenant from=a to=\"b c\"", "load to=0.8 by=users seed=3",
-		"stretch by=1/3 what=arrivals # note", "shake by=60s seed=7\nresample weeks=3 long=2 feedback=0s", "merge with=a,b", "anonymise key=\"x\\ty\"", "filter a=\"\xff\"",
+		"stretch by=1/3 what=arrivals # note", "jitter by=60s seed=7\nresample weeks=3 long=2 feedback=0s", "merge with=a,b", "anonymise key=\"x\\ty\"", "filter a=\"\xff\"",
 	} {
 		f.Add(text)
 	}

@@ -156,7 +156,7 @@ func TestAnonymiseSamples(t *testing.T) {
 
 // What cannot apply is refused, and says why.
 func TestStepsOfJobsNeedJobs(t *testing.T) {
-	for _, text := range []string{"filter user=a", "map column=user to=b", "load to=0.5 capacity=4", "stretch by=2 what=arrivals", "shake", "resample weeks=2", "window begin=1m warm=true"} {
+	for _, text := range []string{"filter user=a", "map column=user to=b", "load to=0.5 capacity=4", "stretch by=2 what=arrivals", "jitter", "resample weeks=2", "window begin=1m warm=true"} {
 		st, err := ParseStep(text)
 		require.NoError(t, err)
 		_, err = sampled(t).Apply(Recipe{st}, nil)

@@ -298,9 +298,9 @@ func TestMergeRaisesIDs(t *testing.T) {
 	require.EqualValues(t, 2, acc.Added)
 }
 
-// TestShake: no job moves farther than asked, warm jobs stay, the seed decides,
+// TestJitter: no job moves farther than asked, warm jobs stay, the seed decides,
 // and a draw depends on the job alone.
-func TestShake(t *testing.T) {
+func TestJitter(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s, err := FromTables("log", traces.Meta{MaxProcs: 8}, drawn(rt))
 		require.NoError(rt, err)
@@ -308,9 +308,9 @@ func TestShake(t *testing.T) {
 		for _, j := range rowsIn(t, s) {
 			was[j.ID] = j
 		}
-		jittered, err := s.Shake(10*model.Minute, 7)
+		jittered, err := s.Jitter(10*model.Minute, 7)
 		require.NoError(rt, err)
-		again, err := s.Shake(10*model.Minute, 7)
+		again, err := s.Jitter(10*model.Minute, 7)
 		require.NoError(rt, err)
 		require.Equal(rt, hashOf(t, jittered), hashOf(t, again))
 		now := map[int64]traces.Job{}
@@ -323,21 +323,37 @@ func TestShake(t *testing.T) {
 			now[j.ID] = j
 		}
 		require.Len(rt, now, len(was))
-		half, err := s.Apply(Recipe{{"filter", []Arg{{"user", "!=", "a"}}}, {"shake", []Arg{{"by", "=", "10m"}, {"seed", "=", "7"}}}}, nil)
+		half, err := s.Apply(Recipe{{"filter", []Arg{{"user", "!=", "a"}}}, {"jitter", []Arg{{"by", "=", "10m"}, {"seed", "=", "7"}}}}, nil)
 		require.NoError(rt, err)
 		for _, j := range rowsIn(t, half) {
 			require.Equal(rt, now[j.ID].Submit, j.Submit, "other jobs do not matter")
 		}
-		still, err := s.Shake(0, 7)
+		still, err := s.Jitter(0, 7)
 		require.NoError(rt, err)
 		require.Equal(rt, hashOf(t, s), hashOf(t, still))
 	})
 }
 
-// TestShakeKeepsTheWarmStart: jobs of before stay, the others do not go there.
-func TestShakeKeepsTheWarmStart(t *testing.T) {
+// TestStepsOfEarlierVersions: recipes of earlier versions call the step shake; it does the same, and
+// a recipe that is renewed has the name of today.
+func TestStepsOfEarlierVersions(t *testing.T) {
+	old, err := ParseRecipe("window begin=100s warm=true\nshake by=1h seed=3")
+	require.NoError(t, err)
+	now, remarks := old.Renewed()
+	require.Equal(t, []string{"the step shake is called jitter now: write jitter in its place"}, remarks)
+	require.Equal(t, Recipe{old[0], {Name: "jitter", Args: old[1].Args}}, now)
+	_, remarks = now.Renewed()
+	require.Empty(t, remarks)
+	for _, r := range []Recipe{old, now} {
+		_, err := r[1].compile()
+		require.NoError(t, err)
+	}
+}
+
+// TestJitterKeepsTheWarmStart: jobs of before stay, the others do not go there.
+func TestJitterKeepsTheWarmStart(t *testing.T) {
 	s := log(t, line{1, 10, 20, 200, "a", 1}, line{2, 90, 150, 10, "a", 1}, line{3, 101, 150, 10, "a", 1}, line{4, 102, 150, 10, "a", 1})
-	out, rows, _ := done(t, s, "window begin=100s warm=true\nshake by=1h seed=3")
+	out, rows, _ := done(t, s, "window begin=100s warm=true\njitter by=1h seed=3")
 	require.Equal(t, model.Time(10*model.Second), rows[0].Submit)
 	require.Equal(t, model.Time(90*model.Second), rows[1].Submit)
 	for _, j := range rows[2:] {
@@ -499,7 +515,7 @@ func TestAnonymise(t *testing.T) {
 // recipe says how it was made.
 func TestWriteAndCollectAgree(t *testing.T) {
 	s := log(t, line{1, 10, 20, 80, "a", 1}, line{2, 60, 90, 80, "b", 2}, line{3, 120, 130, 80, "b", 2})
-	out, _, _ := done(t, s, "# a week\nwindow begin=100s warm=true # from then on\n\nshake by=1s seed=2")
+	out, _, _ := done(t, s, "# a week\nwindow begin=100s warm=true # from then on\n\njitter by=1s seed=2")
 	m, err := out.Collect()
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "x.trace")
@@ -517,7 +533,7 @@ func TestWriteAndCollectAgree(t *testing.T) {
 	require.Equal(t, b.Info(), info)
 	doc, ok := Made(b.Meta())
 	require.True(t, ok)
-	require.Equal(t, []string{"window begin=100s warm=true", "shake by=1s seed=2"}, doc.Steps)
+	require.Equal(t, []string{"window begin=100s warm=true", "jitter by=1s seed=2"}, doc.Steps)
 	require.Equal(t, doc.digest(), doc.Hash)
 	require.Equal(t, res.Recipe, doc.Hash)
 	require.Len(t, doc.Accounts, 2)

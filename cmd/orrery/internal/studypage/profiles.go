@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"orrery/profiles"
-	"orrery/reports"
+	"orrery/reports/page"
 	"orrery/sim/plan"
 )
 
@@ -79,7 +79,7 @@ func Commands(study, point string, of []Profile) []string {
 // RunPage is the page of the run of a task where there is one, as a path from the folder
 // of the page of the study: below is where the study lies in that.
 func RunPage(dir, below, id string) string {
-	link := path.Join(below, "runs", id[:12], reports.FileHTML)
+	link := path.Join(below, "runs", id[:12], page.FileHTML)
 	if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(link))); err != nil {
 		return ""
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"orrery/reports"
 	"orrery/reports/plot"
+	"orrery/reports/study"
 	"orrery/sim/experiment"
 	"orrery/sim/metric"
 	"orrery/sim/stat"
@@ -16,15 +16,15 @@ import (
 
 // Report is a sweep as reports draw it. Its study lies in dir; of names the profiles of a
 // point.
-func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*experiment.Point) []Profile) *reports.Study {
-	s := &reports.Study{Name: studyName(p), Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []reports.Fact{
+func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*experiment.Point) []Profile) *study.Study {
+	s := &study.Study{Name: studyName(p), Kind: "sweep", Warn: slices.Clone(p.Remarks), Facts: []study.Fact{
 		{Name: "points", Value: plot.Count(int64(len(p.Points)))}, {Name: "scenarios", Value: plot.Count(int64(len(p.Scenarios)))},
 	}}
 	if p.Description != "" {
 		s.Summary = append(s.Summary, p.Description)
 	}
 	for _, t := range p.Traces {
-		s.Facts = append(s.Facts, reports.Fact{Name: "trace", Value: fmt.Sprintf("%s, %s jobs, %s", t.Name, plot.Count(t.Jobs), t.Hash[:12])})
+		s.Facts = append(s.Facts, study.Fact{Name: "trace", Value: fmt.Sprintf("%s, %s jobs, %s", t.Name, plot.Count(t.Jobs), t.Hash[:12])})
 	}
 	for j := range p.Parameters {
 		s.Parameters = append(s.Parameters, reportParameter(p, j))
@@ -36,7 +36,7 @@ func Report(dir string, p *experiment.Plan, rows []experiment.Row, of func(*expe
 	for i := range rows {
 		r := &rows[i]
 		q := &p.Points[r.Point]
-		row := reports.StudyRow{ID: q.ID, Name: q.Name, Feasible: r.Feasible, Front: r.Front, State: state(p, r).Text, Evidence: r.Done}
+		row := study.Row{ID: q.ID, Name: q.Name, Feasible: r.Feasible, Front: r.Front, State: state(p, r).Text, Evidence: r.Done}
 		if row.State == "front" {
 			row.State = ""
 		}
@@ -92,12 +92,12 @@ func possible(i stat.Interval, value float64, share bool) (low, high float64) {
 
 // settingsName names a point by its settings: words stand for themselves, numbers Behind
 // the last part of the name of the setting.
-func settingsName(parameters []reports.StudyParameter, values []string) string {
+func settingsName(parameters []study.Parameter, values []string) string {
 	var out []string
 	for j, v := range values {
 		switch name := parameters[j].Name; {
 		case v == "":
-		case parameters[j].Kind == reports.KindChoice:
+		case parameters[j].Kind == study.KindChoice:
 			out = append(out, v)
 		default:
 			out = append(out, name[strings.LastIndexByte(name, '.')+1:]+" "+v)
@@ -108,7 +108,7 @@ func settingsName(parameters []reports.StudyParameter, values []string) string {
 
 // firstSentence says which point is first, and for how many there is no
 // evidence of a difference.
-func firstSentence(s *reports.Study, rows []experiment.Row) string {
+func firstSentence(s *study.Study, rows []experiment.Row) string {
 	Behind, alike := 0, 0
 	for i := range s.Rows {
 		switch s.Rows[i].Verdict {
@@ -157,18 +157,18 @@ func studyName(p *experiment.Plan) string {
 	return strings.Join(names, ", ")
 }
 
-func reportParameter(p *experiment.Plan, j int) reports.StudyParameter {
+func reportParameter(p *experiment.Plan, j int) study.Parameter {
 	q := &p.Parameters[j]
-	out := reports.StudyParameter{Name: q.Name, Unit: q.Unit, Low: q.Low, High: q.High, Log: q.Log}
+	out := study.Parameter{Name: q.Name, Unit: q.Unit, Low: q.Low, High: q.High, Log: q.Log}
 	switch {
 	case q.Weight:
-		out.Kind = reports.KindWeight
+		out.Kind = study.KindWeight
 	case q.Whole:
-		out.Kind = reports.KindInteger
+		out.Kind = study.KindInteger
 	case q.Numeric:
-		out.Kind = reports.KindReal
+		out.Kind = study.KindReal
 	default:
-		out.Kind, out.Unit = reports.KindChoice, ""
+		out.Kind, out.Unit = study.KindChoice, ""
 		for i := range p.Points {
 			if v := p.Points[i].Values[j]; v != "" && !slices.Contains(out.Choices, v) {
 				out.Choices = append(out.Choices, v)
@@ -181,11 +181,11 @@ func reportParameter(p *experiment.Plan, j int) reports.StudyParameter {
 	return out
 }
 
-func reportValue(s *reports.StudyParameter, q *experiment.Point, j int) metric.Number {
+func reportValue(s *study.Parameter, q *experiment.Point, j int) metric.Number {
 	switch {
 	case q.Values[j] == "":
 		return metric.Undefined
-	case s.Kind == reports.KindChoice:
+	case s.Kind == study.KindChoice:
 		return metric.Number(slices.Index(s.Choices, q.Values[j]))
 	}
 	return metric.Number(q.At[j])
@@ -199,13 +199,13 @@ func unitWord(unit string) string {
 	return unit
 }
 
-func reportMetric(c *experiment.Column) reports.StudyMetric {
-	out := reports.StudyMetric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: Share(c.Metric)}
+func reportMetric(c *experiment.Column) study.Metric {
+	out := study.Metric{Name: c.Name(), Unit: unitWord(c.Unit), Objective: c.Objective, Direction: direction(c), Share: Share(c.Metric)}
 	switch {
 	case c.AtMost != nil:
-		out.Bound = &reports.Bound{Relation: "<=", Value: *c.AtMost}
+		out.Bound = &study.Bound{Relation: "<=", Value: *c.AtMost}
 	case c.AtLeast != nil:
-		out.Bound = &reports.Bound{Relation: ">=", Value: *c.AtLeast}
+		out.Bound = &study.Bound{Relation: ">=", Value: *c.AtLeast}
 	}
 	return out
 }

@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"orrery/reports"
+	"orrery/reports/study"
 	"orrery/sim/experiment"
 	"orrery/sim/stat"
 )
 
 func TestSettingsName(t *testing.T) {
-	parameters := []reports.StudyParameter{{Name: "order", Kind: reports.KindChoice}, {Name: "weights.wait_time", Kind: reports.KindReal}, {Name: "depth", Kind: reports.KindInteger}}
+	parameters := []study.Parameter{{Name: "order", Kind: study.KindChoice}, {Name: "weights.wait_time", Kind: study.KindReal}, {Name: "depth", Kind: study.KindInteger}}
 	require.Equal(t, "saf, depth 50", settingsName(parameters, []string{"saf", "", "50"}))
 	require.Equal(t, "score, wait_time 3, depth 1", settingsName(parameters, []string{"score", "3", "1"}))
 }

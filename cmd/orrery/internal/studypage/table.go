@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"orrery/reports"
+	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/experiment"
 	"orrery/sim/metric"
@@ -282,7 +282,7 @@ func direction(c *experiment.Column) string {
 	case !c.Objective:
 		return ""
 	case c.Maximise:
-		return reports.Maximise
+		return study.Maximise
 	}
-	return reports.Minimise
+	return study.Minimise
 }

@@ -4,6 +4,7 @@ package tunedir
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,6 +51,19 @@ type Setting struct {
 	Value string `json:"value"`
 }
 
+// renamed are the names that flags had when directories of this schema were begun, with those of today.
+var renamed = map[string]string{"--shake": "--jitter"}
+
+// UnmarshalJSON reads a setting under the name that its flag has today.
+func (s *Setting) UnmarshalJSON(text []byte) error {
+	type plain Setting
+	if err := json.Unmarshal(text, (*plain)(s)); err != nil {
+		return err
+	}
+	s.Name = cmp.Or(renamed[s.Name], s.Name)
+	return nil
+}
+
 // Of is what is to be tuned, and how. The loads are as the user gave them.
 func Of(p *tune.Problem, o *tune.Options, loads string) *Settings {
 	out := &Settings{Schema: Schema, Semantics: plan.Semantics}
@@ -87,7 +101,7 @@ func Of(p *tune.Problem, o *tune.Options, loads string) *Settings {
 	add("--follow", o.Follow.String())
 	add("--loads", loads)
 	add("--replicas", strconv.Itoa(o.Replicas))
-	add("--shake", o.ShakeBy.String())
+	add("--jitter", o.JitterBy.String())
 	add("--trajectories", strconv.Itoa(o.Trajectories))
 	add("--sobol", strconv.Itoa(o.Points))
 	add("--seed", strconv.FormatUint(o.Seed, 10))

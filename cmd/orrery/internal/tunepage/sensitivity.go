@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"orrery/reports"
+	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/sensitivity"
@@ -47,7 +47,7 @@ func Influence(s *tune.Sensitivity) *table.Table {
 
 // addSensitivity is what the settings do, for the page: over the whole space by
 // both methods, beside the chosen point, and two by two.
-func addSensitivity(s *reports.Study, r *tune.Report) {
+func addSensitivity(s *study.Study, r *tune.Report) {
 	for i := range r.Sensitivity {
 		x := &r.Sensitivity[i]
 		if known(x, func(p tune.PartMove) tune.Range { return p.Change }) {
@@ -67,7 +67,7 @@ func addSensitivity(s *reports.Study, r *tune.Report) {
 	}
 	for i := range r.Joint {
 		g := &r.Joint[i]
-		one := reports.Interaction{
+		one := study.Interaction{
 			Metric: g.Metric + " (tuning)", First: g.First, Second: g.Second, FirstAt: g.FirstAt, SecondAt: g.SecondAt, Values: g.Values,
 			JointShare: g.JointShare, Floor: g.Floor,
 		}
@@ -85,8 +85,8 @@ func known(s *tune.Sensitivity, of func(tune.PartMove) tune.Range) bool {
 }
 
 // effects are one figure of all settings.
-func effects(s *tune.Sensitivity, what string, share bool, of func(tune.PartMove) tune.Range) reports.Sensitivity {
-	one := reports.Sensitivity{Metric: s.Metric, Unit: s.Unit, What: what, Share: share, Floor: s.Floor}
+func effects(s *tune.Sensitivity, what string, share bool, of func(tune.PartMove) tune.Range) study.Sensitivity {
+	one := study.Sensitivity{Metric: s.Metric, Unit: s.Unit, What: what, Share: share, Floor: s.Floor}
 	if share {
 		one.Unit, one.Floor = "", metric.Undefined
 		if v := s.Spread; v != nil && v.Variance > 0 { // changes within the noise explain no more
@@ -95,7 +95,7 @@ func effects(s *tune.Sensitivity, what string, share bool, of func(tune.PartMove
 	}
 	for _, p := range s.Parts {
 		x := of(p)
-		one.Parts = append(one.Parts, reports.SensitivityPart{
+		one.Parts = append(one.Parts, study.SensitivityPart{
 			Parameter: p.Setting, Effect: x.Estimate, Low: x.Low, High: x.High, Influence: p.Influence.String(),
 		})
 	}
@@ -106,8 +106,8 @@ func effects(s *tune.Sensitivity, what string, share bool, of func(tune.PartMove
 const tenth = 0.1
 
 // besideChosen is what moves an objective beside the chosen point.
-func besideChosen(r *tune.Report, objective string) reports.Sensitivity {
-	one := reports.Sensitivity{
+func besideChosen(r *tune.Report, objective string) study.Sensitivity {
+	one := study.Sensitivity{
 		Metric: objective, What: "change beside " + r.Around + " when it moves by a tenth of its range, or to another choice", Floor: metric.Undefined,
 	}
 	for i := range r.Sensitivity {
@@ -128,7 +128,7 @@ func besideChosen(r *tune.Report, objective string) reports.Sensitivity {
 		if x.Clear {
 			said = sensitivity.Active
 		}
-		one.Parts = append(one.Parts, reports.SensitivityPart{
+		one.Parts = append(one.Parts, study.SensitivityPart{
 			Parameter: name, Effect: metric.Number(change), Low: metric.Number(max(0, change-noise)), High: metric.Number(change + noise), Influence: said.String(),
 		})
 	}
@@ -137,12 +137,12 @@ func besideChosen(r *tune.Report, objective string) reports.Sensitivity {
 
 // addShares are the shares of the tenants in the acceptance windows, before and
 // after, each window a stretch.
-func addShares(s *reports.Study, r *tune.Report) {
+func addShares(s *study.Study, r *tune.Report) {
 	for i := range r.Shares {
 		x := &r.Shares[i]
-		one := reports.ShareSeries{Title: x.Of + ", by acceptance window", Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every), Held: x.Held}
+		one := study.ShareSeries{Title: x.Of + ", by acceptance window", Unit: x.Unit, EpochUS: int64(x.Epoch), Known: x.EpochKnown, StartUS: int64(x.Begin), WidthUS: int64(x.Every), Held: x.Held}
 		for _, t := range x.Tenants {
-			one.Tenants = append(one.Tenants, reports.ShareLine{Name: t.Name, Shares: t.Shares, Target: t.Target})
+			one.Tenants = append(one.Tenants, study.ShareLine{Name: t.Name, Shares: t.Shares, Target: t.Target})
 		}
 		s.Shares = append(s.Shares, one)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"orrery/cmd/orrery/internal/studypage"
-	"orrery/reports"
+	"orrery/reports/study"
 	"orrery/reports/table"
 	"orrery/sim/metric"
 	"orrery/sim/plan"
@@ -46,10 +46,10 @@ func tracesOf(r *tune.Report) string {
 }
 
 // Study is a report in the words of the pages. Its runs are in the study below dir.
-func Study(r *tune.Report, dir string) *reports.Study {
-	s := &reports.Study{
-		Schema: reports.StudySchema, Name: tracesOf(r), Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
-		Facts: []reports.Fact{
+func Study(r *tune.Report, dir string) *study.Study {
+	s := &study.Study{
+		Schema: study.Schema, Name: tracesOf(r), Kind: "tune", Summary: r.Summary(), Verdict: r.Title(), Good: r.Decision != tune.Unsure,
+		Facts: []study.Fact{
 			{Name: "windows", Value: fmt.Sprintf("%d to tune on, %d to accept on", r.Counted(tune.ForTuning), r.Counted(tune.ForAcceptance))},
 			{Name: "replicas", Value: fmt.Sprint(r.Replicas)},
 			{Name: "runs", Value: fmt.Sprint(r.Runs)},
@@ -57,10 +57,10 @@ func Study(r *tune.Report, dir string) *reports.Study {
 		},
 	}
 	for _, t := range r.Traces {
-		s.Facts = append(s.Facts, reports.Fact{Name: "trace " + t.Name, Value: t.Hash})
+		s.Facts = append(s.Facts, study.Fact{Name: "trace " + t.Name, Value: t.Hash})
 	}
 	if r.Method != "" {
-		s.Facts = append(s.Facts, reports.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, table.Counted(len(r.Search), "point"), r.Batch)})
+		s.Facts = append(s.Facts, study.Fact{Name: "search", Value: fmt.Sprintf("%s, %s in batches of %d", r.Method, table.Counted(len(r.Search), "point"), r.Batch)})
 	}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Aside != "" {
@@ -73,12 +73,12 @@ func Study(r *tune.Report, dir string) *reports.Study {
 	addSensitivity(s, r)
 	addShares(s, r)
 	for _, h := range r.Headlines() {
-		s.Headlines = append(s.Headlines, reports.Headline(h))
+		s.Headlines = append(s.Headlines, study.Headline(h))
 	}
 	for _, part := range r.Deciding() {
-		section := reports.Section{Title: part.Title}
+		section := study.Section{Title: part.Title}
 		for _, p := range part.Parts {
-			section.Parts = append(section.Parts, reports.SectionPart{Text: p.Text, Head: p.Head, Cells: p.Rows})
+			section.Parts = append(section.Parts, study.SectionPart{Text: p.Text, Head: p.Head, Cells: p.Rows})
 		}
 		s.Sections = append(s.Sections, section)
 	}
@@ -86,7 +86,7 @@ func Study(r *tune.Report, dir string) *reports.Study {
 }
 
 // addColumns names the settings and the metrics.
-func addColumns(s *reports.Study, r *tune.Report) {
+func addColumns(s *study.Study, r *tune.Report) {
 	if len(r.Space()) == 0 {
 		s.Parameters = plainSettings(r)
 	}
@@ -94,32 +94,32 @@ func addColumns(s *reports.Study, r *tune.Report) {
 		switch p.Kind {
 		case search.Simplex:
 			for _, part := range p.Parts {
-				s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name + "." + part, Kind: reports.KindWeight, High: 1})
+				s.Parameters = append(s.Parameters, study.Parameter{Name: p.Name + "." + part, Kind: study.KindWeight, High: 1})
 			}
 		case search.Choice:
-			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: reports.KindChoice, Choices: p.Choices})
+			s.Parameters = append(s.Parameters, study.Parameter{Name: p.Name, Kind: study.KindChoice, Choices: p.Choices})
 		default:
-			kind := reports.KindReal
+			kind := study.KindReal
 			if p.Kind == search.Integer {
-				kind = reports.KindInteger
+				kind = study.KindInteger
 			}
-			s.Parameters = append(s.Parameters, reports.StudyParameter{Name: p.Name, Kind: kind, Unit: r.UnitOf(p.Name), Low: p.Low, High: p.High, Log: p.Log})
+			s.Parameters = append(s.Parameters, study.Parameter{Name: p.Name, Kind: kind, Unit: r.UnitOf(p.Name), Low: p.Low, High: p.High, Log: p.Log})
 		}
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction)})
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + ", change (acceptance)", Share: true, Direction: string(o.Direction)})
+		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (acceptance)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction)})
+		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + ", change (acceptance)", Share: true, Direction: string(o.Direction)})
 	}
 	for _, o := range r.Goal.Objectives {
-		s.Metrics = append(s.Metrics, reports.StudyMetric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction), Objective: true})
+		s.Metrics = append(s.Metrics, study.Metric{Name: o.Metric + " (tuning)", Unit: unitOf(o.Metric), Share: studypage.Share(o.Metric), Direction: string(o.Direction), Objective: true})
 	}
 	for _, c := range r.Goal.Constraints {
-		direction := reports.Minimise
+		direction := study.Minimise
 		if c.Relation == search.AtLeast {
-			direction = reports.Maximise
+			direction = study.Maximise
 		}
-		s.Metrics = append(s.Metrics, reports.StudyMetric{
-			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: studypage.Share(c.Metric), Bound: &reports.Bound{Relation: string(c.Relation), Value: c.Value},
+		s.Metrics = append(s.Metrics, study.Metric{
+			Name: c.Metric + " (worst tuning window)", Unit: unitOf(c.Metric), Direction: direction, Share: studypage.Share(c.Metric), Bound: &study.Bound{Relation: string(c.Relation), Value: c.Value},
 		})
 	}
 }
@@ -133,17 +133,17 @@ func unitOf(name string) string {
 }
 
 // addRows are the candidates of the race.
-func addRows(s *reports.Study, r *tune.Report, dir string) {
+func addRows(s *study.Study, r *tune.Report, dir string) {
 	for i := range r.Tried {
 		t := &r.Tried[i]
-		row := reports.StudyRow{ID: fmt.Sprint(i + 1), Name: t.Name, Feasible: t.Feasible, Evidence: t.Windows, Rung: t.Windows}
+		row := study.Row{ID: fmt.Sprint(i + 1), Name: t.Name, Feasible: t.Feasible, Evidence: t.Windows, Rung: t.Windows}
 		switch {
 		case t.Name == r.Chosen:
-			row.Role = reports.RoleChosen
+			row.Role = study.RoleChosen
 		case t.Role == tune.Current:
-			row.Role = reports.RoleCurrent
+			row.Role = study.RoleCurrent
 		case t.Role == tune.Baseline:
-			row.Role = reports.RoleBaseline
+			row.Role = study.RoleBaseline
 		}
 		if t.Overloaded {
 			row.State = "overloaded"
@@ -172,7 +172,7 @@ func addRows(s *reports.Study, r *tune.Report, dir string) {
 // accepted are the objectives of a candidate on the acceptance windows and their
 // changes, with the ends of the intervals of these; unknown of those that were not held against the current policy. The
 // row takes its verdict.
-func accepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3][]metric.Number) {
+func accepted(r *tune.Report, t *tune.Tried, row *study.Row) (out [3][]metric.Number) {
 	var f *tune.Finalist
 	for i := range r.Finalists {
 		if g := &r.Finalists[i]; len(g.Lines) > 0 && (g.Name == t.Name || t.Role == tune.Current && f == nil) {
@@ -196,8 +196,8 @@ func accepted(r *tune.Report, t *tune.Tried, row *reports.StudyRow) (out [3][]me
 }
 
 // plainSettings are what differs between the candidates of a plain cluster.
-func plainSettings(r *tune.Report) []reports.StudyParameter {
-	order, backfill := reports.StudyParameter{Name: "order", Kind: reports.KindChoice}, reports.StudyParameter{Name: "backfill", Kind: reports.KindChoice}
+func plainSettings(r *tune.Report) []study.Parameter {
+	order, backfill := study.Parameter{Name: "order", Kind: study.KindChoice}, study.Parameter{Name: "backfill", Kind: study.KindChoice}
 	for i := range r.Tried {
 		run := r.Tried[i].Task()
 		if run.Spec.Trace == "" || len(run.Spec.Site) > 0 {
@@ -214,7 +214,7 @@ func plainSettings(r *tune.Report) []reports.StudyParameter {
 	if len(order.Choices) == 0 {
 		return nil
 	}
-	return []reports.StudyParameter{order, backfill}
+	return []study.Parameter{order, backfill}
 }
 
 // plainOf are the order and the backfilling of a plain cluster.
@@ -227,25 +227,25 @@ func plainOf(spec *plan.Spec) (order, backfill string) {
 }
 
 // plainValues are the settings of a candidate of a plain cluster.
-func plainValues(s *reports.Study, spec *plan.Spec) []metric.Number {
+func plainValues(s *study.Study, spec *plan.Spec) []metric.Number {
 	order, backfill := plainOf(spec)
 	return metric.Numbers(float64(slices.Index(s.Parameters[0].Choices, order)), float64(slices.Index(s.Parameters[1].Choices, backfill)))
 }
 
 // addHistory is how the search went, for its first objective.
-func addHistory(s *reports.Study, r *tune.Report) {
+func addHistory(s *study.Study, r *tune.Report) {
 	if len(r.Search) == 0 {
 		return
 	}
-	curve := reports.HistoryCurve{Name: r.Method}
+	curve := study.HistoryCurve{Name: r.Method}
 	for i := range r.Search {
 		h := &r.Search[i]
 		curve.Best, curve.Each = append(curve.Best, h.Best), append(curve.Each, h.Metrics[0])
 	}
 	first := &s.Metrics[2*len(r.Goal.Objectives)] // on the tuning windows
-	history := reports.History{Metric: first.Name, Unit: first.Unit, Curves: []reports.HistoryCurve{curve}}
+	history := study.History{Metric: first.Name, Unit: first.Unit, Curves: []study.HistoryCurve{curve}}
 	if x := r.SearchNow[0]; x.Defined() {
-		history.Lines = append(history.Lines, reports.HistoryLine{Name: r.Current + " on the same windows", Value: x})
+		history.Lines = append(history.Lines, study.HistoryLine{Name: r.Current + " on the same windows", Value: x})
 	}
 	s.Histories = append(s.Histories, history)
 }

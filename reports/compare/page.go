@@ -1,0 +1,339 @@
+package compare
+
+import (
+	_ "embed" // the page
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"orrery/reports/internal/rundata"
+	"orrery/reports/page"
+	"orrery/reports/plot"
+	"orrery/sim/metric"
+	"orrery/sim/paired"
+	"orrery/sim/record"
+	"orrery/sim/stat"
+)
+
+//go:embed assets/page.html
+var pageHTML string
+
+//go:embed assets/page.css
+var pageCSS string
+
+var pageTemplate = template.Must(template.New("compare").Funcs(page.Words).Parse(pageHTML))
+
+// pageContent is what assets/page.html shows. It has no script.
+type pageContent struct {
+	*Comparison
+	Policy  string // of security
+	Made    page.Made
+	Style   template.CSS
+	Names   [2]string
+	Verdict string
+	Good    bool
+	Summary []string
+	Tiles   []tile
+	Figures []page.Figure
+	Jobs    []page.Figure
+	Moved   page.Table
+	Why     page.Table
+	Counts  page.Table
+	Groups  page.Table
+	Metrics page.Table
+	Windows page.Table // by windows of submission
+	About   string     // what they rest on
+	// Measured says that the noise is in the intervals.
+	Measured bool
+}
+
+// metricWaitMax is the metric that a comparison speaks of, beside those of package page.
+const metricWaitMax = "wait_max"
+
+// tile is a metric of both runs.
+type tile struct{ A, B, Label, Change, Class string }
+
+// Write draws both runs into dir, which is made when it is missing:
+// report.html (one page that opens without a network) and figures/*.svg and *.png,
+// replacing older ones. The bytes depend on the runs, on the names of their
+// directories and, for figures, on the architecture. It reads the runs once more.
+// Complaints about content are *record.DataError.
+func Write(dir string, c *Comparison, made page.Made) error {
+	figures, err := c.allFigures()
+	if err != nil {
+		return err
+	}
+	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), figures...); err != nil {
+		return err
+	}
+	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error { return c.writeHTML(w, figures, made) })
+}
+
+// allFigures draws the state of both runs over time, beside each other, and their
+// waits, and which jobs moved. It reads the runs once more.
+func (c *Comparison) allFigures() ([]*plot.Figure, error) {
+	var loads [2][]plot.Load
+	var clock plot.Clock
+	unit := ""
+	for i, dir := range [2]string{c.A.Dir, c.B.Dir} {
+		var err error
+		if loads[i], unit, clock, err = loadsOf(dir); err != nil {
+			return nil, err
+		}
+	}
+	moves, shown, err := c.ganttOfMoves()
+	if err != nil {
+		return nil, err
+	}
+	state := plot.StatePair(c.names(), loads, unit, clock, shown)
+	return append(append([]*plot.Figure{state}, c.ownFigures()...), moves), nil
+}
+
+// loadsOf is the state of a run over time, and what is allocated in it.
+func loadsOf(dir string) ([]plot.Load, string, plot.Clock, error) {
+	f, err := record.Open(dir)
+	if err != nil {
+		return nil, "", plot.Clock{}, err
+	}
+	defer f.Close()
+	r := rundata.Run{Files: f}
+	if r.About, err = rundata.ReadAbout(f); err != nil {
+		return nil, "", plot.Clock{}, err
+	}
+	if r.About.Units == nil {
+		if err := r.GuessNodes(); err != nil {
+			return nil, "", plot.Clock{}, err
+		}
+	}
+	r.Bins, err = f.Series()
+	return r.Loads(), r.About.UnitWord(), r.Clock(), err
+}
+
+// names say what the runs are: by their directories, and by their policies where
+// these tell them apart.
+func (c *Comparison) names() (out [2]string) {
+	for i, s := range c.says() {
+		out[i] = fmt.Sprintf("%c: %s", 'A'+rune(i), s)
+	}
+	return out
+}
+
+// says is names without the letters.
+func (c *Comparison) says() (out [2]string) {
+	for i, s := range [2]Side{c.A, c.B} {
+		out[i] = filepath.Base(s.Dir)
+		if c.A.Policy != c.B.Policy {
+			out[i] += ", " + s.Policy
+		}
+	}
+	return out
+}
+
+// headlines are the metrics that the page begins with, after those by windows.
+var headlines = []struct{ name, label string }{
+	{page.MetricWaitP95, "p95 wait"}, {metricWaitMax, "longest wait"}, {page.MetricUtilisation, "utilisation"},
+}
+
+// byWindows are the names of the figures by windows.
+var byWindows = map[string]string{
+	page.MetricWaitMean: "mean wait", page.MetricSlowdown: "mean bounded slowdown", "turnaround_mean": "mean turnaround",
+}
+
+// headline is a metric over the steady window, or over all where that has none; the
+// longest wait is over all, for the job that waited it may lie outside that window.
+func (c *Comparison) headline(name string) (d MetricDiff, ok bool) {
+	windows := []string{metric.Steady, metric.All}
+	if name == metricWaitMax {
+		windows = windows[1:]
+	}
+	for _, window := range windows {
+		for _, d := range c.Metrics {
+			if d.Name == name && d.Window == window && d.Diff != nil {
+				return d, true
+			}
+		}
+	}
+	return d, false
+}
+
+// tiles are the figures by windows with their intervals, and other metrics of the
+// whole runs, which have none.
+func (c *Comparison) tiles() (out []tile) {
+	for i := range c.windowRows() {
+		row := &c.Windows.Rows[i]
+		t := tile{
+			A: windowReading(row, row.First.Estimate), B: windowReading(row, row.This.Estimate),
+			Label:  fmt.Sprintf("%s, %d windows", byWindows[row.Metric], row.Windows),
+			Change: row.Verdict,
+		}
+		if row.Relative.Low.Defined() {
+			t.Change = fmt.Sprintf("%s (%s to %s), %s", percentage(float64(row.Relative.Estimate)), percentage(float64(row.Relative.Low)), percentage(float64(row.Relative.High)), row.Verdict)
+		}
+		switch row.Verdict {
+		case stat.Better.String():
+			t.Class = "good"
+		case stat.Worse.String():
+			t.Class = "bad"
+		}
+		out = append(out, t)
+	}
+	for _, h := range headlines {
+		d, ok := c.headline(h.name)
+		if !ok {
+			continue
+		}
+		t := tile{A: page.Reading(d.of(d.A)), B: page.Reading(d.of(d.B)), Label: h.label + ", " + d.Window, Change: d.Change}
+		if d.Relative != nil && *d.Diff != 0 {
+			t.Change = strings.TrimSpace(fmt.Sprintf("%s %s", percentage(*d.Relative), t.Change))
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// windowRows are the rows of the comparison by windows; none where there is none.
+func (c *Comparison) windowRows() []paired.Row {
+	if c.Windows == nil {
+		return nil
+	}
+	return c.Windows.Rows
+}
+
+func windowReading(row *paired.Row, x metric.Number) string {
+	if !x.Defined() {
+		return "-"
+	}
+	v := float64(x)
+	return page.Reading(metric.Metric{Name: row.Metric, Unit: row.Unit, Value: &v})
+}
+
+// of is the metric with one of its values.
+func (d *MetricDiff) of(v *float64) metric.Metric {
+	return metric.Metric{Name: d.Name, Unit: d.Unit, Window: d.Window, Value: v}
+}
+
+// percentage is a share in percent with its sign, and a true minus.
+func percentage(share float64) string {
+	s := fmt.Sprintf("%.1f %%", math.Abs(100*share))
+	if share < 0 {
+		return "−" + s
+	}
+	return "+" + s
+}
+
+// verdict is what the figures by windows say.
+func (c *Comparison) verdict() (says string, good bool) {
+	for _, s := range [2]Side{c.A, c.B} {
+		if s.Verdict == metric.Overloaded {
+			return "not ranked by waits: " + filepath.Base(s.Dir) + " is overloaded", false
+		}
+	}
+	by := map[string][]string{}
+	rows := c.windowRows()
+	for i := range rows {
+		by[rows[i].Verdict] = append(by[rows[i].Verdict], rows[i].Metric)
+	}
+	better, worse := by[stat.Better.String()], by[stat.Worse.String()]
+	switch {
+	case len(better) > 0 && len(worse) > 0:
+		return "B is better by " + strings.Join(better, ", ") + ", worse by " + strings.Join(worse, ", "), false
+	case len(better) > 0:
+		return "B is better" + onlyBy(better, by, len(rows)), true
+	case len(worse) > 0:
+		return "B is worse" + onlyBy(worse, by, len(rows)), false
+	case len(by[paired.Differs]) > 0:
+		return "the runs differ; the noise was not measured", false
+	case len(by[stat.NoDifference.String()]) == len(rows) && len(rows) > 0:
+		return "no difference", true
+	}
+	return "no evidence of a difference", false
+}
+
+// onlyBy says behind a verdict which of all figures have it, and what the others say;
+// nothing where all have it.
+func onlyBy(those []string, by map[string][]string, all int) string {
+	rest := all - len(those)
+	if rest == 0 {
+		return ""
+	}
+	out := " by " + strings.Join(those, ", ")
+	if n := len(by[stat.NoDifference.String()]); n > 0 {
+		out += fmt.Sprintf("; no difference for %d of %d", n, all)
+		rest -= n
+	}
+	if rest > 0 {
+		out += fmt.Sprintf("; no evidence for %d of %d", rest, all)
+	}
+	return out
+}
+
+func (c *Comparison) summary() []string {
+	j := &c.Jobs
+	first := fmt.Sprintf("From A to B %s earlier, %s later, %s at the same time", page.Count(j.Earlier, "job starts", "jobs start"), plot.Count(j.Later), plot.Count(j.Same))
+	if d, ok := c.headline(metricWaitMax); ok {
+		first += "; " + longestWait(d)
+	}
+	out := []string{first + "."}
+	if len(c.Moved) > 0 {
+		m := &c.Moved[0]
+		word := "later"
+		if m.Moved() < 0 {
+			word = "earlier"
+		}
+		out = append(out, fmt.Sprintf("Most of all, job %d starts %s %s.", m.ID, plot.Span(magnitude(m.Moved()).Seconds()), word))
+	}
+	if c.BeginsIdle != "" {
+		out = append(out, c.BeginsIdle)
+	}
+	return out
+}
+
+// longestWait says what became of it: it may grow while the means fall.
+func longestWait(d MetricDiff) string {
+	a, b := page.Reading(d.of(d.A)), page.Reading(d.of(d.B))
+	switch {
+	case *d.Diff > 0:
+		return "the longest wait grows from " + a + " to " + b
+	case *d.Diff < 0:
+		return "the longest wait falls from " + a + " to " + b
+	}
+	return "the longest wait stays " + a
+}
+
+func (c *Comparison) writeHTML(w io.Writer, figures []*plot.Figure, made page.Made) error {
+	p := pageContent{
+		Made:       made,
+		Comparison: c, Style: template.CSS(page.CSS + pageCSS), Names: c.names(), Summary: page.Unbroken(c.summary()), // our own files
+		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+		Moved:  page.TableOf(c.MovedTable()), Counts: page.TableOf(c.CountTable()), Groups: page.Coloured(c.GroupTable()), Metrics: page.Coloured(c.MetricTable()),
+	}
+	p.Tiles = c.tiles()
+	p.Verdict, p.Good = c.verdict()
+	if c.Windows != nil {
+		p.Windows, p.About = page.Coloured(WindowTable(c.Windows)), AboutWindows(c.Windows)
+		p.Measured = c.Windows.Measured()
+	}
+	for _, f := range figures {
+		h, err := page.Inline(f)
+		if err != nil {
+			return err
+		}
+		if f.Name == "gantt-moves" {
+			p.Jobs = append(p.Jobs, h)
+			continue
+		}
+		p.Figures = append(p.Figures, h)
+	}
+	why, err := c.WhyTable()
+	if err != nil {
+		return err
+	}
+	p.Why = page.TableOf(why)
+	if err := pageTemplate.Execute(w, p); err != nil {
+		return fmt.Errorf("filling the page: %w", err)
+	}
+	return nil
+}
