@@ -58,6 +58,35 @@ func Select(cfg *Config, trigger Trigger, pendingClass int32, now model.Time,
 	return t.prune(int(cfg.MaxVictims))
 }
 
+// MayYield says whether some of candidates, no more than MaxVictims, hold so many usable
+// nodes together. Where not, Select chooses none for a job that lacks these.
+func (c *Config) MayYield(trigger Trigger, pendingClass int32, candidates []Victim, nodes int32) bool {
+	var largest [8]int32 // usable nodes, descending
+	most, sum := min(len(largest), int(c.MaxVictims)), int32(0)
+	for i := range candidates {
+		if !c.admits(&candidates[i], trigger, pendingClass) {
+			continue
+		}
+		n := candidates[i].Usable
+		if sum += n; int(c.MaxVictims) > len(largest) || n <= largest[most-1] {
+			continue
+		}
+		at := most - 1
+		for ; at > 0 && largest[at-1] < n; at-- {
+			largest[at] = largest[at-1]
+		}
+		largest[at] = n
+	}
+	if int(c.MaxVictims) > len(largest) {
+		return sum > 0 && sum >= nodes
+	}
+	sum = 0
+	for _, n := range largest[:most] {
+		sum += n
+	}
+	return sum > 0 && sum >= nodes
+}
+
 // admits says whether v may lose its nodes to a job of class pending.
 func (c *Config) admits(v *Victim, trigger Trigger, pending int32) bool {
 	if v.Sensitive || !v.Preemptible || v.Usable <= 0 {

@@ -423,3 +423,35 @@ func BenchmarkSelect(b *testing.B) {
 		})
 	}
 }
+
+// Where MayYield says no, Select finds no victims: for bounds below and above the sizes
+// that it keeps in mind.
+func TestMayYieldIsNeeded(t *testing.T) {
+	said := map[bool]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		victims := make([]Victim, rapid.IntRange(0, 12).Draw(t, "jobs"))
+		for i := range victims {
+			victims[i] = victim(model.JobID(i), rapid.SampledFrom([]int32{1, 3, 7}).Draw(t, "class"), rapid.Int32Range(1, 4).Draw(t, "nodes"))
+			victims[i].Preemptible = rapid.IntRange(0, 4).Draw(t, "preemptible") > 0
+		}
+		free, need := rapid.IntRange(0, 4).Draw(t, "free"), rapid.IntRange(5, 40).Draw(t, "need")
+		cfg := DefaultConfig()
+		cfg.MaxVictims = rapid.Int32Range(1, 11).Draw(t, "most")
+		may := cfg.MayYield(Priority, 5, victims, int32(need-free))
+		said[may]++
+		if _, ok := chosen(t, &cfg, Priority, 5, need, free, victims); !may {
+			require.False(t, ok)
+		}
+	})
+	require.Positive(t, said[true])
+	require.Positive(t, said[false])
+
+	three := []Victim{victim(0, 1, 2), victim(1, 1, 4), victim(2, 1, 3)}
+	cfg := DefaultConfig()
+	cfg.MaxVictims = 2
+	require.True(t, cfg.MayYield(Priority, 5, three, 7))
+	require.False(t, cfg.MayYield(Priority, 5, three, 8), "two of them hold 7 nodes at most")
+	cfg.MaxVictims = 9
+	require.True(t, cfg.MayYield(Priority, 5, three, 9))
+	require.False(t, cfg.MayYield(Priority, 1, three, 1), "none is of a lower class")
+}

@@ -86,7 +86,12 @@ type nodeChoice struct {
 	least      int64 // W of the node at work that draws least, borrowed ones included
 	part       int64 // likewise of one GPU, rounded down
 	all        bool  // every node of the site
+	held       *held // nil until it is asked for
 }
+
+// held is the nodes that running jobs hold which may be preempted, by class; a node that
+// several share counts for each.
+type held [model.SensitiveClass]int32
 
 // kindOf is the row of s.kinds for a, made when it is new. Distinct kinds are
 // few, so they are searched one by one.

@@ -14,44 +14,63 @@ import (
 
 // preemptForBlocked looks for victims for the jobs that have no room when the first
 // blocked job has its turn: those of higher classes first, then in the order of the queue,
-// each on what those before it left. Jobs for which nodes are held already wait for their victims. One
-// for which none could be preempted after so many facts is passed over until there are more,
-// for what runs and what is free are the same.
+// each on what those before it left. Jobs for which nodes are held already wait for their
+// victims, and those that have room stay behind the blocked one. One for which none could be preempted after so many facts is passed over until
+// there are more, for what runs and what is free are the same. Passed over as well are jobs
+// that would lack nodes even if all left that they may preempt.
 func (p *pass) preemptForBlocked() {
 	line := p.core.buf.line[:0]
 	least := p.leastClass()
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
-		if j := &p.core.jobs[ref]; rankClass(j) > least && !p.core.holds.has(ref) && j.failedAt != p.core.factSeq+1 {
-			line = append(line, order.Candidate{Tier: p.rankTier(ref), Ref: ref, At: int32(i)})
+		if j := &p.core.jobs[ref]; rankClass(j) > least && !p.core.holds.has(ref) && j.failedAt != p.core.factSeq+1 && p.lacksRoom(j, ref) {
+			line = append(line, order.Candidate{Tier: rankClass(j), Ref: ref, At: int32(i)})
 		}
 	}
 	p.core.buf.line = line
-	for i := range line {
-		line[i].Key = p.keyOf(&p.core.jobs[line[i].Ref])
-	}
-	h := p.heap(line)
-	slices.SortFunc(line, func(a, b order.Candidate) int { //detlint:total ids of jobs end the order of the queue
-		if c := cmp.Compare(rankClass(&p.core.jobs[b.Ref]), rankClass(&p.core.jobs[a.Ref])); c != 0 {
-			return c
-		}
-		if h.Before(&a, &b) {
-			return -1
-		}
-		return 1
+	slices.SortFunc(line, func(a, b order.Candidate) int { //detlint:total no job is in the queue twice
+		return cmp.Or(cmp.Compare(b.Tier, a.Tier), cmp.Compare(a.At, b.At))
 	})
 	tries := int32(0)
-	for _, c := range line {
-		if p.held(c) != model.ReasonNone || p.choose(c.Ref, &p.core.buf.choice) == model.ReasonNone {
-			continue
+	for len(line) > 0 {
+		alike := 1
+		for alike < len(line) && line[alike].Tier == line[0].Tier {
+			alike++
 		}
-		if tries == p.qs.policy.Preemption.MaxTries {
+		if !p.preemptForClass(line[:alike], &tries) {
 			p.triesLeft = true
 			return
 		}
-		tries++
+		line = line[alike:]
+	}
+}
+
+// lacksRoom says whether a job that no limit holds has no room, and might have it if others
+// left.
+func (p *pass) lacksRoom(j *job, ref model.Ref) bool {
+	return p.mayMakeRoom(j) && p.core.limited(j, &j.usage) == model.ReasonNone && p.core.graph.Gate(ref) == model.ReasonNone &&
+		p.choose(ref, &p.core.buf.choice) != model.ReasonNone
+}
+
+// preemptForClass is preemptForBlocked for jobs of one class; it says whether there was a
+// try left for each. Few of them have their turn, so that a heap orders no more than these.
+func (p *pass) preemptForClass(line []order.Candidate, tries *int32) bool {
+	for i := range line {
+		line[i].Tier, line[i].Key = p.rankTier(line[i].Ref), p.keyOf(&p.core.jobs[line[i].Ref])
+	}
+	h := p.heap(line)
+	for h.Init(); len(h.List) > 0; h.Pop() {
+		c := h.List[0]
+		if p.held(c) != model.ReasonNone {
+			continue
+		}
+		if *tries == p.qs.policy.Preemption.MaxTries {
+			return false
+		}
+		*tries++
 		p.preempt(c.Ref)
 	}
+	return true
 }
 
 // rankClass is the class that a job preempts by.
@@ -92,16 +111,37 @@ func (p *pass) preempt(ref model.Ref) {
 	}
 }
 
+// mayMakeRoom says whether j would have as many nodes as it needs if all running jobs left
+// that may be preempted and are of lower classes, or of any where j reclaims nodes or its
+// quality of service preempts others. It errs on the side of yes: it heeds neither which
+// nodes are kept for others, nor that a node counts for each job that shares it.
+func (p *pass) mayMakeRoom(j *job) bool {
+	below := rankClass(j)
+	if p.core.lent[p.qs.id] > 0 || len(preemptsQOS(p.core.site, j)) > 0 {
+		below = model.SensitiveClass
+	}
+	lacks := j.NodesMin - j.kind.heldBelow(below, p.core.active, p.core.jobs)
+	return lacks <= 0 || p.qs.room(j) >= lacks
+}
+
+// room counts the nodes that are free for j, or for what it takes of each.
+func (qs *queueState) room(j *job) int32 {
+	if j.Divides() {
+		return qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
+	}
+	return qs.free.Count(j.kind.class)
+}
+
 // proposePreemption proposes the victims of one trigger; it says whether there are any.
 func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 	j := &p.core.jobs[ref]
 	running := p.preemptible(ref, trigger)
-	if len(running) == 0 {
+	cfg := &p.qs.policy.Preemption
+	if !cfg.MayYield(trigger, j.Class, running, j.NodesMin-p.qs.room(j)) {
 		return false
 	}
 	t := trial{s: p.core, qs: p.qs, ref: ref, now: p.now, free: p.core.buf.trial, used: p.core.caps.Used}
 	t.free.CopyFrom(p.qs.free)
-	cfg := &p.qs.policy.Preemption
 	selected, ok := preempt.Select(cfg, trigger, j.Class, p.now, running, &t, p.core.buf.selected)
 	if p.core.buf.selected = selected; !ok || len(selected) == 0 {
 		return false
@@ -138,10 +178,48 @@ func (p *pass) proposePreemption(ref model.Ref, trigger preempt.Trigger) bool {
 // classAgainst is the class that r counts with when j wants its nodes: its own, or just
 // below that of j where the quality of service of j preempts that of r.
 func (s *nodeState) classAgainst(j, r *job) int32 {
-	if j.QOS >= 0 && r.QOS >= 0 && slices.Contains(s.site.QOS[j.QOS].PreemptsQOS, r.QOS) {
+	if r.QOS >= 0 && slices.Contains(preemptsQOS(s.site, j), r.QOS) {
 		return min(r.Class, j.Class-1)
 	}
 	return r.Class
+}
+
+// countHeld adds the nodes of a running job to those of the kinds that were asked for
+// them (sign 1), or takes them away (-1).
+func (s *nodeState) countHeld(j *job, sign int32) {
+	if !j.Preemptible() {
+		return
+	}
+	for _, k := range s.kinds {
+		if k.held != nil {
+			k.held[j.Class] += sign * j.placement.Within(k.mask)
+		}
+	}
+}
+
+// heldBelow counts the nodes of a kind that running jobs of lower classes hold which may be
+// preempted. Cost: the running jobs at first, then the classes.
+func (k *nodeChoice) heldBelow(class int32, running []model.Ref, jobs []job) (n int32) {
+	if k.held == nil {
+		k.held = &held{}
+		for _, ref := range running {
+			if j := &jobs[ref]; j.Preemptible() {
+				k.held[j.Class] += j.placement.Within(k.mask)
+			}
+		}
+	}
+	for _, h := range k.held[:min(class, model.SensitiveClass)] {
+		n += h
+	}
+	return n
+}
+
+// preemptsQOS is the qualities of service that that of j preempts.
+func preemptsQOS(site *model.Site, j *job) []model.QOSID {
+	if j.QOS < 0 {
+		return nil
+	}
+	return site.QOS[j.QOS].PreemptsQOS
 }
 
 // preemptible lists the running jobs that might leave. The list is valid until the next

@@ -9,7 +9,6 @@ import (
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/order"
-	"orrery/scheduler/place"
 	"orrery/scheduler/quota"
 	"orrery/scheduler/site/internal/caps"
 )
@@ -122,7 +121,7 @@ func (p *pass) findScalingUp() []model.Ref {
 	up := p.core.buf.scalingUp[:0]
 	for _, ref := range p.qs.services {
 		j := &p.core.jobs[ref]
-		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.roomFor(j) == 0 {
+		if j.leaving || j.resizing || j.placement.Nodes() >= j.wants() || p.qs.room(j) == 0 {
 			continue
 		}
 		if p.atLimit(j, j.placement.Nodes()) == model.ReasonNone {
@@ -131,14 +130,6 @@ func (p *pass) findScalingUp() []model.Ref {
 	}
 	p.core.buf.scalingUp = up
 	return up
-}
-
-// roomFor counts the nodes that are free for one more of what j has on each of its own.
-func (p *pass) roomFor(j *job) int32 {
-	if j.Divides() {
-		return p.qs.free.CountShares(j.kind.class, place.ShareOf(&j.Allocation))
-	}
-	return p.qs.free.Count(j.kind.class)
 }
 
 // atLimit is the limit that a service of this size would break with another node;
@@ -202,7 +193,7 @@ func (p *pass) gain(ref model.Ref, until model.Time, avoid model.NodeSet, may fu
 // many would have each number of them tried, pass after pass.
 func (p *pass) findable(j *job, until model.Time, avoid model.NodeSet) int32 {
 	have := j.placement.Nodes()
-	most := p.allowed(j, have, min(j.wants(), have+p.roomFor(j))) - have
+	most := p.allowed(j, have, min(j.wants(), have+p.qs.room(j))) - have
 	if p.qs.blocked && p.qs.policy.Backfill == order.Easy && !p.core.cfg.Shared && !p.outOfTheWay(until) {
 		most = min(most, p.reservation().MostSpared(p.qs.free.Idle(), j.kind.mask, avoid))
 	}
@@ -391,6 +382,7 @@ func (s *Core) resized(f *model.Fact) {
 	j := &s.jobs[f.Ref]
 	s.ledger.Use(&j.usage, j.assoc, -1, s.now)
 	s.countNeeds(j, -1)
+	s.countHeld(j, -1)
 	s.free.Give(&j.placement)
 	s.free.Take(f.Placement)
 	n := f.Placement.Nodes()
@@ -404,6 +396,7 @@ func (s *Core) resized(f *model.Fact) {
 	}
 	s.ledger.Resize(&j.usage, n, n*j.kind.gpusOf(&j.Allocation), s.nodeClasses.Thousandths(f.Placement, n), f.Placement.Shares, s.now)
 	j.placement.Set(f.Placement)
+	s.countHeld(j, 1)
 	j.usage.Shares = j.placement.Shares
 	s.backlog.setRunning(j, j.gpuTime())
 	s.setNeeds(j)

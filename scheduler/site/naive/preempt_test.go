@@ -87,9 +87,13 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
 	}
 	line := s.queue(l)
 	slices.SortStableFunc(line, func(a, b *naiveJob) int { return cmp.Compare(class(b), class(a)) })
+	hopeful := map[*naiveJob]bool{}
+	for _, j := range line {
+		hopeful[j] = s.mayMakeRoom(l, j) && s.room(l, j) == nil
+	}
 	tries := 0
 	for _, j := range line {
-		if j.usage != nil || j.failed == s.factSeq+1 || s.heldBack(l, j) || s.room(l, j) != nil {
+		if !hopeful[j] || j.usage != nil || j.failed == s.factSeq+1 || s.heldBack(l, j) {
 			continue
 		}
 		if tries++; tries > int(l.policy.Preemption.MaxTries) {
@@ -97,6 +101,27 @@ func (s *naiveSite) preemptForBlocked(l *naiveVCluster) {
 		}
 		s.preempt(l, j)
 	}
+}
+
+// mayMakeRoom says whether the nodes that are free for j and those that running jobs hold
+// which it might preempt are as many as it needs. A node counts for each job that holds it.
+func (s *naiveSite) mayMakeRoom(l *naiveVCluster, j *naiveJob) bool {
+	view := s.view(l, nil)
+	n := len(s.only(s.may(j), func(n int) bool { return s.idle(view, n) || j.Divides() && s.fitsOn(view, j, n) }))
+	any := j.IsSensitive() || j.QOS >= 0 && len(s.st.QOS[j.QOS].PreemptsQOS) > 0 || s.lends(l)
+	for _, r := range s.jobs {
+		if r.phase == naiveRunning && r.Preemptible() && (any || r.Class < j.Class) {
+			n += len(s.only(r.nodes, func(n int) bool { return slices.Contains(s.may(j), n) }))
+		}
+	}
+	return n >= int(j.NodesMin)
+}
+
+// lends says whether jobs of other vClusters hold nodes of l, or are proposed for them.
+func (s *naiveSite) lends(l *naiveVCluster) bool {
+	return slices.ContainsFunc(s.jobs, func(j *naiveJob) bool {
+		return j.borrowed && s.vclusterOf(j) != l && slices.ContainsFunc(j.nodes, func(n int) bool { return s.st.Nodes[n].Home >= 0 && s.vclusters[s.st.Nodes[n].Home] == l })
+	})
 }
 
 // preempt asks victims to make room for a blocked job.
