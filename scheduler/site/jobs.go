@@ -15,6 +15,7 @@ import (
 type jobTable struct {
 	jobs          []job // by Ref
 	active        []model.Ref
+	activeOf      byClass // exactly those
 	later         []model.Ref
 	unsatisfiable []model.Ref
 	graph         *workflow.Graph
@@ -78,6 +79,7 @@ const (
 func (t *jobTable) activate(ref model.Ref) {
 	t.jobs[ref].pos = int32(len(t.active))
 	t.active = append(t.active, ref)
+	t.activeOf.add(t.jobs[ref].Class, 1)
 }
 
 // deactivate takes a job that ran off that list.
@@ -86,6 +88,7 @@ func (t *jobTable) deactivate(ref model.Ref) {
 	t.active[i] = last
 	t.jobs[last].pos = i
 	t.active = t.active[:len(t.active)-1]
+	t.activeOf.add(t.jobs[ref].Class, -1)
 }
 
 // markPast marks ref as past in the walk of its ends that began last.

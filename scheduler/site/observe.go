@@ -194,6 +194,7 @@ func (s *Core) enter(ref model.Ref) {
 	}
 	row.Plain = row.Needs == caps.Usage{} && !row.Borrows
 	qs.waiting.Add(row, s.cfg.unitsOf(j), s.now)
+	qs.waitingOf.add(rankClass(j), 1)
 	if qs.fresh = append(qs.fresh, ref); !qs.holdsGood {
 		qs.dirty = true
 	}
@@ -204,6 +205,7 @@ func (t *jobTable) leave(ref model.Ref) {
 	j := &t.jobs[ref]
 	j.queue.fair.Leave(j.Tenant)
 	j.queue.waiting.Remove(ref)
+	j.queue.waitingOf.add(rankClass(j), -1)
 }
 
 // unitsOf is what each node of j counts for in Least.

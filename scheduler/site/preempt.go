@@ -19,8 +19,11 @@ import (
 // there are more, for what runs and what is free are the same. Passed over as well are jobs
 // that would lack nodes even if all left that they may preempt.
 func (p *pass) preemptForBlocked() {
-	line := p.core.buf.line[:0]
 	least := p.leastClass()
+	if p.qs.waitingOf.most() <= least {
+		return
+	}
+	line := p.core.buf.line[:0]
 	for i := range p.qs.waiting.Jobs {
 		ref := p.qs.waiting.Jobs[i].Ref
 		if j := &p.core.jobs[ref]; rankClass(j) > least && !p.core.holds.has(ref) && j.failedAt != p.core.factSeq+1 && p.lacksRoom(j, ref) {
@@ -86,13 +89,32 @@ func (p *pass) leastClass() int32 {
 	if p.core.lent[p.qs.id] > 0 || slices.ContainsFunc(p.core.site.QOS, func(q model.QOS) bool { return len(q.PreemptsQOS) > 0 }) {
 		return -1 // they are reclaimed, or count as of other classes
 	}
-	least := int32(math.MaxInt32)
-	for _, ref := range p.core.active {
-		if j := &p.core.jobs[ref]; !j.leaving {
-			least = min(least, j.Class)
+	return p.core.activeOf.least()
+}
+
+// byClass counts jobs by class.
+type byClass [model.SensitiveClass + 1]int32
+
+func (b *byClass) add(class, sign int32) { b[max(0, min(class, model.SensitiveClass))] += sign }
+
+// least is the lowest class of which there are jobs, math.MaxInt32 without any.
+func (b *byClass) least() int32 {
+	for c, n := range b {
+		if n > 0 {
+			return int32(c)
 		}
 	}
-	return least
+	return math.MaxInt32
+}
+
+// most is the highest class of which there are jobs, -1 without any.
+func (b *byClass) most() int32 {
+	for c := int32(model.SensitiveClass); c >= 0; c-- {
+		if b[c] > 0 {
+			return c
+		}
+	}
+	return -1
 }
 
 // preempt looks for running jobs whose nodes would make room for the blocked

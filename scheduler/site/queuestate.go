@@ -20,11 +20,12 @@ type queueState struct {
 
 	// free is what the committed log leaves, less what this vCluster has in flight: what
 	// others have in flight is free here, so that proposals may conflict.
-	free     *place.Free
-	waiting  waiting.Queue // exactly the jobs in phase queued
-	inFlight []model.Ref   // exactly its jobs in phases proposed and withdrawn
-	services []model.Ref   // the running ones that follow a demand, by id
-	ends     backfill.Ends // predicted, of all running jobs of the site and of its own in flight
+	free      *place.Free
+	waiting   waiting.Queue // exactly the jobs in phase queued
+	waitingOf byClass       // likewise, by the class that they preempt by
+	inFlight  []model.Ref   // exactly its jobs in phases proposed and withdrawn
+	services  []model.Ref   // the running ones that follow a demand, by id
+	ends      backfill.Ends // predicted, of all running jobs of the site and of its own in flight
 
 	promising        bool      // others are told of its reservations
 	blocked          bool      // a job lacked nodes in the last pass
