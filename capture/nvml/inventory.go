@@ -61,6 +61,8 @@ func (s *source) Inventory() (*capture.Inventory, error) {
 		a.prefix = "gpu." + strconv.Itoa(int(g.index)) + "."
 		v.GPUs = append(v.GPUs, a.gpu(g))
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, symbol := range s.lacking {
 		v.Lack("nvml."+symbol, "the library has no such call")
 	}
@@ -110,7 +112,7 @@ func (a *asker) gpu(g *gpu) capture.GPU {
 	a.fabric(d)
 	a.mig(d)
 	a.links(d)
-	a.s.prepare(g)
+	g.again.Store(true)
 	memory, _ := strconv.ParseInt(a.v.Value(a.prefix+"memory_bytes"), 10, 64)
 	slowdown, _ := strconv.ParseFloat(a.v.Value(a.prefix+"temperature.slowdown"), 64)
 	return capture.GPU{Index: g.index, Name: a.v.Value(a.prefix + "name"), UUID: a.v.Value(a.prefix + "uuid"), Memory: memory, Slowdown: slowdown}

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/NVIDIA/go-nvml/pkg/dl"
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -18,14 +20,17 @@ import (
 type source struct {
 	library *dl.DynamicLibrary // for looking up symbols
 	api     nvml.Interface
-	known   map[string]bool
 	gpus    []*gpu
+
+	mu      sync.Mutex // units and the inventory look symbols up at once
+	known   map[string]bool
 	lacking []string // symbols, in the order in which they were looked up
 }
 
 // gpu is one of the node. It is used by one goroutine at a time.
 type gpu struct {
 	device nvml.Device
+	again  atomic.Bool // the inventory was taken: calls that were not supported are tried once more
 	index  int32
 	calls  []call // those that the library has and the GPU supports
 	fields []nvml.FieldValue
@@ -77,6 +82,8 @@ func Open(path string) (capture.Source, error) {
 
 // has says whether the library has one of the symbols.
 func (s *source) has(symbols ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, symbol := range symbols {
 		known, asked := s.known[symbol]
 		if !asked {
@@ -152,6 +159,9 @@ func (s *source) Units() [][]int32 {
 // Sample makes all calls that the GPU has answered so far.
 func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, error) {
 	g := s.gpus[unit]
+	if g.again.Swap(false) {
+		s.prepare(g)
+	}
 	r := capture.Reading{Telemetry: traces.Telemetry{GPU: traces.Some(g.index)}}
 	kept := g.calls[:0]
 	for i, c := range g.calls {
