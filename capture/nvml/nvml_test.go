@@ -198,4 +198,3 @@ func TestDriverNotLoaded(t *testing.T) {
 	_, err := nvml.Open(library)
 	require.ErrorContains(t, err, "the kernel module of the driver is not loaded")
 }
-
