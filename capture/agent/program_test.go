@@ -193,8 +193,8 @@ func TestSoak(t *testing.T) {
 func rss(t *testing.T, pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	require.NoError(t, err)
-	var size, resident int64
-	_, err = fmt.Sscan(string(text), &size, &resident)
+	var size, held int64
+	_, err = fmt.Sscan(string(text), &size, &held)
 	require.NoError(t, err)
-	return resident * int64(os.Getpagesize())
+	return held * int64(os.Getpagesize())
 }

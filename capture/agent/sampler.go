@@ -96,7 +96,7 @@ func (s *sampler) instant() {
 			s.cur.bulks = append(s.cur.bulks, skipped)
 		}
 		s.switches()
-		s.ask()
+		s.request()
 	default:
 		if s.behind.n == 0 {
 			s.behind = bulk{from: s.due, reason: capture.GapBehind}
@@ -112,8 +112,8 @@ func (s *sampler) instant() {
 	}
 }
 
-// ask sends a request to each unit that is not at work.
-func (s *sampler) ask() {
+// request sends a request to each unit that is not at work.
+func (s *sampler) request() {
 	for _, u := range s.units {
 		if u.busy {
 			for _, series := range u.series {

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -136,7 +138,8 @@ func (c *gpuCollector) Describe(out chan<- *prometheus.Desc) {
 func (c *gpuCollector) Collect(out chan<- prometheus.Metric) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	for gpu, t := range c.s.last {
+	for _, gpu := range slices.Sorted(maps.Keys(c.s.last)) {
+		t := c.s.last[gpu]
 		for _, m := range gpuMetrics {
 			if v, ok := m.read(&t); ok {
 				out <- prometheus.MustNewConstMetric(m.desc, m.kind, v, c.node, strconv.Itoa(int(gpu)))

@@ -6,6 +6,7 @@ package host
 import (
 	"bufio"
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -183,11 +184,7 @@ func (n *Node) Process(p *capture.Process) {
 
 // Round ends a round of calls of Process: processes that were not named in it are forgotten.
 func (n *Node) Round() {
-	for pid, k := range n.procs {
-		if k.round < n.round {
-			delete(n.procs, pid)
-		}
-	}
+	maps.DeleteFunc(n.procs, func(_ int, k *known) bool { return k.round < n.round })
 	n.round++
 }
 

@@ -18,14 +18,14 @@ type asker struct {
 	prefix string
 }
 
-// fact adds what ask answers, or why there is no answer.
-func (a *asker) fact(name, symbol string, ask func() (string, nvml.Return)) {
+// fact adds what query answers, or why there is no answer.
+func (a *asker) fact(name, symbol string, query func() (string, nvml.Return)) {
 	name = a.prefix + name
 	if !a.s.has(strings.Split(symbol, "|")...) {
 		a.v.Lack(name, "the library has no "+symbol)
 		return
 	}
-	switch value, ret := ask(); ret {
+	switch value, ret := query(); ret {
 	case nvml.SUCCESS:
 		a.v.Add(name, value)
 	case nvml.ERROR_NOT_SUPPORTED:
@@ -36,17 +36,17 @@ func (a *asker) fact(name, symbol string, ask func() (string, nvml.Return)) {
 }
 
 // whole makes a number the answer.
-func whole[T int | int32 | uint32 | uint64](ask func() (T, nvml.Return)) func() (string, nvml.Return) {
+func whole[T int | int32 | uint32 | uint64](query func() (T, nvml.Return)) func() (string, nvml.Return) {
 	return func() (string, nvml.Return) {
-		v, ret := ask()
+		v, ret := query()
 		return strconv.FormatInt(int64(v), 10), ret
 	}
 }
 
 // watts makes mW the answer in W.
-func watts(ask func() (uint32, nvml.Return)) func() (string, nvml.Return) {
+func watts(query func() (uint32, nvml.Return)) func() (string, nvml.Return) {
 	return func() (string, nvml.Return) {
-		mw, ret := ask()
+		mw, ret := query()
 		return strconv.FormatFloat(float64(mw)/1000, 'f', -1, 64), ret
 	}
 }

@@ -5,6 +5,7 @@ package review
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,6 +63,7 @@ type Series struct {
 	Rows        int64               `json:"rows"`
 	First       model.Time          `json:"first_us"` // since 1970
 	Last        model.Time          `json:"last_us"`
+	End         model.Time          `json:"end_us"`     // of the last row, with its window
 	Covered     model.Duration      `json:"covered_us"` // by rows
 	Gaps        []Gap               `json:"gaps,omitempty"`
 	Missing     int64               `json:"missing_samples"`
@@ -302,7 +304,7 @@ func (r *reader) measured(s *Series, t *traces.Telemetry) {
 		s.Holes++
 	}
 	s.until = max(s.until, t.Time.Add(width))
-	s.Last = t.Time
+	s.Last, s.End = t.Time, t.Time.Add(width)
 	s.Covered += width
 	seconds := width.Seconds()
 	for i, v := range []traces.Opt[float64]{t.SMUtil, t.SMActive, t.Power, Throttled(t)} {
@@ -334,14 +336,15 @@ func Throttled(t *traces.Telemetry) traces.Opt[float64] {
 }
 
 func (r *reader) summary() *Summary {
-	for _, s := range r.series { //detlint:ordered sorted below
+	keys := slices.SortedStableFunc(maps.Keys(r.series), func(a, b key) int { return cmp.Or(strings.Compare(a.node, b.node), cmp.Compare(a.gpu, b.gpu)) })
+	for _, k := range keys {
+		s := r.series[k]
 		s.upTo(model.Never)
 		s.SMUtil, s.SMActive, s.Power, s.Throttled = s.sums[0].mean(), s.sums[1].mean(), s.sums[2].mean(), s.sums[3].mean()
 		s.Energy = traces.Opt[float64]{V: s.energy.total(), OK: s.energy.counted || s.Power.OK}
 		s.Restarts = s.energy.restarts
-		slices.SortFunc(s.Gaps, func(a, b Gap) int { return strings.Compare(a.Reason, b.Reason) })
+		slices.SortStableFunc(s.Gaps, func(a, b Gap) int { return strings.Compare(a.Reason, b.Reason) })
 		r.out.Series = append(r.out.Series, *s)
 	}
-	slices.SortFunc(r.out.Series, func(a, b Series) int { return cmp.Or(strings.Compare(a.Node, b.Node), cmp.Compare(a.GPU, b.GPU)) })
 	return &r.out
 }

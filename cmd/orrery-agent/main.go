@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -36,7 +37,10 @@ const (
 )
 
 func main() {
-	debug.SetGCPercent(50) // the heap is small, and its peak is what people see
+	// An agent is to take next to nothing from the jobs of its node: one thread runs at a time, so that none spins for
+	// work, and the heap, which is small, is collected seldom. A call that hangs does not hold the thread.
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(200)
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
