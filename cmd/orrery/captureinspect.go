@@ -138,6 +138,11 @@ func pageName(node string) string {
 func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
 	t := table.New("node", "gpu", "from (UTC)", "to (UTC)", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)",
 		"memory (GiB)", "temperature (°C)", "held down (%)", "missing", "reasons", "unaccounted (s)")
+	for _, k := range [][2]string{{"from (UTC)", "from_us"}, {"to (UTC)", "to_us"}, {"utilisation (%)", "utilisation_percent"}, {"SM activity (%)", "sm_activity_percent"},
+		{"power (W)", "power_w"}, {"peak (W)", "peak_w"}, {"energy (kWh)", "energy_kwh"}, {"memory (GiB)", "memory_gib"}, {"temperature (°C)", "temperature_c"},
+		{"held down (%)", "held_down_percent"}, {"unaccounted (s)", "unaccounted_s"}} {
+		t.Key(k[0], k[1])
+	}
 	for i := range sum.Series {
 		one := &sum.Series[i]
 		var gaps []string
@@ -149,7 +154,7 @@ func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
 			memory = table.Float(float64(one.MemMax.V)/(1<<30), 1)
 		}
 		t.Row(one.Node, gpuCell(one.GPU), instantCell(one.First, one.Rows), instantCell(one.Last, one.Rows), one.Rows, realCell(one.SMUtil, 100, 1), realCell(one.SMActive, 100, 1),
-			realCell(one.Power, 1, 1), realCell(one.PowerMax, 1, 0), realCell(one.Energy, 1/3.6e6, 4), memory, realCell(one.TempMax, 1, 0), realCell(one.Throttled, 100, 1),
+			realCell(one.Power, 1, 1), realCell(one.PowerMax, 1, 0), realCell(kWh(one.Energy), 1, 4), memory, realCell(one.TempMax, 1, 0), realCell(one.Throttled, 100, 1),
 			one.Missing, strings.Join(gaps, ", "), table.Float(one.Unaccounted.Seconds(), 3))
 	}
 	if v.print.forPrograms() {
@@ -187,4 +192,8 @@ func realCell(v traces.Opt[float64], by float64, digits int) any {
 		return nil
 	}
 	return table.Float(v.V*by, digits)
+}
+
+func kWh(joules traces.Opt[float64]) traces.Opt[float64] {
+	return traces.Opt[float64]{V: joules.V / 3.6e6, OK: joules.OK}
 }
