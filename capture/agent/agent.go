@@ -125,7 +125,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer j.close() //nolint:errcheck // it is rewritten whole by the next start
+	defer j.close()
 	l, err := a.o.resume(last, ok)
 	if err != nil {
 		return err

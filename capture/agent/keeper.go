@@ -178,13 +178,15 @@ func (k *keeper) samples(t *tick) error {
 		k.since = t.at
 		k.upto = model.Time((int64(t.at)/int64(width) + 1) * int64(width))
 	}
+	// The files of processes are read for each row: with windows, that is for the last sample of one.
+	afresh := width == 0 || t.at.Add(k.interval) >= k.upto
 	for i := range t.readings {
 		r, series := &t.readings[i], t.series[i]
 		if g := k.gaps.end(series); g.n > 0 {
 			k.store.event(g.event(k.interval, capture.Subject(k.o.Node, k.gpus[series])))
 		}
 		for p := range r.Procs {
-			k.host.Process(&r.Procs[p])
+			k.host.Process(&r.Procs[p], afresh)
 		}
 		r.Node, r.Time = k.o.Node, t.at
 		k.raise(t.at, k.watch.reading(series, r))

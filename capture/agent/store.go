@@ -178,7 +178,7 @@ func telemetryRows(path string) int64 {
 	if err != nil {
 		return -1
 	}
-	defer b.Close() //nolint:errcheck // read only
+	defer b.Close()
 	info := b.Info()
 	return info.Of("telemetry")
 }

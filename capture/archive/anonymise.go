@@ -30,7 +30,7 @@ func NewHidden(key []byte) *Hidden {
 
 func (h *Hidden) digest(kind, name string) string {
 	m := hmac.New(sha256.New, h.key)
-	fmt.Fprintf(m, "%s %s", kind, name) //nolint:errcheck // a hash takes everything
+	fmt.Fprintf(m, "%s %s", kind, name)
 	return hex.EncodeToString(m.Sum(nil))
 }
 

@@ -30,6 +30,8 @@ type known struct {
 	name      string
 	job       string
 	container string
+	read      *int64
+	written   *int64
 	round     int
 }
 
@@ -160,8 +162,14 @@ func (n *Node) memory() int64 {
 }
 
 // Process fills in what proc says of a process: its name, its job and container by its cgroup, and what it read
-// and wrote so far. A process that is gone, or of another PID namespace, stays a number.
-func (n *Node) Process(p *capture.Process) {
+// and wrote so far. A process that is gone, or of another PID namespace, stays a number. Unless afresh is set, what was
+// read before stands for a process that is known.
+func (n *Node) Process(p *capture.Process, afresh bool) {
+	if k := n.procs[p.PID]; k != nil && !afresh {
+		k.round = n.round
+		p.Name, p.Job, p.Container, p.Read, p.Written = k.name, k.job, k.container, k.read, k.written
+		return
+	}
 	dir := filepath.Join(n.root, "proc", strconv.Itoa(p.PID))
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
@@ -178,7 +186,8 @@ func (n *Node) Process(p *capture.Process) {
 	k.round = n.round
 	p.Name, p.Job, p.Container = k.name, k.job, k.container
 	if counters, err := os.ReadFile(filepath.Join(dir, "io")); err == nil { // root, or the same user
-		p.Read, p.Written = counter(counters, "read_bytes: "), counter(counters, "write_bytes: ")
+		k.read, k.written = counter(counters, "read_bytes: "), counter(counters, "write_bytes: ")
+		p.Read, p.Written = k.read, k.written
 	}
 }
 

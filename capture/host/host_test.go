@@ -62,13 +62,16 @@ func TestInventory(t *testing.T) {
 func TestProcess(t *testing.T) {
 	n := host.New(node(t))
 	p := capture.Process{PID: 4242}
-	n.Process(&p)
+	n.Process(&p, true)
 	require.Equal(t, "py) thon", p.Name)
 	require.Equal(t, "918273", p.Job)
 	require.Equal(t, int64(4096), *p.Read)
 	require.Equal(t, int64(8192), *p.Written)
+	again := capture.Process{PID: 4242}
+	n.Process(&again, false)
+	require.Equal(t, p, again)
 	gone := capture.Process{PID: 1}
-	n.Process(&gone)
+	n.Process(&gone, true)
 	require.Equal(t, capture.Process{PID: 1}, gone)
 }
 
@@ -77,11 +80,11 @@ func TestProcessNumberUsedAgain(t *testing.T) {
 	root := node(t)
 	n := host.New(root)
 	p := capture.Process{PID: 4242}
-	n.Process(&p)
+	n.Process(&p, true)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "proc/4242/stat"), []byte("4242 (sh) S 1 1 1 0 -1 4194560 1 0 0 0 1 1 0 0 20 0 1 0 778 1 1\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(root, "proc/4242/cgroup"), []byte("0::/user.slice\n"), 0o600))
 	p = capture.Process{PID: 4242}
-	n.Process(&p)
+	n.Process(&p, true)
 	require.Equal(t, "sh", p.Name)
 	require.Empty(t, p.Job)
 }

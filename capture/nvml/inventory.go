@@ -132,7 +132,7 @@ func busID(p *nvml.PciInfo) string {
 		if c == 0 {
 			break
 		}
-		b.WriteByte(byte(c))
+		b.WriteByte(c)
 	}
 	id := strings.ToLower(b.String())
 	if domain, rest, ok := strings.Cut(id, ":"); ok && len(domain) == 8 {
@@ -146,11 +146,11 @@ func (a *asker) fabric(d nvml.Device) {
 	states := map[uint8]string{nvml.GPU_FABRIC_STATE_NOT_SUPPORTED: "none", nvml.GPU_FABRIC_STATE_NOT_STARTED: "not started",
 		nvml.GPU_FABRIC_STATE_IN_PROGRESS: "in progress", nvml.GPU_FABRIC_STATE_COMPLETED: "completed"}
 	a.fact("fabric.state", "nvmlDeviceGetGpuFabricInfo", func() (string, nvml.Return) {
-		f, ret := d.GetGpuFabricInfo() //nolint:staticcheck // the versioned call is absent before driver 535
+		f, ret := d.GetGpuFabricInfo()
 		return states[f.State], ret
 	})
 	a.fact("fabric.clique", "nvmlDeviceGetGpuFabricInfo", func() (string, nvml.Return) {
-		f, ret := d.GetGpuFabricInfo() //nolint:staticcheck // as above
+		f, ret := d.GetGpuFabricInfo()
 		return strconv.FormatUint(uint64(f.CliqueId), 10), ret
 	})
 }

@@ -4,6 +4,7 @@ package nvml
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"strconv"
 	"sync"
@@ -183,7 +184,9 @@ func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, err
 
 // Close stops the library. GPM samples and event sets go with it.
 func (s *source) Close() error {
-	s.api.Shutdown()
+	if ret := s.api.Shutdown(); ret != nvml.SUCCESS {
+		return errors.New("stopping the library: " + retName(ret))
+	}
 	return nil
 }
 

@@ -25,7 +25,6 @@ import (
 
 	"orrery/capture"
 	"orrery/capture/agent"
-	"orrery/capture/nvml"
 )
 
 // Exit codes, those of orrery.
@@ -48,6 +47,8 @@ func main() {
 type settings struct {
 	agent.Options
 	library   string
+	source    string
+	replay    string
 	listen    string
 	mode      string
 	inventory bool
@@ -75,6 +76,8 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	f.StringVar(&s.Node, "node", s.Node, "`NAME` of the node, as the scheduler has it")
 	f.StringVar(&s.Root, "root", s.Root, "`DIR` where /proc and /sys of the node are, in a container")
 	f.StringVar(&s.library, "library", "", "`PATH` of libnvidia-ml.so.1, by default where the loader finds it")
+	f.StringVar(&s.source, "source", "nvml", "`SOURCE` that is measured by: nvml, smi (nvidia-smi), amd-smi (never tried on hardware), or http://HOST:PORT/metrics of DCGM-exporter or node-exporter")
+	f.StringVar(&s.replay, "replay", "", "in place of a source, play the bundles of one node in `PATH` again, as if it were measured now")
 	f.StringVar(&s.listen, "listen", "127.0.0.1:9465", "answer Prometheus at `HOST:PORT`/metrics; off for not at all")
 	f.BoolVar(&s.inventory, "inventory", false, "print the inventory and the fingerprint as JSON, and end")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "log each sample that fails")
@@ -89,6 +92,9 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		return nil, fmt.Errorf("unexpected argument %q: the folder is named by --out", f.Arg(0))
 	}
 	s.Mode = agent.Mode(s.mode)
+	if !known(s.source) {
+		return nil, fmt.Errorf("source %q: want nvml, smi, amd-smi or an address that begins with http://", s.source)
+	}
 	if s.inventory {
 		return s, nil
 	}
@@ -104,7 +110,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "orrery-agent: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n\t"))
 		return exitUsage
 	}
-	src, err := nvml.Open(s.library)
+	src, err := s.open()
 	if err != nil {
 		fmt.Fprintf(stderr, "orrery-agent: %v\n", err)
 		return exitFailed
@@ -154,7 +160,7 @@ func (s *settings) measure(src capture.Source, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "orrery-agent: %v\n", err)
 			return exitFailed
 		}
-		defer server.Close() //nolint:errcheck // the process ends
+		defer server.Close()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -50,6 +50,30 @@ func telemetryFolder(t testing.TB, dir string) {
 	}
 }
 
+// gpusCSV is what nvidia-smi says of two GPUs.
+const gpusCSV = `timestamp, index, utilization.gpu [%], power.draw [W], memory.used [MiB]
+2026/07/03 22:11:09.763, 0, 100 %, 627.40 W, 32362 MiB
+2026/07/03 22:11:09.763, 1, [N/A], 80.00 W, 1 MiB
+`
+
+func TestCaptureConvert(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	require.NoError(t, os.WriteFile("gpus.csv", []byte(gpusCSV), 0o600))
+	got := inProcess(t, "capture", "convert", "gpus.csv", "--from", "smi-csv", "--node", "gpu7", "--out", "gpu7.trace", "-o", "json")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, `"rows": 2`)
+	require.Zero(t, inProcess(t, "trace", "validate", "gpu7.trace").code)
+	got = inProcess(t, "trace", "export", "gpu7.trace", "--table", "telemetry", "-o", "csv")
+	require.Contains(t, got.stdout, "627.4")
+	require.Equal(t, exitUsage, inProcess(t, "capture", "convert", "gpus.csv", "--from", "smi-csv", "--out", "x.trace").code, "no node")
+	require.Equal(t, exitUsage, inProcess(t, "capture", "convert", "gpus.csv", "--from", "guess", "--out", "x.trace").code)
+	require.Equal(t, exitUsage, inProcess(t, "capture", "convert", "gpus.csv", "--out", "x.trace").code)
+	got = inProcess(t, "capture", "convert", "gpus.csv", "--from", "amd-smi", "--node", "n", "--out", "x.trace")
+	require.Equal(t, exitInput, got.code)
+	require.Contains(t, got.stderr, "gpus.csv")
+}
+
 // TestCaptureVerbs runs each verb on bundles of which everything is known.
 func TestCaptureVerbs(t *testing.T) {
 	t.Chdir(t.TempDir())

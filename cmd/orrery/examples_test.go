@@ -59,6 +59,7 @@ func exampleFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile("requests.csv", []byte("when,n\n2024-03-30 01:30:00,12\n2024-03-30 01:31:00,7\n"), 0o600))
 	require.NoError(t, os.WriteFile("key", []byte("0123456789abcdef"), 0o600))
 	telemetryFolder(t, "telemetry")
+	require.NoError(t, os.WriteFile("gpus.csv", []byte(gpusCSV), 0o600))
 	require.NoError(t, os.Mkdir("cases", 0o700))
 	require.NoError(t, os.WriteFile("cases/borrowing.json", []byte(borrowing), 0o600))
 	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "--out", "study", "--report", "--quiet").code)

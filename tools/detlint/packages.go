@@ -106,6 +106,7 @@ var packageTable = []packageRule{
 		[]string{"clock", "outside", "concurrency", "float", "quiet"}, "it measures a real node for as long as it runs: the wall clock, files, goroutines and a log are its business, and no simulation imports it"}}},
 	{dir: "capture/archive", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{files}},
 	{dir: "capture/review", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{counters}},
+	{dir: "capture/recorded", may: []string{"capture", "scheduler/model", "traces"}},
 	{dir: "capture/page", may: []string{"capture/review", "scheduler/model", "traces", "gonum.org/v1/plot/..."}, free: []exemption{drawn}},
 
 	{dir: "profiles", may: []string{"internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
@@ -163,7 +164,7 @@ var packageTable = []packageRule{
 	{dir: "cmd/orrery/internal/looks", may: []string{"internal/disk", "scheduler/model", "sim/tune"}, free: []exemption{files, drawn}},
 	{dir: "cmd/orrery/internal/tunedir", may: []string{"reports/table", "sim/plan", "sim/search", "sim/tune"}},
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
-	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/nvml", "github.com/spf13/pflag"}, free: []exemption{shell}},
+	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/archive", "capture/nvml", "capture/recorded", "capture/review", "traces", "github.com/spf13/pflag"}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},
