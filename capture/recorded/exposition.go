@@ -109,7 +109,7 @@ func (x *index) put(name string, labels map[string]string, at model.Time, v floa
 	if name == "node_hwmon_power_average_watt" { // one for each supply
 		v += x.rows[i].Power.V
 	}
-	metric.store(&x.rows[i], v*metric.by)
+	metric.store(&x.rows[i], float64(v*metric.by))
 }
 
 // ordered sorts rows by time, those of one instant by node and GPU.

@@ -47,7 +47,7 @@ func Prometheus(text []byte, o Options) ([]traces.Telemetry, error) {
 			if err != nil {
 				return nil, bad(int64(i+1), "", number, "a number")
 			}
-			table.put(series.Metric["__name__"], series.Metric, model.Time(math.Round(seconds*1e6)), v)
+			table.put(series.Metric["__name__"], series.Metric, model.Time(math.Round(float64(seconds*1e6))), v)
 		}
 	}
 	return ordered(table.rows), nil

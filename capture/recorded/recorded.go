@@ -72,7 +72,7 @@ func measure(text, unit string) (traces.Opt[float64], error) {
 	if err != nil || !known || math.IsNaN(v) || math.IsInf(v, 0) {
 		return traces.Opt[float64]{}, fmt.Errorf("%q", text)
 	}
-	return traces.Some(v * by), nil
+	return traces.Some(float64(v * by)), nil
 }
 
 // store puts a value into a row.
