@@ -253,9 +253,9 @@ func (r *queryReader) value(row int64, path, text string) error {
 		}
 	}
 	if rest, ok := strings.CutPrefix(path, "ECC Errors/Aggregate/"); ok && !isUnknown(text) {
-		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		n, number := count64(text) // SRAM Threshold Exceeded is a word
 		switch {
-		case err != nil: // SRAM Threshold Exceeded is a word
+		case !number:
 		case strings.Contains(rest, "Uncorrectable"):
 			t.ECCUncorrected = traces.Some(t.ECCUncorrected.V + n)
 		case strings.Contains(rest, "Correctable"):
@@ -263,4 +263,9 @@ func (r *queryReader) value(row int64, path, text string) error {
 		}
 	}
 	return nil
+}
+
+func count64(text string) (int64, bool) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	return n, err == nil
 }

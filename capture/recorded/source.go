@@ -93,18 +93,17 @@ func (r *replay) Inventory() (*capture.Inventory, error) { return gpusOnly("reco
 
 func (r *replay) Sample(_ int, out []capture.Reading) ([]capture.Reading, error) {
 	var at model.Time
-	for begun := false; ; begun = true {
+	for {
 		if r.row == nil {
 			t, err, ok := r.next()
 			switch {
 			case err != nil:
 				return out, err
-			case !ok && begun:
+			case !ok && len(out) > 0:
 				return out, nil
 			case !ok:
 				return out, capture.ErrEnd
 			case t.Stat != "" && t.Stat != "mean":
-				begun = begun && len(out) > 0
 				continue
 			}
 			row := *t

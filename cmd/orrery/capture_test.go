@@ -50,6 +50,38 @@ func telemetryFolder(t testing.TB, dir string) {
 	}
 }
 
+// TestCaptureJoin gives job 1, which the processes of both GPUs name, the power of both.
+func TestCaptureJoin(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	telemetryFolder(t, "telemetry")
+	w, err := traces.NewWriter("jobs.trace", traces.Meta{Source: "test", Epoch: 1_795_000_000_000_000, EpochKnown: true, Sorted: true})
+	require.NoError(t, err)
+	for id := range int64(2) {
+		require.NoError(t, w.WriteJob(&traces.Job{ID: id + 1, Name: fmt.Sprint("j", id+1), Submit: 0, Runtime: traces.Some(20 * model.Second), NodesMin: traces.Some[int32](1)}))
+	}
+	require.NoError(t, w.WriteTenant(traces.Tenant{Name: "t"}))
+	_, err = w.Close()
+	require.NoError(t, err)
+	got := inProcess(t, "capture", "join", "telemetry", "--jobs", "jobs.trace", "--out", "measured.trace", "-o", "csv")
+	require.Zero(t, got.code, got.stderr)
+	require.Contains(t, got.stdout, "of a job by its processes,36\n")
+	require.Contains(t, got.stdout, "jobs measured,1\n")
+	b, err := traces.Open("measured.trace")
+	require.NoError(t, err)
+	defer b.Close()
+	var powers []traces.Opt[int64]
+	for job, err := range b.Rows() {
+		require.NoError(t, err)
+		powers = append(powers, job.Power)
+	}
+	require.Equal(t, []traces.Opt[int64]{traces.Some(int64(648)), {}}, powers, "360 W for 36 s of GPU time in 20 s")
+	require.Len(t, b.Tenants(), 1)
+	require.Zero(t, inProcess(t, "trace", "validate", "measured.trace").code)
+	require.Equal(t, exitUsage, inProcess(t, "capture", "join", "telemetry", "--out", "x.trace").code)
+	require.Equal(t, exitInput, inProcess(t, "capture", "join", "nothing", "--jobs", "jobs.trace", "--out", "x.trace").code)
+}
+
 // gpusCSV is what nvidia-smi says of two GPUs.
 const gpusCSV = `timestamp, index, utilization.gpu [%], power.draw [W], memory.used [MiB]
 2026/07/03 22:11:09.763, 0, 100 %, 627.40 W, 32362 MiB
