@@ -30,7 +30,7 @@ anonymise them. A bundle is a trace with the table telemetry: the verbs of
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 bad input.`,
 		Example: `  orrery capture inspect telemetry
-  orrery capture merge telemetry --out month.trace`,
+  orrery capture merge telemetry --out both.trace`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group,
 	}

@@ -30,7 +30,7 @@ each node once. Of two rows of one GPU at one instant the first stays, and the o
 is counted. Memory does not grow with the rows.
 
 Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
-		Example: `  orrery capture merge telemetry --out month.trace
+		Example: `  orrery capture merge telemetry --out all.trace
   orrery capture merge telemetry --out again.trace --force -o json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
