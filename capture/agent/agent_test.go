@@ -116,8 +116,8 @@ func accounted(t *testing.T, sum *review.Summary, interval model.Duration) {
 		if s.Rows == 0 {
 			continue
 		}
-		due := int64((s.Last.Sub(s.First)+interval/2)/interval) + 1
-		require.InDelta(t, due, s.Rows+s.Missing, 1.5, "rows and gaps of GPU %d are what was due: %+v", s.GPU, s.Gaps) // gaps may lie behind the last row
+		due := float64(s.Until.Sub(s.Due)) / float64(interval)
+		require.InDelta(t, due, s.Rows+s.Missing, 1, "rows and gaps of GPU %d are what was due: %+v", s.GPU, s.Gaps) // a start is not on the grid of the one before
 	}
 }
 
@@ -157,14 +157,16 @@ func TestHungGPU(t *testing.T) {
 	a, err := agent.New(s, o, silent())
 	require.NoError(t, err)
 	require.NoError(t, a.Run(context.Background()))
-	require.LessOrEqual(t, runtime.NumGoroutine(), before+4)
+	for began := time.Now(); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
+		require.Less(t, time.Since(began), 5*time.Second, "all but the one that waits for the GPU have ended")
+	}
 	_, sum := read(t, o.Out)
 	accounted(t, sum, 10*model.Millisecond)
 	for _, one := range sum.Series {
 		if one.GPU == 2 {
 			require.Zero(t, one.Rows)
 			require.Equal(t, "hung", one.Gaps[0].Reason)
-			require.InDelta(t, 40, one.Missing, 3)
+			require.InDelta(t, 40, one.Missing, 15)
 			continue
 		}
 		require.Positive(t, one.Rows, "GPU %d goes on", one.GPU)
@@ -311,12 +313,13 @@ func TestStartsAgain(t *testing.T) {
 	require.Equal(t, 2, set.Bundles())
 	accounted(t, sum, 10*model.Millisecond)
 	require.Equal(t, "stopped", sum.Series[0].Gaps[len(sum.Series[0].Gaps)-1].Reason)
+	o.For = 0
 	a, err := agent.New(&source{gpus: 1, driver: "1"}, o, silent())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- a.Run(ctx) }()
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(300 * time.Millisecond)
 	b, err := agent.New(&source{gpus: 1, driver: "1"}, o, silent())
 	require.NoError(t, err)
 	require.ErrorContains(t, b.Run(context.Background()), "another agent writes to")

@@ -61,9 +61,11 @@ type Series struct {
 	Node        string              `json:"node"`
 	GPU         int32               `json:"gpu"`
 	Rows        int64               `json:"rows"`
-	First       model.Time          `json:"first_us"` // since 1970
+	Due         model.Time          `json:"due_us"`   // since 1970: the first row or gap
+	First       model.Time          `json:"first_us"` // the first row
 	Last        model.Time          `json:"last_us"`
 	End         model.Time          `json:"end_us"`     // of the last row, with its window
+	Until       model.Time          `json:"until_us"`   // the end of the last row or gap
 	Covered     model.Duration      `json:"covered_us"` // by rows
 	Gaps        []Gap               `json:"gaps,omitempty"`
 	Missing     int64               `json:"missing_samples"`
@@ -297,6 +299,7 @@ func (r *reader) measured(s *Series, t *traces.Telemetry) {
 		if len(s.gaps) > 0 {
 			s.until = min(s.until, s.gaps[0].from)
 		}
+		s.Due = s.until
 	}
 	s.upTo(t.Time)
 	if s.interval > 0 && t.Time.Sub(s.until) > s.interval/2 {
@@ -340,6 +343,7 @@ func (r *reader) summary() *Summary {
 	for _, k := range keys {
 		s := r.series[k]
 		s.upTo(model.Never)
+		s.Until = s.until
 		s.SMUtil, s.SMActive, s.Power, s.Throttled = s.sums[0].mean(), s.sums[1].mean(), s.sums[2].mean(), s.sums[3].mean()
 		s.Energy = traces.Opt[float64]{V: s.energy.total(), OK: s.energy.counted || s.Power.OK}
 		s.Restarts = s.energy.restarts
