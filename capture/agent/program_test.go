@@ -90,6 +90,7 @@ func command(t testing.TB, scenario, out string, args ...string) (*exec.Cmd, *by
 
 // A hundred kills with ORRERY_LONG, six without: whatever was finished can be read, and each sample that was due is a row or in a gap.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	kills, longest := 6, 600
 	if testing.Short() {
 		kills = 3
@@ -126,6 +127,7 @@ func TestKilled(t *testing.T) {
 
 // The start after a kill says how many rows were lost.
 func TestKilledIsTold(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	cmd, _ := command(t, busy, out, "--mode", "debug", "--interval", "20ms")
 	require.NoError(t, cmd.Start())
@@ -146,6 +148,7 @@ func TestKilledIsTold(t *testing.T) {
 
 // SIGTERM writes what there is.
 func TestTerminated(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	cmd, said := command(t, busy, out, "--interval", "100ms", "--window", "10s")
 	require.NoError(t, cmd.Start())

@@ -17,6 +17,7 @@ import (
 // Ten samples a second of eight GPUs: nothing is lost without a word, and memory and goroutines do not grow.
 // 6 s without, an hour with ORRERY_LONG.
 func TestSoak(t *testing.T) {
+	t.Parallel()
 	span := 6 * time.Second
 	if os.Getenv("ORRERY_LONG") == "1" {
 		span = time.Hour
