@@ -91,7 +91,9 @@ func anyTelemetry(t *rapid.T) traces.Telemetry {
 		Power: opt(t, "power", finiteReal), Energy: opt(t, "energy", any64), SMClock: opt(t, "smclock", any32),
 		MemClock: opt(t, "memclock", any32), Throttle: opt(t, "throttle", any64), Temperature: opt(t, "temperature", finiteReal),
 		ECCCorrected: opt(t, "corrected", any64), ECCUncorrected: opt(t, "uncorrected", any64), NVLinkRx: opt(t, "nvrx", any64),
-		NVLinkTx: opt(t, "nvtx", any64), PCIeRx: opt(t, "rx", any64), PCIeTx: opt(t, "tx", any64), Processes: text(t, "processes")}
+		NVLinkTx: opt(t, "nvtx", any64), PCIeRx: opt(t, "rx", any64), PCIeTx: opt(t, "tx", any64), Processes: text(t, "processes"),
+		SMActive: opt(t, "active", finiteReal), MemTemperature: opt(t, "memtemperature", finiteReal), RetiredPages: opt(t, "retired", any64),
+		Stat: text(t, "stat"), Width: opt(t, "width", anySpan)}
 }
 
 // reader is the naive implementation of the column path: it makes the batch that a

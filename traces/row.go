@@ -153,7 +153,8 @@ type Load struct {
 
 // Telemetry is one row of the telemetry table: what was measured of a GPU, or of
 // a node as a whole, at an instant. Counters (energy, ECC errors, bytes) count
-// from an instant of their own, and may begin anew.
+// from an instant of their own, and may begin anew. A row with Stat sums up the
+// samples of Width from Time on.
 type Telemetry struct {
 	Node string
 	GPU  Opt[int32]
@@ -177,4 +178,10 @@ type Telemetry struct {
 	PCIeRx         Opt[int64]
 	PCIeTx         Opt[int64]
 	Processes      string
+
+	SMActive       Opt[float64]
+	MemTemperature Opt[float64]
+	RetiredPages   Opt[int64]
+	Stat           string
+	Width          Opt[model.Duration]
 }

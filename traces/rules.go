@@ -120,6 +120,7 @@ var eventKinds = map[string]eventKind{
 	"reservation":       {"reservation", isReserved},
 	"quorum_outage":     {"", isCount},
 	"metric_gap":        {"", isCount},
+	"capture":           {"", isFilledObject},
 }
 
 func isEmpty(s string) bool { return s == "" }

@@ -99,6 +99,8 @@ func TestValidateSamples(t *testing.T) {
 		"telemetry earlier than the sample before it":                 func(c *content) { c.gauges[3].Time = -1 },
 		"two samples of one GPU at one instant":                       func(c *content) { c.gauges[1].GPU.V = 0 },
 		"sm_util or mem_util outside 0 to 1":                          func(c *content) { c.gauges[0].SMUtil.V = 50 },
+		"sm_active outside 0 to 1":                                    func(c *content) { c.gauges[0].SMActive = traces.Some(1.5) },
+		"stat that is no word of the format, or without a width":      func(c *content) { c.gauges[0].Stat = "p95" },
 		"power or temperature that cannot be":                         func(c *content) { c.gauges[2].Power.V = -1 },
 		"negative index, clock, size or counter":                      func(c *content) { c.gauges[3].NVLinkTx.V = -1 },
 		"processes is no JSON array":                                  func(c *content) { c.gauges[0].Processes = "{}" },

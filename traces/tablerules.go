@@ -24,6 +24,7 @@ type Rules struct {
 type gauge struct {
 	node string
 	gpu  Opt[int32]
+	stat string
 }
 
 // NewRules are those for the rows of one bundle.
@@ -138,8 +139,11 @@ func (v *Rules) Load(l *Load) (rule string) {
 	return rule
 }
 
+// Stats are the words of the column stat of the telemetry table.
+var Stats = [...]string{"mean", "p50", "p95", "p99", "max"}
+
 func (v *Rules) telemetry(t *Telemetry) (rule string) {
-	of := gauge{t.Node, t.GPU}
+	of := gauge{t.Node, t.GPU, t.Stat}
 	last, known := v.seen[of]
 	switch {
 	case t.Node == "":
@@ -152,7 +156,11 @@ func (v *Rules) telemetry(t *Telemetry) (rule string) {
 		rule = "two samples of one GPU at one instant"
 	case !isShare(t.SMUtil) || !isShare(t.MemUtil):
 		rule = "sm_util or mem_util outside 0 to 1"
-	case !atLeast(t.Power, 0) || t.Temperature.OK && !isNumber(t.Temperature.V):
+	case !isShare(t.SMActive):
+		rule = "sm_active outside 0 to 1"
+	case (t.Stat != "") != t.Width.OK || t.Width.OK && (t.Width.V <= 0 || !finite(int64(t.Width.V))) || t.Stat != "" && !slices.Contains(Stats[:], t.Stat):
+		rule = "stat that is no word of the format, or without a width"
+	case !atLeast(t.Power, 0) || t.Temperature.OK && !isNumber(t.Temperature.V) || t.MemTemperature.OK && !isNumber(t.MemTemperature.V):
 		rule = "power or temperature that cannot be"
 	case t.negative():
 		rule = "negative index, clock, size or counter"
@@ -169,7 +177,7 @@ func (v *Rules) telemetry(t *Telemetry) (rule string) {
 func (t *Telemetry) negative() bool {
 	negative := func(n Opt[int64]) bool { return below(n, 0) }
 	return below(t.GPU, 0) || below(t.SMClock, 0) || below(t.MemClock, 0) || slices.ContainsFunc([]Opt[int64]{
-		t.MemUsed, t.Energy, t.Throttle, t.ECCCorrected, t.ECCUncorrected, t.NVLinkRx, t.NVLinkTx, t.PCIeRx, t.PCIeTx}, negative)
+		t.MemUsed, t.Energy, t.RetiredPages, t.Throttle, t.ECCCorrected, t.ECCUncorrected, t.NVLinkRx, t.NVLinkTx, t.PCIeRx, t.PCIeTx}, negative)
 }
 
 // isShare accepts a null and a number from 0 to 1.

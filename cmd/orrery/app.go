@@ -115,7 +115,7 @@ program. Then name a log of your own.`,
 	root.AddCommand(
 		m.replayCommand(), m.importCommand(), m.traceCommand(), m.synthCommand(),
 		m.compareCommand(), m.reportCommand(), m.verifyCommand(), m.exportCommand(), m.profilesCommand(), m.lintCommand(), m.schemaCommand(), m.explainCommand(), m.gateCommand(), m.conformCommand(), m.doctorCommand(), m.cacheCommand(), m.versionCommand(),
-		m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
+		m.captureCommand(), m.sweepCommand(), m.studyCommand(), m.workerCommand(), m.tuneCommand(),
 	)
 	root.AddCommand(m.topics()...)
 	root.SetUsageTemplate(strings.NewReplacer(

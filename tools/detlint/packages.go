@@ -28,6 +28,7 @@ var (
 		[]string{"clock", "outside", "concurrency", "float", "global", "quiet"},
 		"a shell: it turns flags, files and the wall clock into values for the packages below, and decides nothing about schedules",
 	}
+	counters = exemption{[]string{"float"}, "means and quantiles of what was measured, which no schedule depends on"}
 	drawn    = exemption{[]string{"float"}, "pictures and generated workloads are byte-equal per architecture, not across them"}
 	searches = exemption{[]string{"float"}, "models and coordinates are floating point by nature; searches are byte-equal per architecture"}
 	draws    = exemption{[]string{"float"}, "uniform draws are integers, equal everywhere; shaped ones (exponential, normal, …) " +
@@ -101,6 +102,18 @@ var packageTable = []packageRule{
 
 	{dir: "traces/transform", may: []string{"internal/spelling", "scheduler/model", "scheduler/model/draw", "traces"}},
 
+	{dir: "capture", may: []string{"scheduler/model", "traces"}},
+	{dir: "capture/host", may: []string{"capture"}, free: []exemption{files}},
+	{dir: "capture/scripted", free: []exemption{{[]string{"outside"}, "it calls a compiler"}}},
+	{dir: "capture/nvml", may: []string{"capture", "traces", "github.com/NVIDIA/go-nvml/..."}, free: []exemption{{[]string{"concurrency"}, "several GPUs are asked at once, and one may hang"}}},
+	{dir: "capture/agent", may: []string{"capture", "capture/host", "internal/disk", "scheduler/model", "traces", "github.com/prometheus/client_golang/..."}, free: []exemption{{
+		[]string{"clock", "outside", "concurrency", "float", "quiet"}, "it measures a real node for as long as it runs: the wall clock, files, goroutines and a log are its business, and no simulation imports it"}}},
+	{dir: "capture/archive", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{files}},
+	{dir: "capture/review", may: []string{"capture", "scheduler/model", "traces"}, free: []exemption{counters}},
+	{dir: "capture/recorded", may: []string{"capture", "scheduler/model", "traces"}},
+	{dir: "capture/join", may: []string{"capture", "scheduler/model", "traces", "traces/hostlist"}},
+	{dir: "capture/page", may: []string{"capture/review", "scheduler/model", "traces", "gonum.org/v1/plot/..."}, free: []exemption{drawn}},
+
 	{dir: "profiles", may: []string{"internal/spelling", "scheduler/model", "scheduler/score", "scheduler/order", "traces/hostlist", "github.com/goccy/go-yaml/..."},
 		free: []exemption{files}},
 	{dir: "profiles/slurm", may: []string{"scheduler/model", "profiles", "traces/hostlist"}},
@@ -163,6 +176,7 @@ var packageTable = []packageRule{
 	{dir: "cmd/orrery/internal/looks", may: []string{"internal/disk", "scheduler/model", "sim/tune"}, free: []exemption{files, drawn}},
 	{dir: "cmd/orrery/internal/tunedir", may: []string{"reports/table", "sim/plan", "sim/search", "sim/tune"}},
 	{dir: "cmd/orrery", may: []string{"..."}, free: []exemption{shell}},
+	{dir: "cmd/orrery-agent", may: []string{"capture", "capture/agent", "capture/archive", "capture/nvml", "capture/recorded", "capture/review", "traces", "github.com/spf13/pflag"}, free: []exemption{shell}},
 	{dir: "tools/refdata", free: []exemption{shell}},
 	{dir: "tools/sbom", free: []exemption{shell}},
 	{dir: "tools/detlint", free: []exemption{shell}},

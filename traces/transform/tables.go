@@ -245,15 +245,16 @@ func (s *Set) mergeTables(parts []part, a *Account) {
 			type gpu struct {
 				node  string
 				index traces.Opt[int32]
+				stat  string
 			}
 			last := map[gpu]model.Time{}
 			return mergeSamples(gaugeParts, of, func(t *traces.Telemetry) *model.Time { return &t.Time }, parts, func(_ int, t *traces.Telemetry) bool {
-				was, known := last[gpu{t.Node, t.GPU}]
+				was, known := last[gpu{t.Node, t.GPU, t.Stat}]
 				if known && was == t.Time {
 					count(&of.Dropped, "another trace has a sample of the GPU then", func() string { return t.Node + " at " + t.Time.String() })
 					return false
 				}
-				last[gpu{t.Node, t.GPU}] = t.Time
+				last[gpu{t.Node, t.GPU, t.Stat}] = t.Time
 				return true
 			})
 		}

@@ -34,6 +34,7 @@ type SiteEvents struct {
 // holds instead: they tell how the log was made, and a replay is there to try
 // something else.
 var IgnoredEvents = [...]struct{ Kind, Why string }{
+	{"capture", "it tells how telemetry was measured"},
 	{"metric_gap", "no series of the log is read"},
 	{"weights", "a profile keeps its weights throughout"},
 }

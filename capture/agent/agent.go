@@ -1,0 +1,208 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"orrery/capture"
+	"orrery/capture/host"
+	"orrery/internal/disk"
+	"orrery/scheduler/model"
+)
+
+// queued is how many ticks may wait for the disk. What comes after that is a gap.
+const queued = 256
+
+// Agent measures one node.
+type Agent struct {
+	o       Options
+	src     capture.Source
+	host    *host.Node
+	log     *slog.Logger
+	stats   *stats
+	units   []*unit
+	gpus    []int32 // by series
+	free    chan *tick
+	queue   chan *tick
+	answers chan answer
+	nodes   chan *capture.Inventory
+	modes   chan Mode
+	clock   *clock
+}
+
+// unit is a worker that asks for the GPUs of a unit, one sample at a time.
+type unit struct {
+	requests chan model.Time
+	series   []int
+	gpus     []int32
+	busy     bool       // a request has not been answered
+	asked    model.Time // of that request
+}
+
+// answer is what a unit has to say about an instant.
+type answer struct {
+	unit     int
+	at       model.Time
+	readings []capture.Reading
+	err      error
+}
+
+// clock gives the instants of samples: those of the monotonic clock, brought to the wall clock when the agent starts
+// and when that is set.
+type clock struct {
+	start  time.Time
+	anchor int64 // µs since 1970 at start, as samples have it
+}
+
+func (c *clock) now() (at model.Time, t timings) {
+	now := time.Now()
+	t.monotonic = now.Sub(c.start).Microseconds()
+	t.wall = now.UnixMicro()
+	at = model.Time(c.anchor + t.monotonic)
+	t.step = t.wall - int64(at)
+	return at, t
+}
+
+// New prepares an agent: it takes the inventory, which fails when the source does.
+func New(src capture.Source, o Options, log *slog.Logger) (*Agent, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	a := &Agent{o: o, src: src, host: host.New(o.Root), log: log,
+		free: make(chan *tick, queued), queue: make(chan *tick, queued), nodes: make(chan *capture.Inventory, 1), modes: make(chan Mode, 4)}
+	for _, gpus := range src.Units() {
+		u := &unit{requests: make(chan model.Time, 1), gpus: gpus}
+		for _, gpu := range gpus {
+			u.series = append(u.series, len(a.gpus))
+			a.gpus = append(a.gpus, gpu)
+		}
+		a.units = append(a.units, u)
+	}
+	if len(a.gpus) == 0 {
+		return nil, fmt.Errorf("the source names no GPU")
+	}
+	a.answers = make(chan answer, len(a.units))
+	for range queued {
+		a.free <- &tick{}
+	}
+	a.stats = newStats(o.Node)
+	return a, nil
+}
+
+// SetMode changes how much is written from the next sample on. Debug ends by itself.
+func (a *Agent) SetMode(m Mode) {
+	select {
+	case a.modes <- m:
+	default: // more of them wait than anything can have meant
+	}
+}
+
+// Inventory asks the source and the node.
+func Inventory(src capture.Source, root string) (*capture.Inventory, error) {
+	v, err := src.Inventory()
+	if err != nil {
+		return nil, err
+	}
+	host.New(root).Inventory(v)
+	v.Sort()
+	return v, nil
+}
+
+// Run measures until ctx ends, the recording does, or --for is over. When it returns, everything that was
+// measured is on the disk.
+func (a *Agent) Run(ctx context.Context) error {
+	node, err := Inventory(a.src, a.o.Root)
+	if err != nil {
+		return err
+	}
+	if err := disk.Folder(a.o.Out); err != nil {
+		return err
+	}
+	j, last, ok, err := openJournal(a.o.journalPath())
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	l, err := a.o.resume(last, ok)
+	if err != nil {
+		return err
+	}
+	interval := model.Duration(a.o.Interval / time.Microsecond)
+	now := time.Now()
+	a.clock = &clock{now, now.UnixMicro()}
+	first := model.Time(now.UnixMicro()).Add(interval).Grid(interval, 0)
+	k := &keeper{o: &a.o, store: &store{o: &a.o}, journal: j, host: a.host, log: a.log, stats: a.stats, interval: interval, gpus: a.gpus, node: node,
+		mode: a.o.Mode, windows: make([]window, len(a.gpus)), gaps: newLedger(len(a.gpus), interval), watch: newWatcher(&a.o, a.gpus, node)}
+	k.tell = func() timings { _, t := a.clock.now(); t.synced = synced(); return t }
+	k.restore(&l, first, max(last.Interval, 1))
+	a.stats.mode(a.o.Mode)
+	a.stats.fingerprint(capture.Fingerprint(node))
+	a.log.Info("measuring", "node", a.o.Node, "gpus", len(a.gpus), "interval", a.o.Interval, "mode", a.o.Mode, "fingerprint", capture.Fingerprint(node), "out", a.o.Out)
+	for i, u := range a.units {
+		go a.work(i, u)
+	}
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		for t := range a.queue {
+			a.stats.queue(len(a.queue))
+			k.take(t)
+			t.clear()
+			a.free <- t
+		}
+		k.finish()
+	}()
+	s := &sampler{Agent: a, interval: interval, due: first, mode: a.o.Mode}
+	s.run(ctx)
+	close(a.queue)
+	<-kept
+	hung := 0
+	for _, u := range a.units {
+		close(u.requests)
+		if u.busy {
+			hung++
+		}
+	}
+	a.log.Info("stopped", "hung", hung)
+	if hung == 0 {
+		return a.src.Close()
+	}
+	return nil // closing the source would wait for the calls that hang
+}
+
+// work asks a unit whenever the sampler says so.
+func (a *Agent) work(i int, u *unit) {
+	var out []capture.Reading
+	for at := range u.requests {
+		readings, err := a.src.Sample(i, out[:0])
+		a.answers <- answer{i, at, readings, err}
+		out = nil // the tick has it now
+	}
+}
+
+// refresh takes the inventory in the background. A source that hangs holds one goroutine, not more.
+func (a *Agent) refresh() {
+	v, err := Inventory(a.src, a.o.Root)
+	if err != nil {
+		a.log.Error("the inventory cannot be taken", "error", err)
+		v = nil
+	}
+	a.nodes <- v
+}
+
+// Node is the name that the node has by itself, without its domain.
+func Node() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "node"
+	}
+	for i, c := range name {
+		if c == '.' {
+			return name[:i]
+		}
+	}
+	return name
+}

@@ -1,0 +1,337 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/capture"
+	"orrery/capture/agent"
+	"orrery/capture/archive"
+	"orrery/capture/review"
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// source is a node in memory.
+type source struct {
+	mu     sync.Mutex
+	gpus   int32
+	calls  int
+	hang   map[int]chan struct{} // by unit: calls wait for it
+	fail   map[int]error
+	change func(*capture.Reading, int)
+	driver string
+}
+
+func (s *source) Inventory() (*capture.Inventory, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := &capture.Inventory{}
+	v.Add(capture.FactDriver, s.driver)
+	for i := range s.gpus {
+		v.GPUs = append(v.GPUs, capture.GPU{Index: i, Name: "Scripted", Slowdown: 87})
+	}
+	return v, nil
+}
+
+func (s *source) Units() (units [][]int32) {
+	for i := range s.gpus {
+		units = append(units, []int32{i})
+	}
+	return units
+}
+
+func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, error) {
+	s.mu.Lock()
+	s.calls++
+	n, wait, err, change := s.calls, s.hang[unit], s.fail[unit], s.change
+	s.mu.Unlock()
+	if wait != nil {
+		<-wait
+	}
+	if err != nil {
+		return out, err
+	}
+	r := capture.Reading{Telemetry: traces.Telemetry{GPU: traces.Some(int32(unit)), Power: traces.Some(100 + float64(unit)), Temperature: traces.Some(50.0), Energy: traces.Some(int64(n))}}
+	if change != nil {
+		change(&r, n)
+	}
+	return append(out, r), nil
+}
+
+func (s *source) Close() error { return nil }
+
+func options(t *testing.T) agent.Options {
+	o := agent.Defaults()
+	o.Out, o.Node, o.Root = filepath.Join(t.TempDir(), "out"), "n1", t.TempDir()
+	o.Interval, o.Mode, o.Window, o.Audit, o.For = 10*time.Millisecond, agent.Debug, 100*time.Millisecond, 50*time.Millisecond, 400*time.Millisecond
+	return o
+}
+
+func silent() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func measure(t *testing.T, s *source, o agent.Options) *agent.Agent {
+	t.Helper()
+	a, err := agent.New(s, o, silent())
+	require.NoError(t, err)
+	require.NoError(t, a.Run(context.Background()))
+	return a
+}
+
+// read is what the folder holds. Each bundle is valid.
+func read(t *testing.T, dir string) (*archive.Set, *review.Summary) {
+	t.Helper()
+	found, err := archive.Find(dir)
+	require.NoError(t, err)
+	for _, path := range found {
+		r, err := traces.Validate(path)
+		require.NoError(t, err)
+		require.Empty(t, r.Dropped)
+	}
+	s, err := archive.Open(found)
+	require.NoError(t, err)
+	sum, err := review.Of(review.Source{Nodes: s.Nodes, Events: s.Events, Telemetry: s.Telemetry})
+	require.NoError(t, err)
+	return s, sum
+}
+
+// accounted holds that each sample that was due is a row or in a gap.
+func accounted(t *testing.T, sum *review.Summary, interval model.Duration) {
+	t.Helper()
+	for _, s := range sum.Series {
+		require.Zero(t, s.Holes, "%+v", s)
+		if s.Rows == 0 {
+			continue
+		}
+		due := float64(s.Until.Sub(s.Due)) / float64(interval)
+		require.InDelta(t, due, s.Rows+s.Missing, 1, "rows and gaps of GPU %d are what was due: %+v", s.GPU, s.Gaps) // a start is not on the grid of the one before
+	}
+}
+
+func records(t *testing.T, s *archive.Set, kind string) (out []capture.Record) {
+	t.Helper()
+	for i := range s.Events {
+		r, err := capture.ReadRecord(&s.Events[i])
+		require.NoError(t, err)
+		if r.Record == kind {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
+func TestEverySampleIsARowOrInAGap(t *testing.T) {
+	o := options(t)
+	o.Rotate = 100 * time.Millisecond
+	measure(t, &source{gpus: 4, driver: "1"}, o)
+	set, sum := read(t, o.Out)
+	require.GreaterOrEqual(t, set.Bundles(), 3)
+	require.Len(t, sum.Series, 4)
+	accounted(t, sum, 10*model.Millisecond)
+	require.InDelta(t, 103, sum.Series[3].Power.V, 1e-6)
+	require.NotEmpty(t, records(t, set, capture.RecordClock))
+	require.Len(t, records(t, set, capture.RecordInventory), set.Bundles())
+	require.Equal(t, capture.Fingerprint(records(t, set, capture.RecordInventory)[0].Inventory), set.Nodes[0].Fingerprint)
+}
+
+// One GPU that does not answer holds no other up, one goroutine waits for it, and it is reported.
+func TestHungGPU(t *testing.T) {
+	o := options(t)
+	o.HungAfter = 100 * time.Millisecond
+	before := runtime.NumGoroutine()
+	release := make(chan struct{})
+	s := &source{gpus: 4, driver: "1", hang: map[int]chan struct{}{2: release}}
+	a, err := agent.New(s, o, silent())
+	require.NoError(t, err)
+	require.NoError(t, a.Run(context.Background()))
+	for began := time.Now(); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
+		require.Less(t, time.Since(began), 5*time.Second, "all but the one that waits for the GPU have ended")
+	}
+	_, sum := read(t, o.Out)
+	accounted(t, sum, 10*model.Millisecond)
+	for _, one := range sum.Series {
+		if one.GPU == 2 {
+			require.Zero(t, one.Rows)
+			require.Equal(t, "hung", one.Gaps[0].Reason)
+			require.InDelta(t, 40, one.Missing, 15)
+			continue
+		}
+		require.Positive(t, one.Rows, "GPU %d goes on", one.GPU)
+	}
+	require.Equal(t, "hang", sum.Alerts[0].Kind)
+	require.Equal(t, "n1/2", sum.Alerts[0].Subject)
+	w := httptest.NewRecorder()
+	a.Metrics().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	require.Contains(t, w.Body.String(), `orrery_capture_alerts_total{alert="hang",node="n1"} 1`)
+	require.Contains(t, w.Body.String(), `orrery_gpu_power_watts{gpu="3",node="n1"} 103`)
+	require.Contains(t, w.Body.String(), "process_cpu_seconds_total")
+	close(release)
+}
+
+func TestLostAndFailingGPUs(t *testing.T) {
+	o := options(t)
+	measure(t, &source{gpus: 3, driver: "1", fail: map[int]error{0: capture.ErrLost, 1: errors.New("odd")}}, o)
+	_, sum := read(t, o.Out)
+	require.Equal(t, []string{"lost", "failed"}, []string{sum.Series[0].Gaps[0].Reason, sum.Series[1].Gaps[0].Reason})
+	require.Positive(t, sum.Series[2].Rows)
+	require.Equal(t, "lost", sum.Alerts[0].Kind)
+	require.Len(t, sum.Alerts, 1, "once, and not with each sample")
+}
+
+func TestAlerts(t *testing.T) {
+	o := options(t)
+	measure(t, &source{gpus: 1, driver: "1", change: func(r *capture.Reading, n int) {
+		switch {
+		case n > 5 && n < 10:
+			r.Temperature.V = 90
+		case n == 15:
+			r.XIDs = []uint64{79}
+		case n == 20:
+			r.Energy.V = 0 // the counter begins anew
+		}
+		r.ECCUncorrected = traces.Some(int64(n / 12))
+	}}, o)
+	set, sum := read(t, o.Out)
+	kinds := map[string]int{}
+	for _, a := range sum.Alerts {
+		kinds[a.Kind]++
+	}
+	require.Equal(t, 1, kinds["temperature"])
+	require.Equal(t, 1, kinds["xid"])
+	require.GreaterOrEqual(t, kinds["ecc"], 1)
+	require.Len(t, records(t, set, capture.RecordRestart), 1)
+	require.Equal(t, int64(1), sum.Series[0].Restarts)
+}
+
+// Windows hold mean, quantiles and the largest value of what was measured in them.
+func TestWindows(t *testing.T) {
+	o := options(t)
+	o.Mode = agent.Prod
+	measure(t, &source{gpus: 1, driver: "1", change: func(r *capture.Reading, n int) { r.Power.V, r.Throttle = float64(n), traces.Some(int64(n%2)*4) }}, o)
+	set, sum := read(t, o.Out)
+	rows := map[model.Time]map[string]traces.Telemetry{}
+	for g, err := range set.Telemetry() {
+		require.NoError(t, err)
+		if rows[g.Time] == nil {
+			rows[g.Time] = map[string]traces.Telemetry{}
+		}
+		rows[g.Time][g.Stat] = *g
+	}
+	require.GreaterOrEqual(t, len(rows), 3)
+	for _, w := range rows {
+		require.Len(t, w, 5)
+		require.LessOrEqual(t, w["p50"].Power.V, w["p95"].Power.V)
+		require.LessOrEqual(t, w["p99"].Power.V, w["max"].Power.V)
+		require.LessOrEqual(t, w["max"].Width.V, 100*model.Millisecond)
+		require.False(t, w["max"].Energy.OK, "a counter is in the row of the mean alone")
+	}
+	require.Zero(t, sum.Series[0].Holes)
+}
+
+// Debug writes every sample and ends by itself.
+func TestDebugEnds(t *testing.T) {
+	o := options(t)
+	o.Mode, o.DebugFor, o.For = agent.Prod, 150*time.Millisecond, time.Second
+	a, err := agent.New(&source{gpus: 1, driver: "1"}, o, silent())
+	require.NoError(t, err)
+	time.AfterFunc(200*time.Millisecond, func() { a.SetMode(agent.Debug) })
+	require.NoError(t, a.Run(context.Background()))
+	set, sum := read(t, o.Out)
+	var modes []string
+	for _, r := range records(t, set, capture.RecordMode) {
+		modes = append(modes, r.Mode)
+	}
+	require.Equal(t, []string{"prod", "debug", "prod"}, modes)
+	raw := 0
+	for g, err := range set.Telemetry() {
+		require.NoError(t, err)
+		if g.Stat == "" {
+			raw++
+		}
+	}
+	require.LessOrEqual(t, raw, 18)
+	require.Positive(t, raw)
+	require.Zero(t, sum.Series[0].Holes)
+}
+
+// The oldest bundles go when the folder is full, and the next one says so.
+func TestDiskIsBounded(t *testing.T) {
+	o := options(t)
+	o.MaxDisk, o.Rotate, o.For = 4<<20, 20*time.Millisecond, 800*time.Millisecond
+	text := strings.Repeat("x", 60_000)
+	measure(t, &source{gpus: 2, driver: "1", change: func(r *capture.Reading, n int) {
+		for i := range 4 { // text that does not compress
+			r.Procs = append(r.Procs, capture.Process{PID: 1 << 30, Name: fmt.Sprintf("%d%s", i, scrambled(text, n*4+i))})
+		}
+	}}, o)
+	total := int64(0)
+	require.NoError(t, filepath.Walk(o.Out, func(_ string, st os.FileInfo, err error) error {
+		require.NoError(t, err)
+		total += st.Size()
+		return nil
+	}))
+	require.LessOrEqual(t, total, o.MaxDisk)
+	set, _ := read(t, o.Out)
+	gone := records(t, set, capture.RecordRemoved)
+	require.NotEmpty(t, gone)
+	require.Positive(t, gone[0].Samples)
+}
+
+func scrambled(text string, seed int) string {
+	out := []byte(text)
+	x := uint64(seed)*0x9e3779b97f4a7c15 + 1
+	for i := range out {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		out[i] = 'a' + byte(x%26)
+	}
+	return string(out)
+}
+
+// A start after a stop says for how long none ran, and two agents do not share a folder.
+func TestStartsAgain(t *testing.T) {
+	o := options(t)
+	o.For = 100 * time.Millisecond
+	measure(t, &source{gpus: 2, driver: "1"}, o)
+	time.Sleep(60 * time.Millisecond)
+	measure(t, &source{gpus: 2, driver: "1"}, o)
+	set, sum := read(t, o.Out)
+	require.Equal(t, 2, set.Bundles())
+	accounted(t, sum, 10*model.Millisecond)
+	require.Equal(t, "stopped", sum.Series[0].Gaps[len(sum.Series[0].Gaps)-1].Reason)
+	o.For = 0
+	a, err := agent.New(&source{gpus: 1, driver: "1"}, o, silent())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- a.Run(ctx) }()
+	time.Sleep(300 * time.Millisecond)
+	b, err := agent.New(&source{gpus: 1, driver: "1"}, o, silent())
+	require.NoError(t, err)
+	require.ErrorContains(t, b.Run(context.Background()), "another agent writes to")
+	cancel()
+	require.NoError(t, <-done)
+}
+
+func TestOptionsSayWhatIsWrong(t *testing.T) {
+	o := agent.Defaults()
+	o.Out, o.Node, o.Interval, o.Window, o.MaxDisk, o.Mode = "x", "../n", 7*time.Millisecond, time.Second, 5, "fast"
+	err := o.Validate()
+	for _, part := range []string{"node name", "interval 7ms", "multiple of the interval", "disk bound", `mode "fast"`} {
+		require.ErrorContains(t, err, part)
+	}
+}

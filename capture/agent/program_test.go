@@ -1,0 +1,188 @@
+//go:build linux && cgo && !nonvml
+
+package agent_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/capture"
+	"orrery/capture/scripted"
+	"orrery/scheduler/model"
+)
+
+// program is the agent and the scripted library, built once.
+var program = sync.OnceValues(func() ([2]string, error) {
+	dir, err := os.MkdirTemp("", "orrery-agent-")
+	if err != nil {
+		return [2]string{}, err
+	}
+	library, err := scripted.Build(dir)
+	if err != nil {
+		return [2]string{}, err
+	}
+	out := filepath.Join(dir, "orrery-agent")
+	if said, err := exec.Command("go", "build", "-pgo=off", "-o", out, "orrery/cmd/orrery-agent").CombinedOutput(); err != nil {
+		return [2]string{}, fmt.Errorf("%w\n%s", err, said)
+	}
+	return [2]string{out, library}, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built, err := program(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(built[0]))
+	}
+	os.Exit(code)
+}
+
+// busy is a node of eight GPUs at work.
+const busy = `gpus 8
+links 18
+set * util sine 60 35 20
+set * mem_util const 30
+set * mem_used const 42949672960
+set * power sine 450000 200000 20
+set * energy rate 0 450000
+set * sm_clock const 1755
+set * mem_clock const 2619
+set * throttle square 0 4 12
+set * temperature sine 65 10 30
+set * mem_temperature const 70
+set * ecc_corrected const 0
+set * ecc_uncorrected const 0
+set * retired const 0
+set * sm_active sine 45 30 20
+set * nvlink_rx rate 0 1000000
+set * nvlink_tx rate 0 1000000
+set * pcie_rx rate 0 1000000
+set * pcie_tx rate 0 1000000
+`
+
+// command is the agent on a scenario, as a process.
+func command(t testing.TB, scenario, out string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc")
+	}
+	built, err := program()
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "scenario")
+	require.NoError(t, os.WriteFile(file, []byte(scenario), 0o600))
+	cmd := exec.Command(built[0], append([]string{"--library", built[1], "--out", out, "--node", "n1", "--root", t.TempDir(), "--listen", "off"}, args...)...)
+	cmd.Env = append(os.Environ(), scripted.Scenario+"="+file)
+	said := &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = said, said
+	return cmd, said
+}
+
+// A hundred kills with ORRERY_LONG, six without: whatever was finished can be read, and each sample that was due is a row or in a gap.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	kills, longest := 6, 600
+	if testing.Short() {
+		kills = 3
+	}
+	if os.Getenv("ORRERY_LONG") == "1" {
+		kills, longest = 100, 3000
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	r := rand.New(rand.NewPCG(20, 1))
+	for range kills {
+		cmd, _ := command(t, busy, out, "--mode", "debug", "--interval", "20ms", "--rotate", "300ms")
+		require.NoError(t, cmd.Start())
+		time.Sleep(time.Duration(100+r.IntN(longest)) * time.Millisecond)
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // killed
+	}
+	cmd, said := command(t, busy, out, "--mode", "debug", "--interval", "20ms", "--rotate", "300ms", "--for", "500ms")
+	require.NoError(t, cmd.Run(), said)
+	set, sum := read(t, out)
+	require.Len(t, sum.Series, 8)
+	accounted(t, sum, 20*model.Millisecond)
+	hidden, err := filepath.Glob(filepath.Join(out, ".*.trace*"))
+	require.NoError(t, err)
+	require.Empty(t, hidden, "what kills left half written is gone")
+	if modules := os.Getenv("ORRERY_NODE_MODULES"); modules != "" { // a second implementation of Parquet reads every file
+		duckdb := exec.Command("node", "../../.ci/duckdb.js", "select count(*) from '"+out+"/*.trace/telemetry.parquet'")
+		duckdb.Env = append(os.Environ(), "NODE_PATH="+modules)
+		counted, err := duckdb.CombinedOutput()
+		require.NoError(t, err, "%s", counted)
+		require.Equal(t, fmt.Sprint(set.Rows()), strings.TrimSpace(string(counted)))
+	}
+	t.Logf("%d kills: %d bundles, %d rows and %d missing samples of GPU 0, gaps %+v", kills, set.Bundles(), sum.Series[0].Rows, sum.Series[0].Missing, sum.Series[0].Gaps)
+}
+
+// The start after a kill says how many rows were lost.
+func TestKilledIsTold(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "out")
+	cmd, _ := command(t, busy, out, "--mode", "debug", "--interval", "20ms")
+	require.NoError(t, cmd.Start())
+	journal := filepath.Join(out, ".n1.journal")
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(journal)
+		return err == nil && strings.Contains(string(text), `"rows":`) && !strings.Contains(string(text), `"rows":0`)
+	}, 30*time.Second, 10*time.Millisecond)
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait() // killed
+	again, said := command(t, busy, out, "--mode", "debug", "--interval", "20ms", "--for", "200ms")
+	require.NoError(t, again.Run(), said)
+	require.Regexp(t, `the run before was killed: rows of the file that it was writing are lost" rows=[1-9]`, said.String())
+	_, sum := read(t, out)
+	require.Contains(t, fmt.Sprintf("%+v", sum.Series[0].Gaps), "Reason:killed")
+	accounted(t, sum, 20*model.Millisecond)
+}
+
+// SIGTERM writes what there is.
+func TestTerminated(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "out")
+	cmd, said := command(t, busy, out, "--interval", "100ms", "--window", "10s")
+	require.NoError(t, cmd.Start())
+	time.Sleep(1500 * time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, cmd.Wait(), said)
+	set, sum := read(t, out)
+	require.Equal(t, 1, set.Bundles())
+	require.Equal(t, int64(5), sum.Series[0].Rows%5+5, "one window or two, of five rows each")
+	require.Positive(t, sum.Series[0].Covered)
+}
+
+// On a node without a driver the agent says so, and ends with 1.
+func TestNoDriver(t *testing.T) {
+	cmd, said := command(t, busy, t.TempDir(), "--library", filepath.Join(t.TempDir(), "libnvidia-ml.so.1"))
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Run(), &exit)
+	require.Equal(t, 1, exit.ExitCode())
+	require.Contains(t, said.String(), "no NVIDIA driver on this node")
+}
+
+func TestInventoryOfTheProgram(t *testing.T) {
+	cmd, said := command(t, busy, "", "--inventory")
+	require.NoError(t, cmd.Run(), said)
+	var got struct {
+		Fingerprint string
+		Facts       []capture.Fact
+		Missing     []capture.Missing
+	}
+	require.NoError(t, json.Unmarshal(said.Bytes(), &got), said)
+	require.Len(t, got.Fingerprint, 64)
+	require.Contains(t, got.Facts, capture.Fact{Name: capture.FactDriver, Value: "550.54.15"})
+	require.Contains(t, got.Missing, capture.Missing{Name: capture.FactBIOS, Why: "no such file"})
+	again, other := command(t, busy+"driver 550.54.16\n", "", "--inventory")
+	require.NoError(t, again.Run(), other)
+	require.NotContains(t, other.String(), got.Fingerprint, "another driver is another fingerprint")
+}

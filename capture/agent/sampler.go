@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"orrery/capture"
+	"orrery/scheduler/model"
+)
+
+// sampler asks the units at each instant that is due, and hands what they say to the keeper. It waits
+// for no unit and for no disk.
+type sampler struct {
+	*Agent
+	interval model.Duration
+	due      model.Time // the next instant
+	cur      *tick      // of the instant before; nil when all have answered, or none was free
+	waiting  int        // units that have not answered for cur
+	behind   bulk       // instants for which no tick was free
+	mode     Mode
+	revert   model.Time // debug ends here; 0 when it does not
+	next     Mode       // for the next tick
+	again    time.Time  // the inventory is taken
+	asking   bool       // it is being taken
+	fresh    *capture.Inventory
+	ended    bool // a recording is over
+}
+
+// stepped is how far the wall clock may be from the time of samples before that is taken from it anew.
+const stepped = 500_000 // µs
+
+func (s *sampler) run(ctx context.Context) {
+	timer := time.NewTimer(s.until())
+	defer timer.Stop()
+	var stop <-chan time.Time
+	if s.o.For > 0 {
+		end := time.NewTimer(s.o.For)
+		defer end.Stop()
+		stop = end.C
+	}
+	s.again = time.Now().Add(s.o.Again)
+	for !s.ended {
+		select {
+		case <-timer.C:
+			s.instant()
+			timer.Reset(s.until())
+		case a := <-s.answers:
+			s.answered(a)
+		case v := <-s.nodes:
+			s.asking = false
+			if v != nil {
+				s.fresh = v
+			}
+		case m := <-s.modes:
+			s.next = m
+		case <-ctx.Done():
+			s.last()
+			return
+		case <-stop:
+			s.last()
+			return
+		}
+	}
+	s.last()
+}
+
+func (s *sampler) until() time.Duration {
+	at, _ := s.clock.now()
+	return max(time.Duration(s.due.Sub(at))*time.Microsecond, 0)
+}
+
+// instant ends the tick of the instant before and begins that of this one.
+func (s *sampler) instant() {
+	s.close()
+	at, t := s.clock.now()
+	var skipped bulk
+	if late := int64(at.Sub(s.due) / s.interval); late > 0 { // the agent was not given the processor
+		skipped = bulk{s.due, late, capture.GapSkipped}
+		s.due = s.due.Add(s.interval * model.Duration(late))
+	}
+	anew := false
+	if t.step > stepped || t.step < -stepped {
+		s.log.Warn("the wall clock was set", "by_us", t.step)
+		s.clock.anchor += t.step
+		s.due, anew = model.Time(t.wall).Add(1-s.interval).Grid(s.interval, 0), true // the last instant on the new clock
+	}
+	select {
+	case s.cur = <-s.free:
+		s.cur.at, s.cur.anew = s.due, anew
+		if s.behind.n > 0 {
+			s.cur.bulks, s.behind = append(s.cur.bulks, s.behind), bulk{}
+		}
+		if skipped.n > 0 {
+			s.cur.bulks = append(s.cur.bulks, skipped)
+		}
+		s.switches()
+		s.request()
+	default:
+		if s.behind.n == 0 {
+			s.behind = bulk{from: s.due, reason: capture.GapBehind}
+			if skipped.n > 0 {
+				s.behind.from = skipped.from
+			}
+		}
+		s.behind.n += 1 + skipped.n
+	}
+	s.due = s.due.Add(s.interval)
+	if s.waiting == 0 {
+		s.close()
+	}
+}
+
+// request sends a request to each unit that is not at work.
+func (s *sampler) request() {
+	for _, u := range s.units {
+		if u.busy {
+			for _, series := range u.series {
+				s.cur.missed = append(s.cur.missed, missed{series, capture.GapHung})
+			}
+			continue
+		}
+		u.busy, u.asked = true, s.cur.at
+		u.requests <- s.cur.at
+		s.waiting++
+	}
+}
+
+// answered takes what a unit says. An answer about an instant that is over counts as late already.
+func (s *sampler) answered(a answer) {
+	u := s.units[a.unit]
+	u.busy = false
+	if errors.Is(a.err, capture.ErrEnd) {
+		s.ended = true
+	}
+	if s.cur == nil || a.at != s.cur.at {
+		return
+	}
+	s.waiting--
+	reason := capture.GapFailed
+	if errors.Is(a.err, capture.ErrLost) {
+		reason = capture.GapLost
+	} else if a.err != nil && !s.ended {
+		s.log.Debug("a sample failed", "unit", a.unit, "error", a.err)
+	}
+	for i, gpu := range u.gpus {
+		at := slices.IndexFunc(a.readings, func(r capture.Reading) bool { return indexOf(&r) == gpu })
+		if a.err != nil || at < 0 {
+			s.cur.missed = append(s.cur.missed, missed{u.series[i], reason})
+			continue
+		}
+		s.cur.readings = append(s.cur.readings, a.readings[at])
+		s.cur.series = append(s.cur.series, u.series[i])
+	}
+	if s.waiting == 0 && !s.ended {
+		s.close()
+	}
+}
+
+func indexOf(r *capture.Reading) int32 {
+	if !r.GPU.OK {
+		return capture.NodeSeries
+	}
+	return r.GPU.V
+}
+
+// close hands the tick to the keeper. Units that have not answered are late.
+func (s *sampler) close() {
+	if s.cur == nil {
+		return
+	}
+	for _, u := range s.units {
+		if u.busy && u.asked == s.cur.at {
+			for _, series := range u.series {
+				s.cur.missed = append(s.cur.missed, missed{series, capture.GapLate})
+			}
+		}
+	}
+	s.queue <- s.cur // never full: there are as many places as ticks
+	s.cur, s.waiting = nil, 0
+}
+
+// switches sets what the tick says of modes and of the node.
+func (s *sampler) switches() {
+	if s.revert > 0 && s.cur.at >= s.revert && s.next == "" {
+		s.next = s.o.Mode
+	}
+	if s.next != "" {
+		s.cur.mode, s.mode, s.next = s.next, s.next, ""
+		s.revert = 0
+		if s.mode == Debug && s.o.Mode != Debug {
+			s.revert = s.cur.at.Add(model.Duration(s.o.DebugFor / time.Microsecond))
+		}
+		s.log.Info("mode", "mode", s.mode)
+	}
+	s.cur.node, s.fresh = s.fresh, nil
+	if now := time.Now(); !s.asking && !now.Before(s.again) {
+		s.asking, s.again = true, now.Add(s.o.Again)
+		go s.refresh()
+	}
+}
+
+// lastWait is how long the end waits for answers.
+const lastWait = 200 * time.Millisecond
+
+// last ends the tick that is open. That of a recording that is over holds nothing.
+func (s *sampler) last() {
+	deadline := time.NewTimer(min(lastWait, s.o.Interval))
+	defer deadline.Stop()
+	for s.cur != nil && s.waiting > 0 {
+		select {
+		case a := <-s.answers:
+			s.answered(a)
+			continue
+		case <-deadline.C:
+		}
+		break
+	}
+	if s.ended && s.cur != nil && len(s.cur.readings) == 0 {
+		s.cur = nil
+		return
+	}
+	if s.behind.n > 0 && s.cur != nil {
+		s.cur.bulks, s.behind = append(s.cur.bulks, s.behind), bulk{}
+	}
+	s.close()
+}

@@ -1,0 +1,114 @@
+package archive
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"orrery/capture"
+	"orrery/traces"
+)
+
+// keptFacts are those that tell no node, no site and no user apart.
+var keptFacts = regexp.MustCompile(`^(driver\.version|nvml\.version|gpu\.\d+\.(name|memory_bytes|vbios|inforom|gsp_firmware|pcie\..*|power\..*|temperature\..*|ecc|mig|mig\.\d+\.name|fabric\.state|nvlink\.\d+\.(state|version|peer_kind)|numa|cpus)|nic\.[^.]+\.(numa|cpus|type|port\.\d+\.rate))$`)
+
+// Hidden replaces names: the same name by the same word under one key, and by another under another.
+type Hidden struct {
+	key   []byte
+	nodes map[string]string
+	pids  map[string]int
+}
+
+// NewHidden takes the key, by which names can be found again by trying all.
+func NewHidden(key []byte) *Hidden {
+	return &Hidden{key: key, nodes: map[string]string{}, pids: map[string]int{}}
+}
+
+func (h *Hidden) digest(kind, name string) string {
+	m := hmac.New(sha256.New, h.key)
+	fmt.Fprintf(m, "%s %s", kind, name)
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// node is n0001 and so on, in the order of the names.
+func (h *Hidden) node(name string) string {
+	if name == "" {
+		return ""
+	}
+	if h.nodes[name] == "" {
+		h.nodes[name] = fmt.Sprintf("n%04d", len(h.nodes)+1)
+	}
+	return h.nodes[name]
+}
+
+// Apply edits the set, and returns what Write needs. Instants stay as they are.
+func (h *Hidden) Apply(s *Set) (row func(*traces.Telemetry) bool, event func(*traces.Event) bool) {
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		n.Name = h.node(n.Name)
+		n.Group, n.VCluster = "", ""
+		if n.Fingerprint != "" {
+			n.Fingerprint = h.digest("fingerprint", n.Fingerprint)
+		}
+	}
+	return h.row, h.event
+}
+
+func (h *Hidden) row(t *traces.Telemetry) bool {
+	name := t.Node
+	t.Node = h.node(name)
+	procs, err := capture.Decode(t.Processes)
+	if err != nil {
+		t.Processes = "" // of another program
+		return true
+	}
+	for i := range procs {
+		p := &procs[i]
+		of := fmt.Sprint(name, " ", p.PID)
+		if h.pids[of] == 0 {
+			h.pids[of] = len(h.pids) + 1
+		}
+		p.PID, p.Name = h.pids[of], ""
+		if p.Job != "" {
+			p.Job = h.digest("job", p.Job)[:12]
+		}
+		if p.Container != "" {
+			p.Container = h.digest("container", p.Container)[:12]
+		}
+	}
+	t.Processes = capture.Encode(procs)
+	return true
+}
+
+// event keeps the records that it knows, without what tells a node.
+func (h *Hidden) event(e *traces.Event) bool {
+	if e.Kind != capture.EventKind {
+		return false // of a scheduler, with names of its own
+	}
+	r, err := capture.ReadRecord(e)
+	if err != nil {
+		return false
+	}
+	name, gpu, found := strings.Cut(e.Subject, "/")
+	name = h.node(name)
+	if found {
+		name += "/" + gpu
+	}
+	if r.Fingerprint != "" {
+		r.Fingerprint = h.digest("fingerprint", r.Fingerprint)
+	}
+	r.Changed, r.Bundle = nil, ""
+	if v := r.Inventory; v != nil {
+		v.Facts = slices.DeleteFunc(v.Facts, func(f capture.Fact) bool { return !keptFacts.MatchString(f.Name) })
+		v.Missing = slices.DeleteFunc(v.Missing, func(m capture.Missing) bool { return !keptFacts.MatchString(m.Name) })
+		for i := range v.GPUs {
+			v.GPUs[i].UUID = ""
+		}
+	}
+	*e = r.Event(e.Time, name)
+	return true
+}

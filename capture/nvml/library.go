@@ -1,0 +1,397 @@
+//go:build linux && cgo && !nonvml
+
+package nvml
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/NVIDIA/go-nvml/pkg/dl"
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"orrery/capture"
+	"orrery/traces"
+)
+
+// source is the library with its GPUs.
+type source struct {
+	library *dl.DynamicLibrary // for looking up symbols
+	api     nvml.Interface
+	gpus    []*gpu
+
+	mu      sync.Mutex // units and the inventory look symbols up at once
+	known   map[string]bool
+	lacking []string // symbols, in the order in which they were looked up
+}
+
+// gpu is one of the node. It is used by one goroutine at a time.
+type gpu struct {
+	device nvml.Device
+	again  atomic.Bool // the inventory was taken: calls that were not supported are tried once more
+	index  int32
+	calls  []call // those that the library has and the GPU supports
+	fields []nvml.FieldValue
+	gpm    [2]nvml.GpmSample // the sample before and the next
+	primed bool              // gpm[0] holds a sample
+	active nvml.GpmMetricsGetType
+	events nvml.EventSet
+}
+
+// call is one of a sample.
+type call struct {
+	name    string
+	symbols []string // any of them will do: the binding takes the newest
+	read    func(*gpu, *capture.Reading) nvml.Return
+}
+
+// Open loads the library, by default DefaultLibrary, and finds the GPUs. A *NoDriverError says that
+// there is nothing to ask.
+func Open(path string) (capture.Source, error) {
+	if path == "" {
+		path = DefaultLibrary
+	}
+	s := &source{library: dl.New(path, dl.RTLD_LAZY|dl.RTLD_GLOBAL), known: map[string]bool{}}
+	if err := s.library.Open(); err != nil {
+		return nil, &NoDriverError{path, err.Error()}
+	}
+	if !s.has("nvmlInit_v2", "nvmlInit") || !s.has("nvmlDeviceGetCount_v2", "nvmlDeviceGetCount") ||
+		!s.has("nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex") || !s.has("nvmlErrorString") || !s.has("nvmlShutdown") {
+		return nil, &NoDriverError{path, "it lacks the calls to start, to list GPUs or to stop"}
+	}
+	s.api = nvml.New(nvml.WithLibraryPath(path))
+	if ret := s.api.Init(); ret != nvml.SUCCESS {
+		return nil, &NoDriverError{path, "starting it: " + retName(ret)}
+	}
+	n, ret := s.api.DeviceGetCount()
+	if ret != nvml.SUCCESS {
+		return nil, &NoDriverError{path, "counting the GPUs: " + retName(ret)}
+	}
+	for i := range n {
+		g := &gpu{index: int32(i)}
+		if g.device, ret = s.api.DeviceGetHandleByIndex(i); ret != nvml.SUCCESS {
+			return nil, &NoDriverError{path, "GPU " + strconv.Itoa(i) + ": " + retName(ret)}
+		}
+		s.prepare(g)
+		s.gpus = append(s.gpus, g)
+	}
+	return s, nil
+}
+
+// has says whether the library has one of the symbols.
+func (s *source) has(symbols ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, symbol := range symbols {
+		known, asked := s.known[symbol]
+		if !asked {
+			known = s.library.Lookup(symbol) == nil
+			s.known[symbol] = known
+			if !known {
+				s.lacking = append(s.lacking, symbol)
+			}
+		}
+		if known {
+			return true
+		}
+	}
+	return false
+}
+
+// prepare makes the list of calls of a GPU.
+func (s *source) prepare(g *gpu) {
+	g.calls = nil
+	for _, c := range calls {
+		if s.has(c.symbols...) {
+			g.calls = append(g.calls, c)
+		}
+	}
+	if s.has("nvmlDeviceGetFieldValues") {
+		g.fields = nil
+		for _, f := range fields {
+			g.fields = append(g.fields, nvml.FieldValue{FieldId: f.id, ScopeId: f.scope})
+		}
+		g.calls = append(g.calls, call{name: "field values", read: readFields})
+	}
+	if g.gpm[0] == nil && s.has("nvmlGpmQueryDeviceSupport") && s.has("nvmlGpmSampleAlloc") && s.has("nvmlGpmSampleGet") && s.has("nvmlGpmMetricsGet") {
+		s.prepareGPM(g)
+	}
+	if g.gpm[0] != nil {
+		g.calls = append(g.calls, call{name: "GPM", read: func(g *gpu, r *capture.Reading) nvml.Return { return s.readGPM(g, r) }})
+	}
+	if g.events == nil && s.has("nvmlEventSetCreate") && s.has("nvmlDeviceRegisterEvents") && s.has("nvmlEventSetWait_v2", "nvmlEventSetWait") {
+		if set, ret := s.api.EventSetCreate(); ret == nvml.SUCCESS {
+			if g.device.RegisterEvents(nvml.EventTypeXidCriticalError, set) == nvml.SUCCESS {
+				g.events = set
+			}
+		}
+	}
+	if g.events != nil {
+		g.calls = append(g.calls, call{name: "events", read: readEvents})
+	}
+}
+
+func (s *source) prepareGPM(g *gpu) {
+	support, ret := g.device.GpmQueryDeviceSupport()
+	if ret != nvml.SUCCESS || support.IsSupportedDevice == 0 {
+		return
+	}
+	var pair [2]nvml.GpmSample
+	for i := range pair {
+		if pair[i], ret = s.api.GpmSampleAlloc(); ret != nvml.SUCCESS {
+			return
+		}
+	}
+	g.gpm = pair
+}
+
+// Units makes each GPU a unit of its own.
+func (s *source) Units() [][]int32 {
+	out := make([][]int32, len(s.gpus))
+	for i, g := range s.gpus {
+		out[i] = []int32{g.index}
+	}
+	return out
+}
+
+// Sample makes all calls that the GPU has answered so far.
+func (s *source) Sample(unit int, out []capture.Reading) ([]capture.Reading, error) {
+	g := s.gpus[unit]
+	if g.again.Swap(false) {
+		s.prepare(g)
+	}
+	r := capture.Reading{Telemetry: traces.Telemetry{GPU: traces.Some(g.index)}}
+	kept := g.calls[:0]
+	for i, c := range g.calls {
+		switch ret := c.read(g, &r); ret {
+		case nvml.SUCCESS:
+		case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_NO_PERMISSION, nvml.ERROR_FUNCTION_NOT_FOUND:
+			continue // until the inventory is taken again
+		case nvml.ERROR_GPU_IS_LOST:
+			g.calls = append(kept, g.calls[i:]...)
+			return out, capture.ErrLost
+		default:
+			r.Failed = append(r.Failed, c.name+": "+retName(ret))
+		}
+		kept = append(kept, c)
+	}
+	g.calls = kept
+	return append(out, r), nil
+}
+
+// Close stops the library. GPM samples and event sets go with it.
+func (s *source) Close() error {
+	if ret := s.api.Shutdown(); ret != nvml.SUCCESS {
+		return errors.New("stopping the library: " + retName(ret))
+	}
+	return nil
+}
+
+// calls are those of a sample that take no state.
+var calls = []call{
+	{"utilisation", []string{"nvmlDeviceGetUtilizationRates"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		u, ret := g.device.GetUtilizationRates()
+		if ret == nvml.SUCCESS {
+			r.SMUtil, r.MemUtil = percent(float64(u.Gpu)), percent(float64(u.Memory))
+		}
+		return ret
+	}},
+	{"memory", []string{"nvmlDeviceGetMemoryInfo"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		m, ret := g.device.GetMemoryInfo()
+		return set(&r.MemUsed, int64(m.Used), ret)
+	}},
+	{"power", []string{"nvmlDeviceGetPowerUsage"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		mw, ret := g.device.GetPowerUsage()
+		return set(&r.Power, float64(mw)/1000, ret)
+	}},
+	{"energy", []string{"nvmlDeviceGetTotalEnergyConsumption"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		mj, ret := g.device.GetTotalEnergyConsumption()
+		return set(&r.Energy, int64(mj), ret)
+	}},
+	{"SM clock", []string{"nvmlDeviceGetClockInfo"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		mhz, ret := g.device.GetClockInfo(nvml.CLOCK_SM)
+		return set(&r.SMClock, int32(mhz), ret)
+	}},
+	{"memory clock", []string{"nvmlDeviceGetClockInfo"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		mhz, ret := g.device.GetClockInfo(nvml.CLOCK_MEM)
+		return set(&r.MemClock, int32(mhz), ret)
+	}},
+	{"throttle reasons", []string{"nvmlDeviceGetCurrentClocksEventReasons"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		bits, ret := g.device.GetCurrentClocksEventReasons()
+		return set(&r.Throttle, int64(bits&math.MaxInt64), ret)
+	}},
+	{"throttle reasons of older drivers", []string{"nvmlDeviceGetCurrentClocksThrottleReasons"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		if r.Throttle.OK {
+			return nvml.ERROR_NOT_SUPPORTED // the newer call is there
+		}
+		bits, ret := g.device.GetCurrentClocksThrottleReasons()
+		return set(&r.Throttle, int64(bits&math.MaxInt64), ret)
+	}},
+	{"temperature", []string{"nvmlDeviceGetTemperature"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		c, ret := g.device.GetTemperature(nvml.TEMPERATURE_GPU)
+		return set(&r.Temperature, float64(c), ret)
+	}},
+	{"corrected ECC errors", []string{"nvmlDeviceGetTotalEccErrors"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		n, ret := g.device.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_CORRECTED, nvml.AGGREGATE_ECC)
+		return set(&r.ECCCorrected, int64(n), ret)
+	}},
+	{"uncorrected ECC errors", []string{"nvmlDeviceGetTotalEccErrors"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		n, ret := g.device.GetTotalEccErrors(nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.AGGREGATE_ECC)
+		return set(&r.ECCUncorrected, int64(n), ret)
+	}},
+	{"remapped rows", []string{"nvmlDeviceGetRemappedRows"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		corrected, uncorrected, _, _, ret := g.device.GetRemappedRows()
+		return set(&r.RetiredPages, int64(corrected)+int64(uncorrected), ret)
+	}},
+	{"retired pages", []string{"nvmlDeviceGetRetiredPages"}, func(g *gpu, r *capture.Reading) nvml.Return {
+		if r.RetiredPages.OK {
+			return nvml.ERROR_NOT_SUPPORTED // a GPU remaps rows or retires pages
+		}
+		one, ret := g.device.GetRetiredPages(nvml.PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS)
+		if ret != nvml.SUCCESS {
+			return ret
+		}
+		two, ret := g.device.GetRetiredPages(nvml.PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR)
+		return set(&r.RetiredPages, int64(len(one)+len(two)), ret)
+	}},
+	{"processes", []string{"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetComputeRunningProcesses"},
+		func(g *gpu, r *capture.Reading) nvml.Return {
+			list, ret := g.device.GetComputeRunningProcesses()
+			for _, p := range list {
+				one := capture.Process{PID: int(p.Pid)}
+				if p.UsedGpuMemory < 1<<62 { // all bits are set where it is not known
+					one.Memory = int64(p.UsedGpuMemory)
+				}
+				r.Procs = append(r.Procs, one)
+			}
+			return ret
+		}},
+}
+
+func set[T any](to *traces.Opt[T], v T, ret nvml.Return) nvml.Return {
+	if ret == nvml.SUCCESS {
+		*to = traces.Some(v)
+	}
+	return ret
+}
+
+func percent(v float64) traces.Opt[float64] { return traces.Some(min(max(v/100, 0), 1)) }
+
+// allLinks asks for the sum over the NVLinks of a GPU.
+const allLinks = math.MaxUint32
+
+// fields are the values that have no call of their own. NVML counts NVLink in KiB.
+var fields = []struct {
+	id, scope uint32
+	store     func(*capture.Reading, float64)
+}{
+	{nvml.FI_DEV_MEMORY_TEMP, 0, func(r *capture.Reading, v float64) { r.MemTemperature = traces.Some(v) }},
+	{nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_RX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkRx = traces.Some(int64(v) * 1024) }},
+	{nvml.FI_DEV_NVLINK_THROUGHPUT_DATA_TX, allLinks, func(r *capture.Reading, v float64) { r.NVLinkTx = traces.Some(int64(v) * 1024) }},
+	{nvml.FI_DEV_PCIE_COUNT_RX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeRx = traces.Some(int64(v)) }},
+	{nvml.FI_DEV_PCIE_COUNT_TX_BYTES, 0, func(r *capture.Reading, v float64) { r.PCIeTx = traces.Some(int64(v)) }},
+}
+
+func readFields(g *gpu, r *capture.Reading) nvml.Return {
+	if len(g.fields) == 0 {
+		return nvml.ERROR_NOT_SUPPORTED
+	}
+	if ret := g.device.GetFieldValues(g.fields); ret != nvml.SUCCESS {
+		return ret
+	}
+	kept := g.fields[:0]
+	for _, f := range g.fields {
+		if ret := nvml.Return(f.NvmlReturn); ret == nvml.ERROR_NOT_SUPPORTED || ret == nvml.ERROR_INVALID_ARGUMENT {
+			continue
+		} else if ret == nvml.SUCCESS {
+			for _, known := range fields {
+				if known.id == f.FieldId {
+					known.store(r, number(&f))
+				}
+			}
+		}
+		kept = append(kept, f)
+	}
+	g.fields = kept
+	return nvml.SUCCESS
+}
+
+// number is a value of any of the types that a field may have.
+func number(f *nvml.FieldValue) float64 {
+	bits := binary.NativeEndian.Uint64(f.Value[:])
+	switch nvml.ValueType(f.ValueType) {
+	case nvml.VALUE_TYPE_DOUBLE:
+		return math.Float64frombits(bits)
+	case nvml.VALUE_TYPE_UNSIGNED_INT:
+		return float64(binary.NativeEndian.Uint32(f.Value[:4]))
+	case nvml.VALUE_TYPE_SIGNED_INT:
+		return float64(int32(binary.NativeEndian.Uint32(f.Value[:4])))
+	case nvml.VALUE_TYPE_SIGNED_LONG_LONG:
+		return float64(int64(bits))
+	}
+	return float64(bits)
+}
+
+// readGPM reads SM activity over the time since the sample before.
+func (s *source) readGPM(g *gpu, r *capture.Reading) nvml.Return {
+	next := 0
+	if g.primed {
+		next = 1
+	}
+	if ret := g.device.GpmSampleGet(g.gpm[next]); ret != nvml.SUCCESS {
+		return ret
+	}
+	if !g.primed {
+		g.primed = true
+		return nvml.SUCCESS
+	}
+	g.active.NumMetrics, g.active.Sample1, g.active.Sample2 = 1, g.gpm[0], g.gpm[1]
+	g.active.Metrics[0].MetricId = uint32(nvml.GPM_METRIC_SM_UTIL)
+	ret := s.api.GpmMetricsGet(&g.active)
+	g.gpm[0], g.gpm[1] = g.gpm[1], g.gpm[0]
+	if ret != nvml.SUCCESS {
+		return ret
+	}
+	if one := &g.active.Metrics[0]; nvml.Return(one.NvmlReturn) == nvml.SUCCESS {
+		r.SMActive = percent(one.Value)
+	}
+	return nvml.SUCCESS
+}
+
+func readEvents(g *gpu, r *capture.Reading) nvml.Return {
+	for range 16 { // more wait for the next sample
+		e, ret := g.events.Wait(0)
+		if ret == nvml.ERROR_TIMEOUT {
+			break
+		}
+		if ret != nvml.SUCCESS {
+			return ret
+		}
+		if e.EventType == nvml.EventTypeXidCriticalError {
+			r.XIDs = append(r.XIDs, e.EventData)
+		}
+	}
+	return nvml.SUCCESS
+}
+
+// retName is a result in words, without asking the library for them.
+func retName(ret nvml.Return) string {
+	switch ret {
+	case nvml.ERROR_LIBRARY_NOT_FOUND:
+		return "the library was not found"
+	case nvml.ERROR_DRIVER_NOT_LOADED:
+		return "the kernel module of the driver is not loaded"
+	case nvml.ERROR_NO_PERMISSION:
+		return "no permission"
+	case nvml.ERROR_GPU_IS_LOST:
+		return "the GPU is lost"
+	case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
+		return "library and kernel module are of different versions"
+	case nvml.ERROR_TIMEOUT:
+		return "timeout"
+	}
+	return "result " + strconv.Itoa(int(ret))
+}

@@ -1,0 +1,200 @@
+//go:build linux && cgo && !nonvml
+
+package nvml_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"orrery/capture"
+	"orrery/capture/nvml"
+	"orrery/capture/scripted"
+)
+
+// A library stays in the process that has loaded it, so each test runs the program of the tests once more.
+const child = "ORRERY_NVML_CHILD"
+
+// inChild runs body with the library in a process of its own. It returns false in the process that started it.
+func inChild(t *testing.T, scenario string, missing ...string) (library string, here bool) {
+	t.Helper()
+	if os.Getenv(child) == t.Name() {
+		return os.Getenv("ORRERY_NVML_LIBRARY"), true
+	}
+	dir := t.TempDir()
+	if _, err := exec.LookPath("gcc"); err != nil {
+		t.Skip("no gcc")
+	}
+	path, err := scripted.Build(dir, missing...)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "scenario"), []byte(scenario), 0o600))
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), child+"="+t.Name(), "ORRERY_NVML_LIBRARY="+path, scripted.Scenario+"="+filepath.Join(dir, "scenario"))
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Contains(t, string(said), "--- PASS: "+t.Name())
+	return "", false
+}
+
+const steady = `gpus 2
+links 3
+mig 1 2
+set * util const 73
+set * mem_util const 31
+set * mem_used const 42949672960
+set * power const 512345
+set * energy rate 1000 500000
+set * sm_clock const 1755
+set * mem_clock const 2619
+set * throttle const 4
+set * temperature const 61
+set * mem_temperature const 77
+set * ecc_corrected const 5
+set * ecc_uncorrected const 0
+set * retired const 2
+set * sm_active const 48.5
+set * nvlink_rx const 1000
+set * nvlink_tx const 2000
+set * pcie_rx const 3000
+set * pcie_tx const 4000
+process 0 4242 1048576
+process 0 4243 2097152
+fault 1 xid 0 79
+`
+
+func TestSample(t *testing.T) {
+	library, here := inChild(t, steady)
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	require.Equal(t, [][]int32{{0}, {1}}, s.Units())
+	first, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	require.False(t, first[0].SMActive.OK, "activity is measured between two samples")
+	time.Sleep(2 * time.Millisecond)
+	got, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	r := got[0]
+	require.Empty(t, r.Failed)
+	require.Equal(t, 0.73, r.SMUtil.V)
+	require.Equal(t, 0.485, r.SMActive.V)
+	require.Equal(t, 0.31, r.MemUtil.V)
+	require.Equal(t, int64(40<<30), r.MemUsed.V)
+	require.Equal(t, 512.345, r.Power.V)
+	require.Greater(t, r.Energy.V, first[0].Energy.V)
+	require.Equal(t, []int32{1755, 2619}, []int32{r.SMClock.V, r.MemClock.V})
+	require.Equal(t, int64(4), r.Throttle.V)
+	require.Equal(t, []float64{61, 77}, []float64{r.Temperature.V, r.MemTemperature.V})
+	require.Equal(t, []int64{5, 0, 2}, []int64{r.ECCCorrected.V, r.ECCUncorrected.V, r.RetiredPages.V})
+	require.Equal(t, []int64{1000 << 10, 2000 << 10, 3000, 4000}, []int64{r.NVLinkRx.V, r.NVLinkTx.V, r.PCIeRx.V, r.PCIeTx.V})
+	require.Equal(t, []capture.Process{{PID: 4242, Memory: 1 << 20}, {PID: 4243, Memory: 2 << 20}}, r.Procs)
+	other, err := s.Sample(1, nil)
+	require.NoError(t, err)
+	require.Equal(t, []uint64{79}, other[0].XIDs)
+	require.NoError(t, s.Close())
+}
+
+func TestInventory(t *testing.T) {
+	library, here := inChild(t, steady)
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	v, err := s.Inventory()
+	require.NoError(t, err)
+	for name, want := range map[string]string{
+		capture.FactDriver: "550.54.15", "gpu.0.name": "NVIDIA Scripted 80GB", "gpu.0.memory_bytes": "85899345920", "gpu.1.pci": "0000:11:00.0", "gpu.0.vbios": "96.00.61.00.01",
+		"gpu.0.power.limit_w": "650", "gpu.0.power.min_w": "200", "gpu.0.pcie.width": "16", "gpu.0.nvlink.0.peer": "0000:11:00.0", "gpu.0.nvlink.0.peer_kind": "GPU",
+		"gpu.0.nvlink.2.peer_kind": "switch", "gpu.0.nvlink.2.version": "4", "gpu.0.fabric.state": "completed", "gpu.0.mig": "off", "gpu.1.mig": "on",
+		"gpu.1.mig.1.uuid": "GPU-00000000-0000-4000-8000-000000000201", "gpu.0.temperature.slowdown": "87", "gpu.0.ecc": "on",
+	} {
+		require.Equal(t, want, v.Value(name), name)
+	}
+	require.Empty(t, v.Value("gpu.0.nvlink.3.state"))
+	require.Equal(t, capture.GPU{Index: 1, Name: "NVIDIA Scripted 80GB", UUID: "GPU-00000000-0000-4000-8000-000000000001", Memory: 85899345920, Slowdown: 87}, v.GPUs[1])
+}
+
+// Of half a library, what is there is recorded, and the rest is named.
+func TestMissingSymbols(t *testing.T) {
+	library, here := inChild(t, steady, "nvmlDeviceGetPowerUsage", "nvmlDeviceGetFieldValues", "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetComputeRunningProcesses_v3",
+		"nvmlGpmSampleAlloc", "nvmlEventSetWait_v2", "nvmlDeviceGetNvLinkState", "nvmlDeviceGetVbiosVersion", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetMigMode",
+		"nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetRemappedRows", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetUUID", "nvmlSystemGetNVMLVersion", "nvmlDeviceGetEnforcedPowerLimit",
+		"nvmlInit_v2", "nvmlDeviceGetTemperatureThreshold", "nvmlDeviceGetGspFirmwareVersion", "nvmlDeviceGetSerial")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	v, err := s.Inventory()
+	require.NoError(t, err)
+	require.Equal(t, "550.54.15", v.Value(capture.FactDriver))
+	require.Contains(t, v.Missing, capture.Missing{Name: "gpu.0.vbios", Why: "the library has no nvmlDeviceGetVbiosVersion"})
+	require.Contains(t, v.Missing, capture.Missing{Name: "nvml.nvmlDeviceGetPowerUsage", Why: "the library has no such call"})
+	got, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	r := got[0]
+	require.False(t, r.Power.OK)
+	require.False(t, r.PCIeRx.OK)
+	require.False(t, r.RetiredPages.OK)
+	require.Equal(t, 0.73, r.SMUtil.V)
+	require.Equal(t, int64(4), r.Throttle.V, "by the call of older drivers")
+	require.Empty(t, r.Procs)
+	require.NoError(t, s.Close())
+}
+
+func TestFaults(t *testing.T) {
+	library, here := inChild(t, "gpus 3\nset * power const 100000\nset * util const 1\nset * mem_util const 1\nset * energy rate 900 1000 1000\nfault 0 unsupported util\nfault 1 lost 0\nset 2 temperature const 50\n")
+	if !here {
+		return
+	}
+	s, err := nvml.Open(library)
+	require.NoError(t, err)
+	got, err := s.Sample(0, nil)
+	require.NoError(t, err)
+	require.False(t, got[0].SMUtil.OK)
+	require.Equal(t, 100.0, got[0].Power.V)
+	require.False(t, got[0].Temperature.OK)
+	for range 2 {
+		got, err = s.Sample(1, nil)
+		require.ErrorIs(t, err, capture.ErrLost)
+		require.Empty(t, got)
+	}
+	got, err = s.Sample(2, nil)
+	require.NoError(t, err)
+	require.Equal(t, 50.0, got[0].Temperature.V)
+	before := got[0].Energy.V
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		require.Less(t, time.Since(began), 5*time.Second, "the counter wraps within a second")
+		if got, _ = s.Sample(2, nil); got[0].Energy.V < before {
+			break
+		}
+		before = got[0].Energy.V
+	}
+}
+
+func TestNoDriver(t *testing.T) {
+	_, err := nvml.Open(filepath.Join(t.TempDir(), "libnvidia-ml.so.1"))
+	var none *nvml.NoDriverError
+	require.ErrorAs(t, err, &none)
+	require.ErrorContains(t, err, "no NVIDIA driver on this node")
+}
+
+// The library is there and the kernel module is not.
+func TestDriverNotLoaded(t *testing.T) {
+	library, here := inChild(t, "")
+	if !here {
+		return
+	}
+	t.Setenv(scripted.Scenario, "") // the library asks for it when it starts
+	require.NoError(t, os.Unsetenv(scripted.Scenario))
+	_, err := nvml.Open(library)
+	require.ErrorContains(t, err, "the kernel module of the driver is not loaded")
+}

@@ -1,0 +1,311 @@
+// A libnvidia-ml that answers by a scenario file; scripted.go says what stands in one.
+#define NVML_NO_UNVERSIONED_FUNC_DEFS
+#include "nvml.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GPUS = 16, SERIES = 18, PROCS = 16 };
+
+static const char *series_names[SERIES] = {"util", "mem_util", "mem_used", "power", "energy", "sm_clock", "mem_clock", "throttle", "temperature",
+	"mem_temperature", "ecc_corrected", "ecc_uncorrected", "retired", "sm_active", "nvlink_rx", "nvlink_tx", "pcie_rx", "pcie_tx"};
+enum { UTIL, MEM_UTIL, MEM_USED, POWER, ENERGY, SM_CLOCK, MEM_CLOCK, THROTTLE, TEMPERATURE, MEM_TEMPERATURE, ECC_C, ECC_U, RETIRED, SM_ACTIVE,
+	NVLINK_RX, NVLINK_TX, PCIE_RX, PCIE_TX };
+
+struct curve { char kind; double a, b, c; }; // kind 0: not set
+
+struct gpu {
+	int index, instances, nprocs, unsupported[SERIES];
+	struct curve curves[SERIES];
+	nvmlProcessInfo_t procs[PROCS];
+	double hang_after, hang_for, lost_after, xid_after;
+	int hung, xid_told;
+	unsigned long long xid;
+};
+
+// The header of go-nvml has handles as structs of one pointer, which are passed as the pointer is.
+#define OF(d) ((struct gpu *)(d).handle)
+
+static struct gpu gpus[GPUS];
+static struct gpu instances[GPUS][8]; // handles of MIG devices: only their address and index count
+static int ngpus, nlinks;
+static char name[96] = "NVIDIA Scripted 80GB", driver[80] = "550.54.15", vbios[32] = "96.00.61.00.01";
+static double began;
+
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static int series_of(const char *word) {
+	for (int i = 0; i < SERIES; i++)
+		if (!strcmp(series_names[i], word)) return i;
+	fprintf(stderr, "scenario: no series %s\n", word);
+	exit(97);
+}
+
+static void set(const char *which, const char *series, const char *rest) {
+	struct curve c = {0};
+	char kind[16] = "";
+	int s = series_of(series);
+	sscanf(rest, "%15s %lf %lf %lf", kind, &c.a, &c.b, &c.c);
+	c.kind = !strcmp(kind, "const") ? 'c' : !strcmp(kind, "ramp") ? 'r' : !strcmp(kind, "sine") ? 's' : !strcmp(kind, "square") ? 'q' : 'n';
+	for (int i = 0; i < GPUS; i++)
+		if (*which == '*' || atoi(which) == i) gpus[i].curves[s] = c;
+}
+
+static void fault(const char *which, const char *kind, const char *rest) {
+	for (int i = 0; i < GPUS; i++) {
+		struct gpu *g = &gpus[i];
+		if (*which != '*' && atoi(which) != i) continue;
+		if (!strcmp(kind, "hang")) sscanf(rest, "%lf %lf", &g->hang_after, &g->hang_for);
+		else if (!strcmp(kind, "lost")) sscanf(rest, "%lf", &g->lost_after);
+		else if (!strcmp(kind, "xid")) sscanf(rest, "%lf %llu", &g->xid_after, &g->xid);
+		else {
+			char series[32] = "";
+			sscanf(rest, "%31s", series);
+			g->unsupported[series_of(series)] = 1;
+		}
+	}
+}
+
+static void statement(char *line) {
+	char verb[32] = "", a[32] = "", b[32] = "", *rest;
+	line[strcspn(line, "#\n")] = 0;
+	if (sscanf(line, "%31s", verb) != 1) return;
+	rest = strstr(line, verb) + strlen(verb);
+	while (*rest == ' ') rest++;
+	int used = 0;
+	sscanf(rest, "%31s %31s %n", a, b, &used);
+	if (!strcmp(verb, "gpus")) ngpus = atoi(rest) < GPUS ? atoi(rest) : GPUS;
+	else if (!strcmp(verb, "links")) nlinks = atoi(rest);
+	else if (!strcmp(verb, "name")) snprintf(name, sizeof name, "%s", rest);
+	else if (!strcmp(verb, "driver")) snprintf(driver, sizeof driver, "%s", rest);
+	else if (!strcmp(verb, "vbios")) snprintf(vbios, sizeof vbios, "%s", rest);
+	else if (!strcmp(verb, "mig")) gpus[atoi(a)].instances = atoi(b);
+	else if (!strcmp(verb, "set")) set(a, b, rest + used);
+	else if (!strcmp(verb, "fault")) fault(a, b, rest + used);
+	else if (!strcmp(verb, "process")) {
+		struct gpu *g = &gpus[atoi(a)];
+		if (g->nprocs < PROCS) {
+			g->procs[g->nprocs].pid = atoi(b);
+			g->procs[g->nprocs++].usedGpuMemory = atoll(rest + used);
+		}
+	} else {
+		fprintf(stderr, "scenario: no statement %s\n", verb);
+		exit(97);
+	}
+}
+
+static nvmlReturn_t start(void) {
+	char line[512];
+	const char *path = getenv("ORRERY_NVML_SCENARIO");
+	FILE *f = path ? fopen(path, "r") : NULL;
+	memset(gpus, 0, sizeof gpus);
+	for (int i = 0; i < GPUS; i++) gpus[i].index = i, gpus[i].hang_after = gpus[i].lost_after = gpus[i].xid_after = -1;
+	ngpus = 0;
+	if (!f) return NVML_ERROR_DRIVER_NOT_LOADED;
+	while (fgets(line, sizeof line, f)) statement(line);
+	fclose(f);
+	began = now();
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlInit_v2(void) { return start(); }
+nvmlReturn_t nvmlInit(void) { return start(); }
+nvmlReturn_t nvmlShutdown(void) { return NVML_SUCCESS; }
+const char *nvmlErrorString(nvmlReturn_t r) { return "scripted"; }
+
+static nvmlReturn_t text(char *out, unsigned length, const char *in) {
+	snprintf(out, length, "%s", in);
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlSystemGetDriverVersion(char *v, unsigned n) { return text(v, n, driver); }
+nvmlReturn_t nvmlSystemGetNVMLVersion(char *v, unsigned n) { return text(v, n, "12.550.54"); }
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *n) { return *n = ngpus, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned i, nvmlDevice_t *d) {
+	if (i >= (unsigned)ngpus) return NVML_ERROR_INVALID_ARGUMENT;
+	return d->handle = (void *)&gpus[i], NVML_SUCCESS;
+}
+
+// ready is what every call on a GPU asks first.
+static nvmlReturn_t ready(nvmlDevice_t d) {
+	struct gpu *g = OF(d);
+	return g->lost_after >= 0 && now() - began >= g->lost_after ? NVML_ERROR_GPU_IS_LOST : NVML_SUCCESS;
+}
+
+static nvmlReturn_t value(nvmlDevice_t d, int series, double *v) {
+	struct gpu *g = OF(d);
+	struct curve c = g->curves[series];
+	double t = now() - began;
+	nvmlReturn_t r = ready(d);
+	if (r) return r;
+	if (g->unsupported[series] || !c.kind) return NVML_ERROR_NOT_SUPPORTED;
+	switch (c.kind) {
+	case 'c': *v = c.a; break;
+	case 'r': *v = c.a + (c.b - c.a) * fmin(1, t / c.c); break;
+	case 's': *v = c.a + c.b * sin(2 * M_PI * t / c.c); break;
+	case 'q': *v = fmod(t, c.c) < c.c / 2 ? c.a : c.b; break;
+	default: *v = c.a + c.b * t; if (c.c > 0) *v = fmod(*v, c.c);
+	}
+	return NVML_SUCCESS;
+}
+
+#define ANSWER(series, out, type) do { double v_; nvmlReturn_t r_ = value(d, series, &v_); if (!r_) *(out) = (type)v_; return r_; } while (0)
+
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t d, unsigned *mw) {
+	struct gpu *g = OF(d);
+	if (g->hang_after >= 0 && !g->hung && now() - began >= g->hang_after) {
+		g->hung = 1;
+		usleep((useconds_t)(g->hang_for * 1e6));
+	}
+	ANSWER(POWER, mw, unsigned);
+}
+nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t d, unsigned long long *mj) { ANSWER(ENERGY, mj, unsigned long long); }
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t d, nvmlClockType_t c, unsigned *mhz) { ANSWER(c == NVML_CLOCK_MEM ? MEM_CLOCK : SM_CLOCK, mhz, unsigned); }
+nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t d, unsigned long long *bits) { ANSWER(THROTTLE, bits, unsigned long long); }
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t d, unsigned long long *bits) { ANSWER(THROTTLE, bits, unsigned long long); }
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t d, nvmlTemperatureSensors_t s, unsigned *c) { ANSWER(TEMPERATURE, c, unsigned); }
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t d, nvmlMemoryErrorType_t e, nvmlEccCounterType_t k, unsigned long long *n) {
+	ANSWER(e == NVML_MEMORY_ERROR_TYPE_CORRECTED ? ECC_C : ECC_U, n, unsigned long long);
+}
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t d, nvmlUtilization_t *u) {
+	double sm, mem;
+	nvmlReturn_t r = value(d, UTIL, &sm);
+	if (!r) r = value(d, MEM_UTIL, &mem);
+	if (!r) u->gpu = (unsigned)sm, u->memory = (unsigned)mem;
+	return r;
+}
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t d, nvmlMemory_t *m) {
+	double used;
+	nvmlReturn_t r = value(d, MEM_USED, &used);
+	if (!r) m->total = 85899345920ull, m->used = (unsigned long long)used, m->free = m->total - m->used;
+	return r;
+}
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t d, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failed) {
+	*uncorrected = *pending = *failed = 0;
+	ANSWER(RETIRED, corrected, unsigned);
+}
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t d, int n, nvmlFieldValue_t *f) {
+	nvmlReturn_t r = ready(d);
+	for (int i = 0; !r && i < n; i++) {
+		double v;
+		unsigned id = f[i].fieldId;
+		int s = id == NVML_FI_DEV_MEMORY_TEMP ? MEM_TEMPERATURE : id == NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX ? NVLINK_TX :
+			id == NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX ? NVLINK_RX : id == NVML_FI_DEV_PCIE_COUNT_TX_BYTES ? PCIE_TX :
+			id == NVML_FI_DEV_PCIE_COUNT_RX_BYTES ? PCIE_RX : -1;
+		f[i].nvmlReturn = s < 0 ? NVML_ERROR_NOT_SUPPORTED : value(d, s, &v);
+		if (f[i].nvmlReturn) continue;
+		f[i].valueType = s == MEM_TEMPERATURE ? NVML_VALUE_TYPE_UNSIGNED_INT : NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+		if (s == MEM_TEMPERATURE) f[i].value.uiVal = (unsigned)v;
+		else f[i].value.ullVal = (unsigned long long)v;
+	}
+	return r;
+}
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned *n, nvmlProcessInfo_t *out) {
+	struct gpu *g = OF(d);
+	nvmlReturn_t r = ready(d);
+	if (r) return r;
+	unsigned room = *n;
+	*n = g->nprocs;
+	if (room < *n) return NVML_ERROR_INSUFFICIENT_SIZE;
+	memcpy(out, g->procs, *n * sizeof *out);
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t d, nvmlGpmSupport_t *s) {
+	struct gpu *g = OF(d);
+	s->isSupportedDevice = !g->unsupported[SM_ACTIVE] && g->curves[SM_ACTIVE].kind;
+	return NVML_SUCCESS;
+}
+struct sample { nvmlDevice_t d; double at; };
+nvmlReturn_t nvmlGpmSampleAlloc(nvmlGpmSample_t *s) { return s->handle = calloc(1, sizeof(struct sample)), NVML_SUCCESS; }
+nvmlReturn_t nvmlGpmSampleFree(nvmlGpmSample_t s) { return free(s.handle), NVML_SUCCESS; }
+nvmlReturn_t nvmlGpmSampleGet(nvmlDevice_t d, nvmlGpmSample_t s) {
+	struct sample *p = (struct sample *)s.handle;
+	p->d = d, p->at = now();
+	return ready(d);
+}
+nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *g) {
+	struct sample *one = (struct sample *)g->sample1.handle, *two = (struct sample *)g->sample2.handle;
+	if (!one->d.handle || one->d.handle != two->d.handle || two->at <= one->at) return NVML_ERROR_INVALID_ARGUMENT;
+	for (unsigned i = 0; i < g->numMetrics; i++)
+		g->metrics[i].nvmlReturn = g->metrics[i].metricId == NVML_GPM_METRIC_SM_UTIL ? value(two->d, SM_ACTIVE, &g->metrics[i].value) : NVML_ERROR_NOT_SUPPORTED;
+	return NVML_SUCCESS;
+}
+
+struct set { nvmlDevice_t d; };
+nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *s) { return s->handle = calloc(1, sizeof(struct set)), NVML_SUCCESS; }
+nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t s) { return free(s.handle), NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t d, unsigned long long types, nvmlEventSet_t s) { return ((struct set *)s.handle)->d = d, NVML_SUCCESS; }
+nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t s, nvmlEventData_t *e, unsigned ms) {
+	struct gpu *g = OF(((struct set *)s.handle)->d);
+	if (!g || g->xid_after < 0 || g->xid_told || now() - began < g->xid_after) return NVML_ERROR_TIMEOUT;
+	g->xid_told = 1;
+	e->device = ((struct set *)s.handle)->d, e->eventType = nvmlEventTypeXidCriticalError, e->eventData = g->xid;
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t d, char *out, unsigned n) { return text(out, n, name); }
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t d, char *out, unsigned n) {
+	char uuid[80];
+	snprintf(uuid, sizeof uuid, "GPU-00000000-0000-4000-8000-%012d", OF(d)->index);
+	return text(out, n, uuid);
+}
+nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t d, char *out, unsigned n) { return text(out, n, "1650000000001"); }
+nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t d, char *out, unsigned n) { return text(out, n, vbios); }
+nvmlReturn_t nvmlDeviceGetInforomImageVersion(nvmlDevice_t d, char *out, unsigned n) { return text(out, n, "G520.0200.00.05"); }
+nvmlReturn_t nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t d, char *out) { return text(out, 64, driver); }
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t d, nvmlPciInfo_t *p) {
+	memset(p, 0, sizeof *p);
+	p->bus = 0x10 + OF(d)->index;
+	snprintf(p->busId, sizeof p->busId, "%08X:%02X:00.0", 0, p->bus);
+	return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t d, unsigned *current, unsigned *pending) {
+	return *current = *pending = OF(d)->instances > 0, NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t d, unsigned *n) { return *n = 7, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t d, unsigned i, nvmlDevice_t *out) {
+	struct gpu *g = OF(d);
+	if ((int)i >= g->instances) return NVML_ERROR_NOT_FOUND;
+	instances[g->index][i].index = 100 * (g->index + 1) + i;
+	instances[g->index][i].lost_after = -1;
+	return out->handle = (void *)&instances[g->index][i], NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetPowerManagementLimitConstraints(nvmlDevice_t d, unsigned *low, unsigned *high) { return *low = 200000, *high = 700000, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t d, unsigned *mw) { return *mw = 700000, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t d, unsigned *mw) { return *mw = 650000, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { return *v = 5, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t d, unsigned *v) { return *v = 16, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t d, unsigned *v) { return *v = 5, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t d, unsigned *v) { return *v = 16, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t d, nvmlEnableState_t *current, nvmlEnableState_t *pending) { return *current = *pending = 1, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t d, nvmlTemperatureThresholds_t k, unsigned *v) {
+	return *v = k == NVML_TEMPERATURE_THRESHOLD_SLOWDOWN ? 87 : 92, NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t d, unsigned link, nvmlEnableState_t *on) {
+	if ((int)link >= nlinks) return NVML_ERROR_INVALID_ARGUMENT;
+	return *on = 1, NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t d, unsigned link, unsigned *v) { return *v = 4, NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t d, unsigned link, nvmlIntNvLinkDeviceType_t *k) {
+	return *k = link ? NVML_NVLINK_DEVICE_TYPE_SWITCH : NVML_NVLINK_DEVICE_TYPE_GPU, NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t d, unsigned link, nvmlPciInfo_t *p) {
+	struct gpu *g = OF(d);
+	memset(p, 0, sizeof *p);
+	snprintf(p->busId, sizeof p->busId, "%08X:%02X:00.0", 0, link ? 0x80 + link : 0x10 + (g->index + 1) % ngpus);
+	return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t d, nvmlGpuFabricInfo_t *f) {
+	memset(f, 0, sizeof *f);
+	f->state = nlinks > 1 ? NVML_GPU_FABRIC_STATE_COMPLETED : NVML_GPU_FABRIC_STATE_NOT_SUPPORTED;
+	f->cliqueId = 1;
+	return NVML_SUCCESS;
+}

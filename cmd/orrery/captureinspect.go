@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"orrery/capture/archive"
+	"orrery/capture/page"
+	"orrery/capture/review"
+	"orrery/internal/disk"
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/traces"
+)
+
+// inspectVerb holds the flags of capture inspect.
+type inspectVerb struct {
+	m      *Main
+	print  *printer
+	pages  string
+	follow bool
+	force  bool
+	every  time.Duration
+}
+
+func (m *Main) captureInspectCommand() *cobra.Command {
+	v := &inspectVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "inspect BUNDLE|DIR…",
+		Short: "Say what was measured of each GPU, what is missing and why",
+		Long: `Sum up bundles of telemetry by GPU: rows, mean utilisation and SM activity (which
+are different things), mean and peak power, energy by the counter, peak memory and
+temperature, how long clocks were held down, and what is missing. Unaccounted is
+time that neither rows nor a gap record covers: an agent leaves none.
+
+--page writes for each node a page with figures, NODE.html, that opens without a
+network. --follow prints again whenever a bundle was finished, until Ctrl-C.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 bad input, 130 interrupted.`,
+		Example: `  orrery capture inspect telemetry
+  orrery capture inspect telemetry --page pages
+  orrery capture inspect telemetry -o json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: v.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.pages, "page", "", "write a page of figures for each node into `DIR`")
+	f.BoolVar(&v.follow, "follow", false, "print again whenever a bundle was finished")
+	f.DurationVar(&v.every, "every", 2*time.Second, "with --follow, look every `DUR`")
+	forceFlag(cmd, &v.force)
+	v.print = m.printFlag(cmd)
+	return cmd
+}
+
+func (v *inspectVerb) run(cmd *cobra.Command, args []string) error {
+	s, err := captured(args)
+	if err != nil && !v.follow {
+		return err
+	}
+	if v.follow {
+		return v.live(cmd.Context(), args)
+	}
+	sum, err := review.Of(reviewSource(s))
+	if err != nil {
+		return input(err)
+	}
+	if err := v.draw(s, sum); err != nil {
+		return err
+	}
+	return v.show(s, sum)
+}
+
+// live prints whenever there are other bundles than before.
+func (v *inspectVerb) live(ctx context.Context, args []string) error {
+	before := ""
+	for {
+		if found, err := archive.Find(args...); err == nil && strings.Join(found, "\n") != before {
+			before = strings.Join(found, "\n")
+			s, err := captured(args)
+			if err == nil {
+				var sum *review.Summary
+				if sum, err = review.Of(reviewSource(s)); err == nil {
+					err = v.show(s, sum)
+				}
+			}
+			if err != nil { // one may have been removed meanwhile
+				fmt.Fprintf(v.m.Stderr, "not all could be read, looking again: %v\n", err)
+				before = ""
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(v.every):
+		}
+	}
+}
+
+func (v *inspectVerb) draw(s *archive.Set, sum *review.Summary) error {
+	if v.pages == "" {
+		return nil
+	}
+	if err := disk.Folder(v.pages); err != nil {
+		return err
+	}
+	for _, n := range sum.Nodes {
+		name := pageName(n.Name)
+		if err := mayHold("--page", v.pages, name, v.force); err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		if err := page.Write(&text, reviewSource(s), sum, n); err != nil {
+			return err
+		}
+		if err := disk.WriteFile(filepath.Join(v.pages, name), text.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageName is the file of a node: a name that came with a bundle must not lead out of the folder.
+func pageName(node string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, strings.TrimLeft(node, ".")) + ".html"
+}
+
+func (v *inspectVerb) show(s *archive.Set, sum *review.Summary) error {
+	t := table.New("node", "gpu", "from (UTC)", "to (UTC)", "rows", "utilisation (%)", "SM activity (%)", "power (W)", "peak (W)", "energy (kWh)",
+		"memory (GiB)", "temperature (°C)", "held down (%)", "missing", "reasons", "unaccounted (s)")
+	for _, k := range [][2]string{{"from (UTC)", "from_us"}, {"to (UTC)", "to_us"}, {"utilisation (%)", "utilisation_percent"}, {"SM activity (%)", "sm_activity_percent"},
+		{"power (W)", "power_w"}, {"peak (W)", "peak_w"}, {"energy (kWh)", "energy_kwh"}, {"memory (GiB)", "memory_gib"}, {"temperature (°C)", "temperature_c"},
+		{"held down (%)", "held_down_percent"}, {"unaccounted (s)", "unaccounted_s"}} {
+		t.Key(k[0], k[1])
+	}
+	for i := range sum.Series {
+		one := &sum.Series[i]
+		var gaps []string
+		for _, g := range one.Gaps {
+			gaps = append(gaps, fmt.Sprintf("%s %d", g.Reason, g.Samples))
+		}
+		var memory any
+		if one.MemMax.OK {
+			memory = table.Float(float64(one.MemMax.V)/(1<<30), 1)
+		}
+		t.Row(one.Node, gpuCell(one.GPU), instantCell(one.First, one.Rows), instantCell(one.Last, one.Rows), one.Rows, realCell(one.SMUtil, 100, 1), realCell(one.SMActive, 100, 1),
+			realCell(one.Power, 1, 1), realCell(one.PowerMax, 1, 0), realCell(kWh(one.Energy), 1, 4), memory, realCell(one.TempMax, 1, 0), realCell(one.Throttled, 100, 1),
+			one.Missing, strings.Join(gaps, ", "), table.Float(one.Unaccounted.Seconds(), 3))
+	}
+	if v.print.forPrograms() {
+		return v.print.table(t)
+	}
+	for _, a := range sum.Alerts {
+		fmt.Fprintf(v.m.Stderr, "%s %s %s: %s\n", instantText(a.Time), table.Escaped(a.Subject, ""), table.Escaped(a.Kind, ""), table.Escaped(a.Text, ""))
+	}
+	if v.pages != "" {
+		fmt.Fprintf(v.m.Stderr, "pages: %s\n", quoted(v.pages))
+	}
+	return v.print.table(t)
+}
+
+func gpuCell(gpu int32) any {
+	if gpu < 0 {
+		return nil
+	}
+	return int64(gpu)
+}
+
+func instantText(t model.Time) string {
+	return time.UnixMicro(int64(t)).UTC().Format("2006-01-02 15:04:05")
+}
+
+func instantCell(t model.Time, rows int64) any {
+	if rows == 0 {
+		return nil
+	}
+	return table.Quantity(instantText(t), int64(t))
+}
+
+func realCell(v traces.Opt[float64], by float64, digits int) any {
+	if !v.OK {
+		return nil
+	}
+	return table.Float(v.V*by, digits)
+}
+
+func kWh(joules traces.Opt[float64]) traces.Opt[float64] {
+	return traces.Opt[float64]{V: joules.V / 3.6e6, OK: joules.OK}
+}

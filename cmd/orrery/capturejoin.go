@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"orrery/capture/archive"
+	"orrery/capture/join"
+	"orrery/reports/table"
+	"orrery/traces"
+)
+
+// joinVerb holds the flags of capture join.
+type joinVerb struct {
+	m     *Main
+	print *printer
+	jobs  string
+	out   string
+	force bool
+}
+
+func (m *Main) captureJoinCommand() *cobra.Command {
+	v := &joinVerb{m: m}
+	cmd := &cobra.Command{
+		Use:   "join BUNDLE|DIR… --jobs TRACE --out OUT.trace",
+		Short: "Give jobs the power, utilisation and I/O that were measured",
+		Long: `Copy the trace of jobs and fill the columns power (W) and io_demand (B/s), and in
+extra the means of utilisation and SM activity, with what was measured of the GPUs
+that each job ran on. A sample belongs to the jobs whose ids the cgroups of its
+processes name; without any, to the only job that is recorded on the node at that
+time. Where jobs share a GPU its time and power are split equally, and extra says
+which part of the time that was. What becomes of the samples is printed.
+
+Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
+		Example: `  orrery capture join telemetry --jobs month.trace --out measured.trace
+  orrery capture join telemetry --jobs month.trace --out measured.trace --force -o json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: v.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.jobs, "jobs", "", "`TRACE` of the jobs, with ids as in the cgroups (required)")
+	f.StringVar(&v.out, "out", "", "trace `OUT` to write: NAME.trace (required)")
+	forceFlag(cmd, &v.force)
+	v.print = m.printFlag(cmd)
+	return cmd
+}
+
+func (v *joinVerb) run(_ *cobra.Command, args []string) (err error) {
+	if v.jobs == "" {
+		return usagef("no jobs named: give --jobs TRACE")
+	}
+	if err := checkTraceName(v.out); err != nil {
+		return err
+	}
+	if err := apart(v.jobs, v.out); err != nil {
+		return err
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
+		return err
+	}
+	set, err := captured(args)
+	if err != nil {
+		return err
+	}
+	b, err := traces.Open(v.jobs)
+	if err != nil {
+		return input(err)
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	j, err := join.New(b.Meta().Epoch, b.Rows(), set.Events)
+	if err != nil {
+		return input(err)
+	}
+	for t, err := range set.Telemetry() {
+		if err == nil {
+			err = j.Row(t)
+		}
+		if err != nil {
+			return input(err)
+		}
+	}
+	if err := v.copy(b, j); err != nil {
+		return err
+	}
+	return v.show(set, j)
+}
+
+// copy writes the trace with the jobs changed.
+func (v *joinVerb) copy(b *traces.Bundle, j *join.Joiner) error {
+	meta := b.Meta()
+	w, err := traces.NewWriter(v.out, meta)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for job, err := range b.Rows() {
+		if err != nil {
+			return input(err)
+		}
+		row := *job
+		if m := j.Job(job.ID); m != nil {
+			if err := m.Apply(&row); err != nil {
+				return input(err)
+			}
+		}
+		if err := w.WriteJob(&row); err != nil {
+			return err
+		}
+	}
+	if err := sideTables(b, w); err != nil {
+		return err
+	}
+	_, err = w.Close()
+	return err
+}
+
+// sideTables copies all tables but the jobs.
+func sideTables(b *traces.Bundle, w *traces.Writer) error {
+	for d, err := range b.Deps() {
+		if err == nil {
+			err = w.WriteDep(*d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, n := range b.Nodes() {
+		if err := w.WriteNode(n); err != nil {
+			return err
+		}
+	}
+	for _, t := range b.Tenants() {
+		if err := w.WriteTenant(t); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.Events() {
+		if err := w.WriteEvent(e); err != nil {
+			return err
+		}
+	}
+	for _, p := range b.Prices() {
+		if err := w.WritePrice(p); err != nil {
+			return err
+		}
+	}
+	for l, err := range b.Load() {
+		if err == nil {
+			err = w.WriteLoad(l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for t, err := range b.Telemetry() {
+		if err == nil {
+			err = w.WriteTelemetry(t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *joinVerb) show(set *archive.Set, j *join.Joiner) error {
+	a := j.Account
+	t := table.New("what", "samples")
+	t.Row("of a job by its processes", a.ByProcess)
+	t.Row("of several jobs on one GPU, split equally", a.Shared)
+	t.Row("of the only job recorded on the node", a.ByNode)
+	t.Row("ambiguous: several jobs recorded on the node, of none", a.Ambiguous)
+	t.Row("of no job", a.Idle)
+	t.Row("all, without quantiles of windows", a.Rows)
+	t.Row("jobs measured", int64(j.Jobs()))
+	t.Row("ids of processes that no job has", a.UnknownJobs)
+	t.Row("bundles", int64(set.Bundles()))
+	return v.print.table(t)
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"orrery/capture/archive"
+	"orrery/reports/table"
+	"orrery/traces"
+)
+
+// captureTo holds the flags of verbs that make one bundle of several.
+type captureTo struct {
+	m     *Main
+	print *printer
+	out   string
+	key   string
+	force bool
+}
+
+func (m *Main) captureMergeCommand() *cobra.Command {
+	v := &captureTo{m: m}
+	cmd := &cobra.Command{
+		Use:   "merge BUNDLE|DIR… --out OUT.trace",
+		Short: "Make one bundle of several, of one node or of many",
+		Long: `Merge the bundles, and those in the folders, into OUT: rows and events by time, and
+each node once. Of two rows of one GPU at one instant the first stays, and the other
+is counted. Memory does not grow with the rows.
+
+Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
+		Example: `  orrery capture merge telemetry --out all.trace
+  orrery capture merge telemetry --out again.trace --force -o json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return v.write(args, "merged from telemetry bundles", func(*archive.Set) (func(*traces.Telemetry) bool, func(*traces.Event) bool, error) {
+				return nil, nil, nil
+			})
+		},
+	}
+	v.flags(cmd)
+	return cmd
+}
+
+func (m *Main) captureAnonymiseCommand() *cobra.Command {
+	v := &captureTo{m: m}
+	cmd := &cobra.Command{
+		Use:   "anonymise BUNDLE|DIR… --out OUT.trace",
+		Short: "Make one bundle that names no node, user, job or serial number",
+		Long: `Merge the bundles into OUT and take out what tells a site: nodes become n0001,
+n0002, …; jobs, containers and fingerprints become digests under a key, so that
+equal ones stay equal; processes lose their names; of the inventory stay models,
+sizes, versions and links. Times, and everything that was measured, stay.
+
+Bundles that were made with the same key name equal things equally. Keep it, or
+throw it away: with it the numbers of jobs can be found again by trying all.
+
+Exit codes: 0 written, 1 failed, 2 usage, 3 bad input.`,
+		Example: `  orrery capture anonymise telemetry --key-file key --out shared.trace
+  orrery capture anonymise telemetry --key-file key --out shared.trace --force`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return v.write(args, "anonymised telemetry", func(s *archive.Set) (func(*traces.Telemetry) bool, func(*traces.Event) bool, error) {
+				key, err := v.readKey()
+				if err != nil {
+					return nil, nil, err
+				}
+				row, event := archive.NewHidden(key).Apply(s)
+				return row, event, nil
+			})
+		},
+	}
+	v.flags(cmd)
+	cmd.Flags().StringVar(&v.key, "key-file", "", "`FILE` whose content is the key, 16 bytes at least (required)")
+	return cmd
+}
+
+func (v *captureTo) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&v.out, "out", "", "bundle `OUT` to write: NAME.trace (required)")
+	forceFlag(cmd, &v.force)
+	v.print = v.m.printFlag(cmd)
+}
+
+func (v *captureTo) readKey() ([]byte, error) {
+	if v.key == "" {
+		return nil, usagef("no key named: give --key-file FILE, 'head -c 32 /dev/urandom >key' makes one")
+	}
+	key, err := os.ReadFile(v.key)
+	if err != nil {
+		return nil, input(err)
+	}
+	if len(key) < 16 {
+		return nil, usagef("--key-file %s: it holds %d bytes, want 16 at least", v.key, len(key))
+	}
+	return key, nil
+}
+
+// write makes the bundle, with edits that edit gives.
+func (v *captureTo) write(args []string, source string, edit func(*archive.Set) (func(*traces.Telemetry) bool, func(*traces.Event) bool, error)) error {
+	if err := checkTraceName(v.out); err != nil {
+		return err
+	}
+	for _, in := range args {
+		if same(in, v.out) {
+			return usagef("--out %s: this is what is read", v.out)
+		}
+	}
+	if err := mayWrite("--out", v.out, v.force); err != nil {
+		return err
+	}
+	s, err := captured(args)
+	if err != nil {
+		return err
+	}
+	row, event, err := edit(s)
+	if err != nil {
+		return err
+	}
+	done, err := s.Write(v.out, traces.Meta{Source: source}, row, event)
+	if err != nil {
+		return readError(err)
+	}
+	if s.Changed > 0 && !v.print.forPrograms() {
+		fmt.Fprintf(v.m.Stderr, "bundles differ in what they say of a node %d times; the last one stands\n", s.Changed)
+	}
+	t := table.New("bundle", "bundles read", "rows", "rows twice", "nodes", "events", "content hash")
+	t.Row(v.out, int64(s.Bundles()), done.Rows, done.Doubled, int64(len(s.Nodes)), int64(len(s.Events)), done.Hash)
+	return v.print.table(t)
+}
