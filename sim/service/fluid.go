@@ -317,7 +317,7 @@ func (f *fluid) judge() {
 	s.judged(g.base, float64(g.arrived*(1-g.waits)))
 	for i := range slices { // quantiles of the exponential tail
 		wait := -math.Log(1-(float64(i)+0.5)/slices) / g.decay
-		s.out.Latency.add(g.base+model.Duration(wait), float64(g.arrived*g.waits/slices))
+		s.out.Latency.Add(g.base+model.Duration(wait), float64(g.arrived*g.waits/slices))
 	}
 	s.flow.Waited += float64(g.arrived * g.waits / g.decay)
 	if limit := s.cfg.Goal.Limit - g.base; limit >= 0 {

@@ -40,7 +40,8 @@ func edge(i int) model.Duration {
 	return model.Duration(low + 1<<power - 1)
 }
 
-func (l *Latency) add(d model.Duration, n float64) {
+// Add takes in so many requests with a span.
+func (l *Latency) Add(d model.Duration, n float64) {
 	l.bins[bin(d)] += n
 	l.N += n
 	l.Sum += float64(n * float64(d))

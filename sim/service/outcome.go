@@ -96,7 +96,7 @@ func (s *Sim) started(n, waited float64) {
 
 // judged holds requests with a latency against the goal.
 func (s *Sim) judged(latency model.Duration, n float64) {
-	s.out.Latency.add(latency, n)
+	s.out.Latency.Add(latency, n)
 	if latency > s.cfg.Goal.Limit {
 		s.late(n)
 	}

@@ -95,7 +95,7 @@ func TestReactions(t *testing.T) {
 	q, err := lattice.NewCoded(coded)
 	row("Lattice, as coded", reaction(t, stepped(30*model.Second, Source{Series: Utilization, Gauge: true}, Source{Series: QueueDepth, Metric: lattice.QueueDepth}), 10, policyOf(t, q, err)))
 
-	cpu := Source{Series: Utilization, PerReplica: true, Scale: 1000}
+	cpu := Source{Series: Utilization, PerReplica: true} // in CPUs, as replicas request one
 	row("HPA, CPU at 60 %", reaction(t, stepped(15*model.Second, cpu), 10, scaler(t, hpa.Utilization, 60)))
 
 	k := kpa.Defaults()
@@ -110,7 +110,7 @@ func TestReactions(t *testing.T) {
 	c.Supply.Start = 0
 	row("KEDA, from 0, HPA of 15 requests/s beyond", reaction(t, c, 0, policyOf(t, ke, err)))
 
-	rooms := stepped(10*model.Second)
+	rooms := stepped(10 * model.Second)
 	rooms.Kind, rooms.Line, rooms.Slots = Rooms, 0, 1
 	rooms.Draws.Default.Work = 6 * model.Second
 	rooms.Supply.Start = 100

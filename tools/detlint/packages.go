@@ -113,6 +113,8 @@ var packageTable = []packageRule{
 	{dir: "sim/service/demand", may: []string{"scheduler/model", "scheduler/model/draw", "traces"}, free: []exemption{simulated}},
 	{dir: "sim/service", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale", "autoscale/clairvoyant", "sim/des", "sim/service/demand", "sim/service/queueing"},
 		free: []exemption{simulated}},
+	{dir: "sim/service/session", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale", "autoscale/lcm", "sim/des", "sim/service", "sim/service/demand"}},
+	{dir: "sim/service/vm", may: []string{"scheduler/model", "scheduler/model/draw", "autoscale", "autoscale/neon", "sim/des", "sim/service", "sim/service/demand"}, free: []exemption{simulated}},
 	{dir: "sim/world/translate", may: []string{"scheduler/model", "traces", "traces/hostlist"}},
 	{dir: "sim/world/work", may: []string{"scheduler/model"}},
 	{dir: "sim/world/internal/worldtest", may: []string{"scheduler/model", "traces"}},
