@@ -57,6 +57,7 @@ func exampleFolder(t *testing.T) {
 	require.NoError(t, os.WriteFile("pods.csv", []byte(pods), 0o600))
 	require.NoError(t, os.WriteFile("nodes.csv", []byte(nodes), 0o600))
 	require.NoError(t, os.WriteFile("requests.csv", []byte("when,n\n2024-03-30 01:30:00,12\n2024-03-30 01:31:00,7\n"), 0o600))
+	require.NoError(t, os.WriteFile("scaling.yaml", []byte("demand: {shape: flash, base: 5, peak: 40, at: 20m, over: 10m, length: 1h}\npolicies: [{kind: fixed, size: 3}, {kind: hpa}]\nseeds: 2\n"), 0o600))
 	require.NoError(t, os.Mkdir("cases", 0o700))
 	require.NoError(t, os.WriteFile("cases/borrowing.json", []byte(borrowing), 0o600))
 	require.Zero(t, inProcess(t, "sweep", "experiment.yaml", "--out", "study", "--report", "--quiet").code)

@@ -147,10 +147,12 @@ var packageTable = []packageRule{
 	{dir: "sim/experiment", may: []string{"internal/seal", "scheduler/model", "profiles", "sim/metric", "sim/plan", "sim/search", "sim/stat", "sim/task",
 		"traces/transform"}},
 
+	{dir: "sim/scaling", may: []string{"scheduler/model", "profiles", "autoscale", "autoscale/...", "sim/metric/elastic", "sim/service", "sim/service/demand", "sim/stat"}},
+
 	{dir: "reports/table", may: []string{"scheduler/model"}},
 	{dir: "reports/plot", may: []string{"scheduler/model", "sim/record/column", "gonum.org/v1/plot/...",
 		"golang.org/x/image/..."}, free: []exemption{drawn}},
-	{dir: "reports", may: []string{"internal/disk", "scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/record/column", "sim/stat", "reports/..."},
+	{dir: "reports", may: []string{"internal/disk", "scheduler/model", "sim/metric", "sim/paired", "sim/record", "sim/record/column", "sim/scaling", "sim/stat", "reports/..."},
 		free: []exemption{files, drawn}},
 
 	{dir: "cmd/orrery/internal/studypage", may: []string{"profiles", "reports", "reports/plot", "reports/table", "sim/experiment", "sim/metric", "sim/plan", "sim/search", "sim/stat",

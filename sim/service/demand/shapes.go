@@ -3,6 +3,7 @@ package demand
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"orrery/scheduler/model"
 	"orrery/scheduler/model/draw"
@@ -70,6 +71,18 @@ func Generate(s Shape) (*Demand, error) {
 		}
 	}
 	return d, nil
+}
+
+// Noisy is the demand with each segment multiplied by a gamma variate of mean 1 and the
+// coefficient of variation cv, drawn with the seed. Single arrivals stay.
+func (d *Demand) Noisy(cv float64, seed uint64) *Demand {
+	out := *d
+	out.Segments = slices.Clone(d.Segments)
+	for i := range out.Segments {
+		source := draw.New(seed, noiseStream, uint64(i), 0)
+		out.Segments[i].Rate = float64(out.Segments[i].Rate * source.Gamma(1/float64(cv*cv), float64(cv*cv)))
+	}
+	return &out
 }
 
 // rate of the shape without noise.
