@@ -218,8 +218,8 @@ func (f *fluid) perReplica() int64 {
 	return f.s.cfg.Slots
 }
 
-// slices of a span in which a backlog changes, for the distribution of the waits.
-const slices = 8
+// waitSlices is how many parts a span is cut into for the distribution of its waits.
+const waitSlices = 8
 
 // queue lets a backlog change for a span, with all that can be served being served.
 func (f *fluid) queue(span, net float64) {
@@ -240,14 +240,14 @@ func (f *fluid) queue(span, net float64) {
 	s.flow.waiting += float64((before + f.backlog) / 2 * span)
 	s.flow.inside += float64((before+f.backlog)/2*span) + float64(f.busy*span)
 	f.used(span)
-	for i := range slices {
-		there := before + (f.backlog-before)*(float64(i)+0.5)/slices
+	for i := range waitSlices {
+		there := before + (f.backlog-before)*(float64(i)+0.5)/waitSlices
 		wait := model.Duration(model.Forever)
 		if f.capacity > 0 {
 			wait = model.Duration(min(there/f.capacity, float64(model.Day*365)))
 		}
-		s.started((arrived-lost)/slices, float64((arrived-lost)/slices*float64(wait)))
-		s.judged(wait+f.regime.base, (arrived-lost)/slices)
+		s.started((arrived-lost)/waitSlices, float64((arrived-lost)/waitSlices*float64(wait)))
+		s.judged(wait+f.regime.base, (arrived-lost)/waitSlices)
 	}
 }
 
@@ -315,9 +315,9 @@ func (f *fluid) judge() {
 		return
 	}
 	s.judged(g.base, float64(g.arrived*(1-g.waits)))
-	for i := range slices { // quantiles of the exponential tail
-		wait := -math.Log(1-(float64(i)+0.5)/slices) / g.decay
-		s.out.Latency.Add(g.base+model.Duration(wait), float64(g.arrived*g.waits/slices))
+	for i := range waitSlices { // quantiles of the exponential tail
+		wait := -math.Log(1-(float64(i)+0.5)/waitSlices) / g.decay
+		s.out.Latency.Add(g.base+model.Duration(wait), float64(g.arrived*g.waits/waitSlices))
 	}
 	s.flow.Waited += float64(g.arrived * g.waits / g.decay)
 	if limit := s.cfg.Goal.Limit - g.base; limit >= 0 {
@@ -375,6 +375,7 @@ func (f *fluid) down(now model.Time, i int32) {
 	if f.inRooms = max(0, f.inRooms-lost); f.s.cfg.Kind == Queue || f.s.cfg.Kind == Inference {
 		f.busy = max(0, f.busy-lost)
 	}
+	f.s.out.Served -= lost // they were counted when they arrived
 	f.s.out.Killed += lost
 	f.s.lost(lost)
 	state := r.state

@@ -2,8 +2,10 @@ package service
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,46 +147,95 @@ func perSecond(t require.TestingT) autoscale.Policy {
 	return p
 }
 
-// BenchmarkDay is one service for a day of per-second decisions; a thousand of them are the
-// figure of docs/SERVICES.md.
-func BenchmarkDay(b *testing.B) {
-	for i := range b.N {
-		c, d := daily(uint64(i))
-		s, err := New(c, d, perSecond(b), nil)
-		require.NoError(b, err)
-		_, err = s.Run()
-		require.NoError(b, err)
+// everySecond are policies that decide each second, with the series that they go by.
+func everySecond(t require.TestingT) map[string]func() (autoscale.Policy, []Source) {
+	must := func(p autoscale.Policy, err error) autoscale.Policy {
+		require.NoError(t, err)
+		return p
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/86400, "ns/decision")
+	scaler := func() *hpa.Policy {
+		c := hpa.Defaults()
+		c.Min, c.Max, c.Interval, c.Metrics = 4, 64, model.Second, []hpa.Metric{{Kind: hpa.TotalPerPod, Target: 7}}
+		p, err := hpa.New(c)
+		require.NoError(t, err)
+		return p
+	}
+	rate := Source{Series: RequestRate, Window: model.Minute}
+	return map[string]func() (autoscale.Policy, []Source){
+		"lattice": func() (autoscale.Policy, []Source) { return perSecond(t), []Source{{Series: Utilization, Gauge: true}} },
+		"lattice-coded": func() (autoscale.Policy, []Source) {
+			c := lattice.CodedDefaults()
+			c.Min, c.Max = 4, 64
+			p, err := lattice.NewCoded(c)
+			return must(p, err), []Source{{Series: Utilization, Gauge: true}, {Series: QueueDepth, Metric: lattice.QueueDepth}}
+		},
+		"hpa": func() (autoscale.Policy, []Source) { return scaler(), []Source{rate} },
+		"kpa": func() (autoscale.Policy, []Source) {
+			c := kpa.Defaults()
+			c.Min, c.Max, c.Target, c.Interval = 4, 64, 0.7, model.Second
+			p, err := kpa.New(c)
+			return must(p, err), []Source{{Series: Concurrency, Metric: kpa.Stable, Window: model.Minute}, {Series: Concurrency, Metric: kpa.Panic, Window: 6 * model.Second}}
+		},
+		"keda": func() (autoscale.Policy, []Source) {
+			c := keda.Defaults()
+			c.Interval = model.Second
+			p, err := keda.New(c, scaler())
+			return must(p, err), []Source{rate, {Series: Concurrency, Active: true}}
+		},
+	}
+}
+
+// BenchmarkDay is one service for a day of per-second decisions: a thousand of them are the
+// figures of docs/SERVICES.md.
+func BenchmarkDay(b *testing.B) {
+	all := everySecond(b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b.Run(name, func(b *testing.B) {
+			for i := range b.N {
+				c, d := daily(uint64(i))
+				var p autoscale.Policy
+				p, c.Scrape.Sources = all[name]()
+				s, err := New(c, d, p, nil)
+				require.NoError(b, err)
+				_, err = s.Run()
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/86400, "ns/decision")
+		})
+	}
 }
 
 // A second of a fluid service with its scrape and decision allocates nothing once its tables
-// have grown.
+// have grown, whatever the policy.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	c, d := daily(1)
-	s, err := New(c, d, perSecond(t), nil)
-	require.NoError(t, err)
-	require.NoError(t, s.begin())
-	decided := int64(0)
-	instants := func(until model.Time) {
-		for s.queue.Next() < until {
-			s.instant(s.queue.Next())
+	all := everySecond(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c, d := daily(1)
+		var p autoscale.Policy
+		p, c.Scrape.Sources = all[name]()
+		s, err := New(c, d, p, nil)
+		require.NoError(t, err)
+		require.NoError(t, s.begin())
+		instants := func(until model.Time) {
+			for s.queue.Next() < until {
+				s.instant(s.queue.Next())
+			}
 		}
-	}
-	instants(model.Time(12 * model.Hour))
-	s.out.Timeline = append(make([]Point, 0, 10_000), s.out.Timeline...)
-	now := model.Time(12 * model.Hour)
-	for _, r := range s.out.Rules {
-		decided -= r.N
-	}
-	allocs := testing.AllocsPerRun(1000, func() {
-		now = now.Add(10 * model.Second)
+		now, decided := model.Time(12*model.Hour), int64(0)
 		instants(now)
-	})
-	for _, r := range s.out.Rules {
-		decided += r.N
+		s.out.Timeline = append(make([]Point, 0, 10_000), s.out.Timeline...)
+		for _, r := range s.out.Rules {
+			decided -= r.N
+		}
+		allocs := testing.AllocsPerRun(1000, func() {
+			now = now.Add(10 * model.Second)
+			instants(now)
+		})
+		for _, r := range s.out.Rules {
+			decided += r.N
+		}
+		require.GreaterOrEqual(t, decided, int64(10_000), name)
+		require.Zero(t, allocs, name)
+		require.False(t, math.IsNaN(s.out.Missed()))
 	}
-	require.GreaterOrEqual(t, decided, int64(10_000))
-	require.Zero(t, allocs)
-	require.False(t, math.IsNaN(s.out.Missed()))
 }
