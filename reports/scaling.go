@@ -23,6 +23,8 @@ func figureText(v float64) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v):
 		return "-"
+	case a < 1e-9:
+		return "0"
 	case a >= 100 || v == math.Trunc(v):
 		return fmt.Sprintf("%.0f", v)
 	case a >= 10:

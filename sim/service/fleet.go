@@ -167,8 +167,8 @@ func (s *Sim) stop(now model.Time, i int32, as autoscale.State) {
 }
 
 // billed is what is charged for a span.
-func (c *Supply) billed(held model.Duration) model.Duration {
-	g := c.Granularity
+func (s *Supply) billed(held model.Duration) model.Duration {
+	g := s.Granularity
 	if g <= 0 {
 		return held
 	}

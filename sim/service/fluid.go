@@ -242,7 +242,7 @@ func (f *fluid) queue(span, net float64) {
 	f.used(span)
 	for i := range waitSlices {
 		there := before + (f.backlog-before)*(float64(i)+0.5)/waitSlices
-		wait := model.Duration(model.Forever)
+		wait := model.Forever
 		if f.capacity > 0 {
 			wait = model.Duration(min(there/f.capacity, float64(model.Day*365)))
 		}
