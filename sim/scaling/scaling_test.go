@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,4 +152,17 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, Check(s))
 	s.Policies[1].Target = -1
 	require.ErrorContains(t, Check(s), "policies[1]")
+}
+
+// The examples of the documents can be run, but for their traces.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob("../../docs/examples/scaling/*.yaml")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 7)
+	for _, f := range files {
+		s, err := profiles.LoadScaling(f)
+		require.NoError(t, err, f)
+		require.NoError(t, Check(s), f)
+		require.GreaterOrEqual(t, len(s.Policies), 6, f)
+	}
 }
