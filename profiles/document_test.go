@@ -29,6 +29,7 @@ func TestDocumentsListTheKeys(t *testing.T) {
 		"../docs/CLUSTER-FORMAT.md":    clusterKeys(),
 		"../docs/EXPERIMENT-FORMAT.md": experimentKeys(),
 		"../docs/GATE-FORMAT.md":       gateKeys(),
+		"../docs/SCALING-FORMAT.md":    scalingKeys(),
 	} {
 		doc, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -167,6 +168,10 @@ func TestDocumentExamples(t *testing.T) {
 		},
 		"../docs/GATE-FORMAT.md": func(text string) error {
 			_, err := ParseGate("example", []byte(text))
+			return err
+		},
+		"../docs/SCALING-FORMAT.md": func(text string) error {
+			_, err := ParseScaling("example", []byte(text))
 			return err
 		},
 	} {

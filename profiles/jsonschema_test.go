@@ -115,7 +115,7 @@ func TestSchemasAcceptWhatIsRead(t *testing.T) {
 		require.NoError(t, err)
 		files[KindCluster] = append(files[KindCluster], text, c.YAML(), c.FullJSON(), c.JSON())
 	}
-	for _, path := range []string{"PROFILE-FORMAT", "CLUSTER-FORMAT", "EXPERIMENT-FORMAT", "GATE-FORMAT"} {
+	for _, path := range []string{"PROFILE-FORMAT", "CLUSTER-FORMAT", "EXPERIMENT-FORMAT", "GATE-FORMAT", "SCALING-FORMAT"} {
 		for _, block := range yamlBlocks(t, filepath.Join("..", "docs", path+".md")) {
 			if k := KindOf(block); k != "" {
 				files[k] = append(files[k], block)
@@ -161,6 +161,8 @@ func TestSchemasRefuseWhatIsNotRead(t *testing.T) {
 		"runs: [{name: a, jitter: 5}]":       KindGate,
 		"confidence: 0.1":                    KindGate,
 		"bound: [{run: a, at_most: a few}]":  KindGate,
+		"policies: [{kind: hpo}]":            KindScaling,
+		"demand: {shape: wave}":              KindScaling,
 	} {
 		require.Error(t, schemaOf(t, k).Validate(instance(t, []byte(text))), text)
 		_, err := decode("f.yaml", []byte(text), reflect.New(typeOf(k)).Interface())

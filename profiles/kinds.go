@@ -15,16 +15,17 @@ const (
 	KindCluster    Kind = "cluster"
 	KindExperiment Kind = "experiment"
 	KindGate       Kind = "gate"
+	KindScaling    Kind = "scaling"
 )
 
 // Kinds lists them.
-func Kinds() []Kind { return []Kind{KindProfile, KindCluster, KindExperiment, KindGate} }
+func Kinds() []Kind { return []Kind{KindProfile, KindCluster, KindExperiment, KindGate, KindScaling} }
 
 // typeOf is the struct that has the keys of a kind of file.
 func typeOf(k Kind) reflect.Type {
 	return map[Kind]reflect.Type{
 		KindProfile: reflect.TypeFor[Profile](), KindCluster: reflect.TypeFor[Cluster](),
-		KindExperiment: reflect.TypeFor[Experiment](), KindGate: reflect.TypeFor[Gate](),
+		KindExperiment: reflect.TypeFor[Experiment](), KindGate: reflect.TypeFor[Gate](), KindScaling: reflect.TypeFor[Scaling](),
 	}[k]
 }
 

@@ -44,7 +44,7 @@ type condition struct {
 
 // tables are the keys of every struct below the files that there are. A site is
 // read and checked for each task of a study, so tags are read once, not each time.
-var tables = tablesOf(reflect.TypeFor[Cluster](), reflect.TypeFor[Profile](), reflect.TypeFor[Experiment](), reflect.TypeFor[Gate]())
+var tables = tablesOf(reflect.TypeFor[Cluster](), reflect.TypeFor[Profile](), reflect.TypeFor[Experiment](), reflect.TypeFor[Gate](), reflect.TypeFor[Scaling]())
 
 func tablesOf(files ...reflect.Type) map[reflect.Type][]field {
 	out := map[reflect.Type][]field{}

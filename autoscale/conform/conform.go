@@ -27,7 +27,7 @@ type schema struct {
 
 // schemas are all that are understood.
 func schemas() []schema {
-	return slices.Concat(latticeSchemas(), hpaSchemas(), kpaSchemas(), kedaSchemas(), neonSchemas(), maestroSchemas(), lcmSchemas())
+	return slices.Concat(latticeSchemas(), hpaSchemas(), kpaSchemas(), kedaSchemas(), neonSchemas(), maestroSchemas(), lcmSchemas(), modelSchemas())
 }
 
 // cases makes a schema of a function that checks one decoded case.

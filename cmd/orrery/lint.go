@@ -15,6 +15,7 @@ import (
 	"orrery/profiles"
 	"orrery/reports/table"
 	"orrery/sim/gate"
+	"orrery/sim/scaling"
 )
 
 // finding is one line of what lint has to say.
@@ -29,9 +30,9 @@ func (m *Main) lintCommand() *cobra.Command {
 	var print *printer
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
-		Short: "Check profiles, cluster files, experiments and gates",
+		Short: "Check profiles, cluster files, experiments, gates and scaling files",
 		Long: `Check files of every kind; which one a file is, its keys tell: a profile, a cluster
-file, an experiment or a gate. Every key must exist, apply and be in its range; names
+file, an experiment, a gate or a scaling file. Every key must exist, apply and be in its range; names
 must lead somewhere: profiles, metrics, traces, settings. Bounds must have the units of
 their metrics. All errors of a file are shown at once, with line, column and how to
 mend them. Valid files are searched for settings that have no effect, or one that may
@@ -75,6 +76,8 @@ func lint(path string) ([]finding, error) {
 		remarks, err = lintExperiment(path)
 	case profiles.KindGate:
 		remarks, err = lintGate(path)
+	case profiles.KindScaling:
+		err = lintScaling(path)
 	default:
 		_, remarks, err = profiles.Lint(path)
 	}
@@ -105,7 +108,7 @@ func lintError(path string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return profileError(path, err)
 	}
-	return otherContent(path, &codedError{exitUsage, err}, "a profile, cluster, experiment or gate file", exitUsage, written...)
+	return otherContent(path, &codedError{exitUsage, err}, "a profile, cluster, experiment, gate or scaling file", exitUsage, written...)
 }
 
 // lintExperiment checks an experiment and what it names, as far as that shows without
@@ -119,6 +122,15 @@ func lintExperiment(path string) ([]profiles.Problem, error) {
 		return nil, err
 	}
 	return e.Remarks(), nil
+}
+
+// lintScaling checks a scaling file, and that each of its policies can be made.
+func lintScaling(path string) error {
+	s, err := profiles.LoadScaling(path)
+	if err != nil {
+		return err
+	}
+	return scaling.Check(s)
 }
 
 // lintGate checks a gate and what it names, as far as that shows without a replay.

@@ -1,0 +1,69 @@
+package scaling
+
+import (
+	_ "embed" // the page
+	"fmt"
+	"html/template"
+	"io"
+	"path/filepath"
+
+	"orrery/reports/page"
+	"orrery/sim/scaling"
+)
+
+//go:embed assets/page.html
+var pageHTML string
+
+var pageTemplate = template.Must(template.New("scaling").Funcs(page.Words).Parse(pageHTML))
+
+// pageContent is what assets/page.html shows. It has no script.
+type pageContent struct {
+	Name        string
+	Description string
+	Policy      string // of security
+	Made        page.Made
+	Style       template.CSS
+	Summary     []string
+	Table       page.Table
+	Against     page.Table
+	First       string
+	Figures     []page.Figure
+	Guards      page.Table
+	Decisions   page.Table
+	Left        bool // the page has not all decisions
+}
+
+// pageDecisions is how many decisions of each policy a page has.
+const pageDecisions = 60
+
+// Write writes a comparison of scaling policies into dir, which is made when it is
+// missing: report.html (one page that opens without a network) and figures/*.svg and *.png,
+// replacing older ones.
+func Write(dir string, c *scaling.Comparison, made page.Made) error {
+	drawn := figures(c)
+	if err := page.WriteFigures(filepath.Join(dir, page.DirFigures), drawn...); err != nil {
+		return err
+	}
+	p := pageContent{
+		Name: c.Name, Description: c.Description, Made: made, Style: template.CSS(page.CSS), Summary: page.Unbroken(About(c)), // our own files
+		Policy: "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+		Table:  page.TableOf(PolicyTable(c)), Against: page.Coloured(AgainstTable(c)), First: c.Policies[0].Name,
+		Guards: page.TableOf(GuardTable(c)), Decisions: page.TableOf(DecisionTable(c, pageDecisions)),
+	}
+	for i := range c.Policies {
+		p.Left = p.Left || len(c.Policies[i].Decisions) > pageDecisions
+	}
+	for _, f := range drawn {
+		h, err := page.Inline(f)
+		if err != nil {
+			return err
+		}
+		p.Figures = append(p.Figures, h)
+	}
+	return page.WriteFile(filepath.Join(dir, page.FileHTML), func(w io.Writer) error {
+		if err := pageTemplate.Execute(w, p); err != nil {
+			return fmt.Errorf("filling the page: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,200 @@
+// Package scaling draws the comparison of scaling policies on one service: tables for
+// terminals, figures, and a page.
+package scaling
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"orrery/reports/plot"
+	"orrery/reports/table"
+	"orrery/scheduler/model"
+	"orrery/sim/scaling"
+	"orrery/sim/stat"
+)
+
+// measureAt is the place of a measure of scaling.
+func measureAt(name string) int {
+	return slices.IndexFunc(scaling.Measures(), func(m scaling.Measure) bool { return m.Name == name })
+}
+
+// figureText is a number to three digits or so.
+func figureText(v float64) string {
+	switch a := math.Abs(v); {
+	case math.IsNaN(v):
+		return "-"
+	case a < 1e-9:
+		return "0"
+	case a >= 100 || v == math.Trunc(v):
+		return fmt.Sprintf("%.0f", v)
+	case a >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case a >= 0.095:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// withReach is a mean with how far its interval reaches, where that is known.
+func withReach(i stat.Interval) string {
+	if math.IsNaN(i.Low) || i.Low == i.High {
+		return figureText(i.Estimate)
+	}
+	return figureText(i.Estimate) + " ± " + figureText((i.High-i.Low)/2)
+}
+
+// PolicyTable has the measures of each policy that tell most, as means over the seeds with
+// how far their 95 % intervals reach.
+func PolicyTable(c *scaling.Comparison) *table.Table {
+	shown := []struct{ name, head string }{
+		{"missed", "missed %"}, {"bad_intervals", "bad steps %"}, {"latency_p95", "p95 s"}, {"cost", "cost"}, {"utilisation", "util %"},
+		{"theta_under", "θ under %"}, {"theta_over", "θ over %"}, {"tau_under", "τ under %"}, {"tau_over", "τ over %"}, {"instability", "υ %"}, {"changes", "changes"}, {"reversals", "reversals"},
+	}
+	heads := []string{"policy"}
+	for _, s := range shown {
+		heads = append(heads, s.head)
+	}
+	t := table.New(append(heads, "won")...)
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		row := []any{p.Name}
+		for _, s := range shown {
+			v := p.Mean[measureAt(s.name)]
+			row = append(row, table.Quantity(withReach(v), v.Estimate))
+		}
+		t.Row(append(row, table.Quantity(fmt.Sprintf("%.0f %%", 100*p.Won), p.Won))...)
+	}
+	return t.Optional("changes", "reversals").Optional("υ %").Optional("util %").Optional("won")
+}
+
+// AgainstTable compares each policy with the first by what matters most: paired over the
+// seeds.
+func AgainstTable(c *scaling.Comparison) *table.Table {
+	t := table.New("policy", "measure", "difference", "low", "high", "verdict")
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		if len(p.Against) == 0 {
+			continue
+		}
+		for _, name := range []string{"missed", "bad_intervals", "latency_p95", "cost", "deviation"} {
+			k := measureAt(name)
+			d, m := p.Against[k], scaling.Measures()[k]
+			t.Row(p.Name, m.Says+" ("+m.Unit+")", table.Quantity(figureText(d.Estimate), d.Estimate), table.Quantity(figureText(d.Low), d.Low), table.Quantity(figureText(d.High), d.High), p.Verdict(k))
+		}
+	}
+	return t
+}
+
+// GuardTable counts which rules fired and which guards stopped them, of the first seed.
+func GuardTable(c *scaling.Comparison) *table.Table {
+	t := table.New("policy", "rule", "guard", "proposed", "decisions")
+	for i := range c.Policies {
+		for _, r := range c.Policies[i].First.Rules {
+			proposed := ""
+			if r.Proposed {
+				proposed = "yes"
+			}
+			t.Row(c.Policies[i].Name, string(r.Rule), string(r.Guard), proposed, r.N)
+		}
+	}
+	return t
+}
+
+// DecisionTable is the log of the decisions that wanted a change, up to so many of each
+// policy; 0 is all that was kept.
+func DecisionTable(c *scaling.Comparison, most int) *table.Table {
+	t := table.New("policy", "time", "size", "rule", "wanted", "guard", "proposed", "repeated")
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		for k, d := range p.Decisions {
+			if most > 0 && k == most {
+				break
+			}
+			proposed := ""
+			if d.Proposed {
+				proposed = "yes"
+			}
+			t.Row(p.Name, d.At.String(), d.Size, string(d.Rule), d.Would, string(d.Guard), proposed, d.Repeated)
+		}
+	}
+	return t
+}
+
+// About says in words what was compared, and which policy wins what.
+func About(c *scaling.Comparison) []string {
+	mode := "request by request"
+	if c.Fluid {
+		mode = "as flows"
+	}
+	out := []string{fmt.Sprintf("%s, %s, %s of demand with %s requests, simulated %s.", policies(len(c.Policies)), table.Counted(c.Seeds, "seed"), plot.Span(c.Length.Seconds()), plot.Count(int64(c.Requests)), mode)}
+	if len(c.Policies) > 1 {
+		missed, cost := measureAt("missed"), measureAt("cost")
+		best := func(k int) string {
+			least := slices.MinFunc(c.Policies, func(a, b scaling.Policy) int { return int(math.Copysign(1, a.Mean[k].Estimate-b.Mean[k].Estimate)) })
+			return fmt.Sprintf("%s (%s)", least.Name, figureText(least.Mean[k].Estimate))
+		}
+		out = append(out, fmt.Sprintf("Fewest missed, in percent: %s. Lowest cost: %s. Not dominated by cost and misses: %s.", best(missed), best(cost), strings.Join(front(c), ", ")))
+	}
+	for _, n := range c.Notes {
+		out = append(out, n+".")
+	}
+	return out
+}
+
+func policies(n int) string {
+	if n == 1 {
+		return "1 policy"
+	}
+	return fmt.Sprintf("%d policies", n)
+}
+
+// front are the policies than which no other misses less at no more cost.
+func front(c *scaling.Comparison) (names []string) {
+	missed, cost := measureAt("missed"), measureAt("cost")
+	for i := range c.Policies {
+		a := c.Policies[i].Mean
+		if !slices.ContainsFunc(c.Policies, func(p scaling.Policy) bool {
+			b := p.Mean
+			no := b[missed].Estimate <= a[missed].Estimate && b[cost].Estimate <= a[cost].Estimate
+			return no && (b[missed].Estimate < a[missed].Estimate || b[cost].Estimate < a[cost].Estimate)
+		}) {
+			names = append(names, c.Policies[i].Name)
+		}
+	}
+	return names
+}
+
+// figures draw the sizes over the needs, and cost over misses.
+func figures(c *scaling.Comparison) []*plot.Figure {
+	var rows []plot.SupplyRow
+	var all []plot.Candidate
+	names := front(c)
+	missed, cost := measureAt("missed"), measureAt("cost")
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		r := plot.SupplyRow{Name: p.Name, Limit: c.Missable}
+		for k, x := range p.First.Timeline {
+			s := plot.Supply{StartUS: int64(x.At), WidthUS: int64(c.Step), Ready: x.Ready, Held: x.Held}
+			if k < len(c.Needs) {
+				s.Need = float64(c.Needs[k])
+			}
+			if x.Arrived > 0 {
+				s.Missed = min(1, (x.Late+x.Lost)/x.Arrived)
+			}
+			r.Supplies = append(r.Supplies, s)
+		}
+		if n := len(r.Supplies); n > 0 { // the last step may be shorter
+			r.Supplies[n-1].WidthUS = int64(model.Time(c.Length) - model.Time(r.Supplies[n-1].StartUS))
+		}
+		rows = append(rows, r)
+		standing := plot.Baseline
+		if slices.Contains(names, p.Name) {
+			standing = plot.Chosen
+		}
+		all = append(all, plot.Candidate{Name: p.Name, Standing: standing, At: []float64{p.Mean[missed].Estimate / 100, p.Mean[cost].Estimate}})
+	}
+	trade := plot.Pareto("cost-over-misses", plot.Measure{Name: "requests late or lost", Share: true, Better: -1}, plot.Measure{Name: "cost", Better: -1}, all)
+	return []*plot.Figure{plot.SupplyOverDemand("supply", rows, plot.Clock{}), trade}
+}

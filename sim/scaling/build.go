@@ -1,0 +1,300 @@
+package scaling
+
+import (
+	"fmt"
+	"math"
+
+	"orrery/autoscale"
+	"orrery/autoscale/clairvoyant"
+	"orrery/autoscale/fixed"
+	"orrery/autoscale/hpa"
+	"orrery/autoscale/keda"
+	"orrery/autoscale/kpa"
+	"orrery/autoscale/lattice"
+	"orrery/autoscale/maestro"
+	"orrery/profiles"
+	"orrery/scheduler/model"
+	"orrery/sim/service"
+	"orrery/sim/service/demand"
+)
+
+// fluidFrom is how many requests make a run a fluid, where the file leaves it open.
+const fluidFrom = 2_000_000
+
+// shapes by their words.
+var shapes = map[string]demand.Kind{
+	"constant": demand.Constant, "step": demand.Step, "ramp": demand.Ramp, "sine": demand.Sine, "diurnal": demand.Diurnal, "flash": demand.Flash,
+}
+
+// demandOf is the demand of one seed; recorded is nil where a shape is generated.
+func demandOf(s *profiles.Scaling, recorded *demand.Demand, seed uint64) (*demand.Demand, error) {
+	c := &s.Demand
+	d := recorded
+	if d == nil {
+		shape := demand.Shape{
+			Kind: shapes[c.Shape], Base: c.Base, Peak: c.Peak, At: c.At, Over: c.Over, Period: c.Period, Noise: c.Noise, Grain: c.Grain, Length: c.Length, Seed: seed,
+		}
+		var err error
+		if d, err = demand.Generate(shape); err != nil {
+			return nil, s.Wrong("demand", "%v", err)
+		}
+	} else if c.Noise > 0 {
+		d = d.Noisy(c.Noise, seed)
+	}
+	if c.Scale != 1 {
+		scaled, err := d.Scaled(c.Scale)
+		if err != nil {
+			return nil, s.Wrong("demand.scale", "%v", err)
+		}
+		d = scaled
+	}
+	return d, nil
+}
+
+// Part is the part of a recorded demand that the file takes.
+func Part(s *profiles.Scaling, recorded *demand.Demand) (*demand.Demand, error) {
+	if s.Demand.From == 0 && s.Demand.Length == 0 {
+		return recorded, nil
+	}
+	d, err := recorded.Window(model.Time(s.Demand.From), s.Demand.Length)
+	if err != nil {
+		return nil, s.Wrong("demand.from", "%v", err)
+	}
+	return d, nil
+}
+
+// Words of the file for what package service has numbers for.
+var (
+	kinds     = map[string]service.Kind{"queue": service.Queue, "rooms": service.Rooms, "inference": service.Inference}
+	balancing = map[string]service.Balancing{
+		"one-line": service.OneLine, "random": service.Random, "two-choices": service.TwoChoices, "least-loaded": service.LeastLoaded,
+	}
+)
+
+// configOf is the service without a policy, under a demand.
+func configOf(s *profiles.Scaling, d *demand.Demand) service.Config {
+	c, f := &s.Service, &s.Faults
+	out := service.Config{
+		Kind: kinds[c.Kind], Slots: c.Slots, Line: c.Line, Patience: c.Patience, Balancing: balancing[c.Balancing], Step: s.Step,
+		Goal: service.Goal{Response: c.Goal.Of == "response", Limit: c.Goal.Limit, Share: c.Goal.Share},
+		Supply: service.Supply{
+			Start: c.Start, Limit: c.Limit, Boot: c.Boot, BootCV: c.BootCV, Warm: c.Warm, WarmRate: c.WarmRate, Drain: c.Drain, Latency: c.Latency,
+			Requests: autoscale.Resources{CPU: 1000, Memory: 1 << 30}, Price: c.Price, Granularity: c.Granularity,
+		},
+		Scrape: service.Scrape{Interval: c.Scrape, Delay: c.Delay},
+		Faults: service.Faults{GapShare: f.Gaps, Error: f.Error, Slow: f.Slow, SlowBy: f.SlowBy, Fail: f.Fail, FailAfter: f.FailAfter, MTBF: f.MTBF},
+		Draws:  demand.Draws{GapCV: c.ArrivalCV, Jitter: s.Demand.Jitter, Default: demand.Request{Work: c.Work, WorkCV: c.WorkCV}},
+	}
+	if f.GapLength > 0 {
+		from := model.Time(f.GapFrom)
+		out.Faults.Gaps = []service.Span{{From: from, To: from.Add(f.GapLength)}}
+	}
+	if c.Line == 0 && c.Kind != "rooms" {
+		out.Line = -1
+	}
+	if c.Kind == "inference" {
+		b := &c.Batch
+		out.Batch = service.Batch{Most: b.Most, Base: b.Base, PerRequest: b.PerRequest, Chunk: b.Chunk, Occupancy: b.Occupancy}
+		out.Draws.Default.In, out.Draws.Default.Out, out.Draws.TokenCV = b.In, b.Out, b.CV
+	}
+	out.Fluid = c.Mode == "fluid"
+	if c.Mode == "auto" && out.Balancing == service.OneLine && out.Patience == 0 {
+		out.Fluid = requests(d, s.Step) > fluidFrom
+	}
+	return out
+}
+
+// requests are those that are expected.
+func requests(d *demand.Demand, step model.Duration) float64 {
+	sum := d.Initial
+	for _, r := range d.Rates(step) {
+		sum += float64(r.Rate * step.Seconds())
+	}
+	return sum
+}
+
+// run is a policy with the service as it sees it.
+type run struct {
+	policy autoscale.Policy
+	config service.Config
+}
+
+// usual is a value of the file, or what it stands for.
+func usual[T comparable](given, otherwise T) T {
+	var zero T
+	if given == zero {
+		return otherwise
+	}
+	return given
+}
+
+// build makes a policy and adds to the service what it wants to see of it.
+func build(p *profiles.ScalingPolicy, c service.Config, needs []int64, seed uint64) (run, error) {
+	r := run{config: c}
+	var err error
+	switch p.Kind {
+	case "fixed":
+		r.policy, err = fixed.New(p.Size)
+	case "clairvoyant":
+		r.policy, err = clairvoyant.New(service.Clairvoyant(needs, c.Step), usual(p.Lead, longest(&c.Supply)))
+	case "lattice":
+		err = r.lattice(p)
+	case "lattice-coded":
+		err = r.latticeCoded(p)
+	case "hpa":
+		r.policy, err = r.hpa(p)
+	case "kpa":
+		err = r.kpa(p)
+	case "keda":
+		err = r.keda(p)
+	case "maestro":
+		err = r.maestro(p, seed)
+	case "maestro-10":
+		err = r.maestro10(p)
+	}
+	if err != nil {
+		return run{}, err
+	}
+	if r.config.Supply.Start == 0 {
+		r.config.Supply.Start = start(p, needs)
+	}
+	return r, nil
+}
+
+// longest is how long a boot takes but for a few of a thousand.
+func longest(c *service.Supply) model.Duration {
+	return c.Latency + model.Duration(float64(c.Boot)*(1+float64(3*c.BootCV)))
+}
+
+// start is the size that a policy begins with, where the file leaves it open.
+func start(p *profiles.ScalingPolicy, needs []int64) int64 {
+	switch {
+	case p.Kind == "fixed":
+		return p.Size
+	case p.Kind == "clairvoyant" && len(needs) > 0:
+		return needs[0]
+	}
+	return p.Min
+}
+
+// source is the series of a policy's metric.
+func (r *run) source(p *profiles.ScalingPolicy, metric autoscale.Metric) service.Source {
+	series := map[string]service.Series{
+		"utilization": service.Utilization, "queue": service.QueueDepth, "concurrency": service.Concurrency, "rate": service.RequestRate, "wait": service.Wait,
+	}
+	return service.Source{Series: series[p.Metric], Metric: metric, Window: p.Window}
+}
+
+func (r *run) see(sources ...service.Source) {
+	r.config.Scrape.Sources = append(r.config.Scrape.Sources, sources...)
+}
+
+func (r *run) lattice(p *profiles.ScalingPolicy) (err error) {
+	c := lattice.Defaults()
+	c.Min, c.Max, c.Target = p.Min, p.Max, p.Target
+	c.DownThreshold = usual(p.DownThreshold, c.DownThreshold)
+	c.UpWindow, c.DownWindow = usual(p.UpWindow, c.UpWindow), usual(p.DownWindow, c.DownWindow)
+	c.Cooldown, c.Interval = usual(p.Cooldown, c.Cooldown), usual(p.Interval, c.Interval)
+	s := r.source(p, 0)
+	s.Average = p.Metric != "utilization" && p.Metric != "wait" // per replica
+	r.see(s)
+	r.policy, err = lattice.New(c)
+	return err
+}
+
+func (r *run) latticeCoded(p *profiles.ScalingPolicy) (err error) {
+	c := lattice.CodedDefaults()
+	c.Min, c.Max, c.UpThreshold = p.Min, p.Max, p.UpThreshold
+	c.DownThreshold, c.Cooldown, c.Interval = usual(p.DownThreshold, c.DownThreshold), usual(p.Cooldown, c.Cooldown), p.Interval
+	r.see(service.Source{Series: service.Utilization, Metric: lattice.Utilisation, Window: p.Window}, service.Source{Series: service.QueueDepth, Metric: lattice.QueueDepth})
+	r.policy, err = lattice.NewCoded(c)
+	return err
+}
+
+func (r *run) hpa(p *profiles.ScalingPolicy) (*hpa.Policy, error) {
+	c := hpa.Defaults()
+	c.Min, c.Max = max(p.Min, 1), p.Max
+	if p.Tolerance > 0 {
+		c.Tolerance = hpa.Tolerances{Up: p.Tolerance, Down: p.Tolerance}
+	}
+	c.Up.Window, c.Down.Window = usual(p.UpWindow, c.Up.Window), usual(p.DownWindow, c.Down.Window)
+	c.Interval = usual(p.Interval, c.Interval)
+	c.MaxAge = max(c.MaxAge, 2*r.config.Scrape.Interval)
+	s := r.source(p, 0)
+	m := hpa.Metric{Kind: hpa.TotalPerPod, Target: p.Target}
+	switch p.Metric {
+	case "utilization": // of the CPU that each replica has, in percent
+		m = hpa.Metric{Kind: hpa.Utilization, Target: float64(100 * p.Target), CPU: true}
+		s.PerReplica, s.Window = true, 0
+		c.CPUInit = min(c.CPUInit, 30*model.Second)
+	case "wait":
+		m.Kind = hpa.ServiceRatio
+	}
+	c.Metrics = []hpa.Metric{m}
+	r.see(s)
+	r.config.Scrape.Entities = true
+	return hpa.New(c)
+}
+
+func (r *run) kpa(p *profiles.ScalingPolicy) (err error) {
+	c := kpa.Defaults()
+	c.Min, c.Max, c.Target = p.Min, p.Max, p.Target
+	c.Total, c.DownDelay, c.Interval = p.Target/0.7, p.DownWindow, usual(p.Interval, c.Interval)
+	c.PanicThreshold = usual(p.Panic, c.PanicThreshold)
+	r.config.Scrape.Interval = min(r.config.Scrape.Interval, c.Interval)
+	r.see(service.Source{Series: service.Concurrency, Metric: kpa.Stable, Window: c.StableWindow}, service.Source{Series: service.Concurrency, Metric: kpa.Panic, Window: c.StableWindow / 10})
+	r.policy, err = kpa.New(c)
+	return err
+}
+
+func (r *run) keda(p *profiles.ScalingPolicy) error {
+	c := keda.Defaults()
+	c.Min, c.Cooldown = p.Min, usual(p.Cooldown, c.Cooldown)
+	c.Interval = usual(p.Interval, c.Interval)
+	own := *p
+	own.Interval = 0 // that of the polls alone
+	inner, err := r.hpa(&own)
+	if err != nil {
+		return err
+	}
+	r.see(service.Source{Series: service.Concurrency, Active: true})
+	r.policy, err = keda.New(c, inner)
+	return err
+}
+
+func (r *run) maestro(p *profiles.ScalingPolicy, seed uint64) (err error) {
+	c := maestro.Defaults()
+	c.Min, c.Max, c.Seed, c.Period = p.Min, p.Max, seed, usual(p.Interval, c.Period)
+	t := maestro.DefaultTrigger()
+	t.Time, t.Threshold, t.Usage, t.Limit = p.Time, percent(p.Share), percent(p.Target), percent(p.Limit)
+	down := t
+	down.Usage = percent(usual(p.DownThreshold, 0.5))
+	const cooldown = 10 * model.Minute
+	c.Up = maestro.Direction{Triggers: []maestro.Trigger{t}, Cooldown: usual(p.Cooldown, model.Minute)}
+	c.Down = maestro.Direction{Triggers: []maestro.Trigger{down}, Cooldown: usual(p.DownCooldown, cooldown)}
+	r.policy, err = maestro.New(c)
+	return err
+}
+
+func percent(share float64) int64 { return int64(math.Round(float64(100 * share))) }
+
+func (r *run) maestro10(p *profiles.ScalingPolicy) (err error) {
+	c := maestro.V10Defaults()
+	c.Min, c.Max, c.ReadyTarget, c.DownCooldown = p.Min, p.Max, p.ReadyTarget, p.DownCooldown
+	c.MaxMatches, c.Period = r.config.Slots, usual(p.Interval, c.Period)
+	r.see(service.Source{Series: service.Running, Metric: maestro.RunningMatches}, service.Source{Series: service.Free, Metric: maestro.FreeMatches})
+	r.policy, err = maestro.NewV10(c)
+	return err
+}
+
+// Check builds every policy once, so that what is wrong with one is told by its place in
+// the file before anything runs.
+func Check(s *profiles.Scaling) error {
+	c := configOf(s, &demand.Demand{End: 1})
+	for i := range s.Policies {
+		if _, err := build(&s.Policies[i], c, nil, 0); err != nil {
+			return s.Wrong(fmt.Sprintf("policies[%d]", i), "%v", err)
+		}
+	}
+	return nil
+}

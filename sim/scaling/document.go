@@ -1,0 +1,99 @@
+package scaling
+
+import (
+	"encoding/json"
+	"math"
+
+	"orrery/sim/stat"
+)
+
+// Document is a comparison as programs read it: numbers that are none are null.
+type Document struct {
+	Name      string           `json:"name"`
+	Seeds     int              `json:"seeds"`
+	Fluid     bool             `json:"fluid"`
+	StepUS    int64            `json:"step_us"`
+	LengthUS  int64            `json:"length_us"`
+	Requests  float64          `json:"requests"`
+	Notes     []string         `json:"notes"`
+	Policies  []PolicyDocument `json:"policies"`
+	NeedsSum  int64            `json:"needed_replica_steps"` // sum of the needs over the steps, of the first seed
+	Confident float64          `json:"confidence"`
+}
+
+// PolicyDocument is one policy in it.
+type PolicyDocument struct {
+	Name     string            `json:"name"`
+	Kind     string            `json:"kind"`
+	Won      float64           `json:"won"`
+	Measures []MeasureDocument `json:"measures"`
+	Rules    []RuleDocument    `json:"rules"` // of the first seed
+}
+
+// MeasureDocument is one measure of a policy.
+type MeasureDocument struct {
+	Name    string    `json:"name"`
+	Unit    string    `json:"unit"`
+	Mean    *float64  `json:"mean"`
+	Low     *float64  `json:"low"`
+	High    *float64  `json:"high"`
+	Seeds   []float64 `json:"seeds"`
+	Against *Against  `json:"against_first,omitempty"`
+}
+
+// Against is the paired difference from the first policy.
+type Against struct {
+	Difference *float64 `json:"difference"`
+	Low        *float64 `json:"low"`
+	High       *float64 `json:"high"`
+	Verdict    string   `json:"verdict"`
+}
+
+// RuleDocument is how often a rule fired with a guard.
+type RuleDocument struct {
+	Rule      string `json:"rule"`
+	Guard     string `json:"guard"`
+	Proposed  bool   `json:"proposed"`
+	Decisions int64  `json:"decisions"`
+}
+
+func number(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// Document is the comparison for programs.
+func (c *Comparison) Document() Document {
+	d := Document{
+		Name: c.Name, Seeds: c.Seeds, Fluid: c.Fluid, StepUS: int64(c.Step), LengthUS: int64(c.Length), Requests: c.Requests,
+		Notes: append([]string{}, c.Notes...), Confident: stat.Defaults().Confidence,
+	}
+	for _, n := range c.Needs {
+		d.NeedsSum += n
+	}
+	for i := range c.Policies {
+		p := &c.Policies[i]
+		x := PolicyDocument{Name: p.Name, Kind: p.Kind, Won: p.Won}
+		for k, m := range Measures() {
+			y := MeasureDocument{Name: m.Name, Unit: m.Unit, Mean: number(p.Mean[k].Estimate), Low: number(p.Mean[k].Low), High: number(p.Mean[k].High), Seeds: p.Values[k]}
+			if len(p.Against) > 0 {
+				a := p.Against[k]
+				y.Against = &Against{number(a.Estimate), number(a.Low), number(a.High), p.Verdict(k)}
+			}
+			x.Measures = append(x.Measures, y)
+		}
+		for _, r := range p.First.Rules {
+			x.Rules = append(x.Rules, RuleDocument{string(r.Rule), string(r.Guard), r.Proposed, r.N})
+		}
+		d.Policies = append(d.Policies, x)
+	}
+	return d
+}
+
+// JSON is the document as a file has it.
+func (c *Comparison) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(c.Document(), "", "  ")
+	return append(text, '\n'), err
+}

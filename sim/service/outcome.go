@@ -1,0 +1,162 @@
+package service
+
+import (
+	"orrery/autoscale"
+	"orrery/scheduler/model"
+	"orrery/sim/des"
+)
+
+// Outcome is what came of a run.
+type Outcome struct {
+	Requests  float64 // that arrived
+	Served    float64
+	Late      float64 // beyond the limit of the goal
+	Refused   float64 // no room in the line, or no free room
+	Abandoned float64 // waited beyond their patience
+	Killed    float64 // were in a replica that was lost, or that did not drain in time
+
+	Latency   Latency // of what the goal limits
+	Intervals int64   // steps with an arrival
+	Bad       int64   // those of them in which the goal was missed
+
+	Proposals, Rejected, Errored int64
+	Ups, Downs                   int64 // changes that were made
+	FailedBoots, Losses          int64
+	Gaps                         int64 // scrapes without a metric
+
+	Charged, Held, Used float64 // replica hours: as billed, as held, and those that served
+	Busy                float64 // replica hours of work
+	Cost                float64
+
+	Step     model.Duration
+	Timeline []Point
+	Rules    []RuleCount // in the order in which they first came
+
+	held, served int64 // µs of replicas
+}
+
+// Point is one step of the timeline.
+type Point struct {
+	At      model.Time
+	Supply  int64   // replicas that serve at its beginning
+	Ready   float64 // mean of those that serve
+	Held    float64 // mean of those that cost
+	Arrived float64
+	Late    float64
+	Lost    float64
+	Waiting float64 // at its end
+	Busy    float64 // mean replicas' worth of work
+
+	ready, held int64
+	busy        float64
+}
+
+// RuleCount is how often a rule fired with a guard.
+type RuleCount struct {
+	Rule     autoscale.Rule
+	Guard    autoscale.Guard
+	Proposed bool // a proposal was made
+	N        int64
+}
+
+// decided counts a decision.
+func (o *Outcome) decided(d *autoscale.Decision) {
+	for i := range o.Rules {
+		if r := &o.Rules[i]; r.Rule == d.Rule && r.Guard == d.Guard && r.Proposed == d.Proposed() {
+			r.N++
+			return
+		}
+	}
+	o.Rules = append(o.Rules, RuleCount{d.Rule, d.Guard, d.Proposed(), 1})
+}
+
+// Missed is the share of the requests that were late or got no service.
+func (o *Outcome) Missed() float64 {
+	if o.Requests == 0 {
+		return 0
+	}
+	return min(1, (o.Late+o.Lost())/o.Requests)
+}
+
+// Lost are the requests that got no service.
+func (o *Outcome) Lost() float64 { return o.Refused + o.Abandoned + o.Killed }
+
+// arrived counts arrivals.
+func (s *Sim) arrived(n float64) {
+	s.flow.Arrived += n
+	s.out.Requests += n
+	s.point.Arrived += n
+}
+
+// started counts requests that begin, with the sum of their waits in µs.
+func (s *Sim) started(n, waited float64) {
+	s.flow.Started += n
+	s.flow.Waited += waited
+}
+
+// judged holds requests with a latency against the goal.
+func (s *Sim) judged(latency model.Duration, n float64) {
+	s.out.Latency.Add(latency, n)
+	if latency > s.cfg.Goal.Limit {
+		s.late(n)
+	}
+}
+
+func (s *Sim) late(n float64) {
+	s.out.Late += n
+	s.flow.Late += n
+	s.point.Late += n
+}
+
+// lost counts requests that get no service.
+func (s *Sim) lost(n float64) {
+	s.flow.Lost += n
+	s.point.Lost += n
+}
+
+// moved changes how many requests wait and how many are inside.
+func (s *Sim) moved(now model.Time, waiting, inside float64) {
+	s.flow.settle(now)
+	s.flow.Waiting += waiting
+	s.flow.Inside += inside
+}
+
+// record closes a step of the timeline and begins the next.
+func (s *Sim) record(now model.Time) {
+	s.closePoint(now)
+	s.point.Supply = s.fleet.up()
+	s.push(now.Add(s.cfg.Step), des.RankRecord, 0, 0)
+}
+
+func (s *Sim) closePoint(now model.Time) {
+	r := s.read(now)
+	p := &s.point
+	if dt := float64(now - p.At); dt > 0 {
+		p.Ready, p.Held = float64(p.ready)/dt, float64(p.held)/dt
+		p.Busy = (r.busy - p.busy) / dt
+		p.Waiting = s.flow.Waiting
+		if p.Arrived > 0 {
+			s.out.Intervals++
+			if (p.Late+p.Lost)/p.Arrived > 1-s.cfg.Goal.Share {
+				s.out.Bad++
+			}
+		}
+		s.out.Timeline = append(s.out.Timeline, *p)
+	}
+	s.point = Point{At: now, busy: r.busy}
+}
+
+// finish closes the sums at the end of the run.
+func (s *Sim) finish(end model.Time) {
+	s.closePoint(end)
+	o, c := &s.out, &s.cfg.Supply
+	charged := s.fleet.charged
+	for i := range s.fleet.list {
+		if r := &s.fleet.list[i]; r.state != autoscale.Stopped {
+			charged += int64(c.billed(end.Sub(r.ordered)))
+		}
+	}
+	hour := float64(model.Hour)
+	o.Charged, o.Held, o.Used, o.Busy = float64(charged)/hour, float64(o.held)/hour, float64(o.served)/hour, s.fleet.total/hour
+	o.Cost = float64(o.Charged * c.Price)
+}
