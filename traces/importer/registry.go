@@ -9,7 +9,9 @@ import (
 	"orrery/traces"
 	"orrery/traces/importer/alibaba"
 	"orrery/traces/importer/azure"
+	"orrery/traces/importer/batch"
 	"orrery/traces/importer/format"
+	"orrery/traces/importer/slurm"
 	"orrery/traces/importer/steam"
 	"orrery/traces/importer/swf"
 	"orrery/traces/importer/worldcup"
@@ -17,7 +19,12 @@ import (
 
 // formats are those that are told by their content, in the order in which they are
 // listed. A file is of one of them at most.
-var formats = []*format.Format{swfLogs, alibaba.Openb, azure.LLM, worldcup.Counts, steam.Players}
+var formats = []*format.Format{
+	swfLogs,
+	slurm.Sacct, slurm.JSON, slurm.JobTable, batch.PBS, batch.Cobalt, batch.SGE, batch.LSF, batch.OAR,
+	alibaba.Openb,
+	azure.LLM, worldcup.Counts, steam.Players,
+}
 
 var swfLogs = &format.Format{
 	Name: swf.Name, Version: swf.Version, Files: 1, What: "workload logs in the Standard Workload Format (18 numbers to a line)",
@@ -80,6 +87,9 @@ func formatOf(h format.Head) (*format.Format, error) {
 	var closest *format.Format
 	var best format.Match
 	for _, f := range formats {
+		if f.Parquet {
+			continue
+		}
 		m := f.Sniff(h)
 		if m.Err == nil {
 			return f, nil
