@@ -6,7 +6,7 @@
 // end (E); those of other types are dropped as record-TYPE. All instants are those of the
 // seconds since 1970 in qtime (else ctime), etime, start and end; the stamp is local time
 // without a zone, or UTC, and is not read. Nodes, CPUs and GPUs are those of select or of nodes, else those of nodect, ncpus,
-// ngpus and gpu, else of exec_host. The id is the number before the first dot or bracket; an array's
+// ngpus, else of exec_host. Resource_List.gpu is no request of PBS, and is kept in extra. The id is the number before the first dot or bracket; an array's
 // index is its group's index.
 //
 // Cobalt writes the same lines with Q, S and E and decimal seconds. Jobs ask for nodes; the
@@ -58,7 +58,6 @@ const (
 	pbsNodect
 	pbsCPUs
 	pbsGPUs
-	pbsGPU
 	pbsMem
 	pbsWall
 	pbsPlace
@@ -66,7 +65,7 @@ const (
 
 var pbsColumns = []string{pbsID: "id", pbsUser: "user", pbsGroup: "group", pbsAccount: "account", pbsProject: "project", pbsName: "jobname", pbsQueue: "queue",
 	pbsCreated: "ctime", pbsQueued: "qtime", pbsEligible: "etime", pbsStart: "start", pbsEnd: "end", pbsHost: "exec_host", pbsExit: "Exit_status",
-	pbsSelect: "Resource_List.select", pbsNodes: "Resource_List.nodes", pbsNodect: "Resource_List.nodect", pbsCPUs: "Resource_List.ncpus", pbsGPUs: "Resource_List.ngpus", pbsGPU: "Resource_List.gpu",
+	pbsSelect: "Resource_List.select", pbsNodes: "Resource_List.nodes", pbsNodect: "Resource_List.nodect", pbsCPUs: "Resource_List.ncpus", pbsGPUs: "Resource_List.ngpus",
 	pbsMem: "Resource_List.mem", pbsWall: "Resource_List.walltime", pbsPlace: "Resource_List.place"}
 
 // records splits a line into its type, id and message.
@@ -308,7 +307,7 @@ func pbsSize(c *format.Cells, j *traces.Job) {
 		}
 	}
 	ask.cpus = max(ask.cpus, c.OptWhole(pbsCPUs, 0, format.MostCount).V)
-	ask.gpus = max(ask.gpus, c.OptWhole(pbsGPUs, 0, format.MostCount).V, c.OptWhole(pbsGPU, 0, format.MostCount).V)
+	ask.gpus = max(ask.gpus, c.OptWhole(pbsGPUs, 0, format.MostCount).V)
 	names, cores := hosts(c.Raw(pbsHost))
 	j.RecordedNodes = strings.Join(names, ",")
 	if ask.nodes == 0 {

@@ -59,7 +59,7 @@ func sniffSGE(h format.Head) format.Match {
 		f := strings.Split(line, ":")
 		digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 		if len(f) < least || !digits(f[5]) || !digits(f[8]) || !digits(f[9]) || !digits(f[10]) {
-			return format.No(min(len(f), least)*100/least-1, int64(n)+1, strconv.Itoa(len(f))+" fields between colons", "45 fields, as SGE writes them", "name another file")
+			return format.No(0, int64(n)+1, strconv.Itoa(len(f))+" fields between colons", "45 fields, as SGE writes them", "name another file")
 		}
 		return format.Match{Percent: 100}
 	}

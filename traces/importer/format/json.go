@@ -45,8 +45,8 @@ func (e *Element) Into(value any) error {
 }
 
 // EachElement goes through the elements of the list or object that stands at a path of
-// keys in a file of JSON, or, where the path is empty, through the values that follow one
-// another.
+// keys in a file of JSON, or, where the path is nil, through the values that follow one
+// another. An empty path is the list that the file is.
 func EachElement(f File, path []string, fn func(*Element) error) error {
 	raw, err := f.Open()
 	if err != nil {
@@ -55,7 +55,7 @@ func EachElement(f File, path []string, fn func(*Element) error) error {
 	defer raw.Close() // only read
 	in := &bounded{r: bufio.NewReader(raw), left: mostJSON}
 	e := elements{file: f, in: in, dec: json.NewDecoder(in), fn: fn}
-	if len(path) == 0 {
+	if path == nil {
 		return e.values()
 	}
 	found, err := e.descend(path)

@@ -72,7 +72,10 @@ func (l *Log) Write(w *traces.Writer) error {
 	l.size.nodes, l.size.cpus = 0, 0
 	l.restart()
 	s := &l.sink
-	s.w, s.rules, s.epoch, s.rows = w, traces.NewRules(), l.epoch(), 0
+	s.w, s.rules, s.epoch, s.edges = w, traces.NewRules(), l.epoch(), edges{}
+	if s.deps.seen {
+		s.edges.kept = map[int64]bool{}
+	}
 	defer s.close()
 	for _, name := range s.tables() {
 		l.Account.Table(name) // in the same order, whichever file comes first
@@ -107,6 +110,7 @@ type Sink struct {
 	nodes  stream[traces.Node]
 	deps   stream[traces.Dep]
 
+	edges edges
 	w     *traces.Writer // nil in the first reading
 	rules *traces.Rules
 	epoch model.Time
@@ -143,9 +147,14 @@ func (s *Sink) Node(at *Place, n *traces.Node, drop string) error {
 	return put(s, &s.nodes, at, n, drop)
 }
 
-// Dep takes a dependency.
+// Dep takes a dependency. It is held until the jobs are written: one on a job that was
+// not kept is dropped, and so are those of a circle.
 func (s *Sink) Dep(at *Place, d *traces.Dep, drop string) error {
-	return put(s, &s.deps, at, d, drop)
+	if s.w == nil || drop != "" {
+		return put(s, &s.deps, at, d, drop)
+	}
+	s.edges.add(at, d)
+	return nil
 }
 
 // Step is the smallest step between two samples of load, 0 in the first reading and where
@@ -192,7 +201,7 @@ func (s *Sink) unsorted() bool {
 // flush writes the rows that were held back for their order.
 func (s *Sink) flush() error {
 	for _, f := range []func() error{
-		func() error { return flush(s, &s.nodes) }, func() error { return flush(s, &s.jobs) }, func() error { return flush(s, &s.deps) },
+		func() error { return flush(s, &s.nodes) }, func() error { return flush(s, &s.jobs) }, func() error { return s.edges.write(s) },
 		func() error { return flush(s, &s.load) }, func() error { return flush(s, &s.events) }, func() error { return flush(s, &s.prices) },
 	} {
 		if err := f(); err != nil {

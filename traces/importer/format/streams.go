@@ -18,8 +18,13 @@ var (
 				}
 			}
 		},
-		rule:  (*traces.Rules).Job,
-		write: func(s *Sink, j *traces.Job) error { return s.w.WriteJob(j) },
+		rule: (*traces.Rules).Job,
+		write: func(s *Sink, j *traces.Job) error {
+			if s.edges.kept != nil {
+				s.edges.kept[j.ID] = true
+			}
+			return s.w.WriteJob(j)
+		},
 	}
 	loadStream = stream[traces.Load]{
 		table: "load", first: model.AbsentTime,

@@ -1,6 +1,10 @@
 package format
 
-import "time"
+import (
+	"time"
+
+	"orrery/scheduler/model"
+)
 
 // Table imports files of one layout, row by row.
 type Table struct {
@@ -8,6 +12,10 @@ type Table struct {
 	Log    Log
 	// Clock reads the instants that are written as text.
 	Clock Clock
+	// Service is what a file of several things is read for, Unit that of its times; both are
+	// for the format to use.
+	Service string
+	Unit    model.Duration
 	// Row hands what a row says to the sink.
 	Row func(*Cells, *Sink) error
 }

@@ -7,8 +7,8 @@
 //	jobid,jobidraw,cluster,partition,qos,account,group,gid,user,uid,submit,eligible,start,end,elapsed,exitcode,state,nnodes,ncpus,reqcpus,reqmem,
 //	then reqtres, or reqtres and alloctres, then timelimit,nodelist,jobname
 //
-// or the same without qos, with reqgres, or with reqgres, reqtres and alloctres, in the place of the
-// TRES. Which of the four it is shows where the first instant and the time limit stand: two of
+// or the same without qos, with reqgres, with reqgres and reqtres, or with reqgres, reqtres and alloctres, in the
+// place of the TRES. Which of them it is shows where the first instant and the time limit stand: two of
 // them have 26 fields. A text with bars or line ends in it is put together again so that
 // the instants, the state and the numbers stand where they belong.
 //
@@ -92,7 +92,7 @@ var sacctColumns = []string{colID: "JobID", colRaw: "JobIDRaw?", colCluster: "Cl
 // Layouts without names, from behind ReqMem to before Timelimit.
 var unnamed = map[[2]int][]string{
 	{10, 22}: {"ReqTRES"}, {10, 23}: {"ReqTRES", "AllocTRES"},
-	{9, 21}: {"ReqGRES"}, {9, 23}: {"ReqGRES", "ReqTRES", "AllocTRES"},
+	{9, 21}: {"ReqGRES"}, {9, 22}: {"ReqGRES", "ReqTRES"}, {9, 23}: {"ReqGRES", "ReqTRES", "AllocTRES"},
 }
 
 // headless is the header of a row without one, nil when it is of no known layout.
@@ -105,7 +105,7 @@ func headless(line string) []string {
 	if !isInstant(f[first]) {
 		first++
 	}
-	if !isInstant(f[first]) || !knownState(f[first+6]) {
+	if !isInstant(f[first]) || !isWord(f[first+6]) {
 		return nil
 	}
 	for limit := first + 12; limit < min(first+15, len(f)-2); limit++ {
@@ -124,6 +124,12 @@ func headless(line string) []string {
 		return append(append(h, middle...), "Timelimit", "NodeList", "JobName")
 	}
 	return nil
+}
+
+// isWord says whether a field may be a state.
+func isWord(s string) bool {
+	word := stateWord(s)
+	return word != "" && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }
 
 // isInstant says whether a field is the time of a submission.
