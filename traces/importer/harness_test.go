@@ -325,3 +325,60 @@ func TestEveryFormatIsFuzzed(t *testing.T) {
 		require.Contains(t, string(text), fmt.Sprintf("fuzzFormat(f, %q)", f.Name))
 	}
 }
+
+// The document lists every format as the program does; -update writes the list.
+func TestDocumentListsTheFormats(t *testing.T) {
+	name := filepath.Join("..", "..", "docs", "IMPORT.md")
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	begin, end := "<!-- formats -->\n", "<!-- end of formats -->"
+	head, rest, ok := strings.Cut(string(text), begin)
+	require.True(t, ok)
+	_, tail, ok := strings.Cut(rest, end)
+	require.True(t, ok)
+	list := "| format | files | becomes | untested | `--time-zone` |\n|---|---|---|---|---|\n"
+	for _, f := range formats {
+		tables, untested, zone := map[string]bool{}, "", ""
+		for _, path := range fixtures(t) {
+			if formatName(path) == f.Name {
+				for _, table := range tablesOf(t, path) {
+					tables[table] = true
+				}
+			}
+		}
+		if f.Untested {
+			untested = "untested on real rows"
+		}
+		if f.Zoned {
+			zone = "for times without a zone"
+		}
+		var becomes []string
+		for _, table := range traces.TableNames() {
+			if tables[table] {
+				becomes = append(becomes, table)
+			}
+		}
+		list += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", f.Name, f.What, strings.Join(becomes, ", "), untested, zone)
+	}
+	want := head + begin + list + end + tail
+	if *update {
+		require.NoError(t, os.WriteFile(name, []byte(want), 0o600))
+		return
+	}
+	require.Equal(t, want, string(text))
+}
+
+// tablesOf are the tables that a fixture becomes.
+func tablesOf(t *testing.T, path string) (names []string) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "x.trace")
+	_, err := tryImport(t, out, path)
+	require.NoError(t, err)
+	b, err := traces.Open(out)
+	require.NoError(t, err)
+	for _, table := range b.Info().Tables {
+		names = append(names, table.Table)
+	}
+	require.NoError(t, b.Close())
+	return names
+}

@@ -77,6 +77,9 @@ func sniffSWF(h format.Head) format.Match {
 			}
 		}
 		m.Percent = 1 + 90*numbers/max(len(words), 18)
+		if n := strings.Count(line, ";"); n == 17 || n == 18 { // the fields of SWF, in another file format
+			m.Percent = 50
+		}
 		break
 	}
 	return m

@@ -9,7 +9,7 @@
 // ngpus, else of exec_host. Resource_List.gpu is no request of PBS, and is kept in extra. The id is the number before the first dot or bracket; an array's
 // index is its group's index.
 //
-// Cobalt writes the same lines with Q, S and E and decimal seconds. Jobs ask for nodes; the
+// Cobalt writes the same lines with Q, S and E and decimal seconds. Jobs want for nodes; the
 // part of the machine that they held is the last number of exec_host, kept in extra.
 //
 // Sources: PBS Professional 2021.1 reference guide, section 12; Torque 6 administrator guide,
@@ -291,7 +291,7 @@ func chunks(list string) (sum chunk, ok bool) {
 
 // pbsSize is what the job asked for and where it ran.
 func pbsSize(c *format.Cells, j *traces.Job) {
-	var ask chunk
+	var want chunk
 	for _, k := range []int{pbsSelect, pbsNodes, pbsNodect} {
 		if !c.Has(k) {
 			continue
@@ -301,51 +301,51 @@ func pbsSize(c *format.Cells, j *traces.Job) {
 			c.Fail(k, "nodes such as 4:ppn=8 or 2:ncpus=16:ngpus=1")
 			return
 		}
-		ask.nodes, ask.cpus, ask.gpus = max(ask.nodes, one.nodes), max(ask.cpus, one.cpus), max(ask.gpus, one.gpus)
+		want.nodes, want.cpus, want.gpus = max(want.nodes, one.nodes), max(want.cpus, one.cpus), max(want.gpus, one.gpus)
 		if j.GPUType == "" {
 			j.GPUType = one.kind
 		}
 	}
-	ask.cpus = max(ask.cpus, c.OptWhole(pbsCPUs, 0, format.MostCount).V)
-	ask.gpus = max(ask.gpus, c.OptWhole(pbsGPUs, 0, format.MostCount).V)
+	want.cpus = max(want.cpus, c.OptWhole(pbsCPUs, 0, format.MostCount).V)
+	want.gpus = max(want.gpus, c.OptWhole(pbsGPUs, 0, format.MostCount).V)
 	names, cores := hosts(c.Raw(pbsHost))
 	j.RecordedNodes = strings.Join(names, ",")
-	if ask.nodes == 0 {
-		ask.nodes = int64(len(names))
+	if want.nodes == 0 {
+		want.nodes = int64(len(names))
 	}
 	if cores > 0 {
 		j.ProcsAllocated = traces.Some(int32(min(cores, format.MostCount)))
 	}
-	if ask.cpus == 0 {
-		ask.cpus = cores
+	if want.cpus == 0 {
+		want.cpus = cores
 	}
-	spread(c, j, ask)
+	spread(c, j, want)
 	if c.Has(pbsMem) {
 		bytes, ok := pbsBytes(c.Raw(pbsMem))
 		if !ok {
 			c.Fail(pbsMem, "a size such as 8gb")
 			return
 		}
-		j.MemPerNode = traces.Some(bytes / max(ask.nodes, 1))
+		j.MemPerNode = traces.Some(bytes / max(want.nodes, 1))
 	}
 	j.Exclusive = traces.Opt[bool]{V: true, OK: strings.Contains(c.Raw(pbsPlace), "excl")}
 }
 
 // spread writes a request over its nodes.
-func spread(c *format.Cells, j *traces.Job, ask chunk) {
-	if ask.cpus > 0 {
-		j.ProcsRequested = traces.Some(int32(ask.cpus))
+func spread(c *format.Cells, j *traces.Job, want chunk) {
+	if want.cpus > 0 {
+		j.ProcsRequested = traces.Some(int32(want.cpus))
 	}
-	j.GPUsTotal = traces.Some(int32(ask.gpus))
-	if ask.nodes == 0 {
+	j.GPUsTotal = traces.Some(int32(want.gpus))
+	if want.nodes == 0 {
 		return
 	}
-	j.NodesMin = traces.Some(int32(ask.nodes))
-	j.GPUsPerNode = traces.Some(int32((ask.gpus + ask.nodes - 1) / ask.nodes))
-	if ask.cpus > 0 {
-		j.CPUsPerNode = traces.Some(int32((ask.cpus + ask.nodes - 1) / ask.nodes))
+	j.NodesMin = traces.Some(int32(want.nodes))
+	j.GPUsPerNode = traces.Some(int32((want.gpus + want.nodes - 1) / want.nodes))
+	if want.cpus > 0 {
+		j.CPUsPerNode = traces.Some(int32((want.cpus + want.nodes - 1) / want.nodes))
 	}
-	if ask.cpus%ask.nodes != 0 || ask.gpus%ask.nodes != 0 {
+	if want.cpus%want.nodes != 0 || want.gpus%want.nodes != 0 {
 		c.Repair("uneven-nodes-rounded-up")
 	}
 }
@@ -364,7 +364,7 @@ func hosts(list string) (names []string, cores int64) {
 		}
 		if _, times, ok := strings.Cut(slots, "*"); ok {
 			n, err := strconv.ParseUint(times, 10, 20)
-			if err == nil && n > 0 {
+			if err == nil { // 0 where it was not recorded
 				cores += int64(n)
 				continue
 			}

@@ -112,7 +112,7 @@ func sgeInstant(c *format.Cells, k int) traces.Opt[model.Time] {
 	return at
 }
 
-// sgeName is a text, NONE standing for none.
+// sgeText is a text, NONE standing for none.
 func sgeText(c *format.Cells, k int) string {
 	if s := c.Name(k); s != "NONE" {
 		return s

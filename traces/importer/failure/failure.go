@@ -91,7 +91,7 @@ var FTA = &format.Format{
 		for n, line := range format.Lines(h) {
 			if strings.HasPrefix(line, "#") {
 				if n == 0 && !strings.Contains(line, "event_start_time") {
-					return format.No(5, 1, format.Excerpt(line), "the table of events of the Failure Trace Archive (event_trace.tab)", "name that table: this one describes what the events are of")
+					return format.No(5+35*strings.Count(line, "_id")/2, 1, format.Excerpt(line), "the table of events of the Failure Trace Archive (event_trace.tab)", "name that table: this one describes what the events are of")
 				}
 				continue
 			}

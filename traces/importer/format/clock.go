@@ -119,7 +119,7 @@ func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
 		}
 	}
 	if first.Equal(second) {
-		c.remember(start, end, offset)
+		c.keepZone(start, end, offset)
 		return c.micro(t, nil)
 	}
 	one, two := model.Time(first.UnixMicro()), model.Time(second.UnixMicro())
@@ -129,16 +129,16 @@ func (c *Clock) local(wall time.Time) (model.Time, []string, bool, bool) {
 	return c.micro(first, []string{RuleAmbiguous})
 }
 
-// remember keeps the wall clocks between two changes of the offset, but for two days next
+// keepZone keeps the wall clocks between two changes of the offset, but for two days next
 // to each.
-func (c *Clock) remember(start, end time.Time, offset int) {
-	const near, ever = 2 * 86400, 1 << 40
+func (c *Clock) keepZone(start, end time.Time, offset int) {
+	const margin, ever = 2 * 86400, 1 << 40
 	c.from, c.until, c.offset = -ever, ever, int64(offset)
 	if !start.IsZero() {
-		c.from = start.Unix() + near
+		c.from = start.Unix() + margin
 	}
 	if !end.IsZero() {
-		c.until = end.Unix() - near
+		c.until = end.Unix() - margin
 	}
 }
 

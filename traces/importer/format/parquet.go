@@ -83,7 +83,7 @@ func ParquetRows(f File, wanted []string, fn func(*Row) error) (err error) {
 			n, err := rows.ReadRows(values)
 			for _, v := range values[:n] {
 				clear(fields)
-				spell(fields, v, units)
+				writeText(fields, v, units)
 				row.Next(row.N+1, fields)
 				if err := fn(row); err != nil {
 					return errors.Join(err, rows.Close())
@@ -120,8 +120,8 @@ func timeUnits(s *parquet.Schema) []int64 {
 	return out
 }
 
-// spell writes the values of a row as text.
-func spell(fields []string, row parquet.Row, units []int64) {
+// writeText writes the values of a row as text.
+func writeText(fields []string, row parquet.Row, units []int64) {
 	for _, v := range row {
 		k := v.Column()
 		if v.IsNull() || k < 0 || k >= len(fields) {

@@ -108,7 +108,7 @@ func gavelJob(c *format.Cells, id int64, speeds speeds, s *format.Sink) error {
 	}
 	kind, rate := speeds.of(j.Name, j.GPUsTotal.V)
 	if rate > 0 {
-		run := float64(float64(steps)/rate) * float64(model.Second)
+		run := float64(float64(steps) / rate * float64(model.Second))
 		if run > 1<<60 {
 			c.Fail(1, "steps that take less than 2^60 µs")
 		} else {
