@@ -9,7 +9,7 @@
 // ngpus, else of exec_host. Resource_List.gpu is no request of PBS, and is kept in extra. The id is the number before the first dot or bracket; an array's
 // index is its group's index.
 //
-// Cobalt writes the same lines with Q, S and E and decimal seconds. Jobs want for nodes; the
+// Cobalt writes the same lines with Q, S and E and decimal seconds. Jobs ask for nodes; the
 // part of the machine that they held is the last number of exec_host, kept in extra.
 //
 // Sources: PBS Professional 2021.1 reference guide, section 12; Torque 6 administrator guide,
