@@ -23,7 +23,7 @@ func (f *file) members() ([]string, error) {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(c.r, head)
 	if err != nil || !bytes.HasPrefix(head[257:n], []byte("ustar")) {
-		return nil, nil //nolint:nilerr // what is wrong with it is said where it is read as a log
+		return nil, nil // what is wrong with it is said where it is read as a log
 	}
 	archive := tar.NewReader(io.MultiReader(bytes.NewReader(head), c))
 	names := []string{}

@@ -291,7 +291,7 @@ func Decimal(text string, unit model.Duration) (d model.Duration, exact, ok bool
 	if n > mostSpan/int64(unit) || n < -mostSpan/int64(unit) {
 		return 0, false, false
 	}
-	d, exact = model.Duration(n)*unit, true
+	d = model.Duration(n) * unit
 	if fraction = strings.TrimRight(fraction, "0"); fraction == "" {
 		return d, true, true
 	}

@@ -18,18 +18,18 @@ import (
 // with dots.
 func ParquetColumns(path string) (names []string, err error) {
 	defer caught(path, &err)
-	f, close, err := openParquet(path)
+	f, raw, err := openParquet(path)
 	if err != nil {
 		return nil, err
 	}
-	defer close()
+	defer raw.Close() // only read
 	for _, c := range f.Schema().Columns() {
 		names = append(names, strings.Join(c, "."))
 	}
 	return names, nil
 }
 
-func openParquet(path string) (*parquet.File, func() error, error) {
+func openParquet(path string) (*parquet.File, io.Closer, error) {
 	raw, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -42,7 +42,7 @@ func openParquet(path string) (*parquet.File, func() error, error) {
 	if err != nil {
 		return nil, nil, errors.Join(damagedParquet(path, err), raw.Close())
 	}
-	return f, raw.Close, nil
+	return f, raw, nil
 }
 
 func damagedParquet(path string, cause any) error {
@@ -61,11 +61,11 @@ func caught(path string, err *error) {
 // 1970.
 func ParquetRows(f File, wanted []string, fn func(*Row) error) (err error) {
 	defer caught(f.Name, &err)
-	file, close, err := openParquet(f.Path)
+	file, raw, err := openParquet(f.Path)
 	if err != nil {
 		return err
 	}
-	defer close()
+	defer raw.Close() // only read
 	var names []string
 	for _, c := range file.Schema().Columns() {
 		names = append(names, strings.Join(c, "."))
